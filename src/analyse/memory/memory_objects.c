@@ -17,7 +17,10 @@
 #include "base/text.h"
 #include "base/vec.h"
 
-#define REMEMBERED 4096u /* places of the last samples, a power of two */
+#define REMEMBERED  4096u /* places of the last samples, a power of two */
+#define THREADS_MET 1024u /* the same */
+#define PAGE	    12	  /* bits of an address within it */
+#define LARGE	    24	  /* of what is remembered by larger pieces */
 
 /* What lay around an address of a process. */
 struct remembered {
@@ -37,30 +40,48 @@ struct memory_objects_work {
 	struct memory_locks locks;
 	struct memory_map_work map;
 	struct u64map task; /* object and thread: met */
+	uint64_t last[THREADS_MET];
 	struct remembered *remembered;
 };
 
 /* ---- counts -------------------------------------------------------------------------------- */
 
-static void count(struct memory_counts *n, const struct memop *op)
+static void add_counts(struct memory_counts *to, const struct memory_counts *n)
 {
-	unsigned kind = op->set[MEMOP_KIND];
-	bool load = kind & MEMOP_KIND_LOAD, told = load && op->level != MEMOP_LEVEL_UNKNOWN;
-	double cycles = op->cycles[MEMOP_LATENCY_DATA];
+	to->samples += n->samples;
+	to->loads += n->loads;
+	to->stores += n->stores;
+	to->known += n->known;
+	to->missed += n->missed;
+	to->remote += n->remote;
+	to->walks += n->walks;
+	to->timed += n->timed;
+	to->cycles += n->cycles;
+	to->squares += n->squares;
+}
 
-	n->samples++;
-	n->loads += load;
-	n->stores += (kind & MEMOP_KIND_STORE) != 0;
-	n->known += told;
-	n->missed += told && (op->level != MEMOP_LEVEL_L1 || op->where ||
-			      (op->has & MEMOP_HAS_HIT && !op->hit));
-	n->remote += told && memop_remote(op);
-	n->walks += (op->set[MEMOP_TLB] & MEMOP_TLB_WALK) != 0;
-	if (!(op->has >> MEMOP_LATENCY_DATA & 1))
-		return;
-	n->timed++;
-	n->cycles += cycles;
-	n->squares += cycles * cycles;
+/* What the samples of a stratum come to: all of them are of one kind and source. */
+static struct memory_counts counts_of(const struct memory_object_source *s,
+				      const struct memory_stratum *x)
+{
+	const struct walk_sum *with = &x->walk[1], *without = &x->walk[0];
+	struct memory_counts n = { .samples = with->n + without->n,
+				   .walks = with->n,
+				   .timed = with->timed + without->timed,
+				   .cycles = with->cycles + without->cycles,
+				   .squares = with->squares + without->squares };
+	struct memop op;
+	bool load = s->kind & MEMOP_KIND_LOAD, told = load && s->level != MEMOP_LEVEL_UNKNOWN;
+
+	memory_object_op(&op, s);
+	n.loads = load ? n.samples : 0;
+	n.stores = s->kind & MEMOP_KIND_STORE ? n.samples : 0;
+	n.known = told ? n.samples : 0;
+	if (told && (s->level != MEMOP_LEVEL_L1 || s->where || (s->told && !s->hit)))
+		n.missed = n.samples;
+	if (told && memop_remote(&op))
+		n.remote = n.samples;
+	return n;
 }
 
 /* ---- objects ------------------------------------------------------------------------------- */
@@ -114,19 +135,27 @@ static uint32_t object_of(struct memory_objects_work *w, const struct memory_obj
 	return (uint32_t)w->object.n - 1;
 }
 
-static int find_object(struct memory_objects_work *w, const struct pass_sample *p, uint64_t address,
-		       uint32_t *out, struct err *err)
+static struct remembered *slot_of(struct memory_objects_work *w, uint32_t proc, uint64_t address,
+				  unsigned bits)
+{
+	return &w->remembered[hash_u64((address >> bits) * REMEMBERED ^ proc ^
+				       (uint64_t)bits << 40) &
+			      (REMEMBERED - 1)];
+}
+
+static bool is_remembered(const struct remembered *r, uint32_t proc, uint64_t address,
+			  uint64_t time)
+{
+	return r->proc == proc && address >= r->start && address < r->end && time >= r->from &&
+	       time < r->until;
+}
+
+static int look_up(struct memory_objects_work *w, const struct pass_sample *p, uint64_t address,
+		   uint32_t index, uint32_t *out, struct err *err)
 {
 	const struct process *proc = p->who ? p->who->proc : NULL;
-	uint32_t index = proc ? process_index(proc) : UINT32_MAX;
-	struct remembered *r = &w->remembered[hash_pair(index, address >> 12) & (REMEMBERED - 1)];
 	struct memory_object x = { .pid = task_pid(p->task) };
 
-	if (r->proc == index && address >= r->start && address < r->end && p->time >= r->from &&
-	    p->time < r->until) {
-		*out = r->object;
-		return 0;
-	}
 	if (data_find(&x.data, w->spaces, proc, address, p->time, err))
 		return -1;
 	x.why = is_object(&x.data) ? NULL : x.data.why;
@@ -136,37 +165,86 @@ static int find_object(struct memory_objects_work *w, const struct pass_sample *
 	if (*out == UINT32_MAX)
 		return err_nomem(err);
 	if (x.data.from < x.data.until)
-		*r = (struct remembered){ index,	*out,
-					  x.data.start, x.data.start + x.data.size,
-					  x.data.from,	x.data.until };
+		*slot_of(w, index, address, x.data.size >> LARGE ? LARGE : PAGE) =
+			(struct remembered){ index,	   *out,
+					     x.data.start, x.data.start + x.data.size,
+					     x.data.from,  x.data.until };
 	return 0;
 }
 
-static struct memory_object_source *source_of_object(struct memory_objects_work *w, uint32_t object,
-						     const struct memop *op)
+static int find_object(struct memory_objects_work *w, const struct pass_sample *p, uint64_t address,
+		       uint32_t *out, struct err *err)
 {
-	struct memory_object_source x = { .object = object,
-					  .kind = op->set[MEMOP_KIND],
-					  .level = op->level,
-					  .where = op->where,
-					  .told = (op->has & MEMOP_HAS_HIT) != 0,
-					  .hit = op->has & MEMOP_HAS_HIT && op->hit };
-	uint64_t h = hash_pair((uint64_t)object << 32 | (uint64_t)x.kind << 24 |
-				       (uint64_t)x.level << 16 | (uint64_t)x.where << 8,
-			       (uint64_t)x.told << 1 | x.hit);
+	uint32_t index = p->who ? p->who->proc_index : UINT32_MAX;
+	const struct remembered *r = slot_of(w, index, address, PAGE);
+
+	if (!is_remembered(r, index, address, p->time))
+		r = slot_of(w, index, address, LARGE);
+	if (!is_remembered(r, index, address, p->time))
+		return look_up(w, p, address, index, out, err);
+	*out = r->object;
+	return 0;
+}
+
+/* Whose samples a stratum's are. */
+static struct memory_object_source *source_of(struct memory_objects_work *w,
+					      const struct memory_stratum *s)
+{
+	unsigned hit = s->key[1] & 3;
+	struct memory_object_source x = { .object = s->object,
+					  .kind = (uint8_t)(s->key[0] >> 16),
+					  .level = (uint8_t)(s->key[0] >> 8),
+					  .where = (uint8_t)s->key[0],
+					  .told = hit,
+					  .hit = hit == 2 };
+	uint64_t h = hash_pair(s->key[0], hit);
 	uint32_t idx;
 
 	for (size_t i = itab_first(&w->source_at, h); itab_at(&w->source_at, &i, h, &idx);) {
-		struct memory_object_source *s = &w->source.v[idx];
+		struct memory_object_source *o = &w->source.v[idx];
 
-		if (s->object == object && s->kind == x.kind && s->level == x.level &&
-		    s->where == x.where && s->told == x.told && s->hit == x.hit)
-			return s;
+		if (o->object == x.object && o->kind == x.kind && o->level == x.level &&
+		    o->where == x.where && o->told == x.told && o->hit == x.hit)
+			return o;
 	}
 	if (w->source.n >= UINT32_MAX - 1 || itab_put(&w->source_at, h, w->source.n) ||
 	    vec_push(&w->source, x))
 		return NULL;
 	return vec_last(&w->source);
+}
+
+/* Strata are of one page size each; sources, objects and all of them are their sums. */
+static int sum_strata(struct memory_objects *o)
+{
+	struct memory_objects_work *w = o->work;
+
+	vec_each (&w->walks.v, const struct memory_stratum *, s) {
+		struct memory_object_source *source = source_of(w, s);
+		struct memory_counts n;
+
+		if (!source)
+			return -1;
+		n = counts_of(source, s);
+		add_counts(&source->n, &n);
+		add_counts(&w->object.v[s->object].n, &n);
+		add_counts(&o->all, &n);
+	}
+	return 0;
+}
+
+/* Counts the thread if it is a new one of the object. */
+static int meet_thread(struct memory_objects_work *w, uint32_t object, uint64_t task)
+{
+	uint64_t key = hash_pair(task, object), *last = &w->last[key & (THREADS_MET - 1)];
+	bool fresh;
+
+	if (*last == key)
+		return 0;
+	if (!u64map_at(&w->task, key, &fresh))
+		return -1;
+	*last = key;
+	w->object.v[object].threads += fresh;
+	return 0;
 }
 
 /* ---- the pass ------------------------------------------------------------------------------ */
@@ -177,13 +255,11 @@ static int take(void *ctx, const struct pass_sample *p, struct err *err)
 	struct memory_objects_work *w = o->work;
 	static const char no_address[] = "the sample has no address";
 	struct memory_object none = { .data = { .image = IMAGE_NONE }, .why = no_address };
-	struct memory_object_source *source;
+	struct memory_object *object;
 	uint32_t at;
-	struct pd_sample s;
 	struct memop op;
-	bool fresh;
 
-	if (pd_sample_parse(w->rec, p->r, &s) || !memop_of(&op, &w->how[p->event], &s) ||
+	if (!memop_of_record(&op, &w->how[p->event], p->ev, p->r) ||
 	    (op.raw && !op.set[MEMOP_KIND]))
 		return 0;
 	if (!(op.has & MEMOP_HAS_ADDRESS)) {
@@ -194,17 +270,11 @@ static int take(void *ctx, const struct pass_sample *p, struct err *err)
 	} else if (find_object(w, p, op.address, &at, err)) {
 		return -1;
 	}
-	source = source_of_object(w, at, &op);
-	if (!source || !u64map_at(&w->task, hash_pair(p->task, at), &fresh))
+	if (meet_thread(w, at, p->task))
 		return err_nomem(err);
-	w->object.v[at].threads += fresh;
-	if (op.address < w->object.v[at].least)
-		w->object.v[at].least = op.address;
-	if (op.address > w->object.v[at].most)
-		w->object.v[at].most = op.address;
-	count(&o->all, &op);
-	count(&w->object.v[at].n, &op);
-	count(&source->n, &op);
+	object = &w->object.v[at];
+	object->least = op.address < object->least ? op.address : object->least;
+	object->most = op.address > object->most ? op.address : object->most;
 	return memory_walks_add(&w->walks, at, &op) ||
 			       memory_locks_add(&w->locks, at, &op, p->task) ||
 			       memory_map_add(&w->map, at, &op, p->task, p->time) ||
@@ -248,8 +318,10 @@ static int order(struct memory_objects *o)
 	struct memory_objects_work *w = o->work;
 	uint32_t *to = malloc((w->object.n + 1) * sizeof(*to));
 
-	if (!to)
+	if (!to || sum_strata(o)) {
+		free(to);
 		return -1;
+	}
 	for (size_t i = 0; i < w->object.n; i++)
 		w->object.v[i].first_source = i; /* its old place, for now */
 	vec_sort(&w->object, by_samples);

@@ -12,29 +12,45 @@
 
 #define MATTERS 0.02 /* of all cycles */
 
-int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop *op)
+/* Its upper half is what itab uses. */
+static inline uint64_t hash_of(uint64_t a, uint64_t b)
+{
+	uint64_t x = a * 0x9e3779b97f4a7c15u + b * 0xc2b2ae3d27d4eb4fu;
+
+	return (x ^ x >> 32) * 0xff51afd7ed558ccdu;
+}
+
+/* NULL: out of memory. */
+static struct memory_stratum *stratum_of(struct memory_walks *w, uint32_t object,
+					 const struct memop *op)
 {
 	uint64_t page = op->has & MEMOP_HAS_PAGE ? op->page : 0;
 	uint64_t a = (uint64_t)object << 32 | (uint64_t)op->set[MEMOP_KIND] << 16 |
 		     (uint64_t)op->level << 8 | op->where;
 	uint64_t b = page << 2 | (op->has & MEMOP_HAS_HIT ? 1 + (uint64_t)op->hit : 0);
-	uint64_t h = hash_pair(a, b);
-	struct memory_stratum *s = NULL;
-	struct walk_sum *sum;
-	double cycles = op->cycles[MEMOP_LATENCY_DATA], refill = op->cycles[MEMOP_LATENCY_REFILL];
+	uint64_t h = hash_of(a, b);
+	struct memory_stratum *s;
 	uint32_t idx;
 
-	for (size_t i = itab_first(&w->at, h); itab_at(&w->at, &i, h, &idx) && !s;)
+	for (size_t i = itab_first(&w->at, h); itab_at(&w->at, &i, h, &idx);)
 		if (w->v.v[idx].key[0] == a && w->v.v[idx].key[1] == b)
-			s = &w->v.v[idx];
-	if (!s) {
-		if (w->v.n >= UINT32_MAX - 1 || itab_put(&w->at, h, w->v.n))
-			return -1;
-		s = vec_add(&w->v);
-		if (!s)
-			return -1;
+			return &w->v.v[idx];
+	if (w->v.n >= UINT32_MAX - 1 || itab_put(&w->at, h, w->v.n))
+		return NULL;
+	s = vec_add(&w->v);
+	if (s)
 		*s = (struct memory_stratum){ .key = { a, b }, .object = object, .page = page };
-	}
+	return s;
+}
+
+int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop *op)
+{
+	struct memory_stratum *s = stratum_of(w, object, op);
+	double cycles = op->cycles[MEMOP_LATENCY_DATA], refill = op->cycles[MEMOP_LATENCY_REFILL];
+	struct walk_sum *sum;
+
+	if (!s)
+		return -1;
 	s->told += op->set[MEMOP_TLB] != 0;
 	sum = &s->walk[(op->set[MEMOP_TLB] & MEMOP_TLB_WALK) != 0];
 	sum->n++;
