@@ -12,6 +12,7 @@
 #include "cli/heap.h"
 #include "cli/repeats.h"
 #include "cli/selecting.h"
+#include "cli/verdicts.h"
 #include "config.h"
 #include "perfdata/stat_data.h"
 
@@ -240,17 +241,22 @@ int recording_source(struct view_source *out, const struct recording *r, struct 
 		     const char *input, const bool *missing, struct err *err)
 {
 	size_t n_images = images_count(r->images), n;
-	const char **note;
+	const char **note, *const *failed = NULL;
+	size_t n_failed;
 
 	*out = view_source_of(r->rec);
 	out->version = CYCLADE_VERSION;
 	out->input = input;
 	n = out->n_notes;
-	note = arena_alloc(&cli->arena, (n + n_images + 1) * sizeof(*note));
+	if (verdicts_notes(&failed, &n_failed, cli, r->rec, SIZE_MAX, err))
+		return -1;
+	note = arena_alloc(&cli->arena, (n + n_failed + n_images + 1) * sizeof(*note));
 	if (!note)
 		return err_nomem(err);
 	if (n)
 		memcpy(note, out->notes, n * sizeof(*note));
+	for (size_t i = 0; i < n_failed; i++)
+		note[n++] = failed[i];
 	for (uint32_t id = 0; id < n_images; id++)
 		if (((missing && missing[id]) || image_mismatch(r->images, id)) &&
 		    *image_origin(r->images, id))

@@ -73,6 +73,51 @@ const char *verdicts_of(struct cli *cli, const struct validate_kept *k, const ch
 	return text;
 }
 
+bool verdicts_is_here(struct machine *here, struct cli *cli, const struct pd_info *i,
+		      struct err *why)
+{
+	return i->cpuid && i->os_release &&
+	       !machine_read_parts(here, &cli->arena, "", MACHINE_NAMES | MACHINE_MODEL, why) &&
+	       here->cpuid && here->release && !strcmp(i->cpuid, here->cpuid) &&
+	       !strcmp(i->os_release, here->release);
+}
+
+static const char *failed(struct cli *cli, const struct validate_verdict_kept *v, const char *event)
+{
+	return arena_printf(&cli->arena, "%s%sfailed validation here: %s%s%s", event,
+			    *event ? " " : "", validate_verdict_key[v->verdict],
+			    *v->text ? ", " : "", v->text);
+}
+
+int verdicts_notes(const char *const **note, size_t *n, struct cli *cli, const struct pd *rec,
+		   size_t event, struct err *err)
+{
+	struct err why = ERR_INIT;
+	struct validate_kept k;
+	struct machine here;
+	size_t n_events;
+	const struct pd_event *e = pd_events(rec, &n_events);
+	const char **out;
+
+	*n = 0;
+	if (!verdicts_is_here(&here, cli, pd_info(rec), &why) ||
+	    cli_verdicts(cli, &here, &k, &why) || !k.n)
+		return why.code == ERR_NOMEM ? err_nomem(err) : 0;
+	*note = out = arena_alloc(&cli->arena, (n_events + 1) * sizeof(*out));
+	if (!out)
+		return err_nomem(err);
+	for (size_t i = 0; i < n_events; i++) {
+		const struct validate_verdict_kept *v = validate_kept_find(&k, e[i].name);
+
+		if ((event != SIZE_MAX && i != event) || !v || !validate_failed(v->verdict))
+			continue;
+		out[*n] = failed(cli, v, e[i].name);
+		if (!out[(*n)++])
+			return err_nomem(err);
+	}
+	return 0;
+}
+
 int verdicts_wrong(const char *const **out, struct cli *cli, const struct pd_info *i,
 		   const struct model *m, struct err *err)
 {
@@ -82,10 +127,7 @@ int verdicts_wrong(const char *const **out, struct cli *cli, const struct pd_inf
 	const char **wrong;
 
 	*out = NULL;
-	if (!i->cpuid || !i->os_release ||
-	    machine_read_parts(&here, &cli->arena, "", MACHINE_NAMES | MACHINE_MODEL, &why) ||
-	    !here.cpuid || !here.release || strcmp(i->cpuid, here.cpuid) != 0 ||
-	    strcmp(i->os_release, here.release) != 0 || cli_verdicts(cli, &here, &k, &why) || !k.n)
+	if (!verdicts_is_here(&here, cli, i, &why) || cli_verdicts(cli, &here, &k, &why) || !k.n)
 		return why.code == ERR_NOMEM ? err_nomem(err) : 0;
 	wrong = arena_alloc(&cli->arena, (m->n_events + 1) * sizeof(*wrong));
 	if (!wrong)
@@ -95,9 +137,7 @@ int verdicts_wrong(const char *const **out, struct cli *cli, const struct pd_inf
 
 		if (!v || !validate_failed(v->verdict))
 			continue;
-		wrong[e] = arena_printf(&cli->arena, "failed validation here: %s%s%s",
-					validate_verdict_key[v->verdict], *v->text ? ", " : "",
-					v->text);
+		wrong[e] = failed(cli, v, "");
 		if (!wrong[e])
 			return err_nomem(err);
 	}

@@ -19,11 +19,21 @@ const struct validate_kept *cli_verdicts_noted(struct cli *cli);
 /* The file of this machine in another folder beside the verdicts; NULL: out of memory. */
 const char *verdicts_beside(struct cli *cli, const struct validate_kept *k, const char *folder);
 
+/* The recording is of this machine's CPU model and kernel; *here is this machine. `why` may say
+ * that there is no memory. */
+bool verdicts_is_here(struct machine *here, struct cli *cli, const struct pd_info *i,
+		      struct err *why);
+
 /* "2026-11-23". */
 void verdicts_put_day(struct buf *b, uint64_t when);
 /* "exact (validated 2026-11-23)", "over-counts: 2 times what it should (...)"; NULL: out of memory.
  */
 const char *verdicts_of(struct cli *cli, const struct validate_kept *k, const char *event);
+
+/* Of the recording's events (`event` SIZE_MAX: of all) those that failed validation on this
+ * machine, a note each. */
+int verdicts_notes(const char *const **note, size_t *n, struct cli *cli, const struct pd *rec,
+		   size_t event, struct err *err) MUST_USE;
 
 /* By the model's events: "failed validation here: over-counts, 2 times", or NULL. *out is NULL if
  * the recording is of another CPU model or kernel than this machine, or nothing was kept. */

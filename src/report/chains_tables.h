@@ -27,7 +27,8 @@ struct chains_row { /* a loop; of it a path, of it an instruction; or a port */
 struct chains_view {
 	const struct blocks_view *v;
 	const struct chains *c;
-	const char *penalties; /* what the file of --penalties did; NULL: none */
+	const char *penalties; /* where measured latencies come from; NULL: none */
+	bool kept;	       /* by calibrate: nobody asked for them here */
 	VEC(struct chains_row) path, ways, code, port, shown;
 };
 

@@ -182,6 +182,43 @@ def cannot(m, where):
     t.ok(r.returncode == 2 and "--mix and --chains" in r.stderr, "two results at a time", r.stderr)
 
 
+def kept(m, where):
+    """What calibrate kept goes over the model's, if the recording is of this machine, and says so."""
+    home = os.path.join(where, "home")
+    env = {**os.environ, "XDG_DATA_HOME": home}
+    run("validate", "--quick", "page-faults", env=env)
+    files = [os.path.join(d, f) for d, _, names in os.walk(home) for f in names]
+    if not files:
+        t.skip("kept latencies", "nothing is kept here")
+        return
+    with open(files[0], encoding="utf-8") as f:
+        cpu = f.read().split("\n")[1].split(" ")[1].rstrip(",")
+    path = files[0].replace("/verdicts/", "/penalties/")
+    os.makedirs(os.path.dirname(path))
+
+    def imul(text, release, *more):
+        with open(path, "w") as f:
+            f.write(text)
+        r = run("blocks", "--chains", "-j", "--no-cache", "-i", m.record(os.path.join(where, "kept"), {"imul": 40.0}, cpu=cpu, release=release), *more, env=env)
+        j = json.loads(r.stdout) if r.returncode == 0 else {"bounds": [{}], "model": {}}
+        return j["bounds"][0].get("chain"), j["model"].get("penalties"), r
+
+    here = os.uname().release
+    models, says, r = imul("latency mul 9 0\n", here, "--penalties", "none")
+    if models is None:
+        t.skip("kept latencies", "no latencies of this CPU")
+        return
+    t.ok(models != 36 and says is None, "kept: --penalties none", (models, says))
+    own, says, r = imul("latency mul 9 0\nL2_Hit 12\n", here)
+    t.ok(near(own, 36) and "measured here on 20" in says and path in says, "kept: latencies go over the model's, and it says so", (own, says, r.stderr))
+    own, says, r = imul("latency mul 9 0\n", "1.2.3-other")
+    t.ok(own == models and says is None, "kept: not of another kernel", (own, says))
+    own, says, r = imul("L2_Hit 12\n", here)
+    t.ok(own == models and says is None and r.returncode == 0, "kept: none of operations", (own, says, r.stderr))
+    own, says, r = imul("latency mul 9 0\nlatency mul x\n", here)
+    t.ok(own == models and "is not used" in r.stderr, "kept: a damaged file is left out", (own, r.stderr))
+
+
 def elsewhere(where):
     """A late event has no error."""
     m = chains_made.Made(os.path.join(where, "late"), loops=[chains_made.BY["imul"]])
@@ -268,6 +305,7 @@ def main():
         slower(m, where)
         two_paths(m, where)
         cannot(m, where)
+        kept(m, where)
         elsewhere(where)
         arm(os.path.join(where, "arm"))
         faces(m, where, path)

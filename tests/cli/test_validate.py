@@ -95,15 +95,40 @@ for name in ("events", "cells"):
     head = run("validate", "--quick", "page-faults", "fault", "add", "--table", name, "-x", ",").stdout.splitlines()[0]
     t.equal(head.split(","), list(doc[name][0]), "columns of " + name)
 
+def penalties_kept(data, here, path, home):
+    """What calibrate kept goes over the model's if the recording is of this machine, and says so; a damaged file is left out."""
+    def account(text, *more):
+        with open(path, "w", encoding="ascii") as f:
+            f.write(text)
+        p = run("report", "--account", "-i", data, "-j", *more, env={**os.environ, "XDG_DATA_HOME": home})
+        if p.returncode:
+            return None, [], p.stderr
+        doc = json.loads(p.stdout)
+        return account_of(doc)["nodes"]["Mispredicted"]["penalty"], [n for n in doc["notes"] if "measured here" in n], p.stderr
+
+    models, notes, stderr = account("latency mul 3 0.1\n", "--penalties", "none")
+    if models is None:
+        t.skip("kept penalties", "no account of this CPU: " + stderr.strip())
+        return
+    t.ok(models != 1234 and not notes, "kept penalties: --penalties none", notes)
+    got, notes, stderr = account("latency mul 3 0.1\nMispredicted 1234\n")
+    t.equal(got, 1234 if here else models, "kept penalties: %s" % ("go over the model's" if here else "of another machine do not"))
+    t.ok(len(notes) == here and all(path in n and "--penalties none" in n for n in notes), "kept penalties: a note says so", notes)
+    got, notes, stderr = account("Mispredicted 1234\nMispredicted x\n")
+    t.ok(got == models and not notes and ("is not used" in stderr) == here, "kept penalties: of a damaged file no line", (got, stderr))
+
+
 # ---- what failed makes nodes of an account doubtful: of a recording of this machine, of no other
 with tempfile.TemporaryDirectory() as tmp:
     run("validate", "--quick", "page-faults", env={**os.environ, "XDG_DATA_HOME": tmp})
     kept = [os.path.join(d, f) for d, _, files in os.walk(tmp) for f in files]
     if kept:
         with open(kept[0], "a", encoding="utf-8") as f:
-            f.write("BR_MISP_RETIRED.ALL_BRANCHES_PEBS\tover-counts\t1\ttree\t2 times\n")
+            f.write("BR_MISP_RETIRED.ALL_BRANCHES\tover-counts\t1\ttree\t2 times\n")
         with open(kept[0], encoding="utf-8") as f:
             cpuid = f.read().split("\n")[1].split(" ")[1].rstrip(",")
+        measured = kept[0].replace("/verdicts/", "/penalties/")
+        os.makedirs(os.path.dirname(measured))
         for name, release in (("here", os.uname().release), ("elsewhere", "1.2.3-other")):
             made = Made(tmp, cpuid=cpuid)
             made.f.features[4] = made.w.text(release)
@@ -119,9 +144,14 @@ with tempfile.TemporaryDirectory() as tmp:
                         "account: a node that rests on an event that failed")
                 t.ok(node["Mispredicted"]["value"] > 0 and node["Branch_Misprediction"]["failed"] and not node["Cycles"]["failed"],
                      "account: it keeps its value, a sum of it is doubtful, too, others are not", node["Mispredicted"])
+                for words_ in (("report", "-i", data), ("annotate", "-i", data, "-e", "BR_MISP_RETIRED.ALL_BRANCHES", "hot")):
+                    p = run(*words_, "-j", env={**os.environ, "XDG_DATA_HOME": tmp})
+                    notes = json.loads(p.stdout)["notes"] if p.returncode == 0 else p.stderr
+                    t.ok("BR_MISP_RETIRED.ALL_BRANCHES failed validation here: over-counts, 2 times" in notes, words_[0] + ": a note on the event", notes)
                 t.ok(re.search(r"failed \?.*BR_MISP_RETIRED.ALL_BRANCHES_PEBS failed validation here", text), "account: a note has the cause", text)
             else:
                 t.ok(not any(n["failed"] for n in node.values()) and "failed validation here" not in text, "account: of another machine, no doubt", text)
+            penalties_kept(data, name == "here", measured, tmp)
     else:
         t.skip("accounts", "nothing was kept")
 t.done()

@@ -125,12 +125,14 @@ class Made:
             i += to is not None
         return out
 
-    def record(self, path, cycles, stacks=40, taken=None, seed=1, cpu="GenuineIntel,6,85,4", precise=2):
+    def record(self, path, cycles, stacks=40, taken=None, seed=1, cpu="GenuineIntel,6,85,4", precise=2, release=None):
         """cycles: {loop: of an iteration, or a function of the branch's number}; whole ones are drawn so that the mean is right."""
         rnd, w = random.Random(seed), gen.Writer("<")
         a = dict(type=4, config=0x20c4, period=PERIOD, sample=SAMPLE, br=8 | 1, sample_id_all=1, precise_ip=precise, exclude_kernel=1)
         f = gen.File(w, [("br_inst_retired.near_taken", a, [100])], attr_size=112)
         f.features[9] = w.text(cpu)
+        if release:
+            f.features[4] = w.text(release)
         tail = lambda pid: w.pack("IIQIIQ", pid, pid, 1, 0, 0, 100)
         data = [w.record(gen.COMM, w.pack("II", 20, 20) + gen.text8("made") + tail(20)),
                 w.record(gen.MMAP2, w.pack("IIQQQIIQQII", 20, 20, LOADED + self.vaddr, (self.size + 4095) & -4096, self.offset, 8, 1, 42, 0, 5, 2) +

@@ -147,7 +147,7 @@ static void keep_penalties(struct cli *cli, const struct calibrate_report *r,
 	const char *path;
 	char dir[4096];
 
-	if (r->c->stopped || cli->args.n || cli->opt.prefetchers)
+	if (r->c->stopped || cli->args.n || cli->opt.prefetchers || cli->opt.model)
 		return;
 	if (cli_verdicts(cli, m, &k, NULL) && !k.path)
 		return;

@@ -8,11 +8,10 @@
 #include "base/fs.h"
 #include "base/num.h"
 #include "cli/model_choice.h"
+#include "cli/penalties.h"
 #include "cli/verdicts.h"
 #include "collect/sysfs.h"
 #include "collect/tsc.h"
-
-#define PENALTIES_MAX ((size_t)1 << 20)
 
 /* Of a model named by hand, whose CPU need not be the recording's. */
 static const char *vendor_of(const struct model *m)
@@ -32,25 +31,47 @@ static int note(struct accounting *x, const char *text, struct err *err)
 	return 0;
 }
 
-static int read_penalties(struct accounting *x, struct cli *cli, struct err *err)
+/* Of a file that was kept all lines or none. */
+static int take_penalties(struct accounting *x, struct cli *cli, struct penalties *p,
+			  struct err *err)
 {
-	const char *path = cli->opt.penalties;
 	struct account *acc[ACCOUNTING_CORES];
-	struct buf text = BUF_INIT;
-	int ret;
+	struct account_node *before[ACCOUNTING_CORES];
+	struct err why = ERR_INIT;
 
-	if (!path)
-		return 0;
-	for (size_t k = 0; k < x->n_cores; k++)
+	for (size_t k = 0; k < x->n_cores; k++) {
 		acc[k] = x->core[k].acc;
-	ret = file_slurp(&text, path, PENALTIES_MAX, err);
-	if (!ret)
-		ret = account_penalties(acc, x->n_cores, &cli->arena, path, buf_str(&text),
-					text.len, err);
-	buf_free(&text);
-	return ret ? -1
-		   : note(x, arena_printf(&cli->arena, "penalties of %s go over the model's", path),
-			  err);
+		before[k] =
+			arena_memdup(&cli->arena, acc[k]->node, acc[k]->n * sizeof(*acc[k]->node));
+		if (!before[k] && acc[k]->n)
+			return err_nomem(err);
+	}
+	if (!account_penalties(acc, x->n_cores, &cli->arena, p->path, buf_str(&p->text),
+			       p->text.len, &why))
+		return 0;
+	if (!p->kept || why.code == ERR_NOMEM)
+		return *err = why, -1;
+	for (size_t k = 0; k < x->n_cores; k++)
+		acc[k]->node = before[k];
+	penalties_leave_out(p, cli, &why);
+	return 0;
+}
+
+static int read_penalties(struct accounting *x, struct cli *cli, const struct pd_info *i,
+			  struct err *err)
+{
+	struct penalties p;
+	int ret = penalties_read(&p, cli, i, err);
+
+	if (!ret && p.path)
+		ret = take_penalties(x, cli, &p, err);
+	if (!ret && p.says)
+		ret = note(x,
+			   arena_printf(&cli->arena, "%s go over the model's%s", p.says,
+					p.kept ? "; --penalties none: the model's alone" : ""),
+			   err);
+	penalties_free(&p);
+	return ret;
 }
 
 static int model_of(const char **id, struct cli *cli, const struct model_cpu *cpu, struct err *err)
@@ -179,7 +200,7 @@ int accounting_open(struct accounting *x, struct cli *cli, const struct pd *rec,
 	for (size_t k = 0; k < x->n_cores; k++)
 		if (verdicts_wrong(&x->core[k].bound.wrong, cli, i, x->core[k].model, err))
 			return -1;
-	return read_penalties(x, cli, err) ? -1 : mux_build(&x->mux, rec, 0, err);
+	return read_penalties(x, cli, i, err) ? -1 : mux_build(&x->mux, rec, 0, err);
 }
 
 /* Whole CPUs were recorded, as the command line tells that did it. */

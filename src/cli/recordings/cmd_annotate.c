@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "cli/recordings/accounting.h"
 #include "cli/recordings/result.h"
+#include "cli/verdicts.h"
 #include "perfdata/memop.h"
 #include "report/annotate.h"
 
@@ -97,9 +98,10 @@ static int list_choices(struct result *out, struct cli *cli, const struct annota
 }
 
 /* Notes on what was recorded rather than on what was found. */
-static int add_notes(struct annotate *a, const struct cli *cli, const struct pd *rec,
-		     const struct profile *p, size_t event, bool account)
+static int add_notes(struct annotate *a, struct cli *cli, const struct pd *rec,
+		     const struct profile *p, size_t event, bool account, struct err *err)
 {
+	const char *const *failed = NULL;
 	size_t n, others = 0;
 	const struct profile_sum *sum = profile_sums(p, &n);
 	const struct pd_event *ev = pd_events(rec, &n);
@@ -109,15 +111,17 @@ static int add_notes(struct annotate *a, const struct cli *cli, const struct pd 
 	if (others && !cli->opt.event.n && !account &&
 	    annotate_note(a, "%zu other event%s recorded: -e NAME", others,
 			  others == 1 ? " was" : "s were"))
-		return -1;
+		return err_nomem(err);
 	if (!pd_precise(rec, &ev[event]) &&
 	    annotate_note(a,
 			  "%s gives no precise address (%s): a sample may stand on an "
 			  "instruction behind the one that took the time",
 			  ev[event].name,
 			  ev[event].attr.precise_ip ? "no event does on Arm" : "precise_ip 0"))
+		return err_nomem(err);
+	if (verdicts_notes(&failed, &n, cli, rec, event, err))
 		return -1;
-	return 0;
+	return n && annotate_note(a, "%s", failed[0]) ? err_nomem(err) : 0;
 }
 
 /* How often blocks ran, where stacks of any branch tell. That it cannot be told is no failure. */
@@ -304,8 +308,8 @@ static int annotate(struct annotate **out, const struct result_ask *ask, struct 
 		return err_nomem(err);
 	if (s->account && add_account(a, ask->cli, r, s, err))
 		return -1;
-	if (add_notes(a, ask->cli, r->rec, s->profile, s->event, s->account))
-		return err_nomem(err);
+	if (add_notes(a, ask->cli, r->rec, s->profile, s->event, s->account, err))
+		return -1;
 	if (a->has_code && !s->flow && !s->no_blocks && count_blocks(s, ask, err))
 		return -1;
 	return add_blocks(a, s, err);

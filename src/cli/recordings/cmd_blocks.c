@@ -7,6 +7,7 @@
 #include "cli/recordings/result.h"
 #include "base/fs.h"
 #include "cli/model_choice.h"
+#include "cli/penalties.h"
 #include "report/blocks_view.h"
 #include "report/chains_tables.h"
 #include "report/mix_tables.h"
@@ -141,8 +142,6 @@ int mix_make(struct result *out, const struct result_ask *ask, struct err *err)
 
 /* ---- chains ---------------------------------------------------------------------------------- */
 
-#define PENALTIES_MAX ((size_t)1 << 20)
-
 /* The CPU whose latencies are meant; of a hybrid the large cores. */
 static int choose_core(struct core **core, const struct result_ask *ask, struct err *err)
 {
@@ -166,23 +165,32 @@ static int choose_core(struct core **core, const struct result_ask *ask, struct 
 static int read_penalties(struct core *core, const struct result_ask *ask, const char **says,
 			  struct err *err)
 {
-	const char *path = ask->cli->opt.penalties;
-	struct buf text = BUF_INIT;
+	struct penalties p;
+	struct err why = ERR_INIT;
 	size_t n = 0;
 	int ret;
 
-	if (!path || !core)
+	if (!core)
 		return 0;
-	ret = file_slurp(&text, path, PENALTIES_MAX, err);
-	if (!ret)
-		ret = core_measured(core, &ask->cli->arena, path, buf_str(&text), text.len, &n,
-				    err);
-	buf_free(&text);
-	*says = n ? path : NULL;
-	if (ret || n)
-		return ret;
-	(void)err_set(err, ERR_FORMAT, "%s: has no latencies of operations", path);
-	return err_hint(err, "cyclade calibrate -o FILE writes them: lines of latency OP CYCLES");
+	ret = penalties_read(&p, ask->cli, pd_info(ask->r->rec), err);
+	if (ret || !p.path)
+		goto out;
+	if (core_measured(core, &ask->cli->arena, p.path, buf_str(&p.text), p.text.len, &n, &why)) {
+		ret = p.kept && why.code != ERR_NOMEM ? 0 : -1;
+		if (ret)
+			*err = why;
+		else
+			penalties_leave_out(&p, ask->cli, &why);
+		goto out;
+	}
+	*says = n ? p.says : NULL;
+	if (n || p.kept)
+		goto out;
+	(void)err_set(err, ERR_FORMAT, "%s: has no latencies of operations", p.path);
+	ret = err_hint(err, "cyclade calibrate -o FILE writes them: lines of latency OP CYCLES");
+out:
+	penalties_free(&p);
+	return ret;
 }
 
 int chains_make(struct result *out, const struct result_ask *ask, struct err *err)
@@ -210,6 +218,7 @@ int chains_make(struct result *out, const struct result_ask *ask, struct err *er
 	    chains_view_build(&c->chains_view, c->view, c->chains, err))
 		return -1;
 	c->chains_view->penalties = says;
+	c->chains_view->kept = says && !ask->cli->opt.penalties;
 	document_open(&out->d, &chains_document, c->chains_view);
 	chains_put(&out->d, c->chains_view);
 	return 0;

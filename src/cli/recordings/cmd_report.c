@@ -10,6 +10,7 @@
 #include "cli/recordings/report_html.h"
 #include "cli/recordings/result.h"
 #include "cli/regions.h"
+#include "cli/verdicts.h"
 #include "config.h"
 #include "report/rows.h"
 
@@ -151,12 +152,17 @@ static int gather_notes(struct report *rp, struct err *err)
 	uint64_t *samples = calloc(n_images + 1, sizeof(*samples));
 	bool elsewhere = !pd_info(rp->r->rec)->hostname; /* as far as anybody knows */
 	int ret = seen && samples ? 0 : -1;
+	const char *const *failed = NULL;
+	size_t n_failed = 0;
 
 	if (!ret)
 		count_samples(rp, samples);
-
+	if (!ret)
+		ret = verdicts_notes(&failed, &n_failed, rp->cli, rp->r->rec, SIZE_MAX, err);
 	for (size_t i = 0; !ret && i < rp->source.n_notes; i++)
 		ret = vec_push(&rp->notes, rp->source.notes[i]);
+	for (size_t i = 0; !ret && i < n_failed; i++)
+		ret = vec_push(&rp->notes, failed[i]);
 	for (size_t i = 0; !ret && i < n; i++) {
 		uint32_t id = rows[i].image;
 		const char *origin;

@@ -41,6 +41,15 @@ const char *validate_word(const char **list, char word[VALIDATE_NAME])
 	return word;
 }
 
+/* How long ":u" or ":ppp" at the end is, which leaves it the same event; ":c1" does not. */
+static size_t modifiers(const char *event, size_t n)
+{
+	const char *colon = memrchr(event, ':', n);
+	size_t len = colon ? n - (size_t)(colon + 1 - event) : 0;
+
+	return len && strspn(colon + 1, "ukpPHGDe") == len ? len + 1 : 0;
+}
+
 bool validate_bare(char out[VALIDATE_NAME], const char *event)
 {
 	const char *slash = strchr(event, '/');
@@ -49,14 +58,15 @@ bool validate_bare(char out[VALIDATE_NAME], const char *event)
 	if (slash)
 		event = slash + 1;
 	n = slash ? strcspn(event, "/") : strlen(event);
-	if (!slash && n > 2 && (!strcmp(event + n - 2, ":u") || !strcmp(event + n - 2, ":k")))
-		n -= 2;
+	n -= slash ? 0 : modifiers(event, n);
 	if (n >= VALIDATE_NAME)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		out[i] = (char)tolower((unsigned char)event[i]);
 	if (n > 3 && !memcmp(out + n - 3, "_ps", 3)) /* sampled precisely: the same event */
 		n -= 3;
+	else if (n > 5 && !memcmp(out + n - 5, "_pebs", 5))
+		n -= 5;
 	out[n] = '\0';
 	return true;
 }

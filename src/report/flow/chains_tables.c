@@ -323,7 +323,7 @@ static const struct table_column code_columns[] = {
 	       .get = insn_low, .unit = "cycles"),
 	COLUMN("latency_high", "latency", T_REAL, 0, "at most; none: not known", .get = insn_high,
 	       .unit = "cycles"),
-	COLUMN("measured", "measured", T_FLAG, 0, "the latency is of --penalties",
+	COLUMN("measured", "measured", T_FLAG, 0, "the latency was measured on this machine",
 	       .get = insn_measured),
 	COLUMN("ports", "ports", T_TEXT, 0, "uops and the ports that they may go to",
 	       .get = insn_ports),
@@ -379,7 +379,8 @@ static const struct table_column core_columns[] = {
 	       .get = core_model),
 	COLUMN("from", "from", T_TEXT, 0, "where they come from", .get = core_from),
 	COLUMN("width", "width", T_COUNT, 0, "slots a cycle", .get = core_width),
-	COLUMN("penalties", "penalties", T_TEXT, 0, "of this machine, in place of the model's",
+	COLUMN("penalties", "penalties", T_TEXT, 0,
+	       "latencies of this machine, in place of the model's: of which file",
 	       TABLE_FIELD(struct chains_view, penalties)),
 };
 static const struct table_form core_form = { "model", NULL, TABLE_ONE | TABLE_DATA,
@@ -525,7 +526,10 @@ static void put_facts(struct document *d, const struct chains_view *x)
 	if (core)
 		document_fact(d, "latencies", false, "of the model %s%s%s%s", core->id,
 			      *core->from ? ": " : "", core->from,
-			      x->penalties ? "; measured here go over them" : "");
+			      x->penalties ? "; those measured here go over them" : "");
+	if (core && x->penalties)
+		document_fact(d, "measured", false, "%s%s", x->penalties,
+			      x->kept ? "; --penalties none: the model's alone" : "");
 	if (x->c->more)
 		document_fact(d, "left out", false, "%zu colder loops", x->c->more);
 }
