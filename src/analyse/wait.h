@@ -15,7 +15,8 @@
  * sched:sched_waking, else sched_wakeup. Tracepoints are read at the places that their fields have
  * had on 64-bit kernels since Linux 2.6.35.
  *
- * Reasons. A thread that left the CPU while it could run was preempted. Else the functions on its
+ * Reasons. A thread that left the CPU while it could run was preempted; if the CPU then had nothing
+ * to run, a quota kept the thread off it (throttled). Else the functions on its
  * stack tell what it waited for (wait_function.def): the innermost that the table has, but a page
  * fault is the reason for the input, output and locks below it. From its waking until it ran a
  * thread waited for a CPU; without a record of the waking, that time belongs to the wait
@@ -89,6 +90,7 @@ struct wait_span {
 	bool sampled; /* its chain was recorded while some switches had one only */
 	bool guessed; /* the chain is that of another wait */
 	bool there;   /* it ran when the recording began: no switch gave it the CPU */
+	bool idled;   /* it could go on, and its CPU became idle */
 };
 
 /* A function where threads waited, or woke others. Place 0: none is known. */

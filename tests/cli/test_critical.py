@@ -264,6 +264,7 @@ int main(int n, char **v)
 }
 """
 TIMES = {"PREPARE": 15000, "STRAGGLE": 30000, "HOLD": 5000, "PRODUCE": 4000}
+PLANNED = {"barrier": 0.14, "convoy": 0.171, "pipe": 0.181}  # seconds
 
 
 def macros(**less):
@@ -285,6 +286,9 @@ def predicted(how, function):
     p = run("record", "--wait", "-o", how + ".data", "--", "./prog", how)
     d = doc_of(how + ".data")
     whole(d, how)
+    # a sleep that lasts longer, on a busy machine, may make another thread the last one
+    if d["length_seconds"] > 1.15 * PLANNED[how]:
+        return None
     if not t.ok(d["functions"] and d["functions"][0]["function"] == function, "%s: %s comes first" % (how, function), (p.stderr, d["functions"])):
         return None
     order = sorted((r for r in d["functions"] if r["function"] in ("prepare", function, "finish") and r["reason"] == "sleep"),
@@ -305,7 +309,7 @@ def predicted(how, function):
 
 def programs():
     for how, function in (("barrier", "straggle"), ("convoy", "hold"), ("pipe", "produce")):
-        for _ in range(3):
+        for _ in range(6):
             bad = predicted(how, function)
             if bad == []:
                 break

@@ -15,7 +15,7 @@ import xml.etree.ElementTree
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import tables  # noqa: E402
 from tap import CYCLADE, Tap, run  # noqa: E402
-from waits_made import Made  # noqa: E402
+from waits_made import CLOCK, Made  # noqa: E402
 from waits_run import ready  # noqa: E402
 
 t = Tap()
@@ -135,6 +135,22 @@ for at, chain in ((2000, [1, 2, 4]), (4000, [1, 3, 2, 4]), (6000, [0, 4])):
     m.off(at, 7, chain=chain, preempted=True)
     m.on(at + 1000, 7)
 t.equal(parts(doc_of(m.write("quota.data")), 7), {"running": 3000, "throttled": 1000, "preempted": 2000}, "throttled by a quota, or preempted elsewhere")
+
+# ---- older kernels: the stack does not tell, but the CPU became idle though the thread could run
+for tasks in ("whole CPUs", "switches traced", "another PID namespace", "threads"):
+    m = Made([b"schedule", b"main"], wide=tasks in ("whole CPUs", "another PID namespace"))
+    m.comm(1000, 7, b"a")
+    if tasks == "another PID namespace":
+        m.sample(CLOCK, 1100, 0, user=True)
+    for at, idle in ((2000, True), (4000, False), (6000, True)):
+        if tasks == "switches traced":
+            m.traced(at, 7, 0, 0 if idle else 5)
+            m.traced(at + 1000, 5, 1, 7)
+        else:
+            m.off(at, 7, chain=[0, 1], preempted=not idle, idle=idle)
+            m.on(at + 1000, 7)
+    told = {"throttled": 2000, "preempted": 1000} if tasks in ("whole CPUs", "switches traced") else {"preempted": 3000}
+    t.equal({k: v for k, v in parts(doc_of(m.write("idle.data")), 7).items() if k != "running"}, told, "a CPU that becomes idle while a thread could run: " + tasks)
 
 # ---- threads of a cgroup
 m = Made([b"schedule", b"futex_wait", b"work"], cgroups={7: "/a/one", 8: "/a/two", 9: "/b"})
@@ -289,7 +305,7 @@ else:
         t.equal(sorted(ask("SELECT tid, waker, waker_tid, reason, count(*), sum(ns) FROM wakes GROUP BY 1, 2, 3, 4", name)),
                 sorted((r["tid"], r["waker"], r["waker_tid"], r["reason"], r["waits"], round(r["seconds"] * 1e9)) for r in d["wakers"]), "sql: wakes of " + name)
     t.equal(ask("SELECT time, tid, leaves, preempted, other_tid FROM switches WHERE tid = 8", "plain.data"),
-            [(2500, 8, False, None, 0), (6000, 8, True, False, 0), (10100, 8, False, None, 0), (11000, 8, True, True, 0), (13000, 8, False, None, 0),
+            [(2500, 8, False, None, 0), (6000, 8, True, False, 0), (10100, 8, False, None, 0), (11000, 8, True, True, 5), (13000, 8, False, None, 0),
              (13500, 8, True, False, 0), (17500, 8, False, None, 0)], "sql: switches")
     t.equal(ask("SELECT w.delay_ns, w.function, a.stack FROM wakes w JOIN waits a USING (run, wait) WHERE w.tid = 7", "plain.data"),
             [(300, None, "main_loop;do_nanosleep;schedule")], "sql: a waking and its wait")

@@ -133,6 +133,21 @@ cgroups() {
 	rec cgroup_rec -a -G a -e cycles:u -c 50000 -- sh both.sh
 }
 
+# A fifth of a CPU: what the kernel counts as throttled, and what recordings of threads and of whole CPUs have.
+quota() {
+	echo 1 >$cpu1
+	echo +cpu >/sys/fs/cgroup/cgroup.subtree_control
+	for name in quota quota_cpus; do
+		mkdir /sys/fs/cgroup/$name
+		echo 20000 100000 >/sys/fs/cgroup/$name/cpu.max
+		echo "echo 0 >/sys/fs/cgroup/$name/cgroup.procs; exec taskset 2 loop 12000000" >limited.sh
+		scene $name cyclade record $([ $name = quota ] || echo -a) --wait -k mono -o $out/$name.data -- sh limited.sh
+		cp /sys/fs/cgroup/$name/cpu.stat $out/$name.stat
+		scene $name.report cyclade report --wait -j --comm loop $out/$name.data
+	done
+	echo 0 >$cpu1
+}
+
 recording() {
 	rec fixed -e cycles:u -c 50000 -- loop $n
 	rec freq -F 20000 -- loop $n
@@ -233,6 +248,6 @@ validation() {
 	unset XDG_DATA_HOME
 }
 
-for section in ${ONLY:-validation one_program trees processes whole_cpus cgroups recording namespaces holders hotplug}; do
+for section in ${ONLY:-validation one_program trees processes whole_cpus cgroups quota recording namespaces holders hotplug}; do
 	$section
 done

@@ -199,6 +199,19 @@ t.ok("cgroup.subtree_control" in g.err("cgroup_none_rec"), "record: the same", g
 near("in a PID namespace", value("pidns", "instructions:u"), TURNS, 20000)
 t.equal(g.out("pidns_inside"), g.out("pidns_rec.report"), "a recording made there is read the same outside")
 
+# ---- a quota: 96 ms of CPU, 20 ms in each 100 ms. This kernel's stacks do not tell it; a CPU that is idle beside a thread that can run does
+
+for scene, reason in (("quota", "preempted"), ("quota_cpus", "throttled")):
+    stat = {k: int(v) for k, v in re.findall(r"(\w+) (\d+)", g.read(scene + ".stat"))}
+    doc = json.loads(g.out(scene + ".report") or "{}")
+    sums = {r["reason"]: r for r in doc.get("reasons", [])}
+    theirs, ours = stat.get("throttled_usec", 0) / 1e6, sums.get(reason, {"seconds": 0, "waits": 0})
+    t.ok(stat.get("nr_throttled", 0) >= 4 and theirs > 0.25, "%s: the kernel throttled the cgroup" % scene, stat)
+    t.ok(abs(ours["seconds"] - theirs) <= 0.01 * theirs + 2e-3, "%s: %s for as long as the kernel says" % (scene, reason), (theirs, sums))
+    near("%s: that often" % scene, ours["waits"], stat.get("nr_throttled", 0), 2 if reason == "throttled" else 20)
+    running = sums.get("running", {"seconds": 0})["seconds"]
+    t.ok(abs(running - stat.get("usage_usec", 0) / 1e6) <= 0.01 * running + 5e-3 and 0.09 < running < 0.13, "%s: it ran as long as the cgroup's usage" % scene, (running, stat))
+
 # ---- recordings: both tools read the same, and what the program is
 
 for scene, program, allowed in [("fixed", 1, 2), ("freq", 1, None), ("chains", 1, 2), ("mono", 1, 2), ("data", 1, 2), ("regs", 1, 2), ("packed", 1, 2),

@@ -55,11 +55,11 @@ class Made:
     def record(self, kind, body, time, tid, cpu, misc=0):
         self.f.data += self.w.record(kind, body + self.trailer(time, tid, cpu), misc)
 
-    def sample(self, event, time, tid, cpu=0, chain=None, raw=b"", at=0, period=None, read=(0, 0, [])):
+    def sample(self, event, time, tid, cpu=0, chain=None, raw=b"", at=0, period=None, read=(0, 0, []), user=False):
         s = gen.Sample(1, self.events[event][2][0])
         s.v.update(IP=BASE + at * SIZE + 16, TID=(self.pid(tid), tid), TIME=time, CPU=cpu, PERIOD=period or (1000 if event == CLOCK else 1),
                    CALLCHAIN=[KERNEL] + [BASE + x * SIZE + 16 for x in chain or []] if chain is not None else [], RAW=raw, CGROUP=self.cgroup(tid), READ=read)
-        self.f.data += s.write(self.w, self.events[event][1], event, misc=1)[0]
+        self.f.data += s.write(self.w, self.events[event][1], event, misc=2 if user else 1)[0]
 
     def fork(self, time, parent, tid, pid=None):
         self.pids[tid] = pid or self.pid(parent)
@@ -71,14 +71,15 @@ class Made:
     def comm(self, time, tid, name):
         self.record(gen.COMM, self.w.pack("II", self.pid(tid), tid) + gen.pad8(name + b"\0"), time, tid, 0)
 
-    def switch(self, time, tid, cpu, misc):
-        kind, body = (gen.SWITCH_CPU_WIDE, self.w.pack("II", 0, 0)) if self.wide else (gen.SWITCH, b"")
+    def switch(self, time, tid, cpu, misc, other=0):
+        kind, body = (gen.SWITCH_CPU_WIDE, self.w.pack("II", other, other)) if self.wide else (gen.SWITCH, b"")
         self.record(kind, body, time, tid, cpu, misc)
 
-    def off(self, time, tid, cpu=0, chain=None, preempted=False):
+    def off(self, time, tid, cpu=0, chain=None, preempted=False, idle=False):
+        """preempted: by another task; idle: it could run, and yet the CPU became idle"""
         if self.cs and chain is not None:
             self.sample(self.stack, time, tid, cpu, chain)
-        self.switch(time, tid, cpu, OUT | (PREEMPT if preempted else 0))
+        self.switch(time, tid, cpu, OUT | (PREEMPT if preempted or idle else 0), 5 if preempted else 0)
 
     def on(self, time, tid, cpu=0):
         self.switch(time, tid, cpu, 0)

@@ -31,6 +31,7 @@ struct fact {
 	uint32_t tid, pid, cpu, chain, waker;
 	uint8_t kind;
 	bool preempted;
+	bool idled; /* FACT_OUT, FACT_TRACE_OUT: the CPU was given to its idle task */
 };
 
 struct lost_window {
@@ -117,6 +118,7 @@ struct wait_work {
 	uint8_t *reason;     /* by chain of out->chain */
 	uint32_t *at;	     /* the same: its place */
 	bool *interrupt;     /* the same: an interrupt ran it */
+	bool hidden;	     /* tasks that are not idle have the number 0: another PID namespace */
 	bool thinned;	     /* chains of some switches were recorded, at least at times */
 };
 

@@ -143,7 +143,8 @@ static void name_span(const struct wait_work *k, const uint32_t *to, struct wait
 	}
 	if (s->reason == WAIT_OTHER)
 		s->reason = s->chain ? k->reason[s->chain] : WAIT_NO_STACK;
-	else if (s->reason == WAIT_PREEMPTED && k->reason[s->chain] == WAIT_THROTTLED)
+	else if (s->reason == WAIT_PREEMPTED &&
+		 (k->reason[s->chain] == WAIT_THROTTLED || (s->idled && !k->hidden)))
 		s->reason = WAIT_THROTTLED;
 }
 

@@ -136,6 +136,7 @@ static int take_switch(struct scan *c, const struct pass_sample *s, struct fact 
 	if (f->tid == UINT32_MAX) /* its numbers are gone, it has exited */
 		f->tid = raw32(c, x.raw + TRACE_PID);
 	f->preempted = !(raw64(c, x.raw + TRACE_STATE) & STATE_BITS);
+	f->idled = !next.tid;
 	if (f->pid == UINT32_MAX)
 		f->pid = 0;
 	if (f->tid && own(c, f, err))
@@ -182,6 +183,7 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 	if (!s->time || (tid == UINT32_MAX && c->kind[s->event] != EVENT_SWITCH))
 		return 0;
 	pass_time(c, s->time);
+	c->k->hidden |= !tid && space_kind_of_misc(s->r->misc) == SPACE_USER;
 	if (ring_time(c, s->cpu, s->time, err) == UINT64_MAX || note_cgroup(c, s, err))
 		return -1;
 	if (c->kind[s->event] != EVENT_OTHER &&
@@ -213,6 +215,12 @@ static int on_lost(struct scan *c, uint64_t before, uint64_t time, struct err *e
 	return time > before && vec_push(&c->k->lost, x) ? err_nomem(err) : 0;
 }
 
+/* The other task of a record of whole CPUs: its pid and tid. */
+static bool gives_to_idle(const struct pd_record *r)
+{
+	return r->size >= 16 && !ld32(r->p + 8) && !ld32(r->p + 12);
+}
+
 static int on_other(void *ctx, unsigned worker, const struct pd_record *r, struct err *err)
 {
 	struct scan *c = ctx;
@@ -241,6 +249,7 @@ static int on_other(void *ctx, unsigned worker, const struct pd_record *r, struc
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 		f.kind = r->misc & PERF_RECORD_MISC_SWITCH_OUT ? FACT_OUT : FACT_IN;
 		f.preempted = r->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+		f.idled = r->type == PERF_RECORD_SWITCH_CPU_WIDE && gives_to_idle(r);
 		break;
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:

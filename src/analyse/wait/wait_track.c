@@ -17,6 +17,7 @@
 
 struct track { /* of a thread, now */
 	uint32_t thread;
+	bool idled;
 	bool running, preempted, begun, before, exited, ended, sampled, there;
 	uint32_t tellers;		/* bit by fact_kind: of the last switch */
 	uint64_t since, exit, chain_at; /* chain_at: time of the last sample of a switch */
@@ -114,6 +115,7 @@ static int close_span(struct tracking *t, const struct track *r, uint64_t until)
 	}
 	s.chain = r->chain;
 	s.sampled = r->sampled;
+	s.idled = r->preempted && r->idled;
 	s.reason = r->begun	  ? WAIT_BEGUN
 		   : r->preempted ? WAIT_PREEMPTED
 		   : r->before	  ? WAIT_BEFORE
@@ -307,7 +309,7 @@ static int take_out(struct tracking *t, struct track *r, const struct fact *f)
 		if (again ? assume_in(t, r, f) : close_span(t, r, f->time))
 			return -1;
 		r->running = r->preempted = r->begun = r->before = false;
-		r->sampled = r->there = false;
+		r->sampled = r->there = r->idled = false;
 		r->tellers = 0;
 		r->since = f->time;
 		r->chain = 0;
@@ -319,6 +321,7 @@ static int take_out(struct tracking *t, struct track *r, const struct fact *f)
 	if (f->preempted && !r->preempted)
 		thread_of(t, r)->preempted++;
 	r->preempted |= f->preempted;
+	r->idled |= f->idled;
 	if (f->chain)
 		r->chain = f->chain;
 	r->sampled |= f->kind == FACT_SOME;
