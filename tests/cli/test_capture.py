@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -218,7 +219,7 @@ for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         p = subprocess.Popen([CYCLADE, "doctor", "--capture", os.path.join(place, "copy"), "--sysroot", many],
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
         while p.poll() is None and not os.listdir(place):
-            pass
+            time.sleep(0.0005)
         p.send_signal(number)
         code = p.wait()
         if code:

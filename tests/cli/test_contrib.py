@@ -37,7 +37,7 @@ def project(where, turns):
 
 def shell(text, where, **env):
     path = os.path.dirname(CYCLADE) + ":" + os.environ["PATH"]
-    return subprocess.run(["bash", "-e", "-c", text], cwd=where, env=dict(os.environ, PATH=path, BENCH="./build/bench", RUNS="3", **env),
+    return subprocess.run(["bash", "-e", "-c", text], cwd=where, env=dict(os.environ, PATH=path, BENCH="./build/bench", RUNS="6", **env),
                           capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL)
 
 

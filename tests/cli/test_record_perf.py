@@ -123,6 +123,18 @@ def by_perf(perf, options, program, until):
     return recorded[key]
 
 
+def both(perf, ours, theirs, program, until, only):
+    """Recordings of the same: (exit code, what it said) of ours and of theirs, theirs' path, and perf's reading of both."""
+    at = [] if until else ["--", *program]
+    code, said = record([CYCLADE, "record", "-q", "-o", "our.data"], [*ours, *(["--for", until] if until else [])], at)
+    if SANITIZED:  # the same program wrote for perf as users have it; here it is the memory that is looked at
+        return (code, said), None, None, None, None
+    *their, path = by_perf(perf, theirs, program, until)
+    if their[0]:
+        return (code, said), their, path, None, None
+    return (code, said), their, path, Reading(perf, "our.data", only), reading(perf, path, only)
+
+
 def compare(name, ours, theirs=None, program=BUSY, by_mean=None, until=None, more=None, before=None, only=None):
     """theirs: None for the same words. until: attached or the whole machine, for that many seconds."""
     tried.update(re.findall(r"(?:^| )(--?[A-Za-z][a-z-]*)", name))
@@ -131,19 +143,21 @@ def compare(name, ours, theirs=None, program=BUSY, by_mean=None, until=None, mor
         label = name if perf == PERF else "%s, %s" % (name, os.path.basename(perf))
         if before:
             before()
-        at = [] if until else ["--", *program]
-        code, said = record([CYCLADE, "record", "-q", "-o", "our.data"], [*ours, *(["--for", until] if until else [])], at)
-        if SANITIZED:  # the same program wrote for perf as users have it; here it is the memory that is looked at
+        # on a busy machine either may have begun when the time was over: then again, for longer
+        for time_of in (until, "1s", "5s") if until else (None,):
+            (code, said), their, path, a, b = both(perf, ours, theirs, program, time_of, only)
+            if not a or min(a.n, b.n) > 20:
+                break
+        if SANITIZED:
             t.ok(code >= 0, "%s: no report of the sanitizer" % label, said)
             continue
-        their_code, their_said, path = by_perf(perf, theirs, program, until)
+        their_code, their_said = their
         if their_code and code:
             t.skip(label, "neither can record so here: %s" % (said.strip().splitlines() or ["?"])[0])
             continue
         if their_code:
             t.skip(label, "perf cannot record so here: %s" % (their_said.strip().splitlines() or ["?"])[-1])
             continue
-        a, b = Reading(perf, "our.data", only), reading(perf, path, only)
         good = not code and alike(a, b, by_mean)
         t.ok(good, "%s: chains as deep as in perf's own recording" % label, "ours   %s\ntheirs %s\n%s" % (a, b, said))
         if more and good:

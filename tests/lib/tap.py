@@ -25,6 +25,7 @@ os.environ["XDG_DATA_HOME"] = "/dev/null/data"  # nobody can make it, root neith
 os.environ.pop("CYCLADE_OPTS", None)
 # what a shell starts in the background ignores it, and all that is started from there
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup's programs ignore it
 SANITIZED = bool(os.environ.get("CYCLADE_SANITIZED"))
 PERF = shutil.which("perf")
 

@@ -14,7 +14,7 @@ t = Tap()
 
 
 def compare(*words):
-    return run_on("ivb", "even", CYCLADE, "compare", *SYSROOT, "-r", "2", "--warmup", "0", "-j", *words, "--", SPIN, "20", "--", SPIN, "20")
+    return run_on("ivb", "even", CYCLADE, "compare", *SYSROOT, "-r", "2", "--warmup", "0", "-j", *words, "--", SPIN, "20", "--", SPIN, "20", paper=True)
 
 
 want = planted("ivb", "even")

@@ -32,7 +32,7 @@ def stat(program, events, *options, machine="adl", ms="150"):
     for path in (out, truth):
         if os.path.exists(path):
             os.remove(path)
-    p = run_on(machine, program, CYCLADE, "stat", *SYSROOT, "-j", "-o", out, "-e", events, *options, SPIN, ms, SIM_TRUTH=truth)
+    p = run_on(machine, program, CYCLADE, "stat", *SYSROOT, "-j", "-o", out, "-e", events, *options, SPIN, ms, paper=True, SIM_TRUTH=truth)
     with open(out, encoding="utf-8") as f:
         docs = [json.loads(x) for x in f.read().splitlines()] if "-I" in options else [json.load(f)]
     docs = [d for d in docs if "counts" in d]  # the last of intervals tells how it ended

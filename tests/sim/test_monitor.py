@@ -42,7 +42,7 @@ def scenario(**rates):
 
 
 def monitor(*args, on=ROME, program="even", settings="", interval=MS):
-    p = run_on(on, program, CYCLADE, "monitor", *SYSROOT, "--once", "-I", interval, "-j", *args, settings=settings)
+    p = run_on(on, program, CYCLADE, "monitor", *SYSROOT, "--once", "-I", interval, "-j", *args, settings=settings, paper=True)
     try:
         return json.loads(p.stdout), p
     except ValueError:

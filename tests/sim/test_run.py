@@ -27,6 +27,7 @@ CASES = [("ivb", "", "icache_misses", "icache_misses"), ("ivb", "smt=1 watchdog=
          ("spr", "", "dram_bound", "l3_miss_bound"), ("spr", "smt=1 watchdog=1", "microcode", "microcode_sequencer"),
          ("adl", "", "branch_mispredicts", "branch_mispredicts"), ("zen4", "smt=1", "backend_bound_cpu", "backend_bound_cpu"),
          ("n2", "", "branch_miss", "bad_speculation")]
+SHORT = (SPIN, "100")  # where what is told matters, not how much there is of it
 NODE = re.compile(r"[├└] (\w+…?)\s+(-?[\d.]+) %(?: \+-<?([\d.]+))?(.*)")
 MS = 1000000
 t = Tap()
@@ -74,8 +75,9 @@ def check(machine, settings, program, where):
     t.ok(r.returncode == 0 and len(known) >= 4 and not wrong, "%s: shares are those planted (%d nodes)" % (name, len(known)),
          "%s\n%s" % (wrong, r.stderr))
     t.ok(nodes.get(where, (0, 0, False))[2], "%s: the path leads to %s" % (name, where), r.stderr)
-    hot = re.search(r"where +share\n (\S+) .* ([\d.]+) %", r.stderr)
-    t.ok(hot and hot.group(1) in ("main", "burn") and float(hot.group(2)) > 60, "%s: and the hot function is told" % name,
+    # of a hybrid's kinds of cores the program may have been on one for its beginning only
+    hot = re.findall(r"where +share\n (\S+) .* ([\d.]+) %", r.stderr)
+    t.ok(any(name in ("main", "burn") and float(share) > 60 for name, share in hot), "%s: and the hot function is told" % name,
          r.stderr + subprocess.run([CYCLADE, "report", "-v", DATA], text=True, capture_output=True, check=False).stdout[-2000:])
     rows = truth(log)
     ran = {x[4] for x in rows if x[1] < 0 and x[3]}  # of a hybrid's cores those it ran on
@@ -110,7 +112,7 @@ for s in step:
                        env=env("spr"), text=True, capture_output=True, timeout=600, stdin=subprocess.DEVNULL)
     t.ok(p.returncode == 0, "'%s' works when typed" % s, p.stdout + p.stderr)
 for machine in ("spr", "adl"):  # the tree keeps its columns, a command to type is never broken
-    r = run(machine, "dram_bound", COLUMNS="60")
+    r = run(machine, "dram_bound", what=SHORT, COLUMNS="60")
     wide = [x for x in r.stderr.splitlines() if len(x) > 60 and not re.search("cyclade |^ slots |[├└] ", x)]
     t.ok(r.returncode == 0 and r.stderr and not wide, "%s: what is told keeps to 60 columns" % machine, "\n".join(wide) or r.stderr)
 if PERF:
@@ -121,7 +123,7 @@ if PERF:
 else:
     t.skip("perf reads the recording", "no perf here")
 
-run("adl", "even")
+run("adl", "even", what=SHORT)
 if PERF:
     p = subprocess.run([PERF, "evlist", "-v", "-i", DATA], text=True, capture_output=True)
     t.equal(len(re.findall(r"^cpu_\w+/cycles/P: .* mmap: 1", p.stdout, re.M)), 2, "on each kind of core an event tells of mappings")
@@ -149,13 +151,13 @@ for machine, program in [("spr", "dram_bound"), ("adl", "even"), ("mtl", "even")
     got = {x["node"].split(".")[-1]: x for x in rows if x["value"]}
     wrong = [(n, got[n]["value"], v) for n, v in want.items() if n in got and abs(float(got[n]["value"]) - v) > max(2 * float(got[n]["value_error"] or 0), 0.006)]
     t.ok(len([n for n in want if n in got]) >= 4 and not wrong, "%s: csv has the shares planted" % machine, "%s\n%s" % (wrong, r.stderr[:2000]))
-    r = run(machine, program, "--format", "csv", "-l", "2")
+    r = run(machine, program, "--format", "csv", "-l", "2", what=SHORT)
     rows += csv.DictReader(io.StringIO(r.stderr))
     t.ok(any(x.get("function") in ("main", "burn") for x in rows) and all(None not in x and None not in x.values() for x in rows),
          "%s: csv: nodes or functions, all columns" % machine, r.stderr[:2000])
 r = run("spr", "dram_bound", "--format", "markdown")
 t.ok(re.search(r"^\| backend\\_bound \| 58\.\d %", r.stderr, re.M) and re.search(r"^\| .*\| main \| ", r.stderr, re.M), "markdown has both", r.stderr)
-r = run("spr", "dram_bound", "--no-tree", "-j")
+r = run("spr", "dram_bound", "--no-tree", "-j", what=SHORT)
 t.equal(json.loads(r.stderr)["no_tree"], "--no-tree", "json says why there is no tree")
 
 
@@ -189,27 +191,27 @@ for machine, program in [("spr", "dram_bound"), ("adl", "branch_mispredicts"), (
     t.ok(notes and all(x in p.stdout for x in notes), "%s: and what to believe of it" % machine, p.stdout)
 p = subprocess.run([CYCLADE, "info", "-v", "-i", DATA], text=True, capture_output=True)
 t.ok("not known" not in p.stdout, "info knows what it is", p.stdout)
-run("spr", "even", "--no-tree")
+run("spr", "even", "--no-tree", what=SHORT)
 p = subprocess.run([CYCLADE, "report", "-i", DATA], text=True, capture_output=True)
 t.ok("counted beside" not in p.stdout, "without a tree there is none", p.stdout)
 d = json.loads(subprocess.run([CYCLADE, "report", "-i", DATA, "-j"], text=True, capture_output=True).stdout)
 t.equal((d["tree"], d["no_tree"]), ([], "the recording has none"), "nor in json")
 
 # ---- options
-r = run("spr", "dram_bound", "--no-tree", SIM_TRUTH=os.path.join(tmp.name, "truth"))
+r = run("spr", "dram_bound", "--no-tree", what=SHORT, SIM_TRUTH=os.path.join(tmp.name, "truth"))
 rows = truth(os.path.join(tmp.name, "truth"))
 t.ok("├" not in r.stderr and "sampled: cycles:P\n" in r.stderr and not [x for x in rows if x[1] < 0 and x[2] > MS],
      "--no-tree: nothing is counted beside", r.stderr)
-r = run("spr", "dram_bound", "-l", "1")
+r = run("spr", "dram_bound", "-l", "1", what=SHORT)
 t.ok(set(nodes_of(r.stderr)) == {"frontend_bound", "bad_speculation", "backend_bound", "retiring"}, "-l 1: level 1", r.stderr)
-r = run("spr", "dram_bound", "--node", "branch_mispredicts")
+r = run("spr", "dram_bound", "--node", "branch_mispredicts", what=SHORT)
 t.ok("branch_mispredicts" in nodes_of(r.stderr), "--node: the node that was named", r.stderr)
-r = run("spr", "dram_bound", "--why", "-l", "1")
+r = run("spr", "dram_bound", "--why", "-l", "1", what=SHORT)
 t.ok(re.search(r"retiring = .*\n +by \S+:\d+", r.stderr), "--why: formulas with values", r.stderr)
 mark = os.path.join(tmp.name, "ran")
 r = run("spr", "dram_bound", "--node", "nonsense", what=["touch", mark])
 t.ok(r.returncode == 125 and "nonsense" in r.stderr and not os.path.exists(mark), "an unknown node: 125, nothing is started", r.stderr)
-r = run("spr", "dram_bound", "-e", "cycles,instructions")
+r = run("spr", "dram_bound", "-e", "cycles,instructions", what=SHORT)
 t.ok(r.returncode == 0 and "no tree: what samples (-e)" in r.stderr and "├" not in r.stderr, "two events that sample: no tree, and why",
      r.stderr)
 r = run("spr", "dram_bound", "-e", "branch-misses")

@@ -31,7 +31,7 @@ def monitor(s, times=None, interval="250", *args, without=None):
     path = os.path.join(tmp.name, s.name + (without and "-bare" or "") + ".tab")  # runs of a machine share its tree
     with open(path, "w", encoding="utf-8") as f:
         f.write("".join(x + "\n" for x in s.text(times).splitlines() if x.split()[0] not in (without or ())))
-    p = run_on(path, "even", CYCLADE, "monitor", *SYSROOT, "--once", "-I", interval, "-j", *args)
+    p = run_on(path, "even", CYCLADE, "monitor", *SYSROOT, "--once", "-I", interval, "-j", *args, paper=True)
     try:
         return json.loads(p.stdout), p
     except ValueError:
