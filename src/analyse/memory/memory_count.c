@@ -58,9 +58,8 @@ static inline uint64_t hash_of(enum memory_by by, uint64_t a, uint64_t b)
 
 /* NULL: out of memory. */
 static struct memory_tally *tally_of(struct memory_tallies *c, enum memory_by by, uint64_t a,
-				     uint64_t b)
+				     uint64_t b, uint64_t h)
 {
-	uint64_t h = hash_of(by, a, b);
 	struct memory_tally *t;
 	uint32_t idx;
 
@@ -86,14 +85,10 @@ static inline int add_latency(struct memory_tallies *c, struct memory_tally *t, 
 				     : vec_push(&c->large, x);
 }
 
-static int count_in(struct memory_tallies *c, enum memory_by by, uint64_t a, uint64_t b,
-		    const struct memop *op)
+static inline int count_op(struct memory_tallies *c, struct memory_tally *t, const struct memop *op)
 {
-	struct memory_tally *t = tally_of(c, by, a, b);
 	unsigned kind = op->set[MEMOP_KIND];
 
-	if (!t)
-		return -1;
 	t->samples++;
 	t->loads += (kind & MEMOP_KIND_LOAD) != 0;
 	t->stores += (kind & MEMOP_KIND_STORE) != 0;
@@ -109,6 +104,58 @@ static int count_in(struct memory_tallies *c, enum memory_by by, uint64_t a, uin
 			return -1;
 	}
 	return 0;
+}
+
+static int count_in(struct memory_tallies *c, enum memory_by by, uint64_t a, uint64_t b,
+		    const struct memop *op)
+{
+	struct memory_tally *t = tally_of(c, by, a, b, hash_of(by, a, b));
+
+	return t ? count_op(c, t, op) : -1;
+}
+
+/* ---- accesses: there are many, so each step is asked for before it is taken ------------------ */
+
+static int count_waiting(struct memory_tallies *c)
+{
+	size_t n = c->n_waiting;
+	uint32_t idx;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t slot = itab_first(&c->at, c->waiting[i].hash);
+
+		if (itab_at(&c->at, &slot, c->waiting[i].hash, &idx)) {
+			__builtin_prefetch(&c->v.v[idx], 1);
+			__builtin_prefetch(&c->v.v[idx].hist[MEMOP_LATENCY_TAG], 1);
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct memory_waiting *x = &c->waiting[i];
+		struct memory_tally *t = tally_of(c, MEMORY_ACCESS, x->a, x->b, x->hash);
+
+		if (!t)
+			return -1;
+		x->tally = (uint32_t)(t - c->v.v);
+		for (unsigned has = x->op.has & LATENCIES; has; has &= has - 1)
+			hist_ahead(&t->hist[__builtin_ctz(has)]);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (count_op(c, &c->v.v[c->waiting[i].tally], &c->waiting[i].op))
+			return -1;
+	c->n_waiting = 0;
+	return 0;
+}
+
+static int count_access(struct memory_tallies *c, uint64_t a, uint64_t b, const struct memop *op)
+{
+	struct memory_waiting *x = &c->waiting[c->n_waiting++];
+
+	x->a = a;
+	x->b = b;
+	x->hash = hash_of(MEMORY_ACCESS, a, b);
+	x->op = *op;
+	itab_ahead(&c->at, x->hash);
+	return c->n_waiting == MEMORY_BATCH ? count_waiting(c) : 0;
 }
 
 /* ---- the pass -------------------------------------------------------------------------------- */
@@ -159,8 +206,8 @@ static int count_sample(void *ctx, const struct pass_sample *p, struct err *err)
 	c->period = period;
 	m = code_at(w, c, p, ip);
 	if (count_in(c, MEMORY_CLASS, class_of(&op), 0, &op) ||
-	    count_in(c, MEMORY_ACCESS, m ? map_to_image(m, ip) : ip,
-		     memory_access_key(m ? m->image : IMAGE_NONE, access_kind(&op)), &op) ||
+	    count_access(c, m ? map_to_image(m, ip) : ip,
+			 memory_access_key(m ? m->image : IMAGE_NONE, access_kind(&op)), &op) ||
 	    count_in(c, MEMORY_THREAD, p->task, p->who->comm, &op) ||
 	    count_in(c, MEMORY_CPU, p->cpu, 0, &op))
 		return err_nomem(err);
@@ -175,7 +222,17 @@ static int begin_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err
 	(void)chunk;
 	if (!c->code)
 		c->code = calloc(MEMORY_CODE, sizeof(*c->code));
-	return c->code ? 0 : err_nomem(err);
+	if (!c->waiting)
+		c->waiting = calloc(MEMORY_BATCH, sizeof(*c->waiting));
+	return c->code && c->waiting ? 0 : err_nomem(err);
+}
+
+static int end_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
+{
+	const struct counting *w = ctx;
+
+	(void)chunk;
+	return count_waiting(&w->of[worker]) ? err_nomem(err) : 0;
 }
 
 /* ---- joining --------------------------------------------------------------------------------- */
@@ -201,7 +258,8 @@ static int join(struct memory_tallies *c, const struct memory_tallies *x)
 
 	for (size_t i = 0; i < x->v.n && !ret; i++) {
 		const struct memory_tally *from = &x->v.v[i];
-		struct memory_tally *t = tally_of(c, from->by, from->key[0], from->key[1]);
+		uint64_t h = hash_of(from->by, from->key[0], from->key[1]);
+		struct memory_tally *t = tally_of(c, from->by, from->key[0], from->key[1], h);
 
 		ret = t ? join_tally(t, from) : -1;
 		to[i] = t ? (uint32_t)(t - c->v.v) : 0;
@@ -237,7 +295,8 @@ int memory_count(struct memory_tallies *out, const struct pd *rec, const struct 
 {
 	const struct pass_visitor v = { .wants = PASS_THREAD | PASS_COMM,
 					.begin = begin_chunk,
-					.sample = count_sample };
+					.sample = count_sample,
+					.end = end_chunk };
 	const struct pass_opts po = { .events = events,
 				      .progress = opts->progress,
 				      .progress_ctx = opts->progress_ctx };
@@ -273,5 +332,7 @@ void memory_tallies_free(struct memory_tallies *c)
 	vec_free(&c->large);
 	itab_free(&c->at);
 	free(c->code);
+	free(c->waiting);
 	c->code = NULL;
+	c->waiting = NULL;
 }

@@ -42,11 +42,22 @@ struct memory_code {
 	const struct map *map;
 };
 
+#define MEMORY_BATCH 32u
+
+/* Accesses that wait to be counted: their tallies are in no cache. */
+struct memory_waiting {
+	uint64_t a, b, hash;
+	uint32_t tally;
+	struct memop op;
+};
+
 struct memory_tallies {
 	VEC(struct memory_tally) v;
 	VEC(struct memory_large) large; /* by tally and latency, ascending */
 	struct itab at;
 	struct memory_code *code;
+	struct memory_waiting *waiting;
+	size_t n_waiting;
 	uint64_t samples, without, no_access, period;
 	bool period_varies, raw;
 };

@@ -20,15 +20,19 @@ static int add_many(struct hist *h, uint16_t value, uint32_t n)
 /* From the list to pages. */
 static int spread_out(struct hist *h)
 {
-	h->many = calloc(PAGES, sizeof(*h->many));
-	if (!h->many)
+	struct hist old = *h;
+
+	*h = (struct hist){ .many = calloc(PAGES, sizeof(*h->many)) };
+	if (!h->many) {
+		*h = old;
 		return -1;
-	for (uint32_t i = 0; i < h->n; i++)
-		if (add_many(h, h->few[i], 1))
+	}
+	for (uint32_t i = 0; i < old.n; i++)
+		if (add_many(h, old.few[i], 1)) {
+			free(old.few);
 			return -1;
-	free(h->few);
-	h->few = NULL;
-	h->n = h->room = 0;
+		}
+	free(old.few);
 	return 0;
 }
 
@@ -46,13 +50,13 @@ static int grow(struct hist *h)
 
 int hist_add_slowly(struct hist *h, uint16_t value)
 {
-	if (!h->many && h->room < HIST_FEW) {
+	if (!hist_is_many(h) && h->room < HIST_FEW) {
 		if (grow(h))
 			return -1;
 		h->few[h->n++] = value;
 		return 0;
 	}
-	return (!h->many && spread_out(h)) || add_many(h, value, 1) ? -1 : 0;
+	return (!hist_is_many(h) && spread_out(h)) || add_many(h, value, 1) ? -1 : 0;
 }
 
 int hist_join(struct hist *h, const struct hist *other)
@@ -60,9 +64,9 @@ int hist_join(struct hist *h, const struct hist *other)
 	for (uint32_t i = 0; i < other->n; i++)
 		if (hist_add(h, other->few[i]))
 			return -1;
-	if (other->many && !h->many && spread_out(h))
+	if (hist_is_many(other) && !hist_is_many(h) && spread_out(h))
 		return -1;
-	for (uint32_t v = 0; other->many && v < HIST_VALUES; v++) {
+	for (uint32_t v = 0; hist_is_many(other) && v < HIST_VALUES; v++) {
 		const uint32_t *page = other->many[v / HIST_PAGE];
 
 		if (!page)
@@ -77,7 +81,7 @@ void hist_each(const struct hist *h, void (*add)(void *ctx, uint16_t value, uint
 {
 	for (uint32_t i = 0; i < h->n; i++)
 		add(ctx, h->few[i], 1);
-	for (uint32_t v = 0; h->many && v < HIST_VALUES; v++) {
+	for (uint32_t v = 0; hist_is_many(h) && v < HIST_VALUES; v++) {
 		const uint32_t *page = h->many[v / HIST_PAGE];
 
 		if (!page)
@@ -89,9 +93,11 @@ void hist_each(const struct hist *h, void (*add)(void *ctx, uint16_t value, uint
 
 void hist_free(struct hist *h)
 {
-	for (uint32_t i = 0; h->many && i < PAGES; i++)
+	if (!hist_is_many(h))
+		free(h->few);
+	for (uint32_t i = 0; hist_is_many(h) && i < PAGES; i++)
 		free(h->many[i]);
-	free(h->many);
-	free(h->few);
+	if (hist_is_many(h))
+		free(h->many);
 	*h = (struct hist){ 0 };
 }

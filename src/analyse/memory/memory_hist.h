@@ -13,6 +13,7 @@
 #ifndef CYCLADE_ANALYSE_MEMORY_MEMORY_HIST_H
 #define CYCLADE_ANALYSE_MEMORY_MEMORY_HIST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,20 @@ struct hist {
 	uint32_t n, room; /* of few; both 0 with many */
 };
 
+static inline bool hist_is_many(const struct hist *h)
+{
+	return !h->room && h->many;
+}
+
+/* Asks for what hist_add() will write to. */
+static inline void hist_ahead(const struct hist *h)
+{
+	if (h->room)
+		__builtin_prefetch(h->few + h->n, 1);
+	else if (h->many)
+		__builtin_prefetch(h->many);
+}
+
 int hist_add_slowly(struct hist *h, uint16_t value) MUST_USE;
 
 static inline MUST_USE int hist_add(struct hist *h, uint16_t value)
@@ -38,7 +53,7 @@ static inline MUST_USE int hist_add(struct hist *h, uint16_t value)
 		h->few[h->n++] = value;
 		return 0;
 	}
-	page = h->many ? h->many[value / HIST_PAGE] : NULL;
+	page = hist_is_many(h) ? h->many[value / HIST_PAGE] : NULL;
 	if (!page || page[value % HIST_PAGE] == UINT32_MAX)
 		return hist_add_slowly(h, value);
 	page[value % HIST_PAGE]++;
