@@ -10,6 +10,7 @@
  * at the occasion, so that periods sum up to the count however busy the machine is.
  */
 #include "preload.h"
+#include "access.h"
 #include "ibs.h"
 #include "ring.h"
 
@@ -174,9 +175,10 @@ struct walk { /* words of the kernel's sample and of ours */
 	uint64_t *out;
 	struct sim_thread *thread;
 	struct sim_again *again;
-	struct sim_ibs ibs; /* of a counter of IBS */
-	bool first;	    /* of those that the record stands for */
-	uint64_t clock;	    /* what the event's own says; 0: that cannot be told */
+	struct sim_ibs ibs;	  /* of a counter of IBS */
+	struct sim_access access; /* where shared lines are planted */
+	bool first;		  /* of those that the record stands for */
+	uint64_t clock;		  /* what the event's own says; 0: that cannot be told */
 };
 
 static void keep(struct walk *w, uint64_t n)
@@ -378,9 +380,10 @@ static uint64_t retire_latency(const struct sim *sim, const struct sim_counter *
 	return v >= 65535 ? 65535 : (uint64_t)v;
 }
 
-static uint64_t weight(const struct sim *sim, const struct sim_counter *k)
+static uint64_t weight(const struct sim *sim, const struct sim_counter *k,
+		       const struct sim_access *planted)
 {
-	uint64_t access = 5 + draw(sim) % 300;
+	uint64_t access = sim->scenario.set.sharing ? planted->latency : 5 + draw(sim) % 300;
 
 	if (!(k->attr.sample_type & PERF_SAMPLE_WEIGHT_STRUCT))
 		return access;
@@ -411,24 +414,35 @@ static uint64_t data_source(const struct sim *sim)
 	return d.val;
 }
 
+static uint64_t address(const struct sim *sim, const struct sim_counter *k, const struct walk *w)
+{
+	if (k->pmu->driver == SIM_IBS)
+		return w->ibs.addr;
+	if (sim->scenario.set.sharing)
+		return w->access.addr;
+	return UINT64_C(0x7f0000000000) + (draw(sim) & 0xffffc0);
+}
+
 /* The fields up to the call chain; returns the address of the sample's instruction. */
 static uint64_t first_fields(const struct sim *sim, struct sim_counter *k, uint64_t type,
 			     struct walk *w)
 {
 	uint64_t ip = 0, words;
+	uint32_t tid;
 
 	if (type & PERF_SAMPLE_IP) {
 		ip = peek(w);
 		keep(w, 1);
 	}
-	w->thread = thread_of(k, type & PERF_SAMPLE_TID ? (uint32_t)(peek(w) >> 32) : 0);
+	tid = type & PERF_SAMPLE_TID ? (uint32_t)(peek(w) >> 32) : 0;
+	w->thread = thread_of(k, tid);
 	keep(w, bits(type & (PERF_SAMPLE_TID | PERF_SAMPLE_TIME)));
 	if (k->pmu->driver == SIM_IBS)
 		sim_ibs_sample(&w->ibs, k, w->thread->period, ip, draw(sim));
+	else if (sim->scenario.set.sharing)
+		sim_access_draw(&w->access, k->event.name, tid, draw(sim));
 	if (type & PERF_SAMPLE_ADDR)
-		say(w, k->pmu->driver == SIM_IBS
-			       ? w->ibs.addr
-			       : UINT64_C(0x7f0000000000) + (draw(sim) & 0xffffc0));
+		say(w, address(sim, k, w));
 	keep(w, bits(type & (PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU)));
 	if (type & PERF_SAMPLE_PERIOD)
 		say(w, k->attr.freq ? (uint64_t)((double)peek(w) * mean_rate(sim, k))
@@ -480,9 +494,11 @@ static void fields(const struct sim *sim, struct sim_counter *k, struct walk *w)
 	if (type & PERF_SAMPLE_STACK_USER)
 		keep(w, 1 + peek(w) / 8 + !!peek(w));
 	if (type & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))
-		say(w, k->pmu->driver == SIM_IBS ? ibs_weight(k, w) : weight(sim, k));
+		say(w, k->pmu->driver == SIM_IBS ? ibs_weight(k, w) : weight(sim, k, &w->access));
 	if (type & PERF_SAMPLE_DATA_SRC)
-		say(w, k->pmu->driver == SIM_IBS ? w->ibs.data_src : data_source(sim));
+		say(w, k->pmu->driver == SIM_IBS   ? w->ibs.data_src
+		       : sim->scenario.set.sharing ? w->access.data_src
+						   : data_source(sim));
 	keep(w, bits(type & PERF_SAMPLE_TRANSACTION));
 	if (type & PERF_SAMPLE_REGS_INTR)
 		keep(w, 1 + (peek(w) ? bits(k->attr.sample_regs_intr) : 0));
