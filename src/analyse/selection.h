@@ -18,6 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct pd_event;
+struct pd_record;
+struct err;
+
 struct selection {
 	const char *event; /* name or glob (text_means) */
 	const char *comm;  /* of the thread when the sample was taken: exact */
@@ -26,13 +30,18 @@ struct selection {
 	const uint32_t *pids, *tids, *cpus;
 	size_t n_cgroups, n_pids, n_tids, n_cpus;
 	uint64_t time_from, time_to;
+	/* Asked of samples that all else allows: 1 wanted, 0 not, -1 failed. Called on threads,
+	 * each with a worker number of its own below 64. NULL: all are wanted. */
+	int (*wants)(void *ctx, unsigned worker, const struct pd_event *ev,
+		     const struct pd_record *r, struct err *err);
+	void *wants_ctx;
 };
 
 /* Whether every sample is selected, but for those of other events. */
 static inline bool selection_all(const struct selection *s)
 {
 	return !s->comm && !s->n_cgroups && !s->n_pids && !s->n_tids && !s->n_cpus &&
-	       !s->time_from && !s->time_to;
+	       !s->time_from && !s->time_to && !s->wants;
 }
 
 #endif

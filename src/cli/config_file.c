@@ -118,15 +118,15 @@ int config_parse(struct config *c, struct arena *a, const char *path, const char
 	return 0;
 }
 
-static const char *config_path(struct arena *a)
+const char *config_beside(struct arena *a, const char *name)
 {
 	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 
 	/* the XDG base directory specification: a relative path is to be ignored */
 	if (xdg && *xdg == '/')
-		return arena_printf(a, "%s/cyclade/config", xdg);
+		return arena_printf(a, "%s/cyclade/%s", xdg, name);
 	if (home && *home == '/')
-		return arena_printf(a, "%s/.config/cyclade/config", home);
+		return arena_printf(a, "%s/.config/cyclade/%s", home, name);
 	return NULL;
 }
 
@@ -137,7 +137,7 @@ int config_read(struct config *c, struct arena *a, struct err *err)
 	int rc = 0;
 
 	memset(c, 0, sizeof(*c));
-	c->path = config_path(a);
+	c->path = config_beside(a, "config");
 	if (!c->path)
 		return 0;
 	if (!file_slurp(&text, c->path, CONFIG_SIZE_MAX, &why)) {

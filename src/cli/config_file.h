@@ -40,6 +40,8 @@ int config_parse(struct config *c, struct arena *a, const char *path, const char
 		 struct err *err) MUST_USE;
 int config_apply(const struct config *c, struct options *o, struct arena *a, enum command cmd,
 		 struct err *err) MUST_USE;
+/* A file of another name in the same directory; NULL: no directory, or no memory. */
+const char *config_beside(struct arena *a, const char *name);
 /* Help and completions must work whatever the file holds, and `config` reads it by itself. */
 bool config_concerns(enum command cmd);
 void config_free(struct config *c);

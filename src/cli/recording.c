@@ -9,6 +9,7 @@
 #include "analyse/feed.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "cli/derived.h"
 #include "cli/heap.h"
 #include "cli/repeats.h"
 #include "cli/selecting.h"
@@ -147,7 +148,7 @@ int recording_open(struct recording *r, struct cli *cli, const char *path, struc
 	if (!chains) /* which keep some memory while they free much that only finding needs */
 		heap_for_tables();
 	if (!pd_open_feed(&r->rec, path, &feed, err) && !check_samples(r, path, err) &&
-	    !feed_finish(r->spaces, r->rec, err))
+	    !feed_finish(r->spaces, r->rec, err) && !derived_open(&r->derived, cli, r->rec, err))
 		return 0;
 	recording_close(r);
 	return repeats_hint(path, command_names[cli->command], err);
@@ -168,6 +169,7 @@ void recording_close(struct recording *r)
 	recording_troubles(r);
 	spaces_free(r->spaces);
 	images_free(r->images);
+	derived_close(r->derived);
 	pd_close(r->rec);
 	*r = (struct recording){ 0 };
 }
@@ -197,6 +199,7 @@ int recording_select(const struct recording *r, struct cli *cli, struct profile_
 	o->machine = machine_of_arch(pd_info(r->rec)->arch);
 	o->progress = cli_progress;
 	o->progress_ctx = cli;
+	derived_select(r->derived, &o->select);
 	return selecting(&o->select, r->rec, cli, err);
 }
 
@@ -263,7 +266,7 @@ int recording_source(struct view_source *out, const struct recording *r, struct 
 			note[n++] = image_origin(r->images, id);
 	out->notes = note;
 	out->n_notes = n;
-	return 0;
+	return derived_note(r->derived, out, &cli->arena, err);
 }
 
 /* Length of the first event of a list: "cpu/event=0x3c,umask=1/u,cycles" has two. */

@@ -23,6 +23,7 @@ struct recording {
 	struct pd *rec;
 	struct images *images;
 	struct spaces *spaces;
+	struct derived *derived; /* the event of IBS that -e names; NULL: none */
 };
 
 int recording_open(struct recording *r, struct cli *cli, const char *path,

@@ -6,8 +6,8 @@
 #include "base/text.h"
 
 #define IBS_EVENT(code, name, table, predicate, value, means) \
-	{ #code, #name, #table, predicate, value, means },
-#define IBS_NO_EVENT(code, why) { #code, NULL, NULL, NULL, NULL, why },
+	{ #code, #name, #table, predicate, value, means, NULL },
+#define IBS_NO_EVENT(code, why) { #code, NULL, NULL, NULL, NULL, why, NULL },
 const struct ibs_event ibs_events[] = {
 #include "store/ibs_event.def"
 };
@@ -15,12 +15,19 @@ const struct ibs_event ibs_events[] = {
 #undef IBS_NO_EVENT
 const size_t n_ibs_events = sizeof(ibs_events) / sizeof(*ibs_events);
 
-const struct ibs_event *ibs_event_find(const char *word)
+static bool has_name(const struct ibs_event *e, const char *word)
+{
+	return (e->code && !strcasecmp(word, e->code)) || (e->name && !strcasecmp(word, e->name));
+}
+
+const struct ibs_event *ibs_event_find(const struct ibs_own *own, const char *word)
 {
 	for (size_t i = 0; i < n_ibs_events; i++)
-		if (!strcasecmp(word, ibs_events[i].code) ||
-		    (ibs_events[i].name && !strcasecmp(word, ibs_events[i].name)))
+		if (has_name(&ibs_events[i], word))
 			return &ibs_events[i];
+	for (size_t i = 0; own && i < own->n; i++)
+		if (has_name(&own->event[i], word))
+			return &own->event[i];
 	return NULL;
 }
 
@@ -36,6 +43,7 @@ static const struct table_column columns[] = {
 	COLUMN("means", "meaning", T_TEXT, C_FLEX | C_CUT, "what it is", OF(means)),
 	COLUMN("predicate", "predicate", T_TEXT, C_DROP, "the rows that it is made of, in SQL",
 	       OF(predicate)),
+	COLUMN("from", "from", T_TEXT, C_SPARSE, "file and line of your own", OF(from)),
 };
 #undef OF
 static const struct table_form form = { "ibs", NULL, TABLE_MAIN, TABLE_COLUMNS(columns),
@@ -45,18 +53,20 @@ const struct document_form ibs_events_document = { "ibs", 1, forms, 1, NULL, 0 }
 
 static bool is_meant(const char *pattern, const struct ibs_event *e)
 {
-	return e->name && (!pattern || text_means(pattern, e->name) ||
-			   !strcasecmp(pattern, e->name) || !strcasecmp(pattern, e->code));
+	return e->name && (!pattern || text_means(pattern, e->name) || has_name(e, pattern));
 }
 
-size_t ibs_events_put(struct document *d, const char *pattern)
+size_t ibs_events_put(struct document *d, const struct ibs_own *own, const char *pattern)
 {
-	struct ibs_event *row = arena_alloc(&d->a, sizeof(ibs_events));
+	struct ibs_event *row = arena_alloc(&d->a, sizeof(ibs_events) + own->n * sizeof(*row));
 	struct table t = { .form = &form, .array = row, .stride = sizeof(*row) };
 
 	for (size_t i = 0; row && i < n_ibs_events; i++)
 		if (is_meant(pattern, &ibs_events[i]))
 			row[t.n++] = ibs_events[i];
+	for (size_t i = 0; row && i < own->n; i++)
+		if (is_meant(pattern, &own->event[i]))
+			row[t.n++] = own->event[i];
 	if (!row) {
 		d->failed = true;
 		return 0;

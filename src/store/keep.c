@@ -117,9 +117,9 @@ static int failed(struct keep *k, int rc, struct err *err)
 }
 
 /* The columns are those of a subquery, so that the predicate has them by name. */
-static void put_query(struct buf *b, const char *predicate)
+static void put_query(struct buf *b, const struct ibs_own *own, const char *predicate)
 {
-	const struct ibs_event *e = ibs_event_find(predicate);
+	const struct ibs_event *e = ibs_event_find(own, predicate);
 	const char *sep = "";
 
 	buf_printf(b, "SELECT coalesce((%s), 0) FROM (SELECT ",
@@ -132,14 +132,15 @@ static void put_query(struct buf *b, const char *predicate)
 	buf_puts(b, " FROM (SELECT 1))");
 }
 
-static int prepare(struct keep *k, const char *predicate, struct err *err)
+static int prepare(struct keep *k, const struct ibs_own *own, const char *predicate,
+		   struct err *err)
 {
 	struct buf b = BUF_INIT;
 	int rc = sqlite.open_v2(":memory:", &k->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
 				NULL);
 	const char *tail = "";
 
-	put_query(&b, predicate);
+	put_query(&b, own, predicate);
 	if (b.failed)
 		rc = SQLITE_NOMEM;
 	if (rc == SQLITE_OK)
@@ -152,9 +153,9 @@ static int prepare(struct keep *k, const char *predicate, struct err *err)
 	return rc == SQLITE_OK ? 0 : failed(k, rc, err);
 }
 
-int keep_open(struct keep **out, const char *predicate, struct err *err)
+int keep_open(struct keep **out, const struct ibs_own *own, const char *predicate, struct err *err)
 {
-	const struct ibs_event *e = ibs_event_find(predicate);
+	const struct ibs_event *e = ibs_event_find(own, predicate);
 	struct keep *k;
 
 	*out = NULL;
@@ -166,7 +167,7 @@ int keep_open(struct keep **out, const char *predicate, struct err *err)
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		return err_nomem(err);
-	if (!prepare(k, predicate, err)) {
+	if (!prepare(k, own, predicate, err)) {
 		*out = k;
 		return 0;
 	}

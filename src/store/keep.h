@@ -16,10 +16,13 @@
 #define CYCLADE_STORE_KEEP_H
 
 #include "perfdata/perfdata.h"
+#include "store/ibs_event.h"
 
 struct keep;
 
-int keep_open(struct keep **out, const char *predicate, struct err *err) MUST_USE;
+/* `own`: users' own events of IBS; NULL: none. */
+int keep_open(struct keep **out, const struct ibs_own *own, const char *predicate,
+	      struct err *err) MUST_USE;
 /* `pmu`: whose event it is ("ibs_op"); `cpuid`: of the machine, as recordings have it. */
 int keep_sample(struct keep *k, const struct pd_sample *s, const char *pmu, const char *cpuid,
 		struct err *err) MUST_USE;

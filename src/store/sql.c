@@ -110,11 +110,12 @@ static int ambiguous(const char *what, struct err *err)
 static int no_such(struct sql *db, const char *what, struct err *err)
 {
 	const char *name = strrchr(what, ' ');
-	const char *const *names = strstr(what, "no such table")
-					   ? sql_table_names(&db->a, db->o.result, db->o.n_results)
-					   : sql_column_names(&db->a);
+	const char *const *names =
+		strstr(what, "no such table")
+			? sql_table_names(&db->a, db->o.own, db->o.result, db->o.n_results)
+			: sql_column_names(&db->a);
 	const char *near = name && names ? text_nearest(name + 1, names) : NULL;
-	const struct ibs_event *e = name ? ibs_event_find(name + 1) : NULL;
+	const struct ibs_event *e = name ? ibs_event_find(db->o.own, name + 1) : NULL;
 
 	if (e && !e->name) {
 		(void)err_set(err, ERR_USAGE, "%s is no event of IBS: %s", e->code, e->means);
@@ -378,6 +379,8 @@ int sql_query(struct sql *db, const char *text, struct document *d, struct err *
 		(void)err_set(err, ERR_USAGE, "the query is empty");
 	else if (!one_statement(db, tail, err))
 		ret = rows_of(db, s, d, err) ? -1 : put_tail(db, d, err);
+	if (!ret)
+		sql_ibs_doubts(db, text, d);
 	(void)sqlite.finalize(s);
 	return ret;
 }

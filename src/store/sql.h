@@ -18,6 +18,7 @@
 #define CYCLADE_STORE_SQL_H
 
 #include "show/document.h"
+#include "store/ibs_event.h"
 #include "store/raw.h"
 
 /* Results as documents: of analyses of a recording, or saved ones (saved.h). */
@@ -37,6 +38,7 @@ struct sql_opts {
 	int (*get)(void *ctx, size_t run, size_t result, const struct document **d,
 		   struct err *err);
 	void *ctx;
+	const struct ibs_own *own;   /* users' own events of IBS; NULL: none */
 	uint64_t timeout_ns;	     /* 0: none */
 	uint64_t memory;	     /* bytes; 0: 1 GB */
 	bool (*stop)(void *ctx);     /* asked some 1,000 times a second; NULL: never */
@@ -68,7 +70,8 @@ const char *sql_table_name(struct arena *a, const struct sql_result *r, const st
 /* The name that SQL has for a column of a result: each table has a `run` of its own. */
 const char *sql_column_name(const struct table_column *c);
 /* Names of all tables; of the raw tables' columns. Ended by NULL; NULL: no memory. */
-const char *const *sql_table_names(struct arena *a, const struct sql_result *r, size_t n);
+const char *const *sql_table_names(struct arena *a, const struct ibs_own *own,
+				   const struct sql_result *r, size_t n);
 const char *const *sql_column_names(struct arena *a);
 
 #endif

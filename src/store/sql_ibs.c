@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "perfdata/ibs.h"
 #include "store/ibs_event.h"
 #include "store/sql_int.h"
 
@@ -24,14 +25,20 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
+static bool has_event(const char *query, const struct ibs_event *e)
+{
+	return e->name && (has_word(query, e->name) || (e->code && has_word(query, e->code)));
+}
+
 static int make_view(struct sql *db, const struct ibs_event *e, const char *name)
 {
 	struct buf b = BUF_INIT;
 	int rc = SQLITE_NOMEM;
 
-	buf_printf(&b,
-		   "CREATE TEMP VIEW IF NOT EXISTS %s AS SELECT *, %s AS value FROM %s WHERE %s",
-		   name, e->value, e->table, e->predicate);
+	buf_printf(
+		&b,
+		"CREATE TEMP VIEW IF NOT EXISTS %s AS SELECT *, (%s) AS value FROM %s WHERE (%s)",
+		name, e->value, e->table, e->predicate);
 	if (!b.failed) {
 		db->declaring = true;
 		rc = sqlite.exec(db->db, buf_str(&b), NULL, NULL, NULL);
@@ -39,6 +46,35 @@ static int make_view(struct sql *db, const struct ibs_event *e, const char *name
 	}
 	buf_free(&b);
 	return rc;
+}
+
+static bool samples_counters(const struct pd *rec)
+{
+	size_t n;
+	const struct pd_event *ev = pd_events(rec, &n);
+	enum ibs_kind kind;
+
+	for (size_t i = 0; i < n; i++)
+		if (ev[i].samples && ev[i].attr.type != PERF_TYPE_SOFTWARE &&
+		    !ibs_is_event(rec, &ev[i], &kind))
+			return true;
+	return false;
+}
+
+void sql_ibs_doubts(const struct sql *db, const char *query, struct document *d)
+{
+	bool any = false, counters = false;
+
+	for (size_t i = 0; i < n_ibs_events; i++)
+		any |= has_event(query, &ibs_events[i]);
+	for (size_t i = 0; db->o.own && i < db->o.own->n; i++)
+		any |= has_event(query, &db->o.own->event[i]);
+	for (size_t i = 0; i < db->o.n_runs; i++)
+		counters |= db->o.run[i].rec && samples_counters(db->o.run[i].rec);
+	if (any && counters && (has_word(query, "samples") || has_word(query, "counts")))
+		document_note(d,
+			      "derived events of IBS count sampled ops and fetches, each for its "
+			      "period, counters what happened: no ratio of the two is a rate");
 }
 
 int sql_ibs_views(struct sql *db, const char *query)
@@ -53,5 +89,8 @@ int sql_ibs_views(struct sql *db, const char *query)
 		if (e->name && rc == SQLITE_OK && has_word(query, e->code))
 			rc = make_view(db, e, e->code);
 	}
+	for (size_t i = 0; db->o.own && rc == SQLITE_OK && i < db->o.own->n; i++)
+		if (has_word(query, db->o.own->event[i].name))
+			rc = make_view(db, &db->o.own->event[i], db->o.own->event[i].name);
 	return rc;
 }

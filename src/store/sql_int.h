@@ -33,6 +33,8 @@ int sql_failed(struct sql *db, int rc, struct err *err);
 void sql_result_cell(sqlite3_context *x, const struct raw_cell *v);
 /* Makes the views that the query names; returns SQLite's code. */
 int sql_ibs_views(struct sql *db, const char *query);
+/* A note where one query has derived events of IBS and samples of counters. */
+void sql_ibs_doubts(const struct sql *db, const char *query, struct document *d);
 int sql_raw_register(struct sql *db, struct err *err) MUST_USE;
 int sql_results_register(struct sql *db, struct err *err) MUST_USE;
 int sql_functions_register(struct sql *db, struct err *err) MUST_USE;

@@ -3,6 +3,7 @@
  * A build without SQLite.
  */
 #include "report/recorded.h"
+#include "store/ibs_own.h"
 #include "store/keep.h"
 #include "store/sql.h"
 
@@ -41,12 +42,20 @@ bool sql_complete(const char *text)
 	return true;
 }
 
-int keep_open(struct keep **out, const char *predicate, struct err *err)
+int keep_open(struct keep **out, const struct ibs_own *own, const char *predicate, struct err *err)
 {
+	(void)own;
 	(void)predicate;
 	*out = NULL;
 	(void)err_set(err, ERR_UNSUPPORTED, "--keep: this build has no SQLite");
 	return err_hint(err, "install libsqlite3-dev and build again (-Dsqlite=enabled)");
+}
+
+int ibs_own_check(const struct ibs_own *own, struct err *err)
+{
+	(void)own;
+	(void)err;
+	return 0;
 }
 
 int keep_sample(struct keep *k, const struct pd_sample *s, const char *pmu, const char *cpuid,

@@ -63,7 +63,8 @@ static const char *const *names_end(names_vec *v, struct arena *a, int failed)
 	return names;
 }
 
-const char *const *sql_table_names(struct arena *a, const struct sql_result *r, size_t n)
+const char *const *sql_table_names(struct arena *a, const struct ibs_own *own,
+				   const struct sql_result *r, size_t n)
 {
 	struct store_table_row row[STORE_TABLES];
 	names_vec v = VEC_INIT;
@@ -75,6 +76,8 @@ const char *const *sql_table_names(struct arena *a, const struct sql_result *r, 
 	for (size_t i = 0; i < n_ibs_events; i++)
 		if (ibs_events[i].name)
 			failed |= vec_push(&v, ibs_events[i].name);
+	for (size_t i = 0; own && i < own->n; i++)
+		failed |= vec_push(&v, own->event[i].name);
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < r[i].form->n_tables; k++) {
 			const char *name = sql_table_name(a, &r[i], r[i].form->table[k]);

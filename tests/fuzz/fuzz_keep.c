@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = '\0';
-	if (keep_open(&k, text, &err)) {
+	if (keep_open(&k, NULL, text, &err)) {
 		must(err.what[0]);
 		return 0;
 	}

@@ -5,16 +5,20 @@
 #include <string.h>
 
 /* PERF_MEM_S of the kernel, without sign conversions */
+/* clang-format off */
 #define MEM(field, value) ((uint64_t)PERF_MEM_##field##_##value << PERF_MEM_##field##_SHIFT)
-#define NONE_OF		  (MEM(OP, NA) | MEM(LVL, NA) | MEM(SNOOP, NA) | MEM(TLB, NA) | MEM(LOCK, NA))
-#define LOAD_OF(x)	  (MEM(OP, LOAD) | MEM(LVL, HIT) | MEM(TLB, L1) | MEM(TLB, HIT) | (x))
-#define L1		  (MEM(LVL, L1) | MEM(LVLNUM, L1) | MEM(SNOOP, NONE))
-#define HITM_HERE	  (MEM(LVL, L3) | MEM(LVLNUM, L3) | MEM(SNOOP, HITM))
-#define HITM_FAR	  (MEM(LVL, REM_CCE1) | MEM(REMOTE, REMOTE) | MEM(LVLNUM, L3) | MEM(SNOOP, HITM))
+#define NONE_OF \
+	(MEM(OP, NA) | MEM(LVL, NA) | MEM(SNOOP, NA) | MEM(TLB, NA) | MEM(LOCK, NA))
+#define LOAD_OF(x) (MEM(OP, LOAD) | MEM(LVL, HIT) | MEM(TLB, L1) | MEM(TLB, HIT) | (x))
+#define L1	   (MEM(LVL, L1) | MEM(LVLNUM, L1) | MEM(SNOOP, NONE))
+#define HITM_HERE  (MEM(LVL, L3) | MEM(LVLNUM, L3) | MEM(SNOOP, HITM))
+#define HITM_FAR \
+	(MEM(LVL, REM_CCE1) | MEM(REMOTE, REMOTE) | MEM(LVLNUM, L3) | MEM(SNOOP, HITM))
+/* clang-format on */
 
 enum { TRUE_HERE, TRUE_FAR, FALSE_HERE, FALSE_FAR, READ_ONLY, LOCK, TRUE_UNSEEN, PRIVATE };
 
-/* Threads in the order of their first samples: the first eight of a run are on bytes of their own. */
+/* Threads in the order of their first samples: the first eight are on bytes of their own. */
 static uint64_t number_of(uint32_t tid)
 {
 	static uint32_t seen[64];

@@ -3,7 +3,7 @@
  * access - what a sampled load or store accesses, where the scenario plants cache lines that
  * threads share (`sharing=1`). Eight lines from SIM_SHARED on, one after another:
  *
- *	0, 1	true sharing: byte 8; loads hit lines that a core of this node, or of another, had modified
+ *	0, 1	true sharing of byte 8; loads hit what a core of this node, of another, modified
  *	2, 3	false sharing: 8 bytes for each of the first 8 threads; the same
  *	4	read only
  *	5	a lock: atomic accesses of byte 0

@@ -152,6 +152,26 @@ def test_keep():
         t.ok(r.returncode == 125 and why in r.stderr, "--keep '%s': %s" % (predicate, why), r.stderr)
 
 
+def test_derived():
+    """-e NAME is the event's part of IBS; other events beside it are whole."""
+    own = os.path.join(tmp.name, "own.events")
+    with open(own, "w", encoding="ascii") as f:
+        f.write("event SLOW ibs_op\nwhere load AND miss_latency > 100\nevent LONG_FETCH ibs_fetch\nwhere fetch_latency > 5\n")
+    r = record("zen4", "-e", "IBS_OP_DATA_CACHE_MISS", "-c", "100000", ms=60)
+    x = one("SELECT count(*) > 2, sum((load OR store) AND dc_miss) = count(*) FROM ibs_op")
+    t.ok(r.returncode == 0 and x == [1, 1] and "were not kept" in r.stderr, "record -e IBS_OP_DATA_CACHE_MISS", (x, r.stderr))
+    r = record("zen4", "-e", "SLOW,LONG_FETCH", "--ibs-events", own, "-c", "100000", ms=100)
+    x = one("SELECT (SELECT min(miss_latency) > 100 FROM ibs_op), (SELECT min(fetch_latency) > 5 FROM ibs_fetch)")
+    t.ok(r.returncode == 0 and x == [1, 1], "of one's own, both kinds", (x, r.stderr))
+    r = record("zen4", "-e", "cycles,SLOW", "--ibs-events", own, "-c", "100000", "--keep", "cpu >= 0", ms=100)
+    x = one("SELECT (SELECT min(miss_latency) > 100 FROM ibs_op), (SELECT count(*) > 10 FROM samples WHERE event LIKE 'cycles%')")
+    t.ok(r.returncode == 0 and x == [1, 1] and "no ratio" in r.stderr, "beside a counter, with a warning", (x, r.stderr))
+    for options, why in ((["-e", "SLOW", "--ibs-events", own, "--ibs"], "brings its own --ibs"), (["-e", "F00D"], "no event of IBS: reserved"),
+                         (["-e", "SLOW"], "no event of this name"), (["-e", "SLOW", "--ibs-events", "/nonexistent"], "/nonexistent")):
+        r = record("zen4", *options, ms=10)
+        t.ok(r.returncode == 125 and why in r.stderr, "refused: %s" % why, r.stderr)
+
+
 def test_mem():
     t.ok("ibs_op/cnt_ctl=1" in dry("zen4", "--mem") and "ibs_op" in dry("zen2", "--mem=stores"), "AMD: IBS")
     said = dry("spr", "--mem")
@@ -186,6 +206,7 @@ def main():
     else:
         t.skip("IBS of whole CPUs", "whole CPUs may not be counted here")
     test_keep()
+    test_derived()
     test_mem()
     t.done()
 

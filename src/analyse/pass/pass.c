@@ -71,7 +71,7 @@ static int one_sample(struct pass *p, struct pass_worker *w, unsigned worker, si
 {
 	const struct pass_visitor *v = p->visitor;
 	struct pass_sample s = { .r = r, .worker = worker, .chunk = chunk };
-	int e = event_of(p, w, r);
+	int e = event_of(p, w, r), wanted;
 
 	if (e < 0 || (size_t)e >= p->n_events || r->size < p->ev[e].at.fixed_end) {
 		w->seen[e < 0 || (size_t)e >= p->n_events ? 0 : e].bad++;
@@ -89,7 +89,12 @@ static int one_sample(struct pass *p, struct pass_worker *w, unsigned worker, si
 		if (!s.who)
 			return err_nomem(err);
 	}
-	if (!p->events[e] || (!p->all && !selected(p, w, &s))) {
+	wanted = p->events[e] && (p->all || selected(p, w, &s));
+	if (wanted && p->sel.wants)
+		wanted = p->sel.wants(p->sel.wants_ctx, worker, s.ev, r, err);
+	if (wanted < 0)
+		return -1;
+	if (!wanted) {
 		w->seen[e].left_out++;
 		return v->left_out ? v->left_out(p->ctx, &s, err) : 0;
 	}

@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "cli/asking.h"
 #include "cli/counting/no_pmu.h"
+#include "cli/derived.h"
 #include "cli/model_choice.h"
 #include "config.h"
 #include "measure/sampling.h"
@@ -123,8 +124,10 @@ static int find_preload(struct cli *cli, struct ask *ask, struct err *err)
 static int open_sampling(struct cli *cli, struct sampling **r, struct ask *ask, struct keep **k,
 			 const char *path, struct err *err)
 {
-	if (cli_ask(cli, ask, err) || find_preload(cli, ask, err) ||
-	    (cli->opt.keep && keep_open(k, cli->opt.keep, err)))
+	const char *predicate;
+
+	if (derived_record(cli, &predicate, err) || cli_ask(cli, ask, err) ||
+	    find_preload(cli, ask, err) || (predicate && keep_open(k, NULL, predicate, err)))
 		return -1;
 	if (*k) {
 		ask->keep = keep;

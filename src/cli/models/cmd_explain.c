@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "cli/derived.h"
 #include "cli/model_choice.h"
 #include "cli/recordings/sql_tables.h"
 #include "cli/verdicts.h"
@@ -69,6 +70,7 @@ int cmd_explain(struct cli *cli)
 	struct explain x;
 	struct show show;
 	const struct ibs_event *ibs;
+	const struct ibs_own *own_events = NULL;
 	bool own = true;
 	int code;
 
@@ -83,7 +85,9 @@ int cmd_explain(struct cli *cli)
 		if (code >= 0)
 			return code;
 	}
-	ibs = cli->args.n == 1 ? ibs_event_find(cli->args.v[0]) : NULL;
+	if (derived_own(cli, &own_events, &err))
+		return cli_fail(&err);
+	ibs = cli->args.n == 1 ? ibs_event_find(own_events, cli->args.v[0]) : NULL;
 	if (ibs && ibs->name)
 		return sql_ibs_show(cli, ibs->name);
 	if (ibs) {

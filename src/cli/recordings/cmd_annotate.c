@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "cli/derived.h"
 #include "cli/recordings/accounting.h"
 #include "cli/recordings/result.h"
 #include "cli/verdicts.h"
@@ -327,7 +328,8 @@ int annotate_make(struct result *out, const struct result_ask *ask, struct err *
 	out->own = v;
 	out->end = end;
 	v->source = view_source_of(ask->r->rec);
-	if (share(&s, ask, err) ||
+	if (derived_note(ask->r->derived, &v->source, &ask->cli->arena, err) ||
+	    share(&s, ask, err) ||
 	    annotate_find(&found, s->profile, s->event, ask->said.function, err))
 		goto out;
 	if (found.v.n > 1) {

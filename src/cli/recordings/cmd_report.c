@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "cli/derived.h"
 #include "cli/recordings/report_html.h"
 #include "cli/recordings/result.h"
 #include "cli/regions.h"
@@ -211,7 +212,8 @@ int report_make(struct result *out, const struct result_ask *ask, struct err *er
 	rp->source = view_source_of(ask->r->rec);
 	rp->source.version = CYCLADE_VERSION;
 	rp->source.input = ask->said.input;
-	if (build(rp, err) || view_build(&rp->view, rp->profile, &rp->source, &rp->vo, err))
+	if (derived_note(ask->r->derived, &rp->source, &ask->cli->arena, err) || build(rp, err) ||
+	    view_build(&rp->view, rp->profile, &rp->source, &rp->vo, err))
 		return -1;
 	document_open(&out->d, &rows_document, rp->view);
 	rows_put(&out->d, rp->view);

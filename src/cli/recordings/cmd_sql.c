@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/derived.h"
 #include "cli/recordings/results.h"
 #include "cli/recordings/sql_shell.h"
 #include "cli/recordings/sql_tables.h"
@@ -144,7 +145,7 @@ static int open_database(struct asked *a, struct err *err)
 		.ctx = a,
 	};
 
-	if (open_runs(a, err))
+	if (open_runs(a, err) || derived_own(a->cli, &opts.own, err))
 		return -1;
 	opts.run = a->run;
 	opts.n_runs = a->n_runs;
@@ -229,7 +230,8 @@ static int shell(struct asked *a)
 		.query = shell_query,
 		.schema = shell_schema,
 		.interrupted = was_interrupted,
-		.table = sql_table_names(&a->cli->arena, a->kinds.result, a->kinds.n),
+		.table = sql_table_names(&a->cli->arena, a->cli->ibs_own, a->kinds.result,
+					 a->kinds.n),
 		.column = sql_column_names(&a->cli->arena),
 	};
 

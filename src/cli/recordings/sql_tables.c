@@ -5,7 +5,7 @@
 #include "report/compare.h"
 #include "report/counts.h"
 #include "report/tree_view.h"
-#include "store/ibs_event.h"
+#include "cli/derived.h"
 
 const struct document_form *const sql_saved_forms[SQL_SAVED] = {
 	&counts_document,
@@ -56,8 +56,12 @@ int sql_tables_show(struct cli *cli, const char *pattern)
 
 int sql_ibs_show(struct cli *cli, const char *pattern)
 {
+	struct err err = ERR_INIT;
+	const struct ibs_own *own = NULL;
 	struct document d;
 
+	if (derived_own(cli, &own, &err))
+		return cli_fail(&err);
 	document_open(&d, &ibs_events_document, NULL);
-	return show_some(cli, &d, ibs_events_put(&d, pattern));
+	return show_some(cli, &d, ibs_events_put(&d, own, pattern));
 }
