@@ -71,6 +71,15 @@ const struct kernel *kernel_find(const char *name); /* NULL */
 /* What an iteration counts with so many units. */
 double kernel_count(const struct kernel *k, enum kernel_quantity q, unsigned units);
 
+/* The kernel "skid": where its load is, what follows it, and the register of the kernel's numbers
+ * (PERF_REG_X86_SI, PERF_REG_ARM64_X9) that holds its address until the next iteration. */
+struct kernel_skid {
+	uintptr_t load, after;
+	unsigned n, step; /* instructions behind it, and the bytes of each */
+	unsigned reg;
+};
+bool kernel_skid_place(struct kernel_skid *out); /* false: this machine has no kernels */
+
 int kernel_prepare(struct kernel_work *w, const struct kernel *k, const struct kernel_setup *s,
 		   struct err *err) MUST_USE;
 void kernel_release(struct kernel_work *w); /* also of one that could not be prepared */

@@ -39,6 +39,41 @@ RUN(read)
 	STREAM(n, LOAD_LINE("a"), w);
 }
 
+/* A load whose address stays in a register that nothing writes until the next iteration, and
+ * instructions of one length, so that the distance from it can be told. */
+#define SKID_ONE	X86("lea 1(%%rdx), %%eax\n") ARM("add w8, w2, #1\n")
+#define SKID_MARK(name) ".globl " name "\n.hidden " name "\n" name ":\n"
+
+#ifdef __x86_64__
+enum { SKID_STEP = 3, SKID_REG = 4 };
+#else
+enum { SKID_STEP = 4, SKID_REG = 9 };
+#endif
+
+extern const char kernel_skid_load[], kernel_skid_after[];
+
+RUN(skid)
+{
+	STREAM(n,
+	       X86("mov %[a], %%rsi\nadd %[i], %%rsi\n") ARM("add x9, %[a], %[i]\n")
+		       SKID_MARK("kernel_skid_load") X86("mov (%%rsi), %%rcx\n")
+			       ARM("ldr x10, [x9]\n") SKID_MARK("kernel_skid_after") TIMES_16(
+				       SKID_ONE SKID_ONE SKID_ONE SKID_ONE SKID_ONE SKID_ONE),
+	       w);
+}
+
+bool kernel_skid_place(struct kernel_skid *out)
+{
+#if HAVE_KERNELS
+	*out = (struct kernel_skid){ (uintptr_t)kernel_skid_load, (uintptr_t)kernel_skid_after, 96,
+				     SKID_STEP, SKID_REG };
+	return true;
+#else
+	*out = (struct kernel_skid){ .load = 0 };
+	return false;
+#endif
+}
+
 RUN(store)
 {
 	STREAM(n, STORE_LINE("a", "movdqa", "stp"), w);

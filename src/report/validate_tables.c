@@ -276,6 +276,66 @@ static const struct table_column node_columns[] = {
 static const struct table_form nodes_form = { "nodes", "nodes in kernels built to be bound by them",
 					      0, TABLE_COLUMNS(node_columns), .rest = "node" };
 
+/* ---- skid ------------------------------------------------------------------------------------ */
+
+static const struct validate_skid *skid_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+static double part(size_t n, size_t of)
+{
+	return of ? (double)n / (double)of : NAN;
+}
+
+/* clang-format off */
+TABLE_CELL(skid_event, out->text = skid_of(r)->event->name)
+TABLE_CELL(skid_level, out->n = skid_of(r)->precise)
+TABLE_CELL(skid_at, cell_estimate(out, EXACTLY(skid_of(r)->at, skid_of(r)->why)))
+TABLE_CELL(skid_next, cell_estimate(out, EXACTLY(skid_of(r)->next, skid_of(r)->why)))
+TABLE_CELL(skid_median, cell_estimate(out, EXACTLY(skid_of(r)->median, skid_of(r)->why)))
+TABLE_CELL(skid_p90, cell_estimate(out, EXACTLY(skid_of(r)->p90, skid_of(r)->why)))
+TABLE_CELL(skid_most, cell_estimate(out, EXACTLY(skid_of(r)->most, skid_of(r)->why)))
+#define OF(member) TABLE_FIELD(struct validate_skid, member)
+/* clang-format on */
+TABLE_GET(skid_right)
+{
+	const struct validate_skid *x = skid_of(r);
+
+	(void)t;
+	(void)c;
+	if (x->addresses)
+		cell_estimate(out, EXACTLY(part(x->right, x->addresses), NULL));
+	else
+		cell_estimate(out, EXACTLY(NAN, x->why ? x->why : "samples have no address"));
+}
+
+static const struct table_column skid_columns[] = {
+	COLUMN("event", "event", T_TEXT, C_KEY, "of loads, sampled in the kernel skid",
+	       .get = skid_event),
+	COLUMN("precise", "precise", T_ID, C_KEY, "precise_ip that was asked for: 0 to 3",
+	       .get = skid_level),
+	COLUMN("samples", "samples", T_COUNT, 0, "that came", OF(samples)),
+	COLUMN("at", "at it", T_SHARE, C_WHY, "of samples: at the load itself", .get = skid_at),
+	COLUMN("next", "behind it", T_SHARE, C_WHY, "of samples: at the next instruction",
+	       .get = skid_next),
+	COLUMN("median", "median", T_REAL, C_WHY, "distance from the load, in instructions",
+	       .get = skid_median),
+	COLUMN("p90", "90 %", T_REAL, C_WHY, "the distance that a tenth of the samples exceeds",
+	       .get = skid_p90),
+	COLUMN("most", "most", T_REAL, C_WHY, "the largest distance of up to 96", .get = skid_most),
+	COLUMN("outside", "elsewhere", T_COUNT, C_DATA, "samples outside these instructions",
+	       OF(outside)),
+	COLUMN("address", "address right", T_SHARE, C_WHY,
+	       "of sampled addresses: those that the sampled register gives again",
+	       .get = skid_right),
+	COLUMN("text", "in words", T_TEXT, C_FLEX | C_CUT | C_SPARSE, "why there are no samples",
+	       OF(why)),
+};
+#undef OF
+static const struct table_form skid_form = { "skid", "where samples of loads stand", 0,
+					     TABLE_COLUMNS(skid_columns), .rest = "level" };
+
 /* ---- losses, all of it ----------------------------------------------------------------------- */
 
 #define OF(member) TABLE_FIELD(struct validate, member)
@@ -288,8 +348,8 @@ static const struct table_form losses_form = { "losses", NULL, TABLE_ONE | TABLE
 					       TABLE_COLUMNS(loss_columns) };
 
 static const struct table_form *const forms[] = { &machine_form, &events_form, &cells_form,
-						  &nodes_form, &losses_form };
-const struct document_form validate_document = { "validate", 1, forms, 5, NULL, 0 };
+						  &nodes_form,	 &skid_form,   &losses_form };
+const struct document_form validate_document = { "validate", 1, forms, 6, NULL, 0 };
 
 static size_t count(const struct validate *v, bool (*is)(enum validate_verdict), bool used)
 {
@@ -324,6 +384,9 @@ static void put_facts(struct document *d, const struct validate_report *r)
 		document_fact(d, "busy core", false, "not tested: %s", v->no_sibling);
 	if (v->no_other)
 		document_fact(d, "migrations", false, "not tested: %s", v->no_other);
+	if (!r->n_skid && !v->stopped)
+		document_fact(d, "skid", false, "not tested: %s",
+			      r->no_pmu ? "no PMU here" : "no event of loads alone was tested");
 	if (r->kept)
 		document_fact(d, "kept", false, "in %s", r->kept);
 	document_next(d, "cyclade validate --table cells", "what was counted in each kernel");
@@ -347,6 +410,12 @@ void validate_put(struct document *d, const struct validate_report *r)
 				     .stride = sizeof(*r->node),
 				     .n = r->n_nodes };
 
+	const struct table skid = { .form = &skid_form,
+				    .ctx = r,
+				    .array = r->skid,
+				    .stride = sizeof(*r->skid),
+				    .n = r->n_skid };
+
 	document_title(d, INK_BOLD, "CPU %u%s%s%s%s", r->cpu, r->cpu_desc ? ", " : "",
 		       r->cpu_desc ? r->cpu_desc : "", r->hypervisor ? ", " : "",
 		       r->hypervisor ? r->hypervisor : "");
@@ -354,6 +423,7 @@ void validate_put(struct document *d, const struct validate_report *r)
 	document_table(d, &events);
 	document_table(d, &cells);
 	document_table(d, &nodes);
+	document_table(d, &skid);
 	document_table(d, &losses);
 	put_facts(d, r);
 }

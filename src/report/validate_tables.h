@@ -7,6 +7,7 @@
 #define CYCLADE_REPORT_VALIDATE_TABLES_H
 
 #include "measure/validate_nodes.h"
+#include "measure/validate_skid.h"
 #include "show/document.h"
 
 struct validate_report { /* which must outlive the document */
@@ -18,6 +19,8 @@ struct validate_report { /* which must outlive the document */
 	const char *kept;		   /* the file of verdicts, or NULL */
 	const struct validate_node *node;
 	size_t n_nodes;
+	const struct validate_skid *skid;
+	size_t n_skid;
 };
 
 extern const struct document_form validate_document;

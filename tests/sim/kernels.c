@@ -3,12 +3,13 @@
  * kernels - counts that follow what kernels do (src/kernels), for validate. SIM_KERNELS names a
  * file with a line for each event:
  *
- *	NAME quantity=COUNT ... [chain=X] [KERNEL:COUNT] [factor=X] [busy=X] [core=1]
+ *	NAME quantity=COUNT ... [chain=X] [KERNEL:COUNT] [factor=X] [busy=X] [core=1] [skid0=X]
  *
  * An iteration of a kernel counts so many for each of a quantity (src/kernels/quantity.def); X for
  * each cycle of the chain of additions; COUNT in this kernel alone; all of it times factor, and
  * times busy while another thread runs a kernel; core: what other threads run is counted, too. All
- * other events count nothing.
+ * other events count nothing. skid0 to skid3: samples in the kernel "skid" with this precise level
+ * stand X/2 to 3X/2 instructions behind its load; -1: where the clock's did.
  *
  * The table of kernels in the program is found by its symbol, and its functions are replaced by
  * ones that count what they ran. Nothing in the program knows of it.
@@ -34,11 +35,13 @@ struct counting {
 	char name[SIM_NAME], only[SIM_NAME];
 	double each[QUANTITIES], chain, leak, factor, busy;
 	bool core;
+	double skid[4];
 };
 
 static struct counting event[EVENTS];
 static size_t n_events;
 static struct kernel *table; /* the program's */
+static uint64_t skid_load, skid_after;
 static size_t n_table;
 static void (*original[KERNELS])(struct kernel_work *w, uint64_t n);
 static unsigned in_kernel; /* threads that run one now; under the lock */
@@ -139,7 +142,9 @@ static void *symbol(const char *file, const char *name)
 		if (s[i].sh_type != SHT_SYMTAB)
 			continue;
 		for (size_t n = s[i].sh_size / sizeof(*sym); n--; sym++)
-			if (sym->st_value && ELF64_ST_BIND(sym->st_info) == STB_GLOBAL &&
+			if (sym->st_value &&
+			    (ELF64_ST_BIND(sym->st_info) == STB_GLOBAL ||
+			     !strncmp(name, "kernel_skid", 11)) && /* hidden */
 			    !strcmp(file + s[s[i].sh_link].sh_offset + sym->st_name, name))
 				return (void *)(base + sym->st_value);
 	}
@@ -161,6 +166,8 @@ static int replace(void)
 	if (file == MAP_FAILED)
 		return -1;
 	table = symbol(file, "kernels");
+	skid_load = (uint64_t)symbol(file, "kernel_skid_load");
+	skid_after = (uint64_t)symbol(file, "kernel_skid_after");
 	n = symbol(file, "n_kernels");
 	(void)munmap(file, (size_t)st.st_size);
 	if (!table || !n || *n > KERNELS)
@@ -212,6 +219,8 @@ static int read_word(struct counting *e, char *word)
 		e->busy = v;
 	else if (!strcmp(word, "core"))
 		e->core = v > 0;
+	else if (!strncmp(word, "skid", 4) && word[4] >= '0' && word[4] < '4' && !word[5])
+		e->skid[word[4] - '0'] = v;
 	else
 		return -1;
 	return 0;
@@ -226,13 +235,32 @@ static int read_line(char *line)
 		return 0;
 	if (n_events == EVENTS)
 		return -1;
-	*e = (struct counting){ .factor = 1, .busy = 1 };
+	*e = (struct counting){ .factor = 1, .busy = 1, .skid = { -1, -1, -1, -1 } };
 	(void)snprintf(e->name, sizeof(e->name), "%s", word);
 	while ((word = strtok_r(NULL, " \t\n", &save)))
 		if (read_word(e, word))
 			return -1;
 	n_events++;
 	return 0;
+}
+
+#ifdef __x86_64__
+#define SKID_STEP 3
+#else
+#define SKID_STEP 4
+#endif
+#define SKID_INSNS 96
+
+uint64_t sim_kernels_ip(const char *name, unsigned precise, uint64_t ip, double random)
+{
+	const struct counting *e = find(name);
+	uint64_t d;
+
+	if (!e || !skid_load || e->skid[precise & 3] < 0 || ip < skid_load - 32 ||
+	    ip > skid_after + SKID_INSNS * SKID_STEP + 32)
+		return ip;
+	d = (uint64_t)(e->skid[precise & 3] * (0.5 + random) + 0.5);
+	return d ? skid_after + (d - 1) * SKID_STEP : skid_load;
 }
 
 int sim_kernels_open(const char *path)

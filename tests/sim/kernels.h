@@ -6,8 +6,11 @@
 #define CYCLADE_SIM_KERNELS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 extern bool sim_kernels; /* counts follow kernels, not time */
+/* Where a sample of this event stands, whose instruction was `ip`; `random`: 0 to 1. */
+uint64_t sim_kernels_ip(const char *name, unsigned precise, uint64_t ip, double random);
 /* -1, with a message, if the file is not understood. */
 int sim_kernels_open(const char *path);
 

@@ -12,6 +12,7 @@
 #include "preload.h"
 #include "access.h"
 #include "ibs.h"
+#include "kernels.h"
 #include "ring.h"
 
 #include <math.h>
@@ -420,6 +421,9 @@ static uint64_t address(const struct sim *sim, const struct sim_counter *k, cons
 		return w->ibs.addr;
 	if (sim->scenario.set.sharing)
 		return w->access.addr;
+	/* the last word is the register that the kernel skid loads from */
+	if (sim_kernels && k->attr.sample_type & PERF_SAMPLE_REGS_INTR)
+		return k->attr.precise_ip ? w->end[-1] : 0;
 	return UINT64_C(0x7f0000000000) + (draw(sim) & 0xffffc0);
 }
 
@@ -432,7 +436,10 @@ static uint64_t first_fields(const struct sim *sim, struct sim_counter *k, uint6
 
 	if (type & PERF_SAMPLE_IP) {
 		ip = peek(w);
-		keep(w, 1);
+		if (sim_kernels)
+			say(w, sim_kernels_ip(k->event.name, k->attr.precise_ip, ip, unit(sim)));
+		else
+			keep(w, 1);
 	}
 	tid = type & PERF_SAMPLE_TID ? (uint32_t)(peek(w) >> 32) : 0;
 	w->thread = thread_of(k, tid);

@@ -148,4 +148,29 @@ for what, bytes_ in (("another machine's", text.replace("machine ", "machine X",
     t.ok(p.returncode == 0 and "%s:" % kept[0] in p.stderr and "not used" in p.stderr, "a file that is %s is refused with its line" % what, p.stderr)
     p, doc, event = validate(TRUE, "BR_INST_RETIRED.NEAR_CALL", XDG_DATA_HOME=DATA)
     t.ok("not kept" in p.stderr and event["BR_INST_RETIRED.NEAR_CALL"]["verdict"] == "exact", "and left as it is", p.stderr)
+# ---- skid: planted distances come out, for each precise level, and addresses are those of the register
+LOADS = "MEM_INST_RETIRED.ALL_LOADS"
+
+
+def skid(plan, settings="smt=1"):
+    p, doc, event = validate({LOADS: "loads=1 " + plan}, LOADS, "skid", "loop", settings=settings)
+    rows = {x["precise"]: x for x in doc["skid"]}
+    t.equal(sorted(rows), [0, 1, 2, 3], "skid: each level has a row")
+    return rows
+
+
+for plan, median in (("skid0=40 skid1=1 skid2=0 skid3=0", (40, 1, 0, 0)), ("skid0=10 skid1=0 skid2=0 skid3=1", (10, 0, 0, 1))):
+    for level, x in skid(plan).items():
+        want, inside = median[level], x["samples"] - x["outside"]
+        name = "skid: planted %d with precise level %d" % (want, level)
+        t.ok(x["samples"] > 0, name + ": samples", x)
+        if inside < 200:
+            t.skip(name, "too few samples on so slow a machine")
+            continue
+        t.ok(0.75 * want <= x["median"] <= 1.25 * want and x["p90"] <= x["most"] <= 1.5 * want + 0.5, name, x)
+        at = {0: "at", 1: "next"}.get(want)
+        t.ok(x["at"] + x["next"] < 0.5 if want > 2 else abs(x[at] - inside / x["samples"]) < 1e-6, name + ": its share at and behind the load", x)
+        t.ok(x["address"] == (1 if level else None) and (level or x["address_why"]), name + ": addresses", x)
+refused = skid("skid0=40", settings="smt=1 precise=0")
+t.ok(refused[0]["samples"] > 0 and all(refused[k]["text"] and refused[k]["at"] is None for k in (1, 2, 3)), "skid: levels that the PMU has not, with the reason", refused)
 t.done()

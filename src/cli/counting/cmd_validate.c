@@ -15,6 +15,7 @@
 #include "collect/prefetch.h"
 #include "collect/machine.h"
 #include "collect/sysfs.h"
+#include "measure/bench.h"
 #include "measure/event_more.h"
 #include "report/validate_tables.h"
 
@@ -63,14 +64,30 @@ static bool asks_nodes(struct validate_nodes_ask *o, struct ask *ask, struct job
 	return j->model && !*j->no_pmu && !j->o.n_kernels && !j->c.n_names;
 }
 
+/* Samples are looked at unless other kernels alone are asked for. */
+static bool asks_skid(struct validate_skid_ask *o, struct job *j)
+{
+	bool asked = !j->o.n_kernels;
+
+	for (size_t i = 0; i < j->o.n_kernels; i++)
+		asked |= text_glob(j->o.kernel[i], "skid");
+	*o = (struct validate_skid_ask){
+		.event = j->event, .n_events = j->o.n_events, .news = news, .ctx = j
+	};
+	return asked && !*j->no_pmu;
+}
+
 static void plan(void *ctx, size_t events, size_t runs, double seconds)
 {
 	struct job *j = ctx;
+	struct validate_skid_ask skid;
 	struct validate_nodes_ask o;
 	struct ask ask;
 
 	if (asks_nodes(&o, &ask, j))
 		seconds += validate_nodes_time(&o);
+	if (asks_skid(&skid, j))
+		seconds += validate_skid_time(&skid);
 	cli_note(j->cli, "%zu events, %zu kernels and places: about %.0f s", events, runs,
 		 seconds + 1);
 }
@@ -312,6 +329,25 @@ static int test_nodes(struct job *j, struct validate_report *r, struct err *err)
 	return 0;
 }
 
+/* Pinned, as the kernels were. */
+static int test_skid(struct job *j, struct validate_report *r, struct err *err)
+{
+	struct validate_skid_ask o;
+	struct validate_skid *row;
+	cpu_set_t before;
+	int rc;
+
+	if (r->v->stopped || !asks_skid(&o, j))
+		return 0;
+	if (sched_getaffinity(0, sizeof(before), &before) || bench_pin(j->c.cpu, err))
+		return err_sys(err, "the CPUs of this process");
+	rc = validate_skid(&row, &r->n_skid, &j->cli->arena, &o, err);
+	(void)sched_setaffinity(0, sizeof(before), &before);
+	cli_progress_end(j->cli);
+	r->skid = row;
+	return rc;
+}
+
 /* --spin */
 static int spin(struct job *j)
 {
@@ -363,7 +399,8 @@ int cmd_validate(struct cli *cli)
 	r.cpu = j.c.cpu;
 	r.cpu_desc = j.machine.cpu_desc;
 	r.hypervisor = j.machine.hypervisor;
-	if (find_events(&j, &r, &err) || measure(&j, &v, &err) || test_nodes(&j, &r, &err))
+	if (find_events(&j, &r, &err) || measure(&j, &v, &err) || test_nodes(&j, &r, &err) ||
+	    test_skid(&j, &r, &err))
 		goto out;
 	try_to_keep(&j, &v, &r);
 	validate_put(&d, &r);

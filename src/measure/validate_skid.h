@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * validate_skid - where samples of an event stand: the kernel "skid" has one load in an iteration,
+ * and instructions of one length behind it; an event of loads is sampled there with each precise
+ * level, and the distance of each sample from the load is counted in instructions.
+ *
+ *	validate_skid(&row, &n, arena, &ask, &err)
+ *
+ * Samples have the register that the load's address is made of, and the address if the level is
+ * precise: the address that comes out again is counted as right.
+ */
+#ifndef CYCLADE_MEASURE_VALIDATE_SKID_H
+#define CYCLADE_MEASURE_VALIDATE_SKID_H
+
+#include "measure/validate.h"
+
+#define VALIDATE_PRECISE 4u /* levels: 0 to 3 */
+
+struct validate_skid {
+	const struct validate_event *event;
+	unsigned precise;
+	size_t samples, outside;  /* outside: not in the kernel's iteration */
+	double at, next;	  /* shares at the load, and at the instruction behind it; NAN */
+	double median, p90, most; /* instructions behind the load; NAN */
+	size_t addresses, right;  /* samples that had one; that it was right */
+	const char *why;	  /* there are none; NULL */
+};
+
+struct validate_skid_ask {
+	const struct validate_event *event;
+	size_t n_events;
+	bool (*news)(void *ctx, double done); /* false: stop; NULL */
+	void *ctx;
+};
+
+/* The event counts loads, and nothing else. */
+bool validate_skid_fits(const struct validate_event *e);
+double validate_skid_time(const struct validate_skid_ask *o); /* seconds, about */
+int validate_skid(struct validate_skid **out, size_t *n, struct arena *a,
+		  const struct validate_skid_ask *o, struct err *err) MUST_USE;
+
+/* One sample: its address, of data 0, and the register; for tests. */
+struct skid_seen {
+	uint64_t ip, addr, reg;
+	bool has_reg;
+};
+void validate_skid_sum(struct validate_skid *out, const struct kernel_skid *k,
+		       const struct skid_seen *seen, size_t n);
+
+#endif
