@@ -42,6 +42,8 @@ def run_on(machine, program, *words, settings="", timeout=600, paper=False, **en
     with tempfile.NamedTemporaryFile(dir=_made.name) as clock:
         if paper:
             env["SIM_PAPER"] = clock.name
+        if paper == "alone":
+            env["SIM_PAPER_ALONE"] = "1"
         return subprocess.run(command(machine, program, *words), env=environment(machine, settings, **env), text=True,
                               capture_output=True, timeout=timeout, stdin=subprocess.DEVNULL)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "msr.h"
 
+#include "paper.h"
 #include "preload.h"
 
 #include <errno.h>
@@ -68,7 +69,6 @@ static uint64_t masks[SIM_PMUS], cpuid[LINES][5];
 static size_t n_cpuid;
 static uint32_t global;
 static int no_open, no_write, lock_fd = -1, log_fd = -1;
-double sim_speed = 1;
 static bool alone;
 static uint32_t cpu_of[SIM_FDS]; /* + 1; CPUID_FD: cpuid */
 #define CPUID_FD UINT32_MAX
@@ -83,7 +83,7 @@ static uint64_t clock_ns(void)
 
 static uint64_t now(void)
 {
-	return (uint64_t)((double)(clock_ns() - shared->begin) * sim_speed);
+	return sim_paper() ? sim_paper_now() : clock_ns() - shared->begin;
 }
 
 /* ---- cells ---- */
@@ -381,8 +381,6 @@ int sim_msr_begin(const char *path)
 	fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	log_fd = fcntl(fd, F_DUPFD_CLOEXEC, 1000);
 	sim_real.close(fd);
-	if (getenv("SIM_MSR_SPEED"))
-		sim_speed = strtod(getenv("SIM_MSR_SPEED"), NULL);
 	alone = getenv("SIM_MSR_ALONE");
 	if (fresh)
 		shared->begin = clock_ns();

@@ -24,8 +24,8 @@
  *				add and fail likewise
  *
  * Cells are in SIM_MSR.cells, which all processes share. SIM_MSR.log has a line for each write:
- * NS PID CPU REG OLD NEW (hexadecimal). SIM_MSR_SPEED=N makes the monotonic clock N times as fast,
- * for counters, clock_gettime() and ppoll(). SIM_MSR_ALONE=1: no locks, for one process.
+ * NS PID CPU REG OLD NEW (hexadecimal; NS is of the real clock, also on paper). SIM_MSR_ALONE=1: no
+ * locks, for one process.
  */
 #ifndef CYCLADE_SIM_MSR_H
 #define CYCLADE_SIM_MSR_H
@@ -33,8 +33,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-extern double sim_speed;
 
 /* -1 with a message on stderr. */
 int sim_msr_begin(const char *path);

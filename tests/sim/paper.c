@@ -33,6 +33,7 @@ struct paper {		/* what all processes of a run share; begins as zeroes */
 };
 
 static struct paper *paper;
+static bool alone; /* no programs are run: children are none that run on paper */
 
 bool sim_paper(void)
 {
@@ -74,6 +75,7 @@ int sim_paper_begin(const char *path)
 		paper = NULL;
 		return -1;
 	}
+	alone = getenv("SIM_PAPER_ALONE");
 	take();
 	if (!paper->base)
 		paper->base = real_clock();
@@ -165,9 +167,9 @@ static void end_programs(void)
 	}
 }
 
-/* On to `to`, or to the first end of a program before that; where none runs only if `alone`.
+/* On to `to`, or to the first end of a program before that; where none runs only if `empty`.
  * Whether one ran. */
-static bool go_on(uint64_t to, bool alone)
+static bool go_on(uint64_t to, bool empty)
 {
 	uint64_t end = UINT64_MAX;
 	unsigned n;
@@ -176,7 +178,7 @@ static bool go_on(uint64_t to, bool alone)
 	n = running(&end);
 	if (end < to)
 		to = end;
-	if (to > paper->now && (n || alone)) {
+	if (to > paper->now && (n || empty)) {
 		paper->ran += n * (to - paper->now);
 		paper->now = to;
 	}
@@ -216,7 +218,7 @@ int sim_paper_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout
 		ran = go_on(until, false);
 		if (ran)
 			continue;
-		if (!has_child()) {
+		if (alone || !has_child()) {
 			if (!timeout)
 				return sim_real.ppoll(fds, n, NULL, mask);
 			(void)go_on(until, true);

@@ -97,9 +97,9 @@ __attribute__((constructor)) static void begin(void)
 	pthread_atfork(sim_take, sim_give, sim_give);
 	if (getenv("SIM_KERNELS") && sim_kernels_open(getenv("SIM_KERNELS")))
 		_exit(127);
-	if (getenv("SIM_MSR") && sim_msr_begin(getenv("SIM_MSR")))
-		_exit(127);
 	if (getenv("SIM_PAPER") && sim_paper_begin(getenv("SIM_PAPER")))
+		_exit(127);
+	if (getenv("SIM_MSR") && sim_msr_begin(getenv("SIM_MSR")))
 		_exit(127);
 	sim_rdpmc_begin();
 	simulating = true;
@@ -384,19 +384,11 @@ int poll(struct pollfd *fds, nfds_t n, int timeout)
 
 int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
-	struct timespec sooner;
 	int ret;
 
 	sim_find_real();
 	if (sim_paper())
 		return sim_paper_ppoll(fds, n, timeout, mask);
-	if (timeout && sim_speed > 1) {
-		double s = ((double)timeout->tv_sec + (double)timeout->tv_nsec / 1e9) / sim_speed;
-
-		sooner.tv_sec = (time_t)s;
-		sooner.tv_nsec = (long)((s - (double)sooner.tv_sec) * 1e9);
-		timeout = &sooner;
-	}
 	ret = sim_real.ppoll(fds, n, timeout, mask);
 	after_waiting();
 	return ret;

@@ -7,65 +7,32 @@ import json
 import os
 import re
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+import monitored  # noqa: E402
 from machines_made import rome, zen4  # noqa: E402
+from monitored import column, near, rows  # noqa: E402
 from sim import SYSROOT, planted, run_on  # noqa: E402
-from tap import CYCLADE, SIMULATED, Tap  # noqa: E402
+from tap import CYCLADE  # noqa: E402
 
-t = Tap()
-if not SIMULATED:
-    t.skip("monitor", "a sanitizer's library wants to be preloaded first; build with clang, which links it in")
-    t.done()
-tmp = tempfile.TemporaryDirectory(prefix="cyclade-monitor-")
-
-
-def put(name, text):
-    path = os.path.join(tmp.name, name)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(text)
-    return path
-
-
+t, put = monitored.begin("monitor")
 text, RATES = rome()
 ROME = put("rome.tab", text)
 MS = "400"
 
 
 def scenario(**rates):
-    return put("scenario%d" % len(os.listdir(tmp.name)),
-               "phase even -\n" + "".join("rate %s %r\n" % r for r in rates.items()))
+    return put("scenario-" + "-".join(rates).replace(".", "_"), "phase even -\n" + "".join("rate %s %r\n" % r for r in rates.items()))
 
 
-def monitor(*args, on=ROME, program="even", settings="", interval=MS):
-    p = run_on(on, program, CYCLADE, "monitor", *SYSROOT, "--once", "-I", interval, "-j", *args, settings=settings, paper=True)
-    try:
-        return json.loads(p.stdout), p
-    except ValueError:
-        return {}, p
-
-
-def near(a, b, within=0.004):
-    return a is not None and b is not None and abs(a - b) <= within * abs(b)
-
-
-def rows(doc, place):
-    found = doc.get(place, [])
-    return found if isinstance(found, list) else [found]
-
-
-def column(doc, place, key):
-    return [r.get(key) for r in rows(doc, place)]
+def monitor(*args, on=ROME, program="even", interval=MS, **more):
+    return monitored.monitor(on, program, *args, interval=interval, **more)
 
 
 doc, p = monitor()
-if not doc:
-    t.skip("monitor", "no simulated machine here: %s" % (p.stderr.strip().splitlines() or ["?"])[-1])
-    t.done()
+monitored.none_here(t, doc, p, "monitor")
 
 # ---- values as planted (per ns), at their places
 CH = ["dram_channel_data_controller_%d" % c for c in range(8)]
@@ -184,12 +151,12 @@ t.ok(cpus and near(cpus[0]["cpi"], WANT["cpu", "cpi"]) and near(l3[10]["misses_r
 
 # ---- a metric of one's own is a row
 put("own/amd/zen2/monitor", "base zen2\nsocket dram_lines=Lines counter - dram_channel_data_controller_0 * 2 ; a test\n")
-own, p = monitor("--models", os.path.join(tmp.name, "own"), "--metrics", "Lines")
+own, p = monitor("--models", put("own"), "--metrics", "Lines")
 t.ok([near(v, 2e9 * RATES[CH[0]]) for v in column(own, "socket", "dram_lines_rate")] == [True, True], "a row of one's own", (own, p.stderr))
 for row, word in (("socket x counter - a / b", "sum of counts"), ("socket x counter", "formula"), ("nowhere x gauge - ex_ret_instr", "no place"),
                   ("cpu X! gauge - ex_ret_instr", "a-z"), ("cpu x gauge - (ex_ret_instr", "monitor:2")):
     put("own/amd/zen2/monitor", "base zen2\n%s\n" % row)
-    p = run_on(ROME, "even", CYCLADE, "monitor", *SYSROOT, "--once", "-I", "50", "--models", os.path.join(tmp.name, "own"))
+    p = run_on(ROME, "even", CYCLADE, "monitor", *SYSROOT, "--once", "-I", "50", "--models", put("own"))
     t.ok(p.returncode == 2 and word in p.stderr, "refused: " + row, p.stderr)
 
 # ---- memory controllers count apart, and by channel (Zen 4)

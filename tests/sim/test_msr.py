@@ -3,37 +3,25 @@
 """cyclade monitor --backend msr on simulated registers (msr.h): a kernel without PMUs for L3 and data fabric. What is planted
 comes out, others' counters stay theirs, every register gets its old value back, whoever is killed."""
 import json
-import math
 import os
 import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+import monitored  # noqa: E402
 from machines_made import registers, rome  # noqa: E402
+from monitored import column, near, rows  # noqa: E402
+from monitored import unavailable as why  # noqa: E402
 from servers import server  # noqa: E402
 from sim import SYSROOT, command, environment, run_on, tree  # noqa: E402
-from tap import CYCLADE, SANITIZED, SIMULATED, Tap  # noqa: E402
+from tap import CYCLADE, SANITIZED  # noqa: E402
 
-t = Tap()
-if not SIMULATED:
-    t.skip("msr", "a sanitizer's library wants to be preloaded first; build with clang, which links it in")
-    t.done()
-tmp = tempfile.TemporaryDirectory(prefix="cyclade-msr-")
-
-
-def put(name, text):
-    path = os.path.join(tmp.name, name)
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(text)
-    return path
-
-
+t, put = monitored.begin("msr")
 text, RATES = rome()
 # the kernel has none of these PMUs: only the tables of rates are left of them
 WITHOUT = re.compile(r"(format|cap|sysevent) (amd_df|amd_l3|msr) ")
@@ -73,37 +61,14 @@ def words(*args, interval=MS):
     return [CYCLADE, "monitor", *SYSROOT, "--backend", "msr", "-I", interval, *args]
 
 
-def monitor(r, *args, program="even", interval=MS, on=ROME, how=("--once", "-j"), **env):
-    p = run_on(on, program, *words(*how, *args, interval=interval), SIM_MSR=r.path, **env)
-    try:
-        return json.loads(p.stdout if "--once" in how else p.stdout.splitlines()[-1]), p
-    except (ValueError, IndexError):
-        return {}, p
-
-
-def near(a, b, within=0.004):
-    return a is not None and b is not None and abs(a - b) <= within * abs(b)
-
-
-def rows(doc, place):
-    found = doc.get(place, [])
-    return found if isinstance(found, list) else [found]
-
-
-def column(doc, place, key):
-    return [r.get(key) for r in rows(doc, place)]
-
-
-def why(doc):
-    return {(r["place"], r["metric"], r.get("instance") or ""): r["why"] for r in doc.get("unavailable", [])}
+def monitor(r, *args, program="even", interval=MS, on=ROME, **more):
+    return monitored.monitor(on, program, "--backend", "msr", *args, interval=interval, SIM_MSR=r.path, **more)
 
 
 # ---- values as planted
 first_run = Registers({(c, CTL + 2 * n + 1): 12345 + n for c in range(4) for n in range(6)})
 doc, p = monitor(first_run)
-if not doc:
-    t.skip("msr", "no simulated machine here: %s" % (p.stderr.strip().splitlines() or ["?"])[-1])
-    t.done()
+monitored.none_here(t, doc, p, "msr")
 CH = ["dram_channel_data_controller_%d" % c for c in range(8)]
 LINK = ["remote_outbound_data_controller_%d" % c for c in range(4)]
 WANT = {
@@ -129,19 +94,14 @@ t.ok(len(df) == 12 and all(0.1 < s < 0.6 for s in df) and 0.9 < sum(df) / 4 < 1.
 t.ok(all(s > 0.999 for pmu, s in share.values() if pmu in ("amd_l3", "msr")), "what fits counts all the time", share)
 
 
-def errors(doc, most, **how):
-    """Channels that all have an error: of an interval without the CPU there may be too few slices."""
-    for _ in range(20):
-        if doc and all(r["bytes_rate_error"] is not None and r["bytes_rate_error"] <= most * r["bytes_rate"] for r in rows(doc, "channel")):
-            break
-        doc = monitor(Registers(), "--metrics", "channel", **how)[0]
+def errors(doc):
     return [(r["bytes_rate"], r["bytes_rate_error"]) for r in rows(doc, "channel") if r["bytes_rate_error"] is not None]
 
 
-got = errors(doc, 0.01)
+got = errors(doc)
 t.ok(len(got) == 16 and all(half <= 0.01 * v for v, half in got), "steady traffic: a small error", got[:2])
 bursts = put("bursts", "".join("phase even 7-31 scale=%s\n" % s for s in (0.2, 1.8)) + "repeat\n")
-got = errors({}, math.inf, program=bursts, interval="1000")
+got = errors(monitor(Registers(), "--metrics", "channel", program=bursts, interval="1000")[0])
 t.ok(len(got) == 16 and all(half > 0.01 * v for v, half in got), "bursts: a large one", got)
 
 # ---- whole servers: every figure but those of PMUs that only the kernel has
@@ -150,19 +110,16 @@ for name, df in (("rome", 4), ("rome_nps4", 4), ("milan", 4), ("genoa", 16), ("t
     s = server(name)
     machine = put("server-%s.tab" % name, s.text())
     groups = [[[c for c in s.cpus if of[c] == i] for i in sorted(set(of.values()))] for of in (s.socket, s.l3)]
-    for _ in range(5):  # an interval without the CPU has figures without a value
-        regs = Registers((), (), text=s.text(), dies=groups[0], l3s=groups[1], df=df)
-        doc1, p = monitor(regs, on=machine)
-        wrong, n = {}, 0
-        for ((kind, socket, which), key), want in s.expected().items():
-            if ELSEWHERE.match(key):
-                continue
-            row = next((r for r in rows(doc1, kind) if r.get("socket") == socket and (kind == "socket" or r.get(kind) == which)), {})
-            n += 1
-            if not near(row.get(key), want, 0.02):
-                wrong[kind, socket, which, key] = (row.get(key), want, row.get(key + "_why"))
-        if all(got for got, _, _ in wrong.values()):
-            break
+    regs = Registers((), (), text=s.text(), dies=groups[0], l3s=groups[1], df=df)
+    doc1, p = monitor(regs, on=machine)
+    wrong, n = {}, 0
+    for ((kind, socket, which), key), want in s.expected().items():
+        if ELSEWHERE.match(key):
+            continue
+        row = next((r for r in rows(doc1, kind) if r.get("socket") == socket and (kind == "socket" or r.get(kind) == which)), {})
+        n += 1
+        if not near(row.get(key), want, 0.02):
+            wrong[kind, socket, which, key] = (row.get(key), want, row.get(key + "_why"))
     t.ok(n > 20 and not wrong, "%s: %d figures are what was planted" % (name, n), (list(wrong.items())[:5], p.stderr[-300:]))
     t.equal(regs.changed(), {}, "and all registers have their old values")
     written = {(reg, new) for _, _, _, reg, _, new in regs.log()}
@@ -312,7 +269,7 @@ t.ok(set(r.changed()) == {(0, L3_CTL + 2)} and not any(x[2:4] == (0, L3_CTL + 2)
 
 # ---- SIGHUP: a server begins anew, with registers given back in between
 r = Registers()
-sock = os.path.join(tmp.name, "socket")
+sock = put("socket")
 p = subprocess.Popen(command(ROME, "even", *words("-j", "--listen", sock, interval="100")), env=environment(ROME, SIM_MSR=r.path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 first = p.stdout.readline()
 if first:
@@ -329,34 +286,42 @@ if first:
 else:
     t.skip("SIGHUP", p.communicate()[1].strip())
 
-# ---- ten minutes, or a day, of intervals in a faster time: no growth, no drift
-LONG = bool(os.environ.get("CYCLADE_LONG"))
+# ---- half an hour, or a day, of intervals on paper, by both back-ends: no growth, no drift
+SECONDS = 86400 if os.environ.get("CYCLADE_LONG") else 1800
 AT_ONCE = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=0:thread_local_quarantine_size_kb=0"  # what is freed can be had again
-SECONDS, SPEED = (86400, 2000) if LONG else (600, 200)
-r = Registers({(c, L3_CTL + 2 * n + 1): near_end for c in range(4) for n in range(6)}, text=text)
-p = subprocess.Popen(command(ROME, "even", *words("-j", "--metrics", "l3,aperf", "--for", "%ds" % SECONDS, interval="1000")),
-                     env=environment(ROME, SIM_MSR=r.path, SIM_MSR_SPEED=str(SPEED), ASAN_OPTIONS=AT_ONCE), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-size, n, time_of, bad, total, last = {}, 0, 0, [], 0, {}
-for line in p.stdout:
-    last = json.loads(line)
-    n += 1
-    if n in (60, 61) or last["time"] > 0.9 * SECONDS:
-        if n < 62 or "late" not in size:
-            with open("/proc/%d/statm" % r.log()[0][1], encoding="ascii") as f:
-                size["early" if n < 62 else "late"] = int(f.read().split()[1])
-    bad += [(n, last["interval"], last["time"] - time_of)] if abs(last["time"] - time_of - last["interval"]) > 1e-6 else []
-    time_of = last["time"]
-    now = rows(last, "l3")[2]
-    if n == 1:  # from here on: on a busy machine counters may begin late
-        since, first = time_of, now["accesses"]
-    else:
-        total += now["accesses_rate"] * last["interval"]
-p.communicate(timeout=60)
-t.ok(p.returncode == 0 and n > SECONDS / 20 and SECONDS <= time_of < SECONDS * 2, "%d s in %d intervals" % (SECONDS, n), (n, time_of))
-t.equal(bad[1:], [], "each begins where the one before ended")
-want = 1e9 * RATES["l3_lookup_state.all_l3_req_typs"] * (time_of - since)
-t.ok(near(now["accesses"] - first, want, 0.002) and near(total, want, 0.002), "the total is the rate by the time, and what the intervals add up to", (now, first, total, want))
-t.ok(size["late"] <= size["early"] + (512 if SANITIZED else 64), "memory does not grow", size)
+WANTED = 1e9 * RATES["l3_lookup_state.all_l3_req_typs"]
+
+
+def resident(shell):
+    """Pages of what the shell has begun."""
+    with open("/proc/%d/task/%d/children" % (shell, shell), encoding="ascii") as f:
+        pid = (f.read().split() or ["0"])[-1]
+    with open("/proc/%s/statm" % pid, encoding="ascii") as f:
+        return int(f.read().split()[1])
+
+
+def for_long(name, machine, backend, *metrics, **env):
+    p = subprocess.Popen(command(machine, "even", CYCLADE, "monitor", *SYSROOT, "--backend", backend, "-I", "1000", "-j", "--metrics", *metrics, "--for", "%ds" % SECONDS),
+                         env=environment(machine, ASAN_OPTIONS=AT_ONCE, SIM_PAPER=put("clock-" + backend), SIM_PAPER_ALONE="1", **env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    size, n, apart, total, doc = {}, 0, [], 0, {}
+    for line in p.stdout:
+        before, doc = doc, json.loads(line)
+        n += 1
+        if n == 600 or n == SECONDS - 600:  # the pipe holds fewer than these
+            size[n] = resident(p.pid)
+        if abs(doc["time"] - n) > 0.001 or abs(doc["time"] - before.get("time", 0) - doc["interval"]) > 1e-6:
+            apart.append((n, doc["time"], doc["interval"]))
+        total += doc["l3"][2]["accesses_rate"] * doc["interval"]
+    words = p.communicate(timeout=60)[1]
+    t.ok(p.returncode == 0 and n == SECONDS, "%s: %d s are %d intervals" % (name, SECONDS, n), (n, words))
+    t.equal(apart[:5], [], "the k-th ends at k seconds, where the next begins")
+    got = doc["l3"][2]["accesses"] if doc else 0
+    t.ok(near(got, WANTED * SECONDS, 1e-5) and near(total, got, 1e-5), "the total is the rate by the time, and what the intervals add up to", (got, total, WANTED * SECONDS))
+    t.ok(len(size) == 2 and size[SECONDS - 600] <= size[600] + (512 if SANITIZED else 64), "memory does not grow", size)
+
+
+for_long("registers", ROME, "msr", "l3,aperf", SIM_MSR=Registers({(c, L3_CTL + 2 * n + 1): near_end for c in range(4) for n in range(6)}).path)
+for_long("perf_event, with turns", put("whole.tab", rome()[0]), "perf", "l3,channel")
 
 # ---- prefetchers, by the same layer and watchdog
 for machine, reg, was, bits in (("spr", 0x1A4, 0x20, 0xF), ("zen4", 0xC0000108, 0x2, 0x2F)):

@@ -31,7 +31,7 @@ def monitor(s, times=None, interval="250", *args, without=None):
     path = os.path.join(tmp.name, s.name + (without and "-bare" or "") + ".tab")  # runs of a machine share its tree
     with open(path, "w", encoding="utf-8") as f:
         f.write("".join(x + "\n" for x in s.text(times).splitlines() if x.split()[0] not in (without or ())))
-    p = run_on(path, "even", CYCLADE, "monitor", *SYSROOT, "--once", "-I", interval, "-j", *args, paper=True)
+    p = run_on(path, "even", CYCLADE, "monitor", *SYSROOT, "--once", "-I", interval, "-j", *args, paper="alone")  # whatever the host does meanwhile
     try:
         return json.loads(p.stdout), p
     except ValueError:
@@ -58,19 +58,13 @@ def wrong(got, want):
     return {k: (got.get(k), want[k]) for k in want if k not in got or not near(got[k][0], want[k], got[k][1])}
 
 
-def patient(s, times=None):
-    """On a busy machine what takes many turns may have none in a short interval."""
-    doc, p = monitor(s, times)
-    return monitor(s, times, "1500") if doc and wrong(figures(doc), s.expected(times)) else (doc, p)
-
-
 def runs_of(name):
     """(server, document of it as it is, figures with some counters faster by (names of) which)"""
     s = server(name)
-    doc, p = patient(s)
+    doc, p = monitor(s)
     names = sorted(s.names())
-    fast = [{n: FASTER for i, n in enumerate(names, 1) if i >> bit & 1} for bit in range(len(names).bit_length() if doc and "still" not in s.keys else 0)]
-    return s, doc, p, [(times, figures(patient(s, times)[0])) for times in fast]
+    fast = [{n: FASTER for i, n in enumerate(names, 1) if i >> bit & 1} for bit in range(len(names).bit_length() if doc else 0)]
+    return s, doc, p, [(times, figures(monitor(s, times)[0])) for times in fast]
 
 
 def check(s, doc, p, faster):
@@ -140,7 +134,7 @@ for name, pairs in VENDORS.items():
 
 # ---- sixteen counters of the data fabric, where the CPU says so
 df = [r["share"] for r in DONE["genoa"][1]["counters"] if r["pmu"] == "amd_df"]
-t.ok(len(df) == 56 and min(df) > 0.05 and sum(df) > 10, "Genoa: 56 events of the data fabric on 16 counters", (len(df), sum(df)))
+t.ok(len(df) == 56 and min(df) > 0.15 and sum(df) > 13, "Genoa: 56 events of the data fabric on 16 counters", (len(df), sum(df)))
 
 # ---- a counter that takes two
 cores = [(r["share"], 2 if r["event"] == "fp_ret_sse_avx_ops.all" else 1) for r in DONE["milan"][1]["counters"] if r["pmu"] == "cpu"]
