@@ -7,6 +7,7 @@
  *	monitor_tree.c		nodes of the model's tree in formulas
  *	monitor_groups.c	inputs into groups of counters
  *	monitor_read.c		readings, turns, extrapolation
+ *	monitor_turns.c		who is next, and errors of what was not seen
  *	monitor_proc.c		the inputs that /proc has
  *	monitor_cgroup.c	cgroups, and the inputs that their files have
  *	monitor_tables.c	the document of an interval
@@ -21,6 +22,7 @@
 #include "model/model.h"
 #include "model/set.h"
 #include "monitor/monitor.h"
+#include "monitor/monitor_turns.h"
 
 enum place_kind {
 #define PLACE(id, name, title) PLACE_##id,
@@ -45,10 +47,10 @@ struct slot {
 	uint64_t count, enabled, running; /* as last read */
 	bool absent;			  /* this target has none */
 	bool gone;			  /* its CPU went offline: it counts no more */
+	bool known;			  /* of /proc: `total` is a value */
 	const char *why;		  /* it has none any more: this happened */
-	double sum, wanted, ns; /* of this interval: counted; ns it was to count, and did */
-	size_t n;		/* slices of it; Welford's sums of their rates: */
-	double mean, m2;
+	struct seen seen;		  /* of this interval */
+	double wanted;			  /* ns of it that it was to count */
 	double owed;		 /* ns of intervals without a turn, which the next one stands for */
 	double total, now, half; /* now: of the interval that ended, half: its error */
 	double share;		 /* of that interval, on a counter */
@@ -105,13 +107,6 @@ struct places {
 	double seconds;			    /* of the interval that they are of */
 	struct table_column *shown;	    /* n_shown; made with the first document */
 	size_t n_shown;
-};
-
-struct turns { /* groups of a PMU that take turns; n 1: one that counts all the time */
-	size_t first, n, now;
-	uint64_t *spent;	  /* by group, ns that were its own */
-	uint64_t since;		  /* of `now`'s turn */
-	uint64_t step, due, read; /* of a turn; when this one ends; when it was read last */
 };
 
 struct rows { /* what models say of the machine; stays where it is read again */

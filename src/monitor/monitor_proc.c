@@ -158,7 +158,7 @@ static void read_all(const struct monitor *m, struct found *f)
 /* What only grows but has become less was counted anew. */
 static void take(struct slot *s, double v, bool level)
 {
-	bool first = !s->n;
+	bool first = !s->known;
 
 	s->absent = isnan(v);
 	if (s->absent)
@@ -167,7 +167,7 @@ static void take(struct slot *s, double v, bool level)
 	if (first && !level)
 		s->now = NAN; /* nothing to compare with */
 	s->total = v;
-	s->n = 1;
+	s->known = true;
 	s->half = 0;
 }
 

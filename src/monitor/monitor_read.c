@@ -16,17 +16,6 @@
 
 /* ---- readings ---- */
 
-static void note_slice(struct slot *s, double counted, double ns)
-{
-	double rate = counted / ns, off = rate - s->mean;
-
-	s->n++;
-	s->mean += off / (double)s->n;
-	s->m2 += off * (rate - s->mean);
-	s->sum += counted;
-	s->ns += ns;
-}
-
 static void take_slot(struct monitor *m, struct slot *s, const struct counter_value *v,
 		      double scale)
 {
@@ -37,8 +26,8 @@ static void take_slot(struct monitor *m, struct slot *s, const struct counter_va
 	m->gone += v->gone;
 	s->gone = v->gone;
 	if (v->running > s->running)
-		note_slice(s, (double)(v->value - s->count) * scale,
-			   (double)(v->running - s->running));
+		seen_add(&s->seen, (double)(v->value - s->count) * scale,
+			 (double)(v->running - s->running));
 	s->wanted += (double)(v->enabled - s->enabled);
 	s->count = v->value;
 	s->enabled = v->enabled;
@@ -59,22 +48,6 @@ static int read_group(struct monitor *m, size_t group, struct err *err)
 	return 0;
 }
 
-/* Whoever had least: a turn that became long on a busy machine is made up for. */
-static size_t next_turn(struct turns *t, uint64_t now)
-{
-	size_t next = (t->now + 1) % t->n;
-
-	t->spent[t->now] += now - t->since;
-	t->since = now;
-	for (size_t i = 2; i < t->n; i++) {
-		size_t g = (t->now + i) % t->n;
-
-		if (t->spent[g] < t->spent[next])
-			next = g;
-	}
-	return next;
-}
-
 int monitor_read(struct monitor *m, bool turn, struct err *err)
 {
 	for (size_t i = 0; m->k.c && i < m->turns.n; i++) {
@@ -89,8 +62,8 @@ int monitor_read(struct monitor *m, bool turn, struct err *err)
 		t->read = m->k.now;
 		if (!turn)
 			continue;
-		t->due = m->k.now + t->step;
-		next = next_turn(t, m->k.now);
+		t->due = m->k.now + turns_length(t);
+		next = turns_next(t, m->k.now);
 		if (counting_switch(&m->k, t->first + t->now, false, err) ||
 		    counting_switch(&m->k, t->first + next, true, err))
 			return -1;
@@ -149,79 +122,103 @@ int monitor_opened(struct monitor *m, struct err *err)
 
 		t->since = m->began;
 		t->step = step_of(m, t);
-		t->due = m->began + t->step;
+		t->due = m->began + turns_length(t);
 	}
 	return 0;
 }
 
 /* ---- an interval ---- */
 
-static bool takes_turns(const struct monitor *m, size_t group)
+/* What the slices of all groups say of how much the load changes; of one alone: nothing. */
+static struct pool pool_of(const struct monitor *m, const struct turns *t, size_t target)
 {
-	for (size_t i = 0; i < m->turns.n; i++)
-		if (group >= m->turns.v[i].first && group < m->turns.v[i].first + m->turns.v[i].n)
-			return m->turns.v[i].n > 1;
-	return false;
+	struct pool p = { 0 };
+
+	for (size_t g = t->first; t->n > 1 && g < t->first + t->n; g++) {
+		double least = INFINITY;
+		size_t n = 0;
+
+		for (size_t i = 0; i < m->source.n; i++) {
+			const struct source *s = &m->source.v[i];
+			const struct slot *at = s->at ? &s->at[target] : NULL;
+
+			if (s->event == NO_COUNTER || s->group != g || s->why || at->absent ||
+			    at->seen.n < 2 || at->seen.sum <= 0 || seen_spread(&at->seen) >= least)
+				continue;
+			least = seen_spread(&at->seen);
+			n = at->seen.n;
+		}
+		if (n)
+			pool_add(&p, least, n);
+	}
+	return p;
 }
 
-/* The spread of the slices' rates is the error of what lies between them. */
-static double error_of(const struct slot *s, double wanted)
+static void end_slot(struct monitor *m, struct slot *s, const struct turns *t, struct pool pool)
 {
-	if (s->share >= WHOLE)
-		return 0;
-	if (s->n < 2)
-		return NAN;
-	return t95(s->n - 1) * sqrt(s->m2 / (double)(s->n - 1) / (double)s->n * (1 - s->share)) *
-	       wanted;
-}
+	double wanted = t->n > 1 ? m->seconds * 1e9 : s->wanted, sum = s->seen.sum;
 
-static void end_slot(struct monitor *m, struct slot *s, bool turns)
-{
-	double wanted = turns ? m->seconds * 1e9 : s->wanted;
-
-	s->share = wanted > 0 ? fmin(s->ns / wanted, 1) : 0;
+	s->share = wanted > 0 ? fmin(s->seen.ns / wanted, 1) : 0;
 	s->now = s->half = NAN;
-	if (s->ns > 0) {
+	if (s->seen.ns > 0) {
 		/* readings of CPUs are not quite of the same moments: a rate is by its own time */
-		s->now = s->sum * (m->seconds * 1e9 / s->ns);
-		s->half = error_of(s, m->seconds * 1e9);
+		s->now = sum * (m->seconds * 1e9 / s->seen.ns);
+		s->half = s->share >= WHOLE
+				  ? 0
+				  : seen_half(&s->seen, &pool, s->share) * m->seconds * 1e9;
 		s->total += s->share >= WHOLE && s->owed <= 0
-				    ? s->sum
-				    : s->sum * ((wanted + s->owed) / s->ns);
+				    ? sum
+				    : sum * ((wanted + s->owed) / s->seen.ns);
 		s->owed = 0;
 	} else {
 		m->never += s->wanted > 0; /* else its turn did not come: nobody holds it */
 		s->owed += wanted;
 	}
 	assert(isnan(s->now) || s->now >= 0);
-	s->sum = s->wanted = s->ns = s->mean = s->m2 = 0;
-	s->n = 0;
+	s->wanted = 0;
+	s->seen = (struct seen){ 0 };
 }
 
-static void end_source(struct monitor *m, struct source *s, bool turns)
+static bool is_in(const struct source *s, const struct turns *t)
+{
+	return s->event != NO_COUNTER && s->group >= t->first && s->group < t->first + t->n;
+}
+
+static void end_turns(struct monitor *m, const struct turns *t)
+{
+	for (size_t target = 0; target < m->targets; target++) {
+		struct pool pool = pool_of(m, t, target);
+
+		for (size_t i = 0; i < m->source.n; i++) {
+			struct source *s = &m->source.v[i];
+
+			if (is_in(s, t) && !s->why && !s->at[target].absent)
+				end_slot(m, &s->at[target], t, pool);
+		}
+	}
+}
+
+static double mean_share(const struct monitor *m, const struct source *s)
 {
 	double sum = 0;
 	size_t n = 0;
 
-	for (size_t t = 0; !s->why && t < m->targets; t++) {
+	for (size_t t = 0; s->event != NO_COUNTER && !s->why && t < m->targets; t++) {
 		if (s->at[t].absent)
 			continue;
-		end_slot(m, &s->at[t], turns);
 		sum += s->at[t].share;
 		n++;
 	}
-	s->share = n ? sum / (double)n : NAN;
+	return n ? sum / (double)n : NAN;
 }
 
 static void end_slots(struct monitor *m)
 {
 	m->never = 0;
-	for (size_t i = 0; i < m->source.n; i++) {
-		struct source *s = &m->source.v[i];
-
-		if (s->event != NO_COUNTER)
-			end_source(m, s, takes_turns(m, s->group));
-	}
+	for (size_t i = 0; i < m->turns.n; i++)
+		end_turns(m, &m->turns.v[i]);
+	for (size_t i = 0; i < m->source.n; i++)
+		m->source.v[i].share = mean_share(m, &m->source.v[i]);
 }
 
 /* ---- cells ---- */

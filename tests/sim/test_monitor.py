@@ -72,12 +72,12 @@ r = rows(late, "channel")
 t.ok(r and all(x["bytes_rate_error"] > 0.01 * x["bytes_rate"] for x in r), "bursts: a large one", (r[:2], p.stderr))
 # What counts all the time says what the others would have: all rates go up and down together.
 off = []
-for seed in (1, 2, 3):
+for seed in range(1, 21):
     late, p = monitor("--metrics", "channel,l3.accesses", program=bursts, interval="1000", settings="seed=%d" % seed)
-    load = {r["socket"]: r["accesses_rate"] / RATES["l3_lookup_state.all_l3_req_typs"] for r in rows(late, "l3")}
-    off += [abs(r["bytes_rate"] - 64 * RATES[CH[int(r["channel"])]] * load[r["socket"]]) / r["bytes_rate_error"]
+    load = rows(late, "l3")[0]["accesses_rate"] / RATES["l3_lookup_state.all_l3_req_typs"]
+    off += [abs(r["bytes_rate"] - 64 * RATES[CH[int(r["channel"])]] * load) / r["bytes_rate_error"]
             for r in rows(late, "channel") if r["socket"] == 0 and r["channel"] in "07"]  # one of each group
-t.ok(len(off) == 6 and sum(x <= 1 for x in off) >= 3 and max(off) < 6, "bursts: figures lie within their errors", off)
+t.ok(len(off) == 40 and sum(x <= 1 for x in off) >= 38 and max(off) < 3, "bursts: 38 of 40 figures lie within their errors", sorted(off)[-4:])
 one, p = monitor("--metrics", "DF_CH0_RD_BW_GB")
 t.ok([r["bytes_rate_error"] for r in rows(one, "channel")] == [0, 0] and len(one["counters"]) == 1, "a metric asked for by another tool's name alone takes no turns", one)
 
