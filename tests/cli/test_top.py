@@ -132,7 +132,7 @@ def test_keys(s, tag):
 def test_saving(s, tag):
     path = os.path.join(s.dir, "kept.data")
     s.press("Space")
-    s.shows("PAUSED", tag + "Space pauses")
+    s.shows(lambda lines: "PAUSED" in lines[-1] and re.search(r"\d of \d", lines[-1]), tag + "Space pauses, and where one is stays to be seen")
     before = s.lines()[0]
     samples = int(re.search(r"([\d,]+) samples", before).group(1).replace(",", ""))
     s.press("w")

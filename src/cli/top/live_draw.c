@@ -256,18 +256,32 @@ static void put_place(struct buf *b, struct live *l)
 		buf_printf(b, "  %s smaller", num_exact(n, top_interval(l->top)->more_functions));
 }
 
+/* Keys as far as they leave room for where one is. */
+static void put_keys(struct buf *b, const struct live *l, size_t room)
+{
+	static const char *const keys[] = { "? keys",	  "  q end",   "  / filter",
+					    "  < > sort", "  w write", "  Space pause" };
+	char interval[64], s[NUM_MAX];
+
+	buf_puts(b, l->held ? " PAUSED (Space goes on)  " : " ");
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys) - l->held; i++) {
+		if (b->len + strlen(keys[i]) > room)
+			return;
+		buf_puts(b, keys[i]);
+	}
+	(void)snprintf(interval, sizeof(interval), "  + - interval %s",
+		       num_seconds(s, (double)l->interval_ns / 1e9));
+	if (b->len + strlen(interval) <= room)
+		buf_puts(b, interval);
+}
+
 static void draw_state(struct live *l)
 {
 	struct buf b = BUF_INIT, right = BUF_INIT;
-	char s[NUM_MAX];
 
-	buf_puts(&b, l->held ? " PAUSED (Space goes on)  " : " ");
-	buf_puts(&b, "? keys  q end  / filter  < > sort  w write");
-	if (l->columns >= 100)
-		buf_printf(&b, "  Space pause  + - interval %s",
-			   num_seconds(s, (double)l->interval_ns / 1e9));
 	put_place(&right, l);
 	buf_putc(&right, ' ');
+	put_keys(&b, l, l->columns > right.len ? l->columns - right.len - 1 : 0);
 	(void)put(l, l->lines - 1, 0, buf_str(&b), INK_PLAIN);
 	if (b.len + right.len < l->columns)
 		(void)put(l, l->lines - 1, l->columns - (unsigned)right.len, buf_str(&right),
