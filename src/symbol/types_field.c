@@ -141,6 +141,10 @@ void type_hit(struct types *t, uint32_t type, int64_t off, bool indexed, const s
 	if ((off < 0 || at >= size) && !ends_open(t, type, off)) {
 		int64_t rest = off % (int64_t)size;
 
+		/* the end of a copy of as many bytes as the index says, not an element before */
+		if (off < 0 && m && m->plain_index && m->disp == -(int64_t)m->width &&
+		    t->type.v[type].kind == TYPE_STRUCT)
+			return;
 		/* another element of an array; but not of a structure that is part of a larger one,
 		 * which code gets to in the same way */
 		if (t->type.v[type].kind == TYPE_STRUCT && !indexed &&

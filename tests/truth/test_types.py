@@ -176,6 +176,21 @@ if PROGRAMS and shutil.which("gcc"):
     got = subprocess.run([os.path.join(BUILT, "dump_types"), "lib.so", "-a"], check=True, capture_output=True, text=True, timeout=200).stdout
     t.ok("\tknown\t8\t16\t0\tstruct point\ty\n" in got, "a variable of a library", got)
 
+# the end of a copy whose length a register has is no field of an element before; with the same register, a positive offset is one
+if PROGRAMS and shutil.which("gcc"):
+    subprocess.run(["gcc", "-O2", "-g", "-shared", "-fPIC", "-o", "tail.so", "-x", "c", "-"], check=True, timeout=200, text=True,
+                   input="struct row { long first, all[5], last; };\n"
+                   "long get(struct row *r, long n) { long x; asm volatile(\"movq -8(%1,%2,1), %0\" : \"=r\"(x) : \"r\"(r), \"r\"(n)"
+                   " : \"memory\"); return x; }\n")
+    got = subprocess.run([os.path.join(BUILT, "dump_types"), "tail.so", "-a"], check=True, capture_output=True, text=True, timeout=200).stdout
+    t.ok("struct row" not in got and "\tmisfit\t" in got, "the end of a copy", got)
+    subprocess.run(["gcc", "-O2", "-g", "-shared", "-fPIC", "-o", "head.so", "-x", "c", "-"], check=True, timeout=200, text=True,
+                   input="struct row { long first, all[5], last; };\n"
+                   "long get(struct row *r, long n) { long x; asm volatile(\"movq 48(%1,%2,1), %0\" : \"=r\"(x) : \"r\"(r), \"r\"(n)"
+                   " : \"memory\"); return x; }\n")
+    got = subprocess.run([os.path.join(BUILT, "dump_types"), "head.so", "-a"], check=True, capture_output=True, text=True, timeout=200).stdout
+    t.ok("struct row\tlast\n" in got, "an element's last field", got)
+
 # hot fields by themselves: the lines that objects touch, as predicted, when the program is changed that way and followed again
 if PROGRAMS and shutil.which("gcc"):
     per_object = {}
