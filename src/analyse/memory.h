@@ -82,6 +82,9 @@ struct memory_group {
 	struct types_access access; /* of MEMORY_TYPE, _FIELD, _ACCESS */
 	uint32_t type_id, field_id; /* the same where the rows are */
 	uint64_t samples, loads, stores;
+	/* IBS fetches whose address lies within an instruction count for it. */
+	uint64_t fetches, fetches_inside, fetches_aborted;
+	uint32_t skip;	     /* of MEMORY_ACCESS: bytes into its instruction */
 	struct memory_open { /* AMD's: loads that missed the L2 cache, and the core's open misses */
 		uint64_t n;
 		double sum, squares;

@@ -49,7 +49,7 @@ struct options {
 	/* what */
 	struct text_list event, node, metric, metrics, models;
 	uint64_t level;
-	const char *ibs_events;
+	const char *ibs_events, *linear;
 	const char *model, *backend, *prefetchers, *drilldown, *latency, *import, *smt, *pmem;
 	bool no_mux, no_merge, no_tree, regions, once, allow_remote, restore;
 	const char *call_graph; /* NULL: no; "": default kind */

@@ -76,7 +76,9 @@ static void add_word(char text[MEMOP_TEXT], const char *between, const char *wor
 
 const char *memop_set_text(char text[MEMOP_TEXT], enum memop_set set, unsigned in)
 {
-	const unsigned behind = set == MEMOP_TLB ? MEMOP_TLB_HIT | MEMOP_TLB_MISS : 0;
+	const unsigned behind = set == MEMOP_TLB    ? MEMOP_TLB_HIT | MEMOP_TLB_MISS
+				: set == MEMOP_KIND ? MEMOP_KIND_ABORTED
+						    : 0;
 
 	text[0] = 0;
 	for (size_t i = 0; i < sizeof(bits) / sizeof(*bits); i++)
@@ -285,9 +287,11 @@ static void read_op(struct memop *op, const struct ibs *x)
 static void read_fetch(struct memop *op, const struct ibs *x)
 {
 	uint64_t l1, l2, l3, page;
+	bool done = is_set(x, IBS_FETCH_COMPLETED);
 
-	op->set[MEMOP_KIND] = MEMOP_KIND_EXEC;
-	read_cycles(op, x, MEMOP_LATENCY_FETCH, IBS_FETCH_LATENCY, true);
+	op->set[MEMOP_KIND] = done ? MEMOP_KIND_EXEC : MEMOP_KIND_EXEC | MEMOP_KIND_ABORTED;
+	read_cycles(op, x, done ? MEMOP_LATENCY_FETCH : MEMOP_LATENCY_ABORTED, IBS_FETCH_LATENCY,
+		    true);
 	read_cycles(op, x, MEMOP_LATENCY_REFILL, IBS_ITLB_REFILL, true);
 	read_tlb(op, x, IBS_ITLB_L1_MISS, IBS_ITLB_L2_MISS);
 	op->address = ibs_bits_of(x, IBS_FETCH_LINEAR);

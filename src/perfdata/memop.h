@@ -66,7 +66,8 @@ enum { /* bits of op.set[MEMOP_KIND] and the others */
        MEMOP_KIND_LOAD = 1,
        MEMOP_KIND_STORE = 2,
        MEMOP_KIND_PREFETCH = 4,
-       MEMOP_KIND_EXEC = 8, /* an instruction fetch */
+       MEMOP_KIND_EXEC = 8,	/* an instruction fetch */
+       MEMOP_KIND_ABORTED = 16, /* which delivered nothing */
        MEMOP_SNOOP_NONE = 1,
        MEMOP_SNOOP_HIT = 2,
        MEMOP_SNOOP_MISS = 4,

@@ -18,7 +18,9 @@ struct memory_view {
 	const struct memory_objects *objects;
 	const struct spaces *spaces;
 	struct view_source source;
-	size_t limit; /* rows of sources and functions for people; 0: as many as matter */
+	size_t limit;	 /* rows of sources and functions for people; 0: as many as matter */
+	uint64_t linear; /* width of the linear histograms' bins in cycles; 0: as fits */
+	bool is_linear;	 /* people see those, not those of powers of two */
 	enum memop_latency latency; /* that tables show; memory_put() chooses it */
 };
 

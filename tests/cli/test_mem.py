@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Memory operations: the figures of perf mem report by data source, snoop, TLB, lock and block, of real and synthetic recordings."""
+import bisect
 import collections
 import glob
 import json
@@ -12,6 +13,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -297,10 +299,15 @@ differ("IBS: latencies", doc["latencies"], lambda r: r["latency"], {
     "data": [bit(r[4], 32, 16) for r in access if bit(r[4], 0) and bit(r[4], 7) and bit(r[4], 32, 16)],
     "tag_to_retire": [bit(r[2], 16, 16) for r in OPS if bit(r[2], 16, 16)], "complete_to_retire": [bit(r[2], 0, 16) for r in OPS],
     "tlb_refill": [bit(r[4], 48, 16) for r in access if bit(r[4], 17) and bit(r[4], 48, 16)] + [r[3] for r in FETCHES if r[3]],
-    "fetch": [bit(r[0], 32, 16) for r in FETCHES if bit(r[0], 32, 16)]})
+    "fetch": [bit(r[0], 32, 16) for r in FETCHES if bit(r[0], 32, 16) and bit(r[0], 50)],
+    "fetch_aborted": [bit(r[0], 32, 16) for r in FETCHES if bit(r[0], 32, 16) and not bit(r[0], 50)]})
 of = collections.Counter((r["kind"], r["level"], r["where"]) for r in doc["sources"] for _ in range(r["samples"]))
 hits = sum(1 for r in access if not bit(r[4], 7) and bit(r[4], 0) and not bit(r[4], 1) and not bit(r[4], 21))
 t.equal((of["load", "L1", None], of["load", "RAM", None] > 0, of["load", "RAM", "remote"] > 0), (hits, True, True), "IBS: sources are those of the registers")
+aborted = sum(1 - bit(r[0], 50) for r in FETCHES)
+t.equal((sum(r["samples"] for r in doc["sources"] if r["kind"] == "exec aborted"), sum(r["samples"] for r in doc["sources"] if r["kind"] == "exec"),
+         sum(r["fetches_aborted"] for r in doc["instructions"]), sum(r["fetches"] for r in doc["instructions"])),
+        (aborted, len(FETCHES) - aborted) * 2, "IBS: aborted fetches are apart")
 p = run("mem", ibs)
 t.ok("multi-op" in p.stdout and "missed the data cache" in p.stdout and "no access" in p.stdout and "only L3" not in p.stdout, "IBS: what the figures lack", p.stdout)
 mem_made.write_ibs(ibs, OPS[:50], [], l3_only=True)
@@ -337,6 +344,69 @@ if m and addr:
          "IBS: export --autofdo says what it rests on, and the error", p.stderr)
     lines = {m[1]: int(m[2]) for m in re.finditer(r"(?m)^(\w+):(\d+):\d+", p.stdout)}
     t.ok(0 < lines[names[1]] < lines[names[0]], "and takes ops alone", p.stdout)
+
+# ---- fetches: their addresses are of blocks of bytes ---------------------------------------------
+if "no x86 disassembly" in run("--version").stdout or not (m and addr and starts):
+    t.skip("fetches within an instruction", "no disassembler, or no program with symbols")
+else:
+    within = sorted(x for x in starts if min(addr) <= x <= max(addr))  # of objdump
+    of = sorted(addr)
+    places = [mem_made.TEXT + a - start for a in range(min(addr), max(addr))]
+    fetches = [[(3 | (i % 5 > 0) << 2) << 48 | (10 + i % 50) << 32, a, 0, 0] for i, a in enumerate(rnd.choices(places, k=1500))]
+    mem_made.write_ibs(ibs, [], fetches, mapped=(program, offset))
+    want, counted = collections.defaultdict(lambda: [0, 0, 0]), 0
+    for r in fetches:
+        at = r[1] - mem_made.TEXT + start
+        first = within[bisect.bisect_right(within, at) - 1]
+        if at - of[bisect.bisect_right(of, at) - 1] < 3:  # not of the bytes between functions
+            want[first][0] += bit(r[0], 50)
+            want[first][1] += at != first
+            want[first][2] += 1 - bit(r[0], 50)
+    doc = doc_of(ibs)
+    got = {int(r["address"], 16): [r["fetches"], r["fetches_inside"], r["fetches_aborted"]] for r in doc["instructions"]}
+    wrong = {hex(a): (got.get(a), v) for a, v in want.items() if got.get(a) != v}
+    whole = [v for a, v in want.items() if got.get(a) == v]
+    t.ok(len(whole) > 20 and not wrong, "IBS: fetches within an instruction are that instruction's, as objdump has them, and marked", wrong)
+    p = run("mem", ibs)
+    inside = sum(v[1] for v in whole)
+    t.ok("%s of 1,500 samples lie within an instruction" % format(inside, ",") in p.stdout and "fetches delivered nothing" in p.stdout, "and it says so", p.stdout)
+
+# ---- linear histograms, and as a picture ---------------------------------------------------------
+linear = os.path.join(tmp.name, "linear.data")
+values = [rnd.randrange(20, 500) for _ in range(3000)] + [rnd.randrange(500, 100000) for _ in range(20)]
+mem_made.write(linear, [mem_made.Sample(mem_made.data_src(op=2, lvl=2 | 8), v) for v in values], mem_made.INTEL)
+
+
+def bins_of(*options):
+    p = run("mem", "-j", linear, *options)
+    return [(r["low"], r["high"], r["samples"]) for r in json.loads(p.stdout)["linear"] if r["latency"] == "data"] if not p.returncode else p.stderr
+
+
+for options, width in ((), 50), (("--linear",), 50), (("--linear=7",), 7), (("--linear=100000",), 100000):
+    got = bins_of(*options)
+    p99 = sorted(values)[-(len(values) // 100) - 1]
+    edges = list(range(min(values) // width * width, p99 + 1, width))
+    want = [(a, a + width, sum(a <= v < a + width for v in values)) for a in edges]
+    tail = edges[-1] + width
+    if tail <= max(values):
+        want.append((tail, max(values) + 1, sum(v >= tail for v in values)))
+    t.equal(got, want, "linear bins %s" % " ".join(options))
+if HAS_SQL:
+    p = run("sql", linear, "-j", "SELECT sum(samples) AS n, count(*) AS bins FROM mem_linear WHERE latency = 'data'")
+    t.equal(json.loads(p.stdout)["rows"] if not p.returncode else p.stderr, [{"n": len(values), "bins": len(bins_of())}], "SQL has them")
+p = run("mem", "--linear=100", linear)
+t.ok(re.search(r"(?m)^ +100 +200 +[0-9,]+ +\d", p.stdout) and not re.search(r"(?m)^ +128 +256 ", p.stdout), "--linear: people see them in place of powers of two", p.stdout)
+for options, n in ((), None), (("--linear=50",), len(bins_of("--linear=50"))):
+    p = run("mem", linear, "--format", "svg", *options)
+    tree = xml.etree.ElementTree.fromstring(p.stdout) if t.ok(p.returncode == 0, "svg", p.stderr) else []
+    ns = "{http://www.w3.org/2000/svg}"
+    titles = [x.text for x in tree.iter(ns + "title")] if tree else []
+    bars = [re.match(r"(\d+) to below (\d+) cycles: ([0-9,]+) samples", x) for x in titles]
+    t.ok(bars and all(bars) and sum(int(b[3].replace(",", "")) for b in bars) % len(values) == 0 and (not n or len(bars) >= n), "svg: all samples are in bars", titles[:5])
+for bad in "x", "0", "4294967296", "-1":
+    p = run("mem", linear, "--linear=" + bad)
+    t.ok(p.returncode == 2 and "--linear" in p.stderr, "--linear=%s is refused" % bad, p.stderr)
+tables.walk(t, "mem", linear, "--linear")
 
 # ---- formats, and what is refused ----------------------------------------------------------------
 tables.walk(t, "mem", few)

@@ -161,6 +161,9 @@ static void add_samples(struct memory_group *g, const struct memory_group *x)
 	g->samples += x->samples;
 	g->loads += x->loads;
 	g->stores += x->stores;
+	g->fetches += x->fetches;
+	g->fetches_inside += x->fetches_inside;
+	g->fetches_aborted += x->fetches_aborted;
 	g->open.n += x->open.n;
 	g->open.sum += x->open.sum;
 	g->open.squares += x->open.squares;
@@ -182,7 +185,7 @@ static bool part_of(const struct memory_group *g, enum memory_by by, uint64_t ke
 		return g->by == MEMORY_INSTRUCTION && g->file;
 	}
 	if (by == MEMORY_INSTRUCTION) {
-		key[0] = g->key[0];
+		key[0] = g->key[0] - g->skip;
 		key[1] = (uint32_t)g->key[1];
 		return g->by == MEMORY_ACCESS;
 	}
@@ -592,7 +595,11 @@ static int fold_all(struct memory_work *w, struct err *err)
 	static const enum memory_by from_classes[] = { MEMORY_ALL,   MEMORY_SOURCE, MEMORY_TLB,
 						       MEMORY_SNOOP, MEMORY_LOCK,   MEMORY_BLOCK };
 
-	if (take_tallies(w) || fold(w, MEMORY_INSTRUCTION))
+	if (take_tallies(w))
+		return err_nomem(err);
+	if (memory_place_fetches(spaces_images(w->spaces), w->group.v, w->group.n, err))
+		return -1;
+	if (fold(w, MEMORY_INSTRUCTION))
 		return err_nomem(err);
 	if (name_instructions(w, err) || type_accesses(w, err))
 		return -1;

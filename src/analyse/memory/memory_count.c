@@ -43,6 +43,9 @@ static enum memory_access_kind access_kind(const struct memop *op)
 		return MEMORY_NO_ACCESS;
 	if (op->set[MEMOP_KIND] & MEMOP_KIND_STORE)
 		return MEMORY_STORE;
+	if (op->raw && op->set[MEMOP_KIND] & MEMOP_KIND_EXEC)
+		return op->set[MEMOP_KIND] & MEMOP_KIND_ABORTED ? MEMORY_FETCH_ABORTED
+								: MEMORY_FETCH;
 	return op->set[MEMOP_KIND] & MEMOP_KIND_LOAD ? MEMORY_LOAD : MEMORY_OTHER;
 }
 

@@ -8,7 +8,14 @@
 #include "analyse/memory.h"
 #include "base/hash.h"
 
-enum memory_access_kind { MEMORY_NO_ACCESS, MEMORY_LOAD, MEMORY_STORE, MEMORY_OTHER };
+enum memory_access_kind {
+	MEMORY_NO_ACCESS,
+	MEMORY_LOAD,
+	MEMORY_STORE,
+	MEMORY_OTHER,
+	MEMORY_FETCH, /* of instructions */
+	MEMORY_FETCH_ABORTED,
+};
 
 /* key[1] of MEMORY_ACCESS */
 static inline uint64_t memory_access_key(uint32_t image, enum memory_access_kind kind)
@@ -26,6 +33,10 @@ static inline enum memory_access_kind memory_access_kind(const struct memory_gro
 	return (enum memory_access_kind)(g->key[1] >> 32);
 }
 
+/* memory_fetch.c: what MEMORY_ACCESS groups that are fetches count as; `skip` of those that
+ * lie within an instruction. */
+int memory_place_fetches(struct images *set, struct memory_group *g, size_t n,
+			 struct err *err) MUST_USE;
 /* memory_layout.c; *out is the caller's to free. -1: out of memory. */
 int memory_layouts(struct memory *m, struct memory_layout **out, size_t *n) MUST_USE;
 /* Sets g->access and the numbers of its row. */

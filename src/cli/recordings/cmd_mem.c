@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "base/num.h"
 #include "cli/recordings/result.h"
 #include "report/memory_view.h"
 
@@ -22,6 +23,15 @@ static void end(void *own)
 	free(c);
 }
 
+static int read_width(uint64_t *width, const char *text, struct err *err)
+{
+	if (num_parse_u64(width, text, err))
+		return err_prefix(err, "--linear");
+	if (*width && *width <= UINT32_MAX)
+		return 0;
+	return err_set(err, ERR_USAGE, "--linear takes a width from 1 to 4294967295 cycles");
+}
+
 int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
 	struct reading *c = calloc(1, sizeof(*c));
@@ -35,6 +45,9 @@ int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 	out->end = end;
 	if (o->event.n > 1)
 		return err_set(err, ERR_USAGE, "mem takes one -e, a name or a pattern");
+	c->v.is_linear = o->linear;
+	if (o->linear && *o->linear && read_width(&c->v.linear, o->linear, err))
+		return -1;
 	if (recording_select(ask->r, ask->cli, &po, err))
 		return -1;
 	mo = (struct memory_opts){ po.select, po.progress, po.progress_ctx, o->map };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * memory_int - the tables of memory_document: by source, code, thread and type (memory_tables.c),
- * all latencies (memory_latency_tables.c), by what is accessed (memory_object_tables.c), NUMA nodes
- * and locked lines (memory_node_tables.c), regions of addresses over time (memory_map_tables.c).
+ * all latencies (memory_latency_tables.c; also memory_linear_tables.c, memory_svg.c),
+ * by what is accessed (memory_object_tables.c), NUMA nodes, locked lines (memory_node_tables.c),
+ * regions of addresses over time (memory_map_tables.c).
  */
 #ifndef CYCLADE_REPORT_MEMORY_MEMORY_INT_H
 #define CYCLADE_REPORT_MEMORY_MEMORY_INT_H
@@ -13,10 +14,22 @@ extern const struct table_form memory_objects_form, memory_object_sources_form,
 	memory_allocations_form, memory_walks_form, memory_latencies_form,
 	memory_source_latencies_form, memory_function_latencies_form,
 	memory_instruction_latencies_form, memory_histogram_form, memory_source_histogram_form,
-	memory_regions_form, memory_map_form, memory_picture_form, memory_nodes_form,
-	memory_object_nodes_form, memory_object_ways_form, memory_locked_form;
+	memory_linear_form, memory_source_linear_form, memory_regions_form, memory_map_form,
+	memory_picture_form, memory_nodes_form, memory_object_nodes_form, memory_object_ways_form,
+	memory_locked_form;
 
 void memory_put_latencies(struct document *d, const struct memory_view *v);
+#define MEMORY_LINEAR_BINS 1001
+struct memory_linear_bin {
+	const struct memory_spread *s;
+	uint64_t low, high, n; /* samples of [low, high) cycles */
+};
+/* memory_linear_tables.c: bins of equal width; how many. */
+size_t memory_linear_bins(const struct memory_view *v, const struct memory_spread *s,
+			  struct memory_linear_bin out[MEMORY_LINEAR_BINS]);
+void memory_put_linear(struct document *d, const struct memory_view *v);
+/* memory_svg.c: the histograms as a picture. */
+document_write_fn memory_svg;
 void memory_put_objects(struct document *d, const struct memory_view *v);
 void memory_put_map(struct document *d, const struct memory_view *v);
 void memory_put_nodes(struct document *d, const struct memory_view *v);

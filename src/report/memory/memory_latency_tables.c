@@ -184,6 +184,6 @@ void memory_put_latencies(struct document *d, const struct memory_view *v)
 	add_spreads(d, v, &memory_source_latencies_form, MEMORY_SOURCE, 0);
 	add_spreads(d, v, &memory_function_latencies_form, MEMORY_FUNCTION, 0);
 	add_spreads(d, v, &memory_instruction_latencies_form, MEMORY_INSTRUCTION, 0);
-	add_spreads(d, v, &memory_histogram_form, MEMORY_ALL, 1);
+	add_spreads(d, v, &memory_histogram_form, MEMORY_ALL, v->is_linear ? SIZE_MAX : 1);
 	add_spreads(d, v, &memory_source_histogram_form, MEMORY_SOURCE, 0);
 }

@@ -95,6 +95,15 @@ TABLE_CELL(open_misses, cell_estimate(out, memory_open(group_of(r))))
 	COLUMN("cycles_share", "of cycles", T_SHARE, C_ERROR | C_SPARSE, \
 	       "of the cycles of all samples' latencies", .get = of_group, \
 	       .which = MEMORY_CYCLES_SHARE)
+/* of code */
+#define FETCHES \
+	COLUMN("fetches", "fetches", T_COUNT, C_DATA, "samples of instruction fetches (AMD)", \
+	       OF(fetches)), \
+	COLUMN("fetches_inside", "inside", T_COUNT, C_DATA, \
+	       "of all fetches, those whose address lies within an instruction, which has them", \
+	       OF(fetches_inside)), \
+	COLUMN("fetches_aborted", "aborted", T_COUNT, C_DATA, \
+	       "fetches that delivered nothing; not among the fetches", OF(fetches_aborted))
 /* clang-format on */
 
 void memory_cell_text(struct table_cell *out, const char *text)
@@ -261,18 +270,20 @@ TABLE_GET(line)
 static const struct table_column line_columns[] = {
 	SAMPLES,
 	ACCESSES,
+	FETCHES,
 	MEMORY_SPREAD(of_group),
 	LINE(C_KEY),
 	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "the file of its code", .get = dso),
 };
 static const struct table_column function_columns[] = {
-	SAMPLES,
-	ACCESSES,
-	MEMORY_SPREAD(of_group),
-	CODE("of its start, in the file"),
+	SAMPLES, ACCESSES, FETCHES, MEMORY_SPREAD(of_group), CODE("of its start, in the file"),
 };
 static const struct table_column instruction_columns[] = {
-	SAMPLES,      ACCESSES, MEMORY_SPREAD(of_group), CODE("of the instruction, in the file"),
+	SAMPLES,
+	ACCESSES,
+	FETCHES,
+	MEMORY_SPREAD(of_group),
+	CODE("of the instruction, in the file"),
 	LINE(C_DATA),
 };
 
@@ -490,10 +501,16 @@ static const struct table_form *const forms[] = { &summary_form,
 						  &memory_instruction_latencies_form,
 						  &memory_histogram_form,
 						  &memory_source_histogram_form,
+						  &memory_linear_form,
+						  &memory_source_linear_form,
 						  &recorded_losses_form };
-const struct document_form memory_document = {
-	.name = "mem", .version = 2, .table = forms, .n_tables = sizeof(forms) / sizeof(*forms)
-};
+static const struct format faces[] = { { "svg", memory_svg, true, true } };
+const struct document_form memory_document = { .name = "mem",
+					       .version = 2,
+					       .table = forms,
+					       .n_tables = sizeof(forms) / sizeof(*forms),
+					       .face = faces,
+					       .n_faces = 1 };
 
 /* ---- what biases the figures ----------------------------------------------------------------- */
 
@@ -548,6 +565,26 @@ static void add_serial(struct document *d, const struct memory *m)
 			most->symbol->name, memory_open(most).v);
 }
 
+static void add_fetches(struct document *d, const struct memory *m)
+{
+	uint64_t done = 0, inside = 0, aborted = 0;
+	char a[NUM_MAX], b[NUM_MAX];
+
+	for (size_t i = m->first[MEMORY_INSTRUCTION]; i < m->first[MEMORY_INSTRUCTION + 1]; i++) {
+		done += m->group[i].fetches;
+		inside += m->group[i].fetches_inside;
+		aborted += m->group[i].fetches_aborted;
+	}
+	if (inside)
+		document_fact(d, "fetches", false,
+			      "%s of %s samples lie within an instruction: they count for it",
+			      num_exact(a, inside), num_exact(b, done + aborted));
+	if (aborted)
+		document_fact(d, "aborted", false,
+			      "%s of %s fetches delivered nothing: their latencies are apart",
+			      num_exact(a, aborted), num_exact(b, done + aborted));
+}
+
 static void add_facts(struct document *d, const struct memory_view *v)
 {
 	const struct memory *m = v->m;
@@ -573,6 +610,7 @@ static void add_facts(struct document *d, const struct memory_view *v)
 			      "they differ: each sample counts once here, though some stand for "
 			      "more events");
 	add_serial(d, m);
+	add_fetches(d, m);
 	if (m->no_access)
 		document_fact(d, "no access", false, "%s of %s ops access no memory",
 			      num_exact(a, m->no_access), num_exact(b, m->samples));
@@ -646,6 +684,7 @@ void memory_put(struct document *d, struct memory_view *v)
 	add_groups(d, v, &fields_form, MEMORY_FIELD);
 	add_layouts(d, v);
 	memory_put_latencies(d, v);
+	memory_put_linear(d, v);
 	add_facts(d, v);
 	memory_put_object_facts(d, v);
 	memory_put_node_facts(d, v);
