@@ -73,6 +73,8 @@ struct calibrate_bench {
 	int (*transfer)(void *ctx, unsigned from, unsigned to, bool modified,
 			struct calibrate_time *out, unsigned *lines, struct err *err);
 	double (*stolen)(void *ctx); /* seconds that the hypervisor took so far; NAN: not known */
+	/* From now on on this CPU, with memory of this NUMA node; -1: as it was. */
+	int (*place)(void *ctx, unsigned cpu, int node, struct err *err);
 };
 
 int calibrate_machine(struct calibrate_bench *out, unsigned cpu, struct err *err) MUST_USE;
@@ -116,6 +118,12 @@ struct calibrate_pair {
 	struct estimate ns; /* for a load of a line that `from` has */
 };
 
+struct calibrate_place {
+	unsigned memory, node; /* NUMA nodes: of the memory, of the CPU */
+	unsigned cpu;
+	struct estimate ns, gbs; /* a load that waits for the one before; reading in order */
+};
+
 struct calibrate {
 	unsigned cpu;
 	struct calibrate_sizes sizes;
@@ -129,7 +137,16 @@ struct calibrate {
 	struct calibrate_pair *pair;
 	size_t n_pairs, pairs_left_out;
 	const char *no_pairs; /* why transfers were not measured; NULL */
-	bool stopped;	      /* before all was measured */
+	struct calibrate_place *place;
+	size_t n_places;
+	const char *no_places; /* why nodes were not measured; NULL */
+	bool stopped;	       /* before all was measured */
+};
+
+struct calibrate_node { /* of NUMA */
+	unsigned node;
+	uint32_t cpu; /* the first that may be used */
+	bool has_cpu, has_memory;
 };
 
 struct calibrate_opts {
@@ -137,8 +154,11 @@ struct calibrate_opts {
 	unsigned cpu;
 	const uint32_t *cpus; /* for transfers */
 	size_t n_cpus;
+	const struct calibrate_node *node;
+	size_t n_nodes;
 	bool quick;
-	const char *const *only; /* globs or parts of keys, "latency", "transfers"; none: all */
+	const char *const *only; /* globs or parts of keys, "latency", "transfers", "nodes"; none:
+				  * all */
 	size_t n_only;
 	bool (*news)(void *ctx, double done); /* false: stop, keep what there is */
 	void *news_ctx;
@@ -151,6 +171,9 @@ extern const size_t n_calibrate_measures;
 struct machine;
 void calibrate_sizes_of(struct calibrate_sizes *out, const struct machine *m, unsigned cpu,
 			const char *root, bool quick);
+/* opts.node, by a machine with MACHINE_MEMORY; opts.cpus stands. */
+int calibrate_nodes_of(struct calibrate_opts *o, struct arena *a, const struct machine *m,
+		       struct err *err) MUST_USE;
 /* Bytes for a place; 0, and why not. */
 uint64_t calibrate_bytes(const struct calibrate_sizes *s, enum calibrate_at at, const char **why);
 /* ERR_NOT_FOUND: nothing of that name (opts.only). */

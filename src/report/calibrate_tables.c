@@ -27,6 +27,7 @@ TABLE_CELL(model, out->text = report_of(t)->model)
 TABLE_CELL(repeats, out->n = report_of(t)->c->repeats)
 TABLE_CELL(stopped, out->n = report_of(t)->c->stopped)
 TABLE_CELL(no_transfers, out->text = report_of(t)->c->no_pairs)
+TABLE_CELL(no_nodes, out->text = report_of(t)->c->no_places)
 /* clang-format on */
 
 TABLE_GET(stolen)
@@ -59,6 +60,8 @@ static const struct table_column machine_columns[] = {
 	COLUMN("stopped", "stopped", T_FLAG, 0, "before all was measured", .get = stopped),
 	COLUMN("no_transfers", "no transfers", T_TEXT, 0, "why lines of other CPUs have no figure",
 	       .get = no_transfers),
+	COLUMN("no_nodes", "no nodes", T_TEXT, 0, "why memory of NUMA nodes has no figure",
+	       .get = no_nodes),
 };
 static const struct table_form machine_form = { "machine", NULL,
 						TABLE_ONE | TABLE_HEAD | TABLE_DATA,
@@ -165,6 +168,21 @@ static const struct table_column pair_columns[] = {
 static const struct table_form pairs_form = { "transfers", "lines of another CPU", 0,
 					      TABLE_COLUMNS(pair_columns), .rest = "pair" };
 
+/* ---- NUMA nodes ------------------------------------------------------------------------------ */
+
+#define OF(member) TABLE_FIELD(struct calibrate_place, member)
+static const struct table_column place_columns[] = {
+	COLUMN("memory_node", "memory of", T_ID, C_KEY, "NUMA node that has the memory",
+	       OF(memory)),
+	COLUMN("cpu_node", "from node", T_ID, C_KEY, "NUMA node of the CPU", OF(node)),
+	COLUMN("cpu", "CPU", T_ID, 0, "that runs the kernels", OF(cpu)),
+	COLUMN("ns", "ns", T_REAL, C_ERROR | C_WHY, "a load that waits for the one before", OF(ns)),
+	COLUMN("gbs", "GB/s", T_REAL, C_ERROR | C_WHY, "reading in order", OF(gbs)),
+};
+#undef OF
+static const struct table_form places_form = { "nodes", "memory of NUMA nodes", 0,
+					       TABLE_COLUMNS(place_columns), .rest = "pair" };
+
 /* ---- penalties ------------------------------------------------------------------------------- */
 
 static const struct calibrate_penalty *penalty_of(const struct table_row *r)
@@ -214,10 +232,11 @@ static const struct table_column loss_columns[] = {
 static const struct table_form losses_form = { "losses", NULL, TABLE_ONE | TABLE_DATA,
 					       TABLE_COLUMNS(loss_columns) };
 
-static const struct table_form *const forms[] = { &machine_form, &costs_form,	  &latency_form,
-						  &pairs_form,	 &penalties_form, &losses_form };
+static const struct table_form *const forms[] = { &machine_form, &costs_form,  &latency_form,
+						  &pairs_form,	 &places_form, &penalties_form,
+						  &losses_form };
 static const struct format faces[] = { { "svg", calibrate_svg, true, true } };
-const struct document_form calibrate_document = { "calibrate", 1, forms, 6, faces, 1 };
+const struct document_form calibrate_document = { "calibrate", 1, forms, 7, faces, 1 };
 
 /* Each reason once, with the measures that have no value for it. */
 static void put_reasons(struct document *d, const struct calibrate *c)
@@ -280,6 +299,8 @@ static void put_facts(struct document *d, const struct calibrate_report *r)
 	put_small_pages(d, c);
 	if (c->no_pairs)
 		document_fact(d, "transfers", false, "not measured: %s", c->no_pairs);
+	if (c->no_places)
+		document_fact(d, "NUMA nodes", false, "not measured: %s", c->no_places);
 	if (c->pairs_left_out)
 		document_fact(d, "left out", false, "%s pairs of CPUs",
 			      num_exact(n, c->pairs_left_out));
@@ -312,6 +333,7 @@ void calibrate_put(struct document *d, const struct calibrate_report *r)
 	document_table(d, ROWS(costs_form, c->row, c->n_rows));
 	document_table(d, ROWS(latency_form, c->point, c->n_points));
 	document_table(d, ROWS(pairs_form, c->pair, c->n_pairs));
+	document_table(d, ROWS(places_form, c->place, c->n_places));
 	document_table(d, ROWS(penalties_form, r->penalty, r->n_penalties));
 	document_table(d, &losses);
 	put_facts(d, r);

@@ -115,6 +115,31 @@ text = {e["event"]: e["text"] for e in valid["events"]}
 t.ok("one CPU" in text["cpu-migrations"] or "not permitted" in text["cpu-migrations"], "one CPU: no migrations, with the reason", text)
 t.ok(not cali["transfers"] and "one CPU" in cali["no_transfers"], "one CPU: no transfers, with the reason", cali["no_transfers"])
 
+# ---- NUMA: one node has nothing to compare; of two, as another sysfs tells, memory of one cannot be had here
+nodes = lambda before=(): json.loads(subprocess.run([*before, CYCLADE, "calibrate", "--quick", "nodes", "l1", "-j"], capture_output=True, text=True).stdout or "{}")
+if len([x for x in os.listdir("/sys/devices/system/node") if x[4:].isdigit()] if os.path.exists("/sys/devices/system/node") else []) < 2:
+    doc = nodes()
+    t.ok(not doc["nodes"] and "NUMA node" in doc["no_nodes"], "one node: no table of nodes, with the reason", doc["no_nodes"])
+    fake = os.path.join(tmp.name, "node")
+    for k in (0, 9):
+        os.makedirs("%s/node%d" % (fake, k))
+        for name, text in (("cpulist", "0-%d" % (os.cpu_count() - 1) if not k else ""), ("meminfo", "Node %d MemTotal: 4000000 kB\nNode %d MemFree: 3000000 kB" % (k, k))):
+            with open("%s/node%d/%s" % (fake, k, name), "w", encoding="ascii") as f:
+                f.write(text + "\n")
+    with open(os.path.join(fake, "online"), "w", encoding="ascii") as f:
+        f.write("0,9\n")
+    inside = ["unshare", "--mount", "sh", "-c", "mount --bind '%s' /sys/devices/system/node && exec \"$@\"" % fake, "sh"]
+    if shutil.which("unshare") and subprocess.run([*inside, "true"], capture_output=True).returncode == 0:
+        doc = nodes(inside)
+        row = {x["memory_node"]: x for x in doc["nodes"]}
+        t.equal(sorted(row), [0, 9], "two nodes: a row for the memory of each")
+        t.ok(row[9]["ns"] is None and "NUMA node 9" in row[9]["ns_why"], "two nodes: memory that cannot be had has its reason", row)
+        t.ok(row[0]["ns"] or row[0]["ns_why"], "two nodes: the other one is measured, or has a reason, too", row)
+    else:
+        t.skip("two nodes", "no mounts of one's own here")
+else:
+    t.skip("one node", "this machine has more")
+
 # ---- small pages only
 valid, cali, _ = whole("small", small_pages=True, measures=["l2", "latency"])
 t.ok(not any(c["huge_pages"] for c in cali["costs"]) and not any(p["huge_pages"] for p in cali["latency"]), "small pages: none is huge")

@@ -178,8 +178,9 @@ int cmd_calibrate(struct cli *cli)
 	if (cli_show(cli, &show, &calibrate_document, &err) || take_cpus(cli, &o, &err) ||
 	    machine_read_parts(&machine, &cli->arena, "",
 			       MACHINE_MODEL | MACHINE_CACHES | MACHINE_HYPERVISOR | MACHINE_PMUS |
-				       MACHINE_NAMES,
-			       &err))
+				       MACHINE_NAMES | MACHINE_MEMORY,
+			       &err) ||
+	    calibrate_nodes_of(&o, &cli->arena, &machine, &err))
 		goto out;
 	calibrate_sizes_of(&o.sizes, &machine, o.cpu, "", o.quick);
 	r.cpu_desc = machine.cpu_desc;

@@ -286,7 +286,9 @@ static int run_all(struct calibrating *g, const uint64_t *size, size_t n_sizes)
 		if (!calibrate_step(g))
 			return 0;
 	}
-	return calibrate_wanted(g->o, "transfers") ? calibrate_pairs(g) : 0;
+	if (calibrate_wanted(g->o, "nodes") && calibrate_nodes(g))
+		return -1;
+	return calibrate_wanted(g->o, "transfers") && !c->stopped ? calibrate_pairs(g) : 0;
 }
 
 int calibrate_run(struct calibrate *out, struct arena *a, const struct calibrate_opts *o,
@@ -301,7 +303,7 @@ int calibrate_run(struct calibrate *out, struct arena *a, const struct calibrate
 	for (size_t i = 0; i < n_calibrate_measures; i++)
 		g.steps += calibrate_wanted(o, calibrate_measures[i].key);
 	g.steps += n_sizes;
-	if (!g.steps && !calibrate_wanted(o, "transfers")) {
+	if (!g.steps && !calibrate_wanted(o, "transfers") && !calibrate_wanted(o, "nodes")) {
 		(void)err_set(err, ERR_NOT_FOUND, "there is no measure '%.60s'", o->only[0]);
 		return err_hint(err, "cyclade calibrate --quick shows all names");
 	}

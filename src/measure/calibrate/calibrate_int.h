@@ -57,5 +57,6 @@ bool calibrate_wanted(const struct calibrate_opts *o, const char *key);
 /* Bytes that this process can still have. */
 uint64_t calibrate_room(const char *root);
 int calibrate_pairs(struct calibrating *g) MUST_USE; /* calibrate_pairs.c */
+int calibrate_nodes(struct calibrating *g) MUST_USE; /* calibrate_nodes.c */
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
@@ -11,14 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include <linux/mempolicy.h>
 
 #include "base/fs.h"
 #include "collect/sysfs.h"
 #include "measure/bench.h"
 #include "measure/calibrate.h"
 
+#define NODE_BITS  1024u
 #define LINES	   256u /* of a transfer */
 #define STRIDE	   256u /* no prefetcher of neighbours helps */
 #define WARM_LINES (1u << 18)
@@ -38,6 +42,9 @@ struct machine_bench {
 	bool running, modified, quit;
 	unsigned other_cpu;
 	sem_t go, done;
+	int policy; /* of memory, as it was */
+	unsigned long nodes[NODE_BITS / LONG_BIT];
+	bool placed, kept;
 };
 
 static struct calibrate_time timed(struct open_kernel *o, uint64_t n)
@@ -202,6 +209,38 @@ static int transfer(void *ctx, unsigned from, unsigned to, bool modified,
 	return 0;
 }
 
+/* ---- NUMA nodes ------------------------------------------------------------------------------ */
+
+static void keep_policy(struct machine_bench *m)
+{
+	if (!m->placed)
+		m->kept = !syscall(SYS_get_mempolicy, &m->policy, m->nodes, NODE_BITS, NULL, 0UL);
+	m->placed = true;
+}
+
+static int place(void *ctx, unsigned cpu, int node, struct err *err)
+{
+	unsigned long mask[NODE_BITS / LONG_BIT] = { 0 };
+	struct machine_bench *m = ctx;
+
+	keep_policy(m);
+	for (unsigned i = 0; i < CALIBRATE_SLOTS; i++)
+		close_slot(ctx, i);
+	if (bench_pin(cpu, err))
+		return -1;
+	if (node < 0) {
+		if (m->kept && syscall(SYS_set_mempolicy, m->policy, m->nodes, NODE_BITS))
+			return err_sys(err, "the memory policy");
+		return 0;
+	}
+	if (!m->kept || (unsigned)node >= NODE_BITS)
+		return err_set(err, ERR_UNSUPPORTED, "memory cannot be bound to a NUMA node here");
+	mask[(unsigned)node / LONG_BIT] |= 1UL << ((unsigned)node % LONG_BIT);
+	if (syscall(SYS_set_mempolicy, MPOL_BIND, mask, NODE_BITS))
+		return err_sys(err, "memory of NUMA node %d", node);
+	return 0;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 int calibrate_machine(struct calibrate_bench *out, unsigned cpu, struct err *err)
@@ -219,7 +258,7 @@ int calibrate_machine(struct calibrate_bench *out, unsigned cpu, struct err *err
 	}
 	(void)sem_init(&m->go, 0, 0);
 	(void)sem_init(&m->done, 0, 0);
-	*out = (struct calibrate_bench){ m, open_slot, run, close_slot, transfer, stolen };
+	*out = (struct calibrate_bench){ m, open_slot, run, close_slot, transfer, stolen, place };
 	return 0;
 }
 

@@ -30,6 +30,9 @@ struct planted {
 	const struct kernel *k[CALIBRATE_SLOTS];
 	struct kernel_setup s[CALIBRATE_SLOTS];
 	const char *broken; /* a kernel that cannot be opened */
+	size_t nodes;	    /* of NUMA */
+	bool remote;	    /* memory is of another node than the CPU */
+	unsigned unbound;   /* times that the policy was put back */
 };
 
 static double uniform(struct planted *m)
@@ -46,7 +49,8 @@ static double normal(struct planted *m)
 }
 
 /* Cycles of an iteration. */
-static double cycles_of(const struct kernel *k, const struct kernel_setup *s, double hz)
+static double cycles_of(const struct planted *m, const struct kernel *k,
+			const struct kernel_setup *s, double hz)
 {
 	static const struct {
 		const char *name;
@@ -76,7 +80,7 @@ static double cycles_of(const struct kernel *k, const struct kernel_setup *s, do
 		return s->bytes <= 48u << 10   ? 5
 		       : s->bytes <= 2u << 20  ? 14
 		       : s->bytes <= 64u << 20 ? 20e-9 * hz
-					       : 90e-9 * hz;
+					       : (m->remote ? 150e-9 : 90e-9) * hz;
 	if (!strcmp(k->name, "straight"))
 		return s->units * (s->bytes <= 32u << 10 ? 2.0 : s->bytes <= 2u << 20 ? 5.5 : 20.0);
 	for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
@@ -105,7 +109,7 @@ static struct calibrate_time run(void *ctx, unsigned slot, uint64_t n)
 
 	m->turn += slot == 2;
 	hz = m->hz[m->turn / 8 % 2];
-	t = (double)n * cycles_of(m->k[slot], &m->s[slot], hz) / hz;
+	t = (double)n * cycles_of(m, m->k[slot], &m->s[slot], hz) / hz;
 	if (m->noise > 0)
 		t *= 1 + m->noise * normal(m);
 	struct calibrate_time out = { t, t };
@@ -136,17 +140,33 @@ static int transfer(void *ctx, unsigned from, unsigned to, bool modified,
 	return 0;
 }
 
+/* CPU 4 is of node 1, all others of node 0. Node 2 is refused. */
+static int place(void *ctx, unsigned cpu, int node, struct err *err)
+{
+	struct planted *m = ctx;
+
+	m->remote = node >= 0 && node != (cpu == 4);
+	m->unbound += node < 0;
+	return node == 2 ? err_set(err, ERR_UNSUPPORTED, "no memory there") : 0;
+}
+
 static double stolen(void *ctx)
 {
 	return ((struct planted *)ctx)->stolen;
 }
 
 static const uint32_t cpus[] = { 1, 2, 4 };
+static const struct calibrate_node nodes[] = {
+	{ .node = 0, .cpu = 1, .has_cpu = true, .has_memory = true },
+	{ .node = 1, .cpu = 4, .has_cpu = true, .has_memory = true },
+	{ .node = 2, .has_memory = true },
+	{ .node = 3, .cpu = 2, .has_cpu = true },
+};
 
 static int measure(struct calibrate *c, struct arena *a, struct planted *m, const char *const *only,
 		   size_t n, struct err *err)
 {
-	const struct calibrate_bench b = { m, open_one, run, close_one, transfer, stolen };
+	const struct calibrate_bench b = { m, open_one, run, close_one, transfer, stolen, place };
 	const struct calibrate_opts o = {
 		.sizes = { .l1 = 48u << 10,
 			   .l1i = 32u << 10,
@@ -155,6 +175,8 @@ static int measure(struct calibrate *c, struct arena *a, struct planted *m, cons
 			   .most = 1u << 30 },
 		.cpus = cpus,
 		.n_cpus = 3,
+		.node = nodes,
+		.n_nodes = m->nodes,
 		.only = only,
 		.n_only = n,
 	};
@@ -214,7 +236,7 @@ static void test_exact(void **state)
 	assert_true(fabs(found(&c, "read_l1").v - 64 / (100 / 3.0)) < 1e-6); /* GB/s */
 	for (size_t i = 0; i < c.n_points; i++)
 		assert_true(fabs(c.point[i].cycles.v -
-				 cycles_of(kernel_find("walk"),
+				 cycles_of(&m, kernel_find("walk"),
 					   &(struct kernel_setup){ .bytes = c.point[i].bytes },
 					   3e9)) < 1e-6);
 	assert_int_equal(c.point[c.n_points - 1].bytes, 128u << 20);
@@ -411,13 +433,46 @@ static void test_room(void **state)
 	assert_int_equal(nftw(root, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+/* Memory of each node from each that has a CPU; what is refused has its reason, and the policy is
+ * put back. */
+static void test_nodes(void **state)
+{
+	static const char *const only[] = { "nodes" };
+	struct planted m = { .hz = { 3e9, 3e9 }, .nodes = 4 };
+	struct arena a = ARENA_INIT;
+	struct calibrate c;
+
+	(void)state;
+	assert_int_equal(measure(&c, &a, &m, only, 1, NULL), 0);
+	assert_int_equal(c.n_rows, 0);
+	assert_int_equal(c.n_places, 3 * 3); /* memory of 0, 1, 2 from 0, 1, 3 */
+	for (size_t i = 0; i < c.n_places; i++) {
+		const struct calibrate_place *p = &c.place[i];
+		bool remote = p->memory != (p->cpu == 4);
+
+		if (p->memory == 2) {
+			assert_true(isnan(p->ns.v) && !strcmp(p->ns.why, "no memory there"));
+			continue;
+		}
+		assert_true(fabs(p->ns.v - (remote ? 150 : 90)) < 1e-6);
+		assert_true(fabs(p->gbs.v - 64 / (100 / 3.0)) < 1e-6);
+	}
+	assert_int_equal(m.unbound, 1);
+	arena_free(&a);
+	m = (struct planted){ .hz = { 3e9, 3e9 }, .nodes = 1 };
+	assert_int_equal(measure(&c, &a, &m, only, 1, NULL), 0);
+	assert_int_equal(c.n_places, 0);
+	assert_non_null(strstr(c.no_places, "one NUMA node"));
+	arena_free(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_exact), cmocka_unit_test(test_clock),
 		cmocka_unit_test(test_bars),  cmocka_unit_test(test_stolen),
 		cmocka_unit_test(test_none),  cmocka_unit_test(test_penalties),
-		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_room),  cmocka_unit_test(test_nodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
