@@ -55,6 +55,10 @@ def have(on, turns):
     return [(max(a, x), min(b, y)) for a, b in on for x, y in slots if min(b, y) > max(a, x)]
 
 
+def clipped(on, begin, end):
+    return [(max(a, begin), min(b, end)) for a, b in on if min(b, end) > max(a, begin)]
+
+
 def samples(on):
     """When the counter had made up a period."""
     have = 0
@@ -67,9 +71,9 @@ def samples(on):
         have += (b - at) * PER_NS
 
 
-def make(path, kinds, event=REFERENCE, rate=PER_NS * 1e9, lost=None, how="lost", wide=True, seed=1, turns=None, more=()):
+def make(path, kinds, event=REFERENCE, rate=PER_NS * 1e9, lost=None, how="lost", wide=True, seed=1, turns=None, more=(), window=(0, LENGTH)):
     """CPUs run as in `kinds`; the last one has no samples. lost: so many samples in a row of CPU 0 are not there, and a record of `how`
-    tells. turns: the event has a counter for this long, and no counter for as long."""
+    tells. turns: the event has a counter for this long, and no counter for as long. window: when counters were switched on, and off."""
     m, rnd, truth, todo = Made([b"work"], wide=wide, more=[event, *more]), random.Random(seed), [], []
     if rate:
         m.tsc(rate)
@@ -78,7 +82,7 @@ def make(path, kinds, event=REFERENCE, rate=PER_NS * 1e9, lost=None, how="lost",
         truth.append(on)
         todo += [(FROM + x, 1, cpu) for at in on for x in at[:1]] + [(FROM + y, 0, cpu) for x, y in on]
         if cpu + 1 < len(kinds) or len(kinds) == 1:
-            todo += [(FROM + at, 2, cpu) for at in samples(have(on, turns))]
+            todo += [(FROM + at, 2, cpu) for at in samples(clipped(have(on, turns), *window))]
     n = 0
     for time, what, cpu in sorted(todo):
         if what == 2 and not cpu and lost:
@@ -92,7 +96,7 @@ def make(path, kinds, event=REFERENCE, rate=PER_NS * 1e9, lost=None, how="lost",
                     m.throttle(time - 10, cpu, 45)
         if what == 2:
             at = time - FROM
-            read = (at, ran(have([(0, at)], turns), 0, at), [(45, ran(have(truth[cpu], turns), 0, at) * PER_NS, 0)])
+            read = (at - window[0], ran(have([(0, at)], turns), window[0], at), [(45, ran(have(truth[cpu], turns), window[0], at) * PER_NS, 0)])
             m.sample(SOME, time, 100 + cpu, cpu, period=PERIOD, read=read)
         elif what:
             m.on(time, 100 + cpu, cpu)
@@ -146,6 +150,13 @@ truth = make("turns.data", ["busy", "half", "some", "some"], event=READ, turns=5
 check("with a counter half of the time", doc_of("turns.data"), truth, COUNTED, [0.3, 0.3, 0.45, 1e-9])
 d = doc_of("turns.data")
 t.ok(d["cpus"][0][ERROR] > 0.2, "with a counter half of the time: the other half may have been anything", d["cpus"][0])
+# ---- switches are recorded before counters are on, and after they are off
+for event in (REFERENCE, READ):
+    truth = make("window.data", ["busy", "half", "some", "some"], event=event, window=(LENGTH * 17 // 100, LENGTH * 88 // 100))
+    d = doc_of("window.data")
+    check("counters for a part of the time, %s times" % ("without" if event is REFERENCE else "with"), d, truth, COUNTED, [0.16, 0.19, 0.23, 1e-9])
+    t.ok(all((r[ERROR] > 0.3) == (i < 3 or i > 17) for i, r in enumerate(r for r in d["halted"] if r["cpu"] == 0)), "counters for a part of the time: the rest is not known",
+         d["halted"][:20])
 six = [("event-%d" % i, dict(type=4, config=i, sample=gen.BASE, period=1, sample_id_all=1), [50 + i]) for i in range(6)]
 
 # ---- where the counter does not say

@@ -25,6 +25,7 @@ struct mark { /* of a CPU: a sample of the event; or samples were lost, or the e
 
 struct seen { /* of a CPU: values of the last sample */
 	uint64_t value, enabled, running;
+	uint64_t began; /* when its counter was switched on; 0: the first sample does not say */
 };
 
 struct work {
@@ -39,7 +40,9 @@ struct work {
 	struct bin *bin; /* BINS for each CPU */
 	uint64_t edge[BINS];
 	struct seen *seen;
-	bool *counted; /* by CPU: it has a sample */
+	bool *counted;	/* by CPU: it has a sample */
+	uint64_t began; /* when the first of the counters was switched on, at the latest */
+	uint64_t ended; /* when the last of them was switched off, at the earliest */
 	VEC(struct mark) mark;
 	VEC(struct keyed) at; /* of `mark`: key time, a place, b CPU */
 	bool lost;	      /* anywhere, at any time */
@@ -195,17 +198,34 @@ static bool read_of(const struct pd_sample *x, uint64_t *value)
 	return false;
 }
 
+/* Switches are recorded before counters are switched on, while the recorder lists processes, and
+ * until after they are switched off. */
+static void note_began(struct work *k, const struct pass_sample *s, const struct pd_sample *x)
+{
+	const double ran = (double)x->period / k->rate;
+	const uint64_t on = s->time - (ran < (double)s->time ? (uint64_t)ran : s->time);
+
+	if (!k->began || on < k->began)
+		k->began = on;
+	if (s->time > k->ended)
+		k->ended = s->time;
+	if (!k->counted[s->cpu] && x->n_read && has_times(k->ev) && x->read_enabled < s->time)
+		k->seen[s->cpu].began = s->time - x->read_enabled;
+}
+
 static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 {
 	struct work *k = ctx;
 	struct mark m = { .time = s->time, .sample = true };
-	struct seen now = { 0 };
+	struct seen now;
 	struct pd_sample x;
 
 	if (!s->time || s->cpu >= k->p->n_cpus || pd_sample_parse(k->rec, s->r, &x))
 		return 0;
 	m.count = (double)x.period;
+	note_began(k, s, &x);
 	k->counted[s->cpu] = true;
+	now = k->seen[s->cpu];
 	if (read_of(&x, &now.value)) {
 		struct seen *was = &k->seen[s->cpu];
 
@@ -292,6 +312,33 @@ static void end_gap(const struct work *k, struct gap *g, uint32_t cpu, const str
 	g->longest = m->count > g->longest ? m->count : g->longest;
 }
 
+/* From when on a CPU is counted. What it ran before is not known. */
+static uint64_t begin_at(const struct work *k, uint32_t cpu, uint64_t first)
+{
+	const uint64_t on = k->seen[cpu].began ? k->seen[cpu].began : k->began;
+
+	if (!k->counted[cpu] || on <= first)
+		return first;
+	add(k, k->bin + cpu * BINS, first, on, (struct bin){ 0, k->rate * (double)(on - first) });
+	return on;
+}
+
+/* What was counted after the last sample had not made up a period; then nothing was counted. */
+static void end_count(const struct work *k, const struct gap *g, uint32_t cpu, uint64_t last)
+{
+	const bool any = k->lost || k->w->cut || g->blind > 0;
+	const uint64_t off = k->ended < last ? k->ended : last;
+	const uint64_t end = off > g->from ? off : g->from;
+	const double most = any ? INFINITY : g->longest;
+
+	if (end > g->from)
+		add(k, k->bin + cpu * BINS, g->from, end,
+		    (struct bin){ 0, fmin(most, k->rate * (double)(end - g->from)) });
+	if (last > end)
+		add(k, k->bin + cpu * BINS, end, last,
+		    (struct bin){ 0, k->rate * (double)(last - end) });
+}
+
 static int count(struct work *k, struct err *err)
 {
 	struct gap *gap = calloc(k->p->n_cpus + 1, sizeof(*gap));
@@ -304,8 +351,9 @@ static int count(struct work *k, struct err *err)
 		return err_nomem(err);
 	}
 	(void)pd_time_span(k->rec, &first, &last);
+	first = first < k->w->from ? first : k->w->from;
 	for (size_t i = 0; i < k->p->n_cpus; i++)
-		gap[i].from = first < k->w->from ? first : k->w->from;
+		gap[i].from = begin_at(k, (uint32_t)i, first);
 	keyed_sort(k->at.v, scratch, k->at.n);
 	for (size_t i = 0; i < k->at.n; i++) {
 		const struct mark *m = &k->mark.v[k->at.v[i].a];
@@ -315,17 +363,10 @@ static int count(struct work *k, struct err *err)
 		else
 			gap[k->at.v[i].b].blind = INFINITY;
 	}
-	/* what was counted after the last sample had not made up a period */
-	for (uint32_t i = 0; i < k->p->n_cpus; i++) {
-		const bool any = k->lost || k->w->cut || gap[i].blind > 0;
-		struct bin x = { 0, any ? INFINITY : gap[i].longest };
-
-		last = last > k->w->until ? last : k->w->until;
-		if (!k->counted[i] || last <= gap[i].from)
-			continue;
-		x.most = fmin(x.most, k->rate * (double)(last - gap[i].from));
-		add(k, k->bin + i * BINS, gap[i].from, last, x);
-	}
+	last = last > k->w->until ? last : k->w->until;
+	for (uint32_t i = 0; i < k->p->n_cpus; i++)
+		if (k->counted[i])
+			end_count(k, &gap[i], i, last);
 	free(gap);
 	free(scratch);
 	return 0;

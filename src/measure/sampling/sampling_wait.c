@@ -136,6 +136,12 @@ void sampling_wait_attr(const struct sampling *r, size_t i, struct perf_event_at
 	const struct wait_change *w = &r->wait;
 	bool many = is_in(w->many, w->n_many, i);
 
+	/* when each CPU's counter was switched on: halted time is that in which it did not count */
+	if (r->ask.wait && r->k.who.whole_cpus && a->type == PERF_TYPE_HARDWARE &&
+	    (a->config & UINT32_MAX) == PERF_COUNT_HW_REF_CPU_CYCLES) {
+		a->sample_type |= PERF_SAMPLE_READ;
+		a->read_format |= PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	}
 	if (!w->n_many || (!many && !is_in(w->few, w->n_few, i)))
 		return;
 	if (many)
