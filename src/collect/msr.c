@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 #include "collect/msr_int.h"
 #include "collect/sysfs.h"
 
-const struct msr_form msr_forms[MSR_UNITS] = {
+static const struct msr_form forms[MSR_UNITS] = {
 #define MSR_UNIT(id, pmu, each, first, n, on, most) { pmu, MSR_EACH_##each, first, n, on, most },
 #include "collect/msr_unit.def"
 #undef MSR_UNIT
@@ -49,7 +50,10 @@ static int check_machine(const struct msr *m, struct err *err)
 		(void)err_set(err, ERR_UNSUPPORTED,
 			      "registers are known of AMD Zen only, not of %s",
 			      mc->cpuid ? mc->cpuid : "this CPU");
-		return err_hint(err, "--backend perf counts with the kernel's PMUs");
+		return err_hint(err, !mc->vendor || strcmp(mc->vendor, "GenuineIntel") != 0
+					     ? "--backend perf counts with the kernel's PMUs"
+					     : "Intel's memory controllers and links are no such "
+					       "registers; --backend perf counts them");
 	}
 	return same_machine(m, err);
 }
@@ -63,24 +67,37 @@ bool msr_is_zen4(const struct machine *m)
 							   (model >= 0xa0 && model <= 0xaf)));
 }
 
+/* What CPUID says of counters beside the cores', on a CPU; false: nothing. */
+static bool perfmon_leaf(uint32_t cpu, uint32_t leaf[4])
+{
+	char path[64];
+	bool there;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/dev/cpu/%u/cpuid", (unsigned)cpu);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	there = pread(fd, leaf, 4 * sizeof(*leaf), (off_t)PERFMON_LEAF) ==
+			(ssize_t)(4 * sizeof(*leaf)) &&
+		leaf[0] & 1;
+	(void)close(fd);
+	return there;
+}
+
 /* The number of fabric counters is CPUID's to say; without its device there are those
  * that each has. */
 static void find_v2(struct msr *m)
 {
 	uint32_t leaf[4] = { 0 };
-	int fd = open("/dev/cpu/0/cpuid", O_RDONLY | O_CLOEXEC);
 	unsigned n;
 
 	m->v2 = msr_is_zen4(m->machine);
-	if (fd < 0)
+	if (!m->v2 || !perfmon_leaf(0, leaf))
 		return;
-	if (pread(fd, leaf, sizeof(leaf), (off_t)PERFMON_LEAF) == (ssize_t)sizeof(leaf) && m->v2 &&
-	    leaf[0] & 1) {
-		n = leaf[1] >> 10 & 63;
-		if (n >= msr_forms[MSR_DF].n)
-			m->n_of[MSR_DF] = n < MSR_SLOTS ? n : MSR_SLOTS;
-	}
-	(void)close(fd);
+	n = leaf[1] >> 10 & 63;
+	if (n >= forms[MSR_DF].n)
+		m->n_of[MSR_DF] = n < MSR_SLOTS ? n : MSR_SLOTS;
 }
 
 /* ---- places ---- */
@@ -111,22 +128,24 @@ static int64_t key_of(const struct msr *m, enum msr_each each, uint32_t target)
 		return target;
 	case MSR_EACH_L3:
 		return l3_of(m, cpu);
+	case MSR_EACH_SOCKET:
+		return c ? c->socket : -1;
 	default:
 		return !c || c->socket < 0 ? -1 : (int64_t)c->socket << 32 | (uint32_t)c->die;
 	}
 }
 
-static void look(struct msr *m, enum msr_unit u, struct msr_place *p)
+static void look(struct msr *m, unsigned u, struct msr_place *p)
 {
 	int fd = m->fd[p->target];
 
 	for (unsigned s = 0; s < m->n_of[u]; s++) {
 		uint64_t v;
-		const char *why = msr_read(fd, msr_ctl(u, s), &v);
+		const char *why = msr_read(fd, msr_ctl(m, u, s), &v);
 
 		if (why)
 			p->why = p->why ? p->why : why;
-		else if (v & MSR_ENABLE)
+		else if (v & msr_enable(msr_ctl(m, u, s)))
 			m->held++;
 		else
 			p->free |= 1u << s;
@@ -137,7 +156,7 @@ static void look(struct msr *m, enum msr_unit u, struct msr_place *p)
 		p->why = NULL;
 }
 
-static int find_places(struct msr *m, enum msr_unit u, struct err *err)
+static int find_places(struct msr *m, unsigned u, struct err *err)
 {
 	int64_t *key = arena_alloc(m->a, (m->n + 1) * sizeof(*key));
 	struct msr_place *p = arena_alloc(m->a, (m->n + 1) * sizeof(*p));
@@ -145,12 +164,12 @@ static int find_places(struct msr *m, enum msr_unit u, struct err *err)
 	if (!key || !p)
 		return err_nomem(err);
 	for (uint32_t t = 0; t < m->n; t++) {
-		int64_t k = key_of(m, msr_forms[u].each, t);
+		int64_t k = key_of(m, m->form[u].each, t);
 		size_t i = 0;
 
-		while (msr_forms[u].each != MSR_EACH_CPU && i < m->n_places[u] && key[i] != k)
+		while (m->form[u].each != MSR_EACH_CPU && i < m->n_places[u] && key[i] != k)
 			i++;
-		if (msr_forms[u].each == MSR_EACH_CPU)
+		if (m->form[u].each == MSR_EACH_CPU)
 			i = m->n_places[u];
 		if (k < 0 || m->fd[t] < 0 || i < m->n_places[u])
 			continue;
@@ -160,6 +179,48 @@ static int find_places(struct msr *m, enum msr_unit u, struct err *err)
 		m->n_places[u]++;
 	}
 	m->place[u] = p;
+	return 0;
+}
+
+/* The active memory controllers of a socket, with the kernel's numbers, which go on from one socket
+ * to the next. Each has its share of the counters that CPUID tells. */
+static int add_umcs(struct msr *m, uint32_t target, struct err *err)
+{
+	uint32_t leaf[4] = { 0 };
+	unsigned n, each;
+
+	if (!perfmon_leaf(m->cpus[target], leaf))
+		return 0;
+	n = (unsigned)__builtin_popcount(leaf[2]);
+	each = n ? (leaf[1] >> 16 & 63) / n : 0;
+	if (!each || each > MSR_SLOTS)
+		return 0;
+	for (unsigned i = 0; i < n && m->n_units < MSR_UNITS_MAX; i++) {
+		unsigned u = m->n_units;
+
+		m->form[u] = forms[MSR_UMC];
+		m->form[u].pmu = arena_printf(m->a, "amd_umc_%u", u - MSR_UNITS);
+		m->form[u].first += 2 * each * i;
+		m->n_of[u] = each;
+		m->place[u] = arena_alloc(m->a, sizeof(**m->place));
+		if (!m->form[u].pmu || !m->place[u])
+			return err_nomem(err);
+		*m->place[u] = (struct msr_place){ .target = target };
+		m->n_places[u] = 1;
+		m->n_units++;
+		look(m, u, m->place[u]);
+	}
+	return 0;
+}
+
+static int find_umcs(struct msr *m, struct err *err)
+{
+	if (find_places(m, MSR_UMC, err))
+		return -1;
+	for (size_t i = 0; i < m->n_places[MSR_UMC]; i++)
+		if (add_umcs(m, m->place[MSR_UMC][i].target, err))
+			return -1;
+	m->n_places[MSR_UMC] = 0;
 	return 0;
 }
 
@@ -196,14 +257,19 @@ int msr_open(struct msr **out, struct arena *a, const char *root, const struct m
 	if (!m)
 		return err_nomem(err);
 	*m = (struct msr){ .a = a, .root = root, .machine = machine, .cpus = cpus, .n = n };
-	for (int u = 0; u < MSR_UNITS; u++)
-		m->n_of[u] = msr_forms[u].n;
+	m->n_units = MSR_UNITS;
+	for (int u = 0; u < MSR_UNITS; u++) {
+		m->form[u] = forms[u];
+		m->n_of[u] = forms[u].n;
+	}
 	if (check_machine(m, err) || open_files(m, err))
 		goto fail;
 	find_v2(m);
-	for (int u = 0; u < MSR_UNITS; u++)
-		if (find_places(m, (enum msr_unit)u, err))
+	for (unsigned u = 0; u < MSR_UMC; u++)
+		if (find_places(m, u, err))
 			goto fail;
+	if (m->v2 && find_umcs(m, err))
+		goto fail;
 	*out = m;
 	return 0;
 fail:
@@ -213,12 +279,12 @@ fail:
 
 size_t msr_room(const struct msr *m, const char *pmu)
 {
-	for (int u = 0; u < MSR_UNITS; u++) {
+	for (unsigned u = 0; u < m->n_units; u++) {
 		size_t room = MSR_SLOTS;
 
-		if (strcmp(msr_forms[u].pmu, pmu) != 0)
+		if (strcmp(m->form[u].pmu, pmu) != 0)
 			continue;
-		if (!m->n_of[u])
+		if (u == MSR_CLOCK)
 			return SIZE_MAX;
 		for (size_t i = 0; i < m->n_places[u]; i++) {
 			size_t n = (size_t)__builtin_popcount(m->place[u][i].free);

@@ -10,7 +10,9 @@
  *
  * Of a core: PERF_CTL and PERF_CTR (a floating-point event takes two, with the merge event in the
  * odd one), APERF, MPERF, IRPERF, TSC. L3 and data fabric are counted once for each L3 cache and
- * each socket (of Zen 1: die). Intel's and Arm's counters are perf_event's alone.
+ * each socket (of Zen 1: die), memory controllers (Zen 4 on) where the device cpuid tells them.
+ * Intel's and Arm's counters are perf_event's alone: memory controllers and links of Intel's
+ * servers are in PCI configuration space or in memory.
  *
  * A counter whose enable bit is set is somebody else's and stays untouched, as does one whose
  * control register somebody changes later: counter_value.why says so then. A register that fails

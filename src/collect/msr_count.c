@@ -32,7 +32,7 @@ struct cell { /* an event on a target */
 };
 
 struct event_at {
-	enum msr_unit unit;
+	unsigned unit;
 	uint64_t control; /* of a clock: its register */
 	bool pair;
 	const char *refused;
@@ -48,10 +48,10 @@ struct msr_counters {
 	struct msr *m;
 	struct counter_setup setup;
 	struct group_at *group;
-	uint32_t *place_of[MSR_UNITS]; /* by target */
-	uint32_t *row_of[MSR_UNITS];   /* by place * MSR_SLOTS + slot */
-	uint32_t *global, *hwcr;       /* rows, by target */
-	VEC(struct msr_row) row;       /* until the guard has them */
+	uint32_t *place_of[MSR_UNITS_MAX]; /* by target */
+	uint32_t *row_of[MSR_UNITS_MAX];   /* by place * MSR_SLOTS + slot */
+	uint32_t *global, *hwcr;	   /* rows, by target */
+	VEC(struct msr_row) row;	   /* until the guard has them */
 	VEC(uint64_t) ours;
 };
 
@@ -86,7 +86,7 @@ static int alloc_units(struct msr_counters *c, struct err *err)
 {
 	struct msr *m = c->m;
 
-	for (int u = 0; u < MSR_UNITS; u++) {
+	for (unsigned u = 0; u < m->n_units; u++) {
 		size_t slots = m->n_places[u] * MSR_SLOTS + 1;
 
 		c->place_of[u] = malloc((m->n + 1) * sizeof(**c->place_of));
@@ -131,11 +131,12 @@ static void settle_event(struct msr_counters *c, const struct counter_event *ev,
 {
 	const struct perf_event_attr *a = &ev->attr;
 
-	at->unit = MSR_UNITS;
-	for (int u = 0; u < MSR_UNITS; u++)
-		if (a->type == MSR_TYPE + (uint32_t)u)
-			at->unit = (enum msr_unit)u;
-	if (at->unit == MSR_UNITS) {
+	at->unit = c->m->n_units;
+	for (unsigned u = 0; u < c->m->n_units; u++)
+		if (a->type == MSR_TYPE + u)
+			at->unit = u;
+	if (at->unit == c->m->n_units) {
+		at->unit = 0;
 		at->refused = "no register of --backend msr counts it; --backend perf may";
 		return;
 	}
@@ -149,14 +150,14 @@ static void settle_event(struct msr_counters *c, const struct counter_event *ev,
 }
 
 /* The old values of a control register and its counter become a row, once. */
-static const char *claim(struct msr_counters *c, enum msr_unit u, uint32_t place, unsigned slot,
+static const char *claim(struct msr_counters *c, unsigned u, uint32_t place, unsigned slot,
 			 bool *nomem)
 {
 	uint32_t *at = &c->row_of[u][place * MSR_SLOTS + slot];
 	uint32_t target = c->m->place[u][place].target;
 	struct msr_row r = { .cpu = c->m->cpus[target],
-			     .reg = msr_ctl(u, slot),
-			     .ctr = msr_ctl(u, slot) + 1,
+			     .reg = msr_ctl(c->m, u, slot),
+			     .ctr = msr_ctl(c->m, u, slot) + 1,
 			     .fd = c->m->fd[target] };
 	const char *why;
 
@@ -234,7 +235,7 @@ static int settle_group(struct msr_counters *c, size_t g, struct err *err)
 	bool nomem = false;
 
 	for (uint32_t t = 0; t < c->m->n; t++) {
-		uint32_t used[MSR_UNITS] = { 0 };
+		uint32_t used[MSR_UNITS_MAX] = { 0 };
 
 		for (int pairs = 1; pairs >= 0; pairs--)
 			for (size_t e = 0; e < group->n; e++) {
@@ -288,7 +289,7 @@ static void msr_counters_close(void *own)
 			free(c->group[g].event[e].cell);
 		free(c->group[g].event);
 	}
-	for (int u = 0; u < MSR_UNITS; u++) {
+	for (int u = 0; u < MSR_UNITS_MAX; u++) {
 		free(c->place_of[u]);
 		free(c->row_of[u]);
 	}
@@ -342,7 +343,7 @@ static const char *take(struct msr_counters *c, struct msr_row *r, uint64_t v)
 		why = msr_read(r->fd, r->reg, &now);
 		if (why)
 			return why;
-		if (now & MSR_ENABLE) {
+		if (now & msr_enable(r->reg)) {
 			r->state = MSR_LEFT;
 			c->m->held++;
 			return TAKEN;
@@ -371,9 +372,21 @@ static struct msr_row *row_at(struct msr_counters *c, const struct event_at *at,
 	return msr_guard_row(c->m->guard, i);
 }
 
-static uint32_t counter_of(const struct event_at *at, const struct cell *x)
+static uint32_t counter_of(const struct msr_counters *c, const struct event_at *at,
+			   const struct cell *x)
 {
-	return at->unit == MSR_CLOCK ? (uint32_t)at->control : msr_ctl(at->unit, x->slot) + 1;
+	return at->unit == MSR_CLOCK ? (uint32_t)at->control : msr_ctl(c->m, at->unit, x->slot) + 1;
+}
+
+/* The counter of a memory controller stops at its end (bit 48) and does not wrap: past half of the
+ * way it begins anew. */
+static const char *renew(const struct msr_counters *c, const struct event_at *at, struct cell *x,
+			 uint32_t target)
+{
+	if (msr_kind(at->unit) != MSR_UMC || !(x->last >> 47))
+		return NULL;
+	x->last = 0;
+	return msr_write(c->m->fd[target], counter_of(c, at, x), 0);
 }
 
 static void begin_cell(struct msr_counters *c, const struct event_at *at, struct cell *x,
@@ -389,7 +402,9 @@ static void begin_cell(struct msr_counters *c, const struct event_at *at, struct
 	if (at->unit != MSR_CLOCK && !why)
 		why = take(c, row_at(c, at, target, x->slot), at->control);
 	if (!why)
-		why = read_sharp(c->m->fd[target], counter_of(at, x), &x->last, &x->since);
+		why = read_sharp(c->m->fd[target], counter_of(c, at, x), &x->last, &x->since);
+	if (!why)
+		why = renew(c, at, x, target);
 	x->gone = why && errno == ENXIO;
 	x->why = x->gone ? NULL : why;
 	if (why)
@@ -411,7 +426,7 @@ static enum kept still(struct msr_counters *c, struct msr_row *r, uint64_t v, co
 		return LOST;
 	if (now == v)
 		return KEPT;
-	if (!(now & MSR_ENABLE)) {
+	if (!(now & msr_enable(r->reg))) {
 		*why = msr_write(r->fd, r->reg, v);
 		return *why ? LOST : CLEARED;
 	}
@@ -455,7 +470,7 @@ static void read_cell(struct msr_counters *c, const struct event_at *at, struct 
 	if (!x->here || x->why)
 		return;
 	errno = 0;
-	why = read_sharp(c->m->fd[target], counter_of(at, x), &v, &now);
+	why = read_sharp(c->m->fd[target], counter_of(c, at, x), &v, &now);
 	if (why)
 		now = clock_now();
 	k = why ? LOST : check(c, at, x, target, &why);
@@ -471,13 +486,16 @@ static void read_cell(struct msr_counters *c, const struct event_at *at, struct 
 	if (at->unit != MSR_CLOCK)
 		by &= BITS_48;
 	x->last = v;
+	if (v >> 48 && msr_kind(at->unit) == MSR_UMC) /* it stood still for nobody knows how long */
+		k = CLEARED;
+	x->why = renew(c, at, x, target);
 	if (k == CLEARED) { /* it counts again only now */
-		if (!read_sharp(c->m->fd[target], counter_of(at, x), &x->last, &x->since))
+		if (!read_sharp(c->m->fd[target], counter_of(c, at, x), &x->last, &x->since))
 			x->enabled += x->since - now;
 		return;
 	}
 	/* also what went backwards is too much, modulo 2^48 or 2^64 */
-	if ((double)by > msr_forms[at->unit].most * ((double)ns / 1e9 + 0.001)) {
+	if ((double)by > c->m->form[at->unit].most * ((double)ns / 1e9 + 0.001)) {
 		if (++x->odd >= ODD_MOST)
 			x->why = "its counter jumps: somebody else writes to it";
 		return;

@@ -39,8 +39,8 @@ static uint64_t clearable(const struct msr_row *r)
 {
 	uint64_t mask = r->mask, v;
 
-	for (unsigned s = 0; r->reg == MSR_GLOBAL_CTL && s < msr_forms[MSR_CORE].n; s++)
-		if (msr_read(r->fd, msr_ctl(MSR_CORE, s), &v) || v & MSR_ENABLE)
+	for (unsigned s = 0; r->reg == MSR_GLOBAL_CTL && s < MSR_CORE_COUNTERS; s++)
+		if (msr_read(r->fd, MSR_CORE_FIRST + 2 * s, &v) || v & MSR_ENABLE)
 			mask &= ~(UINT64_C(1) << s);
 	return mask;
 }

@@ -22,13 +22,21 @@ enum msr_unit {
 	MSR_UNITS
 };
 
-enum msr_each { MSR_EACH_CPU, MSR_EACH_L3, MSR_EACH_DIE };
+/* Units of a machine: those above, then one for each memory controller. */
+#define MSR_UNITS_MAX (MSR_UNITS + 64)
 
-#define MSR_TYPE   0x7fff0000u /* + unit: attr.type of the PMUs that are made here */
-#define MSR_SLOTS  16u	       /* counters of a unit, at most */
-#define MSR_NONE   UINT8_MAX
-#define MSR_ENABLE 0x400000u
-#define MSR_MERGE  0xF004000FFu /* event 0xFFF, enabled: what its even neighbour needs */
+enum msr_each { MSR_EACH_CPU, MSR_EACH_L3, MSR_EACH_DIE, MSR_EACH_SOCKET };
+
+#define MSR_TYPE	  0x7fff0000u /* + unit: attr.type of the PMUs that are made here */
+#define MSR_SLOTS	  16u	      /* counters of a unit, at most */
+#define MSR_NONE	  UINT8_MAX
+#define MSR_ENABLE	  0x400000u
+#define MSR_CORE_FIRST	  0xC0010200u
+#define MSR_CORE_COUNTERS 6u
+#define MSR_UMC_FIRST	  0xC0010800u
+#define MSR_UMC_END	  0xC0010C00u
+#define MSR_UMC_ENABLE	  0x80000000u
+#define MSR_MERGE	  0xF004000FFu /* event 0xFFF, enabled: what its even neighbour needs */
 
 #define MSR_GLOBAL_CTL	0xC0000301u /* PerfMonV2: a bit for each core counter */
 #define MSR_IRPERF	0xC00000E9u
@@ -48,8 +56,6 @@ struct msr_form {
 	uint64_t on;
 	double most; /* counts per second */
 };
-
-extern const struct msr_form msr_forms[MSR_UNITS];
 
 struct msr_place { /* a set of a unit's counters: who reads it, and which are ours */
 	uint32_t target;
@@ -78,9 +84,11 @@ struct msr {
 	size_t n;
 	int *fd; /* by target; -1: none */
 	bool v2; /* PerfMonV2 */
-	unsigned n_of[MSR_UNITS];
-	struct msr_place *place[MSR_UNITS];
-	size_t n_places[MSR_UNITS];
+	unsigned n_units;
+	struct msr_form form[MSR_UNITS_MAX];
+	unsigned n_of[MSR_UNITS_MAX];
+	struct msr_place *place[MSR_UNITS_MAX];
+	size_t n_places[MSR_UNITS_MAX];
 	size_t held;
 	struct msr_guard *guard; /* while counters are open */
 	const char *no_plan;
@@ -91,17 +99,29 @@ const char *msr_read(int fd, uint32_t reg, uint64_t *out);
 const char *msr_write(int fd, uint32_t reg, uint64_t v);
 int msr_file_open(uint32_t cpu, struct err *err) MUST_USE; /* -1: with a hint in err */
 
-static inline uint32_t msr_ctl(enum msr_unit u, unsigned slot)
+static inline uint32_t msr_ctl(const struct msr *m, unsigned u, unsigned slot)
 {
-	return msr_forms[u].first + 2 * slot;
+	return m->form[u].first + 2 * slot;
+}
+
+/* The row of msr_unit.def that a unit is of. */
+static inline enum msr_unit msr_kind(unsigned u)
+{
+	return u < MSR_UNITS ? (enum msr_unit)u : MSR_UMC;
+}
+
+/* The bit of a control register that lets its counter count. */
+static inline uint64_t msr_enable(uint32_t ctl)
+{
+	return ctl >= MSR_UMC_FIRST && ctl < MSR_UMC_END ? MSR_UMC_ENABLE : MSR_ENABLE;
 }
 
 /* Zen 4 on: PerfMonV2, and a register of prefetchers. */
 bool msr_is_zen4(const struct machine *m);
 /* What the control register gets for an event of this config. */
-uint64_t msr_control(const struct msr *m, enum msr_unit u, uint64_t config);
+uint64_t msr_control(const struct msr *m, unsigned u, uint64_t config);
 /* The event counts more than 15 at a time and takes two counters. */
-bool msr_is_pair(enum msr_unit u, uint64_t config);
+bool msr_is_pair(unsigned u, uint64_t config);
 
 /* Before the first write: `row`s (copied) and all the values that we may write to them. */
 int msr_guard_open(struct msr *m, const struct msr_row *row, size_t n, const uint64_t *ours,

@@ -94,7 +94,9 @@ static bool may_be_counter(uint64_t reg, uint64_t ctr)
 {
 	return ctr == reg + 1 && !(reg & 1) &&
 	       ((reg >= 0xC0010200 && reg < 0xC001020C) ||
-		(reg >= 0xC0010230 && reg < 0xC001023C) || (reg >= 0xC0010240 && reg < 0xC0010260));
+		(reg >= 0xC0010230 && reg < 0xC001023C) ||
+		(reg >= 0xC0010240 && reg < 0xC0010260) ||
+		(reg >= MSR_UMC_FIRST && reg < MSR_UMC_END));
 }
 
 static bool may_be_bits(uint64_t reg, uint64_t mask)

@@ -39,18 +39,18 @@ static const struct event_row events[] = {
 #define N_FORMATS (sizeof(formats) / sizeof(*formats))
 #define N_EVENTS  (sizeof(events) / sizeof(*events))
 
-static bool applies(const struct msr *m, const struct format_row *f, enum msr_unit u)
+static bool applies(const struct msr *m, const struct format_row *f, unsigned u)
 {
-	return f->unit == u && m->machine->family >= f->from && m->machine->family <= f->to &&
-	       (f->v2 == 2 || (f->v2 == 1) == m->v2);
+	return f->unit == msr_kind(u) && m->machine->family >= f->from &&
+	       m->machine->family <= f->to && (f->v2 == 2 || (f->v2 == 1) == m->v2);
 }
 
 /* The CPUs that read it: of the cores' all. */
-static const char *cpus_of(const struct msr *m, enum msr_unit u, struct arena *a, bool *failed)
+static const char *cpus_of(const struct msr *m, unsigned u, struct arena *a, bool *failed)
 {
 	const char *list = "";
 
-	if (msr_forms[u].each == MSR_EACH_CPU)
+	if (m->form[u].each == MSR_EACH_CPU)
 		return NULL;
 	for (size_t i = 0; i < m->n_places[u] && list; i++)
 		list = arena_printf(a, "%s%s%u", list, i ? "," : "",
@@ -59,12 +59,12 @@ static const char *cpus_of(const struct msr *m, enum msr_unit u, struct arena *a
 	return list && *list ? list : NULL;
 }
 
-static int make(const struct msr *m, struct arena *a, enum msr_unit u, struct pmu *pmu)
+static int make(const struct msr *m, struct arena *a, unsigned u, struct pmu *pmu)
 {
 	bool failed = false;
 
-	*pmu = (struct pmu){ .name = msr_forms[u].pmu,
-			     .type = MSR_TYPE + (uint32_t)u,
+	*pmu = (struct pmu){ .name = m->form[u].pmu,
+			     .type = MSR_TYPE + u,
 			     .cpus = cpus_of(m, u, a, &failed),
 			     .core = u == MSR_CORE,
 			     .known = true,
@@ -83,7 +83,7 @@ static int make(const struct msr *m, struct arena *a, enum msr_unit u, struct pm
 		pmu->n_formats++;
 	}
 	for (size_t i = 0; i < N_EVENTS; i++)
-		if (events[i].unit == u)
+		if (events[i].unit == msr_kind(u))
 			pmu->alias[pmu->n_aliases++] = (struct pmu_alias){ .name = events[i].name,
 									   .text = events[i].terms,
 									   .scale = 1,
@@ -100,38 +100,40 @@ int msr_pmus(struct msr *m, struct event_list *list, struct err *err)
 	list->root = arena_strdup(a, m->root);
 	if (!set || !list->root || pmu_set_read(set, a, list->root))
 		return err_nomem(err);
-	v = arena_alloc(a, (set->n + MSR_UNITS) * sizeof(*v));
+	v = arena_alloc(a, (set->n + m->n_units) * sizeof(*v));
 	if (!v)
 		return err_nomem(err);
 	if (set->n)
 		memcpy(v, set->v, set->n * sizeof(*v));
 	set->v = v;
-	for (int u = 0; u < MSR_UNITS; u++) {
-		const char *name = msr_forms[u].pmu;
+	for (unsigned u = 0; u < m->n_units; u++) {
+		const char *name = m->form[u].pmu;
 		struct pmu *to = pmu_find(set, (struct word){ name, strlen(name) });
 
+		if (u == MSR_UMC) /* each has a unit of its own */
+			continue;
 		if (!to) {
 			to = &set->v[set->n++];
 			set->n_core += u == MSR_CORE;
 		}
-		if (make(m, a, (enum msr_unit)u, to))
+		if (make(m, a, u, to))
 			return err_nomem(err);
 	}
 	list->pmus = set;
 	return 0;
 }
 
-uint64_t msr_control(const struct msr *m, enum msr_unit u, uint64_t config)
+uint64_t msr_control(const struct msr *m, unsigned u, uint64_t config)
 {
 	bool old = m->machine->family < 0x19;
 
 	if (u == MSR_L3 && !(config & (old ? L3_17H_MASKS : L3_19H_MASKS)))
 		config |= old ? L3_17H_ALL : L3_19H_ALL;
-	return config | msr_forms[u].on;
+	return config | m->form[u].on;
 }
 
 /* The only event that counts more than 15 at a time: retired floating-point operations. */
-bool msr_is_pair(enum msr_unit u, uint64_t config)
+bool msr_is_pair(unsigned u, uint64_t config)
 {
 	return u == MSR_CORE && (config & 0xF000000FF) == 0x003;
 }

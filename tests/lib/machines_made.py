@@ -56,9 +56,9 @@ def _ranges(cpus):
     return ",".join("%d-%d" % (a, b) for a, b in text)
 
 
-def registers(text, cells=(), more=(), dies=(range(0, 2), range(2, 4)), l3s=None, df=4):
+def registers(text, cells=(), more=(), dies=(range(0, 2), range(2, 4)), l3s=None, df=4, umcs=0):
     """SIM_MSR (tests/sim/msr.h) for an AMD machine's text: `cells` {(cpu, register): value} beside 0. `df` counters of the
-    data fabric: more than four are PerfMonV2's."""
+    data fabric: more than four are PerfMonV2's; `umcs` memory controllers of a socket, which has as many dies, with four counters each."""
     cpus = sorted(c for d in dies for c in d)
     every = _ranges(cpus)
     rome = "cpuid AuthenticAMD-23-" in text
@@ -78,5 +78,9 @@ def registers(text, cells=(), more=(), dies=(range(0, 2), range(2, 4)), l3s=None
     lines += ["mask amd_l3 %s" % ("0xff0f000000000000" if rome else "0x0300c00000000000")]
     lines += ["clock 0x10 %s" % rates["0"], "clock 0xe8 %s" % rates["1"], "clock 0xe7 %s" % rates["2"]]
     if df > 4:
-        lines += ["cell %s 0xc0000301 0" % every, "global 0xc0000301", "cpuid 0x80000022 1 %#x 0 0" % (df << 10 | 6)]
+        # of eight controllers the last ones are active
+        lines += ["cell %s 0xc0000301 0" % every, "global 0xc0000301", "cpuid 0x80000022 1 %#x %#x 0" % (4 * umcs << 16 | df << 10 | 6, 0xFF >> 8 - umcs << 8 - umcs)]
+    for i, die in enumerate(dies if umcs else ()):
+        lines.append("share %s 0xc0010800 %#x" % (_ranges(die), 0xC0010800 + 8 * umcs - 1))
+        lines += ["count amd_umc_%d %#x 0x80000000 %s" % (umcs * i + n // 4, 0xC0010800 + 2 * n, _ranges(die)) for n in range(4 * umcs)]
     return "".join(x + "\n" for x in lines + list(more))

@@ -47,7 +47,9 @@ struct rule { /* registers of a kind */
 	uint32_t reg;
 	const struct sim_pmu *pmu;
 	uint64_t on;
-	bool pair, core;
+	bool pair, core, saturates;
+	bool every; /* CPU has it */
+	struct sim_cpus cpus;
 	double rate;
 };
 
@@ -104,10 +106,10 @@ static struct cell *find(uint32_t cpu, uint32_t reg)
 	return p->used ? &shared->cell[p->at] : NULL;
 }
 
-static const struct rule *rule_of(uint32_t reg)
+static const struct rule *rule_of(uint32_t cpu, uint32_t reg)
 {
 	for (size_t i = 0; i < n_rules; i++)
-		if (rule[i].reg == reg)
+		if (rule[i].reg == reg && (rule[i].every || sim_cpus_have(&rule[i].cpus, (int)cpu)))
 			return &rule[i];
 	return NULL;
 }
@@ -156,7 +158,7 @@ static double counted(const struct sim_event *e, uint32_t cpu, uint64_t from, ui
 /* Counts up to now: of a counter what its control register has, of a clock always. */
 static void catch_up(uint32_t cpu, uint32_t reg)
 {
-	const struct rule *r = rule_of(reg), *ctl = rule_of(reg - 1);
+	const struct rule *r = rule_of(cpu, reg), *ctl = rule_of(cpu, reg - 1);
 	struct cell *c = find(cpu, reg), *control = find(cpu, reg - 1), *odd, *all;
 	uint64_t t = now(), v;
 	double n = 0;
@@ -187,16 +189,18 @@ static void catch_up(uint32_t cpu, uint32_t reg)
 	c->part += n;
 	c->value += (uint64_t)c->part;
 	c->part -= (double)(uint64_t)c->part;
-	if (!(r && r->kind == CLOCK))
+	if (ctl && ctl->saturates)
+		c->value = c->value > BITS_48 ? BITS_48 + 1 : c->value;
+	else if (!(r && r->kind == CLOCK))
 		c->value &= BITS_48;
 }
 
 /* Before a register changes what counts. */
 static void settle(uint32_t cpu, uint32_t reg)
 {
-	if (rule_of(reg) && rule_of(reg)->kind == CONTROL) {
+	if (rule_of(cpu, reg) && rule_of(cpu, reg)->kind == CONTROL) {
 		catch_up(cpu, reg + 1);
-		if (rule_of(reg)->pair)
+		if (rule_of(cpu, reg)->pair)
 			catch_up(cpu, reg - 1);
 	}
 	if (reg == global)
@@ -215,14 +219,14 @@ static void set(uint32_t cpu, uint32_t reg, uint64_t v)
 	c->value = v;
 	c->part = 0;
 	c->since = now();
-	if (rule_of(reg) && rule_of(reg)->kind == CONTROL && find(cpu, reg + 1))
+	if (rule_of(cpu, reg) && rule_of(cpu, reg)->kind == CONTROL && find(cpu, reg + 1))
 		find(cpu, reg + 1)->since = now();
 }
 
 /* Its time begins with the program's first write, however late that is on a busy machine. */
 static bool is_due(const struct line *l, const struct cell *c)
 {
-	const struct rule *ctl = rule_of(l->reg - 1);
+	const struct rule *ctl = rule_of(l->cpu, l->reg - 1);
 	const struct cell *from = ctl && ctl->kind == CONTROL ? find(l->cpu, l->reg - 1) : c;
 	uint64_t wrote = from ? shared->wrote[from - shared->cell] : 0;
 
@@ -324,17 +328,21 @@ static int take_line(const char *line, bool fresh)
 			  fresh ? &v : NULL);
 	} else if (!strcmp(w[0], "share") && n == 4) {
 		add_cells(w[1], (uint32_t)number(w[2]), (uint32_t)number(w[3]), true, NULL);
-	} else if (!strcmp(w[0], "count") && n == 4 && pmu_named(w[1])) {
+	} else if (!strcmp(w[0], "count") && (n == 4 || n == 5) && pmu_named(w[1])) {
 		rule[n_rules++] = (struct rule){ .kind = CONTROL,
 						 .reg = (uint32_t)number(w[2]),
 						 .pmu = pmu_named(w[1]),
 						 .on = number(w[3]),
-						 .core = !strcmp(w[1], "cpu") };
+						 .core = !strcmp(w[1], "cpu"),
+						 .saturates = !strncmp(w[1], "amd_umc", 7),
+						 .every = n == 4,
+						 .cpus = sim_cpulist(w[4]) };
 	} else if (!strcmp(w[0], "mask") && n == 3 && pmu_named(w[1])) {
 		masks[pmu_named(w[1]) - sim_state.machine.pmu] = number(w[2]);
 	} else if (!strcmp(w[0], "clock") && n == 3) {
 		rule[n_rules++] = (struct rule){ .kind = CLOCK,
 						 .reg = (uint32_t)number(w[1]),
+						 .every = true,
 						 .rate = strtod(w[2], NULL) };
 	} else if (!strcmp(w[0], "pair") && n == 2) {
 		for (size_t i = 0; i < n_rules; i++)

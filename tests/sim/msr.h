@@ -7,9 +7,10 @@
  *
  *	cell CPUS REG VALUE	a register of each of these CPUs
  *	share CPUS REG LAST	registers REG to LAST, which these CPUs have in common
- *	count PMU CTL ON	a control register, whose counter is the next one: while it has the
- *				bits ON, the counter counts at the rate that the machine's table has
- *				for the other bits as an event of PMU
+ *	count PMU CTL ON [CPUS]	a control register (of these CPUs), whose counter is the next
+ *				one: while it has the bits ON, the counter counts at the
+ *				rate that the machine's table has for the other bits as an
+ *				event of PMU; amd_umc's saturates
  *	mask PMU BITS		which are left out for that
  *	clock REG RATE		counts by time, per ns
  *	pair CTL		event 3 here counts a fifth, unless CTL + 2 has event 0xFFF

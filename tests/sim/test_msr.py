@@ -105,12 +105,13 @@ got = errors(monitor(Registers(), "--metrics", "channel", program=bursts, interv
 t.ok(len(got) == 16 and all(half > 0.01 * v for v, half in got), "bursts: a large one", got)
 
 # ---- whole servers: every figure but those of PMUs that only the kernel has
-ELSEWHERE = re.compile("energy|power|busy$|(dram_)?(read|write)_bytes")
+ELSEWHERE = re.compile("energy|power")
 for name, df in (("rome", 4), ("rome_nps4", 4), ("milan", 4), ("genoa", 16), ("turin", 16)):
     s = server(name)
     machine = put("server-%s.tab" % name, s.text())
     groups = [[[c for c in s.cpus if of[c] == i] for i in sorted(set(of.values()))] for of in (s.socket, s.l3)]
-    regs = Registers((), (), text=s.text(), dies=groups[0], l3s=groups[1], df=df)
+    umcs = 3 if df > 4 else 0
+    regs = Registers((), (), text=s.text(), dies=groups[0], l3s=groups[1], df=df, umcs=umcs)
     doc1, p = monitor(regs, on=machine)
     wrong, n = {}, 0
     for ((kind, socket, which), key), want in s.expected().items():
@@ -131,6 +132,43 @@ for name, df in (("rome", 4), ("rome_nps4", 4), ("milan", 4), ("genoa", 16), ("t
         t.equal({new for reg, new in written if reg == 0xC0000301}, {63, 0}, "core counters have their bits in the global register, for as long")
         own = [[(reg, new) for _, _, cpu, reg, _, new in regs.log() if cpu == c and (reg == 0xC0000301 or CTL <= reg < CTL + 12)] for c in s.cpus]
         t.ok(all(x and x[0] == (0xC0000301, 63) for x in own), "before their time begins", own[0][:3])
+
+# ---- memory controllers: a socket's own, by turns of CPUs; counters that stop at their end instead of wrapping; others' counters
+UMC = 0xC0010800
+genoa = server("genoa")
+on, PLANTED = put("server-genoa.tab"), genoa.expected()
+dies, l3s = ([[c for c in genoa.cpus if of[c] == i] for i in sorted(set(of.values()))] for of in (genoa.socket, genoa.l3))
+
+
+def controllers(more=(), how=("--once", "-j")):
+    """(registers, {(socket, channel): bytes read a second}, document)"""
+    r = Registers((), more, text=genoa.text(), dies=dies, l3s=l3s, df=16, umcs=3)
+    d, p = monitor(r, "--metrics", "channel", on=on, how=how)
+    return r, {(x["socket"], x["channel"]): x["read_bytes_rate"] for x in rows(d, "channel")}, d, p
+
+
+def as_planted(got):
+    return len(got) == 6 and all(near(v, PLANTED[("channel", *k), "read_bytes_rate"]) for k, v in got.items())
+
+
+r, got, d, p = controllers()
+log = r.log()
+t.ok(as_planted(got), "six memory controllers, numbered through both sockets", (got, p.stderr))
+t.equal({(cpu, new) for _, _, cpu, reg, _, new in log if reg >= UMC and reg % 2 == 0 and new}, {(d[0], v) for d in dies for v in (0x8000010A, 0x8000020A, 0x80000014, 0x80000000)},
+        "event, kind of access and enable bit, written once a socket")
+t.equal({reg for _, _, _, reg, _, _ in log if reg >= UMC and reg % 2 == 0}, {UMC + 2 * n for n in range(12)}, "four counters of each of three controllers")
+first = dies[0][0]
+for value, name in (((1 << 47) - 5, "half of the way"), ((1 << 47) + 5, "more than half"), (1 << 48, "the end")):
+    r, got, d, p = controllers(["cell %d %#x %#x" % (first, UMC + 1 + 2 * n, value) for n in range(12)])
+    t.ok(as_planted(got) and {(first, UMC + 1 + 2 * n, 0) for n in range(12)} <= {(cpu, reg, new) for _, _, cpu, reg, _, new in r.log()},
+         "counters that are at %s of what they hold begin anew" % name, (got, p.stderr))
+    t.equal(r.changed(), {}, "and get their old values")
+r, got, d, p = controllers(["at 100 write %d %#x %#x" % (first, UMC + 1 + 2 * n, 1 << 48) for n in range(4)], how=("-j", "--for", "600ms"))
+lines = [{(x["socket"], x["channel"]): x["read_bytes_rate"] for x in rows(json.loads(x), "channel")} for x in p.stdout.splitlines()]
+t.ok(len(lines) == 2 and lines[0][0, "0"] is None and lines[0][0, "1"] and as_planted(lines[1]), "one that stopped has no value in that interval, and one in the next", lines)
+r, got, d, p = controllers(["cell %d %#x 0x8000010A" % (first, UMC + 2)])
+t.ok(d and d["losses"]["held"] == 1 and all(near(v, PLANTED[("channel", *k), "read_bytes_rate"], 0.02) for k, v in got.items()) and
+     not any(x[2] in dies[0] and x[3] in (UMC + 2, UMC + 3) for x in r.log()), "a counter that somebody else has stays theirs", (got, d.get("losses")))
 
 # ---- what was written: AMD's values, the merge event, and everything back
 log = first_run.log()
@@ -212,6 +250,8 @@ locked = Registers({}, ["no write 1"])
 doc9, p = monitor(locked)
 t.ok(p.returncode == 0 and any("locked down" in x for x in why(doc9).values()) and all(near(v, 3e9) for v in column(doc9, "cpu", "aperf_rate")), "a kernel that is locked down: reasons; what is only read still is", (why(doc9), p.stderr))
 t.equal(locked.log(), [], "and nothing was written")
+p = run_on("spr", "even", CYCLADE, "monitor", *SYSROOT, "--backend", "msr", "--once", "-I", "20", SIM_MSR=put("registers-intel", "cell 0-63 0x10 0\n"))
+t.ok(p.returncode == 2 and "AMD Zen only" in p.stderr and "memory controllers and links" in p.stderr, "an Intel CPU: refused, with the reason", p.stderr)
 p = subprocess.run([CYCLADE, "monitor", "--sysroot", tree(ROME), "--backend", "msr", "--once", "-I", "20"], capture_output=True, text=True, check=False)
 t.ok(p.returncode == 2 and ("another machine" in p.stderr), "registers are never written by the description of another machine", p.stderr)
 
