@@ -71,6 +71,10 @@ t.ok(d["guessed"] == 0 and d["chainless"] == 541, "no chain is taken from others
 p = run("sql", "--format", "json", "-i", "some.data", "SELECT guessed, count(*) AS n FROM waits WHERE state = 'blocked' GROUP BY 1 ORDER BY 1")
 if "built without" not in p.stderr:
     t.equal([tuple(r.values()) for r in json.loads(p.stdout)["rows"]], [(False, 61), (True, 540)], "sql: waits.guessed")
+    p = run("sql", "--format", "json", "-i", "some.data", "SELECT reason FROM waits WHERE state = 'blocked' AND guessed ORDER BY started")
+    want = [("lock", "pipe", "sleep")[i * 7 % 3] for i in range(600) if i % 10]
+    right = sum(r["reason"] == kind for r, kind in zip(json.loads(p.stdout)["rows"], want))
+    t.ok(right >= 0.99 * len(want), "waits that waker and length tell apart: each guessed reason is right (99 %)", (right, len(want)))
 tables.walk(t, "report", "--wait", "-i", "some.data")
 
 # ---- half of a cell's waits each way: the bar holds what is true
