@@ -125,7 +125,8 @@ struct memory_opts {
 	struct selection select;
 	void (*progress)(void *ctx, double fraction);
 	void *progress_ctx;
-	bool map; /* of memory_objects: fill `map` */
+	bool map;     /* of memory_objects: fill `map` */
+	bool or_none; /* of memory: no event that tells of memory is fine, and gives no groups */
 };
 
 /* Some event of the recording tells of memory. */

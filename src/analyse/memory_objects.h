@@ -59,6 +59,14 @@ struct memory_object_pages {
 	double var;		       /* of that */
 };
 
+/* What one call chain allocated, as far as it was logged. */
+struct memory_site {
+	const struct heap_site *site; /* n 0: not known */
+	uint64_t allocations, bytes;
+	uint64_t left, left_bytes; /* of these: never freed */
+	uint64_t most_bytes;	   /* at one time */
+};
+
 #define MEMORY_LINE_BYTES 64u /* of a cache line */
 
 /* Locked operations to a cache line of an object. */
@@ -80,6 +88,8 @@ struct memory_objects {
 	size_t n;
 	struct memory_object_source *source; /* by object, most samples first */
 	size_t n_sources;
+	struct memory_site *site; /* of the log, most bytes at one time first */
+	size_t n_sites;
 	struct memory_counts all;
 	uint64_t no_address;	       /* samples, of `all` */
 	const struct heap_facts *heap; /* NULL: no allocations were logged */

@@ -216,6 +216,28 @@ const struct heap_facts *data_heap_facts(const struct spaces *sp)
 	return sp->heap ? heap_facts(sp->heap) : NULL;
 }
 
+int data_each_allocation(const struct spaces *sp,
+			 int (*take)(void *ctx, const struct heap_object *o,
+				     const struct heap_site *site),
+			 void *ctx, struct err *err)
+{
+	size_t n = 0;
+	const struct heap_object *o = sp->heap ? heap_objects(sp->heap, &n) : NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct heap_site *site;
+
+		if (o[i].type == HEAP_STACK)
+			continue;
+		site = heap_site_of(sp->sites, sp, sp->heap, &o[i], err);
+		if (!site)
+			return -1;
+		if (take(ctx, &o[i], site))
+			return err_nomem(err);
+	}
+	return 0;
+}
+
 static int take_object(struct data_place *out, const struct spaces *sp, const struct process *proc,
 		       const struct heap_object *o, struct err *err)
 {

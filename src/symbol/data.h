@@ -55,6 +55,13 @@ int data_begin(struct spaces *sp, struct err *err) MUST_USE;
 /* Of the log; NULL: there is none. After data_begin. */
 const struct heap_facts *data_heap_facts(const struct spaces *sp);
 
+/* Every allocation and anonymous mapping of the log, with its site (n 0: not known), but no stacks.
+ * `take` returns -1 when out of memory. */
+int data_each_allocation(const struct spaces *sp,
+			 int (*take)(void *ctx, const struct heap_object *o,
+				     const struct heap_site *site),
+			 void *ctx, struct err *err) MUST_USE;
+
 /* `proc` NULL: a process without mappings. -1 only for lack of memory. */
 int data_find(struct data_place *out, const struct spaces *sp, const struct process *proc,
 	      uint64_t address, uint64_t time, struct err *err) MUST_USE;

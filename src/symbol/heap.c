@@ -659,6 +659,12 @@ uint32_t heap_pid(const struct heap *h, const struct heap_object *o)
 	return h->log.v[o->log].pid;
 }
 
+const struct heap_object *heap_objects(const struct heap *h, size_t *n)
+{
+	*n = h->object.n;
+	return h->object.v;
+}
+
 const struct heap_facts *heap_facts(const struct heap *h)
 {
 	return &h->facts;

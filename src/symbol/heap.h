@@ -58,6 +58,8 @@ const struct heap_object *heap_find(const struct heap *h, uint32_t pid, uint64_t
 				    uint64_t time, enum heap_why *why);
 /* Return addresses, innermost first; NULL: not known. */
 const uint64_t *heap_chain(const struct heap *h, const struct heap_object *o, size_t *n);
+/* All of them, in no order that means something. */
+const struct heap_object *heap_objects(const struct heap *h, size_t *n);
 uint32_t heap_pid(const struct heap *h, const struct heap_object *o);
 const struct heap_facts *heap_facts(const struct heap *h);
 const char *heap_why_text(enum heap_why why);

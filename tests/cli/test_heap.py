@@ -481,6 +481,39 @@ if p.returncode == 0:
     t.ok("simpleperf" not in p.stdout and "passed over" not in p.stdout, "info takes the log for granted", p.stdout)
 else:
     t.skip("record --heap", p.stderr)
+
+# ---- allocations without samples of memory: made here, each figure planted
+build("sites", """
+static void *kept[100];
+__attribute__((noinline)) static void *leave(void) { return keep(1000); }
+__attribute__((noinline)) static void pair(void) { void *p = keep(5000), *q = keep(3000); free(p); free(q); }
+int main(void)
+{
+	for (int i = 0; i < 100; i++) kept[i] = leave();
+	for (int i = 0; i < 50; i++) pair();
+	for (int i = 0; i < 10; i++) free(kept[i]);
+	return 0;
+}""")
+p = run("record", "--heap", "-e", "cpu-clock:u", "-o", "sites.data", "--", "./sites")
+if p.returncode == 0:
+    p = run("mem", "sites.data", "-j")
+    t.ok(p.returncode == 0, "mem without samples of memory operations", p.stderr)
+    doc = json.loads(p.stdout)
+    got = {name: [s for s in doc["sites"] if name in (s["object"] or "")] for name in ("leave", "pair")}
+    t.equal([[s[k] for k in ("kind", "allocations", "bytes", "most_bytes", "left", "left_bytes")] for s in got["leave"]],
+            [["heap", 100, 100000, 100000, 90, 90000]], "what is left")
+    t.equal((sum(s["allocations"] for s in got["pair"]), sum(s["bytes"] for s in got["pair"]), sum(s["left"] for s in got["pair"]),
+             max([s["most_bytes"] for s in got["pair"]])), (100, 50 * 8000, 0, 8000 if len(got["pair"]) == 1 else 5000), "what is freed")
+    t.equal((doc["sources"], doc["objects"]), ([], []), "no samples, no sources")
+    term = run("mem", "sites.data").stdout
+    t.ok("no samples of memory operations" in term and "< leave < main" in term and "at once" in term, "people see allocations", term)
+    tables.walk(t, "mem", "sites.data")
+    p = run("record", "-e", "cpu-clock:u", "-o", "plain.data", "--", "./sites")
+    p = run("mem", "plain.data")
+    t.ok(p.returncode == 2 and "record --mem" in p.stderr, "without a log there is nothing to show", p.stderr)
+else:
+    t.skip("allocations without samples", p.stderr)
+
 p = run("record", "--heap", "-p", str(os.getpid()), "-o", "no.data")
 t.ok(p.returncode != 0 and "from its start" in p.stderr and not os.path.exists("no.data"), "a process that runs cannot be logged", p.stderr)
 for bad in ("3", "0", "x", "99999999999999999999"):

@@ -654,7 +654,7 @@ static int choose_events(struct memory_work *w, const struct pd *rec, const stru
 			       text_means(o->select.event, e[i].name);
 		usable += (*events)[i];
 	}
-	if (usable)
+	if (usable || (o->or_none && !memory_told(rec)))
 		return 0;
 	if (memory_told(rec))
 		return err_set(err, ERR_NOT_FOUND, "no event '%.100s' tells of memory operations",

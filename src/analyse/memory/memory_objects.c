@@ -10,6 +10,7 @@
 #include "analyse/memory/memory_locks_int.h"
 #include "analyse/memory/memory_map_int.h"
 #include "analyse/memory/memory_nodes_int.h"
+#include "analyse/memory/memory_sites_int.h"
 #include "analyse/memory/memory_walks_int.h"
 #include "analyse/pass/pass.h"
 #include "base/hash.h"
@@ -398,6 +399,8 @@ int memory_objects_build(struct memory_objects **out, const struct pd *rec, stru
 			     memory_map_fold(&w->map, o)
 		     ? err_nomem(err)
 		     : 0;
+	if (!rc)
+		rc = memory_sites_fold(o, sp, err);
 	memory_locks_fold(&w->locks, o);
 	o->heap = data_heap_facts(sp);
 	assert(rc || all_hold(o->n, i, o->object[i].n.samples > 0));
@@ -423,6 +426,7 @@ void memory_objects_free(struct memory_objects *o)
 	memory_map_free(&o->work->map);
 	free(o->nodes.way);
 	free(o->pages);
+	free(o->site);
 	itab_free(&o->work->object_at);
 	itab_free(&o->work->source_at);
 	u64map_free(&o->work->task);

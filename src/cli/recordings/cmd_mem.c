@@ -50,7 +50,14 @@ int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 		return -1;
 	if (recording_select(ask->r, ask->cli, &po, err))
 		return -1;
-	mo = (struct memory_opts){ po.select, po.progress, po.progress_ctx, o->map };
+	mo = (struct memory_opts){ .select = po.select,
+				   .progress = po.progress,
+				   .progress_ctx = po.progress_ctx,
+				   .map = o->map };
+	/* allocations are something to show, too */
+	if (data_begin(ask->r->spaces, err))
+		return -1;
+	mo.or_none = data_heap_facts(ask->r->spaces);
 	mo.select.event = o->event.n ? o->event.v[0] : NULL;
 	if (memory_build(&c->memory, ask->r->rec, ask->r->spaces, &mo, err) ||
 	    memory_objects_build(&c->objects, ask->r->rec, ask->r->spaces, &mo, err) ||

@@ -11,7 +11,7 @@
 #include "report/memory_view.h"
 
 extern const struct table_form memory_objects_form, memory_object_sources_form,
-	memory_allocations_form, memory_walks_form, memory_latencies_form,
+	memory_allocations_form, memory_sites_form, memory_walks_form, memory_latencies_form,
 	memory_source_latencies_form, memory_function_latencies_form,
 	memory_instruction_latencies_form, memory_histogram_form, memory_source_histogram_form,
 	memory_linear_form, memory_source_linear_form, memory_regions_form, memory_map_form,

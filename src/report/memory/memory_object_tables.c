@@ -329,6 +329,60 @@ static const struct table_column allocation_columns[] = {
 const struct table_form memory_allocations_form = { "allocations", NULL, TABLE_ONE | TABLE_DATA,
 						    TABLE_COLUMNS(allocation_columns) };
 
+/* ---- sites --------------------------------------------------------------------------------- */
+
+static const struct memory_site *site_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+static const struct heap_frame *site_frame(const struct table_row *r)
+{
+	const struct heap_site *s = site_of(r)->site;
+
+	return s->n ? s->frame : NULL;
+}
+
+TABLE_CELL(site_kind, out->text = data_kind_name(site_of(r)->site->type == HEAP_MAP ? DATA_ANONYMOUS
+										    : DATA_HEAP))
+TABLE_CELL(site_name, out->text = site_of(r)->site->n ? site_of(r)->site->name : NULL)
+TABLE_CELL(site_function, {
+	const struct heap_frame *f = site_frame(r);
+
+	out->text = f && f->symbol ? f->symbol->name : NULL;
+})
+TABLE_CELL(site_file, out->text = site_frame(r) ? site_frame(r)->file : NULL)
+TABLE_CELL(site_line, {
+	out->n = site_frame(r) ? site_frame(r)->line : 0;
+	out->none = !out->n;
+})
+TABLE_CELL(site_dso, {
+	const struct heap_frame *f = site_frame(r);
+
+	if (f && f->image != IMAGE_NONE)
+		out->text = image_name(spaces_images(view_of(t)->spaces), f->image);
+})
+
+#define OF(member) TABLE_FIELD(struct memory_site, member)
+static const struct table_column site_columns[] = {
+	COLUMN("most_bytes", "at once", T_BYTES, C_HEAT, "allocated at one time, at most",
+	       OF(most_bytes)),
+	COLUMN("bytes", "bytes", T_BYTES, 0, "of all its allocations", OF(bytes)),
+	COLUMN("allocations", "allocations", T_COUNT, 0, "that were logged", OF(allocations)),
+	COLUMN("left", "left", T_COUNT, C_DROP, "of these: never freed", OF(left)),
+	COLUMN("left_bytes", "left bytes", T_BYTES, 0, "of those", OF(left_bytes)),
+	COLUMN("kind", "kind", T_TEXT, C_KEY, "heap, anonymous", .get = site_kind),
+	COLUMN("object", "object", T_TEXT, C_KEY | C_FLEX | C_CUT,
+	       "who allocated it, as in the table of objects; null: not known", .get = site_name),
+	COLUMN("function", "function", T_TEXT, C_DATA, "that allocated it", .get = site_function),
+	COLUMN("file", "file", T_TEXT, C_DATA, "of its source", .get = site_file),
+	COLUMN("line", "line", T_ID, C_DATA, "in it", .get = site_line),
+	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "the file of that code", .get = site_dso),
+};
+#undef OF
+const struct table_form memory_sites_form = { "sites", "allocations", 0,
+					      TABLE_COLUMNS(site_columns), .rest = "site" };
+
 /* ---- all of it ----------------------------------------------------------------------------- */
 
 /* People see objects that walk, programs all. */
@@ -346,6 +400,21 @@ static void put_walks(struct document *d, const struct memory_view *v)
 	t.data_only = !t.people;
 	if (t.people > (v->limit ? v->limit : LEAST))
 		t.people = v->limit ? v->limit : LEAST;
+	document_table(d, &t);
+}
+
+/* For people where there is nothing else to see. */
+static void put_sites(struct document *d, const struct memory_view *v)
+{
+	const struct memory_objects *o = v->objects;
+	struct table t = { .form = &memory_sites_form,
+			   .ctx = v,
+			   .array = o->site,
+			   .stride = sizeof(*o->site),
+			   .n = o->n_sites,
+			   .people = v->limit ? v->limit : ROWS,
+			   .data_only = v->m->samples };
+
 	document_table(d, &t);
 }
 
@@ -372,6 +441,7 @@ void memory_put_objects(struct document *d, const struct memory_view *v)
 	document_table(d, &sources);
 	put_walks(d, v);
 	document_table(d, &allocations);
+	put_sites(d, v);
 }
 
 /* Samples in memory that an allocation log would name. */

@@ -487,6 +487,7 @@ static const struct table_form *const forms[] = { &summary_form,
 						  &memory_object_ways_form,
 						  &memory_locked_form,
 						  &memory_allocations_form,
+						  &memory_sites_form,
 						  &functions_form,
 						  &lines_form,
 						  &instructions_form,
@@ -664,9 +665,13 @@ void memory_put(struct document *d, struct memory_view *v)
 	v->latency = memory_shown_latency(v->m);
 	document_table(d, &head);
 	recorded_head(d, &v->source);
-	document_title(d, INK_PLAIN, "%s samples of memory operations; latencies: %s, in cycles",
-		       num_exact(a, v->m->samples - v->m->without - v->m->no_access),
-		       memop_latency_means(v->latency));
+	if (v->m->samples)
+		document_title(d, INK_PLAIN,
+			       "%s samples of memory operations; latencies: %s, in cycles",
+			       num_exact(a, v->m->samples - v->m->without - v->m->no_access),
+			       memop_latency_means(v->latency));
+	else
+		document_title(d, INK_PLAIN, "no samples of memory operations (record --mem)");
 	add_groups(d, v, &sources_form, MEMORY_SOURCE);
 	add_groups(d, v, &tlb_form, MEMORY_TLB);
 	add_groups(d, v, &snoops_form, MEMORY_SNOOP);
