@@ -5,6 +5,7 @@
 Twice each: against the truth, which shows what sampling can tell, and against the same stacks counted
 here, which have to give the same numbers."""
 import collections
+import functools
 import math
 import os
 import re
@@ -16,7 +17,15 @@ from truth import LONG, PROGRAMS, Oracle, Spread, Symbols, cover, cyclade, own, 
 import nest  # noqa: E402
 from tap import SANITIZED, Tap, run  # noqa: E402
 
+USUAL = {"depth": 32, "period": 62}
 ENOUGH = 1000  # hits: fewer are not expected to be near
+
+
+@functools.lru_cache(maxsize=None)
+def usual(o, program):
+    """A run that several look at: half of all that happens is seen."""
+    r = o.run(program, **USUAL)
+    return r, cyclade("blocks", "-j", "-i", r.path)
 
 
 class Function:
@@ -220,9 +229,13 @@ def cycles(t, name, truth, fs):
 
 
 def one(t, o, program, depth, spreads):
-    r = o.run(program, depth=depth, period=2 * depth - 2)  # half of all that happens is seen
+    options = {"depth": depth, "period": 2 * depth - 2}  # half of all that happens is seen
     name = "%s, %d deep" % (program, depth)
-    j = cyclade("blocks", "-j", "-i", r.path)
+    if options == USUAL:
+        r, j = usual(o, program)
+    else:
+        r = o.run(program, **options)
+        j = cyclade("blocks", "-j", "-i", r.path)
     if not t.ok(not isinstance(j, str), name + ": blocks", j):
         return
     fs = functions(j, r.truth)
@@ -275,7 +288,7 @@ def disturbed(t, o):
         s = frequencies(r.truth, fs)
         s.show(name)
         t.ok(s.by_chance(3) > .95 and s.share(.05, 10 * ENOUGH) == 1, name + ": counts near the truth", s.worst(10 * ENOUGH))
-        calm = cyclade("blocks", "-j", "-i", o.run(program, depth=32, period=62).path)
+        _, calm = usual(o, program)
         more = {f["function"]: f["blocks"] for f in calm["functions"]}
         bad = [(f.name, len(f.blocks), more[f.name]) for f in fs if f.name in more and len(f.blocks) > more[f.name]]
         t.ok(not bad, name + ": no more blocks than without", bad)
@@ -285,12 +298,15 @@ def census(o, program):
     """{(start, last): cycles of each time that it ran from one branch to the next}, of a run all of whose branches were
     taken: stacks follow each other without a gap."""
     r = o.run(program, depth=32, period=31, fixed=1, far=0)
-    place, by, start = r.places(), collections.defaultdict(list), None
+    place, ran, last, by = r.places(), collections.Counter(), None, collections.defaultdict(list)
     for _, _, _, stack in r.samples():
-        for source, to, flags in reversed(stack[:31]):
-            by[start, source].append(flags >> 4 & 0xffff)
-            start = to
-    return {(place(a), place(b)): cycles for (a, b), cycles in by.items() if a is not None}
+        sources, targets, flags = zip(*stack[:31])
+        ran.update(zip((*targets[1:], last), sources, flags))
+        last = targets[0]
+    for (a, b, flags), n in ran.items():
+        if a is not None:
+            by[place(a), place(b)] += [flags >> 4 & 0xffff] * n
+    return by
 
 
 def at_rank(times, q):
@@ -399,8 +415,11 @@ def skidding(t, o):
     for skid in (0, 15, 40, 150) if LONG else (0, 40, 150):
         every, bars, marks, whys = Spread(), set(), set(), set()
         for program in PROGRAMS:
-            r = o.run(program, depth=32, period=62, skid=skid)
-            j = cyclade("blocks", "-j", "-i", r.path)
+            if skid:
+                r = o.run(program, **USUAL, skid=skid)
+                j = cyclade("blocks", "-j", "-i", r.path)
+            else:
+                r, j = usual(o, program)
             if not t.ok(not isinstance(j, str), "%s, %d cycles late: blocks" % (program, skid), j):
                 return
             fs = functions(j, r.truth)

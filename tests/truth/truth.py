@@ -226,20 +226,28 @@ def spans_of(rec, counted=True):
     Of branches that are `counted`, near ones alone stand for the period."""
     place, spans, good = rec.places(), {}, {}
     raw = collections.defaultdict(lambda: [0, 0.0])
+    alike = collections.defaultdict(collections.Counter)  # what each pair stands for: how many times
     for _, _, period, stack in rec.samples():
         if len(stack) < 2:
             continue
         sources, targets, _ = zip(*stack)
-        pairs = list(zip(targets[1:], sources[:-1]))
-        many = (counted and sum(map(KERNEL.__gt__, sources[:-1]))) or len(pairs)
-        each = period * len(pairs) / many
-        for p, w in zip(pairs, window(len(stack), counted)[1]):
+        pairs = zip(targets[1:], sources[:-1])
+        many = (counted and sum(map(KERNEL.__gt__, sources[:-1]))) or len(stack) - 1
+        each = period * (len(stack) - 1) / many
+        weights = window(len(stack), counted)[1]
+        if weights[0] == weights[-1] == 1 / len(weights):
+            alike[each * weights[0]].update(pairs)
+        else:
+            for p, w in zip(pairs, weights):
+                alike[each * w][p] += 1
+    for weight, pairs in alike.items():
+        for p, n in pairs.items():
             if p not in good:
                 good[p] = p[0] <= p[1] < KERNEL and place(p[0])[0] and place(p[0])[0] == place(p[1])[0]
             if good[p]:
                 c = raw[p]
-                c[0] += 1
-                c[1] += each * w
+                c[0] += n
+                c[1] += n * weight
     for (start, last), c in raw.items():
         spans[place(start), place(last)] = c
     return spans
