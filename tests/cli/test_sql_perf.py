@@ -200,10 +200,11 @@ if "SIM_LIB" in os.environ:
             ibs.append(path)
 kinds = {"FLAG": (bool,), "TEXT": (str,), "ADDRESS": (str,), "SHARE": (int, float), "REAL": (int, float), "SECONDS": (int, float)}
 unread, wrong = set(), []
-for table in dict.fromkeys(c[0] for c in SCHEMA):
+for k, table in enumerate(dict.fromkeys(c[0] for c in SCHEMA)):
     own = [c for c in SCHEMA if c[0] == table]
     left = {c[1]: c[2] for c in own}
-    for path in [*ibs, *fresh.values(), *made.values(), *corpus.values()]:
+    # under a sanitizer tables take turns with recordings
+    for path in [*ibs, *fresh.values(), *made.values(), *corpus.values()][k % 4 if SANITIZED else 0::4 if SANITIZED else 1]:
         if not left:
             break
         # a row is enough for each

@@ -192,7 +192,7 @@ if __name__ == "__main__":
     tap = Tap()
     for m in MODELS:
         # instrumented, a program takes ten times as long: then it is the memory that is looked at
-        check(tap, m, 24 if SANITIZED else 10000 // len(MODELS) if os.environ.get("CYCLADE_LONG") else 320)
-    for row in NAMED:
+        check(tap, m, 8 if SANITIZED else 10000 // len(MODELS) if os.environ.get("CYCLADE_LONG") else 320)
+    for row in () if SANITIZED else NAMED:
         mean_is_true(tap, *row)
     tap.done()
