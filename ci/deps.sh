@@ -8,7 +8,7 @@ libiberty-dev libxxhash-dev libzstd-dev liblzma-dev zlib1g-dev libcjson-dev libc
 libgraphviz-dev libsqlite3-dev libncurses-dev libedit-dev libmicrohttpd-dev"
 test="git python3 clang clang-format libclang-rt-14-dev linux-perf gcc-aarch64-linux-gnu
 libc6-dev-arm64-cross qemu-user qemu-system-arm autofdo valgrind strace llvm elfutils dwz xz-utils zstd zsh fish bash-completion man-db
-jq patchelf tmux"
+jq patchelf tmux libjemalloc2 libtcmalloc-minimal4"
 case $1 in
 build) want=$build ;;
 test) want="$build $test" ;;

@@ -15,7 +15,9 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import heap_made  # noqa: E402
 import tables  # noqa: E402
+import heap_programs  # noqa: E402
 from heap_made import ALLOC, FORKED, FREE, LIBRARY, MAP, OWN, STACK, UNMAP, read_logs  # noqa: E402
+from heap_programs import PROGRAMS, TOUCH, judged, objects_of, said, sampled  # noqa: E402
 from tap import CYCLADE, Tap, run  # noqa: E402
 
 os.environ.pop("MALLOC_PERTURB_", None)  # with it malloc itself touches first what it gives
@@ -39,11 +41,7 @@ static void *keep(size_t n) { void *p = malloc(n); memset(p, 1, n); return p; }
 
 
 def build(name, text, *flags, cc="cc", head=HEAD):
-    source = name + (".cc" if cc == "c++" else ".c")
-    with open(source, "w", encoding="ascii") as f:
-        f.write(head + text)
-    subprocess.run([cc, "-g", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-fno-builtin", "-w", source, "-o", name, *flags], check=True)
-    return os.path.abspath(name)
+    return heap_programs.build(name, text, *flags, cc=cc, head=head)
 
 
 def logged(name, *words, rate=1, limit=0, env=(), where=None, **more):
@@ -277,138 +275,14 @@ t.ok(log.of(7) and sizes(log).count(4096) == 600 and sizes(log).count(48) < 5000
      (log.of(7), sizes(log).count(48)))
 
 # ---- objects by what programs say that they touch ----
-TOUCH = """
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-#define N 40000
-static struct { uint64_t t; const void *p; const char *name; } said[N];
-static int n_said;
-static uint64_t ns(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC_RAW, &t); return t.tv_sec * 1000000000ull + t.tv_nsec; }
-static uint64_t ticks(void) {
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-	uint64_t t; __asm__ volatile("mrs %0, cntvct_el0" : "=r"(t)); return t;
-#else
-	return 0;
-#endif
-}
-static void touch(const void *p, const char *name) { if (n_said < N) { said[n_said].p = p; said[n_said].name = name; said[n_said++].t = ns(); } }
-static uint64_t mark[4];
-static void settle(void) { uint64_t t = ns(); while (ns() < t + 1500) ; }
-static void begin(void) { mark[1] = ns(); mark[0] = ticks(); }
-static void end(void)
-{
-	mark[3] = ns(); mark[2] = ticks();
-	printf("%d %llu %llu %llu %llu\\n", getpid(), (long long)mark[0], (long long)mark[1], (long long)mark[2], (long long)mark[3]);
-	for (int i = 0; i < n_said; i++) printf("%llu %llu %s\\n", (long long)said[i].t, (long long)(uintptr_t)said[i].p, said[i].name);
-}
-#define NOINLINE __attribute__((noinline))
-"""
-PROGRAMS = {
-    "structs": ("cc", """
-struct point { double x, y, z; int tag; };
-NOINLINE struct point *make_points(int n) { return calloc(n, sizeof(struct point)); }
-NOINLINE char *make_bytes(int n) { return malloc(n); }
-int main(void)
-{
-	begin();
-	for (int turn = 0; turn < 20; turn++) {  /* the same memory by turns */
-		struct point *p = make_points(500); settle();
-		for (int i = 0; i < 500; i++) { touch(&p[i].y, "make_points"); touch(&p[i].tag, "make_points"); }
-		free(p); settle();
-		char *b = make_bytes(500 * sizeof(struct point)); settle();
-		for (int i = 0; i < 500; i++) touch(b + 17 * i, "make_bytes");
-		free(b); settle();
-	}
-	end(); return 0;
-}"""),
-    "list": ("cc", """
-struct node { struct node *next; long v[3]; };
-NOINLINE struct node *front(struct node *n) { struct node *x = malloc(sizeof *x); x->next = n; return x; }
-NOINLINE struct node *other(struct node *n) { struct node *x = malloc(sizeof *x); x->next = n; return x; }
-int main(void)
-{
-	struct node *a = 0, *b = 0, *x;
-	begin();
-	for (int turn = 0; turn < 5; turn++) {
-		for (int i = 0; i < 1000; i++) { a = front(a); b = other(b); if (i % 3 == 0) { x = a; a = a->next; free(x); b = other(b); } }
-		settle();
-		for (x = a; x; x = x->next) touch(&x->v[1], "front");
-		for (x = b; x; x = x->next) touch(&x->next, "other");
-		settle();
-		for (; a; a = x) { x = a->next; free(a); }
-	}
-	end(); return 0;
-}"""),
-    "static": ("cc", """
-static long table[5000]; long counters[64]; static char text[3000] = "x";
-int main(void)
-{
-	begin();
-	for (int i = 0; i < 5000; i++) { touch(&table[i], "table"); touch(&counters[i % 64], "counters"); touch(&text[i % 3000], "text"); }
-	end(); return 0;
-}"""),
-    "containers": ("c++", """
-#include <list>
-#include <map>
-#include <string>
-#include <unordered_map>
-#include <vector>
-NOINLINE void fill_vector(std::vector<long> &v) { for (int i = 0; i < 3000; i++) v.push_back(i); }
-NOINLINE void fill_map(std::map<int, long> &m) { for (int i = 0; i < 2000; i++) m[i * 7 % 2003] = i; }
-NOINLINE void fill_list(std::list<int> &l) { for (int i = 0; i < 2000; i++) l.push_back(i); }
-NOINLINE void fill_hash(std::unordered_map<int, int> &h) { for (int i = 0; i < 2000; i++) h[i] = i; }
-NOINLINE void fill_text(std::vector<std::vector<char>> &s) { for (int i = 0; i < 500; i++) s.push_back(std::vector<char>(100 + i, 'x')); }
-int main()
-{
-	std::vector<long> v; std::map<int, long> m; std::list<int> l; std::unordered_map<int, int> h; std::vector<std::vector<char>> s;
-	begin();
-	fill_vector(v); fill_map(m); fill_list(l); fill_hash(h); fill_text(s); settle();
-	for (auto &x : v) touch(&x, "fill_vector");
-	for (auto &x : m) touch(&x.second, "fill_map");
-	for (auto &x : l) touch(&x, "fill_list");
-	for (auto &x : h) touch(&x.second, "fill_hash");
-	for (auto &x : s) touch(&x[50], "fill_text");
-	end(); return 0;
-}"""),
-}
-
-
-def objects_of(data, *words):
-    return json.loads(run("mem", data, "-j", "--table", "objects", *words).stdout)["objects"]
-
-
 for name, (cc, text) in PROGRAMS.items():
     program = build(name, text, "-no-pie", "-O2", cc=cc, head=TOUCH)
     p, logs = logged(name)
-    rows = p.stdout.splitlines()
-    pid, *marks = map(int, rows[0].split())
-    truth = [r.split() for r in rows[1:]]
-    samples = [(int(when), int(at), pid, heap_made.RAM if i % 5 == 0 else heap_made.L1_HIT, 300 if i % 5 == 0 else 5)
-               for i, (when, at, _) in enumerate(truth)]
+    pid, marks, truth = said(p.stdout)
+    samples = sampled(truth, pid)
     heap = heap_made.feature(name + ".logs", [marks[:2], marks[2:]])
     data = heap_made.write(name + ".data", program, samples, heap, pid)
-    want = {}
-    for i, (_, _, what) in enumerate(truth):
-        want.setdefault(what, [0, 0])
-        want[what][0] += 1
-        want[what][1] += samples[i][4]
-    found, unknown = {}, 0
-    for o in objects_of(data):
-        what = (o["function"] or o["object"] or "").split("(")[0]
-        if o["why"]:
-            unknown += o["samples"]
-        else:
-            x = found.setdefault(what, [0, 0])
-            x[0] += o["samples"]
-            x[1] += o["cycles"] or 0
-    right = sum(min(found.get(k, [0])[0], v[0]) for k, v in want.items())
-    wrong = sum(v[0] for v in found.values()) - right
+    right, wrong, unknown, want, found = judged(data, truth, samples)
     t.ok(len(truth) > 4000 and right >= 0.99 * len(truth) and wrong == 0 and right + unknown == len(truth),
          "%s: 99 %% of %d samples have their object, no other has a wrong one" % (name, len(truth)), (right, wrong, unknown, want, found))
     t.ok(all(abs(found[k][1] - v[1]) <= 0.01 * v[1] for k, v in want.items() if k in found) and set(want) <= set(found), name + ": sums of latencies",

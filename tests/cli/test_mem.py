@@ -134,6 +134,9 @@ rnd = random.Random(15)
 count = 1000000 if os.environ.get("CYCLADE_LONG") else 30000
 made, mixed = os.path.join(tmp.name, "made.data"), os.path.join(tmp.name, "mixed.data")
 MADE = mem_made.drawn(rnd, count, as_kernels=True)
+if os.environ.get("CYCLADE_LONG"):
+    every = mem_made.combined(rnd)
+    MADE[:len(every)] = every
 mem_made.write(made, MADE)
 mem_made.write(mixed, mem_made.drawn(rnd, count))
 real = [p for p in glob.glob(os.path.join(SHARED, "corpus", "recordings", "*")) if p.endswith("weight_struct")]
@@ -232,6 +235,16 @@ for name, path, samples in (("few", few, FEW), ("many", made, MADE)):
             want[k, 1 << x.bit_length() >> 1 if x else 0] += 1
     got = {(r["latency"], r["low"]): r["samples"] for r in doc["histogram"] if r["samples"]}
     t.equal(got, want, name + ": histograms")
+    if HAS_SQL:
+        rows = json.loads(run("sql", "-j", path, "SELECT latency, low, samples FROM mem_histogram WHERE samples > 0").stdout)["rows"]
+        t.equal({(r["latency"], r["low"]): r["samples"] for r in rows}, want, name + ": histograms through SQL")
+        rows = json.loads(run("sql", "-j", path, "SELECT low, samples FROM mem_histogram WHERE latency = 'data' AND samples > 0 EXCEPT "
+                              "SELECT CASE WHEN weight THEN 1 << CAST(log2(weight) AS INT) ELSE 0 END, count(*) FROM samples WHERE weight > 0 GROUP BY 1").stdout)["rows"]
+        t.equal(rows, [], name + ": and from the samples")
+        rows = json.loads(run("sql", "-j", path, "SELECT count(weight) AS timed, max(weight) AS most, avg(weight) AS mean, p50(weight) AS p50, quantile(weight, 0.9) AS p90, "
+                              "quantile(weight, 0.99) AS p99 FROM samples WHERE weight > 0").stdout)["rows"]
+        wrong = {k: (rows[0][k], x) for k, x in figures(all_of["data"]).items() if k in rows[0] and not math.isclose(rows[0][k], x, rel_tol=1e-9)}
+        t.ok(len(rows[0]) == 6 and not wrong, name + ": quantiles through SQL", wrong)
     of_lock = collections.Counter((s.src >> 24 & 2) // 2 if s.src >> 24 & 3 != 1 else None for s in samples)
     t.equal({r["locked"]: r["samples"] for r in doc["locks"]}, {k if k is None else bool(k): n for k, n in of_lock.items()}, name + ": locks")
     blocks = collections.Counter({0: None, 1: "data", 2: "address", 3: "data or address"}[s.src >> 41 & 3] for s in samples)

@@ -4,6 +4,8 @@
     samples = drawn(random.Random(1), 1000)     # all combinations of data_src's fields
     write(path, samples, INTEL)
 """
+import itertools
+import math
 import os
 import sys
 
@@ -68,6 +70,17 @@ def drawn(rnd, n, as_kernels=False):
         weight = min(int(30 * rnd.paretovariate(0.7)), (1 << 32) - 1) if rnd.random() < 0.9 else 0
         out.append(Sample(src, weight, rnd.randrange(1 << 16), rnd.randrange(40), TEXT + 16 * rnd.randrange(16 * SYMBOLS),
                           rnd.choice([0, 0x7f0000000000 + 8 * rnd.randrange(1 << 20)]), 20 + rnd.randrange(3), rnd.randrange(4)))
+    return out
+
+
+def combined(rnd):
+    """Each combination of the older fields once, the newer ones as the kernel writes them beside these."""
+    names = ("op", "lvl", "snoop", "lock", "tlb", "blk")
+    out = drawn(rnd, len(FIELDS["lvl"][1]) * math.prod(len(set(FIELDS[n][1])) for n in names if n != "lvl"))
+    for sample, values in zip(out, itertools.product(*(sorted(set(FIELDS[n][1])) if n != "lvl" else FIELDS[n][1] for n in names))):
+        v = dict(zip(names, values))
+        plain(v)
+        sample.src = data_src(**v)
     return out
 
 
