@@ -12,7 +12,10 @@
 #define ROUNDS	   4	    /* turns that each group has in an interval */
 #define ROUNDS_BIG 2	    /* where they are of more counters than */
 #define BIG	   1000
-#define WHOLE	   0.9999 /* share of the time from which nothing is extrapolated */
+#define ROUNDS_FEW 16 /* where they are of no more counters than */
+#define FEW	   100
+#define SHORT	   10000000u /* ns that those turns take at least */
+#define WHOLE	   0.9999    /* share of the time from which nothing is extrapolated */
 
 /* ---- readings ---- */
 
@@ -99,6 +102,10 @@ static uint64_t step_of(const struct monitor *m, const struct turns *t)
 			counters += ev->cpus ? ev->n_cpus : m->targets;
 		}
 	step = m->ask->ask->interval / ((counters > BIG ? ROUNDS_BIG : ROUNDS) * t->n);
+	if (counters <= FEW && step > SHORT) {
+		step = m->ask->ask->interval / (ROUNDS_FEW * t->n);
+		step = step > SHORT ? step : SHORT;
+	}
 	return step > TICK_LEAST ? step : TICK_LEAST;
 }
 

@@ -13,8 +13,8 @@
  * Slices have random lengths: of equal ones those of a group would come at equal distances, and a
  * load with just that period would look steady to it.
  *
- * A group has two to four slices in an interval, too few to say by themselves how much the load
- * changes: two of them may well be alike by chance. So the spread is the larger one of the
+ * A group may have only two to four slices in an interval, too few to say by themselves how much
+ * the load changes: two of them may well be alike by chance. So the spread is the larger one of the
  * counter's own slices and of those of all groups of the PMU (each by its event with the least
  * relative spread, lest a rare event speaks for the others), each with Student's factor for the
  * number of slices that it is of. Slices count by their lengths.
