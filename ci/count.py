@@ -125,7 +125,8 @@ def main(args):
             if test["name"] in later:
                 first.test(stage, test)
             tally.test(stage, later.get(test["name"], test))
-    wavering = ["unsteady " + x[0].removeprefix("FAILED ") for x in first.failures]  # so mend it
+    still = {x[0] for x in tally.failures}
+    wavering = ["unsteady " + x[0].removeprefix("FAILED ") for x in first.failures if x[0] not in still]
     skips = ["skipped %d: %s (%s%s)" % (len(names), reason, names[0], ", ..." if len(names) > 1 else "")
              for reason, names in sorted(tally.skips.items())]
     failed = len(tally.failures)

@@ -80,9 +80,14 @@ struct asked {
 static int sort_out(struct cli *cli, struct asked *a, struct err *err)
 {
 	struct text_list said;
+	struct err why = ERR_INIT;
 
-	if (split_events(cli, &cli->opt.event, &said, err))
+	if (split_events(cli, &cli->opt.event, &said, &why)) {
+		if (why.code == ERR_USAGE)
+			return 0; /* who reads events says in which column */
+		*err = why;
 		return -1;
+	}
 	a->others.v = said.v;
 	for (size_t i = 0; i < said.n; i++) {
 		const struct ibs_event *e;
