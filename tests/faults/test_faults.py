@@ -24,6 +24,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import built  # noqa: E402
 import machines_made  # noqa: E402
+import mem_made  # noqa: E402
 import recordings  # noqa: E402
 import servers  # noqa: E402
 import sharing_made  # noqa: E402
@@ -91,6 +92,8 @@ READS = {
     "mem": "mem --no-cache -i memory",
     "mem -j": "mem --no-cache -j -o O -i memory",
     "mem, types": "mem --no-cache -j -i typed",
+    "mem, own events": "mem --no-cache -j --ibs-events own.events -e Slow -i ops",
+    "list, own events": "list ibs -j --ibs-events own.events",
     "pprof": "export --no-cache --pprof -o O -i unwound",
     "firefox": "export --no-cache --firefox -o O -i chains",
     "bolt": "export --no-cache --bolt -o O -i branches",
@@ -303,11 +306,14 @@ def main():
         t.done()
     with tempfile.TemporaryDirectory() as tmp:
         found = recordings.made(tmp) + recordings.taken(tmp)
-        here = {r.name for r in found} | {"counts.csv", "saved.json", "typed", "thin"}
+        here = {r.name for r in found} | {"counts.csv", "saved.json", "own.events", "ops", "typed", "thin"}
         with open(os.path.join(tmp, "counts.csv"), "w", encoding="ascii") as f:
             f.write(COUNTS)
         with open(os.path.join(tmp, "saved.json"), "w", encoding="ascii") as f:  # of stat -j
             f.write('{"schema":"cyclade.counts/2","command":["true"],"counts":[{"event":"cycles","value":12,"value_error":1}],"notes":[]}')
+        with open(os.path.join(tmp, "own.events"), "w", encoding="ascii") as f:
+            f.write("event Slow ibs_op\nwhere miss_latency > 99\nvalue miss_latency\n")
+        mem_made.write_ibs(os.path.join(tmp, "ops"), [(3 << 17 | 16, 0x401000 + i, 0, 0, i << 32 | 1, 0, 0, 0) for i in range(200)], [])
         builds(tmp)
         typed(tmp)
         waits_made.few(os.path.join(tmp, "thin"), thin=True)
