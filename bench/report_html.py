@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench/html.py BUILD - size and time of report --html: a million samples in 5,000 functions, without call chains and with
+"""bench/report_html.py BUILD - size and time of report --html: a million samples in 5,000 functions, without call chains and with
 many different ones.
 
    BENCH_QUICK=1   a tenth of the samples

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench/types.py BUILD [DIR] - types of the accesses of large programs, compiled here from Debian's sources with -O2 -g.
+"""bench/mem_types.py BUILD [DIR] - types of the accesses of large programs, compiled here from Debian's sources with -O2 -g.
 
 Needs apt-get with the network, compilers, tclsh, qemu-x86_64. DIR keeps sources and programs. Each program is followed in the emulator; of the
 accesses of its own code outside the stack it prints
