@@ -262,11 +262,12 @@ if HAS_SQL:
 program = os.path.abspath(recordings.RECURSE)
 segments = subprocess.run(["readelf", "-lW", program], capture_output=True, text=True).stdout
 m = re.search(r"LOAD +(0x\w+) (0x\w+) \S+ \S+ \S+ R E", segments)
-addr = {}
+addr, owned = {}, set()
 for line in subprocess.run(["nm", "-S", program], capture_output=True, text=True).stdout.splitlines():
     f = line.split()
     if len(f) == 4 and f[2] in "tT" and not f[3].startswith("_"):
         addr.update({a: f[3] for a in range(int(f[0], 16), int(f[0], 16) + int(f[1], 16), 3)})
+        owned |= set(range(int(f[0], 16), int(f[0], 16) + int(f[1], 16)))
 if not m or not addr:
     t.skip("lines of a program", "no program with symbols")
 else:
@@ -363,7 +364,6 @@ if "no x86 disassembly" in run("--version").stdout or not (m and addr and starts
     t.skip("fetches within an instruction", "no disassembler, or no program with symbols")
 else:
     within = sorted(x for x in starts if min(addr) <= x <= max(addr))  # of objdump
-    of = sorted(addr)
     places = [mem_made.TEXT + a - start for a in range(min(addr), max(addr))]
     fetches = [[(3 | (i % 5 > 0) << 2) << 48 | (10 + i % 50) << 32, a, 0, 0] for i, a in enumerate(rnd.choices(places, k=1500))]
     mem_made.write_ibs(ibs, [], fetches, mapped=(program, offset))
@@ -371,7 +371,7 @@ else:
     for r in fetches:
         at = r[1] - mem_made.TEXT + start
         first = within[bisect.bisect_right(within, at) - 1]
-        if at - of[bisect.bisect_right(of, at) - 1] < 3:  # not of the bytes between functions
+        if at in owned:  # not of the bytes between functions
             want[first][0] += bit(r[0], 50)
             want[first][1] += at != first
             want[first][2] += 1 - bit(r[0], 50)

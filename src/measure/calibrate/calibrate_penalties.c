@@ -89,6 +89,8 @@ static double in_unit(const struct account_node *t, bool ns, double hz, double r
 	double seconds =
 		t->ns ? t->penalty * 1e-9 : t->penalty / (t->reference ? reference_hz : hz);
 
+	if (t->ns == ns && (ns || !t->reference))
+		return t->penalty; /* whether the clock is known or not */
 	return ns ? seconds * 1e9 : seconds * hz;
 }
 
