@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """bench/waits.py BUILD - what recording switches costs a program that switches 100,000 times a second: two threads that send a byte
 to and fro over two pipes on one CPU, and compute in between. Beside record --wait with chains of some switches (auto), all and none:
-perf record --off-cpu (where it is built and may run), perf sched record without and with call chains, strace -c. Processor time of
-the program's loop, and of the recorder less that of a run of one round, so that other work on the machine is not in it. The least of
-several turns.
+perf record --off-cpu (where it is built and may run), perf sched record without and with call chains, perf record of time alone,
+strace -c. Processor time of the program's loop, and of the recorder less that of a run of one round, so that other work on the machine
+is not in it. The least of several turns.
 
    BENCH_QUICK=1   fewer turns and switches
    BENCH_PERF=...  another perf
@@ -77,6 +77,7 @@ def main():
                        (" --wait-chains=none -e dummy", ["--wait-chains=none", "-e", "dummy"]), (" --wait-chains=all", ["--wait-chains=all"])):
         ways["cyclade record --wait" + name] = [*ours, *more, "--"]
     ways.update({"perf sched record": [perf, "sched", "record", "-o", "p.data"], "perf sched record -g": [perf, "sched", "record", "-g", "-o", "p.data"],
+                 "perf record -F 4000": [perf, "record", "-e", "cpu-clock", "-F", "4000", "-o", "p.data"],
                  "perf record --off-cpu": [perf, "record", "--off-cpu", "-o", "p.data"], "strace -c": ["strace", "-f", "-c", "-o", "s.txt"]})
     least, recorder = {}, {}
     for _ in range(TURNS):
