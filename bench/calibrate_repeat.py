@@ -14,27 +14,25 @@ import statistics
 import subprocess
 import sys
 
-REST = 0.3  # load, per CPU, that is no rest
+REST = 0.1  # CPUs that others used meanwhile: no rest
 
 
-def load():
-    return os.getloadavg()[0] / os.cpu_count()
-
-
-def stolen():
+def state():
+    """Of all CPUs since the machine began: (stolen, all) in ticks, seconds of others' work."""
     with open("/proc/stat", encoding="ascii") as f:
         words = [int(x) for x in f.readline().split()[1:]]
-    return words[7] if len(words) > 7 else 0, sum(words)
+    own = os.times()
+    used = (words[0] + words[1] + words[2] + sum(words[5:7])) / os.sysconf("SC_CLK_TCK")
+    return words[7] if len(words) > 7 else 0, sum(words), used - own.user - own.system - own.children_user - own.children_system, own.elapsed
 
 
 def one(command):
-    steal, all_ = stolen()
-    before = load()
+    before = state()
     r = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "XDG_DATA_HOME": "/dev/null/data"})
     if r.returncode:
         sys.exit(r.stderr.strip() or "calibrate failed")
-    now = stolen()
-    return json.loads(r.stdout), before, (now[0] - steal) / max(1, now[1] - all_)
+    now = state()
+    return json.loads(r.stdout), (now[2] - before[2]) / (now[3] - before[3]), (now[0] - before[0]) / max(1, now[1] - before[1])
 
 
 def key(c):
@@ -67,15 +65,15 @@ def main():
     command = [sys.argv[1], "calibrate", "-j"] + sys.argv[3 if len(sys.argv) > 2 and sys.argv[2].isdigit() else 2:]
     figures, why, busy, steals = {}, {}, 0, []
     for i in range(runs):
-        doc, before, steal = one(command)
-        busy += before > REST
+        doc, others, steal = one(command)
+        busy += others > REST
         steals.append(steal)
         for c in doc["costs"]:
             if c["value"] is None:
                 why[key(c)] = c["value_why"]
             else:
                 figures.setdefault(key(c), []).append((c["value"], c["value_error"], c.get("unit") or ""))
-        print("run %d of %d: load %.2f for each CPU before it, %.1f %% stolen" % (i + 1, runs, before, 100 * steal), file=sys.stderr)
+        print("run %d of %d: others used %.2f CPUs, %.1f %% stolen" % (i + 1, runs, others, 100 * steal), file=sys.stderr)
     least = math.ceil(runs * 0.9)
     failed = judged = 0
     print("%-22s %10s %10s %10s %7s" % ("measure", "median", "bar", "spread", "held"))
@@ -96,7 +94,7 @@ def main():
     allowed = may_fail(judged, runs, least)
     print("%d of %d measures hold in 9 of 10 runs; chance alone fails up to %d" % (judged - failed, judged, allowed))
     if busy:
-        print("NOT AT REST: the load was over %.1f for each CPU before %d of %d runs" % (REST, busy, runs))
+        print("NOT AT REST: others used over %.1f CPUs in %d of %d runs" % (REST, busy, runs))
     if max(steals) > 0.01:
         print("NOT AT REST: up to %.1f %% of the time was stolen" % (100 * max(steals)))
     good = judged > 0 and failed <= allowed
