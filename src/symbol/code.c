@@ -258,7 +258,7 @@ int code_split(struct code *c, const uint64_t *leader, size_t n, size_t *strange
 	return ret;
 }
 
-uint32_t code_insn_at(const struct code *c, uint64_t addr)
+uint32_t code_insn_of(const struct code *c, uint64_t addr)
 {
 	uint64_t into = addr - c->start;
 	size_t at;
@@ -266,7 +266,14 @@ uint32_t code_insn_at(const struct code *c, uint64_t addr)
 	if (into >= c->len)
 		return CODE_NONE;
 	bisect(at, c->n_insns, i, c->insn[i].at > into);
-	return at && c->insn[at - 1].at == into ? (uint32_t)at - 1 : CODE_NONE;
+	return at && into - c->insn[at - 1].at < c->insn[at - 1].len ? (uint32_t)at - 1 : CODE_NONE;
+}
+
+uint32_t code_insn_at(const struct code *c, uint64_t addr)
+{
+	uint32_t i = code_insn_of(c, addr);
+
+	return i != CODE_NONE && c->insn[i].at == addr - c->start ? i : CODE_NONE;
 }
 
 uint32_t code_block_of(const struct code *c, uint64_t addr)

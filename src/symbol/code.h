@@ -69,8 +69,10 @@ void code_free(struct code *c); /* NULL is fine */
 int code_split(struct code *c, const uint64_t *leader, size_t n, size_t *strange,
 	       struct err *err) MUST_USE;
 
-/* The instruction at exactly this image address, or the block that holds it; CODE_NONE. */
+/* The instruction at exactly this image address, the one that has its byte, or the block that holds
+ * it; CODE_NONE. */
 uint32_t code_insn_at(const struct code *c, uint64_t addr);
+uint32_t code_insn_of(const struct code *c, uint64_t addr);
 uint32_t code_block_of(const struct code *c, uint64_t addr);
 
 #endif

@@ -35,17 +35,12 @@ static int by_place(const void *a, const void *b)
 
 static void place(const struct code *c, struct memory_group *g)
 {
-	uint32_t b = code_block_of(c, g->key[0]);
-	uint64_t at = g->key[0] - c->start;
+	uint32_t i = code_insn_of(c, g->key[0]);
 
-	for (uint32_t i = 0; b != CODE_NONE && i < c->block[b].n; i++) {
-		const struct code_insn *insn = &c->insn[c->block[b].insn + i];
-
-		if (at <= insn->at || at - insn->at >= insn->len || insn->bad)
-			continue;
-		g->skip = (uint32_t)(at - insn->at);
-		g->fetches_inside = g->samples;
-	}
+	if (i == CODE_NONE || c->insn[i].bad)
+		return;
+	g->skip = (uint32_t)(g->key[0] - c->start - c->insn[i].at);
+	g->fetches_inside = g->skip ? g->samples : 0;
 }
 
 /* Fetches of one function: code that cannot be read leaves them where they are. */
