@@ -114,8 +114,7 @@ static int ask_ibs(struct cli *cli, const struct asked *a, const char **keep, st
 		return err_set(err, ERR_USAGE, "-e %s brings its own --ibs: leave that out",
 			       a->name);
 	if (a->others.n) {
-		cli_warn("%s counts sampled ops or fetches, each for its period, the other events "
-			 "what "
+		cli_warn("%s counts samples of ops or fetches, the other events count what "
 			 "happened: no ratio of the two is a rate",
 			 a->name);
 		*keep = arena_printf(&cli->arena, "%s(event NOT LIKE 'ibs_%%' OR %s)", own,

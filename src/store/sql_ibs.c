@@ -72,9 +72,9 @@ void sql_ibs_doubts(const struct sql *db, const char *query, struct document *d)
 	for (size_t i = 0; i < db->o.n_runs; i++)
 		counters |= db->o.run[i].rec && samples_counters(db->o.run[i].rec);
 	if (any && counters && (has_word(query, "samples") || has_word(query, "counts")))
-		document_note(d,
-			      "derived events of IBS count sampled ops and fetches, each for its "
-			      "period, counters what happened: no ratio of the two is a rate");
+		document_note(
+			d, "derived events of IBS count samples of ops and fetches, each for its "
+			   "period, counters count what happened: no ratio of the two is a rate");
 }
 
 int sql_ibs_views(struct sql *db, const char *query)
