@@ -4,8 +4,8 @@
  *
  * Samples are taken as independent draws; each carries a weight (its period). With W the sum of all
  * weights, W2 the sum of their squares, the effective number of samples is n = W*W / W2 (Kish
- * 1965). The interval of a share p is Wilson's (1927) for n draws at 95 % (z = 1.96): it stays
- * inside [0, 1] and is honest for shares near 0 and 1. Half its width is printed as "+-".
+ * 1965). The interval of a share is Wilson's for n draws (base/estimate.h). Half its width is
+ * printed as "+-".
  */
 #ifndef CYCLADE_ANALYSE_ERROR_BAR_H
 #define CYCLADE_ANALYSE_ERROR_BAR_H

@@ -29,5 +29,8 @@ double t95(size_t freedom);
  * mean with its error; `none` is why there is none if n is 0. */
 double sums_variance(uint64_t n, double sum, double squares);
 struct estimate sums_mean(uint64_t n, double sum, double squares, const char *none);
+/* Wilson's 95 % interval (1927) of a share p that was found in n draws (more than 0, of any
+ * weight): it stays in [0, 1], and is honest for shares near 0 and 1. */
+void share_interval(double p, double n, double *low, double *high);
 
 #endif

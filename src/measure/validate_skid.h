@@ -8,6 +8,10 @@
  *
  * Samples have the register that the load's address is made of, and the address if the level is
  * precise: the address that comes out again is counted as right.
+ *
+ * Shares have Wilson's interval, quantiles that of Woodruff (1952). The draws are not independent
+ * (a fixed period beats with the loop): what 20 batches of the samples differ by, beyond chance,
+ * makes the effective number of draws smaller.
  */
 #ifndef CYCLADE_MEASURE_VALIDATE_SKID_H
 #define CYCLADE_MEASURE_VALIDATE_SKID_H
@@ -20,10 +24,11 @@ struct validate_skid {
 	const struct validate_event *event;
 	unsigned precise;
 	size_t samples, outside;  /* outside: not in the kernel's iteration */
-	double at, next;	  /* shares at the load, and at the instruction behind it; NAN */
-	double median, p90, most; /* instructions behind the load; NAN */
-	size_t addresses, right;  /* samples that had one; that it was right */
-	const char *why;	  /* there are none; NULL */
+	struct estimate at, next; /* shares at the load, and at the instruction behind it */
+	struct estimate median, p90, most; /* instructions behind the load */
+	size_t addresses;		   /* samples that had one */
+	struct estimate right;		   /* share of these that were right */
+	const char *why;		   /* there are no samples; NULL */
 };
 
 struct validate_skid_ask {
@@ -44,6 +49,7 @@ struct skid_seen {
 	uint64_t ip, addr, reg;
 	bool has_reg;
 };
+/* Sums up samples in their order; out->why stands, and is the reason if there are none. */
 void validate_skid_sum(struct validate_skid *out, const struct kernel_skid *k,
 		       const struct skid_seen *seen, size_t n);
 

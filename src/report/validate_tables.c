@@ -283,52 +283,30 @@ static const struct validate_skid *skid_of(const struct table_row *r)
 	return r->p;
 }
 
-static double part(size_t n, size_t of)
-{
-	return of ? (double)n / (double)of : NAN;
-}
-
 /* clang-format off */
 TABLE_CELL(skid_event, out->text = skid_of(r)->event->name)
 TABLE_CELL(skid_level, out->n = skid_of(r)->precise)
-TABLE_CELL(skid_at, cell_estimate(out, EXACTLY(skid_of(r)->at, skid_of(r)->why)))
-TABLE_CELL(skid_next, cell_estimate(out, EXACTLY(skid_of(r)->next, skid_of(r)->why)))
-TABLE_CELL(skid_median, cell_estimate(out, EXACTLY(skid_of(r)->median, skid_of(r)->why)))
-TABLE_CELL(skid_p90, cell_estimate(out, EXACTLY(skid_of(r)->p90, skid_of(r)->why)))
-TABLE_CELL(skid_most, cell_estimate(out, EXACTLY(skid_of(r)->most, skid_of(r)->why)))
 #define OF(member) TABLE_FIELD(struct validate_skid, member)
 /* clang-format on */
-TABLE_GET(skid_right)
-{
-	const struct validate_skid *x = skid_of(r);
-
-	(void)t;
-	(void)c;
-	if (x->addresses)
-		cell_estimate(out, EXACTLY(part(x->right, x->addresses), NULL));
-	else
-		cell_estimate(out, EXACTLY(NAN, x->why ? x->why : "samples have no address"));
-}
-
 static const struct table_column skid_columns[] = {
 	COLUMN("event", "event", T_TEXT, C_KEY, "of loads, sampled in the kernel skid",
 	       .get = skid_event),
 	COLUMN("precise", "precise", T_ID, C_KEY, "precise_ip that was asked for: 0 to 3",
 	       .get = skid_level),
 	COLUMN("samples", "samples", T_COUNT, 0, "that came", OF(samples)),
-	COLUMN("at", "at it", T_SHARE, C_WHY, "of samples: at the load itself", .get = skid_at),
-	COLUMN("next", "behind it", T_SHARE, C_WHY, "of samples: at the next instruction",
-	       .get = skid_next),
-	COLUMN("median", "median", T_REAL, C_WHY, "distance from the load, in instructions",
-	       .get = skid_median),
-	COLUMN("p90", "90 %", T_REAL, C_WHY, "the distance that a tenth of the samples exceeds",
-	       .get = skid_p90),
-	COLUMN("most", "most", T_REAL, C_WHY, "the largest distance of up to 96", .get = skid_most),
+	COLUMN("at", "at it", T_SHARE, C_ERROR | C_WHY, "of samples: at the load itself", OF(at)),
+	COLUMN("next", "behind it", T_SHARE, C_ERROR | C_WHY, "of samples: at the next instruction",
+	       OF(next)),
+	COLUMN("median", "median", T_REAL, C_ERROR | C_WHY,
+	       "distance from the load, in instructions", OF(median)),
+	COLUMN("p90", "90 %", T_REAL, C_ERROR | C_WHY,
+	       "the distance that a tenth of the samples exceeds", OF(p90)),
+	COLUMN("most", "most", T_REAL, C_ERROR | C_WHY, "the largest distance of up to 96",
+	       OF(most)),
 	COLUMN("outside", "elsewhere", T_COUNT, C_DATA, "samples outside these instructions",
 	       OF(outside)),
-	COLUMN("address", "address right", T_SHARE, C_WHY,
-	       "of sampled addresses: those that the sampled register gives again",
-	       .get = skid_right),
+	COLUMN("address", "address right", T_SHARE, C_ERROR | C_WHY,
+	       "of sampled addresses: those that the sampled register gives again", OF(right)),
 	COLUMN("text", "in words", T_TEXT, C_FLEX | C_CUT | C_SPARSE, "why there are no samples",
 	       OF(why)),
 };

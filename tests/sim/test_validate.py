@@ -3,6 +3,7 @@
 """validate on a simulated PMU whose counts follow the kernels that run: with true counts each event passes, each planted fault has its
 verdict and its cause; what was found out is kept, and the tree does not show nodes that rest on an event that failed."""
 import json
+import math
 import os
 import re
 import sys
@@ -171,6 +172,20 @@ for plan, median in (("skid0=40 skid1=1 skid2=0 skid3=0", (40, 1, 0, 0)), ("skid
         at = {0: "at", 1: "next"}.get(want)
         t.ok(x["at"] + x["next"] < 0.5 if want > 2 else abs(x[at] - inside / x["samples"]) < 1e-6, name + ": its share at and behind the load", x)
         t.ok(x["address"] == (1 if level else None) and (level or x["address_why"]), name + ": addresses", x)
+FIGURES = ("at", "next", "median", "p90", "most", "address")
+for level, x in skid("skid0=2 skid1=2 skid2=2 skid3=2").items():  # 1, 2 or 3 instructions behind the load, a quarter, a half, a quarter
+    name = "skid: precise level %d: " % level
+    t.equal([k for k in FIGURES if (x[k] is None or x[k + "_error"] is None) == (not x[k + "_why"])], [], name + "each figure has a bar or a reason")
+    n, inside = x["samples"], x["samples"] - x["outside"]
+    if inside < 200:
+        t.skip(name + "bars", "too few samples on so slow a machine")
+        continue
+    truth = 0.25 * inside / n
+    # a bar is two standard deviations: five of them are chance in one of a million runs
+    t.ok(abs(x["next"] - truth) <= 2.5 * x["next_error"], name + "the bar holds the planted share", (truth, x))
+    t.ok(0.9 * 1.96 * math.sqrt(truth * (1 - truth) / n) <= x["next_error"] < 0.5, name + "it is that of as many draws, or wider", x)
+    t.ok(abs(x["median"] - 2) <= x["median_error"] and abs(x["p90"] - 3) <= x["p90_error"], name + "the median and 90 % hold theirs", x)
+    t.ok(x["at"] == 0 and 0 < x["at_error"] < 0.1, name + "a share of 0 has a bar", x)
 refused = skid("skid0=40", settings="smt=1 precise=0")
 t.ok(refused[0]["samples"] > 0 and all(refused[k]["text"] and refused[k]["at"] is None for k in (1, 2, 3)), "skid: levels that the PMU has not, with the reason", refused)
 t.done()

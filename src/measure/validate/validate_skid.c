@@ -2,7 +2,6 @@
 #include "measure/validate_skid.h"
 
 #include <errno.h>
-#include <math.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -100,66 +99,6 @@ static size_t seen_so_far(struct seeing *s)
 	return n;
 }
 
-/* ---- sums ------------------------------------------------------------------------------------ */
-
-/* Instructions behind the load; -1: elsewhere. The instructions that make its address, and those at
- * the end of an iteration, are elsewhere. */
-static int distance(const struct kernel_skid *k, uint64_t ip)
-{
-	uint64_t behind = ip - k->after;
-
-	if (ip == k->load)
-		return 0;
-	if (ip < k->after || behind > (uint64_t)k->n * k->step || behind % k->step)
-		return -1;
-	return 1 + (int)(behind / k->step);
-}
-
-#define DISTANCES 128u
-
-/* The distance that this share of all does not exceed. */
-static double quantile(const size_t n[DISTANCES], size_t all, double share)
-{
-	size_t sum = 0;
-
-	for (unsigned d = 0; d < DISTANCES; d++) {
-		sum += n[d];
-		if (sum > 0 && (double)sum >= share * (double)all)
-			return d;
-	}
-	return NAN;
-}
-
-void validate_skid_sum(struct validate_skid *out, const struct kernel_skid *k,
-		       const struct skid_seen *seen, size_t n)
-{
-	size_t at[DISTANCES] = { 0 }, all = 0;
-
-	out->at = out->next = out->median = out->p90 = out->most = NAN;
-	for (size_t i = 0; i < n; i++) {
-		int d = distance(k, seen[i].ip);
-
-		out->samples++;
-		if (d < 0 || d >= (int)DISTANCES) {
-			out->outside++;
-			continue;
-		}
-		at[d]++;
-		all++;
-		if (!seen[i].addr || !seen[i].has_reg)
-			continue;
-		out->addresses++;
-		out->right += seen[i].addr == seen[i].reg;
-	}
-	if (!all)
-		return;
-	out->at = (double)at[0] / (double)n;
-	out->next = (double)at[1] / (double)n;
-	out->median = quantile(at, all, 0.5);
-	out->p90 = quantile(at, all, 0.9);
-	out->most = quantile(at, all, 1);
-}
-
 /* ---- a level --------------------------------------------------------------------------------- */
 
 static const char *refusal(int code)
@@ -229,9 +168,9 @@ static int one_level(struct validate_skid *out, struct seeing *s, const struct k
 	s->n = s->have = s->want = 0;
 	if (sample(s, out->event, out->precise, k, &out->why, err))
 		return -1;
-	validate_skid_sum(out, k, s->seen, s->n);
-	if (!out->why && !out->samples)
+	if (!out->why && !s->n)
 		out->why = "no sample came";
+	validate_skid_sum(out, k, s->seen, s->n);
 	return 0;
 }
 

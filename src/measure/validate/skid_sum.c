@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Samples of the kernel "skid" summed up: shares and quantiles of the distance from its load.
+ */
+#include <math.h>
+
+#include "measure/validate_skid.h"
+
+#define DISTANCES 128u
+#define ELSEWHERE (-1)
+#define BATCHES	  20u
+
+/* Instructions behind the load. The instructions that make its address, and those at the end of an
+ * iteration, are elsewhere. */
+static int distance(const struct kernel_skid *k, uint64_t ip)
+{
+	uint64_t behind = ip - k->after;
+
+	if (ip == k->load)
+		return 0;
+	if (ip < k->after || behind > (uint64_t)k->n * k->step || behind % k->step ||
+	    1 + behind / k->step >= DISTANCES)
+		return ELSEWHERE;
+	return 1 + (int)(behind / k->step);
+}
+
+/* ---- a share of the samples ------------------------------------------------------------------ */
+
+struct samples {
+	const struct kernel_skid *k;
+	const struct skid_seen *seen;
+	size_t n;
+};
+
+struct question { /* about a sample: is it of these, and if so, is it one that counts? */
+	bool (*of)(const struct skid_seen *x, int d);
+	bool (*counts)(const struct skid_seen *x, int d, int limit);
+	int limit;
+};
+
+struct counted {
+	size_t of, n;
+	double draws; /* as many independent ones know as much */
+};
+
+/* `all` samples in BATCHES parts, one behind the other: how much more their shares differ than
+ * those of independent draws (1: not more). */
+static double design_effect(const double of[BATCHES], const double n[BATCHES], double all, double p)
+{
+	double squares = 0, widest = t95(BATCHES - 1) / Z95;
+
+	if (all < 2 * BATCHES || p <= 0 || p >= 1)
+		return 1;
+	for (unsigned i = 0; i < BATCHES; i++)
+		squares += (n[i] - p * of[i]) * (n[i] - p * of[i]);
+	squares *= BATCHES / (BATCHES - 1.0) / (all * p * (1 - p));
+	return fmax(1, squares * widest * widest);
+}
+
+static struct counted ask(const struct samples *s, struct question q)
+{
+	double of[BATCHES] = { 0 }, n[BATCHES] = { 0 };
+	struct counted c = { 0, 0, 0 };
+
+	for (size_t i = 0; i < s->n; i++) {
+		int d = distance(s->k, s->seen[i].ip);
+		bool yes;
+
+		if (!q.of(&s->seen[i], d))
+			continue;
+		yes = q.counts(&s->seen[i], d, q.limit);
+		c.of++;
+		c.n += yes;
+		of[i * BATCHES / s->n]++;
+		n[i * BATCHES / s->n] += yes;
+	}
+	if (c.of)
+		c.draws = (double)c.of /
+			  design_effect(of, n, (double)c.of, (double)c.n / (double)c.of);
+	return c;
+}
+
+static struct estimate share(const struct samples *s, struct question q, const char *none)
+{
+	struct counted c = ask(s, q);
+	double p, low, high;
+
+	if (!c.of)
+		return ESTIMATE_NONE(none);
+	p = (double)c.n / (double)c.of;
+	share_interval(p, c.draws, &low, &high);
+	return (struct estimate){ p, fmax(high - p, p - low), NULL };
+}
+
+/* ---- a quantile of their distances ----------------------------------------------------------- */
+
+static bool any(const struct skid_seen *x, int d)
+{
+	(void)x;
+	(void)d;
+	return true;
+}
+
+static bool inside(const struct skid_seen *x, int d)
+{
+	(void)x;
+	return d != ELSEWHERE;
+}
+
+static bool is_at(const struct skid_seen *x, int d, int limit)
+{
+	(void)x;
+	return d == limit;
+}
+
+static bool is_within(const struct skid_seen *x, int d, int limit)
+{
+	(void)x;
+	return d <= limit;
+}
+
+/* The distance that this share of those inside does not exceed. */
+static int reaches(const size_t at[DISTANCES], size_t all, double part)
+{
+	size_t sum = 0;
+
+	for (unsigned d = 0; d < DISTANCES; d++) {
+		sum += at[d];
+		if (sum > 0 && (double)sum >= part * (double)all)
+			return (int)d;
+	}
+	return DISTANCES - 1;
+}
+
+/* The interval of the share, as distances that it would be reached at. */
+static struct estimate quantile(const struct samples *s, const size_t at[DISTANCES], size_t all,
+				double part)
+{
+	int d = reaches(at, all, part);
+	struct counted c = ask(s, (struct question){ inside, is_within, d });
+	double low, high;
+
+	share_interval(part, c.draws, &low, &high);
+	return (struct estimate){ d, fmax(reaches(at, all, high) - d, d - reaches(at, all, low)),
+				  NULL };
+}
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+static bool has_address(const struct skid_seen *x, int d)
+{
+	return d != ELSEWHERE && x->addr && x->has_reg;
+}
+
+static bool is_right(const struct skid_seen *x, int d, int limit)
+{
+	(void)d;
+	(void)limit;
+	return x->addr == x->reg;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+void validate_skid_sum(struct validate_skid *out, const struct kernel_skid *k,
+		       const struct skid_seen *seen, size_t n)
+{
+	const struct samples s = { k, seen, n };
+	const struct question right = { has_address, is_right, 0 };
+	size_t at[DISTANCES] = { 0 }, all = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int d = distance(k, seen[i].ip);
+
+		if (d == ELSEWHERE)
+			continue;
+		at[d]++;
+		all++;
+	}
+	out->samples = n;
+	out->outside = n - all;
+	out->at = share(&s, (struct question){ any, is_at, 0 }, out->why);
+	out->next = share(&s, (struct question){ any, is_at, 1 }, out->why);
+	out->right = share(&s, right, out->why ? out->why : "samples have no address");
+	out->addresses = ask(&s, right).of;
+	out->median = out->p90 = out->most =
+		ESTIMATE_NONE(out->why ? out->why : "no sample is at these instructions");
+	if (!all)
+		return;
+	out->median = quantile(&s, at, all, 0.5);
+	out->p90 = quantile(&s, at, all, 0.9);
+	out->most = (struct estimate){ reaches(at, all, 1), NAN,
+				       "the largest that was sampled: others may be larger" };
+}
