@@ -21,6 +21,7 @@
 #include <string.h>
 
 #define IDS	   65536
+#define OCCASION   100000 /* ns: what a timer of a guest costs, some 20 us, is a fifth of that */
 #define BOTH_TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
 struct sim_thread { /* of one counter; of a counter that is not inherited, the only one */
@@ -100,6 +101,8 @@ static uint64_t backing_ns(const struct sim *sim, const struct sim_counter *k, u
 {
 	uint64_t ns = sim_sample_ns(sim, k, period), slow = slow_ns(sim, k);
 
+	if (ns < OCCASION)
+		ns = OCCASION;
 	return ns < slow ? ns : slow;
 }
 
