@@ -4,11 +4,42 @@
  */
 #include "symbol/effect.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config.h"
 #include "symbol/disasm.h"
+
+static const struct effect_machine x86 = {
+	.regs = 16,
+	.sp = EFFECT_RSP,
+	.result = EFFECT_RAX,
+	.memory_result = EFFECT_RDI,
+	.memory_result_is_back = true,
+	.entry = -8,
+	.arguments = 6,
+	.argument = { 5, 4, 1, 2, 8, 9 }, /* rdi rsi rdx rcx r8 r9 */
+	.clobbers = 0x0f37,		  /* rax rdx rcx rsi rdi r8-r11 */
+	.thread = -1,
+};
+static const struct effect_machine arm64 = {
+	.regs = 32,
+	.sp = 31,
+	.result = 0,
+	.memory_result = 8,
+	.arguments = 8,
+	.argument = { 0, 1, 2, 3, 4, 5, 6, 7 },
+	.clobbers = 0x4007ffff, /* x0-x18, x30 */
+	.thread = 1,
+};
+
+const struct effect_machine *effect_machine(unsigned machine)
+{
+	if (machine == EM_AARCH64)
+		return &arm64;
+	return machine == EM_X86_64 && HAVE_ZYDIS ? &x86 : NULL;
+}
 
 #if HAVE_ZYDIS
 #include "symbol/insn_decoder_int.h"
@@ -101,6 +132,13 @@ static void add_operands(struct effect *e, const struct insn_decoder *d)
 		e->mem[i].vector = vector;
 }
 
+/* At the thread's pointer there is that pointer. */
+static bool loads_thread(const struct effect *e)
+{
+	return e->n_mem && e->mem[0].segment && e->mem[0].absolute && !e->mem[0].indexed &&
+	       !e->mem[0].disp;
+}
+
 /* op[0] and op[1]; the first is a register. */
 static void op_to_register(struct effect *e, const struct insn_decoder *d)
 {
@@ -110,6 +148,7 @@ static void op_to_register(struct effect *e, const struct insn_decoder *d)
 
 	e->dst = number_of(a->reg.value);
 	e->src = reg ? number_of(b->reg.value) : EFFECT_NONE;
+	e->src2 = e->dst;
 	e->imm = imm ? (int64_t)b->imm.value.s : 0;
 	switch (d->z.mnemonic) {
 	case ZYDIS_MNEMONIC_MOV:
@@ -120,7 +159,7 @@ static void op_to_register(struct effect *e, const struct insn_decoder *d)
 		if (reg && wide)
 			e->op = EFFECT_COPY;
 		if (b->type == ZYDIS_OPERAND_TYPE_MEMORY && wide)
-			e->op = EFFECT_LOAD;
+			e->op = loads_thread(e) ? EFFECT_THREAD : EFFECT_LOAD;
 		break;
 	case ZYDIS_MNEMONIC_XOR:
 	case ZYDIS_MNEMONIC_SUB:
@@ -191,7 +230,16 @@ void effect_decode(struct insn_decoder *d, const uint8_t *p, size_t len, uint64_
 {
 	ZyanU64 to;
 
-	*e = (struct effect){ .vaddr = vaddr, .len = 1, .dst = EFFECT_NONE, .src = EFFECT_NONE };
+	*e = (struct effect){ .vaddr = vaddr,
+			      .len = 1,
+			      .dst = EFFECT_NONE,
+			      .src = EFFECT_NONE,
+			      .src2 = EFFECT_NONE,
+			      .step = EFFECT_NONE };
+	if (!d) {
+		effect_arm64(p, len, vaddr, e);
+		return;
+	}
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d->d, p, len, &d->z, d->op)))
 		return;
 	e->len = d->z.length;
@@ -210,7 +258,7 @@ void effect_decode(struct insn_decoder *d, const uint8_t *p, size_t len, uint64_
 void effect_decode(struct insn_decoder *d, const uint8_t *p, size_t len, uint64_t vaddr,
 		   struct effect *e)
 {
-	(void)d, (void)p, (void)len;
-	*e = (struct effect){ .vaddr = vaddr, .len = 1, .dst = EFFECT_NONE, .src = EFFECT_NONE };
+	(void)d;
+	effect_arm64(p, len, vaddr, e);
 }
 #endif

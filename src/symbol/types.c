@@ -43,6 +43,7 @@ struct types *types_new(const struct source *s, const struct elf_file *code, str
 	t->budget = 4 * s->file_size + 65536;
 	t->unit_read = calloc(s->units.n + 1, sizeof(*t->unit_read));
 	t->decoder = insn_decoder_new(code->machine, &nomem);
+	t->machine = effect_machine(code->machine);
 	if (!t->unit_read || nomem) {
 		types_free(t);
 		(void)err_nomem(err);
@@ -254,7 +255,7 @@ static int answer(struct question *q, void (*fn)(void *ctx), struct err *err)
 	*q->out = (struct types_access){ .why = TYPES_NO_DEBUG };
 	if (!t)
 		return 0;
-	if (!t->decoder && fn == ask) {
+	if (!t->machine && fn == ask) {
 		q->out->why = TYPES_NO_DECODER;
 		return 0;
 	}

@@ -17,7 +17,7 @@
  * to is no evidence of that type, and has none. The types are those of the source: what was cast to
  * another type by it has that one.
  *
- * x86-64 with Zydis; other code has TYPES_NO_DECODER.
+ * x86-64 with Zydis, and AArch64; other code has TYPES_NO_DECODER.
  * DWARF is hostile: depths, members, variables and steps are bounded; beyond that a function has
  * TYPES_TOO_LARGE.
  * Costs: some 2 ms for a function of 1,000 instructions, then one binary search an access. The

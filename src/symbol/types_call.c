@@ -3,18 +3,14 @@
  * types_call - what calls return, and what they tell of their arguments: a value that is given to
  * a parameter has its type.
  *
- * Arguments in registers, as the System V ABI has them: pointers, references and integers take the
- * next of six registers, floating-point numbers none. Behind a structure by value nothing is known:
- * it may be in registers or in memory.
+ * Arguments in registers, as the procedure call standards have them: pointers, references and
+ * integers take the next of six registers, or of AArch64's eight, floating-point numbers none.
+ * Behind a structure by value nothing is known: it may be in registers or in memory.
  */
 #include <dwarf.h>
 #include <string.h>
 
 #include "symbol/types_state.h"
-
-static const uint8_t argument_reg[TYPES_ARGUMENTS] = {
-	5, 4, 1, 2, 8, 9
-}; /* rdi rsi rdx rcx r8 r9 */
 
 static bool is_floating(const struct types *t, uint32_t type)
 {
@@ -42,16 +38,18 @@ static Dwarf_Die origin_of(Dwarf_Die die)
 void type_call_of(struct types *t, const Dwarf_Die *function, struct type_call *out)
 {
 	Dwarf_Die of = origin_of(*function), die;
+	const struct effect_machine *m = t->machine;
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < TYPES_ARGUMENTS; i++)
+	for (unsigned i = 0; i < EFFECT_ARGUMENTS; i++)
 		out->argument[i] = TYPE_NONE;
 	out->returned = type_of_attr(t, &of);
-	if (out->returned != TYPE_NONE && type_in_memory(t, out->returned))
+	if (out->returned != TYPE_NONE && type_in_memory(t, out->returned) &&
+	    m->memory_result == m->argument[0])
 		out->argument[n++] = out->returned;
 	if (dwarf_child(&of, &die))
 		return;
-	for (int i = 0; i < 64 && n < TYPES_ARGUMENTS; i++) {
+	for (int i = 0; i < 64 && n < m->arguments; i++) {
 		if (dwarf_tag(&die) == DW_TAG_formal_parameter) {
 			uint32_t type = type_of_attr(t, &die);
 			struct value v;
@@ -131,7 +129,7 @@ static struct value returned(const struct flow *w, const struct type_call *c)
 {
 	if (c->returned == TYPE_NONE)
 		return (struct value){ .kind = VALUE_UNKNOWN };
-	if (type_in_memory(w->t, c->returned))
+	if (type_in_memory(w->t, c->returned) && w->t->machine->memory_result_is_back)
 		return (struct value){ .kind = VALUE_POINTER, .type = c->returned };
 	return type_value(w->t, c->returned);
 }
@@ -148,19 +146,20 @@ static void learn_argument(struct flow *w, const struct value *v, uint32_t type)
 
 void flow_call(struct flow *w, struct state *s, size_t insn)
 {
+	const struct effect_machine *m = w->t->machine;
 	struct value v = { .kind = VALUE_UNKNOWN };
 	struct type_call c;
 
 	if (find_call(w, s, &w->insn.v[insn], &c)) {
 		v = returned(w, &c);
-		for (unsigned i = 0; i < TYPES_ARGUMENTS; i++)
+		for (unsigned i = 0; i < m->arguments; i++)
 			if (is_telling(w->t, c.argument[i]))
-				learn_argument(w, &s->reg[argument_reg[i]], c.argument[i]);
+				learn_argument(w, &s->reg[m->argument[i]], c.argument[i]);
 	}
 	if (v.kind == VALUE_UNKNOWN || flow_is_void(w->t, &v))
 		v = flow_origin(w, insn);
 	for (unsigned r = 0; r < EFFECT_REGS; r++)
-		if (EFFECT_CALL_CLOBBERS >> r & 1)
+		if (m->clobbers >> r & 1)
 			s->reg[r] = (struct value){ .kind = VALUE_UNKNOWN };
-	s->reg[EFFECT_RAX] = v;
+	s->reg[m->result] = v;
 }

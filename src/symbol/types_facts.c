@@ -21,7 +21,8 @@ struct walk {
 };
 
 /* The register and the offset that an operation means; false: another operation. */
-static bool register_of(const Dwarf_Op *op, bool *address, uint8_t *reg, int64_t *off)
+static bool register_of(const struct types *t, const Dwarf_Op *op, bool *address, uint8_t *reg,
+			int64_t *off)
 {
 	uint64_t r;
 
@@ -43,7 +44,7 @@ static bool register_of(const Dwarf_Op *op, bool *address, uint8_t *reg, int64_t
 		return false;
 	}
 	*reg = (uint8_t)r;
-	return r<EFFECT_REGS && * off> - INT32_MAX && *off < INT32_MAX;
+	return r<t->machine->regs && * off> - INT32_MAX && *off < INT32_MAX;
 }
 
 static int add_fact(const struct walk *w, const struct type_fact *f)
@@ -84,7 +85,7 @@ static int add_piece(const struct walk *w, struct type_fact *f, uint32_t type, i
 	f->value = (struct value){ .kind = VALUE_POINTER, .type = hit.leaf };
 	if (op->atom == DW_OP_fbreg)
 		return add_in_frame(w, f, (int64_t)op->number);
-	if (!register_of(op, &address, &f->reg, &off))
+	if (!register_of(w->t, op, &address, &f->reg, &off))
 		return 0;
 	f->in = address ? FACT_BASED : FACT_REGISTER;
 	f->off = off;
@@ -123,7 +124,7 @@ static int add_location(const struct walk *w, struct type_fact *f, uint32_t type
 		return add_in_frame(w, f, (int64_t)op->number);
 	if (n > 1 && op[n - 1].atom == DW_OP_piece)
 		return add_pieces(w, f, type, op, n);
-	if (!register_of(op, &address, &f->reg, &off))
+	if (!register_of(w->t, op, &address, &f->reg, &off))
 		return 0;
 	if (n == 1 && address) {
 		f->in = FACT_BASED;
@@ -272,7 +273,8 @@ static void read_base(struct walk *w, Dwarf_Die *function)
 	    dwarf_getlocation(&attr, &op, &n) || n != 1)
 		return;
 	w->base_is_cfa = op->atom == DW_OP_call_frame_cfa;
-	w->has_base = w->base_is_cfa || (register_of(op, &address, &w->base_reg, &off) && !address);
+	w->has_base =
+		w->base_is_cfa || (register_of(w->t, op, &address, &w->base_reg, &off) && !address);
 }
 
 int type_facts_read(struct types *t, const struct type_function *f, type_facts *facts,

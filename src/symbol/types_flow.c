@@ -140,7 +140,7 @@ static void note_escape(struct flow *w, const struct state *s)
 	struct state frame = *s;
 
 	for (unsigned r = 0; r < EFFECT_REGS; r++)
-		if (EFFECT_CALL_CLOBBERS >> r & 1)
+		if (w->t->machine->clobbers >> r & 1)
 			frame.reg[r] = (struct value){ .kind = VALUE_UNKNOWN };
 	if (!w->escaped)
 		w->escape = frame;
@@ -209,13 +209,14 @@ static void forget_blocks(struct flow *w)
 static void state_at_entry(struct flow *w, size_t block, struct state *s)
 {
 	uint32_t type = type_of_attr(w->t, &w->f->die);
+	const struct effect_machine *m = w->t->machine;
 
 	state_init(s);
 	for (unsigned r = 0; r < EFFECT_REGS; r++)
 		s->reg[r] = flow_origin_of_block(w, block, r);
 	if (type != TYPE_NONE && type_in_memory(w->t, type))
-		s->reg[EFFECT_RDI] = (struct value){ .kind = VALUE_POINTER, .type = type };
-	s->reg[EFFECT_RSP] = (struct value){ .kind = VALUE_FRAME, .off = -8 };
+		s->reg[m->memory_result] = (struct value){ .kind = VALUE_POINTER, .type = type };
+	s->reg[m->sp] = (struct value){ .kind = VALUE_FRAME, .off = m->entry };
 }
 
 /* Behind a jump, up to the next block: nothing gets there, and so nothing goes on from there. */

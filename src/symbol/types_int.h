@@ -102,12 +102,10 @@ struct type_fact {
 	uint32_t depth; /* of nested blocks and inlined calls */
 };
 
-enum { TYPES_ARGUMENTS = 6 };
-
 struct type_call {
 	uint64_t pc; /* where it comes back */
 	uint32_t returned;
-	uint32_t argument[TYPES_ARGUMENTS]; /* what they point to; TYPE_NONE: nothing is known */
+	uint32_t argument[EFFECT_ARGUMENTS]; /* what they point to; TYPE_NONE: nothing is known */
 };
 
 struct type_hit {
@@ -146,7 +144,8 @@ struct type_range { /* of a function's code */
 struct types {
 	struct source *source;
 	const struct elf_file *code;
-	struct insn_decoder *decoder;
+	struct insn_decoder *decoder; /* NULL: of a machine that needs none */
+	const struct effect_machine *machine;
 	struct arena arena;
 	VEC(struct type) type;
 	VEC(struct type_member) member;

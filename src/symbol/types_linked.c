@@ -32,6 +32,7 @@ static int read_table(struct types *t, const struct elf_sec *s, const struct elf
 {
 	const struct elf_file *f = t->code;
 	const struct elf_sec *symbols = s->link < f->n_sec ? &f->sec[s->link] : NULL;
+	bool arm = f->machine == EM_AARCH64;
 
 	for (uint64_t i = 0; i < s->size / RELA; i++) {
 		const uint8_t *p = s->data + i * RELA;
@@ -40,9 +41,9 @@ static int read_table(struct types *t, const struct elf_sec *s, const struct elf
 
 		if (l.slot - got->addr >= got->size)
 			continue;
-		if ((uint32_t)info == R_X86_64_GLOB_DAT)
+		if ((uint32_t)info == (arm ? R_AARCH64_GLOB_DAT : R_X86_64_GLOB_DAT))
 			l.address = symbol_value(f, symbols, info >> 32);
-		else if ((uint32_t)info != R_X86_64_RELATIVE)
+		else if ((uint32_t)info != (arm ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE))
 			continue;
 		if (l.address && vec_push(&t->linked, l))
 			return -1;
@@ -55,7 +56,7 @@ static int read_linked(struct types *t)
 	const struct elf_file *f = t->code;
 	const struct elf_sec *got = elf_section(f, ".got"), *rela = elf_section(f, ".rela.dyn");
 
-	if (!got || !rela || !f->is64 || f->machine != EM_X86_64)
+	if (!got || !rela || !f->is64 || !t->machine)
 		return 0;
 	if (read_table(t, rela, got))
 		return -1;

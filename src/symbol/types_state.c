@@ -6,6 +6,12 @@
 #include "symbol/disasm.h"
 
 static const struct value unknown = { .kind = VALUE_UNKNOWN };
+static const struct value null = { .kind = VALUE_NULL };
+
+static const struct value *in_register(const struct state *s, uint8_t r)
+{
+	return r == EFFECT_NONE ? &unknown : r == EFFECT_ZERO ? &null : &s->reg[r];
+}
 
 /* ---- paths that meet ------------------------------------------------------------------------- */
 
@@ -417,7 +423,8 @@ enum types_why flow_access(struct flow *w, const struct state *s, const struct e
 	bool found = false;
 
 	*best = (struct type_hit){ .root = TYPE_NONE };
-	*stack = m->implicit || at.kind == VALUE_FRAME || (!m->absolute && m->base == EFFECT_RSP);
+	*stack = m->implicit || at.kind == VALUE_FRAME ||
+		 (!m->absolute && m->base == w->t->machine->sp);
 	if (m->segment)
 		return TYPES_THREAD_LOCAL;
 	if (m->implicit)
@@ -470,10 +477,24 @@ static void set_slot(struct state *s, int64_t off, unsigned width, const struct 
 	*x = (struct slot){ off, *v };
 }
 
-static struct value load(struct flow *w, struct state *s, size_t insn)
+/* One of the two that a pair is of. */
+static struct effect_mem half(const struct effect *e, unsigned which)
 {
-	const struct effect *e = &w->insn.v[insn];
-	struct value at = address_of(s, &e->mem[0]), v = unknown;
+	struct effect_mem m = e->mem[0];
+
+	if (e->pair) {
+		m.width /= 2;
+		m.vector = false;
+		m.disp += which ? m.width : 0;
+	}
+	return m;
+}
+
+/* `which` of a pair. */
+static struct value load(struct flow *w, struct state *s, size_t insn, unsigned which)
+{
+	const struct effect_mem m = half(&w->insn.v[insn], which);
+	struct value at = address_of(s, &m), v = unknown;
 	struct type_hit h;
 	uint64_t linked;
 	bool stack;
@@ -489,30 +510,45 @@ static struct value load(struct flow *w, struct state *s, size_t insn)
 		if (linked)
 			return (struct value){ .kind = VALUE_ADDRESS, .off = (int64_t)linked };
 	}
-	if (flow_access(w, s, &e->mem[0], &h, &stack) == TYPES_KNOWN && h.leaf != TYPE_NONE &&
+	if (flow_access(w, s, &m, &h, &stack) == TYPES_KNOWN && h.leaf != TYPE_NONE &&
 	    w->t->type.v[h.leaf].size == 8)
 		v = type_value(w->t, h.leaf);
-	return v.kind == VALUE_UNKNOWN || flow_is_void(w->t, &v) ? flow_origin(w, insn) : v;
+	if (v.kind == VALUE_UNKNOWN || flow_is_void(w->t, &v))
+		return which ? unknown : flow_origin(w, insn);
+	return v;
 }
 
 /* What is stored in a field of a known type has that type. */
-static void learn_stored(struct flow *w, const struct state *s, const struct effect *e)
+static void learn_stored(struct flow *w, const struct state *s, uint8_t src,
+			 const struct effect_mem *m)
 {
 	struct type_hit h;
 	struct value v;
 	bool stack;
 
-	if (e->op != EFFECT_STORE || e->src == EFFECT_NONE || s->reg[e->src].kind != VALUE_ORIGIN ||
-	    flow_access(w, s, &e->mem[0], &h, &stack) != TYPES_KNOWN || h.leaf == TYPE_NONE ||
+	if (src >= EFFECT_REGS || s->reg[src].kind != VALUE_ORIGIN ||
+	    flow_access(w, s, m, &h, &stack) != TYPES_KNOWN || h.leaf == TYPE_NONE ||
 	    w->t->type.v[h.leaf].size != 8)
 		return;
 	v = type_value(w->t, h.leaf);
 	if (!flow_is_void(w->t, &v))
-		flow_learn(w, &s->reg[e->src], &v);
+		flow_learn(w, &s->reg[src], &v);
 }
 
-static void store(struct state *s, const struct effect *e, const struct value *v)
+static void learn_all_stored(struct flow *w, const struct state *s, const struct effect *e)
 {
+	for (unsigned i = 0; e->op == EFFECT_STORE && i < 1u + e->pair; i++) {
+		struct effect_mem m = half(e, i);
+
+		learn_stored(w, s, i ? e->src2 : e->src, &m);
+	}
+}
+
+static void store(struct state *s, const struct effect *e)
+{
+	bool whole = e->op == EFFECT_STORE;
+	const struct value *v = whole ? in_register(s, e->src) : &unknown;
+
 	for (unsigned i = 0; i < e->n_mem; i++) {
 		struct value at = address_of(s, &e->mem[i]);
 
@@ -522,6 +558,8 @@ static void store(struct state *s, const struct effect *e, const struct value *v
 			s->slots = 0;
 		else
 			set_slot(s, at.off, e->mem[i].width, v);
+		if (!at.indexed && whole && e->pair)
+			set_slot(s, at.off + 8, 8, in_register(s, e->src2));
 	}
 }
 
@@ -565,20 +603,20 @@ static void step_stack(struct state *s, const struct effect *e)
 static struct value result(struct flow *w, struct state *s, size_t insn)
 {
 	const struct effect *e = &w->insn.v[insn];
-	const struct value *dst = &s->reg[e->dst];
-	const struct value *src = e->src == EFFECT_NONE ? &unknown : &s->reg[e->src];
+	const struct value *dst = in_register(s, e->dst);
+	const struct value *src = in_register(s, e->src), *src2 = in_register(s, e->src2);
 	struct value v;
 
 	switch ((enum effect_op)e->op) {
 	case EFFECT_COPY:
 		return *src;
 	case EFFECT_CHOOSE:
-		return merge_values(w->t, dst, src);
+		return merge_values(w->t, src, src2);
 	case EFFECT_SET:
 		return e->imm ? (struct value){ .kind = VALUE_ADDRESS, .off = e->imm }
 			      : (struct value){ .kind = VALUE_NULL };
 	case EFFECT_LOAD:
-		return load(w, s, insn);
+		return load(w, s, insn, 0);
 	case EFFECT_LEA:
 		return address_of(s, &e->mem[0]);
 	case EFFECT_ADD:
@@ -586,10 +624,12 @@ static struct value result(struct flow *w, struct state *s, size_t insn)
 	case EFFECT_ADD_REG:
 		return sum(dst, src);
 	case EFFECT_ADD_LOAD:
-		v = load(w, s, insn);
+		v = load(w, s, insn, 0);
 		return sum(dst, &v);
 	case EFFECT_ADD_ANY:
 		return is_base(src) ? unknown : value_plus(*dst, 0, true);
+	case EFFECT_LESS:
+		return is_base(src2) ? unknown : value_plus(*src, 0, true);
 	default:
 		return unknown;
 	}
@@ -598,7 +638,7 @@ static struct value result(struct flow *w, struct state *s, size_t insn)
 void flow_step(struct flow *w, struct state *s, size_t insn)
 {
 	const struct effect *e = &w->insn.v[insn];
-	struct value v;
+	struct value v, other, moved = unknown;
 
 	if (e->flow == INSN_CALL) {
 		flow_call(w, s, insn);
@@ -608,12 +648,20 @@ void flow_step(struct flow *w, struct state *s, size_t insn)
 		step_stack(s, e);
 		return;
 	}
-	learn_stored(w, s, e);
-	store(s, e, e->op == EFFECT_STORE && e->src != EFFECT_NONE ? &s->reg[e->src] : &unknown);
+	learn_all_stored(w, s, e);
+	store(s, e);
 	v = e->dst == EFFECT_NONE ? unknown : result(w, s, insn);
+	other = e->op == EFFECT_LOAD && e->pair && e->src2 < EFFECT_REGS ? load(w, s, insn, 1)
+									 : unknown;
+	if (e->step != EFFECT_NONE)
+		moved = value_plus(s->reg[e->step], e->step_by, false);
 	for (unsigned r = 0; r < EFFECT_REGS; r++)
 		if (e->writes >> r & 1)
 			s->reg[r] = unknown;
-	if (e->dst != EFFECT_NONE && e->writes >> e->dst & 1)
+	if (e->dst < EFFECT_REGS && e->writes >> e->dst & 1)
 		s->reg[e->dst] = v;
+	if (e->op == EFFECT_LOAD && e->src2 < EFFECT_REGS && e->pair)
+		s->reg[e->src2] = other;
+	if (e->step != EFFECT_NONE)
+		s->reg[e->step] = moved;
 }

@@ -2,7 +2,8 @@
 /*
  * dump_types - what types.h says of instructions: `dump_types FILE` reads lines "ADDRESS STORE" of
  * hexadecimal ELF addresses and prints a line for each: why, offset, size of the type, stack, type,
- * field, with tabs between. Without lines to read (-a) it prints all memory operands of FILE.
+ * field, size of the field, with tabs between. Without lines to read (-a) it prints all memory
+ * operands of FILE.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,9 +22,9 @@ static void dump(struct types *t, uint64_t vaddr, bool store)
 
 	if (types_at(t, vaddr, store, &a, &err))
 		exit(1);
-	printf("%" PRIx64 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%d\t%s\t%s\n", vaddr,
+	printf("%" PRIx64 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%d\t%s\t%s\t%" PRIu64 "\n", vaddr,
 	       types_why_key(a.why), a.offset, a.type_size, a.stack, a.type ? a.type : "",
-	       a.field ? a.field : "");
+	       a.field ? a.field : "", a.size);
 }
 
 static void dump_all(struct types *t, const struct elf_file *elf)

@@ -62,8 +62,8 @@ class Planted:
                    for at, size, name, text in self.fields[kind])
 
 
-def traced(program):
-    r = subprocess.run(["qemu-x86_64", "-plugin", "%s/accesses.so,out=trace,period=%d,seed=3" % (BUILT, PERIOD), program], check=True,
+def traced(program, emulator):
+    r = subprocess.run(emulator + ["-plugin", "%s/accesses.so,out=trace,period=%d,seed=3" % (BUILT, PERIOD), program], check=True,
                        timeout=200, capture_output=True, text=True)
     accesses, maps = [], []
     with open("trace", encoding="utf-8") as f:
@@ -88,15 +88,18 @@ def asked(program, places):
     return out
 
 
-def wide_code(program):
-    """Addresses of accesses of 16 bytes: the emulator has two of 8 of each."""
-    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", program], check=True, capture_output=True, text=True).stdout
-    return {int(m.group(1), 16) for m in re.finditer(r"^ +([0-9a-f]+):\t(\S+) +(.*xmm.*)$", text, re.M)
+def wide_code(program, prefix):
+    """Addresses of accesses of 16 and 32 bytes, and how wide these are: the emulator makes several of 8 bytes of each."""
+    text = subprocess.run([prefix + "objdump", "-d", "--no-show-raw-insn", program], check=True, capture_output=True, text=True).stdout
+    if prefix:
+        return {int(m.group(1), 16): 32 if m.group(2)[2:] in ("p\tq", "np\tq") else 16
+                for m in re.finditer(r"^ +([0-9a-f]+):\t((?:ld|st)n?p\t[a-z]|(?:ld|st)u?r\tq)", text, re.M)}
+    return {int(m.group(1), 16): 16 for m in re.finditer(r"^ +([0-9a-f]+):\t(\S+) +(.*xmm.*)$", text, re.M)
             if "(" in m.group(3) and not re.search(r"(s[sd]|[lh]p[sd]|movq|movd)$", m.group(2))}
 
 
-def check(what, program):
-    planted, accesses, maps = traced(program)
+def check(what, program, prefix="", emulator=("qemu-x86_64",)):
+    planted, accesses, maps = traced(program, list(emulator))
     path = os.path.realpath(program)
     own = [m for m in maps if m.path == path]
     vaddr = {}  # of the program's own code: position independent, so its addresses are its file's offsets, but for alignment
@@ -108,7 +111,7 @@ def check(what, program):
     answers = asked(program, sorted({(vaddr[ip], int(kind == "store")) for ip, _, _, kind in mine}))
     outside = [a for a in mine if not planted.in_stack(a[1])]
     typed = right = known = 0
-    wide = wide_code(program)
+    wide = wide_code(program, prefix)
     wrong, unknown = collections.Counter(), collections.Counter()
     for ip, address, width, kind in outside:
         a = answers[vaddr[ip], int(kind == "store")]
@@ -120,7 +123,7 @@ def check(what, program):
         if at:
             known += 1
             ok = planted.right(at[0], at[1], width, a[4], a[5]) or \
-                (vaddr[ip] in wide and planted.right(at[0], at[1] - 8, 16, a[4], a[5]))
+                (vaddr[ip] in wide and planted.right(at[0], at[1] + 8 - wide[vaddr[ip]], wide[vaddr[ip]], a[4], a[5]))
             right += ok
             if not ok:
                 wrong[hex(vaddr[ip]), at, a[4], a[5]] += 1
@@ -169,12 +172,19 @@ for what, compiler, source in PROGRAMS:
     subprocess.run([compiler, "-O2", "-g", "-o", name, os.path.join(HERE, "progs", source)], check=True, timeout=200)
     check(what, os.path.join(tmp.name, name))
 
+# AArch64, its linker's libraries and its emulator
+if not (shutil.which("aarch64-linux-gnu-gcc") and shutil.which("qemu-aarch64") and os.path.exists(os.path.join(BUILT, "accesses.so"))):
+    t.skip("C, AArch64", "no cross compiler, or no emulator")
+else:
+    subprocess.run(["aarch64-linux-gnu-gcc", "-O2", "-g", "-o", "types_arm", os.path.join(HERE, "progs", "types.c")], check=True, timeout=200)
+    check("C, AArch64", os.path.join(tmp.name, "types_arm"), "aarch64-linux-gnu-", ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"))
+
 # a library gets to its variables through a table of addresses
 if PROGRAMS and shutil.which("gcc"):
     subprocess.run(["gcc", "-O2", "-g", "-shared", "-fPIC", "-o", "lib.so", "-x", "c", "-"], check=True, timeout=200, text=True,
                    input="struct point { long x, y; } origin; long get(long by) { return origin.y += by; }")
     got = subprocess.run([os.path.join(BUILT, "dump_types"), "lib.so", "-a"], check=True, capture_output=True, text=True, timeout=200).stdout
-    t.ok("\tknown\t8\t16\t0\tstruct point\ty\n" in got, "a variable of a library", got)
+    t.ok("\tknown\t8\t16\t0\tstruct point\ty\t8\n" in got, "a variable of a library", got)
 
 # the end of a copy whose length a register has is no field of an element before; with the same register, a positive offset is one
 if PROGRAMS and shutil.which("gcc"):
@@ -189,7 +199,7 @@ if PROGRAMS and shutil.which("gcc"):
                    "long get(struct row *r, long n) { long x; asm volatile(\"movq 48(%1,%2,1), %0\" : \"=r\"(x) : \"r\"(r), \"r\"(n)"
                    " : \"memory\"); return x; }\n")
     got = subprocess.run([os.path.join(BUILT, "dump_types"), "head.so", "-a"], check=True, capture_output=True, text=True, timeout=200).stdout
-    t.ok("struct row\tlast\n" in got, "an element's last field", got)
+    t.ok("struct row\tlast\t8\n" in got, "an element's last field", got)
 
 # hot fields by themselves: the lines that objects touch, as predicted, when the program is changed that way and followed again
 if PROGRAMS and shutil.which("gcc"):
