@@ -8,7 +8,8 @@
 #include "symbol/image_int.h"
 #include "symbol/space_int.h"
 
-#define STEPS	 8	  /* mappings between a file's code and the end of its data */
+#define STEPS	 8 /* mappings between a file's code and the end of its data */
+#define KERNEL	 (UINT64_C(1) << 63)
 #define PAGE_MAX 0x10000u /* the largest page that a mapping's file offset is rounded down to */
 
 const char *data_kind_name(enum data_kind kind)
@@ -44,11 +45,25 @@ static bool find_bias(const struct image *im, const struct map *m, uint64_t *bia
 	return false;
 }
 
-static bool in_segment(const struct image *im, uint64_t vaddr)
+/* Else [*low, *high) becomes narrower, so that no address in it is of a segment. */
+static bool in_segment(const struct image *im, uint64_t address, uint64_t bias, uint64_t *low,
+		       uint64_t *high)
 {
-	for (size_t i = 0; i < im->n_seg; i++)
-		if (im->seg[i].type == PT_LOAD && vaddr - im->seg[i].vaddr < im->seg[i].memsz)
+	uint64_t vaddr = address - bias;
+
+	for (size_t i = 0; i < im->n_seg; i++) {
+		const struct elf_seg *s = &im->seg[i];
+
+		if (s->type != PT_LOAD || !s->memsz)
+			continue;
+		if (vaddr - s->vaddr < s->memsz)
 			return true;
+		/* the way down to its last byte, and up to its first one */
+		if (address - *low > vaddr - s->vaddr - s->memsz)
+			*low = address - (vaddr - s->vaddr - s->memsz);
+		if (*high - address > s->vaddr - vaddr)
+			*high = address + (s->vaddr - vaddr);
+	}
 	return false;
 }
 
@@ -84,13 +99,15 @@ static int find_variable(struct data_place *out, struct images *set, uint64_t va
 		return err_nomem(err);
 	out->kind = DATA_VARIABLE;
 	out->variable = s;
-	out->start = s->start + bias;
+	out->start = out->low = s->start + bias;
 	out->size = s->size;
+	out->high = out->low + out->size;
 	return 0;
 }
 
 /* The code of a file below the address, with nothing of another file in between: the program or
- * library whose data may lie there. The answer holds in [*from, *until). */
+ * library whose data may lie there. [*from, *until) becomes narrower where the answer does not hold
+ * for it. */
 static const struct map *code_below(const struct spaces *sp, const struct process *proc,
 				    uint64_t address, uint64_t time, uint64_t *from,
 				    uint64_t *until)
@@ -99,8 +116,6 @@ static const struct map *code_below(const struct spaces *sp, const struct proces
 	uint32_t file = IMAGE_NONE;
 	struct space_span span;
 
-	*from = 0;
-	*until = UINT64_MAX;
 	for (unsigned i = 0; i < STEPS; i++) {
 		const struct map *m = space_find_span(sp, proc, SPACE_USER, address, time, &span);
 
@@ -124,24 +139,22 @@ static int find_in_file(struct data_place *out, const struct spaces *sp, const s
 			uint64_t address, uint64_t time, struct err *err)
 {
 	struct images *set = spaces_images(sp);
-	uint64_t bias, from, until;
-	const struct map *code = code_below(sp, proc, address, time, &from, &until);
+	uint64_t bias;
+	const struct map *code = code_below(sp, proc, address, time, &out->from, &out->until);
 	struct image *im = code ? set->image.v[code->image] : NULL;
 
 	if (!im)
 		return 0;
 	if (image_locate(set, im, err))
 		return -1;
-	if (!find_bias(im, code, &bias) || !in_segment(im, address - bias))
+	if (!find_bias(im, code, &bias) || !in_segment(im, address, bias, &out->low, &out->high))
 		return 0;
 	out->kind = DATA_FILE;
 	out->image = code->image;
 	if (find_variable(out, set, address - bias, bias, err))
 		return -1;
-	if (out->variable) {
-		out->from = from;
-		out->until = until;
-	}
+	if (!out->variable) /* how far it is to the next one is not known */
+		out->from = out->until = 0;
 	return 0;
 }
 
@@ -167,12 +180,18 @@ static enum data_kind kind_of(const struct image_key *k)
 static int find_in_kernel(struct data_place *out, const struct spaces *sp, uint64_t address,
 			  uint64_t time, struct err *err)
 {
-	const struct map *m = space_find(sp, NULL, SPACE_KERNEL, address, time, NULL, NULL);
+	struct space_span span;
+	const struct map *m = space_find_span(sp, NULL, SPACE_KERNEL, address, time, &span);
 	uint64_t at;
 
 	out->kind = DATA_KERNEL;
-	if (!m)
+	if (!m) {
+		out->low = span.start > KERNEL ? span.start : KERNEL;
+		out->high = span.end;
+		out->from = span.from;
+		out->until = span.until;
 		return 0;
+	}
 	at = map_to_image(m, address);
 	out->image = m->image;
 	if (image_resolve(spaces_images(sp), m->image, &at, 1, &out->variable, err))
@@ -187,8 +206,13 @@ static int find_in_kernel(struct data_place *out, const struct spaces *sp, uint6
 static int find_known(struct data_place *out, const struct spaces *sp, const struct process *proc,
 		      uint64_t address, uint64_t time, struct err *err)
 {
-	const struct map *m = space_find(sp, proc, SPACE_USER, address, time, NULL, NULL);
+	struct space_span span;
+	const struct map *m = space_find_span(sp, proc, SPACE_USER, address, time, &span);
 
+	out->low = span.start;
+	out->high = span.end < KERNEL ? span.end : KERNEL;
+	out->from = span.from;
+	out->until = span.until;
 	if (m) {
 		out->kind = kind_of(image_key(spaces_images(sp), m->image));
 		out->image = m->image;
@@ -246,7 +270,9 @@ static int take_object(struct data_place *out, const struct spaces *sp, const st
 								  : DATA_HEAP,
 				    .image = IMAGE_NONE,
 				    .start = o->start,
-				    .size = o->size };
+				    .size = o->size,
+				    .low = o->start,
+				    .high = o->start + o->size };
 	/* a mapping has allocations in it, a child may free what it had of its parent */
 	if (o->type != HEAP_MAP && heap_pid(sp->heap, o) == process_pid(proc)) {
 		out->from = o->from;
@@ -279,7 +305,7 @@ int data_find(struct data_place *out, const struct spaces *sp, const struct proc
 	enum heap_why why = HEAP_NO_LOG;
 
 	*out = (struct data_place){ .image = IMAGE_NONE };
-	if (address >> 63)
+	if (address >= KERNEL)
 		return find_in_kernel(out, sp, address, time, err);
 	if (sp->heap && proc)
 		o = heap_find(sp->heap, process_pid(proc), address, time, &why);
@@ -287,6 +313,8 @@ int data_find(struct data_place *out, const struct spaces *sp, const struct proc
 		return take_object(out, sp, proc, o, err);
 	if (find_known(out, sp, proc, address, time, err))
 		return -1;
+	if (sp->heap && !out->variable) /* an allocation may lie beside it, or come */
+		out->from = out->until = 0;
 	if (is_vague(out))
 		out->why = sp->heap ? heap_why_text(why)
 				    : "allocations were not logged (record --heap)";

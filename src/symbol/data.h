@@ -44,10 +44,11 @@ struct data_place {
 	const struct symbol *variable; /* NULL: none; its start is an ELF virtual address */
 	uint64_t start, size; /* of variable, allocation or mapping, at run time; 0: none */
 	const struct heap_site
-		*site;	      /* of an allocation or an anonymous mapping; NULL: not known */
-	uint32_t tid;	      /* of a stack; 0: not known */
-	uint64_t from, until; /* the answer holds in [start, start + size) then; else both 0 */
-	const char *why;      /* it is no object; else NULL */
+		*site; /* of an allocation or an anonymous mapping; NULL: not known */
+	uint32_t tid;  /* of a stack; 0: not known */
+	/* The answer holds everywhere in [low, high) and [from, until); else from and until 0. */
+	uint64_t low, high, from, until;
+	const char *why; /* it is no object; else NULL */
 };
 
 /* Before the first data_find; more than once is fine. */

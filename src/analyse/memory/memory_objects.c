@@ -20,13 +20,16 @@
 
 #define REMEMBERED  4096u /* places of the last samples, a power of two */
 #define THREADS_MET 1024u /* the same */
-#define PAGE	    12	  /* bits of an address within it */
-#define LARGE	    24	  /* of what is remembered by larger pieces */
+
+/* What is remembered is found by the piece of memory that an address is in: pieces of these bits,
+ * for small answers small ones. */
+static const unsigned piece_bits[] = { 24, 12, 6 };
+#define PIECES (sizeof(piece_bits) / sizeof(*piece_bits))
 
 /* What lay around an address of a process. */
 struct remembered {
 	uint32_t proc, object;
-	uint64_t start, end, from, until;
+	uint64_t low, high, from, until;
 };
 
 struct memory_objects_work {
@@ -147,8 +150,19 @@ static struct remembered *slot_of(struct memory_objects_work *w, uint32_t proc, 
 static bool is_remembered(const struct remembered *r, uint32_t proc, uint64_t address,
 			  uint64_t time)
 {
-	return r->proc == proc && address >= r->start && address < r->end && time >= r->from &&
+	return r->proc == proc && address >= r->low && address < r->high && time >= r->from &&
 	       time < r->until;
+}
+
+static void remember(struct memory_objects_work *w, const struct data_place *d, uint32_t proc,
+		     uint64_t address, uint32_t object)
+{
+	size_t i = 0;
+
+	while (i + 1 < PIECES && !((d->high - d->low) >> piece_bits[i]))
+		i++;
+	*slot_of(w, proc, address, piece_bits[i]) =
+		(struct remembered){ proc, object, d->low, d->high, d->from, d->until };
 }
 
 static int look_up(struct memory_objects_work *w, const struct pass_sample *p, uint64_t address,
@@ -166,10 +180,7 @@ static int look_up(struct memory_objects_work *w, const struct pass_sample *p, u
 	if (*out == UINT32_MAX)
 		return err_nomem(err);
 	if (x.data.from < x.data.until)
-		*slot_of(w, index, address, x.data.size >> LARGE ? LARGE : PAGE) =
-			(struct remembered){ index,	   *out,
-					     x.data.start, x.data.start + x.data.size,
-					     x.data.from,  x.data.until };
+		remember(w, &x.data, index, address, *out);
 	return 0;
 }
 
@@ -177,14 +188,16 @@ static int find_object(struct memory_objects_work *w, const struct pass_sample *
 		       uint32_t *out, struct err *err)
 {
 	uint32_t index = p->who ? p->who->proc_index : UINT32_MAX;
-	const struct remembered *r = slot_of(w, index, address, PAGE);
 
-	if (!is_remembered(r, index, address, p->time))
-		r = slot_of(w, index, address, LARGE);
-	if (!is_remembered(r, index, address, p->time))
-		return look_up(w, p, address, index, out, err);
-	*out = r->object;
-	return 0;
+	for (size_t i = 0; i < PIECES; i++) {
+		const struct remembered *r = slot_of(w, index, address, piece_bits[i]);
+
+		if (is_remembered(r, index, address, p->time)) {
+			*out = r->object;
+			return 0;
+		}
+	}
+	return look_up(w, p, address, index, out, err);
 }
 
 /* Whose samples a stratum's are. */

@@ -100,11 +100,31 @@ static void end(struct world *w)
 	images_free(w->images);
 }
 
-static struct data_place find(const struct world *w, uint64_t address)
+static struct data_place find_at(const struct world *w, uint64_t address, uint64_t time)
 {
 	struct data_place x;
 
-	assert_int_equal(data_find(&x, w->sp, w->proc, address, 20, NULL), 0);
+	assert_int_equal(data_find(&x, w->sp, w->proc, address, time, NULL), 0);
+	return x;
+}
+
+/* The answer with the place and time it holds for, at whose ends it is asked for again. */
+static struct data_place find(const struct world *w, uint64_t address)
+{
+	struct data_place x = find_at(w, address, 20);
+	const uint64_t at[] = { x.low, x.low + (x.high - x.low) / 2, x.high - 1 };
+	const uint64_t time[] = { x.from, x.until - 1 };
+
+	if (x.from == x.until)
+		return x;
+	assert_true(address >= x.low && address < x.high && x.from <= 20 && x.until > 20);
+	for (size_t i = 0; i < 6; i++) {
+		struct data_place y = find_at(w, at[i % 3], time[i / 3]);
+
+		assert_true(y.kind == x.kind && y.image == x.image && y.variable == x.variable);
+		assert_true(y.start == x.start && y.size == x.size && y.why == x.why);
+		assert_true(y.low == x.low && y.high == x.high);
+	}
 	return x;
 }
 
@@ -179,6 +199,29 @@ static void test_others(void **state)
 	end(&w);
 }
 
+/* Memory that a file's mapping of code could have its data in: none of its segments is there. */
+static void test_beside(void **state)
+{
+	const uint64_t base = 0x555555554000;
+	struct data_place below, above;
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	load(&w, "pie", base, false);
+	map_in(&w, 0x7f0000000000, 0x1000, 0, 3, "//anon");
+	finish(&w);
+	below = find(&w, base - 8);
+	assert_true(below.kind == DATA_UNKNOWN && below.from < below.until && below.low == 0);
+	above = find(&w, base + 0x100000);
+	assert_true(above.kind == DATA_UNKNOWN && above.from < above.until);
+	assert_true(above.low > base && above.low <= base + 0x100000);
+	assert_true(above.high == 0x7f0000000000);
+	assert_true(find(&w, above.low - 1).kind != DATA_UNKNOWN);
+	assert_true(find(&w, 0x7f0000000008).high == 0x7f0000001000);
+	end(&w);
+}
+
 static int setup(void **state)
 {
 	return tool_setup(state) || !tool_run(NULL, program);
@@ -189,6 +232,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_variables),
 		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_beside),
 	};
 
 	return cmocka_run_group_tests(tests, setup, tool_teardown);
