@@ -4,7 +4,7 @@
 alone, in thousandths of a core, between its second interval and its end; on simulated counters (tests/sim) of a two-socket Rome
 and a Milan, all metrics. The simulation answers in the monitor's own process; where perf may sample it (software clock), its share is
 taken out. What the kernel takes for real counters is not in the figures: `calls` is how often it would be asked in an interval
-(readings and switches), each of which interrupts the CPU that it is of.
+(readings and switches), and how many of these calls interrupt the CPU that they are of; bench_switches says what they take.
 
    BENCH_SECONDS=30   how long each case runs
    BENCH_CPUS=256
@@ -75,12 +75,12 @@ def share_of_simulation(pid, seconds):
 
 
 def calls(path):
-    """Readings and switches of counters in an interval: of two runs, what the longer one has more."""
+    """Readings, switches and interrupts in an interval: of two runs, what the longer one has more."""
     n = []
     for seconds in (3, 6):
         p = subprocess.run(command(path, "even", os.environ["CYCLADE"], "monitor", "--sysroot", "@SYSROOT@", "-I", "1000", "--for", "%ds" % seconds, "-o", "/dev/null"),
                            env=environment(path, SIM_DEBUG="1"), stderr=subprocess.PIPE, text=True, check=False)
-        n.append([int(x) for x in re.search(r"^sim: (\d+) reads, (\d+) switches", p.stderr, re.M).groups()])
+        n.append([int(x) for x in re.search(r"^sim: (\d+) reads, (\d+) switches, (\d+) interrupts", p.stderr, re.M).groups()])
     return [(b - a) / 3 for a, b in zip(*n)]
 
 
@@ -128,7 +128,7 @@ with tempfile.TemporaryDirectory(prefix="bench-monitor-") as tmp:
     for name in ("rome", "milan"):
         path = machine(tmp, name)
         tree(path)
-        print("%s, %d CPUs: %.0f readings and %.0f switches of counters in an interval" % (name, CPUS, *calls(path)), flush=True)
+        print("%s, %d CPUs: %.0f readings and %.0f switches of counters in an interval, %.0f of them interrupt a CPU" % (name, CPUS, *calls(path)), flush=True)
         for every in (0, 15, 1):
             cost, simulated, size, text = case(path, every)
             own = "?" if simulated is None else "%.1f" % (cost * (1 - simulated))

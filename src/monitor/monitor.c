@@ -22,7 +22,7 @@ static int opened(void *ctx, struct counting *k, struct err *err)
 static int read_turns(void *ctx, struct counting *k, struct err *err)
 {
 	(void)k;
-	return monitor_read(ctx, true, err);
+	return monitor_read(ctx, READING_TURN, err);
 }
 
 static uint64_t tick(void *ctx)
@@ -262,7 +262,7 @@ int monitor_open(struct monitor **out, const struct monitor_ask *ask, struct err
 int monitor_turn(struct monitor *m, struct err *err)
 {
 	m->k.now = counting_clock();
-	return monitor_read(m, true, err);
+	return monitor_read(m, READING_TURN, err);
 }
 
 int monitor_take(struct monitor *m, struct document *d, struct err *err)

@@ -38,6 +38,8 @@ enum proc_value {
 	PROCS
 };
 
+enum reading { READING_TURN, READING_END };
+
 #define NO_COUNTER SIZE_MAX
 #define CGROUPS	   256 /* watched at a time */
 #define PATH_ROOM  4096
@@ -145,6 +147,7 @@ struct monitor {
 	size_t targets, slots;	     /* slots: of a source, those of cgroups behind the targets' */
 	struct cgroups *cgroups;     /* NULL: none are asked for */
 	uint32_t *cgroup_target;
+	uint64_t early;	       /* ns before its end that a turn may end, lest we wake twice */
 	uint64_t began;	       /* of this interval */
 	double seconds;	       /* of the interval that ended */
 	double *now, *total;   /* by input: of a place */
@@ -171,8 +174,9 @@ int monitor_model_input(struct monitor *m, uint32_t event, uint32_t *out, struct
 void monitor_nodes(struct monitor *m, const struct metric *x, const double *system);
 /* The counters are open: what was refused gets its reason. */
 int monitor_opened(struct monitor *m, struct err *err) MUST_USE;
-/* All that counts now; with `turn` those that take turns give way to the next. */
-int monitor_read(struct monitor *m, bool turn, struct err *err) MUST_USE;
+/* Groups whose turn is over are read and give way to the next. At the end of an interval the others
+ * are read, too, and turns that are nearly over end with it. */
+int monitor_read(struct monitor *m, enum reading why, struct err *err) MUST_USE;
 /* Ends an interval: values of all cells. */
 int monitor_interval(struct monitor *m, struct err *err) MUST_USE;
 /* A value of /proc by its name in formulas. */

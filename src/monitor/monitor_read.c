@@ -51,26 +51,38 @@ static int read_group(struct monitor *m, size_t group, struct err *err)
 	return 0;
 }
 
-int monitor_read(struct monitor *m, bool turn, struct err *err)
+/* Its turn is over. The kernel reads counters that are off without an interrupt of their CPU, so
+ * they are read behind that; registers are as long as they count. */
+static int give_way(struct monitor *m, struct turns *t, struct err *err)
+{
+	size_t was = t->first + t->now;
+
+	if ((m->msr && t->read != m->k.now && read_group(m, was, err)) ||
+	    counting_switch(&m->k, was, false, err) || (!m->msr && read_group(m, was, err)))
+		return -1;
+	t->read = m->k.now;
+	t->due = m->k.now + turns_length(t);
+	t->now = turns_next(t, m->k.now);
+	return counting_switch(&m->k, t->first + t->now, true, err);
+}
+
+int monitor_read(struct monitor *m, enum reading why, struct err *err)
 {
 	for (size_t i = 0; m->k.c && i < m->turns.n; i++) {
 		struct turns *t = &m->turns.v[i];
-		size_t next;
+		uint64_t early = why == READING_TURN ? m->early : t->step / 2;
 
-		/* at the end of an interval all are read, but only whose time it is change */
-		if (turn && (t->n < 2 || m->k.now + t->step / 4 < t->due))
+		if (t->n > 1 && t->read != m->k.now && m->k.now + early >= t->due) {
+			if (give_way(m, t, err))
+				return -1;
 			continue;
-		if (t->read != m->k.now && read_group(m, t->first + t->now, err))
+		}
+		/* at the end of an interval all are read, but only whose time it is change */
+		if (why == READING_TURN || t->read == m->k.now)
+			continue;
+		if (read_group(m, t->first + t->now, err))
 			return -1;
 		t->read = m->k.now;
-		if (!turn)
-			continue;
-		t->due = m->k.now + turns_length(t);
-		next = turns_next(t, m->k.now);
-		if (counting_switch(&m->k, t->first + t->now, false, err) ||
-		    counting_switch(&m->k, t->first + next, true, err))
-			return -1;
-		t->now = next;
 	}
 	return 0;
 }
@@ -124,12 +136,15 @@ int monitor_opened(struct monitor *m, struct err *err)
 	}
 	monitor_proc_read(m);
 	m->began = counting_clock();
+	m->early = UINT64_MAX / 2;
 	for (size_t i = 0; i < m->turns.n; i++) {
 		struct turns *t = &m->turns.v[i];
 
 		t->since = m->began;
 		t->step = step_of(m, t);
 		t->due = m->began + turns_length(t);
+		if (t->n > 1 && t->step / 4 < m->early)
+			m->early = t->step / 4;
 	}
 	return 0;
 }
@@ -345,7 +360,7 @@ static bool is_at(const struct metric *x, const struct place *p)
 int monitor_interval(struct monitor *m, struct err *err)
 {
 	m->gone = 0;
-	if (monitor_read(m, false, err))
+	if (monitor_read(m, READING_END, err))
 		return -1;
 	m->seconds = (double)(m->k.now - m->began) / 1e9;
 	m->began = m->k.now;

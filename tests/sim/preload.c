@@ -43,7 +43,7 @@ bool sim_may_map[SIM_FDS];
 /* A signal may interrupt who holds it, and its handler count, too. */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static bool simulating;
-static unsigned long n_reads, n_switches;
+static unsigned long n_reads, n_switches, n_interrupts;
 static pid_t owner; /* a fork's child has nothing to tell of its parent's counters */
 
 /* ISO C has no cast from void * to a function's address. */
@@ -112,7 +112,8 @@ __attribute__((destructor)) static void finish(void)
 		return;
 	sim_take();
 	if (sim_state.debug)
-		fprintf(stderr, "sim: %lu reads, %lu switches\n", n_reads, n_switches);
+		fprintf(stderr, "sim: %lu reads, %lu switches, %lu interrupts\n", n_reads,
+			n_switches, n_interrupts);
 	for (int fd = 0; fd < SIM_FDS; fd++)
 		if (sim_by_fd[fd])
 			sim_close(fd);
@@ -158,6 +159,7 @@ ssize_t read(int fd, void *buf, size_t n)
 		return sim_real.read(fd, buf, n);
 	sim_take();
 	n_reads++;
+	n_interrupts += ours(fd) && sim_by_fd[fd]->leader->state == SIM_ON;
 	if (ours(fd) && sim_is_made(sim_by_fd[fd])) {
 		got = sim_values_make(sim_by_fd[fd], buf, n);
 	} else {
@@ -236,6 +238,7 @@ int ioctl(int fd, unsigned long request, ...)
 		return sim_real.ioctl(fd, request, arg);
 	sim_take();
 	n_switches += switches(request);
+	n_interrupts += switches(request);
 	if (request == PERF_EVENT_IOC_PERIOD && ours(fd) && sim_by_fd[fd]->pmu &&
 	    !sim_by_fd[fd]->attr.freq)
 		ret = set_period(sim_by_fd[fd], arg);

@@ -78,6 +78,10 @@ for seed in range(1, 21):
     off += [abs(r["bytes_rate"] - 64 * RATES[CH[int(r["channel"])]] * load) / r["bytes_rate_error"]
             for r in rows(late, "channel") if r["socket"] == 0 and r["channel"] in "07"]  # one of each group
 t.ok(len(off) == 40 and sum(x <= 1 for x in off) >= 38 and max(off) < 3, "bursts: 38 of 40 figures lie within their errors", sorted(off)[-4:])
+asked, p = monitor("--metrics", "channel,link_bytes", how=("-j", "--for", "2s"), SIM_DEBUG="1")
+calls = re.search(r"^sim: (\d+) reads, (\d+) switches, (\d+) interrupts", p.stderr, re.M)
+reads, switches, interrupts = map(int, calls.groups()) if calls else (0, 0, 0)
+t.ok(reads > 200 and switches <= 2 * reads and interrupts - switches <= 10, "in five intervals a turn interrupts a CPU twice, its reading does not", (reads, switches, interrupts))
 one, p = monitor("--metrics", "DF_CH0_RD_BW_GB")
 t.ok([r["bytes_rate_error"] for r in rows(one, "channel")] == [0, 0] and len(one["counters"]) == 1, "a metric asked for by another tool's name alone takes no turns", one)
 
