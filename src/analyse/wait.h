@@ -138,9 +138,10 @@ struct wait {
 	uint32_t *chain_place;	 /* by chain: the function that waits, as in place_sum */
 	struct wait_place *place;
 	size_t n_places;
-	uint64_t from, until; /* of the recording, clipped to the selection */
-	uint64_t unwoken;     /* waits that ended without a record of the waking */
-	uint64_t contradicted, lost_windows;
+	uint64_t from, until;		     /* of the recording, clipped to the selection */
+	uint64_t unwoken;		     /* waits that ended without a record of the waking */
+	uint64_t contradicted, lost_windows; /* windows: pauses are some of them */
+	uint64_t pauses;		     /* of switch records, which were too many for `run` */
 	uint64_t waits, guessed, chainless; /* of wanted threads: blocked or preempted; see below */
 	uint64_t assumed;		    /* times that a CPU was got without a record of it */
 	bool has_stacks, has_wakings;
@@ -160,6 +161,8 @@ int wait_build(struct wait **out, const struct pd *rec, const struct spaces *spa
 bool wait_able(const struct pd *rec);
 /* Of its life in one state; WAIT_STATES: in all of them. */
 uint64_t wait_thread_time(const struct wait_thread *t, enum wait_state s);
+/* For something: a thread without work waits for nothing. */
+uint64_t wait_thread_waited(const struct wait_thread *t);
 /* What a function is known to wait for; WAIT_REASONS: nothing. */
 enum wait_reason wait_function_reason(const char *name, size_t len);
 void wait_free(struct wait *w); /* NULL is fine */

@@ -187,6 +187,7 @@ static struct ask plain(struct cli *cli)
 			     .clockid = o->clockid,
 			     .call_graph = o->call_graph,
 			     .chains_of_time = cli->command == CMD_RUN,
+			     .switches = cli->command == CMD_RUN,
 			     .branch_filter = o->branch_filter,
 			     .branch = o->branch,
 			     .data = o->data,

@@ -79,6 +79,7 @@ struct ask {
 	const char *call_graph;	 /* fp, dwarf, lbr; "": the default kind */
 	bool chains_of_time; /* chains by frame pointers where time is sampled for want of a PMU */
 	const char *branch_filter; /* kinds of branches */
+	bool switches; /* who waits, and for what as far as we may, within 1 % of the program */
 	bool branch, data, phys_data, data_page_size, code_page_size, weight, wait, intr_regs,
 		user_regs, build_ids;
 	uint32_t stack_size; /* bytes copied by dwarf; 0: 8192 */

@@ -95,6 +95,13 @@ struct pd_event {
 	uint64_t period; /* summed: the record's period, else attr.sample_period, else 1 each */
 };
 
+/* It records switches and nothing else: `run` pauses it with records as of a throttled event. */
+static inline bool pd_event_watches(const struct pd_event *e)
+{
+	return e->attr.type == PERF_TYPE_SOFTWARE && e->attr.config == PERF_COUNT_SW_DUMMY &&
+	       e->attr.context_switch && !e->attr.mmap;
+}
+
 struct pd_pmu_caps {
 	const char *pmu; /* "cpu", "cpu_core", ... */
 	const char *const *name, *const *value;

@@ -11,17 +11,25 @@ HOOK(lost)
 	return 0;
 }
 
+/* What never samples cannot be throttled: `run` paused its switch records. */
+static bool is_pause(const struct walk *w, const uint8_t *p)
+{
+	int i = pd_id_event(w->rec, ld64(p + 16));
+
+	return i >= 0 && pd_event_watches(&w->rec->events.v[i]);
+}
+
 HOOK(throttle)
 {
-	(void)p, (void)size, (void)err;
-	w->rec->losses.throttles++;
+	(void)size, (void)err;
+	w->rec->losses.throttles += !is_pause(w, p);
 	return 0;
 }
 
 HOOK(unthrottle)
 {
-	(void)p, (void)size, (void)err;
-	w->rec->losses.unthrottles++;
+	(void)size, (void)err;
+	w->rec->losses.unthrottles += !is_pause(w, p);
 	return 0;
 }
 

@@ -13,6 +13,8 @@
 #include "report/tree_view.h"
 #include "report/where.h"
 
+struct wait_view;
+
 struct run_table {
 	const char *event; /* that samples */
 	struct where where;
@@ -42,15 +44,18 @@ struct run_report {
 	size_t failed;	       /* of several runs those that did not end with 0 */
 	bool kept;	       /* it was written */
 	uint64_t samples, bytes, lost, throttled;
-	size_t ousted, counters; /* of all counters those that lost their place to others */
+	size_t ousted, counters;       /* of all counters those that lost their place to others */
+	const struct wait_view *waits; /* of its threads, in order; NULL: see no_waits */
+	const char *no_waits;
 	const struct next *next; /* commands worth typing */
 	size_t n_next;
 };
 
 extern const struct document_form run_document;
 
-/* The program was on no CPU for more than half of its time: a line about that. */
-bool run_waited(const struct count_head *h, struct buf *line);
+/* The program was on no CPU for more than half of its time; a line about that, not made safe. */
+bool run_waited(const struct count_head *h);
+void run_put_waited(struct buf *b, const struct run_report *r);
 
 /* The report must outlive the document. */
 void run_report_put(struct document *d, const struct run_report *r);

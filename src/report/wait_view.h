@@ -34,6 +34,10 @@ struct wait_process {
 int wait_view_order(struct wait_view *v, const struct wait *w, struct err *err) MUST_USE;
 void wait_view_free(struct wait_view *v);
 
+/* A row per thread, for documents that have other things, too; of NULL none. */
+extern const struct table_form wait_threads_form;
+void wait_put_threads(struct document *d, const struct wait_view *v);
+
 extern const struct document_form wait_document;
 void wait_put(struct document *d, const struct wait_view *v);
 

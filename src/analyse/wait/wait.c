@@ -87,6 +87,12 @@ uint64_t wait_thread_time(const struct wait_thread *t, enum wait_state s)
 	return sum;
 }
 
+uint64_t wait_thread_waited(const struct wait_thread *t)
+{
+	return wait_thread_time(t, WAIT_RUNNABLE) + wait_thread_time(t, WAIT_BLOCKED) -
+	       t->time[WAIT_IDLE] - t->time[WAIT_BEFORE];
+}
+
 void wait_free(struct wait *w)
 {
 	if (!w)

@@ -23,6 +23,7 @@ enum event_kind { EVENT_OTHER, EVENT_STACK, EVENT_SOME, EVENT_RARE, EVENT_SWITCH
 struct scan {
 	struct wait_work *k;
 	uint8_t *kind;	    /* by event */
+	uint64_t paused;    /* since then nobody recorded switches; 0: somebody does */
 	VEC(uint64_t) last; /* by CPU + 1: the time of its last record; 0: CPU not recorded */
 };
 
@@ -215,6 +216,26 @@ static int on_lost(struct scan *c, uint64_t before, uint64_t time, struct err *e
 	return time > before && vec_push(&c->k->lost, x) ? err_nomem(err) : 0;
 }
 
+/* `run` recorded no switches for a while, as there were too many. */
+static int on_pause(struct scan *c, const struct pd_record *r, uint64_t time, struct err *err)
+{
+	size_t n;
+	const struct pd_event *ev = pd_events(c->k->rec, &n);
+	int i = pd_id_event(c->k->rec, ld64(r->p + 16));
+	uint64_t from = c->paused;
+
+	if (i < 0 || !pd_event_watches(&ev[i]))
+		return 0;
+	pass_time(c, time);
+	if (r->type == PERF_RECORD_THROTTLE) {
+		c->k->out->pauses++;
+		c->paused = from ? from : time;
+		return 0;
+	}
+	c->paused = 0;
+	return from ? on_lost(c, from, time, err) : 0;
+}
+
 /* The other task of a record of whole CPUs: its pid and tid. */
 static bool gives_to_idle(const struct pd_record *r)
 {
@@ -245,6 +266,9 @@ static int on_other(void *ctx, unsigned worker, const struct pd_record *r, struc
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
 		return on_lost(c, before, f.time, err);
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+		return on_pause(c, r, f.time, err);
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 		f.kind = r->misc & PERF_RECORD_MISC_SWITCH_OUT ? FACT_OUT : FACT_IN;
@@ -324,6 +348,8 @@ int wait_scan(struct wait_work *k, struct err *err)
 		k->thinned |= (c.kind[i] == EVENT_SOME || c.kind[i] == EVENT_RARE) && ev[i].samples;
 	}
 	if (pass_new(&p, k->rec, k->sp, NULL, &po, err) || pass_each(p, &v, &c, err))
+		goto out;
+	if (c.paused && k->out->until > c.paused && on_lost(&c, c.paused, k->out->until, err))
 		goto out;
 	join_windows(k);
 	ret = 0;

@@ -14,6 +14,7 @@
 #include "cli/recording.h"
 #include "cli/regions.h"
 #include "report/run.h"
+#include "report/wait_view.h"
 
 #define ROWS 12
 
@@ -28,6 +29,9 @@ struct told {
 	struct tree_report tree;
 	struct recording rec;
 	struct profile *profile;
+	struct wait *w;
+	struct wait_view waits;	 /* of w */
+	const char *no_waits;	 /* why there is none */
 	struct run_table *table; /* for each event that has samples: of a hybrid each kind of core
 				    has one */
 	size_t n_tables;
@@ -82,7 +86,6 @@ static void find_steps(struct steps *s, const struct told *o)
 							     : "";
 	bool chains = o->res->chains;
 	unsigned level = run_tree_deeper(o->t);
-	struct buf line = BUF_INIT;
 
 	if (*o->top && strlen(o->top) < 60)
 		add_step(s, "annotate", file, o->top, "which lines, which instructions");
@@ -99,9 +102,11 @@ static void find_steps(struct steps *s, const struct told *o)
 	if (!o->repeats || chains)
 		add_step(s, chains ? "report -g" : "report", file, "",
 			 chains ? "who called it" : "all of it, by program and library");
-	if (run_waited(&o->tree.head, &line))
+	if (run_waited(&o->tree.head)) {
+		if (o->waits.w)
+			add_step(s, "report --wait", file, "", "who waited, and how long");
 		add_step(s, "record --wait -- ...", "", "", "what it waited for: report --wait");
-	buf_free(&line);
+	}
 	if (!chains)
 		add_step(s, "run -g -- ...", "", "", "who called it");
 }
@@ -124,7 +129,6 @@ static int make_tables(struct told *o, struct err *err)
 	o->table = arena_alloc(&o->cli->arena, (n + 1) * sizeof(*o->table));
 	if (!o->table)
 		return err_nomem(err);
-	o->several = n > 1;
 	for (size_t i = 0; i < n; i++) {
 		struct run_table *t = &o->table[o->n_tables];
 
@@ -139,7 +143,42 @@ static int make_tables(struct told *o, struct err *err)
 		}
 		o->n_tables++;
 	}
+	o->several = o->n_tables > 1;
 	return 0;
+}
+
+#define SWITCHES_MOST 4000000u /* 200 bytes each, for a while */
+
+static uint64_t switches_of(const struct pd *rec)
+{
+	size_t n;
+	const struct pd_type_count *t = pd_type_counts(rec, &n);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += t[i].type == PERF_RECORD_SWITCH ? t[i].count : 0;
+	return sum;
+}
+
+/* Who waited: of a program that only worked, too. What cannot be known has a reason. */
+static int look_who(struct told *o, struct err *err)
+{
+	struct wait_opts wo = { .progress = NULL };
+	struct err why = ERR_INIT;
+
+	o->waits.images = o->rec.images;
+	if (switches_of(o->rec.rec) > SWITCHES_MOST) {
+		o->no_waits = "so many switches take long: cyclade report --wait";
+		return 0;
+	}
+	if (!wait_build(&o->w, o->rec.rec, o->rec.spaces, &wo, &why))
+		return wait_view_order(&o->waits, o->w, err);
+	if (why.code == ERR_NOMEM) {
+		*err = why;
+		return -1;
+	}
+	o->no_waits = arena_strdup(&o->cli->arena, why.what);
+	return o->no_waits ? 0 : err_nomem(err);
 }
 
 static int look_where(struct told *o, struct err *err)
@@ -151,8 +190,10 @@ static int look_where(struct told *o, struct err *err)
 	o->cli->opt.sysroot = NULL; /* the program ran here, whatever machine was looked at */
 	rc = recording_open(&o->rec, o->cli, o->path, err);
 	o->cli->opt.sysroot = root;
-	if (rc)
+	if (rc || look_who(o, err))
 		return -1;
+	if (!o->res->samples)
+		return 0;
 	rc = -1;
 	if (!recording_select(&o->rec, o->cli, &po, err) &&
 	    !profile_build(&o->profile, o->rec.rec, o->rec.spaces, &po, err))
@@ -196,6 +237,8 @@ static int put_document(struct told *o, struct err *err)
 		.throttled = res->throttled,
 		.ousted = res->ousted,
 		.counters = res->counters,
+		.waits = o->waits.w ? &o->waits : NULL,
+		.no_waits = o->no_waits,
 	};
 	struct document d;
 	bool gone;
@@ -230,16 +273,23 @@ static void fill_head(struct told *o)
 	h->killed_by = res->killed_by;
 }
 
+static void end_look(struct told *o)
+{
+	wait_view_free(&o->waits);
+	wait_free(o->w);
+	profile_free(o->profile);
+	recording_close(&o->rec);
+}
+
 static int report(struct told *o, struct err *err)
 {
 	int rc = -1;
 
 	if (!run_tree_report(o->t, &o->tree, err)) {
 		fill_head(o);
-		rc = (o->res->samples && look_where(o, err)) || put_document(o, err) ? -1 : 0;
+		rc = (o->res->kept && look_where(o, err)) || put_document(o, err) ? -1 : 0;
 	}
-	profile_free(o->profile);
-	recording_close(&o->rec);
+	end_look(o);
 	return rc;
 }
 
@@ -259,9 +309,16 @@ static double seconds_now(void)
 
 /* ---- several runs (-r) ------------------------------------------------------------------ */
 
+static int look_at_first(struct told *o, struct err *err)
+{
+	return recording_open(&o->rec, o->cli, o->repeats->file.v[0], err) || look_who(o, err) ? -1
+											       : 0;
+}
+
 static int report_repeats(struct told *o, struct err *err)
 {
 	struct run_repeats *r = o->repeats;
+	int rc;
 
 	if (run_repeats_tree(r, o->t, &o->tree, err))
 		return -1;
@@ -272,8 +329,10 @@ static int report_repeats(struct told *o, struct err *err)
 	if (o->res->samples &&
 	    run_repeats_where(r, limit_of(o), &o->table, &o->n_tables, &o->top, err))
 		return -1;
-	o->several = r->n_events > 1;
-	return put_document(o, err);
+	o->several = o->n_tables > 1;
+	rc = (o->res->kept && look_at_first(o, err)) || put_document(o, err) ? -1 : 0;
+	end_look(o);
+	return rc;
 }
 
 /* A line before each further run, for people who wait. */

@@ -47,7 +47,10 @@ static int parse_events(struct sampling *r, struct err *err)
 	for (size_t i = 1; i < r->events.ev.n && r->result.event; i++)
 		r->result.event =
 			arena_printf(r->arena, "%s, %s", r->result.event, r->events.ev.v[i].name);
-	return r->result.event ? 0 : err_nomem(err);
+	if (!r->result.event)
+		return err_nomem(err);
+	sampling_switch_events(r); /* no samples that anybody asked for */
+	return 0;
 }
 
 static uint64_t any_number(void)
@@ -287,7 +290,7 @@ int sampling_open(struct sampling **out, const struct ask *ask, const char *path
 	if (sampling_heap_begin(r, err) || open_wake(r, err) ||
 	    sink_open(&r->sink, &r->ev[0].attr, err) || open_program(r, setup, err) ||
 	    open_counters(r, err) || begin_records(r, err) || begin_filter(r, err) ||
-	    sampling_wait_begin(r, err))
+	    sampling_wait_begin(r, err) || sampling_switch_begin(r, err))
 		goto fail;
 	*out = r;
 	return 0;
@@ -456,6 +459,7 @@ void sampling_close(struct sampling *r)
 		return;
 	recorder_close(r->recorder);
 	sampling_wait_end(r);
+	sampling_switch_end(r);
 	(void)pthread_mutex_destroy(&r->wait.lock);
 	counters_close(r->watch);
 	pdw_close(r->sink.writer);

@@ -64,13 +64,16 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 			       .kernel_only = o->kernel_only,
 			       .switches = o->wait,
 			       .cpu = sampling_whole(r) || o->cpu || o->account || o->wait ||
-				      o->keep,
+				      o->keep || sampling_watches(r),
 			       .times = o->account,
 			       .several = r->events.ev.n > 1 || r->ask.jitter > 0,
 			       .enable_on_exec = r->ask.program.n && !o->delay && !o->control };
 
-	/* logs of allocations need times of a clock that programs can read */
-	wish_clock(&w, o->heap && !o->clockid ? "raw" : o->clockid);
+	/* logs of allocations and pauses of switch records have times that programs can read */
+	wish_clock(&w, o->clockid	     ? o->clockid
+		       : o->heap	     ? "raw"
+		       : sampling_watches(r) ? "mono"
+					     : NULL);
 	for (size_t i = 0; i < r->events.ev.n; i++)
 		w.data_maps |= attr_chain_of(&r->events.ev.v[i], &w) == CHAIN_DWARF;
 	if (r->k.machine.max_sample_rate && w.freq > r->k.machine.max_sample_rate) {
@@ -318,6 +321,7 @@ static int make_attr(struct sampling *r, size_t i, const struct attr_opts *wishe
 		return fit_account(r, i, wishes, t, bits, err);
 	attr_make(&r->ev[i].attr, e, wishes, sampling_tracks(r, i));
 	sampling_wait_attr(r, i, &r->ev[i].attr);
+	sampling_switch_attr(r, i, &r->ev[i].attr);
 	if (e->group != (int)i) /* members follow their leader */
 		r->ev[i].attr.disabled = r->ev[i].attr.enable_on_exec = 0;
 	if (e->sample_read && sampler_of(r, i) != (int)i)

@@ -2,9 +2,10 @@
 /*
  * sampling_int - the pieces of sampling.h: counters and the run (sampling.c), checks
  * (sampling_check.c), the counters' attributes (sampling_fit.c), which event tells of mappings
- * (sampling_track.c), what tells of waits (sampling_wait.c), what is done with the records on their
- * way to the file (sampling_sink.c), the header's features (sampling_features.c), --dry-run
- * (sampling_describe.c), records without a file (sampling_live.c).
+ * (sampling_track.c), what tells of waits (sampling_wait.c; for run sampling_switches.c), what is
+ * done with the records on their way to the file (sampling_sink.c), the header's features
+ * (sampling_features.c), --dry-run (sampling_describe.c), records without a file
+ * (sampling_live.c).
  */
 #ifndef CYCLADE_MEASURE_SAMPLING_INT_H
 #define CYCLADE_MEASURE_SAMPLING_INT_H
@@ -102,6 +103,22 @@ struct wait_change {
 	bool is_many, on;
 };
 
+/* run: what is recorded of who waits, within a budget (sampling_switches.c). */
+struct switch_part {
+	size_t event; /* SIZE_MAX: none */
+	bool paused;
+	uint64_t until;
+};
+
+struct switch_watch {
+	struct sampling *of;
+	struct switch_part records, chains;
+	/* the draining thread's: switches of each CPU since then */
+	uint32_t *seen, most;
+	size_t n_cpus;
+	uint64_t all, since, pauses;
+};
+
 struct sink {
 	struct pdw *writer;		  /* NULL: there is no file, */
 	const struct recorder_sink *live; /* but this */
@@ -112,6 +129,7 @@ struct sink {
 	struct whose *filter;	      /* NULL: all is kept */
 	struct wanted *wanted;	      /* the same */
 	struct wait_change *switches; /* to be told of them; else NULL */
+	struct switch_watch *watch;   /* the same */
 	uint64_t samples, lost, throttled, forks;
 	uint64_t first_time, last_time;
 	uint8_t *cut; /* a record that is not whole yet */
@@ -152,6 +170,7 @@ struct sampling {
 	char why[256];
 	struct recorder *recorder;
 	struct wait_change wait;
+	struct switch_watch switches;
 	struct counters *watch; /* sampling_watch.c; NULL: nothing to watch */
 	char *heap_dir;		/* of --heap; NULL: none */
 	char *heap_env[3];
@@ -226,6 +245,18 @@ int sampling_wait_on(struct sampling *r, bool on, struct err *err) MUST_USE;
 /* On the draining thread: a switch record; the end of a round. */
 void sampling_wait_saw(struct wait_change *w, const uint8_t *p, size_t size);
 void sampling_wait_round(struct wait_change *w);
+
+/* Whether the kernel would take an event with call chains of this process. */
+bool sampling_may_open(const struct event *e);
+/* run: the events; what of an attribute is not as the options ask for. */
+void sampling_switch_events(struct sampling *r);
+bool sampling_watches(const struct sampling *r);
+void sampling_switch_attr(const struct sampling *r, size_t i, struct perf_event_attr *a);
+int sampling_switch_begin(struct sampling *r, struct err *err) MUST_USE;
+void sampling_switch_end(struct sampling *r);
+/* On the draining thread: a switch record; the end of a round, which may write records. */
+void sampling_switch_saw(struct switch_watch *w, const uint8_t *p, size_t size);
+int sampling_switch_round(struct switch_watch *w, bool *wrote, struct err *err) MUST_USE;
 
 /* --heap: a directory for the logs, and what the program needs to find it; before the program is
  * made. Then the logs, for the header, whatever they hold. */

@@ -100,6 +100,8 @@ int sink_note(struct sink *s, const uint8_t *p, size_t size, struct err *err)
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 		if (s->switches)
 			sampling_wait_saw(s->switches, p, size);
+		if (s->watch)
+			sampling_switch_saw(s->watch, p, size);
 		return 0;
 	default:
 		return 0;
@@ -203,8 +205,11 @@ int sink_round(void *ctx, struct err *err)
 	static const struct perf_event_header finished = { .type = PD_RECORD_FINISHED_ROUND,
 							   .size = HEAD };
 	struct sink *s = ctx;
+	bool wrote = false;
 
-	if (!s->fresh)
+	if (s->watch && sampling_switch_round(s->watch, &wrote, err))
+		return -1;
+	if (!s->fresh && !wrote)
 		return 0;
 	s->fresh = false;
 	if (s->switches)

@@ -30,8 +30,7 @@
 #define LOOK_NS	   500000000u /* ... and the time after which it is judged in any case */
 #define MOST_CPUS  65536u
 
-/* Whether the kernel would take it of this process. */
-static bool may_open(const struct event *e)
+bool sampling_may_open(const struct event *e)
 {
 	struct perf_event_attr a = e->attr;
 	const struct attr_place here = { .cpu = -1, .group_fd = -1 };
@@ -68,7 +67,7 @@ static bool add(struct sampling *r, const char *name, enum how how)
 		e->attr.exclude_callchain_kernel = 1;
 		e->attr.sample_max_stack = WAKER_FRAMES;
 	}
-	if (r->ask.dry_run || may_open(e))
+	if (r->ask.dry_run || sampling_may_open(e))
 		return true;
 	r->events.ev.n = n;
 	return false;

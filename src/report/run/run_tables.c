@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "report/run.h"
 #include "report/tree/tree_parts.h"
+#include "report/wait_view.h"
 
 static const struct run_report *report_of(const struct table *t)
 {
@@ -38,6 +39,8 @@ static const struct table_column recording_columns[] = {
 	COLUMN("user_only", "user only", T_FLAG, 0, "the kernel was not looked at", OF(user_only)),
 	COLUMN("samples", "samples", T_COUNT, 0, "in all files", OF(samples)),
 	COLUMN("counters", "counters", T_COUNT, 0, "that were opened", OF(counters)),
+	COLUMN("no_threads", "no threads", T_TEXT, 0, "why it is not known how long they waited",
+	       OF(no_waits)),
 };
 static const struct table_form recording_form = { "recording", NULL, TABLE_ONE | TABLE_DATA,
 						  TABLE_COLUMNS(recording_columns) };
@@ -166,8 +169,9 @@ static const struct table_form repeats_form = { "function_repeats", NULL, TABLE_
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static const struct table_form *const forms[] = {
-	&count_head_form, &machine_form,    TREE_FORMS,	       &functions_form, &events_form,
-	&recording_form,  &count_runs_form, &count_nodes_form, &repeats_form,	&losses_form
+	&count_head_form,   &machine_form, TREE_FORMS,	    &functions_form,
+	&wait_threads_form, &events_form,  &recording_form, &count_runs_form,
+	&count_nodes_form,  &repeats_form, &losses_form
 };
 static const struct format faces[] = { { "term", run_write_term, false, false } };
 const struct document_form run_document = { "run", 2, forms, sizeof(forms) / sizeof(*forms),
@@ -181,27 +185,15 @@ static void add(struct document *d, const struct run_report *r, const struct tab
 	document_table(d, &t);
 }
 
-#define SHORT 0.05 /* seconds: starting and ending take as long */
-
-bool run_waited(const struct count_head *h, struct buf *line)
-{
-	double cpu = h->user_s + h->sys_s;
-	char a[NUM_MAX], b[NUM_MAX];
-
-	if (!(h->seconds >= SHORT) || !(cpu < h->seconds / 2))
-		return false;
-	buf_printf(line, "on a CPU for %s of %s: it waited more than it worked",
-		   num_seconds(a, cpu), num_seconds(b, h->seconds));
-	return true;
-}
-
 static void add_facts(struct document *d, const struct run_report *r)
 {
 	char n[NUM_MAX], lost[NUM_MAX];
 	struct buf line = BUF_INIT;
 
-	if (run_waited(&r->tree->head, &line))
+	if (run_waited(&r->tree->head)) {
+		run_put_waited(&line, r);
 		document_fact(d, "waited", true, "%s", buf_str(&line));
+	}
 	if (r->failed)
 		document_fact(d, "failed", true, "%zu of %zu runs did not end with 0", r->failed,
 			      r->tree->head.runs);
@@ -231,6 +223,7 @@ void run_report_put(struct document *d, const struct run_report *r)
 	add(d, r, &machine_form, one);
 	tree_put_tables(d, r->tree, true);
 	add(d, r, &functions_form, (struct table){ 0 });
+	wait_put_threads(d, r->waits);
 	add(d, r, &events_form,
 	    (struct table){ .array = r->table, .stride = sizeof(*r->table), .n = r->n_tables });
 	add(d, r, &recording_form, one);

@@ -24,8 +24,10 @@ static void put_head(struct buf *b, const struct run_report *r, const struct sty
 			   r->tree->n_views ? "; the tree was counted beside" : "");
 	tree_put_line(b, buf_str(&line), st);
 	buf_reset(&line);
-	if (run_waited(&r->tree->head, &line))
+	if (run_waited(&r->tree->head)) {
+		run_put_waited(&line, r);
 		tree_put_line(b, buf_str(&line), st);
+	}
 	if (r->failed) {
 		buf_reset(&line);
 		buf_printf(&line, "%zu of %zu runs did not end with 0", r->failed,

@@ -101,7 +101,7 @@ static bool thread_next(const struct table *t, struct table_row *r)
 	const struct wait_view *v = view_of(t);
 
 	r->at[0] += r->p != NULL;
-	if (r->at[0] >= v->n)
+	if (!v || r->at[0] >= v->n)
 		return false;
 	r->p = &v->w->thread[v->order[r->at[0]]];
 	return true;
@@ -122,6 +122,17 @@ TABLE_GET(thread_most)
 	out->text = most < WAIT_REASONS ? wait_reasons[most].name : NULL;
 }
 
+TABLE_GET(thread_why)
+{
+	const struct wait *w = view_of(t)->w;
+	const struct wait_thread *x = r->p;
+
+	(void)c;
+	out->text = !x->time[WAIT_NO_STACK] ? NULL
+		    : !w->has_stacks	    ? "call chains of switches were not recorded"
+					    : "some switches have no call chain";
+}
+
 #define OF(member) TABLE_FIELD(struct wait_thread, member)
 /* clang-format off */
 #define STATE(key, head, means, get_, state) \
@@ -140,6 +151,7 @@ static const struct table_column thread_columns[] = {
 	       OF(preempted)),
 	COLUMN("moved", "moved", T_COUNT, C_DATA, "times that it came to another CPU", OF(moved)),
 	COLUMN("reason", "mostly", T_TEXT, 0, "what it waited for longest", .get = thread_most),
+	COLUMN("why", "why not", T_TEXT, C_DATA, "why that is not known", .get = thread_why),
 	COLUMN("pid", "pid", T_ID, C_KEY | C_DROP, "its process", OF(pid)),
 	COLUMN("tid", "tid", T_ID, C_KEY, "its number", OF(tid)),
 	COLUMN("comm", "thread", T_TEXT, C_KEY | C_FLEX, "its name", OF(comm)),
@@ -147,6 +159,10 @@ static const struct table_column thread_columns[] = {
 static const struct table_form threads_form = { "threads",	     NULL,
 						TABLE_MAIN,	     TABLE_COLUMNS(thread_columns),
 						.next = thread_next, .rest = "thread" };
+const struct table_form wait_threads_form = {
+	"threads",	     "who waited",    0, TABLE_COLUMNS(thread_columns),
+	.next = thread_next, .rest = "thread"
+};
 
 /* at[1]: a reason. */
 static bool thread_reason_next(const struct table *t, struct table_row *r)
@@ -467,6 +483,8 @@ static const struct table_column head_columns[] = {
 	       OF(assumed)),
 	COLUMN("gaps", "gaps", T_COUNT, 0, "windows of time in which records were lost",
 	       OF(lost_windows)),
+	COLUMN("pauses", "pauses", T_COUNT, 0,
+	       "of these: `run` recorded no switches, as there were too many", OF(pauses)),
 };
 #undef OF
 static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
@@ -529,7 +547,14 @@ static void add_facts(struct document *d, const struct wait_view *v)
 			      "not recorded for %s waits: these include the wait for a CPU; record "
 			      "with -a for all",
 			      num_exact(a, w->unwoken));
-	if (w->lost_windows)
+	if (w->pauses)
+		document_fact(d, "switches", true,
+			      "too many for `run`, which paused %s times: unknown time, %s of the "
+			      "threads'; record --wait has all",
+			      num_exact(a, w->pauses),
+			      num_percent(b, share_of(all_time(v, WAIT_UNKNOWN),
+						      all_time(v, WAIT_STATES))));
+	if (w->lost_windows > w->pauses)
 		document_fact(d, "lost records", true, "%s gaps: unknown time, %s of the threads'",
 			      num_exact(a, w->lost_windows),
 			      num_percent(b, share_of(all_time(v, WAIT_UNKNOWN),
@@ -555,7 +580,7 @@ static void add_table(struct document *d, const struct wait_view *v, const struc
 				 .stride = stride,
 				 .n = n,
 				 .people = f == &reasons_form ? 0
-					   : v->limit	      ? v->limit
+					   : v && v->limit    ? v->limit
 							      : ROWS };
 
 	document_table(d, &t);
@@ -580,20 +605,18 @@ void wait_put(struct document *d, const struct wait_view *v)
 	recorded_tail(d, &v->source);
 }
 
-/* ---- the order ------------------------------------------------------------------------------- */
-
-/* For something: a thread without work waits for nothing. */
-static uint64_t waited(const struct wait_thread *t)
+void wait_put_threads(struct document *d, const struct wait_view *v)
 {
-	return wait_thread_time(t, WAIT_RUNNABLE) + wait_thread_time(t, WAIT_BLOCKED) -
-	       t->time[WAIT_IDLE] - t->time[WAIT_BEFORE];
+	add_table(d, v, &wait_threads_form, NULL, 0, 0);
 }
+
+/* ---- the order ------------------------------------------------------------------------------- */
 
 static int longest(const void *pa, const void *pb, void *threads)
 {
 	const uint32_t *i = pa, *k = pb;
 	const struct wait_thread *v = threads;
-	uint64_t a = waited(&v[*i]), b = waited(&v[*k]);
+	uint64_t a = wait_thread_waited(&v[*i]), b = wait_thread_waited(&v[*k]);
 
 	return a != b ? (a < b ? 1 : -1) : (*i > *k) - (*i < *k);
 }

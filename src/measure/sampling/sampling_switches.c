@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What `run` records of waits: switch records of the program's threads, which everybody may have,
+ * and call chains at switches where we may. It must not cost the program 1 % of its time, so both
+ * have a budget of switches a second of a CPU: whichever has used more than its part pauses until
+ * the time has come for that. A switch record takes 0.3 us with all that it causes, a chain 1.2 us.
+ *
+ * The two records of a pause, as if the kernel had throttled the event, are ours: without them a
+ * thread would seem to have waited, or run, all the time. Chains pause without: a wait without a
+ * chain has no reason.
+ *
+ * Not with --delay and --control, where the program's waits are not those of what is measured.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/bytes.h"
+#include "measure/sampling/sampling_int.h"
+
+#define RECORDS_MOST 8000u  /* switches a second of a CPU ... */
+#define RECORDS_ALL  24000u /* ... and of all CPUs: those who look at them later have to, too */
+#define CHAINS_MOST  1000u
+#define SPARE_NS     50000000u	 /* so long after a pause, or the start, more are no harm */
+#define LOOK_NS	     1000000000u /* what was spared is forgotten after that */
+#define SWITCH_COST  100u /* a pause is so many times as long as it takes to switch counters */
+#define MOST_CPUS    65536u
+
+static bool add(struct sampling *r, const char *text, const char *name, const char *chain,
+		size_t *at)
+{
+	size_t n = r->events.ev.n;
+	struct err err = ERR_INIT;
+	struct event *e;
+
+	*at = SIZE_MAX;
+	if (event_parse(&r->events, r->k.root, text, &err) || r->events.ev.n != n + 1)
+		return false;
+	e = &r->events.ev.v[n];
+	e->attr.sample_period = 1;
+	e->has_period = true;
+	e->has_freq = false;
+	e->call_graph = chain;
+	e->name = arena_strdup(r->arena, name);
+	if (e->name && (r->ask.dry_run || sampling_may_open(e))) {
+		*at = n;
+		return true;
+	}
+	r->events.ev.n = n;
+	return false;
+}
+
+void sampling_switch_events(struct sampling *r)
+{
+	const struct ask *o = &r->ask;
+	struct switch_watch *w = &r->switches;
+
+	w->records.event = w->chains.event = SIZE_MAX;
+	if (!o->switches || o->delay || o->control || o->cpu || r->k.who.whole_cpus ||
+	    sampling_memory_by_cpu(r))
+		return;
+	(void)add(r, "dummy/period=1/u", "dummy:u", "no", &w->records.event);
+}
+
+bool sampling_watches(const struct sampling *r)
+{
+	return r->ask.switches && r->switches.records.event != SIZE_MAX;
+}
+
+void sampling_switch_attr(const struct sampling *r, size_t i, struct perf_event_attr *a)
+{
+	if (!sampling_watches(r) || i != r->switches.records.event)
+		return;
+	a->sample_type &= PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ID | PERF_SAMPLE_TID |
+			  PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	a->context_switch = 1;
+}
+
+/* By the clock of the samples. */
+static uint64_t now_ns(const struct sampling *r)
+{
+	struct timespec t = { 0 };
+
+	(void)clock_gettime(r->ev[0].attr.clockid, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+int sampling_switch_begin(struct sampling *r, struct err *err)
+{
+	struct switch_watch *w = &r->switches;
+	uint32_t most = 0;
+
+	if (!sampling_watches(r) || !r->ev[0].attr.use_clockid)
+		return 0;
+	for (size_t i = 0; i < r->k.who.cpus.n; i++)
+		if (r->k.who.cpus.v[i] > most)
+			most = r->k.who.cpus.v[i];
+	if (most >= MOST_CPUS)
+		return 0;
+	w->seen = calloc((size_t)most + 1, sizeof(*w->seen));
+	if (!w->seen)
+		return err_nomem(err);
+	w->n_cpus = (size_t)most + 1;
+	w->since = now_ns(r);
+	w->of = r;
+	r->sink.watch = w;
+	return 0;
+}
+
+void sampling_switch_saw(struct switch_watch *w, const uint8_t *p, size_t size)
+{
+	uint32_t cpu;
+
+	/* its end: CPU, nothing, identifier */
+	if (size < 24 || !(ld16(p + 4) & PERF_RECORD_MISC_SWITCH_OUT))
+		return;
+	cpu = ld32(p + size - 16);
+	if (cpu >= w->n_cpus)
+		return;
+	w->all++;
+	if (++w->seen[cpu] > w->most)
+		w->most = w->seen[cpu];
+}
+
+/* THROTTLE and UNTHROTTLE: the time, the counter's id twice, the end of a record of its event. */
+static int put_pause(struct switch_watch *w, uint32_t type, uint64_t time, struct err *err)
+{
+	struct sampling *r = w->of;
+	const struct perf_event_attr *a = &r->ev[w->records.event].attr;
+	size_t n, size = 32 + attr_trailer(a);
+	const uint64_t *id = recorder_ids(r->recorder, w->records.event, &n);
+	uint8_t b[32 + 64] = { 0 };
+
+	if (!n || size > sizeof(b))
+		return 0;
+	st32(b, type);
+	st32(b + 4, (uint32_t)size << 16);
+	st64(b + 8, time);
+	st64(b + 16, id[0]);
+	st64(b + 24, id[0]);
+	if (a->sample_type & PERF_SAMPLE_TIME)
+		st64(b + 32 + (a->sample_type & PERF_SAMPLE_TID ? 8 : 0), time);
+	if (a->sample_type & PERF_SAMPLE_IDENTIFIER)
+		st64(b + size - 8, id[0]);
+	return pdw_data(r->sink.writer, b, size, err);
+}
+
+/* A task that has ended meanwhile does not matter. How long it took. */
+static uint64_t switch_to(struct switch_watch *w, struct switch_part *part, bool on)
+{
+	uint64_t from = now_ns(w->of);
+
+	(void)!recorder_switch(w->of->recorder, part->event, on, NULL);
+	part->paused = !on;
+	return now_ns(w->of) - from;
+}
+
+static int pause_records(struct switch_watch *w, uint64_t now, uint64_t until, struct err *err)
+{
+	uint64_t took;
+
+	if (put_pause(w, PERF_RECORD_THROTTLE, now, err))
+		return -1;
+	took = switch_to(w, &w->records, false);
+	w->records.until = until > now + took * SWITCH_COST ? until : now + took * SWITCH_COST;
+	w->pauses++;
+	return 0;
+}
+
+static int resume_records(struct switch_watch *w, struct err *err)
+{
+	(void)switch_to(w, &w->records, true);
+	return put_pause(w, PERF_RECORD_UNTHROTTLE, now_ns(w->of), err);
+}
+
+static void forget(struct switch_watch *w, uint64_t now)
+{
+	memset(w->seen, 0, w->n_cpus * sizeof(*w->seen));
+	w->most = 0;
+	w->all = 0;
+	w->since = now;
+}
+
+/* When so many were due. */
+static uint64_t due(const struct switch_watch *w, uint64_t n, uint32_t a_second)
+{
+	return w->since + n * 1000000000u / a_second;
+}
+
+int sampling_switch_round(struct switch_watch *w, bool *wrote, struct err *err)
+{
+	uint64_t now = now_ns(w->of), until, all;
+
+	*wrote = false;
+	if (w->records.paused) {
+		if (now < w->records.until)
+			return 0;
+		forget(w, now);
+		*wrote = true;
+		return resume_records(w, err);
+	}
+	if (w->chains.paused && now >= w->chains.until)
+		(void)switch_to(w, &w->chains, true);
+	until = due(w, w->most, CHAINS_MOST);
+	if (w->chains.event != SIZE_MAX && !w->chains.paused && until > now + SPARE_NS) {
+		uint64_t took = switch_to(w, &w->chains, false);
+
+		w->chains.until =
+			until > now + took * SWITCH_COST ? until : now + took * SWITCH_COST;
+	}
+	until = due(w, w->most, RECORDS_MOST);
+	all = due(w, w->all, RECORDS_ALL);
+	until = until > all ? until : all;
+	if (until > now + SPARE_NS) {
+		*wrote = true;
+		if (w->chains.event != SIZE_MAX && !w->chains.paused) {
+			(void)switch_to(w, &w->chains, false);
+			w->chains.until = until;
+		}
+		return pause_records(w, now, until, err);
+	}
+	if (now > w->since + LOOK_NS)
+		forget(w, now);
+	return 0;
+}
+
+void sampling_switch_end(struct sampling *r)
+{
+	r->sink.watch = NULL;
+	free(r->switches.seen);
+	r->switches.seen = NULL;
+}
