@@ -44,6 +44,7 @@ struct types *types_new(const struct source *s, const struct elf_file *code, str
 	t->unit_read = calloc(s->units.n + 1, sizeof(*t->unit_read));
 	t->decoder = insn_decoder_new(code->machine, &nomem);
 	t->machine = effect_machine(code->machine);
+	t->thread_pointer = type_thread_pointer(t);
 	if (!t->unit_read || nomem) {
 		types_free(t);
 		(void)err_nomem(err);
@@ -64,7 +65,9 @@ void types_free(struct types *t)
 	vec_free(&t->own);
 	vec_free(&t->range);
 	vec_free(&t->statics);
+	vec_free(&t->threads);
 	vec_free(&t->linked);
+	vec_free(&t->thread_symbol);
 	u64map_free(&t->by_die);
 	u64map_free(&t->scope);
 	arena_free(&t->arena);
@@ -120,26 +123,38 @@ struct type_function *type_function_at(struct types *t, uint64_t vaddr)
 						   : NULL;
 }
 
-const struct type_static *type_static_at(struct types *t, uint64_t vaddr)
+static const struct type_static *static_at(const struct type_static *x, size_t n, uint64_t at)
 {
-	size_t lo = 0, hi;
+	size_t lo = 0, hi = n;
 
-	if (!t->statics_read) {
-		t->statics_read = true;
-		if (type_statics_read(t)) {
-			t->nomem = true;
-			return NULL;
-		}
-	}
-	for (hi = t->statics.n; lo < hi;) {
+	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (t->statics.v[mid].start <= vaddr)
+		if (x[mid].start <= at)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo && vaddr < t->statics.v[lo - 1].end ? &t->statics.v[lo - 1] : NULL;
+	return lo && at < x[lo - 1].end ? &x[lo - 1] : NULL;
+}
+
+static bool statics_read(struct types *t)
+{
+	if (!t->statics_read) {
+		t->statics_read = true;
+		t->nomem |= type_statics_read(t) != 0;
+	}
+	return !t->nomem;
+}
+
+const struct type_static *type_static_at(struct types *t, uint64_t vaddr)
+{
+	return statics_read(t) ? static_at(t->statics.v, t->statics.n, vaddr) : NULL;
+}
+
+const struct type_static *type_thread_at(struct types *t, uint64_t off)
+{
+	return statics_read(t) ? static_at(t->threads.v, t->threads.n, off) : NULL;
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */

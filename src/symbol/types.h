@@ -9,8 +9,8 @@
  * The first question about a function reads the locations of its variables and follows its
  * registers once, forward over its basic blocks: copies, additions, loads of fields that are
  * pointers, spills, calls whose type is known. A memory operand then has a type if its base is a
- * register that holds a known pointer, a static variable, or a variable of the frame. Where several
- * types are possible, the one whose field is as wide as the access wins.
+ * register that holds a known pointer, or if it is a variable: static, thread-local, of the frame.
+ * Where several types are possible, the one whose field is as wide as the access wins.
  *
  * An access behind the end of a structure is one to another element of an array of it if an index
  * or a loop leads there; else it has no type. An access wider than a scalar that a pointer points

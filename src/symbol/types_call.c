@@ -144,12 +144,40 @@ static void learn_argument(struct flow *w, const struct value *v, uint32_t type)
 		flow_learn(w, v, &is);
 }
 
+/* Of what gets the address of a thread-local variable; false: the call is another one. */
+static bool gets_thread_local(struct flow *w, struct state *s)
+{
+	const struct effect_machine *m = w->t->machine;
+	const struct value *in = &s->reg[m->argument[0]], *desc = &s->reg[m->result];
+	const struct type_linked *l = NULL;
+	int64_t off;
+
+	if (desc->kind == VALUE_ADDRESS && !desc->indexed)
+		l = type_linked_at(w->t, (uint64_t)desc->off);
+	if (l && l->kind == LINKED_CALL) { /* keeps all other registers */
+		s->reg[m->result] =
+			(struct value){ .kind = VALUE_OFFSET, .off = (int64_t)l->value };
+		return true;
+	}
+	l = in->kind == VALUE_ADDRESS && !in->indexed ? type_linked_at(w->t, (uint64_t)in->off)
+						      : NULL;
+	if (!l || l->kind != LINKED_PAIR || !type_linked_pair(w->t, l, &off))
+		return false;
+	for (unsigned r = 0; r < EFFECT_REGS; r++)
+		if (m->clobbers >> r & 1)
+			s->reg[r] = (struct value){ .kind = VALUE_UNKNOWN };
+	s->reg[m->result] = (struct value){ .kind = VALUE_THREAD, .off = off };
+	return true;
+}
+
 void flow_call(struct flow *w, struct state *s, size_t insn)
 {
 	const struct effect_machine *m = w->t->machine;
 	struct value v = { .kind = VALUE_UNKNOWN };
 	struct type_call c;
 
+	if (gets_thread_local(w, s))
+		return;
 	if (find_call(w, s, &w->insn.v[insn], &c)) {
 		v = returned(w, &c);
 		for (unsigned i = 0; i < m->arguments; i++)

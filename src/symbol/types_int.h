@@ -62,9 +62,23 @@ struct type_static {
 	uint32_t type;
 };
 
-/* 8 bytes of .got, and the address that they hold once the file is loaded. */
+/* A symbol of a thread-local variable. */
+struct type_symbol {
+	const char *name;
+	uint64_t off;
+};
+
+/* 8 bytes of a table that the loader fills. Offsets are those of variables of a thread, in the
+ * file's block of them. */
 struct type_linked {
-	uint64_t slot, address;
+	uint64_t slot, value;
+	enum type_linked_kind {
+		LINKED_ADDRESS, /* holds the address `value` */
+		LINKED_OFFSET,	/* what is added to the thread's pointer for offset `value` */
+		LINKED_PAIR,	/* with the next 8 the argument of __tls_get_addr() */
+		LINKED_SECOND,	/* those: offset `value` */
+		LINKED_CALL,	/* a function is called with its address: as LINKED_OFFSET */
+	} kind;
 };
 
 /* What a register holds. */
@@ -74,6 +88,8 @@ enum value_kind {
 	VALUE_POINTER, /* `off` bytes behind the start of a `type` */
 	VALUE_ADDRESS, /* `off` is an ELF virtual address */
 	VALUE_FRAME,   /* `off` bytes behind the CFA */
+	VALUE_THREAD,  /* `off` is in the file's block of thread-local variables */
+	VALUE_OFFSET,  /* added to the thread's pointer, that */
 	VALUE_ORIGIN,  /* what came from place `type` of flow.origin, plus `off` */
 	VALUE_UNKNOWN,
 };
@@ -157,6 +173,10 @@ struct types {
 	size_t sorted;		      /* of own: so many are in range */
 	VEC(struct type_function *) function;
 	VEC(struct type_static) statics;
+	VEC(struct type_static) threads; /* thread-local: offsets in the file's block of them */
+	int64_t thread_pointer;		 /* its offset there */
+	VEC(struct type_symbol) thread_symbol; /* by name */
+	bool thread_symbols_read;
 	bool statics_read;
 	VEC(struct type_linked) linked;
 	bool linked_read;
@@ -203,8 +223,14 @@ int type_statics_read(struct types *t) MUST_USE;
 /* The functions of a unit, into t->own and t->function. */
 int type_functions_read(struct types *t, uint32_t unit) MUST_USE;
 
-/* types_linked.c: 0: nothing is known of that address. */
-uint64_t type_linked_at(struct types *t, uint64_t slot);
+/* types_linked.c: NULL: nothing is known of that address. */
+const struct type_linked *type_linked_at(struct types *t, uint64_t slot);
+/* The offset that a LINKED_PAIR has; false: not known. */
+bool type_linked_pair(struct types *t, const struct type_linked *l, int64_t *off);
+/* The offset of a thread-local variable by the file's symbols, which must have the name once. */
+bool type_thread_symbol(struct types *t, const char *name, uint64_t *off);
+/* Where the thread's pointer is in a program's block of thread-local variables. */
+int64_t type_thread_pointer(const struct types *t);
 
 /* types_call.c: sets all but the pc. */
 void type_call_of(struct types *t, const Dwarf_Die *function, struct type_call *out);
@@ -214,6 +240,7 @@ int type_flow(struct types *t, struct type_function *f) MUST_USE;
 
 /* types.c */
 const struct type_static *type_static_at(struct types *t, uint64_t vaddr);
+const struct type_static *type_thread_at(struct types *t, uint64_t off);
 /* The function whose code is there, or NULL. */
 struct type_function *type_function_at(struct types *t, uint64_t vaddr);
 

@@ -1,16 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * types_linked - what the table of global addresses (.got) of a file holds once it is loaded: the
- * addresses of variables that a library gets to through it.
+ * types_linked - what the tables of a file hold once it is loaded (.got): addresses of variables,
+ * and where those of a thread are.
  */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/disasm_int.h"
 #include "symbol/types_int.h"
 
 #define RELA 24u /* bytes of an entry */
 #define SYM  24u
+
+enum { RULE_VALUE, RULE_SYMBOL, RULE_BOTH }; /* addend; symbol; sum */
+
+static const struct rule {
+	uint16_t machine;
+	uint32_t relocation;
+	enum type_linked_kind kind;
+	uint8_t value;
+} rules[] = {
+	{ EM_X86_64, R_X86_64_GLOB_DAT, LINKED_ADDRESS, RULE_SYMBOL },
+	{ EM_X86_64, R_X86_64_RELATIVE, LINKED_ADDRESS, RULE_VALUE },
+	{ EM_X86_64, R_X86_64_TPOFF64, LINKED_OFFSET, RULE_BOTH },
+	{ EM_X86_64, R_X86_64_DTPMOD64, LINKED_PAIR, RULE_VALUE },
+	{ EM_X86_64, R_X86_64_DTPOFF64, LINKED_SECOND, RULE_BOTH },
+	{ EM_X86_64, R_X86_64_TLSDESC, LINKED_CALL, RULE_BOTH },
+	{ EM_AARCH64, R_AARCH64_GLOB_DAT, LINKED_ADDRESS, RULE_SYMBOL },
+	{ EM_AARCH64, R_AARCH64_RELATIVE, LINKED_ADDRESS, RULE_VALUE },
+	{ EM_AARCH64, R_AARCH64_TLS_TPREL, LINKED_OFFSET, RULE_BOTH },
+	{ EM_AARCH64, R_AARCH64_TLS_DTPMOD, LINKED_PAIR, RULE_VALUE },
+	{ EM_AARCH64, R_AARCH64_TLS_DTPREL, LINKED_SECOND, RULE_BOTH },
+	{ EM_AARCH64, R_AARCH64_TLSDESC, LINKED_CALL, RULE_BOTH },
+};
 
 static int by_slot(const void *a, const void *b)
 {
@@ -19,33 +42,44 @@ static int by_slot(const void *a, const void *b)
 	return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
-/* The value of symbol number `n` of a table; 0: it is defined elsewhere. */
-static uint64_t symbol_value(const struct elf_file *f, const struct elf_sec *symbols, uint64_t n)
+/* The value of symbol number `n` of a table; false: it is defined elsewhere. */
+static bool symbol_value(const struct elf_file *f, const struct elf_sec *symbols, uint64_t n,
+			 uint64_t *value)
 {
 	if (!symbols || !symbols->data || n >= symbols->size / SYM ||
 	    !elf_u16(f, symbols->data + n * SYM + 6))
-		return 0;
-	return elf_u64(f, symbols->data + n * SYM + 8);
+		return false;
+	*value = elf_u64(f, symbols->data + n * SYM + 8);
+	return true;
+}
+
+static const struct rule *rule_of(const struct elf_file *f, uint64_t info)
+{
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+		if (rules[i].machine == f->machine && rules[i].relocation == (uint32_t)info)
+			return &rules[i];
+	return NULL;
 }
 
 static int read_table(struct types *t, const struct elf_sec *s, const struct elf_sec *got)
 {
 	const struct elf_file *f = t->code;
 	const struct elf_sec *symbols = s->link < f->n_sec ? &f->sec[s->link] : NULL;
-	bool arm = f->machine == EM_AARCH64;
 
-	for (uint64_t i = 0; i < s->size / RELA; i++) {
+	for (uint64_t i = 0; s->data && i < s->size / RELA; i++) {
 		const uint8_t *p = s->data + i * RELA;
-		uint64_t info = elf_u64(f, p + 8);
-		struct type_linked l = { elf_u64(f, p), elf_u64(f, p + 16) };
+		uint64_t info = elf_u64(f, p + 8), value = 0;
+		const struct rule *r = rule_of(f, info);
+		struct type_linked l = { .slot = elf_u64(f, p) };
 
-		if (l.slot - got->addr >= got->size)
+		if (!r || (r->kind == LINKED_ADDRESS && (!got || l.slot - got->addr >= got->size)))
 			continue;
-		if ((uint32_t)info == (arm ? R_AARCH64_GLOB_DAT : R_X86_64_GLOB_DAT))
-			l.address = symbol_value(f, symbols, info >> 32);
-		else if ((uint32_t)info != (arm ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE))
+		l.kind = r->kind;
+		if (r->value != RULE_VALUE && info >> 32 &&
+		    !symbol_value(f, symbols, info >> 32, &value))
 			continue;
-		if (l.address && vec_push(&t->linked, l))
+		l.value = value + (r->value == RULE_SYMBOL ? 0 : elf_u64(f, p + 16));
+		if ((l.value || l.kind != LINKED_ADDRESS) && vec_push(&t->linked, l))
 			return -1;
 	}
 	return 0;
@@ -53,18 +87,21 @@ static int read_table(struct types *t, const struct elf_sec *s, const struct elf
 
 static int read_linked(struct types *t)
 {
+	static const char *const tables[] = { ".rela.dyn", ".rela.plt" };
 	const struct elf_file *f = t->code;
-	const struct elf_sec *got = elf_section(f, ".got"), *rela = elf_section(f, ".rela.dyn");
+	const struct elf_sec *got = elf_section(f, ".got");
 
-	if (!got || !rela || !f->is64 || !t->machine)
-		return 0;
-	if (read_table(t, rela, got))
-		return -1;
+	for (size_t i = 0; i < 2 && f->is64 && t->machine; i++) {
+		const struct elf_sec *rela = elf_section(f, tables[i]);
+
+		if (rela && read_table(t, rela, got))
+			return -1;
+	}
 	vec_sort(&t->linked, by_slot);
 	return 0;
 }
 
-uint64_t type_linked_at(struct types *t, uint64_t slot)
+const struct type_linked *type_linked_at(struct types *t, uint64_t slot)
 {
 	size_t lo = 0, hi;
 
@@ -80,5 +117,96 @@ uint64_t type_linked_at(struct types *t, uint64_t slot)
 		else
 			hi = mid;
 	}
-	return lo < t->linked.n && t->linked.v[lo].slot == slot ? t->linked.v[lo].address : 0;
+	return lo < t->linked.n && t->linked.v[lo].slot == slot ? &t->linked.v[lo] : NULL;
+}
+
+bool type_linked_pair(struct types *t, const struct type_linked *l, int64_t *off)
+{
+	const struct type_linked *second = type_linked_at(t, l->slot + 8);
+	uint64_t len = 8;
+	const uint8_t *p;
+
+	if (second && second->kind == LINKED_SECOND) {
+		*off = (int64_t)second->value;
+		return true;
+	}
+	/* of this file: the linker has filled it in */
+	p = second ? NULL : disasm_code_at(t->code, l->slot + 8, &len);
+	if (p && len == 8)
+		*off = (int64_t)elf_u64(t->code, p);
+	return p && len == 8;
+}
+
+int64_t type_thread_pointer(const struct types *t)
+{
+	const struct elf_file *f = t->code;
+	uint64_t align = 1, size = 0;
+
+	for (size_t i = 0; i < f->n_sec; i++)
+		if (f->sec[i].flags & SHF_TLS && f->sec[i].align > align)
+			align = f->sec[i].align;
+	for (size_t i = 0; i < f->n_seg; i++)
+		if (f->seg[i].type == PT_TLS)
+			size = f->seg[i].memsz;
+	if (!t->machine || align & (align - 1) || align > 1 << 20 || size > INT32_MAX)
+		return 0;
+	if (t->machine->thread > 0) /* behind 16 bytes of the C library's */
+		return -(int64_t)(align > 16 ? align : 16);
+	return (int64_t)((size + align - 1) & ~(align - 1));
+}
+
+/* ---- symbols of thread-local variables ------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+	const struct type_symbol *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static int read_symbols(struct types *t)
+{
+	const struct elf_file *f = t->code;
+	const struct elf_sec *s = elf_section_of_type(f, SHT_SYMTAB), *names;
+
+	names = s && s->data && f->is64 && s->link < f->n_sec ? &f->sec[s->link] : NULL;
+	if (!names || !names->data || !names->size || names->data[names->size - 1])
+		return 0;
+	for (uint64_t i = 0; i < s->size / SYM; i++) {
+		const uint8_t *p = s->data + i * SYM;
+		uint32_t name = elf_u32(f, p);
+		struct type_symbol x;
+
+		if (ELF64_ST_TYPE(p[4]) != STT_TLS || !elf_u16(f, p + 6) || name >= names->size)
+			continue;
+		x.name = (const char *)names->data + name;
+		x.off = elf_u64(f, p + 8);
+		if (vec_push(&t->thread_symbol, x))
+			return -1;
+	}
+	vec_sort(&t->thread_symbol, by_name);
+	return 0;
+}
+
+bool type_thread_symbol(struct types *t, const char *name, uint64_t *off)
+{
+	size_t lo = 0, hi;
+
+	if (!t->thread_symbols_read) {
+		t->thread_symbols_read = true;
+		t->nomem |= read_symbols(t) != 0;
+	}
+	for (hi = t->thread_symbol.n; lo < hi;) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (strcmp(t->thread_symbol.v[mid].name, name) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == t->thread_symbol.n || strcmp(t->thread_symbol.v[lo].name, name) ||
+	    (lo + 1 < t->thread_symbol.n && !strcmp(t->thread_symbol.v[lo + 1].name, name)))
+		return false;
+	*off = t->thread_symbol.v[lo].off;
+	return true;
 }

@@ -88,11 +88,17 @@ static struct value merge_pointers(struct types *t, const struct value *a, const
 	return v;
 }
 
+static const struct type_static *variable_at(struct types *t, const struct value *v)
+{
+	if (v->kind == VALUE_THREAD)
+		return type_thread_at(t, (uint64_t)v->off);
+	return v->kind == VALUE_ADDRESS ? type_static_at(t, (uint64_t)v->off) : NULL;
+}
+
 /* An address of static data as a pointer to it. */
 static struct value to_pointer(struct types *t, const struct value *v)
 {
-	const struct type_static *x =
-		v->kind == VALUE_ADDRESS ? type_static_at(t, (uint64_t)v->off) : NULL;
+	const struct type_static *x = variable_at(t, v);
 
 	if (!x)
 		return *v;
@@ -296,20 +302,55 @@ static struct value value_plus(struct value v, int64_t off, bool indexed)
 
 static bool is_base(const struct value *v)
 {
-	return v->kind == VALUE_POINTER || v->kind == VALUE_ADDRESS || v->kind == VALUE_FRAME;
+	return v->kind == VALUE_POINTER || v->kind == VALUE_ADDRESS || v->kind == VALUE_FRAME ||
+	       v->kind == VALUE_THREAD;
 }
 
-static struct value address_of(const struct state *s, const struct effect_mem *m)
+/* The thread's pointer plus what a register holds. */
+static struct value in_thread(const struct flow *w, const struct value *v)
+{
+	struct value out = { .kind = VALUE_THREAD, .indexed = v->indexed, .off = v->off };
+
+	if (v->kind == VALUE_ADDRESS) /* a constant */
+		return value_plus(out, w->t->thread_pointer, false);
+	return v->kind == VALUE_OFFSET ? out : unknown;
+}
+
+static bool is_thread_pointer(const struct flow *w, const struct value *v)
+{
+	return v->kind == VALUE_THREAD && !v->indexed && v->off == w->t->thread_pointer;
+}
+
+/* An offset and the thread's pointer are the address of a variable; else VALUE_UNKNOWN. */
+static struct value thread_sum(const struct flow *w, const struct value *a, const struct value *b)
+{
+	struct value v = unknown;
+
+	if (is_thread_pointer(w, a))
+		v = in_thread(w, b);
+	return v.kind == VALUE_UNKNOWN && is_thread_pointer(w, b) ? in_thread(w, a) : v;
+}
+
+static struct value address_of(const struct flow *w, const struct state *s,
+			       const struct effect_mem *m)
 {
 	const struct value *v;
+	struct value x;
 
-	if (m->absolute)
-		return (struct value){ .kind = VALUE_ADDRESS,
-				       .indexed = m->indexed,
-				       .off = m->disp };
+	if (m->absolute) {
+		x = (struct value){ .kind = VALUE_ADDRESS, .indexed = m->indexed, .off = m->disp };
+		return m->segment ? in_thread(w, &x) : x;
+	}
 	if (m->base == EFFECT_NONE)
 		return unknown;
 	v = &s->reg[m->base];
+	if (m->segment)
+		return value_plus(in_thread(w, v), m->disp, m->indexed);
+	if (m->plain_index && m->index != EFFECT_NONE) {
+		x = thread_sum(w, v, &s->reg[m->index]);
+		if (x.kind == VALUE_THREAD)
+			return value_plus(x, m->disp, false);
+	}
 	if (!is_base(v) && m->plain_index && m->index != EFFECT_NONE && is_base(&s->reg[m->index]))
 		v = &s->reg[m->index];
 	return value_plus(*v, m->disp, m->indexed);
@@ -389,7 +430,7 @@ static void try_objects(const struct flow *w, const struct value *at, const stru
 static void try_static(const struct flow *w, const struct value *at, const struct effect_mem *m,
 		       struct type_hit *best, bool *found)
 {
-	const struct type_static *x = type_static_at(w->t, (uint64_t)at->off);
+	const struct type_static *x = variable_at(w->t, at);
 	struct type_hit h;
 
 	*found = x != NULL;
@@ -419,25 +460,23 @@ static void try_variables(const struct flow *w, const struct effect_mem *m, stru
 enum types_why flow_access(struct flow *w, const struct state *s, const struct effect_mem *m,
 			   struct type_hit *best, bool *stack)
 {
-	struct value at = address_of(s, m);
+	struct value at = address_of(w, s, m);
 	bool found = false;
 
 	*best = (struct type_hit){ .root = TYPE_NONE };
 	*stack = m->implicit || at.kind == VALUE_FRAME ||
 		 (!m->absolute && m->base == w->t->machine->sp);
-	if (m->segment)
-		return TYPES_THREAD_LOCAL;
 	if (m->implicit)
 		return TYPES_STACK;
 	if (at.kind == VALUE_FRAME) {
 		try_frame(w, s, &at, m, best);
 		try_objects(w, &at, m, best);
-	} else if (at.kind == VALUE_ADDRESS) {
+	} else if (at.kind == VALUE_ADDRESS || at.kind == VALUE_THREAD) {
 		try_static(w, &at, m, best, &found);
 	} else {
 		try_pointer(w, &at, m, best);
 	}
-	if (!*stack)
+	if (!*stack && !m->segment)
 		try_variables(w, m, best);
 	if (best->root == TYPE_NONE && at.kind == VALUE_POINTER && at.derived &&
 	    at.derived != TYPE_NONE) {
@@ -448,6 +487,8 @@ enum types_why flow_access(struct flow *w, const struct state *s, const struct e
 		return TYPES_KNOWN;
 	if (*stack)
 		return TYPES_STACK;
+	if (m->segment || at.kind == VALUE_THREAD)
+		return TYPES_THREAD_LOCAL;
 	if (at.kind == VALUE_ADDRESS && !found)
 		return TYPES_NO_VARIABLE;
 	if (best->opaque)
@@ -494,9 +535,9 @@ static struct effect_mem half(const struct effect *e, unsigned which)
 static struct value load(struct flow *w, struct state *s, size_t insn, unsigned which)
 {
 	const struct effect_mem m = half(&w->insn.v[insn], which);
-	struct value at = address_of(s, &m), v = unknown;
+	struct value at = address_of(w, s, &m), v = unknown;
 	struct type_hit h;
-	uint64_t linked;
+	const struct type_linked *linked;
 	bool stack;
 
 	if (at.kind == VALUE_FRAME && !at.indexed) {
@@ -507,8 +548,11 @@ static struct value load(struct flow *w, struct state *s, size_t insn, unsigned 
 	}
 	if (at.kind == VALUE_ADDRESS && !at.indexed) {
 		linked = type_linked_at(w->t, (uint64_t)at.off);
-		if (linked)
-			return (struct value){ .kind = VALUE_ADDRESS, .off = (int64_t)linked };
+		if (linked && (linked->kind == LINKED_ADDRESS || linked->kind == LINKED_OFFSET))
+			return (struct value){ .kind = linked->kind == LINKED_ADDRESS
+							       ? VALUE_ADDRESS
+							       : VALUE_OFFSET,
+					       .off = (int64_t)linked->value };
 	}
 	if (flow_access(w, s, &m, &h, &stack) == TYPES_KNOWN && h.leaf != TYPE_NONE &&
 	    w->t->type.v[h.leaf].size == 8)
@@ -544,13 +588,13 @@ static void learn_all_stored(struct flow *w, const struct state *s, const struct
 	}
 }
 
-static void store(struct state *s, const struct effect *e)
+static void store(const struct flow *w, struct state *s, const struct effect *e)
 {
 	bool whole = e->op == EFFECT_STORE;
 	const struct value *v = whole ? in_register(s, e->src) : &unknown;
 
 	for (unsigned i = 0; i < e->n_mem; i++) {
-		struct value at = address_of(s, &e->mem[i]);
+		struct value at = address_of(w, s, &e->mem[i]);
 
 		if (!e->mem[i].store || at.kind != VALUE_FRAME)
 			continue;
@@ -563,8 +607,12 @@ static void store(struct state *s, const struct effect *e)
 	}
 }
 
-static struct value sum(const struct value *a, const struct value *b)
+static struct value sum(const struct flow *w, const struct value *a, const struct value *b)
 {
+	struct value v = thread_sum(w, a, b);
+
+	if (v.kind == VALUE_THREAD)
+		return v;
 	if (is_base(a))
 		return is_base(b) ? unknown : value_plus(*a, 0, true);
 	return is_base(b) ? value_plus(*b, 0, true) : unknown;
@@ -618,16 +666,18 @@ static struct value result(struct flow *w, struct state *s, size_t insn)
 	case EFFECT_LOAD:
 		return load(w, s, insn, 0);
 	case EFFECT_LEA:
-		return address_of(s, &e->mem[0]);
+		return address_of(w, s, &e->mem[0]);
 	case EFFECT_ADD:
 		return value_plus(*dst, e->imm, false);
 	case EFFECT_ADD_REG:
-		return sum(dst, src);
+		return sum(w, dst, src);
 	case EFFECT_ADD_LOAD:
 		v = load(w, s, insn, 0);
-		return sum(dst, &v);
+		return sum(w, dst, &v);
 	case EFFECT_ADD_ANY:
 		return is_base(src) ? unknown : value_plus(*dst, 0, true);
+	case EFFECT_THREAD:
+		return (struct value){ .kind = VALUE_THREAD, .off = w->t->thread_pointer };
 	case EFFECT_LESS:
 		return is_base(src2) ? unknown : value_plus(*src, 0, true);
 	default:
@@ -649,7 +699,7 @@ void flow_step(struct flow *w, struct state *s, size_t insn)
 		return;
 	}
 	learn_all_stored(w, s, e);
-	store(s, e);
+	store(w, s, e);
 	v = e->dst == EFFECT_NONE ? unknown : result(w, s, insn);
 	other = e->op == EFFECT_LOAD && e->pair && e->src2 < EFFECT_REGS ? load(w, s, insn, 1)
 									 : unknown;

@@ -43,32 +43,58 @@ static int add_function(const struct walk *w, Dwarf_Die *die)
 	return vec_push(&t->function, f);
 }
 
-static int add_static(const struct walk *w, Dwarf_Die *die)
+/* An offset in the block of thread-local variables, and what makes an address of it. */
+static bool is_thread_local(const Dwarf_Op *op, size_t n)
 {
-	struct type_static s;
-	Dwarf_Attribute attr;
+	return n == 2 &&
+	       (op[1].atom == DW_OP_form_tls_address || op[1].atom == DW_OP_GNU_push_tls_address) &&
+	       (op->atom == DW_OP_const8u || op->atom == DW_OP_const4u ||
+		op->atom == DW_OP_constu || op->atom == DW_OP_addr);
+}
+
+/* Of what has a location: false: it is no place of static data. */
+static bool place_of(const struct walk *w, Dwarf_Die *die, uint64_t *start, bool *local)
+{
+	Dwarf_Attribute attr, real;
+	const char *name;
+	Dwarf_Addr addr;
 	Dwarf_Op *op;
 	size_t n;
 
-	if (!dwarf_attr(die, DW_AT_location, &attr) || dwarf_getlocation(&attr, &op, &n) ||
-	    n != 1 ||
-	    (op->atom != DW_OP_addr && op->atom != DW_OP_addrx && op->atom != DW_OP_GNU_addr_index))
-		return 0;
-	s.start = op->number;
-	if (op->atom != DW_OP_addr) {
-		Dwarf_Attribute real;
-		Dwarf_Addr addr;
-
-		if (dwarf_getlocation_attr(&attr, op, &real) || dwarf_formaddr(&real, &addr))
-			return 0;
-		s.start = addr;
+	if (!dwarf_attr(die, DW_AT_location, &attr)) {
+		/* GCC does not say where AArch64's are */
+		name = dwarf_hasattr(die, DW_AT_declaration) ? NULL : dwarf_diename(die);
+		*local = true;
+		return name && type_thread_symbol(w->t, name, start);
 	}
+	if (dwarf_getlocation(&attr, &op, &n))
+		return false;
+	*local = is_thread_local(op, n);
+	*start = op->number;
+	if (*local || (n == 1 && op->atom == DW_OP_addr))
+		return true;
+	if (n != 1 || (op->atom != DW_OP_addrx && op->atom != DW_OP_GNU_addr_index) ||
+	    dwarf_getlocation_attr(&attr, op, &real) || dwarf_formaddr(&real, &addr))
+		return false;
+	*start = addr;
+	return true;
+}
+
+static int add_static(const struct walk *w, Dwarf_Die *die)
+{
+	struct type_static s;
+	bool local;
+
+	if (!place_of(w, die, &s.start, &local))
+		return 0;
 	s.type = type_of_attr(w->t, die);
 	if (s.type == TYPE_NONE)
 		return -1;
 	(void)type_target(w->t, s.type); /* of an array: its size */
 	s.end = s.start + w->t->type.v[s.type].size;
-	return s.end > s.start && s.start ? vec_push(&w->t->statics, s) : 0;
+	if (s.end <= s.start || (!s.start && !local))
+		return 0;
+	return local ? vec_push(&w->t->threads, s) : vec_push(&w->t->statics, s);
 }
 
 static int walk(const struct walk *w, Dwarf_Die *parent, const char *scope, int depth);
@@ -181,5 +207,6 @@ int type_statics_read(struct types *t)
 			return -1;
 	}
 	vec_sort(&t->statics, by_address);
+	vec_sort(&t->threads, by_address);
 	return 0;
 }

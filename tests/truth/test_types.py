@@ -122,8 +122,10 @@ def check(what, program, prefix="", emulator=("qemu-x86_64",)):
         at = planted.at(address)
         if at:
             known += 1
-            ok = planted.right(at[0], at[1], width, a[4], a[5]) or \
-                (vaddr[ip] in wide and planted.right(at[0], at[1] + 8 - wide[vaddr[ip]], wide[vaddr[ip]], a[4], a[5]))
+            ok = planted.right(at[0], at[1], width, a[4], a[5])
+            for back in range(8, wide.get(vaddr[ip], 0), 8):  # a later part of it, maybe in the next object
+                first = planted.at(address - back)
+                ok = ok or (first is not None and planted.right(first[0], first[1], 8, a[4], a[5]))
             right += ok
             if not ok:
                 wrong[hex(vaddr[ip]), at, a[4], a[5]] += 1
@@ -178,6 +180,26 @@ if not (shutil.which("aarch64-linux-gnu-gcc") and shutil.which("qemu-aarch64") a
 else:
     subprocess.run(["aarch64-linux-gnu-gcc", "-O2", "-g", "-o", "types_arm", os.path.join(HERE, "progs", "types.c")], check=True, timeout=200)
     check("C, AArch64", os.path.join(tmp.name, "types_arm"), "aarch64-linux-gnu-", ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"))
+
+# thread-local variables: of the program, of a library it uses, and of the library's own
+for what, prefix, emulator in (("thread-local", "", ["qemu-x86_64"]),
+                               ("thread-local, AArch64", "aarch64-linux-gnu-", ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"])):
+    if not PROGRAMS or not shutil.which(prefix + "gcc") or not shutil.which(emulator[0]):
+        t.skip(what, "no compiler, or no emulator")
+        continue
+    source, where = os.path.join(HERE, "progs", "types_thread.c"), os.path.join(tmp.name, prefix + "thread")
+    os.mkdir(where)
+    subprocess.run([prefix + "gcc", "-O2", "-g", "-shared", "-fPIC", "-DLIBRARY", "-o", where + "/libfar.so", source], check=True, timeout=200)
+    subprocess.run([prefix + "gcc", "-O2", "-g", "-o", where + "/program", source, "-L" + where, "-lfar", "-lpthread", "-Wl,-rpath," + where],
+                   check=True, timeout=200)
+    check(what, where + "/program", prefix, emulator)
+    for model in ("global-dynamic", "initial-exec"):
+        subprocess.run([prefix + "gcc", "-O2", "-g", "-shared", "-fPIC", "-ftls-model=" + model, "-DLIBRARY", "-o", where + "/other.so", source],
+                       check=True, timeout=200)
+        got = subprocess.run([os.path.join(BUILT, "dump_types"), where + "/other.so", "-a"], check=True, capture_output=True, text=True, timeout=200).stdout
+        rows = {tuple(w[5:7]) for w in (line.split("\t") for line in got.splitlines()) if w[1] == "known" and "function" not in w[5]}
+        t.equal(rows, {("struct slot", "key"), ("struct slot", "uses"), ("struct slot", "weight"), ("int", "")}, what + ": of a library, " + model)
+        t.ok("\tthread-local\t" not in got and "\tno base\t" not in got, what + ": all of it, " + model, got)
 
 # a library gets to its variables through a table of addresses
 if PROGRAMS and shutil.which("gcc"):
