@@ -18,18 +18,20 @@ def cyclade(*words):
                                      capture_output=True, text=True).stdout)
 
 
-names = tuple(sys.argv[2:]) or ("l1", "l2", "l3", "memory", "mispredict")
+names = tuple(sys.argv[2:]) or ("l1", "l2", "l3", "memory", "mispredict", "mispredict_indirect", "mispredict_return")
 runs = [{c["measure"]: c for c in d["costs"]} | {"ghz": d["ghz"]} for d in (cyclade(*names) for _ in range(4))]
 first = runs[0]
 sizes = {k: first[k]["bytes"] for k in names if first[k]["bytes"] and first[k]["value"] is not None}
 out = subprocess.run([os.path.join(BUILD, "bench/bench_calibrate"), *map(str, sizes.values())], check=True, capture_output=True, text=True).stdout
 other = {int(w[1]): float(w[2]) for w in map(str.split, out.splitlines()) if w[0] == "latency"}
-other["mispredict"] = float(out.split("mispredict ")[1])
+other.update((w[0], float(w[1])) for w in map(str.split, out.splitlines()) if w[0].startswith("mispredict"))
 print("%-12s %10s %8s %10s %7s" % ("", "calibrate", "+-", "other", "ratio"))
 for k in names:
     if first[k]["value"] is None:
         print("%-12s %s" % (k, first[k]["value_why"]))
         continue
+    if sizes.get(k, k) not in other:
+        continue  # no second loop on this architecture
     ns = 1 if first[k]["unit"] == "ns" else 1 / first["ghz"]
     theirs = other[sizes.get(k, k)]
     print("%-12s %10.2f %8.2f %10.2f %7.2f" % (k, first[k]["value"] * ns, first[k]["value_error"] * ns, theirs, first[k]["value"] * ns / theirs))

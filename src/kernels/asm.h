@@ -6,7 +6,12 @@
  *
  * It counts down: two instructions and a taken branch for each iteration. Operands are registers
  * of variables of the function, all of them in and out. A body may change all that SCRATCH names.
- * Of labels 1 is the loop's.
+ * Of labels 1 is the loop's, and 9 is behind it: a body may have a LOOP_END and a jump to 9.
+ *
+ *	LAYOUTS(w, n, body, operands)
+ *
+ * The same in KERNEL_LAYOUTS copies that begin at other bytes of a line of 64: w->layout chooses.
+ * What a mispredict costs depends on how code around it lies.
  */
 #ifndef CYCLADE_KERNELS_ASM_H
 #define CYCLADE_KERNELS_ASM_H
@@ -25,17 +30,35 @@
 
 #ifdef SCRATCH
 #define HAVE_KERNELS 1
-#define LOOP(n_, body, ...)                               \
-	__asm__ volatile(".p2align 6\n1:\n" body LOOP_END \
-			 : [n] "+r"(n_), __VA_ARGS__      \
-			 :                                \
+#define LOOP_AT(at, n_, body, ...)                                                           \
+	__asm__ volatile(".p2align 6\n" X86(".fill " #at ", 1, 0x90\n")                      \
+				 ARM(".rept " #at " / 4\nnop\n.endr\n") "1:\n" body LOOP_END \
+									"9:\n"               \
+			 : [n] "+r"(n_), __VA_ARGS__                                         \
+			 :                                                                   \
 			 : "memory", "cc", SCRATCH)
 #else
-#define HAVE_KERNELS	    0
-#define X86(text)	    ""
-#define ARM(text)	    ""
-#define LOOP(n_, body, ...) ((void)(n_))
+#define HAVE_KERNELS		   0
+#define X86(text)		   ""
+#define ARM(text)		   ""
+#define LOOP_AT(at, n_, body, ...) ((void)(n_))
 #endif
+#define LOOP(n_, body, ...) LOOP_AT(0, n_, body, __VA_ARGS__)
+#define LAYOUT(at, n_, body, ...)                   \
+	case (at) / 8:                              \
+		LOOP_AT(at, n_, body, __VA_ARGS__); \
+		break
+#define LAYOUTS(w, n_, body, ...)                  \
+	switch ((w)->layout % KERNEL_LAYOUTS) {    \
+		LAYOUT(0, n_, body, __VA_ARGS__);  \
+		LAYOUT(8, n_, body, __VA_ARGS__);  \
+		LAYOUT(16, n_, body, __VA_ARGS__); \
+		LAYOUT(24, n_, body, __VA_ARGS__); \
+		LAYOUT(32, n_, body, __VA_ARGS__); \
+		LAYOUT(40, n_, body, __VA_ARGS__); \
+		LAYOUT(48, n_, body, __VA_ARGS__); \
+		LAYOUT(56, n_, body, __VA_ARGS__); \
+	}
 
 #define TIMES_4(x)  x x x x
 #define TIMES_16(x) TIMES_4(TIMES_4(x))

@@ -38,7 +38,10 @@ struct kernel_setup {
 	uint64_t stride; /* of a ring: bytes from slot to slot in memory; 0: the row's */
 	unsigned units;	 /* lines or levels; 0: the row's */
 	bool huge;	 /* ask for huge pages */
+	unsigned layout; /* which copy of its code, modulo KERNEL_LAYOUTS */
 };
+#define KERNEL_LAYOUTS \
+	8u /* kernels of mispredicts: copies at other offsets in a line of 64 bytes */
 
 struct kernel_work {
 	void *map;
@@ -49,7 +52,7 @@ struct kernel_work {
 	uint64_t at;   /* where the next run goes on: a small n does not see the same bytes again */
 	char *here;    /* the same of a list */
 	uint64_t round;
-	unsigned units;
+	unsigned units, layout;
 };
 
 struct kernel {

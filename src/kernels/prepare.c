@@ -177,14 +177,16 @@ PREPARE(other_page)
 
 /* ---- tables ----------------------------------------------- */
 
-static int table(struct kernel_work *w, unsigned values, bool shuffled, struct err *err)
+/* s->stride: bytes of an iteration; 0: one */
+static int table(struct kernel_work *w, const struct kernel_setup *s, unsigned values,
+		 bool shuffled, struct err *err)
 {
 	uint64_t seed = values;
 
 	if (take(w, TABLE_BYTES, false, err))
 		return -1;
 	w->mask = TABLE_BYTES - 1;
-	w->round = TABLE_BYTES;
+	w->round = TABLE_BYTES / (s->stride ? s->stride : 1);
 	for (uint64_t i = 0; i < TABLE_BYTES; i++)
 		w->a[i] = (char)(i % values);
 	for (uint64_t i = TABLE_BYTES - 1; shuffled && i > 0; i--) {
@@ -199,20 +201,17 @@ static int table(struct kernel_work *w, unsigned values, bool shuffled, struct e
 
 PREPARE(random)
 {
-	(void)s;
-	return table(w, 16, true, err);
+	return table(w, s, 16, true, err);
 }
 
 PREPARE(alternating)
 {
-	(void)s;
-	return table(w, 2, false, err);
+	return table(w, s, 2, false, err);
 }
 
 PREPARE(zeros)
 {
-	(void)s;
-	return table(w, 1, false, err);
+	return table(w, s, 1, false, err);
 }
 
 /* ---- the operating system's ----------------------------------------------- */

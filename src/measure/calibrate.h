@@ -13,8 +13,9 @@
  * timed beside each repeat, so that cycles are right while it changes.
  *
  * The value is the median of means of pairs of repeats, its bar the interval of Wilcoxon's test
- * (base/paired.h). It is wider if memory that was taken anew differs by more, and it reaches to the
- * fastest tenth of the repeats: others' programs make caches cold, never warm. A
+ * (base/paired.h). It is wider if memory that was taken anew, or for mispredicts another layout of
+ * the code, differs by more, and it reaches to the fastest tenth of the repeats: others' programs
+ * make caches cold, never warm. A
  * repeat during which the thread did not run is dropped and counted. Time that the hypervisor took
  * away without the thread noticing widens the bar by its share. Fewer than PAIRED_LEAST repeats
  * that count: no value, with the reason.

@@ -28,8 +28,10 @@ static int list(void)
 
 int main(int argc, char **argv)
 {
-	struct kernel_setup setup = { .units =
-					      argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0 };
+	struct kernel_setup setup = {
+		.units = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0,
+		.layout = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 0,
+	};
 	const struct kernel *k = argc > 2 ? kernel_find(argv[1]) : NULL;
 	struct kernel_work w;
 

@@ -17,6 +17,7 @@ from tap import ROOT, Tap  # noqa: E402
 BUILT = os.environ.get("TRUTH_BUILT", os.path.join(ROOT, "build", "tests", "truth"))
 t = Tap()
 scratch = tempfile.TemporaryDirectory()
+LAYOUTS = 8
 OUT = os.path.join(scratch.name, "counts")
 
 
@@ -43,6 +44,10 @@ def examine(machine, qemu, program, name, row):
         wrong = ["%s: %g, the row has %g" % (key, (many[key] - few[key]) / n, each + per * u)
                  for key, (each, per) in counts.items() if key in many and many[key] - few[key] != n * (each + per * u)]
         t.ok(not wrong, "%s: %s%s" % (machine, name, " (%d)" % u if u else ""), "\n".join(wrong))
+    if counts["mispredicts"][0]:  # in each layout of its code the same, the code before the loop aside
+        counts_in = [[counted(qemu, program, name, k * n, 0, layout) for k in (1, 2)] for layout in range(LAYOUTS)]
+        more = [{key: many[key] - few[key] for key in many} for few, many in counts_in]
+        t.equal([i for i, x in enumerate(more) if x != more[0]], [], "%s: %s: %d layouts count the same" % (machine, name, LAYOUTS))
 
 
 for machine, qemu, program in (("x86-64", shutil.which("qemu-x86_64"), "kernel_run"), ("AArch64", shutil.which("qemu-aarch64"), "kernel_run_arm")):

@@ -144,7 +144,8 @@ static bool job_of(struct job *j, const struct calibrate_measure *m,
 	*j = (struct job){ .kernel = { kernel_find(m->kernel),
 				       m->minus ? kernel_find(m->minus) : NULL },
 			   .unit = m->unit,
-			   .own = m->per == PER_UNIT };
+			   .own = m->per == PER_UNIT,
+			   .layouts = m->per == Q_MISPREDICTS };
 	for (unsigned i = 0; i < 2 && j->kernel[i]; i++) {
 		if (!set_up(&j->setup[i], j->kernel[i], i ? m->minus_at : m->at, s, why))
 			return false;

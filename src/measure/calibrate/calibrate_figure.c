@@ -12,8 +12,9 @@
 #define SLOT_CLOCK    2u
 #define CLOCK_CYCLES  16.0 /* of an iteration of "add" */
 #define REPEATS_QUICK 15u
-#define TRIES	      4u		   /* times as many before it gives up */
-#define PLACINGS      3u		   /* times that memory is taken anew */
+#define TRIES	      4u /* times as many before it gives up */
+#define PLACINGS      3u /* times that memory is taken anew */
+#define PLACINGS_MOST KERNEL_LAYOUTS
 #define PLACED_MOST   (UINT64_C(16) << 20) /* larger memory is taken once */
 #define TIME	      400e-6		   /* seconds of a repeat */
 #define TIME_QUICK    150e-6
@@ -98,12 +99,15 @@ static bool repeat(struct timing *t)
 	return true;
 }
 
-static int open_both(struct timing *t, struct figure *out, struct err *err)
+static int open_both(struct timing *t, unsigned layout, struct figure *out, struct err *err)
 {
 	struct calibrate_opened o;
 
 	for (unsigned i = 0; i < 2 && t->j->kernel[i]; i++) {
-		if (t->g->b->open(t->g->b->ctx, i, t->j->kernel[i], &t->j->setup[i], &o, err))
+		struct kernel_setup s = t->j->setup[i];
+
+		s.layout = layout;
+		if (t->g->b->open(t->g->b->ctx, i, t->j->kernel[i], &s, &o, err))
 			return -1;
 		t->warm[i] = o.warm;
 		if (!t->n[i])
@@ -114,10 +118,11 @@ static int open_both(struct timing *t, struct figure *out, struct err *err)
 	return 0;
 }
 
-/* Repeats in memory that was just taken. */
-static int placing(struct timing *t, size_t until, struct figure *out, struct err *err)
+/* Repeats in memory that was just taken, and with this layout of the code, up to `until`. */
+static int placing(struct timing *t, unsigned layout, size_t until, struct figure *out,
+		   struct err *err)
 {
-	int rc = open_both(t, out, err);
+	int rc = open_both(t, layout, out, err);
 
 	for (size_t tries = 0; !rc && t->got < until && tries < TRIES * t->wanted; tries++)
 		t->dropped += !repeat(t);
@@ -184,15 +189,18 @@ static double least(const struct timing *t, const double *v, const size_t *end, 
 int calibrate_figure(struct calibrating *g, const struct job *j, struct figure *out)
 {
 	struct timing t = { .g = g, .j = j };
-	size_t placings = j->setup[0].bytes > PLACED_MOST ? 1 : PLACINGS, end[PLACINGS];
+	unsigned placings = j->layouts			      ? KERNEL_LAYOUTS
+			    : j->setup[0].bytes > PLACED_MOST ? 1
+							      : PLACINGS;
+	size_t end[PLACINGS_MOST];
 	double stolen;
 
 	*out = (struct figure){ .e = ESTIMATE_NONE(NULL) };
 	t.wanted = g->o->quick ? REPEATS_QUICK : CALIBRATE_REPEATS;
-	for (size_t i = 0; i < placings; i++) {
+	for (unsigned i = 0; i < placings; i++) {
 		struct err why = ERR_INIT;
 
-		if (placing(&t, t.wanted * (i + 1) / placings, out, &why)) {
+		if (placing(&t, i, t.wanted * (i + 1) / placings, out, &why)) {
 			out->e = ESTIMATE_NONE(arena_strdup(g->a, why.what));
 			out->cycles = out->e;
 			return out->e.why ? 0 : err_nomem(g->err);

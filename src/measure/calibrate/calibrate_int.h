@@ -29,6 +29,7 @@ struct job {
 	struct kernel_setup setup[2];
 	double per[2]; /* things of an iteration; of differences per[0] alone counts */
 	bool own;      /* each kernel's time is divided by its own things */
+	bool layouts;  /* with each layout of its code */
 	enum calibrate_unit unit;
 	double bytes; /* of CALIBRATE_GBS: moved in an iteration */
 };
