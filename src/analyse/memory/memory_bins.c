@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * memory_bins - how many samples of a group took how many cycles.
+ */
+#include "analyse/memory/memory_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The bins of one spread at a time. */
+struct memory_bins {
+	const struct memory_spread *of;
+	size_t n;
+	uint64_t count[MEMORY_EXACT], used[MEMORY_EXACT / 64];
+	uint32_t *large; /* bins beyond these */
+	struct memory_bin *bin;
+};
+
+/* ---- spreads --------------------------------------------------------------------------------- */
+
+static void add_sum(void *ctx, uint16_t value, uint64_t n)
+{
+	struct memory_sums *s = ctx;
+
+	s->n += n;
+	s->sum += n * value;
+	s->squares += (double)n * value * value;
+	s->most = s->most > value ? s->most : value;
+}
+
+int memory_sum(struct memory_work *w)
+{
+	w->sums = calloc(w->c.v.n * MEMOP_LATENCIES + 1, sizeof(*w->sums));
+	if (!w->sums)
+		return -1;
+	for (size_t i = 0; i < w->c.v.n; i++)
+		for (unsigned l = 0; l < MEMOP_LATENCIES; l++)
+			hist_each(&w->c.v.v[i].hist[l], add_sum, &w->sums[i * MEMOP_LATENCIES + l]);
+	vec_each (&w->c.large, const struct memory_large *, x) {
+		struct memory_sums *s = &w->sums[x->tally * MEMOP_LATENCIES + x->latency];
+
+		s->n++;
+		s->sum += x->cycles;
+		s->most = s->most > x->cycles ? s->most : x->cycles;
+		s->large = true;
+	}
+	return 0;
+}
+
+/* `visit` is called for each tally that the group at `place` is made of. */
+static void each_tally(struct memory_work *w, uint32_t place, unsigned latency,
+		       void (*visit)(struct memory_work *w, uint32_t tally, unsigned latency,
+				     void *ctx),
+		       void *ctx)
+{
+	if (place < w->c.v.n)
+		visit(w, place, latency, ctx);
+	for (uint32_t i = w->first.v[place]; i != MEMORY_NONE; i = w->part.v[i].next)
+		each_tally(w, w->part.v[i].group, latency, visit, ctx);
+}
+
+static void visit_sums(struct memory_work *w, uint32_t tally, unsigned latency, void *ctx)
+{
+	const struct memory_sums *x = &w->sums[tally * MEMOP_LATENCIES + latency];
+	struct memory_sums *s = ctx;
+
+	s->n += x->n;
+	s->sum += x->sum;
+	s->squares += x->squares;
+	s->most = s->most > x->most ? s->most : x->most;
+	s->large |= x->large;
+}
+
+/* ---- bins ------------------------------------------------------------------------------------ */
+
+/* Below MEMORY_EXACT each value has a bin, above 1,024 share an octave. */
+static uint32_t bin_of(uint32_t cycles)
+{
+	unsigned octave = 31 - (unsigned)__builtin_clz(cycles | 1);
+
+	if (cycles < MEMORY_EXACT)
+		return cycles;
+	return MEMORY_EXACT + (octave - 16) * 1024 + (cycles >> (octave - 10) & 1023);
+}
+
+struct filling {
+	struct memory_bins *bins;
+	size_t n_large;
+};
+
+static void add_count(void *ctx, uint16_t value, uint64_t n)
+{
+	struct memory_bins *b = ctx;
+
+	b->count[value] += n;
+	b->used[value / 64] |= UINT64_C(1) << value % 64;
+}
+
+static void visit_bins(struct memory_work *w, uint32_t tally, unsigned latency, void *ctx)
+{
+	struct filling *f = ctx;
+	size_t low = 0, high = w->c.large.n;
+
+	hist_each(&w->c.v.v[tally].hist[latency], add_count, f->bins);
+	if (!w->sums[tally * MEMOP_LATENCIES + latency].large)
+		return;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct memory_large *x = &w->c.large.v[mid];
+
+		if (x->tally < tally || (x->tally == tally && x->latency < latency))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < w->c.large.n && w->c.large.v[low].tally == tally &&
+	       w->c.large.v[low].latency == latency;
+	     low++)
+		f->bins->large[f->n_large++] = w->c.large.v[low].cycles;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static size_t put_bins(struct memory_bins *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < MEMORY_EXACT / 64; i++) {
+		for (; b->used[i]; b->used[i] &= b->used[i] - 1) {
+			size_t value = i * 64 + (size_t)__builtin_ctzll(b->used[i]);
+
+			b->bin[n++] = (struct memory_bin){ b->count[value], (double)value };
+			b->count[value] = 0;
+		}
+	}
+	return n;
+}
+
+static size_t put_large(struct memory_bins *b, size_t n, size_t n_large)
+{
+	qsort(b->large, n_large, sizeof(*b->large), by_value);
+	for (size_t i = 0, k; i < n_large; i = k) {
+		uint64_t sum = b->large[i];
+
+		for (k = i + 1; k < n_large && bin_of(b->large[k]) == bin_of(b->large[i]); k++)
+			sum += b->large[k];
+		b->bin[n++] = (struct memory_bin){ k - i, (double)sum / (double)(k - i) };
+	}
+	return n;
+}
+
+const struct memory_bin *memory_bins(const struct memory *m, const struct memory_spread *s,
+				     size_t *n)
+{
+	struct memory_work *w = m->work;
+	struct filling f = { .bins = w->bins };
+
+	if (w->bins->of != s) {
+		each_tally(w, m->group[s->group].place, s->latency, visit_bins, &f);
+		w->bins->n = put_bins(w->bins);
+		if (f.n_large)
+			w->bins->n = put_large(w->bins, w->bins->n, f.n_large);
+		w->bins->of = s;
+	}
+	*n = w->bins->n;
+	return w->bins->bin;
+}
+
+static int make_room(struct memory_work *w)
+{
+	size_t large = w->c.large.n;
+	const size_t most = 16 * 1024; /* bins of large ones */
+
+	w->bins = calloc(1, sizeof(*w->bins));
+	if (!w->bins)
+		return -1;
+	w->bins->large = malloc((large + 1) * sizeof(*w->bins->large));
+	w->bins->bin =
+		malloc((MEMORY_EXACT + (large < most ? large : most)) * sizeof(*w->bins->bin));
+	return w->bins->large && w->bins->bin ? 0 : -1;
+}
+
+/* CPUs that do not measure the retire latency leave 0. */
+static bool has_retire(const struct memory_work *w)
+{
+	for (size_t i = 0; i < w->c.v.n; i++)
+		if (w->sums[i * MEMOP_LATENCIES + MEMOP_LATENCY_RETIRE].most)
+			return true;
+	return false;
+}
+
+int memory_make_spreads(struct memory *m, struct memory_work *w)
+{
+	bool retire = has_retire(w);
+
+	if (make_room(w))
+		return -1;
+	for (size_t i = 0; i < w->group.n; i++) {
+		struct memory_group *g = &m->group[i];
+
+		g->first_spread = w->spread.n;
+		for (unsigned l = 0; l < MEMOP_LATENCIES; l++) {
+			struct memory_sums x = { 0 };
+
+			each_tally(w, g->place, l, visit_sums, &x);
+			if (x.n && (l != MEMOP_LATENCY_RETIRE || retire) &&
+			    vec_push(&w->spread,
+				     ((struct memory_spread){ (uint32_t)i, (enum memop_latency)l,
+							      x.n, x.most, (double)x.sum,
+							      x.large ? NAN : x.squares })))
+				return -1;
+		}
+		g->n_spreads = w->spread.n - g->first_spread;
+	}
+	m->spread = w->spread.v;
+	vec_each (&w->spread, struct memory_spread *, s) {
+		size_t n;
+		const struct memory_bin *b;
+
+		if (!isnan(s->squares))
+			continue;
+		s->squares = 0;
+		b = memory_bins(m, s, &n);
+		for (size_t k = 0; k < n; k++)
+			s->squares += (double)b[k].n * b[k].cycles * b[k].cycles;
+	}
+	return 0;
+}
+
+const struct memory_spread *memory_spread(const struct memory *m, const struct memory_group *g,
+					  enum memop_latency l)
+{
+	for (size_t i = 0; i < g->n_spreads; i++)
+		if (m->spread[g->first_spread + i].latency == l)
+			return &m->spread[g->first_spread + i];
+	return NULL;
+}
+
+void memory_bins_free(struct memory_bins *b)
+{
+	if (!b)
+		return;
+	free(b->large);
+	free(b->bin);
+	free(b);
+}
