@@ -2,7 +2,7 @@
 /*
  * memory - the memory operations of a recording: where data came from, and how many cycles it took.
  *
- *	memory_build(&m, rec, spaces, &opts, &err)
+ *	memory_build(&m, &objects, rec, spaces, &opts, &err)	objects NULL: not wanted
  *	for (i = m->first[MEMORY_SOURCE]; i < m->first[MEMORY_SOURCE + 1]; i++)
  *		memory_spread(m, &m->group[i], MEMOP_LATENCY_DATA)
  *	memory_free(m)
@@ -121,6 +121,8 @@ struct memory {
 	struct memory_work *work;
 };
 
+struct memory_objects;
+
 struct memory_opts {
 	struct selection select;
 	void (*progress)(void *ctx, double fraction);
@@ -131,9 +133,10 @@ struct memory_opts {
 
 /* Some event of the recording tells of memory. */
 bool memory_told(const struct pd *rec);
-/* ERR_NOT_FOUND: no event of the recording tells of memory. */
-int memory_build(struct memory **out, const struct pd *rec, struct spaces *sp,
-		 const struct memory_opts *opts, struct err *err) MUST_USE;
+/* ERR_NOT_FOUND: no event of the recording tells of memory. `objects` (memory_objects.h) NULL: not
+ * wanted; else they are of the same pass. */
+int memory_build(struct memory **out, struct memory_objects **objects, const struct pd *rec,
+		 struct spaces *sp, const struct memory_opts *opts, struct err *err) MUST_USE;
 void memory_free(struct memory *m); /* NULL is fine */
 
 /* What the samples of such a group have in common; the rest is empty. */

@@ -3,7 +3,7 @@
  * memory_objects - the memory operations of a recording by what they access: variables, stacks,
  * allocations, mappings (symbol/data.h).
  *
- *	memory_objects_build(&o, rec, spaces, &opts, &err)
+ *	memory_build(&m, &o, rec, spaces, &opts, &err)	(memory.h)
  *	... o->object, most samples first; the sources of each ...
  *	memory_objects_free(o)
  *
@@ -12,8 +12,8 @@
  *
  * Each sample counts once. Latencies are those of data (memop.h).
  *
- * Costs: one pass in file order, some 0.1 to 1 us a sample; memory of objects, of the sources and
- * threads of each.
+ * Costs: some 20 ns a sample and core beside memory.h's pass, 1 us where what lies there is not
+ * remembered; memory of objects, of the sources and threads of each.
  */
 #ifndef CYCLADE_ANALYSE_MEMORY_OBJECTS_H
 #define CYCLADE_ANALYSE_MEMORY_OBJECTS_H
@@ -40,6 +40,7 @@ struct memory_object {
 	struct memory_counts n;
 	uint64_t threads;
 	uint64_t least, most; /* addresses */
+	uint64_t first;	      /* the first sample's place in the file */
 	size_t first_source, n_sources;
 };
 
@@ -96,8 +97,6 @@ struct memory_objects {
 	struct memory_objects_work *work;
 };
 
-int memory_objects_build(struct memory_objects **out, const struct pd *rec, struct spaces *sp,
-			 const struct memory_opts *opts, struct err *err) MUST_USE;
 void memory_objects_free(struct memory_objects *o); /* NULL is fine */
 
 /* Page walks: share of the samples whose translation is told; their part of the cycles of all

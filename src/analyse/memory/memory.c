@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "analyse/memory/memory_scan_int.h"
 #include "analyse/memory/memory_types.h"
 #include "base/invariant.h"
 #include "base/text.h"
@@ -105,8 +106,8 @@ static int choose_events(struct memory_work *w, const struct pd *rec, const stru
 	return err_hint(err, "record some: cyclade record --mem -- PROGRAM");
 }
 
-int memory_build(struct memory **out, const struct pd *rec, struct spaces *sp,
-		 const struct memory_opts *opts, struct err *err)
+int memory_build(struct memory **out, struct memory_objects **objects, const struct pd *rec,
+		 struct spaces *sp, const struct memory_opts *opts, struct err *err)
 {
 	struct memory *m = calloc(1, sizeof(*m));
 	struct memory_work *w = calloc(1, sizeof(*w));
@@ -114,6 +115,8 @@ int memory_build(struct memory **out, const struct pd *rec, struct spaces *sp,
 	int ret;
 
 	*out = NULL;
+	if (objects)
+		*objects = NULL;
 	if (!m || !w) {
 		free(m);
 		free(w);
@@ -121,15 +124,19 @@ int memory_build(struct memory **out, const struct pd *rec, struct spaces *sp,
 	}
 	*w = (struct memory_work){ .spaces = sp, .files = STRTAB_INIT, .rows = STRTAB_INIT };
 	m->work = w;
-	ret = choose_events(w, rec, opts, &events, err) ||
-	      memory_count(&w->c, rec, sp, w->how, events, opts, err) || memory_fold(w, err) ||
-	      make_result(m, w, err);
+	ret = choose_events(w, rec, opts, &events, err) || (objects && data_begin(sp, err)) ||
+	      memory_scan(&w->c, objects, rec, sp, w->how, events, opts, err) ||
+	      memory_fold(w, err) || make_result(m, w, err);
 	free(events);
 	assert(ret || m->first[1] == 0 || m->group[0].samples == m->samples - m->without);
-	if (ret)
+	if (ret) {
 		memory_free(m);
-	else
+		memory_objects_free(objects ? *objects : NULL);
+		if (objects)
+			*objects = NULL;
+	} else {
 		*out = m;
+	}
 	return ret ? -1 : 0;
 }
 

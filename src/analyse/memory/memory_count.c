@@ -4,14 +4,7 @@
 #include <stdlib.h>
 
 #include "analyse/memory/memory_types.h"
-#include "analyse/pass/pass.h"
 #include "base/bytes.h"
-
-struct counting {
-	const struct spaces *spaces;
-	const struct memop_how *how;
-	struct memory_tallies *of; /* by worker */
-};
 
 #define LATENCIES ((1u << MEMOP_LATENCIES) - 1)
 
@@ -22,11 +15,6 @@ static uint64_t flag_of(const struct memop *op, uint32_t has, bool flag)
 	return op->has & has ? 1 + (uint64_t)flag : 0;
 }
 
-static bool no_access(const struct memop *op)
-{
-	return op->raw && !op->set[MEMOP_KIND];
-}
-
 static uint64_t class_of(const struct memop *op)
 {
 	return (uint64_t)op->set[MEMOP_KIND] << AT_KIND |
@@ -34,12 +22,12 @@ static uint64_t class_of(const struct memop *op)
 	       (uint64_t)op->set[MEMOP_BLOCK] << AT_BLOCK | (uint64_t)op->level << AT_LEVEL |
 	       (uint64_t)op->where << AT_WHERE | flag_of(op, MEMOP_HAS_HIT, op->hit) << AT_HIT |
 	       flag_of(op, MEMOP_HAS_LOCKED, op->locked) << AT_LOCK |
-	       (uint64_t)no_access(op) << AT_NO_ACCESS;
+	       (uint64_t)memory_no_access(op) << AT_NO_ACCESS;
 }
 
 static enum memory_access_kind access_kind(const struct memop *op)
 {
-	if (no_access(op))
+	if (memory_no_access(op))
 		return MEMORY_NO_ACCESS;
 	if (op->set[MEMOP_KIND] & MEMOP_KIND_STORE)
 		return MEMORY_STORE;
@@ -109,10 +97,26 @@ static inline int count_op(struct memory_tallies *c, struct memory_tally *t, con
 	return 0;
 }
 
+/* There are few of each kind, and they come again. */
+static inline struct memory_tally *recent_of(struct memory_tallies *c, enum memory_by by,
+					     uint64_t a, uint64_t b)
+{
+	uint64_t h = hash_of(by, a, b);
+	struct memory_recent *r = &c->recent[h >> 48 & (MEMORY_RECENT - 1)];
+	struct memory_tally *t;
+
+	if (r->by == by && r->a == a && r->b == b)
+		return &c->v.v[r->tally];
+	t = tally_of(c, by, a, b, h);
+	if (t)
+		*r = (struct memory_recent){ a, b, by, (uint32_t)(t - c->v.v) };
+	return t;
+}
+
 static int count_in(struct memory_tallies *c, enum memory_by by, uint64_t a, uint64_t b,
 		    const struct memop *op)
 {
-	struct memory_tally *t = tally_of(c, by, a, b, hash_of(by, a, b));
+	struct memory_tally *t = recent_of(c, by, a, b);
 
 	return t ? count_op(c, t, op) : -1;
 }
@@ -161,9 +165,9 @@ static int count_access(struct memory_tallies *c, uint64_t a, uint64_t b, const 
 	return c->n_waiting == MEMORY_BATCH ? count_waiting(c) : 0;
 }
 
-/* ---- the pass -------------------------------------------------------------------------------- */
+/* ---- samples -------------------------------------------------------------------------------- */
 
-static const struct map *code_at(const struct counting *w, struct memory_tallies *c,
+static const struct map *code_at(struct memory_tallies *c, const struct spaces *sp,
 				 const struct pass_sample *p, uint64_t ip)
 {
 	const struct process *proc = p->who->proc;
@@ -176,7 +180,7 @@ static const struct map *code_at(const struct counting *w, struct memory_tallies
 		return m->map;
 	m->proc = proc;
 	m->kind = kind;
-	m->map = space_find_span(w->spaces, proc, kind, ip, p->time, &m->span);
+	m->map = space_find_span(sp, proc, kind, ip, p->time, &m->span);
 	return m->map;
 }
 
@@ -189,53 +193,41 @@ static uint64_t period_of(const struct pass_sample *p)
 	return !a->freq && a->sample_period ? a->sample_period : 1;
 }
 
-static int count_sample(void *ctx, const struct pass_sample *p, struct err *err)
+int memory_count_begin(struct memory_tallies *c)
 {
-	const struct counting *w = ctx;
-	struct memory_tallies *c = &w->of[p->worker];
-	uint64_t ip = p->ev->at.ip ? ld64(p->r->p + p->ev->at.ip) : 0, period;
-	const struct map *m;
-	struct memop op;
-
-	c->samples++;
-	if (!memop_of_record(&op, &w->how[p->event], p->ev, p->r)) {
-		c->without++;
-		return 0;
-	}
-	period = period_of(p);
-	c->no_access += no_access(&op);
-	c->raw |= op.raw;
-	c->period_varies |= c->period && period != c->period;
-	c->period = period;
-	m = code_at(w, c, p, ip);
-	if (count_in(c, MEMORY_CLASS, class_of(&op), 0, &op) ||
-	    count_access(c, m ? map_to_image(m, ip) : ip,
-			 memory_access_key(m ? m->image : IMAGE_NONE, access_kind(&op)), &op) ||
-	    count_in(c, MEMORY_THREAD, p->task, p->who->comm, &op) ||
-	    count_in(c, MEMORY_CPU, p->cpu, 0, &op))
-		return err_nomem(err);
-	return 0;
-}
-
-static int begin_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
-{
-	const struct counting *w = ctx;
-	struct memory_tallies *c = &w->of[worker];
-
-	(void)chunk;
 	if (!c->code)
 		c->code = calloc(MEMORY_CODE, sizeof(*c->code));
 	if (!c->waiting)
 		c->waiting = calloc(MEMORY_BATCH, sizeof(*c->waiting));
-	return c->code && c->waiting ? 0 : err_nomem(err);
+	if (!c->recent)
+		c->recent = calloc(MEMORY_RECENT, sizeof(*c->recent));
+	return c->code && c->waiting && c->recent ? 0 : -1;
 }
 
-static int end_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
+int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const struct pass_sample *p,
+		     const struct memop *op)
 {
-	const struct counting *w = ctx;
+	uint64_t ip = p->ev->at.ip ? ld64(p->r->p + p->ev->at.ip) : 0, period = period_of(p);
+	const struct map *m = code_at(c, sp, p, ip);
 
-	(void)chunk;
-	return count_waiting(&w->of[worker]) ? err_nomem(err) : 0;
+	c->no_access += memory_no_access(op);
+	c->raw |= op->raw;
+	c->period_varies |= c->period && period != c->period;
+	c->period = period;
+	return count_in(c, MEMORY_CLASS, class_of(op), 0, op) ||
+			       count_access(c, m ? map_to_image(m, ip) : ip,
+					    memory_access_key(m ? m->image : IMAGE_NONE,
+							      access_kind(op)),
+					    op) ||
+			       count_in(c, MEMORY_THREAD, p->task, p->who->comm, op) ||
+			       count_in(c, MEMORY_CPU, p->cpu, 0, op)
+		       ? -1
+		       : 0;
+}
+
+int memory_count_end(struct memory_tallies *c)
+{
+	return count_waiting(c);
 }
 
 /* ---- joining --------------------------------------------------------------------------------- */
@@ -254,7 +246,7 @@ static int join_tally(struct memory_tally *t, const struct memory_tally *x)
 	return 0;
 }
 
-static int join(struct memory_tallies *c, const struct memory_tallies *x)
+int memory_tallies_join(struct memory_tallies *c, const struct memory_tallies *x)
 {
 	uint32_t *to = malloc((x->v.n + 1) * sizeof(*to));
 	int ret = to ? 0 : -1;
@@ -292,38 +284,9 @@ static int by_tally(const void *a, const void *b)
 	return (x->latency > y->latency) - (x->latency < y->latency);
 }
 
-int memory_count(struct memory_tallies *out, const struct pd *rec, const struct spaces *sp,
-		 const struct memop_how *how, const bool *events, const struct memory_opts *opts,
-		 struct err *err)
+void memory_tallies_sort(struct memory_tallies *c)
 {
-	const struct pass_visitor v = { .wants = PASS_THREAD | PASS_COMM,
-					.begin = begin_chunk,
-					.sample = count_sample,
-					.end = end_chunk };
-	const struct pass_opts po = { .events = events,
-				      .progress = opts->progress,
-				      .progress_ctx = opts->progress_ctx };
-	struct counting w = { .spaces = sp, .how = how };
-	struct pass *p;
-	unsigned n;
-	int ret;
-
-	if (pass_new(&p, rec, sp, &opts->select, &po, err))
-		return -1;
-	n = pass_workers(p);
-	w.of = calloc(n, sizeof(*w.of));
-	ret = w.of ? pass_each(p, &v, &w, err) : err_nomem(err);
-	pass_free(p);
-	for (unsigned i = 1; i < n && w.of; i++) {
-		if (!ret && join(w.of, &w.of[i]))
-			ret = err_nomem(err);
-		memory_tallies_free(&w.of[i]);
-	}
-	if (w.of)
-		*out = *w.of;
-	vec_sort(&out->large, by_tally);
-	free(w.of);
-	return ret;
+	vec_sort(&c->large, by_tally);
 }
 
 void memory_tallies_free(struct memory_tallies *c)
@@ -336,6 +299,8 @@ void memory_tallies_free(struct memory_tallies *c)
 	itab_free(&c->at);
 	free(c->code);
 	free(c->waiting);
+	free(c->recent);
 	c->code = NULL;
 	c->waiting = NULL;
+	c->recent = NULL;
 }

@@ -25,18 +25,28 @@ static struct memory_locked_line *line_of(struct memory_locks *w, uint32_t objec
 	return l;
 }
 
+static int meet(struct memory_locks *w, struct memory_locked_line *l, uint64_t task)
+{
+	uint64_t line = (uint64_t)(l - w->v.v);
+	bool fresh;
+
+	if (!u64map_at(&w->task, hash_pair(line, task), &fresh) ||
+	    (fresh && vec_push(&w->met, ((struct locks_met){ line, task }))))
+		return -1;
+	l->threads += fresh;
+	return 0;
+}
+
 int memory_locks_add(struct memory_locks *w, uint32_t object, const struct memop *op, uint64_t task)
 {
 	double cycles = op->cycles[MEMOP_LATENCY_DATA];
 	struct memory_locked_line *l;
-	bool fresh;
 
 	if (!op->locked || !(op->has & MEMOP_HAS_ADDRESS))
 		return 0;
 	l = line_of(w, object, task_pid(task), op->address & ~(uint64_t)(MEMORY_LINE_BYTES - 1));
-	if (!l || !u64map_at(&w->task, hash_pair((uint64_t)(l - w->v.v), task), &fresh))
+	if (!l || meet(w, l, task))
 		return -1;
-	l->threads += fresh;
 	l->n.samples++;
 	l->n.loads += (op->set[MEMOP_KIND] & MEMOP_KIND_LOAD) != 0;
 	l->n.stores += (op->set[MEMOP_KIND] & MEMOP_KIND_STORE) != 0;
@@ -45,6 +55,32 @@ int memory_locks_add(struct memory_locks *w, uint32_t object, const struct memop
 	l->n.timed++;
 	l->n.cycles += cycles;
 	l->n.squares += cycles * cycles;
+	return 0;
+}
+
+int memory_locks_join(struct memory_locks *w, const struct memory_locks *x, const uint32_t *to)
+{
+	vec_each (&x->v, const struct memory_locked_line *, from) {
+		struct memory_locked_line *l =
+			line_of(w, to[from->object], from->pid, from->address);
+
+		if (!l)
+			return -1;
+		l->n.samples += from->n.samples;
+		l->n.loads += from->n.loads;
+		l->n.stores += from->n.stores;
+		l->n.timed += from->n.timed;
+		l->n.cycles += from->n.cycles;
+		l->n.squares += from->n.squares;
+	}
+	vec_each (&x->met, const struct locks_met *, m) {
+		const struct memory_locked_line *from = &x->v.v[m->line];
+		struct memory_locked_line *l =
+			line_of(w, to[from->object], from->pid, from->address);
+
+		if (!l || meet(w, l, m->task))
+			return -1;
+	}
 	return 0;
 }
 
@@ -81,4 +117,5 @@ void memory_locks_free(struct memory_locks *w)
 	vec_free(&w->v);
 	itab_free(&w->at);
 	u64map_free(&w->task);
+	vec_free(&w->met);
 }

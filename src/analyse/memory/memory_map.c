@@ -20,36 +20,56 @@ static uint8_t column_of(const struct memory_map_work *w, uint64_t time)
 	return (uint8_t)((double)(time - w->first) * MEMORY_MAP_TIMES / span);
 }
 
-int memory_map_add(struct memory_map_work *w, uint32_t object, const struct memop *op,
-		   uint64_t task, uint64_t time)
+static int add_cell(struct memory_map_work *w, const struct map_cell *x)
 {
-	uint32_t store = (op->set[MEMOP_KIND] & MEMOP_KIND_STORE) != 0, idx;
-	struct map_cell x;
-	uint64_t h;
+	uint64_t h = hash_pair(x->page << 8 | x->at, (uint64_t)x->pid << 32 | x->tid);
+	uint32_t idx;
 
-	if (!w->on || !(op->has & MEMOP_HAS_ADDRESS))
-		return 0;
-	x = (struct map_cell){ .page = op->address >> PAGE,
-			       .pid = op->address >> 63 ? 0 : task_pid(task),
-			       .tid = task_tid(task),
-			       .object = object,
-			       .at = column_of(w, time) };
-	h = hash_pair(x.page << 8 | x.at, (uint64_t)x.pid << 32 | x.tid);
 	for (size_t i = itab_first(&w->place, h); itab_at(&w->place, &i, h, &idx);) {
 		struct map_cell *c = &w->cell.v[idx];
 
-		if (c->page != x.page || c->pid != x.pid || c->tid != x.tid || c->at != x.at)
+		if (c->page != x->page || c->pid != x->pid || c->tid != x->tid || c->at != x->at)
 			continue;
-		c->samples++;
-		c->stores += store;
+		c->samples += x->samples;
+		c->stores += x->stores;
+		if (x->first < c->first) {
+			c->first = x->first;
+			c->object = x->object;
+		}
 		return 0;
 	}
-	x.samples = 1;
-	x.stores = store;
 	return w->cell.n >= UINT32_MAX - 1 || itab_put(&w->place, h, w->cell.n) ||
-			       vec_push(&w->cell, x)
+			       vec_push(&w->cell, *x)
 		       ? -1
 		       : 0;
+}
+
+int memory_map_add(struct memory_map_work *w, uint32_t object, const struct memop *op,
+		   uint64_t task, uint64_t time, uint64_t at)
+{
+	if (!w->on || !(op->has & MEMOP_HAS_ADDRESS))
+		return 0;
+	return add_cell(w,
+			&(struct map_cell){ .page = op->address >> PAGE,
+					    .pid = op->address >> 63 ? 0 : task_pid(task),
+					    .tid = task_tid(task),
+					    .object = object,
+					    .at = column_of(w, time),
+					    .samples = 1,
+					    .stores = (op->set[MEMOP_KIND] & MEMOP_KIND_STORE) != 0,
+					    .first = at });
+}
+
+int memory_map_join(struct memory_map_work *w, const struct memory_map_work *x, const uint32_t *to)
+{
+	vec_each (&x->cell, const struct map_cell *, from) {
+		struct map_cell c = *from;
+
+		c.object = to[c.object];
+		if (add_cell(w, &c))
+			return -1;
+	}
+	return 0;
 }
 
 void memory_map_rename(struct memory_map_work *w, const uint32_t *to)

@@ -15,6 +15,7 @@ struct map_cell {
 	uint32_t pid, tid, object;
 	uint8_t at;
 	uint32_t samples, stores;
+	uint64_t first; /* its first sample's place in the file: whose object that is */
 };
 
 struct memory_map_work {
@@ -28,7 +29,10 @@ struct memory_map_work {
 
 /* `task` as of pass_sample; nothing is done unless w->on. */
 int memory_map_add(struct memory_map_work *w, uint32_t object, const struct memop *op,
-		   uint64_t task, uint64_t time) MUST_USE;
+		   uint64_t task, uint64_t time, uint64_t at) MUST_USE;
+/* As memory_walks_join(). */
+int memory_map_join(struct memory_map_work *w, const struct memory_map_work *x,
+		    const uint32_t *to) MUST_USE;
 void memory_map_rename(struct memory_map_work *w, const uint32_t *to);
 /* Fills o->map. */
 int memory_map_fold(struct memory_map_work *w, struct memory_objects *o) MUST_USE;

@@ -32,36 +32,39 @@ static int32_t other_node(const struct nodes *n, int32_t node)
 
 static int32_t memory_node(struct memory_nodes_work *w, const struct memop *op, int32_t cpu)
 {
-	int32_t node = op->has & MEMOP_HAS_PHYSICAL ? nodes_of_address(&w->nodes, op->physical)
-						    : NODE_NONE;
+	int32_t node =
+		op->has & MEMOP_HAS_PHYSICAL ? nodes_of_address(w->nodes, op->physical) : NODE_NONE;
 
 	if (cpu == NODE_NONE || !reached(op))
 		return node;
 	if (node == NODE_NONE)
-		return memop_remote(op) ? other_node(&w->nodes, cpu) : cpu;
+		return memop_remote(op) ? other_node(w->nodes, cpu) : cpu;
 	/* memory behind a link is a node without CPUs: its source does not say whose */
 	w->contradict += op->level == MEMOP_LEVEL_RAM && memop_remote(op) != (node != cpu);
 	return node;
 }
 
-/* A page's users: its object, whether it was sampled twice, and a bit for each node. */
-#define PAGE_TWICE (UINT64_C(1) << 31)
 #define PAGE_NODES 31
 
-static int note_page(struct memory_nodes_work *w, uint32_t object, const struct memop *op,
-		     int32_t cpu, uint32_t pid)
+/* Of a page that is there already, too. */
+static int note_page(struct memory_nodes_work *w, const struct nodes_page *x)
 {
-	uint64_t key = hash_pair((uint64_t)object << 32 | pid, op->address >> 12), *v;
+	uint64_t h = hash_pair((uint64_t)x->object << 32 | x->pid, x->page);
+	uint32_t idx;
 
-	if (!(op->has & MEMOP_HAS_ADDRESS))
+	for (size_t i = itab_first(&w->page_at, h); itab_at(&w->page_at, &i, h, &idx);) {
+		struct nodes_page *p = &w->page.v[idx];
+
+		if (p->page != x->page || p->object != x->object || p->pid != x->pid)
+			continue;
+		p->nodes |= x->nodes;
+		p->twice = true;
 		return 0;
-	v = u64map_at(&w->page, key, NULL);
-	if (!v)
-		return -1;
-	*v |= (uint64_t)object << 32 | (*v ? PAGE_TWICE : 0);
-	/* nodes of high numbers count as several */
-	*v |= cpu < PAGE_NODES ? UINT64_C(1) << cpu : 3;
-	return 0;
+	}
+	return w->page.n >= UINT32_MAX - 1 || itab_put(&w->page_at, h, w->page.n) ||
+			       vec_push(&w->page, *x)
+		       ? -1
+		       : 0;
 }
 
 static struct memory_way *way_of(struct memory_nodes_work *w, uint32_t object, int32_t cpu,
@@ -109,28 +112,41 @@ static void add(struct memory_reach *to, const struct memory_reach *n)
 	to->squares += n->squares;
 }
 
-int memory_nodes_add(struct memory_nodes_work *w, uint32_t object, const struct memop *op,
-		     uint32_t cpu, uint32_t pid)
+static struct memory_object_nodes *object_at(struct memory_nodes_work *w, uint32_t object)
 {
-	int32_t from = nodes_of_cpu(&w->nodes, cpu), to = memory_node(w, op, from);
-	struct memory_way *way;
-
-	if (w->nodes.n < 2) /* there is nothing to tell apart */
-		return 0;
-	w->cpus |= cpu != UINT32_MAX;
 	while (w->object.n <= object) {
 		struct memory_object_nodes *x = vec_add(&w->object);
 
-		if (!x)
-			return -1;
+		if (!x || vec_push(&w->first, UINT64_MAX))
+			return NULL;
 		*x = (struct memory_object_nodes){ .object = (uint32_t)w->object.n - 1,
 						   .first = NODE_NONE };
 	}
+	return &w->object.v[object];
+}
+
+int memory_nodes_add(struct memory_nodes_work *w, uint32_t object, const struct memop *op,
+		     uint32_t cpu, uint32_t pid, uint64_t at)
+{
+	int32_t from = nodes_of_cpu(w->nodes, cpu), to = memory_node(w, op, from);
+	struct memory_way *way;
+
+	if (w->nodes->n < 2) /* there is nothing to tell apart */
+		return 0;
+	w->cpus |= cpu != UINT32_MAX;
+	if (!object_at(w, object))
+		return -1;
 	if (from == NODE_NONE)
 		return 0;
-	if (w->object.v[object].first == NODE_NONE)
+	if (w->object.v[object].first == NODE_NONE) {
 		w->object.v[object].first = from;
-	if (note_page(w, object, op, from, pid))
+		w->first.v[object] = at;
+	}
+	if (op->has & MEMOP_HAS_ADDRESS &&
+	    note_page(w, &(struct nodes_page){ .page = op->address >> 12,
+					       .object = object,
+					       .pid = pid,
+					       .nodes = from < PAGE_NODES ? 1u << from : 3 }))
 		return -1;
 	if (to == NODE_NONE)
 		return 0;
@@ -139,6 +155,39 @@ int memory_nodes_add(struct memory_nodes_work *w, uint32_t object, const struct 
 	if (!way)
 		return -1;
 	count(&way->n, op);
+	return 0;
+}
+
+int memory_nodes_join(struct memory_nodes_work *w, const struct memory_nodes_work *x,
+		      const uint32_t *to)
+{
+	for (uint32_t i = 0; i < x->object.n; i++) {
+		struct memory_object_nodes *o = object_at(w, to[i]);
+
+		if (!o)
+			return -1;
+		if (x->first.v[i] >= w->first.v[to[i]])
+			continue;
+		o->first = x->object.v[i].first;
+		w->first.v[to[i]] = x->first.v[i];
+	}
+	vec_each (&x->way, const struct memory_way *, from) {
+		struct memory_way *way = way_of(w, to[from->object], from->cpu, from->memory);
+
+		if (!way)
+			return -1;
+		add(&way->n, &from->n);
+	}
+	vec_each (&x->page, const struct nodes_page *, from) {
+		struct nodes_page page = *from;
+
+		page.object = to[page.object];
+		if (note_page(w, &page))
+			return -1;
+	}
+	w->told += x->told;
+	w->contradict += x->contradict;
+	w->cpus |= x->cpus;
 	return 0;
 }
 
@@ -152,11 +201,12 @@ void memory_nodes_rename(struct memory_nodes_work *w, const uint32_t *to)
 
 void memory_nodes_free(struct memory_nodes_work *w)
 {
-	nodes_free(&w->nodes);
 	vec_free(&w->way);
 	itab_free(&w->at);
 	vec_free(&w->object);
-	u64map_free(&w->page);
+	vec_free(&w->first);
+	vec_free(&w->page);
+	itab_free(&w->page_at);
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -272,13 +322,9 @@ static enum memory_advice advise(const struct memory_object_nodes *o, const stru
 
 static void fold_pages(struct memory_nodes_work *w, struct memory_object_nodes *object)
 {
-	uint64_t *v, key;
-
-	for (size_t i = 0; u64map_next(&w->page, &i, &key, &v);) {
-		uint64_t nodes = *v & (PAGE_TWICE - 1);
-
-		object[*v >> 32].pages += (*v & PAGE_TWICE) != 0;
-		object[*v >> 32].apart += *v & PAGE_TWICE && !(nodes & (nodes - 1));
+	vec_each (&w->page, const struct nodes_page *, p) {
+		object[p->object].pages += p->twice;
+		object[p->object].apart += p->twice && !(p->nodes & (p->nodes - 1));
 	}
 }
 
@@ -322,9 +368,9 @@ static int fold_ways(struct memory_nodes *out, const struct memory_way *part, si
 
 static const char *nothing(const struct memory_nodes_work *w)
 {
-	if (!w->nodes.info->n_nodes)
+	if (!w->nodes->info->n_nodes)
 		return "the recording does not say which CPUs are of which node";
-	if (w->nodes.n < 2)
+	if (w->nodes->n < 2)
 		return "the machine has one node";
 	if (!w->cpus)
 		return "samples do not have their CPU";

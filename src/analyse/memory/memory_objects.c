@@ -6,20 +6,11 @@
 #include <string.h>
 
 #include "analyse/error_bar.h"
-#include "analyse/itab.h"
-#include "analyse/memory/memory_locks_int.h"
-#include "analyse/memory/memory_map_int.h"
-#include "analyse/memory/memory_nodes_int.h"
+#include "analyse/memory/memory_objects_int.h"
 #include "analyse/memory/memory_sites_int.h"
-#include "analyse/memory/memory_walks_int.h"
-#include "analyse/pass/pass.h"
-#include "base/hash.h"
 #include "base/invariant.h"
-#include "base/text.h"
-#include "base/vec.h"
 
-#define REMEMBERED  4096u /* places of the last samples, a power of two */
-#define THREADS_MET 1024u /* the same */
+#define REMEMBERED 4096u /* places of the last samples, a power of two */
 
 /* What is remembered is found by the piece of memory that an address is in: pieces of these bits,
  * for small answers small ones. */
@@ -27,25 +18,9 @@ static const unsigned piece_bits[] = { 24, 12, 6 };
 #define PIECES (sizeof(piece_bits) / sizeof(*piece_bits))
 
 /* What lay around an address of a process. */
-struct remembered {
+struct objects_remembered {
 	uint32_t proc, object;
 	uint64_t low, high, from, until;
-};
-
-struct memory_objects_work {
-	const struct pd *rec;
-	struct spaces *spaces;
-	struct memop_how *how; /* by event */
-	VEC(struct memory_object) object;
-	VEC(struct memory_object_source) source;
-	struct itab object_at, source_at;
-	struct memory_walks walks;
-	struct memory_nodes_work nodes;
-	struct memory_locks locks;
-	struct memory_map_work map;
-	struct u64map task; /* object and thread: met */
-	uint64_t last[THREADS_MET];
-	struct remembered *remembered;
 };
 
 /* ---- counts -------------------------------------------------------------------------------- */
@@ -125,7 +100,7 @@ static uint64_t hash_of(const struct memory_object *x)
 	return hash_pair(d->image, d->kind);
 }
 
-static uint32_t object_of(struct memory_objects_work *w, const struct memory_object *x)
+uint32_t memory_object_of(struct objects_part *w, const struct memory_object *x)
 {
 	uint64_t h = hash_of(x);
 	uint32_t idx;
@@ -139,22 +114,22 @@ static uint32_t object_of(struct memory_objects_work *w, const struct memory_obj
 	return (uint32_t)w->object.n - 1;
 }
 
-static struct remembered *slot_of(struct memory_objects_work *w, uint32_t proc, uint64_t address,
-				  unsigned bits)
+static struct objects_remembered *slot_of(struct objects_part *w, uint32_t proc, uint64_t address,
+					  unsigned bits)
 {
 	return &w->remembered[hash_u64((address >> bits) * REMEMBERED ^ proc ^
 				       (uint64_t)bits << 40) &
 			      (REMEMBERED - 1)];
 }
 
-static bool is_remembered(const struct remembered *r, uint32_t proc, uint64_t address,
+static bool is_remembered(const struct objects_remembered *r, uint32_t proc, uint64_t address,
 			  uint64_t time)
 {
 	return r->proc == proc && address >= r->low && address < r->high && time >= r->from &&
 	       time < r->until;
 }
 
-static void remember(struct memory_objects_work *w, const struct data_place *d, uint32_t proc,
+static void remember(struct objects_part *w, const struct data_place *d, uint32_t proc,
 		     uint64_t address, uint32_t object)
 {
 	size_t i = 0;
@@ -162,42 +137,47 @@ static void remember(struct memory_objects_work *w, const struct data_place *d, 
 	while (i + 1 < PIECES && !((d->high - d->low) >> piece_bits[i]))
 		i++;
 	*slot_of(w, proc, address, piece_bits[i]) =
-		(struct remembered){ proc, object, d->low, d->high, d->from, d->until };
+		(struct objects_remembered){ proc, object, d->low, d->high, d->from, d->until };
 }
 
-static int look_up(struct memory_objects_work *w, const struct pass_sample *p, uint64_t address,
-		   uint32_t index, uint32_t *out, struct err *err)
+static int look_up(struct memory_objects_work *w, struct objects_part *x,
+		   const struct pass_sample *p, uint64_t address, uint32_t *out, struct err *err)
 {
 	const struct process *proc = p->who ? p->who->proc : NULL;
-	struct memory_object x = { .pid = task_pid(p->task) };
+	struct memory_object o = { .pid = task_pid(p->task), .first = p->r->seq };
+	int ret;
 
-	if (data_find(&x.data, w->spaces, proc, address, p->time, err))
+	pthread_mutex_lock(&w->lock);
+	ret = data_find(&o.data, w->spaces, proc, address, p->time, err);
+	pthread_mutex_unlock(&w->lock);
+	if (ret)
 		return -1;
-	x.why = is_object(&x.data) ? NULL : x.data.why;
-	x.pid = x.data.kind == DATA_KERNEL ? 0 : x.pid;
-	x.least = x.most = address;
-	*out = object_of(w, &x);
+	o.why = is_object(&o.data) ? NULL : o.data.why;
+	o.pid = o.data.kind == DATA_KERNEL ? 0 : o.pid;
+	o.least = o.most = address;
+	*out = memory_object_of(x, &o);
 	if (*out == UINT32_MAX)
 		return err_nomem(err);
-	if (x.data.from < x.data.until)
-		remember(w, &x.data, index, address, *out);
+	if (o.data.from < o.data.until)
+		remember(x, &o.data, p->who ? p->who->proc_index : UINT32_MAX, address, *out);
 	return 0;
 }
 
-static int find_object(struct memory_objects_work *w, const struct pass_sample *p, uint64_t address,
-		       uint32_t *out, struct err *err)
+static int find_object(struct memory_objects_work *w, struct objects_part *x,
+		       const struct pass_sample *p, uint64_t address, uint32_t *out,
+		       struct err *err)
 {
 	uint32_t index = p->who ? p->who->proc_index : UINT32_MAX;
 
 	for (size_t i = 0; i < PIECES; i++) {
-		const struct remembered *r = slot_of(w, index, address, piece_bits[i]);
+		const struct objects_remembered *r = slot_of(x, index, address, piece_bits[i]);
 
 		if (is_remembered(r, index, address, p->time)) {
 			*out = r->object;
 			return 0;
 		}
 	}
-	return look_up(w, p, address, index, out, err);
+	return look_up(w, x, p, address, out, err);
 }
 
 /* Whose samples a stratum's are. */
@@ -231,8 +211,9 @@ static struct memory_object_source *source_of(struct memory_objects_work *w,
 static int sum_strata(struct memory_objects *o)
 {
 	struct memory_objects_work *w = o->work;
+	struct objects_part *part = w->part;
 
-	vec_each (&w->walks.v, const struct memory_stratum *, s) {
+	vec_each (&part->walks.v, const struct memory_stratum *, s) {
 		struct memory_object_source *source = source_of(w, s);
 		struct memory_counts n;
 
@@ -240,21 +221,21 @@ static int sum_strata(struct memory_objects *o)
 			return -1;
 		n = counts_of(source, s);
 		add_counts(&source->n, &n);
-		add_counts(&w->object.v[s->object].n, &n);
+		add_counts(&part->object.v[s->object].n, &n);
 		add_counts(&o->all, &n);
 	}
 	return 0;
 }
 
-/* Counts the thread if it is a new one of the object. */
-static int meet_thread(struct memory_objects_work *w, uint32_t object, uint64_t task)
+int memory_object_meet(struct objects_part *w, uint32_t object, uint64_t task)
 {
-	uint64_t key = hash_pair(task, object), *last = &w->last[key & (THREADS_MET - 1)];
+	uint64_t key = hash_pair(task, object), *last = &w->last[key & (OBJECTS_LAST - 1)];
 	bool fresh;
 
 	if (*last == key)
 		return 0;
-	if (!u64map_at(&w->task, key, &fresh))
+	if (!u64map_at(&w->task, key, &fresh) ||
+	    (fresh && vec_push(&w->met, ((struct objects_met){ task, object }))))
 		return -1;
 	*last = key;
 	w->object.v[object].threads += fresh;
@@ -263,36 +244,35 @@ static int meet_thread(struct memory_objects_work *w, uint32_t object, uint64_t 
 
 /* ---- the pass ------------------------------------------------------------------------------ */
 
-static int take(void *ctx, const struct pass_sample *p, struct err *err)
+int memory_objects_add(struct memory_objects *o, const struct pass_sample *p,
+		       const struct memop *op, struct err *err)
 {
-	struct memory_objects *o = ctx;
-	struct memory_objects_work *w = o->work;
-	static const char no_address[] = "the sample has no address";
-	struct memory_object none = { .data = { .image = IMAGE_NONE }, .why = no_address };
+	struct objects_part *x = &o->work->part[p->worker];
+	uint64_t place = p->r->seq;
 	struct memory_object *object;
 	uint32_t at;
-	struct memop op;
 
-	if (!memop_of_record(&op, &w->how[p->event], p->ev, p->r) ||
-	    (op.raw && !op.set[MEMOP_KIND]))
-		return 0;
-	if (!(op.has & MEMOP_HAS_ADDRESS)) {
-		o->no_address++;
-		at = object_of(w, &none);
+	if (!(op->has & MEMOP_HAS_ADDRESS)) {
+		const struct memory_object none = { .data = { .image = IMAGE_NONE },
+						    .why = "the sample has no address",
+						    .first = place };
+
+		x->no_address++;
+		at = memory_object_of(x, &none);
 		if (at == UINT32_MAX)
 			return err_nomem(err);
-	} else if (find_object(w, p, op.address, &at, err)) {
+	} else if (find_object(o->work, x, p, op->address, &at, err)) {
 		return -1;
 	}
-	if (meet_thread(w, at, p->task))
+	if (memory_object_meet(x, at, p->task))
 		return err_nomem(err);
-	object = &w->object.v[at];
-	object->least = op.address < object->least ? op.address : object->least;
-	object->most = op.address > object->most ? op.address : object->most;
-	return memory_walks_add(&w->walks, at, &op) ||
-			       memory_locks_add(&w->locks, at, &op, p->task) ||
-			       memory_map_add(&w->map, at, &op, p->task, p->time) ||
-			       memory_nodes_add(&w->nodes, at, &op, p->cpu, task_pid(p->task))
+	object = &x->object.v[at];
+	object->least = op->address < object->least ? op->address : object->least;
+	object->most = op->address > object->most ? op->address : object->most;
+	return memory_walks_add(&x->walks, at, op, place) ||
+			       memory_locks_add(&x->locks, at, op, p->task) ||
+			       memory_map_add(&x->map, at, op, p->task, p->time, place) ||
+			       memory_nodes_add(&x->nodes, at, op, p->cpu, task_pid(p->task), place)
 		       ? err_nomem(err)
 		       : 0;
 }
@@ -330,68 +310,53 @@ static int by_object(const void *a, const void *b)
 static int order(struct memory_objects *o)
 {
 	struct memory_objects_work *w = o->work;
-	uint32_t *to = malloc((w->object.n + 1) * sizeof(*to));
+	struct objects_part *x = w->part;
+	uint32_t *to = malloc((x->object.n + 1) * sizeof(*to));
 
 	if (!to || sum_strata(o)) {
 		free(to);
 		return -1;
 	}
-	for (size_t i = 0; i < w->object.n; i++)
-		w->object.v[i].first_source = i; /* its old place, for now */
-	vec_sort(&w->object, by_samples);
-	for (size_t i = 0; i < w->object.n; i++)
-		to[w->object.v[i].first_source] = (uint32_t)i;
+	for (size_t i = 0; i < x->object.n; i++)
+		x->object.v[i].first_source = i; /* its old place, for now */
+	vec_sort(&x->object, by_samples);
+	for (size_t i = 0; i < x->object.n; i++)
+		to[x->object.v[i].first_source] = (uint32_t)i;
 	for (size_t i = 0; i < w->source.n; i++)
 		w->source.v[i].object = to[w->source.v[i].object];
-	memory_walks_rename(&w->walks, to);
-	memory_nodes_rename(&w->nodes, to);
-	memory_locks_rename(&w->locks, to);
-	memory_map_rename(&w->map, to);
+	memory_walks_rename(&x->walks, to);
+	memory_nodes_rename(&x->nodes, to);
+	memory_locks_rename(&x->locks, to);
+	memory_map_rename(&x->map, to);
 	vec_sort(&w->source, by_object);
-	for (size_t i = 0, k = 0; i < w->object.n; i++) {
-		w->object.v[i].first_source = k;
+	for (size_t i = 0, k = 0; i < x->object.n; i++) {
+		x->object.v[i].first_source = k;
 		for (; k < w->source.n && w->source.v[k].object == i; k++)
-			w->object.v[i].n_sources++;
+			x->object.v[i].n_sources++;
 	}
 	free(to);
-	o->object = w->object.v;
-	o->n = w->object.n;
+	o->object = x->object.v;
+	o->n = x->object.n;
 	o->source = w->source.v;
 	o->n_sources = w->source.n;
 	return 0;
 }
 
-static int begin(struct memory_objects_work *w, bool **events, const struct memory_opts *opts,
-		 struct err *err)
+static int begin_part(struct memory_objects_work *w, struct objects_part *x, bool map)
 {
-	size_t n;
-	const struct pd_event *e = pd_events(w->rec, &n);
-
-	w->how = calloc(n + 1, sizeof(*w->how));
-	w->remembered = calloc(REMEMBERED, sizeof(*w->remembered));
-	*events = calloc(n + 1, sizeof(**events));
-	if (!w->how || !*events || !w->remembered)
-		return err_nomem(err);
-	for (size_t i = 0; i < n; i++) {
-		w->how[i] = memop_how(w->rec, &e[i]);
-		(*events)[i] = w->how[i].from != MEMOP_FROM_NOTHING &&
-			       text_means(opts->select.event, e[i].name);
-	}
-	return nodes_read(&w->nodes.nodes, pd_info(w->rec), err) ? -1 : data_begin(w->spaces, err);
+	x->remembered = calloc(REMEMBERED, sizeof(*x->remembered));
+	x->last = calloc(OBJECTS_LAST, sizeof(*x->last));
+	x->nodes.nodes = &w->nodes;
+	x->map.on = map;
+	(void)pd_time_span(w->rec, &x->map.first, &x->map.last);
+	return x->remembered && x->last ? 0 : -1;
 }
 
-int memory_objects_build(struct memory_objects **out, const struct pd *rec, struct spaces *sp,
-			 const struct memory_opts *opts, struct err *err)
+int memory_objects_begin(struct memory_objects **out, const struct pd *rec, struct spaces *sp,
+			 const struct memory_opts *opts, unsigned workers, struct err *err)
 {
-	const struct pass_visitor v = { .wants = PASS_THREAD, .sample = take };
-	struct pass_opts po = { .threads = 1,
-				.progress = opts->progress,
-				.progress_ctx = opts->progress_ctx };
 	struct memory_objects *o = calloc(1, sizeof(*o));
 	struct memory_objects_work *w = calloc(1, sizeof(*w));
-	struct pass *p = NULL;
-	bool *events = NULL;
-	int rc = -1;
 
 	*out = NULL;
 	if (!o || !w) {
@@ -399,52 +364,67 @@ int memory_objects_build(struct memory_objects **out, const struct pd *rec, stru
 		free(w);
 		return err_nomem(err);
 	}
-	*w = (struct memory_objects_work){ .rec = rec, .spaces = sp };
+	*w = (struct memory_objects_work){ .rec = rec,
+					   .spaces = sp,
+					   .lock = PTHREAD_MUTEX_INITIALIZER,
+					   .part = calloc(workers, sizeof(*w->part)) };
 	o->work = w;
-	w->map.on = opts->map;
-	(void)pd_time_span(rec, &w->map.first, &w->map.last);
-	if (begin(w, &events, opts, err))
-		goto out;
-	po.events = events;
-	if (pass_new(&p, rec, sp, &opts->select, &po, err) || pass_each(p, &v, o, err))
-		goto out;
-	rc = order(o) || memory_walks_fold(&w->walks, o) || memory_nodes_fold(&w->nodes, o) ||
-			     memory_map_fold(&w->map, o)
-		     ? err_nomem(err)
-		     : 0;
-	if (!rc)
-		rc = memory_sites_fold(o, sp, err);
-	memory_locks_fold(&w->locks, o);
-	o->heap = data_heap_facts(sp);
-	assert(rc || all_hold(o->n, i, o->object[i].n.samples > 0));
-out:
-	pass_free(p);
-	free(events);
-	if (rc)
-		memory_objects_free(o);
-	else
-		*out = o;
-	return rc;
+	*out = o;
+	if (!w->part)
+		return err_nomem(err);
+	w->parts = workers;
+	for (unsigned i = 0; i < workers; i++)
+		if (begin_part(w, &w->part[i], opts->map))
+			return err_nomem(err);
+	return nodes_read(&w->nodes, pd_info(rec), err) ? -1 : data_begin(sp, err);
+}
+
+int memory_objects_end(struct memory_objects *o, struct err *err)
+{
+	struct memory_objects_work *w = o->work;
+	struct objects_part *x = w->part;
+
+	if (memory_objects_join(w) || order(o) || memory_walks_fold(&x->walks, o) ||
+	    memory_nodes_fold(&x->nodes, o) || memory_map_fold(&x->map, o))
+		return err_nomem(err);
+	if (memory_sites_fold(o, w->spaces, err))
+		return -1;
+	memory_locks_fold(&x->locks, o);
+	o->no_address = x->no_address;
+	o->heap = data_heap_facts(w->spaces);
+	assert(all_hold(o->n, i, o->object[i].n.samples > 0));
+	return 0;
+}
+
+void memory_objects_part_free(struct objects_part *x)
+{
+	vec_free(&x->object);
+	itab_free(&x->object_at);
+	memory_walks_free(&x->walks);
+	memory_nodes_free(&x->nodes);
+	memory_locks_free(&x->locks);
+	memory_map_free(&x->map);
+	u64map_free(&x->task);
+	vec_free(&x->met);
+	free(x->last);
+	free(x->remembered);
+	*x = (struct objects_part){ .last = NULL };
 }
 
 void memory_objects_free(struct memory_objects *o)
 {
 	if (!o)
 		return;
-	vec_free(&o->work->object);
-	vec_free(&o->work->source);
-	memory_walks_free(&o->work->walks);
-	memory_nodes_free(&o->work->nodes);
-	memory_locks_free(&o->work->locks);
-	memory_map_free(&o->work->map);
+	for (unsigned i = 0; i < o->work->parts; i++)
+		memory_objects_part_free(&o->work->part[i]);
+	free(o->work->part);
+	nodes_free(&o->work->nodes);
+	pthread_mutex_destroy(&o->work->lock);
 	free(o->nodes.way);
 	free(o->pages);
 	free(o->site);
-	itab_free(&o->work->object_at);
+	vec_free(&o->work->source);
 	itab_free(&o->work->source_at);
-	u64map_free(&o->work->task);
-	free(o->work->remembered);
-	free(o->work->how);
 	free(o->work);
 	free(o);
 }

@@ -21,13 +21,9 @@ static inline uint64_t hash_of(uint64_t a, uint64_t b)
 }
 
 /* NULL: out of memory. */
-static struct memory_stratum *stratum_of(struct memory_walks *w, uint32_t object,
-					 const struct memop *op)
+static struct memory_stratum *stratum_of(struct memory_walks *w, uint64_t a, uint64_t b,
+					 uint64_t at)
 {
-	uint64_t page = op->has & MEMOP_HAS_PAGE ? op->page : 0;
-	uint64_t a = (uint64_t)object << 32 | (uint64_t)op->set[MEMOP_KIND] << 16 |
-		     (uint64_t)op->level << 8 | op->where;
-	uint64_t b = page << 2 | (op->has & MEMOP_HAS_HIT ? 1 + (uint64_t)op->hit : 0);
 	uint64_t h = hash_of(a, b);
 	struct memory_stratum *s;
 	uint32_t idx;
@@ -39,13 +35,19 @@ static struct memory_stratum *stratum_of(struct memory_walks *w, uint32_t object
 		return NULL;
 	s = vec_add(&w->v);
 	if (s)
-		*s = (struct memory_stratum){ .key = { a, b }, .object = object, .page = page };
+		*s = (struct memory_stratum){
+			.key = { a, b }, .object = (uint32_t)(a >> 32), .page = b >> 2, .first = at
+		};
 	return s;
 }
 
-int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop *op)
+int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop *op, uint64_t at)
 {
-	struct memory_stratum *s = stratum_of(w, object, op);
+	uint64_t page = op->has & MEMOP_HAS_PAGE ? op->page : 0;
+	uint64_t a = (uint64_t)object << 32 | (uint64_t)op->set[MEMOP_KIND] << 16 |
+		     (uint64_t)op->level << 8 | op->where;
+	uint64_t b = page << 2 | (op->has & MEMOP_HAS_HIT ? 1 + (uint64_t)op->hit : 0);
+	struct memory_stratum *s = stratum_of(w, a, b, at);
 	double cycles = op->cycles[MEMOP_LATENCY_DATA], refill = op->cycles[MEMOP_LATENCY_REFILL];
 	struct walk_sum *sum;
 
@@ -63,6 +65,29 @@ int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop
 		s->refills++;
 		s->refill += refill;
 		s->refill_squares += refill * refill;
+	}
+	return 0;
+}
+
+int memory_walks_join(struct memory_walks *w, const struct memory_walks *x, const uint32_t *to)
+{
+	vec_each (&x->v, const struct memory_stratum *, from) {
+		uint64_t a = (uint64_t)to[from->object] << 32 | (uint32_t)from->key[0];
+		struct memory_stratum *s = stratum_of(w, a, from->key[1], from->first);
+
+		if (!s)
+			return -1;
+		s->first = from->first < s->first ? from->first : s->first;
+		s->told += from->told;
+		for (size_t i = 0; i < 2; i++) {
+			s->walk[i].n += from->walk[i].n;
+			s->walk[i].timed += from->walk[i].timed;
+			s->walk[i].cycles += from->walk[i].cycles;
+			s->walk[i].squares += from->walk[i].squares;
+		}
+		s->refills += from->refills;
+		s->refill += from->refill;
+		s->refill_squares += from->refill_squares;
 	}
 	return 0;
 }
@@ -85,7 +110,9 @@ static int by_page(const void *a, const void *b)
 
 	if (x->object != y->object)
 		return x->object < y->object ? -1 : 1;
-	return (x->page > y->page) - (x->page < y->page);
+	if (x->page != y->page)
+		return x->page < y->page ? -1 : 1;
+	return (x->first > y->first) - (x->first < y->first);
 }
 
 static int by_walks(const void *a, const void *b)

@@ -12,6 +12,7 @@
 /* Samples of an object, a page size and a source, without a walk and with one. */
 struct memory_stratum {
 	uint64_t key[2];
+	uint64_t first; /* its first sample's place in the file */
 	uint32_t object;
 	uint64_t page, told;
 	struct walk_sum {
@@ -27,7 +28,11 @@ struct memory_walks {
 	struct itab at;
 };
 
-int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop *op) MUST_USE;
+int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop *op,
+		     uint64_t at) MUST_USE;
+/* Those of another thread, whose objects have other numbers here. */
+int memory_walks_join(struct memory_walks *w, const struct memory_walks *x,
+		      const uint32_t *to) MUST_USE;
 void memory_walks_rename(struct memory_walks *w, const uint32_t *to);
 /* Fills o->pages. */
 int memory_walks_fold(struct memory_walks *w, struct memory_objects *o) MUST_USE;

@@ -259,7 +259,7 @@ static int read_memory(struct annotating *s, const struct result_ask *ask, struc
 		return -1;
 	mo = (struct memory_opts){ .select = po.select };
 	mo.select.event = ev[s->event].name;
-	return memory_build(&s->memory, r->rec, r->spaces, &mo, err);
+	return memory_build(&s->memory, NULL, r->rec, r->spaces, &mo, err);
 }
 
 static int share(struct annotating **out, const struct result_ask *ask, struct err *err)

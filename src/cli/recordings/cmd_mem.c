@@ -59,8 +59,7 @@ int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 		return -1;
 	mo.or_none = data_heap_facts(ask->r->spaces);
 	mo.select.event = o->event.n ? o->event.v[0] : NULL;
-	if (memory_build(&c->memory, ask->r->rec, ask->r->spaces, &mo, err) ||
-	    memory_objects_build(&c->objects, ask->r->rec, ask->r->spaces, &mo, err) ||
+	if (memory_build(&c->memory, &c->objects, ask->r->rec, ask->r->spaces, &mo, err) ||
 	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
 		return -1;
 	c->v.m = c->memory;

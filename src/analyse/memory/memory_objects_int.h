@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * memory_objects_int - memory_objects.h while samples come.
+ *
+ *	memory_objects_begin(&o, rec, spaces, opts, workers, &err)
+ *	memory_objects_add(o, sample, &op, &err)	by the worker of the sample
+ *	memory_objects_end(o, &err)			what the workers have is joined
+ *	memory_objects_free(o)
+ *
+ * Each worker counts for itself, in the order of the file. An object is what the first of its
+ * samples in the file says: so all that depends on order keeps the place of its first sample, and
+ * what the workers have joined by it is what one of them would have. Finding objects is under a
+ * lock; nearly always the answer is remembered. A log of allocations numbers their sites as they
+ * are asked for: such recordings are for one worker.
+ */
+#ifndef CYCLADE_ANALYSE_MEMORY_MEMORY_OBJECTS_INT_H
+#define CYCLADE_ANALYSE_MEMORY_MEMORY_OBJECTS_INT_H
+
+#include <pthread.h>
+
+#include "analyse/itab.h"
+#include "analyse/memory/memory_locks_int.h"
+#include "analyse/memory/memory_map_int.h"
+#include "analyse/memory/memory_nodes_int.h"
+#include "analyse/memory/memory_walks_int.h"
+#include "analyse/memory_objects.h"
+#include "analyse/pass/pass.h"
+#include "base/hash.h"
+#include "base/vec.h"
+
+#define OBJECTS_LAST 1024u /* a power of two */
+
+struct objects_remembered;
+
+/* A thread that an object met. */
+struct objects_met {
+	uint64_t task;
+	uint32_t object;
+};
+
+/* What one worker has. */
+struct objects_part {
+	VEC(struct memory_object) object;
+	struct itab object_at;
+	struct memory_walks walks;
+	struct memory_nodes_work nodes;
+	struct memory_locks locks;
+	struct memory_map_work map;
+	struct u64map task; /* object and thread: met */
+	VEC(struct objects_met) met;
+	uint64_t *last; /* of `task`: the last ones */
+	struct objects_remembered *remembered;
+	uint64_t no_address;
+};
+
+struct memory_objects_work {
+	const struct pd *rec;
+	struct spaces *spaces;
+	struct nodes nodes;
+	pthread_mutex_t lock; /* of what data_find() reads and makes */
+	struct objects_part *part;
+	unsigned parts;
+	VEC(struct memory_object_source) source;
+	struct itab source_at;
+};
+
+int memory_objects_begin(struct memory_objects **out, const struct pd *rec, struct spaces *sp,
+			 const struct memory_opts *opts, unsigned workers,
+			 struct err *err) MUST_USE;
+/* An operation that accesses memory. */
+int memory_objects_add(struct memory_objects *o, const struct pass_sample *p,
+		       const struct memop *op, struct err *err) MUST_USE;
+int memory_objects_end(struct memory_objects *o, struct err *err) MUST_USE;
+
+/* Within memory_objects.c and memory_objects_join.c; UINT32_MAX, -1: out of memory. */
+uint32_t memory_object_of(struct objects_part *w, const struct memory_object *x) MUST_USE;
+int memory_object_meet(struct objects_part *w, uint32_t object, uint64_t task) MUST_USE;
+int memory_objects_join(struct memory_objects_work *w) MUST_USE; /* into the first part */
+void memory_objects_part_free(struct objects_part *x);
+
+#endif
