@@ -110,6 +110,7 @@ static void close_all(struct monitor *m)
 		vec_free(&m->of[i].place);
 		vec_free(&m->of[i].column);
 	}
+	monitor_cgroup_end(m);
 	vec_free(&m->source);
 	vec_free(&m->input);
 	vec_free(&m->metric);

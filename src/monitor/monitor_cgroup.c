@@ -118,7 +118,7 @@ static void clear_slots(struct monitor *m, size_t slot)
 		memset(&m->source.v[i].at[m->targets + slot], 0, sizeof(struct slot));
 }
 
-static void see(struct monitor *m, const char *path)
+static void see(struct monitor *m, const char *dir, const char *path)
 {
 	struct cgroups *c = m->cgroups;
 	size_t free_slot = CGROUPS;
@@ -139,6 +139,7 @@ static void see(struct monitor *m, const char *path)
 	(void)snprintf(c->at[free_slot].path, sizeof(c->at->path), "%s", path);
 	name_group(&c->at[free_slot]);
 	clear_slots(m, free_slot);
+	monitor_cgroup_open(m, free_slot, dir);
 }
 
 /* `path`, of `len` bytes, is below `top` bytes of the hierarchy's own. */
@@ -155,7 +156,7 @@ static void walk(struct monitor *m, char *path, size_t top, size_t len, unsigned
 		path[len] = '/';
 		memcpy(path + len + 1, e->d_name, n + 1);
 		if (wanted(m, path + top + 1))
-			see(m, path + top + 1);
+			see(m, path, path + top + 1);
 		walk(m, path, top, len + 1 + n, depth + 1);
 	}
 	path[len] = '\0';
@@ -173,8 +174,10 @@ static void settle(struct monitor *m)
 		struct group *g = &m->cgroups->at[i];
 		struct place *p = &of->place.v[of->place.n];
 
-		if (!g->seen)
+		if (!g->seen && *g->path) {
+			monitor_cgroup_close(m, i);
 			g->path[0] = '\0';
+		}
 		g->seen = false;
 		if (!*g->path)
 			continue;

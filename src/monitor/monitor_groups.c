@@ -42,6 +42,17 @@ static size_t fabric(const struct monitor *m)
 	return h.fabric > GENERAL ? h.fabric : GENERAL;
 }
 
+/* Counters that cgroups have beside those of the machine. */
+static size_t taken(const struct monitor *m, const char *pmu)
+{
+	const struct cgroup_setup *s = &m->cgroup_setup;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n && !m->msr; i++)
+		n += !strcmp(m->source.v[s->source[i]].pmu, pmu);
+	return n;
+}
+
 /* How many counters of a PMU the monitor may have. The NMI watchdog holds one of each core. */
 static size_t room_of(const struct monitor *m, const char *pmu)
 {
@@ -64,6 +75,7 @@ static size_t room_of(const struct monitor *m, const char *pmu)
 		return GENERAL;
 	if (m->k.machine.nmi_watchdog == 1 && n > 1)
 		n--;
+	n -= n > taken(m, pmu) ? taken(m, pmu) : 0;
 	return n ? n : GENERAL;
 }
 
@@ -113,6 +125,7 @@ static void limits_of(struct packing *p, const char *pmu)
 	at.watchdog = h.watchdog > 0;
 	at.no_tsx_abort = !h.tsx_force_abort;
 	schedule_limits_of(&p->limits, m->model, &at);
+	p->limits.reserved += (unsigned)taken(m, pmu);
 }
 
 /* ---- packing ---- */
@@ -152,7 +165,7 @@ static int rank(const struct monitor *m, const struct source *s)
 
 static bool is_of(const struct source *s, const char *pmu)
 {
-	return s->event != NO_COUNTER && !strcmp(s->pmu, pmu);
+	return s->event != NO_COUNTER && !s->of_cgroups && !strcmp(s->pmu, pmu);
 }
 
 static int close_groups(struct packing *p, const char *pmu, struct err *err)
@@ -242,7 +255,7 @@ int monitor_groups(struct monitor *m, struct err *err)
 	if (!p.group || !p.in)
 		return err_nomem(err);
 	for (size_t i = 0; i < m->source.n; i++) {
-		bool before = m->source.v[i].event == NO_COUNTER;
+		bool before = m->source.v[i].event == NO_COUNTER || m->source.v[i].of_cgroups;
 
 		for (size_t k = 0; k < i && !before; k++)
 			before = is_of(&m->source.v[k], m->source.v[i].pmu);

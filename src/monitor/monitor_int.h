@@ -10,6 +10,7 @@
  *	monitor_turns.c		who is next, and errors of what was not seen
  *	monitor_proc.c		the inputs that /proc has
  *	monitor_cgroup.c	cgroups, and the inputs that their files have
+ *	monitor_cgroup_count.c	the inputs that are events of theirs
  *	monitor_tables.c	the document of an interval
  */
 #ifndef CYCLADE_MONITOR_MONITOR_INT_H
@@ -67,6 +68,7 @@ struct source { /* a counter, or a value of /proc */
 	const char *why; /* it has no value anywhere */
 	double scale;	 /* sysfs' .scale: of a count */
 	double share;	 /* of the interval, on a counter: the mean over its targets; NAN */
+	bool of_cgroups; /* only they need it: it is in no group of the machine's */
 	struct slot *at; /* by target; of the host: [0] */
 };
 
@@ -120,6 +122,22 @@ struct rows { /* what models say of the machine; stays where it is read again */
 	struct set set;
 };
 
+struct cgroup_counters {
+	struct counters *c; /* NULL: `why` */
+	size_t files;
+	bool counted; /* once: else the interval is not its own */
+	char why[512];
+};
+
+struct cgroup_setup { /* events that metrics of cgroups name */
+	struct counter_event *event;
+	struct counter_group group;
+	size_t n, *source;	     /* source[e]: of event e */
+	struct cgroup_counters *own; /* by slot of a cgroup */
+	struct counter_value *value; /* room for a reading */
+	size_t files;
+};
+
 struct monitor {
 	const struct monitor_ask *ask;
 	struct arena own, *a; /* a: own */
@@ -147,6 +165,7 @@ struct monitor {
 	size_t targets, slots;	     /* slots: of a source, those of cgroups behind the targets' */
 	struct cgroups *cgroups;     /* NULL: none are asked for */
 	uint32_t *cgroup_target;
+	struct cgroup_setup cgroup_setup;
 	uint64_t early;	       /* ns before its end that a turn may end, lest we wake twice */
 	uint64_t began;	       /* of this interval */
 	double seconds;	       /* of the interval that ended */
@@ -187,6 +206,13 @@ void monitor_proc_read(struct monitor *m);
 int monitor_cgroups(struct monitor *m, struct err *err) MUST_USE;
 void monitor_cgroup_look(struct monitor *m);
 void monitor_cgroup_read(struct monitor *m, size_t place, double *out);
+/* Which events they are, once all metrics are known; counters of the cgroup that has the slot,
+ * whose directory is `dir`; their values into the slot, or the reason why not. */
+int monitor_cgroup_events(struct monitor *m, struct err *err) MUST_USE;
+void monitor_cgroup_open(struct monitor *m, size_t slot, const char *dir);
+void monitor_cgroup_count(struct monitor *m, size_t slot);
+void monitor_cgroup_close(struct monitor *m, size_t slot);
+void monitor_cgroup_end(struct monitor *m);
 size_t monitor_cgroups_left(const struct monitor *m);
 void monitor_put(struct document *d, struct monitor *m);
 

@@ -181,6 +181,7 @@ static void read_cgroups(struct monitor *m)
 	monitor_cgroup_look(m);
 	for (size_t i = 0; i < of->place.n; i++) {
 		monitor_cgroup_read(m, i, v);
+		monitor_cgroup_count(m, of->place.v[i].target[0] - m->targets);
 		for (size_t k = 0; k < m->source.n; k++) {
 			struct source *s = &m->source.v[k];
 

@@ -44,7 +44,8 @@ static int read_group(struct monitor *m, size_t group, struct err *err)
 	for (size_t i = 0; i < m->source.n; i++) {
 		struct source *s = &m->source.v[i];
 
-		for (size_t t = 0; s->event != NO_COUNTER && s->group == group && t < m->targets;
+		for (size_t t = 0; s->event != NO_COUNTER && !s->of_cgroups && s->group == group &&
+				   t < m->targets;
 		     t++)
 			take_slot(m, &s->at[t], &m->value[s->index * m->targets + t], s->scale);
 	}
@@ -127,7 +128,7 @@ int monitor_opened(struct monitor *m, struct err *err)
 		struct source *s = &m->source.v[i];
 		const char *why;
 
-		if (s->event == NO_COUNTER)
+		if (s->event == NO_COUNTER || s->of_cgroups)
 			continue;
 		why = counters_refused(m->k.c, s->group, s->index, NULL);
 		s->why = why ? arena_strdup(m->a, why) : NULL;
@@ -164,8 +165,9 @@ static struct pool pool_of(const struct monitor *m, const struct turns *t, size_
 			const struct source *s = &m->source.v[i];
 			const struct slot *at = s->at ? &s->at[target] : NULL;
 
-			if (s->event == NO_COUNTER || s->group != g || s->why || at->absent ||
-			    at->seen.n < 2 || at->seen.sum <= 0 || seen_spread(&at->seen) >= least)
+			if (s->event == NO_COUNTER || s->of_cgroups || s->group != g || s->why ||
+			    at->absent || at->seen.n < 2 || at->seen.sum <= 0 ||
+			    seen_spread(&at->seen) >= least)
 				continue;
 			least = seen_spread(&at->seen);
 			n = at->seen.n;
@@ -203,7 +205,8 @@ static void end_slot(struct monitor *m, struct slot *s, const struct turns *t, s
 
 static bool is_in(const struct source *s, const struct turns *t)
 {
-	return s->event != NO_COUNTER && s->group >= t->first && s->group < t->first + t->n;
+	return s->event != NO_COUNTER && !s->of_cgroups && s->group >= t->first &&
+	       s->group < t->first + t->n;
 }
 
 static void end_turns(struct monitor *m, const struct turns *t)

@@ -293,9 +293,15 @@ static int add_channels(struct monitor *m, const struct metric *x, struct err *e
 
 /* ---- all of it ---- */
 
+/* Counters of cgroups are switched wherever one begins to run: only who names them has them. */
+static bool counts_cgroups(const struct set_row *row)
+{
+	return !strcmp(row->place, "cgroup") && !strstr(row->formula, "proc.");
+}
+
 static bool wanted(const struct text_list *said, const struct set_row *row, bool *used)
 {
-	bool found = !said->n;
+	bool found = !said->n && !counts_cgroups(row);
 
 	for (size_t i = 0; i < said->n; i++)
 		if (set_means(row, said->v[i]))
@@ -350,6 +356,8 @@ int monitor_set(struct monitor *m, struct err *err)
 			return err_nomem(err);
 		memset(of->cell, 0, bytes);
 	}
+	if (monitor_cgroup_events(m, err))
+		return -1;
 	m->now = arena_alloc(m->a, 3 * (m->input.n + 1) * sizeof(*m->now));
 	if (!m->now)
 		return err_nomem(err);
