@@ -282,27 +282,33 @@ for path, method, headers, want in (("/x", "GET", {}, 404), ("/metrics", "POST",
                                     ("/metrics", "GET", {"Host": "[::1]:1"}, 200), ("/metrics?x=%00%ff/..", "GET", {}, 200), ("/../../etc/passwd", "GET", {}, 404)):
     status, _, text = s.get(path, method, "body" if method == "POST" else None, **headers)
     t.ok(status == want and not (method == "HEAD" and text), "%s %s %s: %d" % (method, path, headers, want), status)
-for raw in (b"\r\n\r\n\r\n", b"GET\r\n\r\n", b"GET /metrics HTTP/9.9\r\n\r\n", b"\x00" * 3000, b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\n\r\n",
-            b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 20000, b"POST / HTTP/1.1\r\nHost: 1.1.1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
-            b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nHost: 127.0.0.1\r\n\r\nzz\r\n", b"\x16\x03\x01\x02\x00\x01"):
-    c = socket.create_connection(("127.0.0.1", s.port), 30)
-    try:
-        c.sendall(raw)
-        c.shutdown(socket.SHUT_WR)
-        while c.recv(65536):
+NO_REQUESTS = (b"\r\n\r\n\r\n", b"GET\r\n\r\n", b"GET /metrics HTTP/9.9\r\n\r\n", b"\x00" * 3000, b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\n\r\n",
+               b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 20000, b"POST / HTTP/1.1\r\nHost: 1.1.1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
+               b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nHost: 127.0.0.1\r\n\r\nzz\r\n", b"\x16\x03\x01\x02\x00\x01")
+
+
+def no_request(raw):
+    with socket.create_connection(("127.0.0.1", s.port), 30) as c:
+        try:
+            c.sendall(raw)
+            c.shutdown(socket.SHUT_WR)
+            while c.recv(65536):
+                pass
+        except OSError:
             pass
-    except OSError:
-        pass
-    c.close()
+
+
+for bytes_sent in NO_REQUESTS:
+    no_request(bytes_sent)
 t.ok(s.get()[0] == 200, "after requests that are none it still answers")
 
-# 50 at once, beside slow readers, and what they cost
+# 50 at once, beside slow readers and requests that are none, and what they cost
 slow = []
 for _ in range(20):
     c = socket.create_connection(("127.0.0.1", s.port), 30)
     c.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n" + (b"\r\n" if len(slow) % 2 else b"X: "))
     slow.append(c)
-failures, answers, stop = [], [], time.monotonic() + (30 if os.environ.get("CYCLADE_LONG") else 1)
+failures, answers, disturbed, stop = [], [], [], time.monotonic() + (30 if os.environ.get("CYCLADE_LONG") else 1)
 
 
 def scrape(i):
@@ -316,8 +322,18 @@ def scrape(i):
         failures.append(repr(e))
 
 
+def disturb():
+    try:
+        while time.monotonic() < stop:
+            for raw in NO_REQUESTS:
+                no_request(raw)
+                disturbed.append(1)
+    except OSError as e:
+        failures.append(repr(e))
+
+
 def hammer():
-    threads = [threading.Thread(target=scrape, args=(i,)) for i in range(50)]
+    threads = [threading.Thread(target=scrape, args=(i,)) for i in range(50)] + [threading.Thread(target=disturb)]
     for x in threads:
         x.start()
     for x in threads:
@@ -328,7 +344,7 @@ hammer()
 before = s.memory()
 stop = time.monotonic() + (30 if os.environ.get("CYCLADE_LONG") else 1)
 hammer()
-t.ok(not failures and len(set(answers)) == 50, "50 clients at once, all answered", (failures[:3], len(answers)))
+t.ok(not failures and len(set(answers)) == 50 and len(disturbed) > 1, "50 clients at once, all answered", (failures[:3], len(answers), len(disturbed)))
 t.ok(SANITIZED or s.memory() <= before * 1.2 + 1e6, "memory does not grow with requests", (before, s.memory()))
 first = parse(s.get()[2], False)[0][("cyclade_monitor_time_seconds", None)]
 until = time.monotonic() + 60

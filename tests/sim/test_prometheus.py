@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """contrib/ against a Prometheus: it scrapes two simulated machines (Zen 2 and Zen 4) as two hosts, and each query of the rules
-and of the dashboard returns data; rates are the planted ones. Grafana itself is not tested. CYCLADE_LONG=1: for a minute."""
+and of the dashboard returns data; rates are the planted ones, also while 50 clients hammer; a monitor that begins anew is a reset and
+no spike. Grafana itself is not tested. CYCLADE_LONG=1: for a minute each."""
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -32,7 +34,8 @@ for what, missing in (("no prometheus or promtool (Debian package prometheus)", 
         t.skip("contrib", what)
         t.done()
 tmp = tempfile.TemporaryDirectory(prefix="cyclade-prometheus-")
-SECONDS = 60 if os.environ.get("CYCLADE_LONG") else 7
+LONG = bool(os.environ.get("CYCLADE_LONG"))
+SECONDS = 60 if LONG else 7
 WINDOW = "%ds" % (SECONDS - 1)
 
 
@@ -62,17 +65,22 @@ def proc(root, factor):
         f.write("pgfault %d\n" % (500 * factor))
 
 
-started, where, roots = [], [], []
-for name, (text, rates) in (("rome", rome()), ("zen4", zen4())):
-    machine = put(name + ".tab", text)
-    roots.append(tree(machine))
-    env = environment(machine)
-    subprocess.run([sys.executable, os.path.join(HERE, "tools", "tree.py"), machine, roots[-1]], check=True)
-    proc(roots[-1], 1)
-    p = subprocess.Popen(command(machine, "even", CYCLADE, "monitor", "--sysroot", "@SYSROOT@", "--listen", ":0", "-I", "100"), env=env,
+started, where, roots, machines = [], [], [], []
+
+
+def start(machine, address):
+    p = subprocess.Popen(command(machine, "even", CYCLADE, "monitor", "--sysroot", "@SYSROOT@", "--listen", address, "-I", "100"), env=environment(machine),
                          stderr=subprocess.PIPE, text=True, start_new_session=True)
     started.append(p)
-    where.append(p.stderr.readline().split()[-1])
+    return p.stderr.readline().split()[-1]
+
+
+for name, (text, rates) in (("rome", rome()), ("zen4", zen4())):
+    machines.append(put(name + ".tab", text))
+    roots.append(tree(machines[-1]))
+    subprocess.run([sys.executable, os.path.join(HERE, "tools", "tree.py"), machines[-1], roots[-1]], check=True)
+    proc(roots[-1], 1)
+    where.append(start(machines[-1], ":0"))
 if not all(w.startswith("http") for w in where):
     end()
     t.skip("contrib", "no simulated machine here: %s" % where)
@@ -111,6 +119,41 @@ def waited(expr, enough, seconds=60):
     return False
 
 
+def totals():
+    """The seconds of the first monitor, and the bytes of each socket's memory."""
+    with urllib.request.urlopen(where[0] + "metrics", timeout=60) as r:
+        text = r.read().decode()
+    found = [float(x) for x in re.findall(r"^cyclade_socket_dram_bytes_total{[^}]*} (\S+)$", text, re.M)]
+    return [float(re.search(r"^cyclade_monitor_time_seconds (\S+)$", text, re.M)[1]), *found]
+
+
+def hammer(until):
+    """50 clients, 20 that do not read and one that sends no requests; what failed."""
+    slow = [socket.create_connection(("127.0.0.1", int(where[0].split(":")[2].strip("/"))), 60) for _ in range(20)]
+    failed = []
+
+    def ask(i):
+        while time.monotonic() < until:
+            try:
+                if i:
+                    totals()
+                else:
+                    with socket.create_connection(slow[0].getpeername(), 60) as c:
+                        c.sendall(b"\0" * 3000)
+            except (OSError, ValueError, TypeError) as e:
+                failed.append((i, repr(e)))
+    for i, c in enumerate(slow):
+        c.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n" + (b"\r\n" if i % 2 else b"X: "))
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(51)]
+    for x in threads:
+        x.start()
+    for x in threads:
+        x.join()
+    for c in slow:
+        c.close()
+    return [f for f in failed if f[0]]
+
+
 try:
     t.ok(waited("up == 1", 2), "two monitors are scraped as two hosts", query("up"))
     t.ok(waited("count_over_time(cyclade_cpu_cycles_total[%s]) >= %d" % (WINDOW, SECONDS), 4), "for a while")
@@ -135,6 +178,19 @@ try:
         time.sleep(0.2 if got else 0)
         got = [float(x["value"][1]) for x in query("rate(cyclade_socket_dram_bytes_total[%s])" % WINDOW)]
     t.ok(len(got) == 2 and all(abs(g - want) < 0.02 * want for g in got), "rate() gives the planted bandwidth within 2 %", (got, want))
+    before = totals()
+    failed = hammer(time.monotonic() + (60 if LONG else 1))
+    after = totals()
+    got = [(b - a) / (after[0] - before[0]) for a, b in zip(before[1:], after[1:])]
+    t.ok(not failed and len(got) == 2 and all(abs(g - want) < 0.02 * want for g in got), "50 clients, slow ones and bad requests leave the counting as it was", (failed[:3], got, want))
+    os.killpg(started[0].pid, signal.SIGTERM)
+    started.pop(0).wait(60)
+    began = time.monotonic()
+    t.equal(start(machines[0], where[0].split("/")[2]), where[0], "a monitor begins anew at its address")
+    t.ok(waited("resets(cyclade_socket_dram_bytes_total[5m]) == 1", 2), "Prometheus sees one reset", query("resets(cyclade_socket_dram_bytes_total[5m])"))
+    anew = totals()
+    # all that was counted since, whatever the machine did meanwhile: less than the load allows
+    t.ok(len(anew) == 3 and all(0 < v <= 1.02 * want * (time.monotonic() - began) for v in anew[1:]), "its totals begin at nothing: no spike", (anew, want))
     names = {x["metric"]["__name__"] for x in query('{__name__=~"cyclade_.*",__name__!~".*_error.*"}')}
     t.ok(len(names) >= 40, "%d metrics" % len(names), sorted(names))
 finally:
