@@ -174,6 +174,8 @@ struct validated {
 	const char *with;   /* what explains it: a quantity's key; NULL */
 	double weight;	    /* how many of `with`, or the factor */
 	const char *why;    /* of UNTESTED */
+	const char
+		*not_beside; /* why it was not tested beside a busy thread, where it could; NULL */
 	const char *prefetchers; /* as of its cells */
 	size_t repeats, dropped;
 };

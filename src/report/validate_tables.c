@@ -96,6 +96,9 @@ void validate_put_text(struct buf *b, const struct validated *v)
 	} else if (v->rule->kind == COUNTS_LEAST) {
 		buf_puts(b, "all that retires, and wrong paths");
 	}
+	if (validate_passed(v->verdict) && v->not_beside)
+		buf_printf(b, "%snot tested beside a busy thread: %s", b->len ? "; " : "",
+			   v->not_beside);
 }
 
 static const struct validated *row_of(const struct table_row *r)

@@ -76,6 +76,9 @@ t.equal({k: (e["verdict"], e["text"]) for k, e in event.items() if e["verdict"] 
 t.equal([k for k in TRUE if k not in event], [], "all were tested")
 t.ok(p.returncode == 0, "exit 0", p.stderr)
 t.ok(all(e["limit"] < 0.02 for k, e in event.items() if e["verdict"] == "exact" and "MISP" not in k), "faults of 2 % would have been seen", event)
+BESIDE = "not tested beside a busy thread: "
+t.equal({k: e["text"] for k, e in event.items() if e["verdict"] in ("exact", "within") and BESIDE in (e["text"] or "") and not
+         any(c["busy"] and c["event"] == k for c in doc["cells"])}, {}, "only what could be tested beside a busy thread lacks it")
 t.ok(any(c["busy"] for c in doc["cells"]) or not two, "also while the other thread of the core was busy")
 NODES = ("Bad_Speculation", "Retiring", "Frontend_Bound", "Backend_Bound")
 seconds = []
@@ -92,6 +95,9 @@ for faults in FAULTS:
         if cause in ("whole core", "busy core") and not two:
             t.skip(name, "one CPU")
             continue
+        if cause in ("whole core", "busy core") and BESIDE in (event[name]["text"] or ""):
+            t.skip(name, event[name]["text"])
+            continue
         t.ok(not wrong(event[name], verdict, cause, with_), "%s: %s, %s" % (name, verdict, cause or "no cause"), event[name])
     t.equal([k for k, e in event.items() if e["verdict"] not in ("exact", "within") and k not in [f[0] for f in faults]], [], "no other is accused")
     t.equal(p.returncode, 1, "exit 1: the tree needs one of them")
@@ -99,8 +105,13 @@ for faults in FAULTS:
 # ---- the whole core instead of the thread: found for any event, if there is another thread
 if two:
     p, doc, event = validate(EVERY, *TRUE)
-    got = {k: (event[k]["verdict"], event[k]["cause"]) for k in TRUE if "MISP" not in k}
-    t.equal({k: v for k, v in got.items() if v != ("over-counts", "whole core")}, {}, "the whole core: named for each event")
+    named = {k for k in TRUE if not wrong(event[k], "over-counts", "whole core", None)}
+    # where others left the second thread no CPU, the event passes with these words
+    starved = {k for k in TRUE if event[k]["verdict"] in ("exact", "within") and BESIDE in event[k]["text"]}
+    t.equal({k: (event[k]["verdict"], event[k]["cause"]) for k in TRUE if "MISP" not in k and k not in named | starved}, {},
+            "the whole core: named for each event that was tested so")
+    if starved:
+        t.skip("the whole core", "no CPU for the second thread: " + ", ".join(starved))
     busy = {c["event"] for c in doc["cells"] if c["busy"]}
     t.equal(busy, set(TRUE), "each event was tested beside a busy thread")
 else:

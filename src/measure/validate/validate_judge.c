@@ -268,6 +268,16 @@ static void fault(struct judging *j)
 	}
 }
 
+/* A cell beside a busy thread that neither holds nor is confirmed to be wrong. */
+static const char *undecided(const struct judging *j, const struct validate_cell *c)
+{
+	if (!c->busy)
+		return NULL;
+	if (!known(c))
+		return c->got.why;
+	return validate_beyond(c, j->row->rule, c->got.v, 1) ? "repeats differ too much" : NULL;
+}
+
 /* All cells hold: how well. `why`: why some were not measured. */
 static void pass(struct judging *j, const char *why)
 {
@@ -277,6 +287,8 @@ static void pass(struct judging *j, const char *why)
 	for (size_t i = 0; i < j->n; i++) {
 		const struct validate_cell *c = &j->cell[i];
 
+		if (!j->row->not_beside)
+			j->row->not_beside = undecided(j, c);
 		if (!known(c) || (!isnan(c->expected) && c->expected <= 0))
 			continue;
 		only_zero = false;

@@ -206,7 +206,8 @@ static int run(void *ctx, unsigned slot, uint64_t n, bool busy, struct validate_
 		return 0;
 	if (counters_enable(m->c, ALL_GROUPS, false, err) || counters_read(m->c, 0, v, err))
 		return -1;
-	out->alone = other_cpu(m) - other < 0.5 * out->cpu;
+	/* of the other thread whole chunks are known: without one there was nothing beside it */
+	out->alone = busy && (other_cpu(m) - other < 0.5 * out->cpu || out->busy <= 0);
 	for (size_t i = 0; i < m->n; i++) {
 		out->count[i] = (double)(v[i].value - m->seen[i]);
 		m->seen[i] = v[i].value;

@@ -370,6 +370,27 @@ static void test_faults(void **state)
 	}
 }
 
+/* Where the other thread never gets a CPU an event that counts the core passes, but says so. */
+static void test_starved(void **state)
+{
+	struct planted m = { .counter = faulty, .alone = 1 };
+	struct arena a = ARENA_INIT;
+	struct validate v;
+	size_t core = 0;
+
+	(void)state;
+	test(&v, &a, &m, COUNT(faulty));
+	for (size_t i = 0; i < COUNT(faulty); i++) {
+		if (!faulty[i].core)
+			continue;
+		assert_true(validate_passed(v.row[i].verdict));
+		assert_string_equal(v.row[i].not_beside, "the other thread of the core got no CPU");
+		core++;
+	}
+	assert_true(core > 0);
+	arena_free(&a);
+}
+
 /* A run accuses a sound event at most once in 50 runs. */
 static void test_chance(void **state)
 {
@@ -462,9 +483,9 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sound),  cmocka_unit_test(test_faults),
-		cmocka_unit_test(test_chance), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_sound),	cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_chance),	cmocka_unit_test(test_names),
+		cmocka_unit_test(test_starved), cmocka_unit_test(test_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
