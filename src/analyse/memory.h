@@ -102,8 +102,11 @@ struct memory_layout {
 	size_t n_hot;
 	uint64_t hot_samples, hot_bytes;
 	/* Cache lines of 64 bytes with hot fields, by object, where objects lie one behind the
-	 * other; and the same if the hot fields were a structure of their own. */
-	double lines, lines_split;
+	 * other; the same if the hot fields were a structure of their own, and if they were first
+	 * in theirs, in the order of `order` (of `hot`), which has no gaps. */
+	double lines, lines_split, lines_order;
+	size_t order[MEMORY_HOT];
+	double used; /* of the bytes of these lines: those of hot fields */
 };
 
 struct memory {

@@ -225,8 +225,8 @@ if PROGRAMS and shutil.which("gcc"):
 
 # hot fields by themselves: the lines that objects touch, as predicted, when the program is changed that way and followed again
 if PROGRAMS and shutil.which("gcc"):
-    per_object = {}
-    for name, flags in (("wide", []), ("split", ["-DSPLIT"])):
+    per_object, used = {}, {}
+    for name, flags in (("wide", []), ("split", ["-DSPLIT"]), ("ordered", ["-DORDER"])):
         program = os.path.join(tmp.name, name)
         subprocess.run(["gcc", "-O2", "-g", *flags, "-o", program, os.path.join(HERE, "progs", "layout.c")], check=True, timeout=200)
         # calloc shall not write: what it would write to is what is counted
@@ -243,12 +243,21 @@ if PROGRAMS and shutil.which("gcc"):
             elif start - 64 < int(w[1], 16) < start + size:
                 lines.add(w[1])
         per_object[name] = len(lines) / objects
+        stride = size // objects
+        touched = {(x.addr - start) % stride + i for x in accesses if start <= x.addr < start + size for i in range(8)}
+        used[name] = len(touched) * objects / (64 * len(lines))
         write(name + ".data", accesses, maps)
     rows = [x for x in json.loads(run("mem", "wide.data", "-j").stdout)["layouts"] if x["type"] == "struct wide"]
     if t.equal(len(rows), 1, "the structure has advice"):
         x = rows[0]
         t.equal(set(x["hot"].split(", ")), {"key", "uses", "weight"}, "its hot fields")
         t.equal((x["hot_bytes"], x["lines"], x["lines_split"]), (24, 3, 0.375), "what they are on, and would be on")
+        t.equal(set(x["order"].split(", ")), {"key", "uses", "weight"}, "and in which order")
+        t.ok(abs(per_object["ordered"] - x["lines_order"]) < 0.02 < x["lines"] - x["lines_order"], "lines with these first", (per_object, x))
+        t.ok(abs(used["wide"] - x["used"]) < 0.002, "how much of these lines is used", (used, x))
+        ordered = [y for y in json.loads(run("mem", "ordered.data", "-j").stdout)["layouts"] if y["type"] == "struct wide"]
+        t.ok(len(ordered) == 1 and ordered[0]["lines"] == ordered[0]["lines_order"] == x["lines_order"], "ordered, another order saves nothing", ordered)
+        t.ok(len(ordered) == 1 and abs(used["ordered"] - ordered[0]["used"]) < 0.02, "ordered, how much is used", (used, ordered))
         t.ok(abs(per_object["wide"] - x["lines"]) < 0.02 and abs(per_object["split"] - x["lines_split"]) < 0.02,
              "lines that objects touch, before and after", (per_object, x))
         text = run("mem", "wide.data").stdout

@@ -37,16 +37,54 @@ static bool find_hot(const struct memory *m, struct memory_layout *l)
 			return false;
 		seen += g->samples;
 		l->hot[l->n_hot++] = g;
-		l->hot_bytes += g->access.size;
 	}
 	l->hot_samples = seen;
 	return l->n_hot != 0;
 }
 
-/* Lines of OBJECTS objects, `stride` bytes apart, that have a byte of these fields. */
-static double lines_of(const struct memory_layout *l, uint64_t stride)
+/* Bytes of hot fields: those of a union lie one over the other. -1: out of memory. */
+static int count_bytes(struct memory_layout *l, uint64_t size)
+{
+	uint8_t *hot = calloc(size, 1);
+
+	if (!hot)
+		return -1;
+	for (size_t k = 0; k < l->n_hot; k++)
+		for (uint64_t i = 0; i < l->hot[k]->access.size; i++)
+			if (l->hot[k]->access.offset + i < size)
+				hot[l->hot[k]->access.offset + i] = 1;
+	for (uint64_t i = 0; i < size; i++)
+		l->hot_bytes += hot[i];
+	free(hot);
+	return 0;
+}
+
+/* What the field is aligned to, as far as its place tells. */
+static uint64_t alignment(const struct memory_group *g)
+{
+	uint64_t bits = g->access.size | g->access.offset | 16;
+
+	return bits & -bits;
+}
+
+/* Those of the largest alignment first, so that there are no gaps; of these the hottest. */
+static void find_order(struct memory_layout *l)
+{
+	size_t n = 0;
+
+	for (uint64_t align = 16; align; align /= 2)
+		for (size_t k = 0; k < l->n_hot; k++)
+			if (alignment(l->hot[k]) == align)
+				l->order[n++] = k;
+	assert(n == l->n_hot);
+}
+
+/* Lines of OBJECTS objects, `stride` bytes apart, that have a byte of these fields; or of as many
+ * bytes at their beginning. */
+static double lines_of(const struct memory_layout *l, uint64_t stride, bool first)
 {
 	uint64_t lines = 0, last = UINT64_MAX;
+	size_t n = first ? 1 : l->n_hot;
 
 	/* each line counts where it is met first: those of an object follow one another */
 	for (uint64_t line = 0; line <= OBJECTS * stride / LINE; line++) {
@@ -54,10 +92,11 @@ static double lines_of(const struct memory_layout *l, uint64_t stride)
 
 		for (uint64_t o = from / stride > 1 ? from / stride - 1 : 0;
 		     o <= until / stride && o < OBJECTS && last != line; o++)
-			for (size_t k = 0; k < l->n_hot; k++) {
-				uint64_t at = o * stride + l->hot[k]->access.offset;
+			for (size_t k = 0; k < n; k++) {
+				const struct types_access *a = &l->hot[k]->access;
+				uint64_t at = o * stride + (first ? 0 : a->offset);
 
-				if (at < until && at + l->hot[k]->access.size > from)
+				if (at < until && at + (first ? l->hot_bytes : a->size) > from)
 					last = line;
 			}
 		lines += last == line;
@@ -81,10 +120,15 @@ int memory_layouts(struct memory *m, struct memory_layout **out, size_t *n)
 		if (l.type->access.why != TYPES_KNOWN || l.type->samples < LEAST || size < 16 ||
 		    size > 65536 || !find_hot(m, &l))
 			continue;
-		l.lines = lines_of(&l, size);
+		if (count_bytes(&l, size))
+			return -1;
+		find_order(&l);
+		l.lines = lines_of(&l, size, false);
+		l.lines_order = lines_of(&l, size, true);
+		l.used = (double)l.hot_bytes / (l.lines * LINE);
 		/* by themselves, as aligned as the longest of them can need */
 		l.lines_split = (double)((l.hot_bytes + 7) / 8 * 8) / LINE;
-		assert(l.hot_samples <= l.type->samples && l.lines > 0);
+		assert(l.hot_samples <= l.type->samples && l.lines > 0 && l.used <= 1);
 		v[(*n)++] = l;
 	}
 	return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A structure with three hot fields among cold ones; with -DSPLIT they are a structure of their
- * own. Prints where its objects are: "array ADDRESS BYTES OBJECTS".
+ * own, with -DORDER the first ones of theirs. Prints where its objects are: "array ADDRESS BYTES
+ * OBJECTS".
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +18,13 @@ struct cold {
 struct wide {
 	long key, uses;
 	double weight;
+};
+#elif defined(ORDER)
+struct wide {
+	long key, uses;
+	double weight;
+	struct cold first, second, third;
+	char pad[8];
 };
 #else
 struct wide {
