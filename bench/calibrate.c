@@ -179,28 +179,17 @@ ALL(gotos);
 #define RETURNS(leave)                                                                     \
 	"1:\nlea 4f(%%rip), %%rax\npush %%rax\ncall 3f\n2:\nlea 8(%%rsp), %%rsp\njmp 5f\n" \
 	"3:\n" leave "ret\n.p2align 4\n4:\njmp 5f\n5:\ndec %0\njnz 1b\n"
-#define pushed_body(what, offset)                                                                \
-	do {                                                                                     \
-		uint64_t n = STEPS / 4;                                                          \
-		(void)(what);                                                                    \
-		offset;                                                                          \
-		__asm__ volatile(                                                                \
-			"sub $256, %%rsp\n" RETURNS("lea 8(%%rsp), %%rsp\n") "add $256, %%rsp\n" \
-			: "+r"(n)                                                                \
-			:                                                                        \
-			: "rax", "memory", "cc");                                                \
+#define returns_body(offset, leave)                                                     \
+	do {                                                                            \
+		uint64_t n = STEPS / 4;                                                 \
+		offset;                                                                 \
+		__asm__ volatile("sub $256, %%rsp\n" RETURNS(leave) "add $256, %%rsp\n" \
+				 : "+r"(n)                                              \
+				 :                                                      \
+				 : "rax", "memory", "cc");                              \
 	} while (0)
-#define called_body(what, offset)                                                                \
-	do {                                                                                     \
-		uint64_t n = STEPS / 4;                                                          \
-		(void)(what);                                                                    \
-		offset;                                                                          \
-		__asm__ volatile(                                                                \
-			"sub $256, %%rsp\n" RETURNS("lea 0(%%rsp), %%rsp\n") "add $256, %%rsp\n" \
-			: "+r"(n)                                                                \
-			:                                                                        \
-			: "rax", "memory", "cc");                                                \
-	} while (0)
+#define pushed_body(what, offset) returns_body((void)(what); offset, "lea 8(%%rsp), %%rsp\n")
+#define called_body(what, offset) returns_body((void)(what); offset, "lea 0(%%rsp), %%rsp\n")
 ALL(pushed);
 ALL(called);
 #endif

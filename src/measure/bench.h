@@ -1,19 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench - what the benches of calibrate and validate share: clocks, and the CPU that they run on.
+ * bench - what the benches of calibrate and validate share: clocks, the CPU that they run on, a
+ * second thread, and results with and without prefetchers behind each other.
  */
 #ifndef CYCLADE_MEASURE_BENCH_H
 #define CYCLADE_MEASURE_BENCH_H
 
+#include <pthread.h>
+#include <sched.h>
 #include <time.h>
 
+#include "base/arena.h"
 #include "base/err.h"
-
-#define BENCH_STACK (256u << 10) /* of a second thread: address space may be scarce */
 
 /* Seconds of this clock. */
 double bench_now(clockid_t id);
 /* Moves the calling thread to this CPU. -1: it may not run there. */
 int bench_pin(unsigned cpu, struct err *err) MUST_USE;
+/* The same; *before: the CPUs that it had (none, if they are not known). */
+int bench_pin_from(cpu_set_t *before, unsigned cpu, struct err *err) MUST_USE;
+/* A thread on this CPU, to be joined. */
+int bench_thread(pthread_t *out, unsigned cpu, void *(*run)(void *ctx), void *ctx,
+		 struct err *err) MUST_USE;
+
+/* Rows of one type, each with a `const char *` so many bytes behind its beginning. */
+struct bench_rows {
+	const void *row;
+	size_t n, size, word_at;
+};
+/* These rows with this word, and `more` as they are behind them; NULL: no memory. */
+void *bench_join(struct arena *a, const struct bench_rows *of, const char *word, const void *more,
+		 size_t n_more);
 
 #endif

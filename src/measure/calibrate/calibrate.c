@@ -3,11 +3,13 @@
  * What is measured, in which order, with how much memory.
  */
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "collect/machine.h"
 #include "collect/sysfs.h"
+#include "measure/bench.h"
 #include "measure/calibrate/calibrate_int.h"
 
 #define LINE	   64u
@@ -324,28 +326,21 @@ int calibrate_run(struct calibrate *out, struct arena *a, const struct calibrate
 int calibrate_join(struct calibrate *c, const char *prefetchers, const struct calibrate *more,
 		   struct arena *a, struct err *err)
 {
-	size_t rows = c->n_rows, points = c->n_points;
-	size_t n_rows = rows + (more ? more->n_rows : 0);
-	size_t n_points = points + (more ? more->n_points : 0);
-	struct calibrated *row = arena_alloc(a, (n_rows + 1) * sizeof(*row));
-	struct calibrate_point *point = arena_alloc(a, (n_points + 1) * sizeof(*point));
+	static const struct calibrate none;
+	const struct bench_rows rows = { c->row, c->n_rows, sizeof(*c->row),
+					 offsetof(struct calibrated, prefetchers) };
+	const struct bench_rows points = { c->point, c->n_points, sizeof(*c->point),
+					   offsetof(struct calibrate_point, prefetchers) };
 
-	if (!row || !point)
+	more = more ? more : &none;
+	c->row = bench_join(a, &rows, prefetchers, more->row, more->n_rows);
+	c->point = bench_join(a, &points, prefetchers, more->point, more->n_points);
+	if (!c->row || !c->point)
 		return err_nomem(err);
-	for (size_t i = 0; i < n_rows; i++) {
-		row[i] = i < rows ? c->row[i] : more->row[i - rows];
-		row[i].prefetchers = i < rows ? prefetchers : row[i].prefetchers;
-	}
-	for (size_t i = 0; i < n_points; i++) {
-		point[i] = i < points ? c->point[i] : more->point[i - points];
-		point[i].prefetchers = i < points ? prefetchers : point[i].prefetchers;
-	}
-	c->row = row;
-	c->n_rows = n_rows;
-	c->point = point;
-	c->n_points = n_points;
-	c->repeats += more ? more->repeats : 0;
-	c->dropped += more ? more->dropped : 0;
-	c->stopped |= more && more->stopped;
+	c->n_rows += more->n_rows;
+	c->n_points += more->n_points;
+	c->repeats += more->repeats;
+	c->dropped += more->dropped;
+	c->stopped |= more->stopped;
 	return 0;
 }

@@ -165,22 +165,8 @@ static void end_thread(struct machine_bench *m)
 
 static int begin_thread(struct machine_bench *m, unsigned cpu, struct err *err)
 {
-	pthread_attr_t attr;
-	cpu_set_t set;
-	int rc;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu % CPU_SETSIZE, &set);
-	rc = pthread_attr_init(&attr);
-	if (rc)
-		return err_nomem(err);
-	(void)pthread_attr_setstacksize(&attr, BENCH_STACK);
-	rc = pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
-	if (!rc)
-		rc = pthread_create(&m->other, &attr, have_lines, m);
-	(void)pthread_attr_destroy(&attr);
-	if (rc)
-		return err_set(err, ERR_UNSUPPORTED, "a thread on CPU %u: %s", cpu, strerror(rc));
+	if (bench_thread(&m->other, cpu, have_lines, m, err))
+		return -1;
 	m->running = true;
 	m->other_cpu = cpu;
 	return 0;
@@ -250,9 +236,7 @@ int calibrate_machine(struct calibrate_bench *out, unsigned cpu, struct err *err
 	if (!m)
 		return err_nomem(err);
 	m->cpu = cpu;
-	if (sched_getaffinity(0, sizeof(m->before), &m->before))
-		CPU_ZERO(&m->before);
-	if (bench_pin(cpu, err)) {
+	if (bench_pin_from(&m->before, cpu, err)) {
 		free(m);
 		return -1;
 	}

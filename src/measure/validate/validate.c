@@ -5,9 +5,11 @@
 #include "measure/validate.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "measure/bench.h"
 #include "measure/validate/validate_int.h"
 
 #define FLOOR 0.01 /* counts for each iteration, or for 16 instructions, that are nothing */
@@ -282,29 +284,23 @@ int validate_run(struct validate *out, struct arena *a, const struct validate_op
 int validate_join(struct validate *v, const char *prefetchers, const struct validate *more,
 		  struct arena *a, struct err *err)
 {
-	size_t rows = v->n_rows, cells = v->n_cells;
-	size_t n_rows = rows + (more ? more->n_rows : 0);
-	size_t n_cells = cells + (more ? more->n_cells : 0);
-	struct validated *row = arena_alloc(a, (n_rows + 1) * sizeof(*row));
-	struct validate_cell *cell = arena_alloc(a, (n_cells + 1) * sizeof(*cell));
+	static const struct validate none;
+	const struct bench_rows rows = { v->row, v->n_rows, sizeof(*v->row),
+					 offsetof(struct validated, prefetchers) };
+	const struct bench_rows cells = { v->cell, v->n_cells, sizeof(*v->cell),
+					  offsetof(struct validate_cell, prefetchers) };
 
-	if (!row || !cell)
+	more = more ? more : &none;
+	v->row = bench_join(a, &rows, prefetchers, more->row, more->n_rows);
+	v->cell = bench_join(a, &cells, prefetchers, more->cell, more->n_cells);
+	if (!v->row || !v->cell)
 		return err_nomem(err);
-	for (size_t i = 0; i < n_rows; i++) {
-		row[i] = i < rows ? v->row[i] : more->row[i - rows];
-		row[i].prefetchers = i < rows ? prefetchers : row[i].prefetchers;
-	}
-	for (size_t i = 0; i < n_cells; i++) {
-		cell[i] = i < cells ? v->cell[i] : more->cell[i - cells];
-		cell[i].event += i < cells ? 0 : rows;
-		cell[i].prefetchers = i < cells ? prefetchers : cell[i].prefetchers;
-	}
-	v->row = row;
-	v->n_rows = n_rows;
-	v->cell = cell;
-	v->n_cells = n_cells;
-	v->groups += more ? more->groups : 0;
-	v->dropped += more ? more->dropped : 0;
-	v->stopped |= more && more->stopped;
+	for (size_t i = 0; i < more->n_cells; i++)
+		v->cell[cells.n + i].event += rows.n;
+	v->n_rows += more->n_rows;
+	v->n_cells += more->n_cells;
+	v->groups += more->groups;
+	v->dropped += more->dropped;
+	v->stopped |= more->stopped;
 	return 0;
 }

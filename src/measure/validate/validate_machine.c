@@ -75,26 +75,12 @@ static double other_cpu(const struct machine_bench *m)
 static int begin_busy(struct machine_bench *m, struct err *err)
 {
 	uint_fast64_t before = atomic_load(&m->turns);
-	pthread_attr_t attr;
-	cpu_set_t set;
-	int rc;
 
 	if (m->running)
 		return 0;
-	CPU_ZERO(&set);
-	CPU_SET(m->sibling % CPU_SETSIZE, &set);
 	atomic_store(&m->quit, false);
-	rc = pthread_attr_init(&attr);
-	if (rc)
-		return err_nomem(err);
-	(void)pthread_attr_setstacksize(&attr, BENCH_STACK);
-	rc = pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
-	if (!rc)
-		rc = pthread_create(&m->other, &attr, keep_busy, m);
-	(void)pthread_attr_destroy(&attr);
-	if (rc)
-		return err_set(err, ERR_UNSUPPORTED, "a thread on CPU %u: %s", m->sibling,
-			       strerror(rc));
+	if (bench_thread(&m->other, m->sibling, keep_busy, m, err))
+		return -1;
 	m->running = true;
 	for (unsigned i = 0; i < 1000 && atomic_load(&m->turns) == before; i++)
 		(void)usleep(10);
@@ -227,9 +213,7 @@ int validate_machine(struct validate_bench *out, const struct validate_event *ev
 	*m = (struct machine_bench){
 		.event = event, .n_events = n, .cpu = cpu, .sibling = sibling, .self = gettid()
 	};
-	if (sched_getaffinity(0, sizeof(m->before), &m->before))
-		CPU_ZERO(&m->before);
-	if (bench_pin(cpu, err)) {
+	if (bench_pin_from(&m->before, cpu, err)) {
 		free(m);
 		return -1;
 	}
