@@ -259,8 +259,8 @@ p = subprocess.run([CYCLADE, "monitor", "--sysroot", tree(ROME), "--backend", "m
 t.ok(p.returncode == 2 and ("another machine" in p.stderr), "registers are never written by the description of another machine", p.stderr)
 
 # ---- whoever is killed
-def start(r, *args):
-    p = subprocess.Popen(command(ROME, "even", *words("-j", *args, interval="100")), env=environment(ROME, SIM_MSR=r.path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def start(r, *args, machine=ROME):
+    p = subprocess.Popen(command(machine, "even", *words("-j", *args, interval="100")), env=environment(machine, SIM_MSR=r.path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     line = p.stdout.readline()
     return p, json.loads(line) if line else {}
 
@@ -295,6 +295,15 @@ for number, name in ((signal.SIGKILL, "kill -9"), (signal.SIGTERM, "SIGTERM"), (
     while os.path.exists(PLANS) and time.monotonic() < until:
         time.sleep(0.01)
     t.ok(not os.path.exists(PLANS), "and the plan is gone")
+
+r = Registers((), ["cell %d %#x 0x77" % (dies[0][0], UMC + 3)], text=genoa.text(), dies=dies, l3s=l3s, df=16, umcs=3)
+p, doc10 = start(r, "--metrics", "channel", machine=on)
+written = {x[3] for x in r.log()}
+t.ok(doc10 and {UMC + 2 * n for n in range(12)} <= written and r.changed(), "memory controllers count", (doc10, p.poll()))
+began = time.monotonic_ns()
+os.kill(r.log()[0][1], signal.SIGKILL)
+p.communicate(timeout=20)
+restored(r, began, "memory controllers, kill -9")
 
 # ---- a counter that somebody takes, and nobody has noticed when the monitor dies
 r = Registers({}, ["at 200 write 0 %#x 0x4304C2" % (L3_CTL + 2)])
