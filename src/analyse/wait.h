@@ -75,6 +75,7 @@ struct wait_thread {
 	uint64_t from, until;
 	uint64_t time[WAIT_REASONS]; /* ns; together until - from */
 	uint64_t switches, preempted, moved;
+	uint64_t looks;	 /* wait_look: its reasons are estimates from so many; 0: they are not */
 	uint32_t parent; /* the thread that created it, or WAIT_NOBODY */
 	bool wanted; /* by the selection; the rest are here for who woke whom and what CPUs did */
 };
@@ -157,6 +158,16 @@ struct wait_opts {
 /* ERR_NOT_FOUND: the recording has no switches, or no times; the hint says how to get them. */
 int wait_build(struct wait **out, const struct pd *rec, const struct spaces *spaces,
 	       const struct wait_opts *opts, struct err *err) MUST_USE;
+/* The thread was seen waiting in a function of the kernel, so often. wait_looked divides the waits
+ * without a chain among reasons by that: in thread.time, not in spans and sums. It leaves threads
+ * alone whose number was used again, or that were seldom seen. */
+struct wait_look {
+	uint32_t tid;
+	uint64_t times;
+	const char *function;
+};
+int wait_looked(struct wait *w, const struct wait_look *look, size_t n,
+		struct err *err) MUST_USE; /* by thread */
 /* Whether there is anything to build from. Costs nothing. */
 bool wait_able(const struct pd *rec);
 /* Of its life in one state; WAIT_STATES: in all of them. */

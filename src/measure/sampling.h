@@ -30,6 +30,13 @@
 
 struct sampling;
 
+/* run: how often a thread was seen waiting in a function of the kernel. */
+struct sampling_look {
+	uint32_t tid;
+	uint64_t times;
+	const char *function;
+};
+
 struct sampling_result {
 	uint64_t samples, bytes;
 	bool kept;		 /* in the file; else what had its name before still has it */
@@ -50,6 +57,8 @@ struct sampling_result {
 	const char *hypervisor; /* "KVM guest"; NULL: none known */
 	const char *event;	/* their names */
 	bool chains;		/* call chains are with the samples */
+	const struct sampling_look *look; /* by tid; in the arena of the ask */
+	size_t n_looks;
 };
 
 /* Counters beside the samples, of the same program for the same time (NULL: none). What samples

@@ -29,6 +29,8 @@ struct told {
 	struct tree_report tree;
 	struct recording rec;
 	struct profile *profile;
+	const struct sampling_look *look; /* with -r of the first run */
+	size_t n_looks;
 	struct wait *w;
 	struct wait_view waits;	 /* of w */
 	const char *no_waits;	 /* why there is none */
@@ -40,7 +42,7 @@ struct told {
 };
 
 struct steps {
-	struct next v[8];
+	struct next v[12];
 	size_t n;
 	struct arena *a;
 };
@@ -105,7 +107,8 @@ static void find_steps(struct steps *s, const struct told *o)
 	if (run_waited(&o->tree.head)) {
 		if (o->waits.w)
 			add_step(s, "report --wait", file, "", "who waited, and how long");
-		add_step(s, "record --wait -- ...", "", "", "what it waited for: report --wait");
+		add_step(s, "record --wait -- ...", "", "",
+			 "where it waited, who woke it: report --wait");
 	}
 	if (!chains)
 		add_step(s, "run -g -- ...", "", "", "who called it");
@@ -160,6 +163,17 @@ static uint64_t switches_of(const struct pd *rec)
 	return sum;
 }
 
+static int add_looks(struct told *o, struct err *err)
+{
+	struct wait_look *v = arena_alloc(&o->cli->arena, (o->n_looks + 1) * sizeof(*v));
+
+	if (!v)
+		return err_nomem(err);
+	for (size_t i = 0; i < o->n_looks; i++)
+		v[i] = (struct wait_look){ o->look[i].tid, o->look[i].times, o->look[i].function };
+	return wait_looked(o->w, v, o->n_looks, err);
+}
+
 /* Who waited: of a program that only worked, too. What cannot be known has a reason. */
 static int look_who(struct told *o, struct err *err)
 {
@@ -172,7 +186,7 @@ static int look_who(struct told *o, struct err *err)
 		return 0;
 	}
 	if (!wait_build(&o->w, o->rec.rec, o->rec.spaces, &wo, &why))
-		return wait_view_order(&o->waits, o->w, err);
+		return add_looks(o, err) || wait_view_order(&o->waits, o->w, err) ? -1 : 0;
 	if (why.code == ERR_NOMEM) {
 		*err = why;
 		return -1;
@@ -281,10 +295,17 @@ static void end_look(struct told *o)
 	recording_close(&o->rec);
 }
 
+static void keep_looks(struct told *o)
+{
+	o->look = o->res->look;
+	o->n_looks = o->res->n_looks;
+}
+
 static int report(struct told *o, struct err *err)
 {
 	int rc = -1;
 
+	keep_looks(o);
 	if (!run_tree_report(o->t, &o->tree, err)) {
 		fill_head(o);
 		rc = (o->res->kept && look_where(o, err)) || put_document(o, err) ? -1 : 0;
@@ -361,6 +382,8 @@ static int run_once(struct sampling **s, struct told *o, const struct ask *ask, 
 	res = o->res = sampling_result(*s);
 	if (sampling_run(*s, err) || sampling_after(*s, err))
 		return -1;
+	if (!r->file.n)
+		keep_looks(o);
 	*more = !res->interrupted && r->file.n + 1 < r->wanted;
 	if (!res->interrupted || !r->file.n)
 		return run_repeats_add(r, res, o->t, err);

@@ -71,6 +71,7 @@ static int open_counters(struct sampling *r, struct err *err)
 				    .n_tasks = r->k.who.tasks.n,
 				    .cgroup_fd = r->k.who.cgroup_fd,
 				    .ring_bytes = r->ring_bytes,
+				    .flush_ms = sampling_watches(r) ? 100 : 0, /* and looks */
 				    .jitter = r->ask.jitter,
 				    .seed = r->ask.jitter > 0 ? any_number() : 0 };
 
@@ -390,6 +391,7 @@ static void take_results(struct sampling *r)
 	r->result.status = c->status;
 	r->result.killed_by = c->killed_by;
 	r->result.interrupted = c->interrupted;
+	sampling_looks_take(r->switches.looks, r->arena, &r->result);
 }
 
 /* Interrupted before the first sample: nothing that is worth an older recording. */

@@ -104,19 +104,16 @@ struct wait_change {
 };
 
 /* run: what is recorded of who waits, within a budget (sampling_switches.c). */
-struct switch_part {
+struct switch_watch {
+	struct sampling *of;
 	size_t event; /* SIZE_MAX: none */
 	bool paused;
 	uint64_t until;
-};
-
-struct switch_watch {
-	struct sampling *of;
-	struct switch_part records, chains;
 	/* the draining thread's: switches of each CPU since then */
 	uint32_t *seen, most;
 	size_t n_cpus;
-	uint64_t all, since, pauses;
+	uint64_t all, since;
+	struct sampling_looks *looks; /* NULL: there are none */
 };
 
 struct sink {
@@ -255,8 +252,20 @@ void sampling_switch_attr(const struct sampling *r, size_t i, struct perf_event_
 int sampling_switch_begin(struct sampling *r, struct err *err) MUST_USE;
 void sampling_switch_end(struct sampling *r);
 /* On the draining thread: a switch record; the end of a round, which may write records. */
+void sampling_switch_task(const struct switch_watch *w, const uint8_t *p,
+			  size_t size); /* NULL is fine */
 void sampling_switch_saw(struct switch_watch *w, const uint8_t *p, size_t size);
 int sampling_switch_round(struct switch_watch *w, bool *wrote, struct err *err) MUST_USE;
+
+/* run: in which functions of the kernel threads wait (sampling_looks.c). NULL: out of memory. */
+struct sampling_looks *sampling_looks_new(pid_t pid);
+/* On the draining thread: FORK and EXIT; the end of a round. */
+void sampling_looks_task(struct sampling_looks *l, const uint8_t *p, size_t size);
+void sampling_looks_round(struct sampling_looks *l, uint64_t now);
+/* What was seen, in the arena; l may be NULL. */
+void sampling_looks_take(const struct sampling_looks *l, struct arena *a,
+			 struct sampling_result *r);
+void sampling_looks_free(struct sampling_looks *l); /* NULL is fine */
 
 /* --heap: a directory for the logs, and what the program needs to find it; before the program is
  * made. Then the logs, for the header, whatever they hold. */

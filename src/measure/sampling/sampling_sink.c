@@ -86,6 +86,10 @@ int sink_note(struct sink *s, const uint8_t *p, size_t size, struct err *err)
 		return note_file(s, p, size, err);
 	case PERF_RECORD_FORK:
 		s->forks++;
+		sampling_switch_task(s->watch, p, size);
+		return 0;
+	case PERF_RECORD_EXIT:
+		sampling_switch_task(s->watch, p, size);
 		return 0;
 	case PERF_RECORD_LOST:
 		s->lost += size >= HEAD + 16 ? ld64(p + HEAD + 8) : 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What `run` records of waits: switch records of the program's threads, which everybody may have,
- * and call chains at switches where we may. It must not cost the program 1 % of its time, so both
- * have a budget of switches a second of a CPU: whichever has used more than its part pauses until
- * the time has come for that. A switch record takes 0.3 us with all that it causes, a chain 1.2 us.
+ * What `run` records of waits: switch records of the program's threads, which everybody may have.
+ * It must not cost the program 1 % of its time, so they have a budget of switches a second of a
+ * CPU: who has used more than that pauses until the time has come for it. A switch takes 0.3 us
+ * with all that its records cause.
  *
  * The two records of a pause, as if the kernel had throttled the event, are ours: without them a
- * thread would seem to have waited, or run, all the time. Chains pause without: a wait without a
- * chain has no reason.
+ * thread would seem to have waited, or run, all the time. What threads wait for is looked at beside
+ * (sampling_looks.c).
  *
  * Not with --delay and --control, where the program's waits are not those of what is measured.
  */
@@ -18,10 +18,9 @@
 #include "base/bytes.h"
 #include "measure/sampling/sampling_int.h"
 
-#define RECORDS_MOST 8000u  /* switches a second of a CPU ... */
-#define RECORDS_ALL  24000u /* ... and of all CPUs: those who look at them later have to, too */
-#define CHAINS_MOST  1000u
-#define SPARE_NS     50000000u	 /* so long after a pause, or the start, more are no harm */
+#define RECORDS_MOST 8000u     /* switches a second of a CPU ... */
+#define RECORDS_ALL  24000u    /* ... and of all CPUs: those who look at them later have to, too */
+#define SPARE_NS     50000000u /* so long after a pause, or the start, more are no harm */
 #define LOOK_NS	     1000000000u /* what was spared is forgotten after that */
 #define SWITCH_COST  100u /* a pause is so many times as long as it takes to switch counters */
 #define MOST_CPUS    65536u
@@ -55,21 +54,21 @@ void sampling_switch_events(struct sampling *r)
 	const struct ask *o = &r->ask;
 	struct switch_watch *w = &r->switches;
 
-	w->records.event = w->chains.event = SIZE_MAX;
+	w->event = SIZE_MAX;
 	if (!o->switches || o->delay || o->control || o->cpu || r->k.who.whole_cpus ||
 	    sampling_memory_by_cpu(r))
 		return;
-	(void)add(r, "dummy/period=1/u", "dummy:u", "no", &w->records.event);
+	(void)add(r, "dummy/period=1/u", "dummy:u", "no", &w->event);
 }
 
 bool sampling_watches(const struct sampling *r)
 {
-	return r->ask.switches && r->switches.records.event != SIZE_MAX;
+	return r->ask.switches && r->switches.event != SIZE_MAX;
 }
 
 void sampling_switch_attr(const struct sampling *r, size_t i, struct perf_event_attr *a)
 {
-	if (!sampling_watches(r) || i != r->switches.records.event)
+	if (!sampling_watches(r) || i != r->switches.event)
 		return;
 	a->sample_type &= PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ID | PERF_SAMPLE_TID |
 			  PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
@@ -103,6 +102,7 @@ int sampling_switch_begin(struct sampling *r, struct err *err)
 	w->n_cpus = (size_t)most + 1;
 	w->since = now_ns(r);
 	w->of = r;
+	w->looks = sampling_looks_new(r->k.work.pid);
 	r->sink.watch = w;
 	return 0;
 }
@@ -122,13 +122,19 @@ void sampling_switch_saw(struct switch_watch *w, const uint8_t *p, size_t size)
 		w->most = w->seen[cpu];
 }
 
+void sampling_switch_task(const struct switch_watch *w, const uint8_t *p, size_t size)
+{
+	if (w && w->looks)
+		sampling_looks_task(w->looks, p, size);
+}
+
 /* THROTTLE and UNTHROTTLE: the time, the counter's id twice, the end of a record of its event. */
 static int put_pause(struct switch_watch *w, uint32_t type, uint64_t time, struct err *err)
 {
 	struct sampling *r = w->of;
-	const struct perf_event_attr *a = &r->ev[w->records.event].attr;
+	const struct perf_event_attr *a = &r->ev[w->event].attr;
 	size_t n, size = 32 + attr_trailer(a);
-	const uint64_t *id = recorder_ids(r->recorder, w->records.event, &n);
+	const uint64_t *id = recorder_ids(r->recorder, w->event, &n);
 	uint8_t b[32 + 64] = { 0 };
 
 	if (!n || size > sizeof(b))
@@ -146,12 +152,12 @@ static int put_pause(struct switch_watch *w, uint32_t type, uint64_t time, struc
 }
 
 /* A task that has ended meanwhile does not matter. How long it took. */
-static uint64_t switch_to(struct switch_watch *w, struct switch_part *part, bool on)
+static uint64_t switch_to(struct switch_watch *w, bool on)
 {
 	uint64_t from = now_ns(w->of);
 
-	(void)!recorder_switch(w->of->recorder, part->event, on, NULL);
-	part->paused = !on;
+	(void)!recorder_switch(w->of->recorder, w->event, on, NULL);
+	w->paused = !on;
 	return now_ns(w->of) - from;
 }
 
@@ -161,15 +167,14 @@ static int pause_records(struct switch_watch *w, uint64_t now, uint64_t until, s
 
 	if (put_pause(w, PERF_RECORD_THROTTLE, now, err))
 		return -1;
-	took = switch_to(w, &w->records, false);
-	w->records.until = until > now + took * SWITCH_COST ? until : now + took * SWITCH_COST;
-	w->pauses++;
+	took = switch_to(w, false);
+	w->until = until > now + took * SWITCH_COST ? until : now + took * SWITCH_COST;
 	return 0;
 }
 
 static int resume_records(struct switch_watch *w, struct err *err)
 {
-	(void)switch_to(w, &w->records, true);
+	(void)switch_to(w, true);
 	return put_pause(w, PERF_RECORD_UNTHROTTLE, now_ns(w->of), err);
 }
 
@@ -192,31 +197,20 @@ int sampling_switch_round(struct switch_watch *w, bool *wrote, struct err *err)
 	uint64_t now = now_ns(w->of), until, all;
 
 	*wrote = false;
-	if (w->records.paused) {
-		if (now < w->records.until)
+	if (w->looks)
+		sampling_looks_round(w->looks, now);
+	if (w->paused) {
+		if (now < w->until)
 			return 0;
 		forget(w, now);
 		*wrote = true;
 		return resume_records(w, err);
-	}
-	if (w->chains.paused && now >= w->chains.until)
-		(void)switch_to(w, &w->chains, true);
-	until = due(w, w->most, CHAINS_MOST);
-	if (w->chains.event != SIZE_MAX && !w->chains.paused && until > now + SPARE_NS) {
-		uint64_t took = switch_to(w, &w->chains, false);
-
-		w->chains.until =
-			until > now + took * SWITCH_COST ? until : now + took * SWITCH_COST;
 	}
 	until = due(w, w->most, RECORDS_MOST);
 	all = due(w, w->all, RECORDS_ALL);
 	until = until > all ? until : all;
 	if (until > now + SPARE_NS) {
 		*wrote = true;
-		if (w->chains.event != SIZE_MAX && !w->chains.paused) {
-			(void)switch_to(w, &w->chains, false);
-			w->chains.until = until;
-		}
 		return pause_records(w, now, until, err);
 	}
 	if (now > w->since + LOOK_NS)
@@ -229,4 +223,6 @@ void sampling_switch_end(struct sampling *r)
 	r->sink.watch = NULL;
 	free(r->switches.seen);
 	r->switches.seen = NULL;
+	sampling_looks_free(r->switches.looks);
+	r->switches.looks = NULL;
 }
