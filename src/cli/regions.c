@@ -17,6 +17,7 @@
 #include "base/fs.h"
 #include "cli/asking.h"
 #include "cli/counting_out.h"
+#include "cli/temp_dir.h"
 #include "collect/sysfs.h"
 #include "collect/workload.h"
 #include "region/sums.h"
@@ -93,7 +94,7 @@ int regions_report(struct cli *cli, const char *path)
 
 struct collecting {
 	struct cli *cli;
-	char dir[64];
+	char dir[TEMP_DIR_MAX];
 	const char *const *name; /* of the tables */
 	size_t n;
 };
@@ -101,14 +102,11 @@ struct collecting {
 /* In memory where that is possible: a table is written to all the time. */
 static int make_dir(struct collecting *c, struct err *err)
 {
-	char pattern[96];
+	char pattern[TEMP_DIR_MAX + 8];
 
-	(void)snprintf(c->dir, sizeof(c->dir), "/dev/shm/cyclade-XXXXXX");
-	if (!mkdtemp(c->dir)) {
-		(void)snprintf(c->dir, sizeof(c->dir), "/tmp/cyclade-XXXXXX");
-		if (!mkdtemp(c->dir))
-			return err_sys(err, "/tmp: no directory for the program's tables");
-	}
+	if (temp_dir_open(c->dir, sizeof(c->dir), "/dev/shm", err))
+		return -1;
+	temp_dir_guard(c->dir, NULL);
 	(void)snprintf(pattern, sizeof(pattern), "%s/%%p", c->dir);
 	if (setenv("CYCLADE_REGIONS", pattern, 1))
 		return err_nomem(err);
@@ -117,16 +115,35 @@ static int make_dir(struct collecting *c, struct err *err)
 	return 0;
 }
 
-static void remove_dir(const struct collecting *c)
+static void remove_dir(struct collecting *c)
 {
-	char path[512];
+	char path[TEMP_DIR_MAX + 300];
 
 	for (size_t i = 0; i < c->n; i++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", c->dir, c->name[i]);
 		(void)unlink(path);
 	}
-	if (*c->dir)
-		(void)rmdir(c->dir);
+	temp_dir_close(c->dir);
+}
+
+static volatile pid_t program;
+
+static void pass_on(int number)
+{
+	if (program)
+		(void)kill(program, number);
+}
+
+/* What shall end us ends the program: its tables are shown then, and removed. 0: nobody's. */
+static void pass_on_to(pid_t pid)
+{
+	static const int numbers[] = { SIGHUP, SIGTERM };
+	struct sigaction now, to = { .sa_handler = pass_on, .sa_flags = SA_RESTART };
+
+	program = pid;
+	for (size_t i = 0; pid && i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (!sigaction(numbers[i], NULL, &now) && now.sa_handler != SIG_IGN)
+			(void)sigaction(numbers[i], &to, NULL);
 }
 
 /* What a terminal interrupts is the program. */
@@ -148,11 +165,13 @@ static int wait_for_program(struct collecting *c, int *status, struct err *err)
 		return -1;
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGQUIT, SIG_IGN);
+	pass_on_to(w.pid);
 	if (workload_start(&w, argv[0], err)) {
 		workload_cancel(&w);
 		return -1;
 	}
 	(void)workload_reap(&w, true);
+	pass_on_to(0);
 	*status = w.status;
 	return 0;
 }
@@ -192,7 +211,7 @@ static int put_one(struct counting_out *out, const struct cli *cli, const char *
 static int put_all(struct collecting *c, struct counting_out *out, struct err *err)
 {
 	const char *keep_as = c->cli->opt.data_file ? c->cli->opt.data_file : FILE_USUAL;
-	char from[512], to[4096];
+	char from[TEMP_DIR_MAX + 300], to[4096];
 	size_t kept = 0;
 
 	for (size_t i = 0; i < c->n; i++) {

@@ -6,6 +6,7 @@ is the number of page faults."""
 import json
 import math
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import tempfile
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import paired  # noqa: E402
-from tap import Tap, run  # noqa: E402
+from tap import CYCLADE, Tap, run, wait_for  # noqa: E402
 
 t = Tap()
 tmp = tempfile.TemporaryDirectory(prefix="cyclade-compare-")
@@ -217,4 +218,19 @@ with open("out.json", encoding="utf-8") as f:
     t.ok(not p.stdout and json.load(f)["schema"] == "cyclade.compare/1", "-o", p.stdout)
 p = compare("-r", "6", "--format", "csv")
 t.ok(p.stdout.splitlines()[0].startswith("metric,unit,base,new,change,change_error,change_why"), "csv is the effects", p.stdout[:200])
+
+# ---- a signal, in a run and between two of them: nothing stays behind, and TMPDIR is used ----
+left, used = [], []
+os.mkdir("temp")
+for at, number in enumerate((signal.SIGINT, signal.SIGTERM, signal.SIGHUP) * 3):
+    p = subprocess.Popen([CYCLADE, "compare", "--functions", "5", "-r", "200", "--", "true", "--", "true"],
+                         env=dict(os.environ, TMPDIR=os.path.abspath("temp")), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    wait_for(lambda: os.listdir("temp") or p.poll() is not None)
+    used += os.listdir("temp")[:1]
+    for _ in range(at):  # another moment each time
+        os.listdir("temp")
+    p.send_signal(number)
+    p.communicate()
+    left += os.listdir("temp")
+t.ok(len(used) == 9 and not left, "a signal leaves no directory of the runs' samples", (used, left))
 t.done()

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -150,4 +151,17 @@ r = run("run", "--dry-run", "-e", "cpu-clock", "-F", "1000", "--", "sh", "-c", "
 t.ok("perf record" in r.stdout + r.stderr and not os.path.exists("ran"), "--dry-run tells and does not start", r.stderr)
 os.chdir("/")
 shutil.rmtree(tmp)
+
+# ---- run --regions and a signal: the program has it, the directory of its tables goes ----
+p = subprocess.Popen([CYCLADE, "run", "--regions", "--", "sh", "-c", "echo; exec sleep 100"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+p.stdout.readline()
+with open("/proc/%d/task/%d/children" % (p.pid, p.pid), encoding="ascii") as f:
+    child = f.read().split()[0]
+with open("/proc/%s/environ" % child, "rb") as f:
+    where = re.search(rb"CYCLADE_REGIONS=(.*)/%p", f.read()).group(1).decode()
+there = os.path.isdir(where)
+p.terminate()
+p.communicate()
+t.ok(there and p.returncode == 128 + signal.SIGTERM and not os.path.exists(where), "run --regions: SIGTERM ends the program, and nothing stays behind",
+     (there, p.returncode, where))
 t.done()

@@ -12,12 +12,10 @@
 int functions_open(struct functions *f, struct cli *cli, size_t most, struct err *err)
 {
 	*f = (struct functions){ .cli = cli, .most = most, .names = STRTAB_INIT };
-	(void)snprintf(f->dir, sizeof(f->dir), "/tmp/cyclade-XXXXXX");
-	if (!mkdtemp(f->dir)) {
-		*f->dir = 0;
-		return err_sys(err, "/tmp: no directory for the runs' samples");
-	}
+	if (temp_dir_open(f->dir, sizeof(f->dir), NULL, err))
+		return -1;
 	(void)snprintf(f->path, sizeof(f->path), "%s/run", f->dir);
+	temp_dir_guard(f->dir, f->path); /* while a program runs, compare is told of signals */
 	return 0;
 }
 
@@ -25,8 +23,7 @@ void functions_close(struct functions *f)
 {
 	if (*f->path)
 		(void)unlink(f->path);
-	if (*f->dir)
-		(void)rmdir(f->dir);
+	temp_dir_close(f->dir);
 	strtab_free(&f->names);
 	vec_free(&f->value);
 }

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "cli/cli.h"
+#include "cli/temp_dir.h"
 #include "measure/compare.h"
 
 struct function_value {
@@ -21,7 +22,7 @@ struct function_value {
 
 struct functions {
 	struct cli *cli;
-	char dir[64], path[80];
+	char dir[TEMP_DIR_MAX], path[TEMP_DIR_MAX + 8];
 	size_t most;	     /* metrics */
 	struct strtab names; /* "function:NAME" */
 	VEC(struct function_value) value;

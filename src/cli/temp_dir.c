@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/temp_dir.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+
+static const char *volatile guarded, *volatile within;
+
+static void end_by(int number)
+{
+	if (within)
+		(void)unlink(within);
+	if (guarded)
+		(void)rmdir(guarded);
+	(void)signal(number, SIG_DFL);
+	(void)raise(number);
+}
+
+static void handle(void (*from)(int), void (*to)(int))
+{
+	static const int numbers[] = { SIGHUP, SIGINT, SIGTERM };
+	struct sigaction now, next = { .sa_handler = to };
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (!sigaction(numbers[i], NULL, &now) && now.sa_handler == from)
+			(void)sigaction(numbers[i], &next, NULL);
+}
+
+int temp_dir_open(char *dir, size_t size, const char *first, struct err *err)
+{
+	const char *said = getenv("TMPDIR"), *below = said && *said == '/' ? said : "/tmp";
+
+	if (first && !path_join(dir, size, first, "cyclade-XXXXXX") && mkdtemp(dir))
+		return 0;
+	if (path_join(dir, size, below, "cyclade-XXXXXX")) {
+		*dir = 0;
+		return err_set(err, ERR_LIMIT, "the name of $TMPDIR is too long");
+	}
+	if (mkdtemp(dir))
+		return 0;
+	*dir = 0;
+	return err_sys(err, "%.200s: no directory for a while", below);
+}
+
+void temp_dir_guard(const char *dir, const char *file)
+{
+	within = file;
+	guarded = dir;
+	handle(SIG_DFL, end_by);
+}
+
+void temp_dir_close(char *dir)
+{
+	if (*dir)
+		(void)rmdir(dir);
+	*dir = 0;
+	handle(end_by, SIG_DFL);
+	guarded = within = NULL;
+}

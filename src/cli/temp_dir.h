@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * temp_dir - a directory of ours for as long as a command runs, below $TMPDIR (/tmp).
+ *
+ *	temp_dir_open(dir, sizeof(dir), NULL, &err)
+ *	temp_dir_guard(dir, file)	a signal that ends us removes the file and the directory
+ *	... unlink what is in it ...
+ *	temp_dir_close(dir)		ends the guard, too; "" is fine
+ *
+ * One at a time is guarded.
+ */
+#ifndef CYCLADE_CLI_TEMP_DIR_H
+#define CYCLADE_CLI_TEMP_DIR_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+#define TEMP_DIR_MAX 1024
+
+/* Below `first`, if that is possible (NULL: it is not asked for). On failure dir is "". */
+int temp_dir_open(char *dir, size_t size, const char *first, struct err *err) MUST_USE;
+/* Both stay where they are until it is closed. Signals that are ignored stay ignored. */
+void temp_dir_guard(const char *dir, const char *file);
+void temp_dir_close(char *dir);
+
+#endif
