@@ -21,9 +21,10 @@ const axe = (() => {
   try { return readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8"); } catch { return null; }
 })();
 
+const SIZE = { width: 1280, height: 800 };
 async function open(file, options = {}) {
   const { bypass, ...more } = options;
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, bypassCSP: !!bypass, ...more });
+  const context = await browser.newContext({ viewport: SIZE, bypassCSP: !!bypass, ...more });
   const page = await context.newPage();
   page.faults = [];
   page.on("pageerror", (e) => page.faults.push(`error ${e.stack ?? e}`));
@@ -45,8 +46,7 @@ const show = async (page, view) => {
 };
 const reset = async (page) => { await page.evaluate(() => { location.hash = "view=overview"; }); await page.waitForFunction(() => location.hash === "#view=overview" && document.querySelector("main").dataset.view === "overview"); };
 
-async function everyView(name, file) {
-  const page = await open(file);
+async function everyView(name, page) {
   const all = await views(page);
   const empty = [];
   for (let i = 0; i < all.length; i++) {
@@ -68,16 +68,18 @@ async function everyView(name, file) {
     if (over > 1) wide.push(`${all[i]} ${over}`);
   }
   ok(!wide.length, `${name}: 400 px are wide enough`, wide);
-  await page.context().close();
-  return all;
+  await page.setViewportSize(SIZE);
 }
 
-// What a table repeats is looked at in its first rows and columns. Dark differs from light by its colours.
-const thin = (page) => page.evaluate(() => document.querySelectorAll("tbody tr:nth-child(n+9), td:nth-child(n+13), th:nth-child(n+13)").forEach((e) => e.remove()));
-async function accessible(name, file) {
+// What a table repeats is looked at in its first rows and columns: in fewer where all tables of the page stand once more.
+// Dark differs from light by its colours.
+const thin = (page) => page.evaluate(() => {
+  const [rows, columns] = document.querySelector("main").dataset.view === "raw" ? [3, 5] : [9, 13];
+  document.querySelectorAll(`tbody tr:nth-child(n+${rows}), td:nth-child(n+${columns}), th:nth-child(n+${columns})`).forEach((e) => e.remove());
+});
+async function accessible(name, page) {
   if (!axe) return ok(true, `${name}: accessibility # SKIP no axe-core`);
   const found = [];
-  const page = await open(file, { bypass: true });
   await page.evaluate(axe);
   const all = await views(page);
   for (const scheme of ["light", "dark"]) {
@@ -90,8 +92,27 @@ async function accessible(name, file) {
       for (const v of r.violations) if (["serious", "critical"].includes(v.impact)) found.push(`${scheme} ${all[i]}: ${v.id} ${v.nodes.slice(0, 2).map((x) => x.html.slice(0, 150) + " " + (x.any[0]?.message ?? "")).join(" | ")}`);
     }
   }
-  await page.context().close();
   ok(!found.length, `${name}: axe-core has no serious issue, light and dark`, found.join("\n"));
+}
+// Files one after the other in one page, which takes less than a page for each; some may share a list of them.
+async function each(files, look, options) {
+  let page;
+  for (let next = files.shift(); next; next = files.shift()) {
+    const [name, file] = next;
+    try {
+      if (page) {
+        page.faults = [];
+        page.at = file;
+        await page.goto(file);
+      } else {
+        page = await open(file, options);
+      }
+      await look(name, page);
+    } catch (e) {
+      ok(false, `${name}: the test itself`, e.stack);
+    }
+  }
+  await page?.context().close();
 }
 
 async function keys(file) {
@@ -496,12 +517,8 @@ async function manyInstructions() {
   await code.context().close();
 }
 
-async function withoutScripts(name, file) {
-  const context = await browser.newContext({ javaScriptEnabled: false });
-  const page = await context.newPage();
-  await page.goto(file);
+async function withoutScripts(name, page) {
   ok((await page.textContent("body")).trim().length > 20, `${name}: without scripts there is a text`);
-  await context.close();
 }
 
 // Each in a page of its own, some at a time.
@@ -516,29 +533,29 @@ async function together(jobs) {
   };
   await Promise.all(Array.from({ length: AT_ONCE }, one));
 }
-const given = process.argv.slice(2).filter((x) => x !== "--own");
-const jobs = [];
-for (const f of given) {
-  const [name, at] = [basename(f), pathToFileURL(f).href];
-  jobs.push(() => everyView(name, at), () => withoutScripts(name, at));
-  if (name === "branches.html") jobs.push(() => distributions(name, at));
-  if (!/^table-/.test(name)) jobs.push(() => accessible(name, at));
-}
+const given = process.argv.slice(2).filter((x) => x !== "--own").map((f) => [basename(f), pathToFileURL(f).href]);
+const jobs = [], drawn = [], looked = given.filter(([name]) => !/^table-/.test(name)), plain = [...given];
+for (const [name, at] of given) if (name === "branches.html") jobs.push(() => distributions(name, at));
 if (!given.length || process.argv.includes("--own")) {
   const data = samplePage({ diff: true });
   const file = put("all.html", data);
+  looked.unshift(["all", file]);
+  plain.push(["all", file]);
+  drawn.push(
+    ["all", file],
+    ["time only", put("time.html", samplePage({ lbr: false, account: false, tree: false }))],
+    ["no cube", put("plain.html", samplePage({ cube: false }))],
+    ["no time", put("notime.html", samplePage({ time: false }))],
+    ["many threads", put("threads.html", samplePage({ threads: 300, cpus: 128 }))],
+    ["one function", put("one.html", samplePage({ functions: 1, chains: 1, cells: 3 }))]);
   jobs.unshift(
-    intervals, () => keys(file), () => accessible("all", file), () => filters(file, samplePage({ diff: true })), () => wall(file, samplePage({ diff: true })), () => hostile(file),
+    intervals, () => keys(file), () => filters(file, samplePage({ diff: true })), () => wall(file, samplePage({ diff: true })), () => hostile(file),
     () => fast(samplePage({ functions: 5000, chains: 20000, cells: 80000, threads: 64, cpus: 16, bins: 480 })), manyRows, manyInstructions,
-    () => paper("all", put("paper.html", samplePage({ diff: true, functions: 3000 }))),
-    () => everyView("all", file),
-    () => everyView("time only", put("time.html", samplePage({ lbr: false, account: false, tree: false }))),
-    () => everyView("no cube", put("plain.html", samplePage({ cube: false }))),
-    () => everyView("no time", put("notime.html", samplePage({ time: false }))),
-    () => everyView("many threads", put("threads.html", samplePage({ threads: 300, cpus: 128 }))),
-    () => everyView("one function", put("one.html", samplePage({ functions: 1, chains: 1, cells: 3 }))),
-    () => withoutScripts("all", file));
+    () => paper("all", put("paper.html", samplePage({ diff: true, functions: 3000 }))));
 }
+drawn.push(...given);
+jobs.unshift(() => each(looked, accessible, { bypass: true }), () => each(drawn, everyView), () => each(drawn, everyView));
+jobs.push(() => each(plain, withoutScripts, { javaScriptEnabled: false }));
 await together(jobs);
 console.log(`1..${n}`);
 await browser.close();
