@@ -34,11 +34,12 @@ enum kernel_quantity {
 };
 
 struct kernel_setup {
-	uint64_t bytes;	 /* of memory that it works on, for each stream; 0: the row's */
-	uint64_t stride; /* of a ring: bytes from slot to slot in memory; 0: the row's */
-	unsigned units;	 /* lines or levels; 0: the row's */
-	bool huge;	 /* ask for huge pages */
-	unsigned layout; /* which copy of its code, modulo KERNEL_LAYOUTS */
+	uint64_t bytes;	  /* of memory that it works on, for each stream; 0: the row's */
+	uint64_t stride;  /* of a ring: bytes from slot to slot in memory; 0: the row's */
+	unsigned units;	  /* lines or levels; 0: the row's */
+	bool huge;	  /* ask for huge pages */
+	unsigned layout;  /* which copy of its code, modulo KERNEL_LAYOUTS */
+	unsigned on_node; /* 1 + the NUMA node that its memory is bound to; 0: not bound */
 };
 #define KERNEL_LAYOUTS \
 	8u /* kernels of mispredicts: copies at other offsets in a line of 64 bytes */
@@ -52,7 +53,7 @@ struct kernel_work {
 	uint64_t at;   /* where the next run goes on: a small n does not see the same bytes again */
 	char *here;    /* the same of a list */
 	uint64_t round;
-	unsigned units, layout;
+	unsigned units, layout, on_node;
 };
 
 struct kernel {

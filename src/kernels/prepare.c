@@ -3,11 +3,14 @@
  * Memory for kernels, and what stands in it.
  */
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include <linux/mempolicy.h>
 
 #include "kernels/run.h"
 
@@ -15,7 +18,24 @@
 #define PAGE	    4096u
 #define HUGE_PAGE   (2u << 20)
 #define BYTES_MOST  (UINT64_C(1) << 40)
+#define NODES	    1024u      /* of NUMA */
 #define TABLE_BYTES (1u << 18) /* more than a predictor remembers of a random order */
+
+/* Before it is touched. */
+static int bind(const struct kernel_work *w, void *at, uint64_t bytes, struct err *err)
+{
+	unsigned long mask[NODES / LONG_BIT] = { 0 };
+	unsigned node = w->on_node - 1;
+
+	if (!w->on_node)
+		return 0;
+	if (node >= NODES)
+		return err_set(err, ERR_LIMIT, "NUMA node %u: only %u can be used", node, NODES);
+	mask[node / LONG_BIT] |= 1UL << (node % LONG_BIT);
+	if (syscall(SYS_mbind, at, (unsigned long)bytes, MPOL_BIND, mask, (unsigned long)NODES, 0))
+		return err_sys(err, "memory of NUMA node %u", node);
+	return 0;
+}
 
 /* One mapping of whole huge pages or pages, all of it touched. */
 static int take(struct kernel_work *w, uint64_t bytes, bool huge, struct err *err)
@@ -37,6 +57,8 @@ static int take(struct kernel_work *w, uint64_t bytes, bool huge, struct err *er
 	w->huge = huge && !madvise(at, need, MADV_HUGEPAGE);
 	if (!huge)
 		(void)madvise(at, need, MADV_NOHUGEPAGE);
+	if (bind(w, at, need, err))
+		return -1;
 	memset(at, 0, need);
 	w->a = w->b = w->c = w->here = at;
 	return 0;

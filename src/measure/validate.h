@@ -34,6 +34,12 @@
 
 /* ---- what events count ----------------------------------------------------------------------- */
 
+enum validate_from { /* which memory the event's loads are from */
+		     FROM_ANY,
+		     FROM_LOCAL,  /* of the CPU's own NUMA node: none in memory of another socket */
+		     FROM_REMOTE, /* of another socket: none in memory of the own node */
+};
+
 enum validate_kind {
 	COUNTS_SUM,    /* of quantities, exactly */
 	COUNTS_LEAST,  /* the same, and work on wrong paths besides */
@@ -52,6 +58,7 @@ struct validate_rule {	    /* a row of event_rule.def */
 	double least;  /* at least so many for each iteration */
 	bool kernel;   /* the operating system's part is counted, too */
 	double within; /* relative error that is no fault */
+	enum validate_from from;
 };
 
 const struct validate_rule *validate_rule_of(const char *event);
@@ -159,6 +166,7 @@ struct validate_cell {
 	double alone;	  /* got without these, if the event counts them, too */
 	double slack;	  /* more than expected that is no fault: the threads share the core */
 	const char *prefetchers; /* "on", "off"; NULL: as they were, nobody asked */
+	unsigned on_node;	 /* 1 + the NUMA node of its memory; 0: where the kernel puts it */
 	size_t repeats;
 	bool wrong; /* confirmed */
 };
@@ -199,6 +207,10 @@ struct validate_opts {
 	const char *const *kernel; /* globs; none: all */
 	size_t n_kernels;
 	struct calibrate_sizes sizes;
+	unsigned own_node;	/* 1 + the NUMA node of the CPU; 0: there is none to compare */
+	const unsigned *remote; /* 1 + each node with memory of other sockets */
+	size_t n_remote;
+	const char *no_remote; /* why there is none */
 	bool quick;
 	/* Before it begins: what it will take. May be NULL, as news. */
 	void (*plan)(void *ctx, size_t events, size_t kernels, double seconds);
@@ -206,6 +218,10 @@ struct validate_opts {
 	void *ctx;
 };
 
+/* own_node to no_remote, by a machine with MACHINE_TOPOLOGY and MACHINE_MEMORY. Nodes of the CPU's
+ * own socket (sub-NUMA clusters) are neither: what events call local differs there. */
+int validate_memory(struct validate_opts *o, struct arena *a, const struct machine *m, unsigned cpu,
+		    struct err *err) MUST_USE;
 int validate_run(struct validate *out, struct arena *a, const struct validate_opts *o,
 		 const struct validate_bench *b, struct err *err) MUST_USE;
 /* Marks all as found with prefetchers "on" or "off"; `more` (NULL: nothing) comes behind. */

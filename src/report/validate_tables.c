@@ -203,6 +203,7 @@ static const struct validate_cell *cell_of(const struct table_row *r)
 TABLE_CELL(cell_event, out->text = report_of(t)->v->row[cell_of(r)->event].event->name)
 TABLE_CELL(cell_kernel, out->text = cell_of(r)->kernel->name)
 TABLE_CELL(cell_at, out->text = cell_of(r)->at ? validate_at_key[cell_of(r)->at] : NULL)
+TABLE_CELL(cell_node, out->n = cell_of(r)->on_node - 1; out->none = !cell_of(r)->on_node)
 TABLE_CELL(cell_busy, out->text = cell_of(r)->busy ? cell_of(r)->busy->name : NULL)
 #define UNKNOWN(r) (isnan(cell_of(r)->expected) ? "no exact count is known" : NULL)
 TABLE_CELL(expected, cell_estimate(out, EXACTLY(cell_of(r)->expected, UNKNOWN(r))))
@@ -214,6 +215,8 @@ static const struct table_column cell_columns[] = {
 	COLUMN("kernel", "kernel", T_TEXT, C_KEY, "that ran (list kernels)", .get = cell_kernel),
 	COLUMN("where", "where", T_TEXT, C_KEY, "its memory or code: L1, L2, L3, memory",
 	       .get = cell_at),
+	COLUMN("memory_node", "memory of", T_ID, C_KEY | C_SPARSE,
+	       "NUMA node that its memory is bound to", .get = cell_node),
 	COLUMN("busy", "busy", T_TEXT, C_KEY, "kernel on the core's other thread",
 	       .get = cell_busy),
 	COLUMN("prefetchers", "prefetchers", T_TEXT, C_KEY | C_SPARSE, "as in events",

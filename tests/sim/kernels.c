@@ -4,10 +4,12 @@
  * file with a line for each event:
  *
  *	NAME quantity=COUNT ... [chain=X] [KERNEL:COUNT] [factor=X] [busy=X] [core=1] [skid0=X]
+ *		[local=X] [remote=X]
  *
  * An iteration of a kernel counts so many for each of a quantity (src/kernels/quantity.def); X for
  * each cycle of the chain of additions; COUNT in this kernel alone; all of it times factor, and
- * times busy while another thread runs a kernel; core: what other threads run is counted, too. All
+ * times busy while another thread runs a kernel; core: what other threads run is counted, too;
+ * local, remote: X for each load from memory bound to the CPU's NUMA node, or to another. All
  * other events count nothing. skid0 to skid3: samples in the kernel "skid" with this precise level
  * stand X/2 to 3X/2 instructions behind its load; -1: where the clock's did.
  *
@@ -16,6 +18,7 @@
  */
 #include <elf.h>
 #include <link.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +36,7 @@
 
 struct counting {
 	char name[SIM_NAME], only[SIM_NAME];
-	double each[QUANTITIES], chain, leak, factor, busy;
+	double each[QUANTITIES], chain, leak, factor, busy, local, remote;
 	bool core;
 	double skid[4];
 };
@@ -50,9 +53,20 @@ bool sim_kernels; /* counts follow kernels, not time */
 
 /* ---- what was run ---------------------------------------------------------------------------- */
 
-static double counts_of(const struct counting *e, const struct kernel *k, unsigned units)
+/* The node of a CPU is its number (settings.nodes). */
+static bool is_local(const struct kernel_work *w)
 {
+	return w->on_node == (unsigned)sched_getcpu() % sim_state.scenario.set.nodes + 1;
+}
+
+static double counts_of(const struct counting *e, const struct kernel *k,
+			const struct kernel_work *w)
+{
+	unsigned units = w->units;
 	double sum = 0;
+
+	if (w->on_node && sim_state.scenario.set.nodes)
+		sum += k->each[Q_LOADS] * (is_local(w) ? e->local : e->remote);
 
 	for (unsigned q = 0; q < QUANTITIES; q++)
 		sum += e->each[q] * (k->each[q] + k->per_unit[q] * units);
@@ -71,7 +85,7 @@ static const struct counting *find(const char *name)
 	return NULL;
 }
 
-static void add(const struct kernel *k, unsigned units, double n)
+static void add(const struct kernel *k, const struct kernel_work *w, double n)
 {
 	pid_t self = gettid();
 
@@ -87,22 +101,19 @@ static void add(const struct kernel *k, unsigned units, double n)
 
 			if (!e || x->state != SIM_ON || (own && !x->running) || (!own && !e->core))
 				continue;
-			x->count +=
-				n * counts_of(e, k, units) * (own && in_kernel > 1 ? e->busy : 1);
+			x->count += n * counts_of(e, k, w) * (own && in_kernel > 1 ? e->busy : 1);
 		}
 	}
 }
 
 static void through(unsigned i, struct kernel_work *w, uint64_t n)
 {
-	unsigned units = w->units;
-
 	sim_take();
 	in_kernel++;
 	sim_give();
 	original[i](w, n);
 	sim_take();
-	add(&table[i], units, (double)n);
+	add(&table[i], w, (double)n);
 	in_kernel--;
 	sim_give();
 }
@@ -217,6 +228,10 @@ static int read_word(struct counting *e, char *word)
 		e->factor = v;
 	else if (!strcmp(word, "busy"))
 		e->busy = v;
+	else if (!strcmp(word, "local"))
+		e->local = v;
+	else if (!strcmp(word, "remote"))
+		e->remote = v;
 	else if (!strcmp(word, "core"))
 		e->core = v > 0;
 	else if (!strncmp(word, "skid", 4) && word[4] >= '0' && word[4] < '4' && !word[5])

@@ -147,6 +147,8 @@ long syscall(long number, ...)
 		sim_give();
 		return ret;
 	}
+	if (number == SYS_mbind && simulating && sim_state.scenario.set.nodes)
+		return 0;
 	return sim_real.syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
 }
 

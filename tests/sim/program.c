@@ -60,6 +60,8 @@ static int setting(struct sim_scenario *s, const char *word)
 		s->set.sharing = v > 0;
 	else if (KEY("retire_latency"))
 		s->set.no_latency = !(v > 0);
+	else if (KEY("nodes"))
+		s->set.nodes = (unsigned)v;
 	else if (KEY("precise"))
 		s->set.precise = (int)v;
 	else if (KEY("linux"))

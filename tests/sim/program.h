@@ -43,6 +43,7 @@ struct sim_settings {
 	bool sharing;	       /* plant shared cache lines: access.h */
 	bool no_latency;       /* a kernel that leaves them 0 */
 	int linux_version;     /* 611 is Linux 6.11; 0: the newest */
+	unsigned nodes;	       /* of NUMA: sockets of one CPU each; 0: one of all */
 	int precise;	       /* most precise_ip instead of the PMU's; -1: as it is */
 };
 

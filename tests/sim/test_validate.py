@@ -52,11 +52,11 @@ FAULTS = [  # a run for each set of them: event, what it counts, verdict, cause,
 EVERY = {k: x + " core=1" for k, x in TRUE.items()}
 
 
-def validate(counts, *words, settings="smt=1", **env):
+def validate(counts, *words, settings="smt=1", machine="skl", **env):
     path = os.path.join(tmp.name, "counts")
     with open(path, "w", encoding="ascii") as f:
         f.writelines("%s %s\n" % (CALLED.get(k, k), x) for k, x in counts.items())
-    p = run_on("skl", "even", CYCLADE, "validate", *SYSROOT, "--quick", "-j", *words, settings=settings, SIM_KERNELS=path,
+    p = run_on(machine, "even", CYCLADE, "validate", *SYSROOT, "--quick", "-j", *words, settings=settings, SIM_KERNELS=path,
                **dict({"XDG_DATA_HOME": "/dev/null/data"}, **env))
     try:
         doc = json.loads(p.stdout)
@@ -116,6 +116,20 @@ if two:
     t.equal(busy, set(TRUE), "each event was tested beside a busy thread")
 else:
     t.skip("the whole core", "one CPU")
+
+# ---- NUMA: loads from memory of the own node and of another socket's, each event in both
+LOCAL, REMOTE = "MEM_LOAD_L3_MISS_RETIRED.LOCAL_DRAM", "MEM_LOAD_L3_MISS_RETIRED.REMOTE_DRAM"
+for counts, want in (({LOCAL: "local=1", REMOTE: "remote=1"}, ("within", "within")), ({LOCAL: "local=1 remote=1", REMOTE: "remote=0"}, ("leaks", "dead")),
+                     ({LOCAL: "local=1", REMOTE: "local=1"}, ("within", "under-counts"))):
+    p, doc, event = validate(counts, LOCAL, REMOTE, settings="nodes=2", machine="gnr")
+    t.equal((event[LOCAL]["verdict"], event[REMOTE]["verdict"]), want, "two NUMA nodes: %s" % ", ".join(want))
+    own = min(os.sched_getaffinity(0)) % 2
+    cells = {(c["event"], c["memory_node"]): c for c in doc["cells"] if c["memory_node"] is not None}
+    t.equal(sorted(cells), sorted((e, n) for e in (LOCAL, REMOTE) for n in (0, 1)), "cells: both events in memory of both nodes")
+    zero = {k for k, c in cells.items() if c["expected"] == 0}
+    t.equal(zero, {(LOCAL, 1 - own), (REMOTE, own)}, "nothing is expected of the other's")
+p, doc, event = validate({LOCAL: "walk:1"}, LOCAL, REMOTE, machine="gnr")
+t.ok(event[REMOTE]["verdict"] == "not tested" and "one NUMA node" in event[REMOTE]["text"], "one node: remote memory is not tested, with the reason", event[REMOTE])
 
 # ---- nodes: the program is what the scenario says, whatever kernel runs
 for scenario, want in (("branch_mispredicts", "bound by it"), ("even", "not bound by it")):

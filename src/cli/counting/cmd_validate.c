@@ -396,6 +396,8 @@ int cmd_validate(struct cli *cli)
 	    take_cpus(&j, &err))
 		goto out;
 	calibrate_sizes_of(&j.o.sizes, &j.machine, j.c.cpu, j.choice.root, j.o.quick);
+	if (validate_memory(&j.o, &cli->arena, &j.machine, j.c.cpu, &err))
+		goto out;
 	r.cpu = j.c.cpu;
 	r.cpu_desc = j.machine.cpu_desc;
 	r.hypervisor = j.machine.hypervisor;

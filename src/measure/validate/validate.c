@@ -26,7 +26,8 @@ static bool wanted(const struct validate_opts *o, const char *kernel)
 
 static bool place(struct validate_instance *in, const struct calibrate_sizes *s)
 {
-	in->setup = (struct kernel_setup){ .bytes = calibrate_bytes(s, in->at, &in->why) };
+	in->setup = (struct kernel_setup){ .bytes = calibrate_bytes(s, in->at, &in->why),
+					   .on_node = in->on_node };
 	if (in->kernel->unit && in->setup.bytes)
 		in->setup.units = (unsigned)(in->setup.bytes / 64);
 	return !in->why;
@@ -40,7 +41,8 @@ static size_t instance_of(struct validating *g, const struct validate_instance *
 
 	for (size_t i = 0; i < g->n_in; i++)
 		if (in[i].kernel == k && in[i].at == like->at && in[i].busy == like->busy &&
-		    in[i].busy_at == like->busy_at && in[i].whole == like->whole)
+		    in[i].busy_at == like->busy_at && in[i].whole == like->whole &&
+		    in[i].on_node == like->on_node)
 			return i;
 	in += g->n_in;
 	*in = *like;
@@ -76,6 +78,7 @@ static void cell(struct validating *g, size_t event, size_t in, struct validate_
 	c.at = g->in[in].at;
 	c.bytes = g->in[in].setup.bytes;
 	c.busy = g->in[in].busy;
+	c.on_node = g->in[in].on_node;
 	c.floor = fmax(FLOOR, g->v->row[event].rule->within) * fmax(1, size);
 	c.got = ESTIMATE_NONE(g->in[in].why ? g->in[in].why : "not measured");
 	g->cell_in[g->v->n_cells] = in;
@@ -142,13 +145,42 @@ static void some_beside(struct validating *g, size_t event)
 	cell(g, event, instance_of(g, &like), (struct validate_cell){ .expected = 0 });
 }
 
+/* In memory of this node: something, or nothing. */
+static void in_node(struct validating *g, size_t event, unsigned on_node, bool something)
+{
+	const struct validate_rule *r = g->v->row[event].rule;
+	const struct validate_instance like = { .kernel = kernel_find(r->in),
+						.at = r->at,
+						.on_node = on_node };
+
+	cell(g, event, instance_of(g, &like),
+	     (struct validate_cell){ .expected = something ? NAN : 0, .least = r->least });
+}
+
+/* The CPU's own node, and those of other sockets. */
+static void in_nodes(struct validating *g, size_t event)
+{
+	const struct validate_rule *r = g->v->row[event].rule;
+
+	if (r->from == FROM_REMOTE && !g->o->n_remote) {
+		g->v->row[event].why = g->o->no_remote ? g->o->no_remote : "no other NUMA node";
+		return;
+	}
+	in_node(g, event, g->o->n_remote ? g->o->own_node : 0, r->from != FROM_REMOTE);
+	for (size_t i = 0; i < g->o->n_remote; i++)
+		in_node(g, event, g->o->remote[i], r->from == FROM_REMOTE);
+}
+
 static void some(struct validating *g, size_t event)
 {
 	const struct validate_rule *r = g->v->row[event].rule;
 
-	if (wanted(g->o, r->in))
-		cell(g, event, instance(g, kernel_find(r->in), r->at, NULL, false),
-		     (struct validate_cell){ .expected = NAN, .least = r->least });
+	if (wanted(g->o, r->in) && r->from == FROM_ANY)
+		in_node(g, event, 0, true);
+	else if (wanted(g->o, r->in))
+		in_nodes(g, event);
+	if (g->v->row[event].why)
+		return;
 	for (size_t i = 0; i < n_kernels; i++)
 		if (validate_rule_has(r, kernels[i].name) && wanted(g->o, kernels[i].name))
 			cell(g, event, instance(g, &kernels[i], AT_ANY, NULL, false),
@@ -217,7 +249,7 @@ static void cells_of(struct validating *g, size_t event)
 
 int validate_plan(struct validating *g)
 {
-	size_t per_event = n_kernels + 3, n = g->o->n_events;
+	size_t per_event = n_kernels + 3 + g->o->n_remote, n = g->o->n_events;
 
 	g->v->row = arena_alloc(g->a, (n + 1) * sizeof(*g->v->row));
 	g->v->cell = arena_alloc(g->a, (n + 1) * per_event * sizeof(*g->v->cell));

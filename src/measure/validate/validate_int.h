@@ -23,8 +23,9 @@ struct validate_instance {
 	enum calibrate_at at, busy_at;
 	struct kernel_setup setup, busy_setup;
 	bool whole; /* twice as many iterations minus once, instead of minus the empty kernel */
-	const char *why; /* it cannot run; NULL */
-	uint64_t n;	 /* iterations of a repeat; 0: not known yet */
+	unsigned on_node; /* as of its cells */
+	const char *why;  /* it cannot run; NULL */
+	uint64_t n;	  /* iterations of a repeat; 0: not known yet */
 };
 
 struct validating {

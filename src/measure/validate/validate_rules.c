@@ -10,8 +10,9 @@
 #include "measure/validate/validate_int.h"
 
 #define W(id) [Q_##id] = 1
-#define ROW(events, kind, in, at, least, kernels, os, within, ...) \
-	{ events, kind, { __VA_ARGS__ }, kernels, in, at, least, os, within },
+#define ROW_FROM(from, events, kind, in, at, least, kernels, os, within, ...) \
+	{ events, kind, { __VA_ARGS__ }, kernels, in, at, least, os, within, from },
+#define ROW(...) ROW_FROM(FROM_ANY, __VA_ARGS__)
 #define SUMS(kind, events, kernels, os, within, ...) \
 	ROW(events, kind, NULL, AT_ANY, 0, kernels, os, within, __VA_ARGS__)
 #define SUM(events, kernels, ...)    SUMS(COUNTS_SUM, events, kernels, false, 0.01, __VA_ARGS__)
@@ -22,6 +23,12 @@
 #define TIME(events)		     SUMS(COUNTS_NS, events, "add walk jump syscall", true, 0.01, 0)
 #define SOME(events, in, at, least, others) \
 	ROW(events, COUNTS_SOME, in, at, least, others, false, 0.01, 0)
+#define LOCAL(events)                                                                         \
+	ROW_FROM(FROM_LOCAL, events, COUNTS_SOME, "walk", AT_MEMORY, 0.05, "add jump", false, \
+		 0.01, 0)
+#define REMOTE(events)                                                                         \
+	ROW_FROM(FROM_REMOTE, events, COUNTS_SOME, "walk", AT_MEMORY, 0.05, "add jump", false, \
+		 0.01, 0)
 
 static const struct validate_rule rules[] = {
 #include "measure/validate/event_rule.def"
@@ -111,7 +118,10 @@ void validate_rule_put(struct buf *b, const struct validate_rule *r)
 		buf_puts(b, "ns in which the thread ran");
 		return;
 	case COUNTS_SOME:
-		buf_printf(b, "something in %s", r->in);
+		buf_printf(b, "something in %s%s", r->in,
+			   r->from == FROM_LOCAL    ? ", in memory of the own NUMA node"
+			   : r->from == FROM_REMOTE ? ", in memory of another socket"
+						    : "");
 		return;
 	default:
 		break;

@@ -70,6 +70,9 @@ class Machine:
             elif w[0] in ("format", "sysevent", "cap", "file"):
                 self.lines.append(w)
         self.cpus = sorted(c for core in self.cores for c in core)
+        self.nodes = int((re.findall(r"\bnodes=(\d+)", os.environ.get("SIM_OPTIONS", "")) or ["0"])[-1])
+        if self.nodes:
+            self.socket = {c: c % self.nodes for c in self.cpus}
         if re.search(r"\bsmt=1", os.environ.get("SIM_OPTIONS", "")):
             self.cores = [self.cpus[i:i + 2] for i in range(0, len(self.cpus), 2)]
 
@@ -122,11 +125,17 @@ def topology(m, top):
             if "midr" not in m.cpu:
                 write("%s/cpu%d/tsc_freq_khz" % (base, cpu), "2400000")
     node = top + "/sys/devices/system/node"
-    write(node + "/online", "0")
-    write(node + "/possible", "0")
-    write(node + "/has_cpu", "0")
-    write(node + "/node0/cpulist", everyone)
-    write(node + "/node0/meminfo", "Node 0 MemTotal: 8000000 kB\nNode 0 MemFree: 4000000 kB")
+    nodes = [m.cpus[i::m.nodes] for i in range(m.nodes)] if m.nodes else [m.cpus]
+    for name in ("online", "possible", "has_cpu"):
+        write(node + "/" + name, as_list(range(len(nodes))))
+    for n, cpus in enumerate(nodes):
+        write("%s/node%d/cpulist" % (node, n), as_list(cpus))
+        write("%s/node%d/meminfo" % (node, n), "Node %d MemTotal: 8000000 kB\nNode %d MemFree: 4000000 kB" % (n, n))
+    for cpu in m.cpus if m.nodes else []:  # small caches, so that a kernel has room for memory
+        for index, (level, kind, size) in enumerate(((1, "Data", "16K"), (2, "Unified", "64K"), (3, "Unified", "512K"))):
+            for name, text in (("level", str(level)), ("type", kind), ("size", size), ("shared_cpu_list", str(cpu)), ("coherency_line_size", "64"),
+                               ("number_of_sets", "64"), ("ways_of_associativity", "8")):
+                write("%s/cpu%d/cache/index%d/%s" % (base, cpu, index, name), text)
 
 
 def proc(m, top):
@@ -144,7 +153,7 @@ def proc(m, top):
                     "stepping\t: %s\ncpu MHz\t\t: 3000.000\nflags\t\t: fpu tsc msr apic constant_tsc arch_perfmon pebs\n"
                     % (cpu, m.cpu["vendor_id"], m.cpu["family"], m.cpu["model"], m.title, m.cpu["stepping"]))
     write(top + "/proc/cpuinfo", "\n".join(text))
-    write(top + "/proc/meminfo", "MemTotal:        8000000 kB\nMemFree:         4000000 kB")
+    write(top + "/proc/meminfo", "MemTotal:        8000000 kB\nMemFree:         4000000 kB" + ("\nMemAvailable:    4000000 kB" if m.nodes else ""))
     watchdog = re.search(r"\bwatchdog=1", os.environ.get("SIM_OPTIONS", ""))
     release = (re.findall(r"\blinux=(\S+)", os.environ.get("SIM_OPTIONS", "")) or ["6.12"])[-1]
     for name, value in (("perf_event_paranoid", "-1"), ("kptr_restrict", "0"), ("nmi_watchdog", "1" if watchdog else "0"),

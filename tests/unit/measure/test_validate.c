@@ -11,9 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/mempolicy.h>
 
 #include <cmocka.h>
 
+#include "collect/machine.h"
 #include "measure/validate_kept.h"
 
 /* What an event counts for an iteration: quantities, cycles of the chain; then a fault. */
@@ -480,12 +484,74 @@ static void test_names(void **state)
 			fail_msg("%s", faulty[i].name);
 }
 
+/* Local is the node of the CPU, remote are those of other sockets: not the other half of its own
+ * (sub-NUMA clusters), no node without memory, none without CPUs (it may be of any socket). */
+static void test_memory(void **state)
+{
+	static const struct machine_cpu cpu[] = { { .socket = 0 }, { .socket = 0 }, { .socket = 0 },
+						  { .socket = 0 }, { .socket = 1 }, { .socket = 1 },
+						  { .socket = 2 } };
+	static const struct machine_node node[] = {
+		{ .id = 0, .mem_total_kb = 1, .cpus = "0-1" },
+		{ .id = 1, .mem_total_kb = 1, .cpus = "2-3" },
+		{ .id = 2, .mem_total_kb = 1, .cpus = "4-5" },
+		{ .id = 3, .mem_total_kb = 0, .cpus = "6" },
+		{ .id = 4, .mem_total_kb = 1, .cpus = "" },
+	};
+	struct machine m = {
+		.cpus_available = 7, .cpu = cpu, .node = node, .n_nodes = COUNT(node)
+	};
+	struct arena a = ARENA_INIT;
+	struct validate_opts o = { .quick = true };
+
+	(void)state;
+	assert_int_equal(validate_memory(&o, &a, &m, 2, NULL), 0);
+	assert_int_equal(o.own_node, 1 + 1);
+	assert_int_equal(o.n_remote, 1);
+	assert_int_equal(o.remote[0], 1 + 2);
+	o = (struct validate_opts){ .quick = true };
+	assert_int_equal(validate_memory(&o, &a, &m, 5, NULL), 0);
+	assert_int_equal(o.own_node, 1 + 2);
+	assert_int_equal(o.n_remote, 2);
+	m.n_nodes = 1;
+	o = (struct validate_opts){ .quick = true };
+	assert_int_equal(validate_memory(&o, &a, &m, 0, NULL), 0);
+	assert_int_equal(o.n_remote, 0);
+	assert_string_equal(o.no_remote, "this machine has one NUMA node");
+	arena_free(&a);
+}
+
+/* Memory of a kernel is bound to the node, as the operating system says itself. */
+static void test_bound(void **state)
+{
+	const struct kernel_setup first = { .bytes = 65536, .on_node = 1 + 0 };
+	const struct kernel_setup none = { .bytes = 65536, .on_node = 1 + 1000 };
+	struct err err = ERR_INIT;
+	struct kernel_work w;
+	int policy = -1;
+
+	(void)state;
+	assert_int_equal(kernel_prepare(&w, kernel_find("walk"), &none, &err), -1);
+	assert_non_null(strstr(err.what, "NUMA node 1000"));
+	kernel_release(&w);
+	err = (struct err)ERR_INIT;
+	if (!kernel_prepare(&w, kernel_find("walk"), &first, &err)) {
+		assert_int_equal(
+			syscall(SYS_get_mempolicy, &policy, NULL, 0UL, w.a, (long)MPOL_F_ADDR), 0);
+		assert_int_equal(policy, MPOL_BIND);
+	} else {
+		print_message("# not bound: %s\n", err.what); /* containers forbid it */
+	}
+	kernel_release(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sound),	cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_chance),	cmocka_unit_test(test_names),
-		cmocka_unit_test(test_starved), cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_starved), cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_bound),	cmocka_unit_test(test_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
