@@ -2,8 +2,10 @@
 #include "analyse/memory/memory_count_int.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/memory/memory_types.h"
+#include "base/big.h"
 #include "base/bytes.h"
 
 #define LATENCIES ((1u << MEMOP_LATENCIES) - 1)
@@ -47,6 +49,27 @@ static inline uint64_t hash_of(enum memory_by by, uint64_t a, uint64_t b)
 	return (x ^ x >> 32) * 0xff51afd7ed558ccdu;
 }
 
+/* In large pages: they are met in no order. */
+static int make_room(struct memory_tallies *c)
+{
+	size_t cap = c->v.cap ? 2 * c->v.cap : 64;
+	struct memory_tally *v;
+
+	if (c->v.n < c->v.cap)
+		return 0;
+	if (c->v.n >= UINT32_MAX - 1)
+		return -1;
+	v = big_alloc(cap, sizeof(*v));
+	if (!v)
+		return -1;
+	if (c->v.n)
+		memcpy(v, c->v.v, c->v.n * sizeof(*v));
+	free(c->v.v);
+	c->v.v = v;
+	c->v.cap = cap;
+	return 0;
+}
+
 /* NULL: out of memory. */
 static struct memory_tally *tally_of(struct memory_tallies *c, enum memory_by by, uint64_t a,
 				     uint64_t b, uint64_t h)
@@ -59,8 +82,7 @@ static struct memory_tally *tally_of(struct memory_tallies *c, enum memory_by by
 		if (t->by == by && t->key[0] == a && t->key[1] == b)
 			return t;
 	}
-	if (c->v.n >= UINT32_MAX - 1 || vec_reserve(&c->v, c->v.n + 1) ||
-	    itab_put(&c->at, h, c->v.n))
+	if (make_room(c) || itab_put(&c->at, h, c->v.n))
 		return NULL;
 	t = &c->v.v[c->v.n++];
 	*t = (struct memory_tally){ .by = by, .key = { a, b } };
@@ -76,49 +98,62 @@ static inline int add_latency(struct memory_tallies *c, struct memory_tally *t, 
 				     : vec_push(&c->large, x);
 }
 
-static inline int count_op(struct memory_tallies *c, struct memory_tally *t, const struct memop *op)
-{
-	unsigned kind = op->set[MEMOP_KIND];
+/* The latencies of a sample, in a row. */
+struct taken {
+	uint32_t cycles[MEMOP_LATENCIES];
+	uint8_t latency[MEMOP_LATENCIES];
+	unsigned n, kind;
+	bool open;
+};
 
+static inline void take_latencies(struct taken *x, const struct memop *op)
+{
+	unsigned n = 0;
+
+	for (unsigned has = op->has & LATENCIES; has; has &= has - 1) {
+		unsigned l = (unsigned)__builtin_ctz(has);
+
+		x->latency[n] = (uint8_t)l;
+		x->cycles[n++] = op->cycles[l];
+	}
+	x->n = n;
+	x->kind = op->set[MEMOP_KIND];
+	x->open = op->has & MEMOP_HAS_OPEN && x->kind & MEMOP_KIND_LOAD &&
+		  !(x->kind & MEMOP_KIND_PREFETCH);
+}
+
+static inline int count_op(struct memory_tallies *c, struct memory_tally *t, const struct taken *x,
+			   const struct memop *op)
+{
 	t->samples++;
-	t->loads += (kind & MEMOP_KIND_LOAD) != 0;
-	t->stores += (kind & MEMOP_KIND_STORE) != 0;
-	if (op->has & MEMOP_HAS_OPEN && kind & MEMOP_KIND_LOAD && !(kind & MEMOP_KIND_PREFETCH)) {
+	t->loads += (x->kind & MEMOP_KIND_LOAD) != 0;
+	t->stores += (x->kind & MEMOP_KIND_STORE) != 0;
+	if (x->open) {
 		t->open++;
 		t->open_sum += op->open;
 		t->open_squares += (uint64_t)op->open * op->open;
 	}
-	for (unsigned has = op->has & LATENCIES; has; has &= has - 1) {
-		unsigned l = (unsigned)__builtin_ctz(has);
-
-		if (add_latency(c, t, l, op->cycles[l]))
+	for (unsigned i = 0; i < x->n; i++)
+		if (add_latency(c, t, x->latency[i], x->cycles[i]))
 			return -1;
-	}
 	return 0;
 }
 
-/* There are few of each kind, and they come again. */
-static inline struct memory_tally *recent_of(struct memory_tallies *c, enum memory_by by,
-					     uint64_t a, uint64_t b)
+/* There are few of each kind, and they come again. UINT32_MAX: out of memory. */
+static inline uint32_t recent_of(struct memory_tallies *c, enum memory_by by, uint64_t a,
+				 uint64_t b)
 {
 	uint64_t h = hash_of(by, a, b);
 	struct memory_recent *r = &c->recent[h >> 48 & (MEMORY_RECENT - 1)];
 	struct memory_tally *t;
 
 	if (r->by == by && r->a == a && r->b == b)
-		return &c->v.v[r->tally];
+		return r->tally;
 	t = tally_of(c, by, a, b, h);
-	if (t)
-		*r = (struct memory_recent){ a, b, by, (uint32_t)(t - c->v.v) };
-	return t;
-}
-
-static int count_in(struct memory_tallies *c, enum memory_by by, uint64_t a, uint64_t b,
-		    const struct memop *op)
-{
-	struct memory_tally *t = recent_of(c, by, a, b);
-
-	return t ? count_op(c, t, op) : -1;
+	if (!t)
+		return UINT32_MAX;
+	*r = (struct memory_recent){ a, b, by, (uint32_t)(t - c->v.v) };
+	return r->tally;
 }
 
 /* ---- accesses: there are many, so each step is asked for before it is taken ------------------ */
@@ -142,30 +177,27 @@ static int count_waiting(struct memory_tallies *c)
 
 		if (!t)
 			return -1;
-		x->tally = (uint32_t)(t - c->v.v);
-		for (unsigned has = x->op.has & LATENCIES; has; has &= has - 1)
-			hist_ahead(&t->hist[__builtin_ctz(has)]);
+		x->tally[MEMORY_COUNTED - 1] = (uint32_t)(t - c->v.v);
+		for (unsigned has = x->op.has & LATENCIES; has; has &= has - 1) {
+			unsigned l = (unsigned)__builtin_ctz(has);
+
+			hist_ahead(&t->hist[l], x->op.cycles[l]);
+		}
 	}
-	for (size_t i = 0; i < n; i++)
-		if (count_op(c, &c->v.v[c->waiting[i].tally], &c->waiting[i].op))
-			return -1;
+	for (size_t i = 0; i < n; i++) {
+		const struct memory_waiting *x = &c->waiting[i];
+		struct taken taken;
+
+		take_latencies(&taken, &x->op);
+		for (size_t k = 0; k < MEMORY_COUNTED; k++)
+			if (count_op(c, &c->v.v[x->tally[k]], &taken, &x->op))
+				return -1;
+	}
 	c->n_waiting = 0;
 	return 0;
 }
 
-static int count_access(struct memory_tallies *c, uint64_t a, uint64_t b, const struct memop *op)
-{
-	struct memory_waiting *x = &c->waiting[c->n_waiting++];
-
-	x->a = a;
-	x->b = b;
-	x->hash = hash_of(MEMORY_ACCESS, a, b);
-	x->op = *op;
-	itab_ahead(&c->at, x->hash);
-	return c->n_waiting == MEMORY_BATCH ? count_waiting(c) : 0;
-}
-
-/* ---- samples -------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 static const struct map *code_at(struct memory_tallies *c, const struct spaces *sp,
 				 const struct pass_sample *p, uint64_t ip)
@@ -209,20 +241,24 @@ int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const st
 {
 	uint64_t ip = p->ev->at.ip ? ld64(p->r->p + p->ev->at.ip) : 0, period = period_of(p);
 	const struct map *m = code_at(c, sp, p, ip);
+	struct memory_waiting *x = &c->waiting[c->n_waiting++];
 
 	c->no_access += memory_no_access(op);
 	c->raw |= op->raw;
 	c->period_varies |= c->period && period != c->period;
 	c->period = period;
-	return count_in(c, MEMORY_CLASS, class_of(op), 0, op) ||
-			       count_access(c, m ? map_to_image(m, ip) : ip,
-					    memory_access_key(m ? m->image : IMAGE_NONE,
-							      access_kind(op)),
-					    op) ||
-			       count_in(c, MEMORY_THREAD, p->task, p->who->comm, op) ||
-			       count_in(c, MEMORY_CPU, p->cpu, 0, op)
-		       ? -1
-		       : 0;
+	x->a = m ? map_to_image(m, ip) : ip;
+	x->b = memory_access_key(m ? m->image : IMAGE_NONE, access_kind(op));
+	x->hash = hash_of(MEMORY_ACCESS, x->a, x->b);
+	x->op = *op;
+	itab_ahead(&c->at, x->hash);
+	x->tally[0] = recent_of(c, MEMORY_CLASS, class_of(op), 0);
+	x->tally[1] = recent_of(c, MEMORY_THREAD, p->task, p->who->comm);
+	x->tally[2] = recent_of(c, MEMORY_CPU, p->cpu, 0);
+	for (size_t i = 0; i < MEMORY_COUNTED - 1; i++)
+		if (x->tally[i] == UINT32_MAX)
+			return -1;
+	return c->n_waiting == MEMORY_BATCH ? count_waiting(c) : 0;
 }
 
 int memory_count_end(struct memory_tallies *c)

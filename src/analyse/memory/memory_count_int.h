@@ -48,10 +48,12 @@ struct memory_code {
 
 #define MEMORY_BATCH 32u
 
-/* Accesses that wait to be counted: their tallies are in no cache. */
+#define MEMORY_COUNTED 4 /* class, thread, CPU, access */
+
+/* Samples that wait to be counted: the tallies of their accesses are in no cache. */
 struct memory_waiting {
-	uint64_t a, b, hash;
-	uint32_t tally;
+	uint64_t a, b, hash; /* of the access */
+	uint32_t tally[MEMORY_COUNTED];
 	struct memop op;
 };
 

@@ -7,22 +7,25 @@
 
 static int add_many(struct hist *h, uint16_t value, uint32_t n)
 {
-	uint32_t **page = &h->many[value / HIST_PAGE];
+	uint32_t **page = &h->many->page[value / HIST_PAGE], *at;
 
-	if (!*page)
+	if (value >= HIST_LOW && !*page)
 		*page = calloc(HIST_PAGE, sizeof(**page));
-	if (!*page || (*page)[value % HIST_PAGE] > UINT32_MAX - n)
+	if (value >= HIST_LOW && !*page)
 		return -1;
-	(*page)[value % HIST_PAGE] += n;
+	at = value < HIST_LOW ? &h->many->low[value] : &(*page)[value % HIST_PAGE];
+	if (*at > UINT32_MAX - n)
+		return -1;
+	*at += n;
 	return 0;
 }
 
-/* From the list to pages. */
+/* From the list to counts. */
 static int spread_out(struct hist *h)
 {
 	struct hist old = *h;
 
-	*h = (struct hist){ .many = calloc(PAGES, sizeof(*h->many)) };
+	*h = (struct hist){ .many = calloc(1, sizeof(*h->many)) };
 	if (!h->many) {
 		*h = old;
 		return -1;
@@ -38,7 +41,7 @@ static int spread_out(struct hist *h)
 
 static int grow(struct hist *h)
 {
-	uint32_t room = h->room ? 2 * h->room : 8;
+	uint32_t room = h->room ? 2 * h->room : 16;
 	uint16_t *few = realloc(h->few, room * sizeof(*few));
 
 	if (!few)
@@ -59,6 +62,20 @@ int hist_add_slowly(struct hist *h, uint16_t value)
 	return (!hist_is_many(h) && spread_out(h)) || add_many(h, value, 1) ? -1 : 0;
 }
 
+/* Of many: how often this value was seen; *v jumps over pages that are not there. */
+static uint32_t count_at(const struct hist *h, uint32_t *v)
+{
+	const uint32_t *page;
+
+	if (*v < HIST_LOW)
+		return h->many->low[*v];
+	page = h->many->page[*v / HIST_PAGE];
+	if (page)
+		return page[*v % HIST_PAGE];
+	*v += HIST_PAGE - 1;
+	return 0;
+}
+
 int hist_join(struct hist *h, const struct hist *other)
 {
 	for (uint32_t i = 0; i < other->n; i++)
@@ -67,11 +84,9 @@ int hist_join(struct hist *h, const struct hist *other)
 	if (hist_is_many(other) && !hist_is_many(h) && spread_out(h))
 		return -1;
 	for (uint32_t v = 0; hist_is_many(other) && v < HIST_VALUES; v++) {
-		const uint32_t *page = other->many[v / HIST_PAGE];
+		uint32_t n = count_at(other, &v);
 
-		if (!page)
-			v += HIST_PAGE - 1;
-		else if (page[v % HIST_PAGE] && add_many(h, (uint16_t)v, page[v % HIST_PAGE]))
+		if (n && add_many(h, (uint16_t)v, n))
 			return -1;
 	}
 	return 0;
@@ -82,22 +97,21 @@ void hist_each(const struct hist *h, void (*add)(void *ctx, uint16_t value, uint
 	for (uint32_t i = 0; i < h->n; i++)
 		add(ctx, h->few[i], 1);
 	for (uint32_t v = 0; hist_is_many(h) && v < HIST_VALUES; v++) {
-		const uint32_t *page = h->many[v / HIST_PAGE];
+		uint32_t n = count_at(h, &v);
 
-		if (!page)
-			v += HIST_PAGE - 1;
-		else if (page[v % HIST_PAGE])
-			add(ctx, (uint16_t)v, page[v % HIST_PAGE]);
+		if (n)
+			add(ctx, (uint16_t)v, n);
 	}
 }
 
 void hist_free(struct hist *h)
 {
-	if (!hist_is_many(h))
+	if (!hist_is_many(h)) {
 		free(h->few);
-	for (uint32_t i = 0; hist_is_many(h) && i < PAGES; i++)
-		free(h->many[i]);
-	if (hist_is_many(h))
+	} else {
+		for (uint32_t i = 0; i < PAGES; i++)
+			free(h->many->page[i]);
 		free(h->many);
-	*h = (struct hist){ 0 };
+	}
+	*h = (struct hist){ .few = NULL };
 }

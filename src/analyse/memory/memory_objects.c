@@ -10,7 +10,7 @@
 #include "analyse/memory/memory_sites_int.h"
 #include "base/invariant.h"
 
-#define REMEMBERED 4096u /* places of the last samples, a power of two */
+#define REMEMBERED_BITS 13 /* of the number of places of the last samples */
 
 /* What is remembered is found by the piece of memory that an address is in: pieces of these bits,
  * for small answers small ones. */
@@ -117,9 +117,9 @@ uint32_t memory_object_of(struct objects_part *w, const struct memory_object *x)
 static struct objects_remembered *slot_of(struct objects_part *w, uint32_t proc, uint64_t address,
 					  unsigned bits)
 {
-	return &w->remembered[hash_u64((address >> bits) * REMEMBERED ^ proc ^
-				       (uint64_t)bits << 40) &
-			      (REMEMBERED - 1)];
+	uint64_t x = (address >> bits) * 0x9e3779b97f4a7c15u + proc * 0xc2b2ae3d27d4eb4fu + bits;
+
+	return &w->remembered[x * 0xff51afd7ed558ccdu >> (64 - REMEMBERED_BITS)];
 }
 
 static bool is_remembered(const struct objects_remembered *r, uint32_t proc, uint64_t address,
@@ -344,7 +344,7 @@ static int order(struct memory_objects *o)
 
 static int begin_part(struct memory_objects_work *w, struct objects_part *x, bool map)
 {
-	x->remembered = calloc(REMEMBERED, sizeof(*x->remembered));
+	x->remembered = calloc((size_t)1 << REMEMBERED_BITS, sizeof(*x->remembered));
 	x->last = calloc(OBJECTS_LAST, sizeof(*x->last));
 	x->nodes.nodes = &w->nodes;
 	x->map.on = map;

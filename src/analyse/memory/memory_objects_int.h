@@ -28,7 +28,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-#define OBJECTS_LAST 1024u /* a power of two */
+#define OBJECTS_LAST 8192u /* a power of two */
 
 struct objects_remembered;
 
