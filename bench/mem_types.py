@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench/mem_types.py BUILD [DIR] - types of the accesses of large programs, compiled here from Debian's sources with -O2 -g.
+"""bench/mem_types.py BUILD [DIR [PROGRAM...]] - types of the accesses of large programs, compiled here from Debian's sources with -O2 -g.
 
 Needs apt-get with the network, compilers, tclsh, qemu-x86_64. DIR keeps sources and programs. Each program is followed in the emulator; of the
 accesses of its own code outside the stack it prints
@@ -10,6 +10,15 @@ accesses of its own code outside the stack it prints
   nested     one structure contains the other
   named      the same place, another name: a union, or memory that was allocated again
   conflict   structures that overlap in part: one of the two is wrong, or memory was allocated again
+
+With the headers of GCC's plugins (gcc-12-plugin-dev) programs are compiled with tests/truth/mem_exprs.cc, which keeps what the compiler itself knows
+of each access. Of the accesses that have a type, `checked` are those that it knows something of, and of these
+  right      the compiler names the same structure, at the same place
+  larger     it names a part of the structure, which is there
+  scalar     it names a number or a pointer alone, and the field is one of that size
+  kind       another kind of scalar
+  wrong      another structure or place, or none where the compiler has one
+DIR keeps the programs that were built; those of another compiler have to be deleted.
 """
 import collections
 import os
@@ -17,6 +26,10 @@ import re
 import subprocess
 import sys
 import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "tests", "truth"))
+import mem_truth  # noqa: E402
 
 SQL = """create table t(a integer primary key, b text, c real);
 with recursive n(x) as (select 1 union all select x+1 from n where x<4000) insert into t select x, 'row '||(x*7919%4001), x*1.5 from n;
@@ -37,15 +50,29 @@ print(n,fib(17),#str:gsub("1","one"))
 AWK = 'BEGIN { for (i = 0; i < 3000; i++) { a[i * 7919 % 3001] = i ":" i * i; s = s " " substr(a[i * 7919 % 3001], 2) }\n' \
       'n = split(s, w, " "); asort(w); for (i = 1; i <= n; i++) if (match(w[i], /[0-9]+:/)) m += length(w[i]); print n, m }'
 WORDS = "struct word { const char *name; int value; };\n%%\n" + "".join("word%d%s, %d\n" % (i * 7919 % 1009, "abcdefg"[i % 7] * (i % 5), i) for i in range(400))
+BASH = """declare -A seen; declare -a list
+fib() { local n=$1; if ((n < 2)); then echo $n; else echo $(( $(fib $((n-1))) + $(fib $((n-2))) )); fi; }
+for ((i = 0; i < 600; i++)); do w=word$((i * 7919 % 601)); seen[$w]=$i; list+=("$w:$i"); done
+for w in "${!seen[@]}"; do case $w in *7) ((n += seen[$w]));; word1*) s+=${w#word};; esac; done
+sorted=$(printf '%s\n' "${list[@]}" | while IFS=: read -r a b; do [[ $a =~ ^word([0-9]+)$ ]] && echo "${BASH_REMATCH[1]}-$b"; done)
+printf '%d %d %s\n' "$n" "${#sorted}" "${s//[13]/x}"
+"""
+BINUTILS = ("mkdir -p b && cd b && ../configure --disable-nls --disable-gdb --disable-gdbserver --disable-sim --disable-gprofng --disable-werror "
+            "--enable-gold --enable-targets=all --disable-shared --without-debuginfod --without-zstd --disable-libdecnumber --disable-readline "
+            "--disable-gas CFLAGS='-O2 -g' CXXFLAGS='-O2 -g' MAKEINFO=true >log && make all-binutils all-gold MAKEINFO=true >log")
+OBJECTS = ["b/binutils/size.o", "b/binutils/bucomm.o", "b/bfd/.libs/libbfd.a", "b/libiberty/libiberty.a"]
 # source package, how it is built, the program, its arguments, what it reads, period
 PROGRAMS = [
-    ("lua5.4", "cd src && gcc -O2 -g -DLUA_USE_LINUX -o ../program $(ls *.c | grep -v luac.c) -lm -ldl", "program", ["-"], LUA, 17),
+    ("lua5.4", "cd src && $CC -O2 -g -DLUA_USE_LINUX -o ../program $(ls *.c | grep -v luac.c) -lm -ldl", "program", ["-"], LUA, 17),
     ("sqlite3", "./configure --disable-tcl --disable-readline >log && make sqlite3.c shell.c >log && "
-     "gcc -O2 -g -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION -o program shell.c sqlite3.c -lm", "program", [":memory:"], SQL, 37),
+     "$CC -O2 -g -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION -o program shell.c sqlite3.c -lm", "program", [":memory:"], SQL, 37),
     ("gawk", "./configure --disable-nls --disable-mpfr --without-readline --disable-extensions CFLAGS='-O2 -g' >log && touch awkgram.c command.c */*.c && "
      "make -C support AUTOCONF=: AUTOMAKE=: ACLOCAL=: >log && make AUTOCONF=: AUTOMAKE=: ACLOCAL=: AUTOHEADER=: gawk >log",
      "gawk", [AWK], "", 37),
     ("ninja-build", "python3 configure.py --bootstrap >log", "ninja", ["-C", "@DIR@", "-n"], "", 17),
+    ("bash", "./configure --disable-nls --without-bash-malloc CFLAGS='-O2 -g' >log && make >log", "bash", ["-s"], BASH, 37),
+    ("binutils", BINUTILS, "b/binutils/objdump", ["-d", "-t", "-r", "b/binutils/bucomm.o"], "", 97),
+    ("binutils", BINUTILS, "b/gold/ld-new", ["-e", "main", "--unresolved-symbols=ignore-all", "-o", "linked", *OBJECTS], "", 997),
     ("gperf", "./configure CFLAGS='-O2 -g' CXXFLAGS='-O2 -g' >log && make -C lib >log && make -C src >log", "src/gperf", ["-t"], WORDS, 17),
 ]
 
@@ -138,10 +165,29 @@ def measured(name, tools, program, accesses):
         if kind == "conflict":
             wrong[hex(ip), tx, a[6], hex(last[0]), ty] += 1
     n, all_pairs = len(outside), max(sum(pairs.values()), 1)
-    print("| %s | %d | %.1f %% | %d | %s |" % (name, n, 100 * why["known"] / n, all_pairs, " | ".join(
-        "%.2f %%" % (100 * pairs[k] / all_pairs) for k in ("same", "nested", "named", "conflict"))))
+    print("| %s | %d | %.1f %% | %d | %s | %s |" % (name, n, 100 * why["known"] / n, all_pairs, " | ".join(
+        "%.2f %%" % (100 * pairs[k] / all_pairs) for k in ("same", "nested", "named", "conflict")), compared(program, outside, answer)))
     if os.environ.get("SHOW"):
         print(why.most_common(), *wrong.most_common(8), sep="\n")
+
+
+def compared(program, outside, answer):
+    """with what the compiler knows"""
+    truth = mem_truth.truth_of(program)
+    if not truth:
+        return "not compiled with the plugin"
+    layouts = mem_truth.layouts(program, {a[5] for a in answer.values() if a[1] == "known"})
+    verdict, wrong = collections.Counter(), collections.Counter()
+    for (ip, store), n in collections.Counter((ip, store) for ip, _, store in outside if answer[ip, store][1] == "known").items():
+        v = mem_truth.judged(answer[ip, store], truth.get(ip, []), store, layouts)
+        verdict[v] += n
+        if v in ("wrong", "kind"):
+            wrong[v, hex(ip), *answer[ip, store][2:], str(truth[ip])] += n
+    checked = sum(verdict[v] for v in mem_truth.CHECKED)
+    if os.environ.get("SHOW"):
+        print(*wrong.most_common(16), sep="\n")
+    return "%.1f %% | %s" % (100 * checked / max(sum(verdict.values()), 1),
+                            " | ".join("%.2f %%" % (100 * verdict[v] / max(checked, 1)) for v in mem_truth.CHECKED))
 
 
 def main():
@@ -150,14 +196,20 @@ def main():
     with tempfile.TemporaryDirectory() as tmp:
         where = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else tmp
         apt = sources(where)
-        print("| program | accesses outside the stack | typed | pairs | same | nested | named | conflict |\n|---|---|---|---|---|---|---|---|")
+        options = " ".join([""] + (mem_truth.built(where) or []))
+        env = dict(os.environ, CC="gcc" + options, CXX="g++" + options)
+        print("| program | accesses outside the stack | typed | pairs | same | nested | named | conflict | checked | %s |\n%s|" % (
+            " | ".join(mem_truth.CHECKED), "|---" * (9 + len(mem_truth.CHECKED))))
+        only = sys.argv[3:]
         for package, how, name, arguments, text, period in PROGRAMS:
+            if only and os.path.basename(name) not in only:
+                continue
             tree = fetched(apt, where, package)
             program = os.path.join(tree, name)
             if not os.path.exists(program):
-                subprocess.run(["sh", "-c", "( " + how + " ) 2>errors"], check=True, cwd=tree)
+                subprocess.run(["sh", "-c", "( " + how + " ) 2>errors"], check=True, cwd=tree, env=env)
             arguments = [ninja_of(where) if a == "@DIR@" else a for a in arguments]
-            measured(package, tools, program, traced(tools, program, arguments, text, period, tree))
+            measured(package + " " + os.path.basename(name), tools, program, traced(tools, program, arguments, text, period, tree))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ set -e
 build="build-essential meson ninja-build pkg-config libelf-dev libdw-dev libzydis-dev libcapstone-dev
 libiberty-dev libxxhash-dev libzstd-dev liblzma-dev zlib1g-dev libcjson-dev libcmocka-dev libpfm4-dev
 libgraphviz-dev libsqlite3-dev libncurses-dev libedit-dev libmicrohttpd-dev"
-test="git python3 clang clang-format libclang-rt-14-dev linux-perf gcc-aarch64-linux-gnu
+test="git python3 clang clang-format libclang-rt-14-dev linux-perf gcc-aarch64-linux-gnu gcc-12-plugin-dev
 libc6-dev-arm64-cross qemu-user qemu-system-arm autofdo valgrind strace llvm elfutils dwz xz-utils zstd zsh fish bash-completion man-db
 jq patchelf tmux libjemalloc2 libtcmalloc-minimal4"
 case $1 in
