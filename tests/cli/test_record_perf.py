@@ -10,6 +10,7 @@ import os
 import pwd
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -105,8 +106,15 @@ def alike(ours, theirs, by_mean):
     return us and all(e in us and us[e][0] == them[e][0] and abs(us[e][1] - them[e][1]) < 0.35 for e in them)
 
 
+busy = None  # what runs for ever, while it is recorded: else it is stopped
+
+
 def record(tool, options, target):
+    if busy:
+        busy.send_signal(signal.SIGCONT)
     r = subprocess.run([*tool, *options, *target], capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
+    if busy:
+        busy.send_signal(signal.SIGSTOP)
     return r.returncode, r.stderr
 
 
@@ -271,6 +279,7 @@ else:
     tried.update(("-a", "-C"))
 busy.kill()
 busy.wait()
+busy = None
 tried.add("-u")
 if root:
     nobody = pwd.getpwnam("nobody")
@@ -285,6 +294,7 @@ if root:
     if busy:
         busy.kill()
         busy.wait()
+        busy = None
 else:
     t.skip("-u", "not root")
 

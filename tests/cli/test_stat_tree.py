@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""cyclade stat's tree on simulated machines: the shares are those that were planted, and perf's."""
+"""cyclade stat's tree on simulated machines: the shares are those that were planted, and perf's. Time is on paper
+(tests/sim/paper.h) but for a drill-down, intervals, two phases, and where perf or a signal comes in."""
 import json
 import os
 import re
@@ -34,13 +35,13 @@ def sim(machine, scenario, *cmd):
     return run_on(machine, scenario, *cmd, LC_ALL="C.UTF-8")
 
 
-def stat(machine, scenario, *args, ms="300"):
-    return sim(machine, scenario, CYCLADE, "stat", "--sysroot", "@SYSROOT@", *args, "--", SPIN, ms)
+def stat(machine, scenario, *args, ms="300", paper=True):
+    return run_on(machine, scenario, CYCLADE, "stat", "--sysroot", "@SYSROOT@", *args, "--", SPIN, ms, paper=paper, LC_ALL="C.UTF-8")
 
 
-def nodes(machine, scenario, *args, ms="300"):
+def nodes(machine, scenario, *args, ms="300", paper=True):
     """{last part of the path: node} of the first tree, the document, the process."""
-    p = stat(machine, scenario, "-j", "-o", "-", *args, ms=ms)
+    p = stat(machine, scenario, "-j", "-o", "-", *args, ms=ms, paper=paper)
     try:
         doc = json.loads(p.stdout)
     except ValueError:
@@ -67,7 +68,7 @@ for machine, program, pmu in [("ivb", "even", "cpu"), ("ivb", "dram_bound", "cpu
              n["unit"].lower().startswith("slots") and abs(n["value"] - want[name]) > max(0.015, 2 * (n["value_error"] or 0))]
     known = [name for name, n in got.items() if name in want and n["value"] is not None]
     t.ok(not worst and len(known) >= 4, "%s %s: the shares are the planted ones" % (machine, program), (worst, known))
-got, doc, p = nodes("ivb", "dram_bound", ms="500")
+got, doc, p = nodes("ivb", "dram_bound", ms="500", paper=False)
 path = [n["node"] for n in got.values() if n["path"]]
 t.equal(path[:3], ["backend_bound", "backend_bound.memory_bound", "backend_bound.memory_bound.l3_miss_bound"], "the path leads to what was planted")
 t.ok(abs(got["l3_miss_bound"]["value"] - 0.39) < 0.03, "and its share is right", got["l3_miss_bound"])
@@ -120,13 +121,13 @@ m = {x["metric"]: x["value"] for x in trees(doc)[0]["metrics"]}
 t.ok("IPC" in m and 0.1 < m["IPC"] < 4, "-M: a metric", m)
 # the program changes its ways: the stage is opened when it does, and what was seen counts for that time only
 open("phases", "w").write("phase branch_mispredicts 300\nphase dram_bound -\n")
-got, doc, p = nodes("ivb", os.path.join(tmp, "phases"), ms="900")
+got, doc, p = nodes("ivb", os.path.join(tmp, "phases"), ms="900", paper=False)
 want = {n: (planted("ivb", "branch_mispredicts")[n] * 300 + planted("ivb", "dram_bound")[n] * 600) / 900 for n in ["backend_bound", "bad_speculation", "retiring"]}
 t.ok(all(abs(got[n]["value"] - want[n]) < max(0.04, got[n]["value_error"] or 0) for n in want), "a program of two phases: the whole is their mean",
      (want, {n: got[n]["value"] for n in want}))
 t.ok(got["memory_bound"]["value"] is not None and got["branch_mispredicts"]["value"] is not None, "both phases were looked into", list(got))
 
-p = stat("ivb", "dram_bound", "-I", "100", "-j", "-o", "-", "-l", "1", ms="350")
+p = stat("ivb", "dram_bound", "-I", "100", "-j", "-o", "-", "-l", "1", ms="350", paper=False)
 lines = [json.loads(line) for line in p.stdout.splitlines()]
 t.ok(len(lines) >= 4 and lines[-1].get("end") and all(x["schema"] == "cyclade.tree/2" for x in lines), "-I -j: JSON lines", p.stdout[:300] + p.stderr)
 values = [(trees(x)[0]["slots"] or 0, n["value"], n["value_error"] or 0) for x in lines[:-1] for n in trees(x)[0]["nodes"] if n["node"] == "backend_bound"]
