@@ -99,6 +99,11 @@ with ThreadPoolExecutor(3) as pool:
         check(*done)
         DONE[done[0].name] = done
 
+# ---- how many metrics counters alone give where a machine has all of them
+for name in ("genoa", "skx", "icx", "spr"):
+    got = {(kind, key) for ((kind, _, _), key), _ in figures(DONE[name][1]).items()}
+    t.ok(len(got) >= 40, "%s: %d metrics" % (name, len(got)), sorted(got))
+
 # ---- two layouts of one kernel interface: what the older cannot hold is refused, and says so
 old = {(r["place"], r["metric"]): r["why"] for r in DONE["genoa_old"][1]["unavailable"]}
 t.ok("umask" in old.get(("socket", "local_read_bytes"), "") and "amd_umc" in old.get(("channel", "read_bytes"), ""),
