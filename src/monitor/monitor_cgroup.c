@@ -293,6 +293,8 @@ void monitor_cgroup_read(struct monitor *m, size_t place, double *out)
 	char text[8192];
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+		if (!monitor_proc_wanted(m, values[i].value))
+			continue;
 		if (strcmp(values[i].file, had) != 0 &&
 		    sys_read(text, sizeof(text), m->k.root, HIERARCHY "/%s/%s", path,
 			     values[i].file) < 0)

@@ -202,6 +202,8 @@ int monitor_interval(struct monitor *m, struct err *err) MUST_USE;
 bool monitor_proc(const char *name, size_t len, enum proc_value *out, bool *level,
 		  enum place_kind *of);
 void monitor_proc_read(struct monitor *m);
+/* A metric has this value: files without one are not read. */
+bool monitor_proc_wanted(const struct monitor *m, enum proc_value v);
 /* --cgroup: makes room; looks which there are, every few seconds; values of the files of one. */
 int monitor_cgroups(struct monitor *m, struct err *err) MUST_USE;
 void monitor_cgroup_look(struct monitor *m);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Values of /proc: each file is read once for an interval.
+ * Values of /proc: each file of which a metric has a value is read once for an interval.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,11 +11,12 @@
 #include "monitor/monitor_int.h"
 
 static const struct {
-	const char *name, *why;
+	const char *name, *file, *why;
 	enum place_kind of;
 	bool level;
 } values[] = {
-#define PROC(name, of, level, file) { #name, "/" file " does not have it", PLACE_##of, level },
+#define PROC(name, of, level, file) \
+	{ #name, file, "/" file " does not have it", PLACE_##of, level },
 #include "monitor/proc.def"
 #undef PROC
 };
@@ -31,6 +32,23 @@ bool monitor_proc(const char *name, size_t len, enum proc_value *out, bool *leve
 		*of = values[i].of;
 		return true;
 	}
+	return false;
+}
+
+bool monitor_proc_wanted(const struct monitor *m, enum proc_value v)
+{
+	for (size_t i = 0; i < m->source.n; i++)
+		if (m->source.v[i].event == NO_COUNTER && m->source.v[i].proc == v)
+			return true;
+	return false;
+}
+
+static bool file_wanted(const struct monitor *m, const char *file)
+{
+	for (size_t i = 0; i < m->source.n; i++)
+		if (m->source.v[i].event == NO_COUNTER &&
+		    !strcmp(values[m->source.v[i].proc].file, file))
+			return true;
 	return false;
 }
 
@@ -120,7 +138,7 @@ static void read_lines(const struct monitor *m, const char *path, char *text, si
 {
 	char *next = text;
 
-	if (sys_read(text, size, m->k.root, "%s", path) <= 0)
+	if (!file_wanted(m, path) || sys_read(text, size, m->k.root, "%s", path) <= 0)
 		return;
 	for (char *line = text; line; line = next) {
 		next = strchr(line, '\n');
@@ -140,14 +158,14 @@ static void read_all(const struct monitor *m, struct found *f)
 
 	for (size_t i = 0; text && i < sizeof(files) / sizeof(*files); i++)
 		read_lines(m, files[i], text, size, f);
-	if (text && sys_read(text, size, m->k.root, "proc/loadavg") > 0 &&
-	    numbers(text, v, 3) == 3) {
+	if (text && file_wanted(m, "proc/loadavg") &&
+	    sys_read(text, size, m->k.root, "proc/loadavg") > 0 && numbers(text, v, 3) == 3) {
 		f->host[PROC_load1] = v[0];
 		f->host[PROC_load5] = v[1];
 		f->host[PROC_load15] = v[2];
 	}
 	free(text);
-	for (size_t i = 0; i < m->targets; i++)
+	for (size_t i = 0; i < m->targets && monitor_proc_wanted(m, PROC_frequency); i++)
 		if (sys_number(&khz, m->k.root,
 			       "sys/devices/system/cpu/cpu%u/cpufreq/scaling_cur_freq",
 			       (unsigned)m->k.who.cpus.v[i]) &&
