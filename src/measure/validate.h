@@ -176,12 +176,13 @@ struct validated {
 	const struct validate_rule *rule;
 	enum validate_verdict verdict;
 	enum validate_cause cause;
-	double deviation;   /* relative, of the worst cell; of WITHIN with its bar. NAN: none */
-	double limit;	    /* smallest relative error that would have been found; NAN */
-	const char *kernel; /* where it is worst */
-	const char *with;   /* what explains it: a quantity's key; NULL */
-	double weight;	    /* how many of `with`, or the factor */
-	const char *why;    /* of UNTESTED */
+	double deviation; /* relative, of the worst cell; of those that pass with its bar. NAN */
+	double deviation_half; /* its bar; NAN */
+	double limit;	       /* smallest relative error that would have been found; NAN */
+	const char *kernel;    /* where it is worst */
+	const char *with;      /* what explains it: a quantity's key; NULL */
+	double weight;	       /* how many of `with`, or the factor */
+	const char *why;       /* of UNTESTED */
 	const char
 		*not_beside; /* why it was not tested beside a busy thread, where it could; NULL */
 	const char *prefetchers; /* as of its cells */

@@ -157,21 +157,63 @@ TABLE_GET(verdict)
 TABLE_CELL(event, out->text = row_of(r)->event->name)
 TABLE_CELL(used, out->n = row_of(r)->event->used)
 #define EXACTLY(v, why) ((struct estimate){ (v), 0, (why) })
-TABLE_CELL(off, cell_estimate(out, EXACTLY(row_of(r)->deviation, NULL)))
-TABLE_CELL(limit, cell_estimate(out, EXACTLY(row_of(r)->limit, NULL)))
 TABLE_CELL(cause, out->text = row_of(r)->cause ? validate_cause_key[row_of(r)->cause] : NULL)
-TABLE_CELL(weight, if (row_of(r)->cause) cell_estimate(out, EXACTLY(row_of(r)->weight, NULL)))
 #define OF(member) TABLE_FIELD(struct validated, member)
 /* clang-format on */
+
+/* Why an event has no such figure. */
+static const char *no_figure(const struct validated *v)
+{
+	return v->verdict == VALIDATE_UNTESTED ? "not tested"
+	       : v->verdict == VALIDATE_DEAD   ? "it counts nothing"
+					       : "no exact count is known";
+}
+
+TABLE_GET(off)
+{
+	const struct validated *v = row_of(r);
+	double in_it = validate_failed(v->verdict) ? 0 : v->deviation_half;
+
+	(void)t;
+	(void)c;
+	cell_estimate(out,
+		      isnan(v->deviation - in_it)
+			      ? ESTIMATE_NONE(no_figure(v))
+			      : (struct estimate){ v->deviation - in_it, v->deviation_half, NULL });
+}
+
+TABLE_GET(limit)
+{
+	const struct validated *v = row_of(r);
+
+	(void)t;
+	(void)c;
+	cell_estimate(out, isnan(v->limit)
+				   ? ESTIMATE_NONE(no_figure(v))
+				   : (struct estimate){ v->limit, NAN,
+							"a bound: it has the error in it" });
+}
+
+TABLE_GET(weight)
+{
+	const struct validated *v = row_of(r);
+
+	(void)t;
+	(void)c;
+	cell_estimate(out, v->cause && !isnan(v->weight)
+				   ? (struct estimate){ v->weight, NAN, "fitted to all kernels" }
+				   : ESTIMATE_NONE("no quantity explains it, or none has to"));
+}
+
 static const struct table_column event_columns[] = {
 	COLUMN("event", "event", T_TEXT, C_KEY | C_FLEX, "its name", .get = event),
 	COLUMN("prefetchers", "prefetchers", T_TEXT, C_KEY | C_SPARSE,
 	       "on, off: of the hardware, if --prefetchers asked for it", OF(prefetchers)),
 	COLUMN("verdict", "verdict", T_TEXT, 0,
 	       "exact, within, over-counts, under-counts, dead, leaks, not tested", .get = verdict),
-	COLUMN("deviation", "off by", T_SHARE, C_SPARSE,
-	       "relative, in the worst kernel; of an event that passes with its error", .get = off),
-	COLUMN("limit", "would see", T_SHARE, C_SPARSE,
+	COLUMN("deviation", "off by", T_SHARE, C_SPARSE | C_ERROR | C_WHY,
+	       "relative, in the worst kernel", .get = off),
+	COLUMN("limit", "would see", T_SHARE, C_SPARSE | C_WHY,
 	       "the smallest relative error that would have been found", .get = limit),
 	COLUMN("tree", "in the tree", T_FLAG, C_DROP, "a node of the model's tree rests on it",
 	       .get = used),
@@ -182,8 +224,8 @@ static const struct table_column event_columns[] = {
 	COLUMN("cause", "cause", T_TEXT, C_DATA,
 	       "factor, quantity, speculation, unit, whole core, busy core", .get = cause),
 	COLUMN("with", "with", T_TEXT, C_DATA, "the quantity that explains it", OF(with)),
-	COLUMN("weight", "weight", T_REAL, C_DATA, "the factor, or how many of the quantity",
-	       .get = weight),
+	COLUMN("weight", "weight", T_REAL, C_DATA | C_WHY,
+	       "the factor, or how many of the quantity", .get = weight),
 	COLUMN("kernel", "kernel", T_TEXT, C_DATA, "where it is worst", OF(kernel)),
 	COLUMN("repeats", "repeats", T_COUNT, C_DATA, "over all kernels", OF(repeats)),
 };
@@ -295,23 +337,23 @@ TABLE_CELL(skid_level, out->n = skid_of(r)->precise)
 #define OF(member) TABLE_FIELD(struct validate_skid, member)
 /* clang-format on */
 static const struct table_column skid_columns[] = {
-	COLUMN("event", "event", T_TEXT, C_KEY, "of loads, sampled in the kernel skid",
+	COLUMN("event", "event", T_TEXT, C_KEY | C_FLEX, "of loads, sampled in the kernel skid",
 	       .get = skid_event),
 	COLUMN("precise", "precise", T_ID, C_KEY, "precise_ip that was asked for: 0 to 3",
 	       .get = skid_level),
-	COLUMN("samples", "samples", T_COUNT, 0, "that came", OF(samples)),
+	COLUMN("samples", "samples", T_COUNT, C_DROP, "that came", OF(samples)),
 	COLUMN("at", "at it", T_SHARE, C_ERROR | C_WHY, "of samples: at the load itself", OF(at)),
 	COLUMN("next", "behind it", T_SHARE, C_ERROR | C_WHY, "of samples: at the next instruction",
 	       OF(next)),
 	COLUMN("median", "median", T_REAL, C_ERROR | C_WHY,
 	       "distance from the load, in instructions", OF(median)),
-	COLUMN("p90", "90 %", T_REAL, C_ERROR | C_WHY,
+	COLUMN("p90", "90 %", T_REAL, C_ERROR | C_WHY | C_DROP,
 	       "the distance that a tenth of the samples exceeds", OF(p90)),
-	COLUMN("most", "most", T_REAL, C_ERROR | C_WHY, "the largest distance of up to 96",
+	COLUMN("most", "most", T_REAL, C_ERROR | C_WHY | C_DROP, "the largest distance of up to 96",
 	       OF(most)),
 	COLUMN("outside", "elsewhere", T_COUNT, C_DATA, "samples outside these instructions",
 	       OF(outside)),
-	COLUMN("address", "address right", T_SHARE, C_ERROR | C_WHY,
+	COLUMN("address", "address right", T_SHARE, C_ERROR | C_WHY | C_DROP,
 	       "of sampled addresses: those that the sampled register gives again", OF(right)),
 	COLUMN("text", "in words", T_TEXT, C_FLEX | C_CUT | C_SPARSE, "why there are no samples",
 	       OF(why)),

@@ -75,6 +75,8 @@ p, doc, event = validate(TRUE, *TRUE)
 t.equal({k: (e["verdict"], e["text"]) for k, e in event.items() if e["verdict"] not in ("exact", "within")}, {}, "true counts: each event passes")
 t.equal([k for k in TRUE if k not in event], [], "all were tested")
 t.ok(p.returncode == 0, "exit 0", p.stderr)
+t.equal([k for k, e in event.items() if not (e["deviation"] is not None and e["deviation_error"] is not None and e["limit_why"]) and "LD_BLOCKS" not in k and
+         "ARITH" not in k], [], "how far off each is, with its bar")
 t.ok(all(e["limit"] < 0.02 for k, e in event.items() if e["verdict"] == "exact" and "MISP" not in k), "faults of 2 % would have been seen", event)
 BESIDE = "not tested beside a busy thread: "
 t.equal({k: e["text"] for k, e in event.items() if e["verdict"] in ("exact", "within") and BESIDE in (e["text"] or "") and not
@@ -98,6 +100,9 @@ for faults in FAULTS:
         if cause in ("whole core", "busy core") and BESIDE in (event[name]["text"] or ""):
             t.skip(name, event[name]["text"])
             continue
+        e = event[name]
+        t.ok((e["deviation"] is None) == (e["deviation_error"] is None) and all((e[k] is None) <= bool(e[k + "_why"]) for k in ("deviation", "limit", "weight")),
+             name + ": figures have a bar or a reason", e)
         t.ok(not wrong(event[name], verdict, cause, with_), "%s: %s, %s" % (name, verdict, cause or "no cause"), event[name])
     t.equal([k for k, e in event.items() if e["verdict"] not in ("exact", "within") and k not in [f[0] for f in faults]], [], "no other is accused")
     t.equal(p.returncode, 1, "exit 1: the tree needs one of them")

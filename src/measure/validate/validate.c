@@ -223,6 +223,7 @@ static void cells_of(struct validating *g, size_t event)
 	*v = (struct validated){ .event = &g->o->event[event],
 				 .verdict = VALIDATE_UNTESTED,
 				 .deviation = NAN,
+				 .deviation_half = NAN,
 				 .limit = NAN,
 				 .why = g->o->event[event].absent };
 	v->rule = validate_rule_of(v->event->name);

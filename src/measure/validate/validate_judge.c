@@ -232,6 +232,7 @@ static void accuse(struct judging *j, enum validate_verdict v, const struct vali
 	j->row->verdict = v;
 	j->row->kernel = c->kernel->name;
 	j->row->deviation = c->expected > 0 ? relative(c) : NAN;
+	j->row->deviation_half = c->expected > 0 ? c->got.half / c->expected : NAN;
 }
 
 static void busy_fault(struct judging *j)
@@ -283,7 +284,7 @@ static const char *undecided(const struct judging *j, const struct validate_cell
 /* All cells hold: how well. `why`: why some were not measured. */
 static void pass(struct judging *j, const char *why)
 {
-	double most = 0;
+	double most = 0, half = NAN;
 	bool only_zero = true;
 
 	for (size_t i = 0; i < j->n; i++) {
@@ -298,8 +299,11 @@ static void pass(struct judging *j, const char *why)
 			continue; /* two threads share the core: no measure of the event */
 		if (isnan(c->expected) || j->row->rule->kind == COUNTS_LEAST)
 			j->row->kernel = c->kernel->name; /* it counts, but how well is not known */
-		else if (c->got.half < c->expected * j->row->rule->within)
-			most = fmax(most, fabs(relative(c)) + c->got.half / c->expected);
+		else if (c->got.half < c->expected * j->row->rule->within &&
+			 fabs(relative(c)) + c->got.half / c->expected >= most) {
+			half = c->got.half / c->expected;
+			most = fabs(relative(c)) + half;
+		}
 	}
 	if (only_zero) {
 		j->row->why = why ? why : "none of the kernels that ran provokes it";
@@ -311,6 +315,7 @@ static void pass(struct judging *j, const char *why)
 	}
 	j->row->verdict = most <= EXACT ? VALIDATE_EXACT : VALIDATE_WITHIN;
 	j->row->deviation = most;
+	j->row->deviation_half = half;
 }
 
 /* The smallest factor that some kernel would have shown. */
