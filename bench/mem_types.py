@@ -50,12 +50,13 @@ print(n,fib(17),#str:gsub("1","one"))
 AWK = 'BEGIN { for (i = 0; i < 3000; i++) { a[i * 7919 % 3001] = i ":" i * i; s = s " " substr(a[i * 7919 % 3001], 2) }\n' \
       'n = split(s, w, " "); asort(w); for (i = 1; i <= n; i++) if (match(w[i], /[0-9]+:/)) m += length(w[i]); print n, m }'
 WORDS = "struct word { const char *name; int value; };\n%%\n" + "".join("word%d%s, %d\n" % (i * 7919 % 1009, "abcdefg"[i % 7] * (i % 5), i) for i in range(400))
+# without a child, which would write to the same trace
 BASH = """declare -A seen; declare -a list
-fib() { local n=$1; if ((n < 2)); then echo $n; else echo $(( $(fib $((n-1))) + $(fib $((n-2))) )); fi; }
-for ((i = 0; i < 600; i++)); do w=word$((i * 7919 % 601)); seen[$w]=$i; list+=("$w:$i"); done
+fib() { local n=$1 a; if ((n < 2)); then r=$n; else fib $((n-1)); a=$r; fib $((n-2)); ((r += a)); fi; }
+fib 13; for ((i = 0; i < 600; i++)); do w=word$((i * 7919 % 601)); seen[$w]=$i; list+=("$w:$i"); done
 for w in "${!seen[@]}"; do case $w in *7) ((n += seen[$w]));; word1*) s+=${w#word};; esac; done
-sorted=$(printf '%s\n' "${list[@]}" | while IFS=: read -r a b; do [[ $a =~ ^word([0-9]+)$ ]] && echo "${BASH_REMATCH[1]}-$b"; done)
-printf '%d %d %s\n' "$n" "${#sorted}" "${s//[13]/x}"
+for x in "${list[@]}"; do IFS=: read -r a b <<< "$x"; [[ $a =~ ^word([0-9]+)$ ]] && printf -v t '%s-%05d' "${BASH_REMATCH[1]}" "$b" && out+=$t; done
+printf '%d %d %d %s\\n' "$r" "$n" "${#out}" "${s//[13]/x}"
 """
 BINUTILS = ("mkdir -p b && cd b && ../configure --disable-nls --disable-gdb --disable-gdbserver --disable-sim --disable-gprofng --disable-werror "
             "--enable-gold --enable-targets=all --disable-shared --without-debuginfod --without-zstd --disable-libdecnumber --disable-readline "

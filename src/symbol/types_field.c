@@ -25,6 +25,7 @@ struct search {
 	int score;
 	uint32_t leaf;
 	uint64_t start;
+	bool several;
 	size_t path[TYPES_MAX_NEST], best[TYPES_MAX_NEST]; /* of types.member, or ELEMENT */
 	unsigned best_n;
 };
@@ -39,10 +40,20 @@ static int fit(const struct search *s, const struct type *y, uint64_t off)
 	return s->vector || s->width > 8 ? FIT_SEVERAL : FIT_INSIDE;
 }
 
+/* Pointers to different objects. */
+static bool differ(struct types *t, uint32_t a, uint32_t b)
+{
+	return t->type.v[a].kind == TYPE_POINTER && t->type.v[b].kind == TYPE_POINTER &&
+	       type_target(t, a) != type_target(t, b);
+}
+
 static void take(struct search *s, uint32_t leaf, uint64_t start, int score, unsigned depth)
 {
+	if (score == s->score && score && start == s->start && leaf != s->leaf)
+		s->several |= differ(s->t, s->leaf, leaf);
 	if (score <= s->score)
 		return;
+	s->several = false;
 	s->score = score;
 	s->leaf = leaf;
 	s->start = start;
@@ -163,7 +174,8 @@ void type_hit(struct types *t, uint32_t type, int64_t off, bool indexed, const s
 				  .start = s.start,
 				  .width = m ? m->width : 0,
 				  .vector = m && m->vector,
-				  .score = s.score };
+				  .score = s.score,
+				  .several = s.several };
 }
 
 const char *type_field(struct types *t, const struct type_hit *h)

@@ -130,8 +130,9 @@ struct type_hit {
 	uint64_t off, start; /* of the access in the root; of the field, in first elements */
 	uint8_t width;
 	bool vector;
-	int score;   /* 0: no fit */
-	bool opaque; /* nothing is known of the pointer's target */
+	int score;    /* 0: no fit */
+	bool opaque;  /* nothing is known of the pointer's target */
+	bool several; /* the field is a pointer, and so is another member of a union there */
 };
 
 struct type_answer {

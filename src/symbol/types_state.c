@@ -554,8 +554,9 @@ static struct value load(struct flow *w, struct state *s, size_t insn, unsigned 
 							       : VALUE_OFFSET,
 					       .off = (int64_t)linked->value };
 	}
+	/* of a union of pointers, who uses it says which one it is */
 	if (flow_access(w, s, &m, &h, &stack) == TYPES_KNOWN && h.leaf != TYPE_NONE &&
-	    w->t->type.v[h.leaf].size == 8)
+	    w->t->type.v[h.leaf].size == 8 && !h.several)
 		v = type_value(w->t, h.leaf);
 	if (v.kind == VALUE_UNKNOWN || flow_is_void(w->t, &v))
 		return which ? unknown : flow_origin(w, insn);
@@ -572,7 +573,7 @@ static void learn_stored(struct flow *w, const struct state *s, uint8_t src,
 
 	if (src >= EFFECT_REGS || s->reg[src].kind != VALUE_ORIGIN ||
 	    flow_access(w, s, m, &h, &stack) != TYPES_KNOWN || h.leaf == TYPE_NONE ||
-	    w->t->type.v[h.leaf].size != 8)
+	    w->t->type.v[h.leaf].size != 8 || h.several)
 		return;
 	v = type_value(w->t, h.leaf);
 	if (!flow_is_void(w->t, &v))

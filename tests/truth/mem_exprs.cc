@@ -86,16 +86,20 @@ struct chain {
 	std::string text;
 	HOST_WIDE_INT at;
 
-	void add(tree type)
+	/* The offset in an element, of an array. */
+	HOST_WIDE_INT add(tree type)
 	{
+		HOST_WIDE_INT into = at;
+
 		type = TYPE_MAIN_VARIANT(type);
 		while (TREE_CODE(type) == ARRAY_TYPE) {
 			type = TYPE_MAIN_VARIANT(TREE_TYPE(type));
 			HOST_WIDE_INT size = int_size_in_bytes(type);
 			if (size > 0)
-				at = (at % size + size) % size;
+				into = (into % size + size) % size;
 		}
-		text += "\t" + std::to_string((long)at) + ":" + std::to_string((long)int_size_in_bytes(type)) + ":" + name_of(type);
+		text += "\t" + std::to_string((long)into) + ":" + std::to_string((long)int_size_in_bytes(type)) + ":" + name_of(type);
+		return into;
 	}
 };
 
@@ -110,14 +114,14 @@ static const char *base_of(tree e)
 static bool walk(tree e, chain *c, const char **base)
 {
 	for (;;) {
-		c->add(TREE_TYPE(e));
+		HOST_WIDE_INT into = c->add(TREE_TYPE(e));
 		switch (TREE_CODE(e)) {
 		case COMPONENT_REF: {
 			tree field = TREE_OPERAND(e, 1), off = component_ref_field_offset(e);
 
 			if (!off || !tree_fits_shwi_p(off) || DECL_BIT_FIELD_TYPE(field))
 				return false;
-			c->at += tree_to_shwi(off) + (HOST_WIDE_INT)(tree_to_uhwi(DECL_FIELD_BIT_OFFSET(field)) / 8);
+			c->at = into + tree_to_shwi(off) + (HOST_WIDE_INT)(tree_to_uhwi(DECL_FIELD_BIT_OFFSET(field)) / 8);
 			break;
 		}
 		case ARRAY_REF:

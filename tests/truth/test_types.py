@@ -223,6 +223,17 @@ if PROGRAMS and shutil.which("gcc"):
     got = subprocess.run([os.path.join(BUILT, "dump_types"), "head.so", "-a"], check=True, capture_output=True, text=True, timeout=200).stdout
     t.ok("struct row\tlast\t8\n" in got, "an element's last field", got)
 
+# what a union of pointers holds is no one's, until a variable says so
+if PROGRAMS and shutil.which("gcc"):
+    subprocess.run(["gcc", "-O2", "-g", "-shared", "-fPIC", "-o", "either.so", "-x", "c", "-"], check=True, timeout=200, text=True,
+                   input="struct a { long one, two; }; struct b { long three, four; int five; };\n"
+                   "struct node { long kind; union { struct a *a; struct b *b; } to; };\n"
+                   "long plain(struct node *n) { return n->to.b->four; }\n"
+                   "long named(struct node *n) { struct b *b = n->to.b; long sum = b->three; asm volatile(\"\" ::: \"memory\"); return sum + b->five; }\n")
+    got = subprocess.run([os.path.join(BUILT, "dump_types"), "either.so", "-a"], check=True, capture_output=True, text=True, timeout=200).stdout
+    t.ok("struct a\t" not in got and "\tno base\t" in got, "a union of pointers", got)
+    t.ok("struct b\tthree\t8\n" in got and "struct b\tfive\t4\n" in got, "and a variable of it", got)
+
 # hot fields by themselves: the lines that objects touch, as predicted, when the program is changed that way and followed again
 if PROGRAMS and shutil.which("gcc"):
     per_object, used = {}, {}
