@@ -19,7 +19,7 @@
  * 95 % (binomial; NAN where there are too few samples for both ends).
  *
  * An IBS op that accesses no memory counts for everything but MEMORY_SOURCE, _TLB, _SNOOP, _LOCK,
- * _BLOCK, _TYPE and _FIELD.
+ * _BLOCK, _TYPE and _FIELD. An IBS fetch is of code, so it has no _TYPE and _FIELD.
  *
  * Types and fields are those of the instruction's operand (symbol/types.h), not of the address.
  *
@@ -118,6 +118,7 @@ struct memory {
 	uint64_t samples;	     /* of events that tell of memory */
 	uint64_t without;	     /* of these: damaged, or without what should tell */
 	uint64_t no_access;	     /* IBS ops that access no memory */
+	uint64_t fetches;	     /* IBS fetches, aborted ones included */
 	bool period_varies;	     /* of samples: those of great periods stand for more */
 	bool raw;		     /* some were read from IBS registers */
 	const struct memop_how *how; /* by event of pd_events() */

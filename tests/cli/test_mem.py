@@ -322,6 +322,8 @@ aborted = sum(1 - bit(r[0], 50) for r in FETCHES)
 t.equal((sum(r["samples"] for r in doc["sources"] if r["kind"] == "exec aborted"), sum(r["samples"] for r in doc["sources"] if r["kind"] == "exec"),
          sum(r["fetches_aborted"] for r in doc["instructions"]), sum(r["fetches"] for r in doc["instructions"])),
         (aborted, len(FETCHES) - aborted) * 2, "IBS: aborted fetches are apart")
+t.equal([sum(r["samples"] for r in doc[k]) for k in ("types", "fields")] + [sum(r["share"] for r in doc["types"])], [len(access)] * 2 + [1],
+        "IBS: fetches are of code: no rows of types and fields, no part of their shares")
 p = run("mem", ibs)
 t.ok("multi-op" in p.stdout and "missed the data cache" in p.stdout and "no access" in p.stdout and "only L3" not in p.stdout, "IBS: what the figures lack", p.stdout)
 mem_made.write_ibs(ibs, OPS[:50], [], l3_only=True)
@@ -376,6 +378,7 @@ else:
             want[first][1] += at != first
             want[first][2] += 1 - bit(r[0], 50)
     doc = doc_of(ibs)
+    t.equal((doc.get("types"), doc.get("fields")), ([], []), "IBS: fetches alone have no types")
     got = {int(r["address"], 16): [r["fetches"], r["fetches_inside"], r["fetches_aborted"]] for r in doc["instructions"]}
     wrong = {hex(a): (got.get(a), v) for a, v in want.items() if got.get(a) != v}
     whole = [v for a, v in want.items() if got.get(a) == v]

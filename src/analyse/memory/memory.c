@@ -67,6 +67,8 @@ static int make_result(struct memory *m, struct memory_work *w, struct err *err)
 	m->no_access = w->c.no_access;
 	m->period_varies = w->c.period_varies;
 	m->raw = w->c.raw;
+	for (size_t i = m->first[MEMORY_ACCESS]; i < m->first[MEMORY_ACCESS + 1]; i++)
+		m->fetches += memory_is_fetch(&m->group[i]) ? m->group[i].samples : 0;
 	return 0;
 }
 

@@ -10,11 +10,6 @@
 
 #define LONGEST 16 /* bytes of an instruction */
 
-static bool is_fetch(const struct memory_group *g)
-{
-	return g->by == MEMORY_ACCESS && memory_access_kind(g) >= MEMORY_FETCH;
-}
-
 static void count(struct memory_group *g)
 {
 	if (memory_access_kind(g) == MEMORY_FETCH)
@@ -88,7 +83,7 @@ int memory_place_fetches(struct images *set, struct memory_group *g, size_t n, s
 	int ret = 0;
 
 	for (size_t i = 0; i < n; i++)
-		n_at += is_fetch(&g[i]);
+		n_at += memory_is_fetch(&g[i]);
 	if (!n_at)
 		return 0;
 	at = calloc(n_at, sizeof(*at));
@@ -96,7 +91,7 @@ int memory_place_fetches(struct images *set, struct memory_group *g, size_t n, s
 		return err_nomem(err);
 	n_at = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (!is_fetch(&g[i]))
+		if (!memory_is_fetch(&g[i]))
 			continue;
 		count(&g[i]);
 		if (memory_access_image(&g[i]) != IMAGE_NONE)

@@ -144,7 +144,7 @@ static bool part_of(const struct memory_group *g, enum memory_by by, uint64_t ke
 	key[0] = by == MEMORY_TYPE ? g->type_id : g->field_id;
 	key[1] = 0;
 	if (by == MEMORY_TYPE || by == MEMORY_FIELD)
-		return g->by == MEMORY_ACCESS && memory_access_kind(g) != MEMORY_NO_ACCESS;
+		return memory_is_of_data(g);
 	key[0] = g->key[0] & class_parts[by];
 	return g->by == MEMORY_CLASS && (by == MEMORY_ALL || !(g->key[0] >> AT_NO_ACCESS & 1));
 }

@@ -95,8 +95,7 @@ static int type_accesses(struct memory_work *w, struct err *err)
 	int ret = g ? 0 : err_nomem(err);
 
 	for (size_t i = 0; i < w->group.n && !ret; i++)
-		if (w->group.v[i].by == MEMORY_ACCESS &&
-		    memory_access_kind(&w->group.v[i]) != MEMORY_NO_ACCESS)
+		if (memory_is_of_data(&w->group.v[i]))
 			g[n++] = &w->group.v[i];
 	if (n > 1)
 		qsort(g, n, sizeof(*g), by_address);

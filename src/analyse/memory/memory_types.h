@@ -33,6 +33,18 @@ static inline enum memory_access_kind memory_access_kind(const struct memory_gro
 	return (enum memory_access_kind)(g->key[1] >> 32);
 }
 
+/* Of a group of MEMORY_ACCESS: fetches are of code. */
+static inline bool memory_is_fetch(const struct memory_group *g)
+{
+	return g->by == MEMORY_ACCESS && memory_access_kind(g) >= MEMORY_FETCH;
+}
+
+static inline bool memory_is_of_data(const struct memory_group *g)
+{
+	return g->by == MEMORY_ACCESS && memory_access_kind(g) != MEMORY_NO_ACCESS &&
+	       !memory_is_fetch(g);
+}
+
 /* memory_fetch.c: what MEMORY_ACCESS groups that are fetches count as; `skip` of those that
  * lie within an instruction. */
 int memory_place_fetches(struct images *set, struct memory_group *g, size_t n,

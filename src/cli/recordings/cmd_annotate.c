@@ -19,8 +19,9 @@ struct annotating {
 	struct accounting x;
 	bool account;
 	size_t event;
-	struct flow *flow;     /* NULL: no branch records, or not asked for */
-	struct memory *memory; /* NULL: the event does not tell of memory */
+	struct flow *flow;	     /* NULL: no branch records, or not asked for */
+	const struct memory *memory; /* NULL: the event does not tell of memory */
+	struct memory *own_memory;   /* the same, unless it is of mem */
 	struct blocks blocks;
 	const char *no_blocks; /* why there are none; NULL: nothing to say */
 };
@@ -31,7 +32,7 @@ static void end_shared(void *own)
 
 	blocks_free(&s->blocks);
 	flow_free(s->flow);
-	memory_free(s->memory);
+	memory_free(s->own_memory);
 	accounting_close(&s->x);
 	profile_free(s->profile);
 	free(s);
@@ -244,6 +245,18 @@ static int read_samples(struct annotating *s, const struct result_ask *ask, stru
 	return 0;
 }
 
+/* No other event tells of memory: what mem built is of this one. */
+static bool tells_alone(const struct pd *rec, size_t event)
+{
+	size_t n;
+	const struct pd_event *ev = pd_events(rec, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (i != event && memop_how(rec, &ev[i]).from != MEMOP_FROM_NOTHING)
+			return false;
+	return true;
+}
+
 /* Latencies, where the event shown has them. */
 static int read_memory(struct annotating *s, const struct result_ask *ask, struct err *err)
 {
@@ -255,11 +268,18 @@ static int read_memory(struct annotating *s, const struct result_ask *ask, struc
 
 	if (memop_how(r->rec, &ev[s->event]).from == MEMOP_FROM_NOTHING)
 		return 0;
+	if (ask->memory && ask->memory->own && tells_alone(r->rec, s->event)) {
+		s->memory = ask->memory->own;
+		return 0;
+	}
 	if (recording_select(r, ask->cli, &po, err))
 		return -1;
 	mo = (struct memory_opts){ .select = po.select };
 	mo.select.event = ev[s->event].name;
-	return memory_build(&s->memory, NULL, r->rec, r->spaces, &mo, err);
+	if (memory_build(&s->own_memory, NULL, r->rec, r->spaces, &mo, err))
+		return -1;
+	s->memory = s->own_memory;
+	return 0;
 }
 
 static int share(struct annotating **out, const struct result_ask *ask, struct err *err)

@@ -9,7 +9,7 @@
 #include "report/memory_view.h"
 
 struct reading {
-	struct memory *memory;
+	struct memory *memory; /* NULL: others share it, and it is not this result's to free */
 	struct memory_objects *objects;
 	struct memory_view v;
 };
@@ -21,6 +21,11 @@ static void end(void *own)
 	memory_objects_free(c->objects);
 	memory_free(c->memory);
 	free(c);
+}
+
+static void end_memory(void *own)
+{
+	memory_free(own);
 }
 
 static int read_width(uint64_t *width, const char *text, struct err *err)
@@ -63,6 +68,10 @@ int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
 		return -1;
 	c->v.m = c->memory;
+	if (ask->memory && !ask->memory->own) {
+		*ask->memory = (struct result_shared){ .own = c->memory, .end = end_memory };
+		c->memory = NULL;
+	}
 	c->v.objects = c->objects;
 	c->v.spaces = ask->r->spaces;
 	c->v.limit = (size_t)o->limit;

@@ -31,6 +31,8 @@ struct result_ask {
 	struct cli_operands said;
 	const struct show *show;      /* what it leaves out need not be made */
 	struct result_shared *shared; /* of this kind */
+	struct result_shared
+		*memory; /* of all kinds: what mem built (memory.h); NULL: one result */
 };
 
 struct result {

@@ -24,7 +24,7 @@ struct results {
 	struct recording r;
 	struct cli of[RESULT_COUNT]; /* the options of each kind, with an arena of its own */
 	bool has_options[RESULT_COUNT];
-	struct result_shared shared[RESULT_COUNT];
+	struct result_shared shared[RESULT_COUNT], memory;
 	VEC(struct made *) made;
 };
 
@@ -117,7 +117,9 @@ static int options_of(struct cli **out, struct results *all, enum result_id id, 
 static int make(struct made *m, struct results *all, struct err *err)
 {
 	const struct result_kind *k = &result_kinds[m->id];
-	struct result_ask ask = { .r = &all->r, .shared = &all->shared[m->id] };
+	struct result_ask ask = { .r = &all->r,
+				  .shared = &all->shared[m->id],
+				  .memory = &all->memory };
 	struct show show;
 
 	if (options_of(&ask.cli, all, m->id, err) || show_choose(&show, k->form, "json", NULL, err))
@@ -206,6 +208,7 @@ void results_close(struct results *all)
 		result_shared_free(&all->shared[i]);
 		arena_free(&all->of[i].arena);
 	}
+	result_shared_free(&all->memory);
 	recording_close(&all->r);
 	free(all);
 }

@@ -59,15 +59,14 @@ TABLE_GET(of_group)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Of all samples that say something, or of those that access memory. */
+/* Of all samples that say something, of those that access memory, or data. */
 static uint64_t whole(const struct memory *m, enum memory_by by)
 {
 	uint64_t all = m->samples - m->without;
 
-	return (by >= MEMORY_SOURCE && by <= MEMORY_BLOCK) || by == MEMORY_TYPE ||
-			       by == MEMORY_FIELD
-		       ? all - m->no_access
-		       : all;
+	if (by == MEMORY_TYPE || by == MEMORY_FIELD)
+		return all - m->no_access - m->fetches;
+	return by >= MEMORY_SOURCE && by <= MEMORY_BLOCK ? all - m->no_access : all;
 }
 
 struct estimate memory_part(uint64_t n, uint64_t all)
