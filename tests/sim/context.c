@@ -146,8 +146,9 @@ static void place_all(const struct sim *sim, struct sim_context *c)
 {
 	uint64_t here = pmus_of(sim, c);
 
+	/* a clock without counters behind it needs no place */
 	for (struct sim_counter *k = c->first; k; k = k->next)
-		k->running = false;
+		k->running = counts(k) && !group_pmu(c, k->leader);
 	for (uint32_t i = 0; i < sim->machine.n_pmus; i++)
 		if (here >> i & 1)
 			fill(sim, c, &sim->machine.pmu[i]);

@@ -241,6 +241,15 @@ def test_generic():
         t.ok(len(lines) >= 6 and all(float(x[9]) > 0 for x in lines), "%s: generic events count" % machine, str(lines))
 
 
+def test_clocks():
+    """A clock without counters in its group counts, too: a program of the kernel's own, beside those of the PMU."""
+    for machine in ("spr", "zen4"):
+        c = counts(sim(machine, "even", PERF, "stat", "-x,", "-e", "task-clock,cycles,cpu-clock", SPIN, "50").stderr)
+        clocks = [c.get(x, (None, 0)) for x in ("task-clock", "cpu-clock")]
+        t.ok(all(v is not None and v > 0 and on == 100 for v, on in clocks) and near(clocks[0][0] / clocks[1][0], 1, 0.1),
+             "%s: clocks beside a counter" % machine, str(c))
+
+
 def test_samples():
     """Samples of a simulated event stand for what it counted, and are where the program was."""
     data = os.path.join(tmp.name, "perf.data")
@@ -281,6 +290,7 @@ else:
     test_uncore()
     test_calls()
     test_rules()
+    test_clocks()
     test_generic()
     test_samples()
     test_turns()
