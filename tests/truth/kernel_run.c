@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * kernel_run - runs a kernel: NAME ITERATIONS [UNITS]. Without arguments it prints the table:
- * "NAME ROUND UNITS", then what an iteration counts, "KEY each per_unit".
+ * kernel_run - runs a kernel: NAME ITERATIONS [UNITS [LAYOUT]]. Without arguments it prints the
+ * table: "NAME ROUND UNITS", then what an iteration counts, "KEY each per_unit".
  */
 #include <inttypes.h>
 #include <stdio.h>

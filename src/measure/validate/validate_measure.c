@@ -251,7 +251,8 @@ static int group(struct validating *g, const struct validate_instance *in, const
 		return -1;
 	if (fits && repeats(g, in, &t))
 		return -1;
-	if (n > 1 && (!fits || t.got < PAIRED_LEAST)) /* each alone */
+	/* each alone, unless it was the other thread that got no CPU: that has none then either */
+	if (n > 1 && (!fits || (t.got < PAIRED_LEAST && t.shared >= t.alone)))
 		return group(g, in, cell, n / 2) || group(g, in, cell + n / 2, n - n / 2) ? -1 : 0;
 	g->v->groups++;
 	return fits ? keep(g, &t) : 0;
