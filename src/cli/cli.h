@@ -39,7 +39,8 @@ struct cli {
 	struct text_list args;		     /* operands */
 	struct arena arena;		     /* for the command's own use; freed at exit */
 	const struct ibs_own *ibs_own;	     /* derived.h: the user's own events, if read */
-	const struct ibs_event *derived;     /* the one that -e names */
+	const struct ibs_event *derived[2];  /* that -e names: of ops, of fetches */
+	struct text_list beside_derived;     /* what else it names */
 	double progress_from, progress_last; /* seconds, monotonic; 0: not begun */
 	bool progress_shown;
 };

@@ -152,42 +152,50 @@ int derived_record(struct cli *cli, const char **keep, struct err *err)
 /* ---- recordings ------------------------------------------------------------------------------ */
 
 #define WORKERS 64 /* of a pass */
+#define KINDS	2  /* ops and fetches */
 
 struct derived {
-	const struct ibs_event *e;
+	const struct ibs_event *e[KINDS]; /* NULL: no event of this kind */
 	const struct ibs_own *own;
 	const struct pd *rec;
-	const char *recorded;	    /* the event that its samples are of */
-	struct keep *keep[WORKERS]; /* one for each thread that asks */
+	bool beside;			   /* other events are wanted, too */
+	struct keep *keep[KINDS][WORKERS]; /* one for each thread that asks */
 };
+
+static size_t kind_of(const struct ibs_event *e)
+{
+	return strcmp(e->table, "ibs_op") != 0;
+}
 
 static int wants(void *ctx, unsigned worker, const struct pd_event *ev, const struct pd_record *r,
 		 struct err *err)
 {
 	struct derived *d = ctx;
+	const struct ibs_event *e;
+	struct keep **keep;
 	struct pd_sample s;
 	enum ibs_kind kind;
 
-	if (worker >= WORKERS || !ibs_is_event(d->rec, ev, &kind) ||
-	    strcmp(kind == IBS_OP ? "ibs_op" : "ibs_fetch", d->e->table) != 0)
-		return 0;
-	if (!d->keep[worker] && keep_open(&d->keep[worker], d->own, d->e->name, err))
+	if (worker >= WORKERS || !ibs_is_event(d->rec, ev, &kind) || !d->e[kind != IBS_OP])
+		return worker < WORKERS && d->beside;
+	e = d->e[kind != IBS_OP];
+	keep = &d->keep[kind != IBS_OP][worker];
+	if (!*keep && keep_open(keep, d->own, e->name, err))
 		return -1;
 	if (pd_sample_parse(d->rec, r, &s))
 		return 0;
-	return keep_sample(d->keep[worker], &s, d->e->table, pd_info(d->rec)->cpuid, err);
+	return keep_sample(*keep, &s, e->table, pd_info(d->rec)->cpuid, err);
 }
 
 /* The first event of the recording whose samples may be the derived one's. */
-static const char *recorded_event(const struct derived *d)
+static const char *recorded_event(const struct pd *rec, const struct ibs_event *e)
 {
 	size_t n;
-	const struct pd_event *ev = pd_events(d->rec, &n);
+	const struct pd_event *ev = pd_events(rec, &n);
 	enum ibs_kind kind;
 
 	for (size_t i = 0; i < n; i++)
-		if (ibs_is_event(d->rec, &ev[i], &kind) &&
-		    !strcmp(kind == IBS_OP ? "ibs_op" : "ibs_fetch", d->e->table))
+		if (ibs_is_event(rec, &ev[i], &kind) && (kind != IBS_OP) == kind_of(e))
 			return ev[i].name;
 	return NULL;
 }
@@ -203,40 +211,101 @@ static bool is_recorded(const struct pd *rec, const char *name)
 	return false;
 }
 
+static int take_event(struct cli *cli, const struct ibs_event *e, struct err *err)
+{
+	const struct ibs_event **at = &cli->derived[kind_of(e)];
+
+	if (*at && *at != e) {
+		(void)err_set(err, ERR_USAGE,
+			      "-e %s and %s: a sample of %s may be both, so they cannot be shown "
+			      "beside each other",
+			      (*at)->name, e->name, e->table);
+		return err_hint(err, "one at a time; or an event of your own with both predicates "
+				     "(--ibs-events)");
+	}
+	*at = e;
+	return 0;
+}
+
 /* What -e names: kept in the cli, for the next recording of a command that reads several. */
 static int named(struct cli *cli, const struct pd *rec, struct err *err)
 {
-	if (cli->derived || cli->opt.event.n != 1 || is_recorded(rec, cli->opt.event.v[0]))
+	struct text_list said;
+	struct err why = ERR_INIT;
+
+	if (cli->derived[0] || cli->derived[1] || !cli->opt.event.n)
 		return 0;
-	return find(cli, cli->opt.event.v[0], &cli->derived, err);
+	if (split_events(cli, &cli->opt.event, &said, &why)) {
+		if (why.code == ERR_USAGE)
+			return 0; /* the command says what is wrong with the list */
+		*err = why;
+		return -1;
+	}
+	cli->beside_derived = (struct text_list){ .v = said.v };
+	for (size_t i = 0; i < said.n; i++) {
+		const struct ibs_event *e = NULL;
+
+		if (!is_recorded(rec, said.v[i]) && find(cli, said.v[i], &e, err))
+			return -1;
+		if (!e)
+			cli->beside_derived.v[cli->beside_derived.n++] = said.v[i];
+		else if (take_event(cli, e, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* -e of the recording's own events. */
+static int name_recorded(struct derived *d, struct cli *cli, struct err *err)
+{
+	const struct text_list *others = &cli->beside_derived;
+	struct text_list list = { .v = arena_alloc(&cli->arena,
+						   (others->n + KINDS) * sizeof(*list.v)) };
+
+	if (!list.v)
+		return err_nomem(err);
+	for (; list.n < others->n; list.n++)
+		list.v[list.n] = others->v[list.n];
+	for (size_t i = 0; i < KINDS; i++) {
+		const char *name = d->e[i] ? recorded_event(d->rec, d->e[i]) : NULL;
+
+		if (!d->e[i])
+			continue;
+		if (!name) {
+			(void)err_set(err, ERR_NOT_FOUND, "%s: the recording has no samples of %s",
+				      d->e[i]->name, d->e[i]->table);
+			return err_hint(err, "cyclade record --ibs=both makes some, on AMD");
+		}
+		list.v[list.n] = arena_strdup(&cli->arena, name);
+		if (!list.v[list.n++])
+			return err_nomem(err);
+	}
+	cli->opt.event = list;
+	return 0;
 }
 
 int derived_open(struct derived **out, struct cli *cli, const struct pd *rec, struct err *err)
 {
 	struct derived *d;
-	const char **event;
 
 	*out = NULL;
-	if (named(cli, rec, err) || !cli->derived)
-		return err->code == ERR_NONE ? 0 : -1;
+	if (named(cli, rec, err))
+		return -1;
+	if (!cli->derived[0] && !cli->derived[1])
+		return 0;
 	d = calloc(1, sizeof(*d));
-	event = arena_alloc(&cli->arena, sizeof(*event));
-	if (!d || !event) {
-		free(d);
+	if (!d)
 		return err_nomem(err);
-	}
-	*d = (struct derived){ .e = cli->derived, .own = cli->ibs_own, .rec = rec };
-	*event = recorded_event(d);
-	if (!*event) {
-		(void)err_set(err, ERR_NOT_FOUND, "%s: the recording has no samples of %s",
-			      d->e->name, d->e->table);
+	*d = (struct derived){ .e = { cli->derived[0], cli->derived[1] },
+			       .own = cli->ibs_own,
+			       .rec = rec,
+			       .beside = cli->beside_derived.n };
+	if (name_recorded(d, cli, err)) {
 		free(d);
-		return err_hint(err, "cyclade record --ibs=both makes some, on AMD");
+		return -1;
 	}
-	*event = arena_strdup(&cli->arena, *event);
-	cli->opt.event = (struct text_list){ .v = event, .n = 1 };
 	*out = d;
-	return *event ? 0 : err_nomem(err);
+	return 0;
 }
 
 void derived_select(struct derived *d, struct selection *s)
@@ -253,15 +322,19 @@ int derived_note(const struct derived *d, struct view_source *s, struct arena *a
 
 	if (!d)
 		return 0;
-	note = arena_alloc(a, (s->n_notes + 1) * sizeof(*note));
+	note = arena_alloc(a, (s->n_notes + KINDS) * sizeof(*note));
 	if (!note)
 		return err_nomem(err);
 	if (s->n_notes)
 		memcpy(note, s->notes, s->n_notes * sizeof(*note));
-	note[s->n_notes] = arena_printf(a, "only samples of %s that are %s: %s", d->e->table,
-					d->e->name, d->e->predicate);
-	if (!note[s->n_notes++])
-		return err_nomem(err);
+	for (size_t i = 0; i < KINDS; i++) {
+		if (!d->e[i])
+			continue;
+		note[s->n_notes] = arena_printf(a, "only samples of %s that are %s: %s",
+						d->e[i]->table, d->e[i]->name, d->e[i]->predicate);
+		if (!note[s->n_notes++])
+			return err_nomem(err);
+	}
 	s->notes = note;
 	return 0;
 }
@@ -269,6 +342,7 @@ int derived_note(const struct derived *d, struct view_source *s, struct arena *a
 void derived_close(struct derived *d)
 {
 	for (size_t i = 0; d && i < WORKERS; i++)
-		keep_close(d->keep[i]);
+		for (size_t k = 0; k < KINDS; k++)
+			keep_close(d->keep[k][i]);
 	free(d);
 }
