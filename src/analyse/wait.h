@@ -16,11 +16,12 @@
  * had on 64-bit kernels since Linux 2.6.35.
  *
  * Reasons. A thread that left the CPU while it could run was preempted; if the CPU then had nothing
- * to run, a quota kept the thread off it (throttled). Else the functions on its
- * stack tell what it waited for (wait_function.def): the innermost that the table has, but a page
- * fault is the reason for the input, output and locks below it. From its waking until it ran a
- * thread waited for a CPU; without a record of the waking, that time belongs to the wait
- * (w->unwoken).
+ * to run, a quota kept the thread off it (throttled), or core scheduling did, which leaves a CPU
+ * idle rather than let it run beside a task with another cookie: no record tells which. Else the
+ * functions on its stack tell what it waited for (wait_function.def): the innermost that the table
+ * has, but a page fault is the reason for the input, output and locks below it. From its waking
+ * until it ran a thread waited for a CPU; without a record of the waking, that time belongs to the
+ * wait (w->unwoken).
  *
  * A recording of sched_switch alone may lack switches from the idle task: then a thread is taken to
  * run since the last switch of its CPU, or its waking (w->assumed).
