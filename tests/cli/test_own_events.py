@@ -92,6 +92,8 @@ t.equal(sorted(r["samples"] for r in x.get("rows", [])), sorted((len(slow), n)),
 t.equal(sum("only samples of ibs_" in str(note) for note in x.get("notes", [])), 2, "and a note on each")
 x = answer("report", "ibs.data", "-s", "event", "-e", "ibs_fetch*", "-e", "IBS_OP_LOCKED")
 t.equal(sorted(r["samples"] for r in x.get("rows", [])), sorted((len(fetches), len(locked))), "report -e: a recorded event beside a derived one")
+r = run("export", "ibs.data", "--folded", "-e", "IBS_OP_LOCKED")
+t.ok(r.returncode == 0 and "only samples of ibs_op that are IBS_OP_LOCKED" in r.stderr, "export says so beside its output", r.stderr)
 r = run("report", "ibs.data", "-e", "IBS_OP_LOCKED,SLOW_LOAD", *own)
 t.ok(r.returncode == 2 and "a sample of ibs_op may be both" in r.stderr, "two of one kind are refused", r.stderr)
 r = run("report", "intel.data", "-e", "IBS_OP_LOCKED")
