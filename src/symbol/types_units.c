@@ -140,11 +140,11 @@ static int visit(const struct walk *w, Dwarf_Die *die, const char *scope, int de
 	case DW_TAG_structure_type:
 	case DW_TAG_class_type:
 	case DW_TAG_union_type:
-		if (w->functions && note_scope(w, die, scope))
+		if (note_scope(w, die, scope))
 			return -1;
 		return dwarf_haschildren(die) ? enter(w, die, scope, depth) : 0;
 	case DW_TAG_enumeration_type:
-		return w->functions ? note_scope(w, die, scope) : 0;
+		return note_scope(w, die, scope);
 	case DW_TAG_namespace:
 	case DW_TAG_module:
 		return enter(w, die, scope, depth);
