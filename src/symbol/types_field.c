@@ -165,8 +165,9 @@ void type_hit(struct types *t, uint32_t type, int64_t off, bool indexed, const s
 	}
 	begin(&s, t, type, at, m);
 	/* a field of a structure as it is loaded can be narrower or wider; what a pointer to a
-	 * scalar points to cannot be wider, but for bytes, which are copied in words */
-	if (!s.score || (t->type.v[type].kind != TYPE_STRUCT && s.score == FIT_INSIDE && size != 1))
+	 * scalar points to cannot be wider: bytes that are read in words are mostly something else,
+	 * which the source casts them to */
+	if (!s.score || (t->type.v[type].kind != TYPE_STRUCT && s.score == FIT_INSIDE))
 		return;
 	*out = (struct type_hit){ .root = type,
 				  .leaf = s.leaf,

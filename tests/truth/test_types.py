@@ -223,6 +223,14 @@ if PROGRAMS and shutil.which("gcc"):
     got = subprocess.run([os.path.join(BUILT, "dump_types"), "head.so", "-a"], check=True, capture_output=True, text=True, timeout=200).stdout
     t.ok("struct row\tlast\t8\n" in got, "an element's last field", got)
 
+# a word where a pointer to bytes points to: a cast says what it is, which nobody wrote down
+if PROGRAMS and shutil.which("gcc"):
+    subprocess.run(["gcc", "-O2", "-g", "-shared", "-fPIC", "-o", "word.so", "-x", "c", "-"], check=True, timeout=200, text=True,
+                   input="struct head { int magic, length; };\n"
+                   "int get(const unsigned char *p) { return ((const struct head *)p)->length; }\nint byte(const unsigned char *p) { return p[5]; }\n")
+    got = subprocess.run([os.path.join(BUILT, "dump_types"), "word.so", "-a"], check=True, capture_output=True, text=True, timeout=200).stdout
+    t.ok("\tmisfit\t" in got and got.count("unsigned char\t") == 1, "a word read through a pointer to bytes", got)
+
 # what a union of pointers holds is no one's, until a variable says so
 if PROGRAMS and shutil.which("gcc"):
     subprocess.run(["gcc", "-O2", "-g", "-shared", "-fPIC", "-o", "either.so", "-x", "c", "-"], check=True, timeout=200, text=True,
