@@ -136,17 +136,18 @@ static void draw_node(struct live *l, unsigned line, const struct tree_view_row 
 	enum { NAME = 34, SHARE = 8, BAR = 22 };
 	struct buf b = BUF_INIT;
 	enum ink ink = r->path ? INK_HOT : r->over ? INK_WARM : INK_PLAIN;
+	const struct table_cell error = { .kind = T_SHARE, .e = { r->share, r->error, NULL } };
 
 	buf_printf(&b, "%*s%s%s%s", (int)(2 * r->depth), "", r->depth || !label ? "" : label,
 		   r->depth || !label ? "" : " ", r->name);
 	(void)put(l, line, 1, buf_str(&b), ink);
 	buf_reset(&b);
-	if (isnan(r->share))
+	if (isnan(r->share)) {
 		buf_puts(&b, r->doubtful ? "?" : "-");
-	else
-		buf_printf(&b, "%*.1f %%", SHARE - 2, r->share * 100);
-	if (!isnan(r->share) && !isnan(r->error))
-		buf_printf(&b, " +-%.1f", r->error * 100);
+	} else {
+		buf_printf(&b, "%*.1f %% ", SHARE - 2, r->share * 100);
+		cell_put_error(&b, &error);
+	}
 	(void)put(l, line, NAME, buf_str(&b), ink);
 	buf_reset(&b);
 	for (int i = 0; !isnan(r->share) && i < (int)(r->share * BAR + 0.5) && i < BAR; i++)
