@@ -158,6 +158,9 @@ def check(what, program, prefix="", emulator=("qemu-x86_64",)):
         return
     r = subprocess.run([perf, "report", "-i", "x.data", "-s", "type", "-n", "--stdio", "-q", "-t", "\t"], capture_output=True, text=True, timeout=300)
     theirs = sum(int(w[1]) for w in (line.split("\t") for line in r.stdout.splitlines()) if len(w) > 2 and not w[2].strip().startswith("("))
+    if prefix and not theirs:
+        t.skip(what + ": perf's types", "perf has none on AArch64")
+        return
     t.ok(0 < theirs <= sum(got.values()), what + ": at least as many have a type as in perf", (theirs, sum(got.values()), r.stderr[:300]))
 
 
