@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/temp_dir.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 
+static const int numbers[] = { SIGHUP, SIGINT, SIGTERM };
 static const char *volatile guarded, *volatile within;
+static sigset_t before; /* what was held back before a directory was made */
 
 static void end_by(int number)
 {
@@ -21,7 +24,6 @@ static void end_by(int number)
 
 static void handle(void (*from)(int), void (*to)(int))
 {
-	static const int numbers[] = { SIGHUP, SIGINT, SIGTERM };
 	struct sigaction now, next = { .sa_handler = to };
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
@@ -29,7 +31,23 @@ static void handle(void (*from)(int), void (*to)(int))
 			(void)sigaction(numbers[i], &next, NULL);
 }
 
-int temp_dir_open(char *dir, size_t size, const char *first, struct err *err)
+/* Between the directory and its guard no signal may end us. */
+static void hold(void)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		(void)sigaddset(&set, numbers[i]);
+	(void)pthread_sigmask(SIG_BLOCK, &set, &before);
+}
+
+static void release(void)
+{
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static int make(char *dir, size_t size, const char *first, struct err *err)
 {
 	const char *said = getenv("TMPDIR"), *below = said && *said == '/' ? said : "/tmp";
 
@@ -45,11 +63,21 @@ int temp_dir_open(char *dir, size_t size, const char *first, struct err *err)
 	return err_sys(err, "%.200s: no directory for a while", below);
 }
 
+int temp_dir_open(char *dir, size_t size, const char *first, struct err *err)
+{
+	hold();
+	if (!make(dir, size, first, err))
+		return 0;
+	release();
+	return -1;
+}
+
 void temp_dir_guard(const char *dir, const char *file)
 {
 	within = file;
 	guarded = dir;
 	handle(SIG_DFL, end_by);
+	release();
 }
 
 void temp_dir_close(char *dir)

@@ -18,7 +18,8 @@
 
 #define TEMP_DIR_MAX 1024
 
-/* Below `first`, if that is possible (NULL: it is not asked for). On failure dir is "". */
+/* Below `first`, if that is possible (NULL: it is not asked for). On failure dir is "". Holds back
+ * SIGHUP, SIGINT and SIGTERM until temp_dir_guard(), which has to follow. */
 int temp_dir_open(char *dir, size_t size, const char *first, struct err *err) MUST_USE;
 /* Both stay where they are until it is closed. Signals that are ignored stay ignored. */
 void temp_dir_guard(const char *dir, const char *file);

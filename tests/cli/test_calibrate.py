@@ -89,8 +89,8 @@ for words, want in ((["xyzzy"], "no measure 'xyzzy'"), (["-C", "x"], "no list of
                     (["--model", "nothing", "l1"], "nothing")):
     r = run("calibrate", "--quick", *words)
     t.ok(r.returncode == 2 and want in r.stderr, "refused: " + " ".join(words), r.stderr)
-r = run("calibrate", "--quick", "l1", "-o", "/nonexistent/file")
-t.ok(r.returncode == 2 and "/nonexistent" in r.stderr, "a file that cannot be written", r.stderr)
+r = run("calibrate", "--quick", "l1", "-o", "/proc/nonexistent/file")
+t.ok(r.returncode == 2 and "/proc/nonexistent" in r.stderr, "a file that cannot be written", r.stderr)
 allowed = sorted(os.sched_getaffinity(0))
 r = subprocess.run(["taskset", "-c", str(allowed[-1]), CYCLADE, "calibrate", "--quick", "-j", "transfers", "l1"], capture_output=True, text=True)
 doc = json.loads(r.stdout)

@@ -30,7 +30,7 @@ os.makedirs(MODELS)
 with open(os.path.join(ROOT, "models", "monitor"), encoding="utf-8") as f, open(os.path.join(MODELS, "monitor"), "w", encoding="utf-8") as to:
     to.write(f.read() + "cpu kernel_event counter - page\\-faults ; an event that every kernel has\n")
 WORDS = ["monitor", "--models", MODELS, "-I", "50"]
-ENV = {**os.environ, "HOME": tmp.name}
+ENV = {**os.environ, "HOME": tmp.name, "XDG_CONFIG_HOME": tmp.name}
 
 
 def as_nobody():
