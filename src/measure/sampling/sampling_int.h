@@ -2,10 +2,10 @@
 /*
  * sampling_int - the pieces of sampling.h: counters and the run (sampling.c), checks
  * (sampling_check.c), the counters' attributes (sampling_fit.c), which event tells of mappings
- * (sampling_track.c), what tells of waits (sampling_wait.c; for run sampling_switches.c), what is
- * done with the records on their way to the file (sampling_sink.c), the header's features
- * (sampling_features.c), --dry-run (sampling_describe.c), records without a file
- * (sampling_live.c).
+ * (sampling_track.c), what tells of waits (sampling_wait.c; for run sampling_switches.c; how many
+ * switches there are: sampling_switch_counts.c), what is done with the records on their way to the
+ * file (sampling_sink.c), the header's features (sampling_features.c), --dry-run
+ * (sampling_describe.c), records without a file (sampling_live.c).
  */
 #ifndef CYCLADE_MEASURE_SAMPLING_INT_H
 #define CYCLADE_MEASURE_SAMPLING_INT_H
@@ -89,16 +89,21 @@ int wanted_sample(struct wanted *w, const uint8_t *p, size_t size, bool *is,
 uint64_t wanted_left_out(const struct wanted *w); /* NULL: 0 */
 void wanted_free(struct wanted *w);
 
+/* The draining thread's: switches of each CPU since a time, of all CPUs, and the most of one
+ * (sampling_switch_counts.c). */
+struct switch_counts {
+	uint32_t *of, most;
+	size_t n_cpus;
+	uint64_t all, since;
+};
+
 /* --wait: which counters record chains while switches are few, which while there are many
  * (sampling_wait.c). */
 struct wait_change {
 	struct sampling *of;
 	size_t few[2], many[4]; /* events */
 	size_t n_few, n_many;	/* n_many 0: nothing ever changes */
-	/* the draining thread's: switches of each CPU since then */
-	uint32_t *switches, most;
-	size_t n_cpus;
-	uint64_t since;
+	struct switch_counts switches;
 	pthread_mutex_t lock; /* of what follows */
 	bool is_many, on;
 };
@@ -109,10 +114,7 @@ struct switch_watch {
 	size_t event; /* SIZE_MAX: none */
 	bool paused;
 	uint64_t until;
-	/* the draining thread's: switches of each CPU since then */
-	uint32_t *seen, most;
-	size_t n_cpus;
-	uint64_t all, since;
+	struct switch_counts switches;
 	struct sampling_looks *looks; /* NULL: there are none */
 };
 
@@ -239,9 +241,15 @@ int sampling_wait_begin(struct sampling *r, struct err *err) MUST_USE;
 void sampling_wait_end(struct sampling *r);
 /* All counters were switched on, or off: those that are not to be on now are off again. */
 int sampling_wait_on(struct sampling *r, bool on, struct err *err) MUST_USE;
-/* On the draining thread: a switch record; the end of a round. */
-void sampling_wait_saw(struct wait_change *w, const uint8_t *p, size_t size);
+/* On the draining thread: the end of a round. */
 void sampling_wait_round(struct wait_change *w);
+
+/* n_cpus 0: CPUs with numbers so large are not counted. */
+int switch_counts_begin(struct switch_counts *c, const struct sampling *r, uint64_t now,
+			struct err *err) MUST_USE;
+void switch_counts_saw(struct switch_counts *c, const uint8_t *p, size_t size); /* a record */
+void switch_counts_restart(struct switch_counts *c, uint64_t now);
+void switch_counts_end(struct switch_counts *c);
 
 /* Whether the kernel would take an event with call chains of this process. */
 bool sampling_may_open(const struct event *e);
@@ -251,10 +259,9 @@ bool sampling_watches(const struct sampling *r);
 void sampling_switch_attr(const struct sampling *r, size_t i, struct perf_event_attr *a);
 int sampling_switch_begin(struct sampling *r, struct err *err) MUST_USE;
 void sampling_switch_end(struct sampling *r);
-/* On the draining thread: a switch record; the end of a round, which may write records. */
+/* On the draining thread: a record of a task; the end of a round, which may write records. */
 void sampling_switch_task(const struct switch_watch *w, const uint8_t *p,
 			  size_t size); /* NULL is fine */
-void sampling_switch_saw(struct switch_watch *w, const uint8_t *p, size_t size);
 int sampling_switch_round(struct switch_watch *w, bool *wrote, struct err *err) MUST_USE;
 
 /* run: in which functions of the kernel threads wait (sampling_looks.c). NULL: out of memory. */

@@ -103,9 +103,9 @@ int sink_note(struct sink *s, const uint8_t *p, size_t size, struct err *err)
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 		if (s->switches)
-			sampling_wait_saw(s->switches, p, size);
+			switch_counts_saw(&s->switches->switches, p, size);
 		if (s->watch)
-			sampling_switch_saw(s->watch, p, size);
+			switch_counts_saw(&s->watch->switches, p, size);
 		return 0;
 	default:
 		return 0;

@@ -23,7 +23,6 @@
 #define SPARE_NS     50000000u /* so long after a pause, or the start, more are no harm */
 #define LOOK_NS	     1000000000u /* what was spared is forgotten after that */
 #define SWITCH_COST  100u /* a pause is so many times as long as it takes to switch counters */
-#define MOST_CPUS    65536u
 
 static bool add(struct sampling *r, const char *text, const char *name, const char *chain,
 		size_t *at)
@@ -87,39 +86,17 @@ static uint64_t now_ns(const struct sampling *r)
 int sampling_switch_begin(struct sampling *r, struct err *err)
 {
 	struct switch_watch *w = &r->switches;
-	uint32_t most = 0;
 
 	if (!sampling_watches(r) || !r->ev[0].attr.use_clockid)
 		return 0;
-	for (size_t i = 0; i < r->k.who.cpus.n; i++)
-		if (r->k.who.cpus.v[i] > most)
-			most = r->k.who.cpus.v[i];
-	if (most >= MOST_CPUS)
+	if (switch_counts_begin(&w->switches, r, now_ns(r), err))
+		return -1;
+	if (!w->switches.n_cpus)
 		return 0;
-	w->seen = calloc((size_t)most + 1, sizeof(*w->seen));
-	if (!w->seen)
-		return err_nomem(err);
-	w->n_cpus = (size_t)most + 1;
-	w->since = now_ns(r);
 	w->of = r;
 	w->looks = sampling_looks_new(r->k.work.pid);
 	r->sink.watch = w;
 	return 0;
-}
-
-void sampling_switch_saw(struct switch_watch *w, const uint8_t *p, size_t size)
-{
-	uint32_t cpu;
-
-	/* its end: CPU, nothing, identifier */
-	if (size < 24 || !(ld16(p + 4) & PERF_RECORD_MISC_SWITCH_OUT))
-		return;
-	cpu = ld32(p + size - 16);
-	if (cpu >= w->n_cpus)
-		return;
-	w->all++;
-	if (++w->seen[cpu] > w->most)
-		w->most = w->seen[cpu];
 }
 
 void sampling_switch_task(const struct switch_watch *w, const uint8_t *p, size_t size)
@@ -178,18 +155,10 @@ static int resume_records(struct switch_watch *w, struct err *err)
 	return put_pause(w, PERF_RECORD_UNTHROTTLE, now_ns(w->of), err);
 }
 
-static void forget(struct switch_watch *w, uint64_t now)
-{
-	memset(w->seen, 0, w->n_cpus * sizeof(*w->seen));
-	w->most = 0;
-	w->all = 0;
-	w->since = now;
-}
-
 /* When so many were due. */
 static uint64_t due(const struct switch_watch *w, uint64_t n, uint32_t a_second)
 {
-	return w->since + n * 1000000000u / a_second;
+	return w->switches.since + n * 1000000000u / a_second;
 }
 
 int sampling_switch_round(struct switch_watch *w, bool *wrote, struct err *err)
@@ -202,27 +171,26 @@ int sampling_switch_round(struct switch_watch *w, bool *wrote, struct err *err)
 	if (w->paused) {
 		if (now < w->until)
 			return 0;
-		forget(w, now);
+		switch_counts_restart(&w->switches, now);
 		*wrote = true;
 		return resume_records(w, err);
 	}
-	until = due(w, w->most, RECORDS_MOST);
-	all = due(w, w->all, RECORDS_ALL);
+	until = due(w, w->switches.most, RECORDS_MOST);
+	all = due(w, w->switches.all, RECORDS_ALL);
 	until = until > all ? until : all;
 	if (until > now + SPARE_NS) {
 		*wrote = true;
 		return pause_records(w, now, until, err);
 	}
-	if (now > w->since + LOOK_NS)
-		forget(w, now);
+	if (now > w->switches.since + LOOK_NS)
+		switch_counts_restart(&w->switches, now);
 	return 0;
 }
 
 void sampling_switch_end(struct sampling *r)
 {
 	r->sink.watch = NULL;
-	free(r->switches.seen);
-	r->switches.seen = NULL;
+	switch_counts_end(&r->switches.switches);
 	sampling_looks_free(r->switches.looks);
 	r->switches.looks = NULL;
 }

@@ -28,7 +28,6 @@
 #define WAIT_FREQ  20u
 #define LOOK_MANY  200u	      /* switches of a CPU, before it is judged whether they are many ... */
 #define LOOK_NS	   500000000u /* ... and the time after which it is judged in any case */
-#define MOST_CPUS  65536u
 
 bool sampling_may_open(const struct event *e)
 {
@@ -178,35 +177,16 @@ static int apply(struct sampling *r, struct err *err)
 int sampling_wait_begin(struct sampling *r, struct err *err)
 {
 	struct wait_change *w = &r->wait;
-	uint32_t most = 0;
 
 	if (!w->n_many)
 		return 0;
-	for (size_t i = 0; i < r->k.who.cpus.n; i++)
-		if (r->k.who.cpus.v[i] > most)
-			most = r->k.who.cpus.v[i];
-	if (most >= MOST_CPUS)
+	if (switch_counts_begin(&w->switches, r, now_ns(), err))
+		return -1;
+	if (!w->switches.n_cpus)
 		return 0;
-	w->switches = calloc((size_t)most + 1, sizeof(*w->switches));
-	if (!w->switches)
-		return err_nomem(err);
-	w->n_cpus = (size_t)most + 1;
-	w->since = now_ns();
 	w->on = r->k.nothing.enable_on_exec; /* else sampling_wait_on tells */
 	r->sink.switches = w;
 	return 0;
-}
-
-void sampling_wait_saw(struct wait_change *w, const uint8_t *p, size_t size)
-{
-	uint32_t cpu;
-
-	/* its end: CPU, nothing, identifier */
-	if (size < 24 || !(ld16(p + 4) & PERF_RECORD_MISC_SWITCH_OUT))
-		return;
-	cpu = ld32(p + size - 16);
-	if (cpu < w->n_cpus && ++w->switches[cpu] > w->most)
-		w->most = w->switches[cpu];
 }
 
 int sampling_wait_on(struct sampling *r, bool on, struct err *err)
@@ -228,14 +208,12 @@ int sampling_wait_on(struct sampling *r, bool on, struct err *err)
 void sampling_wait_round(struct wait_change *w)
 {
 	struct sampling *r = w->of;
-	uint64_t now = now_ns(), passed = now - w->since;
-	bool many = w->most > (double)passed * 1e-9 * WAIT_MANY;
+	uint64_t now = now_ns(), passed = now - w->switches.since;
+	bool many = w->switches.most > (double)passed * 1e-9 * WAIT_MANY;
 
-	if (passed < LOOK_NS && (w->is_many || !many || w->most < LOOK_MANY))
+	if (passed < LOOK_NS && (w->is_many || !many || w->switches.most < LOOK_MANY))
 		return;
-	memset(w->switches, 0, w->n_cpus * sizeof(*w->switches));
-	w->most = 0;
-	w->since = now;
+	switch_counts_restart(&w->switches, now);
 	if (many == w->is_many)
 		return;
 	(void)pthread_mutex_lock(&w->lock);
@@ -249,6 +227,5 @@ void sampling_wait_round(struct wait_change *w)
 void sampling_wait_end(struct sampling *r)
 {
 	r->sink.switches = NULL;
-	free(r->wait.switches);
-	r->wait.switches = NULL;
+	switch_counts_end(&r->wait.switches);
 }
