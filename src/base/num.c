@@ -159,6 +159,13 @@ static int bad(struct err *err, const char *s, const char *want)
 	return err_set(err, ERR_USAGE, "'%.40s' is not %s", s, want);
 }
 
+int num_order(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
 int num_parse_u64(uint64_t *out, const char *s, struct err *err)
 {
 	char *end;

@@ -25,6 +25,9 @@ const char *num_percent(char out[NUM_MAX], double f); /* f is a fraction: "62.3 
  * to NUM_MAX. */
 size_t num_fixed(char out[NUM_MAX], double v, unsigned decimals);
 
+/* For qsort(): doubles, least first. */
+int num_order(const void *a, const void *b);
+
 int num_parse_u64(uint64_t *out, const char *s, struct err *err) MUST_USE;    /* 12, 0x1f */
 int num_parse_scaled(uint64_t *out, const char *s, struct err *err) MUST_USE; /* 4000, 20k, 1.5M */
 int num_parse_bytes(uint64_t *out, const char *s, struct err *err) MUST_USE;  /* 64K, 1G: x1024 */

@@ -14,13 +14,6 @@
 /* Two tests of 0.9487 each hold together in 9 of 10 cases: its point of the normal distribution. */
 #define Z_BOTH 1.6325
 
-static int by_value(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The smallest w with P(W <= w) >= p, where W is the sum of those of the ranks 1..n that a coin
  * chose. `way`: room for n * (n + 1) / 2 + 1. */
 static size_t rank_quantile(size_t n, double p, double z, double *way)
@@ -67,7 +60,7 @@ int paired_effect(struct paired *out, const double *difference, size_t n, struct
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = i; j < n; j++)
 			mean[k++] = (difference[i] + difference[j]) / 2;
-	qsort(mean, m, sizeof(*mean), by_value);
+	qsort(mean, m, sizeof(*mean), num_order);
 	out->effect = (mean[(m - 1) / 2] + mean[m / 2]) / 2;
 	if (n >= PAIRED_LEAST) {
 		skip = rank_quantile(n, 0.025, Z95, mean + m);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "analyse/error_bar.h"
+#include "base/num.h"
 #include "base/sort.h"
 #include "store/names.h"
 #include "store/sql_int.h"
@@ -186,13 +187,6 @@ static void step_quantile(sqlite3_context *x, int n, sqlite3_value **v)
 	a->v[a->n++] = sqlite.value_double(v[0]);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Between the two nearest ranks. */
 static void end_quantile(sqlite3_context *x)
 {
@@ -208,7 +202,7 @@ static void end_quantile(sqlite3_context *x)
 		double at = a->q * (double)(a->n - 1), low = floor(at);
 		size_t i = (size_t)low;
 
-		qsort(a->v, a->n, sizeof(*a->v), by_value);
+		qsort(a->v, a->n, sizeof(*a->v), num_order);
 		sqlite.result_double(
 			x, i + 1 < a->n ? a->v[i] + (at - low) * (a->v[i + 1] - a->v[i]) : a->v[i]);
 	}

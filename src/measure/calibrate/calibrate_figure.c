@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/invariant.h"
+#include "base/num.h"
 #include "base/paired.h"
 #include "measure/calibrate/calibrate_int.h"
 
@@ -131,20 +132,13 @@ static int placing(struct timing *t, unsigned layout, size_t until, struct figur
 	return rc;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 double calibrate_quantile(const double *v, size_t n, double q)
 {
 	double s[CALIBRATE_REPEATS];
 
 	assert(n > 0 && n <= CALIBRATE_REPEATS);
 	memcpy(s, v, n * sizeof(*s));
-	qsort(s, n, sizeof(*s), by_value);
+	qsort(s, n, sizeof(*s), num_order);
 	return (s[(size_t)(q * (double)(n - 1))] + s[(size_t)ceil(q * (double)(n - 1))]) / 2;
 }
 

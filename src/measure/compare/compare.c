@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/invariant.h"
+#include "base/num.h"
 
 /* splitmix64: any seed is good. */
 static uint64_t draw(uint64_t *state)
@@ -154,13 +155,6 @@ static double figure_of(const struct judging *j, size_t run)
 	return j->c->run.v[run].value[j->metric];
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Of a side, over all series. */
 static double median(struct judging *j, uint8_t side, double *mean)
 {
@@ -175,7 +169,7 @@ static double median(struct judging *j, uint8_t side, double *mean)
 	*mean = n ? sum / (double)n : NAN;
 	if (!n)
 		return NAN;
-	qsort(j->figure, n, sizeof(*j->figure), by_value);
+	qsort(j->figure, n, sizeof(*j->figure), num_order);
 	return (j->figure[(n - 1) / 2] + j->figure[n / 2]) / 2;
 }
 

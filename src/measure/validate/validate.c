@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/text.h"
 #include "measure/bench.h"
 #include "measure/validate/validate_int.h"
@@ -270,13 +271,6 @@ int validate_plan(struct validating *g)
 #define LOOKS 13u /* at how much longer one loop takes than another, */
 #define ASIDE 3u  /* but not at so many of the least and of the most: others had the CPU */
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Where 9 times the instructions take 9 times as long, although each waits for the one before in
  * one loop and for nothing in the other, time is instructions. */
 static int see_emulator(struct validating *g)
@@ -297,7 +291,7 @@ static int see_emulator(struct validating *g)
 			return -1;
 		longer[i] = add.wall / empty.wall;
 	}
-	qsort(longer, LOOKS, sizeof(*longer), ascending);
+	qsort(longer, LOOKS, sizeof(*longer), num_order);
 	g->v->emulated = longer[ASIDE] > 8.5 && longer[LOOKS - 1 - ASIDE] < 9.5;
 	g->b->close(g->b->ctx, SLOT_KERNEL);
 	return 0;
