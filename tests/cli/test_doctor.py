@@ -2,19 +2,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """doctor: against perf on this machine, a user without rights, a seccomp filter, and made-up machines."""
 import csv
-import ctypes
 import io
 import json
 import os
 import platform
 import re
-import struct
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import tables  # noqa: E402
+from less_rights import as_nobody, forbid_perf  # noqa: E402
 from tap import CYCLADE, PERF, SANITIZED, Tap, run  # noqa: E402
 
 t = Tap()
@@ -127,12 +126,6 @@ else:
     t.ok("events open:" not in said, "nobody is named where nobody has", said)
 
 
-def as_nobody():
-    os.setgroups([])
-    os.setresgid(65534, 65534, 65534)
-    os.setresuid(65534, 65534, 65534)
-
-
 def may_start():
     try:
         return not subprocess.run([CYCLADE, "--version"], capture_output=True, preexec_fn=as_nobody).returncode
@@ -156,18 +149,6 @@ else:
                 t.equal(p.returncode == 0, fine, "perf says the same: %s %s" % (event, fine))
     else:
         t.skip("paranoid 2", "perf_event_paranoid is another")
-
-
-def forbid_perf():
-    """A seccomp filter that fails perf_event_open with EPERM, as Docker's does."""
-    number = {"x86_64": 298, "aarch64": 241}[platform.machine()]
-    code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
-    raw = b"".join(struct.pack("HBBI", *c) for c in code)
-    block = ctypes.create_string_buffer(raw, len(raw))
-    prog = struct.pack("HxxxxxxP", len(code), ctypes.addressof(block))
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, prog, 0, 0):
-        raise OSError("no seccomp")
 
 
 if platform.machine() not in ("x86_64", "aarch64"):

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """cyclade monitor where little is allowed: an ordinary user, root without capabilities, a namespace without rights, a seccomp filter on
 perf_event_open, few files. What /proc has still comes, what cannot be counted has the reason, and nothing crashes; --listen serves."""
-import ctypes
 import json
 import os
 import platform
@@ -10,7 +9,6 @@ import re
 import resource
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -20,6 +18,7 @@ import urllib.request
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from less_rights import as_nobody, forbid_perf  # noqa: E402
 from tap import CYCLADE, ROOT, Tap  # noqa: E402
 
 t = Tap()
@@ -31,24 +30,6 @@ with open(os.path.join(ROOT, "models", "monitor"), encoding="utf-8") as f, open(
     to.write(f.read() + "cpu kernel_event counter - page\\-faults ; an event that every kernel has\n")
 WORDS = ["monitor", "--models", MODELS, "-I", "50"]
 ENV = {**os.environ, "HOME": tmp.name, "XDG_CONFIG_HOME": tmp.name}
-
-
-def as_nobody():
-    os.setgroups([])
-    os.setresgid(65534, 65534, 65534)
-    os.setresuid(65534, 65534, 65534)
-
-
-def forbid_perf():
-    """A seccomp filter that fails perf_event_open with EPERM, as Docker's does."""
-    number = {"x86_64": 298, "aarch64": 241}[platform.machine()]
-    code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
-    raw = b"".join(struct.pack("HBBI", *c) for c in code)
-    block = ctypes.create_string_buffer(raw, len(raw))
-    prog = struct.pack("HxxxxxxP", len(code), ctypes.addressof(block))
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, prog, 0, 0):
-        raise OSError("no seccomp")
 
 
 def few_files():
