@@ -347,6 +347,10 @@ int monitor_set(struct monitor *m, struct err *err)
 	}
 	if (refuse_unknown(said, used, err))
 		return -1;
+	if (said->n && !m->metric.n) {
+		(void)err_set(err, ERR_USAGE, "metrics of cgroups, but of no cgroup");
+		return err_hint(err, "name cgroups: --cgroup 'system.slice/*'");
+	}
 	for (size_t i = 0; i < PLACES; i++) {
 		struct places *of = &m->of[i];
 		size_t bytes = (of->place.n * of->column.n + 1) * sizeof(*of->cell);

@@ -117,7 +117,7 @@ t.ok(doc["host"]["context_switches_rate"] == 0 and doc["cpu"][0]["frequency"] ==
      doc["cpu"][0]["instructions_rate_why"], "json: rates, and reasons in place of values", doc["cpu"])
 lines = [json.loads(x) for x in run("monitor", "--sysroot", ROOT, "--for", "120ms", "-I", "40", "-j").stdout.splitlines()]
 t.ok(2 <= len(lines) <= 4 and [x["time"] for x in lines] == sorted(x["time"] for x in lines), "-I: a line of json each", lines)
-for args, word in ((["x"], "operand"), (["--once", "--for", "1s"], "exclude"), (["--allow-remote"], "--listen"), (["--metrics", "nope"], "nope"),
+for args, word in ((["x"], "operand"), (["--once", "--for", "1s"], "exclude"), (["--allow-remote"], "--listen"), (["--metrics", "nope"], "nope"), (["--once", "--metrics", "cgroup.*"], "--cgroup"),
                    (["--listen", "nowhere"], "no address"), (["--listen", "0.0.0.0:0"], "--allow-remote"), (["--listen", "[::]:0"], "--allow-remote"),
                    (["--listen", ":99999"], "--listen"), (["--listen", "/" + "x" * 200], "path")):
     if "--listen" in args and "no monitor --listen" in run("--version").stdout:
