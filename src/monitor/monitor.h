@@ -24,6 +24,8 @@
  * of time is in the table `counters`.
  *
  * Totals begin with 0 when the monitor does (those of /proc when the machine did) and only grow.
+ * An interval in which its counter had no turn has no total either: the next one that it counts in
+ * stands for both.
  * Where a hangup rereads (`rereads`), and where a CPU comes online, models and machine are read
  * anew, and totals begin anew; if what is read is wrong, said() gets the reason and the old rows
  * stay. A CPU that goes offline has no values any more, and the reason; totals stay.

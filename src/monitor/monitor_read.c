@@ -255,7 +255,7 @@ static const char *gather(struct monitor *m, uint32_t input, const struct place 
 	const char *why = in->why, *lost = NULL;
 	double now = 0, total = 0, half = 0;
 	size_t found = 0;
-	bool gone = false;
+	bool gone = false, behind = false;
 
 	for (size_t b = 0; b < in->n_sources; b++) {
 		const struct source *s = &m->source.v[in->source + b];
@@ -274,12 +274,13 @@ static const char *gather(struct monitor *m, uint32_t input, const struct place 
 			if (at->gone && isnan(at->now)) /* nothing runs there */
 				continue;
 			found++;
+			behind |= !at->gone && at->owed > 0;
 			now += at->now;
 			half += at->half * at->half;
 		}
 	}
 	m->now[input] = found ? now : NAN;
-	m->total[input] = found || gone ? total : NAN;
+	m->total[input] = (found || gone) && !behind ? total : NAN;
 	m->half[input] = sqrt(half);
 	if (lost) { /* a part is no sum */
 		m->now[input] = m->total[input] = NAN;

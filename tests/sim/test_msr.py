@@ -239,6 +239,10 @@ doc7, p = monitor(jump, "--metrics", "l3", how=("-j", "--for", "600ms"), interva
 lines = [json.loads(x) for x in p.stdout.splitlines()]
 acc = [rows(d, "l3")[0]["accesses_rate"] for d in lines]
 t.ok(len(acc) >= 3 and None in acc and all(v is None or near(v, WANT["l3", "accesses_rate"], 0.05) for v in acc), "a counter that jumps: that interval has no value, never a spike", acc)
+totals = [rows(d, "l3")[0]["accesses"] for d in lines]
+grew = [(v, lines[i]["time"]) for i, v in enumerate(totals) if v is not None]
+t.ok([v is None for v in totals] == [v is None for v in acc] and near(grew[-1][0] - grew[0][0], WANT["l3", "accesses_rate"] * (grew[-1][1] - grew[0][1]), 0.05),
+     "nor a total, which would stand still; the next one stands for both", (totals, acc))
 eio = Registers({}, ["at 150 fail 0 %#x 5" % (DF_CTL + 1)])
 doc8, p = monitor(eio, "--metrics", "socket,l3")
 r = rows(doc8, "socket")

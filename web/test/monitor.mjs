@@ -47,6 +47,25 @@ const dark = await open({ colorScheme: "dark", viewport: { width: 400, height: 8
 await dark.waitForSelector(".charts path");
 ok(await dark.$eval(".charts", (c) => c.getBoundingClientRect().right <= innerWidth), "a narrow window has them below one another");
 ok(!page.faults.length && !dark.faults.length, "no error on the console, nothing from elsewhere", [...page.faults, ...dark.faults].join("\n"));
+// An interval in which a counter had no turn is a gap: no 0, and no double rate behind it.
+const figures = [[1, 100], [2, 200], [3], [4, 400], [5, 500], [6, 600]];
+let asked = 0;
+const odd = await browser.newContext();
+await odd.route("**/metrics", (route) => {
+  const [time, v] = figures[Math.min(asked++, figures.length - 1)];
+  return route.fulfill({ contentType: "text/plain", body: `cyclade_monitor_time_seconds ${time}\ncyclade_monitor_interval_seconds 0.2\n` +
+    `# TYPE cyclade_host_even_total counter\ncyclade_host_even_total ${time * 100}\n` +
+    (v ? `# TYPE cyclade_host_odd_total counter\ncyclade_host_odd_total ${v}\n` : "") });
+});
+const gaps = await odd.newPage();
+await gaps.goto(url);
+const drawn = await gaps.waitForFunction(() => {
+  const d = [...document.querySelectorAll(".charts figure")].map((f) => [f.textContent, f.querySelector("path").getAttribute("d")]);
+  return d.length === 2 && d[0][1].split("L").length === 5 && d;
+}, null, { timeout: 60000 }).then((r) => r.jsonValue(), () => null);
+const heights = drawn && drawn[1][1].split(/(?=[ML])/).map((x) => x.split(" ")[1]);
+ok(drawn && drawn[1][1].match(/M/g).length === 2 && drawn[1][1].match(/L/g).length === 2 && new Set(heights).size === 1 && /odd\/s 100/.test(drawn[1][0]),
+  "what was not measured in an interval is a gap in its line", JSON.stringify(drawn));
 const inline = await open();
 const blocked = await inline.evaluate(() => {
   const s = document.createElement("script");

@@ -68,7 +68,11 @@ export function add(charts: Map<string, Chart>, r: Reading, before: number): boo
     if (r.time < before) line.t.length = line.v.length = 0;
     line.t.push(r.time);
     line.v.push(v);
+  }
+  for (const chart of charts.values()) for (const [labels, line] of chart.lines) {
+    if (line.t[line.t.length - 1] !== r.time) { line.t.push(r.time); line.v.push(NaN); } // not measured in this interval
     if (line.t.length > POINTS) { line.t.shift(); line.v.shift(); }
+    if (line.t.length === POINTS && line.v.every(isNaN)) chart.lines.delete(labels);
   }
   return true;
 }
