@@ -184,7 +184,7 @@ void flow_call(struct flow *w, struct state *s, size_t insn)
 			if (is_telling(w->t, c.argument[i]))
 				learn_argument(w, &s->reg[m->argument[i]], c.argument[i]);
 	}
-	if (v.kind == VALUE_UNKNOWN || flow_is_void(w->t, &v))
+	if (v.kind == VALUE_UNKNOWN || value_is_void(w->t, &v))
 		v = flow_origin(w, insn);
 	for (unsigned r = 0; r < EFFECT_REGS; r++)
 		if (m->clobbers >> r & 1)

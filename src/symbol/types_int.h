@@ -2,7 +2,8 @@
 /*
  * types_int - inside of the types: types.c (functions by address, the questions), types_units.c
  * (what units have), types_die.c (types), types_field.c (their fields), types_facts.c (where
- * variables are), types_flow.c and types_state.c (what registers hold).
+ * variables are), types_flow.c (the blocks of a function), types_state.c (what registers hold),
+ * types_value.c (values), types_access.c (operands), types_step.c and types_call.c (instructions).
  *
  * Everything that reads DWARF runs within src_read_dwarf() and under the source's lock.
  */

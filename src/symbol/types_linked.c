@@ -42,6 +42,23 @@ static int by_slot(const void *a, const void *b)
 	return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
+/* Of sorted elements the first that is not less than the key. */
+static size_t first_at(const void *v, size_t n, size_t size, const void *key,
+		       int (*cmp)(const void *a, const void *b))
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (cmp((const char *)v + mid * size, key) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 /* The value of symbol number `n` of a table; false: it is defined elsewhere. */
 static bool symbol_value(const struct elf_file *f, const struct elf_sec *symbols, uint64_t n,
 			 uint64_t *value)
@@ -103,21 +120,15 @@ static int read_linked(struct types *t)
 
 const struct type_linked *type_linked_at(struct types *t, uint64_t slot)
 {
-	size_t lo = 0, hi;
+	const struct type_linked key = { .slot = slot };
+	size_t i;
 
 	if (!t->linked_read) {
 		t->linked_read = true;
 		t->nomem |= read_linked(t) != 0;
 	}
-	for (hi = t->linked.n; lo < hi;) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->linked.v[mid].slot < slot)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < t->linked.n && t->linked.v[lo].slot == slot ? &t->linked.v[lo] : NULL;
+	i = first_at(t->linked.v, t->linked.n, sizeof(key), &key, by_slot);
+	return i < t->linked.n && t->linked.v[i].slot == slot ? &t->linked.v[i] : NULL;
 }
 
 bool type_linked_pair(struct types *t, const struct type_linked *l, int64_t *off)
@@ -190,23 +201,18 @@ static int read_symbols(struct types *t)
 
 bool type_thread_symbol(struct types *t, const char *name, uint64_t *off)
 {
-	size_t lo = 0, hi;
+	const struct type_symbol key = { .name = name }, *x;
+	size_t i, left;
 
 	if (!t->thread_symbols_read) {
 		t->thread_symbols_read = true;
 		t->nomem |= read_symbols(t) != 0;
 	}
-	for (hi = t->thread_symbol.n; lo < hi;) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (strcmp(t->thread_symbol.v[mid].name, name) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == t->thread_symbol.n || strcmp(t->thread_symbol.v[lo].name, name) ||
-	    (lo + 1 < t->thread_symbol.n && !strcmp(t->thread_symbol.v[lo + 1].name, name)))
+	i = first_at(t->thread_symbol.v, t->thread_symbol.n, sizeof(key), &key, by_name);
+	left = t->thread_symbol.n - i;
+	x = left ? &t->thread_symbol.v[i] : NULL;
+	if (!x || by_name(x, &key) || (left > 1 && !by_name(x + 1, &key)))
 		return false;
-	*off = t->thread_symbol.v[lo].off;
+	*off = x->off;
 	return true;
 }

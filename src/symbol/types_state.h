@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * types_state - what registers and spilled values hold, and what an instruction does to that.
+ * types_state - what registers and spilled values hold on the paths to an instruction.
+ *
+ * types_flow.c walks the blocks of a function: at each of its instructions flow_facts_at() (what
+ * variables say), then flow_access() for its operands, then flow_step(). A block begins with the
+ * state_merge() of what leads there.
  */
 #ifndef CYCLADE_SYMBOL_TYPES_STATE_H
 #define CYCLADE_SYMBOL_TYPES_STATE_H
 
-#include "symbol/types_int.h"
+#include "symbol/types_value.h"
 
 enum {
 	STATE_SLOTS = 64,  /* spilled values that are kept */
@@ -57,29 +61,37 @@ struct flow {
 	unsigned n_active;
 };
 
-struct flow;
 void state_init(struct state *s); /* nothing is known */
 /* Paths meet in a block: true if `into` changed. */
 bool state_merge(struct flow *w, size_t block, struct state *into, const struct state *from);
-/* Of an instruction, or of a block and a register. */
+/* The 8 bytes at CFA + off, or NULL. */
+struct slot *state_slot(struct state *s, int64_t off);
+/* `width` bytes there are written: 8 of them hold `v`. */
+void state_set_slot(struct state *s, int64_t off, unsigned width, const struct value *v);
+
+/* What an instruction made, or a register has where paths meet in a block, and is not known: a
+ * VALUE_ORIGIN, or what an earlier round learnt of it. */
 struct value flow_origin(const struct flow *w, size_t insn);
 struct value flow_origin_of_block(const struct flow *w, size_t block, unsigned reg);
-
-/* The variables at a place: begin at a block's start, then each of its instructions. */
-/* Someone who knows has the value. */
+/* Who knows it has the value. */
 void flow_learn(struct flow *w, const struct value *v, const struct value *is);
-
 /* An object of the frame has that type. */
 void flow_learn_object(struct flow *w, int64_t off, uint32_t type);
 
+/* The variables at a place: begin at a block's start, then each of its instructions. */
 void flow_facts_begin(struct flow *w, uint64_t vaddr);
 void flow_facts_at(struct flow *w, struct state *s, uint64_t vaddr, bool first);
 
-bool flow_is_void(const struct types *t, const struct value *v); /* or to a function */
-/* types_call.c: what a call does to registers. */
-void flow_call(struct flow *w, struct state *s, size_t insn);
-void flow_step(struct flow *w, struct state *s, size_t insn);
+/* types_access.c */
+struct value flow_address(const struct flow *w, const struct state *s, const struct effect_mem *m);
+/* An offset and the thread's pointer are the address of a variable; else VALUE_UNKNOWN. */
+struct value flow_thread_sum(const struct flow *w, const struct value *a, const struct value *b);
 enum types_why flow_access(struct flow *w, const struct state *s, const struct effect_mem *m,
 			   struct type_hit *out, bool *stack);
+
+/* types_call.c: what a call does to registers. */
+void flow_call(struct flow *w, struct state *s, size_t insn);
+/* types_step.c: what an instruction does to them, which is a call or none. */
+void flow_step(struct flow *w, struct state *s, size_t insn);
 
 #endif
