@@ -59,7 +59,7 @@ for x in "${list[@]}"; do IFS=: read -r a b <<< "$x"; [[ $a =~ ^word([0-9]+)$ ]]
 printf '%d %d %d %s\\n' "$r" "$n" "${#out}" "${s//[13]/x}"
 """
 BINUTILS = ("mkdir -p b && cd b && ../configure --disable-nls --disable-gdb --disable-gdbserver --disable-sim --disable-gprofng --disable-werror "
-            "--enable-gold --enable-targets=all --disable-shared --without-debuginfod --without-zstd --disable-libdecnumber --disable-readline "
+            "--enable-gold --disable-shared --without-debuginfod --without-zstd --disable-libdecnumber --disable-readline "
             "--disable-gas CFLAGS='-O2 -g' CXXFLAGS='-O2 -g' MAKEINFO=true >log && make all-binutils all-gold MAKEINFO=true >log")
 OBJECTS = ["b/binutils/size.o", "b/binutils/bucomm.o", "b/bfd/.libs/libbfd.a", "b/libiberty/libiberty.a"]
 # source package, how it is built, the program, its arguments, what it reads, period
