@@ -128,7 +128,8 @@ static uint16_t access_of(const char *text, size_t len, uint16_t width)
 
 	if (strchr("1234", text[2])) /* structures: as many as there are registers */
 		return 0;
-	if (!strncmp(text, "ldrsw", 5) || !strncmp(text, "ldursw", 6))
+	if (!strncmp(text, "ldrsw", 5) || !strncmp(text, "ldursw", 6) ||
+	    !strncmp(text, "ldapursw", 8))
 		return 4;
 	if (!strncmp(text, "ldpsw", 5))
 		return 8;

@@ -48,17 +48,6 @@ static void branch(struct effect *e, uint32_t word)
 
 /* ---- loads and stores ------------------------------------------------------------------------ */
 
-/* Exclusive and atomic ones: how wide, and which way. */
-static void atomic(struct effect_mem *m, uint32_t word)
-{
-	bool old = (word & 0x3f000000) == 0x08000000, swaps = (word & 0xa00000) == 0xa00000;
-	bool pair = old && (word & 0xa00000) == 0x200000, load = a64_field(word, 22, 1);
-
-	m->width = pair ? 16 : (uint8_t)(1u << a64_field(word, 30, 2));
-	m->load = !old || swaps || load;
-	m->store = !old || swaps || !load;
-}
-
 static void memory(struct effect *e, const struct operands *o, uint32_t word)
 {
 	const struct operands_memory *at = &o->memory[0];
@@ -77,10 +66,8 @@ static void memory(struct effect *e, const struct operands *o, uint32_t word)
 				  .vector = o->bits || o->n_memory == 2,
 				  .disp = at->disp };
 	e->n_mem = 1;
-	if (o->atomic) {
-		atomic(m, word);
+	if (o->atomic)
 		return;
-	}
 	e->pair = o->n_memory == 2;
 	if (!o->bits && at->bytes == 8) {
 		e->op = at->load ? EFFECT_LOAD : EFFECT_STORE;

@@ -165,30 +165,74 @@ static void literal(struct operands *o, uint32_t word, uint64_t vaddr)
 	};
 }
 
+/* ldxr, stxr, ldar, stlr and cas; of pairs, too. */
+static void exclusive(struct operands *o, uint32_t word)
+{
+	unsigned t = a64_field(word, 0, 5), s = a64_field(word, 16, 5), u = a64_field(word, 10, 5);
+	bool two = a64_field(word, 21, 1), ordered = a64_field(word, 23, 1);
+	bool load = a64_field(word, 22, 1), swaps = two && (ordered || !(word >> 31));
+	bool pair = two && !ordered;
+	uint64_t old = a64_general(s), with = a64_general(t);
+
+	if (swaps && pair) { /* casp: registers that follow one another */
+		old |= a64_general(s + 1);
+		with |= a64_general(t + 1);
+	}
+	if (swaps) {
+		o->reads = old | with;
+		o->writes = old;
+	} else if (load) {
+		o->writes = a64_general(t) | a64_general(u);
+	} else {
+		o->reads = a64_general(t) | a64_general(u);
+		o->writes = old; /* whether it was stored; of stlr none */
+	}
+	o->memory[0].load = swaps || load;
+	o->memory[0].store = swaps || !load;
+	o->memory[0].bytes =
+		pair ? (a64_field(word, 30, 1) ? 16 : 8) : (uint16_t)(1u << a64_field(word, 30, 2));
+}
+
+/* ldadd, swp, ldapr. */
+static void fetch_and_do(struct operands *o, uint32_t word)
+{
+	unsigned what = a64_field(word, 12, 4);
+
+	o->reads = a64_general(a64_field(word, 16, 5));
+	o->writes = a64_general(a64_field(word, 0, 5));
+	o->memory[0].load = true;
+	o->memory[0].store = what != 12;    /* ldapr */
+	o->breaks = what > 8 && what != 12; /* ld64b */
+	o->memory[0].bytes = (uint16_t)(1u << a64_field(word, 30, 2));
+}
+
+/* ldapur, stlur. */
+static void ordered_unscaled(struct operands *o, uint32_t word)
+{
+	bool load = a64_field(word, 22, 2);
+
+	*(load ? &o->writes : &o->reads) = a64_general(a64_field(word, 0, 5));
+	o->memory[0].load = load;
+	o->memory[0].store = !load;
+	o->memory[0].disp = a64_signed(word, 12, 9);
+	o->memory[0].bytes = (uint16_t)(1u << a64_field(word, 30, 2));
+}
+
 /* Exclusive and atomic ones, and those that order others: what they cost is not known. */
 static void atomic(struct operands *o, uint32_t word)
 {
-	unsigned t = a64_field(word, 0, 5), s = a64_field(word, 16, 5), u = a64_field(word, 10, 5),
-		 n = a64_field(word, 5, 5);
+	unsigned n = a64_field(word, 5, 5);
 
 	o->atomic = true;
-	if ((word & 0x3f000000) != 0x08000000) { /* ldadd, swp; ldapur, stlur */
-		o->reads = a64_general(s);
-		o->writes = a64_general(t);
-	} else if ((word & 0xa00000) == 0xa00000) { /* cas */
-		o->reads = a64_general(s) | a64_general(t);
-		o->writes = a64_general(s);
-	} else if (a64_field(word, 22, 1)) { /* ldxr, ldar */
-		o->writes = a64_general(t) | a64_general(u);
-	} else { /* stxr, stlr */
-		o->reads = a64_general(t) | a64_general(u);
-		o->writes = a64_general(s);
-	}
 	o->address = a64_general(n);
 	o->n_memory = 1;
-	o->memory[0] = (struct operands_memory){
-		.base = a64_base(n), .index = UNIT_NONE, .load = true, .store = true, .bytes = 16
-	};
+	o->memory[0] = (struct operands_memory){ .base = a64_base(n), .index = UNIT_NONE };
+	if ((word & 0x3f000000) == 0x08000000)
+		exclusive(o, word);
+	else if ((word & 0x3f000000) == 0x19000000)
+		ordered_unscaled(o, word);
+	else
+		fetch_and_do(o, word);
 }
 
 /* ld1 to ld4, st1 to st4. Of several registers only ld1 and st1 of one is like ldr and str. */
