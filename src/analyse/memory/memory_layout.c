@@ -22,23 +22,55 @@ static bool is_whole(const struct types_access *a)
 	return !*a->field || strstr(a->field, "[]") || !a->size;
 }
 
-/* The hot fields of a type: the fewest that have HOT of its samples. False: that cannot be told. */
-static bool find_hot(const struct memory *m, struct memory_layout *l)
+/* The fields of each type, most samples first: 1 + their numbers, 0 behind the last. */
+struct fields {
+	const struct memory_group *group;
+	uint32_t *first, *next; /* by type; by field */
+	uint32_t types;
+};
+
+static void free_fields(struct fields *f)
 {
-	uint64_t seen = 0;
+	free(f->first);
+	free(f->next);
+}
 
-	for (size_t i = m->first[MEMORY_FIELD]; i < m->first[MEMORY_FIELD + 1]; i++) {
-		const struct memory_group *g = &m->group[i]; /* most samples first */
+static int find_fields(const struct memory *m, struct fields *f)
+{
+	size_t n = m->first[MEMORY_FIELD + 1] - m->first[MEMORY_FIELD];
 
-		if (g->type_id != l->type->type_id ||
-		    (double)seen >= HOT * (double)l->type->samples)
-			continue;
+	*f = (struct fields){ .group = &m->group[m->first[MEMORY_FIELD]] };
+	for (size_t i = 0; i < n; i++)
+		if (f->group[i].type_id >= f->types)
+			f->types = f->group[i].type_id + 1;
+	f->first = calloc(f->types + 1, sizeof(*f->first));
+	f->next = calloc(n + 1, sizeof(*f->next));
+	if (!f->first || !f->next || n >= UINT32_MAX)
+		return -1;
+	for (size_t i = n; i-- > 0;) {
+		uint32_t *first = &f->first[f->group[i].type_id];
+
+		f->next[i] = *first;
+		*first = (uint32_t)i + 1;
+	}
+	return 0;
+}
+
+/* The hot fields of a type: the fewest that have HOT of its samples. False: that cannot be told. */
+static bool find_hot(const struct fields *f, struct memory_layout *l)
+{
+	uint32_t type = l->type->type_id;
+
+	for (uint32_t i = type < f->types ? f->first[type] : 0; i; i = f->next[i - 1]) {
+		const struct memory_group *g = &f->group[i - 1];
+
+		if ((double)l->hot_samples >= HOT * (double)l->type->samples)
+			break;
 		if (is_whole(&g->access) || l->n_hot == MEMORY_HOT)
 			return false;
-		seen += g->samples;
+		l->hot_samples += g->samples;
 		l->hot[l->n_hot++] = g;
 	}
-	l->hot_samples = seen;
 	return l->n_hot != 0;
 }
 
@@ -108,20 +140,22 @@ int memory_layouts(struct memory *m, struct memory_layout **out, size_t *n)
 {
 	size_t types = m->first[MEMORY_TYPE + 1] - m->first[MEMORY_TYPE];
 	struct memory_layout *v = calloc(types + 1, sizeof(*v));
+	struct fields f = { 0 };
+	int rc = -1;
 
 	*out = v;
 	*n = 0;
-	if (!v)
-		return -1;
+	if (!v || find_fields(m, &f))
+		goto out;
 	for (size_t i = 0; i < types; i++) {
 		struct memory_layout l = { .type = &m->group[m->first[MEMORY_TYPE] + i] };
 		uint64_t size = l.type->access.type_size;
 
 		if (l.type->access.why != TYPES_KNOWN || l.type->samples < LEAST || size < 16 ||
-		    size > 65536 || !find_hot(m, &l))
+		    size > 65536 || !find_hot(&f, &l))
 			continue;
 		if (count_bytes(&l, size))
-			return -1;
+			goto out;
 		find_order(&l);
 		l.lines = lines_of(&l, size, false);
 		l.lines_order = lines_of(&l, size, true);
@@ -131,5 +165,8 @@ int memory_layouts(struct memory *m, struct memory_layout **out, size_t *n)
 		assert(l.hot_samples <= l.type->samples && l.lines > 0 && l.used <= 1);
 		v[(*n)++] = l;
 	}
-	return 0;
+	rc = 0;
+out:
+	free_fields(&f);
+	return rc;
 }
