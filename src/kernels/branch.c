@@ -16,6 +16,16 @@ RUN(jump)
 	     TIMES_16(X86("jmp 2f\n.p2align 4\n2:\n") ARM("b 2f\n.p2align 4\n2:\n")), [a] "+r"(a));
 }
 
+RUN(indirect_chain)
+{
+	uint64_t a = (uint64_t)(uintptr_t)w;
+
+	LOOP(n,
+	     TIMES_16(X86("lea 2f(%%rip), %%rax\njmp *%%rax\n.p2align 4\n2:\n")
+			      ARM("adr x9, 2f\nbr x9\n.p2align 4\n2:\n")),
+	     [a] "+r"(a));
+}
+
 RUN(always)
 {
 	uint64_t a = 0;
@@ -78,26 +88,59 @@ RUN(indirect)
 }
 
 /* A chain of KERNEL_DEPTH functions, each of which calls the next; entered `units` before its end.
- * The last one only returns. */
+ * The last one only returns. A level calls directly, through a register, or, as calls of shared
+ * libraries do, a jump through a slot of memory. */
 #define KERNEL_DEPTH 64u
 #if defined(__x86_64__)
-#define LEVEL	   "call 2f\nret\n2:\n"
-#define LEVEL_SIZE 6u /* call with 32 bits of offset, ret */
+#define LEVEL	      "call 2f\nret\n2:\n"
+#define LEVEL_SIZE    6u /* call with 32 bits of offset, ret */
+#define INDIRECT      "lea 2f(%%rip), %%rax\ncall *%%rax\nret\n2:\n"
+#define INDIRECT_SIZE 10u
+#define LIBRARY	      "call 3f\nret\n3:\njmp *6f(%%rip)\n" SLOT "2:\n"
+#define LIBRARY_SIZE  12u
 #else
-#define LEVEL	   "str x30, [sp, #-16]!\nbl 2f\nldr x30, [sp], #16\nret\n2:\n"
-#define LEVEL_SIZE 16u
+#define LEVEL	      "str x30, [sp, #-16]!\nbl 2f\nldr x30, [sp], #16\nret\n2:\n"
+#define LEVEL_SIZE    16u
+#define INDIRECT      "str x30, [sp, #-16]!\nadr x9, 2f\nblr x9\nldr x30, [sp], #16\nret\n2:\n"
+#define INDIRECT_SIZE 20u
+#define LIBRARY                                                      \
+	"str x30, [sp, #-16]!\nbl 3f\nldr x30, [sp], #16\nret\n3:\n" \
+	"adrp x9, 6f\nldr x9, [x9, #:lo12:6f]\nbr x9\n" SLOT "2:\n"
+#define LIBRARY_SIZE 28u
 #endif
+#define SLOT ".pushsection .data.rel,\"aw\"\n.p2align 3\n6:\n.quad 2f\n.popsection\n"
+
+static uint64_t levels_left_out(const struct kernel_work *w, unsigned size)
+{
+	return (KERNEL_DEPTH - (w->units < KERNEL_DEPTH ? w->units : KERNEL_DEPTH)) * size;
+}
+
+#define CHAIN(n, level, skip)                                                                    \
+	LOOP(n,                                                                                  \
+	     X86("lea 4f(%%rip), %%rax\nadd %[a], %%rax\ncall *%%rax\njmp 5f\n.p2align 6\n4:\n") \
+		     ARM("adr x9, 4f\nadd x9, x9, %[a]\nblr x9\nb 5f\n.p2align 6\n4:\n")         \
+			     TIMES_16(TIMES_4(level)) "ret\n5:\n",                               \
+	     [a] "+r"(skip))
 
 RUN(call)
 {
-	unsigned units = w->units < KERNEL_DEPTH ? w->units : KERNEL_DEPTH;
-	uint64_t skip = (KERNEL_DEPTH - units) * LEVEL_SIZE;
+	uint64_t skip = levels_left_out(w, LEVEL_SIZE);
 
-	LOOP(n,
-	     X86("lea 4f(%%rip), %%rax\nadd %[a], %%rax\ncall *%%rax\njmp 5f\n.p2align 6\n4:\n")
-		     ARM("adr x9, 4f\nadd x9, x9, %[a]\nblr x9\nb 5f\n.p2align 6\n4:\n")
-			     TIMES_16(TIMES_4(LEVEL)) "ret\n5:\n",
-	     [a] "+r"(skip));
+	CHAIN(n, LEVEL, skip);
+}
+
+RUN(call_indirect)
+{
+	uint64_t skip = levels_left_out(w, INDIRECT_SIZE);
+
+	CHAIN(n, INDIRECT, skip);
+}
+
+RUN(call_library)
+{
+	uint64_t skip = levels_left_out(w, LIBRARY_SIZE);
+
+	CHAIN(n, LIBRARY, skip);
 }
 
 /* A call whose return goes to where the call came from (2) or elsewhere (4), by the same code. */
@@ -118,6 +161,19 @@ RUN(return_wrong)
 	uint64_t a = (uint64_t)(uintptr_t)w;
 
 	LAYOUTS(w, n, RETURN_TO("4f"), [a] "+r"(a));
+}
+
+/* Eight trips through a loop: 8, 7, ... 1. Odd ones take a square root, even ones copy. */
+RUN(nested)
+{
+	char *a = w->a, *b = w->b;
+
+	LOOP(n,
+	     X86("mov $8, %%eax\n2:\ntest $1, %%eax\njnz 3f\nmov (%[a]), %%rcx\nmov %%rcx, (%[b])\n"
+		 "jmp 4f\n3:\nsqrtsd %%xmm0, %%xmm1\n4:\ndec %%eax\njnz 2b\n")
+		     ARM("mov w9, #8\n2:\ntbnz w9, #0, 3f\nldr x10, [%[a]]\nstr x10, [%[b]]\nb 4f\n"
+			 "3:\nfsqrt d1, d0\n4:\nsubs w9, w9, #1\nb.ne 2b\n"),
+	     [a] "+r"(a), [b] "+r"(b));
 }
 
 /* Code that prepare_code() made. */

@@ -38,6 +38,14 @@ RUN(multiply)
 	LOOP(n, X86("imul %[a], %[a]\n") ARM("mul %[a], %[a], %[a]\n"), [a] "+r"(a));
 }
 
+/* All read one register, and none another's result: only the port that multiplies is short. */
+RUN(port)
+{
+	uint64_t a = (uint64_t)(uintptr_t)w | 1;
+
+	LOOP(n, TIMES_16(X86("imul $3, %[a], %%rax\n") ARM("mul x9, %[a], %[a]\n")), [a] "+r"(a));
+}
+
 /* Values stay near 1 with all their digits: the time of some operations depends on them. */
 #define NEAR_1 1.0000000000000002
 #if defined(__x86_64__)

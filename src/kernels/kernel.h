@@ -47,7 +47,8 @@ struct kernel_setup {
 struct kernel_work {
 	void *map;
 	size_t mapped;
-	bool huge; /* the kernel has given huge pages for all of it */
+	bool huge;	 /* huge pages were asked for, and may be given */
+	bool needs_huge; /* in small pages it is another kernel: whoever runs it looks */
 	char *a, *b, *c;
 	uint64_t mask; /* of offsets in a, b and c, or of indices */
 	uint64_t at;   /* where the next run goes on: a small n does not see the same bytes again */

@@ -17,14 +17,22 @@ RUN(walk)
 /* x86 addresses are a + i; AArch64 pairs of registers have no such mode. */
 #define NEXT_LINE \
 	X86("add $64, %[i]\nand %[m], %[i]\n") ARM("add %[i], %[i], #64\nand %[i], %[i], %[m]\n")
-#define STREAM(n, body, w)                                                                      \
-	do {                                                                                    \
-		const char *a_ = (w)->a, *b_ = (w)->b, *c_ = (w)->c;                            \
-		uint64_t i_ = (w)->at, m_ = (w)->mask;                                          \
-		LOOP(n, body NEXT_LINE, [a] "+r"(a_), [b] "+r"(b_), [c] "+r"(c_), [i] "+r"(i_), \
-		     [m] "+r"(m_));                                                             \
-		(w)->at = i_;                                                                   \
+/* Each line once, in an order that no prefetcher follows: 26125 * i + 37, counted in lines, has the
+ * full period of any power of two, and goes to another page each time. */
+#define NEXT_SCATTERED                                                    \
+	X86("imul $26125, %[i], %[i]\nadd $2368, %[i]\nand %[m], %[i]\n") \
+	ARM("mov x9, #26125\nmul %[i], %[i], x9\nadd %[i], %[i], #2368\n" \
+	    "and %[i], %[i], %[m]\n")
+#define LINES(n, body, w)                                                                         \
+	do {                                                                                      \
+		const char *a_ = (w)->a, *b_ = (w)->b, *c_ = (w)->c;                              \
+		uint64_t i_ = (w)->at, m_ = (w)->mask;                                            \
+		LOOP(n,                                                                           \
+		     body, [a] "+r"(a_), [b] "+r"(b_), [c] "+r"(c_), [i] "+r"(i_), [m] "+r"(m_)); \
+		(w)->at = i_;                                                                     \
 	} while (0)
+#define STREAM(n, body, w)    LINES(n, body NEXT_LINE, w)
+#define SCATTERED(n, body, w) LINES(n, body NEXT_SCATTERED, w)
 #define LOAD_LINE(from)                                                                   \
 	X86("movdqa (%[" from "],%[i]), %%xmm0\nmovdqa 16(%[" from "],%[i]), %%xmm1\n"    \
 	    "movdqa 32(%[" from "],%[i]), %%xmm2\nmovdqa 48(%[" from "],%[i]), %%xmm3\n") \
@@ -89,19 +97,56 @@ RUN(copy)
 	STREAM(n, LOAD_LINE("b") STORE_LINE("a", "movdqa", "stp"), w);
 }
 
-/* a = b * c + b, in doubles */
+RUN(copy_nt)
+{
+	STREAM(n, LOAD_LINE("b") STORE_LINE("a", "movntdq", "stnp"), w);
+}
+
+RUN(read_scattered)
+{
+	SCATTERED(n, LOAD_LINE("a"), w);
+}
+
+RUN(store_scattered)
+{
+	SCATTERED(n, STORE_LINE("a", "movdqa", "stp"), w);
+}
+
+RUN(copy_scattered)
+{
+	SCATTERED(n, LOAD_LINE("b") STORE_LINE("a", "movdqa", "stp"), w);
+}
+
+/* a = b * c, in doubles */
+#define TRIAD_X86(at, store)                                                            \
+	X86("movapd " at "(%[b],%[i]), %%xmm0\nmulpd " at "(%[c],%[i]), %%xmm0\n" store \
+	    " %%xmm0, " at "(%[a],%[i])\n")
 #define TRIAD(at)                                                                       \
-	X86("movapd " at "(%[b],%[i]), %%xmm0\nmulpd " at "(%[c],%[i]), %%xmm0\n"       \
-	    "movapd %%xmm0, " at "(%[a],%[i])\n")                                       \
+	TRIAD_X86(at, "movapd")                                                         \
 	ARM("ldr q0, [x9, #" at "]\nldr q1, [x10, #" at "]\nfmul v0.2d, v0.2d, v1.2d\n" \
 	    "str q0, [x11, #" at "]\n")
+/* AArch64 stores pairs past the caches */
+#define TRIAD_NT(at, behind)                                          \
+	TRIAD_X86(at, "movntpd")                                      \
+	TRIAD_X86(behind, "movntpd")                                  \
+	ARM("ldp q0, q1, [x9, #" at "]\nldp q2, q3, [x10, #" at "]\n" \
+	    "fmul v0.2d, v0.2d, v2.2d\nfmul v1.2d, v1.2d, v3.2d\nstnp q0, q1, [x11, #" at "]\n")
+#define TRIAD_PLACES ARM("add x9, %[b], %[i]\nadd x10, %[c], %[i]\nadd x11, %[a], %[i]\n")
+#define TRIAD_LINE   TRIAD_PLACES TRIAD("0") TRIAD("16") TRIAD("32") TRIAD("48")
 
 RUN(triad)
 {
-	STREAM(n,
-	       ARM("add x9, %[b], %[i]\nadd x10, %[c], %[i]\nadd x11, %[a], %[i]\n") TRIAD("0")
-		       TRIAD("16") TRIAD("32") TRIAD("48"),
-	       w);
+	STREAM(n, TRIAD_LINE, w);
+}
+
+RUN(triad_scattered)
+{
+	SCATTERED(n, TRIAD_LINE, w);
+}
+
+RUN(triad_nt)
+{
+	STREAM(n, TRIAD_PLACES TRIAD_NT("0", "16") TRIAD_NT("32", "48"), w);
 }
 
 /* ---- a load behind a store ----------------------------------------------- */
@@ -138,6 +183,12 @@ RUN(atomic)
 		     ARM("2:\nldaxr x9, [%[a]]\nadd x9, x9, %[v]\nstlxr w10, x9, [%[a]]\n"
 			 "cbnz w10, 2b\n"),
 	     w);
+}
+
+/* AArch64 has none, and prepare_split_lock() says so. */
+RUN(split_lock)
+{
+	PAIR(n, X86("lock xadd %[v], (%[a])\n") ARM("nop\n"), w);
 }
 
 /* Writes the lines of a back to memory and drops them from all caches. */

@@ -90,18 +90,28 @@ static char **slot(const struct kernel_work *w, uint64_t stride, uint64_t i)
 	return (char **)(void *)(w->a + i * stride + (stride >= PAGE ? i * LINE % PAGE : 0));
 }
 
-/* One cycle through all slots (Sattolo), made where it stands: the first words hold each slot's
- * successor, as an index until the end. */
-PREPARE(ring)
+static int slots(struct kernel_work *w, const struct kernel_setup *s, bool huge, struct err *err)
 {
-	uint64_t n = s->bytes / s->stride, seed = n;
+	uint64_t n = s->bytes / s->stride;
 
 	if (n < 2)
 		return err_set(err, ERR_USAGE, "a list needs two slots");
-	if (take(w, s->bytes, s->huge, err))
+	if (take(w, s->bytes, huge, err))
 		return -1;
+	if (huge && !s->huge && !w->huge)
+		return err_set(err, ERR_UNSUPPORTED, "the kernel gives no huge pages");
+	w->needs_huge = huge && !s->huge;
 	for (uint64_t i = 0; i < n; i++)
 		*slot(w, s->stride, i) = (char *)slot(w, s->stride, i);
+	return 0;
+}
+
+/* One cycle through all slots (Sattolo), made where it stands: each slot begins with its own
+ * address, which goes to another slot. */
+static void shuffle(struct kernel_work *w, const struct kernel_setup *s)
+{
+	uint64_t n = s->bytes / s->stride, seed = n;
+
 	for (uint64_t i = n - 1; i > 0; i--) {
 		char **x = slot(w, s->stride, i);
 		char **y = slot(w, s->stride, next_random(&seed) % i), *kept = *x;
@@ -109,6 +119,32 @@ PREPARE(ring)
 		*x = *y;
 		*y = kept;
 	}
+}
+
+PREPARE(ring)
+{
+	if (slots(w, s, s->huge, err))
+		return -1;
+	shuffle(w, s);
+	return 0;
+}
+
+PREPARE(ring_huge)
+{
+	if (slots(w, s, true, err))
+		return -1;
+	shuffle(w, s);
+	return 0;
+}
+
+PREPARE(ring_in_order)
+{
+	uint64_t n = s->bytes / s->stride;
+
+	if (slots(w, s, s->huge, err))
+		return -1;
+	for (uint64_t i = 0; i < n; i++)
+		*slot(w, s->stride, i) = (char *)slot(w, s->stride, (i + 1) % n);
 	return 0;
 }
 
@@ -134,6 +170,21 @@ PREPARE(split_page)
 	(void)s;
 	return split(w, PAGE - 4, err);
 }
+
+#if defined(__x86_64__)
+PREPARE(split_lock)
+{
+	(void)s;
+	return split(w, LINE - 4, err);
+}
+#else
+PREPARE(split_lock)
+{
+	(void)w;
+	(void)s;
+	return err_set(err, ERR_UNSUPPORTED, "this CPU has no atomic operations on two lines");
+}
+#endif
 
 /* ---- streams, pairs ----------------------------------------------- */
 

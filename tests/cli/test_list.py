@@ -40,7 +40,7 @@ t.ok(r.stdout.splitlines()[-1].startswith(" next: cyclade record -e "), "and the
 doc = json.loads(run("list", "kernels", "-j").stdout)
 walk = {c["quantity"]: c["iteration"] for c in doc["counts"] if c["kernel"] == "walk"}
 t.ok(walk["loads"] == 1 and walk["stores"] == 0 and walk["cond_taken"] == 1, "list kernels: counts, zeros too", walk)
-t.equal([k["kernel"] for k in json.loads(run("list", "kernels", "split-*", "-j").stdout)["kernels"]], ["split-load", "split-page"],
+t.equal([k["kernel"] for k in json.loads(run("list", "kernels", "split-*", "-j").stdout)["kernels"]], ["split-load", "split-page", "split-lock"],
         "list kernels PATTERN")
 t.equal(run("list", "kernels", "nothing").returncode, 1, "no kernel of that name")
 tables.walk(t, "list", "kernels", "branch")

@@ -32,7 +32,7 @@
 #include "preload.h"
 
 #define EVENTS	64u
-#define KERNELS 64u
+#define KERNELS 128u
 
 struct counting {
 	char name[SIM_NAME], only[SIM_NAME];
@@ -125,8 +125,11 @@ static void through(unsigned i, struct kernel_work *w, uint64_t n)
 #define NAMES(n) FOUR(n, 0, 1, 2, 3), FOUR(n, 4, 5, 6, 7)
 /* octal: so they are indices */
 EIGHT(0) EIGHT(01) EIGHT(02) EIGHT(03) EIGHT(04) EIGHT(05) EIGHT(06) EIGHT(07)
+EIGHT(010) EIGHT(011) EIGHT(012) EIGHT(013) EIGHT(014) EIGHT(015) EIGHT(016) EIGHT(017)
 static void (*const replaced[KERNELS])(struct kernel_work *w, uint64_t n) = {
 	NAMES(0), NAMES(01), NAMES(02), NAMES(03), NAMES(04), NAMES(05), NAMES(06), NAMES(07),
+	NAMES(010), NAMES(011), NAMES(012), NAMES(013),
+	NAMES(014), NAMES(015), NAMES(016), NAMES(017),
 };
 /* clang-format on */
 

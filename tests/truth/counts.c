@@ -32,13 +32,14 @@ enum what {
 	LOAD_BYTES,
 	STORE_BYTES,
 	LOCKED,
+	SPLIT_LOCKS,
 	SYSCALLS,
 	WHATS
 };
 static const char *const keys[WHATS] = {
-	"instructions", "cond_taken",	  "cond_not_taken", "jumps",	"jumps_indirect",
-	"calls",	"calls_indirect", "returns",	    "loads",	"stores",
-	"load_bytes",	"store_bytes",	  "locked",	    "syscalls",
+	"instructions", "cond_taken",	  "cond_not_taken", "jumps",	   "jumps_indirect",
+	"calls",	"calls_indirect", "returns",	    "loads",	   "stores",
+	"load_bytes",	"store_bytes",	  "locked",	    "split_locks", "syscalls",
 };
 /* By kind of a branch; of KIND_COND it is TAKEN or NOT_TAKEN. */
 static const enum what count_of[] = {
@@ -118,7 +119,7 @@ static void on_memory(unsigned cpu, uint32_t info, uint64_t vaddr, void *ctx)
 	uint64_t bytes = UINT64_C(1) << qemu_plugin_mem_size_shift(info);
 
 	(void)cpu;
-	(void)vaddr;
+	count[SPLIT_LOCKS] += i->locked && !loaded && !stored && vaddr % 64 + bytes > 64;
 	if (qemu_plugin_mem_is_store(info)) {
 		count[STORES] += !stored;
 		count[STORE_BYTES] += bytes;

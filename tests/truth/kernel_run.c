@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * kernel_run - runs a kernel: NAME ITERATIONS [UNITS [LAYOUT]]. Without arguments it prints the
- * table: "NAME ROUND UNITS", then what an iteration counts, "KEY each per_unit".
+ * table: "NAME ROUND UNITS", then what an iteration counts, "KEY each per_unit"; "- NAME REASON" of
+ * what this CPU cannot run.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,10 +14,15 @@ static int list(void)
 {
 	for (size_t i = 0; i < n_kernels; i++) {
 		const struct kernel *k = &kernels[i];
+		struct err err = ERR_INIT;
 		struct kernel_work w;
 
-		if (kernel_prepare(&w, k, &(struct kernel_setup){ .bytes = 0 }, NULL))
-			return 1;
+		if (kernel_prepare(&w, k, &(struct kernel_setup){ .bytes = 0 }, &err)) {
+			if (err.code != ERR_UNSUPPORTED)
+				return 1;
+			printf("- %s %s\n", k->name, err.what);
+			continue;
+		}
 		printf("%s %" PRIu64 " %u", k->name, w.round, k->usual.units);
 		for (unsigned q = 0; q < QUANTITIES; q++)
 			printf(" %s %g %g", kernel_quantity_key[q], k->each[q], k->per_unit[q]);

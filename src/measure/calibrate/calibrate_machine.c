@@ -17,7 +17,6 @@
 #include <unistd.h>
 #include <linux/mempolicy.h>
 
-#include "base/fs.h"
 #include "collect/sysfs.h"
 #include "measure/bench.h"
 #include "measure/calibrate.h"
@@ -61,29 +60,6 @@ static struct calibrate_time run(void *ctx, unsigned slot, uint64_t n)
 	return timed(&((struct machine_bench *)ctx)->slot[slot], n);
 }
 
-/* The mapping that holds `at` has at least so many bytes in huge pages, by /proc/self/smaps. */
-static bool in_huge_pages(const char *at, uint64_t bytes)
-{
-	struct buf b = BUF_INIT;
-	uintptr_t want = (uintptr_t)at;
-	bool ours = false, huge = false;
-
-	const char *line = file_slurp(&b, "/proc/self/smaps", 8u << 20, NULL) ? NULL : buf_str(&b);
-
-	while (line && *line) {
-		uint64_t from, to, kb;
-
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &from, &to) == 2)
-			ours = want >= from && want < to;
-		else if (ours && sscanf(line, "AnonHugePages: %" SCNu64, &kb) == 1)
-			huge |= kb << 10 >= bytes;
-		line = strchr(line, '\n');
-		line += line != NULL;
-	}
-	buf_free(&b);
-	return huge;
-}
-
 static int open_slot(void *ctx, unsigned slot, const struct kernel *k, const struct kernel_setup *s,
 		     struct calibrate_opened *out, struct err *err)
 {
@@ -91,14 +67,14 @@ static int open_slot(void *ctx, unsigned slot, const struct kernel *k, const str
 	uint64_t lines = s->bytes / 64 < WARM_LINES ? s->bytes / 64 : WARM_LINES;
 
 	o->k = k;
-	if (kernel_prepare(&o->w, k, s, err))
+	if (bench_prepare(&o->w, k, s, err))
 		return -1;
 	*out = (struct calibrate_opened){
 		.round = o->w.round,
 		.warm = s->bytes > WARM_MOST ? 0
 			: o->w.units > 1     ? 1
 					     : s->bytes / 64,
-		.huge = s->huge && in_huge_pages(o->w.a, s->bytes),
+		.huge = s->huge && bench_in_huge_pages(o->w.a, s->bytes),
 	};
 	k->run(&o->w, o->w.round > lines || o->w.units > 1 ? o->w.round : lines + 1);
 	return 0;

@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "measure/bench.h"
 #include "measure/drill.h"
 #include "measure/validate_nodes.h"
 
@@ -280,7 +281,7 @@ int validate_spin(const struct kernel *k, enum calibrate_at at, const struct cal
 		return err_set(err, ERR_UNSUPPORTED, "%s", why);
 	if (k->unit && s.bytes)
 		s.units = (unsigned)(s.bytes / 64);
-	if (kernel_prepare(&w, k, &s, err)) {
+	if (bench_prepare(&w, k, &s, err)) {
 		kernel_release(&w);
 		return -1;
 	}

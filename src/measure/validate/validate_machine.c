@@ -112,7 +112,7 @@ static int open_slot(void *ctx, unsigned slot, const struct kernel *k, const str
 	o->k = k;
 	if (moves) /* its memory says which CPUs there are */
 		(void)sched_setaffinity(0, sizeof(m->before), &m->before);
-	rc = kernel_prepare(&o->w, k, s, err);
+	rc = bench_prepare(&o->w, k, s, err);
 	o->open = true;
 	if (moves && bench_pin(m->cpu, rc ? NULL : err))
 		rc = -1;
