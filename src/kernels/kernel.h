@@ -85,6 +85,29 @@ struct kernel_skid {
 };
 bool kernel_skid_place(struct kernel_skid *out); /* false: this machine has no kernels */
 
+/* The kernel "address": its loads are of base + index * scale + disp, registers by the kernel's
+ * numbers. The second one overwrites its base with what it loads: a word that tells where it was. */
+struct kernel_load {
+	uintptr_t load, after; /* the load, and the instruction behind it */
+	unsigned base, index, scale;
+	int disp;
+	bool overwrites;
+};
+struct kernel_address {
+	struct kernel_load load[2];
+};
+bool kernel_address_place(struct kernel_address *out); /* false: this machine has no kernels */
+/* The address, of its two registers as they are before the load. */
+static inline uint64_t kernel_load_address(const struct kernel_load *l, uint64_t base,
+					   uint64_t index)
+{
+	return base + index * l->scale + (uint64_t)l->disp;
+}
+static inline uint64_t kernel_word_of(uint64_t address)
+{
+	return ~address; /* no address of a process: the same gives the address of a word */
+}
+
 int kernel_prepare(struct kernel_work *w, const struct kernel *k, const struct kernel_setup *s,
 		   struct err *err) MUST_USE;
 void kernel_release(struct kernel_work *w); /* also of one that could not be prepared */

@@ -207,6 +207,18 @@ PREPARE(stream)
 	return streams(w, s, 1, err);
 }
 
+PREPARE(addresses)
+{
+	if (streams(w, s, 1, err))
+		return -1;
+	for (char *at = w->a; at <= w->a + (w->mask & ~UINT64_C(7)); at += 8) {
+		uint64_t word = kernel_word_of((uintptr_t)at);
+
+		memcpy(at, &word, sizeof(word));
+	}
+	return 0;
+}
+
 PREPARE(streams)
 {
 	return streams(w, s, 3, err);

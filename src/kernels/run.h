@@ -24,6 +24,7 @@ PREPARE(split_line);	/* a: a slot across two lines that holds its own address */
 PREPARE(split_page);	/* the same across two pages */
 PREPARE(stream);	/* a: s->bytes, rounded up to a power of two */
 PREPARE(streams);	/* a, b, c: each of them so */
+PREPARE(addresses);	/* as stream; each word holds kernel_word_of() its address */
 PREPARE(same);		/* a and b: the same 8 bytes */
 PREPARE(alias);		/* b: 4096 bytes behind a */
 PREPARE(apart);		/* b: 4160 bytes behind a */

@@ -9,16 +9,13 @@
  * Samples have the register that the load's address is made of, and the address if the level is
  * precise: the address that comes out again is counted as right.
  *
- * Shares have Wilson's interval, quantiles that of Woodruff (1952). The draws are not independent
- * (a fixed period beats with the loop): what 20 batches of the samples differ by, beyond chance,
- * makes the effective number of draws smaller.
+ * Shares have Wilson's interval, quantiles that of Woodruff (1952), for draws that are not
+ * independent (validate_samples.h).
  */
 #ifndef CYCLADE_MEASURE_VALIDATE_SKID_H
 #define CYCLADE_MEASURE_VALIDATE_SKID_H
 
-#include "measure/validate.h"
-
-#define VALIDATE_PRECISE 4u /* levels: 0 to 3 */
+#include "measure/validate_samples.h"
 
 struct validate_skid {
 	const struct validate_event *event;
@@ -44,13 +41,9 @@ double validate_skid_time(const struct validate_skid_ask *o); /* seconds, about 
 int validate_skid(struct validate_skid **out, size_t *n, struct arena *a,
 		  const struct validate_skid_ask *o, struct err *err) MUST_USE;
 
-/* One sample: its address, of data 0, and the register; for tests. */
-struct skid_seen {
-	uint64_t ip, addr, reg;
-	bool has_reg;
-};
-/* Sums up samples in their order; out->why stands, and is the reason if there are none. */
+/* Sums up samples (of VALIDATE_SAMPLES at most) in their order, of which reg[0] is the load's;
+ * out->why stands, and is the reason if there are none. For tests. */
 void validate_skid_sum(struct validate_skid *out, const struct kernel_skid *k,
-		       const struct skid_seen *seen, size_t n);
+		       const struct validate_seen *seen, size_t n);
 
 #endif

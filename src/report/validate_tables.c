@@ -324,44 +324,6 @@ static const struct table_column node_columns[] = {
 static const struct table_form nodes_form = { "nodes", "nodes in kernels built to be bound by them",
 					      0, TABLE_COLUMNS(node_columns), .rest = "node" };
 
-/* ---- skid ------------------------------------------------------------------------------------ */
-
-static const struct validate_skid *skid_of(const struct table_row *r)
-{
-	return r->p;
-}
-
-/* clang-format off */
-TABLE_CELL(skid_event, out->text = skid_of(r)->event->name)
-TABLE_CELL(skid_level, out->n = skid_of(r)->precise)
-#define OF(member) TABLE_FIELD(struct validate_skid, member)
-/* clang-format on */
-static const struct table_column skid_columns[] = {
-	COLUMN("event", "event", T_TEXT, C_KEY | C_FLEX, "of loads, sampled in the kernel skid",
-	       .get = skid_event),
-	COLUMN("precise", "precise", T_ID, C_KEY, "precise_ip that was asked for: 0 to 3",
-	       .get = skid_level),
-	COLUMN("samples", "samples", T_COUNT, C_DROP, "that came", OF(samples)),
-	COLUMN("at", "at it", T_SHARE, C_ERROR | C_WHY, "of samples: at the load itself", OF(at)),
-	COLUMN("next", "behind it", T_SHARE, C_ERROR | C_WHY, "of samples: at the next instruction",
-	       OF(next)),
-	COLUMN("median", "median", T_REAL, C_ERROR | C_WHY,
-	       "distance from the load, in instructions", OF(median)),
-	COLUMN("p90", "90 %", T_REAL, C_ERROR | C_WHY | C_DROP,
-	       "the distance that a tenth of the samples exceeds", OF(p90)),
-	COLUMN("most", "most", T_REAL, C_ERROR | C_WHY | C_DROP, "the largest distance of up to 96",
-	       OF(most)),
-	COLUMN("outside", "elsewhere", T_COUNT, C_DATA, "samples outside these instructions",
-	       OF(outside)),
-	COLUMN("address", "address right", T_SHARE, C_ERROR | C_WHY | C_DROP,
-	       "of sampled addresses: those that the sampled register gives again", OF(right)),
-	COLUMN("text", "in words", T_TEXT, C_FLEX | C_CUT | C_SPARSE, "why there are no samples",
-	       OF(why)),
-};
-#undef OF
-static const struct table_form skid_form = { "skid", "where samples of loads stand", 0,
-					     TABLE_COLUMNS(skid_columns), .rest = "level" };
-
 /* ---- losses, all of it ----------------------------------------------------------------------- */
 
 #define OF(member) TABLE_FIELD(struct validate, member)
@@ -373,9 +335,11 @@ static const struct table_column loss_columns[] = {
 static const struct table_form losses_form = { "losses", NULL, TABLE_ONE | TABLE_DATA,
 					       TABLE_COLUMNS(loss_columns) };
 
-static const struct table_form *const forms[] = { &machine_form, &events_form, &cells_form,
-						  &nodes_form,	 &skid_form,   &losses_form };
-const struct document_form validate_document = { "validate", 1, forms, 6, NULL, 0 };
+static const struct table_form *const forms[] = { &machine_form,       &events_form,
+						  &cells_form,	       &nodes_form,
+						  &validate_skid_form, &validate_address_form,
+						  &losses_form };
+const struct document_form validate_document = { "validate", 1, forms, 7, NULL, 0 };
 
 static size_t count(const struct validate *v, bool (*is)(enum validate_verdict), bool used)
 {
@@ -413,6 +377,9 @@ static void put_facts(struct document *d, const struct validate_report *r)
 	if (!r->n_skid && !v->stopped)
 		document_fact(d, "skid", false, "not tested: %s",
 			      r->no_pmu ? "no PMU here" : "no event of loads alone was tested");
+	if (!r->n_addresses && !v->stopped)
+		document_fact(d, "addresses", false, "not tested: %s",
+			      r->no_pmu ? "no PMU here" : "no event that samples loads was tested");
 	if (r->kept)
 		document_fact(d, "kept", false, "in %s", r->kept);
 	document_next(d, "cyclade validate --table cells", "what was counted in each kernel");
@@ -436,11 +403,16 @@ void validate_put(struct document *d, const struct validate_report *r)
 				     .stride = sizeof(*r->node),
 				     .n = r->n_nodes };
 
-	const struct table skid = { .form = &skid_form,
+	const struct table skid = { .form = &validate_skid_form,
 				    .ctx = r,
 				    .array = r->skid,
 				    .stride = sizeof(*r->skid),
 				    .n = r->n_skid };
+	const struct table addresses = { .form = &validate_address_form,
+					 .ctx = r,
+					 .array = r->address,
+					 .stride = sizeof(*r->address),
+					 .n = r->n_addresses };
 
 	document_title(d, INK_BOLD, "CPU %u%s%s%s%s", r->cpu, r->cpu_desc ? ", " : "",
 		       r->cpu_desc ? r->cpu_desc : "", r->hypervisor ? ", " : "",
@@ -450,6 +422,7 @@ void validate_put(struct document *d, const struct validate_report *r)
 	document_table(d, &cells);
 	document_table(d, &nodes);
 	document_table(d, &skid);
+	document_table(d, &addresses);
 	document_table(d, &losses);
 	put_facts(d, r);
 }

@@ -6,6 +6,7 @@
 #ifndef CYCLADE_REPORT_VALIDATE_TABLES_H
 #define CYCLADE_REPORT_VALIDATE_TABLES_H
 
+#include "measure/validate_address.h"
 #include "measure/validate_nodes.h"
 #include "measure/validate_skid.h"
 #include "show/document.h"
@@ -21,9 +22,12 @@ struct validate_report { /* which must outlive the document */
 	size_t n_nodes;
 	const struct validate_skid *skid;
 	size_t n_skid;
+	const struct validate_address *address;
+	size_t n_addresses;
 };
 
 extern const struct document_form validate_document;
+extern const struct table_form validate_skid_form, validate_address_form;
 void validate_put(struct document *d, const struct validate_report *r);
 /* "counts 1 of load_bytes instead (walk)": a verdict for people; nothing if it needs no words. */
 void validate_put_text(struct buf *b, const struct validated *v);

@@ -4,7 +4,7 @@
  * file with a line for each event:
  *
  *	NAME quantity=COUNT ... [chain=X] [KERNEL:COUNT] [factor=X] [busy=X] [core=1] [skid0=X]
- *		[local=X] [remote=X]
+ *		[local=X] [remote=X] [capture=1 off=X behind=1 later=1 line=1 none=1 faulty=X]
  *
  * An iteration of a kernel counts so many for each of a quantity (src/kernels/quantity.def); X for
  * each cycle of the chain of additions; COUNT in this kernel alone; all of it times factor, and
@@ -12,6 +12,11 @@
  * local, remote: X for each load from memory bound to the CPU's NUMA node, or to another. All
  * other events count nothing. skid0 to skid3: samples in the kernel "skid" with this precise level
  * stand X/2 to 3X/2 instructions behind its load; -1: where the clock's did.
+ *
+ * capture: samples in the kernel "address" stand at one of its loads, with the address of a random
+ * line and the registers before it. A share `faulty` (1) of them has the address off by X bytes;
+ * the registers behind the load, or those of a later instruction; only its line's address, or none;
+ * skid0 to skid3: more than 0 stands at the instruction behind.
  *
  * The table of kernels in the program is found by its symbol, and its functions are replaced by
  * ones that count what they ran. Nothing in the program knows of it.
@@ -37,14 +42,16 @@
 struct counting {
 	char name[SIM_NAME], only[SIM_NAME];
 	double each[QUANTITIES], chain, leak, factor, busy, local, remote;
-	bool core;
-	double skid[4];
+	bool core, capture, behind, later, line, none;
+	double skid[4], off, faulty;
 };
 
 static struct counting event[EVENTS];
 static size_t n_events;
 static struct kernel *table; /* the program's */
 static uint64_t skid_load, skid_after;
+static struct kernel_load load[2]; /* of the kernel "address" */
+static uint64_t memory, lines;	   /* that it ran in last */
 static size_t n_table;
 static void (*original[KERNELS])(struct kernel_work *w, uint64_t n);
 static unsigned in_kernel; /* threads that run one now; under the lock */
@@ -110,6 +117,10 @@ static void through(unsigned i, struct kernel_work *w, uint64_t n)
 {
 	sim_take();
 	in_kernel++;
+	if (!strcmp(table[i].name, "address")) {
+		memory = (uint64_t)(uintptr_t)w->a;
+		lines = (w->mask + 1) / 64;
+	}
 	sim_give();
 	original[i](w, n);
 	sim_take();
@@ -158,11 +169,27 @@ static void *symbol(const char *file, const char *name)
 		for (size_t n = s[i].sh_size / sizeof(*sym); n--; sym++)
 			if (sym->st_value &&
 			    (ELF64_ST_BIND(sym->st_info) == STB_GLOBAL ||
-			     !strncmp(name, "kernel_skid", 11)) && /* hidden */
+			     !strncmp(name, "kernel_", 7)) && /* hidden */
 			    !strcmp(file + s[s[i].sh_link].sh_offset + sym->st_name, name))
 				return (void *)(base + sym->st_value);
 	}
 	return NULL;
+}
+
+/* Registers as the kernel "address" has them. */
+static void find_loads(const char *file)
+{
+#ifdef __x86_64__
+	load[0] = (struct kernel_load){ .base = 4, .index = 5, .scale = 8, .disp = 8 };
+	load[1] = (struct kernel_load){ .base = 3, .index = 5, .scale = 8, .disp = 16 };
+#else
+	load[0] = (struct kernel_load){ .base = 9, .index = 11, .scale = 8 };
+	load[1] = (struct kernel_load){ .base = 10, .index = 11, .scale = 8 };
+#endif
+	load[0].load = (uintptr_t)symbol(file, "kernel_address_kept");
+	load[0].after = (uintptr_t)symbol(file, "kernel_address_kept_after");
+	load[1].load = (uintptr_t)symbol(file, "kernel_address_lost");
+	load[1].after = (uintptr_t)symbol(file, "kernel_address_lost_after");
 }
 
 static int replace(void)
@@ -182,6 +209,7 @@ static int replace(void)
 	table = symbol(file, "kernels");
 	skid_load = (uint64_t)symbol(file, "kernel_skid_load");
 	skid_after = (uint64_t)symbol(file, "kernel_skid_after");
+	find_loads(file);
 	n = symbol(file, "n_kernels");
 	(void)munmap(file, (size_t)st.st_size);
 	if (!table || !n || *n > KERNELS)
@@ -237,6 +265,20 @@ static int read_word(struct counting *e, char *word)
 		e->remote = v;
 	else if (!strcmp(word, "core"))
 		e->core = v > 0;
+	else if (!strcmp(word, "off"))
+		e->off = v;
+	else if (!strcmp(word, "faulty"))
+		e->faulty = v;
+	else if (!strcmp(word, "capture"))
+		e->capture = v > 0;
+	else if (!strcmp(word, "behind"))
+		e->behind = v > 0;
+	else if (!strcmp(word, "later"))
+		e->later = v > 0;
+	else if (!strcmp(word, "line"))
+		e->line = v > 0;
+	else if (!strcmp(word, "none"))
+		e->none = v > 0;
 	else if (!strncmp(word, "skid", 4) && word[4] >= '0' && word[4] < '4' && !word[5])
 		e->skid[word[4] - '0'] = v;
 	else
@@ -253,7 +295,7 @@ static int read_line(char *line)
 		return 0;
 	if (n_events == EVENTS)
 		return -1;
-	*e = (struct counting){ .factor = 1, .busy = 1, .skid = { -1, -1, -1, -1 } };
+	*e = (struct counting){ .factor = 1, .busy = 1, .faulty = 1, .skid = { -1, -1, -1, -1 } };
 	(void)snprintf(e->name, sizeof(e->name), "%s", word);
 	while ((word = strtok_r(NULL, " \t\n", &save)))
 		if (read_word(e, word))
@@ -279,6 +321,43 @@ uint64_t sim_kernels_ip(const char *name, unsigned precise, uint64_t ip, double 
 		return ip;
 	d = (uint64_t)(e->skid[precise & 3] * (0.5 + random) + 0.5);
 	return d ? skid_after + (d - 1) * SKID_STEP : skid_load;
+}
+
+/* A base that gives the address `at` with this index. */
+static uint64_t base_of(const struct kernel_load *l, uint64_t at, uint64_t index)
+{
+	return at - index * l->scale - (uint64_t)l->disp;
+}
+
+bool sim_kernels_capture(struct sim_capture *out, const char *name, unsigned precise, uint64_t ip,
+			 const double random[3])
+{
+	const struct counting *e = find(name);
+	const struct kernel_load *l = &load[random[0] < 0.5];
+	uint64_t index, at;
+
+	if (!e || !e->capture || !lines || !l->load || ip < load[0].load - 32 ||
+	    ip > load[1].after + 64)
+		return false;
+	index = 8 * (uint64_t)(random[1] * (double)lines);
+	at = memory + 8 * index + (l == load ? 8 : 16);
+	*out = (struct sim_capture){ .ip = e->skid[precise & 3] > 0 ? l->after : l->load,
+				     .addr = at };
+	/* the other load's base, and both registers, are cleared where they are behind */
+	out->reg[load[0].base] = l == load ? base_of(l, at, index) : 0;
+	out->reg[load[1].base] = l == load ? memory : base_of(l, at, index);
+	out->reg[l->index] = index;
+	if (!precise)
+		out->addr = 0;
+	if (random[2] >= e->faulty)
+		return true;
+	out->addr += out->addr ? (uint64_t)(int64_t)e->off : 0;
+	out->addr &= e->none ? 0 : e->line ? ~UINT64_C(63) : ~UINT64_C(0);
+	if (e->behind && l == &load[1])
+		out->reg[l->base] = kernel_word_of(at);
+	if (e->later)
+		memset(out->reg, 0, sizeof(out->reg));
+	return true;
 }
 
 int sim_kernels_open(const char *path)

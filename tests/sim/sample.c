@@ -179,10 +179,12 @@ struct walk { /* words of the kernel's sample and of ours */
 	uint64_t *out;
 	struct sim_thread *thread;
 	struct sim_again *again;
-	struct sim_ibs ibs;	  /* of a counter of IBS */
-	struct sim_access access; /* where shared lines are planted */
-	bool first;		  /* of those that the record stands for */
-	uint64_t clock;		  /* what the event's own says; 0: that cannot be told */
+	struct sim_ibs ibs;	    /* of a counter of IBS */
+	struct sim_access access;   /* where shared lines are planted */
+	struct sim_capture capture; /* where addresses are planted */
+	bool captured;
+	bool first;	/* of those that the record stands for */
+	uint64_t clock; /* what the event's own says; 0: that cannot be told */
 };
 
 static void keep(struct walk *w, uint64_t n)
@@ -424,10 +426,24 @@ static uint64_t address(const struct sim *sim, const struct sim_counter *k, cons
 		return w->ibs.addr;
 	if (sim->scenario.set.sharing)
 		return w->access.addr;
+	if (w->captured)
+		return w->capture.addr;
 	/* the last word is the register that the kernel skid loads from */
 	if (sim_kernels && k->attr.sample_type & PERF_SAMPLE_REGS_INTR)
 		return k->attr.precise_ip ? w->end[-1] : 0;
 	return UINT64_C(0x7f0000000000) + (draw(sim) & 0xffffc0);
+}
+
+static void plan_capture(const struct sim *sim, const struct sim_counter *k, struct walk *w)
+{
+	double random[3];
+
+	if (!sim_kernels || !(k->attr.sample_type & PERF_SAMPLE_REGS_INTR))
+		return;
+	for (unsigned i = 0; i < 3; i++)
+		random[i] = unit(sim);
+	w->captured = sim_kernels_capture(&w->capture, k->event.name, k->attr.precise_ip, peek(w),
+					  random);
 }
 
 /* The fields up to the call chain; returns the address of the sample's instruction. */
@@ -439,7 +455,10 @@ static uint64_t first_fields(const struct sim *sim, struct sim_counter *k, uint6
 
 	if (type & PERF_SAMPLE_IP) {
 		ip = peek(w);
-		if (sim_kernels)
+		plan_capture(sim, k, w);
+		if (w->captured)
+			say(w, w->capture.ip);
+		else if (sim_kernels)
 			say(w, sim_kernels_ip(k->event.name, k->attr.precise_ip, ip, unit(sim)));
 		else
 			keep(w, 1);
@@ -489,6 +508,20 @@ static uint64_t ibs_weight(const struct sim_counter *k, const struct walk *w)
 							       : w->ibs.weight & 0xffffffff;
 }
 
+static void put_regs(const struct sim_counter *k, struct walk *w)
+{
+	uint64_t mask = peek(w) ? k->attr.sample_regs_intr : 0;
+
+	keep(w, 1);
+	for (unsigned i = 0; mask; mask >>= 1, i++)
+		if (mask & 1) {
+			if (w->captured && i < 32)
+				say(w, w->capture.reg[i]);
+			else
+				keep(w, 1);
+		}
+}
+
 static void fields(const struct sim *sim, struct sim_counter *k, struct walk *w)
 {
 	uint64_t type = k->attr.sample_type, ip = first_fields(sim, k, type, w);
@@ -511,7 +544,7 @@ static void fields(const struct sim *sim, struct sim_counter *k, struct walk *w)
 						   : data_source(sim));
 	keep(w, bits(type & PERF_SAMPLE_TRANSACTION));
 	if (type & PERF_SAMPLE_REGS_INTR)
-		keep(w, 1 + (peek(w) ? bits(k->attr.sample_regs_intr) : 0));
+		put_regs(k, w);
 	if (type & PERF_SAMPLE_PHYS_ADDR && k->pmu->driver == SIM_IBS)
 		say(w, w->ibs.phys);
 	keep(w, (uint64_t)(w->end - w->in));

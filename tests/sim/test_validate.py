@@ -218,4 +218,47 @@ for level, x in skid("skid0=2 skid1=2 skid2=2 skid3=2").items():  # 1, 2 or 3 in
     t.ok(x["at"] == 0 and 0 < x["at_error"] < 0.1, name + "a share of 0 has a bar", x)
 refused = skid("skid0=40", settings="smt=1 precise=0")
 t.ok(refused[0]["samples"] > 0 and all(refused[k]["text"] and refused[k]["at"] is None for k in (1, 2, 3)), "skid: levels that the PMU has not, with the reason", refused)
+# ---- addresses: planted ones come out, each fault has its verdict; the share that is wrong has its bar
+with open(os.path.join(HERE, "machines", "skl.tab"), encoding="ascii") as f:
+    NAMED = set(re.findall(r" (MEM_[\w.]+)", f.read()))
+SAMPLED = (LOADS, "MEM_INST_RETIRED.ANY", "MEM_LOAD_MISC_RETIRED.UC", "MEM_TRANS_RETIRED.LOAD_LATENCY_GT_4", "MEM_LOAD_RETIRED.FB_HIT")
+PLANTED = [  # for each of SAMPLED: what its samples have, the verdict, words
+    [("", "right", "before the load"), ("behind=1", "registers behind", "overwrites"), ("off=8", "wrong address", "off by +8 bytes"),
+     ("line=1", "wrong address", "only the line"), ("none=1", "no address", "no address")],
+    [("later=1", "registers later", "later instruction"), ("skid0=1 skid1=1 skid2=1 skid3=1", "not at the load", "other instructions"),
+     ("behind=1 off=-64", "wrong address", "off by -64 bytes"), ("off=8 faulty=0.05", "wrong address", "off by +8 bytes"),
+     ("behind=1 faulty=0.3", "registers later", "later")],
+]
+
+
+def addresses(plans, settings="smt=1"):
+    counts = {e if e in NAMED else e + "_PS": "loads=1 capture=1 " + plan for e, plan in zip(SAMPLED, plans)}
+    p, doc, event = validate(counts, *SAMPLED[:len(plans)], "address", settings=settings)
+    return {x["event"]: x for x in doc["addresses"]}, p
+
+
+for planted_now in PLANTED:
+    rows, p = addresses([x[0] for x in planted_now])
+    for name, (plan, verdict, words) in zip(SAMPLED, planted_now):
+        x = rows[name]
+        told = "addresses, %s: " % (plan or "all right")
+        faulty = float(plan.split("faulty=")[1]) if "faulty" in plan else 1 if plan else 0
+        if x["samples"] < 200:
+            t.skip(told, "too few samples on so slow a machine")
+            continue
+        t.ok(x["verdict"] == verdict and words in x["text"], told + verdict, x)
+        if "faulty" in plan and "off" in plan:  # five standard deviations of its bar, which is two
+            t.ok(abs(1 - x["address"] - faulty) <= 2.5 * x["address_error"] < 0.2, told + "the share that is wrong", x)
+        elif "off" in plan or "line" in plan:
+            t.ok(x["address"] == 0 and x["recomputed"] == 0 and x["address_error"] < 0.05, told + "none is right", x)
+        elif verdict == "registers behind":
+            t.ok((x["recomputed"], x["overwritten"], x["behind"], x["address"]) == (1, 0, 1, 1), told + "of one load only", x)
+        elif not plan:
+            t.ok((x["recomputed"], x["overwritten"], x["address"], x["behind"]) == (1, 1, 1, 0) and x["at"] > 0.9, told + "by both loads", x)
+        t.ok(all((x[k] is None or x[k + "_error"] is None) == bool(x[k + "_why"]) for k in ("at", "next", "recomputed", "overwritten", "behind", "address")),
+             told + "each share has a bar or a reason", x)
+rows, p = addresses(["capture=1"], settings="smt=1 precise=0")
+t.ok(rows[LOADS]["verdict"] == "not tested" and rows[LOADS]["precise"] == 0 and "not precise here" in rows[LOADS]["text"],
+     "addresses: a PMU without precise events: not tested, with the reason", rows)
+t.ok(p.returncode == 0, "which is no failure", p.stderr)
 t.done()

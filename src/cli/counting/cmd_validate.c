@@ -65,21 +65,37 @@ static bool asks_nodes(struct validate_nodes_ask *o, struct ask *ask, struct job
 }
 
 /* Samples are looked at unless other kernels alone are asked for. */
-static bool asks_skid(struct validate_skid_ask *o, struct job *j)
+static bool asks_samples(const struct job *j, const char *kernel)
 {
 	bool asked = !j->o.n_kernels;
 
 	for (size_t i = 0; i < j->o.n_kernels; i++)
-		asked |= text_glob(j->o.kernel[i], "skid");
+		asked |= text_glob(j->o.kernel[i], kernel);
+	return asked && !*j->no_pmu;
+}
+
+static bool asks_address(struct validate_address_ask *o, struct job *j)
+{
+	*o = (struct validate_address_ask){ .event = j->event,
+					    .n_events = j->o.n_events,
+					    .sizes = &j->o.sizes,
+					    .news = news,
+					    .ctx = j };
+	return asks_samples(j, "address");
+}
+
+static bool asks_skid(struct validate_skid_ask *o, struct job *j)
+{
 	*o = (struct validate_skid_ask){
 		.event = j->event, .n_events = j->o.n_events, .news = news, .ctx = j
 	};
-	return asked && !*j->no_pmu;
+	return asks_samples(j, "skid");
 }
 
 static void plan(void *ctx, size_t events, size_t runs, double seconds)
 {
 	struct job *j = ctx;
+	struct validate_address_ask address;
 	struct validate_skid_ask skid;
 	struct validate_nodes_ask o;
 	struct ask ask;
@@ -88,6 +104,8 @@ static void plan(void *ctx, size_t events, size_t runs, double seconds)
 		seconds += validate_nodes_time(&o);
 	if (asks_skid(&skid, j))
 		seconds += validate_skid_time(&skid);
+	if (asks_address(&address, j))
+		seconds += validate_address_time(&address);
 	cli_note(j->cli, "%zu events, %zu kernels and places: about %.0f s", events, runs,
 		 seconds + 1);
 }
@@ -224,16 +242,13 @@ static int run_off(struct job *j, struct validate *v, const struct validate_benc
 
 static int measure(struct job *j, struct validate *v, struct err *err)
 {
-	struct sigaction to = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND }, was;
 	struct validate_bench bench;
 	int rc;
 
 	if (validate_machine(&bench, j->event, j->o.n_events, j->c.cpu, j->sibling, err))
 		return -1;
-	(void)sigaction(SIGINT, &to, &was);
 	rc = j->cli->opt.prefetchers ? run_off(j, v, &bench, err)
 				     : validate_run(v, &j->cli->arena, &j->o, &bench, err);
-	(void)sigaction(SIGINT, &was, NULL);
 	validate_close(&bench);
 	cli_progress_end(j->cli);
 	return rc;
@@ -320,7 +335,7 @@ static int test_nodes(struct job *j, struct validate_report *r, struct err *err)
 	struct validate_node *node;
 	struct ask ask;
 
-	if (!asks_nodes(&o, &ask, j) || r->v->stopped)
+	if (r->v->stopped || !asks_nodes(&o, &ask, j))
 		return 0;
 	if (validate_nodes(&node, &r->n_nodes, &o, err))
 		return -1;
@@ -329,22 +344,49 @@ static int test_nodes(struct job *j, struct validate_report *r, struct err *err)
 	return 0;
 }
 
-/* Pinned, as the kernels were. */
-static int test_skid(struct job *j, struct validate_report *r, struct err *err)
+static int test_samples(struct job *j, struct validate_report *r, struct err *err)
 {
-	struct validate_skid_ask o;
-	struct validate_skid *row;
+	struct validate_skid_ask skid;
+	struct validate_address_ask address;
+	struct validate_skid *row = NULL;
+	struct validate_address *of = NULL;
+	int rc = 0;
+
+	if (asks_skid(&skid, j))
+		rc = validate_skid(&row, &r->n_skid, &j->cli->arena, &skid, err);
+	if (!rc && !stop && asks_address(&address, j))
+		rc = validate_address(&of, &r->n_addresses, &j->cli->arena, &address, err);
+	r->skid = row;
+	r->address = of;
+	return rc;
+}
+
+/* Pinned, as the kernels were. */
+static int test_pinned(struct job *j, struct validate_report *r, struct err *err)
+{
 	cpu_set_t before;
 	int rc;
 
-	if (r->v->stopped || !asks_skid(&o, j))
+	if (r->v->stopped || stop || *j->no_pmu)
 		return 0;
 	if (sched_getaffinity(0, sizeof(before), &before) || bench_pin(j->c.cpu, err))
 		return err_sys(err, "the CPUs of this process");
-	rc = validate_skid(&row, &r->n_skid, &j->cli->arena, &o, err);
+	rc = test_samples(j, r, err);
 	(void)sched_setaffinity(0, sizeof(before), &before);
 	cli_progress_end(j->cli);
-	r->skid = row;
+	return rc;
+}
+
+/* All of it; Ctrl-C ends it, and keeps what there is. */
+static int test_all(struct job *j, struct validate *v, struct validate_report *r, struct err *err)
+{
+	struct sigaction to = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND }, was;
+	int rc;
+
+	(void)sigaction(SIGINT, &to, &was);
+	rc = measure(j, v, err) || test_nodes(j, r, err) || test_pinned(j, r, err) ? -1 : 0;
+	(void)sigaction(SIGINT, &was, NULL);
+	v->stopped |= stop != 0;
 	return rc;
 }
 
@@ -401,8 +443,7 @@ int cmd_validate(struct cli *cli)
 	r.cpu = j.c.cpu;
 	r.cpu_desc = j.machine.cpu_desc;
 	r.hypervisor = j.machine.hypervisor;
-	if (find_events(&j, &r, &err) || measure(&j, &v, &err) || test_nodes(&j, &r, &err) ||
-	    test_skid(&j, &r, &err))
+	if (find_events(&j, &r, &err) || test_all(&j, &v, &r, &err))
 		goto out;
 	try_to_keep(&j, &v, &r);
 	validate_put(&d, &r);

@@ -2,13 +2,13 @@
 /*
  * Samples of the kernel "skid" summed up: shares and quantiles of the distance from its load.
  */
+#include <assert.h>
 #include <math.h>
 
 #include "measure/validate_skid.h"
 
 #define DISTANCES 128u
 #define ELSEWHERE (-1)
-#define BATCHES	  20u
 
 /* Instructions behind the load. The instructions that make its address, and those at the end of an
  * iteration, are elsewhere. */
@@ -28,92 +28,58 @@ static int distance(const struct kernel_skid *k, uint64_t ip)
 
 struct samples {
 	const struct kernel_skid *k;
-	const struct skid_seen *seen;
+	const struct validate_seen *seen;
 	size_t n;
 };
 
 struct question { /* about a sample: is it of these, and if so, is it one that counts? */
-	bool (*of)(const struct skid_seen *x, int d);
-	bool (*counts)(const struct skid_seen *x, int d, int limit);
+	bool (*of)(const struct validate_seen *x, int d);
+	bool (*counts)(const struct validate_seen *x, int d, int limit);
 	int limit;
 };
 
-struct counted {
-	size_t of, n;
-	double draws; /* as many independent ones know as much */
-};
-
-/* `all` samples in BATCHES parts, one behind the other: how much more their shares differ than
- * those of independent draws (1: not more). */
-static double design_effect(const double of[BATCHES], const double n[BATCHES], double all, double p)
+static void ask(signed char hit[VALIDATE_SAMPLES], const struct samples *s, struct question q)
 {
-	double squares = 0, widest = t95(BATCHES - 1) / Z95;
-
-	if (all < 2 * BATCHES || p <= 0 || p >= 1)
-		return 1;
-	for (unsigned i = 0; i < BATCHES; i++)
-		squares += (n[i] - p * of[i]) * (n[i] - p * of[i]);
-	squares *= BATCHES / (BATCHES - 1.0) / (all * p * (1 - p));
-	return fmax(1, squares * widest * widest);
-}
-
-static struct counted ask(const struct samples *s, struct question q)
-{
-	double of[BATCHES] = { 0 }, n[BATCHES] = { 0 };
-	struct counted c = { 0, 0, 0 };
-
 	for (size_t i = 0; i < s->n; i++) {
-		int d = distance(s->k, s->seen[i].ip);
-		bool yes;
+		const struct validate_seen *x = &s->seen[i];
+		int d = distance(s->k, x->ip);
 
-		if (!q.of(&s->seen[i], d))
-			continue;
-		yes = q.counts(&s->seen[i], d, q.limit);
-		c.of++;
-		c.n += yes;
-		of[i * BATCHES / s->n]++;
-		n[i * BATCHES / s->n] += yes;
+		hit[i] = -1;
+		if (q.of(x, d))
+			hit[i] = q.counts(x, d, q.limit);
 	}
-	if (c.of)
-		c.draws = (double)c.of /
-			  design_effect(of, n, (double)c.of, (double)c.n / (double)c.of);
-	return c;
 }
 
 static struct estimate share(const struct samples *s, struct question q, const char *none)
 {
-	struct counted c = ask(s, q);
-	double p, low, high;
+	signed char hit[VALIDATE_SAMPLES];
 
-	if (!c.of)
-		return ESTIMATE_NONE(none);
-	p = (double)c.n / (double)c.of;
-	share_interval(p, c.draws, &low, &high);
-	return (struct estimate){ p, fmax(high - p, p - low), NULL };
+	ask(hit, s, q);
+	return validate_share(hit, s->n, none);
 }
 
 /* ---- a quantile of their distances ----------------------------------------------------------- */
 
-static bool any(const struct skid_seen *x, int d)
+static bool any(const struct validate_seen *x, int d)
 {
 	(void)x;
 	(void)d;
 	return true;
 }
 
-static bool inside(const struct skid_seen *x, int d)
+static bool inside(const struct validate_seen *x, int d)
 {
 	(void)x;
 	return d != ELSEWHERE;
 }
 
-static bool is_at(const struct skid_seen *x, int d, int limit)
+static bool is_at(const struct validate_seen *x, int d, int limit)
 {
 	(void)x;
 	return d == limit;
 }
 
-static bool is_within(const struct skid_seen *x, int d, int limit)
+static bool is_within(const struct validate_seen *x, int d, int limit)
 {
 	(void)x;
 	return d <= limit;
@@ -137,37 +103,40 @@ static struct estimate quantile(const struct samples *s, const size_t at[DISTANC
 				double part)
 {
 	int d = reaches(at, all, part);
-	struct counted c = ask(s, (struct question){ inside, is_within, d });
+	signed char hit[VALIDATE_SAMPLES];
 	double low, high;
 
-	share_interval(part, c.draws, &low, &high);
+	ask(hit, s, (struct question){ inside, is_within, d });
+	share_interval(part, validate_tally(hit, s->n).draws, &low, &high);
 	return (struct estimate){ d, fmax(reaches(at, all, high) - d, d - reaches(at, all, low)),
 				  NULL };
 }
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-static bool has_address(const struct skid_seen *x, int d)
+static bool has_address(const struct validate_seen *x, int d)
 {
-	return d != ELSEWHERE && x->addr && x->has_reg;
+	return d != ELSEWHERE && x->addr && x->has_regs;
 }
 
-static bool is_right(const struct skid_seen *x, int d, int limit)
+static bool is_right(const struct validate_seen *x, int d, int limit)
 {
 	(void)d;
 	(void)limit;
-	return x->addr == x->reg;
+	return x->addr == x->reg[0];
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 void validate_skid_sum(struct validate_skid *out, const struct kernel_skid *k,
-		       const struct skid_seen *seen, size_t n)
+		       const struct validate_seen *seen, size_t n)
 {
 	const struct samples s = { k, seen, n };
 	const struct question right = { has_address, is_right, 0 };
 	size_t at[DISTANCES] = { 0 }, all = 0;
+	signed char hit[VALIDATE_SAMPLES];
 
+	assert(n <= VALIDATE_SAMPLES);
 	for (size_t i = 0; i < n; i++) {
 		int d = distance(k, seen[i].ip);
 
@@ -181,7 +150,8 @@ void validate_skid_sum(struct validate_skid *out, const struct kernel_skid *k,
 	out->at = share(&s, (struct question){ any, is_at, 0 }, out->why);
 	out->next = share(&s, (struct question){ any, is_at, 1 }, out->why);
 	out->right = share(&s, right, out->why ? out->why : "samples have no address");
-	out->addresses = ask(&s, right).of;
+	ask(hit, &s, right);
+	out->addresses = validate_tally(hit, n).of;
 	out->median = out->p90 = out->most =
 		ESTIMATE_NONE(out->why ? out->why : "no sample is at these instructions");
 	if (!all)

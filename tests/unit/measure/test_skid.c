@@ -19,7 +19,7 @@
 #define TRIALS	2000u
 
 static const struct kernel_skid place = { 0x1000, 0x1003, 96, 3, 4 };
-static struct skid_seen seen[SAMPLES];
+static struct validate_seen seen[SAMPLES];
 
 static double uniform(uint64_t *x)
 {
@@ -44,13 +44,13 @@ static void plant(size_t n, size_t run, uint64_t *x)
 			seen[i] = seen[i - 1];
 			continue;
 		}
-		seen[i] = (struct skid_seen){ .ip = u < 0.3    ? ip_of(0)
-						    : u < 0.7  ? ip_of(1)
-						    : u < 0.95 ? ip_of(5)
-							       : place.load - 1,
-					      .addr = 0x5000,
-					      .reg = uniform(x) < 0.9 ? 0x5000 : 0x5008,
-					      .has_reg = true };
+		seen[i] = (struct validate_seen){ .ip = u < 0.3	   ? ip_of(0)
+							: u < 0.7  ? ip_of(1)
+							: u < 0.95 ? ip_of(5)
+								   : place.load - 1,
+						  .addr = 0x5000,
+						  .reg = { uniform(x) < 0.9 ? 0x5000 : 0x5008 },
+						  .has_regs = true };
 	}
 }
 
@@ -126,14 +126,14 @@ static void test_none(void **state)
 		assert_string_equal(figure(&s, k)->why, "not here");
 	}
 	for (size_t i = 0; i < 100; i++)
-		seen[i] = (struct skid_seen){ .ip = place.load + 1 };
+		seen[i] = (struct validate_seen){ .ip = place.load + 1 };
 	s = (struct validate_skid){ .precise = 1 };
 	validate_skid_sum(&s, &place, seen, 100);
 	assert_int_equal(s.outside, 100);
 	assert_true(s.at.v <= 0 && s.at.half > 0.03 && s.at.half < 0.05); /* 3.7 of 100 */
 	assert_true(isnan(s.median.v) && s.median.why && isnan(s.right.v) && s.right.why);
 	for (size_t i = 0; i < 100; i++)
-		seen[i] = (struct skid_seen){ .ip = ip_of(0) };
+		seen[i] = (struct validate_seen){ .ip = ip_of(0) };
 	validate_skid_sum(&s, &place, seen, 100);
 	assert_true(s.at.v >= 1 && s.at.half > 0.03 && s.at.half < 0.05);
 	assert_true(s.median.v <= 0 && s.median.half <= 0 && !s.median.why);
