@@ -86,7 +86,7 @@ struct kernel_skid {
 bool kernel_skid_place(struct kernel_skid *out); /* false: this machine has no kernels */
 
 /* The kernel "address": its loads are of base + index * scale + disp, registers by the kernel's
- * numbers. The second one overwrites its base with what it loads: a word that tells where it was. */
+ * numbers. The second one overwrites its base with what it loads: a word that tells its place. */
 struct kernel_load {
 	uintptr_t load, after; /* the load, and the instruction behind it */
 	unsigned base, index, scale;
