@@ -39,16 +39,14 @@ const char *const kernel_quantity_text[QUANTITIES] = {
 
 const struct kernel kernels[] = {
 #define KERNEL(name, run, prepare, bytes, stride, unit, units, means, each, per_unit) \
-	{                                                                             \
-		name,                                                                 \
-		means,                                                                \
-		unit,                                                                 \
-		run_##run,                                                            \
-		prepare_##prepare,                                                    \
-		{ bytes, stride, units, false, 0, 0 },                                \
-		each,                                                                 \
-		per_unit                                                              \
-	},
+	{ name,                                                                       \
+	  means,                                                                      \
+	  unit,                                                                       \
+	  run_##run,                                                                  \
+	  prepare_##prepare,                                                          \
+	  { bytes, stride, units, false, 0, 0, 0 },                                   \
+	  each,                                                                       \
+	  per_unit },
 #include "kernels/kernels.def"
 #undef KERNEL
 };
@@ -83,7 +81,11 @@ int kernel_prepare(struct kernel_work *w, const struct kernel *k, const struct k
 	if (!full.units)
 		full.units = k->usual.units;
 	*w = (struct kernel_work){
-		.units = full.units, .layout = full.layout, .on_node = full.on_node, .round = 1
+		.units = full.units,
+		.layout = full.layout,
+		.on_node = full.on_node,
+		.most = full.most,
+		.round = 1,
 	};
 	return k->prepare(w, &full, err);
 }

@@ -40,6 +40,7 @@ struct kernel_setup {
 	bool huge;	  /* ask for huge pages */
 	unsigned layout;  /* which copy of its code, modulo KERNEL_LAYOUTS */
 	unsigned on_node; /* 1 + the NUMA node that its memory is bound to; 0: not bound */
+	uint64_t most;	  /* bytes that it may take: ERR_LIMIT where it needs more; 0: any */
 };
 #define KERNEL_LAYOUTS \
 	8u /* kernels of mispredicts: copies at other offsets in a line of 64 bytes */
@@ -54,6 +55,7 @@ struct kernel_work {
 	uint64_t at;   /* where the next run goes on: a small n does not see the same bytes again */
 	char *here;    /* the same of a list */
 	uint64_t round;
+	uint64_t most;
 	unsigned units, layout, on_node;
 };
 

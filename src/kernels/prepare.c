@@ -46,6 +46,10 @@ static int take(struct kernel_work *w, uint64_t bytes, bool huge, struct err *er
 	if (bytes > BYTES_MOST)
 		return err_set(err, ERR_LIMIT, "a kernel cannot have %llu bytes",
 			       (unsigned long long)bytes);
+	if (w->most && need > w->most)
+		return err_set(
+			err, ERR_LIMIT,
+			"it takes more than a quarter of the memory that is free or allowed");
 	w->mapped = need + (huge ? HUGE_PAGE : 0);
 	w->map = mmap(NULL, w->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (w->map == MAP_FAILED) {

@@ -168,7 +168,8 @@ struct validate_cell {
 	const char *prefetchers; /* "on", "off"; NULL: as they were, nobody asked */
 	unsigned on_node;	 /* 1 + the NUMA node of its memory; 0: where the kernel puts it */
 	size_t repeats;
-	bool wrong; /* confirmed */
+	bool wrong;	  /* confirmed */
+	const char *left; /* why its kernel could not run; NULL */
 };
 
 struct validated {

@@ -350,6 +350,45 @@ static size_t count(const struct validate *v, bool (*is)(enum validate_verdict),
 	return n;
 }
 
+/* "walk@L3" */
+static void put_kernel(struct buf *b, const struct validate_cell *c)
+{
+	buf_printf(b, "%s%s%s%s", b->len ? ", " : "", c->kernel->name, c->at ? "@" : "",
+		   validate_at_key[c->at]);
+}
+
+static bool is_left(const struct validate *v, const struct validate_cell *c, const char *why)
+{
+	return c->left && !strcmp(c->left, why) && (!v->no_other || strcmp(why, v->no_other) != 0);
+}
+
+/* Kernels that could not run: each reason once. */
+static void put_left(struct document *d, const struct validate *v)
+{
+	for (size_t i = 0; i < v->n_cells; i++) {
+		const char *why = v->cell[i].left;
+		struct buf names = BUF_INIT;
+		bool before = !why;
+
+		for (size_t k = 0; k < i && !before; k++)
+			before = is_left(v, &v->cell[k], why);
+		for (size_t k = i; k < v->n_cells && !before; k++) {
+			const struct validate_cell *c = &v->cell[k];
+			bool named = !is_left(v, c, why);
+
+			for (size_t n = i; n < k && !named; n++)
+				named = is_left(v, &v->cell[n], why) && v->cell[n].at == c->at &&
+					v->cell[n].kernel == c->kernel;
+			if (!named)
+				put_kernel(&names, c);
+		}
+		if (names.len)
+			document_fact(d, "not run", false, "%s: %s", buf_str(&names), why);
+		d->failed |= names.failed;
+		buf_free(&names);
+	}
+}
+
 static void put_facts(struct document *d, const struct validate_report *r)
 {
 	const struct validate *v = r->v;
@@ -357,9 +396,10 @@ static void put_facts(struct document *d, const struct validate_report *r)
 	size_t passed = count(v, validate_passed, false);
 	char s[NUM_MAX];
 
-	document_fact(d, "verdict", failed > 0, "%zu events pass, %zu fail%s%s, %zu not tested",
-		      passed, failed, used ? ", of which the tree needs " : "",
-		      used ? num_exact(s, used) : "", v->n_rows - passed - failed);
+	document_fact(d, "verdict", failed > 0, "%zu event%s pass%s, %zu fail%s%s, %zu not tested",
+		      passed, passed == 1 ? "" : "s", passed == 1 ? "es" : "", failed,
+		      used ? ", of which the tree needs " : "", used ? num_exact(s, used) : "",
+		      v->n_rows - passed - failed);
 	if (v->stopped)
 		document_fact(d, "stopped", true, "before all was tested");
 	if (r->no_pmu)
@@ -374,6 +414,7 @@ static void put_facts(struct document *d, const struct validate_report *r)
 		document_fact(d, "busy core", false, "not tested: %s", v->no_sibling);
 	if (v->no_other)
 		document_fact(d, "migrations", false, "not tested: %s", v->no_other);
+	put_left(d, v);
 	if (!r->n_skid && !v->stopped)
 		document_fact(d, "skid", false, "not tested: %s",
 			      r->no_pmu ? "no PMU here" : "no event of loads alone was tested");

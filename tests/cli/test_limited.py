@@ -147,6 +147,79 @@ c = subprocess.run([CYCLADE, "calibrate", "--quick", "l2", "latency"], capture_o
                    preexec_fn=lambda: ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0))
 t.ok("no huge pages" in c.stdout and "TLB misses" in c.stdout, "small pages: the notes say so", c.stdout)
 
+# ---- no sysfs: what only it tells is left out, with the reason
+bare = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /sys && exec \"$@\"", "sh"]
+
+
+def both(name, before, valid, cali):
+    """validate and calibrate there: [document, screen] of each; None where they fail."""
+    out = []
+    for words in (["validate", "--quick", *valid], ["calibrate", "--quick", *cali]):
+        p = [subprocess.run([*before, CYCLADE, *words, *how], capture_output=True, text=True, env={**os.environ, "XDG_DATA_HOME": os.path.join(DATA, name)})
+             for how in (["-j"], [])]
+        t.ok([x.returncode for x in p] == [0, 0], "%s: %s has a result" % (name, words[0]), p[0].stderr)
+        out.append((json.loads(p[0].stdout), p[1].stdout) if p[0].returncode == 0 else (None, p[0].stderr))
+    return out
+
+
+if shutil.which("unshare") and subprocess.run([*bare, "true"], capture_output=True).returncode == 0:
+    (valid, screen), (cali, caches) = both("no-sysfs", bare, ["minor-faults"], ["l1", "l2", "l3", "nodes"])
+    t.ok(valid and verdicts(valid)["minor-faults"] in ("exact", "within"), "no sysfs: what needs none is tested", screen)
+    t.ok(cali and costs(cali)["l1"]["value"] > 0 and "sysfs" in costs(cali)["l2"]["value_why"] and "sysfs has no NUMA nodes" in caches,
+         "no sysfs: caches and nodes are left out, with the reason", caches)
+else:
+    t.skip("no sysfs", "no mounts of one's own here")
+
+# ---- control groups: little memory must not kill, one CPU is said
+
+
+def group(controller, files):
+    """A group of our own with these settings: a shell's words that enter it; None where there can be none."""
+    for top in ("/sys/fs/cgroup/" + controller, "/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
+        path = os.path.join(top, "cyclade-test-%d" % os.getpid())
+        try:
+            os.mkdir(path)
+        except OSError:
+            continue
+        groups.append(path)
+        names = {k: v for k, v in files.items() if os.path.exists(os.path.join(path, k))}
+        try:
+            for k, v in names.items():
+                with open(os.path.join(path, k), "w", encoding="ascii") as f:
+                    f.write(v)
+        except OSError:
+            continue
+        if names:
+            return ["sh", "-c", "echo $$ > '%s/cgroup.procs' && exec \"$@\"" % path, "sh"]
+    return None
+
+
+groups = []
+try:
+    into = group("memory", {"memory.limit_in_bytes": "6M", "memory.max": "6M"})
+    if not into or SANITIZED or subprocess.run([*into, "true"], capture_output=True).returncode:
+        t.skip("a group with little memory", "cannot be made here")
+    else:
+        (valid, screen), (cali, caches) = both("group", into, ["minor-faults"], ["l1", "l2", "tlb_walk", "memory"])
+        t.ok(valid and verdicts(valid)["minor-faults"] in ("exact", "within"), "a group with 6 MB: validate is not killed", screen)
+        t.ok("not run" in screen and "walk-pages" in screen.split("not run")[1] and "memory that is free or allowed" in " ".join(screen.split()),
+             "a group with 6 MB: kernels that need more are named", screen)
+        t.ok(cali and costs(cali)["l1"]["value"] > 0 and "memory" in (costs(cali)["tlb_walk"]["value_why"] or "") and "memory" in caches,
+             "a group with 6 MB: so are measures", caches)
+    mine = sorted(os.sched_getaffinity(0))
+    with open("/proc/self/status", encoding="ascii") as f:
+        mems = f.read().split("Mems_allowed_list:")[1].split()[0]
+    into = group("cpuset", {"cpuset.mems": mems, "cpuset.cpus": str(mine[-1])})
+    if not into or subprocess.run([*into, "true"], capture_output=True).returncode:
+        t.skip("a group with one CPU", "cannot be made here")
+    else:
+        (valid, screen), (cali, pairs) = both("set", into, ["cpu-migrations"], ["l1", "transfers"])
+        t.ok(valid and valid["cpu"] == mine[-1] and ("one CPU" in screen or "not permitted" in screen), "a group with one CPU: migrations are not tested, with the reason", screen)
+        t.ok(cali and not cali["transfers"] and "one CPU only" in pairs, "a group with one CPU: no transfers, with the reason", pairs)
+finally:
+    for path in groups:
+        os.rmdir(path)
+
 # ---- little memory
 if SANITIZED:
     t.skip("little memory", "a sanitizer takes all address space")

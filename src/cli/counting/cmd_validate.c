@@ -106,8 +106,8 @@ static void plan(void *ctx, size_t events, size_t runs, double seconds)
 		seconds += validate_skid_time(&skid);
 	if (asks_address(&address, j))
 		seconds += validate_address_time(&address);
-	cli_note(j->cli, "%zu events, %zu kernels and places: about %.0f s", events, runs,
-		 seconds + 1);
+	cli_note(j->cli, "%zu event%s, %zu kernels and places: about %.0f s", events,
+		 events == 1 ? "" : "s", runs, seconds + 1);
 }
 
 /* The CPU of the kernels, and another thread of its core, of those that may be used. */

@@ -90,7 +90,8 @@ uint64_t calibrate_bytes(const struct calibrate_sizes *s, enum calibrate_at at, 
 	case AT_L3:
 		x = s->l3 / 2 < 4 * s->l2 ? s->l3 / 2 : 4 * s->l2;
 		if (x > s->most)
-			return refuse(why, "not enough memory");
+			return refuse(why, "it takes more than a quarter of the memory that is "
+					   "free or allowed");
 		return x > s->l2 && s->l2 ? x
 					  : refuse(why, "sysfs has no L3 of this CPU, or it is "
 							"not larger than L2");
@@ -103,7 +104,9 @@ uint64_t calibrate_bytes(const struct calibrate_sizes *s, enum calibrate_at at, 
 		return 4 * last < s->most ? 4 * last : 2 * last;
 	case AT_PAGES:
 		x = (uint64_t)PAGES * PAGE;
-		return x <= s->most ? x : refuse(why, "not enough memory");
+		return x <= s->most ? x
+				    : refuse(why, "it takes more than a quarter of the memory that "
+						  "is free or allowed");
 	default:
 		return (uint64_t)PAGES * LINE;
 	}

@@ -29,7 +29,8 @@ static bool wanted(const struct validate_opts *o, const char *kernel)
 static bool place(struct validate_instance *in, const struct calibrate_sizes *s)
 {
 	in->setup = (struct kernel_setup){ .bytes = calibrate_bytes(s, in->at, &in->why),
-					   .on_node = in->on_node };
+					   .on_node = in->on_node,
+					   .most = s->most ? s->most : 1 };
 	if (in->kernel->unit && in->setup.bytes)
 		in->setup.units = (unsigned)(in->setup.bytes / 64);
 	return !in->why;
@@ -49,6 +50,7 @@ static size_t instance_of(struct validating *g, const struct validate_instance *
 	in += g->n_in;
 	*in = *like;
 	in->busy_setup.bytes = calibrate_bytes(&g->o->sizes, in->busy_at, &in->why);
+	in->busy_setup.most = g->o->sizes.most ? g->o->sizes.most : 1;
 	if (in->why)
 		return g->n_in++;
 	if (place(in, &g->o->sizes) && g->b->no_other && k->each[Q_MIGRATIONS] > 0)

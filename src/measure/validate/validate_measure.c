@@ -285,8 +285,10 @@ static int measure_instance(struct validating *g, size_t i)
 	if (!in->why && open_instance(g, in))
 		return -1;
 	while ((n = next_cells(g, i, &at, cell)) > 0) {
-		for (size_t k = 0; in->why && k < n; k++)
+		for (size_t k = 0; in->why && k < n; k++) {
 			g->v->cell[cell[k]].got = ESTIMATE_NONE(in->why);
+			g->v->cell[cell[k]].left = in->why;
+		}
 		if (!in->why && group(g, in, cell, n))
 			return -1;
 		if (!step(g))
