@@ -97,7 +97,7 @@ uint64_t calibrate_room(const char *root)
 	char text[8192];
 	ssize_t n = sys_read(text, sizeof(text), root, "proc/self/cgroup");
 
-	if (!room) /* /proc does not tell */
+	if (!room && !*root) /* /proc does not tell, which is not mounted */
 		room = (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	for (size_t i = 0; i < sizeof(hierarchies) / sizeof(*hierarchies); i++)
 		groups(&room, root, n > 0 ? text : "", &hierarchies[i]);
