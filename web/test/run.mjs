@@ -23,8 +23,7 @@ const axe = (() => {
 
 const SIZE = { width: 1280, height: 800 };
 async function open(file, options = {}) {
-  const { bypass, ...more } = options;
-  const context = await browser.newContext({ viewport: SIZE, bypassCSP: !!bypass, ...more });
+  const context = await browser.newContext({ viewport: SIZE, ...options });
   const page = await context.newPage();
   page.faults = [];
   page.on("pageerror", (e) => page.faults.push(`error ${e.stack ?? e}`));
@@ -46,59 +45,60 @@ const show = async (page, view) => {
 };
 const reset = async (page) => { await page.evaluate(() => { location.hash = "view=overview"; }); await page.waitForFunction(() => location.hash === "#view=overview" && document.querySelector("main").dataset.view === "overview"); };
 
-async function everyView(name, page) {
+// Each view in a narrow window and in a wide one, and there as axe-core finds it if `look`.
+async function everyView(name, page, look) {
   const all = await views(page);
-  const empty = [];
-  for (let i = 0; i < all.length; i++) {
+  const draw = async (i) => {
     await page.$$eval("nav a", (a, k) => a[k].click(), i);
     await page.waitForFunction((k) => document.querySelectorAll("nav a")[k].getAttribute("aria-current") === "page", i);
-    if (!(await page.evaluate(() => document.querySelector("main h2, main h3, main table")))) empty.push(all[i]);
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-    if (wide > 1) empty.push(`${all[i]} is ${wide} px too wide`);
+    return page.evaluate(() => [!!document.querySelector("main h2, main h3, main table"), document.documentElement.scrollWidth - document.documentElement.clientWidth]);
+  };
+  const empty = [], wide = [], found = [];
+  await page.setViewportSize({ width: 400, height: 800 });
+  for (let i = 0; i < all.length; i++) {
+    const [, over] = await draw(i);
+    if (over > 1) wide.push(`${all[i]} ${over}`);
+  }
+  await page.setViewportSize(SIZE);
+  if (look && axe) await page.evaluate(axe);
+  for (let i = 0; i < all.length; i++) {
+    const [there, over] = await draw(i);
+    if (!there) empty.push(all[i]);
+    if (over > 1) empty.push(`${all[i]} is ${over} px too wide`);
+    if (look && axe) found.push(...await accessible(page, i === 0));
+  }
+  if (look && axe) {
+    await page.emulateMedia({ colorScheme: "dark" });
+    for (let i = all.length - 1; i >= 0; i--) { // the last one is drawn
+      await draw(i);
+      found.push(...await accessible(page, i === 0, ["color-contrast"]));
+    }
+    await page.emulateMedia({ colorScheme: "light" });
   }
   ok(all.length > 0 && !empty.length, `${name}: ${all.length} views are drawn: ${all.join(" ")}`, empty);
   ok(!page.faults.length, `${name}: no console error, no request`, page.faults.join("\n"));
   ok(!(await page.evaluate(() => window.broken)), `${name}: no name ran as a script`);
-  await page.setViewportSize({ width: 400, height: 800 });
-  const wide = [];
-  for (let i = 0; i < all.length; i++) {
-    await page.$$eval("nav a", (a, k) => a[k].click(), i);
-    await page.waitForFunction((k) => document.querySelectorAll("nav a")[k].getAttribute("aria-current") === "page", i);
-    const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-    if (over > 1) wide.push(`${all[i]} ${over}`);
-  }
   ok(!wide.length, `${name}: 400 px are wide enough`, wide);
-  await page.setViewportSize(SIZE);
+  if (look && !axe) ok(true, `${name}: accessibility # SKIP no axe-core`);
+  else if (look) ok(!found.length, `${name}: axe-core has no serious issue, light and dark`, found.join("\n"));
 }
 
+// What axe-core finds in the view that is shown. What is around the views, the same for all of them, is looked at if `whole`.
 // What a table repeats is looked at in its first rows and columns: in fewer where all tables of the page stand once more.
-// Dark differs from light by its colours.
-const thin = (page) => page.evaluate(() => {
-  const [rows, columns] = document.querySelector("main").dataset.view === "raw" ? [3, 5] : [9, 13];
-  document.querySelectorAll(`tbody tr:nth-child(n+${rows}), td:nth-child(n+${columns}), th:nth-child(n+${columns})`).forEach((e) => e.remove());
-});
-async function accessible(name, page) {
-  if (!axe) return ok(true, `${name}: accessibility # SKIP no axe-core`);
-  const found = [];
-  await page.evaluate(axe);
-  const all = await views(page);
-  for (const scheme of ["light", "dark"]) {
-    await page.emulateMedia({ colorScheme: scheme });
-    for (let i = 0; i < all.length; i++) {
-      await page.$$eval("nav a", (a, k) => a[k].click(), i);
-      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-      await thin(page);
-      const r = await page.evaluate((only) => window.axe.run(document, { resultTypes: ["violations"], ...only }), scheme === "dark" ? { runOnly: ["color-contrast"] } : {});
-      for (const v of r.violations) if (["serious", "critical"].includes(v.impact)) found.push(`${scheme} ${all[i]}: ${v.id} ${v.nodes.slice(0, 2).map((x) => x.html.slice(0, 150) + " " + (x.any[0]?.message ?? "")).join(" | ")}`);
-    }
-  }
-  ok(!found.length, `${name}: axe-core has no serious issue, light and dark`, found.join("\n"));
-}
+const accessible = (page, whole, only) => page.evaluate(async ([whole, only]) => {
+  const main = document.querySelector("main"), scheme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  const [rows, columns] = main.dataset.view === "raw" ? [3, 5] : [9, 13];
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  main.querySelectorAll(`tbody tr:nth-child(n+${rows}), td:nth-child(n+${columns}), th:nth-child(n+${columns})`).forEach((e) => e.remove());
+  const { violations } = await window.axe.run(whole ? document : main, { resultTypes: ["violations"], reporter: "no-passes", ...(only ? { runOnly: only } : {}) });
+  return violations.filter((v) => ["serious", "critical"].includes(v.impact))
+    .map((v) => `${scheme} ${main.dataset.view}: ${v.id} ${v.nodes.slice(0, 2).map((x) => x.html.slice(0, 150) + " " + (x.any[0]?.message ?? "")).join(" | ")}`);
+}, [whole, only]);
 // Files one after the other in one page, which takes less than a page for each; some may share a list of them.
 async function each(files, look, options) {
   let page;
   for (let next = files.shift(); next; next = files.shift()) {
-    const [name, file] = next;
+    const [name, file, how] = next;
     try {
       if (page) {
         page.faults = [];
@@ -107,7 +107,7 @@ async function each(files, look, options) {
       } else {
         page = await open(file, options);
       }
-      await look(name, page);
+      await look(name, page, how);
     } catch (e) {
       ok(false, `${name}: the test itself`, e.stack);
     }
@@ -534,15 +534,14 @@ async function together(jobs) {
   await Promise.all(Array.from({ length: AT_ONCE }, one));
 }
 const given = process.argv.slice(2).filter((x) => x !== "--own").map((f) => [basename(f), pathToFileURL(f).href]);
-const jobs = [], drawn = [], looked = given.filter(([name]) => !/^table-/.test(name)), plain = [...given];
+const jobs = [], drawn = [], plain = [...given];
 for (const [name, at] of given) if (name === "branches.html") jobs.push(() => distributions(name, at));
 if (!given.length || process.argv.includes("--own")) {
   const data = samplePage({ diff: true });
   const file = put("all.html", data);
-  looked.unshift(["all", file]);
   plain.push(["all", file]);
   drawn.push(
-    ["all", file],
+    ["all", file, true],
     ["time only", put("time.html", samplePage({ lbr: false, account: false, tree: false }))],
     ["no cube", put("plain.html", samplePage({ cube: false }))],
     ["no time", put("notime.html", samplePage({ time: false }))],
@@ -553,8 +552,8 @@ if (!given.length || process.argv.includes("--own")) {
     () => fast(samplePage({ functions: 5000, chains: 20000, cells: 80000, threads: 64, cpus: 16, bins: 480 })), manyRows, manyInstructions,
     () => paper("all", put("paper.html", samplePage({ diff: true, functions: 3000 }))));
 }
-drawn.push(...given);
-jobs.unshift(() => each(looked, accessible, { bypass: true }), () => each(drawn, everyView), () => each(drawn, everyView));
+drawn.push(...given.map(([name, at]) => [name, at, !/^table-/.test(name)]));
+jobs.unshift(() => each(drawn, everyView), () => each(drawn, everyView));
 jobs.push(() => each(plain, withoutScripts, { javaScriptEnabled: false }));
 await together(jobs);
 console.log(`1..${n}`);
