@@ -52,6 +52,7 @@ enum effect_op {
 	EFFECT_PUSH,	 /* src, or EFFECT_NONE */
 	EFFECT_POP,	 /* dst, or EFFECT_NONE */
 	EFFECT_LEAVE,
+	EFFECT_COMPARE, /* something with imm */
 	EFFECT_NOP,
 };
 

@@ -139,6 +139,16 @@ static bool loads_thread(const struct effect *e)
 	       !e->mem[0].disp;
 }
 
+static void compare(struct effect *e, const struct insn_decoder *d)
+{
+	unsigned bits = d->op[0].size;
+
+	e->op = EFFECT_COMPARE;
+	e->imm = d->op[1].imm.value.s;
+	if (bits < 64) /* it was widened with its sign */
+		e->imm &= (INT64_C(1) << bits) - 1;
+}
+
 /* op[0] and op[1]; the first is a register. */
 static void op_to_register(struct effect *e, const struct insn_decoder *d)
 {
@@ -179,6 +189,10 @@ static void op_to_register(struct effect *e, const struct insn_decoder *d)
 		if (wide)
 			e->op = EFFECT_LEA;
 		break;
+	case ZYDIS_MNEMONIC_CMP:
+		if (imm)
+			compare(e, d);
+		break;
 	case ZYDIS_MNEMONIC_INC:
 	case ZYDIS_MNEMONIC_DEC:
 		e->imm = d->z.mnemonic == ZYDIS_MNEMONIC_INC ? 1 : -1;
@@ -215,6 +229,9 @@ static void op_of(struct effect *e, const struct insn_decoder *d)
 		   a->size == 64 && d->op[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
 		e->op = EFFECT_STORE;
 		e->src = number_of(d->op[1].reg.value);
+	} else if (d->z.mnemonic == ZYDIS_MNEMONIC_CMP && a->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		   d->op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+		compare(e, d);
 	}
 	/* a register exchanged with itself, too */
 	if (d->z.mnemonic == ZYDIS_MNEMONIC_NOP ||

@@ -68,6 +68,7 @@ void types_free(struct types *t)
 	vec_free(&t->threads);
 	vec_free(&t->linked);
 	vec_free(&t->thread_symbol);
+	vec_free(&t->copy);
 	u64map_free(&t->by_die);
 	u64map_free(&t->scope);
 	arena_free(&t->arena);

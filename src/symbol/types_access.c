@@ -140,9 +140,50 @@ static void try_static(const struct flow *w, const struct value *at, const struc
 	keep_better(w, best, &h);
 }
 
-/* Variables in the registers of the operand, beside what is known of these. */
-static void try_variables(const struct flow *w, const struct effect_mem *m, struct type_hit *best)
+/* What the compiler made: tables of jumps, constants. */
+static void try_made(const struct flow *w, const struct value *at, const struct effect_mem *m,
+		     struct type_hit *best)
 {
+	enum type_made made = TYPE_MADE_TABLE;
+
+	if (at->kind != VALUE_ADDRESS || m->store)
+		return;
+	if (!at->indexed && m->absolute && m->width && flow_is_constant(w, (uint64_t)at->off))
+		made = TYPE_MADE_CONSTANT;
+	else if (!at->indexed || !flow_table_at(w, (uint64_t)at->off))
+		return;
+	*best = (struct type_hit){ .width = m->width };
+	best->root = best->leaf = type_made(w->t, made, m->width);
+}
+
+/* Code writes the register while it should hold the variable. */
+static bool is_overwritten(const struct flow *w, const struct type_fact *f)
+{
+	for (size_t i = flow_insn_behind(w, f->lo);
+	     i < w->insn.n && w->insn.v[i].vaddr + w->insn.v[i].len < f->hi; i++)
+		if (w->insn.v[i].writes >> f->reg & 1)
+			return true;
+	return false;
+}
+
+/* A variable is of another type than what the code has put into the register since. */
+static bool contradicts(const struct flow *w, const struct state *s, const struct type_fact *f)
+{
+	const struct value *v = &s->reg[f->reg];
+
+	return f->in == FACT_REGISTER && v->kind == VALUE_POINTER && !value_is_void(w->t, v) &&
+	       w->t->type.v[v->type].kind == TYPE_STRUCT &&
+	       w->t->type.v[f->value.type].kind == TYPE_STRUCT &&
+	       !value_is_part(w->t, &f->value, v) && !value_is_part(w->t, v, &f->value) &&
+	       is_overwritten(w, f);
+}
+
+/* Variables in the registers of the operand, beside what is known of these. */
+static void try_variables(const struct flow *w, const struct state *s, const struct effect_mem *m,
+			  struct type_hit *best)
+{
+	bool known = best->root != TYPE_NONE;
+
 	for (unsigned i = 0; i < w->n_active; i++) {
 		const struct type_fact *f = w->active[i];
 		bool is_index = m->plain_index && m->index != EFFECT_NONE && f->reg == m->index;
@@ -150,8 +191,8 @@ static void try_variables(const struct flow *w, const struct effect_mem *m, stru
 
 		if (m->absolute || (f->reg != m->base && !is_index) || f->in == FACT_FRAME)
 			continue;
-		if (f->in == FACT_BASED)
-			v.off -= f->off;
+		if (known && contradicts(w, s, f))
+			continue;
 		v = value_plus(v, m->disp, m->indexed);
 		try_pointer(w, &v, m, best);
 	}
@@ -173,11 +214,13 @@ enum types_why flow_access(struct flow *w, const struct state *s, const struct e
 		try_objects(w, &at, m, best);
 	} else if (at.kind == VALUE_ADDRESS || at.kind == VALUE_THREAD) {
 		try_static(w, &at, m, best, &found);
+		if (!found)
+			try_made(w, &at, m, best);
 	} else {
 		try_pointer(w, &at, m, best);
 	}
 	if (!*stack && !m->segment)
-		try_variables(w, m, best);
+		try_variables(w, s, m, best);
 	if (best->root == TYPE_NONE && at.kind == VALUE_POINTER && at.derived &&
 	    at.derived != TYPE_NONE) {
 		at.type = at.derived - 1;

@@ -76,17 +76,17 @@ static bool is_telling(const struct types *t, uint32_t type)
 
 static const struct type_call *call_at(const struct flow *w, uint64_t pc)
 {
-	size_t lo = 0, hi = w->calls.n;
+	size_t lo = 0, hi = w->call.n;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (w->calls.v[mid].pc < pc)
+		if (w->call.v[mid].pc < pc)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < w->calls.n && w->calls.v[lo].pc == pc ? &w->calls.v[lo] : NULL;
+	return lo < w->call.n && w->call.v[lo].pc == pc ? &w->call.v[lo] : NULL;
 }
 
 /* A call through a pointer of a known type. */

@@ -65,12 +65,11 @@ static Dwarf_Die follow(Dwarf_Die die, const char **alias)
 	return is_wrapper(dwarf_tag(&die)) ? none : die;
 }
 
-static uint64_t size_of(struct types *t, struct type *y)
+static uint64_t size_of(struct type *y)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word v;
 
-	(void)t;
 	if (dwarf_attr_integrate(&y->die, DW_AT_byte_size, &attr) && !dwarf_formudata(&attr, &v) &&
 	    v < INT64_MAX)
 		return v;
@@ -134,7 +133,7 @@ uint32_t type_of_die(struct types *t, const Dwarf_Die *from)
 	y->kind = kind_of(dwarf_tag(&die));
 	if (dwarf_hasattr(&die, DW_AT_declaration))
 		y->kind = TYPE_OPAQUE;
-	y->size = size_of(t, y);
+	y->size = size_of(y);
 	return (uint32_t)*at;
 }
 
@@ -279,85 +278,6 @@ bool type_members(struct types *t, uint32_t id, size_t *first, size_t *n)
 	return true;
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
-
-static bool is_c(const Dwarf_Die *die)
-{
-	Dwarf_Die unit;
-	int language = dwarf_cu_die(die->cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL)
-			       ? dwarf_srclang(&unit)
-			       : 0;
-
-	return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 ||
-	       language == DW_LANG_C11;
-}
-
-static const char *keyword(const Dwarf_Die *die)
-{
-	Dwarf_Die d = *die;
-
-	switch (dwarf_tag(&d)) {
-	case DW_TAG_structure_type:
-		return "struct ";
-	case DW_TAG_union_type:
-		return "union ";
-	case DW_TAG_enumeration_type:
-		return "enum ";
-	default:
-		return "";
-	}
-}
-
-static const char *plain_name(struct types *t, const struct type *y)
-{
-	Dwarf_Die die = y->die;
-	const char *name = die.addr ? dwarf_diename(&die) : NULL;
-	const uint64_t *scope = u64map_find(&t->scope, (uint64_t)(uintptr_t)die.addr);
-
-	if (!die.addr)
-		return "void";
-	if (!name)
-		return y->alias ? arena_strdup(&t->arena, y->alias)
-				: arena_printf(&t->arena, "%s(anonymous)", keyword(&die));
-	if (scope)
-		return arena_printf(&t->arena, "%s%s", (const char *)(uintptr_t)*scope, name);
-	return arena_printf(&t->arena, "%s%s", is_c(&die) ? keyword(&die) : "", name);
-}
-
-static const char *name_of(struct types *t, uint32_t id, int depth)
-{
-	const char *name = t->type.v[id].name, *target;
-	enum type_kind kind = t->type.v[id].kind;
-	Dwarf_Die die = t->type.v[id].die;
-
-	if (name)
-		return name;
-	if (kind == TYPE_POINTER || kind == TYPE_ARRAY) {
-		uint32_t to = type_target(t, id);
-
-		if (to == TYPE_NONE)
-			return NULL;
-		target = depth < TYPES_MAX_NEST ? name_of(t, to, depth + 1) : "...";
-		if (target)
-			name = arena_printf(&t->arena, "%s%s", target,
-					    kind == TYPE_ARRAY			     ? "[]"
-					    : dwarf_tag(&die) == DW_TAG_pointer_type ? " *"
-										     : " &");
-	} else if (kind == TYPE_FUNCTION) {
-		name = "function";
-	} else {
-		name = plain_name(t, &t->type.v[id]);
-	}
-	t->type.v[id].name = name;
-	t->nomem |= !name;
-	return name;
-}
-
-const char *type_name(struct types *t, uint32_t id)
-{
-	return name_of(t, id, 0);
-}
-
 /* ---- values ---------------------------------------------------------------------------------- */
 
 struct value type_value(struct types *t, uint32_t id)
@@ -400,7 +320,8 @@ bool type_has_end(struct types *t, uint32_t id)
 {
 	size_t first, n;
 
-	if (!t->type.v[id].die.addr || is_c(&t->type.v[id].die) || !type_members(t, id, &first, &n))
+	if (!t->type.v[id].die.addr || type_is_c(&t->type.v[id].die) ||
+	    !type_members(t, id, &first, &n))
 		return false;
 	for (size_t i = first; i < first + n; i++)
 		if (t->member.v[i].name && !strncmp(t->member.v[i].name, "_vptr", 5))

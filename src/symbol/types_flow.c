@@ -7,8 +7,9 @@
  * pointers into one array, a number of elements apart, are one with an unknown index. Variables
  * that DWARF has in a register fill what is not known, and replace what is known where their range
  * begins. What is not known where it is made, but is later copied to a variable or a field with a
- * type, has that type from the start in the next round. Blocks that only indirect jumps or
- * exceptions reach begin with what the frame's registers hold at those jumps.
+ * type, has that type from the start in the next round. Tables of jumps lead to blocks as branches
+ * do; blocks that only other indirect jumps or exceptions reach begin with what registers hold at
+ * those jumps, or at calls.
  */
 #include <dwarf.h>
 #include <stdlib.h>
@@ -16,101 +17,6 @@
 
 #include "symbol/disasm_int.h"
 #include "symbol/types_state.h"
-
-/* ---- code ------------------------------------------------------------------------------------ */
-
-static int read_range(struct flow *w, const struct type_range *r)
-{
-	uint64_t len = r->hi - r->lo;
-	const uint8_t *p = disasm_code_at(w->t->code, r->lo, &len);
-
-	for (uint64_t at = 0; p && at < len;) {
-		struct effect *e = vec_add(&w->insn);
-
-		if (!e)
-			return -1;
-		if (w->insn.n > TYPES_MAX_INSNS)
-			return 0;
-		effect_decode(w->t->decoder, p + at, (size_t)(len - at), r->lo + at, e);
-		at += e->len;
-	}
-	return 0;
-}
-
-static int by_vaddr(const void *a, const void *b)
-{
-	const struct effect *x = a, *y = b;
-
-	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
-}
-
-/* The instruction at exactly that address, or SIZE_MAX. */
-static size_t insn_at(const struct flow *w, uint64_t vaddr)
-{
-	size_t lo = 0, hi = w->insn.n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (w->insn.v[mid].vaddr == vaddr)
-			return mid;
-		if (w->insn.v[mid].vaddr < vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return SIZE_MAX;
-}
-
-static int read_code(struct flow *w)
-{
-	for (size_t i = 0; i < w->f->n_ranges; i++)
-		if (read_range(w, &w->t->own.v[w->f->first_range + i]))
-			return -1;
-	vec_sort(&w->insn, by_vaddr);
-	return 0;
-}
-
-static bool follows(const struct flow *w, size_t i)
-{
-	return i + 1 < w->insn.n && w->insn.v[i + 1].vaddr == w->insn.v[i].vaddr + w->insn.v[i].len;
-}
-
-static bool goes_on(uint8_t flow)
-{
-	return flow != INSN_JUMP && flow != INSN_RETURN && flow != INSN_STOP;
-}
-
-/* A block begins at targets, behind jumps, and behind calls, which exceptions leave. */
-static int make_blocks(struct flow *w)
-{
-	uint8_t *leader = calloc(w->insn.n + 1, 1);
-
-	if (!leader)
-		return -1;
-	w->block_of = calloc(w->insn.n + 1, sizeof(*w->block_of));
-	for (size_t i = 0; i < w->insn.n; i++) {
-		const struct effect *e = &w->insn.v[i];
-		size_t to =
-			e->has_target && e->flow != INSN_CALL ? insn_at(w, e->target) : SIZE_MAX;
-
-		leader[i] |= !i || !follows(w, i - 1);
-		if (to != SIZE_MAX)
-			leader[to] = 1;
-		if (e->flow != INSN_OTHER && e->flow != INSN_CALL)
-			leader[i + 1] = 1;
-	}
-	for (size_t i = 0; i < w->insn.n && w->block_of; i++) {
-		if (leader[i] && vec_push(&w->block, ((struct flow_block){ .first = i }))) {
-			free(leader);
-			return -1;
-		}
-		w->block_of[i] = (uint32_t)(w->block.n - 1);
-		vec_last(&w->block)->end = i + 1;
-	}
-	free(leader);
-	return w->block_of ? 0 : -1;
-}
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
@@ -133,20 +39,44 @@ static int enter(struct flow *w, size_t block, const struct state *s)
 	return 0;
 }
 
-/* What the frame's registers hold at an indirect jump or a call: blocks that nothing else leads to
- * begin with that. */
-static void note_escape(struct flow *w, const struct state *s)
+static void note_escape(struct flow *w, struct flow_escape *x, const struct state *s,
+			uint32_t clobbers)
 {
-	struct state frame = *s;
+	struct state kept = *s;
 
 	for (unsigned r = 0; r < EFFECT_REGS; r++)
-		if (w->t->machine->clobbers >> r & 1)
-			frame.reg[r] = (struct value){ .kind = VALUE_UNKNOWN };
-	if (!w->escaped)
-		w->escape = frame;
+		if (clobbers >> r & 1)
+			kept.reg[r] = value_unknown;
+	if (!x->any)
+		x->state = kept;
 	else
-		(void)state_merge(w, w->block.n, &w->escape, &frame);
-	w->escaped = true;
+		(void)state_merge(w, w->block.n + (x == &w->calls), &x->state, &kept);
+	x->any = true;
+}
+
+/* By a table; what else it may lead to begins with what registers hold here. */
+static int jump(struct flow *w, const struct state *s, size_t insn)
+{
+	const struct flow_table *x;
+
+	if (flow_jump(w, s, insn, &x))
+		return -1;
+	if (!x)
+		note_escape(w, &w->jumps, s, 0);
+	for (size_t i = 0; x && i < x->n; i++) {
+		size_t to = flow_jump_to(w, x, i);
+
+		/* of a table that is new, blocks do not begin there yet */
+		if (to != SIZE_MAX && w->block.v[w->block_of[to]].first == to &&
+		    enter(w, w->block_of[to], s))
+			return -1;
+	}
+	return 0;
+}
+
+static bool goes_on(uint8_t flow)
+{
+	return flow != INSN_JUMP && flow != INSN_RETURN && flow != INSN_STOP;
 }
 
 static int run_block(struct flow *w, size_t block)
@@ -169,17 +99,17 @@ static int run_block(struct flow *w, size_t block)
 		e = &w->insn.v[i];
 		flow_facts_at(w, &s, e->vaddr, i == b->first);
 		if (e->flow == INSN_CALL)
-			note_escape(w, &s);
+			note_escape(w, &w->calls, &s, w->t->machine->clobbers);
 		flow_step(w, &s, i);
 	}
 	if (!e)
 		return 0;
-	to = e->has_target && e->flow != INSN_CALL ? insn_at(w, e->target) : SIZE_MAX;
-	if (e->flow == INSN_JUMP && !e->has_target)
-		note_escape(w, &s);
+	to = e->has_target && e->flow != INSN_CALL ? flow_insn_at(w, e->target) : SIZE_MAX;
+	if (e->flow == INSN_JUMP && !e->has_target && jump(w, &s, last))
+		return -1;
 	if (to != SIZE_MAX && enter(w, w->block_of[to], &s))
 		return -1;
-	return goes_on(e->flow) && follows(w, last) ? enter(w, w->block_of[last + 1], &s) : 0;
+	return goes_on(e->flow) && flow_follows(w, last) ? enter(w, w->block_of[last + 1], &s) : 0;
 }
 
 static int run_queue(struct flow *w)
@@ -192,17 +122,6 @@ static int run_queue(struct flow *w)
 			return -1;
 	}
 	return 0;
-}
-
-/* One more round, with what was learnt of values. */
-static void forget_blocks(struct flow *w)
-{
-	for (size_t i = 0; i < w->block.n; i++) {
-		free(w->block.v[i].in);
-		w->block.v[i].in = NULL;
-		w->block.v[i].visits = 0;
-	}
-	w->escaped = w->learnt = false;
 }
 
 /* What registers hold where the function is entered. */
@@ -245,10 +164,51 @@ static int run(struct flow *w)
 	for (size_t i = 0; i < w->block.n; i++) {
 		if (w->block.v[i].in || is_padding(w, &w->block.v[i]))
 			continue;
-		if (enter(w, i, w->escaped ? &w->escape : &s) || run_queue(w))
+		if (enter(w, i,
+			  w->jumps.any	 ? &w->jumps.state
+			  : w->calls.any ? &w->calls.state
+					 : &s) ||
+		    run_queue(w))
 			return -1;
 	}
 	return 0;
+}
+
+static bool jumps_by_register(const struct flow *w)
+{
+	for (size_t i = 0; i < w->insn.n; i++)
+		if (w->insn.v[i].flow == INSN_JUMP && !w->insn.v[i].has_target)
+			return true;
+	return false;
+}
+
+static int new_origins(struct flow *w)
+{
+	w->f->why = TYPES_KNOWN;
+	w->steps = TYPES_MAX_STEPS;
+	w->n_origins = w->insn.n + (w->block.n + 2) * EFFECT_REGS;
+	free(w->origin);
+	w->origin = calloc(w->n_origins, sizeof(*w->origin));
+	return w->origin ? 0 : -1;
+}
+
+/* Blocks, which begin where tables of jumps lead as well. */
+static int find_blocks(struct flow *w)
+{
+	bool more = true;
+
+	if (flow_make_blocks(w))
+		return -1;
+	for (unsigned i = 0;
+	     more && i < TYPES_MAX_ROUNDS && jumps_by_register(w) && w->block.n <= TYPES_MAX_BLOCKS;
+	     i++) {
+		if (new_origins(w) || run(w))
+			return -1;
+		more = w->tables_found;
+		if (more && flow_make_blocks(w))
+			return -1;
+	}
+	return new_origins(w);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -289,25 +249,20 @@ static int flow(struct flow *w)
 	struct types *t = w->t;
 
 	w->entry = entry_of(t, w->f);
-	if (read_code(w))
+	if (flow_read_code(w))
 		return -1;
 	if (!w->insn.n || w->insn.n > TYPES_MAX_INSNS) {
 		w->f->why = w->insn.n ? TYPES_TOO_LARGE : TYPES_NO_IMAGE;
 		return 0;
 	}
-	if (type_facts_read(t, w->f, &w->facts, &w->calls) || make_blocks(w))
+	if (type_facts_read(t, w->f, &w->facts, &w->call) || find_blocks(w))
 		return -1;
 	if (w->block.n > TYPES_MAX_BLOCKS) {
 		w->f->why = TYPES_TOO_LARGE;
 		return 0;
 	}
-	w->steps = TYPES_MAX_STEPS;
-	w->n_origins = w->insn.n + (w->block.n + 1) * EFFECT_REGS;
-	w->origin = calloc(w->n_origins, sizeof(*w->origin));
-	if (!w->origin)
-		return -1;
 	for (unsigned i = 0; !i || (w->learnt && i < TYPES_MAX_ROUNDS); i++) {
-		forget_blocks(w);
+		flow_forget_blocks(w);
 		if (run(w))
 			return -1;
 	}
@@ -333,7 +288,8 @@ int type_flow(struct types *t, struct type_function *f)
 	vec_free(&w->block);
 	vec_free(&w->queue);
 	vec_free(&w->facts);
-	vec_free(&w->calls);
+	vec_free(&w->call);
+	vec_free(&w->table);
 	free(w->block_of);
 	free(w->origin);
 	free(w);

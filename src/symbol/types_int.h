@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * types_int - inside of the types: types.c (functions by address, the questions), types_units.c
- * (what units have), types_die.c (types), types_field.c (their fields), types_facts.c (where
- * variables are), types_flow.c (the blocks of a function), types_state.c (what registers hold),
- * types_value.c (values), types_access.c (operands), types_step.c and types_call.c (instructions).
+ * (what units have), types_die.c and types_name.c (types), types_field.c (their fields),
+ * types_facts.c (where variables are), types_blocks.c and types_jump.c (blocks of a function),
+ * types_flow.c (their order), types_state.c (what registers hold), types_value.c (values),
+ * types_access.c (operands), types_step.c and types_call.c (instructions).
  *
  * Everything that reads DWARF runs within src_read_dwarf() and under the source's lock.
  */
@@ -30,6 +31,7 @@ enum {
 	TYPES_MAX_STEPS = 50000000, /* instructions and variables looked at for a function */
 	TYPES_MAX_VISITS = 12,	    /* of a block */
 	TYPES_MAX_ROUNDS = 4,
+	TYPES_MAX_WIDTH = 64, /* of what the compiler made */
 };
 
 enum type_kind {
@@ -63,7 +65,7 @@ struct type_static {
 	uint32_t type;
 };
 
-/* A symbol of a thread-local variable. */
+/* The symbol of a variable: an offset in the block of those of a thread, or an address. */
 struct type_symbol {
 	const char *name;
 	uint64_t off;
@@ -80,6 +82,13 @@ struct type_linked {
 		LINKED_SECOND,	/* those: offset `value` */
 		LINKED_CALL,	/* a function is called with its address: as LINKED_OFFSET */
 	} kind;
+};
+
+/* Data that the compiler made. */
+enum type_made {
+	TYPE_MADE_TABLE, /* of a switch */
+	TYPE_MADE_CONSTANT,
+	TYPES_MADE
 };
 
 /* What a register holds. */
@@ -178,10 +187,13 @@ struct types {
 	VEC(struct type_static) threads; /* thread-local: offsets in the file's block of them */
 	int64_t thread_pointer;		 /* its offset there */
 	VEC(struct type_symbol) thread_symbol; /* by name */
-	bool thread_symbols_read;
+	VEC(struct type_symbol) copy;	       /* of libraries' variables, by name */
+	bool thread_symbols_read, copies_read;
 	bool statics_read;
 	VEC(struct type_linked) linked;
 	bool linked_read;
+	/* what the compiler made, by bytes: a type plus 1; 0: none yet */
+	uint32_t made[TYPES_MADE][TYPES_MAX_WIDTH + 1];
 	size_t budget; /* DIEs that are still believed */
 	bool nomem;
 };
@@ -192,7 +204,6 @@ uint32_t type_of_attr(struct types *t, Dwarf_Die *of);	     /* its DW_AT_type */
 uint32_t type_target(struct types *t, uint32_t id);	     /* of pointers, arrays, functions */
 /* t->member.v[*first .. *first + *n); none of what is no structure. False: out of memory. */
 bool type_members(struct types *t, uint32_t id, size_t *first, size_t *n);
-const char *type_name(struct types *t, uint32_t id);
 /* What a variable of that type holds: a pointer or VALUE_UNKNOWN. */
 struct value type_value(struct types *t, uint32_t id);
 /* Returned in memory that the caller provides: its address is the first argument, and comes
@@ -215,6 +226,12 @@ struct type_place {
 unsigned type_chain(struct types *t, uint32_t type, int64_t off,
 		    struct type_place out[TYPES_MAX_NEST]);
 
+/* types_name.c */
+const char *type_name(struct types *t, uint32_t id);
+/* Of `width` bytes that the compiler made; TYPE_NONE: wider than TYPES_MAX_WIDTH, too. */
+uint32_t type_made(struct types *t, enum type_made made, unsigned width);
+bool type_is_c(const Dwarf_Die *die); /* of a unit of C */
+
 /* types_facts.c */
 typedef VEC(struct type_fact) type_facts;
 typedef VEC(struct type_call) type_calls;
@@ -231,6 +248,8 @@ const struct type_linked *type_linked_at(struct types *t, uint64_t slot);
 bool type_linked_pair(struct types *t, const struct type_linked *l, int64_t *off);
 /* The offset of a thread-local variable by the file's symbols, which must have the name once. */
 bool type_thread_symbol(struct types *t, const char *name, uint64_t *off);
+/* The address of a library's variable, which the loader copies to the program. */
+bool type_copied(struct types *t, const char *name, uint64_t *at);
 /* Where the thread's pointer is in a program's block of thread-local variables. */
 int64_t type_thread_pointer(const struct types *t);
 

@@ -102,9 +102,10 @@ static int read_table(struct types *t, const struct elf_sec *s, const struct elf
 	return 0;
 }
 
+static const char *const tables[] = { ".rela.dyn", ".rela.plt" };
+
 static int read_linked(struct types *t)
 {
-	static const char *const tables[] = { ".rela.dyn", ".rela.plt" };
 	const struct elf_file *f = t->code;
 	const struct elf_sec *got = elf_section(f, ".got");
 
@@ -166,7 +167,7 @@ int64_t type_thread_pointer(const struct types *t)
 	return (int64_t)((size + align - 1) & ~(align - 1));
 }
 
-/* ---- symbols of thread-local variables ------------------------------------------------------- */
+/* ---- variables by the names of symbols ------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -175,44 +176,94 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+/* The name of a symbol of a table that links to its names, which end; NULL: none. */
+static const char *symbol_name(const struct elf_file *f, const struct elf_sec *symbols, uint64_t n)
+{
+	const struct elf_sec *names = symbols->link < f->n_sec ? &f->sec[symbols->link] : NULL;
+	uint32_t name = elf_u32(f, symbols->data + n * SYM);
+
+	if (!names || !names->data || !names->size || names->data[names->size - 1] ||
+	    name >= names->size)
+		return NULL;
+	return (const char *)names->data + name;
+}
+
 static int read_symbols(struct types *t)
 {
 	const struct elf_file *f = t->code;
-	const struct elf_sec *s = elf_section_of_type(f, SHT_SYMTAB), *names;
+	const struct elf_sec *s = elf_section_of_type(f, SHT_SYMTAB);
 
-	names = s && s->data && f->is64 && s->link < f->n_sec ? &f->sec[s->link] : NULL;
-	if (!names || !names->data || !names->size || names->data[names->size - 1])
-		return 0;
-	for (uint64_t i = 0; i < s->size / SYM; i++) {
+	for (uint64_t i = 0; s && s->data && f->is64 && i < s->size / SYM; i++) {
 		const uint8_t *p = s->data + i * SYM;
-		uint32_t name = elf_u32(f, p);
-		struct type_symbol x;
+		struct type_symbol x = { .off = elf_u64(f, p + 8) };
 
-		if (ELF64_ST_TYPE(p[4]) != STT_TLS || !elf_u16(f, p + 6) || name >= names->size)
+		if (ELF64_ST_TYPE(p[4]) != STT_TLS || !elf_u16(f, p + 6))
 			continue;
-		x.name = (const char *)names->data + name;
-		x.off = elf_u64(f, p + 8);
-		if (vec_push(&t->thread_symbol, x))
+		x.name = symbol_name(f, s, i);
+		if (x.name && vec_push(&t->thread_symbol, x))
 			return -1;
 	}
 	vec_sort(&t->thread_symbol, by_name);
 	return 0;
 }
 
+/* Variables of libraries that the loader copies to the program's own data. */
+static int read_copies(struct types *t)
+{
+	const struct elf_file *f = t->code;
+	const struct elf_sec *rela = elf_section(f, ".rela.dyn"), *s;
+	uint32_t copy = f->machine == EM_AARCH64 ? R_AARCH64_COPY : R_X86_64_COPY;
+
+	s = rela && f->is64 && t->machine && rela->link < f->n_sec ? &f->sec[rela->link] : NULL;
+	for (uint64_t i = 0; s && s->data && rela->data && i < rela->size / RELA; i++) {
+		const uint8_t *p = rela->data + i * RELA;
+		uint64_t info = elf_u64(f, p + 8);
+		struct type_symbol x = { .off = elf_u64(f, p) };
+
+		if ((uint32_t)info != copy || info >> 32 >= s->size / SYM)
+			continue;
+		x.name = symbol_name(f, s, info >> 32);
+		if (x.name && vec_push(&t->copy, x))
+			return -1;
+	}
+	vec_sort(&t->copy, by_name);
+	return 0;
+}
+
+/* The one symbol of that name, or NULL. */
+static const struct type_symbol *only_symbol(const struct type_symbol *v, size_t n,
+					     const char *name)
+{
+	const struct type_symbol key = { .name = name };
+	size_t i = first_at(v, n, sizeof(key), &key, by_name);
+
+	if (i == n || by_name(&v[i], &key) || (i + 1 < n && !by_name(&v[i + 1], &key)))
+		return NULL;
+	return &v[i];
+}
+
 bool type_thread_symbol(struct types *t, const char *name, uint64_t *off)
 {
-	const struct type_symbol key = { .name = name }, *x;
-	size_t i, left;
+	const struct type_symbol *x;
 
 	if (!t->thread_symbols_read) {
 		t->thread_symbols_read = true;
 		t->nomem |= read_symbols(t) != 0;
 	}
-	i = first_at(t->thread_symbol.v, t->thread_symbol.n, sizeof(key), &key, by_name);
-	left = t->thread_symbol.n - i;
-	x = left ? &t->thread_symbol.v[i] : NULL;
-	if (!x || by_name(x, &key) || (left > 1 && !by_name(x + 1, &key)))
-		return false;
-	*off = x->off;
-	return true;
+	x = only_symbol(t->thread_symbol.v, t->thread_symbol.n, name);
+	*off = x ? x->off : 0;
+	return x != NULL;
+}
+
+bool type_copied(struct types *t, const char *name, uint64_t *at)
+{
+	const struct type_symbol *x;
+
+	if (!t->copies_read) {
+		t->copies_read = true;
+		t->nomem |= read_copies(t) != 0;
+	}
+	x = only_symbol(t->copy.v, t->copy.n, name);
+	*at = x ? x->off : 0;
+	return x != NULL;
 }

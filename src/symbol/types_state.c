@@ -134,21 +134,6 @@ static bool is_open(const struct types *t, const struct value *v)
 	       value_is_void(t, v);
 }
 
-/* The object that a variable says to be there is a part of what is known already. */
-static bool is_part(struct types *t, const struct value *v, const struct value *part)
-{
-	struct type_place x[TYPES_MAX_NEST];
-	unsigned n = 0;
-	int64_t off;
-
-	if (!__builtin_sub_overflow(v->off, part->off, &off))
-		n = type_chain(t, v->type, off, x);
-	for (unsigned i = 0; i < n; i++)
-		if (x[i].type == part->type && !x[i].off)
-			return true;
-	return false;
-}
-
 static void apply(struct flow *w, struct state *s, const struct type_fact *f, bool begins)
 {
 	struct value *v = &s->reg[f->reg];
@@ -157,7 +142,7 @@ static void apply(struct flow *w, struct state *s, const struct type_fact *f, bo
 		return;
 	flow_learn(w, v, &f->value);
 	if (v->kind == VALUE_POINTER && !value_is_void(w->t, v) &&
-	    (!begins || is_part(w->t, v, &f->value)))
+	    (!begins || value_is_part(w->t, v, &f->value)))
 		return;
 	if (begins || is_open(w->t, v))
 		*v = f->value;

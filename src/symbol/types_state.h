@@ -35,6 +35,18 @@ struct flow_block {
 	bool queued;
 };
 
+struct flow_table { /* of jumps */
+	uint64_t at;
+	size_t n;
+	uint8_t width; /* of an entry */
+};
+
+/* What registers hold at places that lead to blocks which are not known. */
+struct flow_escape {
+	struct state state;
+	bool any;
+};
+
 struct flow {
 	struct types *t;
 	struct type_function *f;
@@ -44,14 +56,15 @@ struct flow {
 	VEC(uint32_t) queue;
 	uint32_t *block_of; /* by instruction */
 	type_facts facts;
-	type_calls calls;
+	type_calls call;
 	/* What an unknown value is, as a variable or a field that it was copied to says later: by
 	 * instruction that made it, then by block and register that paths met in. */
 	struct value *origin;
 	size_t n_origins;
 	bool learnt;
-	struct state escape;
-	bool escaped;
+	struct flow_escape jumps, calls;
+	VEC(struct flow_table) table;
+	bool tables_found; /* that blocks do not begin at yet */
 	/* Objects of the frame whose address was given to a function that has them as a type. */
 	struct type_place object[FLOW_OBJECTS]; /* off: behind the CFA, as two's complement */
 	unsigned n_objects;
@@ -88,6 +101,28 @@ struct value flow_address(const struct flow *w, const struct state *s, const str
 struct value flow_thread_sum(const struct flow *w, const struct value *a, const struct value *b);
 enum types_why flow_access(struct flow *w, const struct state *s, const struct effect_mem *m,
 			   struct type_hit *out, bool *stack);
+
+/* types_jump.c: the table of an indirect jump, which is noted; NULL: none is known. -1: out of
+ * memory. */
+int flow_jump(struct flow *w, const struct state *s, size_t insn,
+	      const struct flow_table **out) MUST_USE;
+/* The instruction that entry `i` leads to, or SIZE_MAX. */
+size_t flow_jump_to(const struct flow *w, const struct flow_table *x, size_t i);
+/* The one that begins there, or NULL. */
+const struct flow_table *flow_table_at(const struct flow *w, uint64_t vaddr);
+/* Data that never changes. */
+bool flow_is_constant(const struct flow *w, uint64_t vaddr);
+
+/* types_blocks.c. The function's instructions, by address. -1: out of memory. */
+int flow_read_code(struct flow *w) MUST_USE;
+/* Its blocks, which begin at targets, behind jumps and where tables lead. -1: out of memory. */
+int flow_make_blocks(struct flow *w) MUST_USE;
+void flow_forget_blocks(struct flow *w);	   /* what is known at them */
+bool flow_follows(const struct flow *w, size_t i); /* i + 1 lies right behind i */
+/* The first instruction that is not before that address, or w->insn.n. */
+size_t flow_insn_behind(const struct flow *w, uint64_t vaddr);
+/* The one at exactly that address, or SIZE_MAX. */
+size_t flow_insn_at(const struct flow *w, uint64_t vaddr);
 
 /* types_call.c: what a call does to registers. */
 void flow_call(struct flow *w, struct state *s, size_t insn);

@@ -63,9 +63,10 @@ static bool place_of(const struct walk *w, Dwarf_Die *die, uint64_t *start, bool
 
 	if (!dwarf_attr(die, DW_AT_location, &attr)) {
 		/* GCC does not say where AArch64's are */
-		name = dwarf_hasattr(die, DW_AT_declaration) ? NULL : dwarf_diename(die);
-		*local = true;
-		return name && type_thread_symbol(w->t, name, start);
+		name = dwarf_diename(die);
+		*local = !dwarf_hasattr(die, DW_AT_declaration);
+		return name && (*local ? type_thread_symbol(w->t, name, start)
+				       : type_copied(w->t, name, start));
 	}
 	if (dwarf_getlocation(&attr, &op, &n))
 		return false;
@@ -188,6 +189,18 @@ int type_functions_read(struct types *t, uint32_t unit)
 	return walk(&w, &top, "", 0);
 }
 
+/* Every unit that uses a library's variable declares it. */
+static void drop_doubles(struct types *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->statics.n; i++)
+		if (!n || t->statics.v[n - 1].start != t->statics.v[i].start ||
+		    t->statics.v[n - 1].end != t->statics.v[i].end)
+			t->statics.v[n++] = t->statics.v[i];
+	t->statics.n = n;
+}
+
 static int by_address(const void *a, const void *b)
 {
 	const struct type_static *x = a, *y = b;
@@ -207,6 +220,7 @@ int type_statics_read(struct types *t)
 			return -1;
 	}
 	vec_sort(&t->statics, by_address);
+	drop_doubles(t);
 	vec_sort(&t->threads, by_address);
 	return 0;
 }

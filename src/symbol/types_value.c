@@ -127,3 +127,17 @@ bool value_is_void(const struct types *t, const struct value *v)
 	return v->kind == VALUE_POINTER &&
 	       (t->type.v[v->type].kind == TYPE_OPAQUE || t->type.v[v->type].kind == TYPE_FUNCTION);
 }
+
+bool value_is_part(struct types *t, const struct value *v, const struct value *part)
+{
+	struct type_place x[TYPES_MAX_NEST];
+	unsigned n = 0;
+	int64_t off;
+
+	if (!__builtin_sub_overflow(v->off, part->off, &off))
+		n = type_chain(t, v->type, off, x);
+	for (unsigned i = 0; i < n; i++)
+		if (x[i].type == part->type && !x[i].off)
+			return true;
+	return false;
+}

@@ -17,6 +17,9 @@ bool value_is_base(const struct value *v);
 /* A pointer to void, to an incomplete type or to a function. */
 bool value_is_void(const struct types *t, const struct value *v);
 
+/* What a pointer points to has the other's object in it, at that place. */
+bool value_is_part(struct types *t, const struct value *v, const struct value *part);
+
 /* The static or thread-local variable that an address is in, or NULL. */
 const struct type_static *value_variable(struct types *t, const struct value *v);
 

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Single instructions whose operands a rule of types.h decides: each has a label, and
+ * test_types_rules.py has what is known of it. The functions are naked: DWARF has the parameters in
+ * their registers from the first to the last instruction, all else comes from the code.
+ */
+#include <stdio.h>
+
+struct node {
+	struct node *next;
+	struct other *other;
+	double n[6];
+};
+
+struct other { /* smaller than a node */
+	long a, b;
+};
+
+struct tiny {
+	int n;
+};
+
+#define NAKED __attribute__((naked, noinline, used))
+
+/* A block that only a table of jumps leads to goes on with what registers hold at the jump. The
+ * table ends where the comparison says: what lies behind it would lead to `jump_not`. */
+static NAKED void jump(struct node *p, long i)
+{
+	__asm__("cmp $1,%rsi\n"
+		"	ja 3f\n"
+		"	mov 8(%rdi),%r10\n"
+		"	lea 5f(%rip),%rdx\n"
+		"jump_table: movslq (%rdx,%rsi,4),%rax\n"
+		"	add %rdx,%rax\n"
+		"	jmp *%rax\n"
+		"3:	ret\n"
+		"1:	ret\n"
+		"2:\n"
+		"jump_case: mov 8(%r10),%rax\n"
+		"	ret\n"
+		"4:\n"
+		"jump_not: mov 8(%r10),%rax\n"
+		"	ret\n"
+		"	.section .rodata\n"
+		"	.balign 4\n"
+		"5:	.long 1b-5b,2b-5b,4b-5b\n"
+		"	.text\n");
+}
+
+/* So does one that a jump of another kind leads to. */
+static NAKED void go(struct node *p, void *to)
+{
+	__asm__("mov 8(%rdi),%r10\n"
+		"	jmp *%rsi\n"
+		"go_load: mov 8(%r10),%rax\n"
+		"	ret\n");
+}
+
+/* Data of the compiler's own. */
+static NAKED double constant(double x)
+{
+	__asm__("constant_load: mulsd 1f(%rip),%xmm0\n"
+		"	ret\n"
+		"	.section .rodata.cst8,\"aM\",@progbits,8\n"
+		"	.balign 8\n"
+		"1:	.double 2.5\n"
+		"	.text\n");
+}
+
+/* A variable of a library that the loader copies. */
+static NAKED void *copied(void)
+{
+	__asm__("copied_load: mov stdout(%rip),%rax\n	ret");
+}
+
+/* Code that has put something else into a variable's register is right. */
+static NAKED long stale(struct node *p)
+{
+	__asm__("mov 8(%rdi),%rdi\n"
+		"stale_load: mov 8(%rdi),%rax\n"
+		"	ret");
+}
+
+/* As wide as no element is. */
+static NAKED long over(struct tiny *t, long i)
+{
+	__asm__("over_load: mov (%rdi,%rsi,8),%rax\n"
+		"over_not: mov (%rdi,%rsi,4),%eax\n"
+		"	ret");
+}
+
+int main(void)
+{
+	struct other o = { 1, 2 };
+	struct node b = { NULL, &o, { 3 } }, a = { &b, &o, { 4 } };
+	struct tiny t[2] = { { 1 }, { 2 } };
+
+	extern char go_load[];
+
+	jump(&a, 0);
+	go(&a, go_load);
+	fputs(constant(2) > 4 ? "done\n" : "no\n", stdout);
+	return stale(&a) + over(t, 0) + (copied() == NULL) < 0;
+}

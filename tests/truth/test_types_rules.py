@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Types of single instructions, each of which one rule decides: see progs/types_rules.c."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "lib")]
+from tap import ROOT, Tap  # noqa: E402
+
+BUILT = os.environ.get("TRUTH_BUILT", os.path.join(ROOT, "build", "tests", "truth"))
+# label: why, type, field
+RULES = {
+    "jump_table": ("known", "jump table", ""),
+    "jump_case": ("known", "struct other", "b"),
+    "jump_not": ("no base", "", ""),
+    "go_load": ("known", "struct other", "b"),
+    "constant_load": ("known", "constant", ""),
+    "copied_load": ("known", "struct _IO_FILE *", ""),
+    "stale_load": ("known", "struct other", "b"),
+    "over_load": ("misfit", "", ""),
+    "over_not": ("known", "struct tiny", "n"),
+}
+t = Tap()
+with tempfile.TemporaryDirectory() as tmp:
+    program = os.path.join(tmp, "rules")
+    if not shutil.which("gcc"):
+        t.skip("rules", "no gcc")
+    else:
+        subprocess.run(["gcc", "-O2", "-g", "-o", program, os.path.join(HERE, "progs", "types_rules.c")], check=True, timeout=200)
+        symbols = {w[2]: w[0] for w in (line.split() for line in subprocess.run(["nm", program], check=True, capture_output=True,
+                                                                                text=True).stdout.splitlines()) if len(w) == 3}
+        out = subprocess.run([os.path.join(BUILT, "dump_types"), program], input="".join("%s 0\n" % symbols[x] for x in RULES), check=True,
+                             capture_output=True, text=True, timeout=200).stdout
+        for label, line in zip(RULES, out.splitlines()):
+            w = line.split("\t")
+            t.equal((w[1], w[5], w[6]), RULES[label], label)
+t.done()
