@@ -10,6 +10,7 @@
 
 #define STEPS	 8 /* mappings between a file's code and the end of its data */
 #define KERNEL	 (UINT64_C(1) << 63)
+#define LIBRARY	 "libcyclade-heap" /* of record --heap */
 #define PAGE_MAX 0x10000u /* the largest page that a mapping's file offset is rounded down to */
 
 const char *data_kind_name(enum data_kind kind)
@@ -238,6 +239,58 @@ int data_begin(struct spaces *sp, struct err *err)
 const struct heap_facts *data_heap_facts(const struct spaces *sp)
 {
 	return sp->heap ? heap_facts(sp->heap) : NULL;
+}
+
+/* The library that logs was in it when it ended. */
+static bool has_library(const struct spaces *sp, const struct process *p)
+{
+	uint32_t root = p->version.n ? p->version.v[p->version.n - 1].root : 0;
+	const struct piece_node *x;
+
+	for (uint64_t at = 0; (x = pieces_next(&sp->pieces, root, at)) != NULL; at = x->end) {
+		const struct map *m = x->value == PIECE_HOLE ? NULL : &sp->map.v[x->value];
+
+		if (m && m->image != IMAGE_NONE &&
+		    !strncmp(image_name(sp->images, m->image), LIBRARY, sizeof(LIBRARY) - 1))
+			return true;
+	}
+	return false;
+}
+
+static bool has_process(const struct spaces *sp, uint32_t pid)
+{
+	for (size_t i = 0; i < sp->process.n; i++)
+		if (sp->process.v[i]->pid == pid)
+			return true;
+	return false;
+}
+
+static void name_process(struct data_logs *out, const struct spaces *sp, const struct process *p)
+{
+	uint64_t from, until;
+	uint32_t id;
+
+	process_life(p, &from, &until);
+	id = spaces_comm_at(sp, p->pid, p->pid, until - 1, NULL, NULL);
+	out->pid = p->pid;
+	out->name = id == STR_NONE ? NULL : strtab_get(spaces_strings(sp), id);
+}
+
+struct data_logs data_logs(const struct spaces *sp)
+{
+	struct data_logs out = { .name = NULL };
+
+	if (!sp->heap)
+		return out;
+	for (size_t i = 0; i < sp->process.n; i++) {
+		const struct process *p = sp->process.v[i];
+
+		if (p->execs && !has_library(sp, p) && !out.without++)
+			name_process(&out, sp, p);
+	}
+	for (size_t i = 0; i < heap_logs(sp->heap); i++)
+		out.of_others += !has_process(sp, heap_log_pid(sp->heap, i));
+	return out;
 }
 
 int data_each_allocation(const struct spaces *sp,

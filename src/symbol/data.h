@@ -56,6 +56,16 @@ int data_begin(struct spaces *sp, struct err *err) MUST_USE;
 /* Of the log; NULL: there is none. After data_begin. */
 const struct heap_facts *data_heap_facts(const struct spaces *sp);
 
+/* Processes that the library of record --heap was not in, and logs of pids that the recording has
+ * not: those are of processes in a PID namespace. */
+struct data_logs {
+	size_t without; /* executed a program without that library: they have no log */
+	uint32_t pid;	/* the first of them, and its name; NULL: not known */
+	const char *name;
+	size_t of_others; /* logs of pids that the recording has not */
+};
+struct data_logs data_logs(const struct spaces *sp); /* without a log of the recording all 0 */
+
 /* Every allocation and anonymous mapping of the log, with its site (n 0: not known), but no stacks.
  * `take` returns -1 when out of memory. */
 int data_each_allocation(const struct spaces *sp,

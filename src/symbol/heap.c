@@ -659,6 +659,16 @@ uint32_t heap_pid(const struct heap *h, const struct heap_object *o)
 	return h->log.v[o->log].pid;
 }
 
+size_t heap_logs(const struct heap *h)
+{
+	return h->log.n;
+}
+
+uint32_t heap_log_pid(const struct heap *h, size_t log)
+{
+	return h->log.v[log].pid;
+}
+
 const struct heap_object *heap_objects(const struct heap *h, size_t *n)
 {
 	*n = h->object.n;

@@ -62,6 +62,9 @@ const uint64_t *heap_chain(const struct heap *h, const struct heap_object *o, si
 const struct heap_object *heap_objects(const struct heap *h, size_t *n);
 uint32_t heap_pid(const struct heap *h, const struct heap_object *o);
 const struct heap_facts *heap_facts(const struct heap *h);
+/* By process: some may be of one pid. */
+size_t heap_logs(const struct heap *h);
+uint32_t heap_log_pid(const struct heap *h, size_t log);
 const char *heap_why_text(enum heap_why why);
 
 #endif

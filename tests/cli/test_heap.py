@@ -388,6 +388,32 @@ if p.returncode == 0:
 else:
     t.skip("allocations without samples", p.stderr)
 
+# ---- programs that the library cannot be in, and processes whose pids are others: said
+KEEPS = "int main(void) { for (int i = 0; i < 50; i++) keep(100); usleep(1000); return 0; }"
+build("dynamic", KEEPS)
+try:
+    fixed = build("fixed", KEEPS, "-static")
+except subprocess.CalledProcessError:
+    fixed = None
+if fixed:
+    p = run("record", "-q", "-e", "cpu-clock:u", "--heap", "-o", "fixed.data", "--", "sh", "-c", "/bin/true; ./dynamic; ./fixed; true")
+    doc = json.loads(run("mem", "fixed.data", "-j").stdout) if p.returncode == 0 else {}
+    t.equal((doc.get("allocations", {}).get("without_log"), doc.get("allocations", {}).get("pid_namespace")), (1, 0),
+            "of four programs the static one left no log")
+    said_ = " ".join(run("mem", "fixed.data").stdout.split())
+    t.ok("1 process logged no allocations (fixed, pid" in said_, "it is named", said_)
+else:
+    t.skip("static programs", "cannot be built here")
+inside = ["unshare", "--pid", "--fork"]
+if shutil.which("unshare") and subprocess.run([*inside, "true"], capture_output=True).returncode == 0:
+    p = run("record", "-q", "-e", "cpu-clock:u", "--heap", "-o", "inside.data", "--", *inside, "./dynamic")
+    doc = json.loads(run("mem", "inside.data", "-j").stdout) if p.returncode == 0 else {}
+    said_ = " ".join(run("mem", "inside.data").stdout.split())
+    t.ok(doc.get("allocations", {}).get("pid_namespace") == 1 and "[no call chain]" in said_ and "PID namespace 1 log is of processes in one" in said_,
+         "a PID namespace: its log is of nobody, which is said", said_)
+else:
+    t.skip("a PID namespace", "cannot be made here")
+
 p = run("record", "--heap", "-p", str(os.getpid()), "-o", "no.data")
 t.ok(p.returncode != 0 and "from its start" in p.stderr and not os.path.exists("no.data"), "a process that runs cannot be logged", p.stderr)
 for bad in ("3", "0", "x", "99999999999999999999"):

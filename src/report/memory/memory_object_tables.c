@@ -296,17 +296,20 @@ const struct table_form memory_walks_form = { "walks", "page walks", 0,
 
 /* ---- the log ------------------------------------------------------------------------------- */
 
-enum { OBJECTS, PROCESSES, OWN, RATE, NOT_LOGGED };
+enum { OBJECTS, PROCESSES, OWN, RATE, NOT_LOGGED, WITHOUT, OF_OTHERS };
 
 TABLE_GET(fact)
 {
 	const struct heap_facts *f = view_of(t)->objects->heap;
+	const struct data_logs l = data_logs(view_of(t)->spaces);
 	const uint64_t v[] = {
 		[OBJECTS] = f ? f->objects : 0,
 		[PROCESSES] = f ? f->processes : 0,
 		[OWN] = f ? f->own : 0,
 		[RATE] = f ? f->rate : 0,
 		[NOT_LOGGED] = f ? f->not_logged : 0,
+		[WITHOUT] = l.without,
+		[OF_OTHERS] = l.of_others,
 	};
 
 	(void)r;
@@ -321,6 +324,10 @@ static const struct table_column allocation_columns[] = {
 	FACT("processes", "processes", PROCESSES, 0, "that left a log"),
 	FACT("own_malloc", "own malloc", OWN, 0,
 	     "of these, with a malloc of their own, which is not logged"),
+	FACT("without_log", "without log", WITHOUT, C_LOSS,
+	     "processes that executed a program without the library that logs"),
+	FACT("pid_namespace", "PID namespace", OF_OTHERS, C_LOSS,
+	     "logs of processes in one: of no process of the recording"),
 	FACT("rate", "one in", RATE, 0, "of objects below 4 KB one of so many was logged"),
 	FACT("not_logged", "not logged", NOT_LOGGED, C_LOSS,
 	     "allocations and releases for which the log had no room"),
@@ -345,7 +352,8 @@ static const struct heap_frame *site_frame(const struct table_row *r)
 
 TABLE_CELL(site_kind, out->text = data_kind_name(site_of(r)->site->type == HEAP_MAP ? DATA_ANONYMOUS
 										    : DATA_HEAP))
-TABLE_CELL(site_name, out->text = site_of(r)->site->n ? site_of(r)->site->name : NULL)
+TABLE_CELL(site_name, out->text = site_of(r)->site->n ? site_of(r)->site->name : NULL;
+	   out->says = "[no call chain]")
 TABLE_CELL(site_function, {
 	const struct heap_frame *f = site_frame(r);
 
@@ -454,6 +462,26 @@ static uint64_t unnamed(const struct memory_objects *o)
 	return n - o->no_address;
 }
 
+/* Allocations that no log has, or that are in the log of nobody. */
+static void put_logs(struct document *d, const struct memory_view *v)
+{
+	struct data_logs l = data_logs(v->spaces);
+	char a[NUM_MAX];
+
+	if (l.without)
+		document_fact(d, "no log", true,
+			      "%s process%s logged no allocations (%s%s%u%s): static, with more "
+			      "rights, or in a container without the library",
+			      num_exact(a, l.without), l.without == 1 ? "" : "es",
+			      l.name ? l.name : "", l.name ? ", pid " : "pid ", (unsigned)l.pid,
+			      l.without > 1 ? ", ..." : "");
+	if (l.of_others)
+		document_fact(d, "PID namespace", true,
+			      "%s log%s of processes in one: their allocations have no names, and "
+			      "samples of them no objects",
+			      num_exact(a, l.of_others), l.of_others == 1 ? " is" : "s are");
+}
+
 void memory_put_object_facts(struct document *d, const struct memory_view *v)
 {
 	const struct memory_objects *o = v->objects;
@@ -489,4 +517,5 @@ void memory_put_object_facts(struct document *d, const struct memory_view *v)
 			      "%s processes bring a malloc of their own: only their mappings are "
 			      "known",
 			      num_exact(a, o->heap->own));
+	put_logs(d, v);
 }

@@ -92,7 +92,7 @@ static const struct table_column row_columns[] = {
 	GAIN("gain_tenth", "10 % less", C_DATA,
 	     "how much earlier the path would end if this took a tenth less, in parts of it",
 	     CRITICAL_TENTH),
-	GAIN("gain_half", "gain: half", 0, "the same if it took half the time", CRITICAL_HALF),
+	GAIN("gain_half", "gain: half", C_DROP, "the same if it took half the time", CRITICAL_HALF),
 	GAIN("gain_all", "gain: none", 0, "the same if it took no time", CRITICAL_ALL),
 	COLUMN("from_seconds", "first", T_SECONDS, C_DROP,
 	       "when it was first on the path, from its beginning",
