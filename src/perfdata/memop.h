@@ -127,6 +127,20 @@ bool memop_of(struct memop *out, const struct memop_how *how, const struct pd_sa
 /* The same of a record of this event, without reading what is of no use for it. */
 bool memop_of_record(struct memop *out, const struct memop_how *how, const struct pd_event *ev,
 		     const struct pd_record *r);
+/* The same with a table of the kinds of IBS ops that were met, which is faster where there are
+ * many. A table is of one thread and one recording: MEMOP_KINDS of them, all zero at first. *kind
+ * is NULL for what is no IBS op, and good until the next call. */
+#define MEMOP_KINDS 256u
+struct memop_kind {
+	uint64_t data2;
+	uint32_t data3, caps;
+	bool used;
+	uint64_t user; /* the caller's; 0 where the kind is new */
+	struct memop op;
+};
+bool memop_of_kind(struct memop *out, struct memop_kind **kind, struct memop_kind *table,
+		   const struct memop_how *how, const struct pd_event *ev,
+		   const struct pd_record *r);
 /* Of data_src alone. */
 void memop_of_data_src(struct memop *out, uint64_t data_src);
 /* Of IBS registers alone. */

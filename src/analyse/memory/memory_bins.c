@@ -35,7 +35,7 @@ int memory_sum(struct memory_work *w)
 		return -1;
 	for (size_t i = 0; i < w->c.v.n; i++)
 		for (unsigned l = 0; l < MEMOP_LATENCIES; l++)
-			hist_each(&w->c.v.v[i].hist[l], add_sum, &w->sums[i * MEMOP_LATENCIES + l]);
+			memory_tally_each(&w->c, i, l, add_sum, &w->sums[i * MEMOP_LATENCIES + l]);
 	vec_each (&w->c.large, const struct memory_large *, x) {
 		struct memory_sums *s = &w->sums[x->tally * MEMOP_LATENCIES + x->latency];
 
@@ -101,7 +101,7 @@ static void visit_bins(struct memory_work *w, uint32_t tally, unsigned latency, 
 	struct filling *f = ctx;
 	size_t low = 0, high = w->c.large.n;
 
-	hist_each(&w->c.v.v[tally].hist[latency], add_count, f->bins);
+	memory_tally_each(&w->c, tally, latency, add_count, f->bins);
 	if (!w->sums[tally * MEMOP_LATENCIES + latency].large)
 		return;
 	while (low < high) {

@@ -85,58 +85,8 @@ static struct memory_tally *tally_of(struct memory_tallies *c, enum memory_by by
 	if (make_room(c) || itab_put(&c->at, h, c->v.n))
 		return NULL;
 	t = &c->v.v[c->v.n++];
-	*t = (struct memory_tally){ .by = by, .key = { a, b } };
+	*t = (struct memory_tally){ .by = by, .key = { a, b }, .cell = MEMORY_CELL_NONE };
 	return t;
-}
-
-static inline int add_latency(struct memory_tallies *c, struct memory_tally *t, unsigned latency,
-			      uint32_t cycles)
-{
-	struct memory_large x = { (uint32_t)(t - c->v.v), cycles, (uint8_t)latency };
-
-	return cycles < MEMORY_EXACT ? hist_add(&t->hist[latency], (uint16_t)cycles)
-				     : vec_push(&c->large, x);
-}
-
-/* The latencies of a sample, in a row. */
-struct taken {
-	uint32_t cycles[MEMOP_LATENCIES];
-	uint8_t latency[MEMOP_LATENCIES];
-	unsigned n, kind;
-	bool open;
-};
-
-static inline void take_latencies(struct taken *x, const struct memop *op)
-{
-	unsigned n = 0;
-
-	for (unsigned has = op->has & LATENCIES; has; has &= has - 1) {
-		unsigned l = (unsigned)__builtin_ctz(has);
-
-		x->latency[n] = (uint8_t)l;
-		x->cycles[n++] = op->cycles[l];
-	}
-	x->n = n;
-	x->kind = op->set[MEMOP_KIND];
-	x->open = op->has & MEMOP_HAS_OPEN && x->kind & MEMOP_KIND_LOAD &&
-		  !(x->kind & MEMOP_KIND_PREFETCH);
-}
-
-static inline int count_op(struct memory_tallies *c, struct memory_tally *t, const struct taken *x,
-			   const struct memop *op)
-{
-	t->samples++;
-	t->loads += (x->kind & MEMOP_KIND_LOAD) != 0;
-	t->stores += (x->kind & MEMOP_KIND_STORE) != 0;
-	if (x->open) {
-		t->open++;
-		t->open_sum += op->open;
-		t->open_squares += (uint64_t)op->open * op->open;
-	}
-	for (unsigned i = 0; i < x->n; i++)
-		if (add_latency(c, t, x->latency[i], x->cycles[i]))
-			return -1;
-	return 0;
 }
 
 /* There are few of each kind, and they come again. UINT32_MAX: out of memory. */
@@ -145,7 +95,7 @@ static inline uint32_t recent_of(struct memory_tallies *c, enum memory_by by, ui
 {
 	uint64_t h = hash_of(by, a, b);
 	struct memory_recent *r = &c->recent[h >> 48 & (MEMORY_RECENT - 1)];
-	struct memory_tally *t;
+	const struct memory_tally *t;
 
 	if (r->by == by && r->a == a && r->b == b)
 		return r->tally;
@@ -158,42 +108,88 @@ static inline uint32_t recent_of(struct memory_tallies *c, enum memory_by by, ui
 
 /* ---- accesses: there are many, so each step is asked for before it is taken ------------------ */
 
+static struct memory_tally *access_of(struct memory_tallies *c, const struct memory_cell *x)
+{
+	uint64_t b = memory_cell_access(x);
+
+	return tally_of(c, MEMORY_ACCESS, x->a, b, hash_of(MEMORY_ACCESS, x->a, b));
+}
+
+/* All of a cell but its latencies. */
+static void count_rows(struct memory_tally *t, const struct memory_cell *x)
+{
+	const uint16_t *at = x->row + x->numbers - 1;
+
+	t->kind[memory_cell_kind(x)] += x->n;
+	for (size_t i = 0; memory_cell_open(x) && i < x->n; i++, at += x->numbers) {
+		t->open++;
+		t->open_sum += *at;
+		t->open_squares += (uint64_t)*at * *at;
+	}
+}
+
+/* The rows of a cell that has no room go to its access. */
+static int settle(struct memory_tallies *c, struct memory_cell *x)
+{
+	struct memory_tally *t = access_of(c, x);
+	const uint16_t *at = x->row;
+
+	if (!t)
+		return -1;
+	count_rows(t, x);
+	for (unsigned has = memory_cell_latencies(x); has; has &= has - 1, at++)
+		if (hist_add_all(&t->hist[__builtin_ctz(has)], at, x->n, x->numbers))
+			return -1;
+	x->n = 0;
+	return 0;
+}
+
+static int count_cells(struct memory_tallies *c, const struct memory_waiting *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		memory_cells_near(&c->cells, w->sample[i].hash);
+	for (size_t i = 0; i < w->n; i++) {
+		const struct memory_sample *s = &w->sample[i];
+		struct memory_cell *x = memory_cell_of(&c->cells, s->a, s->b, s->hash);
+
+		if (!x || memory_cell_add(&c->cells, x, s->row) ||
+		    (x->n == MEMORY_CELL_ROWS && settle(c, x)))
+			return -1;
+	}
+	return 0;
+}
+
 static int count_waiting(struct memory_tallies *c)
 {
-	size_t n = c->n_waiting;
-	uint32_t idx;
+	struct memory_waiting *w = c->waiting;
+	struct memory_column *open = &w->column[MEMOP_LATENCIES];
 
-	for (size_t i = 0; i < n; i++) {
-		size_t slot = itab_first(&c->at, c->waiting[i].hash);
+	if (count_cells(c, w))
+		return -1;
+	for (unsigned has = c->latencies; has; has &= has - 1) {
+		unsigned l = (unsigned)__builtin_ctz(has);
+		struct memory_column *x = &w->column[l];
 
-		if (itab_at(&c->at, &slot, c->waiting[i].hash, &idx)) {
-			__builtin_prefetch(&c->v.v[idx], 1);
-			__builtin_prefetch(&c->v.v[idx].hist[MEMOP_LATENCY_TAG], 1);
+		for (size_t i = 0; i < x->n; i++)
+			for (size_t k = 0; k < MEMORY_COUNTED; k++) {
+				uint32_t tally = w->sample[x->v[i].sample].tally[k];
+
+				if (hist_add(&c->v.v[tally].hist[l], x->v[i].number))
+					return -1;
+			}
+		x->n = 0;
+	}
+	for (size_t i = 0; i < open->n; i++)
+		for (size_t k = 0; k < MEMORY_COUNTED; k++) {
+			struct memory_tally *t = &c->v.v[w->sample[open->v[i].sample].tally[k]];
+			uint64_t n = open->v[i].number;
+
+			t->open++;
+			t->open_sum += n;
+			t->open_squares += n * n;
 		}
-	}
-	for (size_t i = 0; i < n; i++) {
-		struct memory_waiting *x = &c->waiting[i];
-		struct memory_tally *t = tally_of(c, MEMORY_ACCESS, x->a, x->b, x->hash);
-
-		if (!t)
-			return -1;
-		x->tally[MEMORY_COUNTED - 1] = (uint32_t)(t - c->v.v);
-		for (unsigned has = x->op.has & LATENCIES; has; has &= has - 1) {
-			unsigned l = (unsigned)__builtin_ctz(has);
-
-			hist_ahead(&t->hist[l], x->op.cycles[l]);
-		}
-	}
-	for (size_t i = 0; i < n; i++) {
-		const struct memory_waiting *x = &c->waiting[i];
-		struct taken taken;
-
-		take_latencies(&taken, &x->op);
-		for (size_t k = 0; k < MEMORY_COUNTED; k++)
-			if (count_op(c, &c->v.v[x->tally[k]], &taken, &x->op))
-				return -1;
-	}
-	c->n_waiting = 0;
+	open->n = 0;
+	w->n = 0;
 	return 0;
 }
 
@@ -230,35 +226,135 @@ int memory_count_begin(struct memory_tallies *c)
 	if (!c->code)
 		c->code = calloc(MEMORY_CODE, sizeof(*c->code));
 	if (!c->waiting)
-		c->waiting = calloc(MEMORY_BATCH, sizeof(*c->waiting));
+		c->waiting = calloc(1, sizeof(*c->waiting));
 	if (!c->recent)
 		c->recent = calloc(MEMORY_RECENT, sizeof(*c->recent));
-	return c->code && c->waiting && c->recent ? 0 : -1;
+	if (!c->kinds)
+		c->kinds = calloc(MEMOP_KINDS, sizeof(*c->kinds));
+	return c->code && c->waiting && c->recent && c->kinds ? 0 : -1;
+}
+
+/* A sample's part of the columns, and its row; how many numbers that has is of no interest. */
+static inline void take_numbers(struct memory_tallies *c, struct memory_sample *x, unsigned has,
+				const struct memop *op, bool open)
+{
+	struct memory_waiting *w = c->waiting;
+	uint16_t sample = (uint16_t)(x - w->sample);
+	size_t n = 0;
+
+	/* without asking: which ones a sample has is hard to foresee */
+	for (unsigned all = c->latencies; all; all &= all - 1) {
+		unsigned l = (unsigned)__builtin_ctz(all);
+		struct memory_column *to = &w->column[l];
+
+		x->row[n] = (uint16_t)op->cycles[l];
+		to->v[to->n] = (struct memory_number){ sample, (uint16_t)op->cycles[l] };
+		n += has >> l & 1;
+		to->n += has >> l & 1;
+	}
+	if (open) {
+		struct memory_column *to = &w->column[MEMOP_LATENCIES];
+
+		x->row[n] = op->open;
+		to->v[to->n++] = (struct memory_number){ sample, op->open };
+	}
+}
+
+static int put_large(struct memory_tallies *c, uint32_t tally, unsigned l, uint32_t cycles)
+{
+	struct memory_large large = { tally, cycles, (uint8_t)l };
+
+	return tally == UINT32_MAX ? -1 : vec_push(&c->large, large);
+}
+
+/* Latencies that are too large for a histogram; *has is what is left. */
+static __attribute__((noinline)) int take_large(struct memory_tallies *c,
+						const struct memory_sample *x, uint64_t access,
+						const struct memop *op, unsigned *has)
+{
+	uint64_t h = hash_of(MEMORY_ACCESS, x->a, access);
+
+	for (unsigned all = *has; all; all &= all - 1) {
+		unsigned l = (unsigned)__builtin_ctz(all);
+		struct memory_tally *t;
+
+		if (op->cycles[l] < MEMORY_EXACT)
+			continue;
+		*has &= ~(1u << l);
+		t = tally_of(c, MEMORY_ACCESS, x->a, access, h);
+		if (!t || put_large(c, (uint32_t)(t - c->v.v), l, op->cycles[l]))
+			return -1;
+		for (size_t k = 0; k < MEMORY_COUNTED; k++)
+			if (put_large(c, x->tally[k], l, op->cycles[l]))
+				return -1;
+	}
+	return 0;
+}
+
+static inline bool any_large(const struct memop *op, unsigned has)
+{
+	uint32_t cycles = 0;
+
+	for (unsigned all = has; all; all &= all - 1)
+		cycles |= op->cycles[__builtin_ctz(all)];
+	return cycles >= MEMORY_EXACT;
+}
+
+static bool is_open(const struct memop *op)
+{
+	unsigned kind = op->set[MEMOP_KIND];
+
+	return op->has & MEMOP_HAS_OPEN && kind & MEMOP_KIND_LOAD && !(kind & MEMOP_KIND_PREFETCH);
+}
+
+/* What all ops of a kind have: the tally of their class, and what access they are, above it. */
+static inline uint64_t common_of(struct memory_tallies *c, const struct memop *op,
+				 struct memop_kind *kind)
+{
+	uint64_t x = kind ? kind->user : 0;
+
+	if (x)
+		return x - 1;
+	x = (uint64_t)access_kind(op) << 32 | recent_of(c, MEMORY_CLASS, class_of(op), 0);
+	if (kind && (uint32_t)x != UINT32_MAX)
+		kind->user = x + 1;
+	return x;
 }
 
 int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const struct pass_sample *p,
-		     const struct memop *op)
+		     const struct memop *op, struct memop_kind *of)
 {
 	uint64_t ip = p->ev->at.ip ? ld64(p->r->p + p->ev->at.ip) : 0, period = period_of(p);
 	const struct map *m = code_at(c, sp, p, ip);
-	struct memory_waiting *x = &c->waiting[c->n_waiting++];
+	struct memory_sample *x = &c->waiting->sample[c->waiting->n];
+	unsigned has = op->has & LATENCIES, kind = op->set[MEMOP_KIND] & 3u;
+	uint64_t common = common_of(c, op, of);
+	uint64_t access = memory_access_key(m ? m->image : IMAGE_NONE,
+					    (enum memory_access_kind)(common >> 32));
+	bool open = is_open(op);
 
 	c->no_access += memory_no_access(op);
 	c->raw |= op->raw;
 	c->period_varies |= c->period && period != c->period;
 	c->period = period;
-	x->a = m ? map_to_image(m, ip) : ip;
-	x->b = memory_access_key(m ? m->image : IMAGE_NONE, access_kind(op));
-	x->hash = hash_of(MEMORY_ACCESS, x->a, x->b);
-	x->op = *op;
-	itab_ahead(&c->at, x->hash);
-	x->tally[0] = recent_of(c, MEMORY_CLASS, class_of(op), 0);
+	c->latencies |= has;
+	x->tally[0] = (uint32_t)common;
 	x->tally[1] = recent_of(c, MEMORY_THREAD, p->task, p->who->comm);
 	x->tally[2] = recent_of(c, MEMORY_CPU, p->cpu, 0);
-	for (size_t i = 0; i < MEMORY_COUNTED - 1; i++)
+	for (size_t i = 0; i < MEMORY_COUNTED; i++) {
 		if (x->tally[i] == UINT32_MAX)
 			return -1;
-	return c->n_waiting == MEMORY_BATCH ? count_waiting(c) : 0;
+		c->v.v[x->tally[i]].kind[kind]++;
+	}
+	x->a = m ? map_to_image(m, ip) : ip;
+	if (any_large(op, has) && take_large(c, x, access, op, &has))
+		return -1;
+	take_numbers(c, x, has, op, open);
+	x->b = access | (uint64_t)kind << CELL_KIND | (uint64_t)open << CELL_OPEN |
+	       (uint64_t)has << CELL_LATENCIES;
+	x->hash = hash_of(MEMORY_ACCESS, x->a, x->b);
+	memory_cells_ahead(&c->cells, x->hash);
+	return ++c->waiting->n == MEMORY_BATCH ? count_waiting(c) : 0;
 }
 
 int memory_count_end(struct memory_tallies *c)
@@ -270,9 +366,8 @@ int memory_count_end(struct memory_tallies *c)
 
 static int join_tally(struct memory_tally *t, const struct memory_tally *x)
 {
-	t->samples += x->samples;
-	t->loads += x->loads;
-	t->stores += x->stores;
+	for (size_t i = 0; i < 4; i++)
+		t->kind[i] += x->kind[i];
 	t->open += x->open;
 	t->open_sum += x->open_sum;
 	t->open_squares += x->open_squares;
@@ -282,7 +377,29 @@ static int join_tally(struct memory_tally *t, const struct memory_tally *x)
 	return 0;
 }
 
-int memory_tallies_join(struct memory_tallies *c, const struct memory_tallies *x)
+/* The cells stay as they are, and are found by their accesses. */
+static int join_cells(struct memory_tallies *c, struct memory_tallies *x)
+{
+	size_t from = c->cells.v.n;
+
+	if (memory_cells_move(&c->cells, &x->cells))
+		return -1;
+	for (size_t i = from; i < c->cells.v.n; i++) {
+		struct memory_cell *cell = &c->cells.v.v[i];
+		struct memory_tally *t = cell->n ? access_of(c, cell) : NULL;
+
+		if (!cell->n)
+			continue;
+		if (!t)
+			return -1;
+		count_rows(t, cell);
+		cell->next = t->cell;
+		t->cell = (uint32_t)i;
+	}
+	return 0;
+}
+
+int memory_tallies_join(struct memory_tallies *c, struct memory_tallies *x)
 {
 	uint32_t *to = malloc((x->v.n + 1) * sizeof(*to));
 	int ret = to ? 0 : -1;
@@ -301,6 +418,7 @@ int memory_tallies_join(struct memory_tallies *c, const struct memory_tallies *x
 		large.tally = to[large.tally];
 		ret = vec_push(&c->large, large);
 	}
+	ret = ret || join_cells(c, x) ? -1 : 0;
 	free(to);
 	c->samples += x->samples;
 	c->without += x->without;
@@ -309,6 +427,19 @@ int memory_tallies_join(struct memory_tallies *c, const struct memory_tallies *x
 	c->period = c->period ? c->period : x->period;
 	c->raw |= x->raw;
 	return ret;
+}
+
+void memory_tally_each(const struct memory_tallies *c, size_t tally, unsigned latency,
+		       void (*add)(void *ctx, uint16_t value, uint64_t n), void *ctx)
+{
+	hist_each(&c->v.v[tally].hist[latency], add, ctx);
+	for (uint32_t i = c->v.v[tally].cell; i != MEMORY_CELL_NONE; i = c->cells.v.v[i].next) {
+		const struct memory_cell *x = &c->cells.v.v[i];
+		const uint16_t *at = memory_cell_column(x, latency);
+
+		for (size_t k = 0; at && k < x->n; k++, at += x->numbers)
+			add(ctx, *at, 1);
+	}
 }
 
 static int by_tally(const void *a, const void *b)
@@ -333,10 +464,13 @@ void memory_tallies_free(struct memory_tallies *c)
 	vec_free(&c->v);
 	vec_free(&c->large);
 	itab_free(&c->at);
+	memory_cells_free(&c->cells);
 	free(c->code);
 	free(c->waiting);
 	free(c->recent);
+	free(c->kinds);
 	c->code = NULL;
 	c->waiting = NULL;
 	c->recent = NULL;
+	c->kinds = NULL;
 }

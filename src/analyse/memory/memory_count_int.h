@@ -4,10 +4,12 @@
  * was seen. All other groups of memory.h are folded from these.
  *
  *	memory_count_begin(&c)	each chunk of the pass
- *	memory_count_add(&c, spaces, sample, &op)
+ *	memop_of_kind(&op, &kind, c.kinds, ...)
+ *	memory_count_add(&c, spaces, sample, &op, kind)
  *	memory_count_end(&c)
- *	memory_tallies_join(&c, &other), memory_tallies_sort(&c)	what several workers have
- *	... c.v ...
+ *	memory_tallies_join(&all, &c)	each worker's
+ *	memory_tallies_sort(&all)
+ *	... all.v ...
  *	memory_tallies_free(&c)
  *
  * Tallies are in no order. -1: out of memory.
@@ -17,6 +19,7 @@
 
 #include "analyse/itab.h"
 #include "analyse/memory.h"
+#include "analyse/memory/memory_cells_int.h"
 #include "analyse/memory/memory_hist.h"
 #include "analyse/pass/pass.h"
 #include "base/vec.h"
@@ -25,9 +28,10 @@ _Static_assert(HIST_VALUES == MEMORY_EXACT, "what is not in a histogram is in a 
 
 struct memory_tally {
 	enum memory_by by;
-	uint64_t key[2], samples, loads, stores;
+	uint64_t key[2], kind[4]; /* samples that are no access, load, store, both */
 	uint64_t open, open_sum, open_squares;
 	struct hist hist[MEMOP_LATENCIES];
+	uint32_t cell; /* the first of an access, when workers' are joined; in no histogram */
 };
 
 /* A latency of MEMORY_EXACT or more. */
@@ -46,15 +50,27 @@ struct memory_code {
 	const struct map *map;
 };
 
-#define MEMORY_BATCH 32u
+#define MEMORY_BATCH 64u
 
-#define MEMORY_COUNTED 4 /* class, thread, CPU, access */
+#define MEMORY_COUNTED 3 /* class, thread, CPU */
 
-/* Samples that wait to be counted: the tallies of their accesses are in no cache. */
+/* What waiting samples have of a latency, or of open misses. */
+struct memory_column {
+	uint32_t n;
+	struct memory_number {
+		uint16_t sample, number;
+	} v[MEMORY_BATCH];
+};
+
+/* Samples that wait to be counted: the cells of their accesses are in no cache. */
 struct memory_waiting {
-	uint64_t a, b, hash; /* of the access */
-	uint32_t tally[MEMORY_COUNTED];
-	struct memop op;
+	struct memory_sample {
+		uint64_t a, b, hash; /* of the cell */
+		uint32_t tally[MEMORY_COUNTED];
+		uint16_t row[MEMORY_ROW];
+	} sample[MEMORY_BATCH];
+	struct memory_column column[MEMORY_ROW];
+	size_t n;
 };
 
 #define MEMORY_RECENT 1024u /* a power of two */
@@ -70,10 +86,12 @@ struct memory_tallies {
 	VEC(struct memory_tally) v;
 	VEC(struct memory_large) large; /* by tally and latency, ascending */
 	struct itab at;
+	struct memory_cells cells;
 	struct memory_code *code;
 	struct memory_waiting *waiting;
 	struct memory_recent *recent;
-	size_t n_waiting;
+	struct memop_kind *kinds;
+	unsigned latencies; /* those that any sample had */
 	uint64_t samples, without, no_access, period;
 	bool period_varies, raw;
 };
@@ -99,9 +117,13 @@ static inline bool memory_no_access(const struct memop *op)
 
 int memory_count_begin(struct memory_tallies *c) MUST_USE;
 int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const struct pass_sample *p,
-		     const struct memop *op) MUST_USE;
+		     const struct memop *op, struct memop_kind *kind) MUST_USE;
 int memory_count_end(struct memory_tallies *c) MUST_USE;
-int memory_tallies_join(struct memory_tallies *c, const struct memory_tallies *x) MUST_USE;
+/* Into tallies that were empty, or were joined from others before; x becomes empty. */
+int memory_tallies_join(struct memory_tallies *c, struct memory_tallies *x) MUST_USE;
+/* The latencies of a tally, of joined ones: in no order, values more than once. */
+void memory_tally_each(const struct memory_tallies *c, size_t tally, unsigned latency,
+		       void (*add)(void *ctx, uint16_t value, uint64_t n), void *ctx);
 void memory_tallies_sort(struct memory_tallies *c);
 void memory_tallies_free(struct memory_tallies *c);
 

@@ -99,9 +99,9 @@ static int take_tallies(struct memory_work *w)
 
 		if (!g)
 			return -1;
-		g->samples = t->samples;
-		g->loads = t->loads;
-		g->stores = t->stores;
+		g->loads = t->kind[MEMOP_KIND_LOAD] + t->kind[3];
+		g->stores = t->kind[MEMOP_KIND_STORE] + t->kind[3];
+		g->samples = t->kind[0] + t->kind[MEMOP_KIND_LOAD] + g->stores;
 		g->open = (struct memory_open){ t->open, (double)t->open_sum,
 						(double)t->open_squares };
 	}

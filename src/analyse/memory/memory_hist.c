@@ -5,15 +5,27 @@
 
 #define PAGES (HIST_VALUES / HIST_PAGE)
 
+/* NULL: out of memory. */
+static uint32_t *in_page(struct hist_many *m, uint16_t value)
+{
+	uint32_t **page;
+
+	if (!m->page)
+		m->page = calloc(PAGES, sizeof(*m->page));
+	if (!m->page)
+		return NULL;
+	page = &m->page[value / HIST_PAGE];
+	if (!*page)
+		*page = calloc(HIST_PAGE, sizeof(**page));
+	return *page ? &(*page)[value % HIST_PAGE] : NULL;
+}
+
 static int add_many(struct hist *h, uint16_t value, uint32_t n)
 {
-	uint32_t **page = &h->many->page[value / HIST_PAGE], *at;
+	uint32_t *at = value < HIST_LOW ? &h->many->low[value] : in_page(h->many, value);
 
-	if (value >= HIST_LOW && !*page)
-		*page = calloc(HIST_PAGE, sizeof(**page));
-	if (value >= HIST_LOW && !*page)
+	if (!at)
 		return -1;
-	at = value < HIST_LOW ? &h->many->low[value] : &(*page)[value % HIST_PAGE];
 	if (*at > UINT32_MAX - n)
 		return -1;
 	*at += n;
@@ -62,6 +74,16 @@ int hist_add_slowly(struct hist *h, uint16_t value)
 	return (!hist_is_many(h) && spread_out(h)) || add_many(h, value, 1) ? -1 : 0;
 }
 
+int hist_add_all(struct hist *h, const uint16_t *v, size_t n, size_t step)
+{
+	if (!hist_is_many(h) && h->n + n > HIST_FEW && spread_out(h))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (hist_add(h, v[i * step]))
+			return -1;
+	return 0;
+}
+
 /* Of many: how often this value was seen; *v jumps over pages that are not there. */
 static uint32_t count_at(const struct hist *h, uint32_t *v)
 {
@@ -69,6 +91,10 @@ static uint32_t count_at(const struct hist *h, uint32_t *v)
 
 	if (*v < HIST_LOW)
 		return h->many->low[*v];
+	if (!h->many->page) {
+		*v = HIST_VALUES;
+		return 0;
+	}
 	page = h->many->page[*v / HIST_PAGE];
 	if (page)
 		return page[*v % HIST_PAGE];
@@ -109,8 +135,9 @@ void hist_free(struct hist *h)
 	if (!hist_is_many(h)) {
 		free(h->few);
 	} else {
-		for (uint32_t i = 0; i < PAGES; i++)
+		for (uint32_t i = 0; h->many->page && i < PAGES; i++)
 			free(h->many->page[i]);
+		free(h->many->page);
 		free(h->many);
 	}
 	*h = (struct hist){ .few = NULL };

@@ -26,7 +26,7 @@
 
 struct hist_many {
 	uint32_t low[HIST_LOW];
-	uint32_t *page[HIST_VALUES / HIST_PAGE]; /* NULL where nothing was seen */
+	uint32_t **page; /* HIST_VALUES / HIST_PAGE; NULL where nothing was seen, as they are */
 };
 
 struct hist {
@@ -40,15 +40,6 @@ struct hist {
 static inline bool hist_is_many(const struct hist *h)
 {
 	return !h->room && h->many;
-}
-
-/* Asks for what hist_add() will write to. */
-static inline void hist_ahead(const struct hist *h, uint32_t value)
-{
-	if (h->room)
-		__builtin_prefetch(h->few + h->n, 1);
-	else if (h->many && value < HIST_LOW)
-		__builtin_prefetch(h->many->low + value, 1);
 }
 
 int hist_add_slowly(struct hist *h, uint16_t value) MUST_USE;
@@ -65,6 +56,8 @@ static inline MUST_USE int hist_add(struct hist *h, uint16_t value)
 	return 0;
 }
 
+/* n values, each `step` behind the one before. */
+int hist_add_all(struct hist *h, const uint16_t *v, size_t n, size_t step) MUST_USE;
 int hist_join(struct hist *h, const struct hist *other) MUST_USE;
 void hist_each(const struct hist *h, void (*add)(void *ctx, uint16_t value, uint64_t n), void *ctx);
 void hist_free(struct hist *h);

@@ -14,7 +14,7 @@
 
 /* What is remembered is found by the piece of memory that an address is in: pieces of these bits,
  * for small answers small ones. */
-static const unsigned piece_bits[] = { 24, 12, 6 };
+static const unsigned piece_bits[] = { 30, 20, 12, 6 };
 #define PIECES (sizeof(piece_bits) / sizeof(*piece_bits))
 
 /* What lay around an address of a process. */

@@ -16,14 +16,15 @@ static int take(void *ctx, const struct pass_sample *p, struct err *err)
 {
 	const struct scan *w = ctx;
 	struct memory_tallies *c = &w->of[p->worker];
+	struct memop_kind *kind;
 	struct memop op;
 
 	c->samples++;
-	if (!memop_of_record(&op, &w->how[p->event], p->ev, p->r)) {
+	if (!memop_of_kind(&op, &kind, c->kinds, &w->how[p->event], p->ev, p->r)) {
 		c->without++;
 		return 0;
 	}
-	if (memory_count_add(c, w->spaces, p, &op))
+	if (memory_count_add(c, w->spaces, p, &op, kind))
 		return err_nomem(err);
 	return w->objects && !memory_no_access(&op) ? memory_objects_add(w->objects, p, &op, err)
 						    : 0;
@@ -49,11 +50,10 @@ static int join(struct memory_tallies *out, struct scan *w, unsigned n)
 {
 	int ret = 0;
 
-	for (unsigned i = 1; i < n; i++) {
-		ret = ret || memory_tallies_join(w->of, &w->of[i]) ? -1 : 0;
+	for (unsigned i = 0; i < n; i++) {
+		ret = ret || memory_tallies_join(out, &w->of[i]) ? -1 : 0;
 		memory_tallies_free(&w->of[i]);
 	}
-	*out = *w->of;
 	memory_tallies_sort(out);
 	free(w->of);
 	return ret;

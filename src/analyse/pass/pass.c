@@ -118,6 +118,10 @@ static int records(struct pass *p, struct pass_worker *w, unsigned worker, size_
 		__builtin_prefetch((const void *)((uintptr_t)at + AHEAD));
 		r = (struct pd_record){ at, ld32(at), ld16(at + 4), ld16(at + 6),
 					c->seq + (uint64_t)(at - c->p) };
+		if (r.size > 128) {
+			__builtin_prefetch((const void *)((uintptr_t)at + AHEAD + 64));
+			__builtin_prefetch((const void *)((uintptr_t)at + AHEAD + 128));
+		}
 		if (r.type == PERF_RECORD_SAMPLE) {
 			if (one_sample(p, w, worker, chunk, &r, err))
 				return -1;

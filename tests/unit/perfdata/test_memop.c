@@ -103,13 +103,102 @@ static void test_tlb(void **state)
 	assert_null(memop_set_text(text, MEMOP_TLB, op.set[MEMOP_TLB]));
 }
 
+/* ---- kinds of ops, each decoded once -------------------------------------------------------- */
+
+static uint64_t draw(void)
+{
+	static uint64_t x = 88172645463325252u;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return x;
+}
+
+/* Of few kinds, so that they come again; numbers are 0 now and then. */
+static void draw_packet(uint8_t *raw, uint32_t caps, uint64_t kind)
+{
+	uint64_t reg[8] = { draw() & 7 ? 3 << 17 : 1 << 17, draw(), draw() };
+
+	reg[3] = kind >> 16 & 0x3ff;
+	reg[4] = (kind & 0xffff) | (kind >> 28 & 0x3f) << 16;
+	reg[4] |= kind >> 34 & 1 ? LOAD : kind >> 35 & 1 ? LOAD | MISSED : 0;
+	reg[4] |= draw() << 26;
+	for (size_t i = 4; i < 6; i++)
+		reg[i + 1] = draw() & 3 ? draw() : 0;
+	if (!(draw() & 3))
+		reg[2] &= UINT32_MAX << (draw() & 31);
+	if (!(draw() & 3))
+		reg[4] &= UINT32_MAX;
+	memcpy(raw, &caps, 4);
+	memcpy(raw + 4, reg, sizeof(reg));
+}
+
+static void assert_same_op(const struct memop *x, const struct memop *y)
+{
+	assert_int_equal(x->has, y->has);
+	assert_memory_equal(x->set, y->set, sizeof(x->set));
+	assert_int_equal(x->level, y->level);
+	assert_int_equal(x->where, y->where);
+	assert_int_equal(x->hit, y->hit);
+	assert_int_equal(x->locked, y->locked);
+	assert_int_equal(x->raw, y->raw);
+	assert_int_equal(x->width, y->width);
+	assert_int_equal(x->open, y->open);
+	assert_memory_equal(x->cycles, y->cycles, sizeof(x->cycles));
+	assert_int_equal(x->address, y->address);
+	assert_int_equal(x->physical, y->physical);
+	assert_int_equal(x->page, y->page);
+}
+
+static void test_kinds(void **state)
+{
+	static struct memop_kind table[MEMOP_KINDS];
+	static const uint32_t caps[] = { 0x3ff, ZEN4, STREAMS, UINT32_MAX };
+	const struct pd_event ev = { .attr.sample_type = PERF_SAMPLE_RAW, .at.fixed_end = 8 };
+	struct {
+		uint64_t head;
+		uint32_t size;
+		uint8_t raw[4 + 8 * sizeof(uint64_t)];
+	} r = { .size = sizeof(r.raw) };
+	const struct pd_record record = { .p = (const uint8_t *)&r, .size = sizeof(r) };
+	size_t known = 0, both = 0;
+	uint64_t kinds[64];
+
+	(void)state;
+	for (unsigned run = 0; run < 4 * (IBS_PART_1AH + 1u); run++) {
+		const struct memop_how how = { .from = MEMOP_FROM_OP,
+					       .part = (enum ibs_part)(run / 4) };
+
+		memset(table, 0, sizeof(table));
+		for (size_t i = 0; i < 64; i++)
+			kinds[i] = draw();
+		for (size_t i = 0; i < 5000; i++) {
+			struct memop want, got;
+			struct memop_kind *kind;
+			bool is;
+
+			draw_packet(r.raw, caps[run & 3], kinds[draw() & 63]);
+			is = memop_of_record(&want, &how, &ev, &record);
+			assert_int_equal(memop_of_kind(&got, &kind, table, &how, &ev, &record), is);
+			if (!is)
+				continue;
+			assert_same_op(&got, &want);
+			assert_non_null(kind);
+			known += kind->user == 1;
+			both++;
+			kind->user = 1;
+		}
+	}
+	assert_true(known > both / 4 && known < both);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sources),
-		cmocka_unit_test(test_latency),
-		cmocka_unit_test(test_snoop),
-		cmocka_unit_test(test_tlb),
+		cmocka_unit_test(test_sources), cmocka_unit_test(test_latency),
+		cmocka_unit_test(test_snoop),	cmocka_unit_test(test_tlb),
+		cmocka_unit_test(test_kinds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
