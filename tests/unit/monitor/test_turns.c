@@ -158,7 +158,7 @@ static void test_bars(void **unused)
 				bars += half * SECOND / truth;
 			}
 		}
-		print_message("%s: %.1f %% of %zu within %.2f\n", k->name,
+		print_message("# %s: %.1f %% of %zu within %.2f\n", k->name,
 			      100.0 * (double)inside / (double)n, n, bars / (double)n);
 		assert_true(n > RUNS * k->groups * 4 / 5);
 		assert_true((double)inside >= k->kept * (double)n);
