@@ -44,11 +44,23 @@ const struct kernel kernels[] = {
 	  unit,                                                                       \
 	  run_##run,                                                                  \
 	  prepare_##prepare,                                                          \
-	  { bytes, stride, units, false, 0, 0, 0 },                                   \
+	  { bytes, stride, units, false, 0, 0, 0, 0 },                                \
 	  each,                                                                       \
-	  per_unit },
+	  per_unit,                                                                   \
+	  NULL },
+#define SNOOP(name, before, means)                                             \
+	{ name,                                                                \
+	  means,                                                               \
+	  NULL,                                                                \
+	  run_walk,                                                            \
+	  prepare_lines,                                                       \
+	  { 65536, 256, 0, false, 0, 0, 0, 0 },                                \
+	  COUNTS(IS(INSNS, 3), IS(TAKEN, 1), IS(LOADS, 1), IS(LOAD_BYTES, 8)), \
+	  NONE,                                                                \
+	  before_##before },
 #include "kernels/kernels.def"
 #undef KERNEL
+#undef SNOOP
 };
 const size_t n_kernels = sizeof(kernels) / sizeof(*kernels);
 

@@ -41,6 +41,7 @@ struct kernel_setup {
 	unsigned layout;  /* which copy of its code, modulo KERNEL_LAYOUTS */
 	unsigned on_node; /* 1 + the NUMA node that its memory is bound to; 0: not bound */
 	uint64_t most;	  /* bytes that it may take: ERR_LIMIT where it needs more; 0: any */
+	unsigned other;	  /* 1 + the CPU that has its lines before (kernel.before); 0: none */
 };
 #define KERNEL_LAYOUTS \
 	8u /* kernels of mispredicts: copies at other offsets in a line of 64 bytes */
@@ -67,6 +68,9 @@ struct kernel {
 	int (*prepare)(struct kernel_work *w, const struct kernel_setup *s, struct err *err);
 	struct kernel_setup usual;
 	double each[QUANTITIES], per_unit[QUANTITIES];
+	/* What happens to its lines before each run of w.round iterations: on another CPU (other),
+	 * then on this one. NULL: nothing. */
+	void (*before)(struct kernel_work *w, bool other);
 };
 
 extern const struct kernel kernels[];

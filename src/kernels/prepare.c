@@ -152,6 +152,15 @@ PREPARE(ring_in_order)
 	return 0;
 }
 
+PREPARE(lines)
+{
+	if (prepare_ring(w, s, err))
+		return -1;
+	w->mask = s->bytes - 1;
+	w->round = s->bytes / s->stride;
+	return 0;
+}
+
 static int split(struct kernel_work *w, size_t at, struct err *err)
 {
 	char *self;

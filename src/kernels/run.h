@@ -7,18 +7,23 @@
 
 #include "kernels/kernel.h"
 
-#define RUN(name) void run_##name(struct kernel_work *w, uint64_t n)
+#define RUN(name)    void run_##name(struct kernel_work *w, uint64_t n)
+#define BEFORE(name) void before_##name(struct kernel_work *w, bool other)
 #define PREPARE(name) \
 	int prepare_##name(struct kernel_work *w, const struct kernel_setup *s, struct err *err)
 
 #define KERNEL(name, run, prepare, bytes, stride, unit, units, means, each, per_unit) RUN(run);
+/* run_walk() reads them. */
+#define SNOOP(name, before, means) BEFORE(before);
 #include "kernels/kernels.def"
 #undef KERNEL
+#undef SNOOP
 
 PREPARE(nothing);
 PREPARE(ring);		/* a: slots of a list in random order, each with the address of the next */
 PREPARE(ring_huge);	/* the same in huge pages, or not at all */
 PREPARE(ring_in_order); /* the slots in the order of their addresses */
+PREPARE(lines);		/* a ring of which all is run; mask: its bytes - 1, a power of two */
 PREPARE(split_lock);	/* as split_line; ERR_UNSUPPORTED where the CPU has no such operation */
 PREPARE(split_line);	/* a: a slot across two lines that holds its own address */
 PREPARE(split_page);	/* the same across two pages */

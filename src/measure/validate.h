@@ -40,6 +40,17 @@ enum validate_from { /* which memory the event's loads are from */
 		     FROM_REMOTE, /* of another socket: none in memory of the own node */
 };
 
+/* Another CPU, as seen from the one that runs the kernels. */
+enum validate_pair {
+	PAIR_NONE,
+	PAIR_CORE,   /* another thread of its core */
+	PAIR_L3,     /* another core, the same L3 cache */
+	PAIR_SOCKET, /* another L3 cache, the same NUMA node of the same socket */
+	PAIR_REMOTE, /* another socket */
+	VALIDATE_PAIRS
+};
+extern const char *const validate_pair_key[VALIDATE_PAIRS]; /* "same core", ... */
+
 enum validate_kind {
 	COUNTS_SUM,    /* of quantities, exactly */
 	COUNTS_LEAST,  /* the same, and work on wrong paths besides */
@@ -59,6 +70,7 @@ struct validate_rule {	    /* a row of event_rule.def */
 	bool kernel;   /* the operating system's part is counted, too */
 	double within; /* relative error that is no fault */
 	enum validate_from from;
+	enum validate_pair pair; /* COUNTS_SOME: `in` reads lines that such a CPU has */
 };
 
 const struct validate_rule *validate_rule_of(const char *event);
@@ -167,6 +179,8 @@ struct validate_cell {
 	double slack;	  /* more than expected that is no fault: the threads share the core */
 	const char *prefetchers; /* "on", "off"; NULL: as they were, nobody asked */
 	unsigned on_node;	 /* 1 + the NUMA node of its memory; 0: where the kernel puts it */
+	unsigned other;		 /* 1 + the CPU that has its lines before; 0: none */
+	enum validate_pair pair; /* where that is */
 	size_t repeats;
 	bool wrong;	  /* confirmed */
 	const char *left; /* why its kernel could not run; NULL */
@@ -212,7 +226,9 @@ struct validate_opts {
 	unsigned own_node;	/* 1 + the NUMA node of the CPU; 0: there is none to compare */
 	const unsigned *remote; /* 1 + each node with memory of other sockets */
 	size_t n_remote;
-	const char *no_remote; /* why there is none */
+	const char *no_remote;		/* why there is none */
+	unsigned other[VALIDATE_PAIRS]; /* 1 + a CPU that is so; 0: none may be used */
+	const char *no_other;		/* why no CPU is known to be so; NULL */
 	bool quick;
 	/* Before it begins: what it will take. May be NULL, as news. */
 	void (*plan)(void *ctx, size_t events, size_t kernels, double seconds);
@@ -224,6 +240,10 @@ struct validate_opts {
  * own socket (sub-NUMA clusters) are neither: what events call local differs there. */
 int validate_memory(struct validate_opts *o, struct arena *a, const struct machine *m, unsigned cpu,
 		    struct err *err) MUST_USE;
+/* other and no_other, of these CPUs, by a machine with MACHINE_TOPOLOGY, _SIBLINGS, _MEMORY,
+ * _CACHES and _HYPERVISOR: where CPUs of a virtual machine are is not known. */
+void validate_others(struct validate_opts *o, struct arena *a, const struct machine *m,
+		     unsigned cpu, const uint32_t *cpus, size_t n);
 int validate_run(struct validate *out, struct arena *a, const struct validate_opts *o,
 		 const struct validate_bench *b, struct err *err) MUST_USE;
 /* Marks all as found with prefetchers "on" or "off"; `more` (NULL: nothing) comes behind. */

@@ -246,6 +246,8 @@ TABLE_CELL(cell_event, out->text = report_of(t)->v->row[cell_of(r)->event].event
 TABLE_CELL(cell_kernel, out->text = cell_of(r)->kernel->name)
 TABLE_CELL(cell_at, out->text = cell_of(r)->at ? validate_at_key[cell_of(r)->at] : NULL)
 TABLE_CELL(cell_node, out->n = cell_of(r)->on_node - 1; out->none = !cell_of(r)->on_node)
+TABLE_CELL(cell_other, out->n = cell_of(r)->other - 1; out->none = !cell_of(r)->other)
+TABLE_CELL(cell_pair, out->text = cell_of(r)->pair ? validate_pair_key[cell_of(r)->pair] : NULL)
 TABLE_CELL(cell_busy, out->text = cell_of(r)->busy ? cell_of(r)->busy->name : NULL)
 #define UNKNOWN(r) (isnan(cell_of(r)->expected) ? "no exact count is known" : NULL)
 TABLE_CELL(expected, cell_estimate(out, EXACTLY(cell_of(r)->expected, UNKNOWN(r))))
@@ -259,6 +261,11 @@ static const struct table_column cell_columns[] = {
 	       .get = cell_at),
 	COLUMN("memory_node", "memory of", T_ID, C_KEY | C_SPARSE,
 	       "NUMA node that its memory is bound to", .get = cell_node),
+	COLUMN("other_cpu", "other CPU", T_ID, C_KEY | C_SPARSE, "that had the lines before",
+	       .get = cell_other),
+	COLUMN("other_is", "other is", T_TEXT, C_SPARSE,
+	       "same core, same L3 cache, another L3 cache of the socket, another socket",
+	       .get = cell_pair),
 	COLUMN("busy", "busy", T_TEXT, C_KEY, "kernel on the core's other thread",
 	       .get = cell_busy),
 	COLUMN("prefetchers", "prefetchers", T_TEXT, C_KEY | C_SPARSE, "as in events",

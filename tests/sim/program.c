@@ -62,6 +62,8 @@ static int setting(struct sim_scenario *s, const char *word)
 		s->set.no_latency = !(v > 0);
 	else if (KEY("nodes"))
 		s->set.nodes = (unsigned)v;
+	else if (KEY("l3"))
+		; /* tree.py's affair */
 	else if (KEY("precise"))
 		s->set.precise = (int)v;
 	else if (KEY("linux"))

@@ -136,6 +136,21 @@ for counts, want in (({LOCAL: "local=1", REMOTE: "remote=1"}, ("within", "within
 p, doc, event = validate({LOCAL: "walk:1"}, LOCAL, REMOTE, machine="gnr")
 t.ok(event[REMOTE]["verdict"] == "not tested" and "one NUMA node" in event[REMOTE]["text"], "one node: remote memory is not tested, with the reason", event[REMOTE])
 
+# ---- lines that another core of the L3 cache has: a kernel for each state of them
+HITM = "MEM_LOAD_L3_HIT_RETIRED.XSNP_HITM"
+CALLED[HITM] = HITM + "_PS"
+for counts, want in (("snoop-modified:1", "within"), ("snoop-modified:0", "dead"), ("loads=1", "leaks")):
+    p, doc, event = validate({HITM: counts}, HITM, settings="l3=1")
+    if not two:
+        t.ok(event[HITM]["verdict"] == "not tested" and "L3 cache" in event[HITM]["text"], "one CPU: not tested, with the reason", event[HITM])
+        break
+    t.equal(event[HITM]["verdict"], want, "HITM that counts %s: %s" % (counts, want))
+    cells = {c["kernel"]: c for c in doc["cells"] if c["other_cpu"] is not None}
+    t.equal(sorted(cells), ["snoop-clean", "snoop-flushed", "snoop-modified", "snoop-shared"], "lines clean, dropped, modified, shared")
+    t.equal({c["other_is"] for c in cells.values()}, {"same L3 cache"}, "where the other CPU is")
+p, doc, event = validate({HITM: "snoop-modified:1"}, HITM)
+t.ok(event[HITM]["verdict"] == "not tested" and "L3 cache" in event[HITM]["text"], "which CPUs share an L3 cache is not known: the reason", event[HITM])
+
 # ---- nodes: the program is what the scenario says, whatever kernel runs
 for scenario, want in (("branch_mispredicts", "bound by it"), ("even", "not bound by it")):
     p = run_on("skl", scenario, CYCLADE, "validate", *SYSROOT, "--quick", "-j", "Bad_Speculation", "Memory_Bound", XDG_DATA_HOME="/dev/null/data")

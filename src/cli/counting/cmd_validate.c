@@ -110,6 +110,24 @@ static void plan(void *ctx, size_t events, size_t runs, double seconds)
 		 events == 1 ? "" : "s", runs, seconds + 1);
 }
 
+/* Which of the CPUs that may be used are where, as seen from that of the kernels. */
+static int find_others(struct job *j, struct err *err)
+{
+	uint32_t *list = arena_alloc(&j->cli->arena, CPU_SETSIZE * sizeof(*list));
+	cpu_set_t set;
+	size_t n = 0;
+
+	if (!list)
+		return err_nomem(err);
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return err_sys(err, "the CPUs of this process");
+	for (uint32_t i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &set))
+			list[n++] = i;
+	validate_others(&j->o, &j->cli->arena, &j->machine, j->c.cpu, list, n);
+	return 0;
+}
+
 /* The CPU of the kernels, and another thread of its core, of those that may be used. */
 static int take_cpus(struct job *j, struct err *err)
 {
@@ -435,7 +453,7 @@ int cmd_validate(struct cli *cli)
 	document_open(&d, &validate_document, &r);
 	if (cli_show(cli, &show, &validate_document, &err) ||
 	    machine_read_parts(&j.machine, &cli->arena, j.choice.root, MACHINE_ALL, &err) ||
-	    take_cpus(&j, &err))
+	    take_cpus(&j, &err) || find_others(&j, &err))
 		goto out;
 	calibrate_sizes_of(&j.o.sizes, &j.machine, j.c.cpu, j.choice.root, j.o.quick);
 	if (validate_memory(&j.o, &cli->arena, &j.machine, j.c.cpu, &err))

@@ -2,13 +2,10 @@
 /*
  * The bench of this machine: real kernels, the real clock, a second thread for transfers.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
-#include <pthread.h>
 #include <sched.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +15,10 @@
 #include <linux/mempolicy.h>
 
 #include "collect/sysfs.h"
-#include "measure/bench.h"
+#include "measure/bench_partner.h"
 #include "measure/calibrate.h"
 
 #define NODE_BITS  1024u
-#define LINES	   256u /* of a transfer */
-#define STRIDE	   256u /* no prefetcher of neighbours helps */
 #define WARM_LINES (1u << 18)
 #define WARM_MOST  (4u << 20) /* bytes that are worth a pass before each repeat */
 
@@ -37,10 +32,7 @@ struct machine_bench {
 	cpu_set_t before;
 	struct open_kernel slot[CALIBRATE_SLOTS];
 	struct kernel_work ring; /* of transfers */
-	pthread_t other;
-	bool running, modified, quit;
-	unsigned other_cpu;
-	sem_t go, done;
+	struct bench_partner partner;
 	int policy; /* of memory, as it was */
 	unsigned long nodes[NODE_BITS / LONG_BIT];
 	bool placed, kept;
@@ -105,69 +97,20 @@ static double stolen(void *ctx)
 
 /* ---- transfers ------------------------------------------------------------------------------- */
 
-/* Has all lines of the ring, modified or as they were in memory, each time that it is asked. */
-static void *have_lines(void *ctx)
-{
-	struct machine_bench *m = ctx;
-	const struct kernel *flush = kernel_find("flush"), *walk = kernel_find("walk");
-	struct kernel_work w = m->ring;
-
-	w.at = 0;
-	w.mask = LINES * STRIDE - 1;
-	while (!sem_wait(&m->go) || errno == EINTR) {
-		if (m->quit)
-			return NULL;
-		if (m->modified) {
-			for (size_t i = 0; i < LINES; i++)
-				m->ring.a[i * STRIDE + 32]++;
-		} else {
-			flush->run(&w, LINES * STRIDE / 64);
-			walk->run(&w, LINES);
-		}
-		(void)sem_post(&m->done);
-	}
-	return NULL;
-}
-
-static void end_thread(struct machine_bench *m)
-{
-	if (!m->running)
-		return;
-	m->quit = true;
-	(void)sem_post(&m->go);
-	(void)pthread_join(m->other, NULL);
-	m->running = m->quit = false;
-}
-
-static int begin_thread(struct machine_bench *m, unsigned cpu, struct err *err)
-{
-	if (bench_thread(&m->other, cpu, have_lines, m, err))
-		return -1;
-	m->running = true;
-	m->other_cpu = cpu;
-	return 0;
-}
-
 static int transfer(void *ctx, unsigned from, unsigned to, bool modified,
 		    struct calibrate_time *out, unsigned *lines, struct err *err)
 {
-	static const struct kernel_setup setup = { .bytes = LINES * STRIDE, .stride = STRIDE };
+	static const struct kernel_setup usual;
 	struct machine_bench *m = ctx;
-	struct open_kernel walk = { .k = kernel_find("walk") };
+	struct open_kernel walk = { .k = kernel_find(modified ? "snoop-modified" : "snoop-clean") };
 
-	if (!m->ring.map && kernel_prepare(&m->ring, walk.k, &setup, err))
+	if (!m->ring.map && kernel_prepare(&m->ring, walk.k, &usual, err))
 		return -1;
-	if (m->running && m->other_cpu != from)
-		end_thread(m);
-	if (bench_pin(to, err) || (!m->running && begin_thread(m, from, err)))
+	if (bench_pin(to, err) || bench_partner_has(&m->partner, from, walk.k, &m->ring, err))
 		return -1;
-	m->modified = modified;
-	(void)sem_post(&m->go);
-	while (sem_wait(&m->done) && errno == EINTR)
-		;
 	walk.w = m->ring;
-	*out = timed(&walk, LINES);
-	*lines = LINES;
+	*out = timed(&walk, m->ring.round);
+	*lines = (unsigned)m->ring.round;
 	return 0;
 }
 
@@ -216,8 +159,6 @@ int calibrate_machine(struct calibrate_bench *out, unsigned cpu, struct err *err
 		free(m);
 		return -1;
 	}
-	(void)sem_init(&m->go, 0, 0);
-	(void)sem_init(&m->done, 0, 0);
 	*out = (struct calibrate_bench){ m, open_slot, run, close_slot, transfer, stolen, place };
 	return 0;
 }
@@ -228,12 +169,10 @@ void calibrate_close(struct calibrate_bench *b)
 
 	if (!m)
 		return;
-	end_thread(m);
+	bench_partner_end(&m->partner);
 	for (unsigned i = 0; i < CALIBRATE_SLOTS; i++)
 		kernel_release(&m->slot[i].w);
 	kernel_release(&m->ring);
-	(void)sem_destroy(&m->go);
-	(void)sem_destroy(&m->done);
 	(void)sched_setaffinity(0, sizeof(m->before), &m->before);
 	free(m);
 	b->ctx = NULL;

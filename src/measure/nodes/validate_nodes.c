@@ -279,6 +279,9 @@ int validate_spin(const struct kernel *k, enum calibrate_at at, const struct cal
 	s.bytes = calibrate_bytes(sizes, at, &why);
 	if (why)
 		return err_set(err, ERR_UNSUPPORTED, "%s", why);
+	if (k->before)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "%s needs a second CPU: it runs in a test only", k->name);
 	if (k->unit && s.bytes)
 		s.units = (unsigned)(s.bytes / 64);
 	if (bench_prepare(&w, k, &s, err)) {

@@ -30,7 +30,8 @@ static bool place(struct validate_instance *in, const struct calibrate_sizes *s)
 {
 	in->setup = (struct kernel_setup){ .bytes = calibrate_bytes(s, in->at, &in->why),
 					   .on_node = in->on_node,
-					   .most = s->most ? s->most : 1 };
+					   .most = s->most ? s->most : 1,
+					   .other = in->other };
 	if (in->kernel->unit && in->setup.bytes)
 		in->setup.units = (unsigned)(in->setup.bytes / 64);
 	return !in->why;
@@ -45,7 +46,7 @@ static size_t instance_of(struct validating *g, const struct validate_instance *
 	for (size_t i = 0; i < g->n_in; i++)
 		if (in[i].kernel == k && in[i].at == like->at && in[i].busy == like->busy &&
 		    in[i].busy_at == like->busy_at && in[i].whole == like->whole &&
-		    in[i].on_node == like->on_node)
+		    in[i].on_node == like->on_node && in[i].other == like->other)
 			return i;
 	in += g->n_in;
 	*in = *like;
@@ -83,6 +84,8 @@ static void cell(struct validating *g, size_t event, size_t in, struct validate_
 	c.bytes = g->in[in].setup.bytes;
 	c.busy = g->in[in].busy;
 	c.on_node = g->in[in].on_node;
+	c.other = g->in[in].other;
+	c.pair = g->in[in].pair;
 	c.floor = fmax(FLOOR, g->v->row[event].rule->within) * fmax(1, size);
 	c.got = ESTIMATE_NONE(g->in[in].why ? g->in[in].why : "not measured");
 	g->cell_in[g->v->n_cells] = in;
@@ -175,21 +178,56 @@ static void in_nodes(struct validating *g, size_t event)
 		in_node(g, event, g->o->remote[i], r->from == FROM_REMOTE);
 }
 
+/* A CPU of each kind had the lines: something in one kernel and of one kind, else nothing. */
+static void in_pairs(struct validating *g, size_t event)
+{
+	static const char *const none[VALIDATE_PAIRS] = {
+		[PAIR_CORE] = "no other thread of this core may be used",
+		[PAIR_L3] = "no other core of this L3 cache may be used",
+		[PAIR_SOCKET] = "no other L3 cache of this socket and NUMA node may be used",
+		[PAIR_REMOTE] = "no CPU of another socket may be used",
+	};
+	const struct validate_rule *r = g->v->row[event].rule;
+
+	if (!g->o->other[r->pair]) {
+		g->v->row[event].why = g->o->no_other ? g->o->no_other : none[r->pair];
+		return;
+	}
+	for (size_t i = 0; i < n_kernels * VALIDATE_PAIRS; i++) {
+		const struct kernel *k = &kernels[i / VALIDATE_PAIRS];
+		enum validate_pair pair = (enum validate_pair)(i % VALIDATE_PAIRS);
+		const struct validate_instance like = { .kernel = k,
+							.pair = pair,
+							.other = g->o->other[pair] };
+		bool in = !strcmp(k->name, r->in);
+
+		if (k->before && like.other && (in || validate_rule_has(r, k->name)) &&
+		    wanted(g->o, k->name))
+			cell(g, event, instance_of(g, &like),
+			     (struct validate_cell){ .expected = in && pair == r->pair ? NAN : 0,
+						     .least = r->least });
+	}
+}
+
 static void some(struct validating *g, size_t event)
 {
 	const struct validate_rule *r = g->v->row[event].rule;
 
-	if (wanted(g->o, r->in) && r->from == FROM_ANY)
+	if (r->pair)
+		in_pairs(g, event);
+	else if (wanted(g->o, r->in) && r->from == FROM_ANY)
 		in_node(g, event, 0, true);
 	else if (wanted(g->o, r->in))
 		in_nodes(g, event);
 	if (g->v->row[event].why)
 		return;
 	for (size_t i = 0; i < n_kernels; i++)
-		if (validate_rule_has(r, kernels[i].name) && wanted(g->o, kernels[i].name))
+		if (!kernels[i].before && validate_rule_has(r, kernels[i].name) &&
+		    wanted(g->o, kernels[i].name))
 			cell(g, event, instance(g, &kernels[i], AT_ANY, NULL, false),
 			     (struct validate_cell){ .expected = 0 });
-	some_beside(g, event);
+	if (!r->pair)
+		some_beside(g, event);
 }
 
 /* Cycles of a chain of 16 additions; an emulator has no chains. */
@@ -254,7 +292,7 @@ static void cells_of(struct validating *g, size_t event)
 
 int validate_plan(struct validating *g)
 {
-	size_t per_event = n_kernels + 3 + g->o->n_remote, n = g->o->n_events;
+	size_t per_event = n_kernels + 4 * VALIDATE_PAIRS + 3 + g->o->n_remote, n = g->o->n_events;
 
 	g->v->row = arena_alloc(g->a, (n + 1) * sizeof(*g->v->row));
 	g->v->cell = arena_alloc(g->a, (n + 1) * per_event * sizeof(*g->v->cell));

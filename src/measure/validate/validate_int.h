@@ -24,8 +24,10 @@ struct validate_instance {
 	struct kernel_setup setup, busy_setup;
 	bool whole; /* twice as many iterations minus once, instead of minus the empty kernel */
 	unsigned on_node; /* as of its cells */
-	const char *why;  /* it cannot run; NULL */
-	uint64_t n;	  /* iterations of a repeat; 0: not known yet */
+	unsigned other;
+	enum validate_pair pair;
+	const char *why; /* it cannot run; NULL */
+	uint64_t n;	 /* iterations of a repeat; 0: not known yet */
 };
 
 struct validating {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "collect/counter.h"
-#include "measure/bench.h"
+#include "measure/bench_partner.h"
 #include "measure/validate.h"
 
 struct opened {
@@ -34,6 +34,8 @@ struct machine_bench {
 	pid_t self;
 	uint64_t seen[VALIDATE_GROUP]; /* counts are cumulative */
 	size_t n;
+	struct bench_partner partner;
+	unsigned others; /* 1 + the CPU that has the lines of SLOT_KERNEL before; 0: none */
 	pthread_t other;
 	bool running;
 	atomic_bool quit;
@@ -117,6 +119,8 @@ static int open_slot(void *ctx, unsigned slot, const struct kernel *k, const str
 	if (moves && bench_pin(m->cpu, rc ? NULL : err))
 		rc = -1;
 	*round = o->w.round;
+	if (slot == SLOT_KERNEL)
+		m->others = k->before ? s->other : 0;
 	if (!rc && slot == SLOT_BUSY)
 		m->chunk = o->w.round > 4096 ? o->w.round : 4096 / o->w.round * o->w.round;
 	return rc;
@@ -162,6 +166,26 @@ static int count(void *ctx, const size_t *event, size_t n, bool *fits, const cha
 	return 0;
 }
 
+/* Counters see the kernel alone, not what another CPU does to its lines before. */
+static int run_part(struct machine_bench *m, struct opened *o, uint64_t n,
+		    struct validate_counts *out, struct err *err)
+{
+	if (m->others && o->k->before &&
+	    bench_partner_has(&m->partner, m->others - 1, o->k, &o->w, err))
+		return -1;
+	if (m->c && counters_enable(m->c, ALL_GROUPS, true, err))
+		return -1;
+	out->cpu -= bench_now(CLOCK_THREAD_CPUTIME_ID);
+	out->wall -= bench_now(CLOCK_MONOTONIC);
+	o->k->run(&o->w, n);
+	out->wall += bench_now(CLOCK_MONOTONIC);
+	out->cpu += bench_now(CLOCK_THREAD_CPUTIME_ID);
+	if (o->k->each[Q_MIGRATIONS] > 0 && bench_pin(m->cpu, err))
+		return -1;
+	return m->c ? counters_enable(m->c, ALL_GROUPS, false, err) : 0;
+}
+
+/* The empty kernel runs in as many parts as the kernel that it is compared with. */
 static int run(void *ctx, unsigned slot, uint64_t n, bool busy, struct validate_counts *out,
 	       struct err *err)
 {
@@ -177,20 +201,20 @@ static int run(void *ctx, unsigned slot, uint64_t n, bool busy, struct validate_
 	if (!busy)
 		end_busy(m);
 	other = other_cpu(m);
-	if (m->c && counters_enable(m->c, ALL_GROUPS, true, err))
-		return -1;
 	turns = atomic_load_explicit(&m->turns, memory_order_relaxed);
-	out->cpu = -bench_now(CLOCK_THREAD_CPUTIME_ID);
-	out->wall = -bench_now(CLOCK_MONOTONIC);
-	o->k->run(&o->w, n);
-	out->wall += bench_now(CLOCK_MONOTONIC);
-	out->cpu += bench_now(CLOCK_THREAD_CPUTIME_ID);
+	while (n > 0) {
+		uint64_t part = m->others && n > m->slot[SLOT_KERNEL].w.round
+					? m->slot[SLOT_KERNEL].w.round
+					: n;
+
+		if (run_part(m, o, part, out, err))
+			return -1;
+		n -= part;
+	}
 	out->busy = (double)(atomic_load_explicit(&m->turns, memory_order_relaxed) - turns);
-	if (o->k->each[Q_MIGRATIONS] > 0 && bench_pin(m->cpu, err))
-		return -1;
 	if (!m->c)
 		return 0;
-	if (counters_enable(m->c, ALL_GROUPS, false, err) || counters_read(m->c, 0, v, err))
+	if (counters_read(m->c, 0, v, err))
 		return -1;
 	/* of the other thread whole chunks are known: without one there was nothing beside it */
 	out->alone = busy && (other_cpu(m) - other < 0.5 * out->cpu || out->busy <= 0);
@@ -239,6 +263,7 @@ void validate_close(struct validate_bench *b)
 		return;
 	for (unsigned i = 0; i < VALIDATE_SLOTS; i++)
 		close_slot(m, i);
+	bench_partner_end(&m->partner);
 	counters_close(m->c);
 	(void)sched_setaffinity(0, sizeof(m->before), &m->before);
 	free(m);

@@ -11,7 +11,9 @@
 
 #define W(id) [Q_##id] = 1
 #define ROW_FROM(from, events, kind, in, at, least, kernels, os, within, ...) \
-	{ events, kind, { __VA_ARGS__ }, kernels, in, at, least, os, within, from },
+	{ events, kind, { __VA_ARGS__ }, kernels, in, at, least, os, within, from, PAIR_NONE },
+#define SNOOP(events, in, pair, others) \
+	{ events, COUNTS_SOME, { 0 }, others, in, AT_ANY, 0.3, false, 0.01, FROM_ANY, PAIR_##pair },
 #define ROW(...) ROW_FROM(FROM_ANY, __VA_ARGS__)
 #define SUMS(kind, events, kernels, os, within, ...) \
 	ROW(events, kind, NULL, AT_ANY, 0, kernels, os, within, __VA_ARGS__)
@@ -118,8 +120,9 @@ void validate_rule_put(struct buf *b, const struct validate_rule *r)
 		buf_puts(b, "ns in which the thread ran");
 		return;
 	case COUNTS_SOME:
-		buf_printf(b, "something in %s%s", r->in,
-			   r->from == FROM_LOCAL    ? ", in memory of the own NUMA node"
+		buf_printf(b, "something in %s%s%s", r->in, r->pair ? ", the other CPU: " : "",
+			   r->pair		    ? validate_pair_key[r->pair]
+			   : r->from == FROM_LOCAL  ? ", in memory of the own NUMA node"
 			   : r->from == FROM_REMOTE ? ", in memory of another socket"
 						    : "");
 		return;

@@ -131,9 +131,11 @@ def topology(m, top):
     for n, cpus in enumerate(nodes):
         write("%s/node%d/cpulist" % (node, n), as_list(cpus))
         write("%s/node%d/meminfo" % (node, n), "Node %d MemTotal: 8000000 kB\nNode %d MemFree: 4000000 kB" % (n, n))
-    for cpu in m.cpus if m.nodes else []:  # small caches, so that a kernel has room for memory
+    shared = re.search(r"\bl3=1", os.environ.get("SIM_OPTIONS", ""))
+    for cpu in m.cpus if m.nodes or shared else []:  # small caches, so that a kernel has room for memory
+        own, package = str(cpu), as_list(c for c in m.cpus if m.socket[c] == m.socket[cpu])
         for index, (level, kind, size) in enumerate(((1, "Data", "16K"), (2, "Unified", "64K"), (3, "Unified", "512K"))):
-            for name, text in (("level", str(level)), ("type", kind), ("size", size), ("shared_cpu_list", str(cpu)), ("coherency_line_size", "64"),
+            for name, text in (("level", str(level)), ("type", kind), ("size", size), ("shared_cpu_list", package if shared and level == 3 else own), ("coherency_line_size", "64"),
                                ("number_of_sets", "64"), ("ways_of_associativity", "8")):
                 write("%s/cpu%d/cache/index%d/%s" % (base, cpu, index, name), text)
 

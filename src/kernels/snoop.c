@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What happens to the lines of a list before another CPU reads them. Each function runs twice: on
+ * the CPU that is to have the lines (other), then on the CPU that reads them.
+ */
+#include <string.h>
+
+#include "kernels/run.h"
+
+/* From all caches of the machine. */
+static void drop(const struct kernel_work *w)
+{
+	struct kernel_work lines = *w;
+
+	lines.at = 0;
+	run_flush(&lines, (w->mask + 1) / 64);
+	__sync_synchronize();
+}
+
+static void read_all(const struct kernel_work *w)
+{
+	struct kernel_work lines = *w;
+
+	lines.here = w->a;
+	run_walk(&lines, w->round);
+}
+
+/* A word of each line, not the address of the next one. */
+static void write_all(const struct kernel_work *w)
+{
+	char *at = w->a;
+
+	for (uint64_t i = 0; i < w->round; i++) {
+		uint64_t word;
+
+		memcpy(&word, at + 32, sizeof(word));
+		word++;
+		memcpy(at + 32, &word, sizeof(word));
+		memcpy(&at, at, sizeof(at));
+	}
+	__sync_synchronize();
+}
+
+BEFORE(clean)
+{
+	if (other) {
+		drop(w);
+		read_all(w);
+	}
+}
+
+BEFORE(modified)
+{
+	if (other)
+		write_all(w);
+}
+
+BEFORE(shared)
+{
+	if (other)
+		drop(w);
+	read_all(w);
+}
+
+BEFORE(flushed)
+{
+	if (other) {
+		write_all(w);
+		drop(w);
+	}
+}
