@@ -155,7 +155,7 @@ def proc(m, top):
                     "stepping\t: %s\ncpu MHz\t\t: 3000.000\nflags\t\t: fpu tsc msr apic constant_tsc arch_perfmon pebs\n"
                     % (cpu, m.cpu["vendor_id"], m.cpu["family"], m.cpu["model"], m.title, m.cpu["stepping"]))
     write(top + "/proc/cpuinfo", "\n".join(text))
-    write(top + "/proc/meminfo", "MemTotal:        8000000 kB\nMemFree:         4000000 kB" + ("\nMemAvailable:    4000000 kB" if m.nodes else ""))
+    write(top + "/proc/meminfo", "MemTotal:        8000000 kB\nMemFree:         4000000 kB\nMemAvailable:    4000000 kB")
     watchdog = re.search(r"\bwatchdog=1", os.environ.get("SIM_OPTIONS", ""))
     release = (re.findall(r"\blinux=(\S+)", os.environ.get("SIM_OPTIONS", "")) or ["6.12"])[-1]
     for name, value in (("perf_event_paranoid", "-1"), ("kptr_restrict", "0"), ("nmi_watchdog", "1" if watchdog else "0"),
