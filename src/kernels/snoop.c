@@ -36,7 +36,8 @@ static void write_all(const struct kernel_work *w)
 		memcpy(&word, at + 32, sizeof(word));
 		word++;
 		memcpy(at + 32, &word, sizeof(word));
-		memcpy(&at, at, sizeof(at));
+		memcpy(&word, at, sizeof(word));
+		at = (char *)(uintptr_t)word;
 	}
 	__sync_synchronize();
 }
