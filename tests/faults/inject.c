@@ -9,6 +9,7 @@
  *				byte order; 0 of kinds that were not asked for
  *	FAULT_TRACE=1		the failing call's callers on stderr
  *	FAULT_MAIN=1		only calls from main() on: another preloaded library begins before
+ *	FAULT_WITHOUT=DIR/	no file below it can be opened: there is none
  *
  * Kinds are rows of `kinds` below. The calls of `place` are the first allocation of each caller:
  * the Nth place of the code that allocates gets no memory. Only the process that was started counts
@@ -81,6 +82,8 @@ static enum kind wanted = KINDS, later = KINDS;
 static long at;
 static bool all, later_all, onwards, trace;
 static pid_t self;
+static const char *without;
+static size_t without_len;
 
 extern void *__libc_malloc(size_t n);
 extern void *__libc_calloc(size_t n, size_t size);
@@ -133,6 +136,8 @@ __attribute__((constructor)) static void begin(void)
 	if (!every)
 		k = parse(what);
 	trace = getenv("FAULT_TRACE") != NULL;
+	without = getenv("FAULT_WITHOUT");
+	without_len = without ? strlen(without) : 0;
 	if (file)
 		share_count(file);
 	(void)unsetenv("FAULT"); /* a child would empty the file of the count under us */
@@ -266,15 +271,24 @@ static mode_t mode_of(int flags, va_list ap)
 	return flags & (O_CREAT | __O_TMPFILE) ? va_arg(ap, mode_t) : 0;
 }
 
-#define OPEN_AT(name, ...)                                                                     \
-	{                                                                                      \
-		mode_t mode;                                                                   \
-		va_list ap;                                                                    \
-		va_start(ap, flags);                                                           \
-		mode = mode_of(flags, ap);                                                     \
-		va_end(ap);                                                                    \
-		return fails(OPEN) ? -1                                                        \
-				   : (int)syscall(SYS_openat, __VA_ARGS__, path, flags, mode); \
+static bool hidden(const char *path)
+{
+	if (!without || strncmp(path, without, without_len) != 0)
+		return false;
+	errno = ENOENT;
+	return true;
+}
+
+#define OPEN_AT(name, ...)                                                                 \
+	{                                                                                  \
+		mode_t mode;                                                               \
+		va_list ap;                                                                \
+		va_start(ap, flags);                                                       \
+		mode = mode_of(flags, ap);                                                 \
+		va_end(ap);                                                                \
+		return hidden(path) || fails(OPEN)                                         \
+			       ? -1                                                        \
+			       : (int)syscall(SYS_openat, __VA_ARGS__, path, flags, mode); \
 	}
 int open(const char *path, int flags, ...)
 	OPEN_AT(open, AT_FDCWD) int open64(const char *path, int flags, ...)

@@ -199,8 +199,10 @@ def start(words, where, fault, tag):
     os.makedirs(where, exist_ok=True)
     out = os.path.join(where, "out" + tag)
     count = os.path.join(where, "count" + tag)
-    env = dict(os.environ, LC_ALL="C", LD_PRELOAD=LIB, FAULT=fault, FAULT_COUNT=count, XDG_CACHE_HOME=where + "/cache" + tag,
-               COLUMNS="100")
+    # the system's debug information, if it is there or in perf's cache, takes longer to unpack than all else; that of the
+    # recorded program is packed too
+    env = dict(os.environ, LC_ALL="C", LD_PRELOAD=LIB, FAULT=fault, FAULT_COUNT=count, FAULT_WITHOUT="/usr/lib/debug/",
+               HOME=os.path.dirname(where), XDG_CACHE_HOME=where + "/cache" + tag, COLUMNS="100")
     registers = None
     if "msr" in words.split():
         registers, more = simulated(os.path.dirname(where), where, tag)
