@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memory_int - the tables of memory_document: by source, code, thread and type (memory_tables.c),
- * all latencies (memory_latency_tables.c; also memory_linear_tables.c, memory_svg.c),
+ * memory_int - the tables of memory_document, in the order of memory_tables.c: by source, code,
+ * thread and type (memory_group_tables.c), hot and cold fields (memory_layout_tables.c), all
+ * latencies (memory_latency_tables.c; also memory_linear_tables.c, memory_svg.c),
  * by what is accessed (memory_object_tables.c), NUMA nodes, locked lines (memory_node_tables.c),
- * regions of addresses over time (memory_map_tables.c).
+ * regions of addresses over time (memory_map_tables.c). Notes: memory_facts.c.
  */
 #ifndef CYCLADE_REPORT_MEMORY_MEMORY_INT_H
 #define CYCLADE_REPORT_MEMORY_MEMORY_INT_H
 
 #include "report/memory_view.h"
 
-extern const struct table_form memory_objects_form, memory_object_sources_form,
+extern const struct table_form memory_sources_form, memory_tlb_form, memory_snoops_form,
+	memory_locks_form, memory_blocks_form, memory_functions_form, memory_lines_form,
+	memory_instructions_form, memory_threads_form, memory_cpus_form, memory_types_form,
+	memory_fields_form, memory_layouts_form, memory_objects_form, memory_object_sources_form,
 	memory_allocations_form, memory_sites_form, memory_walks_form, memory_latencies_form,
 	memory_source_latencies_form, memory_function_latencies_form,
 	memory_instruction_latencies_form, memory_histogram_form, memory_source_histogram_form,
@@ -18,6 +22,7 @@ extern const struct table_form memory_objects_form, memory_object_sources_form,
 	memory_picture_form, memory_nodes_form, memory_object_nodes_form, memory_object_ways_form,
 	memory_locked_form;
 
+void memory_put_layouts(struct document *d, const struct memory_view *v);
 void memory_put_latencies(struct document *d, const struct memory_view *v);
 #define MEMORY_LINEAR_BINS 1001
 struct memory_linear_bin {
@@ -34,6 +39,7 @@ void memory_put_objects(struct document *d, const struct memory_view *v);
 void memory_put_map(struct document *d, const struct memory_view *v);
 void memory_put_nodes(struct document *d, const struct memory_view *v);
 /* What there is to say about them, after all tables. */
+void memory_put_facts(struct document *d, const struct memory_view *v);
 void memory_put_object_facts(struct document *d, const struct memory_view *v);
 void memory_put_node_facts(struct document *d, const struct memory_view *v);
 
