@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups of memory operations as tables: by source, translation, snoop, lock, block, function, line,
- * instruction, thread, CPU, type and field, with the latency that the recording has.
+ * Groups of memory operations as tables: by source, translation, snoop, lock, block, function,
+ * line, instruction, thread, CPU, type and field, with the latency that the recording has.
  */
 #include "analyse/error_bar.h"
 #include "report/memory/memory_int.h"

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where threads waited, and who woke them, as tables: functions, stacks, wakers.
+ */
+#include <inttypes.h>
+
+#include "base/text.h"
+#include "report/wait/wait_int.h"
+
+/* c->which: where the row has its place. */
+static const struct wait_place *place_of(const struct table *t, const struct table_column *c,
+					 const struct table_row *r)
+{
+	return &view_of(t)->w->place[*(const uint32_t *)(const void *)((const char *)r->p +
+								       c->which)];
+}
+
+TABLE_GET(place_function)
+{
+	const struct wait_place *p = place_of(t, c, r);
+
+	out->text = p->symbol ? p->symbol->name : NULL;
+}
+
+TABLE_GET(place_dso)
+{
+	const struct wait_place *p = place_of(t, c, r);
+
+	out->text = p->image != IMAGE_NONE ? image_name(view_of(t)->images, p->image) : NULL;
+}
+
+#define AT(member) .which = offsetof(struct wait_at, member)
+static const struct table_column function_columns[] = {
+	WAIT_TIME(offsetof(struct wait_at, t)),
+	COLUMN("reason", "reason", T_TEXT, C_KEY, "for what", .get = wait_cell_reason, AT(reason)),
+	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX,
+	       "the innermost of the program; of kernel threads the one that waits",
+	       .get = place_function, AT(place)),
+	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = place_dso, AT(place)),
+};
+const struct table_form wait_functions_form = { "functions", NULL, 0,
+						TABLE_COLUMNS(function_columns),
+						.rest = "function" };
+
+/* Frames are told apart by ';'. */
+static void put_frame(struct buf *b, const struct wait_view *v, uint32_t place)
+{
+	const struct wait_place *p = &v->w->place[place];
+	size_t from = b->len;
+
+	buf_puts(b, p->symbol		     ? p->symbol->name
+		    : p->image != IMAGE_NONE ? image_name(v->images, p->image)
+					     : "[unknown]");
+	for (size_t i = from; i < b->len; i++)
+		if (b->s[i] == ';')
+			b->s[i] = ':';
+}
+
+#define DEPTH 512u
+
+/* Outermost first. */
+TABLE_GET(stack)
+{
+	const struct wait_at *a = r->p;
+	const struct chain_node *node = view_of(t)->w->chain.node;
+	uint32_t frame[DEPTH];
+	size_t n = 0;
+
+	(void)c;
+	for (uint32_t i = a->chain; i && n < DEPTH; i = node[i].parent)
+		frame[n++] = (uint32_t)node[i].frame;
+	while (n) {
+		put_frame(out->scratch, view_of(t), frame[--n]);
+		if (n)
+			buf_putc(out->scratch, ';');
+	}
+	out->text = a->chain ? buf_str(out->scratch) : NULL;
+}
+
+/* For flame graphs: a line per chain and reason, which is its innermost frame, and ns. */
+int wait_folded(struct buf *out, const struct document *d, const struct show *s, struct err *err)
+{
+	const struct wait_view *v = d->ctx;
+	const struct table t = { .ctx = v };
+	struct buf scratch = BUF_INIT;
+
+	(void)s;
+	for (size_t i = 0; i < v->w->n_chain_sums; i++) {
+		const struct wait_at *a = &v->w->chain_sum[i];
+		const struct table_row r = { .p = a };
+		struct table_cell x = { .scratch = &scratch };
+
+		buf_reset(&scratch);
+		stack(&t, NULL, &r, &x);
+		if (x.text) {
+			text_put_safe(out, x.text, false);
+			buf_putc(out, ';');
+		}
+		buf_printf(out, "[%s] %" PRIu64 "\n", wait_reasons[a->reason].name, a->t.time);
+	}
+	out->failed |= scratch.failed;
+	buf_free(&scratch);
+	return buf_error(out, err);
+}
+
+static const struct table_column stack_columns[] = {
+	WAIT_TIME(offsetof(struct wait_at, t)),
+	COLUMN("reason", "reason", T_TEXT, C_KEY, "for what", .get = wait_cell_reason, AT(reason)),
+	COLUMN("stack", "stack", T_TEXT, C_KEY | C_FLEX | C_KEEP_END, "outermost first",
+	       .get = stack),
+};
+#undef AT
+const struct table_form wait_stacks_form = { "stacks", NULL, 0, TABLE_COLUMNS(stack_columns),
+					     .rest = "stack" };
+
+/* ---- wakers ---------------------------------------------------------------------------------- */
+
+static const struct wait_thread *waker_thread(const struct table *t, const struct table_column *c,
+					      const struct table_row *r)
+{
+	uint32_t i = *(const uint32_t *)(const void *)((const char *)r->p + c->which);
+
+	return i < view_of(t)->w->n_threads ? &view_of(t)->w->thread[i] : NULL;
+}
+
+TABLE_GET(waker_comm)
+{
+	const struct wait_thread *x = waker_thread(t, c, r);
+
+	out->text = x ? x->comm : "[interrupt]";
+}
+
+TABLE_GET(waker_pid)
+{
+	const struct wait_thread *x = waker_thread(t, c, r);
+
+	out->none = !x;
+	out->n = x ? x->pid : 0;
+}
+
+TABLE_GET(waker_tid)
+{
+	const struct wait_thread *x = waker_thread(t, c, r);
+
+	out->none = !x;
+	out->n = x ? x->tid : 0;
+}
+
+#define AT(member) .which = offsetof(struct wait_waker, member)
+static const struct table_column waker_columns[] = {
+	WAIT_HOW_LONG(offsetof(struct wait_waker, t)),
+	WAIT_HOW_OFTEN(offsetof(struct wait_waker, t)),
+	COLUMN("reason", "reason", T_TEXT, C_KEY, "what was waited for", .get = wait_cell_reason,
+	       AT(reason)),
+	COLUMN("comm", "thread", T_TEXT, C_KEY | C_FLEX, "who waited", .get = waker_comm,
+	       AT(thread)),
+	COLUMN("pid", "pid", T_ID, C_KEY | C_DATA, "its process", .get = waker_pid, AT(thread)),
+	COLUMN("tid", "tid", T_ID, C_KEY | C_DROP, "its number", .get = waker_tid, AT(thread)),
+	COLUMN("waker", "woken by", T_TEXT, C_KEY | C_FLEX, "who ended that", .get = waker_comm,
+	       AT(waker)),
+	COLUMN("waker_pid", "pid", T_ID, C_KEY | C_DATA, "its process", .get = waker_pid,
+	       AT(waker)),
+	COLUMN("waker_tid", "tid", T_ID, C_KEY | C_DROP, "its number", .get = waker_tid, AT(waker)),
+	COLUMN("function", "in", T_TEXT, C_KEY | C_FLEX, "where it did", .get = place_function,
+	       AT(place)),
+	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "the function's file", .get = place_dso,
+	       AT(place)),
+};
+#undef AT
+const struct table_form wait_wakers_form = { "wakers", NULL, 0, TABLE_COLUMNS(waker_columns),
+					     .rest = "waker" };
