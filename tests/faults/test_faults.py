@@ -92,6 +92,7 @@ READS = {
     "mem": "mem --no-cache -i memory",
     "mem -j": "mem --no-cache -j -o O -i memory",
     "mem, types": "mem --no-cache -j -i typed",
+    "mem, layouts": "mem --no-cache --format csv --table layouts -i layouts",
     "mem, own events": "mem --no-cache -j --ibs-events own.events -e Slow -i ops",
     "list, own events": "list ibs -j --ibs-events own.events",
     "pprof": "export --no-cache --pprof -o O -i unwound",
@@ -302,13 +303,25 @@ def typed(where):
                                                       for ip in range(at, end)], maps=[program.map(sharing_made.PID)])
 
 
+def layouts(where):
+    """Enough accesses to fields of structures that their hot ones are told."""
+    program = sharing_made.Program(os.path.join(where, "of_layouts"), """
+        struct node { struct node *next; long cold[14]; long key; } table[8];
+        struct pair { long a, b; } pairs[8];
+        long walk(struct node *n, long key) { long sum = 0; for (; n && n->key != key; n = n->next) sum += pairs[key & 7].a + pairs[n->key & 7].b; return sum; }
+        int main(void) { return walk(table, 1) != 0; }""", ["-O2", "-gdwarf-5"])
+    at, end = program.at["walk"], program.at["walk"] + program.size["walk"]
+    sharing_made.write(os.path.join(where, "layouts"), [sharing_made.Access(100 + ip % 2, program.at["table"] + 8 * (ip % 9), ip=ip)
+                                                        for ip in range(at, end)] * 50, maps=[program.map(sharing_made.PID)])
+
+
 def main():
     if SANITIZED or not os.path.exists(LIB):
         t.skip("all of it", "the sanitizer has malloc to itself" if SANITIZED else "no library to preload: " + LIB)
         t.done()
     with tempfile.TemporaryDirectory() as tmp:
         found = recordings.made(tmp) + recordings.taken(tmp)
-        here = {r.name for r in found} | {"counts.csv", "saved.json", "own.events", "ops", "typed", "thin"}
+        here = {r.name for r in found} | {"counts.csv", "saved.json", "own.events", "ops", "typed", "layouts", "thin"}
         with open(os.path.join(tmp, "counts.csv"), "w", encoding="ascii") as f:
             f.write(COUNTS)
         with open(os.path.join(tmp, "saved.json"), "w", encoding="ascii") as f:  # of stat -j
@@ -318,6 +331,7 @@ def main():
         mem_made.write_ibs(os.path.join(tmp, "ops"), [(3 << 17 | 16, 0x401000 + i, 0, 0, i << 32 | 1, 0, 0, 0) for i in range(200)], [])
         builds(tmp)
         typed(tmp)
+        layouts(tmp)
         waits_made.few(os.path.join(tmp, "thin"), thin=True)
         waits_made.counted(os.path.join(tmp, "counted"))
         a_server(tmp)
