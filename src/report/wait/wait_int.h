@@ -44,11 +44,13 @@ table_get wait_cell_time_seconds, wait_cell_time_bar, wait_cell_time_share, wait
 
 /* clang-format off */
 #define WAIT_HOW_LONG(member) \
-	COLUMN("share", "share", T_SHARE, C_HEAT, "of all threads' lives", .get = wait_cell_time_share, \
-	       .which = member), \
-	COLUMN("seconds", "time", T_SECONDS, 0, "in all", .get = wait_cell_time_seconds, .which = member)
+	COLUMN("share", "share", T_SHARE, C_HEAT, "of all threads' lives", \
+	       .get = wait_cell_time_share, .which = member), \
+	COLUMN("seconds", "time", T_SECONDS, 0, "in all", .get = wait_cell_time_seconds, \
+	       .which = member)
 #define WAIT_HOW_OFTEN(member) \
-	COLUMN("waits", "times", T_COUNT, 0, "how often", .get = wait_cell_time_n, .which = member), \
+	COLUMN("waits", "times", T_COUNT, 0, "how often", .get = wait_cell_time_n, \
+	       .which = member), \
 	COLUMN("mean_seconds", "mean", T_SECONDS, C_DROP, "of one", .get = wait_cell_time_mean, \
 	       .which = member), \
 	COLUMN("most_seconds", "longest", T_SECONDS, 0, "the longest", .get = wait_cell_time_most, \
@@ -59,9 +61,7 @@ table_get wait_cell_time_seconds, wait_cell_time_bar, wait_cell_time_share, wait
 	       "half the 95 % interval of the time, where waits have the chain of another", \
 	       .get = wait_cell_time_bar, .which = member), \
 	WAIT_HOW_OFTEN(member)
-/* clang-format on */
 
-/* clang-format off */
 #define WAIT_STATE_(key, head, means, get_, state) \
 	COLUMN(key "seconds", head, T_SECONDS, 0, means, .get = get_, .which = state)
 #define WAIT_STATES_OF(get_) \
@@ -71,4 +71,5 @@ table_get wait_cell_time_seconds, wait_cell_time_bar, wait_cell_time_share, wait
 	WAIT_STATE_("blocked_", "blocked", "waiting for something else", get_, WAIT_BLOCKED), \
 	WAIT_STATE_("unknown_", "unknown", "records were lost", get_, WAIT_UNKNOWN)
 /* clang-format on */
+
 #endif
