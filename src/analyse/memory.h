@@ -23,7 +23,7 @@
  *
  * Types and fields are those of the instruction's operand (symbol/types.h), not of the address.
  *
- * Costs: one pass, some 0.05 us a sample and core; memory of distinct instructions and of distinct
+ * Costs: one pass, some 0.1 us a sample and core; memory of distinct instructions and of distinct
  * latencies of each. Bins are put together when they are asked for: one thread at a time.
  */
 #ifndef CYCLADE_ANALYSE_MEMORY_H
@@ -131,6 +131,9 @@ struct memory_opts {
 	struct selection select;
 	void (*progress)(void *ctx, double fraction);
 	void *progress_ctx;
+	/* Names or patterns of events, in place of select.event; each means one at least. */
+	const char *const *events;
+	size_t n_events;
 	bool map;     /* of memory_objects: fill `map` */
 	bool or_none; /* of memory: no event that tells of memory is fine, and gives no groups */
 };

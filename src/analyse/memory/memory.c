@@ -82,12 +82,41 @@ bool memory_told(const struct pd *rec)
 	return n;
 }
 
+static bool wants_event(const struct memory_opts *o, const char *name)
+{
+	if (!o->n_events)
+		return text_means(o->select.event, name);
+	for (size_t i = 0; i < o->n_events; i++)
+		if (text_means(o->events[i], name))
+			return true;
+	return false;
+}
+
+/* A name that means none of the events; NULL: there is none. */
+static const char *unknown_event(const struct memory_opts *o, const struct pd_event *e,
+				 const bool *events, size_t n)
+{
+	const char *const single[] = { o->select.event };
+	const char *const *name = o->n_events ? o->events : single;
+
+	for (size_t i = 0; i < (o->n_events ? o->n_events : 1); i++) {
+		size_t k = 0;
+
+		while (k < n && !(events[k] && text_means(name[i], e[k].name)))
+			k++;
+		if (k == n)
+			return name[i];
+	}
+	return NULL;
+}
+
 /* The events that tell of memory, of those that the selection means. */
 static int choose_events(struct memory_work *w, const struct pd *rec, const struct memory_opts *o,
 			 bool **events, struct err *err)
 {
 	size_t n, usable = 0;
 	const struct pd_event *e = pd_events(rec, &n);
+	const char *unknown;
 
 	w->how = calloc(n + 1, sizeof(*w->how));
 	*events = calloc(n + 1, sizeof(**events));
@@ -95,15 +124,17 @@ static int choose_events(struct memory_work *w, const struct pd *rec, const stru
 		return err_nomem(err);
 	for (size_t i = 0; i < n; i++) {
 		w->how[i] = memop_how(rec, &e[i]);
-		(*events)[i] = w->how[i].from != MEMOP_FROM_NOTHING &&
-			       text_means(o->select.event, e[i].name);
+		(*events)[i] = w->how[i].from != MEMOP_FROM_NOTHING && wants_event(o, e[i].name);
 		usable += (*events)[i];
 	}
-	if (usable || (o->or_none && !memory_told(rec)))
+	if (o->or_none && !memory_told(rec))
+		return 0;
+	unknown = unknown_event(o, e, *events, n);
+	if (usable && !unknown)
 		return 0;
 	if (memory_told(rec))
 		return err_set(err, ERR_NOT_FOUND, "no event '%.100s' tells of memory operations",
-			       o->select.event);
+			       unknown);
 	(void)err_set(err, ERR_NOT_FOUND, "no event of the recording tells of memory operations");
 	return err_hint(err, "record some: cyclade record --mem -- PROGRAM");
 }

@@ -43,13 +43,12 @@ int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 	const struct options *o = &ask->cli->opt;
 	struct profile_opts po = { 0 };
 	struct memory_opts mo = { 0 };
+	struct text_list events;
 
 	if (!c)
 		return err_nomem(err);
 	out->own = c;
 	out->end = end;
-	if (o->event.n > 1)
-		return err_set(err, ERR_USAGE, "mem takes one -e, a name or a pattern");
 	c->v.is_linear = o->linear;
 	if (o->linear && *o->linear && read_width(&c->v.linear, o->linear, err))
 		return -1;
@@ -63,7 +62,11 @@ int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 	if (data_begin(ask->r->spaces, err))
 		return -1;
 	mo.or_none = data_heap_facts(ask->r->spaces);
-	mo.select.event = o->event.n ? o->event.v[0] : NULL;
+	mo.select.event = NULL;
+	if (split_events(ask->cli, &o->event, &events, err))
+		return -1;
+	mo.events = events.v;
+	mo.n_events = events.n;
 	if (memory_build(&c->memory, &c->objects, ask->r->rec, ask->r->spaces, &mo, err) ||
 	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
 		return -1;
