@@ -73,7 +73,7 @@ PROGRAMS = [
     ("ninja-build", "python3 configure.py --bootstrap >log", "ninja", ["-C", "@DIR@", "-n"], "", 17),
     ("bash", "./configure --disable-nls --without-bash-malloc CFLAGS='-O2 -g' >log && make >log", "bash", ["-s"], BASH, 37),
     ("binutils", BINUTILS, "b/binutils/objdump", ["-d", "-l", "-t", "-r", "b/binutils/bucomm.o"], "", 19),
-    ("binutils", BINUTILS, "b/gold/ld-new", ["-e", "main", "--unresolved-symbols=ignore-all", "-o", "linked", *OBJECTS], "", 397),
+    ("binutils", BINUTILS, "b/gold/ld-new", ["-e", "main", "--unresolved-symbols=ignore-all", "-o", "linked", *OBJECTS], "", 97),
     ("gperf", "./configure CFLAGS='-O2 -g' CXXFLAGS='-O2 -g' >log && make -C lib >log && make -C src >log", "src/gperf", ["-t"], WORDS, 17),
 ]
 

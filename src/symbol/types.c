@@ -71,6 +71,8 @@ void types_free(struct types *t)
 	vec_free(&t->copy);
 	u64map_free(&t->by_die);
 	u64map_free(&t->scope);
+	u64map_free(&t->by_name);
+	vec_free(&t->definition);
 	arena_free(&t->arena);
 	insn_decoder_free(t->decoder);
 	free(t->unit_read);

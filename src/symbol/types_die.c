@@ -114,6 +114,9 @@ uint32_t type_of_die(struct types *t, const Dwarf_Die *from)
 
 	if (die.addr)
 		die = follow(die, &alias);
+	if (die.addr && kind_of(dwarf_tag(&die)) == TYPE_STRUCT &&
+	    dwarf_hasattr(&die, DW_AT_declaration))
+		type_define(t, &die);
 	at = u64map_at(&t->by_die, (uint64_t)(uintptr_t)die.addr, &fresh);
 	if (!at || (fresh && t->type.n >= TYPE_NONE - 1)) {
 		t->nomem = true;

@@ -65,6 +65,12 @@ struct type_static {
 	uint32_t type;
 };
 
+/* Of a structure, by its full name; die.addr NULL: there are several that differ. */
+struct type_definition {
+	Dwarf_Die die;
+	uint64_t size;
+};
+
 /* The symbol of a variable: an offset in the block of those of a thread, or an address. */
 struct type_symbol {
 	const char *name;
@@ -177,7 +183,10 @@ struct types {
 	VEC(struct type) type;
 	VEC(struct type_member) member;
 	struct u64map by_die;
-	struct u64map scope;	      /* a type's DIE -> the text of what it is in: "std::" */
+	struct u64map scope;   /* a type's DIE -> the text of what it is in: "std::" */
+	struct u64map by_name; /* a hash of the full name -> of definition, plus 1 */
+	VEC(struct type_definition) definition;
+	bool definitions_read;
 	bool *unit_read;	      /* by unit of the source: its functions are known */
 	VEC(struct type_range) own;   /* by function */
 	VEC(struct type_range) range; /* by address */
@@ -228,6 +237,8 @@ unsigned type_chain(struct types *t, uint32_t type, int64_t off,
 
 /* types_name.c */
 const char *type_name(struct types *t, uint32_t id);
+/* The same type, or the same structure as another unit has it. */
+bool type_same(struct types *t, uint32_t a, uint32_t b);
 /* Of `width` bytes that the compiler made; TYPE_NONE: wider than TYPES_MAX_WIDTH, too. */
 uint32_t type_made(struct types *t, enum type_made made, unsigned width);
 bool type_is_c(const Dwarf_Die *die); /* of a unit of C */
@@ -241,6 +252,10 @@ int type_facts_read(struct types *t, const struct type_function *f, type_facts *
 int type_statics_read(struct types *t) MUST_USE;
 /* The functions of a unit, into t->own and t->function. */
 int type_functions_read(struct types *t, uint32_t unit) MUST_USE;
+
+/* The definition of a structure that a unit only declares: another unit has it. The DIE stays as it
+ * is where there is none, or several that differ. */
+void type_define(struct types *t, Dwarf_Die *die);
 
 /* types_linked.c: NULL: nothing is known of that address. */
 const struct type_linked *type_linked_at(struct types *t, uint64_t slot);

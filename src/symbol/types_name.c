@@ -3,6 +3,7 @@
  * types_name - what types are called, and those that have a name alone.
  */
 #include <dwarf.h>
+#include <string.h>
 
 #include "symbol/types_int.h"
 
@@ -81,6 +82,18 @@ static const char *name_of(struct types *t, uint32_t id, int depth)
 const char *type_name(struct types *t, uint32_t id)
 {
 	return name_of(t, id, 0);
+}
+
+bool type_same(struct types *t, uint32_t a, uint32_t b)
+{
+	const struct type *x = &t->type.v[a], *y = &t->type.v[b];
+	const char *name;
+
+	if (a == b || x->kind != TYPE_STRUCT || y->kind != TYPE_STRUCT || x->size != y->size ||
+	    x->die.cu == y->die.cu)
+		return a == b;
+	name = type_name(t, a);
+	return name && type_name(t, b) && !strcmp(name, type_name(t, b));
 }
 
 uint32_t type_made(struct types *t, enum type_made made, unsigned width)

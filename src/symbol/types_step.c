@@ -25,6 +25,23 @@ static struct effect_mem half(const struct effect *e, unsigned which)
 	return m;
 }
 
+/* A spilled pointer to a base class; the variable that is there is to the derived one. */
+static struct value spilled(const struct flow *w, const struct slot *x)
+{
+	for (unsigned i = 0; x->value.kind == VALUE_POINTER && i < w->n_active; i++) {
+		const struct type_fact *f = w->active[i];
+		struct value v;
+
+		if (f->in != FACT_FRAME || f->off != x->off)
+			continue;
+		v = type_value(w->t, f->value.type);
+		if (v.kind == VALUE_POINTER && !type_same(w->t, v.type, x->value.type) &&
+		    value_is_part(w->t, &v, &x->value))
+			return v;
+	}
+	return x->value;
+}
+
 /* `which` of a pair. */
 static struct value load(struct flow *w, struct state *s, size_t insn, unsigned which)
 {
@@ -38,7 +55,7 @@ static struct value load(struct flow *w, struct state *s, size_t insn, unsigned 
 		const struct slot *x = state_slot(s, at.off);
 
 		if (x)
-			return x->value;
+			return spilled(w, x);
 	}
 	if (at.kind == VALUE_ADDRESS && !at.indexed) {
 		linked = type_linked_at(w->t, (uint64_t)at.off);

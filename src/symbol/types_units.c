@@ -12,7 +12,7 @@
 struct walk {
 	struct types *t;
 	uint32_t unit;
-	bool functions, statics;
+	bool functions, statics, definitions;
 };
 
 static int add_function(const struct walk *w, Dwarf_Die *die)
@@ -127,6 +127,38 @@ static int note_scope(const struct walk *w, const Dwarf_Die *die, const char *sc
 	return 0;
 }
 
+/* 0: it has no name. */
+static uint64_t hash_of(Dwarf_Die *die, const char *scope)
+{
+	const char *name = dwarf_diename(die);
+
+	return name ? hash_pair(hash_bytes(scope, strlen(scope)), hash_bytes(name, strlen(name)))
+		    : 0;
+}
+
+static int add_definition(const struct walk *w, Dwarf_Die *die, const char *scope)
+{
+	struct type_definition d = { .die = *die }, *known;
+	uint64_t hash = hash_of(die, scope), *at;
+	Dwarf_Attribute attr;
+	Dwarf_Word size;
+
+	if (!hash || dwarf_hasattr(die, DW_AT_declaration) ||
+	    !dwarf_attr(die, DW_AT_byte_size, &attr) || dwarf_formudata(&attr, &size))
+		return 0;
+	d.size = size;
+	at = u64map_at(&w->t->by_name, hash, NULL);
+	if (!at)
+		return -1;
+	known = *at ? &w->t->definition.v[*at - 1] : NULL;
+	if (known && known->size != size)
+		known->die.addr = NULL;
+	if (known)
+		return 0;
+	*at = w->t->definition.n + 1;
+	return vec_push(&w->t->definition, d);
+}
+
 static int visit(const struct walk *w, Dwarf_Die *die, const char *scope, int depth)
 {
 	switch (dwarf_tag(die)) {
@@ -141,7 +173,7 @@ static int visit(const struct walk *w, Dwarf_Die *die, const char *scope, int de
 	case DW_TAG_structure_type:
 	case DW_TAG_class_type:
 	case DW_TAG_union_type:
-		if (note_scope(w, die, scope))
+		if (note_scope(w, die, scope) || (w->definitions && add_definition(w, die, scope)))
 			return -1;
 		return dwarf_haschildren(die) ? enter(w, die, scope, depth) : 0;
 	case DW_TAG_enumeration_type:
@@ -179,6 +211,34 @@ static Dwarf_Die contents_of(const Dwarf_Die *unit)
 	if (!dwarf_cu_info(unit->cu, NULL, NULL, NULL, &sub, NULL, NULL, NULL) && sub.addr)
 		return sub;
 	return *unit;
+}
+
+static int definitions_read(struct types *t)
+{
+	for (uint32_t i = 0; i < t->source->units.n; i++) {
+		const struct walk w = { .t = t, .unit = i, .definitions = true };
+		Dwarf_Die top = contents_of(&t->source->units.v[i].die);
+
+		if (walk(&w, &top, "", 0))
+			return -1;
+	}
+	return 0;
+}
+
+void type_define(struct types *t, Dwarf_Die *die)
+{
+	const uint64_t *scope, *at;
+	uint64_t hash;
+
+	if (!t->definitions_read) {
+		t->definitions_read = true;
+		t->nomem |= definitions_read(t) != 0;
+	}
+	scope = u64map_find(&t->scope, (uint64_t)(uintptr_t)die->addr);
+	hash = hash_of(die, scope ? (const char *)(uintptr_t)*scope : "");
+	at = hash ? u64map_find(&t->by_name, hash) : NULL;
+	if (at && t->definition.v[*at - 1].die.addr)
+		*die = t->definition.v[*at - 1].die;
 }
 
 int type_functions_read(struct types *t, uint32_t unit)

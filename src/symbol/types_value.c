@@ -18,7 +18,7 @@ static bool common_place(struct types *t, const struct value *a, const struct va
 
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned k = 0; k < m; k++)
-			if (x[i].type == y[k].type && x[i].off == y[k].off) {
+			if (type_same(t, x[i].type, y[k].type) && x[i].off == y[k].off) {
 				*out = x[i];
 				return true;
 			}
@@ -49,9 +49,9 @@ static struct value merge_pointers(struct types *t, const struct value *a, const
 
 	v.indexed |= b->indexed;
 	v.derived = merge_derived(a->derived, b->derived);
-	if (a->type == b->type && a->off == b->off)
+	if (type_same(t, a->type, b->type) && a->off == b->off)
 		return v;
-	if (a->type == b->type && size && (a->off - b->off) % (int64_t)size == 0) {
+	if (type_same(t, a->type, b->type) && size && (a->off - b->off) % (int64_t)size == 0) {
 		v.indexed = true;
 		return v;
 	}
@@ -59,7 +59,7 @@ static struct value merge_pointers(struct types *t, const struct value *a, const
 		return value_unknown;
 	if (t->type.v[p.type].kind == TYPE_ARRAY) {
 		v.indexed = true;
-		if (a->type == b->type)
+		if (type_same(t, a->type, b->type))
 			return v;
 	} else if (!p.off) {
 		v.derived = merge_derived(derived_of(t, a, p.type), derived_of(t, b, p.type));
@@ -137,7 +137,7 @@ bool value_is_part(struct types *t, const struct value *v, const struct value *p
 	if (!__builtin_sub_overflow(v->off, part->off, &off))
 		n = type_chain(t, v->type, off, x);
 	for (unsigned i = 0; i < n; i++)
-		if (x[i].type == part->type && !x[i].off)
+		if (type_same(t, x[i].type, part->type) && !x[i].off)
 			return true;
 	return false;
 }

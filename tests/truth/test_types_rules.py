@@ -22,6 +22,8 @@ RULES = {
     "copied_load": ("known", "struct _IO_FILE *", ""),
     "stale_load": ("known", "struct other", "b"),
     "over_load": ("misfit", "", ""),
+    "declared_load": ("known", "struct derived", "extra"),
+    "spilled_load": ("known", "struct derived", "extra"),
     "over_not": ("known", "struct tiny", "n"),
 }
 t = Tap()
@@ -30,7 +32,9 @@ with tempfile.TemporaryDirectory() as tmp:
     if not shutil.which("gcc"):
         t.skip("rules", "no gcc")
     else:
-        subprocess.run(["gcc", "-O2", "-g", "-o", program, os.path.join(HERE, "progs", "types_rules.c")], check=True, timeout=200)
+        source, far = os.path.join(HERE, "progs", "types_rules.c"), os.path.join(tmp, "far.o")
+        subprocess.run(["gcc", "-O2", "-g", "-DFAR", "-c", "-o", far, source], check=True, timeout=200)
+        subprocess.run(["gcc", "-O2", "-g", "-o", program, source, far], check=True, timeout=200)
         symbols = {w[2]: w[0] for w in (line.split() for line in subprocess.run(["nm", program], check=True, capture_output=True,
                                                                                 text=True).stdout.splitlines()) if len(w) == 3}
         out = subprocess.run([os.path.join(BUILT, "dump_types"), program], input="".join("%s 0\n" % symbols[x] for x in RULES), check=True,

@@ -2,9 +2,31 @@
 /*
  * Single instructions whose operands a rule of types.h decides: each has a label, and
  * test_types_rules.py has what is known of it. The functions are naked: DWARF has the parameters in
- * their registers from the first to the last instruction, all else comes from the code.
+ * their registers from the first to the last instruction, all else comes from the code. With -DFAR
+ * it is a second unit, which has what the first one only declares.
  */
 #include <stdio.h>
+
+struct base {
+	long kind, flags;
+};
+struct derived;
+struct derived *derived_new(struct base **base);
+
+#ifdef FAR
+struct derived {
+	struct base base;
+	long extra;
+};
+
+struct derived *derived_new(struct base **base)
+{
+	static struct derived d = { { 1, 2 }, 3 };
+
+	*base = &d.base;
+	return &d;
+}
+#else
 
 struct node {
 	struct node *next;
@@ -89,8 +111,25 @@ static NAKED long over(struct tiny *t, long i)
 		"	ret");
 }
 
+/* Another unit knows what is behind the pointer. */
+static NAKED long declared(struct derived *p)
+{
+	__asm__("declared_load: mov 16(%rdi),%rax\n	ret");
+}
+
+/* A pointer to a base is kept in a variable of the derived type. */
+static __attribute__((noinline, optimize("O0"))) long spilled(struct base **from)
+{
+	struct derived *d = (struct derived *)*from;
+	long n;
+
+	__asm__("spilled_load: mov 16(%1),%0" : "=r"(n) : "r"(d));
+	return n;
+}
+
 int main(void)
 {
+	struct base *base;
 	struct other o = { 1, 2 };
 	struct node b = { NULL, &o, { 3 } }, a = { &b, &o, { 4 } };
 	struct tiny t[2] = { { 1 }, { 2 } };
@@ -100,5 +139,8 @@ int main(void)
 	jump(&a, 0);
 	go(&a, go_load);
 	fputs(constant(2) > 4 ? "done\n" : "no\n", stdout);
+	if (declared(derived_new(&base)) + spilled(&base) != 6)
+		return 1;
 	return stale(&a) + over(t, 0) + (copied() == NULL) < 0;
 }
+#endif
