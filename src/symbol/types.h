@@ -23,7 +23,8 @@
  * DWARF is hostile: depths, members, variables and steps are bounded; beyond that a function has
  * TYPES_TOO_LARGE.
  * Costs: some 2 ms for a function of 1,000 instructions, then one binary search an access. The
- * first access to static data reads the variables of all units.
+ * first access to static data reads the variables of all units, the first structure that its unit
+ * only declares the names of all structures.
  * Threads: any number at once; they wait for one another.
  */
 #ifndef CYCLADE_SYMBOL_TYPES_H
