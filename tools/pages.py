@@ -3,10 +3,11 @@
 """The manual's pages from doc/*.md.
 
   pages.py embed PAGE... > pages.c               as strings, for `cyclade help`
-  pages.py man PAGE OPTIONS.DEF COMMANDS.DEF     as roff, with OPTIONS from the option table
+  pages.py man FOLDER OPTIONS.DEF PAGE...        as roff, a file of FOLDER each, with OPTIONS from the option table
 
 The Markdown used is small: "# HEADING", paragraphs, blocks indented by four blanks, **bold**, `code`, and
 "@OPTIONS@" where the option table goes."""
+import contextlib
 import os
 import re
 import sys
@@ -88,4 +89,7 @@ def man(page, options):
 if sys.argv[1] == "embed":
     embed(sys.argv[2:])
 else:
-    man(sys.argv[2], sys.argv[3])
+    for path in sys.argv[4:]:
+        with open(os.path.join(sys.argv[2], os.path.basename(path)[:-len(".md")]), "w", encoding="utf-8") as page_out, \
+                contextlib.redirect_stdout(page_out):
+            man(path, sys.argv[3])
