@@ -20,6 +20,7 @@ import time
 from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from kernel_names import few_names  # noqa: E402
 from tap import CYCLADE, PERF, SANITIZED, WHOLE_CPUS, Tap, run, wait_for  # noqa: E402
 
 PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
@@ -45,11 +46,14 @@ perfs = [p for p in (PERF, *newer) if p]
 root = os.geteuid() == 0
 
 
+few = few_names(tmp)
+
+
 class Reading:
     """Of each event the depths of its chains; how many frames and programs have no name."""
 
     def __init__(self, perf, path, only=None):
-        p = subprocess.run([perf, "script", "-i", path, "--no-inline", "-F", "comm,tid,event,ip,sym,dso"], capture_output=True,
+        p = subprocess.run([perf, "script", "-i", path, *few, "--no-inline", "-F", "comm,tid,event,ip,sym,dso"], capture_output=True,
                            text=True, errors="replace", stdin=subprocess.DEVNULL)
         self.failed = p.returncode
         self.depth, self.frames, self.odd, self.nameless, self.all = {}, 0, 0, 0, 0
@@ -128,7 +132,9 @@ def by_perf(perf, options, program, until):
     if key not in recorded:
         path = "their%d.data" % next(files)
         target = ["--", "sleep", until.rstrip("s")] if until else ["--", *program]
-        recorded[key] = (*record([perf, "record", "-q", "-o", path], options, target), path)
+        # its files are found by their paths, as ours are: it need not read all of them for their build-ids
+        skip = [] if "--buildid-mmap" in options else ["-B"]
+        recorded[key] = (*record([perf, "record", "-q", *skip, "-o", path], options, target), path)
     return recorded[key]
 
 
@@ -183,9 +189,9 @@ def header(perf, path):
 def fields(*names):
     """perf script prints these of our samples."""
     def check(perf, label, path):
-        p = subprocess.run([perf, "script", "-i", "our.data", "-F", "tid," + ",".join(names)], capture_output=True, text=True,
+        p = subprocess.run([perf, "script", "-i", "our.data", *few, "-F", "tid," + ",".join(names)], capture_output=True, text=True,
                            errors="replace", stdin=subprocess.DEVNULL)
-        q = subprocess.run([perf, "script", "-i", path, "-F", "tid," + ",".join(names)], capture_output=True, text=True,
+        q = subprocess.run([perf, "script", "-i", path, *few, "-F", "tid," + ",".join(names)], capture_output=True, text=True,
                            errors="replace", stdin=subprocess.DEVNULL)
         words = [len(x.split()) for x in p.stdout.splitlines() if x.strip()], [len(x.split()) for x in q.stdout.splitlines() if x.strip()]
         t.ok(p.returncode == q.returncode and set(words[0]) & set(words[1] or [0]), "%s: perf prints %s" % (label, ", ".join(names)),
