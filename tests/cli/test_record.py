@@ -15,6 +15,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from kernel_names import few_names  # noqa: E402
 from tap import CYCLADE, PERF, SANITIZED, WHOLE_CPUS, Tap, run, taken, wait_for  # noqa: E402
 
 PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
@@ -28,7 +29,8 @@ HOTSPOT_NEW = ("--user-regs --intr-regs", "-W", "--phys-data", "--data-page-size
 t = Tap()
 tmp = tempfile.mkdtemp(prefix="cyclade-record-")
 os.chdir(tmp)
-BUSY = [RECURSE, "10", "100"]
+BUSY = [RECURSE, "10", "60"]
+few = few_names(tmp)
 
 
 def info(path):
@@ -42,7 +44,7 @@ def info(path):
 
 def perf_samples(path, *fields):
     """How many samples perf script sees, and what it complains of."""
-    r = subprocess.run([PERF, "script", "-i", path, "-F", ",".join(fields or ["tid", "time"])], capture_output=True,
+    r = subprocess.run([PERF, "script", "-i", path, *few, "-F", ",".join(fields or ["tid", "time"])], capture_output=True,
                        text=True, errors="replace", stdin=subprocess.DEVNULL)
     lines = [x for x in r.stdout.splitlines() if x.strip()]
     return len(lines), r.returncode, r.stderr
@@ -97,7 +99,7 @@ for name, options in cases:
         t.equal((n, code), (said, 0), "record %s: perf script counts the same" % name)
         if SANITIZED:  # what these read, the same program wrote as users have it, too
             continue
-        rep = subprocess.run([PERF, "report", "--stdio", "-g", "none", "-i", path], capture_output=True, text=True, errors="replace",
+        rep = subprocess.run([PERF, "report", "--stdio", *few, "-g", "none", "-i", path], capture_output=True, text=True, errors="replace",
                              stdin=subprocess.DEVNULL)
         t.ok(rep.returncode == 0 and "unexpected" not in rep.stderr, "record %s: perf report reads it" % name, rep.stderr)
         if "bottom" in rep.stdout and shutil.which("objdump"):
@@ -142,7 +144,7 @@ else:
 # ---- symbols and call chains, by perf's reading
 if PERF:
     run("record", "-g", "-o", "g.data", "--", RELAY, "60")
-    text = subprocess.run([PERF, "report", "--stdio", "-g", "none", "--no-children", "-i", "g.data"], capture_output=True,
+    text = subprocess.run([PERF, "report", "--stdio", *few, "-g", "none", "--no-children", "-i", "g.data"], capture_output=True,
                           text=True, errors="replace").stdout
     for leg in ["first_leg", "second_leg", "third_leg", "qsort|msort_with_tmp|by_value"]:
         t.ok(re.search(leg, text), "perf finds %s through fork and exec" % leg, text[:2000])
@@ -216,7 +218,7 @@ t.ok(r.returncode == 125 and not os.path.exists("ran"), "an event that is not th
 r = run("record", "-o", "/dev/full", "--", *BUSY)
 t.ok(r.returncode == 125 and "No space left" in r.stderr, "a full disk is said, 125", r.stderr)
 r = subprocess.run(["sh", "-c", 'ulimit -f 2048; "$@"; echo "exit $?"', "sh", CYCLADE, "record", "-F", "20000", "-g", "-o",
-                    "cut.data", "--", "sh", "-c", "'%s' 12 2000; exit 3" % RECURSE], capture_output=True, text=True)
+                    "cut.data", "--", "sh", "-c", "'%s' 12 1000; exit 3" % RECURSE], capture_output=True, text=True)
 if "samples in" in r.stderr:
     t.skip("a limit half-way", "the recording stayed below it")
 else:
@@ -258,7 +260,7 @@ rows = json.loads(run("report", "-j", "-s", "comm,dso", "-i", "late.data").stdou
 lost = [x for x in rows if x.get("comm", ":").startswith(":") or x.get("dso", "[unknown]") == "[unknown]"]
 t.ok(rows and not lost, "-D: mappings and names of the time before are in the file", r.stderr + str(rows)[:1500])
 if PERF:
-    p = subprocess.run([PERF, "script", "-i", "late.data", "-F", "comm,dso,ip"], capture_output=True, text=True, errors="replace")
+    p = subprocess.run([PERF, "script", "-i", "late.data", *few, "-F", "comm,dso,ip"], capture_output=True, text=True, errors="replace")
     wrong = [x for x in p.stdout.splitlines() if x.strip() and (x.strip().startswith(":") or "[unknown]" in x)]
     t.ok(p.stdout.strip() and len(wrong) * 50 < len(p.stdout.splitlines()), "and perf finds them", str(wrong[:5]) + p.stderr)
 else:
@@ -338,7 +340,7 @@ t.ok(r.returncode == 0, "-p --for ends by itself", r.stderr)
 n = info("p.data")["records"].get("SAMPLE", 0)
 t.ok(n > 10, "-p: samples of a running process", n)
 if PERF:
-    text = subprocess.run([PERF, "report", "--stdio", "-i", "p.data"], capture_output=True, text=True).stdout
+    text = subprocess.run([PERF, "report", "--stdio", *few, "-i", "p.data"], capture_output=True, text=True).stdout
     t.ok("bottom" in text, "-p: its mappings are known", text)
 os.mkfifo("ctl")
 os.mkfifo("ack")
