@@ -130,6 +130,32 @@ if PERF:
     n = sum(int(x) for x in re.findall(r"LOST(?:_SAMPLES)? events: +(\d+)", text))
     t.ok(said and (int(said.group(1).replace(",", "")) > 0) >= (n > 0), "losses are told where perf sees some", r.stderr + text)
 
+# ---- the recorder gets no CPU until the program has ended: what its ring had no room for is in the file, though no record followed it
+p = subprocess.Popen([CYCLADE, "record", "-m", "1", "-F", "20000", "-e", "cpu-clock:u", "-o", "last.data", "--", RECURSE, "10", "300"], stderr=subprocess.PIPE, text=True)
+
+
+def program():
+    with open("/proc/%d/task/%d/children" % (p.pid, p.pid), encoding="ascii") as f:
+        return f.read().split()[0]
+
+
+def state(pid):
+    with open("/proc/%s/stat" % pid, encoding="utf-8") as f:
+        return f.read().rsplit(") ", 1)[1][0]
+
+
+begun = wait_for(lambda: os.readlink("/proc/%s/exe" % program()) == os.path.realpath(RECURSE), 60)
+of = program() if begun else "0"
+os.kill(p.pid, signal.SIGSTOP)
+ended = wait_for(lambda: state(of) == "Z", 60)
+os.kill(p.pid, signal.SIGCONT)
+said = re.search(r"([\d,]+) lost", p.communicate()[1])
+doc = json.loads(run("report", "-i", "last.data", "-j").stdout or "{}").get("losses", {})
+lost = doc.get("lost", 0) + doc.get("lost_samples", 0)
+t.ok(begun and ended and said and int(said[1].replace(",", "")) == lost, "losses at the end are in the file", (said, lost))
+if int(os.uname().release.split(".")[0]) >= 6:
+    t.ok(lost > 100, "and are counted", lost)
+
 # ---- a probe's path is told to the kernel by its address, which is nobody else's business
 r = run("record", "-e", "uprobe:%s:main" % RECURSE, "-o", "probe.data", "--", *BUSY)
 if r.returncode:

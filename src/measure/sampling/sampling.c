@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "measure/sampling/sampling_int.h"
 
+#include <assert.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -371,18 +373,34 @@ static int writing_failed(void *ctx, struct counting *k, struct err *err)
 	return counting_stop(k, &none, err);
 }
 
+/* A ring that stays full to the end has no record of what it lost last: the counters know. */
+static int put_last_losses(struct sampling *r, struct err *err)
+{
+	struct last {
+		struct perf_event_header head;
+		uint64_t lost;
+		uint8_t trailer[64];
+	} record = { .head = { .type = PERF_RECORD_LOST_SAMPLES } };
+	size_t size = offsetof(struct last, trailer) + attr_trailer(&r->ev[0].attr);
+	uint64_t all;
+
+	if (r->sink.live || !recorder_lost(r->recorder, &all) || all <= r->sink.lost)
+		return 0;
+	assert(size <= sizeof(record));
+	record.head.size = (uint16_t)size;
+	record.lost = all - r->sink.lost;
+	return sink_data(&r->sink, &record, size, err);
+}
+
 static void take_results(struct sampling *r)
 {
 	const struct counting_result *c = &r->k.result;
-	uint64_t kernel_says;
 
 	r->result.wall_s = c->wall_s;
 	r->result.cpu_s = c->user_s + c->sys_s;
 	r->result.user_s = c->user_s;
 	r->result.samples = r->sink.samples;
 	r->result.lost = r->sink.lost;
-	if (recorder_lost(r->recorder, &kernel_says) && kernel_says > r->result.lost)
-		r->result.lost = kernel_says;
 	r->result.not_kept = wanted_left_out(r->sink.wanted);
 	r->result.left_out = whose_left_out(r->sink.filter);
 	r->result.throttled = r->sink.throttled;
@@ -422,7 +440,7 @@ int sampling_run(struct sampling *r, struct err *err)
 	sampling_watch_begin(r);
 	rc = counting_watch(&r->k, &hooks, err);
 	sampling_watch_end(r);
-	if (recorder_stop(r->recorder, err) || sink_end(&r->sink, err))
+	if (recorder_stop(r->recorder, err) || put_last_losses(r, err) || sink_end(&r->sink, err))
 		rc = -1;
 	take_results(r);
 	if (r->sink.live)
