@@ -78,7 +78,7 @@ for words, want in ((["xyzzy"], "xyzzy"), (["-C", "x"], "no list of CPUs"), (["-
 # ---- a kernel as a program
 r = run("validate", "--spin", "walk@L1", "--for", "20ms")
 t.equal((r.returncode, r.stdout, r.stderr), (0, "", ""), "--spin runs a kernel and prints nothing")
-for words, want in ((["nothing"], "no kernel nothing"), (["walk@L9"], "no kernel walk@L9"), (["walk", "add"], "one kernel")):
+for words, want in ((["nothing"], "no kernel nothing"), (["walk@L9"], "no kernel walk@L9"), (["walk", "add"], "one kernel"), (["snoop-clean"], "second CPU")):
     r = run("validate", "--spin", *words)
     t.ok(r.returncode == 2 and want in r.stderr, "refused: --spin " + " ".join(words), r.stderr)
 

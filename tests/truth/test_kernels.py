@@ -39,14 +39,22 @@ def counted(qemu, program, *words):
         return {k: int(v) for k, v in (line.split() for line in f)}
 
 
+def against(counts, few, many, n, u):
+    """What is not as the row has it, by key; the row counts each and, for each of u units, per."""
+    return {key: "%s: %g, the row has %g" % (key, (many[key] - few[key]) / n, each + per * u)
+            for key, (each, per) in counts.items() if key in many and many[key] - few[key] != n * (each + per * u)}
+
+
 def examine(machine, qemu, program, name, row):
     step, units, counts = row
     n = max(step, 20 if units else 100)
     for u in sorted({units, max(units // 2, 1)}) if units else [0]:
         few, many = (counted(qemu, program, name, k * n, u) for k in (1, 2))
-        wrong = ["%s: %g, the row has %g" % (key, (many[key] - few[key]) / n, each + per * u)
-                 for key, (each, per) in counts.items() if key in many and many[key] - few[key] != n * (each + per * u)]
-        t.ok(not wrong, "%s: %s%s" % (machine, name, " (%d)" % u if u else ""), "\n".join(wrong))
+        wrong = against(counts, few, many, n, u)
+        t.ok(not wrong, "%s: %s%s" % (machine, name, " (%d)" % u if u else ""), "\n".join(wrong.values()))
+        if name == "nested":  # a row that is wrong by one, in what it counts or in what must be zero, is found
+            seen = {key: list(against(dict(counts, **{key: (each + 1, per)}), few, many, n, u)) for key, (each, per) in counts.items() if key in many}
+            t.equal(seen, {key: [key] for key in seen}, "%s: %s: a wrong row fails" % (machine, name))
     if counts["mispredicts"][0]:  # in each layout of its code the same, the code before the loop aside
         counts_in = [[counted(qemu, program, name, k * n, 0, layout) for k in (1, 2)] for layout in range(LAYOUTS)]
         more = [{key: many[key] - few[key] for key in many} for few, many in counts_in]
