@@ -4,6 +4,8 @@
  */
 #include "symbol/types_state.h"
 
+enum { FACT_MAX_INSNS = 4096 }; /* of a variable's range that are looked at */
+
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 /* The thread's pointer plus what a register holds. */
@@ -157,17 +159,23 @@ static void try_made(const struct flow *w, const struct value *at, const struct 
 }
 
 /* Code writes the register while it should hold the variable. */
-static bool is_overwritten(const struct flow *w, const struct type_fact *f)
+static bool is_overwritten(const struct flow *w, struct type_fact *f)
 {
-	for (size_t i = flow_insn_behind(w, f->lo);
-	     i < w->insn.n && w->insn.v[i].vaddr + w->insn.v[i].len < f->hi; i++)
+	size_t first = flow_insn_behind(w, f->lo);
+
+	if (f->kept != FACT_ASK)
+		return f->kept == FACT_OVERWRITTEN;
+	f->kept = FACT_KEPT;
+	for (size_t i = first; i < w->insn.n && i < first + FACT_MAX_INSNS &&
+			       w->insn.v[i].vaddr + w->insn.v[i].len < f->hi;
+	     i++)
 		if (w->insn.v[i].writes >> f->reg & 1)
-			return true;
-	return false;
+			f->kept = FACT_OVERWRITTEN;
+	return f->kept == FACT_OVERWRITTEN;
 }
 
 /* A variable is of another type than what the code has put into the register since. */
-static bool contradicts(const struct flow *w, const struct state *s, const struct type_fact *f)
+static bool contradicts(const struct flow *w, const struct state *s, struct type_fact *f)
 {
 	const struct value *v = &s->reg[f->reg];
 
@@ -185,7 +193,7 @@ static void try_variables(const struct flow *w, const struct state *s, const str
 	bool known = best->root != TYPE_NONE;
 
 	for (unsigned i = 0; i < w->n_active; i++) {
-		const struct type_fact *f = w->active[i];
+		struct type_fact *f = w->active[i];
 		bool is_index = m->plain_index && m->index != EFFECT_NONE && f->reg == m->index;
 		struct value v = f->value;
 

@@ -132,6 +132,11 @@ struct type_fact {
 	int64_t off;
 	struct value value;
 	uint32_t depth; /* of nested blocks and inlined calls */
+	enum type_fact_kept {
+		FACT_ASK, /* not looked at yet */
+		FACT_KEPT,
+		FACT_OVERWRITTEN /* code in [lo, hi) writes the register */
+	} kept;
 };
 
 struct type_call {

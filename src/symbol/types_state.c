@@ -119,7 +119,7 @@ void flow_facts_begin(struct flow *w, uint64_t vaddr)
 {
 	w->n_active = 0;
 	for (w->next_fact = 0; w->next_fact < w->facts.n; w->next_fact++) {
-		const struct type_fact *f = &w->facts.v[w->next_fact];
+		struct type_fact *f = &w->facts.v[w->next_fact];
 
 		if (f->lo > vaddr)
 			break;
@@ -159,7 +159,7 @@ void flow_facts_at(struct flow *w, struct state *s, uint64_t vaddr, bool first)
 	for (unsigned i = 0; first && i < n; i++)
 		apply(w, s, w->active[i], w->active[i]->lo == vaddr);
 	for (; w->next_fact < w->facts.n && w->facts.v[w->next_fact].lo <= vaddr; w->next_fact++) {
-		const struct type_fact *f = &w->facts.v[w->next_fact];
+		struct type_fact *f = &w->facts.v[w->next_fact];
 
 		if (f->hi <= vaddr || w->n_active == FLOW_ACTIVE)
 			continue;

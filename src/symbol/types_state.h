@@ -70,7 +70,7 @@ struct flow {
 	unsigned n_objects;
 	uint64_t steps;	  /* that are left */
 	size_t next_fact; /* of facts: the first that has not begun */
-	const struct type_fact *active[FLOW_ACTIVE];
+	struct type_fact *active[FLOW_ACTIVE];
 	unsigned n_active;
 };
 
