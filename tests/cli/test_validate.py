@@ -71,7 +71,7 @@ doc, event = verdicts("--model", "spr", "Bad_Speculation")
 t.ok("TOPDOWN.SLOTS" in event and "page-faults" not in event and all(e["tree"] for e in event.values()), "the events of a node", list(event))
 r = run("validate", "--quick", "page-faults")
 t.ok(re.search(r"1 events?, \d+ kernels.*about \d+ s", r.stderr), "what it will take is told beforehand", r.stderr)
-for words, want in ((["xyzzy"], "xyzzy"), (["-C", "x"], "no list of CPUs"), (["-C", "60000"], "none of the CPUs"), (["--model", "nothing"], "nothing")):
+for words, want in ((["xyzzy"], "xyzzy"), (["addres"], "did you mean address?"), (["page-fault"], "did you mean page-faults?"), (["-C", "x"], "no list of CPUs"), (["-C", "60000"], "none of the CPUs"), (["--model", "nothing"], "nothing")):
     r = run("validate", "--quick", *words)
     t.ok(r.returncode == 2 and want in r.stderr, "refused: " + " ".join(words), r.stderr)
 

@@ -159,6 +159,35 @@ static int add_generic(struct choosing *g)
 	return 0;
 }
 
+static int unknown(const struct choosing *g, const char *name)
+{
+	const struct model *m = g->c->model;
+	size_t n = n_kernels + COUNT(hardware) + COUNT(software) +
+		   (m ? m->n_metrics + m->n_events : 0),
+	       k = 0;
+	const char **words = arena_alloc(g->a, (n + 1) * sizeof(*words)), *near;
+
+	if (!words)
+		return err_nomem(g->err);
+	for (size_t i = 0; i < n_kernels; i++)
+		words[k++] = kernels[i].name;
+	for (size_t i = 0; m && i < m->n_metrics; i++)
+		words[k++] = m->metric[i].name;
+	for (size_t i = 0; i < COUNT(hardware); i++)
+		words[k++] = hardware[i];
+	for (size_t i = 0; i < COUNT(software); i++)
+		words[k++] = software[i];
+	for (size_t i = 0; m && i < m->n_events; i++)
+		words[k++] = m->event[i].name;
+	words[k] = NULL;
+	near = strlen(name) < VALIDATE_NAME ? text_nearest(name, words) : NULL;
+	(void)err_set(g->err, ERR_NOT_FOUND, "'%.60s' is no kernel, node or event of this machine",
+		      name);
+	if (near)
+		return err_hint(g->err, "did you mean %s?", near);
+	return err_hint(g->err, "cyclade list kernels, nodes or events show the names");
+}
+
 /* Names that no list has: as -e takes them. */
 static int add_others(struct choosing *g)
 {
@@ -168,9 +197,7 @@ static int add_others(struct choosing *g)
 		if (add(g, g->c->name[i], false, NULL))
 			return -1;
 		if (g->out[g->n - 1].absent)
-			return err_set(g->err, ERR_NOT_FOUND,
-				       "'%.60s' is no kernel, node or event of this machine",
-				       g->c->name[i]);
+			return unknown(g, g->c->name[i]);
 	}
 	return 0;
 }
