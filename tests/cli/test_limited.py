@@ -143,6 +143,8 @@ else:
 # ---- small pages only
 valid, cali, _ = whole("small", small_pages=True, measures=["l2", "latency"])
 t.ok(not any(c["huge_pages"] for c in cali["costs"]) and not any(p["huge_pages"] for p in cali["latency"]), "small pages: none is huge")
+left = {c["kernel"]: c["counted_why"] or "" for c in valid["cells"]}
+t.ok(all("no huge pages" in left[k] for k in ("walk-huge", "walk-pages-huge")) and not left["walk-pages"], "small pages: kernels of huge ones are left out, with the reason", left)
 c = subprocess.run([CYCLADE, "calibrate", "--quick", "l2", "latency"], capture_output=True, text=True,
                    preexec_fn=lambda: ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0))
 t.ok("no huge pages" in c.stdout and "TLB misses" in c.stdout, "small pages: the notes say so", c.stdout)
