@@ -14,10 +14,10 @@
  *
  * An access behind the end of a structure is one to another element of an array of it if an index
  * or a loop leads there; else it has no type. An access wider than a scalar that a pointer points
- * to is no evidence of that type, and has none; so has one that reaches behind the end of a
- * structure. What the compiler made has the types "jump table" (of a switch) and "constant" (read
- * from where it lies in constant data that no variable is in). The types are those of the source:
- * what was cast to another type by it has that one.
+ * to is no evidence of that type, and has none; nor has a part of a pointer, nor one that reaches
+ * behind the end of a structure. What the compiler made has the types "jump table" (of a switch)
+ * and "constant" (read from where it lies in constant data that no variable is in). The types are
+ * those of the source: what was cast to another type by it has that one.
  *
  * x86-64 with Zydis, and AArch64; other code has TYPES_NO_DECODER.
  * DWARF is hostile: depths, members, variables and steps are bounded; beyond that a function has

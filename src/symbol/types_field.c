@@ -169,6 +169,9 @@ void type_hit(struct types *t, uint32_t type, int64_t off, bool indexed, const s
 	 * which the source casts them to */
 	if (!s.score || (t->type.v[type].kind != TYPE_STRUCT && s.score == FIT_INSIDE))
 		return;
+	/* a part of a pointer is none: something else is there */
+	if (m && s.score == FIT_PART && t->type.v[type].kind == TYPE_POINTER)
+		return;
 	/* nor can one be that reaches behind the structure's end, of which the next element begins
 	 * with another field */
 	if (m && !m->vector && m->width <= 8 && at + m->width > size && !ends_open(t, type, off))

@@ -22,6 +22,7 @@ RULES = {
     "copied_load": ("known", "struct _IO_FILE *", ""),
     "stale_load": ("known", "struct other", "b"),
     "over_load": ("misfit", "", ""),
+    "part_load": ("misfit", "", ""),
     "declared_load": ("known", "struct derived", "extra"),
     "spilled_load": ("known", "struct derived", "extra"),
     "over_not": ("known", "struct tiny", "n"),

@@ -111,6 +111,12 @@ static NAKED long over(struct tiny *t, long i)
 		"	ret");
 }
 
+/* Nobody reads a half of a pointer. */
+static NAKED long part(struct node **p)
+{
+	__asm__("part_load: mov (%rdi),%eax\n	ret");
+}
+
 /* Another unit knows what is behind the pointer. */
 static NAKED long declared(struct derived *p)
 {
@@ -141,6 +147,7 @@ int main(void)
 	fputs(constant(2) > 4 ? "done\n" : "no\n", stdout);
 	if (declared(derived_new(&base)) + spilled(&base) != 6)
 		return 1;
+	part(&a.next);
 	return stale(&a) + over(t, 0) + (copied() == NULL) < 0;
 }
 #endif
