@@ -53,7 +53,9 @@ def functions(j, truth):
     images = {}
     for path in truth.images:
         images[path] = images[os.path.basename(path)] = path
-    return [f for f in (Function(f, images) for f in nest.functions(j)) if own(f.image)]
+    ours = {dso for dso in {f["dso"] for f in j["functions"]} if own(images.get(dso) or images.get(os.path.basename(dso)))}
+    mine = {table: [x for x in j[table] if x["dso"] in ours] for table in ("functions", "blocks", "edges", "loops", "iterations", "trips")}
+    return [Function(f, images) for f in nest.functions(mine)]
 
 
 def layout(t, name, truth, fs):

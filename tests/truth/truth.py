@@ -43,32 +43,44 @@ class Truth:
     """What the plugin counted. Places are (image path or None, address in the file)."""
 
     def __init__(self, path):
+        self.path = path
+
+    def __getattr__(self, name):  # read when it is first asked for: some look at recordings only
+        if name not in ("total", "images", "insns", "length", "edges", "spans", "calls"):
+            raise AttributeError(name)
         self.total, self.images = {}, []
         self.insns, self.length = {}, {}
         self.edges, self.spans, self.calls = [], [], {}
-        with open(path, encoding="utf-8", errors="surrogateescape") as f:
+        self.read()
+        return getattr(self, name)
+
+    def read(self):
+        image, insns, length = {"-": None}, self.insns, self.length  # by number, as lines have it
+        with open(self.path, encoding="utf-8", errors="surrogateescape") as f:
             for line in f:
-                self.line(line.rstrip("\n"))
+                kind, *w = line.split()
+                if kind == "insn":
+                    at = image[w[0]], int(w[1], 16)
+                    insns[at] = int(w[3])
+                    length[at] = int(w[2])
+                elif kind == "image":
+                    image[str(len(self.images))] = line.rstrip("\n").split(" ", 2)[2]
+                    self.images.append(image[str(len(self.images))])
+                elif kind == "total":
+                    self.total[w[0]] = int(w[1])
+                elif kind in ("edge", "span", "call"):
+                    self.flow(kind, w, image)
 
-    def place(self, image, addr):
-        return (self.images[int(image)] if image != "-" else None, int(addr, 16))
-
-    def line(self, line):
-        kind, *w = line.split()
-        if kind == "insn":
-            at = self.place(w[0], w[1])
-            self.insns[at] = int(w[3])
-            self.length[at] = int(w[2])
-        elif kind == "image":
-            self.images.append(line.split(" ", 2)[2])
-        elif kind == "total":
-            self.total[w[0]] = int(w[1])
-        elif kind == "edge":
-            self.edges.append(Edge(w[0], self.place(w[1], w[2]), self.place(w[3], w[4]), int(w[5]), int(w[6])))
-        elif kind == "span":
-            self.spans.append(Span(self.place(w[1], w[2]), self.place(w[3], w[4]), int(w[5]), int(w[7])))
-        elif kind == "call":
-            self.calls[self.place(w[1], w[2]), self.place(w[3], w[4])] = int(w[5])
+    def flow(self, kind, w, image):
+        if kind == "edge":
+            source, target = (image[w[1]], int(w[2], 16)), (image[w[3]], int(w[4], 16))
+            self.edges.append(Edge(w[0], source, target, int(w[5]), int(w[6])))
+            return
+        start, last = (image[w[1]], int(w[2], 16)), (image[w[3]], int(w[4], 16))
+        if kind == "span":
+            self.spans.append(Span(start, last, int(w[5]), int(w[7])))
+        else:
+            self.calls[start, last] = int(w[5])
 
     def sorted_insns(self):
         """{image: its instructions' addresses, sorted}"""
