@@ -15,6 +15,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from account_made import account_of  # noqa: E402
+from kernel_names import few_names  # noqa: E402
 from sim import SPIN, SYSROOT, run_on  # noqa: E402
 from tap import CYCLADE, KERNEL, PERF, SANITIZED, Tap, run  # noqa: E402
 
@@ -95,8 +96,10 @@ def sim(machine, program, *args, ms=1500, options="", command=None):
     return p, true
 
 
-def perf(*args):
-    return subprocess.run([PERF, *args], text=True, capture_output=True, errors="replace", timeout=600, stdin=subprocess.DEVNULL).stdout
+def perf(command, *args):
+    few = few_names(tmp) if command != "evlist" else ()  # which reads no names
+    return subprocess.run([PERF, command, *few, *args], text=True, capture_output=True, errors="replace", timeout=600,
+                          stdin=subprocess.DEVNULL).stdout
 
 
 class Samples:
