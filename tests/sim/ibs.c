@@ -113,10 +113,10 @@ static uint64_t source(struct dice *d, bool zen4, uint64_t *lvl)
 }
 
 /* OpData2, OpData3, addresses, and what perf_ibs_parse_ld_st_data() makes of them. */
-static void access_memory(struct sim_ibs *out, struct dice *d, bool zen4, uint64_t *data2,
-			  uint64_t *data3)
+static void access_memory(struct sim_ibs *out, struct dice *d, bool zen4, bool load, bool miss,
+			  uint64_t *data2, uint64_t *data3)
 {
-	bool load = roll(d, 3) > 0, miss = roll(d, 4) == 0, l2_miss = miss && roll(d, 2);
+	bool l2_miss = miss && roll(d, 2);
 	bool tlb = roll(d, 8) == 0, locked = roll(d, 64) == 0;
 	uint64_t lvl = miss ? MEM(LVL, L2) | MEM(LVLNUM, L2) : MEM(LVL, L1) | MEM(LVLNUM, L1);
 	uint64_t latency = !load || !miss ? 0 : l2_miss ? 60 + roll(d, 400) : 12 + roll(d, 8);
@@ -138,9 +138,10 @@ static void access_memory(struct sim_ibs *out, struct dice *d, bool zen4, uint64
 }
 
 static void op_registers(struct sim_ibs *out, const struct sim_counter *k, struct dice *d,
-			 uint64_t period, uint64_t ip)
+			 uint64_t period, uint64_t ip, struct sim_ibs_place place)
 {
-	bool zen4 = k->pmu->ibs & CAP_ZEN4, branch = roll(d, 6) == 0;
+	bool zen4 = k->pmu->ibs & CAP_ZEN4, branch = !place.loop && roll(d, 6) == 0;
+	bool misses = place.loop && place.op % place.loop < place.loop * 2 / 5;
 	uint64_t *reg = &out->word[1], tag = 20 + roll(d, 200);
 
 	reg[0] = (period >> 4 & MAX_COUNT) | UINT64_C(3) << 17 | (period >> 20 & 0x7f) << 20 |
@@ -151,8 +152,13 @@ static void op_registers(struct sim_ibs *out, const struct sim_counter *k, struc
 		reg[2] |= bit(true, 37) | bit(roll(d, 3) > 0, 35) | bit(roll(d, 16) == 0, 36) |
 			  bit(roll(d, 8) == 0, 34);
 	reg[3] = reg[4] = 0;
-	if (!branch && roll(d, 2))
-		access_memory(out, d, zen4, &reg[3], &reg[4]);
+	if (misses)
+		access_memory(out, d, zen4, true, true, &reg[3], &reg[4]);
+	else if (!place.loop && !branch && roll(d, 2)) {
+		bool load = roll(d, 3) > 0, miss = roll(d, 4) == 0;
+
+		access_memory(out, d, zen4, load, miss, &reg[3], &reg[4]);
+	}
 	reg[5] = out->addr;
 	reg[6] = out->phys;
 	out->weight |= tag << 48; /* var2_w of PERF_SAMPLE_WEIGHT_STRUCT */
@@ -178,13 +184,13 @@ static void fetch_registers(struct sim_ibs *out, const struct sim_counter *k, st
 }
 
 void sim_ibs_sample(struct sim_ibs *out, const struct sim_counter *k, uint64_t period, uint64_t ip,
-		    uint64_t random)
+		    struct sim_ibs_place place, uint64_t random)
 {
 	struct dice d = { random };
 
 	*out = (struct sim_ibs){ .data_src = MEM_NA };
 	if (is_op(k))
-		op_registers(out, k, &d, period, ip);
+		op_registers(out, k, &d, period, ip, place);
 	else
 		fetch_registers(out, k, &d, period, ip);
 	out->word[0] = (4 + 8 * (out->n_words - 1)) | (uint64_t)k->pmu->ibs << 32;

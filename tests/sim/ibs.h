@@ -18,8 +18,12 @@ struct sim_ibs {
 	uint64_t addr, phys, weight, data_src; /* as the driver makes them of the registers */
 };
 
+struct sim_ibs_place {
+	uint64_t loop, op; /* ops of the loop, and which one of all; loop 0: of any code */
+};
+
 /* `random`: any number, of which the sample follows. */
 void sim_ibs_sample(struct sim_ibs *out, const struct sim_counter *k, uint64_t period, uint64_t ip,
-		    uint64_t random);
+		    struct sim_ibs_place place, uint64_t random);
 
 #endif

@@ -56,6 +56,8 @@ static int setting(struct sim_scenario *s, const char *word)
 		s->set.exact_metrics = v > 0;
 	else if (KEY("latency_spread"))
 		s->set.latency_spread = v;
+	else if (KEY("loop"))
+		s->set.loop = (uint64_t)v;
 	else if (KEY("sharing"))
 		s->set.sharing = v > 0;
 	else if (KEY("retire_latency"))

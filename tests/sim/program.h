@@ -40,6 +40,7 @@ struct sim_settings {
 	bool metrics_filter;   /* refuse exclude_user and exclude_kernel with PERF_METRICS */
 	bool exact_metrics;    /* no 8-bit fields */
 	double latency_spread; /* of retire latencies, relative */
+	uint64_t loop;	       /* ops of a loop: IBS samples 40 % of them as loads that miss; 0 */
 	bool sharing;	       /* plant shared cache lines: access.h */
 	bool no_latency;       /* a kernel that leaves them 0 */
 	int linux_version;     /* 611 is Linux 6.11; 0: the newest */

@@ -29,6 +29,7 @@ struct sim_thread { /* of one counter; of a counter that is not inherited, the o
 	uint64_t period;    /* what it began with: the kernel changes that of the first alone */
 	double last, until; /* ns of the clock: when the last sample was due, and seen */
 	double dropped;	    /* counts that were forgotten as its period changed */
+	double taken;	    /* counts up to the last sample, without these */
 };
 
 static struct sim_counter *by_id[IDS]; /* the kernel counts ids up: they rarely collide */
@@ -446,6 +447,13 @@ static void plan_capture(const struct sim *sim, const struct sim_counter *k, str
 					  random);
 }
 
+/* The op that a sample of this thread is of, counted from its first one on. */
+static uint64_t ops_at(struct sim_thread *t)
+{
+	t->taken += (double)t->period;
+	return (uint64_t)(t->taken + t->dropped);
+}
+
 /* The fields up to the call chain; returns the address of the sample's instruction. */
 static uint64_t first_fields(const struct sim *sim, struct sim_counter *k, uint64_t type,
 			     struct walk *w)
@@ -467,7 +475,9 @@ static uint64_t first_fields(const struct sim *sim, struct sim_counter *k, uint6
 	w->thread = thread_of(k, tid);
 	keep(w, bits(type & (PERF_SAMPLE_TID | PERF_SAMPLE_TIME)));
 	if (k->pmu->driver == SIM_IBS)
-		sim_ibs_sample(&w->ibs, k, w->thread->period, ip, draw(sim));
+		sim_ibs_sample(&w->ibs, k, w->thread->period, ip,
+			       (struct sim_ibs_place){ sim->scenario.set.loop, ops_at(w->thread) },
+			       draw(sim));
 	else if (sim->scenario.set.sharing)
 		sim_access_draw(&w->access, k->event.name, tid, draw(sim));
 	if (type & PERF_SAMPLE_ADDR)
