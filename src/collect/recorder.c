@@ -22,6 +22,7 @@
 #include "collect/jitter.h"
 #include "collect/sysfs.h"
 
+#define WAIT_LEAST_MS	10u
 #define CHANGES_A_ROUND 64u /* of periods: each is a call, and an interrupt of its CPU */
 
 struct ring {
@@ -54,6 +55,7 @@ struct recorder {
 	enum lost_how *lost;   /* by event */
 	size_t n_events;
 	unsigned flush_ms;
+	unsigned wait_ms; /* up to flush_ms: shorter where periods are to change sooner */
 	bool reads_lost;
 	double jitter;
 	uint64_t seed;
@@ -331,6 +333,9 @@ int recorder_open(struct recorder **out, const struct recorder_setup *setup, str
 		return err_nomem(err);
 	r->wake = -1;
 	r->flush_ms = setup->flush_ms ? setup->flush_ms : 250;
+	r->wait_ms = r->flush_ms;
+	if (setup->jitter > 0 && r->wait_ms > WAIT_LEAST_MS)
+		r->wait_ms = WAIT_LEAST_MS;
 	r->n_events = setup->n_events;
 	r->jitter = setup->jitter;
 	r->seed = setup->seed;
@@ -418,9 +423,24 @@ void recorder_saw(struct recorder *r, uint64_t id, uint32_t tid)
 		c->seen = 0; /* no memory: later */
 }
 
+/* The next round is to come when counters have about RECORDER_STEADY samples of a period. */
+static void set_wait(struct recorder *r, unsigned most_seen)
+{
+	if (most_seen > 2 * RECORDER_STEADY)
+		r->wait_ms /= 2;
+	else if (!most_seen)
+		r->wait_ms *= 2;
+	if (r->wait_ms < WAIT_LEAST_MS)
+		r->wait_ms = WAIT_LEAST_MS;
+	if (r->wait_ms > r->flush_ms)
+		r->wait_ms = r->flush_ms;
+}
+
 /* Any of those that are due, where they are too many for a round. */
 static void change_periods(struct recorder *r)
 {
+	unsigned most_seen = 0;
+
 	for (unsigned n = 0; r->due.n && n < CHANGES_A_ROUND; n++) {
 		size_t at = hash_u64(++r->seed) % r->due.n;
 		struct counter *c = &r->counter.v[r->due.v[at]];
@@ -429,8 +449,11 @@ static void change_periods(struct recorder *r)
 		r->due.v[at] = r->due.v[--r->due.n];
 		/* its task may be gone */
 		(void)ioctl(c->fd, PERF_EVENT_IOC_PERIOD, &period);
+		most_seen = c->seen > most_seen ? c->seen : most_seen;
 		c->seen = 0;
 	}
+	if (r->jitter > 0)
+		set_wait(r, most_seen);
 }
 
 static int drain_all(struct recorder *r, struct err *err)
@@ -456,7 +479,7 @@ static void *drain_thread(void *arg)
 		fds[i] = (struct pollfd){ .fd = r->ring.v[i].fd, .events = POLLIN };
 	fds[r->ring.n] = (struct pollfd){ .fd = r->wake, .events = POLLIN };
 	while (!atomic_load(&r->stop)) {
-		if (poll(fds, r->ring.n + 1, (int)r->flush_ms) < 0 && errno != EINTR) {
+		if (poll(fds, r->ring.n + 1, (int)r->wait_ms) < 0 && errno != EINTR) {
 			(void)err_sys(&r->failure, "poll");
 			goto failed;
 		}

@@ -10,7 +10,8 @@
  *
  * A ring is mapped for each CPU on which any event is opened.
  *
- * The thread sleeps until a ring is half full or `flush_ms` have passed, drains all rings and calls
+ * The thread sleeps until a ring is half full or `flush_ms` have passed (with jitter less, down to
+ * 10 ms, where counters take samples faster than they get periods), drains all rings and calls
  * round(), so that what is older than that is out of our hands. The sink is called on that thread
  * only. Records are handed over as the kernel wrote them, in runs of bytes: a record may be cut by
  * the end of a run, its rest is the next run. Nothing ever waits for us: where a ring is full the
