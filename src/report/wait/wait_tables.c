@@ -120,13 +120,13 @@ static void add_facts(struct document *d, const struct wait_view *v)
 	if (w->assumed)
 		document_fact(
 			d, "assumed", true,
-			"%s times no record says when a thread got its CPU (the kernel traced no "
+			"%s time%s no record says when a thread got its CPU (the kernel traced no "
 			"switch from the idle task): since the CPU's last switch, or its waking",
-			num_exact(a, w->assumed));
+			num_exact(a, w->assumed), w->assumed == 1 ? "" : "s");
 	if (w->contradicted)
 		document_fact(d, "contradicted", true,
-			      "%s times a thread began what it already did: that time is unknown",
-			      num_exact(a, w->contradicted));
+			      "%s time%s a thread began what it already did: that time is unknown",
+			      num_exact(a, w->contradicted), w->contradicted == 1 ? "" : "s");
 }
 
 static void add_table(struct document *d, const struct wait_view *v, const struct table_form *f,
