@@ -18,6 +18,8 @@
 #include "symbol/disasm_int.h"
 #include "symbol/types_state.h"
 
+#define STEPS_OF_MERGING 16u /* a state takes as long as so many instructions */
+
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 static int enter(struct flow *w, size_t block, const struct state *s)
@@ -63,6 +65,11 @@ static int jump(struct flow *w, const struct state *s, size_t insn)
 		return -1;
 	if (!x)
 		note_escape(w, &w->jumps, s, 0);
+	if (x && x->n * STEPS_OF_MERGING > w->steps) {
+		w->f->why = TYPES_TOO_LARGE;
+		return 0;
+	}
+	w->steps -= x ? x->n * STEPS_OF_MERGING : 0;
 	for (size_t i = 0; x && i < x->n; i++) {
 		size_t to = flow_jump_to(w, x, i);
 
