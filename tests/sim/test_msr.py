@@ -44,12 +44,13 @@ class Registers:
         self.first = {(int(c), int(reg, 16)): int(v, 16) for c, reg, v in re.findall(r"^cell (\d+) (\S+) (\S+)$", lines, re.M)}
 
     def log(self):
-        """[(ns, pid, cpu, register, old, new)]"""
+        """[(ns, pid, cpu, register, old, new)]; a line that is being written may be there in part (at the end of a page)."""
         try:
             with open(self.path + ".log", encoding="ascii") as f:
-                return [(int(w[0]), int(w[1]), int(w[2])) + tuple(int(x, 16) for x in w[3:]) for w in map(str.split, f)]
+                lines = f.read().split("\n")[:-1]
         except OSError:
             return []
+        return [(int(w[0]), int(w[1]), int(w[2])) + tuple(int(x, 16) for x in w[3:]) for w in map(str.split, lines)]
 
     def changed(self):
         """What was written and does not have its first value at the end: {(cpu, register): (first, last)}."""
