@@ -14,8 +14,9 @@
 #include "base/err.h"
 #include "base/nomem.h"
 
-#define BIG_PAGE ((size_t)2 << 20)
-#define BIG_LINE ((size_t)64)
+#define BIG_PAGE  ((size_t)2 << 20)
+#define BIG_LINE  ((size_t)64)
+#define BIG_LEAST ((size_t)64) /* elements */
 
 static inline MUST_USE void *big_alloc(size_t n, size_t size)
 {
@@ -35,6 +36,26 @@ static inline MUST_USE void *big_alloc(size_t n, size_t size)
 	if (!p)
 		nomem_note();
 	return p;
+}
+
+/* As vec_reserve() for one more, in such memory. -1: out of memory. */
+#define big_reserve(vec) big_more_of((void **)&(vec)->v, (vec)->n, &(vec)->cap, sizeof(*(vec)->v))
+static inline MUST_USE int big_more_of(void **v, size_t n, size_t *cap, size_t size)
+{
+	size_t want = *cap ? *cap * 2 : BIG_LEAST;
+	void *p;
+
+	if (n < *cap)
+		return 0;
+	p = big_alloc(want, size);
+	if (!p)
+		return -1;
+	if (n)
+		memcpy(p, *v, n * size);
+	free(*v);
+	*v = p;
+	*cap = want;
+	return 0;
 }
 
 /* All zero. Not by calloc: pages that are read before they are written would first be mapped to the

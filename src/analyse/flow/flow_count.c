@@ -10,33 +10,12 @@
 #include "base/big.h"
 #include "base/invariant.h"
 
-/* As vec_reserve for one more, but aligned to cache lines, and in large pages. */
-static int more_of(void **v, size_t n, size_t *cap, size_t size)
-{
-	size_t want = *cap ? *cap * 2 : 256;
-	void *p;
-
-	if (n < *cap)
-		return 0;
-	p = big_alloc(want, size);
-	if (!p)
-		return -1;
-	if (n)
-		memcpy(p, *v, n * size);
-	free(*v);
-	*v = p;
-	*cap = want;
-	return 0;
-}
-
-#define MORE(vec) more_of((void **)&(vec)->v, (vec)->n, &(vec)->cap, sizeof(*(vec)->v))
-
 struct edge_count *flow_new_edge(struct flow_counts_of_worker *c, uint64_t h,
 				 const struct flow_at *from, const struct flow_at *to)
 {
 	struct edge_count *e;
 
-	if (MORE(&c->edge) || MORE(&c->rare) || itab_put(&c->edge_at, h, c->edge.n))
+	if (big_reserve(&c->edge) || big_reserve(&c->rare) || itab_put(&c->edge_at, h, c->edge.n))
 		return NULL;
 	c->rare.v[c->rare.n++] = (struct edge_rare){ 0 };
 	e = &c->edge.v[c->edge.n++];
@@ -49,7 +28,7 @@ struct span_count *flow_new_span(struct flow_counts_of_worker *c, uint64_t h,
 {
 	struct span_count *s;
 
-	if (MORE(&c->span) || itab_put(&c->span_at, h, c->span.n))
+	if (big_reserve(&c->span) || itab_put(&c->span_at, h, c->span.n))
 		return NULL;
 	s = &c->span.v[c->span.n++];
 	*s = (struct span_count){ .start = *start, .end = end, .times = FLOW_NO_TIMES };
@@ -79,7 +58,7 @@ struct span_count *flow_stop_of(struct flow_counts_of_worker *c, const struct fl
 struct flow_times *flow_times_of(struct flow_counts_of_worker *c, struct span_count *s)
 {
 	if (s->times == FLOW_NO_TIMES) {
-		if (MORE(&c->times))
+		if (big_reserve(&c->times))
 			return NULL;
 		memset(&c->times.v[c->times.n], 0, sizeof(*c->times.v));
 		s->times = (uint32_t)c->times.n++;

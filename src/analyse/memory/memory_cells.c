@@ -61,25 +61,6 @@ int memory_cell_grow(struct memory_cells *c, struct memory_cell *x)
 	return 0;
 }
 
-/* In large pages: they are met in no order. */
-static int make_room(struct memory_cells *c)
-{
-	size_t cap = c->v.cap ? 2 * c->v.cap : 64;
-	struct memory_cell *v;
-
-	if (c->v.n < c->v.cap)
-		return 0;
-	v = big_alloc(cap, sizeof(*v));
-	if (!v)
-		return -1;
-	if (c->v.n)
-		memcpy(v, c->v.v, c->v.n * sizeof(*v));
-	free(c->v.v);
-	c->v.v = v;
-	c->v.cap = cap;
-	return 0;
-}
-
 struct memory_cell *memory_cell_of(struct memory_cells *c, uint64_t a, uint64_t b, uint64_t hash)
 {
 	struct memory_cell *x;
@@ -90,7 +71,7 @@ struct memory_cell *memory_cell_of(struct memory_cells *c, uint64_t a, uint64_t 
 		if (x->a == a && x->b == b)
 			return x;
 	}
-	if (make_room(c) || itab_put(&c->at, hash, c->v.n))
+	if (big_reserve(&c->v) || itab_put(&c->at, hash, c->v.n))
 		return NULL;
 	x = &c->v.v[c->v.n++];
 	*x = (struct memory_cell){ .a = a, .b = b, .next = MEMORY_CELL_NONE };

@@ -49,27 +49,6 @@ static inline uint64_t hash_of(enum memory_by by, uint64_t a, uint64_t b)
 	return (x ^ x >> 32) * 0xff51afd7ed558ccdu;
 }
 
-/* In large pages: they are met in no order. */
-static int make_room(struct memory_tallies *c)
-{
-	size_t cap = c->v.cap ? 2 * c->v.cap : 64;
-	struct memory_tally *v;
-
-	if (c->v.n < c->v.cap)
-		return 0;
-	if (c->v.n >= UINT32_MAX - 1)
-		return -1;
-	v = big_alloc(cap, sizeof(*v));
-	if (!v)
-		return -1;
-	if (c->v.n)
-		memcpy(v, c->v.v, c->v.n * sizeof(*v));
-	free(c->v.v);
-	c->v.v = v;
-	c->v.cap = cap;
-	return 0;
-}
-
 /* NULL: out of memory. */
 static struct memory_tally *tally_of(struct memory_tallies *c, enum memory_by by, uint64_t a,
 				     uint64_t b, uint64_t h)
@@ -82,7 +61,7 @@ static struct memory_tally *tally_of(struct memory_tallies *c, enum memory_by by
 		if (t->by == by && t->key[0] == a && t->key[1] == b)
 			return t;
 	}
-	if (make_room(c) || itab_put(&c->at, h, c->v.n))
+	if (c->v.n >= UINT32_MAX - 1 || big_reserve(&c->v) || itab_put(&c->at, h, c->v.n))
 		return NULL;
 	t = &c->v.v[c->v.n++];
 	*t = (struct memory_tally){ .by = by, .key = { a, b }, .cell = MEMORY_CELL_NONE };
