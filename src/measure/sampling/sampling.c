@@ -384,8 +384,12 @@ static int put_last_losses(struct sampling *r, struct err *err)
 	size_t size = offsetof(struct last, trailer) + attr_trailer(&r->ev[0].attr);
 	uint64_t all;
 
-	if (r->sink.live || !recorder_lost(r->recorder, &all) || all <= r->sink.lost)
+	if (!recorder_lost(r->recorder, &all) || all <= r->sink.lost)
 		return 0;
+	if (r->sink.live) { /* no file to write it into */
+		r->sink.lost = all;
+		return 0;
+	}
 	assert(size <= sizeof(record));
 	record.head.size = (uint16_t)size;
 	record.lost = all - r->sink.lost;
@@ -395,15 +399,12 @@ static int put_last_losses(struct sampling *r, struct err *err)
 static void take_results(struct sampling *r)
 {
 	const struct counting_result *c = &r->k.result;
-	uint64_t kernel_says;
 
 	r->result.wall_s = c->wall_s;
 	r->result.cpu_s = c->user_s + c->sys_s;
 	r->result.user_s = c->user_s;
 	r->result.samples = r->sink.samples;
 	r->result.lost = r->sink.lost;
-	if (recorder_lost(r->recorder, &kernel_says) && kernel_says > r->result.lost)
-		r->result.lost = kernel_says; /* without a file nothing else says so */
 	r->result.not_kept = wanted_left_out(r->sink.wanted);
 	r->result.left_out = whose_left_out(r->sink.filter);
 	r->result.throttled = r->sink.throttled;
