@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "symbol/demangle.h"
 #include "symbol/image_int.h"
 #include "symbol/source.h"
@@ -82,19 +83,12 @@ static int find_twins(struct image *im, struct err *err)
 /* The twins of one name are [first, first + the answer) of im->twins. */
 static size_t twins_of(const struct image *im, const struct symbol *s, size_t *first)
 {
-	size_t lo = 0, hi = im->twins.n, n = 0;
+	size_t at, n = 0;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (strcmp(im->table.sym[im->twins.v[mid]].linkage, s->linkage) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	*first = lo;
-	while (lo + n < im->twins.n &&
-	       !strcmp(im->table.sym[im->twins.v[lo + n]].linkage, s->linkage))
+	bisect(at, im->twins.n, i, strcmp(im->table.sym[im->twins.v[i]].linkage, s->linkage) >= 0);
+	*first = at;
+	while (at + n < im->twins.n &&
+	       !strcmp(im->table.sym[im->twins.v[at + n]].linkage, s->linkage))
 		n++;
 	return n;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/nomem.h"
 #include "symbol/types_int.h"
 
@@ -67,8 +68,8 @@ void types_free(struct types *t)
 	vec_free(&t->statics);
 	vec_free(&t->threads);
 	vec_free(&t->linked);
-	vec_free(&t->thread_symbol);
-	vec_free(&t->copy);
+	vec_free(&t->thread_symbols.sym);
+	vec_free(&t->copies.sym);
 	u64map_free(&t->by_die);
 	u64map_free(&t->scope);
 	u64map_free(&t->by_name);
@@ -94,7 +95,7 @@ struct type_function *type_function_at(struct types *t, uint64_t vaddr)
 {
 	const struct source *s = t->source;
 	uint32_t unit = src_segment_at(s->where.v, s->where.n, vaddr);
-	size_t lo = 0, hi;
+	size_t at;
 
 	if (unit == SRC_NONE)
 		return NULL;
@@ -105,8 +106,8 @@ struct type_function *type_function_at(struct types *t, uint64_t vaddr)
 			return NULL;
 		}
 	}
-	for (hi = t->sorted; hi < t->own.n; hi++) {
-		if (vec_push(&t->range, t->own.v[hi])) {
+	for (size_t i = t->sorted; i < t->own.n; i++) {
+		if (vec_push(&t->range, t->own.v[i])) {
 			t->nomem = true;
 			return NULL;
 		}
@@ -114,31 +115,17 @@ struct type_function *type_function_at(struct types *t, uint64_t vaddr)
 	if (t->sorted != t->own.n)
 		vec_sort(&t->range, by_range);
 	t->sorted = t->own.n;
-	for (hi = t->range.n; lo < hi;) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->range.v[mid].lo <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && vaddr < t->range.v[lo - 1].hi ? t->function.v[t->range.v[lo - 1].function]
+	bisect(at, t->range.n, i, t->range.v[i].lo > vaddr);
+	return at && vaddr < t->range.v[at - 1].hi ? t->function.v[t->range.v[at - 1].function]
 						   : NULL;
 }
 
 static const struct type_static *static_at(const struct type_static *x, size_t n, uint64_t at)
 {
-	size_t lo = 0, hi = n;
+	size_t k;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (x[mid].start <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && at < x[lo - 1].end ? &x[lo - 1] : NULL;
+	bisect(k, n, i, x[i].start > at);
+	return k && at < x[k - 1].end ? &x[k - 1] : NULL;
 }
 
 static bool statics_read(struct types *t)
@@ -184,17 +171,10 @@ static void fill(struct types *t, const struct type_hit *h, const char *field,
 /* The first answer at the address, or n. */
 static size_t first_answer(const struct type_function *f, uint64_t vaddr)
 {
-	size_t lo = 0, hi = f->answer.n;
+	size_t at;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->answer.v[mid].vaddr < vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	bisect(at, f->answer.n, i, f->answer.v[i].vaddr >= vaddr);
+	return at;
 }
 
 /* A stub that jumps to a function of another file, through a table of their addresses. */

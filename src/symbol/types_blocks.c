@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "base/bisect.h"
 #include "symbol/disasm_int.h"
 #include "symbol/types_state.h"
 
@@ -34,17 +35,10 @@ static int by_vaddr(const void *a, const void *b)
 
 size_t flow_insn_behind(const struct flow *w, uint64_t vaddr)
 {
-	size_t lo = 0, hi = w->insn.n;
+	size_t at;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (w->insn.v[mid].vaddr < vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	bisect(at, w->insn.n, i, w->insn.v[i].vaddr >= vaddr);
+	return at;
 }
 
 size_t flow_insn_at(const struct flow *w, uint64_t vaddr)

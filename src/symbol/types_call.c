@@ -10,6 +10,7 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "symbol/types_state.h"
 
 static bool is_floating(const struct types *t, uint32_t type)
@@ -76,17 +77,10 @@ static bool is_telling(const struct types *t, uint32_t type)
 
 static const struct type_call *call_at(const struct flow *w, uint64_t pc)
 {
-	size_t lo = 0, hi = w->call.n;
+	size_t at;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (w->call.v[mid].pc < pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < w->call.n && w->call.v[lo].pc == pc ? &w->call.v[lo] : NULL;
+	bisect(at, w->call.n, i, w->call.v[i].pc >= pc);
+	return at < w->call.n && w->call.v[at].pc == pc ? &w->call.v[at] : NULL;
 }
 
 /* A call through a pointer of a known type. */

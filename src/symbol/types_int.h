@@ -77,6 +77,12 @@ struct type_symbol {
 	uint64_t off;
 };
 
+/* All of a kind in a file, from when one is first asked for. */
+struct type_symbols {
+	VEC(struct type_symbol) sym; /* by name */
+	bool read;
+};
+
 /* 8 bytes of a table that the loader fills. Offsets are those of variables of a thread, in the
  * file's block of them. */
 struct type_linked {
@@ -200,9 +206,8 @@ struct types {
 	VEC(struct type_static) statics;
 	VEC(struct type_static) threads; /* thread-local: offsets in the file's block of them */
 	int64_t thread_pointer;		 /* its offset there */
-	VEC(struct type_symbol) thread_symbol; /* by name */
-	VEC(struct type_symbol) copy;	       /* of libraries' variables, by name */
-	bool thread_symbols_read, copies_read;
+	struct type_symbols thread_symbols;
+	struct type_symbols copies; /* of libraries' variables */
 	bool statics_read;
 	VEC(struct type_linked) linked;
 	bool linked_read;

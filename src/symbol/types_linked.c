@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "symbol/disasm_int.h"
 #include "symbol/types_int.h"
 
@@ -40,23 +41,6 @@ static int by_slot(const void *a, const void *b)
 	const struct type_linked *x = a, *y = b;
 
 	return (x->slot > y->slot) - (x->slot < y->slot);
-}
-
-/* Of sorted elements the first that is not less than the key. */
-static size_t first_at(const void *v, size_t n, size_t size, const void *key,
-		       int (*cmp)(const void *a, const void *b))
-{
-	size_t lo = 0, hi = n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (cmp((const char *)v + mid * size, key) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
 }
 
 /* The value of symbol number `n` of a table; false: it is defined elsewhere. */
@@ -121,15 +105,14 @@ static int read_linked(struct types *t)
 
 const struct type_linked *type_linked_at(struct types *t, uint64_t slot)
 {
-	const struct type_linked key = { .slot = slot };
-	size_t i;
+	size_t at;
 
 	if (!t->linked_read) {
 		t->linked_read = true;
 		t->nomem |= read_linked(t) != 0;
 	}
-	i = first_at(t->linked.v, t->linked.n, sizeof(key), &key, by_slot);
-	return i < t->linked.n && t->linked.v[i].slot == slot ? &t->linked.v[i] : NULL;
+	bisect(at, t->linked.n, i, t->linked.v[i].slot >= slot);
+	return at < t->linked.n && t->linked.v[at].slot == slot ? &t->linked.v[at] : NULL;
 }
 
 bool type_linked_pair(struct types *t, const struct type_linked *l, int64_t *off)
@@ -200,10 +183,10 @@ static int read_symbols(struct types *t)
 		if (ELF64_ST_TYPE(p[4]) != STT_TLS || !elf_u16(f, p + 6))
 			continue;
 		x.name = symbol_name(f, s, i);
-		if (x.name && vec_push(&t->thread_symbol, x))
+		if (x.name && vec_push(&t->thread_symbols.sym, x))
 			return -1;
 	}
-	vec_sort(&t->thread_symbol, by_name);
+	vec_sort(&t->thread_symbols.sym, by_name);
 	return 0;
 }
 
@@ -223,47 +206,36 @@ static int read_copies(struct types *t)
 		if ((uint32_t)info != copy || info >> 32 >= s->size / SYM)
 			continue;
 		x.name = symbol_name(f, s, info >> 32);
-		if (x.name && vec_push(&t->copy, x))
+		if (x.name && vec_push(&t->copies.sym, x))
 			return -1;
 	}
-	vec_sort(&t->copy, by_name);
+	vec_sort(&t->copies.sym, by_name);
 	return 0;
 }
 
-/* The one symbol of that name, or NULL. */
-static const struct type_symbol *only_symbol(const struct type_symbol *v, size_t n,
-					     const char *name)
+/* Where the one of that name is; false: there is none, or several. */
+static bool offset_of(struct types *t, struct type_symbols *of, int (*read)(struct types *t),
+		      const char *name, uint64_t *off)
 {
-	const struct type_symbol key = { .name = name };
-	size_t i = first_at(v, n, sizeof(key), &key, by_name);
+	size_t at, n = 0;
 
-	if (i == n || by_name(&v[i], &key) || (i + 1 < n && !by_name(&v[i + 1], &key)))
-		return NULL;
-	return &v[i];
+	if (!of->read) {
+		of->read = true;
+		t->nomem |= read(t) != 0;
+	}
+	bisect(at, of->sym.n, i, strcmp(of->sym.v[i].name, name) >= 0);
+	while (n < 2 && at + n < of->sym.n && !strcmp(of->sym.v[at + n].name, name))
+		n++;
+	*off = n == 1 ? of->sym.v[at].off : 0;
+	return n == 1;
 }
 
 bool type_thread_symbol(struct types *t, const char *name, uint64_t *off)
 {
-	const struct type_symbol *x;
-
-	if (!t->thread_symbols_read) {
-		t->thread_symbols_read = true;
-		t->nomem |= read_symbols(t) != 0;
-	}
-	x = only_symbol(t->thread_symbol.v, t->thread_symbol.n, name);
-	*off = x ? x->off : 0;
-	return x != NULL;
+	return offset_of(t, &t->thread_symbols, read_symbols, name, off);
 }
 
 bool type_copied(struct types *t, const char *name, uint64_t *at)
 {
-	const struct type_symbol *x;
-
-	if (!t->copies_read) {
-		t->copies_read = true;
-		t->nomem |= read_copies(t) != 0;
-	}
-	x = only_symbol(t->copy.v, t->copy.n, name);
-	*at = x ? x->off : 0;
-	return x != NULL;
+	return offset_of(t, &t->copies, read_copies, name, at);
 }

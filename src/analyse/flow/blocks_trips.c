@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyse/flow/blocks_trips_int.h"
+#include "base/bisect.h"
 
 /* ---- which loops ---------------------------------------------------------------------------- */
 
@@ -123,20 +124,12 @@ static int list_images(struct trips *t)
 
 const struct watched *trips_function_at(const struct trips *t, uint32_t image, uint64_t addr)
 {
-	size_t lo = 0, hi = t->n_f;
+	const struct watched *w = t->f;
+	size_t at;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct watched *w = &t->f[mid];
-
-		if (w->f->image < image || (w->f->image == image && w->start + w->len <= addr))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == t->n_f || t->f[lo].f->image != image || addr < t->f[lo].start)
-		return NULL;
-	return &t->f[lo];
+	bisect(at, t->n_f, i,
+	       w[i].f->image > image || (w[i].f->image == image && w[i].start + w[i].len > addr));
+	return at < t->n_f && w[at].f->image == image && addr >= w[at].start ? &w[at] : NULL;
 }
 
 /* ---- all ------------------------------------------------------------------------------------ */

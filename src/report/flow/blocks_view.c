@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
+
 const char *blocks_dso(const struct blocks_view *v, const struct block_function *f)
 {
 	return image_name(v->images, f->image);
@@ -145,18 +147,11 @@ static int list_edges_in(struct blocks_view *v, const struct block_function *f, 
 
 static int list_edges_out(struct blocks_view *v, const struct block_function *f, uint32_t block)
 {
-	size_t lo = 0, hi = f->n_edges;
+	size_t at;
 
-	while (lo < hi) { /* sorted by where they leave from */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->edge[mid].from < block)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (; lo < f->n_edges && f->edge[lo].from == block; lo++)
-		if (list(v, (struct blocks_listing){ f, &f->edge[lo], block, 0, LIST_OUT }))
+	bisect(at, f->n_edges, i, f->edge[i].from >= block); /* sorted by where they leave from */
+	for (; at < f->n_edges && f->edge[at].from == block; at++)
+		if (list(v, (struct blocks_listing){ f, &f->edge[at], block, 0, LIST_OUT }))
 			return -1;
 	return 0;
 }
