@@ -18,6 +18,8 @@
  * distance to the farther end of the interval that holds the quantile of what was sampled from with
  * 95 % (binomial; NAN where there are too few samples for both ends).
  *
+ * Threads and CPUs have a spread of one latency only: memory_shown_latency().
+ *
  * An IBS op that accesses no memory counts for everything but MEMORY_SOURCE, _TLB, _SNOOP, _LOCK,
  * _BLOCK, _TYPE and _FIELD. An IBS fetch is of code, so it has no _TYPE and _FIELD.
  *

@@ -7,6 +7,7 @@
  *	memory_cells_ahead(&c, hash)	of a sample that waits: asks for what the next step reads
  *	memory_cells_near(&c, hash)	the same
  *	x = memory_cell_of(&c, a, b, hash)	NULL: out of memory; good until the next new cell
+ *	memory_cell_near(x)	asks for where the next row goes
  *	memory_cell_add(&c, x, row)	x->n is below MEMORY_CELL_ROWS; -1: out of memory
  *	... x->n is MEMORY_CELL_ROWS: its rows go to histograms, and n becomes 0 ...
  *	memory_cells_move(&all, &c)	each worker's; they are found by number only from then on
@@ -56,6 +57,11 @@ struct memory_cells {
 	uint16_t *spare[MEMORY_CELL_SIZES + 1][MEMORY_ROW + 1];
 };
 
+static inline unsigned memory_latencies_of(uint64_t b)
+{
+	return (unsigned)(b >> CELL_LATENCIES) & ((1u << MEMOP_LATENCIES) - 1);
+}
+
 static inline uint64_t memory_cell_access(const struct memory_cell *x)
 {
 	return x->b & ((UINT64_C(1) << CELL_KIND) - 1);
@@ -68,7 +74,7 @@ static inline unsigned memory_cell_kind(const struct memory_cell *x)
 
 static inline unsigned memory_cell_latencies(const struct memory_cell *x)
 {
-	return (unsigned)(x->b >> CELL_LATENCIES) & ((1u << MEMOP_LATENCIES) - 1);
+	return memory_latencies_of(x->b);
 }
 
 static inline bool memory_cell_open(const struct memory_cell *x)
@@ -101,6 +107,12 @@ static inline void memory_cells_near(const struct memory_cells *c, uint64_t hash
 
 	if (itab_at(&c->at, &slot, hash, &idx))
 		__builtin_prefetch(&c->v.v[idx], 1);
+}
+
+/* The same of a cell that a row will be added to. */
+static inline void memory_cell_near(const struct memory_cell *x)
+{
+	__builtin_prefetch(x->row + (size_t)x->n * x->numbers, 1);
 }
 
 struct memory_cell *memory_cell_of(struct memory_cells *c, uint64_t a, uint64_t b,

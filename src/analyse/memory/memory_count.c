@@ -123,51 +123,71 @@ static int settle(struct memory_tallies *c, struct memory_cell *x)
 	return 0;
 }
 
-static int count_cells(struct memory_tallies *c, const struct memory_waiting *w)
+/* Slots, cells and rows are in no cache: each is asked for in a round of its own. */
+static int count_cells(struct memory_tallies *c, struct memory_waiting *w)
 {
 	for (size_t i = 0; i < w->n; i++)
 		memory_cells_near(&c->cells, w->sample[i].hash);
 	for (size_t i = 0; i < w->n; i++) {
-		const struct memory_sample *s = &w->sample[i];
-		struct memory_cell *x = memory_cell_of(&c->cells, s->a, s->b, s->hash);
+		struct memory_sample *s = &w->sample[i];
+		const struct memory_cell *x = memory_cell_of(&c->cells, s->a, s->b, s->hash);
 
-		if (!x || memory_cell_add(&c->cells, x, s->row) ||
+		if (!x)
+			return -1;
+		memory_cell_near(x);
+		s->cell = (uint32_t)(x - c->cells.v.v);
+	}
+	for (size_t i = 0; i < w->n; i++) {
+		struct memory_cell *x = &c->cells.v.v[w->sample[i].cell];
+
+		if (memory_cell_add(&c->cells, x, w->sample[i].row) ||
 		    (x->n == MEMORY_CELL_ROWS && settle(c, x)))
 			return -1;
 	}
 	return 0;
 }
 
+static void count_open(struct memory_tallies *c, const struct memory_sample *s, uint64_t n)
+{
+	for (size_t k = 0; k < MEMORY_COUNTED; k++) {
+		struct memory_tally *t = &c->v.v[s->tally[k]];
+
+		t->open++;
+		t->open_sum += n;
+		t->open_squares += n * n;
+	}
+}
+
+static inline int count_sample(struct memory_tallies *c, const struct memory_sample *s,
+			       unsigned shown)
+{
+	struct hist *class = c->v.v[s->tally[COUNTED_CLASS]].hist;
+	const uint16_t *number = s->row;
+
+	for (unsigned has = memory_latencies_of(s->b); has; has &= has - 1, number++) {
+		unsigned l = (unsigned)__builtin_ctz(has);
+
+		if (hist_add(&class[l], *number))
+			return -1;
+		if (l == shown && (hist_add(&c->v.v[s->tally[COUNTED_THREAD]].hist[l], *number) ||
+				   hist_add(&c->v.v[s->tally[COUNTED_CPU]].hist[l], *number)))
+			return -1;
+	}
+	if (s->b >> CELL_OPEN & 1)
+		count_open(c, s, *number);
+	return 0;
+}
+
 static int count_waiting(struct memory_tallies *c)
 {
 	struct memory_waiting *w = c->waiting;
-	struct memory_column *open = &w->column[MEMOP_LATENCIES];
+	unsigned shown = memory_shown_of(c->latencies);
 
 	if (count_cells(c, w))
 		return -1;
-	for (unsigned has = c->latencies; has; has &= has - 1) {
-		unsigned l = (unsigned)__builtin_ctz(has);
-		struct memory_column *x = &w->column[l];
-
-		for (size_t i = 0; i < x->n; i++)
-			for (size_t k = 0; k < MEMORY_COUNTED; k++) {
-				uint32_t tally = w->sample[x->v[i].sample].tally[k];
-
-				if (hist_add(&c->v.v[tally].hist[l], x->v[i].number))
-					return -1;
-			}
-		x->n = 0;
-	}
-	for (size_t i = 0; i < open->n; i++)
-		for (size_t k = 0; k < MEMORY_COUNTED; k++) {
-			struct memory_tally *t = &c->v.v[w->sample[open->v[i].sample].tally[k]];
-			uint64_t n = open->v[i].number;
-
-			t->open++;
-			t->open_sum += n;
-			t->open_squares += n * n;
-		}
-	open->n = 0;
+	for (size_t i = 0; i < w->n; i++)
+		if (count_sample(c, &w->sample[i], shown))
+			return -1;
 	w->n = 0;
 	return 0;
 }
@@ -213,30 +233,15 @@ int memory_count_begin(struct memory_tallies *c)
 	return c->code && c->waiting && c->recent && c->kinds ? 0 : -1;
 }
 
-/* A sample's part of the columns, and its row; how many numbers that has is of no interest. */
-static inline void take_numbers(struct memory_tallies *c, struct memory_sample *x, unsigned has,
-				const struct memop *op, bool open)
+static inline void take_numbers(struct memory_sample *x, unsigned has, const struct memop *op,
+				bool open)
 {
-	struct memory_waiting *w = c->waiting;
-	uint16_t sample = (uint16_t)(x - w->sample);
-	size_t n = 0;
+	uint16_t *to = x->row;
 
-	/* without asking: which ones a sample has is hard to foresee */
-	for (unsigned all = c->latencies; all; all &= all - 1) {
-		unsigned l = (unsigned)__builtin_ctz(all);
-		struct memory_column *to = &w->column[l];
-
-		x->row[n] = (uint16_t)op->cycles[l];
-		to->v[to->n] = (struct memory_number){ sample, (uint16_t)op->cycles[l] };
-		n += has >> l & 1;
-		to->n += has >> l & 1;
-	}
-	if (open) {
-		struct memory_column *to = &w->column[MEMOP_LATENCIES];
-
-		x->row[n] = op->open;
-		to->v[to->n++] = (struct memory_number){ sample, op->open };
-	}
+	for (; has; has &= has - 1)
+		*to++ = (uint16_t)op->cycles[__builtin_ctz(has)];
+	if (open)
+		*to = op->open;
 }
 
 static int put_large(struct memory_tallies *c, uint32_t tally, unsigned l, uint32_t cycles)
@@ -317,9 +322,9 @@ int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const st
 	c->period_varies |= c->period && period != c->period;
 	c->period = period;
 	c->latencies |= has;
-	x->tally[0] = (uint32_t)common;
-	x->tally[1] = recent_of(c, MEMORY_THREAD, p->task, p->who->comm);
-	x->tally[2] = recent_of(c, MEMORY_CPU, p->cpu, 0);
+	x->tally[COUNTED_CLASS] = (uint32_t)common;
+	x->tally[COUNTED_THREAD] = recent_of(c, MEMORY_THREAD, p->task, p->who->comm);
+	x->tally[COUNTED_CPU] = recent_of(c, MEMORY_CPU, p->cpu, 0);
 	for (size_t i = 0; i < MEMORY_COUNTED; i++) {
 		if (x->tally[i] == UINT32_MAX)
 			return -1;
@@ -328,7 +333,7 @@ int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const st
 	x->a = m ? map_to_image(m, ip) : ip;
 	if (any_large(op, has) && take_large(c, x, access, op, &has))
 		return -1;
-	take_numbers(c, x, has, op, open);
+	take_numbers(x, has, op, open);
 	x->b = access | (uint64_t)kind << CELL_KIND | (uint64_t)open << CELL_OPEN |
 	       (uint64_t)has << CELL_LATENCIES;
 	x->hash = hash_of(MEMORY_ACCESS, x->a, x->b);
@@ -399,6 +404,7 @@ int memory_tallies_join(struct memory_tallies *c, struct memory_tallies *x)
 	}
 	ret = ret || join_cells(c, x) ? -1 : 0;
 	free(to);
+	c->latencies |= x->latencies;
 	c->samples += x->samples;
 	c->without += x->without;
 	c->no_access += x->no_access;
@@ -430,8 +436,24 @@ static int by_tally(const void *a, const void *b)
 	return (x->latency > y->latency) - (x->latency < y->latency);
 }
 
-void memory_tallies_sort(struct memory_tallies *c)
+static bool keeps(const struct memory_tally *t, unsigned latency, enum memop_latency shown)
 {
+	return (t->by != MEMORY_THREAD && t->by != MEMORY_CPU) || latency == (unsigned)shown;
+}
+
+void memory_tallies_end(struct memory_tallies *c)
+{
+	enum memop_latency shown = memory_shown_of(c->latencies);
+	size_t n = 0;
+
+	vec_each (&c->v, struct memory_tally *, t)
+		for (unsigned l = 0; l < MEMOP_LATENCIES; l++)
+			if (!keeps(t, l, shown))
+				hist_free(&t->hist[l]);
+	vec_each (&c->large, const struct memory_large *, x)
+		if (keeps(&c->v.v[x->tally], x->latency, shown))
+			c->large.v[n++] = *x;
+	c->large.n = n;
 	vec_sort(&c->large, by_tally);
 }
 

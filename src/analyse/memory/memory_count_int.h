@@ -8,11 +8,15 @@
  *	memory_count_add(&c, spaces, sample, &op, kind)
  *	memory_count_end(&c)
  *	memory_tallies_join(&all, &c)	each worker's
- *	memory_tallies_sort(&all)
+ *	memory_tallies_end(&all)
  *	... all.v ...
  *	memory_tallies_free(&c)
  *
  * Tallies are in no order. -1: out of memory.
+ *
+ * Threads and CPUs have a histogram of the shown latency alone (memory_shown_latency()). Which one
+ * that is, is known at the end: until then it is the one to show of those that a worker has met. So
+ * all samples with the one that is shown in the end are counted; memory_tallies_end() drops others.
  */
 #ifndef CYCLADE_ANALYSE_MEMORY_MEMORY_COUNT_INT_H
 #define CYCLADE_ANALYSE_MEMORY_MEMORY_COUNT_INT_H
@@ -52,24 +56,17 @@ struct memory_code {
 
 #define MEMORY_BATCH 64u
 
-#define MEMORY_COUNTED 3 /* class, thread, CPU */
-
-/* What waiting samples have of a latency, or of open misses. */
-struct memory_column {
-	uint32_t n;
-	struct memory_number {
-		uint16_t sample, number;
-	} v[MEMORY_BATCH];
-};
+/* What a sample counts for, besides its access. */
+enum { COUNTED_CLASS, COUNTED_THREAD, COUNTED_CPU, MEMORY_COUNTED };
 
 /* Samples that wait to be counted: the cells of their accesses are in no cache. */
 struct memory_waiting {
 	struct memory_sample {
 		uint64_t a, b, hash; /* of the cell */
+		uint32_t cell;
 		uint32_t tally[MEMORY_COUNTED];
 		uint16_t row[MEMORY_ROW];
 	} sample[MEMORY_BATCH];
-	struct memory_column column[MEMORY_ROW];
 	size_t n;
 };
 
@@ -115,6 +112,8 @@ static inline bool memory_no_access(const struct memop *op)
 	return op->raw && !op->set[MEMOP_KIND];
 }
 
+/* The one to show of these, bits of enum memop_latency. */
+enum memop_latency memory_shown_of(unsigned latencies);
 int memory_count_begin(struct memory_tallies *c) MUST_USE;
 int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const struct pass_sample *p,
 		     const struct memop *op, struct memop_kind *kind) MUST_USE;
@@ -124,7 +123,8 @@ int memory_tallies_join(struct memory_tallies *c, struct memory_tallies *x) MUST
 /* The latencies of a tally, of joined ones: in no order, values more than once. */
 void memory_tally_each(const struct memory_tallies *c, size_t tally, unsigned latency,
 		       void (*add)(void *ctx, uint16_t value, uint64_t n), void *ctx);
-void memory_tallies_sort(struct memory_tallies *c);
+/* When all are joined. */
+void memory_tallies_end(struct memory_tallies *c);
 void memory_tallies_free(struct memory_tallies *c);
 
 #endif

@@ -54,7 +54,7 @@ static int join(struct memory_tallies *out, struct scan *w, unsigned n)
 		ret = ret || memory_tallies_join(out, &w->of[i]) ? -1 : 0;
 		memory_tallies_free(&w->of[i]);
 	}
-	memory_tallies_sort(out);
+	memory_tallies_end(out);
 	free(w->of);
 	return ret;
 }

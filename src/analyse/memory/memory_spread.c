@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "analyse/memory.h"
+#include "analyse/memory/memory_int.h"
 #include "base/invariant.h"
 
 #define SERIAL_LEAST  30  /* samples */
@@ -12,15 +12,20 @@
 
 static const char few[] = "too few samples";
 
-enum memop_latency memory_shown_latency(const struct memory *m)
+enum memop_latency memory_shown_of(unsigned latencies)
 {
 	static const enum memop_latency order[] = { MEMOP_LATENCY_DATA, MEMOP_LATENCY_FETCH,
 						    MEMOP_LATENCY_TAG, MEMOP_LATENCY_INSTRUCTION };
 
-	for (size_t i = 0; i < sizeof(order) / sizeof(*order) && m->first[1]; i++)
-		if (memory_spread(m, &m->group[0], order[i]))
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
+		if (latencies >> order[i] & 1)
 			return order[i];
 	return MEMOP_LATENCY_DATA;
+}
+
+enum memop_latency memory_shown_latency(const struct memory *m)
+{
+	return memory_shown_of(m->work->c.latencies);
 }
 
 struct estimate memory_mean(const struct memory_spread *s)
