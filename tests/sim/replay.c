@@ -3,7 +3,7 @@
  * replay - the drill-down's decisions and its figures over programs whose truth is known, without a
  * kernel and without waiting: 4 s of a program take some milliseconds.
  *
- *	replay MACHINE.tab TREE MODEL drill|oracle|all LEVEL RUNS SEED LENGTH_MS LEAST_MS MOST_MS
+ *	replay MACHINE.tab TREE MODEL drill|oracle|all LEVEL RUNS SET [SET...]
  *	replay MACHINE.tab TREE MODEL phases LEVEL RUNS SEED PROGRAM MS [PROGRAM MS...]
  *	replay MACHINE.tab TREE MODEL truth PROGRAM MS [PROGRAM MS...]
  *
@@ -11,9 +11,10 @@
  * programs of the machine; `phases` names them, and opens as `drill` does. Groups of counters take
  * turns as the kernel lets them (every 4 ms the first goes to the end). `drill` opens and closes
  * stages as `stat` does, `all` is -l LEVEL. `oracle` opens by what was true until a reading, on all
- * levels at once: nobody can sooner. A run is the same program whatever the mode. Lines,
- * tab-separated:
+ * levels at once: nobody can sooner. A run is the same program whatever the mode. A SET is SEED
+ * LENGTH_MS LEAST_MS MOST_MS; RUNS are done for each. Lines, tab-separated:
  *
+ *	set NUMBER	the runs that follow are of this SET: 0 is the first
  *	node RUN LEVEL NAME ON_TRUE_PATH VALUE ERROR COUNTED TRUTH MARKED OVER
  *	sum RUN NODE EXCESS	children of one node, that divide it, are more than it
  *	leaf RUN NAME DEPTH FOUND	the end of the true path; FOUND: it is marked or over
@@ -37,9 +38,11 @@
 #define TURN	 (4 * MS)
 #define PHASES	 512
 #define PROGRAMS 4
+#define VISITS	 1 /* seed of the moments of visits */
+#define SET	 4 /* words: SEED LENGTH LEAST MOST */
 
 struct counted { /* an event of the model */
-	bool known;
+	bool asked, known;
 	struct sim_event sim;
 	const struct sim_pmu *pmu;
 	double truth, value;
@@ -147,6 +150,9 @@ static void take_event(struct replay *r, uint32_t e)
 	uint64_t own;
 	bool unknown;
 
+	if (c->asked) /* in another group */
+		return;
+	c->asked = true;
 	list.counts = true;
 	text = arena_printf(&r->a, "%s/%s/%s", pmu, me->code, me->modifiers ? me->modifiers : "");
 	r->latency[e] = NAN;
@@ -597,25 +603,38 @@ static int tell_truth(struct replay *r, struct err *err)
 	return 0;
 }
 
+static int runs_of(struct replay *r, unsigned runs, const char *seed, struct err *err)
+{
+	for (unsigned i = 0; i < runs; i++)
+		if (one(r, i, strtoull(seed, NULL, 10), err))
+			return -1;
+	return 0;
+}
+
 /* After MODEL: what to do, and its words. */
 static int work(struct replay *r, int argc, char **argv, struct err *err)
 {
 	bool truth = !strcmp(argv[0], "truth"), named = truth || !strcmp(argv[0], "phases");
 	unsigned runs = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
+	int rc = 0;
 
 	if (named && take_phases(r, argv + (truth ? 1 : 4), err))
 		return -1;
 	if (truth)
 		return tell_truth(r, err);
-	if (!named) {
-		r->length = strtod(argv[4], NULL) * MS;
-		r->least = strtod(argv[5], NULL) * MS;
-		r->most = strtod(argv[6], NULL) * MS;
+	if (named)
+		return runs_of(r, runs, argv[3], err);
+	for (int i = 0; !rc && 3 + SET * (i + 1) <= argc; i++) {
+		char **word = argv + 3 + SET * i;
+
+		r->length = strtod(word[1], NULL) * MS;
+		r->least = strtod(word[2], NULL) * MS;
+		r->most = strtod(word[3], NULL) * MS;
+		printf("set\t%d\n", i);
+		r->stages.random = VISITS;
+		rc = runs_of(r, runs, word[0], err);
 	}
-	for (unsigned i = 0; i < runs; i++)
-		if (one(r, i, strtoull(argv[3], NULL, 10), err))
-			return -1;
-	return 0;
+	return rc;
 }
 
 static bool is_usage(int argc, char **argv)
@@ -624,7 +643,7 @@ static bool is_usage(int argc, char **argv)
 		return true;
 	if (!strcmp(argv[4], "truth"))
 		return false;
-	return strcmp(argv[4], "phases") ? argc != 11 : argc < 10;
+	return strcmp(argv[4], "phases") ? argc < 11 || (argc - 7) % SET : argc < 10;
 }
 
 int main(int argc, char **argv)
@@ -643,7 +662,7 @@ int main(int argc, char **argv)
 	r.oracle = !strcmp(argv[4], "oracle");
 	level = strcmp(argv[4], "truth") ? (unsigned)strtoul(argv[5], NULL, 10) : 0;
 	if (open_machine(&r, argv[3], level, &err) ||
-	    stages_new(&r.stages, &r.a, r.m, &r.plan, 1, &err) ||
+	    stages_new(&r.stages, &r.a, r.m, &r.plan, VISITS, &err) ||
 	    work(&r, argc - 4, argv + 4, &err))
 		return fail(&err) ? 1 : 0;
 	return 0;

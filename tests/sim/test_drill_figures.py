@@ -48,8 +48,8 @@ def table(machine):
     return os.path.join(HERE, "machines", machine + ".tab")
 
 
-def replay(machine, mode, level, runs, seed, *words):
-    p = subprocess.run([REPLAY, table(machine), tree_of(machine), MODELS[machine], mode, str(level), str(runs), str(seed),
+def replay(machine, mode, level, runs, *words):
+    p = subprocess.run([REPLAY, table(machine), tree_of(machine), MODELS[machine], mode, str(level), str(runs),
                         *(str(x) for x in words)], capture_output=True, text=True, check=False)
     if p.returncode:
         raise RuntimeError(p.stderr)
@@ -143,13 +143,16 @@ def examine(machine, runs, seed=1):
     """`runs` programs, divided among the lengths and kinds of phases."""
     f = Figures()
     each = max(runs // (len(LENGTHS) * len(PHASES)), 1)
-    for length in LENGTHS:
-        for i, phases in enumerate(PHASES):
-            f.take(replay(machine, "drill", 0, each, seed + i, length, *phases), "drill", length, kind=i)
-            if length in SHORT:
-                f.take(replay(machine, "oracle", 0, each, seed + i, length, *phases), "oracle", length, kind=i)
-            for level in range(1, DEEPEST + 1):
-                f.take(replay(machine, "all", level, each, seed + i, length, *phases), "all", length, level, i)
+    for mode, levels, lengths in (("drill", (0,), LENGTHS), ("oracle", (0,), SHORT), ("all", range(1, DEEPEST + 1), LENGTHS)):
+        sets = [(n, i) for n in lengths for i in range(len(PHASES))]
+        words = [x for n, i in sets for x in (seed + i, n, *PHASES[i])]
+        for level in levels:  # all sets by one start: it takes as long as many runs
+            lines = replay(machine, mode, level, each, *words)
+            begins = [k for k, x in enumerate(lines) if x[0] == "set"]
+            if len(begins) != len(sets):
+                raise RuntimeError("%s %s: %d of %d sets" % (machine, mode, len(begins), len(sets)))
+            for (n, i), a, b in zip(sets, begins, [*begins[1:], len(lines)]):
+                f.take(lines[a + 1:b], mode, n, level, i)
     return f
 
 
