@@ -12,13 +12,15 @@
  * the first does more (src/kernels). The clock's frequency comes from a chain of additions that is
  * timed beside each repeat, so that cycles are right while it changes.
  *
- * The value is the median of means of pairs of repeats, its bar the interval of Wilcoxon's test
- * (base/paired.h). It is wider if memory that was taken anew, or for mispredicts another layout of
- * the code, differs by more, and it reaches to the fastest tenth of the repeats: others' programs
- * make caches cold, never warm. A
- * repeat during which the thread did not run is dropped and counted. Time that the hypervisor took
- * away without the thread noticing widens the bar by its share. Fewer than PAIRED_LEAST repeats
- * that count: no value, with the reason.
+ * Repeats are spread over rounds: each takes a few of every figure, in memory that is taken anew
+ * and, for mispredicts, with another layout of the code. What else runs on the core (another
+ * machine of the same host, say) can slow a kernel down to half for seconds, and never makes it
+ * faster: the value of one kernel is the fastest tenth of its repeats, its bar reaches to the
+ * interval of their middle. A difference of two kernels is the median of means of pairs of repeats,
+ * its bar the interval of Wilcoxon's test (base/paired.h), and wider if rounds or tenths of the
+ * repeats differ by more. A repeat during which the thread did not run is dropped and counted. Time
+ * that the hypervisor took away without the thread noticing widens the bar by its share. Fewer than
+ * PAIRED_LEAST repeats that count: no value, with the reason.
  *
  * The bench is all that knows of clocks, memory and threads: tests plant latencies in another one.
  */

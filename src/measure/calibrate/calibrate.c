@@ -149,8 +149,7 @@ static bool job_of(struct job *j, const struct calibrate_measure *m,
 	*j = (struct job){ .kernel = { kernel_find(m->kernel),
 				       m->minus ? kernel_find(m->minus) : NULL },
 			   .unit = m->unit,
-			   .own = m->per == PER_UNIT,
-			   .layouts = m->per == Q_MISPREDICTS };
+			   .own = m->per == PER_UNIT };
 	for (unsigned i = 0; i < 2 && j->kernel[i]; i++) {
 		if (!set_up(&j->setup[i], j->kernel[i], i ? m->minus_at : m->at, s, why))
 			return false;
@@ -163,23 +162,18 @@ static bool job_of(struct job *j, const struct calibrate_measure *m,
 	return true;
 }
 
-static int measure(struct calibrating *g, const struct calibrate_measure *m, struct calibrated *out)
+static int settle_row(struct calibrating *g, const struct calibrate_sampled *s,
+		      struct calibrated *out)
 {
-	const char *why = NULL;
+	const struct kernel_setup *setup = &s->j->setup[0];
 	struct figure f;
-	struct job j;
 
-	*out = (struct calibrated){ .m = m };
-	if (!job_of(&j, m, &g->o->sizes, &why)) {
-		out->e = ESTIMATE_NONE(why);
-		return 0;
-	}
-	if (calibrate_figure(g, &j, &f))
+	if (calibrate_settle(g, s, &f))
 		return -1;
 	out->e = f.e;
-	out->bytes = j.setup[0].bytes;
+	out->bytes = setup->bytes;
 	out->huge = f.huge;
-	out->small = j.setup[0].huge && !f.huge && j.setup[0].bytes > TLB_HOLDS;
+	out->small = setup->huge && !f.huge && setup->bytes > TLB_HOLDS;
 	out->repeats = f.repeats;
 	out->dropped = f.dropped;
 	g->c->repeats += f.repeats;
@@ -189,15 +183,21 @@ static int measure(struct calibrating *g, const struct calibrate_measure *m, str
 
 /* ---- the curve ------------------------------------------------------------------------------- */
 
-static int point(struct calibrating *g, uint64_t bytes, struct calibrate_point *out)
+static struct job job_of_point(uint64_t bytes)
 {
-	struct job j = { .kernel = { kernel_find("walk") },
-			 .setup = { { .bytes = bytes, .huge = true } },
-			 .per = { 1 },
-			 .unit = CALIBRATE_NS };
+	return (struct job){ .kernel = { kernel_find("walk") },
+			     .setup = { { .bytes = bytes, .huge = true } },
+			     .per = { 1 },
+			     .unit = CALIBRATE_NS };
+}
+
+static int settle_point(struct calibrating *g, const struct calibrate_sampled *s,
+			struct calibrate_point *out)
+{
+	uint64_t bytes = s->j->setup[0].bytes;
 	struct figure f;
 
-	if (calibrate_figure(g, &j, &f))
+	if (calibrate_settle(g, s, &f))
 		return -1;
 	*out = (struct calibrate_point){
 		.bytes = bytes,
@@ -273,28 +273,94 @@ static int find_clock(struct calibrating *g)
 	return 0;
 }
 
-static int run_all(struct calibrating *g, const uint64_t *size, size_t n_sizes)
-{
-	struct calibrate *c = g->c;
+/* Rows and points, each with its figure on the way. A row that was refused has none. */
+struct plan {
+	struct job *job;
+	struct calibrate_sampled *s;
+	size_t n;
+};
 
-	if (find_clock(g))
-		return -1;
+static int plan(struct calibrating *g, struct plan *p, const uint64_t *size, size_t n_sizes)
+{
+	const char *why;
+
+	p->n = 0;
+	p->job = arena_alloc(g->a, (n_calibrate_measures + n_sizes + 1) * sizeof(*p->job));
+	p->s = arena_alloc(g->a, (n_calibrate_measures + n_sizes + 1) * sizeof(*p->s));
+	if (!p->job || !p->s)
+		return err_nomem(g->err);
 	for (size_t i = 0; i < n_calibrate_measures; i++)
 		if (calibrate_wanted(g->o, calibrate_measures[i].key)) {
-			if (measure(g, &calibrate_measures[i], &c->row[c->n_rows++]))
+			struct calibrated *row = &g->c->row[g->c->n_rows++];
+
+			*row = (struct calibrated){ .m = &calibrate_measures[i] };
+			why = NULL;
+			if (!job_of(&p->job[p->n], row->m, &g->o->sizes, &why))
+				row->e = ESTIMATE_NONE(why);
+			else
+				p->n++;
+		}
+	for (size_t i = 0; i < n_sizes; i++)
+		p->job[p->n++] = job_of_point(size[i]);
+	g->steps = 1;
+	for (size_t i = 0; i < p->n; i++) {
+		calibrate_begin(g, &p->s[i], &p->job[i]);
+		g->steps += p->s[i].rounds;
+	}
+	return 0;
+}
+
+static int rounds(struct calibrating *g, const struct plan *p)
+{
+	for (unsigned round = 0; round < CALIBRATE_ROUNDS; round++)
+		for (size_t i = 0; i < p->n; i++) {
+			if (p->s[i].done == p->s[i].rounds)
+				continue;
+			if (calibrate_round(g, &p->s[i]))
 				return -1;
 			if (!calibrate_step(g))
 				return 0;
 		}
-	for (size_t i = 0; i < n_sizes; i++) {
-		if (point(g, size[i], &c->point[c->n_points++]))
-			return -1;
-		if (!calibrate_step(g))
-			return 0;
+	return 0;
+}
+
+/* What was stopped before it began is left out. */
+static int settle(struct calibrating *g, const struct plan *p)
+{
+	struct calibrate *c = g->c;
+	size_t rows = c->n_rows, at = 0;
+
+	c->n_rows = 0;
+	for (size_t i = 0; i < rows; i++) {
+		struct calibrated row = c->row[i];
+
+		if (!row.e.why) {
+			const struct calibrate_sampled *s = &p->s[at++];
+
+			if (!s->done)
+				continue;
+			if (settle_row(g, s, &row))
+				return -1;
+		}
+		c->row[c->n_rows++] = row;
 	}
+	for (; at < p->n; at++)
+		if (p->s[at].done && settle_point(g, &p->s[at], &c->point[c->n_points++]))
+			return -1;
+	return 0;
+}
+
+static int run_all(struct calibrating *g, const uint64_t *size, size_t n_sizes)
+{
+	struct plan p;
+
+	if (find_clock(g) || plan(g, &p, size, n_sizes) || rounds(g, &p) || settle(g, &p))
+		return -1;
+	if (g->c->stopped)
+		return 0;
 	if (calibrate_wanted(g->o, "nodes") && calibrate_nodes(g))
 		return -1;
-	return calibrate_wanted(g->o, "transfers") && !c->stopped ? calibrate_pairs(g) : 0;
+	return calibrate_wanted(g->o, "transfers") && !g->c->stopped ? calibrate_pairs(g) : 0;
 }
 
 int calibrate_run(struct calibrate *out, struct arena *a, const struct calibrate_opts *o,
@@ -303,17 +369,16 @@ int calibrate_run(struct calibrate *out, struct arena *a, const struct calibrate
 	struct calibrating g = { .c = out, .a = a, .o = o, .b = b, .err = err, .random = 1 };
 	uint64_t size[128];
 	size_t n_sizes = calibrate_wanted(o, "latency") ? curve_sizes(o, size, 128) : 0;
+	bool any = n_sizes > 0;
 	int rc;
 
 	*out = (struct calibrate){ .cpu = o->cpu, .sizes = o->sizes, .stolen = NAN };
 	for (size_t i = 0; i < n_calibrate_measures; i++)
-		g.steps += calibrate_wanted(o, calibrate_measures[i].key);
-	g.steps += n_sizes;
-	if (!g.steps && !calibrate_wanted(o, "transfers") && !calibrate_wanted(o, "nodes")) {
+		any |= calibrate_wanted(o, calibrate_measures[i].key);
+	if (!any && !calibrate_wanted(o, "transfers") && !calibrate_wanted(o, "nodes")) {
 		(void)err_set(err, ERR_NOT_FOUND, "there is no measure '%.60s'", o->only[0]);
 		return err_hint(err, "cyclade calibrate --quick shows all names");
 	}
-	g.steps++;
 	out->row = arena_alloc(a, n_calibrate_measures * sizeof(*out->row));
 	out->point = arena_alloc(a, (n_sizes + 1) * sizeof(*out->point));
 	if (!out->row || !out->point)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One figure: kernels are opened, timed in turns beside the chain of additions, and closed.
+ * One figure: in each round kernels are opened, timed in turns beside the chain of additions, and
+ * closed.
  */
 #include <math.h>
 #include <string.h>
@@ -13,21 +14,10 @@
 #define SLOT_CLOCK    2u
 #define CLOCK_CYCLES  16.0 /* of an iteration of "add" */
 #define REPEATS_QUICK 15u
-#define TRIES	      4u /* times as many before it gives up */
-#define PLACINGS      3u /* times that memory is taken anew */
-#define PLACINGS_MOST KERNEL_LAYOUTS
-#define PLACED_MOST   (UINT64_C(16) << 20) /* larger memory is taken once */
+#define TRIES	      4u		   /* times as many before it gives up */
+#define TAKEN_ONCE    (UINT64_C(16) << 20) /* bytes from which memory is not taken anew */
 #define TIME	      400e-6		   /* seconds of a repeat */
 #define TIME_QUICK    150e-6
-
-struct timing {
-	struct calibrating *g;
-	const struct job *j;
-	uint64_t n[2], warm[2];
-	double value[CALIBRATE_REPEATS], cycles[CALIBRATE_REPEATS];
-	size_t got, dropped, wanted;
-	double longest; /* of the kernel alone, in the unit: what a stolen share acts upon */
-};
 
 bool calibrate_interrupted(const struct calibrate_time *t)
 {
@@ -60,76 +50,92 @@ static uint64_t enough(struct calibrating *g, unsigned slot, uint64_t round)
 	return n;
 }
 
-static struct calibrate_time warmed(struct timing *t, unsigned slot)
+static struct calibrate_time warmed(struct calibrating *g, const struct calibrate_sampled *s,
+				    unsigned slot)
 {
-	if (t->warm[slot])
-		(void)timed(t->g, slot, t->warm[slot]);
-	return timed(t->g, slot, t->n[slot]);
+	if (s->warm[slot])
+		(void)timed(g, slot, s->warm[slot]);
+	return timed(g, slot, s->n[slot]);
 }
 
 /* One repeat, the two kernels in an order drawn by lot. False: it does not count. */
-static bool repeat(struct timing *t)
+static bool repeat(struct calibrating *g, struct calibrate_sampled *s)
 {
-	struct calibrating *g = t->g;
-	const struct job *j = t->j;
+	const struct job *j = s->j;
 	struct calibrate_time clock = timed(g, SLOT_CLOCK, g->clock_n), of[2] = { { 0, 0 } };
 	unsigned first =
 		j->kernel[1] ? (unsigned)(g->random = g->random * 6364136223846793005u + 1) >> 31
 			     : 0;
-	double hz, s;
+	double hz, t;
 
-	of[first] = warmed(t, first);
+	of[first] = warmed(g, s, first);
 	if (j->kernel[1])
-		of[!first] = warmed(t, !first);
+		of[!first] = warmed(g, s, !first);
 	if (clock.wall <= 0 || calibrate_interrupted(&clock) || calibrate_interrupted(&of[0]) ||
 	    calibrate_interrupted(&of[1]))
 		return false;
 	hz = CLOCK_CYCLES * (double)g->clock_n / clock.wall;
-	of[0].wall /= (double)t->n[0];
-	of[1].wall /= t->n[1] ? (double)t->n[1] : 1;
-	s = j->own ? of[0].wall / j->per[0] - of[1].wall / j->per[1]
+	of[0].wall /= (double)s->n[0];
+	of[1].wall /= s->n[1] ? (double)s->n[1] : 1;
+	t = j->own ? of[0].wall / j->per[0] - of[1].wall / j->per[1]
 		   : (of[0].wall - of[1].wall) / j->per[0];
-	t->cycles[t->got] = s * hz;
-	t->value[t->got++] = j->unit == CALIBRATE_CYCLES ? s * hz
-			     : j->unit == CALIBRATE_NS	 ? s * 1e9
+	s->cycles[s->got] = t * hz;
+	s->value[s->got++] = j->unit == CALIBRATE_CYCLES ? t * hz
+			     : j->unit == CALIBRATE_NS	 ? t * 1e9
 							 : j->bytes / of[0].wall / 1e9;
-	s = of[0].wall / j->per[0];
-	t->longest = fmax(t->longest, j->unit == CALIBRATE_CYCLES ? s * hz
-				      : j->unit == CALIBRATE_NS	  ? s * 1e9
+	t = of[0].wall / j->per[0];
+	s->longest = fmax(s->longest, j->unit == CALIBRATE_CYCLES ? t * hz
+				      : j->unit == CALIBRATE_NS	  ? t * 1e9
 								  : j->bytes / of[0].wall / 1e9);
 	return true;
 }
 
-static int open_both(struct timing *t, unsigned layout, struct figure *out, struct err *err)
+static int open_both(struct calibrating *g, struct calibrate_sampled *s, struct err *err)
 {
 	struct calibrate_opened o;
 
-	for (unsigned i = 0; i < 2 && t->j->kernel[i]; i++) {
-		struct kernel_setup s = t->j->setup[i];
+	for (unsigned i = 0; i < 2 && s->j->kernel[i]; i++) {
+		struct kernel_setup setup = s->j->setup[i];
 
-		s.layout = layout;
-		if (t->g->b->open(t->g->b->ctx, i, t->j->kernel[i], &s, &o, err))
+		setup.layout = s->done;
+		if (g->b->open(g->b->ctx, i, s->j->kernel[i], &setup, &o, err))
 			return -1;
-		t->warm[i] = o.warm;
-		if (!t->n[i])
-			t->n[i] = enough(t->g, i, o.round);
+		s->warm[i] = o.warm;
+		if (!s->n[i])
+			s->n[i] = enough(g, i, o.round);
 		if (!i)
-			out->huge = o.huge;
+			s->huge = o.huge;
 	}
 	return 0;
 }
 
-/* Repeats in memory that was just taken, and with this layout of the code, up to `until`. */
-static int placing(struct timing *t, unsigned layout, size_t until, struct figure *out,
-		   struct err *err)
+void calibrate_begin(const struct calibrating *g, struct calibrate_sampled *s, const struct job *j)
 {
-	int rc = open_both(t, layout, out, err);
+	*s = (struct calibrate_sampled){
+		.j = j,
+		.wanted = g->o->quick ? REPEATS_QUICK : CALIBRATE_REPEATS,
+		.rounds = j->setup[0].bytes > TAKEN_ONCE ? 1 : CALIBRATE_ROUNDS,
+	};
+}
 
-	for (size_t tries = 0; !rc && t->got < until && tries < TRIES * t->wanted; tries++)
-		t->dropped += !repeat(t);
-	t->g->b->close(t->g->b->ctx, 0);
-	t->g->b->close(t->g->b->ctx, 1);
-	return rc;
+int calibrate_round(struct calibrating *g, struct calibrate_sampled *s)
+{
+	size_t until = s->wanted * (s->done + 1) / s->rounds;
+	struct err why = ERR_INIT;
+
+	if (s->done == s->rounds)
+		return 0;
+	if (!open_both(g, s, &why))
+		for (size_t tries = 0; s->got < until && tries < TRIES * s->wanted; tries++)
+			s->dropped += !repeat(g, s);
+	else if (!(s->why = arena_strdup(g->a, why.what)))
+		return err_nomem(g->err);
+	g->b->close(g->b->ctx, 0);
+	g->b->close(g->b->ctx, 1);
+	s->end[s->done++] = s->got;
+	if (s->why)
+		s->rounds = s->done;
+	return 0;
 }
 
 double calibrate_quantile(const double *v, size_t n, double q)
@@ -158,58 +164,77 @@ int calibrate_estimate(struct calibrating *g, const double *v, size_t n, double 
 	return 0;
 }
 
-/* Half of what a bar has at least: of the distance between placings; to the fastest tenth; if a
- * second kernel may have been slowed down instead, to the slowest, too. */
-static double least(const struct timing *t, const double *v, const size_t *end, size_t n)
+/* Half of what the bar of a difference has at least: to the slower and the faster rounds, and to
+ * the fastest and the slowest tenth, for either kernel may have been slowed down. */
+static double least(const struct calibrate_sampled *s, const double *v)
 {
-	double low = INFINITY, high = -INFINITY, middle, half;
+	double of[CALIBRATE_ROUNDS], middle, half;
+	size_t n = 0;
 
-	if (!t->got)
+	if (!s->got)
 		return 0;
-	for (size_t i = 0, at = 0; i < n; at = end[i++]) {
-		if (end[i] == at)
-			continue;
-		middle = calibrate_quantile(v + at, end[i] - at, 0.5);
-		low = fmin(low, middle);
-		high = fmax(high, middle);
-	}
-	middle = calibrate_quantile(v, t->got, 0.5);
-	half = fmax((high - low) / 2, middle - calibrate_quantile(v, t->got, 0.1));
-	if (t->j->kernel[1] || t->j->unit == CALIBRATE_GBS)
-		half = fmax(half, calibrate_quantile(v, t->got, 0.9) - middle);
-	return half;
+	for (size_t i = 0, at = 0; i < s->done; at = s->end[i++])
+		if (s->end[i] > at)
+			of[n++] = calibrate_quantile(v + at, s->end[i] - at, 0.5);
+	middle = calibrate_quantile(v, s->got, 0.5);
+	half = fmax(calibrate_quantile(of, n, 0.9) - middle,
+		    middle - calibrate_quantile(of, n, 0.1));
+	half = fmax(half, middle - calibrate_quantile(v, s->got, 0.1));
+	return fmax(half, calibrate_quantile(v, s->got, 0.9) - middle);
+}
+
+/* One kernel can only be slowed down: the fastest tenth, with a bar that reaches to the end of the
+ * interval of the middle. */
+static int fast(struct calibrating *g, const struct calibrate_sampled *s, const double *v,
+		double tenth, struct estimate *e)
+{
+	double middle;
+
+	if (calibrate_estimate(g, v, s->got, 0, e))
+		return -1;
+	if (isnan(e->v))
+		return 0;
+	middle = e->v;
+	e->v = calibrate_quantile(v, s->got, tenth);
+	e->half += fabs(e->v - middle);
+	return 0;
+}
+
+static int estimated(struct calibrating *g, const struct calibrate_sampled *s, const double *v,
+		     bool rate, struct estimate *e)
+{
+	return s->j->kernel[1] ? calibrate_estimate(g, v, s->got, least(s, v), e)
+			       : fast(g, s, v, rate ? 0.9 : 0.1, e);
+}
+
+int calibrate_settle(struct calibrating *g, const struct calibrate_sampled *s, struct figure *out)
+{
+	double stolen = calibrate_stolen(g) * s->longest;
+
+	*out = (struct figure){ .e = ESTIMATE_NONE(s->why),
+				.cycles = ESTIMATE_NONE(s->why),
+				.huge = s->huge,
+				.repeats = s->got,
+				.dropped = s->dropped };
+	if (s->why)
+		return 0;
+	if (estimated(g, s, s->value, s->j->unit == CALIBRATE_GBS, &out->e) ||
+	    estimated(g, s, s->cycles, false, &out->cycles))
+		return -1;
+	if (isnan(out->e.v) && s->done < s->rounds)
+		out->e.why = out->cycles.why = "it was stopped before there were enough repeats";
+	out->e.half += stolen;
+	if (!isnan(out->e.v) && s->j->unit == CALIBRATE_NS)
+		out->cycles.half += stolen * out->cycles.v / out->e.v;
+	return 0;
 }
 
 int calibrate_figure(struct calibrating *g, const struct job *j, struct figure *out)
 {
-	struct timing t = { .g = g, .j = j };
-	unsigned placings = j->layouts			      ? KERNEL_LAYOUTS
-			    : j->setup[0].bytes > PLACED_MOST ? 1
-							      : PLACINGS;
-	size_t end[PLACINGS_MOST];
-	double stolen;
+	struct calibrate_sampled s;
 
-	*out = (struct figure){ .e = ESTIMATE_NONE(NULL) };
-	t.wanted = g->o->quick ? REPEATS_QUICK : CALIBRATE_REPEATS;
-	for (unsigned i = 0; i < placings; i++) {
-		struct err why = ERR_INIT;
-
-		if (placing(&t, i, t.wanted * (i + 1) / placings, out, &why)) {
-			out->e = ESTIMATE_NONE(arena_strdup(g->a, why.what));
-			out->cycles = out->e;
-			return out->e.why ? 0 : err_nomem(g->err);
-		}
-		end[i] = t.got;
-	}
-	out->repeats = t.got;
-	out->dropped = t.dropped;
-	stolen = calibrate_stolen(g) * t.longest;
-	if (calibrate_estimate(g, t.value, t.got, least(&t, t.value, end, placings), &out->e) ||
-	    calibrate_estimate(g, t.cycles, t.got, least(&t, t.cycles, end, placings),
-			       &out->cycles))
-		return -1;
-	out->e.half += stolen;
-	if (!isnan(out->e.v) && j->unit == CALIBRATE_NS)
-		out->cycles.half += stolen * out->cycles.v / out->e.v;
-	return 0;
+	for (calibrate_begin(g, &s, j); s.done < s.rounds;)
+		if (calibrate_round(g, &s))
+			return -1;
+	return calibrate_settle(g, &s, out);
 }

@@ -8,7 +8,8 @@
 #include "base/vec.h"
 #include "measure/calibrate.h"
 
-#define CALIBRATE_REPEATS 24u /* of a figure, at most */
+#define CALIBRATE_REPEATS 24u		 /* of a figure, at most */
+#define CALIBRATE_ROUNDS  KERNEL_LAYOUTS /* that they are spread over, one layout each */
 
 struct calibrating {
 	struct calibrate *c;
@@ -29,7 +30,6 @@ struct job {
 	struct kernel_setup setup[2];
 	double per[2]; /* things of an iteration; of differences per[0] alone counts */
 	bool own;      /* each kernel's time is divided by its own things */
-	bool layouts;  /* with each layout of its code */
 	enum calibrate_unit unit;
 	double bytes; /* of CALIBRATE_GBS: moved in an iteration */
 };
@@ -41,8 +41,30 @@ struct figure {
 	size_t repeats, dropped;
 };
 
-/* Repeats the job until there are enough. A kernel that cannot be prepared is no failure: the
- * figure has the reason. -1: out of memory. */
+/* A figure on its way. A machine has slow seconds (a neighbour on the same core, a lower clock):
+ * repeats that follow each other at once all agree on them. So each round over all figures gives a
+ * few, in memory that is taken anew and with another layout of the code. */
+struct calibrate_sampled {
+	const struct job *j;
+	uint64_t n[2], warm[2]; /* iterations of a repeat, and before it */
+	double value[CALIBRATE_REPEATS], cycles[CALIBRATE_REPEATS];
+	size_t got, dropped, wanted;
+	size_t end[CALIBRATE_ROUNDS]; /* of each round's values */
+	unsigned rounds, done;
+	double longest; /* of the kernel alone, in the unit: what a stolen share acts upon */
+	bool huge;
+	const char *why; /* it cannot be prepared; NULL */
+};
+
+/* The job has to stay. */
+void calibrate_begin(const struct calibrating *g, struct calibrate_sampled *s, const struct job *j);
+/* The next round of it, if there is one. A kernel that cannot be prepared is no failure: the figure
+ * has the reason. -1: out of memory. */
+int calibrate_round(struct calibrating *g, struct calibrate_sampled *s) MUST_USE;
+/* What the rounds so far give. -1: out of memory. */
+int calibrate_settle(struct calibrating *g, const struct calibrate_sampled *s,
+		     struct figure *out) MUST_USE;
+/* All rounds of one figure, at once. */
 int calibrate_figure(struct calibrating *g, const struct job *j, struct figure *out) MUST_USE;
 /* The interval of values, widened to `least`; without enough of them the reason. */
 int calibrate_estimate(struct calibrating *g, const double *v, size_t n, double least,
