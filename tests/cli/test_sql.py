@@ -36,6 +36,17 @@ def ask(query, *files, words=()):
         return p.stderr
 
 
+def beside(columns, path, most=1000000):
+    """The first rows of several tables, {table: its columns}, by one query that sets them side by side: {table: rows}."""
+    rows = ask("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < min(%d, (SELECT max(rows) FROM (%s)))) SELECT %s FROM n %s" % (
+        most, " UNION ALL ".join("SELECT count(*) AS rows FROM " + x for x in columns),
+        ", ".join('of_{0}.{1} AS "{0}.{2}"'.format(x, *c) for x, own in columns.items() for c in (("i", ""), *(('"%s"' % k, k) for k in own))),
+        " ".join("LEFT JOIN (SELECT rowid AS i, * FROM {0} LIMIT {1}) AS of_{0} ON of_{0}.i = n.i".format(x, most) for x in columns)), path)
+    if not isinstance(rows, list):
+        return rows
+    return {x: [{k: r["%s.%s" % (x, k)] for k in own} for r in rows if r[x + "."] is not None] for x, own in columns.items()}
+
+
 def refused(query, *files, words=(), says="", code=2):
     p = run("sql", *words, *files, query)
     return p.returncode == code and not p.stdout and re.search(says, p.stderr), p.stdout[:200] + p.stderr
@@ -58,68 +69,88 @@ schema = re.findall(r'^STORE_COLUMN\((\w+), (\w+), T_(\w+), (NULL|"[^"]*"), "([^
 named = re.findall(r'^STORE_TABLE\((\w+), "[^"]+"\)$', text, re.M)
 t.equal(len(schema), text.count("STORE_COLUMN("), "each row of schema.def is whole")
 t.ok(len(named) == 16 and {c[0] for c in schema} == set(named), "each table has columns", named)
-for k, table in enumerate(named):
-    own = [c for c in schema if c[0] == table]
-    seen = collections.Counter()
-    for path in [fields, branches, *([*fresh, *corpus][k % SHARE::SHARE])]:
-        rows = ask("SELECT * FROM %s LIMIT 200" % table, path)
-        if not isinstance(rows, list):
-            t.ok(False, "%s of %s" % (table, path), rows)
-            continue
-        for r in rows:
-            if list(r) != [c[1] for c in own]:
-                t.ok(False, "%s: columns" % table, list(r))
-            seen.update(k for k, v in r.items() if v is not None)
+seen = collections.defaultdict(collections.Counter)
+own = {table: [c[1] for c in schema if c[0] == table] for table in named}
+for k, path in enumerate([fields, branches, *fresh, *corpus]):
+    # under a sanitizer, those of a turn
+    tables_here = {x: own[x] for i, x in enumerate(named) if k < 2 or (k - 2 - i) % SHARE == 0}
+    rows = beside(tables_here, path, 200)
+    if not isinstance(rows, dict):
+        t.ok(False, "tables of " + path, rows)
+        continue
+    for table, found in rows.items():
+        for r in found:
+            seen[table].update(k for k, v in r.items() if v is not None)
+for table in named:
+    rows = ask("SELECT * FROM %s LIMIT 200" % table, fields)
+    if not isinstance(rows, list) or any(list(r) != own[table] for r in rows):
+        t.ok(False, "%s: columns" % table, rows)
     # what no recording here has
     rare = {"unit", "cgroup", "file_from", "line_from", "file_to", "line_to"}
-    unread = [c[1] for c in own if not seen[c[1]] and c[1] not in rare]
+    unread = [c for c in own[table] if not seen[table][c] and c not in rare]
     t.ok(SANITIZED or not unread, "%s: each column has a value in some recording" % table, unread)
 
 # ---- tables agree with each other, and bounds select nothing else
 with_lines = 0
+BOUNDED = ("time", "cpu", "pid", "tid", "ip", "sample", "event")
+
+
+def as_lists(columns, query):
+    return "(SELECT json_group_array(json_array(%s)) FROM (%s))" % (columns, query)
+
+
+AGREE = ("WITH " + ", ".join("m_{0} AS (SELECT {0} AS v FROM samples LIMIT 1 OFFSET (SELECT samples / 2 FROM runs))".format(c) for c in BOUNDED) +
+         " SELECT (SELECT samples FROM runs) AS a, (SELECT count(*) FROM samples) AS b, (SELECT sum(samples) FROM events) AS c,"
+         " (SELECT coalesce(sum(frames), 0) FROM samples) AS d, (SELECT count(*) FROM frames) AS e,"
+         " (SELECT coalesce(sum(branches), 0) FROM samples) AS f, (SELECT count(*) FROM branches) AS g,"
+         " (SELECT count(*) FROM records WHERE name = 'SAMPLE') - (SELECT unattributed FROM losses) AS h,"
+         " (SELECT count(*) FROM mappings) AS i, (SELECT count(*) FROM records WHERE name LIKE 'MMAP%') AS j,"
+         " (SELECT coalesce(sum(frames * samples), 0) FROM chains) AS k, (SELECT coalesce(sum(samples), 0) FROM chains) AS l,"
+         " (SELECT count(chain_id) FROM samples) AS m, (SELECT count(DISTINCT chain_id) FROM samples) AS n, (SELECT count(*) FROM chains) AS o,"
+         " (SELECT count(*) FROM switches) - (SELECT count(*) FROM records WHERE name LIKE 'SWITCH%') AS r,"
+         " (SELECT coalesce(sum(frames), 0) FROM chains) AS p, (SELECT count(*) FROM chain_frames) AS q, "
+         # chains and their frames are those of their samples
+         + as_lists("sample, chain, other", "SELECT s.sample, s.chain, c.chain AS other FROM samples s JOIN chains c USING (run, chain_id)"
+                    " WHERE s.chain IS NOT c.chain OR s.frames IS NOT c.frames OR c.first_sample > s.sample") + " AS chains, "
+         + as_lists("sample, depth", "SELECT f.sample, f.depth FROM frames f JOIN samples s USING (run, sample) LEFT JOIN chain_frames c ON c.run = s.run AND c.chain_id = s.chain_id"
+                    " AND c.depth = f.depth WHERE c.depth IS NULL OR f.function IS NOT c.function OR f.dso IS NOT c.dso OR f.offset IS NOT c.offset OR f.mode IS NOT c.mode"
+                    " OR f.file IS NOT c.file OR f.line IS NOT c.line OR coalesce(f.address, f.ip) IS NOT c.address") + " AS chain_frames, "
+         # lines: those that samples have, and the shares of report
+         + as_lists("event, file, line, function, dso, n, p", "SELECT event, file, line, function, dso, samples AS n, period AS p FROM lines"
+                    " ORDER BY 1, 2, 3, 4, 5") + " AS lines, "
+         + as_lists("event, file, line, function, dso, n, p", "SELECT event, file, line, function, dso, count(*) AS n, sum(period) AS p FROM samples"
+                    " GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5") + " AS lines_of_samples, "
+         + as_lists("event, dso, at, n, p, share, error", "SELECT event, dso, file || ':' || line AS at, sum(samples) AS n, sum(period) AS p, sum(share) AS share, share_error AS error, count(*) AS rows FROM lines"
+                    " WHERE file IS NOT NULL GROUP BY 1, 2, 3 HAVING rows = 1") + " AS lines_once, "
+         + ", ".join(
+             "(SELECT count(*) FROM samples WHERE {0} = (SELECT v FROM m_{0})) AS a_{0},"
+             "(SELECT sum(+{0} = (SELECT v FROM m_{0})) FROM samples) AS b_{0},"
+             "(SELECT count(*) FROM samples WHERE {0} > (SELECT v FROM m_{0})) AS c_{0},"
+             "(SELECT coalesce(sum(+{0} > (SELECT v FROM m_{0})), 0) FROM samples) AS d_{0},"
+             "(SELECT count(*) FROM samples WHERE {0} <= (SELECT v FROM m_{0})) AS e_{0},"
+             "(SELECT coalesce(sum(+{0} <= (SELECT v FROM m_{0})), 0) FROM samples) AS f_{0}".format(c) for c in BOUNDED))
 for path in [fields, branches, *fresh, *corpus][::SHARE]:
     name = os.path.basename(path)
-    [r] = ask("SELECT (SELECT samples FROM runs) AS a, (SELECT count(*) FROM samples) AS b, (SELECT sum(samples) FROM events) AS c,"
-              " (SELECT coalesce(sum(frames), 0) FROM samples) AS d, (SELECT count(*) FROM frames) AS e,"
-              " (SELECT coalesce(sum(branches), 0) FROM samples) AS f, (SELECT count(*) FROM branches) AS g,"
-              " (SELECT count(*) FROM records WHERE name = 'SAMPLE') - (SELECT unattributed FROM losses) AS h,"
-              " (SELECT count(*) FROM mappings) AS i, (SELECT count(*) FROM records WHERE name LIKE 'MMAP%') AS j,"
-              " (SELECT coalesce(sum(frames * samples), 0) FROM chains) AS k, (SELECT coalesce(sum(samples), 0) FROM chains) AS l,"
-              " (SELECT count(chain_id) FROM samples) AS m, (SELECT count(DISTINCT chain_id) FROM samples) AS n, (SELECT count(*) FROM chains) AS o,"
-              " (SELECT count(*) FROM switches) - (SELECT count(*) FROM records WHERE name LIKE 'SWITCH%') AS r,"
-              " (SELECT coalesce(sum(frames), 0) FROM chains) AS p, (SELECT count(*) FROM chain_frames) AS q", path)
+    rows = ask(AGREE, path)
+    if not isinstance(rows, list):
+        t.ok(False, "%s: rows of tables add up" % name, rows)
+        continue
+    [r] = rows
     t.ok(r["a"] == r["b"] == (r["c"] or 0) == r["h"] and r["d"] == r["e"] and r["f"] == r["g"] and r["i"] == r["j"]
          and r["k"] == r["d"] and r["l"] == r["m"] and r["n"] == r["o"] and r["p"] == r["q"] and r["r"] == 0, "%s: rows of tables add up" % name, r)
-    # chains and their frames are those of their samples
-    wrong = ask("SELECT s.sample, s.chain, c.chain AS other FROM samples s JOIN chains c USING (run, chain_id) WHERE s.chain IS NOT c.chain OR s.frames IS NOT c.frames"
-                " OR c.first_sample > s.sample", path)
-    t.equal(wrong, [], "%s: chains of samples" % name)
-    wrong = ask("SELECT f.sample, f.depth FROM frames f JOIN samples s USING (run, sample) LEFT JOIN chain_frames c ON c.run = s.run AND c.chain_id = s.chain_id"
-                " AND c.depth = f.depth WHERE c.depth IS NULL OR f.function IS NOT c.function OR f.dso IS NOT c.dso OR f.offset IS NOT c.offset OR f.mode IS NOT c.mode"
-                " OR f.file IS NOT c.file OR f.line IS NOT c.line OR coalesce(f.address, f.ip) IS NOT c.address", path)
-    t.equal(wrong, [], "%s: frames of chains" % name)
-    # lines: those that samples have, and the shares of report
-    mine = ask("SELECT event, file, line, function, dso, samples AS n, period AS p FROM lines ORDER BY 1, 2, 3, 4, 5", path)
-    t.equal(mine, ask("SELECT event, file, line, function, dso, count(*) AS n, sum(period) AS p FROM samples GROUP BY 1, 2, 3, 4, 5", path), "%s: lines" % name)
+    for key, what in (("chains", "chains of samples"), ("chain_frames", "frames of chains")):
+        t.equal(r[key], "[]", "%s: %s" % (name, what))
+    t.equal(r["lines"], r["lines_of_samples"], "%s: lines" % name)
     shown = {(r["event"], r["dso"], r["srcline"]): (r["samples"], r["period"], round(r["share"] or 0, 9), round(r["share_error"] or 0, 9))
              for r in json.loads(run("report", "-j", "-s", "event,dso,srcline", path).stdout)["rows"] if not r["srcline"].startswith("??")}
-    for got in ask("SELECT event, dso, file || ':' || line AS at, sum(samples) AS n, sum(period) AS p, sum(share) AS share, share_error AS error, count(*) AS rows FROM lines"
-                 " WHERE file IS NOT NULL GROUP BY 1, 2, 3 HAVING rows = 1", path):
+    for *place, n, period, share, error in json.loads(r["lines_once"]):
         with_lines += 1
-        own = (got["n"], got["p"], round(got["share"] or 0, 9), round(got["error"] or 0, 9))
-        if shown.get((got["event"], got["dso"], got["at"])) != own:
-            t.ok(False, "%s: lines are those of report" % name, (got, shown.get((got["event"], got["dso"], got["at"]))))
-    for column in ("time", "cpu", "pid", "tid", "ip", "sample", "event"):
-        if not r["a"]:
-            break
-        [x] = ask("WITH m AS (SELECT {0} AS v FROM samples LIMIT 1 OFFSET {1}) SELECT "
-                  "(SELECT count(*) FROM samples WHERE {0} = (SELECT v FROM m)) AS a,"
-                  "(SELECT sum(+{0} = (SELECT v FROM m)) FROM samples) AS b,"
-                  "(SELECT count(*) FROM samples WHERE {0} > (SELECT v FROM m)) AS c,"
-                  "(SELECT coalesce(sum(+{0} > (SELECT v FROM m)), 0) FROM samples) AS d,"
-                  "(SELECT count(*) FROM samples WHERE {0} <= (SELECT v FROM m)) AS e,"
-                  "(SELECT coalesce(sum(+{0} <= (SELECT v FROM m)), 0) FROM samples) AS f".format(column, r["a"] // 2), path)
-        t.ok(x["a"] == (x["b"] or 0) and x["c"] == x["d"] and x["e"] == x["f"], "%s: bounds of %s" % (name, column), x)
+        mine = (n, period, round(share or 0, 9), round(error or 0, 9))
+        if shown.get(tuple(place)) != mine:
+            t.ok(False, "%s: lines are those of report" % name, (place, mine, shown.get(tuple(place))))
+    for c in BOUNDED if r["a"] else ():
+        a, b, more, more_too, most, most_too = (r["%s_%s" % (k, c)] for k in "abcdef")
+        t.ok(a == (b or 0) and more == more_too and most == most_too, "%s: bounds of %s" % (name, c), (a, b, more, more_too, most, most_too))
 
 t.ok(with_lines >= 2 or SANITIZED or not os.path.exists("chains.data"), "lines compared with report", with_lines)
 
@@ -217,20 +248,23 @@ for q in queries:
         t.ok(isinstance(rows, list), "manual: " + " ".join(q.split())[:70], rows)
 
 # ---- tables of analyses are those of the commands, cell by cell
-for table, words, key in (("functions", ("report",), "rows"), ("callees", ("report", "-g"), "rows"), ("branches_rows", ("report", "-b"), "rows"),
-                          ("blocks", ("blocks",), "blocks"), ("calls", ("calls",), "edges"), ("registers", ("registers",), "registers"),
-                          ("sharing", ("sharing",), "lines")):
-    for path in [fields, branches, *corpus[::SHARE]]:
+ANALYSES = (("functions", ("report",), "rows"), ("callees", ("report", "-g"), "rows"), ("branches_rows", ("report", "-b"), "rows"),
+            ("blocks", ("blocks",), "blocks"), ("calls", ("calls",), "edges"), ("registers", ("registers",), "registers"),
+            ("sharing", ("sharing",), "lines"))
+for path in [fields, branches, *corpus[::SHARE]]:
+    shown = {}
+    for table, words, key in ANALYSES:
         p = run(*words, "-j", path)
         if p.returncode != 0:
             t.ok(p.returncode == 2 and refused("SELECT * FROM " + table, path)[0], "%s: no %s either" % (os.path.basename(path), table))
-            continue
-        theirs, ours = json.loads(p.stdout).get(key) or [], ask("SELECT * FROM " + table, path)
-        theirs = [{k: "; ".join(v) if isinstance(v, list) else v for k, v in r.items()} for r in theirs]
-        if isinstance(ours, list):  # no column `run`
-            ours = [{k: r.get(k) for k in theirs[0]} for r in ours] if theirs else ours
-        t.ok(isinstance(ours, list) and ours == theirs, "%s: %s is what %s shows" % (os.path.basename(path), table, " ".join(words)),
-             next(((a, b) for a, b in zip(ours, theirs) if a != b), (len(ours), len(theirs))) if isinstance(ours, list) else ours)
+        else:
+            shown[table] = [{k: "; ".join(v) if isinstance(v, list) else v for k, v in r.items()} for r in json.loads(p.stdout).get(key) or []]
+    found = beside({table: list(rows[0]) if rows else [] for table, rows in shown.items()}, path) if shown else {}
+    for table, words, key in ANALYSES:
+        if table in shown:
+            theirs, ours = shown[table], found[table] if isinstance(found, dict) else found
+            t.ok(ours == theirs, "%s: %s is what %s shows" % (os.path.basename(path), table, " ".join(words)),
+                 next(((a, b) for a, b in zip(ours, theirs) if a != b), (len(ours), len(theirs))) if isinstance(ours, list) else ours)
 
 # ---- the schema, shown
 rows = json.loads(run("list", "tables", "-j").stdout)["columns"]
