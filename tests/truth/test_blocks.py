@@ -330,7 +330,7 @@ def times(t, o):
     held = []
     for program in PROGRAMS:
         true = census(o, program)
-        some = o.run(program, depth=32, period=192, far=0)
+        some = o.run(program, depth=32, period=192, far=0).without_system()
         j = cyclade("blocks", "-j", "-i", some.path)
         modes = []
         for f in functions(j, some.truth):
@@ -395,7 +395,7 @@ def nearly_all(t, o):
     for depth in (16, 32):
         every, rounds = Spread(), Spread()
         for program in PROGRAMS:
-            r = o.run(program, depth=depth, period=depth - 1, spread=100 // (depth - 1) + 1, often=25)
+            r = o.run(program, depth=depth, period=depth - 1, spread=100 // (depth - 1) + 1, often=25).without_system()
             j = cyclade("blocks", "-j", "-i", r.path)
             name = "%s, %d deep, nearly all seen" % (program, depth)
             if not t.ok(not isinstance(j, str), name + ": blocks", j):
@@ -418,7 +418,7 @@ def skidding(t, o):
         every, bars, marks, whys = Spread(), set(), set(), set()
         for program in PROGRAMS:
             if skid:
-                r = o.run(program, **USUAL, skid=skid)
+                r = o.run(program, **USUAL, skid=skid).without_system()
                 j = cyclade("blocks", "-j", "-i", r.path)
             else:
                 r, j = usual(o, program)
