@@ -38,15 +38,20 @@ static inline MUST_USE void *big_alloc(size_t n, size_t size)
 	return p;
 }
 
-/* As vec_reserve() for one more, in such memory. -1: out of memory. */
-#define big_reserve(vec) big_more_of((void **)&(vec)->v, (vec)->n, &(vec)->cap, sizeof(*(vec)->v))
-static inline MUST_USE int big_more_of(void **v, size_t n, size_t *cap, size_t size)
+/* As vec_reserve() for one more, or for `want` in all, in such memory. -1: out of memory. */
+#define big_reserve(vec) big_reserve_all(vec, (vec)->n + 1)
+#define big_reserve_all(vec, want) \
+	big_more_of((void **)&(vec)->v, (vec)->n, &(vec)->cap, want, sizeof(*(vec)->v))
+static inline MUST_USE int big_more_of(void **v, size_t n, size_t *cap, size_t want, size_t size)
 {
-	size_t want = *cap ? *cap * 2 : BIG_LEAST;
 	void *p;
 
-	if (n < *cap)
+	if (want <= *cap)
 		return 0;
+	if (want < *cap * 2)
+		want = *cap * 2;
+	if (want < BIG_LEAST)
+		want = BIG_LEAST;
 	p = big_alloc(want, size);
 	if (!p)
 		return -1;

@@ -298,10 +298,18 @@ uint64_t pd_sample_cgroup(const struct pd_event *ev, const struct pd_record *r)
 bool pd_raw_find(const struct pd_event *ev, const struct pd_record *r, const uint8_t **raw,
 		 size_t *len)
 {
+	const uint64_t before = PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN;
 	struct pd_sample s;
 
-	if (!read_up_to(PERF_SAMPLE_RAW, ev, r, &s))
+	/* nearly always: right behind the fixed fields */
+	if ((ev->attr.sample_type & (PERF_SAMPLE_RAW | before)) == PERF_SAMPLE_RAW) {
+		struct at c = { r->p + ev->at.fixed_end, r->p + r->size };
+
+		if (r->size < ev->at.fixed_end || !get_raw(&c, &s))
+			return false;
+	} else if (!read_up_to(PERF_SAMPLE_RAW, ev, r, &s)) {
 		return false;
+	}
 	*raw = s.raw;
 	*len = s.raw_size;
 	return true;

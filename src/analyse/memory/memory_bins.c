@@ -34,8 +34,11 @@ int memory_sum(struct memory_work *w)
 	if (!w->sums)
 		return -1;
 	for (size_t i = 0; i < w->c.v.n; i++)
-		for (unsigned l = 0; l < MEMOP_LATENCIES; l++)
+		for (unsigned has = w->c.latencies; has; has &= has - 1) {
+			unsigned l = (unsigned)__builtin_ctz(has);
+
 			memory_tally_each(&w->c, i, l, add_sum, &w->sums[i * MEMOP_LATENCIES + l]);
+		}
 	vec_each (&w->c.large, const struct memory_large *, x) {
 		struct memory_sums *s = &w->sums[x->tally * MEMOP_LATENCIES + x->latency];
 
@@ -204,7 +207,8 @@ int memory_make_spreads(struct memory *m, struct memory_work *w)
 		struct memory_group *g = &m->group[i];
 
 		g->first_spread = w->spread.n;
-		for (unsigned l = 0; l < MEMOP_LATENCIES; l++) {
+		for (unsigned has = w->c.latencies; has; has &= has - 1) {
+			unsigned l = (unsigned)__builtin_ctz(has);
 			struct memory_sums x = { 0 };
 
 			each_tally(w, g->place, l, visit_sums, &x);

@@ -194,16 +194,26 @@ static int count_waiting(struct memory_tallies *c)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
+static inline bool is_code(const struct memory_code *m, const struct process *proc,
+			   enum space_kind kind, uint64_t ip, uint64_t time)
+{
+	return m->proc == proc && m->kind == kind && ip >= m->span.start && ip < m->span.end &&
+	       time >= m->span.from && time < m->span.until;
+}
+
 static const struct map *code_at(struct memory_tallies *c, const struct spaces *sp,
 				 const struct pass_sample *p, uint64_t ip)
 {
 	const struct process *proc = p->who->proc;
 	enum space_kind kind = space_kind_of_misc(p->r->misc & PERF_RECORD_MISC_CPUMODE_MASK);
-	struct memory_code *m =
-		&c->code[(ip >> 12 ^ ip >> 20 ^ (uintptr_t)proc >> 6) & (MEMORY_CODE - 1)];
+	struct memory_code *m = c->last_code;
 
-	if (m->proc == proc && m->kind == kind && ip >= m->span.start && ip < m->span.end &&
-	    p->time >= m->span.from && p->time < m->span.until)
+	/* runs of one mapping are the rule */
+	if (m && is_code(m, proc, kind, ip, p->time))
+		return m->map;
+	m = &c->code[(ip >> 12 ^ ip >> 20 ^ (uintptr_t)proc >> 6) & (MEMORY_CODE - 1)];
+	c->last_code = m;
+	if (is_code(m, proc, kind, ip, p->time))
 		return m->map;
 	m->proc = proc;
 	m->kind = kind;
@@ -366,7 +376,9 @@ static int join_cells(struct memory_tallies *c, struct memory_tallies *x)
 {
 	size_t from = c->cells.v.n;
 
-	if (memory_cells_move(&c->cells, &x->cells))
+	/* at the first time each has a new tally, and these are large */
+	itab_reserve(&c->at, x->cells.v.n);
+	if (big_reserve_all(&c->v, x->cells.v.n) || memory_cells_move(&c->cells, &x->cells))
 		return -1;
 	for (size_t i = from; i < c->cells.v.n; i++) {
 		struct memory_cell *cell = &c->cells.v.v[i];
@@ -414,19 +426,6 @@ int memory_tallies_join(struct memory_tallies *c, struct memory_tallies *x)
 	return ret;
 }
 
-void memory_tally_each(const struct memory_tallies *c, size_t tally, unsigned latency,
-		       void (*add)(void *ctx, uint16_t value, uint64_t n), void *ctx)
-{
-	hist_each(&c->v.v[tally].hist[latency], add, ctx);
-	for (uint32_t i = c->v.v[tally].cell; i != MEMORY_CELL_NONE; i = c->cells.v.v[i].next) {
-		const struct memory_cell *x = &c->cells.v.v[i];
-		const uint16_t *at = memory_cell_column(x, latency);
-
-		for (size_t k = 0; at && k < x->n; k++, at += x->numbers)
-			add(ctx, *at, 1);
-	}
-}
-
 static int by_tally(const void *a, const void *b)
 {
 	const struct memory_large *x = a, *y = b;
@@ -470,7 +469,7 @@ void memory_tallies_free(struct memory_tallies *c)
 	free(c->waiting);
 	free(c->recent);
 	free(c->kinds);
-	c->code = NULL;
+	c->code = c->last_code = NULL;
 	c->waiting = NULL;
 	c->recent = NULL;
 	c->kinds = NULL;

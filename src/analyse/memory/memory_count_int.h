@@ -84,7 +84,7 @@ struct memory_tallies {
 	VEC(struct memory_large) large; /* by tally and latency, ascending */
 	struct itab at;
 	struct memory_cells cells;
-	struct memory_code *code;
+	struct memory_code *code, *last_code;
 	struct memory_waiting *waiting;
 	struct memory_recent *recent;
 	struct memop_kind *kinds;
@@ -120,11 +120,23 @@ int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const st
 int memory_count_end(struct memory_tallies *c) MUST_USE;
 /* Into tallies that were empty, or were joined from others before; x becomes empty. */
 int memory_tallies_join(struct memory_tallies *c, struct memory_tallies *x) MUST_USE;
-/* The latencies of a tally, of joined ones: in no order, values more than once. */
-void memory_tally_each(const struct memory_tallies *c, size_t tally, unsigned latency,
-		       void (*add)(void *ctx, uint16_t value, uint64_t n), void *ctx);
 /* When all are joined. */
 void memory_tallies_end(struct memory_tallies *c);
 void memory_tallies_free(struct memory_tallies *c);
+
+/* The latencies of a tally, of joined ones: in no order, values more than once. Inline, as `add` is
+ * called for nearly each of all samples. */
+static inline void memory_tally_each(const struct memory_tallies *c, size_t tally, unsigned latency,
+				     void (*add)(void *ctx, uint16_t value, uint64_t n), void *ctx)
+{
+	hist_each(&c->v.v[tally].hist[latency], add, ctx);
+	for (uint32_t i = c->v.v[tally].cell; i != MEMORY_CELL_NONE; i = c->cells.v.v[i].next) {
+		const struct memory_cell *x = &c->cells.v.v[i];
+		const uint16_t *at = memory_cell_column(x, latency);
+
+		for (size_t k = 0; at && k < x->n; k++, at += x->numbers)
+			add(ctx, *at, 1);
+	}
+}
 
 #endif

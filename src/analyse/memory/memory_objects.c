@@ -227,17 +227,26 @@ static int sum_strata(struct memory_objects *o)
 	return 0;
 }
 
+int memory_objects_begin_last(struct objects_part *x)
+{
+	x->last = malloc(OBJECTS_LAST * sizeof(*x->last));
+	for (size_t i = 0; x->last && i < OBJECTS_LAST; i++)
+		x->last[i] = (struct objects_met){ 0, UINT32_MAX };
+	return x->last ? 0 : -1;
+}
+
 int memory_object_meet(struct objects_part *w, uint32_t object, uint64_t task)
 {
-	uint64_t key = hash_pair(task, object), *last = &w->last[key & (OBJECTS_LAST - 1)];
+	/* threads have numbers in a row: those of an object lie side by side */
+	struct objects_met *last = &w->last[(object * 64 + task_tid(task)) & (OBJECTS_LAST - 1)];
 	bool fresh;
 
-	if (*last == key)
+	if (last->task == task && last->object == object)
 		return 0;
-	if (!u64map_at(&w->task, key, &fresh) ||
+	if (!u64map_at(&w->task, hash_pair(task, object), &fresh) ||
 	    (fresh && vec_push(&w->met, ((struct objects_met){ task, object }))))
 		return -1;
-	*last = key;
+	*last = (struct objects_met){ task, object };
 	w->object.v[object].threads += fresh;
 	return 0;
 }
@@ -345,11 +354,10 @@ static int order(struct memory_objects *o)
 static int begin_part(struct memory_objects_work *w, struct objects_part *x, bool map)
 {
 	x->remembered = calloc((size_t)1 << REMEMBERED_BITS, sizeof(*x->remembered));
-	x->last = calloc(OBJECTS_LAST, sizeof(*x->last));
 	x->nodes.nodes = &w->nodes;
 	x->map.on = map;
 	(void)pd_time_span(w->rec, &x->map.first, &x->map.last);
-	return x->remembered && x->last ? 0 : -1;
+	return x->remembered ? memory_objects_begin_last(x) : -1;
 }
 
 int memory_objects_begin(struct memory_objects **out, const struct pd *rec, struct spaces *sp,

@@ -48,7 +48,7 @@ struct objects_part {
 	struct memory_map_work map;
 	struct u64map task; /* object and thread: met */
 	VEC(struct objects_met) met;
-	uint64_t *last; /* of `task`: the last ones */
+	struct objects_met *last; /* of `met` */
 	struct objects_remembered *remembered;
 	uint64_t no_address;
 };
@@ -74,6 +74,7 @@ int memory_objects_end(struct memory_objects *o, struct err *err) MUST_USE;
 
 /* Within memory_objects.c and memory_objects_join.c; UINT32_MAX, -1: out of memory. */
 uint32_t memory_object_of(struct objects_part *w, const struct memory_object *x) MUST_USE;
+int memory_objects_begin_last(struct objects_part *x) MUST_USE;
 int memory_object_meet(struct objects_part *w, uint32_t object, uint64_t task) MUST_USE;
 int memory_objects_join(struct memory_objects_work *w) MUST_USE; /* into the first part */
 void memory_objects_part_free(struct objects_part *x);

@@ -76,13 +76,13 @@ int memory_objects_join(struct memory_objects_work *w)
 	out.map = (struct memory_map_work){ .on = w->part->map.on,
 					    .first = w->part->map.first,
 					    .last = w->part->map.last };
-	out.last = calloc(OBJECTS_LAST, sizeof(*out.last));
 	to = calloc(w->parts, sizeof(*to));
-	for (unsigned i = 0; i < w->parts && to && out.last && !ret; i++) {
+	ret = !to || memory_objects_begin_last(&out) ? -1 : 0;
+	for (unsigned i = 0; i < w->parts && !ret; i++) {
 		to[i] = calloc(w->part[i].object.n + 1, sizeof(**to));
 		ret = to[i] ? 0 : -1;
 	}
-	ret = !to || !out.last || ret || join_objects(w, &out, to) ? -1 : 0;
+	ret = ret || join_objects(w, &out, to) ? -1 : 0;
 	for (unsigned i = 0; i < w->parts && !ret; i++)
 		ret = join_part(&out, &w->part[i], to[i]);
 	for (unsigned i = 0; i < w->parts; i++) {
