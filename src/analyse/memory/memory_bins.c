@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/task.h"
+
 /* The bins of one spread at a time. */
 struct memory_bins {
 	const struct memory_spread *of;
@@ -28,19 +30,43 @@ static void add_sum(void *ctx, uint16_t value, uint64_t n)
 	s->most = s->most > value ? s->most : value;
 }
 
-int memory_sum(struct memory_work *w)
+/* Of latencies that some sample had. */
+static struct memory_sums *sums_of(const struct memory_work *w, size_t tally, unsigned latency)
 {
-	w->sums = calloc(w->c.v.n * MEMOP_LATENCIES + 1, sizeof(*w->sums));
-	if (!w->sums)
-		return -1;
-	for (size_t i = 0; i < w->c.v.n; i++)
+	unsigned all = w->c.latencies, before = all & ((1u << latency) - 1);
+
+	return &w->sums[tally * (unsigned)__builtin_popcount(all) +
+			(unsigned)__builtin_popcount(before)];
+}
+
+#define SUM_STEP 4096u /* tallies of a worker at a time */
+
+static int sum_some(void *ctx, unsigned worker, size_t step, struct err *err)
+{
+	const struct memory_work *w = ctx;
+	size_t from = step * SUM_STEP, until = from + SUM_STEP;
+
+	(void)worker;
+	(void)err;
+	for (size_t i = from; i < until && i < w->c.v.n; i++)
 		for (unsigned has = w->c.latencies; has; has &= has - 1) {
 			unsigned l = (unsigned)__builtin_ctz(has);
 
-			memory_tally_each(&w->c, i, l, add_sum, &w->sums[i * MEMOP_LATENCIES + l]);
+			memory_tally_each(&w->c, i, l, add_sum, sums_of(w, i, l));
 		}
+	return 0;
+}
+
+int memory_sum(struct memory_work *w)
+{
+	size_t latencies = (size_t)__builtin_popcount(w->c.latencies);
+	struct err err = ERR_INIT;
+
+	w->sums = calloc(w->c.v.n * latencies + 1, sizeof(*w->sums));
+	if (!w->sums || task_for((w->c.v.n + SUM_STEP - 1) / SUM_STEP, 0, sum_some, w, &err))
+		return -1;
 	vec_each (&w->c.large, const struct memory_large *, x) {
-		struct memory_sums *s = &w->sums[x->tally * MEMOP_LATENCIES + x->latency];
+		struct memory_sums *s = sums_of(w, x->tally, x->latency);
 
 		s->n++;
 		s->sum += x->cycles;
@@ -64,7 +90,7 @@ static void each_tally(struct memory_work *w, uint32_t place, unsigned latency,
 
 static void visit_sums(struct memory_work *w, uint32_t tally, unsigned latency, void *ctx)
 {
-	const struct memory_sums *x = &w->sums[tally * MEMOP_LATENCIES + latency];
+	const struct memory_sums *x = sums_of(w, tally, latency);
 	struct memory_sums *s = ctx;
 
 	s->n += x->n;
@@ -105,7 +131,7 @@ static void visit_bins(struct memory_work *w, uint32_t tally, unsigned latency, 
 	size_t low = 0, high = w->c.large.n;
 
 	memory_tally_each(&w->c, tally, latency, add_count, f->bins);
-	if (!w->sums[tally * MEMOP_LATENCIES + latency].large)
+	if (!sums_of(w, tally, latency)->large)
 		return;
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
@@ -191,8 +217,10 @@ static int make_room(struct memory_work *w)
 /* CPUs that do not measure the retire latency leave 0. */
 static bool has_retire(const struct memory_work *w)
 {
-	for (size_t i = 0; i < w->c.v.n; i++)
-		if (w->sums[i * MEMOP_LATENCIES + MEMOP_LATENCY_RETIRE].most)
+	bool any = w->c.latencies >> MEMOP_LATENCY_RETIRE & 1;
+
+	for (size_t i = 0; any && i < w->c.v.n; i++)
+		if (sums_of(w, i, MEMOP_LATENCY_RETIRE)->most)
 			return true;
 	return false;
 }

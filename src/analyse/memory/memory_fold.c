@@ -94,6 +94,9 @@ static struct memory_group *group_of(struct memory_work *w, enum memory_by by, u
 /* Groups that were counted stand first: their place is that of their tally. */
 static int take_tallies(struct memory_work *w)
 {
+	/* room for what they are folded into, too: there are fewer of these */
+	if (vec_reserve(&w->group, 2 * w->c.v.n + 1))
+		return -1;
 	vec_each (&w->c.v, const struct memory_tally *, t) {
 		struct memory_group *g = add_group(w, t->by, t->key[0], t->key[1]);
 

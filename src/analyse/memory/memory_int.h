@@ -43,7 +43,7 @@ struct memory_work {
 	VEC(struct memory_part) part;
 	struct itab group_at;
 	VEC(struct memory_spread) spread;
-	struct memory_sums *sums; /* of tallies, by latency */
+	struct memory_sums *sums; /* of tallies, by latency: those of c.latencies */
 	struct memory_bins *bins;
 	struct memory_layout *layout;
 	struct strtab files, rows; /* rows: of the tables of types and fields */
