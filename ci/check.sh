@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # All checks, as CI runs them: `check.sh`, or some by name: `check.sh rooms gcc`.
 # Each stage says one line, with its seconds; the last line of all is "N passed, N failed, N skipped".
+# While the tests of one stage run, the next stages are built, in the order in which they run: at the lowest priority, which
+# takes what the tests leave. While tests wait for what is built, it has the usual one, if that can be had back.
 cd "$(dirname "$0")/.." || exit 1
 logs=build-check
 # python3 may be a shim that takes longer to start than many a test runs
 PATH="$(python3 -c 'import os, sys; print(os.path.dirname(os.path.realpath(sys.executable)))'):$PATH"
 export PATH
-rm -rf $logs
-mkdir -p $logs
 broken=
 
 say() { printf '%-8s %s; %d s\n' "$1" "$2" $(($(date +%s) - began)); }
@@ -19,9 +19,28 @@ fail() { # stage, log
 	broken="$broken $1"
 }
 
+# Each stage runs twice: by the builder, with half=build, and then with half=test. The builder leaves STAGE.built: how many
+# seconds it took, or the log of what failed.
+built() { # stage, what
+	echo "$2" >"$logs/$1.part" && mv "$logs/$1.part" "$logs/$1.built"
+}
+
+# Until the builder got so far: fails, and says so, if it could not build that
+wait_for_build() { # stage
+	[ -e "$logs/$1.built" ] || renice -n 0 -g "$builder" >/dev/null 2>&1
+	while [ ! -e "$logs/$1.built" ]; do
+		kill -0 "$builder" 2>/dev/null || [ -e "$logs/$1.built" ] || built "$1" $logs/builder.log
+		sleep 0.2
+	done
+	renice -n 19 -g "$builder" >/dev/null 2>&1
+	took=$(cat "$logs/$1.built")
+	[ ! -e "$took" ] || { fail "$1" "$took"; return 1; }
+}
+
 # stage, setup arguments..., "--", what to build..., "--", arguments for meson test
 build_and_test() {
 	stage=$1 dir=${build_in:-build-$1} log=$logs/$1.log
+	[ $half = build ] || wait_for_build "$stage" || return
 	shift
 	setup= targets=
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
@@ -34,9 +53,15 @@ build_and_test() {
 		shift
 	done
 	[ $# -gt 0 ] && shift
-	[ -f "$dir/build.ninja" ] || meson setup "$dir" $setup >"$log" 2>&1 || { fail "$stage" "$log"; return; }
-	ninja -C "$dir" $targets >"$log" 2>&1 || { grep -E ': error:|: warning:|FAILED:' "$log" | grep -v 'ld.gold: warning: Cannot export' | head -20; fail "$stage" "$log"; return; }
-	built=$(date +%s)
+	if [ $half = build ]; then
+		log=$logs/$stage.build.log began=$(date +%s)
+		[ -f "$dir/build.ninja" ] || meson setup "$dir" $setup >"$log" 2>&1 || { built "$stage" "$log"; return; }
+		ninja -C "$dir" $targets >"$log" 2>&1 ||
+			{ grep -E ': error:|: warning:|FAILED:' "$log" | grep -v 'ld.gold: warning: Cannot export' | tail -20 >"$log.errors"
+			[ -s "$log.errors" ] && log=$log.errors; built "$stage" "$log"; return; }
+		built "$stage" $(($(date +%s) - began))
+		return
+	fi
 	# tests wait for a fifth of their time: three for each core. Time limits end what hangs, also on a busy machine
 	meson test -C "$dir" --no-rebuild --num-processes $(($(nproc) * 3)) --timeout-multiplier 5 "$@" >"$log" 2>&1
 	cp "$dir/meson-logs/testlog.json" "$logs/$stage.json" 2>/dev/null || { fail "$stage" "$log"; return; }
@@ -45,11 +70,12 @@ build_and_test() {
 		meson test -C "$dir" --no-rebuild --num-processes 1 --timeout-multiplier 5 $again >>"$log" 2>&1
 		cp "$dir/meson-logs/testlog.json" "$logs/$stage.again.json"
 	fi
-	say "$stage" "$(python3 ci/count.py "$logs/$stage.json" | tail -1), built after $((built - began)) s"
+	say "$stage" "$(python3 ci/count.py "$logs/$stage.json" | tail -1), built in $took s"
 }
 
 # Newer perfs than Debian 12's, where they can be had: tests that want them name what is missing.
 referees() {
+	[ $half = test ] || return
 	dir=${XDG_CACHE_HOME:-${HOME:-$PWD/$logs}/.cache}/cyclade-perfs
 	sh ci/perfs.sh "$dir" >$logs/perfs.log 2>&1
 	[ -x "$dir/perf-6.12" ] && export CYCLADE_PERF612="${CYCLADE_PERF612:-$dir/perf-6.12}"
@@ -103,15 +129,18 @@ stage_tsan() { # what has no threads has no races
 		tests-threads -- --suite threads
 }
 stage_arm64() {
-	sh ci/sysroot-arm64.sh build-arm64-root >$logs/arm64-root.log 2>&1 || { fail arm64 $logs/arm64-root.log; return; }
+	[ $half = test ] || sh ci/sysroot-arm64.sh build-arm64-root >$logs/arm64-root.log 2>&1 || { built arm64 $logs/arm64-root.log; return; }
 	build_and_test arm64 -Doptimization=1 -Ddebug=false --cross-file build-arm64-root/cross.ini -- \
 		src/cli/cyclade src/region/libcyclade.so.0.1.0 tests-unit -- --suite unit
 }
 
-# What arm64 built, on a real kernel in QEMU. If Debian's packages cannot be had, the suite is skipped with the reason.
+# What arm64 needs, too, on a real kernel in QEMU, for one core: the other builds. If Debian's packages cannot be had, the
+# suite is skipped with the reason.
 stage_guest() {
-	sh ci/sysroot-arm64.sh build-arm64-root >$logs/arm64-root.log 2>&1 || { fail guest $logs/arm64-root.log; return; }
-	sh ci/guest-arm64.sh build-guest-root >$logs/guest-root.log 2>&1
+	if [ $half = build ]; then
+		sh ci/sysroot-arm64.sh build-arm64-root >$logs/arm64-root.log 2>&1 || { built guest $logs/arm64-root.log; return; }
+		sh ci/guest-arm64.sh build-guest-root >$logs/guest-root.log 2>&1
+	fi
 	export CYCLADE_GUEST="$PWD/build-guest-root"
 	build_in=build-arm64
 	build_and_test guest -Doptimization=1 -Ddebug=false --cross-file build-arm64-root/cross.ini -- \
@@ -136,14 +165,35 @@ page_is_built() {
 
 # The page, and what gcc built shown in Chromium: as much work as a tenth of all other suites.
 stage_web() {
-	page_is_built || return
+	[ $half = build ] || page_is_built || return
 	build_in=build-gcc
 	CC=gcc build_and_test web --buildtype=release -- -- --suite web
 	build_in=
 }
 
-for stage in ${*:-format rooms docs gcc web bare plain asan tsan arm64 guest}; do
+if [ "$1" = --build ]; then
+	half=build
+	shift
+	for stage; do
+		kill -0 $PPID || exit # who would test it?
+		"stage_$stage"
+	done
+	exit
+fi
+rm -rf $logs
+mkdir -p $logs
+stages=${*:-format rooms docs gcc web guest asan bare plain tsan arm64}
+made=$(echo " $stages " | sed 's/ format / /; s/ rooms / /; s/ docs / /')
+# of a process group of its own, whose priority can be set, and which ends with this
+python3 -c 'import os, sys; os.setpgid(0, 0); os.execvp("sh", ["sh"] + sys.argv[1:])' ci/check.sh --build $made >$logs/builder.log 2>&1 &
+builder=$!
+trap 'kill -- -$builder 2>/dev/null' EXIT
+trap 'exit 130' INT TERM HUP
+half=test
+for stage in $stages; do
 	began=$(date +%s)
 	"stage_$stage"
 done
+wait $builder
+trap - EXIT
 python3 ci/count.py --broken "$broken" $logs/*.json
