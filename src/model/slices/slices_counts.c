@@ -98,6 +98,34 @@ struct walk {
 	struct slices_cell was;
 };
 
+/* Where the times of the shared group stand among the readings of the others. */
+struct walks {
+	struct walk *walk;	  /* scratch, by event of a group */
+	struct slices_when *when; /* [group * times + time]; all 0 of a group that gained nothing */
+	bool *gained;		  /* by group */
+};
+
+static int walks_new(struct walks *w, const struct job *j, const struct slices_kept *all,
+		     struct err *err)
+{
+	const struct slices *s = j->s;
+	size_t cells = 0;
+
+	for (size_t g = 0; g < s->n_groups; g++)
+		cells += s->group[g].n;
+	w->walk = room(j->scratch, cells, sizeof(*w->walk));
+	w->when = room(j->scratch, s->n_groups * all->t.n, sizeof(*w->when));
+	w->gained = room(j->scratch, s->n_groups, sizeof(*w->gained));
+	if (!w->walk || !w->when || !w->gained)
+		return err_nomem(err);
+	for (size_t g = 0; g < s->n_groups; g++) {
+		w->gained[g] = slices_gained(s, g, all->t.v[0], all->t.v[all->t.n - 1]);
+		if (w->gained[g])
+			slices_find(&s->group[g], all->t.v, all->t.n, &w->when[g * all->t.n]);
+	}
+	return 0;
+}
+
 static struct slices_cell walk_on(const struct job *j, struct walk *w, size_t target, size_t i)
 {
 	struct slices_cell now = slices_then(j->s, w->group, w->event, target, &w->when[i]);
@@ -111,27 +139,30 @@ static struct slices_cell walk_on(const struct job *j, struct walk *w, size_t ta
 /* One shared event on one target: in each slice what all its groups saw, or the one that saw
  * all. */
 static void pool_event(const struct job *j, struct slices_kept *all, size_t at, size_t target,
-		       struct walk *walk, const struct slices_when *when)
+		       const struct walks *w)
 {
 	const struct slices *s = j->s;
 	size_t cell = at * s->n_targets + target, n = 0;
-	struct walk ref = { .group = j->ref[target], .when = when + j->ref[target] * all->t.n };
+	struct walk ref = { .group = j->ref[target], .when = w->when + j->ref[target] * all->t.n };
 
 	for (size_t g = 0; g < s->n_groups; g++)
-		for (size_t e = 0; e < s->group[g].n; e++)
-			if (s->group[g].event[e] == all->event[at] &&
-			    s->group[g].seen[e * s->n_targets + target])
-				walk[n++] = (struct walk){ .group = g,
-							   .event = e,
-							   .when = when + g * all->t.n };
-	all->seen[cell] = n > 0;
-	for (size_t i = 0; i < all->t.n && n; i++) {
+		for (size_t e = 0; e < s->group[g].n; e++) {
+			if (s->group[g].event[e] != all->event[at] ||
+			    !s->group[g].seen[e * s->n_targets + target])
+				continue;
+			all->seen[cell] = true;
+			if (w->gained[g])
+				w->walk[n++] = (struct walk){ .group = g,
+							      .event = e,
+							      .when = w->when + g * all->t.n };
+		}
+	for (size_t i = 0; i < all->t.n && all->seen[cell]; i++) {
 		struct slices_cell *to = &all->cell.v[i * all->stride + cell];
 		struct slices_cell sum = { 0, walk_on(j, &ref, target, i).enabled, 0 };
 		bool whole = false;
 
 		for (size_t k = 0; k < n; k++) {
-			struct slices_cell d = walk_on(j, &walk[k], target, i);
+			struct slices_cell d = walk_on(j, &w->walk[k], target, i);
 
 			if (!whole && d.running > 0 && d.running >= 0.9999 * sum.enabled) {
 				whole = true;
@@ -157,12 +188,9 @@ static int share(struct job *j, struct slices *with, struct err *err)
 {
 	const struct slices *s = j->s;
 	struct slices_kept *all = &with->group[s->n_groups], *finest = &with->group[0];
-	struct slices_when *when;
-	size_t lo, hi, cells = 0;
-	struct walk *walk;
+	struct walks walks;
+	size_t lo, hi;
 
-	for (size_t g = 0; g < s->n_groups; g++)
-		cells += s->group[g].n;
 	for (size_t g = 1; g < s->n_groups; g++)
 		if (with->group[g].t.n > finest->t.n)
 			finest = &with->group[g];
@@ -175,17 +203,15 @@ static int share(struct job *j, struct slices *with, struct err *err)
 	all->same = s->same;
 	all->t.v = finest->t.v + lo;
 	all->t.n = hi - lo + 1;
-	walk = room(j->scratch, cells, sizeof(*walk));
-	when = room(j->scratch, s->n_groups * all->t.n, sizeof(*when));
 	all->seen = room(j->scratch, all->stride, sizeof(*all->seen));
 	all->cell.v = room(j->scratch, all->t.n * all->stride, sizeof(*all->cell.v));
-	if (!walk || !when || !all->seen || !all->cell.v)
+	if (!all->seen || !all->cell.v)
 		return err_nomem(err);
-	for (size_t g = 0; g < s->n_groups; g++)
-		slices_find(&s->group[g], all->t.v, all->t.n, &when[g * all->t.n]);
+	if (walks_new(&walks, j, all, err))
+		return -1;
 	for (size_t at = 0; at < all->n; at++)
 		for (size_t t = 0; t < s->n_targets; t++)
-			pool_event(j, all, at, t, walk, when);
+			pool_event(j, all, at, t, &walks);
 	with->n_groups = s->n_groups + 1;
 	j->s = with;
 	return 0;

@@ -75,13 +75,15 @@ struct span {
 	size_t group, lo, n;	/* first reading, slices */
 	const uint32_t *member; /* as the group's */
 	size_t n_own, n_members;
-	struct slices_when *when; /* of the slices' ends: [group * (n + 1) + slice] */
-	const uint32_t *ref;	  /* by target: the group that tells how long the target ran */
-	const double *total;	  /* by target: how long that was in all */
-	bool *cut;		  /* by slice: other groups are on than in the one before */
-	bool *in;		  /* by slice: it belongs to it; NULL: all do */
-	double *exists;		  /* [target * n + slice]: how long the target ran, ns */
-	struct stratum *strata;	  /* scratch, by slice */
+	/* of the slices' ends: [group * (n + 1) + slice]; of references, the last group, and those
+	 * that gained */
+	struct slices_when *when;
+	const uint32_t *ref;	/* by target: the group that tells how long the target ran */
+	const double *total;	/* by target: how long that was in all */
+	bool *cut;		/* by slice: other groups are on than in the one before */
+	bool *in;		/* by slice: it belongs to it; NULL: all do */
+	double *exists;		/* [target * n + slice]: how long the target ran, ns */
+	struct stratum *strata; /* scratch, by slice */
 	size_t n_strata, rest_begin, rest_end; /* the last one has these slices, too */
 	double tail;			       /* time at the end in which it never ran */
 	double tail_off;		       /* for which it was switched off at the end */
@@ -127,6 +129,8 @@ size_t slices_last_before(const struct slices_kept *k, uint64_t t);
 size_t slices_nearest(const struct slices_kept *k, uint64_t t);
 /* Where n rising times stand among a group's readings. */
 void slices_find(const struct slices_kept *k, const uint64_t *t, size_t n, struct slices_when *out);
+/* Whether any event of a group gained anything in this time, or in a slice that it cuts. */
+bool slices_gained(const struct slices *s, size_t group, uint64_t from, uint64_t to);
 /* A group's cell at such a time, between its readings by straight lines. */
 struct slices_cell slices_then(const struct slices *s, size_t group, size_t event, size_t target,
 			       const struct slices_when *w);

@@ -11,7 +11,7 @@
 #define SWEEPS 20
 #define TINY   1e-12
 
-/* Makes m[p][q] 0; the same rotation is added to `v`, whose columns become the directions. */
+/* Makes m[p][q] 0; the same rotation is added to `v`, whose rows become the directions. */
 static void rotate(double *m, double *v, size_t n, size_t p, size_t q)
 {
 	double theta = (m[q * n + q] - m[p * n + p]) / (2 * m[p * n + q]);
@@ -29,10 +29,10 @@ static void rotate(double *m, double *v, size_t n, size_t p, size_t q)
 
 		m[p * n + k] = c * a - s * b;
 		m[q * n + k] = s * a + c * b;
-		a = v[k * n + p];
-		b = v[k * n + q];
-		v[k * n + p] = c * a - s * b;
-		v[k * n + q] = s * a + c * b;
+		a = v[p * n + k];
+		b = v[q * n + k];
+		v[p * n + k] = c * a - s * b;
+		v[q * n + k] = s * a + c * b;
 	}
 }
 
@@ -57,6 +57,6 @@ void slices_above_0(double *m, double *room, size_t n)
 	for (size_t k = 0; k < n; k++)
 		for (size_t a = 0; a < n && m[k * n + k] > 0; a++)
 			for (size_t b = 0; b < n; b++)
-				out[a * n + b] += m[k * n + k] * v[a * n + k] * v[b * n + k];
+				out[a * n + b] += m[k * n + k] * v[k * n + a] * v[k * n + b];
 	memcpy(m, out, n * n * sizeof(*m));
 }

@@ -63,6 +63,16 @@ void slices_find(const struct slices_kept *k, const uint64_t *t, size_t n, struc
 	}
 }
 
+bool slices_gained(const struct slices *s, size_t group, uint64_t from, uint64_t to)
+{
+	const struct slices_kept *k = &s->group[group];
+	size_t lo = slices_last_before(k, from), hi = slices_last_before(k, to);
+
+	hi += hi + 1 < k->t.n;
+	return k->stride && memcmp(slices_at(s, group, lo, 0, 0), slices_at(s, group, hi, 0, 0),
+				   k->stride * sizeof(struct slices_cell)) != 0;
+}
+
 struct slices_cell slices_then(const struct slices *s, size_t group, size_t event, size_t target,
 			       const struct slices_when *w)
 {
@@ -183,11 +193,20 @@ static void find_exists(struct span *p, size_t target)
 	}
 }
 
+/* Where the slices' ends stand among another group's readings. */
+static void find_when(struct span *p, size_t group)
+{
+	const uint64_t *t = &p->s->group[p->group].t.v[p->lo];
+
+	slices_find(&p->s->group[group], t, p->n + 1, &p->when[group * (p->n + 1)]);
+}
+
 /* Where groups were switched on or off, so that the share of the others changes. They are switched
  * on all targets at once: one is looked at. */
 static void find_cuts(struct span *p)
 {
 	const struct slices *s = p->s;
+	const uint64_t *ends = &s->group[p->group].t.v[p->lo];
 	const double *exists;
 	size_t target = 0;
 
@@ -199,8 +218,10 @@ static void find_cuts(struct span *p)
 		bool was = false;
 		double before;
 
-		if (!s->group[g].n)
+		/* most are off all the time: closed stages */
+		if (!slices_gained(s, g, ends[0], ends[p->n]))
 			continue;
+		find_when(p, g);
 		before = slices_enabled(s, g, 0, target, slices_when(p, g, 0));
 		for (size_t i = 0; i < p->n; i++) {
 			double now = slices_enabled(s, g, 0, target, slices_when(p, g, i + 1));
@@ -545,12 +566,13 @@ static void add_target(struct span *p, size_t target)
 
 void slices_strata(struct span *p)
 {
-	const struct slices_kept *k = &p->s->group[p->group];
-
-	for (size_t g = 0; g < p->s->n_groups; g++)
-		slices_find(&p->s->group[g], &k->t.v[p->lo], p->n + 1, &p->when[g * (p->n + 1)]);
-	for (size_t t = 0; t < p->s->n_targets; t++)
+	/* of others, if they are needed */
+	find_when(p, p->s->n_groups - 1);
+	for (size_t t = 0; t < p->s->n_targets; t++) {
+		if (!t || p->ref[t] != p->ref[t - 1])
+			find_when(p, p->ref[t]);
 		find_exists(p, t);
+	}
 	if (p->s->n_targets)
 		find_cuts(p);
 	for (size_t t = 0; t < p->s->n_targets; t++)
