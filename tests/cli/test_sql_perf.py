@@ -273,18 +273,19 @@ def tables_of(doc, result):
     return out
 
 
-def check_result(name, path, result, command, options, seen):
+def document_of(path, command, options):
     p = run(command.lower(), *shlex.split(options), "-j", path)
-    if p.returncode == 0:
-        check_document(name, path, result, [json.loads(p.stdout)], seen)
+    return [json.loads(p.stdout)] if p.returncode == 0 else []
 
 
-def check_document(name, path, result, docs, seen):
-    """Every table of the result in `path`; of several documents, rows follow one another."""
+def check_documents(name, path, results, seen):
+    """Every table of some results, {result: documents}, in `path`, by one query; of several documents, rows follow one another."""
     whole = collections.defaultdict(list)
-    for doc in docs:
-        for table, theirs in tables_of(doc, result).items():
-            whole[table] += theirs
+    for result, docs in results.items():
+        for doc in docs:
+            for table, theirs in tables_of(doc, result).items():
+                whole[table] += theirs
+    wanted, query = {}, []
     for table, theirs in whole.items():
         keys = [k for k in columns[table] if k != "run"]
         theirs = [{"run_2" if k == "run" else k: v for k, v in r.items()} if isinstance(r, dict) else r for r in theirs]
@@ -294,16 +295,19 @@ def check_document(name, path, result, docs, seen):
         extra = set(rows[0]) - set(keys) if rows else set()
         listed = [*keys, *sorted(extra)]
         parts = [listed[i:i + 60] for i in range(0, len(listed), 60)]  # a function has 100 arguments at most
-        got = ask("SELECT %s FROM \"%s\"" % (", ".join("json_array(%s) AS p%d" % (", ".join('"%s"' % k for k in x), i) for i, x in enumerate(parts)), table),
-                  path) if listed else []
-        if isinstance(got, str):
-            t.ok(False, "%s: %s" % (name, table), got)
-            continue
-        parts = [[cell for i in range(len(parts)) for cell in json.loads(x["p%d" % i])] for x in got]
-        bad = [(k, a, r.get(k)) for row, r in zip(parts, rows) for k, a in zip(listed, row) if not equal(columns[table].get(k), a, r.get(k))]
+        wanted[table] = rows, listed, ["%s %d" % (table, i) for i in range(len(parts))]
+        query += ['(SELECT json_group_array(json_array(%s)) FROM "%s") AS "%s"' % (", ".join('"%s"' % k for k in x), table, part)
+                  for x, part in zip(parts, wanted[table][2])]
+    got = ask("SELECT " + ", ".join(query), path) if query else [{}]
+    if isinstance(got, str):
+        t.ok(False, "%s: %s" % (name, " ".join(wanted)), got)
+        return
+    for table, (rows, listed, parts) in wanted.items():
+        mine = [sum(x, []) for x in zip(*(json.loads(got[0][part]) for part in parts))]
+        bad = [(k, a, r.get(k)) for row, r in zip(mine, rows) for k, a in zip(listed, row) if not equal(columns[table].get(k), a, r.get(k))]
         seen[table] += len(rows)
-        if len(parts) != len(rows) or bad:
-            t.ok(False, "%s: %s" % (name, table), (len(parts), len(rows), bad[:4]))
+        if len(mine) != len(rows) or bad:
+            t.ok(False, "%s: %s" % (name, table), (len(mine), len(rows), bad[:4]))
         else:
             seen["cells"] += len(rows) * len(listed)
 
@@ -314,9 +318,8 @@ print("#", sorted(made))
 for name in [*chosen, *(n for n in ("chains", "several", "entries", "sim_run", "sim_account") if n in fresh)]:
     path = made.get(name) or fresh[name]
     bad = t.bad
-    for result, command, options in RESULTS:
-        if result != "annotate":  # of one function
-            check_result(name, path, result, command, options, seen)
+    results = {result: document_of(path, command, options) for result, command, options in RESULTS if result != "annotate"}  # of one function
+    check_documents(name, path, results, seen)
     t.ok(t.bad == bad, "%s: tables of results are the commands' own" % name)
 # results that are saved as json
 with open("counts.csv", "w", encoding="ascii") as f:  # of perf stat -x, on an Ivy Bridge
@@ -337,7 +340,7 @@ for name, result, words in (("stat", "stat", ["stat", "-e", "task-clock,page-fau
         docs.append(doc)
         text = text[end:].lstrip()
     bad, before = t.bad, seen["cells"]
-    check_document(name, "saved.json", result, docs, seen)
+    check_documents(name, "saved.json", {result: docs}, seen)
     t.ok(docs and seen["cells"] > before and t.bad == bad, "%s: a saved result has the same tables" % name, (p.stderr, len(docs)))
 both = ask("SELECT (SELECT count(*) FROM compare) AS n, (SELECT count(*) FROM samples) AS samples", "saved.json")
 t.ok(isinstance(both, list) and both[0]["n"] and both[0]["samples"] == 0, "it has no samples", both)
