@@ -110,7 +110,7 @@ else:
 
 # ---- one CPU
 one = {max(os.sched_getaffinity(0))}
-valid, cali, _ = whole("one", cpus=one)
+valid, cali, _ = whole("one", cpus=one, measures=["l1", "l3", "transfers"])
 text = {e["event"]: e["text"] for e in valid["events"]}
 t.ok("one CPU" in text["cpu-migrations"] or "not permitted" in text["cpu-migrations"], "one CPU: no migrations, with the reason", text)
 t.ok(not cali["transfers"] and "one CPU" in cali["no_transfers"], "one CPU: no transfers, with the reason", cali["no_transfers"])
