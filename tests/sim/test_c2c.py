@@ -75,6 +75,17 @@ def record(machine, *words, ms=60):
     return run_on(machine, "even", *words, "--", TWO, str(ms), settings="sharing=1", timeout=120)
 
 
+def c2c(perf, machine, *words):
+    """`perf c2c record`. It takes its memory events from cpuid (x86__is_amd_cpu()), which nobody simulates: on AMD's CPUs it looks for ibs_op on
+    each machine. There it gets the words of builtin-c2c.c and the events of arch/x86/util/mem-events.c for the machine's PMU."""
+    with open("/proc/cpuinfo", encoding="utf-8") as f:
+        amd = "AuthenticAMD" in f.read()
+    if not amd:
+        return record(machine, perf, "c2c", "record", *words, "-o", DATA)
+    loads = {"spr": "{cpu/mem-loads-aux/,cpu/mem-loads,ldlat=30/}:P", "ivb": "cpu/mem-loads,ldlat=30/P"}[machine]
+    return record(machine, perf, "record", "-W", "-d", "--phys-data", "--sample-cpu", "-e", loads, "-e", "cpu/mem-stores/P", *words, "-o", DATA)
+
+
 class Perfs:
     """What perf's three tables say. Accesses of a line that perf shows twice are added up."""
     def __init__(self, perf):
@@ -126,7 +137,7 @@ def accesses(lines):
 
 
 def test_lines(perf, machine, name):
-    r = record(machine, perf, "c2c", "record", "--all-user", "-o", DATA)
+    r = c2c(perf, machine, "--all-user")
     if not t.ok(r.returncode == 0, "%s: perf c2c records" % name, r.stdout + r.stderr):
         return
     theirs = Perfs(perf)
@@ -146,7 +157,7 @@ def test_lines(perf, machine, name):
 
 def test_kernel(perf):
     """Accesses that the kernel makes for a program are of the program's lines: perf has rows of their own for them."""
-    r = record("spr", perf, "c2c", "record", "-o", DATA)
+    r = c2c(perf, "spr")
     theirs = Perfs(perf)
     _, lines, why = ours()
     hitm = ("hitm", "local", "remote")
