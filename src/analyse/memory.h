@@ -23,6 +23,9 @@
  * An IBS op that accesses no memory counts for everything but MEMORY_SOURCE, _TLB, _SNOOP, _LOCK,
  * _BLOCK, _TYPE and _FIELD. An IBS fetch is of code, so it has no _TYPE and _FIELD.
  *
+ * Events with bare latencies (perf record -W) are used if they are asked for by name, or if there
+ * are no others.
+ *
  * Types and fields are those of the instruction's operand (symbol/types.h), not of the address.
  *
  * Costs: one pass, some 0.1 us a sample and core; memory of distinct instructions and of distinct
@@ -119,7 +122,7 @@ struct memory {
 	size_t n_layouts;
 	uint64_t samples;	     /* of events that tell of memory */
 	uint64_t without;	     /* of these: damaged, or without what should tell */
-	uint64_t no_access;	     /* IBS ops that access no memory */
+	uint64_t no_access;	     /* IBS ops that access no memory, samples of bare latencies */
 	uint64_t fetches;	     /* IBS fetches, aborted ones included */
 	bool period_varies;	     /* of samples: those of great periods stand for more */
 	bool raw;		     /* some were read from IBS registers */
@@ -140,7 +143,7 @@ struct memory_opts {
 	bool or_none; /* of memory: no event that tells of memory is fine, and gives no groups */
 };
 
-/* Some event of the recording tells of memory. */
+/* Some event of the recording tells of memory, or of latencies. */
 bool memory_told(const struct pd *rec);
 /* ERR_NOT_FOUND: no event of the recording tells of memory. `objects` (memory_objects.h) NULL: not
  * wanted; else they are of the same pass. */

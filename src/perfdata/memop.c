@@ -372,6 +372,8 @@ struct memop_how memop_how(const struct pd *rec, const struct pd_event *ev)
 		how.from = MEMOP_FROM_FETCH;
 	else if (ev->attr.sample_type & PERF_SAMPLE_DATA_SRC)
 		how.from = MEMOP_FROM_FIELDS;
+	else if (ev->attr.sample_type & PERF_SAMPLE_WEIGHT_STRUCT && how.intel)
+		how.from = MEMOP_FROM_WEIGHTS;
 	read_ibs_terms(&how, &ev->attr);
 	/* MEM_TRANS_RETIRED.LOAD_LATENCY */
 	if (how.intel && (ev->attr.config & 0xffff) == 0x1cd)
@@ -416,6 +418,11 @@ bool memop_of(struct memop *op, const struct memop_how *how, const struct pd_sam
 {
 	if (how->from == MEMOP_FROM_OP || how->from == MEMOP_FROM_FETCH)
 		return s->has & PERF_SAMPLE_RAW && read_ibs(op, how, s->raw, s->raw_size);
+	if (how->from == MEMOP_FROM_WEIGHTS) {
+		*op = (struct memop){ .bare = true };
+		read_weights(op, how, s);
+		return op->has;
+	}
 	if (how->from == MEMOP_FROM_NOTHING || !(s->has & PERF_SAMPLE_DATA_SRC))
 		return false;
 	memop_of_data_src(op, s->data_src);

@@ -18,7 +18,8 @@
  *	     26 mem_dtlb      7		     43 mem_hops     3
  *
  * WEIGHT, or var1 of WEIGHT_STRUCT, is LATENCY_DATA; var2 on Intel LATENCY_INSTRUCTION, on AMD
- * LATENCY_TAG; var3 on Intel LATENCY_RETIRE.
+ * LATENCY_TAG; var3 on Intel LATENCY_RETIRE, which any precise event has since Sapphire Rapids: a
+ * sample with WEIGHT_STRUCT and without data_src (perf record -W) has no more than that.
  *
  * The level is mem_lvl_num's where that says one, else that of mem_lvl's bit which is nearest; of a
  * cache that is named as another's ("L3 or remote cache"), `where` says whose. What was not
@@ -100,6 +101,7 @@ struct memop {
 	bool hit;		 /* the level had it; false: it missed there */
 	bool locked;
 	bool raw;      /* read from IBS registers */
+	bool bare;     /* MEMOP_FROM_WEIGHTS: latencies, and no word of an access */
 	uint8_t width; /* bytes of the access; 0: not known */
 	uint8_t open;  /* AMD's: misses of the core that were open as it missed */
 	uint32_t cycles[MEMOP_LATENCIES]; /* where has >> latency & 1 */
@@ -109,6 +111,7 @@ struct memop {
 struct memop_how {
 	enum memop_from {
 		MEMOP_FROM_NOTHING,
+		MEMOP_FROM_WEIGHTS, /* latencies only, of whatever was sampled */
 		MEMOP_FROM_FIELDS,
 		MEMOP_FROM_OP,
 		MEMOP_FROM_FETCH

@@ -84,17 +84,20 @@ def combined(rnd):
     return out
 
 
-def write(path, samples, cpuid=INTEL, ldlat=30, program="/nonexistent/program", text_offset=0x1000):
+def write(path, samples, cpuid=INTEL, ldlat=30, program="/nonexistent/program", text_offset=0x1000, bare=()):
+    """bare: samples of cycles:P behind them, with weights alone (perf record -W); samples None: only these."""
     w = gen.Writer("<")
     a = dict(type=4, config=0x1cd, c1=ldlat, period=1000, sample=sum(gen.BIT[n] for n in TYPE.split()), sample_id_all=1, precise_ip=3)
-    f = gen.File(w, [("cpu/mem-loads,ldlat=%d/P" % ldlat, a, [1])], attr_size=120)
+    cycles = dict(a, type=0, config=0, c1=0, sample=a["sample"] & ~(gen.BIT["DATA_SRC"]))
+    events = [("cpu/mem-loads,ldlat=%d/P" % ldlat, a, [1])] if samples is not None else []
+    f = gen.File(w, events + ([("cycles:P", cycles, [2])] if bare else []), attr_size=120)
     f.features = {6: w.text("x86_64"), 9: w.text(cpuid)}
-    trailer = w.pack("IIQII", 20, 20, 0, 0, 0) + w.u64(1)
+    trailer = w.pack("IIQII", 20, 20, 0, 0, 0) + w.u64(2 if samples is None else 1)
     rows = [w.record(gen.COMM, w.pack("II", 20, 20) + gen.text8("made") + trailer),
             w.record(gen.MMAP2, w.pack("IIQQQIIQQII", 20, 20, TEXT, 0x10000, text_offset, 8, 1, 77, 0, 5, 2) + gen.text8(program) + trailer, 2)]
-    for i, s in enumerate(samples):
-        rows.append(w.record(gen.SAMPLE, w.u64(1, s.ip) + w.pack("II", 20, s.tid) + w.u64(1000 + i, s.addr) +
-                             w.pack("II", s.cpu, 0) + w.u64(s.period, s.weight | s.instruction << 32 | s.retire << 48, s.src), 2))
+    for i, (s, told) in enumerate([(s, True) for s in samples or ()] + [(s, False) for s in bare]):
+        rows.append(w.record(gen.SAMPLE, w.u64(1 if told else 2, s.ip) + w.pack("II", 20, s.tid) + w.u64(1000 + i, s.addr) + w.pack("II", s.cpu, 0) +
+                             w.u64(s.period, s.weight | s.instruction << 32 | s.retire << 48, *([s.src] if told else ())), 2))
     f.data = b"".join(rows)
     with open(path, "wb") as out:
         out.write(f.build())

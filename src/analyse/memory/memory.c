@@ -110,21 +110,35 @@ static const char *unknown_event(const struct memory_opts *o, const struct pd_ev
 	return NULL;
 }
 
+/* Events with bare latencies are left to who asks for them, where others tell of memory. */
+static bool bare_unwanted(const struct memory_work *w, const struct memory_opts *o, size_t n)
+{
+	bool unwanted = !o->n_events && !o->select.event;
+
+	for (size_t i = 0; i < n && unwanted; i++)
+		if (w->how[i].from > MEMOP_FROM_WEIGHTS)
+			return true;
+	return false;
+}
+
 /* The events that tell of memory, of those that the selection means. */
 static int choose_events(struct memory_work *w, const struct pd *rec, const struct memory_opts *o,
 			 bool **events, struct err *err)
 {
 	size_t n, usable = 0;
 	const struct pd_event *e = pd_events(rec, &n);
+	enum memop_from least;
 	const char *unknown;
 
 	w->how = calloc(n + 1, sizeof(*w->how));
 	*events = calloc(n + 1, sizeof(**events));
 	if (!w->how || !*events)
 		return err_nomem(err);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		w->how[i] = memop_how(rec, &e[i]);
-		(*events)[i] = w->how[i].from != MEMOP_FROM_NOTHING && wants_event(o, e[i].name);
+	least = bare_unwanted(w, o, n) ? MEMOP_FROM_FIELDS : MEMOP_FROM_WEIGHTS;
+	for (size_t i = 0; i < n; i++) {
+		(*events)[i] = w->how[i].from >= least && wants_event(o, e[i].name);
 		usable += (*events)[i];
 	}
 	if (o->or_none && !memory_told(rec))

@@ -106,10 +106,10 @@ enum {
 	AT_NO_ACCESS = 52,
 };
 
-/* An IBS op without an access to memory. */
+/* An IBS op without an access to memory, or a sample that tells of none. */
 static inline bool memory_no_access(const struct memop *op)
 {
-	return op->raw && !op->set[MEMOP_KIND];
+	return (op->raw || op->bare) && !op->set[MEMOP_KIND];
 }
 
 /* The one to show of these, bits of enum memop_latency. */

@@ -107,8 +107,13 @@ void memory_put_facts(struct document *d, const struct memory_view *v)
 			      "more events");
 	add_serial(d, m);
 	add_fetches(d, m);
-	if (m->no_access)
+	if (m->no_access && m->raw)
 		document_fact(d, "no access", false, "%s of %s ops access no memory",
+			      num_exact(a, m->no_access), num_exact(b, m->samples));
+	else if (m->no_access)
+		document_fact(d, "latencies alone", false,
+			      "%s of %s samples have no word of what they accessed (those of "
+			      "record --mem have)",
 			      num_exact(a, m->no_access), num_exact(b, m->samples));
 	if (m->without)
 		document_fact(d, "without", true, "%s of %s samples do not say what they accessed",

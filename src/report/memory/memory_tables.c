@@ -99,15 +99,17 @@ static void add_groups(struct document *d, const struct memory_view *v,
 void memory_put(struct document *d, struct memory_view *v)
 {
 	const struct table head = { .form = &summary_form, .ctx = v, .array = v->m, .n = 1 };
+	bool bare = !v->m->raw && v->m->no_access > 0 &&
+		    v->m->no_access == v->m->samples - v->m->without;
+	uint64_t told = v->m->samples - v->m->without - (bare ? 0 : v->m->no_access);
 	char a[NUM_MAX];
 
 	v->latency = memory_shown_latency(v->m);
 	document_table(d, &head);
 	recorded_head(d, &v->source);
 	if (v->m->samples)
-		document_title(d, INK_PLAIN,
-			       "%s samples of memory operations; latencies: %s, in cycles",
-			       num_exact(a, v->m->samples - v->m->without - v->m->no_access),
+		document_title(d, INK_PLAIN, "%s samples %s; latencies: %s, in cycles",
+			       num_exact(a, told), bare ? "with latencies" : "of memory operations",
 			       memop_latency_means(v->latency));
 	else
 		document_title(d, INK_PLAIN, "no samples of memory operations (record --mem)");
