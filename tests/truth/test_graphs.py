@@ -41,7 +41,8 @@ def blocks(t, path, name, function):
     # in the order of the blocks, each with its instructions
     t.equal([int(re.search(r"(\d+) instructions?,", x).group(1)) for x in nodes], [b["insns"] for b in ran],
             name + ": their instructions")
-    inside = [e for e in f["edges"] if e["from"] is not None and e["to"] is not None]
+    # a block that was entered by the last branch of a sample, and no other way, has an edge and no box: nobody saw it run
+    inside = [e for e in f["edges"] if e["from"] is not None and e["to"] is not None and f["blocks"][e["from"]]["hits"] and f["blocks"][e["to"]]["hits"]]
     got = arrows(dot)
     t.ok(len(got) >= len(inside), name + ": an arrow for each edge", (len(got), len(inside)))
     number = {i: k for k, i in enumerate(i for i, b in enumerate(f["blocks"]) if b["hits"])}
