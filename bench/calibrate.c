@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * calibrate BYTES...: what cyclade calibrate measures, in another way: the list is an array of
- * offsets in C, shuffled as a permutation of one cycle by links, timed as a whole with the CPU's
- * clock of the process. Prints "latency BYTES NS" lines, the least of several runs.
+ * calibrate BYTES...: what cyclade calibrate measures, in another way: the list is of structures
+ * in C, shuffled as a permutation of one cycle by links, timed as a whole with the clock of the
+ * process. Prints "latency BYTES NS" lines, the least of several runs.
  *
  * Mispredicts, each as (random - predictable) / rate of the same code, the median of copies of it
  * at 8 offsets in a line of 64 bytes, each the least of several runs, as lines "mispredict NS":
@@ -21,8 +21,8 @@
 #define RUNS 7
 
 struct line {
-	uint64_t next;
-	char rest[LINE - 8];
+	struct line *next;
+	char rest[LINE - sizeof(void *)];
 };
 
 static double now(void)
@@ -46,7 +46,8 @@ static int latency(size_t bytes)
 	size_t n = bytes / LINE, huge = 2u << 20, room = (bytes + huge) / huge * huge;
 	struct line *a = aligned_alloc(huge, room);
 	uint32_t *order = calloc(n, sizeof(*order));
-	uint64_t seed = 12345, at = 0, steps = n > 2000000 ? n : 2000000;
+	uint64_t seed = 12345, steps = n > 2000000 ? n : 2000000;
+	const struct line *at = a;
 	double best = 1e300;
 
 	if (!a || !order)
@@ -62,16 +63,16 @@ static int latency(size_t bytes)
 		order[j] = kept;
 	}
 	for (size_t i = 0; i < n; i++)
-		a[order[i]].next = (uint64_t)order[(i + 1) % n] * LINE;
+		a[order[i]].next = &a[order[(i + 1) % n]];
 	for (int run = 0; run < RUNS; run++) {
 		double t = now();
 
 		for (uint64_t i = 0; i < steps; i++)
-			at = *(const uint64_t *)(const void *)((const char *)a + at);
+			at = at->next;
 		t = (now() - t) / (double)steps;
 		best = t < best ? t : best;
 	}
-	printf("latency %zu %.4f %s\n", bytes, best, at == UINT64_MAX ? "!" : "");
+	printf("latency %zu %.4f %s\n", bytes, best, at ? "" : "!");
 	free(order);
 	free(a);
 	return 0;
