@@ -112,7 +112,8 @@ static inline void memory_cells_near(const struct memory_cells *c, uint64_t hash
 /* The same of a cell that a row will be added to. */
 static inline void memory_cell_near(const struct memory_cell *x)
 {
-	__builtin_prefetch(x->row + (size_t)x->n * x->numbers, 1);
+	if (x->row)
+		__builtin_prefetch(x->row + (size_t)x->n * x->numbers, 1);
 }
 
 struct memory_cell *memory_cell_of(struct memory_cells *c, uint64_t a, uint64_t b,
