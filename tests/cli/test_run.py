@@ -13,7 +13,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tables import by_event  # noqa: E402
-from tap import CYCLADE, PERF, Tap, run  # noqa: E402
+from tap import CYCLADE, PERF, Tap, run, wait_for  # noqa: E402
 from trees import trees  # noqa: E402
 
 PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
@@ -156,8 +156,17 @@ p = subprocess.Popen([CYCLADE, "run", "--regions", "--", "sh", "-c", "echo; exec
 p.stdout.readline()
 with open("/proc/%d/task/%d/children" % (p.pid, p.pid), encoding="ascii") as f:
     child = f.read().split()[0]
-with open("/proc/%s/environ" % child, "rb") as f:
-    where = re.search(rb"CYCLADE_REGIONS=(.*)/%p", f.read()).group(1).decode()
+
+
+def regions():
+    """Of the child's environment, which is empty for a moment while sh becomes sleep."""
+    with open("/proc/%s/environ" % child, "rb") as f:
+        return re.search(rb"CYCLADE_REGIONS=(.*)/%p", f.read())
+
+
+wait_for(regions)
+where = regions()
+where = where.group(1).decode() if where else ""
 there = os.path.isdir(where)
 p.terminate()
 p.communicate()
