@@ -123,8 +123,6 @@ int calibrate_round(struct calibrating *g, struct calibrate_sampled *s)
 	size_t until = s->wanted * (s->done + 1) / s->rounds;
 	struct err why = ERR_INIT;
 
-	if (s->done == s->rounds)
-		return 0;
 	if (!open_both(g, s, &why))
 		for (size_t tries = 0; s->got < until && tries < TRIES * s->wanted; tries++)
 			s->dropped += !repeat(g, s);

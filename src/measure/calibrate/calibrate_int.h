@@ -58,8 +58,8 @@ struct calibrate_sampled {
 
 /* The job has to stay. */
 void calibrate_begin(const struct calibrating *g, struct calibrate_sampled *s, const struct job *j);
-/* The next round of it, if there is one. A kernel that cannot be prepared is no failure: the figure
- * has the reason. -1: out of memory. */
+/* The next round: s->done is below s->rounds. A kernel that cannot be prepared is no failure: the
+ * figure has the reason, and there are no more rounds. -1: out of memory. */
 int calibrate_round(struct calibrating *g, struct calibrate_sampled *s) MUST_USE;
 /* What the rounds so far give. -1: out of memory. */
 int calibrate_settle(struct calibrating *g, const struct calibrate_sampled *s,
