@@ -9,19 +9,21 @@
 
 #define LINE   __attribute__((aligned(64)))
 #define PAIR   __attribute__((aligned(128)))
+#define WIDE   (128 / sizeof(long)) /* what is alone in its pair of lines wherever a linker puts it */
 #define ROUNDS 40
 #define TURNS  200
 
-static long total LINE;	     /* both add to it */
-static long columns[8] LINE; /* each has every second one */
-static long table[8] LINE;   /* both read it */
+static long total[WIDE] PAIR;	/* both add to its first */
+static long columns[WIDE] PAIR; /* each has every second one of eight */
+static long table[WIDE] PAIR;	/* both read its first eight */
 static struct {
 	long n LINE;
 } padded[2] PAIR; /* each has a line of its own */
 static struct {
 	int word;
 	long guarded;
-} lock LINE; /* a spin lock and what it guards */
+	long rest[WIDE - 2];
+} lock PAIR; /* a spin lock and what it guards */
 static struct {
 	long n[8];
 } pair[2] PAIR; /* neighbouring lines, in one pair of 128 bytes */
@@ -30,13 +32,13 @@ static struct {
 } * heap; /* columns again, but from malloc */
 
 static pthread_barrier_t round_end;
-static long sink[64] LINE;
+static long sink[64] PAIR;
 
 static void add_total(long me, long i)
 {
 	(void)me;
 	(void)i;
-	*(volatile long *)&total += 1;
+	*(volatile long *)&total[0] += 1;
 }
 
 static void add_column(long me, long i)
@@ -105,7 +107,7 @@ int main(int argc, char **argv)
 			step = patterns[i].step;
 	heap = aligned_alloc(64, 64);
 	if (!step || !heap || pthread_barrier_init(&round_end, NULL, 2) ||
-	    pthread_create(&other, NULL, run, &total))
+	    pthread_create(&other, NULL, run, total))
 		return 1;
 	(void)run(NULL);
 	return pthread_join(other, NULL);
