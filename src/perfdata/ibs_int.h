@@ -160,13 +160,20 @@ ALWAYS_INLINE const char *ibs_get_of(const struct ibs *x, enum ibs_field f, uint
 	return NULL;
 }
 
+/* With 3 bits, source 1 is the L3 of families 10h and 15h below model 10h, and reserved since. */
+static inline bool ibs_has_l3_source(const struct ibs *x)
+{
+	return x->caps & IBS_CAP_ZEN4 || x->part == IBS_PART_OTHER || x->part == IBS_PART_10H ||
+	       x->part == IBS_PART_15H_0;
+}
+
 static inline enum ibs_source ibs_source_named(const struct ibs *x, uint64_t code, bool remote)
 {
 	bool zen4 = x->caps & IBS_CAP_ZEN4;
 
 	switch (code) {
 	case 1:
-		return IBS_SOURCE_L3;
+		return ibs_has_l3_source(x) ? IBS_SOURCE_L3 : IBS_SOURCE_UNKNOWN;
 	case 2: /* 5 bits: of the same node; before, bit 4 tells the node */
 		return remote && !zen4 ? IBS_SOURCE_FAR_CACHE : IBS_SOURCE_NEAR_CACHE;
 	case 3:

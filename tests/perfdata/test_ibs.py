@@ -189,6 +189,8 @@ def rules():
              "memory of another processor", "DRAM of another node"], "sources of 5 bits")
     t.equal([op(far, s, 0x3ff, cpu=ZEN2)["source"] for s in (2, 2 | 16, 3, 3 | 16)],
             ["other cache of the node", "cache of another node", "DRAM", "DRAM of another node"], "sources of 3 bits")
+    t.equal([op(far, 1, 0x1ff, cpu=c)["source"] for c in (FAMILY_10H, FAMILY_15H, FAMILY_15H_30, ZEN2)],
+            ["L3", "L3", "not known", "not known"], "source 1 is reserved after family 15h, model 0Fh")
     t.equal(op(far | 1 << 14, 3)["source"], "uncached", "uncacheable memory has no source")
     early = op(far | 1 << 21, 3, 0x3ff, cpu="AuthenticAMD,25,1,0")
     t.equal((early["source"], early["open_requests"]), ("not known", "0!erratum 1293"), "erratum 1293")

@@ -36,7 +36,7 @@ GROUPS = {
     # northbridge: a bit for the node or none, a source of 3 or of 5 bits
     "nodes": ["10h", "15h", "15h_10", "15h_30", "15h_60", "zen2", "zen3a", "zen3"], "no_nodes": ["12h", "14h", "16h"],
     "owned": ["10h", "15h", "15h_10", "15h_30", "15h_60", "zen2"], "no_owned": ["12h", "14h", "16h", "zen3a", "zen3"],
-    "l3": ["10h", "15h"], "five": ["zen4", "zen5"],
+    "l3": ["10h", "15h"], "no_l3": [p for p in PARTS if p not in ("10h", "15h", "zen4", "zen5")], "five": ["zen4", "zen5"],
 }
 # Event; parts; bits that are set, each of which it needs ("~": set, and of no account); bits that are clear and must be; what it counts, if
 # not samples: bits. F: IbsFetchCtl, D1: IbsOpData, D2: IbsOpData2, D3: IbsOpData3. "ls": bit 0 (load) in one sample, bit 1 (store) in another.
@@ -116,10 +116,11 @@ F215 l2tlb_1g  D3:ls,2,17        D3:3,6,19          -
 F215 14h       D3:ls,2,17        D3:3,6             -
 F215 zen5      D3:ls,2,17,18     D3:3,4,5           -
 F215 no_l2tlb  D3:ls,2,17        never              -
-F216 l2tlb     D3:ls,2,6,17      D3:3               -
+F216 l2tlb_1g  D3:ls,2,6,17      D3:3,19            -
+F216 14h       D3:ls,2,6,17      D3:3               -
 F216 zen5      D3:ls,2,4,17,18   D3:3,5             -
 F216 no_l2tlb  D3:ls,2,6,17      never              -
-F217 l2tlb_1g  D3:ls,2,17,19     D3:3               -
+F217 l2tlb_1g  D3:ls,2,17,19     D3:3,6             -
 F217 zen5      D3:ls,2,5,17,18   D3:3,4             -
 F217 14h       D3:ls,2,17,19     never              -
 F217 no_l2tlb  D3:ls,2,17,19     never              -
@@ -133,6 +134,7 @@ F241 no_nodes  nb/D2:0,4         never              -
 F241 five      nb/D2:~0,~1,4     -                  -
 F241 five      nb/D2:0,2         D2:1,6,7           -
 F242 l3        nb/D2:0           D2:1,2,4           -
+F242 no_l3     nb/D2:0           never              -
 F242 five      nb/D2:0           D2:1,2,4,6,7       -
 F243 nodes     nb/D2:1           D2:0,2,4           -
 F243 no_nodes  nb/D2:1           D2:0,2             -
