@@ -9,7 +9,7 @@
 
 #define LINE   __attribute__((aligned(64)))
 #define PAIR   __attribute__((aligned(128)))
-#define WIDE   (128 / sizeof(long)) /* what is alone in its pair of lines wherever a linker puts it */
+#define WIDE   (128 / sizeof(long)) /* what is alone in its pair of lines, wherever that starts */
 #define ROUNDS 40
 #define TURNS  200
 
