@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Source lines and inlined calls against binutils' and elfutils' addr2line, on programs built here
 in several ways. usage: test_source.py LINES_OF"""
+import functools
 import os
 import re
 import shutil
@@ -116,13 +117,18 @@ BUILDS = [  # name, compiler, flags, code, after the link
 ]
 
 tap = Tap()
+PROGRAMS = tempfile.TemporaryDirectory(prefix="cyclade-source-")
 
 
 def run(*argv, **kw):
     return subprocess.run(argv, capture_output=True, text=True, **kw)
 
 
-def build(name, cc, flags, code, after, where):
+@functools.lru_cache(maxsize=None)
+def compiled(cc, flags, is_cxx):
+    """A program, which may be several's: (path or None, why not)"""
+    code = CXX_CODE if is_cxx else C_CODE
+    where = tempfile.mkdtemp(dir=PROGRAMS.name)
     for n, t in code.items():
         with open(os.path.join(where, n), "w") as f:
             f.write(t)
@@ -135,10 +141,19 @@ def build(name, cc, flags, code, after, where):
     r = run(cc, *flags.split(), *[n + ".o" for n in sources], "-o", "prog", cwd=where)
     if r.returncode:
         return None, r.stderr.strip().split("\n")[-1]
+    return os.path.join(where, "prog"), ""
+
+
+def build(cc, flags, code, after):
+    path, why = compiled(cc, flags, code is CXX_CODE)
+    if not path or not after:
+        return path, why
+    where = tempfile.mkdtemp(dir=PROGRAMS.name)
+    shutil.copy(path, where)
     if after == "dwz":
         r = run("dwz", "prog", cwd=where)
-    elif after == "dwz-alt":
-        shutil.copy(os.path.join(where, "prog"), os.path.join(where, "prog2"))
+    else:
+        shutil.copy(path, os.path.join(where, "prog2"))
         r = run("dwz", "-m", "common.debug", "prog", "prog2", cwd=where)
     if r.returncode:
         return None, r.stderr.strip().split("\n")[-1]
@@ -164,7 +179,7 @@ def base(where):
 
 def blocks(tool, path, addrs, *flags):
     text = "".join(f"0x{a:x}\n" for a in addrs)
-    out = run(tool, "-a", "-i", *flags, "-e", path, input=text, cwd=os.path.dirname(path)).stdout
+    out = run(tool, "-a", *flags, "-e", path, input=text, cwd=os.path.dirname(path)).stdout
     return [b.strip("\n").split("\n") if b.strip() else []
             for b in re.split(r"^0x[0-9a-f]+\n", out, flags=re.M)[1:]]
 
@@ -172,10 +187,11 @@ def blocks(tool, path, addrs, *flags):
 def chains(tool, path, addrs):
     """For each address [(function, place), ...] innermost first."""
     return [[(ls[i], base(ls[i + 1])) for i in range(0, len(ls) - 1, 2)]
-            for ls in blocks(tool, path, addrs, "-f")]
+            for ls in blocks(tool, path, addrs, "-i", "-f")]
 
 
 def elfutils(path, addrs):
+    """Lines alone: it takes long to find which calls are inlined."""
     return [[base(re.sub(r"(:\d+):\d+$", r"\1", l)) for l in ls]
             for ls in blocks("eu-addr2line", path, addrs)]
 
@@ -257,7 +273,7 @@ def full_names(lines_of, name, cc, flags):
         # asked from elsewhere: an answer that leans on the current directory would show
         mine = [whole(l) for l in run(lines_of, path, input="".join(f"{a:x}\n" for a in addrs),
                                       cwd="/").stdout.split("\n")[:-1]]
-        ref = [whole(b[0]) if b else "" for b in blocks(tool, path, addrs)]
+        ref = [whole(b[0]) if b else "" for b in blocks(tool, path, addrs, "-i")]
         both = [(os.path.normpath(m), os.path.normpath(r)) for m, r in zip(mine, ref)
                 if "??" not in (m, r)]
         bad = [b for b in both if b[0] != b[1]]
@@ -279,17 +295,15 @@ def main():
         if after and not shutil.which("dwz"):
             tap.skip(name, "no dwz")
             continue
-        with tempfile.TemporaryDirectory() as where:
-            path, why = build(name, cc, flags, code, after, where)
-            if not path:
-                tap.skip(name, f"does not build here: {why}")
-                continue
-            twin = path
-            if "-gsplit-dwarf" in flags:
-                other = os.path.join(where, "twin")
-                os.mkdir(other)
-                twin, _ = build(name, cc, flags.replace("-gsplit-dwarf", ""), code, after, other)
-            compare(name, lines_of, path, twin)
+        path, why = build(cc, flags, code, after)
+        if not path:
+            tap.skip(name, f"does not build here: {why}")
+            continue
+        twin = path
+        if "-gsplit-dwarf" in flags:
+            twin, _ = build(cc, flags.replace(" -gsplit-dwarf", ""), code, after)
+        compare(name, lines_of, path, twin)
+    PROGRAMS.cleanup()
     tap.done()
 
 
