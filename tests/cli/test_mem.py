@@ -297,7 +297,7 @@ else:
            not (math.isclose(got[a]["latency"], figures(v)["mean"]) and math.isclose(got[a]["latency_p90"], figures(v)["p90"]) and got[a]["latency_most"] == max(v))]
     t.ok(len(got) > 5 and not bad and sum(got[a]["timed"] >= len(v) for a, v in planted.items()) == len(planted), "annotate: latencies by instruction", (p.stderr, bad[:5]))
     p = run("annotate", "-i", path, name)
-    t.ok("cycles +-" in p.stdout and "latency from the load to its data" in p.stdout, "and people see them", p.stdout)
+    t.ok("cycles +-" in p.stdout and "cycles: data latency, from a load to its data" in p.stdout, "and people see them", p.stdout)
 
 # ---- IBS: registers, not data_src ----------------------------------------------------------------
 word = rnd.getrandbits

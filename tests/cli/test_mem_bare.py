@@ -4,8 +4,10 @@
 figures against sorted lists; and beside an event that tells of memory."""
 import collections
 import json
+import math
 import os
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -15,6 +17,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
 import mem_made  # noqa: E402
+import recordings  # noqa: E402
 from tap import Tap, run  # noqa: E402
 
 t = Tap()
@@ -63,7 +66,7 @@ t.equal([doc[k] for k in ("sources", "types")], [[], []], "no sources, no types:
 for k in ("threads", "cpus"):
     t.ok(sum(r["samples"] for r in doc[k]) == len(bare) and all(r["p50"] is not None for r in doc[k]), "by " + k, doc[k][:1])
 p = run("mem", "-i", "bare.data")
-t.ok("3,000 samples with latencies" in p.stdout and "3,000 of 3,000 samples have no word" in p.stdout, "the screen says so", p.stdout)
+t.ok("3,000 samples with nothing but latencies. Shown: retire latency in cycles, from the retirement" in p.stdout and "3,000 of 3,000 samples have no word" in p.stdout, "the screen says so", p.stdout)
 
 # ---- beside an event that tells of memory
 doc = asked("mem", "both.data")
@@ -71,7 +74,60 @@ t.equal(sum(r["samples"] for r in doc["cpus"]), 500, "beside others it is left o
 doc = asked("mem", "both.data", "-e", "cycles*")
 t.equal(sum(r["samples"] for r in doc["cpus"]), len(bare), "and taken by its name")
 
+# ---- annotate: by instruction of a program
+def quantile(v, q):
+    at = q * (len(v) - 1)
+    low = int(at)
+    return v[low] + (at - low) * (v[min(low + 1, len(v) - 1)] - v[low])
+
+
+program = os.path.abspath(recordings.RECURSE)
+
+
+def tool(*words):
+    return subprocess.run([*words, program], capture_output=True, text=True).stdout
+
+
+text = re.search(r"LOAD +(0x\w+) (0x\w+) \S+ \S+ \S+ R E", tool("readelf", "-lW"))
+sizes = [f for f in (x.split() for x in tool("nm", "-S").splitlines()) if len(f) == 4 and f[2] in "tT" and not f[3].startswith("_")]
+starts = sorted(int(x, 16) for x in re.findall(r"(?m)^ +([0-9a-f]+):\t", tool("objdump", "-d", "--no-show-raw-insn")))
+if not text or not sizes or not starts:
+    t.skip("annotate", "no program with symbols")
+else:
+    offset, start = int(text[1], 16), int(text[2], 16)
+    at, size, _, name = max(sizes, key=lambda f: int(f[1], 16))
+    own = [a for a in starts if int(at, 16) <= a < int(at, 16) + int(size, 16)]
+    timed, silent = own[:len(own) // 2], own[len(own) // 2:]
+    placed = collections.defaultdict(list)
+    coded = []
+    for i in range(2000):
+        a = rnd.choice(timed)
+        placed[a].append(int(2 * rnd.paretovariate(0.8)) % 5000 if i % 5 else 0)
+        coded.append(mem_made.Sample(0, 0, 0, placed[a][-1], mem_made.TEXT + a - start))
+    loads = [mem_made.Sample(mem_made.data_src(op=2, lvl=10), 77, 0, 0, mem_made.TEXT + a - start) for a in silent for _ in range(3)]
+    mem_made.write("code.data", None, program=program, text_offset=offset, bare=coded)
+    mem_made.write("beside.data", loads, program=program, text_offset=offset, bare=coded)
+    mem_made.write("zeros.data", None, program=program, text_offset=offset, bare=[mem_made.Sample(0, ip=s.ip) for s in coded])
+    for path, words in (("code.data", ()), ("beside.data", ("-e", "cycles*"))):
+        doc = asked("annotate", path, *words, name)
+        t.ok(isinstance(doc, dict), "annotate: %s is read" % path, doc)
+        rows = {int(r["address"], 16): r for r in doc["instructions"] if r["latency"] is not None} if isinstance(doc, dict) else {}
+        t.equal({a: (r["timed"], r["latency_most"]) for a, r in rows.items()}, {a: (len(v), max(v)) for a, v in placed.items()},
+                "annotate: %s has the retire latencies of all instructions, zeros too" % path)
+        wrong = [(hex(a), r) for a, r in rows.items() if not (math.isclose(r["latency"], statistics.mean(placed[a])) and
+                                                              math.isclose(r["latency_p90"], quantile(sorted(placed[a]), 0.9)))]
+        t.ok(rows and not wrong, "annotate: %s has their means and p90" % path, wrong[:5])
+        p = run("annotate", "-i", path, *words, name)
+        t.ok("cycles +-" in p.stdout and "cycles: retire latency, from the retirement of" in p.stdout, "annotate: people see which latency", p.stdout[-2000:])
+    doc = asked("annotate", "beside.data", "-e", "cpu/mem-loads*", name)
+    rows = {int(r["address"], 16): r["latency"] for r in doc["instructions"] if r["latency"] is not None} if isinstance(doc, dict) else doc
+    t.equal(rows, {a: 77 for a in silent}, "annotate: the loads' event has its own latencies")
+    p = run("annotate", "-i", "zeros.data", name)
+    t.ok(not p.returncode and "retire" not in p.stdout and "p90" not in p.stdout, "annotate: zeros alone are no latency", p.stdout[-2000:])
+
 # ---- zeros
 doc = asked("mem", "none.data")
 t.equal((doc["latencies"], sum(r["samples"] for r in doc["cpus"])), ([], 100), "nothing but zeros is no latency")
+p = run("mem", "-i", "none.data")
+t.ok("100 samples of an event with latencies, none with a latency" in p.stdout, "and the screen says so", p.stdout)
 t.done()

@@ -32,8 +32,10 @@ int annotate_memory(struct annotate *a, const struct memory *m, struct images *i
 		a->insn.v[at].memory = g;
 		a->memory = m;
 	}
-	return a->memory ? annotate_note(a, "cycles: latency %s", memop_latency_means(a->latency))
-			 : 0;
+	return a->memory
+		       ? annotate_note(a, "cycles: %s latency, %s", memop_latency_head(a->latency),
+				       memop_latency_means(a->latency))
+		       : 0;
 }
 
 static const struct memory_spread *spread(const struct annotate *a, const struct annotate_insn *i)

@@ -96,21 +96,33 @@ static void add_groups(struct document *d, const struct memory_view *v,
 	document_table(d, &t);
 }
 
+static void put_title(struct document *d, const struct memory_view *v)
+{
+	const struct memory *m = v->m;
+	uint64_t told = m->samples - m->without;
+	bool bare = !m->raw && told && m->no_access == told;
+	bool timed = told && memory_spread(m, &m->group[m->first[MEMORY_ALL]], v->latency);
+	char a[NUM_MAX];
+
+	(void)num_exact(a, told - (bare ? 0 : m->no_access));
+	if (timed)
+		document_title(d, INK_PLAIN, "%s samples %s. Shown: %s latency in cycles, %s", a,
+			       bare ? "with nothing but latencies" : "of memory operations",
+			       memop_latency_head(v->latency), memop_latency_means(v->latency));
+	else
+		document_title(d, INK_PLAIN, "%s samples %s, none with a latency", a,
+			       bare ? "of an event with latencies" : "of memory operations");
+}
+
 void memory_put(struct document *d, struct memory_view *v)
 {
 	const struct table head = { .form = &summary_form, .ctx = v, .array = v->m, .n = 1 };
-	bool bare = !v->m->raw && v->m->no_access > 0 &&
-		    v->m->no_access == v->m->samples - v->m->without;
-	uint64_t told = v->m->samples - v->m->without - (bare ? 0 : v->m->no_access);
-	char a[NUM_MAX];
 
 	v->latency = memory_shown_latency(v->m);
 	document_table(d, &head);
 	recorded_head(d, &v->source);
 	if (v->m->samples)
-		document_title(d, INK_PLAIN, "%s samples %s; latencies: %s, in cycles",
-			       num_exact(a, told), bare ? "with latencies" : "of memory operations",
-			       memop_latency_means(v->latency));
+		put_title(d, v);
 	else
 		document_title(d, INK_PLAIN, "no samples of memory operations (record --mem)");
 	add_groups(d, v, &memory_sources_form, MEMORY_SOURCE);
