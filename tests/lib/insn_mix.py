@@ -3,9 +3,12 @@
 
     for addr, text in listing("objdump", path): x86(text), arm(text)	-> (class, memory: "-", "r", "w", "rw")
 """
+import functools
 import re
 import subprocess
 
+LINE = re.compile(r"\s*([0-9a-f]+):\s+(\S.*)").match
+VALUE = re.compile(r"(?<=0x)[0-9a-f]+|(?<=#)-?\d+").sub
 PREFIX = r"(?:(?:lock|repz|repnz|rep|bnd|notrack|data16|addr32|cs|ds|es|fs|gs|ss|rex(?:\.\w+)?|xacquire|xrelease)\s+)*"
 
 # The first that matches the whole mnemonic (without prefixes); sizes of AT&T are letters at the end.
@@ -38,8 +41,18 @@ RMW = re.compile(r"(?:add|adc|sub|sbb|and|or|xor|not|neg|inc|dec|sh[lr]d?|sa[lr]
 READ_ONLY = re.compile(r"(?:cmp|test|bt|i?div|i?mul|mul)[bwlq]?$")
 
 
+def plain(text):
+    """Without what an operand's value is, of which nothing here depends: of few texts all is told once."""
+    return VALUE("1", text.split("<")[0].split(" # ")[0].split("//")[0])
+
+
 def x86(text):
     """(class, memory) of AT&T text; None: not known here."""
+    return x86_plain(plain(text))
+
+
+@functools.lru_cache(maxsize=None)
+def x86_plain(text):
     m = re.match(r"(%s)(\S+)\s*(.*)" % PREFIX, text)
     prefix, word, rest = m.groups()
     rest = rest.split("#")[0].split("<")[0].strip()
@@ -80,6 +93,11 @@ ARM = [(c, re.compile(r"(?:%s)$" % p)) for c, p in (
 
 
 def arm(text):
+    return arm_plain(plain(text))
+
+
+@functools.lru_cache(maxsize=None)
+def arm_plain(text):
     m = re.match(r"(\S+)\s*(.*)", text)
     word, rest = m.groups()
     rest = rest.split("//")[0].split("<")[0]
@@ -114,7 +132,7 @@ def listing(objdump, path, *words):
     """(address, text) of all instructions."""
     p = subprocess.Popen([objdump, "-d", "-w", "--no-show-raw-insn", *words, path], stdout=subprocess.PIPE, text=True)
     for line in p.stdout:
-        g = re.match(r"\s*([0-9a-f]+):\s+(\S.*)", line)
+        g = LINE(line)
         if g:
             yield int(g[1], 16), g[2].strip()
     p.wait()

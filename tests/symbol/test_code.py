@@ -12,6 +12,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from tap import Tap  # noqa: E402
 from test_disasm import kind_of  # noqa: E402
 
+LINE = re.compile(r"\s*([0-9a-f]+):\s+(.*)").match
+LEADS_TO = re.compile(r".*?\b([0-9a-f]+) <").match
 tap = Tap()
 
 
@@ -42,12 +44,13 @@ def listing(path, objdump, arch):
     """{address: (kind, target)} as objdump has it"""
     out = {}
     for line in run(objdump, "-d", "-z", "-w", "--no-show-raw-insn", path).stdout.split("\n"):
-        g = re.match(r"\s*([0-9a-f]+):\s+(.*)", line)
+        g = LINE(line)
         if not g:
             continue
-        t = re.match(r".*?\b([0-9a-f]+) <", g[2].split("#")[0] if arch == "x86" else g[2])
-        k = "?" if "(bad)" in g[2] or ".inst" in g[2] else kind_of(g[2], arch)
-        out[int(g[1], 16)] = (k, int(t[1], 16) if t and k in "jcl" and " *" not in g[2].split("<")[0] else None)
+        at, text = g.groups()
+        k = "?" if "(bad)" in text or ".inst" in text else kind_of(text, arch)
+        t = LEADS_TO(text.split("#")[0] if arch == "x86" else text) if k in "jcl" and " *" not in text.split("<")[0] else None
+        out[int(at, 16)] = (k, int(t[1], 16) if t else None)
     return out
 
 

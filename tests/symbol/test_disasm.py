@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Instruction boundaries, kinds and targets against objdump. usage: test_disasm.py INSNS_OF"""
+import functools
 import glob
 import os
 import re
@@ -32,6 +33,7 @@ KIND = {  # objdump's mnemonic -> ours
     "arm": [(r"blr?", "l"), (r"br?", "j"), (r"b\.\w+|cbn?z|tbn?z", "c"), (r"ret", "r"),
             (r"svc|hvc|smc|hlt", "s"), (r"brk|udf", "!")],
 }
+WORDS = re.compile(r"(?:(?:bnd|notrack|repz|rep)\s+)*\S*").match  # all that tells a kind: there are few
 tap = Tap()
 
 
@@ -39,11 +41,16 @@ def run(*argv):
     return subprocess.run(argv, capture_output=True, text=True).stdout
 
 
-def kind_of(text, arch):
+@functools.lru_cache(maxsize=None)
+def kind_of_words(words, arch):
     for pattern, k in KIND[arch]:
-        if re.match(f"({pattern})(\\s|$)", text):
+        if re.match(f"({pattern})(\\s|$)", words):
             return k
     return "-"
+
+
+def kind_of(text, arch):
+    return kind_of_words(WORDS(text)[0], arch)
 
 
 def compare(name, insns_of, objdump, path, arch):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Classes of instructions and their memory against those by objdump's mnemonics. usage: test_insn_class.py INSNS_OF"""
 import collections
+import functools
 import glob
 import os
 import re
@@ -23,7 +24,7 @@ FILES = (("objdump", insn_mix.x86, "/lib/x86_64-linux-gnu/libm.so.6"), ("objdump
          ("aarch64-linux-gnu-objdump", insn_mix.arm, "/usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1"))
 
 
-
+@functools.lru_cache(maxsize=None)
 def width(text, what, arm):
     """By the registers that objdump names; None: not judged."""
     rest = text.split(None, 1)[1] if " " in text else ""
@@ -68,7 +69,7 @@ for objdump, opinion, path in FILES:
             apart["%s: %s, not %s" % (text.split()[0], f[1], what)] += 1
         elif how is not None and how != f[3]:
             memory["%s: %s, not %s" % (text, f[3], how)] += 1
-        bits = width(text, what, opinion == insn_mix.arm)
+        bits = width(insn_mix.plain(text), what, opinion == insn_mix.arm)
         judged += bits is not None
         if bits is not None and str(bits) != f[2]:
             wide["%s: %s, not %d" % (text, f[2], bits)] += 1
