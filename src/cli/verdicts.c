@@ -19,9 +19,17 @@ int cli_verdicts(struct cli *cli, const struct machine *machine, struct validate
 			return -1;
 		machine = &m;
 	}
+	if (!machine->cpuid)
+		return 0;
 	if (validate_kept_path(out, &cli->arena, dir, machine, root, err))
 		return -1;
 	return validate_kept_read(out, &cli->arena, err);
+}
+
+const char *cli_verdicts_nowhere(const struct machine *m)
+{
+	return m->cpuid ? "HOME and XDG_DATA_HOME are not set"
+			: "/proc/cpuinfo does not say which CPU this is";
 }
 
 const struct validate_kept *cli_verdicts_noted(struct cli *cli)

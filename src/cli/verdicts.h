@@ -10,9 +10,11 @@
 #include "perfdata/perfdata.h"
 
 /* Reads them; out->when is 0 if there are none. `machine` has MACHINE_NAMES and MACHINE_MODEL;
- * NULL: read here. A file that cannot be read is an error, and then there are none. */
+ * NULL: read here. A file that cannot be read is an error, and then there are none. out->path is
+ * NULL without an error if they have no place: cli_verdicts_nowhere() returns the reason. */
 int cli_verdicts(struct cli *cli, const struct machine *machine, struct validate_kept *out,
 		 struct err *err) MUST_USE;
+const char *cli_verdicts_nowhere(const struct machine *m);
 /* The same; what is wrong becomes a note. In the cli's arena; NULL: out of memory. */
 const struct validate_kept *cli_verdicts_noted(struct cli *cli);
 

@@ -32,7 +32,7 @@ struct validate_kept {
 };
 
 /* Where verdicts on this machine are, or would be; `machine` with MACHINE_NAMES and MACHINE_MODEL,
- * read below `root`. Fills path and machine, all else is empty. */
+ * read below `root`; it has a cpuid. Fills path and machine, all else is empty. */
 int validate_kept_path(struct validate_kept *out, struct arena *a, const char *dir,
 		       const struct machine *m, const char *root, struct err *err) MUST_USE;
 /* Of the path in *k. ERR_FORMAT: the file is no such, or of another machine. */

@@ -69,6 +69,8 @@ doc, event = verdicts("minor-faults", "add")
 t.ok(event["minor-faults"]["verdict"] == "not tested" and "provokes" in event["minor-faults"]["text"], "no kernel that provokes it: no verdict", event)
 doc, event = verdicts("--model", "spr", "Bad_Speculation")
 t.ok("TOPDOWN.SLOTS" in event and "page-faults" not in event and all(e["tree"] for e in event.values()), "the events of a node", list(event))
+doc, event = verdicts("page-faults")
+t.ok("split-lock" not in {c["kernel"] for c in doc["cells"]}, "faults need no kernel that locks split lines", doc["cells"])
 r = run("validate", "--quick", "page-faults")
 t.ok(re.search(r"1 events?, \d+ kernels.*about \d+ s", r.stderr), "what it will take is told beforehand", r.stderr)
 for words, want in ((["xyzzy"], "xyzzy"), (["addres"], "did you mean address?"), (["page-fault"], "did you mean page-faults?"), (["-C", "x"], "no list of CPUs"), (["-C", "60000"], "none of the CPUs"), (["--model", "nothing"], "nothing")):
@@ -117,6 +119,16 @@ def penalties_kept(data, here, path, home):
     got, notes, stderr = account("Mispredicted 1234\nMispredicted x\n")
     t.ok(got == models and not notes and ("is not used" in stderr) == here, "kept penalties: of a damaged file no line", (got, stderr))
 
+
+# ---- verdicts are of a CPU: without a name of it they have no place
+with tempfile.TemporaryDirectory() as tmp:
+    hidden = ["unshare", "-m", "sh", "-c", "mount --bind /dev/null /proc/cpuinfo && exec \"$@\"", "sh"]
+    if subprocess.run([*hidden, "true"], capture_output=True).returncode:
+        t.skip("a machine without /proc/cpuinfo", "needs a mount namespace")
+    else:
+        for words, want in ((["validate", "--quick", "page-faults"], "verdicts are"), (["calibrate", "--quick"], "penalties are")):
+            p = subprocess.run([*hidden, CYCLADE, *words], capture_output=True, text=True, env={**os.environ, "XDG_DATA_HOME": tmp})
+            t.ok(want + " not kept: /proc/cpuinfo" in p.stderr and not any(f for _, _, f in os.walk(tmp)), "without a CPU's name: " + words[0] + " keeps nothing, and says so", p.stderr)
 
 # ---- what failed makes nodes of an account doubtful: of a recording of this machine, of no other
 with tempfile.TemporaryDirectory() as tmp:

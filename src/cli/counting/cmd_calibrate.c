@@ -151,6 +151,8 @@ static void keep_penalties(struct cli *cli, const struct calibrate_report *r,
 		return;
 	if (cli_verdicts(cli, m, &k, NULL) && !k.path)
 		return;
+	if (!k.path)
+		cli_note(cli, "penalties are not kept: %s", cli_verdicts_nowhere(m));
 	path = k.path ? verdicts_beside(cli, &k, "penalties") : NULL;
 	if (!path || snprintf(dir, sizeof(dir), "%s", path) >= (int)sizeof(dir))
 		return;

@@ -342,7 +342,7 @@ static void try_to_keep(struct job *j, const struct validate *v, struct validate
 	if (keep(j, v, r, &err)) {
 		r->kept = NULL;
 		cli_note(j->cli, "verdicts are not kept: %s",
-			 err.code ? err.what : "HOME and XDG_DATA_HOME are not set");
+			 err.code ? err.what : cli_verdicts_nowhere(&j->machine));
 	}
 }
 

@@ -44,8 +44,7 @@ int validate_kept_path(struct validate_kept *out, struct arena *a, const char *d
 	*out = (struct validate_kept){ .when = 0 };
 	if (!code)
 		return err_nomem(err);
-	out->machine = arena_printf(a, "%s, %s, %s", m->cpuid ? m->cpuid : "-", code,
-				    m->release ? m->release : "-");
+	out->machine = arena_printf(a, "%s, %s, %s", m->cpuid, code, m->release ? m->release : "-");
 	name = out->machine ? arena_strdup(a, out->machine) : NULL;
 	if (!name)
 		return err_nomem(err);
