@@ -31,7 +31,7 @@
 #include "symbol/code.h"
 
 enum block_drop {
-	BLOCK_NO_CODE,	    /* the file with the code is not there */
+	BLOCK_NO_CODE,	    /* the file with the code is not there, or has no decoder here */
 	BLOCK_NO_FUNCTION,  /* no symbol covers it */
 	BLOCK_NOT_AN_INSN,  /* begins or ends inside an instruction: other code ran there */
 	BLOCK_NOT_A_BRANCH, /* its end does not branch: an interrupt or fault took it away */
@@ -134,6 +134,7 @@ struct blocks {
 	uint64_t system;		     /* of those used: up to a system call (flow_stops) */
 	size_t left_out;		     /* functions, by blocks_opts */
 	bool follow_paths;		     /* set for blocks_loops() */
+	char undecoded[200];		     /* why code that is there was not decoded; "" */
 };
 
 struct blocks_opts {

@@ -57,7 +57,7 @@ static int decode(unsigned machine, const uint8_t *p, size_t len, uint64_t vaddr
 		if (decoders[i].machine == machine)
 			return decoders[i].decode(p, len, vaddr, text, each, ctx, err);
 	(void)err_set(err, ERR_UNSUPPORTED, "no disassembler for ELF machine %u", machine);
-	return err_hint(err, "x86-64, i386 and AArch64 are known; source lines need none");
+	return err_hint(err, "x86-64, i386 and AArch64 are known; annotate --no-asm needs none");
 }
 
 int disasm_bytes(unsigned machine, const uint8_t *p, size_t len, uint64_t vaddr,

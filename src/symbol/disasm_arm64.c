@@ -34,7 +34,7 @@ static struct {
 static const char *const names[] = { CALLS(LIBRARY_NAME) };
 static struct library library = LIBRARY(
 	"AArch64 disassembly", "libcapstone.so." TEXT(CS_API_MAJOR), names, cs,
-	"install Capstone (libcapstone" TEXT(CS_API_MAJOR) "); source lines need none: --no-asm");
+	"install Capstone (libcapstone" TEXT(CS_API_MAJOR) "); annotate --no-asm needs none");
 
 static void fill(struct insn *in, const cs_insn *c)
 {
@@ -91,8 +91,7 @@ static int decode_text(const uint8_t *p, size_t len, uint64_t vaddr, disasm_each
 {
 	(void)p, (void)len, (void)vaddr, (void)each, (void)ctx;
 	(void)err_set(err, ERR_UNSUPPORTED, "this build has no AArch64 disassembler");
-	return err_hint(err, "build with Capstone (libcapstone-dev); source lines need none: "
-			     "--no-asm");
+	return err_hint(err, "build with Capstone (libcapstone-dev); annotate --no-asm needs none");
 }
 #endif
 

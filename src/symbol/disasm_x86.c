@@ -197,7 +197,7 @@ int disasm_i386(const uint8_t *p, size_t len, uint64_t vaddr, bool text, disasm_
 static int absent(struct err *err)
 {
 	(void)err_set(err, ERR_UNSUPPORTED, "this build has no x86 disassembler");
-	return err_hint(err, "build with Zydis (libzydis-dev); source lines need none: --no-asm");
+	return err_hint(err, "build with Zydis (libzydis-dev); annotate --no-asm needs none");
 }
 
 int disasm_x86_64(const uint8_t *p, size_t len, uint64_t vaddr, bool text, disasm_each each,

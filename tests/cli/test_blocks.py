@@ -259,6 +259,14 @@ def refusals(t, tmp, path, prog, stacks):
     t.ok(j["blocks"] == [] and any("no block is known" in x for x in j["notes"]) and j["dropped"]["no_code"] == sum(x["hits"] for x in j["intervals"]),
          "json of no block: the reason, and the intervals", j["notes"])
     os.rename(prog + "x", prog)
+    with open(prog, "r+b") as f:  # RISC-V: no build disassembles it
+        f.seek(18)
+        f.write(b"\xf3")
+    j = json.loads(run("blocks", path, "--no-cache", "-j").stdout)
+    t.ok(j["blocks"] == [] and any("cannot be disassembled" in x for x in j["notes"]) and any("ELF machine 243" in x for x in j["notes"]) and
+         not any("--symbols" in x for x in j["notes"]), "code that nothing disassembles: the reason, which is not a missing file", j["notes"])
+    with open(prog, "wb") as f:
+        f.write(elf())
 
 
 def long_names(t, tmp, path, prog, stacks):

@@ -7,6 +7,7 @@
  * functions if it must be, before it counts anywhere.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,9 @@ static struct block_part *part_of(struct build *b, const struct symbol *s, struc
 			(void)err_nomem(err);
 			return NULL;
 		}
+		if (why.code == ERR_UNSUPPORTED)
+			(void)snprintf(b->out->undecoded, sizeof(b->out->undecoded),
+				       "%.90s; %.100s", why.what, why.hint);
 	}
 	if (block_part_open(at, code, b->flow, b->image, s, err))
 		return NULL;

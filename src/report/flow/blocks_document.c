@@ -129,6 +129,8 @@ static const char *why_none(const struct blocks_view *v)
 		return NULL;
 	if (!s->stacks)
 		return recorded_no_stacks(&v->source, s);
+	if (*v->b->undecoded)
+		return "no block is known: the code that ran cannot be disassembled here";
 	if (v->b->dropped[BLOCK_NO_CODE])
 		return "no block is known: the files with the code that ran are not there; "
 		       "--symbols DIR says where they are";
@@ -310,6 +312,8 @@ void blocks_put_head(struct document *d, const struct blocks_view *v)
 		       num_exact(a, s->stacks), s->event ? s->event : "several events", s->depth);
 	if (why_none(v))
 		document_note(d, why_none(v));
+	if (*v->b->undecoded)
+		document_note(d, v->b->undecoded);
 }
 
 void blocks_put_facts(struct document *d, const struct blocks_view *v)

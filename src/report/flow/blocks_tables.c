@@ -123,7 +123,7 @@ TABLE_GET(function_blocks)
 	COLUMN(key, head, T_COUNT, flags, means, TABLE_FIELD(type, dropped[drop]))
 #define DROPS(type, flags) \
 	DROP(type, "no_code", "no code", flags, BLOCK_NO_CODE, \
-	     "the file with the code is not there"), \
+	     "the file with the code is not there, or no disassembler knows it"), \
 	DROP(type, "no_function", "no function", flags, BLOCK_NO_FUNCTION, \
 	     "in no function that has a symbol"), \
 	DROP(type, "not_an_insn", "no instruction", flags, BLOCK_NOT_AN_INSN, \
