@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,6 +71,29 @@ static void say(const char *lead, const char *text, bool as_is)
 	buf_free(&b);
 }
 
+/* Memory or a thread that was refused: the limit of this process that may be why, if it has one.
+ * EAGAIN is what a thread without room for its stack fails with. */
+static void say_limit(const struct err *err)
+{
+	static const struct {
+		int of;
+		const char *means, *word;
+	} limits[] = { { RLIMIT_AS, "address space", "-v" }, { RLIMIT_DATA, "data", "-d" } };
+	struct rlimit r;
+	char line[128];
+
+	if (err->code != ERR_NOMEM && err->sys_errno != ENOMEM && err->sys_errno != EAGAIN)
+		return;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		if (getrlimit((__rlimit_resource_t)limits[i].of, &r) || r.rlim_cur == RLIM_INFINITY)
+			continue;
+		(void)snprintf(line, sizeof(line),
+			       "%s is limited to %" PRIu64 " KB here: raise ulimit %s",
+			       limits[i].means, (uint64_t)r.rlim_cur >> 10, limits[i].word);
+		say("  ", line, false);
+	}
+}
+
 int cli_fail_as(const struct err *err, int code)
 {
 	/* a caret points to a column of the line above it */
@@ -85,6 +109,7 @@ int cli_fail_as(const struct err *err, int code)
 		say("  ", line, caret);
 		s += n + (s[n] == '\n');
 	}
+	say_limit(err);
 	return code;
 }
 

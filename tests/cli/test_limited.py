@@ -231,4 +231,18 @@ else:
         c = costs(cali)
         t.ok(c["l1"]["value"] > 0 and c["memory"]["value"] is None, "%d MB: caches, and no memory" % mb, c["memory"])
         t.ok(mb > 64 or "memory" in (c["tlb_walk"]["value_why"] or ""), "%d MB: no list of pages" % mb, c["tlb_walk"])
+    # too little for anything: limits under which the program itself gets to speak, and has no memory for more
+    said = []
+    for kb in range(9000, 30000, 250):
+        p = subprocess.run(["sh", "-c", 'ulimit -v %d; exec "$@"' % kb, "sh", CYCLADE, "list", "events"], capture_output=True, text=True)
+        if p.returncode == 0:
+            break
+        said += [(kb, p.stderr)] if p.stderr.startswith("cyclade: ") else []
+    if said:
+        t.ok(all("limited to %d KB" % kb in x and "ulimit -v" in x for kb, x in said), "ulimit -v: the limit that is too low is named", said)
+    else:
+        t.skip("ulimit -v", "what is enough for the loader is enough for the program")
+    p = subprocess.run(["sh", "-c", 'ulimit -v 40000; exec "$@"', "sh", CYCLADE, "record", "-m", "8192", "-o", os.path.join(tmp.name, "x.data"), "--", "true"],
+                       capture_output=True, text=True)
+    t.ok(p.returncode == 125 and "limited to 40000 KB" in p.stderr and "ulimit -v" in p.stderr, "ulimit -v: also where a ring finds no room", p.stderr)
 t.done()
