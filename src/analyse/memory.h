@@ -139,7 +139,8 @@ struct memory_opts {
 	/* Names or patterns of events, in place of select.event; each means one at least. */
 	const char *const *events;
 	size_t n_events;
-	bool map;     /* of memory_objects: fill `map` */
+	bool map;	    /* of memory_objects: fill `map` */
+	uint32_t line_size; /* of memory_objects, a power of two up to 256; 0: MEMORY_LINE_BYTES */
 	bool or_none; /* of memory: no event that tells of memory is fine, and gives no groups */
 };
 

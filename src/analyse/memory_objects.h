@@ -33,6 +33,17 @@ struct memory_counts {
 	double cycles, squares; /* their sum, and that of their squares */
 };
 
+/* Cache lines that samples of an object touched; lines and bytes are in a part of its addresses. */
+struct memory_lines_used {
+	uint32_t size; /* of a line */
+	uint64_t lines;
+	uint64_t samples, accessed; /* loads and stores, and the bytes of all of them */
+	uint64_t seen, once, twice; /* bytes that any sample used; one sample, two samples */
+	double squares;		    /* of the bytes seen, by line */
+	double part;		    /* 1, else that part of the addresses was looked at */
+	bool no_width;		    /* some samples do not tell how wide they are */
+};
+
 struct memory_object {
 	struct data_place data; /* of the first sample; start and size are that one's */
 	uint32_t pid;		/* of the first sample; of the kernel 0 */
@@ -42,6 +53,7 @@ struct memory_object {
 	uint64_t least, most; /* addresses */
 	uint64_t first;	      /* the first sample's place in the file */
 	size_t first_source, n_sources;
+	struct memory_lines_used lines;
 };
 
 struct memory_object_source {
@@ -115,6 +127,10 @@ void memory_object_op(struct memop *out, const struct memory_object_source *s);
 struct estimate memory_object_share(const struct memory_objects *o, const struct memory_counts *n);
 struct estimate memory_object_cycles(const struct memory_objects *o, const struct memory_counts *n);
 struct estimate memory_object_mean(const struct memory_counts *n);
+/* Of the bytes of the lines that samples touched: those that a sample used, which is the least; and
+ * those that any access used, by an estimate of what samples did not see. */
+struct estimate memory_lines_seen(const struct memory_object *o);
+struct estimate memory_lines_used(const struct memory_object *o);
 struct estimate memory_object_remote(const struct memory_counts *n);
 struct estimate memory_object_missed(const struct memory_counts *n);
 

@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 
 #include "analyse/feed.h"
+#include "analyse/sharing.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/derived.h"
@@ -191,6 +192,33 @@ unsigned machine_of_arch(const char *arch)
 		if (!strcmp(table[i].name, arch))
 			return table[i].machine;
 	return EM_NONE;
+}
+
+static bool is_line_size(uint64_t n)
+{
+	return n >= SHARING_LINE_MIN && n <= SHARING_LINE_MAX && !(n & (n - 1));
+}
+
+int recording_line_size(const struct recording *r, const struct cli *cli, uint32_t *out,
+			struct err *err)
+{
+	const struct pd_info *info = pd_info(r->rec);
+
+	*out = SHARING_LINE_DEFAULT;
+	if (OPTION_GIVEN(&cli->opt, line_size)) {
+		*out = (uint32_t)cli->opt.line_size;
+		return is_line_size(cli->opt.line_size)
+			       ? 0
+			       : err_set(err, ERR_USAGE,
+					 "--line-size is a power of two from %u to %u",
+					 SHARING_LINE_MIN, SHARING_LINE_MAX);
+	}
+	for (size_t i = 0; i < info->n_caches; i++)
+		if (info->caches[i].level == 1 && is_line_size(info->caches[i].line_size)) {
+			*out = (uint32_t)info->caches[i].line_size;
+			break;
+		}
+	return 0;
 }
 
 int recording_select(const struct recording *r, struct cli *cli, struct profile_opts *o,

@@ -84,7 +84,7 @@ def combined(rnd):
     return out
 
 
-def write(path, samples, cpuid=INTEL, ldlat=30, program="/nonexistent/program", text_offset=0x1000, bare=()):
+def write(path, samples, cpuid=INTEL, ldlat=30, program="/nonexistent/program", text_offset=0x1000, bare=(), size=0x10000):
     """bare: samples of cycles:P behind them, with weights alone (perf record -W); samples None: only these."""
     w = gen.Writer("<")
     a = dict(type=4, config=0x1cd, c1=ldlat, period=1000, sample=sum(gen.BIT[n] for n in TYPE.split()), sample_id_all=1, precise_ip=3)
@@ -94,7 +94,7 @@ def write(path, samples, cpuid=INTEL, ldlat=30, program="/nonexistent/program", 
     f.features = {6: w.text("x86_64"), 9: w.text(cpuid)}
     trailer = w.pack("IIQII", 20, 20, 0, 0, 0) + w.u64(2 if samples is None else 1)
     rows = [w.record(gen.COMM, w.pack("II", 20, 20) + gen.text8("made") + trailer),
-            w.record(gen.MMAP2, w.pack("IIQQQIIQQII", 20, 20, TEXT, 0x10000, text_offset, 8, 1, 77, 0, 5, 2) + gen.text8(program) + trailer, 2)]
+            w.record(gen.MMAP2, w.pack("IIQQQIIQQII", 20, 20, TEXT, size, text_offset, 8, 1, 77, 0, 5, 2) + gen.text8(program) + trailer, 2)]
     for i, (s, told) in enumerate([(s, True) for s in samples or ()] + [(s, False) for s in bare]):
         rows.append(w.record(gen.SAMPLE, w.u64(1 if told else 2, s.ip) + w.pack("II", 20, s.tid) + w.u64(1000 + i, s.addr) + w.pack("II", s.cpu, 0) +
                              w.u64(s.period, s.weight | s.instruction << 32 | s.retire << 48, *([s.src] if told else ())), 2))
@@ -104,7 +104,7 @@ def write(path, samples, cpuid=INTEL, ldlat=30, program="/nonexistent/program", 
 
 
 def write_ibs(path, ops, fetches, l3_only=False, mapped=None, caps=0xbff, cpuid=AMD):
-    """Samples of IBS as their registers. mapped: a program, and the offset of its code, which is at TEXT."""
+    """Samples of IBS as their registers. mapped: a program, the offset of its code, which is at TEXT, and its size."""
     w = gen.Writer("<")
     sample = sum(gen.BIT[n] for n in "IDENTIFIER IP TID TIME CPU PERIOD RAW DATA_SRC".split())
     attr = dict(period=1000, sample=sample, sample_id_all=1)
@@ -113,7 +113,7 @@ def write_ibs(path, ops, fetches, l3_only=False, mapped=None, caps=0xbff, cpuid=
     if mapped:
         trailer = w.pack("IIQII", 20, 20, 0, 0, 0) + w.u64(1)
         f.data += w.record(gen.COMM, w.pack("II", 20, 20) + gen.text8("made") + trailer)  # without it, AutoFDO's tools see no samples
-        f.data += w.record(gen.MMAP2, w.pack("IIQQQIIQQII", 20, 20, TEXT, 0x10000, mapped[1], 8, 1, 77, 0, 5, 2) + gen.text8(mapped[0]) + trailer, 2)
+        f.data += w.record(gen.MMAP2, w.pack("IIQQQIIQQII", 20, 20, TEXT, mapped[2] if mapped[2:] else 0x10000, mapped[1], 8, 1, 77, 0, 5, 2) + gen.text8(mapped[0]) + trailer, 2)
     rows = []
     for k, regs in [(1, r) for r in ops] + [(2, r) for r in fetches]:
         raw = w.pack("I", caps) + w.u64(*regs)

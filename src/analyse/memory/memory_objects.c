@@ -280,6 +280,7 @@ int memory_objects_add(struct memory_objects *o, const struct pass_sample *p,
 	object->most = op->address > object->most ? op->address : object->most;
 	return memory_walks_add(&x->walks, at, op, place) ||
 			       memory_locks_add(&x->locks, at, op, p->task) ||
+			       memory_lines_add(&x->lines, at, op, task_pid(p->task)) ||
 			       memory_map_add(&x->map, at, op, p->task, p->time, place) ||
 			       memory_nodes_add(&x->nodes, at, op, p->cpu, task_pid(p->task), place)
 		       ? err_nomem(err)
@@ -326,6 +327,7 @@ static int order(struct memory_objects *o)
 		free(to);
 		return -1;
 	}
+	memory_lines_fold(&x->lines, x->object.v, x->object.n, w->line_size);
 	for (size_t i = 0; i < x->object.n; i++)
 		x->object.v[i].first_source = i; /* its old place, for now */
 	vec_sort(&x->object, by_samples);
@@ -374,6 +376,8 @@ int memory_objects_begin(struct memory_objects **out, const struct pd *rec, stru
 	}
 	*w = (struct memory_objects_work){ .rec = rec,
 					   .spaces = sp,
+					   .line_size = opts->line_size ? opts->line_size
+									: MEMORY_LINE_BYTES,
 					   .lock = PTHREAD_MUTEX_INITIALIZER,
 					   .part = calloc(workers, sizeof(*w->part)) };
 	o->work = w;
@@ -411,6 +415,7 @@ void memory_objects_part_free(struct objects_part *x)
 	memory_walks_free(&x->walks);
 	memory_nodes_free(&x->nodes);
 	memory_locks_free(&x->locks);
+	memory_lines_free(&x->lines);
 	memory_map_free(&x->map);
 	u64map_free(&x->task);
 	vec_free(&x->met);

@@ -19,6 +19,7 @@
 #include <pthread.h>
 
 #include "analyse/itab.h"
+#include "analyse/memory/memory_lines_int.h"
 #include "analyse/memory/memory_locks_int.h"
 #include "analyse/memory/memory_map_int.h"
 #include "analyse/memory/memory_nodes_int.h"
@@ -45,6 +46,7 @@ struct objects_part {
 	struct memory_walks walks;
 	struct memory_nodes_work nodes;
 	struct memory_locks locks;
+	struct memory_lines lines;
 	struct memory_map_work map;
 	struct u64map task; /* object and thread: met */
 	VEC(struct objects_met) met;
@@ -60,6 +62,7 @@ struct memory_objects_work {
 	pthread_mutex_t lock; /* of what data_find() reads and makes */
 	struct objects_part *part;
 	unsigned parts;
+	uint32_t line_size;
 	VEC(struct memory_object_source) source;
 	struct itab source_at;
 };

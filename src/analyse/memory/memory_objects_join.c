@@ -59,6 +59,7 @@ static int join_part(struct objects_part *out, const struct objects_part *x, con
 	out->no_address += x->no_address;
 	return memory_walks_join(&out->walks, &x->walks, to) ||
 			       memory_locks_join(&out->locks, &x->locks, to) ||
+			       memory_lines_join(&out->lines, &x->lines, to) ||
 			       memory_nodes_join(&out->nodes, &x->nodes, to) ||
 			       memory_map_join(&out->map, &x->map, to)
 		       ? -1

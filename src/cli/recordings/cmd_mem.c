@@ -61,6 +61,8 @@ int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 	/* allocations are something to show, too */
 	if (data_begin(ask->r->spaces, err))
 		return -1;
+	if (recording_line_size(ask->r, ask->cli, &mo.line_size, err))
+		return -1;
 	mo.or_none = data_heap_facts(ask->r->spaces);
 	mo.select.event = NULL;
 	if (split_events(ask->cli, &o->event, &events, err))

@@ -55,6 +55,25 @@ TABLE_CELL(name, memory_cell_object(t, object_of(t, r), out))
 TABLE_CELL(kind, out->text = data_kind_name(object_of(t, r)->data.kind))
 TABLE_CELL(why, out->text = object_of(t, r)->why)
 
+TABLE_CELL(lines_used, cell_estimate(out, memory_lines_used(object_of(t, r))))
+TABLE_CELL(lines_seen, cell_estimate(out, memory_lines_seen(object_of(t, r))))
+
+/* Lines, and their samples; null where nothing is known of their bytes. */
+TABLE_GET(lines)
+{
+	const struct memory_object *o = object_of(t, r);
+
+	out->n = c->which ? o->lines.samples : o->lines.lines;
+	out->none = isnan(memory_lines_seen(o).v);
+}
+
+TABLE_GET(line_size)
+{
+	(void)c;
+	out->n = object_of(t, r)->lines.size;
+	out->none = !out->n;
+}
+
 TABLE_GET(cycles)
 {
 	const struct memory_counts *n = &object_of(t, r)->n;
@@ -161,6 +180,18 @@ static const struct table_column object_columns[] = {
 	COLUMN("walks", "walks", T_COUNT, C_DATA, "samples whose address a page walk translated",
 	       OF(n.walks)),
 	COLUMN("threads", "threads", T_COUNT, C_DROP, "that accessed it", OF(threads)),
+	COLUMN("line_used", "lines used", T_SHARE, C_ERROR | C_WHY | C_SPARSE | C_DROP,
+	       "of the bytes of the cache lines that samples touched: used, bytes that no sample "
+	       "saw included",
+	       .get = lines_used),
+	COLUMN("line_seen", "seen", T_SHARE, C_DATA, "of these bytes: used by a sample, the least",
+	       .get = lines_seen),
+	COLUMN("lines", "lines", T_COUNT, C_DATA,
+	       "cache lines that line_seen and line_used are of: touched by samples", .get = lines),
+	COLUMN("line_samples", "line samples", T_COUNT, C_DATA, "samples in these", .get = lines,
+	       .which = 1),
+	COLUMN("line_size", "line size", T_BYTES, C_DATA, "bytes of a cache line",
+	       .get = line_size),
 	COLUMN("kind", "kind", T_TEXT, C_KEY,
 	       "variable, heap, stack, anonymous, file, shared memory, kernel, unknown",
 	       .get = kind),
