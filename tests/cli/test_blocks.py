@@ -129,7 +129,7 @@ def recording(path, prog, stacks, br=ANY, period=DEPTH - 1, kernel=False):
                          new_type=0, priv=0), 0) for s, t in stack]
         s = gen.Sample(i + 1, 100)
         s.v.update(TID=(20, 20), TIME=100 + i, IP=LOADED + 0x1000, CPU=0, PERIOD=period, BRANCH_STACK=(3, entries))
-        data.append(s.write(w, a)[0])
+        data.append(s.record(w, a))
     f.data = b"".join(data)
     with open(path, "wb") as out:
         out.write(f.build())

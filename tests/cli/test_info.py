@@ -87,7 +87,7 @@ f = gen.File(w, [("cycles", dict(kind, config=0), [40]), ("instructions", dict(k
 gen.fill(f, 2)
 s = gen.Sample(9, 999)
 s.v.update(TID=(20, 20), TIME=100, IP=0x400000)
-f.data += s.write(w, kind)[0]
+f.data += s.record(w, kind)
 gen.write("stray.data", f.build())
 t.equal(json.loads(run("info", "-j", "stray.data").stdout)["losses"]["unattributed"], 1, "a sample of no event is counted")
 for form in ("term", "markdown"):

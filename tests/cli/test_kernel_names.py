@@ -65,7 +65,7 @@ def make(path, text, at, moved=0, ident=b"", **header):
     for i in range(10):
         s = gen.Sample(i + 1, 100)
         s.v.update(TID=(1, 1), TIME=100 + i, IP=at + moved + 1, CPU=0, PERIOD=1000)
-        data.append(s.write(w, a, 0, 1)[0])
+        data.append(s.record(w, a, 1))
     f.data = b"".join(data)
     with open(path, "wb") as out:
         out.write(f.build())

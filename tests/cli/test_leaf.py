@@ -71,7 +71,7 @@ def recording(path, samples, mask=LR):
     for i, (abi, lr, chain) in enumerate(samples):
         s = gen.Sample(i + 1, 100)
         s.v.update(TID=(7, 7), TIME=100 + i, IP=chain[1], CPU=0, PERIOD=1000, CALLCHAIN=chain, REGS_USER=(abi, [lr] if abi else []))
-        f.data += s.write(w, a, 0, 1 if chain[0] == KERNEL_ else 2)[0]
+        f.data += s.record(w, a, 1 if chain[0] == KERNEL_ else 2)
     with open(path, "wb") as out:
         out.write(f.build())
 

@@ -144,7 +144,7 @@ def guests(where):
     for i, (ip, misc, _) in enumerate(said):
         s = gen.Sample(i + 1, 100)
         s.v.update(TID=(30, 30), TIME=100 + i, IP=ip, CPU=0, PERIOD=1000)
-        data.append(s.write(w, a, 0, misc)[0])
+        data.append(s.record(w, a, misc))
     f.data = b"".join(data)
     with open(path, "wb") as out:
         out.write(f.build())

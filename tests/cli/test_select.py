@@ -139,7 +139,7 @@ for order, name in (("<", "little"), (">", "big")):
                 left[number] -= 1
                 s = gen.Sample(number + 1, 40)
                 s.v["CGROUP"] = number
-                f.data += s.write(w, attr)[0]
+                f.data += s.record(w, attr)
     path = "cgroups." + name
     gen.write(path, f.build())
     select_cgroups(path, name, {p or ("cgroup 9" if k else "[[]unknown]"): n for k, (p, n) in CGROUPS.items()})

@@ -152,7 +152,7 @@ class Made:
                                                                        spec=0, new_type=0, priv=0), 0))
                 one = gen.Sample(time, 100)
                 one.v.update(TID=(20, 20), TIME=time, IP=entries[-1][1], CPU=0, PERIOD=PERIOD, BRANCH_STACK=(3, entries[::-1]))
-                data.append(one.write(w, a)[0])
+                data.append(one.record(w, a))
                 time += 1
         f.data = b"".join(data)
         with open(path, "wb") as out:

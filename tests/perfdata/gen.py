@@ -12,6 +12,7 @@ relative path to bytes, "" for a single file.
 """
 import ctypes
 import ctypes.util
+import functools
 import os
 import struct
 import sys
@@ -51,6 +52,25 @@ def text8(s):
     return pad8(s.encode(errors="surrogateescape") + b"\0")
 
 
+class Values(dict):
+    """A dict that has usual values, too, which are made when one of them is asked for."""
+
+    def __init__(self, make):
+        super().__init__()
+        self.make = make
+
+    def __missing__(self, name):
+        usual = self.make()
+        for k, v in usual.items():
+            self.setdefault(k, v)
+        return usual[name]
+
+
+@functools.lru_cache(maxsize=None)
+def u64s(order, n):
+    return struct.Struct("%s%dQ" % (order, n)).pack
+
+
 class Writer:
     """Numbers and structures in one byte order."""
 
@@ -61,17 +81,21 @@ class Writer:
         return struct.pack(self.o + fmt, *v)
 
     def u64(self, *v):
-        return self.pack("%dQ" % len(v), *v)
+        return u64s(self.o, len(v))(*v)
 
     def bits(self, fields, values):
+        return self.u64(self.word(fields, values))
+
+    def word(self, fields, values):
         """A u64 of bit-fields as a compiler of this byte order lays them: from bit 0, or from the top."""
-        word, at = 0, 0
+        word, at, top = 0, 0, self.o != "<"
         for name, width in fields:
             v = values.get(name, 0)
-            assert v < 1 << width
-            word |= v << (at if self.o == "<" else 64 - at - width)
+            if v:
+                assert v < 1 << width
+                word |= v << (64 - at - width if top else at)
             at += width
-        return self.u64(word)
+        return word
 
     def record(self, kind, body, misc=0):
         return self.pack("IHH", kind, misc, 8 + len(body)) + body
@@ -125,8 +149,12 @@ class Sample:
     """One value for each field; only those of the event's sample type are written."""
 
     def __init__(self, seed, id_):
+        self.v = Values(lambda: self.usual(seed, id_))
+
+    @staticmethod
+    def usual(seed, id_):
         s = seed * 0x0101010101010101 & (1 << 60) - 1
-        self.v = dict(
+        return dict(
             IDENTIFIER=id_, IP=0xffffffff81000000 + seed, TID=(100 + seed, 200 + seed), TIME=1000000 + seed,
             ADDR=0x7fff00000000 + seed, ID=id_, STREAM_ID=900 + seed, CPU=seed % 7, PERIOD=10000 + seed,
             READ=(5000 + seed, 4000 + seed, [(id_, 77 + seed, 3), (id_ + 1, 88 + seed, 4)]),
@@ -156,12 +184,12 @@ class Sample:
         if name == "RAW":
             return w.pack("I", len(v)) + v
         if name == "BRANCH_STACK":
-            b = w.u64(len(v[1])) + (w.u64(v[0]) if a.get("br", 0) & HW_INDEX else b"")
+            words = [len(v[1]), v[0]] if a.get("br", 0) & HW_INDEX else [len(v[1])]
             for fr, to, fl, _ in v[1]:
-                b += w.u64(fr, to) + w.bits(BRANCH_FLAGS, fl)
+                words += fr, to, w.word(BRANCH_FLAGS, fl)
             if a.get("br", 0) & COUNTERS:
-                b += b"".join(w.u64(e[3]) for e in v[1])
-            return b
+                words += [e[3] for e in v[1]]
+            return w.u64(*words)
         if name in ("REGS_USER", "REGS_INTR"):
             return w.u64(v[0], *v[1])
         if name == "STACK_USER":
@@ -205,10 +233,13 @@ class Sample:
             return "weight=%x:%x:%x" % v
         raise KeyError(name)
 
-    def write(self, w, a, index=0, misc=2):
+    def record(self, w, a, misc=2):
         t = a["sample"]
-        body = b"".join(self.field(w, a, n) for n in FIXED + VARYING if t & BIT[n])
-        rec = w.record(SAMPLE, body, misc)
+        return w.record(SAMPLE, b"".join([self.field(w, a, n) for n in FIXED + VARYING if t & BIT[n]]), misc)
+
+    def write(self, w, a, index=0, misc=2):
+        """The record, and how it must be read."""
+        t, rec = a["sample"], self.record(w, a, misc)
         parts = ["record SAMPLE misc=%x size=%d event=%d has=%x mode=%d" % (misc, len(rec), index, t, misc & 7)]
         if t & (BIT["IDENTIFIER"] | BIT["ID"]):
             parts.append("id=%x" % self.v["ID"])
@@ -666,7 +697,7 @@ def case_compressed_large(o):
     one, each = b"", 0
     for i in range(1000):
         s = Sample(i, 40)
-        one += s.write(w, a)[0]
+        one += s.record(w, a)
         each += s.v["PERIOD"]
     tail, said = trailer(w, a, 1, 40)
     one += w.record(COMM, w.pack("II", 11, 12) + text8("worker") + tail)
@@ -709,7 +740,7 @@ def big(path, n=9000000):
     for i in range(10000):
         s = Sample(i, 40 + i % 2)
         s.v["CALLCHAIN"] = s.v["CALLCHAIN"][:4]
-        block += s.write(w, a)[0]
+        block += s.record(w, a)
         if i % 1000 == 0:
             block += w.record(MMAP2, w.pack("IIQQQIIQQII", 11, 12, 0x7f00, 0x3000, 0, 8, 1, 4242, 77, 5, 2) +
                               text8("/usr/lib/x") + trailer(w, a, 1, 40)[0], 2)

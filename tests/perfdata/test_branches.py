@@ -5,6 +5,7 @@
 Made recordings of both byte orders, whose branches are counted here one by one; and the recordings of
 ../shared that have branch stacks, against perf report -b (row by row) and perf script (flags)."""
 import collections
+import functools
 import csv
 import io
 import json
@@ -55,7 +56,12 @@ EXEC = 5000
 
 
 def place(pid, time, ip):
-    for path, start, size, off in PLACES[pid, time < EXEC]:
+    return place_of(pid, time < EXEC, ip)
+
+
+@functools.lru_cache(maxsize=None)
+def place_of(pid, early, ip):
+    for path, start, size, off in PLACES[pid, early]:
         if start <= ip < start + size:
             return os.path.basename(path), "0x%x" % (ip - start + off)
     return "[unknown]", "0x%x" % ip
@@ -99,7 +105,7 @@ def make(order, n, br, told=True, seed=3):
                 c[k] += v
         s = gen.Sample(i + 1, 100)
         s.v.update(TID=(pid, pid), TIME=time, IP=0x400000, CPU=0, PERIOD=1000, BRANCH_STACK=(3, entries))
-        data.append(s.write(w, a)[0])
+        data.append(s.record(w, a))
     s = gen.Sample(1, 100)  # says it has more than there is
     s.v.update(TID=(30, 30), TIME=200, CPU=0, PERIOD=1000, BRANCH_STACK=(3, []))
     body = b"".join(s.field(w, a, k) for k in gen.FIXED if TYPE & gen.BIT[k]) + w.u64(1 << 60, 1, 2, 3)

@@ -5,6 +5,7 @@
 Made recordings, whose stacks are taken apart here a second time, entry by entry and with no memory of the one
 before; what events count; what cannot be added up; and recordings of ../shared against perf script."""
 import collections
+import functools
 import math
 import os
 import random
@@ -55,7 +56,12 @@ def dump(path, *more):
 # ---- a second reading ----
 
 def place(pid, time, ip):
-    for path, start, size, off in MAPS[pid, time < EXEC]:
+    return place_of(pid, time < EXEC, ip)
+
+
+@functools.lru_cache(maxsize=None)
+def place_of(pid, early, ip):
+    for path, start, size, off in MAPS[pid, early]:
         if start <= ip < start + size:
             return path, ip - start + off, USER
     if KSTART <= ip < KSTART + 0x1000000:
@@ -228,7 +234,7 @@ def made(order, n, br=ANY, vary=True, time=False, seed=7, write=None):
         want.stack(pid, now, period, entries, br & 0xff8 == ANY, br & 0xff8 == ANY and not time)
         s = gen.Sample(i + 1, 100)
         s.v.update(TID=(pid, pid), TIME=now, IP=0x400000, CPU=0, PERIOD=period, BRANCH_STACK=(3, entries))
-        data.append(s.write(w, a)[0])
+        data.append(s.record(w, a))
     f.data = b"".join(data)
     with open(write, "wb") as out:
         out.write(f.build())
@@ -281,7 +287,7 @@ def file_of(path, events, samples, cpuid="GenuineIntel-6-85-4", type_=TYPE):
     for i, (e, entries, period) in enumerate(samples):
         s = gen.Sample(i + 1, 100 + e)
         s.v.update(TID=(20, 20), TIME=500 + i, IP=0x400000, CPU=0, PERIOD=period, BRANCH_STACK=(3, entries))
-        data.append(s.write(w, ev[e][1])[0])
+        data.append(s.record(w, ev[e][1]))
     f.data = b"".join(data)
     with open(path, "wb") as out:
         out.write(f.build())
@@ -304,7 +310,7 @@ def guests(t, path):
     for i, misc in enumerate((1, 4, 4)):
         s = gen.Sample(i + 1, 100)
         s.v.update(TID=(20, 20), TIME=500 + i, IP=KSTART, CPU=0, PERIOD=10, BRANCH_STACK=(3, ins))
-        data.append(s.write(w, a, 0, misc)[0])
+        data.append(s.record(w, a, misc))
     f.data = b"".join(data)
     with open(path, "wb") as out:
         out.write(f.build())

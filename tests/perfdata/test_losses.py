@@ -27,7 +27,7 @@ def made(kind, read, samples=(), records=()):
     for i, values in enumerate(samples):
         s = gen.Sample(i + 1, values[0][0])
         s.v.update(TID=(20, 20), TIME=100 + i, IP=0x400000, PERIOD=1000, READ=(50 + i, 40 + i, values))
-        data.append(s.write(w, a)[0])
+        data.append(s.record(w, a))
     f.data = b"".join(data) + b"".join(w.record(kind, body + w.pack("IIQQ", 20, 20, 9, 100), misc) for kind, body, misc in records)
     return f.build()
 
