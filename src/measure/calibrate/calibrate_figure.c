@@ -58,11 +58,19 @@ static struct calibrate_time warmed(struct calibrating *g, const struct calibrat
 	return timed(g, slot, s->n[slot]);
 }
 
-/* One repeat, the two kernels in an order drawn by lot. False: it does not count. */
+static double in_unit(const struct job *j, double t, double hz)
+{
+	return j->unit == CALIBRATE_CYCLES ? t * hz
+	       : j->unit == CALIBRATE_NS   ? t * 1e9
+					   : j->bytes / (t * j->per[0]) / 1e9;
+}
+
+/* One repeat, the two kernels in an order drawn by lot. False: it does not count. Also the chain of
+ * additions can only be slowed down: the faster one of those before and behind tells the clock. */
 static bool repeat(struct calibrating *g, struct calibrate_sampled *s)
 {
 	const struct job *j = s->j;
-	struct calibrate_time clock = timed(g, SLOT_CLOCK, g->clock_n), of[2] = { { 0, 0 } };
+	struct calibrate_time clock = s->clock, of[2] = { { 0, 0 } };
 	unsigned first =
 		j->kernel[1] ? (unsigned)(g->random = g->random * 6364136223846793005u + 1) >> 31
 			     : 0;
@@ -71,22 +79,19 @@ static bool repeat(struct calibrating *g, struct calibrate_sampled *s)
 	of[first] = warmed(g, s, first);
 	if (j->kernel[1])
 		of[!first] = warmed(g, s, !first);
+	s->clock = timed(g, SLOT_CLOCK, g->clock_n);
+	if (s->clock.wall < clock.wall)
+		clock = s->clock;
 	if (clock.wall <= 0 || calibrate_interrupted(&clock) || calibrate_interrupted(&of[0]) ||
 	    calibrate_interrupted(&of[1]))
 		return false;
 	hz = CLOCK_CYCLES * (double)g->clock_n / clock.wall;
-	of[0].wall /= (double)s->n[0];
-	of[1].wall /= s->n[1] ? (double)s->n[1] : 1;
-	t = j->own ? of[0].wall / j->per[0] - of[1].wall / j->per[1]
-		   : (of[0].wall - of[1].wall) / j->per[0];
-	s->cycles[s->got] = t * hz;
-	s->value[s->got++] = j->unit == CALIBRATE_CYCLES ? t * hz
-			     : j->unit == CALIBRATE_NS	 ? t * 1e9
-							 : j->bytes / of[0].wall / 1e9;
-	t = of[0].wall / j->per[0];
-	s->longest = fmax(s->longest, j->unit == CALIBRATE_CYCLES ? t * hz
-				      : j->unit == CALIBRATE_NS	  ? t * 1e9
-								  : j->bytes / of[0].wall / 1e9);
+	for (unsigned i = 0; i < 2 && j->kernel[i]; i++)
+		s->time[i][s->got] =
+			of[i].wall / (double)s->n[i] / (j->own ? j->per[i] : j->per[0]);
+	t = s->time[0][s->got];
+	s->hz[s->got++] = hz;
+	s->longest = fmax(s->longest, in_unit(j, t, hz));
 	return true;
 }
 
@@ -123,10 +128,11 @@ int calibrate_round(struct calibrating *g, struct calibrate_sampled *s)
 	size_t until = s->wanted * (s->done + 1) / s->rounds;
 	struct err why = ERR_INIT;
 
-	if (!open_both(g, s, &why))
+	if (!open_both(g, s, &why)) {
+		s->clock = timed(g, SLOT_CLOCK, g->clock_n);
 		for (size_t tries = 0; s->got < until && tries < TRIES * s->wanted; tries++)
 			s->dropped += !repeat(g, s);
-	else if (!(s->why = arena_strdup(g->a, why.what)))
+	} else if (!(s->why = arena_strdup(g->a, why.what)))
 		return err_nomem(g->err);
 	g->b->close(g->b->ctx, 0);
 	g->b->close(g->b->ctx, 1);
@@ -162,47 +168,76 @@ int calibrate_estimate(struct calibrating *g, const double *v, size_t n, double 
 	return 0;
 }
 
-/* Half of what the bar of a difference has at least: to the slower and the faster rounds, and to
- * the fastest and the slowest tenth, for either kernel may have been slowed down. */
-static double least(const struct calibrate_sampled *s, const double *v)
+/* Half of what a bar has at least: to the fastest and the slowest tenth of these. */
+static double spread(const double *v, size_t n)
 {
-	double of[CALIBRATE_ROUNDS], middle, half;
-	size_t n = 0;
+	double middle = calibrate_quantile(v, n, 0.5);
 
-	if (!s->got)
-		return 0;
-	for (size_t i = 0, at = 0; i < s->done; at = s->end[i++])
-		if (s->end[i] > at)
-			of[n++] = calibrate_quantile(v + at, s->end[i] - at, 0.5);
-	middle = calibrate_quantile(v, s->got, 0.5);
-	half = fmax(calibrate_quantile(of, n, 0.9) - middle,
-		    middle - calibrate_quantile(of, n, 0.1));
-	half = fmax(half, middle - calibrate_quantile(v, s->got, 0.1));
-	return fmax(half, calibrate_quantile(v, s->got, 0.9) - middle);
+	return fmax(calibrate_quantile(v, n, 0.9) - middle, middle - calibrate_quantile(v, n, 0.1));
 }
 
 /* One kernel can only be slowed down: the fastest tenth, with a bar that reaches to the end of the
  * interval of the middle. */
-static int fast(struct calibrating *g, const struct calibrate_sampled *s, const double *v,
-		double tenth, struct estimate *e)
+static int fast(struct calibrating *g, const double *v, size_t n, double tenth, struct estimate *e)
 {
 	double middle;
 
-	if (calibrate_estimate(g, v, s->got, 0, e))
+	if (calibrate_estimate(g, v, n, 0, e))
 		return -1;
 	if (isnan(e->v))
 		return 0;
 	middle = e->v;
-	e->v = calibrate_quantile(v, s->got, tenth);
+	e->v = calibrate_quantile(v, n, tenth);
 	e->half += fabs(e->v - middle);
 	return 0;
 }
 
-static int estimated(struct calibrating *g, const struct calibrate_sampled *s, const double *v,
-		     bool rate, struct estimate *e)
+static double fastest(const double *v, size_t n)
 {
-	return s->j->kernel[1] ? calibrate_estimate(g, v, s->got, least(s, v), e)
-			       : fast(g, s, v, rate ? 0.9 : 0.1, e);
+	double x = v[0];
+
+	for (size_t i = 1; i < n; i++)
+		x = fmin(x, v[i]);
+	return x;
+}
+
+/* Either kernel can only be slowed down, and what slows them slows one by more than the other: of
+ * each round, whose layout both have, the fastest of either. The bar has the spread of the rounds
+ * and reaches to the middle of pairs. */
+static int difference(struct calibrating *g, const struct calibrate_sampled *s, const double *a,
+		      const double *b, struct estimate *e)
+{
+	double v[CALIBRATE_REPEATS], of[CALIBRATE_ROUNDS], middle;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->got; i++)
+		v[i] = a[i] - b[i];
+	if (calibrate_estimate(g, v, s->got, s->got ? spread(v, s->got) : 0, e))
+		return -1;
+	for (size_t i = 0, at = 0; i < s->done; at = s->end[i++])
+		if (s->end[i] > at)
+			of[n++] = fastest(a + at, s->end[i] - at) - fastest(b + at, s->end[i] - at);
+	if (isnan(e->v) || n < PAIRED_LEAST)
+		return 0;
+	middle = e->v;
+	if (calibrate_estimate(g, of, n, spread(of, n), e))
+		return -1;
+	e->half += fabs(e->v - middle);
+	return 0;
+}
+
+static int estimated(struct calibrating *g, const struct calibrate_sampled *s, bool cycles,
+		     struct estimate *e)
+{
+	double v[2][CALIBRATE_REPEATS];
+	bool rate = !cycles && s->j->unit == CALIBRATE_GBS;
+
+	for (unsigned k = 0; k < 2 && s->j->kernel[k]; k++)
+		for (size_t i = 0; i < s->got; i++)
+			v[k][i] = cycles ? s->time[k][i] * s->hz[i]
+					 : in_unit(s->j, s->time[k][i], s->hz[i]);
+	return s->j->kernel[1] ? difference(g, s, v[0], v[1], e)
+			       : fast(g, v[0], s->got, rate ? 0.9 : 0.1, e);
 }
 
 int calibrate_settle(struct calibrating *g, const struct calibrate_sampled *s, struct figure *out)
@@ -216,8 +251,7 @@ int calibrate_settle(struct calibrating *g, const struct calibrate_sampled *s, s
 				.dropped = s->dropped };
 	if (s->why)
 		return 0;
-	if (estimated(g, s, s->value, s->j->unit == CALIBRATE_GBS, &out->e) ||
-	    estimated(g, s, s->cycles, false, &out->cycles))
+	if (estimated(g, s, false, &out->e) || estimated(g, s, true, &out->cycles))
 		return -1;
 	if (isnan(out->e.v) && s->done < s->rounds)
 		out->e.why = out->cycles.why = "it was stopped before there were enough repeats";

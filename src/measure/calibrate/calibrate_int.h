@@ -46,10 +46,12 @@ struct figure {
  * few, in memory that is taken anew and with another layout of the code. */
 struct calibrate_sampled {
 	const struct job *j;
-	uint64_t n[2], warm[2]; /* iterations of a repeat, and before it */
-	double value[CALIBRATE_REPEATS], cycles[CALIBRATE_REPEATS];
+	uint64_t n[2], warm[2];		   /* iterations of a repeat, and before it */
+	double time[2][CALIBRATE_REPEATS]; /* seconds for a thing, of each kernel */
+	double hz[CALIBRATE_REPEATS];
+	struct calibrate_time clock; /* the chain of additions behind the last repeat */
 	size_t got, dropped, wanted;
-	size_t end[CALIBRATE_ROUNDS]; /* of each round's values */
+	size_t end[CALIBRATE_ROUNDS]; /* of each round's repeats */
 	unsigned rounds, done;
 	double longest; /* of the kernel alone, in the unit: what a stolen share acts upon */
 	bool huge;

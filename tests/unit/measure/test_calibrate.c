@@ -25,6 +25,7 @@ struct planted {
 	double hz[2];		    /* by turns of the chain of additions */
 	double noise;		    /* relative, normal */
 	double interrupted, steals; /* share of the runs; a steal is not seen by the thread */
+	double chain;  /* share of the chains of additions that take 1.5 times as long */
 	double beside; /* times as long while another thread runs on the core: 6 ms of 10 */
 	double wall, stolen;
 	uint64_t state, turn;
@@ -115,6 +116,8 @@ static struct calibrate_time run(void *ctx, unsigned slot, uint64_t n)
 		t *= 1 + m->noise * normal(m);
 	if (m->beside > 0 && slot != 2 && fmod(m->wall, 10e-3) < 6e-3)
 		t *= m->beside;
+	if (m->chain > 0 && slot == 2 && uniform(m) < m->chain)
+		t *= 1.5;
 	struct calibrate_time out = { t, t };
 
 	if (uniform(m) < m->interrupted)
@@ -322,27 +325,59 @@ static void test_stolen(void **state)
 	arena_free(&a);
 }
 
-/* Another thread on the core slows kernels down for most of the time: the value is theirs alone. */
+/* Another thread on the core slows kernels down for most of the time: the value is theirs alone,
+ * also of a difference, unless half of its rounds had no moment of rest. */
 static void test_beside(void **state)
 {
 	static const char *const only[] = { "l1", "l2", "forward", "atomic", "mispredict" };
-	struct planted m = { .noise = 0.005, .beside = 2.1 };
-	struct arena a = ARENA_INIT;
-	struct calibrate c;
+	unsigned near = 0, wide = 0;
 
 	(void)state;
-	assert_int_equal(measure(&c, &a, &m, only, 5, NULL), 0);
-	for (size_t i = 0; i < 5; i++)
-		for (size_t k = 0; k < TRUTHS; k++)
-			if (!strcmp(truth[k].key, only[i])) {
-				struct estimate e = found(&c, only[i]);
+	for (unsigned seed = 1; seed <= 20; seed++) {
+		struct planted m = { .noise = 0.005,
+				     .beside = 2.1,
+				     .wall = seed * 1.7e-3,
+				     .state = seed * UINT64_C(0x9e3779b97f4a7c15) };
+		struct arena a = ARENA_INIT;
+		struct calibrate c;
 
-				assert_true(fabs(e.v - truth[k].value) <= e.half);
-				if (i < 4) /* a difference may be slowed down in either part */
-					assert_true(fabs(e.v / truth[k].value - 1) < 0.03);
-				assert_true(e.half > 0.1 * truth[k].value);
-			}
-	arena_free(&a);
+		assert_int_equal(measure(&c, &a, &m, only, 5, NULL), 0);
+		for (size_t i = 0; i < 5; i++)
+			for (size_t k = 0; k < TRUTHS; k++)
+				if (!strcmp(truth[k].key, only[i])) {
+					struct estimate e = found(&c, only[i]);
+					bool right = fabs(e.v / truth[k].value - 1) < 0.03;
+
+					assert_true(fabs(e.v - truth[k].value) <= e.half);
+					assert_true(right || i == 4);
+					near += right && i == 4;
+					wide += e.half > 0.1 * truth[k].value;
+				}
+		arena_free(&a);
+	}
+	print_message("# %u of 20 differences within 3 %%, %u of 100 wide bars\n", near, wide);
+	assert_true(near >= 15 && wide >= 95);
+}
+
+/* What slows down the chain of additions makes nothing else cheaper. */
+static void test_slow_chain(void **state)
+{
+	static const char *const only[] = { "l1", "atomic", "mispredict" };
+
+	(void)state;
+	for (unsigned seed = 1; seed <= 20; seed++) {
+		struct planted m = { .chain = 0.1, .state = seed * UINT64_C(0x9e3779b97f4a7c15) };
+		struct arena a = ARENA_INIT;
+		struct calibrate c;
+
+		assert_int_equal(measure(&c, &a, &m, only, 3, NULL), 0);
+		for (size_t i = 0; i < 3; i++)
+			for (size_t k = 0; k < TRUTHS; k++)
+				if (!strcmp(truth[k].key, only[i]))
+					assert_true(fabs(found(&c, only[i]).v - truth[k].value) <
+						    1e-6);
+		arena_free(&a);
+	}
 }
 
 /* What cannot be measured has no value, and the reason. */
@@ -495,11 +530,11 @@ static void test_nodes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exact),	  cmocka_unit_test(test_clock),
-		cmocka_unit_test(test_bars),	  cmocka_unit_test(test_stolen),
-		cmocka_unit_test(test_beside),	  cmocka_unit_test(test_none),
-		cmocka_unit_test(test_penalties), cmocka_unit_test(test_room),
-		cmocka_unit_test(test_nodes),
+		cmocka_unit_test(test_exact),  cmocka_unit_test(test_clock),
+		cmocka_unit_test(test_bars),   cmocka_unit_test(test_stolen),
+		cmocka_unit_test(test_beside), cmocka_unit_test(test_slow_chain),
+		cmocka_unit_test(test_none),   cmocka_unit_test(test_penalties),
+		cmocka_unit_test(test_room),   cmocka_unit_test(test_nodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
