@@ -18,12 +18,12 @@
  * machine of the same host, say) can slow a kernel down to half for seconds, and never makes it
  * faster: the value of one kernel is the fastest tenth of its repeats, its bar reaches to the
  * interval of their middle. A difference of two kernels is, of each round, that of the fastest
- * repeats of both, and of all rounds the median of means of two; its bar is the interval of
- * Wilcoxon's test (base/paired.h), wider if tenths of the rounds differ by more, and reaches to the
- * middle of pairs of repeats. With fewer rounds than the test needs it is that middle. A repeat
- * during which the thread did not run is dropped and counted. Time that the hypervisor took away
- * without the thread noticing widens the bar by its share. Fewer than PAIRED_LEAST repeats that
- * count: no value, with the reason.
+ * repeats of both, and the median of all rounds; its bar is the interval of Wilcoxon's test
+ * (base/paired.h), wider if tenths of the rounds differ by more, and reaches to the middle of pairs
+ * of repeats. With fewer rounds than the test needs it is that middle. A repeat during which the
+ * thread did not run is dropped and counted. Time that the hypervisor took away without the thread
+ * noticing widens the bar by its share. Fewer than PAIRED_LEAST repeats that count: no value, with
+ * the reason.
  *
  * The bench is all that knows of clocks, memory and threads: tests plant latencies in another one.
  */
