@@ -415,6 +415,25 @@ def record(how, *words):
     return d
 
 
+def lost_callers():
+    """Of every third wait, or of none, the stack ends in user space where nothing is mapped."""
+    for name, every in (("astray", 3), ("whole", 0)):
+        m = Made([b"schedule", b"futex_wait", b"work"])
+        for i in range(1, 91):
+            m.off(i * 1000, 7, chain=[0, 1, *([2 ** 64 - 512, 0x90000000000] if every and i % every == 0 else [2])])
+            m.on(i * 1000 + 600, 7)
+        m.write(name)
+        for words in (("--wait",), ("--wall", "-g")):
+            text = run("report", *words, name).stdout
+            share = re.search(r"callers lost +stacks of ([0-9.]+) %", text)
+            # a third of the waits; --wall has the time between waits, too
+            t.ok(share and abs(float(share[1]) - (33.3 if words[0] == "--wait" else 20)) < 1 if every else not share,
+                 "%s: %s" % (words[0], "stacks that begin in no mapping" if every else "stacks that begin in code"), text[-800:])
+
+
+lost_callers()
+
+
 def programs():
     d = record("sleep")
     if not d:

@@ -58,7 +58,7 @@ class Made:
     def sample(self, event, time, tid, cpu=0, chain=None, raw=b"", at=0, period=None, read=(0, 0, []), user=False):
         s = gen.Sample(1, self.events[event][2][0])
         s.v.update(IP=BASE + at * SIZE + 16, TID=(self.pid(tid), tid), TIME=time, CPU=cpu, PERIOD=period or (1000 if event == CLOCK else 1),
-                   CALLCHAIN=[KERNEL] + [BASE + x * SIZE + 16 for x in chain or []] if chain is not None else [], RAW=raw, CGROUP=self.cgroup(tid), READ=read)
+                   CALLCHAIN=[KERNEL] + [x if x >> 32 else BASE + x * SIZE + 16 for x in chain or []] if chain is not None else [], RAW=raw, CGROUP=self.cgroup(tid), READ=read)
         self.f.data += s.record(self.w, self.events[event][1], 2 if user else 1)
 
     def fork(self, time, parent, tid, pid=None):

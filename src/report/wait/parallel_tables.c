@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "report/parallel_view.h"
 #include "report/recorded.h"
+#include "report/wait/callers_lost.h"
 
 #define ROWS  25 /* functions for people, unless --limit says */
 #define LEAST 10
@@ -375,6 +376,22 @@ static struct table functions_of(const struct parallel_view *v, const struct tab
 	return t;
 }
 
+/* Of the tree: functions right below the threads' names. */
+static void add_lost(struct document *d, const struct wall_tree *t)
+{
+	double lost = 0;
+
+	for (size_t i = 1; i < t->n; i++) {
+		const struct wall_node *x = &t->node[i];
+
+		if (x->kind == WALL_FUNCTION && t->node[x->parent].kind == WALL_COMM &&
+		    place_is_lost(&x->place))
+			lost += x->on + x->off;
+	}
+	if (t->n)
+		callers_lost_put(d, lost, t->node[0].on + t->node[0].off);
+}
+
 void wall_put(struct document *d, const struct parallel_view *v)
 {
 	const struct table t = functions_of(v, &wall_form);
@@ -386,6 +403,7 @@ void wall_put(struct document *d, const struct parallel_view *v)
 
 		document_table(d, &shown);
 		document_table(d, &tree);
+		add_lost(d, v->tree);
 	}
 	finish(d, v);
 }

@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "report/page.h"
 #include "report/recorded.h"
+#include "report/wait/callers_lost.h"
 #include "report/wait/wait_int.h"
 
 #define ROWS 10 /* of a table, for people, unless --limit says */
@@ -78,6 +79,23 @@ static void add_titles(struct document *d, const struct wait_view *v)
 	}
 }
 
+static void add_lost(struct document *d, const struct wait *w)
+{
+	uint64_t lost = 0, all = 0;
+
+	for (size_t i = 0; i < w->n_chain_sums; i++) {
+		const struct chain_node *n = &w->chain.node[w->chain_sum[i].chain];
+
+		if (!w->chain_sum[i].chain)
+			continue;
+		while (n->parent)
+			n = &w->chain.node[n->parent];
+		all += w->chain_sum[i].t.time;
+		lost += place_is_lost(&w->place[n->frame]) ? w->chain_sum[i].t.time : 0;
+	}
+	callers_lost_put(d, (double)lost, (double)all);
+}
+
 static void add_facts(struct document *d, const struct wait_view *v)
 {
 	const struct wait *w = v->w;
@@ -95,6 +113,7 @@ static void add_facts(struct document *d, const struct wait_view *v)
 			"functions and stacks are estimates (record --wait-chains=all has all)",
 			num_percent(a, share_of(w->waits - w->guessed - w->chainless, w->waits)),
 			num_exact(n, w->waits));
+	add_lost(d, w);
 	if (!w->has_wakings)
 		document_fact(d, "wake-ups", false,
 			      "not recorded: blocked time includes the wait for a CPU behind it; "
