@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/derived.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,6 +228,54 @@ static int take_event(struct cli *cli, const struct ibs_event *e, struct err *er
 	return 0;
 }
 
+/* The derived event that a word may be a slip of; NULL: none. Nearer names of the recording are the
+ * command's to offer. */
+static int nearest(const char **out, struct cli *cli, const struct pd *rec, const char *word,
+		   struct err *err)
+{
+	const struct ibs_own *own = cli->ibs_own;
+	size_t n, many = 0;
+	const struct pd_event *ev = pd_events(rec, &n);
+	const char **name =
+		arena_alloc(&cli->arena, (n + n_ibs_events + own->n + 1) * sizeof(*name));
+	char *upper = arena_strdup(&cli->arena, word);
+
+	*out = NULL;
+	if (!name || !upper)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++)
+		name[many++] = ev[i].name;
+	name[many] = NULL;
+	if (text_nearest(word, name))
+		return 0;
+	many = 0;
+	for (size_t i = 0; i < own->n; i++)
+		name[many++] = own->event[i].name;
+	for (size_t i = 0; i < n_ibs_events; i++)
+		if (ibs_events[i].name)
+			name[many++] = ibs_events[i].name;
+	name[many] = NULL;
+	for (char *c = upper; *c; c++)
+		*c = (char)toupper((unsigned char)*c);
+	*out = text_nearest(word, name);
+	*out = *out ? *out : text_nearest(upper, name);
+	return 0;
+}
+
+/* A name that is neither of the recording nor derived, but nearly one. */
+static int misspelt(struct cli *cli, const struct pd *rec, const char *word, struct err *err)
+{
+	const char *near;
+
+	if (nearest(&near, cli, rec, word, err))
+		return -1;
+	if (!near)
+		return 0;
+	(void)err_set(err, ERR_USAGE, "no event of the recording is called '%.60s'", word);
+	return err_hint(err, "did you mean %.100s? cyclade list ibs shows all derived events",
+			near);
+}
+
 /* What -e names: kept in the cli, for the next recording of a command that reads several. */
 static int named(struct cli *cli, const struct pd *rec, struct err *err)
 {
@@ -245,7 +294,8 @@ static int named(struct cli *cli, const struct pd *rec, struct err *err)
 	for (size_t i = 0; i < said.n; i++) {
 		const struct ibs_event *e = NULL;
 
-		if (!is_recorded(rec, said.v[i]) && find(cli, said.v[i], &e, err))
+		if (!is_recorded(rec, said.v[i]) &&
+		    (find(cli, said.v[i], &e, err) || (!e && misspelt(cli, rec, said.v[i], err))))
 			return -1;
 		if (!e)
 			cli->beside_derived.v[cli->beside_derived.n++] = said.v[i];

@@ -98,6 +98,12 @@ r = run("report", "ibs.data", "-e", "IBS_OP_LOCKED,SLOW_LOAD", *own)
 t.ok(r.returncode == 2 and "a sample of ibs_op may be both" in r.stderr, "two of one kind are refused", r.stderr)
 r = run("report", "intel.data", "-e", "IBS_OP_LOCKED")
 t.ok(r.returncode == 2 and "no samples of ibs_op" in r.stderr, "a recording without IBS", r.stderr)
+for command in (["report"], ["mem"], ["annotate", "main"]):
+    for slip, name, options in (("SLOW_LODA", "SLOW_LOAD", own), ("slow_loadd", "SLOW_LOAD", own), ("ibs_op_lockd", "IBS_OP_LOCKED", ())):
+        r = run(*command, "-i", "ibs.data", "-e", slip, *options)
+        t.ok(r.returncode == 2 and "'%s'" % slip in r.stderr and "did you mean %s?" % name in r.stderr, "%s -e %s: the name nearby is offered" % (command[0], slip), r.stderr)
+r = run("report", "ibs.data", "-e", "nothing_like_it", *own)
+t.ok(r.returncode == 2 and "did you mean" not in r.stderr and "nothing_like_it" in r.stderr, "report -e: no name is offered where none is near", r.stderr)
 r = run("report", "ibs.data", "-e", "F214")
 t.ok(r.returncode == 2 and "F214 is no event of IBS: reserved" in r.stderr, "reserved codes are refused", r.stderr)
 r = run("sql", "intel.data", "SELECT (SELECT count(*) FROM F206) * 1.0 / count(*) FROM samples")
