@@ -184,6 +184,7 @@ int keep_sample(struct keep *k, const struct pd_sample *s, const char *pmu, cons
 	k->row.parsed = k->row.whole = true;
 	k->row.ibs_taken = false;
 	k->row.part = ibs_part_of(cpuid);
+	k->row.intel = is_intel(cpuid);
 	k->kind = !pmu			      ? -1
 		  : !strcmp(pmu, "ibs_op")    ? IBS_OP
 		  : !strcmp(pmu, "ibs_fetch") ? IBS_FETCH

@@ -247,6 +247,7 @@ int raw_walk_begin(struct raw *c, bool others, struct err *err)
 		return -1;
 	b.events = c->events;
 	c->i = c->n = 0;
+	c->intel = is_intel(pd_info(r->r.rec)->cpuid);
 	return cursor_begin(c->walk[c->run], &b, err);
 }
 

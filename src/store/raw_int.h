@@ -62,6 +62,7 @@ struct raw {
 	} frame;
 	struct pd_branch branch;
 	enum ibs_part part; /* of the run's CPU */
+	bool intel;	    /* the same */
 	struct ibs ibs;	    /* where it was taken and is not refused */
 	bool ibs_taken;
 	const char *ibs_refused;
@@ -82,6 +83,12 @@ extern const struct raw_kind raw_samples, raw_frames, raw_branches, raw_counts, 
 static inline struct raw_of *raw_of(const struct raw *c)
 {
 	return &c->runs->of[c->run];
+}
+
+/* `cpuid` as recordings have it; NULL: not known. */
+static inline bool is_intel(const char *cpuid)
+{
+	return cpuid && strstr(cpuid, "GenuineIntel");
 }
 
 static inline void value_int(struct raw_cell *v, uint64_t x)

@@ -348,6 +348,11 @@ int raw_sample_parsed(struct raw *c, enum store_column_id col, struct raw_cell *
 						  .len = s->raw_size,
 						  .stays = true };
 		return 0;
+	case C_samples_instruction_latency:
+	case C_samples_retire_latency:
+		if (s->has & PERF_SAMPLE_WEIGHT_STRUCT && c->intel)
+			value_int(out, col == C_samples_retire_latency ? s->weight3 : s->weight2);
+		return 0;
 	case C_samples_data_src:
 	case C_samples_data_op:
 	case C_samples_data_level:

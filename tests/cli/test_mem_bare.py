@@ -37,7 +37,8 @@ def asked(command, path, *words):
 
 bare = drawn(3000, lambda: min(int(2 * rnd.paretovariate(0.8)), 65535))
 mem_made.write("bare.data", None, bare=bare)
-mem_made.write("both.data", mem_made.drawn(rnd, 500), bare=bare)
+LOADS = mem_made.drawn(rnd, 500)
+mem_made.write("both.data", LOADS, bare=bare)
 mem_made.write("none.data", None, bare=drawn(100, lambda: 0))
 
 # ---- which part of the weight it is, by perf
@@ -124,6 +125,38 @@ else:
     t.equal(rows, {a: 77 for a in silent}, "annotate: the loads' event has its own latencies")
     p = run("annotate", "-i", "zeros.data", name)
     t.ok(not p.returncode and "retire" not in p.stdout and "p90" not in p.stdout, "annotate: zeros alone are no latency", p.stdout[-2000:])
+
+# ---- perf's sort keys of latencies: refused with a query that has perf's rows
+def perf_rows(perf, path, key):
+    """Rows of perf report, of all events: samples, and the value of the key."""
+    p = subprocess.run([perf, "report", "-i", path, "-s", key, "-n", "--stdio", "-t", ";", "--percent-limit", "0"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    rows = [x.split(";") for x in p.stdout.splitlines() if x and not x.startswith("#")]
+    return sorted((int(r[1]), int(r[2])) for r in rows if len(r) == 3)
+
+
+HAS_SQL = "no SQL" not in run("--version").stdout
+perf = os.environ.get("CYCLADE_PERF612")
+KEYS = [local + key for key in ("weight", "ins_lat", "retire_lat", "p_stage_cyc") for local in ("", "local_")]
+for key in KEYS:
+    p = run("report", "-i", "both.data", "-s", "comm," + key)
+    query = re.search(r"cyclade sql '(.*)'", p.stderr)
+    t.ok(p.returncode == 2 and "'%s' is no key to sort by: mem and annotate" % key in p.stderr and query, "report -s %s: refused with a query" % key, p.stderr)
+    if not perf or not HAS_SQL:
+        t.skip("report -s %s: perf's rows" % key, "no SQL" if perf else "CYCLADE_PERF612: not here")
+        continue
+    for path in ("both.data", "bare.data"):
+        rows = json.loads(run("sql", "-j", path, query[1]).stdout or '{"rows": []}')["rows"] if query else []
+        want = perf_rows(perf, path, key)
+        t.ok(want, "%s: perf has rows of %s" % (path, key), "")
+        t.equal(sorted((r["samples"], r[key]) for r in rows), want, "%s: perf's rows of %s" % (path, key))
+if HAS_SQL:
+    rows = json.loads(run("sql", "-j", "both.data", "SELECT event, count(*) AS n, count(retire_latency) AS told, sum(retire_latency) AS retire, sum(weight3) AS third, "
+                          "sum(instruction_latency) AS instruction, sum(weight2) AS second FROM samples GROUP BY 1").stdout)["rows"]
+    t.ok(len(rows) == 2 and all((r["told"], r["retire"], r["instruction"]) == (r["n"], r["third"], r["second"]) for r in rows) and
+         sum(r["retire"] for r in rows) == sum(s.retire for s in [*LOADS, *bare]) and any(r["instruction"] for r in rows), "latencies have names in SQL", rows)
+    mem_made.write("amd.data", LOADS, cpuid=mem_made.AMD)
+    rows = json.loads(run("sql", "-j", "amd.data", "SELECT count(retire_latency) AS a, count(instruction_latency) AS b, count(weight3) AS c FROM samples").stdout)["rows"]
+    t.equal(rows, [{"a": 0, "b": 0, "c": len(LOADS)}], "which are of Intel's CPUs alone")
 
 # ---- zeros
 doc = asked("mem", "none.data")

@@ -318,6 +318,38 @@ enum column_id column_of_key(enum profile_key key)
 
 /* ---- what the user typed --------------------------------------------------------------------- */
 
+/* The column of samples, in SQL, that perf's sort key of a latency is; NULL: it is none. A key without
+ * local_ is that times the samples of its row. */
+static const char *latency_column(const char *key)
+{
+	static const char *const words[][2] = { { "weight", "weight" },
+						{ "ins_lat", "weight2" },
+						{ "retire_lat", "weight3" },
+						{ "p_stage_cyc", "weight3" } };
+
+	key += strncmp(key, "local_", 6) ? 0 : 6;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(key, words[i][0]))
+			return words[i][1];
+	return NULL;
+}
+
+static int refuse_latency(const char *key, struct err *err)
+{
+	const char *column = latency_column(key);
+	bool local = !strncmp(key, "local_", 6);
+
+	(void)err_set(err, ERR_USAGE,
+		      "'%s' is no key to sort by: mem and annotate have means, quantiles and "
+		      "histograms of latencies",
+		      key);
+	return err_hint(err,
+			"perf's rows: cyclade sql 'SELECT event, %s%s AS %s, count(*) AS samples, "
+			"sum(period) AS period FROM samples GROUP BY event, %s ORDER BY period "
+			"DESC'",
+			column, local ? "" : " * count(*)", key, column);
+}
+
 /* The column of a word whose flags include `flags`, or an error that names the nearest. */
 static int find_column(enum column_id *out, const char *word, size_t len, unsigned flags,
 		       const char *what, struct err *err)
@@ -344,6 +376,8 @@ static int find_column(enum column_id *out, const char *word, size_t len, unsign
 		}
 	}
 	names[n] = NULL;
+	if (flags & C_KEY && latency_column(text))
+		return refuse_latency(text, err);
 	near = text_nearest(text, names);
 	(void)err_set(err, ERR_USAGE, "'%s' is no %s", text, what);
 	if (near)
