@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The rules of counter groups a second time: by trying every way, and by what Linux would try."""
+import functools
 import itertools
 
 SLOTS, METRIC, ALONE, OFFCORE, FRONTEND, LDLAT, PAIR, SOFTWARE, UNCORE, EXCLUSIVE = (
     1 << i for i in range(10))
 TERMS = {OFFCORE: 'offcore_rsp', FRONTEND: 'frontend', LDLAT: 'ldlat'}
+
+
+@functools.lru_cache(maxsize=None)
+def seats(counters, fixed, pair):
+    """The sets of counters that an event may take, as bits: general ones from bit 0, fixed ones from bit 32."""
+    if pair:
+        return [3 << i for i in range(0, 32, 2) if counters >> i & 1]
+    return [1 << i for i in range(32) if counters >> i & 1] + [1 << i + 32 for i in range(16) if fixed >> i & 1]
 
 
 class Problem:
@@ -22,6 +31,7 @@ class Problem:
                     'name': w[2], 'counters': int(w[3]), 'fixed': int(w[4]), 'flags': int(w[5]),
                     'code': dict((t.split('=') + ['1'])[:2] for t in w[7].split(',')),
                     'pmu': w[6], 'id': int(w[1]), 'modifiers': w[8] if len(w) > 8 else ''}
+                self.event[int(w[1])]['encoding'] = self.encoding_of(self.event[int(w[1])])
             elif w[0] == 'beside':
                 beside = [int(x) for x in w[1:]]
             else:
@@ -34,6 +44,10 @@ class Problem:
         return [self.event[i] for i in ids if not self.event[i]['flags'] & (SOFTWARE | UNCORE)]
 
     def encoding(self, event):
+        return event['encoding']
+
+    @staticmethod
+    def encoding_of(event):
         if event['flags'] & METRIC or event['code'] == {'': '1'}:
             return event['id']
         numbers = {(k, int(v, 0)) for k, v in event['code'].items()}
@@ -63,13 +77,17 @@ class Problem:
 
     def ways(self, events, free, general):
         """Is there any way to seat these, with at most `general` general counters used?"""
-        if not events:
+        return self.all_ways([seats(e['counters'], e['fixed'], e['flags'] & PAIR) for e in events],
+                             sum(1 << i + (32 if kind == 'f' else 0) for kind, i in free), general)
+
+    def all_ways(self, choices, free, general):
+        if not choices:
             return True
         # the event with the fewest seats first: only a matter of speed, every seat is tried
-        events = sorted(events, key=lambda e: len(self.places(e, free)))
-        for seat in self.places(events[0], free):
-            used = sum(1 for kind, _ in seat if kind == 'g')
-            if used <= general and self.ways(events[1:], free - seat, general - used):
+        choices = sorted(([s for s in c if s & free == s] for c in choices), key=len)
+        for seat in choices[0]:
+            used = (seat & 0xffffffff).bit_count()
+            if used <= general and self.all_ways(choices[1:], free & ~seat, general - used):
                 return True
         return False
 

@@ -3,6 +3,7 @@
 level, read here once more), perfmon's metric files (formulas, parents, thresholds; made by others out
 of the same sheet), the event files (encodings, counters), and Linux' files of AMD and Arm."""
 import csv
+import functools
 import glob
 import hashlib
 import json
@@ -123,6 +124,7 @@ FILES = {"adl-glc": "ADL/metrics/alderlake_metrics_goldencove_core.json",
          "tgl": "TGL/metrics/tigerlake_metrics.json"}
 
 
+@functools.lru_cache(maxsize=None)
 def plain(name):
     """One spelling for an event and its options."""
     name = re.sub(r":OCR_MSR_VAL=0X", ".OCR_MSR_VAL_", name.upper())
@@ -136,6 +138,7 @@ def plain(name):
     return ":".join([re.sub(r"_PS$", "", base)] + sorted(out))
 
 
+@functools.lru_cache(maxsize=None)
 def count(name, salt):
     h = int(hashlib.sha256((salt + plain(name)).encode()).hexdigest()[:8], 16)
     return float(10 ** 6 + h % (9 * 10 ** 8))
@@ -149,6 +152,11 @@ def ours(model, salt, smt):
         text.append("%s:R %.17g" % (e, 1 + count(e, salt + "R") % 97))
     r = subprocess.run([EVAL, model], input="\n".join(text) + "\n", capture_output=True, text=True)
     return {n: None if v == "-" else float(v) for n, v in (x.rsplit(" ", 1) for x in r.stdout.splitlines())}
+
+
+@functools.lru_cache(maxsize=None)
+def compiled(formula):
+    return compile(re.sub(r"([<>]) =", r"\1=", formula).strip(), "formula", "eval")
 
 
 def theirs(metric, salt, smt):
@@ -169,7 +177,7 @@ def theirs(metric, salt, smt):
             except ValueError:
                 return "?"
     try:
-        return eval(re.sub(r"([<>]) =", r"\1=", metric["Formula"]), {"__builtins__": {}}, env)
+        return eval(compiled(metric["Formula"]), {"__builtins__": {}}, env)
     except ZeroDivisionError:
         return None
 

@@ -53,17 +53,17 @@ def text8(s):
 
 
 class Values(dict):
-    """A dict that has usual values, too, which are made when one of them is asked for."""
+    """A dict that has more values, which are made when one of them is asked for."""
 
-    def __init__(self, make):
-        super().__init__()
+    def __init__(self, make, **have):
+        super().__init__(**have)
         self.make = make
 
     def __missing__(self, name):
-        usual = self.make()
-        for k, v in usual.items():
+        more = self.make()
+        for k, v in more.items():
             self.setdefault(k, v)
-        return usual[name]
+        return more[name]
 
 
 @functools.lru_cache(maxsize=None)
@@ -149,14 +149,17 @@ class Sample:
     """One value for each field; only those of the event's sample type are written."""
 
     def __init__(self, seed, id_):
-        self.v = Values(lambda: self.usual(seed, id_))
+        self.v = Values(
+            lambda: self.longer(seed, id_), IDENTIFIER=id_, IP=0xffffffff81000000 + seed, TID=(100 + seed, 200 + seed),
+            TIME=1000000 + seed, ADDR=0x7fff00000000 + seed, ID=id_, STREAM_ID=900 + seed, CPU=seed % 7,
+            PERIOD=10000 + seed, WEIGHT=0x123456789abc, WEIGHT_STRUCT=(0x89abcdef, 0x4567, 0x0123),
+            DATA_SRC=0x68100142 + seed, TRANSACTION=0x300000002, PHYS_ADDR=0x1f0000000 + seed, CGROUP=321 + seed,
+            DATA_PAGE_SIZE=4096, CODE_PAGE_SIZE=2 << 20)
 
     @staticmethod
-    def usual(seed, id_):
+    def longer(seed, id_):
         s = seed * 0x0101010101010101 & (1 << 60) - 1
         return dict(
-            IDENTIFIER=id_, IP=0xffffffff81000000 + seed, TID=(100 + seed, 200 + seed), TIME=1000000 + seed,
-            ADDR=0x7fff00000000 + seed, ID=id_, STREAM_ID=900 + seed, CPU=seed % 7, PERIOD=10000 + seed,
             READ=(5000 + seed, 4000 + seed, [(id_, 77 + seed, 3), (id_ + 1, 88 + seed, 4)]),
             CALLCHAIN=[0xffffffffffffff80, 0xffffffff81000000 + seed, 0xfffffffffffffe00, 0x400000 + seed],
             RAW=bytes((seed + i) & 255 for i in range(12)),
@@ -166,9 +169,7 @@ class Sample:
                                             new_type=(9 + i) % 16, priv=(i + 1) % 8), 0x55aa + i)
                                       for i in range(5)]),
             REGS_USER=(2, [s + 1, s + 2, s + 3]), REGS_INTR=(1, [s + 5, s + 6]),
-            STACK_USER=(bytes((3 * seed + i) & 255 for i in range(24)), 17), WEIGHT=0x123456789abc,
-            WEIGHT_STRUCT=(0x89abcdef, 0x4567, 0x0123), DATA_SRC=0x68100142 + seed, TRANSACTION=0x300000002,
-            PHYS_ADDR=0x1f0000000 + seed, CGROUP=321 + seed, DATA_PAGE_SIZE=4096, CODE_PAGE_SIZE=2 << 20,
+            STACK_USER=(bytes((3 * seed + i) & 255 for i in range(24)), 17),
             AUX=bytes((7 * seed + i) & 255 for i in range(16)))
 
     def field(self, w, a, name):
