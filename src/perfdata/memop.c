@@ -375,6 +375,8 @@ struct memop_how memop_how(const struct pd *rec, const struct pd_event *ev)
 	else if (ev->attr.sample_type & PERF_SAMPLE_WEIGHT_STRUCT && how.intel)
 		how.from = MEMOP_FROM_WEIGHTS;
 	read_ibs_terms(&how, &ev->attr);
+	if (raw && !(ev->attr.sample_type & (PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN)))
+		how.raw_at = (uint16_t)(ev->at.fixed_end + sizeof(uint32_t));
 	/* MEM_TRANS_RETIRED.LOAD_LATENCY */
 	if (how.intel && (ev->attr.config & 0xffff) == 0x1cd)
 		how.least = (uint32_t)(ev->attr.config1 & 0xffff);

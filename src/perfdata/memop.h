@@ -118,6 +118,7 @@ struct memop_how {
 	} from;
 	enum ibs_part part;
 	bool intel, amd;
+	uint16_t raw_at;  /* IBS: where in a record the registers begin; 0: it differs */
 	uint32_t least;	  /* only loads of at least this latency were sampled (ldlat); 0: all */
 	bool l3_only;	  /* IBS: only what missed the L3 cache */
 	bool cycles;	  /* IBS: ops are selected by cycles, not by dispatched ops */
@@ -131,19 +132,20 @@ bool memop_of(struct memop *out, const struct memop_how *how, const struct pd_sa
 bool memop_of_record(struct memop *out, const struct memop_how *how, const struct pd_event *ev,
 		     const struct pd_record *r);
 /* The same with a table of the kinds of IBS ops that were met, which is faster where there are
- * many. A table is of one thread and one recording: MEMOP_KINDS of them, all zero at first. *kind
- * is NULL for what is no IBS op, and good until the next call. */
+ * many; NULL: nothing is known. A table is of one thread and one recording: MEMOP_KINDS of them,
+ * all zero at first. *kind is NULL for what is no IBS op, and good until the next call. So is what
+ * is returned, which may be in `other`. */
 #define MEMOP_KINDS 256u
 struct memop_kind {
 	uint64_t data2;
-	uint32_t data3, caps;
+	uint32_t data3, caps; /* data3: memop_kind.c's */
 	bool used;
 	uint64_t user; /* the caller's; 0 where the kind is new */
 	struct memop op;
 };
-bool memop_of_kind(struct memop *out, struct memop_kind **kind, struct memop_kind *table,
-		   const struct memop_how *how, const struct pd_event *ev,
-		   const struct pd_record *r);
+const struct memop *memop_of_kind(struct memop *other, struct memop_kind **kind,
+				  struct memop_kind *table, const struct memop_how *how,
+				  const struct pd_event *ev, const struct pd_record *r);
 /* Of data_src alone. */
 void memop_of_data_src(struct memop *out, uint64_t data_src);
 /* Of IBS registers alone. */

@@ -1,99 +1,105 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * memop_kind - IBS ops by what they have in common. Two ops with the same bits differ only in their
- * cycles, addresses and open misses, so a kind of them is decoded once (ibs_field.def).
+ * cycles, addresses and open misses, so a kind of them is decoded once (ibs_field.def). Which of
+ * these numbers are 0 is part of the kind: an op does not have such a latency or address.
  */
-#include <string.h>
-
 #include "base/bytes.h"
-#include "perfdata/ibs_int.h"
 #include "perfdata/memop.h"
 
-#define OF_KIND (~(UINT64_C(0xffffffff) << 32 | UINT64_C(0x3f) << 26)) /* of IBS_OP_DATA3 */
+#define OPEN_AT 26 /* in IBS_OP_DATA3, 6 bits; in a kind 5: which numbers are there */
+#define OF_KIND ((1u << OPEN_AT) - 1)
 #define NEEDED	(sizeof(uint32_t) + 7 * sizeof(uint64_t))
 
-static void set_all(struct ibs *x, enum ibs_field f)
-{
-	const struct ibs_row *w = &ibs_rows[f];
-	unsigned bits = w->high - w->low + 1;
+/* The registers of an op, and what its kind is found by. */
+struct packet {
+	const uint8_t *raw;
+	size_t len;
+	uint64_t data, data2, data3, linear, physical;
+	uint32_t caps, of_kind;
+};
 
-	x->reg[w->reg] |= (bits < 64 ? (1ULL << bits) - 1 : UINT64_MAX) << w->low;
+/* False: the registers are not all there, or no op's. */
+static inline bool read_packet(struct packet *x, const struct memop_how *how,
+			       const struct pd_event *ev, const struct pd_record *r)
+{
+	const uint8_t *reg;
+
+	if (how->raw_at && how->raw_at <= r->size) {
+		x->raw = r->p + how->raw_at;
+		x->len = ld32(x->raw - sizeof(uint32_t));
+		if (x->len > (size_t)(r->size - how->raw_at))
+			return false;
+	} else if (!pd_raw_find(ev, r, &x->raw, &x->len)) {
+		return false;
+	}
+	if (x->len < NEEDED)
+		return false;
+	reg = x->raw + sizeof(uint32_t);
+	if ((ld64(reg) >> 17 & 3) != 3)
+		return false;
+	x->caps = ld32(x->raw);
+	x->data = ld64(reg + 16);
+	x->data2 = ld64(reg + 24);
+	x->data3 = ld64(reg + 32);
+	x->linear = ld64(reg + 40);
+	x->physical = ld64(reg + 48);
+	x->of_kind = (uint32_t)x->data3 & OF_KIND;
+	x->of_kind |= ((x->data >> 16 & 0xffff ? 1u : 0) | (x->data3 >> 32 & 0xffff ? 2u : 0) |
+		       (x->data3 >> 48 ? 4u : 0) | (x->linear ? 8u : 0) | (x->physical ? 16u : 0))
+		      << OPEN_AT;
+	return true;
 }
 
-/* Decodes an op of the kind whose numbers are all there; what has no meaning is not taken. */
-static bool learn(struct memop_kind *k, const struct memop_how *how, const uint8_t *raw, size_t len)
+static bool is_kind(const struct memop_kind *k, const struct packet *x)
+{
+	return k->used && k->data2 == x->data2 && k->data3 == x->of_kind && k->caps == x->caps;
+}
+
+static __attribute__((noinline)) bool learn(struct memop_kind *k, const struct memop_how *how,
+					    const struct packet *packet)
 {
 	struct ibs x;
 
-	if (ibs_read(&x, IBS_OP, how->part, raw, len))
-		return false;
-	set_all(&x, IBS_TAG_TO_RETIRE);
-	set_all(&x, IBS_MISS_LATENCY);
-	set_all(&x, IBS_DTLB_REFILL);
-	set_all(&x, IBS_DATA_LINEAR);
-	set_all(&x, IBS_DATA_PHYSICAL);
+	k->used = !ibs_read(&x, IBS_OP, how->part, packet->raw, packet->len);
+	k->data2 = packet->data2;
+	k->data3 = packet->of_kind;
+	k->caps = packet->caps;
 	k->user = 0;
-	memop_of_ibs(&k->op, &x);
-	memset(k->op.cycles, 0, sizeof(k->op.cycles));
-	k->op.open = 0;
-	k->op.address = k->op.physical = 0;
-	return true;
+	if (k->used)
+		memop_of_ibs(&k->op, &x);
+	return k->used;
 }
 
-/* Without asking: which ones an op has is hard to foresee. */
-static inline void put(struct memop *op, enum memop_latency l, uint64_t cycles, bool none_is_0)
+static inline void put(struct memop *op, enum memop_latency l, uint64_t cycles)
 {
 	op->cycles[l] = op->has >> l & 1 ? (uint32_t)cycles : 0;
-	op->has &= ~((uint32_t)(none_is_0 && !cycles) << l);
 }
 
-static inline uint64_t put_address(struct memop *op, uint32_t has, uint64_t address)
+const struct memop *memop_of_kind(struct memop *other, struct memop_kind **kind,
+				  struct memop_kind *table, const struct memop_how *how,
+				  const struct pd_event *ev, const struct pd_record *r)
 {
-	op->has &= address ? UINT32_MAX : ~has;
-	return op->has & has ? address : 0;
-}
-
-bool memop_of_kind(struct memop *op, struct memop_kind **kind, struct memop_kind *table,
-		   const struct memop_how *how, const struct pd_event *ev,
-		   const struct pd_record *r)
-{
-	uint64_t data, data2, data3;
 	struct memop_kind *k;
-	const uint8_t *raw, *reg;
-	uint32_t caps;
-	size_t len;
+	struct packet x;
+	struct memop *op;
 
 	*kind = NULL;
 	if (how->from != MEMOP_FROM_OP)
-		return memop_of_record(op, how, ev, r);
-	if (!pd_raw_find(ev, r, &raw, &len) || len < NEEDED)
-		return false;
-	caps = ld32(raw);
-	reg = raw + sizeof(uint32_t);
-	data = ld64(reg + 16);
-	data2 = ld64(reg + 24);
-	data3 = ld64(reg + 32);
-	if ((ld64(reg) >> 17 & 3) != 3)
-		return false;
-	k = &table[(data2 * 0x9e3779b97f4a7c15u ^ (data3 & OF_KIND) * 0xc2b2ae3d27d4eb4fu) >> 56];
-	if (!k->used || k->data2 != data2 || k->data3 != (uint32_t)(data3 & OF_KIND) ||
-	    k->caps != caps) {
-		k->used = false;
-		if (!learn(k, how, raw, len))
-			return false;
-		k->used = true;
-		k->data2 = data2;
-		k->data3 = (uint32_t)(data3 & OF_KIND);
-		k->caps = caps;
-	}
+		return memop_of_record(other, how, ev, r) ? other : NULL;
+	if (!read_packet(&x, how, ev, r))
+		return NULL;
+	k = &table[(x.data2 * 0x9e3779b97f4a7c15u ^ x.of_kind * 0xc2b2ae3d27d4eb4fu) >> 56];
+	if (!is_kind(k, &x) && !learn(k, how, &x))
+		return NULL;
 	*kind = k;
-	*op = k->op;
-	put(op, MEMOP_LATENCY_TAG, data >> 16 & 0xffff, true);
-	put(op, MEMOP_LATENCY_COMPLETE, data & 0xffff, false);
-	put(op, MEMOP_LATENCY_DATA, data3 >> 32 & 0xffff, true);
-	put(op, MEMOP_LATENCY_REFILL, data3 >> 48, true);
-	op->open = op->has & MEMOP_HAS_OPEN ? data3 >> 26 & 0x3f : 0;
-	op->address = put_address(op, MEMOP_HAS_ADDRESS, ld64(reg + 40));
-	op->physical = put_address(op, MEMOP_HAS_PHYSICAL, ld64(reg + 48));
-	return true;
+	op = &k->op;
+	put(op, MEMOP_LATENCY_TAG, x.data >> 16 & 0xffff);
+	put(op, MEMOP_LATENCY_COMPLETE, x.data & 0xffff);
+	put(op, MEMOP_LATENCY_DATA, x.data3 >> 32 & 0xffff);
+	put(op, MEMOP_LATENCY_REFILL, x.data3 >> 48);
+	op->open = op->has & MEMOP_HAS_OPEN ? x.data3 >> OPEN_AT & 0x3f : 0;
+	op->address = op->has & MEMOP_HAS_ADDRESS ? x.linear : 0;
+	op->physical = op->has & MEMOP_HAS_PHYSICAL ? x.physical : 0;
+	return op;
 }

@@ -4,8 +4,8 @@
  * was seen. All other groups of memory.h are folded from these.
  *
  *	memory_count_begin(&c)	each chunk of the pass
- *	memop_of_kind(&op, &kind, c.kinds, ...)
- *	memory_count_add(&c, spaces, sample, &op, kind)
+ *	op = memop_of_kind(&other, &kind, c.kinds, ...)
+ *	memory_count_add(&c, spaces, sample, op, kind)
  *	memory_count_end(&c)
  *	memory_tallies_join(&all, &c)	each worker's
  *	memory_tallies_end(&all)

@@ -17,17 +17,18 @@ static int take(void *ctx, const struct pass_sample *p, struct err *err)
 	const struct scan *w = ctx;
 	struct memory_tallies *c = &w->of[p->worker];
 	struct memop_kind *kind;
-	struct memop op;
+	const struct memop *op;
+	struct memop other;
 
 	c->samples++;
-	if (!memop_of_kind(&op, &kind, c->kinds, &w->how[p->event], p->ev, p->r)) {
+	op = memop_of_kind(&other, &kind, c->kinds, &w->how[p->event], p->ev, p->r);
+	if (!op) {
 		c->without++;
 		return 0;
 	}
-	if (memory_count_add(c, w->spaces, p, &op, kind))
+	if (memory_count_add(c, w->spaces, p, op, kind))
 		return err_nomem(err);
-	return w->objects && !memory_no_access(&op) ? memory_objects_add(w->objects, p, &op, err)
-						    : 0;
+	return w->objects && !memory_no_access(op) ? memory_objects_add(w->objects, p, op, err) : 0;
 }
 
 static int begin_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
