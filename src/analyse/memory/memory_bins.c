@@ -20,7 +20,7 @@ struct memory_bins {
 
 /* ---- spreads --------------------------------------------------------------------------------- */
 
-static void add_sum(void *ctx, uint16_t value, uint64_t n)
+static inline void add_sum(void *ctx, uint16_t value, uint64_t n)
 {
 	struct memory_sums *s = ctx;
 
@@ -31,12 +31,53 @@ static void add_sum(void *ctx, uint16_t value, uint64_t n)
 }
 
 /* Of latencies that some sample had. */
-static struct memory_sums *sums_of(const struct memory_work *w, size_t tally, unsigned latency)
+static inline struct memory_sums *sums_of(const struct memory_work *w, size_t tally,
+					  unsigned latency)
 {
-	unsigned all = w->c.latencies, before = all & ((1u << latency) - 1);
+	return &w->sums[tally * w->latencies + w->latency_at[latency]];
+}
 
-	return &w->sums[tally * (unsigned)__builtin_popcount(all) +
-			(unsigned)__builtin_popcount(before)];
+static void number_latencies(struct memory_work *w)
+{
+	for (unsigned has = w->c.latencies; has; has &= has - 1)
+		w->latency_at[__builtin_ctz(has)] = w->latencies++;
+}
+
+/* A column of a cell's rows: integers all, exact in 64 bits. */
+static void sum_column(struct memory_sums *s, const uint16_t *at, size_t n, size_t step)
+{
+	uint64_t sum = 0, squares = 0;
+	uint16_t most = 0;
+
+	for (size_t i = 0; i < n; i++, at += step) {
+		sum += *at;
+		squares += (uint64_t)*at * *at;
+		most = *at > most ? *at : most;
+	}
+	s->n += n;
+	s->sum += sum;
+	s->squares += (double)squares;
+	s->most = s->most > most ? s->most : most;
+}
+
+/* Each cell is met once, as it is in no cache. */
+static void sum_tally(const struct memory_work *w, size_t tally)
+{
+	const struct memory_tally *t = &w->c.v.v[tally];
+
+	for (unsigned has = w->c.latencies; has; has &= has - 1) {
+		unsigned l = (unsigned)__builtin_ctz(has);
+
+		hist_each(&t->hist[l], add_sum, sums_of(w, tally, l));
+	}
+	for (uint32_t i = t->cell; i != MEMORY_CELL_NONE; i = w->c.cells.v.v[i].next) {
+		const struct memory_cell *x = &w->c.cells.v.v[i];
+		const uint16_t *at = x->row;
+
+		for (unsigned has = memory_cell_latencies(x); has && x->n; has &= has - 1)
+			sum_column(sums_of(w, tally, (unsigned)__builtin_ctz(has)), at++, x->n,
+				   x->numbers);
+	}
 }
 
 #define SUM_STEP 4096u /* tallies of a worker at a time */
@@ -49,20 +90,16 @@ static int sum_some(void *ctx, unsigned worker, size_t step, struct err *err)
 	(void)worker;
 	(void)err;
 	for (size_t i = from; i < until && i < w->c.v.n; i++)
-		for (unsigned has = w->c.latencies; has; has &= has - 1) {
-			unsigned l = (unsigned)__builtin_ctz(has);
-
-			memory_tally_each(&w->c, i, l, add_sum, sums_of(w, i, l));
-		}
+		sum_tally(w, i);
 	return 0;
 }
 
 int memory_sum(struct memory_work *w)
 {
-	size_t latencies = (size_t)__builtin_popcount(w->c.latencies);
 	struct err err = ERR_INIT;
 
-	w->sums = calloc(w->c.v.n * latencies + 1, sizeof(*w->sums));
+	number_latencies(w);
+	w->sums = calloc(w->c.v.n * w->latencies + 1, sizeof(*w->sums));
 	if (!w->sums || task_for((w->c.v.n + SUM_STEP - 1) / SUM_STEP, 0, sum_some, w, &err))
 		return -1;
 	vec_each (&w->c.large, const struct memory_large *, x) {

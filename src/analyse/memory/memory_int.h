@@ -44,6 +44,7 @@ struct memory_work {
 	struct itab group_at;
 	VEC(struct memory_spread) spread;
 	struct memory_sums *sums; /* of tallies, by latency: those of c.latencies */
+	unsigned latencies, latency_at[MEMOP_LATENCIES]; /* how many these are, and where */
 	struct memory_bins *bins;
 	struct memory_layout *layout;
 	struct strtab files, rows; /* rows: of the tables of types and fields */

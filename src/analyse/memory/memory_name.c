@@ -100,7 +100,8 @@ static int type_accesses(struct memory_work *w, struct err *err)
 	if (n > 1)
 		qsort(g, n, sizeof(*g), by_address);
 	for (size_t i = 0; i < n && !ret; i++)
-		ret = memory_type_group(spaces_images(w->spaces), g[i], &w->rows, err);
+		ret = memory_type_group(spaces_images(w->spaces), g[i], i ? g[i - 1] : NULL,
+					&w->rows, err);
 	free(g);
 	return ret;
 }

@@ -8,13 +8,25 @@
 
 #include "base/buf.h"
 
+static bool same_row(const struct types_access *x, const struct types_access *y)
+{
+	return x->why == y->why && x->type == y->type && x->type_size == y->type_size &&
+	       x->field == y->field && x->offset == y->offset && x->size == y->size;
+}
+
 /* Groups of one row of the table of fields, and of types, have the same number. */
-static int number(struct memory_group *g, struct strtab *names, struct err *err)
+static int number(struct memory_group *g, const struct memory_group *before, struct strtab *names,
+		  struct err *err)
 {
 	const struct types_access *a = &g->access;
 	struct buf b = BUF_INIT;
 	int rc = 0;
 
+	if (before && same_row(a, &before->access)) {
+		g->type_id = before->type_id;
+		g->field_id = before->field_id;
+		return 0;
+	}
 	buf_printf(&b, "%d %" PRIu64 " %s", (int)a->why, a->type_size, a->type ? a->type : "");
 	g->type_id = strtab_adds(names, buf_str(&b));
 	buf_printf(&b, "\n%" PRIu64 " %" PRIu64 " %s", a->offset, a->size,
@@ -26,8 +38,8 @@ static int number(struct memory_group *g, struct strtab *names, struct err *err)
 	return rc;
 }
 
-int memory_type_group(struct images *set, struct memory_group *g, struct strtab *names,
-		      struct err *err)
+int memory_type_group(struct images *set, struct memory_group *g, const struct memory_group *before,
+		      struct strtab *names, struct err *err)
 {
 	uint32_t image = memory_access_image(g);
 	struct err why = ERR_INIT; /* no types then */
@@ -44,5 +56,5 @@ int memory_type_group(struct images *set, struct memory_group *g, struct strtab 
 	if (t && image_to_vaddr(set, image, g->key[0], &vaddr) &&
 	    types_at(t, vaddr, memory_access_kind(g) == MEMORY_STORE, &g->access, err))
 		return -1;
-	return number(g, names, err);
+	return number(g, before, names, err);
 }

@@ -51,8 +51,9 @@ int memory_place_fetches(struct images *set, struct memory_group *g, size_t n,
 			 struct err *err) MUST_USE;
 /* memory_layout.c; *out is the caller's to free. -1: out of memory. */
 int memory_layouts(struct memory *m, struct memory_layout **out, size_t *n) MUST_USE;
-/* Sets g->access and the numbers of its row. */
-int memory_type_group(struct images *set, struct memory_group *g, struct strtab *names,
-		      struct err *err) MUST_USE;
+/* Sets g->access and the numbers of its row. `before`: another one that has them, often of the same
+ * row; NULL: none. */
+int memory_type_group(struct images *set, struct memory_group *g, const struct memory_group *before,
+		      struct strtab *names, struct err *err) MUST_USE;
 
 #endif
