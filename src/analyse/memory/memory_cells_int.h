@@ -5,8 +5,8 @@
  * thousand instructions costs two lines of memory and no histogram.
  *
  *	memory_cells_ahead(&c, hash)	of a sample that waits: asks for what the next step reads
- *	memory_cells_near(&c, hash)	the same
- *	x = memory_cell_of(&c, a, b, hash)	NULL: out of memory; good until the next new cell
+ *	near = memory_cells_near(&c, hash)	the same; which cell it is likely to be
+ *	x = memory_cell_from(&c, near, a, b, hash)	NULL: out of memory; good until the next new
  *	memory_cell_near(x)	asks for where the next row goes
  *	memory_cell_add(&c, x, row)	x->n is below MEMORY_CELL_ROWS; -1: out of memory
  *	... x->n is MEMORY_CELL_ROWS: its rows go to histograms, and n becomes 0 ...
@@ -100,13 +100,16 @@ static inline void memory_cells_ahead(const struct memory_cells *c, uint64_t has
 	itab_ahead(&c->at, hash);
 }
 
-static inline void memory_cells_near(const struct memory_cells *c, uint64_t hash)
+/* MEMORY_CELL_NONE: it is not there yet. */
+static inline uint32_t memory_cells_near(const struct memory_cells *c, uint64_t hash)
 {
 	size_t slot = itab_first(&c->at, hash);
 	uint32_t idx;
 
-	if (itab_at(&c->at, &slot, hash, &idx))
-		__builtin_prefetch(&c->v.v[idx], 1);
+	if (!itab_at(&c->at, &slot, hash, &idx))
+		return MEMORY_CELL_NONE;
+	__builtin_prefetch(&c->v.v[idx], 1);
+	return idx;
 }
 
 /* The same of a cell that a row will be added to. */
@@ -118,6 +121,14 @@ static inline void memory_cell_near(const struct memory_cell *x)
 
 struct memory_cell *memory_cell_of(struct memory_cells *c, uint64_t a, uint64_t b,
 				   uint64_t hash) MUST_USE;
+static inline MUST_USE struct memory_cell *memory_cell_from(struct memory_cells *c, uint32_t near,
+							    uint64_t a, uint64_t b, uint64_t hash)
+{
+	struct memory_cell *x = near == MEMORY_CELL_NONE ? NULL : &c->v.v[near];
+
+	return x && x->a == a && x->b == b ? x : memory_cell_of(c, a, b, hash);
+}
+
 int memory_cell_grow(struct memory_cells *c, struct memory_cell *x) MUST_USE;
 int memory_cells_move(struct memory_cells *to, struct memory_cells *c) MUST_USE;
 void memory_cells_free(struct memory_cells *c);

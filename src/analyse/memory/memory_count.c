@@ -127,10 +127,11 @@ static int settle(struct memory_tallies *c, struct memory_cell *x)
 static int count_cells(struct memory_tallies *c, struct memory_waiting *w)
 {
 	for (size_t i = 0; i < w->n; i++)
-		memory_cells_near(&c->cells, w->sample[i].hash);
+		w->sample[i].cell = memory_cells_near(&c->cells, w->sample[i].hash);
 	for (size_t i = 0; i < w->n; i++) {
 		struct memory_sample *s = &w->sample[i];
-		const struct memory_cell *x = memory_cell_of(&c->cells, s->a, s->b, s->hash);
+		const struct memory_cell *x =
+			memory_cell_from(&c->cells, s->cell, s->a, s->b, s->hash);
 
 		if (!x)
 			return -1;
@@ -194,10 +195,10 @@ static int count_waiting(struct memory_tallies *c)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-static inline bool is_code(const struct memory_code *m, const struct process *proc,
-			   enum space_kind kind, uint64_t ip, uint64_t time)
+static inline bool is_code(const struct memory_code *m, const struct process *proc, unsigned mode,
+			   uint64_t ip, uint64_t time)
 {
-	return m->proc == proc && m->kind == kind && ip >= m->span.start && ip < m->span.end &&
+	return m->proc == proc && m->mode == mode && ip >= m->span.start && ip < m->span.end &&
 	       time >= m->span.from && time < m->span.until;
 }
 
@@ -205,19 +206,20 @@ static const struct map *code_at(struct memory_tallies *c, const struct spaces *
 				 const struct pass_sample *p, uint64_t ip)
 {
 	const struct process *proc = p->who->proc;
-	enum space_kind kind = space_kind_of_misc(p->r->misc & PERF_RECORD_MISC_CPUMODE_MASK);
+	unsigned mode = p->r->misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	struct memory_code *m = c->last_code;
 
 	/* runs of one mapping are the rule */
-	if (m && is_code(m, proc, kind, ip, p->time))
+	if (m && is_code(m, proc, mode, ip, p->time))
 		return m->map;
 	m = &c->code[(ip >> 12 ^ ip >> 20 ^ (uintptr_t)proc >> 6) & (MEMORY_CODE - 1)];
 	c->last_code = m;
-	if (is_code(m, proc, kind, ip, p->time))
+	if (is_code(m, proc, mode, ip, p->time))
 		return m->map;
 	m->proc = proc;
-	m->kind = kind;
-	m->map = space_find_span(sp, proc, kind, ip, p->time, &m->span);
+	m->mode = mode;
+	m->map = space_find_span(sp, proc, space_kind_of_misc((uint16_t)mode), ip, p->time,
+				 &m->span);
 	return m->map;
 }
 
@@ -238,9 +240,11 @@ int memory_count_begin(struct memory_tallies *c)
 		c->waiting = calloc(1, sizeof(*c->waiting));
 	if (!c->recent)
 		c->recent = calloc(MEMORY_RECENT, sizeof(*c->recent));
+	if (!c->whose)
+		c->whose = calloc(1, sizeof(*c->whose));
 	if (!c->kinds)
 		c->kinds = calloc(MEMOP_KINDS, sizeof(*c->kinds));
-	return c->code && c->waiting && c->recent && c->kinds ? 0 : -1;
+	return c->code && c->waiting && c->recent && c->whose && c->kinds ? 0 : -1;
 }
 
 static inline void take_numbers(struct memory_sample *x, unsigned has, const struct memop *op,
@@ -315,6 +319,31 @@ static inline uint64_t common_of(struct memory_tallies *c, const struct memop *o
 	return x;
 }
 
+static inline uint32_t thread_of(struct memory_tallies *c, const struct pass_sample *p)
+{
+	uint64_t turn = p->who->turn;
+	uint32_t tally, at = (uint32_t)(turn & (MEMORY_THREADS - 1));
+
+	if (c->whose->thread[at].turn == turn)
+		return c->whose->thread[at].tally;
+	tally = recent_of(c, MEMORY_THREAD, p->task, p->who->comm);
+	c->whose->thread[at].turn = tally == UINT32_MAX ? 0 : turn;
+	c->whose->thread[at].tally = tally;
+	return tally;
+}
+
+static inline uint32_t cpu_of(struct memory_tallies *c, uint32_t cpu)
+{
+	uint32_t tally, at = cpu & (MEMORY_CPUS - 1);
+
+	if (c->whose->cpu[at].cpu == (uint64_t)cpu + 1)
+		return c->whose->cpu[at].tally;
+	tally = recent_of(c, MEMORY_CPU, cpu, 0);
+	c->whose->cpu[at].cpu = tally == UINT32_MAX ? 0 : (uint64_t)cpu + 1;
+	c->whose->cpu[at].tally = tally;
+	return tally;
+}
+
 int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const struct pass_sample *p,
 		     const struct memop *op, struct memop_kind *of)
 {
@@ -333,15 +362,16 @@ int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const st
 	c->period = period;
 	c->latencies |= has;
 	x->tally[COUNTED_CLASS] = (uint32_t)common;
-	x->tally[COUNTED_THREAD] = recent_of(c, MEMORY_THREAD, p->task, p->who->comm);
-	x->tally[COUNTED_CPU] = recent_of(c, MEMORY_CPU, p->cpu, 0);
+	x->tally[COUNTED_THREAD] = thread_of(c, p);
+	x->tally[COUNTED_CPU] = cpu_of(c, p->cpu);
 	for (size_t i = 0; i < MEMORY_COUNTED; i++) {
 		if (x->tally[i] == UINT32_MAX)
 			return -1;
 		c->v.v[x->tally[i]].kind[kind]++;
 	}
 	x->a = m ? map_to_image(m, ip) : ip;
-	if (any_large(op, has) && take_large(c, x, access, op, &has))
+	/* those of IBS ops have 16 bits */
+	if (!of && any_large(op, has) && take_large(c, x, access, op, &has))
 		return -1;
 	take_numbers(x, has, op, open);
 	x->b = access | (uint64_t)kind << CELL_KIND | (uint64_t)open << CELL_OPEN |
@@ -468,9 +498,11 @@ void memory_tallies_free(struct memory_tallies *c)
 	free(c->code);
 	free(c->waiting);
 	free(c->recent);
+	free(c->whose);
 	free(c->kinds);
 	c->code = c->last_code = NULL;
 	c->waiting = NULL;
 	c->recent = NULL;
+	c->whose = NULL;
 	c->kinds = NULL;
 }

@@ -49,7 +49,7 @@ struct memory_large {
 /* What is mapped around an address of code. */
 struct memory_code {
 	const struct process *proc;
-	enum space_kind kind;
+	unsigned mode; /* of the records: PERF_RECORD_MISC_CPUMODE_MASK */
 	struct space_span span;
 	const struct map *map;
 };
@@ -63,7 +63,7 @@ enum { COUNTED_CLASS, COUNTED_THREAD, COUNTED_CPU, MEMORY_COUNTED };
 struct memory_waiting {
 	struct memory_sample {
 		uint64_t a, b, hash; /* of the cell */
-		uint32_t cell;
+		uint32_t cell;	     /* MEMORY_CELL_NONE: not found yet */
 		uint32_t tally[MEMORY_COUNTED];
 		uint16_t row[MEMORY_ROW];
 	} sample[MEMORY_BATCH];
@@ -79,6 +79,21 @@ struct memory_recent {
 	uint32_t tally;
 };
 
+#define MEMORY_CPUS    64u /* powers of two */
+#define MEMORY_THREADS 64u
+
+/* Tallies of CPUs and threads, by where the pass has them: in this place, the last that was met. */
+struct memory_whose {
+	struct {
+		uint64_t turn; /* of pass_thread; 0: none yet */
+		uint32_t tally;
+	} thread[MEMORY_THREADS];
+	struct {
+		uint64_t cpu; /* and 1; 0: none yet */
+		uint32_t tally;
+	} cpu[MEMORY_CPUS];
+};
+
 struct memory_tallies {
 	VEC(struct memory_tally) v;
 	VEC(struct memory_large) large; /* by tally and latency, ascending */
@@ -87,6 +102,7 @@ struct memory_tallies {
 	struct memory_code *code, *last_code;
 	struct memory_waiting *waiting;
 	struct memory_recent *recent;
+	struct memory_whose *whose;
 	struct memop_kind *kinds;
 	unsigned latencies; /* those that any sample had */
 	uint64_t samples, without, no_access, period;

@@ -37,13 +37,12 @@ static int meet(struct memory_locks *w, struct memory_locked_line *l, uint64_t t
 	return 0;
 }
 
-int memory_locks_add(struct memory_locks *w, uint32_t object, const struct memop *op, uint64_t task)
+int memory_locks_add_locked(struct memory_locks *w, uint32_t object, const struct memop *op,
+			    uint64_t task)
 {
 	double cycles = op->cycles[MEMOP_LATENCY_DATA];
 	struct memory_locked_line *l;
 
-	if (!op->locked || !(op->has & MEMOP_HAS_ADDRESS))
-		return 0;
 	l = line_of(w, object, task_pid(task), op->address & ~(uint64_t)(MEMORY_LINE_BYTES - 1));
 	if (!l || meet(w, l, task))
 		return -1;

@@ -22,9 +22,16 @@ struct memory_locks {
 	VEC(struct locks_met) met;
 };
 
+int memory_locks_add_locked(struct memory_locks *w, uint32_t object, const struct memop *op,
+			    uint64_t task) MUST_USE;
 /* `task` as of pass_sample; operations that are not locked are passed over. */
-int memory_locks_add(struct memory_locks *w, uint32_t object, const struct memop *op,
-		     uint64_t task) MUST_USE;
+static inline MUST_USE int memory_locks_add(struct memory_locks *w, uint32_t object,
+					    const struct memop *op, uint64_t task)
+{
+	return op->locked && op->has & MEMOP_HAS_ADDRESS
+		       ? memory_locks_add_locked(w, object, op, task)
+		       : 0;
+}
 /* As memory_walks_join(). */
 int memory_locks_join(struct memory_locks *w, const struct memory_locks *x,
 		      const uint32_t *to) MUST_USE;

@@ -278,13 +278,14 @@ int memory_objects_add(struct memory_objects *o, const struct pass_sample *p,
 	object = &x->object.v[at];
 	object->least = op->address < object->least ? op->address : object->least;
 	object->most = op->address > object->most ? op->address : object->most;
-	return memory_walks_add(&x->walks, at, op, place) ||
-			       memory_locks_add(&x->locks, at, op, p->task) ||
-			       memory_lines_add(&x->lines, at, op, task_pid(p->task)) ||
-			       memory_map_add(&x->map, at, op, p->task, p->time, place) ||
-			       memory_nodes_add(&x->nodes, at, op, p->cpu, task_pid(p->task), place)
-		       ? err_nomem(err)
-		       : 0;
+	if (memory_walks_add(&x->walks, at, op, place) ||
+	    memory_locks_add(&x->locks, at, op, p->task) ||
+	    memory_lines_add(&x->lines, at, op, task_pid(p->task)) ||
+	    (x->map.on && memory_map_add(&x->map, at, op, p->task, p->time, place)) ||
+	    (x->nodes.nodes->n &&
+	     memory_nodes_add(&x->nodes, at, op, p->cpu, task_pid(p->task), place)))
+		return err_nomem(err);
+	return 0;
 }
 
 static int by_samples(const void *a, const void *b)
