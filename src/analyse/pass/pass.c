@@ -85,7 +85,7 @@ static int one_sample(struct pass *p, struct pass_worker *w, unsigned worker, si
 	s.cpu = s.ev->at.cpu ? ld32(r->p + s.ev->at.cpu) : UINT32_MAX;
 	s.time = time_of(p, s.ev, r);
 	if (p->threads && p->events[e]) {
-		s.who = pass_thread(p, worker, s.task, s.time);
+		s.who = pass_thread_of(p, w, worker, s.task, s.time);
 		if (!s.who)
 			return err_nomem(err);
 	}

@@ -48,6 +48,32 @@ struct pass {
 int pass_threads_init(const struct pass *p, struct pass_worker *w) MUST_USE;
 /* Threads were looked up for another visitor. */
 void pass_threads_forget(struct pass_worker *w);
+/* In this place of the table; NULL: out of memory. */
+const struct pass_thread *pass_new_thread(struct pass *p, unsigned worker, struct pass_thread *t,
+					  uint64_t task, uint64_t time);
+
+static inline bool pass_is_thread(const struct pass_thread *t, uint64_t task, uint64_t time)
+{
+	return t->task == task && time >= t->from && time < t->until;
+}
+
+/* The same as pass_thread(), of this worker; inline, as each sample asks. */
+static inline const struct pass_thread *
+pass_thread_of(struct pass *p, struct pass_worker *w, unsigned worker, uint64_t task, uint64_t time)
+{
+	uint32_t tid = task_tid(task), h = (tid * 0x9e3779b1u ^ task_pid(task)) >> 16;
+	struct pass_thread *t = w->last;
+
+	/* runs of one thread are the rule */
+	if (t && pass_is_thread(t, task, time))
+		return t;
+	t = &w->thread[(h ^ tid) & w->mask];
+	if (!t->used || !pass_is_thread(t, task, time))
+		return pass_new_thread(p, worker, t, task, time);
+	w->last = t;
+	return t;
+}
+
 /* By its cgroup. */
 bool pass_wants_cgroup(const struct pass *p, struct pass_worker *w, const struct pass_sample *s);
 /* By pid, tid and comm. */

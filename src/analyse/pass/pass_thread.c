@@ -112,29 +112,17 @@ static int look_up(struct pass *p, unsigned worker, struct pass_thread *t, uint6
 	return p->visitor->thread ? p->visitor->thread(p->ctx, worker, t) : 0;
 }
 
-static inline bool is_thread(const struct pass_thread *t, uint64_t task, uint64_t time)
+const struct pass_thread *pass_new_thread(struct pass *p, unsigned worker, struct pass_thread *t,
+					  uint64_t task, uint64_t time)
 {
-	return t->task == task && time >= t->from && time < t->until;
-}
-
-static __attribute__((noinline)) const struct pass_thread *
-other_thread(struct pass *p, unsigned worker, uint64_t task, uint64_t time)
-{
-	struct pass_worker *w = p->worker[worker];
-	uint32_t tid = task_tid(task), h = (tid * 0x9e3779b1u ^ task_pid(task)) >> 16;
-	struct pass_thread *t = &w->thread[(h ^ tid) & w->mask];
-
-	w->last = NULL;
-	if ((!t->used || !is_thread(t, task, time)) && look_up(p, worker, t, task, time))
+	p->worker[worker]->last = NULL;
+	if (look_up(p, worker, t, task, time))
 		return NULL;
-	w->last = t;
+	p->worker[worker]->last = t;
 	return t;
 }
 
 const struct pass_thread *pass_thread(struct pass *p, unsigned worker, uint64_t task, uint64_t time)
 {
-	const struct pass_thread *t = p->worker[worker]->last;
-
-	/* runs of one thread are the rule */
-	return t && is_thread(t, task, time) ? t : other_thread(p, worker, task, time);
+	return pass_thread_of(p, p->worker[worker], worker, task, time);
 }
