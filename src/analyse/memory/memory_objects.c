@@ -122,6 +122,12 @@ static struct objects_remembered *slot_of(struct objects_part *w, uint32_t proc,
 	return &w->remembered[x * 0xff51afd7ed558ccdu >> (64 - REMEMBERED_BITS)];
 }
 
+/* Which of piece_bits is asked first: neighbours are of one size. */
+static inline uint8_t *guess_of(struct objects_part *w, uint64_t address)
+{
+	return &w->guess[(address >> 20 ^ address >> 28) & (OBJECTS_GUESSES - 1)];
+}
+
 static bool is_remembered(const struct objects_remembered *r, uint32_t proc, uint64_t address,
 			  uint64_t time)
 {
@@ -138,6 +144,7 @@ static void remember(struct objects_part *w, const struct data_place *d, uint32_
 		i++;
 	*slot_of(w, proc, address, piece_bits[i]) =
 		(struct objects_remembered){ proc, object, d->low, d->high, d->from, d->until };
+	*guess_of(w, address) = (uint8_t)i;
 }
 
 static int look_up(struct memory_objects_work *w, struct objects_part *x,
@@ -168,16 +175,17 @@ static int find_object(struct memory_objects_work *w, struct objects_part *x,
 		       struct err *err)
 {
 	uint32_t index = p->who ? p->who->proc_index : UINT32_MAX;
+	uint8_t *guess = guess_of(x, address);
+	const struct objects_remembered *r = slot_of(x, index, address, piece_bits[*guess]);
 
-	for (size_t i = 0; i < PIECES; i++) {
-		const struct objects_remembered *r = slot_of(x, index, address, piece_bits[i]);
-
-		if (is_remembered(r, index, address, p->time)) {
-			*out = r->object;
-			return 0;
-		}
+	for (uint8_t i = 0; !is_remembered(r, index, address, p->time); i++) {
+		if (i == PIECES)
+			return look_up(w, x, p, address, out, err);
+		r = slot_of(x, index, address, piece_bits[i]);
+		*guess = i;
 	}
-	return look_up(w, x, p, address, out, err);
+	*out = r->object;
+	return 0;
 }
 
 /* Whose samples a stratum's are. */

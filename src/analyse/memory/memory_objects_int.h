@@ -29,7 +29,8 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-#define OBJECTS_LAST 8192u /* a power of two */
+#define OBJECTS_LAST	8192u /* powers of two */
+#define OBJECTS_GUESSES 256u
 
 struct objects_remembered;
 
@@ -52,6 +53,7 @@ struct objects_part {
 	VEC(struct objects_met) met;
 	struct objects_met *last; /* of `met` */
 	struct objects_remembered *remembered;
+	uint8_t guess[OBJECTS_GUESSES]; /* by piece of memory */
 	uint64_t no_address;
 };
 
