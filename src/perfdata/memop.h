@@ -140,7 +140,7 @@ struct memop_kind {
 	uint64_t data2;
 	uint32_t data3, caps; /* data3: memop_kind.c's */
 	bool used;
-	uint64_t user; /* the caller's; 0 where the kind is new */
+	uint64_t user[2]; /* the caller's; 0 where the kind is new */
 	struct memop op;
 };
 const struct memop *memop_of_kind(struct memop *other, struct memop_kind **kind,

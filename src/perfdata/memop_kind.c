@@ -65,7 +65,7 @@ static __attribute__((noinline)) bool learn(struct memop_kind *k, const struct m
 	k->data2 = packet->data2;
 	k->data3 = packet->of_kind;
 	k->caps = packet->caps;
-	k->user = 0;
+	k->user[0] = k->user[1] = 0;
 	if (k->used)
 		memop_of_ibs(&k->op, &x);
 	return k->used;

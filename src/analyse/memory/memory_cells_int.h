@@ -62,14 +62,29 @@ static inline unsigned memory_latencies_of(uint64_t b)
 	return (unsigned)(b >> CELL_LATENCIES) & ((1u << MEMOP_LATENCIES) - 1);
 }
 
+static inline uint64_t memory_access_of(uint64_t b)
+{
+	return b & ((UINT64_C(1) << CELL_KIND) - 1);
+}
+
+static inline unsigned memory_kind_of(uint64_t b)
+{
+	return b >> CELL_KIND & 3;
+}
+
+static inline bool memory_open_of(uint64_t b)
+{
+	return b >> CELL_OPEN & 1;
+}
+
 static inline uint64_t memory_cell_access(const struct memory_cell *x)
 {
-	return x->b & ((UINT64_C(1) << CELL_KIND) - 1);
+	return memory_access_of(x->b);
 }
 
 static inline unsigned memory_cell_kind(const struct memory_cell *x)
 {
-	return x->b >> CELL_KIND & 3;
+	return memory_kind_of(x->b);
 }
 
 static inline unsigned memory_cell_latencies(const struct memory_cell *x)
@@ -79,7 +94,7 @@ static inline unsigned memory_cell_latencies(const struct memory_cell *x)
 
 static inline bool memory_cell_open(const struct memory_cell *x)
 {
-	return x->b >> CELL_OPEN & 1;
+	return memory_open_of(x->b);
 }
 
 static inline unsigned memory_cell_room(const struct memory_cell *x)

@@ -174,7 +174,7 @@ static inline int count_sample(struct memory_tallies *c, const struct memory_sam
 				   hist_add(&c->v.v[s->tally[COUNTED_CPU]].hist[l], *number)))
 			return -1;
 	}
-	if (s->b >> CELL_OPEN & 1)
+	if (memory_open_of(s->b))
 		count_open(c, s, *number);
 	return 0;
 }
@@ -265,12 +265,11 @@ static int put_large(struct memory_tallies *c, uint32_t tally, unsigned l, uint3
 	return tally == UINT32_MAX ? -1 : vec_push(&c->large, large);
 }
 
-/* Latencies that are too large for a histogram; *has is what is left. */
-static __attribute__((noinline)) int take_large(struct memory_tallies *c,
-						const struct memory_sample *x, uint64_t access,
+/* Latencies that are too large for a histogram leave the sample's cell; *has is what is left. */
+static __attribute__((noinline)) int take_large(struct memory_tallies *c, struct memory_sample *x,
 						const struct memop *op, unsigned *has)
 {
-	uint64_t h = hash_of(MEMORY_ACCESS, x->a, access);
+	uint64_t access = memory_access_of(x->b), h = hash_of(MEMORY_ACCESS, x->a, access);
 
 	for (unsigned all = *has; all; all &= all - 1) {
 		unsigned l = (unsigned)__builtin_ctz(all);
@@ -279,6 +278,7 @@ static __attribute__((noinline)) int take_large(struct memory_tallies *c,
 		if (op->cycles[l] < MEMORY_EXACT)
 			continue;
 		*has &= ~(1u << l);
+		x->b &= ~(UINT64_C(1) << (CELL_LATENCIES + l));
 		t = tally_of(c, MEMORY_ACCESS, x->a, access, h);
 		if (!t || put_large(c, (uint32_t)(t - c->v.v), l, op->cycles[l]))
 			return -1;
@@ -305,17 +305,36 @@ static bool is_open(const struct memop *op)
 	return op->has & MEMOP_HAS_OPEN && kind & MEMOP_KIND_LOAD && !(kind & MEMOP_KIND_PREFETCH);
 }
 
-/* What all ops of a kind have: the tally of their class, and what access they are, above it. */
-static inline uint64_t common_of(struct memory_tallies *c, const struct memop *op,
-				 struct memop_kind *kind)
-{
-	uint64_t x = kind ? kind->user : 0;
+/* What is counted alike of all ops of a kind. */
+struct shape {
+	uint64_t cell; /* b of memory_cell, without the image */
+	uint32_t tally;
+};
 
-	if (x)
-		return x - 1;
-	x = (uint64_t)access_kind(op) << 32 | recent_of(c, MEMORY_CLASS, class_of(op), 0);
-	if (kind && (uint32_t)x != UINT32_MAX)
-		kind->user = x + 1;
+static struct shape new_shape(struct memory_tallies *c, const struct memop *op)
+{
+	unsigned has = op->has & LATENCIES, kind = op->set[MEMOP_KIND] & 3u;
+
+	c->raw |= op->raw;
+	c->latencies |= has;
+	return (struct shape){ memory_access_key(0, access_kind(op)) | (uint64_t)kind << CELL_KIND |
+				       (uint64_t)is_open(op) << CELL_OPEN |
+				       (uint64_t)has << CELL_LATENCIES,
+			       recent_of(c, MEMORY_CLASS, class_of(op), 0) };
+}
+
+static inline struct shape shape_of(struct memory_tallies *c, const struct memop *op,
+				    struct memop_kind *kind)
+{
+	struct shape x;
+
+	if (kind && kind->user[0])
+		return (struct shape){ kind->user[1], (uint32_t)(kind->user[0] - 1) };
+	x = new_shape(c, op);
+	if (kind && x.tally != UINT32_MAX) {
+		kind->user[0] = (uint64_t)x.tally + 1;
+		kind->user[1] = x.cell;
+	}
 	return x;
 }
 
@@ -344,24 +363,26 @@ static inline uint32_t cpu_of(struct memory_tallies *c, uint32_t cpu)
 	return tally;
 }
 
+static inline void note_period(struct memory_tallies *c, uint64_t period)
+{
+	if (period == c->period)
+		return;
+	c->period_varies |= c->period != 0;
+	c->period = period;
+}
+
 int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const struct pass_sample *p,
 		     const struct memop *op, struct memop_kind *of)
 {
-	uint64_t ip = p->ev->at.ip ? ld64(p->r->p + p->ev->at.ip) : 0, period = period_of(p);
+	uint64_t ip = p->ev->at.ip ? ld64(p->r->p + p->ev->at.ip) : 0;
 	const struct map *m = code_at(c, sp, p, ip);
 	struct memory_sample *x = &c->waiting->sample[c->waiting->n];
-	unsigned has = op->has & LATENCIES, kind = op->set[MEMOP_KIND] & 3u;
-	uint64_t common = common_of(c, op, of);
-	uint64_t access = memory_access_key(m ? m->image : IMAGE_NONE,
-					    (enum memory_access_kind)(common >> 32));
-	bool open = is_open(op);
+	struct shape shape = shape_of(c, op, of);
+	unsigned has = memory_latencies_of(shape.cell);
+	unsigned kind = memory_kind_of(shape.cell);
 
-	c->no_access += memory_no_access(op);
-	c->raw |= op->raw;
-	c->period_varies |= c->period && period != c->period;
-	c->period = period;
-	c->latencies |= has;
-	x->tally[COUNTED_CLASS] = (uint32_t)common;
+	note_period(c, period_of(p));
+	x->tally[COUNTED_CLASS] = shape.tally;
 	x->tally[COUNTED_THREAD] = thread_of(c, p);
 	x->tally[COUNTED_CPU] = cpu_of(c, p->cpu);
 	for (size_t i = 0; i < MEMORY_COUNTED; i++) {
@@ -370,12 +391,11 @@ int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const st
 		c->v.v[x->tally[i]].kind[kind]++;
 	}
 	x->a = m ? map_to_image(m, ip) : ip;
+	x->b = shape.cell | (m ? m->image : IMAGE_NONE);
 	/* those of IBS ops have 16 bits */
-	if (!of && any_large(op, has) && take_large(c, x, access, op, &has))
+	if (!of && any_large(op, has) && take_large(c, x, op, &has))
 		return -1;
-	take_numbers(x, has, op, open);
-	x->b = access | (uint64_t)kind << CELL_KIND | (uint64_t)open << CELL_OPEN |
-	       (uint64_t)has << CELL_LATENCIES;
+	take_numbers(x, has, op, memory_open_of(x->b));
 	x->hash = hash_of(MEMORY_ACCESS, x->a, x->b);
 	memory_cells_ahead(&c->cells, x->hash);
 	return ++c->waiting->n == MEMORY_BATCH ? count_waiting(c) : 0;
@@ -449,7 +469,6 @@ int memory_tallies_join(struct memory_tallies *c, struct memory_tallies *x)
 	c->latencies |= x->latencies;
 	c->samples += x->samples;
 	c->without += x->without;
-	c->no_access += x->no_access;
 	c->period_varies |= x->period_varies || (c->period && x->period && c->period != x->period);
 	c->period = c->period ? c->period : x->period;
 	c->raw |= x->raw;
@@ -475,10 +494,13 @@ void memory_tallies_end(struct memory_tallies *c)
 	enum memop_latency shown = memory_shown_of(c->latencies);
 	size_t n = 0;
 
-	vec_each (&c->v, struct memory_tally *, t)
+	vec_each (&c->v, struct memory_tally *, t) {
+		if (t->by == MEMORY_CLASS && t->key[0] >> AT_NO_ACCESS & 1)
+			c->no_access += t->kind[0] + t->kind[1] + t->kind[2] + t->kind[3];
 		for (unsigned l = 0; l < MEMOP_LATENCIES; l++)
 			if (!keeps(t, l, shown))
 				hist_free(&t->hist[l]);
+	}
 	vec_each (&c->large, const struct memory_large *, x)
 		if (keeps(&c->v.v[x->tally], x->latency, shown))
 			c->large.v[n++] = *x;

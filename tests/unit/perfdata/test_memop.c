@@ -188,9 +188,10 @@ static void test_kinds(void **state)
 				continue;
 			assert_same_op(got, &want);
 			assert_non_null(kind);
-			known += kind->user == 1;
+			known += kind->user[0] == 1 && kind->user[1] == 2;
 			both++;
-			kind->user = 1;
+			kind->user[0] = 1;
+			kind->user[1] = 2;
 		}
 	}
 	assert_true(known > both / 4 && known < both);
