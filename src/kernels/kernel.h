@@ -79,8 +79,28 @@ extern const size_t n_kernels;
 extern const char *const kernel_quantity_key[QUANTITIES], *const kernel_quantity_text[QUANTITIES];
 
 const struct kernel *kernel_find(const char *name); /* NULL */
-/* What an iteration counts with so many units. */
+/* What an iteration counts with so many units; NAN: pages in an order that gives no exact count. */
 double kernel_count(const struct kernel *k, enum kernel_quantity q, unsigned units);
+
+#define KERNEL_LINE  64u
+#define KERNEL_PAGE  4096u
+#define KERNEL_TABLE (1u << 18) /* bytes: more than a predictor remembers of a random order */
+
+/* Lines and pages that have to come: a kernel touches its memory in turns, each line and page of the
+ * row's quantities once, and in the same order in the next turn. So a cache that holds half of a turn more has
+ * nothing to get; one that holds a quarter of it at most has to get all, but for what it keeps. */
+#define KERNEL_TIMES 4.0
+struct kernel_moved {
+	double n;   /* of an iteration: all */
+	double low; /* of a cache that always keeps as much as it holds; most keep nothing */
+};
+/* Of LINES_READ and LINES_WRITTEN: lines that come; those written leave again. Of PAGES: walks.
+ * `holds`: lines that a cache, or pages that a TLB holds. False: how many is up to the cache. */
+bool kernel_moved(struct kernel_moved *out, const struct kernel *k, const struct kernel_setup *s,
+		  enum kernel_quantity q, uint64_t holds);
+uint64_t kernel_turn(const struct kernel *k,
+		     const struct kernel_setup *s); /* iterations of a turn */
+double kernel_lines(const struct kernel *k);	    /* that come in an iteration */
 
 /* The kernel "skid": where its load is, what follows it, and the register of the kernel's numbers
  * (PERF_REG_X86_SI, PERF_REG_ARM64_X9) that holds its address until the next iteration. */

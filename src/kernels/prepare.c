@@ -14,12 +14,12 @@
 
 #include "kernels/run.h"
 
-#define LINE	    64u
-#define PAGE	    4096u
+#define LINE	    KERNEL_LINE
+#define PAGE	    KERNEL_PAGE
 #define HUGE_PAGE   (2u << 20)
 #define BYTES_MOST  (UINT64_C(1) << 40)
-#define NODES	    1024u      /* of NUMA */
-#define TABLE_BYTES (1u << 18) /* more than a predictor remembers of a random order */
+#define NODES	    1024u /* of NUMA */
+#define TABLE_BYTES KERNEL_TABLE
 
 /* Before it is touched. */
 static int bind(const struct kernel_work *w, void *at, uint64_t bytes, struct err *err)

@@ -48,7 +48,9 @@ enum calibrate_at {
 	AT_PAGES, /* a line in each of more pages than the TLBs hold */
 	AT_LINES, /* as many lines, side by side */
 	AT_L1I,
+	AT_WALKS, /* a line in each of KERNEL_TIMES the pages that the largest TLB holds, or more */
 };
+#define CALIBRATE_TLB_MOST 4096u /* pages of 4 KB that TLBs hold: Zen 5 */
 
 struct calibrate_sizes { /* bytes; 0: not known, or there is none */
 	uint64_t l1, l1i, l2, l3;

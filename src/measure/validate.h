@@ -57,7 +57,11 @@ enum validate_kind {
 	COUNTS_CYCLES, /* of the core's clock */
 	COUNTS_NS,     /* in which the thread ran */
 	COUNTS_SOME,   /* not 0 in one kernel, 0 in others */
+	COUNTS_MOVES,  /* lines or pages that come: the sum where they must, 0 where they cannot */
 };
+
+/* What COUNTS_MOVES come into. */
+enum validate_into { INTO_NONE, INTO_L1, INTO_L2, INTO_L3, INTO_TLB };
 
 struct validate_rule {	    /* a row of event_rule.def */
 	const char *events; /* names or globs, by spaces; case does not matter */
@@ -71,9 +75,14 @@ struct validate_rule {	    /* a row of event_rule.def */
 	double within; /* relative error that is no fault */
 	enum validate_from from;
 	enum validate_pair pair; /* COUNTS_SOME: `in` reads lines that such a CPU has */
+	enum validate_into into; /* of COUNTS_MOVES */
+	double most;		 /* of COUNTS_SOME, for each iteration; 0: any number */
+	bool more; /* the sum or more: one thing may count several times, by the vendor's text */
 };
 
 const struct validate_rule *validate_rule_of(const char *event);
+/* No kernel gives it more than bounds. */
+bool validate_rule_bounds(const struct validate_rule *r);
 /* "loads + stores": what a rule's events count; `b` is not emptied. */
 void validate_rule_put(struct buf *b, const struct validate_rule *r);
 
@@ -172,7 +181,8 @@ struct validate_cell {
 	uint64_t bytes;
 	const struct kernel *busy; /* on the other thread of the core; NULL: idle */
 	double expected;	   /* for an iteration; NAN: no exact count, `least` holds */
-	double least, floor;	   /* floor: what is as good as nothing */
+	double least, most;	   /* that pass; most INFINITY: any number */
+	double floor;		   /* what is as good as nothing */
 	struct estimate got;
 	double busy_rate; /* iterations of the busy thread for each of ours */
 	double alone;	  /* got without these, if the event counts them, too */
@@ -183,6 +193,7 @@ struct validate_cell {
 	enum validate_pair pair; /* where that is */
 	size_t repeats;
 	bool wrong;	  /* confirmed */
+	bool stay;	  /* its lines or pages stay: none comes */
 	const char *left; /* why its kernel could not run; NULL */
 };
 

@@ -32,7 +32,7 @@ static void put_counts(struct buf *b, const double *count)
 	const char *comma = "";
 
 	for (unsigned q = 0; q < QUANTITIES; q++) {
-		if (count[q] == 0)
+		if (!(count[q] > 0)) /* or it has no exact count */
 			continue;
 		buf_printf(b, "%s%g %s", comma, count[q], kernel_quantity_key[q]);
 		comma = ", ";
@@ -79,7 +79,8 @@ static bool next_count(const struct table *t, struct table_row *r)
 }
 
 #define KERNEL_OF(r) ((const struct kernel *)(r)->p)
-#define EXACTLY(n)   ((struct estimate){ (n), 0, NULL })
+#define UNSURE	     "pages come again within a turn: no exact count"
+#define EXACTLY(n)   ((struct estimate){ (n), 0, (n) >= 0 ? NULL : UNSURE })
 /* clang-format off */
 TABLE_CELL(count_kernel, out->text = KERNEL_OF(r)->name)
 TABLE_CELL(count_quantity, out->text = kernel_quantity_key[r->at[1] - 1])
@@ -90,8 +91,8 @@ TABLE_CELL(count_unit, cell_estimate(out, EXACTLY(KERNEL_OF(r)->per_unit[r->at[1
 static const struct table_column count_columns[] = {
 	COLUMN("kernel", "kernel", T_TEXT, C_KEY, "its name", .get = count_kernel),
 	COLUMN("quantity", "quantity", T_TEXT, C_KEY, "what is counted", .get = count_quantity),
-	COLUMN("iteration", "iteration", T_REAL, 0, "exact count of an iteration; 0 is exact, too",
-	       .get = count_each),
+	COLUMN("iteration", "iteration", T_REAL, C_WHY,
+	       "exact count of an iteration; 0 is exact, too", .get = count_each),
 	COLUMN("each_unit", "each unit", T_REAL, 0, "more of it for each unit", .get = count_unit),
 	COLUMN("text", "meaning", T_TEXT, C_FLEX, "what is counted", .get = count_text),
 };

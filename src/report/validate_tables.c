@@ -92,9 +92,12 @@ void validate_put_text(struct buf *b, const struct validated *v)
 			buf_puts(b, "without prefetchers: ");
 		put_fault(b, v);
 	} else if (v->rule->kind == COUNTS_SOME) {
-		buf_printf(b, "counts in %s, and nothing where nothing is", v->kernel);
+		buf_printf(b, "counts in %s,%s and nothing where nothing is", v->kernel,
+			   v->rule->most > 0 ? " no more than that does," : "");
 	} else if (v->rule->kind == COUNTS_LEAST) {
 		buf_puts(b, "all that retires, and wrong paths");
+	} else if (v->rule->more) {
+		buf_puts(b, "no fewer than the kernels do");
 	}
 	if (validate_passed(v->verdict) && v->not_beside)
 		buf_printf(b, "%snot tested beside a busy thread: %s", b->len ? "; " : "",
@@ -250,8 +253,11 @@ TABLE_CELL(cell_other, out->n = cell_of(r)->other - 1; out->none = !cell_of(r)->
 TABLE_CELL(cell_pair, out->text = cell_of(r)->pair ? validate_pair_key[cell_of(r)->pair] : NULL)
 TABLE_CELL(cell_busy, out->text = cell_of(r)->busy ? cell_of(r)->busy->name : NULL)
 #define UNKNOWN(r) (isnan(cell_of(r)->expected) ? "no exact count is known" : NULL)
+#define HAS_BOUNDS(r) (UNKNOWN(r) || cell_of(r)->expected > 0)
 TABLE_CELL(expected, cell_estimate(out, EXACTLY(cell_of(r)->expected, UNKNOWN(r))))
-TABLE_CELL(least, if (UNKNOWN(r)) cell_estimate(out, EXACTLY(cell_of(r)->least, NULL)))
+TABLE_CELL(least, if (HAS_BOUNDS(r)) cell_estimate(out, EXACTLY(cell_of(r)->least, NULL)))
+TABLE_CELL(most, if (HAS_BOUNDS(r) && isfinite(cell_of(r)->most))
+			 cell_estimate(out, EXACTLY(cell_of(r)->most, NULL)))
 #define OF(member) TABLE_FIELD(struct validate_cell, member)
 /* clang-format on */
 static const struct table_column cell_columns[] = {
@@ -272,8 +278,8 @@ static const struct table_column cell_columns[] = {
 	       OF(prefetchers)),
 	COLUMN("expected", "expected", T_REAL, C_WHY, "for an iteration, the empty one subtracted",
 	       .get = expected),
-	COLUMN("least", "least", T_REAL, 0, "that passes, if no exact count is known",
-	       .get = least),
+	COLUMN("least", "least", T_REAL, 0, "that passes", .get = least),
+	COLUMN("most", "most", T_REAL, 0, "that passes; none: any number", .get = most),
 	COLUMN("counted", "counted", T_REAL, C_ERROR | C_WHY, "for an iteration", OF(got)),
 	COLUMN("wrong", "wrong", T_FLAG, 0, "it is beyond the tolerance, twice", OF(wrong)),
 	COLUMN("repeats", "repeats", T_COUNT, 0, "of both kernels", OF(repeats)),

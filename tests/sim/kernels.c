@@ -76,7 +76,8 @@ static double counts_of(const struct counting *e, const struct kernel *k,
 		sum += k->each[Q_LOADS] * (is_local(w) ? e->local : e->remote);
 
 	for (unsigned q = 0; q < QUANTITIES; q++)
-		sum += e->each[q] * (k->each[q] + k->per_unit[q] * units);
+		if (e->each[q] != 0)
+			sum += e->each[q] * (k->each[q] + k->per_unit[q] * units);
 	if (e->chain > 0)
 		sum += e->chain * (strcmp(k->name, "add") ? k->each[Q_INSNS] : 16);
 	if (!strcmp(e->only, k->name))

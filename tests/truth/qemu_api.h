@@ -28,6 +28,10 @@ typedef void qemu_end_fn(uint64_t plugin, void *ctx);
 
 typedef void qemu_memory_fn(unsigned cpu, uint32_t info, uint64_t vaddr, void *ctx);
 
+typedef void qemu_syscall_fn(uint64_t plugin, unsigned cpu, int64_t number, uint64_t a, uint64_t b,
+			     uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g,
+			     uint64_t h);
+
 struct qemu_info {	    /* its beginning, of all versions */
 	const char *target; /* "x86_64" */
 };
@@ -47,6 +51,7 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_memory
 				      int registers, int which, void *ctx);
 unsigned qemu_plugin_mem_size_shift(uint32_t info);
 bool qemu_plugin_mem_is_store(uint32_t info);
+void qemu_plugin_register_vcpu_syscall_cb(uint64_t plugin, qemu_syscall_fn *fn);
 void qemu_plugin_register_atexit_cb(uint64_t plugin, qemu_end_fn *fn, void *ctx);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);

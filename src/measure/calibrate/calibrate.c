@@ -15,7 +15,7 @@
 #define LINE	   64u
 #define PAGE	   4096u
 #define TLB_HOLDS  (256u << 10) /* bytes in pages of 4 KiB that the first TLB of today reaches */
-#define PAGES	   4096u	/* more than the TLBs of today hold */
+#define PAGES	   CALIBRATE_TLB_MOST
 #define MOST	   (UINT64_C(4) << 30)
 #define MOST_QUICK (UINT64_C(64) << 20)
 
@@ -102,8 +102,11 @@ uint64_t calibrate_bytes(const struct calibrate_sizes *s, enum calibrate_at at, 
 			return refuse(why, "twice the last cache is more than a quarter of the "
 					   "memory (with --quick: than 64 MiB)");
 		return 4 * last < s->most ? 4 * last : 2 * last;
+	case AT_WALKS: /* the more, the fewer a TLB can keep */
 	case AT_PAGES:
 		x = (uint64_t)PAGES * PAGE;
+		if (at == AT_WALKS)
+			x *= 16 * x <= s->most ? 16 : (uint64_t)KERNEL_TIMES;
 		return x <= s->most ? x
 				    : refuse(why, "it takes more than a quarter of the memory that "
 						  "is free or allowed");

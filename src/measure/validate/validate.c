@@ -8,13 +8,16 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/num.h"
 #include "base/text.h"
 #include "measure/bench.h"
 #include "measure/validate/validate_int.h"
 
-#define FLOOR 0.01 /* counts for each iteration, or for 16 instructions, that are nothing */
+#define FLOOR	   0.01 /* counts for each iteration, or for 16 instructions, that are nothing */
+#define FLOOR_MOST 0.05
+#define TLB_LEAST  32u /* pages that every TLB holds */
 
 static bool wanted(const struct validate_opts *o, const char *kernel)
 {
@@ -26,6 +29,16 @@ static bool wanted(const struct validate_opts *o, const char *kernel)
 
 /* ---- instances ------------------------------------------------------------------------------- */
 
+/* Of each stream: powers of two. */
+static uint64_t of_streams(uint64_t bytes, const struct validate_instance *in)
+{
+	double streams = kernel_lines(in->kernel) + in->kernel->each[Q_LINES_PAST], each = 4096;
+
+	while (bytes && each * streams * (in->at == AT_L1 ? 2 : 1) <= (double)bytes - 1)
+		each *= 2;
+	return bytes ? (uint64_t)each : 0;
+}
+
 static bool place(struct validate_instance *in, const struct calibrate_sizes *s)
 {
 	in->setup = (struct kernel_setup){ .bytes = calibrate_bytes(s, in->at, &in->why),
@@ -34,6 +47,8 @@ static bool place(struct validate_instance *in, const struct calibrate_sizes *s)
 					   .other = in->other };
 	if (in->kernel->unit && in->setup.bytes)
 		in->setup.units = (unsigned)(in->setup.bytes / 64);
+	if (!in->kernel->usual.stride && in->kernel->usual.bytes)
+		in->setup.bytes = of_streams(in->setup.bytes, in);
 	return !in->why;
 }
 
@@ -71,8 +86,19 @@ static size_t instance(struct validating *g, const struct kernel *k, enum calibr
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
+/* The most that passes. A wrong path is as long as a window is. */
+static double highest(const struct validate_rule *r, const struct kernel *k, double expected)
+{
+	if (r->more)
+		return INFINITY;
+	if (r->kind == COUNTS_LEAST)
+		return 1.5 * expected + 200 * k->each[Q_MISPREDICTS];
+	return expected * (1 + r->within);
+}
+
 static void cell(struct validating *g, size_t event, size_t in, struct validate_cell c)
 {
+	const struct validate_rule *r = g->v->row[event].rule;
 	const struct kernel *k = g->in[in].kernel;
 	double size = kernel_count(k, Q_INSNS,
 				   g->in[in].setup.units ? g->in[in].setup.units : k->usual.units) /
@@ -86,7 +112,13 @@ static void cell(struct validating *g, size_t event, size_t in, struct validate_
 	c.on_node = g->in[in].on_node;
 	c.other = g->in[in].other;
 	c.pair = g->in[in].pair;
-	c.floor = fmax(FLOOR, g->v->row[event].rule->within) * fmax(1, size);
+	c.floor = fmax(FLOOR, fmin(r->within, FLOOR_MOST)) * fmax(1, size);
+	if (c.expected > 0) {
+		c.least = (c.least > 0 ? c.least : c.expected) - c.expected * r->within;
+		c.most = highest(r, k, c.expected);
+	} else {
+		c.most = r->most > 0 ? r->most * (1 + r->within) : INFINITY;
+	}
 	c.got = ESTIMATE_NONE(g->in[in].why ? g->in[in].why : "not measured");
 	g->cell_in[g->v->n_cells] = in;
 	g->v->cell[g->v->n_cells++] = c;
@@ -230,6 +262,74 @@ static void some(struct validating *g, size_t event)
 		some_beside(g, event);
 }
 
+/* Lines or pages that come for an iteration where the kernel has its memory: false if that is up to
+ * what the cache keeps. */
+static bool moved(const struct validating *g, const struct validate_rule *r,
+		  const struct validate_instance *in, struct kernel_moved *sum)
+{
+	const struct calibrate_sizes *s = &g->o->sizes;
+	uint64_t holds = r->into == INTO_L1   ? s->l1 / KERNEL_LINE
+			 : r->into == INTO_L2 ? s->l2 / KERNEL_LINE
+			 : r->into == INTO_L3 ? s->l3 / KERNEL_LINE
+					      : CALIBRATE_TLB_MOST;
+
+	*sum = (struct kernel_moved){ 0, 0 };
+	for (unsigned q = 0; q < QUANTITIES; q++) {
+		struct kernel_moved m, least;
+
+		if (r->weight[q] <= 0)
+			continue;
+		if (!kernel_moved(&m, in->kernel, &in->setup, (enum kernel_quantity)q, holds) ||
+		    (m.n == 0 && r->into == INTO_TLB &&
+		     (!kernel_moved(&least, in->kernel, &in->setup, (enum kernel_quantity)q,
+				    TLB_LEAST) ||
+		      least.n > 0)))
+			return false;
+		sum->n += r->weight[q] * m.n;
+		sum->low += r->weight[q] * m.low;
+	}
+	return true;
+}
+
+static void move(struct validating *g, size_t event, const struct kernel *k, enum calibrate_at at)
+{
+	const struct validate_rule *r = g->v->row[event].rule;
+	struct validate_instance in = { .kernel = k, .at = at };
+	struct kernel_moved m = { NAN, 0 };
+
+	if (place(&in, &g->o->sizes) && !moved(g, r, &in, &m))
+		return;
+	if (m.n == 0 && at > AT_L1)
+		return; /* nothing comes of any size: once is enough */
+	cell(g, event, instance(g, k, at, NULL, false),
+	     (struct validate_cell){ .expected = m.n, .least = m.low, .stay = m.n == 0 });
+}
+
+/* In memory of each size. */
+static void moves(struct validating *g, size_t event)
+{
+	static const enum calibrate_at caches[] = { AT_L1, AT_L2, AT_L3, AT_MEMORY };
+	const struct validate_rule *r = g->v->row[event].rule;
+
+	if (r->into == INTO_TLB && sysconf(_SC_PAGESIZE) != KERNEL_PAGE) {
+		g->v->row[event].why = "pages are not of 4 KB here";
+		return;
+	}
+	for (size_t i = 0; i < n_kernels; i++) {
+		const struct kernel *k = &kernels[i];
+
+		if (!validate_rule_has(r, k->name) || !wanted(g->o, k->name))
+			continue;
+		if (r->into == INTO_TLB && k->each[Q_PAGES] == 1)
+			move(g, event, k, AT_WALKS);
+		else if (r->into == INTO_TLB || !k->usual.bytes)
+			move(g, event, k, AT_ANY);
+		else
+			for (size_t at = 0; at < sizeof(caches) / sizeof(*caches); at++)
+				move(g, event, k, caches[at]);
+	}
+}
+
 /* Cycles of a chain of 16 additions; an emulator has no chains. */
 static void cycles(struct validating *g, size_t event)
 {
@@ -287,12 +387,16 @@ static void cells_of(struct validating *g, size_t event)
 	case COUNTS_SOME:
 		some(g, event);
 		break;
+	case COUNTS_MOVES:
+		moves(g, event);
+		break;
 	}
 }
 
 int validate_plan(struct validating *g)
 {
-	size_t per_event = n_kernels + 4 * VALIDATE_PAIRS + 3 + g->o->n_remote, n = g->o->n_events;
+	size_t per_event = 2 * n_kernels + 4 * VALIDATE_PAIRS + 3 + g->o->n_remote,
+	       n = g->o->n_events;
 
 	g->v->row = arena_alloc(g->a, (n + 1) * sizeof(*g->v->row));
 	g->v->cell = arena_alloc(g->a, (n + 1) * per_event * sizeof(*g->v->cell));

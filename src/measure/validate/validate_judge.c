@@ -56,6 +56,8 @@ static double more_of(const struct validate_cell *c, unsigned q)
 {
 	const struct kernel *k = c->kernel, *empty = kernel_find("loop");
 
+	if (q >= Q_LINES_READ && q <= Q_PAGES && c->stay)
+		return 0;
 	return kernel_count(k, (enum kernel_quantity)q, k->usual.units) -
 	       (k == empty ? 0 : empty->each[q]);
 }
@@ -85,7 +87,9 @@ static bool is_dead(const struct judging *j)
 /* By how much a cell misses what an explanation wants, in parts of what may be missed. */
 static double miss(const struct validate_cell *c, double want)
 {
-	return fabs(c->got.v - want) / (fmax(c->floor, FIT * fabs(want)) + c->got.half);
+	double kept = c->expected > 0 ? 1 - c->least / c->expected : 0; /* by the cache */
+
+	return fabs(c->got.v - want) / (fmax(c->floor, fmax(FIT, kept) * fabs(want)) + c->got.half);
 }
 
 static bool fits(const struct validate_cell *c, double want)
@@ -263,7 +267,7 @@ static void fault(struct judging *j)
 	} else {
 		accuse(j, c->got.v > c->expected ? VALIDATE_OVER : VALIDATE_UNDER, c);
 		if (isnan(c->expected))
-			j->row->verdict = VALIDATE_UNDER;
+			j->row->verdict = c->got.v > c->most ? VALIDATE_OVER : VALIDATE_UNDER;
 		else if (is_factor(j, &factor))
 			explain_by(j, CAUSE_FACTOR, QUANTITIES, factor);
 		else
@@ -297,7 +301,7 @@ static void pass(struct judging *j, const char *why)
 		only_zero = false;
 		if (c->slack > 0)
 			continue; /* two threads share the core: no measure of the event */
-		if (isnan(c->expected) || j->row->rule->kind == COUNTS_LEAST)
+		if (isnan(c->expected) || validate_rule_bounds(j->row->rule))
 			j->row->kernel = c->kernel->name; /* it counts, but how well is not known */
 		else if (c->got.half < c->expected * j->row->rule->within &&
 			 fabs(relative(c)) + c->got.half / c->expected >= most) {
@@ -309,7 +313,7 @@ static void pass(struct judging *j, const char *why)
 		j->row->why = why ? why : "none of the kernels that ran provokes it";
 		return;
 	}
-	if (j->row->rule->kind == COUNTS_SOME || j->row->rule->kind == COUNTS_LEAST) {
+	if (validate_rule_bounds(j->row->rule)) {
 		j->row->verdict = VALIDATE_WITHIN;
 		return;
 	}
@@ -327,7 +331,9 @@ static double limit_of(const struct judging *j)
 		const struct validate_cell *c = &j->cell[i];
 
 		if (plain(c) && c->expected > 0)
-			least = fmin(least, j->row->rule->within + 2 * c->got.half / c->expected);
+			least = fmin(least, fmax(c->expected - c->least, c->most - c->expected) /
+							    c->expected +
+						    2 * c->got.half / c->expected);
 	}
 	return isfinite(least) ? least : NAN;
 }
@@ -349,7 +355,7 @@ static void judge(struct judging *j)
 		j->row->why = why ? why : "none of the kernels that ran provokes it";
 		return;
 	}
-	if (j->row->rule->kind != COUNTS_SOME && j->row->rule->kind != COUNTS_LEAST)
+	if (!validate_rule_bounds(j->row->rule))
 		j->row->limit = limit_of(j);
 	if (wrong)
 		fault(j);

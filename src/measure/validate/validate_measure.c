@@ -35,17 +35,16 @@ static const struct validate_rule *rule_of(const struct validating *g, size_t ce
 int validate_beyond(const struct validate_cell *c, const struct validate_rule *r, double v,
 		    double part)
 {
-	double within = part * r->within;
+	double below = c->expected - c->least, above = c->most - c->expected;
 
+	(void)r;
 	if (isnan(c->expected))
-		return v < c->least ? -1 : 0;
+		return v < c->least ? -1 : v > c->most;
 	if (c->expected <= 0)
 		return v > part * fmax(c->floor, c->slack) ? 1 : 0;
-	if (v < c->expected * (1 - within))
+	if (v < c->expected - part * below)
 		return -1;
-	if (r->kind == COUNTS_LEAST) /* a wrong path is as long as a window is */
-		return v > c->expected * (1 + 0.5 * part) + 200 * c->kernel->each[Q_MISPREDICTS];
-	return v > c->expected * (1 + within) + part * c->slack;
+	return v > c->expected + part * (above + c->slack) ? 1 : 0;
 }
 
 /* ---- one instance ---------------------------------------------------------------------------- */
@@ -147,7 +146,8 @@ static bool fine(const struct validating *g, size_t cell, const struct estimate 
 {
 	const struct validate_cell *c = &g->v->cell[cell];
 
-	return isnan(c->expected) ? fabs(e->v - c->least) > e->half
+	return isnan(c->expected)
+		       ? fabs(e->v - c->least) > e->half && fabs(e->v - c->most) > e->half
 	       : c->expected <= 0 ? e->half < c->floor / 4
 				  : e->half < c->expected * rule_of(g, cell)->within / 4;
 }

@@ -10,19 +10,62 @@
 #include "measure/validate/validate_int.h"
 
 #define W(id) [Q_##id] = 1
-#define ROW_FROM(from, events, kind, in, at, least, kernels, os, within, ...) \
-	{ events, kind, { __VA_ARGS__ }, kernels, in, at, least, os, within, from, PAIR_NONE },
-#define SNOOP(events, in, pair, others) \
-	{ events, COUNTS_SOME, { 0 }, others, in, AT_ANY, 0.3, false, 0.01, FROM_ANY, PAIR_##pair },
+#define ROW_FROM(from_, events_, kind_, in_, at_, least_, kernels_, os, within_, ...) \
+	{ .events = events_,                                                          \
+	  .kind = kind_,                                                              \
+	  .weight = { __VA_ARGS__ },                                                  \
+	  .kernels = kernels_,                                                        \
+	  .in = in_,                                                                  \
+	  .at = at_,                                                                  \
+	  .least = least_,                                                            \
+	  .kernel = os,                                                               \
+	  .within = within_,                                                          \
+	  .from = from_ },
+#define FEW(events_, in_, at_, least_, most_, others) \
+	{ .events = events_,                          \
+	  .kind = COUNTS_SOME,                        \
+	  .kernels = others,                          \
+	  .in = in_,                                  \
+	  .at = at_,                                  \
+	  .least = least_,                            \
+	  .within = 0.1,                              \
+	  .most = most_ },
+#define OR_MORE(events_, kernels_, ...) \
+	{ .events = events_,            \
+	  .kind = COUNTS_SUM,           \
+	  .weight = { __VA_ARGS__ },    \
+	  .kernels = kernels_,          \
+	  .within = 0.05,               \
+	  .more = true },
+#define INTO(cache, more_, within_, events_, kernels_, ...) \
+	{ .events = events_,                                \
+	  .kind = COUNTS_MOVES,                             \
+	  .weight = { __VA_ARGS__ },                        \
+	  .kernels = kernels_,                              \
+	  .within = within_,                                \
+	  .into = INTO_##cache,                             \
+	  .more = more_ },
+#define MOVES(cache, events, kernels, ...) INTO(cache, false, 0.1, events, kernels, __VA_ARGS__)
+#define WALKS(events, kernels)		   INTO(TLB, false, 0.05, events, kernels, W(PAGES))
+#define WALKS_OR_MORE(events, kernels)	   INTO(TLB, true, 0.05, events, kernels, W(PAGES))
+#define SNOOP(events_, in_, pair_, others) \
+	{ .events = events_,               \
+	  .kind = COUNTS_SOME,             \
+	  .kernels = others,               \
+	  .in = in_,                       \
+	  .least = 0.3,                    \
+	  .within = 0.01,                  \
+	  .pair = PAIR_##pair_ },
 #define ROW(...) ROW_FROM(FROM_ANY, __VA_ARGS__)
 #define SUMS(kind, events, kernels, os, within, ...) \
 	ROW(events, kind, NULL, AT_ANY, 0, kernels, os, within, __VA_ARGS__)
-#define SUM(events, kernels, ...)    SUMS(COUNTS_SUM, events, kernels, false, 0.01, __VA_ARGS__)
-#define OS(events, kernels, ...)     SUMS(COUNTS_SUM, events, kernels, true, 0.01, __VA_ARGS__)
-#define LEAST(events, kernels, ...)  SUMS(COUNTS_LEAST, events, kernels, false, 0.01, __VA_ARGS__)
-#define MISSES(events, kernels, ...) SUMS(COUNTS_SUM, events, kernels, false, 0.05, __VA_ARGS__)
-#define CLOCK(events)		     SUMS(COUNTS_CYCLES, events, "add", false, 0.01, 0)
-#define TIME(events)		     SUMS(COUNTS_NS, events, "add walk jump syscall", true, 0.01, 0)
+#define SUM(events, kernels, ...)   SUMS(COUNTS_SUM, events, kernels, false, 0.01, __VA_ARGS__)
+#define OS(events, kernels, ...)    SUMS(COUNTS_SUM, events, kernels, true, 0.01, __VA_ARGS__)
+#define NEAR(events, kernels, ...)  SUMS(COUNTS_SUM, events, kernels, false, 0.05, __VA_ARGS__)
+#define LEAST(events, kernels, ...) SUMS(COUNTS_LEAST, events, kernels, false, 0.01, __VA_ARGS__)
+#define MISSES			    NEAR
+#define CLOCK(events)		    SUMS(COUNTS_CYCLES, events, "add", false, 0.01, 0)
+#define TIME(events)		    SUMS(COUNTS_NS, events, "add walk jump syscall", true, 0.01, 0)
 #define SOME(events, in, at, least, others) \
 	ROW(events, COUNTS_SOME, in, at, least, others, false, 0.01, 0)
 #define LOCAL(events)                                                                         \
@@ -31,6 +74,8 @@
 #define REMOTE(events)                                                                         \
 	ROW_FROM(FROM_REMOTE, events, COUNTS_SOME, "walk", AT_MEMORY, 0.05, "add jump", false, \
 		 0.01, 0)
+
+static const char *const into_key[] = { "", "L1", "L2", "L3", "TLBs" };
 
 static const struct validate_rule rules[] = {
 #include "measure/validate/event_rule.def"
@@ -108,6 +153,11 @@ bool validate_rule_has(const struct validate_rule *r, const char *kernel)
 	return has;
 }
 
+bool validate_rule_bounds(const struct validate_rule *r)
+{
+	return r->kind == COUNTS_SOME || r->kind == COUNTS_LEAST || r->more;
+}
+
 void validate_rule_put(struct buf *b, const struct validate_rule *r)
 {
 	const char *plus = "";
@@ -125,15 +175,24 @@ void validate_rule_put(struct buf *b, const struct validate_rule *r)
 			   : r->from == FROM_LOCAL  ? ", in memory of the own NUMA node"
 			   : r->from == FROM_REMOTE ? ", in memory of another socket"
 						    : "");
+		if (r->most > 0)
+			buf_printf(b, ", at most %g for each iteration", r->most);
 		return;
 	default:
 		break;
 	}
+	if (r->more)
+		buf_puts(b, "at least ");
 	for (unsigned q = 0; q < QUANTITIES; q++)
 		if (r->weight[q] > 0) {
 			buf_printf(b, "%s%s", plus, kernel_quantity_key[q]);
 			plus = " + ";
 		}
+	if (r->into)
+		buf_printf(b, "%s %s",
+			   r->weight[Q_LINES_READ] > 0 || r->into == INTO_TLB ? " that miss"
+									      : " that leave",
+			   into_key[r->into]);
 }
 
 double validate_count(const struct validate_rule *r, const struct kernel *k)
