@@ -4,11 +4,12 @@
  * file with a line for each event:
  *
  *	NAME quantity=COUNT ... [chain=X] [KERNEL:COUNT] [factor=X] [busy=X] [core=1] [skid0=X]
- *		[local=X] [remote=X] [capture=1 off=X behind=1 later=1 line=1 none=1 faulty=X]
+ *		[local=X] [remote=X] [holds=N] [capture=1 off=X behind=1 later=1 line=1 none=1 faulty=X]
  *
  * An iteration of a kernel counts so many for each of a quantity (src/kernels/quantity.def); X for
  * each cycle of the chain of additions; COUNT in this kernel alone; all of it times factor, and
  * times busy while another thread runs a kernel; core: what other threads run is counted, too;
+ * holds: the quantities count in memory of more lines than that (pages, if it counts pages).
  * local, remote: X for each load from memory bound to the CPU's NUMA node, or to another. All
  * other events count nothing. skid0 to skid3: samples in the kernel "skid" with this precise level
  * stand X/2 to 3X/2 instructions behind its load; -1: where the clock's did.
@@ -41,7 +42,7 @@
 
 struct counting {
 	char name[SIM_NAME], only[SIM_NAME];
-	double each[QUANTITIES], chain, leak, factor, busy, local, remote;
+	double each[QUANTITIES], chain, leak, factor, busy, local, remote, holds;
 	bool core, capture, behind, later, line, none;
 	double skid[4], off, faulty;
 };
@@ -66,6 +67,17 @@ static bool is_local(const struct kernel_work *w)
 	return w->on_node == (unsigned)sched_getcpu() % sim_state.scenario.set.nodes + 1;
 }
 
+/* Lines that it comes to in a turn, or pages; of a list as many as its memory has. */
+static double set_of(const struct counting *e, const struct kernel *k, const struct kernel_work *w)
+{
+	double each = k->each[Q_LINES_READ] + k->each[Q_LINES_WRITTEN];
+	double unit = k->usual.stride > 64 ? (double)k->usual.stride : 64;
+
+	if (e->each[Q_PAGES] > 0)
+		unit = 4096;
+	return k->usual.stride ? (double)w->mapped / unit : each * (double)(w->mask + 1) / unit;
+}
+
 static double counts_of(const struct counting *e, const struct kernel *k,
 			const struct kernel_work *w)
 {
@@ -76,7 +88,7 @@ static double counts_of(const struct counting *e, const struct kernel *k,
 		sum += k->each[Q_LOADS] * (is_local(w) ? e->local : e->remote);
 
 	for (unsigned q = 0; q < QUANTITIES; q++)
-		if (e->each[q] != 0)
+		if (e->each[q] != 0 && (e->holds <= 0 || set_of(e, k, w) > e->holds))
 			sum += e->each[q] * (k->each[q] + k->per_unit[q] * units);
 	if (e->chain > 0)
 		sum += e->chain * (strcmp(k->name, "add") ? k->each[Q_INSNS] : 16);
@@ -260,6 +272,8 @@ static int read_word(struct counting *e, char *word)
 		e->factor = v;
 	else if (!strcmp(word, "busy"))
 		e->busy = v;
+	else if (!strcmp(word, "holds"))
+		e->holds = v;
 	else if (!strcmp(word, "local"))
 		e->local = v;
 	else if (!strcmp(word, "remote"))
