@@ -27,7 +27,7 @@ int qemu_plugin_version = QEMU_API_VERSION;
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-/* ---- caches ----------------------------------------------------------------------------------- */
+/* ---- caches ---- */
 
 enum policy { LRU, ANY, KEEP, POLICIES };
 static const char *const policy_key[POLICIES] = { "lru", "any", "keep" };
@@ -135,7 +135,7 @@ static void add_caches(const char *in, const char *out, unsigned shift, uint32_t
 	}
 }
 
-/* ---- stores ----------------------------------------------------------------------------------- */
+/* ---- stores ---- */
 
 #define STAYS 512u /* instructions behind which a store has left its buffer */
 
@@ -176,7 +176,7 @@ static void load_behind(struct span l, size_t window, uint64_t *is_blocked, uint
 	}
 }
 
-/* ---- instructions ----------------------------------------------------------------------------- */
+/* ---- instructions ---- */
 
 struct insn {
 	bool store_only, past;

@@ -23,7 +23,8 @@ static const struct {
 };
 #define ROWS (sizeof(rows) / sizeof(*rows))
 
-const char *const validate_at_key[] = { "", "L1", "L2", "L3", "memory", "pages", "lines", "L1I", "walks" };
+const char *const validate_at_key[] = { "",	 "L1",	  "L2",	 "L3",	 "memory",
+					"pages", "lines", "L1I", "walks" };
 #define PLACES (sizeof(validate_at_key) / sizeof(*validate_at_key))
 
 struct noding {
