@@ -86,9 +86,9 @@ double kernel_count(const struct kernel *k, enum kernel_quantity q, unsigned uni
 #define KERNEL_PAGE  4096u
 #define KERNEL_TABLE (1u << 18) /* bytes: more than a predictor remembers of a random order */
 
-/* Lines and pages that have to come: a kernel touches its memory in turns, each line and page of the
- * row's quantities once, and in the same order in the next turn. So a cache that holds half of a turn more has
- * nothing to get; one that holds a quarter of it at most has to get all, but for what it keeps. */
+/* Lines and pages that have to come: a kernel touches its memory in turns, each line and page of
+ * the row's quantities once a turn, always in the same order. A cache that holds twice a turn has
+ * nothing to get. One that holds a quarter of it at most has to get all, but for what it keeps. */
 #define KERNEL_TIMES 4.0
 struct kernel_moved {
 	double n;   /* of an iteration: all */

@@ -4,7 +4,8 @@
  * file with a line for each event:
  *
  *	NAME quantity=COUNT ... [chain=X] [KERNEL:COUNT] [factor=X] [busy=X] [core=1] [skid0=X]
- *		[local=X] [remote=X] [holds=N] [capture=1 off=X behind=1 later=1 line=1 none=1 faulty=X]
+ *		[local=X] [remote=X] [holds=N]
+ *		[capture=1 off=X behind=1 later=1 line=1 none=1 faulty=X]
  *
  * An iteration of a kernel counts so many for each of a quantity (src/kernels/quantity.def); X for
  * each cycle of the chain of additions; COUNT in this kernel alone; all of it times factor, and

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * kernel_run - runs a kernel: NAME ITERATIONS [UNITS [LAYOUT [BYTES]]]. Without arguments it prints
- * the table: "NAME ROUND UNITS", then what an iteration counts, "KEY each per_unit"; "- NAME REASON"
- * of what this CPU cannot run. "moves NAME BYTES QUANTITY HOLDS ...": "TURN N LOW" of kernel_moved(),
- * or "TURN unsure", a line for each quantity.
+ * kernel_run - runs a kernel: NAME ITERATIONS [UNITS [LAYOUT [BYTES]]]. Without arguments it
+ * prints the table: "NAME ROUND UNITS", then what an iteration counts, "KEY each per_unit";
+ * "- NAME REASON" of what this CPU cannot run. "moves NAME BYTES QUANTITY HOLDS ...": "TURN N LOW"
+ * of kernel_moved(), or "TURN unsure", a line for each quantity.
  */
 #include <inttypes.h>
 #include <sched.h>

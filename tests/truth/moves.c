@@ -4,12 +4,14 @@
  *
  *	qemu-x86_64 -plugin moves.so,out=FILE PROGRAM [ARGUMENTS]
  *
- * Store buffers of several lengths: a load of bytes of which the youngest store that has any has not
- * all is blocked; one with the last 12 address bits of a store to another page is an alias. Caches and
- * TLBs of several sizes, each with three ways to choose what goes: the least recently used, any, and
- * as little as possible (what came first stays). Stores past the caches are known by their code.
+ * Store buffers of several lengths: a load of bytes of which the youngest store that has any has
+ * not all is blocked; one with the last 12 address bits of a store to another page is an alias.
+ * Caches and TLBs of several sizes, each with three ways to choose what goes: the least recently
+ * used, any, and as little as possible (what came first stays). Stores past the caches are known by
+ * their code.
  *
- * All begin empty at the first sched_yield() of the program, and end at the second. FILE gets "KEY COUNT" lines:
+ * All begin empty at the first sched_yield() of the program, and end at the second. FILE gets
+ * "KEY COUNT" lines:
  *	blocked_forwards.STORES, aliases_4k.STORES
  *	in.POLICY.LINES, out.POLICY.LINES	lines that came, and written ones that went
  *	walks.POLICY.ENTRIES, huge.POLICY.ENTRIES	of pages of 4 KB, and of 2 MB
