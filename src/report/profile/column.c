@@ -318,8 +318,8 @@ enum column_id column_of_key(enum profile_key key)
 
 /* ---- what the user typed --------------------------------------------------------------------- */
 
-/* The column of samples, in SQL, that perf's sort key of a latency is; NULL: it is none. A key without
- * local_ is that times the samples of its row. */
+/* The column of samples, in SQL, that perf's sort key of a latency is; NULL: it is none. A key
+ * without local_ is that times the samples of its row. */
 static const char *latency_column(const char *key)
 {
 	static const char *const words[][2] = { { "weight", "weight" },
