@@ -185,6 +185,10 @@ struct insn {
 };
 static struct span loaded, stored; /* by the instruction that runs; to 0: nothing */
 static uint64_t last_past;
+static struct newest { /* line of the last access: all caches and TLBs have it */
+	uint64_t line;
+	bool write;
+} newest;
 static char *out;
 static bool arm, counting;
 
@@ -245,6 +249,11 @@ static void on_memory(unsigned cpu, uint32_t info, uint64_t vaddr, void *ctx)
 		past += vaddr >> 6 != last_past;
 		last_past = vaddr >> 6;
 	}
+	if (vaddr >> 6 == (to - 1) >> 6 && vaddr >> 6 == newest.line && !i->past &&
+	    (!write || newest.write))
+		return; /* nothing came since */
+	newest = i->past || vaddr >> 6 != (to - 1) >> 6 ? (struct newest){ 0, false }
+							: (struct newest){ vaddr >> 6, write };
 	for (size_t k = 0; k < n_caches; k++)
 		for (uint64_t tag = vaddr >> cache[k].shift;
 		     (!i->past || cache[k].shift > 6) && tag <= (to - 1) >> cache[k].shift; tag++)
