@@ -84,14 +84,16 @@ static void add_lost(struct document *d, const struct wait *w)
 	uint64_t lost = 0, all = 0;
 
 	for (size_t i = 0; i < w->n_chain_sums; i++) {
-		const struct chain_node *n = &w->chain.node[w->chain_sum[i].chain];
+		const struct wait_at *sum = &w->chain_sum[i];
+		uint32_t outermost = sum->chain;
 
-		if (!w->chain_sum[i].chain)
+		if (!outermost) /* it has no call chain; where none has, there are no nodes */
 			continue;
-		while (n->parent)
-			n = &w->chain.node[n->parent];
-		all += w->chain_sum[i].t.time;
-		lost += place_is_lost(&w->place[n->frame]) ? w->chain_sum[i].t.time : 0;
+		while (w->chain.node[outermost].parent)
+			outermost = w->chain.node[outermost].parent;
+		all += sum->t.time;
+		if (place_is_lost(&w->place[w->chain.node[outermost].frame]))
+			lost += sum->t.time;
 	}
 	callers_lost_put(d, (double)lost, (double)all);
 }
