@@ -57,9 +57,9 @@ RUN(never)
 		(w)->at = i_;                                                               \
 	} while (0)
 
-/* Eight branches, each taken if its byte is odd; it is in a register long before. They are 16 bytes
- * apart: where they stand closer, predictors of some CPUs begin later behind a mispredict (8 in a
- * line cost 2 to 3 cycles more on Zen 3). */
+/* Eight branches, each taken if its byte is odd; it is in a register long before. On x86-64 they
+ * are 16 bytes apart: where they stand closer, predictors of some CPUs begin later behind a
+ * mispredict (8 in a line cost 2 to 3 cycles more on Zen 3). */
 #define NOP_9 ".byte 0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0\n"
 #define ODD(bit)                                         \
 	X86("bt $" #bit ", %[to]\njc 2f\n" NOP_9 "2:\n") \

@@ -69,6 +69,11 @@ for machine, qemu, program in (("x86-64", shutil.which("qemu-x86_64"), "kernel_r
     rows, without = table([path] if machine == "x86-64" else [qemu, path])
     t.ok(len(rows) > 55, "%s: %d kernels" % (machine, len(rows)))
     t.equal(list(without), ["split-lock"] if machine == "AArch64" else [], "%s: kernels that it cannot run" % machine)
+    # no compiler makes one function of two kernels, or one that only jumps to the other
+    code = {w[3]: (w[0], int(w[1], 16)) for w in map(str.split, subprocess.run(["nm", "-S", path], capture_output=True, text=True, check=True).stdout.splitlines())
+            if len(w) == 4 and w[3].startswith("run_")}
+    own, same = (code.get("run_" + name, ("", 0)) for name in ("indirect", "indirect_same"))
+    t.ok(own[0] != same[0] and own[1] > 300 and same[1] > 300, "%s: indirect jumps to the same place have code of their own" % machine, (own, same))
     for name, row in rows.items():
         examine(machine, qemu, path, name, row)
 t.done()

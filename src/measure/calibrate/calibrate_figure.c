@@ -13,11 +13,13 @@
 
 #define SLOT_CLOCK    2u
 #define CLOCK_CYCLES  16.0 /* of an iteration of "add" */
-#define REPEATS_QUICK 15u
+#define REPEATS_QUICK 16u
 #define TRIES	      4u		   /* times as many before it gives up */
 #define TAKEN_ONCE    (UINT64_C(16) << 20) /* bytes from which memory is not taken anew */
 #define TIME	      400e-6		   /* seconds of a repeat */
 #define TIME_QUICK    150e-6
+#define PIECE	      40e-6 /* of a piece, where caches hold what a lap takes; else as a repeat */
+#define PIECES_LEAST  4u
 
 bool calibrate_interrupted(const struct calibrate_time *t)
 {
@@ -39,23 +41,50 @@ static struct calibrate_time timed(struct calibrating *g, unsigned slot, uint64_
 	return t;
 }
 
-/* So many iterations that a repeat is long against the clock and short against interruptions. */
-static uint64_t enough(struct calibrating *g, unsigned slot, uint64_t round)
+/* So many iterations that a piece is long against the clock, and short against interruptions and
+ * against the time until a neighbour takes lines out of a cache again. A piece has whole laps of a
+ * list: all of them do the same. Long enough is what the faster of two runs says. */
+static void enough(struct calibrating *g, struct calibrate_sampled *s, unsigned slot,
+		   const struct calibrate_opened *o)
 {
-	double want = g->o->quick ? TIME_QUICK : TIME;
-	uint64_t n = round ? round : 1;
+	double repeat = g->o->quick ? TIME_QUICK : TIME, want = repeat, t;
+	uint64_t n = o->round ? o->round : 1;
 
-	while (n < UINT64_C(1) << 40 && timed(g, slot, n).wall < want)
-		n *= 2;
-	return n;
+	if (o->warm || !s->j->setup[slot].bytes) {
+		want = PIECE;
+		n = n > o->warm ? n : (o->warm + n - 1) / n * n;
+	}
+	for (;; n *= 2) {
+		t = timed(g, slot, n).wall;
+		if (t >= want)
+			t = fmin(t, timed(g, slot, n).wall);
+		if (t >= want || n >= UINT64_C(1) << 40)
+			break;
+	}
+	s->n[slot] = n;
+	s->pieces[slot] = (unsigned)fmin(fmax(repeat / t, PIECES_LEAST), CALIBRATE_PIECES);
 }
 
-static struct calibrate_time warmed(struct calibrating *g, const struct calibrate_sampled *s,
-				    unsigned slot)
+/* A kernel's part of a repeat. False: half of its pieces were interrupted, or more. */
+static bool in_pieces(struct calibrating *g, struct calibrate_sampled *s, unsigned slot)
 {
+	const struct job *j = s->j;
+	double v[CALIBRATE_PIECES], per = j->own ? j->per[slot] : j->per[0];
+	size_t n = 0;
+
 	if (s->warm[slot])
 		(void)timed(g, slot, s->warm[slot]);
-	return timed(g, slot, s->n[slot]);
+	for (unsigned i = 0; i < s->pieces[slot]; i++) {
+		struct calibrate_time t = timed(g, slot, s->n[slot]);
+
+		if (!calibrate_interrupted(&t))
+			v[n++] = t.wall / (double)s->n[slot] / per;
+	}
+	if (2 * n <= s->pieces[slot])
+		return false;
+	s->time[slot][s->got] = calibrate_quantile(v, n, 0.1);
+	s->middle[slot][s->got] = calibrate_quantile(v, n, 0.5);
+	return true;
 }
 
 static double in_unit(const struct job *j, double t, double hz)
@@ -70,28 +99,23 @@ static double in_unit(const struct job *j, double t, double hz)
 static bool repeat(struct calibrating *g, struct calibrate_sampled *s)
 {
 	const struct job *j = s->j;
-	struct calibrate_time clock = s->clock, of[2] = { { 0, 0 } };
+	struct calibrate_time clock = s->clock;
 	unsigned first =
 		j->kernel[1] ? (unsigned)(g->random = g->random * 6364136223846793005u + 1) >> 31
 			     : 0;
-	double hz, t;
+	bool counts = in_pieces(g, s, first);
+	double hz;
 
-	of[first] = warmed(g, s, first);
 	if (j->kernel[1])
-		of[!first] = warmed(g, s, !first);
+		counts = in_pieces(g, s, !first) && counts;
 	s->clock = timed(g, SLOT_CLOCK, g->clock_n);
 	if (s->clock.wall < clock.wall)
 		clock = s->clock;
-	if (clock.wall <= 0 || calibrate_interrupted(&clock) || calibrate_interrupted(&of[0]) ||
-	    calibrate_interrupted(&of[1]))
+	if (!counts || clock.wall <= 0 || calibrate_interrupted(&clock))
 		return false;
 	hz = CLOCK_CYCLES * (double)g->clock_n / clock.wall;
-	for (unsigned i = 0; i < 2 && j->kernel[i]; i++)
-		s->time[i][s->got] =
-			of[i].wall / (double)s->n[i] / (j->own ? j->per[i] : j->per[0]);
-	t = s->time[0][s->got];
+	s->longest = fmax(s->longest, in_unit(j, s->time[0][s->got], hz));
 	s->hz[s->got++] = hz;
-	s->longest = fmax(s->longest, in_unit(j, t, hz));
 	return true;
 }
 
@@ -102,12 +126,12 @@ static int open_both(struct calibrating *g, struct calibrate_sampled *s, struct 
 	for (unsigned i = 0; i < 2 && s->j->kernel[i]; i++) {
 		struct kernel_setup setup = s->j->setup[i];
 
-		setup.layout = s->done;
+		setup.layout = s->done % KERNEL_LAYOUTS;
 		if (g->b->open(g->b->ctx, i, s->j->kernel[i], &setup, &o, err))
 			return -1;
 		s->warm[i] = o.warm;
 		if (!s->n[i])
-			s->n[i] = enough(g, i, o.round);
+			enough(g, s, i, &o);
 		if (!i)
 			s->huge = o.huge;
 	}
@@ -178,11 +202,12 @@ static double spread(const double *v, size_t n)
 
 /* One kernel can only be slowed down: the fastest tenth, with a bar that reaches to the end of the
  * interval of the middle. */
-static int fast(struct calibrating *g, const double *v, size_t n, double tenth, struct estimate *e)
+static int fast(struct calibrating *g, const double *v, const double *middles, size_t n,
+		double tenth, struct estimate *e)
 {
 	double middle;
 
-	if (calibrate_estimate(g, v, n, 0, e))
+	if (calibrate_estimate(g, middles, n, 0, e))
 		return -1;
 	if (isnan(e->v))
 		return 0;
@@ -192,31 +217,35 @@ static int fast(struct calibrating *g, const double *v, size_t n, double tenth, 
 	return 0;
 }
 
-static double fastest(const double *v, size_t n)
+/* Of the rounds with this layout; INFINITY: they have no repeat. */
+static double fastest(const struct calibrate_sampled *s, const double *v, unsigned layout)
 {
-	double x = v[0];
+	double x = INFINITY;
 
-	for (size_t i = 1; i < n; i++)
-		x = fmin(x, v[i]);
+	for (size_t r = layout; r < s->done; r += KERNEL_LAYOUTS)
+		for (size_t i = r ? s->end[r - 1] : 0; i < s->end[r]; i++)
+			x = fmin(x, v[i]);
 	return x;
 }
 
 /* Either kernel can only be slowed down, and what slows them slows one by more than the other: of
- * each round, whose layout both have, the fastest of either. The median of rounds does not follow
- * a few layouts that are dear; the bar has their spread, and reaches to the middle of pairs. */
-static int difference(struct calibrating *g, const struct calibrate_sampled *s, const double *a,
-		      const double *b, struct estimate *e)
+ * each layout the fastest of either. The median of layouts does not follow a few that are dear; the
+ * bar has their spread, and reaches to the middle of pairs. */
+static int difference(struct calibrating *g, const struct calibrate_sampled *s,
+		      double (*of_kernel)[CALIBRATE_REPEATS], double (*middles)[CALIBRATE_REPEATS],
+		      struct estimate *e)
 {
-	double v[CALIBRATE_REPEATS], of[CALIBRATE_ROUNDS], middle, average;
+	const double *a = of_kernel[0], *b = of_kernel[1];
+	double v[CALIBRATE_REPEATS], of[KERNEL_LAYOUTS], middle, average;
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->got; i++)
-		v[i] = a[i] - b[i];
+		v[i] = middles[0][i] - middles[1][i];
 	if (calibrate_estimate(g, v, s->got, s->got ? spread(v, s->got) : 0, e))
 		return -1;
-	for (size_t i = 0, at = 0; i < s->done; at = s->end[i++])
-		if (s->end[i] > at)
-			of[n++] = fastest(a + at, s->end[i] - at) - fastest(b + at, s->end[i] - at);
+	for (unsigned i = 0; i < KERNEL_LAYOUTS; i++)
+		if (isfinite(fastest(s, a, i)))
+			of[n++] = fastest(s, a, i) - fastest(s, b, i);
 	if (isnan(e->v) || n < PAIRED_LEAST)
 		return 0;
 	middle = e->v;
@@ -228,18 +257,24 @@ static int difference(struct calibrating *g, const struct calibrate_sampled *s, 
 	return 0;
 }
 
+static void in_units(double *out, const struct calibrate_sampled *s, const double *t, bool cycles)
+{
+	for (size_t i = 0; i < s->got; i++)
+		out[i] = cycles ? t[i] * s->hz[i] : in_unit(s->j, t[i], s->hz[i]);
+}
+
 static int estimated(struct calibrating *g, const struct calibrate_sampled *s, bool cycles,
 		     struct estimate *e)
 {
-	double v[2][CALIBRATE_REPEATS];
+	double v[2][CALIBRATE_REPEATS], middle[2][CALIBRATE_REPEATS];
 	bool rate = !cycles && s->j->unit == CALIBRATE_GBS;
 
-	for (unsigned k = 0; k < 2 && s->j->kernel[k]; k++)
-		for (size_t i = 0; i < s->got; i++)
-			v[k][i] = cycles ? s->time[k][i] * s->hz[i]
-					 : in_unit(s->j, s->time[k][i], s->hz[i]);
-	return s->j->kernel[1] ? difference(g, s, v[0], v[1], e)
-			       : fast(g, v[0], s->got, rate ? 0.9 : 0.1, e);
+	for (unsigned k = 0; k < 2 && s->j->kernel[k]; k++) {
+		in_units(v[k], s, s->time[k], cycles);
+		in_units(middle[k], s, s->middle[k], cycles);
+	}
+	return s->j->kernel[1] ? difference(g, s, v, middle, e)
+			       : fast(g, v[0], middle[0], s->got, rate ? 0.9 : 0.1, e);
 }
 
 int calibrate_settle(struct calibrating *g, const struct calibrate_sampled *s, struct figure *out)

@@ -8,8 +8,9 @@
 #include "base/vec.h"
 #include "measure/calibrate.h"
 
-#define CALIBRATE_REPEATS 24u		 /* of a figure, at most */
-#define CALIBRATE_ROUNDS  KERNEL_LAYOUTS /* that they are spread over, one layout each */
+#define CALIBRATE_REPEATS 32u		       /* of a figure, at most */
+#define CALIBRATE_ROUNDS  (2 * KERNEL_LAYOUTS) /* that they are spread over: each layout twice */
+#define CALIBRATE_PIECES  10u		       /* of a repeat, at most */
 
 struct calibrating {
 	struct calibrate *c;
@@ -46,8 +47,10 @@ struct figure {
  * few, in memory that is taken anew and with another layout of the code. */
 struct calibrate_sampled {
 	const struct job *j;
-	uint64_t n[2], warm[2];		   /* iterations of a repeat, and before it */
-	double time[2][CALIBRATE_REPEATS]; /* seconds for a thing, of each kernel */
+	uint64_t n[2], warm[2]; /* iterations of a piece, and before a repeat */
+	unsigned pieces[2];	/* of a repeat */
+	/* Seconds for a thing: the fastest tenth of a repeat's pieces, and their middle. */
+	double time[2][CALIBRATE_REPEATS], middle[2][CALIBRATE_REPEATS];
 	double hz[CALIBRATE_REPEATS];
 	struct calibrate_time clock; /* the chain of additions behind the last repeat */
 	size_t got, dropped, wanted;
