@@ -63,6 +63,14 @@ static inline void itab_replace(struct itab *t, size_t i, size_t idx)
 	*s = *s >> 32 << 32 | (uint32_t)(idx + 1);
 }
 
+/* Half the work of hash_pair(); good is its upper half, which is what is used here. */
+static inline uint64_t itab_hash(uint64_t a, uint64_t b)
+{
+	uint64_t x = a * 0x9e3779b97f4a7c15u + b * 0xc2b2ae3d27d4eb4fu;
+
+	return (x ^ x >> 32) * 0xff51afd7ed558ccdu;
+}
+
 /* Asks for the slot that a look-up will want soon. */
 static inline void itab_ahead(const struct itab *t, uint64_t hash)
 {

@@ -41,12 +41,9 @@ static enum memory_access_kind access_kind(const struct memop *op)
 
 /* ---- tallies --------------------------------------------------------------------------------- */
 
-/* Half the work of hash_pair(); its upper half is what itab uses. */
 static inline uint64_t hash_of(enum memory_by by, uint64_t a, uint64_t b)
 {
-	uint64_t x = a * 0x9e3779b97f4a7c15u + (b << 4 | (unsigned)by) * 0xc2b2ae3d27d4eb4fu;
-
-	return (x ^ x >> 32) * 0xff51afd7ed558ccdu;
+	return itab_hash(a, b << 4 | (unsigned)by);
 }
 
 /* NULL: out of memory. */

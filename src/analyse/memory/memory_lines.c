@@ -24,12 +24,17 @@ enum {
 
 static bool is_kept(const struct lines_of *o, uint32_t pid, uint64_t address)
 {
-	return !(hash_pair(address / BLOCK, pid) & ((UINT64_C(1) << o->shift) - 1));
+	return !o->shift || !(hash_pair(address / BLOCK, pid) & ((UINT64_C(1) << o->shift) - 1));
+}
+
+static uint64_t hash_of(uint32_t pid, uint64_t address)
+{
+	return itab_hash(address, pid);
 }
 
 static struct lines_piece *find_piece(struct lines_of *o, uint32_t pid, uint64_t address)
 {
-	uint64_t h = hash_pair(address, (uint64_t)pid << 32);
+	uint64_t h = hash_of(pid, address);
 	struct lines_piece *p;
 	uint32_t idx;
 
@@ -58,7 +63,7 @@ static int thin(struct lines_of *o)
 
 		if (!is_kept(o, p->pid, p->address))
 			continue;
-		if (itab_put(&at, hash_pair(p->address, (uint64_t)p->pid << 32), n)) {
+		if (itab_put(&at, hash_of(p->pid, p->address), n)) {
 			itab_free(&at);
 			return -1;
 		}
@@ -107,6 +112,26 @@ static int add_part(struct lines_of *o, uint32_t pid, uint64_t address, unsigned
 	p->samples += first;
 	p->bytes += width;
 	return 0;
+}
+
+uint64_t memory_lines_ahead(const struct memory_lines *w, uint32_t object, uint64_t address,
+			    uint32_t pid)
+{
+	uint64_t h = hash_of(pid, address & ~(uint64_t)(PIECE - 1));
+
+	if (object < w->of.n)
+		itab_ahead(&w->of.v[object].at, h);
+	return h;
+}
+
+void memory_lines_near(const struct memory_lines *w, uint32_t object, uint64_t ahead)
+{
+	const struct lines_of *o = object < w->of.n ? &w->of.v[object] : NULL;
+	size_t slot = o ? itab_first(&o->at, ahead) : 0;
+	uint32_t idx;
+
+	if (o && itab_at(&o->at, &slot, ahead, &idx))
+		__builtin_prefetch(&o->v.v[idx], 1);
 }
 
 int memory_lines_add(struct memory_lines *w, uint32_t object, const struct memop *op, uint32_t pid)

@@ -37,6 +37,11 @@ struct memory_lines {
 	VEC(struct lines_of) of; /* by object, as far as any sample had a width */
 };
 
+/* Of an access that waits to be added: asks for what its step will read, in two steps; `ahead` is
+ * what the first gave. */
+uint64_t memory_lines_ahead(const struct memory_lines *w, uint32_t object, uint64_t address,
+			    uint32_t pid);
+void memory_lines_near(const struct memory_lines *w, uint32_t object, uint64_t ahead);
 int memory_lines_add(struct memory_lines *w, uint32_t object, const struct memop *op,
 		     uint32_t pid) MUST_USE;
 int memory_lines_join(struct memory_lines *w, const struct memory_lines *x,

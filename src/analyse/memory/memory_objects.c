@@ -10,19 +10,6 @@
 #include "analyse/memory/memory_sites_int.h"
 #include "base/invariant.h"
 
-#define REMEMBERED_BITS 13 /* of the number of places of the last samples */
-
-/* What is remembered is found by the piece of memory that an address is in: pieces of these bits,
- * for small answers small ones. */
-static const unsigned piece_bits[] = { 30, 20, 12, 6 };
-#define PIECES (sizeof(piece_bits) / sizeof(*piece_bits))
-
-/* What lay around an address of a process. */
-struct objects_remembered {
-	uint32_t proc, object;
-	uint64_t low, high, from, until;
-};
-
 /* ---- counts -------------------------------------------------------------------------------- */
 
 static void add_counts(struct memory_counts *to, const struct memory_counts *n)
@@ -65,13 +52,6 @@ static struct memory_counts counts_of(const struct memory_object_source *s,
 
 /* ---- objects ------------------------------------------------------------------------------- */
 
-/* Of what is no object the reason, and nothing else. */
-static bool is_object(const struct data_place *p)
-{
-	return p->site || p->tid || p->variable ||
-	       (p->kind != DATA_UNKNOWN && p->kind != DATA_HEAP && p->kind != DATA_ANONYMOUS);
-}
-
 static bool same_object(const struct memory_object *o, const struct memory_object *x)
 {
 	if (o->why || x->why)
@@ -112,80 +92,6 @@ uint32_t memory_object_of(struct objects_part *w, const struct memory_object *x)
 	    vec_push(&w->object, *x))
 		return UINT32_MAX;
 	return (uint32_t)w->object.n - 1;
-}
-
-static struct objects_remembered *slot_of(struct objects_part *w, uint32_t proc, uint64_t address,
-					  unsigned bits)
-{
-	uint64_t x = (address >> bits) * 0x9e3779b97f4a7c15u + proc * 0xc2b2ae3d27d4eb4fu + bits;
-
-	return &w->remembered[x * 0xff51afd7ed558ccdu >> (64 - REMEMBERED_BITS)];
-}
-
-/* Which of piece_bits is asked first: neighbours are of one size. */
-static inline uint8_t *guess_of(struct objects_part *w, uint64_t address)
-{
-	return &w->guess[(address >> 20 ^ address >> 28) & (OBJECTS_GUESSES - 1)];
-}
-
-static bool is_remembered(const struct objects_remembered *r, uint32_t proc, uint64_t address,
-			  uint64_t time)
-{
-	return r->proc == proc && address >= r->low && address < r->high && time >= r->from &&
-	       time < r->until;
-}
-
-static void remember(struct objects_part *w, const struct data_place *d, uint32_t proc,
-		     uint64_t address, uint32_t object)
-{
-	size_t i = 0;
-
-	while (i + 1 < PIECES && !((d->high - d->low) >> piece_bits[i]))
-		i++;
-	*slot_of(w, proc, address, piece_bits[i]) =
-		(struct objects_remembered){ proc, object, d->low, d->high, d->from, d->until };
-	*guess_of(w, address) = (uint8_t)i;
-}
-
-static int look_up(struct memory_objects_work *w, struct objects_part *x,
-		   const struct pass_sample *p, uint64_t address, uint32_t *out, struct err *err)
-{
-	const struct process *proc = p->who ? p->who->proc : NULL;
-	struct memory_object o = { .pid = task_pid(p->task), .first = p->r->seq };
-	int ret;
-
-	pthread_mutex_lock(&w->lock);
-	ret = data_find(&o.data, w->spaces, proc, address, p->time, err);
-	pthread_mutex_unlock(&w->lock);
-	if (ret)
-		return -1;
-	o.why = is_object(&o.data) ? NULL : o.data.why;
-	o.pid = o.data.kind == DATA_KERNEL ? 0 : o.pid;
-	o.least = o.most = address;
-	*out = memory_object_of(x, &o);
-	if (*out == UINT32_MAX)
-		return err_nomem(err);
-	if (o.data.from < o.data.until)
-		remember(x, &o.data, p->who ? p->who->proc_index : UINT32_MAX, address, *out);
-	return 0;
-}
-
-static int find_object(struct memory_objects_work *w, struct objects_part *x,
-		       const struct pass_sample *p, uint64_t address, uint32_t *out,
-		       struct err *err)
-{
-	uint32_t index = p->who ? p->who->proc_index : UINT32_MAX;
-	uint8_t *guess = guess_of(x, address);
-	const struct objects_remembered *r = slot_of(x, index, address, piece_bits[*guess]);
-
-	for (uint8_t i = 0; !is_remembered(r, index, address, p->time); i++) {
-		if (i == PIECES)
-			return look_up(w, x, p, address, out, err);
-		r = slot_of(x, index, address, piece_bits[i]);
-		*guess = i;
-	}
-	*out = r->object;
-	return 0;
 }
 
 /* Whose samples a stratum's are. */
@@ -235,66 +141,7 @@ static int sum_strata(struct memory_objects *o)
 	return 0;
 }
 
-int memory_objects_begin_last(struct objects_part *x)
-{
-	x->last = malloc(OBJECTS_LAST * sizeof(*x->last));
-	for (size_t i = 0; x->last && i < OBJECTS_LAST; i++)
-		x->last[i] = (struct objects_met){ 0, UINT32_MAX };
-	return x->last ? 0 : -1;
-}
-
-int memory_object_meet(struct objects_part *w, uint32_t object, uint64_t task)
-{
-	/* threads have numbers in a row: those of an object lie side by side */
-	struct objects_met *last = &w->last[(object * 64 + task_tid(task)) & (OBJECTS_LAST - 1)];
-	bool fresh;
-
-	if (last->task == task && last->object == object)
-		return 0;
-	if (!u64map_at(&w->task, hash_pair(task, object), &fresh) ||
-	    (fresh && vec_push(&w->met, ((struct objects_met){ task, object }))))
-		return -1;
-	*last = (struct objects_met){ task, object };
-	w->object.v[object].threads += fresh;
-	return 0;
-}
-
-/* ---- the pass ------------------------------------------------------------------------------ */
-
-int memory_objects_add(struct memory_objects *o, const struct pass_sample *p,
-		       const struct memop *op, struct err *err)
-{
-	struct objects_part *x = &o->work->part[p->worker];
-	uint64_t place = p->r->seq;
-	struct memory_object *object;
-	uint32_t at;
-
-	if (!(op->has & MEMOP_HAS_ADDRESS)) {
-		const struct memory_object none = { .data = { .image = IMAGE_NONE },
-						    .why = "the sample has no address",
-						    .first = place };
-
-		x->no_address++;
-		at = memory_object_of(x, &none);
-		if (at == UINT32_MAX)
-			return err_nomem(err);
-	} else if (find_object(o->work, x, p, op->address, &at, err)) {
-		return -1;
-	}
-	if (memory_object_meet(x, at, p->task))
-		return err_nomem(err);
-	object = &x->object.v[at];
-	object->least = op->address < object->least ? op->address : object->least;
-	object->most = op->address > object->most ? op->address : object->most;
-	if (memory_walks_add(&x->walks, at, op, place) ||
-	    memory_locks_add(&x->locks, at, op, p->task) ||
-	    memory_lines_add(&x->lines, at, op, task_pid(p->task)) ||
-	    (x->map.on && memory_map_add(&x->map, at, op, p->task, p->time, place)) ||
-	    (x->nodes.nodes->n &&
-	     memory_nodes_add(&x->nodes, at, op, p->cpu, task_pid(p->task), place)))
-		return err_nomem(err);
-	return 0;
-}
+/* ---- begin, end ------------------------------------------------------------------------- */
 
 static int by_samples(const void *a, const void *b)
 {
@@ -362,15 +209,6 @@ static int order(struct memory_objects *o)
 	return 0;
 }
 
-static int begin_part(struct memory_objects_work *w, struct objects_part *x, bool map)
-{
-	x->remembered = calloc((size_t)1 << REMEMBERED_BITS, sizeof(*x->remembered));
-	x->nodes.nodes = &w->nodes;
-	x->map.on = map;
-	(void)pd_time_span(w->rec, &x->map.first, &x->map.last);
-	return x->remembered ? memory_objects_begin_last(x) : -1;
-}
-
 int memory_objects_begin(struct memory_objects **out, const struct pd *rec, struct spaces *sp,
 			 const struct memory_opts *opts, unsigned workers, struct err *err)
 {
@@ -395,7 +233,7 @@ int memory_objects_begin(struct memory_objects **out, const struct pd *rec, stru
 		return err_nomem(err);
 	w->parts = workers;
 	for (unsigned i = 0; i < workers; i++)
-		if (begin_part(w, &w->part[i], opts->map))
+		if (memory_objects_begin_part(w, &w->part[i], opts->map))
 			return err_nomem(err);
 	return nodes_read(&w->nodes, pd_info(rec), err) ? -1 : data_begin(sp, err);
 }
@@ -430,6 +268,7 @@ void memory_objects_part_free(struct objects_part *x)
 	vec_free(&x->met);
 	free(x->last);
 	free(x->remembered);
+	free(x->waiting);
 	*x = (struct objects_part){ .last = NULL };
 }
 

@@ -4,6 +4,7 @@
  *
  *	memory_objects_begin(&o, rec, spaces, opts, workers, &err)
  *	memory_objects_add(o, sample, &op, &err)	by the worker of the sample
+ *	memory_objects_flush(o, worker, &err)		where a chunk ends
  *	memory_objects_end(o, &err)			what the workers have is joined
  *	memory_objects_free(o)
  *
@@ -33,6 +34,7 @@
 #define OBJECTS_GUESSES 256u
 
 struct objects_remembered;
+struct objects_waiting;
 
 /* A thread that an object met. */
 struct objects_met {
@@ -54,6 +56,8 @@ struct objects_part {
 	struct objects_met *last; /* of `met` */
 	struct objects_remembered *remembered;
 	uint8_t guess[OBJECTS_GUESSES]; /* by piece of memory */
+	struct objects_waiting *waiting;
+	size_t n_waiting;
 	uint64_t no_address;
 };
 
@@ -75,10 +79,13 @@ int memory_objects_begin(struct memory_objects **out, const struct pd *rec, stru
 /* An operation that accesses memory. */
 int memory_objects_add(struct memory_objects *o, const struct pass_sample *p,
 		       const struct memop *op, struct err *err) MUST_USE;
+int memory_objects_flush(struct memory_objects *o, unsigned worker, struct err *err) MUST_USE;
 int memory_objects_end(struct memory_objects *o, struct err *err) MUST_USE;
 
-/* Within memory_objects.c and memory_objects_join.c; UINT32_MAX, -1: out of memory. */
+/* Within memory_objects*.c; UINT32_MAX, -1: out of memory. */
 uint32_t memory_object_of(struct objects_part *w, const struct memory_object *x) MUST_USE;
+int memory_objects_begin_part(struct memory_objects_work *w, struct objects_part *x,
+			      bool map) MUST_USE;
 int memory_objects_begin_last(struct objects_part *x) MUST_USE;
 int memory_object_meet(struct objects_part *w, uint32_t object, uint64_t task) MUST_USE;
 int memory_objects_join(struct memory_objects_work *w) MUST_USE; /* into the first part */

@@ -44,7 +44,9 @@ static int end_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
 	const struct scan *w = ctx;
 
 	(void)chunk;
-	return memory_count_end(&w->of[worker]) ? err_nomem(err) : 0;
+	if (memory_count_end(&w->of[worker]))
+		return err_nomem(err);
+	return w->objects ? memory_objects_flush(w->objects, worker, err) : 0;
 }
 
 static int join(struct memory_tallies *out, struct scan *w, unsigned n)

@@ -8,23 +8,14 @@
 
 #include "analyse/error_bar.h"
 #include "analyse/memory/memory_walks_int.h"
-#include "base/hash.h"
 
 #define MATTERS 0.02 /* of all cycles */
-
-/* Its upper half is what itab uses. */
-static inline uint64_t hash_of(uint64_t a, uint64_t b)
-{
-	uint64_t x = a * 0x9e3779b97f4a7c15u + b * 0xc2b2ae3d27d4eb4fu;
-
-	return (x ^ x >> 32) * 0xff51afd7ed558ccdu;
-}
 
 /* NULL: out of memory. */
 static struct memory_stratum *stratum_of(struct memory_walks *w, uint64_t a, uint64_t b,
 					 uint64_t at)
 {
-	uint64_t h = hash_of(a, b);
+	uint64_t h = itab_hash(a, b);
 	struct memory_stratum *s;
 	uint32_t idx;
 
@@ -41,13 +32,40 @@ static struct memory_stratum *stratum_of(struct memory_walks *w, uint64_t a, uin
 	return s;
 }
 
-int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop *op, uint64_t at)
+/* The two halves of a stratum's key. */
+static inline uint64_t source_key(uint32_t object, const struct memop *op)
+{
+	return (uint64_t)object << 32 | (uint64_t)op->set[MEMOP_KIND] << 16 |
+	       (uint64_t)op->level << 8 | op->where;
+}
+
+static inline uint64_t page_key(const struct memop *op)
 {
 	uint64_t page = op->has & MEMOP_HAS_PAGE ? op->page : 0;
-	uint64_t a = (uint64_t)object << 32 | (uint64_t)op->set[MEMOP_KIND] << 16 |
-		     (uint64_t)op->level << 8 | op->where;
-	uint64_t b = page << 2 | (op->has & MEMOP_HAS_HIT ? 1 + (uint64_t)op->hit : 0);
-	struct memory_stratum *s = stratum_of(w, a, b, at);
+
+	return page << 2 | (op->has & MEMOP_HAS_HIT ? 1 + (uint64_t)op->hit : 0);
+}
+
+uint64_t memory_walks_ahead(const struct memory_walks *w, uint32_t object, const struct memop *op)
+{
+	uint64_t h = itab_hash(source_key(object, op), page_key(op));
+
+	itab_ahead(&w->at, h);
+	return h;
+}
+
+void memory_walks_near(const struct memory_walks *w, uint64_t ahead)
+{
+	size_t slot = itab_first(&w->at, ahead);
+	uint32_t idx;
+
+	if (itab_at(&w->at, &slot, ahead, &idx))
+		__builtin_prefetch(&w->v.v[idx], 1);
+}
+
+int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop *op, uint64_t at)
+{
+	struct memory_stratum *s = stratum_of(w, source_key(object, op), page_key(op), at);
 	double cycles = op->cycles[MEMOP_LATENCY_DATA], refill = op->cycles[MEMOP_LATENCY_REFILL];
 	struct walk_sum *sum;
 

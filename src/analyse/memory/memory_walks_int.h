@@ -28,6 +28,9 @@ struct memory_walks {
 	struct itab at;
 };
 
+/* As those of memory_lines_int.h. */
+uint64_t memory_walks_ahead(const struct memory_walks *w, uint32_t object, const struct memop *op);
+void memory_walks_near(const struct memory_walks *w, uint64_t ahead);
 int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop *op,
 		     uint64_t at) MUST_USE;
 /* Those of another thread, whose objects have other numbers here. */
