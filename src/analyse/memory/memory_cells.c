@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "analyse/memory/memory_cells_int.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/big.h"
@@ -61,46 +62,53 @@ int memory_cell_grow(struct memory_cells *c, struct memory_cell *x)
 	return 0;
 }
 
-struct memory_cell *memory_cell_of(struct memory_cells *c, uint64_t a, uint64_t b, uint64_t hash)
-{
-	struct memory_cell *x;
-	uint32_t idx;
+/* ---- cells by hash --------------------------------------------------------------------------- */
 
-	for (size_t i = itab_first(&c->at, hash); itab_at(&c->at, &i, hash, &idx);) {
-		x = &c->v.v[idx];
-		if (x->a == a && x->b == b)
-			return x;
+#define SLOTS_LEAST ((size_t)128)
+
+int memory_cells_widen(struct memory_cells *c, size_t more)
+{
+	struct memory_cells to = { .n_slots = SLOTS_LEAST };
+
+	while ((c->n + more) * 3 > to.n_slots * 2)
+		to.n_slots *= 2;
+	to.slot = big_zeros(to.n_slots, sizeof(*to.slot));
+	if (!to.slot)
+		return -1;
+	for (size_t i = 0; i < c->n_slots; i++) {
+		const struct memory_cell *x = &c->slot[i];
+
+		if (x->b)
+			*memory_cell_of(&to, x->a, x->b, memory_cell_hash(x->a, x->b)) = *x;
 	}
-	if (big_reserve(&c->v) || itab_put(&c->at, hash, c->v.n))
-		return NULL;
-	x = &c->v.v[c->v.n++];
-	*x = (struct memory_cell){ .a = a, .b = b, .next = MEMORY_CELL_NONE };
-	x->numbers = (uint8_t)(__builtin_popcount(memory_cell_latencies(x)) + memory_cell_open(x));
-	return x;
+	assert(to.n == c->n);
+	free(c->slot);
+	c->slot = to.slot;
+	c->n_slots = to.n_slots;
+	return 0;
 }
 
-/* Nothing is added from then on. */
+void memory_cell_begin(struct memory_cells *c, struct memory_cell *x, uint64_t a, uint64_t b)
+{
+	*x = (struct memory_cell){ .a = a, .b = b, .next = MEMORY_CELL_NONE };
+	x->numbers = (uint8_t)(__builtin_popcount(memory_cell_latencies(x)) + memory_cell_open(x));
+	c->n++;
+	assert(b && c->n < c->n_slots);
+}
+
 int memory_cells_move(struct memory_cells *to, struct memory_cells *c)
 {
-	if (vec_reserve(&to->block, to->block.n + c->block.n))
+	if (to->v.n + c->n >= MEMORY_CELL_NONE ||
+	    vec_reserve(&to->block, to->block.n + c->block.n) ||
+	    big_reserve_all(&to->v, to->v.n + c->n))
 		return -1;
-	if (!to->v.n) {
-		free(to->v.v);
-		to->v.v = c->v.v;
-		to->v.n = c->v.n;
-		to->v.cap = c->v.cap;
-	} else {
-		if (vec_reserve(&to->v, to->v.n + c->v.n))
-			return -1;
-		if (c->v.n)
-			memcpy(to->v.v + to->v.n, c->v.v, c->v.n * sizeof(*c->v.v));
-		to->v.n += c->v.n;
-		free(c->v.v);
-	}
+	for (size_t i = 0; i < c->n_slots; i++)
+		if (c->slot[i].b)
+			to->v.v[to->v.n++] = c->slot[i];
 	for (size_t i = 0; i < c->block.n; i++)
 		to->block.v[to->block.n++] = c->block.v[i];
 	vec_free(&c->block);
-	itab_free(&c->at);
+	free(c->slot);
 	*c = (struct memory_cells){ .from = NULL };
 	return 0;
 }
@@ -111,5 +119,7 @@ void memory_cells_free(struct memory_cells *c)
 		free(*p);
 	vec_free(&c->block);
 	vec_free(&c->v);
-	itab_free(&c->at);
+	free(c->slot);
+	c->slot = NULL;
+	c->n_slots = c->n = 0;
 }

@@ -4,14 +4,17 @@
  * same latencies. These are kept in rows one behind the other, so that a sample of one of many
  * thousand instructions costs two lines of memory and no histogram.
  *
+ *	hash = memory_cell_hash(a, b)
  *	memory_cells_ahead(&c, hash)	of a sample that waits: asks for what the next step reads
- *	near = memory_cells_near(&c, hash)	the same; which cell it is likely to be
- *	x = memory_cell_from(&c, near, a, b, hash)	NULL: out of memory; good until the next new
+ *	memory_cells_reserve(&c, n)	no cell moves while n are asked for; -1: out of memory
+ *	x = memory_cell_of(&c, a, b, hash)
  *	memory_cell_near(x)	asks for where the next row goes
  *	memory_cell_add(&c, x, row)	x->n is below MEMORY_CELL_ROWS; -1: out of memory
  *	... x->n is MEMORY_CELL_ROWS: its rows go to histograms, and n becomes 0 ...
- *	memory_cells_move(&all, &c)	each worker's; they are found by number only from then on
+ *	memory_cells_move(&all, &c)	each worker's, into all.v; nothing is added from then on
  *	memory_cells_free(&c)
+ *
+ * While samples come, cells stand where their hash says: one that is found is read already.
  *
  * A row has a number for each latency of the cell, by enum memop_latency, then the open misses.
  * What does not fit into 16 bits has to be kept elsewhere, in a cell without that latency.
@@ -33,10 +36,11 @@ enum {
 	CELL_KIND = 40, /* load 1, store 2 */
 	CELL_OPEN = 42,
 	CELL_LATENCIES = 48,
+	CELL_USED = 63, /* always: 0 is an empty place */
 };
 
-#define MEMORY_CELL_NONE  UINT32_MAX
-#define MEMORY_CELL_SIZES 7u /* of its room: each twice the one before */
+#define MEMORY_CELL_NONE  UINT32_MAX /* no next one */
+#define MEMORY_CELL_SIZES 7u	     /* of its room: each twice the one before */
 
 /* Two to a line of memory. */
 struct memory_cell {
@@ -50,8 +54,9 @@ struct memory_cell {
 _Static_assert(sizeof(struct memory_cell) == 32, "two to a line");
 
 struct memory_cells {
+	struct memory_cell *slot; /* a power of two of them; b 0: empty */
+	size_t n_slots, n;
 	VEC(struct memory_cell) v;
-	struct itab at;
 	VEC(void *) block;
 	uint16_t *from, *to; /* what is left of the last one */
 	uint16_t *spare[MEMORY_CELL_SIZES + 1][MEMORY_ROW + 1];
@@ -110,38 +115,49 @@ static inline const uint16_t *memory_cell_column(const struct memory_cell *x, un
 	return has >> latency & 1 ? x->row + __builtin_popcount(has & ((1u << latency) - 1)) : NULL;
 }
 
+static inline uint64_t memory_cell_hash(uint64_t a, uint64_t b)
+{
+	return itab_hash(a, b);
+}
+
+/* Where to begin to look. */
+static inline size_t memory_cell_slot(const struct memory_cells *c, uint64_t hash)
+{
+	return (size_t)(hash >> 32) & (c->n_slots - 1);
+}
+
 static inline void memory_cells_ahead(const struct memory_cells *c, uint64_t hash)
 {
-	itab_ahead(&c->at, hash);
+	if (c->slot)
+		__builtin_prefetch(&c->slot[memory_cell_slot(c, hash)], 1);
 }
 
-/* MEMORY_CELL_NONE: it is not there yet. */
-static inline uint32_t memory_cells_near(const struct memory_cells *c, uint64_t hash)
+int memory_cells_widen(struct memory_cells *c, size_t more) MUST_USE;
+static inline MUST_USE int memory_cells_reserve(struct memory_cells *c, size_t more)
 {
-	size_t slot = itab_first(&c->at, hash);
-	uint32_t idx;
-
-	if (!itab_at(&c->at, &slot, hash, &idx))
-		return MEMORY_CELL_NONE;
-	__builtin_prefetch(&c->v.v[idx], 1);
-	return idx;
+	return (c->n + more) * 3 <= c->n_slots * 2 ? 0 : memory_cells_widen(c, more);
 }
 
-/* The same of a cell that a row will be added to. */
+void memory_cell_begin(struct memory_cells *c, struct memory_cell *x, uint64_t a, uint64_t b);
+static inline struct memory_cell *memory_cell_of(struct memory_cells *c, uint64_t a, uint64_t b,
+						 uint64_t hash)
+{
+	for (size_t i = memory_cell_slot(c, hash);; i = (i + 1) & (c->n_slots - 1)) {
+		struct memory_cell *x = &c->slot[i];
+
+		if (x->a == a && x->b == b)
+			return x;
+		if (!x->b) {
+			memory_cell_begin(c, x, a, b);
+			return x;
+		}
+	}
+}
+
 static inline void memory_cell_near(const struct memory_cell *x)
 {
 	if (x->row)
 		__builtin_prefetch(x->row + (size_t)x->n * x->numbers, 1);
-}
-
-struct memory_cell *memory_cell_of(struct memory_cells *c, uint64_t a, uint64_t b,
-				   uint64_t hash) MUST_USE;
-static inline MUST_USE struct memory_cell *memory_cell_from(struct memory_cells *c, uint32_t near,
-							    uint64_t a, uint64_t b, uint64_t hash)
-{
-	struct memory_cell *x = near == MEMORY_CELL_NONE ? NULL : &c->v.v[near];
-
-	return x && x->a == a && x->b == b ? x : memory_cell_of(c, a, b, hash);
 }
 
 int memory_cell_grow(struct memory_cells *c, struct memory_cell *x) MUST_USE;

@@ -120,23 +120,19 @@ static int settle(struct memory_tallies *c, struct memory_cell *x)
 	return 0;
 }
 
-/* Slots, cells and rows are in no cache: each is asked for in a round of its own. */
+/* Cells and rows are in no cache: each is asked for in a round of its own. */
 static int count_cells(struct memory_tallies *c, struct memory_waiting *w)
 {
-	for (size_t i = 0; i < w->n; i++)
-		w->sample[i].cell = memory_cells_near(&c->cells, w->sample[i].hash);
+	if (memory_cells_reserve(&c->cells, w->n))
+		return -1;
 	for (size_t i = 0; i < w->n; i++) {
 		struct memory_sample *s = &w->sample[i];
-		const struct memory_cell *x =
-			memory_cell_from(&c->cells, s->cell, s->a, s->b, s->hash);
 
-		if (!x)
-			return -1;
-		memory_cell_near(x);
-		s->cell = (uint32_t)(x - c->cells.v.v);
+		s->cell = memory_cell_of(&c->cells, s->a, s->b, s->hash);
+		memory_cell_near(s->cell);
 	}
 	for (size_t i = 0; i < w->n; i++) {
-		struct memory_cell *x = &c->cells.v.v[w->sample[i].cell];
+		struct memory_cell *x = w->sample[i].cell;
 
 		if (memory_cell_add(&c->cells, x, w->sample[i].row) ||
 		    (x->n == MEMORY_CELL_ROWS && settle(c, x)))
@@ -316,7 +312,7 @@ static struct shape new_shape(struct memory_tallies *c, const struct memop *op)
 	c->latencies |= has;
 	return (struct shape){ memory_access_key(0, access_kind(op)) | (uint64_t)kind << CELL_KIND |
 				       (uint64_t)is_open(op) << CELL_OPEN |
-				       (uint64_t)has << CELL_LATENCIES,
+				       (uint64_t)has << CELL_LATENCIES | UINT64_C(1) << CELL_USED,
 			       recent_of(c, MEMORY_CLASS, class_of(op), 0) };
 }
 
@@ -393,7 +389,7 @@ int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const st
 	if (!of && any_large(op, has) && take_large(c, x, op, &has))
 		return -1;
 	take_numbers(x, has, op, memory_open_of(x->b));
-	x->hash = hash_of(MEMORY_ACCESS, x->a, x->b);
+	x->hash = memory_cell_hash(x->a, x->b);
 	memory_cells_ahead(&c->cells, x->hash);
 	return ++c->waiting->n == MEMORY_BATCH ? count_waiting(c) : 0;
 }
@@ -405,7 +401,7 @@ int memory_count_end(struct memory_tallies *c)
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
-static int join_tally(struct memory_tally *t, const struct memory_tally *x)
+static int join_tally(struct memory_tally *t, struct memory_tally *x)
 {
 	for (size_t i = 0; i < 4; i++)
 		t->kind[i] += x->kind[i];
@@ -424,8 +420,8 @@ static int join_cells(struct memory_tallies *c, struct memory_tallies *x)
 	size_t from = c->cells.v.n;
 
 	/* at the first time each has a new tally, and these are large */
-	itab_reserve(&c->at, x->cells.v.n);
-	if (big_reserve_all(&c->v, x->cells.v.n) || memory_cells_move(&c->cells, &x->cells))
+	itab_reserve(&c->at, x->cells.n);
+	if (big_reserve_all(&c->v, x->cells.n) || memory_cells_move(&c->cells, &x->cells))
 		return -1;
 	for (size_t i = from; i < c->cells.v.n; i++) {
 		struct memory_cell *cell = &c->cells.v.v[i];
@@ -448,7 +444,7 @@ int memory_tallies_join(struct memory_tallies *c, struct memory_tallies *x)
 	int ret = to ? 0 : -1;
 
 	for (size_t i = 0; i < x->v.n && !ret; i++) {
-		const struct memory_tally *from = &x->v.v[i];
+		struct memory_tally *from = &x->v.v[i];
 		uint64_t h = hash_of(from->by, from->key[0], from->key[1]);
 		struct memory_tally *t = tally_of(c, from->by, from->key[0], from->key[1], h);
 

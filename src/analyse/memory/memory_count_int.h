@@ -63,7 +63,7 @@ enum { COUNTED_CLASS, COUNTED_THREAD, COUNTED_CPU, MEMORY_COUNTED };
 struct memory_waiting {
 	struct memory_sample {
 		uint64_t a, b, hash; /* of the cell */
-		uint32_t cell;	     /* MEMORY_CELL_NONE: not found yet */
+		struct memory_cell *cell;
 		uint32_t tally[MEMORY_COUNTED];
 		uint16_t row[MEMORY_ROW];
 	} sample[MEMORY_BATCH];

@@ -102,8 +102,14 @@ static uint32_t count_at(const struct hist *h, uint32_t *v)
 	return 0;
 }
 
-int hist_join(struct hist *h, const struct hist *other)
+int hist_join(struct hist *h, struct hist *other)
 {
+	if (!h->n && !hist_is_many(h)) {
+		hist_free(h);
+		*h = *other;
+		*other = (struct hist){ .few = NULL };
+		return 0;
+	}
 	for (uint32_t i = 0; i < other->n; i++)
 		if (hist_add(h, other->few[i]))
 			return -1;

@@ -4,7 +4,7 @@
  * are few, then counts: of values below HIST_LOW in one piece, of others in pages.
  *
  *	hist_add(&h, value)	-1: out of memory
- *	hist_join(&h, &other)	the same; `other` stays as it is
+ *	hist_join(&h, &other)	the same; `other` is to be freed only from then on
  *	hist_each(&h, add, ctx)	each value and its count, in no order, values more than once
  *
  * An empty one is all zero. Costs: some 2 ns a value; memory of 2 bytes a value, of many 4 KB and
@@ -58,7 +58,7 @@ static inline MUST_USE int hist_add(struct hist *h, uint16_t value)
 
 /* n values, each `step` behind the one before. */
 int hist_add_all(struct hist *h, const uint16_t *v, size_t n, size_t step) MUST_USE;
-int hist_join(struct hist *h, const struct hist *other) MUST_USE;
+int hist_join(struct hist *h, struct hist *other) MUST_USE;
 void hist_each(const struct hist *h, void (*add)(void *ctx, uint16_t value, uint64_t n), void *ctx);
 void hist_free(struct hist *h);
 
