@@ -10,48 +10,66 @@
 #include "analyse/memory/memory_scan_int.h"
 #include "analyse/memory/memory_types.h"
 #include "base/invariant.h"
+#include "base/sort.h"
 #include "base/text.h"
 
-static int by_samples(const void *a, const void *b)
+/* By what they are groups of, then most samples first. */
+static uint64_t rank_of(const struct memory_group *g)
 {
-	const struct memory_group *x = *(struct memory_group *const *)a,
-				  *y = *(struct memory_group *const *)b;
+	assert(g->samples >> 56 == 0);
+	return (uint64_t)g->by << 56 | ((UINT64_C(1) << 56) - 1 - g->samples);
+}
 
-	if (x->by != y->by)
-		return x->by < y->by ? -1 : 1;
-	if (x->samples != y->samples)
-		return x->samples > y->samples ? -1 : 1;
-	if (x->key[1] != y->key[1])
-		return x->key[1] < y->key[1] ? -1 : 1;
-	return (x->key[0] > y->key[0]) - (x->key[0] < y->key[0]);
+/* The places of groups in their order. Each sort keeps the order of the one before among equals. */
+static void find_order(const struct memory_group *g, struct keyed *at, struct keyed *scratch,
+		       size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		at[i] = (struct keyed){ g[i].key[0], (uint32_t)i, 0 };
+	keyed_sort(at, scratch, n);
+	for (size_t i = 0; i < n; i++)
+		at[i].key = g[at[i].a].key[1];
+	keyed_sort(at, scratch, n);
+	for (size_t i = 0; i < n; i++)
+		at[i].key = rank_of(&g[at[i].a]);
+	keyed_sort(at, scratch, n);
+}
+
+/* Each group is moved once: there is no room for all of them again. */
+static void put_in_order(struct memory_group *g, struct keyed *at, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct memory_group first = g[i];
+		size_t to = i;
+
+		while (at[to].a != i) {
+			size_t from = at[to].a;
+
+			g[to] = g[from];
+			at[to].a = (uint32_t)to;
+			to = from;
+		}
+		at[to].a = (uint32_t)to;
+		g[to] = first;
+	}
 }
 
 static int order_groups(struct memory *m, struct memory_work *w)
 {
 	size_t n = w->group.n;
-	struct memory_group **at = malloc((n + 1) * sizeof(*at));
-	struct memory_group *group = malloc((n + 1) * sizeof(*group));
+	struct keyed *at = malloc((2 * n + 1) * sizeof(*at));
 
-	if (!at || !group) {
-		free(at);
-		free(group);
+	if (!at)
 		return -1;
-	}
+	find_order(w->group.v, at, at + n, n);
+	put_in_order(w->group.v, at, n);
+	free(at);
+	m->group = w->group.v;
 	for (size_t i = 0; i < n; i++)
-		at[i] = &w->group.v[i];
-	if (n > 1)
-		qsort(at, n, sizeof(*at), by_samples);
-	for (size_t i = 0; i < n; i++) {
-		group[i] = *at[i];
-		m->first[group[i].by + 1] = i + 1;
-	}
+		m->first[m->group[i].by + 1] = i + 1;
 	for (size_t i = 1; i <= MEMORY_BYS; i++)
 		if (m->first[i] < m->first[i - 1])
 			m->first[i] = m->first[i - 1];
-	free(at);
-	free(w->group.v);
-	w->group.v = m->group = group;
-	w->group.cap = n + 1;
 	return 0;
 }
 
