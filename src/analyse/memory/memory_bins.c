@@ -113,28 +113,21 @@ int memory_sum(struct memory_work *w)
 	return 0;
 }
 
-/* `visit` is called for each tally that the group at `place` is made of. */
-static void each_tally(struct memory_work *w, uint32_t place, unsigned latency,
-		       void (*visit)(struct memory_work *w, uint32_t tally, unsigned latency,
-				     void *ctx),
-		       void *ctx)
+/* Of all latencies: to those of the tallies that the group at `place` is made of. */
+static void add_sums(struct memory_sums *s, const struct memory_work *w, uint32_t place)
 {
-	if (place < w->c.v.n)
-		visit(w, place, latency, ctx);
+	const struct memory_sums *x =
+		place < w->c.v.n ? &w->sums[(size_t)place * w->latencies] : NULL;
+
+	for (unsigned i = 0; x && i < w->latencies; i++) {
+		s[i].n += x[i].n;
+		s[i].sum += x[i].sum;
+		s[i].squares += x[i].squares;
+		s[i].most = s[i].most > x[i].most ? s[i].most : x[i].most;
+		s[i].large |= x[i].large;
+	}
 	for (uint32_t i = w->first.v[place]; i != MEMORY_NONE; i = w->part.v[i].next)
-		each_tally(w, w->part.v[i].group, latency, visit, ctx);
-}
-
-static void visit_sums(struct memory_work *w, uint32_t tally, unsigned latency, void *ctx)
-{
-	const struct memory_sums *x = sums_of(w, tally, latency);
-	struct memory_sums *s = ctx;
-
-	s->n += x->n;
-	s->sum += x->sum;
-	s->squares += x->squares;
-	s->most = s->most > x->most ? s->most : x->most;
-	s->large |= x->large;
+		add_sums(s, w, w->part.v[i].group);
 }
 
 /* ---- bins ------------------------------------------------------------------------------------ */
@@ -162,9 +155,9 @@ static void add_count(void *ctx, uint16_t value, uint64_t n)
 	b->used[value / 64] |= UINT64_C(1) << value % 64;
 }
 
-static void visit_bins(struct memory_work *w, uint32_t tally, unsigned latency, void *ctx)
+static void add_bins(struct filling *f, const struct memory_work *w, uint32_t tally,
+		     unsigned latency)
 {
-	struct filling *f = ctx;
 	size_t low = 0, high = w->c.large.n;
 
 	memory_tally_each(&w->c, tally, latency, add_count, f->bins);
@@ -183,6 +176,16 @@ static void visit_bins(struct memory_work *w, uint32_t tally, unsigned latency, 
 	       w->c.large.v[low].latency == latency;
 	     low++)
 		f->bins->large[f->n_large++] = w->c.large.v[low].cycles;
+}
+
+/* Of the tallies that the group at `place` is made of. */
+static void add_all_bins(struct filling *f, const struct memory_work *w, uint32_t place,
+			 unsigned latency)
+{
+	if (place < w->c.v.n)
+		add_bins(f, w, place, latency);
+	for (uint32_t i = w->first.v[place]; i != MEMORY_NONE; i = w->part.v[i].next)
+		add_all_bins(f, w, w->part.v[i].group, latency);
 }
 
 static int by_value(const void *a, const void *b)
@@ -227,7 +230,7 @@ const struct memory_bin *memory_bins(const struct memory *m, const struct memory
 	struct filling f = { .bins = w->bins };
 
 	if (w->bins->of != s) {
-		each_tally(w, m->group[s->group].place, s->latency, visit_bins, &f);
+		add_all_bins(&f, w, m->group[s->group].place, s->latency);
 		w->bins->n = put_bins(w->bins);
 		if (f.n_large)
 			w->bins->n = put_large(w->bins, w->bins->n, f.n_large);
@@ -270,18 +273,19 @@ int memory_make_spreads(struct memory *m, struct memory_work *w)
 		return -1;
 	for (size_t i = 0; i < w->group.n; i++) {
 		struct memory_group *g = &m->group[i];
+		struct memory_sums sums[MEMOP_LATENCIES] = { 0 };
 
 		g->first_spread = w->spread.n;
+		add_sums(sums, w, g->place);
 		for (unsigned has = w->c.latencies; has; has &= has - 1) {
 			unsigned l = (unsigned)__builtin_ctz(has);
-			struct memory_sums x = { 0 };
+			const struct memory_sums *x = &sums[w->latency_at[l]];
 
-			each_tally(w, g->place, l, visit_sums, &x);
-			if (x.n && (l != MEMOP_LATENCY_RETIRE || retire) &&
+			if (x->n && (l != MEMOP_LATENCY_RETIRE || retire) &&
 			    vec_push(&w->spread,
 				     ((struct memory_spread){ (uint32_t)i, (enum memop_latency)l,
-							      x.n, x.most, (double)x.sum,
-							      x.large ? NAN : x.squares })))
+							      x->n, x->most, (double)x->sum,
+							      x->large ? NAN : x->squares })))
 				return -1;
 		}
 		g->n_spreads = w->spread.n - g->first_spread;
