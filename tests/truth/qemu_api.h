@@ -45,6 +45,10 @@ int qemu_plugin_install(uint64_t plugin, const struct qemu_info *info, int argc,
 void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t plugin, qemu_tb_fn *fn);
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_run_fn *fn, int registers,
 					  void *ctx);
+/* Adds to a number at each start of a TB, without a call. */
+#define QEMU_INLINE_ADD 0
+void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *tb, int what, void *number,
+					      uint64_t n);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_run_fn *fn,
 					    int registers, void *ctx);
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_memory_fn *fn,
