@@ -5,7 +5,9 @@
 # of its programs, or a scenario file. In CMD, @SYSROOT@ stands for the machine's tree (cyclade --sysroot @SYSROOT@).
 #	SIM_LIB		libsimpmu.so (else the one of build/)	SIM_TREE	where the tree is (else made and removed)
 #	SIM_OPTIONS, SIM_TRUTH, SIM_DEBUG: preload.c
-here=$(dirname "$(readlink -f "$0")")
+# by the shell alone: tests start this a thousand times
+here=${0%/*}
+[ ! -L "$0" ] && [ "$here" != "$0" ] || here=$(dirname "$(readlink -f "$0")")
 machine=$1 scenario=$2
 [ "$3" = -- ] || { echo "usage: run.sh MACHINE SCENARIO -- CMD..." >&2; exit 2; }
 shift 3
@@ -28,5 +30,6 @@ while [ "$n" -gt 0 ]; do
 	set -- "$@" "$arg"
 	n=$((n - 1))
 done
-SIM_MACHINE=$machine SIM_SCENARIO=$scenario SYSFS_PATH=$tree/sys PERF_CPUID=$(cat "$tree/cpuid") \
+read -r cpuid <"$tree/cpuid" || exit 2
+SIM_MACHINE=$machine SIM_SCENARIO=$scenario SYSFS_PATH=$tree/sys PERF_CPUID=$cpuid \
 	LD_PRELOAD=$lib${LD_PRELOAD:+:$LD_PRELOAD} "$@"

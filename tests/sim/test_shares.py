@@ -9,13 +9,13 @@ import json
 import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from sim import run_on  # noqa: E402
 from tap import CYCLADE, SANITIZED, Tap, run  # noqa: E402
 from trees import trees  # noqa: E402
 
@@ -94,8 +94,7 @@ def test_imports():
 
 
 def sim(machine, *command):
-    return subprocess.run([os.path.join(HERE, "run.sh"), machine, "scenario", "--", CYCLADE, *command], text=True, capture_output=True,
-                          timeout=600, stdin=subprocess.DEVNULL, env=dict(os.environ, LC_ALL="C.UTF-8"))
+    return run_on(machine, "scenario", CYCLADE, *command, LC_ALL="C.UTF-8")
 
 
 def events_of(machine):
