@@ -4,12 +4,16 @@
  *
  *	qemu-x86_64 -plugin counts.so,out=FILE PROGRAM [ARGUMENTS]
  *
+ * It counts from one sched_yield() of the program to the next, and again from the third to the
+ * fourth, and so on: FILE gets a line "KEY COUNT KEY COUNT ..." for each, with all quantities that
+ * an emulator knows, by the keys of src/kernels/quantity.def.
+ *
  * It follows one instruction after the other: a conditional branch was taken if the next one is
  * not the one behind it. Loads and stores count once for an instruction, however many parts QEMU
- * makes of them; their bytes are those of all parts. FILE gets a line "KEY COUNT" for each quantity
- * that an emulator knows, by the keys of src/kernels/quantity.def.
+ * makes of them; their bytes are those of all parts.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,8 +61,8 @@ struct insn {
 static uint64_t count[WHATS];
 static const struct insn *last; /* that began to execute */
 static bool loaded, stored;
-static char *out;
-static bool arm;
+static FILE *out;
+static bool arm, counting;
 
 static enum kind kind_arm(uint32_t x)
 {
@@ -148,15 +152,24 @@ static void on_translate(uint64_t plugin, struct qemu_plugin_tb *tb)
 	}
 }
 
+static void on_syscall(uint64_t plugin, unsigned cpu, int64_t number, uint64_t a, uint64_t b,
+		       uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g, uint64_t h)
+{
+	(void)plugin, (void)cpu, (void)a, (void)b, (void)c, (void)d, (void)e, (void)f, (void)g,
+		(void)h;
+	if (number != (arm ? 124 : 24)) /* sched_yield */
+		return;
+	for (unsigned i = 0; counting && i < WHATS; i++)
+		fprintf(out, "%s %" PRIu64 "%c", keys[i], count[i], i + 1 < WHATS ? ' ' : '\n');
+	memset(count, 0, sizeof(count));
+	counting = !counting;
+}
+
 static void on_end(uint64_t plugin, void *ctx)
 {
-	FILE *f = fopen(out, "we");
-
 	(void)plugin;
 	(void)ctx;
-	for (unsigned i = 0; f && i < WHATS; i++)
-		fprintf(f, "%s %" PRIu64 "\n", keys[i], count[i]);
-	if (!f || fclose(f))
+	if (fclose(out))
 		abort();
 }
 
@@ -166,9 +179,12 @@ int qemu_plugin_install(uint64_t plugin, const struct qemu_info *info, int argc,
 		fprintf(stderr, "counts: out=FILE is needed\n");
 		return -1;
 	}
-	out = strdup(argv[0] + 4);
+	out = fopen(argv[0] + 4, "we");
+	if (!out)
+		return -1;
 	arm = !strcmp(info->target, "aarch64");
 	qemu_plugin_register_vcpu_tb_trans_cb(plugin, on_translate);
+	qemu_plugin_register_vcpu_syscall_cb(plugin, on_syscall);
 	qemu_plugin_register_atexit_cb(plugin, on_end, NULL);
 	return 0;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * kernel_run - runs a kernel: NAME ITERATIONS [UNITS [LAYOUT [BYTES]]]. Without arguments it
- * prints the table: "NAME ROUND UNITS", then what an iteration counts, "KEY each per_unit";
- * "- NAME REASON" of what this CPU cannot run. "moves NAME BYTES QUANTITY HOLDS ...": "TURN N LOW"
- * of kernel_moved(), or "TURN unsure", a line for each quantity.
+ * kernel_run - runs kernels. Without arguments it prints the table: "NAME ROUND UNITS", then what
+ * an iteration counts, "KEY each per_unit"; "- NAME REASON" of what this CPU cannot run. With "-",
+ * lines of standard input say what to do:
+ *	run NAME ITERATIONS [UNITS [LAYOUT [BYTES]]]	so many, then twice as many; before and
+ *							behind each of both it calls sched_yield()
+ *	moves NAME BYTES QUANTITY HOLDS ...		prints "TURN N LOW" of kernel_moved(), or
+ *							"TURN unsure", a line for each quantity
  */
 #include <inttypes.h>
 #include <sched.h>
@@ -35,47 +38,93 @@ static int list(void)
 	return 0;
 }
 
-static int moves(char **word)
+static int moves(char *words)
 {
-	const struct kernel *k = kernel_find(word[0]);
-	const struct kernel_setup s = { .bytes = strtoull(word[1], NULL, 10) };
+	char *save = NULL, *name = strtok_r(words, " \n", &save),
+	     *bytes = strtok_r(NULL, " \n", &save), *quantity, *holds;
+	const struct kernel *k = name && bytes ? kernel_find(name) : NULL;
+	const struct kernel_setup s = { .bytes = k ? strtoull(bytes, NULL, 10) : 0 };
 	struct kernel_moved m;
 
-	for (word += 2; k && word[0] && word[1]; word += 2) {
+	while (k && (quantity = strtok_r(NULL, " \n", &save)) &&
+	       (holds = strtok_r(NULL, " \n", &save))) {
 		unsigned q = 0;
 
-		while (q < QUANTITIES && strcmp(kernel_quantity_key[q], word[0]) != 0)
+		while (q < QUANTITIES && strcmp(kernel_quantity_key[q], quantity) != 0)
 			q++;
 		if (q == QUANTITIES)
-			return 1;
+			return -1;
 		printf("%" PRIu64, kernel_turn(k, &s));
-		if (kernel_moved(&m, k, &s, (enum kernel_quantity)q, strtoull(word[1], NULL, 10)))
+		if (kernel_moved(&m, k, &s, (enum kernel_quantity)q, strtoull(holds, NULL, 10)))
 			printf(" %.9g %.9g\n", m.n, m.low);
 		else
 			puts(" unsure");
 	}
-	return !k;
+	return k ? 0 : -1;
+}
+
+/* The same code whatever runs: what is counted beside the kernel does not differ. */
+static __attribute__((noinline)) void follow(const struct kernel *k, struct kernel_work *w,
+					     uint64_t n)
+{
+	(void)sched_yield();
+	k->run(w, n);
+	(void)sched_yield();
+}
+
+struct prepared {
+	const struct kernel *k;
+	struct kernel_setup s;
+	struct kernel_work w;
+};
+
+/* What is prepared is taken again where only the layout is another: tables take long to make. */
+static int run(struct prepared *p, const char *words)
+{
+	char name[64] = "";
+	struct kernel_setup s = { .bytes = 0 };
+	const struct kernel *k;
+	uint64_t n = 0;
+
+	if (sscanf(words, "%63s %" SCNu64 " %u %u %" SCNu64, name, &n, &s.units, &s.layout,
+		   &s.bytes) < 2 ||
+	    !(k = kernel_find(name)))
+		return -1;
+	if (k != p->k || s.units != p->s.units || s.bytes != p->s.bytes) {
+		kernel_release(&p->w);
+		if (kernel_prepare(&p->w, k, &s, NULL))
+			return -1;
+		p->k = k;
+		p->s = s;
+	}
+	p->w.layout = s.layout;
+	follow(k, &p->w, n);
+	follow(k, &p->w, 2 * n);
+	return 0;
+}
+
+static int obey(struct prepared *p, char *line)
+{
+	if (!strncmp(line, "moves ", 6))
+		return moves(line + 6);
+	return strncmp(line, "run ", 4) ? -1 : run(p, line + 4);
 }
 
 int main(int argc, char **argv)
 {
-	struct kernel_setup setup = {
-		.bytes = argc > 5 ? strtoull(argv[5], NULL, 10) : 0,
-		.units = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0,
-		.layout = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 0,
-	};
-	const struct kernel *k = argc > 2 ? kernel_find(argv[1]) : NULL;
-	struct kernel_work w;
+	struct prepared p = { .k = NULL };
+	char line[1024];
+	int ret = 0;
 
 	if (argc == 1)
 		return list();
-	if (argc > 5 && !strcmp(argv[1], "moves"))
-		return moves(argv + 2);
-	if (!k || kernel_prepare(&w, k, &setup, NULL))
-		return 1;
-	(void)sched_yield(); /* models of caches look from here on */
-	k->run(&w, strtoull(argv[2], NULL, 10));
-	(void)sched_yield();
-	kernel_release(&w);
-	return 0;
+	if (strcmp(argv[1], "-") != 0)
+		return 2;
+	while (!ret && fgets(line, sizeof(line), stdin)) {
+		ret = obey(&p, line);
+		if (ret)
+			(void)fprintf(stderr, "kernel_run: cannot do this: %s", line);
+	}
+	kernel_release(&p.w);
+	return ret ? 1 : 0;
 }

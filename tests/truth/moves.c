@@ -10,8 +10,8 @@
  * used, any, and as little as possible (what came first stays). Stores past the caches are known by
  * their code.
  *
- * All begin empty at the first sched_yield() of the program, and end at the second. FILE gets
- * "KEY COUNT" lines:
+ * All begin empty at a sched_yield() of the program and end at the next, and so on. FILE gets a
+ * line for each time, "KEY COUNT KEY COUNT ...":
  *	blocked_forwards.STORES, aliases_4k.STORES
  *	in.POLICY.LINES, out.POLICY.LINES	lines that came, and written ones that went
  *	walks.POLICY.ENTRIES, huge.POLICY.ENTRIES	of pages of 4 KB, and of 2 MB
@@ -121,6 +121,14 @@ static void touch(struct cache *c, uint64_t tag, bool write)
 static struct cache cache[24];
 static size_t n_caches;
 
+static void empty(struct cache *c)
+{
+	memset(c->bucket, 0, sizeof(c->bucket));
+	c->entry[0] = (struct entry){ .tag = 0 };
+	c->used = c->kept = 0;
+	c->random = c->came = c->went = 0;
+}
+
 static void add_caches(const char *in, const char *out, unsigned shift, uint32_t size)
 {
 	for (unsigned p = 0; p < POLICIES; p++) {
@@ -189,7 +197,7 @@ static struct newest { /* line of the last access: all caches and TLBs have it *
 	uint64_t line;
 	bool write;
 } newest;
-static char *out;
+static FILE *out;
 static bool arm, counting;
 
 static void describe(struct insn *i, const struct qemu_plugin_insn *q)
@@ -277,36 +285,54 @@ static void on_translate(uint64_t plugin, struct qemu_plugin_tb *tb)
 	}
 }
 
+static void begin(void)
+{
+	for (size_t i = 0; i < n_caches; i++)
+		empty(&cache[i]);
+	for (size_t i = 0; i < COUNT(windows); i++)
+		blocked[i] = aliases[i] = 0;
+	newest = (struct newest){ 0, false };
+	n_stores = 0;
+	past = last_past = 0;
+}
+
+static void tell(void)
+{
+	for (size_t i = 0; i < COUNT(windows); i++)
+		fprintf(out, "blocked_forwards.%zu %" PRIu64 " aliases_4k.%zu %" PRIu64 " ",
+			windows[i], blocked[i], windows[i], aliases[i]);
+	for (size_t i = 0; i < n_caches; i++) {
+		const struct cache *c = &cache[i];
+
+		fprintf(out, "%s.%s.%u %" PRIu64 " ", c->in, policy_key[c->policy], c->size,
+			c->came);
+		if (c->out)
+			fprintf(out, "%s.%s.%u %" PRIu64 " ", c->out, policy_key[c->policy],
+				c->size, c->went);
+	}
+	fprintf(out, "past %" PRIu64 "\n", past);
+}
+
 static void on_syscall(uint64_t plugin, unsigned cpu, int64_t number, uint64_t a, uint64_t b,
 		       uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g, uint64_t h)
 {
 	(void)plugin, (void)cpu, (void)a, (void)b, (void)c, (void)d, (void)e, (void)f, (void)g,
 		(void)h;
-	if (number != (arm ? 124 : 24))
+	if (number != (arm ? 124 : 24)) /* sched_yield */
 		return;
 	finish();
+	if (counting)
+		tell();
+	else
+		begin();
 	counting = !counting;
 }
 
 static void on_end(uint64_t plugin, void *ctx)
 {
-	FILE *f = fopen(out, "we");
-
 	(void)plugin;
 	(void)ctx;
-	for (size_t i = 0; f && i < COUNT(windows); i++)
-		fprintf(f, "blocked_forwards.%zu %" PRIu64 "\naliases_4k.%zu %" PRIu64 "\n",
-			windows[i], blocked[i], windows[i], aliases[i]);
-	for (size_t i = 0; f && i < n_caches; i++) {
-		const struct cache *c = &cache[i];
-
-		fprintf(f, "%s.%s.%u %" PRIu64 "\n", c->in, policy_key[c->policy], c->size,
-			c->came);
-		if (c->out)
-			fprintf(f, "%s.%s.%u %" PRIu64 "\n", c->out, policy_key[c->policy], c->size,
-				c->went);
-	}
-	if (!f || fprintf(f, "past %" PRIu64 "\n", past) < 0 || fclose(f))
+	if (fclose(out))
 		abort();
 }
 
@@ -316,7 +342,9 @@ int qemu_plugin_install(uint64_t plugin, const struct qemu_info *info, int argc,
 		fprintf(stderr, "moves: out=FILE is needed\n");
 		return -1;
 	}
-	out = strdup(argv[0] + 4);
+	out = fopen(argv[0] + 4, "we");
+	if (!out)
+		return -1;
 	arm = !strcmp(info->target, "aarch64");
 	add_caches("in", "out", 6, 128);
 	add_caches("in", "out", 6, 131072);

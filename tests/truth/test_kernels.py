@@ -33,10 +33,14 @@ def table(words):
     return rows, without
 
 
-def counted(qemu, program, *words):
-    subprocess.run([qemu, "-plugin", "%s/counts.so,out=%s" % (BUILT, OUT), program, *map(str, words)], check=True, timeout=120)
+def counted(qemu, program, asked):
+    """What kernels count, all by one start of the emulator, {(name, n, units, layout): (of n iterations, of twice as many)}"""
+    lines = "".join("run %s %d %d %d\n" % x for x in asked)
+    subprocess.run([qemu, "-plugin", "%s/counts.so,out=%s" % (BUILT, OUT), program, "-"], input=lines, text=True, check=True, timeout=600)
     with open(OUT, encoding="ascii") as f:
-        return {k: int(v) for k, v in (line.split() for line in f)}
+        seen = [{k: int(v) for k, v in zip(w[::2], w[1::2])} for w in map(str.split, f)]
+    t.equal(len(seen), 2 * len(asked), "%s: all of %d runs were followed" % (os.path.basename(program), len(asked)))
+    return dict(zip(asked, zip(seen[::2], seen[1::2])))
 
 
 def against(counts, few, many, n, u):
@@ -45,19 +49,25 @@ def against(counts, few, many, n, u):
             for key, (each, per) in counts.items() if key in many and many[key] - few[key] != n * (each + per * u)}
 
 
-def examine(machine, qemu, program, name, row):
+def runs(name, row):
+    """What is asked of a kernel: with the row's units and half of them, and in each layout, if its code has several."""
     step, units, counts = row
     n = max(step, 20 if units else 100)
-    for u in sorted({units, max(units // 2, 1)}) if units else [0]:
-        few, many = (counted(qemu, program, name, k * n, u) for k in (1, 2))
-        wrong = against(counts, few, many, n, u)
+    own = [(name, n, u, 0) for u in (sorted({units, max(units // 2, 1)}) if units else [0])]
+    return own, [(name, n, 0, layout) for layout in range(LAYOUTS)] if counts["mispredicts"][0] else []
+
+
+def examine(machine, name, row, seen):
+    counts, (own, layouts) = row[2], runs(name, row)
+    for run in own:
+        _, n, u, _ = run
+        wrong = against(counts, *seen[run], n, u)
         t.ok(not wrong, "%s: %s%s" % (machine, name, " (%d)" % u if u else ""), "\n".join(wrong.values()))
         if name == "nested":  # a row that is wrong by one, in what it counts or in what must be zero, is found
-            seen = {key: list(against(dict(counts, **{key: (each + 1, per)}), few, many, n, u)) for key, (each, per) in counts.items() if key in many}
-            t.equal(seen, {key: [key] for key in seen}, "%s: %s: a wrong row fails" % (machine, name))
-    if counts["mispredicts"][0]:  # in each layout of its code the same, the code before the loop aside
-        counts_in = [[counted(qemu, program, name, k * n, 0, layout) for k in (1, 2)] for layout in range(LAYOUTS)]
-        more = [{key: many[key] - few[key] for key in many} for few, many in counts_in]
+            found = {key: list(against(dict(counts, **{key: (each + 1, per)}), *seen[run], n, u)) for key, (each, per) in counts.items() if key in seen[run][1]}
+            t.equal(found, {key: [key] for key in found}, "%s: %s: a wrong row fails" % (machine, name))
+    if layouts:  # in each layout of its code the same, the code before the loop aside
+        more = [{key: many[key] - few[key] for key in many} for few, many in (seen[x] for x in layouts)]
         t.equal([i for i, x in enumerate(more) if x != more[0]], [], "%s: %s: %d layouts count the same" % (machine, name, LAYOUTS))
 
 
@@ -74,6 +84,7 @@ for machine, qemu, program in (("x86-64", shutil.which("qemu-x86_64"), "kernel_r
             if len(w) == 4 and w[3].startswith("run_")}
     own, same = (code.get("run_" + name, ("", 0)) for name in ("indirect", "indirect_same"))
     t.ok(own[0] != same[0] and own[1] > 300 and same[1] > 300, "%s: indirect jumps to the same place have code of their own" % machine, (own, same))
+    seen = counted(qemu, path, list(dict.fromkeys(x for name, row in rows.items() for part in runs(name, row) for x in part)))
     for name, row in rows.items():
-        examine(machine, qemu, path, name, row)
+        examine(machine, name, row, seen)
 t.done()
