@@ -60,7 +60,7 @@ static const uint8_t br_type[] = {
 static struct {
 	const char *data, *truth;
 	uint64_t depth, event, filter, period, fixed, spread, often, seed, cycles, types, far, irq,
-		both, skid;
+		both, skid, times;
 } opt = {
 	.depth = 32, .period = 100, .spread = 50, .often = 100, .seed = 1, .cycles = 1, .far = 1
 };
@@ -81,6 +81,7 @@ static struct option {
 	{ "both", &opt.both },	   /* 1: stacks hold the way into the kernel, too */
 	{ "skid", &opt.skid },	   /* cycles from the overflow to the sample */
 	{ "far", &opt.far },	   /* 0: returns of system calls are no entries */
+	{ "times", &opt.times },   /* 1: the truth has each time that a span took */
 };
 
 static struct truth truth;
@@ -223,6 +224,12 @@ static void retire_taken(void)
 	last = truth.quarters;
 }
 
+static void count_time(uint64_t cycles, uint64_t last)
+{
+	cycles = cycles > 0xffff ? 0xffff : cycles;
+	pairs_get(&truth.times, arrived, last | cycles << TIME_SHIFT)->n++;
+}
+
 static void branch(struct block *b, uint64_t to, bool wrong)
 {
 	struct pair *edge = cached(&b->taken, &truth.edges, b->last, to);
@@ -237,6 +244,8 @@ static void branch(struct block *b, uint64_t to, bool wrong)
 		span->n++;
 		span->kind = b->kind;
 		span->cycles += cycles_since(span_cycles);
+		if (opt.times)
+			count_time(cycles_since(span_cycles), b->last);
 	}
 	span_cycles = truth.quarters / 4;
 	arrived = to;

@@ -87,9 +87,12 @@ struct pairs {
 
 struct pair *pairs_get(struct pairs *p, uint64_t a, uint64_t b);
 
+#define TIME_SHIFT 48 /* of cycles, 0xffff at most, as in entries; addresses have less bits */
+
 struct truth {
 	struct block *blocks; /* newest first */
 	struct pairs edges, spans, calls;
+	struct pairs times; /* spans by what they took: b has it above TIME_SHIFT */
 	/* Totals. odd: TBs that were left for where they do not lead. */
 	uint64_t insns, taken, calls_n, returns, mispredicted, odd, samples, quarters;
 };

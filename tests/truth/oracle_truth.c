@@ -123,6 +123,20 @@ static void put_pairs(FILE *f, const struct pairs *p, const char *what)
 	}
 }
 
+static void put_times(FILE *f, const struct pairs *p)
+{
+	for (size_t i = 0; i < p->size; i++) {
+		const struct pair *e = p->slot[i];
+
+		if (!e)
+			continue;
+		fputs("time none", f);
+		put_addr(f, e->a);
+		put_addr(f, e->b & ((UINT64_C(1) << TIME_SHIFT) - 1));
+		fprintf(f, " %" PRIu64 " 0 %" PRIu64 "\n", e->n, e->b >> TIME_SHIFT);
+	}
+}
+
 int truth_write(const struct truth *t, const char *path)
 {
 	FILE *f = fopen(path, "we");
@@ -142,6 +156,7 @@ int truth_write(const struct truth *t, const char *path)
 	put_pairs(f, &t->edges, "edge");
 	put_pairs(f, &t->spans, "span");
 	put_pairs(f, &t->calls, "call");
+	put_times(f, &t->times);
 	bad = ferror(f);
 	return fclose(f) || bad ? -1 : 0;
 }

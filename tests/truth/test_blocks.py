@@ -296,19 +296,9 @@ def disturbed(t, o):
         t.ok(not bad, name + ": no more blocks than without", bad)
 
 
-def census(o, program):
-    """{(start, last): cycles of each time that it ran from one branch to the next}, of a run all of whose branches were
-    taken: stacks follow each other without a gap."""
-    r = o.run(program, depth=32, period=31, fixed=1, far=0)
-    place, ran, last, by = r.places(), collections.Counter(), None, collections.defaultdict(list)
-    for _, _, _, stack in r.samples():
-        sources, targets, flags = zip(*stack[:31])
-        ran.update(zip((*targets[1:], last), sources, flags))
-        last = targets[0]
-    for (a, b, flags), n in ran.items():
-        if a is not None:
-            by[place(a), place(b)] += [flags >> 4 & 0xffff] * n
-    return by
+def all_times(truth, start, last):
+    """The cycles of each time that code ran from one branch to the next, in ascending order"""
+    return [cycles for cycles, n in sorted(truth.times.get((start, last), {}).items()) for _ in range(n)]
 
 
 def at_rank(times, q):
@@ -329,13 +319,12 @@ def times(t, o):
     """Cycles of blocks and of rounds of loops, from a sixth of all branches, against those of all branches."""
     held = []
     for program in PROGRAMS:
-        true = census(o, program)
-        some = o.run(program, depth=32, period=192, far=0).without_system()
+        some = o.run(program, depth=32, period=192, far=0, times=1).without_system()
         j = cyclade("blocks", "-j", "-i", some.path)
         modes = []
         for f in functions(j, some.truth):
             for i, b in enumerate(f.blocks):
-                all_of = sorted(true.get(((f.image, f.start[i]), (f.image, f.last(some.truth, i))), []))
+                all_of = all_times(some.truth, (f.image, f.start[i]), (f.image, f.last(some.truth, i)))
                 if b["timed"] < 500 or len(all_of) < 3000:
                     continue
                 held += holds(b, all_of, (program, f.name, hex(f.start[i])))
@@ -348,8 +337,7 @@ def times(t, o):
                 if n > 1 or not loop["iteration"] or loop["iteration"]["timed"] < 500:
                     continue
                 last = (f.image, f.last(some.truth, loop["head"]))
-                rounds = sorted(true.get((head, last), []))
-                held += holds(loop["iteration"], rounds, (program, f.name, "loop"))
+                held += holds(loop["iteration"], all_times(some.truth, head, last), (program, f.name, "loop"))
         t.ok(not modes, program + ": what the slowest have of all cycles", modes)
     bad = [h for h in held if not h[0]]
     t.ok(len(held) > 50 and len(bad) <= .05 * len(held), "%.1f %% of %d p50 and p95 lie within their bounds" % (

@@ -8,7 +8,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
-from truth import Oracle, Spread, near, own, segments, spans_of, window  # noqa: E402
+from truth import Oracle, Spread, own, segments, spans_of, standing_for, window  # noqa: E402
 from tap import Tap  # noqa: E402
 
 DUMP = os.environ.get("DUMP_FLOW")
@@ -44,14 +44,16 @@ def theirs(rec):
 
 
 def edges_of(rec, counted):
-    place, out = rec.places(), collections.defaultdict(lambda: [0, 0.0, 0])
-    for _, _, period, stack in rec.samples():
-        many = (counted and near(stack)) or len(stack)
-        for (source, to, flags), w in zip(stack, window(len(stack), counted)[0]):
-            c = out[source, to]
-            c[0] += 1
-            c[1] += period * w * len(stack) / many
-            c[2] += flags & 1
+    place, out, seen = rec.places(), collections.defaultdict(lambda: [0, 0.0, 0]), collections.Counter()
+    for periods, sources, targets, flags in rec.alike():
+        each = standing_for(periods, sources, counted)
+        for i, share in enumerate(window(len(sources), counted)[0]):
+            seen.update(zip(sources[i], targets[i], [x * share for x in each], [f & 1 for f in flags[i]]))
+    for (source, to, weight, wrong), n in seen.items():
+        c = out[source, to]
+        c[0] += n
+        c[1] += n * weight
+        c[2] += n * wrong
     return {(place(a), place(b)): c for (a, b), c in out.items()}
 
 

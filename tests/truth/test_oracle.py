@@ -128,6 +128,25 @@ def by_perf(t, name, r):
     return t.ok(not bad, name + ": perf reads the same stacks, periods and places", bad[:3])
 
 
+def timed(t, o, name):
+    """Each time that a span took, against the cycles of stacks that follow each other without a gap."""
+    r = o.run(name, AMOUNT[name] // 8 + 1, depth=32, period=31, fixed=1, far=0, times=1)
+    place, last, seen = r.places(), None, collections.defaultdict(collections.Counter)
+    for _, _, _, stack in r.samples():
+        sources, targets, flags = zip(*stack[:31])
+        for start, end, f in zip((*targets[1:], last), sources, flags):
+            if start is not None:
+                seen[place(start), place(end)][f >> 4 & 0xffff] += 1
+        last = targets[0]
+    # the stacks lack what came before the first and after the last of them
+    lack = sum(n - seen[at][c] for at, by in r.truth.times.items() for c, n in by.items())
+    more = [(at, c, n) for at, by in seen.items() for c, n in by.items() if n > r.truth.times.get(at, {}).get(c, 0)]
+    t.ok(not more and 0 <= lack < 64, "%s: each time of %d spans is that of the stacks" % (name, len(seen)), (lack, more[:5]))
+    cycles = {(s.start, s.last): (s.n, s.cycles) for s in r.truth.spans}
+    of_times = {at: (sum(by.values()), sum(c * n for c, n in by.items())) for at, by in r.truth.times.items()}
+    t.equal({at: x for at, x in of_times.items() if cycles.get(at) != x}, {}, name + ": times add up to the cycles of spans")
+
+
 def main():
     t = Tap()
     with Oracle(t) as o:
@@ -139,6 +158,7 @@ def main():
             recorded(t, name, r, options)
             options = dict(depth=16, filter="return", event="returns", period=20)
             recorded(t, name + ", returns", o.run(name, AMOUNT[name] // 8 + 1, **options), options)
+        timed(t, o, "nested")
         r = o.run("pack", 1, depth=16, period=300)
         by_perf(t, "pack", r)
         again = o.run("pack", 1, depth=16, period=300)

@@ -45,42 +45,50 @@ class Truth:
     def __init__(self, path):
         self.path = path
 
-    def __getattr__(self, name):  # read when it is first asked for: some look at recordings only
-        if name not in ("total", "images", "insns", "length", "edges", "spans", "calls"):
+    def __getattr__(self, name):  # read when it is first asked for: some look at recordings only, most not at all of these
+        if name in ("total", "images", "insns", "length", "numbers", "lines"):
+            self.read()
+        elif name == "edges":
+            self.edges = [Edge(w[1], source, target, int(w[6]), int(w[7])) for w, source, target in self.flow("edge")]
+        elif name == "spans":
+            self.spans = [Span(start, last, int(w[6]), int(w[8])) for w, start, last in self.flow("span")]
+        elif name == "calls":
+            self.calls = {(site, entry): int(w[6]) for w, site, entry in self.flow("call")}
+        elif name == "times":
+            self.times = {}
+            for w, start, last in self.flow("time"):
+                self.times.setdefault((start, last), {})[int(w[8])] = int(w[6])
+        else:
             raise AttributeError(name)
-        self.total, self.images = {}, []
-        self.insns, self.length = {}, {}
-        self.edges, self.spans, self.calls = [], [], {}
-        self.read()
         return getattr(self, name)
 
     def read(self):
-        image, insns, length = {"-": None}, self.insns, self.length  # by number, as lines have it
+        self.total, self.images, self.insns, self.length = {}, [], {}, {}
+        self.numbers = image = {"-": None}  # of images, as lines have it
+        self.lines = {"edge": [], "span": [], "call": [], "time": []}
         with open(self.path, encoding="utf-8", errors="surrogateescape") as f:
             for line in f:
-                kind, *w = line.split()
+                kind = line[:4]
                 if kind == "insn":
-                    at = image[w[0]], int(w[1], 16)
-                    insns[at] = int(w[3])
-                    length[at] = int(w[2])
-                elif kind == "image":
+                    _, i, addr, length, n = line.split()
+                    at = image[i], int(addr, 16)
+                    self.insns[at] = int(n)
+                    self.length[at] = int(length)
+                elif kind in self.lines:
+                    self.lines[kind].append(line)
+                elif line.startswith("image "):
                     image[str(len(self.images))] = line.rstrip("\n").split(" ", 2)[2]
                     self.images.append(image[str(len(self.images))])
-                elif kind == "total":
-                    self.total[w[0]] = int(w[1])
-                elif kind in ("edge", "span", "call"):
-                    self.flow(kind, w, image)
+                elif line.startswith("total "):
+                    _, what, n = line.split()
+                    self.total[what] = int(n)
 
-    def flow(self, kind, w, image):
-        if kind == "edge":
-            source, target = (image[w[1]], int(w[2], 16)), (image[w[3]], int(w[4], 16))
-            self.edges.append(Edge(w[0], source, target, int(w[5]), int(w[6])))
-            return
-        start, last = (image[w[1]], int(w[2], 16)), (image[w[3]], int(w[4], 16))
-        if kind == "span":
-            self.spans.append(Span(start, last, int(w[5]), int(w[7])))
-        else:
-            self.calls[start, last] = int(w[5])
+    def flow(self, kind):
+        """(words, both places) of the lines of a kind, which are not needed again"""
+        image = self.numbers
+        for line in self.lines.pop(kind):
+            w = line.split()
+            yield w, (image[w[2]], int(w[3], 16)), (image[w[4]], int(w[5], 16))
 
     def sorted_insns(self):
         """{image: its instructions' addresses, sorted}"""
@@ -115,9 +123,9 @@ class Recording:
         return self
 
     def records(self):
-        at, end = self.data, self.data + self.size
+        at, end, head = self.data, self.data + self.size, struct.Struct("<IHH").unpack_from
         while at < end:
-            kind, misc, size = struct.unpack_from("<IHH", self.bytes, at)
+            kind, misc, size = head(self.bytes, at)
             yield kind, misc, at + 8, at + size
             at += size
 
@@ -138,6 +146,23 @@ class Recording:
                 ip, _, time, period, n = struct.unpack_from("<QQQQQ", self.bytes, at)
                 assert at + 40 + 24 * n == end
                 yield ip, time, period, list(struct.iter_unpack("<QQQ", self.bytes[at + 40:end]))
+
+    def alike(self):
+        """(periods, [sources of their newest entries, of the second ones, ...], [targets], [flags]) of samples that are equally deep, for each depth but 0"""
+        words, step, by, at = memoryview(self.bytes)[self.data:self.data + self.size].cast("Q"), 0, collections.defaultdict(list), 0
+        while at < len(words):
+            head, begin = words[at], at
+            step = head >> 51  # its size, in words
+            at += step
+            if head & 0xffffffff == 9:
+                while at < len(words) and words[at] == head:
+                    at += step
+                if step > 6:
+                    by[step].append(words[begin:at])
+        for step, parts in by.items():
+            all_of, n = memoryview(b"".join(parts)).cast("Q"), (step - 6) // 3
+            assert self.sample_type == 0x907 and set(all_of[5::step]) == {n}
+            yield (all_of[4::step].tolist(), *([all_of[6 + 3 * i + k::step].tolist() for i in range(n)] for k in (0, 1, 2)))
 
     def places(self):
         """addr -> (path, address in the file), by the maps and the files' program headers"""
@@ -227,11 +252,6 @@ class Symbols:
         return any(s <= addr < e for s, e in self.plt)
 
 
-def near(stack):
-    """How many branches the event counts: not those out of the kernel."""
-    return sum(e[0] < 1 << 63 for e in stack)
-
-
 @functools.lru_cache
 def window(n, counted):
     """(weights of the n branches of a stack, of the n - 1 stretches between), newest first; each sum to 1. Of stacks
@@ -243,34 +263,37 @@ def window(n, counted):
     return [(a + b) / 2 for a, b in zip([0, *between], [*between, 0])], between
 
 
+def standing_for(periods, sources, counted):
+    """What all branches of each stack stand for, if the near ones alone are counted"""
+    n = len(sources)
+    many = [n] * len(periods)
+    for column in sources if counted and any(max(x) >= KERNEL for x in sources) else ():
+        many = [m - (source >= KERNEL) for m, source in zip(many, column)]
+    return [period * n / (m or n) for period, m in zip(periods, many)]
+
+
 def spans_of(rec, counted=True):
     """{(start, last): [hits, weight]}: what stacks of any branch say, each two neighbours of a sample
     with their part of its period; those that bound no code (the kernel's) are left out.
     Of branches that are `counted`, near ones alone stand for the period."""
     place, spans, good = rec.places(), {}, {}
     raw = collections.defaultdict(lambda: [0, 0.0])
-    alike = collections.defaultdict(collections.Counter)  # what each pair stands for: how many times
-    for _, _, period, stack in rec.samples():
-        if len(stack) < 2:
+    seen = collections.Counter()  # two neighbours and what they stand for: how many times
+    for periods, sources, targets, _ in rec.alike():
+        n = len(sources)
+        if n < 2:
             continue
-        sources, targets, _ = zip(*stack)
-        pairs = zip(targets[1:], sources[:-1])
-        many = (counted and sum(map(KERNEL.__gt__, sources[:-1]))) or len(stack) - 1
-        each = period * (len(stack) - 1) / many
-        weights = window(len(stack), counted)[1]
-        if weights[0] == weights[-1] == 1 / len(weights):
-            alike[each * weights[0]].update(pairs)
-        else:
-            for p, w in zip(pairs, weights):
-                alike[each * w][p] += 1
-    for weight, pairs in alike.items():
-        for p, n in pairs.items():
-            if p not in good:
-                good[p] = p[0] <= p[1] < KERNEL and place(p[0])[0] and place(p[0])[0] == place(p[1])[0]
-            if good[p]:
-                c = raw[p]
-                c[0] += n
-                c[1] += n * weight
+        each = standing_for(periods, sources[:-1], counted)
+        for i, share in enumerate(window(n, counted)[1]):
+            seen.update(zip(targets[i + 1], sources[i], [x * share for x in each]))
+    for (start, last, weight), n in seen.items():
+        p = start, last
+        if p not in good:
+            good[p] = start <= last < KERNEL and place(start)[0] and place(start)[0] == place(last)[0]
+        if good[p]:
+            c = raw[p]
+            c[0] += n
+            c[1] += n * weight
     for (start, last), c in raw.items():
         spans[place(start), place(last)] = c
     return spans
