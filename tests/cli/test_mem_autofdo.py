@@ -85,9 +85,9 @@ def symbolized(prog, samples):
 
 def read_text(text, names=True):
     out, path = {}, ()
-    for line in text.splitlines():
+    for line in re.split(r"\n(?=\S+:\d+:\d+\n| +[\d.]+: |\Z)", text)[:-1]:  # a name may hold anything: see nameless()
         depth = len(line) - len(line.lstrip(" "))
-        m = re.match(r"(\S+):(\d+):\d+$", line) if not depth else re.match(r" +([\d.]+): (?:(.*):)?(\d+)$", line)
+        m = re.match(r"(\S+):(\d+):\d+$", line) if not depth else re.match(r"(?s) +([\d.]+): (?:(.*):)?(\d+)$", line)
         if not depth:
             path = (m[1],)
             out[path] = [int(m[2]), {}]
