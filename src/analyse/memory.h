@@ -18,7 +18,8 @@
  * distance to the farther end of the interval that holds the quantile of what was sampled from with
  * 95 % (binomial; NAN where there are too few samples for both ends).
  *
- * Threads and CPUs have a spread of one latency only: memory_shown_latency().
+ * Threads and CPUs are groups only if asked for (memory_opts.threads), as they take time. They have
+ * a spread of one latency only: memory_shown_latency().
  *
  * An IBS op that accesses no memory counts for everything but MEMORY_SOURCE, _TLB, _SNOOP, _LOCK,
  * _BLOCK, _TYPE and _FIELD. An IBS fetch is of code, so it has no _TYPE and _FIELD.
@@ -139,6 +140,7 @@ struct memory_opts {
 	/* Names or patterns of events, in place of select.event; each means one at least. */
 	const char *const *events;
 	size_t n_events;
+	bool threads;	    /* of memory: MEMORY_THREAD and _CPU, too */
 	bool map;	    /* of memory_objects: fill `map` */
 	uint32_t line_size; /* of memory_objects, a power of two up to 256; 0: MEMORY_LINE_BYTES */
 	bool or_none; /* of memory: no event that tells of memory is fine, and gives no groups */

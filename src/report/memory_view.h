@@ -25,6 +25,8 @@ struct memory_view {
 };
 
 extern const struct document_form memory_document;
+/* Whether threads and CPUs are shown at all (memory_opts.threads). */
+bool memory_shows_threads(const struct show *s);
 /* What the document is made of must outlive it. */
 void memory_put(struct document *d, struct memory_view *v);
 

@@ -125,6 +125,15 @@ int show_choose(struct show *s, const struct document_form *f, const char *forma
 	return 0;
 }
 
+bool show_wants(const struct show *s, const struct table_form *f)
+{
+	if (s->table)
+		return !strcmp(f->name, s->table);
+	if (s->format->one_table)
+		return f->flags & TABLE_MAIN;
+	return s->format->machine || !(f->flags & TABLE_DATA);
+}
+
 bool show_is_data(const struct show *s)
 {
 	const char *name = s->format->name;

@@ -74,6 +74,8 @@ struct show {
 int show_choose(struct show *s, const struct document_form *f, const char *format,
 		const char *table, struct err *err) MUST_USE;
 
+/* Whether tables of this form are written: else they need not be made. */
+bool show_wants(const struct show *s, const struct table_form *f);
 /* All rows and columns are wanted: by csv, json, and html, whose page chooses among them itself. */
 bool show_is_data(const struct show *s);
 

@@ -3,6 +3,7 @@
 """Memory operations: the figures of perf mem report by data source, snoop, TLB, lock and block, of real and synthetic recordings."""
 import bisect
 import collections
+import csv
 import glob
 import json
 import math
@@ -223,6 +224,12 @@ for name, path, samples in (("few", few, FEW), ("many", made, MADE)):
     t.equal(doc.get("samples"), len(samples), name + ": all samples")
     differ(name + ": by CPU", doc["cpus"], lambda r: r["cpu"], by(samples, lambda s: s.cpu), name == "few")
     differ(name + ": by thread", doc["threads"], lambda r: r["tid"], by(samples, lambda s: s.tid), name == "few")
+    for table, key in (("threads", "tid"), ("cpus", "cpu")):
+        want = sorted((r["samples"], r[key]) for r in doc[table])
+        alone = csv.DictReader(run("mem", "--format", "csv", "--table", table, path).stdout.splitlines())
+        t.equal(sorted((int(r["samples"]), int(r[key])) for r in alone), want, name + ": the %s alone" % table)
+        people = run("mem", "--table", table, path).stdout.splitlines()
+        t.equal(sum(" % " in x for x in people), len(want), name + ": a line for each of them")
     differ(name + ": by instruction", doc["instructions"], lambda r: r["address"], by(samples, lambda s: hex(s.ip - mem_made.TEXT + 0x1000)), name == "few")
     differ(name + ": all latencies by instruction", [r for r in doc["instruction_latencies"] if r["latency"] == "retire"], lambda r: r["address"],
            by(samples, lambda s: hex(s.ip - mem_made.TEXT + 0x1000), lambda s: s.retire))

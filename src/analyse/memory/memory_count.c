@@ -143,7 +143,7 @@ static int count_cells(struct memory_tallies *c, struct memory_waiting *w)
 
 static void count_open(struct memory_tallies *c, const struct memory_sample *s, uint64_t n)
 {
-	for (size_t k = 0; k < MEMORY_COUNTED; k++) {
+	for (size_t k = 0; k < c->counted; k++) {
 		struct memory_tally *t = &c->v.v[s->tally[k]];
 
 		t->open++;
@@ -163,8 +163,9 @@ static inline int count_sample(struct memory_tallies *c, const struct memory_sam
 
 		if (hist_add(&class[l], *number))
 			return -1;
-		if (l == shown && (hist_add(&c->v.v[s->tally[COUNTED_THREAD]].hist[l], *number) ||
-				   hist_add(&c->v.v[s->tally[COUNTED_CPU]].hist[l], *number)))
+		if (l == shown && c->counted > COUNTED_CPU &&
+		    (hist_add(&c->v.v[s->tally[COUNTED_THREAD]].hist[l], *number) ||
+		     hist_add(&c->v.v[s->tally[COUNTED_CPU]].hist[l], *number)))
 			return -1;
 	}
 	if (memory_open_of(s->b))
@@ -225,8 +226,9 @@ static uint64_t period_of(const struct pass_sample *p)
 	return !a->freq && a->sample_period ? a->sample_period : 1;
 }
 
-int memory_count_begin(struct memory_tallies *c)
+int memory_count_begin(struct memory_tallies *c, bool threads)
 {
+	c->counted = threads ? MEMORY_COUNTED : 1;
 	if (!c->code)
 		c->code = calloc(MEMORY_CODE, sizeof(*c->code));
 	if (!c->waiting)
@@ -275,7 +277,7 @@ static __attribute__((noinline)) int take_large(struct memory_tallies *c, struct
 		t = tally_of(c, MEMORY_ACCESS, x->a, access, h);
 		if (!t || put_large(c, (uint32_t)(t - c->v.v), l, op->cycles[l]))
 			return -1;
-		for (size_t k = 0; k < MEMORY_COUNTED; k++)
+		for (size_t k = 0; k < c->counted; k++)
 			if (put_large(c, x->tally[k], l, op->cycles[l]))
 				return -1;
 	}
@@ -376,9 +378,11 @@ int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const st
 
 	note_period(c, period_of(p));
 	x->tally[COUNTED_CLASS] = shape.tally;
-	x->tally[COUNTED_THREAD] = thread_of(c, p);
-	x->tally[COUNTED_CPU] = cpu_of(c, p->cpu);
-	for (size_t i = 0; i < MEMORY_COUNTED; i++) {
+	if (c->counted > COUNTED_CPU) {
+		x->tally[COUNTED_THREAD] = thread_of(c, p);
+		x->tally[COUNTED_CPU] = cpu_of(c, p->cpu);
+	}
+	for (size_t i = 0; i < c->counted; i++) {
 		if (x->tally[i] == UINT32_MAX)
 			return -1;
 		c->v.v[x->tally[i]].kind[kind]++;

@@ -3,7 +3,7 @@
  * memory_count_int - samples counted by class, access, thread and CPU, with how often each latency
  * was seen. All other groups of memory.h are folded from these.
  *
- *	memory_count_begin(&c)	each chunk of the pass
+ *	memory_count_begin(&c, threads)	each chunk of the pass; threads: those and CPUs, too
  *	op = memop_of_kind(&other, &kind, c.kinds, ...)
  *	memory_count_add(&c, spaces, sample, op, kind)
  *	memory_count_end(&c)
@@ -56,7 +56,7 @@ struct memory_code {
 
 #define MEMORY_BATCH 64u
 
-/* What a sample counts for, besides its access. */
+/* What a sample counts for, besides its access; all but the first only if asked for. */
 enum { COUNTED_CLASS, COUNTED_THREAD, COUNTED_CPU, MEMORY_COUNTED };
 
 /* Samples that wait to be counted: the cells of their accesses are in no cache. */
@@ -105,6 +105,7 @@ struct memory_tallies {
 	struct memory_whose *whose;
 	struct memop_kind *kinds;
 	unsigned latencies; /* those that any sample had */
+	unsigned counted;   /* of MEMORY_COUNTED, the first so many */
 	uint64_t samples, without, no_access, period;
 	bool period_varies, raw;
 };
@@ -130,7 +131,7 @@ static inline bool memory_no_access(const struct memop *op)
 
 /* The one to show of these, bits of enum memop_latency. */
 enum memop_latency memory_shown_of(unsigned latencies);
-int memory_count_begin(struct memory_tallies *c) MUST_USE;
+int memory_count_begin(struct memory_tallies *c, bool threads) MUST_USE;
 int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const struct pass_sample *p,
 		     const struct memop *op, struct memop_kind *kind) MUST_USE;
 int memory_count_end(struct memory_tallies *c) MUST_USE;

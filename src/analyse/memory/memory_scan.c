@@ -10,6 +10,7 @@ struct scan {
 	const struct memop_how *how;
 	struct memory_tallies *of; /* by worker */
 	struct memory_objects *objects;
+	bool threads;
 };
 
 static int take(void *ctx, const struct pass_sample *p, struct err *err)
@@ -36,7 +37,7 @@ static int begin_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err
 	const struct scan *w = ctx;
 
 	(void)chunk;
-	return memory_count_begin(&w->of[worker]) ? err_nomem(err) : 0;
+	return memory_count_begin(&w->of[worker], w->threads) ? err_nomem(err) : 0;
 }
 
 static int end_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
@@ -75,7 +76,7 @@ int memory_scan(struct memory_tallies *out, struct memory_objects **objects, con
 				      .threads = objects && data_heap_facts(sp) ? 1 : 0,
 				      .progress = opts->progress,
 				      .progress_ctx = opts->progress_ctx };
-	struct scan w = { .spaces = sp, .how = how };
+	struct scan w = { .spaces = sp, .how = how, .threads = opts->threads };
 	struct pass *p;
 	unsigned n;
 	int ret;

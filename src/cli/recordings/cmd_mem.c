@@ -57,6 +57,7 @@ int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 	mo = (struct memory_opts){ .select = po.select,
 				   .progress = po.progress,
 				   .progress_ctx = po.progress_ctx,
+				   .threads = memory_shows_threads(ask->show),
 				   .map = o->map };
 	/* allocations are something to show, too */
 	if (data_begin(ask->r->spaces, err))

@@ -76,6 +76,12 @@ const struct document_form memory_document = { .name = "mem",
 					       .n_tables = sizeof(forms) / sizeof(*forms),
 					       .face = faces,
 					       .n_faces = 1 };
+
+bool memory_shows_threads(const struct show *s)
+{
+	return show_wants(s, &memory_threads_form) || show_wants(s, &memory_cpus_form);
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static void add_groups(struct document *d, const struct memory_view *v,
