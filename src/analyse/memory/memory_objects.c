@@ -226,7 +226,7 @@ int memory_objects_begin(struct memory_objects **out, const struct pd *rec, stru
 					   .line_size = opts->line_size ? opts->line_size
 									: MEMORY_LINE_BYTES,
 					   .lock = PTHREAD_MUTEX_INITIALIZER,
-					   .part = calloc(workers, sizeof(*w->part)) };
+					   .part = big_zeros(workers, sizeof(*w->part)) };
 	o->work = w;
 	*out = o;
 	if (!w->part)

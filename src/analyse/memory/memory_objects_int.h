@@ -27,6 +27,7 @@
 #include "analyse/memory/memory_walks_int.h"
 #include "analyse/memory_objects.h"
 #include "analyse/pass/pass.h"
+#include "base/big.h"
 #include "base/hash.h"
 #include "base/vec.h"
 
@@ -42,9 +43,9 @@ struct objects_met {
 	uint32_t object;
 };
 
-/* What one worker has. */
+/* What one worker has, in lines of memory of its own: it is written at each sample. */
 struct objects_part {
-	VEC(struct memory_object) object;
+	_Alignas(BIG_LINE) VEC(struct memory_object) object;
 	struct itab object_at;
 	struct memory_walks walks;
 	struct memory_nodes_work nodes;

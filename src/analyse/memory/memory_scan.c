@@ -4,11 +4,17 @@
 #include <stdlib.h>
 
 #include "analyse/memory/memory_objects_int.h"
+#include "base/big.h"
+
+/* In lines of memory of its own: it is written at each sample. */
+struct own {
+	_Alignas(BIG_LINE) struct memory_tallies tallies;
+};
 
 struct scan {
 	const struct spaces *spaces;
 	const struct memop_how *how;
-	struct memory_tallies *of; /* by worker */
+	struct own *of; /* by worker */
 	struct memory_objects *objects;
 	bool threads;
 };
@@ -16,7 +22,7 @@ struct scan {
 static int take(void *ctx, const struct pass_sample *p, struct err *err)
 {
 	const struct scan *w = ctx;
-	struct memory_tallies *c = &w->of[p->worker];
+	struct memory_tallies *c = &w->of[p->worker].tallies;
 	struct memop_kind *kind;
 	const struct memop *op;
 	struct memop other;
@@ -37,7 +43,7 @@ static int begin_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err
 	const struct scan *w = ctx;
 
 	(void)chunk;
-	return memory_count_begin(&w->of[worker], w->threads) ? err_nomem(err) : 0;
+	return memory_count_begin(&w->of[worker].tallies, w->threads) ? err_nomem(err) : 0;
 }
 
 static int end_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
@@ -45,7 +51,7 @@ static int end_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
 	const struct scan *w = ctx;
 
 	(void)chunk;
-	if (memory_count_end(&w->of[worker]))
+	if (memory_count_end(&w->of[worker].tallies))
 		return err_nomem(err);
 	return w->objects ? memory_objects_flush(w->objects, worker, err) : 0;
 }
@@ -55,8 +61,8 @@ static int join(struct memory_tallies *out, struct scan *w, unsigned n)
 	int ret = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		ret = ret || memory_tallies_join(out, &w->of[i]) ? -1 : 0;
-		memory_tallies_free(&w->of[i]);
+		ret = ret || memory_tallies_join(out, &w->of[i].tallies) ? -1 : 0;
+		memory_tallies_free(&w->of[i].tallies);
 	}
 	memory_tallies_end(out);
 	free(w->of);
@@ -84,7 +90,7 @@ int memory_scan(struct memory_tallies *out, struct memory_objects **objects, con
 	if (pass_new(&p, rec, sp, &opts->select, &po, err))
 		return -1;
 	n = pass_workers(p);
-	w.of = calloc(n, sizeof(*w.of));
+	w.of = big_zeros(n, sizeof(*w.of));
 	ret = w.of ? 0 : err_nomem(err);
 	if (!ret && objects) {
 		ret = memory_objects_begin(objects, rec, sp, opts, n, err);
