@@ -110,6 +110,8 @@ static int obey(struct prepared *p, char *line)
 	return strncmp(line, "run ", 4) ? -1 : run(p, line + 4);
 }
 
+#define STACK_AT 0xc00u /* in its page: far from what kernels load, which is at its beginning */
+
 int main(int argc, char **argv)
 {
 	struct prepared p = { .k = NULL };
@@ -120,6 +122,11 @@ int main(int argc, char **argv)
 		return list();
 	if (strcmp(argv[1], "-") != 0)
 		return 2;
+	/* else the environment's size decides whether loads are 4K aliases of pushes */
+	char *below = __builtin_alloca(16),
+	     *room = __builtin_alloca(((uintptr_t)below - STACK_AT) % 4096 + 16);
+
+	__asm__ volatile("" : : "r"(room) : "memory");
 	while (!ret && fgets(line, sizeof(line), stdin)) {
 		ret = obey(&p, line);
 		if (ret)
