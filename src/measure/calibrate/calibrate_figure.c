@@ -14,7 +14,7 @@
 #define SLOT_CLOCK    2u
 #define CLOCK_CYCLES  16.0 /* of an iteration of "add" */
 #define REPEATS_QUICK 16u
-#define TRIES	      4u		   /* times as many before it gives up */
+#define TRIES	      4u /* times as many before it gives up, in all rounds so far */
 #define TAKEN_ONCE    (UINT64_C(16) << 20) /* bytes from which memory is not taken anew */
 #define TIME	      400e-6		   /* seconds of a repeat */
 #define TIME_QUICK    150e-6
@@ -154,7 +154,7 @@ int calibrate_round(struct calibrating *g, struct calibrate_sampled *s)
 
 	if (!open_both(g, s, &why)) {
 		s->clock = timed(g, SLOT_CLOCK, g->clock_n);
-		for (size_t tries = 0; s->got < until && tries < TRIES * s->wanted; tries++)
+		while (s->got < until && s->got + s->dropped < TRIES * until)
 			s->dropped += !repeat(g, s);
 	} else if (!(s->why = arena_strdup(g->a, why.what)))
 		return err_nomem(g->err);

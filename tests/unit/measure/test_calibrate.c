@@ -280,6 +280,26 @@ static void test_clock(void **state)
 	arena_free(&a);
 }
 
+/* Where each repeat is interrupted, a figure gives up after four times as many as it wants: in all
+ * its rounds, not in each. */
+static void test_gives_up(void **state)
+{
+	static const char *const only[] = { "l1", "mispredict" };
+	struct planted m = { .interrupted = 1, .state = 1 };
+	struct arena a = ARENA_INIT;
+	struct calibrate c;
+
+	(void)state;
+	assert_int_equal(measure(&c, &a, &m, only, 2, NULL), 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(isnan(found(&c, only[i]).v));
+		assert_string_equal(found(&c, only[i]).why,
+				    "the thread was interrupted in too many repeats");
+	}
+	assert_int_equal(c.dropped, 2 * 4 * CALIBRATE_REPEATS);
+	arena_free(&a);
+}
+
 /* Bars hold the truth in 95 % of figures, or more: they are cautious. */
 static void test_bars(void **state)
 {
@@ -579,12 +599,13 @@ static void test_nodes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exact),	  cmocka_unit_test(test_clock),
-		cmocka_unit_test(test_bars),	  cmocka_unit_test(test_stolen),
-		cmocka_unit_test(test_beside),	  cmocka_unit_test(test_slow_chain),
-		cmocka_unit_test(test_layouts),	  cmocka_unit_test(test_none),
-		cmocka_unit_test(test_penalties), cmocka_unit_test(test_room),
-		cmocka_unit_test(test_nodes),	  cmocka_unit_test(test_evicted),
+		cmocka_unit_test(test_exact),	   cmocka_unit_test(test_clock),
+		cmocka_unit_test(test_gives_up),   cmocka_unit_test(test_bars),
+		cmocka_unit_test(test_stolen),	   cmocka_unit_test(test_beside),
+		cmocka_unit_test(test_slow_chain), cmocka_unit_test(test_layouts),
+		cmocka_unit_test(test_none),	   cmocka_unit_test(test_penalties),
+		cmocka_unit_test(test_room),	   cmocka_unit_test(test_nodes),
+		cmocka_unit_test(test_evicted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
