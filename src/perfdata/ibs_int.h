@@ -15,7 +15,9 @@
 
 enum ibs_rule {
 	RULE_ALWAYS,
+	RULE_RIP,	 /* unless the processor says that it is not the instruction's */
 	RULE_BRANCH,	 /* of a branch that retired */
+	RULE_TARGET,	 /* of one whose target was kept */
 	RULE_FETCH_DONE, /* of a fetch that was completed */
 	RULE_FETCH_PHYS,
 	RULE_LINEAR,
@@ -27,6 +29,7 @@ enum ibs_rule {
 	RULE_L2,       /* the same, and not by erratum 1293 */
 	RULE_LATENCY,  /* of a load that missed the data cache */
 	RULE_SOURCE,   /* of a load that missed the caches before, with a source */
+	RULE_CACHE,    /* the same, whose source is a cache that tells its line's state */
 };
 
 /* In the order of enum ibs_field: of the same rows. */
@@ -97,6 +100,44 @@ static inline const char *ibs_no_source(const struct ibs *x)
 	return NULL;
 }
 
+static inline const char *ibs_no_rip(const struct ibs *x)
+{
+	return ibs_has_field(x, IBS_RIP_INVALID) && ibs_bits_of(x, IBS_RIP_INVALID)
+		       ? "the processor says that it is not the instruction's"
+		       : NULL;
+}
+
+static inline const char *ibs_no_target(const struct ibs *x)
+{
+	return !ibs_bits_of(x, IBS_BRANCH)   ? "no branch"
+	       : !ibs_bits_of(x, IBS_TARGET) ? "the processor kept no target"
+					     : NULL;
+}
+
+/* The processor's number. */
+static inline const char *ibs_code_of(const struct ibs *x, uint64_t *code)
+{
+	const char *why = ibs_no_source(x);
+
+	*code = ibs_bits_of(x, IBS_SOURCE_LOW);
+	if (ibs_has_field(x, IBS_SOURCE_HIGH))
+		*code |= ibs_bits_of(x, IBS_SOURCE_HIGH) << 3;
+	return why ? why : *code ? NULL : "the processor tells no source";
+}
+
+/* With 3 bits, source 2 alone tells the state of the line. */
+static inline const char *ibs_no_state(const struct ibs *x)
+{
+	uint64_t code;
+	const char *why = ibs_code_of(x, &code);
+
+	if (why)
+		return why;
+	return code == 2 || (x->caps & IBS_CAP_ZEN4 && (code == 1 || code == 5))
+		       ? NULL
+		       : "no source that tells a line's state";
+}
+
 static inline const char *ibs_no_tlb(const struct ibs *x)
 {
 	if (x->caps & IBS_CAP_PAGE_SIZE && !ibs_bits_of(x, IBS_PHYSICAL_VALID))
@@ -107,12 +148,17 @@ static inline const char *ibs_no_tlb(const struct ibs *x)
 ALWAYS_INLINE const char *ibs_rule_fails(const struct ibs *x, enum ibs_rule rule)
 {
 	const char *why;
+	uint64_t code;
 
 	switch (rule) {
 	case RULE_ALWAYS:
 		break;
+	case RULE_RIP:
+		return ibs_no_rip(x);
 	case RULE_BRANCH:
 		return ibs_bits_of(x, IBS_BRANCH) ? NULL : "no branch";
+	case RULE_TARGET:
+		return ibs_no_target(x);
 	case RULE_FETCH_DONE:
 		return ibs_bits_of(x, IBS_FETCH_COMPLETED) ? NULL : "the fetch was not completed";
 	case RULE_FETCH_PHYS:
@@ -136,11 +182,9 @@ ALWAYS_INLINE const char *ibs_rule_fails(const struct ibs *x, enum ibs_rule rule
 		why = ibs_no_miss(x);
 		return why ? why : ibs_bits_of(x, IBS_LOAD) ? NULL : "told of loads only";
 	case RULE_SOURCE:
-		why = ibs_no_source(x);
-		return why ? why
-		       : ibs_bits_of(x, IBS_SOURCE_LOW) || ibs_bits_of(x, IBS_SOURCE_HIGH)
-			       ? NULL
-			       : "the processor tells no source";
+		return ibs_code_of(x, &code);
+	case RULE_CACHE:
+		return ibs_no_state(x);
 	}
 	return NULL;
 }
@@ -157,6 +201,8 @@ ALWAYS_INLINE const char *ibs_get_of(const struct ibs *x, enum ibs_field f, uint
 	if (why)
 		return why;
 	*value = ibs_bits_of(x, f);
+	if (f == IBS_OP_COUNT && !(x->caps & IBS_CAP_COUNT_EXTENDED))
+		*value &= (1u << 20) - 1; /* the bits above are reserved */
 	return NULL;
 }
 
@@ -195,15 +241,6 @@ static inline enum ibs_source ibs_source_named(const struct ibs *x, uint64_t cod
 	}
 }
 
-/* The processor's number. */
-static inline const char *ibs_code_of(const struct ibs *x, uint64_t *code)
-{
-	*code = ibs_bits_of(x, IBS_SOURCE_LOW);
-	if (ibs_has_field(x, IBS_SOURCE_HIGH))
-		*code |= ibs_bits_of(x, IBS_SOURCE_HIGH) << 3;
-	return ibs_no_source(x);
-}
-
 static inline enum ibs_source ibs_source_of(const struct ibs *x, const char **why)
 {
 	uint64_t code = ibs_bits_of(x, IBS_SOURCE_LOW), remote = 0;
@@ -226,7 +263,7 @@ static inline enum ibs_source ibs_source_of(const struct ibs *x, const char **wh
 		s = ibs_source_named(x, code, remote);
 		if (s != IBS_SOURCE_UNKNOWN)
 			return s;
-		*why = code ? "a source that is reserved" : "the processor tells no source";
+		*why = "a source that is reserved";
 	}
 	if (ibs_has_field(x, IBS_NO_MAB) && ibs_bits_of(x, IBS_NO_MAB) && !code)
 		return IBS_SOURCE_ON_ITS_WAY;

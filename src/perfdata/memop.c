@@ -229,9 +229,7 @@ static void read_op_source(struct memop *op, const struct ibs *x)
 		return;
 	op->has |= MEMOP_HAS_HIT;
 	op->hit = true;
-	if ((op->level == MEMOP_LEVEL_CACHE ||
-	     (op->level == MEMOP_LEVEL_L3 && x->caps & IBS_CAP_ZEN4)) &&
-	    !ibs_get_of(x, IBS_CACHE_OWNED, &owned))
+	if (!ibs_get_of(x, IBS_CACHE_OWNED, &owned))
 		op->set[MEMOP_SNOOP] = owned ? MEMOP_SNOOP_HIT : MEMOP_SNOOP_HITM;
 }
 

@@ -67,7 +67,7 @@ static void put_source(const struct ibs *x, bool code, struct raw_cell *out)
 
 	if (!code)
 		value_text(out, s == IBS_SOURCE_UNKNOWN ? NULL : ibs_source_name(s), true);
-	else if (!ibs_source_code(x, &n) && n)
+	else if (!ibs_source_code(x, &n))
 		value_int(out, n);
 }
 

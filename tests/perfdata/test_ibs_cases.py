@@ -229,17 +229,22 @@ def neighbours(c):
     return [((), c.set)] + [((r, b), c.set ^ {(r, b)}) for r in (OP if c.kind == "op" else FETCH) for b in FLIPS[r]]
 
 
-def registers(at, on, number, n):
+def registers(at, on, n):
     regs = [0] * n
     for reg, bit in on:
         regs[at[reg]] |= 1 << bit
-    regs[1] = number  # the address: by it the sample is found again
+    regs[1] = 0x1000  # early Zen 3: a fetch without an address is none
     return regs
 
 
 def sql(path, query):
     r = subprocess.run([CYCLADE, "sql", path, "--format", "csv", query], capture_output=True, text=True, check=False)
     return [line.split(",") for line in r.stdout.splitlines()[1:]] if not r.returncode else t.ok(False, path, r.stderr) or []
+
+
+def places(path):
+    """The column `sample` -> which one of the file it is."""
+    return {r[0]: i for i, r in enumerate(sql(path, "SELECT sample FROM samples ORDER BY sample"))}
 
 
 def check(part, events, path):
@@ -250,13 +255,13 @@ def check(part, events, path):
         n = 7 + (caps >> 5 & 1) if c.kind == "op" else 3 + (caps >> 9 & 1)
         for _, on in neighbours(c):
             if (c.kind, on) not in numbers:
-                numbers[c.kind, on] = len(numbers) + 1
-                packets.append(packet(c.kind, caps, registers(at, on, numbers[c.kind, on], n)))
+                numbers[c.kind, on] = len(numbers)
+                packets.append(packet(c.kind, caps, registers(at, on, n)))
     recording(path, "AuthenticAMD," + cpu, packets)
     names = {e["code"]: e for e in events}
-    rows = sql(path, " UNION ALL ".join("SELECT '%s', %s, value FROM %s" % (c, "fetch_linear" if names[c]["table"] == "ibs_fetch" else "op_rip", names[c]["name"])
-                                        for c in sorted({c.code for c in of})))
-    got = {(code, int(number, 0)): int(value or 0) for code, number, value in rows}
+    rows = sql(path, " UNION ALL ".join("SELECT '%s', sample, value FROM %s" % (c, names[c]["name"]) for c in sorted({c.code for c in of})))
+    at = places(path)
+    got = {(code, at[number]): int(value or 0) for code, number, value in rows}
     bad = []
     for c in of:
         for flip, on in neighbours(c):
@@ -267,6 +272,47 @@ def check(part, events, path):
     return {c.code for c in of if c.matter is not None}, {c.code for c in of if c.matter and len(c.matter) > 2}  # two are of the control register
 
 
+# Fields of a sample, and which value (null: none) each part has by its errata and its reserved bits.
+TARGET, RIP = 0x402000, 0x401000
+FIELDS = [  # column, kind, registers, {value: parts that have it}
+    # erratum 719: the count begins at its maximum, so that it says nothing of fetches counted
+    ("fetch_count", "fetch", {"F": 3 << 48 | 0xabcd << 16}, {None: ["15h_10"], 0xabcd: [p for p in PARTS if p != "15h_10"]}),
+    ("fetch_max_count", "fetch", {"F": 3 << 48 | 0x1234}, {0x1234: list(PARTS)}),
+    # 20 bits before caps had bit 6
+    ("op_count", "op", {"C": 3 << 17 | 0x7ffffff << 32}, {0xfffff: ["10h"], 0x7ffffff: [p for p in PARTS if p != "10h"]}),
+    # the bit means something where caps has bit 7
+    ("op_rip", "op", {"C": 3 << 17, "D1": 1 << 38}, {RIP: ["10h", "12h", "14h"], None: [p for p in PARTS if p not in ("10h", "12h", "14h")]}),
+    ("op_rip", "op", {"C": 3 << 17}, {RIP: list(PARTS)}),
+    # erratum 717
+    ("target", "op", {"C": 3 << 17, "D1": 1 << 37, "T": TARGET}, {None: ["10h", "15h"], TARGET: [p for p in PARTS if p not in ("10h", "15h")]}),
+    ("target", "op", {"C": 3 << 17, "D1": 1 << 37}, {None: list(PARTS)}),
+    ("mab_hit", "op", {"C": 3 << 17, "D3": 1 | 1 << 16}, {None: list(PARTS)}),
+    # errata 718, 1293, 484: as derived events have them; bits 6 and 7 of 3-bit sources are no source
+    ("remote_node", "op", {"C": 3 << 17, "D2": 0xd0, "D3": 0x100081}, {None: [p for p in PARTS if p not in ("zen4", "zen5")], 1: ["zen4", "zen5"]}),
+    ("l2_miss", "op", {"C": 3 << 17, "D3": 0x300081}, {None: ["10h", "12h", "14h", "15h", "15h_10", "zen3a"], 1: [p for p in PARTS if p not in ("10h", "12h", "14h", "15h", "15h_10", "zen3a")]}),
+    ("ic_miss", "fetch", {"F": 11 << 48}, {None: ["zen3a"], 1: [p for p in PARTS if p != "zen3a"]}),  # erratum 1238
+    ("itlb_page_size", "fetch", {"F": 0x33 << 48}, {1 << 14: ["zen3a"], 1 << 21: [p for p in PARTS if p != "zen3a"]}),  # erratum 1347
+]
+
+
+def fields(part, path):
+    cpu, caps = PARTS[part]
+    packets = []
+    for _, kind, on, _ in FIELDS:
+        at = dict(OP, T=7) if kind == "op" else FETCH
+        regs = [0, RIP] + [0] * (6 if kind == "op" else 2)
+        for reg, v in on.items():
+            regs[at[reg]] = v
+        packets.append(packet(kind, caps, regs[:7 + (caps >> 5 & 1) if kind == "op" else 3 + (caps >> 9 & 1)]))
+    recording(path, "AuthenticAMD," + cpu, packets)
+    rows = sql(path, " UNION ALL ".join("SELECT sample, '%s', %s FROM ibs_%s" % (column, column, kind) for column, kind in sorted({f[:2] for f in FIELDS})))
+    at = places(path)
+    found = {(at[number], column): int(v, 0) if v else None for number, column, v in rows}
+    got = [found.get((i, f[0]), "no row") for i, f in enumerate(FIELDS)]
+    want = [next(v for v, parts in values.items() if part in parts) for _, _, _, values in FIELDS]
+    t.equal([(f[0], v) for f, v in zip(FIELDS, got)], [(f[0], v) for f, v in zip(FIELDS, want)], "%s: errata and reserved bits of fields" % part)
+
+
 r = subprocess.run([CYCLADE, "list", "ibs", "-j"], capture_output=True, text=True, check=False)
 EVENTS = json.loads(r.stdout)["ibs"]
 met, missed = set(), set()
@@ -275,6 +321,7 @@ with tempfile.TemporaryDirectory() as tmp:
         true, false = check(p, EVENTS, os.path.join(tmp, "ibs.data"))
         met |= true
         missed |= false
+        fields(p, os.path.join(tmp, "fields.data"))
 codes = {e["code"] for e in EVENTS}
 t.equal((len(codes), sorted(codes - met), sorted(met - codes)), (61, [], []), "each of the program's events has a sample that it counts")
 t.equal(sorted(codes - missed), sorted(ALL_SAMPLES), "each but all samples has a bit that makes it false")

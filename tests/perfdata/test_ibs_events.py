@@ -92,6 +92,11 @@ class Op:
         return self.src == 5 if self.zen4 else self.src == 4 or (self.src == 2 and self.far)
 
     @property
+    def state(self):
+        """The source tells whether its line was modified: of 3 bits, 2 alone does."""
+        return self.src == 2 or (self.zen4 and self.src == 5)
+
+    @property
     def near_cache(self):
         return self.src == 2 and (self.zen4 or not self.far)
 
@@ -119,7 +124,7 @@ TRUTH = {
     "F240": lambda o: o.src and not o.far, "F241": lambda o: o.src and o.far, "F242": lambda o: o.src == 1 and not o.far and (o.old or o.zen4),
     "F243": lambda o: o.near_cache and not o.far, "F244": lambda o: o.far_cache, "F245": lambda o: o.src == 3 and not o.far,
     "F246": lambda o: o.src == 3 and o.far, "F247": lambda o: o.src == 7 and not o.far, "F248": lambda o: o.src == 7 and o.far,
-    "F249": lambda o: (o.near_cache or o.far_cache) and not o.d2 >> 5 & 1, "F24A": lambda o: (o.near_cache or o.far_cache) and o.d2 >> 5 & 1,
+    "F249": lambda o: o.state and not o.d2 >> 5 & 1, "F24A": lambda o: o.state and o.d2 >> 5 & 1,
     "F24B": lambda o: o.src and not o.far and o.lat, "F24C": lambda o: o.src and o.far and o.lat,
 }
 
