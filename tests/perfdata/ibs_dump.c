@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ibs_dump CPUID - reads lines "op|fetch HEXBYTES" and prints of each its fields, "key=BITS",
- * behind which "!REASON" says why there is no value; then the source. For test_ibs.py.
+ * ibs_dump CPUID - reads lines "op|fetch HEXBYTES" and prints of each its fields, "key=VALUE", or
+ * "key=BITS!REASON" where there is no value; then the source. For test_ibs.py.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,21 +19,30 @@ static size_t bytes_of(const char *hex, uint8_t *out, size_t cap)
 	return n;
 }
 
+static void print_field(const char *key, uint64_t v, const char *why)
+{
+	printf("%s=%" PRIu64 "%s%s\t", key, v, why ? "!" : "", why ? why : "");
+}
+
 static void print_fields(const struct ibs *x)
 {
 	const char *why;
+	uint64_t v = 0;
 
 	for (unsigned f = 0; f < IBS_FIELDS; f++) {
-		uint64_t v = 0;
-
 		if (ibs_kind_of(f) != x->kind)
 			continue;
 		why = ibs_get(x, f, &v);
-		printf("%s=%" PRIu64 "%s%s\t", ibs_key(f), ibs_bits(x, f), why ? "!" : "",
-		       why ? why : "");
+		print_field(ibs_key(f), why ? ibs_bits(x, f) : v, why);
 	}
-	if (x->kind == IBS_OP)
+	if (x->kind == IBS_OP) {
+		why = ibs_source_code(x, &v);
+		print_field("source_code", v, why);
 		printf("source=%s", ibs_source_name(ibs_source(x, &why)));
+	} else {
+		why = ibs_code_page(x, &v);
+		print_field("itlb_page_size", v, why);
+	}
 	putchar('\n');
 }
 

@@ -4,8 +4,8 @@ import gen
 
 w = gen.Writer("<")
 FAMILY_10H = "AuthenticAMD,16,2,0"
-FAMILY_15H, FAMILY_15H_30, FAMILY_15H_60 = "AuthenticAMD,21,2,0", "AuthenticAMD,21,48,1", "AuthenticAMD,21,96,1"
-ZEN2, ZEN3, ZEN4 = "AuthenticAMD,23,49,0", "AuthenticAMD,25,33,0", "AuthenticAMD,25,17,1"
+FAMILY_15H, FAMILY_15H_10, FAMILY_15H_30, FAMILY_15H_60 = ("AuthenticAMD,21,%d,1" % model for model in (2, 0x10, 0x30, 0x60))
+ZEN2, ZEN3_EARLY, ZEN3, ZEN4 = "AuthenticAMD,23,49,0", "AuthenticAMD,25,1,1", "AuthenticAMD,25,33,0", "AuthenticAMD,25,17,1"
 ZEN5 = "AuthenticAMD,26,2,0"
 
 
