@@ -366,13 +366,22 @@ void derived_select(struct derived *d, struct selection *s)
 	s->wants_ctx = d;
 }
 
+/* Northbridge events are AMD's for sources of 3 bits; these parts tell 5. */
+static bool is_remapped(const struct derived *d, const struct ibs_event *e)
+{
+	enum ibs_part part = ibs_part_of(pd_info(d->rec)->cpuid);
+
+	return !e->from && !strncmp(e->code, "F24", 3) &&
+	       (part == IBS_PART_ZEN4 || part == IBS_PART_1AH);
+}
+
 int derived_note(const struct derived *d, struct view_source *s, struct arena *a, struct err *err)
 {
 	const char **note;
 
 	if (!d)
 		return 0;
-	note = arena_alloc(a, (s->n_notes + KINDS) * sizeof(*note));
+	note = arena_alloc(a, (s->n_notes + 2 * KINDS) * sizeof(*note));
 	if (!note)
 		return err_nomem(err);
 	if (s->n_notes)
@@ -382,6 +391,16 @@ int derived_note(const struct derived *d, struct view_source *s, struct arena *a
 			continue;
 		note[s->n_notes] = arena_printf(a, "only samples of %s that are %s: %s",
 						d->e[i]->table, d->e[i]->name, d->e[i]->predicate);
+		if (!note[s->n_notes++])
+			return err_nomem(err);
+		if (!is_remapped(d, d->e[i]))
+			continue;
+		note[s->n_notes] = arena_printf(
+			a,
+			"AMD defines %s for data sources of 3 bits, this CPU has 5: the event goes "
+			"by what the source is, with another core complex of the node as local and "
+			"any cache of another node as remote",
+			d->e[i]->name);
 		if (!note[s->n_notes++])
 			return err_nomem(err);
 	}

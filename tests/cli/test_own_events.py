@@ -85,6 +85,17 @@ x = answer("mem", "ibs.data", "-e", "SLOW_LOAD", *own)
 got = [r for r in x["latencies"] if r["latency"] == "access"] or x["latencies"]
 t.equal((sum(r["samples"] for r in x["sources"]), got[0]["timed"]), (len(slow), len(slow)), "mem -e SLOW_LOAD")
 t.ok(abs(got[0]["mean"] - sum(slow) / len(slow)) < 1e-6 * got[0]["mean"], "and their latencies", got[0])
+# a northbridge event is of sources of 3 bits: where there are 5, a note says what it means
+near = [[3 << 17, mem_made.TEXT, 0, 2, 1 | 1 << 7 | 1 << 17 | 1 << 20 | 50 << 32, 0x7f0000000000, 0, 0]] * 20
+for name, caps, cpu, has in (("zen2", 0x3ff, "23,49,0", False), ("zen3", 0x3ff, "25,1,1", False), ("zen4", 0xbff, "25,17,1", True), ("zen5", 0x81bff, "26,2,0", True)):
+    mem_made.write_ibs("near.data", near, [], caps=caps, cpuid="AuthenticAMD," + cpu)
+    for command in "report", "mem":
+        for event in ("F243", "IBS_OP_NB_LOCAL_LATENCY") if command == "mem" or name == "zen4" else ("F243",):
+            notes = answer(command, "near.data", "-e", event).get("notes", [])
+            t.equal(sum("3 bits, this CPU has 5" in str(x) for x in notes), int(has), "%s -e %s, %s: a note where sources have 5 bits" % (command, event, name))
+mem_made.write_ibs("near.data", near, [])
+t.ok("3 bits, this CPU has 5" in run("mem", "near.data", "-e", "F243").stdout, "people see it", run("mem", "near.data", "-e", "F243").stdout)
+t.ok("3 bits" not in run("report", "near.data", "-e", "F206").stdout, "other events mean the same everywhere")
 x = answer("diff", "ibs.data", "ibs.data", "-e", "SLOW_LOAD", *own)
 t.ok(x and "nan" not in str(x).lower(), "diff -e: of both recordings", x)
 x = answer("report", "ibs.data", "-s", "event", "-e", "SLOW_LOAD,slow_fetch", *own)
