@@ -23,7 +23,7 @@ import gen  # noqa: E402
 import mem_made  # noqa: E402
 import recordings  # noqa: E402
 import tables  # noqa: E402
-from tap import PERF, SHARED, Tap, run  # noqa: E402
+from tap import PERF, SANITIZED, SHARED, Tap, run  # noqa: E402
 
 t = Tap()
 tmp = tempfile.TemporaryDirectory(prefix="cyclade-mem-")
@@ -393,6 +393,81 @@ else:
     p = run("mem", ibs)
     inside = sum(v[1] for v in whole)
     t.ok("%s of 1,500 samples lie within an instruction" % format(inside, ",") in p.stdout and "fetches delivered nothing" in p.stdout, "and it says so", p.stdout)
+
+# ---- a million samples of IBS: quantiles and histograms by source and by function, from a sort of all latencies -------------------
+LOAD, MISS = 1 | 1 << 17, 1 | 1 << 7 | 1 << 17  # OpData3
+DRAWN = [  # source in SQL, level and place in mem, OpData2, OpData3, highest latency / 256; None: no latency
+    ("L1", "L1", None, 0, LOAD, None), ("L2", "L2", None, 0, MISS, 0), ("L3", "L3", None, 1, MISS | 1 << 20, 1),
+    ("other cache of the node", "any cache", "other core", 2, MISS | 1 << 20, 3), ("cache of another node", "any cache", "remote", 5, MISS | 1 << 20, 15),
+    ("DRAM", "RAM", None, 3, MISS | 1 << 20, 7), ("DRAM of another node", "RAM", "remote", 3 | 16, MISS | 1 << 20, 127),
+    ("memory behind a link", "CXL", None, 64, MISS | 1 << 20, 255), ("uncached", "uncached", None, 3, MISS | 1 << 14, None),
+    (None, None, None, 3, MISS & ~1 | 2 | 1 << 20, None)]  # a store
+
+
+def ranked(groups, low, high):
+    """group -> its latencies, sorted: by one sort of numbers group << 16 | latency. Group 255 has none."""
+    wide = bytearray(4 * len(low))
+    wide[0::4], wide[1::4], wide[2::4] = low, high, groups
+    order = sorted(memoryview(wide).cast("I"))
+    at = [bisect.bisect_left(order, g << 16) for g in range(256)]
+    return {g: (order[at[g]:at[g + 1]], g << 16) for g in range(255) if at[g] < at[g + 1]}
+
+
+def ranks(v, base, zeros=True):
+    """What SQL (zeros=False: mem, where 0 is no latency) makes of a sorted list."""
+    v = v if zeros else v[bisect.bisect_left(v, base + 1):]
+    return {"timed": len(v), "most": v[-1] - base, "mean": sum(v) / len(v) - base, **{"p%d" % (100 * q): quantile(v, q) - base for q in (0.5, 0.9, 0.99)}}
+
+
+def unequal(got, want):
+    return {k: (got.get(k), x) for k, x in want.items() if not isinstance(got.get(k), (int, float)) or not math.isclose(got[k], x, rel_tol=1e-9)}
+
+
+if SANITIZED or not (m and addr):
+    t.skip("a million samples of IBS", "takes too long with a sanitizer" if SANITIZED else "no program with symbols")
+else:
+    million = os.path.join(tmp.name, "million.data")
+    picked = [rnd.randrange(len(DRAWN)) for _ in range(256)]
+    spots = [rnd.choice(sorted(addr)) for _ in range(256)]
+    kind, place, low, high = mem_made.write_ibs_drawn(
+        million, rnd, 1000000, [(*DRAWN[i][3:5], DRAWN[i][5] or 0) for i in picked], [mem_made.TEXT + a - start for a in spots], (program, offset))
+    names = sorted({addr[a] for a in spots})
+    group = kind.translate(bytes(255 if DRAWN[i][5] is None else i for i in picked))
+    by_source = ranked(group, low, high)
+    silent = group.translate(bytes(255 * (g == 255) for g in range(256)))  # samples without a latency are of no function here
+    by_function = ranked((int.from_bytes(place.translate(bytes(names.index(addr[a]) for a in spots)), "little") | int.from_bytes(silent, "little")).to_bytes(len(kind), "little"),
+                         low, high)
+    doc = doc_of(million)
+    counts = collections.Counter(kind.translate(bytes(picked)))
+    got = {(r["level"], r["where"]): r for r in doc["sources"]}
+    wrong = {d[:3]: (got.get(d[1:3]), n) for d, n in ((DRAWN[i], n) for i, n in counts.items()) if got.get(d[1:3], {}).get("samples") != n}
+    wrong.update({DRAWN[g][:3]: unequal(got.get(DRAWN[g][1:3], {}), ranks(v, b, False)) for g, (v, b) in by_source.items() if unequal(got.get(DRAWN[g][1:3], {}), ranks(v, b, False))})
+    t.ok(doc["samples"] == len(kind) and len(by_source) == 7 and not wrong, "1 M samples: mem by source", wrong)
+    got = {r["function"]: r for r in doc["functions"]}
+    wrong = {names[g]: unequal(got.get(names[g], {}), ranks(v, b, False)) for g, (v, b) in by_function.items() if unequal(got.get(names[g], {}), ranks(v, b, False))}
+    t.ok(len(by_function) == len(names) > 3 and not wrong, "1 M samples: mem by function, %d" % len(names), wrong)
+    bins = {(g, 1 << k >> 1): bisect.bisect_left(v, b + (1 << k)) - bisect.bisect_left(v, b + (1 << k >> 1)) for g, (v, b) in by_source.items() for k in range(17)}
+    bins = {k: n for k, n in bins.items() if n}
+    total = collections.Counter()
+    for (g, edge), n in bins.items():
+        total[edge] += n if edge else 0
+    t.equal({r["low"]: r["samples"] for r in doc["histogram"] if r["latency"] == "data" and r["samples"]}, {k: n for k, n in total.items() if n}, "1 M samples: the histogram")
+    if HAS_SQL:
+        words = "count(miss_latency) AS timed, max(miss_latency) AS most, avg(miss_latency) AS mean, p50(miss_latency) AS p50, quantile(miss_latency, 0.9) AS p90, quantile(miss_latency, 0.99) AS p99"
+        p = run("sql", "-j", million, "SELECT 'source' AS of, source AS name, count(*) AS n, %s FROM ibs_op GROUP BY source UNION ALL "
+                "SELECT 'function', function, count(*), %s FROM ibs_op GROUP BY function UNION ALL SELECT 'bin', source, "
+                "CASE WHEN miss_latency THEN 1 << CAST(log2(miss_latency) AS INT) ELSE 0 END AS bin, count(*), 0, 0, 0, 0, 0 FROM ibs_op "
+                "WHERE miss_latency IS NOT NULL GROUP BY source, bin" % (words, words))
+        rows = json.loads(p.stdout)["rows"] if not p.returncode else []
+        got = {(r["of"], r["name"]): r for r in rows if r["of"] != "bin"}
+        want = {("source", DRAWN[g][0]): ranks(v, b) for g, (v, b) in by_source.items()}
+        want.update({("function", names[g]): ranks(v, b) for g, (v, b) in by_function.items()})
+        wrong = {k: unequal(got.get(k, {}), x) for k, x in want.items() if unequal(got.get(k, {}), x)}
+        t.ok(rows and not wrong, "1 M samples: %d groups' quantiles through SQL" % len(want), (p.stderr, wrong))
+        t.equal({k[1]: r["n"] for k, r in got.items() if k[0] == "source"}, {DRAWN[i][0]: n for i, n in counts.items()}, "1 M samples: SQL's sources")
+        t.equal({(r["name"], r["n"]): r["timed"] for r in rows if r["of"] == "bin"}, {(DRAWN[g][0], edge): n for (g, edge), n in bins.items()},
+                "1 M samples: histograms by source through SQL")
+    os.unlink(million)
 
 # ---- linear histograms, and as a picture ---------------------------------------------------------
 linear = os.path.join(tmp.name, "linear.data")

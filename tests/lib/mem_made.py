@@ -122,3 +122,31 @@ def write_ibs(path, ops, fetches, l3_only=False, mapped=None, caps=0xbff, cpuid=
     f.data += b"".join(rows)
     with open(path, "wb") as out:
         out.write(f.build())
+
+
+def write_ibs_drawn(path, rnd, n, kinds, places, mapped):
+    """n samples of Zen 4's ops, made column by column. kinds: 256 of (OpData2, OpData3, highest latency / 256), places: 256 addresses, each
+    drawn as often as the others. -> number of the kind and of the place of each, latencies (low and high bytes)."""
+    w = gen.Writer("<")
+    f = gen.File(w, [("ibs_op//", dict(period=1000, sample=sum(gen.BIT[x] for x in "IDENTIFIER IP TID TIME CPU PERIOD RAW".split()), sample_id_all=1,
+                                       type=9, config=1 << 19), [1])], attr_size=120)
+    f.features = {6: w.text("x86_64"), 9: w.text(AMD), 16: w.pack("I", 1) + w.pack("I", 9) + w.text("ibs_op")}
+    kind, place, low = (rnd.randbytes(n) for _ in range(3))
+    number = lambda b: int.from_bytes(b, "little")
+    # the smaller, the more often; up to the kind's highest, and in places with an odd number never small
+    high = (number(rnd.randbytes(n)) & number(rnd.randbytes(n)) & number(kind.translate(bytes(k[2] for k in kinds))) |
+            number(place.translate(bytes(i & 1 for i in range(256))))).to_bytes(n, "little")
+    one = w.record(9, w.u64(1, 0) + w.pack("II", 20, 20) + w.u64(1000) + w.pack("II", 0, 0) + w.u64(1000) + w.pack("II", 68, 0xbff) +
+                   w.u64(3 << 17, 0, 0, 0, 0, 0x7000, 0x1000, 0), 2)
+    rows = bytearray(one) * n
+    of = lambda column, at, values: [column.translate(bytes(v >> 8 * i & 255 for v in values)) for i in range(at)]
+    data3 = of(kind, 4, [k[1] for k in kinds])
+    for at, columns in ((16, of(place, 4, places)), (88, of(kind, 1, [k[0] for k in kinds])), (96, data3 + [low, high])):
+        for i, column in enumerate(columns):
+            rows[at + i::len(one)] = column
+    trailer = w.pack("IIQII", 20, 20, 0, 0, 0) + w.u64(1)
+    rows[:0] = w.record(gen.MMAP2, w.pack("IIQQQIIQQII", 20, 20, TEXT, 0x10000, mapped[1], 8, 1, 77, 0, 5, 2) + gen.text8(mapped[0]) + trailer, 2)
+    f.data = rows  # of 128 bytes a sample: no copy more than need be
+    with open(path, "wb") as out:
+        out.write(f.build())
+    return kind, place, low, high
