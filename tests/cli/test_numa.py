@@ -15,6 +15,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import heap_made  # noqa: E402
 import tables  # noqa: E402
+from heap_made import memory, topology  # noqa: E402
 from tap import PERF, Tap, run  # noqa: E402
 
 t = Tap()
@@ -35,24 +36,6 @@ for line in subprocess.run(["nm", "arrays"], capture_output=True, text=True, che
 BLOCK = 128 * MB
 BLOCKS = {0: range(0, 64), 1: range(80, 144)}
 CPUS = {0: [0, 1, 2, 3], 1: [4, 5, 6, 7]}
-
-
-def text(s):
-    return struct.pack("<I64s", 64, s.encode())
-
-
-def topology(nodes):
-    return struct.pack("<I", len(nodes)) + b"".join(struct.pack("<IQQ", n, 8 << 20, 4 << 20) + text("%d-%d" % (c[0], c[-1])) for n, c in nodes.items())
-
-
-def memory(nodes):
-    out = struct.pack("<QQQ", 1, BLOCK, len(nodes))
-    for n, blocks in nodes.items():
-        bits = max(blocks) + 1
-        value = sum(1 << b for b in blocks)
-        out += struct.pack("<QQQ", n, bits, bits) + value.to_bytes((bits + 63) // 64 * 8, "little")
-    return out
-
 
 # ---- samples --------------------------------------------------------------------------------------------
 LOAD, STORE, LOCKED, UNLOCKED = 2, 4, 2 << 24, 1 << 24
@@ -82,9 +65,9 @@ class Made:
         self.physical.append(4096)
 
     def write(self, path, nodes=(0, 1), physical=True, header=True):
-        features = {14: topology({n: CPUS[n] for n in nodes}), 22: memory({n: BLOCKS[n] for n in nodes})} if header else {}
+        features = {14: topology({n: CPUS[n] for n in nodes}), 22: memory({n: BLOCKS[n] for n in nodes}, BLOCK)} if header else {}
         if len(nodes) == 1:
-            features = {14: topology({0: CPUS[0] + CPUS[1]}), 22: memory({0: range(0, 144)})}
+            features = {14: topology({0: CPUS[0] + CPUS[1]}), 22: memory({0: range(0, 144)}, BLOCK)}
         heap_made.write(path, "arrays", self.samples, b"", 500, cpus=self.cpus, physical=self.physical if physical else None, features=features)
 
 
@@ -223,7 +206,7 @@ else:
     t.equal(nodes_of_perf("mine.data"), nodes_of_perf("perf.data"), "what is recorded is what perf records")
 
 # ---- hostile headers --------------------------------------------------------------------------------------
-full = memory(BLOCKS)
+full = memory(BLOCKS, BLOCK)
 for name, data in {"cut": full[:-4], "huge": struct.pack("<QQQQQQ", 1, 1, 1, 0, 1 << 63, 1 << 63), "no block": struct.pack("<QQQ", 1, 0, 1) + bytes(100),
                    "many": struct.pack("<QQQ", 1, 4096, 1 << 40), "empty": b""}.items():
     heap_made.write("junk.data", "arrays", bad.samples[:50], b"", 500, cpus=bad.cpus, physical=bad.physical,

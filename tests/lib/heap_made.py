@@ -97,6 +97,23 @@ TYPE = "IDENTIFIER IP TID TIME ADDR CPU PERIOD WEIGHT DATA_SRC"
 L1_HIT, RAM = 2 | (2 | 8) << 5 | 1 << 33, 2 | (2 | 0x80) << 5 | 13 << 33
 
 
+def topology(nodes):
+    """HEADER_NUMA_TOPOLOGY: nodes of 8 GB with these CPUs, {node: first to last}."""
+    def text(s):
+        return struct.pack("<I64s", 64, s.encode())
+    return struct.pack("<I", len(nodes)) + b"".join(struct.pack("<IQQ", n, 8 << 20, 4 << 20) + text("%d-%d" % (c[0], c[-1])) for n, c in nodes.items())
+
+
+def memory(nodes, block):
+    """HEADER_MEM_TOPOLOGY: the blocks of each node, {node: numbers}."""
+    out = struct.pack("<QQQ", 1, block, len(nodes))
+    for n, blocks in nodes.items():
+        bits = max(blocks) + 1
+        value = sum(1 << b for b in blocks)
+        out += struct.pack("<QQQ", n, bits, bits) + value.to_bytes((bits + 63) // 64 * 8, "little")
+    return out
+
+
 def text_of(program):
     """Offset, address and size of a program's code; it is no PIE."""
     import subprocess

@@ -37,6 +37,29 @@ static int read_width(uint64_t *width, const char *text, struct err *err)
 	return err_set(err, ERR_USAGE, "--linear takes a width from 1 to 4294967295 cycles");
 }
 
+/* Images of which nothing is here and that one sample in a hundred, or more, is in: by image. */
+static int find_absent(bool **out, const struct memory *m, const struct result_ask *ask,
+		       struct err *err)
+{
+	const struct images *set = ask->r->images;
+	size_t n_images = images_count(set);
+	uint64_t *samples = calloc(n_images + 1, sizeof(*samples));
+
+	*out = arena_alloc(&ask->cli->arena, n_images + 1);
+	if (!*out || !samples) {
+		free(samples);
+		return err_nomem(err);
+	}
+	for (size_t i = m->first[MEMORY_INSTRUCTION]; i < m->first[MEMORY_INSTRUCTION + 1]; i++)
+		if (m->group[i].key[1] < n_images)
+			samples[m->group[i].key[1]] += m->group[i].samples;
+	for (uint32_t id = 0; id < n_images; id++)
+		(*out)[id] =
+			samples[id] && samples[id] * 100 >= m->samples && image_absent(set, id);
+	free(samples);
+	return 0;
+}
+
 int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
 	struct reading *c = calloc(1, sizeof(*c));
@@ -44,6 +67,7 @@ int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 	struct profile_opts po = { 0 };
 	struct memory_opts mo = { 0 };
 	struct text_list events;
+	bool *absent;
 
 	if (!c)
 		return err_nomem(err);
@@ -71,7 +95,8 @@ int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 	mo.events = events.v;
 	mo.n_events = events.n;
 	if (memory_build(&c->memory, &c->objects, ask->r->rec, ask->r->spaces, &mo, err) ||
-	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
+	    find_absent(&absent, c->memory, ask, err) ||
+	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, absent, err))
 		return -1;
 	c->v.m = c->memory;
 	if (ask->memory && !ask->memory->own) {

@@ -30,12 +30,26 @@ static int check_options(const struct result_ask *ask, struct err *err)
 	return err_hint(err, "record some: cyclade record --mem -- PROGRAM, or perf c2c record");
 }
 
+/* Images with shared accesses of which nothing is here, by image. */
+static bool *find_absent(const struct sharing *s, const struct result_ask *ask)
+{
+	const struct images *set = ask->r->images;
+	size_t n_images = images_count(set);
+	bool *out = arena_alloc(&ask->cli->arena, n_images + 1);
+
+	for (size_t i = 0; out && i < s->n_accesses; i++)
+		if (s->access[i].image < n_images)
+			out[s->access[i].image] = image_absent(set, s->access[i].image);
+	return out;
+}
+
 int sharing_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
 	struct finding *f = calloc(1, sizeof(*f));
 	const struct recording *r = ask->r;
 	struct sharing_opts so = { .line_size = 0 };
 	struct profile_opts po = { 0 };
+	bool *absent;
 
 	if (!f)
 		return err_nomem(err);
@@ -46,8 +60,12 @@ int sharing_make(struct result *out, const struct result_ask *ask, struct err *e
 		return -1;
 	so.select = po.select;
 	so.select.event = ask->cli->opt.event.n ? ask->cli->opt.event.v[0] : NULL;
-	if (sharing_find(&f->sharing, r->rec, r->spaces, &so, err) ||
-	    recording_source(&f->v.source, r, ask->cli, ask->said.input, NULL, err))
+	if (sharing_find(&f->sharing, r->rec, r->spaces, &so, err))
+		return -1;
+	absent = find_absent(f->sharing, ask);
+	if (!absent)
+		return err_nomem(err);
+	if (recording_source(&f->v.source, r, ask->cli, ask->said.input, absent, err))
 		return -1;
 	f->v.s = f->sharing;
 	f->v.spaces = r->spaces;
