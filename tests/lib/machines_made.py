@@ -3,6 +3,7 @@
 
     text, rates = rome()        # Zen 2: two sockets, each with two L3 caches and a data fabric
     text, rates = zen4()        # Zen 4: two memory controllers
+    text = zen5()               # IBS with a load latency filter
 """
 import os
 import re
@@ -44,6 +45,13 @@ def zen4():
     text = re.sub(r"^(event amd_umc_1 .* umc_cas_cmd.rd) .*$", lambda m: m.group(1) + " 0.5" * 10, text, flags=re.M)
     rates = _rates("".join(x + "\n" for x in text.splitlines() if "amd_umc_1" not in x))
     return _clocks(text) + _l3([0]), rates
+
+
+def zen5():
+    """Zen 4's PMUs with the IBS of Zen 5 on Linux 6.15: the load latency filter, and what the driver shows of it."""
+    text = _machine("zen4.tab").replace("machine zen4", "machine zen5").replace("AMD Zen 4", "AMD Zen 5").replace("AuthenticAMD-25-11-1", "AuthenticAMD-26-2-1")
+    text = text.replace("family=25 model=17", "family=26 model=2").replace("ibs=0xbff", "ibs=0x81bff")
+    return text + "format ibs_op ldlat config1:0-11\ncap ibs_op ldlat 1\ncap ibs_op dtlb_pgsize 1\n"
 
 
 def _ranges(cpus):

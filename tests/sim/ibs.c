@@ -11,6 +11,7 @@
 #define CAP_ZEN4   (1u << 11)
 #define CAP_TARGET (1u << 5)
 #define CAP_EXTD   (1u << 9)
+#define CAP_LDLAT  (1u << 12)
 #define SWFILT	   1u
 #define MAX_COUNT  0xffffu
 #define CNT_CTL	   (UINT64_C(1) << 19)
@@ -32,6 +33,12 @@ static uint64_t config_mask(const struct sim_counter *k)
 	if (is_op(k))
 		return MAX_COUNT | CNT_CTL | UINT64_C(0x7f) << 20 | (zen4 ? 1u << 16 : 0);
 	return MAX_COUNT | RAND_EN | (zen4 ? UINT64_C(1) << 59 : 0);
+}
+
+/* perf_ibs_ldlat_event(): cycles; 0: not asked for, or the driver does not know it. */
+static uint64_t load_latency(const struct sim_counter *k)
+{
+	return is_op(k) && k->pmu->ibs & CAP_LDLAT ? k->attr.config1 & 0xfff : 0;
 }
 
 int sim_ibs_period_errno(const struct sim_counter *k, uint64_t period)
@@ -64,6 +71,8 @@ int sim_ibs_errno(const struct sim *sim, const struct sim_counter *k, pid_t pid)
 	if (a->config & ~config_mask(k) || a->config2 & ~(uint64_t)SWFILT)
 		return EINVAL;
 	if (version && version < 614 && a->config2)
+		return EINVAL;
+	if (load_latency(k) && (load_latency(k) < 128 || load_latency(k) > 2048))
 		return EINVAL;
 	/* validate_group(): no two of one PMU */
 	for (const struct sim_counter *o = k->context->first; o; o = o->next)
@@ -137,10 +146,25 @@ static void access_memory(struct sim_ibs *out, struct dice *d, bool zen4, bool l
 			(tlb ? MEM(TLB, L2) | MEM(TLB, HIT) : MEM(TLB, L1) | MEM(TLB, HIT));
 }
 
+/* An op that the load latency filter lets through: the others are dropped, in hardware and, if it
+ * is no load or not slower than that, by the driver (perf_ibs_handle_irq()). */
+static void slow_load(struct sim_ibs *out, struct dice *d, uint64_t least, uint64_t *reg)
+{
+	uint64_t latency = least / 128 * 128 + 1 + roll(d, 400);
+
+	do
+		access_memory(out, d, true, true, true, &reg[3], &reg[4]);
+	while (!(reg[4] >> 20 & 1) || (reg[3] & 7) < 2);
+	reg[4] = (reg[4] & ~(UINT64_C(0xffff) << 32)) | latency << 32;
+	out->weight = latency;
+	reg[0] |= 1u << 16 | (least / 128 - 1) << 59 | UINT64_C(1) << 63;
+}
+
 static void op_registers(struct sim_ibs *out, const struct sim_counter *k, struct dice *d,
 			 uint64_t period, uint64_t ip, struct sim_ibs_place place)
 {
-	bool zen4 = k->pmu->ibs & CAP_ZEN4, branch = !place.loop && roll(d, 6) == 0;
+	bool zen4 = k->pmu->ibs & CAP_ZEN4;
+	bool branch = !place.loop && !load_latency(k) && roll(d, 6) == 0;
 	bool misses = place.loop && place.op % place.loop < place.loop * 2 / 5;
 	uint64_t *reg = &out->word[1], tag = 20 + roll(d, 200);
 
@@ -152,7 +176,9 @@ static void op_registers(struct sim_ibs *out, const struct sim_counter *k, struc
 		reg[2] |= bit(true, 37) | bit(roll(d, 3) > 0, 35) | bit(roll(d, 16) == 0, 36) |
 			  bit(roll(d, 8) == 0, 34);
 	reg[3] = reg[4] = 0;
-	if (misses)
+	if (load_latency(k))
+		slow_load(out, d, load_latency(k), reg);
+	else if (misses)
 		access_memory(out, d, zen4, true, true, &reg[3], &reg[4]);
 	else if (!place.loop && !branch && roll(d, 2)) {
 		bool load = roll(d, 3) > 0, miss = roll(d, 4) == 0;

@@ -12,6 +12,7 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+import machines_made  # noqa: E402
 from sim import SPIN, SYSROOT, run_on  # noqa: E402
 from tap import CYCLADE, PERF, SIMULATED, WHOLE_CPUS, Tap  # noqa: E402
 
@@ -206,15 +207,65 @@ def test_mem():
     t.ok(all(x in said for x in ("cpu_core/mem-loads-aux", "cpu_core/mem-stores", "cpu_atom/mem-loads,ldlat=30", "cpu_atom/mem-stores")), "both kinds of core", said)
     said = dry("ivb", "--mem=latency,ldlat=50")
     t.ok("cpu/mem-loads,ldlat=50/P" in said and "aux" not in said and "stores" not in said, "loads alone", said)
-    for machine, what, event in (("skl", "hitm", "XSNP_HITM"), ("spr", "hitm", "XSNP_FWD"), ("icl", "tlb", "STLB_MISS_STORES")):
-        said = dry(machine, "--mem=" + what)
-        t.ok(event in said and "addr" in said, "%s: --mem=%s: %s" % (machine, what, event), said)
+    old = {"nehalem": ("GenuineIntel-6-1A", 26), "westmere": ("GenuineIntel-6-2F", 47), "tremont": ("GenuineIntel-6-96", 150)}
+    for name, (cpuid, model) in old.items():  # a machine's tree, and the events of another CPU
+        with open(os.path.join(HERE, "machines", "ivb.tab"), encoding="utf-8") as f:
+            text = f.read()
+        old[name] = made(name, re.sub("model=58 ", "model=%d " % model, re.sub("GenuineIntel-6-3A", cpuid, text, flags=re.I)))
+    stlb = ["MEM_UOPS_RETIRED.STLB_MISS_LOADS", "MEM_UOPS_RETIRED.STLB_MISS_STORES"]
+    both = ["cpu_%s/%s/" % x for x in (("core", "MEM_INST_RETIRED.STLB_MISS_LOADS"), ("core", "MEM_INST_RETIRED.STLB_MISS_STORES"), ("atom", stlb[0]), ("atom", stlb[1]))]
+    perfmon = {("adl", "hitm"): {"0x20d1", "0x4d2"}, ("nehalem", "hitm"): {"0x20f"}, ("westmere", "hitm"): {"0x20f", "0x40f"}, ("ivb", "tlb"): {"0x11d0", "0x12d0"},
+               ("nehalem", "tlb"): {"0x80cb", "0x10c"}, ("tremont", "hitm"): {"0x20d1"}, ("tremont", "tlb"): {"0x11d0", "0x12d0"}}
+    for machine, what, events in (
+            ("skl", "hitm", ["MEM_LOAD_L3_HIT_RETIRED.XSNP_HITM"]), ("spr", "hitm", ["MEM_LOAD_L3_HIT_RETIRED.XSNP_FWD", "MEM_LOAD_L3_MISS_RETIRED.REMOTE_HITM"]),
+            ("adl", "hitm", ["cpu_core/MEM_LOAD_L3_HIT_RETIRED.XSNP_FWD/", "cpu_atom/MEM_LOAD_UOPS_RETIRED.HITM/"]), ("adl", "tlb", both), ("mtl", "tlb", both),
+            ("adl", "latency", ["cpu_core/mem-loads-aux", "cpu_core/mem-loads,ldlat=30/", "cpu_atom/mem-loads,ldlat=30/"]),
+            ("adl", "stores", ["cpu_core/mem-stores/", "cpu_atom/mem-stores/"]), ("mtl", "hitm", ["cpu_core/MEM_LOAD_L3_HIT_RETIRED.XSNP_FWD/"]),
+            ("icl", "tlb", ["MEM_INST_RETIRED.STLB_MISS_LOADS", "MEM_INST_RETIRED.STLB_MISS_STORES"]), ("ivb", "tlb", stlb),
+            ("nehalem", "hitm", ["MEM_UNCORE_RETIRED.OTHER_CORE_L2_HITM"]), ("nehalem", "tlb", ["MEM_LOAD_RETIRED.DTLB_MISS", "MEM_STORE_RETIRED.DTLB_MISS"]),
+            ("westmere", "hitm", ["MEM_UNCORE_RETIRED.LOCAL_HITM", "MEM_UNCORE_RETIRED.REMOTE_HITM"]),
+            ("tremont", "hitm", ["MEM_LOAD_UOPS_RETIRED.HITM"]), ("tremont", "tlb", ["MEM_UOPS_RETIRED.DTLB_MISS_LOADS", "MEM_UOPS_RETIRED.DTLB_MISS_STORES"])):
+        said = dry(old.get(machine, machine), "--mem=" + what)
+        sampled = [x for x in re.findall(r"(?m)^(cpu\S*/\S+/)\S*$", said)]
+        t.ok(len(sampled) == len(events) and all(e in x for e, x in zip(sorted(events), sorted(sampled))) and "addr" in said, "%s: --mem=%s: %s" % (machine, what, ", ".join(events)),
+             (sampled, said))
+        codes = perfmon.get((machine, what))
+        t.ok(not codes or codes == set(re.findall(r"config (0x\w+)", said)), "%s: --mem=%s: the codes of the vendor's list" % (machine, what), said)
+        t.equal("not on the cores of cpu_atom" in said, (machine, what) == ("mtl", "hitm"), "%s: --mem=%s: a kind of core without is named" % (machine, what))
     for machine in "spr", "ivb", "zen4":
         r = record(machine, "--mem", ms=100)
         x = one("SELECT count(*) > 10, count(addr) > 10, count(data_src) > 10, count(weight) > 10 FROM samples")
         t.ok(r.returncode == 0 and x == [1, 1, 1, 1], "%s: --mem records" % machine, (x, r.stderr))
     r = record("n1", "--mem")
     t.ok(r.returncode == 125 and "no PMU here samples memory accesses" in r.stderr, "a machine without", r.stderr)
+
+
+def made(name, text):
+    path = os.path.join(tmp.name, name + ".tab")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+def test_slow_loads():
+    """Zen 5 lets through loads that missed L3 and took longer: the driver drops others, and refuses what its register cannot say."""
+    zen5 = made("zen5", machines_made.zen5())
+    said = dry(zen5, "--mem=latency,ldlat=300")
+    t.ok(re.search(r"^ibs_op/cnt_ctl=1,ldlat=256,swfilt=1,period=1000000/$", said, re.M) and "multiples of 128, here 256" in said and
+         "more than 256 cycles" in said and "extrapolated" in said, "Zen 5: ldlat as the hardware takes it", said)
+    t.ok("ldlat" not in dry(zen5, "--mem"), "none unless asked for", "")
+    for cycles in "127", "2049":
+        r = record(zen5, "--ibs=op,ldlat=" + cycles)
+        t.ok(r.returncode == 125 and "128 to 2048" in r.stderr, "ldlat=%s is refused" % cycles, r.stderr)
+    r = record(zen5, "--mem=latency,ldlat=256", "-c", "100000", ms=100)
+    x = one("SELECT count(*) > 20, min(caps), min(load), min(dc_miss), min(miss_latency) > 256, count(refused), min(s.weight) > 256 FROM ibs_op JOIN samples s USING (run, sample)")
+    t.ok(r.returncode == 0 and x == [1, 0x81bff, True, True, 1, 0, 1], "slow loads alone are recorded", (x, r.stderr))
+    said = subprocess.run([CYCLADE, "mem", DATA], capture_output=True, text=True, check=False).stdout
+    t.ok(re.search(r"only slow loads .*256", said), "and mem says so", said)
+    x = [record(zen5, "--mem", "-c", "100000", ms=50).returncode, *one("SELECT min(miss_latency) < 256 OR sum(store) > 0 FROM ibs_op")]
+    t.equal(x, [0, 1], "without it others, too")
+    r = record("zen4", "--mem=latency,ldlat=256")
+    t.ok(r.returncode == 125 and "has no ldlat" in r.stderr and "Zen 5" in r.stderr, "Zen 4 has none", r.stderr)
 
 
 def main():
@@ -235,6 +286,7 @@ def main():
     test_keep()
     test_derived()
     test_mem()
+    test_slow_loads()
     t.done()
 
 

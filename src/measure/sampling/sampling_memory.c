@@ -17,7 +17,9 @@
 #define DEVICES	     "/sys/bus/event_source/devices/"
 #define OP_PERIOD    1000000u /* dispatched ops: some 5,000 samples a second of a busy core */
 #define FETCH_PERIOD 250000u
-#define LDLAT	     30u	 /* cycles, as perf mem: less is what the core hides */
+#define LDLAT	     30u  /* cycles, as perf mem: less is what the core hides */
+#define LDLAT_STEP   128u /* cycles: IBS */
+#define LDLAT_MOST   2048u
 #define AUX_PERIOD   2147483647u /* of what only has to be there */
 
 /* ---- what was asked for ---------------------------------------------------------------------- */
@@ -111,6 +113,27 @@ static int no_ibs(struct err *err)
 			     "./prog` samples time");
 }
 
+/* The hardware compares with multiples of 128; the kernel refuses what is beyond them, and drops
+ * the rest of a division. On Zen 5 it samples misses of L3 alone for it. */
+static int ibs_latency(struct sampling *r, const struct wish *w, struct err *err)
+{
+	if (!has_term(r, "ibs_op", "ldlat"))
+		return no_term("ibs_op", "ldlat", "Zen 5 and Linux 6.15", err);
+	if (w->ldlat < LDLAT_STEP || w->ldlat > LDLAT_MOST) {
+		(void)err_set(err, ERR_USAGE, "ldlat=%llu: IBS takes %u to %u cycles",
+			      (unsigned long long)w->ldlat, LDLAT_STEP, LDLAT_MOST);
+		return err_hint(err,
+				"multiples of %u; a query selects others: cyclade sql '... "
+				"WHERE weight > 50'",
+				LDLAT_STEP);
+	}
+	if (w->ldlat % LDLAT_STEP)
+		ask_news(&r->ask, "ldlat=%llu: IBS compares with multiples of %u, here %llu",
+			 (unsigned long long)w->ldlat, LDLAT_STEP,
+			 (unsigned long long)(w->ldlat / LDLAT_STEP * LDLAT_STEP));
+	return 0;
+}
+
 /* `swfilt` lets the kernel leave out what may not be looked at (Linux 6.14): it costs nothing
  * where nothing is left out. */
 static int add_ibs(struct sampling *r, const char *pmu, const struct wish *w, struct err *err)
@@ -121,15 +144,16 @@ static int add_ibs(struct sampling *r, const char *pmu, const struct wish *w, st
 
 	if (w->l3missonly && !has_term(r, pmu, "l3missonly"))
 		return no_term(pmu, "l3missonly", "Zen 4 and Linux 6.0", err);
-	if (w->ldlat && op && !has_term(r, pmu, "ldlat"))
-		return no_term(pmu, "ldlat", "Zen 5 and Linux 6.15", err);
+	if (w->ldlat && op && ibs_latency(r, w, err))
+		return -1;
 	buf_printf(&b, "%s/", pmu);
 	if (counts_ops && !w->cycles)
 		buf_puts(&b, "cnt_ctl=1,");
 	if (w->l3missonly)
 		buf_puts(&b, "l3missonly=1,");
 	if (w->ldlat && op)
-		buf_printf(&b, "ldlat=%llu,", (unsigned long long)w->ldlat);
+		buf_printf(&b, "ldlat=%llu,",
+			   (unsigned long long)(w->ldlat / LDLAT_STEP * LDLAT_STEP));
 	if (has_term(r, pmu, "swfilt"))
 		buf_puts(&b, "swfilt=1,");
 	if (!op && has_term(r, pmu, "rand_en"))
@@ -160,6 +184,11 @@ static int ibs(struct sampling *r, const struct wish *w, struct err *err)
 		return -1;
 	if (fetch && add_ibs(r, "ibs_fetch", w, err))
 		return -1;
+	if (w->ldlat && op)
+		ask_news(&r->ask,
+			 "only loads of more than %llu cycles are sampled: what they stand "
+			 "for is not known, their numbers cannot be extrapolated",
+			 (unsigned long long)(w->ldlat / LDLAT_STEP * LDLAT_STEP));
 	if (w->l3missonly)
 		ask_news(&r->ask, "only misses of L3 are sampled: what they stand for is not "
 				  "known, their numbers cannot be extrapolated");
@@ -238,15 +267,28 @@ static int mem(struct sampling *r, const struct wish *w, struct err *err)
 {
 	const struct machine *m = &r->k.machine;
 	size_t before = r->events.ev.n;
+	const char *lacking = NULL;
 
 	if (has_pmu(r, "ibs_op")) {
 		const struct wish op = { "op", w->cycles, w->l3missonly, w->ldlat };
 
 		return ibs(r, &op, err);
 	}
-	for (size_t i = 0; i < m->n_pmus; i++)
-		if (sys_core_pmu(r->k.root, m->pmu[i].name) && pebs(r, m->pmu[i].name, w, err))
+	for (size_t i = 0; i < m->n_pmus; i++) {
+		size_t n = r->events.ev.n;
+
+		if (!sys_core_pmu(r->k.root, m->pmu[i].name))
+			continue;
+		if (pebs(r, m->pmu[i].name, w, err))
 			return -1;
+		if (r->events.ev.n == n)
+			lacking = m->pmu[i].name;
+	}
+	if (r->events.ev.n > before && lacking)
+		ask_news(&r->ask,
+			 "--mem=%s: not on the cores of %s, which have no event of it that samples "
+			 "addresses",
+			 w->what, lacking);
 	if (r->events.ev.n > before)
 		return 0;
 	(void)err_set(err, ERR_UNSUPPORTED,
