@@ -281,11 +281,18 @@ static void data_words(struct raw *c, uint64_t src, enum store_column_id col, st
 	case C_samples_data_remote:
 		value_int(out, memop_remote(&op));
 		break;
+	case C_samples_data_where:
+		if (op.where)
+			value_text(out, memop_where_name(op.where), true);
+		break;
 	case C_samples_data_snoop:
 		value_set(c, memop_set_text(text, MEMOP_SNOOP, op.set[MEMOP_SNOOP]), out);
 		break;
 	case C_samples_data_tlb:
 		value_set(c, memop_set_text(text, MEMOP_TLB, op.set[MEMOP_TLB]), out);
+		break;
+	case C_samples_data_blocked:
+		value_set(c, memop_set_text(text, MEMOP_BLOCK, op.set[MEMOP_BLOCK]), out);
 		break;
 	default:
 		if (op.has & MEMOP_HAS_LOCKED)
@@ -358,9 +365,11 @@ int raw_sample_parsed(struct raw *c, enum store_column_id col, struct raw_cell *
 	case C_samples_data_level:
 	case C_samples_data_hit:
 	case C_samples_data_remote:
+	case C_samples_data_where:
 	case C_samples_data_snoop:
 	case C_samples_data_tlb:
 	case C_samples_data_locked:
+	case C_samples_data_blocked:
 		if (s->has & PERF_SAMPLE_DATA_SRC)
 			data_words(c, s->data_src, col, out);
 		return 0;

@@ -53,7 +53,7 @@ def source_of(text):
             text, where = text[len(words):], name
     items = [i for i in text.split(" or ") if i and i != "N/A"]
     for i in items:
-        where = where or FAR.get(i, "")
+        where = FAR.get(i, where) if where in ("", "remote") else where  # the finer word
     if not items:
         return None, where, hit
     level = items[-1] if items[-1] in OF_NUMBER else items[0]
@@ -112,23 +112,28 @@ def each(name, path):
     """Sample by sample: perf report adds up samples whose newer fields differ, perf script tells them apart."""
     p = subprocess.run([PERF, "script", "-i", path, "-F", "data_src"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     theirs = [line for line in p.stdout.splitlines() if "|LVL" in line]
-    columns = "data_level, data_remote, data_hit, data_snoop, data_tlb"
+    longest = max((len(line.rstrip()) for line in theirs), default=0) - 3
+    columns = "data_level, data_where, data_remote, data_hit, data_snoop, data_tlb, data_blocked"
     mine = json.loads(run("sql", "-j", path, "SELECT %s FROM samples ORDER BY time" % columns).stdout)["rows"]
     bad, seen = [], collections.Counter()
     for line, row in zip(theirs, mine):
         # perf's buffer holds 100 characters: the last words may be cut
         m = re.search(r"\|LVL ([^|]*)\|(?:SNP ([^|]*)\|(?:TLB ([^|]*)\|)?)?", line)
         level, where, hit = source_of(m.group(1))
-        want = dict(data_level=level, data_remote=int(where not in ("", "other core")), data_hit=hit)
+        want = dict(data_level=level, data_where=where or None, data_remote=int(where not in ("", "other core")), data_hit=hit)
         if m.group(2):
             want["data_snoop"] = set_of("snoop")(m.group(2))
         if m.group(3):
             want["data_tlb"] = set_of("tlb")(m.group(3))
+        m = re.search(r"\|BLK ([^|]*)$", line.rstrip())
+        if m and len(line.rstrip()) < longest:
+            want["data_blocked"] = " or ".join({"Data": "data", "Addr": "address"}[x] for x in m.group(1).split() if x != "N/A") or None
         seen.update(want.keys())
         if any(row[k] != v for k, v in want.items()):
             bad.append("%s %r" % (line, row))
-    t.ok(len(theirs) == len(mine) > 1000 and not bad and min(seen.values()) > len(mine) / 2,
-         "%s: perf's words of %d samples" % (name, len(mine)), "\n".join(bad[:10]))
+    t.ok(len(theirs) == len(mine) > 1000 and not bad and len(seen) == 7 and
+         all(n > len(mine) / (4 if k == "data_blocked" else 2) for k, n in seen.items()),
+         "%s: perf's words of %d samples" % (name, len(mine)), (seen, "\n".join(bad[:10])))
 
 
 rnd = random.Random(15)
@@ -256,6 +261,12 @@ for name, path, samples in (("few", few, FEW), ("many", made, MADE)):
     t.equal({r["locked"]: r["samples"] for r in doc["locks"]}, {k if k is None else bool(k): n for k, n in of_lock.items()}, name + ": locks")
     blocks = collections.Counter({0: None, 1: "data", 2: "address", 3: "data or address"}[s.src >> 41 & 3] for s in samples)
     t.equal({r["blocked"]: r["samples"] for r in doc["blocks"]}, dict(blocks), name + ": blocks")
+    if HAS_SQL:
+        t.equal(short(of_sql(path, "data_blocked")), blocks, name + ": blocks through SQL")
+        places = collections.Counter()
+        for r in doc["sources"]:
+            places[r["where"]] += r["samples"]
+        t.equal(short(of_sql(path, "data_where")), places, name + ": the same places in SQL and in sources")
     t.equal((sum(r["loads"] for r in doc["functions"]), sum(r["stores"] for r in doc["functions"])),
             (sum(s.src >> 1 & 1 for s in samples), sum(s.src >> 2 & 1 for s in samples)), name + ": loads and stores")
 if HAS_SQL:

@@ -7,6 +7,7 @@ import glob
 import json
 import os
 import pty
+import random
 import re
 import select
 import sys
@@ -15,6 +16,7 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
+import mem_made  # noqa: E402
 import recordings  # noqa: E402
 import tables  # noqa: E402
 from tap import CYCLADE, ROOT, SANITIZED, SHARED, Tap, run  # noqa: E402
@@ -58,6 +60,8 @@ branches = made["branches"].path
 fresh = [r.path for n, r in made.items() if n.split("-")[0] in ("features", "side", "waits", "each_field", "attr_sizes")]
 p = run("record", "-q", "-g", "-e", "cpu-clock:u", "-F", "2000", "-o", "chains.data", "--", recordings.RECURSE, "40", "200")
 fresh += ["chains.data"] if p.returncode == 0 else []
+mem_made.write("places.data", mem_made.drawn(random.Random(3), 60))  # has the fields of data_src that are seldom set
+fresh += ["places.data"]
 # each is asked a hundred times: under a sanitizer tables take turns with recordings
 SHARE = 4 if SANITIZED else 1
 corpus = sorted(p for p in glob.glob(os.path.join(SHARED, "corpus", "recordings", "*")))
