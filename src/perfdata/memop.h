@@ -157,6 +157,15 @@ static inline bool memop_remote(const struct memop *op)
 	return op->where > MEMOP_WHERE_OTHER_CORE;
 }
 
+/* A page walk translated it: the kernel says so (Arm), or that the second level of the TLB missed
+ * (Intel and AMD, whose drivers have no word for walks). */
+static inline bool memop_walked(const struct memop *op)
+{
+	const unsigned miss = MEMOP_TLB_L2 | MEMOP_TLB_MISS;
+
+	return op->set[MEMOP_TLB] & MEMOP_TLB_WALK || (op->set[MEMOP_TLB] & miss) == miss;
+}
+
 /* ---- words ------------------------------------------------------------------------------ */
 
 #define MEMOP_TEXT 64

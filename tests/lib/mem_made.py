@@ -103,21 +103,22 @@ def write(path, samples, cpuid=INTEL, ldlat=30, program="/nonexistent/program", 
         out.write(f.build())
 
 
-def write_ibs(path, ops, fetches, l3_only=False, mapped=None, caps=0xbff, cpuid=AMD):
-    """Samples of IBS as their registers. mapped: a program, the offset of its code, which is at TEXT, and its size."""
+def write_ibs(path, ops, fetches, l3_only=False, mapped=None, caps=0xbff, cpuid=AMD, cpus=None, features=None):
+    """Samples of IBS as their registers. mapped: a program, the offset of its code, which is at TEXT, and its size. cpus: of each
+    op. features: more of the header, by bit."""
     w = gen.Writer("<")
     sample = sum(gen.BIT[n] for n in "IDENTIFIER IP TID TIME CPU PERIOD RAW DATA_SRC".split())
-    attr = dict(period=1000, sample=sample, sample_id_all=1)
+    attr = dict(period=1000, sample=sample, sample_id_all=1, use_clockid=1, clockid=4)
     f = gen.File(w, [("ibs_op//", dict(attr, type=9, config=l3_only << 16 | 1 << 19), [1]), ("ibs_fetch//", dict(attr, type=8), [2])], attr_size=120)
-    f.features = {6: w.text("x86_64"), 9: w.text(cpuid), 16: w.pack("I", 2) + w.pack("I", 8) + w.text("ibs_fetch") + w.pack("I", 9) + w.text("ibs_op")}
+    f.features = {6: w.text("x86_64"), 9: w.text(cpuid), 16: w.pack("I", 2) + w.pack("I", 8) + w.text("ibs_fetch") + w.pack("I", 9) + w.text("ibs_op"), **(features or {})}
     if mapped:
         trailer = w.pack("IIQII", 20, 20, 0, 0, 0) + w.u64(1)
         f.data += w.record(gen.COMM, w.pack("II", 20, 20) + gen.text8("made") + trailer)  # without it, AutoFDO's tools see no samples
         f.data += w.record(gen.MMAP2, w.pack("IIQQQIIQQII", 20, 20, TEXT, mapped[2] if mapped[2:] else 0x10000, mapped[1], 8, 1, 77, 0, 5, 2) + gen.text8(mapped[0]) + trailer, 2)
     rows = []
-    for k, regs in [(1, r) for r in ops] + [(2, r) for r in fetches]:
+    for i, (k, regs) in enumerate([(1, r) for r in ops] + [(2, r) for r in fetches]):
         raw = w.pack("I", caps) + w.u64(*regs)
-        rows.append(w.record(9, w.u64(k, regs[1]) + w.pack("II", 20, 20) + w.u64(1000) + w.pack("II", 0, 0) + w.u64(1000) +
+        rows.append(w.record(9, w.u64(k, regs[1]) + w.pack("II", 20, 20) + w.u64(1000) + w.pack("II", cpus[i] if cpus else 0, 0) + w.u64(1000) +
                            w.pack("I", len(raw)) + raw + w.u64(0x229080142), 2))  # a data_src that says "L1 hit" of all
     f.data += b"".join(rows)
     with open(path, "wb") as out:

@@ -72,7 +72,7 @@ int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop
 	if (!s)
 		return -1;
 	s->told += op->set[MEMOP_TLB] != 0;
-	sum = &s->walk[(op->set[MEMOP_TLB] & MEMOP_TLB_WALK) != 0];
+	sum = &s->walk[memop_walked(op)];
 	sum->n++;
 	if (op->has >> MEMOP_LATENCY_DATA & 1) {
 		sum->timed++;
