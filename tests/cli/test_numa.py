@@ -14,6 +14,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import heap_made  # noqa: E402
+import mem_made  # noqa: E402
 import tables  # noqa: E402
 from heap_made import memory, topology  # noqa: E402
 from tap import PERF, Tap, run  # noqa: E402
@@ -190,6 +191,67 @@ t.equal((len(d["regions"]), d["regions"][0]["pid"], d["regions"][0]["samples"], 
         "--map: regions without an object, and the kernel's")
 t.ok(sum(r["samples"] for r in d["map"] if r["region"] == 1) == 100 and len({r["tid"] for r in d["map"] if r["region"] == 1}) == 5, "--map: four threads, and the others", d["map"][:3])
 tables.walk(t, "mem", "bad.data", "--map")
+
+# ---- everything at once: IBS of two nodes, with a log of allocations --------------------------------------
+FUNCTIONS = ["serial", "parallel", "rest", "make_small", "make_huge"]
+with open("together.c", "w", encoding="ascii") as f:
+    f.write("".join("char %s[1 << 20] __attribute__((aligned(4096)));\n" % a for a in ("bound", "local")) + "long locks[16] __attribute__((aligned(64)));\n" +
+            "".join("__attribute__((noinline)) long %s(long *p) { return p[0] * 3 + p[1]; }\n" % x for x in FUNCTIONS) + "int main(void) { return 0; }\n")
+subprocess.run(["cc", "-g", "-O1", "-no-pie", "together.c", "-o", "together"], check=True)
+put = {w[2]: int(w[0], 16) for w in map(str.split, subprocess.run(["nm", "together"], capture_output=True, text=True, check=True).stdout.splitlines()) if len(w) == 3}
+text_at, text_start, text_size = heap_made.text_of("together")
+put.update(make_small_object=0x10000000, make_huge_object=0x20000000)
+log = b"".join(struct.pack("<6Q", heap_made.CHAIN << 56 | 2 << 32 | i, put[x] + 1, put["main"] + 1, heap_made.ALLOC << 56 | put[x + "_object"], 900, i << 40 | 1 << 20)
+               for i, x in enumerate(("make_small", "make_huge")))
+
+
+def together(path, wrong):
+    """Registers of Zen 5, whose samples have the page's size; wrong: with all that `mem` has something to say of."""
+    ops, cpus, sums = [], [], collections.Counter()
+
+    def op(function, address, user, home, open_, latency, more=0, source=3, refill=0):
+        ops.append([3 << 17, put[function] - (text_start & -4096) + mem_made.TEXT, 0, source | (user != home) << 4,
+                    1 | 1 << 7 | 3 << 17 | 1 << 20 | 4 << 22 | open_ << 26 | (latency + refill) << 32 | refill << 48 | more, address,
+                    BLOCKS[home][0] * BLOCK + 4096, 0])
+        cpus.append(rnd.choice(CPUS[user]))
+        sums.update({"cycles": latency + refill, (user, home): source == 3, "refills": refill})
+
+    for i in range(1500):
+        line = i % 1000 * 1024
+        op("rest", put["bound"] + line, 0, int(wrong), 6, 300 if wrong else 100)
+        op("rest", put["local"] + line, 1, 1, 6, 100)
+        op("serial", put["local"] + line, 1, 1, 1 + (i % 10 == 0) if wrong else 5, 100)
+        op("parallel", put["local"] + line, 1, 1, 4 + i % 5, 100)
+        walk = wrong and i % 2
+        op("rest", put["make_small_object"] + line, 0, 0, 6, 100, 0xc if walk else 0, refill=50 if walk else 0)
+        op("rest", put["make_huge_object"] + line, 0, 0, 6, 100, 1 << 4)
+        if i % 3 == 0:
+            op("rest", put["locks"] + 64 * (i & 1), i // 2 & 1, i // 2 & 1, 6, 150, (wrong and not i & 1) << 15, source=1)
+    mem_made.write_ibs(path, ops, [], mapped=(os.path.abspath("together"), text_at & -4096, (text_size + 8191) & -4096), caps=0x80bff,
+                       cpuid="AuthenticAMD,26,2,1", cpus=cpus,
+                       features={14: topology(CPUS), 22: memory(BLOCKS, BLOCK), 194: heap_made.chunk(20, 1, log)})
+    return sums
+
+
+SAID = ("NUMA nodes", "numactl", "MADV_HUGEPAGE", "misses of serial hardly overlap", "page walks", "locked cache lines")
+for wrong in (True, False):
+    sums = together("together.data", wrong)
+    name = "together: " if wrong else "together, mended: "
+    d = doc("together.data")
+    t.equal({(r["cpu_node"], r["memory_node"]): r["reached"] for r in d["nodes"] if r["reached"]}, {k: n for k, n in sums.items() if isinstance(k, tuple) and n},
+            name + "the matrix")
+    t.equal({r["object"].split(" ")[0]: r["advice"] for r in d["object_nodes"]}, dict(dict.fromkeys(("local", "make_small", "make_huge", "locks")), bound="bind" if wrong else None),
+            name + "advice on nodes")
+    walks = {r["object"].split(" ")[0]: r for r in d["walks"] if r["object"]}
+    t.equal([(x, walks[x]["page_size"], walks[x]["walks"], walks[x]["advice"]) for x in ("make_small", "make_huge")],
+            [("make_small", 4096, 750 if wrong else 0, "huge pages" if wrong else None), ("make_huge", 2 << 20, 0, None)], name + "walks, and huge pages")
+    t.ok(abs(walks["make_small"]["walk_cycles_share"] - sums["refills"] / sums["cycles"]) <= 1e-9 and walks["make_small"]["walk_cycles_share_error"] < 0.01,
+         name + "what walks cost", (walks, sums))
+    t.equal({r["offset"]: (r["samples"], r["threads"], r["object"]) for r in d["locked_lines"]}, {0: (250, 1, "locks")} if wrong else {}, name + "locked lines")
+    open_ = {r["function"]: r["open_misses"] for r in d["functions"]}
+    t.ok(near(open_["serial"], 1.1 if wrong else 5) and near(open_["parallel"], 6), name + "misses that are open at a time", open_)
+    p = run("mem", "together.data")
+    t.equal([x for x in SAID if x in " ".join(p.stdout.split())], list(SAID) if wrong else ["NUMA nodes"], name + "what people see")
 
 # ---- the header -------------------------------------------------------------------------------------------
 def nodes_of_perf(path):
