@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "collect/latency.h"
+#include "../skip.h"
 
 #define RUN 4096
 
@@ -190,7 +191,7 @@ static void test_kernel(void **state)
 	latency_read(l, sum);
 	if (latency_refused(l, 0)) { /* no perf events here, or not for us */
 		latency_close(l);
-		skip();
+		SKIP_BECAUSE("no perf events here, or not for this user");
 	}
 	assert_int_equal(latency_refused(l, 1), ENOENT);
 	assert_int_equal(sum[0].n, 0);

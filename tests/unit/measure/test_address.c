@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "measure/validate_address.h"
+#include "../skip.h"
 
 #define SAMPLES 1000u
 #define MEMORY	UINT64_C(0x7f0000400000)
@@ -186,7 +187,7 @@ static void test_kernel(void **state)
 
 	(void)state;
 	if (!kernel_address_place(&at))
-		skip();
+		SKIP_BECAUSE("this architecture has no kernels");
 	assert_int_equal(kernel_prepare(&w, k, &usual, NULL), 0);
 	for (size_t i = 0; i <= w.mask; i += 8) {
 		uint64_t word;

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "measure/bench.h"
+#include "../skip.h"
 
 static char root[] = "/tmp/cyclade-bench-XXXXXX";
 static const char *const made[] = { "/proc/cpuinfo", "/proc/cmdline",
@@ -101,7 +102,7 @@ static void test_split_locks(void **state)
 	(void)state;
 	if (k->each[Q_SPLIT_LOCKS] <= 0) { /* AArch64: bench_prepare() has another reason */
 		assert_null(bench_refuses(k, root));
-		skip();
+		SKIP_BECAUSE("this architecture has no split locks");
 	}
 	for (size_t i = 0; i < COUNT(machines); i++) {
 		const struct machine_of *m = &machines[i];

@@ -20,6 +20,7 @@
 #include <pthread.h>
 
 #include "cyclade.h"
+#include "../skip.h"
 
 #define THREADS 64
 #define RUNS	500
@@ -133,8 +134,7 @@ static void test_page_faults(void **state)
 	set = open_set("page-faults", 0);
 	if (strncmp(cyclade_status(set), "read(2)", 7)) {
 		cyclade_close(set);
-		(void)printf("# why: no software events here\n");
-		skip();
+		SKIP_BECAUSE("no software events here");
 	}
 	r = cyclade_handle(set, "touch");
 	cyclade_begin(r);

@@ -17,6 +17,7 @@
 
 #include "base/fs.h"
 #include "symbol/source_find.h"
+#include "../skip.h"
 
 /* DWARF 4, two files: "a.c" in directory 1, 300 bytes; "b.c", size unknown. */
 static const uint8_t v4[] = { 31, 0,  0,  0,  4, 0, 25, 0,   0, 0,  1,	1,  1, 251, 14, 1, 100, 0,
@@ -173,7 +174,7 @@ static void other_users_files_are_not_sources(void **state)
 
 	(void)state;
 	if (geteuid())
-		skip(); /* only root can give files away */
+		SKIP_BECAUSE("only root can give files away");
 	assert_non_null(mkdtemp(dir));
 	make(dir, "x.c", "X");
 	(void)snprintf(name, sizeof(name), "%s/x.c", dir);
