@@ -122,7 +122,10 @@ t.ok(len(lines) > 1 and lines[1].startswith("         ") and all(len(x) <= 60 or
      "messages are wrapped to the terminal", r.stderr)
 r = run("report", "/nonexistent/" + "a-directory/" * 8 + "file")
 t.equal(len(r.stderr.splitlines()), 1, "messages that no terminal shows are a line each")
-for verb in ("explain", ):
-    r = run(verb, "DRAM_Bound", "--model", "skl")
-    t.ok(r.returncode == 0 and "L3_Miss_Bound" in r.stdout, "%s finds a node by its name in other tools" % verb, r.stdout[:300] + r.stderr)
+with tempfile.NamedTemporaryFile("w", suffix=".csv") as f:
+    f.write("1000,,CPU_CLK_UNHALTED.THREAD,100,100.00,,\n400,,CYCLE_ACTIVITY.STALLS_L3_MISS,100,100.00,,\n")
+    f.flush()
+    for verb, words in (("explain", ["DRAM_Bound"]), ("stat", ["--import", f.name, "--node", "DRAM_Bound", "--smt", "off", "-j"])):
+        r = run(verb, "--model", "skl", *words)
+        t.ok(r.returncode == 0 and "l3_miss_bound" in r.stdout.lower(), "%s finds a node by its name in other tools" % verb, r.stdout[:300] + r.stderr)
 t.done()

@@ -229,6 +229,12 @@ for what, files, want, code in CASES:
         if what == "guest":  # of a machine that stays as it is
             tables.walk(t, "doctor", "--sysroot", d, code=(0, 1))
 
+with tempfile.TemporaryDirectory() as d:
+    for where, want in ((d, "found"), (os.path.join(d, "absent"), "none")):
+        checks = doctor(env=dict(os.environ, DEBUGINFOD_CACHE_PATH=where))[2]
+        state = checks.get("symbols", {"state": ""})["state"]
+        t.ok(state.endswith("; cache of debuginfod " + want), "the cache that DEBUGINFOD_CACHE_PATH names: " + want, state)
+
 for words, text in [(["doctor", "x"], "no operand"), (["doctor", "--sysroot", "/nonexistent"], "/nonexistent"),
                     (["doctor", "--table", "chekcs"], "--table summary, checks, machine, caches, nodes, pmus or notes")]:
     r = run(*words)
