@@ -110,7 +110,11 @@ class Program:
         self.to(22, 0x105)
 
 
-def recording(path, prog, stacks, br=ANY, period=DEPTH - 1, kernel=False):
+def usual_cycles(_source, target):
+    return 1 + (target == 0x105)
+
+
+def recording(path, prog, stacks, br=ANY, period=DEPTH - 1, kernel=False, cycles=usual_cycles):
     w = gen.Writer("<")
     a = dict(type=4, config=0x20c4, period=period, sample=SAMPLE, br=br, sample_id_all=1, precise_ip=2)
     if not kernel:
@@ -125,7 +129,7 @@ def recording(path, prog, stacks, br=ANY, period=DEPTH - 1, kernel=False):
                      gen.text8(prog) + tail(20), 2)]
     for i, stack in enumerate(stacks):
         entries = [(LOADED + 0x1000 + s, LOADED + 0x1000 + t,
-                    dict(mispred=int(s == 16), predicted=int(s != 16), in_tx=0, abort=0, cycles=1 + (t == 0x105), type=0, spec=0,
+                    dict(mispred=int(s == 16), predicted=int(s != 16), in_tx=0, abort=0, cycles=cycles(s, t), type=0, spec=0,
                          new_type=0, priv=0), 0) for s, t in stack]
         s = gen.Sample(i + 1, 100)
         s.v.update(TID=(20, 20), TIME=100 + i, IP=LOADED + 0x1000, CPU=0, PERIOD=period, BRANCH_STACK=(3, entries))
@@ -226,6 +230,51 @@ def faces(t, path, j):
             "--no-blocks: no runs")
 
 
+# by where the branch is that ends them: shares and cycles; what the terminal then shows: mark, p50, p95, peaks
+SHAPES = {0x105: (((0.96, 2), (0.04, 100)), ("t", "2", "2", None)),
+          0x43: (((0.47, 5), (0.53, 40)), ("m", "40", "46", (5, 44))),  # as classes are: 40 to 47
+          0x10a: (((0.6, 3), (0.36, 12), (0.04, 400)), ("mt", "3", "12", (3, 12)))}
+
+
+def shown_times(t, tmp, prog, stacks):
+    """What the terminal shows of blocks' times, against what was planted, and against json."""
+    path, rnd = os.path.join(tmp, "timed.data"), random.Random(5)
+    recording(path, prog, stacks, cycles=lambda source, _: rnd.choices(*zip(*(x[::-1] for x in SHAPES[source][0])))[0] if source in SHAPES else 1)
+    env = dict(os.environ, COLUMNS="100", LC_ALL="C.UTF-8")
+    j = json.loads(run("blocks", path, "-j", "--no-cache").stdout)
+    by = {b["address"]: b for b in j["blocks"] if b["hits"]}
+    said = run("blocks", path, "--no-cache", "--limit", "1000", env=env).stdout
+    lines = said.split("\n\n")[1].splitlines()
+    t.ok(lines[0].split()[-4:] == ["cycles", "p50", "p95", "block"], "term: p50 and p95 are columns", said[:600])
+    at = {f["function"].encode("unicode_escape").decode(): FUNCTIONS[f["function"]][0] for f in nest.functions(j)}
+    at.update((n.split("|")[0], a) for n, a in list(at.items()))
+    bad, marked = [], {}
+    rows = [x for x in lines[1:] if "%" in x]  # the last line has the number of blocks that did not run
+    for line in rows:
+        figures, block = re.match(r" *[0-9.]+ % +[0-9,]+ \+-\S+ % +[0-9]+ +(\S+ +\S+ +\S+(?: +m?t?)?) +(\S+)$", line).groups()
+        name, _, off = block.partition("+")
+        b = by[hex(BASE + at[name.split("|")[0]] + int(off or "0", 16))]
+        figures = figures.split()
+        alone = figures[0] != "-"
+        mark = ("m" if b["modes"] > 1 else "") + ("t" if b["tail"] >= 0.25 else "") if alone else ""
+        want = ["%.4g" % b["cycles"], *("%.0f" % b[k] if b[k + "_high"] is not None else "?" for k in ("p50", "p95")), mark] if alone else ["-", "-", "-", ""]
+        if (figures + [""])[:4] != want:
+            bad.append((line, want))
+        if len(figures) > 3:
+            marked[int(b["address"], 16) - BASE] = (figures[3], *figures[1:3])
+    t.ok(len(rows) == len(by) and not bad, "term: cycles, p50, p95 and marks are json's, of each block that ran", (len(by), bad, said))
+    t.equal(marked, {start: SHAPES[end][1][:3] for start, end in ((0x105, 0x105), (0x42, 0x43), (0x10a, 0x10a))},
+            "marks and quantiles are what was planted")
+    for name, ends in (("the_program_itself", (0x105, 0x10a)), ("g", (0x43,))):
+        said = run("blocks", path, "--no-cache", name, env=env).stdout
+        rows = [x for x in said.split("\n\n") if "of block" in x.splitlines()[0]][0]
+        for end in ends:
+            mark, _, _, peaks = SHAPES[end][1]
+            row = [x for x in rows.splitlines() if x.endswith("+0x%x" % ((0x42 if end == 0x43 else end) - FUNCTIONS[name][0]))][0]
+            shape = [int(x) for x in re.findall(r"([0-9]+) \([0-9]+ %\)", row)]
+            t.ok(shape == list(peaks or ()) and ("tail" in row) == ("t" in mark), "term, %s: peaks and tail of a block" % name, row)
+
+
 def refusals(t, tmp, path, prog, stacks):
     r = run("blocks", path, "nothing", "--no-cache")
     t.ok(r.returncode == 2 and "'nothing'" in r.stderr, "a function that did not run: exit 2", r.stderr)
@@ -309,6 +358,7 @@ def main():
             j = json.loads(r.stdout)
             exact(t, j, p)
             faces(t, path, j)
+            shown_times(t, tmp, prog, stacks)
             refusals(t, tmp, path, prog, stacks)
             tables.walk(t, "blocks", "-i", path, "--no-cache")
             tables.walk(t, "blocks", "-i", path, "--no-cache", "h*")
