@@ -350,4 +350,26 @@ for z in "12345":
                 checked += 1
     t.ok(checked > 100 and not bad, "zen%s: %d encodings are those of Linux' files" % (z, checked), "\n".join(bad[:20]))
 
+# ---- retire latencies, out of the tables: a mean without a count is a guess, and one of 0 was not told by the CPU
+
+LATENCIES = os.path.join(SHARED, "reference", "retire-latency.tsv")
+TABLES = {"mtl-rwc": "mtl", "arl-lnc": "arl", "lnl-lnc": "lnl", "ptl-cgc": "ptl"}  # gnr has Intel's own
+if os.path.exists(LATENCIES):
+    with open(LATENCIES, encoding="utf-8") as f:
+        rows = [dict(zip(("model", "event", "mean", "median", "count"), x.rstrip("\n").split("\t"))) for x in f if x[0] != "#"]
+    for m, key in TABLES.items():
+        known = {x["event"]: float(x["mean"]) if x["count"] and float(x["mean"]) else None for x in rows if x["model"] == key}
+        got = {e: events[m][e]["latency"] for e in events[m] if events[m][e]["latency"] is not None or e in known}
+        absent = sorted(set(known) - set(got))
+        t.ok(len(known) > 20 and got == {e: known[e] for e in got if e in known}, "%s: retire latencies are those of the table" % m,
+             [(e, got[e], known.get(e, "no row")) for e in sorted(got) if e not in known or got[e] != known[e]])
+        t.equal(absent, [], "%s: all %d rows have an event" % (m, len(known)))
+    with open(os.path.join(PERFMON, "GNR", "metrics", "graniterapids_retire_latency.json"), encoding="utf-8") as f:
+        known = {e: x["MEAN"] or None for e, x in json.load(f)["Data"].items()}
+    got = {e: x["latency"] for e, x in events["gnr"].items() if x["latency"] is not None}
+    t.equal(got, {e: known.get(e) for e in got}, "gnr: retire latencies are Intel's own")
+    t.equal(sorted({x["model"] for x in rows}), sorted([*TABLES.values(), "gnr"]), "no table is left out")
+else:
+    t.skip("retire latencies", "no retire-latency.tsv beside the checkout")
+
 t.done()
