@@ -111,7 +111,8 @@ static int unknown(struct event_parser *p, const char *place, struct word whole,
 	words = arena_alloc(p->pmus->arena, (n + 1) * sizeof(*words));
 	if (!words)
 		return -1;
-	memcpy(words, names, n * sizeof(*words));
+	if (n) /* without any, names is NULL */
+		memcpy(words, names, n * sizeof(*words));
 	nearest = text_nearest(system_there ? name : system, words);
 	if (nearest)
 		return err_hint(p->err, "did you mean %s:%s? `cyclade list events '%s:*'`",
