@@ -2,6 +2,7 @@
 """recordings - small recordings of every kind, made here, for suites that run every command over them.
 
     for r in recordings.made(where):    # those whose bytes are put together, the same everywhere
+    for r in recordings.more(where):    # those that few commands read: IBS, counts, a log of allocations
     for r in recordings.taken(where):   # those that cyclade records here, of real programs; some on simulated machines
         r.name, r.path, r.function      # a function with samples, for annotate and the like
 
@@ -43,6 +44,20 @@ def _account(where, name, **more):
         for i, function in enumerate(m.names):
             m.put(function, event, 12 + 5 * i)
     m.write(os.path.join(where, name), **({"share": lambda e, t: 0.5} if more.get("times") else {}))
+
+
+def _counts(path):
+    """As `perf stat record` writes them, of two events on an Ivy Bridge, in two intervals."""
+    w = gen.Writer("<")
+    f = gen.File(w, [(n, dict(type=0, config=i, sample=gen.BIT["IDENTIFIER"], read=3), [100 + i]) for i, n in enumerate(("cycles", "instructions"))])
+    f.features = {8: w.text("A CPU"), 9: w.text("GenuineIntel,6,58,9"), 7: w.pack("II", 4, 4), 24: b""}
+    f.data += w.record(gen.THREAD_MAP, w.u64(1) + w.pack("q", -1) + b"".ljust(16, b"\0")) + w.record(gen.STAT_CONFIG, w.u64(3, 0, 1, 1, 10, 2, 1))
+    for turn in (1, 2):
+        for i in range(2):
+            f.data += w.record(gen.STAT, w.u64(100 + i) + w.pack("II", 0, 0) + w.u64(1000000 * turn * (i + 1), 1000000 * turn, 1000000 * turn))
+        f.data += w.record(gen.STAT_ROUND, w.u64(turn - 1, 10000000 * turn))
+    gen.write(path, f.build())
+    return Recording(os.path.basename(path), path, "main")
 
 
 def made(where):
@@ -90,6 +105,7 @@ TAKEN = {
     "jit": ([*CLOCK, "-k", "mono", "--", JIT, "40"], "first_code"),
     "whole": (["-a", "-e", "cpu-clock", "--for", "50ms"], "bottom"),
 }
+HEAP = ["-e", "page-faults:u", "-c", "1", "-d", "--heap", *WORK]
 # name: (machine, its program, words)
 SIMULATED = {
     "sim_branches": ("spr", "even", ["-b", "-e", "cycles:u"]),
@@ -107,14 +123,29 @@ def _keep(out, name, path, function, p):
         out.append(Recording(name, path, function))
 
 
+def _record(where, path, words):
+    return subprocess.run([CYCLADE, "record", "-q", "-o", path, *words], cwd=where, capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=600)
+
+
+def more(where):
+    os.makedirs(where, exist_ok=True)
+    out = []
+    path = os.path.join(where, "ibs")
+    mem_made.write_ibs(path, [(3 << 17 | 16, 0x401000 + i, 0, 0, i << 32 | 1, 0, 0, 0) for i in range(200)], [])
+    out.append(Recording("ibs", path, "main"))
+    out.append(_counts(os.path.join(where, "stat_record")))
+    path = os.path.join(where, "heap")
+    _keep(out, "heap", path, "bottom", _record(where, path, HEAP))
+    return out
+
+
 def taken(where):
     os.makedirs(where, exist_ok=True)
     out = []
     for name, (words, function) in TAKEN.items():
         path = os.path.join(where, name)
-        _keep(out, name, path, function, subprocess.run([CYCLADE, "record", "-q", "-o", path, *words], cwd=where,
-                                                        capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                                                        timeout=600))
+        _keep(out, name, path, function, _record(where, path, words))
     if "SIM_LIB" not in os.environ or not SIMULATED_HERE:
         missing.append(("simulated", "a sanitizer's library wants to be preloaded first" if "SIM_LIB" in os.environ
                         else "there is no simulated PMU on this machine"))
