@@ -78,6 +78,10 @@ struct view {
 	struct topdown topdown; /* of a sampled slots group; its levels are 0 without one */
 	struct view_table *table;
 	size_t n_tables;
+	/* Where a table has one of many events: by event, the first of its rows in by_event, which
+	 * are indices of the profile's rows. Else NULL. */
+	size_t *first;
+	uint32_t *by_event;
 	struct arena arena;
 };
 

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Recordings that make much work of few bytes: thousands of processes, mappings, build-ids, names. What report does of
 them grows as they do. Instructions are counted (in QEMU, or where it is not by valgrind, which takes longer), so that no
-other load matters: of a recording twice as large at most 2.4 times as many, beyond what an empty one takes."""
+other load matters: of a recording twice as large at most 2.4 times as many, beyond what an empty one takes. Of the larger
+one at most INSNS_PER_BYTE, and, in QEMU, at most 10 times as many as perf takes for the same. So do info of all, and report -g
+and blocks of what has chains and branches."""
 import os
 import re
 import shutil
@@ -12,10 +14,12 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
+from tap import CYCLADE, PERF, SANITIZED, Tap  # noqa: E402
 
 t = Tap()
 N, MOST = 1500, 2.4
+INSNS_PER_BYTE = 300  # 1 s for 10 MB on a modest machine: 3e9 a second
+OF_PERF = 10
 KERNEL, USER = 1, 2
 MODULES = 0xffffffffc0000000
 
@@ -52,6 +56,18 @@ def ksymbol(at, name):
 
 def sample(ip, pid=7, time=10**7):
     return record(9, KERNEL if ip >> 63 else USER, struct.pack("<QQIIQQ", 1, ip, pid, pid, time, 1000))
+
+
+def chain(i, n):
+    """A sample with a chain of n frames of its own."""
+    at = [ANON + (i * n + k) * 16 % 0x10000000 for k in range(n)]
+    return record(9, USER, struct.pack("<QQIIQQQ%dQ" % (n + 1), 1, ANON + 16, 7, 7, 10**7, 1000, n + 1, 2**64 - 512, *at))
+
+
+def stack(i, n):
+    """A sample with n branches of its own."""
+    of = b"".join(struct.pack("<QQQ", ANON + (i * n + k) * 64 % 0xf000000, ANON + (i * n + k + 7) * 128 % 0xf000000, 0) for k in range(n))
+    return record(9, USER, struct.pack("<QQIIQQQ", 1, ANON + 16, 7, 7, 10**7, 1000, n) + of)
 
 
 def build_id(name):
@@ -91,30 +107,58 @@ KINDS = {  # name: of n, (records, header's build-ids)
 }
 
 
-def write(path, data, ids):
-    attr = struct.pack("<IIQQQQQ", 1, 128, 0, 1000, 1 << 16 | 1 | 2 | 4 | 256, 0, 1 << 18).ljust(128, b"\0")
-    head = b"PERFILE2" + struct.pack("<8Q", 104, 144, 104, 144, 256, len(data), 0, 0) + struct.pack("<4Q", 4 if ids else 0, 0, 0, 0)
-    table = struct.pack("<QQ", 256 + len(data) + 16, len(ids)) if ids else b""
+PROGRAM = mmap2(7, ANON, b"/nowhere/prog").replace(struct.pack("<QQ", ANON, 0x1000), struct.pack("<QQ", ANON, 0x10000000))
+CHAIN, STACK = 1 << 5, 1 << 11
+# name: (of n, fields of samples, events, the command besides report and info)
+MORE = {
+    "chains": (lambda n: (PROGRAM + each(n // 300, lambda i: chain(i, 4000)), b""), CHAIN, 1, ("report", "-g")),
+    "branches": (lambda n: (PROGRAM + each(n // 150, lambda i: stack(i, 1000)), b""), STACK, 1, ("blocks",)),
+    "events": (lambda n: (PROGRAM + each(n // 5, lambda i: record(9, USER, struct.pack(
+        "<QQIIQQ", i + 1, ANON + 64 * i, 7, 7, 10**7, 1000))), b""), 0, lambda n: n // 5, None),
+}
+
+
+def write(path, data, ids, fields=0, n_events=1):
+    of = 1 << 16 | 1 | 2 | 4 | 256 | fields
+    attr = struct.pack("<IIQQQQQ", 1, 128, 0, 1000, of, 0, 1 << 18).ljust(72, b"\0") + struct.pack("<Q", 8 * (fields == STACK))
+    attrs = b"".join(attr.ljust(128, b"\0") + struct.pack("<QQ", 104 + 8 * i, 8) for i in range(n_events))
+    before = struct.pack("<%dQ" % n_events, *range(1, n_events + 1)) + attrs
+    at = 104 + len(before)
+    head = b"PERFILE2" + struct.pack("<8Q", 104, 144, at - len(attrs), len(attrs), at, len(data), 0, 0) + struct.pack("<4Q", 4 if ids else 0, 0, 0, 0)
+    table = struct.pack("<QQ", at + len(data) + 16, len(ids)) if ids else b""
     with open(path, "wb") as f:
-        f.write(head[:104].ljust(104, b"\0") + attr + struct.pack("<QQQ", 248, 8, 1) + data + table + ids)
+        f.write(head[:104].ljust(104, b"\0") + before + data + table + ids)
 
 
 QEMU, PLUGIN = shutil.which("qemu-x86_64"), os.environ.get("INSNS_PLUGIN", "")
 EMULATED = bool(QEMU and os.path.exists(PLUGIN))
 
 
-def instructions(path):
+def instructions(path, *words, program=CYCLADE):
+    argv = [program, *(words or ("report",)), *(["--no-cache"] if program == CYCLADE and words[:1] != ("info",) else []), "-i", path]
     if EMULATED:
-        p = subprocess.run([QEMU, "-plugin", "%s,out=insns" % PLUGIN, CYCLADE, "report", "--no-cache", "-i", path], capture_output=True, text=True,
-                           errors="replace", timeout=600)
+        p = subprocess.run([QEMU, "-plugin", "%s,out=insns" % PLUGIN, *argv], capture_output=True, text=True, errors="replace", timeout=600)
         if p.returncode:
             return p.stderr[-500:]
         with open("insns", encoding="ascii") as f:
             return int(f.read())
-    p = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", CYCLADE, "report", "--no-cache", "-i",
-                        path], capture_output=True, text=True, errors="replace", timeout=600)
+    p = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", *argv],
+                       capture_output=True, text=True, errors="replace", timeout=600)
     m = re.search(r"I +refs: +([\d,]+)", p.stderr)
     return int(m[1].replace(",", "")) if m and p.returncode == 0 else p.stderr[-500:]
+
+
+def bounded(name, words, took, none):
+    """Of the recording that was written last."""
+    size = os.path.getsize("some")
+    got = took if isinstance(took, int) else 10**12
+    t.ok((got - none) / size <= INSNS_PER_BYTE, "%s: %s: %d instructions a byte" % (name, " ".join(words), (got - none) / size), (took, size))
+    if EMULATED and PERF and words[0] == "report":
+        perf = instructions("some", *words, "--stdio", program=PERF)
+        if isinstance(perf, int):
+            t.ok(got <= OF_PERF * perf, "%s: %s: %.2f times the instructions of perf" % (name, " ".join(words), got / perf), (took, perf))
+        else:
+            t.skip("%s: %s: instructions of perf" % (name, " ".join(words)), "perf does not read it here: %s" % perf)
 
 
 if SANITIZED or not (EMULATED or shutil.which("valgrind")):
@@ -124,14 +168,19 @@ with tempfile.TemporaryDirectory() as tmp:
     os.chdir(tmp)
     write("none", sample(ANON), b"")
     none = instructions("none")
-    for name, make in KINDS.items():
+    kinds = {name: (make, 0, 1, None) for name, make in KINDS.items()}
+    for name, (make, fields, events, command) in {**kinds, **MORE}.items():
         took = []
         for n in (N, 2 * N):
-            write("some", *make(n))
-            took.append(instructions("some"))
+            write("some", *make(n), fields, events(n) if callable(events) else events)
+            took.append(instructions("some", *(command or ("report",))))
         if not all(isinstance(x, int) for x in took + [none]):
             t.ok(False, name, took)
             continue
         ratio = (took[1] - none) / max(took[0] - none, 1)
         t.ok(ratio <= MOST, "%s: twice as many, %.2f times the instructions" % (name, ratio), (none, took))
+        bounded(name, command or ("report",), took[1], none)
+        if command:
+            bounded(name, ("report",), instructions("some"), none)
+        bounded(name, ("info",), instructions("some", "info"), none)
 t.done()

@@ -235,40 +235,86 @@ unsigned view_row_bits(const struct view *v, const struct profile_row *r, struct
 	return bits;
 }
 
+/* So that not each table of one event looks at all rows. */
+static int sort_by_event(struct view *v, struct err *err)
+{
+	size_t n, n_events, n_cells = 0;
+	const struct profile_row *rows = profile_rows(v->profile, &n);
+	size_t *next;
+
+	(void)profile_sums(v->profile, &n_events);
+	if (v->opts.shape != VIEW_TABLE || v->opts.side_by_side || v->n_tables < 2)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!rows[i].event)
+			return 0; /* it has all events */
+		n_cells += rows[i].n_cells;
+	}
+	next = arena_alloc(&v->arena, (n_events + 2) * sizeof(*next));
+	v->by_event = arena_alloc(&v->arena, (n_cells + 1) * sizeof(*v->by_event));
+	if (!next || !v->by_event)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < rows[i].n_cells; k++)
+			next[rows[i].event[k] + 2]++;
+	for (size_t e = 2; e < n_events + 2; e++)
+		next[e] += next[e - 1];
+	v->first = next;
+	next++; /* of an event: where its next row goes, and at last where the next event's begin */
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < rows[i].n_cells; k++)
+			v->by_event[next[rows[i].event[k]]++] = (uint32_t)i;
+	return 0;
+}
+
+/* Appends a row to *rows, or adds it to `out` if the filter leaves it out. */
+static int take_row(struct view *v, const struct view_table *t, struct filter *f,
+		    const struct profile_row *r, row_vec *rows, struct tally *out, size_t *n_out)
+{
+	bool any = false;
+	struct tally *w;
+
+	for (size_t e = 0; e < t->n_events; e++)
+		any |= profile_tally(r, t->event[e])->samples != 0;
+	if (!any)
+		return 0;
+	if (!filter_keeps(f, view_row_bits(v, r, f))) {
+		++*n_out;
+		for (size_t e = 0; e < t->n_events; e++)
+			tally_add(&out[e], profile_tally(r, t->event[e]));
+		return 0;
+	}
+	w = arena_alloc(&v->arena, t->n_events * sizeof(*w));
+	if (!w ||
+	    vec_push(rows,
+		     ((struct view_row){
+			     .row = r, .frame = UINT32_MAX, .levels = 1, .self = w, .total = w })))
+		return -1;
+	for (size_t e = 0; e < t->n_events; e++)
+		w[e] = *profile_tally(r, t->event[e]);
+	return 0;
+}
+
 int view_rows_fill(struct view *v, struct view_table *t, struct filter *f, struct err *err)
 {
-	size_t n, n_out = 0;
+	size_t n, n_out = 0, at = 0;
 	const struct profile_row *rows = profile_rows(v->profile, &n);
 	struct tally *out = arena_alloc(&v->arena, t->n_events * sizeof(*out));
 	row_vec vec = VEC_INIT;
 
 	if (!out)
 		return err_nomem(err);
-	for (size_t i = 0; i < n; i++) {
-		bool keep = filter_keeps(f, view_row_bits(v, &rows[i], f)), any = false;
-		struct tally *w;
+	if (v->first) {
+		at = v->first[t->event[0]];
+		n = v->first[t->event[0] + 1];
+	}
+	for (; at < n; at++) {
+		const struct profile_row *r = &rows[v->first ? v->by_event[at] : at];
 
-		for (size_t e = 0; e < t->n_events; e++)
-			any |= profile_tally(&rows[i], t->event[e])->samples != 0;
-		if (!any)
-			continue;
-		if (!keep) {
-			n_out++;
-			for (size_t e = 0; e < t->n_events; e++)
-				tally_add(&out[e], profile_tally(&rows[i], t->event[e]));
-			continue;
-		}
-		w = arena_alloc(&v->arena, t->n_events * sizeof(*w));
-		if (!w || vec_push(&vec, ((struct view_row){ .row = &rows[i],
-							     .frame = UINT32_MAX,
-							     .levels = 1,
-							     .self = w,
-							     .total = w }))) {
+		if (take_row(v, t, f, r, &vec, out, &n_out)) {
 			vec_free(&vec);
 			return err_nomem(err);
 		}
-		for (size_t e = 0; e < t->n_events; e++)
-			w[e] = *profile_tally(&rows[i], t->event[e]);
 	}
 	return view_fold(v, t, &vec, out, n_out, err);
 }
@@ -430,7 +476,8 @@ int view_build(struct view **out, const struct profile *p, const struct view_sou
 		topdown_find(&v->topdown, v->source.event, v->source.n_events);
 	default_columns(v);
 	if (columns_parse(&v->columns, opts->fields, column_allowed, v, err) ||
-	    filter_init(&f, v, err) || make_tables(v, err) || fill(v, &f, err))
+	    filter_init(&f, v, err) || make_tables(v, err) || sort_by_event(v, err) ||
+	    fill(v, &f, err))
 		goto out;
 	*out = v;
 	v = NULL;
