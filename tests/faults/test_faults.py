@@ -42,7 +42,7 @@ KINDS = {"memory": 8, "place": 4, "memory+": 2, "open": 3, "read": 3, "write": 3
          "close": 2, "fork": 2, "thread": 2, "ioctl": 2, "poll": 2, "opendir": 2, "pipe": 2}
 COUNTED = ("memory", "place", "open", "read", "write", "mmap", "stat", "ftruncate", "rename", "close", "fork", "thread", "ioctl",
            "poll", "opendir", "pipe")  # as inject.c has them
-EVERY = {("report -g", "place")}  # all of them, always: unwinding, symbols, lines, rows
+EVERY = {(c, "place") for c in ("report -g", "info", "annotate", "import")}  # all of them, always: unwinding, symbols, lines, rows
 # name: words; F..: recordings by name, O: a file to write
 READS = {
     "info": "info -i unwound",
