@@ -182,7 +182,7 @@ COMMANDS = {"summary": ["info"], "functions": ["report"], "callees": ["report", 
             "registers": ["registers"], "instructions": ["blocks", "--mix"], "bounds": ["blocks", "--chains"],
             "account_processes": ["report", "--account", "-s", "comm,pid"], "account_modules": ["report", "--account", "-s", "dso"], "sharing": ["sharing"], "mem": ["mem"], "wait": ["report", "--wait"],
             "wall": ["report", "--wall"], "concurrency": ["report", "--concurrency"], "critical": ["report", "--critical"]}
-seen = collections.Counter()
+seen, filled = collections.Counter(), collections.defaultdict(set)
 for rec in recordings.made(os.path.abspath("made")):
     if re.match("attr_sizes-[1-9]", rec.name):
         continue
@@ -196,6 +196,7 @@ for rec in recordings.made(os.path.abspath("made")):
     bad = []
     for d in p.data["documents"]:
         seen[d["view"]] += 1
+        filled[d["view"]] |= {(x["name"], bool(x["rows"])) for x in d["tables"] if d["view"] in ("mem", "sharing")}
         r = run(*COMMANDS[d["view"]], "-j", rec.path)
         if not r.stdout:
             bad += [(d["view"], r.returncode, r.stderr)]
@@ -263,5 +264,7 @@ for rec in recordings.made(os.path.abspath("made")):
         t.equal(len(set(paths)), len(paths), "%s: a chain of functions is one node" % rec.name)
         t.equal(have, +want, "%s: the cube by call chain is the report's %s" % (rec.name, words))
 t.equal([v for v in [*COMMANDS, "function", "chains", *(["graph"] if GRAPHVIZ else [])] if not seen[v]], [], "all views were compared")
+for view, without in ("mem", {"map", "regions"}), ("sharing", set()):  # those of --map
+    t.equal({name for name, _ in filled[view]} - {name for name, rows in filled[view] if rows}, without, "%s: all tables, with rows" % view)
 
 t.done()

@@ -17,15 +17,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "perfdata"), os.path.join(HERE, "..", "cli")]
 import gen  # noqa: E402
 import mem_made  # noqa: E402
+import memory_made  # noqa: E402
 import test_blocks  # noqa: E402
-import sharing_made  # noqa: E402
 from account_made import SKX, Made  # noqa: E402
 import waits_made  # noqa: E402
 from tap import CYCLADE  # noqa: E402
 from tap import SIMULATED as SIMULATED_HERE  # noqa: E402
 
 PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
-RECURSE, JIT = (os.path.join(os.path.abspath(PROGS), "prog_" + n) for n in ("recurse", "jit"))
+RECURSE, JIT, DATA = (os.path.join(os.path.abspath(PROGS), "prog_" + n) for n in ("recurse", "jit", "data"))
 missing = []
 
 
@@ -80,10 +80,7 @@ def made(where):
     path = os.path.join(where, "branches")
     test_blocks.recording(path, program, list(test_blocks.stacks_of(test_blocks.Program(300).branches)))
     out.append(Recording("branches", path, "f"))
-    path = os.path.join(where, "accesses")
-    sharing_made.write(path, [sharing_made.Access(101 + i % 2, 0x7f0000000000 + 64 * (i // 2 % 9) + 8 * (i % 2), ("load", "store")[i // 18 % 2])
-                              for i in range(400)], [sharing_made.Map(sharing_made.PID, 0x401000, 4096, program)])
-    out.append(Recording("accesses", path, "f"))
+    out.append(Recording("accesses", memory_made.write(os.path.join(where, "accesses"), DATA), "visit"))
     path = os.path.join(where, "memory")
     mem_made.write(path, mem_made.drawn(random.Random(1), 400))
     out.append(Recording("memory", path, "main"))
