@@ -4,6 +4,7 @@
 that it refuses, and that it leaves the terminal as it was, whatever ends it."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -193,29 +194,64 @@ def test_signals(made):
     s.close()
 
 
+def open_result(s, name):
+    """By its number, if it has one, or from result to result."""
+    names = re.findall(r"(?:(\d) )?(\w+)", s.lines()[0])
+    at = [n for _, n in names].index(name)
+    tables = s.lines()[1]
+    s.press(*([names[at][0]] if names[at][0] else ["]"] * at))
+    s.shows(lambda lines: lines[1] != tables, name + ": opens")
+
+
 def test_every_table(made):
     """Each table of each result is reached by Tab, with as many rows as the result's json has."""
-    for name, key, words in (("branches", "6", ["blocks"]), ("branches", "7", ["calls"]), ("chains", "9", ["info"]),
-                             ("account", "5", ["report", "--account"])):
+    for name, result, words in (("branches", "blocks", ["blocks"]), ("branches", "calls", ["calls"]), ("chains", "info", ["info"]),
+                                ("account", "account", ["report", "--account"]), ("memory", "mem", ["mem"]), ("accesses", "mem", ["mem"]),
+                                ("accesses", "sharing", ["sharing"])):
         r = made[name]
+        tag = "%s of %s" % (" ".join(words), name)
         d = json.loads(run(*words, "-j", "-i", r.path).stdout)
-        s = Screen(r.path, size=(200, 50))
-        s.shows("function", " ".join(words) + ": begins")
-        s.press(key)
-        s.shows(lambda lines: "about" in lines[1] and "%s %s" % (key, words[-1].strip("-")) in lines[0], " ".join(words) + ": opens")
+        s = Screen(r.path, size=(600 if result == "mem" else 200, 50))  # as wide as the names of its tables
+        s.shows(lambda lines: result in lines[0].split() and "function" in "".join(lines), tag + ": begins")
+        open_result(s, result)
         want = [k for k, v in d.items() if isinstance(v, list) and v and isinstance(v[0], dict)]
         wait_for(lambda: set(want) <= set(s.lines()[1].split()), WAIT)
         tables = s.lines()[1].split()
-        t.ok(set(want) <= set(tables), " ".join(words) + ": has all tables of the json", (want, tables))
+        t.ok(set(want) <= set(tables), tag + ": has all tables of the json", (want, tables))
         for table in tables:
             if table in want:
-                s.shows(" of %d " % len(d[table]), "%s: %s has all rows" % (" ".join(words), table), 20)
+                s.shows(" of %s " % format(len(d[table]), ","), "%s: %s has all rows" % (tag, table), 20)
             here = s.chosen()
             s.press("Tab")
-            t.ok(len(tables) == 1 or wait_for(lambda: s.chosen() != here, WAIT), "%s: Tab leaves %s" % (" ".join(words), table))
+            t.ok(len(tables) == 1 or wait_for(lambda: s.chosen() != here, WAIT), "%s: Tab leaves %s" % (tag, table))
         s.press("Q")
-        s.ended(0, " ".join(words))
+        s.ended(0, tag)
         s.close()
+
+
+def test_narrow_memory(made):
+    """80 columns: bars are whole, and rows are told apart."""
+    r = made["memory"]
+    d = json.loads(run("mem", "-j", "-i", r.path).stdout)
+    most = {k: max(x["samples"] for x in d["histogram"] if x["latency"] == k) for k in {x["latency"] for x in d["histogram"]}}
+    rows = d["histogram"][:15]
+    want = [(x["latency"], format(x["low"], ","), -(-24 * x["samples"] // most[x["latency"]])) for x in rows]
+    s = Screen(r.path, size=(80, 24))
+    s.shows("mem", "narrow: begins")
+    open_result(s, "mem")
+    for table, seen in (("histogram", lambda lines: [(*line.split()[:2], line.count("#")) for line in lines[3:3 + len(want)]] == want and
+                         not any("\u2026" in line for line in lines[3:3 + len(want)])),
+                        ("instructions", lambda lines: [line.split()[-1] for line in lines[3:18]] == [x["address"] for x in d["instructions"][:15]])):
+        for _ in range(40):
+            here = s.chosen()
+            if re.sub(r"\033\[[0-9;]*m", "", re.search(r"\033\[[0-9;]*7m(.*?)\033", here)[1]).strip() == table:
+                break
+            s.press("Tab")
+            wait_for(lambda: s.chosen() != here, WAIT)
+        s.shows(seen, "narrow: %s" % table, 20)
+    s.press("Q")
+    s.ended(0, "narrow")
+    s.close()
 
 
 HOSTILE = ["\033[31mred\033]0;title\a", "two\nlines", "pipe|\"quote\",comma<b>", "bad\xff\xfeutf", "wide\u4e2d\u6587", "\u202eleft"]
@@ -332,6 +368,7 @@ def main():
         test_resizing(made)
         test_signals(made)
         test_every_table(made)
+        test_narrow_memory(made)
     else:
         t.skip("keys", recordings.missing[0][1])
     test_hostile_names()

@@ -58,6 +58,33 @@ unsigned sheet_not_flags(const struct sheet *s)
 	return s->all ? C_PEOPLE : C_DATA;
 }
 
+/* A line above each run of rows, of which there are none here. */
+static bool is_heading(const struct table_column *c)
+{
+	return (c->flags & (C_PEOPLE | C_GROUP)) == (C_PEOPLE | C_GROUP) && !*c->head;
+}
+
+/* Keys for programs stand in place of a heading that is made of them, and where all rows are for
+ * programs: without them rows look alike. */
+static bool stands(const struct sheet *s, const struct table *t, size_t i)
+{
+	size_t n;
+	const struct table_column *c = table_columns(t, &n);
+	bool keys = t->form->flags & TABLE_DATA || t->data_only;
+
+	if (s->all || (c[i].flags & (C_KEY | C_DATA)) != (C_KEY | C_DATA))
+		return table_has(t, i, sheet_not_flags(s)) && (s->all || !is_heading(&c[i]));
+	for (size_t k = 0; k < n; k++)
+		keys |= table_has(t, k, 0) && is_heading(&c[k]);
+	return keys && table_has(t, i, 0);
+}
+
+/* Bars and the like, which are wrong if they are cut. */
+static bool is_picture(const struct table_column *c)
+{
+	return c->kind == T_TEXT && c->least && c->flags & C_PEOPLE && !(c->flags & C_FLEX);
+}
+
 /* ---- measuring ------------------------------------------------------------------------------- */
 
 static unsigned indent_of(const struct pager *p, size_t line)
@@ -106,7 +133,7 @@ static void measure_row(struct sheet *s, const struct pager *p, size_t line,
 	struct table_cell x;
 
 	for (size_t i = 0; i < n && i < SHEET_COLUMNS; i++) {
-		if (!table_has(t, i, sheet_not_flags(s)))
+		if (!stands(s, t, i))
 			continue;
 		table_cell(&x, t, &c[i], r, scratch);
 		buf_reset(word);
@@ -185,7 +212,7 @@ static unsigned line_width(const struct sheet *s, const struct table *t, unsigne
 	for (size_t i = 0; i < s->n; i++) {
 		struct sheet_column x = s->on[i];
 
-		if (is_text(column_of(s, t, i)))
+		if (is_text(column_of(s, t, i)) && !is_picture(column_of(s, t, i)))
 			x.width = least(x.width, x.column == sheet_lead(t) ? lead : other);
 		used += taken(&x);
 	}
@@ -206,8 +233,8 @@ static void shrink(struct sheet *s, const struct table *t, unsigned width, bool 
 		struct sheet_column *widest = NULL;
 
 		for (size_t i = 0; i < s->n; i++)
-			if (is_text(column_of(s, t, i)) && s->on[i].width > to &&
-			    (s->on[i].column == sheet_lead(t)) == lead &&
+			if (is_text(column_of(s, t, i)) && !is_picture(column_of(s, t, i)) &&
+			    s->on[i].width > to && (s->on[i].column == sheet_lead(t)) == lead &&
 			    (!widest || s->on[i].width > widest->width))
 				widest = &s->on[i];
 		if (!widest)
@@ -223,6 +250,8 @@ static bool is_worth(const struct sheet *s, const struct table *t, size_t i, uns
 	const struct table_column *c = column_of(s, t, i);
 
 	if (s->on[i].column == sheet_lead(t))
+		return true;
+	if (is_picture(c))
 		return true;
 	if (round == 0)
 		return s->seen[s->on[i].column].differs || !is_text(c);
@@ -252,7 +281,8 @@ static void place(struct sheet *s, const struct table *t, unsigned width)
 		unsigned room = at < width ? width - at : 0;
 
 		x->at = at;
-		if (x->width > room && is_text(column_of(s, t, i)) && room >= LEAST_FLEX)
+		if (x->width > room && is_text(column_of(s, t, i)) &&
+		    !is_picture(column_of(s, t, i)) && room >= LEAST_FLEX)
 			x->width = room;
 		if (x->width + (x->error ? 1 + x->error : 0) > room) {
 			s->out += s->n - i;
@@ -274,8 +304,7 @@ void sheet_arrange(struct sheet *s, const struct pager *p, unsigned width)
 	for (size_t i = 0; i < n && i < SHEET_COLUMNS; i++) {
 		struct sheet_column *x = &s->on[s->n];
 
-		if (!table_has(t, i, sheet_not_flags(s)) ||
-		    (c[i].flags & C_SPARSE && !s->seen[i].has))
+		if (!stands(s, t, i) || (c[i].flags & C_SPARSE && !s->seen[i].has))
 			continue;
 		if (skip && skip--)
 			continue;

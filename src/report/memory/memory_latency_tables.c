@@ -7,7 +7,7 @@
 
 #include "report/memory/memory_int.h"
 
-#define BAR 32 /* characters of a histogram's longest bar */
+#define BAR 24 /* characters of a histogram's longest bar */
 
 static const struct memory_view *view_of(const struct table *t)
 {
@@ -128,7 +128,7 @@ TABLE_CELL(heading, cell_printf(out, "%s latency, %s", memop_latency_head(row_sp
 /* clang-format off */
 #define BINS \
 	COLUMN("low", "cycles", T_COUNT, C_KEY, "the least of the bin", .get = low), \
-	COLUMN("high", "to below", T_COUNT, 0, "the first of the next bin", .get = high), \
+	COLUMN("high", "to below", T_COUNT, C_DROP, "the first of the next bin", .get = high), \
 	COLUMN("samples", "samples", T_COUNT, 0, "in the bin", .get = bin_samples), \
 	COLUMN("share", "share", T_SHARE, C_ERROR, "of the samples with this latency", \
 	       .get = bin_share)
@@ -137,7 +137,7 @@ static const struct table_column histogram_columns[] = {
 	COLUMN("latency", "latency", T_TEXT, C_KEY | C_DATA, "which", .get = latency),
 	COLUMN("heading", "", T_TEXT, C_PEOPLE | C_GROUP, "", .get = heading),
 	BINS,
-	COLUMN("bar", "", T_TEXT, C_PEOPLE, "", .get = bar),
+	COLUMN("bar", "", T_TEXT, C_PEOPLE, "", .get = bar, .least = BAR),
 };
 static const struct table_column source_histogram_columns[] = {
 	COLUMN("kind", "kind", T_TEXT, C_KEY, "load, store, ...", .get = spread_kind),

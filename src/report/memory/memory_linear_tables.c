@@ -8,7 +8,7 @@
 
 #include "report/memory/memory_int.h"
 
-#define BAR	  32 /* characters of the longest bar */
+#define BAR	  24 /* characters of the longest bar */
 #define BINS	  20 /* up to p99, at most, where nobody asked for a width */
 #define BINS_MAX  1000
 #define WIDTH_MAX (UINT64_C(1) << 32)
@@ -112,7 +112,7 @@ TABLE_GET(bar)
 /* clang-format off */
 #define COLUMNS \
 	COLUMN("low", "cycles", T_COUNT, C_KEY, "the least of the bin", OF(low)), \
-	COLUMN("high", "to below", T_COUNT, 0, "the first of the next bin", OF(high)), \
+	COLUMN("high", "to below", T_COUNT, C_DROP, "the first of the next bin", OF(high)), \
 	COLUMN("samples", "samples", T_COUNT, 0, "in the bin", OF(n)), \
 	COLUMN("share", "share", T_SHARE, C_ERROR, "of the samples with this latency", \
 	       .get = share)
@@ -121,7 +121,7 @@ static const struct table_column columns[] = {
 	COLUMN("latency", "latency", T_TEXT, C_KEY | C_DATA, "which", .get = latency),
 	COLUMN("heading", "", T_TEXT, C_PEOPLE | C_GROUP, "", .get = heading),
 	COLUMNS,
-	COLUMN("bar", "", T_TEXT, C_PEOPLE, "", .get = bar),
+	COLUMN("bar", "", T_TEXT, C_PEOPLE, "", .get = bar, .least = BAR),
 };
 static const struct table_column source_columns[] = {
 	COLUMN("kind", "kind", T_TEXT, C_KEY, "load, store, ...", .get = kind),

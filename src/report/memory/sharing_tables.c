@@ -163,6 +163,8 @@ TABLE_GET(main_text)
 		if (main_of(t, r)->type.type)
 			cell_printf(out, "%s (%s)", main_of(t, r)->type.type,
 				    data_kind_name(p->kind));
+		else /* else lines look alike */
+			cell_printf(out, "0x%" PRIx64 " (%s)", l->address, data_kind_name(p->kind));
 		return;
 	}
 	if (out->text != buf_str(out->scratch))
