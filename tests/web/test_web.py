@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The HTML report in a browser (web/test/run.mjs): the script with invented data, then pages that cyclade writes of recordings:
-cycle accounting, branch stacks, call chains, a recorder that was killed, long names, time alone, many threads and cgroups, waits; then pages of one result each. Needs node, chromium and what
+memory accesses, cycle accounting, branch stacks, call chains, a recorder that was killed, long names, time alone, many threads and cgroups, waits; then pages of one result each. Needs node, chromium and what
 `npm ci --ignore-scripts` in web/ installs; without them it is skipped, with the reason. Under a sanitizer pages are written, and
 that is all: what a browser makes of the same pages, it makes without."""
 import os
@@ -22,7 +22,7 @@ from tap import SANITIZED, Tap, run  # noqa: E402
 ALONE = {"annotate": ["annotate", "made/branches", "f"], "diff": ["diff", "made/account", "made/account_shared"],
          "table-blocks": ["blocks", "made/branches"], "table-calls": ["calls", "made/branches"], "table-stat": ["stat", "--", "true"],
          "table-intervals": ["stat", "-I", "20", "--", "sleep", "0.1"]}
-WANTED = {"account", "branches", "all_fields-0-le", "killed-0-le", "long_names"}
+WANTED = {"accesses", "account", "branches", "all_fields-0-le", "killed-0-le", "long_names"}
 
 
 def skip(why):

@@ -7,7 +7,7 @@ import { h, safe, svg } from "./dom";
 import { group, percent } from "./format";
 import { Grid, type Extra } from "./grid";
 
-interface Class { from: number; n: number }
+export interface Class { from: number; n: number }
 const W = 180, H = 22;
 
 const CLASSES = 64;
@@ -33,7 +33,7 @@ function classes(t: Table | undefined, number: string, from: string, n: string):
   return m;
 }
 // `index` and `name`: where on the axis a class stands, and what it is called.
-function bars(list: Class[], unit: string, index: (from: number) => number, name: (k: number) => string): SVGElement {
+export function bars(list: Class[], unit: string, index: (from: number) => number, name: (k: number) => string): SVGElement {
   const sum = list.reduce((a, x) => a + x.n, 0) || 1;
   const most = Math.max(...list.map((x) => x.n));
   const first = index(list[0].from);

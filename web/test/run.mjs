@@ -328,16 +328,45 @@ async function wall(file, data) {
   await page.context().close();
 }
 
+const dataOf = (page) => page.evaluate(() => JSON.parse(document.querySelector("script.cyclade-data").textContent));
+function rowsOf(data, view, table) {
+  const t = data.documents.find((d) => d.view === view).tables.find((x) => x.name === table);
+  return t.rows.map((r) => Object.fromEntries(t.columns.map((c, i) => [c.key, c.kind === "text" ? data.strings[r[i]] ?? null : r[i]])));
+}
+
+// Histograms of memory latencies against the tables of the page's data: heights in a cell, lengths of a bar a row.
+async function histograms(name, file) {
+  const page = await open(file);
+  await show(page, "mem");
+  const data = await dataOf(page);
+  for (const [spreads, bins, keys] of [["latencies", "histogram", ["latency"]], ["source_latencies", "source_histogram", ["kind", "source", "latency"]]]) {
+    const title = bins.replace(/_/g, " "), above = spreads.replace(/_/g, " ");
+    await page.$$eval("main details", (v, t) => v.forEach((x) => { x.open = t.some((y) => x.textContent.startsWith(`${y} ·`)); }), [title, above]);
+    await page.waitForFunction((t) => t.every((x) => document.querySelector(`main table[aria-label="mem: ${x}"] svg.times`)), [title, above]);
+    const drawn = (label) => page.$$eval(`main table[aria-label="mem: ${label}"] tbody tr[data-i]`, (v) => v.map((tr) => [...tr.querySelectorAll("svg.times rect")].map((r) =>
+      ({ high: Number(r.getAttribute("height")), wide: Number(r.getAttribute("width")), says: r.textContent }))));
+    const all = rowsOf(data, "mem", bins), of = (r) => keys.map((k) => r[k]).join("|");
+    const most = (k) => Math.max(...all.filter((r) => of(r) === k).map((r) => r.samples));
+    const want = rowsOf(data, "mem", spreads).map((s) => all.filter((r) => of(r) === of(s) && r.samples));
+    const have = await drawn(above), bars = await drawn(title);
+    const wrong = have.filter((v, i) => v.length !== want[i].length || v.some((b, k) => {
+      const { low, high, samples } = want[i][k];
+      return Math.abs(b.high - Math.max(1.5, 19 * samples / most(of(want[i][k])))) > 0.01 ||
+        !b.says.startsWith(`${high - low > 1 ? `${low}-${high - 1}` : low} cycles: `) || !b.says.endsWith(`(${samples})`);
+    })).map((v) => JSON.stringify(v));
+    wrong.push(...bars.filter((v, i) => (all[i].samples ? Math.abs(v[0]?.wide - 180 * all[i].samples / most(of(all[i]))) > 1.5 : v.length)).map((v) => JSON.stringify(v)));
+    ok(have.length === want.length && want.some((v) => v.length > 2) && bars.length > 20 && !wrong.length, `${name}: ${have.length} histograms of ${above}, ${bars.length} bars`, wrong.join("\n"));
+  }
+  ok(!page.faults.length, `${name}: histograms: no console error`, page.faults.join("\n"));
+  await page.context().close();
+}
+
 // Distributions against the tables of the page's data.
 async function distributions(name, file) {
   const page = await open(file);
   const wrong = [];
-  const data = await page.evaluate(() => JSON.parse(document.querySelector("script.cyclade-data").textContent));
-  const doc = data.documents.find((d) => d.view === "blocks");
-  const rows = (table) => {
-    const t = doc.tables.find((x) => x.name === table);
-    return t.rows.map((r) => Object.fromEntries(t.columns.map((c, i) => [c.key, c.kind === "text" ? data.strings[r[i]] ?? null : r[i]])));
-  };
+  const data = await dataOf(page);
+  const rows = (table) => rowsOf(data, "blocks", table);
   let seen = 0;
   for (const f of data.functions) {
     const fn = data.strings[f.function];
@@ -536,6 +565,7 @@ async function together(jobs) {
 const given = process.argv.slice(2).filter((x) => x !== "--own").map((f) => [basename(f), pathToFileURL(f).href]);
 const jobs = [], drawn = [], plain = [...given];
 for (const [name, at] of given) if (name === "branches.html") jobs.push(() => distributions(name, at));
+  else if (name === "accesses.html") jobs.push(() => histograms(name, at));
 if (!given.length || process.argv.includes("--own")) {
   const data = samplePage({ diff: true });
   const file = put("all.html", data);

@@ -4,6 +4,7 @@ import { Grid } from "../grid";
 import { findTable, type Doc, type Table } from "../data";
 import { h, safe } from "../dom";
 import { cell } from "../format";
+import { latencyColumns } from "../latencies";
 import { timeColumns } from "../times";
 import { functionLink, hashOf, heading, lines, nextCommands, partsOf, wholeNote, type Context, type View } from "./context";
 
@@ -25,7 +26,7 @@ export function drawTable(root: HTMLElement, c: Context, d: Doc, t: Table, tall 
   const title = t.title || t.name.replace(/_/g, " ");
   if (t.name !== "rows" || t.title) root.append(h("h3", null, safe(title)));
   if (t.one && t.length) root.append(oneRow(t));
-  else root.append(new Grid({ table: t, label: `${d.view}: ${title}`, parents: partsOf(c, d, t), extra: timeColumns(d, t), link: linker(c, t), tall }).el);
+  else root.append(new Grid({ table: t, label: `${d.view}: ${title}`, parents: partsOf(c, d, t), extra: [...timeColumns(d, t), ...latencyColumns(d, t)], link: linker(c, t), tall }).el);
 }
 // A table that is for programs first: its rows are drawn when they are asked for.
 export function folded(root: HTMLElement, c: Context, d: Doc, t: Table): void {
