@@ -342,10 +342,48 @@ t.equal((sum(r["samples"] for r in doc["sources"] if r["kind"] == "exec aborted"
         (aborted, len(FETCHES) - aborted) * 2, "IBS: aborted fetches are apart")
 t.equal([sum(r["samples"] for r in doc[k]) for k in ("types", "fields")] + [sum(r["share"] for r in doc["types"])], [len(access)] * 2 + [1],
         "IBS: fetches are of code: no rows of types and fields, no part of their shares")
+
+
+# ---- fetches by where their bytes came from, and by translation: their registers, read a second time
+def fetch_of(r):
+    """(kind, source) of a fetch on Zen 4: misses of L2 and L3 are told of fetches that delivered."""
+    done = bit(r[0], 50)
+    levels = [("L1", 51)] + ([("L2", 58), ("L3", 61)] if done else [])
+    level = next((k for k, at in levels if not bit(r[0], at)), levels[-1][0] + " miss")
+    return "exec" if done else "exec aborted", level
+
+
+def fetch_cycles(r):
+    return {"fetch" if bit(r[0], 50) else "fetch_aborted": bit(r[0], 32, 16) or None, "tlb_refill": r[3] or None}
+
+
+alone = os.path.join(tmp.name, "fetches.data")
+mem_made.write_ibs(alone, [], FETCHES)
+fetched = doc_of(alone)
+of_source, of_function, of_tlb, bins = (collections.defaultdict(list) for _ in range(4))
+for r in FETCHES:
+    for k, x in fetch_cycles(r).items():
+        if x is not None:
+            of_source[(*fetch_of(r), k)].append(x)
+            of_function[k].append(x)
+            bins[(*fetch_of(r), k, 1 << x.bit_length() >> 1)].append(x)
+    if bit(r[0], 50) and bit(r[0], 32, 16):
+        of_tlb["L1 hit" if not bit(r[0], 55) else "L2 miss" if bit(r[0], 56) else "L2 hit"].append(bit(r[0], 32, 16))
+t.equal(len({k[:2] for k in of_source}), 6, "IBS: fetches of all levels, and aborted ones")
+differ("IBS: latencies of fetches by source", fetched["source_latencies"], lambda r: (r["kind"], r["source"], r["latency"]), of_source)
+differ("IBS: latencies of fetches by function", fetched["function_latencies"], lambda r: r["latency"], of_function)
+differ("IBS: latencies of fetches by translation", fetched["tlb"], lambda r: r["tlb"], of_tlb)
+t.equal({(r["kind"], r["source"], r["latency"], r["low"]): r["samples"] for r in fetched["source_histogram"] if r["samples"]}, {k: len(v) for k, v in bins.items()},
+        "IBS: histograms of fetches by source")
 p = run("mem", ibs)
 t.ok("multi-op" in p.stdout and "missed the data cache" in p.stdout and "no access" in p.stdout and "only L3" not in p.stdout, "IBS: what the figures lack", p.stdout)
 mem_made.write_ibs(ibs, OPS[:50], [], l3_only=True)
 t.ok("only L3 misses" in run("mem", ibs).stdout, "IBS: l3missonly is said", "")
+
+for more, said in ({}, []), (dict(cycles=True), ["cycles mode"]), (dict(user=True), ["filtered"]), (dict(cycles=True, user=True), ["cycles mode", "filtered"]):
+    mem_made.write_ibs(ibs, OPS[:50], [], **more)
+    t.equal(re.findall(r"(?m)^ (cycles mode|filtered) +ibs_op// selects ops by cycles|^ (filtered) +the kernel dropped samples of ibs_op//", run("mem", ibs).stdout),
+            [("cycles mode", "") if w == "cycles mode" else ("", "filtered") for w in said], "IBS: %s" % (", ".join(said) or "neither cycles mode nor a filter"))
 
 # misses that were open: a function that waits for each of its misses, and one whose misses overlap
 if m and addr:

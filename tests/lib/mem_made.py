@@ -103,13 +103,13 @@ def write(path, samples, cpuid=INTEL, ldlat=30, program="/nonexistent/program", 
         out.write(f.build())
 
 
-def write_ibs(path, ops, fetches, l3_only=False, mapped=None, caps=0xbff, cpuid=AMD, cpus=None, features=None):
-    """Samples of IBS as their registers. mapped: a program, the offset of its code, which is at TEXT, and its size. cpus: of each
-    op. features: more of the header, by bit."""
+def write_ibs(path, ops, fetches, l3_only=False, mapped=None, caps=0xbff, cpuid=AMD, cpus=None, features=None, cycles=False, user=False):
+    """Samples of IBS as their registers. cycles: ops selected by cycles; user: without the kernel's. mapped: a program, the offset of its code,
+    which is at TEXT, and its size. cpus: of each op. features: more of the header, by bit."""
     w = gen.Writer("<")
     sample = sum(gen.BIT[n] for n in "IDENTIFIER IP TID TIME CPU PERIOD RAW DATA_SRC".split())
     attr = dict(period=1000, sample=sample, sample_id_all=1, use_clockid=1, clockid=4)
-    f = gen.File(w, [("ibs_op//", dict(attr, type=9, config=l3_only << 16 | 1 << 19), [1]), ("ibs_fetch//", dict(attr, type=8), [2])], attr_size=120)
+    f = gen.File(w, [("ibs_op//", dict(attr, type=9, config=l3_only << 16 | (not cycles) << 19, exclude_kernel=user), [1]), ("ibs_fetch//", dict(attr, type=8), [2])], attr_size=120)
     f.features = {6: w.text("x86_64"), 9: w.text(cpuid), 16: w.pack("I", 2) + w.pack("I", 8) + w.text("ibs_fetch") + w.pack("I", 9) + w.text("ibs_op"), **(features or {})}
     if mapped:
         trailer = w.pack("IIQII", 20, 20, 0, 0, 0) + w.u64(1)
