@@ -3,6 +3,7 @@
 """record --heap: what the library logs in programs of all kinds, read by a second reader; then mem and sharing, which name what
 was planted: programs say themselves which of their objects they touch, and when."""
 import json
+import math
 import os
 import resource
 import shutil
@@ -14,6 +15,8 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import heap_made  # noqa: E402
+import memory_made  # noqa: E402
+import recordings  # noqa: E402
 import tables  # noqa: E402
 import heap_programs  # noqa: E402
 from heap_made import ALLOC, FORKED, FREE, LIBRARY, MAP, OWN, STACK, UNMAP, read_logs  # noqa: E402
@@ -377,6 +380,33 @@ t.equal([rows[f]["advice"] for f, _, _, _ in places], ["huge pages", None, None]
 p = run("mem", "walks.data")
 t.ok("page walks" in p.stdout and "MADV_HUGEPAGE" in p.stdout, "and people see it", p.stdout)
 t.ok("page walks" not in run("mem", "static.data").stdout, "nothing of it if no sample walks")
+
+# ---- page walks of IBS: each has the cycles of its refill, which are no walk's if the second TLB hit
+variables, _, code = memory_made.symbols(recordings.DATA)
+objects = {"make_table": (memory_made.HEAP, 0, 3), "main": (memory_made.HEAP + (2 << 20), 1, 5), "accounts": (variables["accounts"][0], 0, 0)}
+records = b"".join(word(heap_made.CHAIN, 2 << 32 | i, variables[f][0] + 5, variables["main"][0] + 9) + word(ALLOC, objects[f][0], 1000 + i, i << 40 | 1 << 20)
+                   for i, f in enumerate(("make_table", "main")))
+refills, cycles, ops = {f: [] for f in objects}, 0, []
+for i in range(1500):
+    function = list(objects)[i % 3]
+    start, page, every = objects[function]
+    latency, walk, near = 50 + i * 7 % 300, every and i // 3 % every == 0, i // 3 % 4 == 1
+    refill = 20 + i * 13 % 90 if walk else 7 if near else 0
+    refills[function] += [refill] if walk else []
+    cycles += latency
+    ops.append((2000 + i, memory_made.PID, 0, [3 << 17, code[0], 0, memory_made.DRAM, memory_made.LOAD | memory_made.LINEAR | memory_made.PHYSICAL | memory_made.DC_MISS | page << 4 |
+                memory_made.L1_TLB * (walk or near) | memory_made.L2_TLB * bool(walk) | 4 << 22 | latency << 32 | refill << 48, start + i * 8 % 4096, 0, 0]))
+memory_made.write("refills.data", recordings.DATA, ops, 0, heap_made.chunk(memory_made.PID, 10, records, parent=1))
+rows = {r["object"].split()[0]: r for r in json.loads(run("mem", "refills.data", "-j", "--table", "walks").stdout)["walks"]}
+t.equal({f: (r["walks"], r["page_size"], r["advice"]) for f, r in rows.items()},
+        {f: (len(refills[f]), 4096 << 9 * page, "huge pages" if f == "make_table" else None) for f, (_, page, _) in objects.items()},
+        "IBS: walks are misses of the second TLB, huge pages are for small pages")
+wrong = {f: (r["walk_cycles_share"], r["walk_cycles_share_error"], sum(refills[f]) / cycles) for f, r in rows.items()
+         if not math.isclose(r["walk_cycles_share"], sum(refills[f]) / cycles, abs_tol=1e-12) or
+         not math.isclose(r["walk_cycles_share_error"], 1.96 * sum(x * x for x in refills[f]) ** 0.5 / cycles, rel_tol=1e-3, abs_tol=1e-12)}
+t.equal(wrong, {}, "IBS: what walks cost is the sum of their refills")
+p = run("mem", "refills.data")
+t.ok(" page walks\n" in p.stdout and "MADV_HUGEPAGE" in p.stdout, "IBS: people see page walks", p.stdout)
 
 # ---- hostile logs ----
 junk = {"cut": heap[:len(heap) // 2 + 3], "zeros": bytes(100000), "noise": bytes((i * 7919 >> 3) & 255 for i in range(50000)),

@@ -112,24 +112,25 @@ def nodes(w):
             16: w.pack("I", 2) + w.pack("I", 8) + w.text("ibs_fetch") + w.pack("I", 9) + w.text("ibs_op")}
 
 
-def write(path, program, n=360, fetches=60):
+def write(path, program, ops=None, fetches=60, heap=None):
+    """ops, heap: others than those that are drawn, and the log of the allocations."""
     rnd, w = random.Random(29), gen.Writer("<")
     at, (offset, vaddr, size), access = symbols(program)
     types = "IDENTIFIER IP TID TIME CPU PERIOD RAW".split()
     attr = dict(period=1000, sample=sum(gen.BIT[x] for x in types), sample_id_all=1, mmap=1, comm=1, use_clockid=1, clockid=4)
     f = gen.File(w, [("ibs_op//", dict(attr, type=9, config=1 << 19), [OP]), ("ibs_fetch//", dict(attr, type=8), [FETCH])], attr_size=120)
-    f.features = {**nodes(w), 194: log(at)}
+    f.features = {**nodes(w), 194: log(at) if heap is None else heap}
     trailer = w.pack("IIQII", PID, PID, 0, 0, 0) + w.u64(OP)
     rows = [w.record(gen.COMM, w.pack("II", PID, PID) + gen.text8("made") + trailer),
             w.record(gen.FORK, w.pack("IIIIQ", PID, PID, PID + 1, PID, 0) + trailer),
             w.record(gen.COMM, w.pack("II", PID, PID + 1) + gen.text8("other") + trailer),
             w.record(gen.MMAP2, w.pack("IIQQQIIQQII", PID, PID, BASE + (vaddr & -4096), (size + 8191) & -4096, offset & -4096, 8, 1, 77, 0, 5, 2) +
                      gen.text8(os.path.abspath(program)) + trailer, 2)]
-    samples = [(*x, OP) for x in drawn(rnd, at, access, n)]
+    samples = [(*x, OP) for x in (drawn(rnd, at, access, 360) if ops is None else ops)]
     code, size = at["main"]
     samples += [(2000 + 61 * i, PID + i % 2, i % 8, fetch(rnd, code + rnd.randrange(size)), FETCH) for i in range(fetches)]
     for time, tid, cpu, regs, event in sorted(samples):
-        raw = w.pack("I", 0xbff) + w.u64(*regs)
+        raw = w.pack("I", 0x80bff) + w.u64(*regs)
         rows.append(w.record(gen.SAMPLE, w.u64(event, regs[1]) + w.pack("II", PID, tid) + w.u64(time) + w.pack("II", cpu, 0) + w.u64(1000) +
                              w.pack("I", len(raw)) + raw, 2))
     f.data = b"".join(rows)

@@ -79,7 +79,7 @@ int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop
 		sum->cycles += cycles;
 		sum->squares += cycles * cycles;
 	}
-	if (op->has >> MEMOP_LATENCY_REFILL & 1) {
+	if (op->has >> MEMOP_LATENCY_REFILL & 1 && !(op->set[MEMOP_TLB] & MEMOP_TLB_HIT)) {
 		s->refills++;
 		s->refill += refill;
 		s->refill_squares += refill * refill;
