@@ -27,7 +27,8 @@
  * Events with bare latencies (perf record -W) are used if they are asked for by name, or if there
  * are no others.
  *
- * Types and fields are those of the instruction's operand (symbol/types.h), not of the address.
+ * Types and fields are those of the instruction's operand (symbol/types.h), not of the address;
+ * memory_objects.h has those by address of samples that have none here.
  *
  * Costs: one pass, some 0.1 us a sample and core; memory of distinct instructions and of distinct
  * latencies of each. Bins are put together when they are asked for: one thread at a time.

@@ -90,6 +90,35 @@ struct memory_locked_line {
 	struct memory_counts n; /* known to walks: not counted */
 };
 
+/* Types by address: samples whose instruction has no type (memory.h), but whose address lies at a
+ * place of an object that has one. Types of variables are DWARF's. A site has the type that the
+ * instructions which access it agree on: nine in ten of its samples that have a type, or more, are
+ * where the address says that their field is, and its size divides that of the allocations. An
+ * instruction that has a type keeps it; where the address says otherwise, it `differs`. */
+struct memory_placed {
+	uint32_t object;
+	struct types_access access;
+	struct memory_counts n; /* known to walks: not counted */
+};
+
+enum memory_type_why {
+#define MEMORY_TYPE_WHY(id, ...) MEMORY_TYPE_##id,
+#include "analyse/memory/memory_type_why.def"
+#undef MEMORY_TYPE_WHY
+};
+
+struct memory_object_type {
+	uint32_t object;
+	enum memory_type_why why;
+	const char *type; /* NULL: none */
+	uint64_t type_size;
+	/* Samples whose instruction has a type: of that type and field; of a part that lies there
+	 * or of what contains it; of anything else. */
+	uint64_t same, part, differs;
+	uint64_t placed, unplaced; /* those whose instruction has none: that have one by address */
+	uint64_t left_out;	   /* there were more places than are kept */
+};
+
 struct memory_objects {
 	struct memory_object_pages *pages; /* most walks first */
 	size_t n_pages;
@@ -103,6 +132,10 @@ struct memory_objects {
 	size_t n_sources;
 	struct memory_site *site; /* of the log, most bytes at one time first */
 	size_t n_sites;
+	struct memory_placed *placed; /* most samples first */
+	size_t n_placed;
+	struct memory_object_type *type; /* by object, of those that can have one */
+	size_t n_types;
 	struct memory_counts all;
 	uint64_t no_address;	       /* samples, of `all` */
 	const struct heap_facts *heap; /* NULL: no allocations were logged */
@@ -110,6 +143,9 @@ struct memory_objects {
 };
 
 void memory_objects_free(struct memory_objects *o); /* NULL is fine */
+
+/* "bytes"; NULL: it has a type. */
+const char *memory_type_why_text(enum memory_type_why why);
 
 /* Page walks: share of the samples whose translation is told; their part of the cycles of all
  * samples. AMD measures a refill; else it is what loads of the same object, page size and source

@@ -151,7 +151,7 @@ const struct type_static *type_thread_at(struct types *t, uint64_t off)
 
 struct question {
 	struct types *t;
-	uint64_t vaddr;
+	uint64_t vaddr, off;
 	bool store;
 	unsigned width;
 	struct types_access *out;
@@ -189,60 +189,79 @@ static bool is_linkage(const struct types *t, uint64_t vaddr)
 	return false;
 }
 
+/* Of a function's instruction; NULL: none, and out->why. */
+static struct type_answer *answer_of(const struct question *q, struct type_function *f)
+{
+	size_t i;
+
+	if (!f->done) {
+		f->done = true;
+		q->t->nomem |= type_flow(q->t, f) != 0;
+	}
+	q->out->why = f->why != TYPES_KNOWN ? f->why : TYPES_NO_OPERAND;
+	if (f->why != TYPES_KNOWN)
+		return NULL;
+	i = first_answer(f, q->vaddr);
+	if (i == f->answer.n || f->answer.v[i].vaddr != q->vaddr)
+		return NULL;
+	/* of two operands, the one that is written, or read */
+	if (i + 1 < f->answer.n && f->answer.v[i + 1].vaddr == q->vaddr &&
+	    f->answer.v[i].store != q->store && f->answer.v[i + 1].store == q->store)
+		i++;
+	q->out->why = f->answer.v[i].why;
+	q->out->stack = f->answer.v[i].stack;
+	return q->out->why == TYPES_KNOWN ? &f->answer.v[i] : NULL;
+}
+
 static void ask(void *ctx)
 {
 	struct question *q = ctx;
 	struct types *t = q->t;
 	struct type_function *f = type_function_at(t, q->vaddr);
 	struct type_answer *a;
-	size_t i;
 
-	q->out->why = f ? TYPES_NO_OPERAND : TYPES_NO_DEBUG;
 	if (!f && is_linkage(t, q->vaddr))
 		*q->out = (struct types_access){
 			.type = "function *", .field = "", .type_size = 8, .size = 8
 		};
-	if (!f)
-		return;
-	if (!f->done) {
-		f->done = true;
-		t->nomem |= type_flow(t, f) != 0;
-	}
-	if (f->why != TYPES_KNOWN) {
-		q->out->why = f->why;
-		return;
-	}
-	i = first_answer(f, q->vaddr);
-	if (i == f->answer.n || f->answer.v[i].vaddr != q->vaddr)
-		return;
-	/* of two operands, the one that is written, or read */
-	if (i + 1 < f->answer.n && f->answer.v[i + 1].vaddr == q->vaddr &&
-	    f->answer.v[i].store != q->store && f->answer.v[i + 1].store == q->store)
-		i++;
-	a = &f->answer.v[i];
-	q->out->why = a->why;
-	q->out->stack = a->stack;
-	if (a->why != TYPES_KNOWN)
+	a = f ? answer_of(q, f) : NULL;
+	if (!a)
 		return;
 	if (!a->field)
 		a->field = type_field(t, &a->hit);
 	fill(t, &a->hit, a->field, q->out);
 }
 
+/* At a place in an array of the type, or in one of it. */
+static void answer_place(const struct question *q, uint32_t type, uint64_t off)
+{
+	struct effect_mem m = { .width = (uint8_t)(q->width < 255 ? q->width : 255) };
+	struct type_hit h;
+
+	type_hit(q->t, type, (int64_t)off, true, &m, &h);
+	q->out->why = h.root == TYPE_NONE ? TYPES_MISFIT : TYPES_KNOWN;
+	if (h.root != TYPE_NONE)
+		fill(q->t, &h, type_field(q->t, &h), q->out);
+}
+
 static void ask_static(void *ctx)
 {
 	struct question *q = ctx;
 	const struct type_static *x = type_static_at(q->t, q->vaddr);
-	struct effect_mem m = { .width = (uint8_t)(q->width < 255 ? q->width : 255) };
-	struct type_hit h;
 
 	q->out->why = TYPES_NO_VARIABLE;
-	if (!x)
-		return;
-	type_hit(q->t, x->type, (int64_t)(q->vaddr - x->start), true, &m, &h);
-	q->out->why = h.root == TYPE_NONE ? TYPES_MISFIT : TYPES_KNOWN;
-	if (h.root != TYPE_NONE)
-		fill(q->t, &h, type_field(q->t, &h), q->out);
+	if (x)
+		answer_place(q, x->type, q->vaddr - x->start);
+}
+
+static void ask_within(void *ctx)
+{
+	struct question *q = ctx;
+	struct type_function *f = type_function_at(q->t, q->vaddr);
+	const struct type_answer *a = f ? answer_of(q, f) : NULL;
+
+	if (a && q->off <= INT64_MAX)
+		answer_place(q, a->hit.root, q->off);
 }
 
 static int answer(struct question *q, void (*fn)(void *ctx), struct err *err)
@@ -253,7 +272,7 @@ static int answer(struct question *q, void (*fn)(void *ctx), struct err *err)
 	*q->out = (struct types_access){ .why = TYPES_NO_DEBUG };
 	if (!t)
 		return 0;
-	if (!t->machine && fn == ask) {
+	if (!t->machine && fn != ask_static) {
 		q->out->why = TYPES_NO_DECODER;
 		return 0;
 	}
@@ -276,4 +295,14 @@ int types_static(struct types *t, uint64_t vaddr, unsigned width, struct types_a
 	struct question q = { .t = t, .vaddr = vaddr, .width = width, .out = out };
 
 	return answer(&q, ask_static, err);
+}
+
+int types_within(struct types *t, uint64_t vaddr, bool store, uint64_t off, unsigned width,
+		 struct types_access *out, struct err *err)
+{
+	struct question q = {
+		.t = t, .vaddr = vaddr, .store = store, .off = off, .width = width, .out = out
+	};
+
+	return answer(&q, ask_within, err);
 }

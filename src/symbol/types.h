@@ -5,6 +5,7 @@
  *	t = types_of(images, image, &err)		NULL: no debug information, or no memory
  *	types_at(t, vaddr, store, &access)		an instruction, by ELF virtual address
  *	types_static(t, vaddr, width, &access)		static data, by ELF virtual address
+ *	types_within(t, vaddr, store, off, width, &access)	a place in such a type
  *
  * The first question about a function reads the locations of its variables and follows its
  * registers once, forward over its basic blocks: copies, additions, loads of fields that are
@@ -69,6 +70,10 @@ int types_at(struct types *t, uint64_t vaddr, bool store, struct types_access *o
 /* width 0: not known. */
 int types_static(struct types *t, uint64_t vaddr, unsigned width, struct types_access *out,
 		 struct err *err) MUST_USE;
+/* Of an array of the type that types_at() has for that instruction: what is accessed `off` bytes
+ * behind its start. Without such a type why is what types_at() says. */
+int types_within(struct types *t, uint64_t vaddr, bool store, uint64_t off, unsigned width,
+		 struct types_access *out, struct err *err) MUST_USE;
 
 /* "no_base"; "the type of the pointer is not known". */
 const char *types_why_key(enum types_why why);

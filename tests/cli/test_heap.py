@@ -5,6 +5,7 @@ was planted: programs say themselves which of their objects they touch, and when
 import json
 import math
 import os
+import re
 import resource
 import shutil
 import signal
@@ -407,6 +408,97 @@ wrong = {f: (r["walk_cycles_share"], r["walk_cycles_share_error"], sum(refills[f
 t.equal(wrong, {}, "IBS: what walks cost is the sum of their refills")
 p = run("mem", "refills.data")
 t.ok(" page walks\n" in p.stdout and "MADV_HUGEPAGE" in p.stdout, "IBS: people see page walks", p.stdout)
+
+# ---- fields by address: instructions of code without debug information have no type, the object has ----
+with open("bare.c", "w", encoding="ascii") as f:
+    f.write("long bare_load(long *p) { return *p; }\nvoid bare_store(long *p) { *p = 1; }\n")
+subprocess.run(["cc", "-O1", "-fcf-protection=none" if os.uname().machine == "x86_64" else "-O1", "-c", "bare.c", "-o", "bare.o"], check=True)
+program = build("places", """
+struct at { double x, y; };
+struct point { struct at at; double z; int tag; } table[50];
+struct node { struct node *next; long v[3]; };
+long bare_load(long *p); void bare_store(long *p);
+NOINLINE double get_y(struct point *p) { return p->at.y; }
+NOINLINE void set_tag(struct point *p) { p->tag = 1; }
+NOINLINE double get_double(double *p) { return *p; }
+NOINLINE double get_x(struct at *p) { return p->x; }
+NOINLINE struct node *get_next(struct node *n) { return n->next; }
+NOINLINE char get_char(char *p) { return *p; }
+""" + "".join("NOINLINE void *make_%s(int n) { return malloc(n); }\n" % s for s in "good bytes two aside odd none".split()) + """
+int main(void)
+{
+	struct point *p = make_good(4); char *c = make_bytes(3); struct node *n = make_two(1);
+	make_aside(2); make_odd(5); make_none(6);
+	set_tag(p); bare_store((long *)p); set_tag(table);
+	return get_y(p) + get_double(&p->z) + get_x(&p->at) + get_char(c) + bare_load((long *)c) + (get_next(n) != n);
+}""", "bare.o", "-no-pie", head=TOUCH)
+at = {w[2]: int(w[0], 16) for w in (x.split() for x in subprocess.run(["nm", "places"], capture_output=True, text=True, check=True).stdout.splitlines())
+      if len(w) == 3}
+
+
+def access_in(function):
+    """The instruction of a function that accesses memory other than the stack."""
+    rows = subprocess.run(["objdump", "-d", "--no-show-raw-insn", "--disassemble=" + function, "places"], capture_output=True, text=True, check=True).stdout
+    found = [x for x in rows.splitlines() if re.search(r"\(%r(?!sp|bp)\w+\)|\[x\d+", x) and "lea" not in x]
+    return int(found[0].split(":")[0], 16)
+
+
+ip = {f: access_in(f) for f in "get_y set_tag get_double get_x get_next get_char bare_load bare_store".split()}
+sites = {"good": (0x10000000, 3200), "bytes": (0x10010000, 3200), "two": (0x10020000, 3200), "aside": (0x10030000, 3200), "odd": (0x10040000, 3208),
+         "none": (0x10050000, 3200)}
+records = b"".join(word(heap_made.CHAIN, 2 << 32 | i, at["make_" + s] + 1, at["main"] + 1) + word(ALLOC, start, 1000 + i, i << 40 | size)
+                   for i, (s, (start, size)) in enumerate(sites.items()))
+records += word(ALLOC, 0x10060020, 1100, 32)  # one more of the first site, by itself
+begins = dict({s: start for s, (start, _) in sites.items()}, table=at["table"], alone=0x10060020)
+TYPED = {"get_y": 8, "set_tag": 24}
+what = []  # the instruction, where, offset, how often
+for s in ("good", "two", "odd", "table"):
+    what += [(f, s, off, 40) for f, off in TYPED.items()]
+what += [(f, "aside", off + 8, 40) for f, off in TYPED.items()] + [("get_next", "two", 0, 40), ("get_char", "bytes", 5, 40)]
+what += [("get_double", "good", 16, 9), ("get_x", "good", 0, 8), ("set_tag", "good", 0, 3), ("get_y", "table", 16, 6)]  # parts; wrong ones
+BARE = [(0, 11, "at.x"), (8, 12, "at.y"), (16, 13, "z"), (24, 14, "tag")]
+for s in begins:
+    what += [("bare_load", s, off, n) for off, n, _ in BARE] + [("bare_store", s, 24, 5)]
+samples, ips = [], []
+for f, s, off, n in what:
+    for i in range(n):
+        ips.append(ip[f])
+        samples.append((2000 + len(samples), begins[s] + off + (0 if s == "alone" else i * 7 % 49 * 32), 500, heap_made.L1_HIT ^ (6 if f in ("bare_store", "set_tag") else 0), 10 + i))
+heap_made.write("places.data", program, samples, heap_made.chunk(500, 10, records, parent=1), 500, ips=ips)
+doc = json.loads(run("mem", "places.data", "-j").stdout)
+got = sorted((r["object"].split()[0], r["type"], r["field"], r["offset"], r["samples"], r["stores"], r["mean"]) for r in doc["fields_by_address"])
+
+
+def mean(*counts):
+    return sum(10 + i for n in counts for i in range(n)) / sum(counts)
+
+
+want = sorted((o, "struct point", name, off, k * n + (k * 5 if off == 24 else 0), k * 5 if off == 24 else 0, mean(*[n] * k, *[5] * (k if off == 24 else 0)))
+              for o, k in (("make_good", 2), ("table", 1)) for off, n, name in BARE)
+t.equal([r[:6] for r in got], [r[:6] for r in want], "fields by address: as planted, of variables and of sites, arrays and objects by themselves")
+t.ok(all(abs(x[6] - y[6]) < 0.01 for x, y in zip(got, want)), "their latencies", (got, want))
+rows = {r["object"].split()[0]: r for r in doc["object_types"]}
+FIGURES = ("type", "same", "part", "differs", "placed", "unplaced")
+t.equal({k: tuple(r[f] for f in FIGURES) for k, r in rows.items() if r["type"]},
+        {"make_good": ("struct point", 80, 17, 3, 110, 0), "table": ("struct point", 80, 0, 6, 55, 0)}, "what instructions say beside it is counted")
+t.equal({k: (r["type_why"], r["placed"], r["unplaced"]) for k, r in rows.items() if not r["type"]},
+        {"make_bytes": ("of single bytes", 0, 55), "make_two": ("instructions access it as several types", 0, 55),
+         "make_aside": ("fields are not where an array of the type would have them", 0, 55),
+         "make_odd": ("the type's size does not divide that of the allocations", 0, 55),
+         "make_none": ("too few of its samples have a type", 0, 55)}, "bytes, two types, a stride aside, a size that does not fit: no field, and why")
+fields = {(r["type"], r["field"]): r["samples"] for r in doc["fields"] if r["type"]}
+t.equal((fields[("struct point", "at.y")], fields[("struct point", "tag")], sum(r["samples"] for r in doc["fields"])), (206, 203, len(samples)),
+        "and the instructions' answers stay, wrong ones too")
+term = run("mem", "places.data").stdout
+t.ok("fields by address" in term and "9 of 186 samples have another field by their address" in " ".join(term.split()), "people see them, and what differs", term)
+tables.walk(t, "mem", "places.data")
+one = [(s, i) for s, i in zip(samples, ips) if begins["table"] <= s[1] < begins["table"] + 1600]
+REPEAT = 800  # enough for several workers, which a recording with a log has not
+heap_made.write("many.data", program, [s for s, _ in one * REPEAT], None, 500, ips=[i for _, i in one * REPEAT])
+many = json.loads(run("mem", "many.data", "-j").stdout)
+t.equal(([(r["field"], r["samples"]) for r in many["fields_by_address"]], [tuple(r[f] for f in FIGURES) for r in many["object_types"]]),
+        ([(name, REPEAT * n) for name, n in (("tag", 19), ("z", 13), ("at.y", 12), ("at.x", 11))], [("struct point",) + tuple(REPEAT * n for n in (80, 0, 6, 55, 0))]),
+        "and several workers come to the same")
 
 # ---- hostile logs ----
 junk = {"cut": heap[:len(heap) // 2 + 3], "zeros": bytes(100000), "noise": bytes((i * 7919 >> 3) & 255 for i in range(50000)),

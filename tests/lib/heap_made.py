@@ -124,15 +124,15 @@ def text_of(program):
     raise ValueError(program)
 
 
-def write(path, program, samples, heap, pid, more=(), pages=None, cpus=None, physical=None, features=None):
+def write(path, program, samples, heap, pid, more=(), pages=None, cpus=None, physical=None, features=None, ips=None):
     """samples: (time, address, tid, data_src, weight). more: mappings (start, bytes, name). pages: the size of each sample's page.
-    cpus, physical: of each sample. features: more of the header, by bit."""
+    cpus, physical, ips: of each sample. heap None: no log. features: more of the header, by bit."""
     w = gen.Writer("<")
     a = dict(type=4, config=0x1cd, c1=3, period=1000, sample=sum(gen.BIT[n] for n in TYPE.split() + ["PHYS_ADDR"] * bool(physical) +
                                                                   ["DATA_PAGE_SIZE"] * bool(pages)),
              sample_id_all=1, precise_ip=3, mmap=1, comm=1, use_clockid=1, clockid=4)
     f = gen.File(w, [("cpu/mem-loads,ldlat=3/P", a, [1])], attr_size=120)
-    f.features = {6: w.text("x86_64"), 9: w.text("GenuineIntel,6,143,8"), 194: heap, **(features or {})}
+    f.features = {6: w.text("x86_64"), 9: w.text("GenuineIntel,6,143,8"), **({} if heap is None else {194: heap}), **(features or {})}
     offset, vaddr, size = text_of(program)
     trailer = w.pack("IIQII", pid, pid, 0, 0, 0) + w.u64(1)
     rows = [w.record(gen.COMM, w.pack("II", pid, pid) + gen.text8("made") + trailer),
@@ -141,7 +141,7 @@ def write(path, program, samples, heap, pid, more=(), pages=None, cpus=None, phy
     rows += [w.record(gen.MMAP2, w.pack("IIQQQIIQQII", pid, pid, start, length, 0, 0, 0, 0, 0, 3, 2) + gen.text8(name) + trailer, 2 | 1 << 13)
              for start, length, name in more]
     for i, (time, address, tid, src, weight) in enumerate(samples):
-        rows.append(w.record(gen.SAMPLE, w.u64(1, vaddr) + w.pack("II", pid, tid) + w.u64(time, address) + w.pack("II", cpus[i] if cpus else 0, 0) +
+        rows.append(w.record(gen.SAMPLE, w.u64(1, ips[i] if ips else vaddr) + w.pack("II", pid, tid) + w.u64(time, address) + w.pack("II", cpus[i] if cpus else 0, 0) +
                              w.u64(1000, weight, src) + (w.u64(physical[i]) if physical else b"") + (w.u64(pages[i]) if pages else b""), 2 | 1 << 14))
     f.data = b"".join(rows)
     with open(path, "wb") as out:

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "analyse/memory/memory_places_int.h"
 #include "analyse/memory/memory_scan_int.h"
 #include "analyse/memory/memory_types.h"
 #include "base/invariant.h"
@@ -191,7 +192,8 @@ int memory_build(struct memory **out, struct memory_objects **objects, const str
 	m->work = w;
 	ret = choose_events(w, rec, opts, &events, err) || (objects && data_begin(sp, err)) ||
 	      memory_scan(&w->c, objects, rec, sp, w->how, events, opts, err) ||
-	      memory_fold(w, err) || make_result(m, w, err);
+	      memory_fold(w, err) || make_result(m, w, err) ||
+	      (objects && memory_objects_type(*objects, m, err));
 	free(events);
 	assert(ret || m->first[1] == 0 || m->group[0].samples == m->samples - m->without);
 	if (ret) {

@@ -389,6 +389,8 @@ int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const st
 	}
 	x->a = m ? map_to_image(m, ip) : ip;
 	x->b = shape.cell | (m ? m->image : IMAGE_NONE);
+	c->last[0] = x->a;
+	c->last[1] = memory_access_of(x->b);
 	/* those of IBS ops have 16 bits */
 	if (!of && any_large(op, has) && take_large(c, x, op, &has))
 		return -1;

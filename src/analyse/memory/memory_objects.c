@@ -195,6 +195,7 @@ static int order(struct memory_objects *o)
 	memory_nodes_rename(&x->nodes, to);
 	memory_locks_rename(&x->locks, to);
 	memory_map_rename(&x->map, to);
+	memory_places_rename(&x->places, to);
 	vec_sort(&w->source, by_object);
 	for (size_t i = 0, k = 0; i < x->object.n; i++) {
 		x->object.v[i].first_source = k;
@@ -264,6 +265,7 @@ void memory_objects_part_free(struct objects_part *x)
 	memory_locks_free(&x->locks);
 	memory_lines_free(&x->lines);
 	memory_map_free(&x->map);
+	memory_places_free(&x->places);
 	u64map_free(&x->task);
 	vec_free(&x->met);
 	free(x->last);
@@ -284,6 +286,8 @@ void memory_objects_free(struct memory_objects *o)
 	free(o->nodes.way);
 	free(o->pages);
 	free(o->site);
+	free(o->placed);
+	free(o->type);
 	vec_free(&o->work->source);
 	itab_free(&o->work->source_at);
 	free(o->work);

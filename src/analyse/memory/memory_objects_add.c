@@ -5,6 +5,7 @@
  * for the memory that the last need. Within a step they stay in the order of the file.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/memory/memory_objects_int.h"
 
@@ -27,6 +28,7 @@ struct objects_waiting {
 	const struct process *proc;
 	uint32_t index, cpu; /* index: of the process, UINT32_MAX: none known */
 	uint64_t task, time, place;
+	uint64_t access[2], start, size; /* start, size: of what lies there */
 	uint32_t object;
 	uint64_t lines, walks; /* what their first steps gave */
 };
@@ -85,6 +87,8 @@ static int look_up(struct memory_objects_work *w, struct objects_part *x, struct
 	pthread_mutex_unlock(&w->lock);
 	if (ret)
 		return -1;
+	s->start = o.data.start;
+	s->size = o.data.size;
 	o.why = is_object(&o.data) ? NULL : o.data.why;
 	o.pid = o.data.kind == DATA_KERNEL ? 0 : o.pid;
 	o.least = o.most = address;
@@ -93,7 +97,13 @@ static int look_up(struct memory_objects_work *w, struct objects_part *x, struct
 		return err_nomem(err);
 	if (o.data.from < o.data.until)
 		remember(x, &o.data, s);
-	return 0;
+	if (memory_places_has(&x->places, s->object))
+		return 0;
+	pthread_mutex_lock(&w->lock);
+	ret = memory_places_meet(&x->places, s->object, &x->object.v[s->object],
+				 spaces_images(w->spaces), err);
+	pthread_mutex_unlock(&w->lock);
+	return ret;
 }
 
 static int no_address(struct objects_part *x, struct objects_waiting *s, struct err *err)
@@ -123,6 +133,8 @@ static inline int find_object(struct memory_objects_work *w, struct objects_part
 		*guess = i;
 	}
 	s->object = r->object;
+	s->start = r->low;
+	s->size = r->high - r->low;
 	return 0;
 }
 
@@ -171,6 +183,8 @@ static int count_waiting(struct objects_part *x, const struct objects_waiting *s
 			       memory_walks_add(&x->walks, at, op, s->place) ||
 			       memory_locks_add(&x->locks, at, op, s->task) ||
 			       memory_lines_add(&x->lines, at, op, task_pid(s->task)) ||
+			       memory_places_add(&x->places, at, op, s->access, s->start,
+						 s->size) ||
 			       (x->map.on &&
 				memory_map_add(&x->map, at, op, s->task, s->time, s->place)) ||
 			       (x->nodes.nodes->n && memory_nodes_add(&x->nodes, at, op, s->cpu,
@@ -205,7 +219,7 @@ int memory_objects_flush(struct memory_objects *o, unsigned worker, struct err *
 }
 
 int memory_objects_add(struct memory_objects *o, const struct pass_sample *p,
-		       const struct memop *op, struct err *err)
+		       const struct memop *op, const uint64_t access[2], struct err *err)
 {
 	struct objects_part *x = &o->work->part[p->worker];
 	struct objects_waiting *s = &x->waiting[x->n_waiting];
@@ -217,6 +231,7 @@ int memory_objects_add(struct memory_objects *o, const struct pass_sample *p,
 	s->task = p->task;
 	s->time = p->time;
 	s->place = p->r->seq;
+	memcpy(s->access, access, sizeof(s->access));
 	__builtin_prefetch(
 		slot_of(x, s->index, op->address, piece_bits[*guess_of(x, op->address)]));
 	return ++x->n_waiting == BATCH ? memory_objects_flush(o, p->worker, err) : 0;

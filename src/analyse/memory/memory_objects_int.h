@@ -3,7 +3,7 @@
  * memory_objects_int - memory_objects.h while samples come.
  *
  *	memory_objects_begin(&o, rec, spaces, opts, workers, &err)
- *	memory_objects_add(o, sample, &op, &err)	by the worker of the sample
+ *	memory_objects_add(o, sample, &op, access, &err)	by the worker of the sample
  *	memory_objects_flush(o, worker, &err)		where a chunk ends
  *	memory_objects_end(o, &err)			what the workers have is joined
  *	memory_objects_free(o)
@@ -24,6 +24,7 @@
 #include "analyse/memory/memory_locks_int.h"
 #include "analyse/memory/memory_map_int.h"
 #include "analyse/memory/memory_nodes_int.h"
+#include "analyse/memory/memory_places_int.h"
 #include "analyse/memory/memory_walks_int.h"
 #include "analyse/memory_objects.h"
 #include "analyse/pass/pass.h"
@@ -52,6 +53,7 @@ struct objects_part {
 	struct memory_locks locks;
 	struct memory_lines lines;
 	struct memory_map_work map;
+	struct memory_places places;
 	struct u64map task; /* object and thread: met */
 	VEC(struct objects_met) met;
 	struct objects_met *last; /* of `met` */
@@ -77,9 +79,9 @@ struct memory_objects_work {
 int memory_objects_begin(struct memory_objects **out, const struct pd *rec, struct spaces *sp,
 			 const struct memory_opts *opts, unsigned workers,
 			 struct err *err) MUST_USE;
-/* An operation that accesses memory. */
+/* An operation that accesses memory; `access`: the key of its MEMORY_ACCESS. */
 int memory_objects_add(struct memory_objects *o, const struct pass_sample *p,
-		       const struct memop *op, struct err *err) MUST_USE;
+		       const struct memop *op, const uint64_t access[2], struct err *err) MUST_USE;
 int memory_objects_flush(struct memory_objects *o, unsigned worker, struct err *err) MUST_USE;
 int memory_objects_end(struct memory_objects *o, struct err *err) MUST_USE;
 

@@ -60,6 +60,7 @@ static int join_part(struct objects_part *out, const struct objects_part *x, con
 	return memory_walks_join(&out->walks, &x->walks, to) ||
 			       memory_locks_join(&out->locks, &x->locks, to) ||
 			       memory_lines_join(&out->lines, &x->lines, to) ||
+			       memory_places_join(&out->places, &x->places, to) ||
 			       memory_nodes_join(&out->nodes, &x->nodes, to) ||
 			       memory_map_join(&out->map, &x->map, to)
 		       ? -1

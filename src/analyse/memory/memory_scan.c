@@ -35,7 +35,9 @@ static int take(void *ctx, const struct pass_sample *p, struct err *err)
 	}
 	if (memory_count_add(c, w->spaces, p, op, kind))
 		return err_nomem(err);
-	return w->objects && !memory_no_access(op) ? memory_objects_add(w->objects, p, op, err) : 0;
+	return w->objects && !memory_no_access(op)
+		       ? memory_objects_add(w->objects, p, op, c->last, err)
+		       : 0;
 }
 
 static int begin_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)

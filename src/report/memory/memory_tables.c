@@ -59,6 +59,8 @@ static const struct table_form *const forms[] = { &summary_form,
 						  &memory_cpus_form,
 						  &memory_types_form,
 						  &memory_fields_form,
+						  &memory_fields_by_address_form,
+						  &memory_object_types_form,
 						  &memory_layouts_form,
 						  &memory_latencies_form,
 						  &memory_source_latencies_form,
@@ -146,11 +148,13 @@ void memory_put(struct document *d, struct memory_view *v)
 	add_groups(d, v, &memory_cpus_form, MEMORY_CPU);
 	add_groups(d, v, &memory_types_form, MEMORY_TYPE);
 	add_groups(d, v, &memory_fields_form, MEMORY_FIELD);
+	memory_put_places(d, v);
 	memory_put_layouts(d, v);
 	memory_put_latencies(d, v);
 	memory_put_linear(d, v);
 	memory_put_facts(d, v);
 	memory_put_object_facts(d, v);
+	memory_put_place_facts(d, v);
 	memory_put_node_facts(d, v);
 	recorded_tail(d, &v->source);
 }

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyse/memory/memory_places_int.h"
+
+#include "analyse/memory/memory_types.h"
+#include "base/hash.h"
+
+/* ---- objects --------------------------------------------------------------------------------- */
+
+/* Of a variable's elements; 0: its type is not known. */
+static int find_stride(const struct data_place *d, struct images *set, uint64_t *stride,
+		       struct err *err)
+{
+	struct err why = ERR_INIT; /* no types then */
+	struct types *t = types_of(set, d->image, &why);
+	struct types_access a;
+
+	*stride = 0;
+	if (!t)
+		return why.code == ERR_NOMEM ? err_nomem(err) : 0;
+	if (types_static(t, d->variable->start, 0, &a, err))
+		return -1;
+	if (a.why == TYPES_KNOWN)
+		*stride = a.type_size;
+	return 0;
+}
+
+static int reach(struct memory_places *w, uint32_t object)
+{
+	while (w->of.n <= object)
+		if (vec_push(&w->of, ((struct places_of){ .object = (uint32_t)w->of.n })))
+			return -1;
+	return 0;
+}
+
+int memory_places_meet(struct memory_places *w, uint32_t object, const struct memory_object *o,
+		       struct images *set, struct err *err)
+{
+	struct places_of *p;
+
+	if (reach(w, object))
+		return err_nomem(err);
+	p = &w->of.v[object];
+	if (o->data.kind == DATA_VARIABLE && o->data.variable && o->data.image != IMAGE_NONE) {
+		if (find_stride(&o->data, set, &p->stride, err))
+			return -1;
+		p->wanted = p->stride != 0;
+	} else {
+		p->wanted = !o->why && o->data.site;
+	}
+	return 0;
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static bool same_place(const struct memory_place *x, const struct memory_place *y)
+{
+	return x->access[0] == y->access[0] && x->access[1] == y->access[1] && x->off == y->off &&
+	       x->size == y->size && x->object == y->object && x->width == y->width;
+}
+
+static uint64_t hash_of(const struct memory_place *x)
+{
+	return hash_pair(hash_pair(x->access[0], x->access[1] << 8 | x->width),
+			 hash_pair(x->off, hash_pair(x->size, x->object)));
+}
+
+/* `most` places of an object. NULL: there is none, and *full, or no memory. */
+static struct memory_place *place_of(struct memory_places *w, const struct memory_place *key,
+				     uint32_t most, bool *full)
+{
+	struct places_of *of = &w->of.v[key->object];
+	uint64_t h = hash_of(key);
+	struct memory_place *x;
+	uint32_t idx;
+
+	for (size_t i = itab_first(&w->at, h); itab_at(&w->at, &i, h, &idx);)
+		if (same_place(&w->v.v[idx], key))
+			return &w->v.v[idx];
+	*full = of->n >= most;
+	if (*full || w->v.n >= UINT32_MAX - 1 || itab_put(&w->at, h, w->v.n))
+		return NULL;
+	x = vec_add(&w->v);
+	if (!x)
+		return NULL;
+	*x = *key;
+	x->n = (struct memory_counts){ .samples = 0 };
+	of->n++;
+	return x;
+}
+
+int memory_places_add_wanted(struct memory_places *w, uint32_t object, const struct memop *op,
+			     const uint64_t access[2], uint64_t off, uint64_t size)
+{
+	struct places_of *of = &w->of.v[object];
+	double cycles = op->cycles[MEMOP_LATENCY_DATA];
+	struct memory_place key = { .access = { access[0], access[1] },
+				    .off = of->stride ? off % of->stride : off,
+				    .size = of->stride ? 0 : size,
+				    .object = object,
+				    .width = op->width };
+	bool full = false;
+	struct memory_place *x;
+
+	if (!(op->has & MEMOP_HAS_ADDRESS) || access[1] >> 32 > MEMORY_OTHER)
+		return 0;
+	x = place_of(w, &key, PLACES_MOST, &full);
+	if (!x) {
+		of->left_out += full;
+		return full ? 0 : -1;
+	}
+	x->n.samples++;
+	x->n.loads += (op->set[MEMOP_KIND] & MEMOP_KIND_LOAD) != 0;
+	x->n.stores += (op->set[MEMOP_KIND] & MEMOP_KIND_STORE) != 0;
+	if (!(op->has >> MEMOP_LATENCY_DATA & 1))
+		return 0;
+	x->n.timed++;
+	x->n.cycles += cycles;
+	x->n.squares += cycles * cycles;
+	return 0;
+}
+
+/* ---- joining --------------------------------------------------------------------------------- */
+
+int memory_places_join(struct memory_places *w, const struct memory_places *x, const uint32_t *to)
+{
+	for (uint32_t i = 0; i < x->of.n; i++) {
+		if (reach(w, to[i]))
+			return -1;
+		w->of.v[to[i]].wanted |= x->of.v[i].wanted;
+		w->of.v[to[i]].stride = x->of.v[i].stride;
+		w->of.v[to[i]].left_out += x->of.v[i].left_out;
+	}
+	vec_each (&x->v, const struct memory_place *, from) {
+		struct memory_place key = *from, *p;
+		bool full;
+
+		key.object = to[from->object];
+		p = place_of(w, &key, UINT32_MAX, &full);
+		if (!p)
+			return -1;
+		p->n.samples += from->n.samples;
+		p->n.loads += from->n.loads;
+		p->n.stores += from->n.stores;
+		p->n.timed += from->n.timed;
+		p->n.cycles += from->n.cycles;
+		p->n.squares += from->n.squares;
+	}
+	return 0;
+}
+
+void memory_places_rename(struct memory_places *w, const uint32_t *to)
+{
+	vec_each (&w->v, struct memory_place *, p)
+		p->object = to[p->object];
+	for (uint32_t i = 0; i < w->of.n; i++)
+		w->of.v[i].object = to[i];
+}
+
+void memory_places_free(struct memory_places *w)
+{
+	vec_free(&w->v);
+	itab_free(&w->at);
+	vec_free(&w->of);
+}
