@@ -186,6 +186,21 @@ static bool contradicts(const struct flow *w, const struct state *s, struct type
 	       is_overwritten(w, f);
 }
 
+/* The offset in a variable that lies in memory at a register; false: the access is to what is
+ * beside it. */
+static bool into_object(const struct flow *w, const struct type_fact *f, const struct effect_mem *m,
+			struct value *v)
+{
+	const struct type *y;
+
+	*v = value_plus(*v, -f->off, false);
+	(void)type_target(w->t, f->value.type); /* of arrays: the size */
+	y = &w->t->type.v[f->value.type];
+	if (y->kind == TYPE_ARRAY && (m->indexed || !y->size))
+		return true;
+	return v->off >= 0 && (uint64_t)v->off < y->size;
+}
+
 /* Variables in the registers of the operand, beside what is known of these. */
 static void try_variables(const struct flow *w, const struct state *s, const struct effect_mem *m,
 			  struct type_hit *best)
@@ -202,6 +217,8 @@ static void try_variables(const struct flow *w, const struct state *s, const str
 		if (known && contradicts(w, s, f))
 			continue;
 		v = value_plus(v, m->disp, m->indexed);
+		if (f->in == FACT_BASED && !into_object(w, f, m, &v))
+			continue;
 		try_pointer(w, &v, m, best);
 	}
 }

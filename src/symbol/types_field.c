@@ -47,13 +47,27 @@ static bool differ(struct types *t, uint32_t a, uint32_t b)
 	       type_target(t, a) != type_target(t, b);
 }
 
+static unsigned elements(const size_t *path, unsigned n)
+{
+	unsigned res = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		res += path[i] == ELEMENT;
+	return res;
+}
+
 static void take(struct search *s, uint32_t leaf, uint64_t start, int score, unsigned depth)
 {
-	if (score == s->score && score && start == s->start && leaf != s->leaf)
+	bool same = score == s->score && score && start == s->start && leaf != s->leaf;
+
+	if (same)
 		s->several |= differ(s->t, s->leaf, leaf);
-	if (score <= s->score)
+	/* code that gets to one place of an array is rarer than code that gets to a member */
+	if (score < s->score ||
+	    (score == s->score &&
+	     (score != FIT_EXACT || elements(s->path, depth) >= elements(s->best, s->best_n))))
 		return;
-	s->several = false;
+	s->several &= same;
 	s->score = score;
 	s->leaf = leaf;
 	s->start = start;

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Types of single instructions, each of which one rule decides: see progs/types_rules.c."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,10 @@ RULES = {
     "part_load": ("misfit", "", ""),
     "declared_load": ("known", "struct derived", "extra"),
     "spilled_load": ("known", "struct derived", "extra"),
+    "element_load": ("known", "struct mixed", "u.list[]"),
+    "member_load": ("known", "struct mixed", "u.one.count"),
+    "beside_load": ("no base", "", ""),
+    "based_load": ("known", "int", ""),
     "over_not": ("known", "struct tiny", "n"),
 }
 t = Tap()
@@ -35,7 +40,16 @@ with tempfile.TemporaryDirectory() as tmp:
     else:
         source, far = os.path.join(HERE, "progs", "types_rules.c"), os.path.join(tmp, "far.o")
         subprocess.run(["gcc", "-O2", "-g", "-DFAR", "-c", "-o", far, source], check=True, timeout=200)
-        subprocess.run(["gcc", "-O2", "-g", "-o", program, source, far], check=True, timeout=200)
+        based = os.path.join(tmp, "based.s")
+        subprocess.run(["gcc", "-O2", "-g", "-dA", "-DBASED", "-S", "-o", based, source], check=True, timeout=200)
+        with open(based, encoding="utf-8") as f:
+            text = f.read()
+        # DW_OP_reg5 becomes DW_OP_breg5 24
+        text, n = re.subn(r"\.uleb128 0x1(\s.*DW_AT_location\n)\s+\.byte\s+0x55\b", r".uleb128 0x2\1\t.byte\t0x75,24", text)
+        t.equal(n, 1, "places that were edited")
+        with open(based, "w", encoding="utf-8") as f:
+            f.write(text)
+        subprocess.run(["gcc", "-O2", "-g", "-o", program, source, far, based], check=True, timeout=200)
         symbols = {w[2]: w[0] for w in (line.split() for line in subprocess.run(["nm", program], check=True, capture_output=True,
                                                                                 text=True).stdout.splitlines()) if len(w) == 3}
         out = subprocess.run([os.path.join(BUILT, "dump_types"), program], input="".join("%s 0\n" % symbols[x] for x in RULES), check=True,

@@ -3,7 +3,8 @@
  * Single instructions whose operands a rule of types.h decides: each has a label, and
  * test_types_rules.py has what is known of it. The functions are naked: DWARF has the parameters in
  * their registers from the first to the last instruction, all else comes from the code. With -DFAR
- * it is a second unit, which has what the first one only declares.
+ * it is a second unit, which has what the first one only declares; with -DBASED a third one, of
+ * which the test edits the DWARF.
  */
 #include <stdio.h>
 
@@ -13,7 +14,17 @@ struct base {
 struct derived;
 struct derived *derived_new(struct base **base);
 
-#ifdef FAR
+#define NAKED __attribute__((naked, noinline, used))
+
+#ifdef BASED
+/* A variable that lies in memory, 24 bytes behind a register: beside it is something else. */
+NAKED int based(int place)
+{
+	__asm__("beside_load: mov 8(%rdi),%eax\n"
+		"based_load: mov 24(%rdi),%eax\n"
+		"	ret");
+}
+#elif defined(FAR)
 struct derived {
 	struct base base;
 	long extra;
@@ -42,7 +53,14 @@ struct tiny {
 	int n;
 };
 
-#define NAKED __attribute__((naked, noinline, used))
+struct mixed { /* of a union, an array is the first */
+	union {
+		struct other *list[3];
+		struct {
+			long kind, count;
+		} one;
+	} u;
+};
 
 /* A block that only a table of jumps leads to goes on with what registers hold at the jump. The
  * table ends where the comparison says: what lies behind it would lead to `jump_not`. */
@@ -133,12 +151,21 @@ static __attribute__((noinline, optimize("O0"))) long spilled(struct base **from
 	return n;
 }
 
+/* One place of an array and a plain member: the member. */
+static NAKED long member(struct mixed *p)
+{
+	__asm__("element_load: mov 16(%rdi),%rax\n"
+		"member_load: mov 8(%rdi),%rax\n"
+		"	ret");
+}
+
 int main(void)
 {
 	struct base *base;
 	struct other o = { 1, 2 };
 	struct node b = { NULL, &o, { 3 } }, a = { &b, &o, { 4 } };
 	struct tiny t[2] = { { 1 }, { 2 } };
+	struct mixed m = { .u.one = { 1, 2 } };
 
 	extern char go_load[];
 
@@ -148,6 +175,7 @@ int main(void)
 	if (declared(derived_new(&base)) + spilled(&base) != 6)
 		return 1;
 	part(&a.next);
+	member(&m);
 	return stale(&a) + over(t, 0) + (copied() == NULL) < 0;
 }
 #endif
