@@ -31,16 +31,20 @@ def flat(t, at, out, depth):
         return
     out.append((at, t.sizeof, "struct " + (t.name or "")))
     for f in t.fields() if depth < 20 else []:
+        if getattr(f, "bitsize", 0):
+            out.append((at + f.bitpos // 8, (f.bitpos % 8 + f.bitsize + 7) // 8, "bits"))
         if hasattr(f, "bitpos"):
             flat(f.type, at + f.bitpos // 8, out, depth + 1)
 res = {}
 for name in open(NAMES).read().split("\n"):
-    try:
-        out = []
-        flat(gdb.lookup_type(name), 0, out, 0)
-        res[name] = out[:20000]
-    except gdb.error:
-        pass
+    for scope in ("", "(anonymous namespace)::"):
+        try:
+            out = []
+            flat(gdb.lookup_type(scope + name), 0, out, 0)
+            res[name] = out[:20000]
+            break
+        except gdb.error:
+            pass
 json.dump(res, open(NAMES + ".json", "w"))
 """
 
@@ -112,7 +116,7 @@ def truth_of(program):
 
 
 def layouts(program, names):
-    """{type: [(offset, size, "struct NAME", "pointer", "integer" or "float")]} of all that is in it, by gdb."""
+    """{type: [(offset, size, "struct NAME", "pointer", "integer", "float" or "bits")]} of all that is in it, by gdb."""
     if not shutil.which("gdb"):
         return {}
     with tempfile.TemporaryDirectory() as tmp:
@@ -149,7 +153,7 @@ def judged(answer, truths, store, layout):
     """answer: a line of dump_types. What the compiler makes of it:
     right     the same structure, at the same place
     larger    a structure that has the compiler's within it, at that place
-    scalar    the compiler knows a number or a pointer alone, and the field is of that kind and size
+    scalar    the compiler knows a number or a pointer alone, and the field is of that kind and size, or has bit-fields in it
     wrong     another structure or place, or none where there is one
     kind      of a scalar: another kind (code copies a pointer as a number)
     nothing   the compiler knows nothing of this one"""
@@ -158,6 +162,8 @@ def judged(answer, truths, store, layout):
     for way, wide, _, places in truths:
         if ("s" if store else "l") not in way and len(truths) > 1:
             continue
+        block = not wide  # which a string instruction goes through
+        wide = wide or max((n for _, n, _ in places), default=0)
         structs = [(x, n, plain(name)) for x, n, name in places if name.startswith(("struct ", "union "))]
 
         def touches(at, wide=wide):  # the place of a field of an array is that in the first element
@@ -169,9 +175,10 @@ def judged(answer, truths, store, layout):
             inside = any(part == n and touches(at + x) and (bare(name) == bare(of) or "(anonymous)" in of or not plain(name))
                          for at, part, name in parts or [] for x, n, of in structs if name.startswith("struct"))
             best = "larger" if inside else "wrong" if best != "larger" else best
-        elif best == "nothing" and places and wide == places[0][1]:
+        elif best == "nothing" and places and wide == places[0][1] and not block:
             kinds = [(n, kind) for at, n, kind in parts if at == start and not kind.startswith("struct")] if parts else [(size, kind_of(typ))]
-            if (wide, places[0][2]) in kinds:
+            bits = any(kind == "bits" and start <= at < start + size for at, _, kind in parts or [])
+            if (wide, places[0][2]) in kinds or (bits and places[0][2] == "integer" and wide <= size):
                 best = "scalar"
             elif places[0][2] != "-" and any(n >= wide for n, _ in kinds):  # else loads or stores that the compiler put together
                 best = "kind"
