@@ -186,6 +186,18 @@ uint32_t type_target(struct types *t, uint32_t id)
 	return target;
 }
 
+bool type_is_declared(struct types *t, uint32_t pointer)
+{
+	Dwarf_Die die = t->type.v[pointer].die;
+	const char *alias = NULL;
+	Dwarf_Attribute attr;
+
+	if (!dwarf_attr(&die, DW_AT_type, &attr) || !dwarf_formref_die(&attr, &die))
+		return false;
+	die = follow(die, &alias);
+	return die.addr && dwarf_hasattr(&die, DW_AT_declaration);
+}
+
 /* ---- members --------------------------------------------------------------------------------- */
 
 /* False: not at a constant place (a virtual base). */

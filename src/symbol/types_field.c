@@ -28,6 +28,7 @@ struct search {
 	bool several;
 	size_t path[TYPES_MAX_NEST], best[TYPES_MAX_NEST]; /* of types.member, or ELEMENT */
 	unsigned best_n;
+	struct type_choice *choice; /* of pointers there; NULL: nobody asks */
 };
 
 /* Of an access `off` bytes into a type that is no structure or array. */
@@ -47,6 +48,22 @@ static bool differ(struct types *t, uint32_t a, uint32_t b)
 	       type_target(t, a) != type_target(t, b);
 }
 
+/* What a unit only declares, its code cannot get into. */
+static void add_choice(struct types *t, uint32_t pointer, struct type_choice *c)
+{
+	uint32_t to = type_target(t, pointer);
+
+	if (to == TYPE_NONE || t->type.v[to].kind == TYPE_OPAQUE ||
+	    t->type.v[to].kind == TYPE_FUNCTION || type_is_declared(t, pointer))
+		return;
+	for (unsigned i = 0; i < c->n && i < TYPES_MAX_CHOICE; i++)
+		if (c->type[i] == to)
+			return;
+	if (c->n < TYPES_MAX_CHOICE)
+		c->type[c->n] = to;
+	c->n++;
+}
+
 static unsigned elements(const size_t *path, unsigned n)
 {
 	unsigned res = 0;
@@ -60,6 +77,8 @@ static void take(struct search *s, uint32_t leaf, uint64_t start, int score, uns
 {
 	bool same = score == s->score && score && start == s->start && leaf != s->leaf;
 
+	if (s->choice && score == FIT_EXACT && s->t->type.v[leaf].kind == TYPE_POINTER)
+		add_choice(s->t, leaf, s->choice);
 	if (same)
 		s->several |= differ(s->t, s->leaf, leaf);
 	/* code that gets to one place of an array is rarer than code that gets to a member */
@@ -198,6 +217,38 @@ void type_hit(struct types *t, uint32_t type, int64_t off, bool indexed, const s
 				  .vector = m && m->vector,
 				  .score = s.score,
 				  .several = s.several };
+}
+
+bool type_choice(struct types *t, const struct type_hit *h, struct type_choice *out)
+{
+	const struct effect_mem m = { .width = 8 };
+	struct search s;
+
+	*out = (struct type_choice){ .n = 0 };
+	s = (struct search){ .t = t,
+			     .root = h->root,
+			     .off = h->off,
+			     .width = m.width,
+			     .left = TYPES_MAX_FIELDS,
+			     .leaf = TYPE_NONE,
+			     .choice = out };
+	search(&s, h->root, 0, h->off, 0);
+	return out->n > 0 && out->n <= TYPES_MAX_CHOICE;
+}
+
+void type_choose(struct types *t, struct type_choice *c, int64_t off, const struct effect_mem *m)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < c->n; i++) {
+		struct type_hit h;
+
+		type_hit(t, c->type[i], off, false, m, &h);
+		if (h.root != TYPE_NONE && h.score >= FIT_PART)
+			c->type[n++] = c->type[i];
+	}
+	c->used = true;
+	c->n = n;
 }
 
 const char *type_field(struct types *t, const struct type_hit *h)

@@ -193,10 +193,28 @@ static int new_origins(struct flow *w)
 {
 	w->f->why = TYPES_KNOWN;
 	w->steps = TYPES_MAX_STEPS;
+	w->choice.n = 0;
 	w->n_origins = w->insn.n + (w->block.n + 2) * EFFECT_REGS;
 	free(w->origin);
 	w->origin = calloc(w->n_origins, sizeof(*w->origin));
 	return w->origin ? 0 : -1;
+}
+
+/* Of several pointers of a union one is left that all accesses fit. */
+static void learn_choices(struct flow *w)
+{
+	for (size_t i = 0; i < w->insn.n; i++) {
+		struct value *o = &w->origin[i];
+		const struct type_choice *c;
+
+		if (o->kind == VALUE_POINTER || !o->type)
+			continue;
+		c = &w->choice.v[o->type - 1];
+		if (c->n != 1 || !c->used)
+			continue;
+		*o = (struct value){ .kind = VALUE_POINTER, .type = c->type[0] };
+		w->learnt = true;
+	}
 }
 
 /* Blocks, which begin where tables of jumps lead as well. */
@@ -272,6 +290,7 @@ static int flow(struct flow *w)
 		flow_forget_blocks(w);
 		if (run(w))
 			return -1;
+		learn_choices(w);
 	}
 	for (size_t i = 0; i < w->block.n && w->f->why == TYPES_KNOWN; i++)
 		if (w->block.v[i].in && answer_block(w, &w->block.v[i]))
@@ -297,6 +316,7 @@ int type_flow(struct types *t, struct type_function *f)
 	vec_free(&w->facts);
 	vec_free(&w->call);
 	vec_free(&w->table);
+	vec_free(&w->choice);
 	free(w->block_of);
 	free(w->origin);
 	free(w);

@@ -31,7 +31,8 @@ enum {
 	TYPES_MAX_STEPS = 50000000, /* instructions and variables looked at for a function */
 	TYPES_MAX_VISITS = 12,	    /* of a block */
 	TYPES_MAX_ROUNDS = 4,
-	TYPES_MAX_WIDTH = 64, /* of what the compiler made */
+	TYPES_MAX_CHOICE = 32, /* pointers of a union */
+	TYPES_MAX_WIDTH = 64,  /* of what the compiler made */
 };
 
 enum type_kind {
@@ -162,6 +163,13 @@ struct type_hit {
 	bool several; /* the field is a pointer, and so is another member of a union there */
 };
 
+/* What a pointer may be to that was loaded from a union of several. */
+struct type_choice {
+	uint32_t type[TYPES_MAX_CHOICE];
+	unsigned n;
+	bool used; /* accesses have said something */
+};
+
 struct type_answer {
 	uint64_t vaddr;
 	uint8_t mem; /* which operand */
@@ -220,7 +228,8 @@ struct types {
 /* types_die.c. TYPE_NONE only when out of memory (then t->nomem). */
 uint32_t type_of_die(struct types *t, const Dwarf_Die *die); /* addr NULL: void */
 uint32_t type_of_attr(struct types *t, Dwarf_Die *of);	     /* its DW_AT_type */
-uint32_t type_target(struct types *t, uint32_t id);	     /* of pointers, arrays, functions */
+bool type_is_declared(struct types *t, uint32_t pointer); /* its unit has no more of the target */
+uint32_t type_target(struct types *t, uint32_t id);	  /* of pointers, arrays, functions */
 /* t->member.v[*first .. *first + *n); none of what is no structure. False: out of memory. */
 bool type_members(struct types *t, uint32_t id, size_t *first, size_t *n);
 /* What a variable of that type holds: a pointer or VALUE_UNKNOWN. */
@@ -234,6 +243,10 @@ bool type_has_end(struct types *t, uint32_t id);
 /* The field of an access `off` bytes behind the start of a `type`. */
 void type_hit(struct types *t, uint32_t type, int64_t off, bool indexed, const struct effect_mem *m,
 	      struct type_hit *out);
+/* The pointers that lie where the hit is; false: none, or too many. */
+bool type_choice(struct types *t, const struct type_hit *h, struct type_choice *out);
+/* There is an access `off` bytes behind the pointer: types without a field there go. */
+void type_choose(struct types *t, struct type_choice *c, int64_t off, const struct effect_mem *m);
 /* "pos.x"; NULL: out of memory. */
 const char *type_field(struct types *t, const struct type_hit *h);
 /* The objects that lie `off` bytes behind the start of a `type`, each within the one before; their

@@ -61,6 +61,7 @@ struct flow {
 	 * instruction that made it, then by block and register that paths met in. */
 	struct value *origin;
 	size_t n_origins;
+	VEC(struct type_choice) choice; /* of an instruction: origin[].type, as long as not known */
 	bool learnt;
 	struct flow_escape jumps, calls;
 	VEC(struct flow_table) table;

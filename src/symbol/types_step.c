@@ -42,12 +42,25 @@ static struct value spilled(const struct flow *w, const struct slot *x)
 	return x->value;
 }
 
+static void add_choice(struct flow *w, size_t insn, const struct type_hit *h)
+{
+	struct type_choice c;
+
+	if (w->origin[insn].kind == VALUE_POINTER || w->origin[insn].type ||
+	    !type_choice(w->t, h, &c))
+		return;
+	if (vec_push(&w->choice, c))
+		w->t->nomem = true;
+	else
+		w->origin[insn].type = (uint32_t)w->choice.n;
+}
+
 /* `which` of a pair. */
 static struct value load(struct flow *w, struct state *s, size_t insn, unsigned which)
 {
 	const struct effect_mem m = half(&w->insn.v[insn], which);
 	struct value at = flow_address(w, s, &m), v = value_unknown;
-	struct type_hit h;
+	struct type_hit h = { .root = TYPE_NONE };
 	const struct type_linked *linked;
 	bool stack;
 
@@ -69,9 +82,24 @@ static struct value load(struct flow *w, struct state *s, size_t insn, unsigned 
 	if (flow_access(w, s, &m, &h, &stack) == TYPES_KNOWN && h.leaf != TYPE_NONE &&
 	    w->t->type.v[h.leaf].size == 8 && !h.several)
 		v = type_value(w->t, h.leaf);
+	if (h.several && !which)
+		add_choice(w, insn, &h);
 	if (v.kind == VALUE_UNKNOWN || value_is_void(w->t, &v))
 		return which ? value_unknown : flow_origin(w, insn);
 	return v;
+}
+
+/* Accesses say which pointer of a union it is. */
+static void choose(struct flow *w, const struct state *s, const struct effect *e)
+{
+	for (unsigned i = 0; i < e->n_mem; i++) {
+		struct value at = flow_address(w, s, &e->mem[i]);
+		const struct value *o = at.kind == VALUE_ORIGIN ? &w->origin[at.type] : NULL;
+
+		if (!o || at.indexed || o->kind == VALUE_POINTER || !o->type)
+			continue;
+		type_choose(w->t, &w->choice.v[o->type - 1], at.off, &e->mem[i]);
+	}
 }
 
 /* What is stored in a field of a known type has that type. */
@@ -211,6 +239,7 @@ void flow_step(struct flow *w, struct state *s, size_t insn)
 		step_stack(s, e);
 		return;
 	}
+	choose(w, s, e);
 	learn_all_stored(w, s, e);
 	store(w, s, e);
 	v = e->dst == EFFECT_NONE ? value_unknown : result(w, s, insn);

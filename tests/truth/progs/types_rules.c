@@ -53,6 +53,17 @@ struct tiny {
 	int n;
 };
 
+struct single {
+	long n;
+};
+
+union any {
+	struct tiny *tiny;
+	struct single *single;
+	struct derived *declared; /* code that does not have its fields does not read them */
+	struct other *other;
+};
+
 struct mixed { /* of a union, an array is the first */
 	union {
 		struct other *list[3];
@@ -159,6 +170,17 @@ static NAKED long member(struct mixed *p)
 		"	ret");
 }
 
+/* Of the pointers of a union, the one that all accesses fit. */
+static NAKED long pick(union any *p)
+{
+	__asm__("mov (%rdi),%r10\n"
+		"pick_load: mov 8(%r10),%rax\n"
+		"pick_also: mov (%r10),%rax\n"
+		"	mov (%rdi),%r10\n"
+		"pick_not: mov (%r10),%rax\n"
+		"	ret");
+}
+
 int main(void)
 {
 	struct base *base;
@@ -166,6 +188,7 @@ int main(void)
 	struct node b = { NULL, &o, { 3 } }, a = { &b, &o, { 4 } };
 	struct tiny t[2] = { { 1 }, { 2 } };
 	struct mixed m = { .u.one = { 1, 2 } };
+	union any any = { .other = &o };
 
 	extern char go_load[];
 
@@ -176,6 +199,7 @@ int main(void)
 		return 1;
 	part(&a.next);
 	member(&m);
+	pick(&any);
 	return stale(&a) + over(t, 0) + (copied() == NULL) < 0;
 }
 #endif
