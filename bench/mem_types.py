@@ -60,7 +60,8 @@ printf '%d %d %d %s\\n' "$r" "$n" "${#out}" "${s//[13]/x}"
 """
 BINUTILS = ("mkdir -p b && cd b && ../configure --disable-nls --disable-gdb --disable-gdbserver --disable-sim --disable-gprofng --disable-werror "
             "--enable-gold --disable-shared --without-debuginfod --without-zstd --disable-libdecnumber --disable-readline "
-            "--disable-gas CFLAGS='-O2 -g' CXXFLAGS='-O2 -g' MAKEINFO=true >log && make all-binutils all-gold MAKEINFO=true >log")
+            "CFLAGS='-O2 -g' CXXFLAGS='-O2 -g' MAKEINFO=true >log && make all-binutils all-gas all-ld all-gold MAKEINFO=true >log && cd .. && "
+            "gcc -O2 -g -S -Iinclude -Ib/libiberty -DHAVE_CONFIG_H -o b/demangle.s libiberty/cp-demangle.c")
 OBJECTS = ["b/binutils/size.o", "b/binutils/bucomm.o", "b/bfd/.libs/libbfd.a", "b/libiberty/libiberty.a"]
 # source package, how it is built, the program, its arguments, what it reads, period
 PROGRAMS = [
@@ -74,6 +75,13 @@ PROGRAMS = [
     ("bash", "./configure --disable-nls --without-bash-malloc CFLAGS='-O2 -g' >log && make >log", "bash", ["-s"], BASH, 37),
     ("binutils", BINUTILS, "b/binutils/objdump", ["-d", "-l", "-t", "-r", "b/binutils/bucomm.o"], "", 19),
     ("binutils", BINUTILS, "b/gold/ld-new", ["-e", "main", "--unresolved-symbols=ignore-all", "-o", "linked", *OBJECTS], "", 97),
+    ("binutils", BINUTILS, "b/gas/as-new", ["-o", "b/demangle.o", "b/demangle.s"], "", 97),
+    ("binutils", BINUTILS, "b/ld/ld-new", ["-e", "main", "--unresolved-symbols=ignore-all", "-o", "linked", "b/gas/as.o", *OBJECTS[-2:]], "", 97),
+    ("swig", "./configure --without-pcre --without-alllang --disable-ccache CFLAGS='-O2 -g' CXXFLAGS='-O2 -g' >log && "
+     "touch Source/CParse/parser.[ch] Source/Makefile.in aclocal.m4 configure Source/Makefile config.status && "
+     "make -C Source YACC=: BISON=: AUTOMAKE=: AUTOCONF=: ACLOCAL=: >log", "Source/eswig",
+     ["-c++", "-python", "-ILib", "-ILib/python", "-IExamples/test-suite", "-o", "wrap.cxx", "Examples/test-suite/template_default_arg.i"], "", 197),
+    ("cppcheck", "make CXXFLAGS='-O2 -g' cppcheck >log", "cppcheck", ["-q", "lib/color.cpp"], "", 97),
     ("gperf", "./configure CFLAGS='-O2 -g' CXXFLAGS='-O2 -g' >log && make -C lib >log && make -C src >log", "src/gperf", ["-t"], WORDS, 17),
 ]
 

@@ -49,32 +49,42 @@ json.dump(res, open(NAMES + ".json", "w"))
 """
 
 
-def assemble(args):
-    """The assembler."""
-    for i, path in enumerate(args):
-        if not path.endswith(".s") or not os.path.exists(path) or (i and args[i - 1] == "-o"):
+def table(path):
+    """Lines of the plugin become the section."""
+    with open(path, encoding="utf-8", errors="surrogateescape") as f:
+        lines = f.readlines()
+    here, out, places = {}, [], []
+    for line in lines:
+        if line.startswith("#mem\t"):
+            w = line.rstrip("\n").split("\t", 2)
+            if w[1] == "function":
+                here = {}
+            else:
+                here.setdefault(w[1], []).append(w[2])
             continue
-        with open(path, encoding="utf-8", errors="surrogateescape") as f:
-            lines = f.readlines()
-        here, out, table = {}, [], []
-        for line in lines:
-            if line.startswith("#mem\t"):
-                w = line.rstrip("\n").split("\t", 2)
-                if w[1] == "function":
-                    here = {}
-                else:
-                    here.setdefault(w[1], []).append(w[2])
-                continue
-            m = re.search(r"# (\d+)\s+\[c=", line) if here else None
-            if m and m.group(1) in here:
-                table += [(len(out), text) for text in here[m.group(1)]]
-                out.append(".Lmem_%d:\n" % len(out))
-            out.append(line)
-        out.append('\t.section .debug_mem,"",@progbits\n')
-        for n, text in table:
-            out.append('\t.quad .Lmem_%d\n\t.ascii "%s\\n"\n' % (n, text.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t")))
-        with open(path, "w", encoding="utf-8", errors="surrogateescape") as f:
-            f.writelines(out)
+        m = re.search(r"# (\d+)\s+\[c=", line) if here else None
+        if m and m.group(1) in here:
+            places += [(len(out), text) for text in here[m.group(1)]]
+            out.append(".Lmem_%d:\n" % len(out))
+        out.append(line)
+    out.append('\t.section .debug_mem,"",@progbits\n')
+    for n, text in places:
+        out.append('\t.quad .Lmem_%d\n\t.ascii "%s\\n"\n' % (n, text.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t")))
+    with open(path, "w", encoding="utf-8", errors="surrogateescape") as f:
+        f.writelines(out)
+
+
+def assemble(args):
+    """The assembler. With -pipe the compiler's text is standard input."""
+    files = [x for i, x in enumerate(args) if x.endswith(".s") and os.path.exists(x) and (not i or args[i - 1] != "-o")]
+    if not files and "-o" in args:
+        with tempfile.NamedTemporaryFile("wb", suffix=".s") as f:
+            shutil.copyfileobj(sys.stdin.buffer, f)
+            f.flush()
+            table(f.name)
+            sys.exit(subprocess.run(["as"] + [x for x in args if x != "-"] + [f.name], check=False).returncode)
+    for path in files:
+        table(path)
     os.execv(shutil.which("as"), ["as"] + args)
 
 
