@@ -313,8 +313,8 @@ static int add_event(struct events *all, uint32_t log, const struct heap_log_rec
 	return 0;
 }
 
-/* A chunk's records. Releases without a time are of that of the next record; the chunk's last ones
- * are never known. */
+/* A chunk's records. Releases without a time are of that of the next record, and the chunk's last
+ * ones of that of the record before: so nothing is taken for an object that may be gone. */
 static int read_records(struct heap *h, struct events *all, struct heap_log_at *at, uint32_t log)
 {
 	uint64_t last = to_ns(h, &at->chunk,
@@ -340,6 +340,8 @@ static int read_records(struct heap *h, struct events *all, struct heap_log_at *
 			all->event.v[waiting].time = time;
 		last = time;
 	}
+	for (; waiting < all->event.n; waiting++)
+		all->event.v[waiting].time = last;
 	return 0;
 }
 

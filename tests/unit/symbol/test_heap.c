@@ -144,6 +144,33 @@ static void a_release_without_a_time_has_the_next_ones(void **state)
 	buf_free(&b);
 }
 
+static void the_last_releases_of_a_chunk_end_their_objects(void **state)
+{
+	struct buf b = BUF_INIT;
+	size_t at;
+	struct heap *h;
+
+	(void)state;
+	chunk(&b, 10, 100, 1, 0, 1);
+	put(&b, HEAP_ALLOC, 0x1000, 110, 0x5000);
+	put(&b, HEAP_ALLOC, 0x8000, 120, 64);
+	put(&b, HEAP_FREED, 0x1000, 0, 0);
+	put(&b, HEAP_FREED, 0x8000, 0, 0);
+	fill(&b, 0);
+	at = b.len;
+	chunk(&b, 10, 100, 1, 0, 1);
+	put(&b, HEAP_ALLOC, 0x8000, 130, 64);
+	fill(&b, at);
+	h = read_all(&b);
+	assert_int_equal(start_of(h, 10, 0x2000, 119), 0x1000);
+	assert_int_equal(start_of(h, 10, 0x2000, 121), 0);
+	assert_int_equal(start_of(h, 10, 0x2000, 140), 0);
+	assert_int_equal(start_of(h, 10, 0x8000, 129), 0);
+	assert_int_equal(start_of(h, 10, 0x8000, 130), 0x8000);
+	heap_free(h);
+	buf_free(&b);
+}
+
 static void children_have_what_their_parents_had(void **state)
 {
 	struct buf b = BUF_INIT;
@@ -314,6 +341,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(objects_live_from_one_call_to_the_other),
 		cmocka_unit_test(a_release_without_a_time_has_the_next_ones),
+		cmocka_unit_test(the_last_releases_of_a_chunk_end_their_objects),
 		cmocka_unit_test(children_have_what_their_parents_had),
 		cmocka_unit_test(a_rate_ends_what_is_not_logged),
 		cmocka_unit_test(random_objects_are_found),
