@@ -141,6 +141,14 @@ struct pd_place {
 	const char *inside, *root, *rest;
 };
 
+/* CYCLADE_LEFT_OUT: what record --keep and --fields did not store. */
+struct pd_left_out {
+	bool keep, fields, counted; /* the options; counted: the recorder lived to the end */
+	uint64_t samples;	    /* that did not hold */
+	uint64_t parts;		    /* PERF_SAMPLE_* that other options asked for */
+	uint64_t bytes;		    /* of parts that only --keep read */
+};
+
 /* Header features; a NULL string or 0 count: not in this recording. */
 struct pd_info {
 	enum pd_form form;
@@ -187,6 +195,7 @@ struct pd_info {
 	size_t heap_len;
 	const struct pd_place *places;
 	size_t n_places;
+	struct pd_left_out left_out;
 	uint64_t features[4];	  /* the bitmap as it stood */
 	uint64_t features_bad[4]; /* present, but not readable: skipped and noted */
 };
@@ -373,6 +382,10 @@ int pd_sample_parse(const struct pd *rec, const struct pd_record *r,
 void pd_event_layout(struct pd_event *ev);
 int pd_sample_parse_of(const struct pd_event *ev, const struct pd_record *r,
 		       struct pd_sample *out) MUST_USE;
+/* Copies a sample without the fields of `drop` (of ADDR, CPU, PERIOD and those of varying size)
+ * into `out`, which has room for all of it. Its size then; -1: its fields do not fit into it. */
+int pd_sample_without(const struct pd_event *ev, const struct pd_record *r, uint64_t drop,
+		      uint8_t *out);
 /* The branch stack alone, several times faster than taking all of the sample apart. `ev` tells how
  * the record lies. False where there is none, or it does not fit; none with n 0 is true. */
 bool pd_branches_find(const struct pd_event *ev, const struct pd_record *r,

@@ -388,6 +388,59 @@ int pd_sample_parse_of(const struct pd_event *ev, const struct pd_record *r, str
 	return 0;
 }
 
+/* The fixed fields that a sample can do without, each of 8 bytes. */
+static uint8_t *copy_fixed(uint8_t *to, const struct pd_layout *at, const uint8_t *p, uint64_t drop)
+{
+	const struct {
+		uint64_t bit;
+		uint16_t at;
+	} rows[] = { { PERF_SAMPLE_ADDR, at->addr },
+		     { PERF_SAMPLE_CPU, at->cpu },
+		     { PERF_SAMPLE_PERIOD, at->period } };
+	uint16_t from = sizeof(struct perf_event_header);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		if (!(drop & rows[i].bit) || !rows[i].at)
+			continue;
+		memcpy(to, p + from, (size_t)(rows[i].at - from));
+		to += rows[i].at - from;
+		from = (uint16_t)(rows[i].at + 8);
+	}
+	memcpy(to, p + from, (size_t)(at->fixed_end - from));
+	return to + (at->fixed_end - from);
+}
+
+int pd_sample_without(const struct pd_event *ev, const struct pd_record *r, uint64_t drop,
+		      uint8_t *out)
+{
+	const size_t head = sizeof(struct perf_event_header);
+	uint64_t type = ev->attr.sample_type;
+	struct pd_sample s = { .event = ev };
+	struct at c = { r->p + ev->at.fixed_end, r->p + r->size };
+	uint8_t *to = out + head;
+	uint16_t size;
+
+	if (r->size < ev->at.fixed_end || ev->at.fixed_end < head)
+		return -1;
+	to = copy_fixed(to, &ev->at, r->p, drop);
+	for (size_t i = 0; i < N_VARYING; i++) {
+		const uint8_t *from = c.p;
+
+		if (!(type & varying[i].bit))
+			continue;
+		if (!varying[i].get(&c, &s))
+			return -1;
+		if (drop & varying[i].bit)
+			continue;
+		memcpy(to, from, (size_t)(c.p - from));
+		to += c.p - from;
+	}
+	size = (uint16_t)(to - out);
+	memcpy(out, r->p, head);
+	memcpy(out + offsetof(struct perf_event_header, size), &size, sizeof(size));
+	return size;
+}
+
 int pd_sample_parse(const struct pd *rec, const struct pd_record *r, struct pd_sample *out)
 {
 	int index = r->type == PERF_RECORD_SAMPLE ? pd_sample_event(rec, r) : -1;
