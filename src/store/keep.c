@@ -30,6 +30,29 @@ static const struct {
 	{ C_ibs_fetch_fetch_ctl, C_ibs_fetch_itlb_refill },
 };
 
+/* Which part of a sample has them; others are of what every sample has. */
+static const struct part {
+	enum store_column_id first, last;
+	uint64_t part;
+} parts[] = {
+	{ C_samples_cpu, C_samples_cpu, PERF_SAMPLE_CPU },
+	{ C_samples_period, C_samples_period, PERF_SAMPLE_PERIOD },
+	{ C_samples_addr, C_samples_addr, PERF_SAMPLE_ADDR },
+	{ C_samples_phys_addr, C_samples_phys_addr, PERF_SAMPLE_PHYS_ADDR },
+	{ C_samples_weight, C_samples_retire_latency,
+	  PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT },
+	{ C_samples_data_src, C_samples_data_locked, PERF_SAMPLE_DATA_SRC },
+	{ C_samples_transaction, C_samples_transaction, PERF_SAMPLE_TRANSACTION },
+	{ C_samples_cgroup_id, C_samples_cgroup_id, PERF_SAMPLE_CGROUP },
+	{ C_samples_data_page_size, C_samples_data_page_size, PERF_SAMPLE_DATA_PAGE_SIZE },
+	{ C_samples_code_page_size, C_samples_code_page_size, PERF_SAMPLE_CODE_PAGE_SIZE },
+	{ C_samples_frames, C_samples_frames, PERF_SAMPLE_CALLCHAIN },
+	{ C_samples_branches, C_samples_branches, PERF_SAMPLE_BRANCH_STACK },
+	{ C_samples_stack_bytes, C_samples_stack_bytes, PERF_SAMPLE_STACK_USER },
+	{ C_ibs_op_source, C_ibs_op_load_resync, PERF_SAMPLE_RAW },
+	{ C_ibs_fetch_fetch_ctl, C_ibs_fetch_itlb_refill, PERF_SAMPLE_RAW },
+};
+
 static void fixed(const struct pd_sample *s, uint64_t bit, uint64_t v, struct raw_cell *out)
 {
 	if (s->has & bit)
@@ -116,8 +139,10 @@ static int failed(struct keep *k, int rc, struct err *err)
 			"and samples: 'load AND dc_miss'");
 }
 
-/* The columns are those of a subquery, so that the predicate has them by name. */
-static void put_query(struct buf *b, const struct ibs_own *own, const char *predicate)
+/* The columns are those of a subquery, so that the predicate has them by name. Those of `twice` are
+ * there twice: a predicate that names one is then refused as ambiguous. NULL: none is. */
+static void put_query(struct buf *b, const struct ibs_own *own, const char *predicate,
+		      const struct part *twice)
 {
 	const struct ibs_event *e = ibs_event_find(own, predicate);
 	const char *sep = "";
@@ -130,6 +155,37 @@ static void put_query(struct buf *b, const struct ibs_own *own, const char *pred
 			sep = ", ";
 		}
 	buf_puts(b, " FROM (SELECT 1))");
+	if (!twice)
+		return;
+	sep = ", (SELECT ";
+	for (int c = (int)twice->first; c <= (int)twice->last; c++) {
+		buf_printf(b, "%s0 AS \"%s\"", sep, store_columns[c].name);
+		sep = ", ";
+	}
+	buf_puts(b, ")");
+}
+
+/* A name of a part that is there twice is an error. */
+int keep_reads(const struct keep *k, const struct ibs_own *own, const char *predicate,
+	       uint64_t *reads, struct err *err)
+{
+	*reads = 0;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		struct buf b = BUF_INIT;
+		sqlite3_stmt *ask = NULL;
+		int rc = SQLITE_NOMEM;
+
+		put_query(&b, own, predicate, &parts[i]);
+		if (!b.failed)
+			rc = sqlite.prepare_v2(k->db, buf_str(&b), -1, &ask, NULL);
+		(void)sqlite.finalize(ask);
+		buf_free(&b);
+		if (rc == SQLITE_NOMEM)
+			return err_nomem(err);
+		if (rc != SQLITE_OK)
+			*reads |= parts[i].part;
+	}
+	return 0;
 }
 
 static int prepare(struct keep *k, const struct ibs_own *own, const char *predicate,
@@ -140,7 +196,7 @@ static int prepare(struct keep *k, const struct ibs_own *own, const char *predic
 				NULL);
 	const char *tail = "";
 
-	put_query(&b, own, predicate);
+	put_query(&b, own, predicate, NULL);
 	if (b.failed)
 		rc = SQLITE_NOMEM;
 	if (rc == SQLITE_OK)

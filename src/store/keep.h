@@ -26,6 +26,9 @@ int keep_open(struct keep **out, const struct ibs_own *own, const char *predicat
 /* `pmu`: whose event it is ("ibs_op"); `cpuid`: of the machine, as recordings have it. */
 int keep_sample(struct keep *k, const struct pd_sample *s, const char *pmu, const char *cpuid,
 		struct err *err) MUST_USE;
+/* What of a sample `k`, which was made of these, looks at: bits PERF_SAMPLE_*. */
+int keep_reads(const struct keep *k, const struct ibs_own *own, const char *predicate,
+	       uint64_t *reads, struct err *err) MUST_USE;
 void keep_close(struct keep *k); /* NULL is fine */
 
 #endif
