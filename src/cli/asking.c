@@ -181,6 +181,7 @@ static struct ask plain(struct cli *cli)
 			     .freq = o->freq,
 			     .period = o->count,
 			     .account = o->account,
+			     .fields = cli->command == CMD_RECORD ? o->fields : NULL,
 			     .ibs = o->ibs,
 			     .mem = o->mem,
 			     .heap = o->heap,

@@ -65,6 +65,8 @@ struct ask {
 	int (*keep)(void *ctx, const struct pd_sample *s, const char *pmu, const char *cpuid,
 		    struct err *err);
 	void *keep_ctx;
+	uint64_t keep_reads; /* PERF_SAMPLE_*: what it may look at in a sample */
+	const char *fields;  /* parts of samples that are stored; NULL: all that are asked for */
 	double jitter;	     /* a part of the period; 0: none */
 	bool jitter_said;    /* else events of IBS have the usual one */
 	const char *account; /* nodes of it; "": all */

@@ -42,6 +42,7 @@ struct sampling_result {
 	bool kept;		 /* in the file; else what had its name before still has it */
 	uint64_t lost;		 /* events the kernel dropped because a ring was full */
 	uint64_t not_kept;	 /* samples that ask.keep did not want */
+	uint64_t cut_bytes;	 /* of parts that only ask.keep read */
 	uint64_t left_out;	 /* samples of others, where the kernel gave those of all */
 	uint64_t throttled;	 /* times the kernel held a counter back */
 	size_t ousted, counters; /* of all counters those that lost their place to others */

@@ -552,11 +552,11 @@ static void take_heap(struct feature *f)
 	f->rec->info.heap_len = f->rec->info.heap ? n : 0;
 }
 
-/* Options (1: --keep, 2: --fields, 4: counted to the end), samples, parts, bytes. */
+/* Options (1: --keep, 2: --fields), samples, parts, bytes. */
 static void take_left_out(struct feature *f)
 {
 	uint64_t what = cur_u64(&f->c);
-	struct pd_left_out l = { .keep = what & 1, .fields = what & 2, .counted = what & 4 };
+	struct pd_left_out l = { .keep = what & 1, .fields = what & 2 };
 
 	l.samples = cur_u64(&f->c);
 	l.parts = cur_u64(&f->c);

@@ -143,10 +143,10 @@ struct pd_place {
 
 /* CYCLADE_LEFT_OUT: what record --keep and --fields did not store. */
 struct pd_left_out {
-	bool keep, fields, counted; /* the options; counted: the recorder lived to the end */
-	uint64_t samples;	    /* that did not hold */
-	uint64_t parts;		    /* PERF_SAMPLE_* that other options asked for */
-	uint64_t bytes;		    /* of parts that only --keep read */
+	bool keep, fields; /* the options */
+	uint64_t samples;  /* that did not hold */
+	uint64_t parts;	   /* PERF_SAMPLE_* that other options asked for */
+	uint64_t bytes;	   /* of parts that only --keep read */
 };
 
 /* Header features; a NULL string or 0 count: not in this recording. */

@@ -247,6 +247,61 @@ static const struct table_column build_id_columns[] = {
 static const struct table_form build_ids_form = { "build_ids", NULL, 0,
 						  TABLE_COLUMNS(build_id_columns) };
 
+/* ---- what record did not store --------------------------------------------------------------- */
+
+struct left_out {
+	const struct pd_left_out *l;
+	const char *const *part;
+	size_t n_parts;
+};
+
+static const struct left_out *left_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+TABLE_CELL(left_samples, out->none = !left_of(r)->l->keep; out->n = left_of(r)->l->samples)
+TABLE_CELL(left_bytes, out->n = left_of(r)->l->bytes)
+TABLE_CELL(left_parts, out->list = left_of(r)->part; out->n_list = left_of(r)->n_parts)
+
+static const struct table_column left_out_columns[] = {
+	COLUMN("samples", "samples", T_COUNT, 0, "for which --keep did not hold; null: no --keep",
+	       .get = left_samples),
+	COLUMN("fields", "parts", T_LIST, 0, "parts of samples that --fields left out",
+	       .get = left_parts),
+	COLUMN("bytes", "bytes", T_BYTES, 0, "of such parts, recorded because --keep read them",
+	       .get = left_bytes),
+};
+static const struct table_form left_out_form = { "left_out", NULL, TABLE_DATA,
+						 TABLE_COLUMNS(left_out_columns) };
+
+static int read_left_out(struct left_out *out, struct arena *a, const struct pd_info *i)
+{
+	out->l = &i->left_out;
+	out->part = attr_bits(a, ATTR_SAMPLE, i->left_out.parts, &out->n_parts);
+	return out->part ? 0 : -1;
+}
+
+/* Not the file's losses: it was asked for. */
+static void add_left_out(struct document *d, const struct left_out *left, struct buf *b)
+{
+	const struct pd_left_out *l = left->l;
+	char n[NUM_MAX];
+
+	if (l->keep)
+		buf_printf(b, "%s samples for which --keep did not hold", num_exact(n, l->samples));
+	for (size_t i = 0; i < left->n_parts; i++)
+		buf_printf(b, "%s%s",
+			   i	    ? ", "
+			   : b->len ? "; of samples (--fields): "
+				    : "of samples (--fields): ",
+			   left->part[i]);
+	if (b->len)
+		document_fact(d, "left out", false, "%s", buf_str(b));
+	d->failed |= b->failed;
+	buf_reset(b);
+}
+
 /* ---- lines for people ------------------------------------------------------------------------ */
 
 static void add(struct buf *b, const char *lead, const char *s)
@@ -425,8 +480,8 @@ static void add_next(struct document *d, const struct info_view *v)
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static const struct table_form *const forms[] = {
-	&head_form,   &recorded_form, &machine_form,   &hybrid_form,	     &caps_form,
-	&events_form, &records_form,  &build_ids_form, &recorded_losses_form
+	&head_form,   &recorded_form, &machine_form, &hybrid_form,    &caps_form,
+	&events_form, &left_out_form, &records_form, &build_ids_form, &recorded_losses_form
 };
 const struct document_form info_document = {
 	.name = "info", .version = 2, .table = forms, .n_tables = sizeof(forms) / sizeof(*forms)
@@ -436,6 +491,7 @@ int info_put(struct document *d, const struct info_view *v, struct err *err)
 {
 	const struct pd_info *info = v->source.info;
 	struct event_words *w = arena_alloc(&d->a, (v->source.n_events + 1) * sizeof(*w));
+	struct left_out *left = arena_alloc(&d->a, sizeof(*left));
 	size_t n_types;
 	const struct pd_type_count *types = pd_type_counts(v->rec, &n_types);
 	const struct table tables[] = {
@@ -453,6 +509,10 @@ int info_put(struct document *d, const struct info_view *v, struct err *err)
 		  .array = v->source.event,
 		  .stride = sizeof(*v->source.event),
 		  .n = v->source.n_events },
+		{ .form = &left_out_form,
+		  .array = left,
+		  .stride = sizeof(*left),
+		  .n = info->left_out.keep || info->left_out.fields },
 		{ .form = &records_form, .array = types, .stride = sizeof(*types), .n = n_types },
 		{ .form = &build_ids_form,
 		  .array = info->buildids,
@@ -464,6 +524,8 @@ int info_put(struct document *d, const struct info_view *v, struct err *err)
 	const size_t n_tables = sizeof(tables) / sizeof(*tables);
 	struct buf line = BUF_INIT;
 
+	if (!left || read_left_out(left, &d->a, info))
+		w = NULL;
 	add_file(d, v, &line);
 	add_machine(d, info, &line);
 	add_command(d, v, &line);
@@ -475,6 +537,8 @@ int info_put(struct document *d, const struct info_view *v, struct err *err)
 	}
 	for (size_t i = 0; w && i < n_tables; i++)
 		document_table(d, &tables[i]);
+	if (w)
+		add_left_out(d, left, &line);
 	add_losses(d, &tables[n_tables - 1], &line);
 	add_facts(d, v);
 	add_next(d, v);

@@ -470,6 +470,17 @@ j = info("crowd.data")
 t.ok(j["records"].get("FORK", 0) + j["records"].get("LOST", 0) >= (2000 if SANITIZED else 10000),
      "its threads are told, or their loss is", j["records"])
 
+for options, has, gone in ((["-g", "--fields", "cpu"], "ip|tid|time|cpu|period", "chain"), (["-g=dwarf", "--fields", "chain"], "ip|tid|time|period|callchain|regs_user|stack_user", None),
+                           (["-g=dwarf", "-d", "-W", "--fields=-weight,-chain,-uregs,-stack,-period", "-c", "9"], "ip|tid|time|addr|data_src", "period, chain, uregs, stack, weight"),
+                           (["-c", "1000000", "--fields", "id,pid"], "ip|tid|time", "period")):
+    r = run("record", "--dry-run", "-e", "cpu-clock", *options, "--", "true")
+    parts, left = (re.search(r"^ *%s +(\S.*)$" % word, r.stdout, re.M) for word in ("sample", "not stored"))
+    t.ok(parts and parts.group(1) == has and (left and left.group(1)) == gone and ("\n  stack " in r.stdout) == ("stack_user" in has),
+         "%s: the kernel is asked for these parts" % " ".join(options), r.stdout + r.stderr)
+for options, why in ((["-g=dwarf", "--fields=-stack"], "makes its chains from"), (["--fields", "addr"], "-d records it"), (["--wait", "--fields", "cpu"], "does not go with --wait"),
+                     (["--fields=-period"], "different numbers of events")):
+    r = run("record", "--dry-run", "-e", "cpu-clock", *options, "--", "true")
+    t.ok(r.returncode == 125 and why in r.stderr, "%s: %s" % (" ".join(options), why), r.stderr)
 r = run("record", "--dry-run", "-g", "-D", "200", "-e", "cpu-clock", "--", "true")
 t.ok("callchain" in r.stdout and "perf record -e cpu-clock" in r.stdout and " -D 200 -- true" in r.stdout, "--dry-run says what it would do", r.stdout)
 os.chdir("/")

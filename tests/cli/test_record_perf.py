@@ -323,7 +323,7 @@ ELSEWHERE = {
     "--help": "no recording", "--dry-run": "no recording", "--sysroot": "another machine's", "--model": "--account's", "--models": "--account's",
     "--account": "needs a PMU: tests/sim/test_account.py", "-G": "needs a cgroup: tests/cli/test_cgroup.py", "-o": "every case", "-q": "every case",
     "--ibs": "needs AMD's: tests/sim/test_ibs.py", "--mem": "needs a PMU: tests/sim/test_ibs.py",
-    "--keep": "perf has no such option: tests/sim/test_ibs.py", "--ibs-events": "perf has no such option: tests/cli/test_own_events.py", "--wait": "perf has no such option: tests/cli/test_wait.py",
+    "--keep": "perf has no such option: tests/sim/test_ibs.py", "--fields": "perf has no such option: tests/sim/test_ibs.py", "--ibs-events": "perf has no such option: tests/cli/test_own_events.py", "--wait": "perf has no such option: tests/cli/test_wait.py",
     "--wait-chains": "perf has no such option: tests/cli/test_wait.py",
     "--heap": "perf has no such option: tests/cli/test_heap.py",
 }

@@ -5,6 +5,7 @@ evenly from the multiples of 16 around the one that was asked for."""
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -179,6 +180,110 @@ def test_keep():
         t.ok(r.returncode == 125 and why in r.stderr, "--keep '%s': %s" % (predicate, why), r.stderr)
 
 
+SAMPLE, PARTS = 9, ("IP TID TIME ADDR READ CALLCHAIN ID CPU PERIOD STREAM_ID RAW BRANCH_STACK REGS_USER STACK_USER WEIGHT DATA_SRC IDENTIFIER "
+                    "TRANSACTION REGS_INTR PHYS_ADDR AUX CGROUP DATA_PAGE_SIZE CODE_PAGE_SIZE WEIGHT_STRUCT").split()
+BIT = {name: 1 << i for i, name in enumerate(PARTS)}
+ORDER = ("IDENTIFIER IP TID TIME ADDR ID STREAM_ID CPU PERIOD RAW WEIGHT DATA_SRC PHYS_ADDR DATA_PAGE_SIZE".split())
+
+
+def without(data, parts):
+    """The recording without these parts of its samples, which here have none but those of ORDER, all of the same type."""
+    b = bytearray(data)
+    attrs, n_attrs, start, size = struct.unpack_from("<QQQQ", b, 24)
+    each, = struct.unpack_from("<Q", b, 16)
+    kind, = struct.unpack_from("<Q", b, attrs + 24)
+    weight = BIT["WEIGHT_STRUCT"]
+    kind = kind & ~weight | (BIT["WEIGHT"] if kind & weight else 0)
+    for i in range(n_attrs // each):
+        there, = struct.unpack_from("<Q", b, attrs + i * each + 24)
+        struct.pack_into("<Q", b, attrs + i * each + 24, there & ~sum(BIT["WEIGHT_STRUCT" if p == "WEIGHT" else p] for p in parts))
+    records, at = bytearray(), start
+    while at < start + size:
+        t, misc, n = struct.unpack_from("<IHH", b, at)
+        record, p = bytearray(b[at:at + 8]), at + 8
+        for name in [x for x in ORDER if kind & BIT[x]] if t == SAMPLE else []:
+            length = 4 + struct.unpack_from("<I", b, p)[0] if name == "RAW" else 8
+            record += b"" if name in parts else b[p:p + length]
+            p += length
+        record += b[p:at + n]
+        struct.pack_into("<H", record, 6, len(record))
+        records += record
+        at += n
+    table = b[start + size:start + size + 16 * sum(x.bit_count() for x in b[72:104])]
+    struct.pack_into("<QQ", b, 40, len(b), len(records))
+    return bytes(b + records + table)
+
+
+def infos():
+    doc = json.loads(subprocess.run([CYCLADE, "info", "-j", DATA], capture_output=True, text=True, check=False).stdout)
+    events = [e for e in doc["events"] if e["samples"]]
+    sample = next((x for x in doc["records"] if x["record"] == "SAMPLE"), {"bytes": 0, "count": 0})
+    return {x for e in events for x in e["sample_type"]}, sample["bytes"], sample["count"], doc["left_out"]
+
+
+def mem(path):
+    doc = json.loads(subprocess.run([CYCLADE, "mem", "-j", path], capture_output=True, text=True, check=False).stdout)
+    return {k: v for k, v in doc.items() if k not in ("recording", "notes", "file")}
+
+
+def test_fields():
+    """Parts of samples that are not stored: nothing else is missing."""
+    r = record("zen4", "--ibs", "-c", "100000")
+    kinds, size, n, left = infos()
+    each = size // n
+    base = {"ip", "tid", "time", "identifier"}
+    t.ok(r.returncode == 0 and n > 100 and size == each * n and not left and kinds > base | {"raw", "addr", "weight_struct", "data_src", "phys_addr"},
+         "all samples have the same size", (kinds, size, n, left))
+    with open(DATA, "rb") as f:
+        data = f.read()
+    for parts in ("RAW",), ("WEIGHT", "DATA_SRC", "PHYS_ADDR", "DATA_PAGE_SIZE"):
+        with open(DATA + ".less", "wb") as f:
+            f.write(without(data, parts))
+        full, less = mem(DATA), mem(DATA + ".less")
+        t.ok(full.get("sources") and (full == less) == ("RAW" not in parts), "mem of IBS needs the registers alone: without %s" % ", ".join(parts),
+             [k for k in full if full[k] != less.get(k)])
+    os.remove(DATA + ".less")
+    for options, has, less, query in (
+            (["--fields", "raw,addr"], {"period", "raw", "addr"}, 32, "sum(op_rip != s.ip) + sum(s.addr != data_linear) + count(refused) = 0"),
+            (["--fields=-raw,-phys", "--jitter=0"], None, None, "min(s.period) = 100000 AND count(weight) = count(*) AND count(refused) = count(*)"),
+            (["--fields=-weight,-period", "--jitter=0"], None, None, "min(s.period) = 100000 AND sum(s.addr != data_linear) + count(refused) = 0")):
+        r = record("zen4", "--ibs", "-c", "100000", *options)
+        k, s, m, left = infos()
+        t.ok(r.returncode == 0 and m > 100 and s % m == 0 and (not less or s // m == each - less and k == base | has) and left == [
+            {"samples": None, "fields": left[0]["fields"], "bytes": 0}] and not k & set(left[0]["fields"]) and k | set(left[0]["fields"]) == kinds - (
+                {"identifier"} if "--jitter=0" in options else set()), "%s: %s" % (" ".join(options), "smaller by what is left out"), (k, s, m, each, left))
+        t.equal(one("SELECT count(*), sum(s.period) / count(*) BETWEEN 90000 AND 110000, %s FROM ibs_op JOIN samples s USING (run, sample)" % query), [m, 1, 1],
+                "%s: what is there is what was sampled" % " ".join(options))
+    # what --keep reads is recorded and cut out: CPUs behind records of mappings, too
+    r = record("zen4", "--ibs", "-c", "100000", "--keep", "weight > 100 AND cpu >= 0 AND data_src", "--fields", "raw,addr,phys_addr", ms=200)
+    k, s, m, left = infos()
+    said = subprocess.run([CYCLADE, "info", DATA], capture_output=True, text=True, check=False).stdout
+    t.ok(k == base | {"period", "raw", "addr", "phys_addr"} and s == (each - 24) * m and left[0]["samples"] > 10 and left[0]["bytes"] == 24 * m and
+         {"cpu", "weight_struct", "data_src", "data_page_size"} == set(left[0]["fields"]) and re.search("left out +[0-9,]+ samples for which --keep", said) and
+         "were not stored (--fields)" in r.stderr, "--keep with --fields: what only it reads is not stored", (r.stderr, k, s, m, each, left, said))
+    t.equal(one("SELECT count(*), min(miss_latency) > 100, sum(op_rip != s.ip), sum(s.addr != data_linear), sum(s.phys_addr != data_physical), count(refused), "
+                "sum(s.comm = 'sim_spin'), count(s.function) > 0, count(DISTINCT s.period) > 1 FROM ibs_op JOIN samples s USING (run, sample)"),
+            [m, 1, 0, 0, 0, 0, m, 1, 1], "and the rest is whole")
+    if PERF:
+        p = subprocess.run([PERF, "script", "-i", DATA, "-F", "comm,time,ip,addr,phys_addr", "--show-mmap-events"], capture_output=True, text=True, check=False)
+        ours = sql("SELECT ip, addr, phys_addr FROM samples ORDER BY time, sample")
+        theirs = re.findall(r"^ *sim_spin +[0-9.]+: +([0-9a-f]+) +([0-9a-f]+) +([0-9a-f]+)", p.stdout, re.M)
+        t.equal(sorted(tuple(int(x, 16) for x in row) for row in theirs), sorted(tuple(int(x[c], 0) for c in ("addr", "ip", "phys_addr")) for x in ours), "perf reads the same of it")
+        reported = subprocess.run([PERF, "report", "-i", DATA, "--stdio"], capture_output=True, text=True, check=False)
+        t.ok(reported.returncode == 0 and "sim_spin" in reported.stdout and "rror" not in reported.stderr, "perf report takes it", reported.stderr)
+        times = [float(x) for x in re.findall(r"([0-9]+\.[0-9]+): PERF_RECORD_MMAP2", p.stdout)]
+        first, last = (x / 1e9 for x in one("SELECT min(time), max(time) FROM samples"))
+        t.ok(times and any(first - 5 < x < last for x in times) and not any(x > last for x in times), "and the times of mappings", (times, first, last))
+    r = record("spr", "--mem", "--fields", "weight,addr", "--keep", "data_level = 'L3'", ms=200)
+    t.equal(one("SELECT count(*) > 10, count(data_src), count(weight) = count(*), count(addr) = count(*), count(phys_addr) FROM samples"), [1, 0, 1, 1, 0], "of PEBS")
+    for words, why in (("help", "have no part 'help'"), ("", "have no part ''"), ("raw,", "have no part ''"), ("raw,-addr", "exclude each other"), ("-ip", "cannot be left out"),
+                       ("-time", "cannot be left out"), ("-period", "different numbers of events"), ("branches", "no sample would have branches"), ("x" * 5000, "have no part 'xxx"),
+                       ("addr\n\x1b[1m", "have no part"), ("--addr", "have no part '--addr'"), ("regs", "no sample would have regs")):
+        r = record("zen4", "--ibs", "--fields=" + words, ms=10)
+        t.ok(r.returncode == 125 and why in r.stderr and ("raw, " in r.stderr or "record" in r.stderr or "-c 1" in r.stderr) and "\x1b" not in r.stderr,
+             "--fields '%.20s': %s" % (words.encode("unicode_escape").decode(), why), r.stderr)
+
+
 def test_derived():
     """-e NAME is the event's part of IBS; other events beside it are whole."""
     own = os.path.join(tmp.name, "own.events")
@@ -284,6 +389,7 @@ def main():
     else:
         t.skip("IBS of whole CPUs", "whole CPUs may not be counted here")
     test_keep()
+    test_fields()
     test_derived()
     test_mem()
     test_slow_loads()

@@ -32,6 +32,9 @@ static void closing_line(const struct cli *cli, const struct sampling_result *re
 		 res->throttled ? " times" : "");
 	if (res->not_kept)
 		cli_note(cli, "%s samples were not kept (--keep)", num_exact(t, res->not_kept));
+	if (res->cut_bytes)
+		cli_note(cli, "%s of parts that --keep read were not stored (--fields)",
+			 num_bytes(b, res->cut_bytes));
 	if (res->left_out)
 		cli_note(cli, "%s samples of other programs were left out",
 			 num_exact(t, res->left_out));
@@ -132,6 +135,8 @@ static int open_sampling(struct cli *cli, struct sampling **r, struct ask *ask, 
 	if (*k) {
 		ask->keep = keep;
 		ask->keep_ctx = *k;
+		if (ask->fields && keep_reads(*k, NULL, predicate, &ask->keep_reads, err))
+			return -1;
 	}
 	return sampling_open(r, ask, path, NULL, err);
 }

@@ -111,7 +111,7 @@ int sampling_events(struct sampling *r, struct pdw_setup *out, struct err *err)
 		return err_nomem(err);
 	*out = (struct pdw_setup){ .event = ev, .n_events = n, .zstd_level = r->ask.zstd_level };
 	for (size_t i = 0; i < n; i++) {
-		ev[i].attr = attr_to_store(&r->ev[i].attr, &r->events.ev.v[i]);
+		ev[i].attr = sampling_stored(r, i);
 		ev[i].name = r->ev[i].name;
 		ev[i].ids = recorder_ids(r->recorder, i, &ev[i].n_ids);
 	}
@@ -179,6 +179,16 @@ static int tell_what_was_there(struct sampling *r, struct err *err)
 		return -1;
 	r->sink.forks = 0;
 	return pdw_flush(r->sink.writer, err);
+}
+
+/* From the first record on: those of mappings may have a part less, too. */
+static int begin_cuts(struct sampling *r, struct err *err)
+{
+	if (!r->fields.any_cut)
+		return 0;
+	r->sink.cuts = r;
+	r->sink.shorter = malloc(UINT16_MAX + 1);
+	return r->sink.shorter ? 0 : err_nomem(err);
 }
 
 static int begin_records(struct sampling *r, struct err *err)
@@ -292,8 +302,8 @@ int sampling_open(struct sampling **out, const struct ask *ask, const char *path
 	}
 	if (sampling_heap_begin(r, err) || open_wake(r, err) ||
 	    sink_open(&r->sink, &r->ev[0].attr, err) || open_program(r, setup, err) ||
-	    open_counters(r, err) || begin_records(r, err) || begin_filter(r, err) ||
-	    sampling_wait_begin(r, err) || sampling_switch_begin(r, err))
+	    open_counters(r, err) || begin_cuts(r, err) || begin_records(r, err) ||
+	    begin_filter(r, err) || sampling_wait_begin(r, err) || sampling_switch_begin(r, err))
 		goto fail;
 	*out = r;
 	return 0;
@@ -406,6 +416,7 @@ static void take_results(struct sampling *r)
 	r->result.samples = r->sink.samples;
 	r->result.lost = r->sink.lost;
 	r->result.not_kept = wanted_left_out(r->sink.wanted);
+	r->result.cut_bytes = r->sink.cut_bytes;
 	r->result.left_out = whose_left_out(r->sink.filter);
 	r->result.throttled = r->sink.throttled;
 	r->result.ousted = recorder_ousted(r->recorder, &r->result.counters);

@@ -38,6 +38,8 @@ int sampling_check(struct sampling *r, struct err *err)
 		return -1;
 	if (filter && event_branch_filter(&r->branch_type, filter, err))
 		return err_prefix(err, "--branch-filter");
+	if (sampling_fields_parse(r, err))
+		return -1;
 	if (r->ask.heap && !r->ask.program.n) {
 		(void)err_set(err, ERR_USAGE,
 			      "--heap logs a program from its start, not one that runs");

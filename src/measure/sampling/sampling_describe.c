@@ -155,6 +155,11 @@ void sampling_describe(const struct sampling *r, bool verbose, struct buf *out)
 		return;
 	for (size_t i = 0; i < r->events.ev.n; i++)
 		put_event(out, r, i);
+	if (r->fields.gone) {
+		buf_puts(out, "not stored    ");
+		sampling_fields_words(r, out);
+		buf_putc(out, '\n');
+	}
 	if (sampling_whole(r))
 		buf_printf(out, "on %zu CPUs, whatever runs there\n", r->k.who.cpus.n);
 	else

@@ -46,6 +46,7 @@ enum { /* feature bits */
        FEAT_CYCLADE_TREE = 192,
        FEAT_CYCLADE_PLACES = 193,
        FEAT_CYCLADE_HEAP = 194,
+       FEAT_CYCLADE_LEFT_OUT = 195,
 };
 
 /* misc of an entry of BUILD_ID: the number of bytes stands behind them */
@@ -148,7 +149,7 @@ static bool event_desc(struct sampling *r, struct buf *b)
 	for (size_t i = 0; i < n; i++) {
 		size_t n_ids;
 		const uint64_t *ids = recorder_ids(r->recorder, i, &n_ids);
-		const struct perf_event_attr a = attr_to_store(&r->ev[i].attr, &r->events.ev.v[i]);
+		const struct perf_event_attr a = sampling_stored(r, i);
 
 		buf_put(b, &a, sizeof(a));
 		buf_put_u32(b, (uint32_t)n_ids);
@@ -217,7 +218,8 @@ static bool mem_topology(struct sampling *r, struct buf *b)
 static bool branch_stack(struct sampling *r, struct buf *b)
 {
 	(void)b;
-	return r->ask.branch || r->ask.branch_filter;
+	return (r->ask.branch || r->ask.branch_filter) &&
+	       !(r->fields.gone & PERF_SAMPLE_BRANCH_STACK);
 }
 
 static bool pmu_mappings(struct sampling *r, struct buf *b)
@@ -471,6 +473,18 @@ static bool places(struct sampling *r, struct buf *b)
 	return n;
 }
 
+/* Not early: perf report refuses records of features that it does not know. */
+static bool left_out(struct sampling *r, struct buf *b)
+{
+	bool keep = r->ask.keep, fields = r->ask.fields;
+
+	buf_put_u64(b, (uint64_t)keep | (uint64_t)fields << 1);
+	buf_put_u64(b, wanted_left_out(r->sink.wanted));
+	buf_put_u64(b, r->fields.gone);
+	buf_put_u64(b, r->sink.cut_bytes);
+	return keep || fields;
+}
+
 /* perf opens no recording of tracepoints without their formats. */
 static bool tracepoints(struct sampling *r, struct buf *b)
 {
@@ -524,6 +538,7 @@ static const struct feature_row {
 	{ FEAT_PMU_CAPS, pmu_caps, false },
 	{ FEAT_CYCLADE_PLACES, places, false },
 	{ FEAT_CYCLADE_HEAP, sampling_heap_logs, false },
+	{ FEAT_CYCLADE_LEFT_OUT, left_out, false },
 };
 
 static int put_feature(struct sampling *r, const struct feature_row *f, bool early, struct err *err)

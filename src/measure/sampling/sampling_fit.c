@@ -69,6 +69,7 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 			       .several = r->events.ev.n > 1 || r->ask.jitter > 0,
 			       .enable_on_exec = r->ask.program.n && !o->delay && !o->control };
 
+	sampling_fields_wish(r, &w);
 	/* logs of allocations and pauses of switch records have times that programs can read */
 	wish_clock(&w, o->clockid	     ? o->clockid
 		       : o->heap	     ? "raw"
@@ -315,7 +316,7 @@ static int make_attr(struct sampling *r, size_t i, const struct attr_opts *wishe
 		sampling_track_wish(r, &own);
 		sampling_track_cpus(r, &r->ev[i]);
 		attr_make(&r->ev[i].attr, e, &own, true);
-		return fit(r, i, t, bits, err);
+		return sampling_fields_attr(r, i, CHAIN_NONE, err) ? -1 : fit(r, i, t, bits, err);
 	}
 	if (r->of)
 		return fit_account(r, i, wishes, t, bits, err);
@@ -326,6 +327,8 @@ static int make_attr(struct sampling *r, size_t i, const struct attr_opts *wishe
 		r->ev[i].attr.disabled = r->ev[i].attr.enable_on_exec = 0;
 	if (e->sample_read && sampler_of(r, i) != (int)i)
 		r->ev[i].attr.sample_period = r->ev[i].attr.freq = 0;
+	if (sampling_fields_attr(r, i, attr_chain_of(e, wishes), err))
+		return -1;
 	return fit(r, i, t, bits, err);
 }
 
@@ -354,13 +357,14 @@ int sampling_attrs(struct sampling *r, struct err *err)
 	int rc;
 
 	r->ev = arena_alloc(r->arena, (n + 1) * sizeof(*r->ev));
-	if (!r->ev)
+	r->fields.cut = arena_alloc(r->arena, (n + 1) * sizeof(*r->fields.cut));
+	if (!r->ev || !r->fields.cut)
 		return err_nomem(err);
 	if (check_topdown(r, err) || trial_begin(&t, r->arena, n, err))
 		return -1;
 	rc = make_all(r, &t, &given_up, err);
 	trial_end(&t);
-	if (rc)
+	if (rc || sampling_fields_check(r, err))
 		return -1;
 	note_given_up(r, given_up);
 	if (r->of && sampling_account_groups(r, err))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * sampling_int - the pieces of sampling.h: counters and the run (sampling.c), checks
- * (sampling_check.c), the counters' attributes (sampling_fit.c), which event tells of mappings
- * (sampling_track.c), what tells of waits (sampling_wait.c; for run sampling_switches.c; how many
- * switches there are: sampling_switch_counts.c), what is done with the records on their way to the
- * file (sampling_sink.c), the header's features (sampling_features.c), --dry-run
- * (sampling_describe.c), records without a file (sampling_live.c).
+ * (sampling_check.c), the counters' attributes (sampling_fit.c), which parts of samples are stored
+ * (sampling_fields.c), which event tells of mappings (sampling_track.c), what tells of waits
+ * (sampling_wait.c; for run sampling_switches.c; how many switches there are:
+ * sampling_switch_counts.c), what is done with the records on their way to the file
+ * (sampling_sink.c), the header's features (sampling_features.c), --dry-run (sampling_describe.c),
+ * records without a file (sampling_live.c).
  */
 #ifndef CYCLADE_MEASURE_SAMPLING_INT_H
 #define CYCLADE_MEASURE_SAMPLING_INT_H
@@ -24,6 +25,7 @@
 #include "measure/event_more.h"
 #include "measure/sampling.h"
 #include "measure/sampling/account_plan.h"
+#include "perfdata/perfdata.h"
 #include "perfdata/writer.h"
 #include "symbol/image.h"
 
@@ -87,6 +89,9 @@ int wanted_new(struct wanted **out, const struct sampling *r, struct err *err) M
 int wanted_sample(struct wanted *w, const uint8_t *p, size_t size, bool *is,
 		  struct err *err) MUST_USE;
 uint64_t wanted_left_out(const struct wanted *w); /* NULL: 0 */
+/* The event of a sample, and its number; false: it has none. */
+bool wanted_event(const struct wanted *w, const struct pd_record *rec, const struct pd_event **ev,
+		  size_t *i);
 void wanted_free(struct wanted *w);
 
 /* The draining thread's: switches of each CPU since a time, of all CPUs, and the most of one
@@ -129,6 +134,10 @@ struct sink {
 	struct wanted *wanted;	      /* the same */
 	struct wait_change *switches; /* to be told of them; else NULL */
 	struct switch_watch *watch;   /* the same */
+	/* What is cut out of records (--fields); NULL: nothing. */
+	const struct sampling *cuts;
+	uint8_t *shorter; /* a record without it */
+	uint64_t cut_bytes;
 	uint64_t samples, lost, throttled, forks;
 	uint64_t first_time, last_time;
 	uint8_t *cut; /* a record that is not whole yet */
@@ -140,6 +149,15 @@ struct sink {
 };
 
 #define SAMPLING_CORES 4
+
+/* --fields, in bits of PERF_SAMPLE_ (sampling_fields.c). */
+struct sampling_fields {
+	uint64_t words;		  /* rows of sampling_field.def that were named */
+	uint64_t named, left_out; /* one of them is 0 */
+	uint64_t seen;		  /* what samples would have without it */
+	uint64_t gone;		  /* what they have not in the file */
+	uint64_t *cut, any_cut;	  /* by event: what they have before they are written */
+};
 
 struct sampling_of { /* --account: what an event is of */
 	const struct account_event *event;
@@ -162,6 +180,7 @@ struct sampling {
 	struct account_plan account[SAMPLING_CORES]; /* of each kind of core */
 	size_t n_accounts, account_split;
 	struct sampling_of *of; /* as events.ev, with --account */
+	struct sampling_fields fields;
 	bool tells_alone; /* the last event is none that was asked for: it tells of mappings */
 	struct err passed;
 	bool phys_if_may;     /* physical addresses: nobody asked, but they are of use */
@@ -202,6 +221,20 @@ static inline bool sampling_whole(const struct sampling *r)
 
 /* Where event i is tried out: of whole CPUs on the first that it counts on, else -1. */
 int sampling_try_cpu(const struct sampling *r, size_t i);
+
+/* --fields: its words; what they ask for beside the options; what an attribute is without; whether
+ * there is what was named. */
+int sampling_fields_parse(struct sampling *r, struct err *err) MUST_USE;
+void sampling_fields_wish(const struct sampling *r, struct attr_opts *w);
+int sampling_fields_attr(struct sampling *r, size_t i, enum attr_chain chain,
+			 struct err *err) MUST_USE;
+int sampling_fields_check(const struct sampling *r, struct err *err) MUST_USE;
+/* What is not stored, as words. */
+void sampling_fields_words(const struct sampling *r, struct buf *b);
+/* The attribute of event i as the file has it. */
+struct perf_event_attr sampling_stored(const struct sampling *r, size_t i);
+/* A record without the parts that are not stored: in s->shorter, if there are any. */
+int cut_parts(struct sink *s, const uint8_t **p, size_t *size, struct err *err) MUST_USE;
 
 /* The file's events; ids are the recorder's. */
 int sampling_events(struct sampling *r, struct pdw_setup *out, struct err *err) MUST_USE;

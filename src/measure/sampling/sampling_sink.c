@@ -31,6 +31,7 @@ int sink_open(struct sink *s, const struct perf_event_attr *attr, struct err *er
 void sink_close(struct sink *s)
 {
 	free(s->cut);
+	free(s->shorter);
 	strtab_free(&s->files);
 	inside_free(&s->inside);
 	whose_free(s->filter);
@@ -122,12 +123,14 @@ static int keep_record(void *ctx, const uint8_t *p, size_t size, struct err *err
 		return -1;
 	if (!is)
 		return 0;
+	if (s->cuts && cut_parts(s, &p, &size, err))
+		return -1;
 	return sink_note(s, p, size, err) || pdw_data(s->writer, p, size, err) ? -1 : 0;
 }
 
 static bool sifts(const struct sink *s)
 {
-	return s->filter || s->wanted;
+	return s->filter || s->wanted || s->cuts;
 }
 
 /* Where all is kept a run of records is written at once (sink_data). */

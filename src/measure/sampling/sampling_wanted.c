@@ -60,25 +60,37 @@ uint64_t wanted_left_out(const struct wanted *w)
 	return w ? w->left_out : 0;
 }
 
+bool wanted_event(const struct wanted *w, const struct pd_record *rec, const struct pd_event **ev,
+		  size_t *i)
+{
+	const uint64_t *at = NULL;
+
+	*i = 0;
+	/* several events: their samples begin with an identifier */
+	if (w->ev[0].at.identifier) {
+		at = rec->size >= 16 ? u64map_find(&w->by_id, ld64(rec->p + w->ev[0].at.identifier))
+				     : NULL;
+		if (!at)
+			return false;
+		*i = *at;
+	}
+	*ev = &w->ev[*i];
+	return true;
+}
+
 int wanted_sample(struct wanted *w, const uint8_t *p, size_t size, bool *is, struct err *err)
 {
 	const struct ask *ask = &w->r->ask;
 	struct pd_record rec = {
 		.p = p, .size = (uint16_t)size, .type = ld32(p), .misc = ld16(p + 4)
 	};
-	const uint64_t *at = NULL;
+	const struct pd_event *ev;
 	struct pd_sample s;
-	size_t i = 0;
+	size_t i;
 	int keep;
 
 	*is = true;
-	/* several events: their samples begin with an identifier */
-	if (w->ev[0].at.identifier && size >= 16)
-		at = u64map_find(&w->by_id, ld64(p + w->ev[0].at.identifier));
-	if (w->ev[0].at.identifier && !at)
-		return 0;
-	i = at ? *at : 0;
-	if (pd_sample_parse_of(&w->ev[i], &rec, &s))
+	if (!wanted_event(w, &rec, &ev, &i) || pd_sample_parse_of(ev, &rec, &s))
 		return 0;
 	keep = ask->keep(ask->keep_ctx, &s, w->r->events.ev.v[i].pmu, w->r->k.machine.cpuid, err);
 	*is = keep != 0;
