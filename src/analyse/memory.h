@@ -19,7 +19,7 @@
  * 95 % (binomial; NAN where there are too few samples for both ends).
  *
  * Threads and CPUs are groups only if asked for (memory_opts.threads), as they take time. They have
- * a spread of one latency only: memory_shown_latency().
+ * a spread of one latency only: memory_shown_latency(). Files are, too (memory_opts.files).
  *
  * An IBS op that accesses no memory counts for everything but MEMORY_SOURCE, _TLB, _SNOOP, _LOCK,
  * _BLOCK, _TYPE and _FIELD. An IBS fetch is of code, so it has no _TYPE and _FIELD.
@@ -63,6 +63,7 @@ enum memory_by {
 	MEMORY_CPU,
 	MEMORY_TYPE,   /* of the data: access.type, or why it is not known */
 	MEMORY_FIELD,  /* access */
+	MEMORY_FILE,   /* key: image; if asked for */
 	MEMORY_ACCESS, /* of instructions, loads and stores apart: what these are made of */
 	MEMORY_CLASS,  /* all that the first ones are made of */
 	MEMORY_BYS
@@ -142,6 +143,7 @@ struct memory_opts {
 	const char *const *events;
 	size_t n_events;
 	bool threads;	    /* of memory: MEMORY_THREAD and _CPU, too */
+	bool files;	    /* the same: MEMORY_FILE */
 	bool map;	    /* of memory_objects: fill `map` */
 	uint32_t line_size; /* of memory_objects, a power of two up to 256; 0: MEMORY_LINE_BYTES */
 	bool or_none; /* of memory: no event that tells of memory is fine, and gives no groups */

@@ -40,6 +40,7 @@ enum column_of { /* the reports that have it; of a key: where -s takes it */
 		 COLUMN_OF_BRANCHES,
 		 COLUMN_OF_TOPDOWN,   /* of a sampled group of slots */
 		 COLUMN_OF_TOPDOWN_2, /* of one with level 2 */
+		 COLUMN_OF_MEMORY,    /* rows that are groups of mem (view_latency.h) */
 		 COLUMN_OF_CALLS,
 		 COLUMN_OF_TREE,
 };

@@ -45,6 +45,7 @@ struct view_opts {
 	double min;   /* fraction of an event's total below which rows are folded; 0: none are */
 	size_t limit; /* rows of a table; 0: no bound */
 	bool side_by_side;
+	bool memory;  /* some event tells of memory, or of latencies */
 	bool machine; /* for programs: all columns, levels of recursion not merged */
 };
 
@@ -75,7 +76,8 @@ struct view {
 	struct view_source source;
 	struct view_opts opts;
 	struct column_list columns;
-	struct topdown topdown; /* of a sampled slots group; its levels are 0 without one */
+	struct topdown topdown;	      /* of a sampled slots group; its levels are 0 without one */
+	struct view_latency *latency; /* by event of the source; NULL: none (view_latency.h) */
 	struct view_table *table;
 	size_t n_tables;
 	/* Where a table has one of many events: by event, the first of its rows in by_event, which

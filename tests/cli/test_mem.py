@@ -302,6 +302,38 @@ else:
     got = collections.Counter({(os.path.basename(r["file"]), r["line"]): r["samples"] for r in doc["lines"]})
     t.ok(want == got and (got or not want), "lines are addr2line's: %d" % len(got), "%r\n%r" % (want - got, got - want))
 
+    # report has the latencies of its rows
+    weights = collections.defaultdict(lambda: collections.defaultdict(list))
+    for a, s, at in zip(chosen, coded, lines):
+        for key, value in (("function", addr[a]), ("dso", os.path.basename(program)), ("tid", s.tid), ("srcline", ":".join((os.path.basename(at[0]), at[-1])))):
+            weights[key][value].append(s.weight)
+    for key, planted in weights.items():
+        p = run("report", "-j", "-i", path, "-s", key, "--fields", "latencies,samples," + key)
+        rows = json.loads(p.stdout)["rows"] if p.returncode == 0 else []
+        got = {os.path.basename(r[key]) if key == "srcline" else r[key]: r for r in rows if r[key] != "??:0"}
+        planted = {k: v for k, v in planted.items() if key != "srcline" or k in got}
+        bad = [(k, got.get(k), figures(v)) for k, v in planted.items() if k not in got or got[k]["timed"] != len(v) or got[k]["samples"] != len(v) or not all(
+            math.isclose(got[k]["latency" + ("_" + x if x != "mean" else "")], figures(v)[x], rel_tol=1e-9) for x in ("mean", "p50", "p90", "p99"))]
+        t.ok(len(got) == len(planted) > 0 and not bad, "report -s %s: latencies of %d rows" % (key, len(planted)), (p.stderr, bad[:3], sorted(got)[:5]))
+    fields = {"timed": "timed", "mean": "latency", "mean_error": "latency_error", **{"p%d%s" % (q, e): "latency_p%d%s" % (q, e) for q in (50, 90, 99) for e in ("", "_error")}}
+    rows = {r["function"]: {k: r[f] for k, f in fields.items()} for r in
+            json.loads(run("report", "-j", "-i", path, "-s", "dso,function", "--fields", "latencies,function").stdout or '{"rows": []}')["rows"]}
+    t.equal(rows, {r["function"]: {k: r[k] for k in fields} for r in doc["functions"]}, "and they are those of mem, errors included")
+    if PERF:
+        p = subprocess.run([PERF, "script", "-i", path, "-F", "ip,sym,weight"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        theirs = collections.defaultdict(list)
+        for weight, name in re.findall(r"^ *([0-9]+) +[0-9a-f]+ (\S+)", p.stdout, re.M):
+            theirs[name].append(int(weight))
+        t.equal({f: (r["timed"], round(r["mean"], 6)) for f, r in rows.items()}, {f: (len(v), round(sum(v) / len(v), 6)) for f, v in theirs.items()}, "and perf's weights")
+    p = run("report", "-j", "-i", few, "-s", "function", "--limit", "3", "--fields", "latency")
+    whys = {r["latency_why"] for r in json.loads(p.stdout or '{"rows": []}')["rows"] if r["latency"] is None}
+    t.ok("the row stands for several" in whys, "a row without has the reason", p.stdout + p.stderr)
+    p = run("report", "-i", path, "-s", "function", "--fields", "+latencies,-latency_p99_error")
+    t.ok(re.search(r"timed +cycles +\+- +p50 +\+- +p90 +\+- +p99$", p.stdout, re.M), "people see them", p.stdout + p.stderr)
+    for options, why in ((["-s", "comm"], "functions, lines, files or threads"), ([], "functions, lines, files or threads"), (["-s", "function", "-g"], "")):
+        p = run("report", "-i", path, *options, "--fields", "+latency")
+        t.ok(p.returncode == 2 and why in p.stderr, "report %s: no latency" % " ".join(options), p.stderr)
+
     # annotate has the latencies of each instruction; an address within one is that instruction's
     starts = {int(x, 16) for x in re.findall(r"(?m)^ +([0-9a-f]+):\t", subprocess.run(["objdump", "-d", "--no-show-raw-insn", program], capture_output=True, text=True).stdout)}
     name = max(set(addr.values()), key=lambda f: sum(addr[a] == f for a in chosen))

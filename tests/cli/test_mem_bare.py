@@ -140,7 +140,7 @@ KEYS = [local + key for key in ("weight", "ins_lat", "retire_lat", "p_stage_cyc"
 for key in KEYS:
     p = run("report", "-i", "both.data", "-s", "comm," + key)
     query = re.search(r"cyclade sql '(.*)'", p.stderr)
-    t.ok(p.returncode == 2 and "'%s' is no key to sort by: mem and annotate" % key in p.stderr and query, "report -s %s: refused with a query" % key, p.stderr)
+    t.ok(p.returncode == 2 and "'%s' is no key to sort by: --fields +latencies, mem and annotate" % key in p.stderr and query, "report -s %s: refused with a query" % key, p.stderr)
     if not perf or not HAS_SQL:
         t.skip("report -s %s: perf's rows" % key, "no SQL" if perf else "CYCLADE_PERF612: not here")
         continue

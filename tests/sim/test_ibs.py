@@ -341,6 +341,12 @@ def test_mem():
         r = record(machine, "--mem", ms=100)
         x = one("SELECT count(*) > 10, count(addr) > 10, count(data_src) > 10, count(weight) > 10 FROM samples")
         t.ok(r.returncode == 0 and x == [1, 1, 1, 1], "%s: --mem records" % machine, (x, r.stderr))
+        p = subprocess.run([CYCLADE, "report", "-i", DATA, "-j", "-s", "function", "--fields", "event,function,latency,timed"], capture_output=True, text=True, check=False)
+        got = {(x["event"], x["function"]): (x["timed"], x["latency"]) for x in json.loads(p.stdout or '{"rows": []}')["rows"] if x["timed"]}
+        want = {(x["event"], x["function"]): (x["n"], x["mean"]) for x in sql(
+            "SELECT event, function, count(*) AS n, avg(weight) AS mean FROM samples WHERE weight > 0 AND function IS NOT NULL GROUP BY 1, 2")}
+        t.ok(got and got.keys() <= want.keys() and (machine == "zen4" or all(got[k][0] == want[k][0] and abs(got[k][1] - want[k][1]) < 1e-6 for k in want)),
+             "%s: report has the latencies of each event and function" % machine, (p.stderr, got, want))
     r = record("n1", "--mem")
     t.ok(r.returncode == 125 and "no PMU here samples memory accesses" in r.stderr, "a machine without", r.stderr)
 

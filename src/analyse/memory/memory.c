@@ -188,7 +188,9 @@ int memory_build(struct memory **out, struct memory_objects **objects, const str
 		free(w);
 		return err_nomem(err);
 	}
-	*w = (struct memory_work){ .spaces = sp, .files = STRTAB_INIT, .rows = STRTAB_INIT };
+	*w = (struct memory_work){
+		.spaces = sp, .files_too = opts->files, .files = STRTAB_INIT, .rows = STRTAB_INIT
+	};
 	m->work = w;
 	ret = choose_events(w, rec, opts, &events, err) || (objects && data_begin(sp, err)) ||
 	      memory_scan(&w->c, objects, rec, sp, w->how, events, opts, err) ||

@@ -139,6 +139,11 @@ static bool part_of(const struct memory_group *g, enum memory_by by, uint64_t ke
 		key[1] = g->key[1];
 		return g->by == MEMORY_INSTRUCTION && g->file;
 	}
+	if (by == MEMORY_FILE) {
+		key[0] = (uint32_t)g->key[1];
+		key[1] = 0;
+		return g->by == MEMORY_INSTRUCTION;
+	}
 	if (by == MEMORY_INSTRUCTION) {
 		key[0] = g->key[0] - g->skip;
 		key[1] = (uint32_t)g->key[1];
@@ -196,7 +201,7 @@ int memory_fold(struct memory_work *w, struct err *err)
 		if (fold(w, from_classes[i]))
 			return err_nomem(err);
 	return fold(w, MEMORY_FUNCTION) || fold(w, MEMORY_LINE) || fold(w, MEMORY_TYPE) ||
-			       fold(w, MEMORY_FIELD)
+			       fold(w, MEMORY_FIELD) || (w->files_too && fold(w, MEMORY_FILE))
 		       ? err_nomem(err)
 		       : 0;
 }

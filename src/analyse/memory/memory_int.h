@@ -47,6 +47,7 @@ struct memory_work {
 	unsigned latencies, latency_at[MEMOP_LATENCIES]; /* how many these are, and where */
 	struct memory_bins *bins;
 	struct memory_layout *layout;
+	bool files_too;		   /* MEMORY_FILE */
 	struct strtab files, rows; /* rows: of the tables of types and fields */
 };
 

@@ -14,6 +14,7 @@
 #include "cli/verdicts.h"
 #include "config.h"
 #include "report/rows.h"
+#include "report/view_latency.h"
 
 #define MIN_SHOWN 0.005 /* for people: rows below half a percent are summed, unless --min says */
 
@@ -30,6 +31,7 @@ struct report {
 	struct text_list events;
 	VEC(const char *) notes;
 	bool by_event;
+	VEC(struct memory *) memory; /* what latencies are of */
 };
 
 static void end(void *own)
@@ -37,6 +39,9 @@ static void end(void *own)
 	struct report *rp = own;
 
 	view_free(rp->view);
+	vec_each (&rp->memory, struct memory **, m)
+		memory_free(*m);
+	vec_free(&rp->memory);
 	vec_free(&rp->notes);
 	profile_free(rp->profile);
 	free(rp);
@@ -98,6 +103,7 @@ static int choose_rows(struct report *rp, struct err *err)
 		return err_set(err, ERR_USAGE, "--max-stack is too large");
 	rp->po.max_stack = (uint32_t)o->max_stack;
 	rp->vo.fields = o->fields;
+	rp->vo.memory = memory_told(rp->r->rec);
 	rp->vo.focus = o->focus;
 	rp->vo.hide = o->hide;
 	rp->vo.machine = rp->programs;
@@ -196,6 +202,39 @@ static int build(struct report *rp, struct err *err)
 	return gather_notes(rp, err);
 }
 
+/* A pass for each event that is shown and has latencies: if a column of them was asked for. */
+static int add_latencies(struct report *rp, struct err *err)
+{
+	const struct view *v = rp->view;
+	struct memory_opts mo = { .select = rp->po.select,
+				  .progress = rp->po.progress,
+				  .progress_ctx = rp->po.progress_ctx };
+
+	if (!view_wants_latency(v))
+		return 0;
+	mo.threads = view_latency_by(&rp->po) == MEMORY_THREAD;
+	mo.files = view_latency_by(&rp->po) == MEMORY_FILE;
+	for (size_t i = 0; i < v->n_tables; i++)
+		for (size_t k = 0; k < v->table[i].n_events; k++) {
+			size_t e = v->table[i].event[k];
+			const struct pd_event *ev = &rp->source.event[e];
+			struct memory *m;
+
+			mo.select.event = ev->name;
+			if (memop_how(rp->r->rec, ev).from == MEMOP_FROM_NOTHING)
+				continue;
+			if (memory_build(&m, NULL, rp->r->rec, rp->r->spaces, &mo, err))
+				return -1;
+			if (vec_push(&rp->memory, m)) {
+				memory_free(m);
+				return err_nomem(err);
+			}
+			if (view_latency_add(rp->view, e, m, err))
+				return -1;
+		}
+	return 0;
+}
+
 int report_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
 	struct report *rp = calloc(1, sizeof(*rp));
@@ -213,7 +252,7 @@ int report_make(struct result *out, const struct result_ask *ask, struct err *er
 	rp->source.version = CYCLADE_VERSION;
 	rp->source.input = ask->said.input;
 	if (derived_note(ask->r->derived, &rp->source, &ask->cli->arena, err) || build(rp, err) ||
-	    view_build(&rp->view, rp->profile, &rp->source, &rp->vo, err))
+	    view_build(&rp->view, rp->profile, &rp->source, &rp->vo, err) || add_latencies(rp, err))
 		return -1;
 	document_open(&out->d, &rows_document, rp->view);
 	rows_put(&out->d, rp->view);

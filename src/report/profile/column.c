@@ -3,10 +3,12 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "analyse/error_bar.h"
 #include "report/view.h"
+#include "report/view_latency.h"
 
 /* ---- getters --------------------------------------------------------------------------------- */
 
@@ -264,6 +266,30 @@ TABLE_GET(get_mostly_share)
 		put_share(v.share, v.half, out);
 }
 
+/* ---- latencies ---- */
+
+enum { LATENCY_MEAN, LATENCY_TIMED, LATENCY_P50 = 50, LATENCY_P90 = 90, LATENCY_P99 = 99 };
+
+TABLE_GET(get_latency)
+{
+	const struct at a = at_of(t, r);
+	size_t event = a.t->event[a.event];
+	const char *why;
+	const struct memory_spread *s = view_latency_of(a.v, event, a.r, &why);
+
+	if (!s) {
+		cell_none(out, why);
+		out->says = "";
+	} else if (c->which == LATENCY_TIMED) {
+		put_count(&a, s->n, out);
+	} else {
+		cell_estimate(out, c->which == LATENCY_MEAN
+					   ? memory_mean(s)
+					   : memory_quantile(a.v->latency[event].memory, s,
+							     (double)c->which / 100));
+	}
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 #define LEFT   TEXT_LEFT
@@ -340,8 +366,8 @@ static int refuse_latency(const char *key, struct err *err)
 	bool local = !strncmp(key, "local_", 6);
 
 	(void)err_set(err, ERR_USAGE,
-		      "'%s' is no key to sort by: mem and annotate have means, quantiles and "
-		      "histograms of latencies",
+		      "'%s' is no key to sort by: --fields +latencies, mem and annotate have means "
+		      "and quantiles of latencies",
 		      key);
 	return err_hint(err,
 			"perf's rows: cyclade sql 'SELECT event, %s%s AS %s, count(*) AS samples, "
@@ -387,7 +413,8 @@ static int find_column(enum column_id *out, const char *word, size_t len, unsign
 		flags & C_KEY
 			? "comm, pid, tid, cpu, socket, dso, function, srcline, inline, event, "
 			  "cgroup, address"
-			: "share, error, samples, period, total, self and the keys of -s");
+			: "share, error, samples, period, total, self, latencies and the keys of "
+			  "-s");
 }
 
 /* Branches have two ends, samples one place. */
@@ -448,6 +475,15 @@ int keys_parse(struct profile_opts *opts, bool *by_event, const char *list, stru
 	}
 }
 
+/* A word for several columns; NULL: it is none. */
+static const char *several(const char *word, size_t len)
+{
+	return len == 9 && !memcmp(word, "latencies", len)
+		       ? "timed,latency,latency_error,latency_p50,latency_p50_error,latency_p90,"
+			 "latency_p90_error,latency_p99,latency_p99_error"
+		       : NULL;
+}
+
 static void list_remove(struct column_list *l, enum column_id id)
 {
 	size_t n = 0;
@@ -474,6 +510,11 @@ static int edit(struct column_list *l, const char *word, size_t len,
 			return err_hint(err,
 					"it needs a sampled group of slots and metrics: record "
 					"-e '{slots,cycles,topdown-retiring,...}:S'");
+		if (column_table[id].of == COLUMN_OF_MEMORY)
+			return err_hint(err,
+					"it is of functions, lines, files or threads (-s "
+					"dso,function; srcline; dso; tid) and of recordings with "
+					"latencies (record --mem, --ibs or -W)");
 		if (column_table[id].of == COLUMN_OF_BRANCHES && !(column_table[id].flags & C_KEY))
 			return err_hint(err, "it is one of branches: add -b");
 		return column_table[id].flags & C_KEY
@@ -486,6 +527,27 @@ static int edit(struct column_list *l, const char *word, size_t len,
 	return 0;
 }
 
+static int edit_word(struct column_list *l, const char *word, size_t len,
+		     bool (*allowed)(void *ctx, enum column_id id), void *ctx, struct err *err)
+{
+	bool less = *word == '-', more = *word == '+';
+	const char *all = several(word + (less || more), len - (less || more));
+
+	if (!all)
+		return edit(l, word, len, allowed, ctx, err);
+	for (;; all++) {
+		char one[64];
+		size_t n = strcspn(all, ",");
+
+		(void)snprintf(one, sizeof(one), "%s%.*s", less ? "-" : "+", (int)n, all);
+		if (edit(l, one, strlen(one), allowed, ctx, err))
+			return -1;
+		all += n;
+		if (!*all)
+			return 0;
+	}
+}
+
 int columns_parse(struct column_list *list, const char *fields,
 		  bool (*allowed)(void *ctx, enum column_id id), void *ctx, struct err *err)
 {
@@ -496,7 +558,7 @@ int columns_parse(struct column_list *list, const char *fields,
 	for (;;) {
 		size_t len = strcspn(fields, ",");
 
-		if (edit(list, fields, len, allowed, ctx, err))
+		if (edit_word(list, fields, len, allowed, ctx, err))
 			return -1;
 		if (!fields[len])
 			break;

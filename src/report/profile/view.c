@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "report/profile/view_parts.h"
+#include "report/view_latency.h"
 
 /* ---- which events, which columns ---------------------------------------------------------------
  */
@@ -200,6 +201,8 @@ static bool column_allowed(void *ctx, enum column_id id)
 	case COLUMN_OF_TOPDOWN:
 	case COLUMN_OF_TOPDOWN_2:
 		return tab && v->topdown.levels;
+	case COLUMN_OF_MEMORY:
+		return tab && v->opts.memory && view_latency_by(o) != MEMORY_BYS;
 	case COLUMN_OF_CALLS:
 		return !tab;
 	case COLUMN_OF_TREE:
@@ -492,6 +495,7 @@ void view_free(struct view *v)
 {
 	if (!v)
 		return;
+	view_latency_free(v);
 	arena_free(&v->arena);
 	free(v);
 }

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/view_latency.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/image.h"
+
+static bool has(const struct profile_opts *o, enum profile_key key)
+{
+	for (size_t i = 0; i < o->n_keys; i++)
+		if (o->key[i] == key)
+			return true;
+	return false;
+}
+
+/* A thread is of one process; a line or a function of one file, or the row is none of these. */
+enum memory_by view_latency_by(const struct profile_opts *o)
+{
+	static const struct {
+		enum profile_key key, beside;
+		enum memory_by by;
+	} rows[] = { { KEY_SRCLINE, KEY_DSO, MEMORY_LINE },
+		     { KEY_SYM, KEY_DSO, MEMORY_FUNCTION },
+		     { KEY_DSO, KEY_DSO, MEMORY_FILE },
+		     { KEY_TID, KEY_PID, MEMORY_THREAD } };
+
+	if (o->branches)
+		return MEMORY_BYS;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		bool beside = rows[i].beside != rows[i].key && has(o, rows[i].beside);
+
+		if (has(o, rows[i].key) && o->n_keys == 1 + (size_t)beside)
+			return rows[i].by;
+	}
+	return MEMORY_BYS;
+}
+
+bool view_wants_latency(const struct view *v)
+{
+	for (size_t i = 0; i < v->columns.n; i++)
+		if (column_table[v->columns.id[i]].of == COLUMN_OF_MEMORY)
+			return true;
+	return false;
+}
+
+static uint64_t line_key(const char *text)
+{
+	return hash_bytes(text, strlen(text));
+}
+
+/* false: it has no name */
+static bool group_key(const struct memory_group *g, uint64_t *key)
+{
+	char text[4200];
+
+	switch (g->by) {
+	case MEMORY_FUNCTION:
+		*key = (uintptr_t)g->symbol;
+		return g->symbol;
+	case MEMORY_LINE:
+		(void)snprintf(text, sizeof(text), "%s:%u", g->file, g->line);
+		*key = line_key(text);
+		return true;
+	case MEMORY_FILE:
+		*key = g->key[0];
+		return *key != IMAGE_NONE;
+	default:
+		*key = memory_tid(g);
+		return true;
+	}
+}
+
+int view_latency_add(struct view *v, size_t event, const struct memory *m, struct err *err)
+{
+	struct view_latency *l;
+
+	if (!v->latency)
+		v->latency = calloc(v->source.n_events, sizeof(*v->latency));
+	if (!v->latency)
+		return err_nomem(err);
+	l = &v->latency[event];
+	l->memory = m;
+	l->shown = memory_shown_latency(m);
+	l->by = view_latency_by(profile_options(v->profile));
+	for (size_t i = m->first[l->by]; i < m->first[l->by + 1]; i++) {
+		uint64_t key, *at;
+		bool fresh;
+
+		if (!group_key(&m->group[i], &key))
+			continue;
+		at = u64map_at(&l->at, key, &fresh);
+		if (!at)
+			return err_nomem(err);
+		*at = fresh ? i + 1 : 0;
+	}
+	return 0;
+}
+
+void view_latency_free(struct view *v)
+{
+	for (size_t i = 0; v->latency && i < v->source.n_events; i++)
+		u64map_free(&v->latency[i].at);
+	free(v->latency);
+}
+
+/* false: *why */
+static bool row_key(const struct view *v, const struct view_latency *l, const struct view_row *r,
+		    uint64_t *key, const char **why)
+{
+	const struct profile_opts *o = profile_options(v->profile);
+	size_t i = 0;
+
+	if (!r->row) {
+		*why = "the row stands for several";
+		return false;
+	}
+	switch (l->by) {
+	case MEMORY_FUNCTION:
+		*why = r->row->image == IMAGE_NONE ? "in several files, or in none"
+						   : "no symbol, or functions of one name";
+		*key = (uintptr_t)r->row->symbol;
+		return r->row->symbol;
+	case MEMORY_FILE:
+		*why = "several files of this name, or none";
+		*key = r->row->image;
+		return r->row->image != IMAGE_NONE;
+	default:
+		while (o->key[i] != (l->by == MEMORY_LINE ? KEY_SRCLINE : KEY_TID))
+			i++;
+		*key = l->by == MEMORY_LINE
+			       ? line_key(profile_text(v->profile, (uint32_t)r->row->key[i]))
+			       : r->row->key[i];
+		return true;
+	}
+}
+
+const struct memory_spread *view_latency_of(const struct view *v, size_t event,
+					    const struct view_row *r, const char **why)
+{
+	const struct view_latency *l = v->latency ? &v->latency[event] : NULL;
+	const struct memory_spread *s;
+	const uint64_t *at;
+	uint64_t key;
+
+	*why = "the event tells of no latency";
+	if (!l || !l->memory || !row_key(v, l, r, &key, why))
+		return NULL;
+	at = u64map_find(&l->at, key);
+	if (at && !*at) {
+		*why = l->by == MEMORY_THREAD ? "the thread had several names"
+					      : "the line is of several files";
+		return NULL;
+	}
+	*why = "no sample has a latency";
+	s = at ? memory_spread(l->memory, &l->memory->group[*at - 1], l->shown) : NULL;
+	return s;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * view_latency - what the memory operations of a report's rows took: columns of --fields.
+ *
+ *	view_wants_latency(v)			a column of it was asked for
+ *	view_latency_by(&opts) == MEMORY_BYS	rows that memory (analyse/memory.h) has no
+ *						groups for
+ *	view_latency_add(v, event, memory, &err)	of an event; what it is of outlives the view
+ *
+ * Costs: memory_build() of each event, and a search in a map for each cell.
+ *
+ * The groups are those of `mem`: functions, lines, files or threads. A row that is not one of them
+ * as a whole (functions of one name, a thread that changed its name) has no latency, with a reason.
+ */
+#ifndef CYCLADE_REPORT_VIEW_LATENCY_H
+#define CYCLADE_REPORT_VIEW_LATENCY_H
+
+#include "analyse/memory.h"
+#include "base/hash.h"
+#include "report/view.h"
+
+struct view_latency {
+	const struct memory *memory; /* NULL: the event has none */
+	enum memop_latency shown;
+	enum memory_by by;
+	struct u64map at; /* of what a row is -> 1 + group; 0: of several */
+};
+
+/* Which groups rows with these keys are; MEMORY_BYS: none. */
+enum memory_by view_latency_by(const struct profile_opts *o);
+bool view_wants_latency(const struct view *v);
+int view_latency_add(struct view *v, size_t event, const struct memory *m,
+		     struct err *err) MUST_USE;
+/* NULL: *why. `event`: of the source. */
+const struct memory_spread *view_latency_of(const struct view *v, size_t event,
+					    const struct view_row *r, const char **why);
+void view_latency_free(struct view *v);
+
+#endif
