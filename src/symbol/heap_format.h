@@ -9,7 +9,7 @@
  *
  *	ALLOC	address | time | chain << 40 | bytes	from malloc, calloc, new, ...
  *	FREE	address | time				the time before it is freed
- *	FREED	address		before the chunk's next record that has a time; without one, after the last
+ *	FREED	address		before the chunk's next record with a time; if none, after its last
  *	MAP	address | time | chain << 40 | bytes	anonymous memory of mmap, mremap
  *	UNMAP	address | time | bytes			or a file was mapped there
  *	STACK	address | time | tid << 40 | bytes	of the thread that writes
