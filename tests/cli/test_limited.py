@@ -13,8 +13,9 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
+from tap import CYCLADE, SANITIZED, Tap, uninterrupted  # noqa: E402
 
+uninterrupted()
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
 os.chmod(tmp.name, 0o777)

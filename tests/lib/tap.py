@@ -54,6 +54,14 @@ KERNEL = allowed(1)  # may the kernel be counted? An ordinary user's programs ma
 WHOLE_CPUS = allowed(0)
 
 
+def uninterrupted():
+    """Kernels that are timed run again if they were interrupted: on a busy machine several times as often. Root's go first."""
+    try:
+        os.nice(-10)
+    except OSError:
+        pass
+
+
 class Tap:
     def __init__(self):
         self.count = 0

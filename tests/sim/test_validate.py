@@ -13,9 +13,10 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, planted, run_on, stat_on  # noqa: E402
-from tap import CYCLADE, Tap  # noqa: E402
+from tap import CYCLADE, Tap, uninterrupted  # noqa: E402
 from trees import trees  # noqa: E402
 
+uninterrupted()
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
 DATA = os.path.join(tmp.name, "data")
