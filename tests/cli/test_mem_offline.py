@@ -89,6 +89,7 @@ shared = sharing_made.Program("threads", "long hot[8] __attribute__((aligned(64)
 sharing_made.write("shared.data", [sharing_made.Access(101 + i % 2, shared.at["hot"] + 8 * (i % 2), "store" if i % 3 else "load", ip=shared.at["work"] + 4,
                                                        hitm=None if i % 3 else "remote", weight=200) for i in range(300)], maps=[shared.map(sharing_made.PID)])
 RECORDINGS = {"ibs.data": "walk", "pebs.data": "walk", "numa.data": None, "shared.data": "work"}
+os.environ.pop("MALLOC_PERTURB_", None)  # with it malloc itself writes to what it returns: nobody has allocated it yet
 p = run("record", "--heap", "-e", "page-faults:u", "-c", "1", "-d", "-W", "-o", "heap.data", "--", "./touched")
 if p.returncode == 0:
     RECORDINGS["heap.data"] = None
