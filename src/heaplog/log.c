@@ -204,6 +204,23 @@ static void end_thread(void *unused)
 	self.busy = NOT_BUSY;
 }
 
+/* One instant by both clocks: the closest of a few readings, as a thread may be set aside between
+ * the clocks. */
+static void take_instant(struct heap_chunk *c)
+{
+	uint64_t closest = UINT64_MAX;
+
+	for (int i = 0; i < 4; i++) {
+		uint64_t before = log_time(), ns = log_ns(), apart = log_time() - before;
+
+		if (apart < closest) {
+			closest = apart;
+			c->ns = ns;
+			c->ticks = before + apart / 2;
+		}
+	}
+}
+
 static bool new_chunk(struct thread *t)
 {
 	size_t size = t->chunk < HEAP_CHUNK_LEAST ? HEAP_CHUNK_LEAST : t->chunk;
@@ -217,8 +234,7 @@ static bool new_chunk(struct thread *t)
 	c->parent = (uint32_t)getppid();
 	c->flags = process->flags;
 	c->began = process->began;
-	c->ns = log_ns();
-	c->ticks = log_time();
+	take_instant(c);
 	c->rate = atomic_load(&process->rate);
 	atomic_signal_fence(memory_order_seq_cst);
 	c->magic = HEAP_MAGIC;

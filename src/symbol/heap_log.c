@@ -84,10 +84,11 @@ void heap_log_pack(struct buf *out, const void *p, size_t len)
 	}
 }
 
-void heap_log_mark(struct buf *out, uint64_t ns)
+void heap_log_mark(struct buf *out, uint64_t ns, uint64_t ticks)
 {
-	struct heap_chunk c = { .magic = HEAP_MAGIC, .size = HEAD, .ns = ns, .rate = 1 };
+	const struct heap_chunk c = {
+		.magic = HEAP_MAGIC, .size = HEAD, .ticks = ticks, .ns = ns, .rate = 1
+	};
 
-	c.ticks = heap_ticks();
 	buf_put(out, &c, HEAD);
 }
