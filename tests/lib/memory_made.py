@@ -80,7 +80,8 @@ def drawn(rnd, at, code, n):
         else:  # memory of the first node
             address, kind = HEAP + 8 * rnd.randrange(1 << 17), LOAD
             more["page"] = rnd.randrange(2)
-        rows.append((2000 + 10 * i, PID + who, 4 * who + i // 2 % 4, op(rnd, rnd.choice(code), address, kind, who, 0, **more)))
+        ip = at["visit"][0] if what < 3 and i % 5 == 0 else rnd.choice(code)  # where nothing is accessed: the address alone tells of what it is
+        rows.append((2000 + 10 * i, PID + who, 4 * who + i // 2 % 4, op(rnd, ip, address, kind, who, 0, **more)))
     return rows
 
 
