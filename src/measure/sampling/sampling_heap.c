@@ -42,8 +42,8 @@ static uint64_t now(const struct sampling *r)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* This instant by both clocks: the closest of a few readings, as the thread may be set aside between
- * the clocks. */
+/* This instant by both clocks: the closest of a few readings, as the thread may be set aside in
+ * between. */
 static void put_mark(const struct sampling *r, struct buf *b)
 {
 	uint64_t ns = 0, ticks = 0, closest = UINT64_MAX;
