@@ -41,7 +41,7 @@ static const struct part {
 	{ C_samples_phys_addr, C_samples_phys_addr, PERF_SAMPLE_PHYS_ADDR },
 	{ C_samples_weight, C_samples_retire_latency,
 	  PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT },
-	{ C_samples_data_src, C_samples_data_locked, PERF_SAMPLE_DATA_SRC },
+	{ C_samples_data_src, C_samples_data_blocked, PERF_SAMPLE_DATA_SRC },
 	{ C_samples_transaction, C_samples_transaction, PERF_SAMPLE_TRANSACTION },
 	{ C_samples_cgroup_id, C_samples_cgroup_id, PERF_SAMPLE_CGROUP },
 	{ C_samples_data_page_size, C_samples_data_page_size, PERF_SAMPLE_DATA_PAGE_SIZE },

@@ -477,6 +477,13 @@ for options, has, gone in ((["-g", "--fields", "cpu"], "ip|tid|time|cpu|period",
     parts, left = (re.search(r"^ *%s +(\S.*)$" % word, r.stdout, re.M) for word in ("sample", "not stored"))
     t.ok(parts and parts.group(1) == has and (left and left.group(1)) == gone and ("\n  stack " in r.stdout) == ("stack_user" in has),
          "%s: the kernel is asked for these parts" % " ".join(options), r.stdout + r.stderr)
+# all columns of what -d and -W record, and some of the rest
+parts = {"ADDR": "addr", "DATA_SRC": "data_src", "WEIGHT": "weight", "WEIGHT_STRUCT": "weight", "PERIOD": "period", "CPU": "cpu", "PHYS_ADDR": "phys_addr"}
+columns = [(c["column"], parts.get(c["source"].replace("PERF_SAMPLE_", ""))) for c in json.loads(run("list", "tables", "-j").stdout)["columns"] if c["table"] == "samples"]
+columns = [(c, part) for c, part in columns if part]
+asked = [(c, run("record", "--dry-run", "-e", "cpu-clock", "-c", "1000000", "-d", "-W", "--phys-data", "--keep", c + " IS NULL", "--fields", "id", "--", "true")) for c, _ in columns]
+t.equal([(c, re.findall(r"^ *sample +(\S.*)$", r.stdout.replace("_struct", ""), re.M)) for c, r in asked], [(c, ["ip|tid|time|" + part]) for c, part in columns],
+        "what --keep reads of a sample is recorded: %d columns" % len(columns))
 for options, why in ((["-g=dwarf", "--fields=-stack"], "makes its chains from"), (["--fields", "addr"], "-d records it"), (["--wait", "--fields", "cpu"], "does not go with --wait"),
                      (["--fields=-period"], "different numbers of events")):
     r = run("record", "--dry-run", "-e", "cpu-clock", *options, "--", "true")
