@@ -142,6 +142,8 @@ struct memory_opts {
 	/* Names or patterns of events, in place of select.event; each means one at least. */
 	const char *const *events;
 	size_t n_events;
+	const struct pd_event
+		*only;	    /* this one, in place of names, which several may have; or NULL */
 	bool threads;	    /* of memory: MEMORY_THREAD and _CPU, too */
 	bool files;	    /* the same: MEMORY_FILE */
 	bool map;	    /* of memory_objects: fill `map` */

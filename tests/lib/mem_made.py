@@ -84,13 +84,13 @@ def combined(rnd):
     return out
 
 
-def write(path, samples, cpuid=INTEL, ldlat=30, program="/nonexistent/program", text_offset=0x1000, bare=(), size=0x10000):
-    """bare: samples of cycles:P behind them, with weights alone (perf record -W); samples None: only these."""
+def write(path, samples, cpuid=INTEL, ldlat=30, program="/nonexistent/program", text_offset=0x1000, bare=(), size=0x10000, bare_name="cycles:P"):
+    """bare: samples of bare_name behind them, with weights alone (perf record -W); samples None: only these."""
     w = gen.Writer("<")
     a = dict(type=4, config=0x1cd, c1=ldlat, period=1000, sample=sum(gen.BIT[n] for n in TYPE.split()), sample_id_all=1, precise_ip=3)
     cycles = dict(a, type=0, config=0, c1=0, sample=a["sample"] & ~(gen.BIT["DATA_SRC"]))
     events = [("cpu/mem-loads,ldlat=%d/P" % ldlat, a, [1])] if samples is not None else []
-    f = gen.File(w, events + ([("cycles:P", cycles, [2])] if bare else []), attr_size=120)
+    f = gen.File(w, events + ([(bare_name, cycles, [2])] if bare else []), attr_size=120)
     f.features = {6: w.text("x86_64"), 9: w.text(cpuid)}
     trailer = w.pack("IIQII", 20, 20, 0, 0, 0) + w.u64(2 if samples is None else 1)
     rows = [w.record(gen.COMM, w.pack("II", 20, 20) + gen.text8("made") + trailer),

@@ -101,12 +101,14 @@ bool memory_told(const struct pd *rec)
 	return n;
 }
 
-static bool wants_event(const struct memory_opts *o, const char *name)
+static bool wants_event(const struct memory_opts *o, const struct pd_event *e)
 {
+	if (o->only)
+		return e == o->only;
 	if (!o->n_events)
-		return text_means(o->select.event, name);
+		return text_means(o->select.event, e->name);
 	for (size_t i = 0; i < o->n_events; i++)
-		if (text_means(o->events[i], name))
+		if (text_means(o->events[i], e->name))
 			return true;
 	return false;
 }
@@ -132,7 +134,7 @@ static const char *unknown_event(const struct memory_opts *o, const struct pd_ev
 /* Events with bare latencies are left to who asks for them, where others tell of memory. */
 static bool bare_unwanted(const struct memory_work *w, const struct memory_opts *o, size_t n)
 {
-	bool unwanted = !o->n_events && !o->select.event;
+	bool unwanted = !o->n_events && !o->select.event && !o->only;
 
 	for (size_t i = 0; i < n && unwanted; i++)
 		if (w->how[i].from > MEMOP_FROM_WEIGHTS)
@@ -157,7 +159,7 @@ static int choose_events(struct memory_work *w, const struct pd *rec, const stru
 		w->how[i] = memop_how(rec, &e[i]);
 	least = bare_unwanted(w, o, n) ? MEMOP_FROM_FIELDS : MEMOP_FROM_WEIGHTS;
 	for (size_t i = 0; i < n; i++) {
-		(*events)[i] = w->how[i].from >= least && wants_event(o, e[i].name);
+		(*events)[i] = w->how[i].from >= least && wants_event(o, &e[i]);
 		usable += (*events)[i];
 	}
 	if (o->or_none && !memory_told(rec))

@@ -275,7 +275,8 @@ static int read_memory(struct annotating *s, const struct result_ask *ask, struc
 	if (recording_select(r, ask->cli, &po, err))
 		return -1;
 	mo = (struct memory_opts){ .select = po.select };
-	mo.select.event = ev[s->event].name;
+	mo.select.event = NULL;
+	mo.only = &ev[s->event];
 	if (memory_build(&s->own_memory, NULL, r->rec, r->spaces, &mo, err))
 		return -1;
 	s->memory = s->own_memory;

@@ -212,16 +212,16 @@ static int add_latencies(struct report *rp, struct err *err)
 
 	if (!view_wants_latency(v))
 		return 0;
+	mo.select.event = NULL;
 	mo.threads = view_latency_by(&rp->po) == MEMORY_THREAD;
 	mo.files = view_latency_by(&rp->po) == MEMORY_FILE;
 	for (size_t i = 0; i < v->n_tables; i++)
 		for (size_t k = 0; k < v->table[i].n_events; k++) {
 			size_t e = v->table[i].event[k];
-			const struct pd_event *ev = &rp->source.event[e];
 			struct memory *m;
 
-			mo.select.event = ev->name;
-			if (memop_how(rp->r->rec, ev).from == MEMOP_FROM_NOTHING)
+			mo.only = &rp->source.event[e];
+			if (memop_how(rp->r->rec, mo.only).from == MEMOP_FROM_NOTHING)
 				continue;
 			if (memory_build(&m, NULL, rp->r->rec, rp->r->spaces, &mo, err))
 				return -1;
