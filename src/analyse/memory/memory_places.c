@@ -64,26 +64,64 @@ static uint64_t hash_of(const struct memory_place *x)
 			 hash_pair(x->off, hash_pair(x->size, x->object)));
 }
 
-/* `most` places of an object. NULL: there is none, and *full, or no memory. */
+static bool stays(const struct places_of *of, uint64_t hash)
+{
+	return !(hash & ((UINT64_C(1) << of->level) - 1)); /* itab goes by the upper half */
+}
+
+/* Drops the object's places that do not stay at this level. */
+static void raise_level(struct memory_places *w, uint32_t object, uint8_t level)
+{
+	struct places_of *of = &w->of.v[object];
+	uint32_t at = of->last;
+
+	if (level <= of->level)
+		return;
+	of->level = level;
+	of->last = 0;
+	while (at) {
+		struct memory_place *x = &w->v.v[at - 1];
+		uint32_t before = x->before;
+
+		if (stays(of, hash_of(x))) {
+			x->before = of->last;
+			of->last = at;
+		} else {
+			of->left_out += x->n.samples;
+			x->n.samples = 0;
+			of->n--;
+		}
+		at = before;
+	}
+}
+
+/* NULL: it is one of those that are left out, and *out, or no memory. */
 static struct memory_place *place_of(struct memory_places *w, const struct memory_place *key,
-				     uint32_t most, bool *full)
+				     bool *out)
 {
 	struct places_of *of = &w->of.v[key->object];
 	uint64_t h = hash_of(key);
 	struct memory_place *x;
 	uint32_t idx;
 
+	*out = !stays(of, h);
+	if (*out)
+		return NULL;
 	for (size_t i = itab_first(&w->at, h); itab_at(&w->at, &i, h, &idx);)
 		if (same_place(&w->v.v[idx], key))
 			return &w->v.v[idx];
-	*full = of->n >= most;
-	if (*full || w->v.n >= UINT32_MAX - 1 || itab_put(&w->at, h, w->v.n))
+	while (of->n >= PLACES_MOST && of->level < 32)
+		raise_level(w, key->object, (uint8_t)(of->level + 1));
+	*out = !stays(of, h);
+	if (*out || w->v.n >= UINT32_MAX - 1 || itab_put(&w->at, h, w->v.n))
 		return NULL;
 	x = vec_add(&w->v);
 	if (!x)
 		return NULL;
 	*x = *key;
 	x->n = (struct memory_counts){ .samples = 0 };
+	x->before = of->last;
+	of->last = (uint32_t)w->v.n;
 	of->n++;
 	return x;
 }
@@ -98,15 +136,15 @@ int memory_places_add_wanted(struct memory_places *w, uint32_t object, const str
 				    .size = of->stride ? 0 : size,
 				    .object = object,
 				    .width = op->width };
-	bool full = false;
 	struct memory_place *x;
+	bool out;
 
 	if (!(op->has & MEMOP_HAS_ADDRESS) || access[1] >> 32 > MEMORY_OTHER)
 		return 0;
-	x = place_of(w, &key, PLACES_MOST, &full);
+	x = place_of(w, &key, &out);
 	if (!x) {
-		of->left_out += full;
-		return full ? 0 : -1;
+		of->left_out += out;
+		return out ? 0 : -1;
 	}
 	x->n.samples++;
 	x->n.loads += (op->set[MEMOP_KIND] & MEMOP_KIND_LOAD) != 0;
@@ -129,15 +167,22 @@ int memory_places_join(struct memory_places *w, const struct memory_places *x, c
 		w->of.v[to[i]].wanted |= x->of.v[i].wanted;
 		w->of.v[to[i]].stride = x->of.v[i].stride;
 		w->of.v[to[i]].left_out += x->of.v[i].left_out;
+		raise_level(w, to[i], x->of.v[i].level);
 	}
 	vec_each (&x->v, const struct memory_place *, from) {
 		struct memory_place key = *from, *p;
-		bool full;
+		bool out;
 
+		if (!from->n.samples)
+			continue;
 		key.object = to[from->object];
-		p = place_of(w, &key, UINT32_MAX, &full);
-		if (!p)
+		p = place_of(w, &key, &out);
+		if (!p && !out)
 			return -1;
+		if (!p) {
+			w->of.v[key.object].left_out += from->n.samples;
+			continue;
+		}
 		p->n.samples += from->n.samples;
 		p->n.loads += from->n.loads;
 		p->n.stores += from->n.stores;
@@ -154,6 +199,16 @@ void memory_places_rename(struct memory_places *w, const uint32_t *to)
 		p->object = to[p->object];
 	for (uint32_t i = 0; i < w->of.n; i++)
 		w->of.v[i].object = to[i];
+}
+
+void memory_places_pack(struct memory_places *w)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->v.n; i++)
+		if (w->v.v[i].n.samples)
+			w->v.v[n++] = w->v.v[i];
+	w->v.n = n;
 }
 
 void memory_places_free(struct memory_places *w)

@@ -406,6 +406,7 @@ int memory_objects_type(struct memory_objects *o, const struct memory *m, struct
 	struct fold f = { .o = o, .set = spaces_images(o->work->spaces) };
 	int ret = 0;
 
+	memory_places_pack(w);
 	if (!w->v.n)
 		return 0;
 	if (sort_accesses(&f, m))

@@ -11,8 +11,9 @@
  *
  * A place is an instruction and an offset, of a variable that its element begins at, of an
  * allocation that it begins at. Only variables with a type by debug information and allocations of
- * a site have places; all others cost a look at a flag. An object has PLACES_MOST of them at most,
- * the first ones met; samples at others are counted. Costs: 144 bytes a place.
+ * a site have places; all others cost a look at a flag. An object has PLACES_MOST of them at most;
+ * samples at others are counted. Which ones stay depends on their hashes, not on the order of
+ * samples, nor on how workers share these. Costs: 152 bytes a place.
  */
 #ifndef CYCLADE_ANALYSE_MEMORY_MEMORY_PLACES_INT_H
 #define CYCLADE_ANALYSE_MEMORY_MEMORY_PLACES_INT_H
@@ -28,14 +29,17 @@ struct memory_place {
 	uint64_t off;
 	uint64_t size; /* of the allocation; 0: of a variable */
 	uint32_t object;
+	uint32_t before; /* 1 + index of the object's place before it; 0: none */
 	uint8_t width;
-	struct memory_counts n; /* known to walks: not counted */
+	struct memory_counts n; /* known to walks: not counted; without samples: it was dropped */
 };
 
 /* Of an object that was met. */
 struct places_of {
 	bool wanted;
+	uint8_t level; /* so many bits of the hashes of its places are 0 */
 	uint32_t object, n;
+	uint32_t last;	 /* 1 + index of a place; 0: none */
 	uint64_t stride; /* of a variable: the size of an element; 0: of a site */
 	uint64_t left_out;
 };
@@ -69,6 +73,8 @@ static inline MUST_USE int memory_places_add(struct memory_places *w, uint32_t o
 int memory_places_join(struct memory_places *w, const struct memory_places *x,
 		       const uint32_t *to) MUST_USE;
 void memory_places_rename(struct memory_places *w, const uint32_t *to);
+/* At the end: those that were dropped go. */
+void memory_places_pack(struct memory_places *w);
 void memory_places_free(struct memory_places *w);
 
 /* Fills o->placed and o->type. */
