@@ -227,6 +227,8 @@ mem_made.write(few, FEW)
 same = os.path.join(tmp.name, "same.data")
 mem_made.write(same, [mem_made.Sample(mem_made.data_src(op=2, lvl=10), 40 + i) for i in range(50)], bare=[mem_made.Sample(0, 5000)] * 7, bare_name="cpu/mem-loads,ldlat=30/P")
 rows = json.loads(run("report", "-j", "-i", same, "-s", "tid", "--fields", "samples,timed").stdout or '{"rows": []}')["rows"]
+p = run("report", "-i", same, "--fields", "+latencies")
+t.ok(p.returncode == 2 and "no column 'latencies'" in p.stderr and "-s" in p.stderr, "+latencies where rows are of several keys: refused by that word", p.stderr)
 t.equal([(r["timed"], r["samples"]) for r in rows], [(50, 50), (7, 7)], "of two events with one name each has its own latencies")
 for name, path, samples in (("few", few, FEW), ("many", made, MADE)):
     doc = doc_of(path)

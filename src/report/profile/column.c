@@ -475,10 +475,12 @@ int keys_parse(struct profile_opts *opts, bool *by_event, const char *list, stru
 	}
 }
 
+#define SEVERAL "latencies"
+
 /* A word for several columns; NULL: it is none. */
 static const char *several(const char *word, size_t len)
 {
-	return len == 9 && !memcmp(word, "latencies", len)
+	return len == strlen(SEVERAL) && !memcmp(word, SEVERAL, len)
 		       ? "timed,latency,latency_error,latency_p50,latency_p50_error,latency_p90,"
 			 "latency_p90_error,latency_p99,latency_p99_error"
 		       : NULL;
@@ -494,7 +496,25 @@ static void list_remove(struct column_list *l, enum column_id id)
 	l->n = n;
 }
 
-static int edit(struct column_list *l, const char *word, size_t len,
+static int not_here(enum column_id id, const char *said, struct err *err)
+{
+	(void)err_set(err, ERR_USAGE, "there is no column '%s' in this report", said);
+	if (column_table[id].of == COLUMN_OF_TOPDOWN || column_table[id].of == COLUMN_OF_TOPDOWN_2)
+		return err_hint(err, "it needs a sampled group of slots and metrics: record "
+				     "-e '{slots,cycles,topdown-retiring,...}:S'");
+	if (column_table[id].of == COLUMN_OF_MEMORY)
+		return err_hint(err, "it is of functions, lines, files or threads (-s "
+				     "dso,function; srcline; dso; tid) and of recordings with "
+				     "latencies (record --mem, --ibs or -W)");
+	if (column_table[id].of == COLUMN_OF_BRANCHES && !(column_table[id].flags & C_KEY))
+		return err_hint(err, "it is one of branches: add -b");
+	return column_table[id].flags & C_KEY
+		       ? err_hint(err, "rows are told apart by -s: add it there")
+		       : err_hint(err, "it is one of call trees: add -g or --children");
+}
+
+/* `said`: what stands for it, else NULL. */
+static int edit(struct column_list *l, const char *word, size_t len, const char *said,
 		bool (*allowed)(void *ctx, enum column_id id), void *ctx, struct err *err)
 {
 	bool less = *word == '-', more = *word == '+';
@@ -502,25 +522,8 @@ static int edit(struct column_list *l, const char *word, size_t len,
 
 	if (find_column(&id, word + (less || more), len - (less || more), 0, "column", err))
 		return -1;
-	if (!less && !allowed(ctx, id)) {
-		(void)err_set(err, ERR_USAGE, "there is no column '%s' in this report",
-			      column_table[id].show.key);
-		if (column_table[id].of == COLUMN_OF_TOPDOWN ||
-		    column_table[id].of == COLUMN_OF_TOPDOWN_2)
-			return err_hint(err,
-					"it needs a sampled group of slots and metrics: record "
-					"-e '{slots,cycles,topdown-retiring,...}:S'");
-		if (column_table[id].of == COLUMN_OF_MEMORY)
-			return err_hint(err,
-					"it is of functions, lines, files or threads (-s "
-					"dso,function; srcline; dso; tid) and of recordings with "
-					"latencies (record --mem, --ibs or -W)");
-		if (column_table[id].of == COLUMN_OF_BRANCHES && !(column_table[id].flags & C_KEY))
-			return err_hint(err, "it is one of branches: add -b");
-		return column_table[id].flags & C_KEY
-			       ? err_hint(err, "rows are told apart by -s: add it there")
-			       : err_hint(err, "it is one of call trees: add -g or --children");
-	}
+	if (!less && !allowed(ctx, id))
+		return not_here(id, said ? said : column_table[id].show.key, err);
 	list_remove(l, id);
 	if (!less)
 		l->id[l->n++] = id;
@@ -534,13 +537,13 @@ static int edit_word(struct column_list *l, const char *word, size_t len,
 	const char *all = several(word + (less || more), len - (less || more));
 
 	if (!all)
-		return edit(l, word, len, allowed, ctx, err);
+		return edit(l, word, len, NULL, allowed, ctx, err);
 	for (;; all++) {
 		char one[64];
 		size_t n = strcspn(all, ",");
 
 		(void)snprintf(one, sizeof(one), "%s%.*s", less ? "-" : "+", (int)n, all);
-		if (edit(l, one, strlen(one), allowed, ctx, err))
+		if (edit(l, one, strlen(one), SEVERAL, allowed, ctx, err))
 			return -1;
 		all += n;
 		if (!*all)
