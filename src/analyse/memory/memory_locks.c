@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "analyse/memory/memory_locks_int.h"
 
+#include "analyse/memory/memory_counts_int.h"
 #include "analyse/pass/pass.h"
 
 static struct memory_locked_line *line_of(struct memory_locks *w, uint32_t object, uint32_t pid,
@@ -40,20 +41,12 @@ static int meet(struct memory_locks *w, struct memory_locked_line *l, uint64_t t
 int memory_locks_add_locked(struct memory_locks *w, uint32_t object, const struct memop *op,
 			    uint64_t task)
 {
-	double cycles = op->cycles[MEMOP_LATENCY_DATA];
 	struct memory_locked_line *l;
 
 	l = line_of(w, object, task_pid(task), op->address & ~(uint64_t)(MEMORY_LINE_BYTES - 1));
 	if (!l || meet(w, l, task))
 		return -1;
-	l->n.samples++;
-	l->n.loads += (op->set[MEMOP_KIND] & MEMOP_KIND_LOAD) != 0;
-	l->n.stores += (op->set[MEMOP_KIND] & MEMOP_KIND_STORE) != 0;
-	if (!(op->has >> MEMOP_LATENCY_DATA & 1))
-		return 0;
-	l->n.timed++;
-	l->n.cycles += cycles;
-	l->n.squares += cycles * cycles;
+	memory_counts_take(&l->n, op);
 	return 0;
 }
 
@@ -65,12 +58,7 @@ int memory_locks_join(struct memory_locks *w, const struct memory_locks *x, cons
 
 		if (!l)
 			return -1;
-		l->n.samples += from->n.samples;
-		l->n.loads += from->n.loads;
-		l->n.stores += from->n.stores;
-		l->n.timed += from->n.timed;
-		l->n.cycles += from->n.cycles;
-		l->n.squares += from->n.squares;
+		memory_counts_add(&l->n, &from->n);
 	}
 	vec_each (&x->met, const struct locks_met *, m) {
 		const struct memory_locked_line *from = &x->v.v[m->line];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "analyse/memory/memory_places_int.h"
 
+#include "analyse/memory/memory_counts_int.h"
 #include "analyse/memory/memory_types.h"
 #include "base/hash.h"
 
@@ -130,7 +131,6 @@ int memory_places_add_wanted(struct memory_places *w, uint32_t object, const str
 			     const uint64_t access[2], uint64_t off, uint64_t size)
 {
 	struct places_of *of = &w->of.v[object];
-	double cycles = op->cycles[MEMOP_LATENCY_DATA];
 	struct memory_place key = { .access = { access[0], access[1] },
 				    .off = of->stride ? off % of->stride : off,
 				    .size = of->stride ? 0 : size,
@@ -146,14 +146,7 @@ int memory_places_add_wanted(struct memory_places *w, uint32_t object, const str
 		of->left_out += out;
 		return out ? 0 : -1;
 	}
-	x->n.samples++;
-	x->n.loads += (op->set[MEMOP_KIND] & MEMOP_KIND_LOAD) != 0;
-	x->n.stores += (op->set[MEMOP_KIND] & MEMOP_KIND_STORE) != 0;
-	if (!(op->has >> MEMOP_LATENCY_DATA & 1))
-		return 0;
-	x->n.timed++;
-	x->n.cycles += cycles;
-	x->n.squares += cycles * cycles;
+	memory_counts_take(&x->n, op);
 	return 0;
 }
 
@@ -183,12 +176,7 @@ int memory_places_join(struct memory_places *w, const struct memory_places *x, c
 			w->of.v[key.object].left_out += from->n.samples;
 			continue;
 		}
-		p->n.samples += from->n.samples;
-		p->n.loads += from->n.loads;
-		p->n.stores += from->n.stores;
-		p->n.timed += from->n.timed;
-		p->n.cycles += from->n.cycles;
-		p->n.squares += from->n.squares;
+		memory_counts_add(&p->n, &from->n);
 	}
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/memory/memory_counts_int.h"
 #include "analyse/memory/memory_int.h"
 #include "analyse/memory/memory_objects_int.h"
 #include "analyse/memory/memory_types.h"
@@ -369,12 +370,7 @@ static void add_up(struct fold *f)
 			f->placed.v[n++] = *x;
 			continue;
 		}
-		to->n.samples += x->n.samples;
-		to->n.loads += x->n.loads;
-		to->n.stores += x->n.stores;
-		to->n.timed += x->n.timed;
-		to->n.cycles += x->n.cycles;
-		to->n.squares += x->n.squares;
+		memory_counts_add(&to->n, &x->n);
 	}
 	f->placed.n = n;
 	vec_sort(&f->placed, by_samples);
