@@ -43,6 +43,8 @@ struct operands_memory {
 	uint16_t bytes;
 	int64_t disp; /* of `absolute` the address */
 	bool absolute;
+	bool relative; /* `absolute`, and counts from the instruction's own address */
+	bool narrow;   /* the address has 32 bits */
 };
 
 struct operands {

@@ -382,11 +382,12 @@ static void add_memory(struct operands *o, const struct insn_decoder *d,
 		.store = (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0,
 		.bytes = op->size / 8,
 		.disp = op->mem.disp.has_displacement ? op->mem.disp.value : 0,
+		.narrow = d->z.address_width == 32,
 	};
 	o->address |= bit(m->base) | bit(m->index);
 	if (op->mem.base == ZYDIS_REGISTER_RIP &&
 	    ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&d->z, op, vaddr, &at))) {
-		m->absolute = true;
+		m->absolute = m->relative = true;
 		m->disp = (int64_t)at;
 	} else if (op->mem.base == ZYDIS_REGISTER_NONE) {
 		m->absolute = true;
