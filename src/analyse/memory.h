@@ -27,6 +27,10 @@
  * Events with bare latencies (perf record -W) are used if they are asked for by name, or if there
  * are no others.
  *
+ * A sample without an address gets the one that its registers and the operand of its instruction
+ * give, if it is precise and has the registers (memory_operand_int.h). For the pass of objects,
+ * precise events with registers and nothing else are used, too: by name, or if there are no others.
+ *
  * Types and fields are those of the instruction's operand (symbol/types.h), not of the address;
  * memory_objects.h has those by address of samples that have none here.
  *
@@ -101,6 +105,19 @@ struct memory_group {
 	uint32_t place; /* of memory's own */
 };
 
+enum memory_operand_why {
+#define MEMORY_OPERAND(id, ...) MEMORY_OPERAND_##id,
+#include "analyse/memory/memory_operand.def"
+#undef MEMORY_OPERAND
+	MEMORY_OPERANDS
+};
+
+/* Samples without an address, of events with registers: what came of computing it. */
+struct memory_computed {
+	enum memory_operand_why why;
+	uint64_t samples;
+};
+
 #define MEMORY_HOT 64
 
 /* A structure's hot fields: the fewest that have 95 % of its samples. */
@@ -123,9 +140,11 @@ struct memory {
 	const struct memory_spread *spread;
 	const struct memory_layout *layout; /* by samples; of enough, without hot arrays */
 	size_t n_layouts;
-	uint64_t samples;	     /* of events that tell of memory */
-	uint64_t without;	     /* of these: damaged, or without what should tell */
-	uint64_t no_access;	     /* IBS ops that access no memory, samples of bare latencies */
+	uint64_t samples;   /* of events that tell of memory */
+	uint64_t without;   /* of these: damaged, or without what should tell */
+	uint64_t no_access; /* IBS ops that access no memory, samples of bare latencies */
+	struct memory_computed computed[MEMORY_OPERANDS]; /* that any sample has */
+	size_t n_computed;
 	uint64_t fetches;	     /* IBS fetches, aborted ones included */
 	bool period_varies;	     /* of samples: those of great periods stand for more */
 	bool raw;		     /* some were read from IBS registers */
@@ -159,6 +178,8 @@ int memory_build(struct memory **out, struct memory_objects **objects, const str
 		 struct spaces *sp, const struct memory_opts *opts, struct err *err) MUST_USE;
 void memory_free(struct memory *m); /* NULL is fine */
 
+/* "computed"; or why it is not. */
+const char *memory_operand_text(enum memory_operand_why why);
 /* What the samples of such a group have in common; the rest is empty. */
 void memory_op(struct memop *out, const struct memory_group *g);
 /* Of MEMORY_THREAD. The name may be in `text`. */

@@ -418,6 +418,10 @@ bool memop_of(struct memop *op, const struct memop_how *how, const struct pd_sam
 {
 	if (how->from == MEMOP_FROM_OP || how->from == MEMOP_FROM_FETCH)
 		return s->has & PERF_SAMPLE_RAW && read_ibs(op, how, s->raw, s->raw_size);
+	if (how->from == MEMOP_FROM_REGISTERS) {
+		*op = (struct memop){ .bare = true };
+		return true;
+	}
 	if (how->from == MEMOP_FROM_WEIGHTS) {
 		*op = (struct memop){ .bare = true };
 		read_weights(op, how, s);

@@ -101,7 +101,7 @@ struct memop {
 	bool hit;		 /* the level had it; false: it missed there */
 	bool locked;
 	bool raw;      /* read from IBS registers */
-	bool bare;     /* MEMOP_FROM_WEIGHTS: latencies, and no word of an access */
+	bool bare;     /* MEMOP_FROM_WEIGHTS, _REGISTERS: no word of an access */
 	uint8_t width; /* bytes of the access; 0: not known */
 	uint8_t open;  /* AMD's: misses of the core that were open as it missed */
 	uint32_t cycles[MEMOP_LATENCIES]; /* where has >> latency & 1 */
@@ -111,7 +111,8 @@ struct memop {
 struct memop_how {
 	enum memop_from {
 		MEMOP_FROM_NOTHING,
-		MEMOP_FROM_WEIGHTS, /* latencies only, of whatever was sampled */
+		MEMOP_FROM_REGISTERS, /* analyse/memory.h's: memop_how() has none */
+		MEMOP_FROM_WEIGHTS,   /* latencies only, of whatever was sampled */
 		MEMOP_FROM_FIELDS,
 		MEMOP_FROM_OP,
 		MEMOP_FROM_FETCH

@@ -499,6 +499,113 @@ t.equal(([(r["field"], r["samples"]) for r in many["fields_by_address"]], [tuple
         ([(name, REPEAT * n) for name, n in (("tag", 19), ("z", 13), ("at.y", 12), ("at.x", 11))], [("struct point",) + tuple(REPEAT * n for n in (80, 0, 6, 55, 0))]),
         "and several workers come to the same")
 
+# ---- addresses from registers: the same recording without addresses, of which rdi is the pointer ----
+def computed(path):
+    """Its document, and of its samples without an address what came of them."""
+    p = run("mem", path, "-j")
+    d = json.loads(p.stdout) if p.returncode == 0 else {"computed_addresses": [], "objects": p.stderr}
+    return d, {r["result"]: r["samples"] for r in d["computed_addresses"]}
+
+
+def shown(d, *tables_):
+    """All but what the width of the operand adds."""
+    return {k: sorted([{f: v for f, v in r.items() if not f.startswith("line")} for r in d[k]], key=str) for k in tables_}
+
+
+SAME = ("sources", "objects", "object_sources", "fields", "fields_by_address", "object_types")
+OPERANDS = {  # instruction: registers, what is added to the address that is meant; or why it gives none
+    "movsbl -3(%rdi), %eax": ("rdi", 3), "mov 24(%r12,%r13,8), %r14": ("r12", -24 - 8 * 5, "r13", 5), "mov -8(,%rcx,4), %rsi": ("rcx", 8, 4),
+    "mov %rsp, (%rsp)": ("rsp", 0), "addq $1, 16(%rbp)": ("rbp", -16), "mov (%ebx), %esi": ("ebx", 0), "mov table+8(%rip), %rsi": "table",
+    "vmovups 32(%rdx,%rsi), %ymm1": ("rdx", -32 - 7, "rsi", 7), "mov %r15, (%r8,%r10,2)": ("r8", 2 * 9, "r10", -9 & (1 << 64) - 1),
+    "mov (%rdi), %rdi": "overwrites", "mov 8(%rax,%rcx), %ecx": "overwrites", "mov (%rdx), %dl": "overwrites", "xadd %rsi, (%rsi)": "overwrites",
+    "push %rax": "overwrites", "pop %rbx": "overwrites", "lodsq": "overwrites", "cmpxchg %rcx, (%rax)": "overwrites",
+    "push (%rdi)": "several", "movsq": "several", "mov %fs:8(%rdi), %rax": "fs or gs", "lea 8(%rdi), %rax": "accesses no memory",
+    "bts %rax, (%rdi)": "accesses no memory", "nopw (%rdi)": "accesses no memory", "vpgatherqq %ymm1, (%rdi,%ymm2), %ymm3": "accesses no memory"}
+if os.uname().machine == "x86_64":
+    disp = {}
+    for line in subprocess.run(["objdump", "-d", "--no-show-raw-insn", "places"], capture_output=True, text=True, check=True).stdout.splitlines():
+        m = re.match(r" +([0-9a-f]+):.*?(0x[0-9a-f]+)?\(%rdi\)", line)
+        if m:
+            disp[int(m[1], 16)] = int(m[2] or "0", 16)
+    regs = [{"rdi": s[1] - disp[i]} for s, i in zip(samples, ips)]
+    heap_made.write("regs.data", program, samples, heap_made.chunk(500, 10, records, parent=1), 500, ips=ips, regs=regs)
+    made, why = computed("regs.data")
+    t.equal(why, {"computed": len(samples)}, "registers: each address is computed")
+    t.equal(shown(made, *SAME), shown(doc, *SAME), "and objects, types and fields are those of the recording with addresses")
+    heap_made.write("untold.data", program, samples, heap_made.chunk(500, 10, records, parent=1), 500, ips=ips, regs=regs, told=False)
+    made, why = computed("untold.data")
+    t.equal((why, [(r["field"], r["samples"], r["loads"], r["stores"]) for r in made["fields_by_address"]]),
+            ({"computed": len(samples)}, [(r["field"], r["samples"], r["loads"], r["stores"]) for r in doc["fields_by_address"]]),
+            "a precise event without a data source: the same fields, loads and stores by their instruction")
+    term = run("mem", "untold.data").stdout
+    t.ok("samples without an address: computed from registers" in term, "people see how many", term)
+
+    heap_made.write("beside.data", program, samples, heap_made.chunk(500, 10, records, parent=1), 500, ips=ips,
+                    beside=[(ip["bare_store"], {"rdi": begins["good"] + 16})] * 30)
+    made, why = computed("beside.data")
+    t.equal((why, shown(made, *SAME)), ({}, shown(doc, *SAME)), "beside an event that tells of memory it is left out")
+    made = json.loads(run("mem", "-e", "cycles:pp", "beside.data", "-j").stdout)
+    t.equal(([r["object"].split()[0] for r in made["objects"]], [(r["result"], r["samples"]) for r in made["computed_addresses"]], made["samples"]),
+            (["make_good"], [("computed", 30)], 30), "unless it is named")
+
+    # every operand has an allocation of its own, where nothing but the right address leads
+    with open("ops.s", "w", encoding="ascii") as f:
+        f.write(".section .note.GNU-stack\n.globl table\n.bss\n.type table, @object\n.size table, 64\ntable: .zero 64\n.text\n.globl main\n.type main, @function\nmain: ret\n" +
+                "".join(".globl op%d\n.type op%d, @function\nop%d: %s\n" % (i, i, i, x) for i, x in enumerate(OPERANDS)))
+    subprocess.run(["cc", "-no-pie", "ops.s", "-o", "ops"], check=True)
+    at = {w[2]: int(w[0], 16) for w in (x.split() for x in subprocess.run(["nm", "ops"], capture_output=True, text=True, check=True).stdout.splitlines()) if len(w) == 3}
+    rows, log, given, want, reasons = [], b"", [], {}, {}
+    for i, (name, how) in enumerate(OPERANDS.items()):
+        n, start = 3 + i, 0x10000000 + i * 0x10000
+        log += word(heap_made.CHAIN, 2 << 32 | i, at["op%d" % i] + 1, at["main"] + 1) + word(ALLOC, start, 1000 + i, i << 40 | 8)
+        value = {r: start for r in heap_made.REGS} if isinstance(how, str) else {how[0].replace("ebx", "rbx"): start + how[1]}
+        if not isinstance(how, str) and how[0] == "rcx":
+            value = {"rcx": (start + how[1]) // how[2]}
+        if not isinstance(how, str) and how[0] == "ebx":
+            value = {"rbx": start | 0x7eadbeef << 32}
+        if len(how) == 4 and not isinstance(how, str):
+            value[how[2]] = how[3]
+        given += [value] * n
+        rows += [(2000 + len(rows) + k, 0, 500, heap_made.L1_HIT if k else 0, 10) for k in range(n)]
+        if isinstance(how, str) and how != "table":
+            reasons[how] = reasons.get(how, 0) + n
+        else:
+            want["table" if how == "table" else "op%d" % i] = n
+    # a load's sample at an instruction that stores only
+    stores = [i for i, x in enumerate(OPERANDS) if x in ("mov %rsp, (%rsp)", "mov %r15, (%r8,%r10,2)")]
+    for i in stores:
+        reasons["not the load or store"] = reasons.get("not the load or store", 0) + 2 + i
+        want["op%d" % i] -= 2 + i
+    reasons["computed"] = sum(want.values())
+    where = [at["op%d" % i] for i in range(len(OPERANDS)) for _ in range(3 + i)]
+
+    def ops(name, regs=given, **more):
+        heap_made.write(name, os.path.abspath("ops"), rows, heap_made.chunk(500, 10, log, parent=1), 500, ips=where, regs=regs, **more)
+        return computed(name)
+
+    def short(why):
+        return {next((k for k in reasons if k in text), text): n for text, n in why.items()}
+
+    made, why = ops("ops.data")
+    t.equal(short(why), reasons, "operands: which instructions give an address, and why others do not")
+    t.equal({r["object"].split()[0]: r["samples"] for r in made["objects"] if r["object"] and r["samples"]}, want, "each at its own allocation")
+    for name, key, more in (("abi 0", "the sample has no registers", dict(regs=[dict(r, abi=0) for r in given])),
+                            ("abi 1", "the process has 32 bits", dict(regs=[dict(r, abi=1) for r in given])),
+                            ("inexact", "the sample is not precise: it is not at its instruction", dict(regs=[dict(r, misc=2) for r in given])),
+                            ("kernel", "not in user space: code of the kernel is not that of its file", dict(regs=[dict(r, misc=1 | 1 << 14) for r in given])),
+                            ("precise 1", "the sample is not precise: it is not at its instruction", dict(precise_ip=1)),
+                            ("AMD", "registers are of a later time (not Intel's PEBS)", dict(cpu="AuthenticAMD,25,17,1"))):
+        made, why = ops("refused.data", **more)
+        t.equal((why, [r["samples"] for r in made["objects"]]), ({key: len(rows)}, [len(rows)]), "no address: " + name)
+    made, why = ops("mask.data", mask=1 << heap_made.REGS["rdi"])
+    t.equal((why["computed"], {r["object"].split()[0] for r in made["objects"] if r["object"]}), (want["op0"] + want["table"], {"op0", "table"}),
+            "no address: of registers that were not sampled")
+    heap_made.write("refused.data", os.path.abspath("ops"), rows, None, 500, ips=where, regs=given, told=False, precise_ip=1)
+    p = run("mem", "refused.data")
+    t.ok(p.returncode == 2 and "tells of memory operations" in p.stderr, "an event that is not precise tells nothing", (p.returncode, p.stderr))
+else:
+    t.skip("addresses from registers", "of x86-64")
+
 # ---- hostile logs ----
 junk = {"cut": heap[:len(heap) // 2 + 3], "zeros": bytes(100000), "noise": bytes((i * 7919 >> 3) & 255 for i in range(50000)),
         "forks": b"".join(heap_made.chunk(pid, i, parent=pid, flags=3) for i in range(500))}

@@ -94,6 +94,9 @@ def feature(directory, marks):
 
 
 TYPE = "IDENTIFIER IP TID TIME ADDR CPU PERIOD WEIGHT DATA_SRC"
+# Bits of the kernel's masks of registers (perf_regs.h), ascending.
+REGS = dict({r: i for i, r in enumerate("rax rbx rcx rdx rsi rdi rbp rsp".split())}, **{"r%d" % n: n + 8 for n in range(8, 16)})
+UNSET = 0x1111111111111111  # of registers that a sample has no word of
 L1_HIT, RAM = 2 | (2 | 8) << 5 | 1 << 33, 2 | (2 | 0x80) << 5 | 13 << 33
 
 
@@ -124,15 +127,22 @@ def text_of(program):
     raise ValueError(program)
 
 
-def write(path, program, samples, heap, pid, more=(), pages=None, cpus=None, physical=None, features=None, ips=None):
+def write(path, program, samples, heap, pid, more=(), pages=None, cpus=None, physical=None, features=None, ips=None,
+          regs=None, mask=sum(1 << i for i in REGS.values()), told=True, beside=(), cpu="GenuineIntel,6,143,8", **attr):
     """samples: (time, address, tid, data_src, weight). more: mappings (start, bytes, name). pages: the size of each sample's page.
-    cpus, physical, ips: of each sample. heap None: no log. features: more of the header, by bit."""
+    cpus, physical, ips: of each sample. heap None: no log. features: more of the header, by bit.
+    regs: of each sample its registers of `mask`, in place of its address: {name: value, "abi": 2, "misc": ...}. told: False leaves out weight and
+    data source. beside: samples (ip, registers) of a precise event that has no more than these. attr: more of the event's."""
     w = gen.Writer("<")
-    a = dict(type=4, config=0x1cd, c1=3, period=1000, sample=sum(gen.BIT[n] for n in TYPE.split() + ["PHYS_ADDR"] * bool(physical) +
-                                                                  ["DATA_PAGE_SIZE"] * bool(pages)),
+    left_out = ["ADDR"] * bool(regs) + ["WEIGHT", "DATA_SRC"] * (not told)
+    names = [n for n in TYPE.split() if n not in left_out] + ["PHYS_ADDR"] * bool(physical) + ["DATA_PAGE_SIZE"] * bool(pages) + ["REGS_INTR"] * bool(regs)
+    a = dict(type=4, config=0x1cd, c1=3, period=1000, sample=sum(gen.BIT[n] for n in names), ri=mask if regs else 0,
              sample_id_all=1, precise_ip=3, mmap=1, comm=1, use_clockid=1, clockid=4)
-    f = gen.File(w, [("cpu/mem-loads,ldlat=3/P", a, [1])], attr_size=120)
-    f.features = {6: w.text("x86_64"), 9: w.text("GenuineIntel,6,143,8"), **({} if heap is None else {194: heap}), **(features or {})}
+    a.update(attr)
+    f = gen.File(w, [("cpu/mem-loads,ldlat=3/P", a, [1])] +
+                 [("cycles:pp", dict(a, type=0, config=0, c1=0, precise_ip=2, ri=mask, sample=sum(gen.BIT[n] for n in "IDENTIFIER IP TID TIME CPU PERIOD REGS_INTR".split())), [2])] *
+                 bool(beside), attr_size=120)
+    f.features = {6: w.text("x86_64"), 9: w.text(cpu), **({} if heap is None else {194: heap}), **(features or {})}
     offset, vaddr, size = text_of(program)
     trailer = w.pack("IIQII", pid, pid, 0, 0, 0) + w.u64(1)
     rows = [w.record(gen.COMM, w.pack("II", pid, pid) + gen.text8("made") + trailer),
@@ -141,8 +151,15 @@ def write(path, program, samples, heap, pid, more=(), pages=None, cpus=None, phy
     rows += [w.record(gen.MMAP2, w.pack("IIQQQIIQQII", pid, pid, start, length, 0, 0, 0, 0, 0, 3, 2) + gen.text8(name) + trailer, 2 | 1 << 13)
              for start, length, name in more]
     for i, (time, address, tid, src, weight) in enumerate(samples):
-        rows.append(w.record(gen.SAMPLE, w.u64(1, ips[i] if ips else vaddr) + w.pack("II", pid, tid) + w.u64(time, address) + w.pack("II", cpus[i] if cpus else 0, 0) +
-                             w.u64(1000, weight, src) + (w.u64(physical[i]) if physical else b"") + (w.u64(pages[i]) if pages else b""), 2 | 1 << 14))
+        r = regs[i] if regs else {}
+        abi = r.get("abi", 2)
+        rows.append(w.record(gen.SAMPLE, w.u64(1, ips[i] if ips else vaddr) + w.pack("II", pid, tid) + w.u64(time) + (b"" if regs else w.u64(address)) +
+                             w.pack("II", cpus[i] if cpus else 0, 0) + w.u64(1000) + (w.u64(weight, src) if told else b"") +
+                             (w.u64(abi, *[r.get(name, UNSET) for name, bit in REGS.items() if mask >> bit & 1 and abi]) if regs else b"") +
+                             (w.u64(physical[i]) if physical else b"") + (w.u64(pages[i]) if pages else b""), r.get("misc", 2 | 1 << 14)))
+    for i, (ip, r) in enumerate(beside):
+        rows.append(w.record(gen.SAMPLE, w.u64(2, ip) + w.pack("II", pid, pid) + w.u64(90000 + i) + w.pack("II", 0, 0) +
+                             w.u64(1000, 2, *[r.get(name, UNSET) for name, bit in REGS.items() if mask >> bit & 1]), 2 | 1 << 14))
     f.data = b"".join(rows)
     with open(path, "wb") as out:
         out.write(f.build())

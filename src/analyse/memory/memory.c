@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "analyse/memory/memory_operand_int.h"
 #include "analyse/memory/memory_places_int.h"
 #include "analyse/memory/memory_scan_int.h"
 #include "analyse/memory/memory_types.h"
@@ -86,6 +87,11 @@ static int make_result(struct memory *m, struct memory_work *w, struct err *err)
 	m->no_access = w->c.no_access;
 	m->period_varies = w->c.period_varies;
 	m->raw = w->c.raw;
+	for (unsigned i = 0; i < MEMORY_OPERANDS; i++) {
+		m->computed[m->n_computed].why = (enum memory_operand_why)i;
+		m->computed[m->n_computed].samples = w->c.operand[i];
+		m->n_computed += w->c.operand[i] != 0;
+	}
 	for (size_t i = m->first[MEMORY_ACCESS]; i < m->first[MEMORY_ACCESS + 1]; i++)
 		m->fetches += memory_is_fetch(&m->group[i]) ? m->group[i].samples : 0;
 	return 0;
@@ -131,7 +137,7 @@ static const char *unknown_event(const struct memory_opts *o, const struct pd_ev
 	return NULL;
 }
 
-/* Events with bare latencies are left to who asks for them, where others tell of memory. */
+/* Bare latencies and registers are left to who asks for them, where others tell of memory. */
 static bool bare_unwanted(const struct memory_work *w, const struct memory_opts *o, size_t n)
 {
 	bool unwanted = !o->n_events && !o->select.event && !o->only;
@@ -142,9 +148,21 @@ static bool bare_unwanted(const struct memory_work *w, const struct memory_opts 
 	return false;
 }
 
+/* An event without any word of memory, whose registers give addresses. */
+static struct memop_how how_of(const struct pd *rec, const struct pd_event *e, bool registers)
+{
+	struct memop_how how = memop_how(rec, e);
+
+	if (registers && how.from == MEMOP_FROM_NOTHING &&
+	    !(e->attr.sample_type & PERF_SAMPLE_ADDR) &&
+	    memory_operand_event(rec, e, &how) == MEMORY_OPERAND_COMPUTED)
+		how.from = MEMOP_FROM_REGISTERS;
+	return how;
+}
+
 /* The events that tell of memory, of those that the selection means. */
 static int choose_events(struct memory_work *w, const struct pd *rec, const struct memory_opts *o,
-			 bool **events, struct err *err)
+			 bool registers, bool **events, struct err *err)
 {
 	size_t n, usable = 0;
 	const struct pd_event *e = pd_events(rec, &n);
@@ -156,8 +174,8 @@ static int choose_events(struct memory_work *w, const struct pd *rec, const stru
 	if (!w->how || !*events)
 		return err_nomem(err);
 	for (size_t i = 0; i < n; i++)
-		w->how[i] = memop_how(rec, &e[i]);
-	least = bare_unwanted(w, o, n) ? MEMOP_FROM_FIELDS : MEMOP_FROM_WEIGHTS;
+		w->how[i] = how_of(rec, &e[i], registers);
+	least = bare_unwanted(w, o, n) ? MEMOP_FROM_FIELDS : MEMOP_FROM_REGISTERS;
 	for (size_t i = 0; i < n; i++) {
 		(*events)[i] = w->how[i].from >= least && wants_event(o, &e[i]);
 		usable += (*events)[i];
@@ -194,7 +212,8 @@ int memory_build(struct memory **out, struct memory_objects **objects, const str
 		.spaces = sp, .files_too = opts->files, .files = STRTAB_INIT, .rows = STRTAB_INIT
 	};
 	m->work = w;
-	ret = choose_events(w, rec, opts, &events, err) || (objects && data_begin(sp, err)) ||
+	ret = choose_events(w, rec, opts, objects != NULL, &events, err) ||
+	      (objects && data_begin(sp, err)) ||
 	      memory_scan(&w->c, objects, rec, sp, w->how, events, opts, err) ||
 	      memory_fold(w, err) || make_result(m, w, err) ||
 	      (objects && memory_objects_type(*objects, m, err));

@@ -470,6 +470,8 @@ int memory_tallies_join(struct memory_tallies *c, struct memory_tallies *x)
 	c->without += x->without;
 	c->period_varies |= x->period_varies || (c->period && x->period && c->period != x->period);
 	c->period = c->period ? c->period : x->period;
+	for (size_t k = 0; k < MEMORY_OPERANDS; k++)
+		c->operand[k] += x->operand[k];
 	c->raw |= x->raw;
 	return ret;
 }

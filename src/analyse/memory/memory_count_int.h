@@ -107,6 +107,7 @@ struct memory_tallies {
 	unsigned latencies; /* those that any sample had */
 	unsigned counted;   /* of MEMORY_COUNTED, the first so many */
 	uint64_t samples, without, no_access, period;
+	uint64_t operand[MEMORY_OPERANDS];
 	uint64_t last[2]; /* key of the last sample's MEMORY_ACCESS */
 	bool period_varies, raw;
 };

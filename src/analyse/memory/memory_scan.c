@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyse/memory/memory_objects_int.h"
+#include "analyse/memory/memory_operand_int.h"
 #include "base/big.h"
 
 /* In lines of memory of its own: it is written at each sample. */
@@ -17,11 +18,31 @@ struct scan {
 	struct own *of; /* by worker */
 	struct memory_objects *objects;
 	bool threads;
+	enum memory_operand_why *fits; /* by event; NULL: no address is computed */
+	struct memory_operand_work operands;
 };
+
+/* `op` of a sample without an address, which may get one. */
+static int compute(struct scan *w, struct memory_tallies *c, const struct pass_sample *p,
+		   struct memop *op, struct err *err)
+{
+	enum memory_operand_why why;
+
+	if (memory_operand_find(&w->operands, p, w->fits[p->event], op, &why, err))
+		return -1;
+	c->operand[why]++;
+	return 0;
+}
+
+static bool lacks_address(const struct scan *w, const struct pass_sample *p, const struct memop *op)
+{
+	return w->fits && w->fits[p->event] != MEMORY_OPERAND_UNWANTED &&
+	       !(op->has & MEMOP_HAS_ADDRESS);
+}
 
 static int take(void *ctx, const struct pass_sample *p, struct err *err)
 {
-	const struct scan *w = ctx;
+	struct scan *w = ctx;
 	struct memory_tallies *c = &w->of[p->worker].tallies;
 	struct memop_kind *kind;
 	const struct memop *op;
@@ -33,6 +54,8 @@ static int take(void *ctx, const struct pass_sample *p, struct err *err)
 		c->without++;
 		return 0;
 	}
+	if (lacks_address(w, p, op) && compute(w, c, p, &other, err))
+		return -1;
 	if (memory_count_add(c, w->spaces, p, op, kind))
 		return err_nomem(err);
 	return w->objects && !memory_no_access(op)
@@ -71,6 +94,29 @@ static int join(struct memory_tallies *out, struct scan *w, unsigned n)
 	return ret;
 }
 
+/* Addresses are wanted of events that are scanned. */
+static int begin_operands(struct scan *w, const struct pd *rec, struct spaces *sp,
+			  const bool *events, struct err *err)
+{
+	size_t n;
+	const struct pd_event *e = pd_events(rec, &n);
+	enum memory_operand_why *fits = calloc(n + 1, sizeof(*fits));
+	bool any = false;
+
+	if (!fits)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++) {
+		fits[i] = events[i] ? memory_operand_event(rec, &e[i], &w->how[i])
+				    : MEMORY_OPERAND_UNWANTED;
+		any |= fits[i] != MEMORY_OPERAND_UNWANTED;
+	}
+	if (any)
+		w->fits = fits;
+	else
+		free(fits);
+	return any ? memory_operand_begin(&w->operands, sp, err) : 0;
+}
+
 int memory_scan(struct memory_tallies *out, struct memory_objects **objects, const struct pd *rec,
 		struct spaces *sp, const struct memop_how *how, const bool *events,
 		const struct memory_opts *opts, struct err *err)
@@ -79,18 +125,20 @@ int memory_scan(struct memory_tallies *out, struct memory_objects **objects, con
 					.begin = begin_chunk,
 					.sample = take,
 					.end = end_chunk };
-	/* sites are numbered as they are met */
-	const struct pass_opts po = { .events = events,
-				      .threads = objects && data_heap_facts(sp) ? 1 : 0,
-				      .progress = opts->progress,
-				      .progress_ctx = opts->progress_ctx };
+	struct pass_opts po = { .events = events,
+				.progress = opts->progress,
+				.progress_ctx = opts->progress_ctx };
 	struct scan w = { .spaces = sp, .how = how, .threads = opts->threads };
 	struct pass *p;
 	unsigned n;
-	int ret;
+	int ret = -1;
 
+	if (objects && begin_operands(&w, rec, sp, events, err))
+		goto out;
+	/* sites are numbered as they are met; images are read where operands are */
+	po.threads = w.fits || (objects && data_heap_facts(sp)) ? 1 : 0;
 	if (pass_new(&p, rec, sp, &opts->select, &po, err))
-		return -1;
+		goto out;
 	n = pass_workers(p);
 	w.of = big_zeros(n, sizeof(*w.of));
 	ret = w.of ? 0 : err_nomem(err);
@@ -103,5 +151,9 @@ int memory_scan(struct memory_tallies *out, struct memory_objects **objects, con
 	pass_free(p);
 	if (w.of && join(out, &w, n) && !ret)
 		ret = err_nomem(err);
-	return ret || (objects && memory_objects_end(*objects, err)) ? -1 : 0;
+	ret = ret || (objects && memory_objects_end(*objects, err)) ? -1 : 0;
+out:
+	memory_operand_free(&w.operands);
+	free(w.fits);
+	return ret;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * memory_int - the tables of memory_document, in the order of memory_tables.c: by source, code,
- * thread and type (memory_group_tables.c), by type of the address (memory_place_tables.c), hot and
+ * thread and type (memory_group_tables.c), addresses from registers
+ * (memory_operand_tables.c), by type of the address (memory_place_tables.c), hot and
  * cold fields (memory_layout_tables.c), all latencies (memory_latency_tables.c; also
  * memory_linear_tables.c, memory_svg.c),
  * by what is accessed (memory_object_tables.c), NUMA nodes, locked lines (memory_node_tables.c),
@@ -21,8 +22,10 @@ extern const struct table_form memory_sources_form, memory_tlb_form, memory_snoo
 	memory_instruction_latencies_form, memory_histogram_form, memory_source_histogram_form,
 	memory_linear_form, memory_source_linear_form, memory_regions_form, memory_map_form,
 	memory_picture_form, memory_nodes_form, memory_object_nodes_form, memory_object_ways_form,
-	memory_locked_form, memory_fields_by_address_form, memory_object_types_form;
+	memory_locked_form, memory_fields_by_address_form, memory_object_types_form,
+	memory_computed_form;
 
+void memory_put_computed(struct document *d, const struct memory_view *v);
 void memory_put_places(struct document *d, const struct memory_view *v);
 void memory_put_place_facts(struct document *d, const struct memory_view *v);
 void memory_put_layouts(struct document *d, const struct memory_view *v);

@@ -20,8 +20,8 @@ TABLE_CELL(shown, out->text = memop_latency_key(((const struct memory_view *)t->
 #define OF(member) TABLE_FIELD(struct memory, member)
 static const struct table_column head_columns[] = {
 	COLUMN("samples", "samples", T_COUNT, 0, "of events that tell of memory", OF(samples)),
-	COLUMN("no_access", "no access", T_COUNT, 0, "IBS ops that access no memory",
-	       OF(no_access)),
+	COLUMN("no_access", "no access", T_COUNT, 0,
+	       "IBS ops that access no memory, samples that tell of none", OF(no_access)),
 	COLUMN("latency", "latency", T_TEXT, 0, "that the tables by source and so on have",
 	       .get = shown),
 	COLUMN("without", "without", T_COUNT, C_LOSS,
@@ -61,6 +61,7 @@ static const struct table_form *const forms[] = { &summary_form,
 						  &memory_fields_form,
 						  &memory_fields_by_address_form,
 						  &memory_object_types_form,
+						  &memory_computed_form,
 						  &memory_layouts_form,
 						  &memory_latencies_form,
 						  &memory_source_latencies_form,
@@ -109,6 +110,7 @@ static void put_title(struct document *d, const struct memory_view *v)
 	const struct memory *m = v->m;
 	uint64_t told = m->samples - m->without;
 	bool bare = !m->raw && told && m->no_access == told;
+	const char *nothing = m->n_computed ? "of a precise event" : "of an event with latencies";
 	bool timed = told && memory_spread(m, &m->group[m->first[MEMORY_ALL]], v->latency);
 	char a[NUM_MAX];
 
@@ -119,7 +121,7 @@ static void put_title(struct document *d, const struct memory_view *v)
 			       memop_latency_head(v->latency), memop_latency_means(v->latency));
 	else
 		document_title(d, INK_PLAIN, "%s samples %s, none with a latency", a,
-			       bare ? "of an event with latencies" : "of memory operations");
+			       bare ? nothing : "of memory operations");
 }
 
 void memory_put(struct document *d, struct memory_view *v)
@@ -149,6 +151,7 @@ void memory_put(struct document *d, struct memory_view *v)
 	add_groups(d, v, &memory_types_form, MEMORY_TYPE);
 	add_groups(d, v, &memory_fields_form, MEMORY_FIELD);
 	memory_put_places(d, v);
+	memory_put_computed(d, v);
 	memory_put_layouts(d, v);
 	memory_put_latencies(d, v);
 	memory_put_linear(d, v);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Addresses that were computed from registers, and why others were not.
+ */
+#include "report/memory/memory_int.h"
+
+static const struct memory_computed *row_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+static uint64_t all_of(const struct memory *m)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < m->n_computed; i++)
+		n += m->computed[i].samples;
+	return n;
+}
+
+TABLE_CELL(share, cell_estimate(out, memory_part(row_of(r)->samples,
+						 all_of(((const struct memory_view *)t->ctx)->m))))
+TABLE_CELL(result, out->text = memory_operand_text(row_of(r)->why))
+
+static const struct table_column columns[] = {
+	COLUMN("share", "share", T_SHARE, C_ERROR | C_HEAT, "of these samples", .get = share),
+	COLUMN("samples", "samples", T_COUNT, 0, "each counts once",
+	       TABLE_FIELD(struct memory_computed, samples)),
+	COLUMN("result", "result", T_TEXT, C_KEY, "\"computed\", or why not", .get = result),
+};
+const struct table_form memory_computed_form = {
+	"computed_addresses", "samples without an address: computed from registers", 0,
+	TABLE_COLUMNS(columns)
+};
+
+void memory_put_computed(struct document *d, const struct memory_view *v)
+{
+	const struct table t = { .form = &memory_computed_form,
+				 .ctx = v,
+				 .array = v->m->computed,
+				 .stride = sizeof(*v->m->computed),
+				 .n = v->m->n_computed,
+				 .data_only = !v->m->n_computed };
+
+	document_table(d, &t);
+}
