@@ -61,6 +61,9 @@ struct column_list {
 	size_t n;
 };
 
+/* --fields adds a column of latencies. */
+bool columns_want_latency(const char *fields);
+
 struct view;
 struct view_row;
 

@@ -31,7 +31,7 @@ struct fact {
 	bool bad; /* worth a colour */
 };
 
-enum { FACTS_MAX = 8 };
+enum { FACTS_MAX = 12 };
 
 /* The next of at most FACTS_MAX. */
 struct fact *fact_add(struct fact *out, size_t *n, const char *label, bool bad, const char *fmt,

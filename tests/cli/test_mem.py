@@ -227,8 +227,6 @@ mem_made.write(few, FEW)
 same = os.path.join(tmp.name, "same.data")
 mem_made.write(same, [mem_made.Sample(mem_made.data_src(op=2, lvl=10), 40 + i) for i in range(50)], bare=[mem_made.Sample(0, 5000)] * 7, bare_name="cpu/mem-loads,ldlat=30/P")
 rows = json.loads(run("report", "-j", "-i", same, "-s", "tid", "--fields", "samples,timed").stdout or '{"rows": []}')["rows"]
-p = run("report", "-i", same, "--fields", "+latencies")
-t.ok(p.returncode == 2 and "no column 'latencies'" in p.stderr and "-s" in p.stderr, "+latencies where rows are of several keys: refused by that word", p.stderr)
 t.equal([(r["timed"], r["samples"]) for r in rows], [(50, 50), (7, 7)], "of two events with one name each has its own latencies")
 for name, path, samples in (("few", few, FEW), ("many", made, MADE)):
     doc = doc_of(path)
@@ -336,9 +334,22 @@ else:
     t.ok("the row stands for several" in whys, "a row without has the reason", p.stdout + p.stderr)
     p = run("report", "-i", path, "-s", "function", "--fields", "+latencies,-latency_p99_error")
     t.ok(re.search(r"timed +cycles +\+- +p50 +\+- +p90 +\+- +p99$", p.stdout, re.M), "people see them", p.stdout + p.stderr)
-    for options, why in ((["-s", "comm"], "functions, lines, files or threads"), ([], "functions, lines, files or threads"), (["-s", "function", "-g"], "")):
+    for options, why in ((["-s", "comm,dso"], "rows by comm, dso have no latencies: these are of functions, lines, files or threads"),
+                         (["-s", "function_from"], "no branch stacks"), (["-s", "function", "-g"], "no call chains")):
         p = run("report", "-i", path, *options, "--fields", "+latency")
         t.ok(p.returncode == 2 and why in p.stderr, "report %s: no latency" % " ".join(options), p.stderr)
+    p = run("report", "-i", os.path.join(SHARED, "corpus", "recordings", "perf_data_converter-perf.data.busy.1-3.8"), "--fields", "+latencies")
+    t.ok(p.returncode == 2 and ("no event of the recording has latencies" in p.stderr or not os.path.isdir(SHARED)), "a recording without them", p.stderr)
+    # the default rows are of threads' names, too: not with latencies
+    p = run("report", "-j", "-i", path, "--fields", "+latencies")
+    told = json.loads(p.stdout) if p.returncode == 0 else {"rows": [], "notes": []}
+    got = {r["function"]: (r["samples"], r["timed"], round(r["latency"], 6), "comm" in r, os.path.basename(r["dso"])) for r in told["rows"]}
+    t.equal(got, {k: (len(v), len(v), round(sum(v) / len(v), 6), False, os.path.basename(program)) for k, v in weights["function"].items()}, "without -s: rows of functions")
+    t.ok(any("comm" in n for n in told["notes"]), "with a note", told["notes"])
+    p = run("report", "-i", few, "--limit", "3", "--fields", "+latency")
+    blank = [x for x in p.stdout.splitlines() if re.search(r"% +\+-", x) and not re.search(r"\d+\.\d+  \+-\d", x)]
+    facts = {k: int(n) for n, k in re.findall(r"^ no latency +(\d+) rows?: (.*)$", p.stdout, re.M)}
+    t.ok(len(blank) == 4 and facts == {"no symbol, or functions of one name": 3, "the row stands for several": 1}, "blank cells have their reasons below", p.stdout)
 
     # annotate has the latencies of each instruction; an address within one is that instruction's
     starts = {int(x, 16) for x in re.findall(r"(?m)^ +([0-9a-f]+):\t", subprocess.run(["objdump", "-d", "--no-show-raw-insn", program], capture_output=True, text=True).stdout)}

@@ -30,7 +30,7 @@ struct report {
 	struct view_source source;
 	struct text_list events;
 	VEC(const char *) notes;
-	bool by_event;
+	bool by_event, without_comm; /* a default key that rows with latencies cannot have */
 	VEC(struct memory *) memory; /* what latencies are of */
 };
 
@@ -90,6 +90,10 @@ static int choose_rows(struct report *rp, struct err *err)
 
 	if (!sort && rp->folded && !rp->po.branches)
 		sort = "comm,function";
+	rp->without_comm = !sort && rp->vo.shape == VIEW_TABLE && !rp->po.branches &&
+			   columns_want_latency(o->fields);
+	if (rp->without_comm)
+		sort = "dso,function";
 	if (keys_parse(&rp->po, &rp->by_event, sort, err))
 		return -1;
 	rp->po.chains = rp->vo.shape != VIEW_TABLE;
@@ -170,6 +174,9 @@ static int gather_notes(struct report *rp, struct err *err)
 		ret = vec_push(&rp->notes, rp->source.notes[i]);
 	for (size_t i = 0; !ret && i < n_failed; i++)
 		ret = vec_push(&rp->notes, failed[i]);
+	if (!ret && rp->without_comm)
+		ret = vec_push(&rp->notes, "rows are not told apart by the thread's name (comm): "
+					   "latencies are of functions as a whole");
 	for (size_t i = 0; !ret && i < n; i++) {
 		uint32_t id = rows[i].image;
 		const char *origin;

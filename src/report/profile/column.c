@@ -486,6 +486,26 @@ static const char *several(const char *word, size_t len)
 		       : NULL;
 }
 
+bool columns_want_latency(const char *fields)
+{
+	struct err unused = ERR_INIT;
+	enum column_id id;
+
+	for (const char *s = fields; s && *s; s += *s == ',') {
+		bool less = *s == '-', more = *s == '+';
+		size_t len = strcspn(s, ",");
+		const char *word = s + (less || more);
+		size_t n = len - (less || more);
+
+		if (!less &&
+		    (several(word, n) || (!find_column(&id, word, n, 0, "column", &unused) &&
+					  column_table[id].of == COLUMN_OF_MEMORY)))
+			return true;
+		s += len;
+	}
+	return false;
+}
+
 static void list_remove(struct column_list *l, enum column_id id)
 {
 	size_t n = 0;
@@ -502,10 +522,6 @@ static int not_here(enum column_id id, const char *said, struct err *err)
 	if (column_table[id].of == COLUMN_OF_TOPDOWN || column_table[id].of == COLUMN_OF_TOPDOWN_2)
 		return err_hint(err, "it needs a sampled group of slots and metrics: record "
 				     "-e '{slots,cycles,topdown-retiring,...}:S'");
-	if (column_table[id].of == COLUMN_OF_MEMORY)
-		return err_hint(err, "it is of functions, lines, files or threads (-s "
-				     "dso,function; srcline; dso; tid) and of recordings with "
-				     "latencies (record --mem, --ibs or -W)");
 	if (column_table[id].of == COLUMN_OF_BRANCHES && !(column_table[id].flags & C_KEY))
 		return err_hint(err, "it is one of branches: add -b");
 	return column_table[id].flags & C_KEY

@@ -6,6 +6,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "report/view_latency.h"
 #include "symbol/unwind.h"
 
 static double ratio(uint64_t part, uint64_t all)
@@ -117,6 +118,19 @@ static void no_name(struct fact *out, size_t *n, double share, const char *where
 			       num_percent(a, share), where);
 }
 
+static void without_latency(struct fact *out, size_t *n, const struct view *v,
+			    const struct view_table *t, size_t event)
+{
+	struct view_latency_lack lack[VIEW_LATENCY_LACKS];
+	size_t lacks = view_wants_latency(v) ? view_latency_lacks(v, t, event, lack) : 0;
+	char rows[NUM_MAX];
+
+	for (size_t i = 0; i < lacks; i++)
+		(void)fact_add(out, n, "no latency", false, "%s row%s: %s",
+			       num_exact(rows, lack[i].rows), lack[i].rows == 1 ? "" : "s",
+			       lack[i].why);
+}
+
 /* Of branches: what their rows do not have, or cannot say. */
 static size_t branch_facts(struct fact *out, const struct profile_sum *s)
 {
@@ -177,6 +191,7 @@ size_t facts_of_event(const struct view *v, const struct view_table *t, size_t e
 			       "%s begin in no mapping; try cyclade record -g=dwarf",
 			       num_percent(a, ratio(lost_callers(chains, t->event[event]), all)));
 	trees_in_doubt(out, &n, v, t);
+	without_latency(out, &n, v, t, event);
 	if (s->bad)
 		(void)fact_add(out, &n, "not readable", true, "%s samples", num_exact(a, s->bad));
 	return n;

@@ -478,7 +478,8 @@ int view_build(struct view **out, const struct profile *p, const struct view_sou
 	if (!profile_options(p)->branches)
 		topdown_find(&v->topdown, v->source.event, v->source.n_events);
 	default_columns(v);
-	if (columns_parse(&v->columns, opts->fields, column_allowed, v, err) ||
+	if ((columns_want_latency(opts->fields) && view_latency_check(v, err)) ||
+	    columns_parse(&v->columns, opts->fields, column_allowed, v, err) ||
 	    filter_init(&f, v, err) || make_tables(v, err) || sort_by_event(v, err) ||
 	    fill(v, &f, err))
 		goto out;

@@ -37,6 +37,34 @@ enum memory_by view_latency_by(const struct profile_opts *o)
 	return MEMORY_BYS;
 }
 
+int view_latency_check(const struct view *v, struct err *err)
+{
+	const struct profile_opts *o = profile_options(v->profile);
+	char keys[512];
+	size_t at = 0;
+
+	if (!v->opts.memory) {
+		(void)err_set(err, ERR_NOT_FOUND, "no event of the recording has latencies");
+		return err_hint(err, "record them: cyclade record --mem (or --ibs, -W) -- PROGRAM");
+	}
+	if (o->branches || v->opts.shape != VIEW_TABLE) {
+		(void)err_set(err, ERR_USAGE, "rows of %s have no latencies",
+			      o->branches ? "branches" : "calls");
+		return err_hint(err, "leave out %s",
+				o->branches ? "-b" : "-g, --callers and --children");
+	}
+	if (view_latency_by(o) != MEMORY_BYS)
+		return 0;
+	for (size_t i = 0; i < o->n_keys && at < sizeof(keys); i++)
+		at += (size_t)snprintf(keys + at, sizeof(keys) - at, "%s%s", i ? ", " : "",
+				       column_table[column_of_key(o->key[i])].show.key);
+	(void)err_set(err, ERR_USAGE,
+		      "rows by %s have no latencies: these are of functions, lines, files or "
+		      "threads",
+		      o->n_keys ? keys : "event");
+	return err_hint(err, "-s dso,function, srcline, dso or tid has them");
+}
+
 bool view_wants_latency(const struct view *v)
 {
 	for (size_t i = 0; i < v->columns.n; i++)
@@ -156,4 +184,38 @@ const struct memory_spread *view_latency_of(const struct view *v, size_t event,
 	*why = "no sample has a latency";
 	s = at ? memory_spread(l->memory, &l->memory->group[*at - 1], l->shown) : NULL;
 	return s;
+}
+
+static void count_lack(struct view_latency_lack *out, size_t *n, const char *why)
+{
+	size_t i = 0;
+
+	while (i < *n && strcmp(out[i].why, why) != 0)
+		i++;
+	if (i == VIEW_LATENCY_LACKS)
+		return;
+	if (i == *n)
+		out[(*n)++] = (struct view_latency_lack){ .why = why };
+	out[i].rows++;
+	for (; i && out[i].rows > out[i - 1].rows; i--) {
+		struct view_latency_lack less = out[i - 1];
+
+		out[i - 1] = out[i];
+		out[i] = less;
+	}
+}
+
+size_t view_latency_lacks(const struct view *v, const struct view_table *t, size_t event,
+			  struct view_latency_lack out[VIEW_LATENCY_LACKS])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n_rows; i++) {
+		const char *why;
+
+		if (t->row[i].self[event].samples &&
+		    !view_latency_of(v, t->event[event], &t->row[i], &why))
+			count_lack(out, &n, why);
+	}
+	return n;
 }
