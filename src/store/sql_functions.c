@@ -5,7 +5,7 @@
  *	demangle(name), symbol(ip[, pid[, time[, run]]]), line(the same), hex(number)
  *	hist(x[, width]): the lower bound of x's bin, in powers of two or of that width
  *	bar(share[, width]): a bar of text
- *	p50(x), p95(x), quantile(x, q): aggregates, exact
+ *	p50(x), p90(x), p95(x), p99(x), quantile(x, q): aggregates, exact
  *	share_error(condition[, weight]): an aggregate; half the 95 % interval of the share of rows
  *	for which it holds
  */
@@ -262,7 +262,10 @@ static int add_aggregate(struct sql *db, const char *name, int n, void *ctx, sca
 
 int sql_functions_register(struct sql *db, struct err *err)
 {
-	static double p50 = 0.5, p95 = 0.95;
+	static struct {
+		const char *name;
+		double q;
+	} fixed[] = { { "p50", 0.5 }, { "p90", 0.9 }, { "p95", 0.95 }, { "p99", 0.99 } };
 	static const struct {
 		const char *name;
 		int least, most;
@@ -277,12 +280,10 @@ int sql_functions_register(struct sql *db, struct err *err)
 	for (size_t i = 0; i < sizeof(scalars) / sizeof(*scalars); i++)
 		for (int n = scalars[i].least; n <= scalars[i].most && rc == SQLITE_OK; n++)
 			rc = add_scalar(db, scalars[i].name, n, scalars[i].f);
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed) && rc == SQLITE_OK; i++)
+		rc = add_aggregate(db, fixed[i].name, 1, &fixed[i].q, step_quantile, end_quantile);
 	if (rc == SQLITE_OK)
-		rc = add_aggregate(db, "p50", 1, &p50, step_quantile, end_quantile);
-	if (rc == SQLITE_OK)
-		rc = add_aggregate(db, "p95", 1, &p95, step_quantile, end_quantile);
-	if (rc == SQLITE_OK)
-		rc = add_aggregate(db, "quantile", 2, &p50, step_quantile, end_quantile);
+		rc = add_aggregate(db, "quantile", 2, NULL, step_quantile, end_quantile);
 	for (int n = 1; n <= 2 && rc == SQLITE_OK; n++)
 		rc = add_aggregate(db, "share_error", n, NULL, step_share, end_share);
 	return rc == SQLITE_OK ? 0 : sql_failed(db, rc, err);

@@ -477,6 +477,7 @@ static const char *word(void)
 		"count(",
 		"hist(",
 		"p95(",
+		"p99(",
 		"share_error(",
 		"quantile(",
 		"symbol(",
