@@ -149,6 +149,9 @@ uint32_t model_metric_find(const struct model *m, const char *name, size_t len);
 /* The same, and a node of the tree by the last part of its path alone: the first of such; and by
  * perf's names ("tma_fetch_latency", "tma_info_thread_ipc"). */
 uint32_t model_metric_named(const struct model *m, const char *name, size_t len);
+/* Others' names that model_metric_named() takes for nodes of `m`; returns how many. */
+enum { MODEL_OTHER_NAMES = 1 };
+size_t model_other_names(const struct model *m, const char *out[MODEL_OTHER_NAMES]);
 const char *model_last_part(const char *path); /* behind its last dot */
 
 /* The CPU as /proc/cpuinfo or MIDR_EL1 say it, and of a hybrid the core type by its PMU's name. */

@@ -128,4 +128,7 @@ with tempfile.NamedTemporaryFile("w", suffix=".csv") as f:
     for verb, words in (("explain", ["DRAM_Bound"]), ("stat", ["--import", f.name, "--node", "DRAM_Bound", "--smt", "off", "-j"])):
         r = run(verb, "--model", "skl", *words)
         t.ok(r.returncode == 0 and "l3_miss_bound" in r.stdout.lower(), "%s finds a node by its name in other tools" % verb, r.stdout[:300] + r.stderr)
+        for slip, meant in (("DRAM_Bnd", "DRAM_Bound"), ("Memory_Bnd", "Memory_Bound")):
+            r = run(verb, "--model", "skl", *(slip if x == "DRAM_Bound" else x for x in words))
+            t.ok(r.returncode and "did you mean %s?" % meant in r.stderr, "%s %s: the node that is meant" % (verb, slip), r.stderr)
 t.done()

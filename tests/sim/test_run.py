@@ -214,8 +214,9 @@ t.ok("branch_mispredicts" in nodes_of(r.stderr), "--node: the node that was name
 r = run("spr", "dram_bound", "--why", "-l", "1", what=SHORT)
 t.ok(re.search(r"retiring = .*\n +by \S+:\d+", r.stderr), "--why: formulas with values", r.stderr)
 mark = os.path.join(tmp.name, "ran")
-r = run("spr", "dram_bound", "--node", "nonsense", what=["touch", mark])
-t.ok(r.returncode == 125 and "nonsense" in r.stderr and not os.path.exists(mark), "an unknown node: 125, nothing is started", r.stderr)
+r = run("spr", "dram_bound", "--node", "DRAM_Bnd", what=["touch", mark])
+t.ok(r.returncode == 125 and "'DRAM_Bnd'" in r.stderr and "did you mean DRAM_Bound?" in r.stderr and not os.path.exists(mark),
+     "an unknown node: 125, nothing is started, the node that is meant", r.stderr)
 r = run("spr", "dram_bound", "-e", "cycles,instructions", what=SHORT)
 t.ok(r.returncode == 0 and "no tree: what samples (-e)" in r.stderr and "├" not in r.stderr, "two events that sample: no tree, and why",
      r.stderr)

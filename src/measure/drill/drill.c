@@ -57,15 +57,19 @@ static int unknown_metric(const struct drill *d, const char *name, size_t len, s
 
 	if (model_groups(&group, &n_groups, d->a, m, err))
 		return -1;
-	words = arena_alloc(d->a, (2 * m->n_metrics + n_groups + 1) * sizeof(*words));
+	words = arena_alloc(d->a,
+			    (2 * m->n_metrics + n_groups + MODEL_OTHER_NAMES + 1) * sizeof(*words));
 	(void)err_set(err, ERR_USAGE, "model %s has no node, metric or group '%.*s'", m->id,
 		      (int)(len > 60 ? 60 : len), name);
-	for (size_t i = 0; words && i < n_groups; i++)
-		words[n++] = group[i].name;
+	/* of names as near the first is offered: nodes before groups */
 	for (size_t i = 0; words && i < m->n_metrics; i++) {
 		words[n++] = m->metric[i].name;
 		words[n++] = model_last_part(m->metric[i].path);
 	}
+	for (size_t i = 0; words && i < n_groups; i++)
+		words[n++] = group[i].name;
+	if (words)
+		n += model_other_names(m, words + n);
 	near = words && word ? text_nearest(word, words) : NULL;
 	if (near)
 		return err_hint(err, "did you mean %s?", near);

@@ -75,9 +75,22 @@ const char *model_last_part(const char *path)
 /* What other tools call a node that has another name here. */
 static const struct {
 	const char *theirs, *ours;
-} other_names[] = {
+} other_names[MODEL_OTHER_NAMES] = {
 	{ "DRAM_Bound", "L3_Miss_Bound" },
 };
+
+size_t model_other_names(const struct model *m, const char *out[MODEL_OTHER_NAMES])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < MODEL_OTHER_NAMES; i++) {
+		const char *ours = other_names[i].ours;
+
+		if (model_metric_find(m, ours, strlen(ours)) != MODEL_NONE)
+			out[n++] = other_names[i].theirs;
+	}
+	return n;
+}
 
 /* The names that perf has for these: "tma_fetch_latency", "tma_info_thread_ipc". */
 static uint32_t perf_metric(const struct model *m, const char *name, size_t len)
@@ -113,7 +126,7 @@ uint32_t model_metric_named(const struct model *m, const char *name, size_t len)
 {
 	uint32_t at = model_metric_find(m, name, len);
 
-	for (size_t i = 0; at == MODEL_NONE && i < sizeof(other_names) / sizeof(*other_names); i++)
+	for (size_t i = 0; at == MODEL_NONE && i < MODEL_OTHER_NAMES; i++)
 		if (strlen(other_names[i].theirs) == len &&
 		    !strncasecmp(other_names[i].theirs, name, len))
 			at = model_metric_find(m, other_names[i].ours, strlen(other_names[i].ours));

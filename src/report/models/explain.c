@@ -326,9 +326,10 @@ bool explain_knows(const struct model *m, const struct account *account, const c
 static int unknown(const struct explain *x, const char *name, struct err *err)
 {
 	const struct model *m = x->m;
-	size_t n = m->n_metrics + m->n_events + (x->account ? x->account->n : 0), k = 0;
-	const char **words = arena_alloc(x->a, (n + 1) * sizeof(*words));
+	size_t n = m->n_metrics + m->n_events + (x->account ? x->account->n : 0);
+	const char **words = arena_alloc(x->a, (n + MODEL_OTHER_NAMES + 1) * sizeof(*words));
 	const char *near;
+	size_t k = 0;
 
 	if (!words)
 		return err_nomem(err);
@@ -338,6 +339,7 @@ static int unknown(const struct explain *x, const char *name, struct err *err)
 		words[k++] = x->account->node[i].name;
 	for (size_t i = 0; i < m->n_events; i++)
 		words[k++] = m->event[i].name;
+	k += model_other_names(m, words + k);
 	words[k] = NULL;
 	near = strlen(name) < 100 ? text_nearest(name, words) : NULL;
 	(void)err_set(err, ERR_NOT_FOUND, "%s has no node, metric, group or event '%.100s'", m->id,
