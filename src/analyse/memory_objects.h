@@ -68,6 +68,7 @@ struct memory_object_pages {
 	uint32_t object;
 	uint64_t page;		       /* bytes; 0: not told */
 	uint64_t samples, told, walks; /* told: samples whose translation is */
+	uint64_t refills;	       /* walks that were measured */
 	double cycles;		       /* of walks, in the samples; NAN: not known */
 	double var;		       /* of that */
 };
@@ -137,6 +138,7 @@ struct memory_objects {
 	struct memory_object_type *type; /* by object, of those that can have one */
 	size_t n_types;
 	struct memory_counts all;
+	double beyond, beyond_squares; /* of walks that took longer than the sample's latency */
 	uint64_t no_address;	       /* samples, of `all` */
 	const struct heap_facts *heap; /* NULL: no allocations were logged */
 	struct memory_objects_work *work;
@@ -148,7 +150,8 @@ void memory_objects_free(struct memory_objects *o); /* NULL is fine */
 const char *memory_type_why_text(enum memory_type_why why);
 
 /* Page walks: share of the samples whose translation is told; their part of the cycles of all
- * samples. AMD measures a refill; else it is what loads of the same object, page size and source
+ * samples: of each the latency, or the refill if that is longer, as hits have no latency. AMD
+ * measures a refill; else it is what loads of the same object, page size and source
  * took longer with a walk than without. */
 struct estimate memory_pages_share(const struct memory_object_pages *p);
 struct estimate memory_pages_cycles(const struct memory_objects *o,

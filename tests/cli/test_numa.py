@@ -234,6 +234,17 @@ def together(path, wrong):
 
 
 SAID = ("NUMA nodes", "numactl", "MADV_HUGEPAGE", "misses of serial hardly overlap", "page walks", "locked cache lines")
+# hits of the cache have no latency, but walks: their cycles are of the whole, too
+planted = [(0, 900), (0, 500), (100, 30), (100, 0), (40, 60)] * 100  # latency, walk
+mem_made.write_ibs("hits.data", [[3 << 17, put["rest"] - (text_start & -4096) + mem_made.TEXT, 0, 3 if late else 0,
+                                  1 | (1 << 7 | 1 << 20) * bool(late) | 3 << 17 | 4 << 22 | late << 32 | walk << 48 | 0xc * bool(walk),
+                                  put["make_small_object"], BLOCKS[0][0] * BLOCK + 4096, 0] for late, walk in planted],
+                   [], mapped=(os.path.abspath("together"), text_at & -4096, (text_size + 8191) & -4096), caps=0x80bff, cpuid="AuthenticAMD,26,2,1",
+                   cpus=[0] * len(planted), features={194: heap_made.chunk(20, 1, log)})
+rows = [r for r in doc("hits.data")["walks"] if r["walks"]]
+want = sum(w for _, w in planted) / sum(map(max, planted))
+t.ok(len(rows) == 1 and rows[0]["walks"] == 400 and abs(rows[0]["walk_cycles_share"] - want) < 1e-9 and want < 1 and
+     0 < rows[0]["walk_cycles_share_error"] < 0.1, "walks of hits: a part of all cycles", (rows, want))
 for wrong in (True, False):
     sums = together("together.data", wrong)
     name = "together: " if wrong else "together, mended: "

@@ -66,7 +66,8 @@ void memory_walks_near(const struct memory_walks *w, uint64_t ahead)
 int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop *op, uint64_t at)
 {
 	struct memory_stratum *s = stratum_of(w, source_key(object, op), page_key(op), at);
-	double cycles = op->cycles[MEMOP_LATENCY_DATA], refill = op->cycles[MEMOP_LATENCY_REFILL];
+	double cycles = op->has >> MEMOP_LATENCY_DATA & 1 ? op->cycles[MEMOP_LATENCY_DATA] : 0;
+	double refill = op->cycles[MEMOP_LATENCY_REFILL];
 	struct walk_sum *sum;
 
 	if (!s)
@@ -83,6 +84,8 @@ int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop
 		s->refills++;
 		s->refill += refill;
 		s->refill_squares += refill * refill;
+		s->beyond += fmax(0, refill - cycles);
+		s->beyond_squares += fmax(0, refill * refill - cycles * cycles);
 	}
 	return 0;
 }
@@ -106,6 +109,8 @@ int memory_walks_join(struct memory_walks *w, const struct memory_walks *x, cons
 		s->refills += from->refills;
 		s->refill += from->refill;
 		s->refill_squares += from->refill_squares;
+		s->beyond += from->beyond;
+		s->beyond_squares += from->beyond_squares;
 	}
 	return 0;
 }
@@ -187,6 +192,9 @@ int memory_walks_fold(struct memory_walks *w, struct memory_objects *o)
 			*p = (struct memory_object_pages){ .object = s->object, .page = s->page };
 		}
 		weigh(s, &cycles, &var);
+		o->beyond += s->beyond;
+		o->beyond_squares += s->beyond_squares;
+		p->refills += s->refills;
 		p->samples += s->walk[0].n + s->walk[1].n;
 		p->told += s->told;
 		p->walks += s->walk[1].n;
@@ -205,14 +213,18 @@ struct estimate memory_pages_share(const struct memory_object_pages *p)
 struct estimate memory_pages_cycles(const struct memory_objects *o,
 				    const struct memory_object_pages *p)
 {
-	if (!(o->all.cycles > 0))
+	double all = o->all.cycles + o->beyond, share, var = p->var;
+
+	if (!(all > 0))
 		return ESTIMATE_NONE("no latencies");
 	if (!p->told)
 		return ESTIMATE_NONE("no sample tells of its translation");
 	if (isnan(p->cycles))
 		return ESTIMATE_NONE("no loads without a walk to compare with");
-	return (struct estimate){ p->cycles / o->all.cycles, Z95 * sqrt(p->var) / o->all.cycles,
-				  NULL };
+	share = p->cycles / all;
+	if (p->refills) /* a part of the same draws; no sample's refill is more than its cycles */
+		var = (1 - 2 * share) * var + share * share * (o->all.squares + o->beyond_squares);
+	return (struct estimate){ share, Z95 * sqrt(fmax(0, var)) / all, NULL };
 }
 
 bool memory_pages_advice(const struct memory_objects *o, const struct memory_object_pages *p)

@@ -21,6 +21,8 @@ struct memory_stratum {
 	} walk[2];
 	double refill, refill_squares; /* as AMD measures it */
 	uint64_t refills;
+	/* of refills: what they have beyond the samples' latencies, and of the squares of both */
+	double beyond, beyond_squares;
 };
 
 struct memory_walks {
