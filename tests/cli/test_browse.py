@@ -241,6 +241,7 @@ def test_narrow_memory(made):
     open_result(s, "mem")
     for table, seen in (("histogram", lambda lines: [(*line.split()[:2], line.count("#")) for line in lines[3:3 + len(want)]] == want and
                          not any("\u2026" in line for line in lines[3:3 + len(want)])),
+                        ("source_latencies", lambda lines: all((x["source"] or "")[:19] in line for x, line in zip(d["source_latencies"][:15], lines[3:18]))),
                         ("instructions", lambda lines: [line.split()[-1] for line in lines[3:18]] == [x["address"] for x in d["instructions"][:15]])):
         for _ in range(40):
             here = s.chosen()

@@ -15,6 +15,7 @@ enum {
 	INDENT = 2,
 	INDENT_MAX = 16,
 	LEAST_FLEX = 8,
+	GOOD_OTHER = 20, /* of texts besides the lead: columns that may be dropped give way */
 	GOOD_FLEX = 24,
 	GOOD_TREE = 36,
 	NAME_MAX_SEEN = 400
@@ -262,10 +263,13 @@ static void drop(struct sheet *s, const struct table *t, unsigned width, bool tr
 {
 	unsigned lead = tree ? GOOD_TREE : GOOD_FLEX;
 
-	for (unsigned round = 0; round < 3; round++)
-		for (size_t i = s->n; i-- > 0 && line_width(s, t, lead, LEAST_FLEX) > width;)
+	for (unsigned round = 0; round < 3; round++) {
+		unsigned other = round == 1 ? GOOD_OTHER : LEAST_FLEX;
+
+		for (size_t i = s->n; i-- > 0 && line_width(s, t, lead, other) > width;)
 			if (!is_worth(s, t, i, round))
 				leave_out(s, i);
+	}
 	shrink(s, t, width, false, GOOD_FLEX);
 	shrink(s, t, width, true, lead);
 	shrink(s, t, width, false, LEAST_FLEX);

@@ -10,7 +10,8 @@
  * Widths grow while new lines are seen, so that nothing jumps while they are scrolled through.
  * Numbers and bars are never cut. Where the line is too short, texts are, and columns are left out
  * if the lead would get less than it needs: texts that are the same in all rows, then those with
- * C_DROP, the last one first, then those that neither name a row nor have its share. `left` scrolls
+ * C_DROP, the last one first (these also where other texts would lose words), then those that
+ * neither name a row nor have its share. `left` scrolls
  * to them: so many columns are passed over, and none is left out but for want of room. Knows no
  * terminal, but for sheet_draw.c.
  */
