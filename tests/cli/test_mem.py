@@ -347,7 +347,7 @@ else:
     t.equal(got, {k: (len(v), len(v), round(sum(v) / len(v), 6), False, os.path.basename(program)) for k, v in weights["function"].items()}, "without -s: rows of functions")
     t.ok(any("comm" in n for n in told["notes"]), "with a note", told["notes"])
     p = run("report", "-i", few, "--limit", "3", "--fields", "+latency")
-    blank = [x for x in p.stdout.splitlines() if re.search(r"% +\+-", x) and not re.search(r"\d+\.\d+  \+-\d", x)]
+    blank = [x for x in p.stdout.splitlines() if re.search(r"% +\+-", x) and not re.search(r"\.\d+ +\+-\d", x)]
     facts = {k: int(n) for n, k in re.findall(r"^ no latency +(\d+) rows?: (.*)$", p.stdout, re.M)}
     t.ok(len(blank) == 4 and facts == {"no symbol, or functions of one name": 3, "the row stands for several": 1}, "blank cells have their reasons below", p.stdout)
 

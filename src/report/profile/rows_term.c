@@ -173,7 +173,12 @@ static int make_slots(struct table_page *p, const struct view_table *t, struct e
 /* Blanks before a column: an error bar stands close to its share. */
 static unsigned gap(const struct slot *s)
 {
-	return s->id == COL_ERROR || s->id == COL_TOTAL_ERROR ? 1 : 2;
+	const struct column *c = &column_table[s->id];
+
+	return s->id == COL_ERROR || s->id == COL_TOTAL_ERROR ||
+			       (c->flags & COLUMN_BAR && c->of == COLUMN_OF_MEMORY)
+		       ? 1
+		       : 2;
 }
 
 static unsigned page_width(const struct table_page *p)
