@@ -12,7 +12,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, run_on  # noqa: E402
-from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
+from tap import CYCLADE, Tap  # noqa: E402
 
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
@@ -111,11 +111,8 @@ def test_turns():
     t.ok(TURNS in notes, "groups took turns", notes)
 
 
-if SANITIZED:
-    t.skip("all of it", "under a sanitizer a share of the simulated machines has to do: tree, drill, run, record")
-else:
-    test_one_kind()
-    test_both_kinds()
-    test_one_asked()
-    test_turns()
+test_one_kind()
+test_both_kinds()
+test_one_asked()
+test_turns()
 t.done()
