@@ -71,7 +71,7 @@ TABLE_GET(line_size)
 {
 	(void)c;
 	out->n = object_of(t, r)->lines.size;
-	out->none = !out->n;
+	out->none = isnan(memory_lines_seen(object_of(t, r)).v);
 }
 
 TABLE_GET(cycles)
