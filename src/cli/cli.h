@@ -53,6 +53,9 @@ struct cli {
 int cli_fail(const struct err *err);
 /* The same with another code. */
 int cli_fail_as(const struct err *err, int code);
+/* A limit of this process that may be why memory was refused; false: none of that kind. */
+#define CLI_MEMORY_LIMITS 2u
+bool cli_memory_limit(unsigned which, char *line, size_t room);
 /* A line to stderr, "cyclade: ...", unless -q. */
 void cli_note(const struct cli *cli, const char *fmt, ...) PRINTF_(2, 3);
 /* The same of what is missing in the output: with -q, too. */

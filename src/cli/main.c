@@ -152,17 +152,30 @@ static void file_shrank(int sig)
 	_exit(write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? EXIT_TOOL : EXIT_ERROR);
 }
 
+/* What a fault for lack of memory says: made beforehand, as a handler may do little. */
+static char no_memory[512] = "cyclade: out of memory\n";
+
+static void name_limits(void)
+{
+	char line[128];
+	size_t at = strlen(no_memory);
+
+	for (unsigned i = 0; i < CLI_MEMORY_LIMITS; i++)
+		if (cli_memory_limit(i, line, sizeof(line)))
+			at += (size_t)snprintf(no_memory + at, sizeof(no_memory) - at, "  %s\n",
+					       line);
+}
+
 /* libdw, among others, uses what malloc() returned without looking, or asserts that it is there.
  * malloc() leaves ENOMEM in this thread's errno; a fault of any other cause, or a signal that
  * another process sends, ends us as it would. */
 static void fault(int sig, siginfo_t *info, void *context)
 {
-	static const char text[] = "cyclade: out of memory\n";
 	bool sent = info->si_code <= 0 && info->si_pid != getpid();
 
 	(void)context;
 	if (errno == ENOMEM && !sent)
-		_exit(write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? EXIT_TOOL : failed);
+		_exit(write(STDERR_FILENO, no_memory, strlen(no_memory)) < 0 ? EXIT_TOOL : failed);
 	(void)signal(sig, SIG_DFL);
 	(void)raise(sig); /* delivered when this returns */
 }
@@ -177,6 +190,7 @@ int main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGBUS, file_shrank);
 	if (!heap_is_watched()) {
+		name_limits();
 		(void)sigaction(SIGSEGV, &faults, NULL);
 		(void)sigaction(SIGABRT, &faults, NULL);
 	}

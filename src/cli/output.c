@@ -71,27 +71,33 @@ static void say(const char *lead, const char *text, bool as_is)
 	buf_free(&b);
 }
 
-/* Memory or a thread that was refused: the limit of this process that may be why, if it has one.
- * EAGAIN is what a thread without room for its stack fails with. */
-static void say_limit(const struct err *err)
+bool cli_memory_limit(unsigned which, char *line, size_t room)
 {
 	static const struct {
 		int of;
 		const char *means, *word;
-	} limits[] = { { RLIMIT_AS, "address space", "-v" }, { RLIMIT_DATA, "data", "-d" } };
+	} limits[CLI_MEMORY_LIMITS] = { { RLIMIT_AS, "address space", "-v" },
+					{ RLIMIT_DATA, "data", "-d" } };
 	struct rlimit r;
+
+	if (getrlimit((__rlimit_resource_t)limits[which].of, &r) || r.rlim_cur == RLIM_INFINITY)
+		return false;
+	(void)snprintf(line, room, "%s is limited to %" PRIu64 " KB here: raise ulimit %s",
+		       limits[which].means, (uint64_t)r.rlim_cur >> 10, limits[which].word);
+	return true;
+}
+
+/* Memory or a thread that was refused: the limit of this process that may be why, if it has one.
+ * EAGAIN is what a thread without room for its stack fails with. */
+static void say_limit(const struct err *err)
+{
 	char line[128];
 
 	if (err->code != ERR_NOMEM && err->sys_errno != ENOMEM && err->sys_errno != EAGAIN)
 		return;
-	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
-		if (getrlimit((__rlimit_resource_t)limits[i].of, &r) || r.rlim_cur == RLIM_INFINITY)
-			continue;
-		(void)snprintf(line, sizeof(line),
-			       "%s is limited to %" PRIu64 " KB here: raise ulimit %s",
-			       limits[i].means, (uint64_t)r.rlim_cur >> 10, limits[i].word);
-		say("  ", line, false);
-	}
+	for (unsigned i = 0; i < CLI_MEMORY_LIMITS; i++)
+		if (cli_memory_limit(i, line, sizeof(line)))
+			say("  ", line, false);
 }
 
 int cli_fail_as(const struct err *err, int code)

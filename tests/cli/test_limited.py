@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """validate and calibrate where little is allowed: an ordinary user without counters, a container, one CPU, small pages only, little memory.
-Each time there is a result, what was left out has its reason, the exit code is right, and no file is half-written."""
+Each time there is a result, what was left out has its reason, the exit code is right, and no file is half-written.
+And commands that read, with little memory: what they write is all of it, or the limit is named and nothing stays behind."""
 import ctypes
 import json
 import os
+import random
 import resource
 import shutil
 import subprocess
@@ -13,6 +15,8 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import mem_made  # noqa: E402
+import recordings  # noqa: E402
 from tap import CYCLADE, SANITIZED, Tap, uninterrupted  # noqa: E402
 
 uninterrupted()
@@ -223,10 +227,71 @@ finally:
     for path in groups:
         os.rmdir(path)
 
+# ---- reading with little memory
+READS = {
+    "info": ["info", "-j", "-i", "stacks"],
+    "report": ["report", "--no-cache", "-j", "-o", "out", "-i", "stacks"],
+    "report -g": ["report", "--no-cache", "-g", "-j", "-i", "stacks"],
+    "annotate": ["annotate", "--no-cache", "-j", "-i", "stacks", "bottom"],
+    "stat --import": ["stat", "--import", "counts", "-j", "--model", "ivb"],
+    "mem": ["mem", "--no-cache", "--format", "csv", "-o", "out", "-i", "accesses"],
+}
+
+
+def read(where, words, megabytes=0):
+    """(exit code, what it wrote, what it said, files that are there now and were not)"""
+    before = os.listdir(where)
+    limit = (lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20,) * 2)) if megabytes else None
+    try:
+        p = subprocess.run([CYCLADE, *words], capture_output=True, text=True, errors="replace", preexec_fn=limit, cwd=where, timeout=600,
+                           env={**os.environ, "TMPDIR": where, "HOME": where, "XDG_CACHE_HOME": where})
+    except subprocess.TimeoutExpired:
+        return None, "", "no end", []
+    text, left = p.stdout, [x for x in os.listdir(where) if x not in before]
+    if p.returncode == 0 and "out" in left:
+        with open(os.path.join(where, "out"), encoding="utf-8") as f:
+            text += f.read()
+        left.remove("out")
+        os.remove(os.path.join(where, "out"))
+    return p.returncode, text, p.stderr, left
+
+
+def test_reads():
+    where = os.path.join(tmp.name, "reads")
+    os.mkdir(where)
+    p = subprocess.run([CYCLADE, "record", "-q", "-o", "stacks", "-e", "cpu-clock:u", "-F", "2000", "-g=dwarf", "--", recordings.RECURSE, "40", "300"],
+                       cwd=where, capture_output=True, text=True)
+    mem_made.write(os.path.join(where, "accesses"), mem_made.drawn(random.Random(1), 20000))
+    with open(os.path.join(where, "counts"), "w", encoding="ascii") as f:  # of perf stat -I 1000 -x,
+        f.writelines("%d.000000000,%d,,%s,1000000,100.00,,\n" % (i, n + i, e) for i in range(1, 4000) for e, n in (
+            ("cycles", 1000000), ("instructions", 2000000), ("idq_uops_not_delivered.core", 800000), ("uops_issued.any", 2500000),
+            ("uops_retired.retire_slots", 2200000), ("int_misc.recovery_cycles", 10000)))
+    whole_ones = limited = 0
+    for name, words in READS.items():
+        if p.returncode and "stacks" in words:
+            t.skip("%s with little memory" % name, "cannot be recorded here: " + p.stderr)
+            continue
+        code, text, said, left = read(where, words)
+        if not t.ok(code == 0 and text and not left, "%s without a limit" % name, said):
+            continue
+        wrong = []
+        for megabytes in (12, 24, 40, 58, 80, 138, 142, 300):
+            got = read(where, words, megabytes)
+            if got == (code, text, said, left):
+                whole_ones += 1
+            elif got[0] == 2 and "limited to %d KB here: raise ulimit -v" % (megabytes << 10) in got[2] and not got[3]:
+                limited += 1
+            elif got[0] != 127 or "shared libraries" not in got[2] or got[3]:  # which is the loader's
+                wrong.append("%d MB: exit %s, %d bytes of %d, %s, %s" % (megabytes, got[0], len(got[1]), len(text), got[2][:500], got[3]))
+        t.ok(not wrong, "%s with little memory: all of it, or the limit is named" % name, "\n".join(wrong))
+    t.ok(whole_ones and limited, "some limits are too low, and some are not", (whole_ones, limited))
+
+
 # ---- little memory
 if SANITIZED:
     t.skip("little memory", "a sanitizer takes all address space")
 else:
+    test_reads()
     for mb in (20, 100):
         valid, cali, _ = whole("%d-MB" % mb, address_space=mb << 20)
         c = costs(cali)
