@@ -4,6 +4,7 @@
  * tracepoint, SYSTEM/NAME ID, or a file that all share, @NAME TEXT. What is parsed, listed and
  * stored must be tracepoints that were made, with their ids.
  */
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -44,13 +45,31 @@ static void forget(void)
 	(void)rmdir(root);
 }
 
+/* However this process ends, also by a signal: a child outlives it and removes the rest. */
+static void watch(void)
+{
+	int ends[2];
+	char byte;
+
+	must(!pipe2(ends, O_CLOEXEC));
+	if (fork())
+		return; /* the write end stays open until this process ends */
+	(void)setsid();
+	(void)close(ends[1]);
+	while (read(ends[0], &byte, 1) > 0)
+		;
+	forget();
+	_exit(0);
+}
+
 static void begin(void)
 {
 	if (root[0])
 		return;
 	(void)snprintf(root, sizeof(root), "%s/fuzz_tracing_XXXXXX",
 		       access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
-	must(mkdtemp(root) && !atexit(forget));
+	must(mkdtemp(root) != NULL);
+	watch();
 }
 
 static void dir(const char *path)
