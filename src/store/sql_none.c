@@ -69,6 +69,16 @@ int keep_sample(struct keep *k, const struct pd_sample *s, const char *pmu, cons
 	return 1;
 }
 
+int keep_reads(const struct keep *k, const struct ibs_own *own, const char *predicate,
+	       uint64_t *reads, struct err *err)
+{
+	(void)k;
+	(void)own;
+	(void)predicate;
+	*reads = 0;
+	return err_set(err, ERR_UNSUPPORTED, "--keep: this build has no SQLite");
+}
+
 void keep_close(struct keep *k)
 {
 	(void)k;
