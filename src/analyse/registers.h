@@ -12,7 +12,9 @@
  * (PERF_SAMPLE_REGS_USER) where the sample is of user space, too: then they are the same. Most
  * samples have them as they were before the instruction at the sample's address. A precise sample
  * that tells the address of the instruction which caused it (precise_ip 2 or more, EXACT_IP) has
- * them as they were behind that instruction: `after`.
+ * them as they were behind that instruction: `after`. A sample of AMD's IBS has the address of the
+ * sampled op and the registers of the interrupt, which comes later (perf_ibs_handle_irq() in Linux'
+ * arch/x86/events/amd/ibs.c): those are of no place, and counted as `late`.
  *
  * What a value means nobody recorded. A register is taken for a pointer if all its values but 0 are
  * addresses (of a mapping, or beyond 4 GB as addresses of this machine are); for signed if the rest
@@ -94,6 +96,7 @@ struct registers {
 	struct registers_place *place;
 	size_t n;
 	uint64_t samples, without; /* of the event; those without registers that can be used */
+	uint64_t late;		   /* of the latter: registers of a later time */
 	uint64_t at_entry;	   /* with registers, at an entry */
 	bool every;		   /* not a sample of them, but all */
 	struct registers_work *work;

@@ -155,18 +155,19 @@ else:
 
 
 # ---- a synthetic recording
-def synthetic(name, arch, mask, samples):
+def synthetic(name, arch, mask, samples, cpuid="", exact=False):
     attr = struct.pack("<IIQQQQQ", 4, 128, 0x11, 1000, 1 | 2 | 1 << 18, 0, 0)
     attr = (attr + b"\0" * 128)[:128]
     attr = attr[:96] + struct.pack("<Q", mask) + attr[104:]  # sample_regs_intr
     data = b""
     for ip, values in samples:
         body = struct.pack("<QIIQ", ip, 7, 7, 2) + b"".join(struct.pack("<Q", v & (1 << 64) - 1) for v in values)
-        data += struct.pack("<IHH", 9, 2, 8 + len(body)) + body
+        data += struct.pack("<IHH", 9, 2 | exact << 14, 8 + len(body)) + body
     at = 104 + 144
-    text = struct.pack("<I", 16) + arch.encode().ljust(16, b"\0")
-    head = b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, 144, 104, 144, at, len(data), 0, 0) + struct.pack("<QQQQ", 1 << 6, 0, 0, 0)
-    open(name, "wb").write(head + attr + struct.pack("<QQ", 0, 0) + data + struct.pack("<QQ", at + len(data) + 16, len(text)) + text)
+    text = [struct.pack("<I", 32) + x.encode().ljust(32, b"\0") for x in (arch, cpuid) if x]
+    head = b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, 144, 104, 144, at, len(data), 0, 0) + struct.pack("<QQQQ", 1 << 6 | bool(cpuid) << 9, 0, 0, 0)
+    where = b"".join(struct.pack("<QQ", at + len(data) + 16 * len(text) + 36 * i, 36) for i in range(len(text)))
+    open(name, "wb").write(head + attr + struct.pack("<QQ", 0, 0) + data + where + b"".join(text))
 
 
 synthetic("synthetic-arm64.data", "aarch64", 0b1011, [(0x1000, (i % 2, 0xFFFFFFFF, 1 << 60)) for i in range(100)])
@@ -175,6 +176,14 @@ r = by_name(doc) if doc["places"] else {}
 t.ok(set(r) == {"x0", "x1", "x3"} and r["x0"]["argument"] == 1 and shares(r["x0"]) == {0: 50, 1: 50} and
      0.05 < r["x0"]["values"][0]["share_error"] < 0.12, "synthetic AArch64: x0 to x3, with error bars", (doc, p.stderr))
 t.ok(r and shares(r["x1"]) == {-1: 100} and r["x3"]["least"] == hex(1 << 60), "synthetic AArch64: -1 in 32 bits; what a double cannot hold is text", r)
+for cpuid, exact, late in (("AuthenticAMD,25,17,1", True, 100), ("AuthenticAMD,25,17,1", False, 0), ("GenuineIntel,6,143,8", True, 0)):
+    synthetic("late.data", "x86_64", 0b1, [(0x1000, (i,)) for i in range(100)], cpuid, exact)
+    doc, p = doc_of("late.data")
+    t.equal((doc["samples_late"], doc["samples_with_registers"]), (late, 100 - late),
+            "%s, %s: registers are %s" % (cpuid.split(",")[0], "exact" if exact else "not exact", "the interrupt's" if late else "the place's"))
+    text, p = run("registers", "late.data").stdout, run("registers", "late.data", "--at", "0x1000")
+    t.ok(all(("of the interrupt after" in " ".join(x.split())) == bool(late) for x in (text, p.stdout + p.stderr)) and p.returncode == (2 if late else 0),
+         "and people are told" if late else "and values are shown", (text, p.stderr))
 tables.walk(t, "registers", "synthetic-arm64.data", "--at", "0x1000")
 synthetic("synthetic-other.data", "riscv64", 0b11, [(0x1000, (1, 2))])
 p = run("registers", "synthetic-other.data", "--at", "0x1000")

@@ -33,6 +33,7 @@ struct cell_work { /* of a register at a wanted place */
 
 struct registers_work {
 	struct arena arena;
+	bool amd;
 	VEC(struct registers_place) place;
 	struct itab at;
 	struct cell_work *
@@ -92,7 +93,7 @@ struct sampled {
 	uint64_t time;
 };
 
-enum outcome { NOT_OURS, WITHOUT, WITH };
+enum outcome { NOT_OURS, WITHOUT, LATE, WITH };
 
 static enum outcome take(const struct registers *r, const struct pass_sample *p,
 			 struct sampled *out)
@@ -112,6 +113,9 @@ static enum outcome take(const struct registers *r, const struct pass_sample *p,
 		out->regs = &s->regs_user;
 	if (!out->regs || !(s->has & PERF_SAMPLE_IP))
 		return WITHOUT;
+	if (r->work->amd && p->r->misc & PERF_RECORD_MISC_EXACT_IP && out->regs == &s->regs_intr &&
+	    ev->attr.type != PERF_TYPE_BREAKPOINT)
+		return LATE;
 	out->after = ev->attr.precise_ip >= 2 && p->r->misc & PERF_RECORD_MISC_EXACT_IP;
 	return WITH;
 }
@@ -153,7 +157,8 @@ static int count_place(void *ctx, const struct pass_sample *p, struct err *err)
 	uint32_t at;
 
 	r->samples += o != NOT_OURS;
-	r->without += o == WITHOUT;
+	r->without += o == WITHOUT || o == LATE;
+	r->late += o == LATE;
 	if (o != WITH)
 		return 0;
 	at = place_of(r, &x, true);
@@ -295,6 +300,7 @@ int registers_find(struct registers **out, const struct pd *rec, struct spaces *
 	r->arch = arch_of(rec);
 	r->every = has_every(rec, &pd_events(rec, &n)[opts->event]);
 	r->work = w;
+	w->amd = pd_info(rec)->cpuid && !strncmp(pd_info(rec)->cpuid, "AuthenticAMD", 12);
 	if (each_sample(r, count_place, err) || name_places(r, err) || index_places(w, err)) {
 		registers_free(r);
 		return -1;

@@ -272,6 +272,8 @@ static const struct table_column head_columns[] = {
 	COLUMN("samples", "samples", T_COUNT, 0, "of the event", OF(samples)),
 	COLUMN("samples_with_registers", "with", T_COUNT, 0, "samples that have registers",
 	       .get = with_registers),
+	COLUMN("samples_late", "late", T_COUNT, 0,
+	       "samples whose registers are of a later time: AMD's IBS", OF(late)),
 	COLUMN("samples_at_entry", "at entry", T_COUNT, 0,
 	       "samples with registers, at a function's first instruction", OF(at_entry)),
 	COLUMN("entries_not_shown", "not shown", T_COUNT, 0, "functions left out by --limit",
@@ -293,7 +295,10 @@ const struct document_form registers_document = { .name = "registers",
 
 static void add_advice(struct document *d, const struct registers *k)
 {
-	if (k->samples == k->without) {
+	if (k->samples == k->late) {
+		document_fact(d, "no registers", true,
+			      "record breakpoints or probes: -e uprobe:PROGRAM:FUNCTION");
+	} else if (k->samples == k->without) {
 		document_fact(d, "no registers", true,
 			      "not one sample has any: record with --intr-regs or --user-regs");
 	} else if (!k->at_entry) {
@@ -317,6 +322,11 @@ static void add_facts(struct document *d, const struct registers_view *v)
 	document_fact(d, "samples", false, "%s of %s: %s with registers, %s of these at an entry",
 		      num_exact(a, k->samples), v->event->name,
 		      num_exact(b, k->samples - k->without), num_exact(c, k->at_entry));
+	if (k->late)
+		document_fact(d, "late", true,
+			      "%s have the address of an op that AMD's IBS sampled, and the "
+			      "registers of the interrupt after it: they are of no place",
+			      num_exact(a, k->late));
 	if (v->more)
 		document_fact(d, "not shown", false, "%s more functions' entries (--limit)",
 			      num_exact(a, v->more));

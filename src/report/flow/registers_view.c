@@ -163,6 +163,9 @@ static int choose_at(struct registers_view *v, struct registers *r, const char *
 	if (n)
 		return 0;
 	(void)err_set(err, ERR_NOT_FOUND, "no sample with registers is at 0x%" PRIx64, addr);
+	if (r->late)
+		return err_hint(err, "samples of AMD's IBS have the registers of the interrupt "
+				     "after the op: they are of no place");
 	return err_hint(err, "addresses are those of the file, as annotate shows them");
 }
 
