@@ -77,10 +77,7 @@ static void path_of(char out[PATH_BYTES], uint64_t began)
 
 uint64_t log_ns(void)
 {
-	struct timespec t = { 0 };
-
-	(void)clock_gettime(clock_id, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return heap_ns(clock_id);
 }
 
 /* Whether the counter has the same rate at all times: the CPU says so. */
@@ -204,23 +201,6 @@ static void end_thread(void *unused)
 	self.busy = NOT_BUSY;
 }
 
-/* One instant by both clocks: the closest of a few readings, as a thread may be set aside between
- * the clocks. */
-static void take_instant(struct heap_chunk *c)
-{
-	uint64_t closest = UINT64_MAX;
-
-	for (int i = 0; i < 4; i++) {
-		uint64_t before = log_time(), ns = log_ns(), apart = log_time() - before;
-
-		if (apart < closest) {
-			closest = apart;
-			c->ns = ns;
-			c->ticks = before + apart / 2;
-		}
-	}
-}
-
 static bool new_chunk(struct thread *t)
 {
 	size_t size = t->chunk < HEAP_CHUNK_LEAST ? HEAP_CHUNK_LEAST : t->chunk;
@@ -234,7 +214,7 @@ static bool new_chunk(struct thread *t)
 	c->parent = (uint32_t)getppid();
 	c->flags = process->flags;
 	c->began = process->began;
-	take_instant(c);
+	heap_instant(c, clock_id);
 	c->rate = atomic_load(&process->rate);
 	atomic_signal_fence(memory_order_seq_cst);
 	c->magic = HEAP_MAGIC;

@@ -27,6 +27,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #define HEAP_MAGIC	 0x31676f6c70616568u /* "heaplog1" */
 #define HEAP_CHUNK_LEAST 0x4000u
@@ -85,6 +86,31 @@ static inline uint64_t heap_ticks(void)
 #else
 	return 0;
 #endif
+}
+
+static inline uint64_t heap_ns(clockid_t clock)
+{
+	struct timespec t = { 0 };
+
+	(void)clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* One instant by both clocks: the closest of a few readings, as a thread may be set aside between
+ * them. */
+static inline void heap_instant(struct heap_chunk *c, clockid_t clock)
+{
+	uint64_t closest = UINT64_MAX;
+
+	for (int i = 0; i < 4; i++) {
+		uint64_t before = heap_ticks(), ns = heap_ns(clock), apart = heap_ticks() - before;
+
+		if (apart < closest) {
+			closest = apart;
+			c->ns = ns;
+			c->ticks = before + apart / 2;
+		}
+	}
 }
 
 /* Whether a small object is logged: the same for allocation and release, as it is of the address

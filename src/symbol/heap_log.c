@@ -84,11 +84,10 @@ void heap_log_pack(struct buf *out, const void *p, size_t len)
 	}
 }
 
-void heap_log_mark(struct buf *out, uint64_t ns, uint64_t ticks)
+void heap_log_mark(struct buf *out, clockid_t clock)
 {
-	const struct heap_chunk c = {
-		.magic = HEAP_MAGIC, .size = HEAD, .ticks = ticks, .ns = ns, .rate = 1
-	};
+	struct heap_chunk c = { .magic = HEAP_MAGIC, .size = HEAD, .rate = 1 };
 
+	heap_instant(&c, clock);
 	buf_put(out, &c, HEAD);
 }

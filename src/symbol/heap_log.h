@@ -3,7 +3,7 @@
  * heap_log - the bytes of allocation logs (heap_format.h), which may be anything.
  *
  *	heap_log_pack(&buf, p, len)	a process' file, for a recording
- *	heap_log_mark(&buf, ns, ticks)	an instant by both clocks
+ *	heap_log_mark(&buf, clock)	this instant by both clocks
  *
  *	for (struct heap_log_at at = heap_log_begin(p, len); heap_log_chunk(&at);)
  *		while (heap_log_record(&at, &r))
@@ -40,6 +40,6 @@ bool heap_log_chunk(struct heap_log_at *at);
 bool heap_log_record(struct heap_log_at *at, struct heap_log_record *r);
 
 void heap_log_pack(struct buf *out, const void *p, size_t len);
-void heap_log_mark(struct buf *out, uint64_t ns, uint64_t ticks);
+void heap_log_mark(struct buf *out, clockid_t clock);
 
 #endif

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -32,32 +31,6 @@ static int rate_of(const struct ask *o, uint64_t *rate, struct err *err)
 			       "--heap=%s: of how many small objects is one logged? A power of two",
 			       o->heap);
 	return 0;
-}
-
-static uint64_t now(const struct sampling *r)
-{
-	struct timespec t = { 0 };
-
-	(void)clock_gettime(r->ev[0].attr.clockid, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* This instant by both clocks: the closest of a few readings, as the thread may be set aside in
- * between. */
-static void put_mark(const struct sampling *r, struct buf *b)
-{
-	uint64_t ns = 0, ticks = 0, closest = UINT64_MAX;
-
-	for (int i = 0; i < 4; i++) {
-		uint64_t before = heap_ticks(), at = now(r), apart = heap_ticks() - before;
-
-		if (apart < closest) {
-			closest = apart;
-			ns = at;
-			ticks = before + apart / 2;
-		}
-	}
-	heap_log_mark(b, ns, ticks);
 }
 
 int sampling_heap_begin(struct sampling *r, struct err *err)
@@ -88,7 +61,7 @@ int sampling_heap_begin(struct sampling *r, struct err *err)
 			     (unsigned long long)rate, (unsigned long long)LIMIT, r->heap_dir);
 	r->heap_env[1] = arena_printf(r->arena, "LD_PRELOAD=%s", r->ask.preload);
 	r->ask.env = r->heap_env;
-	put_mark(r, &r->heap_marks);
+	heap_log_mark(&r->heap_marks, a->clockid);
 	return r->heap_env[0] && r->heap_env[1] ? 0 : err_nomem(err);
 }
 
@@ -143,7 +116,7 @@ bool sampling_heap_logs(struct sampling *r, struct buf *b)
 	if (!b->failed && !has)
 		ask_news(&r->ask, "--heap: the program left no log of its allocations: is it "
 				  "static, or does it run with more rights?");
-	put_mark(r, b);
+	heap_log_mark(b, r->ev[0].attr.clockid);
 	buf_put(b, r->heap_marks.s, r->heap_marks.len);
 	return b->failed || has;
 }
