@@ -113,8 +113,13 @@ static int no_ibs(struct err *err)
 			     "./prog` samples time");
 }
 
-/* The hardware compares with multiples of 128; the kernel refuses what is beyond them, and drops
- * the rest of a division. On Zen 5 it samples misses of L3 alone for it. */
+/* The hardware compares with multiples of 128: the kernel drops the rest of a division. */
+static unsigned long long ibs_ldlat(const struct wish *w)
+{
+	return w->ldlat / LDLAT_STEP * LDLAT_STEP;
+}
+
+/* The kernel refuses what is beyond the most. On Zen 5 it samples misses of L3 alone for it. */
 static int ibs_latency(struct sampling *r, const struct wish *w, struct err *err)
 {
 	if (!has_term(r, "ibs_op", "ldlat"))
@@ -129,8 +134,7 @@ static int ibs_latency(struct sampling *r, const struct wish *w, struct err *err
 	}
 	if (w->ldlat % LDLAT_STEP)
 		ask_news(&r->ask, "ldlat=%llu: IBS compares with multiples of %u, here %llu",
-			 (unsigned long long)w->ldlat, LDLAT_STEP,
-			 (unsigned long long)(w->ldlat / LDLAT_STEP * LDLAT_STEP));
+			 (unsigned long long)w->ldlat, LDLAT_STEP, ibs_ldlat(w));
 	return 0;
 }
 
@@ -152,8 +156,7 @@ static int add_ibs(struct sampling *r, const char *pmu, const struct wish *w, st
 	if (w->l3missonly)
 		buf_puts(&b, "l3missonly=1,");
 	if (w->ldlat && op)
-		buf_printf(&b, "ldlat=%llu,",
-			   (unsigned long long)(w->ldlat / LDLAT_STEP * LDLAT_STEP));
+		buf_printf(&b, "ldlat=%llu,", ibs_ldlat(w));
 	if (has_term(r, pmu, "swfilt"))
 		buf_puts(&b, "swfilt=1,");
 	if (!op && has_term(r, pmu, "rand_en"))
@@ -188,7 +191,7 @@ static int ibs(struct sampling *r, const struct wish *w, struct err *err)
 		ask_news(&r->ask,
 			 "only loads of more than %llu cycles are sampled: what they stand "
 			 "for is not known, their numbers cannot be extrapolated",
-			 (unsigned long long)(w->ldlat / LDLAT_STEP * LDLAT_STEP));
+			 ibs_ldlat(w));
 	if (w->l3missonly)
 		ask_news(&r->ask, "only misses of L3 are sampled: what they stand for is not "
 				  "known, their numbers cannot be extrapolated");
