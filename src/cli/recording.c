@@ -257,6 +257,11 @@ size_t recording_event(const struct recording *r, const char *said,
 	return most;
 }
 
+bool recording_lacks(const struct recording *r, uint32_t image, uint64_t samples, uint64_t all)
+{
+	return samples && samples * 100 >= all && image_absent(r->images, image);
+}
+
 bool recording_has(const struct recording *r, uint64_t sample_type)
 {
 	size_t n;

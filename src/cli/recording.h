@@ -52,6 +52,9 @@ size_t recording_event(const struct recording *r, const char *said,
 /* Some event's samples have one of these: PERF_SAMPLE_*. */
 bool recording_has(const struct recording *r, uint64_t sample_type);
 
+/* A file that is not here is worth a note where one in a hundred of all samples is in it. */
+bool recording_lacks(const struct recording *r, uint32_t image, uint64_t samples, uint64_t all);
+
 /* What views say of the recording, which the user named as `input` (NULL: the usual one): notes of
  * the recording, then where symbols came from for images whose file is another than the recorded
  * one, or that are `missing` (by image; NULL: none). Notes are in the cli's arena. */

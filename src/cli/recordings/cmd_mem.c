@@ -37,12 +37,11 @@ static int read_width(uint64_t *width, const char *text, struct err *err)
 	return err_set(err, ERR_USAGE, "--linear takes a width from 1 to 4294967295 cycles");
 }
 
-/* Images of which nothing is here and that one sample in a hundred, or more, is in: by image. */
+/* Images that are worth a note (recording_lacks), by image. */
 static int find_absent(bool **out, const struct memory *m, const struct result_ask *ask,
 		       struct err *err)
 {
-	const struct images *set = ask->r->images;
-	size_t n_images = images_count(set);
+	size_t n_images = images_count(ask->r->images);
 	uint64_t *samples = calloc(n_images + 1, sizeof(*samples));
 
 	*out = arena_alloc(&ask->cli->arena, n_images + 1);
@@ -54,8 +53,7 @@ static int find_absent(bool **out, const struct memory *m, const struct result_a
 		if (m->group[i].key[1] < n_images)
 			samples[m->group[i].key[1]] += m->group[i].samples;
 	for (uint32_t id = 0; id < n_images; id++)
-		(*out)[id] =
-			samples[id] && samples[id] * 100 >= m->samples && image_absent(set, id);
+		(*out)[id] = recording_lacks(ask->r, id, samples[id], m->samples);
 	free(samples);
 	return 0;
 }

@@ -133,14 +133,6 @@ static bool fits_side_by_side(const struct report *rp)
 	       view_width_side_by_side(n) <= width;
 }
 
-/* A file that is not here is worth a note if at least one in a hundred samples is without names for
- * it. */
-static bool lacks_names(const struct report *rp, uint32_t image, const uint64_t *samples)
-{
-	return image_absent(rp->r->images, image) &&
-	       samples[image] * 100 >= samples[images_count(rp->r->images)];
-}
-
 /* How many samples lie in each image, and last in all. */
 static void count_samples(const struct report *rp, uint64_t *samples)
 {
@@ -186,7 +178,7 @@ static int gather_notes(struct report *rp, struct err *err)
 		seen[id] = true;
 		origin = image_origin(rp->r->images, id);
 		if (*origin && (rp->cli->opt.verbose || image_mismatch(rp->r->images, id) ||
-				lacks_names(rp, id, samples) ||
+				recording_lacks(rp->r, id, samples[id], samples[n_images]) ||
 				(elsewhere && image_unverified(rp->r->images, id))))
 			ret = vec_push(&rp->notes, origin);
 	}
