@@ -367,7 +367,7 @@ static inline void note_period(struct memory_tallies *c, uint64_t period)
 }
 
 int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const struct pass_sample *p,
-		     const struct memop *op, struct memop_kind *of)
+		     const struct memop *op, struct memop_kind *of, uint64_t access[2])
 {
 	uint64_t ip = p->ev->at.ip ? ld64(p->r->p + p->ev->at.ip) : 0;
 	const struct map *m = code_at(c, sp, p, ip);
@@ -389,8 +389,8 @@ int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const st
 	}
 	x->a = m ? map_to_image(m, ip) : ip;
 	x->b = shape.cell | (m ? m->image : IMAGE_NONE);
-	c->last[0] = x->a;
-	c->last[1] = memory_access_of(x->b);
+	access[0] = x->a;
+	access[1] = memory_access_of(x->b);
 	/* those of IBS ops have 16 bits */
 	if (!of && any_large(op, has) && take_large(c, x, op, &has))
 		return -1;

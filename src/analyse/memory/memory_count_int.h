@@ -5,7 +5,7 @@
  *
  *	memory_count_begin(&c, threads)	each chunk of the pass; threads: those and CPUs, too
  *	op = memop_of_kind(&other, &kind, c.kinds, ...)
- *	memory_count_add(&c, spaces, sample, op, kind)
+ *	memory_count_add(&c, spaces, sample, op, kind, access)
  *	memory_count_end(&c)
  *	memory_tallies_join(&all, &c)	each worker's
  *	memory_tallies_end(&all)
@@ -108,7 +108,6 @@ struct memory_tallies {
 	unsigned counted;   /* of MEMORY_COUNTED, the first so many */
 	uint64_t samples, without, no_access, period;
 	uint64_t operand[MEMORY_OPERANDS];
-	uint64_t last[2]; /* key of the last sample's MEMORY_ACCESS */
 	bool period_varies, raw;
 };
 
@@ -135,7 +134,8 @@ static inline bool memory_no_access(const struct memop *op)
 enum memop_latency memory_shown_of(unsigned latencies);
 int memory_count_begin(struct memory_tallies *c, bool threads) MUST_USE;
 int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const struct pass_sample *p,
-		     const struct memop *op, struct memop_kind *kind) MUST_USE;
+		     const struct memop *op, struct memop_kind *kind,
+		     uint64_t access[2]) MUST_USE; /* access: gets the key of MEMORY_ACCESS */
 int memory_count_end(struct memory_tallies *c) MUST_USE;
 /* Into tallies that were empty, or were joined from others before; x becomes empty. */
 int memory_tallies_join(struct memory_tallies *c, struct memory_tallies *x) MUST_USE;

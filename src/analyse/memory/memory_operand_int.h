@@ -4,8 +4,8 @@
  * memory operand of its instruction.
  *
  *	memory_operand_event(rec, event, &how)	once an event
- *	memory_operand_begin(&x, spaces)
- *	memory_operand_find(&x, sample, fits, &op, &err)	one that wants it
+ *	memory_operand_begin(&x, spaces, &err)
+ *	memory_operand_find(&x, sample, fits, &op, &why, &err)	one that wants it
  *	memory_operand_free(&x)
  *
  * PEBS on x86-64 alone gives registers of a known instruction: they are those behind it, whose
@@ -43,7 +43,7 @@ struct memory_operand_work {
 	struct itab by_addr;
 };
 
-/* How its samples fit: OPERAND_UNWANTED, or MEMORY_OPERAND_COMPUTED, or why none can have one. */
+/* How its samples fit: MEMORY_OPERAND_UNWANTED, or MEMORY_OPERAND_COMPUTED, or why none can have one. */
 #define MEMORY_OPERAND_UNWANTED MEMORY_OPERANDS
 enum memory_operand_why memory_operand_event(const struct pd *rec, const struct pd_event *ev,
 					     const struct memop_how *how);

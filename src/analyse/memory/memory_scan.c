@@ -47,6 +47,7 @@ static int take(void *ctx, const struct pass_sample *p, struct err *err)
 	struct memop_kind *kind;
 	const struct memop *op;
 	struct memop other;
+	uint64_t access[2];
 
 	c->samples++;
 	op = memop_of_kind(&other, &kind, c->kinds, &w->how[p->event], p->ev, p->r);
@@ -56,10 +57,10 @@ static int take(void *ctx, const struct pass_sample *p, struct err *err)
 	}
 	if (lacks_address(w, p, op) && compute(w, c, p, &other, err))
 		return -1;
-	if (memory_count_add(c, w->spaces, p, op, kind))
+	if (memory_count_add(c, w->spaces, p, op, kind, access))
 		return err_nomem(err);
 	return w->objects && !memory_no_access(op)
-		       ? memory_objects_add(w->objects, p, op, c->last, err)
+		       ? memory_objects_add(w->objects, p, op, access, err)
 		       : 0;
 }
 

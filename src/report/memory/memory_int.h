@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * memory_int - the tables of memory_document, in the order of memory_tables.c: by source, code,
- * thread and type (memory_group_tables.c), addresses from registers
- * (memory_operand_tables.c), by type of the address (memory_place_tables.c), hot and
- * cold fields (memory_layout_tables.c), all latencies (memory_latency_tables.c; also
- * memory_linear_tables.c, memory_svg.c),
- * by what is accessed (memory_object_tables.c), NUMA nodes, locked lines (memory_node_tables.c),
- * regions of addresses over time (memory_map_tables.c). Notes: memory_facts.c.
+ * thread and type (memory_group_tables.c), fields by address (memory_place_tables.c), addresses
+ * from registers (memory_operand_tables.c), hot and cold fields (memory_layout_tables.c), all
+ * latencies (memory_latency_tables.c; also memory_linear_tables.c, memory_svg.c), by what is
+ * accessed (memory_object_tables.c), NUMA nodes, locked lines (memory_node_tables.c), regions of
+ * addresses over time (memory_map_tables.c). Notes: memory_facts.c.
  */
 #ifndef CYCLADE_REPORT_MEMORY_MEMORY_INT_H
 #define CYCLADE_REPORT_MEMORY_MEMORY_INT_H
