@@ -43,7 +43,8 @@ struct memory_operand_work {
 	struct itab by_addr;
 };
 
-/* How its samples fit: MEMORY_OPERAND_UNWANTED, or MEMORY_OPERAND_COMPUTED, or why none can have one. */
+/* How its samples fit: MEMORY_OPERAND_UNWANTED, MEMORY_OPERAND_COMPUTED, or why none can have an
+ * address. */
 #define MEMORY_OPERAND_UNWANTED MEMORY_OPERANDS
 enum memory_operand_why memory_operand_event(const struct pd *rec, const struct pd_event *ev,
 					     const struct memop_how *how);
