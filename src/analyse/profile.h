@@ -82,6 +82,20 @@ struct profile_opts {
 	void *progress_ctx;
 };
 
+/* Where rows have this key; -1: they are not told apart by it. */
+static inline int profile_key_at(const struct profile_opts *o, enum profile_key key)
+{
+	for (size_t i = 0; i < o->n_keys; i++)
+		if (o->key[i] == key)
+			return (int)i;
+	return -1;
+}
+
+static inline bool profile_has_key(const struct profile_opts *o, enum profile_key key)
+{
+	return profile_key_at(o, key) >= 0;
+}
+
 /* What samples weigh, per event. Sums of squares are for the error bars. */
 struct tally {
 	uint64_t samples, period;

@@ -530,14 +530,6 @@ static int intern(struct naming *nm, struct err *err)
 	return 0;
 }
 
-static bool has_key(const struct profile_opts *o, enum profile_key key)
-{
-	for (size_t i = 0; i < o->n_keys; i++)
-		if (o->key[i] == key)
-			return true;
-	return false;
-}
-
 /* The file is a key before the function. */
 static bool sorted_by_file(const struct profile_opts *o)
 {
@@ -609,8 +601,8 @@ static int tell_files_apart(struct profile *p, struct err *err)
 {
 	static const enum profile_key named[2] = { KEY_SYM, KEY_INLINE };
 
-	for (size_t i = 0; !has_key(&p->opts, KEY_DSO) && i < 2; i++)
-		if (has_key(&p->opts, named[i]) && add_files(p, named[i], err))
+	for (size_t i = 0; !profile_has_key(&p->opts, KEY_DSO) && i < 2; i++)
+		if (profile_has_key(&p->opts, named[i]) && add_files(p, named[i], err))
 			return -1;
 	return 0;
 }
@@ -620,8 +612,10 @@ int name_sites(struct profile *p, struct err *err)
 	struct naming nm = { .p = p, .images = spaces_images(p->sp) };
 	int ret = -1;
 
-	nm.lines = has_key(&p->opts, KEY_SRCLINE) || (p->opts.chains && p->opts.chain_lines);
-	nm.inlines = has_key(&p->opts, KEY_INLINE) || (p->opts.chains && p->opts.chain_inline);
+	nm.lines =
+		profile_has_key(&p->opts, KEY_SRCLINE) || (p->opts.chains && p->opts.chain_lines);
+	nm.inlines =
+		profile_has_key(&p->opts, KEY_INLINE) || (p->opts.chains && p->opts.chain_inline);
 	nm.late = p->opts.late_names && !nm.lines && !nm.inlines && sorted_by_file(&p->opts);
 	p->place = calloc(p->sites.n + 1, sizeof(*p->place));
 	if (!p->place) {

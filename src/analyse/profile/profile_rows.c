@@ -426,9 +426,8 @@ int make_rows(struct profile *p, const struct scan *sc, struct err *err)
 	size_t n = sc->n_events ? sc->n_events : 1;
 	int ret = -1;
 
-	for (size_t i = 0; i < p->opts.n_keys; i++)
-		if (p->opts.key[i] == KEY_EVENT)
-			g.per_group = 1;
+	if (profile_has_key(&p->opts, KEY_EVENT))
+		g.per_group = 1;
 	if (!g.per_group)
 		g.per_group = 1;
 	g.no_map = calloc(n * 4, sizeof(*g.no_map));

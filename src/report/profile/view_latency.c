@@ -7,14 +7,6 @@
 
 #include "symbol/image.h"
 
-static bool has(const struct profile_opts *o, enum profile_key key)
-{
-	for (size_t i = 0; i < o->n_keys; i++)
-		if (o->key[i] == key)
-			return true;
-	return false;
-}
-
 /* A thread is of one process; a line or a function of one file, or the row is none of these. */
 enum memory_by view_latency_by(const struct profile_opts *o)
 {
@@ -29,9 +21,9 @@ enum memory_by view_latency_by(const struct profile_opts *o)
 	if (o->branches)
 		return MEMORY_BYS;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		bool beside = rows[i].beside != rows[i].key && has(o, rows[i].beside);
+		bool beside = rows[i].beside != rows[i].key && profile_has_key(o, rows[i].beside);
 
-		if (has(o, rows[i].key) && o->n_keys == 1 + (size_t)beside)
+		if (profile_has_key(o, rows[i].key) && o->n_keys == 1 + (size_t)beside)
 			return rows[i].by;
 	}
 	return MEMORY_BYS;
@@ -138,7 +130,7 @@ static bool row_key(const struct view *v, const struct view_latency *l, const st
 		    uint64_t *key, const char **why)
 {
 	const struct profile_opts *o = profile_options(v->profile);
-	size_t i = 0;
+	int i;
 
 	if (!r->row) {
 		*why = "the row stands for several";
@@ -154,12 +146,12 @@ static bool row_key(const struct view *v, const struct view_latency *l, const st
 		*why = "several files of this name, or none";
 		*key = r->row->image;
 		return r->row->image != IMAGE_NONE;
+	case MEMORY_LINE:
+		i = profile_key_at(o, KEY_SRCLINE);
+		*key = line_key(profile_text(v->profile, (uint32_t)r->row->key[i]));
+		return true;
 	default:
-		while (o->key[i] != (l->by == MEMORY_LINE ? KEY_SRCLINE : KEY_TID))
-			i++;
-		*key = l->by == MEMORY_LINE
-			       ? line_key(profile_text(v->profile, (uint32_t)r->row->key[i]))
-			       : r->row->key[i];
+		*key = r->row->key[profile_key_at(o, KEY_TID)];
 		return true;
 	}
 }

@@ -24,16 +24,6 @@ struct spots {
 	int sym, dso, line; /* where the keys stand; -1: not among them */
 };
 
-static int find_key(const struct profile *p, enum profile_key key)
-{
-	const struct profile_opts *o = profile_options(p);
-
-	for (size_t i = 0; i < o->n_keys; i++)
-		if (o->key[i] == key)
-			return (int)i;
-	return -1;
-}
-
 static int collect(struct spots *s, const struct profile *p, size_t event, struct err *err)
 {
 	struct u64map at = U64MAP_INIT;
@@ -104,9 +94,10 @@ static void set_row(struct where_row *out, const struct spots *s, const struct p
 int where_make(struct where *out, struct arena *a, const struct profile *p, size_t event,
 	       size_t limit, struct err *err)
 {
-	struct spots s = { .sym = find_key(p, KEY_SYM),
-			   .dso = find_key(p, KEY_DSO),
-			   .line = find_key(p, KEY_SRCLINE) };
+	const struct profile_opts *o = profile_options(p);
+	struct spots s = { .sym = profile_key_at(o, KEY_SYM),
+			   .dso = profile_key_at(o, KEY_DSO),
+			   .line = profile_key_at(o, KEY_SRCLINE) };
 	size_t n_events;
 	const struct profile_sum *sum = profile_sums(p, &n_events);
 	struct where_row *row;
