@@ -6,9 +6,6 @@
 # takes what the tests leave. While tests wait for what is built, it has the usual one, if that can be had back.
 cd "$(dirname "$0")/.." || exit 1
 logs=build-check
-# python3 may be a shim that takes longer to start than many a test runs
-PATH="$(python3 -c 'import os, sys; print(os.path.dirname(os.path.realpath(sys.executable)))'):$PATH"
-export PATH
 broken=
 
 say() { printf '%-8s %s; %d s\n' "$1" "$2" $(($(date +%s) - began)); }
@@ -184,10 +181,26 @@ rm -rf $logs
 mkdir -p $logs
 stages=${*:-format rooms docs gcc web guest asan bare plain tsan arm64}
 made=$(echo " $stages " | sed 's/ format / /; s/ rooms / /; s/ docs / /')
+# Tests start python3 thousands of times: Debian's runs in two thirds of the time of one that was built by hand, and starts sooner
+# than a shim that looks for one
+mkdir $logs/bin
+if [ -x /usr/bin/python3 ]; then
+	ln -s /usr/bin/python3 $logs/bin/python3
+else
+	ln -s "$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')" $logs/bin/python3
+fi
+PATH="$PWD/$logs/bin:$PATH"
+export PATH
+# They make and remove thousands of files, too: in memory that costs little, where there is enough, and programs run from it
+scratch=
+if [ -z "${TMPDIR:-}" ] && [ "$(df --output=avail /dev/shm 2>/dev/null | tail -1)" -gt 4000000 ] 2>/dev/null; then
+	scratch=$(mktemp -d /dev/shm/XXXXXX) && chmod 1777 "$scratch" && cp /bin/true "$scratch/true" &&
+		"$scratch/true" 2>/dev/null && export TMPDIR="$scratch"
+fi
 # of a process group of its own, whose priority can be set, and which ends with this
 python3 -c 'import os, sys; os.setpgid(0, 0); os.execvp("sh", ["sh"] + sys.argv[1:])' ci/check.sh --build $made >$logs/builder.log 2>&1 &
 builder=$!
-trap 'kill -- -$builder 2>/dev/null' EXIT
+trap 'kill -- -$builder 2>/dev/null; [ -z "$scratch" ] || rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM HUP
 half=test
 for stage in $stages; do
@@ -195,5 +208,5 @@ for stage in $stages; do
 	"stage_$stage"
 done
 wait $builder
-trap - EXIT
+trap '[ -z "$scratch" ] || rm -rf "$scratch"' EXIT
 python3 ci/count.py --broken "$broken" $logs/*.json

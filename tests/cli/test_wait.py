@@ -395,7 +395,7 @@ int main(int n, char **v)
 	} else if (!strcmp(how, "poll")) {
 		poll(NULL, 0, 150);
 	} else if (!strcmp(how, "io")) {
-		int f = open("io.file", O_CREAT | O_RDWR | O_TRUNC, 0600);
+		int f = open(getenv("IO_FILE"), O_CREAT | O_RDWR | O_TRUNC, 0600);
 		for (int i = 0; i < 20; i++) if (write(f, &c, 1) != 1 || fsync(f)) return 1;
 	}
 	return 0;
@@ -480,7 +480,15 @@ def programs():
     one = [r for r in d["threads"] if r["pid"] != min(x["pid"] for x in d["threads"])]
     t.ok(len(one) == 3 and all(computed(r, d["told"]) for r in one) and sum_of(d, "child") > 0.05, "busy: three children",
          d["threads"])
-    d = record("io")
+    # nothing waits for a file system in memory
+    disk = next((d for d in (tmp, "/var/tmp", os.path.dirname(CYCLADE))
+                 if subprocess.run(["stat", "-f", "-c", "%T", d], capture_output=True, text=True).stdout.strip() != "tmpfs"), None)
+    if not disk:
+        t.skip("I/O", "all file systems here are in memory")
+        return
+    with tempfile.NamedTemporaryFile(dir=disk) as file:
+        os.environ["IO_FILE"] = file.name
+        d = record("io")
     blocked = d["blocked_seconds"]
     t.ok(sum_of(d, "I/O") >= 0.9 * blocked or blocked < 0.001, "I/O", d["reasons"])
 

@@ -114,7 +114,8 @@ def main():
         spread.show("instructions")
         # people
         p = run("blocks", "--mix", "-i", r.path, "--no-cache", env={**os.environ, "COLUMNS": "80"})
-        t.ok(p.returncode == 0 and max(map(len, p.stdout.splitlines())) <= 80 and "how few hold most" in p.stdout, "people read it in 80 columns", p.stdout)
+        lines = p.stdout.replace(r.path, "cyclade.data").splitlines()  # however long the path is
+        t.ok(p.returncode == 0 and max(map(len, lines)) <= 80 and "how few hold most" in p.stdout, "people read it in 80 columns", p.stdout)
     t.done()
 
 
