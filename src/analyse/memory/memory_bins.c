@@ -65,7 +65,7 @@ static void sum_tally(const struct memory_work *w, size_t tally)
 {
 	const struct memory_tally *t = &w->c.v.v[tally];
 
-	for (unsigned has = w->c.latencies; has; has &= has - 1) {
+	for (unsigned has = t->hist ? w->c.latencies : 0; has; has &= has - 1) {
 		unsigned l = (unsigned)__builtin_ctz(has);
 
 		hist_each(&t->hist[l], add_sum, sums_of(w, tally, l));

@@ -46,7 +46,22 @@ static inline uint64_t hash_of(enum memory_by by, uint64_t a, uint64_t b)
 	return itab_hash(a, b << 4 | (unsigned)by);
 }
 
-/* NULL: out of memory. */
+static int begin_hists(struct memory_tally *t)
+{
+	if (!t->hist)
+		t->hist = calloc(MEMOP_LATENCIES, sizeof(*t->hist));
+	return t->hist ? 0 : -1;
+}
+
+static void free_hists(struct memory_tally *t)
+{
+	for (unsigned l = 0; t->hist && l < MEMOP_LATENCIES; l++)
+		hist_free(&t->hist[l]);
+	free(t->hist);
+	t->hist = NULL;
+}
+
+/* Those of accesses begin where a cell is full. NULL: out of memory. */
 static struct memory_tally *tally_of(struct memory_tallies *c, enum memory_by by, uint64_t a,
 				     uint64_t b, uint64_t h)
 {
@@ -62,7 +77,7 @@ static struct memory_tally *tally_of(struct memory_tallies *c, enum memory_by by
 		return NULL;
 	t = &c->v.v[c->v.n++];
 	*t = (struct memory_tally){ .by = by, .key = { a, b }, .cell = MEMORY_CELL_NONE };
-	return t;
+	return by == MEMORY_ACCESS || !begin_hists(t) ? t : NULL;
 }
 
 /* There are few of each kind, and they come again. UINT32_MAX: out of memory. */
@@ -110,7 +125,7 @@ static int settle(struct memory_tallies *c, struct memory_cell *x)
 	struct memory_tally *t = access_of(c, x);
 	const uint16_t *at = x->row;
 
-	if (!t)
+	if (!t || begin_hists(t))
 		return -1;
 	count_rows(t, x);
 	for (unsigned has = memory_cell_latencies(x); has; has &= has - 1, at++)
@@ -414,7 +429,11 @@ static int join_tally(struct memory_tally *t, struct memory_tally *x)
 	t->open += x->open;
 	t->open_sum += x->open_sum;
 	t->open_squares += x->open_squares;
-	for (unsigned l = 0; l < MEMOP_LATENCIES; l++)
+	if (!t->hist) {
+		t->hist = x->hist;
+		x->hist = NULL;
+	}
+	for (unsigned l = 0; x->hist && l < MEMOP_LATENCIES; l++)
 		if (hist_join(&t->hist[l], &x->hist[l]))
 			return -1;
 	return 0;
@@ -425,9 +444,9 @@ static int join_cells(struct memory_tallies *c, struct memory_tallies *x)
 {
 	size_t from = c->cells.v.n;
 
-	/* at the first time each has a new tally, and these are large */
+	/* there are several cells of most accesses, and the next worker has the same accesses */
 	itab_reserve(&c->at, x->cells.n);
-	if (big_reserve_all(&c->v, x->cells.n) || memory_cells_move(&c->cells, &x->cells))
+	if (memory_cells_move(&c->cells, &x->cells))
 		return -1;
 	for (size_t i = from; i < c->cells.v.n; i++) {
 		struct memory_cell *cell = &c->cells.v.v[i];
@@ -498,7 +517,7 @@ void memory_tallies_end(struct memory_tallies *c)
 	vec_each (&c->v, struct memory_tally *, t) {
 		if (t->by == MEMORY_CLASS && t->key[0] >> AT_NO_ACCESS & 1)
 			c->no_access += t->kind[0] + t->kind[1] + t->kind[2] + t->kind[3];
-		for (unsigned l = 0; l < MEMOP_LATENCIES; l++)
+		for (unsigned l = 0; t->hist && l < MEMOP_LATENCIES; l++)
 			if (!keeps(t, l, shown))
 				hist_free(&t->hist[l]);
 	}
@@ -512,8 +531,7 @@ void memory_tallies_end(struct memory_tallies *c)
 void memory_tallies_free(struct memory_tallies *c)
 {
 	vec_each (&c->v, struct memory_tally *, t)
-		for (unsigned l = 0; l < MEMOP_LATENCIES; l++)
-			hist_free(&t->hist[l]);
+		free_hists(t);
 	vec_free(&c->v);
 	vec_free(&c->large);
 	itab_free(&c->at);

@@ -34,8 +34,8 @@ struct memory_tally {
 	enum memory_by by;
 	uint64_t key[2], kind[4]; /* samples that are no access, load, store, both */
 	uint64_t open, open_sum, open_squares;
-	struct hist hist[MEMOP_LATENCIES];
-	uint32_t cell; /* the first of an access, when workers' are joined; in no histogram */
+	struct hist *hist; /* MEMOP_LATENCIES of them; NULL: all are empty, as of most accesses */
+	uint32_t cell;	   /* the first of an access, when workers' are joined; in no histogram */
 };
 
 /* A latency of MEMORY_EXACT or more. */
@@ -148,7 +148,8 @@ void memory_tallies_free(struct memory_tallies *c);
 static inline void memory_tally_each(const struct memory_tallies *c, size_t tally, unsigned latency,
 				     void (*add)(void *ctx, uint16_t value, uint64_t n), void *ctx)
 {
-	hist_each(&c->v.v[tally].hist[latency], add, ctx);
+	if (c->v.v[tally].hist)
+		hist_each(&c->v.v[tally].hist[latency], add, ctx);
 	for (uint32_t i = c->v.v[tally].cell; i != MEMORY_CELL_NONE; i = c->cells.v.v[i].next) {
 		const struct memory_cell *x = &c->cells.v.v[i];
 		const uint16_t *at = memory_cell_column(x, latency);
