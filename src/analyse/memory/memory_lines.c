@@ -11,30 +11,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "base/invariant.h"
 
-enum {
-	PIECE = 64,
-	BLOCK = 256, /* a line at most: its pieces are kept together */
-	LEAST = 30,  /* samples of an object */
-};
+#define LEAST 30 /* samples of an object */
 
 #define WIDEST 0.25 /* an error above is no figure */
 
-static bool is_kept(const struct lines_of *o, uint32_t pid, uint64_t address)
-{
-	return !o->shift || !(hash_pair(address / BLOCK, pid) & ((UINT64_C(1) << o->shift) - 1));
-}
-
-static uint64_t hash_of(uint32_t pid, uint64_t address)
-{
-	return itab_hash(address, pid);
-}
-
 static struct lines_piece *find_piece(struct lines_of *o, uint32_t pid, uint64_t address)
 {
-	uint64_t h = hash_of(pid, address);
+	uint64_t h = lines_hash(pid, address);
 	struct lines_piece *p;
 	uint32_t idx;
 
@@ -61,9 +46,9 @@ static int thin(struct lines_of *o)
 	for (size_t i = 0; i < o->v.n; i++) {
 		struct lines_piece *p = &o->v.v[i];
 
-		if (!is_kept(o, p->pid, p->address))
+		if (!lines_are_kept(o, p->pid, p->address))
 			continue;
-		if (itab_put(&at, hash_of(p->pid, p->address), n)) {
+		if (itab_put(&at, lines_hash(p->pid, p->address), n)) {
 			itab_free(&at);
 			return -1;
 		}
@@ -100,55 +85,32 @@ static void see(struct lines_piece *p, uint64_t bytes)
 
 static int add_part(struct lines_of *o, uint32_t pid, uint64_t address, unsigned width, bool first)
 {
-	unsigned at = (unsigned)(address % PIECE);
+	unsigned at = (unsigned)(address % LINES_PIECE);
 	struct lines_piece *p;
 
-	if (!is_kept(o, pid, address))
+	if (!lines_are_kept(o, pid, address))
 		return 0;
 	p = find_piece(o, pid, address - at);
 	if (!p)
 		return -1;
-	see(p, (width < PIECE ? (UINT64_C(1) << width) - 1 : UINT64_MAX) << at);
+	see(p, (width < LINES_PIECE ? (UINT64_C(1) << width) - 1 : UINT64_MAX) << at);
 	p->samples += first;
 	p->bytes += width;
 	return 0;
 }
 
-uint64_t memory_lines_ahead(const struct memory_lines *w, uint32_t object, uint64_t address,
-			    uint32_t pid)
-{
-	uint64_t h = hash_of(pid, address & ~(uint64_t)(PIECE - 1));
-
-	if (object < w->of.n)
-		itab_ahead(&w->of.v[object].at, h);
-	return h;
-}
-
-void memory_lines_near(const struct memory_lines *w, uint32_t object, uint64_t ahead)
-{
-	const struct lines_of *o = object < w->of.n ? &w->of.v[object] : NULL;
-	size_t slot = o ? itab_first(&o->at, ahead) : 0;
-	uint32_t idx;
-
-	if (o && itab_at(&o->at, &slot, ahead, &idx))
-		__builtin_prefetch(&o->v.v[idx], 1);
-}
-
-int memory_lines_add(struct memory_lines *w, uint32_t object, const struct memop *op, uint32_t pid)
+int memory_lines_add_kept(struct memory_lines *w, uint32_t object, const struct memop *op,
+			  uint32_t pid)
 {
 	uint64_t address = op->address;
 	unsigned left = op->width;
-	struct lines_of *o;
+	struct lines_of *o = lines_of(w, object);
 
-	if (!(op->has & MEMOP_HAS_ADDRESS) || op->set[MEMOP_KIND] & MEMOP_KIND_PREFETCH ||
-	    !(op->set[MEMOP_KIND] & (MEMOP_KIND_LOAD | MEMOP_KIND_STORE)))
-		return 0;
-	o = lines_of(w, object);
 	if (!o)
 		return -1;
 	o->no_width |= !left;
 	while (left) {
-		unsigned room = (unsigned)(PIECE - address % PIECE);
+		unsigned room = (unsigned)(LINES_PIECE - address % LINES_PIECE);
 		unsigned n = left < room ? left : room;
 
 		if (add_part(o, pid, address, n, address == op->address))
@@ -186,7 +148,7 @@ int memory_lines_join(struct memory_lines *w, const struct memory_lines *x, cons
 		vec_each (&from->v, const struct lines_piece *, p) {
 			struct lines_piece *mine;
 
-			if (!is_kept(o, p->pid, p->address))
+			if (!lines_are_kept(o, p->pid, p->address))
 				continue;
 			mine = find_piece(o, p->pid, p->address);
 			if (!mine)
@@ -239,9 +201,9 @@ static unsigned add_piece(struct memory_lines_used *u, const struct lines_piece 
 	u->seen += count(p->seen[0]);
 	u->once += count(p->seen[0] & ~p->seen[1]);
 	u->twice += count(p->seen[1] & ~p->seen[2]);
-	if (size >= PIECE)
+	if (size >= LINES_PIECE)
 		return seen + count(p->seen[0]);
-	for (unsigned at = 0; at < PIECE; at += size)
+	for (unsigned at = 0; at < LINES_PIECE; at += size)
 		end_line(u, count(p->seen[0] >> at & ((UINT64_C(1) << size) - 1)));
 	return 0;
 }

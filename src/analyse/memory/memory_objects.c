@@ -89,7 +89,7 @@ uint32_t memory_object_of(struct objects_part *w, const struct memory_object *x)
 		if (same_object(&w->object.v[idx], x))
 			return idx;
 	if (w->object.n >= UINT32_MAX - 1 || itab_put(&w->object_at, h, w->object.n) ||
-	    vec_push(&w->object, *x))
+	    vec_push(&w->object, *x) || vec_push(&w->seen, 0))
 		return UINT32_MAX;
 	return (uint32_t)w->object.n - 1;
 }
@@ -268,6 +268,7 @@ void memory_objects_part_free(struct objects_part *x)
 	memory_places_free(&x->places);
 	u64map_free(&x->task);
 	vec_free(&x->met);
+	vec_free(&x->seen);
 	free(x->last);
 	free(x->remembered);
 	free(x->waiting);

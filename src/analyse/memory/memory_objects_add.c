@@ -30,7 +30,8 @@ struct objects_waiting {
 	uint64_t task, time, place;
 	uint64_t access[2], start, size; /* start, size: of what lies there */
 	uint32_t object;
-	uint64_t lines, walks; /* what their first steps gave */
+	struct objects_remembered *near; /* where it is looked for first */
+	uint64_t lines, walks;		 /* what their first steps gave */
 };
 
 /* ---- the object of an address ---------------------------------------------------------------- */
@@ -121,8 +122,7 @@ static inline int find_object(struct memory_objects_work *w, struct objects_part
 			      struct objects_waiting *s, struct err *err)
 {
 	uint64_t address = s->op.address;
-	uint8_t *guess = guess_of(x, address);
-	const struct objects_remembered *r = slot_of(x, s->index, address, piece_bits[*guess]);
+	const struct objects_remembered *r = s->near;
 
 	if (!(s->op.has & MEMOP_HAS_ADDRESS))
 		return no_address(x, s, err);
@@ -130,7 +130,7 @@ static inline int find_object(struct memory_objects_work *w, struct objects_part
 		if (i == PIECES)
 			return look_up(w, x, s, err);
 		r = slot_of(x, s->index, address, piece_bits[i]);
-		*guess = i;
+		*guess_of(x, address) = i;
 	}
 	s->object = r->object;
 	s->start = r->low;
@@ -154,13 +154,26 @@ static inline struct objects_met *last_of(struct objects_part *w, uint32_t objec
 	return &w->last[(object * 64 + task_tid(task)) & (OBJECTS_LAST - 1)];
 }
 
-int memory_object_meet(struct objects_part *w, uint32_t object, uint64_t task)
+/* From now on it is seen by its bit, if its place is not another thread's. */
+static void mark(struct objects_part *w, uint32_t object, uint64_t task)
+{
+	unsigned at = task_tid(task) % 64;
+
+	if (!(w->threads >> at & 1))
+		w->thread[at] = task;
+	w->threads |= UINT64_C(1) << at;
+	if (w->thread[at] == task)
+		w->seen.v[object] |= UINT64_C(1) << at;
+}
+
+int memory_object_meet_slowly(struct objects_part *w, uint32_t object, uint64_t task)
 {
 	struct objects_met *last = last_of(w, object, task);
 	bool fresh;
 
 	if (last->task == task && last->object == object)
 		return 0;
+	mark(w, object, task);
 	if (!u64map_at(&w->task, hash_pair(task, object), &fresh) ||
 	    (fresh && vec_push(&w->met, ((struct objects_met){ task, object }))))
 		return -1;
@@ -180,9 +193,9 @@ static int count_waiting(struct objects_part *x, const struct objects_waiting *s
 	object->least = op->address < object->least ? op->address : object->least;
 	object->most = op->address > object->most ? op->address : object->most;
 	return memory_object_meet(x, at, s->task) ||
-			       memory_walks_add(&x->walks, at, op, s->place) ||
+			       memory_walks_add(&x->walks, at, op, s->place, s->walks) ||
 			       memory_locks_add(&x->locks, at, op, s->task) ||
-			       memory_lines_add(&x->lines, at, op, task_pid(s->task)) ||
+			       memory_lines_add(&x->lines, at, op, task_pid(s->task), s->lines) ||
 			       memory_places_add(&x->places, at, op, s->access, s->start,
 						 s->size) ||
 			       (x->map.on &&
@@ -202,10 +215,8 @@ int memory_objects_flush(struct memory_objects *o, unsigned worker, struct err *
 	for (struct objects_waiting *s = x->waiting; s < end; s++) {
 		if (find_object(o->work, x, s, err))
 			return -1;
-		s->lines =
-			memory_lines_ahead(&x->lines, s->object, s->op.address, task_pid(s->task));
+		s->lines = memory_lines_ahead(&x->lines, s->object, &s->op, task_pid(s->task));
 		s->walks = memory_walks_ahead(&x->walks, s->object, &s->op);
-		__builtin_prefetch(last_of(x, s->object, s->task), 1);
 	}
 	for (struct objects_waiting *s = x->waiting; s < end; s++) {
 		memory_lines_near(&x->lines, s->object, s->lines);
@@ -232,8 +243,8 @@ int memory_objects_add(struct memory_objects *o, const struct pass_sample *p,
 	s->time = p->time;
 	s->place = p->r->seq;
 	memcpy(s->access, access, sizeof(s->access));
-	__builtin_prefetch(
-		slot_of(x, s->index, op->address, piece_bits[*guess_of(x, op->address)]));
+	s->near = slot_of(x, s->index, op->address, piece_bits[*guess_of(x, op->address)]);
+	__builtin_prefetch(s->near);
 	return ++x->n_waiting == BATCH ? memory_objects_flush(o, p->worker, err) : 0;
 }
 

@@ -56,7 +56,10 @@ struct objects_part {
 	struct memory_places places;
 	struct u64map task; /* object and thread: met */
 	VEC(struct objects_met) met;
-	struct objects_met *last; /* of `met` */
+	VEC(uint64_t) seen; /* by object: the threads of `thread` that it met, a bit each */
+	uint64_t threads,
+		thread[64]; /* by their number's lower bits, the first each; which are there */
+	struct objects_met *last; /* of `met`, of all other threads */
 	struct objects_remembered *remembered;
 	uint8_t guess[OBJECTS_GUESSES]; /* by piece of memory */
 	struct objects_waiting *waiting;
@@ -90,8 +93,17 @@ uint32_t memory_object_of(struct objects_part *w, const struct memory_object *x)
 int memory_objects_begin_part(struct memory_objects_work *w, struct objects_part *x,
 			      bool map) MUST_USE;
 int memory_objects_begin_last(struct objects_part *x) MUST_USE;
-int memory_object_meet(struct objects_part *w, uint32_t object, uint64_t task) MUST_USE;
 int memory_objects_join(struct memory_objects_work *w) MUST_USE; /* into the first part */
 void memory_objects_part_free(struct objects_part *x);
+int memory_object_meet_slowly(struct objects_part *w, uint32_t object, uint64_t task) MUST_USE;
+static inline MUST_USE int memory_object_meet(struct objects_part *w, uint32_t object,
+					      uint64_t task)
+{
+	unsigned at = task_tid(task) % 64;
+
+	return w->seen.v[object] >> at & 1 && w->thread[at] == task
+		       ? 0
+		       : memory_object_meet_slowly(w, object, task);
+}
 
 #endif

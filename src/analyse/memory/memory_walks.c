@@ -11,17 +11,11 @@
 
 #define MATTERS 0.02 /* of all cycles */
 
-/* NULL: out of memory. */
-static struct memory_stratum *stratum_of(struct memory_walks *w, uint64_t a, uint64_t b,
-					 uint64_t at)
+static struct memory_stratum *new_stratum(struct memory_walks *w, uint64_t a, uint64_t b,
+					  uint64_t h, uint64_t at)
 {
-	uint64_t h = itab_hash(a, b);
 	struct memory_stratum *s;
-	uint32_t idx;
 
-	for (size_t i = itab_first(&w->at, h); itab_at(&w->at, &i, h, &idx);)
-		if (w->v.v[idx].key[0] == a && w->v.v[idx].key[1] == b)
-			return &w->v.v[idx];
 	if (w->v.n >= UINT32_MAX - 1 || itab_put(&w->at, h, w->v.n))
 		return NULL;
 	s = vec_add(&w->v);
@@ -32,40 +26,23 @@ static struct memory_stratum *stratum_of(struct memory_walks *w, uint64_t a, uin
 	return s;
 }
 
-/* The two halves of a stratum's key. */
-static inline uint64_t source_key(uint32_t object, const struct memop *op)
+/* h: the hash of both. NULL: out of memory. */
+static inline struct memory_stratum *stratum_of(struct memory_walks *w, uint64_t a, uint64_t b,
+						uint64_t h, uint64_t at)
 {
-	return (uint64_t)object << 32 | (uint64_t)op->set[MEMOP_KIND] << 16 |
-	       (uint64_t)op->level << 8 | op->where;
-}
-
-static inline uint64_t page_key(const struct memop *op)
-{
-	uint64_t page = op->has & MEMOP_HAS_PAGE ? op->page : 0;
-
-	return page << 2 | (op->has & MEMOP_HAS_HIT ? 1 + (uint64_t)op->hit : 0);
-}
-
-uint64_t memory_walks_ahead(const struct memory_walks *w, uint32_t object, const struct memop *op)
-{
-	uint64_t h = itab_hash(source_key(object, op), page_key(op));
-
-	itab_ahead(&w->at, h);
-	return h;
-}
-
-void memory_walks_near(const struct memory_walks *w, uint64_t ahead)
-{
-	size_t slot = itab_first(&w->at, ahead);
 	uint32_t idx;
 
-	if (itab_at(&w->at, &slot, ahead, &idx))
-		__builtin_prefetch(&w->v.v[idx], 1);
+	for (size_t i = itab_first(&w->at, h); itab_at(&w->at, &i, h, &idx);)
+		if (w->v.v[idx].key[0] == a && w->v.v[idx].key[1] == b)
+			return &w->v.v[idx];
+	return new_stratum(w, a, b, h, at);
 }
 
-int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop *op, uint64_t at)
+int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop *op, uint64_t at,
+		     uint64_t ahead)
 {
-	struct memory_stratum *s = stratum_of(w, source_key(object, op), page_key(op), at);
+	struct memory_stratum *s =
+		stratum_of(w, walks_source_key(object, op), walks_page_key(op), ahead, at);
 	double cycles = op->has >> MEMOP_LATENCY_DATA & 1 ? op->cycles[MEMOP_LATENCY_DATA] : 0;
 	double refill = op->cycles[MEMOP_LATENCY_REFILL];
 	struct walk_sum *sum;
@@ -94,7 +71,8 @@ int memory_walks_join(struct memory_walks *w, const struct memory_walks *x, cons
 {
 	vec_each (&x->v, const struct memory_stratum *, from) {
 		uint64_t a = (uint64_t)to[from->object] << 32 | (uint32_t)from->key[0];
-		struct memory_stratum *s = stratum_of(w, a, from->key[1], from->first);
+		uint64_t h = itab_hash(a, from->key[1]);
+		struct memory_stratum *s = stratum_of(w, a, from->key[1], h, from->first);
 
 		if (!s)
 			return -1;

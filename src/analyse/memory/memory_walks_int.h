@@ -30,11 +30,41 @@ struct memory_walks {
 	struct itab at;
 };
 
-/* As those of memory_lines_int.h. */
-uint64_t memory_walks_ahead(const struct memory_walks *w, uint32_t object, const struct memop *op);
-void memory_walks_near(const struct memory_walks *w, uint64_t ahead);
-int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop *op,
-		     uint64_t at) MUST_USE;
+/* The two halves of a stratum's key. */
+static inline uint64_t walks_source_key(uint32_t object, const struct memop *op)
+{
+	return (uint64_t)object << 32 | (uint64_t)op->set[MEMOP_KIND] << 16 |
+	       (uint64_t)op->level << 8 | op->where;
+}
+
+static inline uint64_t walks_page_key(const struct memop *op)
+{
+	uint64_t page = op->has & MEMOP_HAS_PAGE ? op->page : 0;
+
+	return page << 2 | (op->has & MEMOP_HAS_HIT ? 1 + (uint64_t)op->hit : 0);
+}
+
+/* As those of memory_lines_int.h; `ahead` is the hash of the key. */
+static inline uint64_t memory_walks_ahead(const struct memory_walks *w, uint32_t object,
+					  const struct memop *op)
+{
+	uint64_t h = itab_hash(walks_source_key(object, op), walks_page_key(op));
+
+	itab_ahead(&w->at, h);
+	return h;
+}
+
+static inline void memory_walks_near(const struct memory_walks *w, uint64_t ahead)
+{
+	size_t slot = itab_first(&w->at, ahead);
+	uint32_t idx;
+
+	if (itab_at(&w->at, &slot, ahead, &idx))
+		__builtin_prefetch(&w->v.v[idx], 1);
+}
+
+int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop *op, uint64_t at,
+		     uint64_t ahead) MUST_USE;
 /* Those of another thread, whose objects have other numbers here. */
 int memory_walks_join(struct memory_walks *w, const struct memory_walks *x,
 		      const uint32_t *to) MUST_USE;
