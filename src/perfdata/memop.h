@@ -141,6 +141,10 @@ struct memop_kind {
 	uint64_t data2;
 	uint32_t data3, caps; /* data3: memop_kind.c's */
 	bool used;
+	/* which bits of its numbers an op has: all or none */
+	uint8_t open;
+	uint16_t tag, complete, data, refill;
+	uint64_t address, physical;
 	uint64_t user[2]; /* the caller's; 0 where the kind is new */
 	struct memop op;
 };

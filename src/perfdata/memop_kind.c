@@ -56,6 +56,19 @@ static bool is_kind(const struct memop_kind *k, const struct packet *x)
 	return k->used && k->data2 == x->data2 && k->data3 == x->of_kind && k->caps == x->caps;
 }
 
+static void keep_numbers(struct memop_kind *k)
+{
+	uint32_t has = k->op.has;
+
+	k->tag = has >> MEMOP_LATENCY_TAG & 1 ? UINT16_MAX : 0;
+	k->complete = has >> MEMOP_LATENCY_COMPLETE & 1 ? UINT16_MAX : 0;
+	k->data = has >> MEMOP_LATENCY_DATA & 1 ? UINT16_MAX : 0;
+	k->refill = has >> MEMOP_LATENCY_REFILL & 1 ? UINT16_MAX : 0;
+	k->open = has & MEMOP_HAS_OPEN ? 0x3f : 0;
+	k->address = has & MEMOP_HAS_ADDRESS ? UINT64_MAX : 0;
+	k->physical = has & MEMOP_HAS_PHYSICAL ? UINT64_MAX : 0;
+}
+
 static __attribute__((noinline)) bool learn(struct memop_kind *k, const struct memop_how *how,
 					    const struct packet *packet)
 {
@@ -66,14 +79,11 @@ static __attribute__((noinline)) bool learn(struct memop_kind *k, const struct m
 	k->data3 = packet->of_kind;
 	k->caps = packet->caps;
 	k->user[0] = k->user[1] = 0;
-	if (k->used)
-		memop_of_ibs(&k->op, &x);
-	return k->used;
-}
-
-static inline void put(struct memop *op, enum memop_latency l, uint64_t cycles)
-{
-	op->cycles[l] = op->has >> l & 1 ? (uint32_t)cycles : 0;
+	if (!k->used)
+		return false;
+	memop_of_ibs(&k->op, &x);
+	keep_numbers(k);
+	return true;
 }
 
 const struct memop *memop_of_kind(struct memop *other, struct memop_kind **kind,
@@ -94,12 +104,12 @@ const struct memop *memop_of_kind(struct memop *other, struct memop_kind **kind,
 		return NULL;
 	*kind = k;
 	op = &k->op;
-	put(op, MEMOP_LATENCY_TAG, x.data >> 16 & 0xffff);
-	put(op, MEMOP_LATENCY_COMPLETE, x.data & 0xffff);
-	put(op, MEMOP_LATENCY_DATA, x.data3 >> 32 & 0xffff);
-	put(op, MEMOP_LATENCY_REFILL, x.data3 >> 48);
-	op->open = op->has & MEMOP_HAS_OPEN ? x.data3 >> OPEN_AT & 0x3f : 0;
-	op->address = op->has & MEMOP_HAS_ADDRESS ? x.linear : 0;
-	op->physical = op->has & MEMOP_HAS_PHYSICAL ? x.physical : 0;
+	op->cycles[MEMOP_LATENCY_TAG] = (uint16_t)(x.data >> 16) & k->tag;
+	op->cycles[MEMOP_LATENCY_COMPLETE] = (uint16_t)x.data & k->complete;
+	op->cycles[MEMOP_LATENCY_DATA] = (uint16_t)(x.data3 >> 32) & k->data;
+	op->cycles[MEMOP_LATENCY_REFILL] = (uint16_t)(x.data3 >> 48) & k->refill;
+	op->open = (uint8_t)(x.data3 >> OPEN_AT) & k->open;
+	op->address = x.linear & k->address;
+	op->physical = x.physical & k->physical;
 	return op;
 }

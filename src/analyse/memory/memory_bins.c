@@ -80,7 +80,24 @@ static void sum_tally(const struct memory_work *w, size_t tally)
 	}
 }
 
-#define SUM_STEP 4096u /* tallies of a worker at a time */
+#define SUM_STEP  4096u /* tallies of a worker at a time */
+#define SUM_AHEAD 8u	/* tallies between the steps that ask for a tally's memory */
+#define SUM_STEPS 4u
+
+/* Asks for the rows of a tally's cell of this number, and for the next cell. */
+static void sum_ahead(const struct memory_work *w, size_t tally, unsigned number)
+{
+	uint32_t i = w->c.v.v[tally].cell;
+
+	for (unsigned k = 1; k < number && i != MEMORY_CELL_NONE; k++)
+		i = w->c.cells.v.v[i].next;
+	if (number && i != MEMORY_CELL_NONE) {
+		__builtin_prefetch(w->c.cells.v.v[i].row);
+		i = w->c.cells.v.v[i].next;
+	}
+	if (i != MEMORY_CELL_NONE)
+		__builtin_prefetch(&w->c.cells.v.v[i]);
+}
 
 static int sum_some(void *ctx, unsigned worker, size_t step, struct err *err)
 {
@@ -89,8 +106,13 @@ static int sum_some(void *ctx, unsigned worker, size_t step, struct err *err)
 
 	(void)worker;
 	(void)err;
-	for (size_t i = from; i < until && i < w->c.v.n; i++)
+	until = until < w->c.v.n ? until : w->c.v.n;
+	for (size_t i = from; i < until; i++) {
+		for (unsigned k = 0; k < SUM_STEPS; k++)
+			if (i + (SUM_STEPS - k) * SUM_AHEAD < until)
+				sum_ahead(w, i + (SUM_STEPS - k) * SUM_AHEAD, k);
 		sum_tally(w, i);
+	}
 	return 0;
 }
 
@@ -265,16 +287,30 @@ static bool has_retire(const struct memory_work *w)
 	return false;
 }
 
+#define SUMS_AHEAD 8u /* groups */
+
+/* Groups are in another order than tallies: asks for the sums of one. */
+static void sums_ahead(const struct memory_work *w, uint32_t place)
+{
+	const struct memory_sums *s = &w->sums[(size_t)place * w->latencies];
+
+	for (unsigned i = 0; place < w->c.v.n && i < w->latencies; i++)
+		__builtin_prefetch(&s[i]);
+}
+
 int memory_make_spreads(struct memory *m, struct memory_work *w)
 {
 	bool retire = has_retire(w);
 
-	if (make_room(w))
+	/* room for all that can be: what stays empty takes no memory, and moving would */
+	if (make_room(w) || vec_reserve(&w->spread, w->group.n * w->latencies))
 		return -1;
 	for (size_t i = 0; i < w->group.n; i++) {
 		struct memory_group *g = &m->group[i];
 		struct memory_sums sums[MEMOP_LATENCIES] = { 0 };
 
+		if (i + SUMS_AHEAD < w->group.n)
+			sums_ahead(w, m->group[i + SUMS_AHEAD].place);
 		g->first_spread = w->spread.n;
 		add_sums(sums, w, g->place);
 		for (unsigned has = w->c.latencies; has; has &= has - 1) {

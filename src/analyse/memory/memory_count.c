@@ -99,11 +99,14 @@ static inline uint32_t recent_of(struct memory_tallies *c, enum memory_by by, ui
 
 /* ---- accesses: there are many, so each step is asked for before it is taken ------------------ */
 
+static inline uint64_t access_hash(const struct memory_cell *x)
+{
+	return hash_of(MEMORY_ACCESS, x->a, memory_cell_access(x));
+}
+
 static struct memory_tally *access_of(struct memory_tallies *c, const struct memory_cell *x)
 {
-	uint64_t b = memory_cell_access(x);
-
-	return tally_of(c, MEMORY_ACCESS, x->a, b, hash_of(MEMORY_ACCESS, x->a, b));
+	return tally_of(c, MEMORY_ACCESS, x->a, memory_cell_access(x), access_hash(x));
 }
 
 /* All of a cell but its latencies. */
@@ -321,7 +324,8 @@ struct shape {
 	uint32_t tally;
 };
 
-static struct shape new_shape(struct memory_tallies *c, const struct memop *op)
+static __attribute__((noinline)) struct shape new_shape(struct memory_tallies *c,
+							const struct memop *op)
 {
 	unsigned has = op->has & LATENCIES, kind = op->set[MEMOP_KIND] & 3u;
 
@@ -373,12 +377,28 @@ static inline uint32_t cpu_of(struct memory_tallies *c, uint32_t cpu)
 	return tally;
 }
 
-static inline void note_period(struct memory_tallies *c, uint64_t period)
+static inline void note_period(struct memory_tallies *c, const struct pass_sample *p)
 {
-	if (period == c->period)
+	uint64_t period;
+
+	if (c->period_varies)
 		return;
-	c->period_varies |= c->period != 0;
+	period = period_of(p);
+	c->period_varies = c->period && period != c->period;
 	c->period = period;
+}
+
+/* Of programs, which ask for threads and CPUs. */
+static __attribute__((noinline)) int count_whose(struct memory_tallies *c, struct memory_sample *x,
+						 const struct pass_sample *p, unsigned kind)
+{
+	x->tally[COUNTED_THREAD] = thread_of(c, p);
+	x->tally[COUNTED_CPU] = cpu_of(c, p->cpu);
+	if (x->tally[COUNTED_THREAD] == UINT32_MAX || x->tally[COUNTED_CPU] == UINT32_MAX)
+		return -1;
+	c->v.v[x->tally[COUNTED_THREAD]].kind[kind]++;
+	c->v.v[x->tally[COUNTED_CPU]].kind[kind]++;
+	return 0;
 }
 
 int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const struct pass_sample *p,
@@ -391,17 +411,11 @@ int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const st
 	unsigned has = memory_latencies_of(shape.cell);
 	unsigned kind = memory_kind_of(shape.cell);
 
-	note_period(c, period_of(p));
+	note_period(c, p);
+	if (shape.tally == UINT32_MAX || (c->counted > COUNTED_CPU && count_whose(c, x, p, kind)))
+		return -1;
 	x->tally[COUNTED_CLASS] = shape.tally;
-	if (c->counted > COUNTED_CPU) {
-		x->tally[COUNTED_THREAD] = thread_of(c, p);
-		x->tally[COUNTED_CPU] = cpu_of(c, p->cpu);
-	}
-	for (size_t i = 0; i < c->counted; i++) {
-		if (x->tally[i] == UINT32_MAX)
-			return -1;
-		c->v.v[x->tally[i]].kind[kind]++;
-	}
+	c->v.v[shape.tally].kind[kind]++;
 	x->a = m ? map_to_image(m, ip) : ip;
 	x->b = shape.cell | (m ? m->image : IMAGE_NONE);
 	access[0] = x->a;
@@ -439,6 +453,21 @@ static int join_tally(struct memory_tally *t, struct memory_tally *x)
 	return 0;
 }
 
+#define JOIN_AHEAD 8u /* cells */
+
+/* Asks for the tally of a cell's access. */
+static void access_near(const struct memory_tallies *c, const struct memory_cell *x)
+{
+	uint64_t h = access_hash(x);
+	size_t i = itab_first(&c->at, h);
+	uint32_t idx;
+
+	if (itab_at(&c->at, &i, h, &idx))
+		__builtin_prefetch(&c->v.v[idx], 1);
+	if (memory_cell_open(x))
+		__builtin_prefetch(x->row);
+}
+
 /* The cells stay as they are, and are found by their accesses. */
 static int join_cells(struct memory_tallies *c, struct memory_tallies *x)
 {
@@ -450,8 +479,13 @@ static int join_cells(struct memory_tallies *c, struct memory_tallies *x)
 		return -1;
 	for (size_t i = from; i < c->cells.v.n; i++) {
 		struct memory_cell *cell = &c->cells.v.v[i];
-		struct memory_tally *t = cell->n ? access_of(c, cell) : NULL;
+		struct memory_tally *t;
 
+		if (i + 2 * JOIN_AHEAD < c->cells.v.n)
+			itab_ahead(&c->at, access_hash(&cell[2 * JOIN_AHEAD]));
+		if (i + JOIN_AHEAD < c->cells.v.n)
+			access_near(c, &cell[JOIN_AHEAD]);
+		t = cell->n ? access_of(c, cell) : NULL;
 		if (!cell->n)
 			continue;
 		if (!t)
