@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/task.h"
 
@@ -292,10 +293,8 @@ static bool has_retire(const struct memory_work *w)
 /* Groups are in another order than tallies: asks for the sums of one. */
 static void sums_ahead(const struct memory_work *w, uint32_t place)
 {
-	const struct memory_sums *s = &w->sums[(size_t)place * w->latencies];
-
 	for (unsigned i = 0; place < w->c.v.n && i < w->latencies; i++)
-		__builtin_prefetch(&s[i]);
+		__builtin_prefetch(&w->sums[(size_t)place * w->latencies + i]);
 }
 
 int memory_make_spreads(struct memory *m, struct memory_work *w)
@@ -307,8 +306,9 @@ int memory_make_spreads(struct memory *m, struct memory_work *w)
 		return -1;
 	for (size_t i = 0; i < w->group.n; i++) {
 		struct memory_group *g = &m->group[i];
-		struct memory_sums sums[MEMOP_LATENCIES] = { 0 };
+		struct memory_sums sums[MEMOP_LATENCIES];
 
+		memset(sums, 0, w->latencies * sizeof(*sums));
 		if (i + SUMS_AHEAD < w->group.n)
 			sums_ahead(w, m->group[i + SUMS_AHEAD].place);
 		g->first_spread = w->spread.n;
