@@ -227,9 +227,10 @@ class Symbols:
         at, = struct.unpack_from("<Q", data, 40)
         size, n, names = struct.unpack_from("<HHH", data, 58)
         heads = [struct.unpack_from("<IIQQQQIIQQ", data, at + i * size) for i in range(n)]
+        text = lambda at: data[at:data.index(b"\0", at)]
         self.funcs, self.plt = {}, []
         for h in heads:
-            name = data[heads[names][4] + h[0]:].split(b"\0", 1)[0]
+            name = text(heads[names][4] + h[0])
             if name.startswith(b".plt") and h[2] & 4:
                 self.plt.append((h[3], h[3] + h[5]))
             if h[1] not in (2, 11):
@@ -237,8 +238,7 @@ class Symbols:
             for i in range(h[5] // 24):
                 st_name, info, _, shndx, value, length = struct.unpack_from("<IBBHQQ", data, h[4] + 24 * i)
                 if info & 15 == 2 and shndx and length:
-                    text = data[heads[h[6]][4] + st_name:].split(b"\0", 1)[0].decode()
-                    self.funcs.setdefault((value, value + length), set()).add(text)
+                    self.funcs.setdefault((value, value + length), set()).add(text(heads[h[6]][4] + st_name).decode())
         self.order = sorted(self.funcs)
 
     def at(self, addr):
