@@ -23,7 +23,7 @@ os.chdir(tmp.name)
 
 r = run("calibrate", "--quick", "--model", "skx", "-o", "penalties", "-j")
 t.equal(r.returncode, 0, "calibrate --quick")
-doc = json.loads(r.stdout)
+doc = full = json.loads(r.stdout)
 cost = {c["measure"]: c for c in doc["costs"]}
 t.equal(doc["schema"], "cyclade.calibrate/1", "the schema is named")
 t.ok(len(cost) > 25 and len(doc["latency"]) > 4, "all is measured", (len(cost), len(doc["latency"])))
@@ -115,9 +115,9 @@ t.ok(points[-1][1] < points[0][1] and all(0 < x < 760 and 0 < y < 420 for x, y i
 r = run("calibrate", "--quick", "l1", "--format", "svg")
 t.ok(r.returncode == 2 and "no curve" in r.stderr and not r.stdout, "svg without the curve is refused", r.stderr)
 
-# ---- tables: the same columns in csv and json (each run has other values)
-doc = json.loads(run("calibrate", "--quick", "l1", "latency", "transfers", "-j").stdout)
-for name in ("costs", "latency", "penalties") + (("transfers",) if doc["transfers"] else ()):
-    head = run("calibrate", "--quick", "l1", "latency", "transfers", "--table", name, "-x", ",").stdout.splitlines()[0]
-    t.equal(head.split(","), list(doc[name][0]), "columns of " + name)
+# ---- tables: the same columns in csv as in json, also of the table that stays empty
+for name in ("costs", "latency", "penalties", "transfers"):
+    head = run("calibrate", "--quick", "l1", "--table", name, "-x", ",").stdout.splitlines()[0]
+    if full[name]:
+        t.equal(head.split(","), list(full[name][0]), "columns of " + name)
 t.done()
