@@ -5,6 +5,7 @@
  */
 #undef _FILE_OFFSET_BITS
 
+#include "kernels.h"
 #include "msr.h"
 #include "paper.h"
 #include "preload.h"
@@ -17,6 +18,10 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+/* Kernels run until so much time has passed, and counts are of their iterations: with a faster
+ * clock the same is found out from fewer. */
+#define KERNELS_FASTER 3
 
 static long call(long number, long a, long b, long c, long d)
 {
@@ -86,9 +91,12 @@ int clock_gettime(clockid_t which, struct timespec *ts)
 
 	sim_find_real();
 	ret = sim_real.clock_gettime(which, ts);
-	if (ret || which != CLOCK_MONOTONIC || !sim_paper())
+	if (ret || which != CLOCK_MONOTONIC || !(sim_paper() || sim_kernels))
 		return (int)ret;
-	ns = sim_paper_clock();
+	if (sim_paper())
+		ns = sim_paper_clock();
+	else
+		ns = KERNELS_FASTER * ((uint64_t)ts->tv_sec * 1000000000u + (uint64_t)ts->tv_nsec);
 	ts->tv_sec = (time_t)(ns / 1000000000u);
 	ts->tv_nsec = (long)(ns % 1000000000u);
 	return 0;
