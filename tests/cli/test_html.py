@@ -132,6 +132,14 @@ def large(path, chain_of):
     return samples
 
 
+def shortened(chain, total, least):
+    """The longest beginning of a chain that has enough samples, and None for what is left out."""
+    n = len(chain)
+    while n and total[chain[:n]] < least:
+        n -= 1
+    return chain if n == len(chain) else chain[:n] + (None,)
+
+
 def as_small_as_needed(samples):
     """Less and less detail, in this order, until there are few enough cells: bins, samples of a node that stays, CPUs."""
     total = collections.Counter(chain[:k] for chain, *_ in samples for k in range(1, len(chain) + 1))
@@ -145,15 +153,13 @@ def as_small_as_needed(samples):
     ways += [(16, least, False), (32, least, False), (64, least, False), *((64, least * 2 ** k, False) for k in range(1, 6))]
     for joined, least, cpus in ways:
         width = ((SAMPLES - 1) * 1000 // 500 + 1) * joined
-        cells = collections.defaultdict(lambda: [0, 0])
-        for chain, cpu, time, period in samples:
-            whole = chain
-            while chain and total[chain] < least:
-                chain = chain[:-1]
-            cell = cells[chain + (() if chain == whole else (None,)), cpu if cpus else None, (time - 2000) // width]
-            cell[0] += 1
-            cell[1] += period
-        if len(cells) <= 80000:
+        node = {chain: shortened(chain, total, least) for chain in {s[0] for s in samples}}
+        if len({(node[chain], cpu if cpus else None, (time - 2000) // width) for chain, cpu, time, _ in samples}) <= 80000:
+            cells = collections.defaultdict(lambda: [0, 0])
+            for chain, cpu, time, period in samples:
+                cell = cells[node[chain], cpu if cpus else None, (time - 2000) // width]
+                cell[0] += 1
+                cell[1] += period
             return dict(cells), width, sum(n for (chain, *_), (n, _) in cells.items() if chain[-1] is None)
     return None
 

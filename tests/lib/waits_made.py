@@ -35,6 +35,7 @@ class Made:
         self.events = [(n, dict(a, sample=a["sample"] | (gen.BIT["CGROUP"] if cgroups else 0)), i) for n, a, i in [*EVENTS, *[THIN] * thin, *more]]
         self.stack = SOME if thin else STACK
         self.f = gen.File(self.w, self.events)
+        self.f.data = bytearray()  # to which records are added one by one
         self.f.features, _ = gen.features(self.w)
         for i, name in enumerate(functions):
             self.record(gen.KSYMBOL, self.w.pack("QIHH", BASE + i * SIZE, SIZE, 1, 0) + gen.pad8(name + b"\0"), 0, 0, 0)

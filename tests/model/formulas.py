@@ -8,6 +8,7 @@ import csv
 import glob
 import json
 import math
+import operator
 import os
 import re
 import subprocess
@@ -241,6 +242,11 @@ def value(t, env, lp=None):
     return apply(op, *k)
 
 
+TWO = {"^": lambda a, b: float(bool(a) != bool(b)), "<": lambda a, b: float(a < b), ">": lambda a, b: float(a > b),
+       "<=": lambda a, b: float(a <= b), ">=": lambda a, b: float(a >= b), "==": lambda a, b: float(a == b),
+       "+": operator.add, "-": operator.sub, "*": operator.mul, "/": lambda a, b: a / b if b else None, "min": min, "max": max}
+
+
 def apply(op, a, b=None):
     try:
         if op == "neg":
@@ -250,11 +256,7 @@ def apply(op, a, b=None):
         elif op == "%":
             v = math.fmod(int(a), int(b)) if int(b) and max(abs(a), abs(b)) < 9e18 else None
         else:
-            v = {"^": lambda: float(bool(a) != bool(b)), "<": lambda: float(a < b),
-                 ">": lambda: float(a > b), "<=": lambda: float(a <= b),
-                 ">=": lambda: float(a >= b), "==": lambda: float(a == b), "+": lambda: a + b,
-                 "-": lambda: a - b, "*": lambda: a * b, "/": lambda: a / b if b else None,
-                 "min": lambda: min(a, b), "max": lambda: max(a, b)}[op]()
+            v = TWO[op](a, b)
     except OverflowError:
         return None
     return v if v is not None and math.isfinite(v) else None

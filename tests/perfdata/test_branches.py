@@ -10,7 +10,6 @@ import csv
 import io
 import json
 import os
-import random
 import re
 import subprocess
 import sys
@@ -20,6 +19,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "lib")]
 import gen  # noqa: E402
+from draws import Draws  # noqa: E402
 from tables import walk  # noqa: E402
 from tap import CYCLADE, PERF, SHARED, Tap, run  # noqa: E402
 
@@ -74,7 +74,7 @@ def mmaps(w, pid, early):
 
 
 def make(order, n, br, told=True, seed=3):
-    rnd, w = random.Random(seed), gen.Writer(order)
+    rnd, w = Draws(seed), gen.Writer(order)
     a = dict(type=0, config=0, period=1000, sample=TYPE, br=br, sample_id_all=1)
     f = gen.File(w, [("cycles", a, [100])], attr_size=112)
     data, want = [], collections.defaultdict(lambda: [0] * 7)

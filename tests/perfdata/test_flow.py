@@ -8,7 +8,6 @@ import collections
 import functools
 import math
 import os
-import random
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "lib")]
 import gen  # noqa: E402
+from draws import Draws  # noqa: E402
 from tap import PERF, ROOT, SHARED, Tap  # noqa: E402
 
 DUMP = os.environ.get("DUMP_FLOW", os.path.join(ROOT, "build", "tests", "perfdata", "dump_flow"))
@@ -206,11 +206,17 @@ def flags(rnd):
                 new_type=rnd.randrange(8), priv=0)
 
 
+@functools.lru_cache(maxsize=None)
+def ends_in(pid, early):
+    """Ends of branches: odd ones, and those within images."""
+    here = MAPS[pid, early]
+    return ((0, 0x123456, KSTART + 0x100, KSTART + 0x40, 0xffffffff00000000, 0xffffffffff600010, here[0][1] + 0x80),
+            [m[1] + 4 * k for m in here for k in range(24)] + [m[1] + FAR + 4 for m in here if m[2] > FAR + 4])
+
+
 def a_stack(rnd, pid, time):
     """Mostly runs on within an image; now and then anything."""
-    here = MAPS[pid, time < EXEC]
-    odd = (0, 0x123456, KSTART + 0x100, KSTART + 0x40, 0xffffffff00000000, 0xffffffffff600010, here[0][1] + 0x80)
-    ips = [m[1] + 4 * k for m in here for k in range(24)] + [m[1] + FAR + 4 for m in here if m[2] > FAR + 4]
+    odd, ips = ends_in(pid, time < EXEC)
     out = []
     for _ in range(rnd.choice((0, 1, 2, 8, 16, 32, 32, 32, 100))):
         pick = lambda: rnd.choice(odd) if rnd.randrange(12) == 0 else rnd.choice(ips)
@@ -223,7 +229,7 @@ def a_stack(rnd, pid, time):
 
 
 def made(order, n, br=ANY, vary=True, time=False, seed=7, write=None):
-    rnd, w, want = random.Random(seed), gen.Writer(order), Count()
+    rnd, w, want = Draws(seed), gen.Writer(order), Count()
     a = dict(type=0 if time else 4, config=0 if time else 0x20c4, period=1000, sample=TYPE, br=br, sample_id_all=1)
     f = gen.File(w, [("cycles" if time else "br_inst_retired.near_taken", a, [100])], attr_size=112)
     f.features[9] = w.text("GenuineIntel-6-85-4")
