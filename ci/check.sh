@@ -97,11 +97,11 @@ stage_docs() {
 	say docs ok
 }
 
-# What a stage is for decides how it compiles: users' flags for gcc, where all suites run (web has a stage of its own,
-# and what builds the program anew, howto, does so in the stage plain, with what is built there); else what compiles
+# What a stage is for decides how it compiles: users' flags for gcc, where all suites run (web has a stage of its own;
+# every, and what builds the program anew, howto, run in the stage plain, with what is built there); else what compiles
 # fastest and tests as well. The sanitizers look at every access, however slow; an emulator is better off with a
 # little optimisation.
-stage_gcc() { referees; CC=gcc build_and_test gcc --buildtype=release -- -- --no-suite howto --no-suite web; }
+stage_gcc() { referees; CC=gcc build_and_test gcc --buildtype=release -- -- --no-suite every --no-suite howto --no-suite web; }
 stage_bare() { # without the libraries that may be missing
 	build_and_test bare -Doptimization=1 -Ddebug=false -Dzydis=disabled -Dcapstone=disabled -Ddemangle=disabled \
 		-Dminidebug=disabled -Dpfm=disabled -Dgraphviz=disabled -Dncurses=disabled -Dlibedit=disabled -Dmicrohttpd=disabled \

@@ -309,14 +309,15 @@ def predicted(how, function):
 
 def programs():
     for how, function in (("barrier", "straggle"), ("convoy", "hold"), ("pipe", "produce")):
-        for _ in range(6):
-            bad = predicted(how, function)
-            if bad == []:
-                break
-        if bad is None:
+        tries = []
+        while len(tries) < 6 and [] not in tries:
+            tries.append(predicted(how, function))
+        # what was compared once only, of six, was compared on a busy machine
+        bad = [x for x in tries if x is not None]
+        if len(bad) < 2 and [] not in bad:
             t.skip(how + ": gains of the changed program", "the machine is too busy")
         else:
-            t.ok(not bad, how + ": changed, it gains what was predicted", bad)
+            t.ok([] in bad, how + ": changed, it gains what was predicted", bad)
 
 
 NONE = {x: 0 for x in ("STRAGGLE", "HOLD", "PRODUCE")}
