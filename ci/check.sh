@@ -10,6 +10,11 @@ broken=
 
 say() { printf '%-8s %s; %d s\n' "$1" "$2" $(($(date +%s) - began)); }
 
+clean() { # at the end, however it comes
+	[ -z "$builder" ] || kill -- -$builder 2>/dev/null
+	[ -z "$scratch" ] || rm -rf "$scratch"
+}
+
 fail() { # stage, log
 	say "$1" "FAILED"
 	tail -20 "$2"
@@ -203,7 +208,7 @@ fi
 # of a process group of its own, whose priority can be set, and which ends with this
 python3 -c 'import os, sys; os.setpgid(0, 0); os.execvp("sh", ["sh"] + sys.argv[1:])' ci/check.sh --build $made >$logs/builder.log 2>&1 &
 builder=$!
-trap 'kill -- -$builder 2>/dev/null; [ -z "$scratch" ] || rm -rf "$scratch"' EXIT
+trap clean EXIT
 trap 'exit 130' INT TERM HUP
 half=test
 for stage in $stages; do
@@ -211,5 +216,5 @@ for stage in $stages; do
 	"stage_$stage"
 done
 wait $builder
-trap '[ -z "$scratch" ] || rm -rf "$scratch"' EXIT
+builder=
 python3 ci/count.py --broken "$broken" $logs/*.json
