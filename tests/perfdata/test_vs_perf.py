@@ -93,7 +93,9 @@ def cut(rows):
             sym = "*"
         dso = dso.replace("[kernel.vmlinux]", "[kernel.kallsyms]")  # perf's name where its table of build-ids has a vmlinux
         dso = re.sub(r"^perf-([0-9]+)\.map$", r"[JIT] tid \1", dso)
-        dso = re.sub(r"^\w[\w./-]*/", "", dso)  # files of one base name have more of their paths with us
+        # Files of one base name have more of their paths with us, those of one path their build-id: a container's
+        dso = re.sub(r"^\w[\w./-]*/", "", dso)
+        dso = re.sub(r"@([0-9a-f]{8}|inode[0-9.a-f]+)(?= \[|$)", "", dso)
         row = out[(re.sub(":HG$", "", event), comm.strip(), dso.strip(), alias(sym.strip()))]
         row[0] += n
         row[1] += period
