@@ -103,15 +103,16 @@ stage_docs() {
 }
 
 # What a stage is for decides how it compiles: users' flags for gcc, where all suites run (web has a stage of its own;
-# every, and what builds the program anew, howto, run in the stage plain, with what is built there); else what compiles
+# every, and what builds the program anew, howto, run in the stage bare, with what is built there); else what compiles
 # fastest and tests as well. The sanitizers look at every access, however slow; an emulator is better off with a
 # little optimisation.
 stage_gcc() { referees; CC=gcc build_and_test gcc --buildtype=release -- -- --no-suite every --no-suite howto --no-suite web; }
-stage_bare() { # without the libraries that may be missing
-	build_and_test bare -Doptimization=1 -Ddebug=false -Dzydis=disabled -Dcapstone=disabled -Ddemangle=disabled \
+# Without the libraries that may be missing, and as a debugger wants it: what the optimiser hides comes to light
+stage_bare() {
+	CC=gcc build_and_test bare -Doptimization=0 -Ddebug=false -Dzydis=disabled -Dcapstone=disabled -Ddemangle=disabled \
 		-Dminidebug=disabled -Dpfm=disabled -Dgraphviz=disabled -Dncurses=disabled -Dlibedit=disabled -Dmicrohttpd=disabled \
-		-Dsqlite=disabled -- src/cli/cyclade tests-unit tests-fuzz -- \
-		--suite unit --suite fuzz
+		-Dsqlite=disabled -- src/cli/cyclade tests-unit tests-fuzz tests-every -- \
+		--suite unit --suite fuzz --suite every --suite howto
 }
 # Everything compiled by clang, warnings as errors, and all suites under clang's sanitizers: they find uses of dead
 # stack frames too, and their runtime is linked into the program, so that the simulated PMU can be preloaded. A report says
@@ -123,9 +124,6 @@ stage_asan() {
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 CYCLADE_SANITIZED=1 CC=clang \
 		build_and_test asan -Doptimization=1 -Ddebug=true -Dc_args=-g1 \
 		-Db_sanitize=address,undefined -Db_lundef=false -- --
-}
-stage_plain() { # as a debugger wants it: what the optimiser hides comes to light
-	CC=gcc build_and_test plain -Doptimization=0 -Ddebug=false -- tests-every -- --suite every --suite howto
 }
 stage_tsan() { # what has no threads has no races
 	TSAN_OPTIONS=halt_on_error=1 CYCLADE_SANITIZED=1 \
@@ -187,7 +185,7 @@ if [ "$1" = --build ]; then
 fi
 rm -rf $logs
 mkdir -p $logs
-stages=${*:-format rooms docs gcc web guest asan bare plain tsan arm64}
+stages=${*:-format rooms docs gcc web guest asan bare tsan arm64}
 made=$(echo " $stages " | sed 's/ format / /; s/ rooms / /; s/ docs / /')
 # Tests start python3 thousands of times: Debian's runs in two thirds of the time of one that was built by hand, and starts sooner
 # than a shim that looks for one

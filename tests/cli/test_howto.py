@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The patches of doc/HOWTO_ADD.md, applied to a copy of the sources: it builds, and has what they add.
 
-In a build without optimisation (stage plain) the copy begins with its objects, and what the patches touch is compiled anew."""
+In a build without optimisation (stage bare) the copy begins with its objects, and what the patches touch is compiled anew."""
 import filecmp
 import json
 import os
@@ -24,12 +24,16 @@ def run(*argv, cwd=None):
     return subprocess.run(argv, capture_output=True, text=True, cwd=cwd, stdin=subprocess.DEVNULL)
 
 
+def here():
+    with open(os.path.join(BUILD, "meson-info", "intro-buildoptions.json"), encoding="utf-8") as f:
+        return json.load(f)
+
+
 def begin(made):
     """Gives a build directory what was built here of the same options: with their times, so that Ninja takes them for its own."""
     if not filecmp.cmp(os.path.join(BUILD, "config.h"), os.path.join(made, "config.h"), shallow=False):
         return
-    with open(os.path.join(BUILD, "meson-info", "intro-buildoptions.json"), encoding="utf-8") as f:
-        options = {o["name"]: o["value"] for o in json.load(f)}
+    options = {o["name"]: o["value"] for o in here()}
     if (options["optimization"], options["debug"], options["c_args"], options["werror"]) != ("0", False, [], True):
         return
     for name in ("config.h", ".ninja_log", ".ninja_deps"):
@@ -52,7 +56,8 @@ def build(tree):
     r = run("patch", "-p1", "-i", "all.patch", cwd=tree)
     if not t.ok(len(patches) >= 5 and not r.returncode, "%d patches can be applied" % len(patches), r.stdout + r.stderr):
         return None
-    r = run("meson", "setup", "build", "-Doptimization=0", "-Ddebug=false", cwd=tree)
+    libraries = ["-D%s=%s" % (o["name"], o["value"]) for o in here() if o["value"] == "disabled"]
+    r = run("meson", "setup", "build", "-Doptimization=0", "-Ddebug=false", *libraries, cwd=tree)
     if not r.returncode:
         begin(os.path.join(tree, "build"))
         r = run("ninja", "-C", "build", "src/cli/cyclade", cwd=tree)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Every command that reads recordings, over recordings of every kind: those made here, those recorded here and, where
-it is at hand, the corpus of real and of damaged ones. Under the sanitizers (ci/check.sh, stages asan and plain) this is
+it is at hand, the corpus of real and of damaged ones. Under the sanitizers (ci/check.sh, stages asan and bare) this is
 what meets memory errors; in every build nothing may be ended by a signal, or end without a word.
 
 CYCLADE_LONG=1 takes every command for each recording. Else each command takes a share of the recordings of a kind (KINDS),
