@@ -14,29 +14,37 @@
 /* Two tests of 0.9487 each hold together in 9 of 10 cases: its point of the normal distribution. */
 #define Z_BOTH 1.6325
 
-/* The smallest w with P(W <= w) >= p, where W is the sum of those of the ranks 1..n that a coin
- * chose. `way`: room for n * (n + 1) / 2 + 1. */
-static size_t rank_quantile(size_t n, double p, double z, double *way)
+/* What an interval leaves out on either side: a part of all cases, and where that is of a normal
+ * distribution. */
+static const struct tail {
+	double p, z;
+} tails[] = { { 0.025, Z95 }, { 0.005, Z99 } };
+
+enum { BY_95, BY_99, TAILS };
+
+/* Of each tail the smallest w with P(W <= w) >= p, where W is the sum of those of the ranks 1..n
+ * that a coin chose. `way`: room for n * (n + 1) / 2 + 1. */
+static void rank_quantiles(size_t n, double *way, size_t out[TAILS])
 {
-	size_t most = n * (n + 1) / 2, w;
-	double mean = (double)most / 2, sum = 0;
+	size_t most = n * (n + 1) / 2;
+	double mean = (double)most / 2;
+	double sd = sqrt((double)n * (double)(n + 1) * (double)(2 * n + 1) / 24);
 
-	if (n > EXACT) {
-		double sd = sqrt((double)n * (double)(n + 1) * (double)(2 * n + 1) / 24);
-
-		return (size_t)fmax(1, floor(mean - z * sd));
-	}
+	for (size_t t = 0; n > EXACT && t < TAILS; t++)
+		out[t] = (size_t)fmax(1, floor(mean - tails[t].z * sd));
+	if (n > EXACT)
+		return;
 	memset(way, 0, (most + 1) * sizeof(*way));
 	way[0] = 1;
 	for (size_t rank = 1; rank <= n; rank++)
-		for (w = rank * (rank + 1) / 2 + 1; w-- > 0;)
+		for (size_t w = rank * (rank + 1) / 2 + 1; w-- > 0;)
 			way[w] = (way[w] + (w >= rank ? way[w - rank] : 0)) / 2;
-	for (w = 0; w < most; w++) {
-		sum += way[w];
-		if (sum >= p)
-			break;
+	for (size_t t = 0; t < TAILS; t++) {
+		double sum = way[0];
+
+		for (out[t] = 0; sum < tails[t].p && out[t] < most;)
+			sum += way[++out[t]];
 	}
-	return w;
 }
 
 /* Whether the interval of sorted means without the first and last `skip` - 1 excludes 0. */
@@ -47,7 +55,7 @@ static bool excludes_0(const double *mean, size_t m, size_t skip)
 
 int paired_effect(struct paired *out, const double *difference, size_t n, struct err *err)
 {
-	size_t m = n * (n + 1) / 2, k = 0, skip;
+	size_t m = n * (n + 1) / 2, k = 0, skip[TAILS];
 	double *mean;
 
 	*out = (struct paired){ .n = n, .effect = NAN, .low = NAN, .high = NAN };
@@ -63,13 +71,12 @@ int paired_effect(struct paired *out, const double *difference, size_t n, struct
 	qsort(mean, m, sizeof(*mean), num_order);
 	out->effect = (mean[(m - 1) / 2] + mean[m / 2]) / 2;
 	if (n >= PAIRED_LEAST) {
-		skip = rank_quantile(n, 0.025, Z95, mean + m);
-		skip += !skip;
-		out->low = mean[skip - 1];
-		out->high = mean[m - skip];
-		out->differs = excludes_0(mean, m, skip);
-		skip = rank_quantile(n, 0.005, Z99, mean + m);
-		out->differs_99 = skip && excludes_0(mean, m, skip);
+		rank_quantiles(n, mean + m, skip);
+		skip[BY_95] += !skip[BY_95];
+		out->low = mean[skip[BY_95] - 1];
+		out->high = mean[m - skip[BY_95]];
+		out->differs = excludes_0(mean, m, skip[BY_95]);
+		out->differs_99 = skip[BY_99] && excludes_0(mean, m, skip[BY_99]);
 		assert(out->low <= out->effect && out->effect <= out->high);
 	}
 	free(mean);

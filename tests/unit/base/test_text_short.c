@@ -218,10 +218,10 @@ static void hostile(void **state)
 		const char *name[2];
 
 		for (size_t i = 0; i < 2; i++) {
-			while (b[i].len < 50000)
+			while (b[i].len < 10000)
 				buf_puts(&b[i], runs[r]);
 			buf_puts(&b[i], i ? "one" : "two");
-			while (b[i].len < 100000)
+			while (b[i].len < 20000)
 				buf_puts(&b[i], runs[r]);
 			name[i] = buf_str(&b[i]);
 		}
@@ -241,12 +241,12 @@ static void alike_by_thousands(void **state)
 
 	(void)state;
 	for (int pass = 0; pass < 2; pass++) {
-		for (unsigned i = 0; i < 20000; i++) {
+		for (unsigned i = 0; i < 5000; i++) {
 			bool fresh = true;
 			const char *x;
 
 			(void)snprintf(name, sizeof(name),
-				       "f<%u, std::less<std::string>, %u, int>()", i * 7919 % 20000,
+				       "f<%u, std::less<std::string>, %u, int>()", i * 7919 % 5000,
 				       i);
 			if (!pass) {
 				text_names_add(&names, name, 0);

@@ -473,7 +473,7 @@ static void test_starved(void **state)
 /* A run accuses a sound event at most once in 50 runs. */
 static void test_chance(void **state)
 {
-	size_t accused = 0, runs = getenv("CYCLADE_LONG") ? 1000 : 100, limits = 0;
+	size_t accused = 0, runs = getenv("CYCLADE_LONG") ? 1000 : 50, limits = 0;
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= runs; seed++) {
