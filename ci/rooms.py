@@ -29,7 +29,7 @@ ALLOWED = {
     "monitor": ["base", "show", "collect", "perfdata", "symbol", "model", "measure", "analyse"],
     "cli": ["base", "kernels", "show", "collect", "perfdata", "symbol", "model", "region", "measure", "analyse", "report", "store", "monitor"],
 }
-# A room that gets threads loses its row, and its unit tests get into the suite `threads` (tests/unit/meson.build).
+# A room that gets threads loses its row; its tests that start them are a list in tests/unit/meson.build.
 NO_THREADS = ["model"]
 # Formats are written by `show`, and foreign ones by exporters.
 EXPORTERS = ["report/export/export_firefox.c"]
