@@ -20,21 +20,23 @@
 
 static inline MUST_USE void *big_alloc(size_t n, size_t size)
 {
+	uintptr_t from, end;
 	void *p;
 
 	if (size && n > (SIZE_MAX - BIG_PAGE) / size)
 		return NULL;
 	n *= size;
-	if (n < BIG_PAGE) {
-		p = aligned_alloc(BIG_LINE, (n + BIG_LINE) & ~(BIG_LINE - 1));
-	} else {
-		n = (n + BIG_PAGE - 1) & ~(BIG_PAGE - 1);
-		p = aligned_alloc(BIG_PAGE, n);
-		if (p) /* a wish */
-			(void)madvise(p, n, MADV_HUGEPAGE);
-	}
-	if (!p)
+	/* one behind the other: what begins with a large page leaves the one before to a few bytes
+	 * of the allocator's, and that is cleared, too */
+	p = aligned_alloc(BIG_LINE, (n + BIG_LINE) & ~(BIG_LINE - 1));
+	if (!p) {
 		nomem_note();
+		return NULL;
+	}
+	from = ((uintptr_t)p + BIG_PAGE - 1) & ~(uintptr_t)(BIG_PAGE - 1);
+	end = ((uintptr_t)p + n) & ~(uintptr_t)(BIG_PAGE - 1);
+	if (from < end) /* a wish */
+		(void)madvise((void *)from, end - from, MADV_HUGEPAGE);
 	return p;
 }
 
