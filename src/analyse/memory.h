@@ -101,8 +101,8 @@ struct memory_group {
 		uint64_t n;
 		double sum, squares;
 	} open;
-	size_t first_spread, n_spreads;
-	uint32_t place; /* of memory's own */
+	size_t first_spread, n_spreads; /* of accesses none */
+	uint32_t place;			/* of memory's own */
 };
 
 enum memory_operand_why {

@@ -301,17 +301,21 @@ int memory_make_spreads(struct memory *m, struct memory_work *w)
 {
 	bool retire = has_retire(w);
 
-	/* room for all that can be: what stays empty takes no memory, and moving would */
+	/* Room for all that can be: what stays empty takes no memory, and moving would. Accesses are
+	 * only what instructions are made of, and by far the most. */
 	if (make_room(w) || vec_reserve(&w->spread, w->group.n * w->latencies))
 		return -1;
 	for (size_t i = 0; i < w->group.n; i++) {
 		struct memory_group *g = &m->group[i];
 		struct memory_sums sums[MEMOP_LATENCIES];
 
+		g->first_spread = w->spread.n;
+		g->n_spreads = 0;
+		if (g->by == MEMORY_ACCESS)
+			continue;
 		memset(sums, 0, w->latencies * sizeof(*sums));
 		if (i + SUMS_AHEAD < w->group.n)
 			sums_ahead(w, m->group[i + SUMS_AHEAD].place);
-		g->first_spread = w->spread.n;
 		add_sums(sums, w, g->place);
 		for (unsigned has = w->c.latencies; has; has &= has - 1) {
 			unsigned l = (unsigned)__builtin_ctz(has);

@@ -66,40 +66,42 @@ static inline uint64_t time_of(const struct pass *p, const struct pd_event *ev,
 	return ev->at.time ? ld64(r->p + ev->at.time) : 0;
 }
 
-static int one_sample(struct pass *p, struct pass_worker *w, unsigned worker, size_t chunk,
-		      const struct pd_record *r, struct err *err)
+/* `s` has the record, the worker and the chunk; all else is found here. */
+static inline int one_sample(struct pass *p, struct pass_worker *w, struct pass_sample *s,
+			     struct err *err)
 {
 	const struct pass_visitor *v = p->visitor;
-	struct pass_sample s = { .r = r, .worker = worker, .chunk = chunk };
-	int e = event_of(p, w, r), wanted;
+	const uint8_t *at = s->r->p;
+	int e = event_of(p, w, s->r), wanted;
 
-	if (e < 0 || (size_t)e >= p->n_events || r->size < p->ev[e].at.fixed_end) {
+	if (e < 0 || (size_t)e >= p->n_events || s->r->size < p->ev[e].at.fixed_end) {
 		w->seen[e < 0 || (size_t)e >= p->n_events ? 0 : e].bad++;
 		return 0;
 	}
-	s.ev = &p->ev[e];
-	s.event = (uint32_t)e;
-	s.id = p->id_at ? w->last_id : 0;
-	s.task = s.ev->at.tid ? task_of(ld32(r->p + s.ev->at.tid), ld32(r->p + s.ev->at.tid + 4))
-			      : UINT64_MAX;
-	s.cpu = s.ev->at.cpu ? ld32(r->p + s.ev->at.cpu) : UINT32_MAX;
-	s.time = time_of(p, s.ev, r);
+	s->ev = &p->ev[e];
+	s->event = (uint32_t)e;
+	s->id = p->id_at ? w->last_id : 0;
+	s->task = s->ev->at.tid ? task_of(ld32(at + s->ev->at.tid), ld32(at + s->ev->at.tid + 4))
+				: UINT64_MAX;
+	s->cpu = s->ev->at.cpu ? ld32(at + s->ev->at.cpu) : UINT32_MAX;
+	s->time = time_of(p, s->ev, s->r);
+	s->who = NULL;
 	if (p->threads && p->events[e]) {
-		s.who = pass_thread_of(p, w, worker, s.task, s.time);
-		if (!s.who)
+		s->who = pass_thread_of(p, w, s->worker, s->task, s->time);
+		if (!s->who)
 			return err_nomem(err);
 	}
-	wanted = p->events[e] && (p->all || selected(p, w, &s));
+	wanted = p->events[e] && (p->all || selected(p, w, s));
 	if (wanted && p->sel.wants)
-		wanted = p->sel.wants(p->sel.wants_ctx, worker, s.ev, r, err);
+		wanted = p->sel.wants(p->sel.wants_ctx, s->worker, s->ev, s->r, err);
 	if (wanted < 0)
 		return -1;
 	if (!wanted) {
 		w->seen[e].left_out++;
-		return v->left_out ? v->left_out(p->ctx, &s, err) : 0;
+		return v->left_out ? v->left_out(p->ctx, s, err) : 0;
 	}
 	w->seen[e].selected++;
-	return v->sample(p->ctx, &s, err);
+	return v->sample(p->ctx, s, err);
 }
 
 static int records(struct pass *p, struct pass_worker *w, unsigned worker, size_t chunk,
@@ -107,10 +109,10 @@ static int records(struct pass *p, struct pass_worker *w, unsigned worker, size_
 {
 	const struct pass_visitor *v = p->visitor;
 	const struct pd_chunk *c = &p->chunks[chunk];
+	struct pd_record r;
+	struct pass_sample s = { .r = &r, .worker = worker, .chunk = chunk };
 
 	for (const uint8_t *at = c->p;;) {
-		struct pd_record r;
-
 		if (v->bulk && v->bulk(p->ctx, worker, c, &at, err))
 			return -1;
 		if (at >= c->end)
@@ -122,13 +124,13 @@ static int records(struct pass *p, struct pass_worker *w, unsigned worker, size_
 			__builtin_prefetch((const void *)((uintptr_t)at + AHEAD + 64));
 			__builtin_prefetch((const void *)((uintptr_t)at + AHEAD + 128));
 		}
+		at += r.size;
 		if (r.type == PERF_RECORD_SAMPLE) {
-			if (one_sample(p, w, worker, chunk, &r, err))
+			if (one_sample(p, w, &s, err))
 				return -1;
 		} else if (v->other && v->other(p->ctx, worker, &r, err)) {
 			return -1;
 		}
-		at += r.size;
 	}
 }
 
