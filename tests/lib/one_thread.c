@@ -14,13 +14,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define LOAD(field)	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define AT(field)	    offsetof(struct seccomp_data, field)
+#define LOAD(field)	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, AT(field))
 #define IF(is, than, other) BPF_JUMP(BPF_JMP | BPF_K | (is), than, 0, other)
 #define ANSWER(what)	    BPF_STMT(BPF_RET | BPF_K, what)
 
 int main(int argc, char **argv)
 {
-	/* the flags of clone3(2) are in memory, where a filter cannot look: glibc then takes clone(2) */
+	/* the flags of clone3(2) are out of a filter's sight: glibc takes clone(2) then */
 	struct sock_filter code[] = {
 		LOAD(nr),
 		IF(BPF_JEQ, __NR_clone3, 1),

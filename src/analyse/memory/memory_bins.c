@@ -301,8 +301,8 @@ int memory_make_spreads(struct memory *m, struct memory_work *w)
 {
 	bool retire = has_retire(w);
 
-	/* Room for all that can be: what stays empty takes no memory, and moving would. Accesses are
-	 * only what instructions are made of, and by far the most. */
+	/* Room for all that can be: what stays empty takes no memory, and moving would. Accesses
+	 * are only what instructions are made of, and by far the most. */
 	if (make_room(w) || vec_reserve(&w->spread, w->group.n * w->latencies))
 		return -1;
 	for (size_t i = 0; i < w->group.n; i++) {
