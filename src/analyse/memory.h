@@ -85,24 +85,25 @@ struct memory_spread {
 	double sum, squares;
 };
 
+/* There is one for each access, so numbers of 32 bits stand side by side. */
 struct memory_group {
 	enum memory_by by;
+	uint32_t line;		    /* of lines and instructions */
+	uint32_t type_id, field_id; /* where the rows are the same as with `access` */
+	uint32_t skip;		    /* of MEMORY_ACCESS: bytes into its instruction */
+	uint32_t place;		    /* of memory's own */
 	uint64_t key[2];
 	const struct symbol *symbol; /* of functions and instructions; NULL: none */
 	const char *file;	     /* of lines and instructions; NULL: not known */
-	uint32_t line;
-	struct types_access access; /* of MEMORY_TYPE, _FIELD, _ACCESS */
-	uint32_t type_id, field_id; /* the same where the rows are */
+	struct types_access access;  /* of MEMORY_TYPE, _FIELD, _ACCESS */
 	uint64_t samples, loads, stores;
 	/* IBS fetches whose address lies within an instruction count for it. */
 	uint64_t fetches, fetches_inside, fetches_aborted;
-	uint32_t skip;	     /* of MEMORY_ACCESS: bytes into its instruction */
 	struct memory_open { /* AMD's: loads that missed the L2 cache, and the core's open misses */
 		uint64_t n;
 		double sum, squares;
 	} open;
 	size_t first_spread, n_spreads; /* of accesses none */
-	uint32_t place;			/* of memory's own */
 };
 
 enum memory_operand_why {

@@ -52,10 +52,10 @@ enum types_why {
 
 struct types_access {
 	enum types_why why; /* TYPES_KNOWN (0): the rest is filled in */
-	const char *type;   /* "struct node", "int", "std::string"; the types' */
-	const char *field;  /* "next", "pos.x", "items[].key"; "": all of it; the types' */
-	uint64_t type_size, offset, size; /* in bytes; offset of the field in the type, its size */
 	bool stack; /* of a variable in the function's frame; or for unknown ones: in the frame */
+	const char *type;  /* "struct node", "int", "std::string"; the types' */
+	const char *field; /* "next", "pos.x", "items[].key"; "": all of it; the types' */
+	uint64_t type_size, offset, size; /* in bytes; offset of the field in the type, its size */
 };
 
 /* Kept by the images. NULL: there is no debug information (err stays clear), or a failure. */

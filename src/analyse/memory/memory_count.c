@@ -475,7 +475,8 @@ static int join_cells(struct memory_tallies *c, struct memory_tallies *x)
 
 	/* there are several cells of most accesses, and the next worker has the same accesses */
 	itab_reserve(&c->at, x->cells.n);
-	if (memory_cells_move(&c->cells, &x->cells))
+	if ((!from && big_reserve_all(&c->v, c->v.n + x->cells.n)) ||
+	    memory_cells_move(&c->cells, &x->cells))
 		return -1;
 	for (size_t i = from; i < c->cells.v.n; i++) {
 		struct memory_cell *cell = &c->cells.v.v[i];
@@ -497,7 +498,18 @@ static int join_cells(struct memory_tallies *c, struct memory_tallies *x)
 	return 0;
 }
 
-int memory_tallies_join(struct memory_tallies *c, struct memory_tallies *x)
+/* The first worker's, as they are. */
+static void take_tallies(struct memory_tallies *c, struct memory_tallies *x)
+{
+	memcpy(&c->v, &x->v, sizeof(c->v));
+	memcpy(&c->large, &x->large, sizeof(c->large));
+	c->at = x->at;
+	memset(&x->v, 0, sizeof(x->v));
+	memset(&x->large, 0, sizeof(x->large));
+	x->at = (struct itab)ITAB_INIT;
+}
+
+static int join_tallies(struct memory_tallies *c, struct memory_tallies *x)
 {
 	uint32_t *to = malloc((x->v.n + 1) * sizeof(*to));
 	int ret = to ? 0 : -1;
@@ -516,8 +528,19 @@ int memory_tallies_join(struct memory_tallies *c, struct memory_tallies *x)
 		large.tally = to[large.tally];
 		ret = vec_push(&c->large, large);
 	}
-	ret = ret || join_cells(c, x) ? -1 : 0;
 	free(to);
+	return ret;
+}
+
+int memory_tallies_join(struct memory_tallies *c, struct memory_tallies *x)
+{
+	int ret = 0;
+
+	if (!c->v.n)
+		take_tallies(c, x);
+	else
+		ret = join_tallies(c, x);
+	ret = ret || join_cells(c, x) ? -1 : 0;
 	c->latencies |= x->latencies;
 	c->samples += x->samples;
 	c->without += x->without;

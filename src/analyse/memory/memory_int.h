@@ -27,8 +27,9 @@ struct memory_part {
 
 /* Latencies of a tally. */
 struct memory_sums {
-	uint64_t n, sum, most;
+	uint64_t n, sum;
 	double squares; /* not of large ones */
+	uint32_t most;
 	bool large;
 };
 
