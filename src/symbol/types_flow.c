@@ -287,6 +287,7 @@ static int flow(struct flow *w)
 		return 0;
 	}
 	for (unsigned i = 0; !i || (w->learnt && i < TYPES_MAX_ROUNDS); i++) {
+		w->learnt = false;
 		flow_forget_blocks(w);
 		if (run(w))
 			return -1;
