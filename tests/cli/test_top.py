@@ -287,6 +287,12 @@ def test_cost():
         p.wait()
 
 
+def test_narrow(p):
+    s = Screen("-p", str(p.pid), "-I", "500", size=(50, 12), command="top")
+    s.shows(lambda lines: "0 lost  own" in lines[0] and first_row(lines, "planted_here"), "50x12: losses and the own cost stay")
+    s.close()
+
+
 def test_refusals(p):
     e = run("top")
     t.ok(e.returncode == 2 and "terminal" in e.stderr and "monitor --once" in e.stderr and "stat -I" in e.stderr and not e.stdout,
@@ -319,6 +325,7 @@ def main():
     p = busy()
     try:
         test_refusals(p)
+        test_narrow(p)
         for size in ((80, 24), (160, 50)):
             test_functions(p, size)
         test_resizing(p)
