@@ -10,18 +10,6 @@
 
 _Static_assert(MEMORY_CELL_ROWS == 4u << MEMORY_CELL_SIZES, "the largest room");
 
-/* `p` is for rows from now on, or free if there is no memory: -1. */
-static int keep_block(struct memory_cells *c, void *p, size_t size)
-{
-	struct memory_room room = { p, (uint16_t *)p + size / sizeof(*room.to) };
-
-	if (vec_reserve(&c->left, c->left.n + 1) || vec_push(&c->block, p)) {
-		free(p);
-		return -1;
-	}
-	return vec_push(&c->left, room);
-}
-
 /* In large pages where there are many: memory that is cleared in small pages costs more than what
  * is written to it. */
 static int add_block(struct memory_cells *c)
@@ -29,16 +17,17 @@ static int add_block(struct memory_cells *c)
 	size_t size = BLOCK_LEAST << c->block.n;
 	void *p;
 
-	if (!c->left.n) {
-		if (c->block.n > 16 || size > BIG_PAGE)
-			size = BIG_PAGE;
-		p = big_alloc(size, 1);
-		if (!p || keep_block(c, p, size))
-			return -1;
+	if (c->block.n > 16 || size > BIG_PAGE)
+		size = BIG_PAGE;
+	p = big_alloc(size, 1);
+	if (!p)
+		return -1;
+	if (vec_push(&c->block, p)) {
+		free(p);
+		return -1;
 	}
-	c->from = vec_last(&c->left)->from;
-	c->to = vec_last(&c->left)->to;
-	c->left.n--;
+	c->from = p;
+	c->to = c->from + size / sizeof(*c->to);
 	return 0;
 }
 
@@ -93,14 +82,10 @@ int memory_cells_widen(struct memory_cells *c, size_t more)
 			*memory_cell_of(&to, x->a, x->b, memory_cell_hash(x->a, x->b)) = *x;
 	}
 	assert(to.n == c->n);
-	/* its memory is cleared already: it is as good for rows as new one */
-	if (c->n_slots * sizeof(*c->slot) < BLOCK_LEAST)
-		free(c->slot);
-	else if (keep_block(c, c->slot, c->n_slots * sizeof(*c->slot)))
-		to.n = 0;
+	free(c->slot);
 	c->slot = to.slot;
 	c->n_slots = to.n_slots;
-	return to.n == c->n ? 0 : -1;
+	return 0;
 }
 
 void memory_cell_begin(struct memory_cells *c, struct memory_cell *x, uint64_t a, uint64_t b)
@@ -113,25 +98,17 @@ void memory_cell_begin(struct memory_cells *c, struct memory_cell *x, uint64_t a
 
 int memory_cells_move(struct memory_cells *to, struct memory_cells *c)
 {
-	bool first = !to->v.v;
-
 	if (to->v.n + c->n >= MEMORY_CELL_NONE ||
 	    vec_reserve(&to->block, to->block.n + c->block.n) ||
-	    (!first && big_reserve_all(&to->v, to->v.n + c->n)))
+	    big_reserve_all(&to->v, to->v.n + c->n))
 		return -1;
-	if (first) { /* they move up where they are */
-		to->v.v = c->slot;
-		to->v.cap = c->n_slots;
-	}
 	for (size_t i = 0; i < c->n_slots; i++)
 		if (c->slot[i].b)
 			to->v.v[to->v.n++] = c->slot[i];
 	for (size_t i = 0; i < c->block.n; i++)
 		to->block.v[to->block.n++] = c->block.v[i];
 	vec_free(&c->block);
-	vec_free(&c->left);
-	if (!first)
-		free(c->slot);
+	free(c->slot);
 	*c = (struct memory_cells){ .from = NULL };
 	return 0;
 }
@@ -141,7 +118,6 @@ void memory_cells_free(struct memory_cells *c)
 	vec_each (&c->block, void **, p)
 		free(*p);
 	vec_free(&c->block);
-	vec_free(&c->left);
 	vec_free(&c->v);
 	free(c->slot);
 	c->slot = NULL;

@@ -53,17 +53,12 @@ struct memory_cell {
 
 _Static_assert(sizeof(struct memory_cell) == 32, "two to a line");
 
-struct memory_room {
-	uint16_t *from, *to;
-};
-
 struct memory_cells {
 	struct memory_cell *slot; /* a power of two of them; b 0: empty */
 	size_t n_slots, n;
 	VEC(struct memory_cell) v;
 	VEC(void *) block;
-	VEC(struct memory_room) left; /* of blocks that nothing was taken of yet */
-	uint16_t *from, *to;	      /* what is left of the one at hand */
+	uint16_t *from, *to; /* what is left of the last one */
 	uint16_t *spare[MEMORY_CELL_SIZES + 1][MEMORY_ROW + 1];
 };
 
