@@ -209,11 +209,13 @@ def our_chains(path):
 
 def fold(chains):
     """The caller of execve is gone once the new program is there; perf still names the old one. Of functions of
-    stripped files it knows nothing. Callers in no mapping are one with us, however many stand behind one another."""
+    stripped files it knows nothing, nor of the vdso, of which it needs a copy among those that it keeps. Callers in no
+    mapping are one with us, however many stand behind one another."""
     out = collections.defaultdict(lambda: [0, 0])
     for chain, (n, period) in chains.items():
         chain = ";".join(f.split("!")[0] + "!" + alias(f.split("!", 1)[1])
                          for f in chain.split(";") if "!" in f)
+        chain = re.sub(r"(^|;)\[vdso\]![^;]*", r"\1[vdso]!*", chain)
         chain = re.sub(r"(?:\[unknown\]!\[(?:unknown|in no mapping)\];)+", "[unknown]![unknown];", chain)
         chain = re.sub(r"(^|;)([^;!]+)!\2\+0x[0-9a-f]+(?=;|$)", r"\1\2![unknown]", chain)
         row = out[re.sub(r"^.*!(sys_execve;)", r"\1", chain)]
