@@ -89,7 +89,7 @@ struct memory_spread {
 struct memory_group {
 	enum memory_by by;
 	uint32_t line;		    /* of lines and instructions */
-	uint32_t type_id, field_id; /* where the rows are the same as with `access` */
+	uint32_t type_id, field_id; /* its row among the types, and among the fields */
 	uint32_t skip;		    /* of MEMORY_ACCESS: bytes into its instruction */
 	uint32_t place;		    /* of memory's own */
 	uint64_t key[2];

@@ -25,6 +25,7 @@ def run(*argv, cwd=None):
 
 
 def here():
+    """The options of this build."""
     with open(os.path.join(BUILD, "meson-info", "intro-buildoptions.json"), encoding="utf-8") as f:
         return json.load(f)
 

@@ -23,7 +23,7 @@ SHARED = os.environ.get("CYCLADE_SHARED", os.path.join(ROOT, "..", "shared"))
 os.environ["XDG_CONFIG_HOME"] = "/nonexistent"
 os.environ["XDG_DATA_HOME"] = "/dev/null/data"  # nobody can make it, root neither
 os.environ.pop("CYCLADE_OPTS", None)
-# perf record keeps copies of all programs that it met, those of other tests too; cyclade would find symbols in them
+# perf record copies each program that it meets to ~/.debug, other tests' too, and cyclade finds symbols there
 os.environ["PERF_CONFIG"] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "perfconfig")
 # what a shell starts in the background ignores it, and all that is started from there
 signal.signal(signal.SIGINT, signal.default_int_handler)

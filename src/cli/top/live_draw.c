@@ -54,7 +54,7 @@ static void put_losses(struct buf *b, const struct top_interval *now)
 {
 	char n[NUM_MAX];
 
-	buf_printf(b, "  %s lost", num_exact(n, now->lost));
+	buf_printf(b, "%s lost", num_exact(n, now->lost));
 	if (now->dropped)
 		buf_printf(b, ", %s dropped", num_exact(n, now->dropped));
 	if (now->throttled)
@@ -76,13 +76,14 @@ static void draw_head(struct live *l)
 	if (top_event(l->top)) {
 		buf_printf(&b, "  %s samples of %s%s", num_exact(s, now->samples),
 			   top_event(l->top), top_user_only(l->top) ? ", user space only" : "");
+		buf_puts(&right, "  ");
 		put_losses(&right, now);
 	}
 	buf_printf(&right, "  own %.1f %% ", now->own * 100);
 	(void)put(l, 0, 0, buf_str(&b), INK_PLAIN);
-	if (right.len < l->columns) /* in the corner, whatever stands there */
-		(void)put(l, 0, l->columns - (unsigned)right.len, buf_str(&right),
-			  now->own > 0.05 ? INK_BAD : INK_PLAIN);
+	/* in the corner, whatever stands there */
+	(void)put(l, 0, right.len < l->columns ? l->columns - (unsigned)right.len : 0,
+		  buf_str(&right), now->own > 0.05 ? INK_BAD : INK_PLAIN);
 	screen_bar(0);
 	buf_free(&b);
 	buf_free(&right);
