@@ -4,21 +4,22 @@
 # Each stage says one line, with its seconds; the last line of all is "N passed, N failed, N skipped".
 # While the tests of one stage run, the next stages are built, in the order in which they run: at the lowest priority, which
 # takes what the tests leave. While tests wait for what is built, it has the usual one, if that can be had back.
+# The last stages are tested beside each other: each has a few long tests, which would run alone at its end.
 cd "$(dirname "$0")/.." || exit 1
 logs=build-check
-broken=
+side= # stages that are tested beside each other: their process groups
 
 say() { printf '%-8s %s; %d s\n' "$1" "$2" $(($(date +%s) - began)); }
 
 clean() { # at the end, however it comes
-	[ -z "$builder" ] || kill -- -$builder 2>/dev/null
+	for group in $side $builder; do kill -- -"$group" 2>/dev/null; done
 	[ -z "$scratch" ] || rm -rf "$scratch"
 }
 
 fail() { # stage, log
 	say "$1" "FAILED"
 	tail -20 "$2"
-	broken="$broken $1"
+	echo "$1" >>$logs/broken
 }
 
 # Each stage runs twice: by the builder, with half=build, and then with half=test. The builder leaves STAGE.built: how many
@@ -65,12 +66,12 @@ build_and_test() {
 		return
 	fi
 	# tests wait for a fifth of their time: three for each core. Time limits end what hangs, also on a busy machine
-	meson test -C "$dir" --no-rebuild --num-processes $(($(nproc) * 3)) --timeout-multiplier 5 "$@" >"$log" 2>&1
-	cp "$dir/meson-logs/testlog.json" "$logs/$stage.json" 2>/dev/null || { fail "$stage" "$log"; return; }
+	meson test -C "$dir" --no-rebuild --logbase $stage --num-processes $(($(nproc) * 3)) --timeout-multiplier 5 "$@" >"$log" 2>&1
+	cp "$dir/meson-logs/$stage.json" "$logs/$stage.json" 2>/dev/null || { fail "$stage" "$log"; return; }
 	again=$(python3 ci/count.py --again "$logs/$stage.json")
 	if [ -n "$again" ]; then
-		meson test -C "$dir" --no-rebuild --num-processes 1 --timeout-multiplier 5 $again >>"$log" 2>&1
-		cp "$dir/meson-logs/testlog.json" "$logs/$stage.again.json"
+		meson test -C "$dir" --no-rebuild --logbase $stage.again --num-processes 1 --timeout-multiplier 5 $again >>"$log" 2>&1
+		cp "$dir/meson-logs/$stage.again.json" "$logs/$stage.again.json"
 	fi
 	say "$stage" "$(python3 ci/count.py "$logs/$stage.json" | tail -1), built in $took s"
 }
@@ -174,7 +175,14 @@ stage_web() {
 	[ $half = build ] || [ ! -e $logs/page.said ] || say web "$(cat $logs/page.said)"
 }
 
-if [ "$1" = --build ]; then
+# In the background, as a process group of its own: its priority can be set, and it ends with this
+group() { exec python3 -c 'import os, sys; os.setpgid(0, 0); os.execvp("sh", ["sh"] + sys.argv[1:])' ci/check.sh "$@"; }
+
+if [ "$1" = --test ]; then
+	half=test builder=$2 began=$(date +%s)
+	"stage_$3"
+	exit
+elif [ "$1" = --build ]; then
 	half=build
 	shift
 	for stage; do
@@ -203,16 +211,21 @@ if [ -z "${TMPDIR:-}" ] && [ "$(df --output=avail /dev/shm 2>/dev/null | tail -1
 	scratch=$(mktemp -d /dev/shm/XXXXXX) && chmod 1777 "$scratch" && cp /bin/true "$scratch/true" &&
 		"$scratch/true" 2>/dev/null && export TMPDIR="$scratch"
 fi
-# of a process group of its own, whose priority can be set, and which ends with this
-python3 -c 'import os, sys; os.setpgid(0, 0); os.execvp("sh", ["sh"] + sys.argv[1:])' ci/check.sh --build $made >$logs/builder.log 2>&1 &
+group --build $made >$logs/builder.log 2>&1 &
 builder=$!
 trap clean EXIT
 trap 'exit 130' INT TERM HUP
 half=test
 for stage in $stages; do
 	began=$(date +%s)
-	"stage_$stage"
+	case $stage in
+	bare | tsan | arm64)
+		group --test $builder $stage &
+		side="$side $!"
+		;;
+	*) "stage_$stage" ;;
+	esac
 done
-wait $builder
-builder=
-python3 ci/count.py --broken "$broken" $logs/*.json
+wait $side $builder
+side= builder=
+python3 ci/count.py --broken "$(cat $logs/broken 2>/dev/null)" $logs/*.json
