@@ -155,6 +155,21 @@ def test_sorting(made):
     s.close()
 
 
+def test_room(made):
+    """What a row has no room for stands below the rows, by the names of its columns; what has room does not."""
+    r = made["chains"]
+    row = json.loads(run("report", "-j", "--min", "0", "-i", r.path).stdout)["rows"][0]
+    for columns in (56, 120):
+        s = Screen(r.path, size=(columns, 14))
+        s.shows(lambda lines: row["function"] in lines[3] and lines[-2].split()[:1] == [row["function"].split()[0]], "room: %d columns" % columns)
+        shown, below = s.lines()[3], s.lines()[-2]
+        for key in ("comm", "dso"):
+            t.ok(("%s: %s" % (key, row[key]) in below) == (row[key] not in shown), "room: %d columns: %s where it is cut" % (columns, key), (shown, below))
+        s.press("Q")
+        s.ended(0, "room")
+        s.close()
+
+
 def test_resizing(made):
     s = Screen(made["account"].path, size=(80, 24))
     s.shows("function", "resizing: begins")
@@ -366,6 +381,7 @@ def main():
             test_keys(made, size)
         test_offered(made)
         test_sorting(made)
+        test_room(made)
         test_resizing(made)
         test_signals(made)
         test_every_table(made)

@@ -320,6 +320,19 @@ static bool put_source(struct browse_view *v, struct browse_tab *x, struct buf *
 	return found;
 }
 
+/* A text that its line has no room for, behind its column's name. */
+static void put_cut(struct browse_tab *x, size_t column, struct buf *out)
+{
+	size_t n;
+	const struct table_column *c = &table_columns(&x->table, &n)[column];
+	struct buf text = BUF_INIT;
+
+	if (browse_tab_text(x, c->key, &text) &&
+	    sheet_cuts(&x->sheet, &x->table, column, buf_str(&text)))
+		buf_printf(out, "%s%s: %s", out->len ? "  " : "", c->key, buf_str(&text));
+	buf_free(&text);
+}
+
 void browse_view_detail(struct browse_view *v, struct buf *out)
 {
 	struct browse_tab *x = v->tab.v[v->at];
@@ -331,4 +344,7 @@ void browse_view_detail(struct browse_view *v, struct buf *out)
 	if (put_source(v, x, out) || lead == SIZE_MAX)
 		return;
 	(void)browse_tab_text(x, c[lead].key, out);
+	for (size_t i = 0; i < n; i++)
+		if (i != lead)
+			put_cut(x, i, out);
 }

@@ -86,6 +86,18 @@ static bool is_picture(const struct table_column *c)
 	return c->kind == T_TEXT && c->least && c->flags & C_PEOPLE && !(c->flags & C_FLEX);
 }
 
+bool sheet_cuts(const struct sheet *s, const struct table *t, size_t column, const char *text)
+{
+	size_t n, i = 0;
+	const struct table_column *c = &table_columns(t, &n)[column];
+
+	if (!is_text(c) || is_picture(c) || !table_has(t, column, sheet_not_flags(s)))
+		return false;
+	while (i < s->n && s->on[i].column != column)
+		i++;
+	return text_width(text) > (i < s->n ? s->on[i].width : 0);
+}
+
 /* ---- measuring ------------------------------------------------------------------------------- */
 
 static unsigned indent_of(const struct pager *p, size_t line)
