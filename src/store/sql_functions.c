@@ -55,9 +55,11 @@ static void fn_hex(sqlite3_context *x, int n, sqlite3_value **v)
 		const uint8_t *p = sqlite.value_blob(v[0]);
 		int len = sqlite.value_bytes(v[0]);
 
-		buf_puts(&b, "");
-		for (int i = 0; p && i < len && !b.failed; i++)
-			buf_printf(&b, "%02X", p[i]);
+		buf_fill(&b, '0', p ? 2 * (size_t)len : 0);
+		for (size_t i = 0; p && i < (size_t)len && !b.failed; i++) {
+			b.s[2 * i] = "0123456789ABCDEF"[p[i] >> 4];
+			b.s[2 * i + 1] = "0123456789ABCDEF"[p[i] & 15];
+		}
 	}
 	if (b.failed)
 		sqlite.result_error_nomem(x);

@@ -168,8 +168,8 @@ t.ok(r["runs"] == 2 and r["list"] == "1,2" and r["n"] == one["n"], "two recordin
 [r] = ask("SELECT hex(255) AS a, hex('AB') AS b, hist(100) AS c, hist(100, 30) AS d, bar(0.5, 4) AS e, "
           "demangle('_ZN3foo3barEv') AS f, (WITH v(x) AS (VALUES (1), (2), (3), (4), (100)) SELECT p50(x) FROM v) AS g, "
           "(WITH v(x) AS (VALUES (0), (10)) SELECT quantile(x, 0.25) FROM v) AS h, hist(0) AS i, hist(NULL) AS j, "
-          "(WITH v(x) AS (VALUES (0), (1)) SELECT share_error(x) FROM v) AS k", branches)
-t.ok(r["a"] == "0xff" and r["b"] == "4142" and r["c"] == 64 and r["d"] == 90 and r["e"] == "##" and r["g"] == 3 and r["h"] == 2.5
+          "(WITH v(x) AS (VALUES (0), (1)) SELECT share_error(x) FROM v) AS k, hex(x'09afF0') || hex('') AS l", branches)
+t.ok(r["a"] == "0xff" and r["b"] == "4142" and r["l"] == "09AFF0" and r["c"] == 64 and r["d"] == 90 and r["e"] == "##" and r["g"] == 3 and r["h"] == 2.5
      and r["i"] == 0 and r["j"] is None and 0.3 < r["k"] < 0.5, "functions", r)
 
 # ---- only reading
