@@ -13,7 +13,7 @@ from tap import CYCLADE, ROOT, Tap, run  # noqa: E402
 
 MAKE = "build/bench: bench.c\n\tmkdir -p build && cc -O1 -o $@ bench.c\n"
 CODE = "__attribute__((noinline)) void hot(void) { for (volatile long i = 0; i < %dL; i++) ; }\nint main(void) { hot(); return 0; }\n"
-SLOW, FAST = 400000000, 100000000
+SLOW, FAST = 80000000, 20000000
 t = Tap()
 
 
