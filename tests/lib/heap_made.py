@@ -4,6 +4,7 @@
     logs = read_logs(directory)                       # files that programs under the library left
     write("x.data", program, samples, feature(directory, marks))
 """
+import operator
 import os
 import struct
 import sys
@@ -31,7 +32,7 @@ class Log:
     def left(self):
         """What is allocated at the end: address -> bytes."""
         live = {}
-        for kind, address, _, size, _ in sorted(self.records, key=lambda r: r[2]):
+        for kind, address, _, size, _ in sorted(self.records, key=operator.itemgetter(2)):
             if kind == ALLOC:
                 live[address] = size
             elif kind == FREE:
@@ -45,22 +46,27 @@ def chunk(pid, began, records=b"", parent=1, flags=NO_TICKS, ticks=0, ns=0, not_
 
 def read_records(log, data):
     word = struct.unpack("<%dQ" % (len(data) // 8), data)
-    i, waiting = 0, []
-    while i < len(word) and word[i]:
+    i, end, waiting, add = 0, len(word), [], log.records.append
+    while i < end and word[i]:
         kind, value = word[i] >> 56, word[i] & (1 << 56) - 1
+        if kind == FREED:  # of the next record's time
+            waiting.append(value)
+            i += 1
+            continue
         if kind == CHAIN:
             n = value >> 32
             log.chains[value & 0xffffffff] = word[i + 1:i + 1 + n]
             i += 1 + n
             continue
-        if kind == FREED:  # of the next record's time
-            waiting.append(value)
-            i += 1
-            continue
-        log.records += [(FREE, address, word[i + 1], 0, 0) for address in waiting]
-        waiting = []
-        size = word[i + 2] & (1 << 40) - 1 if WORDS[kind] == 3 else 0
-        log.records.append((kind, value, word[i + 1], size, word[i + 2] >> 40 if WORDS[kind] == 3 else 0))
+        when = word[i + 1]
+        if waiting:
+            for address in waiting:
+                add((FREE, address, when, 0, 0))
+            waiting = []
+        if WORDS[kind] == 3:
+            add((kind, value, when, word[i + 2] & (1 << 40) - 1, word[i + 2] >> 40))
+        else:
+            add((kind, value, when, 0, 0))
         i += WORDS[kind]
     log.records += [(FREE, address, log.records[-1][2] if log.records else 0, 0, 0) for address in waiting]
 
@@ -150,12 +156,17 @@ def write(path, program, samples, heap, pid, more=(), pages=None, cpus=None, phy
                      gen.text8(os.path.abspath(program)) + trailer, 2)]
     rows += [w.record(gen.MMAP2, w.pack("IIQQQIIQQII", pid, pid, start, length, 0, 0, 0, 0, 0, 3, 2) + gen.text8(name) + trailer, 2 | 1 << 13)
              for start, length, name in more]
+    whole = struct.Struct("<IHHQQIIQQIIQ" + "QQ" * told + "Q" * bool(physical) + "Q" * bool(pages)) if not regs else None
     for i, (time, address, tid, src, weight) in enumerate(samples):
-        r = regs[i] if regs else {}
+        if whole:
+            rows.append(whole.pack(gen.SAMPLE, 2 | 1 << 14, whole.size, 1, ips[i] if ips else vaddr, pid, tid, time, address, cpus[i] if cpus else 0, 0, 1000,
+                                   *([weight, src] if told else []), *([physical[i]] if physical else []), *([pages[i]] if pages else [])))
+            continue
+        r = regs[i]
         abi = r.get("abi", 2)
-        rows.append(w.record(gen.SAMPLE, w.u64(1, ips[i] if ips else vaddr) + w.pack("II", pid, tid) + w.u64(time) + (b"" if regs else w.u64(address)) +
+        rows.append(w.record(gen.SAMPLE, w.u64(1, ips[i] if ips else vaddr) + w.pack("II", pid, tid) + w.u64(time) +
                              w.pack("II", cpus[i] if cpus else 0, 0) + w.u64(1000) + (w.u64(weight, src) if told else b"") +
-                             (w.u64(abi, *[r.get(name, UNSET) for name, bit in REGS.items() if mask >> bit & 1 and abi]) if regs else b"") +
+                             w.u64(abi, *[r.get(name, UNSET) for name, bit in REGS.items() if mask >> bit & 1 and abi]) +
                              (w.u64(physical[i]) if physical else b"") + (w.u64(pages[i]) if pages else b""), r.get("misc", 2 | 1 << 14)))
     for i, (ip, r) in enumerate(beside):
         rows.append(w.record(gen.SAMPLE, w.u64(2, ip) + w.pack("II", pid, pid) + w.u64(90000 + i) + w.pack("II", 0, 0) +
