@@ -28,8 +28,8 @@ if probe.returncode:
     t.done()
 
 # ---- the report: told counts are the file's, the hottest function is perf's
-r = run("run", "--user", "--", RECURSE, "10", "600")
-t.equal((r.returncode, r.stdout == subprocess.run([RECURSE, "10", "600"], capture_output=True, text=True).stdout),
+r = run("run", "--user", "--", RECURSE, "10", "200")
+t.equal((r.returncode, r.stdout == subprocess.run([RECURSE, "10", "200"], capture_output=True, text=True).stdout),
         (0, True), "the program's output is its own")
 t.ok(re.search(r"wall, .* cpu, 1 thread, exit 0", r.stderr), "the head: wall, cpu, threads, exit", r.stderr)
 said = re.search(r"([\d,]+) samples in cyclade\.data \(", r.stderr)
@@ -58,7 +58,7 @@ def closes(text):
 
 
 for options in [[], ["--limit", "2"], ["-g"], ["-z"], ["-F", "997"]]:
-    r = run("run", *options, *([] if "-F" in options else ["-F", "2000"]), "--", RECURSE, "10", "150")
+    r = run("run", *options, *([] if "-F" in options else ["-F", "2000"]), "--", RECURSE, "10", "80")
     total, rows = closes(r.stderr)
     t.ok(rows and abs(total - 100) < 0.06 * rows + 0.1, "run %s: the table closes at 100 %%" % " ".join(options),
          "%s of %d rows\n%s" % (total, rows, r.stderr))
@@ -84,7 +84,7 @@ if "no cycle counter here" in r.stderr:
     t.ok(r.stderr.index("no cycle counter here") < r.stderr.index("begun"), "no cycle counter: said before the program speaks",
          r.stderr)
     t.ok("time only: no tree without cycle counters" in r.stderr, "no cycle counter: no tree is shown", r.stderr)
-    r = run("run", "--data", "chains.data", "--", RECURSE, "10", "150")
+    r = run("run", "--data", "chains.data", "--", RECURSE, "10", "80")
     t.ok("cyclade report -g chains.data" in r.stderr and "run -g" not in r.stderr, "no cycle counter: chains are recorded all the same",
          r.stderr)
     said = run("report", "-g", "-i", "chains.data")
@@ -115,7 +115,7 @@ os.close(fd)
 t.ok(p.returncode == 0 and "exit 0" in open("fd.txt").read() and not p.stderr, "--log-fd N", p.stderr)
 
 # ---- for programs: one document, that agrees with what report makes of the recording
-r = run("run", "-q", "-j", "-o", "-", "--", "sh", "-c", "'%s' 10 300 >&2; exit 3" % RECURSE)
+r = run("run", "-q", "-j", "-o", "-", "--", "sh", "-c", "'%s' 10 150 >&2; exit 3" % RECURSE)
 d = json.loads(r.stdout)
 t.equal((r.returncode, d["schema"], d["tool_status"], d["workload_status"], d["command"][0]), (3, "cyclade.run/2", 0, 3, "sh"),
         "-j: its schema, what ran, how it ended")
@@ -135,7 +135,7 @@ f = json.loads(r.stdout[r.stdout.index('{\n  "schema"'):])["functions"]
 t.ok(len(f) == 2 and f[1]["function"] is None and f[1]["folded"] > 1 and abs(f[0]["share"] + f[1]["share"] - 1) < 1e-9,
      "--limit: the rest is one row", f)
 for options, sep in [(["--format", "csv"], ","), (["-x", ";"], ";")]:
-    r = run("run", "-q", *options, "-o", "t.csv", "--", RECURSE, "10", "150")
+    r = run("run", "-q", *options, "-o", "t.csv", "--", RECURSE, "10", "80")
     with open("t.csv", newline="", encoding="utf-8") as text:
         rows = list(csv.DictReader(text, delimiter=sep))
     t.ok(rows and abs(sum(float(x["share"]) for x in rows) - 1) < 1e-6 and all(None not in x and None not in x.values() for x in rows),

@@ -16,7 +16,7 @@ from tables import walk  # noqa: E402
 from tap import CYCLADE, Tap, run, wait_for  # noqa: E402
 
 PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
-RECURSE = [os.path.join(PROGS, "prog_recurse"), "10", "200"]
+RECURSE = [os.path.join(PROGS, "prog_recurse"), "10", "60"]
 T95 = {1: 12.7062, 2: 4.30265, 3: 3.18245}  # Student's, by degrees of freedom
 EVENT = ["-q", "-e", "cpu-clock:u", "-F", "2000"]
 t = Tap()
