@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
 import recordings  # noqa: E402
+from kernel_names import few_names  # noqa: E402
 from tap import PERF, ROOT, SANITIZED, SHARED, Tap, run  # noqa: E402
 
 t = Tap()
@@ -56,7 +57,7 @@ PRINTED = {"pid": r"\s*(-?\d+)", "tid": r"/(-?\d+)", "cpu": r"\s+\[(\d+)\]", "ti
 
 
 def script(path, *words):
-    return subprocess.run([PERF, "script", "-i", path, "--ns", *words], capture_output=True, text=True, errors="replace")
+    return subprocess.run([PERF, "script", *few_names("."), "-i", path, "--ns", *words], capture_output=True, text=True, errors="replace")
 
 
 def samples_of(path):
