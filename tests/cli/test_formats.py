@@ -158,13 +158,15 @@ def well_formed(form, text):
     return one_table(text) if form == "csv" else None
 
 
+ask = tables.once()
 for command, results in sorted(RESULTS.items()):
     accepted, bad = set(), []
-    for words, codes, _ in results:
+    for words, codes, again in results:
         here, hints = set(), []
         # under a sanitizer one refusal is as good as another
         for form in sorted({*offered(command), "xyzzy"}) if SANITIZED else UNIVERSE:
-            p = run(command, *words, "--format", form) if "--import" in words else run(command, "--format", form, *words)
+            # behind the words where they stand there once more below
+            p = ask(command, *words, "--format", form) if again else run(command, "--format", form, *words)
             hint = refused(p)
             if command in NOT_YET and p.returncode == status(command, words) and hint is None:
                 continue  # in its own words
@@ -220,16 +222,16 @@ for command in sorted(TABLED & set(RESULTS)):
     for words, codes, again in RESULTS[command]:
         if not again:
             continue
-        refusal = run(command, *words, "--table", "?")
+        refusal = ask(command, *words, "--table", "?")
         m = re.search(r"--table (.*)", refusal.stderr, re.S)
         if not m:
             continue
-        tables.walk(t, command, *words, code=codes, also=["losses"] if "work.regions" in words else None)
+        tables.walk(t, command, *words, code=codes, also=["losses"] if "work.regions" in words else None, ask=ask)
         walked += 1
         bad = []
         for table in re.split(r", | or ", " ".join(m[1].split())):
-            theirs = list(csv.reader(io.StringIO(run(command, *words, "--format", "csv", "--table", table).stdout, newline="")))[1:]
-            ours = people(run(command, *words, "--format", "markdown", "--table", table).stdout)
+            theirs = list(csv.reader(io.StringIO(ask(command, *words, "--format", "csv", "--table", table).stdout, newline="")))[1:]
+            ours = people(ask(command, *words, "--format", "markdown", "--table", table).stdout)
             every = {x for row in theirs for x in names(row)}
             for i, row in enumerate(ours):
                 known = [x for x in names(row) if x in every]

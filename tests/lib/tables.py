@@ -3,6 +3,7 @@
 formats. The names of the tables come from the program's own refusal of one that there is not."""
 import base64
 import csv
+import functools
 import hashlib
 import io
 import json
@@ -56,9 +57,14 @@ def by_event(doc):
     return [dict(e, rows=[r for r in doc["rows"] if r.get("event", e["event"]) == e["event"]]) for e in doc["events"]]
 
 
-def check_page(t, name, words, p):
+def once():
+    """run(), which starts what has the same words once: for results that are the same each time."""
+    return functools.lru_cache(maxsize=None)(run)
+
+
+def check_page(t, name, p, doc):
     """`p`, what --format html gave: a page whose policy allows its own script and style alone, that can be read without
-    scripts, with the figures of json."""
+    scripts, with the figures of `doc`, of json."""
     page = Page(text=p.stdout)
     sha = ["sha256-" + base64.b64encode(hashlib.sha256(x.encode()).digest()).decode() for x in page.scripts[:1] + page.styles[:1]]
     t.equal(page.csp, "default-src 'none'; script-src '%s'; style-src '%s'; img-src data:" % tuple(sha), name + ": html is a page with a policy")
@@ -68,27 +74,27 @@ def check_page(t, name, words, p):
          name + ": html has no elements but its own", (len(page.scripts), outside, page.unbalanced, page.open, {x for x, _ in page.tags} - ELEMENTS))
     t.ok(any(tag == "th" for tag, _ in page.tags) and page.title, name + ": html is read without scripts, too", page.texts[:5])
     have = page.result((page.data["documents"] or [f["document"] for f in page.data["functions"]])[0])
-    bad = differences(page, have, json.loads(run(*words, "-j").stdout))
+    bad = differences(page, have, doc)
     t.ok(not bad, name + ": html has the figures of json", "\n".join(bad))
 
 
 ELEMENTS = set("html head meta title style script body main h1 section h2 p table caption tr th td dl dt dd".split())
 
 
-def walk(t, *words, code=(0,), also=None):
+def walk(t, *words, code=(0,), also=None, ask=None):
     """cyclade `words`: each table has the same columns and cells in csv and json, a row is a line, a document of all
     tables has what each has alone, and no format writes a character that a terminal would obey. also: tables that
-    there are, where they are not those of a recording."""
-    name = " ".join(words[:1])
-    p = run(*words, "--table", "?")
+    there are, where they are not those of a recording. ask: the caller's once(), which knows some of it."""
+    name, ask = " ".join(words[:1]), ask or once()
+    p = ask(*words, "--table", "?")
     found = re.search(r"--table (.*)", p.stderr)
     if not t.ok(p.returncode == 2 and found and "has no table '?'" in p.stderr, name + ": a table that there is not", p.stderr):
         return
     tables = re.split(r", | or ", " ".join(p.stderr[found.start(1):].split()))
-    whole = json.loads(run(*words, "-j").stdout)
+    whole = json.loads(ask(*words, "-j").stdout)
     bad, first = [], None
     for table in tables:
-        p, j = run(*words, "--format", "csv", "--table", table), run(*words, "-j", "--table", table)
+        p, j = ask(*words, "--format", "csv", "--table", table), ask(*words, "-j", "--table", table)
         if p.returncode not in code or j.returncode not in code:
             bad.append((table, p.stderr, j.stderr))
             continue
@@ -105,14 +111,14 @@ def walk(t, *words, code=(0,), also=None):
                 bad.append((table, row, line))
         if any(doc[k] != whole[k] for k in doc):
             bad.append((table, "another in the document of all"))
-        first = first or (run(*words, "--format", "csv").stdout == p.stdout)
+        first = first or (ask(*words, "--format", "csv").stdout == p.stdout)
     t.ok(not bad, "%s: %d tables, the same in csv and json" % (name, len(tables)), bad[:3])
     t.ok(first, name + ": csv without --table is one of them")
     more = {"stat": ["losses", "summary"], "diff": ["losses", "sides"], "sum": ["losses", "recordings"], "sql": ["losses"], **dict.fromkeys(("doctor", "list", "explain", "models"), [])}.get(name, ["losses", "recording"] if also is None else also)
     t.ok({"notes", *more} <= set(tables), name + ": losses and notes", tables)
     for form in ("term", "csv", "json", "markdown"):
-        out = run(*words, "--format", form).stdout
+        out = ask(*words, "--format", form).stdout
         t.ok(not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", out), "%s: %s has no control characters" % (name, form), out[:300])
-    p = run(*words, "--format", "html")
+    p = ask(*words, "--format", "html")
     t.ok(not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", p.stdout), "%s: html has no control characters" % name, p.stdout[-300:])
-    check_page(t, name, words, p)
+    check_page(t, name, p, whole)
