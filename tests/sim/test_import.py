@@ -20,7 +20,7 @@ tmp = tempfile.TemporaryDirectory()
 DATA, TEXT = os.path.join(tmp.name, "perf.data"), os.path.join(tmp.name, "counts")
 
 
-def record(machine, program, *words, ms=100):
+def record(machine, program, *words, ms=60):
     for path in (DATA, TEXT):
         if os.path.exists(path):
             os.remove(path)
@@ -90,7 +90,7 @@ for perf in (PERF,) if SANITIZED else (PERF, os.environ.get("CYCLADE_PERF612"), 
     for n, (words, form) in enumerate(FORMS + (WHOLE if WHOLE_CPUS and not SANITIZED else [])):
         if not LONG and n >= len(FORMS) and (n + len(perf)) % 3:
             continue
-        run_on("ivb", "even", perf, "stat", "-o", TEXT, "-M", "TopdownL1", *words, SPIN, "100", settings="seed=1", LC_ALL="C")
+        run_on("ivb", "even", perf, "stat", "-o", TEXT, "-M", "TopdownL1", *words, SPIN, "100" if "-I" in words else "40", settings="seed=1", LC_ALL="C")
         with open(TEXT, encoding="utf-8") as f:
             text = f.read()
         x = tree(TEXT, "--model", "ivybridge")[0]
