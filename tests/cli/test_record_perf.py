@@ -20,7 +20,7 @@ import time
 from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from kernel_names import few_names  # noqa: E402
+from kernel_names import few_names, short_kallsyms  # noqa: E402
 from tap import CYCLADE, PERF, SANITIZED, WHOLE_CPUS, Tap, run, wait_for  # noqa: E402
 
 PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
@@ -46,7 +46,7 @@ perfs = [p for p in (PERF, *newer) if p]
 root = os.geteuid() == 0
 
 
-few = few_names(tmp)
+few, short = few_names(tmp), short_kallsyms(tmp)
 
 
 class Reading:
@@ -117,7 +117,8 @@ busy = None  # what runs for ever, while it is recorded: else it is stopped
 def record(tool, options, target):
     if busy:
         busy.send_signal(signal.SIGCONT)
-    r = subprocess.run([*tool, *options, *target], capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
+    r = subprocess.run([*tool, *options, *target], capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                       env=None if tool[0] == CYCLADE else short)
     if busy:
         busy.send_signal(signal.SIGSTOP)
     return r.returncode, r.stderr

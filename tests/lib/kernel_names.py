@@ -25,3 +25,11 @@ def few_names(folder):
         with open(path, "w", encoding="ascii") as f:
             f.writelines(lines)
     return "--kallsyms", path
+
+
+def short_kallsyms(folder):
+    """The environment in which perf record has that list, too; all of ours where there is none."""
+    lib, few = os.environ.get("SHORT_KALLSYMS_LIB", ""), few_names(folder)
+    if not few or not os.path.exists(lib):
+        return dict(os.environ)
+    return dict(os.environ, LD_PRELOAD=lib, SHORT_KALLSYMS=few[1])
