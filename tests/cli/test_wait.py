@@ -491,7 +491,7 @@ def programs():
     with tempfile.NamedTemporaryFile(dir=disk) as file:
         os.environ["IO_FILE"] = file.name
         d = record("io")
-    blocked = d["blocked_seconds"]
+    blocked = d["blocked_seconds"] - sum_of(d, "throttled")  # on a busy machine: a CPU lost behind delayed work looks like that
     t.ok(sum_of(d, "I/O") >= 0.9 * blocked or blocked < 0.001, "I/O", d["reasons"])
 
 
