@@ -113,13 +113,13 @@ else:
         t.skip("an ordinary user", "cannot be another user, or nobody may run the program")
 box = ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc"]
 if shutil.which("unshare") and subprocess.run([*box, "true"], capture_output=True).returncode == 0:
-    without_rights("container", before=box, measures=["l1", "l3", "transfers"])
+    without_rights("container", before=box, measures=["l1", "transfers"])
 else:
     t.skip("a container", "no namespaces of one's own here")
 
 # ---- one CPU
 one = {max(os.sched_getaffinity(0))}
-valid, cali, _ = whole("one", cpus=one, kernels=FEW, measures=["l1", "l3", "transfers"])
+valid, cali, _ = whole("one", cpus=one, kernels=FEW, measures=["l1", "transfers"])
 text = {e["event"]: e["text"] for e in valid["events"]}
 t.ok("one CPU" in text["cpu-migrations"] or "not permitted" in text["cpu-migrations"], "one CPU: no migrations, with the reason", text)
 t.ok(not cali["transfers"] and "one CPU" in cali["no_transfers"], "one CPU: no transfers, with the reason", cali["no_transfers"])
