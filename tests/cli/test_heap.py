@@ -632,8 +632,8 @@ if p.returncode == 0:
 else:
     t.skip("record --heap", p.stderr)
 
-# ---- allocations without samples of memory: made here, each figure planted. Its chains end before libc: whose debug information, if
-# it is installed, each of the many commands below would unpack.
+# ---- allocations without samples of memory: made here, each figure planted. Chains end before libc, whose debug information each of
+# the many commands below would unpack, where it is installed.
 build("sites", """
 static void *kept[100];
 __attribute__((noinline)) static void *leave(void) { return keep(1000); }
