@@ -320,17 +320,24 @@ static bool put_source(struct browse_view *v, struct browse_tab *x, struct buf *
 	return found;
 }
 
-/* A text that its line has no room for, behind its column's name. */
-static void put_cut(struct browse_tab *x, size_t column, struct buf *out)
+/* Texts that the row has no room for, but for the lead, each behind its column's name. */
+static void put_cut(const struct browse_tab *x, size_t lead, struct buf *out)
 {
 	size_t n;
-	const struct table_column *c = &table_columns(&x->table, &n)[column];
-	struct buf text = BUF_INIT;
+	const struct table_column *c = table_columns(&x->table, &n);
+	struct table_row r = { 0 };
+	struct buf scratch = BUF_INIT;
+	struct table_cell cell;
 
-	if (browse_tab_text(x, c->key, &text) &&
-	    sheet_cuts(&x->sheet, &x->table, column, buf_str(&text)))
-		buf_printf(out, "%s%s: %s", out->len ? "  " : "", c->key, buf_str(&text));
-	buf_free(&text);
+	if (pager_row(x->pager, x->line, &r, NULL) <= 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		table_cell(&cell, &x->table, &c[i], &r, &scratch);
+		if (i != lead && cell_has(&cell) && cell.kind == T_TEXT && *cell.text &&
+		    sheet_cuts(&x->sheet, &x->table, i, cell.text))
+			buf_printf(out, "%s%s: %s", out->len ? "  " : "", c[i].key, cell.text);
+	}
+	buf_free(&scratch);
 }
 
 void browse_view_detail(struct browse_view *v, struct buf *out)
@@ -344,7 +351,5 @@ void browse_view_detail(struct browse_view *v, struct buf *out)
 	if (put_source(v, x, out) || lead == SIZE_MAX)
 		return;
 	(void)browse_tab_text(x, c[lead].key, out);
-	for (size_t i = 0; i < n; i++)
-		if (i != lead)
-			put_cut(x, i, out);
+	put_cut(x, lead, out);
 }

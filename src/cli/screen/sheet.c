@@ -91,7 +91,7 @@ bool sheet_cuts(const struct sheet *s, const struct table *t, size_t column, con
 	size_t n, i = 0;
 	const struct table_column *c = &table_columns(t, &n)[column];
 
-	if (!is_text(c) || is_picture(c) || !table_has(t, column, sheet_not_flags(s)))
+	if (!is_text(c) || is_picture(c) || !stands(s, t, column))
 		return false;
 	while (i < s->n && s->on[i].column != column)
 		i++;

@@ -56,7 +56,7 @@ enum ink sheet_cell(const struct sheet *s, struct buf *out, const struct pager *
 /* The column of a table that names its rows best: the tree's, or the one that is cut first.
  * SIZE_MAX: it has no text. */
 size_t sheet_lead(const struct table *t);
-/* A text that a row's line cuts, or has no room for at all: whether it says more than is seen. */
+/* Whether a text of this column is cut on the screen, or has no room there at all. */
 bool sheet_cuts(const struct sheet *s, const struct table *t, size_t column, const char *text);
 /* The columns that are left out of what people see. */
 unsigned sheet_not_flags(const struct sheet *s);
