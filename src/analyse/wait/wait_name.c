@@ -99,8 +99,8 @@ static void judge(struct wait_work *k, uint32_t chain)
 
 		here = wait_function_reason(name, len);
 		if (yields && is_name(name, len, "task_work_run"))
-			here = WAIT_THROTTLED; /* throttle_cfs_rq_work has returned to it;
-						* rarely another work, and the CPU was lost */
+			here = WAIT_THROTTLED; /* throttle_cfs_rq_work has returned to it,
+						* or, rarely, another work */
 		yields = is_name(name, len, "__cond_resched");
 		k->interrupt[chain] |= !in_user && is_interrupt(name);
 		if (in_user && !user)
