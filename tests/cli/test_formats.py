@@ -165,7 +165,7 @@ for command, results in sorted(RESULTS.items()):
         here, hints = set(), []
         # under a sanitizer one refusal is as good as another
         for form in sorted({*offered(command), "xyzzy"}) if SANITIZED else UNIVERSE:
-            # behind the words where they stand there once more below
+            # what is asked for once more below has its words in the same order
             p = ask(command, *words, "--format", form) if again else run(command, "--format", form, *words)
             hint = refused(p)
             if command in NOT_YET and p.returncode == status(command, words) and hint is None:

@@ -477,10 +477,8 @@ def programs():
     d = record("poll")
     t.ok(sum_of(d, "poll") >= 0.149, "poll", d["reasons"])
     d = record("busy")
-    first = min(d["threads"], key=lambda r: r["pid"])
-    one = [r for r in d["threads"] if r is not first]
-    # on a busy machine the first one has no CPU for a while, and the children go on
-    t.ok(len(one) == 3 and all(computed(r, d["told"]) for r in one) and sum_of(d, "child") + first["runnable_seconds"] > 0.05, "busy: three children",
+    one = [r for r in d["threads"] if r["pid"] != min(x["pid"] for x in d["threads"])]
+    t.ok(len(one) == 3 and all(computed(r, d["told"]) for r in one) and sum_of(d, "child") > 0.05, "busy: three children",
          d["threads"])
     # nothing waits for a file system in memory
     disk = next((d for d in (tmp, "/var/tmp", os.path.dirname(CYCLADE))
