@@ -19,7 +19,6 @@ import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
-sys.dont_write_bytecode = True
 if len(sys.argv) != 2:
     sys.exit(__doc__)
 BUILD = os.path.abspath(sys.argv[1])

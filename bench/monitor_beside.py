@@ -10,11 +10,9 @@ tells it, for steady loads and for bursts. perf lets the kernel take turns. likw
 import json
 import math
 import os
-import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
 if len(sys.argv) != 2:
     sys.exit(__doc__)
 BUILD = os.path.abspath(sys.argv[1])

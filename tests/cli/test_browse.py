@@ -12,12 +12,10 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
 import recordings  # noqa: E402
 import screen  # noqa: E402
-import gen  # noqa: E402
 from account_made import SKX, Made  # noqa: E402
 from screen import WAIT, Screen  # noqa: E402
 from tap import SANITIZED, Tap, run, wait_for  # noqa: E402

@@ -11,7 +11,6 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from account_made import Made, account_of  # noqa: E402
 from tap import CYCLADE, Tap, run, wait_for, uninterrupted  # noqa: E402

@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from tap import CYCLADE, ROOT, SANITIZED, Tap, run  # noqa: E402

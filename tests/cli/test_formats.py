@@ -14,14 +14,13 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
 import gen  # noqa: E402
 import recordings  # noqa: E402
 import tables  # noqa: E402
 from calls_made import ANY, CALL, RET, make  # noqa: E402
-from tap import CYCLADE, ROOT, SANITIZED, Tap, run  # noqa: E402
+from tap import ROOT, SANITIZED, Tap, run  # noqa: E402
 import waits_made  # noqa: E402
 
 # Commands whose results are not made of tables yet, so that they have no --table: a command that gets it loses its row, and no

@@ -9,7 +9,6 @@ import struct
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from gooda import SAMPLE, read  # noqa: E402
 from page import Page  # noqa: E402

@@ -16,7 +16,6 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
 import gen  # noqa: E402

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import mem_made  # noqa: E402
 from tap import Tap, run  # noqa: E402

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import heap_made  # noqa: E402
 import heap_programs  # noqa: E402

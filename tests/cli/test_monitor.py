@@ -18,7 +18,6 @@ import tempfile
 import threading
 import time
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
 from calls_made import RET, make  # noqa: E402

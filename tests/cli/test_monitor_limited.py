@@ -16,7 +16,6 @@ import time
 import urllib.error
 import urllib.request
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from less_rights import as_nobody, forbid_perf  # noqa: E402
 from tap import CYCLADE, ROOT, Tap  # noqa: E402

@@ -15,7 +15,6 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
 import gen  # noqa: E402

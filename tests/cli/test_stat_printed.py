@@ -7,7 +7,6 @@ import os
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tap import Tap, run  # noqa: E402
 from tables import walk  # noqa: E402

@@ -12,11 +12,10 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 import screen  # noqa: E402
-from screen import WAIT, Screen  # noqa: E402
+from screen import Screen  # noqa: E402
 from tap import CYCLADE, SANITIZED, WHOLE_CPUS, Tap, run, wait_for  # noqa: E402
 
 t = Tap()

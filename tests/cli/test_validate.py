@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from account_made import Made, account_of  # noqa: E402
 from tap import CYCLADE, SANITIZED, Tap, run, wait_for, uninterrupted  # noqa: E402

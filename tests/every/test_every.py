@@ -15,7 +15,6 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import recordings  # noqa: E402
 from tap import CYCLADE, SANITIZED, SHARED, Tap  # noqa: E402

@@ -20,7 +20,6 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from threading import Thread
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import built  # noqa: E402
 import machines_made  # noqa: E402

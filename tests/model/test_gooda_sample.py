@@ -15,7 +15,6 @@ import os
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib")]
 from gooda import COMPUTED, SAMPLE, Table  # noqa: E402

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tap import SHARED, Tap, run  # noqa: E402
 from trees import trees  # noqa: E402

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from servers import LAYOUTS, put_bits  # noqa: E402

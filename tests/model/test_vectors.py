@@ -11,7 +11,6 @@ import random
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 from second import BIG, FACTS, NAN, Text, World  # noqa: E402

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from ibs_file import FAMILY_10H, FAMILY_15H, FAMILY_15H_10, FAMILY_15H_30, FAMILY_15H_60, ZEN2, ZEN3, ZEN3_EARLY, ZEN4, ZEN5, packet, recording, w  # noqa: E402

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from ibs_file import packet, recording  # noqa: E402

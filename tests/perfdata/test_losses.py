@@ -8,7 +8,6 @@ import os
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "lib")]
 import gen  # noqa: E402

@@ -5,7 +5,6 @@ import json
 import os
 import sys
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from sim import SPIN, SYSROOT, planted, run_on  # noqa: E402
 from tap import CYCLADE, Tap  # noqa: E402

@@ -13,7 +13,6 @@ import sys
 import tempfile
 from collections import defaultdict
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from tap import ROOT, SANITIZED, Tap  # noqa: E402

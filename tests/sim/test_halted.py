@@ -8,7 +8,6 @@ import re
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SIM, SPIN, SYSROOT, run_on  # noqa: E402

@@ -7,7 +7,6 @@ import os
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, planted, run_on  # noqa: E402

@@ -18,7 +18,6 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from machines_made import rome, zen4  # noqa: E402

@@ -12,7 +12,6 @@ import sys
 import tempfile
 import termios
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, command, environment, planted, run_on  # noqa: E402

@@ -14,7 +14,6 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, command, environment, planted, tree  # noqa: E402

@@ -11,7 +11,6 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from servers import server, servers  # noqa: E402

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import insn_mix  # noqa: E402
 from tap import Tap  # noqa: E402

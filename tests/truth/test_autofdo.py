@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 from truth import Oracle, Symbols, cyclade, program, spans_of  # noqa: E402
 import nest  # noqa: E402

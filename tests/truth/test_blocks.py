@@ -11,7 +11,6 @@ import os
 import re
 import sys
 
-sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 from truth import LONG, PROGRAMS, Oracle, Spread, Symbols, cover, cyclade, own, spans_of  # noqa: E402
 import nest  # noqa: E402

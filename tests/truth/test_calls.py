@@ -5,7 +5,6 @@ import collections
 import os
 import sys
 
-sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 from truth import CALLS, PROGRAMS, Oracle, Spread, Symbols, cyclade, own  # noqa: E402
 from tap import SANITIZED, Tap  # noqa: E402

@@ -8,7 +8,6 @@ import os
 import random
 import sys
 
-sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 from truth import LONG, Oracle, cyclade  # noqa: E402
 from built import Built, functions, text  # noqa: E402

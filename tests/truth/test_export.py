@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 from truth import CALLS, Oracle, Recording, Truth, QEMU, BUILT, Symbols, lose_entries, program, spans_of  # noqa: E402
 from tap import Tap, run  # noqa: E402

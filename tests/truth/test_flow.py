@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 from truth import Oracle, Spread, own, segments, spans_of, standing_for, window  # noqa: E402
 from tap import Tap  # noqa: E402

@@ -6,7 +6,6 @@ import re
 import sys
 import xml.etree.ElementTree as ET
 
-sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 from truth import PROGRAMS, Oracle, cyclade  # noqa: E402
 import nest  # noqa: E402

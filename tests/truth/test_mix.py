@@ -7,7 +7,6 @@ import os
 import re
 import sys
 
-sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 from truth import PROGRAMS, Oracle, Spread, cyclade  # noqa: E402
 import insn_mix  # noqa: E402

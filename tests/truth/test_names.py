@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 from truth import Oracle, Symbols, cyclade, own, program  # noqa: E402
 import nest  # noqa: E402

@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 from truth import AMOUNT, CALLS, LONG, PROGRAMS, Oracle, Spread, Symbols, cover, program, spans_of  # noqa: E402
 from tap import PERF, Tap, run  # noqa: E402

@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib")]
 import json  # noqa: E402
 from tap import PERF, SHARED, Tap, run  # noqa: E402

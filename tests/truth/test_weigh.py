@@ -7,7 +7,6 @@ import collections
 import os
 import sys
 
-sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 from truth import Oracle, Spread, cyclade, own  # noqa: E402
 import nest  # noqa: E402
