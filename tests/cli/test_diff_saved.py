@@ -9,9 +9,8 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tables import walk  # noqa: E402
-from tap import Tap, run  # noqa: E402
+from tap import PROGS, Tap, run  # noqa: E402
 
-PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(os.environ.get("CYCLADE", "")), "..", "..", "tests", "progs"))
 T95 = {2: 4.302653, 4: 2.776445}  # Student's, by degrees of freedom
 t = Tap()
 

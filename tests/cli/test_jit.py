@@ -14,10 +14,9 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import CYCLADE, PERF, Tap, run  # noqa: E402
+from tap import CYCLADE, PERF, PROGS, Tap, run  # noqa: E402
 
-PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
-JIT = os.path.join(os.path.abspath(PROGS), "prog_jit")
+JIT = os.path.join(PROGS, "prog_jit")
 MS = "150"
 
 

@@ -14,6 +14,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import exported  # noqa: E402
+from kernel_names import short_kallsyms  # noqa: E402
 from tap import CYCLADE, Tap  # noqa: E402
 
 WORK = """static __attribute__((noinline)) unsigned long work(unsigned long n)
@@ -69,11 +70,13 @@ int main(int c, char **v)
 """
 PERF = os.environ.get("CYCLADE_PERF", "perf")
 tap = Tap()
+scratch = tempfile.TemporaryDirectory()
 
 
 def run(*argv, cwd=None):
+    env = short_kallsyms(scratch.name) if argv[0] == PERF else os.environ
     return subprocess.run(argv, capture_output=True, text=True, cwd=cwd,
-                          env={**os.environ, "NO_COLOR": "1", "COLUMNS": "160", "LC_ALL": "C.UTF-8"})
+                          env={**env, "NO_COLOR": "1", "COLUMNS": "160", "LC_ALL": "C.UTF-8"})
 
 
 def cyclade(command, data, *words):

@@ -15,10 +15,9 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from kernel_names import few_names  # noqa: E402
-from tap import CYCLADE, PERF, SANITIZED, WHOLE_CPUS, Tap, run, taken, wait_for  # noqa: E402
+from kernel_names import few_names, short_kallsyms  # noqa: E402
+from tap import CYCLADE, PERF, PROGS, SANITIZED, WHOLE_CPUS, Tap, run, taken, wait_for  # noqa: E402
 
-PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
 RECURSE, CROWD, RELAY = (os.path.join(PROGS, "prog_" + p) for p in ("recurse", "crowd", "relay"))
 HOTSPOT = next((p for p in ("/usr/lib/x86_64-linux-gnu/libexec/hotspot-perfparser",
                             "/usr/lib/aarch64-linux-gnu/libexec/hotspot-perfparser") if os.access(p, os.X_OK)), None)
@@ -104,7 +103,7 @@ for name, options in cases:
         t.ok(rep.returncode == 0 and "unexpected" not in rep.stderr, "record %s: perf report reads it" % name, rep.stderr)
         if "bottom" in rep.stdout and shutil.which("objdump"):
             ann = subprocess.run([PERF, "annotate", "--stdio", "-i", path, "-s", "bottom"], capture_output=True, text=True,
-                                 errors="replace", stdin=subprocess.DEVNULL)
+                                 errors="replace", stdin=subprocess.DEVNULL, env=short_kallsyms("."))
             t.ok(ann.returncode == 0 and re.search(r"^ +[\d.]+ .*:\s+[0-9a-f]+:", ann.stdout, re.M),
                  "record %s: perf annotate reads it" % name, ann.stdout[-300:] + ann.stderr)
         if HOTSPOT:
@@ -126,7 +125,7 @@ if PERF:
     # a ring of 4 pages at full speed: losses are told, and perf reads the same number
     r = run("record", "-m", "1", "-F", "50000", "-g=dwarf", "-e", "cpu-clock", "-o", "lost.data", "--", RECURSE, "10", "300")
     said = re.search(r"([\d,]+) lost", r.stderr)
-    text = subprocess.run([PERF, "report", "--stdio", "--stats", "-i", "lost.data"], capture_output=True, text=True).stdout
+    text = subprocess.run([PERF, "report", "--stdio", "--stats", "-i", "lost.data"], capture_output=True, text=True, env=short_kallsyms(".")).stdout
     n = sum(int(x) for x in re.findall(r"LOST(?:_SAMPLES)? events: +(\d+)", text))
     t.ok(said and (int(said.group(1).replace(",", "")) > 0) >= (n > 0), "losses are told where perf sees some", r.stderr + text)
 
@@ -216,7 +215,8 @@ else:
 if WHOLE_CPUS and PERF:
     ours = subprocess.Popen([CYCLADE, "record", "-q", "-a", "-e", "cpu-clock", "-F", "50", "-o", "all.data"], stderr=subprocess.PIPE)
     t.ok(wait_for(lambda: os.path.exists("all.data")), "record -a has begun")
-    r = subprocess.run([PERF, "record", "-q", "-e", "cpu-clock", "-o", "meanwhile.data", "--", "ls", "/"], capture_output=True, text=True)
+    r = subprocess.run([PERF, "record", "-q", "-e", "cpu-clock", "-o", "meanwhile.data", "--", "ls", "/"], capture_output=True, text=True,
+                       env=short_kallsyms("."))
     ours.terminate()
     ours.wait()
     t.equal((r.returncode, r.stderr), (0, ""), "perf record meanwhile")

@@ -21,9 +21,8 @@ from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from kernel_names import few_names, short_kallsyms  # noqa: E402
-from tap import CYCLADE, PERF, SANITIZED, WHOLE_CPUS, Tap, run, wait_for  # noqa: E402
+from tap import CYCLADE, PERF, PROGS, SANITIZED, WHOLE_CPUS, Tap, run, wait_for  # noqa: E402
 
-PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
 FIXED = ["setarch", "-R"]
 MS = 60
 LONG = bool(os.environ.get("CYCLADE_LONG"))

@@ -13,10 +13,9 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tables import by_event  # noqa: E402
-from tap import CYCLADE, PERF, Tap, run, wait_for  # noqa: E402
+from tap import CYCLADE, PERF, PROGS, Tap, run, wait_for  # noqa: E402
 from trees import trees  # noqa: E402
 
-PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
 RECURSE = os.path.join(PROGS, "prog_recurse")
 t = Tap()
 tmp = tempfile.mkdtemp(prefix="cyclade-run-")

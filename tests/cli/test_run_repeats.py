@@ -13,9 +13,8 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tables import walk  # noqa: E402
-from tap import CYCLADE, Tap, run, wait_for  # noqa: E402
+from tap import CYCLADE, PROGS, Tap, run, wait_for  # noqa: E402
 
-PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
 RECURSE = [os.path.join(PROGS, "prog_recurse"), "10", "60"]
 T95 = {1: 12.7062, 2: 4.30265, 3: 3.18245}  # Student's, by degrees of freedom
 EVENT = ["-q", "-e", "cpu-clock:u", "-F", "2000"]

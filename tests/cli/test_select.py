@@ -16,18 +16,19 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "perfdata"))
 import gen  # noqa: E402
-from tap import Tap, run  # noqa: E402
+from kernel_names import short_kallsyms  # noqa: E402
+from tap import PERF as perf, Tap, run  # noqa: E402
 
 t = Tap()
 tmp = tempfile.mkdtemp(prefix="cyclade-select-")
 os.chdir(tmp)
 SHARED = os.environ.get("CYCLADE_SHARED", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "shared"))
 CORPUS = os.path.join(SHARED, "corpus", "recordings")
-perf = shutil.which("perf")
 
 
 def of_perf(data, fields, *args):
-    p = subprocess.run([perf, "script", "-i", data, "-G", "-F", fields, *args], capture_output=True, text=True, errors="replace")
+    p = subprocess.run([perf, "script", "-i", data, "-G", "-F", fields, *args], capture_output=True, text=True, errors="replace",
+                       env=short_kallsyms(tmp))
     return [line for line in p.stdout.splitlines() if line.strip()] if p.returncode == 0 else None
 
 
@@ -104,7 +105,7 @@ if perf and os.path.isdir(CORPUS):
 def cgroups_of_perf(data):
     """Samples by cgroup."""
     p = subprocess.run([perf, "report", "-i", data, "-s", "cgroup", "--stdio", "-q", "-F", "sample,cgroup", "-t", "|"],
-                       capture_output=True, text=True, errors="replace")
+                       capture_output=True, text=True, errors="replace", env=short_kallsyms(tmp))
     rows = [[x.strip() for x in line.split("|")] for line in p.stdout.splitlines() if line.strip()]
     return {name: int(n) for n, name in rows} if p.returncode == 0 and rows else None
 

@@ -2,10 +2,13 @@
 """A short list of the kernel's names for perf: reading /proc/kallsyms takes most of the time of a small perf script.
 
     subprocess.run([PERF, "script", *few_names(folder), ...])
+    subprocess.run([PERF, "record", ...], env=short_kallsyms(folder))
 
 Each name stands for the 200 behind it, too: a kernel address has a name, but not its own. For tests to which the
 kernel's names do not matter; what lies in no kernel or module is unknown all the same."""
 import os
+
+from tap import PROGS
 
 EACH = 200
 
@@ -28,8 +31,8 @@ def few_names(folder):
 
 
 def short_kallsyms(folder):
-    """The environment in which perf record has that list, too; all of ours where there is none."""
-    lib, few = os.environ.get("SHORT_KALLSYMS_LIB", ""), few_names(folder)
+    """The environment in which perf has that list whatever it does; just ours where there is no list."""
+    lib, few = os.path.join(PROGS, "libshort_kallsyms.so"), few_names(folder)
     if not few or not os.path.exists(lib):
         return dict(os.environ)
-    return dict(os.environ, LD_PRELOAD=lib, SHORT_KALLSYMS=few[1])
+    return dict(os.environ, LD_PRELOAD=lib, SHORT_KALLSYMS=os.path.abspath(few[1]))

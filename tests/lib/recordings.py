@@ -21,11 +21,10 @@ import memory_made  # noqa: E402
 import test_blocks  # noqa: E402
 from account_made import SKX, Made  # noqa: E402
 import waits_made  # noqa: E402
-from tap import CYCLADE  # noqa: E402
+from tap import CYCLADE, PROGS  # noqa: E402
 from tap import SIMULATED as SIMULATED_HERE  # noqa: E402
 
-PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
-RECURSE, JIT, DATA = (os.path.join(os.path.abspath(PROGS), "prog_" + n) for n in ("recurse", "jit", "data"))
+RECURSE, JIT, DATA = (os.path.join(PROGS, "prog_" + n) for n in ("recurse", "jit", "data"))
 missing = []
 
 

@@ -5,13 +5,14 @@ perf counts. Speaks TAP; skipped where there is no perf that may record."""
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
-CYCLADE = os.environ["CYCLADE"]
-PERF = shutil.which("perf")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from kernel_names import short_kallsyms  # noqa: E402
+from tap import CYCLADE, PERF  # noqa: E402
+
 WORK = ["--", "sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; /bin/true; /bin/true"]
 WAYS = [
     ("plain", ["-e", "cpu-clock", "-F", "999"], "file"),
@@ -40,7 +41,7 @@ def say(good, name, why=""):
 
 def by_perf(path):
     p = subprocess.run([PERF, "script", "--force", "-i", path, "-G", "-F", "event,period"], stdout=subprocess.PIPE,
-                       stderr=subprocess.DEVNULL, timeout=600)
+                       stderr=subprocess.DEVNULL, timeout=600, env=short_kallsyms(os.path.dirname(path)))
     out = {}
     for line in p.stdout.decode("utf-8", "replace").split("\n"):
         m = re.match(r"^\s*(\d+)\s+(\S.*?):\s*$", line)
@@ -62,7 +63,7 @@ def main():
             to = ["-o", "-" if form == "pipe" else path]
             with open(path if form == "pipe" else os.devnull, "wb") as out:
                 p = subprocess.run([PERF, "record", "-q", *how, *to, *WORK], stdout=out, stderr=subprocess.PIPE,
-                                   timeout=600)
+                                   timeout=600, env=short_kallsyms(d))
             if p.returncode or not os.path.exists(path):
                 count += 1
                 print("ok %d - %s # SKIP perf cannot record so here" % (count, name))

@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from kernel_names import short_kallsyms  # noqa: E402
 from tap import PERF, SHARED, Tap  # noqa: E402
 
 DUMP = os.environ.get("DUMP_PROFILE", "")
@@ -307,7 +308,7 @@ wait
 def record(path, where, options):
     argv = [PERF, "record", "-q", "-o", path, "-e", "cpu-clock", "-F", "4000", *options,
             "--", "sh", "-c", BUSY]
-    return subprocess.run(argv, cwd=where, capture_output=True, text=True, timeout=600)
+    return subprocess.run(argv, cwd=where, capture_output=True, text=True, timeout=600, env=short_kallsyms(where))
 
 
 def fresh(t):

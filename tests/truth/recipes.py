@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib")]
+from kernel_names import short_kallsyms  # noqa: E402
 from tap import CYCLADE, PERF, SHARED  # noqa: E402
 
 CC = os.environ.get("CC", "cc").split()[-1]
@@ -43,13 +44,13 @@ def write(path, text):
 
 
 def perf_record(d, out, *words, who=None, event="cpu-clock", env=None):
-    done([who or PERF, "record", "-q", "-o", out, "-e", event, *words], d, env=env)
+    done([who or PERF, "record", "-q", "-o", out, "-e", event, *words], d, env=env or (None if who == CYCLADE else short_kallsyms(d)))
 
 
 def perf_rows(d, path, sort):
     """[(share in per cent, the rest of the row)] as perf report prints them"""
     out = done([PERF, "report", "-i", path, "--stdio", "-q", "--no-children", "-g", "none", "--percent-limit", "0", "-F",
-                "overhead," + sort, "-t", "\t"], d)
+                "overhead," + sort, "-t", "\t"], d, env=short_kallsyms(d))
     rows = [x.split("\t") for x in out.splitlines() if re.match(r"\s*[\d.]+%? *\t", x)]
     return [(float(r[0].strip().rstrip("%")), [c.strip() for c in r[1:]]) for r in rows]
 
@@ -123,7 +124,7 @@ int main(void) { for (int i = 0; i < 1500; i++) sink += down(20); return 0; }
 
 def frames(d, path):
     """Frames per sample, as perf script prints the chains of a recording."""
-    out = done([PERF, "script", "-i", path, "-F", "ip,sym"], d)
+    out = done([PERF, "script", "-i", path, "-F", "ip,sym"], d, env=short_kallsyms(d))
     samples = [x for x in out.split("\n\n") if x.strip()]
     return sum(len(s.strip().splitlines()) for s in samples) / max(len(samples), 1)
 
