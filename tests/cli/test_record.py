@@ -243,8 +243,8 @@ r = run("record", "-e", "no-such-event", "--", "sh", "-c", "echo ran >ran")
 t.ok(r.returncode == 125 and not os.path.exists("ran"), "an event that is not there: 125, the program is not started", r.stderr)
 r = run("record", "-o", "/dev/full", "--", *BUSY)
 t.ok(r.returncode == 125 and "No space left" in r.stderr, "a full disk is said, 125", r.stderr)
-r = subprocess.run(["sh", "-c", 'ulimit -f 2048; "$@"; echo "exit $?"', "sh", CYCLADE, "record", "-F", "20000", "-g", "-o",
-                    "cut.data", "--", "sh", "-c", "'%s' 12 1000; exit 3" % RECURSE], capture_output=True, text=True)
+r = subprocess.run(["sh", "-c", 'ulimit -f 1024; "$@"; echo "exit $?"', "sh", CYCLADE, "record", "-F", "20000", "-g", "-o",
+                    "cut.data", "--", "sh", "-c", "'%s' 12 700; exit 3" % RECURSE], capture_output=True, text=True)
 if "samples in" in r.stderr:
     t.skip("a limit half-way", "the recording stayed below it")
 else:
@@ -281,7 +281,7 @@ n = info("late.data")["records"].get("SAMPLE", 0)
 t.ok(r.returncode == 143 and 0 < n < 600, "--for begins with -D's end and ends the program", "%d: %s" % (n, r.stderr))
 # what was mapped, and what the program is called, is known from before its samples begin
 r = run("record", "-D", "200", "-e", "cpu-clock", "-F", "1000", "-o", "late.data", "--", sys.executable, "-c",
-        "import time; time.sleep(.1); import ctypes; end = time.time() + .7\nwhile time.time() < end: ctypes.c_int(1)")
+        "import time; time.sleep(.1); import ctypes; end = time.time() + .4\nwhile time.time() < end: ctypes.c_int(1)")
 rows = json.loads(run("report", "-j", "-s", "comm,dso", "-i", "late.data").stdout or "{}").get("rows", [])
 lost = [x for x in rows if x.get("comm", ":").startswith(":") or x.get("dso", "[unknown]") == "[unknown]"]
 t.ok(rows and not lost, "-D: mappings and names of the time before are in the file", r.stderr + str(rows)[:1500])

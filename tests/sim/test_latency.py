@@ -47,7 +47,7 @@ def started(machine, scenario, *words):
     return command(machine, scenario, *words), environment(machine)
 
 
-def run(machine, scenario, *options, ms=150, settings="", before=(), program=True, more=()):
+def run(machine, scenario, *options, ms=100, settings="", before=(), program=True, more=()):
     """What stat printed: by -o, so that nobody else's text is in it."""
     out = os.path.join(tmp.name, "out")
     cmd, env = started(machine, scenario, *before, CYCLADE, "stat", *SYSROOT, "-o", out, *options,
