@@ -232,6 +232,17 @@ const char *text_nearest(const char *s, const char *const *words)
 	return nearest ? nearest : prefix;
 }
 
+void text_hex(char *out, const uint8_t *p, size_t n)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < n; i++) {
+		*out++ = digits[p[i] >> 4];
+		*out++ = digits[p[i] & 15];
+	}
+	*out = '\0';
+}
+
 /* What a spreadsheet would run: quotation marks alone do not keep it from that. */
 static bool is_formula(const char *s)
 {

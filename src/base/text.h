@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 
@@ -35,6 +36,9 @@ void text_put_wrapped(struct buf *b, const char *s, size_t indent, size_t width)
 /* The word of `words` (NULL-ended) nearest to `s` within a third of its length, else one that
  * begins like it, or NULL. For "did you mean". */
 const char *text_nearest(const char *s, const char *const *words);
+
+/* Two digits for each of `n` bytes, as build-ids are written, and a 0: 2 * n + 1 characters. */
+void text_hex(char *out, const uint8_t *p, size_t n);
 
 /* RFC 4180: quotes where needed, quotes doubled. Text that a spreadsheet would run (= + - @ or a
  * tab first, and no number) is quoted with ' before it. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/text.h"
 #include "report/info_attr.h"
 #include "report/info_view.h"
 #include "report/recorded.h"
@@ -231,11 +232,12 @@ static const struct table_form records_form = { "records", NULL, 0, TABLE_COLUMN
 TABLE_GET(build_id)
 {
 	const struct pd_buildid *b = r->p;
+	char hex[2 * sizeof(b->id) + 1];
 
 	(void)t;
 	(void)c;
-	for (unsigned i = 0; i < b->id_len; i++)
-		buf_printf(out->scratch, "%02x", b->id[i]);
+	text_hex(hex, b->id, b->id_len);
+	buf_puts(out->scratch, hex);
 	out->text = buf_str(out->scratch);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/text.h"
 #include "store/raw_int.h"
 
 #define NS_PER_S 1e9
@@ -128,11 +129,13 @@ static void protection(struct raw *c, const struct pd_mmap *m, struct raw_cell *
 
 static void build_id(struct raw *c, const struct pd_mmap *m, struct raw_cell *out)
 {
+	char hex[2 * sizeof(m->build_id) + 1];
+
 	if (!m->build_id_len)
 		return;
 	buf_reset(&c->text);
-	for (unsigned i = 0; i < m->build_id_len; i++)
-		buf_printf(&c->text, "%02x", m->build_id[i]);
+	text_hex(hex, m->build_id, m->build_id_len);
+	buf_puts(&c->text, hex);
 	value_text(out, buf_str(&c->text), false);
 }
 

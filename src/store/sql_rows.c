@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/text.h"
 #include "report/recorded.h"
 #include "store/schema.h"
 #include "store/sql_int.h"
@@ -151,13 +152,10 @@ static void kind_from(struct table_column *c, int type)
 
 static const char *copy_blob(struct arena *a, const uint8_t *p, size_t n)
 {
-	static const char hex[] = "0123456789abcdef";
 	char *s = arena_alloc(a, 2 * n + 1);
 
-	for (size_t i = 0; s && i < n; i++) {
-		s[2 * i] = hex[p[i] >> 4];
-		s[2 * i + 1] = hex[p[i] & 15];
-	}
+	if (s)
+		text_hex(s, p, n);
 	return s;
 }
 

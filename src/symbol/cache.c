@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/text.h"
 
 /* Raised whenever the same key may give another table: a new layout here, a new rule of choosing
  * among symbols, another set of symbols taken. */
@@ -34,23 +35,18 @@ static const uint64_t magic = 0x316d7953637943ULL; /* "CycSym1" */
 
 static bool cache_path(const struct cache_key *k, char *path, size_t size, size_t *dir_len)
 {
-	int n, at;
+	char hex[BUILD_ID_MAX * 2 + 1];
+	int n;
 
 	if (!k->dir || k->id_len < 2 || k->id_len > BUILD_ID_MAX)
 		return false;
-	at = snprintf(path, size, "%s/symbols/%02x", k->dir, k->id[0]);
-	if (at < 0 || (size_t)at >= size)
+	text_hex(hex, k->id, k->id_len);
+	n = snprintf(path, size, "%s/symbols/%.2s", k->dir, hex);
+	*dir_len = n < 0 ? 0 : (size_t)n;
+	if (n < 0 || *dir_len >= size)
 		return false;
-	*dir_len = (size_t)at;
-	for (size_t i = 0; i < k->id_len; i++) {
-		n = i ? snprintf(path + at, size - (size_t)at, "%02x", k->id[i])
-		      : snprintf(path + at, size - (size_t)at, "/");
-		if (n < 0 || (size_t)n >= size - (size_t)at)
-			return false;
-		at += n;
-	}
-	n = snprintf(path + at, size - (size_t)at, "-%s", k->kind);
-	return n > 0 && (size_t)n < size - (size_t)at;
+	n = snprintf(path + n, size - *dir_len, "/%s-%s", hex + 2, k->kind);
+	return n > 0 && (size_t)n < size - *dir_len;
 }
 
 static uint64_t checksum(struct head h, const void *body, size_t len)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "symbol/file_crc.h"
 #include "symbol/image_int.h"
 
@@ -46,8 +47,10 @@ static int elf_on_disk_open(struct elf_on_disk *f, const char *path, struct err 
 
 void put_build_id(struct buf *b, const uint8_t *id, size_t len)
 {
-	for (size_t i = 0; i < len && i < 64; i++)
-		buf_printf(b, "%02x", id[i]);
+	char hex[2 * 64 + 1];
+
+	text_hex(hex, id, len < 64 ? len : 64);
+	buf_puts(b, hex);
 }
 
 /* Recordings keep 20 bytes and fill up shorter ids with zeros, or cut longer ones. */
@@ -249,9 +252,8 @@ static bool id_text(const struct image *im, struct id_text *t)
 	/* the zeros a recording fills up with are not of the name: ids have 20, 16 or 8 bytes */
 	if (n == 20 && !ld32(id + 16))
 		n = ld64(id + 8) ? 16 : 8;
-	(void)snprintf(t->first, sizeof(t->first), "%02x", id[0]);
-	for (size_t i = 1; i < n; i++)
-		(void)snprintf(t->rest + (i - 1) * 2, 3, "%02x", id[i]);
+	text_hex(t->first, id, 1);
+	text_hex(t->rest, id + 1, n - 1);
 	return true;
 }
 

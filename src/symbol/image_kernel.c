@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
+#include "base/text.h"
 #include "symbol/image_int.h"
 #include "symbol/kallsyms.h"
 
@@ -107,8 +108,7 @@ static bool cached_kallsyms(const struct images *set, const struct image *im, ch
 
 	if (!set->opts.home || !im->key.build_id_len)
 		return false;
-	for (size_t i = 0; i < im->key.build_id_len; i++)
-		(void)snprintf(hex + 2 * i, 3, "%02x", im->key.build_id[i]);
+	text_hex(hex, im->key.build_id, im->key.build_id_len);
 	n = snprintf(path, size, "%s/.debug/.build-id/%.2s/%s/kallsyms", set->opts.home, hex,
 		     hex + 2);
 	if (n > 0 && (size_t)n < size && !stat(path, &st) && S_ISREG(st.st_mode))

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/text.h"
 
 enum { SOURCE_MAX = 64 << 20, NAME_MAX_LEN = 4096 };
 
@@ -189,8 +190,7 @@ static bool try_cache(struct search *s)
 	if (!s->w->debuginfod || !s->w->build_id_len || s->w->build_id_len > 64 ||
 	    s->name[0] != '/')
 		return false;
-	for (size_t i = 0; i < s->w->build_id_len; i++)
-		(void)snprintf(hex + 2 * i, 3, "%02x", s->w->build_id[i]);
+	text_hex(hex, s->w->build_id, s->w->build_id_len);
 	if (path_join(dir, sizeof(dir), s->w->debuginfod, hex))
 		return false;
 	for (size_t i = 0; i < 4; i++)

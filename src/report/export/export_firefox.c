@@ -14,6 +14,7 @@
 
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/text.h"
 
 #define FORMAT_VERSION	62
 #define GECKO_VERSION	24
@@ -407,12 +408,8 @@ static void put_libs(struct fox *x)
 		const struct image_key *key = image_key(x->in->images, x->lib_image[i]);
 		char id[2 * BUILD_ID_MAX + 1] = "", breakpad[34] = "";
 
-		for (size_t k = 0; key->build_id && k < key->build_id_len && k < BUILD_ID_MAX;
-		     k++) {
-			id[2 * k] = "0123456789abcdef"[key->build_id[k] >> 4];
-			id[2 * k + 1] = "0123456789abcdef"[key->build_id[k] & 15];
-			id[2 * k + 2] = '\0';
-		}
+		if (key->build_id)
+			text_hex(id, key->build_id, key->build_id_len);
 		if (*id)
 			breakpad_id(breakpad, key);
 		json_object(&x->j, NULL);

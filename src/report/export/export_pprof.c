@@ -15,6 +15,7 @@
 #include <zlib.h>
 
 #include "base/fs.h"
+#include "base/text.h"
 #include "report/export/proto.h"
 
 enum { /* fields of messages */
@@ -246,11 +247,8 @@ static void put_mapping(struct pprof *x, size_t i)
 	const struct image_key *key = image_key(x->in->images, (uint32_t)i);
 	char id[2 * BUILD_ID_MAX + 1] = "";
 
-	for (size_t k = 0; key->build_id && k < key->build_id_len && k < BUILD_ID_MAX; k++) {
-		id[2 * k] = "0123456789abcdef"[key->build_id[k] >> 4];
-		id[2 * k + 1] = "0123456789abcdef"[key->build_id[k] & 15];
-		id[2 * k + 2] = '\0';
-	}
+	if (key->build_id)
+		text_hex(id, key->build_id, key->build_id_len);
 	proto_u64(&x->message, 1, i + 1);
 	proto_u64(&x->message, 2, m->start + m->bias);
 	proto_u64(&x->message, 3, m->limit + m->bias);

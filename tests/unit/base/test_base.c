@@ -230,6 +230,20 @@ static const char *fit(struct buf *b, const char *s, size_t w, bool keep_end, bo
 	return buf_str(b);
 }
 
+static void bytes_are_two_digits_each(void **state)
+{
+	static const uint8_t id[] = { 0x00, 0x0f, 0xf0, 0x9a, 0xff };
+	char out[2 * sizeof(id) + 2];
+
+	(void)state;
+	memset(out, 'x', sizeof(out));
+	text_hex(out, id, sizeof(id));
+	assert_string_equal(out, "000ff09aff");
+	assert_int_equal(out[sizeof(out) - 1], 'x');
+	text_hex(out, id, 0);
+	assert_string_equal(out, "");
+}
+
 static void text_is_made_safe(void **state)
 {
 	struct buf b = BUF_INIT;
@@ -749,6 +763,7 @@ int main(void)
 		cmocka_unit_test(numbers_read_as_people_write_them),
 		cmocka_unit_test(numbers_are_parsed_whole_or_refused),
 		cmocka_unit_test(lists_are_bounded),
+		cmocka_unit_test(bytes_are_two_digits_each),
 		cmocka_unit_test(text_is_made_safe),
 		cmocka_unit_test(nearest_word_is_found),
 		cmocka_unit_test(lines_are_broken_at_blanks),
