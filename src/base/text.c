@@ -232,6 +232,24 @@ const char *text_nearest(const char *s, const char *const *words)
 	return nearest ? nearest : prefix;
 }
 
+bool text_word(const char **list, const char **word, size_t *len)
+{
+	const char *s = *list;
+	size_t n;
+
+	if (!s)
+		return false;
+	n = strcspn(s, ",");
+	*list = s[n] ? s + n + 1 : NULL;
+	for (; n && *s == ' '; n--)
+		s++;
+	while (n && s[n - 1] == ' ')
+		n--;
+	*word = s;
+	*len = n;
+	return true;
+}
+
 void text_hex(char *out, const uint8_t *p, size_t n)
 {
 	static const char digits[] = "0123456789abcdef";

@@ -37,6 +37,10 @@ void text_put_wrapped(struct buf *b, const char *s, size_t indent, size_t width)
  * begins like it, or NULL. For "did you mean". */
 const char *text_nearest(const char *s, const char *const *words);
 
+/* A list "a, b,c" as people type it: its next word, without the blanks around it, of `len` bytes,
+ * which may be none. `*list` is NULL behind the last; false: it was. */
+bool text_word(const char **list, const char **word, size_t *len);
+
 /* Two digits for each of `n` bytes, as build-ids are written, and a 0: 2 * n + 1 characters. */
 void text_hex(char *out, const uint8_t *p, size_t n);
 

@@ -14,6 +14,7 @@
 #include "base/fs.h"
 #include "base/invariant.h"
 #include "base/num.h"
+#include "base/text.h"
 #include "collect/mounts.h"
 #include "collect/synth.h"
 #include "collect/sysfs.h"
@@ -255,14 +256,14 @@ static int open_cgroups(struct targets *w, const struct text_list *l, struct err
 		(void)err_hint(err, "mount -t cgroup2 none /sys/fs/cgroup");
 		goto out;
 	}
-	for (size_t i = 0; i < l->n; i++)
-		for (const char *s = l->v[i]; *s;) {
-			size_t len = strcspn(s, ",");
+	for (size_t i = 0; i < l->n; i++) {
+		const char *list = l->v[i], *name;
+		size_t len;
 
-			if (len && open_cgroup(w, buf_str(&root), s, len, err))
+		while (text_word(&list, &name, &len))
+			if (len && open_cgroup(w, buf_str(&root), name, len, err))
 				goto out;
-			s += len + (s[len] == ',');
-		}
+	}
 	if (!w->cgroups.n) {
 		(void)err_set(err, ERR_USAGE, "--cgroup: a name is missing");
 		goto out;

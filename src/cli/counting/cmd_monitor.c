@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/asking.h"
 #include "cli/counting_out.h"
 #include "collect/msr.h"
@@ -85,14 +86,14 @@ static int split(struct arena *a, const struct text_list *said, struct text_list
 	*out = (struct text_list){ arena_alloc(a, (n + 1) * sizeof(*out->v)), 0 };
 	if (!out->v)
 		return err_nomem(err);
-	for (size_t i = 0; i < said->n; i++)
-		for (const char *s = said->v[i]; *s;) {
-			size_t len = strcspn(s, ",");
+	for (size_t i = 0; i < said->n; i++) {
+		const char *list = said->v[i], *word;
+		size_t len;
 
-			if (len && !(out->v[out->n++] = arena_strndup(a, s, len)))
+		while (text_word(&list, &word, &len))
+			if (len && !(out->v[out->n++] = arena_strndup(a, word, len)))
 				return err_nomem(err);
-			s += len + (s[len] == ',');
-		}
+	}
 	out->v[out->n] = NULL;
 	return 0;
 }

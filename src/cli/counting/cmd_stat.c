@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/text.h"
 #include "cli/counting/no_pmu.h"
 #include "cli/model_choice.h"
 #include "cli/stat.h"
@@ -155,17 +156,17 @@ static int topdown_groups(struct cli *cli, struct err *err)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < l->n; i++) {
+		const char *list = l->v[i], *word;
 		struct buf rest = BUF_INIT;
+		size_t len;
 
-		for (const char *s = l->v[i]; *s;) {
-			size_t n = strcspn(s, ",");
-			const char *level = level_of(s, n);
+		while (text_word(&list, &word, &len)) {
+			const char *level = level_of(word, len);
 
 			if (level)
 				deepest = !deepest || *level > *deepest ? level : deepest;
 			else
-				buf_printf(&rest, "%s%.*s", rest.len ? "," : "", (int)n, s);
-			s += n + (s[n] == ',');
+				buf_printf(&rest, "%s%.*s", rest.len ? "," : "", (int)len, word);
 		}
 		if (rest.len)
 			l->v[kept++] = arena_strdup(&cli->arena, buf_str(&rest));

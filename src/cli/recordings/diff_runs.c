@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/repeats.h"
 #include "store/saved.h"
 
@@ -27,16 +28,14 @@ static int read_with(struct diff_runs *r, struct err *err)
 {
 	const struct text_list *with = &r->cli->opt.with;
 
-	for (size_t i = 0; i < with->n; i++)
-		for (const char *p = with->v[i];; p++) {
-			size_t n = strcspn(p, ",");
+	for (size_t i = 0; i < with->n; i++) {
+		const char *list = with->v[i], *word;
+		size_t len;
 
-			if (read_word(r, p, n, err))
+		while (text_word(&list, &word, &len))
+			if (read_word(r, word, len, err))
 				return -1;
-			p += n;
-			if (!*p)
-				break;
-		}
+	}
 	return 0;
 }
 

@@ -83,17 +83,19 @@ static int unknown_metric(const struct drill *d, const char *name, size_t len, s
 static int named_of(struct drill *d, const struct text_list *l, uint32_t **list, size_t *n,
 		    struct err *err)
 {
-	for (size_t i = 0; i < l->n; i++)
-		for (const char *s = l->v[i]; *s;) {
-			size_t len = strcspn(s, ",");
+	for (size_t i = 0; i < l->n; i++) {
+		const char *names = l->v[i], *name;
+		size_t len;
+
+		while (text_word(&names, &name, &len)) {
 			bool known = false;
 
 			for (size_t c = 0; c < d->n_cores && len; c++)
-				known |= named_metric(&d->core[c], s, len, list[c], &n[c]);
+				known |= named_metric(&d->core[c], name, len, list[c], &n[c]);
 			if (len && !known)
-				return unknown_metric(d, s, len, err);
-			s += len + (s[len] == ',');
+				return unknown_metric(d, name, len, err);
 		}
+	}
 	return 0;
 }
 

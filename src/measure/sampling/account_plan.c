@@ -93,17 +93,17 @@ static int unknown_node(const struct account_plan *p, const char *s, size_t len,
 static int want_named(struct making *k, const char *list, struct err *err)
 {
 	const struct account *acc = k->p->acc;
+	const char *name;
+	size_t len;
 
-	for (const char *s = list; *s;) {
-		size_t len = strcspn(s, ",");
-		uint32_t at = account_find(acc, s, len);
+	while (text_word(&list, &name, &len)) {
+		uint32_t at = account_find(acc, name, len);
 
 		if (len && at == MODEL_NONE)
-			return unknown_node(k->p, s, len, err);
+			return unknown_node(k->p, name, len, err);
 		for (uint32_t i = 0; len && i < acc->n; i++)
 			if (is_below(acc, i, at))
 				want_node(k, i);
-		s += len + (s[len] == ',');
 	}
 	return 0;
 }

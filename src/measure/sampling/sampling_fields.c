@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "measure/sampling/sampling_int.h"
 #include "perfdata/perfdata.h"
 
@@ -77,24 +78,19 @@ static int take_word(struct sampling *r, const char *s, size_t len, struct err *
 
 int sampling_fields_parse(struct sampling *r, struct err *err)
 {
-	const char *text = r->ask.fields;
+	const char *list = r->ask.fields, *word;
+	size_t len;
 
-	if (!text)
+	if (!list)
 		return 0;
 	if (r->ask.account || r->ask.wait) {
 		(void)err_set(err, ERR_USAGE, "--fields does not go with %s, which needs its own",
 			      r->ask.account ? "--account" : "--wait");
 		return err_hint(err, "leave one of them out");
 	}
-	for (;;) {
-		size_t len = strcspn(text, ",");
-
-		if (take_word(r, text, len, err))
+	while (text_word(&list, &word, &len))
+		if (take_word(r, word, len, err))
 			return -1;
-		text += len;
-		if (!*text++)
-			break;
-	}
 	if (!r->fields.named || !r->fields.left_out)
 		return 0;
 	(void)err_set(err, ERR_USAGE, "--fields: words with and without '-' exclude each other");

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/text.h"
 #include "collect/sysfs.h"
 #include "measure/sampling/sampling_int.h"
 
@@ -67,17 +68,16 @@ static int take_word(struct wish *w, const char *option, const char *const *word
 	return 0;
 }
 
-static int parse(struct wish *w, const char *option, const char *const *words, const char *text,
+static int parse(struct wish *w, const char *option, const char *const *words, const char *list,
 		 struct err *err)
 {
-	*w = (struct wish){ .what = NULL };
-	while (*text) {
-		size_t len = strcspn(text, ",");
+	const char *word;
+	size_t len;
 
-		if (take_word(w, option, words, text, len, err))
+	*w = (struct wish){ .what = NULL };
+	while (text_word(&list, &word, &len))
+		if (len && take_word(w, option, words, word, len, err))
 			return -1;
-		text += len + (text[len] == ',');
-	}
 	if (!w->what)
 		w->what = words[0];
 	return 0;

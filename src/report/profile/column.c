@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyse/error_bar.h"
+#include "base/text.h"
 #include "report/view.h"
 #include "report/view_latency.h"
 
@@ -436,32 +437,32 @@ bool keys_of_branches(const char *list)
 {
 	struct err unused = ERR_INIT;
 	enum column_id id;
+	const char *word;
+	size_t len;
 
-	for (const char *s = list; s && *s; s += *s == ',') {
-		size_t len = strcspn(s, ",");
-
-		if (!find_column(&id, s, len, C_KEY, "key", &unused) &&
+	while (text_word(&list, &word, &len))
+		if (!find_column(&id, word, len, C_KEY, "key", &unused) &&
 		    column_table[id].of == COLUMN_OF_BRANCHES)
 			return true;
-		s += len;
-	}
 	return false;
 }
 
 int keys_parse(struct profile_opts *opts, bool *by_event, const char *list, struct err *err)
 {
-	const char *s = list		 ? list
-			: opts->branches ? "comm,dso_from,function_from,dso_to,function_to"
-					 : "comm,dso,function";
+	const char *word;
+	size_t len;
 
+	if (!list)
+		list = opts->branches ? "comm,dso_from,function_from,dso_to,function_to"
+				      : "comm,dso,function";
 	opts->n_keys = 0;
 	*by_event = false;
-	for (;;) {
-		size_t len = strcspn(s, ",");
+	while (text_word(&list, &word, &len)) {
 		enum column_id id;
 		bool twice = false;
 
-		if (find_column(&id, s, len, C_KEY, "key to sort by", err) || fits(opts, id, err))
+		if (find_column(&id, word, len, C_KEY, "key to sort by", err) ||
+		    fits(opts, id, err))
 			return -1;
 		for (size_t i = 0; i < opts->n_keys; i++)
 			twice |= opts->key[i] == (enum profile_key)column_table[id].show.which;
@@ -469,10 +470,8 @@ int keys_parse(struct profile_opts *opts, bool *by_event, const char *list, stru
 			*by_event = true;
 		else if (!twice)
 			opts->key[opts->n_keys++] = (enum profile_key)column_table[id].show.which;
-		if (!s[len])
-			return 0;
-		s += len + 1;
 	}
+	return 0;
 }
 
 #define SEVERAL "latencies"
@@ -490,18 +489,18 @@ bool columns_want_latency(const char *fields)
 {
 	struct err unused = ERR_INIT;
 	enum column_id id;
+	const char *word;
+	size_t len;
 
-	for (const char *s = fields; s && *s; s += *s == ',') {
-		bool less = *s == '-', more = *s == '+';
-		size_t len = strcspn(s, ",");
-		const char *word = s + (less || more);
+	while (text_word(&fields, &word, &len)) {
+		bool less = *word == '-', more = *word == '+';
+		const char *name = word + (less || more);
 		size_t n = len - (less || more);
 
 		if (!less &&
-		    (several(word, n) || (!find_column(&id, word, n, 0, "column", &unused) &&
+		    (several(name, n) || (!find_column(&id, name, n, 0, "column", &unused) &&
 					  column_table[id].of == COLUMN_OF_MEMORY)))
 			return true;
-		s += len;
 	}
 	return false;
 }
@@ -554,34 +553,29 @@ static int edit_word(struct column_list *l, const char *word, size_t len,
 
 	if (!all)
 		return edit(l, word, len, NULL, allowed, ctx, err);
-	for (;; all++) {
+	while (text_word(&all, &word, &len)) {
 		char one[64];
-		size_t n = strcspn(all, ",");
 
-		(void)snprintf(one, sizeof(one), "%s%.*s", less ? "-" : "+", (int)n, all);
+		(void)snprintf(one, sizeof(one), "%s%.*s", less ? "-" : "+", (int)len, word);
 		if (edit(l, one, strlen(one), SEVERAL, allowed, ctx, err))
 			return -1;
-		all += n;
-		if (!*all)
-			return 0;
 	}
+	return 0;
 }
 
 int columns_parse(struct column_list *list, const char *fields,
 		  bool (*allowed)(void *ctx, enum column_id id), void *ctx, struct err *err)
 {
+	const char *word;
+	size_t len;
+
 	if (!fields)
 		return 0;
+	fields += strspn(fields, " ");
 	if (*fields != '+' && *fields != '-')
 		list->n = 0;
-	for (;;) {
-		size_t len = strcspn(fields, ",");
-
-		if (edit_word(list, fields, len, allowed, ctx, err))
+	while (text_word(&fields, &word, &len))
+		if (edit_word(list, word, len, allowed, ctx, err))
 			return -1;
-		if (!fields[len])
-			break;
-		fields += len + 1;
-	}
 	return list->n ? 0 : err_set(err, ERR_USAGE, "--fields leaves no column");
 }

@@ -230,6 +230,34 @@ static const char *fit(struct buf *b, const char *s, size_t w, bool keep_end, bo
 	return buf_str(b);
 }
 
+static void lists_have_words(void **state)
+{
+	static const struct {
+		const char *list, *words; /* each in brackets */
+	} cases[] = {
+		{ "a,b", "[a][b]" },
+		{ " a , b c,d ", "[a][b c][d]" },
+		{ "", "[]" },
+		{ " ", "[]" },
+		{ "a,", "[a][]" },
+		{ ",,a", "[][][a]" },
+		{ "\ta, ,b", "[\ta][][b]" },
+	};
+	struct buf b = BUF_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *list = cases[i].list, *word;
+		size_t len;
+
+		buf_reset(&b);
+		while (text_word(&list, &word, &len))
+			buf_printf(&b, "[%.*s]", (int)len, word);
+		assert_string_equal(buf_str(&b), cases[i].words);
+	}
+	buf_free(&b);
+}
+
 static void bytes_are_two_digits_each(void **state)
 {
 	static const uint8_t id[] = { 0x00, 0x0f, 0xf0, 0x9a, 0xff };
@@ -763,6 +791,7 @@ int main(void)
 		cmocka_unit_test(numbers_read_as_people_write_them),
 		cmocka_unit_test(numbers_are_parsed_whole_or_refused),
 		cmocka_unit_test(lists_are_bounded),
+		cmocka_unit_test(lists_have_words),
 		cmocka_unit_test(bytes_are_two_digits_each),
 		cmocka_unit_test(text_is_made_safe),
 		cmocka_unit_test(nearest_word_is_found),
