@@ -109,6 +109,15 @@ t.equal(r.stdout.splitlines()[0], "join;hash_probe 623000", "folded without chai
 t.equal(sum(int(x.rsplit(" ", 1)[1]) for x in r.stdout.splitlines()), 1000000, "folded: the lines sum to the total")
 
 t.equal([(x["function"], x["folded"]) for x in rows_of(simple, "--limit", "1")], [("hash_probe", ""), ("", "4")], "--limit sums the rest")
+for words, last in ((["--fields", "+samples"], r" [\d.]+ % \+-[\d.]+ +\(4 more\) +[\d,]+"),  # where a name would be
+                    (["--fields", "share,samples"], r" [\d.]+ % +[\d,]+  \(4 more\)"),  # no column has names: behind the line
+                    (["-s", "function,comm"], r" [\d.]+ % \+-[\d.]+ +\(4 more\)")):
+    screen = run("report", simple, "--limit", "1", *words, env=env(COLUMNS="80", LC_ALL="C")).stdout
+    t.ok(re.search("^ +%s$" % last, screen, re.M), "report %s: the rest is called so" % " ".join(words), screen)
+    screen = run("report", simple, "--limit", "1", "--format", "markdown", *words).stdout
+    t.equal(screen.count("(4 more)"), 1, "report %s: in Markdown, too" % " ".join(words))
+t.equal(run("report", simple, "-s", "comm, function", "--fields", "+samples, -share").stdout, run("report", simple, "-s", "comm,function", "--fields=+samples,-share").stdout,
+        "blanks behind a list's commas are not of its words")
 rows = rows_of(simple, "--focus", "^tiny")
 t.equal([(x["function"], x["samples"], x["folded"], x["left_out"]) for x in rows],
         [("tiny1", "6", "", "0"), ("tiny2", "4", "", "0"), ("", "990", "3", "1")], "--focus tells what it left out")

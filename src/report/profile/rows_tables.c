@@ -43,16 +43,35 @@ void rows_fold_name(struct buf *b, const struct view_row *r)
 		buf_printf(b, "(%s more)", num_exact(n, r->folded));
 }
 
-/* For people the last column of a fold says what it is. */
-TABLE_GET(last)
+size_t rows_fold_column(const struct view *v)
+{
+	const struct column_list *l = &v->columns;
+
+	for (size_t i = l->n; i-- > 0;)
+		if (l->id[i] == COL_FRAME || column_table[l->id[i]].flags & C_KEY)
+			return i;
+	return l->n;
+}
+
+/* For people a fold says what it is: where rows are named, or behind its last value. */
+TABLE_GET(fold)
 {
 	const struct view *v = view_of(t);
 	const struct view_row *row = r->p;
+	size_t at = rows_fold_column(v);
+	struct buf value = BUF_INIT;
 
-	column_table[v->columns.id[v->columns.n - 1]].show.get(t, c, r, out);
+	column_table[v->columns.id[at < v->columns.n ? at : at - 1]].show.get(t, c, r, out);
 	if (!row->folded || (out->kind == T_TEXT && out->text))
 		return;
+	if (at == v->columns.n && cell_has(out)) {
+		cell_put(&value, out);
+		buf_putc(&value, ' ');
+	}
 	buf_reset(out->scratch);
+	buf_puts(out->scratch, buf_str(&value));
+	out->scratch->failed |= value.failed;
+	buf_free(&value);
 	rows_fold_name(out->scratch, row);
 	out->text = buf_str(out->scratch);
 	out->kind = T_TEXT;
@@ -104,7 +123,7 @@ static bool has_folds(const struct view *v)
 static size_t make_columns(struct table_column *to, const struct view *v)
 {
 	const struct column_list *l = &v->columns;
-	size_t n = 0;
+	size_t n = 0, named = 0, at = rows_fold_column(v);
 
 	if (v->n_tables > 1 && !v->opts.machine)
 		to[n++] = more_columns[TITLE];
@@ -117,11 +136,13 @@ static size_t make_columns(struct table_column *to, const struct view *v)
 			to[n - 1].flags |= C_ERROR;
 		else
 			to[n++] = c->show;
+		if (i <= at)
+			named = n - 1;
 	}
 	if (!has_folds(v))
 		return n;
 	if (!v->opts.machine)
-		to[n - 1].get = last;
+		to[named].get = fold;
 	to[n++] = more_columns[FOLDED];
 	to[n++] = more_columns[LEFT_OUT];
 	return n;

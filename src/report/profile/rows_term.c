@@ -37,7 +37,7 @@ struct table_page {
 	const struct view *v;
 	const struct style *st;
 	struct slot slot[MAX_SLOTS];
-	size_t n_slots;
+	size_t n_slots, fold_slot; /* where a fold says what it is; n_slots: behind them */
 	bool more[INDENT_MAX + 1]; /* siblings follow at this level */
 	struct buf cell, scratch;
 	size_t indent; /* bytes of it in front of the name */
@@ -85,10 +85,15 @@ static void put_indent(struct table_page *p, const struct view_table *t, const s
 	}
 }
 
-/* The last column of a fold says what it is. */
 static bool says_fold(const struct table_page *p, const struct view_row *r, size_t s)
 {
-	return r->folded && s + 1 == p->n_slots;
+	return r->folded && s == p->fold_slot;
+}
+
+/* What it says may run over its column where none follows. */
+static bool runs_over(const struct table_page *p, const struct view_row *r, size_t s)
+{
+	return says_fold(p, r, s) && s + 1 == p->n_slots && !is_tree(p);
 }
 
 /* The value, or of a column of errors the error of another column's. */
@@ -155,6 +160,7 @@ static int add_slot(struct table_page *p, enum column_id id, size_t event)
 static int make_slots(struct table_page *p, const struct view_table *t, struct err *err)
 {
 	const struct column_list *l = &p->v->columns;
+	const size_t named = rows_fold_column(p->v);
 	int rc = 0;
 
 	p->n_slots = 0;
@@ -165,6 +171,10 @@ static int make_slots(struct table_page *p, const struct view_table *t, struct e
 	for (size_t i = 0; t->n_events > 1 && i < l->n; i++)
 		if (!(column_table[l->id[i]].flags & COLUMN_WEIGHT))
 			rc |= add_slot(p, l->id[i], 0);
+	p->fold_slot = 0;
+	while (p->fold_slot < p->n_slots &&
+	       (named == l->n || p->slot[p->fold_slot].id != l->id[named]))
+		p->fold_slot++;
 	return rc ? err_set(err, ERR_LIMIT, "more than %d columns: choose with -e or --fields",
 			    MAX_SLOTS)
 		  : 0;
@@ -268,9 +278,7 @@ static void measure(struct table_page *p, const struct view_table *t)
 			fill_cell(p, t, &t->row[i], s);
 			add_name(p, &t->row[i], s);
 			width = text_width(buf_str(&p->cell));
-			/* what a fold is called may run over, if it is the last column */
-			if (width > p->slot[s].width &&
-			    !(says_fold(p, &t->row[i], s) && !is_tree(p)))
+			if (width > p->slot[s].width && !runs_over(p, &t->row[i], s))
 				p->slot[s].width = width > 4096 ? 4096 : (unsigned)width;
 		}
 	if (!p->st->width)
@@ -346,7 +354,10 @@ static void put_fold(struct table_page *p, size_t s)
 	buf_fill(b, ' ', gap(&p->slot[s]));
 	for (; need > width && b->len > 1 && b->s[b->len - 2] == ' '; width++)
 		b->s[--b->len] = '\0';
-	buf_puts(b, buf_str(&p->cell));
+	if (s + 1 == p->n_slots)
+		buf_puts(b, buf_str(&p->cell));
+	else
+		text_put_fit(b, buf_str(&p->cell), width, TEXT_LEFT, false, p->st->ascii);
 }
 
 static void put_header(struct table_page *p, const struct view_table *t)
@@ -407,6 +418,10 @@ static void put_row(struct table_page *p, const struct view_table *t, const stru
 			put_fold(p, s);
 		else
 			put_name(p, r, s);
+	}
+	if (says_fold(p, r, p->n_slots)) {
+		buf_puts(p->out, "  ");
+		rows_fold_name(p->out, r);
 	}
 	buf_trim(p->out);
 	if (ink != INK_PLAIN)
