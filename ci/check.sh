@@ -107,7 +107,7 @@ stage_docs() {
 # every, fuzz, and what builds the program anew, howto, run in the stage bare, with what is built there); else what
 # compiles fastest and tests as well. The sanitizers look at every access, however slow; an emulator is better off with a
 # little optimisation.
-stage_gcc() { referees; CC=gcc build_and_test gcc --buildtype=release -- -- --no-suite every --no-suite fuzz --no-suite howto --no-suite web; }
+stage_gcc() { referees; CC=gcc build_and_test gcc --buildtype=release -Dfuzzers=none -- -- --no-suite every --no-suite howto --no-suite web; }
 # Without the libraries that may be missing, and as a debugger wants it: what the optimiser hides comes to light
 stage_bare() {
 	CC=gcc build_and_test bare -Doptimization=0 -Ddebug=false -Dzydis=disabled -Dcapstone=disabled -Ddemangle=disabled \

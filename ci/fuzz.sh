@@ -4,7 +4,7 @@
 # into build-fuzz/corpus; a finding is left in build-fuzz/findings and ends with exit 1.
 cd "$(dirname "$0")/.." || exit 1
 dir=build-fuzz
-[ -f $dir/build.ninja ] || CC=clang meson setup $dir -Dfuzzers=true -Db_sanitize=address,undefined \
+[ -f $dir/build.ninja ] || CC=clang meson setup $dir -Dfuzzers=libfuzzer -Db_sanitize=address,undefined \
 	-Db_lundef=false --buildtype=debugoptimized >/dev/null || exit 1
 # the fuzzers only: the programs that are never instrumented do not link here
 targets=$(ninja -C $dir -t targets all | sed -n 's|^\(tests/fuzz/fuzz_[a-z_]*\): .*|\1|p')

@@ -88,7 +88,7 @@ for kernels in ([], ["[a-z]*"]):  # these are all, but kernels: no nodes
     p = run_on("skl", "even", CYCLADE, "validate", *SYSROOT, "--quick", *NODES, *kernels, XDG_DATA_HOME="/dev/null/data")
     seconds.append(int(re.search(r"about (\d+) s", p.stderr)[1]))
 t.ok(seconds[0] > seconds[1], "the time that is announced includes nodes", seconds)
-p, doc, few = validate(TRUE, *list(TRUE)[:3], settings="smt=1 counters=1")
+p, doc, few = validate(TRUE, *list(TRUE)[:4], settings="smt=1 counters=1")
 t.equal({e["verdict"] for e in few.values()}, {"exact"}, "so with one general counter: nothing is multiplexed")
 for faults in FAULTS:
     counts = dict(TRUE, **{f[0]: f[1] for f in faults})
