@@ -37,8 +37,9 @@ void text_put_wrapped(struct buf *b, const char *s, size_t indent, size_t width)
  * begins like it, or NULL. For "did you mean". */
 const char *text_nearest(const char *s, const char *const *words);
 
-/* A list "a, b,c" as people type it: its next word, without the blanks around it, of `len` bytes,
- * which may be none. `*list` is NULL behind the last; false: it was. */
+/* Takes the next word off a list that people typed, such as "a, b,c": `len` bytes, without the
+ * blanks around them; 0 where two commas meet. After the last word `*list` is NULL. False: it was
+ * NULL. */
 bool text_word(const char **list, const char **word, size_t *len);
 
 /* Two digits for each of `n` bytes, as build-ids are written, and a 0: 2 * n + 1 characters. */

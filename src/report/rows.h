@@ -22,8 +22,8 @@ void rows_put(struct document *d, const struct view *v);
 
 /* What a fold's row is called: "(41 more)", "(left out by --focus or --hide)". */
 void rows_fold_name(struct buf *b, const struct view_row *r);
-/* Where it is called so: the last of the view's columns that name rows; the number of columns if
- * there is none. */
+/* The column that has that name: the last of the view's columns that name rows. The number of
+ * columns: none of them does. */
 size_t rows_fold_column(const struct view *v);
 
 document_write_fn rows_term, rows_folded;

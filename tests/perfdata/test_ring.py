@@ -38,7 +38,8 @@ with tempfile.TemporaryDirectory() as d:
         at = [int(pgoff, 16) // 4096 for size, pgoff, path in rows if size == "1000" and path == file]
         info = json.loads(run("info", "-j", "-i", data).stdout)
         # what the ring holds comes in any case, however late the recorder is
-        # a record tells of those before it: of what was lost last only the counter tells, by a record of lost samples
+        # a LOST record comes with the next one that has room. What was lost last has none: the recorder asks the
+        # counter for it and writes LOST_SAMPLES
         lost = max(info["losses"]["lost"] + info["losses"]["lost_samples"], info["losses"]["read_lost"])
         t.ok(len(at) == len(rows) and at == sorted(set(at)) and PAGES - lost <= len(at) <= PAGES and len(at) > 100,
              "a small ring, names of %d letters: %d records are whole, %d were lost" % (letters, len(at), lost),

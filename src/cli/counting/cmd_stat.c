@@ -165,7 +165,7 @@ static int topdown_groups(struct cli *cli, struct err *err)
 
 			if (level)
 				deepest = !deepest || *level > *deepest ? level : deepest;
-			else
+			else if (len)
 				buf_printf(&rest, "%s%.*s", rest.len ? "," : "", (int)len, word);
 		}
 		if (rest.len)

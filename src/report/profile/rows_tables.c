@@ -59,20 +59,20 @@ TABLE_GET(fold)
 	const struct view *v = view_of(t);
 	const struct view_row *row = r->p;
 	size_t at = rows_fold_column(v);
-	struct buf value = BUF_INIT;
+	struct buf said = BUF_INIT;
 
 	column_table[v->columns.id[at < v->columns.n ? at : at - 1]].show.get(t, c, r, out);
 	if (!row->folded || (out->kind == T_TEXT && out->text))
 		return;
 	if (at == v->columns.n && cell_has(out)) {
-		cell_put(&value, out);
-		buf_putc(&value, ' ');
+		cell_put(&said, out);
+		buf_putc(&said, ' ');
 	}
+	rows_fold_name(&said, row);
 	buf_reset(out->scratch);
-	buf_puts(out->scratch, buf_str(&value));
-	out->scratch->failed |= value.failed;
-	buf_free(&value);
-	rows_fold_name(out->scratch, row);
+	buf_puts(out->scratch, buf_str(&said));
+	out->scratch->failed |= said.failed;
+	buf_free(&said);
 	out->text = buf_str(out->scratch);
 	out->kind = T_TEXT;
 	out->none = false;
