@@ -233,7 +233,13 @@ int data_begin(struct spaces *sp, struct err *err)
 		return 0;
 	if (!sp->sites && heap_sites_new(&sp->sites, err))
 		return -1;
-	return heap_read(&sp->heap, sp->heap_log, sp->heap_log_len, err);
+	if (heap_read(&sp->heap, sp->heap_log, sp->heap_log_len, err))
+		return -1;
+	vec_each (&sp->begins, const struct process_begins *, b)
+		if (heap_began(sp->heap, b->pid, b->time, b->parent, err))
+			return -1;
+	heap_linked(sp->heap);
+	return 0;
 }
 
 const struct heap_facts *data_heap_facts(const struct spaces *sp)
@@ -332,7 +338,7 @@ static int take_object(struct data_place *out, const struct spaces *sp, const st
 		out->until = o->until;
 	}
 	if (o->type == HEAP_STACK) {
-		out->tid = o->chain;
+		out->tid = o->tid;
 		return 0;
 	}
 	out->site = heap_site_of(sp->sites, sp, sp->heap, o, err);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/invariant.h"
@@ -18,9 +19,8 @@
 
 #define LEVELS	   16u	  /* sizes up to 64 << 2 * level */
 #define LEVEL_MAPS LEVELS /* mappings and stacks */
-#define LEVEL_GONE (LEVELS + 1)
-#define LIVE_MAPS  4096u /* mappings of a process at a time: others are not known */
-#define STEPS	   512u	 /* starts looked at for an address, in a level */
+#define LIVE_MAPS  4096u  /* mappings of a process at a time: others are not known */
+#define STEPS	   512u	  /* starts looked at for an address, in a level */
 #define FORKS	   64u
 
 struct log {
@@ -28,13 +28,26 @@ struct log {
 	uint32_t pid, parent, flags;
 	uint64_t began, rate;
 	bool sampled;		      /* small objects in part, or events were not logged */
-	size_t first[LEVEL_GONE + 2]; /* of its objects by level; the last is their end */
+	size_t first[LEVEL_MAPS + 2]; /* of its objects by level; the last is their end */
 };
 
 struct event {
-	uint64_t time, address, bytes; /* of FREED `bytes` is the time that it came after */
-	uint32_t chain;
+	uint64_t time, address, bytes;
+	uint64_t after; /* of the chunk's record before: the earliest that it can have been */
+	uint32_t chain, tid, rate;
 	uint8_t type;
+};
+
+/* What a process freed that its parent had allocated. */
+struct gone {
+	uint32_t log;
+	uint64_t address, time;
+};
+
+/* A process, from a time on: forked, or executed. */
+struct beginning {
+	uint32_t pid, parent;
+	uint64_t time;
 };
 
 struct chain {
@@ -45,6 +58,8 @@ struct chain {
 struct heap {
 	VEC(struct log) log;
 	VEC(struct heap_object) object;
+	VEC(struct gone) gone;
+	VEC(struct beginning) beginning;
 	VEC(struct chain) chain;
 	struct u64map chain_at; /* log << 32 | number -> 1 + place in chain */
 	uint64_t *address;	/* of chains, one behind another */
@@ -135,7 +150,7 @@ static uint64_t to_ns(const struct heap *h, const struct heap_chunk *c, uint64_t
 
 static int add_chain(struct heap *h, uint32_t log, const struct heap_log_record *r)
 {
-	uint64_t *v = u64map_at(&h->chain_at, (uint64_t)log << 32 | r->value, NULL);
+	uint64_t *v = u64map_at(&h->chain_at, (uint64_t)log << 32 | r->chain, NULL);
 	struct chain c = { r->from, r->n };
 
 	if (!v)
@@ -167,6 +182,7 @@ static struct heap_object *add(struct play *p, const struct event *e, uint8_t ty
 				 .until = UINT64_MAX,
 				 .log = p->log,
 				 .chain = e->chain,
+				 .tid = e->tid,
 				 .type = type,
 				 .level = level };
 
@@ -190,7 +206,7 @@ static int cut_maps(struct play *p, const struct event *e, uint64_t bytes)
 
 	for (size_t i = 0; i < had; i++) {
 		struct heap_object o = p->h->object.v[p->map.v[i]];
-		struct event rest = { e->time, 0, 0, o.chain, 0 };
+		struct event rest = { .time = e->time, .chain = o.chain, .tid = o.tid };
 
 		if (o.start >= to || from >= o.start + o.size) {
 			p->map.v[n++] = p->map.v[i];
@@ -250,7 +266,7 @@ static int play_free(struct play *p, const struct event *e)
 
 	if (v && *v) {
 		/* allocated since: perhaps by another thread, after this release */
-		if (e->type == HEAP_FREED && p->h->object.v[*v - 1].from > e->bytes)
+		if (e->type == HEAP_FREED && p->h->object.v[*v - 1].from > e->after)
 			return 0;
 		end_object(p, *v - 1, e->time);
 		*v = 0;
@@ -258,13 +274,14 @@ static int play_free(struct play *p, const struct event *e)
 	}
 	if (!(p->h->log.v[p->log].flags & HEAP_FORKED))
 		return 0;
-	return add(p, e, HEAP_FREE, LEVEL_GONE) ? 0 : -1; /* its parent's */
+	/* its parent's */
+	return vec_push(&p->h->gone, ((struct gone){ p->log, e->address, e->time }));
 }
 
 /* Objects whose end will not be logged end here. */
 static void play_rate(struct play *p, const struct event *e)
 {
-	uint64_t rate = e->address, address, *v;
+	uint64_t rate = e->rate, address, *v;
 	size_t i = 0;
 
 	if (!rate || rate & (rate - 1) || rate <= p->rate)
@@ -304,9 +321,16 @@ struct events {
 };
 
 static int add_event(struct events *all, uint32_t log, const struct heap_log_record *r,
-		     uint64_t time)
+		     uint64_t time, uint64_t after)
 {
-	struct event e = { time, r->value, r->bytes, r->chain, (uint8_t)r->type };
+	struct event e = { .time = time,
+			   .address = r->address,
+			   .bytes = r->bytes,
+			   .rate = r->rate <= UINT32_MAX ? (uint32_t)r->rate : 0,
+			   .after = after,
+			   .chain = r->chain,
+			   .tid = r->tid,
+			   .type = (uint8_t)r->type };
 
 	if (all->event.n >= UINT32_MAX - 1 || vec_push(&all->event, e) || vec_push(&all->log, log))
 		return -1;
@@ -330,9 +354,7 @@ static int read_records(struct heap *h, struct events *all, struct heap_log_at *
 				return -1;
 			continue;
 		}
-		if (r.type == HEAP_FREED)
-			r.bytes = last;
-		if (add_event(all, log, &r, time))
+		if (add_event(all, log, &r, time, last))
 			return -1;
 		if (!r.has_time)
 			continue;
@@ -422,6 +444,26 @@ static int by_place(const void *a, const void *b)
 	return (x->from > y->from) - (x->from < y->from);
 }
 
+static int by_address(const void *a, const void *b)
+{
+	const struct gone *x = a, *y = b;
+
+	if (x->log != y->log)
+		return x->log < y->log ? -1 : 1;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return (x->time > y->time) - (x->time < y->time);
+}
+
+static int by_beginning(const void *a, const void *b)
+{
+	const struct beginning *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->time > y->time) - (x->time < y->time);
+}
+
 static int by_pid(const void *a, const void *b)
 {
 	const struct log *x = a, *y = b;
@@ -452,6 +494,8 @@ static int order_logs(struct heap *h)
 		}
 		o->log = to[o->log];
 	}
+	vec_each (&h->gone, struct gone *, g)
+		g->log = to[g->log];
 	free(to);
 	return 0;
 }
@@ -461,7 +505,7 @@ static void find_levels(struct heap *h)
 	size_t at = 0;
 
 	for (uint32_t l = 0; l < h->log.n; l++)
-		for (unsigned level = 0; level <= LEVEL_GONE + 1; level++) {
+		for (unsigned level = 0; level <= LEVEL_MAPS + 1; level++) {
 			h->log.v[l].first[level] = at;
 			while (at < h->object.n && h->object.v[at].log == l &&
 			       h->object.v[at].level == level)
@@ -503,6 +547,7 @@ int heap_read(struct heap **out, const void *p, size_t len, struct err *err)
 	if (!read_chunks(h, &all, p, len) && !play_all(h, &all) && !order_logs(h) &&
 	    !copy_chains(h)) {
 		vec_sort(&h->object, by_place);
+		vec_sort(&h->gone, by_address);
 		find_levels(h);
 		rc = 0;
 	}
@@ -528,11 +573,24 @@ void heap_free(struct heap *h)
 		return;
 	vec_free(&h->log);
 	vec_free(&h->object);
+	vec_free(&h->gone);
+	vec_free(&h->beginning);
 	vec_free(&h->chain);
 	u64map_free(&h->chain_at);
 	free(h->address);
 	free(h->chain_first);
 	free(h);
+}
+
+int heap_began(struct heap *h, uint32_t pid, uint64_t time, uint32_t parent, struct err *err)
+{
+	return vec_push(&h->beginning, ((struct beginning){ pid, parent, time })) ? err_nomem(err)
+										  : 0;
+}
+
+void heap_linked(struct heap *h)
+{
+	vec_sort(&h->beginning, by_beginning);
 }
 
 /* ---- looking up ---------------------------------------------------------------------------- */
@@ -581,28 +639,36 @@ static const struct heap_object *find_in_level(const struct heap *h, const struc
 	return best;
 }
 
+/* The last log of that pid that began by then, or NULL. */
 static const struct log *log_at(const struct heap *h, uint32_t pid, uint64_t time)
 {
-	size_t from = 0, to = h->log.n;
+	size_t low;
 
-	while (from < to) {
-		size_t mid = from + (to - from) / 2;
-		const struct log *l = &h->log.v[mid];
-
-		if (l->pid < pid || (l->pid == pid && l->began <= time))
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	return from && h->log.v[from - 1].pid == pid ? &h->log.v[from - 1] : NULL;
+	bisect(low, h->log.n, i,
+	       h->log.v[i].pid > pid || (h->log.v[i].pid == pid && h->log.v[i].began > time));
+	return low && h->log.v[low - 1].pid == pid ? &h->log.v[low - 1] : NULL;
 }
 
-/* Whether a fork's log says that what it had of its parent was freed. */
-static bool is_gone(const struct heap *h, const struct log *l, uint64_t start, uint64_t time)
+/* The same of what the recording says of it. */
+static const struct beginning *beginning_at(const struct heap *h, uint32_t pid, uint64_t time)
 {
-	size_t k = last_at(h, l->first[LEVEL_GONE], l->first[LEVEL_GONE + 1], start, time);
+	const struct beginning *v = h->beginning.v;
+	size_t low;
 
-	return k > l->first[LEVEL_GONE] && h->object.v[k - 1].start == start;
+	bisect(low, h->beginning.n, i, v[i].pid > pid || (v[i].pid == pid && v[i].time > time));
+	return low && v[low - 1].pid == pid ? &v[low - 1] : NULL;
+}
+
+/* Whether a fork's log says that what it had of its parent was freed by then. */
+static bool is_gone(const struct heap *h, const struct log *l, uint64_t address, uint64_t time)
+{
+	uint32_t log = (uint32_t)(l - h->log.v);
+	const struct gone *v = h->gone.v;
+	size_t low;
+
+	bisect(low, h->gone.n, i, v[i].log > log || (v[i].log == log && v[i].address >= address));
+	return low < h->gone.n && v[low].log == log && v[low].address == address &&
+	       v[low].time <= time;
 }
 
 static const struct heap_object *find_in_log(const struct heap *h, const struct log *l,
@@ -618,31 +684,65 @@ static const struct heap_object *find_in_log(const struct heap *h, const struct 
 	return best ? best : find_in_level(h, l, LEVEL_MAPS, address, time);
 }
 
+/* A process as of a time, and its log, if it has one by then. */
+struct lived {
+	uint32_t pid;
+	uint64_t time;
+	const struct log *log;
+};
+
+/* Who it was forked from, as of then; false: nothing that is known. */
+static bool go_to_parent(const struct heap *h, struct lived *at)
+{
+	const struct beginning *b = beginning_at(h, at->pid, at->time);
+	const struct log *l = at->log;
+
+	if (l && !(l->flags & HEAP_FORKED))
+		return false;
+	if (b && b->parent != HEAP_EXECUTED)
+		*at = (struct lived){ b->parent, b->time, NULL };
+	else if (l)
+		*at = (struct lived){ l->parent, l->began < at->time ? l->began : at->time, NULL };
+	else
+		return false;
+	return true;
+}
+
+/* A log from before the process began, or executed its program, is of another one. */
+static void find_its_log(const struct heap *h, struct lived *at)
+{
+	const struct beginning *b = beginning_at(h, at->pid, at->time);
+
+	at->log = log_at(h, at->pid, at->time);
+	if (b && at->log && at->log->began < b->time)
+		at->log = NULL;
+}
+
 const struct heap_object *heap_find(const struct heap *h, uint32_t pid, uint64_t address,
 				    uint64_t time, enum heap_why *why)
 {
-	const struct log *l = log_at(h, pid, time);
-	const struct log *gone[FORKS];
-	uint64_t now[FORKS];
+	struct lived at = { pid, time, NULL }, gone[FORKS];
 
-	*why = !l		     ? HEAP_NO_LOG
-	       : l->flags & HEAP_OWN ? HEAP_OWN_LOG
-	       : l->sampled	     ? HEAP_SAMPLED
-				     : HEAP_NO_OBJECT;
-	for (unsigned n = 0; l && n < FORKS; n++) {
-		const struct heap_object *o = find_in_log(h, l, address, time);
+	*why = HEAP_NO_LOG;
+	for (unsigned n = 0; n < FORKS; n++) {
+		const struct heap_object *o;
 
+		find_its_log(h, &at);
+		o = at.log ? find_in_log(h, at.log, address, at.time) : NULL;
+		if (at.log && *why == HEAP_NO_LOG)
+			*why = at.log->flags & HEAP_OWN ? HEAP_OWN_LOG
+			       : at.log->sampled	? HEAP_SAMPLED
+							: HEAP_NO_OBJECT;
 		for (unsigned i = 0; o && i < n; i++)
-			if (is_gone(h, gone[i], o->start, now[i]))
+			if (gone[i].log && is_gone(h, gone[i].log, o->start, gone[i].time))
 				return NULL;
 		if (o) {
 			*why = HEAP_FOUND;
 			return o;
 		}
-		gone[n] = l;
-		now[n] = time;
-		time = l->began < time ? l->began : time;
-		l = l->flags & HEAP_FORKED ? log_at(h, l->parent, time) : NULL;
+		gone[n] = at;
+		if (!go_to_parent(h, &at))
+			break;
 	}
 	return NULL;
 }

@@ -3,19 +3,21 @@
  * heap - which allocation lay at an address at a time, from the logs that `record --heap` keeps.
  *
  *	heap_read(&h, p, len, &err)
+ *	heap_began(h, pid, time, parent, &err)		for each process: from whom it was forked
+ *	heap_linked(h)					all of them
  *	o = heap_find(h, pid, address, time, &why)	NULL: none, and why
  *	heap_chain(h, o, &n)				who allocated it
  *	heap_free(h)
  *
  * Objects are what malloc and the like returned (HEAP_ALLOC), anonymous mappings (HEAP_MAP) and
  * stacks of threads (HEAP_STACK); what malloc returned wins over the mapping that it is in. A child
- * of a fork has what its parent had then, until it frees it. Where small objects are logged in part
- * only, those that are not stay unknown, and an object ends where the log can no longer say that it
- * was freed.
+ * of a fork has what its parent had then, until it frees it, whether it has a log itself or not: it
+ * begins one at its first call. Where small objects are logged in part only, those that are not
+ * stay unknown, and an object ends where the log can no longer say that it was freed.
  *
  * The bytes are of the recording: anything may be in them. Each log is read as far as it is one;
- * memory is some 64 bytes for each record of 16 or 24. They must stay as long as the heap.
- * Costs: one pass and one sort by time; a look-up some 0.3 us. After heap_read, read-only.
+ * memory is some 80 bytes for each record of 8 to 24. They must stay as long as the heap.
+ * Costs: one pass and one sort by time; a look-up some 0.3 us. After heap_linked, read-only.
  */
 #ifndef CYCLADE_SYMBOL_HEAP_H
 #define CYCLADE_SYMBOL_HEAP_H
@@ -33,7 +35,8 @@ struct heap_object {
 	uint64_t start, size;
 	uint64_t from, until; /* ns; until UINT64_MAX: it is never freed */
 	uint32_t log;
-	uint32_t chain; /* heap_chain(); of a stack its tid */
+	uint32_t chain; /* heap_chain() */
+	uint32_t tid;	/* of a stack */
 	uint8_t type;	/* HEAP_ALLOC, HEAP_MAP, HEAP_STACK */
 	uint8_t level;
 };
@@ -54,6 +57,12 @@ struct heap_facts {
 
 int heap_read(struct heap **out, const void *p, size_t len, struct err *err) MUST_USE;
 void heap_free(struct heap *h); /* NULL is fine */
+/* From `time` on `pid` is a new process, a fork of `parent`; HEAP_EXECUTED: it is another program,
+ * which has nothing of before. -1: out of memory. */
+#define HEAP_EXECUTED UINT32_MAX
+int heap_began(struct heap *h, uint32_t pid, uint64_t time, uint32_t parent,
+	       struct err *err) MUST_USE;
+void heap_linked(struct heap *h);
 const struct heap_object *heap_find(const struct heap *h, uint32_t pid, uint64_t address,
 				    uint64_t time, enum heap_why *why);
 /* Return addresses, innermost first; NULL: not known. */

@@ -62,7 +62,7 @@ struct heap_chunk {
 	uint32_t flags;
 	uint64_t began;	     /* ns: the process' log; pid and this name it */
 	uint64_t ticks, ns;  /* one instant: the counter, the clock of the recording */
-	uint64_t not_logged; /* events; of the log's first chunk those of all until its end */
+	uint64_t not_logged; /* events of the process; of all chunks but its first one 0 */
 	uint64_t rate;	     /* of small objects, as the chunk begins; 1: all are logged */
 };
 

@@ -31,6 +31,26 @@ bool heap_log_chunk(struct heap_log_at *at)
 	return true;
 }
 
+/* A chain's number, and how many addresses follow. */
+static bool read_chain(struct heap_log_record *r, uint64_t value, const uint8_t *from)
+{
+	r->chain = (uint32_t)value;
+	r->n = (uint32_t)(value >> 32);
+	r->from = from;
+	return r->n && r->n <= HEAP_DEPTH;
+}
+
+static void read_extent(struct heap_log_record *r, uint64_t word)
+{
+	uint32_t above = (uint32_t)(word >> 40);
+
+	r->bytes = r->type == HEAP_UNMAP ? word : word & HEAP_BYTES_MOST;
+	if (r->type == HEAP_STACK)
+		r->tid = above;
+	else if (r->type != HEAP_UNMAP)
+		r->chain = above;
+}
+
 bool heap_log_record(struct heap_log_at *at, struct heap_log_record *r)
 {
 	static const uint8_t words[] = {
@@ -39,31 +59,28 @@ bool heap_log_record(struct heap_log_at *at, struct heap_log_record *r)
 	};
 	size_t left = (size_t)(at->words_end - at->word) / 8, need;
 	uint64_t head = left ? ld64(at->word) : 0, type = head >> 56;
+	uint64_t value = head & (UINT64_MAX >> 8);
 
 	if (type == HEAP_END || type >= sizeof(words))
 		return false;
-	*r = (struct heap_log_record){ .type = (enum heap_record)type,
-				       .value = head & (UINT64_MAX >> 8) };
+	*r = (struct heap_log_record){ .type = (enum heap_record)type };
 	need = words[type];
 	if (type == HEAP_CHAIN) {
-		r->n = (uint32_t)(r->value >> 32);
-		r->value &= UINT32_MAX;
-		r->from = at->word + 8;
-		if (!r->n || r->n > HEAP_DEPTH)
+		if (!read_chain(r, value, at->word + 8))
 			return false;
 		need += r->n;
+	} else if (type == HEAP_RATE) {
+		r->rate = value;
+	} else {
+		r->address = value;
 	}
 	if (need > left)
 		return false;
 	r->has_time = type != HEAP_CHAIN && need > 1;
 	if (r->has_time)
 		r->time = ld64(at->word + 8);
-	if (need == 3 && type != HEAP_CHAIN) {
-		r->bytes = ld64(at->word + 16) & HEAP_BYTES_MOST;
-		r->chain = (uint32_t)(ld64(at->word + 16) >> 40);
-		if (type == HEAP_UNMAP)
-			r->bytes = ld64(at->word + 16);
-	}
+	if (need == 3 && type != HEAP_CHAIN)
+		read_extent(r, ld64(at->word + 16));
 	at->word += 8 * need;
 	return true;
 }

@@ -23,13 +23,15 @@ struct heap_log_at {
 };
 
 struct heap_log_record {
-	enum heap_record type;
-	uint64_t value; /* of its first word: an address, a rate, or a chain's number */
+	enum heap_record type; /* what a type has not is 0 */
+	uint64_t address;
 	bool has_time;
 	uint64_t time; /* as it was written: ticks or ns */
 	uint64_t bytes;
-	uint32_t chain; /* of ALLOC, MAP; of STACK the tid */
-	uint32_t n;	/* of CHAIN: addresses, at `from` */
+	uint64_t rate;
+	uint32_t chain; /* its number: of ALLOC, MAP, CHAIN */
+	uint32_t tid;
+	uint32_t n; /* of CHAIN: addresses, at `from` */
 	const uint8_t *from;
 };
 

@@ -55,6 +55,7 @@ void spaces_free(struct spaces *sp)
 		vec_free(&sp->thread.v[i].name);
 	vec_free(&sp->fact);
 	vec_free(&sp->map);
+	vec_free(&sp->begins);
 	vec_free(&sp->process);
 	vec_free(&sp->thread);
 	u64map_free(&sp->last_process);

@@ -139,6 +139,13 @@ static int inherit_name(struct spaces *sp, const struct fact *f)
 	return t ? set_name(sp, f->tid, f->time, comm) : -1;
 }
 
+/* For data_begin(). */
+static int note_beginning(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t parent)
+{
+	return sp->heap_log ? vec_push(&sp->begins, ((struct process_begins){ time, pid, parent }))
+			    : 0;
+}
+
 static int apply_fork(struct spaces *sp, const struct fact *f)
 {
 	struct process *parent, *child;
@@ -153,7 +160,7 @@ static int apply_fork(struct spaces *sp, const struct fact *f)
 	parent = newest(sp, place_key(SPACE_USER, f->a));
 	root = parent ? root_of(parent) : 0;
 	child = new_process(sp, place_key(SPACE_USER, f->pid), f->pid, f->time);
-	if (!child || enter(sp, child, f->tid))
+	if (!child || enter(sp, child, f->tid) || note_beginning(sp, f->time, f->pid, f->a))
 		return -1;
 	pieces_seal(&sp->pieces);
 	return set_root(child, f->time, root) || jit_inherited(child, parent, f->time) ? -1 : 0;
@@ -165,7 +172,8 @@ static int apply_exec(struct spaces *sp, const struct fact *f)
 	struct process *p = process_of(sp, f);
 
 	if (!p || set_root(p, f->time, 0) || jit_gone(p, f->time) ||
-	    set_name(sp, f->tid, f->time, f->a))
+	    set_name(sp, f->tid, f->time, f->a) ||
+	    note_beginning(sp, f->time, f->pid, HEAP_EXECUTED))
 		return -1;
 	p->execs++;
 	p->live = 0;

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "symbol/heap.h"
 #include "symbol/jitdump.h"
 #include "symbol/pieces.h"
 #include "symbol/space.h"
@@ -56,6 +57,12 @@ struct process {
 
 #define PROC_NONE UINT32_MAX
 
+/* Of a recording with a log of allocations: a process was forked, or executed a program. */
+struct process_begins {
+	uint64_t time;
+	uint32_t pid, parent; /* HEAP_EXECUTED: it executed one */
+};
+
 struct name_at {
 	uint64_t time;
 	uint32_t comm;
@@ -88,6 +95,7 @@ struct spaces {
 	/* of `record --heap`; read by data_begin() */
 	const uint8_t *heap_log;
 	size_t heap_log_len;
+	VEC(struct process_begins) begins;
 	struct heap *heap;
 	struct heap_sites *sites;
 	bool monotonic;

@@ -147,6 +147,16 @@ t.ok(by[2003].pid == by[2004].pid and by[2005].parent == by[2003].pid and by[200
 freed = [r[1] for r in by[2003].of(FREE)]
 t.ok(any(r[3] == 2002 and r[1] in freed for r in by[2006].of(ALLOC)), "a child frees what its parent allocated")
 
+# releases of what others allocated are no allocations: each figure of mem is the sum that the second reader has
+heap_made.write("forks.data", os.path.abspath("forks"), [], heap_made.feature("forks.logs", [(0, 0), (10**15, 10**15)]), 500)
+doc = json.loads(run("mem", "forks.data", "-j").stdout)
+want = [(r[0], r[3]) for x in logs.values() for r in x.records if r[0] in (ALLOC, MAP)]
+# a mapping of which a part goes is two afterwards: allocations alone are counted
+got = [s for s in doc["sites"] if s["kind"] == "heap"]
+t.equal((sum(s["allocations"] for s in got), sum(s["bytes"] for s in got)), (len([k for k, _ in want if k == ALLOC]), sum(n for k, n in want if k == ALLOC)),
+        "mem: allocations and bytes of all processes are those of the logs")
+t.equal(doc["allocations"]["processes"], len(logs), "and so many processes")
+
 # ---- threads ----
 build("threads", """
 static void *work(void *arg)
@@ -629,6 +639,27 @@ if p.returncode == 0:
     t.equal([n for n in os.listdir(".") if n.startswith("faults.data")], ["faults.data"], "the logs' directory is gone")
     p = run("info", "faults.data")
     t.ok("simpleperf" not in p.stdout and "passed over" not in p.stdout, "info takes the log for granted", p.stdout)
+    # a child that neither allocates nor frees leaves no log: what it writes to is its parent's
+    build("child", """
+NOINLINE char *before(size_t n) { char *p = malloc(n); memset(p, 1, n); return p; }
+NOINLINE char *after(size_t n) { char *p = malloc(n); memset(p, 1, n); return p; }
+int main(int n, char **v)
+{
+	char *p = before(400000), *q;
+	int go[2];
+	if (pipe(go)) return 1;
+	if (!fork()) { char c; if (read(go[0], &c, 1) != 1) _exit(1); for (int i = 0; i < 400000; i += 4096) p[i] = 2; if (n > 1) free(p); _exit(0); }
+	free(p);
+	q = after(400000);
+	if (write(go[1], "x", 1) != 1) return 1;
+	wait(NULL);
+	return 0;
+}""", head=TOUCH + "#include <sys/wait.h>\n")
+    for words in ([], ["free"]):
+        run("record", "-q", "--heap", "-e", "page-faults:u", "-c", "1", "-d", "-W", "-o", "child.data", "--", "./child", *words)
+        got = {o["function"]: (o["threads"], o["samples"]) for o in objects_of("child.data") if o["function"] in ("before", "after")}
+        t.ok(got["before"][0] == 2 and 180 <= got["before"][1] <= 200 and got["after"][0] == 1 and 90 <= got["after"][1] <= 100,
+             "a child writes to what its parent had when it forked%s" % (", and frees it" if words else ", and calls nothing"), got)
 else:
     t.skip("record --heap", p.stderr)
 

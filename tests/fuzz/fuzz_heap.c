@@ -35,8 +35,8 @@ static void look_everywhere(const struct heap *h, const void *p, size_t size)
 
 	while (heap_log_chunk(&at))
 		while (heap_log_record(&at, &r)) {
-			look(h, at.chunk.pid, r.value, r.time);
-			look(h, at.chunk.pid, r.value + r.bytes / 2, UINT64_MAX - 1);
+			look(h, at.chunk.pid, r.address, r.time);
+			look(h, at.chunk.pid, r.address + r.bytes / 2, UINT64_MAX - 1);
 		}
 }
 

@@ -97,7 +97,7 @@ static void objects_live_from_one_call_to_the_other(void **state)
 	assert_int_equal(start_of(h, 10, 0x16000, 150), 0x16000);
 	assert_int_equal(start_of(h, 10, 0x90001, 159), 0);
 	assert_int_equal(start_of(h, 10, 0x90001, 160), 0x90000);
-	assert_int_equal(heap_find(h, 10, 0x90001, 160, &why)->chain, 7);
+	assert_int_equal(heap_find(h, 10, 0x90001, 160, &why)->tid, 7);
 	assert_null(heap_find(h, 10, 0xa0000, 160, &why));
 	assert_int_equal(why, HEAP_NO_OBJECT);
 	assert_null(heap_find(h, 10, 0x10120, 99, &why));
@@ -201,6 +201,59 @@ static void children_have_what_their_parents_had(void **state)
 	assert_int_equal(start_of(h, 11, 0x3010, 350), 0);
 	assert_int_equal(start_of(h, 11, 0x1010, 405), 0);
 	assert_int_equal(start_of(h, 11, 0x5010, 410), 0x5000);
+	heap_free(h);
+	buf_free(&b);
+}
+
+/* Of the recording: who was forked when, and who executed a program. A child's log begins with its
+ * first call, long after, or never. */
+static void children_have_what_was_there_when_they_were_forked(void **state)
+{
+	struct buf b = BUF_INIT;
+	enum heap_why why;
+	size_t at, n;
+	struct heap *h;
+
+	(void)state;
+	chunk(&b, 10, 100, 1, 0, 1);
+	put(&b, HEAP_ALLOC, 0x1000, 110, 0x100);
+	put(&b, HEAP_ALLOC, 0x2000, 110, 0x100);
+	put(&b, HEAP_FREE, 0x1000, 200, 0);
+	put(&b, HEAP_ALLOC, 0x3000, 210, 0x100);
+	fill(&b, 0);
+	at = b.len;
+	chunk(&b, 11, 250, 10, HEAP_FORKED, 1); /* forked at 150 */
+	put(&b, HEAP_FREED, 0x2000, 0, 0);
+	put(&b, HEAP_ALLOC, 0x4000, 260, 0x100);
+	fill(&b, at);
+	h = read_all(&b);
+	assert_int_equal(heap_began(h, 10, 90, HEAP_EXECUTED, NULL), 0);
+	assert_int_equal(heap_began(h, 14, 170, 12, NULL), 0); /* a child of a child */
+	assert_int_equal(heap_began(h, 13, 180, 10, NULL), 0);
+	assert_int_equal(heap_began(h, 13, 190, HEAP_EXECUTED, NULL), 0);
+	assert_int_equal(heap_began(h, 12, 160, 10, NULL), 0);
+	assert_int_equal(heap_began(h, 11, 150, 10, NULL), 0);
+	assert_int_equal(heap_began(h, 11, 500, 10, NULL), 0); /* another one of that number */
+	heap_linked(h);
+	assert_int_equal(start_of(h, 11, 0x1010, 220), 0x1000); /* before its log begins */
+	assert_int_equal(start_of(h, 11, 0x1010, 300), 0x1000);
+	assert_int_equal(start_of(h, 11, 0x3010, 300), 0);
+	assert_int_equal(start_of(h, 11, 0x2010, 259), 0x2000);
+	assert_int_equal(start_of(h, 11, 0x2010, 260), 0);
+	assert_int_equal(start_of(h, 11, 0x4010, 260), 0x4000);
+	assert_int_equal(start_of(h, 11, 0x4010, 500), 0);
+	assert_int_equal(start_of(h, 11, 0x3010, 500), 0x3000);
+	for (uint32_t pid = 12; pid <= 14; pid += 2) { /* without logs */
+		assert_int_equal(start_of(h, pid, 0x1010, 400), 0x1000);
+		assert_int_equal(start_of(h, pid, 0x3010, 400), 0);
+		assert_null(heap_find(h, pid, 0x9000, 400, &why));
+		assert_int_equal(why, HEAP_NO_OBJECT);
+	}
+	assert_int_equal(start_of(h, 13, 0x1010, 185), 0x1000);
+	assert_null(heap_find(h, 13, 0x1010, 195, &why));
+	assert_int_equal(why, HEAP_NO_LOG);
+	(void)heap_objects(h, &n);
+	assert_int_equal(n, 4); /* a release is none */
 	heap_free(h);
 	buf_free(&b);
 }
@@ -343,6 +396,7 @@ int main(void)
 		cmocka_unit_test(a_release_without_a_time_has_the_next_ones),
 		cmocka_unit_test(the_last_releases_of_a_chunk_end_their_objects),
 		cmocka_unit_test(children_have_what_their_parents_had),
+		cmocka_unit_test(children_have_what_was_there_when_they_were_forked),
 		cmocka_unit_test(a_rate_ends_what_is_not_logged),
 		cmocka_unit_test(random_objects_are_found),
 		cmocka_unit_test(ticks_become_the_recordings_time),
