@@ -23,8 +23,13 @@
  * until it ran a thread waited for a CPU; without a record of the waking, that time belongs to the
  * wait (w->unwoken).
  *
- * A recording of sched_switch alone may lack switches from the idle task: then a thread is taken to
- * run since the last switch of its CPU, or its waking (w->assumed).
+ * A recording of sched_switch alone may lack switches from the idle task. sched_stat_runtime then
+ * has the time of the switch (perf sched record); without it, a thread is taken to run since
+ * another one last did on its CPU, or since its waking (w->assumed).
+ *
+ * A CPU runs one thread at a time. A thread that was running when another one is seen on its CPU is
+ * unknown from its last record on. Time before the first sample of a recording of tracepoints is
+ * left out: forks are recorded sooner than switches there.
  *
  * Some chains. While there are very many switches, some have a chain only (record --wait). The
  * others get that of a wait of the same thread that the same waker ended, about as long, and near
@@ -147,7 +152,8 @@ struct wait {
 	uint64_t waits, guessed, chainless; /* of wanted threads: blocked or preempted; see below */
 	uint64_t assumed;		    /* times that a CPU was got without a record of it */
 	bool has_stacks, has_wakings;
-	bool cut; /* the file ends early */
+	bool has_idle; /* sched_switch of idle tasks: whole CPUs were recorded */
+	bool cut;      /* the file ends early */
 };
 
 struct wait_opts {

@@ -57,14 +57,14 @@ def plain(order="<", wide=False, **kw):
     m.wake(9000, 7, by=0, chain=[6])                    # slept 5000
     m.on(9300, 7)                                       # wake-up 300
     m.wake(10000, 8, by=7, chain=[7])                   # lock 4000
-    m.on(10100, 8, cpu=0)                               # wake-up 100, moved
-    m.off(11000, 8, chain=[0, 5], preempted=True)       # ran 900
-    m.on(13000, 8)                                      # preempted 2000
-    m.off(13500, 8, chain=[0, 4, 3, 5])                 # ran 500
-    m.on(17500, 8)                                      # page fault 4000
+    m.on(10100, 8, cpu=2)                               # wake-up 100, moved
+    m.off(11000, 8, cpu=2, chain=[0, 5], preempted=True)  # ran 900
+    m.on(13000, 8, cpu=2)                               # preempted 2000
+    m.off(13500, 8, cpu=2, chain=[0, 4, 3, 5])          # ran 500
+    m.on(17500, 8, cpu=2)                               # page fault 4000
     m.exit(18000, 8)                                    # ran 500
     m.off(20000, 7, chain=[0, 4])                       # ran 10700; input until the end
-    m.sample(0, 21000, 9, 1)                            # 9: ran all the time
+    m.sample(0, 21000, 9, 3)                            # 9: ran all the time
     return m
 
 

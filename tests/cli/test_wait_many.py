@@ -41,7 +41,7 @@ def many(path, thin=True, every=10):
         long += i * 37 % 800
         now += 1000
         m.off(now, 7, chain=chain if i % every == 0 else None)
-        m.wake(now + long, 7, by=by, cpu=1, chain=[4] if i % every == 0 else None)
+        m.wake(now + long, 7, by=by, cpu=by - 7, chain=[4] if i % every == 0 else None)
         now += long + 100
         m.on(now, 7)
         true[kind] += long

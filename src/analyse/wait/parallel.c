@@ -92,6 +92,7 @@ struct cpu_now {
 struct now {
 	uint64_t time, wanted; /* wanted: time so far in which threads waited for a CPU */
 	uint64_t running, wanting, lost;
+	size_t crowded; /* CPUs with more than one thread: none, but for changes at the same time */
 	struct cpu_now *cpu;
 };
 
@@ -102,6 +103,7 @@ static int spend(struct counting *c, struct now *now, uint64_t time)
 
 	if (!d)
 		return 0;
+	assert(!now->crowded);
 	c->out->unknown += now->lost ? d : 0;
 	now->wanted += now->wanting ? d : 0;
 	now->time = time;
@@ -111,7 +113,10 @@ static int spend(struct counting *c, struct now *now, uint64_t time)
 static void begin_run(struct counting *c, struct now *now, uint32_t cpu)
 {
 	now->running++;
-	if (!cpu_of(c, cpu) || now->cpu[cpu].on++)
+	if (!cpu_of(c, cpu))
+		return;
+	now->crowded += now->cpu[cpu].on == 1;
+	if (now->cpu[cpu].on++)
 		return;
 	cpu_of(c, cpu)->wanted += now->wanted - now->cpu[cpu].wanted;
 	now->cpu[cpu].since = now->time;
@@ -120,7 +125,10 @@ static void begin_run(struct counting *c, struct now *now, uint32_t cpu)
 static void end_run(struct counting *c, struct now *now, uint32_t cpu)
 {
 	now->running--;
-	if (!cpu_of(c, cpu) || --now->cpu[cpu].on)
+	if (!cpu_of(c, cpu))
+		return;
+	now->crowded -= now->cpu[cpu].on == 2;
+	if (--now->cpu[cpu].on)
 		return;
 	cpu_of(c, cpu)->busy += now->time - now->cpu[cpu].since;
 	now->cpu[cpu].wanted = now->wanted;
@@ -414,7 +422,7 @@ static int sum_functions(struct counting *c, struct err *err)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static bool has_whole_cpus(const struct pd *rec)
+static bool has_whole_cpus(const struct pd *rec, const struct wait *w)
 {
 	size_t n, n_events;
 	const struct pd_type_count *t = pd_type_counts(rec, &n);
@@ -423,8 +431,9 @@ static bool has_whole_cpus(const struct pd *rec)
 	for (size_t i = 0; i < n; i++)
 		if (t[i].type == PERF_RECORD_SWITCH || t[i].type == PERF_RECORD_SWITCH_CPU_WIDE)
 			return t[i].type == PERF_RECORD_SWITCH_CPU_WIDE;
-	/* tracepoints alone: what is inherited or waits for an exec is of a program's threads */
-	for (size_t i = 0; i < n_events; i++)
+	/* tracepoints alone: what is inherited or waits for an exec is of a program's threads, of
+	 * which the idle task is none */
+	for (size_t i = 0; i < n_events && !w->has_idle; i++)
 		if (ev[i].attr.type == PERF_TYPE_TRACEPOINT &&
 		    (ev[i].attr.inherit || ev[i].attr.enable_on_exec))
 			return false;
@@ -441,7 +450,7 @@ int parallel_build(struct parallel **out, const struct pd *rec, const struct spa
 	c.out = calloc(1, sizeof(*c.out));
 	if (!c.out)
 		return err_nomem(err);
-	c.out->whole = has_whole_cpus(rec);
+	c.out->whole = has_whole_cpus(rec, w);
 	ret = make_cpus(&c, err) || walk_time(&c, err) || count_moves(&c, err) ||
 			      sum_nodes(&c, err) ||
 			      (opts->event != SIZE_MAX &&

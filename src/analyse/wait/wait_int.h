@@ -13,7 +13,8 @@
 #include "base/vec.h"
 
 enum fact_kind {
-	FACT_SEEN, /* it ran then */
+	FACT_SEEN,    /* it ran then */
+	FACT_RUNTIME, /* sched_stat_runtime: it ran for `ran` ns up to then */
 	FACT_FORK,
 	FACT_EXIT,
 	FACT_OUT,	/* a switch record */
@@ -28,7 +29,11 @@ enum fact_kind {
 
 struct fact {
 	uint64_t time;
-	uint32_t tid, pid, cpu, chain, waker;
+	uint32_t tid, pid, cpu, chain;
+	union {
+		uint32_t waker;
+		uint32_t ran; /* FACT_RUNTIME: at most UINT32_MAX */
+	};
 	uint8_t kind;
 	bool preempted;
 	bool idled; /* FACT_OUT, FACT_TRACE_OUT: the CPU was given to its idle task */
@@ -113,13 +118,16 @@ struct wait_work {
 	VEC(struct wait_thread) thread;
 	VEC(struct wait_span) span;
 	VEC(struct donor_slice) slice;
-	VEC(uint32_t) donor; /* chains */
-	uint32_t *slice_of;  /* by span, where it is guessed */
-	uint8_t *reason;     /* by chain of out->chain */
-	uint32_t *at;	     /* the same: its place */
-	bool *interrupt;     /* the same: an interrupt ran it */
-	bool hidden;	     /* tasks that are not idle have the number 0: another PID namespace */
-	bool thinned;	     /* chains of some switches were recorded, at least at times */
+	VEC(uint32_t) donor;   /* chains */
+	uint32_t *slice_of;    /* by span, where it is guessed */
+	uint8_t *reason;       /* by chain of out->chain */
+	uint32_t *at;	       /* the same: its place */
+	bool *interrupt;       /* the same: an interrupt ran it */
+	uint64_t begins;       /* switches are recorded since then */
+	uint64_t first_sample; /* its time; UINT64_MAX: there is none */
+	bool has_switch_records;
+	bool hidden;  /* tasks that are not idle have the number 0: another PID namespace */
+	bool thinned; /* chains of some switches were recorded, at least at times */
 };
 
 int wait_scan(struct wait_work *k, struct err *err) MUST_USE;

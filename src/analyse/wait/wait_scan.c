@@ -13,12 +13,25 @@ enum {
 	TRACE_FLAGS = 2, /* what the CPU did then */
 	TRACE_PID = 24,	 /* who left, or was woken */
 	TRACE_STATE = 32,
-	TRACE_NEXT = 56
+	TRACE_NEXT = 56,
+	/* sched_stat_runtime: since Linux 6.16 the name lies behind the numbers */
+	STAT_PID = 24,
+	STAT_RUNTIME = 32,
+	STAT_PID_NAME_LAST = 12,
+	STAT_RUNTIME_NAME_LAST = 16,
 };
 #define IN_INTERRUPT 0x18u /* hard or soft */
 #define STATE_BITS   0xffu /* above: could run, and was preempted */
 
-enum event_kind { EVENT_OTHER, EVENT_STACK, EVENT_SOME, EVENT_RARE, EVENT_SWITCH, EVENT_WAKE };
+enum event_kind {
+	EVENT_OTHER,
+	EVENT_STACK,
+	EVENT_SOME,
+	EVENT_RARE,
+	EVENT_SWITCH,
+	EVENT_WAKE,
+	EVENT_RUNTIME
+};
 
 struct scan {
 	struct wait_work *k;
@@ -39,6 +52,8 @@ static enum event_kind kind_of(const struct pd_event *e, bool has_waking)
 		return EVENT_SWITCH;
 	if (!strcmp(e->name, has_waking ? "sched:sched_waking" : "sched:sched_wakeup"))
 		return EVENT_WAKE;
+	if (!strcmp(e->name, "sched:sched_stat_runtime"))
+		return EVENT_RUNTIME;
 	return EVENT_OTHER;
 }
 
@@ -133,6 +148,7 @@ static int take_switch(struct scan *c, const struct pass_sample *s, struct fact 
 	if (pd_sample_parse(c->k->rec, s->r, &x) || x.raw_size < TRACE_NEEDS)
 		return 0;
 	next.tid = raw32(c, x.raw + TRACE_NEXT);
+	c->k->out->has_idle |= !raw32(c, x.raw + TRACE_PID);
 	f->kind = FACT_TRACE_OUT;
 	if (f->tid == UINT32_MAX) /* its numbers are gone, it has exited */
 		f->tid = raw32(c, x.raw + TRACE_PID);
@@ -160,6 +176,29 @@ static int take_wake(struct scan *c, const struct pass_sample *s, struct fact *f
 	return f->tid ? put(c, f, err) : 0;
 }
 
+/* The kernel brought the thread's runtime up to date, which it does at ticks and at switches. */
+static int take_runtime(struct scan *c, const struct pass_sample *s, struct fact *f,
+			struct err *err)
+{
+	struct pd_sample x;
+	size_t at = 0;
+	uint64_t ran;
+
+	if (!pd_sample_parse(c->k->rec, s->r, &x)) {
+		if (x.raw_size >= STAT_RUNTIME_NAME_LAST + 8 &&
+		    raw32(c, x.raw + STAT_PID_NAME_LAST) == f->tid)
+			at = STAT_RUNTIME_NAME_LAST;
+		else if (x.raw_size >= STAT_RUNTIME + 8 && raw32(c, x.raw + STAT_PID) == f->tid)
+			at = STAT_RUNTIME;
+	}
+	if (at) {
+		ran = raw64(c, x.raw + at);
+		f->kind = FACT_RUNTIME;
+		f->ran = ran < UINT32_MAX ? (uint32_t)ran : UINT32_MAX;
+	}
+	return own(c, f, err);
+}
+
 /* Where somebody asks for cgroups. */
 static int note_cgroup(struct scan *c, const struct pass_sample *s, struct err *err)
 {
@@ -184,10 +223,12 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 	if (!s->time || (tid == UINT32_MAX && c->kind[s->event] != EVENT_SWITCH))
 		return 0;
 	pass_time(c, s->time);
+	if (s->time < c->k->first_sample)
+		c->k->first_sample = s->time;
 	c->k->hidden |= !tid && space_kind_of_misc(s->r->misc) == SPACE_USER;
 	if (ring_time(c, s->cpu, s->time, err) == UINT64_MAX || note_cgroup(c, s, err))
 		return -1;
-	if (c->kind[s->event] != EVENT_OTHER &&
+	if (c->kind[s->event] != EVENT_OTHER && c->kind[s->event] != EVENT_RUNTIME &&
 	    chains_of(&c->k->chains, c->k->rec, c->k->sp, s, &f.chain, err))
 		return -1;
 	c->k->out->has_stacks |= f.chain && c->kind[s->event] != EVENT_WAKE;
@@ -203,6 +244,8 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 		if (tid && own(c, &seen, err))
 			return -1;
 		return take_wake(c, s, &f, err);
+	case EVENT_RUNTIME:
+		return tid ? take_runtime(c, s, &f, err) : 0;
 	case EVENT_OTHER:
 		break;
 	}
@@ -271,6 +314,7 @@ static int on_other(void *ctx, unsigned worker, const struct pd_record *r, struc
 		return on_pause(c, r, f.time, err);
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
+		c->k->has_switch_records = true;
 		f.kind = r->misc & PERF_RECORD_MISC_SWITCH_OUT ? FACT_OUT : FACT_IN;
 		f.preempted = r->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
 		f.idled = r->type == PERF_RECORD_SWITCH_CPU_WIDE && gives_to_idle(r);
@@ -336,7 +380,7 @@ int wait_scan(struct wait_work *k, struct err *err)
 	const struct pd_event *ev = pd_events(k->rec, &n);
 	int ret = -1;
 
-	k->out->from = UINT64_MAX;
+	k->out->from = k->first_sample = UINT64_MAX;
 	c.kind = calloc(n + 1, sizeof(*c.kind));
 	if (!c.kind) {
 		(void)err_nomem(err);
@@ -352,6 +396,9 @@ int wait_scan(struct wait_work *k, struct err *err)
 	if (c.paused && k->out->until > c.paused && on_lost(&c, c.paused, k->out->until, err))
 		goto out;
 	join_windows(k);
+	/* tracepoints may begin later than the records of forks; switch records do not */
+	if (!k->has_switch_records && k->first_sample != UINT64_MAX)
+		k->out->from = k->begins = k->first_sample;
 	ret = 0;
 out:
 	pass_free(p);

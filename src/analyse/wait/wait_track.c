@@ -4,7 +4,8 @@
  *
  * A switch may be told several times: by a sample with its chain, by a switch record, by
  * sched_switch. The first sets the time, the others add what they know. The same teller twice in a
- * row means that something between was lost.
+ * row means that something between was lost. So does a thread on the CPU of another that never left
+ * it: no more threads run at a time than there are CPUs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ struct track { /* of a thread, now */
 	uint32_t thread;
 	bool idled;
 	bool running, preempted, begun, before, exited, ended, sampled, there;
+	bool gone; /* not running: another thread has its CPU, and no record says since when */
 	uint32_t tellers;		/* bit by fact_kind: of the last switch */
 	uint64_t since, exit, chain_at; /* chain_at: time of the last sample of a switch */
 	uint32_t chain, cpu;
@@ -26,11 +28,21 @@ struct track { /* of a thread, now */
 	uint32_t waker, waker_chain;
 };
 
+#define NO_HOLDER SIZE_MAX
+
+/* A CPU runs one thread at a time: records of one there bound the time of all others. */
+struct cpu_now {
+	size_t holder; /* place in v of the thread that ran there last; NO_HOLDER: it left */
+	uint64_t seen; /* the CPU's last record */
+	uint64_t free; /* no thread but the holder has run there since; 0: in the whole recording */
+	bool idled;    /* then the CPU became idle */
+};
+
 struct tracking {
 	struct wait_work *k;
 	struct u64map at; /* tid -> place in v */
 	VEC(struct track) v;
-	VEC(uint64_t) switched; /* by CPU: when it last was given to another task */
+	VEC(struct cpu_now) cpu;
 	struct err *err;
 };
 
@@ -116,14 +128,15 @@ static int close_span(struct tracking *t, const struct track *r, uint64_t until)
 	s.chain = r->chain;
 	s.sampled = r->sampled;
 	s.idled = r->preempted && r->idled;
-	s.reason = r->begun	  ? WAIT_BEGUN
+	s.reason = r->gone	  ? WAIT_LOST
+		   : r->begun	  ? WAIT_BEGUN
 		   : r->preempted ? WAIT_PREEMPTED
 		   : r->before	  ? WAIT_BEFORE
 				  : WAIT_OTHER;
 	if (s.reason == WAIT_BEGUN || s.reason == WAIT_PREEMPTED)
 		return put_known(t, s);
 	if (!r->woken || r->woken > until) {
-		t->k->out->unwoken += !r->before;
+		t->k->out->unwoken += !r->before && !r->gone;
 		return put_known(t, s);
 	}
 	woken = s;
@@ -134,8 +147,10 @@ static int close_span(struct tracking *t, const struct track *r, uint64_t until)
 	return put_known(t, s) || put_known(t, woken) ? -1 : 0;
 }
 
-/* It does not fit: what a loss explains is kept on either side, else nothing is known. */
-static int contradict(struct tracking *t, struct track *r, uint64_t until)
+/* It does not fit: what a loss explains is kept on either side, else nothing is known. The other
+ * side, up to `until`, was on `cpu`, where others may have run up to `free`. */
+static int contradict(struct tracking *t, struct track *r, uint64_t until, uint32_t cpu,
+		      uint64_t free)
 {
 	const struct wait_work *k = t->k;
 	size_t at = window_at(k, r->since);
@@ -156,10 +171,13 @@ static int contradict(struct tracking *t, struct track *r, uint64_t until)
 		gone.from = k->lost.v[at].from;
 	while (at < k->lost.n && k->lost.v[at].from < until)
 		gone.until = k->lost.v[at++].until;
+	if (!r->running && free > gone.until)
+		gone.until = free;
 	if (gone.until > until)
 		gone.until = until;
 	after.running = !r->running;
-	after.preempted = after.begun = after.before = false;
+	after.preempted = after.begun = after.before = after.gone = false;
+	after.cpu = cpu;
 	after.chain = 0;
 	after.woken = 0;
 	after.since = gone.until;
@@ -168,7 +186,61 @@ static int contradict(struct tracking *t, struct track *r, uint64_t until)
 		       : 0;
 }
 
-/* ---- facts ----------------------------------------------------------------------------------- */
+/* ---- CPUs ------------------------------------------------------------------------------------ */
+
+#define CPUS_MOST (1u << 20)
+
+/* NULL: the CPU is not recorded, or out of memory (then err is set). */
+static struct cpu_now *cpu_at(struct tracking *t, uint32_t cpu)
+{
+	const struct cpu_now none = { .holder = NO_HOLDER };
+
+	if (cpu >= CPUS_MOST)
+		return NULL;
+	while (t->cpu.n <= cpu)
+		if (vec_push(&t->cpu, none)) {
+			(void)err_nomem(t->err);
+			return NULL;
+		}
+	return &t->cpu.v[cpu];
+}
+
+/* It ran up to `seen`, and what it did since then is not known. */
+static int lose_thread(struct tracking *t, struct track *r, uint64_t seen)
+{
+	if (seen < r->since)
+		seen = r->since;
+	t->k->out->contradicted++;
+	if (close_span(t, r, seen))
+		return -1;
+	r->running = r->preempted = r->begun = r->before = r->there = r->idled = false;
+	r->gone = true;
+	r->tellers = 0;
+	r->since = seen;
+	r->chain = 0;
+	r->woken = 0;
+	r->waker = WAIT_NOBODY;
+	return 0;
+}
+
+static void leave_cpu(struct cpu_now *c, const struct fact *f)
+{
+	c->holder = NO_HOLDER;
+	c->seen = c->free = f->time;
+	c->idled = f->idled;
+}
+
+/* No other thread ran there between then and `f`; 0: not in the whole recording. */
+static uint64_t free_since(const struct tracking *t, const struct track *r, const struct fact *f)
+{
+	const struct cpu_now *c = f->cpu < t->cpu.n ? &t->cpu.v[f->cpu] : NULL;
+
+	if (!c)
+		return 0;
+	return c->holder == NO_HOLDER || &t->v.v[c->holder] == r ? c->free : c->seen;
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static struct wait_thread *thread_of(const struct tracking *t, const struct track *r)
 {
@@ -184,6 +256,27 @@ static int end_thread(struct tracking *t, struct track *r, uint64_t until)
 		until = r->since;
 	thread_of(t, r)->until = until;
 	return close_span(t, r, until);
+}
+
+/* A thread has the CPU now: another one that is taken to run there has left without a record. */
+static int hold_cpu(struct tracking *t, struct cpu_now *c, const struct track *r, uint32_t cpu,
+		    uint64_t time)
+{
+	size_t self = (size_t)(r - t->v.v);
+	struct track *other = c->holder == NO_HOLDER ? NULL : &t->v.v[c->holder];
+
+	if (c->holder != self) {
+		bool stays = other && other->running && !other->ended && other->cpu == cpu;
+
+		/* no switch is recorded behind an exit */
+		if (stays && (other->exited ? end_thread(t, other, other->exit)
+					    : lose_thread(t, other, c->seen)))
+			return -1;
+		c->free = c->seen;
+		c->holder = self;
+	}
+	c->seen = time;
+	return 0;
 }
 
 /* Who woke somebody: an interrupt ran instead of the idle task. */
@@ -224,23 +317,6 @@ static bool tells_out(uint8_t kind)
 	       kind == FACT_TRACE_OUT;
 }
 
-/* 0: not known. */
-static uint64_t switched_at(const struct tracking *t, uint32_t cpu)
-{
-	return cpu < t->switched.n ? t->switched.v[cpu] : 0;
-}
-
-static int note_switch(struct tracking *t, const struct fact *f)
-{
-	if (f->cpu >= 1u << 20)
-		return 0;
-	while (t->switched.n <= f->cpu)
-		if (vec_push(&t->switched, 0))
-			return err_nomem(t->err);
-	t->switched.v[f->cpu] = f->time;
-	return 0;
-}
-
 /* NULL with no error: a thread that is not recorded, or is dead. */
 static struct track *track_of(struct tracking *t, const struct fact *f)
 {
@@ -261,7 +337,7 @@ static struct track *track_of(struct tracking *t, const struct fact *f)
 	if (fresh && f->kind != FACT_FORK) {
 		/* it was there before: off the CPU if it is given or woken to one now, or if
 		 * another had this CPU since */
-		if (f->kind == FACT_WAKE || (f->kind == FACT_TRACE_OUT && switched_at(t, f->cpu)))
+		if (f->kind == FACT_WAKE || free_since(t, &none, f))
 			in = true;
 		if (begin_thread(t, r, f, t->k->out->from, !in))
 			return NULL;
@@ -269,24 +345,51 @@ static struct track *track_of(struct tracking *t, const struct fact *f)
 	return r->ended && f->kind != FACT_FORK ? NULL : r;
 }
 
+/* It runs since `in`; up to `from` it is not known whether it did. */
+static int begin_run(struct tracking *t, struct track *r, const struct fact *f, uint64_t in,
+		     uint64_t from)
+{
+	const struct wait_span unknown = { .thread = r->thread, .cpu = f->cpu };
+
+	if (close_span(t, r, in) || put_lost(t, &unknown, in, from))
+		return -1;
+	r->running = true;
+	r->preempted = r->begun = r->before = r->gone = r->there = false;
+	r->since = from;
+	r->tellers = 0;
+	if (f->cpu != WAIT_NO_CPU)
+		r->cpu = f->cpu;
+	return 0;
+}
+
 /* It leaves a CPU that no record gave it. Some kernels trace no switch from the idle task: then it
- * ran since the CPU was last switched, as perf has it, but not before it was woken. */
+ * ran since no other thread did there, as perf has it, but not before it was woken. If the CPU was
+ * idle, and its waking should have been recorded, that is not known. */
 static int assume_in(struct tracking *t, struct track *r, const struct fact *f)
 {
 	const struct wait_work *k = t->k;
-	uint64_t in = switched_at(t, f->cpu);
+	uint64_t free = free_since(t, r, f), in = free > r->woken ? free : r->woken;
+	bool idled = f->cpu < t->cpu.n && t->cpu.v[f->cpu].idled;
 	size_t at = window_at(k, r->since);
 
-	in = in > r->woken ? in : r->woken;
 	if (f->kind != FACT_TRACE_OUT || r->tellers & ~(1u << FACT_TRACE_OUT) || in <= r->since ||
 	    in > f->time || (at < k->lost.n && k->lost.v[at].from < f->time))
-		return contradict(t, r, f->time);
+		return contradict(t, r, f->time, f->cpu, free);
 	k->out->assumed++;
-	if (close_span(t, r, in))
-		return -1;
-	r->running = true;
-	r->since = in;
-	return close_span(t, r, f->time);
+	return begin_run(t, r, f, in, idled && k->out->has_wakings && !r->woken ? f->time : in);
+}
+
+/* The kernel counts a thread's runtime from its switch to a CPU, and anew after each record of
+ * it: the first gives the time of the switch. */
+static int begin_before(struct tracking *t, struct track *r, const struct fact *f)
+{
+	uint64_t in = f->ran < f->time ? f->time - f->ran : 0, free = free_since(t, r, f);
+
+	in = in > free ? in : free;
+	in = in > r->woken ? in : r->woken;
+	in = in > r->since ? in : r->since;
+	in = in < f->time ? in : f->time;
+	return begin_run(t, r, f, in, in);
 }
 
 /* Several events of the same switch, told as one event twice: kernels do so (6.18). */
@@ -306,9 +409,11 @@ static int take_out(struct tracking *t, struct track *r, const struct fact *f)
 	bool again = !is_twice(r, f) && !r->running && (r->tellers & bit || !r->tellers);
 
 	if (r->running || again) {
-		if (again ? assume_in(t, r, f) : close_span(t, r, f->time))
+		if (again && assume_in(t, r, f))
 			return -1;
-		r->running = r->preempted = r->begun = r->before = false;
+		if (r->running && close_span(t, r, f->time))
+			return -1;
+		r->running = r->preempted = r->begun = r->before = r->gone = false;
 		r->sampled = r->there = r->idled = false;
 		r->tellers = 0;
 		r->since = f->time;
@@ -336,10 +441,10 @@ static int take_in(struct tracking *t, struct track *r, const struct fact *f)
 	bool again = r->running && (r->tellers & bit || !r->tellers);
 
 	if (!r->running || again) {
-		if (again ? contradict(t, r, f->time) : close_span(t, r, f->time))
+		if (again ? contradict(t, r, f->time, f->cpu, 0) : close_span(t, r, f->time))
 			return -1;
 		r->running = true;
-		r->there = false;
+		r->there = r->gone = false;
 		r->tellers = 0;
 		r->since = f->time;
 		if (f->cpu != WAIT_NO_CPU && r->cpu != WAIT_NO_CPU && r->cpu != f->cpu)
@@ -351,41 +456,77 @@ static int take_in(struct tracking *t, struct track *r, const struct fact *f)
 	return 0;
 }
 
+/* It runs: on another CPU than before, if no record says when it changed. */
+static int take_seen(struct tracking *t, struct track *r, const struct fact *f)
+{
+	if (r->running && r->cpu != f->cpu && r->cpu < t->cpu.n && f->cpu != WAIT_NO_CPU) {
+		const struct cpu_now *c = &t->cpu.v[r->cpu];
+
+		if (lose_thread(t, r, c->holder == (size_t)(r - t->v.v) ? c->seen : 0))
+			return -1;
+	}
+	if (r->running)
+		return 0;
+	return f->kind == FACT_RUNTIME ? begin_before(t, r, f) : take_in(t, r, f);
+}
+
+static int begin_fork(struct tracking *t, struct track *r, const struct fact *f)
+{
+	if (end_thread(t, r, r->exited ? r->exit : f->time) ||
+	    begin_thread(t, r, f, f->time, false))
+		return -1;
+	r->begun = f->time >= t->k->begins; /* else it may have run since */
+	r->before = !r->begun;
+	return 0;
+}
+
+static void take_wake(struct tracking *t, struct track *r, const struct fact *f)
+{
+	if (!r->running && !r->woken && !r->begun) {
+		r->woken = f->time;
+		r->waker = waker_of(t, f->waker);
+		r->waker_chain = f->chain;
+	} else if (r->woken && !r->waker_chain && r->waker == waker_of(t, f->waker)) {
+		r->waker_chain = f->chain; /* another event of the same waking */
+	}
+}
+
+static bool is_switch(const struct fact *f)
+{
+	return tells_out(f->kind) || f->kind == FACT_IN || f->kind == FACT_TRACE_IN;
+}
+
 static int take(struct tracking *t, const struct fact *f)
 {
-	struct track *r = track_of(t, f);
+	bool early = f->kind == FACT_SEEN && f->time < t->k->begins;
+	bool on_cpu = f->kind != FACT_FORK && f->kind != FACT_WAKE;
+	struct track *r = early ? NULL : track_of(t, f);
+	struct cpu_now *c = on_cpu && !early ? cpu_at(t, f->cpu) : NULL;
+	int ret = 0;
 
-	if (!r)
-		return t->err->code ? -1 : 0;
-	if (f->pid && f->pid != UINT32_MAX && f->kind != FACT_FORK)
+	if (t->err->code)
+		return -1;
+	if (r && f->pid && f->pid != UINT32_MAX && f->kind != FACT_FORK)
 		thread_of(t, r)->pid = f->pid;
-	switch ((enum fact_kind)f->kind) {
-	case FACT_FORK:
-		if (end_thread(t, r, r->exited ? r->exit : f->time) ||
-		    begin_thread(t, r, f, f->time, false))
-			return -1;
-		r->begun = true;
-		r->before = false;
-		return 0;
-	case FACT_EXIT:
+	if (r && f->kind == FACT_FORK)
+		ret = begin_fork(t, r, f);
+	else if (r && f->kind == FACT_WAKE)
+		take_wake(t, r, f);
+	else if (r && (f->kind == FACT_SEEN || f->kind == FACT_RUNTIME))
+		ret = take_seen(t, r, f);
+	else if (r && is_switch(f))
+		ret = tells_out(f->kind) ? take_out(t, r, f) : take_in(t, r, f);
+	if (r && f->kind == FACT_EXIT) {
 		r->exited = true;
 		r->exit = f->time;
-		return 0;
-	case FACT_WAKE:
-		if (!r->running && !r->woken && !r->begun) {
-			r->woken = f->time;
-			r->waker = waker_of(t, f->waker);
-			r->waker_chain = f->chain;
-		} else if (r->woken && !r->waker_chain && r->waker == waker_of(t, f->waker)) {
-			r->waker_chain = f->chain; /* another event of the same waking */
-		}
-		return 0;
-	case FACT_SEEN:
-		/* it runs, though no record said so */
-		return r->running ? 0 : take_in(t, r, f);
-	default:
-		return tells_out(f->kind) ? take_out(t, r, f) : take_in(t, r, f);
 	}
+	if (ret || !c)
+		return ret;
+	if (r && r->running && r->cpu == f->cpu)
+		return hold_cpu(t, c, r, f->cpu, f->time);
+	if (is_switch(f))
+		leave_cpu(c, f);
+	return 0;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -401,12 +542,8 @@ static int take_sorted(struct tracking *t)
 	for (size_t i = 0; i < k->fact.n; i++)
 		v[i] = (struct keyed){ .key = k->fact.v[i].time, .a = (uint32_t)i };
 	keyed_sort(v, v + k->fact.n, k->fact.n);
-	for (size_t i = 0; i < k->fact.n && !ret; i++) {
-		const struct fact *f = &k->fact.v[v[i].a];
-		bool moves = tells_out(f->kind) || f->kind == FACT_IN || f->kind == FACT_TRACE_IN;
-
-		ret = take(t, f) || (moves && note_switch(t, f)) ? -1 : 0;
-	}
+	for (size_t i = 0; i < k->fact.n && !ret; i++)
+		ret = take(t, &k->fact.v[v[i].a]);
 	free(v);
 	return ret;
 }
@@ -503,6 +640,6 @@ int wait_track(struct wait_work *k, struct err *err)
 out:
 	u64map_free(&t.at);
 	vec_free(&t.v);
-	vec_free(&t.switched);
+	vec_free(&t.cpu);
 	return ret;
 }

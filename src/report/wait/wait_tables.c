@@ -145,9 +145,11 @@ static void add_facts(struct document *d, const struct wait_view *v)
 			"switch from the idle task): since the CPU's last switch, or its waking",
 			num_exact(a, w->assumed), w->assumed == 1 ? "" : "s");
 	if (w->contradicted)
-		document_fact(d, "contradicted", true,
-			      "%s time%s a thread began what it already did: that time is unknown",
-			      num_exact(a, w->contradicted), w->contradicted == 1 ? "" : "s");
+		document_fact(
+			d, "contradicted", true,
+			"%s time%s a thread began what it already did, or another one had its "
+			"CPU: that time is unknown",
+			num_exact(a, w->contradicted), w->contradicted == 1 ? "" : "s");
 }
 
 static void add_table(struct document *d, const struct wait_view *v, const struct table_form *f,

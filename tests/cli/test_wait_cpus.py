@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""One CPU runs one thread at a time: no recording, and none that lacks switches, gives more. What `perf sched record` wrote here is held
+against the runtimes in its own records, and recordings whose first records come late against what is known of them."""
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import recordings  # noqa: E402
+from tap import SHARED, Tap, run  # noqa: E402
+from waits_made import EVENTS, SWITCH, WAKING, Made  # noqa: E402
+
+t = Tap()
+tmp = tempfile.mkdtemp(prefix="cyclade-cpus-")
+os.chdir(tmp)
+RUNTIME = ("sched:sched_stat_runtime", dict(EVENTS[SWITCH][1], config=302), [46])
+
+
+def doc_of(path, what="--wait"):
+    p = run("report", what, "-j", path)
+    if p.returncode:
+        t.ok(False, "report %s of %s" % (what, path), p.stderr)
+        return collections.defaultdict(list)
+    return json.loads(p.stdout)
+
+
+def parts(doc, tid):
+    return {r["reason"]: round(r["seconds"] * 1e9) for r in doc["thread_reasons"] if r["tid"] == tid}
+
+
+def overlaps(path):
+    """None: no SQL, or no switches."""
+    p = run("sql", "--format", "json", "-i", path,
+            "SELECT cpu, started, ended, tid FROM waits WHERE state = 'running' AND cpu IS NOT NULL ORDER BY cpu, started, ended")
+    if p.returncode:
+        return None
+    rows = [tuple(r.values()) for r in json.loads(p.stdout)["rows"]]
+    return [(a, b) for a, b in zip(rows, rows[1:]) if a[0] == b[0] and b[1] < a[2]]
+
+
+# ---- records of tracepoints, known one by one
+class Traced(Made):
+    """No switch records, as of `perf sched record`. Where the name lies decides where the other fields do."""
+
+    def __init__(self, functions, name_last=False):
+        self.name_last = name_last
+        super().__init__(functions, wide=True, more=[RUNTIME])
+
+    def ran(self, time, tid, ns, cpu=0):
+        fields = self.w.pack("i", tid), self.w.u64(ns)
+        raw = b"\0" * 8 + (b"\x18\0\2\0" + b"".join(fields) + b"a\0\0\0\0\0\0\0" if self.name_last else b"a".ljust(16, b"\0") + fields[0] + bytes(4) + fields[1])
+        self.sample(4, time, tid, cpu, [], raw)
+
+
+for last in (False, True):
+    name = "runtimes, the name %s: " % ("last" if last else "first")
+    m = Traced([b"schedule"], last)
+    m.fork(500000, 1, 6)            # before the tracepoints: nobody knows what it did until then
+    m.traced(1000000, 5, 1, 7)      # 7 gets the CPU
+    m.traced(1100000, 7, 1, 0)      # ... which is idle then
+    m.ran(900000000, 819, 29000)    # the first record of a thread: it ran for 29 us
+    m.ran(900001000, 819, 1000)
+    m.traced(900001000, 819, 1, 0)
+    m.traced(1000000000, 5, 1, 0, cpu=1)
+    d = doc_of(m.write("late.data"))
+    t.equal(parts(d, 819).get("running"), 30000, name + "a thread that is first seen late ran as long as it says")
+    t.ok("begin" not in parts(d, 6) and "running" not in parts(d, 6), name + "a thread from before the tracepoints does not wait for a CPU", parts(d, 6))
+    t.equal(parts(d, 7).get("running"), 100000, name + "who was there before keeps its time")
+    t.equal(overlaps("late.data") or [], [], name + "one thread at a time on a CPU")
+    p = doc_of("late.data", "--concurrency")
+    t.ok(p["cpus"][0]["busy_share"] < 0.01, name + "the CPU was idle", p["cpus"])
+
+# Two threads are seen on a CPU, and no record says when the first left it
+m = Made([b"work"], wide=True)
+m.on(1000, 7)
+m.sample(0, 3000, 8, 0)
+m.off(9000, 8)
+m.off(9500, 9, cpu=1)
+d = doc_of(m.write("crowded.data"))
+t.equal((parts(d, 7), parts(d, 8).get("running")), ({"unknown": 8500}, 6000), "a thread whose CPU another one has: its time is unknown")
+t.equal((overlaps("crowded.data") or [], d["contradicted"]), ([], 1), "... and that is counted")
+
+# ---- what perf writes here
+PROGRAM = "int main(void) { volatile long s = 0; for (long i = 0; i < 60000000; i++) s += i; return 0; }"
+
+
+def by_perf():
+    """Bounds of what perf's own records say: the runtimes of a thread, which lack what it ran before the first and behind the last record."""
+    if not shutil.which("perf") or subprocess.run(["perf", "sched", "record", "-o", "sched.data", "--", "./prog"], capture_output=True).returncode:
+        return t.skip("perf sched record", "perf cannot record tracepoints here")
+    text = subprocess.run(["perf", "script", "-i", "sched.data", "-F", "event,trace,time"], capture_output=True, text=True).stdout
+    ran = collections.Counter()
+    for m in re.finditer(r"pid=(\d+) runtime=(\d+)", text):
+        ran[int(m[1])] += int(m[2])
+    times = [float(x) for x in re.findall(r"^\s*(\d+\.\d+):", text, re.M)]
+    d = doc_of("sched.data")
+    found = collections.Counter()
+    for r in d["threads"]:
+        found[r["tid"]] += r["running_seconds"] * 1e9
+    t.equal(overlaps("sched.data") or [], [], "perf sched record: one thread at a time on a CPU")
+    if not ran or not times:
+        return t.skip("perf sched record: runtimes", "this kernel traces none")
+    # a runtime is known to end at its record: what is between the last one and a switch is in neither sum, or in one
+    off = abs(sum(found.values()) - sum(ran.values()))
+    t.ok(off < 0.02 * sum(ran.values()) + 1e6 * len(os.sched_getaffinity(0)), "perf sched record: all threads ran as long as the kernel counted",
+         (sum(found.values()), sum(ran.values())))
+    return None
+
+
+with open("prog.c", "w") as f:
+    f.write(PROGRAM)
+if subprocess.run(["cc", "-O1", "-o", "prog", "prog.c"]).returncode:
+    t.skip("perf sched record", "no compiler")
+else:
+    by_perf()
+
+# ---- every recording
+os.mkdir("made")
+paths = [r.path for r in recordings.made("made")]
+corpus = os.path.join(SHARED, "corpus", "recordings") if SHARED else ""
+if corpus and os.path.isdir(corpus):
+    paths += [os.path.join(corpus, x) for x in sorted(os.listdir(corpus)) if os.path.getsize(os.path.join(corpus, x)) < 4000000]
+checked = {p: overlaps(p) for p in paths}
+wrong = {os.path.basename(p): x[:2] for p, x in checked.items() if x}
+if all(x is None for x in checked.values()):
+    t.skip("all recordings", "built without SQL")
+else:
+    t.equal(wrong, {}, "all recordings with switches: one thread at a time on a CPU")
+os.chdir("/")
+shutil.rmtree(tmp)
+t.done()
