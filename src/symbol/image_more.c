@@ -45,9 +45,14 @@ const struct cfi *image_cfi(struct images *set, uint32_t image)
 	struct image *im = set->image.v[image];
 
 	(void)pthread_mutex_lock(&set->cfi_lock);
-	if (!im->cfi && !image_locate(set, im, NULL))
+	if (!im->cfi && !image_locate(set, im, NULL)) {
 		im->cfi = cfi_new(im->code.elf.p ? &im->code.elf : NULL,
 				  im->dwarf.elf.p ? &im->dwarf.elf : NULL);
+		if (im->cfi && im->cfi->unread && !im->trouble.len)
+			buf_printf(&im->trouble, "%s: .debug_frame %s: callers are missing",
+				   im->dwarf.path ? im->dwarf.path : im->code.path,
+				   im->cfi->unread);
+	}
 	(void)pthread_mutex_unlock(&set->cfi_lock);
 	return im->cfi;
 }

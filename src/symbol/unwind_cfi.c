@@ -8,6 +8,7 @@
 
 #include "base/invariant.h"
 #include "base/nomem.h"
+#include "symbol/elf_unpack.h"
 #include "symbol/unwind_int.h"
 
 enum { PE_OMIT = 0xff, PE_INDIRECT = 0x80, PE_PCREL = 0x10, STATES_MAX = 16 };
@@ -213,8 +214,7 @@ bool cfi_section_of(const struct elf_file *elf, const char *name, bool eh, struc
 {
 	const struct elf_sec *sec = elf ? elf_section(elf, name) : NULL;
 
-	if (!sec || !sec->data || sec->size > UINT32_MAX || sec->flags & SHF_COMPRESSED ||
-	    elf->swap)
+	if (!sec || !sec->data || sec->size > UINT32_MAX || elf_is_packed(sec) || elf->swap)
 		return false;
 	*s = (struct cfi_section){ .elf = elf,
 				   .p = sec->data,
@@ -235,17 +235,38 @@ bool cfi_encoding(const struct cfi_section *s, uint32_t cie, uint8_t *enc)
 	return true;
 }
 
-static int read_section(struct cfi_section *s, const struct elf_file *elf, const char *name,
-			bool eh)
+/* .debug_frame, which `go build` compresses. False: there is none, or *why says why not. */
+static bool debug_frame_of(const struct elf_file *elf, struct cfi_section *s, const char **why,
+			   int *ret)
 {
-	struct cur all, c;
-	struct cie cie;
-	uint32_t cie_at = UINT32_MAX;
-	bool cie_ok = false;
+	const struct elf_sec *sec = elf ? elf_section(elf, ".debug_frame") : NULL;
+	struct err err = { 0 };
 
-	if (!cfi_section_of(elf, name, eh, s))
-		return 0;
-	all = cur_of(s->p, s->len);
+	if (!sec && elf)
+		sec = elf_section(elf, ".zdebug_frame");
+	if (!sec || !sec->data || elf->swap)
+		return false;
+	*s = (struct cfi_section){ .elf = elf, .vaddr = sec->addr, .fde = VEC_INIT };
+	if (elf_is_packed(sec)) {
+		*ret = elf_unpack(elf, sec, &s->unpacked, &s->len, why, &err);
+		s->p = s->unpacked;
+	} else {
+		s->p = sec->data;
+		s->len = (size_t)sec->size;
+	}
+	if (s->p && s->len > UINT32_MAX)
+		*why = "is larger than 4 GiB";
+	return !*ret && !*why && s->p;
+}
+
+/* The functions of a table. */
+static int read_functions(struct cfi_section *s)
+{
+	struct cur all = cur_of(s->p, s->len), c;
+	bool cie_ok = false, eh = s->eh;
+	uint32_t cie_at = UINT32_MAX;
+	struct cie cie;
+
 	while (cur_left(&all)) {
 		uint32_t at = (uint32_t)(all.p - s->p), id_at, where;
 		struct cfi_fde f;
@@ -281,13 +302,18 @@ static int read_section(struct cfi_section *s, const struct elf_file *elf, const
 struct cfi *cfi_new(const struct elf_file *code, const struct elf_file *dwarf)
 {
 	struct cfi *c = calloc(1, sizeof(*c));
+	int ret = 0;
 
 	if (!c) {
 		nomem_note(); /* the caller walks without tables */
 		return NULL;
 	}
-	if (read_section(&c->sec[0], code, ".eh_frame", true) ||
-	    read_section(&c->sec[1], dwarf ? dwarf : code, ".debug_frame", false)) {
+	if (cfi_section_of(code, ".eh_frame", true, &c->sec[0]))
+		ret = read_functions(&c->sec[0]);
+	if (!ret && debug_frame_of(dwarf ? dwarf : code, &c->sec[1], &c->unread, &ret))
+		ret = read_functions(&c->sec[1]);
+	if (ret) {
+		nomem_note();
 		cfi_free(c);
 		return NULL;
 	}
@@ -300,6 +326,7 @@ void cfi_free(struct cfi *c)
 		return;
 	vec_free(&c->sec[0].fde);
 	vec_free(&c->sec[1].fde);
+	free(c->sec[1].unpacked);
 	free(c);
 }
 

@@ -61,10 +61,12 @@ struct cfi_section {
 	uint64_t vaddr;
 	bool eh;		 /* .eh_frame's form, not .debug_frame's */
 	VEC(struct cfi_fde) fde; /* sorted by lo */
+	uint8_t *unpacked;	 /* p, if it is ours */
 };
 
 struct cfi {
 	struct cfi_section sec[2]; /* .eh_frame of the code, .debug_frame */
+	const char *unread;	   /* why .debug_frame could not be read; NULL: it was, or is absent */
 };
 
 /* Numbers of seven bits a byte, as DWARF writes them. */

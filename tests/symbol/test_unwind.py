@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import Tap  # noqa: E402
+from tap import CYCLADE, Tap  # noqa: E402
 
 LIB = """
 int tiny(int x) { return x * 3 + 1; }
@@ -134,6 +134,35 @@ def compare(name, unwind_of, where, prog):
     os.unlink(data)
 
 
+def compressed(unwind_of, where):
+    """A program whose .debug_frame is compressed, as `go build` does it: the same chains as before."""
+    name, data, prog = "compressed .debug_frame", os.path.join(where, "c.data"), os.path.join(where, "packed")
+    if run("gcc", *BUILDS[-1][2].split(), "-Wl,--build-id", os.path.join(where, "p.c"), os.path.join(where, "lib.c"), "-o", prog).returncode:
+        return tap.skip(name, "does not build here")
+    run(PERF, "record", "-q", "--call-graph", "dwarf,16384", "-e", "cpu-clock:u", "-F", "500", "-o", data, prog, cwd=where)
+    if not os.path.exists(data):
+        return tap.skip(name, "perf cannot record here")
+    plain, _ = ours(unwind_of, data)
+    whole = sum(end == 0 for _, end, _ in plain)
+    for how in ("zlib", "zlib-gnu", "zstd"):
+        if run("objcopy", "--compress-debug-sections=" + how, prog, prog + ".new").returncode:
+            tap.skip(f"{name}, {how}", "this objcopy does not know it")
+            continue
+        os.rename(prog + ".new", prog)
+        mine, _ = ours(unwind_of, data)
+        tap.ok(whole > len(plain) / 2 and mine == plain, f"{name}, {how}: the same chains", f" {whole} of {len(plain)} whole, {sum(x == y for x, y in zip(mine, plain))} the same")
+        run("objcopy", "--decompress-debug-sections", prog)
+    run("objcopy", "--compress-debug-sections=zlib", prog)
+    with open(prog, "r+b") as f:
+        m = re.search(r"\.debug_frame\s+PROGBITS\s+\S+\s+(\S+)\s+(\S+)", run("readelf", "-SW", prog).stdout)
+        f.seek(int(m[1], 16) + int(m[2], 16) // 2)
+        f.write(bytes(200))
+    r = run(CYCLADE, "report", "-g", "-q", "--no-cache", data)
+    tap.ok(r.returncode == 0 and "packed: .debug_frame is damaged" in r.stderr, f"{name}: what cannot be unpacked is named", f" {r.stderr[:300]}")
+    os.unlink(data)
+    return None
+
+
 def very_deep(unwind_of, where):
     src, prog, data = (os.path.join(where, n) for n in ("d.c", "d", "d.data"))
     with open(src, "w") as f:
@@ -182,6 +211,7 @@ def main():
                 tap.skip(name, "does not build here")
                 continue
             compare(name, unwind_of, where, prog)
+        compressed(unwind_of, where)
         very_deep(unwind_of, where)
     corpus(unwind_of)
     tap.done()

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * elf_unpack - the bytes of a compressed section (SHF_COMPRESSED, zlib or zstd; .zdebug_*).
+ *
+ * libelf before 0.189 knows no zstd, and reads a whole file again. The size that the section claims
+ * is a claim: memory grows with the bytes that come out, up to ELF_UNPACK_MAX.
+ */
+#ifndef CYCLADE_SYMBOL_ELF_UNPACK_H
+#define CYCLADE_SYMBOL_ELF_UNPACK_H
+
+#include "symbol/elf_file.h"
+
+#define ELF_UNPACK_MAX (256u << 20)
+
+/* Whether the section's bytes are compressed. */
+bool elf_is_packed(const struct elf_sec *s);
+/* *p is malloc'ed, *len its bytes. If the section cannot be unpacked, *p is NULL and *why says why
+ * (static text). -1: out of memory. */
+int elf_unpack(const struct elf_file *f, const struct elf_sec *s, uint8_t **p, size_t *len,
+	       const char **why, struct err *err) MUST_USE;
+
+#endif
