@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/options.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/num.h"
@@ -361,6 +363,27 @@ int option_set(struct options *o, struct arena *a, enum command cmd, const struc
 	return store(&p, row, value ? value : "");
 }
 
+/* A directory to read from must be there: else what it should change is silently as before. What a
+ * configuration names may be absent on this machine. */
+static int check_directory(const struct parse *p, const struct option_row *row, const char *v)
+{
+	struct stat st = { 0 };
+
+	if (!row->arg || strcmp(row->arg, "DIR") != 0 || !strcmp(row->name, "capture") ||
+	    p->from != FROM_WORDS || strchr(v, '='))
+		return 0;
+	if (!stat(v, &st) && S_ISDIR(st.st_mode))
+		return 0;
+	(void)err_set(p->err, ERR_USAGE, "--%s: %.200s: %s", row->name, v,
+		      st.st_mode ? "not a directory" : strerror(errno));
+	if (!strcmp(row->name, "symbols"))
+		return err_hint(p->err,
+				"--symbols names directories of debug files; --focus %.100s "
+				"selects a function",
+				v);
+	return err_hint(p->err, "--%s: %s", row->name, row->help);
+}
+
 /* Takes the option's argument from `attached` or the next word, and stores it. */
 static int take(struct parse *p, const struct option_row *row, const char *attached, bool is_long)
 {
@@ -394,7 +417,7 @@ static int take(struct parse *p, const struct option_row *row, const char *attac
 				"--control FIFO begins without measuring, until `enable` is "
 				"written to the FIFO");
 	}
-	return store(p, row, attached);
+	return check_directory(p, row, attached) ? -1 : store(p, row, attached);
 }
 
 static int long_option(struct parse *p, const char *word);
