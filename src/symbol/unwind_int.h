@@ -66,7 +66,7 @@ struct cfi_section {
 
 struct cfi {
 	struct cfi_section sec[2]; /* .eh_frame of the code, .debug_frame */
-	const char *unread;	   /* why .debug_frame could not be read; NULL: it was, or is absent */
+	const char *unread; /* why .debug_frame could not be read; NULL: it was, or is absent */
 };
 
 /* Numbers of seven bits a byte, as DWARF writes them. */
