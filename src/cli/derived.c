@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/config_file.h"
 #include "cli/recording.h"
+#include "collect/machine.h"
 #include "perfdata/ibs.h"
 #include "store/ibs_own.h"
 #include "store/keep.h"
@@ -78,6 +79,19 @@ struct asked {
 	const char *name; /* of the last one; NULL: none */
 };
 
+/* An event that this machine's CPU has not is refused before it is recorded: nothing would come. */
+static int exists_here(struct cli *cli, const struct ibs_event *e, struct err *err)
+{
+	struct machine m;
+	enum ibs_part part;
+
+	if (machine_read_parts(&m, &cli->arena, cli->opt.sysroot ? cli->opt.sysroot : "",
+			       MACHINE_MODEL, err))
+		return -1;
+	part = ibs_part_of(m.cpuid);
+	return ibs_event_exists(e, &part, 1, err);
+}
+
 static int sort_out(struct cli *cli, struct asked *a, struct err *err)
 {
 	struct text_list said;
@@ -99,6 +113,8 @@ static int sort_out(struct cli *cli, struct asked *a, struct err *err)
 			a->others.v[a->others.n++] = said.v[i];
 			continue;
 		}
+		if (exists_here(cli, e, err))
+			return -1;
 		buf_printf(&a->any, "%scoalesce((%s), 0)", a->name ? " OR " : "", e->predicate);
 		a->op |= !strcmp(e->table, "ibs_op");
 		a->fetch |= !strcmp(e->table, "ibs_fetch");
@@ -137,7 +153,7 @@ int derived_record(struct cli *cli, const char **keep, struct err *err)
 	if (*keep) { /* the name of an event, as its predicate */
 		const struct ibs_event *e;
 
-		if (find(cli, *keep, &e, err))
+		if (find(cli, *keep, &e, err) || (e && exists_here(cli, e, err)))
 			return -1;
 		*keep = e ? e->predicate : *keep;
 	}
@@ -318,14 +334,12 @@ static int name_recorded(struct derived *d, struct cli *cli, struct err *err)
 		list.v[list.n] = others->v[list.n];
 	for (size_t i = 0; i < KINDS; i++) {
 		const char *name = d->e[i] ? recorded_event(d->rec, d->e[i]) : NULL;
+		enum ibs_part part = name ? ibs_part_of(pd_info(d->rec)->cpuid) : IBS_PARTS;
 
 		if (!d->e[i])
 			continue;
-		if (!name) {
-			(void)err_set(err, ERR_NOT_FOUND, "%s: the recording has no samples of %s",
-				      d->e[i]->name, d->e[i]->table);
-			return err_hint(err, "cyclade record --ibs=both makes some, on AMD");
-		}
+		if (ibs_event_exists(d->e[i], &part, 1, err))
+			return -1;
 		list.v[list.n] = arena_strdup(&cli->arena, name);
 		if (!list.v[list.n++])
 			return err_nomem(err);
@@ -372,7 +386,25 @@ static bool is_remapped(const struct derived *d, const struct ibs_event *e)
 	enum ibs_part part = ibs_part_of(pd_info(d->rec)->cpuid);
 
 	return !e->from && !strncmp(e->code, "F24", 3) &&
-	       (part == IBS_PART_ZEN4 || part == IBS_PART_1AH);
+	       (part == IBS_PART_ZEN4 || part == IBS_PART_1AH || part == IBS_PART_LATER);
+}
+
+/* What a user's own event reads and this CPU has not; NULL: nothing. */
+static int note_missing(const struct derived *d, const struct ibs_event *e, const char **note,
+			struct arena *a, struct err *err)
+{
+	enum ibs_part part = ibs_part_of(pd_info(d->rec)->cpuid);
+	struct buf b = BUF_INIT;
+	int ret = 0;
+
+	*note = NULL;
+	if (ibs_fields_missing(&b, e->predicate, part)) {
+		*note = arena_printf(a, "%s reads %s: IBS of this CPU (AMD %s) does not report it",
+				     e->name, buf_str(&b), ibs_part_name(part));
+		ret = *note ? 0 : err_nomem(err);
+	}
+	buf_free(&b);
+	return ret;
 }
 
 int derived_note(const struct derived *d, struct view_source *s, struct arena *a, struct err *err)
@@ -393,6 +425,9 @@ int derived_note(const struct derived *d, struct view_source *s, struct arena *a
 						d->e[i]->table, d->e[i]->name, d->e[i]->predicate);
 		if (!note[s->n_notes++])
 			return err_nomem(err);
+		if (d->e[i]->from && note_missing(d, d->e[i], &note[s->n_notes], a, err))
+			return -1;
+		s->n_notes += d->e[i]->from && note[s->n_notes];
 		if (!is_remapped(d, d->e[i]))
 			continue;
 		note[s->n_notes] = arena_printf(

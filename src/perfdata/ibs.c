@@ -26,6 +26,14 @@ static enum ibs_part part_19h(unsigned model)
 					       : IBS_PART_ZEN4;
 }
 
+static enum ibs_part part_1ah(unsigned model)
+{
+	return (model >= 0x50 && model < 0x60) || (model >= 0x80 && model < 0xb0) ||
+			       (model >= 0xc0 && model < 0xd0)
+		       ? IBS_PART_LATER
+		       : IBS_PART_1AH;
+}
+
 enum ibs_part ibs_part_of(const char *cpuid)
 {
 	unsigned family, model;
@@ -52,10 +60,56 @@ enum ibs_part ibs_part_of(const char *cpuid)
 	case 0x19:
 		return part_19h(model);
 	case 0x1a:
-		return IBS_PART_1AH;
+		return part_1ah(model);
 	default:
-		return IBS_PART_OTHER;
+		return family > 0x1a ? IBS_PART_LATER : IBS_PART_OTHER;
 	}
+}
+
+#define CAPS_12H   (IBS_CAP_OP_COUNT | IBS_CAP_TARGET | IBS_CAP_COUNT_EXTENDED)
+#define CAPS_15H   (CAPS_12H | IBS_CAP_RIP_CHECK)
+#define CAPS_15H_3 (CAPS_15H | IBS_CAP_FUSED)
+#define CAPS_17H   (CAPS_15H_3 | IBS_CAP_FETCH_EXTENDED)
+
+/* caps: what CPUs of the part may have, whatever one of them says. */
+static const struct {
+	const char *name;
+	uint32_t caps;
+} parts[IBS_PARTS] = {
+	[IBS_PART_OTHER] = { "unknown", UINT32_MAX },
+	[IBS_PART_10H] = { "10h", IBS_CAP_OP_COUNT },
+	[IBS_PART_12H] = { "12h", CAPS_12H },
+	[IBS_PART_14H] = { "14h", CAPS_12H },
+	[IBS_PART_15H_0] = { "15h 00h-0Fh", CAPS_15H },
+	[IBS_PART_15H_1] = { "15h 10h-2Fh", CAPS_15H },
+	[IBS_PART_15H_3] = { "15h 30h-5Fh", CAPS_15H_3 },
+	[IBS_PART_15H_6] = { "15h 60h-7Fh", CAPS_17H | IBS_CAP_DATA4 },
+	[IBS_PART_16H] = { "16h", CAPS_15H_3 },
+	[IBS_PART_17H] = { "17h", CAPS_17H },
+	[IBS_PART_ZEN3_EARLY] = { "19h 00h-0Fh", CAPS_17H },
+	[IBS_PART_ZEN3] = { "19h 20h-5Fh", CAPS_17H },
+	[IBS_PART_ZEN4] = { "19h 10h-1Fh, 60h-AFh", CAPS_17H | IBS_CAP_ZEN4 },
+	[IBS_PART_1AH] = { "1Ah", UINT32_MAX },
+	[IBS_PART_LATER] = { "1Ah 50h-5Fh, 80h-AFh, C0h-CFh and later", UINT32_MAX },
+};
+
+const char *ibs_part_name(enum ibs_part part)
+{
+	return parts[part].name;
+}
+
+bool ibs_part_has(enum ibs_part part, enum ibs_field f)
+{
+	const struct ibs_row *w = &ibs_rows[f];
+
+	return w->parts >> part & 1 && (!w->caps || parts[part].caps & w->caps);
+}
+
+bool ibs_part_has_l3(enum ibs_part part)
+{
+	const struct ibs x = { .part = part, .caps = parts[part].caps };
+
+	return ibs_has_l3_source(&x);
 }
 
 /* forward_event_to_ibs() of the kernel: cycles, and the raw codes of cycles and of micro-ops. */
@@ -80,6 +134,18 @@ bool ibs_is_event(const struct pd *rec, const struct pd_event *ev, enum ibs_kind
 		*kind = strcmp(info->pmu_name[i], "ibs_fetch") ? IBS_OP : IBS_FETCH;
 		return *kind == IBS_FETCH || !strcmp(info->pmu_name[i], "ibs_op");
 	}
+	return false;
+}
+
+bool ibs_recorded(const struct pd *rec, enum ibs_kind kind)
+{
+	size_t n;
+	const struct pd_event *ev = pd_events(rec, &n);
+	enum ibs_kind k;
+
+	for (size_t i = 0; i < n; i++)
+		if (ibs_is_event(rec, &ev[i], &k) && k == kind)
+			return true;
 	return false;
 }
 
@@ -130,6 +196,19 @@ const char *ibs_read(struct ibs *out, enum ibs_kind kind, enum ibs_part part, co
 	if (kind == IBS_FETCH && part == IBS_PART_ZEN3_EARLY && !out->reg[IBS_REG_FETCH_LINEAR])
 		return "a fetch without an address (erratum 1197)";
 	return NULL;
+}
+
+void ibs_clear(enum ibs_kind kind, uint32_t registers, uint8_t *raw, size_t len)
+{
+	enum ibs_register first = kind == IBS_FETCH ? IBS_REG_FETCH_CTL : IBS_REG_OP_CTL,
+			  last = kind == IBS_FETCH ? IBS_REG_FETCH_PHYSICAL : IBS_REG_DC_PHYSICAL;
+
+	for (enum ibs_register r = first; r <= last; r++) {
+		size_t at = sizeof(uint32_t) + (r - first) * sizeof(uint64_t);
+
+		if (registers >> r & 1 && at + sizeof(uint64_t) <= len)
+			memset(raw + at, 0, sizeof(uint64_t));
+	}
 }
 
 /* ---- fields ---------------------------------------------------------------------------------- */

@@ -52,6 +52,8 @@ enum ibs_part {
 	IBS_PART_ZEN3,	     /* 19h models 20h to 5Fh */
 	IBS_PART_ZEN4,	     /* the other models of 19h */
 	IBS_PART_1AH,
+	IBS_PART_LATER, /* 1Ah models 50h to 5Fh, 80h to AFh, C0h to CFh; families above */
+	IBS_PARTS
 };
 
 enum ibs_kind { IBS_OP, IBS_FETCH };
@@ -95,10 +97,17 @@ struct ibs {
 /* Whether an event's samples are of IBS: its PMU is ibs_op or ibs_fetch, or it is one that AMD's
  * driver gives to ibs_op (precise cycles and micro-ops). */
 bool ibs_is_event(const struct pd *rec, const struct pd_event *ev, enum ibs_kind *kind);
+bool ibs_recorded(const struct pd *rec, enum ibs_kind kind); /* it has an event of it */
+/* Whether CPUs of a part have the field; those of IBS_PART_OTHER may have any. */
+bool ibs_part_has(enum ibs_part part, enum ibs_field f);
+bool ibs_part_has_l3(enum ibs_part part); /* a source that means L3 */
+const char *ibs_part_name(enum ibs_part part);
 enum ibs_part ibs_part_of(const char *cpuid); /* as in header feature CPUID; NULL: not told */
 /* NULL, or why the bytes are no sample of this kind. */
 const char *ibs_read(struct ibs *out, enum ibs_kind kind, enum ibs_part part, const uint8_t *raw,
 		     size_t len);
+/* Clears these registers (bits by enum ibs_register), of those that each sample has. */
+void ibs_clear(enum ibs_kind kind, uint32_t registers, uint8_t *raw, size_t len);
 const char *ibs_key(enum ibs_field f);
 const char *ibs_means(enum ibs_field f);
 enum ibs_kind ibs_kind_of(enum ibs_field f);

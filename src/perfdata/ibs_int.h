@@ -15,15 +15,18 @@
 
 enum ibs_rule {
 	RULE_ALWAYS,
-	RULE_RIP,	 /* unless the processor says that it is not the instruction's */
-	RULE_BRANCH,	 /* of a branch that retired */
-	RULE_TARGET,	 /* of one whose target was kept */
-	RULE_FETCH_DONE, /* of a fetch that was completed */
+	RULE_RIP,	   /* unless the processor says that it is not the instruction's */
+	RULE_BRANCH,	   /* of a branch that retired */
+	RULE_TARGET,	   /* of one whose target was kept */
+	RULE_FETCH_STATUS, /* later parts: of a fetch with a physical address */
+	RULE_FETCH_DONE,   /* the same, of a fetch that was completed */
 	RULE_FETCH_PHYS,
+	RULE_FETCH_PHYSICAL, /* the same, and not cleared by the kernel */
 	RULE_LINEAR,
 	RULE_PHYSICAL,
 	RULE_TLB,
-	RULE_TLB_HITS, /* the same, before the processor told the page's size */
+	RULE_REFILL,   /* the same; Zen 4 and later: of what has a physical address */
+	RULE_TLB_HITS, /* of TLB, before the processor told the page's size */
 	RULE_CACHED,   /* not of uncacheable memory */
 	RULE_MISSED,   /* of what missed the data cache */
 	RULE_L2,       /* the same, and not by erratum 1293 */
@@ -138,6 +141,22 @@ static inline const char *ibs_no_state(const struct ibs *x)
 		       : "no source that tells a line's state";
 }
 
+static inline const char *ibs_no_status(const struct ibs *x)
+{
+	return x->part == IBS_PART_LATER && !ibs_bits_of(x, IBS_FETCH_PHYS_VALID)
+		       ? "no physical address"
+		       : NULL;
+}
+
+/* The kernel clears physical addresses of users without the right to see them, not their bits. */
+static inline const char *ibs_no_physical(const struct ibs *x, enum ibs_field valid,
+					  enum ibs_field address)
+{
+	return !ibs_bits_of(x, valid)	  ? "no physical address"
+	       : !ibs_bits_of(x, address) ? "the physical address was cleared"
+					  : NULL;
+}
+
 static inline const char *ibs_no_tlb(const struct ibs *x)
 {
 	if (x->caps & IBS_CAP_PAGE_SIZE && !ibs_bits_of(x, IBS_PHYSICAL_VALID))
@@ -160,15 +179,30 @@ ALWAYS_INLINE const char *ibs_rule_fails(const struct ibs *x, enum ibs_rule rule
 	case RULE_TARGET:
 		return ibs_no_target(x);
 	case RULE_FETCH_DONE:
-		return ibs_bits_of(x, IBS_FETCH_COMPLETED) ? NULL : "the fetch was not completed";
+		why = ibs_no_status(x);
+		return why				     ? why
+		       : ibs_bits_of(x, IBS_FETCH_COMPLETED) ? NULL
+							     : "the fetch was not completed";
+	case RULE_FETCH_STATUS:
+		return ibs_no_status(x);
 	case RULE_FETCH_PHYS:
 		return ibs_bits_of(x, IBS_FETCH_PHYS_VALID) ? NULL : "no physical address";
+	case RULE_FETCH_PHYSICAL:
+		return ibs_no_physical(x, IBS_FETCH_PHYS_VALID, IBS_FETCH_PHYSICAL);
 	case RULE_LINEAR:
-		return ibs_bits_of(x, IBS_LINEAR_VALID) ? NULL : "no address of data";
+		return !ibs_bits_of(x, IBS_LINEAR_VALID)  ? "no address of data"
+		       : !ibs_bits_of(x, IBS_DATA_LINEAR) ? "the address was cleared"
+							  : NULL;
 	case RULE_PHYSICAL:
-		return ibs_bits_of(x, IBS_PHYSICAL_VALID) ? NULL : "no physical address";
+		return x->caps & IBS_CAP_ZEN4 && !ibs_bits_of(x, IBS_LINEAR_VALID)
+			       ? "no address of data"
+			       : ibs_no_physical(x, IBS_PHYSICAL_VALID, IBS_DATA_PHYSICAL);
 	case RULE_TLB:
 		return ibs_no_tlb(x);
+	case RULE_REFILL:
+		return x->caps & IBS_CAP_ZEN4 && !ibs_bits_of(x, IBS_PHYSICAL_VALID)
+			       ? "no physical address"
+			       : ibs_no_tlb(x);
 	case RULE_TLB_HITS:
 		return x->caps & IBS_CAP_PAGE_SIZE ? "told by dtlb_page" : ibs_no_tlb(x);
 	case RULE_CACHED:

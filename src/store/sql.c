@@ -121,6 +121,8 @@ static int no_such(struct sql *db, const char *what, struct err *err)
 		(void)err_set(err, ERR_USAGE, "%s is no event of IBS: %s", e->code, e->means);
 		return err_hint(err, "cyclade list ibs shows all");
 	}
+	if (e && strstr(what, "no such table") && sql_ibs_exists(db, e, err))
+		return -1;
 	(void)err_set(err, ERR_USAGE, "%s", what);
 	if (near && !strcasecmp(near, name + 1) && strstr(what, "no such column"))
 		return column_elsewhere(near, err);

@@ -5,6 +5,7 @@
 #ifndef CYCLADE_STORE_SQL_INT_H
 #define CYCLADE_STORE_SQL_INT_H
 
+#include "store/ibs_event.h"
 #include "store/sql.h"
 #include "store/sqlite_int.h"
 
@@ -31,8 +32,10 @@ int sql_declare(struct sql *db, const struct buf *create);
 int sql_failed(struct sql *db, int rc, struct err *err);
 
 void sql_result_cell(sqlite3_context *x, const struct raw_cell *v);
-/* Makes the views that the query names; returns SQLite's code. */
+/* Makes the views that the query names, if the event exists here; returns SQLite's code. */
 int sql_ibs_views(struct sql *db, const char *query);
+/* An error if no run has such samples, or its CPU cannot have the event. */
+int sql_ibs_exists(struct sql *db, const struct ibs_event *e, struct err *err) MUST_USE;
 /* A note where one query has derived events of IBS and samples of counters. */
 void sql_ibs_doubts(const struct sql *db, const char *query, struct document *d);
 int sql_raw_register(struct sql *db, struct err *err) MUST_USE;

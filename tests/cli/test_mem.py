@@ -378,7 +378,7 @@ t.equal((doc.get("samples"), doc.get("no_access")), (2500, len(OPS) - len(access
 differ("IBS: latencies", doc["latencies"], lambda r: r["latency"], {
     "data": [bit(r[4], 32, 16) for r in access if bit(r[4], 0) and bit(r[4], 7) and bit(r[4], 32, 16)],
     "tag_to_retire": [bit(r[2], 16, 16) for r in OPS if bit(r[2], 16, 16)], "complete_to_retire": [bit(r[2], 0, 16) for r in OPS],
-    "tlb_refill": [bit(r[4], 48, 16) for r in access if bit(r[4], 17) and bit(r[4], 48, 16)] + [r[3] for r in FETCHES if r[3]],
+    "tlb_refill": [bit(r[4], 48, 16) for r in access if bit(r[4], 17) and bit(r[4], 18) and bit(r[4], 48, 16)] + [r[3] for r in FETCHES if r[3]],
     "fetch": [bit(r[0], 32, 16) for r in FETCHES if bit(r[0], 32, 16) and bit(r[0], 50)],
     "fetch_aborted": [bit(r[0], 32, 16) for r in FETCHES if bit(r[0], 32, 16) and not bit(r[0], 50)]})
 of = collections.Counter((r["kind"], r["level"], r["where"]) for r in doc["sources"] for _ in range(r["samples"]))

@@ -117,7 +117,17 @@ r = run("report", "ibs.data", "-e", "nothing_like_it", *own)
 t.ok(r.returncode == 2 and "did you mean" not in r.stderr and "nothing_like_it" in r.stderr, "report -e: no name is offered where none is near", r.stderr)
 r = run("report", "ibs.data", "-e", "F214")
 t.ok(r.returncode == 2 and "F214 is no event of IBS: reserved" in r.stderr, "reserved codes are refused", r.stderr)
-r = run("sql", "intel.data", "SELECT (SELECT count(*) FROM F206) * 1.0 / count(*) FROM samples")
+r = run("sql", "intel.data", "SELECT count(*) FROM F206")
+t.ok(r.returncode and "IBS_OP_DATA_CACHE_MISS: the recording has no samples of ibs_op" in r.stderr and not r.stdout, "SQL: no 0 of what was not recorded", r.stdout + r.stderr)
+r = run("sql", "ibs.data", "SELECT sum(load_bank) FROM ibs_op")
+t.ok(not r.returncode and "load_bank: null in each sample, IBS of this CPU (AMD" in r.stdout + r.stderr, "SQL: a column that the CPU does not have", r.stdout + r.stderr)
+with open("banks.ibs", "w", encoding="ascii") as f:
+    f.write("event BANKS ibs_op\nwhere load AND load_bank\n")
+for command in (["sql", "ibs.data", "SELECT count(*) FROM BANKS"], ["report", "ibs.data", "-e", "BANKS"]):
+    r = run(*command, "--ibs-events", "banks.ibs")
+    t.ok("BANKS" in r.stdout + r.stderr and "load_bank" in r.stdout + r.stderr and "does not report it" in r.stdout + r.stderr,
+         "%s: an event of one's own that reads what the CPU does not have" % command[0], r.stdout + r.stderr)
+r = run("sql", "ibs.data", "intel.data", "SELECT (SELECT count(*) FROM F206) * 1.0 / count(*) FROM samples")
 t.ok("no ratio" in r.stdout + r.stderr, "SQL: a warning where one query has them and samples of counters", r.stdout + r.stderr)
 r = run("sql", "ibs.data", "SELECT (SELECT count(*) FROM F206) * 1.0 / count(*) FROM ibs_op")
 t.ok(r.returncode == 0 and "no ratio" not in r.stdout + r.stderr, "none within IBS", r.stdout + r.stderr)

@@ -39,8 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 2)
 		return 0;
-	why = ibs_read(&x, data[0] & 1 ? IBS_FETCH : IBS_OP,
-		       (enum ibs_part)(data[1] % (IBS_PART_1AH + 1)), data + 2, size - 2);
+	why = ibs_read(&x, data[0] & 1 ? IBS_FETCH : IBS_OP, (enum ibs_part)(data[1] % (IBS_PARTS)),
+		       data + 2, size - 2);
 	if (why) {
 		must(*why);
 		return 0;

@@ -11,16 +11,17 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from ibs_file import FAMILY_10H, FAMILY_15H, FAMILY_15H_10, FAMILY_15H_30, FAMILY_15H_60, ZEN2, ZEN3, ZEN3_EARLY, ZEN4, ZEN5, packet, recording, w  # noqa: E402
+from ibs_file import FAMILY_10H, FAMILY_15H, FAMILY_15H_10, FAMILY_15H_30, FAMILY_15H_60, ZEN2, ZEN3, ZEN3_EARLY, ZEN4, ZEN5, ZEN6, packet, recording, w  # noqa: E402
 from tap import Tap  # noqa: E402
 
 DUMP = os.environ["IBS_DUMP"]
 CYCLADE = os.environ["CYCLADE"]
+PERF7 = os.environ.get("CYCLADE_PERF7")
 t = Tap()
 
 # ---- which fields mean something, by AMD's tables: from no table of the program ------------------
 CAPS = {FAMILY_10H: 0x1f, FAMILY_15H: 0xff, FAMILY_15H_10: 0xff, FAMILY_15H_30: 0x1ff, FAMILY_15H_60: 0x7ff, ZEN2: 0x3ff, ZEN3_EARLY: 0x3ff,
-        ZEN3: 0x3ff, ZEN4: 0xbff, ZEN5: 0x81bff}
+        ZEN3: 0x3ff, ZEN4: 0xbff, ZEN5: 0x81bff, ZEN6: 0x9fbff}
 FIRST = (FAMILY_10H, FAMILY_15H, FAMILY_15H_10)  # before 15h, model 30h
 SOURCES = {  # perf's words, those of 6.1 and of 6.12
     "Local L3 or other L1/L2 in CCX": "L3", "Another CCX cache in the same NUMA node": "other cache of the node",
@@ -40,10 +41,11 @@ class Op:
         self.target = regs[7] if caps & 1 << 5 else 0  # a register that was not dumped: perf 6.1 and 6.12 print what is behind
         self.new = cpu not in FIRST
         self.late = self.new and cpu != FAMILY_15H_30
-        self.five = cpu in (ZEN4, ZEN5)
+        self.five = cpu in (ZEN4, ZEN5, ZEN6)
         self.miss = self.bit(7) and not self.bit(14)  # uncacheable: no cache is told of
         self.load_miss = self.miss and self.bit(0)
-        self.tlb = self.bit(17) and (cpu != ZEN5 or self.bit(18))
+        self.page_code = cpu in (ZEN5, ZEN6)  # bits 4 and 5 are one number
+        self.tlb = self.bit(17) and (not self.page_code or self.bit(18))
         self.e1293 = cpu == ZEN3_EARLY and (self.bit(16) or self.bit(21))
         self.e718 = cpu in (FAMILY_15H, FAMILY_15H_10)
         self.sourced = self.load_miss and not self.e1293 and (self.bit(20) or not self.new)
@@ -58,6 +60,7 @@ class Fetch:
         self.cpu, self.caps, self.c = cpu, caps, regs[0]
         self.late = cpu not in FIRST + (FAMILY_15H_30,)
         self.done, self.phys = self.c >> 50 & 1, self.c >> 52 & 1
+        self.told = self.phys or cpu != ZEN6  # models 50h to 5Fh of 1Ah and others: no status without a physical address
 
 
 always = lambda x: True
@@ -73,29 +76,32 @@ OP = {
     "CacheHitSt": ("cache_owned", lambda x: x.sourced and x.cpu not in (ZEN3, ZEN3_EARLY) and x.code in ((1, 2, 5) if x.five else (2,))),
     "LdOp": ("load", always), "StOp": ("store", always), "DcL1TlbMiss": ("dtlb_l1_miss", lambda x: x.tlb),
     "DcL2TlbMiss": ("dtlb_l2_miss", lambda x: x.tlb and not x.e718), "DcL1TlbHit2M": ("page_low", lambda x: x.tlb), "DcL1TlbHit1G": ("page_high", lambda x: x.tlb),
-    "DcL2TlbHit2M": ("dtlb_l2_2m", lambda x: x.tlb and not x.e718 and x.cpu != ZEN5), "DcL2TlbHit1G": ("dtlb_l2_1g", lambda x: x.tlb and not x.e718 and x.cpu != ZEN5),
+    "DcL2TlbHit2M": ("dtlb_l2_2m", lambda x: x.tlb and not x.e718 and not x.page_code), "DcL2TlbHit1G": ("dtlb_l2_1g", lambda x: x.tlb and not x.e718 and not x.page_code),
     "DcMiss": ("dc_miss", lambda x: not x.bit(14)), "DcMisAcc": ("misaligned", always), "DcWcMemAcc": ("write_combining", always),
     "DcUcMemAcc": ("uncacheable", always), "DcLockedOp": ("locked", always),
     "DcMissNoMabAlloc": ("mab", lambda x: x.miss),  # before 15h, model 30h: of a hit, erratum 717
     "DcLinAddrValid": ("linear_valid", always), "DcPhyAddrValid": ("physical_valid", always), "L2Miss": ("l2_miss", lambda x: x.new and x.miss and not x.e1293),
     "SwPf": ("prefetch", lambda x: x.new), "OpMemWidth": ("bytes", lambda x: x.new and x.d3 >> 22 & 15),
     "OpDcMissOpenMemReqs": ("open_requests", lambda x: x.new and x.miss and not x.e1293), "DcMissLat": ("miss_latency", lambda x: x.load_miss),
-    "TlbRefillLat": ("dtlb_refill", lambda x: x.new and x.tlb), "IbsDCLinAd": ("data_linear", lambda x: x.bit(17)), "IbsDCPhysAd": ("data_physical", lambda x: x.bit(18)),
+    "TlbRefillLat": ("dtlb_refill", lambda x: x.new and x.tlb and (not x.five or x.bit(18))), "IbsDCLinAd": ("data_linear", lambda x: x.bit(17)), "IbsDCPhysAd": ("data_physical", lambda x: x.bit(18) and (not x.five or x.bit(17))),
     "IbsBrTarget": ("target", lambda x: x.d1 >> 37 & 1 and x.target and x.cpu != FAMILY_15H),  # erratum 717
+    # perf 7
+    "DcPageSize": ("dtlb_page", lambda x: x.page_code and x.tlb), "LdLatThrsh": ("op_latency_least", lambda x: x.page_code), "LdLatEn": ("op_latency_on", lambda x: x.page_code),
+    "RmtSocket": ("remote_socket", lambda x: x.cpu == ZEN6 and x.sourced and x.code), "StrmSt": ("streaming_store", lambda x: x.cpu == ZEN6),
     "En": ("one", always), "Val": ("one", always),
     "ibs_op_ctl": ("op_ctl", always), "ibs_op_data": ("op_data", always), "ibs_op_data2": ("op_data2", always), "ibs_op_data3": ("op_data3", always)}
 FETCH = {
     "MaxCnt": ("max", always), "Cnt": ("count", lambda x: x.cpu != FAMILY_15H_10),  # erratum 719
-    "Lat": ("fetch_latency", always), "Comp": ("fetch_completed", always), "IcMiss": ("ic_miss", lambda x: x.cpu != ZEN3_EARLY),  # erratum 1238
+    "Lat": ("fetch_latency", lambda x: x.told), "Comp": ("fetch_completed", always), "IcMiss": ("ic_miss", lambda x: x.told and x.cpu != ZEN3_EARLY),  # erratum 1238
     "PhyAddrValid": ("fetch_phys_valid", always), "L1TlbPgSz": ("itlb_page_size", lambda x: x.phys and (x.c >> 53 & 3 < 3 or x.cpu == ZEN3_EARLY)),
-    "L1TlbMiss": ("itlb_l1_miss", always), "L2TlbMiss": ("itlb_l2_miss", always), "RandEn": ("fetch_random", always),
-    "L2Miss": ("fetch_l2_miss", lambda x: x.late and x.done), "L3MissOnly": ("fetch_l3_only", always), "FetchOcMiss": ("fetch_oc_miss", always),
-    "FetchL3Miss": ("fetch_l3_miss", lambda x: x.done), "IbsFetchLinAd": ("fetch_linear", always), "IbsFetchPhysAd": ("fetch_physical", lambda x: x.phys),
-    "IbsItlbRefillLat": ("itlb_refill", lambda x: x.caps & 1 << 9), "En": ("one", always), "Val": ("one", always),
+    "L1TlbMiss": ("itlb_l1_miss", lambda x: x.told), "L2TlbMiss": ("itlb_l2_miss", lambda x: x.told), "RandEn": ("fetch_random", always),
+    "L2Miss": ("fetch_l2_miss", lambda x: x.told and x.late and x.done), "L3MissOnly": ("fetch_l3_only", always), "FetchOcMiss": ("fetch_oc_miss", lambda x: x.told),
+    "FetchL3Miss": ("fetch_l3_miss", lambda x: x.told and x.done), "IbsFetchLinAd": ("fetch_linear", always), "IbsFetchPhysAd": ("fetch_physical", lambda x: x.phys),
+    "IbsItlbRefillLat": ("itlb_refill", lambda x: x.told and x.caps & 1 << 9), "En": ("one", always), "Val": ("one", always),
     "ibs_fetch_ctl": ("fetch_ctl", always), "ic_ibs_ext_ctl": ("fetch_extended", lambda x: x.caps & 1 << 9)}
 WHOLE = {"ibs_op_ctl", "ibs_op_data", "ibs_op_data2", "ibs_op_data3", "ibs_fetch_ctl", "ic_ibs_ext_ctl"}  # SQL has them
 HEX = WHOLE | {"IbsOpRip", "IbsDCLinAd", "IbsDCPhysAd", "IbsBrTarget", "IbsFetchLinAd", "IbsFetchPhysAd"}
-PAGES = {"4KB": 1 << 12, "16KB": 1 << 14, "2MB": 1 << 21, "1GB": 1 << 30, "RESERVED": None}
+PAGES = {"4K": 0, "2M": 1, "1G": 2, "??": 3, "4KB": 1 << 12, "16KB": 1 << 14, "2MB": 1 << 21, "1GB": 1 << 30, "RESERVED": None}
 
 
 def printed(text):
@@ -127,7 +133,7 @@ def shaped(kind, x):
                 page_low=of("dtlb_l1_2m") if page is None else page & 1, page_high=of("dtlb_l1_1g") if page is None else page >> 1)
 
 
-def differences(kind, at, text, x):
+def differences(kind, at, text, x, new):
     """Fields that perf prints otherwise, or where one of us has a value and the other none; those that are equal."""
     (theirs, source), ours, bad, seen = printed(text), shaped(kind, x), [], set()
     table = OP if kind == "op" else FETCH
@@ -142,7 +148,7 @@ def differences(kind, at, text, x):
             bad.append("%s: %s=%s means nothing here" % (word, key, v))
         elif v is None and means(at) and p is not None:
             bad.append("%s: perf %s, %s has no value" % (word, p, key))
-        elif v is not None and v != p and not (p is None and silent(word, at, v)):
+        elif v is not None and v != p and not (p is None and silent(word, at, v, new)):
             bad.append("%s: perf %s, %s=%s" % (word, p, key, v))
         seen |= {word} if v is not None and v == p else set()
     if source and at.sourced:
@@ -152,9 +158,16 @@ def differences(kind, at, text, x):
     return bad, seen
 
 
-def silent(word, at, v):
+NEW_WORDS = {"DcPageSize", "LdLatThrsh", "LdLatEn", "RmtSocket", "StrmSt"}
+
+
+def silent(word, at, v, new):
     """What perf does not print though it has a value."""
-    return (word == "DataSrc" and v > 12) or (word == "ibs_op_data2" and at.e1293) or \
+    if word in ("DcL1TlbHit2M", "DcL1TlbHit1G"):
+        return new and at.page_code  # perf 7 has DcPageSize
+    if word == "ic_ibs_ext_ctl":  # the register is a column, whatever it means
+        return new and not at.told
+    return (word in NEW_WORDS and not new) or (word in ("RmtSocket", "StrmSt") and at.e1293) or (word == "DataSrc" and v > 12) or (word == "ibs_op_data2" and at.e1293) or \
         (word == "IbsOpRip" and at.d1 >> 38 & 1)  # family 10h has no such bit, perf obeys it
 
 
@@ -214,7 +227,7 @@ def against(perf, label, cpuid, tmp):
             continue
         at = (Op if kind == "op" else Fetch)(cpuid, caps, regs)
         for name, fields in (("of the decoder", values(x)), ("of SQL", of_row(row))):
-            b, s = differences(kind, at, text, fields)
+            b, s = differences(kind, at, text, fields, label == "perf 7")
             bad += ["%s: %s" % (name, y) for y in b]
             seen[name] += len(s)
             met |= {(kind, word) for word in s}
@@ -303,7 +316,7 @@ PUBLISHED = [  # kind, registers, every field that was published with them; thos
 # AMD's tools read these registers one after the other, with no sample in them (Val is 0): what they say of the control register
 FREE = [("op", [0x0001904c00021dec, 0xffffffffa208e00e, 0x00000100000d0004, 0, 0xc40002, 0xffffa54e782b3958, 0x1007017e40, 0xffffffffa208e00e],
          dict(op_max_count=0x1dec, op_max_high=0, op_count=0x1904c, op_dispatched=0, op_rip=0xffffffffa208e00e, complete_to_retire=4, tag_to_retire=13,
-              microcode=1, branch=0, load=0, store=1, width=3, linear_valid=0, data_linear=None, data_physical=0x1007017e40, target=None)),
+              microcode=1, branch=0, load=0, store=1, width=3, linear_valid=0, data_linear=None, data_physical=None, target=None)),
         ("fetch", [0x0221008d039915ee, 0x1000, 0x2000],
          dict(fetch_max_count=0x15ee, fetch_count=0x399, fetch_latency=0x8d, fetch_completed=0, ic_miss=0, fetch_phys_valid=0, itlb_page=None,
               itlb_l1_miss=0, itlb_l2_miss=0, fetch_random=1))]
@@ -340,6 +353,20 @@ def rules():
     t.equal([op(far, 1, 0x1ff, cpu=c)["source"] for c in (FAMILY_10H, FAMILY_15H, FAMILY_15H_30, ZEN2)],
             ["L3", "L3", "not known", "not known"], "source 1 is reserved after family 15h, model 0Fh")
     t.equal(op(far | 1 << 14, 3)["source"], "uncached", "uncacheable memory has no source")
+    at = lambda cpu, caps, bits, key: ours(cpu, [packet("op", caps, [3 << 17, 1, 0, 0, 1 | bits | 9 << 48, 0x1000, 0x2000, 0])])[0][key]
+    t.equal([at(cpu, caps, bits, key) for cpu, caps in ((ZEN3, 0x3ff), (ZEN4, 0xbff)) for bits, key in ((1 << 17, "dtlb_refill"), (1 << 18, "data_physical"))],
+            ["9", "8192", "9!no physical address", "8192!no address of data"], "Zen 4: refills need a physical address, physical addresses a linear one")
+    fetch = lambda cpu, ctl: ours(cpu, [packet("fetch", 0xbff, [3 << 48 | ctl, 0x1000, 0x2000, 7])])[0]
+    status = ("fetch_latency", "ic_miss", "itlb_l1_miss", "itlb_l2_miss", "fetch_l2_miss", "fetch_oc_miss", "fetch_l3_miss", "itlb_refill")
+    for model, needs in ((0x4f, 0), (0x50, 1), (0x5f, 1), (0x60, 0), (0x7f, 0), (0x80, 1), (0xaf, 1), (0xb0, 0), (0xc0, 1), (0xcf, 1), (0xd0, 0)):
+        x = fetch("AuthenticAMD,26,%d,0" % model, 1 << 50)
+        whole = fetch("AuthenticAMD,26,%d,0" % model, 1 << 50 | 1 << 52)
+        t.equal(({x[k].partition("!")[2] for k in status}, {whole[k].partition("!")[2] for k in status}, x["fetch_completed"]), ({"no physical address" * needs}, {""}, "1"),
+                "family 1Ah, model %Xh: %s" % (model, "no status of fetches without a physical address" if needs else "the status of all fetches"))
+    t.equal(fetch("AuthenticAMD,27,1,0", 0)["ic_miss"], "0!no physical address", "families after 1Ah are like that")
+    cleared = ours(ZEN4, [packet("op", 0xbff, [3 << 17, 1, 0, 0, loads, 0, 0, 0]), packet("fetch", 0xbff, [3 << 48 | 1 << 52, 0x1000, 0, 7])])
+    t.equal([cleared[0]["data_linear"], cleared[0]["data_physical"], cleared[1]["fetch_physical"]],
+            ["0!the address was cleared", "0!the physical address was cleared", "0!the physical address was cleared"], "what the kernel or --fields cleared is no address 0")
     early = op(far | 1 << 21, 3, 0x3ff, cpu="AuthenticAMD,25,1,0")
     t.equal((early["source"], early["open_requests"]), ("not known", "0!erratum 1293"), "erratum 1293")
     t.equal(op(loads, d=1 << 36)["mispredicted"], "1!no branch", "a misprediction of no branch")
@@ -352,10 +379,11 @@ with tempfile.TemporaryDirectory() as tmp:
     published()
     rules()
     odd(tmp)
-    for label, perf in (("perf", "perf"), ("perf 6.12", os.environ.get("CYCLADE_PERF612"))):
+    for label, perf in (("perf", "perf"), ("perf 7", PERF7) if PERF7 else ("perf 6.12", os.environ.get("CYCLADE_PERF612"))):
         if not perf or subprocess.run([perf, "version"], capture_output=True, check=False).returncode:
             t.skip("as %s prints them" % label, "no such perf here")
             continue
         met = set().union(*(against(perf, label, cpuid, tmp) for cpuid in CAPS))
-        t.equal(sorted({("op", word) for word in OP} | {("fetch", word) for word in FETCH}), sorted(met), label + ": each field that it prints was compared")
+        words = {("op", word) for word in OP if label == "perf 7" or word not in NEW_WORDS} | {("fetch", word) for word in FETCH}
+        t.equal(sorted(words), sorted(met), label + ": each field that it prints was compared")
 t.done()

@@ -4,6 +4,7 @@
 does not count. The other bits are flipped as well, and must not matter. Positions of bits are AMD's, from no table of the program."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,16 +18,19 @@ CYCLADE = os.environ["CYCLADE"]
 # part: CPUID, caps
 PARTS = {"10h": ("16,2,0", 0x1f), "12h": ("18,1,0", 0x7f), "14h": ("20,1,0", 0x7f), "15h": ("21,2,0", 0xff), "15h_10": ("21,16,1", 0xff),
          "15h_30": ("21,48,1", 0x1ff), "15h_60": ("21,96,1", 0x7ff), "16h": ("22,0,1", 0x1ff), "zen2": ("23,49,0", 0x3ff),
-         "zen3a": ("25,1,0", 0x3ff), "zen3": ("25,33,0", 0x3ff), "zen4": ("25,17,1", 0xbff), "zen5": ("26,2,0", 0x81bff)}
+         "zen3a": ("25,1,0", 0x3ff), "zen3": ("25,33,0", 0x3ff), "zen4": ("25,17,1", 0xbff), "zen5": ("26,2,0", 0x81bff), "zen6": ("26,80,0", 0x9fbff)}
+# Other CPUs of the same parts: first and last models of each, and Hygon's
+ALSO = {"10h": ["17,3,1"], "15h": ["21,15,0"], "15h_10": ["21,31,1"], "15h_30": ["21,63,1"], "15h_60": ["21,112,0"], "zen2": ["23,1,2", "23,113,0", "HygonGenuine,24,0,1"],
+        "zen3a": ["25,15,0"], "zen3": ["25,80,0"], "zen4": ["25,97,2", "25,160,1"], "zen6": ["26,128,0", "26,192,0"]}
 GROUPS = {
     "all": list(PARTS),
-    "but5": [p for p in PARTS if p != "zen5"],
+    "but5": [p for p in PARTS if p not in ("zen5", "zen6")],
     "but3a": [p for p in PARTS if p != "zen3a"],
     # erratum 718: hits and misses of the DTLB's second level are not to be believed
-    "l2tlb": [p for p in PARTS if p not in ("15h", "15h_10", "zen5")],
-    "l2tlb_1g": [p for p in PARTS if p not in ("14h", "15h", "15h_10", "zen5")],
+    "l2tlb": [p for p in PARTS if p not in ("15h", "15h_10", "zen5", "zen6")],
+    "l2tlb_1g": [p for p in PARTS if p not in ("14h", "15h", "15h_10", "zen5", "zen6")],
     "no_l2tlb": ["15h", "15h_10"],
-    "l1_1g": [p for p in PARTS if p not in ("14h", "zen5")],
+    "l1_1g": [p for p in PARTS if p not in ("14h", "zen5", "zen6")],
     "mab": [p for p in PARTS if p != "14h"],
     "first": ["10h", "12h", "14h", "15h"], "later": [p for p in PARTS if p not in ("10h", "12h", "14h", "15h")],
     "bank": ["10h", "12h", "15h"], "no_bank": [p for p in PARTS if p not in ("10h", "12h", "15h")],
@@ -35,35 +39,42 @@ GROUPS = {
     # northbridge: a bit for the node or none, a source of 3 or of 5 bits
     "nodes": ["10h", "15h", "15h_10", "15h_30", "15h_60", "zen2", "zen3a", "zen3"], "no_nodes": ["12h", "14h", "16h"],
     "owned": ["10h", "15h", "15h_10", "15h_30", "15h_60", "zen2"], "no_owned": ["12h", "14h", "16h", "zen3a", "zen3"],
-    "l3": ["10h", "15h"], "no_l3": [p for p in PARTS if p not in ("10h", "15h", "zen4", "zen5")], "five": ["zen4", "zen5"],
+    "l3": ["10h", "15h"], "no_l3": [p for p in PARTS if p not in ("10h", "15h", "zen4", "zen5", "zen6")], "five": ["zen4", "zen5", "zen6"], "code": ["zen5", "zen6"], "told": [p for p in PARTS if p != "zen6"],
+    "told3": [p for p in PARTS if p not in ("zen3a", "zen6")],
 }
 # Event; parts; bits that are set, each of which it needs ("~": set, and of no account); bits that are clear and must be; what it counts, if
 # not samples: bits. F: IbsFetchCtl, D1: IbsOpData, D2: IbsOpData2, D3: IbsOpData3. "ls": bit 0 (load) in one sample, bit 1 (store) in another.
 # "nb": what a source needs; "never" for the bits that must be clear: no flip makes it true, the part has no such bits.
 CASES = """
 F000 all       -                 -                  -
-F001 but3a     -                 F:50,51,52,55,56   -
+F001 told3     -                 F:50,51,52,55,56   -
 F001 zen3a     -                 F:50,52,55,56      -
 F002 all       F:50              -                  -
-F002 but3a     F:51              -                  -
+F001 zen6      -                 never              -
+F002 told3     F:51              -                  -
 F002 all       F:52              -                  -
-F002 all       F:55              -                  -
-F002 all       F:56              -                  -
+F002 told      F:55              -                  -
+F002 told      F:56              -                  -
 F003 all       F:50              -                  -
 F004 all       -                 F:50               -
 F005 all       F:52              F:55               -
-F006 all       F:55              F:56               -
-F007 all       F:55,56           -                  -
-F008 but3a     F:51              -                  -
+F006 told      F:55              F:56               -
+F006 zen6      F:52,55           F:56               -
+F007 told      F:55,56           -                  -
+F007 zen6      F:52,55,56        -                  -
+F008 told3     F:51              -                  -
+F008 zen6      F:51,52           -                  -
 F008 zen3a     F:51              never              -
-F009 but3a     F:50              F:51               -
+F009 told3     F:50              F:51               -
+F009 zen6      F:50,52           F:51               -
 F009 zen3a     F:50              never              -
 F00A all       F:52              F:53,54            -
 F00B but3a     F:52,53           F:54               -
 F00C but3a     F:52,54           F:53               -
 F00B zen3a     F:52,54           F:53               -
 F00C zen3a     F:52,53,54        -                  -
-F00E all       F:33              -                  F:32-47
+F00E told      F:33              -                  F:32-47
+F00E zen6      F:33,52           -                  F:32-47
 F100 all       -                 -                  -
 F101 all       D1:17             -                  D1:16-31
 F102 all       D1:1              -                  D1:0-15
@@ -80,12 +91,12 @@ F200 all       D3:~0,~1          -                  -
 F201 all       D3:0              -                  -
 F202 all       D3:1              -                  -
 F203 but5      D3:ls,17          D3:2               -
-F203 zen5      D3:ls,17,18       D3:2               -
+F203 code      D3:ls,17,18       D3:2               -
 F204 l2tlb     D3:ls,2,17        D3:3               -
-F204 zen5      D3:ls,2,17,18     D3:3               -
+F204 code      D3:ls,2,17,18     D3:3               -
 F204 no_l2tlb  D3:ls,2,17        never              -
 F205 l2tlb     D3:ls,2,3,17      -                  -
-F205 zen5      D3:ls,2,3,17,18   -                  -
+F205 code      D3:ls,2,3,17,18   -                  -
 F205 no_l2tlb  D3:ls,2,3,17      never              -
 F206 all       D3:ls,7           D3:14              -
 F207 all       D3:ls             D3:7,14            -
@@ -105,22 +116,22 @@ F210 mab       D3:ls,7,16        D3:14              -
 F210 14h       D3:ls,7,16        never              -
 F211 l1_1g     D3:ls,17          D3:2,4,5           -
 F211 14h       D3:ls,17          D3:2,4             -
-F211 zen5      D3:ls,17,18       D3:2,4,5           -
+F211 code      D3:ls,17,18       D3:2,4,5           -
 F212 but5      D3:ls,4,17        D3:2               -
-F212 zen5      D3:ls,4,17,18     D3:2,5             -
+F212 code      D3:ls,4,17,18     D3:2,5             -
 F213 l1_1g     D3:ls,5,17        D3:2,4             -
 F213 14h       D3:ls,5,17        never              -
-F213 zen5      D3:ls,5,17,18     D3:2,4             -
+F213 code      D3:ls,5,17,18     D3:2,4             -
 F215 l2tlb_1g  D3:ls,2,17        D3:3,6,19          -
 F215 14h       D3:ls,2,17        D3:3,6             -
-F215 zen5      D3:ls,2,17,18     D3:3,4,5           -
+F215 code      D3:ls,2,17,18     D3:3,4,5           -
 F215 no_l2tlb  D3:ls,2,17        never              -
 F216 l2tlb_1g  D3:ls,2,6,17      D3:3,19            -
 F216 14h       D3:ls,2,6,17      D3:3               -
-F216 zen5      D3:ls,2,4,17,18   D3:3,5             -
+F216 code      D3:ls,2,4,17,18   D3:3,5             -
 F216 no_l2tlb  D3:ls,2,6,17      never              -
 F217 l2tlb_1g  D3:ls,2,17,19     D3:3,6             -
-F217 zen5      D3:ls,2,5,17,18   D3:3,4             -
+F217 code      D3:ls,2,5,17,18   D3:3,4             -
 F217 14h       D3:ls,2,17,19     never              -
 F217 no_l2tlb  D3:ls,2,17,19     never              -
 F219 all       D3:0,7,33         D3:14              D3:32-47
@@ -139,6 +150,7 @@ F243 nodes     nb/D2:1           D2:0,2,4           -
 F243 no_nodes  nb/D2:1           D2:0,2             -
 F243 five      nb/D2:1           D2:0,2,4,6,7       -
 F244 nodes     nb/D2:1,4         D2:0,2             -
+F244 no_nodes  nb/D2:1,4         never              -
 F244 zen3      nb/D2:2           D2:0,1             -
 F244 five      nb/D2:0,2         D2:1,6,7           -
 F245 nodes     nb/D2:0,1         D2:2,4             -
@@ -258,7 +270,8 @@ def check(part, events, path):
                 packets.append(packet(c.kind, caps, registers(at, on, n)))
     recording(path, "AuthenticAMD," + cpu, packets)
     names = {e["code"]: e for e in events}
-    rows = sql(path, " UNION ALL ".join("SELECT '%s', sample, value FROM %s" % (c, names[c]["name"]) for c in sorted({c.code for c in of})))
+    here = {c.code for c in of if c.matter is not None}
+    rows = sql(path, " UNION ALL ".join("SELECT '%s', sample, value FROM %s" % (c, names[c]["name"]) for c in sorted(here)))
     at = places(path)
     got = {(code, at[number]): int(value or 0) for code, number, value in rows}
     bad = []
@@ -287,9 +300,9 @@ FIELDS = [  # column, kind, registers, {value: parts that have it}
     ("target", "op", {"C": 3 << 17, "D1": 1 << 37}, {None: list(PARTS)}),
     ("mab_hit", "op", {"C": 3 << 17, "D3": 1 | 1 << 16}, {None: list(PARTS)}),
     # errata 718, 1293, 484: as derived events have them; bits 6 and 7 of 3-bit sources are no source
-    ("remote_node", "op", {"C": 3 << 17, "D2": 0xd0, "D3": 0x100081}, {None: [p for p in PARTS if p not in ("zen4", "zen5")], 1: ["zen4", "zen5"]}),
+    ("remote_node", "op", {"C": 3 << 17, "D2": 0xd0, "D3": 0x100081}, {None: [p for p in PARTS if p not in ("zen4", "zen5", "zen6")], 1: ["zen4", "zen5", "zen6"]}),
     ("l2_miss", "op", {"C": 3 << 17, "D3": 0x300081}, {None: ["10h", "12h", "14h", "15h", "15h_10", "zen3a"], 1: [p for p in PARTS if p not in ("10h", "12h", "14h", "15h", "15h_10", "zen3a")]}),
-    ("ic_miss", "fetch", {"F": 11 << 48}, {None: ["zen3a"], 1: [p for p in PARTS if p != "zen3a"]}),  # erratum 1238
+    ("ic_miss", "fetch", {"F": 11 << 48}, {None: ["zen3a", "zen6"], 1: [p for p in PARTS if p not in ("zen3a", "zen6")]}),  # erratum 1238
     ("itlb_page_size", "fetch", {"F": 0x33 << 48}, {1 << 14: ["zen3a"], 1 << 21: [p for p in PARTS if p != "zen3a"]}),  # erratum 1347
 ]
 
@@ -312,15 +325,34 @@ def fields(part, path):
     t.equal([(f[0], v) for f, v in zip(FIELDS, got)], [(f[0], v) for f, v in zip(FIELDS, want)], "%s: errata and reserved bits of fields" % part)
 
 
+def absent(part, events, path):
+    """What no sample can be on a CPU is refused, by name and by code; the rest is counted. Of each of the part's CPUs."""
+    here = {c.code for c in cases(part) if c.matter is not None}
+    for cpu in PARTS[part][0], *ALSO.get(part, []):
+        recording(path, cpu if cpu[0].isalpha() else "AuthenticAMD," + cpu, [packet("op", PARTS[part][1], [3 << 17, RIP] + [0] * 6), packet("fetch", PARTS[part][1], [3 << 48, RIP, 0, 0])])
+        bad = [] if sql(path, " UNION ALL ".join("SELECT '%s', count(*) FROM %s" % (c, c) for c in sorted(here))) else ["the others"]
+        for e in events:
+            if e["code"] in here:
+                continue
+            for said in (["sql", path, "SELECT count(*) FROM " + e["name"]], ["sql", path, "SELECT sum(value) FROM " + e["code"]], ["report", "-e", e["code"], path]):
+                r = subprocess.run([CYCLADE, *said], capture_output=True, text=True, check=False)
+                ok = r.returncode and re.search("%s is not on this CPU \\(AMD .*\\): its IBS does not report " % e["name"], r.stderr) and not r.stdout
+                bad += [] if ok else ["%s: %s" % (" ".join(said[::2]), r.stdout + r.stderr)]
+        t.ok(not bad, "%s: %d events are counted, %d are not on this CPU" % (cpu, len(here), len(events) - len(here)), "\n".join(bad))
+        yield cpu, len(events)
+
+
 r = subprocess.run([CYCLADE, "list", "ibs", "-j"], capture_output=True, text=True, check=False)
 EVENTS = json.loads(r.stdout)["ibs"]
-met, missed = set(), set()
+met, missed, cells = set(), set(), []
 with tempfile.TemporaryDirectory() as tmp:
     for p in PARTS:
         true, false = check(p, EVENTS, os.path.join(tmp, "ibs.data"))
         met |= true
         missed |= false
         fields(p, os.path.join(tmp, "fields.data"))
+        cells += absent(p, EVENTS, os.path.join(tmp, "absent.data"))
+t.equal((len(dict(cells)), sum(n for _, n in cells)), (28, 28 * 61), "each of 61 events is judged on each of 28 CPUs")
 codes = {e["code"] for e in EVENTS}
 t.equal((len(codes), sorted(codes - met), sorted(met - codes)), (61, [], []), "each of the program's events has a sample that it counts")
 t.equal(sorted(codes - missed), sorted(ALL_SAMPLES), "each but all samples has a bit that makes it false")

@@ -17,6 +17,9 @@ from tap import Tap  # noqa: E402
 
 CYCLADE = os.environ["CYCLADE"]
 CAPS = {FAMILY_10H: 0x1f, FAMILY_15H: 0xff, FAMILY_15H_30: 0x1ff, FAMILY_15H_60: 0x7ff, ZEN2: 0x3ff, ZEN4: 0xbff, ZEN5: 0x81bff}
+# What a CPU has no bits for (test_ibs_cases.py finds these): a count of 0 would mean nothing
+BANKS, L2TLB = {"F109", "F209", "F20A", "F20B", "F20C"}, {"F204", "F205", "F215", "F216", "F217"}
+ABSENT = {FAMILY_10H: set(), FAMILY_15H: L2TLB | {"F20A"}, FAMILY_15H_30: BANKS | {"F242"}, FAMILY_15H_60: BANKS | {"F242"}, ZEN2: BANKS | {"F242"}, ZEN4: BANKS, ZEN5: BANKS}
 N = 400
 t = Tap()
 
@@ -157,6 +160,7 @@ t.equal(sorted(e["code"] for e in events), sorted(TRUTH), "each has a predicate 
 met, missed = set(), set()
 with tempfile.TemporaryDirectory() as tmp:
     for cpu, caps in CAPS.items():
+        here = [e for e in events if e["code"] not in ABSENT[cpu]]
         rnd = random.Random(11)
         drawn = [draw(rnd, cpu) for _ in range(N)]
         path = os.path.join(tmp, "ibs.data")
@@ -164,12 +168,12 @@ with tempfile.TemporaryDirectory() as tmp:
         bad = []
         # by name and by code in one query each half: what a view counts, and in how many rows
         query = " UNION ALL ".join("SELECT '%s' AS code, count(*) AS n, total(value) AS value FROM %s" % (e["code"], (e["name"], e["code"])[i % 2])
-                                   for i, e in enumerate(events))
+                                   for i, e in enumerate(here))
         rows = sql(path, query)
         if isinstance(rows, str):
             t.ok(False, cpu, rows)
             continue
-        for e, row in zip(events, rows):
+        for e, row in zip(here, rows):
             of = [Fetch(f, cpu) if e["table"] == "ibs_fetch" else Op(o, cpu) for o, f in drawn]
             values = [int(TRUTH[e["code"]](x) or 0) for x in of]
             n = sum(v > 0 for v in values) if e["code"] not in ("F24B", "F24C") else row["n"]

@@ -225,6 +225,52 @@ def mem(path):
     return {k: v for k, v in doc.items() if k not in ("recording", "notes", "file")}
 
 
+def packets(path):
+    """The registers of each sample of IBS, by event, read from the file's bytes."""
+    with open(path, "rb") as f:
+        b = f.read()
+    attrs, n_attrs, at, size = struct.unpack_from("<QQQQ", b, 24)
+    each, = struct.unpack_from("<Q", b, 16)
+    kind, = struct.unpack_from("<Q", b, attrs + 24)
+    kind |= BIT["WEIGHT"] if kind & BIT["WEIGHT_STRUCT"] else 0
+    ids = {}
+    for i in range(n_attrs // each):
+        place, length = struct.unpack_from("<QQ", b, attrs + (i + 1) * each - 16)
+        ids.update({struct.unpack_from("<Q", b, place + k)[0]: i for k in range(0, length, 8)})
+    out, end = [], at + size
+    while at < end:
+        t, _, n = struct.unpack_from("<IHH", b, at)
+        p, event = at + 8, 0
+        for name in [x for x in ORDER if kind & BIT[x]] if t == SAMPLE else []:
+            length = 4 + struct.unpack_from("<I", b, p)[0] if name == "RAW" else 8
+            if name == "IDENTIFIER":
+                event = ids[struct.unpack_from("<Q", b, p)[0]]
+            if name == "RAW":
+                out.append((event, struct.unpack_from("<%dQ" % ((length - 8) // 8), b, p + 8)))
+            p += length
+        at += n
+    return out
+
+
+def test_private():
+    """Addresses that are left out of samples are in no packet of IBS either; the rest of it is."""
+    for words, gone in ((None, ()), ("-addr,-phys_addr", (5, 6)), ("-phys", (6,)), ("-addr", (5,))):
+        r = record("zen4", "--ibs=both", "-c", "100000", *(["--fields=" + words] if words else []))
+        seen = packets(DATA)
+        ops, fetches = [x for e, x in seen if e == 0], [x for e, x in seen if e == 1]
+        some = {i: any(x[i] for x in ops) for i in range(7)}
+        t.ok(r.returncode == 0 and len(ops) > 50 and len(fetches) > 20 and some == {i: i not in gone for i in range(7)} and
+             all(x[1] for x in fetches) and any(x[2] for x in fetches) == (6 not in gone), "packets with --fields=%s: registers of data's addresses are %s" % (words, "0" if gone else "there"),
+             (r.stderr, some, len(ops), len(fetches)))
+        x = one("SELECT count(data_linear) > 0, count(data_physical) > 0, count(op_rip) > 50, count(refused), sum(linear_valid) > 0 FROM ibs_op")
+        t.equal(x, [int(5 not in gone), int(6 not in gone), 1, 0, 1], "--fields=%s: such an address is null" % words)
+    left = infos()[3]
+    t.ok(left and set(left[0]["fields"]) == {"addr"} and left[0]["bytes"] == 0, "info states what was left out", left)
+    r = record("zen4", "--ibs", "-c", "100000", "--fields=-addr,-phys_addr", "--keep", "data_linear > 0 AND data_physical > 0")
+    seen = packets(DATA)
+    t.ok(r.returncode == 0 and seen and not any(x[5] or x[6] for _, x in seen) and all(x[4] >> 17 & 3 == 3 for _, x in seen), "--keep reads what --fields then clears", r.stderr)
+
+
 def test_fields():
     """Parts of samples that are not stored: nothing else is missing."""
     r = record("zen4", "--ibs", "-c", "100000")
@@ -298,6 +344,7 @@ def test_derived():
     x = one("SELECT (SELECT min(miss_latency) > 100 FROM ibs_op), (SELECT count(*) > 10 FROM samples WHERE event LIKE 'cycles%')")
     t.ok(r.returncode == 0 and x == [1, 1] and "no ratio" in r.stderr, "beside a counter, with a warning", (x, r.stderr))
     for options, why in ((["-e", "SLOW", "--ibs-events", own, "--ibs"], "brings its own --ibs"), (["-e", "F00D"], "no event of IBS: reserved"),
+                         (["-e", "F209"], "is not on this CPU (AMD 19h 10h"), (["--ibs", "--keep", "IBS_OP_RESYNC"], "does not report resync"),
                          (["-e", "SLOW"], "no event of this name"), (["-e", "SLOW", "--ibs-events", "/nonexistent"], "/nonexistent")):
         r = record("zen4", *options, ms=10)
         t.ok(r.returncode == 125 and why in r.stderr, "refused: %s" % why, r.stderr)
@@ -395,6 +442,7 @@ def main():
         t.skip("IBS of whole CPUs", "whole CPUs may not be counted here")
     test_keep()
     test_fields()
+    test_private()
     test_derived()
     test_mem()
     test_slow_loads()

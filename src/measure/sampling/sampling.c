@@ -184,11 +184,12 @@ static int tell_what_was_there(struct sampling *r, struct err *err)
 /* From the first record on: those of mappings may have a part less, too. */
 static int begin_cuts(struct sampling *r, struct err *err)
 {
-	if (!r->fields.any_cut)
+	if (!r->fields.any_cut && !r->fields.clears)
 		return 0;
 	r->sink.cuts = r;
 	r->sink.shorter = malloc(UINT16_MAX + 1);
-	return r->sink.shorter ? 0 : err_nomem(err);
+	r->sink.cleared = malloc(UINT16_MAX + 1);
+	return r->sink.shorter && r->sink.cleared ? 0 : err_nomem(err);
 }
 
 static int begin_records(struct sampling *r, struct err *err)
@@ -253,7 +254,7 @@ static int choose_place(struct sampling *r, struct err *err)
 
 static int begin_filter(struct sampling *r, struct err *err)
 {
-	if (r->ask.keep && wanted_new(&r->sink.wanted, r, err))
+	if ((r->ask.keep || r->fields.clears) && wanted_new(&r->sink.wanted, r, err))
 		return -1;
 	if (!r->by_cpu)
 		return 0;

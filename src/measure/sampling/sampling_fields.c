@@ -7,12 +7,15 @@
  * ip, tid, time and the event's id are always stored: without them a sample cannot be resolved. So
  * are values that are read with samples (:S), which are those of the group's other events. A period
  * is stored unless all of the event's samples have the same.
+ *
+ * The packet of IBS repeats addresses: -addr and -phys_addr clear them there, too.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "measure/sampling/sampling_int.h"
+#include "perfdata/ibs.h"
 #include "perfdata/perfdata.h"
 
 #define BIT(name) ((uint64_t)PERF_SAMPLE_##name)
@@ -179,6 +182,11 @@ int sampling_fields_attr(struct sampling *r, size_t i, enum attr_chain chain, st
 	r->fields.cut[i] = out & r->ask.keep_reads;
 	r->fields.any_cut |= r->fields.cut[i];
 	leave_out(a, out & ~r->ask.keep_reads);
+	if (attr_is_ibs(&r->events.ev.v[i]) && keep & BIT(RAW)) { /* its packet has them, too */
+		out = r->fields.left_out & (BIT(ADDR) | BIT(PHYS_ADDR));
+		r->fields.gone |= out;
+		r->fields.clears |= out != 0;
+	}
 	return 0;
 }
 
@@ -220,6 +228,31 @@ static size_t without_cpu(const struct perf_event_attr *a, const uint8_t *p, siz
 	return left;
 }
 
+/* A copy of the record without addresses in its packet of IBS. */
+static int clear_addresses(struct sink *s, const struct pd_event *ev, size_t i,
+			   struct pd_record *rec)
+{
+	const struct sampling *r = s->cuts;
+	const struct event *e = &r->events.ev.v[i];
+	uint64_t left_out = r->fields.left_out;
+	uint32_t registers = (left_out & BIT(ADDR) ? 1u << IBS_REG_DC_LINEAR : 0) |
+			     (left_out & BIT(PHYS_ADDR)
+				      ? 1u << IBS_REG_DC_PHYSICAL | 1u << IBS_REG_FETCH_PHYSICAL
+				      : 0);
+	struct pd_sample sample;
+
+	if (!r->fields.clears || !attr_is_ibs(e))
+		return 0;
+	if (pd_sample_parse_of(ev, rec, &sample))
+		return -1;
+	memcpy(s->cleared, rec->p, rec->size);
+	if (sample.has & BIT(RAW))
+		ibs_clear(strcmp(e->pmu, "ibs_fetch") ? IBS_OP : IBS_FETCH, registers,
+			  s->cleared + (sample.raw - rec->p), sample.raw_size);
+	rec->p = s->cleared;
+	return 0;
+}
+
 int cut_parts(struct sink *s, const uint8_t **p, size_t *size, struct err *err)
 {
 	const struct sampling *r = s->cuts;
@@ -242,7 +275,7 @@ int cut_parts(struct sink *s, const uint8_t **p, size_t *size, struct err *err)
 		*p = s->shorter;
 		return 0;
 	}
-	n = wanted_event(s->wanted, &rec, &ev, &i)
+	n = wanted_event(s->wanted, &rec, &ev, &i) && !clear_addresses(s, ev, i, &rec)
 		    ? pd_sample_without(ev, &rec, r->fields.cut[i], s->shorter)
 		    : -1;
 	if (n < 0)

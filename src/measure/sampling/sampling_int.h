@@ -137,6 +137,7 @@ struct sink {
 	/* What is cut out of records (--fields); NULL: nothing. */
 	const struct sampling *cuts;
 	uint8_t *shorter; /* a record without it */
+	uint8_t *cleared; /* one whose packet of IBS is without addresses */
 	uint64_t cut_bytes;
 	uint64_t samples, lost, throttled, forks;
 	uint64_t first_time, last_time;
@@ -157,6 +158,7 @@ struct sampling_fields {
 	uint64_t seen;		  /* what samples would have without it */
 	uint64_t gone;		  /* what they have not in the file */
 	uint64_t *cut, any_cut;	  /* by event: what they have before they are written */
+	bool clears;		  /* addresses in packets of IBS are left out, too */
 };
 
 struct sampling_of { /* --account: what an event is of */

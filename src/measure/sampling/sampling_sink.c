@@ -32,6 +32,7 @@ void sink_close(struct sink *s)
 {
 	free(s->cut);
 	free(s->shorter);
+	free(s->cleared);
 	strtab_free(&s->files);
 	inside_free(&s->inside);
 	whose_free(s->filter);

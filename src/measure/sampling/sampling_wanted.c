@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * --keep: each sample is taken apart as it comes, and whoever asked for the recording says whether
- * it goes into the file. What does not is counted.
+ * it goes into the file. What does not is counted. --fields finds the sample's event here, too.
  */
 #include <stdlib.h>
 
@@ -90,7 +90,7 @@ int wanted_sample(struct wanted *w, const uint8_t *p, size_t size, bool *is, str
 	int keep;
 
 	*is = true;
-	if (!wanted_event(w, &rec, &ev, &i) || pd_sample_parse_of(ev, &rec, &s))
+	if (!ask->keep || !wanted_event(w, &rec, &ev, &i) || pd_sample_parse_of(ev, &rec, &s))
 		return 0;
 	keep = ask->keep(ask->keep_ctx, &s, w->r->events.ev.v[i].pmu, w->r->k.machine.cpuid, err);
 	*is = keep != 0;

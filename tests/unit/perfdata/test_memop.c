@@ -166,7 +166,7 @@ static void test_kinds(void **state)
 	uint64_t kinds[64];
 
 	(void)state;
-	for (unsigned run = 0; run < 4 * (IBS_PART_1AH + 1u); run++) {
+	for (unsigned run = 0; run < 4u * IBS_PARTS; run++) {
 		const struct memop_how how = { .from = MEMOP_FROM_OP,
 					       .raw_at = run & 1 ? 12 : 0,
 					       .part = (enum ibs_part)(run / 4) };
