@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
@@ -342,12 +343,38 @@ int synth_process(const struct synth *s, pid_t pid, struct err *err)
 	return rc;
 }
 
+/* PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h */
+#define FIRST_PID_NAMESPACE 0xeffffffcu
+
+bool synth_sees_part(void)
+{
+	struct stat st;
+
+	return !stat("/proc/self/ns/pid", &st) && st.st_ino != FIRST_PID_NAMESPACE;
+}
+
+static int put_outside(const struct synth *s, struct err *err)
+{
+	struct record r = { .b = BUF_INIT };
+	int rc;
+
+	begin(&r, PERF_RECORD_COMM, 0);
+	put_u32(&r, 0);
+	put_u32(&r, 0);
+	put_name(&r, SYNTH_OUTSIDE, strlen(SYNTH_OUTSIDE));
+	rc = finish(s, &r, err);
+	buf_free(&r.b);
+	return rc;
+}
+
 int synth_all(const struct synth *s, struct err *err)
 {
 	pid_t *pids = NULL;
 	size_t n = 0;
 	int rc;
 
+	if (synth_sees_part() && put_outside(s, err))
+		return -1;
 	rc = numbers_in("/proc", &pids, &n, err);
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = synth_process(s, pids[i], err);

@@ -28,7 +28,11 @@ struct synth {
 int synth_kernel(const struct synth *s, struct err *err) MUST_USE;
 /* One process with all its threads. */
 int synth_process(const struct synth *s, pid_t pid, struct err *err) MUST_USE;
-/* Every process. */
+/* The kernel has number 0 for tasks that this PID namespace does not see: their COMM record. */
+#define SYNTH_OUTSIDE "[outside]"
+/* This PID namespace is not the machine's. */
+bool synth_sees_part(void);
+/* Every process. If some may be outside of this PID namespace, these as SYNTH_OUTSIDE. */
 int synth_all(const struct synth *s, struct err *err) MUST_USE;
 /* Threads of a process into tids (plain malloc memory, the caller's); -1: no such process. */
 int synth_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err) MUST_USE;

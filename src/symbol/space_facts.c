@@ -162,6 +162,14 @@ int spaces_comm(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t tid, bo
 			err);
 }
 
+int spaces_outside(struct spaces *sp, struct err *err)
+{
+	if (sp->outside)
+		return 0;
+	sp->outside = true;
+	return spaces_comm(sp, 0, 0, 0, false, SPACES_OUTSIDE, err);
+}
+
 int spaces_ksym(struct spaces *sp, uint64_t time, uint64_t addr, uint32_t len, const char *name,
 		bool gone, struct err *err)
 {

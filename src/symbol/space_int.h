@@ -99,6 +99,7 @@ struct spaces {
 	struct heap *heap;
 	struct heap_sites *sites;
 	bool monotonic;
+	bool outside; /* some tasks are outside of the recorder's PID namespace */
 	bool finished;
 };
 

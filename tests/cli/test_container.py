@@ -211,6 +211,31 @@ def as_perf(where, root, inside):
     tap.ok(re.search(r"%\s+\[\.\]", out), "perf reads the recording that knows of places", out[:500])
 
 
+def outside(where, inside):
+    """To a recorder inside of a PID namespace all tasks outside have number 0: none of them has the name of another."""
+    data, ns = os.path.join(where, "outside.data"), ["unshare", "--mount", "--pid", "--fork", "--mount-proc"]
+    stop = subprocess.Popen(["sh", "-c", "while :; do %s none 0.05; done" % inside])
+    try:
+        for name, words in (("cyclade", [CYCLADE, "record", "-a", "-o", data, "--", inside]),
+                            ("perf", [PERF, "record", "-q", "-a", "-e", "cpu-clock", "-o", data, "--", inside])):
+            if os.path.exists(data):
+                os.unlink(data)
+            p = run(*ns, *words)
+            if not os.path.exists(data):
+                tap.skip("recorded inside of a PID namespace, by " + name, "cannot: " + p.stderr[:80])
+                continue
+            if name == "cyclade":
+                tap.ok("PID namespace" in p.stderr, "record -a inside of a PID namespace says so", p.stderr)
+            found = list(csv.DictReader(io.StringIO(run(CYCLADE, "report", "-s", "comm,pid", "--min", "0", "--format", "csv", "-i", data).stdout)))
+            names = {r["comm"] for r in found if r["pid"] == "0"}
+            tap.ok(names and names <= {"[outside this PID namespace]", "swapper"} and "[outside this PID namespace]" in names,
+                   name + ": processes outside of the PID namespace have no names of others", str(found)[:600])
+            tap.ok(any(r["comm"] == os.path.basename(inside) and r["pid"] != "0" for r in found), name + ": the program inside has its own", str(found)[:600])
+    finally:
+        stop.kill()
+        stop.wait()
+
+
 def main():
     for tool in ("gcc", "unshare", "chroot"):
         if not shutil.which(tool):
@@ -233,6 +258,7 @@ def main():
         overlay(where, root, inside)
         perf_map(where, root, inside)
         as_perf(where, root, inside)
+        outside(where, inside)
     tap.done()
 
 

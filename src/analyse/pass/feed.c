@@ -13,6 +13,14 @@ struct feeder {
 	struct err *err;
 };
 
+/* To a recorder inside of a PID namespace, all tasks outside have number 0, as the idle tasks do:
+ * what they map and are called is of many, and names none of them. */
+static bool is_outside(uint16_t misc, uint32_t pid)
+{
+	return !pid && (misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_KERNEL &&
+	       (misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_GUEST_KERNEL;
+}
+
 static int feed_map(struct feeder *f, const struct pd_record *r, uint64_t time)
 {
 	struct space_map_fact fact = { .time = time, .misc = r->misc };
@@ -20,6 +28,8 @@ static int feed_map(struct feeder *f, const struct pd_record *r, uint64_t time)
 
 	if (pd_mmap_get(f->rec, r, &m))
 		return 0; /* too short: pd_open has noted it */
+	if (is_outside(r->misc, m.pid))
+		return spaces_outside(f->sp, f->err);
 	fact.pid = m.pid;
 	fact.tid = m.tid;
 	fact.start = m.addr;
@@ -67,14 +77,16 @@ static int feed_one(void *ctx, const struct pd_record *r)
 	case PERF_RECORD_COMM:
 		if (pd_comm_get(r, &u.comm))
 			return 0;
+		if (!u.comm.pid && !u.comm.tid && strncmp(u.comm.comm, "swapper", 7) != 0)
+			return spaces_outside(f->sp, f->err);
 		return spaces_comm(f->sp, time, u.comm.pid, u.comm.tid, u.comm.exec, u.comm.comm,
 				   f->err);
 	case PERF_RECORD_FORK:
-		if (pd_task_get(r, &u.task))
+		if (pd_task_get(r, &u.task) || !u.task.pid)
 			return 0;
 		return feed_fork(f, r, &u.task, time);
 	case PERF_RECORD_EXIT:
-		if (pd_task_get(r, &u.task))
+		if (pd_task_get(r, &u.task) || !u.task.pid)
 			return 0;
 		return spaces_exit(f->sp, time, u.task.pid, u.task.tid, f->err);
 	case PERF_RECORD_KSYMBOL:

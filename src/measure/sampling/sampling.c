@@ -175,6 +175,9 @@ static int tell_what_was_there(struct sampling *r, struct err *err)
 		return -1;
 	if (r->k.who.whole_cpus && synth_all(&s, err))
 		return -1;
+	if (r->k.who.whole_cpus && synth_sees_part())
+		ask_news(&r->ask, "this is a PID namespace: processes outside of it are recorded "
+				  "without names and numbers; record on the host to name them");
 	if ((!r->ask.program.n || r->by_cpu) && tell_processes(r, &s, err))
 		return -1;
 	r->sink.forks = 0;
