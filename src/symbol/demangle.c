@@ -29,7 +29,8 @@ static void sink_put(const char *s, size_t n, void *opaque)
 		k->full = true;
 		longjmp(k->stop, 1);
 	}
-	memcpy(k->out + k->len, s, n);
+	if (n) /* of an empty part `s` may be NULL */
+		memcpy(k->out + k->len, s, n);
 	k->len += n;
 }
 

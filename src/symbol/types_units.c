@@ -68,7 +68,8 @@ static bool place_of(const struct walk *w, Dwarf_Die *die, uint64_t *start, bool
 		return name && (*local ? type_thread_symbol(w->t, name, start)
 				       : type_copied(w->t, name, start));
 	}
-	if (dwarf_getlocation(&attr, &op, &n))
+	/* of an expression without operations libdw sets nothing but n */
+	if (dwarf_getlocation(&attr, &op, &n) || !n)
 		return false;
 	*local = is_thread_local(op, n);
 	*start = op->number;
