@@ -164,7 +164,7 @@ static void fill(struct types *t, const struct type_hit *h, const char *field,
 	out->field = field;
 	out->type_size = t->type.v[h->root].size;
 	out->offset = h->start;
-	out->size = t->type.v[h->leaf].size;
+	out->size = h->size;
 	out->why = TYPES_KNOWN;
 }
 
@@ -238,7 +238,7 @@ static void answer_place(const struct question *q, uint32_t type, uint64_t off)
 	struct effect_mem m = { .width = (uint8_t)(q->width < 255 ? q->width : 255) };
 	struct type_hit h;
 
-	type_hit(q->t, type, (int64_t)off, true, &m, &h);
+	type_hit(q->t, type, (int64_t)off, REACH_ARRAY, &m, &h);
 	q->out->why = h.root == TYPE_NONE ? TYPES_MISFIT : TYPES_KNOWN;
 	if (h.root != TYPE_NONE)
 		fill(q->t, &h, type_field(q->t, &h), q->out);

@@ -15,10 +15,12 @@
  * that was loaded from a union of several is the one that has fields where the function reads
  * through it, if that is one alone.
  *
- * An access behind the end of a structure is one to another element of an array of it if an index
- * or a loop leads there; else it has no type. An access wider than a scalar that a pointer points
- * to is no evidence of that type, and has none; nor has a part of a pointer, nor one that reaches
- * behind the end of a structure. What the compiler made has the types "jump table" (of a switch)
+ * An access behind the end of a structure is one to another element of an array of it if a loop
+ * goes over it, or a variable is one; an index alone is no evidence, as a table may lie behind its
+ * header: then it has no type. A bit-field is the bytes that it lies in; of several in the same
+ * bytes the field is "a|b". An access wider than a scalar that a pointer points to is no evidence
+ * of that type, and has none; nor has a part of a pointer, nor one that reaches behind the end of a
+ * structure. What the compiler made has the types "jump table" (of a switch)
  * and "constant" (read from where it lies in constant data that no variable is in). The types are
  * those of the source: what was cast to another type by it has that one.
  *

@@ -86,7 +86,7 @@ static void try_pointer(const struct flow *w, const struct value *v, const struc
 	    (!v->indexed && ((v->off < 0 && w->t->type.v[v->type].kind != TYPE_STRUCT) ||
 			     (v->off < m->disp && (uint64_t)v->off >= size))))
 		return;
-	type_hit(w->t, v->type, v->off, v->indexed, m, &h);
+	type_hit(w->t, v->type, v->off, type_reach_of(v), m, &h);
 	keep_better(w, best, &h);
 }
 
@@ -108,7 +108,7 @@ static void try_frame(const struct flow *w, const struct state *s, const struct 
 		if (at->off < start ||
 		    (uint64_t)(at->off - start) >= w->t->type.v[f->value.type].size)
 			continue;
-		type_hit(w->t, f->value.type, at->off - start, at->indexed, m, &h);
+		type_hit(w->t, f->value.type, at->off - start, type_reach_of(at), m, &h);
 		keep_better(w, best, &h);
 	}
 }
@@ -124,7 +124,7 @@ static void try_objects(const struct flow *w, const struct value *at, const stru
 
 		if (into < 0 || (uint64_t)into >= w->t->type.v[o->type].size)
 			continue;
-		type_hit(w->t, o->type, into, at->indexed, m, &h);
+		type_hit(w->t, o->type, into, type_reach_of(at), m, &h);
 		keep_better(w, best, &h);
 	}
 }
@@ -138,7 +138,7 @@ static void try_static(const struct flow *w, const struct value *at, const struc
 	*found = x != NULL;
 	if (!x)
 		return;
-	type_hit(w->t, x->type, (int64_t)((uint64_t)at->off - x->start), at->indexed, m, &h);
+	type_hit(w->t, x->type, (int64_t)((uint64_t)at->off - x->start), type_reach_of(at), m, &h);
 	keep_better(w, best, &h);
 }
 
@@ -156,6 +156,7 @@ static void try_made(const struct flow *w, const struct value *at, const struct 
 		return;
 	*best = (struct type_hit){ .width = m->width };
 	best->root = best->leaf = type_made(w->t, made, m->width);
+	best->size = m->width;
 }
 
 /* Code writes the register while it should hold the variable. */

@@ -200,27 +200,55 @@ bool type_is_declared(struct types *t, uint32_t pointer)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
+static bool number_of(Dwarf_Die *die, unsigned name, uint64_t *v)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word word;
+
+	if (!dwarf_attr(die, name, &attr) || dwarf_formudata(&attr, &word))
+		return false;
+	*v = word;
+	return true;
+}
+
 /* False: not at a constant place (a virtual base). */
 static bool member_offset(Dwarf_Die *die, uint64_t *off)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Op *op;
-	Dwarf_Word v;
 	size_t n;
 
 	*off = 0;
-	if (dwarf_attr(die, DW_AT_data_member_location, &attr)) {
-		if (!dwarf_formudata(&attr, &v)) {
-			*off = v;
-			return v < INT64_MAX;
-		}
+	if (!dwarf_attr(die, DW_AT_data_member_location, &attr))
+		return true;
+	if (!number_of(die, DW_AT_data_member_location, off)) {
 		if (dwarf_getlocation(&attr, &op, &n) || n != 1 || op->atom != DW_OP_plus_uconst)
 			return false;
 		*off = op->number;
-		return *off < INT64_MAX;
 	}
-	if (dwarf_attr(die, DW_AT_data_bit_offset, &attr) && !dwarf_formudata(&attr, &v))
-		*off = v / 8;
+	return *off < INT64_MAX / 16;
+}
+
+/* Where the bits lie: from the structure's start, or, before DWARF 4, back from the last one of a
+ * number of so many bytes. */
+static bool place_bits(const struct types *t, Dwarf_Die *die, struct type_member *m)
+{
+	uint64_t bits, from = 0, storage = t->type.v[m->type].size;
+
+	if (!number_of(die, DW_AT_bit_size, &bits))
+		return true;
+	if (!bits || bits > UINT8_MAX - 7)
+		return false;
+	if (!number_of(die, DW_AT_data_bit_offset, &from) &&
+	    number_of(die, DW_AT_bit_offset, &from)) {
+		(void)number_of(die, DW_AT_byte_size, &storage);
+		from = 8 * storage - from - bits;
+	}
+	if (storage > UINT32_MAX || (int64_t)from < 0 || from > INT64_MAX / 16)
+		return false;
+	m->offset += from / 8;
+	m->bit = (uint8_t)(from % 8);
+	m->bits = (uint8_t)bits;
 	return true;
 }
 
@@ -241,7 +269,7 @@ static bool read_storage(struct types *t, Dwarf_Die *top, struct type_member *m)
 		return false;
 	for (int i = 0; i < SRC_MAX_CHAIN; i++) {
 		if (dwarf_tag(&die) == DW_TAG_template_type_parameter) {
-			*m = (struct type_member){ NULL, 0, type_of_attr(t, &die) };
+			*m = (struct type_member){ .type = type_of_attr(t, &die) };
 			return m->type != TYPE_NONE;
 		}
 		if (dwarf_siblingof(&die, &die))
@@ -263,14 +291,16 @@ static int read_members(struct types *t, uint32_t id)
 	} else if (!dwarf_child(&top, &die)) {
 		do {
 			int tag = dwarf_tag(&die);
-			struct type_member m;
+			struct type_member m = { .name = NULL };
 
 			if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
 			    is_static(&die) || !member_offset(&die, &m.offset))
 				continue;
 			m.name = tag == DW_TAG_member ? dwarf_diename(&die) : NULL;
 			m.type = type_of_attr(t, &die);
-			if (m.type == TYPE_NONE || vec_push(&t->member, m))
+			if (m.type == TYPE_NONE)
+				return -1;
+			if (place_bits(t, &die, &m) && vec_push(&t->member, m))
 				return -1;
 		} while (t->member.n - first < TYPES_MAX_MEMBERS && !dwarf_siblingof(&die, &die));
 	}

@@ -79,7 +79,7 @@ static int add_piece(const struct walk *w, struct type_fact *f, uint32_t type, i
 	bool address;
 	int64_t off;
 
-	type_hit(w->t, type, at, false, &m, &hit);
+	type_hit(w->t, type, at, REACH_ONE, &m, &hit);
 	if (hit.root == TYPE_NONE || hit.leaf == TYPE_NONE)
 		return 0;
 	f->value = (struct value){ .kind = VALUE_POINTER, .type = hit.leaf };

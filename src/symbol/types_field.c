@@ -26,6 +26,9 @@ struct search {
 	uint32_t leaf;
 	uint64_t start;
 	bool several;
+	/* the structure that the best one is a bit-field of, and the access in that */
+	uint32_t bits_of;
+	uint64_t bits_off;
 	size_t path[TYPES_MAX_NEST], best[TYPES_MAX_NEST]; /* of types.member, or ELEMENT */
 	unsigned best_n;
 	struct type_choice *choice; /* of pointers there; NULL: nobody asks */
@@ -87,11 +90,38 @@ static void take(struct search *s, uint32_t leaf, uint64_t start, int score, uns
 	     (score != FIT_EXACT || elements(s->path, depth) >= elements(s->best, s->best_n))))
 		return;
 	s->several &= same;
+	s->bits_of = TYPE_NONE;
 	s->score = score;
 	s->leaf = leaf;
 	s->start = start;
 	s->best_n = depth;
 	memcpy(s->best, s->path, depth * sizeof(*s->path));
+}
+
+/* Of an access to the bytes that a bit-field lies in: these, a part of them, or more. */
+static int fit_bits(const struct search *s, const struct type_member *m, uint64_t off)
+{
+	uint64_t from = m->offset, to = from + type_member_bytes(m, 0), end = off + s->width;
+
+	if (off >= to || (s->width ? end <= from : off < from))
+		return FIT_NONE;
+	if (!s->width || (off == from && end == to))
+		return FIT_EXACT;
+	return off >= from && end <= to ? FIT_PART : FIT_INSIDE;
+}
+
+static void take_bits(struct search *s, uint32_t parent, size_t member, uint64_t start,
+		      uint64_t off, unsigned depth)
+{
+	const struct type_member *m = &s->t->member.v[member];
+	int fits = fit_bits(s, m, off);
+
+	s->path[depth] = member;
+	if (!fits || fits <= s->score)
+		return;
+	take(s, m->type, start + m->offset, fits, depth + 1);
+	s->bits_of = parent;
+	s->bits_off = off;
 }
 
 /* The access is `off` bytes into a `type` that begins at `start` of the root. */
@@ -125,7 +155,9 @@ static void search(struct search *s, uint32_t type, uint64_t start, uint64_t off
 		bool open;
 
 		s->left--;
-		if (off < x.offset)
+		if (x.bits)
+			take_bits(s, type, first + i, start, off, depth);
+		if (x.bits || off < x.offset)
 			continue;
 		(void)type_target(t, x.type); /* of arrays: their size */
 		/* an array without a length is as long as need be */
@@ -160,12 +192,52 @@ static void begin(struct search *s, struct types *t, uint32_t root, uint64_t off
 			      .width = m ? m->width : 0,
 			      .vector = m && m->vector,
 			      .left = TYPES_MAX_FIELDS,
-			      .leaf = TYPE_NONE };
+			      .leaf = TYPE_NONE,
+			      .bits_of = TYPE_NONE };
 	search(s, root, 0, off, 0);
 }
 
-void type_hit(struct types *t, uint32_t type, int64_t off, bool indexed, const struct effect_mem *m,
-	      struct type_hit *out)
+/* The next bit-field that fits as well as the best one, from *i on; NULL: none. */
+static const struct type_member *next_bits(const struct search *s, size_t *i)
+{
+	size_t first, n;
+
+	if (s->bits_of == TYPE_NONE || !type_members(s->t, s->bits_of, &first, &n))
+		return NULL;
+	while (*i < n) {
+		const struct type_member *m = &s->t->member.v[first + (*i)++];
+
+		if (m->bits && fit_bits(s, m, s->bits_off) == s->score)
+			return m;
+	}
+	return NULL;
+}
+
+enum type_reach type_reach_of(const struct value *v)
+{
+	return v->stepped ? REACH_ARRAY : v->indexed ? REACH_INDEX : REACH_ONE;
+}
+
+/* Bit-fields that cannot be told apart are one field, from the first's byte to the last's. */
+static void set_bits_extent(const struct search *s, struct type_hit *h)
+{
+	const struct type_member *m;
+	uint64_t from = UINT64_MAX, to = 0;
+	size_t i = 0;
+
+	while ((m = next_bits(s, &i)) != NULL) {
+		from = m->offset < from ? m->offset : from;
+		to = m->offset + type_member_bytes(m, 0) > to ? m->offset + type_member_bytes(m, 0)
+							      : to;
+	}
+	if (!to)
+		return;
+	h->start = h->start - s->t->member.v[s->best[s->best_n - 1]].offset + from;
+	h->size = to - from;
+}
+
+void type_hit(struct types *t, uint32_t type, int64_t off, enum type_reach reach,
+	      const struct effect_mem *m, struct type_hit *out)
 {
 	struct search s;
 	uint64_t size, at = (uint64_t)off;
@@ -175,7 +247,7 @@ void type_hit(struct types *t, uint32_t type, int64_t off, bool indexed, const s
 		type = type_target(t, type);
 		if (type == TYPE_NONE)
 			return;
-		indexed = true;
+		reach = REACH_ARRAY;
 	}
 	size = t->type.v[type].size;
 	if (t->type.v[type].kind == TYPE_OPAQUE || t->type.v[type].kind == TYPE_FUNCTION || !size) {
@@ -190,9 +262,11 @@ void type_hit(struct types *t, uint32_t type, int64_t off, bool indexed, const s
 		    t->type.v[type].kind == TYPE_STRUCT)
 			return;
 		/* another element of an array; but not of a structure that is part of a larger one,
-		 * which code gets to in the same way */
-		if (t->type.v[type].kind == TYPE_STRUCT && !indexed &&
-		    (off >= 0 || off < -(int64_t)size || !type_has_end(t, type)))
+		 * or that a table of something else lies behind, which code gets to in the same way
+		 */
+		if (t->type.v[type].kind == TYPE_STRUCT && reach != REACH_ARRAY &&
+		    (off >= 0 ||
+		     (reach == REACH_ONE && (off < -(int64_t)size || !type_has_end(t, type)))))
 			return;
 		at = (uint64_t)(rest < 0 ? rest + (int64_t)size : rest);
 	}
@@ -213,10 +287,12 @@ void type_hit(struct types *t, uint32_t type, int64_t off, bool indexed, const s
 				  .leaf = s.leaf,
 				  .off = at,
 				  .start = s.start,
+				  .size = t->type.v[s.leaf].size,
 				  .width = m ? m->width : 0,
 				  .vector = m && m->vector,
 				  .score = s.score,
 				  .several = s.several };
+	set_bits_extent(&s, out);
 }
 
 bool type_choice(struct types *t, const struct type_hit *h, struct type_choice *out)
@@ -231,6 +307,7 @@ bool type_choice(struct types *t, const struct type_hit *h, struct type_choice *
 			     .width = m.width,
 			     .left = TYPES_MAX_FIELDS,
 			     .leaf = TYPE_NONE,
+			     .bits_of = TYPE_NONE,
 			     .choice = out };
 	search(&s, h->root, 0, h->off, 0);
 	return out->n > 0 && out->n <= TYPES_MAX_CHOICE;
@@ -243,12 +320,26 @@ void type_choose(struct types *t, struct type_choice *c, int64_t off, const stru
 	for (unsigned i = 0; i < c->n; i++) {
 		struct type_hit h;
 
-		type_hit(t, c->type[i], off, false, m, &h);
+		type_hit(t, c->type[i], off, REACH_ONE, m, &h);
 		if (h.root != TYPE_NONE && h.score >= FIT_PART)
 			c->type[n++] = c->type[i];
 	}
 	c->used = true;
 	c->n = n;
+}
+
+/* "a", or "a|b": an access to bits of both. */
+static void put_bits(struct buf *b, const struct search *s)
+{
+	const struct type_member *m;
+	unsigned n = 0;
+	size_t i = 0;
+
+	while ((m = next_bits(s, &i)) != NULL)
+		if (m->name && n++ < TYPES_MAX_BITS)
+			buf_printf(b, "%s%s", n > 1 ? "|" : b->len ? "." : "", m->name);
+	if (n > TYPES_MAX_BITS)
+		buf_puts(b, "|...");
 }
 
 const char *type_field(struct types *t, const struct type_hit *h)
@@ -262,6 +353,10 @@ const char *type_field(struct types *t, const struct type_hit *h)
 	for (unsigned i = 0; i < s.best_n; i++) {
 		const char *name = s.best[i] == ELEMENT ? NULL : t->member.v[s.best[i]].name;
 
+		if (i + 1 == s.best_n && s.bits_of != TYPE_NONE) {
+			put_bits(&b, &s);
+			break;
+		}
 		if (s.best[i] == ELEMENT)
 			buf_puts(&b, "[]");
 		else if (name)
@@ -289,6 +384,8 @@ static uint32_t member_at(struct types *t, uint32_t type, uint64_t *off)
 		bool open;
 
 		(void)type_target(t, m.type); /* of arrays: their size */
+		if (m.bits)		      /* nothing points to one */
+			continue;
 		size = t->type.v[m.type].size;
 		open = t->type.v[m.type].kind == TYPE_ARRAY && !size;
 		if (*off < m.offset || (!open && *off - m.offset >= size) ||

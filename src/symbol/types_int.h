@@ -32,6 +32,7 @@ enum {
 	TYPES_MAX_VISITS = 12,	    /* of a block */
 	TYPES_MAX_ROUNDS = 4,
 	TYPES_MAX_CHOICE = 32, /* pointers of a union */
+	TYPES_MAX_BITS = 4,    /* bit-fields in a name */
 	TYPES_MAX_WIDTH = 64,  /* of what the compiler made */
 };
 
@@ -46,9 +47,16 @@ enum type_kind {
 
 struct type_member {
 	const char *name; /* NULL: its own members are looked at as this one's */
-	uint64_t offset;
+	uint64_t offset;  /* of its first byte; a bit-field begins at `bit` of it */
 	uint32_t type;
+	uint8_t bit, bits; /* bits 0: it is no bit-field */
 };
+
+/* The bytes that a member has a part in, behind its offset. */
+static inline uint64_t type_member_bytes(const struct type_member *m, uint64_t size)
+{
+	return m->bits ? (m->bit + m->bits + 7u) / 8 : size;
+}
 
 struct type {
 	Dwarf_Die die;		  /* addr NULL: void */
@@ -120,6 +128,7 @@ enum value_kind {
 struct value {
 	uint8_t kind; /* enum value_kind */
 	bool indexed; /* plus an unknown number of elements */
+	bool stepped; /* a loop goes from element to element: it is to an array of them */
 	uint32_t type;
 	/* of a pointer to a base class: the derived class that it is to on some path, and no other
 	 * one on the rest, plus 1; 0: none, TYPE_NONE: several */
@@ -156,6 +165,7 @@ struct type_hit {
 	uint32_t root;	     /* TYPE_NONE: none */
 	uint32_t leaf;	     /* the type of the field */
 	uint64_t off, start; /* of the access in the root; of the field, in first elements */
+	uint64_t size;	     /* of the field; of bit-fields, the bytes that they lie in */
 	uint8_t width;
 	bool vector;
 	int score;    /* 0: no fit */
@@ -240,9 +250,16 @@ bool type_in_memory(const struct types *t, uint32_t id);
 /* A pointer to it may be to the end of an array of it: of C++, where iterators are, and no class
  * with virtual functions, which may be a base. */
 bool type_has_end(struct types *t, uint32_t id);
+/* Where a pointer to a `type` can lead to. */
+enum type_reach {
+	REACH_ONE,
+	REACH_INDEX, /* plus what a register says: an array, or what lies behind one object */
+	REACH_ARRAY, /* to any element of an array */
+};
+enum type_reach type_reach_of(const struct value *v);
 /* The field of an access `off` bytes behind the start of a `type`. */
-void type_hit(struct types *t, uint32_t type, int64_t off, bool indexed, const struct effect_mem *m,
-	      struct type_hit *out);
+void type_hit(struct types *t, uint32_t type, int64_t off, enum type_reach reach,
+	      const struct effect_mem *m, struct type_hit *out);
 /* The pointers that lie where the hit is; false: none, or too many. */
 bool type_choice(struct types *t, const struct type_hit *h, struct type_choice *out);
 /* There is an access `off` bytes behind the pointer: types without a field there go. */

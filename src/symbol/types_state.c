@@ -65,6 +65,7 @@ void flow_learn(struct flow *w, const struct value *v, const struct value *is)
 	o->kind = VALUE_POINTER;
 	o->type = is->type;
 	o->indexed = is->indexed;
+	o->stepped = is->stepped;
 	w->learnt = true;
 }
 

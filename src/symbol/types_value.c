@@ -5,8 +5,8 @@ const struct value value_unknown = { .kind = VALUE_UNKNOWN };
 
 bool value_same(const struct value *a, const struct value *b)
 {
-	return a->kind == b->kind && a->indexed == b->indexed && a->type == b->type &&
-	       a->derived == b->derived && a->off == b->off;
+	return a->kind == b->kind && a->indexed == b->indexed && a->stepped == b->stepped &&
+	       a->type == b->type && a->derived == b->derived && a->off == b->off;
 }
 
 /* The outermost object that is at both places: a member that both have, a base class. */
@@ -48,17 +48,18 @@ static struct value merge_pointers(struct types *t, const struct value *a, const
 	struct type_place p;
 
 	v.indexed |= b->indexed;
+	v.stepped |= b->stepped;
 	v.derived = merge_derived(a->derived, b->derived);
 	if (type_same(t, a->type, b->type) && a->off == b->off)
 		return v;
 	if (type_same(t, a->type, b->type) && size && (a->off - b->off) % (int64_t)size == 0) {
-		v.indexed = true;
+		v.indexed = v.stepped = true;
 		return v;
 	}
 	if (!common_place(t, a, b, &p))
 		return value_unknown;
 	if (t->type.v[p.type].kind == TYPE_ARRAY) {
-		v.indexed = true;
+		v.indexed = v.stepped = true;
 		if (type_same(t, a->type, b->type))
 			return v;
 	} else if (!p.off) {
@@ -85,6 +86,7 @@ static struct value to_pointer(struct types *t, const struct value *v)
 		return *v;
 	return (struct value){ .kind = VALUE_POINTER,
 			       .indexed = v->indexed,
+			       .stepped = v->stepped,
 			       .type = x->type,
 			       .off = (int64_t)((uint64_t)v->off - x->start) };
 }

@@ -57,9 +57,10 @@ class Planted:
         return None
 
     def right(self, kind, offset, width, typ, field):
-        """A field that the access touches, or a structure that this is in: one access may be of several fields."""
-        return any(at < offset + width and offset < at + size and fnmatch.fnmatchcase(typ, name) and (text + ".").startswith(field + ".")
-                   for at, size, name, text in self.fields[kind])
+        """A field that the access touches, or a structure that this is in: one access may be of several fields, bit-fields "a|b" among them."""
+        where, dot, last = field.rpartition(".")
+        return any(at < offset + width and offset < at + size and fnmatch.fnmatchcase(typ, name) and (text + ".").startswith(where + dot + x + ".")
+                   for at, size, name, text in self.fields[kind] for x in last.split("|"))
 
 
 def traced(program, emulator):

@@ -34,6 +34,17 @@ RULES = {
     "beside_load": ("no base", "", ""),
     "based_load": ("known", "int", ""),
     "over_not": ("known", "struct tiny", "n"),
+    "behind_load": ("misfit", "", ""),
+    "behind_also": ("misfit", "", ""),
+    "behind_not": ("known", "struct tiny", "n"),
+    "along_load": ("known", "struct tiny", "n"),
+    "bits_first": ("known", "struct bits", "first"),
+    "bits_second": ("known", "struct bits", "second"),
+    "bits_low": ("known", "struct bits", "low"),
+    "bits_across": ("known", "struct bits", "across"),
+    "bits_both": ("known", "struct bits", "one|other"),
+    "bits_whole": ("known", "struct bits", "first|second"),
+    "bits_far": ("known", "struct bits", "far"),
 }
 t = Tap()
 with tempfile.TemporaryDirectory() as tmp:
@@ -60,4 +71,15 @@ with tempfile.TemporaryDirectory() as tmp:
         for label, line in zip(RULES, out.splitlines()):
             w = line.split("\t")
             t.equal((w[1], w[5], w[6]), RULES[label], label)
+        # where bit-fields lie, as DWARF 4 without its extensions and DWARF 5 write it
+        for version in ("-gdwarf-4", "-gdwarf-5"):
+            subprocess.run(["gcc", "-O2", "-g", version, "-gstrict-dwarf", "-o", program, source, far, based], check=True, timeout=200)
+            symbols = {w[2]: w[0] for w in (line.split() for line in subprocess.run(["nm", program], check=True, capture_output=True,
+                                                                                    text=True).stdout.splitlines()) if len(w) == 3}
+            names = [x for x in RULES if x.startswith("bits_")]
+            out = subprocess.run([os.path.join(BUILT, "dump_types"), program], input="".join("%s 0\n" % symbols[x] for x in names), check=True,
+                                 capture_output=True, text=True, timeout=200).stdout
+            t.equal([(w[6], w[2], w[7]) for w in (line.split("\t") for line in out.splitlines())],
+                    [("first", "8", "2"), ("second", "10", "2"), ("low", "12", "1"), ("across", "12", "2"), ("one|other", "16", "1"),
+                     ("first|second", "8", "4"), ("far", "20", "3")], "bit-fields, their bytes: " + version)
 t.done()

@@ -53,6 +53,16 @@ struct tiny {
 	int n;
 };
 
+struct bits {
+	long head;
+	int first : 16;
+	unsigned second : 16;
+	unsigned low : 4, across : 12, high : 16;
+	unsigned one : 3, other : 5;
+	unsigned : 0;
+	unsigned far : 20;
+};
+
 struct single {
 	long n;
 };
@@ -181,6 +191,40 @@ static NAKED long pick(union any *p)
 		"	ret");
 }
 
+/* A table lies behind its header: what is there is no header, but what a loop goes over is. */
+static NAKED long behind(struct tiny *head, long i)
+{
+	__asm__("	lea 4(%rdi,%rsi,4),%rax\n"
+		"behind_load: mov (%rax),%ecx\n"
+		"behind_also: mov 4(%rdi,%rsi,4),%ecx\n"
+		"behind_not: mov (%rdi,%rsi,4),%ecx\n"
+		"	ret");
+}
+
+static NAKED long along(struct tiny *first, long n)
+{
+	__asm__("	lea 4(%rdi),%rax\n"
+		"1: mov (%rax),%ecx\n"
+		"along_load: mov 4(%rax),%ecx\n"
+		"	add $4,%rax\n"
+		"	dec %rsi\n"
+		"	jnz 1b\n"
+		"	ret");
+}
+
+/* Each bit-field by the bytes that it lies in; of two in the same ones both. */
+static NAKED long bits(struct bits *p)
+{
+	__asm__("bits_first: mov 8(%rdi),%ax\n"
+		"bits_second: mov 10(%rdi),%ax\n"
+		"bits_low: mov 12(%rdi),%al\n"
+		"bits_across: mov 12(%rdi),%ax\n"
+		"bits_both: mov 16(%rdi),%al\n"
+		"bits_whole: mov 8(%rdi),%eax\n"
+		"bits_far: mov 20(%rdi),%al\n"
+		"	ret");
+}
+
 int main(void)
 {
 	struct base *base;
@@ -189,6 +233,7 @@ int main(void)
 	struct tiny t[2] = { { 1 }, { 2 } };
 	struct mixed m = { .u.one = { 1, 2 } };
 	union any any = { .other = &o };
+	struct bits flags = { 0 };
 
 	extern char go_load[];
 
@@ -199,7 +244,9 @@ int main(void)
 		return 1;
 	part(&a.next);
 	member(&m);
+	behind(t, 0);
+	bits(&flags);
 	pick(&any);
-	return stale(&a) + over(t, 0) + (copied() == NULL) < 0;
+	return stale(&a) + over(t, 0) + along(t, 1) * 0 + (copied() == NULL) < 0;
 }
 #endif
