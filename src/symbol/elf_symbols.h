@@ -12,7 +12,8 @@
  * Names point into the file's bytes (which must stay) or into the list's arena.
  * Which of several symbols at one address is taken, so that a report's names are those that people
  * know from perf: one that covers anything (symbols without a size are given theirs first, up to
- * the next symbol: of several of them, only the last covers anything); not a weak one; a global
+ * the next symbol: of several of them, only the last covers anything; where a symbol with a size
+ * lies around them, or begins with them, they are labels, and left out); not a weak one; a global
  * one; the one with fewer leading underscores; the longer (demangled) name; the first in the file.
  * Bounds without a name count only where no symbol covers their beginning.
  */

@@ -110,6 +110,30 @@ static int better(const struct raw_sym *a, const struct raw_sym *b, bool raw, bo
 	return 0;
 }
 
+/* A symbol without a size that lies in one with a size, or begins with it, is a label in it: the
+ * instruction after the label is the function's, and not a function of its own. */
+static size_t drop_labels(struct raw_sym *v, size_t n)
+{
+	uint64_t covered = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0, end = 0; i < n; i = end) {
+		for (; end < n && v[end].start == v[i].start; end++) {
+			uint64_t reach = v[end].start + v[end].size;
+
+			if (reach < v[end].start)
+				reach = UINT64_MAX;
+			if (!v[end].sizeless && reach > covered)
+				covered = reach;
+		}
+		for (; i < end; i++) {
+			if (!v[i].sizeless || v[i].start >= covered)
+				v[kept++] = v[i];
+		}
+	}
+	return kept;
+}
+
 /* A symbol without a size reaches to the next one, even if that begins at the same address: then it
  * is empty, and of several such names the last is the one that covers anything. */
 static void fill_sizes(struct raw_sym *v, size_t n)
@@ -230,6 +254,7 @@ int sym_table_make(struct sym_table *t, struct sym_list *l, bool raw, struct err
 	if (n && sort_by_start(&l->raw.v, n, err))
 		return -1;
 	l->raw.cap = n; /* sorting may have put a smaller array in its place */
+	n = l->raw.n = drop_labels(l->raw.v, n);
 	fill_sizes(l->raw.v, n);
 	if (thin(l, raw, err))
 		return -1;
