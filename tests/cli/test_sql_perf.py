@@ -36,7 +36,8 @@ for event in ("uprobe:%s:bottom" % recordings.RECURSE, "mem:0x%s:x" % at[1]) if 
         fresh["entries"] = os.path.join(tmp.name, "entries")
         break
 if PERF and subprocess.run([PERF, "record", "-q", "-e", "cpu-clock", "--all-cgroups", "-o", "cgroups", "--", recordings.RECURSE, "4", "20"],
-                           capture_output=True).returncode == 0:
+                           capture_output=True).returncode == 0 and \
+        "PERF_RECORD_CGROUP" in subprocess.run([PERF, "script", "-i", "cgroups", "--show-cgroup-events"], capture_output=True, text=True, errors="replace").stdout:
     fresh["cgroups"] = os.path.join(tmp.name, "cgroups")
 
 

@@ -5,6 +5,8 @@
 # Under a cross build the program goes through its emulator, and the tools it calls are the host's (Meson
 # puts the cross compiler's folder first).
 [ -n "$MESON_EXE_WRAPPER" ] && PATH=/usr/local/bin:/usr/bin:/bin
+# a library for the program alone: what it runs itself is without
+[ -z "$CYCLADE_PRELOAD" ] || set -- env "LD_PRELOAD=$CYCLADE_PRELOAD" "$@"
 out=$(mktemp) || exit 99
 trap 'rm -f "$out"' EXIT
 CMOCKA_MESSAGE_OUTPUT=TAP ${MESON_EXE_WRAPPER:-} "$@" >"$out"

@@ -68,6 +68,9 @@ def check(what, program):
 
 options = mem_truth.built(tmp.name)
 for what, compiler, source in (("C", "gcc", "types.c"), ("C++", "g++", "types_cxx.cc")):
+    if not shutil.which("gdb"):
+        t.skip(what, "no gdb")
+        continue
     if options is None or not shutil.which("qemu-x86_64") or not os.path.exists(os.path.join(BUILT, "accesses.so")):
         t.skip(what, "no compiler, no headers of its plugins, or no emulator")
         continue

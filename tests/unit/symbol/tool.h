@@ -72,6 +72,19 @@ static inline bool tool_have(const char *name)
 	return tool_run(NULL, line);
 }
 
+/* Whether a compiler has headers and libraries, too: a cross compiler may have neither. */
+static inline bool tool_builds(const char *cc)
+{
+	char line[256];
+
+	(void)snprintf(
+		line, sizeof(line),
+		"echo '#include <stdlib.h>' | %s -x c -fPIC -shared -nostartfiles -o /dev/null - "
+		"2>/dev/null",
+		cc);
+	return tool_run(NULL, line);
+}
+
 static inline int tool_setup(void **state)
 {
 	(void)state;
