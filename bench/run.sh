@@ -31,7 +31,7 @@ die() {
 }
 
 [ -x "$cyclade" ] || die "no $cyclade: build it first (make)"
-[ -x "$tools/bench_measure" ] || die "no bench tools in $tools: configure with -Dtests=true"
+[ -x "$tools/bench_measure" ] || die "no bench tools in $tools: configure with -Dtests=enabled"
 command -v perf >/dev/null || die "perf is not installed: nothing to compare with"
 
 if [ -n "${BENCH_DIR:-}" ]; then

@@ -58,7 +58,7 @@ def build(tree):
     if not t.ok(len(patches) >= 5 and not r.returncode, "%d patches can be applied" % len(patches), r.stdout + r.stderr):
         return None
     libraries = ["-D%s=%s" % (o["name"], o["value"]) for o in here() if o["value"] == "disabled"]
-    r = run("meson", "setup", "build", "-Doptimization=0", "-Ddebug=false", *libraries, cwd=tree)
+    r = run("meson", "setup", "build", "--werror", "-Doptimization=0", "-Ddebug=false", *libraries, cwd=tree)
     if not r.returncode:
         begin(os.path.join(tree, "build"))
         r = run("ninja", "-C", "build", "src/cli/cyclade", cwd=tree)
