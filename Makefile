@@ -4,19 +4,21 @@ BUILD ?= build
 
 .PHONY: all demo check bench install fuzz format clean deps help
 all: $(BUILD)/build.ninja
+	@echo "make: building in $(BUILD)/" >&2
 	@ninja -C $(BUILD) --quiet src/cli/cyclade demo/phases library
 
 $(BUILD)/build.ninja:
 	@sh ci/deps.sh build
+	@echo "make: meson setup $(BUILD) --buildtype=release" >&2
 	@meson setup $(BUILD) --buildtype=release >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@sed -n 's,^Message: \(left out:.*\),make: \1,p' $(BUILD).log >&2
 	@rm -f $(BUILD).log
 
-demo: all ## install what is missing, build, profile the demo program
-	@sh demo/demo.sh $(BUILD)
+demo: ## install what is missing, build, profile the demo program: sh try
+	@BUILD=$(BUILD) sh ./try
 
-check: ## install what is missing, build every way, run all tests
-	@sh ci/deps.sh test
-	@sh ci/check.sh
+check: ## install what is missing, build every way, run all tests: sh check
+	@sh ./check
 
 bench: all ## side by side with perf, on recordings made here
 	@sh bench/run.sh $(BUILD)
@@ -25,7 +27,7 @@ fuzz: ## every fuzzer for FUZZ_SECONDS (60) each
 	@sh ci/fuzz.sh
 
 format: ## let clang-format write the layout
-	@clang-format -i $$(git ls-files '*.c' '*.h')
+	@sh ci/sources.sh | xargs clang-format -i
 
 install: all
 	@meson install -C $(BUILD)

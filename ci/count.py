@@ -8,7 +8,8 @@ beside the first log. Exit status 1 if anything failed, or if there are logs and
 --broken "STAGE ..." names stages that did not get as far as a test.
 --again STAGE.json names what is to run once more, alone: tests of a live machine, which cannot be held still, if few
 failed, and none in a way that chance has no part in. Their log, STAGE.again.json, then counts; what failed at first is
-listed as unsteady, and stands in the file of that name."""
+listed as unsteady, and stands in the file of that name.
+--why STAGE.json says in one line what it skipped, and why: the reasons that are most frequent first."""
 import json
 import os
 import re
@@ -19,6 +20,7 @@ EACH = 8  # of these for one of them
 LIVE = ("cli", "sim", "region", "guest", "web")  # suites that watch programs as they run
 FEW = 3  # tests of a stage that may run once more
 WIDTH = 180
+WHY = 80  # columns for a reason
 LINE = re.compile(r"^(not )?ok\b\s*(\d*)\s*-?\s*([^#]*?)\s*(?:#\s*(SKIP|TODO)\b\s*(.*))?$", re.I)
 WHOLE = re.compile(r"^1\.\.0\s*#\s*SKIP\s*(.*)$", re.I)
 
@@ -92,6 +94,20 @@ def unsteady(path):
     return by_chance if len(by_chance) == len(failed) <= FEW else []
 
 
+def why(path):
+    """Reasons that differ in numbers, or in what stands in brackets, are one."""
+    tally, reasons = Tally(), {}
+    for test in logged(path):
+        tally.test("", test)
+    for reason, names in tally.skips.items():
+        plain = re.sub(r"\s*\([^)]*\)", "", reason)
+        kind = re.sub(r"\d+", "N", plain)[:WHY]
+        first, n = reasons.get(kind, (plain if len(plain) <= WHY else plain[:WHY - 3] + "...", 0))
+        reasons[kind] = (first, n + len(names))
+    each = ["%d %s" % (n, first) for first, n in sorted(reasons.values(), key=lambda x: -x[1])]
+    return "%-8s skipped %d: %s\n" % ("", tally.skipped, "; ".join(each)) if each else ""
+
+
 def logged(path):
     with open(path, encoding="utf-8", errors="replace") as f:
         return [json.loads(text) for text in f]
@@ -114,6 +130,9 @@ def main(args):
     if args and args[0] == "--broken":
         broken = args[1].split()
         args = args[2:]
+    if args and args[0] == "--why":
+        print(why(args[1]), end="")
+        return 0
     tally = Tally()
     tally.failures = [["FAILED %s: did not get as far as a test" % x] for x in broken]
     logs = [x for x in args if os.path.exists(x) and not x.endswith(".again.json")]

@@ -1,38 +1,104 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs the Debian packages that are missing: `deps.sh build` for building, `deps.sh test` for the
-# tests and checks too. Needs root or sudo only if something is missing.
-set -e
-build="build-essential meson ninja-build pkg-config libelf-dev libdw-dev libzydis-dev libcapstone-dev
-libiberty-dev libxxhash-dev libzstd-dev liblzma-dev zlib1g-dev libcjson-dev libcmocka-dev libpfm4-dev
-libgraphviz-dev libsqlite3-dev libncurses-dev libedit-dev libmicrohttpd-dev"
-test="git python3 clang clang-format libclang-rt-14-dev linux-perf gcc-aarch64-linux-gnu gcc-12-plugin-dev
-libc6-dev-arm64-cross qemu-user qemu-system-arm autofdo valgrind strace llvm elfutils dwz xz-utils zstd zsh fish bash-completion man-db
-jq patchelf tmux libjemalloc2 libtcmalloc-minimal4"
+# Installs the Debian packages that are missing: `deps.sh build` for building, `deps.sh test` for the tests and checks too.
+# Says what it installs, while it does. Without apt-get, root or sudo, or without the network, it says what is missing, and
+# fails only if something is that nothing can be built without.
+# "a|b" is the first of these that this release of Debian has; @ is the number of its gcc.
+needed="gcc libc6-dev make python3 meson ninja-build pkg-config libelf-dev libdw-dev libxxhash-dev libzstd-dev zlib1g-dev libcjson-dev"
+optional="g++ libzydis-dev libcapstone-dev libiberty-dev liblzma-dev libpfm4-dev libgraphviz-dev libsqlite3-dev libncurses-dev
+libedit-dev libmicrohttpd-dev libcmocka-dev"
+test="git patch procps file jq man-db ca-certificates clang clang-format libclang-rt-dev llvm elfutils dwz patchelf
+linux-perf gdb strace valgrind autofdo golang-go gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+gcc-@-plugin-dev qemu-user qemu-system-arm xz-utils zstd zsh fish bash-completion
+tmux libjemalloc2 libtcmalloc-minimal4|libtcmalloc-minimal4t64 prometheus npm chromium"
 case $1 in
-build) want=$build ;;
-test) want="$build $test" ;;
+build) want="$needed $optional" ;;
+test) want="$needed $optional $test" ;;
 *) echo "usage: $0 build|test" >&2; exit 2 ;;
 esac
-missing=
-for p in $want; do
-	case $(dpkg-query -W -f '${Status}' "$p" 2>/dev/null) in
-	*" installed") ;;
-	*) missing="$missing $p" ;;
-	esac
+
+say() { echo "deps: $*" >&2; }
+
+# What nothing can be built without, as programs and as pkg-config knows libraries: on every Linux
+missing_here() {
+	for program in cc make python3 meson ninja pkg-config; do
+		command -v $program >/dev/null 2>&1 || echo $program
+	done
+	for library in libelf libdw libxxhash libzstd zlib libcjson; do
+		pkg-config --exists $library 2>/dev/null || echo $library
+	done
+	[ "$1" = build ] || pkg-config --exists cmocka 2>/dev/null || echo cmocka
+}
+
+# Nothing can be installed: goes on with what is here, if that is enough
+go_on() { # what for, why
+	lacks=$(missing_here "$1" | tr '\n' ' ')
+	if [ -z "$lacks" ]; then
+		say "$2: what is missing stays missing; the build leaves out what needs it"
+		exit 0
+	fi
+	cat >&2 <<-END
+		deps: $2
+		To build cyclade, install first: $lacks
+		  needed    a C compiler, make, python3, meson (1.0 or later), ninja, pkg-config
+		            libelf, libdw (elfutils), libxxhash, libzstd, zlib, libcjson
+		  optional  Zydis, capstone, libiberty, liblzma, libpfm4, graphviz, sqlite3, ncurses, libedit, libmicrohttpd
+		  tests     cmocka
+		Debian: apt-get install $(echo $needed)
+		Then: meson setup build --buildtype=release && ninja -C build
+	END
+	exit 1
+}
+
+command -v apt-get >/dev/null 2>&1 && command -v dpkg-query >/dev/null 2>&1 ||
+	go_on "$1" "packages are installed on Debian and its derivatives only; this machine has no apt-get"
+
+installed() { case $(dpkg-query -W -f '${Status}' "$1" 2>/dev/null) in *" installed") ;; *) false ;; esac }
+
+gcc=$(gcc -dumpversion 2>/dev/null | cut -d. -f1)
+missing= # groups of alternatives of which none is installed
+for group in $want; do
+	has=
+	for p in $(echo "$group" | sed "s/@/$gcc/; s/|/ /g"); do installed "$p" && has=$p && break; done
+	[ -n "$has" ] || missing="$missing $group"
 done
-[ -z "$missing" ] && exit 0
+[ -n "$missing" ] || exit 0
 as=
 if [ "$(id -u)" -ne 0 ]; then
 	as=sudo
-	command -v sudo >/dev/null || { echo "missing:$missing; install them as root" >&2; exit 1; }
+	command -v sudo >/dev/null 2>&1 || go_on "$1" "not root, and no sudo, to install$missing"
 fi
-echo "installing:$missing" >&2
-export DEBIAN_FRONTEND=noninteractive
-log=$(mktemp)
-if ! { $as apt-get update -qq && $as apt-get install -y --no-install-recommends $missing; } >"$log" 2>&1; then
-	cat "$log" >&2
-	rm -f "$log"
-	exit 1
+log=$(mktemp) || exit 1
+trap 'rm -f "$log"' EXIT
+trap 'exit 130' INT TERM HUP
+began=$(date +%s)
+say "apt-get update"
+$as apt-get update -qq >"$log" 2>&1 || { tail -5 "$log" >&2; go_on "$1" "apt-get update failed"; }
+
+[ -n "$gcc" ] || gcc=$(apt-cache policy gcc | sed -n 's/.*Candidate: [0-9]*:\([0-9]*\).*/\1/p')
+take= none=
+for group in $missing; do
+	found=
+	for p in $(echo "$group" | sed "s/@/$gcc/; s/|/ /g"); do
+		apt-cache policy "$p" 2>/dev/null | grep -q 'Candidate: [^(]' && found=$p && break
+	done
+	[ -n "$found" ] && take="$take $found" || none="$none $group"
+done
+[ -z "$none" ] || say "this release does not have:$none"
+if [ -n "$take" ]; then
+	say "apt-get install$take"
+	# a line for each tenth of the downloads, and of what is unpacked and set up
+	{
+		$as env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends -o APT::Status-Fd=1 $take 2>&1
+		echo "exit:$?"
+	} | awk -F: -v file="$log" '
+		$1 == "exit" { code = $2 }
+		{ print >file }
+		($1 == "dlstatus" || $1 == "pmstatus") && int($3 / 10) > tenth[$1] {
+			tenth[$1] = int($3 / 10)
+			print "deps:   " ($1 == "dlstatus" ? "downloaded " : "installed ") 10 * tenth[$1] " %"; fflush()
+		}
+		END { exit code }' >&2 || { grep -vE '^(dl|pm)status:' "$log" | tail -20 >&2; go_on "$1" "apt-get install failed"; }
+	say "installed in $(($(date +%s) - began)) s"
 fi
-rm -f "$log"
+exit 0

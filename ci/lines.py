@@ -6,7 +6,7 @@ import sys
 
 WIDTH = 100
 bad = 0
-for name in subprocess.run(["git", "ls-files", "*.c", "*.h"], capture_output=True, text=True, check=True).stdout.split():
+for name in subprocess.run(["sh", "ci/sources.sh"], capture_output=True, text=True, check=True).stdout.split():
     with open(name, encoding="utf-8") as f:
         for number, line in enumerate(f, 1):
             columns = len(line.rstrip("\n").expandtabs(8))
