@@ -16,8 +16,6 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#define BLOCK_SIZE (PD_CHUNK_SIZE + (1 << 18))
-
 struct inflate {
 	ZSTD_DStream *z;
 	uint8_t *block;
@@ -54,13 +52,13 @@ static int room(struct walk *w, struct err *err)
 	struct inflate *z = w->z;
 	uint8_t *fresh;
 
-	if (z->block && BLOCK_SIZE - z->fill >= (1 << 17))
+	if (z->block && PD_BLOCK_SIZE - z->fill >= (1 << 17))
 		return 0;
 	if (z->fill - z->done > UINT16_MAX) { /* no record of ours is that large */
 		pd_note(w->rec, "a packed record of more than 65535 bytes; the rest is left out");
 		w->stop = true;
 	}
-	fresh = pd_block_new(w->rec, BLOCK_SIZE);
+	fresh = pd_block_new(w->rec, PD_BLOCK_SIZE);
 	if (!fresh)
 		return err_nomem(err);
 	if (z->fill > z->done)
@@ -110,9 +108,9 @@ int inflate_record(struct walk *w, const uint8_t *rec_p, const uint8_t *p, size_
 		if (w->stop)
 			return 0;
 		before = w->z->fill;
-		out = (ZSTD_outBuffer){ w->z->block, BLOCK_SIZE, before };
+		out = (ZSTD_outBuffer){ w->z->block, PD_BLOCK_SIZE, before };
 		rc = ZSTD_decompressStream(w->z->z, &out, &in);
-		assert(out.pos >= before && out.pos <= BLOCK_SIZE);
+		assert(out.pos >= before && out.pos <= PD_BLOCK_SIZE);
 		w->z->fill = out.pos;
 		rec->info.inflated_size += out.pos - before;
 		if (out.pos > before && walk_new(w, at, err))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "perfdata/ibs_int.h"
+#include "perfdata/spe.h"
 
 /* ---- words ------------------------------------------------------------------------------ */
 
@@ -368,6 +369,8 @@ struct memop_how memop_how(const struct pd *rec, const struct pd_event *ev)
 		how.from = MEMOP_FROM_OP;
 	else if (raw && is_of(info, ev, "ibs_fetch"))
 		how.from = MEMOP_FROM_FETCH;
+	else if (raw && spe_is_event(rec, ev))
+		how.from = MEMOP_FROM_SPE;
 	else if (ev->attr.sample_type & PERF_SAMPLE_DATA_SRC)
 		how.from = MEMOP_FROM_FIELDS;
 	else if (ev->attr.sample_type & PERF_SAMPLE_WEIGHT_STRUCT && how.intel)
@@ -375,10 +378,25 @@ struct memop_how memop_how(const struct pd *rec, const struct pd_event *ev)
 	read_ibs_terms(&how, &ev->attr);
 	if (raw && !(ev->attr.sample_type & (PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN)))
 		how.raw_at = (uint16_t)(ev->at.fixed_end + sizeof(uint32_t));
+	if (how.from == MEMOP_FROM_SPE) /* min_latency */
+		how.least = (uint32_t)(ev->attr.config2 & 0xfff);
 	/* MEM_TRANS_RETIRED.LOAD_LATENCY */
 	if (how.intel && (ev->attr.config & 0xffff) == 0x1cd)
 		how.least = (uint32_t)(ev->attr.config1 & 0xffff);
 	return how;
+}
+
+/* Without a packet of its issue an operation was issued at once, as far as is known. */
+static void read_spe_weights(struct memop *op, const struct pd_sample *s)
+{
+	if (s->weight)
+		set_cycles(op, MEMOP_LATENCY_TOTAL, s->weight);
+	if (s->weight2)
+		set_cycles(op, MEMOP_LATENCY_ISSUE, s->weight2);
+	if (s->weight3)
+		set_cycles(op, MEMOP_LATENCY_TRANSLATION, s->weight3);
+	if (op->set[MEMOP_KIND] & MEMOP_KIND_LOAD && s->weight > s->weight2)
+		set_cycles(op, MEMOP_LATENCY_DATA, s->weight - s->weight2);
 }
 
 static void read_weights(struct memop *op, const struct memop_how *how, const struct pd_sample *s)
@@ -430,7 +448,11 @@ bool memop_of(struct memop *op, const struct memop_how *how, const struct pd_sam
 	if (how->from == MEMOP_FROM_NOTHING || !(s->has & PERF_SAMPLE_DATA_SRC))
 		return false;
 	memop_of_data_src(op, s->data_src);
-	read_weights(op, how, s);
+	op->raw = how->from == MEMOP_FROM_SPE;
+	if (op->raw)
+		read_spe_weights(op, s);
+	else
+		read_weights(op, how, s);
 	read_number_of(op, s, PERF_SAMPLE_ADDR, MEMOP_HAS_ADDRESS, s->addr, &op->address);
 	read_number_of(op, s, PERF_SAMPLE_PHYS_ADDR, MEMOP_HAS_PHYSICAL, s->phys_addr,
 		       &op->physical);

@@ -9,7 +9,8 @@
  *
  * Two origins, never mixed: an IBS sample with its registers (PERF_SAMPLE_RAW) is read from them
  * (perfdata/ibs.h), any other one from data_src (union perf_mem_data_src of linux/perf_event.h),
- * the weights and the fields beside them:
+ * the weights and the fields beside them. Samples of SPE have these too (perfdata/spe.h): var1 of
+ * the weights is LATENCY_TOTAL, var2 LATENCY_ISSUE, var3 LATENCY_TRANSLATION.
  *
  *	bit   0 mem_op        5 bits	bit  33 mem_lvl_num  4 bits
  *	      5 mem_lvl      14		     37 mem_remote   1
@@ -100,7 +101,7 @@ struct memop {
 	uint8_t level, where;	 /* enum memop_level, memop_where */
 	bool hit;		 /* the level had it; false: it missed there */
 	bool locked;
-	bool raw;      /* read from IBS registers */
+	bool raw;      /* the processor's own record: of IBS or SPE */
 	bool bare;     /* MEMOP_FROM_WEIGHTS, _REGISTERS: no word of an access */
 	uint8_t width; /* bytes of the access; 0: not known */
 	uint8_t open;  /* AMD's: misses of the core that were open as it missed */
@@ -114,6 +115,7 @@ struct memop_how {
 		MEMOP_FROM_REGISTERS, /* analyse/memory.h's: memop_how() has none */
 		MEMOP_FROM_WEIGHTS,   /* latencies only, of whatever was sampled */
 		MEMOP_FROM_FIELDS,
+		MEMOP_FROM_SPE, /* fields, made of a record of Arm's SPE */
 		MEMOP_FROM_OP,
 		MEMOP_FROM_FETCH
 	} from;

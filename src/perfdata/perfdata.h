@@ -186,7 +186,8 @@ struct pd_info {
 	const uint32_t *pmu_type;
 	size_t n_pmus;
 	uint32_t compressed_type, compressed_level, compressed_ratio, compressed_mmap_len;
-	uint64_t aux_bytes; /* payloads of AUXTRACE records, passed over */
+	uint64_t aux_bytes;   /* payloads of AUXTRACE records */
+	uint64_t aux_decoded; /* of these: what samples were made of (Arm SPE) */
 	bool has_auxtrace, has_stat, has_dir, has_bpf_prog, has_bpf_btf;
 	const char *tree; /* CYCLADE_TREE: text, not ended by 0; NULL: none */
 	size_t tree_len;

@@ -11,6 +11,7 @@
  *	record.c	the table of record types, and turning a foreign record round
  *	walk.c		the one walk over all records; walk_hook.c what it does with some
  *	inflate.c	COMPRESSED records
+ *	spe_trace.c	samples of an AUX trace of Arm's SPE
  *	sample.c	samples; sideband.c the others
  */
 #ifndef CYCLADE_PERFDATA_PERFDATA_INT_H
@@ -22,6 +23,7 @@
 #include "perfdata/perfdata.h"
 
 #define PD_CHUNK_SIZE ((size_t)4 << 20)
+#define PD_BLOCK_SIZE (PD_CHUNK_SIZE + ((size_t)1 << 18))
 #define PD_NOTES_MAX  60
 #define PD_EVENTS_MAX 16384 /* all tracepoints of a kernel are some 3000 */
 #define PD_KNOWN_END  96    /* types below this are counted in an array */
@@ -37,6 +39,14 @@ struct pd_source {
 /* A run of records that are no samples: `n` of them, the first `at` bytes into its chunk. */
 struct pd_side {
 	uint32_t at, n;
+};
+
+/* Payload of an AUXTRACE record. cpu, tid: -1: not told. offset: in the buffer that it is of. */
+struct pd_trace {
+	const uint8_t *p;
+	size_t len;
+	uint64_t offset;
+	int32_t cpu, tid;
 };
 
 struct pd_unknown {
@@ -59,8 +69,11 @@ struct pd {
 	VEC(struct pd_chunk) chunks;
 	VEC(size_t) chunk_side; /* by chunk: its first in `sides` */
 	VEC(struct pd_side) sides;
-	VEC(struct pd_source) blocks; /* unpacked records */
-	int spill_fd;		      /* unlinked file that blocks beyond 1 GB live in, or -1 */
+	VEC(struct pd_source) blocks; /* unpacked or made records */
+	VEC(struct pd_trace) traces;
+	const uint8_t *aux_info; /* the first AUXTRACE_INFO; NULL: none */
+	size_t aux_info_size;
+	int spill_fd; /* unlinked file that blocks beyond 1 GB live in, or -1 */
 	uint64_t count[PD_KNOWN_END], bytes[PD_KNOWN_END];
 	VEC(struct pd_unknown) unknown;
 	VEC(struct pd_type_count) type_counts;
@@ -160,11 +173,14 @@ struct walk {
 	bool inside;		      /* within unpacked data */
 	bool stop;		      /* this stream cannot be followed any further */
 	bool packed;		      /* what stands next is a COMPRESSED record */
+	const uint8_t *aux;	      /* the AUXTRACE record just seen; NULL: it was none */
 	struct inflate *z;
 };
 /* Walks the records in [off, off + len) of a source. */
 int pd_walk_source(struct pd *rec, const struct pd_source *s, uint64_t off, uint64_t len,
 		   struct err *err) MUST_USE;
+/* Walks records made by this program, of host order, behind all others. */
+int pd_walk_made(struct pd *rec, uint8_t *p, size_t len, struct err *err) MUST_USE;
 /* Follows whole records from p, counting; returns where it stopped. */
 const uint8_t *walk_scan(struct walk *w, uint8_t *p, const uint8_t *end, struct err *err) MUST_USE;
 /* Tells rec->feed that it begins; of side-band records of a chunk; of all, unless that was done. */
@@ -181,6 +197,10 @@ int pd_walk_done(struct pd *rec, struct err *err) MUST_USE;
 uint64_t walk_offset(const struct walk *w, const uint8_t *p);
 /* PERF_FORMAT_LOST: keeps the largest of an id. */
 int pd_keep_lost(struct pd *rec, uint64_t id, uint64_t lost, struct err *err) MUST_USE;
+
+/* ---- spe_trace.c ---- */
+/* Makes samples of the traces, if they are of Arm's SPE, after all records were walked. */
+int pd_spe_decode(struct pd *rec, struct err *err) MUST_USE;
 
 /* ---- inflate.c ---- */
 /* Unpacks the payload of the COMPRESSED record at `record` and walks what comes out. Faults of the

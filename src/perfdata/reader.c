@@ -350,7 +350,10 @@ static int open_sources(struct pd *rec, struct err *err)
 	}
 	rec->info.buildids = rec->buildids.v;
 	rec->info.n_buildids = rec->buildids.n;
-	return name_events(rec, err) || pd_walk_done(rec, err) || pd_feed_end(rec, err) ? -1 : 0;
+	return name_events(rec, err) || pd_spe_decode(rec, err) || pd_walk_done(rec, err) ||
+			       pd_feed_end(rec, err)
+		       ? -1
+		       : 0;
 }
 
 static struct pd *pd_new(const char *path)
@@ -431,6 +434,7 @@ void pd_close(struct pd *rec)
 		(void)close(rec->spill_fd);
 	vec_free(&rec->sources);
 	vec_free(&rec->blocks);
+	vec_free(&rec->traces);
 	vec_free(&rec->events);
 	vec_free(&rec->chunks);
 	vec_free(&rec->chunk_side);

@@ -363,6 +363,17 @@ static uint8_t *pass_packed(struct walk *w, uint8_t *p, const uint8_t *end, stru
 	return p;
 }
 
+/* Of `len` bytes behind an AUXTRACE record that are there. */
+static int keep_trace(struct walk *w, const uint8_t *p, size_t len, struct err *err)
+{
+	struct pd_trace t = { p, len, ld64(w->aux + 16), (int32_t)ld32(w->aux + 40),
+			      (int32_t)ld32(w->aux + 36) };
+
+	w->aux = NULL;
+	w->rec->info.aux_bytes += len;
+	return vec_push(&w->rec->traces, t) ? err_nomem(err) : 0;
+}
+
 const uint8_t *walk_scan(struct walk *w, uint8_t *p, const uint8_t *end, struct err *err)
 {
 	char at[96];
@@ -386,6 +397,11 @@ const uint8_t *walk_scan(struct walk *w, uint8_t *p, const uint8_t *end, struct 
 				place(w, p, at));
 			w->stop = true;
 		}
+		if (w->aux &&
+		    keep_trace(w, p,
+			       w->skip < (uint64_t)(end - p) ? (size_t)w->skip : (size_t)(end - p),
+			       err))
+			return NULL;
 		if (w->skip > (uint64_t)(end - p)) {
 			pd_note(w->rec, "%s: %" PRIu64 " bytes of payload claimed, %zu are there",
 				place(w, p, at), w->skip, (size_t)(end - p));
@@ -400,6 +416,25 @@ const uint8_t *walk_scan(struct walk *w, uint8_t *p, const uint8_t *end, struct 
 	}
 }
 
+static uint64_t next_seq(const struct pd *rec)
+{
+	const struct pd_chunk *last = rec->chunks.n ? vec_last(&rec->chunks) : NULL;
+
+	return last ? last->seq + (uint64_t)(last->end - last->p) : 0;
+}
+
+int pd_walk_made(struct pd *rec, uint8_t *p, size_t len, struct err *err)
+{
+	struct walk w = { .rec = rec, .in = rec->sources.v, .inside = true, .seq = next_seq(rec) };
+	bool swap = rec->swap;
+	int rc;
+
+	rec->swap = false;
+	rc = !walk_scan(&w, p, p + len, err) || run_close(&w, err) ? -1 : 0;
+	rec->swap = swap;
+	return rc;
+}
+
 int pd_walk_source(struct pd *rec, const struct pd_source *s, uint64_t off, uint64_t len,
 		   struct err *err)
 {
@@ -410,10 +445,7 @@ int pd_walk_source(struct pd *rec, const struct pd_source *s, uint64_t off, uint
 
 	if (!len)
 		return 0;
-	w.seq = rec->chunks.n
-			? vec_last(&rec->chunks)->seq + (uint64_t)(vec_last(&rec->chunks)->end -
-								   vec_last(&rec->chunks)->p)
-			: 0;
+	w.seq = next_seq(rec);
 	/* a walk that swaps bytes in place shares its pages with nobody */
 	rec->ahead = rec->swap ? NULL : pd_ahead_start(rec, s, off, len);
 	rec->feeding &= rec->ahead != NULL;

@@ -214,8 +214,12 @@ HOOK(tracing_data)
 
 HOOK(auxtrace_info)
 {
-	(void)p, (void)size, (void)err;
+	(void)err;
 	w->rec->info.has_auxtrace = true;
+	if (!w->rec->aux_info) {
+		w->rec->aux_info = p;
+		w->rec->aux_info_size = size;
+	}
 	return 0;
 }
 
@@ -224,7 +228,7 @@ HOOK(auxtrace)
 	(void)size, (void)err;
 	w->rec->info.has_auxtrace = true;
 	w->skip = ld64(p + 8);
-	w->rec->info.aux_bytes += w->skip;
+	w->aux = p;
 	return 0;
 }
 

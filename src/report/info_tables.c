@@ -53,7 +53,9 @@ static const struct table_column head_columns[] = {
 	COLUMN("bytes", "bytes", T_BYTES, 0, "of the file", OF(file_size)),
 	COLUMN("bytes_unpacked", "unpacked", T_BYTES, 0, "of its compressed records, unpacked",
 	       OF(inflated_size)),
-	COLUMN("aux_bytes", "AUX", T_BYTES, 0, "of AUX trace, which is not decoded", OF(aux_bytes)),
+	COLUMN("aux_bytes", "AUX", T_BYTES, 0,
+	       "of AUX trace: that of Arm's SPE becomes samples, another is not decoded",
+	       OF(aux_bytes)),
 	COLUMN("foreign_byte_order", "foreign", T_FLAG, 0,
 	       "written on a machine of the other byte order", OF(foreign_order)),
 	COLUMN("recorder", "recorder", T_TEXT, 0, "version of the program that recorded",
@@ -446,9 +448,12 @@ static void add_facts(struct document *d, const struct info_view *v)
 		document_fact(d, "selected", false, "events have the samples that options select");
 	if (!v->source.n_events)
 		document_fact(d, "events", true, "none is described");
-	if (i->aux_bytes)
+	if (i->aux_decoded)
+		document_fact(d, "AUX trace", false, "%s of Arm's SPE: each record is a sample",
+			      num_bytes(n, i->aux_decoded));
+	if (i->aux_bytes > i->aux_decoded)
 		document_fact(d, "AUX trace", false, "%s, which are not decoded",
-			      num_bytes(n, i->aux_bytes));
+			      num_bytes(n, i->aux_bytes - i->aux_decoded));
 	if (i->n_buildids)
 		document_fact(d, "build ids", false, "%zu%s", i->n_buildids,
 			      v->verbose ? "" : " (-v lists them)");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "perfdata/memop.h"
 #include "store/raw_int.h"
 
 #include <stdlib.h>
@@ -21,15 +22,25 @@ const struct raw_bounds raw_bounds_none = {
 };
 
 static const struct raw_kind *const kinds[STORE_TABLES] = {
-	[STORE_runs] = &raw_runs_rows,	   [STORE_events] = &raw_events,
-	[STORE_samples] = &raw_samples,	   [STORE_frames] = &raw_frames,
-	[STORE_branches] = &raw_branches,  [STORE_counts] = &raw_counts,
-	[STORE_mappings] = &raw_mappings,  [STORE_threads] = &raw_threads,
-	[STORE_losses] = &raw_losses,	   [STORE_records] = &raw_records,
-	[STORE_chains] = &raw_chains_rows, [STORE_chain_frames] = &raw_chain_frames,
-	[STORE_lines] = &raw_lines_rows,   [STORE_ibs_op] = &raw_ibs,
-	[STORE_ibs_fetch] = &raw_ibs,	   [STORE_switches] = &raw_switches,
-	[STORE_waits] = &raw_waits,	   [STORE_wakes] = &raw_wakes,
+	[STORE_runs] = &raw_runs_rows,
+	[STORE_events] = &raw_events,
+	[STORE_samples] = &raw_samples,
+	[STORE_frames] = &raw_frames,
+	[STORE_branches] = &raw_branches,
+	[STORE_counts] = &raw_counts,
+	[STORE_mappings] = &raw_mappings,
+	[STORE_threads] = &raw_threads,
+	[STORE_losses] = &raw_losses,
+	[STORE_records] = &raw_records,
+	[STORE_chains] = &raw_chains_rows,
+	[STORE_chain_frames] = &raw_chain_frames,
+	[STORE_lines] = &raw_lines_rows,
+	[STORE_ibs_op] = &raw_ibs,
+	[STORE_ibs_fetch] = &raw_ibs,
+	[STORE_switches] = &raw_switches,
+	[STORE_waits] = &raw_waits,
+	[STORE_wakes] = &raw_wakes,
+	[STORE_spe] = &raw_spe,
 };
 
 /* ---- recordings ------------------------------------------------------------------------------ */
@@ -85,6 +96,7 @@ static uint64_t count_of(const struct pd *rec, enum store_table t)
 	case STORE_samples:
 	case STORE_ibs_op:
 	case STORE_ibs_fetch:
+	case STORE_spe:
 		return samples;
 	case STORE_frames:
 	case STORE_branches:
@@ -196,9 +208,10 @@ int raw_value(struct raw *c, enum store_column_id column, struct raw_cell *out, 
 
 /* ---- what walks records ---------------------------------------------------------------------- */
 
-static bool is_ibs(const struct raw *c)
+/* Its rows are samples of one PMU alone. */
+static bool is_packets(const struct raw *c)
 {
-	return c->table == STORE_ibs_op || c->table == STORE_ibs_fetch;
+	return c->table == STORE_ibs_op || c->table == STORE_ibs_fetch || c->table == STORE_spe;
 }
 
 /* Whether the table has samples of the event. */
@@ -206,8 +219,10 @@ static bool is_of_table(const struct raw *c, const struct pd_event *ev)
 {
 	enum ibs_kind kind;
 
-	if (!is_ibs(c))
+	if (!is_packets(c))
 		return true;
+	if (c->table == STORE_spe)
+		return memop_how(raw_of(c)->r.rec, ev).from == MEMOP_FROM_SPE;
 	return ibs_is_event(raw_of(c)->r.rec, ev, &kind) &&
 	       kind == (c->table == STORE_ibs_op ? IBS_OP : IBS_FETCH);
 }
@@ -219,7 +234,7 @@ static int find_events(struct raw *c, struct err *err)
 
 	free(c->events);
 	c->events = NULL;
-	if (!c->b.event && !is_ibs(c))
+	if (!c->b.event && !is_packets(c))
 		return 0;
 	c->events = calloc(n + 1, sizeof(*c->events));
 	for (size_t i = 0; c->events && i < n; i++)

@@ -22,6 +22,11 @@ static_assert(C_ibs_fetch_itlb_refill - C_ibs_fetch_fetch_max_count ==
 		      IBS_ITLB_REFILL - IBS_FETCH_MAX,
 	      "");
 
+enum store_column_id raw_sample_column(int i)
+{
+	return same[i];
+}
+
 static int begin(struct raw *c, struct err *err)
 {
 	c->part = ibs_part_of(pd_info(raw_of(c)->r.rec)->cpuid);

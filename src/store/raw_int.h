@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "perfdata/ibs.h"
+#include "perfdata/spe.h"
 #include "store/names.h"
 #include "store/raw.h"
 
@@ -66,6 +67,9 @@ struct raw {
 	struct ibs ibs;	    /* where it was taken and is not refused */
 	bool ibs_taken;
 	const char *ibs_refused;
+	struct spe spe;
+	bool spe_taken;
+	const char *spe_refused;
 	struct buf text;
 };
 
@@ -78,7 +82,9 @@ struct raw_kind {
 };
 extern const struct raw_kind raw_samples, raw_frames, raw_branches, raw_counts, raw_records,
 	raw_mappings, raw_threads, raw_runs_rows, raw_events, raw_losses, raw_ibs, raw_chains_rows,
-	raw_chain_frames, raw_lines_rows, raw_switches, raw_waits, raw_wakes;
+	raw_chain_frames, raw_lines_rows, raw_switches, raw_waits, raw_wakes, raw_spe;
+/* The column of samples that tables of packets have at place i: they begin with the same. */
+enum store_column_id raw_sample_column(int i);
 
 static inline struct raw_of *raw_of(const struct raw *c)
 {

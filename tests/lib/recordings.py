@@ -18,6 +18,7 @@ sys.path[:0] = [os.path.join(HERE, "..", "perfdata"), os.path.join(HERE, "..", "
 import gen  # noqa: E402
 import mem_made  # noqa: E402
 import memory_made  # noqa: E402
+import spe_made  # noqa: E402
 import test_blocks  # noqa: E402
 from account_made import SKX, Made  # noqa: E402
 import waits_made  # noqa: E402
@@ -83,6 +84,10 @@ def made(where):
     path = os.path.join(where, "memory")
     mem_made.write(path, mem_made.drawn(random.Random(1), 400))
     out.append(Recording("memory", path, "main"))
+    path = os.path.join(where, "spe")
+    trace = b"".join(r.bytes() for r in spe_made.drawn(random.Random(2), 300, contexts=(20, 21)))
+    spe_made.write(path, [spe_made.Trace(0, trace[:4000] + b"\xff" + trace[4000:]), spe_made.Trace(1, trace[:99], flags=8)], comms=((20, 20, "one"), (20, 21, "two")))
+    out.append(Recording("spe", path, "main"))
     return out
 
 

@@ -26,7 +26,7 @@ enum memory_operand_why memory_operand_event(const struct pd *rec, const struct 
 	const char *arch = pd_info(rec)->arch;
 
 	if (!(ev->attr.sample_type & PERF_SAMPLE_REGS_INTR) || how->from == MEMOP_FROM_OP ||
-	    how->from == MEMOP_FROM_FETCH)
+	    how->from == MEMOP_FROM_FETCH || how->from == MEMOP_FROM_SPE)
 		return MEMORY_OPERAND_UNWANTED;
 	if (!how->intel || !arch || strcmp(arch, "x86_64"))
 		return MEMORY_OPERAND_LATER;

@@ -14,9 +14,10 @@ static const char few[] = "too few samples";
 
 enum memop_latency memory_shown_of(unsigned latencies)
 {
-	static const enum memop_latency order[] = { MEMOP_LATENCY_DATA, MEMOP_LATENCY_FETCH,
-						    MEMOP_LATENCY_TAG, MEMOP_LATENCY_INSTRUCTION,
-						    MEMOP_LATENCY_RETIRE };
+	static const enum memop_latency order[] = {
+		MEMOP_LATENCY_DATA, MEMOP_LATENCY_FETCH,       MEMOP_LATENCY_TOTAL,
+		MEMOP_LATENCY_TAG,  MEMOP_LATENCY_INSTRUCTION, MEMOP_LATENCY_RETIRE
+	};
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
 		if (latencies >> order[i] & 1)

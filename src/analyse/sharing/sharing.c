@@ -530,7 +530,7 @@ bool sharing_able(const struct pd *rec)
 	for (size_t i = 0; i < n; i++) {
 		struct memop_how how = memop_how(rec, &ev[i]);
 
-		if (how.from == MEMOP_FROM_OP ||
+		if (how.from == MEMOP_FROM_OP || how.from == MEMOP_FROM_SPE ||
 		    (how.from == MEMOP_FROM_FIELDS && ev[i].attr.sample_type & PERF_SAMPLE_ADDR))
 			return true;
 	}

@@ -294,6 +294,15 @@ static int mem(struct sampling *r, const struct wish *w, struct err *err)
 			 w->what, lacking);
 	if (r->events.ev.n > before)
 		return 0;
+	if (has_pmu(r, "arm_spe_0")) {
+		(void)err_set(err, ERR_UNSUPPORTED,
+			      "--mem=%s: this machine samples memory accesses with SPE, which "
+			      "cyclade reads, but does not record",
+			      w->what);
+		return err_hint(err, "perf record -e "
+				     "arm_spe_0/load_filter=1,store_filter=1,ts_enable=1/ -- "
+				     "PROGRAM, then cyclade mem perf.data");
+	}
 	(void)err_set(err, ERR_UNSUPPORTED,
 		      "no PMU here samples memory accesses (--mem=%s): neither ibs_op (AMD) nor "
 		      "mem-loads and mem-stores (Intel)",

@@ -12,7 +12,12 @@
 
 static void add_bias(struct document *d, const struct memop_how *how, const char *event)
 {
-	if (how->least)
+	if (how->least && how->from == MEMOP_FROM_SPE)
+		document_fact(d, "only slow", true,
+			      "%s samples operations of %u cycles or more, their wait for issue "
+			      "included: shares and quantiles are of these alone",
+			      event, how->least);
+	else if (how->least)
 		document_fact(d, "only slow loads", true,
 			      "%s samples loads of %u cycles or more: shares and quantiles are of "
 			      "these alone",
@@ -81,6 +86,14 @@ static void add_fetches(struct document *d, const struct memory *m)
 			      num_exact(a, aborted), num_exact(b, done + aborted));
 }
 
+static bool is_spe(const struct memory_view *v)
+{
+	for (size_t i = 0; i < v->source.n_events; i++)
+		if (v->m->how[i].from == MEMOP_FROM_SPE)
+			return true;
+	return false;
+}
+
 void memory_put_facts(struct document *d, const struct memory_view *v)
 {
 	const struct memory *m = v->m;
@@ -95,10 +108,14 @@ void memory_put_facts(struct document *d, const struct memory_view *v)
 		document_fact(d, "multi-op", false,
 			      "an instruction of several ops is sampled once for each: it has more "
 			      "samples than its runs");
-	if (m->raw && v->latency == MEMOP_LATENCY_DATA)
+	if (m->raw && !is_spe(v) && v->latency == MEMOP_LATENCY_DATA)
 		document_fact(
 			d, "latency", false,
 			"told of loads that missed the data cache: hits and stores have none");
+	else if (is_spe(v) && v->latency == MEMOP_LATENCY_DATA)
+		document_fact(d, "latency", false,
+			      "from a load's issue to its data; its wait for registers is in "
+			      "`total`, which stores have, too");
 	else if (stores && v->latency == MEMOP_LATENCY_DATA)
 		document_fact(d, "latency", false, "stores have none, or not all of them");
 	if (m->period_varies)
