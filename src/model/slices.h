@@ -37,9 +37,10 @@
  * within its group, where that explains it: its count is that ratio times the whole, and its error
  * is that of the ratio.
  *
- * Not seen by any of this: a program whose period is just that of the kernel's rotation.
+ * Not seen by any of this: a program whose period is just that of the groups' turns, if these come
+ * in equal distances. rounds.h has turns by chance.
  *
- * How often to read: one slice should hold one or two full turns of the groups (4 ms a group), and
+ * How often to read: one slice should hold a turn of each of the groups (some 4 ms), and
  * a run some 30 slices. All groups should be read at the same times. Memory stays within max_bytes:
  * when it is full every second reading of the older half is forgotten.
  * Not safe for two threads at once. Costs: slices_add a copy; slices_counts one pass over all.

@@ -4,26 +4,30 @@
 #include <math.h>
 
 #include "base/estimate.h"
+#include "model/rounds.h"
 
-/* A quarter to seven quarters of the step. */
+#define ORDER 1.5 /* steps: how much less a group may have had than another that is next */
+
 uint64_t turns_length(struct turns *t)
 {
-	t->chance = t->chance * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return t->step / 4 +
-	       (uint64_t)(1.5 * (double)t->step * ((double)(t->chance >> 32) * 0x1p-32));
+	return rounds_length(&t->chance, t->step);
 }
 
 size_t turns_next(struct turns *t, uint64_t now)
 {
-	size_t next = (t->now + 1) % t->n;
+	double least = INFINITY;
+	size_t next = 0;
 
 	t->spent[t->now] += now - t->since;
 	t->since = now;
-	for (size_t i = 2; i < t->n; i++) {
-		size_t g = (t->now + i) % t->n;
+	for (size_t g = 0; g < t->n; g++) {
+		double had =
+			(double)t->spent[g] + ORDER * (double)t->step * rounds_draw(&t->chance);
 
-		if (t->spent[g] < t->spent[next])
+		if (had < least) {
+			least = had;
 			next = g;
+		}
 	}
 	return next;
 }

@@ -10,8 +10,8 @@
  *	pool_add(&pool, seen_spread(&slot), slot.n)	at the end of an interval, for each group
  *	half = seen_half(&slot, &pool, share)		in units of slot's rate (count per ns)
  *
- * Slices have random lengths: of equal ones those of a group would come at equal distances, and a
- * load with just that period would look steady to it.
+ * Slices have random lengths and a random order (model/rounds.h): of equal ones those of a group
+ * would come at equal distances, and a load with just that period would look steady to it.
  *
  * A group may have only two to four slices in an interval, too few to say by themselves how much
  * the load changes: two of them may well be alike by chance. So the spread is the larger one of the
@@ -20,7 +20,7 @@
  * number of slices that it is of. Slices count by their lengths.
  *
  * 95 % is kept for loads that change several times in an interval (tests/unit/monitor/test_turns.c
- * replays them), 93 % where bursts come as the turns do; a burst as long as a third of the interval
+ * replays them), 94 % where bursts come as short turns do; a burst as long as a third of the interval
  * is either seen or not.
  */
 #ifndef CYCLADE_MONITOR_MONITOR_TURNS_H
@@ -49,7 +49,8 @@ struct pool { /* relative spread of all groups; begins as zeroes */
 };
 
 uint64_t turns_length(struct turns *t);
-/* Whoever had least: a turn that became long on a busy machine is made up for. */
+/* Whoever had least, but for chance: a turn that became long on a busy machine is made up for, and
+ * nobody's turns come at equal distances. */
 size_t turns_next(struct turns *t, uint64_t now);
 
 void seen_add(struct seen *s, double counted, double ns);

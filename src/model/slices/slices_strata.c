@@ -431,6 +431,20 @@ static void give_off(struct span *p)
 	p->tail += p->tail_off;
 }
 
+/* One visit alone has none of its kind to differ from: those beside it say how far it may be off. */
+static void join_lone_visit(struct stratum *v, size_t n)
+{
+	size_t visits = 0, at = 0;
+
+	for (size_t j = 0; j < n; j++)
+		if (v[j].visit) {
+			visits++;
+			at = j;
+		}
+	if (visits == 1)
+		v[at].visit = false;
+}
+
 /* Who follows whom, of strata of a kind; how many there are of it. */
 static size_t link_strata(struct stratum *v, size_t n, bool visit)
 {
@@ -480,6 +494,7 @@ static void stratify(struct span *p, size_t event, size_t target)
 	if (n > p->most_strata)
 		p->most_strata = n;
 	if (p->diff) {
+		join_lone_visit(v, n);
 		weigh_strata(p, v, n, false);
 		weigh_strata(p, v, n, true);
 	}

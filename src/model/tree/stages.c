@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/rounds.h"
+
 #define MS	    1000000ull
 #define TURN	    (4 * MS) /* the kernel's rotation, as long as nobody set another */
 #define SLICE_MIN   (5 * MS)
@@ -28,15 +30,6 @@ struct stages_state {
 	double unseen;		/* what its node had while it was closed, in ns of the whole */
 	unsigned visits;
 };
-
-static double draw(struct stages *s) /* [0, 1): splitmix64 */
-{
-	uint64_t z = (s->random += 0x9e3779b97f4a7c15ull);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return (double)((z ^ (z >> 31)) >> 11) / 9007199254740992.0;
-}
 
 int stages_new(struct stages *s, struct arena *a, const struct model *m, const struct plan *plan,
 	       uint64_t seed, struct err *err)
@@ -126,7 +119,9 @@ static void visit(struct stages *s, size_t stage, uint64_t now)
 	s->visiting = true;
 	s->visits++;
 	length = (double)stages_visit_slice(turns_of(s));
-	s->next_visit = now + (uint64_t)(length * (1 + (1 / VISIT_SHARE - 1) * (0.5 + draw(s))));
+	s->next_visit =
+		now +
+		(uint64_t)(length * (1 + (1 / VISIT_SHARE - 1) * (0.5 + rounds_draw(&s->random))));
 }
 
 /* What one visit more is worth. It changes slowly: a stage must not be seen more often while its
@@ -147,7 +142,7 @@ static void choose_visit(struct stages *s, uint64_t now)
 		sum += lots_of(&s->stage[i], now);
 	if (now < s->next_visit || !(sum > 0))
 		return;
-	lot = draw(s) * sum;
+	lot = rounds_draw(&s->random) * sum;
 	for (size_t i = 1; i < s->plan->n_stages; i++) {
 		double lots = lots_of(&s->stage[i], now);
 
@@ -256,7 +251,7 @@ static uint64_t early_slice(size_t turns, uint64_t readings)
 	uint64_t alone = SLICE_FIRST << readings;
 
 	if (turns > 1)
-		return turns * TURN;
+		return turns * (TURN / 2);
 	return alone < SLICE_MIN ? alone : SLICE_MIN;
 }
 

@@ -13,6 +13,7 @@
 
 #include "model/event_same.h"
 #include "model/plan.h"
+#include "model/rounds.h"
 
 enum {
 	SLOTS,
@@ -655,6 +656,64 @@ static void test_named(void **state)
 	model_free(m);
 }
 
+/* Where turns have equal lengths and an order that is always the same, each of two groups sees one
+ * half of a program whose period is two turns. */
+static double half_seen(struct rounds *r, const struct plan *p, const bool *wants, double period)
+{
+	double now = 0, seen = 0, of = 0;
+
+	for (int i = 0; i < 4000; i++) {
+		rounds_begin(r, p, &machine, &plain, wants);
+		do {
+			double end = now + (double)rounds_length(&r->chance, 4000) / 1000;
+
+			for (; now < end; now += 0.05) {
+				of += rounds_on(r, 0);
+				seen += rounds_on(r, 0) && fmod(now, period) < period / 2;
+			}
+		} while (rounds_next(r));
+	}
+	return seen / of;
+}
+
+static void test_rounds(void **state)
+{
+	const struct plan_group two[] = { { LIST(ANY_0, ANY_1, ANY_2, CYCLES), true, false },
+					  { LIST(ANY_3, ANY_0, LOW_0, CYCLES), true, false } };
+	const struct plan_group more[] = { { LIST(ANY_0, ANY_1), true, false },
+					   { LIST(ANY_3, LOW_0), true, false },
+					   { LIST(ANY_0), true, false },
+					   { LIST(LOW_1, ANY_1), true, false } };
+	const struct plan p = { .group = two, .n_groups = 2 }, q = { .group = more, .n_groups = 4 };
+	const bool wants[] = { true, true, false, true };
+	struct arena a = ARENA_INIT;
+	struct rounds r;
+	size_t first = 0;
+
+	(void)state;
+	assert_false(rounds_new(&r, &a, &p, 1, NULL));
+	for (double period = 2; period < 40; period++)
+		assert_true(fabs(half_seen(&r, &p, wants, period) - 0.5) < 0.05);
+	for (int i = 0; i < 1000; i++) {
+		rounds_begin(&r, &p, &machine, &plain, wants);
+		assert_int_equal(r.n, 2);
+		assert_int_equal(rounds_on(&r, 0), !rounds_on(&r, 1));
+		first += rounds_on(&r, 0);
+		assert_true(rounds_next(&r) && !rounds_next(&r));
+	}
+	assert_true(first > 400 && first < 600);
+	/* four counters: two of these at a time, whichever come first */
+	assert_false(rounds_new(&r, &a, &q, 1, NULL));
+	for (int i = 0; i < 1000; i++) {
+		rounds_begin(&r, &q, &machine, &plain, wants);
+		assert_int_equal(r.n, 2);
+		assert_true(r.turn[2] == ROUNDS_NONE);
+		assert_true(r.turn[0] != ROUNDS_NONE && r.turn[1] != ROUNDS_NONE &&
+			    r.turn[3] != ROUNDS_NONE);
+	}
+	arena_free(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -665,7 +724,7 @@ int main(void)
 		cmocka_unit_test(test_named),	  cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_names),	  cmocka_unit_test(test_beside),
 		cmocka_unit_test(test_pinned),	  cmocka_unit_test(test_way_down),
-		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_held),	  cmocka_unit_test(test_rounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

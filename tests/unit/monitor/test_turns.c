@@ -112,7 +112,7 @@ static const struct kind kinds[] = {
 	{ "as long as a slice", 80, 86, 0.2, 1.8, 3, 4, 0, 1, 0.94 },
 	{ "the period of the turns", 125, 126, 0.2, 1.8, 3, 4, 0, 1.5, 0.94 },
 	{ "the period of the turns, late", 125, 126, 0.2, 1.8, 3, 4, 0.3, 1.5, 0.94 },
-	{ "the period of two turns", 250, 251, 0.2, 1.8, 2, 2, 0, 3, 0.93 },
+	{ "the period of two turns", 250, 251, 0.2, 1.8, 2, 2, 0, 3, 0.95 },
 	{ "long bursts", 20, 120, 0.2, 1.8, 3, 4, 0, 1.2, 0.95 },
 	{ "long bursts, late", 20, 120, 0.2, 1.8, 3, 4, 0.3, 1.5, 0.95 },
 	{ "longer bursts", 50, 300, 0.2, 1.8, 3, 4, 0, 2, 0.95 },
