@@ -4,6 +4,7 @@
  *
  *	drill_open(&d, k, root, &err)	the CPU's model, the plan, the groups of counters: d.setup
  *	drill_begin(&d, k, &err)	counters are open: a run begins
+ *	drill_on_tick(&d, k, &err)	the next group's turn, or drill_read() at the end of a round
  *	drill_read(&d, k, &err)		a reading of what counts; opens and closes stages by it
  *	drill_trees(&d, k, arena, from, to, &err)   the trees of any piece of the run
  *	drill_free(&d)
@@ -24,6 +25,7 @@
 #include "measure/counting_per.h"
 #include "model/model.h"
 #include "model/plan.h"
+#include "model/rounds.h"
 #include "model/slices.h"
 #include "model/stages.h"
 #include "model/tree.h"
@@ -42,10 +44,11 @@ struct drill_group { /* of the plan */
 	const uint32_t *first;	       /* event i has the cells first[i] .. first[i + 1] */
 	const uint32_t *counter_group; /* groups of the setup */
 	size_t n_counter_groups;
-	bool pinned; /* counter_group[0] keeps its counters; [1] has the same events and takes
+	bool pinned;   /* counter_group[0] keeps its counters; [1] has the same events and takes
 		      * turns, should the kernel not have kept them for [0] */
-	bool lost;   /* it has not: [1] counts */
-	bool on;     /* it counts: a stage that is open or visited has it */
+	bool lost;     /* it has not: [1] counts */
+	bool on;       /* it counts: a stage that is open or visited has it */
+	bool in_round; /* and takes turns with others while it is */
 	enum slices_state state; /* of DRILL_LIVE */
 	bool fresh;		 /* switched since the last reading */
 	bool core;		 /* it takes the core's counters */
@@ -61,6 +64,8 @@ struct drill_core {
 	double system[SYSTEM_COUNT];
 	struct drill_group *group; /* as plan.group */
 	struct stages stages;
+	struct rounds rounds;
+	bool *wants_turn;	      /* by group: in this round */
 	bool *named;		      /* by metric: asked for by --node, -M */
 	double *latency, *latency_se; /* by event: retire latency, where it is known */
 	const char **latency_why;     /* by event: why it was not sampled, or NULL */
@@ -70,6 +75,10 @@ struct drill_core {
 	uint64_t missing;	      /* of alive_missing() */
 };
 
+struct drill_time { /* ns enabled: as the kernel says it, and with the time between turns */
+	uint64_t raw, shown;
+};
+
 struct drill_part {
 	size_t core;
 	const char *label;
@@ -77,6 +86,9 @@ struct drill_part {
 	size_t n;
 	struct slices *slices;
 	struct slices_reading *r; /* room for one group */
+	struct drill_time *time;  /* of events' targets, a group's from time_at on */
+	size_t *time_at, n_times;
+	uint64_t *ran;		  /* by target: ns, until this reading; then until the one before */
 	struct tree_maker *maker; /* of decisions */
 	struct tree_whole *whole; /* of what is shown */
 	struct tree tree;	  /* of drill_trees */
@@ -101,6 +113,8 @@ struct drill_held {	 /* an event that is on a counter all the time */
 	const struct perf_event_attr *attr;
 };
 
+#define DRILL_NO_CLOCK SIZE_MAX
+
 struct drill {
 	struct arena *a; /* the asker's */
 	struct event_list list;
@@ -121,8 +135,12 @@ struct drill {
 	bool **each_done;
 	uint64_t tick_ns, last_decision, decision_ns; /* decision_ns: what one takes */
 	unsigned readings;
-	uint64_t interval_ns; /* of -I; 0: none */
-	bool shared;	      /* a group that counts was not always on its counters */
+	uint64_t interval_ns;	     /* of -I; 0: none */
+	uint64_t intervals;	     /* that are over */
+	size_t clock;		     /* of the setup: counts nothing, and is on all the time */
+	size_t turn, turns;	     /* of this round; 1: nothing takes turns */
+	uint64_t turn_ns, switch_ns; /* this turn's length; what going to the next one takes */
+	bool shared;		     /* a group that counts was not always on its counters */
 	uint64_t switched;    /* when a group was last switched on or off, and how many readings */
 	unsigned switched_at; /* there had been then */
 };
@@ -139,7 +157,9 @@ void drill_prepare(struct drill *d);
 /* Fails where not one event counts. */
 int drill_begin(struct drill *d, struct counting *k, struct err *err) MUST_USE;
 int drill_read(struct drill *d, struct counting *k, struct err *err) MUST_USE;
-uint64_t drill_tick(const struct drill *d); /* ns until the next reading is worth its while */
+/* At each tick: the next turn, or a reading where a round is over or an interval is. */
+int drill_on_tick(struct drill *d, struct counting *k, struct err *err) MUST_USE;
+uint64_t drill_tick(const struct drill *d); /* ns until there is something to do */
 /* Fills each part's tree, counts, sum and share; `from`, `to` in ns since the run began. */
 int drill_trees(struct drill *d, const struct counting *k, struct arena *a, uint64_t from,
 		uint64_t to, struct err *err) MUST_USE;
@@ -170,6 +190,25 @@ size_t drill_turn_notes(const struct drill *d, struct arena *a, const char *note
 bool drill_wants(const struct drill *d, size_t core, size_t group);
 /* DRILL_EACH: chooses the first group. */
 int drill_first(struct drill *d, struct err *err) MUST_USE;
+
+/* drill_round.c: turns of groups that share counters. */
+void drill_round_prepare(struct drill *d);
+int drill_round(struct drill *d, struct counting *k, struct err *err) MUST_USE;
+int drill_next_turn(struct drill *d, struct counting *k, struct err *err) MUST_USE;
+bool drill_last_turn(const struct drill *d);
+bool drill_in_rounds(const struct drill *d);
+/* On the counters in this turn. */
+bool drill_counts_now(const struct drill *d, size_t core, size_t group);
+/* ns that a round of so many turns takes. */
+uint64_t drill_slice(const struct drill *d, size_t turns);
+/* ns that this thread ran: on a busy machine work lasts longer, but it does not cost more. */
+uint64_t drill_own_time(void);
+/* A part's times: room; a run begins; a reading of the clock; the group's reading in p->r gets the
+ * time for which it was enabled or waited for its turn. */
+int drill_part_times(struct drill *d, struct drill_part *p, size_t lps, struct err *err) MUST_USE;
+void drill_part_begin(struct drill_part *p, size_t lps);
+void drill_part_ran(const struct drill *d, struct drill_part *p, size_t lps);
+void drill_part_enabled(const struct drill *d, struct drill_part *p, size_t group, size_t lps);
 
 /* drill_open's pieces: facts of the machine (NAN: not known), counters for the plan's groups. */
 void drill_facts(double system[SYSTEM_COUNT], const struct drill *d, const struct counting *k);

@@ -181,8 +181,13 @@ static void rotate(const struct sim *sim, struct sim_context *c)
 static void account(const struct sim *sim, struct sim_context *c, uint64_t ns)
 {
 	for (struct sim_counter *k = c->first; k; k = k->next) {
-		double n;
+		double n = 0;
 
+		if (k->pmu && !sim_kernels && reachable(sim, c, k->pmu))
+			n = sim_rate(&sim->scenario, &sim->machine, &k->event, c->cursor.phase,
+				     c->pid < 0 ? c->cpu : -1, k->side) *
+			    (double)ns;
+		k->whole += n;
 		if (!counts(k))
 			continue;
 		k->enabled += ns;
@@ -190,11 +195,6 @@ static void account(const struct sim *sim, struct sim_context *c, uint64_t ns)
 			k->ran += ns;
 		if (!k->pmu)
 			continue;
-		n = !sim_kernels && reachable(sim, c, k->pmu)
-			    ? sim_rate(&sim->scenario, &sim->machine, &k->event, c->cursor.phase,
-				       c->pid < 0 ? c->cpu : -1, k->side) *
-				      (double)ns
-			    : 0;
 		k->true_count += n;
 		if (!k->running)
 			continue;

@@ -44,10 +44,11 @@ struct sim_counter { /* one event that somebody opened */
 	struct sim_side side;
 
 	enum sim_state state;
-	bool wait_exec; /* to be enabled by exec */
-	bool running;	/* its group is on the counters now */
-	uint64_t turn;	/* of a leader: order in its PMU's row */
-	double count, true_count;
+	bool wait_exec;		  /* to be enabled by exec */
+	bool running;		  /* its group is on the counters now */
+	uint64_t turn;		  /* of a leader: order in its PMU's row */
+	double count, true_count; /* true_count: as if it were never without a counter */
+	double whole;		  /* as if it were never off, either */
 	uint64_t enabled, ran;
 	uint64_t *turns_on; /* of a leader, turns.c: of the first n turns, in how many it was on */
 	uint32_t n_turns;

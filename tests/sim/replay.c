@@ -9,7 +9,7 @@
  *
  * Each run is a sequence of phases, LEAST to MOST ms long, each of which is one of two to four
  * programs of the machine; `phases` names them, and opens as `drill` does. Groups of counters take
- * turns as the kernel lets them (every 4 ms the first goes to the end). `drill` opens and closes
+ * turns as the drill-down lets them (model/rounds.h). `drill` opens and closes
  * stages as `stat` does, `all` is -l LEVEL. `oracle` opens by what was true until a reading, on all
  * levels at once: nobody can sooner. A run is the same program whatever the mode. A SET is SEED
  * LENGTH_MS LEAST_MS MOST_MS; RUNS are done for each. Lines, tab-separated:
@@ -29,13 +29,13 @@
 #include "context.h"
 #include "machine.h"
 #include "model/plan.h"
+#include "model/rounds.h"
 #include "model/slices.h"
 #include "model/stages.h"
 #include "model/tree.h"
 #include "model/tree_whole.h"
 
 #define MS	 1000000.0
-#define TURN	 (4 * MS)
 #define PHASES	 512
 #define PROGRAMS 4
 #define VISITS	 1 /* seed of the moments of visits */
@@ -73,9 +73,10 @@ struct replay {
 	enum slices_state *state;
 	double *enabled_ns, *running_ns, *value; /* value: [group * per + event of it] */
 	size_t per;
-	uint32_t *order; /* groups that take turns, the next first */
-	size_t n_order;
-	double now, next_turn;
+	struct schedule_limits limits;
+	struct rounds rounds; /* seeded as stages are */
+	bool *wants_turn;
+	double now;
 	size_t phase;
 	uint64_t readings, switched_at;
 	double switched;
@@ -172,7 +173,6 @@ static int open_machine(struct replay *r, const char *model, unsigned level, str
 {
 	struct model_sources none = { .n_dirs = 0 };
 	struct schedule_machine at = { 0 };
-	struct schedule_limits limits;
 	struct plan_wish w = { .level = level,
 			       .all = !r->drill,
 			       .thresholds = true,
@@ -191,8 +191,9 @@ static int open_machine(struct replay *r, const char *model, unsigned level, str
 	r->system[SYSTEM_HAS_PMEM] = 0;
 	if (model_load(&r->m, &none, model, r->system, err))
 		return -1;
-	schedule_limits_of(&limits, r->m, &at);
-	if (plan_make(&r->plan, &r->a, r->m, &limits, &w, err))
+	schedule_limits_of(&r->limits, r->m, &at);
+	if (plan_make(&r->plan, &r->a, r->m, &r->limits, &w, err) ||
+	    rounds_new(&r->rounds, &r->a, &r->plan, VISITS, err))
 		return -1;
 	r->event = calloc(r->m->n_events + 1, sizeof(*r->event));
 	r->latency = calloc(r->m->n_events + 1, sizeof(*r->latency));
@@ -210,9 +211,9 @@ static int open_machine(struct replay *r, const char *model, unsigned level, str
 	r->enabled_ns = calloc(r->plan.n_groups + 1, sizeof(double));
 	r->running_ns = calloc(r->plan.n_groups + 1, sizeof(double));
 	r->value = calloc(r->plan.n_groups * r->per + 1, sizeof(double));
-	r->order = calloc(r->plan.n_groups + 1, sizeof(*r->order));
+	r->wants_turn = calloc(r->plan.n_groups + 1, sizeof(*r->wants_turn));
 	if (!r->on || !r->state || !r->fresh || !r->running || !r->enabled_ns || !r->running_ns ||
-	    !r->value || !r->order)
+	    !r->value || !r->wants_turn)
 		return err_nomem(err);
 	return tree_maker_new(&r->maker, r->m, r->plan.wanted, err) ||
 			       tree_whole_new(&r->whole, r->m, &r->plan, err) ||
@@ -237,47 +238,37 @@ static bool put_on(const struct replay *r, size_t group, const struct sim_event 
 	return false;
 }
 
+static bool takes_turns(const struct replay *r, size_t g)
+{
+	return r->plan.group[g].core && !r->plan.group[g].pinned;
+}
+
 static void who_is_on(struct replay *r)
 {
 	const struct sim_event *on[64];
-	size_t n = 0, i;
+	size_t n = 0;
 
-	memset(r->running, 0, r->plan.n_groups);
-	for (size_t g = 0; g < r->plan.n_groups; g++)
-		if (r->on[g] && (r->plan.group[g].pinned || !r->plan.group[g].core))
-			r->running[g] = !r->plan.group[g].core || put_on(r, g, on, &n);
-	for (i = 0; i < r->n_order && put_on(r, r->order[i], on, &n); i++)
-		r->running[r->order[i]] = true;
+	for (size_t g = 0; g < r->plan.n_groups; g++) {
+		bool now = r->on[g] && (!takes_turns(r, g) || rounds_on(&r->rounds, g));
+
+		r->running[g] = now && (!r->plan.group[g].core || put_on(r, g, on, &n));
+	}
 }
 
-static void rotate(struct replay *r)
+static void begin_round(struct replay *r)
 {
-	uint32_t first = r->order[0];
-
-	if (!r->n_order)
-		return;
-	memmove(r->order, r->order + 1, (r->n_order - 1) * sizeof(*r->order));
-	r->order[r->n_order - 1] = first;
+	for (size_t g = 0; g < r->plan.n_groups; g++)
+		r->wants_turn[g] = r->on[g] && takes_turns(r, g);
+	rounds_begin(&r->rounds, &r->plan, r->m, &r->limits, r->wants_turn);
+	who_is_on(r);
 }
 
 static void set_group(struct replay *r, size_t g, bool on)
 {
-	size_t n = 0;
-
 	if (r->on[g] == on)
 		return;
 	r->on[g] = on;
 	r->fresh[g] = true;
-	if (r->plan.group[g].pinned || !r->plan.group[g].core)
-		return;
-	if (on) {
-		r->order[r->n_order++] = (uint32_t)g;
-		return;
-	}
-	for (size_t i = 0; i < r->n_order; i++)
-		if (r->order[i] != g)
-			r->order[n++] = r->order[i];
-	r->n_order = n;
 }
 
 static void pass(struct replay *r, double dt)
@@ -306,18 +297,10 @@ static void run_until(struct replay *r, double t)
 	while (r->now < t) {
 		double end = t;
 
-		if (r->next_turn <= r->now) {
-			rotate(r);
-			who_is_on(r);
-			r->next_turn += TURN;
-			continue;
-		}
 		while (r->phase + 1 < r->n_phases && r->phase_end[r->phase] <= r->now)
 			r->phase++;
 		if (r->phase_end[r->phase] > r->now && r->phase_end[r->phase] < end)
 			end = r->phase_end[r->phase];
-		if (r->next_turn < end)
-			end = r->next_turn;
 		pass(r, end - r->now);
 		r->now = r->now < end ? end : r->now;
 	}
@@ -447,7 +430,6 @@ static int apply(struct replay *r, struct err *err)
 		r->state[g] = to;
 		set_group(r, g, to != SLICES_OFF);
 	}
-	who_is_on(r);
 	return 0;
 }
 
@@ -472,25 +454,35 @@ static int decide(struct replay *r, struct err *err)
 	return rc;
 }
 
+/* The time of a round's turn. */
+static double turn_length(struct replay *r)
+{
+	size_t n = r->rounds.n ? r->rounds.n : 1;
+	double length;
+
+	if (r->oracle && !r->readings) /* sooner a reading costs too much of the time */
+		return MS / (double)n;
+	length = (double)(r->stages.visiting ? stages_visit_slice(n)
+					     : stages_slice(n, r->readings, STAGES_SLICE_MAX));
+	if (n > 1)
+		length = (double)rounds_length(&r->rounds.chance, (uint64_t)length / n);
+	/* nobody wakes up in time */
+	return length * (1 + 0.02 * draw(r));
+}
+
 static int run(struct replay *r, struct err *err)
 {
+	begin_round(r);
 	while (r->now < r->length) {
-		size_t turns = 0;
-		double tick;
-
-		for (size_t g = 0; g < r->plan.n_groups; g++)
-			turns += r->on[g] && r->plan.group[g].core && !r->plan.group[g].pinned;
-		tick = (double)stages_slice(turns, r->readings, STAGES_SLICE_MAX);
-		/* nobody wakes up in time */
-		tick *= 1 + 0.02 * draw(r);
-		if (r->stages.visiting)
-			tick = (double)stages_visit_slice(turns);
-		if (r->oracle && !r->readings) /* sooner a reading costs too much of the time */
-			tick = MS;
-		run_until(r, fmin(r->now + tick, r->length));
+		run_until(r, fmin(r->now + turn_length(r), r->length));
+		if (r->now < r->length && rounds_next(&r->rounds)) {
+			who_is_on(r);
+			continue;
+		}
 		if (read_groups(r, !(r->now < r->length), err) ||
 		    (r->drill && r->now < r->length && decide(r, err)))
 			return -1;
+		begin_round(r);
 	}
 	return 0;
 }
@@ -504,10 +496,9 @@ static int begin(struct replay *r, struct err *err)
 	memset(r->value, 0, r->plan.n_groups * r->per * sizeof(double));
 	for (uint32_t e = 0; e < r->m->n_events; e++)
 		r->event[e].truth = 0;
-	r->n_order = r->phase = 0;
+	r->phase = 0;
 	r->now = r->switched = 0;
 	r->readings = r->switched_at = 0;
-	r->next_turn = draw(r) * TURN;
 	memset(r->state, 0, r->plan.n_groups * sizeof(*r->state));
 	stages_begin(&r->stages, false);
 	if (new_slices(r, err) || apply(r, err))
@@ -631,7 +622,7 @@ static int work(struct replay *r, int argc, char **argv, struct err *err)
 		r->least = strtod(word[2], NULL) * MS;
 		r->most = strtod(word[3], NULL) * MS;
 		printf("set\t%d\n", i);
-		r->stages.random = VISITS;
+		r->stages.random = r->rounds.chance = VISITS;
 		rc = runs_of(r, runs, word[0], err);
 	}
 	return rc;

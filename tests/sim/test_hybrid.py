@@ -38,7 +38,7 @@ def stat(program, events, *options, machine="adl", ms="150"):
     true = {}
     with open(truth, encoding="utf-8") as f:
         for w in (x.split() for x in f):
-            true[w[0], int(w[2], 16)] = max(true.get((w[0], int(w[2], 16)), 0), float(w[9]))
+            true[w[0], int(w[2], 16)] = max(true.get((w[0], int(w[2], 16)), 0), float(w[12]))
     return docs, true, " ".join(n for d in docs for n in d.get("notes", [])), p.stderr
 
 

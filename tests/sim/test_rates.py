@@ -53,7 +53,7 @@ def true_ipc(log):
     true = {}
     with open(log, encoding="utf-8") as f:
         for w in map(str.split, f):
-            true[w[1]] = max(float(w[9]), true.get(w[1], 0))
+            true[w[1]] = max(float(w[12]), true.get(w[1], 0))
     os.remove(log)
     return true[INSTRUCTIONS] / true[CYCLES]
 

@@ -74,16 +74,16 @@ TRUTH = {"frontend_bound": lambda c: c["IDQ_UOPS_NOT_DELIVERED.CORE"] / (4 * c["
 
 
 def truth(path):
-    """True counts; and what a count times enabled / running makes of the same counters."""
+    """True counts; and the rates that the same counters had while they counted."""
     true, scaled = {}, {}
     with open(path, encoding="utf-8") as f:
         for line in f:
             w = line.split()
-            running, counted, real = int(w[7]), float(w[8]), float(w[9])
+            running, counted, real = int(w[7]), float(w[8]), float(w[12])
             name = w[1].split(":")[0]
             true[name] = max(real, true.get(name, 0))
             if running and running >= scaled.get(name, (0, 0))[1]:
-                scaled[name] = (counted * int(w[6]) / running, running)
+                scaled[name] = (counted / running, running)
     os.remove(path)
     return true, {k: v[0] for k, v in scaled.items()}
 
@@ -109,7 +109,7 @@ def bars():
         w, o = sorted(width[name]), sorted(far[name])
         t.ok(inside[name].good(), "two phases, counters shared by 7 groups: %s lies within its bar %s" % (name, inside[name]), (w, o))
         t.ok(w and w[len(w) // 2] < 0.15, "%s: and the bar is no barn door: +-%.3f in the median" % (name, w[len(w) // 2] if w else -1))
-        print("# %s: count * enabled / running is off by %.3f in the median, %.3f at most" %
+        print("# %s: their mean rate is off by %.3f in the median, %.3f at most" %
               (name, o[len(o) // 2] if o else -1, o[-1] if o else -1))
 
 

@@ -25,12 +25,13 @@ void sim_truth_write(const struct sim *sim, const struct sim_counter *k)
 
 	if (!sim->truth || !k->pmu)
 		return;
-	n = snprintf(line, sizeof(line), "%s %s %#llx %#llx %d %d %llu %llu %llu %.0f %.0f %.0f\n",
-		     k->pmu->name, k->event.name, (unsigned long long)k->event.config,
+	n = snprintf(line, sizeof(line),
+		     "%s %s %#llx %#llx %d %d %llu %llu %llu %.0f %.0f %.0f %.0f\n", k->pmu->name,
+		     k->event.name, (unsigned long long)k->event.config,
 		     (unsigned long long)k->event.config1, k->context->pid, k->context->cpu,
 		     (unsigned long long)k->enabled, (unsigned long long)k->ran,
 		     (unsigned long long)sim_counter_value(sim, k), k->true_count, sampled.until,
-		     sampled.dropped);
+		     sampled.dropped, k->whole);
 	fd = open(sim->truth, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return;

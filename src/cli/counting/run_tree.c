@@ -164,7 +164,7 @@ static int take(void *ctx, struct counting *k, struct err *err)
 	struct err none = ERR_INIT;
 
 	(void)err;
-	if (t->drilling && drill_read(&t->d, k, &none))
+	if (t->drilling && drill_on_tick(&t->d, k, &none))
 		give_up(t, &none);
 	return 0;
 }

@@ -56,7 +56,7 @@ static int read_counters(void *ctx, struct counting *k, struct err *err)
 {
 	struct stat_tree *s = ctx;
 
-	return drill_read(&s->d, k, err);
+	return drill_on_tick(&s->d, k, err);
 }
 
 static uint64_t tick(void *ctx)

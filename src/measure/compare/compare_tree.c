@@ -19,7 +19,7 @@ static int take(void *ctx, struct counting *k, struct err *err)
 {
 	struct programs *p = ctx;
 
-	return drill_read(&p->d, k, err);
+	return drill_on_tick(&p->d, k, err);
 }
 
 static uint64_t tick(void *ctx)

@@ -158,8 +158,12 @@ static int plan_core(struct drill *d, struct drill_core *c, const struct ask *o,
 			       .pin = !o->no_mux,
 			       .system = c->system };
 
-	if (plan_make(&c->plan, d->a, c->m, &c->limits, &w, err))
+	if (plan_make(&c->plan, d->a, c->m, &c->limits, &w, err) ||
+	    rounds_new(&c->rounds, d->a, &c->plan, counting_clock(), err))
 		return -1;
+	c->wants_turn = arena_alloc(d->a, c->plan.n_groups + 1);
+	if (!c->wants_turn)
+		return err_nomem(err);
 	return stages_new(&c->stages, d->a, c->m, &c->plan, counting_clock(), err);
 }
 
@@ -226,6 +230,7 @@ int drill_open(struct drill *d, const struct counting *k, const struct drill_hel
 	d->held = held;
 	d->n_held = n;
 	d->list = (struct event_list)EVENT_LIST_INIT;
+	d->clock = DRILL_NO_CLOCK;
 	for (size_t i = 0; i < k->machine.n_pmus && d->n_cores < 4; i++)
 		if (sys_core_pmu(d->root, k->machine.pmu[i].name) &&
 		    load_core(d, k, k->machine.pmu[i].name, err))
@@ -242,10 +247,17 @@ int drill_open(struct drill *d, const struct counting *k, const struct drill_hel
 
 void drill_prepare(struct drill *d)
 {
+	for (size_t c = 0; c < d->n_cores; c++) {
+		stages_begin(&d->core[c].stages, d->mode != DRILL_LIVE);
+		for (size_t g = 0; g < d->core[c].plan.n_groups; g++)
+			d->core[c].group[g].on = drill_wants(d, c, g);
+	}
+	d->readings = 0;
+	drill_round_prepare(d);
 	for (size_t c = 0; c < d->n_cores; c++)
 		for (size_t g = 0; g < d->core[c].plan.n_groups; g++) {
 			struct drill_group *dg = &d->core[c].group[g];
-			bool on = drill_wants(d, c, g);
+			bool on = drill_counts_now(d, c, g);
 
 			for (size_t i = 0; i < dg->n_counter_groups; i++)
 				d->counter_group[dg->counter_group[i]].idle =

@@ -256,6 +256,32 @@ static int build_core(struct builder *b, struct drill_core *c)
 	return 0;
 }
 
+/* Where groups take turns: an event that is on all the time says how long there was to count. */
+static int build_clock(struct builder *b)
+{
+	struct counter_event *ev;
+	size_t most = 0;
+
+	for (size_t i = 0; i < b->d->n_cores; i++) {
+		size_t n = 0;
+
+		for (size_t g = 0; g < b->d->core[i].plan.n_groups; g++)
+			n += b->d->core[i].group[g].core;
+		most = n > most ? n : most;
+	}
+	if (most < 2 || b->d->mode == DRILL_EACH)
+		return 0;
+	ev = arena_alloc(b->d->a, sizeof(*ev));
+	if (!ev)
+		return err_nomem(b->err);
+	*ev = (struct counter_event){ .attr = { .type = PERF_TYPE_SOFTWARE,
+						.config = PERF_COUNT_SW_TASK_CLOCK },
+				      .name = "task-clock",
+				      .typed = "task-clock" };
+	b->d->clock = b->n_groups;
+	return add_group(b, ev, 1, false);
+}
+
 int drill_events(struct drill *d, const struct counting *k, struct err *err)
 {
 	struct builder b = { .d = d, .k = k, .err = err, .cap_groups = 4096 };
@@ -267,6 +293,8 @@ int drill_events(struct drill *d, const struct counting *k, struct err *err)
 	for (size_t i = 0; i < d->n_cores; i++)
 		if (build_core(&b, &d->core[i]))
 			return -1;
+	if (build_clock(&b))
+		return -1;
 	d->setup.group = d->counter_group = b.group;
 	d->setup.n_groups = b.n_groups;
 	return 0;

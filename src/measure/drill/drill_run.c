@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/invariant.h"
 #include "collect/sysfs.h"
@@ -78,7 +77,7 @@ static int add_part(struct drill *d, const struct counting *k, size_t core,
 	for (size_t e = 0; e < d->core[core].m->n_used; e++)
 		p->sum[e] = NAN;
 	d->n_parts++;
-	return 0;
+	return drill_part_times(d, p, lps_of(k, p), err);
 }
 
 static int make_parts(struct drill *d, const struct counting *k, struct err *err)
@@ -146,19 +145,6 @@ static int make_room(struct drill *d, struct counting *k, struct err *err)
 
 /* ---- switching -------------------------------------------------------------------------- */
 
-static int switch_group(struct drill *d, struct counting *k, struct drill_core *c, size_t group,
-			bool on, struct err *err)
-{
-	struct drill_group *g = &c->group[group];
-
-	(void)d;
-	for (size_t i = 0; i < g->n_counter_groups; i++)
-		if (counting_switch(k, g->counter_group[i], on && drill_in_use(g, i), err))
-			return -1;
-	g->fresh = true;
-	return 0;
-}
-
 bool drill_wants(const struct drill *d, size_t core, size_t group)
 {
 	const struct drill_core *c = &d->core[core];
@@ -189,7 +175,7 @@ static int tell_slices(struct drill *d, size_t core, size_t group, uint64_t t, s
 	return 0;
 }
 
-/* A group counts while a stage that has it is open or visited. */
+/* A group is on while a stage that has it is open or visited. */
 static int apply_stages(struct drill *d, struct counting *k, struct err *err)
 {
 	/* what counts from the beginning does so from 0 */
@@ -205,20 +191,11 @@ static int apply_stages(struct drill *d, struct counting *k, struct err *err)
 				return -1;
 			if (on == c->group[g].on)
 				continue;
-			if (switch_group(d, k, c, g, on, err))
-				return -1;
 			c->group[g].on = on;
+			c->group[g].fresh = true;
 		}
 	}
 	return drill_latency_apply(d, k, err);
-}
-
-static bool counter_group_on(const struct counting *k, const struct drill_group *g)
-{
-	for (size_t i = 0; i < g->n_counter_groups; i++)
-		if (k->on[g->counter_group[i]])
-			return true;
-	return false;
 }
 
 /* Fails where not one event counts. */
@@ -228,7 +205,7 @@ static int any_counts(const struct drill *d, const struct counting *k, struct er
 	int number = 0;
 
 	for (size_t g = 0; g < d->setup.n_groups; g++)
-		for (size_t e = 0; e < d->setup.group[g].n; e++, all++) {
+		for (size_t e = 0; g != d->clock && e < d->setup.group[g].n; e++, all++) {
 			refused += counters_refused(k->c, g, e, &number) ? 1u : 0u;
 			outside += d->setup.group[g].event[e].cpus ? 1u : 0u;
 		}
@@ -263,16 +240,14 @@ int drill_begin(struct drill *d, struct counting *k, struct err *err)
 		return err_set(err, ERR_UNSUPPORTED, "none of these CPUs has a PMU of a core");
 	if ((!d->part->slices || d->mode != DRILL_EACH) && new_slices(d, k, err))
 		return -1;
-	for (size_t i = 0; i < d->n_cores; i++) {
-		struct drill_core *c = &d->core[i];
-
-		stages_begin(&c->stages, d->mode != DRILL_LIVE);
-		/* as counting has them at first */
-		for (size_t g = 0; g < c->plan.n_groups; g++)
-			c->group[g].on = counter_group_on(k, &c->group[g]);
-		for (size_t g = 0; g < c->plan.n_groups; g++)
-			c->group[g].state = SLICES_ON; /* as new slices have it */
-	}
+	if (d->clock != DRILL_NO_CLOCK && counters_refused(k->c, d->clock, 0, NULL))
+		d->clock = DRILL_NO_CLOCK; /* the kernel may let them take turns */
+	for (size_t i = 0; i < d->n_cores; i++)
+		for (size_t g = 0; g < d->core[i].plan.n_groups; g++) /* as new slices have it */
+			d->core[i].group[g].state = SLICES_ON;
+	for (size_t i = 0; i < d->n_parts; i++)
+		drill_part_begin(&d->part[i], lps_of(k, &d->part[i]));
+	d->intervals = 0;
 	d->readings = d->switched_at = 0;
 	d->last_decision = d->switched = 0;
 	return apply_stages(d, k, err) || drill_latency_begin(d, k, err) ? -1 : 0;
@@ -317,6 +292,7 @@ static int feed_part(struct drill *d, const struct counting *k, struct drill_par
 		for (size_t lp = 0; lp < lps; lp++)
 			p->r[e * lps + lp] = lps > 1 ? add_cells(d, g, e, p, lp, lp + 1)
 						     : add_cells(d, g, e, p, 0, p->n);
+	drill_part_enabled(d, p, group, lps);
 	for (size_t i = 0; i < c->plan.group[group].n * lps && g->core; i++)
 		d->shared |= p->r[i].running < p->r[i].enabled;
 	/* runs are laid over each other by how far the program was, not by the clock */
@@ -348,6 +324,10 @@ static int read_all(struct drill *d, struct counting *k, bool everything, struct
 {
 	uint64_t t = k->now - k->start;
 
+	if (d->clock != DRILL_NO_CLOCK && counters_read(k->c, d->clock, d->value[d->clock], err))
+		return -1;
+	for (size_t i = 0; i < d->n_parts; i++)
+		drill_part_ran(d, &d->part[i], lps_of(k, &d->part[i]));
 	for (size_t c = 0; c < d->n_cores; c++)
 		for (size_t g = 0; g < d->core[c].plan.n_groups; g++) {
 			struct drill_group *dg = &d->core[c].group[g];
@@ -403,19 +383,9 @@ static int ask(struct drill *d, const struct counting *k, uint64_t from, uint64_
 	return rc;
 }
 
-/* ns that this thread ran: on a busy machine a decision lasts longer, but it does not cost more. */
-static uint64_t own_time(void)
-{
-	struct timespec t;
-
-	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t))
-		return counting_clock();
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static int decide(struct drill *d, struct counting *k, struct err *err)
 {
-	uint64_t now = k->now - k->start, before = own_time();
+	uint64_t now = k->now - k->start, before = drill_own_time();
 	uint64_t from = stages_look_from(now, d->switched, d->readings - d->switched_at);
 
 	if (ask(d, k, from, now, err))
@@ -425,7 +395,7 @@ static int decide(struct drill *d, struct counting *k, struct err *err)
 	if (apply_stages(d, k, err))
 		return -1;
 	d->last_decision = now;
-	d->decision_ns = own_time() - before;
+	d->decision_ns = drill_own_time() - before;
 	return 0;
 }
 
@@ -440,20 +410,33 @@ static bool end_visits(struct drill *d)
 	return any;
 }
 
-int drill_read(struct drill *d, struct counting *k, struct err *err)
+/* A round is over: stages open or close, or not; then the next one begins. */
+static int go_on(struct drill *d, struct counting *k, struct err *err)
 {
-	bool last = k->stopped || (k->has_program && k->work.ended);
 	uint64_t now = k->now - k->start;
 	bool visited;
 
+	if (d->mode != DRILL_LIVE)
+		return drill_round(d, k, err);
+	visited = end_visits(d);
+	if (!d->last_decision || now - d->last_decision >= d->decision_ns * DECISION_SHARE) {
+		if (decide(d, k, err))
+			return -1;
+	} else if (visited && apply_stages(d, k, err)) {
+		return -1;
+	}
+	return drill_round(d, k, err);
+}
+
+int drill_read(struct drill *d, struct counting *k, struct err *err)
+{
+	bool last = k->stopped || (k->has_program && k->work.ended);
+
 	if (read_all(d, k, last, err) || (!last && drill_latency_follow(d, k, err)))
 		return -1;
-	if (d->mode != DRILL_LIVE || last)
+	if (last)
 		return 0;
-	visited = end_visits(d);
-	if (!d->last_decision || now - d->last_decision >= d->decision_ns * DECISION_SHARE)
-		return decide(d, k, err);
-	return visited ? apply_stages(d, k, err) : 0;
+	return drill_last_turn(d) ? go_on(d, k, err) : drill_next_turn(d, k, err);
 }
 
 /* Every stage counts all the time, and intervals are short: between their readings nothing is to be
@@ -465,27 +448,53 @@ static bool intervals_will_do(const struct drill *d)
 	       d->readings > SLICES_FEWEST;
 }
 
+uint64_t drill_slice(const struct drill *d, size_t turns)
+{
+	for (size_t c = 0; c < d->n_cores; c++)
+		if (d->core[c].stages.visiting)
+			return stages_visit_slice(turns);
+	return stages_slice(turns, d->readings,
+			    d->mode == DRILL_ALL && d->readings && !d->shared ? TICK_ALONE
+									      : STAGES_SLICE_MAX);
+}
+
 uint64_t drill_tick(const struct drill *d)
 {
 	size_t most = 1;
-	bool visiting = false;
 
+	if (drill_in_rounds(d))
+		return d->turn_ns;
 	if (intervals_will_do(d))
 		return 0;
 	for (size_t c = 0; c < d->n_cores; c++) {
 		size_t n = 0;
 
-		visiting |= d->core[c].stages.visiting;
-
 		for (size_t g = 0; g < d->core[c].plan.n_groups; g++)
 			n += drill_takes_turns(&d->core[c].group[g]) && d->core[c].group[g].on;
 		most = n > most ? n : most;
 	}
-	if (visiting)
-		return stages_visit_slice(most);
-	return stages_slice(most, d->readings,
-			    d->mode == DRILL_ALL && d->readings && !d->shared ? TICK_ALONE
-									      : STAGES_SLICE_MAX);
+	return drill_slice(d, most);
+}
+
+/* Whether counting's loop, which goes by the same times, is about to end an interval. */
+static bool interval_is_over(struct drill *d, const struct counting *k)
+{
+	uint64_t n = d->interval_ns ? (k->now - k->start) / d->interval_ns : 0;
+	bool over = n > d->intervals;
+
+	d->intervals = n;
+	return over;
+}
+
+int drill_on_tick(struct drill *d, struct counting *k, struct err *err)
+{
+	bool last = k->stopped || (k->has_program && k->work.ended);
+
+	if (interval_is_over(d, k) || last || !drill_in_rounds(d))
+		return drill_read(d, k, err);
+	if (!drill_last_turn(d))
+		return drill_next_turn(d, k, err);
+	return intervals_will_do(d) ? drill_round(d, k, err) : drill_read(d, k, err);
 }
 
 /* ---- trees ------------------------------------------------------------------------------ */

@@ -141,7 +141,8 @@ static bool starved(const struct drill *d, const struct drill_core *c, size_t gr
 		enabled = v->enabled > enabled ? v->enabled : enabled;
 		running += v->running;
 	}
-	return !running && enabled > LONG * in_turns(c);
+	/* in rounds it is enabled in its own turns alone */
+	return !running && enabled > LONG * (drill_in_rounds(d) ? 1 : in_turns(c));
 }
 
 /* Something ran on cores of this kind: nobody else keeps groups off those that were never used. Of

@@ -47,7 +47,7 @@ static int opened(void *ctx, struct counting *k, struct err *err)
 
 static int take(void *ctx, struct counting *k, struct err *err)
 {
-	return drill_read(&((struct noding *)ctx)->d, k, err);
+	return drill_on_tick(&((struct noding *)ctx)->d, k, err);
 }
 
 static uint64_t tick(void *ctx)
