@@ -14,8 +14,8 @@
  * program is seen does not depend on its period. Groups that fit on the counters together share a
  * turn.
  *
- * Pure: no clock, no counters. Costs: schedule_fits() once for each two groups, and for each third one
- * that fits to both of two.
+ * Pure: no clock, no counters. Costs: schedule_fits() once for each two groups, and for each third
+ * one that fits to both of two.
  */
 #ifndef CYCLADE_MODEL_ROUNDS_H
 #define CYCLADE_MODEL_ROUNDS_H

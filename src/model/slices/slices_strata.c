@@ -431,7 +431,7 @@ static void give_off(struct span *p)
 	p->tail += p->tail_off;
 }
 
-/* One visit alone has none of its kind to differ from: those beside it say how far it may be off. */
+/* One visit alone has none of its kind to differ from: those beside it tell how far it is off. */
 static void join_lone_visit(struct stratum *v, size_t n)
 {
 	size_t visits = 0, at = 0;
