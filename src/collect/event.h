@@ -104,6 +104,9 @@ int event_parse(struct event_list *list, const char *root, const char *text,
 int event_topdown_check(const struct event_list *list, struct err *err) MUST_USE;
 /* True if the group of this leader has a top-down metric: slots do not sample then. */
 bool event_topdown_led(const struct event_list *list, size_t leader);
+/* The type and number of a generic name (cycles, page-faults, L1-dcache-load-misses): false where
+ * it is none. */
+bool event_generic(const char *name, size_t len, uint32_t *type, uint64_t *config);
 /* What to sample when nobody says: cycles, as precise as the PMU can, where a PMU counts them (as
  * seen by opening one; of a captured machine, by its having a PMU), else cpu-clock; *why tells what
  * was looked at and found ("" with cycles). */

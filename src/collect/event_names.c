@@ -126,6 +126,20 @@ bool event_cache_find(struct word w, uint64_t *config, bool *known)
 	return true;
 }
 
+bool event_generic(const char *name, size_t len, uint32_t *type, uint64_t *config)
+{
+	const struct word w = { name, len };
+	const struct event_symbol *symbol = event_symbol_find(w);
+	bool known;
+
+	*type = PERF_TYPE_HW_CACHE;
+	if (!symbol)
+		return event_cache_find(w, config, &known);
+	*type = symbol->kind == SYMBOL_HARDWARE ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
+	*config = symbol->config;
+	return symbol->kind != SYMBOL_TOOL;
+}
+
 bool event_cache_name(uint64_t config, char out[64])
 {
 	uint64_t cache = config & 0xff, op = config >> 8 & 0xff, result = config >> 16;

@@ -9,6 +9,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
 
 struct counts_row {
 	const char *where; /* "S0-C1", "CPU3", a thread; NULL: all that was counted */
@@ -27,5 +30,18 @@ struct counts_row {
 	double derived;	   /* the same as a number, if there is a derived_unit */
 	const char *derived_unit; /* "CPUs", "per cycle", "% of branches", "GHz", "/s"; NULL */
 };
+
+/* Which event a row is of, as far as another one has to do with it. */
+struct counts_kind {
+	uint32_t type;	 /* PERF_TYPE_HARDWARE, ...; COUNTS_KIND_NONE: of no meaning here */
+	uint64_t config; /* the upper half: which PMU of a hybrid */
+	unsigned levels; /* privilege levels, in numbers of the caller's */
+};
+#define COUNTS_KIND_NONE UINT32_MAX
+
+/* counting_mean.c: note and derived of the rows of one place, by the others: cycles over time are a
+ * frequency, instructions over cycles the IPC. Rows that have a note keep it. */
+void counts_rows_mean(struct counts_row *row, const struct counts_kind *kind, size_t n,
+		      struct arena *a, double seconds);
 
 #endif

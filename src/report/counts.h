@@ -8,13 +8,31 @@
 #include "measure/counts_row.h"
 #include "report/count_head.h"
 
+/* A figure that the tool which counted printed itself. */
+struct counts_printed {
+	const char *where; /* NULL: all that was counted */
+	const char *name, *unit, *event;
+	double value, error; /* error: what was printed as +-; NAN */
+	size_t pieces;	     /* intervals or places that it is the mean of */
+	const char *node;    /* of the tree beside it, by its path; NULL: none */
+};
+
 struct counts {
 	struct count_head head;
 	const struct counts_row *row;
 	size_t n;
+	const struct counts_printed *printed;
+	size_t n_printed;
 };
 
 extern const struct document_form counts_document;
+
+/* The same two tables behind a tree: events that are not its, and what was printed. */
+extern const struct table_form counts_beside_form, counts_printed_form, counts_shown_form;
+/* Does nothing where there are none. `c` must outlive the document. */
+void counts_beside_put(struct document *d, const struct counts *c);
+/* Some of it is for people. */
+bool counts_beside_shown(const struct counts *c, bool events);
 
 /* Sets head.lost. The counts must outlive the document. */
 void counts_put(struct document *d, struct counts *c);

@@ -144,10 +144,59 @@ static const struct table_column columns[] = {
 #undef OF
 static const struct table_form counts_form = { "counts", NULL, TABLE_MAIN, TABLE_COLUMNS(columns),
 					       .rest = "count" };
+const struct table_form counts_beside_form = { "events", "events that are not the tree's", 0,
+					       TABLE_COLUMNS(columns), .rest = "event" };
+
+/* ---- what the tool printed itself ------------------------------------------------------------ */
+
+TABLE_CELL(pieces, out->none = out->n < 2)
+
+#define OF(member) TABLE_FIELD(struct counts_printed, member)
+/* clang-format off */
+#define PRINTED(value_kind, node_flags) \
+	COLUMN("time", "time", T_SECONDS, C_DATA | C_KEY, "end of the interval, since the start", \
+	       .get = interval_end), \
+	COLUMN("shown_time", "time", T_REAL, C_PEOPLE, "", .get = shown_time, .least = 10), \
+	COLUMN("where", "where", T_TEXT, C_KEY | C_SPARSE, \
+	       "a CPU, core, thread, ...; null: all that was counted", OF(where)), \
+	COLUMN("figure", "figure", T_TEXT, C_KEY, "as it was printed", OF(name)), \
+	COLUMN("value", "value", value_kind, 0, "as it was printed", OF(value)), \
+	COLUMN("unit", "unit", T_TEXT, C_SPARSE, "of the value", OF(unit)), \
+	COLUMN("error", "+-", T_REAL, C_SPARSE, "as it was printed, in the unit", OF(error)), \
+	COLUMN("event", "beside", T_TEXT, C_KEY | C_SPARSE, "the event that it stood beside", \
+	       OF(event)), \
+	COLUMN("pieces", "mean of", T_COUNT, C_SPARSE, "so many intervals or places", \
+	       OF(pieces), .get = pieces), \
+	COLUMN("node", "node", T_TEXT, node_flags, "of the tree, by its path", OF(node))
+/* clang-format on */
+static const struct table_column printed_columns[] = { PRINTED(T_REAL, C_DATA) };
+const struct table_form counts_printed_form = { "printed", NULL, TABLE_DATA,
+						TABLE_COLUMNS(printed_columns), .rest = "figure" };
+
+/* For people those that the tree does not have. */
+static bool shown_next(const struct table *t, struct table_row *r)
+{
+	const struct counts *c = t->ctx;
+	size_t i = r->p ? r->at[0] + 1 : 0;
+
+	while (i < c->n_printed && (c->printed[i].node || !strcmp(c->printed[i].name, "+-")))
+		i++;
+	if (i >= c->n_printed)
+		return false;
+	r->at[0] = i;
+	r->p = &c->printed[i];
+	return true;
+}
+
+const struct table_form counts_shown_form = { "printed_shown",	  "figures that the tool printed",
+					      TABLE_PEOPLE,	  TABLE_COLUMNS(printed_columns),
+					      .next = shown_next, .rest = "figure" };
+#undef OF
 #define TIMES 3 /* table.hidden: the first two columns are those of intervals */
 
 static const struct table_form *const forms[] = { &count_head_form,   &count_interval_form,
-						  &counts_form,	      &count_runs_form,
+						  &counts_form,	      &counts_printed_form,
+						  &counts_shown_form, &count_runs_form,
 						  &count_events_form, &count_losses_form };
 const struct document_form counts_document = {
 	.name = "counts", .version = 2, .table = forms, .n_tables = sizeof(forms) / sizeof(*forms)
@@ -167,6 +216,49 @@ static struct count_losses losses(const struct counts *c)
 	return l;
 }
 
+/* Both tables of figures. */
+static void put_printed(struct document *d, const struct counts *c)
+{
+	struct table t = { .form = &counts_printed_form,
+			   .ctx = c,
+			   .array = c->printed,
+			   .stride = sizeof(*c->printed),
+			   .n = c->n_printed,
+			   .hidden = isnan(c->head.time) ? TIMES : 0 };
+
+	if (!c->n_printed)
+		return;
+	document_table(d, &t);
+	t.form = &counts_shown_form;
+	t.array = NULL;
+	t.n = 0;
+	if (counts_beside_shown(c, false))
+		document_table(d, &t);
+}
+
+bool counts_beside_shown(const struct counts *c, bool events)
+{
+	const struct table t = { .form = &counts_shown_form, .ctx = c };
+	struct table_row r = { .p = NULL };
+
+	return events ? c->n > 0 : c->n_printed && shown_next(&t, &r);
+}
+
+void counts_beside_put(struct document *d, const struct counts *c)
+{
+	const struct table t = { .form = &counts_beside_form,
+				 .ctx = c,
+				 .array = c->row,
+				 .stride = sizeof(*c->row),
+				 .n = c->n,
+				 .aside = true,
+				 .hidden = isnan(c->head.time) ? TIMES : 0 };
+
+	if (c->n)
+		document_table(d, &t);
+	put_printed(d, c);
+}
+
 void counts_put(struct document *d, struct counts *c)
 {
 	const struct table t = { .form = &counts_form,
@@ -178,7 +270,9 @@ void counts_put(struct document *d, struct counts *c)
 
 	c->head.lost = losses(c);
 	count_head_put(d, &c->head);
-	if (!c->head.end)
+	if (!c->head.end) {
 		document_table(d, &t);
+		put_printed(d, c);
+	}
 	count_tail_put(d, &c->head);
 }

@@ -25,6 +25,7 @@
 #include "model/tree.h"
 #include "model/tree_rates.h"
 #include "report/count_head.h"
+#include "report/counts.h"
 
 struct tree_source {
 	const struct tree *tree;
@@ -91,6 +92,7 @@ struct tree_report {
 	size_t n_next;
 	const struct tree_latency *latency;
 	size_t n_latency;
+	const struct counts *beside; /* counts that were imported, and are not the tree's; NULL */
 	/* for people: */
 	bool verbose; /* latencies as well */
 	bool rows;    /* a row for each interval, where that fits */

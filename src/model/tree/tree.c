@@ -137,6 +137,16 @@ static struct tree_node no_node(uint32_t metric)
 				   .against = { MODEL_NONE, MODEL_NONE } };
 }
 
+/* Values from elsewhere, where formulas have none. Which these are: by metric, for fill_nodes(). */
+static void take_given(struct tree_work *w)
+{
+	tree_each (w, i) {
+		w->given[i] = w->c->given && w->value[i].why && !isnan(w->c->given[i]);
+		if (w->given[i])
+			w->value[i] = (struct value){ w->c->given[i], VALUE_OK, 0 };
+	}
+}
+
 static void fill_nodes(struct tree_work *w)
 {
 	tree_each (w, i) {
@@ -145,8 +155,10 @@ static void fill_nodes(struct tree_work *w)
 
 		*n = no_node(i);
 		n->value = w->value[i];
-		n->counted = counted_of(w, i);
-		if (n->value.why)
+		n->counted = w->given[i] ? (double)NAN : counted_of(w, i);
+		if (w->given[i])
+			n->no_error = w->c->given_by[i];
+		else if (n->value.why)
 			n->no_error = "not measured";
 		else
 			n->error = tree_error_of(w, &i, &one, 1, &n->no_error);
@@ -178,10 +190,11 @@ static int make_room(struct tree_work *w, size_t n_lps, struct err *err)
 	w->bent = room(w, n + n_lps, sizeof(*w->bent));
 	w->why = room(w, events, sizeof(*w->why));
 	w->done = room(w, events, sizeof(*w->done));
+	w->given = room(w, n, sizeof(*w->given));
 	w->first = room(w, n + 1, sizeof(*w->first));
 	if (!w->node || !w->need || !w->list || !w->row || !w->passed || !w->asks || !w->by_level ||
 	    !w->child || !w->kids || !w->reach || !w->reached || !w->used || !w->unsure ||
-	    !w->bent || !w->why || !w->done || !w->first)
+	    !w->bent || !w->why || !w->done || !w->first || !w->given)
 		return err_nomem(err);
 	for (uint32_t i = 0; i < n; i++)
 		w->node[i] = no_node(i);
@@ -345,6 +358,7 @@ int tree_make_parts(struct tree *out, struct tree_maker *k, const struct tree_co
 	expr_steps_run(&w->steps, w->values);
 	if (tree_sources(w, err) || tree_gradients(w, err))
 		return -1;
+	take_given(w);
 	fill_nodes(w);
 	tree_combine(w, part, n);
 	tree_judge(w);

@@ -64,6 +64,7 @@ struct tree_work {
 	const char **unsure;	/* by metric: why its error is not known */
 	const char **why;	/* scratch, by event */
 	bool *done;		/* scratch, by event */
+	bool *given;		/* by metric: its value is the counts' `given` */
 	bool failed;		/* out of memory */
 };
 

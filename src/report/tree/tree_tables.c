@@ -448,10 +448,11 @@ static const struct table_form machine_form = { "machine", NULL,
 						TABLE_ONE | TABLE_HEAD | TABLE_DATA,
 						TABLE_COLUMNS(machine_columns) };
 
-static const struct table_form *const forms[] = { &count_head_form,  &count_interval_form,
-						  &machine_form,     TREE_FORMS,
-						  &count_runs_form,  &count_nodes_form,
-						  &count_losses_form };
+static const struct table_form *const forms[] = { &count_head_form,    &count_interval_form,
+						  &machine_form,       TREE_FORMS,
+						  &counts_beside_form, &counts_printed_form,
+						  &counts_shown_form,  &count_runs_form,
+						  &count_nodes_form,   &count_losses_form };
 static const struct format faces[] = { { "term", tree_write_term, false, false } };
 const struct document_form tree_document = { "tree", 2, forms, sizeof(forms) / sizeof(*forms),
 					     faces,  1 };
@@ -469,6 +470,8 @@ void tree_report_put(struct document *d, const struct tree_report *r)
 		tree_put_latencies(d, r);
 	else
 		tree_put_tables(d, r, false);
+	if (r->beside && !r->head.end)
+		counts_beside_put(d, r->beside);
 	for (size_t i = 0; i < r->n_next; i++)
 		document_next(d, r->next[i].command, r->next[i].why);
 	count_tail_put(d, &r->head);

@@ -505,6 +505,25 @@ void tree_put_notes(struct buf *b, const struct count_head *h, const struct styl
 		tree_put_line(b, h->notes[i], st);
 }
 
+/* Tables behind the trees that are as in other documents. */
+static int put_beside(struct buf *b, const struct document *d, const struct show *s,
+		      struct err *err)
+{
+	const struct tree_report *r = d->ctx;
+	const struct table_form *const form[] = { &counts_beside_form, &counts_shown_form };
+
+	for (size_t i = 0; r->beside && i < sizeof(form) / sizeof(*form); i++) {
+		struct show one = *s;
+
+		if (!counts_beside_shown(r->beside, !i))
+			continue;
+		one.table = form[i]->name;
+		if (format_term(b, d, &one, err))
+			return -1;
+	}
+	return 0;
+}
+
 /* The document is the report's, or of a table that people asked for by name. */
 int tree_write_term(struct buf *b, const struct document *d, const struct show *s, struct err *err)
 {
@@ -531,6 +550,8 @@ int tree_write_term(struct buf *b, const struct document *d, const struct show *
 		buf_putc(b, '\n');
 	}
 	tree_put_views(b, r, &s->style);
+	if (put_beside(b, d, s, err))
+		return -1;
 	if (interval)
 		return 0;
 	if (r->verbose || (r->n_views && r->view[0].source.formula))

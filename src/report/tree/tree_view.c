@@ -19,6 +19,7 @@ struct maker {
 	size_t n_may;
 	uint32_t *child, *small; /* rooms for as many: each has one parent */
 	size_t n_child;
+	bool *below; /* by metric: a node below it has a value */
 	double fold;
 	bool failed;
 };
@@ -138,19 +139,27 @@ static bool named_below(const struct maker *k, uint32_t metric)
 	return false;
 }
 
+/* It has no value itself, but something below it does: the way there is shown. */
+static bool leads_on(const struct maker *k, uint32_t metric)
+{
+	return !has_value(k, metric) && k->below[metric];
+}
+
 static bool keeps_row(const struct maker *k, uint32_t metric, unsigned depth)
 {
 	const struct tree_node *n = node_of(k, metric);
 
 	return !depth || k->s->all || n->path || n->over || n->doubt != DOUBT_NONE ||
-	       is_named(k, metric) || named_below(k, metric) || n->shown >= k->fold;
+	       is_named(k, metric) || named_below(k, metric) || leads_on(k, metric) ||
+	       n->shown >= k->fold;
 }
 
 static bool opens(const struct maker *k, uint32_t metric)
 {
 	const struct tree_node *n = node_of(k, metric);
 
-	return k->s->all || n->path || n->over || is_named(k, metric) || named_below(k, metric);
+	return k->s->all || n->path || n->over || is_named(k, metric) || named_below(k, metric) ||
+	       leads_on(k, metric);
 }
 
 /* Children in the order of the model; at the top those without parent. */
@@ -162,7 +171,7 @@ static size_t children(const struct maker *k, uint32_t parent, uint32_t *out)
 		uint32_t i = k->may[at];
 
 		if (k->m->metric[i].parent == parent &&
-		    (parent == MODEL_NONE || has_value(k, i) || is_named(k, i)))
+		    (parent == MODEL_NONE || has_value(k, i) || is_named(k, i) || leads_on(k, i)))
 			out[n++] = i;
 	}
 	/* few: insertion sort by their place in the model */
@@ -273,8 +282,14 @@ int tree_view_make(struct tree_view *out, struct arena *a, const struct tree_sou
 	k.row = arena_alloc(a, (2 * k.n_may + 2) * sizeof(*k.row));
 	k.child = arena_alloc(a, (k.n_may + 1) * sizeof(*k.child));
 	k.small = arena_alloc(a, (k.n_may + 1) * sizeof(*k.small));
-	if (!k.row || !k.may || !k.child || !k.small)
+	k.below = arena_alloc(a, k.m->n_metrics + 1);
+	if (!k.row || !k.may || !k.child || !k.small || !k.below)
 		return err_nomem(err);
+	for (size_t at = 0; at < k.n_may; at++)
+		for (uint32_t up = k.m->metric[k.may[at]].parent;
+		     has_value(&k, k.may[at]) && up != MODEL_NONE && !k.below[up];
+		     up = k.m->metric[up].parent)
+			k.below[up] = true;
 	put_level(&k, MODEL_NONE, TREE_NO_ROW, 0);
 	if (k.failed)
 		return err_nomem(err);
