@@ -3,15 +3,15 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/invariant.h"
 #include "perfdata/counts_file_int.h"
 
-#define NAME_LONG    512u
-#define NUMBER_LONG  64u
-#define LINES_TO_TRY 1000u
+#define NAME_LONG   512u
+#define NUMBER_LONG 64u
 
 /* ---- pieces of text --------------------------------------------------------------------- */
 
@@ -186,11 +186,60 @@ static bool other_cgroup(struct counts_reader *r, struct piece cgroup)
 	return false;
 }
 
+static uint32_t add_name(struct counts_reader *r, struct piece p)
+{
+	uint32_t id;
+
+	p = piece_trim(p);
+	id = p.len ? strtab_add(&r->names, p.s, p.len < NAME_LONG ? p.len : NAME_LONG) : 0;
+	r->failed |= id == STR_NONE;
+	return id == STR_NONE ? 0 : id;
+}
+
+static uint32_t place_of(struct counts_reader *r, struct piece place)
+{
+	uint32_t id = add_name(r, place);
+	bool fresh;
+	uint64_t *at = u64map_at(&r->place_of, id, &fresh);
+
+	if (!at || (fresh && vec_push(&r->places, id))) {
+		r->failed = true;
+		return 0;
+	}
+	if (fresh)
+		*at = r->places.n - 1;
+	return (uint32_t)*at;
+}
+
+static uint32_t time_of(struct counts_reader *r, double time)
+{
+	union {
+		double v;
+		uint64_t bits;
+	} u = { .v = isnan(time) ? (double)NAN : time };
+	bool fresh;
+	uint64_t *at = u64map_at(&r->time_of, hash_pair(u.bits, isnan(time) ? 0 : r->runs), &fresh);
+
+	if (!at || (fresh && vec_push(&r->times, u.v))) {
+		r->failed = true;
+		return 0;
+	}
+	if (fresh)
+		*at = r->times.n - 1;
+	return (uint32_t)*at;
+}
+
+static bool no_room(struct counts_reader *r)
+{
+	r->too_many |= r->cells.n + r->figures.n >= COUNTS_ROWS_MAX || r->runs > COUNTS_RUNS_MAX;
+	return r->too_many;
+}
+
 void counts_add(struct counts_reader *r, const struct counts_row *row)
 {
-	struct counts_cell c = { .place = hash_pair(row->place, r->runs),
-				 .value = row->value,
+	struct counts_cell c = { .value = row->value,
 				 .counted = isnan(row->counted) ? -1 : row->counted,
+				 .noise = isnan(row->noise) ? -1 : row->noise,
 				 .run = (uint8_t)(r->runs ? r->runs - 1 : 0),
 				 .never = row->state == COUNTS_NEVER };
 	struct piece event = row->event, pmu = row->pmu;
@@ -200,23 +249,90 @@ void counts_add(struct counts_reader *r, const struct counts_row *row)
 	event.len = event.len ? strnlen(event.s, event.len) : 0; /* it ends where a string would */
 	event = piece_trim(event);
 	if (!event.len || event.len > NAME_LONG || row->state == COUNTS_IDLE ||
-	    (!c.never && (isnan(c.value) || c.value < 0)) || other_cgroup(r, row->cgroup))
+	    (!c.never && (isnan(c.value) || c.value < 0)) || other_cgroup(r, row->cgroup) ||
+	    no_room(r))
 		return;
-	if (r->cells.n >= COUNTS_ROWS_MAX || r->runs > COUNTS_RUNS_MAX) {
-		r->too_many = true;
-		return;
-	}
 	if (c.never)
 		c.value = c.counted = 0;
 	n = split_name(event, &pmu, name);
+	c.place = place_of(r, row->place);
+	c.time = time_of(r, row->time);
+	c.piece = hash_pair(hash_pair(row->apart, c.place), hash_pair(c.time, r->runs));
 	if (pmu.len && !counts_core_pmu(pmu.s, pmu.len)) {
-		c.place = hash_pair(c.place, hash_bytes(pmu.s, pmu.len));
+		c.piece = hash_pair(c.piece, hash_bytes(pmu.s, pmu.len));
 		pmu.len = 0;
 	}
-	c.event = strtab_add(&r->names, name, n);
-	c.pmu = pmu.len ? strtab_add(&r->names, pmu.s, pmu.len) : 0;
+	c.event = add_name(r, (struct piece){ name, n });
+	c.pmu = add_name(r, pmu);
+	c.unit = add_name(r, row->unit);
 	if (c.event)
-		r->failed |= c.event == STR_NONE || c.pmu == STR_NONE || vec_push(&r->cells, c);
+		r->failed |= vec_push(&r->cells, c);
+}
+
+void counts_say(struct counts_reader *r, const struct counts_said *said)
+{
+	struct counts_figure f = { .value = said->value,
+				   .error = isnan(said->error) ? -1 : said->error,
+				   .summary = said->summary };
+	uint64_t *alike;
+
+	if (!piece_trim(said->name).len || !isfinite(said->value) ||
+	    other_cgroup(r, said->cgroup) || no_room(r))
+		return;
+	f.name = add_name(r, said->name);
+	f.unit = add_name(r, said->unit);
+	f.event = add_name(r, said->event);
+	f.place = place_of(r, said->place);
+	f.time = time_of(r, said->time);
+	alike = u64map_at(&r->alike,
+			  hash_pair(hash_pair(f.name, f.event), hash_pair(f.place, f.time)), NULL);
+	r->failed |= !alike;
+	if (alike)
+		f.nth = (uint32_t)(*alike)++;
+	if (f.name && alike)
+		r->failed |= vec_push(&r->figures, f);
+}
+
+void counts_unit_of(struct counts_said *said, struct piece text)
+{
+	const char *gap;
+
+	text = piece_trim(text);
+	said->name = text;
+	said->unit.len = 0;
+	gap = text.len ? memmem(text.s, text.len, "  ", 2) : NULL;
+	if (text.len && *text.s == '%') {
+		said->unit = (struct piece){ text.s, 1 };
+		text.s++;
+		text.len--;
+		said->name = piece_trim(text);
+	} else if (gap) {
+		said->unit = (struct piece){ text.s, (size_t)(gap - text.s) };
+		said->name = piece_trim((struct piece){ gap, text.len - (size_t)(gap - text.s) });
+	} else if (memmem(text.s ? text.s : "", text.len, "/s", 2) || piece_is(text, "GHz")) {
+		said->unit = text;
+	}
+	if (!said->name.len)
+		said->name = said->unit;
+	if (piece_is(said->name, "(null)"))
+		said->name.len = 0;
+}
+
+struct piece counts_prefixed(struct counts_reader *r, const char *front, struct piece text)
+{
+	char s[NAME_LONG];
+	int n = snprintf(s, sizeof(s), "%s%.*s", front, (int)(text.len < 64 ? text.len : 64),
+			 text.len ? text.s : "");
+	uint32_t id = add_name(r, (struct piece){ s, n > 0 ? (size_t)n : 0 });
+	const char *kept = strtab_get(&r->names, id);
+
+	return (struct piece){ kept, strlen(kept) };
+}
+
+void counts_saw_time(struct counts_reader *r, double time)
+{
+	if (!isnan(time) && !(time < r->last_time))
+		r->last_time = time;
 }
 
 void counts_add_model(struct counts_reader *r, struct piece pmu, struct piece id)
@@ -255,97 +371,155 @@ void counts_comment(struct counts_reader *r, struct piece line)
 	r->runs++;
 }
 
-/* ---- sums ------------------------------------------------------------------------------- */
+/* ---- words of lines --------------------------------------------------------------------- */
 
-static int by_event(const void *a, const void *b)
+bool counts_is_time(struct piece w)
 {
-	const struct counts_cell *x = a, *y = b;
-
-	if (x->event != y->event)
-		return x->event < y->event ? -1 : 1;
-	if (x->pmu != y->pmu)
-		return x->pmu < y->pmu ? -1 : 1;
-	if (x->place != y->place)
-		return x->place < y->place ? -1 : 1;
-	if (x->never != y->never)
-		return x->never ? 1 : -1;
-	/* the one that was counted longest first */
-	return (x->counted < y->counted) - (x->counted > y->counted);
-}
-
-static bool same_event(const struct counts_cell *x, const struct counts_cell *y)
-{
-	return x->event == y->event && x->pmu == y->pmu;
-}
-
-static void add_cell(struct counted_event *ev, const struct counts_cell *c)
-{
-	if (c->never) {
-		ev->blank++;
-		return;
-	}
-	ev->value += c->value;
-	if (c->counted >= 0)
-		ev->counted = ev->pieces && !isnan(ev->counted) ? fmin(ev->counted, c->counted)
-								: c->counted;
-	ev->pieces++;
-}
-
-/* Every run has every event; a sum of different ones would be of no run. */
-static int check_runs(const struct counts_reader *r, const char *name, struct err *err)
-{
-	uint64_t all = 0, mine = 0;
-
-	for (size_t i = 0; i < r->cells.n; i++)
-		all |= UINT64_C(1) << r->cells.v[i].run;
-	for (size_t i = 0; i < r->cells.n; i++) {
-		const struct counts_cell *c = &r->cells.v[i];
-
-		mine |= UINT64_C(1) << c->run;
-		if (i + 1 < r->cells.n && same_event(c, c + 1))
-			continue;
-		if (mine != all) {
-			(void)err_set(err, ERR_FORMAT,
-				      "%s: %u runs are in it (perf stat --append), and not all of "
-				      "them counted %.60s",
-				      name, r->runs, strtab_get(&r->names, c->event));
-			return err_hint(err,
-					"import the runs one by one, each from a file of its own");
-		}
-		mine = 0;
-	}
-	return 0;
-}
-
-static int sum_up(struct counts_reader *r, struct counts_file *out, struct arena *a,
-		  struct err *err)
-{
-	struct counted_event *ev = arena_alloc(a, (r->cells.n + 1) * sizeof(*ev));
 	size_t n = 0;
 
-	if (!ev)
-		return err_nomem(err);
-	for (size_t i = 0; i < r->cells.n; i++) {
-		const struct counts_cell *c = &r->cells.v[i], *before = i ? c - 1 : NULL;
+	if (w.len < 11 || (w.s[w.len - 10] != '.' && w.s[w.len - 10] != ','))
+		return false;
+	for (size_t i = 0; i < w.len; i++)
+		n += isdigit((unsigned char)w.s[i]) ? 1u : 0u;
+	return n == w.len - 1;
+}
 
-		if (before && same_event(before, c) && before->place == c->place)
-			continue;
-		if (!before || !same_event(before, c)) {
-			n += n && !ev[n - 1].pieces ? 0u : 1u; /* what never counted goes */
-			ev[n - 1] = (struct counted_event){
-				.name = arena_strdup(a, strtab_get(&r->names, c->event)),
-				.pmu = arena_strdup(a, strtab_get(&r->names, c->pmu)),
-				.counted = NAN
-			};
-			if (!ev[n - 1].name || !ev[n - 1].pmu)
-				return err_nomem(err);
+bool counts_is_unit(struct piece w)
+{
+	static const char *const units[] = { "msec", "ns",  "us",  "sec", "Joules", "Watts",
+					     "MiB",  "KiB", "GiB", "C",	  "%",	    "MB/s" };
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (piece_is(w, units[i]))
+			return true;
+	return false;
+}
+
+bool counts_is_count(struct piece w)
+{
+	return piece_is(w, "<not counted>") || piece_is(w, "<not supported>") ||
+	       !isnan(piece_number(w));
+}
+
+bool counts_is_name(struct piece w)
+{
+	return w.len && (isalpha((unsigned char)*w.s) || *w.s == '_' || *w.s == '{');
+}
+
+void counts_set_unit(struct counts_row *row, struct piece unit)
+{
+	bool ms = piece_is(unit, "msec"), us = piece_is(unit, "us");
+
+	row->value *= ms ? 1e6 : us ? 1e3 : 1;
+	row->unit = ms || us ? (struct piece){ "ns", 2 } : unit;
+}
+
+bool counts_is_place(struct piece w)
+{
+	size_t digits = 0;
+	char before;
+
+	while (digits < w.len && isdigit((unsigned char)w.s[w.len - 1 - digits]))
+		digits++;
+	if (!digits || digits == w.len)
+		return false;
+	before = w.s[w.len - 1 - digits];
+	return before == '-' || isupper((unsigned char)before);
+}
+
+size_t counts_fields(struct piece line, char separator, struct piece *out, size_t most)
+{
+	size_t n = 0;
+
+	while (n < most) {
+		struct piece rest = piece_trim(line);
+		const char *end = line.len ? memchr(line.s, separator, line.len) : NULL;
+		size_t len = end ? (size_t)(end - line.s) : line.len;
+		const char *quote = rest.len > 1 && *rest.s == '"'
+					    ? memchr(rest.s + 1, '"', rest.len - 1)
+					    : NULL;
+
+		out[n] = piece_trim((struct piece){ line.s, len });
+		if (quote) {
+			size_t past = (size_t)(quote + 1 - line.s);
+
+			out[n] = (struct piece){ rest.s + 1, (size_t)(quote - rest.s) - 1 };
+			end = memchr(quote + 1, separator, line.len - past);
+			len = end ? (size_t)(end - line.s) : line.len;
 		}
-		add_cell(&ev[n - 1], c);
+		n++;
+		if (!end)
+			break;
+		line.s += len + 1;
+		line.len -= len + 1;
 	}
-	out->n = n && !ev[n - 1].pieces ? n - 1 : n;
-	out->event = ev;
-	out->seconds = r->seconds;
-	out->runs = r->runs ? r->runs : 1;
+	return n;
+}
+
+/* ---- the forms -------------------------------------------------------------------------- */
+
+/* The first that a text is of reads it: the plainest signs first. */
+static const struct counts_form forms[] = {
+	{ "JSON", counts_json_is, counts_read_json },
+	{ "PerfSpect's csv", counts_spect_is, counts_read_spect },
+	{ "PerfSpect's summary", counts_spect_summary_is, counts_read_spect_summary },
+	{ "toplev -x", counts_toplev_csv_is, counts_read_toplev_csv },
+	{ "perf stat -x", counts_csv_is, counts_read_csv },
+	{ "toplev", counts_toplev_is, counts_read_toplev },
+	{ "perf stat", counts_table_is, counts_read_table },
+};
+
+static const char candidates[] = ";,|\t:";
+
+static void read_form(struct counts_reader *r, struct counts_file *out, struct piece all)
+{
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		char sep = forms[i].is(all, r->choice->separator);
+
+		if (!sep)
+			continue;
+		out->form = forms[i].name;
+		forms[i].read(r, all, sep);
+		return;
+	}
+}
+
+char counts_separator(struct piece text, char separator, counts_rate rate)
+{
+	size_t most = 0;
+	char best = 0;
+
+	if (separator)
+		return rate(text, separator) ? separator : 0;
+	for (const char *c = candidates; *c; c++) {
+		size_t n = rate(text, *c);
+
+		if (n > most) {
+			most = n;
+			best = *c;
+		}
+	}
+	return best;
+}
+
+/* ---- all of it -------------------------------------------------------------------------- */
+
+static int no_counts(const struct counts_reader *r, const char *name, struct err *err)
+{
+	(void)err_set(err, ERR_FORMAT, "%s: no counts are in it", name);
+	if (r->choice->cgroup && !r->cells.n)
+		return err_hint(err, "-G %.60s: is that how perf stat wrote it?",
+				r->choice->cgroup);
+	if (r->unnamed)
+		return err_hint(err, "it has figures without a name (some versions of perf stat "
+				     "--metric-only print none): leave --metric-only out");
+	return err_hint(err, "perf stat's table, perf stat -x or -j, cyclade stat -j, toplev, or "
+			     "PerfSpect's csv");
+}
+
+static int keep_models(struct counts_reader *r, struct counts_file *out, struct arena *a,
+		       struct err *err)
+{
 	for (size_t k = 0; k < r->n_models; k++) {
 		struct counts_model *m = &out->model[out->n_models++];
 
@@ -357,47 +531,55 @@ static int sum_up(struct counts_reader *r, struct counts_file *out, struct arena
 	return 0;
 }
 
-/* ---- all of it -------------------------------------------------------------------------- */
-
-static bool is_json(struct piece text)
+static int by_time(const void *a, const void *b)
 {
-	struct piece line;
+	const struct counts_cell *x = a, *y = b;
 
-	while (counts_next_line(&text, &line)) {
-		line = piece_trim(line);
-		if (line.len && *line.s != '#')
-			return *line.s == '{' || *line.s == '[';
-	}
-	return false;
+	return (x->time > y->time) - (x->time < y->time);
 }
 
-static char guess_separator(struct piece text)
+static int figure_by_time(const void *a, const void *b)
 {
-	static const char candidates[] = ";,|\t:";
-	size_t most = 0;
-	char best = 0;
+	const struct counts_figure *x = a, *y = b;
 
-	for (const char *c = candidates; *c; c++) {
-		size_t n = counts_csv_lines(text, *c, LINES_TO_TRY);
-
-		if (n > most) {
-			most = n;
-			best = *c;
-		}
-	}
-	return best;
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return (x->name > y->name) - (x->name < y->name);
 }
 
-static int no_counts(const struct counts_reader *r, const char *name, struct err *err)
+/* What the reader has, into the arena: names, places, times, rows. */
+static int keep(struct counts_reader *r, struct counts_file *out, struct arena *a, struct err *err)
 {
-	(void)err_set(err, ERR_FORMAT, "%s: no counts are in it", name);
-	if (r->choice->cgroup && !r->cells.n)
-		return err_hint(err, "-G %.60s: is that how perf stat wrote it?",
-				r->choice->cgroup);
-	if (r->metrics)
-		return err_hint(err, "perf stat --metric-only, and --topdown on some CPUs, print "
-				     "metrics without their counts: leave it out");
-	return err_hint(err, "perf stat's table, perf stat -x or -j, or cyclade stat -j");
+	const char **name = arena_alloc(a, (r->names.n + 1) * sizeof(*name));
+
+	for (size_t i = 0; name && i < r->names.n; i++) {
+		name[i] = arena_strdup(a, strtab_get(&r->names, (uint32_t)i));
+		if (!name[i])
+			return err_nomem(err);
+	}
+	vec_sort(&r->cells, by_time);
+	vec_sort(&r->figures, figure_by_time);
+	assert(pairs_hold(r->cells.n, i, by_time(&r->cells.v[i], &r->cells.v[i + 1]) <= 0));
+	out->name = name;
+	out->place = arena_memdup(a, r->places.v, r->places.n * sizeof(*r->places.v));
+	out->time = arena_memdup(a, r->times.v, r->times.n * sizeof(*r->times.v));
+	out->cell = arena_memdup(a, r->cells.n ? r->cells.v : (void *)"",
+				 r->cells.n ? r->cells.n * sizeof(*r->cells.v) : 1);
+	out->figure = arena_memdup(a, r->figures.n ? r->figures.v : (void *)"",
+				   r->figures.n ? r->figures.n * sizeof(*r->figures.v) : 1);
+	if (!name || !out->place || !out->time || !out->cell || !out->figure)
+		return err_nomem(err);
+	out->n_places = r->places.n;
+	out->n_times = r->times.n;
+	out->n_cells = r->cells.n;
+	out->n_figures = r->figures.n;
+	out->seconds = r->seconds;
+	out->user_s = r->user_s;
+	out->sys_s = r->sys_s;
+	out->runs = r->runs ? r->runs : 1;
+	out->repeats = r->repeats;
+	out->unnamed = r->unnamed;
+	return keep_models(r, out, a, err);
 }
 
 static int finish(struct counts_reader *r, struct counts_file *out, struct arena *a,
@@ -414,38 +596,42 @@ static int finish(struct counts_reader *r, struct counts_file *out, struct arena
 		return err_hint(err, "-G %.60s takes one of them",
 				strtab_get(&r->names, r->cgroup));
 	}
-	vec_sort(&r->cells, by_event);
-	assert(pairs_hold(r->cells.n, i, by_event(&r->cells.v[i], &r->cells.v[i + 1]) <= 0));
-	if (check_runs(r, name, err) || sum_up(r, out, a, err))
+	if (!r->cells.n && !r->figures.n)
+		return no_counts(r, name, err);
+	if (keep(r, out, a, err) || counts_check_runs(out, name, err))
 		return -1;
-	return out->n ? 0 : no_counts(r, name, err);
+	return counts_any(out) ? 0 : no_counts(r, name, err);
 }
 
 int counts_file_parse(struct counts_file *out, struct arena *a, const char *text, size_t len,
 		      const struct counts_choice *choice, const char *name, struct err *err)
 {
 	struct counts_reader r = { .names = STRTAB_INIT,
+				   .place_of = U64MAP_INIT,
+				   .time_of = U64MAP_INIT,
+				   .alike = U64MAP_INIT,
 				   .choice = choice,
 				   .seconds = NAN,
 				   .elapsed = NAN,
+				   .user_s = NAN,
+				   .sys_s = NAN,
 				   .last_time = NAN };
-	struct piece all = { text, len };
-	char separator = 0;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
 	r.failed = strtab_adds(&r.names, "") == STR_NONE;
-	if (is_json(all)) {
-		counts_read_json(&r, all);
-	} else {
-		separator = choice->separator ? choice->separator : guess_separator(all);
-		if (separator)
-			counts_read_csv(&r, all, separator);
-		else
-			counts_read_table(&r, all);
-	}
+	(void)place_of(&r, (struct piece){ "", 0 });
+	(void)time_of(&r, NAN);
+	if (!r.failed)
+		read_form(&r, out, (struct piece){ text, len });
 	rc = finish(&r, out, a, name, err);
 	vec_free(&r.cells);
+	vec_free(&r.figures);
+	vec_free(&r.places);
+	vec_free(&r.times);
+	u64map_free(&r.place_of);
+	u64map_free(&r.time_of);
+	u64map_free(&r.alike);
 	strtab_free(&r.names);
 	return rc;
 }

@@ -257,7 +257,7 @@ with open(csv, "w", encoding="utf-8") as out:
 doc = imported(ivb("<"))
 t.ok(not any("SMT" in n for n in doc["notes"]), "whether SMT was on is known by the header", doc["notes"])
 p = run("stat", "--import", csv, "--model", "ivb", "--per", "cpu")
-t.ok(p.returncode == 2 and "recordings" in p.stderr, "--per of text: refused", p.stderr)
+t.ok(p.returncode == 2 and "no count in it is of one cpu" in p.stderr and "-A" in p.stderr, "--per of text without places: refused", p.stderr)
 
 f = Counts("<", [("INST_RETIRED.ANY", 4, 0xc0), ("INST_RETIRED.ANY", 10, 0xc0), ("CPU_CLK_UNHALTED.THREAD", 4, 0x3c),
                  ("CPU_CLK_UNHALTED.CORE", 10, 0x3c)], cpuid="GenuineIntel,6,151,2")

@@ -11,6 +11,7 @@
 #include "measure/drill.h"
 #include "model/event_same.h"
 #include "model/schedule.h"
+#include "model/tree_rates.h"
 
 #define NO_ERRORS    "totals alone do not tell"
 #define MAGIC	     "PERFILE2"
@@ -25,8 +26,10 @@ struct tree_of {
 	double system[SYSTEM_COUNT];
 	struct tree tree;
 	struct tree_counts counts;
-	size_t strange; /* events that the model does not know */
-	const char *first_strange;
+	struct import_given given;
+	const char *without;  /* corrections that were left out, in words; NULL: none */
+	const char *disagree; /* figures that were printed, and are not the tree's; NULL: none */
+	struct tree_rates rates;
 	size_t other_levels; /* events of other privilege levels than the tree */
 	const char *first_other;
 	const char *smt; /* how it was found out whether SMT was on; NULL: it was known, or not */
@@ -52,29 +55,30 @@ static void share_counts(struct tree_of *t)
 }
 
 /* Of an event under two names that one which was counted longer. */
-static void put_count(struct tree_of *t, uint32_t event, const struct counted_event *c)
+static void put_count(struct tree_of *t, uint32_t event, const struct counted_event *c,
+		      double scale)
 {
 	if (!isnan(t->share[event]) && !(c->counted > t->share[event]))
 		return;
-	t->count[event] = c->value;
+	t->count[event] = c->value * scale;
 	t->share[event] = isnan(c->counted) ? 1 : c->counted;
 }
 
 static void take_count(struct import *im, struct tree_of *t, size_t i)
 {
-	const struct counted_event *c = &t->set->file.event[i];
+	const struct counted_event *c = &t->set->sums.event[i];
 	struct import_known k = t->set->known[i];
 	uint32_t e = k.event;
 
 	if (c->blank)
 		return;
 	if (k.own != MODEL_NONE)
-		put_count(t, k.own, c);
+		put_count(t, k.own, c, k.scale);
 	if (e == MODEL_NONE) {
 		if (!strcmp(c->name, "duration_time"))
 			t->system[SYSTEM_DURATION] = c->value / 1e9;
-		else if (!t->strange++)
-			t->first_strange = c->name;
+		if (!strcmp(c->name, "msr/tsc/"))
+			t->system[SYSTEM_TSC] = c->value;
 		return;
 	}
 	if (k.levels != im->levels && !(t->m->event[e].flags & EVENT_SOFTWARE)) {
@@ -82,7 +86,7 @@ static void take_count(struct import *im, struct tree_of *t, size_t i)
 			t->first_other = c->name;
 		return;
 	}
-	put_count(t, e, c);
+	put_count(t, e, c, k.scale);
 }
 
 static int take_counts(struct import *im, struct tree_of *t, struct err *err)
@@ -95,7 +99,7 @@ static int take_counts(struct import *im, struct tree_of *t, struct err *err)
 		return err_nomem(err);
 	for (size_t i = 0; i < n; i++)
 		t->count[i] = t->share[i] = NAN;
-	for (size_t i = 0; i < t->set->file.n; i++)
+	for (size_t i = 0; i < t->set->sums.n; i++)
 		take_count(im, t, i);
 	share_counts(t);
 	return 0;
@@ -135,7 +139,15 @@ static int evaluate(struct import *im, struct tree_of *t, struct err *err)
 					  .latency_se = unknown,
 					  .system = t->system };
 	if (tree_eval(&t->tree, &im->once, t->m, &t->counts, NULL, err) ||
-	    tree_doubt_zeros(&t->tree, &im->once, &t->counts, NULL, err))
+	    import_without_corrections(&t->given, im, t->m, &t->tree, &t->counts, &t->without,
+				       err) ||
+	    import_take_figures(&t->given, &im->once, t->m, &t->set->sums, im->form, err))
+		return -1;
+	t->counts.given = t->given.value;
+	t->counts.given_by = t->given.by;
+	if ((t->given.n && tree_eval(&t->tree, &im->once, t->m, &t->counts, NULL, err)) ||
+	    tree_doubt_zeros(&t->tree, &im->once, &t->counts, NULL, err) ||
+	    import_disagreement(&t->disagree, &im->once, &t->tree, &t->set->sums, err))
 		return -1;
 	for (size_t i = 0; i < t->m->n_metrics; i++)
 		t->asks_smt |= t->tree.node[i].value.why == VALUE_NO_SYSTEM &&
@@ -145,13 +157,34 @@ static int evaluate(struct import *im, struct tree_of *t, struct err *err)
 
 /* ---- printing --------------------------------------------------------------------------- */
 
-static const char *set_label(struct import *im, const struct import_set *s)
+const char *import_label(struct import *im, const struct import_set *s)
 {
 	const char *pmu = im->n_cores > 1 ? im->core[s->core].pmu : NULL;
 
 	if (!s->label || !pmu)
 		return s->label ? s->label : pmu;
 	return arena_printf(&im->once, "%s %s", s->label, pmu);
+}
+
+/* IPC and frequency, if their events are among the counts. */
+static int find_rates(struct import *im, struct tree_of *t, struct err *err)
+{
+	struct tree_rate none = { NAN, NAN, NAN, NAN, NULL, NO_ERRORS };
+	struct counts_row *row;
+	size_t n;
+
+	t->rates = (struct tree_rates){ none, none };
+	if (import_rows(&row, &n, im, t->set, false, err))
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const char *unit = row[i].derived_unit;
+
+		if (unit && !strcmp(unit, "per cycle"))
+			t->rates.ipc.value = row[i].derived;
+		if (unit && !strcmp(unit, "GHz"))
+			t->rates.frequency.value = row[i].derived * 1e9;
+	}
+	return 0;
 }
 
 /* --node and -M: what is named, and without -l nothing else but what it is part of. */
@@ -188,7 +221,8 @@ static int view_of(struct import *im, struct tree_of *t, struct tree_view *out, 
 	const struct options *o = &im->cli->opt;
 	uint32_t slots = model_metric_find(t->m, "SLOTS", 5);
 	struct tree_source src = { .tree = &t->tree,
-				   .label = set_label(im, t->set),
+				   .label = import_label(im, t->set),
+				   .rates = &t->rates,
 				   .count = t->count,
 				   .share = t->share,
 				   .named = im->core[t->set->core].named,
@@ -225,10 +259,10 @@ static int tree_of_set(struct import *im, struct tree_of *t, const struct import
 	*t = (struct tree_of){ .set = set, .m = im->core[set->core].m };
 	memcpy(t->system, im->system, sizeof(t->system));
 	if (set->lps)
-		drill_times(t->system, &none, set->file.seconds, set->lps);
+		drill_times(t->system, &none, set->seconds, set->lps);
 	else
-		t->system[SYSTEM_DURATION] = set->file.seconds;
-	if (take_counts(im, t, err))
+		t->system[SYSTEM_DURATION] = set->seconds;
+	if (take_counts(im, t, err) || find_rates(im, t, err))
 		return -1;
 	if (isnan(t->system[SYSTEM_SMT_ON])) {
 		struct import_smt found;
@@ -241,13 +275,20 @@ static int tree_of_set(struct import *im, struct tree_of *t, const struct import
 	return evaluate(im, t, err) || view_of(im, t, view, err) ? -1 : 0;
 }
 
-static const char *model_line(struct import *im)
+/* With one tree its rates, too: it has no line of its own. */
+static const char *model_line(struct import *im, const struct tree_of *t, size_t n)
 {
 	const struct model *m = im->core[0].m, *other = im->n_cores > 1 ? im->core[1].m : NULL;
+	struct buf rates = BUF_INIT;
+	const char *line;
 
-	return arena_printf(&im->once, "counted before; model %s (%s%s%s)%s%s", m->id, m->title,
+	if (n == 1)
+		tree_view_rates(&rates, &t->rates);
+	line = arena_printf(&im->once, "counted before; model %s (%s%s%s)%s%s%s%s", m->id, m->title,
 			    *m->tma ? ", TMA " : "", m->tma, other ? ", " : "",
-			    other ? other->id : "");
+			    other ? other->id : "", rates.len ? "; " : "", buf_str(&rates));
+	buf_free(&rates);
+	return line;
 }
 
 int import_report(struct import *im, const struct tree_report *r, struct err *err)
@@ -265,7 +306,7 @@ int import_report(struct import *im, const struct tree_report *r, struct err *er
 
 /* Of several trees, what the first shows. */
 static void notes_of_trees(struct import *im, const struct tree_of *t, size_t n,
-			   struct import_notes *l)
+			   const struct counts *beside, struct import_notes *l)
 {
 	bool pmem = false, latencies = false, asks_smt = false;
 
@@ -274,10 +315,18 @@ static void notes_of_trees(struct import *im, const struct tree_of *t, size_t n,
 		latencies |= t[i].latencies;
 		asks_smt |= t[i].asks_smt;
 	}
-	if (t->strange)
+	if (beside->n)
 		import_add_note(l,
-				arena_printf(l->a, "%zu of %zu events are not the model's: %s, ...",
-					     t->strange, t->set->file.n, t->first_strange));
+				arena_printf(l->a, "%zu count%s not the tree's: %s%s", beside->n,
+					     beside->n == 1 ? " is" : "s are", beside->row[0].event,
+					     beside->n == 1 ? "" : ", ..."));
+	if (t->without)
+		import_add_note(l, t->without);
+	for (size_t i = 0; i < n; i++)
+		if (t[i].disagree) {
+			import_add_note(l, t[i].disagree);
+			break;
+		}
 	if (im->levels)
 		import_add_note(l, arena_printf(l->a, "the counts are of %s",
 						import_levels_text(im->levels)));
@@ -298,40 +347,60 @@ static void notes_of_trees(struct import *im, const struct tree_of *t, size_t n,
 		import_add_note(l, "retire latencies are those of the model's table");
 }
 
-/* A tree of nothing but "not counted" says less than this. */
-static int check_known(const struct import *im, const struct tree_of *t, size_t n, struct err *err)
+struct count_head import_head(const struct import *im, double time, double seconds)
 {
-	size_t strange = 0, events = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		strange += t[i].strange;
-		events += t[i].set->file.n;
-	}
-	if (!n || !events || strange < events)
-		return 0;
-	(void)err_set(err, ERR_NOT_FOUND, "%s: model %s has none of the events in it (%.100s%s)",
-		      im->cli->opt.import, t->m->id, t->first_strange, events > 1 ? ", ..." : "");
-	return err_hint(err, "--model ID names the CPU that counted (cyclade list models); "
-			     "cyclade stat -l 1 -- PROGRAM counts what a tree needs");
+	return (struct count_head){ .target = im->cli->opt.import,
+				    .time = time,
+				    .seconds = seconds,
+				    .user_s = NAN,
+				    .sys_s = NAN,
+				    .status = -1,
+				    .runs = 1,
+				    .seconds_error = NAN };
 }
 
-int import_trees(struct import *im, const struct import_set *set, size_t n, double time,
-		 const char *const *notes, size_t n_notes, struct err *err)
+/* Events and figures that are none of the trees', of all sets. */
+static int put_beside(struct import *im, struct counts *c, const struct import_set *set, size_t n,
+		      struct err *err)
+{
+	struct counts_row **row = arena_alloc(&im->once, (n + 1) * sizeof(*row)), *rows;
+	struct counts_printed **said = arena_alloc(&im->once, (n + 1) * sizeof(*said)), *all;
+	size_t *n_rows = arena_alloc(&im->once, 2 * (n + 1) * sizeof(*n_rows)), *n_said;
+
+	if (!row || !said || !n_rows)
+		return err_nomem(err);
+	n_said = n_rows + n + 1;
+	for (size_t i = 0; i < n; i++) {
+		if (import_rows(&row[i], &n_rows[i], im, &set[i], true, err) ||
+		    import_printed_rows(&said[i], &n_said[i], im, &set[i], im->core[set[i].core].m,
+					err))
+			return -1;
+		c->n += n_rows[i];
+		c->n_printed += n_said[i];
+	}
+	rows = arena_alloc(&im->once, (c->n + 1) * sizeof(*rows));
+	all = arena_alloc(&im->once, (c->n_printed + 1) * sizeof(*all));
+	if (!rows || !all)
+		return err_nomem(err);
+	c->row = rows;
+	c->printed = all;
+	for (size_t i = 0; i < n; i++) {
+		memcpy(rows, row[i], n_rows[i] * sizeof(*rows));
+		memcpy(all, said[i], n_said[i] * sizeof(*all));
+		rows += n_rows[i];
+		all += n_said[i];
+	}
+	return 0;
+}
+
+int import_trees(struct import *im, const struct import_set *set, size_t n,
+		 const struct count_head *head, struct err *err)
 {
 	struct tree_view *view = arena_alloc(&im->once, (n + 1) * sizeof(*view));
 	struct tree_of *t = arena_alloc(&im->once, (n + 1) * sizeof(*t));
 	struct import_notes l = { .a = &im->once };
-	struct tree_report r = { .head = { .target = im->cli->opt.import,
-					   .time = time,
-					   .seconds = n ? set[0].file.seconds : NAN,
-					   .user_s = NAN,
-					   .sys_s = NAN,
-					   .status = -1,
-					   .runs = 1,
-					   .seconds_error = NAN,
-					   .notes = l.v },
-				 .view = view,
-				 .n_views = n };
+	struct counts beside = { .head = *head };
+	struct tree_report r = { .head = *head, .view = view, .n_views = n, .beside = &beside };
 
 	if (!view || !t)
 		return err_nomem(err);
@@ -340,14 +409,15 @@ int import_trees(struct import *im, const struct import_set *set, size_t n, doub
 	for (size_t i = 0; i < n; i++)
 		if (tree_of_set(im, &t[i], &set[i], &view[i], err))
 			return -1;
-	if (check_known(im, t, n, err))
+	if (put_beside(im, &beside, set, n, err))
 		return -1;
-	for (size_t i = 0; i < n_notes; i++)
-		import_add_note(&l, notes[i]);
-	if (n && isnan(time))
-		notes_of_trees(im, t, n, &l);
+	for (size_t i = 0; i < head->n_notes; i++)
+		import_add_note(&l, head->notes[i]);
+	if (n && isnan(head->time))
+		notes_of_trees(im, t, n, &beside, &l);
+	r.head.notes = l.v;
 	r.head.n_notes = l.n;
-	r.cpu = model_line(im);
+	r.cpu = model_line(im, t, n);
 	return r.cpu ? import_report(im, &r, err) : err_nomem(err);
 }
 
@@ -389,18 +459,6 @@ static int check(struct cli *cli, struct err *err)
 	return 0;
 }
 
-/* What only a recording can answer. */
-static int check_text(const struct options *o, struct err *err)
-{
-	const char *what = o->per ? "--per" : o->interval ? "-I" : NULL;
-
-	if (!what)
-		return 0;
-	(void)err_set(err, ERR_USAGE, "%s: %s is for recordings, text has its sums alone",
-		      o->import, what);
-	return err_hint(err, "perf stat record -o FILE ..., then --import FILE");
-}
-
 int stat_import(struct cli *cli)
 {
 	struct import im = {
@@ -414,8 +472,7 @@ int stat_import(struct cli *cli)
 		code = cli_measuring_code(cli, &err);
 		goto out;
 	}
-	if (is_recording(cli->opt.import, &recording, &err) ||
-	    (!recording && check_text(&cli->opt, &err)) || cli_ask(cli, &im.ask, &err) ||
+	if (is_recording(cli->opt.import, &recording, &err) || cli_ask(cli, &im.ask, &err) ||
 	    captured_machine(&im, &err))
 		goto out;
 	if (recording ? import_recording(&im, &err) : import_printed(&im, &err))

@@ -2,7 +2,9 @@
 /*
  * stat_import - the pieces of stat --import: the tree of a set of counts (stat_import.c), text
  * (stat_import_text.c), recordings of perf stat (stat_import_data.c), names of events
- * (stat_import_event.c), what counts say beside their values (stat_import_facts.c).
+ * (stat_import_event.c), what counts say beside their values (stat_import_facts.c), counts and
+ * figures that are no tree's (stat_import_rows.c), figures that a tool printed, and formulas that
+ * need less (stat_import_given.c), whose counts they are (stat_import_guess.c).
  */
 #ifndef CYCLADE_CLI_STAT_IMPORT_H
 #define CYCLADE_CLI_STAT_IMPORT_H
@@ -11,6 +13,7 @@
 #include "cli/model_choice.h"
 #include "cli/stat.h"
 #include "perfdata/counts_file.h"
+#include "report/counts.h"
 #include "report/tree_view.h"
 
 #define IMPORT_CORES 4u
@@ -32,6 +35,8 @@ enum import_level {
 
 struct import_known {
 	uint32_t event;	 /* of the model; MODEL_NONE: it knows none such */
+	double scale;	 /* what is printed times this is the event's count */
+	bool generic;	 /* a name that means something on every CPU: cycles */
 	unsigned levels; /* enum import_level */
 	uint32_t own;	 /* the event that formulas ask for at this level alone; MODEL_NONE */
 };
@@ -47,6 +52,7 @@ struct import {
 	double system[SYSTEM_COUNT];
 	struct import_core core[IMPORT_CORES];
 	size_t n_cores;
+	const char *form; /* of text: who printed it */
 	bool levels_known;
 	unsigned levels; /* of which counts make the tree */
 	struct counting_out out;
@@ -57,8 +63,11 @@ struct import_set {
 	const char *label; /* NULL: all there is */
 	size_t core;	   /* of import.core */
 	size_t lps;	   /* CPUs that could count at once; 0: not known */
-	struct counts_file file;
-	const struct import_known *known; /* by event of the file */
+	double seconds;
+	struct counts_sums sums;
+	const struct import_known *known; /* by event of the sums */
+	uint32_t repeats;		  /* -r: that counts are the mean of; 0: not known */
+	bool first; /* of its place: what belongs to no kind of cores is shown with it */
 };
 
 struct import_notes {
@@ -91,9 +100,59 @@ int import_smt(struct import_smt *out, struct arena *a, const struct model *m, c
 /* Some metric of the model asks for persistent memory. */
 bool import_asks_pmem(const struct model *m);
 
+/* By its name and that of the PMU ("" where it is not said), privilege levels included. */
+struct counts_kind import_kind(const char *name, const char *pmu);
+
+/* ---- stat_import_rows.c ---- */
+
+/* Rows of a set: all events, or those alone that are none of its model's (`beside`). */
+int import_rows(struct counts_row **out, size_t *n, struct import *im, const struct import_set *set,
+		bool beside, struct err *err) MUST_USE;
+/* The same of figures; `m`: whose nodes some are, NULL: nobody's. */
+int import_printed_rows(struct counts_printed **out, size_t *n, struct import *im,
+			const struct import_set *set, const struct model *m,
+			struct err *err) MUST_USE;
+/* Prints sets as events and figures, without a tree. */
+int import_counted(struct import *im, const struct import_set *set, size_t n,
+		   const struct count_head *head, struct err *err) MUST_USE;
+/* What was put into `c`, a document of its own. */
+int import_put_events(struct import *im, struct counts *c, bool last, struct err *err) MUST_USE;
+/* The set's place and kind of cores; NULL: there is one. */
+const char *import_label(struct import *im, const struct import_set *s);
+
+/* ---- stat_import_given.c ---- */
+
+/* The metric that a figure's name means; MODEL_NONE. */
+uint32_t import_metric(const struct model *m, const char *figure);
+struct import_given {
+	double *value;	 /* by metric: tree_counts.given */
+	const char **by; /* tree_counts.given_by */
+	size_t n;	 /* how many */
+};
+/* Adds figures of the set that are nodes of the model, where there is nothing yet. */
+int import_take_figures(struct import_given *out, struct arena *a, const struct model *m,
+			const struct counts_sums *s, const char *form, struct err *err) MUST_USE;
+/* Figures that are not what the tree has: *note in words, or NULL. */
+int import_disagreement(const char **note, struct arena *a, const struct tree *t,
+			const struct counts_sums *s, struct err *err) MUST_USE;
+/* Nodes that miss nothing but small corrections, which perf stat's own figures leave out, without
+ * these. `counts` has the rest. Begins `given`. */
+int import_without_corrections(struct import_given *given, struct import *im, const struct model *m,
+			       const struct tree *t, const struct tree_counts *counts,
+			       const char **note, struct err *err) MUST_USE;
+
+/* ---- stat_import_guess.c ---- */
+
+/* Which model the text is of, as far as its events and figures tell: *id NULL where they do not;
+ * *why: in words. */
+int import_guess(const char **id, const char **why, struct import *im,
+		 const struct counts_file *file, const char *kind, struct err *err) MUST_USE;
+
 /* Prints the trees of all sets. `time`: of an interval's end, else NAN. `notes` may be NULL. */
-int import_trees(struct import *im, const struct import_set *set, size_t n, double time,
-		 const char *const *notes, size_t n_notes, struct err *err) MUST_USE;
+int import_trees(struct import *im, const struct import_set *set, size_t n,
+		 const struct count_head *head, struct err *err) MUST_USE;
+/* What is said of a span: `time` of an interval's end, else NAN. */
+struct count_head import_head(const struct import *im, double time, double seconds);
 /* What was not counted has none of these: the end of intervals. */
 int import_report(struct import *im, const struct tree_report *r, struct err *err) MUST_USE;
 /* The file is text: all of it, but for committing what was printed. */

@@ -446,6 +446,12 @@ static double span_end(const struct data *d, size_t round)
 
 /* ---- as a tree -------------------------------------------------------------------------- */
 
+static bool is_clock(const struct pd_event *ev)
+{
+	return ev->attr.type == PERF_TYPE_SOFTWARE && (ev->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
+						       ev->attr.config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
 static int fill_set(const struct data *d, struct import_set *set, size_t place, size_t core,
 		    double seconds, struct err *err)
 {
@@ -454,10 +460,12 @@ static int fill_set(const struct data *d, struct import_set *set, size_t place, 
 
 	if (!ev || !known)
 		return err_nomem(err);
-	*set = (struct import_set){ .label = d->place[place].label, .core = core };
-	set->file.event = ev;
-	set->known = known;
-	set->file.seconds = seconds;
+	*set = (struct import_set){ .label = d->place[place].label,
+				    .core = core,
+				    .seconds = seconds,
+				    .known = known,
+				    .first = !core };
+	set->sums.event = ev;
 	set->lps = d->place[place].n_cpus;
 	if (!set->lps)
 		set->lps = d->s.cpus && !d->by_thread ? d->im->k.who.cpus.n : 1;
@@ -466,12 +474,17 @@ static int fill_set(const struct data *d, struct import_set *set, size_t place, 
 
 		if (d->core_of[e] != core || d->first[e] != e || s->running <= 0)
 			continue;
-		known[set->file.n] = d->known[e];
-		ev[set->file.n++] = (struct counted_event){
+		known[set->sums.n] = d->known[e];
+		ev[set->sums.n++] = (struct counted_event){
 			.name = d->event[e].name,
 			.pmu = "",
+			.unit = is_clock(&d->event[e]) ? "ns"
+				: d->event[e].unit     ? d->event[e].unit
+						       : "",
+			.noise = NAN,
 			.pieces = 1,
-			.value = (d->s.unscaled ? s->value : s->scaled) * d->event[e].scale,
+			.value = (d->s.unscaled ? s->value : s->scaled) *
+				 (is_clock(&d->event[e]) ? 1 : d->event[e].scale),
 			.counted = s->running >= s->enabled ? 1 : s->running / s->enabled,
 		};
 	}
@@ -484,6 +497,7 @@ static int print_trees(struct data *d, double time, double seconds, const char *
 	struct import *im = d->im;
 	struct import_set *set =
 		arena_alloc(&im->once, (d->n_places * im->n_cores + 1) * sizeof(*set));
+	struct count_head head;
 	size_t n = 0;
 
 	if (!set)
@@ -493,18 +507,15 @@ static int print_trees(struct data *d, double time, double seconds, const char *
 			if (fill_set(d, &set[n], p, c, seconds, err))
 				return -1;
 			/* cores of a kind on which nothing was counted have no tree */
-			n += set[n].file.n || im->n_cores == 1;
+			n += set[n].sums.n || im->n_cores == 1;
 		}
-	return import_trees(im, set, n, time, notes, n_notes, err);
+	head = import_head(im, time, seconds);
+	head.notes = notes;
+	head.n_notes = n_notes;
+	return import_trees(im, set, n, &head, err);
 }
 
 /* ---- as events -------------------------------------------------------------------------- */
-
-static bool is_clock(const struct pd_event *ev)
-{
-	return ev->attr.type == PERF_TYPE_SOFTWARE && (ev->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
-						       ev->attr.config == PERF_COUNT_SW_TASK_CLOCK);
-}
 
 static struct counts_row row_of(const struct data *d, size_t place, size_t event)
 {
@@ -537,49 +548,41 @@ static struct counts_row row_of(const struct data *d, size_t place, size_t event
 	return r;
 }
 
-static struct count_head head_of(const struct data *d, double time, double seconds)
+static struct counts_kind kind_of(const struct data *d, size_t event)
 {
-	return (struct count_head){ .target = d->im->cli->opt.import,
-				    .time = time,
-				    .seconds = seconds,
-				    .user_s = NAN,
-				    .sys_s = NAN,
-				    .status = -1,
-				    .runs = 1,
-				    .seconds_error = NAN };
-}
+	const struct perf_event_attr *attr = &d->event[event].attr;
 
-static int put_counts(struct data *d, struct counts *c, bool last, struct err *err)
-{
-	struct document doc;
-	bool gone;
-	int rc;
-
-	document_open(&doc, &counts_document, c);
-	counts_put(&doc, c);
-	rc = counting_out_document(&d->im->out, &doc, -1, last, &gone, err);
-	document_close(&doc);
-	return rc;
+	return (struct counts_kind){ .type = attr->type,
+				     .config = attr->config,
+				     .levels = (attr->exclude_user ? 1u : 0u) |
+					       (attr->exclude_kernel ? 2u : 0u) };
 }
 
 static int print_events(struct data *d, double time, double seconds, const char *const *notes,
 			size_t n_notes, struct err *err)
 {
 	struct import *im = d->im;
-	struct counts c = { .head = head_of(d, time, seconds) };
+	struct counts c = { .head = import_head(im, time, seconds) };
 	struct counts_row *row =
 		arena_alloc(&im->once, (d->n_places * d->n_events + 1) * sizeof(*row));
+	struct counts_kind *kind = arena_alloc(&im->once, (d->n_events + 1) * sizeof(*kind));
 
-	if (!row)
+	if (!row || !kind)
 		return err_nomem(err);
-	for (size_t p = 0; p < d->n_places; p++)
+	for (size_t p = 0; p < d->n_places; p++) {
+		size_t before = c.n;
+
 		for (size_t e = 0; e < d->n_events; e++)
-			if (d->first[e] == e)
+			if (d->first[e] == e) {
+				kind[c.n - before] = kind_of(d, e);
 				row[c.n++] = row_of(d, p, e);
+			}
+		counts_rows_mean(&row[before], kind, c.n - before, &im->once, seconds);
+	}
 	c.row = row;
 	c.head.notes = notes;
 	c.head.n_notes = n_notes;
-	return put_counts(d, &c, isnan(time), err);
+	return import_put_events(d->im, &c, isnan(time), err);
 }
 
 /* ---- all of it -------------------------------------------------------------------------- */
@@ -626,7 +629,7 @@ static int print_intervals(struct data *d, const char *const *notes, size_t n_no
 			   struct err *err)
 {
 	double least = (double)d->im->cli->opt.interval / 1e9 * 0.98, began = 0;
-	struct counts c = { .head = head_of(d, NAN, 0) };
+	struct counts c = { .head = import_head(d->im, NAN, 0) };
 	struct tree_report r = { 0 };
 	size_t from = 0;
 
@@ -645,7 +648,7 @@ static int print_intervals(struct data *d, const char *const *notes, size_t n_no
 	c.head.n_notes = n_notes;
 	c.head.end = true;
 	if (d->no_model)
-		return put_counts(d, &c, true, err);
+		return import_put_events(d->im, &c, true, err);
 	r.head = c.head;
 	return import_report(d->im, &r, err);
 }

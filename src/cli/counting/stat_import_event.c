@@ -5,8 +5,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/hash.h"
 #include "cli/counting/stat_import.h"
+#include "collect/event.h"
 
 #define TERMS_MAX 12u
 
@@ -82,36 +85,49 @@ static bool same_terms(const struct terms *a, const struct terms *b)
 	return true;
 }
 
-/* perf's own names for codes, by the vendors' encodings. */
-static const struct {
+/* perf's own names for codes, by the vendors' encodings. `scale`: a count of perf's times this is
+ * the event's (sysfs has topdown-total-slots in slots). `generic`: every CPU has it. */
+static const struct alias {
 	const char *vendor, *name, *terms;
+	double scale;
+	bool generic;
 } aliases[] = {
-	{ "intel", "cycles", "event=0x3c" },
-	{ "intel", "cpu-cycles", "event=0x3c" },
-	{ "intel", "instructions", "event=0xc0" },
-	{ "intel", "branches", "event=0xc4" },
-	{ "intel", "branch-instructions", "event=0xc4" },
-	{ "intel", "branch-misses", "event=0xc5" },
-	{ "intel", "ref-cycles", "event=0x00,umask=0x03" },
-	{ "intel", "slots", "event=0x00,umask=0x04" },
-	{ "intel", "topdown-retiring", "event=0x00,umask=0x80" },
-	{ "intel", "topdown-bad-spec", "event=0x00,umask=0x81" },
-	{ "intel", "topdown-fe-bound", "event=0x00,umask=0x82" },
-	{ "intel", "topdown-be-bound", "event=0x00,umask=0x83" },
-	{ "intel", "topdown-heavy-ops", "event=0x00,umask=0x84" },
-	{ "intel", "topdown-br-mispredict", "event=0x00,umask=0x85" },
-	{ "intel", "topdown-fetch-lat", "event=0x00,umask=0x86" },
-	{ "intel", "topdown-mem-bound", "event=0x00,umask=0x87" },
-	{ "amd", "cycles", "event=0x76" },
-	{ "amd", "cpu-cycles", "event=0x76" },
-	{ "amd", "instructions", "event=0xc0" },
-	{ "amd", "branches", "event=0xc2" },
-	{ "amd", "branch-instructions", "event=0xc2" },
-	{ "amd", "branch-misses", "event=0xc3" },
-	{ "arm", "cycles", "event=0x11" },
-	{ "arm", "cpu-cycles", "event=0x11" },
-	{ "arm", "instructions", "event=0x08" },
-	{ "arm", "branch-misses", "event=0x10" },
+	{ "intel", "cycles", "event=0x3c", 1, true },
+	{ "intel", "cpu-cycles", "event=0x3c", 1, true },
+	{ "intel", "instructions", "event=0xc0", 1, true },
+	{ "intel", "branches", "event=0xc4", 1, true },
+	{ "intel", "branch-instructions", "event=0xc4", 1, true },
+	{ "intel", "branch-misses", "event=0xc5", 1, true },
+	{ "intel", "ref-cycles", "event=0x00,umask=0x03", 1, true },
+	{ "intel", "slots", "event=0x00,umask=0x04", 1, false },
+	{ "intel", "topdown-retiring", "event=0x00,umask=0x80", 1, false },
+	{ "intel", "topdown-bad-spec", "event=0x00,umask=0x81", 1, false },
+	{ "intel", "topdown-fe-bound", "event=0x00,umask=0x82", 1, false },
+	{ "intel", "topdown-be-bound", "event=0x00,umask=0x83", 1, false },
+	{ "intel", "topdown-retiring", "event=0xc2,umask=0x00", 1, false },
+	{ "intel", "topdown-bad-spec", "event=0x73,umask=0x00", 1, false },
+	{ "intel", "topdown-fe-bound", "event=0x71,umask=0x00", 1, false },
+	{ "intel", "topdown-be-bound", "event=0x74,umask=0x00", 1, false },
+	{ "intel", "topdown-heavy-ops", "event=0x00,umask=0x84", 1, false },
+	{ "intel", "topdown-br-mispredict", "event=0x00,umask=0x85", 1, false },
+	{ "intel", "topdown-fetch-lat", "event=0x00,umask=0x86", 1, false },
+	{ "intel", "topdown-mem-bound", "event=0x00,umask=0x87", 1, false },
+	{ "intel", "topdown-total-slots", "event=0x3c", 0.25, false },
+	{ "intel", "topdown-slots-issued", "event=0x0e,umask=0x01", 1, false },
+	{ "intel", "topdown-slots-retired", "event=0xc2,umask=0x02", 1, false },
+	{ "intel", "topdown-fetch-bubbles", "event=0x9c,umask=0x01", 1, false },
+	{ "intel", "topdown-recovery-bubbles", "event=0x0d,umask=0x03,cmask=0x01", 0.25, false },
+	{ "intel", "topdown-recovery-bubbles", "event=0x0d,umask=0x01", 0.25, false },
+	{ "amd", "cycles", "event=0x76", 1, true },
+	{ "amd", "cpu-cycles", "event=0x76", 1, true },
+	{ "amd", "instructions", "event=0xc0", 1, true },
+	{ "amd", "branches", "event=0xc2", 1, true },
+	{ "amd", "branch-instructions", "event=0xc2", 1, true },
+	{ "amd", "branch-misses", "event=0xc3", 1, true },
+	{ "arm", "cycles", "event=0x11", 1, true },
+	{ "arm", "cpu-cycles", "event=0x11", 1, true },
+	{ "arm", "instructions", "event=0x08", 1, true },
+	{ "arm", "branch-misses", "event=0x10", 1, true },
 };
 
 static uint32_t find_by_terms(const struct model *m, const char *s, size_t len)
@@ -131,12 +147,23 @@ static uint32_t find_by_terms(const struct model *m, const char *s, size_t len)
 	return MODEL_NONE;
 }
 
-static uint32_t find_alias(const struct model *m, const char *name, size_t len)
+static uint32_t find_alias(const struct model *m, const char *name, size_t len,
+			   struct import_known *out)
 {
-	for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++)
-		if (strlen(aliases[i].name) == len && !memcmp(aliases[i].name, name, len) &&
-		    !strcmp(aliases[i].vendor, m->vendor))
-			return find_by_terms(m, aliases[i].terms, strlen(aliases[i].terms));
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++) {
+		const struct alias *x = &aliases[i];
+		uint32_t e;
+
+		if (strlen(x->name) != len || memcmp(x->name, name, len) != 0 ||
+		    strcmp(x->vendor, m->vendor) != 0)
+			continue;
+		e = find_by_terms(m, x->terms, strlen(x->terms));
+		if (e == MODEL_NONE)
+			continue;
+		out->scale = x->scale;
+		out->generic = x->generic;
+		return e;
+	}
 	return MODEL_NONE;
 }
 
@@ -180,14 +207,15 @@ static uint32_t of_level(const struct model *m, uint32_t event, unsigned levels)
 }
 
 /* The event without its modifiers: by name, by perf's alias, by terms. */
-static uint32_t find_bare(const struct model *m, const char *name, size_t len)
+static uint32_t find_bare(const struct model *m, const char *name, size_t len,
+			  struct import_known *out)
 {
 	uint32_t e = model_event_find(m, name, len);
 	const char *slash, *end;
 	size_t inside;
 
 	if (e == MODEL_NONE)
-		e = find_alias(m, name, len);
+		e = find_alias(m, name, len, out);
 	slash = len ? memchr(name, '/', len) : NULL;
 	end = slash ? memrchr(name, '/', len) : NULL;
 	if (e != MODEL_NONE || !slash || end == slash)
@@ -196,7 +224,7 @@ static uint32_t find_bare(const struct model *m, const char *name, size_t len)
 	if (counts_core_pmu(name, (size_t)(slash - name)))
 		return memchr(slash, '=', inside + 1) || memchr(slash, ',', inside + 1)
 			       ? find_by_terms(m, slash + 1, inside)
-			       : find_bare(m, slash + 1, inside);
+			       : find_bare(m, slash + 1, inside, out);
 	/* "uncore_imc/UNC_M_CAS_COUNT.RD/" */
 	e = model_event_find(m, slash + 1, inside);
 	return e != MODEL_NONE && !strncmp(m->event[e].pmu, name, (size_t)(slash - name)) &&
@@ -208,7 +236,8 @@ static uint32_t find_bare(const struct model *m, const char *name, size_t len)
 struct import_known import_event(const struct model *m, const char *name)
 {
 	struct import_known k = { .event = model_event_find(m, name, strlen(name)),
-				  .own = MODEL_NONE };
+				  .own = MODEL_NONE,
+				  .scale = 1 };
 	const char *modifiers = modifiers_of(name);
 	size_t len = strlen(name) - strlen(modifiers);
 
@@ -216,10 +245,56 @@ struct import_known import_event(const struct model *m, const char *name)
 		return k;
 	if (*modifiers && len && name[len - 1] == ':')
 		len--;
-	k.event = find_bare(m, name, len);
+	k.event = find_bare(m, name, len, &k);
 	if (k.event == MODEL_NONE)
 		return k;
 	k.levels = levels_of(modifiers);
 	k.own = of_level(m, k.event, k.levels);
+	return k;
+}
+
+/* Vendors' names of what perf has generic names for. */
+static const struct {
+	const char *name, *generic;
+} vendors[] = {
+	{ "inst_retired.any", "instructions" },
+	{ "inst_retired.any_p", "instructions" },
+	{ "inst_retired", "instructions" },
+	{ "ex_ret_instr", "instructions" },
+	{ "cpu_clk_unhalted.thread", "cpu-cycles" },
+	{ "cpu_clk_unhalted.thread_p", "cpu-cycles" },
+	{ "cpu_clk_unhalted.core", "cpu-cycles" },
+	{ "cpu_cycles", "cpu-cycles" },
+	{ "ls_not_halted_cyc", "cpu-cycles" },
+	{ "br_inst_retired.all_branches", "branch-instructions" },
+	{ "br_retired", "branch-instructions" },
+	{ "ex_ret_brn", "branch-instructions" },
+	{ "br_misp_retired.all_branches", "branch-misses" },
+	{ "br_mis_pred_retired", "branch-misses" },
+	{ "ex_ret_brn_misp", "branch-misses" },
+};
+
+struct counts_kind import_kind(const char *name, const char *pmu)
+{
+	struct counts_kind k = { .type = COUNTS_KIND_NONE };
+	const char *modifiers = modifiers_of(name), *slash = strchr(name, '/');
+	size_t len = strlen(name) - strlen(modifiers);
+
+	if (*modifiers && len && name[len - 1] == ':')
+		len--;
+	if (slash && len && name[len - 1] == '/' && counts_core_pmu(name, (size_t)(slash - name))) {
+		len -= (size_t)(slash + 2 - name);
+		name = slash + 1;
+	}
+	for (size_t i = 0; i < sizeof(vendors) / sizeof(*vendors); i++)
+		if (strlen(vendors[i].name) == len && !strncasecmp(vendors[i].name, name, len)) {
+			name = vendors[i].generic;
+			len = strlen(name);
+		}
+	if (!event_generic(name, len, &k.type, &k.config))
+		k.type = COUNTS_KIND_NONE;
+	k.levels = levels_of(modifiers);
+	if (*pmu)
+		k.config |= hash_bytes(pmu, strlen(pmu)) << 32;
 	return k;
 }

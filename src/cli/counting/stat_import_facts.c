@@ -184,7 +184,7 @@ int import_levels(struct import *im, const struct import_set *set, size_t n, str
 	if (im->levels_known)
 		return 0;
 	for (size_t s = 0; s < n; s++)
-		for (size_t i = 0; i < set[s].file.n; i++) {
+		for (size_t i = 0; i < set[s].sums.n; i++) {
 			const struct import_known k = set[s].known[i];
 
 			if (k.event == MODEL_NONE ||
@@ -193,9 +193,9 @@ int import_levels(struct import *im, const struct import_set *set, size_t n, str
 			all |= !k.levels;
 			wanted |= k.levels == said;
 			if (k.levels && any && k.levels != found)
-				other = set[s].file.event[i].name;
+				other = set[s].sums.event[i].name;
 			if (k.levels && !any)
-				first = set[s].file.event[i].name;
+				first = set[s].sums.event[i].name;
 			found = k.levels && !any ? k.levels : found;
 			any |= k.levels != 0;
 		}
