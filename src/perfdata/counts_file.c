@@ -17,6 +17,8 @@
 
 struct piece piece_trim(struct piece p)
 {
+	if (!p.len)
+		return (struct piece){ p.s ? p.s : "", 0 };
 	while (p.len && isspace((unsigned char)*p.s)) {
 		p.s++;
 		p.len--;
