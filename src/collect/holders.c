@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collect/holders.h"
 
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #endif
@@ -10,6 +15,7 @@
 
 #define PMUS	     "sys/bus/event_source/devices"
 #define COUNTERS_MAX 255
+#define HOLDERS_MAX  4u /* by name; the rest is a number */
 
 #if defined(__x86_64__) || defined(__i386__)
 /* Leaf 0xa: what Intel's PMUs (and those that follow its architecture) have. */
@@ -99,4 +105,53 @@ void holders_read(struct holders *h, const char *root, const char *pmu)
 		ask_capture(h, root);
 	else
 		ask_cpu(h);
+}
+
+/* ---- by name ---- */
+
+/* Events that a process has open; 0 where that cannot be seen. */
+static unsigned perf_files(const char *pid)
+{
+	char path[64], to[64];
+	unsigned n = 0;
+	struct dirent *e;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%.20s/fd", pid);
+	dir = opendir(path);
+	if (!dir)
+		return 0;
+	while ((e = readdir(dir))) {
+		ssize_t len = readlinkat(dirfd(dir), e->d_name, to, sizeof(to) - 1);
+
+		to[len > 0 ? len : 0] = '\0';
+		n += !strcmp(to, "anon_inode:[perf_event]");
+	}
+	(void)closedir(dir);
+	return n;
+}
+
+/* "perf (812), java (4711) and 2 more"; NULL: nobody that we can see. */
+const char *holders_names(struct arena *a)
+{
+	DIR *dir = opendir("/proc");
+	const char *text = NULL;
+	unsigned n = 0;
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		const char *comm;
+
+		if (!isdigit((unsigned char)e->d_name[0]) || atol(e->d_name) == getpid() ||
+		    !perf_files(e->d_name))
+			continue;
+		if (n++ >= HOLDERS_MAX)
+			continue;
+		comm = sys_text(a, "", "proc/%.20s/comm", e->d_name);
+		text = arena_printf(a, "%s%s%s (%.20s)", text ? text : "", text ? ", " : "",
+				    comm ? comm : "?", e->d_name);
+	}
+	if (dir)
+		(void)closedir(dir);
+	return n > HOLDERS_MAX ? arena_printf(a, "%s and %u more", text, n - HOLDERS_MAX) : text;
 }

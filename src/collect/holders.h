@@ -10,6 +10,8 @@
 #ifndef CYCLADE_COLLECT_HOLDERS_H
 #define CYCLADE_COLLECT_HOLDERS_H
 
+#include "base/arena.h"
+
 struct holders {
 	unsigned general, fixed; /* counters for one thread; 0: not known */
 	unsigned fabric;	 /* AMD since Zen 4: counters of the data fabric; 0: not known */
@@ -19,6 +21,9 @@ struct holders {
 	int smt;		 /* 1: threads share cores; -1: unknown */
 };
 
+/* Processes that have events open, this one left out: "perf (812), java (4711) and 2 more"; NULL:
+ * none that we may look into. A walk through /proc. */
+const char *holders_names(struct arena *a);
 /* `pmu`: "cpu", "cpu_core", "armv8_pmuv3_0", ... */
 void holders_read(struct holders *h, const char *root, const char *pmu);
 

@@ -181,7 +181,7 @@ static inline bool drill_in_use(const struct drill_group *g, size_t counter_grou
  * from now on. */
 int drill_see_pin(struct drill *d, struct counting *k, struct drill_group *g,
 		  struct err *err) MUST_USE;
-#define DRILL_TURN_NOTES 3
+#define DRILL_TURN_NOTES 4
 /* What is to be said of who was on the counters and who was not; how many lines. After
  * drill_trees. */
 size_t drill_turn_notes(const struct drill *d, struct arena *a, const char *note[DRILL_TURN_NOTES]);
@@ -213,9 +213,6 @@ void drill_part_enabled(const struct drill *d, struct drill_part *p, size_t grou
 /* drill_open's pieces: facts of the machine (NAN: not known), counters for the plan's groups. */
 void drill_facts(double system[SYSTEM_COUNT], const struct drill *d, const struct counting *k);
 int drill_events(struct drill *d, const struct counting *k, struct err *err) MUST_USE;
-/* An event of the model as event_parse takes it. */
-const char *drill_event_text(struct arena *a, const struct drill_core *c,
-			     const struct model_event *e);
 /* Marks events that failed validation on this machine. */
 int drill_wrong(struct drill *d, struct drill_core *c, const struct validate_kept *k,
 		struct err *err) MUST_USE;

@@ -193,6 +193,9 @@ int model_texts(struct arena *a,
 		int (*each)(void *ctx, const char *path, const char *text, size_t len), void *ctx,
 		struct err *err) MUST_USE;
 
+/* An event as event_parse() takes it, of the core PMU `pmu`; arena memory, NULL: none is left. */
+const char *model_event_text(struct arena *a, const struct model_event *e, const char *pmu);
+
 struct model_words {
 	const char *text;  /* what the event counts; NULL: no description */
 	const char *wrong; /* why that text is not to be believed, or NULL */

@@ -55,6 +55,8 @@ struct schedule_limits {
 				       * else's event counts all the time, and the kernel moves it
 				       * about as groups need */
 	unsigned n_held;
+	bool tried; /* schedule_limits_try() found out what is held, and of the general */
+	unsigned general_held; /* counters how many */
 };
 
 struct schedule_set {	       /* events that should count together */
@@ -100,6 +102,18 @@ void schedule_limits_of(struct schedule_limits *l, const struct model *m,
  * an event of which no more is known. Its counter is left to it. */
 void schedule_limits_cycles(struct schedule_limits *l, const struct model *m, unsigned precise);
 void schedule_limits_event(struct schedule_limits *l);
+
+enum schedule_tried { SCHEDULE_NOT_TRIED, SCHEDULE_FITS, SCHEDULE_NO_ROOM };
+struct schedule_try {
+	/* Whether these events of the model, some of them several times, get onto the counters
+	 * together now. */
+	enum schedule_tried (*fits)(void *ctx, const uint32_t *event, size_t n);
+	void *ctx;
+};
+/* Limits by what is free now: where trying shows it, that goes over what the limits suppose of the
+ * watchdog. One group is tried where nothing is held, else some ten or twenty. */
+void schedule_limits_try(struct schedule_limits *l, const struct model *m,
+			 const struct schedule_try *how);
 
 /* True where these events fit together (and beside l->beside and l->held); else *why (static text)
  * names the rule broken. */

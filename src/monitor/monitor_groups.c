@@ -7,6 +7,7 @@
 
 #include "collect/holders.h"
 #include "collect/sysfs.h"
+#include "measure/counter_limits.h"
 #include "model/schedule.h"
 #include "monitor/monitor_int.h"
 
@@ -103,11 +104,17 @@ static bool fits(struct packing *p, size_t g, uint32_t event)
 	return schedule_fits(p->m->model, &l, p->group[g].event, n, &why);
 }
 
-static void limits_of(struct packing *p, const char *pmu)
+static void limits_of_packing(struct packing *p, const char *pmu)
 {
 	const struct monitor *m = p->m;
 	struct schedule_machine at = { .smt = m->system[SYSTEM_SMT_ON] > 0 };
-	struct holders h;
+	const struct limits_ask x = { .root = m->k.root,
+				      .pmu = pmu,
+				      .machine = &m->k.machine,
+				      .cpus = m->k.who.cpus.v,
+				      .n_cpus = m->k.who.cpus.n,
+				      .smt = at.smt,
+				      .tries = !m->k.ask->dry_run };
 
 	p->room = room_of(m, pmu);
 	p->core = m->model && (m->msr ? !strcmp(pmu, "cpu") : sys_core_pmu(m->k.root, pmu));
@@ -119,12 +126,7 @@ static void limits_of(struct packing *p, const char *pmu)
 			m->model->counters > p->room ? m->model->counters - (unsigned)p->room : 0;
 		return;
 	}
-	holders_read(&h, m->k.root, pmu);
-	at.general = h.general;
-	at.fixed = h.fixed;
-	at.watchdog = h.watchdog > 0;
-	at.no_tsx_abort = !h.tsx_force_abort;
-	schedule_limits_of(&p->limits, m->model, &at);
+	limits_of(&p->limits, m->model, &x);
 	p->limits.reserved += (unsigned)taken(m, pmu);
 }
 
@@ -209,7 +211,7 @@ static int group_pmu(struct packing *p, const char *pmu, struct err *err)
 	struct turns turns = { .first = m->group.n };
 
 	p->n = 0;
-	limits_of(p, pmu);
+	limits_of_packing(p, pmu);
 	for (int r = 0; r < 3; r++)
 		for (size_t i = 0; i < m->source.n; i++)
 			if (is_of(&m->source.v[i], pmu) && rank(m, &m->source.v[i]) == r &&

@@ -61,12 +61,11 @@ static const char *core_pmu(const struct monitor *m)
 int monitor_model_input(struct monitor *m, uint32_t event, uint32_t *out, struct err *err)
 {
 	const struct model_event *e = &m->model->event[event];
-	const struct drill_core core = { .pmu = core_pmu(m) };
 	const char *text;
 
 	if (make_room(m, err))
 		return -1;
-	text = drill_event_text(m->a, &core, e);
+	text = model_event_text(m->a, e, core_pmu(m));
 	if (!text)
 		return err_nomem(err);
 	if (monitor_input(m, e->name, strlen(e->name), text, out, err))

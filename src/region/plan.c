@@ -15,6 +15,7 @@
 #include "collect/machine.h"
 #include "collect/sysfs.h"
 #include "collect/topology.h"
+#include "collect/vacant.h"
 #include "region/region_int.h"
 #include "region/sums.h"
 
@@ -24,6 +25,7 @@ struct part_wish {
 	uint32_t *metric;
 	size_t n;
 	unsigned level; /* of the tree, 0: none */
+	struct schedule_limits limits;
 };
 
 struct namer {
@@ -171,12 +173,7 @@ static int not_known(struct namer *k, const char *name, const struct err *why)
 
 static const char *text_of(struct namer *k, const struct part_wish *p, const struct model_event *e)
 {
-	const char *pmu = *e->pmu ? e->pmu : p->pmu;
-
-	if (!strcmp(pmu, "software") || !*e->code)
-		return arena_strdup(&k->s->arena, *e->code ? e->code : e->name);
-	return arena_printf(&k->s->arena, "%s/%s/%s", pmu, e->code,
-			    e->modifiers ? e->modifiers : "");
+	return model_event_text(&k->s->arena, e, p->pmu);
 }
 
 /* The kind of core whose PMU counts it; of any other PMU, the first. */
@@ -245,8 +242,43 @@ static int all_names(struct namer *k, const char *names)
 
 /* ---- groups ----------------------------------------------------------------------------- */
 
-static void set_limits(const struct namer *k, const struct part_wish *p, struct schedule_limits *l)
+struct trying {
+	struct namer *k;
+	const struct part_wish *p;
+};
+
+/* The kernel is asked as threads ask it: for the thread that opens the set. */
+static enum schedule_tried fits_now(void *ctx, const uint32_t *event, size_t n)
 {
+	const struct trying *t = ctx;
+	struct event_list *l = &t->k->s->list;
+	struct perf_event_attr attr[TABLE_EVENTS];
+	const struct vacant_where here = { .cpus = NULL };
+	size_t from = l->ev.n;
+	enum vacant got = VACANT_UNKNOWN;
+
+	for (size_t i = 0; i < n && n <= TABLE_EVENTS; i++) {
+		const char *text = text_of(t->k, t->p, &t->p->m->event[event[i]]);
+
+		if (!text || event_parse(l, t->k->root, text, NULL) || l->ev.n != from + 1)
+			goto out;
+		attr[i] = l->ev.v[from].attr;
+		attr[i].exclude_kernel |= !t->k->s->kernel;
+		attr[i].exclude_hv |= !t->k->s->kernel;
+		l->ev.n = from;
+	}
+	if (n <= TABLE_EVENTS)
+		got = vacant_test(attr, n, &here);
+out:
+	l->ev.n = from;
+	return got == VACANT_YES  ? SCHEDULE_FITS
+	       : got == VACANT_NO ? SCHEDULE_NO_ROOM
+				  : SCHEDULE_NOT_TRIED;
+}
+
+static void set_region_limits(struct namer *k, struct part_wish *p)
+{
+	struct schedule_limits *l = &p->limits;
 	struct schedule_machine at = { .smt = k->s->head->facts[SYSTEM_SMT_ON] > 0 };
 	struct holders h;
 
@@ -256,6 +288,10 @@ static void set_limits(const struct namer *k, const struct part_wish *p, struct 
 	at.watchdog = h.watchdog > 0;
 	at.no_tsx_abort = !h.tsx_force_abort;
 	schedule_limits_of(l, p->m, &at);
+	/* of a hybrid the thread is on one kind of core, and may not be led to another */
+	if (!k->s->hybrid)
+		schedule_limits_try(l, p->m,
+				    &(struct schedule_try){ fits_now, &(struct trying){ k, p } });
 }
 
 /* What is not the thread's own (memory controllers) and what is no counter stays unmeasured. */
@@ -299,7 +335,6 @@ static int part_groups(struct namer *k, uint32_t part)
 			       .pin = true,
 			       .pin_fixed = true,
 			       .system = k->s->head->facts };
-	struct schedule_limits limits;
 	struct plan *plan;
 
 	if (!p->m || (!p->level && !p->n))
@@ -307,8 +342,7 @@ static int part_groups(struct namer *k, uint32_t part)
 	plan = arena_alloc(&k->s->arena, sizeof(*plan));
 	if (!plan)
 		return err_nomem(k->err);
-	set_limits(k, p, &limits);
-	if (plan_make(plan, &k->s->arena, p->m, &limits, &w, k->err))
+	if (plan_make(plan, &k->s->arena, p->m, &p->limits, &w, k->err))
 		return -1;
 	k->s->plan[part] = plan;
 	for (size_t i = 0; i < plan->n_groups; i++)
@@ -379,13 +413,12 @@ static bool is_event(struct namer *k, const struct set_event *e, const struct mo
 static bool on_fixed(struct namer *k, const struct set_event *e)
 {
 	const struct part_wish *p = &k->part[e->part];
-	struct schedule_limits l;
+	const struct schedule_limits *l = &p->limits;
 	uint32_t fixed;
 
 	if (!p->m || !e->core)
 		return false;
-	set_limits(k, p, &l);
-	fixed = ~l.fixed_taken & (l.fixed < 32 ? (1U << l.fixed) - 1 : UINT32_MAX);
+	fixed = ~l->fixed_taken & (l->fixed < 32 ? (1U << l->fixed) - 1 : UINT32_MAX);
 	for (size_t i = 0; i < p->m->n_events; i++)
 		if (p->m->event[i].fixed & fixed && is_event(k, e, &p->m->event[i]))
 			return true;
@@ -461,6 +494,9 @@ int plan_names(struct cyclade_set *s, const struct cyclade_open_opts *o, struct 
 	if (find_parts(&k) || all_names(&k, names))
 		return -1;
 	n_extra = s->n_events;
+	for (uint32_t i = 0; i < s->n_parts; i++)
+		if (k.part[i].m)
+			set_region_limits(&k, &k.part[i]);
 	for (uint32_t i = 0; i < s->n_parts; i++)
 		if (part_groups(&k, i))
 			return -1;

@@ -86,7 +86,8 @@ static struct sim_counter *next_in_row(const struct sim_context *c, const struct
 }
 
 /* A task's events for one CPU and those for any are on the same counters. What is pinned of the
- * others comes first; of CPUs one stands for all, the task is on one at a time. */
+ * others comes first, if it has a counter; of CPUs one stands for all, the task is on one at a
+ * time. */
 static void others_on(struct placing *p, const struct sim_context *c)
 {
 	for (const struct sim_context *o = sim_contexts; o && c->pid >= 0; o = o->next) {
@@ -96,8 +97,11 @@ static void others_on(struct placing *p, const struct sim_context *c)
 			continue;
 		for (const struct sim_counter *k = o->first; k; k = k->next)
 			if (k->pmu == p->pmu && k->leader->attr.pinned && p->n < SIM_EVENTS_MAX &&
-			    (k->leader->state == SIM_ON || k->leader->wait_exec))
+			    (k->leader->state == SIM_ON || k->leader->wait_exec)) {
 				p->on[p->n++] = &k->event;
+				p->n -= !sim_fit(p->pmu, p->on, p->n, p->sim->scenario.set.watchdog,
+						 p->held);
+			}
 		if (o->cpu >= 0 && p->n > before)
 			return;
 	}

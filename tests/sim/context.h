@@ -64,6 +64,7 @@ struct sim_context {
 	pid_t pid; /* -1: a CPU's */
 	int cpu, cgroup;
 	bool inherit;
+	bool own; /* of the thread that asked */
 	int clock_fd;
 	bool clock_runs, clock_on_exec;
 	uint64_t now, tick, turns;

@@ -85,7 +85,8 @@ static uint64_t clock_of(const struct sim_context *c)
 	struct timespec ts = { 0 };
 
 	if (sim_paper())
-		return c->pid < 0 ? sim_paper_now() : sim_paper_ran();
+		/* who counts itself runs all the time */
+		return c->pid < 0 || c->own ? sim_paper_now() : sim_paper_ran();
 	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
@@ -114,6 +115,7 @@ static struct sim_context *context_of(const struct perf_event_attr *attr, pid_t 
 	c->cpu = cpu;
 	c->cgroup = cgroup;
 	c->inherit = attr->inherit;
+	c->own = pid == gettid();
 	c->clock_on_exec = attr->enable_on_exec;
 	if (has_clock(c))
 		c->began = clock_of(c);

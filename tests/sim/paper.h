@@ -16,10 +16,11 @@
  *	SIGCHLD				exit			ppoll waits for it
  *
  * What follows the clock: CLOCK_MONOTONIC, ppoll, and all that is counted. Tasks have run for as
- * long as programs have; a CPU counts always. While a child lives and no program runs (exec, exit,
- * a shell) the clock stands still, for a minute at most; SIM_PAPER_ALONE=1 is for tools that run no
- * program, but may have children. Not on paper: samples, which are the
- * kernel's; times of a task on one CPU; other clocks; the tool's own time (a read excepted).
+ * long as programs have; a CPU, and a thread that counts itself, counts always. While a child lives
+ * and no program runs (exec, exit, a shell) the clock stands still, for a minute at most;
+ * SIM_PAPER_ALONE=1 is for tools that run no program, but may have children. Not on paper: samples,
+ * which are the kernel's; times of a task on one CPU; other clocks; the tool's own time (a read
+ * excepted).
  */
 #ifndef CYCLADE_SIM_PAPER_H
 #define CYCLADE_SIM_PAPER_H

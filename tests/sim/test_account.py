@@ -292,7 +292,9 @@ else:
 
 # ---- counters that others have
 p, true = sim("spr", "even", "--account", ms=300, options="held_fixed=2")
-t.ok(p.returncode == 0 and "lost their place" in p.stderr, "a counter of its own that somebody else has: it is said", p.stderr)
+t.ok(p.returncode == 0 and "lost their place" not in p.stderr, "a counter that somebody else has from the start: the plan does without", p.stderr)
+p, true = sim("spr", "even", "--account", ms=300, options="held_fixed=2 held_from=100")
+t.ok(p.returncode == 0 and "lost their place" in p.stderr, "a counter of its own that somebody else takes: it is said", p.stderr)
 p, true = sim("spr", "even", "--account", ms=300, options="precise=0")
 t.ok(p.returncode == 0 and "less precise" in p.stderr and Samples(tmp + "/data").n["MEM_LOAD_RETIRED.L1_MISS"] > 0,
      "where nothing is precise: recorded all the same, and said", p.stderr)

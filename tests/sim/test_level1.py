@@ -68,18 +68,18 @@ def held():
     t.ok("level 1 took turns with the rest" in notes, "and that is said", notes)
     t.equal(wrong("gnr", "dram_bound", got, LEVEL_1), {}, "and is right")
 
-    # a general counter of another group's: that one starves, level 1 does not
+    # a general counter from the start: the plan does without
     doc, _, _ = stat("gnr", "dram_bound", sim="held=0")
     got, notes = nodes(doc), " ".join(doc["notes"])
     t.ok(all(got.get(n, {}).get("counted", 0) > 0.999 for n in LEVEL_1), "with a general counter taken level 1 counts", notes)
-    t.ok("never came to a turn" in notes and got.get("l3_miss_bound", {}).get("value") is None,
-         "and the group that would need all of them is missed", notes)
+    t.ok("1 of 8 general counters is held by somebody else" in notes and "never came to a turn" not in notes, "and it is said who is short", notes)
+    t.equal(wrong("gnr", "dram_bound", got, LEVEL_1 + ("memory_bound", "l3_miss_bound")), {}, "and all else by groups that fit")
 
     doc, code, _ = stat("gnr", "dram_bound", sim="held_fixed=3")
     got, notes = nodes(doc), " ".join(doc["notes"])
     t.ok(code == 0 and all(got.get(n, {"value": 0})["value"] is None for n in LEVEL_1),
          "with slots' counter taken from the start level 1 is not measured, and not 0", got)
-    t.ok("level 1 was never counted" in notes, "and that is said", notes)
+    t.ok("1 of 4 fixed counters is held by somebody else" in notes, "and that is said", notes)
 
 
 def cpus():

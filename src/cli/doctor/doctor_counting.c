@@ -3,21 +3,17 @@
  * doctor_counting - the checks about counters: threads of a core, the top-down metrics, and who
  * else holds counters.
  */
-#include <ctype.h>
-#include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cli/doctor/doctor.h"
+#include "collect/holders.h"
 #include "collect/sysfs.h"
 
-#define COUNT(a)    (sizeof(a) / sizeof((a)[0]))
-#define PROBES_MAX  32u
-#define HOLDERS_MAX 4u /* named in the state; the rest is a number */
+#define COUNT(a)   (sizeof(a) / sizeof((a)[0]))
+#define PROBES_MAX 32u
 
 void check_smt(struct doctor *d, struct finding *f)
 {
@@ -142,53 +138,6 @@ static const char *free_text(struct doctor *d)
 	return "free counters not known: no event to ask with opens";
 }
 
-/* Events that a process has open; 0 where that cannot be seen. */
-static unsigned perf_files(const char *pid)
-{
-	char path[64], to[64];
-	unsigned n = 0;
-	struct dirent *e;
-	DIR *dir;
-
-	(void)snprintf(path, sizeof(path), "/proc/%.20s/fd", pid);
-	dir = opendir(path);
-	if (!dir)
-		return 0;
-	while ((e = readdir(dir))) {
-		ssize_t len = readlinkat(dirfd(dir), e->d_name, to, sizeof(to) - 1);
-
-		to[len > 0 ? len : 0] = '\0';
-		n += !strcmp(to, "anon_inode:[perf_event]");
-	}
-	(void)closedir(dir);
-	return n;
-}
-
-/* "perf (812), java (4711) and 2 more"; NULL: nobody that we can see. */
-static const char *holders(struct doctor *d)
-{
-	DIR *dir = opendir("/proc");
-	const char *text = NULL;
-	unsigned n = 0;
-	struct dirent *e;
-
-	while (dir && (e = readdir(dir))) {
-		const char *comm;
-
-		if (!isdigit((unsigned char)e->d_name[0]) || atol(e->d_name) == getpid() ||
-		    !perf_files(e->d_name))
-			continue;
-		if (n++ >= HOLDERS_MAX)
-			continue;
-		comm = sys_text(d->a, d->root, "proc/%.20s/comm", e->d_name);
-		text = arena_printf(d->a, "%s%s%s (%.20s)", text ? text : "", text ? ", " : "",
-				    comm ? comm : "?", e->d_name);
-	}
-	if (dir)
-		(void)closedir(dir);
-	return n > HOLDERS_MAX ? arena_printf(d->a, "%s and %u more", text, n - HOLDERS_MAX) : text;
-}
-
 void check_holders(struct doctor *d, struct finding *f)
 {
 	const char *who;
@@ -198,7 +147,7 @@ void check_holders(struct doctor *d, struct finding *f)
 		f->verdict = VERDICT_NONE;
 		return;
 	}
-	who = holders(d);
+	who = holders_names(d->a);
 	if (!d->cycles)
 		f->state = arena_printf(d->a, "%s%s%s", free_text(d),
 					who ? "; others have events open: " : "", who ? who : "");

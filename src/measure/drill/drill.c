@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "collect/holders.h"
 #include "collect/sysfs.h"
 #include "measure/drill_latency.h"
+#include "measure/counter_limits.h"
 #include "model/groups.h"
 
 /* ---- the model and the plan ------------------------------------------------------------- */
@@ -116,15 +116,15 @@ static void hold(struct drill_core *c, const struct counting *k, const struct dr
 
 static void set_limits(struct drill_core *c, const struct drill *d, const struct counting *k)
 {
-	struct schedule_machine at = { .smt = c->system[SYSTEM_SMT_ON] > 0 };
-	struct holders h;
+	const struct limits_ask x = { .root = d->root,
+				      .pmu = c->pmu,
+				      .machine = &k->machine,
+				      .cpus = k->who.whole_cpus ? k->who.cpus.v : NULL,
+				      .n_cpus = k->who.cpus.n,
+				      .smt = c->system[SYSTEM_SMT_ON] > 0,
+				      .tries = !k->ask->dry_run };
 
-	holders_read(&h, d->root, c->pmu);
-	at.general = h.general;
-	at.fixed = h.fixed;
-	at.watchdog = h.watchdog > 0;
-	at.no_tsx_abort = !h.tsx_force_abort;
-	schedule_limits_of(&c->limits, c->m, &at);
+	limits_of(&c->limits, c->m, &x);
 	for (size_t i = 0; i < d->n_held; i++)
 		if (!strcmp(d->held[i].pmu, c->pmu))
 			hold(c, k, &d->held[i]);

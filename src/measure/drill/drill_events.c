@@ -18,17 +18,6 @@ struct builder {
 	struct err *err;
 };
 
-const char *drill_event_text(struct arena *a, const struct drill_core *c,
-			     const struct model_event *e)
-{
-	const char *pmu = *e->pmu ? e->pmu : c->pmu;
-
-	/* "duration_time", "page-faults": a word that needs no PMU */
-	if (!strcmp(pmu, "software") || !*e->code)
-		return arena_strdup(a, *e->code ? e->code : e->name);
-	return arena_printf(a, "%s/%s/%s", pmu, e->code, e->modifiers ? e->modifiers : "");
-}
-
 static void fill_counter(struct counter_event *out, const struct event *ev,
 			 const struct model_event *e, struct arena *a)
 {
@@ -58,7 +47,7 @@ static int parse_one(struct builder *b, const struct drill_core *c, uint32_t eve
 		     struct became *out)
 {
 	struct drill *d = b->d;
-	const char *text = drill_event_text(d->a, c, &c->m->event[event]);
+	const char *text = model_event_text(d->a, &c->m->event[event], c->pmu);
 
 	out->from = out->to = d->list.ev.n;
 	if (!text)
@@ -78,7 +67,7 @@ static int parse_many(struct builder *b, const struct drill_core *c, const uint3
 	size_t from = d->list.ev.n;
 
 	for (size_t i = 0; i < n; i++) {
-		const char *s = drill_event_text(d->a, c, &c->m->event[event[i]]);
+		const char *s = model_event_text(d->a, &c->m->event[event[i]], c->pmu);
 
 		buf_printf(&text, "%s%s", i ? "," : "", s ? s : "");
 	}

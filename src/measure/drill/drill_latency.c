@@ -44,7 +44,7 @@ static int add_event(struct drill_latency *l, struct drill *d, size_t core, uint
 	const struct drill_core *c = &d->core[core];
 	const struct model_event *e = &c->m->event[event];
 	struct latency_event *s = &l->event[l->n];
-	const char *text = drill_event_text(d->a, c, e);
+	const char *text = model_event_text(d->a, e, c->pmu);
 	size_t from = l->list.ev.n;
 
 	if (!text)

@@ -9,6 +9,7 @@
 
 #include "base/invariant.h"
 #include "collect/sysfs.h"
+#include "measure/counter_limits.h"
 #include "measure/drill.h"
 #include "measure/drill_latency.h"
 
@@ -198,10 +199,27 @@ static int apply_stages(struct drill *d, struct counting *k, struct err *err)
 	return drill_latency_apply(d, k, err);
 }
 
+/* Others hold what the plan of every kind of core would need. */
+static bool none_free(const struct drill *d, const char **who)
+{
+	*who = NULL;
+	for (size_t c = 0; c < d->n_cores; c++) {
+		const struct drill_core *x = &d->core[c];
+
+		for (size_t g = 0; g < x->plan.n_groups; g++)
+			if (x->plan.group[g].core)
+				return false;
+		if (!*who && x->plan.n_impossible)
+			*who = limits_note(d->a, d->root, x->pmu, &x->limits);
+	}
+	return *who;
+}
+
 /* Fails where not one event counts. */
 static int any_counts(const struct drill *d, const struct counting *k, struct err *err)
 {
 	size_t refused = 0, all = 0, outside = 0;
+	const char *who;
 	int number = 0;
 
 	for (size_t g = 0; g < d->setup.n_groups; g++)
@@ -211,6 +229,13 @@ static int any_counts(const struct drill *d, const struct counting *k, struct er
 		}
 	if (refused < all)
 		return 0;
+	if (none_free(d, &who)) {
+		(void)err_set(err, ERR_UNSUPPORTED, "no counter is left: %s%s", who,
+			      d->n_held ? ", and one samples" : "");
+		return err_hint(err, d->n_held ? "`cyclade stat` counts without samples; `cyclade "
+						 "doctor` tells who counts"
+					       : "`cyclade doctor` tells who counts");
+	}
 	if (outside == all && !k->who.whole_cpus) {
 		(void)err_set(err, ERR_UNSUPPORTED,
 			      "what was asked for counts outside the cores, for whole CPUs and not "

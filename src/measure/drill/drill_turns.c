@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "measure/counter_limits.h"
 #include "measure/drill.h"
 
 #define LONG 20000000ull /* ns for each group that takes turns: long enough to come to one */
@@ -128,6 +129,18 @@ static const char *lost_pin(const struct drill *d)
 			 "of the time";
 }
 
+/* Something ran on cores of this kind: nobody else keeps groups off those that were never used. Of
+ * one kind there is no other core where it could have run. */
+static bool was_used(const struct drill *d, size_t core)
+{
+	if (d->n_cores == 1)
+		return true;
+	for (size_t i = 0; i < d->n_parts; i++)
+		if (d->part[i].core == core && !d->part[i].idle)
+			return true;
+	return false;
+}
+
 static bool starved(const struct drill *d, const struct drill_core *c, size_t group)
 {
 	const struct drill_group *g = &c->group[group];
@@ -145,18 +158,6 @@ static bool starved(const struct drill *d, const struct drill_core *c, size_t gr
 	return !running && enabled > LONG * (drill_in_rounds(d) ? 1 : in_turns(c));
 }
 
-/* Something ran on cores of this kind: nobody else keeps groups off those that were never used. Of
- * one kind there is no other core where it could have run. */
-static bool was_used(const struct drill *d, size_t core)
-{
-	if (d->n_cores == 1)
-		return true;
-	for (size_t i = 0; i < d->n_parts; i++)
-		if (d->part[i].core == core && !d->part[i].idle)
-			return true;
-	return false;
-}
-
 static const char *never_on(const struct drill *d, struct arena *a)
 {
 	size_t n = 0;
@@ -171,9 +172,55 @@ static const char *never_on(const struct drill *d, struct arena *a)
 		 : NULL;
 }
 
+/* The least of the time that a node of level 1 was counted; NAN: there is none. */
+static double level_1_share(const struct drill *d)
+{
+	double least = NAN;
+
+	for (size_t i = 0; i < d->n_parts; i++) {
+		const struct drill_part *p = &d->part[i];
+		const struct model *m = d->core[p->core].m;
+
+		for (size_t n = 0; n < p->tree.n && !p->idle; n++) {
+			if (m->metric[n].level != 1)
+				continue;
+			if (p->tree.node[n].value.why != VALUE_OK)
+				least = 0;
+			else if (isfinite(p->tree.node[n].counted))
+				least = fmin(least, p->tree.node[n].counted);
+		}
+	}
+	return least;
+}
+
+/* Who left this plan less than the CPU has, and what that costs. */
+static const char *held(const struct drill *d, struct arena *a)
+{
+	double share = level_1_share(d);
+
+	for (size_t c = 0; c < d->n_cores; c++) {
+		const struct drill_core *x = &d->core[c];
+		const char *note = limits_note(a, d->root, x->pmu, &x->limits);
+
+		if (!was_used(d, c))
+			continue;
+		if (note && d->n_cores > 1)
+			note = arena_printf(a, "%s: %s", x->pmu, note);
+		if (note && isfinite(share))
+			note = arena_printf(a,
+					    "%s: groups were made smaller, level 1 was counted "
+					    "%.0f %% of the time",
+					    note, 100 * share);
+		if (note)
+			return note;
+	}
+	return NULL;
+}
+
 size_t drill_turn_notes(const struct drill *d, struct arena *a, const char *note[DRILL_TURN_NOTES])
 {
-	const char *all[DRILL_TURN_NOTES] = { turns(d, a), lost_pin(d), never_on(d, a) };
+	const char *all[DRILL_TURN_NOTES] = { held(d, a), turns(d, a), lost_pin(d),
+					      never_on(d, a) };
 	size_t n = 0;
 
 	for (size_t i = 0; i < DRILL_TURN_NOTES; i++)

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "collect/holders.h"
 #include "collect/sysfs.h"
+#include "measure/counter_limits.h"
 #include "model/event_same.h"
 
 #define PERIOD_UNSAID 2000003u
@@ -415,19 +416,18 @@ static int schedule_all(struct account_plan *p, struct err *err)
 
 /* ---- the whole of it -------------------------------------------------------------------- */
 
-static void set_limits(struct account_plan *p, const char *root, bool *one_thread)
+static void set_account_limits(struct account_plan *p, const struct ask *ask,
+			       const struct machine *machine, const char *root, bool *one_thread)
 {
-	struct schedule_machine at = { 0 };
+	struct limits_ask x = {
+		.root = root, .pmu = p->pmu, .machine = machine, .tries = !ask->dry_run
+	};
 	struct holders h;
 
 	holders_read(&h, root, p->pmu);
-	at.smt = h.smt > 0;
+	x.smt = h.smt > 0;
 	*one_thread = !h.smt;
-	at.general = h.general;
-	at.fixed = h.fixed;
-	at.watchdog = h.watchdog > 0;
-	at.no_tsx_abort = !h.tsx_force_abort;
-	schedule_limits_of(&p->limits, p->m, &at);
+	limits_of(&p->limits, p->m, &x);
 }
 
 /* The fastest that a core goes. */
@@ -457,7 +457,7 @@ int account_plan_make(struct account_plan *p, const struct ask *ask, const struc
 	k.at = arena_alloc(p->a, (p->m->n_events + 1) * sizeof(*k.at));
 	if (!k.node || !k.event || !k.at)
 		return err_nomem(err);
-	set_limits(p, root, &k.one_thread);
+	set_account_limits(p, ask, machine, root, &k.one_thread);
 	if (want_all(&k, ask->account, err) || list_events(&k, err) || schedule_all(p, err))
 		return -1;
 	if (!p->n || p->ev[0].event != p->acc->node[0].event)
@@ -478,8 +478,7 @@ void account_plan_free(struct account_plan *p)
 
 static const char *text_of(const struct account_plan *p, const struct model_event *e)
 {
-	return arena_printf(p->a, "%s/%s/%s", *e->pmu ? e->pmu : p->pmu, e->code,
-			    e->modifiers ? e->modifiers : "");
+	return model_event_text(p->a, e, p->pmu);
 }
 
 /* As the machine knows it; false where it does not. */

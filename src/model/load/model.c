@@ -165,3 +165,13 @@ size_t model_check(const struct model *m, void (*each)(void *ctx, const char *te
 	}
 	return n;
 }
+
+const char *model_event_text(struct arena *a, const struct model_event *e, const char *pmu)
+{
+	if (*e->pmu)
+		pmu = e->pmu;
+	/* "duration_time", "page-faults": a word that needs no PMU */
+	if (!strcmp(pmu, "software") || !*e->code)
+		return arena_strdup(a, *e->code ? e->code : e->name);
+	return arena_printf(a, "%s/%s/%s", pmu, e->code, e->modifiers ? e->modifiers : "");
+}

@@ -91,8 +91,8 @@ void sched_held(struct sched *s)
 	for (unsigned i = 0; i < s->l->n_held; i++) {
 		uint64_t mask = s->l->held[i] & s->avail;
 
-		/* one that has no counter here counts beside nothing */
-		if (!mask)
+		/* one that has no counter here, or may have none, counts beside nothing */
+		if (!(mask & ~GENERAL_BITS) && popcount(mask) <= s->l->reserved)
 			continue;
 		bit_set(s->beside, s->n_ev);
 		s->ev[s->n_ev++] = (struct sched_event){ .event = MODEL_NONE, .mask = mask };

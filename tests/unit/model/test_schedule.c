@@ -714,17 +714,112 @@ static void test_rounds(void **state)
 	arena_free(&a);
 }
 
+/* A machine on which somebody has counters: those of `taken`, or any `moving` of them. */
+struct others {
+	uint32_t taken, fixed;
+	unsigned moving, tries;
+};
+
+/* Every way to give the events counters is tried: few events, and no rule but their masks. */
+static bool find_room(const uint32_t *event, size_t n, uint32_t general, uint32_t fixed,
+		      unsigned spare)
+{
+	const struct model_event *e = &events[*event];
+
+	if (!n)
+		return (unsigned)__builtin_popcount(general) >= spare;
+	for (unsigned c = 0; c < 4; c++)
+		if ((e->counters & general) >> c & 1 &&
+		    find_room(event + 1, n - 1, general & ~(1U << c), fixed, spare))
+			return true;
+	for (unsigned c = 0; c < 4; c++)
+		if ((e->fixed & fixed) >> c & 1 &&
+		    find_room(event + 1, n - 1, general, fixed & ~(1U << c), spare))
+			return true;
+	return false;
+}
+
+static enum schedule_tried others_leave(void *ctx, const uint32_t *event, size_t n)
+{
+	struct others *o = ctx;
+
+	o->tries++;
+	return find_room(event, n, 15 & ~o->taken, 15 & ~o->fixed, o->moving) ? SCHEDULE_FITS
+									      : SCHEDULE_NO_ROOM;
+}
+
+static enum schedule_tried not_allowed(void *ctx, const uint32_t *event, size_t n)
+{
+	(void)ctx, (void)event, (void)n;
+	return SCHEDULE_NOT_TRIED;
+}
+
+static void test_what_is_free(void **state)
+{
+	struct schedule_try how = { .fits = others_leave };
+	struct schedule_limits l;
+
+	(void)state;
+	/* whichever are held, what is left is what can be planned with */
+	for (uint32_t taken = 0; taken < 15; taken++)
+		for (uint32_t fixed = 0; fixed < 16; fixed++) {
+			struct others o = { .taken = taken, .fixed = fixed };
+			const char *why;
+
+			how.ctx = &o;
+			l = plain;
+			l.reserved = 1; /* a guess, before trying */
+			schedule_limits_try(&l, &machine, &how);
+			assert_true(l.tried);
+			assert_int_equal(l.reserved, 0);
+			assert_int_equal(__builtin_popcount(l.taken), __builtin_popcount(taken));
+			assert_int_equal(l.general_held, __builtin_popcount(taken));
+			/* nothing counts on the last of them here: no event says it is held */
+			assert_int_equal(l.fixed_taken, fixed & 11);
+			assert_true(taken || fixed & 11 ? o.tries > 1 : o.tries == 1);
+			for (uint32_t e = ANY_0; e <= ONLY_2; e++)
+				assert_int_equal(schedule_fits(&machine, &l, &e, 1, &why),
+						 find_room(&e, 1, 15 & ~taken, 0, 0));
+		}
+	/* all of them: a plan for one is ready for when it is free */
+	how.ctx = &(struct others){ .taken = 15 };
+	l = plain;
+	schedule_limits_try(&l, &machine, &how);
+	assert_int_equal(l.general_held, 4);
+	assert_int_equal(l.reserved, 3);
+	/* who makes room keeps no event off, but takes a counter */
+	how.ctx = &(struct others){ .moving = 1 };
+	l = plain;
+	schedule_limits_try(&l, &machine, &how);
+	assert_int_equal(l.general_held, 1);
+	{
+		const char *why;
+
+		FITS(&l, ONLY_2, LOW_0, LOW_1);
+		FITS(&l, ANY_0, ANY_1, ANY_2);
+		BREAKS(&l, ANY_0, ANY_1, ANY_2, ANY_3);
+	}
+	/* nobody may ask: then it stays as supposed */
+	how.fits = not_allowed;
+	l = plain;
+	l.reserved = 1;
+	schedule_limits_try(&l, &machine, &how);
+	assert_false(l.tried);
+	assert_int_equal(l.reserved, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counters),  cmocka_unit_test(test_reserved),
-		cmocka_unit_test(test_registers), cmocka_unit_test(test_special),
-		cmocka_unit_test(test_place),	  cmocka_unit_test(test_make),
-		cmocka_unit_test(test_more),	  cmocka_unit_test(test_plans),
-		cmocka_unit_test(test_named),	  cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_names),	  cmocka_unit_test(test_beside),
-		cmocka_unit_test(test_pinned),	  cmocka_unit_test(test_way_down),
-		cmocka_unit_test(test_held),	  cmocka_unit_test(test_rounds),
+		cmocka_unit_test(test_counters),     cmocka_unit_test(test_reserved),
+		cmocka_unit_test(test_registers),    cmocka_unit_test(test_special),
+		cmocka_unit_test(test_place),	     cmocka_unit_test(test_make),
+		cmocka_unit_test(test_more),	     cmocka_unit_test(test_plans),
+		cmocka_unit_test(test_named),	     cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_names),	     cmocka_unit_test(test_beside),
+		cmocka_unit_test(test_pinned),	     cmocka_unit_test(test_way_down),
+		cmocka_unit_test(test_held),	     cmocka_unit_test(test_rounds),
+		cmocka_unit_test(test_what_is_free),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counters that somebody else holds: plans take what is free, the tree is there, and its bars hold what was planted.
+
+Every machine, none to all of its general counters held, in every way to count (with PROBE by libcyclade alone); without
+CYCLADE_LONG a sample of these.
+Level 1 has to be whole as long as one counter is free that its events can be on, levels below as far as they are shown."""
+import functools
+import json
+import os
+import random
+import re
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from sim import SPIN, SYSROOT, planted, run_on, stat_on, tree  # noqa: E402
+from tap import CYCLADE, SIMULATED, WHOLE_CPUS, Tap  # noqa: E402
+from trees import trees  # noqa: E402
+
+LONG = bool(os.environ.get("CYCLADE_LONG"))
+PROBE = os.environ.get("PROBE", "")
+LEVEL_1 = ("frontend_bound", "bad_speculation", "backend_bound", "retiring")
+SLACK = 0.003  # of a figure; programs start and end
+LEAST = 0.95  # of bars
+MS = "800"
+tmp = tempfile.TemporaryDirectory()
+t = Tap()
+of, missed = {}, {}  # by way of counting: bars, and those that do not hold
+
+
+def counters(machine, smt):
+    """General counters of the first kind of cores."""
+    with open(os.path.join(HERE, "machines", machine + ".tab"), encoding="utf-8") as f:
+        words = dict(x.split("=", 1) for x in next(x for x in f if x.startswith("pmu ")).split() if "=" in x)
+    return int(words["counters"] if smt else words.get("alone", words["counters"]))
+
+
+def of_trees(doc):
+    """{node: (value, error, level)} of the tree that has the most."""
+    best = max(trees(doc), key=lambda x: sum(n["value"] is not None for n in x["nodes"]), default={"nodes": []})
+    return {n["node"].split(".")[-1]: (n["value"], n["value_error"], n["level"]) for n in best["nodes"] if n["value"] is not None}
+
+
+def stat(machine, settings, *options):
+    doc = stat_on(machine, "even", *options, SPIN, MS, settings=settings, paper=True)
+    return of_trees(doc), " ".join(doc["notes"])
+
+
+def run(machine, settings):
+    out = os.path.join(tmp.name, "run.json")
+    p = run_on(machine, "even", CYCLADE, "run", *SYSROOT, "-j", "-o", out, "--data", os.path.join(tmp.name, "run.data"), "--", SPIN, "400", settings=settings)
+    try:
+        with open(out, encoding="utf-8") as f:
+            doc = json.load(f)
+        os.remove(out)
+    except (OSError, ValueError):
+        return {}, p.stdout + p.stderr
+    return of_trees(doc), str(doc) + p.stderr
+
+
+def monitor(machine, settings):
+    p = run_on(machine, "even", CYCLADE, "monitor", *SYSROOT, "--once", "-I", "1000", "-j", "--metrics", ",".join(LEVEL_1),
+               settings=settings, paper="alone")
+    try:
+        doc = json.loads(p.stdout)
+    except ValueError:
+        return {}, p.stdout + p.stderr
+    row = (doc.get("core") or [{}])[0]
+    return {n: (row[n], row.get(n + "_error"), 1) for n in LEVEL_1 if row.get(n) is not None}, str(doc)
+
+
+def region(machine, settings):
+    p = run_on(machine, "even", PROBE, "metrics", "0.4", settings=settings, SIM_RDPMC="0", CYCLADE_SYSROOT=tree(machine, settings),
+               PROBE_METRICS="topdown", LC_ALL="C")
+    try:
+        report = json.loads("{" + p.stdout.partition("{")[2])
+    except ValueError:
+        return {}, p.stdout + p.stderr
+    rows = [m for m in report.get("values", []) if m["region"] == "whole" and m["tid"] is None and m["value"] is not None]
+    return {m["metric"]: (m["value"] / 100, (m["value_error"] or 0) / 100, 1) for m in rows}, str(report.get("values"))
+
+
+WAYS = {"stat": stat, "stat -l 2": lambda m, s: stat(m, s, "-l", "2"), "stat --no-mux": lambda m, s: stat(m, s, "--no-mux", "-l", "1"),
+        "run": run, "monitor": monitor, "libcyclade": region}
+WAYS = {k: f for k, f in WAYS.items() if (k == "libcyclade") == bool(PROBE) and (k != "monitor" or WHOLE_CPUS)}
+
+
+@functools.lru_cache(None)
+def level_1(machine, way):
+    """Its nodes, where nobody holds a counter. Monitor has them where its model has rows of them."""
+    nodes = WAYS[way](machine, "")[0] if way == "monitor" else stat(machine, "", "-l", "1")[0]
+    return sorted(n for n, x in nodes.items() if x[2] == 1)
+
+
+def check(machine, smt, held, way):
+    settings = " ".join((["smt=1"] if smt else []) + ["held=%d" % c for c in held])
+    got, said = WAYS[way](machine, settings)
+    want = planted(machine, "even")
+    what = "%s %s, %s" % (machine, settings, way)
+    free = counters(machine, smt) - len(held)
+    need = level_1(machine, way)
+    if way == "monitor" and not need:
+        return
+    if way == "run" and free == 1 and "no counter is left" in said:  # samples have it
+        t.ok(True, "%s: says that samples have the last counter" % what)
+    elif free or all(n in got for n in need):  # slots and their metrics need no general counter
+        t.ok(need and all(n in got for n in need), "%s: level 1 is whole" % what, (sorted(got), said[:3000]))
+    for n, (value, error, _) in got.items():
+        if n not in want or error is None:
+            continue
+        of[way] = of.get(way, 0) + 1
+        if abs(value - want[n]) > error + SLACK:
+            missed.setdefault(way, []).append((what, n, value, error, want[n]))
+    if way.startswith("stat") and held and free:
+        t.ok(re.search(r"\d of \d general counters? (is|are) held", said), "%s: and says who has the others" % what, said)
+
+
+if not SIMULATED:
+    t.skip("simulated machines", "a sanitizer's library wants to be preloaded first; build with clang, which links it in")
+    t.done()
+if run_on("ivb", "even", CYCLADE, "stat", "-e", "task-clock", "true").returncode:
+    t.skip("all of it", "no counting here")
+    t.done()
+cases = []
+for m in sorted(x[:-4] for x in os.listdir(os.path.join(HERE, "machines"))):
+    for shared in (False, True) if m in ("ivb", "skl") else (False,):
+        n = counters(m, shared)
+        for h in range(n + 1):
+            for w in WAYS:
+                if shared and w == "monitor":  # both threads of a core would run what a core can
+                    continue
+                # which they are: each time others
+                chosen = sorted(random.Random("%s %d %d %s" % (m, shared, h, w)).sample(range(n), h))
+                cases.append((m, shared, chosen, w))
+if not LONG:
+    chosen = [("n2", False, [0], "stat"), ("skl", True, [0, 1], "stat -l 2"), ("zen4", False, [0, 1, 2, 3], "stat"), ("spr", False, [0], "run")]
+    cases = random.Random(33).sample(cases, 5 if PROBE else 10) + [c for c in chosen if c[3] in WAYS]
+for case in cases:
+    check(*case)
+for w, all_ in of.items():
+    no = missed.get(w, [])
+    print("# %s: %d of %d bars hold" % (w, all_ - len(no), all_))
+    t.ok(len(no) <= max((1 - LEAST) * all_, 2), "%s: bars hold what was planted" % w, no)
+t.done()
