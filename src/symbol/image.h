@@ -114,6 +114,9 @@ const char *image_path(const struct images *set, uint32_t id);
  * images_tell_apart() was called, files of one base name whose code differs have different names
  * (image_apart.c). */
 const char *image_name(const struct images *set, uint32_t id);
+/* The images of this name, one after the other: the first one after `after` (IMAGE_NONE: of all);
+ * IMAGE_NONE: there is none any more. Knows what images_tell_apart() has seen. */
+uint32_t image_named(const struct images *set, const char *name, uint32_t after);
 
 struct symbol {
 	/* Demangled, owned by the images. Functions of one image that share a name are called

@@ -258,5 +258,5 @@ int images_tell_apart(struct images *set, struct err *err)
 			rc = part(set, v + i, end - i);
 	}
 	free(v);
-	return rc ? err_nomem(err) : 0;
+	return rc || image_index_names(set) ? err_nomem(err) : 0;
 }

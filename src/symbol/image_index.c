@@ -61,8 +61,46 @@ const char *image_dump_path(const struct images *set, uint32_t pid)
 	return !at || (*at & DUMP_BY_TIME) ? NULL : set->image.v[*at]->key.path;
 }
 
+int image_index_names(struct images *set)
+{
+	u64map_free(&set->by_name);
+	set->next_named.n = 0;
+	if (vec_reserve(&set->next_named, set->image.n + 1))
+		return -1;
+	set->next_named.n = set->image.n;
+	for (size_t i = set->image.n; i-- > 0;) { /* the last one first: chains then ascend */
+		const char *name = set->image.v[i]->name;
+		bool fresh;
+		uint64_t *at = u64map_at(&set->by_name, hash_bytes(name, strlen(name)), &fresh);
+
+		if (!at)
+			return -1;
+		set->next_named.v[i] = fresh ? IMAGE_NONE : (uint32_t)*at;
+		*at = i;
+	}
+	return 0;
+}
+
+uint32_t image_named(const struct images *set, const char *name, uint32_t after)
+{
+	const uint64_t *first;
+	uint32_t i;
+
+	if (after != IMAGE_NONE) {
+		i = set->next_named.v[after];
+	} else {
+		first = u64map_find(&set->by_name, hash_bytes(name, strlen(name)));
+		i = first ? (uint32_t)*first : IMAGE_NONE;
+	}
+	while (i != IMAGE_NONE && strcmp(set->image.v[i]->name, name) != 0)
+		i = set->next_named.v[i];
+	return i;
+}
+
 void image_index_free(struct images *set)
 {
+	u64map_free(&set->by_name);
+	vec_free(&set->next_named);
 	u64map_free(&set->by_path);
 	u64map_free(&set->dump_of);
 	vec_free(&set->of_path);

@@ -95,6 +95,9 @@ struct images {
 	struct u64map by_path; /* hash of a path -> the last of of_path */
 	struct u64map dump_of; /* pid -> the image that its runtime's dump is */
 	VEC(struct image_of_path) of_path;
+	/* image_named(): hash of a name -> its first image; of an image the next of that hash */
+	struct u64map by_name;
+	VEC(uint32_t) next_named;
 	pthread_mutex_t lock; /* over what images share: kallsyms */
 	struct kernel_symbols *kernel;
 	pthread_mutex_t cfi_lock; /* over the call-frame tables of all: unwinders share them */
@@ -103,6 +106,8 @@ struct images {
 /* Enters a new image. -1 when out of memory. */
 int image_index_add(struct images *set, uint32_t image) MUST_USE;
 void image_index_free(struct images *set);
+/* Once all have their names. -1 when out of memory. */
+int image_index_names(struct images *set) MUST_USE;
 /* The file that the runtime of a process wrote about its code; NULL: there is none, or its code is
  * in images of kind IMAGE_JIT. The images'. */
 const char *image_dump_path(const struct images *set, uint32_t pid);

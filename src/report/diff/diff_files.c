@@ -58,17 +58,25 @@ static int add_image(match_funcs *out, struct images *set, uint32_t image, struc
 	return 0;
 }
 
+/* Images of a name; a saved result has none. */
+static uint32_t next_image(const struct images *set, const char *dso, uint32_t after)
+{
+	return set ? image_named(set, dso, after) : IMAGE_NONE;
+}
+
 static size_t build_of(const struct diff_side *s, const char *dso, const uint8_t **id)
 {
-	for (size_t r = 0; r < s->n; r++)
-		for (uint32_t i = 0; s->run[r].images && i < images_count(s->run[r].images); i++) {
-			size_t n = strcmp(image_name(s->run[r].images, i), dso)
-					   ? 0
-					   : image_build_id(s->run[r].images, i, id);
+	for (size_t r = 0; r < s->n; r++) {
+		struct images *set = s->run[r].images;
+
+		for (uint32_t i = next_image(set, dso, IMAGE_NONE); i != IMAGE_NONE;
+		     i = next_image(set, dso, i)) {
+			size_t n = image_build_id(set, i, id);
 
 			if (n)
 				return n;
 		}
+	}
 	return 0;
 }
 
@@ -93,9 +101,9 @@ int match_open_file(struct match_file *file, const struct diff_side *s, const ch
 		struct images *set = s->run[r].images;
 
 		file->images = set;
-		for (uint32_t i = 0; set && !rc && i < images_count(set); i++)
-			if (!strcmp(image_name(set, i), dso) &&
-			    image_key(set, i)->kind == IMAGE_FILE)
+		for (uint32_t i = next_image(set, dso, IMAGE_NONE); !rc && i != IMAGE_NONE;
+		     i = next_image(set, dso, i))
+			if (image_key(set, i)->kind == IMAGE_FILE)
 				rc = add_image(&all, set, i, err);
 	}
 	vec_sort(&all, by_name);
@@ -112,9 +120,9 @@ const struct symbol *diff_symbol(const struct diff_run *r, const char *dso, cons
 	const struct symbol *s;
 	size_t n;
 
-	for (uint32_t i = 0; r->images && i < images_count(r->images); i++) {
-		if (strcmp(image_name(r->images, i), dso) != 0 ||
-		    image_symbols(r->images, i, &s, &n, &none))
+	for (uint32_t i = next_image(r->images, dso, IMAGE_NONE); i != IMAGE_NONE;
+	     i = next_image(r->images, dso, i)) {
+		if (image_symbols(r->images, i, &s, &n, &none))
 			continue;
 		*image = i;
 		for (size_t k = 0; k < n; k++)

@@ -91,6 +91,17 @@ static void test_apart(void **state)
 	for (uint32_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
 		assert_string_equal(image_name(set, i), row[i].name);
 	assert_string_equal(image_name(set, sizeof(row) / sizeof(row[0])), "x.so [guest]");
+	for (uint32_t i = 0; i < images_count(set); i++) { /* all of a name, in their order */
+		uint32_t found = IMAGE_NONE;
+
+		for (uint32_t k = 0; k < images_count(set); k++)
+			if (!strcmp(image_name(set, k), image_name(set, i))) {
+				found = image_named(set, image_name(set, i), found);
+				assert_int_equal(found, k);
+			}
+		assert_int_equal(image_named(set, image_name(set, i), found), IMAGE_NONE);
+	}
+	assert_int_equal(image_named(set, "no such", IMAGE_NONE), IMAGE_NONE);
 	images_free(set);
 }
 
