@@ -2,57 +2,82 @@
 #include "base/limit.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
 
-static int refuse(const char *text, const char *what, struct err *err)
+enum { SHOWN = 120 }; /* of a text that is refused */
+
+static int wrong(const char *text, const char *at, const char *what, struct err *err)
 {
-	(void)err_set(err, ERR_USAGE, "'%.60s': %s", text, what);
-	return err_hint(err, "NAME > +2%% fails if it grows, NAME < -2%% if it shrinks");
+	(void)err_set(err, ERR_USAGE, "%s", what);
+	return err_hint(err, "%.*s\n%*s^", SHOWN, text,
+			(int)(at - text < SHOWN ? at - text : SHOWN), "");
 }
 
-static const char *trimmed(struct arena *a, const char *s, size_t n)
+static const char *blanks(const char *s)
 {
-	while (n && isspace((unsigned char)*s)) {
+	while (isspace((unsigned char)*s))
 		s++;
-		n--;
-	}
-	while (n && isspace((unsigned char)s[n - 1]))
-		n--;
-	return arena_strndup(a, s, n);
+	return s;
+}
+
+static int parse_number(struct limit *l, const char *s, struct err *err)
+{
+	char digits[NUM_MAX];
+	bool minus = *s == '-';
+	const char *from = s, *number = s + (*s == '+' || *s == '-');
+	size_t n = strspn(number, "0123456789.");
+
+	if (!n || n >= sizeof(digits))
+		return wrong(l->text, number, "a number in per cent must stand here", err);
+	memcpy(digits, number, n);
+	digits[n] = 0;
+	if (num_parse_double(&l->at, digits, NULL))
+		return wrong(l->text, number, "this is no number", err);
+	s = blanks(number + n);
+	if (*s != '%')
+		return wrong(l->text, s, "a % must stand here", err);
+	s = blanks(s + 1);
+	if (*s)
+		return wrong(l->text, s, "nothing may stand behind the %", err);
+	if (l->at > 0 && l->above == minus)
+		return wrong(l->text, from,
+			     "the limit is on the other side of 0: NAME > +2% fails if it grows, "
+			     "NAME < -2% if it shrinks",
+			     err);
+	l->at *= minus ? -0.01 : 0.01;
+	return 0;
 }
 
 int limit_parse(struct limit *out, struct arena *a, const char *text, struct err *err)
 {
-	size_t n = strcspn(text, "<>"), len;
-	const char *number;
-	bool minus;
+	const char *s = blanks(text), *op = s + strlen(s), *end;
+	bool function = !strncmp(s, LIMIT_FUNCTION, strlen(LIMIT_FUNCTION));
+	const char *name = function ? s + strlen(LIMIT_FUNCTION) : s;
 
-	*out = (struct limit){ .above = text[n] == '>' };
-	if (!text[n])
-		return refuse(text, "there is no > or <", err);
-	out->text = trimmed(a, text, strlen(text));
-	out->name = trimmed(a, text, n);
-	number = trimmed(a, text + n + 1, strlen(text + n + 1));
-	if (!out->text || !out->name || !number)
+	*out = (struct limit){ .text = arena_strdup(a, text) };
+	if (!out->text)
 		return err_nomem(err);
-	len = strlen(number);
-	if (!*out->name)
-		return refuse(text, "there is no name before the sign", err);
-	if (!len || number[len - 1] != '%')
-		return refuse(text, "the limit is no percentage", err);
-	minus = *number == '-';
-	number =
-		trimmed(a, number + (minus || *number == '+'), len - 1 - (minus || *number == '+'));
-	if (!number)
+	while (op > name && *op != '<' && *op != '>')
+		op--;
+	if (*op != '<' && *op != '>')
+		return wrong(text, text + strlen(text), "a > or < is missing: 'cycles > +2%'", err);
+	for (end = op; end > name && isspace((unsigned char)end[-1]);)
+		end--;
+	if (end > name && !function && (end[-1] == '<' || end[-1] == '>'))
+		return wrong(text, op, "one > or < is enough", err);
+	if (end == name)
+		return wrong(text, name,
+			     "a name must stand here: an event, a node, " LIMIT_FUNCTION "NAME",
+			     err);
+	out->name = arena_strndup(a, s, (size_t)(end - s));
+	if (!out->name)
 		return err_nomem(err);
-	if (num_parse_double(&out->at, number, NULL))
-		return refuse(text, "the limit is no number", err);
-	if (out->at > 0 && out->above == minus)
-		return refuse(text, "the limit is on the other side of 0", err);
-	out->at /= minus ? -100 : 100;
-	return 0;
+	out->above = *op == '>';
+	/* the copy: what is wrong is shown in it */
+	return parse_number(out, blanks(out->text + (op - text) + 1), err);
 }
 
 bool limit_broken(const struct limit *l, double change, bool sure)

@@ -3,9 +3,9 @@
  * diff - two or more results compared: the tables of their documents joined by their keys.
  *
  *	diff_build(&x, side, n_sides, &opts, &err)	side[0] is the base of all others
- *	diff_gate(&g, x, "cycles > +2%", &err)		a limit: before diff_put(), which shows it
  *	document_open(&d, &diff_document, x)
  *	diff_put(&d, x)
+ *	diff_exceeded(x)				whether a limit is
  *	diff_free(x)
  *
  * A side is one recording, or several of the same work (repeats). Nothing is analysed here: values,
@@ -16,15 +16,21 @@
  * what their code is like (diff_match.c): renamed ones are joined, of inlined and split ones the
  * sums of the parts. A likeness that leaves a doubt is shown and joins nothing.
  *
- * Error bars are half of the 95 % interval. With repeats they come from the spread of a side's
- * recordings (Welch's t), and are never below what sampling alone gives. With one recording they
- * come from sampling alone (counts: Poisson). A verdict other than "noise" is corrected for the
- * number of comparisons (Holm): where nothing changed, one diff in two hundred at most reports
- * something.
+ * Error bars are half of the 95 % interval of a row alone. With repeats they come from the spread
+ * of a side's recordings (Welch's t), and are never below what sampling alone gives. With one
+ * recording they come from sampling alone (counts: Poisson).
+ *
+ * A verdict other than "noise" is corrected for the number of comparisons, and is the only judge of
+ * a change: headline, rows and limits follow it. Figures form up to three families, by what was
+ * chosen before looking: what limits name has half of the level, totals a quarter, all others what
+ * is left (also of families that are empty, or all of which changed). Holm's procedure keeps each
+ * family's share. Where nothing changed, one diff in two hundred at most reports something. A row
+ * whose bar and verdict differ says why.
  */
 #ifndef CYCLADE_REPORT_DIFF_H
 #define CYCLADE_REPORT_DIFF_H
 
+#include "base/limit.h"
 #include "base/vec.h"
 #include "show/document.h"
 
@@ -51,20 +57,20 @@ struct diff_opts {
 	/* What values are divided by: "run" (NULL: nothing), "time", "samples", an event. */
 	const char *per;
 	size_t limit; /* rows for people; 0: as many as say something */
-	size_t gates; /* limits that diff_gate() will be asked for; 0: 1 */
+	/* What these name may change up to them: [function:]NAME, a total, the path of a node. */
+	const struct limit *gate;
+	size_t n_gates;
 };
 
 struct diff;
 
 extern const struct document_form diff_document;
 
+/* ERR_NOT_FOUND: a limit names what the results do not have. */
 int diff_build(struct diff **out, const struct diff_side *side, size_t n_sides,
 	       const struct diff_opts *opts, struct err *err) MUST_USE;
-/* A limit: [function:]NAME >|< [+-]NUMBER%. *exceeded is set if a change is beyond the limit and
- * its error, and more than chance: it was named before, so its chance is corrected for the number
- * of limits alone. ERR_USAGE, with a caret, if it cannot be read; ERR_NOT_FOUND if the results have
- * no such value. `x` NULL: it is read only. */
-int diff_gate(bool *exceeded, struct diff *x, const char *expr, struct err *err) MUST_USE;
+/* A limit is broken. */
+bool diff_exceeded(const struct diff *x);
 void diff_put(struct document *d, const struct diff *x);
 void diff_free(struct diff *x);
 

@@ -36,9 +36,9 @@ def close(x, y):
 for words, said in [([], "two programs"), (["--", "true"], "two programs"), (["--", "true", "--"], "two programs"),
                     (["true", "--", "true", "--", "true"], "more than two"), (["-r", "0", "true", "--", "true"], "-r goes from 1"),
                     (["-r", "1001", "true", "--", "true"], "-r goes from 1"), (["--effect", "0", "true", "--", "true"], "above 0"),
-                    (["--fail-if", "time", "true", "--", "true"], "no > or <"), (["--fail-if", "> 2%", "true", "--", "true"], "no name"),
-                    (["--fail-if", "time > 2", "true", "--", "true"], "no percentage"),
-                    (["--fail-if", "time > x%", "true", "--", "true"], "no number"),
+                    (["--fail-if", "time", "true", "--", "true"], "a > or < is missing"), (["--fail-if", "> 2%", "true", "--", "true"], "a name must stand here"),
+                    (["--fail-if", "time > 2", "true", "--", "true"], "a % must stand here"),
+                    (["--fail-if", "time > x%", "true", "--", "true"], "a number in per cent"),
                     (["--fail-if", "time > -2%", "true", "--", "true"], "other side of 0"),
                     (["--fail-if", "cycles-of-the-moon > 2%", "true", "--", "true"], "is not measured")]:
     p = run("compare", *words)

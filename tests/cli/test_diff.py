@@ -6,12 +6,14 @@ import math
 import os
 import random
 import re
+import resource
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import account_made  # noqa: E402
 import gen  # noqa: E402
+import student  # noqa: E402
 from tables import walk  # noqa: E402
 from tap import Tap, run  # noqa: E402
 
@@ -112,8 +114,8 @@ def test_events(t, d):
     b = p.record(d + "/b.data", {("hot", "cycles"): 100, ("warm", "cycles"): 300, ("hot", "branches"): 100, ("cool", "branches"): 20})
     doc = diff(a, b)
     t.equal([(r["event"], r["function"], r["verdict"]) for r in doc["rows"]],
-            [("cycles", "hot", "moved"), ("branches", "hot", "moved"), ("branches", "cool", "moved")],
-            "several events: those of the first come first")
+            [("cycles", "hot", "moved"), ("branches", "hot", "moved"), ("branches", "cool", "moved"), ("cycles", "warm", "same")],
+            "several events: those of the first come first, what is the same last")
     people = run("diff", a, b).stdout
     t.ok(re.search(r"^ event +dso +function", people, re.M) and re.search(r"^ branches +\S+ +hot", people, re.M), "people see which", people)
     doc = json.loads(run("sum", a, b, "-j").stdout)
@@ -151,7 +153,7 @@ def test_figures(t, d):
     tail = sum(math.comb(900, k) for k in range(500, 901)) / 2 ** 900 * 2
     t.ok(abs(hot["chance"] - tail) < 1e-6 * tail, "its chance is the binomial distribution's", (hot["chance"], tail))
     verdict = {r["function"]: r["verdict"] for r in doc["rows"]}
-    t.ok(verdict["cold"] == "new" and verdict["cool"] in ("noise", "gone") and "warm" not in verdict and doc["same"] == 1,
+    t.ok(verdict["cold"] == "new" and verdict["cool"] in ("noise", "gone") and verdict["warm"] == "same" and doc["same"] == 1,
          "new functions, and those that are the same", verdict)
     t.ok([r["verdict"] for r in diff(b, a)["rows"] if r["function"] == "cold"] == ["gone"], "functions that are gone")
     runs = [p.record("%s/t%d.data" % (d, i), {"hot": n}) for i, n in enumerate((1000, 1100, 1200, 1300, 1500, 1700))]
@@ -168,6 +170,87 @@ def test_figures(t, d):
     t.ok(abs(hot["chance"] - (1 - inside)) < 1e-5, "its chance is Student's", (hot["chance"], 1 - inside))
 
 
+def family_of(row, limits):
+    if row.get("name") in limits or "function:%s" % row.get("function") in limits:
+        return "named by limits"
+    return "totals" if "name" in row else "others"
+
+
+SHARE = {"named by limits": 0.5, "totals": 0.25}
+
+
+def read_again(rows, limits):
+    """Verdicts by the chances of the rows alone: {family: ([rows], [changed], level)}."""
+    out, left, names = {}, 0.005, ["named by limits", "totals", "others"]
+    of = {n: [r for r in rows if r["chance"] is not None and family_of(r, limits) == n] for n in names}
+    last = [n for n in names if of[n]][-1:]
+    for n in names:
+        level = left if [n] == last else SHARE.get(n, 1) * 0.005
+        changed = student.holm([r["chance"] for r in of[n]], level)
+        left -= 0 if all(changed) else level
+        out[n] = of[n], changed, level
+    return out
+
+
+def check_rule(text, doc, code, limits):
+    """Headline, marks, limits and exit code follow from the same verdicts; what is wrong."""
+    wrong, rows = [], doc["totals"] + doc["rows"]
+    changed, named = ("moved", "new", "gone"), {}
+    for name, (of, found, level) in read_again(rows, limits).items():
+        wrong += [(name, r) for r, f in zip(of, found) if f != (r["verdict"] in changed)]
+        wrong += [r for r in of if (r["verdict"] == "noise") and (abs(r["change"]) > r["change_error"]) != ("together take" in (r["why"] or "") or "it takes" in (r["why"] or ""))]
+        wrong += [f for f in doc["families"] if f["family"] == name and (f["figures"], f["changed"]) != (len(of), sum(found)) or
+                  f["family"] == name and of and not math.isclose(f["level"], level, rel_tol=1e-9)]
+    head = text.splitlines()[0]
+    for r in rows:
+        key = r.get("name") or "function:%s" % r["function"]
+        named[key] = r
+        if (r["verdict"] in changed and ("name" in r or key in limits)) != bool(re.search(r"(^ |, )%s [+-]" % re.escape(key), head)):
+            wrong.append((head, key, r["verdict"]))
+    if not any(r["verdict"] in changed for r in rows) != head.startswith(" no change beyond chance in "):
+        wrong.append(head)
+    for row in doc["limits"]:
+        r = named[row["limit"].split(" >")[0]]
+        if row["exceeded"] != (r["verdict"] in changed and r["change"] > limits[row["limit"].split(" >")[0]]):
+            wrong.append((row, r))
+        if r["why"] and not row["exceeded"] and row["result"] != r["why"]:
+            wrong.append(row)
+    return wrong + ([] if code == any(r["exceeded"] for r in doc["limits"]) else [code])
+
+
+def test_rule(t, d):
+    """Of several runs: Welch's t of the counts that were written, Holm in families, and one verdict for headline, mark and limit."""
+    rng, p, wrong, off, seen = random.Random(7), Program(d), [], [], {}
+    for k in range(24):
+        factor, n = (1, 1.02, 1.08, 1.3)[k % 4], (3, 5)[k % 2]
+        counts, sides = [], []
+        for side, f in (("a", 1), ("b", factor)):
+            for i in range(n):
+                noise = rng.gauss(1, 0.04)
+                counts.append(draw(rng, {x: v * noise * (f if x in ("hot", "warm") else 1) for x, v in MEANS.items()}))
+            sides.append(",".join(p.record("%s/%s%d.data" % (d, side, i), c) for i, c in enumerate(counts[-n:])))
+        limits = [{}, {"cycles": 0.02}, {"cycles": 0.05, "function:hot": 0}, {"function:f3": 0}][rng.randrange(4)]
+        words = [w for x, v in limits.items() for w in ("--fail-if", "%s > +%d%%" % (x, 100 * v))]
+        r = run("diff", "-j", *words, *sides)
+        doc = json.loads(r.stdout)
+        wrong += [(k, w) for w in check_rule(run("diff", *words, *sides).stdout, doc, r.returncode, limits)]
+        for row in doc["rows"]:
+            v = [c.get(row["function"], 0) for c in counts]
+            m = [sum(x) / n for x in (v[:n], v[n:])]
+            s = [max(sum((x - y) ** 2 for x in part) / (n - 1), y) for part, y in ((v[:n], m[0]), (v[n:], m[1]))]
+            if row["chance"] is None or not all(m):
+                continue
+            stat, df = student.welch(*m, *s, n, n)
+            near = 1e-5 if all(sum((x - y) ** 2 for x in part) / (n - 1) > 1.1 * y for part, y in ((v[:n], m[0]), (v[n:], m[1]))) else 0.15  # of samples
+            want, half = student.chance(stat, df), student.quantile(math.floor(df)) * math.sqrt(s[0] / n)
+            off += [] if math.isclose(want, row["chance"], rel_tol=near, abs_tol=1e-12) and (near > 0.1 or math.isclose(half * PERIOD, row["base_error"], rel_tol=near)) else [(row, want, half)]
+        for row in doc["rows"] + doc["totals"]:
+            seen[row["verdict"], row["why"] is not None] = 1
+    t.ok(not off, "chances and errors are those of Welch's t", off[:3])
+    t.ok(not wrong, "headline, marks, limits and exit code say the same", wrong[:3])
+    t.ok({("noise", True), ("noise", False), ("moved", False)} <= set(seen), "of noise inside and outside its bar, and of changes", seen)
+
+
 def test_units(t, d):
     p0 = p = Program(d, events=("cycles", "instructions", "only"))
     a = p.record(d + "/a.data", {("hot", "cycles"): 2000, ("hot", "instructions"): 2000, ("hot", "only"): 20})
@@ -175,7 +258,7 @@ def test_units(t, d):
     row = lambda doc: [r for r in doc["rows"] if r["event"] == "cycles"][0]  # noqa: E731
     t.ok(row(diff(a, b))["change"] == 1, "amounts of a run")
     t.ok("which are not compared: only" in " ".join(diff(a, b)["notes"]), "an event of one side is not compared")
-    t.ok(not [r for r in diff(a, b, "--normalize", "instructions")["rows"] if r["event"] == "cycles"], "amounts per instruction")
+    t.equal(row(diff(a, b, "--normalize", "instructions"))["verdict"], "same", "amounts per instruction")
     t.ok(not moved(diff(a, b, "--normalize", "samples")), "shares of samples")
     t.ok(abs(row(diff(a, b, "--normalize", "time"))["change"] - 1) < 1e-9, "amounts per second")
     p = run("diff", a, b, "--normalize", "nosuch")
@@ -203,15 +286,18 @@ def test_limits(t, d):
     r = run("diff", "-j", "--fail-if", "function:hot > +5%", x, y)
     doc = json.loads(r.stdout)
     row = [w for w in doc["rows"] if w["function"] == "hot"][0]
-    t.ok(row["verdict"] == "noise" and 0.0005 < row["chance"] < 0.005 and r.returncode == 1 and doc["limits"][0]["exceeded"],
+    t.ok(row["verdict"] == "moved" and 0.0005 < row["chance"] < 0.005 and r.returncode == 1 and doc["limits"][0]["exceeded"],
          "a limit is about what it names, not about the number of rows", (row, doc["limits"]))
-    t.ok(run("diff", *["--fail-if", "function:hot > +5%"] * 9, x, y).returncode == 0, "nine limits are nine chances", row)
-    for expr, at in (("cycles", 6), ("cycles > x%", 9), ("cycles > 5", 10), ("> 5%", 0), ("cycles > 5% x", 12), ("cycles >> 5%", 8)):
+    row = [w for w in diff(x, y)["rows"] if w["function"] == "hot"][0]
+    t.ok(row["verdict"] == "noise" and row["change"] > row["change_error"] and "figures together take" in row["why"],
+         "without it the row is noise among many, and says why", row)
+    t.ok(run("diff", *(w for n in NAMES[:9] for w in ("--fail-if", "function:%s > +5%%" % n)), x, y).returncode == 0, "nine limits are nine chances", row)
+    for expr, at in (("cycles", 6), ("cycles > x%", 9), ("cycles > 5", 10), ("> 5%", 0), ("cycles > 5% x", 12), ("cycles >> 5%", 8), ("cycles > -5%", 9)):
         r = run("diff", "--fail-if", expr, a, b)
         lines = r.stderr.splitlines()
         t.ok(r.returncode == 2 and len(lines) == 3 and lines[2].index("^") - 2 == at and lines[1][2:] == expr,
              "%r is refused with a caret" % expr, r.stderr)
-    for name, said in (("cycle", "no 'cycle'"), ("function:nosuch", "no 'nosuch'")):
+    for name, said in (("cycle", "no 'cycle'"), ("function:nosuch", "no 'function:nosuch'")):
         r = run("diff", "--fail-if", name + " > 5%", a, b)
         t.ok(r.returncode == 2 and said in r.stderr, "%s: neither side has it" % name, r.stderr)
     for words in ((), (a,), (a, a + ",,"), (a, d + "/nosuch")):
@@ -222,8 +308,12 @@ def test_self(t, d):
     p = Program(d)
     a = p.record(d + "/a.data", MEANS)
     doc = diff(a, a)
-    t.ok(doc["rows"] == [] and not moved(doc) and doc["same"] == len(NAMES) and
-         all(r["verdict"] == "same" for r in doc["totals"]), "a recording against itself", doc["rows"])
+    t.ok(len(doc["rows"]) == doc["same"] == len(NAMES) and all(r["verdict"] == "same" for r in doc["totals"] + doc["rows"]),
+         "a recording against itself: each row is the same", doc["rows"])
+    t.equal(run("diff", a, a, "--format", "csv").stdout.count(",same,"), len(NAMES), "in csv, too")
+    for words in ([], ["--format", "markdown"]):
+        said = run("diff", a, a, *words).stdout
+        t.ok("%d exactly the same" % len(NAMES) in said and "all figures are the same" in said, "people see how many", said)
     doc = diff(a, a, a)
     t.ok(len({r["side"] for r in doc["totals"]}) == 1 and len(doc["totals"]) == 4, "against two others", doc["totals"])
 
@@ -241,9 +331,26 @@ def test_formats(t, d):
     p = Program(d + "/q")
     text = run("diff", p.record(a, MEANS), p.record(b, dict(MEANS, hot=1200))).stdout
     t.ok(text.startswith(" cycles +20.6 % (+-7.3)\n"), "what came out is said first", text)
-    t.ok(run("diff", a, a).stdout.startswith(" no change beyond the error bars\n"), "that nothing changed, too", text)
     t.ok(re.search(r"^ prog +hot .* \+50\.0 % \+-.* moved$", text, re.M) and "hot: +40.00 M of +40.00 M cycles" in text and
          "next: cyclade annotate -i %s hot" % b in text and "19 exactly the same" in text, "the screen", text)
+
+
+def seconds(*words):
+    """Of CPU time."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run(*words)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def test_costs(t, d):
+    """Time grows as the number of events does: four times as many took 15 times as long where each row looked for its event in all of them."""
+    took = []
+    for n in (500, 2000):
+        events = ["raw_%d" % i for i in range(n)]
+        a = Program("%s/%d" % (d, n), ["hot"], events).record("%s/%d.data" % (d, n), {("hot", e): 1 for e in events})
+        took.append((n, min(seconds("diff", a, a) for _ in range(2)), min(seconds("report", a) for _ in range(2))))
+    t.ok(took[1][1] < 9 * max(took[0][1], 0.02), "diff of many events takes time in proportion", took)
 
 
 def add_up(*words):
@@ -309,7 +416,7 @@ def test_sum_covers(t, d):
 
 
 t = Tap()
-for test in (test_sum, test_sum_covers, test_figures, test_units, test_limits, test_self, test_formats, test_planted, test_events, test_small, test_nothing):
+for test in (test_sum, test_sum_covers, test_costs, test_figures, test_rule, test_units, test_limits, test_self, test_formats, test_planted, test_events, test_small, test_nothing):
     with tempfile.TemporaryDirectory() as where:
         test(t, where)
 t.done()

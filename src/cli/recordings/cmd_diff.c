@@ -13,7 +13,7 @@ struct comparing {
 	struct diff_runs runs;
 	struct diff *diff;
 	struct show show;
-	bool exceeded;
+	struct limit *gate;
 };
 
 /* The recordings that an operand names: one, those of `run -r`, or several between commas. */
@@ -53,17 +53,13 @@ static int compare(struct comparing *c, struct err *err)
 	const struct options *o = &c->cli->opt;
 	const struct diff_opts opts = { .per = o->normalize,
 					.limit = (size_t)o->limit,
-					.gates = o->fail_if.n };
+					.gate = c->gate,
+					.n_gates = o->fail_if.n };
 
 	for (size_t i = 0; i < c->cli->args.n; i++)
 		if (open_side(c, c->cli->args.v[i], err))
 			return -1;
-	if (diff_build(&c->diff, c->side.v, c->side.n, &opts, err))
-		return -1;
-	for (size_t i = 0; i < o->fail_if.n; i++)
-		if (diff_gate(&c->exceeded, c->diff, o->fail_if.v[i], err))
-			return -1;
-	return 0;
+	return diff_build(&c->diff, c->side.v, c->side.n, &opts, err);
 }
 
 /* Limits that cannot be read are refused before anything is opened. */
@@ -80,9 +76,12 @@ static int check(struct comparing *c, struct err *err)
 			err,
 			"cyclade diff base.data new.data; repeats of a run: A1,A2,A3 B1,B2,B3");
 	}
+	c->gate = arena_alloc(&c->cli->arena, (o->fail_if.n + 1) * sizeof(*c->gate));
+	if (!c->gate)
+		return err_nomem(err);
 	for (size_t i = 0; i < o->fail_if.n; i++)
-		if (diff_gate(NULL, NULL, o->fail_if.v[i], err))
-			return -1;
+		if (limit_parse(&c->gate[i], &c->cli->arena, o->fail_if.v[i], err))
+			return err_prefix(err, "--fail-if");
 	return 0;
 }
 
@@ -101,7 +100,7 @@ int cmd_diff(struct cli *cli)
 		cli_progress_end(cli);
 		diff_put(&d, c.diff);
 		code = cli_document(cli, &d, &c.show);
-		if (code == EXIT_OK && c.exceeded)
+		if (code == EXIT_OK && diff_exceeded(c.diff))
 			code = EXIT_NO;
 	}
 	document_close(&d);

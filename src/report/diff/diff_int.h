@@ -30,7 +30,7 @@ enum diff_verdict {
 	DIFF_NEW,
 	DIFF_GONE,
 	DIFF_NOT_COMPARABLE, /* item.why says why */
-	DIFF_SAME,	     /* every figure is the same: only totals and the tree have such rows */
+	DIFF_SAME,	     /* every figure is the same */
 };
 
 /* A value of one recording. */
@@ -54,6 +54,7 @@ struct diff_item {
 	size_t event; /* rows, lines: of several events the number of this one in totals; else 0 */
 	bool seconds; /* of the unit */
 	bool ratio;   /* is no amount of which parts may be added up */
+	bool named;   /* by a limit */
 	bool counts;  /* was counted, not sampled: a run without a value has none, not 0 */
 	unsigned depth;
 	enum diff_alone alone;
@@ -64,7 +65,7 @@ struct diff_item {
 	double difference, chance;
 	double base_samples, new_samples;
 	enum diff_verdict verdict;
-	const char *why;
+	const char *why; /* it is not comparable, or what bar and verdict differ by; NULL */
 	struct diff_match *match; /* functions: joined by it, or with a doubt not; NULL */
 };
 
@@ -111,24 +112,52 @@ struct diff_limit {
 	struct estimate change;
 };
 
+/* Of an event in a recording. */
+struct diff_total {
+	double period, samples;
+	bool counted; /* not sampled: samples is 0 */
+};
+
+enum diff_kind { DIFF_ABSENT, DIFF_SAMPLED, DIFF_COUNTED };
+
 typedef VEC(struct diff_item) diff_items;
+
+/* Comparisons that are corrected together. */
+enum { DIFF_NAMED, DIFF_OF_TOTALS, DIFF_OTHERS, DIFF_FAMILIES };
+
+struct diff_family {
+	const char *name;
+	size_t n, changed; /* figures that could be compared, and those that are reported */
+	double level;	   /* chance of any false report */
+	double needed;	   /* below it the next figure would be reported */
+};
 
 struct diff {
 	struct arena a;
 	const struct diff_side *side;
 	size_t n_sides;
 	struct diff_opts opts;
+	struct strtab event; /* names of events of all recordings */
+	struct u64map total_at, kind;
+	VEC(struct diff_total) total;
 	diff_items table[DIFF_TABLES];
-	diff_items same; /* functions all of whose figures are alike: they are no rows */
+	struct diff_family family[DIFF_FAMILIES];
 	VEC(struct diff_match *) match; /* of the arena */
 	VEC(struct diff_file) file;
 	struct diff_side_sum *sum;
 	VEC(const char *) note;
 	VEC(struct diff_limit) limit;
 	struct pd_losses losses;
-	bool failed; /* no memory */
+	bool exceeded; /* a limit */
+	bool failed;   /* no memory */
 };
 
+/* Reads what the recordings have of each event: before all that asks for it. */
+int diff_read_totals(struct diff *x, struct err *err) MUST_USE;
+/* Of recording `run` of a side; all 0: it does not have the event. */
+struct diff_total diff_total(const struct diff *x, size_t side, size_t run, const char *event);
+/* How a side has it. */
+enum diff_kind diff_kind(const struct diff *x, size_t side, const char *event);
 /* Fills the tables with the amounts of all recordings; of a single side those of its own. */
 int diff_join(struct diff *x, struct err *err) MUST_USE;
 /* Looks for the functions of one side alone on the other one, and joins what is certain. */
@@ -148,8 +177,16 @@ enum diff_builds diff_builds(const struct diff_side *a, const char *dso_a,
 int diff_sides(struct diff *x, struct err *err) MUST_USE;
 /* Recordings of a single side, each alone, and notes of how they differ: for a sum. */
 int diff_recordings(struct diff *x, struct err *err) MUST_USE;
+/* Marks what limits name: before diff_judge(). */
+int diff_mark_named(struct diff *x, struct err *err) MUST_USE;
 /* Error bars and verdicts; orders the rows. */
 void diff_judge(struct diff *x);
+/* Makes the rows of the limits: after it. */
+int diff_gates(struct diff *x, struct err *err) MUST_USE;
+/* More than chance: moved, new or gone. */
+bool diff_reported(const struct diff_item *it);
+/* The change's error bar, which is of this row alone, excludes 0. */
+bool diff_outside(const struct diff_item *it);
 /* The mean of a side's recordings, with its error. */
 struct estimate diff_mean(const struct diff_amount *run, size_t n);
 /* The order of their first `n` keys. */

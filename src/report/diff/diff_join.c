@@ -109,34 +109,6 @@ struct diff_item *diff_item_at(struct joining *j, const char *const key[DIFF_KEY
 
 /* ---- what values are divided by -------------------------------------------------------------- */
 
-struct total { /* of an event of a recording */
-	double period, samples;
-	bool counted; /* not sampled: samples is 0 */
-};
-
-static struct total total_of(const struct diff_run *r, const char *event)
-{
-	const struct table *t = diff_find(r, "events");
-	struct total sum = { 0 };
-	struct table_row row = { 0 };
-	struct arena a = ARENA_INIT;
-
-	while (t && table_next(t, &row)) {
-		const char *name = diff_text(&a, t, diff_column(t, "event"), &row);
-
-		if (name && !strcmp(name, event)) {
-			double samples = diff_number(t, diff_column(t, "samples"), &row).v;
-
-			sum.period += diff_number(t, diff_column(t, "period"), &row).v;
-			sum.counted = isnan(samples);
-			sum.samples += sum.counted ? 0 : samples;
-		}
-		arena_reset(&a);
-	}
-	arena_free(&a);
-	return sum;
-}
-
 static double seconds_of(const struct diff_run *r)
 {
 	const struct table *t = diff_find(r, "recording");
@@ -150,21 +122,31 @@ static bool is_clock(const char *event)
 	return !strncmp(event, "cpu-clock", 9) || !strncmp(event, "task-clock", 10);
 }
 
-/* The divisor of an event's values, with the samples that it rests on (0: exact). */
-static struct total divisor(const struct diff *x, const struct diff_run *r, const char *event)
+/* In the recording that a place of the amounts is for. */
+static struct diff_total total_in(const struct joining *j, size_t slot, const char *event)
 {
-	const char *per = x->opts.per;
-	struct total one = { .period = is_clock(event) ? 1e9 : 1 }, by;
+	size_t n_base = j->x->side[0].n;
+
+	return slot < n_base ? diff_total(j->x, 0, slot, event)
+			     : diff_total(j->x, j->side, slot - n_base, event);
+}
+
+/* The divisor of an event's values, with the samples that it rests on (0: exact). */
+static struct diff_total divisor(const struct joining *j, const struct diff_run *r, size_t slot,
+				 const char *event)
+{
+	const char *per = j->x->opts.per;
+	struct diff_total one = { .period = is_clock(event) ? 1e9 : 1 }, by;
 
 	if (!per || !strcmp(per, "run"))
 		return one;
 	if (!strcmp(per, "time"))
-		return (struct total){ .period = one.period * seconds_of(r) };
+		return (struct diff_total){ .period = one.period * seconds_of(r) };
 	if (!strcmp(per, "samples")) {
-		one.period = total_of(r, event).period;
+		one.period = total_in(j, slot, event).period;
 		return one;
 	}
-	by = total_of(r, per);
+	by = total_in(j, slot, per);
 	if (is_clock(per))
 		by.period /= 1e9;
 	by.period *= one.period;
@@ -174,7 +156,7 @@ static struct total divisor(const struct diff *x, const struct diff_run *r, cons
 }
 
 /* samples NAN: it was counted, with an error that one run does not show. */
-static struct diff_amount amount(double period, double samples, struct total by)
+static struct diff_amount amount(double period, double samples, struct diff_total by)
 {
 	struct diff_amount m = { .v = period / by.period, .samples = samples };
 
@@ -190,41 +172,25 @@ static struct diff_amount amount(double period, double samples, struct total by)
 
 /* ---- totals ---------------------------------------------------------------------------------- */
 
-enum kind { ABSENT, SAMPLED, COUNTED };
-
-static enum kind kind_of_total(struct total t)
-{
-	return t.counted ? COUNTED : t.samples > 0 ? SAMPLED : ABSENT;
-}
-
-static enum kind kind_of(const struct diff_side *s, const char *event)
-{
-	enum kind kind = ABSENT;
-
-	for (size_t i = 0; !kind && i < s->n; i++)
-		kind = kind_of_total(total_of(&s->run[i], event));
-	return kind;
-}
-
 int diff_join_amount(struct joining *j, const struct diff_run *r, size_t slot,
 		     const char *const key[DIFF_KEYS], enum diff_alone alone, double period,
 		     double samples, struct diff_item **out)
 {
 	struct diff_item *it;
-	enum kind kind;
+	enum diff_kind kind;
 
 	if (!key[0])
 		return -1;
 	/* what one side counted and the other one sampled has errors of two kinds */
-	kind = kind_of(&j->x->side[0], key[0]);
-	if (!kind || kind != kind_of(&j->x->side[j->side], key[0]))
+	kind = diff_kind(j->x, 0, key[0]);
+	if (!kind || kind != diff_kind(j->x, j->side, key[0]))
 		return 0;
 	it = diff_item_at(j, key, alone);
 	if (!it)
 		return -1;
 	it->seconds = is_clock(key[0]);
 	it->unit = it->seconds ? "s" : it->key[0];
-	it->run[slot] = amount(period, samples, divisor(j->x, r, key[0]));
+	it->run[slot] = amount(period, samples, divisor(j, r, slot, key[0]));
 	it->counts |= isnan(samples);
 	if (out)
 		*out = it;
@@ -249,18 +215,19 @@ static int join_totals_of(struct joining *j, const struct diff_run *r, size_t sl
 }
 
 /* Not of sides that lack something: that is not 0. */
-static bool all_have(const struct joining *j, bool (*has)(const struct diff_run *r))
+static bool all_have(const struct joining *j,
+		     bool (*has)(const struct diff *x, size_t side, size_t run))
 {
 	for (size_t s = 0; s < j->x->n_sides; s++)
 		for (size_t i = 0; (s == 0 || s == j->side) && i < j->x->side[s].n; i++)
-			if (!has(&j->x->side[s].run[i]))
+			if (!has(j->x, s, i))
 				return false;
 	return true;
 }
 
-static bool has_seconds(const struct diff_run *r)
+static bool has_seconds(const struct diff *x, size_t side, size_t run)
 {
-	return seconds_of(r) > 0;
+	return seconds_of(&x->side[side].run[run]) > 0;
 }
 
 static int join_elapsed(struct joining *j, const struct diff_run *r, size_t slot)
@@ -281,20 +248,25 @@ static int join_elapsed(struct joining *j, const struct diff_run *r, size_t slot
 	return 0;
 }
 
-static bool has_ipc(const struct diff_run *r)
+static bool both_alike(struct diff_total c, struct diff_total i)
 {
-	struct total c = total_of(r, "cycles"), i = total_of(r, "instructions");
+	return c.counted ? i.counted : c.samples > 0 && i.samples > 0 && !i.counted;
+}
 
-	return kind_of_total(c) && kind_of_total(c) == kind_of_total(i);
+static bool has_ipc(const struct diff *x, size_t side, size_t run)
+{
+	return both_alike(diff_total(x, side, run, "cycles"),
+			  diff_total(x, side, run, "instructions"));
 }
 
 static int join_ipc(struct joining *j, const struct diff_run *r, size_t slot)
 {
 	static const char *const key[DIFF_KEYS] = { "IPC" };
-	struct total c = total_of(r, "cycles"), i = total_of(r, "instructions");
+	struct diff_total c = total_in(j, slot, "cycles"), i = total_in(j, slot, "instructions");
 	struct diff_item *it;
 
-	if (!has_ipc(r) || (j->side && !all_have(j, has_ipc)))
+	(void)r;
+	if (!both_alike(c, i) || (j->side && !all_have(j, has_ipc)))
 		return 0;
 	it = diff_item_at(j, key, DIFF_OF_BOTH);
 	if (!it)
@@ -303,7 +275,7 @@ static int join_ipc(struct joining *j, const struct diff_run *r, size_t slot)
 	it->unit = "";
 	it->run[slot] =
 		amount(i.period, i.counted ? (double)NAN : 1 / (1 / c.samples + 1 / i.samples),
-		       (struct total){ .period = c.period });
+		       (struct diff_total){ .period = c.period });
 	it->counts = i.counted;
 	return 0;
 }
@@ -493,7 +465,7 @@ static int check_per(const struct diff *x, struct err *err)
 			const struct diff_run *r = &x->side[s].run[i];
 			bool time = !strcmp(per, "time");
 
-			if (time ? seconds_of(r) > 0 : total_of(r, per).period > 0)
+			if (time ? seconds_of(r) > 0 : diff_total(x, s, i, per).period > 0)
 				continue;
 			return err_set(err, ERR_NOT_FOUND,
 				       time ? "%s: values per second need samples with times"

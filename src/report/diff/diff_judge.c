@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Error bars and verdicts. Each item is tested alone; Holm's step-down procedure over all items of
- * the diff then keeps the chance of any false report below DIFF_LEVEL_PER_MILLE.
+ * Error bars and verdicts. Each item is tested alone; Holm's step-down procedure over the items of
+ * a family then keeps the chance of any false report below the family's share of
+ * DIFF_LEVEL_PER_MILLE.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "report/diff/diff_int.h"
 
 struct sample { /* the recordings of a side */
@@ -186,22 +188,112 @@ static enum diff_verdict verdict_of(const struct diff_item *it)
 	return it->base.v == 0 ? DIFF_NEW : it->new.v == 0 ? DIFF_GONE : DIFF_MOVED;
 }
 
-/* Holm: the k-th smallest chance of n must be below level / (n - k). */
-static void correct(struct diff_item **all, size_t n)
-{
-	if (n)
-		qsort(all, n, sizeof(struct diff_item *), by_chance);
-	for (size_t k = 0; k < n; k++) {
-		if (!(all[k]->chance < DIFF_LEVEL_PER_MILLE / 1000.0 / (double)(n - k)))
-			break;
-		all[k]->verdict = verdict_of(all[k]);
-	}
-}
-
-static bool reported(const struct diff_item *it)
+bool diff_reported(const struct diff_item *it)
 {
 	return it->verdict == DIFF_MOVED || it->verdict == DIFF_NEW || it->verdict == DIFF_GONE;
 }
+
+bool diff_outside(const struct diff_item *it)
+{
+	return fabs(it->change.v) > it->change.half; /* false: one is not known */
+}
+
+/* ---- many comparisons ------------------------------------------------------------------------ */
+
+static int family_of(const struct diff_item *it, int table)
+{
+	return it->named ? DIFF_NAMED : table == DIFF_TOTALS ? DIFF_OF_TOTALS : DIFF_OTHERS;
+}
+
+/* Holm: the k-th smallest chance of n must be below level / (n - k). */
+static void correct(struct diff_family *f, struct diff_item **all)
+{
+	if (f->n)
+		qsort(all, f->n, sizeof(struct diff_item *), by_chance);
+	for (f->changed = 0; f->changed < f->n; f->changed++) {
+		f->needed = f->level / (double)(f->n - f->changed);
+		if (!(all[f->changed]->chance < f->needed))
+			break;
+		all[f->changed]->verdict = verdict_of(all[f->changed]);
+	}
+}
+
+static void put_chance(char s[NUM_MAX], double chance)
+{
+	if (1 / chance < 1e6)
+		(void)num_exact(s, (uint64_t)(1 / chance));
+	else
+		(void)num_count(s, chance > 0 ? 1 / chance : INFINITY);
+}
+
+/* Why a row's verdict is not what its bar shows. */
+static void explain(struct diff *x, struct diff_item *it, const struct diff_family *f)
+{
+	char chance[NUM_MAX], needed[NUM_MAX], n[NUM_MAX];
+
+	if (isnan(it->change.v) || isnan(it->change.half))
+		return;
+	put_chance(chance, it->chance);
+	put_chance(needed, f->needed);
+	if (it->verdict == DIFF_NOISE && diff_outside(it))
+		it->why = f->n == 1 ? arena_printf(&x->a, "chance 1 in %s; it takes 1 in %s",
+						   chance, needed)
+				    : arena_printf(&x->a,
+						   "chance 1 in %s; %s figures together "
+						   "take 1 in %s",
+						   chance, num_exact(n, f->n), needed);
+	else if (diff_reported(it) && !diff_outside(it))
+		it->why = arena_printf(
+			&x->a, "chance 1 in %s: the difference is surer than the ratio", chance);
+	else
+		return;
+	x->failed |= !it->why;
+}
+
+static void correct_all(struct diff *x)
+{
+	static const char *const name[] = { "named by limits", "totals", "others" };
+	static const double share[DIFF_FAMILIES] = { [DIFF_NAMED] = 0.5, [DIFF_OF_TOTALS] = 0.25 };
+	const double level = DIFF_LEVEL_PER_MILLE / 1000.0;
+	struct diff_item **of[DIFF_FAMILIES] = { NULL };
+	double left = level;
+	size_t all = 1;
+	int last = 0;
+
+	for (int t = 0; t < DIFF_TABLES; t++)
+		all += x->table[t].n;
+	for (int k = 0; k < DIFF_FAMILIES; k++) {
+		x->family[k] = (struct diff_family){ .name = name[k] };
+		of[k] = arena_alloc(&x->a, all * sizeof(struct diff_item *));
+		if (!of[k]) {
+			x->failed = true;
+			return;
+		}
+	}
+	for (int t = 0; t < DIFF_TABLES; t++)
+		for (size_t i = 0; i < x->table[t].n; i++) {
+			struct diff_item *it = &x->table[t].v[i];
+			int k = family_of(it, t);
+
+			if (!isnan(it->chance))
+				of[k][x->family[k].n++] = it;
+		}
+	for (int k = 0; k < DIFF_FAMILIES; k++)
+		last = x->family[k].n ? k : last;
+	for (int k = 0; k < DIFF_FAMILIES; k++) {
+		struct diff_family *f = &x->family[k];
+
+		f->level = k == last ? left : f->n ? share[k] * level : 0;
+		correct(f, of[k]);
+		if (f->changed <
+		    f->n) /* else the next one may have it, too: all of these changed */
+			left -= f->level;
+		for (size_t i = 0; i < f->n; i++)
+			explain(x, of[k][i], f);
+	}
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
 
 int diff_by_keys(const struct diff_item *p, const struct diff_item *q, int n)
 {
@@ -212,37 +304,46 @@ int diff_by_keys(const struct diff_item *p, const struct diff_item *q, int n)
 	return c;
 }
 
-static size_t number_of(const diff_items *totals, const struct diff_item *it)
-{
-	size_t i = 0;
-
-	while (i < totals->n && diff_by_keys(&totals->v[i], it, 1))
-		i++;
-	return i + 1;
-}
-
 void diff_number_events(struct diff *x, enum diff_table t)
 {
+	const diff_items *totals = &x->table[DIFF_TOTALS];
 	diff_items *rows = &x->table[t];
+	size_t *number = calloc(x->event.n + 1, sizeof(*number)); /* by event; 0: none */
 	size_t n = 1;
+	uint32_t id;
 
+	x->failed |= !number;
 	while (n < rows->n && !diff_by_keys(&rows->v[0], &rows->v[n], 1))
 		n++;
-	for (size_t i = 0; n < rows->n && i < rows->n; i++)
-		rows->v[i].event = number_of(&x->table[DIFF_TOTALS], &rows->v[i]);
+	for (size_t i = totals->n; number && i-- > 0;) {
+		id = strtab_find(&x->event, totals->v[i].key[0]);
+		if (id != STR_NONE)
+			number[id] = i + 1;
+	}
+	for (size_t i = 0; number && n < rows->n && i < rows->n; i++) {
+		id = strtab_find(&x->event, rows->v[i].key[0]);
+		rows->v[i].event = id != STR_NONE ? number[id] : totals->n + 1;
+	}
+	free(number);
 }
 
-/* Side by side; of each those that are reported, event by event, the largest difference first. */
+static int rank_of(const struct diff_item *it)
+{
+	return diff_reported(it) ? 0 : it->verdict != DIFF_SAME ? 1 : 2;
+}
+
+/* Side by side; of each those that are reported, then those that differ, event by event, the
+ * largest difference first. */
 static int by_weight(const void *a, const void *b)
 {
 	const struct diff_item *p = a, *q = b;
-	double pw = reported(p) ? fabs(p->difference) : p->base.v + p->new.v;
-	double qw = reported(q) ? fabs(q->difference) : q->base.v + q->new.v;
+	double pw = diff_reported(p) ? fabs(p->difference) : p->base.v + p->new.v;
+	double qw = diff_reported(q) ? fabs(q->difference) : q->base.v + q->new.v;
 
 	if (p->side != q->side)
 		return (p->side > q->side) - (p->side < q->side);
-	if (reported(p) != reported(q))
-		return reported(q) - reported(p);
+	if (rank_of(p) != rank_of(q))
+		return rank_of(p) - rank_of(q);
 	if (p->event != q->event)
 		return (p->event > q->event) - (p->event < q->event);
 	if (pw != qw)
@@ -266,44 +367,18 @@ static void order_matches(struct diff *x)
 	const diff_items *rows = &x->table[DIFF_ROWS];
 
 	for (size_t i = 0; i < rows->n; i++)
-		if (rows->v[i].match && reported(&rows->v[i]))
+		if (rows->v[i].match && diff_reported(&rows->v[i]))
 			rows->v[i].match->reported = true;
 	vec_sort(&x->match, reported_first);
 }
 
-static void drop_same(struct diff *x, enum diff_table t)
-{
-	diff_items *rows = &x->table[t];
-	size_t kept = 0;
-
-	for (size_t i = 0; i < rows->n; i++) {
-		if (rows->v[i].verdict != DIFF_SAME)
-			rows->v[kept++] = rows->v[i];
-		else if (t == DIFF_ROWS)
-			x->failed |= vec_push(&x->same, rows->v[i]) != 0;
-	}
-	rows->n = kept;
-}
-
 void diff_judge(struct diff *x)
 {
-	size_t n = 0, all_n = 0;
-	struct diff_item **all;
-
 	for (int t = 0; t < DIFF_TABLES; t++)
-		for (size_t i = 0; i < x->table[t].n; i++, all_n++)
+		for (size_t i = 0; i < x->table[t].n; i++)
 			judge(x, &x->table[t].v[i],
 			      t == DIFF_TREE || t == DIFF_BLOCKS || t == DIFF_MEMORY);
-	for (int t = DIFF_ROWS; t < DIFF_TABLES; t++)
-		drop_same(x, (enum diff_table)t);
-	all = arena_alloc(&x->a, (all_n + 1) * sizeof(struct diff_item *));
-	for (int t = 0; all && t < DIFF_TABLES; t++)
-		for (size_t i = 0; i < x->table[t].n; i++)
-			if (!isnan(x->table[t].v[i].chance))
-				all[n++] = &x->table[t].v[i];
-	x->failed |= !all;
-	if (all)
-		correct(all, n);
+	correct_all(x);
 	diff_number_events(x, DIFF_ROWS);
 	diff_number_events(x, DIFF_LINES);
 	for (int t = DIFF_ROWS; t < DIFF_TABLES; t++)

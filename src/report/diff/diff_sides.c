@@ -111,50 +111,34 @@ static int note_machines(struct diff *x, const struct diff_side_sum *a,
 	return 0;
 }
 
-/* Not sampled. */
-static bool is_counted(const struct table *t, const struct table_row *r)
+/* Events of side `s` that the other one has not. */
+static int note_events(struct diff *x, size_t s, size_t other)
 {
-	return isnan(diff_number(t, diff_column(t, "samples"), r).v);
-}
-
-static bool side_has(struct diff *x, const struct diff_side *s, const char *event, bool counted)
-{
-	for (size_t i = 0; i < s->n; i++) {
-		const struct table *t = diff_find(&s->run[i], "events");
-		struct table_row row = { 0 };
-
-		while (t && table_next(t, &row)) {
-			const char *name = diff_text(&x->a, t, diff_column(t, "event"), &row);
-
-			if (name && !strcmp(name, event) && is_counted(t, &row) == counted)
-				return true;
-		}
-	}
-	return false;
-}
-
-/* Events of `s` that `other` has not. */
-static int note_events(struct diff *x, const struct diff_side *s, const struct diff_side *other)
-{
-	const struct table *t = diff_find(&s->run[0], "events");
+	const struct table *t = diff_find(&x->side[s].run[0], "events");
+	size_t event = t ? diff_column(t, "event") : 0;
 	struct table_row row = { 0 };
-	const char *all = NULL;
+	struct buf all = BUF_INIT;
 	bool counted = false;
+	int rc = 0;
 
 	while (t && table_next(t, &row)) {
-		const char *name = diff_text(&x->a, t, diff_column(t, "event"), &row);
+		const char *name = diff_text(&x->a, t, event, &row);
+		enum diff_kind kind = name ? diff_kind(x, s, name) : DIFF_ABSENT;
 
-		if (!name || side_has(x, other, name, is_counted(t, &row)))
+		if (!kind || diff_kind(x, other, name) == kind)
 			continue;
-		counted |= is_counted(t, &row);
-		all = all ? arena_printf(&x->a, "%s, %s", all, name) : name;
-		if (!all)
-			return -1;
+		counted |= kind == DIFF_COUNTED;
+		buf_printf(&all, "%s%s", all.len ? ", " : "", name);
 	}
-	if (!all)
-		return 0;
-	return note(x, arena_printf(&x->a, "only %s has %s of these, which are not compared: %s",
-				    s->name, counted ? "counts" : "samples", all));
+	if (all.failed)
+		rc = -1;
+	else if (all.len)
+		rc = note(x,
+			  arena_printf(&x->a, "only %s has %s of these, which are not compared: %s",
+				       x->side[s].name, counted ? "counts" : "samples",
+				       buf_str(&all)));
+	buf_free(&all);
+	return rc;
 }
 
 static void add_losses(struct diff *x, const struct diff_run *r)
@@ -188,9 +172,8 @@ int diff_sides(struct diff *x, struct err *err)
 			add_losses(x, &x->side[k].run[i]);
 	}
 	for (size_t k = 1; x->sum && !ret && k < x->n_sides; k++)
-		ret = note_machines(x, &x->sum[0], &x->sum[k]) ||
-		      note_events(x, &x->side[0], &x->side[k]) ||
-		      note_events(x, &x->side[k], &x->side[0]);
+		ret = note_machines(x, &x->sum[0], &x->sum[k]) || note_events(x, 0, k) ||
+		      note_events(x, k, 0);
 	if (x->sum && !ret && single)
 		ret = note(x, "error bars are those of sampling: runs of a program vary by more. "
 			      "Record both sides several times: cyclade diff A1,A2,A3 B1,B2,B3");

@@ -91,7 +91,8 @@ TABLE_GET(function_shown)
 	       .get = change), \
 	COLUMN("verdict", "", T_TEXT, 0, "noise, moved, new, gone, same, not comparable", \
 	       .get = verdict), \
-	COLUMN("why", "why", T_TEXT, C_SPARSE | C_FLEX | C_CUT, "it is not comparable", \
+	COLUMN("why", "why", T_TEXT, C_SPARSE | C_FLEX | C_CUT, \
+	       "it is not comparable, or bar and verdict differ", \
 	       DIFF_OF(why)), \
 	COLUMN("chance", "chance", T_REAL, C_DATA, "of such a difference where nothing changed", \
 	       DIFF_OF(chance)), \
@@ -176,19 +177,30 @@ static const struct table_column limit_columns[] = {
 	COLUMN("side", "side", T_TEXT, C_KEY | C_DATA, "the new side", OF(side)),
 	COLUMN("change", "change", T_SHARE, C_ERROR | C_WHY, "what it is of", OF(change),
 	       .get = signed_share),
-	COLUMN("exceeded", "exceeded", T_FLAG, 0, "by more than the error", OF(exceeded)),
+	COLUMN("exceeded", "exceeded", T_FLAG, 0, "by a change that is more than chance",
+	       OF(exceeded)),
 	COLUMN("result", "", T_TEXT, 0, "in words", OF(what)),
 };
 #undef OF
 static const struct table_form limits_form = { "limits", NULL, 0, TABLE_COLUMNS(limit_columns) };
 
 TABLE_CELL(per, const struct diff *x = r->p; out->text = x->opts.per ? x->opts.per : "run")
-TABLE_CELL(unchanged, out->n = ((const struct diff *)r->p)->same.n)
+
+static size_t count_same(const struct diff *x)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->table[DIFF_ROWS].n; i++)
+		n += x->table[DIFF_ROWS].v[i].verdict == DIFF_SAME;
+	return n;
+}
+
+TABLE_CELL(unchanged, out->n = count_same(r->p))
 TABLE_CELL(level, out->e.v = DIFF_LEVEL_PER_MILLE / 1000.0)
 
 static const struct table_column head_columns[] = {
 	COLUMN("normalized_by", "by", T_TEXT, 0, "run, time, samples or an event", .get = per),
-	COLUMN("same", "same", T_COUNT, 0, "functions all of whose figures are alike: no rows",
+	COLUMN("same", "same", T_COUNT, 0, "functions all of whose figures are alike",
 	       .get = unchanged),
 	COLUMN("level", "level", T_REAL, 0, "of diffs without a change, those that report one",
 	       .get = level),
@@ -196,8 +208,24 @@ static const struct table_column head_columns[] = {
 static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
 					     TABLE_COLUMNS(head_columns) };
 
+#define OF(member) TABLE_FIELD(struct diff_family, member)
+static const struct table_column family_columns[] = {
+	COLUMN("family", "family", T_TEXT, C_KEY, "of figures that are corrected together",
+	       OF(name)),
+	COLUMN("figures", "figures", T_COUNT, 0, "that could be compared", OF(n)),
+	COLUMN("changed", "changed", T_COUNT, 0, "that changed by more than chance", OF(changed)),
+	COLUMN("level", "level", T_REAL, 0, "of families without a change, those that report one",
+	       OF(level)),
+	COLUMN("needed", "needed", T_REAL, 0, "chance below which one more is reported",
+	       OF(needed)),
+};
+#undef OF
+static const struct table_form families_form = { "families", NULL, TABLE_DATA,
+						 TABLE_COLUMNS(family_columns) };
+
 static const struct table_form *const forms[] = { &head_form,
 						  &sides_form,
+						  &families_form,
 						  &table_forms[DIFF_TOTALS],
 						  &table_forms[DIFF_TREE],
 						  &table_forms[DIFF_ROWS],
@@ -213,32 +241,103 @@ const struct document_form diff_document = {
 
 /* ---- for people ------------------------------------------------------------------------------ */
 
-static bool reported(const struct diff_item *it)
+/* "cycles", "function:parse" */
+static const char *name_in_limits(struct document *d, const struct diff_item *it, int table)
 {
-	return it->verdict == DIFF_MOVED || it->verdict == DIFF_NEW || it->verdict == DIFF_GONE;
+	if (table == DIFF_ROWS)
+		return arena_printf(&d->a, LIMIT_FUNCTION "%s", it->key[2] ? it->key[2] : "?");
+	return it->key[table == DIFF_TREE];
 }
 
-/* "cycles +2.1 % (+-0.4), instructions +5.0 % (+-0.1)" */
+/* Totals, and what limits name: "cycles +2.1 % (+-0.4), instructions +5.0 % (+-0.1)". */
+static void put_changed(struct document *d, const struct diff *x, struct buf *line)
+{
+	for (int t = 0; t < DIFF_SUMMED; t++)
+		for (size_t i = 0; i < x->table[t].n; i++) {
+			const struct diff_item *it = &x->table[t].v[i];
+			const char *name;
+
+			if (!diff_reported(it) || !(t == DIFF_TOTALS || it->named))
+				continue;
+			name = name_in_limits(d, it, t);
+			buf_printf(line, "%s%s ", line->len ? ", " : "", name ? name : "?");
+			if (isnan(it->change.v))
+				buf_puts(line, "is new");
+			else
+				buf_printf(line, "%+.1f %% (+-%.1f)", 100 * it->change.v,
+					   100 * it->change.half);
+		}
+}
+
+struct verdict_tally { /* of all tables */
+	size_t compared, changed, outside, same, not_comparable;
+	const char *why; /* the first that is not comparable */
+};
+
+static struct verdict_tally count_verdicts(const struct diff *x)
+{
+	struct verdict_tally n = { 0 };
+
+	for (int t = 0; t < DIFF_TABLES; t++)
+		for (size_t i = 0; i < x->table[t].n; i++) {
+			const struct diff_item *it = &x->table[t].v[i];
+
+			n.compared += isnan(it->chance) ? 0 : 1;
+			n.changed += diff_reported(it);
+			n.outside += it->verdict == DIFF_NOISE && diff_outside(it);
+			n.same += it->verdict == DIFF_SAME;
+			if (it->verdict == DIFF_NOT_COMPARABLE && !n.not_comparable++)
+				n.why = it->why;
+		}
+	return n;
+}
+
 static void put_verdict(struct document *d, const struct diff *x)
 {
-	const diff_items *totals = &x->table[DIFF_TOTALS];
+	struct verdict_tally n = count_verdicts(x);
 	struct buf line = BUF_INIT;
-	size_t rows = 0;
+	char a[NUM_MAX], b[NUM_MAX];
 
-	for (size_t i = 0; i < totals->n; i++) {
-		const struct diff_item *it = &totals->v[i];
-
-		if (reported(it) && !isnan(it->change.v))
-			buf_printf(&line, "%s%s %+.1f %% (+-%.1f)", line.len ? ", " : "",
-				   it->key[0], 100 * it->change.v, 100 * it->change.half);
-	}
-	for (int t = DIFF_TREE; t < DIFF_TABLES; t++)
-		for (size_t i = 0; i < x->table[t].n; i++)
-			rows += reported(&x->table[t].v[i]);
-	if (!line.len)
-		buf_puts(&line, rows ? "totals are within their error bars, parts changed"
-				     : "no change beyond the error bars");
+	put_changed(d, x, &line);
+	if (line.len)
+		;
+	else if (n.changed)
+		buf_printf(&line, "no total changed by more than chance; %s of %s figures did",
+			   num_exact(a, n.changed), num_exact(b, n.compared));
+	else if (n.compared) {
+		buf_printf(&line, "no change beyond chance in %s figures",
+			   num_exact(a, n.compared));
+		if (n.outside)
+			buf_printf(&line, " (%s outside the error bar: 1 in 20 is)",
+				   num_exact(b, n.outside));
+	} else if (n.not_comparable)
+		buf_printf(&line, "no verdict: %s", n.why);
+	else
+		buf_puts(&line, "no change: all figures are the same");
 	document_title(d, INK_BOLD, "%s", buf_str(&line));
+	d->failed |= line.failed;
+	buf_free(&line);
+}
+
+/* What many comparisons cost, by family. */
+static void put_families(struct document *d, const struct diff *x)
+{
+	struct buf line = BUF_INIT;
+	char a[NUM_MAX], b[NUM_MAX];
+
+	for (int k = 0; k < DIFF_FAMILIES; k++) {
+		const struct diff_family *f = &x->family[k];
+
+		if (f->n)
+			buf_printf(&line, "%s1 in %s (%s %s)", line.len ? ", " : "",
+				   num_exact(b, (uint64_t)lround(1 / f->needed)),
+				   num_exact(a, f->n), f->name);
+	}
+	if (line.len)
+		document_fact(d, "corrected", false,
+			      "for many figures (Holm): a change takes a chance below %s; without "
+			      "a change 1 diff in %d reports one",
+			      buf_str(&line), 1000 / DIFF_LEVEL_PER_MILLE);
 	d->failed |= line.failed;
 	buf_free(&line);
 }
@@ -278,7 +377,7 @@ static const struct diff_item *most_moved(const struct diff *x, const struct dif
 			     (it->side == above->side && it->depth > above->depth &&
 			      !strncmp(it->key[1], above->key[1], len) && it->key[1][len] == '.');
 
-		if (below && reported(it) && !it->ratio &&
+		if (below && diff_reported(it) && !it->ratio &&
 		    (!most || fabs(it->difference) > fabs(most->difference)))
 			most = it;
 	}
@@ -320,13 +419,13 @@ static void put_moved(struct document *d, const struct diff *x)
 	const char *name;
 	bool seconds;
 
-	if (!rows->n || !reported(&rows->v[0]))
+	if (!rows->n || !diff_reported(&rows->v[0]))
 		return;
 	for (size_t i = 0; i < totals->n; i++)
 		if (totals->v[i].side == rows->v[0].side &&
 		    !strcmp(totals->v[i].key[0], rows->v[0].key[0]))
 			whole = totals->v[i].difference;
-	for (size_t i = 0; i < rows->n && named < 3 && reported(&rows->v[i]); i++) {
+	for (size_t i = 0; i < rows->n && named < 3 && diff_reported(&rows->v[i]); i++) {
 		if (rows->v[i].side != rows->v[0].side ||
 		    strcmp(rows->v[i].key[0], rows->v[0].key[0]))
 			continue;
@@ -348,15 +447,15 @@ static void put_moved(struct document *d, const struct diff *x)
 static void put_counts(struct document *d, const struct diff *x)
 {
 	const diff_items *rows = &x->table[DIFF_ROWS];
-	size_t n = 0;
+	size_t n = 0, same = count_same(x);
 	char a[NUM_MAX], b[NUM_MAX];
 
 	for (size_t i = 0; i < rows->n; i++)
 		n += rows->v[i].verdict == DIFF_NOISE;
-	if (n || x->same.n)
+	if (n || same)
 		document_fact(d, "no change", false,
-			      "%s functions within their error bars, %s exactly the same",
-			      num_exact(a, n), num_exact(b, x->same.n));
+			      "%s functions by no more than chance, %s exactly the same",
+			      num_exact(a, n), num_exact(b, same));
 }
 
 static void put_next(struct document *d, const struct diff *x)
@@ -364,8 +463,8 @@ static void put_next(struct document *d, const struct diff *x)
 	const struct diff_item *it = x->table[DIFF_ROWS].v;
 	struct next_list l = { .v = d->next, .a = &d->a };
 
-	if (!x->table[DIFF_ROWS].n || !reported(it) || !it->key[2] || it->verdict == DIFF_GONE ||
-	    x->sum[it->side].unknown) /* a saved result has no code */
+	if (!x->table[DIFF_ROWS].n || !diff_reported(it) || !it->key[2] ||
+	    it->verdict == DIFF_GONE || x->sum[it->side].unknown) /* a saved result has no code */
 		return;
 	l.input = x->side[it->side].run[0].input;
 	next_add(&l, "annotate", "", it->key[2], "its lines now");
@@ -378,7 +477,7 @@ static size_t rows_for_people(const struct diff *x, int table)
 	size_t n = 0;
 
 	for (size_t i = 0; i < rows->n; i++)
-		n += reported(&rows->v[i]);
+		n += diff_reported(&rows->v[i]);
 	if (x->opts.limit)
 		return x->opts.limit;
 	return n > LEAST_ROWS ? n : LEAST_ROWS;
@@ -399,6 +498,10 @@ void diff_put(struct document *d, const struct diff *x)
 	const struct table sides = {
 		.form = &sides_form, .array = x->sum, .stride = sizeof(*x->sum), .n = x->n_sides
 	};
+	const struct table families = { .form = &families_form,
+					.array = x->family,
+					.stride = sizeof(*x->family),
+					.n = DIFF_FAMILIES };
 	const struct table limits = { .form = &limits_form,
 				      .array = x->limit.v,
 				      .stride = sizeof(*x->limit.v),
@@ -416,6 +519,7 @@ void diff_put(struct document *d, const struct diff *x)
 		put_verdict(d, x);
 	document_table(d, &head);
 	document_table(d, &sides);
+	document_table(d, &families);
 	put_heads(d, x);
 	for (int k = 0; k < DIFF_TABLES; k++) {
 		const struct table t = { .form = &table_forms[k],
@@ -432,6 +536,7 @@ void diff_put(struct document *d, const struct diff *x)
 	put_moved_node(d, x);
 	put_moved(d, x);
 	put_counts(d, x);
+	put_families(d, x);
 	put_next(d, x);
 	for (size_t i = 0; i < x->note.n; i++)
 		document_note(d, x->note.v[i]);
@@ -451,13 +556,17 @@ int diff_build(struct diff **out, const struct diff_side *side, size_t n_sides,
 	x->side = side;
 	x->n_sides = n_sides;
 	x->opts = *opts;
-	if (diff_sides(x, err) || diff_join(x, err)) {
-		diff_free(x);
-		return -1;
-	}
+	if (diff_read_totals(x, err) || diff_sides(x, err) || diff_join(x, err) ||
+	    diff_mark_named(x, err))
+		goto fail;
 	diff_judge(x);
+	if (diff_gates(x, err))
+		goto fail;
 	*out = x;
 	return 0;
+fail:
+	diff_free(x);
+	return -1;
 }
 
 void diff_clear(struct diff *x)
@@ -466,9 +575,12 @@ void diff_clear(struct diff *x)
 		vec_free(&x->table[t]);
 	vec_free(&x->note);
 	vec_free(&x->limit);
-	vec_free(&x->same);
 	vec_free(&x->match);
 	vec_free(&x->file);
+	strtab_free(&x->event);
+	u64map_free(&x->total_at);
+	u64map_free(&x->kind);
+	vec_free(&x->total);
 	arena_free(&x->a);
 }
 

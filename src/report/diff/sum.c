@@ -230,7 +230,7 @@ int sum_build(struct sum **out, const struct diff_run *run, size_t n, struct err
 	s->side = (struct diff_side){ "all", run, n };
 	x->side = &s->side;
 	x->n_sides = 1;
-	if (diff_recordings(x, err) || diff_join(x, err))
+	if (diff_read_totals(x, err) || diff_recordings(x, err) || diff_join(x, err))
 		return -1;
 	for (int k = 0; k < DIFF_SUMMED; k++)
 		for (size_t i = 0; i < x->table[k].n; i++)
