@@ -30,9 +30,9 @@
 #include "analyse/profile.h"
 #include "analyse/profile/profile_count.h"
 #include "analyse/profile_stacks.h"
+#include "analyse/sample_frames.h"
 #include "base/vec.h"
 #include "symbol/source.h"
-#include "symbol/unwind.h"
 
 void weight_to_tally(struct tally *t, const struct weight *w); /* adds */
 
@@ -86,12 +86,10 @@ struct scan_event {
 	uint64_t type;	 /* PERF_SAMPLE_* */
 	uint32_t index;
 	bool selected;
-	bool plain;	     /* it is only counted */
-	bool full;	     /* the sample must be parsed as a whole */
-	bool plain_chain;    /* the chain stands at at.fixed_end */
-	bool lbr_chain;	     /* the branch stack is the chain of user space */
-	bool dwarf;	     /* registers and stack to unwind */
-	bool leaf;	     /* the link register, which may hold the caller that a chain misses */
+	bool plain;	  /* it is only counted */
+	bool full;	  /* the sample must be parsed as a whole */
+	bool plain_chain; /* the chain stands at at.fixed_end */
+	struct sample_frames_how how;
 	bool split;	     /* a record is a sample for each value read with it */
 	bool read_by_thread; /* which are each thread's own */
 	bool weighed;	     /* periods are corrected for the time it had no counter */
@@ -259,8 +257,6 @@ int reads_prepare(struct scan *sc, struct err *err) MUST_USE;
 /* `s` is all of the record; its event and period are written for each member. */
 int reads_split(struct worker *w, size_t chunk, struct scan_sample *s, struct err *err) MUST_USE;
 void reads_free(struct scan *sc);
-
-#define KIND_UNSAID 0xff /* a chain that does not say in which space it runs */
 
 /* Where an address of a thread lies; *from and *until are narrowed to where the answer holds. */
 struct site scan_place(struct worker *w, const struct pass_thread *who, uint8_t kind, uint64_t ip,

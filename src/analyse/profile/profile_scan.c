@@ -21,10 +21,9 @@
 #include "base/text.h"
 #include "base/vec.h"
 
-#define LINK_REGISTER (1ULL << 30) /* of AArch64, by the number that perf gives it */
-#define SPOT_SLOTS    4096u
-#define GRAIN_ASKS    1024u /* as often it is seen whether a grain is too coarse */
-#define GRAIN_LEAST   8u
+#define SPOT_SLOTS  4096u
+#define GRAIN_ASKS  1024u /* as often it is seen whether a grain is too coarse */
+#define GRAIN_LEAST 8u
 
 const struct site site_stray = { ADDR_STRAY, IMAGE_NONE, SPACE_UNKNOWN, false };
 
@@ -369,26 +368,19 @@ static bool is_weighed(const struct scan *sc, size_t event)
 
 static void init_event(struct scan *sc, struct scan_event *ev, const struct pd_event *e)
 {
-	const uint64_t stack = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-
 	ev->at = e->at;
 	ev->type = e->attr.sample_type;
 	/* in frequency mode the number beside it is the frequency; perf counts it as the period */
 	ev->period = e->attr.sample_period ? e->attr.sample_period : 1;
 	ev->selected = text_means(sc->opts->select.event, e->name);
 	ev->plain_chain = ev->type & PERF_SAMPLE_CALLCHAIN && !(ev->type & PERF_SAMPLE_READ);
-	ev->lbr_chain = ev->type & PERF_SAMPLE_BRANCH_STACK &&
-			e->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK;
-	ev->dwarf = (ev->type & stack) == stack;
-	ev->leaf = sc->opts->machine == EM_AARCH64 && ev->type & PERF_SAMPLE_CALLCHAIN &&
-		   (ev->type & stack) == PERF_SAMPLE_REGS_USER &&
-		   e->attr.sample_regs_user & LINK_REGISTER;
+	ev->how = sample_frames_how(e, sc->opts->machine);
 	ev->split = reads_wanted(e);
 	ev->weighed = is_weighed(sc, (size_t)(ev - sc->ev));
 	ev->read_by_thread = reads_by_thread(e);
 	if (ev->split || (sc->by_cgroup && ev->type & PERF_SAMPLE_CGROUP))
 		ev->full = true;
-	if (sc->opts->chains && (ev->lbr_chain || ev->dwarf || ev->leaf ||
+	if (sc->opts->chains && (sample_frames_made(&ev->how) ||
 				 (ev->type & PERF_SAMPLE_CALLCHAIN && !ev->plain_chain)))
 		ev->full = true;
 	ev->plain = sc->all && ev->selected && !ev->full && !ev->weighed && !sc->opts->chains &&

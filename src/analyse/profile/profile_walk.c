@@ -30,7 +30,6 @@
 #define BLOCK_SITES  262144u /* no chain is as long */
 #define WAIT	     32u
 #define MAX_STACK    127u
-#define MAX_FRAMES   65536u /* more than fit in the largest record */
 
 struct seen_frame {
 	uint64_t ip, from, until;
@@ -46,11 +45,6 @@ struct seeking {
 	size_t i;
 };
 
-struct frame { /* of a chain being walked */
-	uint64_t ip;
-	uint8_t kind, caller;
-};
-
 /* A sample whose chain stands in its record, before it is counted. */
 struct waiting {
 	struct pass_thread who; /* a copy: the worker's may be another's by then */
@@ -58,7 +52,7 @@ struct waiting {
 	uint64_t n, lo, hi, ip, time, period;
 	uint32_t event, cpu;
 	uint8_t kind;
-	struct frame leaf; /* with STACKS_CELLS: p and n are of its callers */
+	struct sample_frame leaf; /* with STACKS_CELLS: p and n are of its callers */
 };
 
 struct walk {
@@ -70,20 +64,16 @@ struct walk {
 	size_t n_sites;		 /* used in the last of them */
 	VEC(struct weight) more; /* of chains with samples of different periods */
 	struct seen_frame *frames;
-	size_t n_seen;	     /* of them; a power of two */
-	struct frame *frame; /* the chain at hand, innermost first */
-	uint32_t *site;	     /* and its sites, outermost first */
+	size_t n_seen;		/* of them; a power of two */
+	struct sample_frames f; /* the chain at hand */
+	uint32_t *site;		/* and its sites, outermost first, with the party's before them */
+	size_t n_site;
 	struct seeking *seeking;
 	size_t n_seeking;
-	size_t n_frame, max_frame;
-	bool doubtful;	/* the chain at hand had a marker that nobody knows: it is not used */
 	bool by_comm;	/* the first of a chain's sites is its party */
 	uint32_t stray; /* the site of callers in no mapping; ITAB_NONE until there are some */
 	struct waiting wait[WAIT];
 	unsigned n_wait;
-	struct unwinder *unwinder; /* made at the first use */
-	uint64_t *ips;		   /* what it found */
-	uint64_t broken[8];
 	enum profile_stacks_how how;
 	struct stack_keep keep;	  /* with opts.stacks */
 	struct stack_cells cells; /* with STACKS_CELLS */
@@ -102,16 +92,17 @@ struct walk *walk_new(struct worker *w, struct err *err)
 	k->how = w->scan->opts->stacks;
 	k->keep.merge = k->how != STACKS_EACH;
 	k->by_comm = w->scan->opts->chain_comm;
-	k->max_frame = w->scan->opts->max_stack ? w->scan->opts->max_stack : MAX_STACK;
-	if (k->max_frame > MAX_FRAMES)
-		k->max_frame = MAX_FRAMES;
+	if (sample_frames_init(&k->f, w->scan->sp, w->scan->opts->machine,
+			       w->scan->opts->max_stack ? w->scan->opts->max_stack : MAX_STACK,
+			       err)) {
+		free(k);
+		return NULL;
+	}
 	k->n_seen = pass_entries(w->scan->pass, k->how == STACKS_CELLS ? SEEN_LEAVES : SEEN_FRAMES);
 	k->frames = malloc(k->n_seen * sizeof(*k->frames));
-	k->frame = malloc((k->max_frame + 1) * sizeof(*k->frame));
-	k->site = malloc((k->max_frame + 1) * sizeof(*k->site));
-	k->seeking = malloc((k->max_frame + 1) * sizeof(*k->seeking));
-	k->ips = malloc((k->max_frame + 1) * sizeof(*k->ips));
-	if (!k->frames || !k->frame || !k->site || !k->seeking || !k->ips ||
+	k->site = malloc((k->f.max + 1) * sizeof(*k->site));
+	k->seeking = malloc((k->f.max + 1) * sizeof(*k->seeking));
+	if (!k->frames || !k->site || !k->seeking ||
 	    (k->how == STACKS_CELLS &&
 	     stack_cells_init(&k->cells, pass_entries(w->scan->pass, CELL_SLOTS)))) {
 		(void)err_nomem(err);
@@ -127,17 +118,12 @@ static void drop_lookups(struct walk *k)
 {
 	itab_free(&k->at);
 	free(k->frames);
-	free(k->frame);
 	free(k->site);
 	free(k->seeking);
-	free(k->ips);
-	unwinder_free(k->unwinder);
+	sample_frames_free(&k->f);
 	k->frames = NULL;
-	k->frame = NULL;
 	k->site = NULL;
 	k->seeking = NULL;
-	k->ips = NULL;
-	k->unwinder = NULL;
 }
 
 void walk_free(struct walk *k)
@@ -193,60 +179,13 @@ struct stack_cells *walk_cells(struct walk *k)
 
 const uint64_t *walk_broken(const struct walk *k)
 {
-	return k->broken;
-}
-
-/* ---- a sample's frames, innermost first --------------------------------------------------------
- */
-
-static bool push_frame(struct walk *k, uint64_t ip, uint8_t kind, bool caller)
-{
-	if (k->n_frame >= k->max_frame)
-		return false;
-	k->frame[k->n_frame++] = (struct frame){ ip, kind, caller };
-	return true;
-}
-
-/* The frames that the kernel wrote. A marker that nobody knows makes all of it doubtful: dropped,
- * as perf does. `until_user` ends at the mark of user space; true where that mark was met. */
-static bool recorded_from(struct walk *k, const uint8_t *p, uint64_t n, bool until_user,
-			  uint8_t kind, bool caller)
-{
-	k->doubtful = false;
-	for (uint64_t i = 0; i < n; i++) {
-		uint64_t ip = ld64(p + i * 8);
-
-		if (chain_is_marker(ip)) {
-			enum space_kind c = space_kind_of_marker(ip);
-
-			if (c == SPACE_UNKNOWN) {
-				k->n_frame = 0;
-				k->doubtful = true;
-				return false;
-			}
-			if (until_user && c == SPACE_USER)
-				return true;
-			kind = (uint8_t)c;
-			/* the first of a context is where it was interrupted */
-			caller = false;
-			continue;
-		}
-		if (!push_frame(k, ip, kind, caller))
-			break;
-		caller = true;
-	}
-	return false;
-}
-
-static bool recorded_frames(struct walk *k, const uint8_t *p, uint64_t n, bool until_user)
-{
-	return recorded_from(k, p, n, until_user, KIND_UNSAID, false);
+	return k->f.ends;
 }
 
 /* The innermost frame of a chain, whose callers are left at *p. False: there is none to be used. */
-static bool take_leaf(const uint8_t **p, uint64_t *n, struct frame *leaf)
+static bool take_leaf(const uint8_t **p, uint64_t *n, struct sample_frame *leaf)
 {
-	*leaf = (struct frame){ .kind = KIND_UNSAID };
+	*leaf = (struct sample_frame){ .kind = KIND_UNSAID };
 	for (; *n; *p += 8, --*n) {
 		enum space_kind c;
 
@@ -264,105 +203,11 @@ static bool take_leaf(const uint8_t **p, uint64_t *n, struct frame *leaf)
 	return false;
 }
 
-/* A branch stack in call-stack mode: the newest entry's target is in the running function, each
- * source is a call that has not returned. */
-static bool lbr_frames(struct walk *k, const struct pd_sample *s)
-{
-	if (!(s->has & PERF_SAMPLE_BRANCH_STACK) || !s->n_branch)
-		return false;
-	if (!recorded_frames(k, s->chain, s->n_chain, true)) {
-		k->n_frame = 0;
-		return false;
-	}
-	for (uint64_t i = 0; i < s->n_branch; i++) {
-		struct pd_branch b = pd_branch_get(s, i);
-
-		if (i == 0 && !push_frame(k, b.to, SPACE_USER, false))
-			break;
-		/* not a return address: the call itself */
-		if (!push_frame(k, b.from, SPACE_USER, false))
-			break;
-	}
-	return true;
-}
-
-static struct unwind_in unwind_of(const struct walk *k, const struct scan_sample *s)
-{
-	const struct pd_sample *f = s->full;
-
-	return (struct unwind_in){
-		.proc = s->who->proc,
-		.time = s->time,
-		.machine = k->w->scan->opts->machine,
-		.abi = f->regs_user.abi,
-		.reg_mask = f->regs_user.mask,
-		.regs = f->regs_user.v,
-		.stack = f->stack,
-		.stack_size = f->stack_size,
-	};
-}
-
-static bool has_unwinder(struct walk *k, struct err *err)
-{
-	if (!k->unwinder)
-		k->unwinder = unwinder_new(k->w->scan->sp, err);
-	return k->unwinder != NULL;
-}
-
-/* A function of AArch64 without a frame record is followed by its caller's caller: the caller
- * itself is in the link register, if the tables say so. */
-static int leaf_frame(struct walk *k, const struct scan_sample *s, struct err *err)
-{
-	struct unwind_in in;
-	size_t at = 0;
-	uint64_t ra;
-
-	while (at < k->n_frame && (k->frame[at].kind != SPACE_USER || k->frame[at].caller))
-		at++;
-	if (at == k->n_frame || !s->full || !s->full->regs_user.abi)
-		return 0;
-	if (!has_unwinder(k, err))
-		return -1;
-	in = unwind_of(k, s);
-	ra = unwind_leaf(k->unwinder, &in, k->frame[at].ip);
-	if (!ra || (at + 1 < k->n_frame && k->frame[at + 1].ip == ra))
-		return 0;
-	if (k->n_frame == k->max_frame) /* the outermost goes */
-		k->n_frame--;
-	if (at == k->n_frame)
-		return 0;
-	memmove(&k->frame[at + 2], &k->frame[at + 1], (k->n_frame - at - 1) * sizeof(*k->frame));
-	k->frame[at + 1] = (struct frame){ ra, SPACE_USER, true };
-	k->n_frame++;
-	return 0;
-}
-
-static int dwarf_frames(struct walk *k, const struct scan_sample *s, struct err *err)
-{
-	const struct pd_sample *f = s->full;
-	enum unwind_end end = UNWIND_DONE;
-	struct unwind_in in;
-	size_t n;
-
-	if (!(f->has & PERF_SAMPLE_STACK_USER) || !f->stack_size || !f->regs_user.abi)
-		return 0;
-	if (!has_unwinder(k, err))
-		return -1;
-	in = unwind_of(k, s);
-	n = unwind_user(k->unwinder, &in, k->ips, k->max_frame - k->n_frame, &end);
-	if ((unsigned)end < 8)
-		k->broken[end]++;
-	for (size_t i = 0; i < n; i++)
-		if (!push_frame(k, k->ips[i], SPACE_USER, i > 0))
-			break;
-	return 0;
-}
-
 /* ---- frames to sites ---------------------------------------------------------------------------
  */
 
 /* What is known of the frame that is i-th from outside; else it is put in line to be found. */
-static void seek_site(struct walk *k, const struct pass_thread *who, const struct frame *f,
+static void seek_site(struct walk *k, const struct pass_thread *who, const struct sample_frame *f,
 		      size_t i, uint64_t time, uint64_t *from, uint64_t *until)
 {
 	uint32_t proc = f->kind == SPACE_KERNEL ? 0 : who->proc_index;
@@ -404,10 +249,10 @@ static void join_strays(struct walk *k)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < k->n_frame; i++)
+	for (size_t i = 0; i < k->n_site; i++)
 		if (k->site[i] != k->stray || !n || k->site[n - 1] != k->stray)
 			k->site[n++] = k->site[i];
-	k->n_frame = n;
+	k->n_site = n;
 }
 
 /* Finds what is in line. */
@@ -437,14 +282,15 @@ static int find_sites(struct walk *k, const struct pass_thread *who, uint64_t ti
 	*from = who->from;
 	*until = who->until;
 	k->n_seeking = 0;
-	for (size_t i = 0; i < k->n_frame; i++)
-		seek_site(k, who, &k->frame[k->n_frame - 1 - i], i, time, from, until);
+	k->n_site = k->f.n;
+	for (size_t i = 0; i < k->n_site; i++)
+		seek_site(k, who, &k->f.frame[k->f.n - 1 - i], i, time, from, until);
 	if (end_seeking(k))
 		return -1;
 	if (k->stray != ITAB_NONE)
 		join_strays(k);
 	if (k->by_comm) {
-		memmove(k->site + 1, k->site, k->n_frame++ * sizeof(*k->site));
+		memmove(k->site + 1, k->site, k->n_site++ * sizeof(*k->site));
 		k->site[0] = who->tag;
 	}
 	return 0;
@@ -477,7 +323,7 @@ static uint32_t *keep_sites(struct walk *k)
 {
 	uint32_t *at;
 
-	if (!k->sites.n || k->n_sites + k->n_frame > BLOCK_SITES) {
+	if (!k->sites.n || k->n_sites + k->n_site > BLOCK_SITES) {
 		uint32_t *block = malloc(BLOCK_SITES * sizeof(*block));
 
 		if (!block || vec_push(&k->sites, block)) {
@@ -487,8 +333,8 @@ static uint32_t *keep_sites(struct walk *k)
 		k->n_sites = 0;
 	}
 	at = k->sites.v[k->sites.n - 1] + k->n_sites;
-	memcpy(at, k->site, k->n_frame * sizeof(*at));
-	k->n_sites += k->n_frame;
+	memcpy(at, k->site, k->n_site * sizeof(*at));
+	k->n_sites += k->n_site;
 	return at;
 }
 
@@ -505,7 +351,7 @@ static struct walk_chain *new_chain(struct walk *k, uint64_t lo, uint64_t hi, ui
 				  .hi = hi,
 				  .until = UINT64_MAX,
 				  .at = at,
-				  .n_at = (uint32_t)k->n_frame,
+				  .n_at = (uint32_t)k->n_site,
 				  .event = event };
 	*idx = (uint32_t)k->n_chains++;
 	return c;
@@ -593,9 +439,9 @@ static int count_by_sites(struct walk *k, const struct pass_thread *who, uint64_
 
 	if (find_sites(k, who, time, &from, &until))
 		return -1;
-	leaf = k->site[k->n_frame - 1];
-	k->n_frame -= k->how == STACKS_CELLS;
-	h = XXH3_128bits_withSeed(k->site, k->n_frame * sizeof(*k->site), event + 1ULL);
+	leaf = k->site[k->n_site - 1];
+	k->n_site -= k->how == STACKS_CELLS;
+	h = XXH3_128bits_withSeed(k->site, k->n_site * sizeof(*k->site), event + 1ULL);
 	c = find_chain(k, h.low64, h.high64, &i, &idx);
 	if (!c) {
 		c = new_chain(k, h.low64, h.high64, event, &idx);
@@ -614,13 +460,14 @@ static int count_anew(struct walk *k, const struct waiting *s, struct walk_chain
 	bool cells = k->how == STACKS_CELLS; /* then the frames are the callers' */
 	uint64_t from, until;
 
-	k->n_frame = 0;
-	k->max_frame -= cells;
-	(void)recorded_from(k, s->p, s->n, false, cells ? s->leaf.kind : KIND_UNSAID, cells);
-	k->max_frame += cells;
-	if (k->doubtful || (!k->n_frame && !cells)) {
+	k->f.n = 0;
+	k->f.max -= cells;
+	(void)sample_frames_recorded(&k->f, s->p, s->n, false, cells ? s->leaf.kind : KIND_UNSAID,
+				     cells);
+	k->f.max += cells;
+	if (k->f.doubtful || (!k->f.n && !cells)) {
 		/* the chain's bytes do not tell where the sample was */
-		(void)push_frame(k, s->ip, s->kind, false);
+		(void)sample_frames_push(&k->f, s->ip, s->kind, false);
 		return count_by_sites(k, &s->who, s->time, s->cpu, s->period, s->event);
 	}
 	if (find_sites(k, &s->who, s->time, &from, &until))
@@ -629,8 +476,8 @@ static int count_anew(struct walk *k, const struct waiting *s, struct walk_chain
 		c = new_chain(k, s->lo, s->hi, s->event, &idx);
 		if (!c || itab_put(&k->at, s->lo, k->n_chains - 1))
 			return -1;
-	} else if (c->n_at != k->n_frame ||
-		   memcmp(c->at, k->site, k->n_frame * sizeof(*k->site)) != 0) {
+	} else if (c->n_at != k->n_site ||
+		   memcmp(c->at, k->site, k->n_site * sizeof(*k->site)) != 0) {
 		c = new_chain(k, s->lo, s->hi, s->event, &idx);
 		if (!c)
 			return -1;
@@ -686,21 +533,14 @@ static const uint8_t *plain_chain(const struct scan_sample *s, const struct scan
 	return s->r->p + ev->at.fixed_end + 8;
 }
 
-/* Frames that are more than what stands in the record. */
-static int count_made(struct walk *k, const struct scan_sample *s, const uint8_t *p, uint64_t n,
-		      struct err *err)
+/* Frames that are more than what stands in the record, or of a sample without a chain. */
+static int count_made(struct walk *k, const struct scan_sample *s, struct err *err)
 {
-	const struct scan_event *ev = s->ev;
-
-	k->n_frame = 0;
-	if (!ev->lbr_chain || !s->full || !lbr_frames(k, s->full))
-		(void)recorded_frames(k, p, n, false);
-	if (ev->dwarf && s->full && dwarf_frames(k, s, err))
+	k->f.n = 0;
+	if (s->full && sample_frames_take(&k->f, &s->ev->how, s->full, s->who->proc, s->time, err))
 		return -1;
-	if (ev->leaf && leaf_frame(k, s, err))
-		return -1;
-	if (!k->n_frame)
-		(void)push_frame(k, s->ip, s->kind, false);
+	if (!k->f.n)
+		(void)sample_frames_push(&k->f, s->ip, s->kind, false);
 	return count_by_sites(k, s->who, s->time, s->cpu, s->period, s->event) ? err_nomem(err) : 0;
 }
 
@@ -711,12 +551,12 @@ int walk_sample(struct walk *k, const struct scan_sample *s, struct err *err)
 	XXH128_hash_t h;
 	uint64_t n;
 	const uint8_t *p = plain_chain(s, ev, &n);
-	struct frame leaf = { .kind = 0 };
+	struct sample_frame leaf = { .kind = 0 };
 
-	if (ev->lbr_chain || ev->dwarf || ev->leaf || (!n && k->how != STACKS_CELLS))
-		return count_made(k, s, p, n, err);
+	if (sample_frames_made(&ev->how) || (!n && k->how != STACKS_CELLS))
+		return count_made(k, s, err);
 	if (k->how == STACKS_CELLS && !take_leaf(&p, &n, &leaf)) {
-		leaf = (struct frame){ .ip = s->ip, .kind = s->kind };
+		leaf = (struct sample_frame){ .ip = s->ip, .kind = s->kind };
 		n = 0;
 	}
 	h = n ? XXH3_128bits(p, n * 8) : (XXH128_hash_t){ 0, 0 };
