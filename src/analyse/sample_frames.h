@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sample_frames - the call chain of a sample as frames, innermost first, however it was recorded: by
- * the kernel's walk, by LBR call stacks, or by registers and a piece of the stack (-g=dwarf).
+ * sample_frames - the call chain of a sample as frames, innermost first, however it was recorded:
+ * by the kernel's walk, by LBR call stacks, or by registers and a piece of the stack (-g=dwarf).
  *
  *	sample_frames_init(&f, spaces, machine, max)
  *	how = sample_frames_how(event, machine)		once for an event
@@ -64,8 +64,8 @@ int sample_frames_init(struct sample_frames *f, const struct spaces *sp, unsigne
 int sample_frames_take(struct sample_frames *f, const struct sample_frames_how *how,
 		       const struct pd_sample *s, const struct process *proc, uint64_t time,
 		       struct err *err) MUST_USE;
-/* Only those that the kernel wrote: n words at p. `kind`, `caller`: of the first. `until_user`: ends
- * at the mark of user space; returns whether that mark was met. */
+/* Only those that the kernel wrote: n words at p. `kind`, `caller`: of the first. `until_user`:
+ * ends at the mark of user space; returns whether that mark was met. */
 bool sample_frames_recorded(struct sample_frames *f, const uint8_t *p, uint64_t n, bool until_user,
 			    uint8_t kind, bool caller);
 /* False: there is no room. */

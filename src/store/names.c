@@ -2,11 +2,12 @@
 #include "store/names.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/hash.h"
-#include "symbol/source.h"
 
-#define SLOTS ((size_t)1 << 14)
+#define SLOTS	    ((size_t)1 << 14)
+#define INLINES_MAX 64u
 
 struct slot {
 	uint64_t ip, from, until;
@@ -32,8 +33,16 @@ int names_new(struct names **out, const struct spaces *sp, struct err *err)
 	return 0;
 }
 
+static void drop_inlines(struct name *x)
+{
+	free((void *)(uintptr_t)x->inl);
+	x->inl = NULL;
+}
+
 void names_free(struct names *n)
 {
+	for (size_t i = 0; n && i < SLOTS; i++)
+		drop_inlines(&n->slot[i].name);
 	free(n);
 }
 
@@ -69,6 +78,7 @@ struct name *names_at(struct names *n, const struct process *proc, uint32_t proc
 	    time < s->until)
 		return &s->name;
 	s->used = false;
+	drop_inlines(&s->name);
 	s->from = 0;
 	s->until = UINT64_MAX;
 	map = space_find(n->sp, proc, kind, ip, time, &s->from, &s->until);
@@ -83,23 +93,78 @@ struct name *names_at(struct names *n, const struct process *proc, uint32_t proc
 	return &s->name;
 }
 
+/* *src is NULL if the image has no debug information there: that is no failure. */
+static int source_at(struct names *n, const struct name *x, const struct source **src,
+		     uint64_t *vaddr, struct err *err)
+{
+	*src = NULL;
+	if (x->image == IMAGE_NONE)
+		return 0;
+	*src = source_of(n->images, x->image, err);
+	if (!*src && err->code == ERR_NOMEM)
+		return -1;
+	err_clear(err);
+	if (*src && !image_to_vaddr(n->images, x->image, x->image_address, vaddr))
+		*src = NULL;
+	return 0;
+}
+
 int names_line(struct names *n, struct name *x, struct err *err)
 {
 	const struct source *src;
 	struct source_line at;
 	uint64_t vaddr;
 
-	if (x->lined || x->image == IMAGE_NONE)
+	if (x->lined)
 		return 0;
-	src = source_of(n->images, x->image, err);
-	if (!src && err->code == ERR_NOMEM)
+	if (source_at(n, x, &src, &vaddr, err))
 		return -1;
 	x->lined = true;
-	err_clear(err); /* a file without lines is no failure */
-	if (!src || !image_to_vaddr(n->images, x->image, x->image_address, &vaddr))
+	if (!src)
 		return 0;
 	at = source_line(src, vaddr);
 	x->file = at.file;
 	x->line = at.line;
+	return 0;
+}
+
+int names_inlines(struct names *n, struct name *x, struct err *err)
+{
+	struct source_inline buf[INLINES_MAX], *inl;
+	const struct source *src;
+	uint64_t vaddr;
+	size_t len;
+
+	if (x->unfolded)
+		return 0;
+	if (source_at(n, x, &src, &vaddr, err))
+		return -1;
+	x->unfolded = true;
+	len = src ? source_inline_names(src, vaddr, buf, INLINES_MAX) : 0;
+	if (!len)
+		return 0;
+	inl = malloc(len * sizeof(*inl));
+	if (!inl)
+		return err_nomem(err);
+	memcpy(inl, buf, len * sizeof(*inl));
+	x->inl = inl;
+	x->n_inl = (uint32_t)len;
+	return 0;
+}
+
+int names_line_of(struct names *n, const struct name *x, uint32_t level, struct source_line *out,
+		  struct err *err)
+{
+	struct source_inline inl[INLINES_MAX];
+	const struct source *src;
+	uint64_t vaddr;
+
+	*out = (struct source_line){ 0 };
+	if (source_at(n, x, &src, &vaddr, err))
+		return -1;
+	if (!src)
+		return 0;
+	*out = level < source_inlines(src, vaddr, inl, INLINES_MAX) ? inl[level].at
+								    : source_line(src, vaddr);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #define CYCLADE_STORE_NAMES_H
 
 #include "base/err.h"
+#include "symbol/source.h"
 #include "symbol/space.h"
 
 struct name {
@@ -19,7 +20,10 @@ struct name {
 	uint64_t address;     /* in the file, as tools for files show it */
 	uint64_t image_address;
 	uint32_t image, line;
-	bool lined; /* names_line() was here */
+	bool lined;			 /* names_line() was here */
+	bool unfolded;			 /* names_inlines() was */
+	uint32_t n_inl;			 /* calls inlined there, outermost first; without lines */
+	const struct source_inline *inl; /* good as long as the name */
 };
 
 struct names;
@@ -29,6 +33,11 @@ int names_new(struct names **out, const struct spaces *sp, struct err *err) MUST
 struct name *names_at(struct names *n, const struct process *proc, uint32_t proc_index,
 		      enum space_kind kind, uint64_t ip, uint64_t time, struct err *err) MUST_USE;
 int names_line(struct names *n, struct name *x, struct err *err) MUST_USE;
+int names_inlines(struct names *n, struct name *x, struct err *err) MUST_USE;
+/* Where the frame of that level of inlining is (0: the function's own): the call of the next one,
+ * of the innermost the address itself. Needs x->image and x->image_address. */
+int names_line_of(struct names *n, const struct name *x, uint32_t level, struct source_line *out,
+		  struct err *err) MUST_USE;
 void names_free(struct names *n); /* NULL is fine */
 
 #endif

@@ -161,6 +161,8 @@ void raw_close(struct raw *c)
 		cursor_free(c->walk[i]);
 	free(c->walk);
 	free(c->events);
+	sample_frames_free(&c->frames);
+	vec_free(&c->chain);
 	buf_free(&c->text);
 	free(c);
 }
@@ -268,7 +270,7 @@ int raw_walk_begin(struct raw *c, bool others, struct err *err)
 
 bool raw_walk_next(struct raw *c)
 {
-	c->parsed = c->met = false;
+	c->parsed = c->met = c->chain_made = false;
 	return cursor_next(c->walk[c->run]);
 }
 

@@ -25,6 +25,7 @@ struct raw_run {
 	const char *input;    /* as it was named */
 	const struct pd *rec; /* NULL: it is no recording, and has no rows */
 	const struct spaces *spaces;
+	unsigned machine; /* EM_*, to unwind call chains */
 };
 
 /* Events by name: those of `event` alone. Ranges of numbers that a table does not have do not bound

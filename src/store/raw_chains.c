@@ -14,8 +14,9 @@
 #define NOTHING UINT32_MAX
 
 struct place {
-	struct name name;
+	struct name name; /* function: the inlined one, if it is one; no inlines */
 	uint64_t address; /* of a caller, the return address */
+	uint32_t level;	  /* of inlining */
 	uint32_t same;	  /* the next one of the same hash */
 	uint8_t kind;	  /* enum space_kind */
 	bool caller;
@@ -51,20 +52,26 @@ void raw_chains_free(struct raw_chains *x)
 static bool is_same_place(const struct place *a, const struct place *b)
 {
 	return a->address == b->address && a->kind == b->kind && a->caller == b->caller &&
-	       a->name.image == b->name.image;
+	       a->name.image == b->name.image && a->level == b->level;
 }
 
-/* The number of the place of c->frame; NOTHING: out of memory, or *err says why. */
-static uint32_t place_of(struct raw_chains *x, struct raw *c, struct err *err)
+/* The number of a frame's place; NOTHING: out of memory, or *err says why. */
+static uint32_t place_of(struct raw_chains *x, struct raw *c, const struct raw_frame *f,
+			 struct err *err)
 {
-	const struct name *name = raw_name_at(c, c->frame.kind, c->frame.ip - c->frame.caller, err);
-	struct place p = { .kind = (uint8_t)c->frame.kind, .caller = c->frame.caller };
-	uint64_t *at, kind = (uint64_t)p.kind << 1 | (p.caller ? 1 : 0);
+	const struct name *name = raw_name_at(c, (enum space_kind)f->kind, f->ip - f->caller, err);
+	struct place p = { .kind = f->kind, .caller = f->caller, .level = f->level };
+	uint64_t *at, kind = (uint64_t)p.level << 16 | (uint64_t)p.kind << 1 | (p.caller ? 1 : 0);
 
 	if (!name)
 		return NOTHING;
 	p.name = *name;
-	p.address = name->dso ? name->address + p.caller : c->frame.ip;
+	p.name.inl = NULL;
+	if (f->level) {
+		p.name.function = f->inlined;
+		p.name.offset = 0;
+	}
+	p.address = name->dso ? name->address + p.caller : f->ip;
 	at = u64map_at(&x->place_at, hash_pair(p.address, (uint64_t)name->image << 32 | kind),
 		       NULL);
 	if (!at)
@@ -86,15 +93,13 @@ static bool is_same_chain(const struct raw_chains *x, const struct chain *a, con
 }
 
 /* The sample's chain; a new one if it is the first. NULL: out of memory, or *err says why. */
-static struct chain *chain_of(struct raw_chains *x, struct raw *c, const struct pd_sample *s,
-			      struct err *err)
+static struct chain *chain_of(struct raw_chains *x, struct raw *c, struct err *err)
 {
 	struct chain k = { .first = x->step.n };
 	uint64_t *at;
 
-	raw_frame_first(c);
-	while (raw_frame_next(c, s)) {
-		uint32_t place = place_of(x, c, err);
+	for (size_t i = 0; i < c->chain.n; i++) {
+		uint32_t place = place_of(x, c, &c->chain.v[i], err);
 
 		if (place == NOTHING || vec_push(&x->step, place))
 			return NULL;
@@ -121,12 +126,13 @@ static struct chain *chain_of(struct raw_chains *x, struct raw *c, const struct 
 
 static int take(struct raw *at, void *ctx, struct err *err)
 {
-	const struct pd_sample *s = raw_sample(at);
 	struct chain *k;
 
-	if (!s || !(s->has & PERF_SAMPLE_CALLCHAIN))
+	if (raw_frames_make(at, err))
+		return -1;
+	if (!at->chain.n)
 		return 0;
-	k = chain_of(ctx, at, s, err);
+	k = chain_of(ctx, at, err);
 	if (!k)
 		return err->code == ERR_NONE ? err_nomem(err) : -1;
 	if (!k->samples++)
@@ -159,16 +165,15 @@ static int make(struct raw *c, struct err *err)
 
 int raw_chain_id(struct raw *c, struct raw_cell *out, struct err *err)
 {
-	const struct pd_sample *s = raw_sample(c);
 	struct raw_chains *x;
 	const struct chain *k;
 
 	if (make(c, err))
 		return -1;
 	x = raw_of(c)->chains;
-	if (!x || !s)
+	if (!x)
 		return 0;
-	k = chain_of(x, c, s, err);
+	k = chain_of(x, c, err);
 	if (!k)
 		return err->code == ERR_NONE ? err_nomem(err) : -1;
 	value_int(out, (uint64_t)(k - x->chain.v));
@@ -204,7 +209,7 @@ static int chain_text(struct raw *c, const struct chain *k, struct raw_cell *out
 	for (size_t i = k->n; i--;) {
 		const struct place *p = place_at(x, k, i);
 
-		raw_put_frame(&c->text, &p->name, p->address);
+		raw_put_frame(&c->text, p->name.function, p->name.dso, p->address);
 	}
 	value_text(out, buf_str(&c->text), false);
 	return c->text.failed ? err_nomem(err) : 0;
@@ -264,15 +269,17 @@ static int next_frame(struct raw *c, struct err *err)
 	return 0;
 }
 
-static int line_of(struct raw *c, struct place *p, enum store_column_id col, struct raw_cell *out,
-		   struct err *err)
+static int line_of(struct raw *c, const struct place *p, enum store_column_id col,
+		   struct raw_cell *out, struct err *err)
 {
-	if (names_line(raw_of(c)->names, &p->name, err))
+	struct source_line at;
+
+	if (names_line_of(raw_of(c)->names, &p->name, p->level, &at, err))
 		return -1;
 	if (col == C_chain_frames_file)
-		value_text(out, p->name.file, true);
-	else if (p->name.line)
-		value_int(out, p->name.line);
+		value_text(out, at.file, true);
+	else if (at.line)
+		value_int(out, at.line);
 	return 0;
 }
 
@@ -302,11 +309,14 @@ static int frame_value(struct raw *c, enum store_column_id col, struct raw_cell 
 	case C_chain_frames_in_kernel:
 		value_int(out, p->kind == SPACE_KERNEL);
 		break;
+	case C_chain_frames_inlined:
+		value_int(out, p->level > 0);
+		break;
 	case C_chain_frames_function:
 		value_text(out, p->name.function, true);
 		break;
 	case C_chain_frames_offset:
-		if (p->name.function)
+		if (p->name.function && !p->level)
 			value_int(out, p->name.offset + p->caller);
 		break;
 	case C_chain_frames_dso:

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyse/sample_frames.h"
 #include "analyse/wait.h"
 #include "base/buf.h"
 #include "base/vec.h"
@@ -39,6 +40,15 @@ struct raw_runs {
 	size_t n;
 };
 
+/* A frame of a sample: a function, or a call inlined into it. */
+struct raw_frame {
+	uint64_t ip;	     /* of a caller, the return address */
+	const char *inlined; /* the inlined function; NULL: it is the function itself */
+	uint32_t level;	     /* of inlining; 0: the function itself */
+	uint8_t kind;	     /* enum space_kind */
+	bool caller;
+};
+
 struct raw {
 	struct raw_runs *runs;
 	enum store_table table;
@@ -54,13 +64,11 @@ struct raw {
 	struct pd_sample sample;
 	bool parsed, whole; /* whole: it could be parsed */
 	struct cursor_who who;
-	bool met; /* who is known */
-	struct {  /* frames: where the walk over the chain is */
-		uint64_t at;
-		uint64_t ip;
-		enum space_kind kind;
-		bool caller, begun; /* a return address; a frame of the context came before */
-	} frame;
+	bool met;		     /* who is known */
+	struct sample_frames frames; /* of the run frames_run, once asked for */
+	size_t frames_run;
+	VEC(struct raw_frame) chain; /* raw_frames_make() */
+	bool chain_made;
 	struct pd_branch branch;
 	enum ibs_part part; /* of the run's CPU */
 	bool intel;	    /* the same */
@@ -132,13 +140,16 @@ int raw_sample_parsed(struct raw *c, enum store_column_id col, struct raw_cell *
 		      struct err *err) MUST_USE;
 int raw_threads_make(struct raw_of *r, struct err *err) MUST_USE;
 uint64_t raw_period(const struct raw *c); /* of the sample */
-/* Frames of the sample's chain, which become c->frame. */
-void raw_frame_first(struct raw *c);
-bool raw_frame_next(struct raw *c, const struct pd_sample *s);
+/* Whose the sample is, as c->who. */
+int raw_meet(struct raw *c, struct err *err) MUST_USE;
+/* The frames of the sample at hand, innermost first, as c->chain; none if it has no chain. */
+int raw_frames_make(struct raw *c, struct err *err) MUST_USE;
+/* Their functions, outermost first. */
+int raw_chain_text(struct raw *c, struct raw_cell *out, struct err *err) MUST_USE;
 /* Where an address of the sample's process lies; NULL: *err says why. */
 struct name *raw_name_at(struct raw *c, enum space_kind kind, uint64_t ip, struct err *err);
 /* Adds its function to the text of a chain; without one "libc.so.6+0x1f" or "0x1f". */
-void raw_put_frame(struct buf *b, const struct name *x, uint64_t address);
+void raw_put_frame(struct buf *b, const char *function, const char *dso, uint64_t address);
 extern const char *const raw_mode_names[]; /* by enum space_kind */
 /* The number of the sample's chain. */
 int raw_chain_id(struct raw *c, struct raw_cell *out, struct err *err) MUST_USE;

@@ -20,7 +20,7 @@ const struct pd_sample *raw_sample(struct raw *c)
 	return c->whole ? &c->sample : NULL;
 }
 
-static int meet(struct raw *c, struct err *err)
+int raw_meet(struct raw *c, struct err *err)
 {
 	if (!c->met && cursor_who(c->walk[c->run], &c->who, err))
 		return -1;
@@ -32,7 +32,7 @@ struct name *raw_name_at(struct raw *c, enum space_kind kind, uint64_t ip, struc
 {
 	struct raw_of *r = raw_of(c);
 
-	if (meet(c, err) || (!r->names && names_new(&r->names, r->r.spaces, err)))
+	if (raw_meet(c, err) || (!r->names && names_new(&r->names, r->r.spaces, err)))
 		return NULL;
 	return names_at(r->names, c->who.proc, c->who.proc_index, kind, ip, c->who.time, err);
 }
@@ -99,7 +99,7 @@ static int common(struct raw *c, enum common what, struct raw_cell *out, struct 
 	case COMM:
 		if (!ev->at.tid)
 			break;
-		if (meet(c, err))
+		if (raw_meet(c, err))
 			return -1;
 		value_text(out, c->who.comm, c->who.comm_stays);
 		break;
@@ -148,91 +148,6 @@ static int place(struct raw *c, enum space_kind kind, uint64_t ip, bool caller, 
 		break;
 	}
 	return 0;
-}
-
-/* ---- chains ---------------------------------------------------------------------------------- */
-
-/* Moves to the next frame of the sample. */
-bool raw_frame_next(struct raw *c, const struct pd_sample *s)
-{
-	while (c->frame.at < s->n_chain) {
-		uint64_t ip = ld64(s->chain + 8 * c->frame.at++);
-
-		if (!chain_is_marker(ip)) {
-			c->frame.ip = ip;
-			c->frame.caller = c->frame.begun;
-			c->frame.begun = true;
-			return true;
-		}
-		/* the first of a context is where it was interrupted */
-		c->frame.kind = space_kind_of_marker(ip);
-		c->frame.begun = false;
-	}
-	return false;
-}
-
-void raw_frame_first(struct raw *c)
-{
-	c->frame.at = 0;
-	c->frame.begun = false;
-	c->frame.kind = space_kind_of_misc(row_of(c)->r.misc);
-}
-
-static uint64_t count_frames(const struct pd_sample *s)
-{
-	uint64_t n = 0;
-
-	for (uint64_t i = 0; i < s->n_chain; i++)
-		n += !chain_is_marker(ld64(s->chain + 8 * i));
-	return n;
-}
-
-void raw_put_frame(struct buf *b, const struct name *x, uint64_t address)
-{
-	buf_put(b, ";", b->len ? 1 : 0);
-	if (x->function)
-		buf_puts(b, x->function);
-	else
-		buf_printf(b, "%s%s0x%llx", x->dso ? x->dso : "", x->dso ? "+" : "",
-			   (unsigned long long)address);
-}
-
-/* Names of frames, outermost first: they come the other way, so their places are kept. */
-static int chain_text(struct raw *c, const struct pd_sample *s, struct raw_cell *out,
-		      struct err *err)
-{
-	VEC(struct {
-		uint64_t ip;
-		enum space_kind kind;
-		bool caller;
-	})
-	v = VEC_INIT;
-	int ret = 0;
-
-	buf_reset(&c->text);
-	raw_frame_first(c);
-	while (!ret && raw_frame_next(c, s)) {
-		if (vec_reserve(&v, v.n + 1)) {
-			ret = err_nomem(err);
-			break;
-		}
-		v.v[v.n].ip = c->frame.ip;
-		v.v[v.n].caller = c->frame.caller;
-		v.v[v.n++].kind = c->frame.kind;
-	}
-	for (size_t i = v.n; !ret && i--;) {
-		const struct name *x = raw_name_at(c, v.v[i].kind, v.v[i].ip - v.v[i].caller, err);
-
-		if (x)
-			raw_put_frame(&c->text, x, x->dso ? x->address + v.v[i].caller : v.v[i].ip);
-		else
-			ret = -1;
-	}
-	vec_free(&v);
-	if (ret)
-		return -1;
-	value_text(out, buf_str(&c->text), false);
-	return c->text.failed ? err_nomem(err) : 0;
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
@@ -327,6 +242,20 @@ static void number(const struct pd_sample *s, enum store_column_id col, struct r
 			value_int(out, rows[i].v);
 }
 
+static int of_chain(struct raw *c, enum store_column_id col, struct raw_cell *out, struct err *err)
+{
+	if (raw_frames_make(c, err))
+		return -1;
+	if (!c->chain.n)
+		return 0;
+	if (col == C_samples_chain_id)
+		return raw_chain_id(c, out, err);
+	if (col == C_samples_chain)
+		return raw_chain_text(c, out, err);
+	value_int(out, c->chain.n);
+	return 0;
+}
+
 /* Columns that need the sample taken apart. */
 int raw_sample_parsed(struct raw *c, enum store_column_id col, struct raw_cell *out,
 		      struct err *err)
@@ -337,13 +266,9 @@ int raw_sample_parsed(struct raw *c, enum store_column_id col, struct raw_cell *
 		return 0;
 	switch (col) {
 	case C_samples_frames:
-		if (s->has & PERF_SAMPLE_CALLCHAIN)
-			value_int(out, count_frames(s));
-		return 0;
 	case C_samples_chain_id:
-		return s->has & PERF_SAMPLE_CALLCHAIN ? raw_chain_id(c, out, err) : 0;
 	case C_samples_chain:
-		return s->has & PERF_SAMPLE_CALLCHAIN ? chain_text(c, s, out, err) : 0;
+		return of_chain(c, col, out, err);
 	case C_samples_cgroup:
 		if (s->has & PERF_SAMPLE_CGROUP)
 			value_text(out, spaces_cgroup_path(raw_of(c)->r.spaces, s->cgroup), true);
@@ -460,27 +385,36 @@ static int begin_frames(struct raw *c, struct err *err)
 {
 	/* frames have addresses of their own */
 	c->b.ip = CURSOR_ANY;
-	c->whole = c->parsed = false;
+	c->chain.n = c->i = 0;
 	return raw_walk_begin(c, false, err);
 }
 
+/* c->i is one more than the frame's place. */
 static int next_frame_row(struct raw *c, struct err *err)
 {
-	(void)err;
-	if (c->parsed && c->whole && raw_frame_next(c, &c->sample)) {
-		c->i++;
-		return 1;
-	}
-	while (raw_walk_next(c)) {
-		const struct pd_sample *s = raw_sample(c);
-
-		if (!s || !(s->has & PERF_SAMPLE_CALLCHAIN))
-			continue;
-		raw_frame_first(c);
+	while (c->i >= c->chain.n) {
+		if (!raw_walk_next(c))
+			return 0;
 		c->i = 0;
-		if (raw_frame_next(c, s))
-			return 1;
+		if (raw_frames_make(c, err))
+			return -1;
 	}
+	c->i++;
+	return 1;
+}
+
+static int frame_line(struct raw *c, const struct raw_frame *f, enum store_column_id col,
+		      struct raw_cell *out, struct err *err)
+{
+	struct name *x = raw_name_at(c, (enum space_kind)f->kind, f->ip - f->caller, err);
+	struct source_line at;
+
+	if (!x || names_line_of(raw_of(c)->names, x, f->level, &at, err))
+		return -1;
+	if (col == C_frames_file)
+		value_text(out, at.file, true);
+	else if (at.line)
+		value_int(out, at.line);
 	return 0;
 }
 
@@ -499,27 +433,40 @@ static int frame_value(struct raw *c, enum store_column_id col, struct raw_cell 
 		[C_frames_period - C_frames_run] = PERIOD,
 	};
 
+	const struct raw_frame *f = &c->chain.v[c->i - 1];
+
 	switch (col) {
 	case C_frames_depth:
-		value_int(out, c->i);
+		value_int(out, c->i - 1);
 		return 0;
 	case C_frames_ip:
-		value_int(out, c->frame.ip);
+		value_int(out, f->ip);
 		return 0;
 	case C_frames_mode:
-		value_text(out, raw_mode_names[c->frame.kind], true);
+		value_text(out, raw_mode_names[f->kind], true);
 		return 0;
 	case C_frames_in_kernel:
-		value_int(out, c->frame.kind == SPACE_KERNEL);
+		value_int(out, f->kind == SPACE_KERNEL);
+		return 0;
+	case C_frames_inlined:
+		value_int(out, f->level > 0);
 		return 0;
 	case C_frames_function:
 	case C_frames_offset:
+		if (f->level) {
+			if (col == C_frames_function)
+				value_text(out, f->inlined, true);
+			return 0;
+		}
+		return place(c, (enum space_kind)f->kind, f->ip, f->caller,
+			     col == C_frames_function ? FUNCTION : OFFSET, out, err);
 	case C_frames_dso:
 	case C_frames_address:
+		return place(c, (enum space_kind)f->kind, f->ip, f->caller,
+			     col == C_frames_dso ? DSO : ADDRESS, out, err);
 	case C_frames_file:
 	case C_frames_line:
-		return place(c, c->frame.kind, c->frame.ip, c->frame.caller,
-			     (enum place)(FUNCTION + (col - C_frames_function)), out, err);
+		return frame_line(c, f, col, out, err);
 	default:
 		return common(c, same[col - C_frames_run], out, err);
 	}

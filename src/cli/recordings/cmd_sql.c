@@ -68,13 +68,14 @@ static int open_run(struct asked *a, const char *path, struct err *err)
 	size_t i = a->n_runs;
 
 	if (saved_is(path)) {
-		a->run[a->n_runs++] = (struct raw_run){ path, NULL, NULL };
+		a->run[a->n_runs++] = (struct raw_run){ .input = path };
 		return saved_open(&a->saved[i], path, sql_saved_forms, SQL_SAVED, err);
 	}
 	if (results_open(&a->r[i], a->cli, path, err))
 		return -1;
 	r = results_recording(a->r[i]);
-	a->run[a->n_runs++] = (struct raw_run){ path, r->rec, r->spaces };
+	a->run[a->n_runs++] =
+		(struct raw_run){ path, r->rec, r->spaces, machine_of_arch(pd_info(r->rec)->arch) };
 	return 0;
 }
 
