@@ -61,6 +61,25 @@ bool attr_is_ibs(const struct event *e)
 	return e->pmu && (!strcmp(e->pmu, "ibs_op") || !strcmp(e->pmu, "ibs_fetch"));
 }
 
+bool attr_is_spe(const struct event *e)
+{
+	return e->pmu && !strncmp(e->pmu, "arm_spe", 7);
+}
+
+/* No sample is the kernel's: its records tell who ran where, for those of the trace. */
+static void make_spe(struct perf_event_attr *a, const struct event *e, const struct attr_opts *o)
+{
+	a->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			 PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
+			 PERF_SAMPLE_DATA_SRC; /* by which perf knows that it is of memory */
+	a->branch_sample_type = 0;
+	a->freq = 0;
+	if (!e->has_period)
+		a->sample_period = o->period ? o->period : ATTR_SPE_PERIOD;
+	a->exclude_guest = 0;
+	a->context_switch = 1;
+}
+
 /* The kernel has the four low bits 0 and, of ops, a least period (Linux 6.15). */
 static uint64_t ibs_period(const struct event *e, uint64_t period)
 {
@@ -145,6 +164,8 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 		if (!a->freq)
 			a->sample_period = ibs_period(e, a->sample_period);
 	}
+	if (attr_is_spe(e))
+		make_spe(a, e, o);
 	if (o->user_only)
 		a->exclude_kernel = a->exclude_hv = 1;
 	if (o->kernel_only)
@@ -169,7 +190,7 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 		a->mmap = a->mmap2 = a->comm = a->comm_exec = a->task = 1;
 		a->ksymbol = a->bpf_event = 1;
 		a->build_id = o->build_ids;
-		a->context_switch = o->switches;
+		a->context_switch |= o->switches;
 		a->mmap_data = o->data || o->phys_data || o->data_maps;
 	}
 }

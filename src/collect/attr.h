@@ -79,6 +79,9 @@ struct perf_event_attr attr_to_store(const struct perf_event_attr *attr, const s
 /* AMD's IBS: its periods are multiples of ATTR_IBS_STEP. */
 #define ATTR_IBS_STEP 16u
 bool attr_is_ibs(const struct event *e);
+/* Arm's SPE: its records go to an AUX ring. It has a period, never a frequency. */
+#define ATTR_SPE_PERIOD 65536u
+bool attr_is_spe(const struct event *e);
 
 /* Bytes of the sample_id_all trailer of side-band records. */
 size_t attr_trailer(const struct perf_event_attr *attr);

@@ -320,7 +320,7 @@ static size_t choose(struct latency *l, const struct latency_setup *s, struct re
 static int open_recorder(struct latency *l, const struct latency_setup *s, struct err *err)
 {
 	struct recorder_event *event = calloc(s->n_events + 1, sizeof(*event));
-	const struct recorder_sink sink = { on_data, on_round, NULL, l };
+	const struct recorder_sink sink = { on_data, on_round, NULL, NULL, l };
 	struct recorder_setup r = { .event = event,
 				    .cpus = s->cpus,
 				    .n_cpus = s->n_cpus,

@@ -30,6 +30,10 @@ struct ring {
 	uint8_t *data;
 	uint64_t size;
 	int fd; /* the counter it belongs to */
+	uint8_t *aux;
+	uint64_t aux_size; /* 0: none */
+	int cpu;
+	pid_t task;
 };
 
 struct counter {
@@ -145,6 +149,26 @@ static uint64_t vary_first(struct recorder *r, struct perf_event_attr *a, uint64
 	return nominal;
 }
 
+static int map_aux(struct ring *ring, uint64_t bytes, struct err *err)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *p;
+
+	ring->page->aux_offset = page + ring->size;
+	ring->page->aux_size = bytes;
+	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd,
+		 (off_t)ring->page->aux_offset);
+	if (p == MAP_FAILED) {
+		(void)err_sys(err, "mapping an AUX ring of %llu KB",
+			      (unsigned long long)bytes >> 10);
+		return err_hint(err, "over the limit for locked memory: record as root, fewer CPUs "
+				     "(-C), or sysctl kernel.perf_event_mlock_kb=8192");
+	}
+	ring->aux = p;
+	ring->aux_size = bytes;
+	return 0;
+}
+
 static int map_ring(struct recorder *r, int fd, uint64_t bytes, struct err *err)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), len = page + bytes;
@@ -178,8 +202,29 @@ struct opening {
 	int cpu;
 	pid_t task;
 	int ring_fd;  /* of this CPU or task, -1: none yet */
+	int aux_fd;   /* the same of an AUX ring */
 	int *leaders; /* by event: the leader's fd at this place */
 };
+
+/* Shares the ring of its CPU or task, or maps it. */
+static int find_ring(struct opening *o, const struct recorder_event *e, int fd, struct err *err)
+{
+	int *ring = e->aux_bytes ? &o->aux_fd : &o->ring_fd;
+	struct ring *mine;
+
+	if (*ring >= 0) {
+		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, *ring))
+			return err_sys(err, "%s: sharing the ring", e->name);
+		return 0;
+	}
+	*ring = fd;
+	if (map_ring(o->r, fd, o->s->ring_bytes ? o->s->ring_bytes : 512u << 10, err))
+		return -1;
+	mine = vec_last(&o->r->ring);
+	mine->cpu = o->cpu;
+	mine->task = o->task;
+	return e->aux_bytes ? map_aux(mine, e->aux_bytes, err) : 0;
+}
 
 /* Opens one event at one place; a task that has ended meanwhile is passed over. */
 static int open_one(struct opening *o, uint32_t i, struct err *err)
@@ -195,7 +240,7 @@ static int open_one(struct opening *o, uint32_t i, struct err *err)
 	o->leaders[i] = -1;
 	if (!counts_on(e, o->s, o->cpu))
 		return 0;
-	c.nominal = vary_first(o->r, &attr, e->period_step);
+	c.nominal = e->aux_bytes ? 0 : vary_first(o->r, &attr, e->period_step);
 	if (cgroup_fd >= 0)
 		flags |= PERF_FLAG_PID_CGROUP;
 	fd = sys_open(&attr, cgroup_fd >= 0 ? cgroup_fd : o->task, o->cpu, group, flags);
@@ -229,26 +274,22 @@ static int open_one(struct opening *o, uint32_t i, struct err *err)
 			return err_nomem(err);
 		*at = o->r->counter.n - 1;
 	}
-	if (o->ring_fd >= 0) {
-		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, o->ring_fd))
-			return err_sys(err, "%s: sharing the ring", e->name);
-		return 0;
-	}
-	o->ring_fd = fd;
-	return map_ring(o->r, fd, o->s->ring_bytes ? o->s->ring_bytes : 512u << 10, err);
+	return find_ring(o, e, fd, err);
 }
 
 /* Every event of one CPU (-1: wherever the tasks are) for every task; all share the CPU's ring. */
 static int open_cpu(struct recorder *r, const struct recorder_setup *s, int cpu, int *leaders,
 		    struct err *err)
 {
-	struct opening o = { .r = r, .s = s, .cpu = cpu, .ring_fd = -1, .leaders = leaders };
+	struct opening o = {
+		.r = r, .s = s, .cpu = cpu, .ring_fd = -1, .aux_fd = -1, .leaders = leaders
+	};
 	size_t n_tasks = s->tasks ? s->n_tasks : 1;
 
 	for (size_t t = 0; t < n_tasks; t++) {
 		o.task = s->tasks ? s->tasks[t] : -1;
 		if (cpu < 0)
-			o.ring_fd = -1; /* a counter without a CPU cannot share */
+			o.ring_fd = o.aux_fd = -1; /* a counter without a CPU cannot share */
 		for (uint32_t i = 0; i < s->n_events; i++)
 			if (open_one(&o, i, err))
 				return -1;
@@ -412,6 +453,51 @@ static int drain_ring(struct recorder *r, struct ring *ring, struct err *err)
 	return 0;
 }
 
+static int drain_aux(struct recorder *r, struct ring *ring, struct err *err)
+{
+	uint64_t head, tail, at;
+	struct recorder_trace t = { .offset = 0 };
+
+	if (!ring->aux_size)
+		return 0;
+	head = __atomic_load_n(&ring->page->aux_head, __ATOMIC_ACQUIRE);
+	tail = ring->page->aux_tail;
+	if (head == tail)
+		return 0;
+	at = tail & (ring->aux_size - 1);
+	t.offset = tail;
+	t.ring = (uint32_t)(ring - r->ring.v);
+	t.cpu = ring->cpu;
+	t.task = ring->task;
+	t.p[0] = ring->aux + at;
+	t.p[1] = ring->aux;
+	t.len[0] = head - tail < ring->aux_size - at ? head - tail : ring->aux_size - at;
+	t.len[1] = head - tail - t.len[0];
+	if (r->sink.trace && r->sink.trace(r->sink.ctx, &t, err))
+		return -1;
+	__atomic_store_n(&ring->page->aux_tail, head, __ATOMIC_RELEASE);
+	return 0;
+}
+
+bool recorder_clock(const struct recorder *r, struct recorder_clock *out)
+{
+	vec_each (&r->ring, const struct ring *, ring) {
+		const struct perf_event_mmap_page *p = ring->page;
+
+		if (!ring->aux_size || !p->cap_user_time_zero)
+			continue;
+		*out = (struct recorder_clock){ p->time_shift, p->time_mult, p->time_zero, 0,
+						UINT64_MAX,    false };
+		if (p->cap_user_time_short) {
+			out->cycles = p->time_cycles;
+			out->mask = p->time_mask;
+			out->short_counter = true;
+		}
+		return true;
+	}
+	return false;
+}
+
 void recorder_saw(struct recorder *r, uint64_t id, uint32_t tid)
 {
 	const uint64_t *at = u64map_find(&r->by_id, id);
@@ -459,7 +545,7 @@ static void change_periods(struct recorder *r)
 static int drain_all(struct recorder *r, struct err *err)
 {
 	vec_each (&r->ring, struct ring *, ring) {
-		if (drain_ring(r, ring, err))
+		if (drain_ring(r, ring, err) || drain_aux(r, ring, err))
 			return -1;
 	}
 	change_periods(r);
@@ -597,8 +683,11 @@ void recorder_close(struct recorder *r)
 	if (!r)
 		return;
 	end_thread(r);
-	vec_each (&r->ring, struct ring *, ring)
+	vec_each (&r->ring, struct ring *, ring) {
+		if (ring->aux_size)
+			(void)munmap(ring->aux, ring->aux_size);
 		(void)munmap(ring->page, page + ring->size);
+	}
 	vec_each (&r->counter, struct counter *, c)
 		(void)close(c->fd);
 	for (size_t i = 0; r->ids && i < r->n_events; i++)

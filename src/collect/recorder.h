@@ -39,7 +39,10 @@ struct recorder_event {
 	 * records mappings and names, which a task may have got elsewhere. Needs setup's cpus. */
 	bool beyond;
 	uint64_t period_step; /* with jitter: periods are multiples of it; 0: of nothing */
-	const char *name;     /* for messages */
+	/* Of the AUX ring for its trace, a power of two of pages; 0: none. It has a ring of records
+	 * of its own, too, and no jitter. */
+	uint64_t aux_bytes;
+	const char *name; /* for messages */
 };
 
 struct recorder_setup {
@@ -59,9 +62,26 @@ struct recorder_setup {
 	uint64_t seed; /* of jitter */
 };
 
+/* A piece of an AUX ring: what is cut by the ring's end is in two. */
+struct recorder_trace {
+	const void *p[2];
+	size_t len[2];
+	uint64_t offset; /* of its first byte since the recording began */
+	uint32_t ring;
+	int cpu;    /* -1: of a task wherever it runs */
+	pid_t task; /* -1: of whatever runs */
+};
+
+/* How ticks of a trace become times: of perf_event_mmap_page. */
+struct recorder_clock {
+	uint64_t shift, mult, zero, cycles, mask;
+	bool short_counter;
+};
+
 struct recorder_sink {
 	int (*data)(void *ctx, const void *p, size_t len, struct err *err);
 	int (*round)(void *ctx, struct err *err);
+	int (*trace)(void *ctx, const struct recorder_trace *t, struct err *err); /* or NULL */
 	void (*failed)(void *ctx); /* the thread gives up after data() or round() failed */
 	void *ctx;
 };
@@ -70,6 +90,8 @@ int recorder_open(struct recorder **out, const struct recorder_setup *setup,
 		  struct err *err) MUST_USE;
 /* The ids of an event's counters, as samples carry them. Owned by the recorder. */
 const uint64_t *recorder_ids(const struct recorder *r, size_t event, size_t *n);
+/* Of the first AUX ring; false: there is none, or the kernel tells no clock. */
+bool recorder_clock(const struct recorder *r, struct recorder_clock *out);
 int recorder_start(struct recorder *r, const struct recorder_sink *sink, struct err *err) MUST_USE;
 int recorder_enable(struct recorder *r, struct err *err) MUST_USE;
 int recorder_disable(struct recorder *r, struct err *err) MUST_USE;

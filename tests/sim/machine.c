@@ -85,7 +85,8 @@ static int read_driver(struct sim_pmu *p, const char *name)
 {
 	static const char *const names[] = {
 		[SIM_UNCORE] = "uncore", [SIM_MSR] = "msr", [SIM_INTEL] = "intel",
-		[SIM_AMD] = "amd",	 [SIM_IBS] = "ibs", [SIM_ARM] = "arm"
+		[SIM_AMD] = "amd",	 [SIM_IBS] = "ibs", [SIM_ARM] = "arm",
+		[SIM_SPE] = "spe"
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -380,14 +381,13 @@ bool sim_machine_event(const struct sim_machine *m, const struct sim_pmu *pmu, u
 	uint32_t index = (uint32_t)(pmu - m->pmu);
 	const struct sim_event *best = NULL;
 	unsigned best_likeness = 0;
-	/* how IBS samples is not what it counts */
-	uint64_t code = pmu->driver == SIM_IBS ? 0 : config;
+	/* how IBS and SPE sample is not what they count */
+	bool one = pmu->driver == SIM_IBS || pmu->driver == SIM_SPE;
+	uint64_t code = one ? 0 : config;
 
 	for (size_t i = 0; i < m->n_events && best_likeness < 4; i++) {
 		const struct sim_event *e = &m->event[i];
-		unsigned l = e->pmu == index
-				     ? likeness(e, code, pmu->driver == SIM_IBS ? 0 : config1)
-				     : 0;
+		unsigned l = e->pmu == index ? likeness(e, code, one ? 0 : config1) : 0;
 
 		if (l > best_likeness) {
 			best = e;

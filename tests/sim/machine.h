@@ -26,7 +26,7 @@ static inline bool sim_cpus_have(const struct sim_cpus *set, int cpu)
 }
 
 /* Whose rules a PMU has (rules.c). */
-enum sim_driver { SIM_UNCORE, SIM_MSR, SIM_INTEL, SIM_AMD, SIM_IBS, SIM_ARM };
+enum sim_driver { SIM_UNCORE, SIM_MSR, SIM_INTEL, SIM_AMD, SIM_IBS, SIM_ARM, SIM_SPE };
 
 struct sim_pmu {
 	char name[SIM_NAME];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rules.h"
+#include "spe.h"
 
 #include "ibs.h"
 
@@ -145,6 +146,8 @@ static int driver_errno(const struct sim *sim, const struct sim_counter *k, pid_
 		return k->attr.exclude_idle ? EPERM : lbr_errno(k);
 	case SIM_IBS:
 		return sim_ibs_errno(sim, k, pid);
+	case SIM_SPE:
+		return sim_spe_errno(k);
 	case SIM_MSR:
 	case SIM_UNCORE:
 		break;

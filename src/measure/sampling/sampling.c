@@ -34,6 +34,8 @@ static int parse_events(struct sampling *r, struct err *err)
 			return -1;
 	if ((r->ask.ibs || r->ask.mem) && sampling_memory_events(r, err))
 		return -1;
+	if (sampling_spe_check(r, err))
+		return -1;
 	if (!r->events.ev.n && event_default(&r->events, r->k.root, r->why, err))
 		return -1;
 	if (r->ask.wait)
@@ -124,7 +126,9 @@ int sampling_file(struct sampling *r, struct err *err)
 
 	if (sampling_events(r, &setup, err))
 		return -1;
-	return pdw_open(&r->sink.writer, r->path, &setup, err) || put_tsc(r, err) ? -1 : 0;
+	if (pdw_open(&r->sink.writer, r->path, &setup, err))
+		return -1;
+	return sampling_spe(r) ? sampling_spe_begin(r, err) : put_tsc(r, err);
 }
 
 static int put_synthesised(void *ctx, const void *record, size_t len, struct err *err)
@@ -439,7 +443,7 @@ static bool nothing_to_keep(const struct sampling *r)
 
 int sampling_run(struct sampling *r, struct err *err)
 {
-	struct recorder_sink sink = { sink_data, sink_round, sink_failed, &r->sink };
+	struct recorder_sink sink = { sink_data, sink_round, sink_trace, sink_failed, &r->sink };
 	struct counting_hooks hooks = {
 		.switched = switched, .woken = writing_failed, .so_far = tell_state, .ctx = r
 	};

@@ -140,6 +140,7 @@ struct sink {
 	uint8_t *cleared; /* one whose packet of IBS is without addresses */
 	uint64_t cut_bytes;
 	uint64_t samples, lost, throttled, forks;
+	uint64_t traces; /* pieces of AUX trace */
 	uint64_t first_time, last_time;
 	uint8_t *cut; /* a record that is not whole yet */
 	size_t cut_have, cut_size;
@@ -204,10 +205,19 @@ int sink_note(struct sink *s, const uint8_t *p, size_t size, struct err *err) MU
 int sink_open(struct sink *s, const struct perf_event_attr *attr, struct err *err) MUST_USE;
 int sink_data(void *ctx, const void *p, size_t len, struct err *err);
 int sink_round(void *ctx, struct err *err);
+int sink_trace(void *ctx, const struct recorder_trace *t, struct err *err);
 void sink_failed(void *ctx);
 /* After the last round. */
 int sink_end(struct sink *s, struct err *err) MUST_USE;
 void sink_close(struct sink *s);
+
+/* Whether any event is of Arm's SPE; what a file with its trace begins with; whether its options
+ * can be. */
+bool sampling_spe(const struct sampling *r);
+int sampling_spe_begin(struct sampling *r, struct err *err) MUST_USE;
+int sampling_spe_check(const struct sampling *r, struct err *err) MUST_USE;
+/* Of the AUX ring of event i; 0: it needs none. */
+uint64_t sampling_spe_ring(const struct sampling *r, size_t i);
 
 /* Contradictions and impossible values, before anything is opened. */
 int sampling_check(struct sampling *r, struct err *err) MUST_USE;

@@ -8,6 +8,7 @@
  * within --jitter of the one that was asked for: hardware that takes every so manyth op keeps step
  * with loops, and it can keep step with itself.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -266,6 +267,38 @@ static int pebs(struct sampling *r, const char *pmu, const struct wish *w, struc
 	return 0;
 }
 
+/* ---- Arm ------------------------------------------------------------------------------------- */
+
+/* One for each kind of core. The CPU varies its period by itself (jitter). */
+static int spe(struct sampling *r, const struct wish *w, struct err *err)
+{
+	bool loads = strcmp(w->what, "stores") != 0;
+	bool stores = strcmp(w->what, "latency") != 0 && strcmp(w->what, "loads") != 0;
+	char pmu[32];
+
+	for (unsigned i = 0;; i++) {
+		struct buf b = BUF_INIT;
+		int rc;
+
+		(void)snprintf(pmu, sizeof(pmu), "arm_spe_%u", i);
+		if (!has_pmu(r, pmu))
+			return 0;
+		buf_printf(&b, "%s/ts_enable=1,jitter=1", pmu);
+		if (loads)
+			buf_puts(&b, ",load_filter=1");
+		if (stores)
+			buf_puts(&b, ",store_filter=1");
+		if (w->ldlat)
+			buf_printf(&b, ",min_latency=%llu", (unsigned long long)w->ldlat);
+		buf_putc(&b, '/');
+		rc = b.failed ? err_nomem(err)
+			      : event_parse(&r->events, r->k.root, buf_str(&b), err);
+		buf_free(&b);
+		if (rc)
+			return -1;
+	}
+}
+
 static int mem(struct sampling *r, const struct wish *w, struct err *err)
 {
 	const struct machine *m = &r->k.machine;
@@ -277,6 +310,8 @@ static int mem(struct sampling *r, const struct wish *w, struct err *err)
 
 		return ibs(r, &op, err);
 	}
+	if (has_pmu(r, "arm_spe_0"))
+		return spe(r, w, err);
 	for (size_t i = 0; i < m->n_pmus; i++) {
 		size_t n = r->events.ev.n;
 
@@ -294,18 +329,9 @@ static int mem(struct sampling *r, const struct wish *w, struct err *err)
 			 w->what, lacking);
 	if (r->events.ev.n > before)
 		return 0;
-	if (has_pmu(r, "arm_spe_0")) {
-		(void)err_set(err, ERR_UNSUPPORTED,
-			      "--mem=%s: this machine samples memory accesses with SPE, which "
-			      "cyclade reads, but does not record",
-			      w->what);
-		return err_hint(err, "perf record -e "
-				     "arm_spe_0/load_filter=1,store_filter=1,ts_enable=1/ -- "
-				     "PROGRAM, then cyclade mem perf.data");
-	}
 	(void)err_set(err, ERR_UNSUPPORTED,
-		      "no PMU here samples memory accesses (--mem=%s): neither ibs_op (AMD) nor "
-		      "mem-loads and mem-stores (Intel)",
+		      "no PMU here samples memory accesses (--mem=%s): neither ibs_op (AMD), "
+		      "mem-loads and mem-stores (Intel) nor arm_spe_0 (Arm)",
 		      w->what);
 	return err_hint(err, "`cyclade doctor` says what this machine can; in a virtual machine, "
 			     "the host has to give it a PMU");
