@@ -463,9 +463,9 @@ size_t counts_fields(struct piece line, char separator, struct piece *out, size_
 /* The first that a text is of reads it: the plainest signs first. */
 static const struct counts_form forms[] = {
 	{ "JSON", counts_json_is, counts_read_json },
-	{ "PerfSpect's csv", counts_spect_is, counts_read_spect },
 	{ "PerfSpect's summary", counts_spect_summary_is, counts_read_spect_summary },
 	{ "toplev -x", counts_toplev_csv_is, counts_read_toplev_csv },
+	{ "PerfSpect's csv", counts_spect_is, counts_read_spect },
 	{ "perf stat -x", counts_csv_is, counts_read_csv },
 	{ "toplev", counts_toplev_is, counts_read_toplev },
 	{ "perf stat", counts_table_is, counts_read_table },

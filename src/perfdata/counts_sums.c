@@ -116,37 +116,47 @@ static size_t sum_group(struct counts_sums *out, const struct counts_file *f, co
 	return i;
 }
 
-static int sum_events(struct counts_sums *out, struct arena *a, const struct counts_file *f,
-		      const struct counts_span *s, struct err *err)
+/* The first of the file's cells that is not before that time. */
+static size_t first_cell(const struct counts_file *f, uint32_t time)
 {
-	uint32_t from, to;
-	struct row *row = arena_alloc(a, (f->n_cells + 1) * sizeof(*row));
-	struct counted_event *ev = arena_alloc(a, (f->n_cells + 1) * sizeof(*ev));
-	size_t n = 0, at = 0, low = 0;
+	size_t low = 0;
 
-	if (!row || !ev)
-		return err_nomem(err);
-	limits(f, s, &from, &to);
-	for (size_t high = f->n_cells; low < high;) { /* the first of the span */
+	for (size_t high = f->n_cells; low < high;) {
 		size_t middle = low + (high - low) / 2;
 
-		if (f->cell[middle].time < from)
+		if (f->cell[middle].time < time)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (size_t i = low; i < f->n_cells && f->cell[i].time < to; i++) {
+	return low;
+}
+
+static int sum_events(struct counts_sums *out, struct arena *a, const struct counts_file *f,
+		      const struct counts_span *s, struct err *err)
+{
+	uint32_t from, to;
+	struct counted_event *ev;
+	struct row *row;
+	size_t first, end, n = 0, at = 0;
+
+	limits(f, s, &from, &to);
+	first = first_cell(f, from);
+	end = first_cell(f, to);
+	if (first == end && from == 1 && !s->from) { /* intervals are of figures alone */
+		first = 0;
+		end = first_cell(f, 1);
+	}
+	row = arena_alloc(a, (end - first + 1) * sizeof(*row));
+	ev = arena_alloc(a, (end - first + 1) * sizeof(*ev));
+	if (!row || !ev)
+		return err_nomem(err);
+	for (size_t i = first; i < end; i++) {
 		uint32_t group = group_of(s, f->cell[i].place);
 
 		if (group != NO_GROUP)
 			row[n++] = (struct row){ group, &f->cell[i] };
 	}
-	/* intervals were of figures alone */
-	if (!n && from == 1 && !s->from)
-		for (size_t i = 0; i < f->n_cells && !f->cell[i].time; i++)
-			if (group_of(s, f->cell[i].place) != NO_GROUP)
-				row[n++] =
-					(struct row){ group_of(s, f->cell[i].place), &f->cell[i] };
 	if (n)
 		qsort(row, n, sizeof(*row), by_event);
 	while (at < n) {
@@ -200,39 +210,57 @@ static void add_figure(struct counted_figure *to, const struct said *x, size_t n
 	to->pieces = (uint32_t)used;
 }
 
+/* The first of the file's figures that is not before that time. */
+static size_t first_figure(const struct counts_file *f, uint32_t time)
+{
+	size_t low = 0;
+
+	for (size_t high = f->n_figures; low < high;) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->figure[middle].time < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static int mean_figures(struct counts_sums *out, struct arena *a, const struct counts_file *f,
 			const struct counts_span *s, struct err *err)
 {
+	struct counted_figure *to_put;
+	struct said *x;
 	uint32_t from, to;
-	struct said *x = arena_alloc(a, (f->n_figures + 1) * sizeof(*x));
-	struct counted_figure *to_put = arena_alloc(a, (f->n_figures + 1) * sizeof(*to_put));
-	size_t n = 0, made = 0;
+	size_t first, end, n = 0, made = 0;
 
+	limits(f, s, &from, &to);
+	first = first_figure(f, !s->from && !s->to ? 0 : from);
+	end = first_figure(f, to);
+	x = arena_alloc(a, (end - first + 1) * sizeof(*x));
+	to_put = arena_alloc(a, (end - first + 1) * sizeof(*to_put));
 	if (!x || !to_put)
 		return err_nomem(err);
-	limits(f, s, &from, &to);
-	if (!s->from && !s->to)
-		from = 0;
-	for (size_t i = 0; i < f->n_figures && f->figure[i].time < to; i++) {
+	for (size_t i = first; i < end; i++) {
 		uint32_t group = group_of(s, f->figure[i].place);
 
-		if (group != NO_GROUP && f->figure[i].time >= from)
+		if (group != NO_GROUP)
 			x[n++] = (struct said){ group, &f->figure[i] };
 	}
 	if (n)
 		qsort(x, n, sizeof(*x), by_figure);
-	for (size_t i = 0, end; i < n; i = end) {
+	for (size_t i = 0, next; i < n; i = next) {
 		struct counts_sums *o = &out[x[i].group];
 
-		for (end = i + 1; end < n && same_figure(&x[i], &x[end]);)
-			end++;
+		for (next = i + 1; next < n && same_figure(&x[i], &x[next]);)
+			next++;
 		if (!o->n_figures)
 			o->figure = &to_put[made];
 		o->n_figures++;
 		to_put[made] = (struct counted_figure){ .name = f->name[x[i].f->name],
 							.unit = f->name[x[i].f->unit],
 							.event = f->name[x[i].f->event] };
-		add_figure(&to_put[made++], &x[i], end - i);
+		add_figure(&to_put[made++], &x[i], next - i);
 	}
 	return 0;
 }

@@ -82,17 +82,83 @@ FORMS = [(("-x,",), "csv"), (("-j",), "json"), ((), "table"), (("-r", "2"), "tab
 WHOLE = [(("-a", *place, *every, *form), kind) for place in (("-A",), ("--per-socket",), ("--per-core",), ("--per-die",), ("--per-node",))
          for every in ((), ("-I", "60")) for form, kind in (((), "table"), (("-x,",), "csv"), (("-j",), "json"))]
 LONG = os.environ.get("CYCLADE_LONG")
+
+
+def figures(text, form):
+    """[(name, value, half of its last digit)]: what perf printed itself, by the rules of one form alone."""
+    out = []
+
+    def add(name, value):
+        name = re.sub(r"^%\s*", "", name.strip())
+        if name and re.fullmatch(r"-?[\d.]+", value):
+            out.append((name, float(value), 0.51 * 10.0 ** -len(value.partition(".")[2])))
+    lines = [x for x in text.splitlines() if x.strip() and not x.startswith("# started")]
+    for i, line in enumerate(lines):
+        if form == "json":
+            row = json.loads(line) if line.startswith("{") and line.count("{") == 1 else {}
+            if row.get("metric-unit", "(null)") != "(null)":
+                add(row["metric-unit"], str(row["metric-value"]))
+            for name in () if "metric-value" in row or "event" in row else row:
+                add(name, str(row[name]))
+        elif form == "csv":
+            x = line.split(",")
+            if len(x) > 4 and x[-1] and not re.match(r"[\d.]", x[-1]):
+                add(x[-1], x[-2])
+        elif form == "csv names" and i:
+            for name, value in zip(lines[0].split(","), line.split(",")):
+                add(name, value)
+        elif form == "table":
+            m = re.search(r"#\s+([\d.]+)\s*%?\s+(\S.*?)\s*(?:\( \+-.*)?(?:\([\d.]+%\))?$", line)
+            if m:
+                add(m.group(2), m.group(1))
+        elif form == "table names" and re.fullmatch(r"[\s\d.%]+", line) and i:
+            names = re.split(r"\s(?=%)|\s{2,}(?![a-z])", lines[i - 1].strip())
+            for name, value in zip([x for x in map(str.strip, names) if x], line.split()):
+                add(name, value.rstrip("%"))
+    return out
+
+
+def printed_back(doc, want):
+    """Those that are not there, within their rounding; a figure twice in the text may be a mean."""
+    have = {}
+    for f in doc.get("printed", []):
+        have.setdefault(f["figure"], []).append(f["value"])
+    one = {}
+    for name, value, half in want:
+        one.setdefault(name, []).append((value, half))
+    return [(n, v, have.get(n)) for n, v in one.items()
+            if not any(min(x for x, _ in v) - v[0][1] <= y <= max(x for x, _ in v) + v[0][1] for y in have.get(n, []))]
+
+
+ONLY = [(("--metric-only", "-x,"), "csv names"), (("--metric-only", "-j"), "json"), (("--metric-only",), "table names")]
 for perf in (PERF,) if SANITIZED else (PERF, os.environ.get("CYCLADE_PERF612"), os.environ.get("CYCLADE_PERF7")):
     if not perf:
         t.skip("outputs of another perf", "CYCLADE_PERF612 and CYCLADE_PERF7 name some")
         continue
+    for words, form in ONLY:
+        run_on("spr", "even", perf, "stat", "-o", TEXT, "-M", "TopdownL1", *words, SPIN, "40", settings="seed=1", LC_ALL="C")
+        with open(TEXT, encoding="utf-8") as f:
+            text = f.read()
+        want = figures(text, form)
+        if not want:  # perf 6.1 with -j: nothing, or no names
+            t.skip("%s stat %s" % (os.path.basename(perf), " ".join(words)), "this perf prints no figure with a name there")
+            continue
+        p = run("stat", "--import", TEXT, "--model", "spr", "-j")
+        doc = json.loads(p.stdout) if p.stdout.startswith("{") else {"notes": [p.stderr]}
+        bad = printed_back(doc, want)
+        t.ok(len(want) >= 4 and not bad and all(abs(nodes(x).get(k, -1) - v) < 0.01 for x in trees(doc) for k, v in PLANTED.items()),
+             "%s stat %s: its figures" % (os.path.basename(perf), " ".join(words)), "%s\n%s\n%s" % (bad, text[:700], p.stdout[:500]))
     for n, (words, form) in enumerate(FORMS + (WHOLE if WHOLE_CPUS and not SANITIZED else [])):
         if not LONG and n >= len(FORMS) and (n + len(perf)) % 3:
             continue
         run_on("ivb", "even", perf, "stat", "-o", TEXT, "-M", "TopdownL1", *words, SPIN, "100" if "-I" in words else "40", settings="seed=1", LC_ALL="C")
         with open(TEXT, encoding="utf-8") as f:
             text = f.read()
-        x = tree(TEXT, "--model", "ivybridge")[0]
+        doc = json.loads(run("stat", "--import", TEXT, "-j", "--smt", "off", "--model", "ivybridge").stdout or "{}")
+        x = (trees(doc) or [{"nodes": []}])[0]
+        bad = printed_back(doc, figures(text, form))
+        t.ok(not bad and (figures(text, form) or "-I" in words), "%s stat %s: its figures" % (os.path.basename(perf), " ".join(words)),
+             "%s\n%s\n%s" % (bad, text[:900], doc.get("printed")))
         got = {c["event"]: c["value"] for c in x.get("counts", [])}
         want = events(text, form)
         t.ok(all(abs(nodes(x).get(k, -1) - v) < 0.01 for k, v in PLANTED.items()), "%s stat %s: what was planted" % (os.path.basename(perf), " ".join(words)),

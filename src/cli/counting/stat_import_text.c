@@ -13,6 +13,7 @@
 #define FILE_MAX (256u << 20)
 
 #define NO_PLACE UINT32_MAX
+#define ROOM	 (1u << 22) /* intervals times places */
 
 struct text {
 	struct import *im;
@@ -524,6 +525,9 @@ static int check_intervals(const struct text *t, struct err *err)
 		(void)err_set(err, ERR_USAGE, "%s has no intervals", file);
 		return err_hint(err, "perf stat -I 1000 prints them");
 	}
+	if (t->n_groups > ROOM / t->file.n_times)
+		return err_set(err, ERR_LIMIT, "%s: %zu intervals of %zu places are too many", file,
+			       t->file.n_times - 1, t->n_groups);
 	if (t->file.runs < 2)
 		return 0;
 	(void)err_set(err, ERR_UNSUPPORTED, "%s: -I, and %u runs are in it (perf stat --append)",
@@ -538,13 +542,12 @@ int import_printed(struct import *im, struct err *err)
 	struct import_notes l = { .a = im->a };
 	struct counts_sums *sums;
 
-	if (read_file(&t, err) || check_intervals(&t, err) ||
-	    counts_file_sums(&sums, im->a, &t.file, &all, err))
+	if (read_file(&t, err) || counts_file_sums(&sums, im->a, &t.file, &all, err))
 		return -1;
 	t.all = *sums;
 	im->form = t.file.form;
 	import_facts(im);
-	if (find_cores(&t, err) || find_places(&t, err))
+	if (find_cores(&t, err) || find_places(&t, err) || check_intervals(&t, err))
 		return -1;
 	count_unsaid(&t);
 	notes_of(&t, &l);
