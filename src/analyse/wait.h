@@ -152,8 +152,9 @@ struct wait {
 	uint64_t waits, guessed, chainless; /* of wanted threads: blocked or preempted; see below */
 	uint64_t assumed;		    /* times that a CPU was got without a record of it */
 	bool has_stacks, has_wakings;
-	bool has_idle; /* sched_switch of idle tasks: whole CPUs were recorded */
-	bool cut;      /* the file ends early */
+	bool outs_only; /* no record says when a thread got a CPU: nothing is known of most time */
+	bool has_idle;	/* sched_switch of idle tasks: whole CPUs were recorded */
+	bool cut;	/* the file ends early */
 };
 
 struct wait_opts {

@@ -260,6 +260,8 @@ def names(data):
     tap.ok(r.returncode == 0, "DSO:NAME", r.stderr)
     r = annotate(data)
     tap.ok(r.returncode == 2 and len(r.stderr.split("\n")) <= 4, "no function named", r.stderr)
+    r = run(CYCLADE, "annotate", "--no-cache", data)
+    tap.ok(r.returncode == 2 and "which function of " + data in r.stderr and "cyclade report " + data in r.stderr, "a recording, and no function", r.stderr)
 
 
 def missing(data, prog, where):

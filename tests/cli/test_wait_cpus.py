@@ -86,6 +86,14 @@ d = doc_of(m.write("crowded.data"))
 t.equal((parts(d, 7), parts(d, 8).get("running")), ({"unknown": 8500}, 6000), "a thread whose CPU another one has: its time is unknown")
 t.equal((overlaps("crowded.data") or [], d["contradicted"]), ([], 1), "... and that is counted")
 
+# One program's sched_switch: no record says when it got a CPU
+m = Traced([b"schedule"])
+for i in range(1, 6):
+    m.traced(i * 1000000, 7, 1, 3)
+d = m.write("outs.data")
+text = run("report", "--wait", d).stdout
+t.ok("only those off a CPU were recorded" in text and "contradicted" not in text and "record --wait" in text, "switches off a CPU alone: what is missing, and what to type", text)
+
 # ---- what perf writes here
 PROGRAM = "int main(void) { volatile long s = 0; for (long i = 0; i < 60000000; i++) s += i; return 0; }"
 

@@ -43,6 +43,7 @@ struct tracking {
 	struct u64map at; /* tid -> place in v */
 	VEC(struct track) v;
 	VEC(struct cpu_now) cpu;
+	uint64_t ins, outs; /* switches of the recorded threads */
 	struct err *err;
 };
 
@@ -514,8 +515,10 @@ static int take(struct tracking *t, const struct fact *f)
 		take_wake(t, r, f);
 	else if (r && (f->kind == FACT_SEEN || f->kind == FACT_RUNTIME))
 		ret = take_seen(t, r, f);
-	else if (r && is_switch(f))
-		ret = tells_out(f->kind) ? take_out(t, r, f) : take_in(t, r, f);
+	else if (r && tells_out(f->kind) && ++t->outs)
+		ret = take_out(t, r, f);
+	else if (r && is_switch(f) && ++t->ins)
+		ret = take_in(t, r, f);
 	if (r && f->kind == FACT_EXIT) {
 		r->exited = true;
 		r->exit = f->time;
@@ -636,6 +639,7 @@ int wait_track(struct wait_work *k, struct err *err)
 	if (take_sorted(&t) || end_all(&t, until))
 		goto out;
 	finish_threads(k);
+	k->out->outs_only = t.outs > 1 && !t.ins && k->out->contradicted;
 	ret = 0;
 out:
 	u64map_free(&t.at);

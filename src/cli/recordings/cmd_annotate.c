@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/num.h"
 #include "cli/derived.h"
@@ -46,6 +47,13 @@ static void end(void *own)
 	free(v);
 }
 
+static bool is_file(const char *word)
+{
+	struct stat st;
+
+	return !stat(word, &st) && S_ISREG(st.st_mode);
+}
+
 /* The function is the last operand; a recording may stand before it. */
 static int take_operands(struct cli *cli, struct cli_operands *out, struct err *err)
 {
@@ -54,6 +62,14 @@ static int take_operands(struct cli *cli, struct cli_operands *out, struct err *
 		return err_hint(err, "cyclade report lists them; then: cyclade annotate NAME");
 	}
 	out->function = cli->args.v[--cli->args.n];
+	if (!cli->args.n && !cli->opt.input && is_file(out->function)) {
+		(void)err_set(err, ERR_USAGE, "annotate: which function of %.200s?", out->function);
+		return err_hint(
+			err,
+			"cyclade report %.200s lists them, the hottest first; then: cyclade "
+			"annotate %.200s FUNCTION",
+			out->function, out->function);
+	}
 	out->path = cli_input(cli, err);
 	if (!out->path)
 		return -1;

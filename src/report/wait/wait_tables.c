@@ -104,9 +104,15 @@ static void add_facts(struct document *d, const struct wait_view *v)
 	char a[NUM_MAX], b[NUM_MAX], n[NUM_MAX];
 
 	if (!w->has_stacks)
-		document_fact(d, "reasons", true,
-			      "not known: call chains of switches were not recorded; they need "
-			      "perf_event_paranoid 1 or less, or root");
+		document_fact(
+			d, "reasons", true,
+			"not known: call chains of switches were not recorded; cyclade "
+			"record --wait records them (as root, or with perf_event_paranoid 1 or "
+			"less)");
+	if (w->outs_only)
+		document_fact(d, "switches", true,
+			      "only those off a CPU were recorded, so that most time is unknown: "
+			      "cyclade record --wait, or -a, records both");
 	if (w->guessed)
 		document_fact(
 			d, "call chains", false,
@@ -119,8 +125,8 @@ static void add_facts(struct document *d, const struct wait_view *v)
 	if (!w->has_wakings)
 		document_fact(d, "wake-ups", false,
 			      "not recorded: blocked time includes the wait for a CPU behind it; "
-			      "sched:sched_waking needs root, or perf_event_paranoid -1 and a "
-			      "readable tracefs");
+			      "cyclade record --wait records them (as root, or with "
+			      "perf_event_paranoid -1 and a readable tracefs)");
 	else if (w->unwoken)
 		document_fact(d, "wake-ups", false,
 			      "not recorded for %s waits: these include the wait for a CPU; record "
@@ -144,7 +150,7 @@ static void add_facts(struct document *d, const struct wait_view *v)
 			"%s time%s no record says when a thread got its CPU (the kernel traced no "
 			"switch from the idle task): since the CPU's last switch, or its waking",
 			num_exact(a, w->assumed), w->assumed == 1 ? "" : "s");
-	if (w->contradicted)
+	if (w->contradicted && !w->outs_only)
 		document_fact(
 			d, "contradicted", true,
 			"%s time%s a thread began what it already did, or another one had its "
