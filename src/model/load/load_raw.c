@@ -170,7 +170,7 @@ static int row_statement(struct raw *r, struct rows_ctx *c, const struct source_
 			 const struct line *l, struct err *err)
 {
 	const char *const *keys = r->account ? account_keys : row_keys;
-	int n_keys = r->account ? ACCOUNT_KEY_COUNT : KEY_COUNT;
+	int n_keys = r->account ? (int)ACCOUNT_KEY_COUNT : (int)KEY_COUNT;
 
 	if (line_is(l, "node") || (!r->account && line_is(l, "metric")))
 		return row_open(r, c, t, l, err);
