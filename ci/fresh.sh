@@ -3,13 +3,13 @@
 # What README's two commands do on a fresh Debian: `fresh.sh SUITE DIR [COMMAND]` makes a minimal root in DIR/SUITE (debootstrap, nothing
 # but the base; proc, sys and dev mounted), unpacks what is committed here, runs `sh try` and `sh check` in it (or COMMAND),
 # and reports. Needs root, debootstrap and git. The root is removed at the end; with KEEP=1 it stays, and is used again as it is.
-# Mounts are of a mount namespace of its own: they end with it, however that comes.
+# Mounts end with it, and what still runs in the root, however the end comes.
 # Exit code: 0 if both commands succeeded. DIR/SUITE.log has all of the output.
 [ $# -ge 2 ] || { echo "usage: $0 bookworm|trixie DIR [COMMAND]" >&2; exit 2; }
 suite=$1 what=${3:-}
 top=$(cd "$(dirname "$0")/.." && pwd) && mkdir -p "$2" && dir=$(cd "$2" && pwd) || exit 2
 [ "$(id -u)" -eq 0 ] || { echo "fresh.sh: debootstrap, mount and chroot need root" >&2; exit 2; }
-for program in debootstrap unshare git; do
+for program in debootstrap git flock; do
 	command -v $program >/dev/null || { echo "fresh.sh: there is no $program" >&2; exit 2; }
 done
 root=$dir/$suite log=$dir/$suite.log
@@ -23,11 +23,24 @@ inside() { # who is in the root: pids
 	done
 }
 
+unmount() {
+	for at in dev/shm dev/pts dev sys proc; do
+		while grep -q " $root/$at " /proc/self/mounts; do umount "$root/$at" 2>/dev/null || umount -l "$root/$at" || break; done
+	done
+}
+
 clean() {
 	left=$(inside)
 	[ -z "$left" ] || kill -9 $left 2>/dev/null
-	[ -n "${KEEP:-}" ] || rm -rf --one-file-system "$root"
+	unmount
+	if grep -q " $root/" /proc/self/mounts; then
+		echo "fresh.sh: something is still mounted in $root: it stays" >&2
+	elif [ -z "${KEEP:-}" ]; then
+		rm -rf --one-file-system "$root"
+	fi
 }
+exec 9>"$dir/$suite.lock"
+flock -n 9 || { echo "fresh.sh: another fresh.sh uses $root" >&2; exit 2; }
 trap clean EXIT
 trap 'exit 130' INT TERM HUP
 
@@ -41,7 +54,10 @@ cp /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null
 apt-config dump 2>/dev/null | grep -iE '^Acquire::(check-|[a-z]+::(proxy|verify|cainfo))' >"$root/etc/apt/apt.conf.d/90fresh"
 mkdir -p "$root/usr/local/share/ca-certificates"
 cp /usr/local/share/ca-certificates/*.crt "$root/usr/local/share/ca-certificates/" 2>/dev/null
-mkdir -p "$root/root/cyclade" && git -C "$top" archive HEAD | tar -x -C "$root/root/cyclade" || exit 1
+mkdir -p "$root/srv/cyclade" && git -C "$top" archive HEAD | tar -x -C "$root/srv/cyclade" || exit 1
+# a private /dev: else what is mounted below it would be mounted below the system's, too
+mount -t proc proc "$root/proc" && mount -t sysfs sys "$root/sys" && mount --bind /dev "$root/dev" && mount --make-private "$root/dev" &&
+	mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts" && mount -t tmpfs -o mode=1777 shm "$root/dev/shm" || exit 1
 set -- HOME=/root LANG=C.UTF-8 TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY; do
 	eval "[ -z \"\${$name:-}\" ] || set -- \"\$@\" \"$name=\$$name\""
@@ -51,12 +67,7 @@ done
 run() { # command: its output here and in the log; its exit code
 	echo "fresh.sh: $suite: $what"
 	{
-		unshare --mount --propagation private sh -c '
-			root=$1 what=$2
-			shift 2
-			mount -t proc proc "$root/proc" && mount -t sysfs sys "$root/sys" && mount --bind /dev "$root/dev" &&
-				mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts" && mount -t tmpfs -o mode=1777 shm "$root/dev/shm" || exit 125
-			exec chroot "$root" env -i "$@" sh -c "cd /root/cyclade && $what"' sh "$root" "$what" "$@" 2>&1 </dev/null
+		chroot "$root" env -i "$@" sh -c "cd /srv/cyclade && $what" 2>&1 </dev/null 9>&-
 		echo "exit code $?"
 	} | tee "$dir/$suite.part"
 	cat "$dir/$suite.part" >>"$log"
