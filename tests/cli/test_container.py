@@ -242,7 +242,7 @@ def main():
             print(f"1..0 # SKIP no {tool}")
             return
     if os.geteuid() or run("unshare", "--mount", "--pid", "--fork", "true").returncode:
-        print("1..0 # SKIP namespaces of one's own need root")
+        print("1..0 # SKIP no mount namespaces: they need root, and a root that is a mount point")
         return
     with tempfile.TemporaryDirectory() as where:
         root, inside = os.path.join(where, "root"), os.path.join(where, "prog")

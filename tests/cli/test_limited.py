@@ -16,7 +16,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import mem_made  # noqa: E402
 import recordings  # noqa: E402
-from tap import CYCLADE, SANITIZED, Tap, uninterrupted  # noqa: E402
+from tap import CYCLADE, SANITIZED, Tap, nobody_runs, uninterrupted  # noqa: E402
 
 uninterrupted()
 t = Tap()
@@ -90,9 +90,7 @@ def without_rights(name, **how):
 if os.geteuid():
     without_rights("user")
 else:
-    can = subprocess.run([CYCLADE, "--version"], capture_output=True, user=NOBODY, group=NOBODY, extra_groups=[]).returncode == 0 \
-        if os.access(os.path.dirname(CYCLADE), os.X_OK) else False
-    if can:
+    if nobody_runs():
         kept = [f for f in without_rights("user", user=NOBODY) if "verdicts" in f][0]
         with open(kept, encoding="utf-8") as f:
             lines = f.read().split("\n")

@@ -22,7 +22,7 @@ import gen  # noqa: E402
 import mem_made  # noqa: E402
 import recordings  # noqa: E402
 import tables  # noqa: E402
-from tap import PERF, SANITIZED, SHARED, Tap, run  # noqa: E402
+from tap import PERF, SANITIZED, SHARED, Tap, perf_strays, run  # noqa: E402
 
 t = Tap()
 tmp = tempfile.TemporaryDirectory(prefix="cyclade-mem-")
@@ -322,7 +322,9 @@ else:
     rows = {r["function"]: {k: r[f] for k, f in fields.items()} for r in
             json.loads(run("report", "-j", "-i", path, "-s", "dso,function", "--fields", "latencies,function").stdout or '{"rows": []}')["rows"]}
     t.equal(rows, {r["function"]: {k: r[k] for k in fields} for r in doc["functions"]}, "and they are those of mem, errors included")
-    if PERF:
+    if perf_strays():
+        t.skip("and perf's weights", "perf leaves this chroot at the first file of another mount namespace")
+    elif PERF:
         p = subprocess.run([PERF, "script", "-i", path, "-F", "ip,sym,weight"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         theirs = collections.defaultdict(list)
         for weight, name in re.findall(r"^ *([0-9]+) +[0-9a-f]+ (\S+)", p.stdout, re.M):

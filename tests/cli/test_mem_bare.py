@@ -43,7 +43,7 @@ mem_made.write("none.data", None, bare=drawn(100, lambda: 0))
 # ---- which part of the weight it is, by perf
 for name in ("CYCLADE_PERF612", "CYCLADE_PERF7"):
     if not os.environ.get(name):
-        t.skip("the field: " + name, "not here")
+        t.skip("the field: " + name, name + " is not set")
         continue
     p = subprocess.run([os.environ[name], "script", "-i", "bare.data", "-F", "retire_lat"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     t.equal([int(x) for x in p.stdout.split()], [s.retire for s in bare], "the field: %s has the same retire latencies" % name)

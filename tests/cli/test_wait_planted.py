@@ -237,7 +237,7 @@ def each():
     kinds = collections.Counter(x[1] for x in log)
     for kind in ("I/O", "page fault"):
         if not kinds[kind]:
-            t.skip("waits for " + kind, "no FUSE" if kind == "I/O" else "no userfaultfd")
+            t.skip("waits for " + kind, "no FUSE, or the root is no mount point, as in a chroot" if kind == "I/O" else "no userfaultfd")
     spans = rows_of("each.data", "SELECT started, ended, state, reason, stack FROM waits WHERE tid = %d AND state != 'running' ORDER BY started" % (log[0][0] if log else 0))
     if spans is None:
         return t.skip("each wait", "built without SQLite")
@@ -363,8 +363,8 @@ def quota():
 def container():
     """A program in a container seen from outside, and the recorder itself in one, without rights outside of it."""
     unshare = shutil.which("unshare")
-    if not unshare or subprocess.run([unshare, "-p", "--fork", "true"], capture_output=True, check=False).returncode:
-        return t.skip("a container", "no unshare, or no rights to")
+    if not unshare or subprocess.run([unshare, "-p", "--fork", "--mount-proc", "true"], capture_output=True, check=False).returncode:
+        return t.skip("a container", "no unshare, no rights to, or the root is no mount point, as in a chroot")
     if record("inside.data", unshare, "-p", "--fork", "--mount-proc", "./prog", "hog"):
         d = json.loads(run("report", "--wait", "-j", "inside.data").stdout)
         hogs = [r for r in d["threads"] if r["comm"] in ("hog", "brief")]

@@ -57,6 +57,29 @@ KERNEL = allowed(1)  # may the kernel be counted? An ordinary user's programs ma
 WHOLE_CPUS = allowed(0)
 
 
+def nobody_runs():
+    """Whether root can start the program as a user without rights: a checkout below /root is out of such a user's reach."""
+    try:
+        return not subprocess.run([CYCLADE, "--version"], capture_output=True, user=65534, group=65534, extra_groups=[]).returncode
+    except OSError:
+        return False
+
+
+def perf_strays():
+    """Whether perf leaves the root it was started in: it does with files of a process in another mount namespace, because
+    it enters that and comes back to its own namespace's root. After that a chroot's files are others, or none."""
+    def about(what, path):
+        try:
+            return what(path)
+        except OSError:
+            return None
+    outer, here = about(os.stat, "/proc/1/root/."), os.stat("/")
+    if not outer or (outer.st_dev, outer.st_ino) == (here.st_dev, here.st_ino):
+        return False
+    own = os.readlink("/proc/self/ns/mnt")
+    return any(about(os.readlink, "/proc/%s/ns/mnt" % pid) not in (None, own) for pid in os.listdir("/proc") if pid.isdigit())
+
+
 def uninterrupted():
     """Kernels that are timed run again if they were interrupted: on a busy machine several times as often. Root's go first.
     Linux weighs sessions against each other, as a rule, and only within one the programs: meson gives each test a session."""

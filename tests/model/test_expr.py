@@ -74,7 +74,7 @@ def check(t, title, source, sheet, least=0.5):
             env["lps"] = lps
             expect.append((text, env, formulas.value(tree, env)))
     if not total:
-        t.skip(title, "nothing there")
+        t.skip(title, "no formula in it here")
         return
     p = subprocess.run([PROGRAM], input="\n".join(lines) + "\n", capture_output=True, text=True)
     out = p.stdout.splitlines()

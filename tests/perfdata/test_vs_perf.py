@@ -18,7 +18,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from kernel_names import short_kallsyms  # noqa: E402
-from tap import PERF, SHARED, Tap  # noqa: E402
+from tap import PERF, SHARED, Tap, perf_strays  # noqa: E402
 
 DUMP = os.environ.get("DUMP_PROFILE", "")
 RECORDINGS = os.path.join(SHARED, "corpus", "recordings")
@@ -325,6 +325,9 @@ def fresh(t):
             return
         for name, options in (("whole machine, chains", ["-g", "-a"]), ("one program", []),
                               ("by thread ids", ["--sample-cpu", "-T", "-g"])):
+            if "-a" in options and perf_strays():
+                t.skip("fresh: " + name, "perf leaves this chroot at the first file of another mount namespace")
+                continue
             path = os.path.join(d, "x.data")
             p = record(path, d, options)
             if p.returncode or not os.path.exists(path):

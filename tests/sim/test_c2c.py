@@ -190,7 +190,7 @@ def main():
             for machine in ("spr", "ivb") if perf == PERF else ("spr",):
                 test_lines(perf, machine, "%s, %s" % (name, machine))
         else:
-            t.skip(name, "not here")
+            t.skip(name, "no %s: CYCLADE_PERF612, CYCLADE_PERF7" % name)
     if KERNEL:
         test_kernel(PERF)
     else:
