@@ -51,6 +51,11 @@ int counters_enable(struct counters *c, size_t group, bool on, struct err *err)
 	return c->by->enable(c->own, group, on, err);
 }
 
+bool counters_apart(struct counters *c, size_t group)
+{
+	return c->by->apart && c->by->apart(c->own, group);
+}
+
 int counters_read(struct counters *c, size_t group, struct counter_value *out, struct err *err)
 {
 	return c->by->read(c->own, group, out, err);

@@ -91,6 +91,11 @@ bool counters_without_kernel(const struct counters *c);
 /* Counters that are open: file descriptors. */
 size_t counters_files(const struct counters *c);
 int counters_enable(struct counters *c, size_t group, bool on, struct err *err) MUST_USE;
+/* Takes a group apart that is open: from now on each of its events takes turns by itself, in tasks
+ * that have inherited it, too. This costs the leader, which keeps what it has counted and counts no
+ * more; who needs it has opened it once more, in a group of its own. Not for groups with events
+ * that need their leader. False: it was no whole group, or the back-end cannot. */
+bool counters_apart(struct counters *c, size_t group);
 /* out[event * targets + target]. `group` is one of the setup's. */
 int counters_read(struct counters *c, size_t group, struct counter_value *out,
 		  struct err *err) MUST_USE;

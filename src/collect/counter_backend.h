@@ -20,6 +20,7 @@ struct counter_backend {
 	bool (*without_kernel)(const void *own);
 	size_t (*files)(const void *own);
 	int (*enable)(void *own, size_t group, bool on, struct err *err);
+	bool (*apart)(void *own, size_t group); /* NULL: it cannot */
 	int (*read)(void *own, size_t group, struct counter_value *out, struct err *err);
 	void (*close)(void *own);
 };

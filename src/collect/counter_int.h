@@ -12,6 +12,7 @@
 #include "collect/counter_backend.h"
 
 #define NO_PART UINT32_MAX
+#define ENDED	(-2) /* a file: closed, what it counted stays */
 
 struct counter_event_state {
 	uint32_t part;	/* NO_PART: refused */
@@ -30,6 +31,7 @@ struct counter_group_state {
 	struct counter_event_state *event;
 	uint32_t n_parts;
 	unsigned tries;		   /* once more although nothing was changed */
+	bool apart;		   /* taken apart while it counted */
 	int *fd;		   /* [event * places + place], -1: none */
 	struct counter_last *last; /* likewise */
 };
@@ -48,6 +50,7 @@ struct perf_counters {
 /* Of the back-end's table, in counter_perf.c and counter_read.c. */
 size_t perf_counters_targets(const void *own);
 int perf_counters_enable(void *own, size_t group, bool on, struct err *err) MUST_USE;
+bool perf_counters_apart(void *own, size_t group);
 int perf_counters_read(void *own, size_t group, struct counter_value *out,
 		       struct err *err) MUST_USE;
 

@@ -277,7 +277,7 @@ static size_t perf_split(const void *own, size_t group)
 {
 	const struct perf_counters *c = own;
 
-	return c->group[group].n_parts;
+	return c->group[group].apart ? 1 : c->group[group].n_parts;
 }
 
 static const char *perf_refused(const void *own, size_t group, size_t event, int *number)
@@ -327,6 +327,7 @@ const struct counter_backend counter_perf = {
 	.without_kernel = perf_without_kernel,
 	.files = perf_files,
 	.enable = perf_counters_enable,
+	.apart = perf_counters_apart,
 	.read = perf_counters_read,
 	.close = perf_close,
 };

@@ -132,7 +132,7 @@ static void add_up(const struct perf_counters *c, size_t g, size_t e, struct cou
 		const struct counter_last *l = &s->last[e * c->n_places + p];
 		struct counter_value *v = &out[target_of(c, p)];
 
-		if (*counter_fd(c, g, e, p) < 0)
+		if (*counter_fd(c, g, e, p) < 0 && *counter_fd(c, g, e, p) != ENDED)
 			continue;
 		assert(target_of(c, p) < targets);
 		v->absent = false;
@@ -165,6 +165,35 @@ int perf_counters_read(void *own, size_t group, struct counter_value *out, struc
 	for (size_t e = 0; e < c->setup.group[group].n; e++)
 		add_up(c, group, e, out + e * targets);
 	return 0;
+}
+
+/* The kernel makes leaders of the members of a leader that goes (perf_group_detach), and does so in
+ * every task that has inherited them. */
+bool perf_counters_apart(void *own, size_t group)
+{
+	struct perf_counters *c = own;
+	struct counter_group_state *s = &c->group[group];
+	size_t n = c->setup.group[group].n, lead = 0;
+
+	while (lead < n && s->event[lead].part)
+		lead++;
+	if (s->n_parts != 1 || lead == n)
+		return false;
+	for (size_t p = 0; p < c->n_places; p++) {
+		int *fd = counter_fd(c, group, lead, p);
+
+		if (*fd < 0)
+			continue;
+		(void)close(*fd);
+		*fd = ENDED;
+		c->files--;
+	}
+	for (size_t e = 0; e < n; e++)
+		if (s->event[e].part != NO_PART)
+			s->event[e].part = (uint32_t)e;
+	s->n_parts = (uint32_t)n;
+	s->apart = true;
+	return true;
 }
 
 /* All leaders of a group; members follow. */

@@ -44,11 +44,13 @@ struct drill_group { /* of the plan */
 	const uint32_t *first;	       /* event i has the cells first[i] .. first[i + 1] */
 	const uint32_t *counter_group; /* groups of the setup */
 	size_t n_counter_groups;
-	bool pinned;   /* counter_group[0] keeps its counters; [1] has the same events and takes
-		      * turns, should the kernel not have kept them for [0] */
-	bool lost;     /* it has not: [1] counts */
-	bool on;       /* it counts: a stage that is open or visited has it */
-	bool in_round; /* and takes turns with others while it is */
+	bool pinned; /* counter_group[0] keeps its counters; [1] has the same events and takes
+		      * turns, should the kernel not have kept them for [0]. Of others [1], if
+		      * there is one, has the leader alone, should [0] be taken apart */
+	bool lost;   /* it has not, or has been: [1] counts */
+	uint64_t came, wanted;	 /* ns that [0] had been on, and wanted, when last seen to gain */
+	bool on;		 /* it counts: a stage that is open or visited has it */
+	bool in_round;		 /* and takes turns with others while it is */
 	enum slices_state state; /* of DRILL_LIVE */
 	bool fresh;		 /* switched since the last reading */
 	bool core;		 /* it takes the core's counters */
@@ -175,13 +177,17 @@ bool drill_takes_turns(const struct drill_group *g);
 /* Which of a group's groups of counters count while it is on. */
 static inline bool drill_in_use(const struct drill_group *g, size_t counter_group)
 {
-	return !g->pinned || counter_group == (g->lost ? 1 : 0);
+	return g->pinned ? counter_group == (g->lost ? 1 : 0) : !counter_group || g->lost;
 }
 /* After a reading of a pinned group: should the kernel have turned it off, its events take turns
  * from now on. */
 int drill_see_pin(struct drill *d, struct counting *k, struct drill_group *g,
 		  struct err *err) MUST_USE;
-#define DRILL_TURN_NOTES 4
+/* After a reading of a group that takes turns: where less is free than the plan has supposed, so
+ * that it never comes to its counters, each of its events takes turns by itself from now on. */
+int drill_see_starved(struct drill *d, struct counting *k, struct drill_group *g,
+		      struct err *err) MUST_USE;
+#define DRILL_TURN_NOTES 5
 /* What is to be said of who was on the counters and who was not; how many lines. After
  * drill_trees. */
 size_t drill_turn_notes(const struct drill *d, struct arena *a, const char *note[DRILL_TURN_NOTES]);

@@ -47,6 +47,16 @@ static bool cpus_came(const struct monitor *m)
 	return came;
 }
 
+/* Groups never came to their turn that did when they were made: less is free than they need. Once
+ * for each that is without, since groups made anew may not help it. */
+static bool counters_went(struct monitor *m)
+{
+	bool went = !m->msr && m->never > m->rows->starved;
+
+	m->rows->starved = m->never;
+	return went;
+}
+
 static void over(struct monitor *m, bool again)
 {
 	if (!m->is_shown)
@@ -71,7 +81,7 @@ static int interval(void *ctx, struct counting *k, struct err *err)
 	m->is_shown = true;
 	monitor_put(&m->shown, m);
 	rc = m->ask->each(m->ask->ctx, &m->shown, &k->enough, err);
-	if (!rc && !k->enough && cpus_came(m))
+	if (!rc && !k->enough && (cpus_came(m) || counters_went(m)))
 		k->enough = m->again = true;
 	return rc;
 }
@@ -200,6 +210,7 @@ int monitor_run(const struct monitor_ask *ask, struct err *err)
 	enum end end = run(&now, &good, err);
 
 	now.ask = &left;
+	fresh.starved = good.starved;
 	while (end == END_AGAIN && time_left(ask->ask, &left, began)) {
 		struct err why = ERR_INIT;
 
@@ -215,7 +226,7 @@ int monitor_run(const struct monitor_ask *ask, struct err *err)
 			*err = why;
 		rows_free(&good);
 		good = fresh;
-		fresh = (struct rows){ .a = ARENA_INIT, .born = began };
+		fresh = (struct rows){ .a = ARENA_INIT, .born = began, .starved = good.starved };
 	}
 	rows_free(&good);
 	rows_free(&fresh);

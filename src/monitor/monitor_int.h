@@ -117,6 +117,7 @@ struct rows { /* what models say of the machine; stays where it is read again */
 	struct arena a;
 	bool read;
 	uint64_t born;	     /* when the monitor began */
+	uint64_t starved;    /* counters without a turn, when groups were last made anew for it */
 	struct model *model; /* NULL: none is for this CPU */
 	const char *why;
 	struct set set;
@@ -142,7 +143,7 @@ struct monitor {
 	const struct monitor_ask *ask;
 	struct arena own, *a; /* a: own */
 	struct rows *rows;
-	bool again; /* a CPU came */
+	bool again; /* a CPU came, or somebody who takes counters */
 	struct counting k;
 	struct msr *msr;     /* NULL: perf_event counts */
 	struct model *model; /* NULL: none is for this CPU */

@@ -117,6 +117,37 @@ def check(machine, smt, held, way):
         t.ok(re.search(r"\d of \d general counters? (is|are) held", said), "%s: and says who has the others" % what, said)
 
 
+def taken_meanwhile(machine, smt, second, held, *options):
+    """Somebody comes when the plan is made, in the first phase of two."""
+    program = os.path.join(tmp.name, "phases")
+    with open(program, "w", encoding="utf-8") as f:
+        f.write("phase even 300\nphase %s -\n" % second)
+    settings = " ".join((["smt=1"] if smt else []) + ["held=%d" % c for c in held] + ["held_from=100"])
+    doc = stat_on(machine, program, *options, SPIN, "1000", settings=settings, paper=True)
+    got, said, what = of_trees(doc), " ".join(doc["notes"]), "%s %s %s" % (machine, settings, " ".join(options))
+    share = [n["counted"] for x in trees(doc) for n in x["nodes"] if n["level"] == 1]
+    t.ok(all(n in got for n in level_1(machine, "stat")), "%s: level 1 is whole" % what, said)
+    t.ok(re.search(r"took counters meanwhile: \d+ groups? w", said), "%s: groups were split, and it is said" % what, said)
+    t.ok(share and min(share) > 0.08, "%s: level 1 was counted all along" % what, (share, said))
+    first, then = planted(machine, "even"), planted(machine, second)
+    for n, (value, error, _) in got.items():
+        if n in first and n in then and error is not None:
+            want = 0.3 * first[n] + 0.7 * then[n]
+            of["meanwhile"] = of.get("meanwhile", 0) + 1
+            if abs(value - want) > error + SLACK:
+                missed.setdefault("meanwhile", []).append((what, n, value, error, want))
+
+
+def monitored_meanwhile():
+    """Groups are made anew for what is left."""
+    p = run_on("zen4", "even", CYCLADE, "monitor", *SYSROOT, "--for", "4s", "-I", "500", "-j", "--metrics", ",".join(LEVEL_1),
+               settings="held=0 held=1 held=2 held_from=1200", paper="alone")
+    rows = [json.loads(x)["core"][0] for x in p.stdout.splitlines() if x.startswith("{")]
+    whole = [all(r[n] is not None and abs(r[n] - planted("zen4", "even")[n]) < SLACK for n in LEVEL_1) for r in rows]
+    t.ok(len(whole) >= 7 and whole[:2] == [True, True] and whole[-3:] == [True] * 3 and whole.count(False) <= 2,
+         "monitor: somebody takes three counters, which costs two intervals at most", (whole, p.stderr))
+
+
 if not SIMULATED:
     t.skip("simulated machines", "a sanitizer's library wants to be preloaded first; build with clang, which links it in")
     t.done()
@@ -139,6 +170,13 @@ if not LONG:
     cases = random.Random(33).sample(cases, 5 if PROBE else 10) + [c for c in chosen if c[3] in WAYS]
 for case in cases:
     check(*case)
+for m, shared, second, h, options in [] if PROBE else [
+        ("n2", False, "frontend_bound", 1, ()), ("n2", False, "retiring", 3, ("-l", "1")), ("zen4", False, "backend_bound_memory", 2, ("-l", "2")),
+        ("zen2", False, "retiring_fastpath", 3, ()), ("ivb", True, "dram_bound", 2, ("-l", "1")), ("skl", True, "icache_misses", 1, ("-l", "2"))]:
+    for seed in range(4 if LONG else 1):
+        taken_meanwhile(m, shared, second, random.Random(seed).sample(range(counters(m, shared)), h), *options)
+if "monitor" in WAYS:
+    monitored_meanwhile()
 for w, all_ in of.items():
     no = missed.get(w, [])
     print("# %s: %d of %d bars hold" % (w, all_ - len(no), all_))

@@ -249,8 +249,14 @@ void drill_prepare(struct drill *d)
 {
 	for (size_t c = 0; c < d->n_cores; c++) {
 		stages_begin(&d->core[c].stages, d->mode != DRILL_LIVE);
-		for (size_t g = 0; g < d->core[c].plan.n_groups; g++)
-			d->core[c].group[g].on = drill_wants(d, c, g);
+		for (size_t g = 0; g < d->core[c].plan.n_groups; g++) {
+			struct drill_group *dg = &d->core[c].group[g];
+
+			dg->on = drill_wants(d, c, g);
+			/* every run has counters of its own */
+			dg->lost = dg->pinned && dg->lost;
+			dg->came = dg->wanted = 0;
+		}
 	}
 	d->readings = 0;
 	drill_round_prepare(d);

@@ -135,15 +135,25 @@ static int list_counters(struct builder *b, const struct drill_core *c, const st
 	return 0;
 }
 
-/* One group of counters for the whole of it; of a pinned one a second, that takes turns. */
+/* Members that do not need their leader can go on without it. */
+static bool can_be_apart(const struct counters_of *x)
+{
+	for (uint32_t i = 0; i < x->n; i++)
+		if (x->ev[i].with_leader)
+			return false;
+	return x->n > 1;
+}
+
+/* One group of counters for the whole of it; of a pinned one a second, that takes turns, and of
+ * another one its leader, for when it is taken apart. */
 static int build_core_group(struct builder *b, const struct drill_core *c,
 			    const struct plan_group *pg, const struct became *was,
 			    struct drill_group *g, bool idle)
 {
-	size_t copies = pg->pinned ? 2 : 1;
-	struct drill_cell *cell = arena_alloc(b->d->a, (copies * pg->n + 1) * sizeof(*cell));
+	struct drill_cell *cell = arena_alloc(b->d->a, (2 * pg->n + 1) * sizeof(*cell));
 	uint32_t *first = arena_alloc(b->d->a, (pg->n + 1) * sizeof(*first));
-	uint32_t *mine = arena_alloc(b->d->a, copies * sizeof(*mine));
+	uint32_t *mine = arena_alloc(b->d->a, 2 * sizeof(*mine));
+	size_t copies;
 	struct counters_of x;
 	uint32_t n = 0;
 
@@ -151,12 +161,14 @@ static int build_core_group(struct builder *b, const struct drill_core *c,
 		return err_nomem(b->err);
 	if (list_counters(b, c, pg, was, &x))
 		return -1;
+	copies = pg->pinned || can_be_apart(&x) ? 2 : 1;
 	for (size_t k = 0; k < copies; k++)
 		mine[k] = (uint32_t)(b->n_groups + k);
 	for (size_t i = 0; i < pg->n; i++) {
 		first[i] = n;
 		for (size_t k = 0; k < copies && x.at[i] != NO_COUNTER; k++)
-			cell[n++] = (struct drill_cell){ mine[k], x.at[i] };
+			if (!k || pg->pinned || !x.at[i])
+				cell[n++] = (struct drill_cell){ mine[k], x.at[i] };
 	}
 	first[pg->n] = n;
 	*g = (struct drill_group){ .cell = cell,
@@ -166,7 +178,7 @@ static int build_core_group(struct builder *b, const struct drill_core *c,
 				   .pinned = pg->pinned,
 				   .core = true };
 	for (size_t k = 0; k < g->n_counter_groups; k++) {
-		if (add_group(b, x.ev, x.n, idle || k))
+		if (add_group(b, x.ev, k && !pg->pinned ? 1 : x.n, idle || k))
 			return -1;
 		b->group[mine[k]].pinned = pg->pinned && !k;
 	}

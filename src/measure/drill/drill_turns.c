@@ -39,6 +39,29 @@ int drill_see_pin(struct drill *d, struct counting *k, struct drill_group *g, st
 		       : 0;
 }
 
+/* Of a hybrid nobody knows whether the program was on cores of this kind. */
+int drill_see_starved(struct drill *d, struct counting *k, struct drill_group *g, struct err *err)
+{
+	uint64_t running = 0, enabled = 0;
+
+	if (g->pinned || g->lost || !g->core || g->n_counter_groups < 2 || d->n_cores > 1)
+		return 0;
+	for (size_t t = 0; t < d->targets; t++) {
+		const struct counter_value *v = &d->value[g->counter_group[0]][t];
+
+		running += v->running;
+		enabled = v->enabled > enabled ? v->enabled : enabled;
+	}
+	if (running > g->came || enabled < g->wanted) {
+		g->came = running;
+		g->wanted = enabled;
+	}
+	if (enabled - g->wanted <= LONG || !counters_apart(k->c, g->counter_group[0]))
+		return 0;
+	g->lost = true;
+	return counting_switch(k, g->counter_group[1], k->on[g->counter_group[0]], err);
+}
+
 /* ---- what is said of it ----------------------------------------------------------------- */
 
 static bool was_seen(const struct drill_core *c, size_t group)
@@ -73,6 +96,17 @@ static const char *span_text(struct arena *a, double low, double high)
 	return s ? s : "?";
 }
 
+/* Level 1 would need no turns if nothing below it was counted. */
+static bool level_1_alone(const struct drill_core *c)
+{
+	const struct plan_stage *s = &c->plan.stage[0];
+	size_t n = 0;
+
+	for (size_t g = 0; g < s->n_groups; g++)
+		n += c->plan.group[s->group[g]].core;
+	return n == 1 && c->plan.n_stages > 1;
+}
+
 /* "8 groups of counters took turns: ...", of the first part where that is so: of many the others
  * are alike. */
 static const char *turns(const struct drill *d, struct arena *a)
@@ -101,7 +135,10 @@ static const char *turns(const struct drill *d, struct arena *a)
 				    "%s %% of the time%s",
 				    in_turns(c), p->label ? " on " : "", p->label ? p->label : "",
 				    span_text(a, 100 * low, 100 * high),
-				    kept ? ", those of level 1 all of it" : "");
+				    kept	       ? ", those of level 1 all of it"
+				    : level_1_alone(c) ? ", those of level 1 in turns with the "
+							 "others (all of it with -l 1)"
+						       : "");
 	}
 	return NULL;
 }
@@ -146,7 +183,7 @@ static bool starved(const struct drill *d, const struct drill_core *c, size_t gr
 	const struct drill_group *g = &c->group[group];
 	uint64_t enabled = 0, running = 0;
 
-	if (!drill_takes_turns(g) || !g->n_counter_groups || g->pinned)
+	if (!drill_takes_turns(g) || !g->n_counter_groups || g->pinned || g->lost)
 		return false;
 	for (size_t t = 0; t < d->targets; t++) {
 		const struct counter_value *v = &d->value[g->counter_group[0]][t];
@@ -217,10 +254,26 @@ static const char *held(const struct drill *d, struct arena *a)
 	return NULL;
 }
 
+/* What the plan could not know. */
+static const char *taken_apart(const struct drill *d, struct arena *a)
+{
+	double share = level_1_share(d);
+	size_t n = 0;
+
+	for (size_t c = 0; c < d->n_cores; c++)
+		for (size_t g = 0; g < d->core[c].plan.n_groups; g++)
+			n += !d->core[c].group[g].pinned && d->core[c].group[g].lost;
+	return n ? arena_printf(a,
+				"somebody took counters meanwhile: %zu group%s split into single "
+				"events, level 1 was counted %.0f %% of the time",
+				n, n == 1 ? " was" : "s were", isfinite(share) ? 100 * share : 0)
+		 : NULL;
+}
+
 size_t drill_turn_notes(const struct drill *d, struct arena *a, const char *note[DRILL_TURN_NOTES])
 {
-	const char *all[DRILL_TURN_NOTES] = { held(d, a), turns(d, a), lost_pin(d),
-					      never_on(d, a) };
+	const char *all[DRILL_TURN_NOTES] = { held(d, a), taken_apart(d, a), turns(d, a),
+					      lost_pin(d), never_on(d, a) };
 	size_t n = 0;
 
 	for (size_t i = 0; i < DRILL_TURN_NOTES; i++)

@@ -325,6 +325,19 @@ static void take_wandering_off(struct span *p)
 				(1 - WANDER) * noise[a * n + b] * p->room[n + a] * p->room[n + b];
 }
 
+/* Events whose group was taken apart saw different slices of time: that they changed together says
+ * nothing of what each missed. */
+static bool were_together(const struct span *p, size_t a, size_t b)
+{
+	const struct slices_kept *k = &p->s->group[p->group];
+
+	for (size_t t = 0; t < p->s->n_targets; t++)
+		if (k->same[p->member[a] * p->s->n_targets + t] !=
+		    k->same[p->member[b] * p->s->n_targets + t])
+			return false;
+	return true;
+}
+
 static void fill_cov(struct span *p)
 {
 	double factor = student2(p->most_strata > 1 ? (double)(p->most_strata - 1) : 1) / 2;
@@ -335,6 +348,10 @@ static void fill_cov(struct span *p)
 		take_wandering_off(p);
 	for (size_t i = 0; i < n * n; i++)
 		p->cov[i] *= factor;
+	for (size_t a = 0; a < n; a++)
+		for (size_t b = 0; b < n; b++)
+			if (a != b && !were_together(p, a, b))
+				p->cov[a * n + b] = 0;
 	for (size_t a = 0; a < n; a++)
 		for (size_t b = 0; b < n; b++)
 			if (p->told_by[a] < p->n_members && p->told_by[a] == p->told_by[b])
