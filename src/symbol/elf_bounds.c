@@ -60,22 +60,22 @@ static int add(struct sym_list *l, const struct addr_map *map, struct piece *at,
 static uint64_t length_of(const struct cfi_section *s, uint64_t vaddr, uint64_t lo,
 			  uint32_t *usual_cie)
 {
-	uint64_t at = vaddr - s->vaddr;
+	uint64_t at = vaddr - s->bytes.vaddr;
 	uint32_t cie;
 	uint8_t enc;
 
-	if (at > s->len || s->len - at < 16)
+	if (at > s->bytes.len || s->bytes.len - at < 16)
 		return 0;
-	cie = ld32(s->p + at + 4);
+	cie = ld32(s->bytes.p + at + 4);
 	if (cie > at + 4)
 		return 0;
 	cie = (uint32_t)at + 4 - cie;
 	if (cie != *usual_cie && (!cfi_encoding(s, cie, &enc) || enc != PE_FUNCTIONS))
 		return 0;
 	*usual_cie = cie;
-	if (vaddr + 8 + (uint64_t)(int32_t)ld32(s->p + at + 8) != lo)
+	if (vaddr + 8 + (uint64_t)(int32_t)ld32(s->bytes.p + at + 8) != lo)
 		return 0;
-	return ld32(s->p + at + 12);
+	return ld32(s->bytes.p + at + 12);
 }
 
 static const struct elf_sec *usual_index(const struct elf_file *f, size_t *n)

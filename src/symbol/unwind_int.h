@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * unwind_int - call-frame tables (unwind_cfi.c), the expressions in them (unwind_expr.c), and the
+ * unwind_int - call-frame tables (unwind_cfi.c; their programs: cfi_run.h), the expressions in them (unwind_expr.c), and the
  * walk over frames (unwind.c).
  *
  * The tables are read by ourselves rather than through libdw: a row is asked for once per unique
@@ -12,30 +12,9 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "symbol/cfi_run.h"
 #include "symbol/elf_file.h"
 #include "symbol/unwind.h"
-
-enum {
-	CFI_REGS = 33, /* DWARF numbers below this are followed: enough for x86 and AArch64 */
-	CFI_PC = 32,   /* where the walk keeps the address itself (no machine's saved register) */
-};
-
-enum cfi_kind {
-	CFI_SAME,
-	CFI_UNDEF,
-	CFI_AT_OFFSET,	/* saved at CFA + off */
-	CFI_VAL_OFFSET, /* is CFA + off */
-	CFI_REGISTER,	/* is in register `off` */
-	CFI_AT_EXPR,	/* saved where the expression says */
-	CFI_VAL_EXPR,
-};
-
-struct cfi_rule {
-	uint8_t reg, kind;
-	uint32_t expr_len;
-	int64_t off;
-	const uint8_t *expr;
-};
 
 /* How to get from a frame to its caller. */
 struct cfi_row {
@@ -55,23 +34,15 @@ struct cfi_fde {
 };
 
 struct cfi_section {
-	const struct elf_file *elf;
-	const uint8_t *p;
-	size_t len;
-	uint64_t vaddr;
-	bool eh;		 /* .eh_frame's form, not .debug_frame's */
+	struct cfi_bytes bytes;
 	VEC(struct cfi_fde) fde; /* sorted by lo */
-	uint8_t *unpacked;	 /* p, if it is ours */
+	uint8_t *unpacked;	 /* bytes.p, if it is ours */
 };
 
 struct cfi {
 	struct cfi_section sec[2]; /* .eh_frame of the code, .debug_frame */
 	const char *unread; /* why .debug_frame could not be read; NULL: it was, or is absent */
 };
-
-/* Numbers of seven bits a byte, as DWARF writes them. */
-uint64_t cfi_uleb(struct cur *c);
-int64_t cfi_sleb(struct cur *c);
 
 /* The .eh_frame of a file, nothing of it read yet; false where there is none that can be. */
 bool cfi_section_of(const struct elf_file *elf, const char *name, bool eh, struct cfi_section *s);
