@@ -83,9 +83,9 @@ PROGRAMS = [
      ["-c++", "-python", "-ILib", "-ILib/python", "-IExamples/test-suite", "-o", "wrap.cxx", "Examples/test-suite/template_default_arg.i"], "", 197),
     ("cppcheck", "make CXXFLAGS='-O2 -g' cppcheck >log", "cppcheck", ["-q", "lib/color.cpp"], "", 97),
     ("libzstd", "$CC -O2 -g -DZSTD_DISABLE_ASM -DXXH_NAMESPACE=ZSTD_ -Ilib -Ilib/common -o zstd programs/*.c lib/common/*.c lib/compress/*.c "
-     "lib/decompress/*.c lib/dictBuilder/*.c", "zstd", ["-b3", "-i0", "lib/compress/zstd_lazy.c"], "", 197),
+     "lib/decompress/*.c lib/dictBuilder/*.c", "zstd", ["-b3", "-i0", "lib/compress/zstd_lazy.c"], "", 17),
     ("redis", "make -C src redis-server MALLOC=libc OPTIMIZATION=-O2 DEBUG=-g BUILD_TLS=no CC=\"$CC\" >log", "src/redis-server",
-     ["--port", "0", "--appendonly", "yes", "--save", "", "--dir", "@COMMANDS@"], "", 397),
+     ["--port", "0", "--unixsocket", "@COMMANDS@/socket", "--appendonly", "yes", "--save", "", "--dir", "@COMMANDS@"], "", 397),
     ("gperf", "./configure CFLAGS='-O2 -g' CXXFLAGS='-O2 -g' >log && make -C lib >log && make -C src >log", "src/gperf", ["-t"], WORDS, 17),
 ]
 
@@ -129,7 +129,7 @@ def ninja_of(where):
 
 
 def commands_of(where):
-    """Redis' log of commands, which it runs when it starts, and ends."""
+    """Redis' log of commands, which it runs when it starts; it ends with an error at what is none."""
     tree = os.path.join(where, "commands", "appendonlydir")
     os.makedirs(tree, exist_ok=True)
     rows = [["SELECT", "0"]]
@@ -138,10 +138,11 @@ def commands_of(where):
         rows += [["SET", "key:" + k, "value " * (i % 40)], ["HSET", "hash:" + str(i % 7), "field" + k, k], ["ZADD", "set", k, "member" + k], ["LPUSH", "list" + str(i % 5), k],
                  ["SADD", "tags", k], ["INCR", "n" + str(i % 50)], ["XADD", "stream", str(i + 1) + "-1", "k", k], ["PFADD", "hll", k], ["SETBIT", "bits", k, "1"]]
     rows += [["SORT", "list1", "STORE", "sorted"], ["ZUNIONSTORE", "u", "2", "set", "tags"], ["SINTERSTORE", "i", "tags", "tags"], ["DEL", "hash:1", "set"],
-             ["EVAL", "local t={} for i=1,500 do t[i]=redis.call('get','key:'..i) or '' end table.sort(t) return #table.concat(t)", "0"], ["SHUTDOWN", "NOSAVE"]]
+             ["EVAL", "local t={} for i=1,500 do t[i]=redis.call('get','key:'..i) or '' end table.sort(t) return #table.concat(t)", "0"]]
     with open(os.path.join(tree, "appendonly.aof.1.incr.aof"), "wb") as f:
         for row in rows:
             f.write(b"*%d\r\n" % len(row) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w.encode()) for w in row))
+        f.write(b"the end")
     with open(os.path.join(tree, "appendonly.aof.manifest"), "w", encoding="utf-8") as f:
         f.write("file appendonly.aof.1.incr.aof seq 1 type i\n")
     return os.path.dirname(tree)
@@ -240,7 +241,7 @@ def main():
             program = os.path.join(tree, name)
             if not os.path.exists(program):
                 subprocess.run(["sh", "-c", "( " + how + " ) 2>errors"], check=True, cwd=tree, env=env)
-            arguments = [ninja_of(where) if a == "@DIR@" else commands_of(where) if a == "@COMMANDS@" else a for a in arguments]
+            arguments = [ninja_of(where) if a == "@DIR@" else a.replace("@COMMANDS@", commands_of(where)) if "@COMMANDS@" in a else a for a in arguments]
             measured(package + " " + os.path.basename(name), tools, program, traced(tools, program, arguments, text, period, tree))
 
 

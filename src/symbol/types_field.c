@@ -241,6 +241,7 @@ void type_hit(struct types *t, uint32_t type, int64_t off, enum type_reach reach
 {
 	struct search s;
 	uint64_t size, at = (uint64_t)off;
+	bool one = reach == REACH_ONE || t->type.v[type].kind == TYPE_ARRAY;
 
 	*out = (struct type_hit){ .root = TYPE_NONE };
 	for (int i = 0; i < SRC_MAX_CHAIN && t->type.v[type].kind == TYPE_ARRAY; i++) {
@@ -276,8 +277,10 @@ void type_hit(struct types *t, uint32_t type, int64_t off, enum type_reach reach
 	 * which the source casts them to */
 	if (!s.score || (t->type.v[type].kind != TYPE_STRUCT && s.score == FIT_INSIDE))
 		return;
-	/* a part of a pointer is none: something else is there */
-	if (m && s.score == FIT_PART && t->type.v[type].kind == TYPE_POINTER)
+	/* a part of a pointer is none: something else is there; so it is where an index leads by a
+	 * pointer to a wider number */
+	if (m && s.score == FIT_PART &&
+	    (t->type.v[type].kind == TYPE_POINTER || (t->type.v[type].kind != TYPE_STRUCT && !one)))
 		return;
 	/* nor can one be that reaches behind the structure's end, of which the next element begins
 	 * with another field */

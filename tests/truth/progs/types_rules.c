@@ -201,6 +201,15 @@ static NAKED long behind(struct tiny *head, long i)
 		"	ret");
 }
 
+/* An index leads to what is as wide as the pointer says; a bit of one number is tested in a byte. */
+static NAKED long narrow(unsigned *table, long i)
+{
+	__asm__("narrow_load: movzwl 2(%rdi,%rsi,4),%eax\n"
+		"narrow_not: testb $4,(%rdi)\n"
+		"narrow_whole: mov 4(%rdi,%rsi,4),%eax\n"
+		"	ret");
+}
+
 static NAKED long along(struct tiny *first, long n)
 {
 	__asm__("	lea 4(%rdi),%rax\n"
@@ -234,6 +243,7 @@ int main(void)
 	struct mixed m = { .u.one = { 1, 2 } };
 	union any any = { .other = &o };
 	struct bits flags = { 0 };
+	unsigned wide[4] = { 0 };
 
 	extern char go_load[];
 
@@ -246,6 +256,7 @@ int main(void)
 	member(&m);
 	behind(t, 0);
 	bits(&flags);
+	narrow(wide, 0);
 	pick(&any);
 	return stale(&a) + over(t, 0) + along(t, 1) * 0 + (copied() == NULL) < 0;
 }
