@@ -3,6 +3,7 @@
  * The functions that this library stands before. A release is logged before it is done and an
  * allocation after it, so that by time no two objects ever lie at the same address.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdarg.h>
@@ -313,6 +314,16 @@ EXPORT void *mremap(void *old, size_t had, size_t n, int flags, ...)
 	p = real.mremap(old, had, n, flags, at);
 	call_log(HEAP_MAP, p == MAP_FAILED ? old : p, p == MAP_FAILED ? had : n, CALLER);
 	return p;
+}
+
+/* ---- code that goes ------------------------------------------------------------------------ */
+
+EXPORT int dlclose(void *handle)
+{
+	int e = real_find() && real.dlclose ? real.dlclose(handle) : -1;
+
+	frames_forget();
+	return e;
 }
 
 /* ---- threads: their stacks ----------------------------------------------------------------- */

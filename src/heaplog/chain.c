@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Call chains by frame pointers. A chain that was not met before is written to the log once; its
+ * Call chains. A chain that was not met before is written to the log once; its
  * number is its place in a table of hashes.
  */
 #define CHAINS 0x40000u /* a power of two */
@@ -14,48 +14,45 @@ static uint64_t *table; /* of hashes; 0: free; atomic */
 
 /* Code without frame pointers leaves anything in the register: only the thread's stack, above the
  * frame before, is read. */
-static uint32_t walk(const struct thread *t, const void *from, const void *frame, uint64_t *out,
-		     uint64_t *hash)
+static void walk(const struct thread *t, const void *from, const void *frame, struct chain *out)
 {
 	uintptr_t fp = (uintptr_t)frame, next;
-	uint64_t h = ((uintptr_t)from ^ 0x2545f4914f6cdd1du) * 0x9e3779b97f4a7c15u;
-	uint32_t n = 1;
+	uint64_t up;
 
-	out[0] = (uintptr_t)from;
-	if (fp < t->stack || fp >= t->stack_end) { /* a stack of the program's own */
-		*hash = h | 1;
-		return n;
-	}
-	for (; n < HEAP_DEPTH; fp = next) {
+	chain_begin(out, (uintptr_t)from);
+	if (fp < t->stack || fp >= t->stack_end) /* a stack of the program's own */
+		return;
+	for (; out->n < HEAP_DEPTH; fp = next) {
 		next = *(const uintptr_t *)fp;
 		if (next <= fp || next & 7 || next >= t->stack_end - 16)
 			break;
-		out[n] = ((const uintptr_t *)next)[1];
-		if (out[n] < 4096)
+		up = ((const uintptr_t *)next)[1];
+		if (up < 4096)
 			break;
-		h = ((h >> 29 ^ h) ^ out[n++]) * 0x9e3779b97f4a7c15u;
+		chain_add(out, up);
 	}
-	*hash = (h ^ h >> 32) | 1;
-	return n;
 }
 
-static uint32_t put(struct thread *t, const uint64_t *from, uint32_t n, uint32_t chain)
+static uint32_t put(struct thread *t, const struct chain *c, uint32_t number)
 {
-	if (!log_room(t, n + 1 + 3))
+	if (!log_room(t, c->n + 1 + 3))
 		return HEAP_NO_CHAIN;
-	for (uint32_t i = 0; i < n; i++)
-		t->at[1 + i] = from[i];
+	for (uint32_t i = 0; i < c->n; i++)
+		t->at[1 + i] = c->at[i];
 	atomic_signal_fence(memory_order_seq_cst);
-	t->at[0] = heap_head(HEAP_CHAIN, (uint64_t)n << 32 | chain);
-	t->at += 1 + n;
-	return chain;
+	t->at[0] = heap_head(HEAP_CHAIN, (uint64_t)c->n << 32 | number);
+	t->at += 1 + c->n;
+	return number;
 }
 
 uint32_t chain_of(struct thread *t, const void *from, const void *frame)
 {
-	uint64_t chain[HEAP_DEPTH], hash;
-	uint32_t n = walk(t, from, frame, chain, &hash);
+	struct chain c;
+	uint64_t hash;
 
+	if (!frames_walk(t, from, frame, &c))
+		walk(t, from, frame, &c);
+	hash = (c.hash ^ c.hash >> 32) | 1;
 	for (uint32_t i = 0; table && i < TRIES; i++) {
 		uint32_t at = ((uint32_t)(hash >> 20) + i) & (CHAINS - 1);
 		uint64_t had = __atomic_load_n(&table[at], __ATOMIC_RELAXED);
@@ -64,7 +61,7 @@ uint32_t chain_of(struct thread *t, const void *from, const void *frame)
 			return at;
 		if (!had && __atomic_compare_exchange_n(&table[at], &had, hash, false,
 							__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-			return put(t, chain, n, at);
+			return put(t, &c, at);
 		if (had == hash)
 			return at;
 	}

@@ -6,7 +6,7 @@
  *	calls.c		the functions that it stands before; new.c: those of C++
  *	real.c		the functions themselves, and memory until they are found
  *	log.c		the log: processes, threads, chunks
- *	chain.c		who called
+ *	chain.c		who called; frames.c: by call-frame tables
  *
  * It runs inside of any program, so: no malloc, no locks that a fork or a signal could leave held,
  * no file descriptor that stays open, no signal handler; errno is kept; and what cannot be logged
@@ -51,6 +51,7 @@ struct real {
 	void *(*mmap)(void *, size_t, int, int, int, off_t);
 	int (*munmap)(void *, size_t);
 	void *(*mremap)(void *, size_t, size_t, int, ...);
+	int (*dlclose)(void *);
 	int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 };
 
@@ -75,6 +76,7 @@ struct process {
 	_Atomic bool off;	     /* nothing more can be logged */
 	_Atomic uint64_t end;	     /* of the file: where the next chunk goes */
 	_Atomic uint32_t lock;	     /* of `spare` */
+	_Atomic uint32_t frames_lock;
 	struct heap_chunk *first;
 	_Atomic uint64_t early; /* events not logged before there was one */
 	_Atomic uint64_t rate;
@@ -99,8 +101,9 @@ struct thread {
 extern struct process *process;
 extern __thread struct thread self __attribute__((tls_model("initial-exec")));
 
-/* Once, when the functions are found. `own`: the program does not call our malloc. */
-void log_begin(bool own);
+/* Once, when the functions are found. `own`: the program does not call our malloc; `find_object`:
+ * of frames_begin(). */
+void log_begin(bool own, void *find_object);
 /* Room for `words` at t->at; false: it is not to be. */
 bool log_room_slow(struct thread *t, size_t words);
 void log_skip(void); /* one event is not logged */
@@ -132,5 +135,28 @@ static inline uint64_t log_time(void)
  * called. */
 uint32_t chain_of(struct thread *t, const void *from, const void *frame);
 void chain_reset(void); /* none is in the log */
+
+struct chain {
+	uint64_t at[HEAP_DEPTH], hash;
+	uint32_t n;
+};
+
+static inline void chain_begin(struct chain *c, uint64_t from)
+{
+	c->at[0] = from;
+	c->n = 1;
+	c->hash = (from ^ 0x2545f4914f6cdd1du) * 0x9e3779b97f4a7c15u;
+}
+
+static inline void chain_add(struct chain *c, uint64_t from)
+{
+	c->at[c->n++] = from;
+	c->hash = ((c->hash >> 29 ^ c->hash) ^ from) * 0x9e3779b97f4a7c15u;
+}
+
+/* frames.c: call-frame tables are found with `find` (_dl_find_object); false: they are not. */
+bool frames_begin(void *find);
+void frames_forget(void); /* other code may lie where some was */
+bool frames_walk(const struct thread *t, const void *from, const void *frame, struct chain *out);
 
 #endif

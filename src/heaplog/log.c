@@ -31,7 +31,7 @@ static clockid_t clock_id;
 static uint64_t first_rate = 1, limit;
 static _Atomic uint64_t generations; /* of this process and those that it was forked from */
 static pthread_key_t at_end;
-static bool has_key, own_malloc;
+static bool has_key, own_malloc, has_tables;
 
 /* ---- text, without libc's formats ---------------------------------------------------------- */
 
@@ -236,7 +236,7 @@ static void begin_process(bool forked)
 {
 	process->began = log_ns();
 	process->flags = (forked ? HEAP_FORKED : 0u) | (log_no_ticks ? HEAP_NO_TICKS : 0u) |
-			 (own_malloc ? HEAP_OWN : 0u);
+			 (own_malloc ? HEAP_OWN : 0u) | (has_tables ? HEAP_TABLES : 0u);
 	process->rate = first_rate;
 	process->off = !*directory;
 	chain_reset();
@@ -363,7 +363,7 @@ static void read_setting(void)
 	memcpy(directory, s, strlen(s) + 1);
 }
 
-void log_begin(bool own)
+void log_begin(bool own, void *find_object)
 {
 	size_t size = (sizeof(*process) + 4095) & ~(size_t)4095;
 	static struct process none = { .generation = 1, .off = true };
@@ -375,6 +375,7 @@ void log_begin(bool own)
 	if (p == MAP_FAILED || !*directory || madvise(p, size, MADV_WIPEONFORK))
 		return;
 	own_malloc = own;
+	has_tables = frames_begin(find_object);
 	log_no_ticks = !steady();
 	has_key = !pthread_key_create(&at_end, end_thread);
 	process = p;

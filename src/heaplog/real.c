@@ -88,8 +88,9 @@ bool real_find(void)
 	FIND(mmap);
 	FIND(munmap);
 	FIND(mremap);
+	FIND(dlclose);
 	FIND(pthread_create);
-	log_begin(!is_ours(at));
+	log_begin(!is_ours(at), dlsym(RTLD_DEFAULT, "_dl_find_object"));
 	real_found = true;
 	return true;
 }

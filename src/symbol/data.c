@@ -346,7 +346,7 @@ static int take_object(struct data_place *out, const struct spaces *sp, const st
 		return -1;
 	if (!out->site->n) {
 		out->site = NULL;
-		out->why = "who allocated it is not known: no frame pointers";
+		out->why = "who allocated it is not known: no call chain";
 	}
 	return 0;
 }

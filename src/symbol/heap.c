@@ -561,6 +561,7 @@ int heap_read(struct heap **out, const void *p, size_t len, struct err *err)
 	h->facts.processes = h->log.n;
 	vec_each (&h->log, const struct log *, l) {
 		h->facts.own += l->flags & HEAP_OWN ? 1 : 0;
+		h->facts.tables += l->flags & HEAP_TABLES ? 1 : 0;
 		h->facts.rate = l->rate > h->facts.rate ? l->rate : h->facts.rate;
 	}
 	*out = h;

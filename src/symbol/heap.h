@@ -53,6 +53,7 @@ struct heap_facts {
 	uint64_t objects, not_logged; /* not_logged: events, of all processes */
 	uint64_t rate;		      /* the highest: one small object of so many is logged */
 	size_t processes, own;	      /* own: that have a malloc of their own */
+	size_t tables;		      /* processes whose chains are by call-frame tables */
 };
 
 int heap_read(struct heap **out, const void *p, size_t len, struct err *err) MUST_USE;

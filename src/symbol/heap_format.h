@@ -53,6 +53,7 @@ enum heap_flag {
 	HEAP_FORKED = 1,   /* not executed: what its parent had allocated is there */
 	HEAP_NO_TICKS = 2, /* times are ns */
 	HEAP_OWN = 4,	   /* the program brings a malloc of its own, which is not logged */
+	HEAP_TABLES = 8,   /* chains are by call-frame tables, else by frame pointers alone */
 };
 
 struct heap_chunk {

@@ -7,8 +7,9 @@
  *	heap_sites_free(sites)
  *
  * A site is a call chain from its first frame that is not of an allocator or a container of C++'s
- * library (std::) outwards. It ends at the first address that is in no code: code without frame
- * pointers leaves such. Chains that come to the same frames are one site.
+ * library (std::) outwards. It ends at the first address that is in no code: code that has neither
+ * call-frame tables nor frame pointers leaves such. Chains that come to the same frames are one
+ * site.
  * One thread at a time. Sites stay until heap_sites_free.
  */
 #ifndef CYCLADE_SYMBOL_HEAP_SITE_H

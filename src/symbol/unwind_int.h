@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * unwind_int - call-frame tables (unwind_cfi.c; their programs: cfi_run.h), the expressions in them (unwind_expr.c), and the
- * walk over frames (unwind.c).
+ * unwind_int - call-frame tables (unwind_cfi.c; their programs: cfi_run.h), the expressions in them
+ * (unwind_expr.c), and the walk over frames (unwind.c).
  *
  * The tables are read by ourselves rather than through libdw: a row is asked for once per unique
  * address and kept, each read is bounds-checked by our own hand, and AArch64's signed return

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """record --heap: what the library logs in programs of all kinds, read by a second reader; then mem and sharing, which name what
 was planted: programs say themselves which of their objects they touch, and when."""
+import ctypes
 import json
 import math
 import os
@@ -20,7 +21,7 @@ import memory_made  # noqa: E402
 import recordings  # noqa: E402
 import tables  # noqa: E402
 import heap_programs  # noqa: E402
-from heap_made import ALLOC, FORKED, FREE, LIBRARY, MAP, OWN, STACK, UNMAP, read_logs  # noqa: E402
+from heap_made import ALLOC, FORKED, FREE, LIBRARY, MAP, OWN, STACK, TABLES, UNMAP, read_logs  # noqa: E402
 from heap_programs import PROGRAMS, TOUCH, judged, objects_of, said, sampled  # noqa: E402
 from tap import CYCLADE, Tap, run  # noqa: E402
 
@@ -183,6 +184,58 @@ got = sizes(log)
 t.equal((p.returncode, [got.count(5000 + i) for i in range(8)]), (0, [10 * 100 * 64] * 8), "8 threads at a time, 80 in all: no call is lost")
 t.equal(sorted(n for n in log.left().values() if 5000 <= n < 8000), sorted([7000 + i for i in range(8)] * 10), "what they left is left")
 t.equal((len(log.of(STACK)), log.not_logged), (80, 0), "each thread's stack is known")
+
+# ---- who called, in code without frame pointers, beside glibc's own backtrace() of the same place
+CALLERS = """
+#include <alloca.h>
+#include <execinfo.h>
+NOINLINE void *inner(long n)
+{
+	void *p = malloc(n), *b[16];
+	int k = backtrace(b, 16);
+	printf("%ld", n);
+	for (int i = 1; i < k; i++) printf(" %p", b[i]);
+	puts("");
+	return p;
+}
+NOINLINE char *plain(long n) { char b[100]; memset(b, n, 100); char *p = inner(n); p[0] = b[3]; return p; }
+NOINLINE char *moving(long n) { char *q = alloca(n % 999 * 16 + 5); memset(q, 1, n % 999); char *p = plain(n); p[1] = q[2]; return p; }
+NOINLINE char *aligned_(long n) { char x[64] __attribute__((aligned(64))); memset(x, n, 64); char *p = moving(n + 1); p[2] = x[3]; return p; }
+NOINLINE char *both(long n) { char x[128] __attribute__((aligned(128))), *q = alloca(n % 77 + 9); memset(x, n, 128); memset(q, 1, 9); char *p = plain(n + 2); p[2] = x[3] + q[1]; return p; }
+NOINLINE char *deep(long n, int left) { char *p = left ? deep(n, left - 1) : plain(n); p[3]++; return p; }
+static long counted;
+static int compare(const void *a, const void *b) { if (!counted++) { char *p = plain(9300); p[4] = 1; } return *(const int *)a - *(const int *)b; }
+NOINLINE void *thread(void *arg) { char *p = plain(9400); p[5] = 1; return p; }
+NOINLINE static void bare_(void) { char *p = plain(9450); p[5] = 1; }
+int main(void)
+{
+	int v[9] = { 3, 1, 2, 9, 8, 7, 6, 5, 4 };
+	pthread_t t;
+	void *first[4];
+	backtrace(first, 4);
+	for (int i = 0; i < 3; i++) {
+		plain(9000 + i)[6]++; moving(9010 + i)[6]++; aligned_(9020 + 2 * i)[6]++; both(9040 + i)[6]++; deep(9100 + i, i)[6]++;
+	}
+	deep(9200, 30)[6]++;
+	qsort(v, 9, sizeof(*v), compare);
+	pthread_create(&t, NULL, thread, NULL); pthread_join(t, NULL);
+	bare_();
+	return 0;
+}"""
+build("callers", CALLERS, "-O2", "-fomit-frame-pointer", "-pthread", head="#define NOINLINE __attribute__((noinline, noclone))\n" + HEAD)
+p, logs = logged("callers")
+log = list(logs.values())[0]
+t.equal((p.returncode, p.stderr), (0, ""), "a program without frame pointers runs")
+want = {int(w[0]): [int(x, 16) for x in w[1:]] for w in (line.split() for line in p.stdout.splitlines())}
+got = {n: list(log.chains[c]) for _, _, _, n, c in log.of(ALLOC) if n in want}
+tables_here = os.uname().machine == "x86_64" and hasattr(ctypes.CDLL(None), "_dl_find_object")
+t.equal(bool(log.flags & TABLES), tables_here, "the log says how chains were found")
+if tables_here:
+    # the first is in the same function, behind another call; 16 of more
+    differ = {n: ([hex(x) for x in want[n]], [hex(x) for x in got.get(n, [])]) for n in want if got.get(n, [])[1:] != want[n][:15]}
+    t.ok(len(want) == 19 and not differ, "call chains without frame pointers are those of backtrace()", (len(want), differ))
+else:
+    t.skip("call chains without frame pointers", "not x86-64, or a C library without _dl_find_object()")
 
 # ---- libraries that come and go, constructors, destructors ----
 build("plugin.so", "__attribute__((constructor)) static void in(void) { keep(2101); }\n__attribute__((destructor)) static void out(void) { keep(2102); }\n"

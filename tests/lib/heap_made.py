@@ -16,7 +16,7 @@ from tap import CYCLADE  # noqa: E402
 LIBRARY = os.path.abspath(os.path.join(os.path.dirname(CYCLADE), "..", "heaplog", "libcyclade-heap.so"))
 MAGIC, HEAD = 0x31676f6c70616568, struct.Struct("<QIIIIQQQQQ")
 ALLOC, FREE, MAP, UNMAP, STACK, CHAIN, RATE, FREED = range(1, 9)
-FORKED, NO_TICKS, OWN = 1, 2, 4
+FORKED, NO_TICKS, OWN, TABLES = 1, 2, 4, 8
 WORDS = {ALLOC: 3, FREE: 2, MAP: 3, UNMAP: 3, STACK: 3, RATE: 2}
 
 

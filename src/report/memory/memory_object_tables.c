@@ -328,20 +328,17 @@ const struct table_form memory_walks_form = { "walks", "page walks", 0,
 
 /* ---- the log ------------------------------------------------------------------------------- */
 
-enum { OBJECTS, PROCESSES, OWN, RATE, NOT_LOGGED, WITHOUT, OF_OTHERS };
+enum { OBJECTS, PROCESSES, OWN, TABLES, RATE, NOT_LOGGED, WITHOUT, OF_OTHERS };
 
 TABLE_GET(fact)
 {
 	const struct heap_facts *f = view_of(t)->objects->heap;
 	const struct data_logs l = data_logs(view_of(t)->spaces);
 	const uint64_t v[] = {
-		[OBJECTS] = f ? f->objects : 0,
-		[PROCESSES] = f ? f->processes : 0,
-		[OWN] = f ? f->own : 0,
-		[RATE] = f ? f->rate : 0,
-		[NOT_LOGGED] = f ? f->not_logged : 0,
-		[WITHOUT] = l.without,
-		[OF_OTHERS] = l.of_others,
+		[OBJECTS] = f ? f->objects : 0, [PROCESSES] = f ? f->processes : 0,
+		[OWN] = f ? f->own : 0,		[TABLES] = f ? f->tables : 0,
+		[RATE] = f ? f->rate : 0,	[NOT_LOGGED] = f ? f->not_logged : 0,
+		[WITHOUT] = l.without,		[OF_OTHERS] = l.of_others,
 	};
 
 	(void)r;
@@ -356,6 +353,8 @@ static const struct table_column allocation_columns[] = {
 	FACT("processes", "processes", PROCESSES, 0, "that left a log"),
 	FACT("own_malloc", "own malloc", OWN, 0,
 	     "of these, with a malloc of their own, which is not logged"),
+	FACT("by_tables", "by tables", TABLES, 0,
+	     "of these, whose call chains follow call-frame tables; others', frame pointers alone"),
 	FACT("without_log", "without log", WITHOUT, C_LOSS,
 	     "processes that executed a program without the library that logs"),
 	FACT("pid_namespace", "PID namespace", OF_OTHERS, C_LOSS,
@@ -549,5 +548,11 @@ void memory_put_object_facts(struct document *d, const struct memory_view *v)
 			      "%s processes bring a malloc of their own: only their mappings are "
 			      "known",
 			      num_exact(a, o->heap->own));
+	if (o->heap && o->heap->processes > o->heap->tables)
+		document_fact(d, "call chains", false,
+			      "of the allocations of %s process%s: by frame pointers alone; code "
+			      "without them ends a chain",
+			      num_exact(a, o->heap->processes - o->heap->tables),
+			      o->heap->processes - o->heap->tables == 1 ? "" : "es");
 	put_logs(d, v);
 }

@@ -201,7 +201,7 @@ static NAKED long behind(struct tiny *head, long i)
 		"	ret");
 }
 
-/* An index leads to what is as wide as the pointer says; a bit of one number is tested in a byte. */
+/* An index leads to what is as wide as the pointer says; of one number a byte is tested. */
 static NAKED long narrow(unsigned *table, long i)
 {
 	__asm__("narrow_load: movzwl 2(%rdi,%rsi,4),%eax\n"
