@@ -45,6 +45,7 @@ struct sampling_result {
 	uint64_t cut_bytes;	 /* of parts that only ask.keep read */
 	uint64_t left_out;	 /* samples of others, where the kernel gave those of all */
 	uint64_t throttled;	 /* times the kernel held a counter back */
+	uint64_t aux_lost;	 /* pieces of a trace that were cut, or in which samples collided */
 	size_t ousted, counters; /* of all counters those that lost their place to others */
 	double wall_s, cpu_s;	 /* cpu_s: user and system of the program; 0 without one */
 	double user_s;		 /* of it */

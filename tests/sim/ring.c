@@ -192,6 +192,7 @@ static void pump(struct ring *r)
 		k = r->aux ? sim_spe_sample(raw.bytes, h.size) : NULL;
 		if (k) {
 			spe = k;
+			flags |= sim_spe_flags(k);
 			memcpy(last.bytes, raw.bytes, h.size);
 			trace(r, k, &flags);
 			tail += h.size;

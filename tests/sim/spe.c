@@ -23,6 +23,11 @@ int sim_spe_errno(const struct sim_counter *k)
 	return a->freq || a->sample_period < MIN_INTERVAL ? EINVAL : 0;
 }
 
+uint64_t sim_spe_flags(const struct sim_counter *k)
+{
+	return k->attr.sample_period < 2 * MIN_INTERVAL ? PERF_AUX_FLAG_COLLISION : 0;
+}
+
 struct sim_counter *sim_spe_sample(const void *record, size_t size)
 {
 	struct perf_event_header h;

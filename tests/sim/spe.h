@@ -18,6 +18,8 @@
 struct sim_counter *sim_spe_sample(const void *record, size_t size);
 /* Its packets; returns their length, 0: the filters leave it out. */
 size_t sim_spe_packets(const struct sim_counter *k, const void *record, uint8_t out[SIM_SPE_MAX]);
+/* PERF_AUX_FLAG_*: intervals below 2048 collide. */
+uint64_t sim_spe_flags(const struct sim_counter *k);
 /* arm_spe_pmu_event_init() */
 int sim_spe_errno(const struct sim_counter *k);
 

@@ -51,7 +51,7 @@ def rows(query):
 
 
 r = record("--mem", "-c", "20000")
-t.ok(r.returncode == 0, "record --mem", r.stderr)
+t.ok(r.returncode == 0 and "pieces of trace" not in r.stderr, "record --mem", r.stderr)
 x = rows("SELECT operation, source, count(*) AS n, min(total_latency) AS low, max(total_latency) AS high, count(DISTINCT midr) AS midrs, min(period) AS period FROM spe GROUP BY 1, 2")
 found = {(row["operation"], row["source"]): row for row in x} if isinstance(x, list) else {}
 t.equal(set(found), {("load", s) for s in ("L1", "L2", "L2 of another core", "system cache", "DRAM")} | {("store", None)},
@@ -87,6 +87,10 @@ r = run_on(MACHINE, "even", CYCLADE, "record", *SYSROOT, "-o", DATA, "--mem", "-
            "import subprocess, sys; [subprocess.run([sys.argv[1], '60']) for _ in range(3)]", SPIN)
 x = rows("SELECT pid, count(*) AS n FROM samples WHERE comm = 'sim_spin' GROUP BY 1")
 t.ok(r.returncode == 0 and isinstance(x, list) and len(x) == 3 and all(row["n"] > 10 for row in x), "a program and what it starts", (r.stderr, x))
+r = record("--mem", "-c", "1024")
+x = rows("SELECT aux_lost FROM losses")
+n = re.search(r"([0-9,]+) pieces of trace are cut", r.stderr)
+t.ok(n and isinstance(x, list) and x[0]["aux_lost"] == int(n[1].replace(",", "")) > 0, "colliding samples are counted, by record and in the file", (r.stderr, x))
 if WHOLE_CPUS:
     r = record("--mem", "-c", "20000", "-a", words=["--", SPIN, "200"])
     t.ok(r.returncode == 0 and isinstance(rows("SELECT 1 FROM spe"), list) and len(rows("SELECT DISTINCT cpu FROM spe")) >= 1, "-a", r.stderr)

@@ -45,6 +45,11 @@ static void closing_line(const struct cli *cli, const struct sampling_result *re
 			 "%zu of %zu counters lost their place to others and stopped sampling: "
 			 "`cyclade doctor` tells who holds some",
 			 res->ousted, res->counters);
+	if (res->aux_lost)
+		cli_note(cli,
+			 "%s pieces of trace are cut, or samples collided in them: some records "
+			 "are missing; a longer interval loses less: -c 200000",
+			 num_exact(t, res->aux_lost));
 	if (res->lost)
 		cli_note(cli, "larger rings lose less: -m 512; so does a lower frequency: -F 1000");
 }

@@ -427,6 +427,7 @@ static void take_results(struct sampling *r)
 	r->result.cut_bytes = r->sink.cut_bytes;
 	r->result.left_out = whose_left_out(r->sink.filter);
 	r->result.throttled = r->sink.throttled;
+	r->result.aux_lost = r->sink.aux_lost;
 	r->result.ousted = recorder_ousted(r->recorder, &r->result.counters);
 	r->result.tasks = r->sink.forks + 1;
 	r->result.status = c->status;

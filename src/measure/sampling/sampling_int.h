@@ -140,7 +140,7 @@ struct sink {
 	uint8_t *cleared; /* one whose packet of IBS is without addresses */
 	uint64_t cut_bytes;
 	uint64_t samples, lost, throttled, forks;
-	uint64_t traces; /* pieces of AUX trace */
+	uint64_t traces, aux_lost; /* pieces of AUX trace; records of cut or colliding ones */
 	uint64_t first_time, last_time;
 	uint8_t *cut; /* a record that is not whole yet */
 	size_t cut_have, cut_size;

@@ -12,6 +12,8 @@
 #include "measure/sampling/sampling_int.h"
 
 #define HEAD sizeof(struct perf_event_header)
+#define AUX_BAD \
+	((uint64_t)(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION))
 
 int sink_open(struct sink *s, const struct perf_event_attr *attr, struct err *err)
 {
@@ -101,6 +103,9 @@ int sink_note(struct sink *s, const uint8_t *p, size_t size, struct err *err)
 		return 0;
 	case PERF_RECORD_THROTTLE:
 		s->throttled++;
+		return 0;
+	case PERF_RECORD_AUX:
+		s->aux_lost += size >= HEAD + 24 && ld64(p + HEAD + 16) & AUX_BAD;
 		return 0;
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
