@@ -8,6 +8,7 @@ cycles stand for them: an approximation, and said to be one.
 import json
 import os
 
+from .arm_published import FROM, PUBLISHED
 from .intel_events import number
 from .perf_metrics import metric, node, read
 from .write import Model
@@ -119,7 +120,12 @@ def models(pmu_events):
                     codes[e['ArchStdEvent']] = common[e['ArchStdEvent']]
                 elif 'EventName' in e:
                     codes[e['EventName']] = number(e['EventCode'])
-        if not folders:
+        if ident in PUBLISHED:
+            codes = PUBLISHED[ident]
+            m.event_base = None
+            m.sources.append(FROM % ident)
+            m.facts['from'] = m.sources[-1]
+        elif not folders:
             codes = {n: c for n, c in common.items() if c < 0x40 or 0x4000 <= c < 0x4020}
         for name, code in codes.items():
             # The cycle counter is one of its own.
