@@ -16,7 +16,6 @@
 #ifndef CYCLADE_BASE_PAIRED_H
 #define CYCLADE_BASE_PAIRED_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -31,15 +30,19 @@ struct paired {
 	size_t n;
 	double effect;	  /* NAN: no pairs */
 	double low, high; /* the 95 % interval; NAN: fewer than PAIRED_LEAST */
-	bool differs;	  /* it excludes 0 */
-	bool differs_99;  /* so does that of 99 %; false for fewer than 8 pairs */
+	double chance;	  /* of a difference like this one where there is none, two-sided; NAN: no
+			     pairs. Below 0.05 exactly if the interval excludes 0 */
 };
 
 /* n is PAIRED_MOST at most. */
 int paired_effect(struct paired *out, const double *difference, size_t n, struct err *err) MUST_USE;
-/* The effect that two series of so many pairs would both find in 9 of 10 cases. NAN: not known. */
-double paired_found(const struct paired *p);
-/* Pairs for each of two series, so that both find `effect` in 9 of 10 cases. 0: not known. */
-size_t paired_wanted(const struct paired *p, double effect);
+/* Two series, the second one if the first has a chance below `go`; an effect is found if both
+ * together have one below `level`. How far it must be from 0 to be found in 9 of 10 cases, in
+ * standard errors of a series. */
+double paired_needs(double go, double level);
+/* The effect that is as far as `needs`, with series of so many pairs. NAN: not known. */
+double paired_found(const struct paired *p, double needs);
+/* Pairs of a series in which `effect` is as far. 0: not known. */
+size_t paired_wanted(const struct paired *p, double effect, double needs);
 
 #endif

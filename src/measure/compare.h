@@ -12,10 +12,13 @@
  * compare_run() is all of it. What makes a run is the runner's: compare_programs (below) starts
  * programs and counts; tests plant figures.
  *
- * A verdict takes two series: the first finds a change, the second one, which the first has not
- * chosen, finds it again. The figures shown are of all pairs. The null control compares runs of
- * the same program with each other, by the same method, and stands in the way of all verdicts if
- * it finds a difference at 99 %.
+ * A second series follows if the first finds a hint (COMPARE_GO). The verdict is of all pairs: a
+ * change whose chance is below COMPARE_LEVEL, corrected by Holm's method for the figures of its
+ * family. The main family are user time, cycles (or CPU time) and wall clock, and what limits
+ * name; the functions are one; so are all other figures, which never ask for a second series. There
+ * is no verdict before the last look, so looking twice makes no false alarm. The null control
+ * compares runs of the same program with each other, by the same method, and stands in the way of a
+ * figure's verdict if it finds a difference at 99 % that is a tenth of the change or more.
  */
 #ifndef CYCLADE_MEASURE_COMPARE_H
 #define CYCLADE_MEASURE_COMPARE_H
@@ -31,13 +34,16 @@ struct ask;
 
 enum { COMPARE_SIDES = 2, COMPARE_SERIES = 2 };
 /* The first metrics of every comparison. */
+/* Of comparisons without a change, those in which a family has a verdict; and those that go on. */
+#define COMPARE_LEVEL 0.00125
+#define COMPARE_GO    0.25
 enum { COMPARE_TIME, COMPARE_USER, COMPARE_SYSTEM, COMPARE_TIMES };
 
 enum compare_verdict {
 	COMPARE_UNKNOWN,     /* no figures: effect.why */
 	COMPARE_FEW,	     /* too few pairs for an interval */
 	COMPARE_NOISE,	     /* no change was found */
-	COMPARE_UNCONFIRMED, /* one series found one, or both together; not each of two */
+	COMPARE_UNCONFIRMED, /* one was found, by what chance makes more often than COMPARE_LEVEL */
 	COMPARE_DOUBTFUL,    /* the null control finds one, too */
 	COMPARE_LESS,
 	COMPARE_MORE,
@@ -52,16 +58,23 @@ struct compare_effect {
 	double change, low, high;
 	double series[COMPARE_SERIES]; /* change by series; NAN: not made */
 	bool found[COMPARE_SERIES];    /* its interval excludes 0 */
+	double chance, chance_first;   /* of all pairs, of the first series */
+	double chance_needed;	       /* below it there is a verdict; NAN: no figures */
+	bool sure;		       /* chance is below it */
+	bool control_differs;	       /* at 99 % */
 	size_t control_pairs;
 	double control, control_low, control_high; /* a program against itself */
 	double least;				   /* change found in 9 of 10 comparisons like it */
+	struct paired all;			   /* in logarithms where `relative` */
+	bool relative, nothing;			   /* nothing: A has none of it */
 	size_t wanted; /* pairs that find compare.aim in 9 of 10 comparisons; 0: not known */
 };
 
 struct compare_metric {
 	const char *name, *unit; /* "time", "s"; an event and its unit */
+	bool main;		 /* user time, cycles or CPU time, wall clock */
 	bool decides;		 /* a change of it is worth a second series */
-	bool many;		 /* one of many that decide: its first series takes 99 % */
+	bool many;		 /* one of the functions */
 	const char *why;	 /* of the last run without a figure */
 	struct compare_effect effect;
 };
@@ -83,6 +96,8 @@ struct compare {
 	size_t n_metrics; /* set by the runner until the first run has ended */
 	VEC(struct compare_one) run;
 	uint32_t n_series;
+	/* By the runner, which then fails: the pairs that are complete are judged. */
+	bool interrupted;
 	size_t failed;			      /* runs that did not end with 0 */
 	void (*news)(void *ctx, double done); /* after each run; NULL */
 	void *news_ctx;
@@ -100,6 +115,8 @@ struct compare_runner {
 
 /* By its name; of a node the last part of its path is enough. */
 bool compare_named(const struct compare_metric *m, const char *name);
+/* The figures that decide together: how many have figures, and what the first of them needs. */
+size_t compare_family(const struct compare *c, const struct compare_metric *m);
 /* Room for metrics, COMPARE_TIMES first. To be called by the first run. */
 int compare_metrics(struct compare *c, size_t n, struct err *err) MUST_USE;
 

@@ -13,7 +13,7 @@
 struct compare_limit {
 	struct limit limit;
 	const struct compare_metric *metric;
-	bool broken; /* in both series */
+	bool broken; /* by a verdict beyond it */
 };
 
 struct compare_report {

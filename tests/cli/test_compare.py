@@ -63,7 +63,7 @@ p = compare("-r", "1", "--warmup", "0", a=talk, b=talk)
 t.ok(p.returncode == 0 and "out" not in p.stdout.split() and "err" not in p.stderr.split() and "null" not in p.stderr,
      "what programs print goes to /dev/null, the result to standard output", p.stdout + p.stderr)
 p = compare("-r", "1", "--warmup", "0", "--show-output", a=talk, b=talk)
-t.ok(p.stdout == "out\nout\n" and p.stderr.splitlines()[:1] == ["err"] and "no verdict on time" in p.stderr,
+t.ok(p.stdout == "out\nout\n" and p.stderr.splitlines()[:1] == ["err"] and "no verdict" in p.stderr,
      "--show-output lets them print, and the result goes to standard error", p.stdout + p.stderr)
 with open("count", "w", encoding="ascii") as f:
     f.write("")
@@ -83,7 +83,12 @@ t.ok(all(sorted(o[i:i + 2]) == ["base", "new"] for o in orders for i in range(0,
 # ---- the figures, computed again ----
 def check(doc, name):
     """Each effect against paired.py, from the runs."""
-    bad = []
+    bad, of = [], {}
+    named = [x["metric"] for x in doc["limits"]]
+
+    def family(metric):
+        main = metric in ("time", "user", "cycles") or metric == "task-clock" and "cycles" not in [e["metric"] for e in doc["effects"]]
+        return "main" if main or metric in named else "functions" if metric.startswith("function:") else "others"
     runs, events = doc["runs"], {(r["run"], r["metric"]): r["value"] for r in doc["repeats"]}
     for e in doc["effects"]:
         key = {"time": "seconds", "user": "user_seconds", "system": "system_seconds"}.get(e["metric"])
@@ -95,24 +100,38 @@ def check(doc, name):
         whole = statistics.mean(a)
         if whole == 0 and sum(b) > 0:
             bad.append((e, "a change of nothing") if e["change"] is not None else None)
-            continue
         factor = all(v > 0 for v in value)
         d = [math.log(y / x) if factor else (y - x) / (whole or 1) for x, y in zip(a, b)]
         back = math.expm1 if factor else (lambda x: x)
         mid, low, high = (x if x is None else back(x) for x in paired.effect(d))
+        if whole == 0 and sum(b) > 0:
+            mid = low = high = None
         n = doc["pairs"]
         series = [back(paired.effect(d[k:k + n])[0]) if d[k:k + n] else None for k in (0, n)]
         want = [statistics.median(a), statistics.median(b), mid, low, high] + series
         got = [e[k] for k in ("base", "new", "change", "change_low", "change_high", "change_first", "change_second")]
         if not all(map(close, got, want)):
             bad.append((e["metric"], got, want))
-        sure = [paired.effect(d[k:k + n]) for k in (0, n) if d[k:k + n]]
-        sure = [0 if x[1] is None or x[1] <= 0 <= x[2] else math.copysign(1, x[0]) for x in sure]
-        if e["verdict"] in ("more", "less") and sure != [1 if e["verdict"] == "more" else -1] * 2:
-            bad.append((e["metric"], e["verdict"], sure))
-        many = e["metric"].startswith("function:")  # takes 99 % in the first series
-        if e["verdict"] == "noise" and (sure[0] and not many or not low <= 0 <= high):
-            bad.append((e["metric"], e["verdict"], sure))
+        chance = [paired.chance(d), paired.chance(d[:n])]
+        if chance[0] is not None and not close(chance[0], e["chance"]):
+            bad.append((e["metric"], chance, e["chance"]))
+        of.setdefault(family(e["metric"]), []).append((e["chance"], e["metric"], e, chance[1], *paired.effect(d)[:2]))
+    # Holm in each family; a verdict takes the second series, and the null control may stand in its way
+    for name, rows in of.items():
+        rows.sort(key=lambda r: r[0])
+        sure = True
+        for k, (p, metric, e, first, mid, low) in enumerate(rows):
+            needed = 0.00125 / (len(rows) - k) if sure else needed
+            sure = sure and p < needed
+            last = doc["series"] == 2 or doc["interrupted"]
+            alike = e["change_second"] is None or (e["change_first"] > 0) == (e["change_second"] > 0)
+            want = ("too few pairs",) if low is None else ("more" if mid > 0 else "less", "doubtful") if sure and last and alike else \
+                ("not confirmed",) if p < 0.05 or doc["pairs"] >= 6 and first is not None and first < 0.05 else ("noise",)
+            if not close(needed, e["chance_needed"]) or e["verdict"] not in want:
+                bad.append((name, metric, e["verdict"], want, p, needed, e["chance_needed"]))
+    many = [min(r[3] for r in rows) < 0.25 / len(rows) for name, rows in of.items() if name != "others" and rows[0][3] is not None]
+    if doc["pairs"] >= 6 and not doc["interrupted"] and None not in [r[3] for rows in of.values() for r in rows] and (doc["series"] == 2) != any(many):
+        bad.append(("series", doc["series"], many))
     t.ok(not [b for b in bad if b], name + ": figures are those of a second implementation", bad)
 
 
@@ -217,6 +236,26 @@ with open("out.json", encoding="utf-8") as f:
     t.ok(not p.stdout and json.load(f)["schema"] == "cyclade.compare/1", "-o", p.stdout)
 p = compare("-r", "6", "--format", "csv")
 t.ok(p.stdout.splitlines()[0].startswith("metric,unit,base,new,change,change_error,change_why"), "csv is the effects", p.stdout[:200])
+
+# ---- Ctrl-C keeps the pairs that are complete ----
+with open("calls", "w", encoding="ascii"):
+    pass
+count_calls = ["sh", "-c", "echo >>calls"]
+p = subprocess.Popen([CYCLADE, "compare", "-r", "500", "--warmup", "0", "-j", "--", *count_calls, "--", *count_calls], stdout=subprocess.PIPE,
+                     stderr=subprocess.PIPE, text=True)
+wait_for(lambda: os.path.getsize("calls") >= 21 or p.poll() is not None)
+p.send_signal(signal.SIGINT)
+out, err = p.communicate()
+doc = json.loads(out) if out else {"runs": [], "interrupted": None}
+t.ok(p.returncode == 130 and doc["interrupted"] and 20 <= len(doc["runs"]) <= os.path.getsize("calls") and len(doc["runs"]) % 2 == 0 and
+     all(x["pair"] == y["pair"] and x["side"] != y["side"] for x, y in zip(doc["runs"][::2], doc["runs"][1::2])),
+     "Ctrl-C: the complete pairs, and 130", (p.returncode, err, len(doc["runs"])))
+check(doc, "after Ctrl-C")
+p = subprocess.Popen([CYCLADE, "compare", "--warmup", "0", "--", "sleep", "20", "--", "sleep", "20"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+wait_for(lambda: p.poll() is not None or os.path.exists("/proc/%d/task/%d/children" % (p.pid, p.pid)) and open("/proc/%d/task/%d/children" % (p.pid, p.pid)).read())
+p.send_signal(signal.SIGINT)
+out, err = p.communicate()
+t.ok(p.returncode == 130 and not out and "interrupted in run 1" in err, "before the first pair there is nothing", (p.returncode, out, err))
 
 # ---- a signal, in a run and between two of them: nothing stays behind, and TMPDIR is used ----
 left, used = [], []

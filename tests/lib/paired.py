@@ -3,6 +3,7 @@
 of Wilcoxon's signed-rank test.
 
     effect(d) -> (effect, low, high)       low, high None where there are too few pairs
+    chance(d)                              of Wilcoxon's test, two-sided; None: no pairs, or so many that it is not counted out
 """
 import math
 
@@ -37,3 +38,19 @@ def effect(d):
         return mid, None, None
     q = max(1, rank_quantile(n, 0.025))
     return mid, means[q - 1], means[m - q]
+
+
+def chance(d):
+    """From the ranks themselves: pairs without a difference count against either direction."""
+    n = len(d)
+    if not n or n > 100:
+        return None
+    means = [d[i] + d[j] for i in range(n) for j in range(i, n)]
+    w = min(sum(m >= 0 for m in means), sum(m <= 0 for m in means))
+    ways = {0: 1}  # subsets of the ranks by their sum
+    for rank in range(1, n + 1):
+        more = dict(ways)
+        for s, k in ways.items():
+            more[s + rank] = more.get(s + rank, 0) + k
+        ways = more
+    return min(1.0, 2 * sum(k for s, k in ways.items() if s <= w) / 2 ** n)

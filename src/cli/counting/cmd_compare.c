@@ -222,6 +222,8 @@ int cmd_compare(struct cli *cli)
 	if (!prepare(&x, &err) && !compare_programs(&x.c, &x.ask, &x.found, &err)) {
 		cli_progress_end(cli);
 		code = judge(&x) ? EXIT_NO : EXIT_OK;
+		if (x.found.interrupted)
+			code = 128 + SIGINT;
 		if (put(&x, &err))
 			code = cli_fail_as(&err, EXIT_TOOL);
 	} else {

@@ -38,7 +38,8 @@ int compare_metrics(struct compare *c, size_t n, struct err *err)
 		return err_nomem(err);
 	for (size_t i = 0; i < COMPARE_TIMES; i++)
 		c->metric[i] = (struct compare_metric){ .name = times[i], .unit = "s" };
-	c->metric[COMPARE_TIME].decides = true;
+	c->metric[COMPARE_TIME].decides = c->metric[COMPARE_TIME].main = true;
+	c->metric[COMPARE_USER].decides = c->metric[COMPARE_USER].main = true;
 	c->n_metrics = n;
 	return 0;
 }
@@ -96,6 +97,19 @@ static bool *draw_order(const struct compare *c, struct err *err)
 	return first;
 }
 
+/* What was interrupted is left out, with the pair that it is of. */
+static int keep_pairs(struct compare *c, const struct err *cause, struct err *err)
+{
+	if (c->run.n % 2)
+		c->failed -= c->run.v[--c->run.n].status != 0;
+	if (!c->interrupted || !c->run.n) {
+		*err = *cause;
+		return -1;
+	}
+	c->n_series = vec_last(&c->run)->series + 1;
+	return 0;
+}
+
 int compare_series(struct compare *c, const struct compare_runner *r, struct err *err)
 {
 	const bool *b_first = draw_order(c, err);
@@ -105,13 +119,14 @@ int compare_series(struct compare *c, const struct compare_runner *r, struct err
 		return -1;
 	for (size_t i = 0; i < of; i++) {
 		bool second = i % 2;
+		struct err cause = ERR_INIT;
 		struct compare_one one = { .series = c->n_series,
 					   .pair = (uint32_t)(i / 2),
 					   .side = second != b_first[i / 2],
 					   .second = second };
 
-		if (r->run(r->ctx, c, &one, err))
-			return -1;
+		if (r->run(r->ctx, c, &one, &cause))
+			return keep_pairs(c, &cause, err);
 		if (vec_push(&c->run, one))
 			return err_nomem(err);
 		c->failed += one.status != 0;
@@ -122,11 +137,33 @@ int compare_series(struct compare *c, const struct compare_runner *r, struct err
 	return 0;
 }
 
+enum { MAIN, FUNCTIONS, OTHERS, FAMILIES };
+
+static int family_of(const struct compare_metric *m)
+{
+	return m->many ? FUNCTIONS : m->decides ? MAIN : OTHERS;
+}
+
+size_t compare_family(const struct compare *c, const struct compare_metric *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n_metrics; i++)
+		n += family_of(&c->metric[i]) == family_of(m) && !isnan(c->metric[i].effect.chance);
+	return n;
+}
+
 bool compare_wants_more(const struct compare *c)
 {
-	for (size_t i = 0; c->n_series < COMPARE_SERIES && i < c->n_metrics; i++)
-		if (c->metric[i].decides && c->metric[i].effect.found[0])
+	for (size_t i = 0; !c->interrupted && c->n_series < COMPARE_SERIES && i < c->n_metrics;
+	     i++) {
+		const struct compare_metric *m = &c->metric[i];
+
+		/* false: there is none */
+		if (m->decides && m->effect.pairs >= PAIRED_LEAST &&
+		    m->effect.chance_first < COMPARE_GO / (double)compare_family(c, m))
 			return true;
+	}
 	return false;
 }
 
@@ -232,54 +269,68 @@ static int judge_control(struct judging *j, struct paired *out, struct err *err)
 	return paired_effect(out, j->difference, n, err);
 }
 
-static bool first_differs(const struct compare_metric *m, const struct paired *one)
+static bool found_at(const struct paired *p, double chance)
 {
-	return m->many ? one->differs_99 : one->differs;
+	return p->n >= PAIRED_LEAST && p->chance < chance; /* false: no pairs */
 }
 
-static bool confirmed(const struct compare_metric *m, const struct paired *one, uint32_t n_series)
+static enum compare_verdict verdict_of(const struct compare *c, const struct compare_metric *m)
 {
-	return n_series == COMPARE_SERIES && first_differs(m, &one[0]) && one[1].differs &&
-	       (one[0].effect > 0) == (one[1].effect > 0);
-}
+	const struct compare_effect *e = &m->effect;
+	bool last = c->n_series == COMPARE_SERIES || c->interrupted;
+	bool alike = isnan(e->series[1]) || (e->series[0] > 0) == (e->series[1] > 0);
 
-static enum compare_verdict verdict_of(const struct compare *c, const struct compare_metric *m,
-				       const struct paired *one, const struct paired *all,
-				       const struct paired *control)
-{
-	if (!all->n)
+	if (!e->pairs)
 		return COMPARE_UNKNOWN;
-	if (one[0].n < PAIRED_LEAST)
+	if (isnan(e->low))
 		return COMPARE_FEW;
-	if (!first_differs(m, &one[0]) && !all->differs)
-		return COMPARE_NOISE;
-	if (!confirmed(m, one, c->n_series))
-		return COMPARE_UNCONFIRMED;
-	if (control->differs_99)
-		return COMPARE_DOUBTFUL;
-	return one[0].effect > 0 ? COMPARE_MORE : COMPARE_LESS;
+	if (last && e->sure && alike)
+		return e->control_differs && fabs(e->control) > fabs(e->change) / 10
+			       ? COMPARE_DOUBTFUL
+		       : e->change > 0 ? COMPARE_MORE
+				       : COMPARE_LESS;
+	return e->found[0] || e->chance < 0.05 ? COMPARE_UNCONFIRMED : COMPARE_NOISE;
 }
 
 static void fill_effect(const struct judging *j, struct compare_effect *e, const struct paired *one,
 			const struct paired *all, const struct paired *control)
 {
-	struct paired plan = *all;
-
 	e->pairs = all->n;
 	e->change = as_change(j, all->effect);
 	e->low = as_change(j, all->low);
 	e->high = as_change(j, all->high);
 	for (uint32_t s = 0; s < COMPARE_SERIES; s++) {
 		e->series[s] = s < j->c->n_series ? as_change(j, one[s].effect) : NAN;
-		e->found[s] = s < j->c->n_series && one[s].differs;
+		e->found[s] = s < j->c->n_series && found_at(&one[s], 0.05);
 	}
+	e->chance = all->chance;
+	e->chance_first = one[0].n ? one[0].chance : NAN;
+	e->chance_needed = NAN;
+	e->control_differs = found_at(control, 0.01);
 	e->control_pairs = control->n;
 	e->control = as_change(j, control->effect);
 	e->control_low = as_change(j, control->low);
 	e->control_high = as_change(j, control->high);
-	e->least = as_change(j, paired_found(&plan) *
-					sqrt((double)all->n / (double)(one[0].n ? one[0].n : 1)));
-	e->wanted = paired_wanted(&plan, j->relative ? log1p(j->c->aim) : j->c->aim);
+}
+
+/* What the figures of a family need to be found in 9 of 10 cases; NAN: none has figures. */
+static double needs_of(const struct compare *c, int family)
+{
+	for (size_t i = 0; i < c->n_metrics; i++) {
+		double n = (double)compare_family(c, &c->metric[i]);
+
+		if (family_of(&c->metric[i]) == family && n > 0)
+			return paired_needs(COMPARE_GO / n, COMPARE_LEVEL / n);
+	}
+	return NAN;
+}
+
+static void fill_power(const struct compare *c, struct compare_effect *e, double needs)
+{
+	double least = paired_found(&e->all, needs) * sqrt((double)e->pairs / (double)c->pairs);
+
+	e->least = e->relative ? expm1(least) : least;
+	e->wanted = paired_wanted(&e->all, e->relative ? log1p(c->aim) : c->aim, needs);
 }
 
 /* Where a figure may be 0 there are no factors: differences are then parts of the mean of A. */
@@ -307,18 +358,49 @@ static int judge_metric(struct judging *j, struct compare_metric *m, struct err 
 	if (judge_series(j, COMPARE_SERIES, &all, err) || judge_control(j, &control, err))
 		return -1;
 	fill_effect(j, e, one, &all, &control);
-	e->found[0] = j->c->n_series && first_differs(m, &one[0]);
-	e->verdict = verdict_of(j->c, m, one, &all, &control);
-	if (mean <= 0 && mean_b > 0) { /* a part of nothing */
-		e->change = e->low = e->high = NAN;
-		e->why = "A has none of it";
+	e->all = all;
+	e->relative = j->relative;
+	e->nothing = mean <= 0 && mean_b > 0;
+	return 0;
+}
+
+static int by_chance(const void *a, const void *b)
+{
+	const struct compare_metric *const *p = a, *const *q = b;
+
+	return ((*p)->effect.chance > (*q)->effect.chance) -
+	       ((*p)->effect.chance < (*q)->effect.chance);
+}
+
+/* Holm, over the figures of a family. */
+static int correct(struct compare *c, int family, struct err *err)
+{
+	struct compare_metric **of = calloc(c->n_metrics + 1, sizeof(struct compare_metric *));
+	size_t n = 0;
+	bool sure = true;
+	double needed = 0;
+
+	if (!of)
+		return err_nomem(err);
+	for (size_t i = 0; i < c->n_metrics; i++)
+		if (family_of(&c->metric[i]) == family && !isnan(c->metric[i].effect.chance))
+			of[n++] = &c->metric[i];
+	qsort(of, n, sizeof(struct compare_metric *), by_chance);
+	for (size_t k = 0; k < n; k++) {
+		struct compare_effect *e = &of[k]->effect;
+
+		needed = sure ? COMPARE_LEVEL / (double)(n - k) : needed;
+		sure = sure && e->chance < needed;
+		e->sure = sure;
+		e->chance_needed = needed;
 	}
+	free(of);
 	return 0;
 }
 
 int compare_judge(struct compare *c, struct err *err)
 {
-	double *room = calloc(2 * c->run.n + 1, sizeof(*room));
+	double *room = calloc(2 * c->run.n + 1, sizeof(*room)), needs[FAMILIES];
 	int rc = 0;
 
 	if (!room)
@@ -327,6 +409,21 @@ int compare_judge(struct compare *c, struct err *err)
 		struct judging j = { c, i, room, room + c->run.n, true, 1 };
 
 		rc = judge_metric(&j, &c->metric[i], err);
+	}
+	for (int f = 0; f < FAMILIES && !rc; f++) {
+		rc = correct(c, f, err);
+		needs[f] = needs_of(c, f);
+	}
+	for (size_t i = 0; i < c->n_metrics && !rc; i++) {
+		struct compare_metric *m = &c->metric[i];
+		struct compare_effect *e = &m->effect;
+
+		fill_power(c, e, needs[family_of(m)]);
+		e->verdict = verdict_of(c, m);
+		if (e->nothing) { /* a part of nothing */
+			e->change = e->low = e->high = NAN;
+			e->why = "A has none of it";
+		}
 	}
 	free(room);
 	return rc;

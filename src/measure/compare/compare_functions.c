@@ -16,7 +16,7 @@ static int take(struct programs *p, const struct sampling_result *res, struct er
 	one->status = res->status;
 	p->found->user_only |= res->user_only;
 	if (res->interrupted) {
-		p->found->interrupted = true;
+		p->found->interrupted = c->interrupted = true;
 		return err_set(err, ERR_USAGE, "interrupted in run %zu", c->run.n + 1);
 	}
 	if (compare_ended(p, p->k.ask->program.v[0], res->status, res->killed_by, err) ||

@@ -130,6 +130,20 @@ int compare_choose(struct programs *p, struct err *err)
 	return check_decide(p, err);
 }
 
+/* Beside user time and wall clock: cycles, or CPU time where they are not counted. */
+static void decide_cycles(struct compare *c)
+{
+	static const char *const names[] = { "cycles", "cycles:u", "cpu-cycles", "task-clock",
+					     "task-clock:u" };
+
+	for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
+		for (size_t i = COMPARE_TIMES; i < c->n_metrics; i++)
+			if (!strcmp(c->metric[i].name, names[k])) {
+				c->metric[i].decides = c->metric[i].main = true;
+				return;
+			}
+}
+
 /* The names of figures end with the run. */
 static int name_metrics(struct programs *p, const struct compare_figure *f, size_t n,
 			struct err *err)
@@ -146,6 +160,7 @@ static int name_metrics(struct programs *p, const struct compare_figure *f, size
 		if (!m->name || !m->unit)
 			return err_nomem(err);
 	}
+	decide_cycles(c);
 	return compare_choose(p, err);
 }
 
@@ -217,7 +232,7 @@ static int stopped(struct programs *p, const struct counting *k, struct err *err
 	if (!k->result.interrupted)
 		return compare_ended(p, k->ask->program.v[0], k->result.status, k->result.killed_by,
 				     err);
-	p->found->interrupted = true;
+	p->found->interrupted = p->c->interrupted = true;
 	return err_set(err, ERR_USAGE, "interrupted in run %zu", p->c->run.n + 1);
 }
 

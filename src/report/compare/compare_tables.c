@@ -36,9 +36,50 @@ bool compare_breaks(const struct limit *l, const struct compare_metric *m)
 {
 	const struct compare_effect *e = &m->effect;
 
-	return (e->verdict == COMPARE_MORE || e->verdict == COMPARE_LESS) &&
-	       limit_broken(l, e->change, true) && limit_broken(l, e->series[0], e->found[0]) &&
-	       limit_broken(l, e->series[1], e->found[1]);
+	return limit_broken(l, e->change, e->verdict == COMPARE_MORE || e->verdict == COMPARE_LESS);
+}
+
+static bool is_change(const struct compare_metric *m)
+{
+	return m->effect.verdict == COMPARE_MORE || m->effect.verdict == COMPARE_LESS;
+}
+
+/* How good a main figure is as a headline: verdicts come first, that on the wall clock before all
+ * others; then what stands in a verdict's way. */
+static int rank_of(const struct compare_metric *m, const struct compare *c)
+{
+	switch (m->effect.verdict) {
+	case COMPARE_MORE:
+	case COMPARE_LESS:
+		return m == &c->metric[COMPARE_TIME] ? 0 : 1;
+	case COMPARE_DOUBTFUL:
+		return 2;
+	case COMPARE_UNCONFIRMED:
+		return 3;
+	case COMPARE_NOISE:
+		return 4;
+	default:
+		return 5;
+	}
+}
+
+/* The best-supported statement: of one rank the smallest chance, of noise the smallest change that
+ * would have been found. */
+static const struct compare_metric *lead_of(const struct compare *c)
+{
+	const struct compare_metric *lead = &c->metric[COMPARE_TIME];
+
+	for (size_t i = 0; i < c->n_metrics; i++) {
+		const struct compare_metric *m = &c->metric[i];
+		int rank = rank_of(m, c), best = rank_of(lead, c);
+
+		if (!m->main || rank > best || rank == 5)
+			continue;
+		if (rank < best || (rank == 4 ? m->effect.least < lead->effect.least
+					      : m->effect.chance < lead->effect.chance))
+			lead = m;
+	}
+	return lead;
 }
 
 /* ---- summary --------------------------------------------------------------------------------- */
@@ -52,7 +93,9 @@ TABLE_GET(command)
 	out->n_list = l->n;
 }
 
-TABLE_CELL(verdict, out->text = verdict_names[report_of(t)->c->metric[0].effect.verdict])
+TABLE_CELL(verdict, out->text = verdict_names[lead_of(report_of(t)->c)->effect.verdict])
+TABLE_CELL(verdict_of, out->text = lead_of(report_of(t)->c)->name)
+TABLE_CELL(interrupted, out->n = report_of(t)->c->interrupted)
 TABLE_CELL(pairs, out->n = report_of(t)->c->pairs)
 TABLE_CELL(n_series, out->n = report_of(t)->c->n_series)
 TABLE_CELL(warmup, out->n = report_of(t)->warmup)
@@ -64,9 +107,15 @@ TABLE_CELL(tool_status, out->n = 0)
 static const struct table_column summary_columns[] = {
 	COLUMN("base", "base", T_LIST, 0, "the first program", .get = command, .which = 0),
 	COLUMN("new", "new", T_LIST, 0, "the second program", .get = command, .which = 1),
-	COLUMN("verdict", "verdict", T_TEXT, 0, "on the time, as in `effects`", .get = verdict),
+	COLUMN("verdict", "verdict", T_TEXT, 0,
+	       "on the figure that verdict_of names, as in `effects`", .get = verdict),
+	COLUMN("verdict_of", "figure", T_TEXT, 0, "the best-supported one of time, user, cycles",
+	       .get = verdict_of),
+	COLUMN("interrupted", "interrupted", T_FLAG, 0, "only complete pairs before it are here",
+	       .get = interrupted),
 	COLUMN("pairs", "pairs", T_COUNT, 0, "runs of each program in a series (-r)", .get = pairs),
-	COLUMN("series", "series", T_COUNT, 0, "2: the first found a change", .get = n_series),
+	COLUMN("series", "series", T_COUNT, 0, "2: the first found a hint of a change",
+	       .get = n_series),
 	COLUMN("warmup", "warmup", T_COUNT, 0, "runs of each program before, not measured",
 	       .get = warmup),
 	COLUMN("seed", "seed", T_ID, 0, "of the order of the runs (--seed)", .get = seed),
@@ -161,6 +210,9 @@ TABLE_GET(shown_verdict)
 							    : verdict_names[v];
 	if (v == COMPARE_MORE || v == COMPARE_LESS)
 		cell_printf(out, "%s  <==", out->text);
+	else if (v == COMPARE_UNCONFIRMED && !isnan(m->effect.chance_needed))
+		cell_printf(out, "not confirmed: chance 1 in %.0f, it takes 1 in %.0f",
+			    1 / m->effect.chance, 1 / m->effect.chance_needed);
 }
 
 TABLE_GET(change)
@@ -206,6 +258,12 @@ static const struct table_column effect_columns[] = {
 	COLUMN("verdict", "verdict", T_TEXT, C_DATA,
 	       "more, less, noise, not confirmed, doubtful, too few pairs or unknown",
 	       .get = effect_verdict),
+	COLUMN("chance", "chance", T_REAL, C_DATA,
+	       "of such a difference of all pairs without a change, not corrected",
+	       OF(effect.chance)),
+	COLUMN("chance_needed", "needed", T_REAL, C_DATA,
+	       "below it is a verdict, corrected for the figures of the family (Holm)",
+	       OF(effect.chance_needed)),
 	COLUMN("pairs", "pairs", T_COUNT, C_DATA, "in which both have a figure", OF(effect.pairs)),
 	COLUMN("change_first", "first", T_REAL, C_DATA, "change in the first series",
 	       .get = series_change, .which = 0),
@@ -233,7 +291,7 @@ static const struct table_form effects_form = { "effects", NULL, TABLE_MAIN,
 static const struct table_column limit_columns[] = {
 	COLUMN("limit", "limit", T_TEXT, C_KEY, "as --fail-if has it", OF(limit.text)),
 	COLUMN("metric", "metric", T_TEXT, 0, "that it is for", OF(limit.name)),
-	COLUMN("broken", "broken", T_FLAG, 0, "the change is beyond it, in both series",
+	COLUMN("broken", "broken", T_FLAG, 0, "there is a verdict, and the change is beyond it",
 	       OF(broken)),
 };
 #undef OF
@@ -339,64 +397,123 @@ static const char *put_command(struct arena *a, const struct text_list *l)
 	return out ? out : "";
 }
 
+static const char *people_name(const struct compare_metric *m)
+{
+	return !strcmp(m->name, "time")	  ? "wall clock"
+	       : !strcmp(m->name, "user") ? "user time"
+					  : m->name;
+}
+
+/* "user time +6.2 % (+-0.6)" */
+static void put_change(struct buf *b, const struct compare_metric *m)
+{
+	const struct compare_effect *e = &m->effect;
+	double half = half_of(e);
+	int n = decimals(half);
+
+	buf_printf(b, "%s %+.*f %% (+-%.*f)", people_name(m), n, 100 * e->change, n, 100 * half);
+}
+
+/* What the other main figures say beside the lead; the wall clock is never left out. */
+static void put_others(struct buf *b, const struct compare *c, const struct compare_metric *lead)
+{
+	for (size_t i = 0; i < c->n_metrics; i++) {
+		const struct compare_metric *m = &c->metric[i];
+		const struct compare_effect *e = &m->effect;
+
+		if (m == lead || !m->main || isnan(e->change) || isnan(e->low) ||
+		    (m != &c->metric[COMPARE_TIME] && !is_change(m)))
+			continue;
+		buf_puts(b, "; ");
+		put_change(b, m);
+		if (!is_change(m))
+			buf_puts(b, e->least > fabs(lead->effect.change) ? ": too noisy to tell"
+				    : e->verdict == COMPARE_DOUBTFUL	 ? ": doubtful"
+				    : e->verdict == COMPARE_UNCONFIRMED	 ? ": not confirmed"
+									 : ": no change found");
+	}
+}
+
 static void put_verdict(struct document *d, const struct compare_report *r)
 {
-	const struct compare_effect *e = &r->c->metric[COMPARE_TIME].effect;
-	double half = half_of(e), least = 100 * e->least;
-	int n = decimals(half);
+	const struct compare_metric *lead = lead_of(r->c);
+	const struct compare_effect *e = &lead->effect;
+	bool wall = lead == &r->c->metric[COMPARE_TIME];
+	int n = decimals(half_of(e));
+	enum ink ink = INK_BOLD;
+	struct buf b = BUF_INIT;
 
 	switch (e->verdict) {
 	case COMPARE_MORE:
 	case COMPARE_LESS:
-		document_title(d, e->verdict == COMPARE_MORE ? INK_BAD : INK_GOOD,
-			       "new is %.*f %% %s than base (+-%.*f), in both series", n,
-			       100 * fabs(e->change), e->change > 0 ? "slower" : "faster", n,
-			       100 * half);
+		ink = e->verdict == COMPARE_MORE ? INK_BAD : INK_GOOD;
+		if (wall)
+			buf_printf(&b, "new is %.*f %% %s than base (+-%.*f)", n,
+				   100 * fabs(e->change), e->change > 0 ? "slower" : "faster", n,
+				   100 * half_of(e));
+		else
+			put_change(&b, lead);
+		put_others(&b, r->c, lead);
 		break;
 	case COMPARE_NOISE:
-		document_title(d, INK_BOLD,
-			       "no change of time found: %+.*f %% (+-%.*f); %.1f %% would have "
-			       "been found in 9 of 10 cases",
-			       n, 100 * e->change, n, 100 * half, least);
+		buf_puts(&b, "no change found: ");
+		put_change(&b, lead);
+		put_others(&b, r->c, lead);
 		break;
 	case COMPARE_UNCONFIRMED:
-		document_title(d, INK_BOLD,
-			       "no verdict on time: the first series found %+.1f %%, the second "
-			       "%+.1f %%",
-			       100 * e->series[0], 100 * e->series[1]);
+		buf_puts(&b, "no verdict: ");
+		put_change(&b, lead);
+		buf_printf(&b, ": chance 1 in %.0f, a verdict takes 1 in %.0f", 1 / e->chance,
+			   1 / e->chance_needed);
+		put_others(&b, r->c, lead);
 		break;
 	case COMPARE_DOUBTFUL:
-		document_title(d, INK_BOLD,
-			       "no verdict on time: programs differ from themselves by %+.1f %%",
-			       100 * e->control);
+		buf_printf(&b, "no verdict on %s: programs differ from themselves by %+.1f %%",
+			   people_name(lead), 100 * e->control);
 		break;
 	case COMPARE_FEW:
 	case COMPARE_UNKNOWN:
-		document_title(d, INK_BOLD,
-			       "no verdict on time: %u pairs are too few, an interval takes %u",
-			       r->c->pairs, PAIRED_LEAST);
+		buf_printf(&b, "no verdict: %zu pairs are too few, an interval takes %u", e->pairs,
+			   PAIRED_LEAST);
 		break;
 	}
+	document_title(d, ink, "%s", buf_str(&b));
+	d->failed |= b.failed;
+	buf_free(&b);
 }
 
 static void put_facts(struct document *d, const struct compare_report *r)
 {
-	const struct compare_effect *e = &r->c->metric[COMPARE_TIME].effect;
+	const struct compare_metric *lead = lead_of(r->c);
+	const struct compare_effect *e = &lead->effect;
+	size_t family = compare_family(r->c, lead);
 
 	if (!isnan(e->control_low))
 		document_fact(d, "null control", e->verdict == COMPARE_DOUBTFUL,
-			      "each program against itself: time %+.1f %% (%+.1f to %+.1f), "
+			      "each program against itself: %s %+.1f %% (%+.1f to %+.1f), "
 			      "%zu pairs",
-			      100 * e->control, 100 * e->control_low, 100 * e->control_high,
-			      e->control_pairs);
+			      people_name(lead), 100 * e->control, 100 * e->control_low,
+			      100 * e->control_high, e->control_pairs);
+	if (family && !isnan(e->low))
+		document_fact(
+			d, "corrected", false,
+			"for %zu figures that decide together (Holm): a verdict takes a chance "
+			"below 1 in %.0f",
+			family, 1 / e->chance_needed);
+	if (r->c->interrupted)
+		document_fact(d, "interrupted", true,
+			      "after %zu complete pairs; the pair that was cut is left out",
+			      r->c->run.n / 2);
 	document_fact(d, "runs", false,
 		      "%s%u pairs in random order (--seed %llu), after %llu of each to warm up",
 		      r->c->n_series > 1 ? "two series of " : "", r->c->pairs,
 		      (unsigned long long)r->c->seed, (unsigned long long)r->warmup);
 	if (e->wanted)
-		document_fact(d, "power", e->wanted > r->c->pairs,
-			      "-r %zu finds a change of %g %% in 9 of 10 cases", e->wanted,
-			      100 * r->c->aim);
+		document_fact(
+			d, "power", e->wanted > r->c->pairs,
+			"9 of 10 comparisons like this one find %.1f %% of %s; with -r %zu they "
+			"find %g %%",
+			100 * e->least, people_name(lead), e->wanted, 100 * r->c->aim);
 	document_fact(d, "machine", r->found->changed != NULL, "%s", r->found->setting);
 	if (r->found->changed)
 		document_fact(d, "changed", true, "%s", r->found->changed);
@@ -409,7 +526,7 @@ static void put_facts(struct document *d, const struct compare_report *r)
 			      "both programs alike");
 	for (size_t i = 0; i < r->n_limits; i++)
 		document_fact(d, "limit", r->limit[i].broken, "%s: %s", r->limit[i].limit.text,
-			      r->limit[i].broken ? "broken, in both series" : "kept");
+			      r->limit[i].broken ? "broken" : "kept");
 }
 
 void compare_put(struct document *d, struct compare_report *r)

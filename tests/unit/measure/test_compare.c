@@ -114,6 +114,96 @@ static struct compare_effect compare_on(struct machine *m, uint32_t pairs, uint6
 	return e;
 }
 
+/* ---- a busy machine ---- */
+
+/* What others cost: the wall clock waits for them, user time and cycles share caches with them. */
+struct busy {
+	struct machine m;
+	double wall, user; /* factors of the new side */
+	size_t left;
+	double slowed;
+};
+
+static int busy_run(void *ctx, struct compare *c, struct compare_one *one, struct err *err)
+{
+	struct busy *b = ctx;
+	struct machine *m = &b->m;
+	double shared, waits = 0.15 * -log(1 - uniform(m)), user;
+
+	if (!c->n_metrics) {
+		if (compare_metrics(c, COMPARE_TIMES + 1, err))
+			return -1;
+		c->metric[COMPARE_TIMES] = (struct compare_metric){
+			.name = "cycles", .unit = "", .main = true, .decides = true
+		};
+	}
+	one->value = arena_alloc(c->a, (COMPARE_TIMES + 1) * sizeof(*one->value));
+	if (!one->value)
+		return -1;
+	if (!b->left && uniform(m) < 0.1) { /* a neighbour comes, for some runs */
+		b->left = 1 + (size_t)(6 * uniform(m));
+		b->slowed = 0.1 * uniform(m);
+	}
+	b->left -= b->left > 0;
+	shared = (b->left ? b->slowed : 0) + 0.02 * normal(m);
+	user = exp(shared) * (one->side ? b->user : 1);
+	one->value[COMPARE_USER] = user * (1 + 0.01 * normal(m));
+	one->value[COMPARE_TIME] =
+		user * (1 + waits + (b->left ? 3 * b->slowed : 0)) * (one->side ? b->wall : 1);
+	one->value[COMPARE_SYSTEM] = 0;
+	one->value[COMPARE_TIMES] = 3e9 * user * (1 + 0.005 * normal(m));
+	return 0;
+}
+
+struct busy_found {
+	bool any, wall, wall_twice; /* a main figure; wall clock; in each series */
+};
+
+static struct busy_found compare_busy(uint64_t number, double wall, double user)
+{
+	struct busy b = { .m = make(number), .wall = wall, .user = user };
+	const struct compare_runner r = { .run = busy_run, .ctx = &b };
+	struct arena a = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct busy_found f = { 0 };
+	struct compare c;
+
+	compare_begin(&c, &a, 20, number);
+	assert_int_equal(compare_run(&c, &r, &err), 0);
+	for (size_t i = 0; i < c.n_metrics; i++)
+		f.any |= c.metric[i].main && (c.metric[i].effect.verdict == COMPARE_MORE ||
+					      c.metric[i].effect.verdict == COMPARE_LESS);
+	f.wall = c.metric[COMPARE_TIME].effect.verdict == COMPARE_MORE;
+	f.wall_twice =
+		c.metric[COMPARE_TIME].effect.found[0] && c.metric[COMPARE_TIME].effect.found[1];
+	compare_free(&c);
+	arena_free(&a);
+	return f;
+}
+
+static void a_busy_machine(void **state)
+{
+	unsigned found = 0, by_wall = 0, wrong = 0, wall = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 2 * TRIALS; i++)
+		wrong += compare_busy(5000 + i, 1, 1).any;
+	for (uint64_t i = 0; i < TRIALS; i++) {
+		struct busy_found f = compare_busy(7000 + i, 1, 1.05);
+
+		found += f.any;
+		by_wall += f.wall_twice;
+		wall += compare_busy(9000 + i, 1.3, 1).wall; /* it waits longer, and does no more */
+	}
+	print_message("# busy, of %u: 5 %% found in %u (in both series by the wall clock alone: "
+		      "%u), wall clock alone 30 %% slower in %u; of %u without a change %u\n",
+		      TRIALS, found, by_wall, wall, 2 * TRIALS, wrong);
+	assert_true(found >= TRIALS * 15 / 20);
+	assert_true(found >= 2 * by_wall);
+	assert_true(wall >= TRIALS * 15 / 20);
+	assert_true(wrong <= 2); /* 0.5 expected at most */
+}
+
 static bool is_verdict(const struct compare_effect *e)
 {
 	return e->verdict == COMPARE_MORE || e->verdict == COMPARE_LESS;
@@ -201,16 +291,17 @@ static void small_series(void **state)
 	assert_float_equal(p.effect, 3.5, 1e-12);
 	assert_float_equal(p.low, 1, 1e-12);
 	assert_float_equal(p.high, 6, 1e-12);
-	assert_true(p.differs && !p.differs_99);
+	assert_float_equal(p.chance, 2.0 / 64, 1e-12); /* one sign of two to the sixth */
 	assert_int_equal(paired_effect(&p, up, 5, &err), 0);
-	assert_true(isnan(p.low) && !p.differs && p.effect == 3.5);
+	assert_true(isnan(p.low) && p.effect == 3.5);
+	assert_float_equal(p.chance, 2.0 / 32, 1e-12);
 	assert_int_equal(paired_effect(&p, same, 8, &err), 0);
-	assert_true(p.effect == 0 && p.low == 0 && p.high == 0 && !p.differs);
-	assert_int_equal(paired_wanted(&p, 0.02), PAIRED_GOOD);
+	assert_true(p.effect == 0 && p.low == 0 && p.high == 0 && p.chance == 1);
+	assert_int_equal(paired_wanted(&p, 0.02, 4), PAIRED_GOOD);
 	assert_int_equal(paired_effect(&p, both, 8, &err), 0);
-	assert_true(p.low < 0 && p.high > 0 && !p.differs);
+	assert_true(p.low < 0 && p.high > 0 && p.chance > 0.05);
 	assert_int_equal(paired_effect(&p, both, 0, &err), 0);
-	assert_true(isnan(p.effect) && !paired_wanted(&p, 0.02));
+	assert_true(isnan(p.effect) && isnan(p.chance) && !paired_wanted(&p, 0.02, 4));
 }
 
 /* ---- functions: many metrics, known once a series has ended ---------------------------------- */
@@ -299,6 +390,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(small_series),
 		cmocka_unit_test(order_is_balanced),
+		cmocka_unit_test(a_busy_machine),
 		cmocka_unit_test(without_a_change_there_is_no_verdict),
 		cmocka_unit_test(functions_have_no_verdict_without_a_change),
 		cmocka_unit_test(a_change_is_found_with_the_pairs_recommended),
