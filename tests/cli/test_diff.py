@@ -251,6 +251,33 @@ def test_rule(t, d):
     t.ok({("noise", True), ("noise", False), ("moved", False)} <= set(seen), "of noise inside and outside its bar, and of changes", seen)
 
 
+def test_one_against_several(t, d):
+    """A single recording varies as the others do, in relation; the degrees of freedom are theirs. A side without samples has a sample's error."""
+    p, one, three = Program(d), 1000, (1100, 1200, 1400)
+    a = p.record(d + "/a.data", {"hot": one, "warm": 40})
+    b = ",".join(p.record("%s/b%d.data" % (d, i), {"hot": n, "cold": 5}) for i, n in enumerate(three))
+    mean = sum(three) / 3
+    spread = sum((n - mean) ** 2 for n in three) / 2
+    for words, sign in (((a, b), 1), ((b, a), -1)):
+        row = [r for r in diff(*words)["rows"] if r["function"] == "hot"][0]
+        own = spread * (one / mean) ** 2
+        half = {"one": 4.302653 * math.sqrt(own), "three": 4.302653 * math.sqrt(spread / 3)}
+        base, new = ("one", "three")[::sign]
+        at = {"one": one, "three": mean}
+        want = [student.chance((mean - one) / math.sqrt(own + spread / 3), 2), half[base] * PERIOD, half[new] * PERIOD, at[new] / at[base] - 1,
+                at[new] / at[base] * math.hypot(half[base] / at[base], half[new] / at[new]), (at[new] - at[base]) * PERIOD]
+        got = [row[k] for k in ("chance", "base_error", "new_error", "change", "change_error", "difference")]
+        t.ok(all(math.isclose(x, y, rel_tol=1e-4) for x, y in zip(want, got)), "one against three, and three against one", (want, got))
+    rows = {r["function"]: r for r in diff(a, p.record(d + "/c.data", {"hot": one, "cold": 40}))["rows"]}
+    cold, warm = rows["cold"], rows["warm"]
+    t.ok(math.isclose(cold["chance"], 2 * 0.5 ** cold["new_samples"], rel_tol=1e-6) and math.isclose(warm["chance"], cold["chance"], rel_tol=1e-6),
+         "none of 40: a coin that falls on one side", (cold["chance"], warm["chance"]))
+    t.ok(math.isclose(cold["base_error"], 1.959964 * cold["new"] / cold["new_samples"], rel_tol=1e-5) and 39 < cold["new_samples"] <= 40 and
+         math.isclose(warm["new_error"], cold["base_error"], rel_tol=1e-9) and
+         cold["change"] is None and warm["change"] == -1 and warm["change_error"] > 0 and
+         (cold["verdict"], warm["verdict"], rows["hot"]["verdict"]) == ("new", "gone", "same"), "with the error of one sample", (cold, warm))
+
+
 def test_units(t, d):
     p0 = p = Program(d, events=("cycles", "instructions", "only"))
     a = p.record(d + "/a.data", {("hot", "cycles"): 2000, ("hot", "instructions"): 2000, ("hot", "only"): 20})
@@ -416,7 +443,7 @@ def test_sum_covers(t, d):
 
 
 t = Tap()
-for test in (test_sum, test_sum_covers, test_costs, test_figures, test_rule, test_units, test_limits, test_self, test_formats, test_planted, test_events, test_small, test_nothing):
+for test in (test_sum, test_sum_covers, test_costs, test_figures, test_rule, test_one_against_several, test_units, test_limits, test_self, test_formats, test_planted, test_events, test_small, test_nothing):
     with tempfile.TemporaryDirectory() as where:
         test(t, where)
 t.done()
