@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "analyse/event_cost.h"
 #include "analyse/feed.h"
 #include "analyse/sharing.h"
 #include "base/num.h"
@@ -247,14 +248,14 @@ int recording_flow(const struct recording *r, struct cli *cli, struct flow_opts 
 size_t recording_event(const struct recording *r, const char *said,
 		       bool (*usable)(const struct pd_event *e))
 {
-	size_t n, most = SIZE_MAX;
+	size_t n, lead = SIZE_MAX;
 	const struct pd_event *e = pd_events(r->rec, &n);
 
 	for (size_t i = 0; i < n; i++)
 		if (text_means(said, e[i].name) && (!usable || usable(&e[i])) &&
-		    (most == SIZE_MAX || e[i].samples > e[most].samples))
-			most = i;
-	return most;
+		    (lead == SIZE_MAX || event_leads(r->rec, &e[i], &e[lead])))
+			lead = i;
+	return lead;
 }
 
 bool recording_lacks(const struct recording *r, uint32_t image, uint64_t samples, uint64_t all)

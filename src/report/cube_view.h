@@ -13,6 +13,7 @@
 
 extern const struct document_form cube_document, wall_cube_document;
 /* Cube and name must outlive the document. */
-void cube_put(struct document *d, const struct cube *c, const char *event);
+/* event: the samples' (NULL: none); unit: what its period is in, "ns" for time of threads. */
+void cube_put(struct document *d, const struct cube *c, const char *event, const char *unit);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "analyse/event_cost.h"
 #include "base/num.h"
 #include "base/text.h"
 
@@ -18,6 +19,7 @@ struct view_source view_source_of(const struct pd *rec)
 		s.time_first = s.time_last = 0;
 	s.event = pd_events(rec, &s.n_events);
 	s.notes = pd_notes(rec, &s.n_notes);
+	s.lead = event_leading(rec);
 	return s;
 }
 

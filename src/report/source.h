@@ -21,6 +21,7 @@ struct view_source {
 	uint64_t time_first, time_last; /* of the samples, ns; the same: not recorded */
 	const char *input;		/* as the user named it; NULL: the default */
 	const char *version;
+	size_t lead; /* the event that leads (analyse/event_cost.h); SIZE_MAX: there is none */
 };
 struct view_source view_source_of(const struct pd *rec);
 

@@ -2,6 +2,7 @@
 // cube - samples by call chain, thread, CPU and time, summed under the filter. Cells are read once
 // into typed arrays; a new filter is one pass over them.
 import type { RawCube } from "./data";
+import { amount, seconds } from "./format";
 import { regex, type State } from "./state";
 
 export interface Sums {
@@ -23,11 +24,14 @@ export class Cube {
   roots: number[] = [];
   n: number;
   hasTime: boolean;
+  event: string; unit: string; // whose samples these are; what periods are in: "cycles", "ns", "reference cycles", "events"
   private cached = ""; private sums_: Sums | null = null;
   private idOf = new Map<string, number>(); ids: Int32Array; // frame -> function (an inlined one and the plain one are one)
 
   constructor(public raw: RawCube, strings: string[]) {
     const text = (i: unknown): string => (typeof i === "number" ? strings[i] ?? "" : "");
+    this.event = text(raw.event);
+    this.unit = text(raw.unit);
     this.frames = raw.frames.map((f) => {
       const kind = text(f[2]);
       return { name: kind && kind !== "thread" ? `[${text(f[0])}]` : text(f[0]), dso: text(f[1]), kind };
@@ -71,6 +75,8 @@ export class Cube {
     raw.cells = [];
     this.hasTime = raw.width > 0 && raw.bins > 1;
   }
+  // A period with its unit: what a picture's widths are.
+  weight(v: number): string { return this.unit === "ns" ? seconds(v / 1e9) : `${amount(v)} ${this.unit}`; }
   name(frame: number): string { return frame < 0 ? "(folded)" : this.frames[frame].name || "[unknown]"; }
   get width(): number { return this.raw.width / 1e9; }
   get seconds(): number { return this.width * this.raw.bins; }

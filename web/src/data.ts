@@ -20,7 +20,7 @@ interface RawDocument {
   next?: unknown[][]; tables: RawTable[];
 }
 export interface RawCube {
-  event: number | null; from: number; width: number; bins: number; samples: number; period: number;
+  event: number | null; unit: number | null; from: number; width: number; bins: number; samples: number; period: number;
   folded: number; frames: unknown[][]; threads: unknown[][]; cpus: number[]; nodes: number[][];
   cells: number[][];
 }

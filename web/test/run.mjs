@@ -199,6 +199,9 @@ async function keys(file) {
   await press("h");
   ok((await heads()) === narrow, "h closes them");
   await show(page, "flame");
+  const legend = await page.textContent("main .legend");
+  ok(/dominates: /.test(legend) && /l3|dram|branch_mispred/.test(legend) && !/uops/.test(legend), "flame: counts are no costs: what was issued does not dominate cycles", legend);
+  ok((await page.textContent("main .weight")) === "Widths are cycles (cycles).", "flame: says what its widths are", await page.textContent("main .weight"));
   await press("i");
   ok((await hash(page)).invert === "1", "i inverts the flame graph");
   await press("i");

@@ -75,13 +75,13 @@ export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, 
     shares.map((s, i) => [Math.round((s / sum) * 12712), Math.round((s / sum) * 12712) * 1e6, { v: s / sum, e: 0.004 }, dso(i), name(i)]), { main: true, people: 12, rest: "function" })],
   { facts: [["no symbol", "3.1 % of samples"]], next: [["cyclade annotate hash_probe", "which loads, on which source lines"]] }));
   if (account) {
-    const leaf = ["cycles", "unstalled", "stalled", "load_latency", "dram", "l3", "branch_mispred"];
-    const parent = [null, "cycles", "cycles", "stalled", "load_latency", "load_latency", "stalled"];
+    const leaf = ["cycles", "unstalled", "stalled", "load_latency", "dram", "l3", "branch_mispred", "uops_issued"];
+    const parent = [null, "cycles", "cycles", "stalled", "load_latency", "load_latency", "stalled", "branch_mispred"];
     documents.push(doc(S, "account", "cyclade.account/4", [
       table(S, "nodes", ["node text key", "path text", "parent text", "depth id", "unit text", "formula text", "value amount error,why", "share share error", "samples count", "overlap flag", "disagrees flag"],
-        leaf.map((n, i) => [n, n, parent[i], i ? (i < 3 ? 1 : 2) : 0, "cycles", `${n} x penalty`, { v: 1e9 / (i + 1), e: 1e7 }, { v: 1 / (i + 1), e: 0.01 }, 1000 >> i, n === "branch_mispred", false]), { data: true }),
+        leaf.map((n, i) => [n, n, parent[i], i ? (i < 3 ? 1 : 2) : 0, n === "uops_issued" ? "uops" : "cycles", `${n} x penalty`, { v: 1e9 / (i + 1), e: 1e7 }, { v: 1 / (i + 1), e: 0.01 }, 1000 >> i, n === "branch_mispred", false]), { data: true }),
       table(S, "rows", ["dso text key of", "function text key", ...leaf.map((n) => `${n} amount error,why`)],
-        shares.slice(0, 40).map((s, i) => [dso(i), name(i), ...leaf.map((_, k) => (k === 6 && i > 20 ? { v: null, why: "too few samples" } : { v: (s * 1e9) / (1 + ((k * 7 + i * 3) % 9)), e: 1e6 }))]), { main: true, data: true })]));
+        shares.slice(0, 40).map((s, i) => [dso(i), name(i), ...leaf.map((_, k) => (k === 6 && i > 20 ? { v: null, why: "too few samples" } : { v: k === 7 ? s * 1e11 : (s * 1e9) / (1 + ((k * 7 + i * 3) % 9)), e: 1e6 }))]), { main: true, data: true })]));
   }
   if (lbr) {
     documents.push(doc(S, "calls", "cyclade.calls/2", [table(S, "edges", ["calls amount error,sparse", "share share heat", "mispredicted_share share  mispred", "caller_dso text key,data of", "caller text key,data", "callee_dso text key,data of", "callee text key,data"],
@@ -109,7 +109,7 @@ export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, 
       if (old) { old[4]++; old[5] += 1e6; } else seen.set(key, [...c, 1, 1e6]);
     }
     const list = [...seen.values()].sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2] || a[3] - b[3]);
-    theCube = { event: S.of("cycles"), from: 1e12, width: time ? 26750000 : 0, bins: time ? bins : 1, samples: cells, period: cells * 1e6, folded: 17, frames,
+    theCube = { event: S.of("cycles"), unit: S.of("cycles"), from: 1e12, width: time ? 26750000 : 0, bins: time ? bins : 1, samples: cells, period: cells * 1e6, folded: 17, frames,
       threads: Array.from({ length: threads }, (_, i) => [100, 100 + i, S.of(i === 1 ? HOSTILE : `worker-${i}`)]), cpus: Array.from({ length: cpus }, (_, i) => i), nodes, cells: list };
   }
   // time of the same threads: "main" and "parse_row" on the CPU and off it; it begins 2 bins before the samples
@@ -118,7 +118,7 @@ export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, 
     const frames = [["worker", null, "thread"], ["main", "join", null], ["parse_row", "join", null], ["lock", null, "blocked"], ["wake-up", null, "runnable"], [HOSTILE, null, "thread"], ["unknown", null, "unknown"]];
     const nodes = [[-1, 0], [0, 1], [1, 2], [2, 3], [2, 4], [-1, 5], [5, 1], [6, 6]];
     const list = [1, 2, 3, 4, 6, 7].flatMap((node) => Array.from({ length: 20 }, (_, i) => [node, node > 5 ? 1 : i % threads === 1 ? 0 : i % threads, -1, (i * 6 + node) % bins, node < 3 || node === 6 ? 2 : 0, 1e6 * node * (i + 1)]));
-    wall = { event: S.of("cycles"), from: 1e12 - 2 * 26750000, width: 26750000, bins, samples: 120, period: list.reduce((a, c) => a + c[5], 0), folded: 0,
+    wall = { event: S.of("cycles"), unit: S.of("ns"), from: 1e12 - 2 * 26750000, width: 26750000, bins, samples: 120, period: list.reduce((a, c) => a + c[5], 0), folded: 0,
       frames: frames.map((f) => f.map((x) => S.of(x))), threads: Array.from({ length: threads + 1 }, (_, i) => [100, 100 + i, S.of(i === 1 ? HOSTILE : `worker-${i}`)]), cpus: [], nodes, cells: list };
   }
   const asm = Array.from({ length: instructions }, (_, i) => {

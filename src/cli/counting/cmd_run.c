@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyse/event_cost.h"
 #include "cli/asking.h"
 #include "cli/counting/run_repeats.h"
 #include "cli/counting_out.h"
@@ -127,7 +128,7 @@ static int make_tables(struct told *o, struct err *err)
 	size_t n, n_events, limit = limit_of(o);
 	const struct profile_sum *sum = profile_sums(o->profile, &n);
 	const struct pd_event *event = pd_events(o->rec.rec, &n_events);
-	uint64_t most = 0;
+	size_t lead = SIZE_MAX;
 
 	o->table = arena_alloc(&o->cli->arena, (n + 1) * sizeof(*o->table));
 	if (!o->table)
@@ -140,8 +141,9 @@ static int make_tables(struct told *o, struct err *err)
 		t->event = n == n_events ? event[i].name : NULL;
 		if (where_make(&t->where, &o->cli->arena, o->profile, i, limit, err))
 			return -1;
-		if (sum[i].selected.samples > most) {
-			most = sum[i].selected.samples;
+		if (lead == SIZE_MAX ||
+		    (n == n_events && event_leads(o->rec.rec, &event[i], &event[lead]))) {
+			lead = i;
 			o->top = t->where.top;
 		}
 		o->n_tables++;

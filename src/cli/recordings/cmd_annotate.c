@@ -80,7 +80,7 @@ static int take_operands(struct cli *cli, struct cli_operands *out, struct err *
 	return err_hint(err, "cyclade annotate [FILE] FUNCTION; quote a name with blanks");
 }
 
-/* The event to show: -e's, else the one with most samples. */
+/* The event to show: -e's, else the leading one. */
 static int choose_event(const struct cli *cli, const struct recording *r, size_t *event,
 			struct err *err)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/event_cost.h"
 #include "base/text.h"
 #include "cli/recordings/export_int.h"
 #include "config.h"
@@ -88,12 +89,12 @@ static int check_words(const struct cli *cli, const struct format *f, struct err
 	return err_hint(err, "write it to a file: cyclade export --%s -o FILE", f->name);
 }
 
-/* -e's, else NULL for all; or for a format of one event that with most samples. */
+/* -e's, else NULL for all; or for a format of one event the one that leads. */
 static int choose_event(struct exporting *x, const struct format *f, struct err *err)
 {
 	struct text_list said;
 	const char *wanted;
-	size_t n, most, others = 0;
+	size_t n, lead, others = 0;
 	const struct pd_event *ev = pd_events(x->r.rec, &n);
 
 	if (split_events(x->cli, &x->cli->opt.event, &said, err))
@@ -104,8 +105,8 @@ static int choose_event(struct exporting *x, const struct format *f, struct err 
 			       "without it, one with it",
 			       said.n);
 	wanted = said.n ? said.v[0] : NULL;
-	most = recording_event(&x->r, wanted, NULL);
-	if (most == SIZE_MAX) {
+	lead = recording_event(&x->r, wanted, NULL);
+	if (lead == SIZE_MAX) {
 		(void)err_set(err, ERR_NOT_FOUND, "no event '%.100s' in this recording",
 			      wanted ? wanted : "");
 		return err_hint(err, "cyclade info lists them");
@@ -113,14 +114,12 @@ static int choose_event(struct exporting *x, const struct format *f, struct err 
 	x->event = wanted;
 	if (!f->one_event)
 		return 0;
-	x->event = ev[most].name;
+	x->event = ev[lead].name;
 	for (size_t i = 0; i < n; i++)
-		others += i != most && ev[i].samples && text_means(wanted, ev[i].name);
+		others += i != lead && ev[i].samples && text_means(wanted, ev[i].name);
 	if (others)
-		cli_note(x->cli,
-			 "--%s has room for one event: %s, that with most samples; -e NAME "
-			 "chooses",
-			 f->name, ev[most].name);
+		cli_note(x->cli, "--%s has room for one event: %s, weighed in %s; -e NAME chooses",
+			 f->name, ev[lead].name, event_cost_unit(event_cost(x->r.rec, &ev[lead])));
 	return 0;
 }
 

@@ -28,7 +28,7 @@ static bool has_registers(const struct pd_event *e)
 	return e->attr.sample_type & REGISTERS;
 }
 
-/* -e's, else the one with most samples that has registers. */
+/* -e's, else the leading one that has registers. */
 static int choose_event(const struct result_ask *ask, size_t *event, struct err *err)
 {
 	const char *wanted = ask->cli->opt.event.n ? ask->cli->opt.event.v[0] : NULL;

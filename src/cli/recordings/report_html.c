@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/event_cost.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "cli/heap.h"
@@ -110,7 +111,8 @@ static int get_cube(struct writing *w, struct err *err)
 	    cube_build(&w->cube, r->rec, r->spaces, &po, event, err))
 		return -1;
 	document_open(&w->cube_document, &cube_document, NULL);
-	cube_put(&w->cube_document, w->cube, w->event);
+	cube_put(&w->cube_document, w->cube, w->event,
+		 event_cost_unit(event_cost(r->rec, &pd_events(r->rec, &n)[event])));
 	w->page.cube = &w->cube_document;
 	return 0;
 }
@@ -122,7 +124,7 @@ static int get_wall(struct writing *w, struct err *err)
 	if (!w->wall)
 		return 0;
 	document_open(&w->wall_document, &wall_cube_document, NULL);
-	cube_put(&w->wall_document, wall_cube_of(w->wall), wall_cube_event(w->wall));
+	cube_put(&w->wall_document, wall_cube_of(w->wall), wall_cube_event(w->wall), "ns");
 	w->page.wall = &w->wall_document;
 	return 0;
 }

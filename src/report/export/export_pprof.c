@@ -105,7 +105,7 @@ static int choose_events(struct pprof *x, struct err *err)
 static void put_events(struct pprof *x)
 {
 	const struct view_source *src = &x->in->source;
-	const struct pd_event *first = NULL;
+	const struct pd_event *lead = NULL;
 	struct buf name = BUF_INIT;
 
 	for (size_t i = 0; i < src->n_events; i++) {
@@ -113,7 +113,8 @@ static void put_events(struct pprof *x)
 
 		if (x->event[i] == UINT32_MAX)
 			continue;
-		first = first ? first : e;
+		if (!lead || i == src->lead)
+			lead = e;
 		buf_reset(&name);
 		if (x->n_events > 1)
 			buf_printf(&name, "%s ", e->name);
@@ -122,12 +123,12 @@ static void put_events(struct pprof *x)
 		put_value_type(x, PROFILE_SAMPLE_TYPE, e->name,
 			       counts_time(e) ? "nanoseconds" : "count");
 	}
-	if (first) {
-		put_value_type(x, PROFILE_PERIOD_TYPE, first->name,
-			       counts_time(first) ? "nanoseconds" : "count");
-		if (!first->attr.freq)
-			proto_u64(x->out, PROFILE_PERIOD, first->attr.sample_period);
-		proto_u64(x->out, PROFILE_DEFAULT, str(x, first->name));
+	if (lead) {
+		put_value_type(x, PROFILE_PERIOD_TYPE, lead->name,
+			       counts_time(lead) ? "nanoseconds" : "count");
+		if (!lead->attr.freq)
+			proto_u64(x->out, PROFILE_PERIOD, lead->attr.sample_period);
+		proto_u64(x->out, PROFILE_DEFAULT, str(x, lead->name));
 	}
 	x->failed |= name.failed;
 	buf_free(&name);

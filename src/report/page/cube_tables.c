@@ -17,11 +17,17 @@ TABLE_CELL(node_frame, ROW(cube_node); out->i = or_none(o->frame))
 TABLE_CELL(cell_cpu, ROW(cube_cell); out->i = or_none(o->cpu))
 TABLE_CELL(thread_pid, ROW(stack_thread); out->i = or_none(o->pid))
 TABLE_CELL(thread_tid, ROW(stack_thread); out->i = or_none(o->tid))
-TABLE_CELL(head_event, out->text = t->ctx)
+struct cube_of {
+	const char *event, *unit;
+};
+TABLE_CELL(head_event, out->text = ((const struct cube_of *)t->ctx)->event)
+TABLE_CELL(head_unit, out->text = ((const struct cube_of *)t->ctx)->unit)
 TABLE_CELL(cpu_number, const uint32_t *n = r->p; out->n = *n)
 
 static const struct table_column head_columns[] = {
 	COLUMN("event", "event", T_TEXT, C_KEY, "whose samples are counted", .get = head_event),
+	COLUMN("unit", "unit", T_TEXT, 0, "of periods: cycles, ns, reference cycles or events",
+	       .get = head_unit),
 	COLUMN("from", "from", T_COUNT, 0, "where bin 0 begins", OF(cube, from), .unit = "ns"),
 	COLUMN("width", "width", T_COUNT, 0, "of a bin; 0: no times", OF(cube, width),
 	       .unit = "ns"),
@@ -90,13 +96,19 @@ const struct document_form wall_cube_document = {
 	"wall_cube", 1, wall_forms, sizeof(wall_forms) / sizeof(*wall_forms), NULL, 0
 };
 
-void cube_put(struct document *d, const struct cube *c, const char *event)
+void cube_put(struct document *d, const struct cube *c, const char *event, const char *unit)
 {
+	struct cube_of *of =
+		arena_memdup(&d->a, &(struct cube_of){ event, unit }, sizeof(struct cube_of));
 	const bool wall = d->form == &wall_cube_document;
 
+	if (!of) {
+		d->failed = true;
+		return;
+	}
 #define PUT(form_, rows, count)                                       \
 	document_table(d, &(struct table){ .form = &(form_),          \
-					   .ctx = event,              \
+					   .ctx = of,                 \
 					   .array = (rows),           \
 					   .stride = sizeof(*(rows)), \
 					   .n = (count) })

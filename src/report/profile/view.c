@@ -58,7 +58,19 @@ static bool only_tells(const struct view *v, size_t e)
 	       v->source.n_events > 1 && !v->opts.n_events;
 }
 
-/* A table per event with samples; all of them where none has any. */
+static void put_first(uint32_t *index, const struct profile_sum **sums, size_t at)
+{
+	uint32_t event = index[at];
+	const struct profile_sum *sum = sums[at];
+
+	memmove(index + 1, index, at * sizeof(*index));
+	memmove(sums + 1, sums, at * sizeof(*sums));
+	index[0] = event;
+	sums[0] = sum;
+}
+
+/* A table per event with samples; all of them where none has any. For people the one that leads
+ * comes first. */
 static int make_tables(struct view *v, struct err *err)
 {
 	size_t n_sums, n = 0, n_seen = 0;
@@ -79,6 +91,9 @@ static int make_tables(struct view *v, struct err *err)
 		sums[n] = &sum[e];
 		index[n++] = (uint32_t)e;
 	}
+	for (size_t i = 1; i < n && !v->opts.machine; i++)
+		if (index[i] == v->source.lead)
+			put_first(index, sums, i);
 	if (!n && v->opts.n_events)
 		return no_such_event(v, err);
 	v->opts.side_by_side &= v->opts.shape == VIEW_TABLE && n > 1;

@@ -5,9 +5,9 @@
 // keys and filter.
 import { css, frameColour, ink, nodeColour, offColour, painters } from "../colour";
 import { shareError, type Cube } from "../cube";
-import { findTable } from "../data";
+import { findTable, type Doc } from "../data";
 import { h, safe, tip } from "../dom";
-import { amount, percent, seconds } from "../format";
+import { percent } from "../format";
 import { go, quote, regex, state, type State } from "../state";
 import { dialog } from "../why";
 import { cubeNote, functionLink, heading, nodeParents, type Context, type View } from "./context";
@@ -61,6 +61,15 @@ function build(cube: Cube, inverted: boolean, filter: State): Frame {
   sort(root);
   return root;
 }
+// Nodes that are cycles: the others count what happens, and what is only informed of is no part of the cost.
+function costNodes(doc: Doc | undefined): Set<string> {
+  const out = new Set<string>();
+  const t = findTable(doc, "nodes");
+  const text = (r: number, key: string): string => t!.text(r, t!.column(key));
+  for (let r = 0; t && r < t.length; r++)
+    if ((text(r, "unit") || "cycles") === "cycles" && !["info", "halted"].includes(text(r, "part"))) out.add(text(r, "node"));
+  return out;
+}
 // Per frame the leaf that dominates, by the account's table of functions.
 function leaves(c: Context, root: Frame): string[] {
   const doc = c.doc("account");
@@ -69,8 +78,9 @@ function leaves(c: Context, root: Frame): string[] {
   const cube = c.cube!;
   if (!t || !fn) return [];
   const parents = nodeParents(c, doc);
-  const inner = new Set(parents.values());
-  const columns = t.columns.filter((x) => parents.has(x.key) && !inner.has(x.key));
+  const cost = costNodes(doc);
+  const inner = new Set([...parents].filter(([node]) => cost.has(node)).map(([, up]) => up));
+  const columns = t.columns.filter((x) => parents.has(x.key) && cost.has(x.key) && !inner.has(x.key));
   const names = columns.map((x) => x.head);
   const best = new Map<string, number>();
   for (let r = 0; r < t.length; r++) {
@@ -102,9 +112,11 @@ const view = (id: string, title: string, wall: boolean): View => ({
     const filter = wall ? wallState(c) : state;
     const all = build(cube, inverted, filter);
     const names = inverted || wall ? [] : leaves(c, all);
-    const much = (f: Frame): string => (wall ? seconds(f.value / 1e9) : amount(f.value));
+    const much = (f: Frame): string => cube.weight(f.value);
     if (wall) sumOff(cube, all, inverted);
     root.append(heading(`${wall ? "Time of all threads, on the CPU and off it" : "Flame graph"}${inverted ? ", inverted: below a function are its callers" : ": below a function is what it calls"}`));
+    root.append(h("p", { class: "weight" }, wall ? "Widths are time." : cube.unit === "events" ? `Widths are counts of ${safe(cube.event)}, no cost: no event of this recording is in cycles or time.`
+      : `Widths are ${cube.unit === "ns" ? "time" : cube.unit} (${safe(cube.event)}).`));
     const note = cubeNote(c, cube, filter.time);
     if (note) root.append(note);
     const path = state.zoom ? state.zoom.split("\t") : [];

@@ -104,7 +104,7 @@ function fill(box: HTMLElement, c: Context, tall: boolean, most?: number): void 
   const of = t.column("event");
   const events = of ? [...new Set(Array.from({ length: t.length }, (_, r) => t.text(r, of)))] : [];
   if (events.length > 1) {
-    if (!events.includes(event)) event = events.find((e) => /^(cpu[_-]?)?cycles|cpu_clk_unhalted|cpu-clock|task-clock/i.test(e)) ?? events[0];
+    if (!events.includes(event)) event = events.find((e) => e === c.cube?.event) ?? events[0];
     const pick = h("select", { change: () => { event = pick.value; fill(box, c, tall, most); } }, ...events.map((e) => h("option", { value: e, selected: e === event }, safe(e))));
     box.append(h("p", { class: "tools" }, h("label", null, "event ", pick), h("span", null, ` ${events.length} events were sampled`)));
   }

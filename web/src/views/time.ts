@@ -111,7 +111,7 @@ export const timeView: View = {
     };
     const colours = [...functions.map((_, i) => nth(i)), css("--line")];
     const label = (i: number): string => (i < functions.length ? cube.name(functions[i].frame) : "others");
-    root.append(h("h3", null, "hot functions"), chart(150, "periods of samples over time, by function", (g, w, hh) => {
+    root.append(h("h3", null, "hot functions"), chart(150, `${cube.unit === "ns" ? "time" : cube.unit === "events" ? "counts" : cube.unit} over time, by function (${safe(cube.event)})`, (g, w, hh) => {
       for (let b = 0; b < sums.length; b++) {
         let y = hh;
         const x = ((b * step) / bins) * w;
