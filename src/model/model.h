@@ -67,6 +67,11 @@ enum model_domain { /* how a metric counts: Count Domain of the sheet */
 		    DOMAIN_OTHER
 };
 
+struct model_metric;
+/* What a share is of: "slots", "clocks", "core clocks", "uops"; "" of what is no share. A share in
+ * stall cycles is one of all clocks. */
+const char *model_share_of(const struct model_metric *m);
+
 struct model_metric {
 	const char *name; /* "Frontend_Bound", "IPC", "##Memory_Bound" (a sum made by the loader) */
 	const char

@@ -356,6 +356,14 @@ static void read_ibs_terms(struct memop_how *how, const struct perf_event_attr *
 	}
 }
 
+/* What Intel's kernels call mem-loads: of cores, of Nehalem and Westmere, of Atoms. */
+static bool is_load_latency(const struct perf_event_attr *a)
+{
+	uint64_t code = a->config & 0xffff;
+
+	return code == 0x1cd || code == 0x100b || code == 0x5d0;
+}
+
 struct memop_how memop_how(const struct pd *rec, const struct pd_event *ev)
 {
 	const struct pd_info *info = pd_info(rec);
@@ -380,8 +388,7 @@ struct memop_how memop_how(const struct pd *rec, const struct pd_event *ev)
 		how.raw_at = (uint16_t)(ev->at.fixed_end + sizeof(uint32_t));
 	if (how.from == MEMOP_FROM_SPE) /* min_latency */
 		how.least = (uint32_t)(ev->attr.config2 & 0xfff);
-	/* MEM_TRANS_RETIRED.LOAD_LATENCY */
-	if (how.intel && (ev->attr.config & 0xffff) == 0x1cd)
+	if (how.intel && is_load_latency(&ev->attr))
 		how.least = (uint32_t)(ev->attr.config1 & 0xffff);
 	return how;
 }

@@ -249,4 +249,6 @@ with tempfile.TemporaryDirectory() as d:
 t.equal(run("models").returncode, 2, "models needs to know what")
 t.equal(run("models", "export").returncode, 2, "export needs a directory")
 
+p = run("explain", "L3_Miss_Bound", "--model", "skl")
+t.ok("share of  clocks: of all cycles those that were stalled so" in p.stdout, "a share in stall cycles is one of clocks", p.stdout + p.stderr)
 t.done()

@@ -625,4 +625,18 @@ plain = os.path.join(tmp.name, "plain.data")
 gen.write(plain, gen.File(gen.Writer("<"), [("cycles", dict(type=0, sample=gen.BASE, period=1000), [40])]).build())
 p = run("mem", plain)
 t.ok(p.returncode == 2 and "tells of memory" in p.stderr and "record --mem" in p.stderr, "a recording without memory operations", p.stderr)
+# ---- what is missing, and what is added up -------------------------------------------------------
+hybrid = os.path.join(tmp.name, "hybrid.data")
+mem_made.write_hybrid(hybrid)
+p = run("mem", "--no-pager", "-i", hybrid).stdout
+t.ok("cpu_core/mem-loads,ldlat=30/P, cpu_atom/mem-loads,ldlat=30/P sample loads of 30 cycles or more" in p, "only slow loads: all events are named", p)
+t.ok("P and E cores are added up" in p, "kinds of cores are added up, and how to see them apart", p)
+for which, latency in ("cpu_core/*", 400), ("cpu_atom/*", 50):
+    one = run("mem", "--no-pager", "-i", hybrid, "-e", which).stdout
+    doc = doc_of(hybrid, "-e", which)
+    t.ok("added up" not in one and doc["samples"] == 20 and all(x["latency_mean"] == latency for x in doc["sources"] if "latency_mean" in x), "-e %s: one kind" % which, one)
+t.ok("no sample says where its data are" in p and "record --mem" in p, "PEBS without addresses says so, and how to record them", p)
+mem_made.write_ibs(ibs, [r[:5] + [0, 0] + r[7:] for r in OPS], [])
+p = run("mem", "--no-pager", "-i", ibs).stdout
+t.ok("no sample says where its data are" in p and "--fields=-addr" in p, "IBS whose addresses were cleared, too", p)
 t.done()

@@ -103,6 +103,19 @@ def write(path, samples, cpuid=INTEL, ldlat=30, program="/nonexistent/program", 
         out.write(f.build())
 
 
+def write_hybrid(path):
+    """Loads of both kinds of cores of a hybrid CPU, without addresses."""
+    w = gen.Writer("<")
+    sample = sum(gen.BIT[n] for n in "IDENTIFIER IP TID TIME PERIOD WEIGHT_STRUCT DATA_SRC".split())
+    attr = dict(config=0x1cd, c1=30, period=1000, sample=sample, sample_id_all=1, precise_ip=3)
+    f = gen.File(w, [("cpu_core/mem-loads,ldlat=30/P", dict(attr, type=4), [1]), ("cpu_atom/mem-loads,ldlat=30/P", dict(attr, type=10, config=0x5d0), [2])], attr_size=120)
+    f.features = {6: w.text("x86_64"), 9: w.text("GenuineIntel,6,151,2"), 16: w.pack("I", 2) + w.pack("I", 4) + w.text("cpu_core") + w.pack("I", 10) + w.text("cpu_atom")}
+    for i in range(40):
+        f.data += w.record(9, w.u64(1 + i % 2, 0x401000) + w.pack("II", 20, 20) + w.u64(1000 + i, 1000, 50 if i % 2 else 400, data_src(op=2, lvl=2 | 8, num=1)), 2)
+    with open(path, "wb") as out:
+        out.write(f.build())
+
+
 def write_ibs(path, ops, fetches, l3_only=False, mapped=None, caps=0xbff, cpuid=AMD, cpus=None, features=None, cycles=False, user=False):
     """Samples of IBS as their registers. cycles: ops selected by cycles; user: without the kernel's. mapped: a program, the offset of its code,
     which is at TEXT, and its size. cpus: of each op. features: more of the header, by bit."""

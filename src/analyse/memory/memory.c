@@ -179,6 +179,8 @@ static int choose_events(struct memory_work *w, const struct pd *rec, const stru
 	for (size_t i = 0; i < n; i++) {
 		(*events)[i] = w->how[i].from >= least && wants_event(o, &e[i]);
 		usable += (*events)[i];
+		if (!(*events)[i]) /* nothing is said of it */
+			w->how[i] = (struct memop_how){ .from = MEMOP_FROM_NOTHING };
 	}
 	if (o->or_none && !memory_told(rec))
 		return 0;

@@ -101,7 +101,7 @@ TABLE_GET(node_bar)
 	out->text = buf_str(out->scratch);
 }
 
-TABLE_CELL(node_of, out->text = ((const struct live_node *)r->p)->m->domain_text)
+TABLE_CELL(node_of, out->text = model_share_of(((const struct live_node *)r->p)->m))
 TABLE_CELL(node_path, out->text = ((const struct live_node *)r->p)->n->path ? "<==" : "")
 TABLE_CELL(node_counted, out->e.v = ((const struct live_node *)r->p)->n->counted)
 

@@ -72,6 +72,30 @@ const char *model_last_part(const char *path)
 	return dot ? dot + 1 : path;
 }
 
+const char *model_share_of(const struct model_metric *m)
+{
+	static const struct {
+		const char *begins, *of;
+	} words[] = {
+		{ "Slots", "slots" },
+		{ "Stalls", "clocks" },
+		{ "Clocks", "clocks" },
+		{ "Cycles", "clocks" },
+		{ "Core_Clocks", "core clocks" },
+		{ "Core_Execution", "core clocks" },
+		{ "Core_Utilization", "core clocks" },
+		{ "Uops", "uops" },
+	};
+	const char *text = m->domain_text;
+
+	if (m->level && (!text || !*text))
+		return m->domain == DOMAIN_SLOTS ? "slots" : "clocks";
+	for (size_t i = 0; text && i < sizeof(words) / sizeof(*words); i++)
+		if (!strncmp(text, words[i].begins, strlen(words[i].begins)))
+			return words[i].of;
+	return "";
+}
+
 /* What other tools call a node that has another name here. */
 static const struct {
 	const char *theirs, *ours;

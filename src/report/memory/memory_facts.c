@@ -4,6 +4,7 @@
  * are of, what to look at.
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "report/memory/memory_int.h"
@@ -16,11 +17,6 @@ static void add_bias(struct document *d, const struct memop_how *how, const char
 		document_fact(d, "only slow", true,
 			      "%s samples operations of %u cycles or more, their wait for issue "
 			      "included: shares and quantiles are of these alone",
-			      event, how->least);
-	else if (how->least)
-		document_fact(d, "only slow loads", true,
-			      "%s samples loads of %u cycles or more: shares and quantiles are of "
-			      "these alone",
 			      event, how->least);
 	if (how->l3_only)
 		document_fact(
@@ -41,6 +37,56 @@ static void add_bias(struct document *d, const struct memop_how *how, const char
 			"the kernel dropped samples of %s by where the interrupt came, not by "
 			"where the op was: near system calls some are missing or strange",
 			event);
+}
+
+static bool same_least(const struct memop_how *a, const struct memop_how *b)
+{
+	return a->least && a->least == b->least && a->from != MEMOP_FROM_SPE &&
+	       b->from != MEMOP_FROM_SPE;
+}
+
+/* Events that sample slow loads, those with the same limit together. */
+static void add_slow(struct document *d, const struct memory_view *v)
+{
+	const struct memop_how *how = v->m->how;
+
+	for (size_t i = 0; i < v->source.n_events; i++) {
+		struct buf names = BUF_INIT;
+		size_t n = 0;
+		bool again = false;
+
+		for (size_t k = 0; k < i; k++)
+			again |= same_least(&how[k], &how[i]);
+		for (size_t k = i; k < v->source.n_events && !again; k++)
+			if (same_least(&how[k], &how[i]))
+				buf_printf(&names, "%s%s", n++ ? ", " : "",
+					   v->source.event[k].name);
+		if (n)
+			document_fact(
+				d, "only slow loads", true,
+				"%s sample%s loads of %u cycles or more: shares and quantiles "
+				"are of these alone",
+				buf_str(&names), n == 1 ? "s" : "", how[i].least);
+		buf_free(&names);
+	}
+}
+
+/* Kinds of cores whose events are added up. */
+static void add_cores(struct document *d, const struct memory_view *v)
+{
+	static const char *const pmu[] = { "cpu_core/", "cpu_atom/" };
+	bool has[2] = { false, false };
+
+	for (size_t i = 0; i < v->source.n_events; i++)
+		for (size_t k = 0; k < 2; k++)
+			has[k] |= v->m->how[i].from > MEMOP_FROM_NOTHING &&
+				  v->source.event[i].samples &&
+				  !strncmp(v->source.event[i].name, pmu[k], strlen(pmu[k]));
+	if (!has[0] || !has[1])
+		return;
+	document_fact(d, "kinds of cores", true,
+		      "samples of P and E cores are added up, though their caches and latencies "
+		      "differ; -e 'cpu_core/*' and -e 'cpu_atom/*' show them apart");
 }
 
 /* The function with the most cycles among those whose misses do not overlap. */
@@ -100,6 +146,8 @@ void memory_put_facts(struct document *d, const struct memory_view *v)
 	char a[NUM_MAX], b[NUM_MAX];
 	bool stores = false;
 
+	add_slow(d, v);
+	add_cores(d, v);
 	for (size_t i = 0; i < v->source.n_events; i++)
 		add_bias(d, &m->how[i], v->source.event[i].name);
 	for (size_t i = m->first[MEMORY_SOURCE]; i < m->first[MEMORY_SOURCE + 1]; i++)

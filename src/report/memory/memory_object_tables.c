@@ -518,7 +518,12 @@ void memory_put_object_facts(struct document *d, const struct memory_view *v)
 	const struct memory_objects *o = v->objects;
 	char a[NUM_MAX], b[NUM_MAX];
 
-	if (o->no_address && o->no_address < o->all.samples)
+	if (o->no_address && o->no_address == o->all.samples)
+		document_fact(d, "no addresses", true,
+			      "no sample says where its data are: no objects, cache lines, pages "
+			      "or sharing; record --mem has them, without --fields=-addr (-d adds "
+			      "them to other events)");
+	else if (o->no_address)
 		document_fact(d, "no address", true, "%s of %s samples are of no object",
 			      num_exact(a, o->no_address), num_exact(b, o->all.samples));
 	if (!o->heap && unnamed(o))

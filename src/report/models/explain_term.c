@@ -279,7 +279,12 @@ static void put_metric(struct paper *p)
 	put_fact(p, "formula", t->text);
 	put_place(p, t->file, t->line);
 	put_threshold(p, t);
-	put_fact(p, "counts", t->domain_text);
+	if (!strcmp(t->domain_text, "Stalls"))
+		put_fact(p, "share of", "clocks: of all cycles those that were stalled so");
+	else if (t->level)
+		put_fact(p, "share of", model_share_of(t));
+	else
+		put_fact(p, "counts", t->domain_text);
 	if (t->overlap)
 		put_fact(p, "", "may count what siblings count, too");
 	if (t->parent != MODEL_NONE)

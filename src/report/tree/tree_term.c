@@ -6,7 +6,7 @@
  *	 slots               3.60 G  100.0 %                               counted
  *	 ├ retiring                   18.6 % +-0.3  ███                       24 %
  *	 └ backend                    67.4 % +-1.2  ██████████▊       <==     24 %
- *	   └ l1_bound                 61.0 % +-2.0  of stalls         <==     12 %
+ *	   └ l1_bound                 61.0 % +-2.0  of clocks         <==     12 %
  *
  * With -v or -l, if a node had another share while it was counted, a column "open" follows: then
  * there are 80 columns.

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/tree_view.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,23 +33,11 @@ static bool has_value(const struct maker *k, uint32_t metric)
 	return node_of(k, metric)->value.why == VALUE_OK;
 }
 
-static const char *unit_of(struct maker *k, uint32_t metric)
+static const char *unit_of(const struct maker *k, uint32_t metric)
 {
 	const struct model_metric *m = &k->m->metric[metric];
-	char *s;
 
-	if (m->domain == DOMAIN_SLOTS)
-		return "";
-	s = arena_strdup(k->a, m->domain_text && *m->domain_text ? m->domain_text : "clocks");
-	if (!s) {
-		k->failed = true;
-		return "";
-	}
-	for (char *c = s; *c; c++)
-		*c = (char)tolower((unsigned char)*c);
-	if (strchr(s, '_')) /* Clocks_Estimated: how it was found is the formula's matter */
-		*strchr(s, '_') = '\0';
-	return s;
+	return m->domain == DOMAIN_SLOTS ? "" : model_share_of(m);
 }
 
 static void add_row(struct maker *k, uint32_t metric, uint32_t parent, unsigned depth)
