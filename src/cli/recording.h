@@ -46,7 +46,8 @@ int recording_flow(const struct recording *r, struct cli *cli, struct flow_opts 
 int recording_line_size(const struct recording *r, const struct cli *cli, uint32_t *out,
 			struct err *err) MUST_USE;
 /* The event that -e means by its name or a pattern (NULL: any), of several the one that leads
- * (analyse/event_cost.h); only of those that are `usable` (NULL: all are). SIZE_MAX: there is none. */
+ * (analyse/event_cost.h); only of those that are `usable` (NULL: all are). SIZE_MAX: there is none.
+ */
 size_t recording_event(const struct recording *r, const char *said,
 		       bool (*usable)(const struct pd_event *e));
 /* Some event's samples have one of these: PERF_SAMPLE_*. */

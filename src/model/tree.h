@@ -61,12 +61,17 @@ struct tree_node {
 	uint32_t against[2]; /* events that disagree, MODEL_NONE */
 	bool over;	     /* its threshold says: look here (its parent's too) */
 	bool path;	     /* on the path to follow: `<==` */
-	bool maybe;	     /* over, or too unsure to say that it is not; doubtful ones are */
+	bool tie;   /* the path ends before it: another one is as large, within the errors */
+	bool maybe; /* over, or too unsure to say that it is not; doubtful ones are */
 };
 
 /* By how much a share may miss [0, 1] or its parent before its error is asked: counters of one
  * group do not start in the same cycle, and formulas approximate. */
 #define TREE_SLACK 0.01
+/* Whether all that is known of a node is between which shares it lies: it was counted for too
+ * little of the run, and the middle is no measurement. */
+bool tree_bound(const struct tree_node *n, double *low, double *high);
+
 /* Siblings that are nearer to each other end the path (toplev's rule). */
 #define TREE_TIE 0.05
 

@@ -219,6 +219,24 @@ static void note_validation(struct drill_report *s, struct notes *l)
 	buf_free(&b);
 }
 
+static void note_tie(struct drill_report *s, struct notes *l)
+{
+	const struct drill_part *p = main_part(s);
+	const struct model *m = s->d->core[p->core].m;
+	uint32_t tie[2];
+	bool known;
+
+	if (!p->tree.n || !tree_view_tie(&p->tree, tie, &known))
+		return;
+	add_note(l,
+		 arena_printf(l->a, "%s and %s %s", model_last_part(m->metric[tie[0]].path),
+			      model_last_part(m->metric[tie[1]].path),
+			      known ? "are as large as each other, within the error bars: both are "
+				      "worth a look"
+				    : "were counted for too little of the run to say which is "
+				      "larger: a longer run does, or -l"));
+}
+
 static void note_facts(struct drill_report *s, struct notes *l)
 {
 	const struct drill_core *c = &s->d->core[0];
@@ -259,6 +277,7 @@ int drill_report_notes(struct drill_report *s, struct tree_report *r, struct err
 	note_splits(s, &l);
 	note_unseen(s, &l);
 	note_facts(s, &l);
+	note_tie(s, &l);
 	note_validation(s, &l);
 	add_note(&l, drill_latency_note(s->d, s->a));
 	if (!s->opt->verbose && !s->opt->why) /* then it stands below the table */
@@ -301,11 +320,18 @@ static uint32_t worth_a_look(const struct drill_core *c, const struct tree *t)
 	return best != MODEL_NONE ? best : tree_view_deepest(t);
 }
 
+/* A bottleneck that was asked for. */
+static bool asked_for(const struct drill_core *c, uint32_t metric)
+{
+	return metric != MODEL_NONE && c->named[metric];
+}
+
 static int next_commands(struct drill_report *s, struct tree_report *r, struct err *err)
 {
 	const struct drill_part *p = main_part(s);
 	const struct drill_core *c = &s->d->core[p->core];
-	uint32_t look = worth_a_look(c, &p->tree);
+	uint32_t look = worth_a_look(c, &p->tree), tie[2];
+	bool known, tied = tree_view_tie(&p->tree, tie, &known) && known && !asked_for(c, look);
 	struct next *line = arena_alloc(s->a, 4 * sizeof(*line));
 	const struct model_metric *m;
 	const char *event;
@@ -314,8 +340,16 @@ static int next_commands(struct drill_report *s, struct tree_report *r, struct e
 	if (!line)
 		return err_nomem(err);
 	r->next = line;
-	if (look == MODEL_NONE)
+	if (look == MODEL_NONE && !tied)
 		return 0;
+	if (tied && look != tie[0]) {
+		look = tie[0];
+		line[r->n_next++] = (struct next){
+			arena_printf(s->a, "cyclade explain %s",
+				     model_last_part(c->m->metric[tie[1]].path)),
+			"as large, within the error bars: what it means, what helps"
+		};
+	}
 	m = &c->m->metric[look];
 	name = model_last_part(m->path);
 	line[r->n_next++] = (struct next){ arena_printf(s->a, "cyclade explain %s", name),

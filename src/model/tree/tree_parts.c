@@ -110,6 +110,18 @@ bool tree_open_differs(const struct tree_node *n)
 	return fabs(n->open - n->shown) > n->error + n->open_error;
 }
 
+bool tree_bound(const struct tree_node *n, double *low, double *high)
+{
+	const double mostly = 0.9, much = 0.25, least = 0.005;
+
+	if (isnan(n->shown) || !(n->error > least) || n->unseen < mostly * n->error ||
+	    n->error < much * n->shown)
+		return false;
+	*low = fmax(0, n->shown - n->error);
+	*high = fmin(1, n->shown + n->error);
+	return true;
+}
+
 static void no_value(struct tree_work *w, uint32_t x, uint32_t event)
 {
 	w->value[x] = (struct value){ NAN, VALUE_NOT_COUNTED, event };

@@ -127,8 +127,10 @@ void tree_path(struct tree_work *w)
 
 			error = hypot(error, hypot(w->node[top[0]].unseen, w->node[top[1]].unseen));
 
-			if (apart <= TREE_TIE || (!isnan(error) && apart <= error))
+			if (apart <= TREE_TIE || (!isnan(error) && apart <= error)) {
+				w->node[top[0]].tie = w->node[top[1]].tie = true;
 				return;
+			}
 		}
 		at = top[0];
 		w->node[at].path = true;
@@ -148,7 +150,7 @@ void tree_path_of_means(const struct model *m, struct tree_node *node)
 	uint32_t at = MODEL_NONE;
 
 	for (uint32_t i = 0; i < m->n_metrics; i++)
-		node[i].path = false;
+		node[i].path = node[i].tie = false;
 	for (uint32_t depth = 0; depth < m->n_metrics; depth++) {
 		uint32_t best = MODEL_NONE, next = MODEL_NONE;
 
@@ -164,8 +166,12 @@ void tree_path_of_means(const struct model *m, struct tree_node *node)
 				next = i;
 			}
 		}
-		if (best == MODEL_NONE || (next != MODEL_NONE && !leads(&node[best], &node[next])))
+		if (best == MODEL_NONE)
 			return;
+		if (next != MODEL_NONE && !leads(&node[best], &node[next])) {
+			node[best].tie = node[next].tie = true;
+			return;
+		}
 		node[best].path = true;
 		at = best;
 	}

@@ -165,6 +165,18 @@ TABLE_GET(line)
 	out->none = !formula_of(item_of(r));
 }
 
+static void put_bounds(const struct item *x, bool high, struct table_cell *out)
+{
+	double end[2];
+
+	out->none = !tree_bound(x->n, &end[0], &end[1]);
+	if (!out->none)
+		out->e.v = end[high];
+}
+
+TABLE_CELL(low, put_bounds(item_of(r), false, out))
+TABLE_CELL(high, put_bounds(item_of(r), true, out))
+
 /* Of bottlenecks also the mark of the path: those that may be worth a look. */
 TABLE_GET(path)
 {
@@ -192,6 +204,7 @@ TABLE_CELL(level, out->n = item_of(r)->m->level)
 TABLE_CELL(domain, out->text = model_share_of(item_of(r)->m))
 TABLE_CELL(unit, out->text = *item_of(r)->m->unit ? item_of(r)->m->unit : NULL)
 TABLE_CELL(counted, out->e.v = item_of(r)->n->counted)
+TABLE_CELL(tie, out->n = item_of(r)->n->tie)
 TABLE_CELL(over, out->n = item_of(r)->n->over)
 TABLE_CELL(bottleneck, out->text = model_bottleneck_name(item_of(r)->m))
 TABLE_CELL(formula, out->text = formula_of(item_of(r)))
@@ -218,6 +231,11 @@ static const struct table_column node_columns[] = {
 	COLUMN("unit", "of", T_TEXT, 0, "what it is a share of", .get = domain),
 	COLUMN("while_open", "open", T_SHARE, C_ERROR | C_SPARSE,
 	       "its share of the time that it was counted for", .get = while_open),
+	COLUMN("low", "at least", T_SHARE, C_DATA,
+	       "all that is known of it, if it was counted for too little of the run", .get = low),
+	COLUMN("high", "at most", T_SHARE, C_DATA, "the same", .get = high),
+	COLUMN("tie", "tie", T_FLAG, C_DATA,
+	       "the path ends before it: another node is as large, within the errors", .get = tie),
 	MARKS("its threshold", "on the path to follow"),
 };
 static const struct table_column metric_columns[] = {
@@ -317,6 +335,14 @@ TABLE_GET(shown_share)
 	(void)c;
 	if (x->doubtful) {
 		out->says = "?";
+	} else if (!isnan(x->low)) {
+		struct buf b = BUF_INIT;
+
+		tree_put_bound(&b, x);
+		out->kind = T_TEXT;
+		out->says = "";
+		cell_printf(out, "%s", buf_str(&b));
+		buf_free(&b);
 	} else if (x->metric != MODEL_NONE) {
 		cell_estimate(out, (struct estimate){ x->share, x->error, x->no_error });
 	} else {
@@ -338,7 +364,7 @@ TABLE_GET(shown_unit)
 }
 
 TABLE_CELL(shown_counted, out->says = "")
-TABLE_CELL(shown_mark, out->text = shown_of(r)->path ? "<==" : NULL)
+TABLE_CELL(shown_mark, out->text = shown_of(r)->path || shown_of(r)->tie ? "<==" : NULL)
 
 static const struct table_column shown_columns[] = {
 	TREE_PLACE(.get = shown_where),

@@ -89,11 +89,21 @@ static void put_name(struct face *f, const struct tree_view_row *r)
 {
 	size_t used = 2 * (size_t)r->depth + 2;
 
-	if (r->path)
+	if (r->path || r->tie)
 		style_ink(f->b, f->st, INK_HOT);
 	text_put_safe_fit(f->b, r->name, used < NAME_WIDTH ? NAME_WIDTH - used : 1, f->st->ascii);
-	if (r->path)
+	if (r->path || r->tie)
 		style_ink(f->b, f->st, INK_PLAIN);
+}
+
+static void put_bound(struct buf *b, const struct tree_view_row *r)
+{
+	struct buf text = BUF_INIT;
+
+	tree_put_bound(&text, r);
+	buf_put_right(b, buf_str(&text), 8);
+	b->failed |= text.failed;
+	buf_free(&text);
 }
 
 static void put_numbers(struct face *f, const struct tree_view_row *r)
@@ -105,6 +115,8 @@ static void put_numbers(struct face *f, const struct tree_view_row *r)
 		buf_put_right(f->b, "?", 8);
 	else if (isnan(r->share) && r->metric == MODEL_NONE)
 		buf_fill(f->b, ' ', 8);
+	else if (!isnan(r->low))
+		put_bound(f->b, r);
 	else
 		buf_put_right(f->b, isnan(r->share) ? "-" : num_percent(n, r->share), 8);
 	if (r->no_error && !isnan(r->share)) {
@@ -113,7 +125,7 @@ static void put_numbers(struct face *f, const struct tree_view_row *r)
 	}
 	buf_putc(f->b, ' ');
 	start = f->b->len;
-	if (r->metric != MODEL_NONE && !r->doubtful)
+	if (r->metric != MODEL_NONE && !r->doubtful && isnan(r->low))
 		tree_put_error(f->b, r->share, r->error);
 	used = f->b->len - start;
 	buf_fill(f->b, ' ', used < 7 ? 7 - used : 0);

@@ -43,7 +43,9 @@ static const char *unit_of(const struct maker *k, uint32_t metric)
 static void add_row(struct maker *k, uint32_t metric, uint32_t parent, unsigned depth)
 {
 	const struct tree_node *n = node_of(k, metric);
+	double low = NAN, high = NAN;
 
+	(void)tree_bound(n, &low, &high);
 	k->row[k->n++] = (struct tree_view_row){
 		.metric = metric,
 		.parent = parent,
@@ -55,7 +57,10 @@ static void add_row(struct maker *k, uint32_t metric, uint32_t parent, unsigned 
 		.counted = n->counted,
 		.open = k->s->all && tree_open_differs(n) ? n->open : (double)NAN,
 		.no_error = n->no_error,
+		.low = low,
+		.high = high,
 		.path = n->path,
+		.tie = n->tie,
 		.over = n->over,
 		.doubtful = n->doubt != DOUBT_NONE,
 	};
@@ -73,6 +78,8 @@ static void add_other(struct maker *k, const uint32_t *child, size_t n, uint32_t
 				   .error = NAN,
 				   .counted = NAN,
 				   .open = NAN,
+				   .low = NAN,
+				   .high = NAN,
 				   .folded = n };
 	bool slots = true;
 
@@ -295,6 +302,34 @@ uint32_t tree_view_deepest(const struct tree *t)
 		     t->model->metric[i].level > t->model->metric[best].level))
 			best = i;
 	return best;
+}
+
+bool tree_view_tie(const struct tree *t, uint32_t out[2], bool *known)
+{
+	double low, high;
+	size_t n = 0;
+
+	*known = true;
+
+	for (uint32_t i = 0; i < t->n && n < 2; i++)
+		if (t->node[i].tie && t->model->metric[i].level)
+			out[n++] = i;
+	for (size_t i = 0; i < n; i++)
+		*known &= !tree_bound(&t->node[out[i]], &low, &high);
+	if (n == 2 && t->node[out[1]].shown > t->node[out[0]].shown) {
+		uint32_t larger = out[1];
+
+		out[1] = out[0];
+		out[0] = larger;
+	}
+	return n == 2;
+}
+
+void tree_put_bound(struct buf *b, const struct tree_view_row *r)
+{
+	int digits = r->high < 0.095 ? 1 : 0;
+
+	buf_printf(b, "%.*f-%.*f %%", r->low > 0 ? digits : 0, r->low * 100, digits, r->high * 100);
 }
 
 /* ---- why -------------------------------------------------------------------------------- */

@@ -216,6 +216,7 @@ static void shot_free(struct shot *x)
  * (25 % - 10 %). That is all that is known, whatever the counts of One are taken for. */
 static void without_visits_the_parent_bounds(void **state)
 {
+	double low, high;
 	struct shot x;
 
 	(void)state;
@@ -234,6 +235,14 @@ static void without_visits_the_parent_bounds(void **state)
 	near(node(&x, "Two")->shown, 0.15 / 2, 1e-9);
 	near(node(&x, "Two")->error, 0.15 / 2, 1e-9);
 	near(node(&x, "Whole")->error, 0, 1e-9);
+	/* and no middle of it is a measurement */
+	assert_true(tree_bound(node(&x, "One"), &low, &high));
+	near(low, 0.1, 1e-9);
+	near(high, 0.25, 1e-9);
+	assert_true(tree_bound(node(&x, "Two"), &low, &high));
+	near(low, 0, 1e-9);
+	near(high, 0.15, 1e-9);
+	assert_false(tree_bound(node(&x, "Whole"), &low, &high));
 	shot_free(&x);
 }
 
@@ -241,7 +250,7 @@ static void without_visits_the_parent_bounds(void **state)
 static void visits_take_over(void **state)
 {
 	struct shot x;
-	double last = 1;
+	double last = 1, low, high;
 
 	(void)state;
 	shot_init(&x, 0.25, 0.22, 0);
@@ -255,6 +264,7 @@ static void visits_take_over(void **state)
 		last = node(&x, "One")->error;
 	}
 	near(node(&x, "One")->shown, 0.22, 1e-3);
+	assert_false(tree_bound(node(&x, "One"), &low, &high)); /* visits measured it */
 	assert_true(last < 1e-3);
 	shot_free(&x);
 }

@@ -416,6 +416,8 @@ static void the_path_stops_where_two_are_alike(void **state)
 	parts_make(&s, 700, 320, 300, 0, 0, 300);
 	assert_true(node(&s, "Whole")->path);
 	assert_false(node(&s, "One")->path || node(&s, "Deep")->path);
+	assert_true(node(&s, "One")->tie && node(&s, "Two")->tie);
+	assert_false(node(&s, "Whole")->tie || node(&s, "Deep")->tie);
 	shot_free(&s);
 	/* under its threshold by less than can be told: its parts are worth a look */
 	parts_make(&s, 180, 160, 0, 0, 0, 100);
@@ -528,6 +530,7 @@ static void means_have_a_path_of_their_own(void **state)
 	tree_judge_means(&s.t.m, n);
 	assert_true(node(&s, "Whole")->path);
 	assert_false(node(&s, "One")->path || node(&s, "Two")->path);
+	assert_true(node(&s, "One")->tie && node(&s, "Two")->tie);
 	/* not over in most runs */
 	n[tiny_metric(&s.t, "Whole")].over = false;
 	tree_judge_means(&s.t.m, n);
