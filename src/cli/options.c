@@ -363,27 +363,6 @@ int option_set(struct options *o, struct arena *a, enum command cmd, const struc
 	return store(&p, row, value ? value : "");
 }
 
-/* A directory to read from must be there: else what it should change is silently as before. What a
- * configuration names may be absent on this machine. */
-static int check_directory(const struct parse *p, const struct option_row *row, const char *v)
-{
-	struct stat st = { 0 };
-
-	if (!row->arg || strcmp(row->arg, "DIR") != 0 || !strcmp(row->name, "capture") ||
-	    p->from != FROM_WORDS || strchr(v, '='))
-		return 0;
-	if (!stat(v, &st) && S_ISDIR(st.st_mode))
-		return 0;
-	(void)err_set(p->err, ERR_USAGE, "--%s: %.200s: %s", row->name, v,
-		      st.st_mode ? "not a directory" : strerror(errno));
-	if (!strcmp(row->name, "symbols"))
-		return err_hint(p->err,
-				"--symbols names directories of debug files; --focus %.100s "
-				"selects a function",
-				v);
-	return err_hint(p->err, "--%s: %s", row->name, row->help);
-}
-
 /* Takes the option's argument from `attached` or the next word, and stores it. */
 static int take(struct parse *p, const struct option_row *row, const char *attached, bool is_long)
 {
@@ -417,7 +396,7 @@ static int take(struct parse *p, const struct option_row *row, const char *attac
 				"--control FIFO begins without measuring, until `enable` is "
 				"written to the FIFO");
 	}
-	return check_directory(p, row, attached) ? -1 : store(p, row, attached);
+	return store(p, row, attached);
 }
 
 static int long_option(struct parse *p, const char *word);
@@ -519,6 +498,47 @@ static int parse_words(struct parse *p, struct text_list *rest)
 	return 0;
 }
 
+static int check_directory(const struct option_row *row, const char *v, struct err *err)
+{
+	struct stat st = { 0 };
+
+	if (strchr(v, '=') || (!stat(v, &st) && S_ISDIR(st.st_mode)))
+		return 0;
+	(void)err_set(err, ERR_USAGE, "--%s: %.200s: %s", row->name, v,
+		      st.st_mode ? "not a directory" : strerror(errno));
+	if (!strcmp(row->name, "symbols"))
+		return err_hint(err,
+				"--symbols names directories of debug files; --focus %.100s "
+				"selects a function",
+				v);
+	return err_hint(err, "--%s: %s", row->name, row->help);
+}
+
+/* A directory to read from must be there: else what it should change is silently as before. What a
+ * configuration names may be absent on this machine. */
+static int check_directories(const struct options *o, struct err *err)
+{
+	for (size_t i = 0; i < n_option_rows; i++) {
+		const struct option_row *row = &option_rows[i];
+		const char *field = (const char *)o + row->offset, *one;
+		struct text_list l;
+
+		if (!row->arg || strcmp(row->arg, "DIR") != 0 || !strcmp(row->name, "capture") ||
+		    o->said[i].from != FROM_WORDS)
+			continue;
+		if (row->kind == OPT_LIST) {
+			memcpy(&l, field, sizeof(l));
+		} else {
+			memcpy(&one, field, sizeof(one));
+			l = (struct text_list){ &one, 1 };
+		}
+		for (size_t k = 0; k < l.n; k++)
+			if (check_directory(row, l.v[k], err))
+				return -1;
+	}
+	return 0;
+}
+
 int options_parse(struct options *o, struct arena *a, enum command cmd, int argc, char **argv,
 		  struct text_list *rest, struct err *err)
 {
@@ -530,7 +550,9 @@ int options_parse(struct options *o, struct arena *a, enum command cmd, int argc
 			   .argc = argc,
 			   .argv = argv };
 
-	return parse_words(&p, rest);
+	if (parse_words(&p, rest))
+		return -1;
+	return o->help ? 0 : check_directories(o, err);
 }
 
 int options_parse_text(struct options *o, struct arena *a, enum command cmd, const char *text,
