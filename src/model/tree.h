@@ -52,6 +52,7 @@ struct tree_node {
 	double error;	      /* half width at 95 %; NAN where it is not known: see no_error */
 	double unseen;	      /* the part of it that is owed to time that nobody looked at: another
 			       * run does not make it smaller */
+	double steps;	      /* likewise: to counts that the CPU gives in steps (PERF_METRICS) */
 	const char *no_error; /* why there is no error bar, or NULL */
 	double open;	      /* what it had while it was counted, where that was a part of the
 			       * run by choice (tree_parts.c); NAN: not so */

@@ -10,6 +10,7 @@ static void add_rate(struct tree_repeats_node *r, const struct tree_rate *x)
 {
 	repeat_add(&r->value, x->value);
 	repeat_add(&r->unseen, isnan(x->value) ? (double)NAN : x->unseen);
+	repeat_add(&r->own, pow(x->error - x->unseen, 2));
 }
 
 static int open_parts(struct tree_repeats *r, const struct drill *d, struct err *err)
@@ -41,6 +42,12 @@ static void add_part(struct tree_repeats_part *r, const struct drill_part *p)
 		repeat_add(&r->node[m].value, known ? n->value.v : NAN);
 		repeat_add(&r->node[m].unseen, known ? n->unseen : NAN);
 		r->node[m].over += known && n->over;
+		if (!known || isnan(n->error))
+			continue;
+		repeat_add(&r->node[m].steps, n->steps);
+		repeat_add(
+			&r->node[m].own,
+			fmax(n->error * n->error - n->unseen * n->unseen - n->steps * n->steps, 0));
 	}
 	add_rate(&r->ipc, &p->rates.ipc);
 	add_rate(&r->frequency, &p->rates.frequency);
@@ -128,7 +135,7 @@ static void mean_of_rate(struct tree_rate *out, const struct tree_repeats_node *
 	}
 	out->value = repeat_mean(&r->value);
 	out->unseen = repeat_mean(&r->unseen);
-	out->error = repeat_error(&r->value) + out->unseen;
+	out->error = repeat_error_with(&r->value, &r->own) + out->unseen;
 	out->no_error = r->value.n > 1 ? NULL : "one run alone has it";
 }
 
@@ -140,7 +147,7 @@ static int mean_of_part(const struct tree_repeats_part *r, const struct drill *d
 	if (!node)
 		return err_nomem(err);
 	for (size_t m = 0; m < t->n && m < r->n; m++) {
-		const struct repeat *x = &r->node[m].value;
+		const struct repeat *x = &r->node[m].value, *steps = &r->node[m].steps;
 
 		if (!x->n)
 			continue;
@@ -149,7 +156,9 @@ static int mean_of_part(const struct tree_repeats_part *r, const struct drill *d
 		node[m].over = 2 * r->node[m].over > x->n; /* in most runs */
 		node[m].shown = tree_shown(&t->model->metric[m], repeat_mean(x));
 		node[m].unseen = unseen_of(r, d, t->model, m);
-		node[m].error = hypot(repeat_error(x), node[m].unseen);
+		node[m].steps = steps->n ? repeat_mean(steps) : 0;
+		node[m].error = hypot(repeat_error_with(x, &r->node[m].own),
+				      hypot(node[m].unseen, node[m].steps));
 		node[m].open = NAN; /* of one run alone */
 		node[m].no_error = x->n > 1 ? NULL : "one run alone has it";
 	}

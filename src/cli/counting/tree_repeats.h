@@ -20,7 +20,9 @@
 
 struct tree_repeats_node { /* of a metric */
 	struct repeat value, unseen;
-	uint64_t over; /* runs in which it was over its threshold */
+	struct repeat steps; /* half width that another run does not make smaller, either */
+	struct repeat own;   /* squares of the half widths without these two */
+	uint64_t over;	     /* runs in which it was over its threshold */
 };
 
 struct tree_repeats_part {

@@ -32,3 +32,10 @@ double repeat_error(const struct repeat *r)
 {
 	return r->n > 1 ? t95(r->n - 1) * repeat_stddev(r) / sqrt((double)r->n) : NAN;
 }
+
+double repeat_error_with(const struct repeat *r, const struct repeat *own)
+{
+	double between = repeat_error(r), within = own->n ? sqrt(own->mean / (double)r->n) : 0;
+
+	return between < within ? within : between;
+}

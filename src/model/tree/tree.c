@@ -161,7 +161,7 @@ static void fill_nodes(struct tree_work *w)
 		else if (n->value.why)
 			n->no_error = "not measured";
 		else
-			n->error = tree_error_of(w, &i, &one, 1, &n->no_error);
+			n->error = tree_error_of(w, &i, &one, 1, &n->steps, &n->no_error);
 	}
 }
 

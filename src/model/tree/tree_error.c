@@ -249,7 +249,7 @@ static void add_slopes(const struct tree_work *w, const uint32_t *metric, const 
 }
 
 double tree_error_of(const struct tree_work *w, const uint32_t *metric, const double *by, size_t n,
-		     const char **why)
+		     double *of_steps, const char **why)
 {
 	const struct tree_source *src = w->sources.v;
 	size_t n_src = w->sources.n, n_some = 0;
@@ -289,6 +289,8 @@ double tree_error_of(const struct tree_work *w, const uint32_t *metric, const do
 		for (size_t b = a + 1; b < n_some && src[some[b]].group == x->group; b++)
 			var += twice * slopes[b] * cov[src[some[b]].pos];
 	}
+	if (of_steps)
+		*of_steps = sqrt(steps);
 	return sqrt(Z95 * Z95 * (var > 0 ? var : 0) + steps);
 }
 

@@ -76,9 +76,10 @@ struct tree_work {
 /* tree_error.c */
 int tree_sources(struct tree_work *w, struct err *err) MUST_USE;
 int tree_gradients(struct tree_work *w, struct err *err) MUST_USE;
-/* Half width at 95 % of sum of by[i] * metric[i]; NAN where it cannot be told, and *why then. */
+/* Half width at 95 % of sum of by[i] * metric[i]; NAN where it cannot be told, and *why then.
+ * of_steps: the part of it that counts given in steps have; NULL: not wanted. */
 double tree_error_of(const struct tree_work *w, const uint32_t *metric, const double *by, size_t n,
-		     const char **why);
+		     double *of_steps, const char **why);
 /* By how much sum of by[i] * metric[i] grows with the event's count, per doubling of it. */
 double tree_pull(struct tree_work *w, const uint32_t *metric, const double *by, size_t n,
 		 uint32_t event);

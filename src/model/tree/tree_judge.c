@@ -26,7 +26,7 @@ static bool broken(const struct tree_work *w, const struct claim *c)
 		v += c->by[i] * w->value[c->metric[i]].v;
 	if (!(v > TREE_SLACK)) /* whatever its error */
 		return false;
-	error = tree_error_of(w, c->metric, c->by, c->n, &why);
+	error = tree_error_of(w, c->metric, c->by, c->n, NULL, &why);
 	return v > TREE_SLACK + (isnan(error) ? 0 : error);
 }
 

@@ -122,7 +122,7 @@ void tree_path(struct tree_work *w)
 			return;
 		if (n > 1) {
 			const char *why = NULL;
-			double error = tree_error_of(w, top, by, 2, &why);
+			double error = tree_error_of(w, top, by, 2, NULL, &why);
 			double apart = w->value[top[0]].v - w->value[top[1]].v;
 
 			error = hypot(error, hypot(w->node[top[0]].unseen, w->node[top[1]].unseen));
