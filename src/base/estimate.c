@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/estimate.h"
 
+#define SKEWED 5.0
+
 /* Beyond the table: the expansion in powers of 1 / freedom of Abramowitz and Stegun, 26.7.5. It is
  * off by 2e-7 for 21 degrees of freedom, and by less for more. */
 static double expansion(double n)
@@ -32,16 +34,23 @@ double sums_variance(uint64_t n, double sum, double squares)
 	return fmax(0, (squares - count * mean * mean) / (count - 1));
 }
 
+double skewed95(uint64_t n, double relative)
+{
+	if (n < SKEWED_FEWEST || isnan(relative))
+		return NAN;
+	return t95((size_t)n - 1) * (1 + SKEWED * relative);
+}
+
 struct estimate sums_mean(uint64_t n, double sum, double squares, const char *none)
 {
-	double count = (double)n;
+	double mean = sum / (double)n, se;
 
 	if (!n)
 		return ESTIMATE_NONE(none);
-	if (n < 2)
-		return (struct estimate){ sum, NAN, "too few samples" };
-	return (struct estimate){ sum / count,
-				  t95(n - 1) * sqrt(sums_variance(n, sum, squares) / count), NULL };
+	if (n < SKEWED_FEWEST)
+		return (struct estimate){ mean, NAN, "too few samples" };
+	se = sqrt(sums_variance(n, sum, squares) / (double)n);
+	return (struct estimate){ mean, se > 0 ? skewed95(n, se / mean) * se : 0, NULL };
 }
 
 void share_interval(double p, double n, double *low, double *high)

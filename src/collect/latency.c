@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/estimate.h"
 #include "collect/recorder.h"
 
 #define HEADER	    8u
@@ -172,7 +173,8 @@ void latency_value_of(const struct latency_sums *sums, struct latency_value *out
 			 (s.ss - 2 * out->mean * s.ns + out->mean * out->mean * s.nn) / (n * n);
 		var = rounds > var ? rounds : var;
 	}
-	out->se = sqrt(var);
+	/* whose 95 % are Z95 of it: latencies are skewed */
+	out->se = var > 0 ? sqrt(var) * skewed95(s.n, sqrt(var) / out->mean) / Z95 : 0;
 }
 
 static int on_data(void *ctx, const void *bytes, size_t len, struct err *err)

@@ -290,7 +290,7 @@ static double variance(const struct memory_reach *n)
 static struct estimate cost(const struct memory_reach *remote, const struct memory_reach *local,
 			    double all)
 {
-	double n = (double)remote->timed, m = (double)local->timed, extra, var;
+	double n = (double)remote->timed, m = (double)local->timed, extra, var, wider;
 
 	if (!(all > 0))
 		return ESTIMATE_NONE("no latencies");
@@ -298,11 +298,13 @@ static struct estimate cost(const struct memory_reach *remote, const struct memo
 		return (struct estimate){ 0, 0, NULL };
 	if (!remote->timed)
 		return ESTIMATE_NONE("no remote load has a latency");
-	if (remote->timed < 2 || local->timed < 2)
+	if (remote->timed < SKEWED_FEWEST || local->timed < SKEWED_FEWEST)
 		return ESTIMATE_NONE("too few loads from both to compare");
 	extra = remote->cycles - n * local->cycles / m;
 	var = n * variance(remote) + n * n * variance(local) / m + extra * extra / n;
-	return (struct estimate){ extra / all, Z95 * sqrt(var) / all, NULL };
+	wider = skewed95(remote->timed < local->timed ? remote->timed : local->timed,
+			 sqrt(remote->squares) / remote->cycles);
+	return (struct estimate){ extra / all, wider * sqrt(var) / all, NULL };
 }
 
 static enum memory_advice advise(const struct memory_object_nodes *o, const struct memory_object *x)

@@ -478,19 +478,35 @@ static int name_type(struct sharing *s, struct sharing_access *a, struct err *er
 	return err->code == ERR_NOMEM ? -1 : 0;
 }
 
+/* The latency with so many loads below it. */
+static double ranked(const uint64_t *n, uint64_t rank)
+{
+	uint64_t sum = 0;
+	uint32_t i = 0;
+
+	while ((sum += n[i]) <= rank)
+		i++;
+	return i;
+}
+
+/* The median, and the values whose ranks are as far from its own as 95 % of samples leave it. */
 static void find_usual(struct sharing *s)
 {
-	const uint64_t *n = s->work->latency;
-	uint64_t half = s->one_thread.timed / 2, sum = 0;
-	uint32_t i = 0;
+	const uint64_t *n = s->work->latency, timed = s->one_thread.timed;
+	uint64_t half = timed / 2, far = (uint64_t)ceil(Z95 / 2 * sqrt((double)timed));
+	double v;
 
 	s->has_latency = s->all.timed != 0;
 	s->usual = ESTIMATE_NONE("too few loads of lines that one thread used, to compare with");
-	if (s->one_thread.timed < COMPARED)
+	if (timed < COMPARED)
 		return;
-	while ((sum += n[i]) <= half)
-		i++;
-	s->usual = (struct estimate){ .v = i, .half = NAN };
+	far = far < half ? far : half;
+	v = ranked(n, half);
+	s->usual = (struct estimate){
+		.v = v,
+		.half = fmax(v - ranked(n, half - far),
+			     ranked(n, half + far < timed ? half + far : timed - 1) - v)
+	};
 }
 
 static int finish(struct sharing *s, struct err *err)

@@ -199,6 +199,7 @@ void sharing_weigh(struct sharing_line *l, const struct sharing *s, double all, 
 {
 	const double *w = l->weighted, u = s->usual.v;
 	struct error_bar b;
+	double se;
 
 	l->share = l->stake = ESTIMATE_NONE("no latency was recorded");
 	if (!l->n.timed)
@@ -214,8 +215,8 @@ void sharing_weigh(struct sharing_line *l, const struct sharing *s, double all, 
 	}
 	l->stake.v = fmax(0, l->weight - u * w[WEIGHTED_PERIOD]);
 	/* the variance of a sum over samples that stand for p each: p squared times the value's */
-	l->stake.half =
-		Z95 *
-		sqrt(fmax(0, l->weight2 - 2 * u * w[WEIGHTED_MIXED] + u * u * w[WEIGHTED_PERIOD2]));
-	l->stake.why = NULL;
+	se = sqrt(fmax(0, l->weight2 - 2 * u * w[WEIGHTED_MIXED] + u * u * w[WEIGHTED_PERIOD2]));
+	l->stake.half = hypot(skewed95(l->n.timed, sqrt(l->weight2) / l->weight) * se,
+			      s->usual.half * w[WEIGHTED_PERIOD]);
+	l->stake.why = isnan(l->stake.half) ? "too few samples" : NULL;
 }

@@ -47,11 +47,80 @@ static void student_falls_to_normal(void **state)
 	assert_float_equal(erf(Z95 / sqrt(2)), 0.95, 1e-15);
 }
 
+/* (0, 1) */
+static double draw(uint64_t *x)
+{
+	*x = *x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return ((double)(*x >> 11) + 0.5) * 0x1p-53;
+}
+
+static double normal(uint64_t *x)
+{
+	return sqrt(-2 * log(draw(x))) * cos(2 * 3.14159265358979323846 * draw(x));
+}
+
+/* Share of bars of the mean of n lognormal draws that hold the true mean. */
+static double means_hold(size_t n, double sigma, uint64_t *x)
+{
+	const int runs = 4000;
+	int held = 0;
+
+	for (int r = 0; r < runs; r++) {
+		double sum = 0, squares = 0;
+		struct estimate e;
+
+		for (size_t i = 0; i < n; i++) {
+			double v = 100 * exp(sigma * normal(x));
+
+			sum += v;
+			squares += v * v;
+		}
+		e = sums_mean(n, sum, squares, "");
+		assert_null(e.why);
+		held += fabs(e.v - 100 * exp(sigma * sigma / 2)) <= e.half;
+	}
+	return (double)held / runs;
+}
+
+static void means_of_skewed_draws_hold(void **state)
+{
+	static const size_t n[] = { SKEWED_FEWEST, 20, 50, 300 };
+	uint64_t x = 1;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(n) / sizeof(*n); i++) {
+		assert_true(means_hold(n[i], 0.25, &x) > 0.95);
+		assert_true(means_hold(n[i], 0.5, &x) > 0.95);
+		assert_true(means_hold(n[i], 1, &x) > 0.95);
+		assert_true(means_hold(n[i], 1.5, &x) > 0.9);
+	}
+}
+
+static void few_draws_have_no_bar(void **state)
+{
+	struct estimate e;
+
+	(void)state;
+	for (uint64_t n = 1; n < SKEWED_FEWEST; n++) {
+		e = sums_mean(n, 10.0 * (double)n, 100.0 * (double)n, "none");
+		assert_float_equal(e.v, 10, 1e-12);
+		assert_true(isnan(e.half));
+		assert_string_equal(e.why, "too few samples");
+	}
+	e = sums_mean(0, 0, 0, "none");
+	assert_true(isnan(e.v));
+	assert_string_equal(e.why, "none");
+	e = sums_mean(SKEWED_FEWEST, 10.0 * SKEWED_FEWEST, 100.0 * SKEWED_FEWEST, "none");
+	assert_true(e.half == 0 && !e.why);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(student_holds_95_percent),
 		cmocka_unit_test(student_falls_to_normal),
+		cmocka_unit_test(means_of_skewed_draws_hold),
+		cmocka_unit_test(few_draws_have_no_bar),
 	};
 
 	return cmocka_run_group_tests_name("base/estimate", tests, NULL, NULL);
