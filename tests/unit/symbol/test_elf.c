@@ -112,6 +112,13 @@ static void test_plt(void **state)
 		/* a linker that is not here, or does not know the option */
 		if (!tool_run(NULL, line) && i > 2)
 			continue;
+		/* objdump 2.44 has labels each 16 bytes, where stubs with bti have 24 */
+		(void)snprintf(line, sizeof(line),
+			       "%s -d plt | awk '/@plt>:/ { n++; getline; bti += /bti/ } "
+			       "END { exit bti && n != bti }'",
+			       row[i].objdump);
+		if (!tool_run(NULL, line))
+			continue;
 		check_plt(row[i].objdump, "plt", 6);
 	}
 }
