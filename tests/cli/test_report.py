@@ -221,7 +221,7 @@ open(text, "w").write("not a recording\n" * 20)
 for words, says in [(["/nonexistent"], "/nonexistent"), ([tmp.name], tmp.name), ([empty], "empty"), ([text], "text"),
                     ([simple, simple], "one recording"), ([simple, "-s", "comm,smy"], "did you mean sym"),
                     ([simple, "--fields", "shar"], "did you mean share"), ([simple, "--fields", "cpu"], "-s"),
-                    ([simple, "--symbols", "main"], "--focus main"), ([simple, "--sysroot", simple], "not a directory"), ([simple, "--models", "/nonexistent"], "No such file"),
+                    ([simple, "--symbols", "main"], "--focus main"), ([simple, "--sysroot", simple], "not a directory"), ([simple, "--models", simple + ".none"], "No such file"),
                     ([simple, "--focus", "a("], "regular expression"), ([simple, "-e", "cpu-clok"], "did you mean"),
                     ([simple, "-x", "ab"], "one character"), ([simple, "--only-pid", "x"], "--only-pid")]:
     r = run("report", *words)
