@@ -2,222 +2,349 @@
 /*
  * completion - scripts for bash, zsh and fish, from the tables of commands and options.
  */
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-static bool takes_argument(const struct option_row *row)
+/*
+ * What the words of an operand or an option's argument stand for: "files", "programs", or commands
+ * cyclade list KIND that print the names. Other words in capitals cannot be completed.
+ */
+static const struct value_row {
+	const char *word;
+	const char *values;
+	bool operand; /* an option's argument of this name is something else */
+} value_rows[] = {
+	{ "ARGS", "files", true },
+	{ "BASE", "files", true },
+	{ "CMD", "programs files", false },
+	{ "DIR", "files", false },
+	{ "EVENT", "events", false },
+	{ "FIFO", "files", false },
+	{ "FILE", "files", false },
+	{ "ID", "models", true },
+	{ "KERNEL", "kernels", false },
+	{ "METRIC", "groups metrics", false },
+	{ "MODEL", "models", false },
+	{ "NAME", "nodes metrics groups events", true },
+	{ "NEW", "files", true },
+	{ "NODE", "nodes", false },
+	{ "PROGRAM", "programs files", true },
+};
+
+static void add_value(struct buf *values, const char *mark, const char *word, size_t n)
 {
-	return row->kind != OPT_FLAG && row->kind != OPT_MAYBE;
+	char one[64];
+
+	(void)snprintf(one, sizeof(one), "%s%.*s ", mark, (int)n, word);
+	if (!strstr(buf_str(values), one))
+		buf_puts(values, one);
 }
 
-static bool takes_file(const struct option_row *row)
+/* A word in small letters is itself a value: "@csv". */
+static void add_word(struct buf *values, const char *word, size_t n, bool operand)
 {
-	return !strcmp(row->arg, "FILE") || !strcmp(row->arg, "DIR") || !strcmp(row->arg, "FIFO");
-}
+	if (islower((unsigned char)*word)) {
+		add_value(values, "@", word, n);
+	} else if (operand && n == strlen("COMMAND") && !memcmp(word, "COMMAND", n)) {
+		for (int c = 0; c < CMD_COUNT; c++)
+			add_value(values, "@", command_names[c], strlen(command_names[c]));
+	}
+	for (size_t i = 0; i < sizeof(value_rows) / sizeof(*value_rows); i++) {
+		const struct value_row *row = &value_rows[i];
 
-/* 'text' as a single-quoted shell word, without the quotes around it. */
-static void put_quoted(struct buf *b, const char *text, const char *quote)
-{
-	for (; *text; text++) {
-		if (*text == '\'')
-			buf_puts(b, quote);
-		else
-			buf_putc(b, *text);
+		if (strlen(row->word) != n || memcmp(word, row->word, n) ||
+		    (row->operand && !operand))
+			continue;
+		for (const char *at = row->values; *at; at += strspn(at, " ")) {
+			size_t len = strcspn(at, " ");
+
+			add_value(values, "", at, len);
+			at += len;
+		}
 	}
 }
 
-/* The argument is one of several words. */
-static bool is_choice(const struct option_row *row)
+/* The arguments of _cyclade_values for 'text', "[FILE] FUNCTION" or "fp|dwarf|lbr"; "": none. */
+static void put_values(struct buf *values, const char *text, bool operand)
+{
+	buf_reset(values);
+	while (*text) {
+		size_t n = 0;
+
+		while (isalnum((unsigned char)text[n]) || text[n] == '-' || text[n] == '_')
+			n++;
+		if (n && isalpha((unsigned char)*text))
+			add_word(values, text, n, operand);
+		text += n ? n : 1;
+	}
+}
+
+static void option_values(struct buf *values, const struct option_row *row)
 {
 	char text[OPTION_ARG_MAX];
 
-	return strchr(option_arg(row, text), '|');
+	put_values(values, option_arg(row, text), false);
 }
 
-static void put_choices(struct buf *b, const struct option_row *row)
+static bool has_argument(const struct option_row *row)
 {
-	char text[OPTION_ARG_MAX];
-
-	for (const char *arg = option_arg(row, text); *arg; arg++)
-		buf_putc(b, *arg == '|' ? ' ' : *arg);
+	return row->kind != OPT_FLAG;
 }
 
-/* The words before an operand's first blank, where there are several: "events|groups [PATTERN]". */
-static void put_operands(struct buf *b, enum command c)
+/* The argument may be left out, so that it follows "=" only. */
+static bool may_have_argument(const struct option_row *row)
 {
-	size_t n = strcspn(command_operands[c], " ");
-
-	for (size_t i = 0; memchr(command_operands[c], '|', n) && i <= n; i++)
-		buf_putc(b, i == n || command_operands[c][i] == '|' ? ' ' : command_operands[c][i]);
+	return row->kind == OPT_MAYBE;
 }
 
-/* Commands that list what the argument of an option may be; NULL: none does. */
-static const char *names_for(const struct option_row *row)
+/* 'text' within single quotes of a shell; 'special' characters get a backslash. */
+static void put_quoted(struct buf *b, const char *text, const char *quote, const char *special)
 {
-	if (!strcmp(row->arg, "METRIC,..."))
-		return "cyclade list groups -x , 2>/dev/null; cyclade list metrics -x , "
-		       "2>/dev/null";
-	if (!strcmp(row->name, "node"))
-		return "cyclade list nodes -x , 2>/dev/null";
-	return NULL;
-}
-
-static void bash_names(struct buf *b)
-{
-	for (size_t i = 0; i < n_option_rows; i++) {
-		const struct option_row *row = &option_rows[i];
-
-		if (!names_for(row))
+	for (; *text; text++) {
+		if (*text == '\'') {
+			buf_puts(b, quote);
 			continue;
-		buf_puts(b, "\t");
-		for (int c = 0, n = 0; c < CMD_COUNT; c++) {
-			if (!(row->commands & (1u << c)))
-				continue;
-			buf_printf(b, "%s%s:--%s", n++ ? "|" : "", command_names[c], row->name);
-			if (row->letter)
-				buf_printf(b, "|%s:-%c", command_names[c], row->letter);
 		}
-		buf_printf(b,
-			   ") COMPREPLY=($(compgen -W \"$( (%s) | cut -d, -f1 | grep -vx name)\" "
-			   "-- \"$cur\")); "
-			   "return ;;\n",
-			   names_for(row));
+		if (strchr(special, *text))
+			buf_putc(b, '\\');
+		buf_putc(b, *text);
+	}
+}
+
+static const char BASH_BEGIN[] =
+	"# bash completion for cyclade\n"
+	"_cyclade_values()\n"
+	"{\n"
+	"\tlocal kind\n"
+	"\tfor kind; do\n"
+	"\t\tcase $kind in\n"
+	"\t\tfiles) compopt -o filenames 2>/dev/null\n"
+	"\t\t\tmapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- \"$cur\") ;;\n"
+	"\t\tprograms) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -c -- \"$cur\") ;;\n"
+	"\t\t@*) [[ ${kind#@} != \"$cur\"* ]] || COMPREPLY+=(\"${kind#@}\") ;;\n"
+	"\t\t*) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(cyclade list \"$kind\" -x , "
+	"2>/dev/null |\n"
+	"\t\t\tCUR=$cur awk -F, 'NR > 1 && !/^\"/ && "
+	"index(tolower($1), tolower(ENVIRON[\"CUR\"])) == 1 { print $1 }') ;;\n"
+	"\t\tesac\n"
+	"\tdone\n"
+	"}\n"
+	"_cyclade()\n"
+	"{\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} options= values=\n"
+	"\tCOMPREPLY=()\n"
+	"\tif [ \"$cur\" = = ]; then\n"
+	"\t\tcur= prev+==\n"
+	"\telif [ \"$prev\" = = ]; then\n"
+	"\t\tprev=${COMP_WORDS[COMP_CWORD-2]}=\n"
+	"\tfi\n";
+
+/* --name|--name=|-n of the commands that take the option; of a MAYBE only --name=. */
+static void bash_option(struct buf *b, const struct option_row *row)
+{
+	buf_putc(b, '\t');
+	for (int c = 0, n = 0; c < CMD_COUNT; c++) {
+		if (!(row->commands & (1u << c)))
+			continue;
+		buf_printf(b, "%s%s:--%s=", n++ ? "|" : "", command_names[c], row->name);
+		if (may_have_argument(row))
+			continue;
+		buf_printf(b, "|%s:--%s", command_names[c], row->name);
+		if (row->letter)
+			buf_printf(b, "|%s:-%c", command_names[c], row->letter);
 	}
 }
 
 static void bash(struct buf *b)
 {
-	buf_puts(b,
-		 "# bash completion for cyclade\n_cyclade()\n{\n"
-		 "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=\n"
-		 "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords='");
-	for (int c = 0; c < CMD_COUNT; c++)
-		buf_printf(b, "%s ", command_names[c]);
-	buf_puts(b,
-		 "--help --version'\n"
-		 "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\") $(compgen -f -- \"$cur\"))\n"
-		 "\t\treturn\n\tfi\n\tcase \"${COMP_WORDS[1]}:$prev\" in\n");
-	for (size_t i = 0; i < n_option_rows; i++) {
-		const struct option_row *row = &option_rows[i];
+	struct buf values = BUF_INIT;
 
-		if (!takes_argument(row) || !is_choice(row))
+	buf_puts(b, BASH_BEGIN);
+	buf_puts(b, "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\t_cyclade_values ");
+	for (int c = 0; c < CMD_COUNT; c++)
+		buf_printf(b, "@%s ", command_names[c]);
+	buf_puts(b, "@--help @--version files\n\t\treturn\n\tfi\n"
+		    "\tcase \"${COMP_WORDS[1]}:$prev\" in\n");
+	for (size_t i = 0; i < n_option_rows; i++) {
+		if (!has_argument(&option_rows[i]))
 			continue;
-		/* an option may have a row for each of several kinds of commands */
-		buf_puts(b, "\t");
-		for (int c = 0, n = 0; c < CMD_COUNT; c++)
-			if (row->commands & (1u << c))
-				buf_printf(b, "%s%s:--%s", n++ ? "|" : "", command_names[c],
-					   row->name);
-		buf_puts(b, ") COMPREPLY=($(compgen -W '");
-		put_choices(b, row);
-		buf_puts(b, "' -- \"$cur\")); return ;;\n");
+		option_values(&values, &option_rows[i]);
+		bash_option(b, &option_rows[i]);
+		buf_printf(b, ") _cyclade_values %s; return ;;\n", buf_str(&values));
 	}
-	bash_names(b);
 	buf_puts(b, "\tesac\n\tcase \"${COMP_WORDS[1]}\" in\n");
 	for (int c = 0; c < CMD_COUNT; c++) {
-		buf_printf(b, "\t%s) words='", command_names[c]);
+		put_values(&values, command_operands[c], true);
+		buf_printf(b, "\t%s) values='%s' options='", command_names[c], buf_str(&values));
 		for (size_t i = 0; i < n_option_rows; i++)
 			if (option_rows[i].commands & (1u << c))
-				buf_printf(b, "--%s ", option_rows[i].name);
-		if (c == CMD_HELP)
-			for (int k = 0; k < CMD_COUNT; k++)
-				buf_printf(b, "%s ", command_names[k]);
-		put_operands(b, (enum command)c);
+				buf_printf(b, "@--%s ", option_rows[i].name);
 		buf_puts(b, "' ;;\n");
 	}
-	buf_puts(b, "\tesac\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-		    "\tcase \"$cur\" in -*) ;; *) COMPREPLY+=($(compgen -f -- \"$cur\")) ;; esac\n"
-		    "}\ncomplete -o filenames -F _cyclade cyclade\n");
+	buf_puts(b, "\tesac\n"
+		    "\tcase \"$cur\" in -*) values= ;; *) [ -z \"$values\" ] || options= ;; esac\n"
+		    "\t_cyclade_values $values $options\n"
+		    "}\ncomplete -F _cyclade cyclade\n");
+	buf_free(&values);
 }
 
-static void zsh_option(struct buf *b, const struct option_row *row)
+static void zsh_option(struct buf *b, const struct option_row *row, const char *values)
 {
 	const char *more = row->kind == OPT_LIST ? "*" : "";
+	const char *end = may_have_argument(row) ? "-" : "+";
 
 	for (int is_long = 0; is_long < 2; is_long++) {
 		if (!is_long && !row->letter)
 			continue;
 		buf_printf(b, "\t\t\t'%s", more);
 		if (is_long)
-			buf_printf(b, "--%s%s", row->name, takes_argument(row) ? "=" : "");
+			buf_printf(b, "--%s%s", row->name, has_argument(row) ? "=" : "");
 		else
 			buf_printf(b, "-%c", row->letter);
+		if (has_argument(row) && (!is_long || may_have_argument(row)))
+			buf_puts(b, end);
 		buf_putc(b, '[');
-		put_quoted(b, row->help, "'\\''");
+		put_quoted(b, row->help, "'\\''", "\\[]");
 		buf_putc(b, ']');
-		if (takes_argument(row)) {
-			buf_puts(b, ":argument:");
-			if (takes_file(row)) {
-				buf_puts(b, "_files");
-			} else if (is_choice(row)) {
-				buf_putc(b, '(');
-				put_choices(b, row);
-				buf_putc(b, ')');
-			}
-		}
+		if (has_argument(row))
+			buf_printf(b, "%sargument: _cyclade_values %s",
+				   may_have_argument(row) ? "::" : ":", values);
 		buf_puts(b, "' \\\n");
 	}
 }
 
+static const char ZSH_BEGIN[] = "#compdef cyclade\n"
+				"_cyclade_values()\n"
+				"{\n"
+				"\tlocal kind\n"
+				"\tlocal -a names\n"
+				"\tfor kind; do\n"
+				"\t\tcase $kind in\n"
+				"\t\tfiles) _files ;;\n"
+				"\t\tprograms) _command_names -e ;;\n"
+				"\t\t@*) compadd -- ${kind#@} ;;\n"
+				"\t\t*) names=(${(f)\"$(cyclade list $kind -x , 2>/dev/null | "
+				"awk -F, 'NR > 1 && !/^\"/ { print $1 }')\"})\n"
+				"\t\t\tcompadd -M 'm:{a-zA-Z}={A-Za-z}' -a names ;;\n"
+				"\t\tesac\n"
+				"\tdone\n"
+				"}\n"
+				"_cyclade()\n"
+				"{\n"
+				"\tlocal curcontext=$curcontext\n"
+				"\tlocal -a commands\n"
+				"\tcommands=(\n";
+
 static void zsh(struct buf *b)
 {
-	buf_puts(b, "#compdef cyclade\n_cyclade()\n{\n\tlocal -a commands\n\tcommands=(\n");
+	struct buf values = BUF_INIT;
+
+	buf_puts(b, ZSH_BEGIN);
 	for (int c = 0; c < CMD_COUNT; c++) {
 		buf_printf(b, "\t\t'%s:", command_names[c]);
-		put_quoted(b, command_texts[c], "'\\''");
+		put_quoted(b, command_texts[c], "'\\''", "\\");
 		buf_puts(b, "'\n");
 	}
 	buf_puts(b, "\t)\n\tif (( CURRENT == 2 )); then\n"
-		    "\t\t_describe command commands\n\t\t_files\n\t\treturn\n\tfi\n"
+		    "\t\t_describe command commands\n\t\tcompadd -- --help --version\n"
+		    "\t\t_files\n\t\treturn\n\tfi\n"
 		    "\tlocal command=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n"
 		    "\tcase $command in\n");
 	for (int c = 0; c < CMD_COUNT; c++) {
 		buf_printf(b, "\t%s)\n\t\t_arguments -s \\\n", command_names[c]);
-		for (size_t i = 0; i < n_option_rows; i++)
-			if (option_rows[i].commands & (1u << c))
-				zsh_option(b, &option_rows[i]);
-		buf_puts(b, "\t\t\t'*:operand:_files'\n\t\t;;\n");
+		for (size_t i = 0; i < n_option_rows; i++) {
+			if (!(option_rows[i].commands & (1u << c)))
+				continue;
+			option_values(&values, &option_rows[i]);
+			zsh_option(b, &option_rows[i], buf_str(&values));
+		}
+		put_values(&values, command_operands[c], true);
+		buf_printf(b, "\t\t\t'*:operand: _cyclade_values %s'\n\t\t;;\n", buf_str(&values));
 	}
-	buf_puts(b, "\tesac\n}\ncompdef _cyclade cyclade\n");
+	/* autoloaded: this file is the body of the function at its first call */
+	buf_puts(b, "\tesac\n}\n"
+		    "if [[ $funcstack[1] == _cyclade ]]; then\n\t_cyclade \"$@\"\n"
+		    "else\n\tcompdef _cyclade cyclade\nfi\n");
+	buf_free(&values);
+}
+
+static const char FISH_BEGIN[] =
+	"# fish completion for cyclade\n"
+	"function __cyclade_command\n"
+	"\tset -l words (commandline -opc)\n"
+	"\ttest (count $words) -gt 1; and test $words[2] = $argv[1]\n"
+	"end\n"
+	"function __cyclade_operand\n"
+	"\t__cyclade_command $argv; and not string match -q -- '-*' (commandline -ct)\n"
+	"end\n"
+	"function __cyclade_first\n"
+	"\ttest (count (commandline -opc)) -eq 1\n"
+	"end\n"
+	"function __cyclade_values\n"
+	"\tfor kind in $argv\n"
+	"\t\tswitch $kind\n"
+	"\t\tcase files\n"
+	"\t\tcase programs\n"
+	"\t\t\t__fish_complete_command\n"
+	"\t\tcase '@*'\n"
+	"\t\t\tstring sub -s 2 -- $kind\n"
+	"\t\tcase '*'\n"
+	"\t\t\tcyclade list $kind -x , 2>/dev/null | "
+	"awk -F, 'NR > 1 && !/^\"/ { print $1 }'\n"
+	"\t\tend\n"
+	"\tend\n"
+	"end\n";
+
+/* fish itself completes files, also behind "="; the function completes the rest. */
+static void fish_values(struct buf *b, const char *values)
+{
+	buf_puts(b, strstr(values, "files ") ? " -F" : " -f");
+	if (*values && strcmp(values, "files "))
+		buf_printf(b, " -a '(__cyclade_values %s)'", values);
 }
 
 static void fish(struct buf *b)
 {
-	buf_puts(b, "# fish completion for cyclade\n");
+	struct buf values = BUF_INIT;
+
+	buf_puts(b, FISH_BEGIN);
 	for (int c = 0; c < CMD_COUNT; c++) {
-		buf_printf(b, "complete -c cyclade -n __fish_use_subcommand -a %s -d '",
+		buf_printf(b, "complete -c cyclade -n __cyclade_first -a %s -d '",
 			   command_names[c]);
-		put_quoted(b, command_texts[c], "\\'");
+		put_quoted(b, command_texts[c], "\\'", "\\");
 		buf_puts(b, "'\n");
 	}
+	buf_puts(b, "complete -c cyclade -n __cyclade_first -l help\n"
+		    "complete -c cyclade -n __cyclade_first -l version\n");
 	for (int c = 0; c < CMD_COUNT; c++) {
+		put_values(&values, command_operands[c], true);
+		buf_printf(b, "complete -c cyclade -n '__cyclade_operand %s'", command_names[c]);
+		fish_values(b, buf_str(&values));
+		buf_putc(b, '\n');
 		for (size_t i = 0; i < n_option_rows; i++) {
 			const struct option_row *row = &option_rows[i];
 
 			if (!(row->commands & (1u << c)))
 				continue;
-			buf_printf(b,
-				   "complete -c cyclade -n '__fish_seen_subcommand_from %s' -l %s",
+			buf_printf(b, "complete -c cyclade -n '__cyclade_command %s' -l %s",
 				   command_names[c], row->name);
 			if (row->letter)
 				buf_printf(b, " -s %c", row->letter);
-			if (takes_argument(row))
-				buf_puts(b, takes_file(row) ? " -r -F" : " -x");
-			if (takes_argument(row) && is_choice(row)) {
-				buf_puts(b, " -a '");
-				put_choices(b, row);
-				buf_putc(b, '\'');
-			} else if (names_for(row)) {
-				buf_printf(b,
-					   " -a '(begin; %s; end | cut -d, -f1 | grep -vx name)'",
-					   names_for(row));
+			if (has_argument(row)) {
+				option_values(&values, row);
+				if (!may_have_argument(row))
+					buf_puts(b, " -r");
+				fish_values(b, buf_str(&values));
 			}
 			buf_puts(b, " -d '");
-			put_quoted(b, row->help, "\\'");
+			put_quoted(b, row->help, "\\'", "\\");
 			buf_puts(b, "'\n");
 		}
 	}
+	buf_free(&values);
 }
 
 static const struct shell {

@@ -293,8 +293,8 @@ with open("zsh.completion", encoding="utf-8") as text:
 for command in sorted(COMMANDS.values()):
     want = sorted(offered(command))
     longs = sorted({"--" + o["name"] for o in OPTIONS if command in o["commands"]})
-    m = re.search(r"--format=\[.*\]:argument:\((.*)\)'", ZSH.get(command, ""))
-    got = {"zsh": sorted(m[1].split()) if m else []}
+    m = re.search(r"--format=\[.*\]:argument: _cyclade_values (@.*)'", ZSH.get(command, ""))
+    got = {"zsh": sorted(m[1].replace("@", "").split()) if m else []}
     for shell in ("bash", "fish"):
         if want and shutil.which(shell):
             got[shell] = sorted(complete(shell, command, "--format"))
