@@ -238,6 +238,15 @@ static void put_host(struct document *d, const struct places *of, const struct t
 	buf_free(&scratch);
 }
 
+/* Without a value the table is a list of places: for programs only. */
+static bool any_value(const struct places *of)
+{
+	for (size_t i = 0; i < of->place.n * of->column.n; i++)
+		if (!isnan(of->cell[i].now.v))
+			return true;
+	return false;
+}
+
 static void put_places(struct document *d, struct monitor *m, enum place_kind kind)
 {
 	struct places *of = &m->of[kind];
@@ -258,6 +267,7 @@ static void put_places(struct document *d, struct monitor *m, enum place_kind ki
 	t.column = of->shown;
 	t.n_columns = of->n_shown;
 	choose_errors(of, place_forms[kind]->n_columns);
+	t.data_only = !any_value(of);
 	if (kind == PLACE_HOST)
 		put_host(d, of, &t);
 	document_table(d, &t);

@@ -114,6 +114,11 @@ for form in ("openmetrics", "prometheus"):
 doc = json.loads(run("monitor", "--sysroot", ROOT, "--once", "-I", "30", "-j").stdout)
 t.ok(doc["host"]["context_switches_rate"] == 0 and doc["cpu"][0]["frequency"] == 2.5e9 and doc["cpu"][0]["instructions_rate"] is None and
      doc["cpu"][0]["instructions_rate_why"], "json: rates, and reasons in place of values", doc["cpu"])
+shown = run("monitor", "--sysroot", ROOT, "--for", "120ms", "-I", "40").stdout
+t.ok(shown.count("context_switches/s") > 1 and shown.count("not available") == 1, "people read once what is not available", shown)
+heads = [x.strip() for x in shown.splitlines() if x.startswith(" by ")]
+t.ok("by CPU" in heads and "by socket" not in heads and "by core" not in heads, "tables without a value are left out", heads)
+t.ok(doc["socket"] and doc["unavailable"], "programs have them")
 lines = [json.loads(x) for x in run("monitor", "--sysroot", ROOT, "--for", "120ms", "-I", "40", "-j").stdout.splitlines()]
 t.ok(2 <= len(lines) <= 4 and [x["time"] for x in lines] == sorted(x["time"] for x in lines), "-I: a line of json each", lines)
 for args, word in ((["x"], "operand"), (["--once", "--for", "1s"], "exclude"), (["--allow-remote"], "--listen"), (["--metrics", "nope"], "nope"), (["--once", "--metrics", "cgroup.*"], "--cgroup"),

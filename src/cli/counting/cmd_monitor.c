@@ -20,6 +20,7 @@ struct monitoring {
 	bool prints;
 	struct http *http;	/* NULL: --listen was not given */
 	struct document *shown; /* of the last interval */
+	struct buf listed;	/* what people were shown last as not available */
 };
 
 static const char *const texts[HTTP_TEXTS] = {
@@ -50,14 +51,50 @@ static void over(void *ctx, bool again)
 		http_hold(s->http);
 }
 
+static struct table *unavailable(struct document *d)
+{
+	for (size_t i = 0; i < d->table.n; i++)
+		if (!strcmp(d->table.v[i].form->name, "unavailable"))
+			return &d->table.v[i];
+	return NULL;
+}
+
+/* People read the list in the first interval, and again where it changed. */
+static void list_once(struct monitoring *s, struct table *t)
+{
+	struct buf now = BUF_INIT, scratch = BUF_INIT;
+	struct table_row r = { 0 };
+	struct table_cell x;
+
+	while (table_next(t, &r))
+		for (size_t i = 0; i < t->form->n_columns; i++) {
+			table_cell(&x, t, &t->form->column[i], &r, &scratch);
+			cell_put(&now, &x);
+			buf_putc(&now, '\n');
+		}
+	t->data_only = now.len && !strcmp(buf_str(&now), buf_str(&s->listed));
+	buf_free(&scratch);
+	buf_free(&s->listed);
+	s->listed = now;
+}
+
 static int print(struct monitoring *s, struct document *d, bool *enough, struct err *err)
 {
+	struct table *lacks = unavailable(d);
+	int rc;
+
 	if (!s->prints)
 		return 0;
 	/* the tables are several, and people want to know which is which */
-	if (!strcmp(s->out.show.format->name, "term"))
+	if (!strcmp(s->out.show.format->name, "term")) {
 		s->out.show.later = false;
-	return counting_out_document(&s->out, d, -1, s->cli->opt.once, enough, err);
+		if (lacks)
+			list_once(s, lacks);
+	}
+	rc = counting_out_document(&s->out, d, -1, s->cli->opt.once, enough, err);
+	if (lacks) /* the server's page has the list each time */
+		lacks->data_only = false;
+	return rc;
 }
 
 static int each(void *ctx, struct document *d, bool *enough, struct err *err)
@@ -192,5 +229,6 @@ int cmd_monitor(struct cli *cli)
 out:
 	http_close(s.http);
 	counting_out_close(&s.out);
+	buf_free(&s.listed);
 	return failed ? cli_fail(&err) : EXIT_OK;
 }
