@@ -13,6 +13,20 @@
 #include "region/region_int.h"
 #include "region/sums.h"
 
+/* The header's inline functions, by name: for other languages, and pointers found by dlsym(). */
+CYCLADE_API void region_begin_by_name(struct cyclade_region *region) __asm__("cyclade_begin");
+CYCLADE_API void region_end_by_name(struct cyclade_region *region) __asm__("cyclade_end");
+
+void region_begin_by_name(struct cyclade_region *region)
+{
+	region->begin(region);
+}
+
+void region_end_by_name(struct cyclade_region *region)
+{
+	region->end(region);
+}
+
 const char *cyclade_status(const struct cyclade_set *set)
 {
 	return set ? set->head->status : "not measured: there is no set";

@@ -31,14 +31,19 @@ static void fill(struct wish *w, const char *name, struct model *const *model, s
 	}
 }
 
-/* Events of a PMU have commas of their own. */
-static size_t name_length(const char *s)
+/* The next name, without blanks around it; an event's own commas stand between slashes. */
+static size_t next_name(const char **names, const char **name)
 {
+	const char *s = *names + strspn(*names, " \t\n");
 	bool inside = false;
 	size_t n = 0;
 
 	for (; s[n] && (inside || s[n] != ','); n++)
 		inside ^= s[n] == '/';
+	*name = s;
+	*names = s + n + (s[n] == ',');
+	while (n && strchr(" \t\n", s[n - 1]))
+		n--;
 	return n;
 }
 
@@ -54,14 +59,14 @@ int wishes_read(struct wish **out, size_t *n, struct arena *a, const char *names
 	if (!*out)
 		return err_nomem(err);
 	while (*names) {
-		size_t len = name_length(names);
-		char *name = arena_strndup(a, names, len);
+		const char *at;
+		size_t len = next_name(&names, &at);
+		char *name = arena_strndup(a, at, len);
 
 		if (!name)
 			return err_nomem(err);
 		if (len && *n < WISHES)
 			fill(&(*out)[(*n)++], name, model, n_parts);
-		names += len + (names[len] == ',');
 	}
 	return 0;
 }
