@@ -65,14 +65,19 @@ static const struct {
 	{ "pand", OP_VLOGIC, VECTOR },
 	{ "por", OP_VLOGIC, VECTOR },
 	{ "pternlog", OP_VLOGIC, VECTOR },
+	{ "padds", OP_VALU_SLOW, VECTOR },
+	{ "paddus", OP_VALU_SLOW, VECTOR },
+	{ "psubs", OP_VALU_SLOW, VECTOR },
+	{ "psubus", OP_VALU_SLOW, VECTOR },
+	{ "pabs", OP_VALU_SLOW, VECTOR },
+	{ "pavg", OP_VALU_SLOW, VECTOR },
 	{ "padd", OP_VALU, VECTOR },
 	{ "psub", OP_VALU, VECTOR },
+	{ "pcmpeqq", OP_VALU_SLOW, VECTOR },
 	{ "pcmpeq", OP_VALU, VECTOR },
 	{ "pcmpgt", OP_VALU, VECTOR },
 	{ "pmax", OP_VALU, VECTOR },
 	{ "pmin", OP_VALU, VECTOR },
-	{ "pabs", OP_VALU, VECTOR },
-	{ "pavg", OP_VALU, VECTOR },
 	{ "psll", OP_VSHIFT, VECTOR },
 	{ "psrl", OP_VSHIFT, VECTOR },
 	{ "psra", OP_VSHIFT, VECTOR },
@@ -87,15 +92,16 @@ static const struct {
 	{ "permpd", OP_SHUFFLE_FAR, VECTOR },
 	{ "extractf", OP_SHUFFLE_FAR, VECTOR },
 	{ "extracti", OP_SHUFFLE_FAR, VECTOR },
-	{ "insertf", OP_SHUFFLE_FAR, VECTOR },
-	{ "inserti", OP_SHUFFLE_FAR, VECTOR },
+	{ "insertf", OP_INSERT_FAR, VECTOR },
+	{ "inserti", OP_INSERT_FAR, VECTOR },
 	{ "permil", OP_SHUFFLE, VECTOR },
+	{ "pshufb", OP_SHUFFLE_BYTES, VECTOR },
 	{ "pshuf", OP_SHUFFLE, VECTOR },
 	{ "shufp", OP_SHUFFLE, VECTOR },
 	{ "unpck", OP_SHUFFLE, VECTOR },
 	{ "punpck", OP_SHUFFLE, VECTOR },
-	{ "pack", OP_SHUFFLE, VECTOR },
-	{ "palignr", OP_SHUFFLE, VECTOR },
+	{ "pack", OP_SHUFFLE_BYTES, VECTOR },
+	{ "palignr", OP_SHUFFLE_BYTES, VECTOR },
 	{ "pslldq", OP_SHUFFLE, VECTOR },
 	{ "psrldq", OP_SHUFFLE, VECTOR },
 	{ "movddup", OP_SHUFFLE, VECTOR },
@@ -136,8 +142,8 @@ static const struct {
 	{ "movq", OP_VMOVE, VECTOR },
 	{ "lddqu", OP_VMOVE, VECTOR },
 	{ "movnt", OP_VMOVE, VECTOR },
-	{ "broadcast", OP_VMOVE, VECTOR },
-	{ "pbroadcast", OP_VMOVE, VECTOR },
+	{ "broadcast", OP_BROADCAST, VECTOR },
+	{ "pbroadcast", OP_BROADCAST, VECTOR },
 	{ "add", OP_ALU, GENERAL | EXACT },
 	{ "sub", OP_ALU, GENERAL | EXACT },
 	{ "and", OP_ALU, GENERAL | EXACT },
@@ -239,7 +245,7 @@ static uint8_t of_name(const struct insn_decoder *d, bool vector)
 
 static bool is_copy(uint8_t op)
 {
-	return op == OP_MOVE || op == OP_VMOVE || op == OP_EXTEND;
+	return op == OP_MOVE || op == OP_VMOVE || op == OP_BROADCAST || op == OP_EXTEND;
 }
 
 static uint8_t lea_of(const ZydisDecodedOperand *op)
@@ -299,6 +305,7 @@ static uint8_t refine(const struct insn_decoder *d, uint8_t op, const struct ope
 			return OP_OTHER; /* of segments, control registers */
 		return a->size < 32 ? OP_EXTEND : OP_MOVE;
 	case OP_VMOVE:
+	case OP_BROADCAST:
 		if (load || store)
 			break;
 		if (is_register(b) && is_general(b->reg.value))
@@ -312,7 +319,7 @@ static uint8_t refine(const struct insn_decoder *d, uint8_t op, const struct ope
 	if (is_copy(op) && store && !load)
 		return OP_STORE;
 	if (is_copy(op) && load && !store)
-		return op == OP_VMOVE ? OP_LOAD_VECTOR : OP_LOAD;
+		return op == OP_VMOVE || op == OP_BROADCAST ? OP_LOAD_VECTOR : OP_LOAD;
 	return op;
 }
 

@@ -15,6 +15,7 @@ from tap import Tap, run  # noqa: E402
 import chains_arm_made  # noqa: E402
 import chains_made  # noqa: E402
 import tables  # noqa: E402
+from chains_made import FLOATS  # noqa: E402
 
 t = Tap()
 near = lambda a, b: a is not None and b is not None and abs(a - b) < 0.01 * max(b, 1)
@@ -109,6 +110,35 @@ def by_hand(j):
         t.ok(near(sum(s["cycles"] for s in found), b["chain_high"]), x.name + ": they are as long as it", [s["cycles"] for s in found])
         if x.verdict:
             t.equal(b["verdict"], x.verdict, x.name + ": " + x.verdict)
+
+
+# Latencies from register to register that uops.info measured. Each row: the instruction of which each waits for the one before, cycles by model.
+PUBLISHED = [
+    ("vpshufb %xmm1, %xmm0, %xmm0", {"zen4": 2, "zen3": 1, "skl": 1}),
+    ("vpshufb %ymm1, %ymm0, %ymm0", {"zen4": 2, "zen3": 1, "skl": 1}),
+    ("vpalignr $4, %xmm1, %xmm0, %xmm0", {"zen4": 2, "zen3": 1, "skl": 1}),
+    ("vpacksswb %xmm1, %xmm0, %xmm0", {"zen4": 2, "zen3": 1, "skl": 1}),
+    ("vpackusdw %ymm1, %ymm0, %ymm0", {"zen4": 2, "zen3": 1, "skl": 1}),
+    ("pabsd %xmm0, %xmm0", {"zen4": 2, "zen3": 1, "skl": 1}),
+    ("vpaddusb %xmm1, %xmm0, %xmm0", {"zen4": 2, "zen3": 1, "skl": 1}),
+    ("vbroadcastss %xmm0, %xmm0", {"zen4": 1}),
+    ("vbroadcastss %xmm0, %ymm0", {"zen4": 1, "skl": 3, "icl": 3}),
+    ("vinserti128 $1, %xmm0, %ymm0, %ymm0", {"zen4": 1, "skl": 3, "icl": 3}),
+    ("vpshufd $1, %xmm0, %xmm0", {"zen4": 1, "zen3": 1, "skl": 1}),
+    ("vpaddd %ymm1, %ymm0, %ymm0", {"zen4": 1, "zen3": 1, "skl": 1}),
+    ("vmovaps %xmm0, %xmm0", {"zen4": 0, "zen3": 0}),
+]
+
+
+def published(where):
+    loops = [chains_made.Loop("p%d" % i, "\n".join([text] * 4), None, 0, None, None, FLOATS) for i, (text, _) in enumerate(PUBLISHED)]
+    m = chains_made.Made(os.path.join(where, "published"), loops=loops)
+    path = m.record(os.path.join(where, "published", "data"), {x.name: 16.0 for x in loops}, stacks=4)
+    for model in sorted({x for _, of in PUBLISHED for x in of}):
+        by = bounds(path, "--model", model)["by"]
+        wrong = [(text, of[model], by[x.name]["chain"] / 4, by[x.name]["chain_high"] / 4) for x, (text, of) in zip(loops, PUBLISHED)
+                 if model in of and not all(near(by[x.name][end], max(4 * of[model], 1)) for end in ("chain", "chain_high"))]
+        t.equal(wrong, [], "latencies of %s are those that were published" % model)
 
 
 def slower(m, where):
@@ -302,6 +332,7 @@ def main():
             t.done()
         j = bounds(path)
         by_hand(j)
+        published(where)
         slower(m, where)
         two_paths(m, where)
         cannot(m, where)
