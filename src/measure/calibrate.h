@@ -109,6 +109,7 @@ struct calibrated {
 	struct estimate e;	 /* in m->unit */
 	uint64_t bytes;		 /* of memory or code; 0: the kernel's own */
 	bool huge, small;	 /* all in huge pages; not so, although they were asked for */
+	bool doubt;		 /* no value: it came out below 0 */
 	size_t repeats, dropped; /* dropped: the thread was interrupted */
 	const char *prefetchers; /* "on", "off"; NULL: as they were, nobody asked */
 };
@@ -196,8 +197,8 @@ int calibrate_join(struct calibrate *c, const char *prefetchers, const struct ca
 
 struct calibrate_penalty {
 	const char *node;
-	struct estimate e; /* cycles, or ns */
-	bool ns;
+	struct estimate e;		  /* cycles, or ns */
+	bool ns, doubt;			  /* doubt: no value, since it came out below 0 */
 	const char *from;		  /* the measure, or two: "l2 - l1" */
 	const struct account_node *model; /* NULL: no account, or it has no such node */
 	double model_here;		  /* the model's figure in the same unit; NAN: not known */

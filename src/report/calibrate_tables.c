@@ -90,6 +90,14 @@ TABLE_GET(how)
 	out->text = buf_str(out->scratch);
 }
 
+TABLE_GET(cost)
+{
+	(void)t;
+	(void)c;
+	cell_estimate(out, row_of(r)->e);
+	out->says = row_of(r)->doubt ? "?" : NULL;
+}
+
 /* clang-format off */
 TABLE_CELL(key, out->text = row_of(r)->m->key)
 TABLE_CELL(means, out->text = row_of(r)->m->means)
@@ -100,7 +108,7 @@ TABLE_CELL(bytes, out->n = row_of(r)->bytes; out->none = !out->n)
 static const struct table_column cost_columns[] = {
 	COLUMN("measure", "measure", T_TEXT, C_KEY, "its name", .get = key),
 	COLUMN("value", "cost", T_REAL, C_ERROR | C_WHY, "what one costs, or bytes a second",
-	       OF(e)),
+	       .get = cost),
 	COLUMN("unit", "unit", T_TEXT, 0, "of the value", .get = unit),
 	COLUMN("text", "of what", T_TEXT, C_FLEX | C_CUT, "what was measured", .get = means),
 	COLUMN("how", "kernel", T_TEXT, C_DROP, "kernels (list kernels)", .get = how),
@@ -201,13 +209,22 @@ TABLE_GET(models)
 	cell_printf(out, "%g%s", m->penalty, m->ns ? " ns" : m->reference ? " ref" : "");
 }
 
+TABLE_GET(penalty)
+{
+	(void)t;
+	(void)c;
+	cell_estimate(out, penalty_of(r)->e);
+	out->says = penalty_of(r)->doubt ? "?" : NULL;
+}
+
 /* clang-format off */
 TABLE_CELL(penalty_unit, out->text = penalty_of(r)->ns ? "ns" : "cycles")
 TABLE_CELL(here, cell_estimate(out, (struct estimate){ penalty_of(r)->model_here, 0, NULL }))
 #define OF(member) TABLE_FIELD(struct calibrate_penalty, member)
 static const struct table_column penalty_columns[] = {
 	COLUMN("node", "node", T_TEXT, C_KEY, "of the cycle account", OF(node)),
-	COLUMN("value", "here", T_REAL, C_ERROR | C_WHY, "its penalty on this machine", OF(e)),
+	COLUMN("value", "here", T_REAL, C_ERROR | C_WHY, "its penalty on this machine",
+	       .get = penalty),
 	COLUMN("unit", "unit", T_TEXT, 0, "of the value", .get = penalty_unit),
 	COLUMN("from", "from", T_TEXT, 0, "the measure, or the difference of two", OF(from)),
 	COLUMN("model", "model", T_TEXT, C_SPARSE, "the model's penalty", .get = models),

@@ -174,6 +174,10 @@ static int settle_row(struct calibrating *g, const struct calibrate_sampled *s,
 	if (calibrate_settle(g, s, &f))
 		return -1;
 	out->e = f.e;
+	if (s->j->kernel[1] &&
+	    calibrate_doubt(g->a, &out->e, s->j->unit == CALIBRATE_NS ? "ns" : "cycles",
+			    &out->doubt, g->err))
+		return -1;
 	out->bytes = setup->bytes;
 	out->huge = f.huge;
 	out->small = setup->huge && !f.huge && setup->bytes > TLB_HOLDS;

@@ -192,6 +192,19 @@ int calibrate_estimate(struct calibrating *g, const double *v, size_t n, double 
 	return 0;
 }
 
+int calibrate_doubt(struct arena *a, struct estimate *e, const char *unit, bool *doubt,
+		    struct err *err)
+{
+	*doubt = e->v + e->half < 0;
+	if (!*doubt)
+		return 0;
+	*e = ESTIMATE_NONE(arena_printf(a,
+					"%.3g +-%.2g %s: what does more was faster, so that the "
+					"difference is no cost",
+					e->v, e->half, unit));
+	return e->why ? 0 : err_nomem(err);
+}
+
 /* Half of what a bar has at least: to the fastest and the slowest tenth of these. */
 static double spread(const double *v, size_t n)
 {

@@ -78,6 +78,9 @@ int calibrate_estimate(struct calibrating *g, const double *v, size_t n, double 
 double calibrate_quantile(const double *v, size_t n, double q);
 /* True if the thread did not run for a part of the time that matters. */
 bool calibrate_interrupted(const struct calibrate_time *t);
+/* A difference below 0 by more than its bar is no cost: it becomes the reason, and *doubt true. */
+int calibrate_doubt(struct arena *a, struct estimate *e, const char *unit, bool *doubt,
+		    struct err *err) MUST_USE;
 double calibrate_stolen(const struct calibrating *g); /* share of the time; 0: not known */
 /* False: it was asked to stop. */
 bool calibrate_step(struct calibrating *g);

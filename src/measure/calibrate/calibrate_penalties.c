@@ -116,6 +116,9 @@ int calibrate_penalties(struct calibrate_penalty **out, size_t *n, struct arena 
 						 .ns = f.ns,
 						 .from = rows[i].measure,
 						 .model_here = NAN };
+		if (rows[i].minus &&
+		    calibrate_doubt(a, &p->e, f.ns ? "ns" : "cycles", &p->doubt, err))
+			return -1;
 		if (rows[i].minus)
 			p->from = arena_printf(a, "%s - %s", rows[i].measure, rows[i].minus);
 		if (!p->from)

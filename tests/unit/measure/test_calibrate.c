@@ -78,7 +78,9 @@ static double cycles_of(const struct planted *m, const struct kernel *k,
 		      { "multiply", 3 },
 		      { "float-add", 4 },
 		      { "float-divide", 13.5 },
-		      { "atomic", 18 } };
+		      { "atomic", 18 },
+		      { "decoder", 92 },
+		      { "decoder-not", 96 } };
 
 	if (!strcmp(k->name, "walk"))
 		return s->bytes <= 48u << 10   ? 5
@@ -502,6 +504,52 @@ static void test_penalties(void **state)
 	arena_free(&a);
 }
 
+/* A difference below 0 by more than its bar has the reason in place of a value, one within its bar
+ * has both; a penalty likewise, and neither is in the file. */
+static void test_below_nothing(void **state)
+{
+	static const char *const only[] = { "decode", "mispredict" };
+	struct planted m = { .noise = 0 };
+	struct arena a = ARENA_INIT;
+	struct buf b = BUF_INIT;
+	struct calibrate_penalty *p;
+	struct calibrate c;
+	size_t n, doubts = 0;
+
+	(void)state;
+	assert_int_equal(measure(&c, &a, &m, only, 2, NULL), 0);
+	assert_true(fabs(found(&c, "mispredict").v - 16) < 1e-6);
+	assert_true(isnan(found(&c, "decode").v) && isnan(found(&c, "decode").half));
+	assert_non_null(strstr(found(&c, "decode").why, "-4 +-"));
+	assert_non_null(strstr(found(&c, "decode").why, "cycles: what does more was faster"));
+	for (size_t i = 0; i < c.n_rows; i++)
+		assert_int_equal(c.row[i].doubt, !strcmp(c.row[i].m->key, "decode"));
+	m.noise = 0.1; /* the bar reaches to 0 */
+	assert_int_equal(measure(&c, &a, &m, only, 1, NULL), 0);
+	assert_true(!isnan(found(&c, "decode").v) &&
+		    found(&c, "decode").v + found(&c, "decode").half >= 0);
+	m.noise = 0;
+	assert_int_equal(measure(&c, &a, &m, NULL, 0, NULL), 0);
+	for (size_t i = 0; i < c.n_rows; i++)
+		if (!strcmp(c.row[i].m->key, "l2"))
+			c.row[i].e = (struct estimate){ 3, 0.1, NULL };
+	assert_int_equal(calibrate_penalties(&p, &n, &a, &c, NULL, NAN, NULL), 0);
+	for (size_t i = 0; i < n; i++) {
+		bool below = !strcmp(p[i].from, "l2 - l1");
+
+		assert_int_equal(p[i].doubt, below);
+		assert_int_equal(isnan(p[i].e.v), below);
+		doubts += below;
+	}
+	assert_true(doubts == 2);
+	calibrate_put_penalties(&b, &c, p, n);
+	assert_null(strstr(buf_str(&b), "\nL2_Hit"));
+	assert_non_null(
+		strstr(buf_str(&b), "\n# L2_Hit: not known: -2 +-0.1 cycles: what does more"));
+	buf_free(&b);
+	arena_free(&a);
+}
+
 static void put(const char *root, const char *file, const char *text)
 {
 	char path[512], *slash;
@@ -605,7 +653,7 @@ int main(void)
 		cmocka_unit_test(test_slow_chain), cmocka_unit_test(test_layouts),
 		cmocka_unit_test(test_none),	   cmocka_unit_test(test_penalties),
 		cmocka_unit_test(test_room),	   cmocka_unit_test(test_nodes),
-		cmocka_unit_test(test_evicted),
+		cmocka_unit_test(test_evicted),	   cmocka_unit_test(test_below_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
