@@ -303,6 +303,8 @@ static void put_facts(struct document *d, const struct calibrate_report *r)
 	const struct calibrate *c = r->c;
 	char n[NUM_MAX], s[NUM_MAX];
 
+	if (r->emulator)
+		document_fact(d, "emulated", true, "%s; costs are the emulator's", r->emulator);
 	if (c->stopped)
 		document_fact(d, "stopped", true, "before all was measured");
 	if (c->stolen > 0)

@@ -14,6 +14,7 @@ struct calibrate_report { /* which must outlive the document */
 	const struct calibrate_penalty *penalty;
 	size_t n_penalties;
 	const char *cpu_desc, *hypervisor; /* or NULL */
+	const char *emulator;		   /* why times are no CPU's; or NULL */
 	const char *model;		   /* its id; NULL: none */
 	const char *no_model;		   /* why, or NULL */
 	const char *file;		   /* that the penalties went to, or NULL */

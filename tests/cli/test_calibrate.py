@@ -5,6 +5,7 @@ Exact figures are the business of tests/unit/measure/test_calibrate.c (planted) 
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from account_made import Made, account_of  # noqa: E402
-from tap import CYCLADE, Tap, run, wait_for, uninterrupted  # noqa: E402
+from tap import CYCLADE, SANITIZED, Tap, run, wait_for, uninterrupted  # noqa: E402
 
 uninterrupted()
 t = Tap()
@@ -28,6 +29,7 @@ t.equal(doc["schema"], "cyclade.calibrate/1", "the schema is named")
 t.ok(len(cost) > 25 and len(doc["latency"]) > 4, "all is measured", (len(cost), len(doc["latency"])))
 t.equal([k for k, c in cost.items() if c["value"] is None and not c["value_why"]], [], "no value has a reason")
 t.equal([k for k, c in cost.items() if c["value"] is not None and not c["value_error"] >= 0], [], "a value has an error")
+t.equal([k for k, c in cost.items() if c["value"] is not None and c["value"] + c["value_error"] < 0], [], "no cost is below 0 by more than its error")
 known = {k: c for k, c in cost.items() if c["value"] is not None}
 
 
@@ -95,6 +97,16 @@ allowed = sorted(os.sched_getaffinity(0))
 r = subprocess.run(["taskset", "-c", str(allowed[-1]), CYCLADE, "calibrate", "--quick", "-j", "transfers", "l1"], capture_output=True, text=True)
 doc = json.loads(r.stdout)
 t.ok(doc["cpu"] == allowed[-1] and not doc["transfers"], "on one CPU there are no transfers", r.stderr)
+
+# ---- an emulator's times are not this machine's, also if CPUID does not name it
+qemu = shutil.which("qemu-x86_64") if os.uname().machine == "x86_64" and not SANITIZED else None
+for how in ([], ["-cpu", "max,tcg-cpuid=off"]):
+    if not qemu:
+        t.skip("emulated " + " ".join(how), "no qemu-x86_64, or a sanitizer")
+        continue
+    r = subprocess.run([qemu, *how, CYCLADE, "calibrate", "--quick", "multiply"], capture_output=True, text=True)
+    t.ok(r.returncode == 0 and r.stdout.count("runs in qemu-x86_64") == 1, "emulated: it says so " + " ".join(how), r.stdout + r.stderr)
+t.ok("runs in qemu" not in run("calibrate", "--quick", "multiply").stdout, "not emulated: nothing says so")
 
 # ---- Ctrl-C keeps what there is
 p = subprocess.Popen([CYCLADE, "calibrate", "-j"], stdout=subprocess.PIPE, text=True)

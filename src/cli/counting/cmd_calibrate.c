@@ -11,6 +11,7 @@
 #include "base/fs.h"
 #include "cli/model_choice.h"
 #include "cli/verdicts.h"
+#include "collect/emulator.h"
 #include "collect/machine.h"
 #include "collect/prefetch.h"
 #include "collect/sysfs.h"
@@ -149,6 +150,10 @@ static void keep_penalties(struct cli *cli, const struct calibrate_report *r,
 
 	if (r->c->stopped || cli->args.n || cli->opt.prefetchers || cli->opt.model)
 		return;
+	if (r->emulator) {
+		cli_note(cli, "penalties are not kept: %s", r->emulator);
+		return;
+	}
 	if (cli_verdicts(cli, m, &k, NULL) && !k.path)
 		return;
 	if (!k.path)
@@ -182,6 +187,7 @@ int cmd_calibrate(struct cli *cli)
 			       MACHINE_MODEL | MACHINE_CACHES | MACHINE_HYPERVISOR | MACHINE_PMUS |
 				       MACHINE_NAMES | MACHINE_MEMORY,
 			       &err) ||
+	    emulator_why(&r.emulator, &cli->arena, machine.hypervisor, &err) ||
 	    calibrate_nodes_of(&o, &cli->arena, &machine, &err))
 		goto out;
 	calibrate_sizes_of(&o.sizes, &machine, o.cpu, "", o.quick);
