@@ -369,7 +369,9 @@ int sql_query(struct sql *db, const char *text, struct document *d, struct err *
 	const char *tail = "";
 	int rc, ret = -1;
 
-	db->late = db->stopped = false;
+	if (sql_order_check(text, err))
+		return -1;
+	db->late = db->stopped = db->high = false;
 	err_clear(&db->err);
 	db->deadline = db->o.timeout_ns ? now_ns() + db->o.timeout_ns : 0;
 	rc = sql_ibs_views(db, text);
@@ -381,8 +383,10 @@ int sql_query(struct sql *db, const char *text, struct document *d, struct err *
 		(void)err_set(err, ERR_USAGE, "the query is empty");
 	else if (!one_statement(db, tail, err))
 		ret = rows_of(db, s, d, err) ? -1 : put_tail(db, d, err);
-	if (!ret)
+	if (!ret) {
 		sql_ibs_doubts(db, text, d);
+		sql_order_doubts(db, text, d);
+	}
 	(void)sqlite.finalize(s);
 	return ret;
 }

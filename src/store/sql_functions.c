@@ -2,6 +2,7 @@
 /*
  * The functions that queries have besides SQLite's own:
  *
+ *	address_order(x): a number in the order of unsigned addresses
  *	demangle(name), symbol(ip[, pid[, time[, run]]]), line(the same), hex(number)
  *	hist(x[, width]): the lower bound of x's bin, in powers of two or of that width
  *	bar(share[, width]): a bar of text
@@ -38,6 +39,16 @@ static void fn_demangle(sqlite3_context *x, int n, sqlite3_value **v)
 	else
 		sqlite.result_error_nomem(x);
 	arena_free(&a);
+}
+
+/* Numbers that are in the order of unsigned ones. */
+static void fn_address_order(sqlite3_context *x, int n, sqlite3_value **v)
+{
+	(void)n;
+	if (sqlite.value_type(v[0]) == SQLITE_INTEGER)
+		sqlite.result_int64(x, sqlite.value_int64(v[0]) ^ INT64_MIN);
+	else if (sqlite.value_type(v[0]) != SQLITE_NULL)
+		sqlite.result_error(x, "address_order(x): x is an address, as ip or 0x...", -1);
 }
 
 /* Of a number "0x1f"; of a text or blob its bytes, as SQLite's own. */
@@ -273,9 +284,13 @@ int sql_functions_register(struct sql *db, struct err *err)
 		int least, most;
 		scalar_fn *f;
 	} scalars[] = {
-		{ "demangle", 1, 1, fn_demangle }, { "hex", 1, 1, fn_hex },
-		{ "bar", 1, 2, fn_bar },	   { "hist", 1, 2, fn_hist },
-		{ "symbol", 1, 4, fn_symbol },	   { "line", 1, 4, fn_line },
+		{ "demangle", 1, 1, fn_demangle },
+		{ "hex", 1, 1, fn_hex },
+		{ "bar", 1, 2, fn_bar },
+		{ "hist", 1, 2, fn_hist },
+		{ "address_order", 1, 1, fn_address_order },
+		{ "symbol", 1, 4, fn_symbol },
+		{ "line", 1, 4, fn_line },
 	};
 	int rc = SQLITE_OK;
 

@@ -18,6 +18,7 @@ struct sql {
 	struct arena a;
 	uint64_t deadline; /* ns, monotonic; 0: none */
 	bool stopped, late;
+	bool high;	/* the query read an address from 2^63 on */
 	bool declaring; /* a table is: SQLite asks whether CREATE TABLE is allowed */
 	struct err err; /* why a table failed; the first cause of a query */
 };
@@ -38,6 +39,10 @@ int sql_ibs_views(struct sql *db, const char *query);
 int sql_ibs_exists(struct sql *db, const struct ibs_event *e, struct err *err) MUST_USE;
 /* A note where one query has derived events of IBS and samples of counters. */
 void sql_ibs_doubts(const struct sql *db, const char *query, struct document *d);
+/* An error if a comparison has a literal from 2^63 on, which SQL takes for a negative number. */
+int sql_order_check(const char *query, struct err *err) MUST_USE;
+/* A note where a query orders something and read such an address. */
+void sql_order_doubts(const struct sql *db, const char *query, struct document *d);
 int sql_raw_register(struct sql *db, struct err *err) MUST_USE;
 int sql_results_register(struct sql *db, struct err *err) MUST_USE;
 int sql_functions_register(struct sql *db, struct err *err) MUST_USE;

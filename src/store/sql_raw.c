@@ -141,7 +141,8 @@ static int best_index(sqlite3_vtab *t, sqlite3_index_info *x)
 		char op = op_of(x->aConstraint[i].op);
 
 		if (!x->aConstraint[i].usable || b == N_BOUNDS || !op ||
-		    (bounds[b].bound == EVENT && op != '='))
+		    /* rows that a signed bound drops would not be seen to be the kernel's */
+		    ((bounds[b].bound == EVENT || bounds[b].bound == IP) && op != '='))
 			continue;
 		plan[2 * n] = (char)bounds[b].bound;
 		plan[2 * n + 1] = op;
@@ -313,6 +314,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *x, int n)
 
 	if (raw_value(c->raw, (enum store_column_id)(m->row.first + n), &v, &err))
 		return sql_table_failed(m->db, base->pVtab, &err);
+	m->db->high |=
+		store_columns[m->row.first + n].kind == T_ADDRESS && v.kind == V_INT && v.i < 0;
 	sql_result_cell(x, &v);
 	return SQLITE_OK;
 }

@@ -256,19 +256,23 @@ static void result_text(sqlite3_context *x, struct walker *c, const struct table
 				     SQLITE_UTF8);
 }
 
-static void result(sqlite3_context *x, struct walker *c, const struct table_cell *cell)
+static void result(struct sql *db, sqlite3_context *x, struct walker *c,
+		   const struct table_cell *cell)
 {
 	switch (cell->kind) {
 	case T_TEXT:
 	case T_LIST:
 		result_text(x, c, cell);
 		break;
+	case T_ADDRESS:
+		db->high |= cell->n > INT64_MAX;
+		sqlite.result_int64(x, (sqlite3_int64)cell->n);
+		break;
 	case T_SIGNED:
 		sqlite.result_int64(x, cell->i);
 		break;
 	case T_ID:
 	case T_COUNT:
-	case T_ADDRESS:
 	case T_BYTES:
 	case T_FLAG:
 		sqlite.result_int64(x, (sqlite3_int64)cell->n);
@@ -303,7 +307,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *x, int n)
 	switch (t->col[n - 1].part) {
 	case VALUE:
 		if (cell_has(&cell))
-			result(x, c, &cell);
+			result(t->m->db, x, c, &cell);
 		break;
 	case ERROR_:
 		if (cell_has(&cell) && isfinite(cell.e.half))
