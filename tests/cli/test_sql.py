@@ -171,6 +171,63 @@ t.ok(r["runs"] == 2 and r["list"] == "1,2" and r["n"] == one["n"], "two recordin
 t.ok(r["a"] == "0xff" and r["b"] == "4142" and r["l"] == "09AFF0" and r["c"] == 64 and r["d"] == 90 and r["e"] == "##" and r["g"] == 3 and r["h"] == 2.5
      and r["i"] == 0 and r["j"] is None and 0.3 < r["k"] < 0.5, "functions", r)
 
+# ---- addresses: in the order of unsigned numbers, or refused, or with a note
+rnd = random.Random(11)
+PLACES = [0, 1, 0x401000, (1 << 63) - 1, 1 << 63, 0xffff888000001000, 0xffffffff80000000, 0xffffffff81234567, (1 << 64) - 1]
+mixed = [mem_made.Sample(0, ip=rnd.choice(PLACES), addr=rnd.choice(PLACES) ^ rnd.randrange(4)) for _ in range(60)]
+mem_made.write("mixed.data", mixed)
+mem_made.write("user.data", [s for s in mixed if max(s.ip, s.addr) < 1 << 63])
+ORDER = {"<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b}
+parts, right = [], []
+for column in ("ip", "addr"):
+    values = [getattr(s, column) for s in mixed]
+    for op, holds in ORDER.items():
+        for x in PLACES:
+            said = "address_order(%s) %s address_order(0x%x)" % (column, op, x)
+            n = sum(holds(v, x) for v in values)
+            # where it reaches the table, in an OR, in a CASE
+            parts += ["(SELECT count(*) FROM samples WHERE %s)" % said, "(SELECT count(*) FROM samples WHERE %s OR cpu < 0)" % said,
+                      "(SELECT sum(CASE WHEN %s THEN 1 ELSE 0 END) FROM samples)" % said]
+            right += [n] * 3
+        parts.append("(SELECT count(*) FROM samples a JOIN samples b ON address_order(a.%s) %s address_order(b.ip))" % (column, op))
+        right.append(sum(holds(v, s.ip) for v in values for s in mixed))
+    parts += ["(SELECT group_concat(hex(x)) FROM (SELECT %s AS x FROM samples ORDER BY address_order(%s)))" % (column, column),
+              "(SELECT hex(%s) FROM samples ORDER BY address_order(%s) DESC LIMIT 1)" % (column, column)]
+    right += [",".join("0x%x" % v for v in sorted(values)), "0x%x" % max(values)]
+found = []
+for k in range(0, len(parts), 50):
+    rows = ask("SELECT " + ", ".join("%s AS c%d" % (x, i) for i, x in enumerate(parts[k:k + 50])), "mixed.data")
+    found += list(rows[0].values()) if isinstance(rows, list) else [rows]
+wrong = [(x, a, b) for x, a, b in zip(parts, found, right) if a != b]
+t.ok(len(found) == len(parts) and not wrong, "address_order() has the order of Python's unsigned numbers", wrong[:3])
+for where in ("ip >= 0xffffffff80000000", "0xFFFFFFFF80000000 < ip", "ip BETWEEN 0 AND 0xffffffff80000000", "ip NOT BETWEEN (0x8000000000000000) AND 5", "cpu = 0 OR +ip<=(0xffffffff80000000)",
+              "CASE WHEN addr > /* > */ 0xffffffff80000000 THEN 1 END", "((0xffffffff80000000)) >= addr", "cpu IN (1, 2) AND (0xffffffff80000000 < ip)"):
+    for path in ("mixed.data", "user.data"):
+        ok, seen = refused("SELECT count(*) FROM samples WHERE " + where, path, says=r"negative number in SQL[^~]*address_order")
+        t.ok(ok, "%s: refused: %s" % (path, where), seen)
+NOTED = "are negative in SQL"
+for query, noted in (("SELECT ip FROM samples ORDER BY ip", True), ("SELECT min(ip), max(addr) AS b FROM samples", True), ("SELECT count(*) FROM samples WHERE ip > 0x401000", True),
+                     ("SELECT count(*) FROM samples WHERE ip < 0x401000 OR cpu > 5", True), ("SELECT x FROM (SELECT ip AS x FROM samples) WHERE x < 5", True),
+                     ("SELECT count(*) FROM samples a, samples b WHERE a.ip < b.addr", True), ("SELECT addr, count(*) AS n FROM samples GROUP BY 1 HAVING addr > 7", True),
+                     ("SELECT ip, count(*) FROM samples GROUP BY 1", False), ("SELECT count(*) FROM samples WHERE ip = 0xffffffff81234567", False),
+                     ("SELECT count(*) FROM samples WHERE time > 5", False), ("SELECT addr & 0xfffffffffffff000 FROM samples WHERE ip <> 0", False),
+                     ("SELECT '< 0xffffffff80000000' FROM samples -- ORDER BY", False)):
+    for path in ("mixed.data", "user.data"):
+        p = run("sql", "-j", path, query)
+        t.equal((p.returncode, NOTED in p.stdout), (0, noted and path == "mixed.data"), "%s: a note on order: %s" % (path, query))
+n = ask("SELECT count(*) AS n FROM samples WHERE ip = 0xffffffff81234567", "mixed.data")
+t.equal(n, [{"n": sum(s.ip == 0xffffffff81234567 for s in mixed)}], "a kernel's address is equal to itself")
+
+# ---- commands of the shell as the query
+p = run("sql", branches, ".tables")
+t.ok(p.returncode == 0 and "samples" in p.stdout and "blocks_loops" in p.stdout, "sql FILE .tables", p.stdout + p.stderr)
+for words in ((".schema samples.weight",), (".schema",)):
+    p = run("sql", branches, *words)
+    t.ok(p.returncode == 0 and "latency" in p.stdout, "sql FILE " + words[0], p.stderr)
+for word, says in ((".schema nothing", "no table"), (".sorry", "no command is '.sorry'")):
+    p = run("sql", branches, word)
+    t.ok(p.returncode == 2 and says in p.stderr, "sql FILE %s: an error" % word, p.stdout + p.stderr)
+
 # ---- only reading
 for query, says in (("ATTACH '/tmp/x' AS x", "only be read"), ("CREATE TABLE x(y)", "only be read"), ("PRAGMA journal_mode = WAL", "only be read"),
                     ("SELECT load_extension('x')", "load_extension"), ("DELETE FROM samples", "may not be|only be read"), ("INSERT INTO samples VALUES (1)", "may not be|only be read|cannot"),

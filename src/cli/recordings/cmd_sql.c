@@ -47,10 +47,10 @@ static bool is_interrupted(void *ctx)
 
 /* ---- what was asked -------------------------------------------------------------------------- */
 
-/* A word that is no file is a query: it has blanks, or it is all there is. */
+/* A word that is no file is a query: it has blanks, or is a command as .schema. */
 static bool is_query(const char *word)
 {
-	return access(word, F_OK) && strpbrk(word, " \t\n(;");
+	return access(word, F_OK) && (strpbrk(word, " \t\n(;") || strspn(word, ".") == 1);
 }
 
 /* The last operand is the query, unless it names a file. */
@@ -158,7 +158,7 @@ static int open_database(struct asked *a, struct err *err)
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
-static int query(struct asked *a, const char *text)
+static int answer(struct asked *a, const char *text)
 {
 	struct err err = ERR_INIT;
 	struct document d;
@@ -174,6 +174,53 @@ static int query(struct asked *a, const char *text)
 		code = cli_document(a->cli, &d, &a->show);
 	document_close(&d);
 	return code;
+}
+
+/* ---- at a terminal --------------------------------------------------------------------------- */
+
+static void shell_query(void *a, const char *text)
+{
+	(void)answer(a, text);
+}
+
+static bool shell_schema(void *ctx, const char *pattern)
+{
+	const struct asked *a = ctx;
+
+	return sql_tables_show(a->cli, pattern) >= 0;
+}
+
+static bool was_interrupted(void *ctx)
+{
+	bool was = is_interrupted(ctx);
+
+	interrupted = 0;
+	return was;
+}
+
+/* A query, or a command as the shell has them. NULL: the shell. */
+static int query(struct asked *a, const char *text)
+{
+	const char *begin = text ? text + strspn(text, " \t\n") : NULL;
+	struct err err = ERR_INIT;
+	struct sql_shell s = { .ctx = a,
+			       .query = shell_query,
+			       .schema = shell_schema,
+			       .interrupted = was_interrupted };
+	char *line;
+	int code;
+
+	if (begin && *begin != '.')
+		return answer(a, text);
+	s.table = sql_table_names(&a->cli->arena, a->cli->ibs_own, a->kinds.result, a->kinds.n);
+	s.column = sql_column_names(&a->cli->arena);
+	line = arena_printf(&a->cli->arena, "%s", begin ? begin : "");
+	if (!s.table || !s.column || !line) {
+		(void)err_nomem(&err);
+		return cli_fail(&err);
+	}
+	code = begin ? sql_shell_command(&s, line) : sql_shell(&s);
+	return code == SQL_SHELL_QUIT ? EXIT_OK : code;
 }
 
 static int read_all(struct buf *b, struct err *err)
@@ -201,48 +248,6 @@ static int query_from_stdin(struct asked *a)
 	return code;
 }
 
-/* ---- at a terminal --------------------------------------------------------------------------- */
-
-static void shell_query(void *a, const char *text)
-{
-	(void)query(a, text);
-}
-
-static bool shell_schema(void *ctx, const char *pattern)
-{
-	const struct asked *a = ctx;
-
-	return sql_tables_show(a->cli, pattern) >= 0;
-}
-
-static bool was_interrupted(void *ctx)
-{
-	bool was = is_interrupted(ctx);
-
-	interrupted = 0;
-	return was;
-}
-
-static int shell(struct asked *a)
-{
-	struct err err = ERR_INIT;
-	const struct sql_shell s = {
-		.ctx = a,
-		.query = shell_query,
-		.schema = shell_schema,
-		.interrupted = was_interrupted,
-		.table = sql_table_names(&a->cli->arena, a->cli->ibs_own, a->kinds.result,
-					 a->kinds.n),
-		.column = sql_column_names(&a->cli->arena),
-	};
-
-	if (!s.table || !s.column) {
-		(void)err_nomem(&err);
-		return cli_fail(&err);
-	}
-	return sql_shell(&s);
-}
-
 int cmd_sql(struct cli *cli)
 {
 	struct asked a = { .cli = cli };
@@ -256,7 +261,7 @@ int cmd_sql(struct cli *cli)
 	} else {
 		(void)sigaction(SIGINT, &on, NULL);
 		code = a.query		      ? query(&a, a.query)
-		       : isatty(STDIN_FILENO) ? shell(&a)
+		       : isatty(STDIN_FILENO) ? query(&a, NULL)
 					      : query_from_stdin(&a);
 	}
 	sql_close(a.db);

@@ -48,20 +48,24 @@ static void put_names(const char *const *names)
 	(void)printf("\n%zu events of IBS are tables, too: cyclade list ibs\n", views);
 }
 
-/* False: .quit. */
-static bool command(const struct sql_shell *s, char *line)
+int sql_shell_command(const struct sql_shell *s, char *line)
 {
-	const char *word = strtok(line, " \t;"), *more = strtok(NULL, " \t;'\"");
+	const char *word = strtok(line, " \t\n;"), *more = strtok(NULL, " \t\n;'\"");
 
 	if (!strcmp(word, ".quit") || !strcmp(word, ".exit") || !strcmp(word, ".q"))
-		return false;
-	if (!strcmp(word, ".tables"))
+		return SQL_SHELL_QUIT;
+	if (!strcmp(word, ".tables")) {
 		put_names(s->table);
-	else if (strcmp(word, ".schema") != 0 && strcmp(word, ".explain") != 0)
+	} else if (!strcmp(word, ".help")) {
 		(void)fputs(help, stdout);
-	else if (!s->schema(s->ctx, more))
+	} else if (strcmp(word, ".schema") != 0 && strcmp(word, ".explain") != 0) {
+		cli_warn("no command is '%s'; .help shows all", word);
+		return EXIT_ERROR;
+	} else if (!s->schema(s->ctx, more)) {
 		cli_warn("no table or column is '%s'; .tables shows all tables", more);
-	return true;
+		return EXIT_ERROR;
+	}
+	return EXIT_OK;
 }
 
 int sql_shell(const struct sql_shell *s)
@@ -83,7 +87,7 @@ int sql_shell(const struct sql_shell *s)
 			(void)putchar('\n');
 			more = dropped;
 		} else if (!text.len && *begin == '.') {
-			more = command(s, line);
+			more = sql_shell_command(s, line) != SQL_SHELL_QUIT;
 		} else if (text.len || *begin) {
 			buf_puts(&text, line);
 			buf_puts(&text, "\n");

@@ -18,6 +18,9 @@ struct sql_shell {
 
 /* Until .quit or the end of input. Returns the exit code. */
 int sql_shell(const struct sql_shell *s);
+/* One command, as .tables; changes `line`. Returns the exit code, or: */
+#define SQL_SHELL_QUIT (-1)
+int sql_shell_command(const struct sql_shell *s, char *line);
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
