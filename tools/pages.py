@@ -3,7 +3,7 @@
 """The manual's pages from doc/*.md.
 
   pages.py embed PAGE... > pages.c               as strings, for `cyclade help`
-  pages.py man FOLDER OPTIONS.DEF PAGE...        as roff, a file of FOLDER each, with OPTIONS from the option table
+  pages.py man FOLDER OPTIONS.DEF VERSION PAGE...  as roff, a file of FOLDER each, with OPTIONS from the option table
 
 The Markdown used is small: "# HEADING", paragraphs, blocks indented by four blanks, **bold**, `code`, and
 "@OPTIONS@" where the option table goes."""
@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import sys
+import time
 
 
 def c_string(text):
@@ -53,10 +54,16 @@ def option_rows(path, command):
             yield name, letter.strip("'") if letter != "0" else "", kind, arg.replace("FORMATS", formats(path)), text
 
 
-def man(page, options):
+def day(*paths):
+    """Of the newest source, or the one that builds are to be dated with."""
+    when = os.environ.get("SOURCE_DATE_EPOCH") or max(os.stat(path).st_mtime for path in paths)
+    return time.strftime("%Y-%m-%d", time.gmtime(int(when)))
+
+
+def man(page, options, version):
     name = os.path.basename(page).split(".")[0]
     command = name[len("cyclade-"):]
-    print('.TH %s 1 "" "cyclade" "User Commands"' % name.upper())
+    print('.TH %s 1 "%s" "cyclade %s" "User Commands"' % (name.upper(), day(page, options), version))
     print(".nh\n.ad l")
     block = False
     for line in open(page, encoding="utf-8").read().splitlines():
@@ -89,7 +96,7 @@ def man(page, options):
 if sys.argv[1] == "embed":
     embed(sys.argv[2:])
 else:
-    for path in sys.argv[4:]:
+    for path in sys.argv[5:]:
         with open(os.path.join(sys.argv[2], os.path.basename(path)[:-len(".md")]), "w", encoding="utf-8") as page_out, \
                 contextlib.redirect_stdout(page_out):
-            man(path, sys.argv[3])
+            man(path, sys.argv[3], sys.argv[4])

@@ -6,7 +6,9 @@ import glob
 import os
 import re
 import shlex
+import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tap import ROOT, Tap, run  # noqa: E402
@@ -47,6 +49,15 @@ for page in sorted(glob.glob(os.path.join(ROOT, "doc", "cyclade*.1.md"))):
     for words in calls:
         good, why = understood(words)
         t.ok(good, "%s: cyclade %s" % (name, " ".join(words)), why)
+
+with open(os.path.join(ROOT, "doc", "meson.build"), encoding="utf-8") as build, tempfile.TemporaryDirectory() as out:
+    rule = re.search(r"command: \[pages_py, (.*)\]", build.read())[1].split(", ")
+    fill = {"'man'": "man", "'@OUTDIR@'": out, "options_def": os.path.join(ROOT, "src/cli/options.def"),
+            "meson.project_version()": "9.8.7", "'@INPUT@'": os.path.join(ROOT, "doc/cyclade-sum.1.md")}
+    subprocess.run([sys.executable, os.path.join(ROOT, "tools", "pages.py"), *(fill[x] for x in rule)], check=True,
+                   env={**os.environ, "SOURCE_DATE_EPOCH": "1234567890"})
+    with open(os.path.join(out, "cyclade-sum.1"), encoding="utf-8") as page:
+        t.equal(page.readline(), '.TH CYCLADE-SUM 1 "2009-02-13" "cyclade 9.8.7" "User Commands"\n', "man pages have date and version")
 
 for words in ["report --nosuchthing x", "record -F lots -- ./prog", "list events --limit", "report --color pink"]:
     t.ok(not understood(words.split())[0], "and it would not pass: cyclade %s" % words)
