@@ -43,6 +43,7 @@ enum calibrate_at {
 	AT_ANY, /* as the kernel's row has it */
 	AT_L1,
 	AT_L2,
+	AT_L2_NEAR, /* so little that the first TLB has all its pages: few more than L1 holds */
 	AT_L3,
 	AT_MEMORY,
 	AT_PAGES, /* a line in each of more pages than the TLBs hold */

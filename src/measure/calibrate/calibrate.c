@@ -85,7 +85,10 @@ uint64_t calibrate_bytes(const struct calibrate_sizes *s, enum calibrate_at at, 
 	case AT_L1I:
 		return s->l1i ? s->l1i / 2 : 16384;
 	case AT_L2:
+	case AT_L2_NEAR:
 		x = s->l2 / 2;
+		if (at == AT_L2_NEAR && 4 * s->l1 < x)
+			x = 4 * s->l1;
 		return s->l2 >= 4 * s->l1 && s->l1 ? x : refuse(why, "sysfs has no L2 of this CPU");
 	case AT_L3:
 		x = s->l3 / 2 < 4 * s->l2 ? s->l3 / 2 : 4 * s->l2;
@@ -120,7 +123,8 @@ uint64_t calibrate_bytes(const struct calibrate_sizes *s, enum calibrate_at at, 
 static bool set_up(struct kernel_setup *out, const struct kernel *k, enum calibrate_at at,
 		   const struct calibrate_sizes *s, const char **why)
 {
-	*out = (struct kernel_setup){ .huge = at == AT_L2 || at == AT_L3 || at == AT_MEMORY };
+	*out = (struct kernel_setup){ .huge = at == AT_L2 || at == AT_L2_NEAR || at == AT_L3 ||
+					      at == AT_MEMORY };
 	*why = NULL;
 	out->bytes = calibrate_bytes(s, at, why);
 	if (k->unit && out->bytes) { /* code: its lines */

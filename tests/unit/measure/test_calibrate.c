@@ -83,10 +83,11 @@ static double cycles_of(const struct planted *m, const struct kernel *k,
 		      { "decoder-not", 96 } };
 
 	if (!strcmp(k->name, "walk"))
-		return s->bytes <= 48u << 10   ? 5
-		       : s->bytes <= 2u << 20  ? 14
-		       : s->bytes <= 64u << 20 ? 20e-9 * hz
-					       : (m->remote ? 150e-9 : 90e-9) * hz;
+		return s->bytes <= 48u << 10	? 5
+		       : s->bytes <= 64u * 4096 ? 14 /* pages of a first TLB */
+		       : s->bytes <= 2u << 20	? 17.6
+		       : s->bytes <= 64u << 20	? 20e-9 * hz
+						: (m->remote ? 150e-9 : 90e-9) * hz;
 	if (!strcmp(k->name, "return-wrong") && m->layouts && s->layout > 4)
 		return 31 + s->layout - 4;
 	if (!strcmp(k->name, "straight"))
