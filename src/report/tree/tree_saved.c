@@ -39,10 +39,27 @@ static void put_number(struct buf *b, double v)
 
 static void put_row(struct buf *b, const struct tree_view_row *r)
 {
-	buf_printf(b, "row\t%u\t%s%s%s%s%s%s\t", r->depth, r->last ? "l" : "", r->path ? "p" : "",
-		   r->over ? "o" : "", r->doubtful ? "d" : "", r->metric == MODEL_NONE ? "s" : "",
-		   r->last || r->path || r->over || r->doubtful || r->metric == MODEL_NONE ? ""
-											   : "-");
+	char flag[8];
+	size_t n = 0;
+
+	if (r->last)
+		flag[n++] = 'l';
+	if (r->path)
+		flag[n++] = 'p';
+	if (r->tie)
+		flag[n++] = 't';
+	if (r->over)
+		flag[n++] = 'o';
+	if (r->doubtful)
+		flag[n++] = 'd';
+	if (!isnan(r->low))
+		flag[n++] = 'b';
+	if (r->metric == MODEL_NONE)
+		flag[n++] = 's';
+	if (!n)
+		flag[n++] = '-';
+	flag[n] = '\0';
+	buf_printf(b, "row\t%u\t%s\t", r->depth, flag);
 	put_number(b, r->share);
 	put_number(b, r->error);
 	put_number(b, r->counted);
@@ -164,6 +181,9 @@ static void on_row(struct reading *k, const struct line *l)
 		.depth = depth > 0 && depth < 100 ? (unsigned)depth : 0,
 		.last = strchr(flags, 'l'),
 		.path = strchr(flags, 'p'),
+		.tie = strchr(flags, 't'),
+		.low = NAN,
+		.high = NAN,
 		.over = strchr(flags, 'o'),
 		.doubtful = strchr(flags, 'd'),
 		.share = number_of(l->field[3]),
@@ -180,6 +200,10 @@ static void on_row(struct reading *k, const struct line *l)
 	if (r.share < 0 || r.share > 1 + SLACK) {
 		r.share = r.error = NAN;
 		r.doubtful = true;
+	}
+	if (strchr(flags, 'b') && !isnan(r.share) && !isnan(r.error)) { /* as tree_bound() has it */
+		r.low = fmax(0, r.share - r.error);
+		r.high = fmin(1, r.share + r.error);
 	}
 	if (r.counted > 1)
 		r.counted = r.counted > 1 + SLACK ? (double)NAN : 1;
