@@ -53,7 +53,11 @@ go_on() { # what for, why
 command -v apt-get >/dev/null 2>&1 && command -v dpkg-query >/dev/null 2>&1 ||
 	go_on "$1" "packages are installed on Debian and its derivatives only; this machine has no apt-get"
 
-installed() { case $(dpkg-query -W -f '${Status}' "$1" 2>/dev/null) in *" installed") ;; *) false ;; esac }
+# npm may come with a nodejs of another source, which Debian's package conflicts with
+installed() {
+	[ "$1" = npm ] && command -v npm >/dev/null 2>&1 && return
+	case $(dpkg-query -W -f '${Status}' "$1" 2>/dev/null) in *" installed") ;; *) false ;; esac
+}
 
 gcc=$(gcc -dumpversion 2>/dev/null | cut -d. -f1)
 missing= # groups of alternatives of which none is installed
@@ -85,11 +89,10 @@ for group in $missing; do
 	[ -n "$found" ] && take="$take $found" || none="$none $group"
 done
 [ -z "$none" ] || say "this release does not have:$none"
-if [ -n "$take" ]; then
-	say "apt-get install$take"
-	# a line for each tenth of the downloads, and of what is unpacked and set up
+# With a line for each tenth of the downloads, and of what is unpacked and set up
+install() {
 	{
-		$as env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends -o APT::Status-Fd=1 $take 2>&1
+		$as env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends -o APT::Status-Fd=1 "$@" 2>&1
 		echo "exit:$?"
 	} | awk -F: -v file="$log" '
 		$1 == "exit" { code = $2 }
@@ -98,7 +101,20 @@ if [ -n "$take" ]; then
 			tenth[$1] = int($3 / 10)
 			print "deps:   " ($1 == "dlstatus" ? "downloaded " : "installed ") 10 * tenth[$1] " %"; fflush()
 		}
-		END { exit code }' >&2 || { grep -vE '^(dl|pm)status:' "$log" | tail -20 >&2; go_on "$1" "apt-get install failed"; }
+		END { exit code }' >&2
+}
+
+if [ -n "$take" ]; then
+	say "apt-get install$take"
+	if ! install $take; then
+		grep -vE '^(dl|pm)status:' "$log" | tail -20 >&2
+		say "not all at once; one by one"
+		failed=
+		for p in $take; do
+			install "$p" || failed="$failed $p"
+		done
+		[ -z "$failed" ] || go_on "$1" "apt-get install failed:$failed"
+	fi
 	say "installed in $(($(date +%s) - began)) s"
 fi
 exit 0

@@ -17,7 +17,7 @@ DPKG = 'for p; do :; done; case " $MISSING " in *" $p "*) exit 1 ;; esac; echo "
 POLICY = 'case " $GONE " in *" $2 "*) echo "  Candidate: (none)" ;; *) echo "  Candidate: 4:12.2.0-3" ;; esac'
 APT = """echo "$@" >>"$ASKED"; case $1 in
 update) exit ${UPDATE:-0} ;;
-install) for i in 1 2 3 4; do echo "dlstatus:$i:$((i * 25)).0:Retrieving"; done; echo "pmstatus:gdb:50.0:Installing"; exit ${INSTALL:-0} ;; esac"""
+install) for i in 1 2 3 4; do echo "dlstatus:$i:$((i * 25)).0:Retrieving"; done; echo "pmstatus:gdb:50.0:Installing"; case " $* " in *" ${UNFIT:-none} "*) exit 100 ;; esac; exit ${INSTALL:-0} ;; esac"""
 t = Tap()
 tmp = tempfile.TemporaryDirectory(prefix="cyclade-deps-")
 asked = os.path.join(tmp.name, "asked")
@@ -71,6 +71,9 @@ code, said, calls = deps(debian, MISSING="libpfm4-dev", UID_IS="1000")
 t.ok(code == 0 and not calls and "not root, and no sudo" in said and "libpfm4-dev" in said, "no rights: goes on without what may be missing", (said, calls))
 code, said, calls = deps(poor, MISSING="libelf-dev", UID_IS="1000")
 t.ok(code == 1 and not calls and MESON in said, "no rights, and what is needed is missing: refused", said)
+code, said, calls = deps(debian, "test", MISSING="gdb jq tmux", UNFIT="jq")
+t.ok(code == 0 and [x[-1] for x in calls[1:]] == ["tmux", "jq", "gdb", "tmux"] and "apt-get install failed: jq" in said,
+     "one that cannot be installed does not keep the others out", (said, calls))
 for what, env in (("update", {"UPDATE": "100"}), ("install", {"INSTALL": "100"})):
     code, said, _ = deps(debian, MISSING="libpfm4-dev", **env)
     t.ok(code == 0 and "apt-get %s failed" % what in said, "apt-get %s fails: says so, and goes on" % what, said)
