@@ -59,7 +59,8 @@ struct tree_view_row {
 	double error, counted;
 	double open; /* share while it was counted, if that is another one; NAN */
 	const char *no_error;
-	double low, high; /* all that is known (tree_bound()); NAN: it was measured */
+	bool bound; /* it was not measured: that it is from low to high is all that is known */
+	double low, high; /* tree_bound() */
 	bool path, tie, over, doubtful;
 	size_t folded; /* of other_NAME: how many */
 };

@@ -232,7 +232,7 @@ static void check_text(const char *text, size_t len, const char *format)
 static size_t words_of(char *text, char *query, const char *format, char *argv[WORDS_MOST])
 {
 	static char first[] = "cyclade", option[] = "--format", no_cache[] = "--no-cache",
-		    sysroot[] = "--sysroot", nothing[] = "/nonexistent";
+		    sysroot[] = "--sysroot", nothing[] = "/proc/self/task";
 	size_t n = 0;
 	char *save = NULL;
 

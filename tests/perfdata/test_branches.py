@@ -31,7 +31,7 @@ def ours(path, keys=KEYS, *more, cpus=None):
     """{values of the keys: counts}"""
     argv = (["taskset", "-c", "0"] if cpus == 1 else []) + [
         CYCLADE, "report", "-b", "-i", path, "--format", "csv", "--min", "0", "-s", keys, "--no-cache",
-        "--fields", ",".join(COUNTS + ["mispredicted"] + keys.split(",")), "--sysroot", "/nonexistent", *more]
+        "--fields", ",".join(COUNTS + ["mispredicted"] + keys.split(",")), "--sysroot", "/proc/self/task", *more]
     p = subprocess.run(argv, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=600)
     if p.returncode:
         return p.stderr
@@ -173,7 +173,7 @@ def narrow(t, d):
     path, env = os.path.join(d, "narrow"), dict(os.environ, COLUMNS="80", LC_ALL="C.UTF-8")
     with open(path, "wb") as f:
         f.write(make("<", 3000, 1 << 3)[0])
-    words = ["report", "-b", "-i", path, "--no-cache", "--min", "0", "--limit", "30", "--sysroot", "/nonexistent"]
+    words = ["report", "-b", "-i", path, "--no-cache", "--min", "0", "--limit", "30", "--sysroot", "/proc/self/task"]
     rows = json.loads(run(*words, "-j").stdout)["rows"]
     walk(t, *words)
     p = run(*words, env=env)

@@ -52,7 +52,7 @@ static void put_row(struct buf *b, const struct tree_view_row *r)
 		flag[n++] = 'o';
 	if (r->doubtful)
 		flag[n++] = 'd';
-	if (!isnan(r->low))
+	if (r->bound)
 		flag[n++] = 'b';
 	if (r->metric == MODEL_NONE)
 		flag[n++] = 's';
@@ -182,8 +182,6 @@ static void on_row(struct reading *k, const struct line *l)
 		.last = strchr(flags, 'l'),
 		.path = strchr(flags, 'p'),
 		.tie = strchr(flags, 't'),
-		.low = NAN,
-		.high = NAN,
 		.over = strchr(flags, 'o'),
 		.doubtful = strchr(flags, 'd'),
 		.share = number_of(l->field[3]),
@@ -202,6 +200,7 @@ static void on_row(struct reading *k, const struct line *l)
 		r.doubtful = true;
 	}
 	if (strchr(flags, 'b') && !isnan(r.share) && !isnan(r.error)) { /* as tree_bound() has it */
+		r.bound = true;
 		r.low = fmax(0, r.share - r.error);
 		r.high = fmin(1, r.share + r.error);
 	}

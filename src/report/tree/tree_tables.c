@@ -335,7 +335,7 @@ TABLE_GET(shown_share)
 	(void)c;
 	if (x->doubtful) {
 		out->says = "?";
-	} else if (!isnan(x->low)) {
+	} else if (x->bound) {
 		struct buf b = BUF_INIT;
 
 		tree_put_bound(&b, x);

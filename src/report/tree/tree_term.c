@@ -115,7 +115,7 @@ static void put_numbers(struct face *f, const struct tree_view_row *r)
 		buf_put_right(f->b, "?", 8);
 	else if (isnan(r->share) && r->metric == MODEL_NONE)
 		buf_fill(f->b, ' ', 8);
-	else if (!isnan(r->low))
+	else if (r->bound)
 		put_bound(f->b, r);
 	else
 		buf_put_right(f->b, isnan(r->share) ? "-" : num_percent(n, r->share), 8);
@@ -125,7 +125,7 @@ static void put_numbers(struct face *f, const struct tree_view_row *r)
 	}
 	buf_putc(f->b, ' ');
 	start = f->b->len;
-	if (r->metric != MODEL_NONE && !r->doubtful && isnan(r->low))
+	if (r->metric != MODEL_NONE && !r->doubtful && !r->bound)
 		tree_put_error(f->b, r->share, r->error);
 	used = f->b->len - start;
 	buf_fill(f->b, ' ', used < 7 ? 7 - used : 0);

@@ -43,9 +43,9 @@ static const char *unit_of(const struct maker *k, uint32_t metric)
 static void add_row(struct maker *k, uint32_t metric, uint32_t parent, unsigned depth)
 {
 	const struct tree_node *n = node_of(k, metric);
-	double low = NAN, high = NAN;
+	double low = 0, high = 0;
+	bool bound = tree_bound(n, &low, &high);
 
-	(void)tree_bound(n, &low, &high);
 	k->row[k->n++] = (struct tree_view_row){
 		.metric = metric,
 		.parent = parent,
@@ -57,6 +57,7 @@ static void add_row(struct maker *k, uint32_t metric, uint32_t parent, unsigned 
 		.counted = n->counted,
 		.open = k->s->all && tree_open_differs(n) ? n->open : (double)NAN,
 		.no_error = n->no_error,
+		.bound = bound,
 		.low = low,
 		.high = high,
 		.path = n->path,
@@ -78,8 +79,6 @@ static void add_other(struct maker *k, const uint32_t *child, size_t n, uint32_t
 				   .error = NAN,
 				   .counted = NAN,
 				   .open = NAN,
-				   .low = NAN,
-				   .high = NAN,
 				   .folded = n };
 	bool slots = true;
 
