@@ -45,8 +45,8 @@ struct drill_group { /* of the plan */
 	const uint32_t *counter_group; /* groups of the setup */
 	size_t n_counter_groups;
 	bool pinned; /* counter_group[0] keeps its counters; [1] has the same events and takes
-		      * turns, should the kernel not have kept them for [0]. Of others [1], if
-		      * there is one, has the leader alone, should [0] be taken apart */
+		      * turns, should the kernel not have kept them for [0] */
+	bool spare;  /* [1] has the leader of [0] alone, should [0] be taken apart */
 	bool lost;   /* it has not, or has been: [1] counts */
 	uint64_t came, wanted;	 /* ns that [0] had been on, and wanted, when last seen to gain */
 	bool on;		 /* it counts: a stage that is open or visited has it */
@@ -177,7 +177,8 @@ bool drill_takes_turns(const struct drill_group *g);
 /* Which of a group's groups of counters count while it is on. */
 static inline bool drill_in_use(const struct drill_group *g, size_t counter_group)
 {
-	return g->pinned ? counter_group == (g->lost ? 1 : 0) : !counter_group || g->lost;
+	return g->pinned ? counter_group == (g->lost ? 1 : 0)
+			 : !g->spare || !counter_group || g->lost;
 }
 /* After a reading of a pinned group: should the kernel have turned it off, its events take turns
  * from now on. */

@@ -72,7 +72,7 @@ static void pack(const struct cube *c, const char *event)
 	cJSON *page;
 
 	document_open(&d, &cube_document, NULL);
-	cube_put(&d, c, event);
+	cube_put(&d, c, event, NULL);
 	pack_open(&p, &out);
 	pack_document(&p, "document", "cube", &d);
 	pack_object(&p, "cube");

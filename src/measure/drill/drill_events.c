@@ -176,6 +176,7 @@ static int build_core_group(struct builder *b, const struct drill_core *c,
 				   .counter_group = mine,
 				   .n_counter_groups = x.n ? copies : 0,
 				   .pinned = pg->pinned,
+				   .spare = copies > 1 && !pg->pinned,
 				   .core = true };
 	for (size_t k = 0; k < g->n_counter_groups; k++) {
 		if (add_group(b, x.ev, k && !pg->pinned ? 1 : x.n, idle || k))

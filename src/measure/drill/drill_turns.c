@@ -44,7 +44,7 @@ int drill_see_starved(struct drill *d, struct counting *k, struct drill_group *g
 {
 	uint64_t running = 0, enabled = 0;
 
-	if (g->pinned || g->lost || !g->core || g->n_counter_groups < 2 || d->n_cores > 1)
+	if (!g->spare || g->lost || d->n_cores > 1)
 		return 0;
 	for (size_t t = 0; t < d->targets; t++) {
 		const struct counter_value *v = &d->value[g->counter_group[0]][t];
