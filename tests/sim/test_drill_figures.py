@@ -28,7 +28,7 @@ ROUNDING = 0.0005  # of a figure that is shown to a tenth of a per cent
 DEEPEST = 4  # of -l
 LEAST_HELD, LEAST_FOUND = 0.93, 0.9  # 0.95 is promised: so many programs tell 0.93 from it
 FEWEST = 100  # bars of a level that say something
-SLACK = 0.011  # TREE_SLACK, rounded
+SLACK = 0.02  # TREE_SLACK, and what parts and whole differ by that were counted in different turns of a short run
 # machine, phases, a node that is closed for much of it, and how far its mean over many runs may be off
 NAMED = [("spr", "dram_bound 400 icache_misses 400 even 700", "Code_L2_Miss", 0.01),
          ("spr", "dram_bound 400 icache_misses 400 even 700", "Code_L2_Hit", 0.01)]

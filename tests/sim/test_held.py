@@ -7,6 +7,7 @@ CYCLADE_LONG a sample of these.
 Level 1 has to be whole as long as one counter is free that its events can be on, levels below as far as they are shown."""
 import functools
 import json
+import math
 import os
 import random
 import re
@@ -23,7 +24,6 @@ LONG = bool(os.environ.get("CYCLADE_LONG"))
 PROBE = os.environ.get("PROBE", "")
 LEVEL_1 = ("frontend_bound", "bad_speculation", "backend_bound", "retiring")
 SLACK = 0.003  # of a figure; programs start and end
-LEAST = 0.95  # of bars
 MS = "800"
 tmp = tempfile.TemporaryDirectory()
 t = Tap()
@@ -180,5 +180,7 @@ if "monitor" in WAYS:
 for w, all_ in of.items():
     no = missed.get(w, [])
     print("# %s: %d of %d bars hold" % (w, all_ - len(no), all_))
-    t.ok(len(no) <= max((1 - LEAST) * all_, 2), "%s: bars hold what was planted" % w, no)
+    # more would miss once in 10,000 runs if all is well; bars of one run depend on each other
+    chance = sum(math.comb(all_, k) * 0.05 ** k * 0.95 ** (all_ - k) for k in range(len(no), all_ + 1))
+    t.ok(chance > 1e-4, "%s: bars hold what was planted" % w, no)
 t.done()
