@@ -23,8 +23,11 @@ static const struct {
 };
 #define ROWS (sizeof(rows) / sizeof(*rows))
 
-const char *const validate_at_key[] = { "",	 "L1",	  "L2",	 "L3",	 "memory",
-					"pages", "lines", "L1I", "walks" };
+const char *const validate_at_key[] = {
+	[AT_ANY] = "",		[AT_L1] = "L1",		  [AT_L2] = "L2",	[AT_L3] = "L3",
+	[AT_MEMORY] = "memory", [AT_PAGES] = "pages",	  [AT_LINES] = "lines", [AT_L1I] = "L1I",
+	[AT_WALKS] = "walks",	[AT_L2_NEAR] = "L2 near",
+};
 #define PLACES (sizeof(validate_at_key) / sizeof(*validate_at_key))
 
 struct noding {
