@@ -263,7 +263,7 @@ t.ok("groups took turns" in notes("held"), "and noted", notes("held"))
 t.equal(value("held_all", "r08:u"), None, "no counter left: not counted")
 t.ok("never on a counter" in counts("held_all").get("r08:u", {}).get("value_why", ""), "with the reason", counts("held_all"))
 t.ok("extrapolated" not in notes("held_all"), "nothing was extrapolated, then", notes("held_all"))
-t.ok(all(n["value"] is None for n in nodes("held_all_tree").values()) and "somebody else holds counters" in notes("held_all_tree"),
+t.ok(all(n["value"] is None for n in nodes("held_all_tree").values()) and "counters are held by somebody else" in notes("held_all_tree"),
      "nor is a tree", (nodes("held_all_tree"), notes("held_all_tree")))
 for scene, text in [("held_doctor", "1 counter is free"), ("held_all_doctor", "0 counters are free")]:
     state = {c["name"]: c["state"] for c in json.loads(g.out(scene) or "{}").get("checks", [])}.get("counters", "")
