@@ -92,7 +92,8 @@ static int print(struct monitoring *s, struct document *d, bool *enough, struct 
 			list_once(s, lacks);
 	}
 	rc = counting_out_document(&s->out, d, -1, s->cli->opt.once, enough, err);
-	if (lacks) /* the server's page has the list each time */
+	lacks = unavailable(d); /* the last document may be closed by now */
+	if (lacks)		/* the server's page has the list each time */
 		lacks->data_only = false;
 	return rc;
 }
