@@ -724,10 +724,11 @@ struct others {
 static bool find_room(const uint32_t *event, size_t n, uint32_t general, uint32_t fixed,
 		      unsigned spare)
 {
-	const struct model_event *e = &events[*event];
+	const struct model_event *e;
 
 	if (!n)
 		return (unsigned)__builtin_popcount(general) >= spare;
+	e = &events[*event];
 	for (unsigned c = 0; c < 4; c++)
 		if ((e->counters & general) >> c & 1 &&
 		    find_room(event + 1, n - 1, general & ~(1U << c), fixed, spare))
