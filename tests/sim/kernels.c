@@ -92,7 +92,9 @@ static double counts_of(const struct counting *e, const struct kernel *k,
 		if (e->each[q] != 0 && (e->holds <= 0 || set_of(e, k, w) > e->holds))
 			sum += e->each[q] * (k->each[q] + k->per_unit[q] * units);
 	if (e->chain > 0)
-		sum += e->chain * (strcmp(k->name, "add") ? k->each[Q_INSNS] : 16);
+		sum += e->chain * (strcmp(k->name, "add")
+					   ? k->each[Q_INSNS] + k->per_unit[Q_INSNS] * units
+					   : 16);
 	if (!strcmp(e->only, k->name))
 		sum += e->leak;
 	return sum * e->factor;
