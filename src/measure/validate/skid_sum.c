@@ -18,7 +18,7 @@ static int distance(const struct kernel_skid *k, uint64_t ip)
 
 	if (ip == k->load)
 		return 0;
-	if (ip < k->after || behind > (uint64_t)k->n * k->step || behind % k->step ||
+	if (ip < k->after || behind >= (uint64_t)k->n * k->step || behind % k->step ||
 	    1 + behind / k->step >= DISTANCES)
 		return ELSEWHERE;
 	return 1 + (int)(behind / k->step);

@@ -141,11 +141,73 @@ static void test_none(void **state)
 	assert_int_equal(s.addresses, 0);
 }
 
+/* What is how far from the load, and what is elsewhere: 96 instructions of 3 bytes from 0x1003 on,
+ * the end of the iteration behind them. */
+static void test_distances(void **state)
+{
+	static const struct {
+		uint64_t ip;
+		int d; /* -1: elsewhere */
+	} row[] = {
+		{ 0x0fff, -1 }, { 0x1000, 0 },	{ 0x1001, -1 }, { 0x1002, -1 }, { 0x1003, 1 },
+		{ 0x1004, -1 }, { 0x1006, 2 },	{ 0x1007, -1 }, { 0x1009, 3 },	{ 0x111d, 95 },
+		{ 0x1120, 96 }, { 0x1123, -1 }, { 0x1126, -1 }, { 0, -1 },	{ UINT64_MAX, -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		struct validate_skid s = { .precise = 1 };
+
+		for (size_t k = 0; k < 40; k++)
+			seen[k] = (struct validate_seen){ .ip = row[i].ip };
+		validate_skid_sum(&s, &place, seen, 40);
+		assert_int_equal(s.outside, row[i].d < 0 ? 40 : 0);
+		assert_int_equal(s.samples, 40);
+		if (row[i].d < 0)
+			assert_true(isnan(s.most.v) && isnan(s.p90.v));
+		else
+			assert_true(fabs(s.most.v - row[i].d) < 0.5 &&
+				    fabs(s.median.v - row[i].d) < 0.5);
+		assert_true(s.at.v >= (row[i].d == 0) && s.at.v <= (row[i].d == 0));
+		assert_true(s.next.v >= (row[i].d == 1) && s.next.v <= (row[i].d == 1));
+	}
+}
+
+/* Shares and quantiles of 1000 samples in turns of ten: their places are known exactly, and the
+ * interval of a quantile is where Wilson's interval of its share ends. */
+static void test_exact(void **state)
+{
+	static const unsigned at[10] = { 0, 0, 1, 1, 1, 2, 2, 3, 7, 999 }; /* 999: elsewhere */
+	struct validate_skid s = { .precise = 1 };
+
+	(void)state;
+	for (size_t i = 0; i < 1000; i++)
+		seen[i] = (struct validate_seen){
+			.ip = at[i % 10] == 999 ? place.load - 1 : ip_of(at[i % 10]),
+			.addr = i % 10 == 3 ? 0 : 0x5000, /* 0: it has none */
+			.reg = { i % 10 == 5 ? 0x5008 : 0x5000, 0x5000 },
+			.has_regs = i % 10 != 4,
+		};
+	validate_skid_sum(&s, &place, seen, 1000);
+	assert_int_equal(s.outside, 100);
+	assert_true(fabs(s.at.v - 0.2) < 1e-12);
+	assert_true(fabs(s.next.v - 0.3) < 1e-12);
+	/* of 900: 500 are at 1 or before, 700 at 2 or before, 800 at 3 or before */
+	assert_true(fabs(s.median.v - 1) < 1e-12 && s.median.half <= 1);
+	assert_true(fabs(s.p90.v - 7) < 1e-12 && s.p90.half <= 4);
+	assert_true(fabs(s.most.v - 7) < 1e-12);
+	/* elsewhere, without an address and without registers are left out: 700; wrong are 100 */
+	assert_int_equal(s.addresses, 700);
+	assert_true(fabs(s.right.v - 6.0 / 7) < 1e-12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bars),
 		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_distances),
+		cmocka_unit_test(test_exact),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
