@@ -28,6 +28,8 @@ static void what_is_read(void **state)
 		{ "time < 0%", "time", false, 0 },
 		{ "time < +0%", "time", false, 0 },
 		{ "time < -12.5%", "time", false, -0.125 },
+		{ "time < -0.5%", "time", false, -0.005 },
+		{ "time > +0.25%", "time", true, 0.0025 },
 		{ "a b > +0.5%", "a b", true, 0.005 },
 		{ "backend.memory > +150%", "backend.memory", true, 1.5 },
 		{ "function:parse < -5%", "function:parse", false, -0.05 },
@@ -65,6 +67,9 @@ static void what_is_refused(void **state)
 		{ "  < 2%", "a name must stand", 2 },
 		{ "function: > 2%", "a name must stand", 9 },
 		{ "time >> 2%", "one > or <", 6 },
+		{ "time<<2%", "one > or <", 5 },
+		{ "time <> 2%", "one > or <", 6 },
+		{ "time >< -2%", "one > or <", 6 },
 		{ "time >", "a number in per cent", 6 },
 		{ "time > x%", "a number in per cent", 7 },
 		{ "time > +%", "a number in per cent", 8 },
@@ -74,6 +79,8 @@ static void what_is_refused(void **state)
 		{ "time > 2x%", "a % must stand", 8 },
 		{ "time > 2% x", "nothing may stand", 10 },
 		{ "time > -2%", "other side of 0", 7 },
+		{ "time > -0.5%", "other side of 0", 7 },
+		{ "time < +0.5%", "other side of 0", 7 },
 		{ "time < 2%", "other side of 0", 7 },
 		{ "time < +2%", "other side of 0", 7 },
 	};
@@ -120,6 +127,31 @@ static void hostile(void **state)
 	arena_free(&a);
 }
 
+/* Of a long text the beginning is shown, and no caret stands behind that. */
+static void long_texts(void **state)
+{
+	char text[200];
+
+	(void)state;
+	for (size_t n = 100; n < 150; n++) {
+		struct arena a = ARENA_INIT;
+		struct err err = ERR_INIT;
+		struct limit l;
+		const char *line;
+		size_t shown;
+
+		memset(text, 'x', n); /* the % is missing behind all of it */
+		memcpy(text + n, " > 2", 5);
+		shown = strlen(text) < 120 ? strlen(text) : 120;
+		assert_int_equal(limit_parse(&l, &a, text, &err), -1);
+		line = strchr(err.hint, '\n');
+		assert_non_null(line);
+		assert_int_equal(line - err.hint, shown);
+		assert_int_equal(strlen(line + 1), shown + 1);
+		arena_free(&a);
+	}
+}
+
 static void what_breaks_it(void **state)
 {
 	const struct limit up = { .above = true, .at = 0.02 }, down = { .at = -0.02 };
@@ -146,9 +178,8 @@ static void what_breaks_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_read),
-		cmocka_unit_test(what_is_refused),
-		cmocka_unit_test(hostile),
+		cmocka_unit_test(what_is_read),	  cmocka_unit_test(what_is_refused),
+		cmocka_unit_test(hostile),	  cmocka_unit_test(long_texts),
 		cmocka_unit_test(what_breaks_it),
 	};
 

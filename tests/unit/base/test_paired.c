@@ -132,6 +132,65 @@ static void interval(void **state)
 		}
 }
 
+/* Differences of 0, and pairs of opposite ones: means of 0 speak against either direction. */
+static void ties(void **state)
+{
+	static const double none[7] = { 0 }, some[8] = { 0, 0, 0, 1, 2, 3, 4, 5 };
+	static const double both[8] = { -3, -2, -1, 1, 2, 3, 4, 5 };
+	struct err err = ERR_INIT;
+	struct paired p;
+
+	(void)state;
+	assert_int_equal(paired_effect(&p, none, 7, &err), 0);
+	near_to(p.chance, 1, 0);
+	near_to(p.effect, 0, 0);
+	assert_true(p.low <= 0 && p.high >= 0);
+	/* 6 of 36 means are 0, none is below: as if ranks 1 to 3 were against it. Of 2^8 choices
+	 * 14 have a sum of 6 at most: 1+1+1+2+2+3+4 */
+	assert_int_equal(paired_effect(&p, some, 8, &err), 0);
+	near_to(p.chance, 2.0 * 14 / 256, 1e-15);
+	near_to(p.low, 0, 0);
+	/* 3 of 8 below 0: 6 means of these, 3 and 3 of mixed ones below 0 and 3 that are 0 */
+	assert_int_equal(paired_effect(&p, both, 8, &err), 0);
+	assert_true(p.low < 0 && p.high > 0 && p.chance > 0.05);
+	assert_int_equal(paired_effect(&p, NULL, 0, &err), 0);
+	assert_true(!p.n && isnan(p.effect) && isnan(p.low) && isnan(p.high) && isnan(p.chance));
+}
+
+/* Ends of the interval where ranks are no longer counted out: at the exact rank, or next to it. */
+static void interval_of_many(void **state)
+{
+	(void)state;
+	for (size_t n = 95; n <= 125; n += 3) {
+		double mean = (double)(n * (n + 1)) / 4, way[4000] = { 1 }, sum = 0, d[125];
+		struct err err = ERR_INIT;
+		struct paired p;
+		size_t w = 0, most = (size_t)mean, least = 0, low = 0;
+
+		assert_true(most < 4000);
+		for (size_t r = 1; r <= n; r++)
+			for (size_t i = most + 1; i-- > 0;)
+				way[i] = way[i] / 2 + (i >= r ? way[i - r] / 2 : 0);
+		while (w < most && sum + way[w] < 0.025)
+			sum += way[w++];
+		/* of these differences the means are 0 or more, each half of a whole number: the
+		 * place of an end among them is how many are below it */
+		for (size_t i = 0; i < n; i++)
+			d[i] = (double)(i * i);
+		assert_int_equal(paired_effect(&p, d, n, &err), 0);
+		for (size_t i = 0; i < n; i++)
+			for (size_t j = i; j < n; j++) {
+				least += (d[i] + d[j]) / 2 < p.low;
+				low += (d[i] + d[j]) / 2 <= p.low;
+			}
+		assert_true(least < w + 2 && low + 2 > w);
+		assert_true(n > 100 || (least < w && low >= w));
+		if (n > 100)
+			print_message("# %zu pairs: exact place %zu, found %zu to %zu\n", n, w,
+				      least + 1, low);
+	}
+}
+
 static double uniform(uint64_t *s)
 {
 	*s ^= *s << 13;
@@ -192,8 +251,9 @@ static void what_is_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(published),	 cmocka_unit_test(many_pairs),
-		cmocka_unit_test(interval),	 cmocka_unit_test(how_far),
+		cmocka_unit_test(published),	    cmocka_unit_test(many_pairs),
+		cmocka_unit_test(interval),	    cmocka_unit_test(ties),
+		cmocka_unit_test(interval_of_many), cmocka_unit_test(how_far),
 		cmocka_unit_test(what_is_found),
 	};
 
