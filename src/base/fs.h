@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fs - files: mapped, read whole, or written so that nothing half-written is ever seen.
+ * fs - files mapped or read whole, and paths. What is written goes through base/file_out.h.
  */
 #ifndef CYCLADE_BASE_FS_H
 #define CYCLADE_BASE_FS_H
@@ -40,42 +40,6 @@ struct stat;
 /* Whether only root, this user or `other` can have written the file: it is a regular file of one of
  * them, others may not write it, and no group but the owner's own, which has his number. */
 bool file_written_by(const struct stat *st, uid_t other);
-
-/* Writes all `len` bytes or fails; EINTR and short writes are handled. */
-int fd_write_all(int fd, const void *p, size_t len, const char *name, struct err *err) MUST_USE;
-
-/* A file that replaces another only once it is wanted.
- *
- *	file_new_open(&f, path, mode, &err)
- *	fd_write_all(f.fd, ...)
- *	file_new_show(&f, &err)		optional: it has its name now, more is written to f.fd
- *	file_new_commit(&f, &err)	closes it, and returns errors of that; it has its name
- *	file_new_abort(&f)		instead: nothing is replaced unless it was shown
- *
- * Until then the file has no name (O_TMPFILE), so that no signal leaves it behind. Where the file
- * system has no such files, it has the name `temp` beside the path, which is "" otherwise.
- * A path that exists and is not a regular file (/dev/full, a FIFO) is written to directly. A
- * symbolic link to a regular file is followed, one to nothing is refused; `path` is then where
- * the file really is. The file that is replaced must be writable, as for the redirection of a
- * shell; the new one has its permissions and, where we may give it, its owner. Otherwise it has
- * `mode`, as the umask leaves it. */
-struct file_new {
-	int fd;
-	bool direct, shown;
-	char path[4096], temp[4128];
-};
-#define FILE_NEW_NONE    \
-	{                \
-		.fd = -1 \
-	}
-int file_new_open(struct file_new *f, const char *path, mode_t mode, struct err *err) MUST_USE;
-/* The same, but owner and permissions are those of a new file, whatever is replaced. */
-int file_new_open_own(struct file_new *f, const char *path, mode_t mode, struct err *err) MUST_USE;
-int file_new_show(struct file_new *f, struct err *err) MUST_USE;   /* twice is fine */
-int file_new_commit(struct file_new *f, struct err *err) MUST_USE; /* removes it on failure */
-void file_new_abort(struct file_new *f); /* closes and removes; twice is fine */
-/* All at once. */
-int file_put(const char *path, mode_t mode, const void *p, size_t len, struct err *err) MUST_USE;
 
 int dir_make_all(const char *path, mode_t mode, struct err *err) MUST_USE; /* mkdir -p */
 /* "a/b" with exactly one slash between. -1 where it does not fit. */

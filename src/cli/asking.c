@@ -212,6 +212,7 @@ int cli_ask(struct cli *cli, struct ask *out, struct err *err)
 	    rate(o, err) || ring_size(out, o, err) || zstd_level(out, o->compress, err) ||
 	    jitter(out, o, err) || stack_size(out, o, err))
 		return -1;
+	out->path_ours = cli->command == CMD_RUN ? !o->data_file : !o->output;
 	if (cli->command == CMD_STAT || cli->command == CMD_RUN)
 		out->verdicts = cli_verdicts_noted(cli);
 	return cli->command == CMD_RECORD ? account(o, err) : 0;

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/file_out.h"
 #include "base/fs.h"
 #include "base/num.h"
 #include "cli/options.h"
@@ -67,6 +68,8 @@ int cli_environment(struct options *o, struct cli *cli, enum command cmd, struct
 /* The recording to read: -i, else the next operand, else cyclade.data or perf.data if there.
  * Takes the operand off cli->args. */
 const char *cli_input(struct cli *cli, struct err *err);
+/* The last of these; NULL: there is none. */
+const char *cli_usual_input(void);
 
 /* The operands of a command that takes [FILE] [FUNCTION]: one of them is a recording where there is
  * such a file, else a function of the usual recording. */

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file_out.h"
+#include "base/nomem.h"
 #include "report/page_files.h"
 
 static int choose_format(struct counting_out *o, struct err *err)
@@ -34,12 +36,12 @@ int counting_out_open(struct counting_out *o, const struct cli *cli,
 		if (fcntl(o->fd, F_GETFL) < 0)
 			return err_sys(err, "--log-fd %d", o->fd);
 	} else if (opt->append) {
-		o->fd = open(opt->output, O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0644);
+		o->fd = file_append_open(opt->output, 0644, err);
 		if (o->fd < 0)
-			return err_sys(err, "%s", opt->output);
+			return -1;
 		o->own = true;
 	} else {
-		if (file_new_open(&o->file, opt->output, 0644, err))
+		if (file_new_open(&o->file, opt->output, 0644, FILE_NEW_NAMED, err))
 			return -1;
 		o->fd = o->file.fd;
 		o->staged = true;
@@ -117,6 +119,10 @@ int counting_out_commit(struct counting_out *o, struct err *err)
 	bool staged = o->staged, own = o->own;
 
 	o->staged = o->own = false;
+	if (staged && nomem_noted()) { /* parts are missing: the older result stays */
+		file_new_abort(&o->file);
+		return err_nomem(err);
+	}
 	if (staged)
 		return file_new_commit(&o->file, err);
 	return own && close(o->fd) ? err_sys(err, "%s", o->cli->opt.output) : 0;

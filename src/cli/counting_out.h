@@ -9,7 +9,7 @@
 #ifndef CYCLADE_CLI_COUNTING_OUT_H
 #define CYCLADE_CLI_COUNTING_OUT_H
 
-#include "base/fs.h"
+#include "base/file_out.h"
 #include "cli/cli.h"
 #include "show/document.h"
 

@@ -15,6 +15,7 @@
 #include "cli/config_file.h"
 #include "cli/heap.h"
 #include "cli/help.h"
+#include "cli/inputs.h"
 #include "cli/model_choice.h"
 
 static int (*const run_command[CMD_COUNT])(struct cli *) = {
@@ -132,7 +133,7 @@ static int dispatch(struct cli *cli, int argc, char **argv)
 		return cli_fail_as(&err, failed);
 	if (cli->opt.help)
 		return help_command(cli);
-	if (cli_model_name(cli, &err))
+	if (cli_model_name(cli, &err) || cli_inputs(cli, &err))
 		return cli_fail_as(&err, failed);
 	return without_losses(run_command[cli->command](cli));
 }

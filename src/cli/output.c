@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/file_out.h"
 #include "base/nomem.h"
 #include "base/num.h"
 #include "base/text.h"
@@ -189,9 +189,19 @@ int cli_choices(const struct cli *cli, const char *said, const struct cli_choice
 	return EXIT_ERROR;
 }
 
+static const char *const usual[] = { "cyclade.data", "perf.data" };
+
+const char *cli_usual_input(void)
+{
+	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
+		if (!access(usual[i], F_OK))
+			return usual[i];
+	return NULL;
+}
+
 const char *cli_input(struct cli *cli, struct err *err)
 {
-	static const char *const usual[] = { "cyclade.data", "perf.data" };
+	const char *found;
 
 	if (cli->opt.input)
 		return cli->opt.input;
@@ -199,9 +209,9 @@ const char *cli_input(struct cli *cli, struct err *err)
 		cli->args.n--;
 		return *cli->args.v++;
 	}
-	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
-		if (!access(usual[i], F_OK))
-			return usual[i];
+	found = cli_usual_input();
+	if (found)
+		return found;
 	(void)err_set(err, ERR_NOT_FOUND,
 		      "no recording named, and no cyclade.data or perf.data here");
 	(void)repeats_hint(usual[0], command_names[cli->command], err);
@@ -399,7 +409,7 @@ static int begin_file(struct file_new *f, const char *path, struct err *err)
 	/* before there is a name to remove */
 	*f = (struct file_new)FILE_NEW_NONE;
 	guard(f);
-	rc = file_new_open(f, path, 0644, err);
+	rc = file_new_open(f, path, 0644, FILE_NEW_NAMED, err);
 	if (rc)
 		guard(NULL);
 	return rc;

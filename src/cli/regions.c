@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_out.h"
 #include "base/fs.h"
 #include "cli/asking.h"
 #include "cli/counting_out.h"
@@ -176,14 +177,14 @@ static int wait_for_program(struct collecting *c, int *status, struct err *err)
 	return 0;
 }
 
-static int keep(const char *from, const char *to, struct err *err)
+static int keep(const char *from, const char *to, enum file_new_how how, struct err *err)
 {
 	struct file_map m;
 	int rc;
 
 	if (file_map_open(&m, from, false, err))
 		return -1;
-	rc = file_put(to, 0644, m.p, m.len, err);
+	rc = file_put(to, 0644, how, m.p, m.len, err);
 	file_map_close(&m);
 	return rc;
 }
@@ -210,7 +211,8 @@ static int put_one(struct counting_out *out, const struct cli *cli, const char *
 /* A table that was never finished (its process ended while it opened the set) is passed over. */
 static int put_all(struct collecting *c, struct counting_out *out, struct err *err)
 {
-	const char *keep_as = c->cli->opt.data_file ? c->cli->opt.data_file : FILE_USUAL;
+	const char *named = c->cli->opt.data_file, *keep_as = named ? named : FILE_USUAL;
+	enum file_new_how how = named ? FILE_NEW_NAMED : FILE_NEW_OURS;
 	char from[TEMP_DIR_MAX + 300], to[4096];
 	size_t kept = 0;
 
@@ -222,7 +224,7 @@ static int put_all(struct collecting *c, struct counting_out *out, struct err *e
 			(void)snprintf(to, sizeof(to), "%s.%s", keep_as, c->name[i]);
 		else
 			(void)snprintf(to, sizeof(to), "%s", keep_as);
-		if (put_one(out, c->cli, from, to, err) || keep(from, to, err))
+		if (put_one(out, c->cli, from, to, err) || keep(from, to, how, err))
 			return -1;
 		kept++;
 	}

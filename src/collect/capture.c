@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file_out.h"
 #include "base/fs.h"
 #include "collect/holders.h"
 #include "collect/machine.h"

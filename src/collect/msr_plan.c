@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/cpu_list.h"
+#include "base/file_out.h"
 #include "base/fs.h"
 #include "collect/sysfs.h"
 
@@ -79,7 +80,7 @@ const char *msr_plan_write(char *path, size_t size, const char *root, const stru
 	      (size_t)snprintf(dir, sizeof(dir), "%s/run/cyclade", root) >= sizeof(dir) ||
 	      dir_make_all(dir, 0700, &err) ||
 	      (size_t)snprintf(path, size, "%s/msr-%lld", dir, (long long)getpid()) >= size ||
-	      file_put(path, 0600, buf_str(&b), b.len, &err);
+	      file_put(path, 0600, FILE_NEW_OURS, buf_str(&b), b.len, &err);
 	buf_free(&b);
 	if (!bad)
 		return NULL;

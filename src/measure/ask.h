@@ -33,7 +33,8 @@ struct ask {
 	void *news_ctx;
 	/* What is known of this machine's events; NULL: nothing. */
 	const struct validate_kept *verdicts;
-	bool dry_run; /* nothing is opened: what would be asked for is described */
+	bool path_ours; /* the file has a default name: nobody named it */
+	bool dry_run;	/* nothing is opened: what would be asked for is described */
 
 	char *const *env; /* "NAME=value" for the program, ended by NULL; NULL: none */
 

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_out.h"
 #include "base/fs.h"
 #include "base/invariant.h"
 
@@ -131,6 +132,7 @@ static int add_source(struct pd *rec, int fd, const struct stat *st, const char 
 	struct pd_source s = { NULL, 0, PD_BORROWED, name };
 	int rc;
 
+	file_keep(st, FILE_SECRET);
 	if (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode))
 		rc = err_set(err, ERR_FORMAT, "%s: a device, not a recording", path);
 	else if (!S_ISREG(st->st_mode))

@@ -15,7 +15,7 @@
 
 #include "base/buf.h"
 #include "base/bytes.h"
-#include "base/fs.h"
+#include "base/file_out.h"
 #include "base/invariant.h"
 #include "base/vec.h"
 
@@ -92,7 +92,7 @@ static int write_attrs(struct pdw *w, const struct pdw_setup *s, uint64_t ids_at
 
 static int old_name(const struct pdw *w, char old[4096], struct err *err)
 {
-	if (snprintf(old, 4096, "%s.old", w->path) >= 4096)
+	if (file_beside(old, 4096, w->path, ".old"))
 		return err_set(err, ERR_USAGE, "%.60s...: the path is too long", w->path);
 	return 0;
 }
@@ -140,6 +140,7 @@ int pdw_open(struct pdw **out, const char *path, const struct pdw_setup *setup, 
 	struct pdw *w = calloc(1, sizeof(*w));
 	const uint64_t no_features[4] = { 0 };
 	uint8_t header[HEADER_SIZE];
+	char old[4096];
 	uint64_t ids = 0;
 
 	*out = NULL;
@@ -152,9 +153,11 @@ int pdw_open(struct pdw **out, const char *path, const struct pdw_setup *setup, 
 		(void)err_nomem(err);
 		goto fail;
 	}
-	if (file_new_open_own(&w->file, path, 0600, err))
+	if (file_new_open(&w->file, path, 0600, setup->ours ? FILE_NEW_OURS : FILE_NEW_FRESH, err))
 		goto fail;
 	w->regular = !w->file.direct;
+	if (old_name(w, old, err) || file_out_check(old, err))
+		goto fail;
 	for (size_t i = 0; i < setup->n_events; i++)
 		ids += setup->event[i].n_ids;
 	w->attrs_offset = HEADER_SIZE + ids * sizeof(uint64_t);
@@ -268,8 +271,8 @@ int pdw_flush(struct pdw *w, struct err *err)
 	/* so that a reader that believes the header finds all of it, should we die now */
 	assert(w->at >= w->data_offset && w->at >= w->told);
 	size = w->at - w->data_offset;
-	if (pwrite(w->file.fd, &size, sizeof(size), DATA_SIZE_AT) != (ssize_t)sizeof(size))
-		return err_sys(err, "%s: keeping the header true", w->path);
+	if (fd_write_all_at(w->file.fd, &size, sizeof(size), DATA_SIZE_AT, w->path, err))
+		return -1;
 	w->told = w->at;
 	return 0;
 }
@@ -356,7 +359,7 @@ static void cut_off(struct pdw *w, uint64_t data_end)
 	if (!w->regular || ftruncate(w->file.fd, (off_t)data_end))
 		return;
 	header_fill(w, header, data_end - w->data_offset, none);
-	(void)!pwrite(w->file.fd, header, sizeof(header), 0);
+	(void)!fd_write_all_at(w->file.fd, header, sizeof(header), 0, w->path, NULL);
 }
 
 static int complete(struct pdw *w, struct err *err)
@@ -374,9 +377,7 @@ static int complete(struct pdw *w, struct err *err)
 	if (!w->regular)
 		return 0;
 	header_fill(w, header, data_end - w->data_offset, features);
-	if (pwrite(w->file.fd, header, sizeof(header), 0) != (ssize_t)sizeof(header))
-		return err_sys(err, "%s: completing the header", w->path);
-	return 0;
+	return fd_write_all_at(w->file.fd, header, sizeof(header), 0, w->path, err);
 }
 
 int pdw_commit(struct pdw *w, struct err *err)

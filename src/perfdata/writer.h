@@ -39,6 +39,7 @@ struct pdw_event {
 struct pdw_setup {
 	const struct pdw_event *event;
 	size_t n_events;
+	bool ours;	/* the path is a default, not what the user named */
 	int zstd_level; /* 0: plain; else records are packed into COMPRESSED ones */
 };
 

@@ -9,7 +9,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/file_out.h"
 #include "region/region_int.h"
 #include "region/sums.h"
 

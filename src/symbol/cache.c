@@ -8,6 +8,7 @@
 #include "base/big.h"
 #include "base/buf.h"
 #include "base/bytes.h"
+#include "base/file_out.h"
 #include "base/hash.h"
 #include "base/text.h"
 
@@ -157,7 +158,7 @@ int cache_store(const struct cache_key *k, const struct sym_table *t, uint64_t b
 	h.n = t->n;
 	h.names = names.len;
 	h.check = checksum(h, body.s, body.len);
-	if (dir_make_all(dir, 0700, err) || file_new_open(&out, path, 0600, err))
+	if (dir_make_all(dir, 0700, err) || file_new_open(&out, path, 0600, FILE_NEW_OURS, err))
 		goto out;
 	if (fd_write_all(out.fd, &h, sizeof(h), path, err) ||
 	    fd_write_all(out.fd, body.s, body.len, path, err))

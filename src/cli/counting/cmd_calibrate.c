@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file_out.h"
 #include "base/fs.h"
 #include "cli/model_choice.h"
 #include "cli/verdicts.h"
@@ -126,7 +127,8 @@ static int compare(struct cli *cli, struct calibrate_report *r, struct model **m
 	return 0;
 }
 
-static int put_penalties(const struct calibrate_report *r, const char *path, struct err *err)
+static int put_penalties(const struct calibrate_report *r, const char *path, enum file_new_how how,
+			 struct err *err)
 {
 	struct buf b = BUF_INIT;
 	int rc;
@@ -134,7 +136,7 @@ static int put_penalties(const struct calibrate_report *r, const char *path, str
 	calibrate_put_penalties(&b, r->c, r->penalty, r->n_penalties);
 	rc = buf_error(&b, err);
 	if (!rc)
-		rc = file_put(path, 0666, buf_str(&b), b.len, err);
+		rc = file_put(path, 0666, how, buf_str(&b), b.len, err);
 	buf_free(&b);
 	return rc;
 }
@@ -162,7 +164,7 @@ static void keep_penalties(struct cli *cli, const struct calibrate_report *r,
 	if (!path || snprintf(dir, sizeof(dir), "%s", path) >= (int)sizeof(dir))
 		return;
 	*strrchr(dir, '/') = '\0';
-	if (dir_make_all(dir, 0777, &err) || put_penalties(r, path, &err))
+	if (dir_make_all(dir, 0777, &err) || put_penalties(r, path, FILE_NEW_OURS, &err))
 		cli_note(cli, "penalties are not kept: %s", err.what);
 }
 
@@ -194,7 +196,7 @@ int cmd_calibrate(struct cli *cli)
 	r.cpu_desc = machine.cpu_desc;
 	r.hypervisor = machine.hypervisor;
 	if (measure(cli, &c, &o, &machine, &err) || compare(cli, &r, &model, &machine, &err) ||
-	    (r.file && put_penalties(&r, r.file, &err)))
+	    (r.file && put_penalties(&r, r.file, FILE_NEW_NAMED, &err)))
 		goto out;
 	keep_penalties(cli, &r, &machine);
 	calibrate_put(&d, &r);

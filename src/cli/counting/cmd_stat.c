@@ -8,9 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/file_out.h"
 #include "base/text.h"
 #include "cli/counting/no_pmu.h"
+#include "cli/inputs.h"
 #include "cli/model_choice.h"
 #include "cli/stat.h"
 #include "collect/event.h"
@@ -216,21 +217,12 @@ static bool asks_nothing(const struct options *o)
 /* `perf stat record` and `report`: not taken for programs unless there are such. */
 static bool is_perf_word(const struct cli *cli)
 {
-	const char *word = cli->args.n ? cli->args.v[0] : "", *path = getenv("PATH");
-	bool found = false;
+	const char *word = cli->args.n ? cli->args.v[0] : "";
+	char path[CLI_PATH_MAX];
 
 	if (strcmp(word, "record") != 0 && strcmp(word, "report") != 0)
 		return false;
-	while (path && *path && !found) {
-		size_t n = strcspn(path, ":");
-		struct buf file = BUF_INIT;
-
-		buf_printf(&file, "%.*s/%s", (int)n, path, word);
-		found = !access(buf_str(&file), X_OK);
-		buf_free(&file);
-		path += n + (path[n] == ':');
-	}
-	return !found;
+	return !cli_program_path(path, word);
 }
 
 int cmd_stat(struct cli *cli)

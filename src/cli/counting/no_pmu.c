@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/fs.h"
+#include "base/file_out.h"
 #include "collect/event.h"
 #include "collect/machine.h"
 

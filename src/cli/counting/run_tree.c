@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/file_out.h"
 #include "base/num.h"
 #include "cli/counting/drill_report.h"
 #include "cli/counting/no_pmu.h"

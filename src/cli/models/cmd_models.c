@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_out.h"
 #include "base/fs.h"
 #include "base/vec.h"
 #include "cli/model_choice.h"
@@ -218,7 +219,7 @@ static int export_one(void *ctx, const char *path, const char *text, size_t len)
 	*slash = '/';
 	if (!kept || vec_push(&x->w->file, kept))
 		return err_nomem(x->err);
-	return file_put(full, 0666, text, len, x->err);
+	return file_put(full, 0666, FILE_NEW_NAMED, text, len, x->err);
 }
 
 static int show_written(struct cli *cli, const struct models_written *w, const struct show *show)

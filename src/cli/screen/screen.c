@@ -17,7 +17,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/file_out.h"
 #include "base/leaks.h"
 #include "base/library.h"
 #include "base/text.h"

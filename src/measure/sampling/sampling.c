@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/file_out.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "collect/synth.h"
@@ -111,7 +111,10 @@ int sampling_events(struct sampling *r, struct pdw_setup *out, struct err *err)
 
 	if (!ev)
 		return err_nomem(err);
-	*out = (struct pdw_setup){ .event = ev, .n_events = n, .zstd_level = r->ask.zstd_level };
+	*out = (struct pdw_setup){ .event = ev,
+				   .n_events = n,
+				   .ours = r->ask.path_ours,
+				   .zstd_level = r->ask.zstd_level };
 	for (size_t i = 0; i < n; i++) {
 		ev[i].attr = sampling_stored(r, i);
 		ev[i].name = r->ev[i].name;

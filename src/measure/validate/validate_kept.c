@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_out.h"
 #include "base/fs.h"
 #include "base/text.h"
 #include "collect/sysfs.h"
@@ -208,7 +209,7 @@ int validate_kept_write(const struct validate_kept *k, struct err *err)
 	if (!rc)
 		rc = dir_make_all(dir, 0777, err);
 	if (!rc)
-		rc = file_put(k->path, 0666, buf_str(&b), b.len, err);
+		rc = file_put(k->path, 0666, FILE_NEW_OURS, buf_str(&b), b.len, err);
 	buf_free(&b);
 	return rc;
 }

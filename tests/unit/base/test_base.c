@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/file_out.h"
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -385,7 +386,7 @@ static void new_files_appear_whole(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(path_join(path, sizeof(path), dir, "/x"), 0);
-	assert_int_equal(file_new_open(&f, path, 0644, &err), 0);
+	assert_int_equal(file_new_open(&f, path, 0644, FILE_NEW_NAMED, &err), 0);
 	assert_int_equal(fd_write_all(f.fd, "hello", 5, path, &err), 0);
 	assert_int_equal(access(path, F_OK), -1);
 	assert_int_equal(file_new_commit(&f, &err), 0);
@@ -397,7 +398,7 @@ static void new_files_appear_whole(void **state)
 	assert_memory_equal(m.p, "hello", 5);
 	file_map_close(&m);
 	assert_int_equal(file_map_open(&m, dir, false, NULL), -1);
-	assert_int_equal(file_new_open(&f, path, 0644, NULL), 0);
+	assert_int_equal(file_new_open(&f, path, 0644, FILE_NEW_NAMED, NULL), 0);
 	file_new_abort(&f);
 	file_new_abort(&f);
 	assert_int_equal(access(path, F_OK), 0);
@@ -424,7 +425,7 @@ static void new_files_heed_the_umask(void **state)
 	assert_int_equal(path_join(path, sizeof(path), dir, "x"), 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		mode_t was = umask(rows[i].umask);
-		int rc = file_put(path, rows[i].asked, "xyz", i, NULL);
+		int rc = file_put(path, rows[i].asked, FILE_NEW_NAMED, "xyz", i, NULL);
 
 		(void)umask(was);
 		assert_int_equal(rc, 0);
@@ -433,7 +434,7 @@ static void new_files_heed_the_umask(void **state)
 		assert_int_equal(st.st_size, i);
 		/* a file that is replaced keeps its own */
 		assert_int_equal(chmod(path, 0640), 0);
-		assert_int_equal(file_put(path, rows[i].asked, "", 0, NULL), 0);
+		assert_int_equal(file_put(path, rows[i].asked, FILE_NEW_NAMED, "", 0, NULL), 0);
 		assert_int_equal(stat(path, &st), 0);
 		assert_int_equal(st.st_mode & 0777, 0640);
 		assert_int_equal(unlink(path), 0);
@@ -564,9 +565,9 @@ static void files_below_a_root(void **state)
 	(void)snprintf(path, sizeof(path), "%s/dir", root);
 	assert_int_equal(dir_make_all(path, 0755, NULL), 0);
 	(void)snprintf(path, sizeof(path), "%s/secret", dir);
-	assert_int_equal(file_put(path, 0600, "s", 1, NULL), 0);
+	assert_int_equal(file_put(path, 0600, FILE_NEW_NAMED, "s", 1, NULL), 0);
 	(void)snprintf(path, sizeof(path), "%s/dir/file", root);
-	assert_int_equal(file_put(path, 0600, "f", 1, NULL), 0);
+	assert_int_equal(file_put(path, 0600, FILE_NEW_NAMED, "f", 1, NULL), 0);
 	(void)snprintf(path, sizeof(path), "%s/link", root);
 	assert_int_equal(symlink("/etc/passwd", path), 0);
 	(void)snprintf(path, sizeof(path), "%s/up", root);

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "base/file_out.h"
 #include "base/fs.h"
 #include "measure/calibrate.h"
 #include "measure/calibrate/calibrate_int.h"
@@ -560,7 +561,7 @@ static void put(const char *root, const char *file, const char *text)
 	*slash = '\0';
 	assert_int_equal(dir_make_all(path, 0777, NULL), 0);
 	*slash = '/';
-	assert_int_equal(file_put(path, 0666, text, strlen(text), NULL), 0);
+	assert_int_equal(file_put(path, 0666, FILE_NEW_NAMED, text, strlen(text), NULL), 0);
 }
 
 static int drop(const char *path, const struct stat *st, int type, struct FTW *at)

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "base/file_out.h"
 #include "base/fs.h"
 #include "symbol/source_find.h"
 #include "../skip.h"
@@ -85,7 +86,7 @@ static void make(const char *dir, const char *name, const char *text)
 	*slash = '\0';
 	assert_int_equal(dir_make_all(path, 0755, NULL), 0);
 	*slash = '/';
-	assert_int_equal(file_put(path, 0644, text, strlen(text), NULL), 0);
+	assert_int_equal(file_put(path, 0644, FILE_NEW_NAMED, text, strlen(text), NULL), 0);
 }
 
 static int drop(const char *path, const struct stat *st, int flag, struct FTW *ftw)

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/inputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file_out.h"
+#include "cli/config_file.h"
+
+bool cli_program_path(char out[CLI_PATH_MAX], const char *name)
+{
+	const char *path = getenv("PATH");
+
+	if (strchr(name, '/'))
+		return (size_t)snprintf(out, CLI_PATH_MAX, "%s", name) < CLI_PATH_MAX;
+	for (const char *p = path && *name ? path : ""; *p;) {
+		size_t len = strcspn(p, ":");
+		int n = snprintf(out, CLI_PATH_MAX, "%.*s%s%s", (int)len, p, len ? "/" : "", name);
+
+		if (n > 0 && (size_t)n < CLI_PATH_MAX && !access(out, X_OK))
+			return true;
+		p += len;
+		p += *p == ':';
+	}
+	return false;
+}
+
+static void keep_program(const char *name)
+{
+	char path[CLI_PATH_MAX];
+
+	if (cli_program_path(path, name))
+		file_keep_path(path, FILE_INPUT);
+}
+
+/* The first word of a command line. */
+static void keep_command(const char *line)
+{
+	char word[CLI_PATH_MAX];
+	size_t len;
+
+	line += strspn(line ? line : "", " \t");
+	len = strcspn(line, " \t\n");
+	if (!len || len >= sizeof(word))
+		return;
+	memcpy(word, line, len);
+	word[len] = '\0';
+	keep_program(word);
+}
+
+static void keep_processes(const struct text_list *pid)
+{
+	char exe[64];
+
+	for (size_t i = 0; i < pid->n; i++)
+		for (const char *p = pid->v[i]; *p;) {
+			(void)snprintf(exe, sizeof(exe), "/proc/%.20s", p);
+			exe[6 + strcspn(exe + 6, ",")] = '\0';
+			memcpy(exe + strlen(exe), "/exe", sizeof("/exe"));
+			file_keep_path(exe, FILE_INPUT);
+			p += strcspn(p, ",");
+			p += *p == ',';
+		}
+}
+
+/* The words that begin a program: the first, and one behind a "--" that stands alone. */
+static void keep_programs(const struct cli *cli)
+{
+	const struct text_list *args = &cli->args;
+
+	if (args->n)
+		keep_program(args->v[0]);
+	for (size_t i = 0; cli->command == CMD_COMPARE && i + 1 < args->n; i++)
+		if (!strcmp(args->v[i], "--"))
+			keep_program(args->v[i + 1]);
+	if (cli->opt.pre)
+		keep_command(cli->opt.pre);
+	if (cli->opt.post)
+		keep_command(cli->opt.post);
+	keep_processes(&cli->opt.pid);
+	keep_processes(&cli->opt.tid);
+}
+
+/* Recordings that operands name; diff takes several between commas. */
+static void keep_operand(const char *word)
+{
+	char part[CLI_PATH_MAX];
+
+	file_keep_path(word, FILE_INPUT);
+	while (strchr(word, ',')) {
+		size_t len = strcspn(word, ",");
+
+		if (len < sizeof(part)) {
+			memcpy(part, word, len);
+			part[len] = '\0';
+			file_keep_path(part, FILE_INPUT);
+		}
+		word += len + 1;
+		file_keep_path(word, FILE_INPUT);
+	}
+}
+
+static void keep_options(struct cli *cli)
+{
+	const struct options *o = &cli->opt;
+	const char *const file[] = {
+		o->input,      o->import,  o->penalties,
+		o->ibs_events, o->control, config_beside(&cli->arena, "config")
+	};
+
+	for (size_t i = 0; i < sizeof(file) / sizeof(*file); i++)
+		if (file[i])
+			file_keep_path(file[i], FILE_INPUT);
+	for (size_t i = 0; i < o->models.n; i++)
+		file_keep_path(o->models.v[i], FILE_INPUT);
+}
+
+static bool measures_program(const struct cli *cli)
+{
+	return (CMD_RUN == cli->command || CMD_RECORD == cli->command || CMD_STAT == cli->command ||
+		CMD_COMPARE == cli->command);
+}
+
+int cli_inputs(struct cli *cli, struct err *err)
+{
+	const struct options *o = &cli->opt;
+	const char *const output[] = { o->output, o->html, o->data_file };
+	struct stat in;
+
+	keep_options(cli);
+	if (measures_program(cli)) {
+		keep_programs(cli);
+	} else {
+		for (size_t i = 0; i < cli->args.n; i++)
+			keep_operand(cli->args.v[i]);
+		if (cli_usual_input())
+			file_keep_path(cli_usual_input(), FILE_INPUT);
+	}
+	if (!fstat(STDIN_FILENO, &in) && S_ISREG(in.st_mode))
+		file_keep(&in, FILE_INPUT);
+	for (size_t i = 0; i < sizeof(output) / sizeof(*output); i++)
+		if (output[i] && strcmp(output[i], "-") != 0 && file_out_check(output[i], err))
+			return -1;
+	return file_out_check_fd(STDOUT_FILENO, "standard output", err);
+}

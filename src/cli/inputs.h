@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * inputs - what a command will read, known before it does anything: no output may be one of it.
+ */
+#ifndef CYCLADE_CLI_INPUTS_H
+#define CYCLADE_CLI_INPUTS_H
+
+#include "base/err.h"
+#include "cli/cli.h"
+
+/* Once the options are read: remembers the files that they and the operands name (file_keep), the
+ * programs that are to be measured among them, and fails where an output of the options, or
+ * standard output, is one of these. */
+int cli_inputs(struct cli *cli, struct err *err) MUST_USE;
+
+/* Where execvp(3) finds a program; false: nowhere. */
+enum { CLI_PATH_MAX = 4096 };
+bool cli_program_path(char out[CLI_PATH_MAX], const char *name);
+
+#endif
