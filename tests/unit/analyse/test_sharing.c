@@ -169,6 +169,17 @@ static const struct case_of cases[] = {
 	  { { 0, 4, 1, LOAD, 9, AT }, { 0, 4, 2, LOAD, 9, AT }, { 8, 4, 3, STORE, 9, AT } },
 	  .readers = 2,
 	  .writers = 1 },
+	/* the first byte of a line is one like others */
+	{ SHARING_FALSE,
+	  NULL,
+	  { { 0, 1, 2, LOAD, 9, AT }, { 8, 4, 1, STORE, 9, AT } },
+	  .readers = 1,
+	  .writers = 1 },
+	{ SHARING_FALSE,
+	  NULL,
+	  { { 0, 1, 1, STORE, 9, AT }, { 8, 4, 2, LOAD, 9, AT } },
+	  .readers = 1,
+	  .writers = 1 },
 	/* a thread is what all its accesses are */
 	{ SHARING_TRUE,
 	  NULL,

@@ -209,7 +209,7 @@ static void quantiles(void **state)
 	uint32_t seed = 99;
 
 	(void)state;
-	for (size_t n = 1; n <= 220; n += n < 12 ? 1 : 13) {
+	for (size_t n = 1; n <= 220; n += n < 12 ? 1 : 29) {
 		begin(2);
 		work.thread.v[1].wanted = false;
 		for (size_t i = 0; i < n; i++) {
