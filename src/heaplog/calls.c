@@ -169,7 +169,8 @@ static void *resize(void *old, size_t n, const void *from, const void *frame)
 		return move_early(old, n);
 	if (unlikely(!real_found) && !real_find())
 		return early_alloc(n, 16);
-	had = old ? real.malloc_usable_size(old) : 0;
+	/* where the allocator has no such function, or none that is known: 0 */
+	had = old && real.malloc_usable_size ? real.malloc_usable_size(old) : 0;
 	if (old)
 		call_log_free(old);
 	p = real.realloc(old, n);
@@ -328,30 +329,63 @@ EXPORT int dlclose(void *handle)
 
 /* ---- threads: their stacks ----------------------------------------------------------------- */
 
-struct start {
-	void *(*function)(void *);
-	void *arg;
-};
-
+/* The last that this does is a jump, so that the thread's function has the frame of libc above it,
+ * as ever. A stack of libc's making has libc's own record of the thread at its upper end. */
 static void *begin_thread(void *p)
 {
-	struct start s = *(struct start *)p;
-	pthread_attr_t attr;
-	void *stack = NULL;
-	size_t size = 0;
+	struct start *s = p;
+	void *(*function)(void *) = s->function, *arg = s->arg;
+	uintptr_t stack = s->stack, end = stack + s->size;
 
-	self.busy = INSIDE; /* what libc allocates for this is not the program's */
-	real.free(p);
-	if (!pthread_getattr_np(pthread_self(), &attr)) {
-		if (pthread_attr_getstack(&attr, &stack, &size))
-			size = 0;
-		(void)pthread_attr_destroy(&attr);
+	if (!stack) {
+		end = ((uintptr_t)pthread_self() + 4096) & ~(uintptr_t)4095;
+		stack = end - s->size;
 	}
-	if (size)
-		log_stack(&self, (uintptr_t)stack, (uintptr_t)stack + size);
+	atomic_store(&s->used, 0);
+	self.busy = INSIDE;
+	log_stack(&self, stack, end);
 	atomic_signal_fence(memory_order_seq_cst);
 	self.busy = NOT_BUSY;
-	return s.function(s.arg);
+	return function(arg);
+}
+
+static bool find_size(struct start *s, const pthread_attr_t *attr)
+{
+	pthread_attr_t usual;
+	void *stack = NULL;
+	int e;
+
+	if (!attr) {
+		if (pthread_attr_init(&usual))
+			return false;
+		e = pthread_attr_getstacksize(&usual, &s->size);
+		(void)pthread_attr_destroy(&usual);
+		return !e;
+	}
+	if (pthread_attr_getstack(attr, &stack, &s->size))
+		return false;
+	s->stack = (uintptr_t)stack;
+	if (s->stack + s->size) /* the end; 0: none is set */
+		return true;
+	s->stack = 0;
+	return !pthread_attr_getstacksize(attr, &s->size);
+}
+
+/* NULL: the stack will not be known. */
+static struct start *take_start(const pthread_attr_t *attr)
+{
+	for (size_t i = 0; i < HEAPLOG_STARTS; i++) {
+		struct start *s = &process->start[i];
+
+		if (atomic_exchange(&s->used, 1))
+			continue;
+		s->stack = 0;
+		if (find_size(s, attr))
+			return s;
+		atomic_store(&s->used, 0);
+		return NULL;
+	}
+	return NULL;
 }
 
 EXPORT int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*function)(void *),
@@ -362,12 +396,13 @@ EXPORT int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*func
 
 	if (!real_find())
 		return EAGAIN;
-	s = real.malloc(sizeof(*s));
+	s = take_start(attr);
 	if (!s)
-		return EAGAIN;
-	*s = (struct start){ function, arg };
+		return real.pthread_create(t, attr, function, arg);
+	s->function = function;
+	s->arg = arg;
 	e = real.pthread_create(t, attr, begin_thread, s);
 	if (e)
-		real.free(s);
+		atomic_store(&s->used, 0);
 	return e;
 }

@@ -209,6 +209,7 @@ static bool read_rule(uint64_t pc, struct frame_rule *out)
 	struct found o = { .flags = 0 };
 	struct cfi_bytes s;
 	uint32_t fde, cie;
+	uint64_t mask;
 	void *at;
 
 	*out = (struct frame_rule){ .from = FRAME_NO_TABLE };
@@ -218,11 +219,10 @@ static bool read_rule(uint64_t pc, struct frame_rule *out)
 	if (!o.table || !table_bytes(&o, &s) || !find_entry(&s, o.table, pc, &fde) ||
 	    !covers(&s, fde, pc, &cie))
 		return true;
-	while (atomic_exchange_explicit(&process->frames_lock, 1, memory_order_acquire))
-		;
+	log_lock(&process->frames_lock, &mask);
 	if (!cfi_run(&scratch, &s, fde, cie, pc) || !make_rule(&scratch, out))
 		*out = (struct frame_rule){ .from = FRAME_END };
-	atomic_store_explicit(&process->frames_lock, 0, memory_order_release);
+	log_unlock(&process->frames_lock, &mask);
 	return true;
 }
 

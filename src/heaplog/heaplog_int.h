@@ -9,9 +9,11 @@
  *	chain.c		who called; frames.c: by call-frame tables
  *
  * It runs inside of any program, so: no malloc, no locks that a fork or a signal could leave held,
- * no file descriptor that stays open, no signal handler; errno is kept; and what cannot be logged
- * is counted, never an error of the program. What is not logged: calls while a thread is in here (a
- * signal handler that allocates), programs that are static, or were given more rights than we have.
+ * no file descriptor that stays open, no signal handler, no key of pthread_key_create(), no frame
+ * below a thread's function, less than 1 kB of the stack (coroutines); errno and dlerror() are
+ * kept; and what cannot be logged is counted, never an error of the program. What is not logged:
+ * calls while a thread is in here (a signal handler that allocates), programs that are static, or
+ * were given more rights than we have.
  *
  * A log is written through shared mappings of its file, so what is in it survives any death of the
  * program. Blocks of the disk are reserved before they are mapped: on a full disk logging ends.
@@ -31,6 +33,11 @@
 
 #include "symbol/heap_format.h"
 
+#define HEAPLOG_PATH   4096
+#define HEAPLOG_STARTS 64   /* threads that are created at a time; of more the stack is not known */
+#define HEAPLOG_OWNERS 1024 /* threads whose chunks others go on with */
+#define HEAPLOG_LOOKS  16   /* at threads that may have ended, for each chunk */
+
 #define EXPORT	    __attribute__((visibility("default")))
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -47,7 +54,7 @@ struct real {
 	int (*posix_memalign)(void **, size_t, size_t);
 	void *(*valloc)(size_t);
 	void *(*pvalloc)(size_t);
-	size_t (*malloc_usable_size)(void *);
+	size_t (*malloc_usable_size)(void *); /* NULL: not of the same allocator */
 	void *(*mmap)(void *, size_t, int, int, int, off_t);
 	int (*munmap)(void *, size_t);
 	void *(*mremap)(void *, size_t, size_t, int, ...);
@@ -57,7 +64,9 @@ struct real {
 
 extern struct real real;
 extern bool real_found;
-bool real_find(void);			   /* false: not yet, as this is called while it looks */
+bool real_find(void); /* false: not yet, as this is called while it looks */
+void *real_symbol(void *handle, const char *name);
+void new_find(void);			   /* new.c: those of C++ */
 void *early_alloc(size_t n, size_t align); /* until then */
 bool early_is(const void *p);		   /* such memory is never given back */
 size_t early_size(const void *p);
@@ -75,25 +84,34 @@ struct process {
 	_Atomic uint64_t generation; /* 0: nothing is known yet */
 	_Atomic bool off;	     /* nothing more can be logged */
 	_Atomic uint64_t end;	     /* of the file: where the next chunk goes */
-	_Atomic uint32_t lock;	     /* of `spare` */
+	_Atomic uint32_t lock;	     /* of the file and of the owners */
 	_Atomic uint32_t frames_lock;
 	struct heap_chunk *first;
 	_Atomic uint64_t early; /* events not logged before there was one */
 	_Atomic uint64_t rate;
 	uint64_t began;
 	uint32_t flags;
-	size_t n_spare;
-	struct spare {
+	char path[HEAPLOG_PATH]; /* of the log */
+	struct start {		 /* of a thread that is being created */
+		void *(*function)(void *);
+		void *arg;
+		uintptr_t stack; /* 0: of libc's making */
+		size_t size;
+		_Atomic uint32_t used;
+	} start[HEAPLOG_STARTS];
+	uint32_t n_owners, free_owner, next_look;
+	struct owner { /* of chunks */
 		uint64_t *at, *end;
-	} spare[64]; /* chunks of threads that have ended */
+		pid_t tid; /* 0: none */
+	} owner[HEAPLOG_OWNERS];
 };
 
 struct thread {
 	uint64_t *at, *end;    /* where it writes */
 	uint64_t generation;   /* of the process that these are of */
 	volatile uint8_t busy; /* enum busy */
-	bool created;	       /* by our pthread_create, which knows the stack */
 	uint32_t chunk;	       /* bytes of its next one */
+	uint32_t owner;	       /* + 1; 0: none */
 	uint32_t freed;	       /* releases since the last one that has a time */
 	uintptr_t stack, stack_end;
 };
@@ -108,6 +126,8 @@ void log_begin(bool own, void *find_object);
 bool log_room_slow(struct thread *t, size_t words);
 void log_skip(void); /* one event is not logged */
 void log_stack(struct thread *t, uintptr_t stack, uintptr_t end);
+void log_lock(_Atomic uint32_t *lock, uint64_t *mask);
+void log_unlock(_Atomic uint32_t *lock, const uint64_t *mask);
 
 static inline bool log_room(struct thread *t, size_t words)
 {

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,19 +20,17 @@
 
 #include "heaplog/heaplog_int.h"
 
-#define PATH_BYTES 4096
-#define RATE_MOST  (UINT64_C(1) << 20)
+#define RATE_MOST (UINT64_C(1) << 20)
 
 struct process *process;
 __thread struct thread self;
 bool log_no_ticks;
 
-static char directory[PATH_BYTES - 64];
+static char directory[HEAPLOG_PATH - 64];
 static clockid_t clock_id;
 static uint64_t first_rate = 1, limit;
 static _Atomic uint64_t generations; /* of this process and those that it was forked from */
-static pthread_key_t at_end;
-static bool has_key, own_malloc, has_tables;
+static bool own_malloc, has_tables;
 
 /* ---- text, without libc's formats ---------------------------------------------------------- */
 
@@ -59,17 +58,17 @@ static char *put_number(char *to, uint64_t v)
 	return to;
 }
 
-/* DIRECTORY/PID.BEGAN */
-static void path_of(char out[PATH_BYTES], uint64_t began)
+/* DIRECTORY/PID.BEGAN, kept: a stack of 4 kB has no room for it. */
+static void name_log(void)
 {
 	size_t n = strlen(directory);
-	char *to = out + n;
+	char *to = process->path + n;
 
-	memcpy(out, directory, n);
+	memcpy(process->path, directory, n);
 	*to++ = '/';
 	to = put_number(to, (uint64_t)getpid());
 	*to++ = '.';
-	to = put_number(to, began);
+	to = put_number(to, process->began);
 	*to = '\0';
 }
 
@@ -129,12 +128,9 @@ static bool reserve(int fd, uint64_t at, size_t size)
 
 static void *map_chunk(uint64_t at, size_t size)
 {
-	char path[PATH_BYTES];
+	int fd = open(process->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	void *p = MAP_FAILED;
-	int fd;
 
-	path_of(path, process->began);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return NULL;
 	if (may_grow(at + size) && reserve(fd, at, size))
@@ -148,57 +144,81 @@ static void *map_chunk(uint64_t at, size_t size)
 	return p;
 }
 
-static void lock(void)
+/* With all signals held back, libc's own included: a handler that never returns here, and a thread
+ * that is cancelled, would leave the lock to nobody. */
+void log_lock(_Atomic uint32_t *lock, uint64_t *mask)
 {
-	while (atomic_exchange_explicit(&process->lock, 1, memory_order_acquire))
-		;
+	const uint64_t all = UINT64_MAX;
+
+	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, mask, sizeof(*mask));
+	while (atomic_exchange_explicit(lock, 1, memory_order_acquire))
+		(void)syscall(SYS_sched_yield);
 }
 
-static void unlock(void)
+void log_unlock(_Atomic uint32_t *lock, const uint64_t *mask)
 {
-	atomic_store_explicit(&process->lock, 0, memory_order_release);
+	atomic_store_explicit(lock, 0, memory_order_release);
+	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, NULL, sizeof(*mask));
 }
 
-/* What a thread that ended has left. */
-static bool take_spare(struct thread *t)
+/* Where the records of a chunk end. */
+static uint64_t *records_end(uint64_t *at, const uint64_t *end)
 {
-	bool got = false;
+	size_t n;
 
-	if (!process->n_spare)
-		return false;
-	lock();
-	if (process->n_spare) {
-		struct spare *s = &process->spare[--process->n_spare];
-
-		t->at = s->at;
-		t->end = s->end;
-		got = true;
+	for (; at < end && *at; at += n) {
+		n = heap_words(*at);
+		if (!n || n > (size_t)(end - at))
+			return NULL;
 	}
-	unlock();
-	return got;
+	return at;
 }
 
-static void leave_chunk(struct thread *t)
+static bool is_alive(pid_t tid)
 {
-	if (t->generation != atomic_load(&process->generation) || t->end - t->at < 64)
+	return !syscall(SYS_tgkill, getpid(), tid, 0) || errno != ESRCH;
+}
+
+/* Threads leave without a word: a key of pthread_key_create() would be missing in a program that
+ * uses all of them. So who needs a chunk looks at a few of the others, and takes what one that has
+ * ended has left. */
+static bool inherit_chunk(struct thread *t)
+{
+	uint32_t n = process->n_owners < HEAPLOG_LOOKS ? process->n_owners : HEAPLOG_LOOKS;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct owner *o = &process->owner[process->next_look++ % process->n_owners];
+		uint64_t *at;
+
+		if (!o->tid || is_alive(o->tid))
+			continue;
+		at = records_end(o->at, o->end);
+		o->tid = 0;
+		process->free_owner = (uint32_t)(o - process->owner) + 1;
+		if (!at || o->end - at < 64)
+			continue;
+		t->at = at;
+		t->end = o->end;
+		return true;
+	}
+	return false;
+}
+
+/* The thread's chunk, for who comes after it. If there are too many threads, some leave nothing. */
+static void own_chunk(struct thread *t)
+{
+	struct owner *o;
+
+	if (!t->owner) {
+		t->owner = process->free_owner			? process->free_owner
+			   : process->n_owners < HEAPLOG_OWNERS ? ++process->n_owners
+								: 0;
+		process->free_owner = 0;
+	}
+	if (!t->owner)
 		return;
-	lock();
-	if (process->n_spare < sizeof(process->spare) / sizeof(*process->spare))
-		process->spare[process->n_spare++] = (struct spare){ t->at, t->end };
-	unlock();
-}
-
-/* A thread ends: its chunk is for others. If it allocates once more, it gets another one, and this
- * is called again. */
-static void end_thread(void *unused)
-{
-	(void)unused;
-	self.busy = INSIDE;
-	atomic_signal_fence(memory_order_seq_cst);
-	leave_chunk(&self);
-	self.at = self.end = NULL;
-	atomic_signal_fence(memory_order_seq_cst);
-	self.busy = NOT_BUSY;
+	o = &process->owner[t->owner - 1];
+	*o = (struct owner){ .tid = (pid_t)syscall(SYS_gettid), .at = t->at, .end = t->end };
 }
 
 static bool new_chunk(struct thread *t)
@@ -239,6 +259,7 @@ static void begin_process(bool forked)
 			 (own_malloc ? HEAP_OWN : 0u) | (has_tables ? HEAP_TABLES : 0u);
 	process->rate = first_rate;
 	process->off = !*directory;
+	name_log();
 	chain_reset();
 	atomic_store(&process->generation, atomic_fetch_add(&generations, 1) + 1);
 }
@@ -248,7 +269,7 @@ static void find_stack(struct thread *t)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0), from = 0, to = 0, v = 0;
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	char text[4096];
+	char text[256]; /* coroutines have small stacks */
 	bool head = true;
 	ssize_t n;
 
@@ -296,17 +317,21 @@ static void slow_down(struct thread *t)
 
 static bool next_chunk(struct thread *t)
 {
-	bool anew = t->generation != atomic_load(&process->generation);
+	bool anew = t->generation != atomic_load(&process->generation), got;
+	uint64_t mask;
 
 	if (anew) { /* a new thread, or one of a new process */
 		t->generation = atomic_load(&process->generation);
-		t->chunk = 0;
+		t->chunk = t->owner = 0;
 	}
 	t->at = t->end = NULL;
-	if (!take_spare(t) && !new_chunk(t))
+	log_lock(&process->lock, &mask);
+	got = (anew && inherit_chunk(t)) || new_chunk(t);
+	if (got)
+		own_chunk(t);
+	log_unlock(&process->lock, &mask);
+	if (!got)
 		return false;
-	if (has_key)
-		(void)pthread_setspecific(at_end, process);
 	if (!t->stack_end)
 		find_stack(t);
 	slow_down(t);
@@ -337,7 +362,6 @@ bool log_room_slow(struct thread *t, size_t words)
 
 void log_stack(struct thread *t, uintptr_t stack, uintptr_t end)
 {
-	t->created = true;
 	t->stack = stack;
 	t->stack_end = end;
 	if (!log_room(t, 3))
@@ -377,7 +401,7 @@ void log_begin(bool own, void *find_object)
 	own_malloc = own;
 	has_tables = frames_begin(find_object);
 	log_no_ticks = !steady();
-	has_key = !pthread_key_create(&at_end, end_thread);
 	process = p;
 	begin_process(false);
+	find_stack(&self); /* of the first thread: later it may be on a coroutine's */
 }

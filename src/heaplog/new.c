@@ -15,18 +15,82 @@ static void not_busy(uint8_t *was)
 	self.busy = *was;
 }
 
-/* NULL: a program without libstdc++, or one that has it in a plug-in alone: malloc does, as it
- * would there. */
-static void *next(void **kept, const char *name)
-{
-	void *p = __atomic_load_n(kept, __ATOMIC_RELAXED);
+#if __SIZEOF_SIZE_T__ == 8
+#define N "m"
+#else
+#define N "j"
+#endif
+#define NOTHROW "RKSt9nothrow_t"
+#define ALIGN	"St11align_val_t"
 
-	if (unlikely(!p)) {
-		p = dlsym(RTLD_NEXT, name);
-		p = p ? p : (void *)kept;
-		__atomic_store_n(kept, p, __ATOMIC_RELAXED);
-	}
-	return p == (void *)kept ? NULL : p;
+/* clang-format off */
+#define FUNCTIONS(NEW, DELETE) \
+	NEW(new_one, "_Znw" N, false, 0, (size_t n), (n)) \
+	NEW(new_many, "_Zna" N, false, 0, (size_t n), (n)) \
+	NEW(new_one_or_null, "_Znw" N NOTHROW, true, 0, (size_t n, const void *tag), (n, tag)) \
+	NEW(new_many_or_null, "_Zna" N NOTHROW, true, 0, (size_t n, const void *tag), (n, tag)) \
+	NEW(new_one_at, "_Znw" N ALIGN, false, align, (size_t n, size_t align), (n, align)) \
+	NEW(new_many_at, "_Zna" N ALIGN, false, align, (size_t n, size_t align), (n, align)) \
+	NEW(new_one_at_or_null, "_Znw" N ALIGN NOTHROW, true, align, \
+	    (size_t n, size_t align, const void *tag), (n, align, tag)) \
+	NEW(new_many_at_or_null, "_Zna" N ALIGN NOTHROW, true, align, \
+	    (size_t n, size_t align, const void *tag), (n, align, tag)) \
+	DELETE(delete_one, "_ZdlPv", (void *p), (p)) \
+	DELETE(delete_many, "_ZdaPv", (void *p), (p)) \
+	DELETE(delete_one_sized, "_ZdlPv" N, (void *p, size_t n), (p, n)) \
+	DELETE(delete_many_sized, "_ZdaPv" N, (void *p, size_t n), (p, n)) \
+	DELETE(delete_one_or_null, "_ZdlPv" NOTHROW, (void *p, const void *tag), (p, tag)) \
+	DELETE(delete_many_or_null, "_ZdaPv" NOTHROW, (void *p, const void *tag), (p, tag)) \
+	DELETE(delete_one_at, "_ZdlPv" ALIGN, (void *p, size_t align), (p, align)) \
+	DELETE(delete_many_at, "_ZdaPv" ALIGN, (void *p, size_t align), (p, align)) \
+	DELETE(delete_one_sized_at, "_ZdlPv" N ALIGN, \
+	    (void *p, size_t n, size_t align), (p, n, align)) \
+	DELETE(delete_many_sized_at, "_ZdaPv" N ALIGN, \
+	    (void *p, size_t n, size_t align), (p, n, align))
+/* clang-format on */
+
+#define INDEX_NEW(name, symbol, may_fail, align, params, args) FOUND_##name,
+#define INDEX_DELETE(name, symbol, params, args)	       FOUND_##name,
+enum found { FUNCTIONS(INDEX_NEW, INDEX_DELETE) FOUND_N };
+
+#define SYMBOL_NEW(name, symbol, may_fail, align, params, args) symbol,
+#define SYMBOL_DELETE(name, symbol, params, args)		symbol,
+static const char *const symbols[FOUND_N] = { FUNCTIONS(SYMBOL_NEW, SYMBOL_DELETE) };
+
+static void *found[FOUND_N];
+static char none;
+
+/* At the start, as the first call may be on a small stack. */
+void new_find(void)
+{
+	for (size_t i = 0; i < FOUND_N; i++)
+		found[i] = real_symbol(RTLD_NEXT, symbols[i]);
+}
+
+/* A plug-in may have brought libstdc++, and for itself alone. */
+static void *look_again(enum found f)
+{
+	void *p = real_symbol(RTLD_NEXT, symbols[f]), *library = NULL;
+
+	if (!p)
+		library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
+	if (!p && !library)
+		(void)dlerror();
+	if (library)
+		p = real_symbol(library, symbols[f]); /* it stays, as we call it */
+	p = p ? p : &none;
+	__atomic_store_n(&found[f], p, __ATOMIC_RELAXED);
+	return p;
+}
+
+/* NULL: a program without libstdc++: malloc does. */
+static void *next(enum found f)
+{
+	void *p = __atomic_load_n(&found[f], __ATOMIC_RELAXED);
+
+	if (unlikely(!p))
+		p = look_again(f);
+	return p == &none ? NULL : p;
 }
 
 static void *instead(size_t n, size_t align, bool may_fail)
@@ -43,7 +107,6 @@ static void *instead(size_t n, size_t align, bool may_fail)
 	void *name params __asm__(symbol);                                                  \
 	EXPORT void *name params                                                            \
 	{                                                                                   \
-		static void *kept;                                                          \
 		void *(*f)params;                                                           \
 		void *at, *p;                                                               \
                                                                                             \
@@ -54,7 +117,7 @@ static void *instead(size_t n, size_t align, bool may_fail)
                                                                                             \
 			self.busy = INSIDE;                                                 \
 			atomic_signal_fence(memory_order_seq_cst);                          \
-			at = next(&kept, symbol);                                           \
+			at = next(FOUND_##name);                                            \
 			memcpy(&f, &at, sizeof(f));                                         \
 			p = at ? f args : instead(n, align_, may_fail);                     \
 			atomic_signal_fence(memory_order_seq_cst);                          \
@@ -68,7 +131,6 @@ static void *instead(size_t n, size_t align, bool may_fail)
 	void name params __asm__(symbol);                                           \
 	EXPORT void name params                                                     \
 	{                                                                           \
-		static void *kept;                                                  \
 		__attribute__((cleanup(not_busy), unused)) uint8_t was = self.busy; \
 		void(*f) params;                                                    \
 		void *at;                                                           \
@@ -78,7 +140,7 @@ static void *instead(size_t n, size_t align, bool may_fail)
 		call_log_free(p);                                                   \
 		self.busy = INSIDE;                                                 \
 		atomic_signal_fence(memory_order_seq_cst);                          \
-		at = next(&kept, symbol);                                           \
+		at = next(FOUND_##name);                                            \
 		memcpy(&f, &at, sizeof(f));                                         \
 		if (at)                                                             \
 			f args;                                                     \
@@ -87,33 +149,4 @@ static void *instead(size_t n, size_t align, bool may_fail)
 		atomic_signal_fence(memory_order_seq_cst);                          \
 	}
 
-#if __SIZEOF_SIZE_T__ == 8
-#define N "m"
-#else
-#define N "j"
-#endif
-#define NOTHROW "RKSt9nothrow_t"
-#define ALIGN	"St11align_val_t"
-
-/* clang-format off */
-NEW(new_one, "_Znw" N, false, 0, (size_t n), (n))
-NEW(new_many, "_Zna" N, false, 0, (size_t n), (n))
-NEW(new_one_or_null, "_Znw" N NOTHROW, true, 0, (size_t n, const void *tag), (n, tag))
-NEW(new_many_or_null, "_Zna" N NOTHROW, true, 0, (size_t n, const void *tag), (n, tag))
-NEW(new_one_at, "_Znw" N ALIGN, false, align, (size_t n, size_t align), (n, align))
-NEW(new_many_at, "_Zna" N ALIGN, false, align, (size_t n, size_t align), (n, align))
-NEW(new_one_at_or_null, "_Znw" N ALIGN NOTHROW, true, align,
-    (size_t n, size_t align, const void *tag), (n, align, tag))
-NEW(new_many_at_or_null, "_Zna" N ALIGN NOTHROW, true, align,
-    (size_t n, size_t align, const void *tag), (n, align, tag))
-DELETE(delete_one, "_ZdlPv", (void *p), (p))
-DELETE(delete_many, "_ZdaPv", (void *p), (p))
-DELETE(delete_one_sized, "_ZdlPv" N, (void *p, size_t n), (p, n))
-DELETE(delete_many_sized, "_ZdaPv" N, (void *p, size_t n), (p, n))
-DELETE(delete_one_or_null, "_ZdlPv" NOTHROW, (void *p, const void *tag), (p, tag))
-DELETE(delete_many_or_null, "_ZdaPv" NOTHROW, (void *p, const void *tag), (p, tag))
-DELETE(delete_one_at, "_ZdlPv" ALIGN, (void *p, size_t align), (p, align))
-DELETE(delete_many_at, "_ZdaPv" ALIGN, (void *p, size_t align), (p, align))
-DELETE(delete_one_sized_at, "_ZdlPv" N ALIGN, (void *p, size_t n, size_t align), (p, n, align))
-DELETE(delete_many_sized_at, "_ZdaPv" N ALIGN, (void *p, size_t n, size_t align), (p, n, align))
-/* clang-format on */
+FUNCTIONS(NEW, DELETE)

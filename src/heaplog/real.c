@@ -49,24 +49,49 @@ size_t early_size(const void *p)
 
 /* ---- looking for them ---------------------------------------------------------------------- */
 
+/* What is not there is no news for the program, which may ask dlerror(). */
+void *real_symbol(void *handle, const char *name)
+{
+	void *p = dlsym(handle, name);
+
+	if (!p)
+		(void)dlerror();
+	return p;
+}
+
 static void find(void *out, const char *name)
 {
-	void *p = dlsym(RTLD_NEXT, name);
+	void *p = real_symbol(RTLD_NEXT, name);
 
 	memcpy(out, &p, sizeof(p));
 }
 
-/* Whether the function is in this library. */
-static bool is_ours(const void *f)
+static bool same_object(const void *f, const void *g)
 {
 	Dl_info at, here;
 
-	return !f || !dladdr(f, &at) || !dladdr(&real, &here) || at.dli_fbase == here.dli_fbase;
+	return f && g && dladdr(f, &at) && dladdr(g, &here) && at.dli_fbase == here.dli_fbase;
+}
+
+static const void *address(const void *function)
+{
+	const void *p;
+
+	memcpy(&p, function, sizeof(p));
+	return p;
+}
+
+/* An allocator need not have malloc_usable_size(); libc's would read what it never wrote. */
+static void judge_size(bool own)
+{
+	if (own || !same_object(address(&real.malloc), address(&real.malloc_usable_size)))
+		real.malloc_usable_size = NULL;
 }
 
 bool real_find(void)
 {
 	static _Atomic bool looking;
+	bool own;
 	void *at;
 
 	if (real_found)
@@ -74,7 +99,8 @@ bool real_find(void)
 	if (atomic_exchange(&looking, true))
 		return false;
 #define FIND(name) find(&real.name, #name)
-	at = dlsym(RTLD_DEFAULT, "malloc");
+	at = real_symbol(RTLD_DEFAULT, "malloc");
+	own = at && !same_object(at, &real);
 	FIND(malloc);
 	FIND(free);
 	FIND(calloc);
@@ -90,7 +116,9 @@ bool real_find(void)
 	FIND(mremap);
 	FIND(dlclose);
 	FIND(pthread_create);
-	log_begin(!is_ours(at), dlsym(RTLD_DEFAULT, "_dl_find_object"));
+	judge_size(own);
+	new_find();
+	log_begin(own, real_symbol(RTLD_DEFAULT, "_dl_find_object"));
 	real_found = true;
 	return true;
 }

@@ -74,6 +74,18 @@ static inline uint64_t heap_head(enum heap_record type, uint64_t value)
 	return (uint64_t)type << 56 | value;
 }
 
+/* Words of the record that begins with this one; 0: not known. */
+static inline uint32_t heap_words(uint64_t head)
+{
+	static const uint8_t words[] = {
+		[HEAP_ALLOC] = 3, [HEAP_FREE] = 2,  [HEAP_MAP] = 3,  [HEAP_UNMAP] = 3,
+		[HEAP_STACK] = 3, [HEAP_CHAIN] = 1, [HEAP_RATE] = 2, [HEAP_FREED] = 1
+	};
+	uint32_t type = (uint32_t)(head >> 56), n = type < sizeof(words) ? words[type] : 0;
+
+	return type == HEAP_CHAIN ? n + (uint32_t)(head >> 32 & 0xffffff) : n;
+}
+
 /* The CPU's counter; 0: it has none that programs can read. */
 static inline uint64_t heap_ticks(void)
 {

@@ -53,22 +53,17 @@ static void read_extent(struct heap_log_record *r, uint64_t word)
 
 bool heap_log_record(struct heap_log_at *at, struct heap_log_record *r)
 {
-	static const uint8_t words[] = {
-		[HEAP_ALLOC] = 3, [HEAP_FREE] = 2,  [HEAP_MAP] = 3,  [HEAP_UNMAP] = 3,
-		[HEAP_STACK] = 3, [HEAP_CHAIN] = 1, [HEAP_RATE] = 2, [HEAP_FREED] = 1
-	};
-	size_t left = (size_t)(at->words_end - at->word) / 8, need;
+	size_t left = (size_t)(at->words_end - at->word) / 8;
 	uint64_t head = left ? ld64(at->word) : 0, type = head >> 56;
 	uint64_t value = head & (UINT64_MAX >> 8);
+	size_t need = heap_words(head);
 
-	if (type == HEAP_END || type >= sizeof(words))
+	if (!need)
 		return false;
 	*r = (struct heap_log_record){ .type = (enum heap_record)type };
-	need = words[type];
 	if (type == HEAP_CHAIN) {
 		if (!read_chain(r, value, at->word + 8))
 			return false;
-		need += r->n;
 	} else if (type == HEAP_RATE) {
 		r->rate = value;
 	} else {

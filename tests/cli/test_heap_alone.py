@@ -1,0 +1,349 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""record --heap cannot be noticed: each program runs alone and under the library, with the same output, status and files. Programs
+print nothing that differs between two runs of the same kind (addresses, pids, times)."""
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import heap_programs  # noqa: E402
+from heap_made import ALLOC, LIBRARY, STACK, read_logs  # noqa: E402
+from tap import Tap  # noqa: E402
+
+os.environ.pop("MALLOC_PERTURB_", None)
+os.environ.pop("LD_PRELOAD", None)
+t = Tap()
+tmp = tempfile.TemporaryDirectory()
+os.chdir(tmp.name)
+HEAD = """#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+static void *keep(size_t n) { void *p = malloc(n); if (p) memset(p, 1, n); return p; }
+"""
+
+
+def build(name, text, *flags, cc="cc", head=HEAD):
+    return heap_programs.build(name, text, *flags, cc=cc, head=head)
+
+
+def both(name, *words, preload="", rate=1, env=()):
+    """Its end alone and logged, each in a directory of its own, and the logs."""
+    ends, logs = [], {}
+    for how in ("alone", "logged"):
+        d, at = tempfile.mkdtemp(dir="."), os.path.abspath(tempfile.mkdtemp(dir="."))
+        e = dict(os.environ, **dict(env))
+        if how == "logged":
+            e.update(CYCLADE_HEAP="4:%d:0:%s" % (rate, at), LD_PRELOAD=LIBRARY + (":" + preload if preload else ""))
+        elif preload:
+            e.update(LD_PRELOAD=preload)
+        p = subprocess.run([os.path.abspath(name), *words], env=e, capture_output=True, text=True, timeout=120, check=False, cwd=d)
+        ends.append((p.returncode, p.stdout, p.stderr, sorted(os.listdir(d))))
+        if how == "logged":
+            logs = read_logs(at)
+    return ends[0], ends[1], logs
+
+
+def same(name, *words, what, wants=(0, "", ""), **more):
+    alone, with_it, logs = both(name, *words, **more)
+    t.equal(with_it, alone, "%s: as alone" % what)
+    if wants is not None:
+        t.equal(alone[:3], wants, "%s: does what it is to do" % what)
+    return list(logs.values())
+
+
+def sizes(logs):
+    return [r[3] for log in logs for r in log.of(ALLOC)]
+
+
+# ---- allocators of others ----
+MAPPED = """
+#include <sys/mman.h>
+#include <string.h>
+#include <stdint.h>
+static int calls;
+static void *map(size_t n) { calls++; char *p = mmap(0, (n + 16 + 4095) & ~4095ul, 3, 0x22, -1, 0); if (p == MAP_FAILED) return 0;
+	*(size_t *)p = n; *(uint64_t *)(p + 8) = 0xfeedfacecafebef0; return p + 16; }
+void *malloc(size_t n) { return map(n); }
+void free(void *p) { if (p) { size_t n = *(size_t *)((char *)p - 16); munmap((char *)p - 16, (n + 16 + 4095) & ~4095ul); } }
+void *calloc(size_t a, size_t b) { return map(a * b); }
+void *realloc(void *p, size_t n) { if (n > 1ul << 40) return 0; void *q = map(n); if (p) { size_t o = *(size_t *)((char *)p - 16); memcpy(q, p, o < n ? o : n); free(p); } return q; }
+int own_calls(void) { return calls; }
+"""
+USES = """
+int own_calls(void) __attribute__((weak));
+static void *nothing(void *p) { return p; }
+int main(void)
+{
+	char *p = malloc(10);
+	strcpy(p, "text");
+	for (int i = 0; i < 100; i++) p = realloc(p, 20 + i * 100);
+	if (realloc(p, SIZE_MAX / 4)) return 1;
+	if (strcmp(p, "text")) return 2;
+	free(p);
+	int before = own_calls ? own_calls() : 0;
+	for (int i = 0; i < 3; i++) {
+		pthread_t id;
+		if (pthread_create(&id, NULL, nothing, NULL)) return 3;
+		pthread_join(id, NULL);
+	}
+	for (int i = 0; i < 200; i++) free(malloc(50 << i % 10));
+	printf("%d\\n", own_calls ? own_calls() - before - 200 : -1);
+	return 5;
+}"""
+build("libmapped.so", MAPPED, "-shared", "-fPIC", head="")
+build("uses", USES, "-L.", "-lmapped", "-Wl,-rpath," + tmp.name, "-pthread")
+build("defines", USES, "-pthread", head=HEAD.replace("static void *keep", MAPPED + "\nstatic void *keep"))
+build("plain", USES, "-pthread")
+# how many libc allocates for a thread is libc's; with the library as many as without it
+for rate in (1, 4):
+    logs = same("uses", what="a library's allocator that lacks malloc_usable_size, one of %d logged" % rate, wants=None, rate=rate)
+    if rate == 1:
+        t.ok({20 + 99 * 100, 50 << 9} <= set(sizes(logs)), "it is logged")
+    same("defines", what="the program's own allocator, one of %d logged" % rate, wants=None, rate=rate)
+for pattern in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2*"):
+    path = (sorted(glob.glob("/usr/lib/*/" + pattern)) or sorted(glob.glob("/usr/lib64/" + pattern)) or [None])[0]
+    if not path:
+        t.skip(pattern, "not installed")
+        continue
+    for rate in (1, 4):
+        logs = same("plain", what="%s, one of %d logged" % (pattern, rate), wants=(5, "-1\n", ""), preload=path, rate=rate)
+    t.ok(logs and len(sizes(logs)) > 20, "it is logged", len(logs))
+
+# ---- threads ----
+build("keys", """
+static pthread_key_t key[4096];
+static void gone(void *p) { free(p); }
+static void *work(void *p) { for (int i = 0; i < 100; i++) pthread_setspecific(key[i], malloc(100 + i)); return p; }
+int main(void)
+{
+	int n = 0;
+	free(malloc(3));
+	while (n < 4096 && !pthread_key_create(&key[n], gone)) n++;
+	for (int i = 0; i < 20; i++) { pthread_t id; if (pthread_create(&id, NULL, work, NULL)) return 2; pthread_join(id, NULL); }
+	printf("%d\\n", n);
+	return 0;
+}""", "-pthread")
+logs = same("keys", what="all keys of threads", wants=None)
+t.ok(sizes(logs).count(150) == 20 and not [n for log in logs for n in log.left().values() if 100 <= n < 200], "what destructors of keys free is freed")
+
+build("ends", """
+#include <threads.h>
+static int depth(void) { void *b[64]; return backtrace(b, 64); }
+static void clean(void *p) { free(p); puts("cleaned"); }
+static void *exits(void *p) { free(malloc(71)); printf("%d\\n", depth()); pthread_cleanup_push(clean, malloc(72)); pthread_exit(malloc(73)); pthread_cleanup_pop(0); }
+static void *waits(void *p) { pthread_cleanup_push(clean, malloc(74)); for (;;) { free(malloc(75)); usleep(100); } pthread_cleanup_pop(0); return p; }
+static void *spins(void *p) { pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL); *(volatile int *)p = 1; for (volatile long i = 0;; i++) ; return p; }
+static int c11(void *p) { free(malloc(76)); return 7; }
+static char stack[1 << 17] __attribute__((aligned(4096)));
+static void *sized(void *p) { char a[20000]; memset(a, 1, sizeof a); free(malloc(77)); return p; }
+int main(void)
+{
+	pthread_t id; void *r; thrd_t c; int n; volatile int there = 0; pthread_attr_t a;
+	depth();
+	pthread_create(&id, NULL, exits, NULL); pthread_join(id, &r); free(r);
+	pthread_create(&id, NULL, waits, NULL); usleep(3000); pthread_cancel(id); pthread_join(id, &r); printf("%d\\n", r == PTHREAD_CANCELED);
+	pthread_create(&id, NULL, spins, (void *)&there); while (!there) ; pthread_cancel(id); pthread_join(id, &r); printf("%d\\n", r == PTHREAD_CANCELED);
+	thrd_create(&c, c11, NULL); thrd_join(c, &n); printf("%d\\n", n);
+	pthread_attr_init(&a); pthread_attr_setstack(&a, stack, sizeof stack);
+	printf("%d ", pthread_create(&id, &a, sized, NULL)); printf("%d\\n", pthread_join(id, &r));
+	pthread_attr_init(&a); pthread_attr_setstacksize(&a, 1 << 16);
+	printf("%d ", pthread_create(&id, &a, sized, NULL)); printf("%d\\n", pthread_join(id, &r));
+	for (int i = 0; i < 200; i++) { pthread_create(&id, NULL, sized, NULL); pthread_join(id, &r); }
+	return 0;
+}""", "-pthread")
+logs = same("ends", what="threads that exit, are cancelled, have stacks of their own", wants=None)
+t.equal([sizes(logs).count(n) for n in (72, 73, 76, 77)], [1, 1, 1, 202], "each is logged")
+t.equal(len([1 for log in logs for _ in log.of(STACK)]), 205, "stacks of those that pthread_create made")
+
+build("forking", """
+static volatile int stop;
+static void *work(void *p) { while (!stop) { void *a = malloc(100), *b = malloc(70000); free(a); free(b); } return p; }
+static void *brief(void *p) { return malloc(10); }
+int main(void)
+{
+	pthread_t id[4], one; int bad = 0, s;
+	for (int i = 0; i < 4; i++) pthread_create(&id[i], NULL, work, NULL);
+	for (int i = 0; i < 100; i++) {
+		pid_t pid = fork();
+		if (!pid) {
+			alarm(60);
+			for (int k = 0; k < 10; k++) free(malloc(3000 + i));
+			pthread_create(&one, NULL, brief, NULL); pthread_join(one, NULL);
+			_exit(i % 7);
+		}
+		waitpid(pid, &s, 0);
+		bad += !WIFEXITED(s) || WEXITSTATUS(s) != i % 7;
+	}
+	stop = 1;
+	for (int i = 0; i < 4; i++) pthread_join(id[i], NULL);
+	printf("%d\\n", bad);
+	return 0;
+}""", "-pthread")
+logs = same("forking", what="forks while threads allocate", wants=(0, "0\n", ""))
+t.equal([len(logs)] + [sizes(logs).count(3000 + i) for i in (0, 50, 99)], [101, 10, 10, 10], "each child has its log")
+
+# ---- small stacks: the library's own need is measured, as libc's alone may be more than a page ----
+build("small", """
+#define STACK 65536
+static ucontext_t back;
+static char *area;
+static int deepest(void) { int i = 0; while (i < STACK && area[i] == 0x5a) i++; return STACK - i; }
+static void run(void (*f)(void))
+{
+	ucontext_t c;
+	memset(area, 0x5a, STACK);
+	getcontext(&c);
+	c.uc_stack.ss_sp = area; c.uc_stack.ss_size = STACK; c.uc_link = &back;
+	makecontext(&c, f, 0);
+	swapcontext(&back, &c);
+}
+static void *volatile p;
+static void nothing(void) { }
+static void first(void) { p = malloc(41); }                 /* the first call of a thread: its chunk */
+static void many(void) { for (int i = 0; i < 5000; i++) free(malloc(42)); } /* chunk after chunk */
+static void other(void) { p = realloc(p, 50); free(p); p = calloc(1, 43); free(p); }
+static void *thread(void *arg)
+{
+	int n, most = 0;
+	run(nothing); n = deepest();
+	run(first); most = deepest() > most ? deepest() : most;
+	run(many); most = deepest() > most ? deepest() : most;
+	run(other); most = deepest() > most ? deepest() : most;
+	*(int *)arg = most - n;
+	return NULL;
+}
+int main(int n, char **v)
+{
+	pthread_t id; int used = 0, small;
+	area = mmap(NULL, STACK, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 100; i++) free(realloc(calloc(1, 43), 50)); /* what libc binds at the first call is bound */
+	pthread_create(&id, NULL, thread, &used); pthread_join(id, NULL);
+	thread(&small);
+	if (n > 1) printf("%d\\n", used > small ? used : small);
+	return used > 1 << 14;
+}""", "-pthread")
+logs = same("small", what="coroutines", wants=None)
+t.equal([sizes(logs).count(n) for n in (41, 42)], [2, 10000], "they are logged")
+alone, with_it, _ = both("small", "tell")
+more = int(with_it[1]) - int(alone[1])
+t.ok(more < 1200, "of a coroutine's stack the library uses less than 1,200 bytes, the signal frame aside", (alone, with_it))
+
+build("page", """
+static ucontext_t back, c;
+static int done;
+static void f(void) { for (int i = 0; i < 3000; i++) free(malloc(44)); done = 1; }
+int main(void)
+{
+	char *m = mmap(NULL, 3 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	free(malloc(1));
+	mprotect(m + 4096, 4096, 3);
+	getcontext(&c);
+	c.uc_stack.ss_sp = m + 4096; c.uc_stack.ss_size = 4096; c.uc_link = &back;
+	makecontext(&c, f, 0);
+	swapcontext(&back, &c);
+	puts(done ? "done" : "not");
+	return 0;
+}""", "-Wl,-z,now")
+logs = same("page", what="a coroutine on one page, with none below it", wants=(0, "done\n", ""))
+t.equal(sizes(logs).count(44), 3000, "it is logged")
+
+# ---- errors, signals, descriptors, limits ----
+build("errors", """
+int main(void)
+{
+	char *e = dlerror();
+	printf("%s\\n", e ? e : "none");
+	dlopen("/nonexistent/lib.so", RTLD_NOW);
+	errno = 77; free(malloc(100)); printf("%d\\n", errno);
+	e = dlerror(); printf("%s\\n", e && strstr(e, "nonexistent") ? "told" : "not told");
+	return 0;
+}""", "-ldl")
+same("errors", what="dlerror() and errno", wants=(0, "none\n77\ntold\n", ""))
+
+build("jumps", """
+static sigjmp_buf at;
+static volatile int n;
+static void on(int s) { n++; siglongjmp(at, 1); }
+static void *other(void *p) { while (n < 300) free(malloc(60)); return p; }
+int main(void)
+{
+	struct sigaction a = { .sa_handler = on };
+	struct itimerval i = { { 0, 300 }, { 0, 300 } };
+	pthread_t id;
+	sigset_t s;
+	sigemptyset(&s); sigaddset(&s, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &s, NULL);
+	pthread_create(&id, NULL, other, NULL);
+	pthread_sigmask(SIG_UNBLOCK, &s, NULL);
+	sigaction(SIGALRM, &a, NULL);
+	if (!sigsetjmp(at, 1))
+		setitimer(ITIMER_REAL, &i, NULL);
+	while (n < 300) { void *p = mmap(NULL, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); munmap(p, 4096); }
+	pthread_join(id, NULL);
+	puts("end");
+	return 0;
+}""", "-pthread")
+same("jumps", what="handlers that never return", wants=(0, "end\n", ""))
+
+build("closes", """
+int main(void)
+{
+	free(malloc(7));
+	for (int i = 3; i < 1024; i++) close(i);
+	int a = open("/dev/null", O_RDONLY);
+	for (int i = 0; i < 20000; i++) free(malloc(81));
+	int b = open("file", O_CREAT | O_WRONLY, 0600);
+	printf("%d %d\\n", a, b); fflush(stdout);
+	close(0); close(1); close(2);
+	for (int i = 0; i < 20000; i++) free(malloc(82));
+	return open("/dev/null", O_RDONLY);
+}""")
+logs = same("closes", what="all descriptors closed", wants=(0, "3 4\n", ""))
+t.equal([sizes(logs).count(81), sizes(logs).count(82)], [20000, 20000], "it is logged")
+
+build("limits", """
+int main(int n, char **v)
+{
+	struct rlimit none = { 0, 0 }, few = { 3, 3 };
+	free(malloc(7));
+	setrlimit(RLIMIT_NOFILE, &few);
+	int fd = open("/dev/null", O_RDONLY), e = errno;
+	printf("%d %d\\n", fd, e); fflush(stdout);
+	setrlimit(RLIMIT_FSIZE, &none);
+	setrlimit(RLIMIT_CORE, &none);
+	for (int i = 0; i < 50000; i++) free(malloc(91));
+	FILE *f = tmpfile();
+	puts(f ? "file" : "no file");
+	return 0;
+}""")
+same("limits", what="no descriptors, no bytes of files", wants=(0, "-1 24\nno file\n", ""))
+
+if shutil.which("c++"):
+    build("plugin.so", "#include <new>\n#include <cstdio>\nextern \"C\" int go(void) { int *volatile a = new int[1001]; delete[] a; try { (void)!::operator new(~0ul / 4); } "
+          "catch (const std::bad_alloc &) { return 3; } return 4; }", "-shared", "-fPIC", cc="c++", head="")
+    build("loads", """
+int main(void) { void *h = dlopen("%s/plugin.so", RTLD_NOW | RTLD_LOCAL); printf("%%d\\n", ((int (*)(void))dlsym(h, "go"))()); return 0; }""" % tmp.name, "-ldl")
+    logs = same("loads", what="a plug-in of C++ in a program of C, which has exceptions", wants=(0, "3\n", ""))
+    t.ok(4004 in sizes(logs), "it is logged")
+
+t.done()
