@@ -27,9 +27,10 @@
  * has the time of the switch (perf sched record); without it, a thread is taken to run since
  * another one last did on its CPU, or since its waking (w->assumed).
  *
- * A CPU runs one thread at a time. A thread that was running when another one is seen on its CPU is
- * unknown from its last record on. Time before the first sample of a recording of tracepoints is
- * left out: forks are recorded sooner than switches there.
+ * A CPU runs one thread at a time (asserted in parallel.c). A thread that was running is unknown
+ * from its CPU's last record on if another one is seen there, if a switch there is not its own, or
+ * if it is seen on another CPU; in a recording of tracepoints, also at the end. Time before the
+ * first sample of such a recording is left out: forks are recorded sooner than switches there.
  *
  * Some chains. While there are very many switches, some have a chain only (record --wait). The
  * others get that of a wait of the same thread that the same waker ended, about as long, and near

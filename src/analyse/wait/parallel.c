@@ -92,6 +92,7 @@ struct cpu_now {
 struct now {
 	uint64_t time, wanted; /* wanted: time so far in which threads waited for a CPU */
 	uint64_t running, wanting, lost;
+	size_t crowded; /* CPUs with more than one thread: none, but for changes at the same time */
 	struct cpu_now *cpu;
 };
 
@@ -102,6 +103,7 @@ static int spend(struct counting *c, struct now *now, uint64_t time)
 
 	if (!d)
 		return 0;
+	assert(!now->crowded);
 	c->out->unknown += now->lost ? d : 0;
 	now->wanted += now->wanting ? d : 0;
 	now->time = time;
@@ -111,7 +113,10 @@ static int spend(struct counting *c, struct now *now, uint64_t time)
 static void begin_run(struct counting *c, struct now *now, uint32_t cpu)
 {
 	now->running++;
-	if (!cpu_of(c, cpu) || now->cpu[cpu].on++)
+	if (!cpu_of(c, cpu))
+		return;
+	now->crowded += now->cpu[cpu].on == 1;
+	if (now->cpu[cpu].on++)
 		return;
 	cpu_of(c, cpu)->wanted += now->wanted - now->cpu[cpu].wanted;
 	now->cpu[cpu].since = now->time;
@@ -120,7 +125,10 @@ static void begin_run(struct counting *c, struct now *now, uint32_t cpu)
 static void end_run(struct counting *c, struct now *now, uint32_t cpu)
 {
 	now->running--;
-	if (!cpu_of(c, cpu) || --now->cpu[cpu].on)
+	if (!cpu_of(c, cpu))
+		return;
+	now->crowded -= now->cpu[cpu].on == 2;
+	if (--now->cpu[cpu].on)
 		return;
 	cpu_of(c, cpu)->busy += now->time - now->cpu[cpu].since;
 	now->cpu[cpu].wanted = now->wanted;

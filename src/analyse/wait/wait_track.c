@@ -5,7 +5,7 @@
  * A switch may be told several times: by a sample with its chain, by a switch record, by
  * sched_switch. The first sets the time, the others add what they know. The same teller twice in a
  * row means that something between was lost. So does a thread on the CPU of another that never left
- * it: no more threads run at a time than there are CPUs.
+ * it, and one that runs on another CPU than before: a CPU runs one thread at a time (asserted).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +44,7 @@ struct tracking {
 	VEC(struct track) v;
 	VEC(struct cpu_now) cpu;
 	uint64_t ins, outs; /* switches of the recorded threads */
+	bool anew;	    /* the fact is the first to tell of its switch */
 	struct err *err;
 };
 
@@ -111,6 +112,15 @@ static int put_known(struct tracking *t, struct wait_span s)
 	return put_span(t, &s);
 }
 
+/* It ran there up to then, whatever says so. */
+static void see_cpu(struct tracking *t, const struct track *r, uint64_t until)
+{
+	struct cpu_now *c = r->cpu < t->cpu.n ? &t->cpu.v[r->cpu] : NULL;
+
+	if (c && c->seen < until && c->holder != NO_HOLDER && t->v.v[c->holder].thread == r->thread)
+		c->seen = until;
+}
+
 /* From since to `until`, as it was. */
 static int close_span(struct tracking *t, const struct track *r, uint64_t until)
 {
@@ -124,6 +134,7 @@ static int close_span(struct tracking *t, const struct track *r, uint64_t until)
 	if (r->running) {
 		s.reason = WAIT_RAN;
 		s.there = r->there;
+		see_cpu(t, r, until);
 		return put_known(t, s);
 	}
 	s.chain = r->chain;
@@ -224,13 +235,6 @@ static int lose_thread(struct tracking *t, struct track *r, uint64_t seen)
 	return 0;
 }
 
-static void leave_cpu(struct cpu_now *c, const struct fact *f)
-{
-	c->holder = NO_HOLDER;
-	c->seen = c->free = f->time;
-	c->idled = f->idled;
-}
-
 /* No other thread ran there between then and `f`; 0: not in the whole recording. */
 static uint64_t free_since(const struct tracking *t, const struct track *r, const struct fact *f)
 {
@@ -259,25 +263,59 @@ static int end_thread(struct tracking *t, struct track *r, uint64_t until)
 	return close_span(t, r, until);
 }
 
-/* A thread has the CPU now: another one that is taken to run there has left without a record. */
-static int hold_cpu(struct tracking *t, struct cpu_now *c, const struct track *r, uint32_t cpu,
-		    uint64_t time)
+/* The thread that is taken to run there has left without a record, before `time`. */
+static int evict(struct tracking *t, const struct cpu_now *c, uint32_t cpu, uint64_t time)
 {
-	size_t self = (size_t)(r - t->v.v);
 	struct track *other = c->holder == NO_HOLDER ? NULL : &t->v.v[c->holder];
 
-	if (c->holder != self) {
-		bool stays = other && other->running && !other->ended && other->cpu == cpu;
+	if (!other || !other->running || other->ended || other->cpu != cpu)
+		return 0;
+	if (!other->exited)
+		return lose_thread(t, other, c->seen);
+	/* no switch is recorded behind an exit */
+	return end_thread(t, other, other->exit < time ? other->exit : time);
+}
 
-		/* no switch is recorded behind an exit */
-		if (stays && (other->exited ? end_thread(t, other, other->exit)
-					    : lose_thread(t, other, c->seen)))
+/* A thread has the CPU now. */
+static int hold_cpu(struct tracking *t, struct cpu_now *c, const struct track *r,
+		    const struct fact *f)
+{
+	size_t self = (size_t)(r - t->v.v);
+
+	if (c->holder != self) {
+		if (evict(t, c, f->cpu, r->since))
 			return -1;
 		c->free = c->seen;
 		c->holder = self;
 	}
-	c->seen = time;
+	c->seen = f->time;
 	return 0;
+}
+
+/* A switch, behind which a thread runs there that is not recorded, or none. */
+static int leave_cpu(struct tracking *t, struct cpu_now *c, const struct track *r,
+		     const struct fact *f)
+{
+	bool held = c->holder != NO_HOLDER && &t->v.v[c->holder] != r;
+
+	if (held && !t->anew)
+		return 0; /* another thread got the CPU in the same switch */
+	if (held && evict(t, c, f->cpu, f->time))
+		return -1;
+	c->holder = NO_HOLDER;
+	c->seen = c->free = f->time;
+	c->idled = f->idled;
+	return 0;
+}
+
+/* It was running on another CPU, up to that one's last record. */
+static int leave_other(struct tracking *t, struct track *r, const struct fact *f)
+{
+	const struct cpu_now *c = r->cpu < t->cpu.n ? &t->cpu.v[r->cpu] : NULL;
+
+	if (!r->running || r->cpu == f->cpu || r->cpu == WAIT_NO_CPU || f->cpu == WAIT_NO_CPU)
+		return 0;
+	return lose_thread(t, r, c && c->holder == (size_t)(r - t->v.v) ? c->seen : 0);
 }
 
 /* Who woke somebody: an interrupt ran instead of the idle task. */
@@ -358,8 +396,7 @@ static int begin_run(struct tracking *t, struct track *r, const struct fact *f, 
 	r->preempted = r->begun = r->before = r->gone = r->there = false;
 	r->since = from;
 	r->tellers = 0;
-	if (f->cpu != WAIT_NO_CPU)
-		r->cpu = f->cpu;
+	r->cpu = f->cpu;
 	return 0;
 }
 
@@ -412,6 +449,7 @@ static int take_out(struct tracking *t, struct track *r, const struct fact *f)
 	if (r->running || again) {
 		if (again && assume_in(t, r, f))
 			return -1;
+		t->anew = true;
 		if (r->running && close_span(t, r, f->time))
 			return -1;
 		r->running = r->preempted = r->begun = r->before = r->gone = false;
@@ -444,28 +482,22 @@ static int take_in(struct tracking *t, struct track *r, const struct fact *f)
 	if (!r->running || again) {
 		if (again ? contradict(t, r, f->time, f->cpu, 0) : close_span(t, r, f->time))
 			return -1;
-		r->running = true;
+		r->running = t->anew = true;
 		r->there = r->gone = false;
 		r->tellers = 0;
 		r->since = f->time;
 		if (f->cpu != WAIT_NO_CPU && r->cpu != WAIT_NO_CPU && r->cpu != f->cpu)
 			thread_of(t, r)->moved++;
+		r->cpu = f->cpu;
+	} else if (r->cpu == WAIT_NO_CPU && free_since(t, r, f) <= r->since) {
+		r->cpu = f->cpu;
 	}
 	r->tellers |= bit;
-	if (f->cpu != WAIT_NO_CPU)
-		r->cpu = f->cpu;
 	return 0;
 }
 
-/* It runs: on another CPU than before, if no record says when it changed. */
 static int take_seen(struct tracking *t, struct track *r, const struct fact *f)
 {
-	if (r->running && r->cpu != f->cpu && r->cpu < t->cpu.n && f->cpu != WAIT_NO_CPU) {
-		const struct cpu_now *c = &t->cpu.v[r->cpu];
-
-		if (lose_thread(t, r, c->holder == (size_t)(r - t->v.v) ? c->seen : 0))
-			return -1;
-	}
 	if (r->running)
 		return 0;
 	return f->kind == FACT_RUNTIME ? begin_before(t, r, f) : take_in(t, r, f);
@@ -497,39 +529,51 @@ static bool is_switch(const struct fact *f)
 	return tells_out(f->kind) || f->kind == FACT_IN || f->kind == FACT_TRACE_IN;
 }
 
+static int take_own(struct tracking *t, struct track *r, const struct fact *f)
+{
+	int ret = 0;
+
+	if (f->pid && f->pid != UINT32_MAX && f->kind != FACT_FORK)
+		thread_of(t, r)->pid = f->pid;
+	if (f->kind == FACT_FORK)
+		return begin_fork(t, r, f);
+	if (f->kind == FACT_WAKE) {
+		take_wake(t, r, f);
+		return 0;
+	}
+	if (f->kind != FACT_EXIT && !tells_out(f->kind) && leave_other(t, r, f))
+		return -1;
+	if (f->kind == FACT_SEEN || f->kind == FACT_RUNTIME)
+		ret = take_seen(t, r, f);
+	else if (tells_out(f->kind) && ++t->outs)
+		ret = take_out(t, r, f);
+	else if (is_switch(f) && ++t->ins)
+		ret = take_in(t, r, f);
+	if (f->kind == FACT_EXIT) {
+		r->exited = true;
+		r->exit = f->time;
+		if (r->running)
+			see_cpu(t, r, f->time);
+	}
+	return ret;
+}
+
 static int take(struct tracking *t, const struct fact *f)
 {
 	bool early = f->kind == FACT_SEEN && f->time < t->k->begins;
 	bool on_cpu = f->kind != FACT_FORK && f->kind != FACT_WAKE;
 	struct track *r = early ? NULL : track_of(t, f);
 	struct cpu_now *c = on_cpu && !early ? cpu_at(t, f->cpu) : NULL;
-	int ret = 0;
 
 	if (t->err->code)
 		return -1;
-	if (r && f->pid && f->pid != UINT32_MAX && f->kind != FACT_FORK)
-		thread_of(t, r)->pid = f->pid;
-	if (r && f->kind == FACT_FORK)
-		ret = begin_fork(t, r, f);
-	else if (r && f->kind == FACT_WAKE)
-		take_wake(t, r, f);
-	else if (r && (f->kind == FACT_SEEN || f->kind == FACT_RUNTIME))
-		ret = take_seen(t, r, f);
-	else if (r && tells_out(f->kind) && ++t->outs)
-		ret = take_out(t, r, f);
-	else if (r && is_switch(f) && ++t->ins)
-		ret = take_in(t, r, f);
-	if (r && f->kind == FACT_EXIT) {
-		r->exited = true;
-		r->exit = f->time;
-	}
-	if (ret || !c)
-		return ret;
-	if (r && r->running && r->cpu == f->cpu)
-		return hold_cpu(t, c, r, f->cpu, f->time);
-	if (is_switch(f))
-		leave_cpu(c, f);
-	return 0;
+	/* a thread that is not recorded gets a CPU in one record; one that is dead has left it */
+	t->anew = !r && !tells_out(f->kind);
+	if (r && take_own(t, r, f))
+		return -1;
+	if (c && r && r->running && r->cpu == f->cpu)
+		return hold_cpu(t, c, r, f);
+	return c && is_switch(f) ? leave_cpu(t, c, r, f) : 0;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -551,14 +595,23 @@ static int take_sorted(struct tracking *t)
 	return ret;
 }
 
-/* Those that live on; where the file is cut short, what they did last is not known. */
+/* Up to when it is known what a thread does that lives on. Where no switch is recorded but those
+ * of sched_switch, one that runs is known up to the last record of its CPU. */
+static uint64_t known_until(const struct tracking *t, const struct track *r, uint64_t end)
+{
+	if (t->k->out->cut && !r->exited)
+		return r->since;
+	if (r->exited || !r->running || t->k->has_switch_records || r->cpu >= t->cpu.n)
+		return end;
+	return t->cpu.v[r->cpu].seen > r->since ? t->cpu.v[r->cpu].seen : r->since;
+}
+
 static int end_all(struct tracking *t, uint64_t until)
 {
 	for (size_t i = 0; i < t->v.n; i++) {
 		struct track *r = &t->v.v[i];
 		uint64_t end = r->exited ? r->exit : until;
-		struct wait_span gone = { .from = r->since,
-					  .until = end,
+		struct wait_span gone = { .until = end,
 					  .thread = r->thread,
 					  .cpu = r->cpu,
 					  .waker = WAIT_NOBODY,
@@ -566,14 +619,13 @@ static int end_all(struct tracking *t, uint64_t until)
 
 		if (r->ended)
 			continue;
-		if (t->k->out->cut && !r->exited) {
-			r->ended = true;
-			thread_of(t, r)->until = end;
-			if (put_span(t, &gone))
-				return -1;
-		} else if (end_thread(t, r, end)) {
+		gone.from = known_until(t, r, end);
+		if (gone.from > r->since && close_span(t, r, gone.from))
 			return -1;
-		}
+		r->ended = true;
+		thread_of(t, r)->until = end > r->since ? end : r->since;
+		if (put_span(t, &gone))
+			return -1;
 	}
 	return 0;
 }
