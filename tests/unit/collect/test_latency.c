@@ -159,6 +159,122 @@ static void test_rounds(void **state)
 	assert_true(fabs(v.mean - 20) < 1e-12);
 }
 
+/* Each of many events by its id, and none for what lies between. */
+static void test_ids(void **state)
+{
+	enum { N = 9 };
+	static const uint64_t id[N] = { 3, 5, 8, 20, 21, 22, 1000, 1002, UINT64_MAX - 1 };
+	static const uint32_t to[N] = { 4, 0, 8, 1, 7, 2, 3, 6, 5 };
+	uint8_t b[24];
+
+	(void)state;
+	for (size_t n = 0; n <= N; n++) {
+		struct latency_sums sums[N] = { { 0 } };
+		struct latency_parser p = { .id = id, .of = to, .n_ids = n, .sums = sums };
+
+		for (size_t i = 0; i < N; i++)
+			for (int off = -1; off <= 1; off++)
+				latency_parse(&p, b,
+					      put_record(b, PERF_RECORD_SAMPLE, 24,
+							 id[i] + (uint64_t)off,
+							 (uint64_t)(i + 1) << 48));
+		for (size_t i = 0; i < N; i++) {
+			bool next = i + 1 < N && id[i + 1] == id[i] + 1;
+			bool last = i && id[i - 1] == id[i] - 1;
+			uint64_t want = i < n ? 1u + next + last : 0;
+
+			assert_int_equal(sums[to[i]].n, want);
+			if (i < n && !next && !last)
+				assert_true(fabs(sums[to[i]].sum - (double)(i + 1)) < 1e-12);
+		}
+	}
+}
+
+/* One sample that says something, wherever it stands, is not silence. */
+static void test_nearly_silent(void **state)
+{
+	(void)state;
+	for (unsigned at = 0; at < 50; at += 7) {
+		struct latency_sums sums[2] = { { 0 }, { 0 } };
+		struct latency_parser p = { .id = ids, .of = of, .n_ids = 2, .sums = sums };
+		struct latency_value v;
+		uint8_t b[24];
+
+		for (unsigned i = 0; i < 50; i++)
+			latency_parse(&p, b,
+				      put_record(b, PERF_RECORD_SAMPLE, 24, 77,
+						 i == at ? 0xffffULL << 48 : 0xffffffffffffULL));
+		latency_value_of(&sums[0], &v);
+		assert_false(v.silent);
+		assert_int_equal(v.least, 0);
+		assert_int_equal(v.most, 0xffff);
+		assert_true(fabs(v.mean - 65535 / 50.0) < 1e-9);
+	}
+}
+
+static void is_same(const struct latency_sums *a, const struct latency_sums *b)
+{
+	assert_int_equal(a->n, b->n);
+	assert_int_equal(a->nonzero, b->nonzero);
+	assert_true(fabs(a->sum - b->sum) < 1e-9 && fabs(a->squares - b->squares) < 1e-9);
+	assert_int_equal(a->rounds, b->rounds);
+	assert_true(fabs(a->nn - b->nn) < 1e-9 && fabs(a->ns - b->ns) < 1e-9 &&
+		    fabs(a->ss - b->ss) < 1e-9);
+}
+
+/* Sums of two times add up to those of both, and the later is what is more than the earlier. */
+static void test_parts(void **state)
+{
+	static const uint64_t cycles[12] = { 9, 0, 4, 12, 7, 7, 0, 30, 2, 5, 8, 1 };
+	struct latency_sums first, second = { 0 }, all = { 0 }, x;
+
+	(void)state;
+	for (size_t i = 0; i < 12; i++)
+		for (int which = 0; which < 2; which++) {
+			struct latency_sums *one = which ? &second : &all;
+			struct latency_parser p = { .id = ids, .of = of, .n_ids = 1, .sums = one };
+			uint8_t b[24];
+
+			if (which && i < 5)
+				continue;
+			latency_parse(&p, b,
+				      put_record(b, PERF_RECORD_SAMPLE, 24, 77, cycles[i] << 48));
+			if (i % 3 == 1 || i == 4)
+				latency_round(one);
+			if (i == 4)
+				first = all;
+		}
+	assert_int_equal(all.rounds, 4); /* 2, 3, 3, 3 samples, and one that is open */
+	x = all;
+	latency_since(&x, &first);
+	is_same(&x, &second);
+	x = first;
+	latency_add(&x, &second);
+	is_same(&x, &all);
+	assert_int_equal(x.least, 0);
+	assert_int_equal(x.most, 30);
+	assert_int_equal(x.round_n, 1);
+	assert_true(fabs(x.round_sum - 1) < 1e-12);
+	second.least = 1; /* the least of either */
+	first.least = 3;
+	x = first;
+	latency_add(&x, &second);
+	assert_int_equal(x.least, 1);
+	x = second;
+	latency_add(&x, &first);
+	assert_int_equal(x.least, 1);
+	x = (struct latency_sums){ 0 }; /* nothing has no least */
+	latency_add(&x, &first);
+	assert_int_equal(x.least, 3);
+	latency_add(&x, &(struct latency_sums){ 0 });
+	assert_int_equal(x.least, 3);
+	x.round_n = 2; /* both have a round that is open: one of both */
+	x.round_sum = 5;
+	latency_add(&x, &x);
+	assert_int_equal(x.round_n, 4);
+	assert_true(fabs(x.round_sum - 10) < 1e-12);
+}
+
 static void spin(double seconds)
 {
 	struct timespec a, b;
@@ -222,7 +338,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_bytes_one_by_one),
 		cmocka_unit_test(test_few),	     cmocka_unit_test(test_rounds),
-		cmocka_unit_test(test_kernel),
+		cmocka_unit_test(test_ids),	     cmocka_unit_test(test_nearly_silent),
+		cmocka_unit_test(test_parts),	     cmocka_unit_test(test_kernel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

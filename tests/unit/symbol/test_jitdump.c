@@ -214,6 +214,152 @@ static void spans_hold(void **state)
 	buf_free(&b);
 }
 
+/* Lines are of the code that is loaded next at their address, and of none after that. */
+static void lines_are_of_one_load(void **state)
+{
+	static const struct {
+		uint64_t at[3]; /* loads behind lines of 0x1000 */
+		size_t n_line[3];
+	} row[] = {
+		{ { 0x1000, 0x2000, 0x3000 }, { 2, 0, 0 } },
+		{ { 0x2000, 0x3000, 0x1000 }, { 0, 0, 2 } },
+		{ { 0x2000, 0x1000, 0x1000 }, { 0, 2, 0 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		struct buf b = BUF_INIT;
+		struct jitdump j;
+
+		dump_header(&b, 4711, 0);
+		lines(&b, 1001, 0x1000);
+		for (uint64_t k = 0; k < 3; k++)
+			dump_load(&b, 1002 + k, row[i].at[k], 0x20, k, "x");
+		dump_move(&b, 1010, row[i].at[2], 0x9000, 0x20, 2); /* they go with it */
+		assert_int_equal(jitdump_parse(&j, b.s, b.len, NULL), 0);
+		assert_int_equal(j.n_bad, 0);
+		for (size_t k = 0; k < 4; k++)
+			assert_int_equal(j.code.v[k].n_line, row[i].n_line[k < 3 ? k : 2]);
+		assert_true(j.code.v[3].moved && !j.code.v[2].moved);
+		assert_int_equal(j.code.v[3].from, row[i].at[2]);
+		jitdump_free(&j);
+		buf_free(&b);
+	}
+}
+
+/* Of code that moves in part, that part is gone from where it was; more than all cannot move. */
+static void moves_of_another_size(void **state)
+{
+	struct buf b = BUF_INIT;
+	struct jitdump j;
+
+	(void)state;
+	dump_header(&b, 4711, 0);
+	dump_load(&b, 1000, 0x1000, 0x20, 1, "part");
+	dump_load(&b, 1001, 0x2000, 0x20, 2, "more");
+	dump_move(&b, 1002, 0x1000, 0x5000, 0x10, 1);
+	dump_move(&b, 1003, 0x2000, 0x6000, 0x40, 2);
+	assert_int_equal(jitdump_parse(&j, b.s, b.len, NULL), 0);
+	assert_string_equal(at(&j, 0x1000, 1001), "part");
+	assert_string_equal(at(&j, 0x1000, 1002), "-");
+	assert_string_equal(at(&j, 0x100f, 1002), "-");
+	assert_string_equal(at(&j, 0x1010, 1002), "part");
+	assert_string_equal(at(&j, 0x500f, 1002), "part");
+	assert_string_equal(at(&j, 0x5010, 1002), "-");
+	assert_string_equal(at(&j, 0x601f, 1003), "more");
+	assert_string_equal(at(&j, 0x6020, 1003), "-");
+	jitdump_free(&j);
+	buf_free(&b);
+}
+
+static void put_record(struct buf *b, uint32_t id, const uint64_t *word, size_t n, const char *more,
+		       size_t size)
+{
+	dump_u32(b, id);
+	dump_u32(b, (uint32_t)(16 + 8 * n + size));
+	dump_u64(b, 1000);
+	for (size_t i = 0; i < n; i++)
+		dump_u64(b, word[i]);
+	buf_put(b, more, size);
+}
+
+/* Writers with several threads put records out of order: the later one by its time lies on top. */
+static void order_is_by_time(void **state)
+{
+	static const uint64_t time[4] = { 1010, 1005, 1020, 1015 };
+	struct buf b = BUF_INIT;
+	struct jitdump j;
+
+	(void)state;
+	dump_header(&b, 4711, 0);
+	for (uint64_t i = 0; i < 4; i++) {
+		const char name[] = { (char)('a' + i), 0 };
+
+		dump_load(&b, time[i], 0x1000, 0x20, i, name);
+	}
+	assert_int_equal(jitdump_parse(&j, b.s, b.len, NULL), 0);
+	assert_string_equal(at(&j, 0x1000, 1004), "-");
+	assert_string_equal(at(&j, 0x1000, 1005), "b");
+	assert_string_equal(at(&j, 0x1000, 1014), "a");
+	assert_string_equal(at(&j, 0x1000, 1015), "d");
+	assert_string_equal(at(&j, 0x1000, 1020), "c");
+	jitdump_free(&j);
+	buf_free(&b);
+}
+
+/* What contradicts itself is counted and left out, and what stands behind it is not. */
+static void bad_records(void **state)
+{
+	static const struct {
+		uint32_t id;
+		size_t n, size;
+		uint64_t word[6];
+		const char *more;
+		size_t bad;
+	} row[] = {
+		/* pid and tid, vma, address, size, number; name and code */
+		{ 0, 5, 6, { 1, 0, 0x8000, 4, 9 }, "x\0abcd", 0 },
+		{ 0, 5, 6, { 1, 0, 0x8000, 5, 9 }, "x\0abcd", 1 },
+		{ 0, 5, 6, { 1, 0, 0x8000, 0, 9 }, "x\0abcd", 1 },
+		{ 0, 5, 6, { 1, 0, UINT64_MAX - 4, 4, 9 }, "x\0abcd", 0 },
+		{ 0, 5, 6, { 1, 0, UINT64_MAX - 3, 4, 9 }, "x\0abcd", 1 },
+		/* pid and tid, vma, from, to, size, number */
+		{ 1, 6, 0, { 1, 0, 0x1000, 0x8000, 4, 1 }, "", 0 },
+		{ 1, 6, 0, { 1, 0, 0x1000, 0x8000, 0, 1 }, "", 1 },
+		{ 1, 6, 0, { 1, 0, 0x1000, 0x8000, 4, 2 }, "", 1 },
+		{ 1, 5, 0, { 1, 0, 0x1000, 0x8000, 4 }, "", 1 },
+		{ 1, 6, 0, { 1, 0, 0x1000, UINT64_MAX - 4, 4, 1 }, "", 0 },
+		{ 1, 6, 0, { 1, 0, 0x1000, UINT64_MAX - 3, 4, 1 }, "", 1 },
+		/* address, number of lines; address, line and discriminator, file */
+		{ 2, 4, 2, { 0x8000, 1, 0x8000, 7 }, "f", 0 },
+		{ 2, 4, 1, { 0x8000, 1, 0x8000, 7 }, "f", 1 },
+		{ 2, 4, 2, { 0x8000, 2, 0x8000, 7 }, "f", 1 },
+		{ 2, 1, 0, { 0x8000 }, "", 1 },
+		{ 3, 0, 0, { 0 }, "", 0 },
+		{ 4, 2, 0, { 1, 2 }, "", 0 },
+		{ 5, 2, 0, { 1, 2 }, "", 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		struct buf b = BUF_INIT;
+		struct jitdump j;
+
+		dump_header(&b, 4711, 0);
+		dump_load(&b, 999, 0x1000, 0x20, 1, "before");
+		put_record(&b, row[i].id, row[i].word, row[i].n, row[i].more, row[i].size);
+		dump_load(&b, 1001, 0x3000, 0x20, 3, "behind");
+		assert_int_equal(jitdump_parse(&j, b.s, b.len, NULL), 0);
+		if (j.n_bad != row[i].bad)
+			fail_msg("record %zu: %zu are bad", i, j.n_bad);
+		assert_false(j.cut);
+		assert_string_equal(at(&j, 0x3000, 1001), "behind");
+		assert_string_equal(at(&j, 0x101f, 1001), "before");
+		jitdump_free(&j);
+		buf_free(&b);
+	}
+}
+
 static void what_is_none_is_refused(void **state)
 {
 	struct buf b = BUF_INIT;
@@ -235,6 +381,11 @@ static void what_is_none_is_refused(void **state)
 	assert_true(jitdump_path_pid("/root/.debug/jit/x/jit-4711.dump", &pid));
 	assert_int_equal(pid, 4711);
 	assert_true(jitdump_path_pid("/jit-1.dump", &pid));
+	assert_true(jitdump_path_pid("/jit-4294967295.dump", &pid));
+	assert_int_equal(pid, UINT32_MAX);
+	assert_false(jitdump_path_pid("/jit-4294967296.dump", &pid));
+	assert_false(jitdump_path_pid("/jot-1.dump", &pid));
+	assert_false(jitdump_path_pid("/jit-1x.dump", &pid));
 	assert_false(jitdump_path_pid("jit-1.dump", &pid));
 	assert_false(jitdump_path_pid("/tmp/jit-.dump", &pid));
 	assert_false(jitdump_path_pid("/tmp/jit-1.dump.old", &pid));
@@ -247,6 +398,10 @@ int main(void)
 		cmocka_unit_test(code_is_told_by_time),
 		cmocka_unit_test(random_histories_agree_with_a_replay),
 		cmocka_unit_test(spans_hold),
+		cmocka_unit_test(lines_are_of_one_load),
+		cmocka_unit_test(moves_of_another_size),
+		cmocka_unit_test(order_is_by_time),
+		cmocka_unit_test(bad_records),
 		cmocka_unit_test(what_is_none_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
