@@ -466,15 +466,97 @@ static void order(void **state)
 	end();
 }
 
+/* A single event is not numbered; what totals do not have is behind all that they have. */
+static void numbers(void **state)
+{
+	static const struct diff_amount run[] = { S(900, 1), S(500, 1) };
+
+	(void)state;
+	begin(1, 1);
+	item(DIFF_TOTALS, "misses", NULL, run, 2);
+	item(DIFF_TOTALS, "cycles", NULL, run, 2);
+	for (int i = 0; i < 3; i++)
+		item(DIFF_LINES, "cycles", "a", run, 2);
+	for (int i = 0; i < 3; i++)
+		item(DIFF_ROWS, "misses", "a", run, 2);
+	item(DIFF_ROWS, "unknown", "b", run, 2);
+	item(DIFF_ROWS, "cycles", "c", run, 2);
+	diff_judge(&x);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(at(DIFF_LINES, i)->event, 0);
+		assert_int_equal(at(DIFF_ROWS, i)->event, 1);
+	}
+	assert_string_equal(at(DIFF_ROWS, 3)->key[0], "cycles");
+	assert_int_equal(at(DIFF_ROWS, 3)->event, 2);
+	assert_int_equal(at(DIFF_ROWS, 4)->event, 3);
+	end();
+}
+
+/* Matches side by side, those with a row that is reported first, then by their names. */
+static void matches(void **state)
+{
+	static const char *name[][1] = { { "b" }, { "d" }, { "a" }, { "c" } };
+	static const struct diff_amount moved[] = { S(100, 1), S(300, 1) };
+	static const struct diff_amount noise[] = { S(100, 1), S(101, 1) };
+	struct diff_match m[4] = { { .side = 1 }, { .side = 1 }, { .side = 2 }, { .side = 1 } };
+
+	(void)state;
+	begin(1, 1);
+	for (size_t i = 0; i < 4; i++) {
+		m[i].of[1] = name[i];
+		assert_int_equal(vec_push(&x.match, &m[i]), 0);
+		item(DIFF_ROWS, "cycles", name[i][0], i == 1 ? moved : noise, 2);
+		x.table[DIFF_ROWS].v[i].match = &m[i];
+	}
+	diff_judge(&x);
+	assert_ptr_equal(x.match.v[0], &m[1]);
+	assert_ptr_equal(x.match.v[1], &m[0]);
+	assert_ptr_equal(x.match.v[2], &m[3]);
+	assert_ptr_equal(x.match.v[3], &m[2]);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(m[i].reported, i == 1);
+	vec_free(&x.match);
+	end();
+}
+
+/* Small figures have a change as great ones have, and what is no longer counted as what was. */
+static void small_and_gone(void **state)
+{
+	static const struct diff_amount small[] = { V(0.009), V(0.011), V(0.015), V(0.013) };
+	static const struct diff_amount gone[] = { V(9), V(11), V(0), V(0) };
+	const struct diff_item *it;
+
+	(void)state;
+	begin(2, 2);
+	item(DIFF_TOTALS, "cycles", NULL, small, 4);
+	item(DIFF_TOTALS, "misses", NULL, gone, 4);
+	x.table[DIFF_TOTALS].v[1].counts = true;
+	diff_judge(&x);
+	close_to(at(DIFF_TOTALS, 0)->change.v, 0.4);
+	it = at(DIFF_TOTALS, 1);
+	close_to(it->change.v, -1);
+	close_to(it->change.half, 1.27062047); /* all of the spread is one side's */
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_and_two), cmocka_unit_test(one_and_two),
-		cmocka_unit_test(unequal),     cmocka_unit_test(spread_or_sampling),
-		cmocka_unit_test(counts),      cmocka_unit_test(known_errors),
-		cmocka_unit_test(not_counted), cmocka_unit_test(means),
-		cmocka_unit_test(holm),	       cmocka_unit_test(families),
-		cmocka_unit_test(why),	       cmocka_unit_test(order),
+		cmocka_unit_test(two_and_two),
+		cmocka_unit_test(one_and_two),
+		cmocka_unit_test(unequal),
+		cmocka_unit_test(spread_or_sampling),
+		cmocka_unit_test(counts),
+		cmocka_unit_test(known_errors),
+		cmocka_unit_test(not_counted),
+		cmocka_unit_test(means),
+		cmocka_unit_test(holm),
+		cmocka_unit_test(families),
+		cmocka_unit_test(why),
+		cmocka_unit_test(order),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(matches),
+		cmocka_unit_test(small_and_gone),
 	};
 
 	return cmocka_run_group_tests_name("report/diff_judge", tests, NULL, NULL);

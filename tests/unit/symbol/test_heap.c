@@ -389,6 +389,83 @@ static void ticks_become_the_recordings_time(void **state)
 	buf_free(&b);
 }
 
+/* What the logs have in common, added up. */
+static void facts_are_those_of_all_logs(void **state)
+{
+	(void)state;
+	for (unsigned cut = 0; cut < 2; cut++) {
+		const struct heap_facts *f;
+		struct buf b = BUF_INIT;
+		enum heap_why why;
+		struct heap *h;
+		uint64_t lost[] = { 3, 0, 5 };
+
+		for (uint32_t i = 0; i < 3; i++) {
+			static const uint32_t flags[] = { HEAP_OWN, 0, HEAP_TABLES };
+			size_t from = b.len;
+
+			chunk(&b, 10 + i, 100, 1, flags[i], cut && i == 1 ? 4 : 1);
+			memcpy(b.s + from + offsetof(struct heap_chunk, not_logged), &lost[i],
+			       sizeof(((struct heap_chunk *)0)->not_logged));
+			put(&b, HEAP_ALLOC, 0x10000, 110, 0x40);
+			put(&b, HEAP_ALLOC, 0x20000, 111, 0x40);
+			fill(&b, from);
+		}
+		h = read_all(&b);
+		f = heap_facts(h);
+		assert_int_equal(f->not_logged, 8);
+		assert_int_equal(f->processes, 3);
+		assert_int_equal(f->objects, 6);
+		assert_int_equal(f->own, 1);
+		assert_int_equal(f->tables, 1);
+		assert_int_equal(f->rate, cut ? 4 : 1);
+		/* from its beginning on, and what it may have left out is no surprise */
+		assert_null(heap_find(h, 11, 0x30000, 99, &why));
+		assert_int_equal(why, HEAP_NO_LOG);
+		assert_null(heap_find(h, 11, 0x30000, 100, &why));
+		assert_int_equal(why, cut ? HEAP_SAMPLED : HEAP_NO_OBJECT);
+		assert_null(heap_find(h, 10, 0x30000, 100, &why));
+		assert_int_equal(why, HEAP_OWN_LOG);
+		assert_null(heap_find(h, 12, 0x30000, 100, &why));
+		assert_int_equal(why, HEAP_SAMPLED);
+		assert_non_null(heap_find(h, 12, 0x1003f, 110, &why));
+		assert_int_equal(why, HEAP_FOUND);
+		heap_free(h);
+		buf_free(&b);
+	}
+}
+
+/* A child frees what its parent allocated, in any order: it is gone in the child alone. */
+static void children_free_what_their_parents_had(void **state)
+{
+	static const uint64_t freed[] = { 0x3000, 0x1000, 0x2000 };
+	struct buf b = BUF_INIT;
+	struct heap *h;
+	size_t from;
+
+	(void)state;
+	chunk(&b, 10, 100, 1, 0, 1);
+	for (uint64_t i = 1; i <= 3; i++)
+		put(&b, HEAP_ALLOC, 0x1000 * i, 110 + i, 0x40);
+	fill(&b, 0);
+	from = b.len;
+	chunk(&b, 11, 200, 10, HEAP_FORKED, 1);
+	for (uint64_t i = 0; i < 3; i++)
+		put(&b, HEAP_FREE, freed[i], 210 + 10 * i, 0);
+	fill(&b, from);
+	h = read_all(&b);
+	for (uint64_t i = 0; i < 3; i++) {
+		uint64_t at = freed[i] + 0x10;
+
+		assert_int_equal(start_of(h, 10, at, 900), freed[i]);
+		assert_int_equal(start_of(h, 11, at, 209 + 10 * i), freed[i]);
+		assert_int_equal(start_of(h, 11, at, 210 + 10 * i), 0);
+		assert_int_equal(start_of(h, 11, at, 900), 0);
+	}
+	heap_free(h);
+	buf_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -399,6 +476,8 @@ int main(void)
 		cmocka_unit_test(children_have_what_was_there_when_they_were_forked),
 		cmocka_unit_test(a_rate_ends_what_is_not_logged),
 		cmocka_unit_test(random_objects_are_found),
+		cmocka_unit_test(facts_are_those_of_all_logs),
+		cmocka_unit_test(children_free_what_their_parents_had),
 		cmocka_unit_test(ticks_become_the_recordings_time),
 	};
 
