@@ -4,6 +4,7 @@
  * allocates (symbol/heap_format.h).
  *
  *	calls.c		the functions that it stands before; new.c: those of C++
+ *	exec.c		programs that it executes and that this library would end
  *	real.c		the functions themselves, and memory until they are found
  *	log.c		the log: processes, threads, chunks
  *	chain.c		who called; frames.c: by call-frame tables
@@ -25,6 +26,7 @@
 #define CYCLADE_HEAPLOG_HEAPLOG_INT_H
 
 #include <pthread.h>
+#include <spawn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,6 +62,14 @@ struct real {
 	void *(*mremap)(void *, size_t, size_t, int, ...);
 	int (*dlclose)(void *);
 	int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	int (*execve)(const char *, char *const *, char *const *);
+	int (*execvpe)(const char *, char *const *, char *const *);
+	int (*fexecve)(int, char *const *, char *const *);
+	int (*execveat)(int, const char *, char *const *, char *const *, int);
+	int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+			   const posix_spawnattr_t *, char *const *, char *const *);
+	int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+			    const posix_spawnattr_t *, char *const *, char *const *);
 };
 
 extern struct real real;

@@ -116,6 +116,12 @@ bool real_find(void)
 	FIND(mremap);
 	FIND(dlclose);
 	FIND(pthread_create);
+	FIND(execve);
+	FIND(execvpe);
+	FIND(fexecve);
+	FIND(execveat);
+	FIND(posix_spawn);
+	FIND(posix_spawnp);
 	judge_size(own);
 	new_find();
 	log_begin(own, real_symbol(RTLD_DEFAULT, "_dl_find_object"));

@@ -3,6 +3,7 @@
 """record --heap cannot be noticed: each program runs alone and under the library, with the same output, status and files. Programs
 print nothing that differs between two runs of the same kind (addresses, pids, times)."""
 import glob
+import json
 import os
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import heap_programs  # noqa: E402
 from heap_made import ALLOC, LIBRARY, STACK, read_logs  # noqa: E402
-from tap import Tap  # noqa: E402
+from tap import Tap, run  # noqa: E402
 
 os.environ.pop("MALLOC_PERTURB_", None)
 os.environ.pop("LD_PRELOAD", None)
@@ -345,5 +346,107 @@ if shutil.which("c++"):
 int main(void) { void *h = dlopen("%s/plugin.so", RTLD_NOW | RTLD_LOCAL); printf("%%d\\n", ((int (*)(void))dlsym(h, "go"))()); return 0; }""" % tmp.name, "-ldl")
     logs = same("loads", what="a plug-in of C++ in a program of C, which has exceptions", wants=(0, "3\n", ""))
     t.ok(4004 in sizes(logs), "it is logged")
+
+# ---- programs that the library would end: sanitizers and other loaders, wherever they are started from ----
+EXECS = """
+#include <spawn.h>
+#include <stdarg.h>
+extern char **environ;
+int main(int n, char **v)
+{
+	char *args[] = { v[2], "arg", NULL };
+	pid_t pid = 0; int s, fd;
+	free(malloc(511));
+	setenv("PATH", ".:/bin:/usr/bin", 1);
+	if (!strcmp(v[1], "vfork")) pid = vfork();
+	else if (v[1][0] != 'p') pid = fork();
+	if (!pid) switch (v[1][0]) {
+	case 'v': _exit(execve(v[2], args, environ));
+	case '1': _exit(execl(v[2], v[2], "arg", NULL));
+	case '2': _exit(execlp(v[2] + 2, v[2], "arg", NULL));
+	case '3': _exit(execle(v[2], v[2], "arg", NULL, environ));
+	case '4': _exit(execv(v[2], args));
+	case '5': _exit(execvp(v[2] + 2, args));
+	case '6': _exit(execvpe(v[2] + 2, args, environ));
+	case '7': fd = open(v[2], O_RDONLY | O_CLOEXEC); _exit(fexecve(fd, args, environ));
+	case '8': fd = open(v[2], O_RDONLY | O_CLOEXEC); _exit(execveat(fd, "", args, environ, AT_EMPTY_PATH));
+	case '9': _exit(system(v[2]) >> 8);
+	case 'p': s = v[1][1] == 'p' ? posix_spawnp(&pid, v[2] + 2, NULL, NULL, args, environ) : posix_spawn(&pid, v[2], NULL, NULL, args, environ);
+	}
+	if (waitpid(pid, &s, 0) != pid) return 99;
+	printf("%d\\n", WIFEXITED(s) ? WEXITSTATUS(s) : 1000 + WTERMSIG(s));
+	return 0;
+}"""
+ENDS = 'int main(int n, char **v) { printf("%d\\n", n); fflush(stdout); free(malloc(522)); return 9; }'
+build("execs", EXECS)
+build("ends9", ENDS)
+kinds = {}
+for kind, flags in (("address", ["-fsanitize=address"]), ("thread", ["-fsanitize=thread"]), ("static address", ["-fsanitize=address", "-static-libasan"]),
+                    ("leak", ["-fsanitize=leak"])):
+    try:
+        build("with " + kind, ENDS, *flags)
+        kinds[kind] = "with " + kind
+    except subprocess.CalledProcessError:
+        t.skip("a program of a sanitizer: " + kind, "cannot be built here")
+machine = os.uname().machine
+own_loader = {"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-aarch64.so.1"}[machine]
+shutil.copy(os.path.realpath(own_loader), "ld-musl-%s.so.1" % machine)  # by its name alone it is another C library's
+build("other", ENDS, "-Wl,--dynamic-linker=%s/ld-musl-%s.so.1" % (tmp.name, machine))
+kinds["another loader"] = "other"
+if shutil.which("musl-gcc"):
+    build("musl", ENDS, cc="musl-gcc", head="#include <stdio.h>\n#include <stdlib.h>\n")
+    kinds["musl"] = "musl"
+for kind, program in kinds.items():
+    shutil.copy(program, "program")
+    with open("script", "w", encoding="ascii") as f:
+        f.write("#!/bin/sh\n%s/ends9\n%s/program a b\necho $?\n%s/ends9\n" % ((tmp.name,) * 3))
+    with open("interpreted", "w", encoding="ascii") as f:
+        f.write("#! %s/program -x\n" % tmp.name)
+    os.chmod("script", 0o755)
+    os.chmod("interpreted", 0o755)
+    logs = same("script", what=kind + ": in the middle of a script", wants=(9, "1\n3\n9\n1\n", ""))
+    t.equal(sorted(sizes(logs).count(522) for _ in range(1)), [2], "the others of it are logged, before and after")
+    with open("caller", "w", encoding="ascii") as f:
+        f.write("#!/bin/sh\ncp %s/program %s/interpreted . && %s/execs \"$@\"\nrm program interpreted\n" % ((tmp.name,) * 3))
+    os.chmod("caller", 0o755)
+    for how in ("vfork", "1", "2", "3", "4", "5", "6", "7", "8", "9", "p", "pp") if kind == next(iter(kinds)) else ("vfork", "5", "pp"):
+        n = 1 if how == "9" else 2
+        logs = same("caller", how, "./program", what="%s: executed by %s" % (kind, how), wants=(0, "%d\n9\n" % n, ""))
+        t.equal((sizes(logs).count(511), sizes(logs).count(522)), (1, 0), "unlogged, whoever executes it is logged")
+    same("caller", "4", "./interpreted", what=kind + ": an interpreter", wants=(0, "4\n9\n", ""))
+logs = same("caller", "4", "../ends9", what="a program that can have the library", wants=(0, "2\n9\n", ""))
+t.equal(sizes(logs).count(522), 1, "is logged")
+# without an environment, arguments or a file, as ever
+build("odd", r"""
+extern char **environ;
+int main(int n, char **v)
+{
+	char *none[] = { NULL }, *args[] = { "env", NULL }, *two[] = { "LD_PRELOAD=", "X=1", NULL };
+	int e = execve("/nonexistent", none, none); printf("%d\n", e);
+	e = execvp("no such program", args); printf("%d\n", e);
+	e = execlp("", "", NULL); printf("%d %d\n", e, errno == ENOENT);
+	fflush(stdout);
+	if (!fork()) execve("/usr/bin/env", args, two);
+	wait(NULL);
+	execle("/usr/bin/env", "env", NULL, NULL);
+	return 1;
+}""")
+same("odd", what="executing nothing, and in no environment", wants=(0, "-1\n-1\n-1 1\nLD_PRELOAD=\nX=1\n", ""))
+
+# ---- the recorder's own program ----
+for kind, program in kinds.items():
+    p = run("record", "--heap", "-e", "cpu-clock:u", "-o", "x.data", "--", "./" + program)
+    if p.returncode == 125:
+        t.skip("record --heap", p.stderr)
+        break
+    t.equal((p.returncode, p.stdout), (9, "1\n"), "record --heap: %s runs" % kind)
+    t.ok("--heap: ./%s runs unlogged: it " % program in p.stderr and "left no log" not in p.stderr, "with a note", p.stderr)
+else:
+    with open("script", "w", encoding="ascii") as f:
+        f.write("#!/bin/sh\n./ends9\n./other\n./ends9\n")
+    p = run("record", "--heap", "-e", "cpu-clock:u", "-o", "x.data", "--", "./script")
+    doc = json.loads(run("mem", "x.data", "-j").stdout)
+    told = " ".join(run("mem", "x.data").stdout.split())
+    t.ok(p.returncode == 9 and doc["allocations"]["without_log"] == 1 and "1 process logged no allocations (other, pid" in told, "one inside of a script is named", (p, told))
 
 t.done()

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Any bytes as a log of allocations: packing loses nothing, and what is found at an address lies
- * around it and lives then.
+ * Any bytes as a program that the log's library is to be preloaded into, and as a log of
+ * allocations: packing loses nothing, and what is found at an address lies around it and lives
+ * then.
  */
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "symbol/heap.h"
+#include "symbol/heap_fit.h"
 #include "symbol/heap_log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -44,7 +46,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct buf packed = BUF_INIT;
 	struct heap *h, *again;
+	char interpreter[HEAP_FIT_NAME] = "";
 
+	if (heap_fit(data, size, interpreter) == HEAP_FIT_SCRIPT && !*interpreter)
+		abort();
 	if (heap_read(&h, data, size, NULL))
 		return 0;
 	look_everywhere(h, data, size);

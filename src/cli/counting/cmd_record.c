@@ -8,14 +8,17 @@
 #include <unistd.h>
 
 #include "base/file_out.h"
+#include "base/fs.h"
 #include "base/num.h"
 #include "cli/asking.h"
 #include "cli/counting/no_pmu.h"
 #include "cli/derived.h"
+#include "cli/inputs.h"
 #include "cli/model_choice.h"
 #include "config.h"
 #include "measure/sampling.h"
 #include "store/keep.h"
+#include "symbol/heap_fit.h"
 
 static void closing_line(const struct cli *cli, const struct sampling_result *res, const char *path)
 {
@@ -104,10 +107,33 @@ static const char *find_heaplog(struct cli *cli)
 	return access(HEAPLOG_INSTALLED, R_OK) ? NULL : HEAPLOG_INSTALLED;
 }
 
-/* What LD_PRELOAD shall be. A blank or a colon in a path would make two of it. */
+/* Why the library would end the program; NULL: it does not. For programs that this one executes
+ * the library finds out the same (heaplog/exec.c). */
+static const char *why_unlogged(struct cli *cli)
+{
+	char path[CLI_PATH_MAX], interpreter[HEAP_FIT_NAME];
+	enum heap_fit what = HEAP_FITS;
+
+	if (!cli->args.n || !cli_program_path(path, cli->args.v[0]))
+		return NULL;
+	for (int i = 0; i < HEAP_FIT_DEPTH; i++) {
+		struct file_map map;
+
+		if (file_map_open(&map, i ? interpreter : path, false, NULL))
+			return NULL;
+		what = heap_fit(map.p, map.len, interpreter);
+		file_map_close(&map);
+		if (what != HEAP_FIT_SCRIPT)
+			break;
+	}
+	return heap_fit_why(what);
+}
+
+/* What LD_PRELOAD shall be; NULL: the program cannot have it. A blank or a colon in a path would
+ * make two of it. */
 static int find_preload(struct cli *cli, struct ask *ask, struct err *err)
 {
-	const char *had = getenv("LD_PRELOAD"), *path;
+	const char *had = getenv("LD_PRELOAD"), *path, *why;
 
 	if (!ask->heap)
 		return 0;
@@ -125,6 +151,11 @@ static int find_preload(struct cli *cli, struct ask *ask, struct err *err)
 			err, ERR_UNSUPPORTED,
 			"--heap: the dynamic linker takes no path with a blank or a colon: %s",
 			path);
+	why = why_unlogged(cli);
+	if (why) {
+		cli_note(cli, "--heap: %s runs unlogged: %s", cli->args.v[0], why);
+		return 0;
+	}
 	ask->preload = had && *had ? arena_printf(&cli->arena, "%s:%s", path, had) : path;
 	return ask->preload ? 0 : err_nomem(err);
 }

@@ -59,10 +59,14 @@ int sampling_heap_begin(struct sampling *r, struct err *err)
 	r->heap_env[0] =
 		arena_printf(r->arena, "CYCLADE_HEAP=%d:%llu:%llu:%s", (int)a->clockid,
 			     (unsigned long long)rate, (unsigned long long)LIMIT, r->heap_dir);
-	r->heap_env[1] = arena_printf(r->arena, "LD_PRELOAD=%s", r->ask.preload);
-	r->ask.env = r->heap_env;
+	r->heap_env[1] =
+		arena_printf(r->arena, "LD_PRELOAD=%s", r->ask.preload ? r->ask.preload : "");
+	if (!r->heap_env[0] || !r->heap_env[1])
+		return err_nomem(err);
+	if (r->ask.preload)
+		r->ask.env = r->heap_env;
 	heap_log_mark(&r->heap_marks, a->clockid);
-	return r->heap_env[0] && r->heap_env[1] ? 0 : err_nomem(err);
+	return 0;
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -113,7 +117,7 @@ bool sampling_heap_logs(struct sampling *r, struct buf *b)
 		return false;
 	each_log(r, add_log, b);
 	has = b->len;
-	if (!b->failed && !has)
+	if (!b->failed && !has && r->ask.preload)
 		ask_news(&r->ask, "--heap: the program left no log of its allocations: is it "
 				  "static, or does it run with more rights?");
 	heap_log_mark(b, r->ev[0].attr.clockid);

@@ -502,7 +502,8 @@ static void put_logs(struct document *d, const struct memory_view *v)
 	if (l.without)
 		document_fact(d, "no log", true,
 			      "%s process%s logged no allocations (%s%s%u%s): static, with more "
-			      "rights, or in a container without the library",
+			      "rights, of a sanitizer or another C library, or in a container "
+			      "without the library",
 			      num_exact(a, l.without), l.without == 1 ? "" : "es",
 			      l.name ? l.name : "", l.name ? ", pid " : "pid ", (unsigned)l.pid,
 			      l.without > 1 ? ", ..." : "");

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Programs that this one executes: this library is left out of LD_PRELOAD for those that it would
+ * end (symbol/heap_fit.h). They, and what they execute, are not logged. The kernel's own call,
+ * not libc's function, hands it on: who makes that starts no such program.
+ *
+ * Environments and arguments are copied into mappings that are kept: a child of vfork() cannot
+ * give one back, as it lies in the memory of its parent.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "heaplog/heaplog_int.h"
+#include "symbol/heap_fit.h"
+
+#define NAME	"libcyclade-heap.so"
+#define PRELOAD "LD_PRELOAD="
+#define COPIES	64 /* that may be in use at a time, by children of vfork() */
+
+extern char **environ;
+
+static struct copy {
+	_Atomic(void *) p;
+	size_t size;
+} copies[COPIES];
+static _Atomic uint32_t next_copy;
+
+/* Kept until as many others were taken. NULL: no memory. */
+static void *copy_room(size_t size)
+{
+	struct copy *c = &copies[atomic_fetch_add(&next_copy, 1) % COPIES];
+	void *p = atomic_exchange(&c->p, NULL);
+
+	size = (size + 4095) & ~(size_t)4095;
+	if (p && c->size >= size) {
+		atomic_store(&c->p, p);
+		return p;
+	}
+	if (p)
+		(void)real.munmap(p, c->size);
+	p = real.mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	c->size = size;
+	atomic_store(&c->p, p);
+	return p;
+}
+
+/* The entry that names this library; n: of how many. */
+static char *const *find_preload(char *const *env, size_t *n)
+{
+	char *const *found = NULL;
+
+	for (*n = 0; env && env[*n]; ++*n)
+		if (!found && !strncmp(env[*n], PRELOAD, strlen(PRELOAD)) && strstr(env[*n], NAME))
+			found = &env[*n];
+	return found;
+}
+
+/* All libraries but this one. */
+static void put_others(char *to, const char *entry)
+{
+	const char *from = entry + strlen(PRELOAD);
+	bool first = true;
+
+	to = stpcpy(to, PRELOAD);
+	while (*from) {
+		size_t n = strcspn(from, ": ");
+
+		if (n && !memmem(from, n, NAME, strlen(NAME))) {
+			if (!first)
+				*to++ = ':';
+			memcpy(to, from, n);
+			to += n;
+			first = false;
+		}
+		from += n + (from[n] != '\0');
+	}
+	*to = '\0';
+}
+
+static char *const *without_us(char *const *env, char *const *entry, size_t n)
+{
+	char **out = copy_room((n + 1) * sizeof(*out) + strlen(*entry) + 1), *text;
+	size_t k = 0;
+
+	if (!out)
+		return env;
+	text = (char *)(out + n + 1);
+	put_others(text, *entry);
+	for (size_t i = 0; i < n; i++)
+		if (&env[i] != entry)
+			out[k++] = env[i];
+		else if (text[strlen(PRELOAD)])
+			out[k++] = text;
+	out[k] = NULL;
+	return out;
+}
+
+/* ---- the program --------------------------------------------------------------------------- */
+
+static enum heap_fit file_fit(int fd, char *interpreter)
+{
+	enum heap_fit what = HEAP_FITS;
+	struct stat st;
+	void *p;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0)
+		return what;
+	p = real.mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return what;
+	what = heap_fit(p, (size_t)st.st_size, interpreter);
+	(void)real.munmap(p, (size_t)st.st_size);
+	return what;
+}
+
+static bool path_fits(int at, const char *path, int flags)
+{
+	char interpreter[HEAP_FIT_NAME];
+	enum heap_fit what = HEAP_FITS;
+
+	for (int i = 0; i < HEAP_FIT_DEPTH; i++) {
+		int fd = *path ? openat(at, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags) : at;
+
+		if (fd < 0)
+			return true;
+		what = file_fit(fd, interpreter);
+		if (fd != at)
+			(void)close(fd);
+		if (what != HEAP_FIT_SCRIPT)
+			break;
+		path = interpreter;
+		at = AT_FDCWD;
+		flags = 0;
+	}
+	return !heap_fit_why(what);
+}
+
+/* The first in PATH that may be executed. */
+static bool found_fits(const char *file)
+{
+	const char *dirs = getenv("PATH"), *end;
+	size_t n = strlen(file);
+	char *path;
+
+	if (strchr(file, '/') || n > NAME_MAX)
+		return path_fits(AT_FDCWD, file, 0);
+	path = copy_room(HEAPLOG_PATH + NAME_MAX + 2);
+	for (dirs = dirs ? dirs : "/bin:/usr/bin"; path && *file; dirs = end + 1) {
+		size_t len;
+
+		end = strchrnul(dirs, ':');
+		len = (size_t)(end - dirs);
+		if (len < HEAPLOG_PATH) {
+			memcpy(path, dirs, len);
+			path[len] = '/';
+			memcpy(path + len + !!len, file, n + 1);
+			if (!access(path, X_OK))
+				return path_fits(AT_FDCWD, path, 0);
+		}
+		if (!*end)
+			break;
+	}
+	return true;
+}
+
+enum how { BY_PATH, BY_SEARCH, BY_AT };
+
+/* The environment that the program shall have. */
+static char *const *env_for(enum how how, int at, const char *path, int flags, char *const *env)
+{
+	int e = errno;
+	size_t n;
+	char *const *entry = find_preload(env, &n);
+	bool fits = true;
+
+	if (entry && path)
+		fits = how == BY_SEARCH ? found_fits(path)
+		       : how == BY_AT	? path_fits(at, path, flags)
+					: path_fits(AT_FDCWD, path, 0);
+	if (!fits)
+		env = without_us(env, entry, n);
+	errno = e;
+	return env;
+}
+
+/* ---- the functions ------------------------------------------------------------------------- */
+
+static int no_function(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+EXPORT int execve(const char *path, char *const argv[], char *const env[])
+{
+	if (!real_find() || !real.execve)
+		return no_function();
+	return real.execve(path, argv, env_for(BY_PATH, 0, path, 0, env));
+}
+
+EXPORT int execv(const char *path, char *const argv[])
+{
+	return execve(path, argv, environ);
+}
+
+EXPORT int execvpe(const char *file, char *const argv[], char *const env[])
+{
+	if (!real_find() || !real.execvpe)
+		return no_function();
+	return real.execvpe(file, argv, env_for(BY_SEARCH, 0, file, 0, env));
+}
+
+EXPORT int execvp(const char *file, char *const argv[])
+{
+	return execvpe(file, argv, environ);
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const env[])
+{
+	if (!real_find() || !real.fexecve)
+		return no_function();
+	return real.fexecve(fd, argv, env_for(BY_AT, fd, "", 0, env));
+}
+
+EXPORT int execveat(int at, const char *path, char *const argv[], char *const env[], int flags)
+{
+	int follow = flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0;
+
+	if (!real_find() || !real.execveat)
+		return no_function();
+	return real.execveat(at, path, argv, env_for(BY_AT, at, path, follow, env), flags);
+}
+
+EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+		       const posix_spawnattr_t *attr, char *const argv[], char *const env[])
+{
+	if (!real_find() || !real.posix_spawn)
+		return ENOSYS;
+	return real.posix_spawn(pid, path, actions, attr, argv, env_for(BY_PATH, 0, path, 0, env));
+}
+
+EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+			const posix_spawnattr_t *attr, char *const argv[], char *const env[])
+{
+	if (!real_find() || !real.posix_spawnp)
+		return ENOSYS;
+	return real.posix_spawnp(pid, file, actions, attr, argv,
+				 env_for(BY_SEARCH, 0, file, 0, env));
+}
+
+/* Arguments one by one, ended by NULL. `path` and `first` are those of the function. */
+#define LISTED(call, env_of)                                                    \
+	do {                                                                    \
+		va_list args;                                                   \
+		size_t n = first ? 1 : 0;                                       \
+		char **argv;                                                    \
+                                                                                \
+		va_start(args, first);                                          \
+		while (first && va_arg(args, char *))                           \
+			n++;                                                    \
+		va_end(args);                                                   \
+		argv = real_find() ? copy_room((n + 1) * sizeof(*argv)) : NULL; \
+		if (!argv) {                                                    \
+			errno = ENOMEM;                                         \
+			return -1;                                              \
+		}                                                               \
+		va_start(args, first);                                          \
+		memcpy(argv, &first, sizeof(first));                            \
+		for (size_t i = 1; i <= n; i++)                                 \
+			argv[i] = va_arg(args, char *);                         \
+		env_of;                                                         \
+		va_end(args);                                                   \
+		return call;                                                    \
+	} while (0)
+
+EXPORT int execl(const char *path, const char *first, ...)
+{
+	LISTED(execve(path, argv, environ), (void)0);
+}
+
+EXPORT int execlp(const char *file, const char *first, ...)
+{
+	LISTED(execvpe(file, argv, environ), (void)0);
+}
+
+EXPORT int execle(const char *path, const char *first, ...)
+{
+	char *const *env;
+
+	LISTED(execve(path, argv, env), env = va_arg(args, char *const *));
+}

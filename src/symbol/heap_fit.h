@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * heap_fit - whether the library of `record --heap` can be preloaded into a program. It cannot into
+ * one of a sanitizer, whose runtime must be the first library, or of another C library's loader,
+ * which would not find what the library needs: both would end at once.
+ *
+ *	what = heap_fit(bytes, len, interpreter)
+ *	HEAP_FIT_SCRIPT		ask again for the file `interpreter`, HEAP_FIT_DEPTH times at most
+ *	heap_fit_why(what)	NULL: it can be preloaded, or the loader does nothing about it
+ *
+ * Used inside of programs, too: no memory is allocated, nothing is opened.
+ */
+#ifndef CYCLADE_SYMBOL_HEAP_FIT_H
+#define CYCLADE_SYMBOL_HEAP_FIT_H
+
+#include <stddef.h>
+
+#define HEAP_FIT_DEPTH 4 /* scripts whose interpreters are scripts */
+#define HEAP_FIT_NAME  256
+
+enum heap_fit {
+	HEAP_FITS,
+	HEAP_FIT_SCRIPT,
+	HEAP_FIT_SANITIZER,
+	HEAP_FIT_LOADER,
+	HEAP_FIT_MACHINE,
+};
+
+enum heap_fit heap_fit(const void *p, size_t len, char interpreter[HEAP_FIT_NAME]);
+const char *heap_fit_why(enum heap_fit what);
+
+#endif
