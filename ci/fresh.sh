@@ -3,15 +3,16 @@
 # What README's two commands do on a fresh Debian: `fresh.sh SUITE DIR [COMMAND]` makes a minimal root in DIR/SUITE (debootstrap, nothing
 # but the base; proc, sys and dev mounted), unpacks what is committed here, runs `sh try` and `sh check` in it (or COMMAND),
 # and reports. Needs root, debootstrap and git. The root is removed at the end; with KEEP=1 it stays, and is used again as it is.
-# Mounts end with it, and what still runs in the root, however the end comes.
+# Mounts are its own (a mount namespace): they end with it, also if it is killed; what still runs in the root is ended, too.
 # Exit code: 0 if both commands succeeded. DIR/SUITE.log has all of the output.
 [ $# -ge 2 ] || { echo "usage: $0 bookworm|trixie DIR [COMMAND]" >&2; exit 2; }
 suite=$1 what=${3:-}
 top=$(cd "$(dirname "$0")/.." && pwd) && mkdir -p "$2" && dir=$(cd "$2" && pwd) || exit 2
 [ "$(id -u)" -eq 0 ] || { echo "fresh.sh: debootstrap, mount and chroot need root" >&2; exit 2; }
-for program in debootstrap git flock; do
+for program in debootstrap git flock unshare; do
 	command -v $program >/dev/null || { echo "fresh.sh: there is no $program" >&2; exit 2; }
 done
+[ -n "${FRESH_APART:-}" ] || exec env FRESH_APART=1 unshare --mount --propagation private sh "$0" "$@"
 root=$dir/$suite log=$dir/$suite.log
 # as here: mirror, proxies, certificates, whether old lists of packages are taken
 mirror=${MIRROR:-$(cat /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null |
@@ -23,21 +24,11 @@ inside() { # who is in the root: pids
 	done
 }
 
-unmount() {
-	for at in dev/shm dev/pts dev sys proc; do
-		while grep -q " $root/$at " /proc/self/mounts; do umount "$root/$at" 2>/dev/null || umount -l "$root/$at" || break; done
-	done
-}
-
 clean() {
 	left=$(inside)
 	[ -z "$left" ] || kill -9 $left 2>/dev/null
-	unmount
-	if grep -q " $root/" /proc/self/mounts; then
-		echo "fresh.sh: something is still mounted in $root: it stays" >&2
-	elif [ -z "${KEEP:-}" ]; then
-		rm -rf --one-file-system "$root"
-	fi
+	for at in dev sys proc; do umount -R -l "$root/$at" 2>/dev/null; done
+	[ -n "${KEEP:-}" ] || rm -rf --one-file-system "$root"
 }
 exec 9>"$dir/$suite.lock"
 flock -n 9 || { echo "fresh.sh: another fresh.sh uses $root" >&2; exit 2; }
@@ -55,8 +46,7 @@ apt-config dump 2>/dev/null | grep -iE '^Acquire::(check-|[a-z]+::(proxy|verify|
 mkdir -p "$root/usr/local/share/ca-certificates"
 cp /usr/local/share/ca-certificates/*.crt "$root/usr/local/share/ca-certificates/" 2>/dev/null
 mkdir -p "$root/srv/cyclade" && git -C "$top" archive HEAD | tar -x -C "$root/srv/cyclade" || exit 1
-# a private /dev: else what is mounted below it would be mounted below the system's, too
-mount -t proc proc "$root/proc" && mount -t sysfs sys "$root/sys" && mount --bind /dev "$root/dev" && mount --make-private "$root/dev" &&
+mount -t proc proc "$root/proc" && mount -t sysfs sys "$root/sys" && mount --bind /dev "$root/dev" &&
 	mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts" && mount -t tmpfs -o mode=1777 shm "$root/dev/shm" || exit 1
 set -- HOME=/root LANG=C.UTF-8 TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY; do

@@ -18,6 +18,7 @@
 #include "base/file_out.h"
 #include "base/fs.h"
 #include "base/num.h"
+#include "cli/starter.h"
 #include "cli/options.h"
 #include "show/style.h"
 
@@ -44,6 +45,7 @@ struct cli {
 	struct text_list beside_derived;     /* what else it names */
 	double progress_from, progress_last; /* seconds, monotonic; 0: not begun */
 	bool progress_shown;
+	struct starter pager;
 };
 
 #define COMMAND(id, name, operands, text) int cmd_##name(struct cli *cli);
@@ -114,7 +116,10 @@ int cli_separator(const struct cli *cli, char *out, struct err *err) MUST_USE;
 /* Writes a finished text where the options say: -o FILE (appears whole or not at all), else
  * standard output, through a pager where that is due. A reader that went away (EPIPE) is no error.
  * Returns an exit code, having said what failed. */
-int cli_put(const struct cli *cli, const struct buf *text, bool may_page);
+int cli_put(struct cli *cli, const struct buf *text, bool may_page);
+/* Starts what shows long texts on a terminal, if one is wanted; cli_put does so by itself while
+ * that is still allowed. */
+void cli_pager(struct cli *cli);
 
 /* A text that may be large: to where cli_put writes and by the same rules, but of one for programs
  * (`machine`) parts leave while it is made, wherever buf_spill is called. Open it first, have it

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/sandbox.h"
 #include "base/text.h"
 #include "config.h"
 
@@ -126,10 +127,17 @@ int help_commands(FILE *to)
 
 int help_version(void)
 {
+	struct sandbox_got can = sandbox_can();
+	const char *seccomp = can.seccomp ? "seccomp" : "no seccomp";
+
 	fputs("cyclade " CYCLADE_VERSION "\nwith:", stdout);
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
 		fprintf(stdout, "%s %s", i ? "," : "", libraries[i]);
 	fputs("\n", stdout);
+	if (can.landlock)
+		fprintf(stdout, "sandbox: Landlock %d, %s\n", can.landlock, seccomp);
+	else
+		fprintf(stdout, "sandbox: no Landlock in this kernel, %s\n", seccomp);
 	return finish(stdout, EXIT_OK);
 }
 

@@ -17,6 +17,7 @@
 #include "cli/help.h"
 #include "cli/inputs.h"
 #include "cli/model_choice.h"
+#include "cli/sandboxing.h"
 
 static int (*const run_command[CMD_COUNT])(struct cli *) = {
 #define COMMAND(id, name, operands, text) cmd_##name,
@@ -135,6 +136,8 @@ static int dispatch(struct cli *cli, int argc, char **argv)
 		return help_command(cli);
 	if (cli_model_name(cli, &err) || cli_inputs(cli, &err))
 		return cli_fail_as(&err, failed);
+	if (cli_only_reads(cli))
+		cli_sandbox(cli, NULL);
 	return without_losses(run_command[cli->command](cli));
 }
 

@@ -91,7 +91,7 @@ struct options {
 	bool anyway, ignore_failure, show_output;
 	/* talk */
 	const char *spin;
-	bool verbose, quiet, quick, no_pager, dry_run, why, help, origin;
+	bool verbose, quiet, quick, no_pager, no_sandbox, dry_run, why, help, origin;
 	const char *color, *require;
 	uint64_t log_fd;
 	struct option_said said[OPTION_ROWS_MAX]; /* by row of options.def */

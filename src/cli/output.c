@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -340,37 +339,22 @@ static char **pager_words(char *text, size_t size, char **words, size_t n_words)
 	return n ? words : NULL;
 }
 
-/* True where a pager took the text. */
-static bool through_pager(const struct buf *text)
+void cli_pager(struct cli *cli)
 {
 	char line[512], *words[32];
-	int ends[2], status;
-	pid_t child;
 
-	if (!pager_words(line, sizeof(line), words, sizeof(words) / sizeof(*words)))
-		return false;
-	if (pipe(ends))
-		return false;
-	child = fork();
-	if (child < 0) {
-		(void)close(ends[0]);
-		(void)close(ends[1]);
-		return false;
-	}
-	if (!child) {
-		(void)dup2(ends[0], STDIN_FILENO);
-		(void)close(ends[0]);
-		(void)close(ends[1]);
-		(void)setenv("LESS", "FRX", 0);
-		execvp(words[0], words);
-		_exit(127);
-	}
-	(void)close(ends[0]);
-	put_quietly(ends[1], buf_str(text), text->len);
-	(void)close(ends[1]);
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	return !(WIFEXITED(status) && WEXITSTATUS(status) == 127);
+	if (cli->pager.pid || cli->opt.no_pager || !isatty(STDOUT_FILENO) ||
+	    !pager_words(line, sizeof(line), words, sizeof(words) / sizeof(*words)))
+		return;
+	(void)setenv("LESS", "FRX", 0);
+	(void)starter_start(&cli->pager, words);
+}
+
+/* True where a pager took the text. */
+static bool through_pager(struct cli *cli, const struct buf *text)
+{
+	cli_pager(cli); /* it is there already where rights were given up */
+	return cli->pager.pid && starter_run(&cli->pager, buf_str(text), text->len) >= 0;
 }
 
 /* A file that has a name before it is whole; a signal that ends the program removes it. */
@@ -441,7 +425,7 @@ static int put_file(const char *path, const struct buf *text, struct err *err)
 	return -1;
 }
 
-int cli_put(const struct cli *cli, const struct buf *text, bool may_page)
+int cli_put(struct cli *cli, const struct buf *text, bool may_page)
 {
 	const char *path = cli->opt.output;
 	struct err err = ERR_INIT;
@@ -452,7 +436,7 @@ int cli_put(const struct cli *cli, const struct buf *text, bool may_page)
 	}
 	if (path && strcmp(path, "-"))
 		return put_file(path, text, &err) ? cli_fail(&err) : EXIT_OK;
-	if (may_page && !cli->opt.no_pager && isatty(STDOUT_FILENO) && through_pager(text))
+	if (may_page && through_pager(cli, text))
 		return EXIT_OK;
 	if (!fd_write_all(STDOUT_FILENO, buf_str(text), text->len, "standard output", &err))
 		return EXIT_OK;

@@ -17,7 +17,7 @@ from less_rights import as_nobody, forbid_perf  # noqa: E402
 from tap import CYCLADE, PERF, SANITIZED, Tap, run  # noqa: E402
 
 t = Tap()
-CHECKS = ["cpu", "guest", "container", "sampling", "pmu", "metrics", "watchdog", "smt", "counters", "events", "paranoid", "lockdown", "lbr", "precise", "latency",
+CHECKS = ["cpu", "guest", "container", "sampling", "pmu", "metrics", "watchdog", "smt", "counters", "events", "paranoid", "lockdown", "sandbox", "lbr", "precise", "latency",
           "rings", "rate", "kallsyms", "symbols", "tracefs", "clock", "disk"]
 
 

@@ -252,7 +252,7 @@ def read(where, words, megabytes=0):
     limit = (lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20,) * 2)) if megabytes else None
     try:
         p = subprocess.run([CYCLADE, *words], capture_output=True, text=True, errors="replace", preexec_fn=limit, cwd=where, timeout=600,
-                           env={**os.environ, "TMPDIR": where, "HOME": where, "XDG_CACHE_HOME": where})
+                           env={**os.environ, "TMPDIR": where, "HOME": where, "XDG_CACHE_HOME": os.path.join(tmp.name, "cache")})
     except subprocess.TimeoutExpired:
         return None, "", "no end", []
     text, left = p.stdout, [x for x in os.listdir(where) if x not in before]

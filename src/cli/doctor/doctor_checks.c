@@ -10,6 +10,7 @@
 
 #include "base/num.h"
 #include "base/perf_abi.h"
+#include "base/sandbox.h"
 #include "cli/doctor/doctor.h"
 #include "cli/model_choice.h"
 #include "collect/sysfs.h"
@@ -490,6 +491,27 @@ static void check_container(struct doctor *d, struct finding *f)
 				d->container ? d->container : "", filter);
 }
 
+/* What reading recordings gives up (base/sandbox.h). */
+static void check_sandbox(struct doctor *d, struct finding *f)
+{
+	struct sandbox_got got = sandbox_can();
+
+	if (!d->live) {
+		f->state = NOT_TRIED;
+		f->verdict = VERDICT_NONE;
+		return;
+	}
+	f->state = arena_printf(d->a, "%s, %s",
+				got.landlock ? arena_printf(d->a, "Landlock %d", got.landlock)
+					     : "no Landlock",
+				got.seccomp ? "seccomp" : "no seccomp");
+	if (got.landlock && got.seccomp)
+		return;
+	judge(f, VERDICT_COST, "recordings of others are read with more rights than needed");
+	add_fix(f, got.landlock ? "a kernel with CONFIG_SECCOMP_FILTER"
+				: "Linux 5.13 or later, booted with landlock in lsm=");
+}
+
 static void check_lockdown(struct doctor *d, struct finding *f)
 {
 	const char *s = sys_text(d->a, d->root, "sys/kernel/security/lockdown");
@@ -564,6 +586,7 @@ const struct check doctor_checks[] = {
 	{ "events", check_verdicts },
 	{ "paranoid", check_paranoid },
 	{ "lockdown", check_lockdown },
+	{ "sandbox", check_sandbox },
 	{ "lbr", check_lbr },
 	{ "precise", check_precise },
 	{ "latency", check_latency },

@@ -4,6 +4,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/recordings/report_html.h"
+#include "cli/sandboxing.h"
 
 /* A directory that belongs to this user and that nobody else can enter. */
 static bool is_private(const char *dir)
@@ -73,6 +76,32 @@ static bool show(const char *path)
 	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* In a process of its own: the browser is started by one that has all rights. Returns an exit
+ * code. */
+static int make_page(struct cli *cli, const char *input, const char *path, struct err *err)
+{
+	int status = -1;
+	pid_t pid;
+
+	(void)fflush(NULL);
+	pid = fork();
+	if (pid < 0) {
+		(void)err_sys(err, "a process that makes the page");
+		return cli_fail(err);
+	}
+	if (!pid) {
+		cli_sandbox(cli, path);
+		_exit(report_html(cli, input, path));
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status)) { /* as it would have ended us */
+		(void)signal(WTERMSIG(status), SIG_DFL);
+		(void)raise(WTERMSIG(status));
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_ERROR;
+}
+
 int cmd_view(struct cli *cli)
 {
 	struct err err = ERR_INIT;
@@ -88,7 +117,7 @@ int cmd_view(struct cli *cli)
 	}
 	if (name_page(path, sizeof(path), input, &err))
 		return cli_fail(&err);
-	code = report_html(cli, input, path);
+	code = make_page(cli, input, path, &err);
 	if (code != EXIT_OK) {
 		*strrchr(path, '/') = '\0';
 		(void)rmdir(path); /* where there is nothing else in it */

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+/* What the sanitizers' run-time library does by itself at the end: it looks for leaks from a
+ * process beside, and has another program name addresses. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+/* ---- Landlock. Headers of older systems lack parts of it, or all: the numbers are those of
+ * include/uapi/linux/landlock.h, and the same on all architectures. */
+
+#define LANDLOCK_CREATE_RULESET	 444
+#define LANDLOCK_ADD_RULE	 445
+#define LANDLOCK_RESTRICT_SELF	 446
+#define LANDLOCK_VERSION	 1u /* flag of the first: only asks for the version */
+#define LANDLOCK_PATH_BENEATH	 1
+#define LANDLOCK_NET_BIND	 1u
+#define LANDLOCK_NET_CONNECT	 2u
+#define LANDLOCK_ABSTRACT_SOCKET 1u
+#define LANDLOCK_SIGNAL		 2u
+
+enum {
+	FS_EXECUTE = 1 << 0,
+	FS_WRITE_FILE = 1 << 1,
+	FS_READ_FILE = 1 << 2,
+	FS_READ_DIR = 1 << 3,
+	FS_REMOVE_DIR = 1 << 4,
+	FS_REMOVE_FILE = 1 << 5,
+	FS_MAKE_CHAR = 1 << 6,
+	FS_MAKE_DIR = 1 << 7,
+	FS_MAKE_REG = 1 << 8,
+	FS_MAKE_SOCK = 1 << 9,
+	FS_MAKE_FIFO = 1 << 10,
+	FS_MAKE_BLOCK = 1 << 11,
+	FS_MAKE_SYM = 1 << 12,
+	FS_REFER = 1 << 13,    /* version 2 */
+	FS_TRUNCATE = 1 << 14, /* version 3 */
+
+	FS_READ = FS_READ_FILE | FS_READ_DIR,
+	FS_OF_FILE =
+		FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE, /* what a rule of a file may have */
+	FS_WRITE =
+		FS_WRITE_FILE | FS_REMOVE_FILE | FS_MAKE_DIR | FS_MAKE_REG | FS_REFER | FS_TRUNCATE,
+	FS_CHANGE = FS_WRITE | FS_REMOVE_DIR | FS_MAKE_CHAR | FS_MAKE_SOCK | FS_MAKE_FIFO |
+		    FS_MAKE_BLOCK | FS_MAKE_SYM
+};
+
+struct landlock_rules {
+	uint64_t fs, net, scoped;
+};
+
+struct landlock_beneath {
+	uint64_t allowed;
+	int32_t fd;
+} __attribute__((packed));
+
+static int landlock_version(void)
+{
+	long v = syscall(LANDLOCK_CREATE_RULESET, NULL, (size_t)0, LANDLOCK_VERSION);
+
+	return v > 0 ? (int)v : 0;
+}
+
+/* What a kernel of that version can be asked to refuse. */
+static uint64_t known_rights(int version)
+{
+	uint64_t no = (version < 2 ? FS_REFER : 0u) | (version < 3 ? FS_TRUNCATE : 0u);
+
+	return (FS_EXECUTE | FS_READ | FS_CHANGE) & ~no;
+}
+
+static int add_rule(int rules, const struct sandbox_path *p, uint64_t handled)
+{
+	struct landlock_beneath b = { .allowed = p->write ? FS_WRITE : FS_READ, .fd = p->fd };
+	struct stat st;
+
+	if (fstat(p->fd, &st))
+		return -1;
+	if (!S_ISDIR(st.st_mode))
+		b.allowed &= FS_OF_FILE;
+	b.allowed &= handled;
+	return (int)syscall(LANDLOCK_ADD_RULE, rules, LANDLOCK_PATH_BENEATH, &b, 0u);
+}
+
+static int enter_landlock(const struct sandbox *s, int version, struct err *err)
+{
+	struct landlock_rules r = { .fs = known_rights(version) };
+	bool reads = false;
+	int rules, rc = -1;
+
+	for (unsigned i = 0; i < s->n; i++)
+		reads |= !s->path[i].write;
+	/* reading is left alone, and not allowed below "/": what lies in another mount namespace,
+	 * as a container's files do, is below no directory of this one */
+	if (!reads)
+		r.fs &= ~(uint64_t)FS_READ;
+	if (SANITIZED)
+		r.fs &= ~(uint64_t)FS_EXECUTE; /* another program names a report's addresses */
+	if (version >= 4)
+		r.net = LANDLOCK_NET_BIND | LANDLOCK_NET_CONNECT;
+	if (version >= 6)
+		r.scoped = LANDLOCK_ABSTRACT_SOCKET | LANDLOCK_SIGNAL;
+	/* fields that a version does not know are zero, and may follow */
+	rules = (int)syscall(LANDLOCK_CREATE_RULESET, &r, sizeof(r), 0u);
+	if (rules < 0)
+		return err_sys(err, "Landlock");
+	for (unsigned i = 0; i < s->n; i++)
+		if (add_rule(rules, &s->path[i], r.fs)) {
+			(void)err_sys(err, "Landlock: a rule");
+			goto out;
+		}
+	rc = (int)syscall(LANDLOCK_RESTRICT_SELF, rules, 0u);
+	if (rc)
+		(void)err_sys(err, "Landlock");
+out:
+	(void)close(rules);
+	return rc;
+}
+
+/* ---- seccomp */
+
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+/* What those do: sanitized builds leave it alone. */
+static bool is_sanitizers(int number)
+{
+	return SANITIZED && (number == SYS_ptrace || number == SYS_execve);
+}
+
+static const struct {
+	const char *name;
+	int number;
+} refused[] = {
+#define CALL(name) { #name, SYS_##name },
+#include "base/sandbox_call.def"
+#undef CALL
+};
+
+#define N_REFUSED (sizeof(refused) / sizeof(*refused))
+
+/* The first refused call is named, and fails with EPERM. Runs as a signal handler, on whatever
+ * stack and with whatever locks held: it writes and returns. */
+static void on_refused(int sig, siginfo_t *info, void *context)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+	const char *name = "a system call";
+	ucontext_t *at = context;
+	char line[256];
+	int n;
+
+	(void)sig;
+	for (size_t i = 0; i < N_REFUSED; i++)
+		if (refused[i].number == info->si_syscall)
+			name = refused[i].name;
+	if (!atomic_flag_test_and_set(&said)) {
+		n = snprintf(
+			line, sizeof(line),
+			"cyclade: the sandbox refused %s, which no command needs that only reads\n"
+			"  keep the file that was read, and report it; --no-sandbox reads it "
+			"without\n",
+			name);
+		if (write(STDERR_FILENO, line, (size_t)n) < 0)
+			n = 0;
+	}
+#if defined(__x86_64__)
+	at->uc_mcontext.gregs[REG_RAX] = -EPERM;
+#elif defined(__aarch64__)
+	at->uc_mcontext.regs[0] = (unsigned long long)-EPERM;
+#else
+	(void)at;
+#endif
+}
+
+#ifdef ARCHITECTURE
+#define OF(field)		    offsetof(struct seccomp_data, field)
+#define LOAD(field)		    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OF(field))
+#define RETURN(what)		    BPF_STMT(BPF_RET | BPF_K, what)
+#define IF_EQUAL(value, yes, no)    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, yes, no)
+#define IF_AT_LEAST(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, value, yes, no)
+#define X32			    0x40000000u /* calls of x86-64 programs with short pointers */
+
+/* A filter while it is written: jumps lead over one instruction, so that none has a distance. */
+struct filter {
+	struct sock_filter f[32 + 2 * N_REFUSED];
+	unsigned short n;
+};
+
+static void put(struct filter *x, struct sock_filter f)
+{
+	x->f[x->n++] = f;
+}
+
+/* Unless the number is `number`, goes on behind the next instruction. */
+static void unless_it_is(struct filter *x, long number)
+{
+	put(x, (struct sock_filter)IF_EQUAL((unsigned)number, 0, 1));
+}
+
+/* These by their arguments; both architectures are little-endian: the low half comes first. */
+static void put_by_argument(struct filter *x, bool owners)
+{
+	unless_it_is(x, SYS_fchown);
+	put(x, (struct sock_filter)RETURN(owners ? SECCOMP_RET_ALLOW : SECCOMP_RET_TRAP));
+	put(x, (struct sock_filter)IF_EQUAL(SYS_fchmod, 0, 4));
+	put(x, (struct sock_filter)LOAD(args[1]));
+	put(x, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, ~0777u, 0, 1));
+	put(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
+	put(x, (struct sock_filter)RETURN(owners ? SECCOMP_RET_ALLOW : SECCOMP_RET_TRAP));
+	/* itself, and its group, as editors of lines hand on Ctrl-C */
+	put(x, (struct sock_filter)IF_EQUAL(SYS_tgkill, 1, 0));
+	put(x, (struct sock_filter)IF_EQUAL(SYS_kill, 0, 4));
+	put(x, (struct sock_filter)LOAD(args[0]));
+	put(x, (struct sock_filter)IF_EQUAL((unsigned)getpid(), 2, 0));
+	put(x, (struct sock_filter)IF_EQUAL(0, 1, 0));
+	put(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
+	put(x, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
+}
+
+/* By the number, one comparison for each refused call. */
+static int enter_seccomp(bool owners, struct err *err)
+{
+	struct sigaction trap = { .sa_sigaction = on_refused, .sa_flags = SA_SIGINFO };
+	struct filter x = { .n = 0 };
+	struct sock_fprog program;
+
+	put(&x, (struct sock_filter)LOAD(arch));
+	put(&x, (struct sock_filter)IF_EQUAL(ARCHITECTURE, 1, 0));
+	put(&x, (struct sock_filter)RETURN(SECCOMP_RET_KILL_PROCESS));
+	put(&x, (struct sock_filter)LOAD(nr));
+	put(&x, (struct sock_filter)IF_AT_LEAST(X32, 0, 1));
+	put(&x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
+	for (size_t i = 0; i < N_REFUSED; i++) {
+		if (is_sanitizers(refused[i].number))
+			continue;
+		unless_it_is(&x, refused[i].number);
+		put(&x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
+	}
+	put_by_argument(&x, owners);
+	program = (struct sock_fprog){ .len = x.n, .filter = x.f };
+	(void)sigemptyset(&trap.sa_mask);
+	if (sigaction(SIGSYS, &trap, NULL))
+		return err_sys(err, "seccomp");
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) ? err_sys(err, "seccomp") : 0;
+}
+
+/* Asks with a filter at address 0: EFAULT where there are filters, EINVAL where not. */
+static bool has_seccomp(void)
+{
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) && errno == EFAULT;
+}
+#else
+static int enter_seccomp(bool owners, struct err *err)
+{
+	(void)owners;
+	(void)err;
+	return 0;
+}
+
+static bool has_seccomp(void)
+{
+	return false;
+}
+#endif
+
+/* ---- both */
+
+static int add_path(struct sandbox *s, const char *path, bool write, struct err *err)
+{
+	int fd;
+
+	if (s->n == SANDBOX_PATHS)
+		return err_set(err, ERR_LIMIT, "%s: more than %d paths are used", path,
+			       SANDBOX_PATHS);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd >= 0)
+		s->path[s->n++] = (struct sandbox_path){ .fd = fd, .write = write };
+	return 0;
+}
+
+int sandbox_write(struct sandbox *s, const char *path, struct err *err)
+{
+	return add_path(s, path, true, err);
+}
+
+int sandbox_read(struct sandbox *s, const char *path, struct err *err)
+{
+	return add_path(s, path, false, err);
+}
+
+struct sandbox_got sandbox_can(void)
+{
+	return (struct sandbox_got){ .landlock = landlock_version(), .seccomp = has_seccomp() };
+}
+
+int sandbox_enter(struct sandbox *s, struct sandbox_got *got, struct err *err)
+{
+	int rc = 0;
+
+	*got = sandbox_can();
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		rc = err_sys(err, "no_new_privs");
+	if (!rc && got->landlock)
+		rc = enter_landlock(s, got->landlock, err);
+	if (!rc && got->seccomp)
+		rc = enter_seccomp(s->owners, err);
+	sandbox_free(s);
+	return rc;
+}
+
+void sandbox_free(struct sandbox *s)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		(void)close(s->path[i].fd);
+	s->n = 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sandboxing - what a command that only reads recordings keeps of its rights (base/sandbox.h).
+ *
+ *	cli_sandbox(cli, also)		once its options are known, before it opens anything
+ *
+ * It writes below the directory of its output, into the symbol cache, and into the directory for
+ * temporary files where it makes some; with --sysroot it reads only below that, what is named on
+ * the command line, and the system's own libraries and settings. Without --sysroot a recording may
+ * name any file as a program or a library: reading is left alone then.
+ */
+#ifndef CYCLADE_CLI_SANDBOXING_H
+#define CYCLADE_CLI_SANDBOXING_H
+
+#include "cli/cli.h"
+
+/* Whether the command only reads; view starts a browser, and so enters by itself. */
+bool cli_only_reads(const struct cli *cli);
+/* `also` NULL, or one more file that is written. Where it fails, that is said, and the command goes
+ * on as without. */
+void cli_sandbox(struct cli *cli, const char *also);
+
+#endif
