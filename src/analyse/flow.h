@@ -192,6 +192,7 @@ const struct flow_span *flow_spans(const struct flow *f, size_t *n);
  * system call, anywhere after an interrupt. Not among the spans; flow_sums.switched has them. */
 const struct flow_span *flow_stops(const struct flow *f, size_t *n);
 const struct flow_sums *flow_sums(const struct flow *f);
+const struct pd_info *flow_info(const struct flow *f); /* of the recording */
 const struct flow_times *flow_times(const struct flow *f, size_t *n);
 /* The edges again by where they lead: indices into flow_edges(). */
 const uint32_t *flow_edges_into(const struct flow *f);

@@ -334,3 +334,34 @@ void text_put_wrapped(struct buf *b, const char *s, size_t indent, size_t width)
 		s += n + (s[n] == ' ');
 	}
 }
+
+#define WORD_MAX 1000
+
+bool text_put_word(struct buf *b, const char *s)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./:,@%+=-";
+	struct buf safe = BUF_INIT;
+	bool same;
+
+	if (strlen(s) > WORD_MAX)
+		return false;
+	text_put_safe(&safe, s, false);
+	same = !safe.failed && !strcmp(buf_str(&safe), s);
+	buf_free(&safe);
+	if (!same)
+		return false;
+	if (*s && strspn(s, plain) == strlen(s)) {
+		buf_puts(b, s);
+		return true;
+	}
+	buf_putc(b, '\'');
+	for (; *s; s++) {
+		if (*s == '\'')
+			buf_puts(b, "'\\''");
+		else
+			buf_putc(b, *s);
+	}
+	buf_putc(b, '\'');
+	return true;
+}

@@ -17,6 +17,10 @@ void text_put_safe(struct buf *b, const char *s, bool ascii);
 /* The same so that no character means anything to Markdown or HTML either. NULL is "". */
 void text_put_markdown(struct buf *b, const char *s);
 
+/* A word for a POSIX shell. False where it cannot be typed: it holds what a terminal should not
+ * show, or has no end that anybody would find. */
+bool text_put_word(struct buf *b, const char *s);
+
 /* Columns a terminal needs for `s` (which must be safe already): wide characters count 2, combining
  * ones 0. */
 size_t text_width(const char *s);

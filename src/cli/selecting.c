@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyse/again.h"
 #include "base/num.h"
 
 #define CPUS_MAX  65536u
@@ -75,7 +76,7 @@ static int check_cpus(const struct selection *s, const struct pd *rec, struct er
 		return 0;
 	(void)err_set(err, ERR_NOT_FOUND,
 		      "--cpu: samples of %.100s do not say on which CPU they were taken", e->name);
-	return err_hint(err, "record them: cyclade record -a, or perf record --sample-cpu");
+	return again_hint(err, pd_info(rec), "record them:", "-a");
 }
 
 static int select_cpus(struct selection *s, const struct pd *rec, struct cli *cli, struct err *err)
@@ -101,7 +102,7 @@ static int select_cgroups(struct selection *s, const struct pd *rec, const struc
 	(void)err_set(err, ERR_NOT_FOUND,
 		      "--cgroup: samples of %.100s do not say in which cgroup they were taken",
 		      e->name);
-	return err_hint(err, "record them: perf record --all-cgroups");
+	return err_hint(err, "record them: perf record -a --all-cgroups");
 }
 
 /* ---- time ---------------------------------------------------------------------------------- */

@@ -471,7 +471,7 @@ static void add_next(struct document *d, const struct info_view *v)
 	struct buf import = BUF_INIT;
 
 	buf_puts(&import, "--import ");
-	if (v->source.info->has_stat && next_word(&import, v->file)) {
+	if (v->source.info->has_stat && text_put_word(&import, v->file)) {
 		l.input = NULL;
 		next_add(&l, "stat", buf_str(&import), NULL,
 			 "the counts, and the tree if they allow it");

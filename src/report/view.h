@@ -45,8 +45,9 @@ struct view_opts {
 	double min;   /* fraction of an event's total below which rows are folded; 0: none are */
 	size_t limit; /* rows of a table; 0: no bound */
 	bool side_by_side;
-	bool memory;  /* some event tells of memory, or of latencies */
-	bool machine; /* for programs: all columns, levels of recursion not merged */
+	bool memory;		     /* some event tells of memory, or of latencies */
+	bool machine;		     /* for programs: all columns, levels of recursion not merged */
+	const struct images *images; /* of the profile; NULL: not asked about */
 };
 
 struct view_row {

@@ -6,40 +6,18 @@
 #include "base/buf.h"
 #include "base/text.h"
 
-#define WORD_MAX 1000
-
-bool next_word(struct buf *b, const char *s)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_./:,@%+=-";
-	struct buf safe = BUF_INIT;
-	bool same;
-
-	if (strlen(s) > WORD_MAX)
-		return false;
-	text_put_safe(&safe, s, false);
-	same = !safe.failed && !strcmp(buf_str(&safe), s);
-	buf_free(&safe);
-	if (!same)
-		return false;
-	if (*s && strspn(s, plain) == strlen(s)) {
-		buf_puts(b, s);
-		return true;
-	}
-	buf_putc(b, '\'');
-	for (; *s; s++) {
-		if (*s == '\'')
-			buf_puts(b, "'\\''");
-		else
-			buf_putc(b, *s);
-	}
-	buf_putc(b, '\'');
-	return true;
-}
-
 static bool reads_recording(const char *head)
 {
-	return strncmp(head, "record", 6) != 0 && strncmp(head, "explain", 7) != 0;
+	return strncmp(head, "explain", 7) != 0;
+}
+
+void next_add_command(struct next_list *l, const char *command, const char *why)
+{
+	if (l->n == NEXT_MAX || !command || !*command)
+		return;
+	l->v[l->n].command = arena_strdup(l->a, command);
+	l->v[l->n].why = why;
+	l->n += l->v[l->n].command != NULL;
 }
 
 void next_add(struct next_list *l, const char *head, const char *tail, const char *word,
@@ -53,13 +31,13 @@ void next_add(struct next_list *l, const char *head, const char *tail, const cha
 	buf_printf(&b, "cyclade %s", head);
 	if (l->input && reads_recording(head)) {
 		buf_puts(&b, " -i ");
-		fine &= next_word(&b, l->input);
+		fine &= text_put_word(&b, l->input);
 	}
 	if (*tail)
 		buf_printf(&b, " %s", tail);
 	if (word) {
 		buf_puts(&b, *word == '-' ? " -- " : " ");
-		fine &= next_word(&b, word);
+		fine &= text_put_word(&b, word);
 	}
 	l->v[l->n].command = fine && !b.failed ? arena_strndup(l->a, b.s, b.len) : NULL;
 	l->v[l->n].why = why;

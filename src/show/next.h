@@ -15,18 +15,17 @@ struct next {
 };
 
 /* Adds "cyclade HEAD [-i INPUT] [TAIL] [WORD]", where there is room and it can be typed.
- * record and explain, which read no recording, have no -i. */
+ * explain, which reads no recording, has no -i. */
 struct next_list {
 	struct next *v; /* NEXT_MAX of them */
 	size_t n;
 	struct arena *a;   /* where the commands live */
 	const char *input; /* the recording as the user named it; NULL: the usual one */
 };
+/* A whole command; NULL or "" adds nothing. */
+void next_add_command(struct next_list *l, const char *command, const char *why);
 void next_add(struct next_list *l, const char *head, const char *tail, const char *word,
 	      const char *why);
-/* A word for a POSIX shell. False where it cannot be typed: it holds what a terminal should not
- * show, or has no end that anybody would find. */
-bool next_word(struct buf *b, const char *s);
 /* " next: cyclade ...  why", a line each, the reasons below each other. */
 void next_put(struct buf *out, const struct next *n, size_t count, const struct style *st);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * unwind - call chains from recorded user registers and a piece of the stack (-g dwarf), by the
+ * unwind - call chains from recorded user registers and a piece of the stack (-g=dwarf), by the
  * call-frame tables of the programs: .eh_frame, else .debug_frame. Where neither covers an address
  * (code made at run time), the frame pointer is followed as long as it leads into the stack.
  *

@@ -178,7 +178,7 @@ def lines():
     text, said = line("./who", "told", "calm")
     t.ok("it waited more than it worked" in said and "2 threads 'waiter'" in said, "the line names threads of one name together, with their time", text)
     t.ok("\x1b[1m" not in text.replace("\x1b[0m", "") and "\n\\xff" not in text, "no name speaks to the terminal", text)
-    t.ok("report --wait" in text and "record --wait -- ..." in text, "the next commands", text)
+    t.ok("report --wait" in text and "record --wait -- ./who told calm" in text, "the next commands", text)
     text, said = line("sleep", "2")
     t.ok("most of it thread 'sleep'" in said and (not wchan() or "(sleep)" in said), "a program that sleeps", text)
     text, said = line("sh", "-c", "sleep 2; true")

@@ -104,9 +104,8 @@ static int no_cycles(const struct account *acc, struct err *err)
 				   ? acc->model->event[acc->node[0].event].name
 				   : "cycles";
 
-	(void)err_set(err, ERR_NOT_FOUND,
-		      "the recording has no %s, of which an account of cycles is", name);
-	return err_hint(err, "record with cyclade record --account -- PROGRAM");
+	return err_set(err, ERR_NOT_FOUND,
+		       "the recording has no %s, of which an account of cycles is", name);
 }
 
 static int alloc_work(struct binding *x, size_t n_recorded, struct err *err)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/again.h"
 #include "analyse/flow/blocks_int.h"
 #include "base/invariant.h"
 #include "base/vec.h"
@@ -439,7 +440,7 @@ static int check_filter(const struct flow *flow, struct err *err)
 	(void)err_set(err, ERR_NOT_FOUND,
 		      "the branch stacks hold only some kinds of branches: what ran between two of "
 		      "them is not known");
-	return err_hint(err, "record all taken branches: cyclade record -b -- PROGRAM");
+	return again_hint(err, flow_info(flow), "record all taken branches:", "-b");
 }
 
 static int lay_all(struct build *b, struct err *err)

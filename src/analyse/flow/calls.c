@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/again.h"
 #include "analyse/flow/calls_int.h"
 #include "symbol/named.h"
 
@@ -214,15 +215,16 @@ static int tell(struct telling *t, size_t i)
 	return 0;
 }
 
-static int check(const struct flow_sums *s, struct err *err)
+static int check(const struct flow *f, struct err *err)
 {
+	const struct flow_sums *s = flow_sums(f);
+
 	if (s->filter != FLOW_STACK)
 		return 0;
 	(void)err_set(err, ERR_USAGE,
 		      "stacks of call-stack mode (-g=lbr) hold unfinished calls, not those that "
 		      "were made");
-	return err_hint(err, "cyclade record -b -- PROGRAM records every branch; --branch-filter "
-			     "any_ret returns");
+	return again_hint(err, flow_info(f), "record every branch:", "-b");
 }
 
 int calls_build(struct calls *out, const struct flow *f, struct images *images, struct err *err)
@@ -234,7 +236,7 @@ int calls_build(struct calls *out, const struct flow *f, struct images *images, 
 	*out = (struct calls){ .by_returns = s->filter == FLOW_RETURNS,
 			       .scaled = s->counts == FLOW_COUNTS_TAKEN || s->weighed,
 			       .scale = 1 };
-	if (check(s, err))
+	if (check(f, err))
 		return -1;
 	t.w.edge = flow_edges(f, &t.w.n);
 	t.plts = calls_plts_new(&t.w, err);

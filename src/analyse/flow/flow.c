@@ -320,6 +320,7 @@ static int build(struct flow **out, const struct pd *rec, struct spaces *sp,
 	if (flow_choose(&events, &f->sums, rec, opts, err) ||
 	    flow_scan(&counts, rec, sp, opts, &events, f->sums.filter, costs, false, err))
 		goto out;
+	f->info = pd_info(rec);
 	fill_sums(&f->sums, &counts);
 	f->sums.weighed = costs != NULL;
 	f->sums.scale = 1;
@@ -418,6 +419,11 @@ const struct flow_span *flow_stops(const struct flow *f, size_t *n)
 {
 	*n = f->n_stops;
 	return f->stop;
+}
+
+const struct pd_info *flow_info(const struct flow *f)
+{
+	return f->info;
 }
 
 const struct flow_sums *flow_sums(const struct flow *f)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/again.h"
 #include "analyse/flow/flow_scan_int.h"
 #include "base/buf.h"
 #include "base/text.h"
@@ -213,7 +214,8 @@ static bool wanted(const struct pd_event *ev, const char *name)
 	return ev->attr.sample_type & PERF_SAMPLE_BRANCH_STACK && text_means(name, ev->name);
 }
 
-static int no_stacks(const struct flow_opts *opts, bool any, struct err *err)
+static int no_stacks(const struct pd_info *info, const struct flow_opts *opts, bool any,
+		     struct err *err)
 {
 	if (any) {
 		(void)err_set(err, ERR_NOT_FOUND, "no event %s of the recording has branch stacks",
@@ -221,7 +223,7 @@ static int no_stacks(const struct flow_opts *opts, bool any, struct err *err)
 		return err_hint(err, "cyclade info names its events");
 	}
 	(void)err_set(err, ERR_NOT_FOUND, "the recording has no branch stacks");
-	return err_hint(err, "record them: cyclade record -b -- PROGRAM");
+	return again_hint(err, info, "record them:", "-b");
 }
 
 static int differ(const struct pd_event *a, const struct pd_event *b, struct err *err)
@@ -294,7 +296,7 @@ int flow_choose(struct flow_events *out, struct flow_sums *sums, const struct pd
 		sums->user_only &= user_only(&ev[i]);
 	}
 	if (!first)
-		return no_stacks(opts, any, err);
+		return no_stacks(pd_info(rec), opts, any, err);
 	sums->biased = sums->counts > FLOW_COUNTS_BRANCHES;
 	sums->leaning = sums->late || sums->counts > FLOW_COUNTS_INSNS;
 	out->shift = shift_of(period);

@@ -15,6 +15,7 @@ struct flow {
 	struct flow_times *times;
 	size_t n_edges, n_spans, n_stops, n_times;
 	struct flow_sums sums;
+	const struct pd_info *info; /* the recording's */
 };
 
 /* Sorts edges and spans and fills `into`, of a flow whose arrays are of malloc. */

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "analyse/again.h"
 #include "analyse/memory/memory_operand_int.h"
 #include "analyse/memory/memory_places_int.h"
 #include "analyse/memory/memory_scan_int.h"
@@ -191,7 +192,7 @@ static int choose_events(struct memory_work *w, const struct pd *rec, const stru
 		return err_set(err, ERR_NOT_FOUND, "no event '%.100s' tells of memory operations",
 			       unknown);
 	(void)err_set(err, ERR_NOT_FOUND, "no event of the recording tells of memory operations");
-	return err_hint(err, "record some: cyclade record --mem -- PROGRAM");
+	return again_hint(err, pd_info(rec), "record some:", "--mem");
 }
 
 int memory_build(struct memory **out, struct memory_objects **objects, const struct pd *rec,

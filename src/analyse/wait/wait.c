@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/again.h"
 #include "analyse/wait/wait_int.h"
 
 /* The reader's own words: threads then end before their records do. */
@@ -25,7 +26,7 @@ static int check(const struct pd *rec, struct err *err)
 	(void)err_set(err, ERR_NOT_FOUND,
 		      "the recording has no %s: nothing tells when threads waited",
 		      pd_has_time(rec) ? "context switches" : "times");
-	return err_hint(err, "record them: cyclade record --wait -- PROGRAM");
+	return again_hint(err, pd_info(rec), "record them:", "--wait");
 }
 
 /* What stays; the rest of the work is freed. */

@@ -8,7 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyse/again.h"
 #include "analyse/event_cost.h"
+#include "base/text.h"
 #include "cli/asking.h"
 #include "cli/counting/run_repeats.h"
 #include "cli/counting_out.h"
@@ -58,15 +60,28 @@ static void add_step(struct steps *s, const char *verb, const char *file, const 
 	buf_printf(&b, "cyclade %s", verb);
 	if (*file) {
 		buf_putc(&b, ' ');
-		fine &= next_word(&b, file);
+		fine &= text_put_word(&b, file);
 	}
 	if (*what) {
 		buf_putc(&b, ' ');
-		fine &= next_word(&b, what);
+		fine &= text_put_word(&b, what);
 	}
 	s->v[s->n].command = fine && !b.failed ? arena_strdup(s->a, b.s) : NULL;
 	s->v[s->n].why = why;
 	s->n += s->v[s->n].command != NULL;
+	buf_free(&b);
+}
+
+/* `cyclade VERB -- PROGRAM` of the one that ran. */
+static void add_program(struct steps *s, const struct told *o, const char *verb, const char *why)
+{
+	struct buf b = BUF_INIT;
+
+	if (again_put_program(&b, verb, o->cli->args.v, o->cli->args.n) && !b.failed) {
+		s->v[s->n].command = arena_strdup(s->a, b.s);
+		s->v[s->n].why = why;
+		s->n += s->v[s->n].command != NULL;
+	}
 	buf_free(&b);
 }
 
@@ -97,8 +112,8 @@ static void find_steps(struct steps *s, const struct told *o)
 	if (level) {
 		char text[40];
 
-		(void)snprintf(text, sizeof(text), "stat -l %u -- ...", level);
-		add_step(s, text, "", "", "all nodes down to there, and nothing else");
+		(void)snprintf(text, sizeof(text), "stat -l %u", level);
+		add_program(s, o, text, "all nodes down to there, and nothing else");
 	}
 	if (o->repeats)
 		add_steps_of_repeats(s, o);
@@ -108,11 +123,10 @@ static void find_steps(struct steps *s, const struct told *o)
 	if (run_waited(&o->tree.head)) {
 		if (o->waits.w)
 			add_step(s, "report --wait", file, "", "who waited, and how long");
-		add_step(s, "record --wait -- ...", "", "",
-			 "where it waited, who woke it: report --wait");
+		add_program(s, o, "record --wait", "where it waited, who woke it: report --wait");
 	}
 	if (!chains)
-		add_step(s, "run -g -- ...", "", "", "who called it");
+		add_program(s, o, "run -g", "who called it");
 }
 
 /* Functions to show; 0: all. */

@@ -6,7 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyse/again.h"
 #include "base/num.h"
+#include "base/text.h"
 #include "cli/counting/drill_report.h"
 #include "cli/verdicts.h"
 #include "measure/drill_latency.h"
@@ -326,6 +328,40 @@ static bool asked_for(const struct drill_core *c, uint32_t metric)
 	return metric != MODEL_NONE && c->named[metric];
 }
 
+/* "cyclade explain NAME": of a CPU that was named, not of this one. */
+static const char *explain(const struct drill_report *s, const char *metric)
+{
+	struct buf b = BUF_INIT;
+	const char *out;
+
+	buf_puts(&b, "cyclade explain ");
+	if (s->opt->model) {
+		buf_puts(&b, "--model ");
+		(void)text_put_word(&b, s->opt->model);
+		buf_putc(&b, ' ');
+	}
+	(void)text_put_word(&b, model_last_part(metric));
+	out = b.failed ? NULL : arena_strdup(s->a, buf_str(&b));
+	buf_free(&b);
+	return out;
+}
+
+/* Samples the program by the event of a node. */
+static const char *record_event(const struct drill_report *s, const char *event)
+{
+	const struct text_list *program = &s->k->ask->program;
+	struct buf verb = BUF_INIT, b = BUF_INIT;
+	const char *out;
+
+	buf_puts(&verb, "record -e ");
+	(void)text_put_word(&verb, event);
+	(void)again_put_program(&b, buf_str(&verb), program->v, program->n);
+	out = verb.failed || b.failed ? NULL : arena_strdup(s->a, buf_str(&b));
+	buf_free(&verb);
+	buf_free(&b);
+	return out;
+}
+
 static int next_commands(struct drill_report *s, struct tree_report *r, struct err *err)
 {
 	const struct drill_part *p = main_part(s);
@@ -335,7 +371,6 @@ static int next_commands(struct drill_report *s, struct tree_report *r, struct e
 	struct next *line = arena_alloc(s->a, 4 * sizeof(*line));
 	const struct model_metric *m;
 	const char *event;
-	const char *name;
 
 	if (!line)
 		return err_nomem(err);
@@ -345,20 +380,15 @@ static int next_commands(struct drill_report *s, struct tree_report *r, struct e
 	if (tied && look != tie[0]) {
 		look = tie[0];
 		line[r->n_next++] = (struct next){
-			arena_printf(s->a, "cyclade explain %s",
-				     model_last_part(c->m->metric[tie[1]].path)),
+			explain(s, c->m->metric[tie[1]].path),
 			"as large, within the error bars: what it means, what helps"
 		};
 	}
 	m = &c->m->metric[look];
-	name = model_last_part(m->path);
-	line[r->n_next++] = (struct next){ arena_printf(s->a, "cyclade explain %s", name),
-					   "what it means, what helps" };
+	line[r->n_next++] = (struct next){ explain(s, m->path), "what it means, what helps" };
 	event = locate_event(s, c, m);
 	if (event && s->k->has_program)
-		line[r->n_next++] =
-			(struct next){ arena_printf(s->a, "cyclade record -e %s -- ...", event),
-				       "which code" };
+		line[r->n_next++] = (struct next){ record_event(s, event), "which code" };
 	for (size_t i = 0; i < r->n_next; i++)
 		if (!line[i].command)
 			return err_nomem(err);

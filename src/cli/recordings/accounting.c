@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyse/again.h"
 #include "base/bytes.h"
 #include "base/fs.h"
 #include "base/num.h"
@@ -101,7 +102,9 @@ static int open_core(struct accounting_core *c, struct cli *cli, const struct pd
 		return -1;
 	if (cli->opt.model)
 		cpu->vendor = vendor_of(c->model);
-	return account_bind(&c->bound, &cli->arena, c->acc, ev, n, &pmu, err);
+	return account_bind(&c->bound, &cli->arena, c->acc, ev, n, &pmu, err)
+		       ? again_hint(err, pd_info(rec), "record them:", "--account")
+		       : 0;
 }
 
 static void drop_core(struct accounting *x, size_t k)

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "analyse/again.h"
 #include "cli/recordings/result.h"
 #include "base/fs.h"
 #include "cli/model_choice.h"
@@ -43,8 +44,8 @@ static int check_branches(const struct recording *r, struct err *err)
 		return 0;
 	(void)err_set(err, ERR_NOT_FOUND,
 		      "the recording has no branch stacks: nothing tells which blocks ran");
-	return err_hint(err, "record them: cyclade record -b -e br_inst_retired.near_taken:upp -- "
-			     "PROGRAM");
+	return again_hint(err, pd_info(r->rec),
+			  "record them:", again_branches(pd_info(r->rec), AGAIN_TAKEN));
 }
 
 static int no_function(const struct blocks *b, const char *function, struct err *err)

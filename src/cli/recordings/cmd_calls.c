@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyse/again.h"
 #include "analyse/blocks.h"
 #include "base/num.h"
 #include "cli/recordings/result.h"
@@ -33,8 +34,8 @@ static int check_branches(const struct recording *r, struct err *err)
 		return 0;
 	(void)err_set(err, ERR_NOT_FOUND,
 		      "the recording has no branch stacks: nothing tells who called whom");
-	return err_hint(err, "record returns: cyclade record --branch-filter any_ret -e "
-			     "br_inst_retired.near_return -- PROGRAM; any branch: -b");
+	return again_hint(err, pd_info(r->rec),
+			  "record them:", again_branches(pd_info(r->rec), AGAIN_RETURNS));
 }
 
 static int count(struct counting_calls *c, const struct result_ask *ask, struct err *err)

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "analyse/again.h"
 #include "cli/recordings/result.h"
 #include "report/registers_view.h"
 
@@ -40,9 +41,7 @@ static int choose_event(const struct result_ask *ask, size_t *event, struct err 
 		(void)err_set(err, ERR_NOT_FOUND, "no event '%.100s' with registers", wanted);
 	else
 		(void)err_set(err, ERR_NOT_FOUND, "the recording has no registers");
-	return err_hint(err,
-			"record them: cyclade record --intr-regs ...; of functions' entries: -e "
-			"uprobe:PROGRAM:FUNCTION --user-regs");
+	return again_hint(err, pd_info(ask->r->rec), "record them:", "--intr-regs");
 }
 
 static int read_registers(struct reading *c, const struct result_ask *ask, struct err *err)
@@ -61,6 +60,7 @@ static int read_registers(struct reading *c, const struct result_ask *ask, struc
 	c->v.all = o->all_registers;
 	c->v.r = c->regs;
 	c->v.images = r->images;
+	c->v.source.info = pd_info(r->rec);
 	c->v.event = &pd_events(r->rec, &n)[ro.event];
 	return registers_view_choose(&c->v, c->regs, ask->said.function, o->at.v, o->at.n,
 				     OPTION_GIVEN(o, limit) ? (size_t)o->limit : ENTRIES, err) ||

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/again.h"
 #include "base/vec.h"
 #include "cli/derived.h"
 #include "cli/recordings/report_html.h"
@@ -60,7 +61,7 @@ static int choose_branches(struct report *rp, struct err *err)
 	if (recording_has(rp->r, PERF_SAMPLE_BRANCH_STACK))
 		return 0;
 	(void)err_set(err, ERR_NOT_FOUND, "the recording has no branch stacks");
-	return err_hint(err, "record them: cyclade record -b -- PROGRAM");
+	return again_hint(err, pd_info(rp->r->rec), "record them:", "-b");
 }
 
 static int choose_shape(struct report *rp, struct err *err)
@@ -78,7 +79,7 @@ static int choose_shape(struct report *rp, struct err *err)
 		rp->vo.shape = o->callers ? VIEW_CALLERS : VIEW_CALLEES;
 	if (asked && !recording_has(rp->r, PERF_SAMPLE_CALLCHAIN)) {
 		(void)err_set(err, ERR_NOT_FOUND, "the recording has no call chains");
-		return err_hint(err, "record them: cyclade record -g -- PROGRAM");
+		return again_hint(err, pd_info(rp->r->rec), "record them:", "-g");
 	}
 	return 0;
 }
@@ -108,6 +109,7 @@ static int choose_rows(struct report *rp, struct err *err)
 	rp->po.max_stack = (uint32_t)o->max_stack;
 	rp->vo.fields = o->fields;
 	rp->vo.memory = memory_told(rp->r->rec);
+	rp->vo.images = rp->r->images;
 	rp->vo.focus = o->focus;
 	rp->vo.hide = o->hide;
 	rp->vo.machine = rp->programs;

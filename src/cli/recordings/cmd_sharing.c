@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "analyse/again.h"
 #include "cli/recordings/result.h"
 #include "report/sharing_view.h"
 
@@ -27,7 +28,7 @@ static int check_options(const struct result_ask *ask, struct err *err)
 	if (sharing_able(ask->r->rec))
 		return 0;
 	(void)err_set(err, ERR_NOT_FOUND, "the recording has no loads and stores with addresses");
-	return err_hint(err, "record some: cyclade record --mem -- PROGRAM, or perf c2c record");
+	return again_hint(err, pd_info(ask->r->rec), "record some:", "--mem");
 }
 
 /* Images with shared accesses of which nothing is here, by image. */

@@ -109,8 +109,9 @@ static int get_saved(const struct asked *a, size_t run, size_t result, const str
 	(void)err_set(err, ERR_NOT_FOUND, "%s has no table of '%s'", a->run[run].input, x->name);
 	if (a->kinds.id[result] != RESULT_COUNT)
 		return err_hint(err, "it is a saved result: name a recording as well");
-	return err_hint(err, "save one: cyclade stat -j -o FILE.json -- PROGRAM; tree: without -e; "
-			     "also compare -j, calibrate -j");
+	return err_hint(err,
+			"save one: cyclade stat -j -o stat.json -- ./prog (the tree: without -e), "
+			"compare -j -o or calibrate -j -o");
 }
 
 static int get(void *ctx, size_t run, size_t result, const struct document **d, struct err *err)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/again.h"
 #include "analyse/blocks.h"
 #include "base/estimate.h"
 #include "base/fs.h"
@@ -63,7 +64,7 @@ static int read_flow(struct exporting *x, struct code_facts *c, struct err *err)
 		(void)err_set(err, ERR_USAGE,
 			      "the recorded stacks hold some kinds of branches alone, "
 			      "so that what ran between them is not known");
-		return err_hint(err, "record all: cyclade record -b -- PROGRAM");
+		return again_hint(err, pd_info(x->r.rec), "record all:", "-b");
 	}
 	if (sums->biased && !sums->weighed)
 		cli_note(x->cli,
@@ -302,7 +303,7 @@ static int read_edges(struct exporting *x, struct code_facts *c, struct err *err
 		return read_code(x, c, err);
 	(void)err_set(err, ERR_NOT_FOUND,
 		      "no branch stacks were recorded, by which code is laid out");
-	return err_hint(err, "record them: cyclade record -b -- PROGRAM");
+	return again_hint(err, pd_info(x->r.rec), "record them:", "-b");
 }
 
 static int write_layout(struct exporting *x, const struct code_facts *c, const struct layout *l,

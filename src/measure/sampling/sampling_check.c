@@ -43,7 +43,7 @@ int sampling_check(struct sampling *r, struct err *err)
 	if (r->ask.heap && !r->ask.program.n) {
 		(void)err_set(err, ERR_USAGE,
 			      "--heap logs a program from its start, not one that runs");
-		return err_hint(err, "cyclade record --mem --heap -- PROGRAM");
+		return err_hint(err, "cyclade record --mem --heap -- ./prog");
 	}
 	if (r->k.who.cgroups.n > 1) {
 		(void)err_set(err, ERR_UNSUPPORTED, "a recording is of one cgroup at a time");

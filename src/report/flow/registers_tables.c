@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "analyse/again.h"
 #include "base/num.h"
 #include "report/recorded.h"
 #include "report/registers_view.h"
@@ -293,24 +294,36 @@ const struct document_form registers_document = { .name = "registers",
 
 /* ---- lines for people ------------------------------------------------------------------------ */
 
-static void add_advice(struct document *d, const struct registers *k)
+/* Calls are counted where they end, at the function's first instruction, by Intel's event. */
+static void add_calls(struct document *d, const struct pd_info *info)
+{
+	struct next_list l = { .v = d->next, .n = d->n_next, .a = &d->a };
+	struct buf b = BUF_INIT;
+
+	if (info->cpuid && !strncmp(info->cpuid, "GenuineIntel", 12) &&
+	    again_put(&b, info, "-e br_inst_retired.near_call:p --intr-regs", false) && !b.failed)
+		next_add_command(&l, buf_str(&b), "calls of all functions");
+	d->n_next = l.n;
+	buf_free(&b);
+}
+
+static void add_advice(struct document *d, const struct registers *k, const struct pd_info *info)
 {
 	if (k->samples == k->late) {
-		document_fact(d, "no registers", true,
-			      "record breakpoints or probes: -e uprobe:PROGRAM:FUNCTION");
+		document_fact(
+			d, "no registers", true,
+			"record breakpoints or probes: cyclade record -e uprobe:PROGRAM:FUNCTION "
+			"--user-regs");
 	} else if (k->samples == k->without) {
-		document_fact(d, "no registers", true,
-			      "not one sample has any: record with --intr-regs or --user-regs");
+		document_fact(
+			d, "no registers", true,
+			"not one sample has any: cyclade record has --intr-regs and --user-regs");
 	} else if (!k->at_entry) {
 		document_fact(d, "no entry", true,
 			      "no sample is at the first instruction of a function; other "
-			      "instructions: --at FUNCTION+0xOFFSET");
-		document_next(d, "cyclade record -e uprobe:PROGRAM:FUNCTION --user-regs -- PROGRAM",
-			      "every call");
-		document_next(d,
-			      "cyclade record -e br_inst_retired.near_call:p --intr-regs -- "
-			      "PROGRAM",
-			      "calls of all functions, if there is a PMU");
+			      "instructions: --at FUNCTION+0xOFFSET; every call of a function: "
+			      "cyclade record -e uprobe:PROGRAM:FUNCTION --user-regs");
+		add_calls(d, info);
 	}
 }
 
@@ -338,7 +351,7 @@ static void add_facts(struct document *d, const struct registers_view *v)
 		document_fact(d, "names", false,
 			      "registers of this architecture have only numbers, as in perf's "
 			      "mask");
-	add_advice(d, k);
+	add_advice(d, k, v->source.info);
 }
 
 void registers_put(struct document *d, const struct registers_view *v)

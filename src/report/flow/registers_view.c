@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/again.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "symbol/named.h"
@@ -83,6 +84,21 @@ static char *split(const char *said, uint64_t *offset, struct err *err)
 	return name;
 }
 
+static int every_call(const struct registers_view *v, const char *name, struct err *err)
+{
+	struct buf event = BUF_INIT, with = BUF_INIT;
+
+	buf_printf(&event, "uprobe:PROGRAM:%s", name);
+	buf_puts(&with, "--user-regs -e ");
+	if (!text_put_word(&with, buf_str(&event)) || event.failed || with.failed)
+		buf_reset(&with);
+	if (with.len && with.len < 120)
+		(void)again_hint(err, v->source.info, "every call of it:", buf_str(&with));
+	buf_free(&event);
+	buf_free(&with);
+	return -1;
+}
+
 static int no_such(const struct registers_view *v, const struct registers *r, const char *name,
 		   uint64_t offset, bool known, struct err *err)
 {
@@ -109,11 +125,7 @@ static int no_such(const struct registers_view *v, const struct registers *r, co
 			      name);
 	if (near)
 		return err_hint(err, "did you mean '%.180s'?", near);
-	(void)v;
-	return err_hint(err,
-			"record it: cyclade record -e uprobe:PROGRAM:%.80s --user-regs -- "
-			"PROGRAM",
-			name);
+	return every_call(v, name, err);
 }
 
 static int choose_named(struct registers_view *v, struct registers *r, const char *said,

@@ -265,11 +265,11 @@ static void add_next(struct document *d, const struct list *l)
 
 	if (l->kind == LIST_METRICS) {
 		buf_puts(&b, "cyclade list groups --model ");
-		fine = next_word(&b, l->m->id);
+		fine = text_put_word(&b, l->m->id);
 	}
 	if (name) {
 		buf_puts(&b, "cyclade record -e ");
-		fine = next_word(&b, name);
+		fine = text_put_word(&b, name);
 		buf_puts(&b, " -- ./prog");
 	}
 	command = b.len && fine ? arena_strdup(&d->a, buf_str(&b)) : NULL;

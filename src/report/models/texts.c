@@ -129,7 +129,7 @@ static void add_next(struct document *d, const struct models_written *w, const c
 	const char *command;
 
 	buf_printf(&b, "cyclade %s ", head);
-	if (next_word(&b, w->dir)) {
+	if (text_put_word(&b, w->dir)) {
 		if (w->id)
 			buf_printf(&b, "%s%s", tail, w->id);
 		command = arena_strdup(&d->a, buf_str(&b));

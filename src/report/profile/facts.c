@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyse/again.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "report/view_latency.h"
@@ -60,6 +61,25 @@ static uint64_t lost_callers(const struct profile_chains *c, uint32_t event)
 			period += c->total[event][i].period;
 	}
 	return period;
+}
+
+#define LINE_MOST 190 /* of a command that a fact has room for */
+
+/* Recorded stacks find more callers, unless that is where these come from. */
+static void put_lost_callers(struct fact *out, size_t *n, const struct view *v, uint32_t event,
+			     double share)
+{
+	bool stacks = v->source.event[event].attr.sample_type & PERF_SAMPLE_STACK_USER;
+	struct buf b = BUF_INIT;
+	char a[NUM_MAX];
+
+	if (!again_put(&b, v->source.info, "-g=dwarf", true) || b.len > LINE_MOST) {
+		buf_reset(&b);
+		buf_puts(&b, "cyclade record -g=dwarf");
+	}
+	(void)fact_add(out, n, "callers lost", true, "%s begin in no mapping%s%s",
+		       num_percent(a, share), stacks ? "" : "; try ", stacks ? "" : buf_str(&b));
+	buf_free(&b);
 }
 
 /* How chains that were unwound from recorded stacks ended before the outermost function. */
@@ -187,9 +207,8 @@ size_t facts_of_event(const struct view *v, const struct view_table *t, size_t e
 			       num_percent(a, ratio(t->unlisted[event].period, all)),
 			       num_percent(b, v->opts.min));
 	if (chains && lost_callers(chains, t->event[event]) > all / 20)
-		(void)fact_add(out, &n, "callers lost", true,
-			       "%s begin in no mapping; try cyclade record -g=dwarf",
-			       num_percent(a, ratio(lost_callers(chains, t->event[event]), all)));
+		put_lost_callers(out, &n, v, t->event[event],
+				 ratio(lost_callers(chains, t->event[event]), all));
 	trees_in_doubt(out, &n, v, t);
 	without_latency(out, &n, v, t, event);
 	if (s->bad)

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/profile/steps.h"
 
+#include "symbol/image.h"
+
+#include "analyse/again.h"
+
 static bool has_chains(const struct view *v)
 {
 	for (size_t e = 0; e < v->source.n_events; e++)
@@ -83,6 +87,43 @@ static bool of_account(const struct view *v)
 	return n >= ACCOUNT_EVENTS;
 }
 
+/* The image where the first row's samples lie; IMAGE_NONE: several. */
+static uint32_t first_image(const struct view *v)
+{
+	const struct view_row *r = v->table->row;
+
+	return r->row && !r->folded && !r->left_out ? r->row->image : IMAGE_NONE;
+}
+
+/* Whether the file of that image is another one by now: no name of its functions is known. */
+static bool is_replaced(const struct view *v)
+{
+	uint32_t id = first_image(v);
+
+	return v->opts.images && id != IMAGE_NONE && image_mismatch(v->opts.images, id);
+}
+
+/* Code that a program made itself has no frame pointers as a rule, and no tables of frames. */
+static bool is_made_code(const struct view *v)
+{
+	uint32_t id = first_image(v);
+	enum image_kind kind;
+
+	if (!v->opts.images || id == IMAGE_NONE)
+		return false;
+	kind = image_key(v->opts.images, id)->kind;
+	return kind == IMAGE_ANON || kind == IMAGE_JIT;
+}
+
+static void add_again(struct next_list *l, const struct view *v, const char *with, const char *why)
+{
+	struct buf b = BUF_INIT;
+
+	if (again_put(&b, v->source.info, with, true) && !b.failed)
+		next_add_command(l, buf_str(&b), why);
+	buf_free(&b);
+}
+
 size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena *a)
 {
 	const struct view_row *hot = view_hottest(v);
@@ -90,7 +131,7 @@ size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena 
 
 	if (!v->n_tables || !v->table->n_rows) {
 		next_add(&s, "info", "", NULL, "what is in the recording");
-		next_add(&s, "record", "-F 10000 -- PROGRAM", NULL, "sample more often");
+		add_again(&s, v, "-F 10000", "sample more often");
 		return s.n;
 	}
 	if (of_account(v))
@@ -108,10 +149,14 @@ size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena 
 	if (hot)
 		next_add(&s, "annotate", "", view_function(v, hot),
 			 "its source lines and instructions");
-	if (v->opts.shape == VIEW_TABLE)
-		next_add(&s, has_chains(v) ? "report" : "record",
-			 has_chains(v) ? "-g" : "-g -- PROGRAM", NULL,
-			 has_chains(v) ? "who calls it" : "call chains too: who calls it");
+	if (v->opts.shape == VIEW_TABLE && has_chains(v))
+		next_add(&s, "report", "-g", NULL, "who calls it");
+	else if (v->opts.shape == VIEW_TABLE && is_replaced(v))
+		add_again(&s, v, "", "the file is another one by now: record what runs");
+	else if (v->opts.shape == VIEW_TABLE && !is_made_code(v))
+		add_again(&s, v, "-g", "call chains too: who calls it");
+	else if (v->opts.shape == VIEW_TABLE)
+		; /* nothing tells who calls it */
 	else if (v->opts.shape != VIEW_CALLERS)
 		next_add(&s, "report", "--callers", NULL, "from the sampled functions outwards");
 	else

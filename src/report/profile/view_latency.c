@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/again.h"
 #include "symbol/image.h"
 
 /* A thread is of one process; a line or a function of one file, or the row is none of these. */
@@ -37,7 +38,7 @@ int view_latency_check(const struct view *v, struct err *err)
 
 	if (!v->opts.memory) {
 		(void)err_set(err, ERR_NOT_FOUND, "no event of the recording has latencies");
-		return err_hint(err, "record them: cyclade record --mem (or --ibs, -W) -- PROGRAM");
+		return again_hint(err, v->source.info, "record them:", "--mem");
 	}
 	if (o->branches || v->opts.shape != VIEW_TABLE) {
 		(void)err_set(err, ERR_USAGE, "rows of %s have no latencies",

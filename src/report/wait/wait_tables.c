@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/again.h"
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/num.h"
 #include "report/page.h"
@@ -102,17 +104,18 @@ static void add_facts(struct document *d, const struct wait_view *v)
 {
 	const struct wait *w = v->w;
 	char a[NUM_MAX], b[NUM_MAX], n[NUM_MAX];
+	struct buf again = BUF_INIT;
 
+	(void)again_put(&again, v->source.info, "--wait", false);
 	if (!w->has_stacks)
-		document_fact(
-			d, "reasons", true,
-			"not known: call chains of switches were not recorded; cyclade "
-			"record --wait records them (as root, or with perf_event_paranoid 1 or "
-			"less)");
+		document_fact(d, "reasons", true,
+			      "not known: call chains of switches%s were not recorded: %s",
+			      w->has_wakings ? "" : ", and wake-ups,", buf_str(&again));
 	if (w->outs_only)
-		document_fact(d, "switches", true,
-			      "only those off a CPU were recorded, so that most time is unknown: "
-			      "cyclade record --wait, or -a, records both");
+		document_fact(
+			d, "switches", true,
+			"only those off a CPU were recorded, so that most time is unknown: %s",
+			buf_str(&again));
 	if (w->guessed)
 		document_fact(
 			d, "call chains", false,
@@ -123,10 +126,10 @@ static void add_facts(struct document *d, const struct wait_view *v)
 			num_exact(n, w->waits));
 	add_lost(d, w);
 	if (!w->has_wakings)
-		document_fact(d, "wake-ups", false,
-			      "not recorded: blocked time includes the wait for a CPU behind it; "
-			      "cyclade record --wait records them (as root, or with "
-			      "perf_event_paranoid -1 and a readable tracefs)");
+		document_fact(
+			d, "wake-ups", false,
+			"not recorded: blocked time includes the wait for a CPU behind it%s%s",
+			w->has_stacks ? ": " : "", w->has_stacks ? buf_str(&again) : "");
 	else if (w->unwoken)
 		document_fact(d, "wake-ups", false,
 			      "not recorded for %s waits: these include the wait for a CPU; record "
@@ -156,6 +159,7 @@ static void add_facts(struct document *d, const struct wait_view *v)
 			"%s time%s a thread began what it already did, or another one had its "
 			"CPU: that time is unknown",
 			num_exact(a, w->contradicted), w->contradicted == 1 ? "" : "s");
+	buf_free(&again);
 }
 
 static void add_table(struct document *d, const struct wait_view *v, const struct table_form *f,
@@ -166,6 +170,8 @@ static void add_table(struct document *d, const struct wait_view *v, const struc
 				 .array = array,
 				 .stride = stride,
 				 .n = n,
+				 .data_only = v && !v->w->has_stacks &&
+					      (f == &wait_functions_form || f == &wait_stacks_form),
 				 .people = f == &wait_reasons_form ? 0
 					   : v && v->limit	   ? v->limit
 								   : ROWS };
