@@ -6,10 +6,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/dir_held.h"
 #include "base/fs.h"
 
-static const int numbers[] = { SIGHUP, SIGINT, SIGTERM };
+#define NAME "cyclade-"
+
+static const int numbers[] = { SIGHUP,	SIGINT,	 SIGTERM, SIGQUIT, SIGUSR1,   SIGUSR2,
+			       SIGALRM, SIGXCPU, SIGPROF, SIGIO,   SIGVTALRM, SIGPWR };
 static const char *volatile guarded, *volatile within;
+static int held = -1;	/* its lock */
 static sigset_t before; /* what was held back before a directory was made */
 
 static void end_by(int number)
@@ -51,13 +56,18 @@ static int make(char *dir, size_t size, const char *first, struct err *err)
 {
 	const char *said = getenv("TMPDIR"), *below = said && *said == '/' ? said : "/tmp";
 
-	if (first && !path_join(dir, size, first, "cyclade-XXXXXX") && mkdtemp(dir))
+	if (first)
+		dir_held_sweep(first, NAME);
+	if (first && !path_join(dir, size, first, NAME "XXXXXX") &&
+	    (held = dir_held_make(dir)) >= 0)
 		return 0;
-	if (path_join(dir, size, below, "cyclade-XXXXXX")) {
+	dir_held_sweep(below, NAME);
+	if (path_join(dir, size, below, NAME "XXXXXX")) {
 		*dir = 0;
 		return err_set(err, ERR_LIMIT, "the name of $TMPDIR is too long");
 	}
-	if (mkdtemp(dir))
+	held = dir_held_make(dir);
+	if (held >= 0)
 		return 0;
 	*dir = 0;
 	return err_sys(err, "%.200s: no directory for a while", below);
@@ -85,6 +95,9 @@ void temp_dir_close(char *dir)
 	if (*dir)
 		(void)rmdir(dir);
 	*dir = 0;
+	if (held >= 0)
+		(void)close(held);
+	held = -1;
 	handle(end_by, SIG_DFL);
 	guarded = within = NULL;
 }

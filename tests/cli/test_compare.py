@@ -271,4 +271,14 @@ for at, number in enumerate((signal.SIGINT, signal.SIGTERM, signal.SIGHUP) * 3):
     p.communicate()
     left += os.listdir("temp")
 t.ok(len(used) == 9 and not left, "a signal leaves no directory of the runs' samples", (used, left))
+where = dict(os.environ, TMPDIR=os.path.abspath("temp"))
+p = subprocess.Popen([CYCLADE, "compare", "--functions", "5", "-r", "200", "--", "true", "--", "true"], env=where, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+wait_for(lambda: os.listdir("temp") or p.poll() is not None)
+p.kill()
+p.wait()
+left = os.listdir("temp")
+for name in left:
+    os.utime(os.path.join("temp", name), (1, 1))  # as if it had been a while ago
+subprocess.run([CYCLADE, "compare", "--functions", "5", "-r", "2", "--", "true", "--", "true"], env=where, capture_output=True, check=False)
+t.ok(len(left) == 1 and not os.listdir("temp"), "what SIGKILL leaves is removed at the next start", (left, os.listdir("temp")))
 t.done()

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """record --heap cannot be noticed: each program runs alone and under the library, with the same output, status and files. Programs
 print nothing that differs between two runs of the same kind (addresses, pids, times)."""
+import fcntl
 import glob
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,7 +15,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import heap_programs  # noqa: E402
 from heap_made import ALLOC, LIBRARY, STACK, read_logs  # noqa: E402
-from tap import Tap, run  # noqa: E402
+from tap import CYCLADE, Tap, run, wait_for  # noqa: E402
 
 os.environ.pop("MALLOC_PERTURB_", None)
 os.environ.pop("LD_PRELOAD", None)
@@ -448,5 +450,49 @@ else:
     doc = json.loads(run("mem", "x.data", "-j").stdout)
     told = " ".join(run("mem", "x.data").stdout.split())
     t.ok(p.returncode == 9 and doc["allocations"]["without_log"] == 1 and "1 process logged no allocations (other, pid" in told, "one inside of a script is named", (p, told))
+
+# ---- the directory of logs: gone, whatever ends the recorder ----
+build("lasts", 'int main(void) { free(malloc(600)); close(open("began", O_CREAT | O_WRONLY, 0600)); pause(); return 0; }')
+
+
+def left(where):
+    return sorted(n for n in os.listdir(where) if ".heap-" in n)
+
+
+def keepers(parent):
+    p = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(parent)], capture_output=True, text=True, check=False)
+    return [int(line.split()[0]) for line in p.stdout.splitlines() if "cyclade-heap" in line]
+
+
+for sig, all_ in ((signal.SIGTERM, 0), (signal.SIGQUIT, 0), (signal.SIGXCPU, 0), (signal.SIGSEGV, 0), (signal.SIGKILL, 0), (signal.SIGKILL, 1)):
+    d = tempfile.mkdtemp(dir=".")
+    p = subprocess.Popen([CYCLADE, "record", "-q", "--heap", "-e", "cpu-clock:u", "-o", "x.data", "--", "../lasts"], cwd=d, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    if not wait_for(lambda: p.poll() is not None or os.path.exists(d + "/began")) or p.poll() is not None:
+        t.skip("the directory of logs", "record --heap does not run here")
+        p.kill()
+        p.wait()
+        break
+    there = left(d)
+    for pid in keepers(p.pid) if all_ else []:
+        os.kill(pid, signal.SIGKILL)
+    p.send_signal(sig)
+    p.wait(60)
+    if all_:
+        t.equal(left(d), there, "the recorder and its keeper are killed: the directory stays")
+        for how in ("young", "held"):  # neither is removed
+            if how == "held":
+                os.utime(os.path.join(d, there[0]), (1, 1))
+                lock = os.open(os.path.join(d, there[0]), os.O_RDONLY)
+                fcntl.flock(lock, fcntl.LOCK_SH)
+            run("record", "-q", "--heap", "-e", "cpu-clock:u", "-o", d + "/y.data", "--", "true")
+            t.equal(left(d), there, "the next start leaves what is " + how)
+        os.close(lock)
+        run("record", "-q", "--heap", "-e", "cpu-clock:u", "-o", d + "/y.data", "--", "true")
+    t.ok(len(there) == 1 and wait_for(lambda: not left(d)), "%s: the directory is gone%s" % (sig.name, ", at the next start" if all_ else ""), (there, left(d)))
+    try:
+        os.killpg(p.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
 
 t.done()

@@ -514,11 +514,11 @@ void sampling_close(struct sampling *r)
 	counting_end(&r->k);
 	if (r->sink.wake >= 0)
 		(void)close(r->sink.wake);
+	sampling_heap_end(r); /* before signals that were held back are let in */
 	counting_close(&r->k);
 	for (size_t i = 0; i < r->n_accounts; i++)
 		account_plan_free(&r->account[i]);
 	event_list_free(&r->events);
 	event_more_free(&r->more);
-	sampling_heap_end(r);
 	free(r);
 }

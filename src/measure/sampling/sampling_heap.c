@@ -2,14 +2,21 @@
 /*
  * --heap: the program is started with a library before libc's that logs what it allocates
  * (src/heaplog), each of its processes into a file of a directory beside the recording. At the end
- * the recording has all of them, and the directory goes.
+ * the recording has all of them, and the directory goes. A child sees to that if the recorder ends
+ * by a signal; if both are killed, the next recorder that writes beside it does.
  */
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/dir_held.h"
 #include "base/fs.h"
 #include "base/num.h"
 #include "measure/sampling/sampling_int.h"
@@ -33,6 +40,58 @@ static int rate_of(const struct ask *o, uint64_t *rate, struct err *err)
 	return 0;
 }
 
+/* What recorders have left that were killed together with their keeper. */
+static void sweep_beside(const char *path)
+{
+	const char *name = path_base(path);
+	char dir[4096];
+
+	if (name == path)
+		dir_held_sweep(".", ".heap-");
+	else if ((size_t)snprintf(dir, sizeof(dir), "%.*s", (int)(name - path), path) < sizeof(dir))
+		dir_held_sweep(dir, ".heap-");
+}
+
+/* A child that removes the directory when the recorder is gone, whatever ends that. */
+static void keep_watch(int end, const char *dir)
+{
+	sigset_t all;
+	ssize_t got;
+	char word;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	(void)prctl(PR_SET_NAME, "cyclade-heap");
+	if (dup2(end, 0) < 0)
+		_exit(1);
+	if (close_range(1, ~0u, 0)) /* before Linux 5.9 */
+		for (int fd = 1; fd < 4096; fd++)
+			(void)close(fd);
+	do
+		got = read(0, &word, 1);
+	while (got < 0 && errno == EINTR);
+	dir_held_remove(dir);
+	_exit(0);
+}
+
+static void begin_keeper(struct sampling *r)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return;
+	r->heap_keeper = fork();
+	if (!r->heap_keeper) {
+		(void)close(ends[1]);
+		keep_watch(ends[0], r->heap_dir);
+	}
+	(void)close(ends[0]);
+	if (r->heap_keeper > 0)
+		r->heap_pipe = ends[1];
+	else
+		(void)close(ends[1]);
+}
+
 int sampling_heap_begin(struct sampling *r, struct err *err)
 {
 	const struct perf_event_attr *a = &r->ev[0].attr;
@@ -49,13 +108,17 @@ int sampling_heap_begin(struct sampling *r, struct err *err)
 	name = arena_printf(r->arena, "%s.heap-XXXXXX", r->path);
 	if (!name)
 		return err_nomem(err);
-	if (!mkdtemp(name))
+	sweep_beside(r->path);
+	r->heap_lock = dir_held_make(name);
+	if (r->heap_lock < 0)
 		return err_sys(err, "%s: a directory for the logs of --heap", name);
 	r->heap_dir = realpath(name, NULL);
 	if (!r->heap_dir) {
 		(void)rmdir(name);
+		(void)close(r->heap_lock);
 		return err_nomem(err);
 	}
+	begin_keeper(r);
 	r->heap_env[0] =
 		arena_printf(r->arena, "CYCLADE_HEAP=%d:%llu:%llu:%s", (int)a->clockid,
 			     (unsigned long long)rate, (unsigned long long)LIMIT, r->heap_dir);
@@ -125,21 +188,17 @@ bool sampling_heap_logs(struct sampling *r, struct buf *b)
 	return b->failed || has;
 }
 
-static void remove_log(struct buf *b, const char *path)
-{
-	(void)b;
-	(void)unlink(path);
-}
-
 void sampling_heap_end(struct sampling *r)
 {
-	struct buf none = BUF_INIT;
-
 	if (!r->heap_dir)
 		return;
-	each_log(r, remove_log, &none);
-	(void)rmdir(r->heap_dir);
+	if (r->heap_keeper > 0) {
+		(void)close(r->heap_pipe);
+		while (waitpid(r->heap_keeper, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	dir_held_remove(r->heap_dir); /* if there was none */
+	(void)close(r->heap_lock);
 	free(r->heap_dir);
 	buf_free(&r->heap_marks);
-	buf_free(&none);
 }

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/dir_held.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+
+#define LETTERS	  6 /* of mkdtemp() */
+#define LEAST_AGE 5 /* seconds: between mkdtemp() and flock() nobody holds it */
+
+static int open_dir(const char *path)
+{
+	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+int dir_held_make(char *path)
+{
+	int fd, e;
+
+	if (!mkdtemp(path))
+		return -1;
+	fd = open_dir(path);
+	if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB))
+		return fd;
+	e = errno;
+	if (fd >= 0)
+		(void)close(fd);
+	(void)rmdir(path);
+	errno = e;
+	return -1;
+}
+
+/* The descriptor is taken over. */
+static void remove_files(int fd)
+{
+	DIR *d = fdopendir(fd);
+	const struct dirent *e;
+
+	if (!d) {
+		(void)close(fd);
+		return;
+	}
+	while ((e = readdir(d)))
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			(void)unlinkat(fd, e->d_name, 0);
+	(void)closedir(d);
+}
+
+void dir_held_remove(const char *path)
+{
+	int fd = open_dir(path);
+
+	if (fd >= 0)
+		remove_files(fd);
+	(void)rmdir(path);
+}
+
+static bool is_named(const char *name, const char *mark)
+{
+	size_t n = strlen(name), m = strlen(mark);
+
+	return n >= m + LETTERS && !memcmp(name + n - LETTERS - m, mark, m);
+}
+
+static bool is_left(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && st.st_uid == geteuid() && !(st.st_mode & 077) &&
+	       time(NULL) - st.st_mtime >= LEAST_AGE && !flock(fd, LOCK_EX | LOCK_NB);
+}
+
+void dir_held_sweep(const char *parent, const char *mark)
+{
+	DIR *d = opendir(parent);
+	const struct dirent *e;
+	char path[4096];
+
+	while (d && (e = readdir(d))) {
+		int fd;
+
+		if (!is_named(e->d_name, mark) || path_join(path, sizeof(path), parent, e->d_name))
+			continue;
+		fd = open_dir(path);
+		if (fd < 0)
+			continue;
+		if (is_left(fd)) {
+			remove_files(fd);
+			(void)rmdir(path);
+		} else {
+			(void)close(fd);
+		}
+	}
+	if (d)
+		(void)closedir(d);
+}
