@@ -392,6 +392,144 @@ static void nanoseconds(void **state)
 	nodes[LOCAL].ns = false;
 }
 
+/* What throttling made up may be twice as much or none: so far the bar goes, at 95 %. */
+static void made_up(void **state)
+{
+	struct pd_event ev[N_RECORDED];
+	struct account_bound b = bind(ev);
+	double share[N_RECORDED] = { [R_L2] = 0.25 };
+	const struct account_time time = { .made_up = share };
+	struct tally t[N_RECORDED];
+	struct err err = ERR_INIT;
+
+	(void)state;
+	fill(t);
+	assert_int_equal(account_whole(&b, &arena, t, &time, &err), 0);
+	near(b.whole[L2_HIT].half, hypot(1.959963984540054 * 10 * 1.2e6, 0.25 * 100 * 1.2e6),
+	     "made up");
+	near(b.whole[CYCLES].half, 1.959963984540054 * sqrt(1000) * 2e6, "of others nothing");
+}
+
+/* Clocks: the nominal frequency where nothing else is known, and no time halted below 0. */
+static void clocks(void **state)
+{
+	struct pd_event ev[N_RECORDED];
+	struct account_bound b = bind(ev);
+	struct account_time time = { .nominal = 3e9 };
+	struct tally t[N_RECORDED];
+	struct err err = ERR_INIT;
+
+	(void)state;
+	fill(t);
+	assert_int_equal(account_whole(&b, &arena, t, &time, &err), 0);
+	near(b.ghz, 3, "nominal");
+	assert_true(b.nominal);
+	time.ghz = 2;
+	b = bind(ev);
+	assert_int_equal(account_whole(&b, &arena, t, &time, &err), 0);
+	near(b.ghz, 2, "as it is said");
+	assert_false(b.nominal);
+	time = (struct account_time){ .seconds = 1, .cpus = 1, .reference = 1.5e9 };
+	assert_int_equal(account_whole(&b, &arena, t, &time, &err), 0);
+	assert_true(b.halted <= 0 && b.halted >= 0); /* 1.6e9 of 1.5e9 */
+	t[R_REF] = of(0, 0);
+	assert_int_equal(account_whole(&b, &arena, t, &time, &err), 0);
+	assert_true(isnan(b.clock_ratio));
+}
+
+/* An event without samples of which ten were due is dead, and what rests on it is not known. */
+static void dead(void **state)
+{
+	static const struct {
+		double rate, turns;
+		bool dead;
+	} row[] = { { 0.00101, 0, true },  { 0.00099, 0, false }, { 0.00101, 1, true },
+		    { 0.00101, 2, false }, { 0.00202, 2, true },  { 0.00101, 0.5, true },
+		    { 0, 0, false } };
+	struct pd_event ev[N_RECORDED];
+	struct account_bound b;
+	struct tally t[N_RECORDED];
+	struct err err = ERR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++)
+		for (int empty = 0; empty < 2; empty++) {
+			const struct account_time time = { .turns = row[i].turns };
+			bool is = row[i].dead && empty;
+
+			nodes[MISS].always = row[i].rate; /* 2e9 cycles: 1e4 periods of 200000 */
+			record(ev);
+			ev[R_MISP].samples = empty ? 0 : 10;
+			assert_int_equal(account_bind(&b, &arena, &acc, ev, N_RECORDED, &pmu, &err),
+					 0);
+			fill(t);
+			t[R_MISP] = of(0, 200000);
+			assert_int_equal(account_whole(&b, &arena, t, &time, &err), 0);
+			assert_int_equal(b.dead[R_MISP], is);
+			assert_int_equal(b.whole[MISS].why, is ? ACCOUNT_DEAD : ACCOUNT_OK);
+			assert_int_equal(b.whole[BRANCH].why, is ? ACCOUNT_PARTS : ACCOUNT_OK);
+		}
+	/* of a formula that is 0 each event, beside others that are dead as well */
+	nodes[MISS].always = nodes[WRONG].always = 1;
+	record(ev);
+	ev[R_MISP].samples = ev[R_ISSUED].samples = ev[R_RETIRED].samples = 0;
+	assert_int_equal(account_bind(&b, &arena, &acc, ev, N_RECORDED, &pmu, &err), 0);
+	fill(t);
+	t[R_MISP] = t[R_ISSUED] = t[R_RETIRED] = of(0, 0);
+	nodes[WRONG].expr = formula("max(0, ISSUED - RETIRED)");
+	assert_int_equal(account_whole(&b, &arena, t, NULL, &err), 0);
+	assert_true(b.dead[R_MISP] && b.dead[R_ISSUED] && b.dead[R_RETIRED]);
+	assert_false(b.dead[R_L2] || b.dead[R_CYC]);
+	assert_int_equal(b.whole[WRONG].why, ACCOUNT_DEAD);
+	assert_int_equal(b.whole[UNITS].why, ACCOUNT_DEAD);
+	nodes[WRONG].expr = formula("max(0, ISSUED - RETIRED) / Rate");
+	nodes[MISS].always = nodes[WRONG].always = 0;
+}
+
+/* What a formula asks for: samples of it, a bound of it, an event of it that counts wrong. */
+static void formulas(void **state)
+{
+	const char *wrong[N_EVENTS] = { [ISSUED] = "counts wrong" };
+	struct account_time time = { .one_thread = true };
+	const struct expr *was = nodes[AGAIN].expr;
+	struct pd_event ev[N_RECORDED];
+	struct account_cell c[N_NODES];
+	struct tally t[N_RECORDED];
+	struct err err = ERR_INIT;
+	struct account_bound b;
+
+	(void)state;
+	nodes[AGAIN].expr = formula("Loads * 2");
+	nodes[AGAIN].same = MODEL_NONE;
+	nodes[WAITING].smt = true;
+	b = bind(ev);
+	b.wrong = wrong;
+	fill(t);
+	assert_int_equal(account_whole(&b, &arena, t, &time, &err), 0);
+	assert_int_equal(b.whole[AGAIN].why, ACCOUNT_PARTS); /* of Loads */
+	assert_int_equal(b.whole[AGAIN].which, FAR);
+	near(b.whole[AGAIN].v, 2 * b.whole[LOADS].v, "twice");
+	near(b.whole[AGAIN].half / b.whole[LOADS].half, 2, "twice as unsure");
+	assert_int_equal(b.whole[AGAIN].samples, 400);
+	assert_int_equal(b.whole[RATE].samples, 2800);
+	assert_int_equal(b.whole[WRONG].samples, 3600 + 2800);
+	assert_int_equal(b.whole[WAITING].why, ACCOUNT_ONE_THREAD);
+	assert_int_equal(b.whole[WRONG].failed, ISSUED);
+	assert_int_equal(b.whole[RATE].failed, ISSUED);
+	assert_int_equal(b.whole[BRANCH].failed, ISSUED);
+	assert_int_equal(b.whole[LOADS].failed, MODEL_NONE);
+	account_row(&b, t, c); /* of the rate, which is the whole's, it has no samples */
+	assert_int_equal(c[WRONG].samples, 3600);
+	assert_int_equal(c[RATE].failed, ISSUED);
+	assert_int_equal(c[WRONG].failed, ISSUED);
+	time.one_thread = false;
+	assert_int_equal(account_whole(&b, &arena, t, &time, &err), 0);
+	assert_int_equal(b.whole[WAITING].why, ACCOUNT_OK);
+	nodes[AGAIN].expr = was;
+	nodes[AGAIN].same = LOADS;
+	nodes[WAITING].smt = false;
+}
+
 /* ---- errors against many recordings ---- */
 
 static uint64_t seed = 88172645463325252ull;
@@ -630,6 +768,10 @@ int main(void)
 		cmocka_unit_test(rows),
 		cmocka_unit_test(no_clock),
 		cmocka_unit_test(nanoseconds),
+		cmocka_unit_test(made_up),
+		cmocka_unit_test(clocks),
+		cmocka_unit_test(dead),
+		cmocka_unit_test(formulas),
 		cmocka_unit_test(errors_cover),
 		cmocka_unit_test(errors_of_rows_cover),
 		cmocka_unit_test(always_holds),
