@@ -91,6 +91,19 @@ void limits_of(struct schedule_limits *l, const struct model *m, const struct li
 	event_list_free(&t.list);
 }
 
+int limits_model(struct model **out, struct schedule_limits *l, const struct model_choice *c,
+		 const struct limits_ask *x, double *system, struct err *err)
+{
+	if (model_choice_load(c, x->machine, x->pmu, system, out, err))
+		return -1;
+	limits_of(l, *out, x);
+	if (!schedule_limits_no_slots(l, *out))
+		return 0;
+	system[SYSTEM_NO_SLOTS] = 1;
+	model_free(*out);
+	return model_choice_load(c, x->machine, x->pmu, system, out, err);
+}
+
 const char *limits_note(struct arena *a, const char *root, const char *pmu,
 			const struct schedule_limits *l)
 {

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "collect/machine.h"
+#include "measure/model_choice.h"
 #include "model/schedule.h"
 
 struct limits_ask {
@@ -24,6 +25,10 @@ struct limits_ask {
 	bool tries; /* false: another machine, or nothing is to be opened */
 };
 
+/* The model of a kind of cores, and its limits. Where somebody else has the counter of slots, it is
+ * the model with the formulas that do without (SYSTEM_NO_SLOTS, which is set). */
+int limits_model(struct model **out, struct schedule_limits *l, const struct model_choice *c,
+		 const struct limits_ask *x, double *system, struct err *err) MUST_USE;
 /* Cannot fail: what cannot be found out is taken to be free. */
 void limits_of(struct schedule_limits *l, const struct model *m, const struct limits_ask *x);
 /* "2 of 4 general counters are held by somebody else (events are open in perf (812))"; NULL: none

@@ -49,6 +49,7 @@ struct drill_group { /* of the plan */
 	bool spare;  /* [1] has the leader of [0] alone, should [0] be taken apart */
 	bool lost;   /* it has not, or has been: [1] counts */
 	uint64_t came, wanted;	 /* ns that [0] had been on, and wanted, when last seen to gain */
+	uint64_t there;		 /* of a hybrid: ns that groups of its kind had been on, then */
 	bool on;		 /* it counts: a stage that is open or visited has it */
 	bool in_round;		 /* and takes turns with others while it is */
 	enum slices_state state; /* of DRILL_LIVE */
@@ -154,6 +155,9 @@ int drill_names(struct drill *d, const struct ask *o, uint32_t **list, size_t *n
 /* `held`: what samples all the while, n of them; their counters are left to them. */
 int drill_open(struct drill *d, const struct counting *k, const struct drill_held *held, size_t n,
 	       struct err *err) MUST_USE;
+/* Whether level 1 and what samples have counters beside each other; true, too, where nobody else
+ * holds any. */
+int drill_fits_beside(struct drill *d, bool *fits, struct err *err) MUST_USE;
 /* Before each run's counters are opened: which groups begin with the program. */
 void drill_prepare(struct drill *d);
 /* Fails where not one event counts. */
@@ -186,7 +190,7 @@ int drill_see_pin(struct drill *d, struct counting *k, struct drill_group *g,
 		  struct err *err) MUST_USE;
 /* After a reading of a group that takes turns: where less is free than the plan has supposed, so
  * that it never comes to its counters, each of its events takes turns by itself from now on. */
-int drill_see_starved(struct drill *d, struct counting *k, struct drill_group *g,
+int drill_see_starved(struct drill *d, struct counting *k, size_t core, size_t group,
 		      struct err *err) MUST_USE;
 #define DRILL_TURN_NOTES 5
 /* What is to be said of who was on the counters and who was not; how many lines. After

@@ -67,8 +67,8 @@ struct sampling_result {
  * then is pinned to its counters, which plan() has to leave to it. */
 struct sampling_beside {
 	/* Before there is a program: *setup, or NULL for nothing to count. */
-	int (*plan)(void *ctx, struct counting *k, const struct sampling *r,
-		    struct counter_setup **setup, struct err *err);
+	int (*plan)(void *ctx, struct counting *k, struct sampling *r, struct counter_setup **setup,
+		    struct err *err);
 	/* Text of CYCLADE_TREE for the file's head, once all has been counted; nothing: none. */
 	int (*keep)(void *ctx, struct buf *out, struct err *err);
 	struct counting_hooks
@@ -85,6 +85,8 @@ int sampling_open(struct sampling **out, const struct ask *ask, const char *path
 /* The i-th event that samples and what the kernel is asked with; NULL beyond the last. */
 const struct event *sampling_event(const struct sampling *r, size_t i,
 				   const struct perf_event_attr **attr);
+/* From plan(): how precise the default event (cycles, as precise as can be) is to be. */
+void sampling_precise(struct sampling *r, unsigned precise);
 int sampling_run(struct sampling *r, struct err *err) MUST_USE;
 const struct sampling_result *sampling_result(const struct sampling *r);
 /* ---- without a path -------------------------------------------------------------------------- */

@@ -60,6 +60,8 @@ enum expr_system {
 	SYSTEM_SLOTS,	 /* of Arm: sysfs caps/slots */
 	SYSTEM_HAS_PMEM,
 	SYSTEM_DURATION, /* seconds of the measurement, or of the interval */
+	SYSTEM_NO_SLOTS, /* 1: somebody else has the counter of slots, and PERF_METRICS with it;
+			  * formulas of a model loaded so do without (model_load) */
 	SYSTEM_COUNT
 };
 

@@ -98,6 +98,12 @@ struct schedule_machine {
 void schedule_limits_of(struct schedule_limits *l, const struct model *m,
 			const struct schedule_machine *at);
 
+/* Counters that are ours: general n is bit n, fixed n bit 32 + n; of those that others hold without
+ * a known place (`reserved`, `held`) all. */
+uint64_t schedule_limits_avail(const struct schedule_limits *l);
+/* Slots have one counter, and somebody else has it. */
+bool schedule_limits_no_slots(const struct schedule_limits *l, const struct model *m);
+
 /* Something samples all the while: plain cycles (precise 0), cycles with PEBS at that precision, or
  * an event of which no more is known. Its counter is left to it. */
 void schedule_limits_cycles(struct schedule_limits *l, const struct model *m, unsigned precise);

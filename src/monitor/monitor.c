@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collect/sysfs.h"
+#include "measure/counter_limits.h"
 #include "measure/drill.h"
 #include "measure/event_more.h"
 #include "measure/model_choice.h"
@@ -86,6 +87,20 @@ static int interval(void *ctx, struct counting *k, struct err *err)
 	return rc;
 }
 
+static int load_model(struct monitor *m, struct err *err)
+{
+	const struct limits_ask x = { .root = m->k.root,
+				      .pmu = monitor_core_pmu(m),
+				      .machine = &m->k.machine,
+				      .cpus = m->k.who.cpus.v,
+				      .n_cpus = m->k.who.cpus.n,
+				      .smt = m->system[SYSTEM_SMT_ON] > 0,
+				      .tries = !m->k.ask->dry_run && m->k.who.cpus.n };
+	struct schedule_limits l;
+
+	return limits_model(&m->rows->model, &l, &m->ask->ask->model, &x, m->system, err);
+}
+
 /* The model is one of the machine at hand; without, what any machine has is left. */
 static int load(struct monitor *m, struct err *err)
 {
@@ -96,7 +111,7 @@ static int load(struct monitor *m, struct err *err)
 
 	drill_facts(m->system, &(struct drill){ .root = m->k.root }, &m->k);
 	if (!r->read) {
-		if (model_choice_load(c, &m->k.machine, NULL, m->system, &r->model, &why)) {
+		if (load_model(m, &why)) {
 			if (why.code != ERR_NOT_FOUND && why.code != ERR_UNSUPPORTED) {
 				*err = why;
 				return -1;

@@ -189,6 +189,7 @@ int monitor_groups(struct monitor *m, struct err *err) MUST_USE;
 int monitor_node(struct monitor *m, const char *name, size_t len, struct expr_ref *out,
 		 struct err *err) MUST_USE;
 /* An event of the model is an input, too. */
+const char *monitor_core_pmu(const struct monitor *m);
 int monitor_model_input(struct monitor *m, uint32_t event, uint32_t *out, struct err *err) MUST_USE;
 /* Values of the nodes that a metric needs, from m->now. */
 void monitor_nodes(struct monitor *m, const struct metric *x, const double *system);

@@ -50,7 +50,7 @@ int monitor_node(struct monitor *m, const char *name, size_t len, struct expr_re
 }
 
 /* The first PMU of cores, for which the model is. */
-static const char *core_pmu(const struct monitor *m)
+const char *monitor_core_pmu(const struct monitor *m)
 {
 	for (size_t i = 0; i < m->k.machine.n_pmus; i++)
 		if (sys_core_pmu(m->k.root, m->k.machine.pmu[i].name))
@@ -65,7 +65,7 @@ int monitor_model_input(struct monitor *m, uint32_t event, uint32_t *out, struct
 
 	if (make_room(m, err))
 		return -1;
-	text = model_event_text(m->a, e, core_pmu(m));
+	text = model_event_text(m->a, e, monitor_core_pmu(m));
 	if (!text)
 		return err_nomem(err);
 	if (monitor_input(m, e->name, strlen(e->name), text, out, err))

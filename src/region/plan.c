@@ -294,6 +294,32 @@ static void set_region_limits(struct namer *k, struct part_wish *p)
 				    &(struct schedule_try){ fits_now, &(struct trying){ k, p } });
 }
 
+/* Formulas that do without the counter of slots, where somebody else has it; all threads that share
+ * the table read the models by the same facts. */
+static int do_without_slots(struct namer *k)
+{
+	const struct model_sources none = { .n_dirs = 0 };
+	struct cyclade_set *s = k->s;
+
+	for (uint32_t i = 0; i < s->n_parts; i++) {
+		struct part_wish *p = &k->part[i];
+		const char *id = s->head->part[i].model;
+
+		if (!p->m)
+			continue;
+		set_region_limits(k, p);
+		if (!schedule_limits_no_slots(&p->limits, p->m))
+			continue;
+		s->head->facts[SYSTEM_NO_SLOTS] = 1;
+		model_free(p->m);
+		p->m = s->model[i] = NULL;
+		if (model_load(&p->m, &none, id, s->head->facts, k->err))
+			return -1;
+		s->model[i] = p->m;
+	}
+	return 0;
+}
+
 /* What is not the thread's own (memory controllers) and what is no counter stays unmeasured. */
 static int group_events(struct namer *k, uint32_t part, const struct plan_group *g)
 {
@@ -413,12 +439,11 @@ static bool is_event(struct namer *k, const struct set_event *e, const struct mo
 static bool on_fixed(struct namer *k, const struct set_event *e)
 {
 	const struct part_wish *p = &k->part[e->part];
-	const struct schedule_limits *l = &p->limits;
 	uint32_t fixed;
 
 	if (!p->m || !e->core)
 		return false;
-	fixed = ~l->fixed_taken & (l->fixed < 32 ? (1U << l->fixed) - 1 : UINT32_MAX);
+	fixed = (uint32_t)(schedule_limits_avail(&p->limits) >> 32);
 	for (size_t i = 0; i < p->m->n_events; i++)
 		if (p->m->event[i].fixed & fixed && is_event(k, e, &p->m->event[i]))
 			return true;
@@ -491,12 +516,9 @@ int plan_names(struct cyclade_set *s, const struct cyclade_open_opts *o, struct 
 	set_facts(&k, s->head->facts);
 	(void)snprintf(s->head->metrics, sizeof(s->head->metrics), "%s", names);
 	s->list.counts = true;
-	if (find_parts(&k) || all_names(&k, names))
+	if (find_parts(&k) || do_without_slots(&k) || all_names(&k, names))
 		return -1;
 	n_extra = s->n_events;
-	for (uint32_t i = 0; i < s->n_parts; i++)
-		if (k.part[i].m)
-			set_region_limits(&k, &k.part[i]);
 	for (uint32_t i = 0; i < s->n_parts; i++)
 		if (part_groups(&k, i))
 			return -1;

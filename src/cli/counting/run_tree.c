@@ -101,6 +101,41 @@ static int plan_drill(struct run_tree *t, struct counting *k, struct counter_set
 	return 0;
 }
 
+static int plan_again(struct run_tree *t, struct counting *k, struct sampling *r, unsigned precise,
+		      struct counter_setup **setup, struct err *err)
+{
+	sampling_precise(r, precise);
+	drill_free(&t->d);
+	t->drilling = t->plain = false;
+	return plan_drill(t, k, setup, err);
+}
+
+/* Precise cycles have few counters. Where they leave level 1 none, since somebody else holds others,
+ * samples are as precise as leaves it one. */
+static int plan_less_precise(struct run_tree *t, struct counting *k, struct sampling *r,
+			     struct counter_setup **setup, struct err *err)
+{
+	unsigned first = t->n_held ? t->held[0].attr->precise_ip : 0, now = first;
+	bool fits;
+
+	if (drill_fits_beside(&t->d, &fits, err))
+		return -1;
+	while (!fits && now) {
+		if (plan_again(t, k, r, --now, setup, err) ||
+		    (t->drilling && drill_fits_beside(&t->d, &fits, err)))
+			return -1;
+	}
+	if (!fits && first) /* in vain */
+		return plan_again(t, k, r, first, setup, err);
+	if (now != first)
+		ask_news(
+			k->ask,
+			"samples are less precise (%u of 3, not %u): somebody else holds counters, "
+			"and level 1 needs those that are left",
+			now, first);
+	return 0;
+}
+
 /* Said, or refused, before anything runs. */
 static int without_pmu(const struct run_tree *t, const struct sampling_result *res, struct err *err)
 {
@@ -116,8 +151,8 @@ static int without_pmu(const struct run_tree *t, const struct sampling_result *r
 	return 0;
 }
 
-static int plan(void *ctx, struct counting *k, const struct sampling *r,
-		struct counter_setup **setup, struct err *err)
+static int plan(void *ctx, struct counting *k, struct sampling *r, struct counter_setup **setup,
+		struct err *err)
 {
 	struct run_tree *t = ctx;
 	const struct sampling_result *res = sampling_result(r);
@@ -135,7 +170,9 @@ static int plan(void *ctx, struct counting *k, const struct sampling *r,
 		(void)err_set(err, ERR_USAGE, "no tree beside these events: %s", t->why);
 		return err_hint(err, "one event at a time: -e cycles:P, or none");
 	}
-	return plan_drill(t, k, setup, err);
+	if (plan_drill(t, k, setup, err))
+		return -1;
+	return o->event.n || !t->drilling ? 0 : plan_less_precise(t, k, r, setup, err);
 }
 
 /* ---- while it runs ---------------------------------------------------------------------- */

@@ -114,7 +114,8 @@ static void hold(struct drill_core *c, const struct counting *k, const struct dr
 		schedule_limits_event(&c->limits);
 }
 
-static void set_limits(struct drill_core *c, const struct drill *d, const struct counting *k)
+static int load_model(struct drill_core *c, const struct drill *d, const struct counting *k,
+		      struct err *err)
 {
 	const struct limits_ask x = { .root = d->root,
 				      .pmu = c->pmu,
@@ -124,10 +125,12 @@ static void set_limits(struct drill_core *c, const struct drill *d, const struct
 				      .smt = c->system[SYSTEM_SMT_ON] > 0,
 				      .tries = !k->ask->dry_run };
 
-	limits_of(&c->limits, c->m, &x);
+	if (limits_model(&c->m, &c->limits, &k->ask->model, &x, c->system, err))
+		return -1;
 	for (size_t i = 0; i < d->n_held; i++)
 		if (!strcmp(d->held[i].pmu, c->pmu))
 			hold(c, k, &d->held[i]);
+	return 0;
 }
 
 /* Retire latencies: at first nothing is known of them. */
@@ -173,10 +176,9 @@ static int load_core(struct drill *d, const struct counting *k, const char *pmu,
 
 	c->pmu = pmu;
 	drill_facts(c->system, d, k);
-	if (model_choice_load(&k->ask->model, &k->machine, pmu, c->system, &c->m, err))
+	if (load_model(c, d, k, err))
 		return -1;
 	d->n_cores++;
-	set_limits(c, d, k);
 	return drill_wrong(d, c, k->ask->verdicts, err) || set_latencies(d, c, err) ? -1 : 0;
 }
 
@@ -193,6 +195,26 @@ int drill_names(struct drill *d, const struct ask *o, uint32_t **list, size_t *n
 	}
 	return named_of(d, &o->node, list, n, err) || named_of(d, &o->metric, list, n, err) ? -1
 											    : 0;
+}
+
+int drill_fits_beside(struct drill *d, bool *fits, struct err *err)
+{
+	const struct plan_wish level_1 = { .level = 1, .all = true };
+	struct plan p;
+
+	*fits = true;
+	for (size_t i = 0; i < d->n_cores && *fits; i++) {
+		const struct drill_core *c = &d->core[i];
+
+		if (!c->limits.tried || !(c->limits.general_held || c->limits.fixed_taken))
+			continue;
+		for (unsigned h = 0; h < c->limits.n_held; h++)
+			*fits &= (c->limits.held[h] & schedule_limits_avail(&c->limits)) != 0;
+		if (plan_make(&p, d->a, c->m, &c->limits, &level_1, err))
+			return -1;
+		*fits &= !p.n_impossible;
+	}
+	return 0;
 }
 
 static int plan_all(struct drill *d, const struct counting *k, struct err *err)
@@ -255,7 +277,7 @@ void drill_prepare(struct drill *d)
 			dg->on = drill_wants(d, c, g);
 			/* every run has counters of its own */
 			dg->lost = dg->pinned && dg->lost;
-			dg->came = dg->wanted = 0;
+			dg->came = dg->wanted = dg->there = 0;
 		}
 	}
 	d->readings = 0;

@@ -337,7 +337,7 @@ static int read_group(struct drill *d, struct counting *k, size_t core, size_t g
 	for (size_t i = 0; i < g->n_counter_groups; i++)
 		if (counters_read(k->c, g->counter_group[i], d->value[g->counter_group[i]], err))
 			return -1;
-	if (drill_see_pin(d, k, g, err) || drill_see_starved(d, k, g, err))
+	if (drill_see_pin(d, k, g, err) || drill_see_starved(d, k, core, group, err))
 		return -1;
 	for (size_t i = 0; i < d->n_parts; i++)
 		if (d->part[i].core == core && feed_part(d, k, &d->part[i], group, t, err))

@@ -39,12 +39,28 @@ int drill_see_pin(struct drill *d, struct counting *k, struct drill_group *g, st
 		       : 0;
 }
 
-/* Of a hybrid nobody knows whether the program was on cores of this kind. */
-int drill_see_starved(struct drill *d, struct counting *k, struct drill_group *g, struct err *err)
+/* ns that all groups of a core's kind have been on their counters, as of their last readings. */
+static uint64_t ran_there(const struct drill *d, const struct drill_core *c)
 {
-	uint64_t running = 0, enabled = 0;
+	uint64_t sum = 0;
 
-	if (!g->spare || g->lost || d->n_cores > 1)
+	for (size_t g = 0; g < c->plan.n_groups; g++)
+		for (size_t t = 0;
+		     c->group[g].core && c->group[g].n_counter_groups && t < d->targets; t++)
+			sum += d->value[c->group[g].counter_group[0]][t].running;
+	return sum;
+}
+
+/* Of a hybrid a program may have been on cores of the other kind: then other groups were not on
+ * their counters, either. */
+int drill_see_starved(struct drill *d, struct counting *k, size_t core, size_t group,
+		      struct err *err)
+{
+	struct drill_core *c = &d->core[core];
+	struct drill_group *g = &c->group[group];
+	uint64_t running = 0, enabled = 0, there;
+
+	if (!g->spare || g->lost)
 		return 0;
 	for (size_t t = 0; t < d->targets; t++) {
 		const struct counter_value *v = &d->value[g->counter_group[0]][t];
@@ -52,11 +68,15 @@ int drill_see_starved(struct drill *d, struct counting *k, struct drill_group *g
 		running += v->running;
 		enabled = v->enabled > enabled ? v->enabled : enabled;
 	}
+	there = d->n_cores > 1 ? ran_there(d, c) : 0;
 	if (running > g->came || enabled < g->wanted) {
 		g->came = running;
 		g->wanted = enabled;
+		g->there = there;
 	}
-	if (enabled - g->wanted <= LONG || !counters_apart(k->c, g->counter_group[0]))
+	if (enabled - g->wanted <= LONG ||
+	    (d->n_cores > 1 && !k->who.whole_cpus && there - g->there <= 2 * LONG) ||
+	    !counters_apart(k->c, g->counter_group[0]))
 		return 0;
 	g->lost = true;
 	return counting_switch(k, g->counter_group[1], k->on[g->counter_group[0]], err);
@@ -244,10 +264,12 @@ static const char *held(const struct drill *d, struct arena *a)
 		if (note && d->n_cores > 1)
 			note = arena_printf(a, "%s: %s", x->pmu, note);
 		if (note && isfinite(share))
-			note = arena_printf(a,
-					    "%s: groups were made smaller, level 1 was counted "
-					    "%.0f %% of the time",
-					    note, 100 * share);
+			note = arena_printf(a, "%s: %s, level 1 was counted %.0f %% of the time",
+					    note,
+					    x->system[SYSTEM_NO_SLOTS] > 0
+						    ? "formulas without PERF_METRICS are used"
+						    : "groups were made smaller",
+					    100 * share);
 		if (note)
 			return note;
 	}

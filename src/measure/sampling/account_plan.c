@@ -215,12 +215,9 @@ static int list_events(struct making *k, struct err *err)
 /* Fixed counters that an event alone could have; with PEBS from Ice Lake on. */
 static uint32_t fixed_of(const struct account_plan *p, const struct account_event *x)
 {
-	const struct schedule_limits *l = &p->limits;
-	uint32_t have = l->fixed < 32 ? (1U << l->fixed) - 1 : UINT32_MAX;
-
 	if (x->precise && !p->m->metrics_register)
 		return 0;
-	return p->m->event[x->event].fixed & have & ~l->fixed_taken;
+	return p->m->event[x->event].fixed & (uint32_t)(schedule_limits_avail(&p->limits) >> 32);
 }
 
 /* An event that no fixed counter is free for gets a general one, if enough are left for groups. */

@@ -220,6 +220,13 @@ const struct event *sampling_event(const struct sampling *r, size_t i,
 	return &r->events.ev.v[i];
 }
 
+void sampling_precise(struct sampling *r, unsigned precise)
+{
+	for (size_t i = 0; i < r->events.ev.n; i++)
+		if (r->events.ev.v[i].attr.precise_ip)
+			r->ev[i].attr.precise_ip = precise & 3;
+}
+
 static bool on_pmu(const struct perf_event_attr *a)
 {
 	return a->type != PERF_TYPE_SOFTWARE && a->type != PERF_TYPE_TRACEPOINT &&

@@ -204,6 +204,22 @@ bool build_fact_find(const char *name, size_t len, struct expr_ref *out)
 	return false;
 }
 
+#define SLOTS	"TOPDOWN.SLOTS"
+#define SLOTS_P "TOPDOWN.SLOTS_P" /* the same, on any general counter */
+
+bool build_no_slots(const struct build *b)
+{
+	return b->system[SYSTEM_NO_SLOTS] > 0 &&
+	       raw_find(&b->r->event_name, SLOTS_P, strlen(SLOTS_P)) != UINT32_MAX;
+}
+
+static bool is_slots(const char *name, size_t len)
+{
+	size_t n = strlen(SLOTS);
+
+	return len >= n && !memcmp(name, SLOTS, n) && (len == n || name[n] == ':');
+}
+
 static bool find(void *ctx, enum expr_ask ask, const char *name, size_t len, struct expr_ref *out)
 {
 	struct build *b = ctx;
@@ -223,7 +239,9 @@ static bool find(void *ctx, enum expr_ask ask, const char *name, size_t len, str
 		if (build_fact_find(name, len, out))
 			return true;
 	}
-	got = build_event_find(b, name, len, &event);
+	got = build_no_slots(b) && is_slots(name, len)
+		      ? build_event_find(b, SLOTS_P, strlen(SLOTS_P), &event)
+		      : build_event_find(b, name, len, &event);
 	if (got < 0)
 		return false;
 	if (ask == ASK_HAS_EVENT) {

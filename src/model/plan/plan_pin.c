@@ -75,8 +75,7 @@ static void more_events(const struct planning *k, uint64_t *bits)
 /* Everything wanted that has a fixed counter here, and fields of PERF_METRICS. */
 static bool fixed_events(const struct planning *k, uint64_t *bits)
 {
-	uint32_t fixed =
-		~k->l.fixed_taken & (k->l.fixed < 32 ? (1U << k->l.fixed) - 1 : UINT32_MAX);
+	uint32_t fixed = (uint32_t)(schedule_limits_avail(&k->l) >> 32);
 	bool any = false;
 
 	for (size_t i = 0; i < k->m->n_used; i++) {
@@ -124,8 +123,7 @@ uint32_t plan_free_cycles(const struct planning *k)
 
 	if (e == MODEL_NONE || e >= k->m->n_used)
 		return MODEL_NONE;
-	fixed = k->m->event[e].fixed & ~k->l.fixed_taken;
-	fixed &= k->l.fixed < 32 ? (1U << k->l.fixed) - 1 : UINT32_MAX;
+	fixed = k->m->event[e].fixed & (uint32_t)(schedule_limits_avail(&k->l) >> 32);
 	for (size_t i = 0; i < k->l.n_beside; i++)
 		if (k->m->event[k->l.beside[i]].fixed & fixed)
 			return MODEL_NONE;

@@ -206,7 +206,7 @@ void schedule_limits_try(struct schedule_limits *l, const struct model *m,
 
 	if (!l->counters || l->counters > COUNTERS_MAX)
 		return;
-	t.all = ((1U << l->counters) - 1) & ~l->taken;
+	t.all = (uint32_t)schedule_limits_avail(l);
 	if (!find_events(&t))
 		return;
 	most = (unsigned)__builtin_popcount(t.all);

@@ -31,11 +31,29 @@ void schedule_limits_of(struct schedule_limits *l, const struct model *m,
 	if (!at->watchdog)
 		return;
 	fixed = fixed_of_cycles(m);
-	fixed &= l->fixed < 32 ? (1U << l->fixed) - 1 : UINT32_MAX;
+	fixed &= (uint32_t)(schedule_limits_avail(l) >> 32);
 	if (fixed)
 		l->fixed_taken = fixed;
 	else
 		l->reserved = 1;
+}
+
+uint64_t schedule_limits_avail(const struct schedule_limits *l)
+{
+	uint64_t general = l->counters < 32 ? (1ULL << l->counters) - 1 : UINT32_MAX;
+	uint64_t fixed = l->fixed < 32 ? (1ULL << l->fixed) - 1 : UINT32_MAX;
+
+	return (general & ~(uint64_t)l->taken) | (fixed & ~(uint64_t)l->fixed_taken) << 32;
+}
+
+bool schedule_limits_no_slots(const struct schedule_limits *l, const struct model *m)
+{
+	uint32_t fixed = (uint32_t)(schedule_limits_avail(l) >> 32);
+
+	for (size_t i = 0; l->tried && i < m->n_events; i++)
+		if (m->event[i].flags & EVENT_SLOTS)
+			return !(m->event[i].fixed & fixed);
+	return false;
 }
 
 void schedule_limits_event(struct schedule_limits *l)
@@ -48,11 +66,11 @@ static uint64_t counters_of_cycles(const struct model *m, unsigned precise)
 {
 	bool large = m->counters != m->counters_alone; /* threads share a core: no small one */
 
-	if (!precise || (precise < 3 && m->metrics_register))
+	if (!precise || (m->metrics_register && (precise < 3 || m->fixed_level < 2)))
 		return UINT32_MAX | (uint64_t)fixed_of_cycles(m) << 32;
 	/* before Ice Lake PEBS has four counters; its most precise cycles are another event, with a
-	 * counter of its own; that of later cores, and PEBS of the first small ones, is counter
-	 * 0 */
+	 * counter of its own; that of cores after Ice Lake, and PEBS of the first small ones, is
+	 * counter 0 */
 	if (!large || m->metrics_register)
 		return 1;
 	return precise < 3 ? 0xf : 2;

@@ -35,11 +35,6 @@ static unsigned popcount(uint64_t v)
 	return (unsigned)__builtin_popcountll(v);
 }
 
-static uint64_t low_bits(unsigned n)
-{
-	return n >= 32 ? GENERAL_BITS : (1ULL << n) - 1;
-}
-
 /* Every choice of l->reserved out of the general counters that are left. */
 static int held_choices(struct sched *s, struct err *err)
 {
@@ -79,10 +74,7 @@ static int held_choices(struct sched *s, struct err *err)
 
 int sched_counters(struct sched *s, struct err *err)
 {
-	const struct schedule_limits *l = s->l;
-
-	s->avail = low_bits(l->counters) & ~(uint64_t)l->taken;
-	s->avail |= (low_bits(l->fixed) & ~(uint64_t)l->fixed_taken) << 32;
+	s->avail = schedule_limits_avail(s->l);
 	return held_choices(s, err);
 }
 

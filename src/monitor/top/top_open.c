@@ -75,8 +75,8 @@ static int end_interval(struct top *t, struct err *err)
 
 /* ---- the loop's hooks ------------------------------------------------------------------------ */
 
-static int plan(void *ctx, struct counting *k, const struct sampling *r,
-		struct counter_setup **setup, struct err *err)
+static int plan(void *ctx, struct counting *k, struct sampling *r, struct counter_setup **setup,
+		struct err *err)
 {
 	struct top *t = ctx;
 	const struct sampling_beside *b = t->ask.beside;

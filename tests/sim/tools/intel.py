@@ -34,6 +34,15 @@ UNTOLD = 12.0  # retire latency, core cycles, where the vendor has published non
 LOOSE = ("Ports_Utilized", "Op_Utilization", "Port_", "Slow_Pause", "_Wait", "4K_Aliasing", "Lock_Latency")
 
 
+# What formulas take where the counter of slots is somebody else's: the field that it is planted like, and the factor;
+# 0: one by the width
+WITHOUT_METRICS = [
+    ("TOPDOWN.SLOTS_P", "TOPDOWN.SLOTS:perf_metrics", 1), ("IDQ_UOPS_NOT_DELIVERED.CORE", "PERF_METRICS.FRONTEND_BOUND", 1),
+    ("IDQ_BUBBLES.CYCLES_0_UOPS_DELIV.CORE", "PERF_METRICS.FETCH_LATENCY", 0),
+    ("TOPDOWN.BACKEND_BOUND_SLOTS", "PERF_METRICS.BACKEND_BOUND", 1), ("TOPDOWN.MEMORY_BOUND_SLOTS", "PERF_METRICS.MEMORY_BOUND", 1),
+    ("TOPDOWN.BR_MISPREDICT_SLOTS", "PERF_METRICS.BRANCH_MISPREDICTS", 1), ("UOPS_RETIRED.HEAVY", "PERF_METRICS.HEAVY_OPERATIONS", 1),
+]
+
 CYCLES = re.compile(r"CYCLES|STALLS|STALL\b|_ACTIVE|PENDING|:c\d+$|_PORTS_UTIL|BOUND_ON|WALK_DURATION|DIV_ACTIVE")
 
 

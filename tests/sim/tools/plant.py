@@ -37,6 +37,11 @@ def intel_core(core, pmu, programs):
             seen[(row.config, row.config1)] = one
             rates = [solved[p][0].get(one, 0.03) for p, _ in programs]
             say_event(pmu, core.event(one), core.latency_of(one, name), rates)
+    for name, field, factor in intel.WITHOUT_METRICS if "PERF_METRICS.RETIRING" in names else []:
+        row = core.event(name)
+        if row and (row.config, row.config1) not in seen and core.event(field):
+            seen[(row.config, row.config1)] = name
+            say_event(pmu, row, 0, [solved[p][0][field] * (factor or 1 / core.width) for p, _ in programs])
     for name, config in machines.INTEL_HW.items():
         if (config, 0) not in seen:
             print("event %s %#x 0 0xff 0 - 0 generic:%s 0.02" % (pmu, config, name))
