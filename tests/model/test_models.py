@@ -350,6 +350,15 @@ for z in "12345":
                 checked += 1
     t.ok(checked > 100 and not bad, "zen%s: %d encodings are those of Linux' files" % (z, checked), "\n".join(bad[:20]))
 
+# ---- events of Nova Lake that only a register tells apart
+
+with open(os.path.join(PERFMON, "NVL", "events", "novalake_coyotecove_core.json"), encoding="utf-8-sig") as f:
+    known = {e["EventName"]: int(e["MSRValue"], 16) for e in json.load(f)["Events"] if e.get("Offmodule") == "1" and e["EventName"] in events["nvl-cyc"]}
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "models", "intel", "nvl-cyc", "events"), encoding="utf-8") as f:
+    got = {x.split()[0]: int(re.search(r"offmodule_rsp=(\w+)", x)[1], 16) for x in f if "offmodule_rsp" in x}
+t.equal(got, known, "nvl-cyc: offmodule_rsp of %d events is as published" % len(known))
+t.ok(len(set(known.values())) == len(known) >= 4, "and each another")
+
 # ---- retire latencies, out of the tables: a mean without a count is a guess, and one of 0 was not told by the CPU
 
 LATENCIES = os.path.join(SHARED, "reference", "retire-latency.tsv")

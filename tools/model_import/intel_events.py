@@ -94,6 +94,8 @@ def convert(e, facts, latency):
         terms.append('frontend=0x%x' % number(value))
     elif msr in (0x1a6, 0x1a7) or number(e.get('Offcore')):
         terms.append('offcore_rsp=0x%x' % number(value))
+    elif 0x3e0 <= msr <= 0x3e3:  # of these registers, as of OFFCORE_RSP, the kernel takes one that is free
+        terms.append('offmodule_rsp=0x%x' % number(value))
     if number(e.get('TakenAlone')):
         words.append('alone')
     if number(e.get('PEBS')) or number(e.get('Precise')):
