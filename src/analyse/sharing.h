@@ -26,7 +26,8 @@
  *
  * At stake: what the line's loads took longer than usual, in cycles: the sum over its samples of
  * period x (latency - usual), usual being the median latency of loads of lines that one thread
- * used; none if nobody writes, or threads take turns. Its error is that of the sampling.
+ * used; none if nobody writes, or threads take turns. Its error is that of the sampling; in lines
+ * with fewer than three HITMs it has room for three more, as slow as HITMs are in the recording.
  * Overlapping loads wait together, and Intel's load latency event samples only a part of all loads,
  * so it ranks lines; it is no wall-clock time.
  *
@@ -125,6 +126,9 @@ struct sharing {
 	uint64_t lines, lines_one_thread;
 	uint64_t other, no_address; /* samples that are no load or store; that have no address */
 	struct estimate usual;	    /* latency of a load of an unshared line; cycles */
+	struct {
+		uint64_t n, latency;
+	} moved; /* timed loads that were HITMs, and the sum of their latencies */
 	bool has_latency, has_physical, has_widths;
 	struct sharing_work *work;
 };

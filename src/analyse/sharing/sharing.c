@@ -297,6 +297,12 @@ static void weigh(struct sharing_line *l, const struct touch *t)
 	l->weighted[WEIGHTED_MIXED] += p * p * cycles;
 }
 
+static void count_moved(struct sharing *s, const struct touch *t)
+{
+	s->moved.n++;
+	s->moved.latency += t->op.cycles[MEMOP_LATENCY_DATA];
+}
+
 static void count_unshared(struct sharing *s, const struct touch *t)
 {
 	uint32_t cycles = t->op.cycles[MEMOP_LATENCY_DATA];
@@ -344,6 +350,8 @@ static int collect(void *ctx, const struct pass_sample *p, struct err *err)
 
 		s->work->weight += cycles;
 		s->work->weight2 += cycles * cycles;
+		if (is_hitm(&t))
+			count_moved(s, &t);
 	}
 	if (collect_part(s, &t, true, err))
 		return -1;

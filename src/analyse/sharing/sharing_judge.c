@@ -195,6 +195,18 @@ void sharing_judge(struct sharing_line *l, const struct sharing_access *a, bool 
 		l->why = NULL;
 }
 
+#define FEW 3.0 /* the rule of three: of what no draw had, three may be as many more */
+
+/* Slow loads that by chance are not among the samples of a line that has few of them. */
+static double unseen(const struct sharing_line *l, const struct sharing *s)
+{
+	double slow = s->moved.n ? (double)s->moved.latency / (double)s->moved.n : 0;
+
+	if ((double)(l->n.hitm_local + l->n.hitm_remote) >= FEW || !(slow > s->usual.v))
+		return 0;
+	return FEW * l->weighted[WEIGHTED_PERIOD] / (double)l->n.timed * (slow - s->usual.v);
+}
+
 void sharing_weigh(struct sharing_line *l, const struct sharing *s, double all, double all2)
 {
 	const double *w = l->weighted, u = s->usual.v;
@@ -216,7 +228,7 @@ void sharing_weigh(struct sharing_line *l, const struct sharing *s, double all, 
 	l->stake.v = fmax(0, l->weight - u * w[WEIGHTED_PERIOD]);
 	/* the variance of a sum over samples that stand for p each: p squared times the value's */
 	se = sqrt(fmax(0, l->weight2 - 2 * u * w[WEIGHTED_MIXED] + u * u * w[WEIGHTED_PERIOD2]));
-	l->stake.half = hypot(skewed95(l->n.timed, sqrt(l->weight2) / l->weight) * se,
-			      s->usual.half * w[WEIGHTED_PERIOD]);
+	se *= skewed95(l->n.timed, sqrt(l->weight2) / l->weight);
+	l->stake.half = hypot(hypot(se, s->usual.half * w[WEIGHTED_PERIOD]), unseen(l, s));
 	l->stake.why = isnan(l->stake.half) ? "too few samples" : NULL;
 }

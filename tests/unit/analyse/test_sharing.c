@@ -405,6 +405,49 @@ static void at_stake(void **state)
 	assert_null(l.share.why);
 }
 
+/* Lines of two kinds of loads, in which slow ones are rare: bars of 15 samples hold what is true. */
+static unsigned held_of(unsigned rounds, double rare, bool knows_slow)
+{
+	const struct sharing s = { .usual = { 50, 0, NULL },
+				   .moved = { knows_slow ? 100 : 0, 40000 } };
+	uint64_t x = 88172645463325252u;
+	unsigned held = 0;
+
+	for (unsigned r = 0; r < rounds; r++) {
+		struct sharing_line l = { .verdict = SHARING_FALSE, .n.timed = 15 };
+
+		for (unsigned i = 0; i < 15; i++) {
+			double v, y;
+
+			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+			y = (double)(x >> 11) / 9007199254740992.0;
+			v = y < rare ? 300 + 200 * y / rare : 45 + 10 * y;
+			l.n.hitm_local += y < rare;
+			l.weight += 100 * v;
+			l.weight2 += 1e4 * v * v;
+			l.weighted[WEIGHTED_PERIOD] += 100;
+			l.weighted[WEIGHTED_PERIOD2] += 1e4;
+			l.weighted[WEIGHTED_MIXED] += 1e4 * v;
+		}
+		sharing_weigh(&l, &s, l.weight, l.weight2);
+		/* the mean of the slow is 400, of the others 50 + 5 x rare */
+		held += fabs(l.stake.v - 1500 * (rare * 350 + (1 - rare) * 5 * rare)) <=
+			l.stake.half;
+	}
+	return held;
+}
+
+static void at_stake_by_chance(void **state)
+{
+	const double rare[] = { 0.02, 0.05, 0.1, 0.2, 0.4 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rare) / sizeof(*rare); i++)
+		assert_true(held_of(1000, rare[i], true) >= 950);
+	/* where no load is known to be slow there is nothing to tell how slow one would be */
+	assert_true(held_of(1000, 0.1, false) < 850);
+}
+
 static void at_stake_of_none(void **state)
 {
 	struct sharing_line l = timed(100);
@@ -444,9 +487,8 @@ static void at_stake_of_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(verdicts),
-		cmocka_unit_test(crowd),
-		cmocka_unit_test(at_stake),
+		cmocka_unit_test(verdicts),	    cmocka_unit_test(crowd),
+		cmocka_unit_test(at_stake),	    cmocka_unit_test(at_stake_by_chance),
 		cmocka_unit_test(at_stake_of_none),
 	};
 
