@@ -110,8 +110,8 @@ static int plan_again(struct run_tree *t, struct counting *k, struct sampling *r
 	return plan_drill(t, k, setup, err);
 }
 
-/* Precise cycles have few counters. Where they leave level 1 none, since somebody else holds others,
- * samples are as precise as leaves it one. */
+/* Precise cycles have few counters. Where they leave level 1 none, since somebody else holds the
+ * others, samples are as precise as leaves it one. */
 static int plan_less_precise(struct run_tree *t, struct counting *k, struct sampling *r,
 			     struct counter_setup **setup, struct err *err)
 {
@@ -128,11 +128,10 @@ static int plan_less_precise(struct run_tree *t, struct counting *k, struct samp
 	if (!fits && first) /* in vain */
 		return plan_again(t, k, r, first, setup, err);
 	if (now != first)
-		ask_news(
-			k->ask,
-			"samples are less precise (%u of 3, not %u): somebody else holds counters, "
-			"and level 1 needs those that are left",
-			now, first);
+		ask_news(k->ask,
+			 "samples are less precise (%u of 3, not %u): others hold counters, "
+			 "and level 1 needs those that are left",
+			 now, first);
 	return 0;
 }
 

@@ -405,7 +405,7 @@ static void at_stake(void **state)
 	assert_null(l.share.why);
 }
 
-/* Lines of two kinds of loads, in which slow ones are rare: bars of 15 samples hold what is true. */
+/* Lines of two kinds of loads, in which slow ones are rare: bars of 15 samples hold the truth. */
 static unsigned held_of(unsigned rounds, double rare, bool knows_slow)
 {
 	const struct sharing s = { .usual = { 50, 0, NULL },
