@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/file_in.h"
 #include "perfdata/writer.h"
 
 #define PID	     1000u
@@ -84,7 +84,7 @@ static int read_segments(struct made *m, struct err *err)
 	const Elf64_Ehdr *h;
 	const Elf64_Phdr *p;
 
-	if (file_map_open(&map, m->program, false, err))
+	if (file_map_open(&map, m->program, err))
 		return -1;
 	h = (const void *)map.p;
 	p = (const void *)(map.p + h->e_phoff);

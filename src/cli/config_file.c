@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fs.h"
+#include "base/file_in.h"
 #include "base/text.h"
 
 struct reader {

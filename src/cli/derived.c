@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fs.h"
+#include "base/file_in.h"
 #include "base/text.h"
 #include "cli/config_file.h"
 #include "cli/recording.h"

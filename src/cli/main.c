@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "base/nomem.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -141,15 +142,18 @@ static int dispatch(struct cli *cli, int argc, char **argv)
 	return without_losses(run_command[cli->command](cli));
 }
 
-/* Large recordings and programs are mapped. That one of them shrinks while it is read is the one
- * fault which no check beforehand rules out. */
-static void file_shrank(int sig)
+/* Recordings and programs are mapped. That one of them shrinks while it is read is the one fault
+ * which no check beforehand rules out: a program goes on as zeros, a recording ends us. */
+static void file_shrank(int sig, siginfo_t *info, void *context)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 	static const char text[] = "cyclade: a file became shorter while it was being read\n"
 				   "  wait until its writer is done, then try again\n";
 
 	(void)sig;
+	(void)context;
+	if (info->si_code > 0 && file_in_fault(info->si_addr))
+		return;
 	/* several readers meet it at once; one speaks, and ends them all */
 	while (atomic_flag_test_and_set(&said))
 		(void)pause();
@@ -187,12 +191,13 @@ static void fault(int sig, siginfo_t *info, void *context)
 int main(int argc, char **argv)
 {
 	const struct sigaction faults = { .sa_sigaction = fault, .sa_flags = SA_SIGINFO };
+	const struct sigaction shrank = { .sa_sigaction = file_shrank, .sa_flags = SA_SIGINFO };
 	struct cli cli = { .arena = ARENA_INIT };
 	int code;
 
 	/* a reader that goes away is met as EPIPE where we write */
 	(void)signal(SIGPIPE, SIG_IGN);
-	(void)signal(SIGBUS, file_shrank);
+	(void)sigaction(SIGBUS, &shrank, NULL);
 	if (!heap_is_watched()) {
 		name_limits();
 		(void)sigaction(SIGSEGV, &faults, NULL);

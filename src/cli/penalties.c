@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/fs.h"
+#include "base/file_in.h"
 #include "cli/verdicts.h"
 
 #define PENALTIES_MAX ((size_t)1 << 20)

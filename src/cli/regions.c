@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "base/file_out.h"
-#include "base/fs.h"
 #include "cli/asking.h"
 #include "cli/counting_out.h"
 #include "cli/temp_dir.h"
@@ -51,7 +51,7 @@ static int table_show(struct shown_table *t, const struct cli *cli, const char *
 {
 	t->mapped = t->open = false;
 	document_open(&t->d, &regions_document, NULL);
-	t->mapped = !file_map_open(&t->m, path, false, err);
+	t->mapped = !file_map_open(&t->m, path, err);
 	if (!t->mapped || table_parse(&t->v, t->m.p, t->m.len, path, err))
 		return -1;
 	t->open = !report_open(&t->r, &t->v, NULL, err);
@@ -182,7 +182,7 @@ static int keep(const char *from, const char *to, enum file_new_how how, struct 
 	struct file_map m;
 	int rc;
 
-	if (file_map_open(&m, from, false, err))
+	if (file_map_open(&m, from, err))
 		return -1;
 	rc = file_put(to, 0644, how, m.p, m.len, err);
 	file_map_close(&m);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "base/fs.h"
+#include "base/file_in.h"
 #include "base/nomem.h"
 #include "collect/synth.h"
 #include "collect/synth_int.h"

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/cpu_list.h"
+#include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/fs.h"
 #include "collect/sysfs.h"
@@ -229,11 +230,11 @@ static int restore_file(const char *path, size_t *restored, struct err *err)
 	struct stat st;
 	char boot[64];
 	int rc = -1;
-	int fd = fd_open_regular(path, err);
+	int fd = file_in_open(NULL, path, FILE_IN_LINKS, &st, err);
 
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &st) || !file_written_by(&st, geteuid())) {
+	if (!file_written_by(&st, geteuid())) {
 		(void)err_set(err, ERR_PERM, "others could have written it");
 		goto out;
 	}

@@ -13,7 +13,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/buf.h"
-#include "base/fs.h"
+#include "base/file_in.h"
 #include "base/num.h"
 #include "base/perf_abi.h"
 #include "base/vec.h"

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/fs.h"
+#include "base/file_in.h"
 #include "collect/event_int.h"
 #include "collect/sysfs.h"
 

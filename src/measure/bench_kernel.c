@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fs.h"
+#include "base/file_in.h"
 #include "collect/sysfs.h"
 #include "measure/bench.h"
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file_in.h"
 #include "base/fs.h"
 #include "base/invariant.h"
 #include "base/num.h"

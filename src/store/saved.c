@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/file_in.h"
 
 #define FILE_MAX ((size_t)64 << 20)
 
@@ -207,11 +207,11 @@ static int parse(struct saved *s, const char *text, size_t len, const char *path
 
 static int read_file(struct saved *s, const char *path, struct err *err)
 {
-	struct file_map map = { NULL, 0 };
+	struct file_map map = { 0 };
 	char *text;
 	int ret;
 
-	if (file_map_open(&map, path, false, err))
+	if (file_map_open(&map, path, err))
 		return -1;
 	if (map.len > FILE_MAX) {
 		file_map_close(&map);

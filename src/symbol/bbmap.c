@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "base/fs.h"
-#include "symbol/elf_file.h"
+#include "symbol/image_int.h"
 
 #define TYPE_OLD 0x6fff4c08u
 #define TYPE	 0x6fff4c0au
@@ -108,10 +107,8 @@ void bbmap_free(struct bbmap *m)
 int bbmap_read(struct bbmap *m, struct images *set, uint32_t image, struct err *err)
 {
 	const char *path = image_code_file(set, image);
+	const struct elf_file *elf = &set->image.v[image]->code.elf;
 	const struct elf_sec *sec;
-	struct elf_file elf;
-	struct file_map map;
-	int ret = -1;
 
 	*m = (struct bbmap){ VEC_INIT, VEC_INIT };
 	if (!path) {
@@ -119,28 +116,17 @@ int bbmap_read(struct bbmap *m, struct images *set, uint32_t image, struct err *
 			      image_path(set, image));
 		return err_hint(err, "name where it lies: --symbols DIR");
 	}
-	if (file_map_open(&map, path, false, err))
-		return -1;
-	if (elf_file_read(&elf, map.p, map.len, path, err)) {
-		file_map_close(&map);
-		return -1;
-	}
-	sec = elf_section_of_type(&elf, TYPE);
+	sec = elf_section_of_type(elf, TYPE);
 	if (!sec)
-		sec = elf_section_of_type(&elf, TYPE_OLD);
+		sec = elf_section_of_type(elf, TYPE_OLD);
 	if (sec && sec->data) {
-		const struct bbmap_form form = { sec->type == TYPE_OLD, elf.is64, elf.swap };
+		const struct bbmap_form form = { sec->type == TYPE_OLD, elf->is64, elf->swap };
 
-		ret = bbmap_parse(m, sec->data, sec->size, &form, err);
-		if (ret)
-			(void)err_prefix(err, "%.200s", path);
-	} else {
-		(void)err_set(err, ERR_NOT_FOUND, "%.200s does not tell its basic blocks", path);
-		(void)err_hint(err,
-			       "build it with clang -fbasic-block-address-map, before clang 19 "
-			       "-fbasic-block-sections=labels");
+		return bbmap_parse(m, sec->data, sec->size, &form, err)
+			       ? err_prefix(err, "%.200s", path)
+			       : 0;
 	}
-	elf_file_free(&elf);
-	file_map_close(&map);
-	return ret;
+	(void)err_set(err, ERR_NOT_FOUND, "%.200s does not tell its basic blocks", path);
+	return err_hint(err, "build it with clang -fbasic-block-address-map, before clang 19 "
+			     "-fbasic-block-sections=labels");
 }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/big.h"
 #include "base/buf.h"
@@ -115,11 +117,21 @@ bool cache_load(const struct cache_key *k, struct file_map *map, struct sym_tabl
 		uint64_t *base)
 {
 	char path[4096];
+	struct stat st;
 	size_t dir_len;
+	int fd;
 
-	map->p = NULL;
-	map->len = 0;
-	if (!cache_path(k, path, sizeof(path), &dir_len) || file_map_open(map, path, false, NULL))
+	*map = (struct file_map){ 0 };
+	if (!cache_path(k, path, sizeof(path), &dir_len))
+		return false;
+	fd = file_in_open(NULL, path, FILE_IN_NO_LINK | FILE_IN_STATE, &st, NULL);
+	if (fd < 0)
+		return false;
+	if (!file_written_by(&st, 0)) {
+		(void)close(fd);
+		return false;
+	}
+	if (file_in_map(map, fd, &st, false, path, NULL))
 		return false;
 	if (cache_parse(map->p, map->len, k, t, base))
 		return true;

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/file_in.h"
 #include "base/fs.h"
 #include "symbol/elf_symbols.h"
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/fs.h"
+#include "base/file_in.h"
 #include "symbol/disasm_int.h"
 #include "symbol/elf_file.h"
 
@@ -112,11 +112,11 @@ int disasm_elf(const struct elf_file *f, const char *name, uint64_t vaddr, uint6
 int disasm_file(const char *path, uint64_t vaddr, uint64_t len,
 		int (*each)(void *ctx, const struct insn *in), void *ctx, struct err *err)
 {
-	struct file_map map = { NULL, 0 };
+	struct file_map map = { 0 };
 	struct elf_file elf;
 	int rc = -1;
 
-	if (file_map_open(&map, path, false, err))
+	if (file_map_open(&map, path, err))
 		return -1;
 	if (!elf_file_read(&elf, map.p, map.len, path, err)) {
 		rc = disasm_elf(&elf, path, vaddr, len, true, each, ctx, err);

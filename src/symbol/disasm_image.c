@@ -68,17 +68,15 @@ static int jit_range(struct jit_range *r, const uint8_t *p, uint64_t at, uint64_
 static int disasm_dump(const struct images *set, struct image *im, uint64_t at, uint64_t len,
 		       bool text, disasm_each each, void *ctx, struct err *err)
 {
-	struct file_map map = { NULL, 0 };
+	struct file_map map = { 0 };
 	struct jitdump dump = { 0 };
 	struct jit_range r = { .dump = &dump, .text = text, .each = each, .ctx = ctx };
 	char path[4096];
 	int rc = -1;
 
-	if (!image_jit_path(set, im, path, sizeof(path)))
+	if (!image_jit_map(set, im, &map, path))
 		return err_set(err, ERR_NOT_FOUND, "%s: is not there, or somebody else's",
 			       im->key.path);
-	if (file_map_open(&map, path, false, err))
-		return -1;
 	if (!jitdump_parse(&dump, map.p, map.len, err)) {
 		rc = jit_range(&r, map.p, at, len, err);
 		jitdump_free(&dump);
@@ -89,12 +87,12 @@ static int disasm_dump(const struct images *set, struct image *im, uint64_t at, 
 
 static unsigned dump_machine(const struct images *set, struct image *im)
 {
-	struct file_map map = { NULL, 0 };
+	struct file_map map = { 0 };
 	struct jitdump dump = { 0 };
 	unsigned machine = 0;
 	char path[4096];
 
-	if (!image_jit_path(set, im, path, sizeof(path)) || file_map_open(&map, path, false, NULL))
+	if (!image_jit_map(set, im, &map, path))
 		return 0;
 	if (!jitdump_parse(&dump, map.p, map.len, NULL)) {
 		machine = dump.machine;

@@ -2,8 +2,6 @@
 #include "symbol/file_crc.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -66,22 +64,10 @@ static int add_all(int fd, off_t size, uint32_t *crc)
 	return 0;
 }
 
-int file_crc32(const char *path, uint32_t *crc, struct err *err)
+int file_crc32(int fd, off_t size, const char *name, uint32_t *crc, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	int rc = -1;
-
 	*crc = 0;
-	if (fd < 0 || fstat(fd, &st))
-		(void)err_sys(err, "%s", path);
-	else if (!S_ISREG(st.st_mode))
-		(void)err_set(err, ERR_FORMAT, "%s: not a regular file", path);
-	else if (add_all(fd, st.st_size, crc))
-		(void)err_sys(err, "%s", path);
-	else
-		rc = 0;
-	if (fd >= 0)
-		(void)close(fd);
-	return rc;
+	if (add_all(fd, size, crc) || lseek(fd, 0, SEEK_SET))
+		return err_sys(err, "%s", name);
+	return 0;
 }

@@ -8,10 +8,11 @@
 #define CYCLADE_SYMBOL_FILE_CRC_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
-/* -1 where `path` is no regular file or cannot be read. */
-int file_crc32(const char *path, uint32_t *crc, struct err *err) MUST_USE;
+/* Of a regular file of `size` bytes, which is at its beginning again afterwards. */
+int file_crc32(int fd, off_t size, const char *name, uint32_t *crc, struct err *err) MUST_USE;
 
 #endif

@@ -317,6 +317,9 @@ void image_failed(struct image *im, const struct err *why)
 {
 	switch (why->sys_errno) {
 	case 0:
+		if (why->code == ERR_LIMIT && !im->trouble.len)
+			buf_puts(&im->trouble, why->what);
+		return;
 	case ENOENT:
 	case ENOTDIR:
 	case ELOOP:
@@ -332,9 +335,18 @@ void image_failed(struct image *im, const struct err *why)
 	}
 }
 
+static bool was_cut(const struct elf_on_disk *f)
+{
+	return f->path && file_map_cut(&f->map);
+}
+
 const char *image_trouble(const struct images *set, uint32_t id)
 {
-	return buf_str(&set->image.v[id]->trouble);
+	const struct image *im = set->image.v[id];
+
+	if (was_cut(&im->code) || was_cut(&im->syms) || was_cut(&im->dwarf))
+		return "the file became shorter while it was being read";
+	return buf_str(&im->trouble);
 }
 
 bool image_absent(const struct images *set, uint32_t id)

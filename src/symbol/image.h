@@ -168,8 +168,9 @@ bool image_unverified(const struct images *set, uint32_t id);
 /* A file was there and was not used because it is not the recorded one, or it was used and may have
  * been replaced during the recording (image_identity.c). image_origin() has the reason. */
 bool image_mismatch(const struct images *set, uint32_t id);
-/* A file that is there, and that the system failed to open or read (too many open files, an input
- * error): what failed. Names or lines are missing for it. Empty where all went well. */
+/* A file that is there, and that could not be read (too many open files, an input error, more
+ * memory than files of others may take), or became shorter meanwhile: what failed. Names or lines
+ * are missing for it. Empty where all went well. */
 const char *image_trouble(const struct images *set, uint32_t id);
 /* A file whose symbols were wanted and of which there is nothing here. */
 bool image_absent(const struct images *set, uint32_t id);

@@ -15,8 +15,6 @@
 #include "symbol/file_crc.h"
 #include "symbol/image_int.h"
 
-#define INSIDE_MAX ((size_t)2 << 30) /* bytes of a file that is read whole */
-
 void elf_on_disk_close(struct elf_on_disk *f)
 {
 	if (!f->shared) {
@@ -28,17 +26,30 @@ void elf_on_disk_close(struct elf_on_disk *f)
 	memset(f, 0, sizeof(*f));
 }
 
-static int elf_on_disk_open(struct elf_on_disk *f, const char *path, struct err *err)
+struct opened {
+	int fd;
+	struct stat st;
+	bool copy; /* its numbers of users are those of a container */
+	const char *root, *path;
+};
+
+/* Takes over the descriptor. */
+static int elf_on_disk_read(struct elf_on_disk *f, const struct opened *o, struct err *err)
 {
+	const char *root = o->root ? o->root : "";
+	size_t size = strlen(root) + strlen(o->path) + 2;
+
 	memset(f, 0, sizeof(*f));
-	if (file_map_open(&f->map, path, false, err))
-		return -1;
-	f->path = strdup(path);
+	f->path = malloc(size);
 	if (!f->path) {
-		elf_on_disk_close(f);
+		(void)close(o->fd);
 		return err_nomem(err);
 	}
-	if (elf_file_read(&f->elf, f->map.p, f->map.len, path, err)) {
+	(void)snprintf(f->path, size, "%s%s%s", root, o->root && o->path[0] != '/' ? "/" : "",
+		       o->path);
+	f->root_len = strlen(root);
+	if (file_in_map(&f->map, o->fd, &o->st, o->copy, f->path, err) ||
+	    elf_file_read(&f->elf, f->map.p, f->map.len, f->path, err)) {
 		elf_on_disk_close(f);
 		return -1;
 	}
@@ -171,44 +182,40 @@ static void try_open(struct images *set, struct image *im, struct elf_on_disk *f
 	elf_on_disk_close(f);
 }
 
-int image_try_file(struct images *set, struct image *im, const char *path, bool named,
-		   struct err *err)
+/* 0 even if the file is of no use: why is kept with the image. */
+static int not_read(struct image *im, const struct err *why, struct err *err)
 {
+	if (why->code == ERR_NOMEM)
+		return err_nomem(err);
+	image_failed(im, why);
+	/* that it is not there is the common case and worth no word */
+	if (why->code != ERR_NOT_FOUND && why->sys_errno != ENOTDIR && !im->refusal.len)
+		buf_puts(&im->refusal, why->what);
+	return 0;
+}
+
+int image_try_file(struct images *set, struct image *im, const char *root, const char *path,
+		   bool named, struct err *err)
+{
+	struct opened o = { .root = root, .path = path };
 	struct err mine = ERR_INIT;
 	struct elf_on_disk f;
 
-	if (elf_on_disk_open(&f, path, &mine)) {
-		if (mine.code == ERR_NOMEM)
-			return err_nomem(err);
-		image_failed(im, &mine);
-		/* that it is not there is the common case and worth no word */
-		if (mine.code != ERR_NOT_FOUND && mine.sys_errno != ENOTDIR && !im->refusal.len)
-			buf_puts(&im->refusal, mine.what);
-		return 0;
-	}
+	o.fd = file_in_open(root, path, FILE_IN_LINKS, &o.st, &mine);
+	if (o.fd < 0 || elf_on_disk_read(&f, &o, &mine))
+		return not_read(im, &mine, err);
 	try_open(set, im, &f, named);
 	return 0;
 }
 
-/* Read rather than mapped: its owner may cut it short meanwhile, which a mapping would not survive.
- */
-int image_try_fd(struct images *set, struct image *im, int fd, const char *name, struct err *err)
+int image_try_fd(struct images *set, struct image *im, int fd, const struct stat *st,
+		 const char *root, const char *path, struct err *err)
 {
-	struct elf_on_disk f = { 0 };
-	struct buf text = BUF_INIT;
+	struct opened o = { .fd = fd, .st = *st, .copy = true, .root = root, .path = path };
 	struct err mine = ERR_INIT;
-	int rc = fd_slurp(&text, fd, INSIDE_MAX, name, &mine);
+	struct elf_on_disk f;
 
-	(void)close(fd);
-	f.path = strdup(name);
-	f.mem = (uint8_t *)text.s;
-	if (!f.path || (rc && mine.code == ERR_NOMEM)) {
-		rc = err_nomem(err);
-		elf_on_disk_close(&f);
-		return rc;
-	}
-	if (rc || elf_file_read(&f.elf, f.mem, text.len, name, &mine)) {
-		elf_on_disk_close(&f);
+	if (elf_on_disk_read(&f, &o, &mine)) {
 		image_failed(im, &mine);
 		return mine.code == ERR_NOMEM ? err_nomem(err) : 0;
 	}
@@ -216,11 +223,11 @@ int image_try_fd(struct images *set, struct image *im, int fd, const char *name,
 	return 0;
 }
 
-static int try_printf(struct images *set, struct image *im, bool named, struct err *err,
-		      const char *fmt, ...) PRINTF_(5, 6);
+static int try_printf(struct images *set, struct image *im, const char *root, bool named,
+		      struct err *err, const char *fmt, ...) PRINTF_(6, 7);
 
-static int try_printf(struct images *set, struct image *im, bool named, struct err *err,
-		      const char *fmt, ...)
+static int try_printf(struct images *set, struct image *im, const char *root, bool named,
+		      struct err *err, const char *fmt, ...)
 {
 	char path[4096];
 	va_list ap;
@@ -233,7 +240,7 @@ static int try_printf(struct images *set, struct image *im, bool named, struct e
 	va_end(ap);
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return 0;
-	return image_try_file(set, im, path, named, err);
+	return image_try_file(set, im, root, path, named, err);
 }
 
 struct id_text {
@@ -263,14 +270,15 @@ static int try_symbol_dirs(struct images *set, struct image *im, struct err *err
 	struct id_text id;
 
 	vec_each (&set->dirs, const char **, dir) {
-		if (try_printf(set, im, true, err, "%s/%s", *dir, path) ||
-		    try_printf(set, im, true, err, "%s/%s", *dir, path_base(path)) ||
-		    try_printf(set, im, true, err, "%s/%s.debug", *dir, path_base(path)))
+		if (try_printf(set, im, NULL, true, err, "%s/%s", *dir, path) ||
+		    try_printf(set, im, NULL, true, err, "%s/%s", *dir, path_base(path)) ||
+		    try_printf(set, im, NULL, true, err, "%s/%s.debug", *dir, path_base(path)))
 			return -1;
 		if (id_text(im, &id) &&
-		    (try_printf(set, im, true, err, "%s/.build-id/%s/%s.debug", *dir, id.first,
-				id.rest) ||
-		     try_printf(set, im, true, err, "%s/.build-id/%s/%s", *dir, id.first, id.rest)))
+		    (try_printf(set, im, NULL, true, err, "%s/.build-id/%s/%s.debug", *dir,
+				id.first, id.rest) ||
+		     try_printf(set, im, NULL, true, err, "%s/.build-id/%s/%s", *dir, id.first,
+				id.rest)))
 			return -1;
 	}
 	return 0;
@@ -283,11 +291,36 @@ static int try_build_id(struct images *set, struct image *im, struct err *err)
 	if (!id_text(im, &id))
 		return 0;
 	if (set->opts.sysroot &&
-	    try_printf(set, im, false, err, "%s/usr/lib/debug/.build-id/%s/%s.debug",
-		       set->opts.sysroot, id.first, id.rest))
+	    try_printf(set, im, set->opts.sysroot, false, err,
+		       "/usr/lib/debug/.build-id/%s/%s.debug", id.first, id.rest))
 		return -1;
-	return try_printf(set, im, false, err, "/usr/lib/debug/.build-id/%s/%s.debug", id.first,
-			  id.rest);
+	return try_printf(set, im, NULL, false, err, "/usr/lib/debug/.build-id/%s/%s.debug",
+			  id.first, id.rest);
+}
+
+/* A file of perf's cache; a directory may have that name, too. */
+static int try_cached(struct images *set, struct image *im, const char *path, struct err *err)
+{
+	struct opened o = { .path = path };
+	struct err why = ERR_INIT;
+	struct elf_on_disk f;
+
+	if (image_complete(im))
+		return 0;
+	o.fd = file_in_open(NULL, path, FILE_IN_LINKS, &o.st, &why);
+	if (o.fd < 0) {
+		image_failed(im, &why);
+		return 0;
+	}
+	/* perf's copy of, or link to, the code that is there already */
+	if (im->code.path && (uint64_t)o.st.st_size == im->code.map.len) {
+		(void)close(o.fd);
+		return 0;
+	}
+	if (elf_on_disk_read(&f, &o, &why))
+		return not_read(im, &why, err);
+	try_open(set, im, &f, false);
+	return 0;
 }
 
 static int try_perf_cache(struct images *set, struct image *im, struct err *err)
@@ -299,27 +332,12 @@ static int try_perf_cache(struct images *set, struct image *im, struct err *err)
 		return 0;
 	for (size_t i = 0; i < sizeof(leaf) / sizeof(leaf[0]); i++) {
 		char path[4096];
-		struct stat st;
 		int n = snprintf(path, sizeof(path), "%s/.debug/.build-id/%s/%s%s", set->opts.home,
 				 id.first, id.rest, leaf[i]);
 
 		if (!strcmp(leaf[i], "/vdso") && im->key.kind != IMAGE_VDSO)
 			continue;
-		if (n < 0 || (size_t)n >= sizeof(path))
-			continue;
-		if (stat(path, &st)) {
-			struct err why = ERR_INIT;
-
-			(void)err_sys(&why, "%s", path);
-			image_failed(im, &why);
-			continue;
-		}
-		if (!S_ISREG(st.st_mode))
-			continue;
-		/* perf's copy of, or link to, the code that is there already */
-		if (im->code.path && (uint64_t)st.st_size == im->code.map.len)
-			continue;
-		if (!image_complete(im) && image_try_file(set, im, path, false, err))
+		if (n > 0 && (size_t)n < sizeof(path) && try_cached(set, im, path, err))
 			return -1;
 	}
 	return 0;
@@ -332,34 +350,45 @@ static int try_debuginfod(struct images *set, struct image *im, struct err *err)
 
 	if (!set->opts.debuginfod || !id_text(im, &id))
 		return 0;
-	if (!im->code.path && try_printf(set, im, false, err, "%s/%s%s/executable",
+	if (!im->code.path && try_printf(set, im, NULL, false, err, "%s/%s%s/executable",
 					 set->opts.debuginfod, id.first, id.rest))
 		return -1;
-	return try_printf(set, im, false, err, "%s/%s%s/debuginfo", set->opts.debuginfod, id.first,
-			  id.rest);
+	return try_printf(set, im, NULL, false, err, "%s/%s%s/debuginfo", set->opts.debuginfod,
+			  id.first, id.rest);
 }
 
 /* One place a .gnu_debuglink may mean. Where the build-ids cannot speak, the checksum must. */
-static int try_link(struct images *set, struct image *im, uint32_t crc, const char *path,
-		    struct err *err)
+static int try_link(struct images *set, struct image *im, uint32_t crc, const char *root,
+		    const char *path, struct err *err)
 {
+	struct opened o = { .root = root, .path = path, .copy = im->code.map.copy };
 	const uint8_t *id = NULL;
 	struct err mine = ERR_INIT;
+	struct elf_on_disk f;
+	bool by_id = elf_build_id(&im->code.elf, &id);
 	uint32_t found;
 
 	if (image_complete(im))
 		return 0;
-	if (elf_build_id(&im->code.elf, &id))
-		return image_try_file(set, im, path, false, err);
-	if (file_crc32(path, &found, &mine)) {
+	o.fd = file_in_open(root, path, FILE_IN_LINKS, &o.st, &mine);
+	if (o.fd < 0)
+		return not_read(im, &mine, err);
+	if (!by_id && file_crc32(o.fd, o.st.st_size, path, &found, &mine)) {
+		(void)close(o.fd);
 		image_failed(im, &mine);
 		return 0;
 	}
-	if (found == crc)
-		return image_try_file(set, im, path, true, err);
-	if (!im->refusal.len)
-		buf_printf(&im->refusal, "%s is not what .gnu_debuglink means (checksum): not used",
-			   path);
+	if (!by_id && found != crc) {
+		(void)close(o.fd);
+		if (!im->refusal.len)
+			buf_printf(&im->refusal,
+				   "%s%s is not what .gnu_debuglink means (checksum): not used",
+				   root ? root : "", path);
+		return 0;
+	}
+	if (elf_on_disk_read(&f, &o, &mine))
+		return not_read(im, &mine, err);
+	try_open(set, im, &f, !by_id);
 	return 0;
 }
 
@@ -370,20 +399,27 @@ static int try_debuglink(struct images *set, struct image *im, struct err *err)
 					       { "/usr/lib/debug", "" } };
 	uint32_t crc;
 	const char *name = im->code.path ? elf_debuglink(&im->code.elf, &crc) : NULL;
+	const char *code, *root = NULL;
+	char top[4096];
 	size_t dir;
 
-	if (!name)
+	if (!name || im->code.root_len >= sizeof(top))
 		return 0;
-	dir = (size_t)(path_base(im->code.path) - im->code.path);
+	code = im->code.path + im->code.root_len;
+	if (im->code.root_len) {
+		(void)snprintf(top, sizeof(top), "%.*s", (int)im->code.root_len, im->code.path);
+		root = top;
+	}
+	dir = (size_t)(path_base(code) - code);
 	if (dir > 1)
 		dir--;
 	for (size_t i = 0; i < sizeof(form) / sizeof(form[0]); i++) {
 		char path[4096];
-		int n = snprintf(path, sizeof(path), "%s%.*s%s/%s", form[i][0], (int)dir,
-				 im->code.path, form[i][1], name);
+		int n = snprintf(path, sizeof(path), "%s%.*s%s/%s", form[i][0], (int)dir, code,
+				 form[i][1], name);
 
-		if (n > 0 && (size_t)n < sizeof(path) && strcmp(path, im->code.path) != 0 &&
-		    try_link(set, im, crc, path, err))
+		if (n > 0 && (size_t)n < sizeof(path) && strcmp(path, code) != 0 &&
+		    try_link(set, im, crc, root, path, err))
 			return -1;
 	}
 	return 0;
@@ -403,11 +439,12 @@ static int open_own_path(const struct images *set, struct image *im)
 {
 	const char *path = im->key.path;
 	struct err why = ERR_INIT;
+	struct stat st;
 	int fd;
 
 	if (path[0] != '/' || path[live_len(path)] || !im->key.file.ino || !set->opts.inodes_here)
 		return -1;
-	fd = fd_open_regular(path, &why);
+	fd = file_in_open(NULL, path, FILE_IN_LINKS, &st, &why);
 	image_failed(im, &why);
 	return fd;
 }
@@ -436,7 +473,6 @@ static void doubt_own_path(const struct images *set, struct image *im)
 
 static int try_own_path(struct images *set, struct image *im, struct err *err)
 {
-	const char *root = set->opts.sysroot ? set->opts.sysroot : "";
 	const char *path = im->key.path;
 	size_t len = live_len(path);
 
@@ -445,7 +481,7 @@ static int try_own_path(struct images *set, struct image *im, struct err *err)
 	/* deleted, and perhaps put back by a new build, which its build-id tells */
 	if (path[len] && !im->key.build_id_len)
 		return 0;
-	if (try_printf(set, im, false, err, "%s%.*s", root, (int)len, path))
+	if (try_printf(set, im, set->opts.sysroot, false, err, "%.*s", (int)len, path))
 		return -1;
 	doubt_own_path(set, im);
 	return 0;
@@ -522,7 +558,7 @@ int image_try_by_id(struct images *set, struct image *im, struct err *err)
 {
 	if (im->key.kind == IMAGE_KERNEL) {
 		vec_each (&set->dirs, const char **, dir) {
-			if (try_printf(set, im, true, err, "%s/vmlinux", *dir))
+			if (try_printf(set, im, NULL, true, err, "%s/vmlinux", *dir))
 				return -1;
 		}
 	}

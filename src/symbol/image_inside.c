@@ -6,10 +6,11 @@
  * while it was recorded, and, while a process lives that mapped it, below that process' root
  * directory or as the program it runs. Numbers of processes are used again and owners of containers
  * are strangers: below a process only a file with the recorded build-id is taken, and files are
- * opened so that nothing in the path leads out of the root (fd_open_below).
+ * opened so that nothing in the path leads out of the root (file_in_open).
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "symbol/image_int.h"
@@ -53,16 +54,17 @@ int image_try_places(struct images *set, struct image *im, struct err *err)
 		const struct place_of *p = &set->places.v[i];
 		struct err why = ERR_INIT;
 		char name[4096];
+		struct stat st;
 		int fd;
 
 		if (strcmp(p->inside, im->key.path) != 0)
 			continue;
-		fd = fd_open_below(p->root, p->rest, &why);
+		fd = file_in_open(p->root, p->rest, FILE_IN_LINKS, &st, &why);
 		image_failed(im, &why);
 		(void)snprintf(name, sizeof(name), "%s%s", p->root, p->rest);
 		if (image_is_replaced(set, im, fd, name))
 			(void)close(fd);
-		else if (fd >= 0 && image_try_fd(set, im, fd, name, err))
+		else if (fd >= 0 && image_try_fd(set, im, fd, &st, p->root, p->rest, err))
 			return -1;
 	}
 	return 0;
@@ -87,19 +89,19 @@ int image_try_processes(struct images *set, struct image *im, struct err *err)
 	    set->opts.sysroot || live_path(im->key.path, path, sizeof(path)))
 		return 0;
 	for (size_t i = 0; i < sizeof(im->pid) / sizeof(im->pid[0]) && im->pid[i]; i++) {
-		char root[64], name[4200];
+		char root[64], name[64];
 		struct err why = ERR_INIT;
+		struct stat st;
 		int fd;
 
 		(void)snprintf(root, sizeof(root), "/proc/%u/root", im->pid[i]);
-		(void)snprintf(name, sizeof(name), "%s%s", root, path);
-		fd = fd_open_below(root, path, &why);
-		if (fd >= 0 && image_try_fd(set, im, fd, name, err))
+		fd = file_in_open(root, path, FILE_IN_LINKS, &st, &why);
+		if (fd >= 0 && image_try_fd(set, im, fd, &st, root, path, err))
 			return -1;
 		(void)snprintf(name, sizeof(name), "/proc/%u/exe", im->pid[i]);
-		fd = im->code.path ? -1 : fd_open_regular(name, &why);
+		fd = im->code.path ? -1 : file_in_open(NULL, name, FILE_IN_PROC, &st, &why);
 		image_failed(im, &why);
-		if (fd >= 0 && image_try_fd(set, im, fd, name, err))
+		if (fd >= 0 && image_try_fd(set, im, fd, &st, NULL, name, err))
 			return -1;
 		if (im->code.path)
 			return 0;

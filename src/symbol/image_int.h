@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/file_in.h"
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/vec.h"
@@ -26,7 +27,8 @@ struct source;
 struct cfi;
 
 struct elf_on_disk {
-	char *path; /* NULL: none */
+	char *path;	 /* NULL: none; begins with the root that it was opened below */
+	size_t root_len; /* of that root; 0: none */
 	struct file_map map;
 	uint8_t *mem; /* instead of map: malloc'ed bytes */
 	struct elf_file elf;
@@ -114,9 +116,10 @@ const char *image_dump_path(const struct images *set, uint32_t pid);
 
 /* image_find.c: find and open the files of an image. 0 even where there is none. */
 int image_locate(struct images *set, struct image *im, struct err *err) MUST_USE;
-/* Opens `path` and takes what the image still lacks from it, if its build-id is right. */
-int image_try_file(struct images *set, struct image *im, const char *path, bool named,
-		   struct err *err) MUST_USE;
+/* Opens `path`, below `root` if that is not NULL, and takes what the image still lacks from it, if
+ * its build-id is right. */
+int image_try_file(struct images *set, struct image *im, const char *root, const char *path,
+		   bool named, struct err *err) MUST_USE;
 /* --symbols directories, build-id paths, perf's cache: places that need no path of the image. */
 int image_try_by_id(struct images *set, struct image *im, struct err *err) MUST_USE;
 /* image_inside.c: the files of processes that see another root directory. The place to read
@@ -124,9 +127,9 @@ int image_try_by_id(struct images *set, struct image *im, struct err *err) MUST_
 const struct place_of *image_place_of(const struct images *set, const char *inside);
 int image_try_places(struct images *set, struct image *im, struct err *err) MUST_USE;
 int image_try_processes(struct images *set, struct image *im, struct err *err) MUST_USE;
-/* Takes over `fd`; `name` is what people are told. */
-int image_try_fd(struct images *set, struct image *im, int fd, const char *name,
-		 struct err *err) MUST_USE;
+/* The same with a file of a process that sees another root, opened already; takes over `fd`. */
+int image_try_fd(struct images *set, struct image *im, int fd, const struct stat *st,
+		 const char *root, const char *path, struct err *err) MUST_USE;
 bool image_complete(const struct image *im);
 /* What to say of how a file was verified. */
 void image_say_verified(struct image *im);
@@ -165,7 +168,8 @@ const struct elf_file *image_code_elf(struct images *set, uint32_t image);
 /* image_jit.c */
 int image_load_jit(struct images *set, struct image *im, struct err *err) MUST_USE;
 int image_load_jit_dump(const struct images *set, struct image *im, struct err *err) MUST_USE;
-/* Where the dump that is an image lies here; false where it is not to be used. */
-bool image_jit_path(const struct images *set, struct image *im, char *out, size_t size);
+/* The dump that is an image; false if it is not here, or not to be used. `path` (of 4096 bytes) is
+ * set to where it was looked for. */
+bool image_jit_map(const struct images *set, struct image *im, struct file_map *map, char *path);
 
 #endif

@@ -15,7 +15,8 @@
 #include "symbol/jitdump.h"
 #include "symbol/perfmap.h"
 
-#define PERF_MAP_MAX (1u << 30)
+#define PERF_MAP_MAX  (1u << 30)
+#define PERF_MAP_COST 12 /* bytes of memory for each byte of a list of short names */
 
 /* Anybody can leave a file under that name in /tmp, or under another process' number: only the
  * user's own and root's are believed; by root, who reads on behalf of all, those of the owner of
@@ -79,44 +80,66 @@ static int fill_from_dump(struct image *im, const struct jitdump *j, struct err 
 	return 0;
 }
 
-/* lstat(), whose failure is trouble unless there is no such file. */
-static bool look(struct image *im, const char *path, struct stat *st)
+enum seen { ABSENT, DOUBTED, OPEN };
+
+/* Opens and judges what lies at `inside`, below the sysroot: in a directory that anybody can write
+ * a link is nobody's file. `path` is the whole name, of 4096 bytes. */
+static enum seen open_own(const struct images *set, struct image *im, const char *inside,
+			  uint32_t pid, char *path, int *fd, struct stat *st)
+{
+	const char *root = set->opts.sysroot;
+	struct err why = ERR_INIT;
+	int n = snprintf(path, 4096, "%s%s", root ? root : "", inside);
+
+	if (n <= 0 || n >= 4096)
+		return ABSENT;
+	*fd = file_in_open(root, inside, FILE_IN_NO_LINK, st, &why);
+	if (*fd < 0) {
+		image_failed(im, &why);
+		return st->st_mode && !believed(set, st, pid) ? DOUBTED : ABSENT;
+	}
+	if (believed(set, st, pid))
+		return OPEN;
+	(void)close(*fd);
+	return DOUBTED;
+}
+
+bool image_jit_map(const struct images *set, struct image *im, struct file_map *map, char *path)
 {
 	struct err why = ERR_INIT;
+	uint32_t pid = 0;
+	struct stat st;
+	int fd;
 
-	if (!lstat(path, st))
+	*map = (struct file_map){ 0 };
+	(void)jitdump_path_pid(im->key.path, &pid);
+	if (open_own(set, im, im->key.path, pid, path, &fd, &st) != OPEN)
+		return false;
+	if (!file_in_map(map, fd, &st, false, path, &why))
 		return true;
-	(void)err_sys(&why, "%s", path);
 	image_failed(im, &why);
 	return false;
 }
 
-bool image_jit_path(const struct images *set, struct image *im, char *out, size_t size)
-{
-	int n = snprintf(out, size, "%s%s", set->opts.sysroot ? set->opts.sysroot : "",
-			 im->key.path);
-	uint32_t pid = 0;
-	struct stat st;
-
-	(void)jitdump_path_pid(im->key.path, &pid);
-	return n > 0 && (size_t)n < size && look(im, out, &st) && believed(set, &st, pid);
-}
-
 /* The dump of process `pid` lies where the runtime mapped it: that is how it says where. */
-static bool find_dump(const struct images *set, struct image *im, char *path, size_t size)
+static bool find_dump(const struct images *set, struct image *im, struct file_map *map, char *path)
 {
 	const char *found = image_dump_path(set, im->key.pid);
+	struct err why = ERR_INIT;
 	struct stat st;
-	int n = found ? snprintf(path, size, "%s%s", set->opts.sysroot ? set->opts.sysroot : "",
-				 found)
-		      : -1;
+	int fd;
+	enum seen seen = found ? open_own(set, im, found, im->key.pid, path, &fd, &st) : ABSENT;
 
-	if (n <= 0 || (size_t)n >= size || !look(im, path, &st))
+	if (seen == DOUBTED) {
+		buf_puts(&im->refusal, "; ");
+		put_doubt(&im->refusal, path, &st);
+	}
+	if (seen != OPEN)
 		return false;
-	if (believed(set, &st, im->key.pid))
+	if (!file_in_map(map, fd, &st, false, path, &why))
 		return true;
-	buf_puts(&im->refusal, "; ");
-	put_doubt(&im->refusal, path, &st);
+	buf_printf(&im->refusal, "; %s", why.what);
+	image_failed(im, &why);
 	return false;
 }
 
@@ -145,12 +168,8 @@ int image_load_jit_dump(const struct images *set, struct image *im, struct err *
 	char path[4096];
 	int rc = 0;
 
-	if (!image_jit_path(set, im, path, sizeof(path)))
+	if (!image_jit_map(set, im, &map, path))
 		return 0;
-	if (file_map_open(&map, path, false, &why)) {
-		image_failed(im, &why);
-		return 0;
-	}
 	if (!jitdump_parse(&j, map.p, map.len, &why)) {
 		rc = fill_by_place(im, &j, err);
 		buf_printf(&im->origin,
@@ -172,12 +191,8 @@ static int load_dump(const struct images *set, struct image *im, struct err *err
 	char path[4096];
 	int rc = 0;
 
-	if (!find_dump(set, im, path, sizeof(path)))
+	if (!find_dump(set, im, &map, path))
 		return 0;
-	if (file_map_open(&map, path, false, &why)) {
-		image_failed(im, &why);
-		return 0;
-	}
 	if (jitdump_parse(&j, map.p, map.len, &why)) {
 		if (why.code == ERR_NOMEM)
 			rc = err_nomem(err);
@@ -195,21 +210,36 @@ static int load_dump(const struct images *set, struct image *im, struct err *err
 	return rc;
 }
 
-/* The list of a process that sees another /tmp, perhaps under another number. -1: there is none. */
-static int open_inside(const struct images *set, uint32_t pid, const char *path, char *shown,
-		       size_t size)
+/* Lists of others are read only as far as there is memory for what becomes of them. */
+static int read_map(struct buf *text, int fd, const struct stat *st, const char *path,
+		    struct err *err)
+{
+	size_t more = file_written_by(st, 0) ? 0 : (size_t)st->st_size;
+
+	if (more > SIZE_MAX / PERF_MAP_COST || !file_in_charge(more * (PERF_MAP_COST - 1))) {
+		(void)close(fd);
+		return err_set(err, ERR_LIMIT, "%s: left out: too large (%zu MB)", path,
+			       more >> 20);
+	}
+	return file_in_slurp(text, fd, st, PERF_MAP_MAX, path, err);
+}
+
+/* The list of a process that sees another /tmp, perhaps under another number. `path` is set to
+ * where it is if there is one. */
+static bool open_inside(const struct images *set, uint32_t pid, char *path, int *fd,
+			struct stat *st)
 {
 	const struct place_of *p = set->opts.sysroot ? NULL : image_place_of(set, path);
-	int fd = p ? fd_open_below(p->root, p->rest, NULL) : -1;
-	struct stat st;
 
-	if (fd < 0)
-		return -1;
-	(void)snprintf(shown, size, "%s%s", p->root, p->rest);
-	if (!fstat(fd, &st) && believed(set, &st, pid))
-		return fd;
-	(void)close(fd);
-	return -1;
+	*fd = p ? file_in_open(p->root, p->rest, FILE_IN_LINKS, st, NULL) : -1;
+	if (*fd < 0)
+		return false;
+	if (believed(set, st, pid)) {
+		(void)snprintf(path, 4096, "%s%s", p->root, p->rest);
+		return true;
+	}
+	(void)close(*fd);
+	return false;
 }
 
 static int load_perf_map(const struct images *set, struct image *im, struct err *err)
@@ -218,27 +248,28 @@ static int load_perf_map(const struct images *set, struct image *im, struct err 
 	struct perfmap m = PERFMAP_INIT;
 	struct buf text = BUF_INIT;
 	struct err why = ERR_INIT;
-	char path[4096];
+	char path[4096], name[4096];
+	enum seen seen = OPEN;
 	struct stat st;
-	int n, fd, rc = 0;
+	int fd, rc = 0;
 
-	n = snprintf(path, sizeof(path), "%s%s/perf-%u.map",
-		     set->opts.sysroot ? set->opts.sysroot : "", dir, im->key.pid);
-	if (n < 0 || (size_t)n >= sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/perf-%u.map", dir, im->key.pid) >= (int)sizeof(path))
 		return 0;
-	fd = open_inside(set, im->key.pid, path, path, sizeof(path));
-	if (fd < 0 && !look(im, path, &st)) {
+	if (!open_inside(set, im->key.pid, path, &fd, &st)) {
+		(void)snprintf(name, sizeof(name), "%s", path);
+		seen = open_own(set, im, name, im->key.pid, path, &fd, &st);
+	}
+	if (seen == ABSENT) {
 		buf_printf(&im->origin,
 			   "%s: not there, so code that process %u made itself has no names", path,
 			   im->key.pid);
 		return 0;
 	}
-	if (fd < 0 && !believed(set, &st, im->key.pid)) {
+	if (seen == DOUBTED) {
 		put_doubt(&im->origin, path, &st);
 		return 0;
 	}
-	if (fd >= 0 ? fd_slurp(&text, fd, PERF_MAP_MAX, path, &why)
-		    : file_slurp(&text, path, PERF_MAP_MAX, &why)) {
+	if (read_map(&text, fd, &st, path, &why)) {
 		buf_puts(&im->origin, why.what);
 		image_failed(im, &why);
 		if (why.code == ERR_NOMEM)
@@ -252,8 +283,6 @@ static int load_perf_map(const struct images *set, struct image *im, struct err 
 	}
 	perfmap_free(&m);
 	buf_free(&text);
-	if (fd >= 0)
-		(void)close(fd);
 	return rc;
 }
 

@@ -99,6 +99,7 @@ static size_t running_id(struct image *im, const char *module, uint8_t id[BUILD_
 	return n;
 }
 
+/* Only looks: the list is opened when it is read, and judged again. */
 static bool cached_kallsyms(const struct images *set, const struct image *im, char *path,
 			    size_t size)
 {
@@ -383,12 +384,11 @@ static int try_vmlinux(struct images *set, struct image *im, struct err *err)
 	for (size_t i = 0; i < sizeof(form) / sizeof(form[0]); i++) {
 		const char *hole = strchr(form[i], '%');
 		char path[4096];
-		int n = snprintf(path, sizeof(path), "%s%.*s%s%s",
-				 set->opts.sysroot ? set->opts.sysroot : "", (int)(hole - form[i]),
-				 form[i], u.release, hole + 2);
+		int n = snprintf(path, sizeof(path), "%.*s%s%s", (int)(hole - form[i]), form[i],
+				 u.release, hole + 2);
 
 		if (n > 0 && (size_t)n < sizeof(path) && !image_complete(im) &&
-		    image_try_file(set, im, path, false, err))
+		    image_try_file(set, im, set->opts.sysroot, path, false, err))
 			return -1;
 	}
 	return 0;

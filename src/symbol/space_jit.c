@@ -53,12 +53,8 @@ static int read_dump(struct spaces *sp, struct jit_layer *l, struct err *err)
 	struct err why = ERR_INIT;
 	char path[4096];
 
-	if (!image_jit_path(sp->images, sp->images->image.v[l->of], path, sizeof(path)))
+	if (!image_jit_map(sp->images, sp->images->image.v[l->of], &l->file, path))
 		return 0;
-	if (file_map_open(&l->file, path, false, &why)) {
-		image_failed(sp->images->image.v[l->of], &why);
-		return 0;
-	}
 	if (!jitdump_parse(&l->dump, l->file.p, l->file.len, &why)) {
 		/* a time-stamp counter's times are nobody else's */
 		if (!l->dump.arch_time)

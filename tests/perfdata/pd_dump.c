@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/fs.h"
+#include "base/file_in.h"
 #include "perfdata/perfdata.h"
 
 static void put_hex(const char *key, const uint8_t *p, uint64_t n)

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/fs.h"
+#include "base/file_in.h"
 #include "symbol/unwind_int.h"
 
 static void print_row(const struct cfi_row *r)
@@ -32,7 +32,7 @@ static void print_row(const struct cfi_row *r)
 
 int main(int argc, char **argv)
 {
-	struct file_map map = { NULL, 0 };
+	struct file_map map = { 0 };
 	struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
 	struct elf_file elf;
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 
 	if (argc != 2)
 		return 2;
-	if (file_map_open(&map, argv[1], false, &err) ||
+	if (file_map_open(&map, argv[1], &err) ||
 	    elf_file_read(&elf, map.p, map.len, argv[1], &err)) {
 		fprintf(stderr, "%s\n", err.what);
 		file_map_close(&map);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fs.h"
+#include "base/file_in.h"
 #include "symbol/elf_file.h"
 #include "symbol/source.h"
 #include "symbol/types.h"
@@ -44,7 +44,7 @@ static void dump_all(struct types *t, const struct elf_file *elf)
 
 int main(int argc, char **argv)
 {
-	struct file_map map = { NULL, 0 };
+	struct file_map map = { 0 };
 	struct elf_file elf = { .p = NULL };
 	struct err err = ERR_INIT;
 	struct source *s = NULL;
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 	uint64_t vaddr;
 	int store;
 
-	if (argc < 2 || file_map_open(&map, argv[1], false, &err) ||
+	if (argc < 2 || file_map_open(&map, argv[1], &err) ||
 	    elf_file_read(&elf, map.p, map.len, argv[1], &err))
 		return 1;
 	s = source_open(argv[1], &err);

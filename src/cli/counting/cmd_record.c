@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "base/file_out.h"
-#include "base/fs.h"
 #include "base/num.h"
 #include "cli/asking.h"
 #include "cli/counting/no_pmu.h"
@@ -119,7 +119,7 @@ static const char *why_unlogged(struct cli *cli)
 	for (int i = 0; i < HEAP_FIT_DEPTH; i++) {
 		struct file_map map;
 
-		if (file_map_open(&map, i ? interpreter : path, false, NULL))
+		if (file_map_open(&map, i ? interpreter : path, NULL))
 			return NULL;
 		what = heap_fit(map.p, map.len, interpreter);
 		file_map_close(&map);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/fs.h"
+#include "base/file_in.h"
 #include "cli/counting/stat_import.h"
 #include "measure/drill.h"
 #include "model/event_same.h"
@@ -428,7 +428,7 @@ static int is_recording(const char *path, bool *yes, struct err *err)
 {
 	struct file_map m;
 
-	if (file_map_open(&m, path, false, err))
+	if (file_map_open(&m, path, err))
 		return -1;
 	*yes = m.len >= 8 && (!memcmp(m.p, MAGIC, 8) || !memcmp(m.p, MAGIC_TURNED, 8));
 	file_map_close(&m);

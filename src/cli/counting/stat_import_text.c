@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/fs.h"
+#include "base/file_in.h"
 #include "base/hash.h"
 #include "cli/counting/stat_import.h"
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/fs.h"
 #include "base/vec.h"

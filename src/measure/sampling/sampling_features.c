@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/fs.h"
+#include "base/file_in.h"
 #include "collect/tracing.h"
 #include "config.h"
 #include "measure/sampling/sampling_int.h"
@@ -420,7 +420,7 @@ static void file_build_id(struct buf *b, const char *path)
 	const uint8_t *id;
 	size_t len;
 
-	if (strlen(path) > 4000 || file_map_open(&map, path, false, NULL))
+	if (strlen(path) > 4000 || file_map_open(&map, path, NULL))
 		return;
 	if (map.len && !elf_file_read(&elf, map.p, map.len, path, NULL)) {
 		len = elf_build_id(&elf, &id);

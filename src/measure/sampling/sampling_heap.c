@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/dir_held.h"
+#include "base/file_in.h"
 #include "base/fs.h"
 #include "base/num.h"
 #include "measure/sampling/sampling_int.h"
@@ -166,7 +167,7 @@ static void add_log(struct buf *b, const char *path)
 {
 	struct file_map map;
 
-	if (file_map_open(&map, path, false, NULL))
+	if (file_map_open(&map, path, NULL))
 		return;
 	heap_log_pack(b, map.p, map.len);
 	file_map_close(&map);

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/fs.h"
+#include "base/file_in.h"
 #include "collect/mounts.h"
 #include "measure/sampling/sampling_int.h"
 #include "symbol/elf_file.h"
@@ -140,9 +140,9 @@ static bool is_ours(const struct inside_map *m, uint64_t *ino)
 		*ino = m->ino;
 		return !stat(m->path, &st) && st.st_ino == m->ino;
 	}
-	fd = fd_open_regular(m->path, NULL);
+	fd = file_in_open(NULL, m->path, FILE_IN_LINKS, &st, NULL);
 	ours = fd >= 0 && same_id(m, fd);
-	if (ours && !fstat(fd, &st))
+	if (ours)
 		*ino = st.st_ino;
 	if (fd >= 0)
 		(void)close(fd);
@@ -163,14 +163,15 @@ static int keep_ours(struct inside *in, const char *path, uint64_t ino, struct e
 static int open_mapped(const struct inside_map *m)
 {
 	char path[96];
+	struct stat st;
 	int fd;
 
 	(void)snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", m->pid,
 		       (unsigned long long)m->addr, (unsigned long long)(m->addr + m->len));
-	fd = fd_open_regular(path, NULL);
+	fd = file_in_open(NULL, path, FILE_IN_PROC, &st, NULL);
 	if (fd < 0) {
 		(void)snprintf(path, sizeof(path), "/proc/%u/root", m->pid);
-		fd = fd_open_below(path, m->path, NULL);
+		fd = file_in_open(path, m->path, FILE_IN_LINKS, &st, NULL);
 	}
 	if (fd < 0 || is_mapped(m, fd))
 		return fd;
@@ -194,10 +195,10 @@ static bool is_there(struct looking *l)
 		*strrchr(dir, '/') = '\0';
 		return !stat(dir, &st) && S_ISDIR(st.st_mode);
 	}
-	fd = fd_open_below(l->root, l->rest, NULL);
+	fd = file_in_open(l->root, l->rest, FILE_IN_LINKS, &st, NULL);
 	if (fd < 0)
 		return false;
-	if (fstat(fd, &st) || st.st_ino != l->st.st_ino || st.st_size != l->st.st_size)
+	if (st.st_ino != l->st.st_ino || st.st_size != l->st.st_size)
 		st.st_ino = 0;
 	(void)close(fd);
 	return st.st_ino;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/fs.h"
 #include "base/text.h"

@@ -11,7 +11,7 @@
 #include <zstd_errors.h>
 
 #include "base/buf.h"
-#include "base/fs.h"
+#include "base/file_in.h"
 #include "base/invariant.h"
 #include "model/load/model_int.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <inttypes.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +16,7 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/fs.h"
 #include "base/hash.h"
@@ -27,7 +27,6 @@
 #include "base/task.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "skip.h"
 
 static void first_cause_wins(void **state)
 {
@@ -394,10 +393,10 @@ static void new_files_appear_whole(void **state)
 	assert_string_equal(buf_str(&b), "hello");
 	assert_int_equal(file_slurp(&b, path, 4, &err), -1);
 	assert_int_equal(err.code, ERR_LIMIT);
-	assert_int_equal(file_map_open(&m, path, true, NULL), 0);
+	assert_int_equal(file_map_open(&m, path, NULL), 0);
 	assert_memory_equal(m.p, "hello", 5);
 	file_map_close(&m);
-	assert_int_equal(file_map_open(&m, dir, false, NULL), -1);
+	assert_int_equal(file_map_open(&m, dir, NULL), -1);
 	assert_int_equal(file_new_open(&f, path, 0644, FILE_NEW_NAMED, NULL), 0);
 	file_new_abort(&f);
 	file_new_abort(&f);
@@ -494,12 +493,6 @@ static void fixed_numbers(void **state)
 	}
 }
 
-static int drop(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-	(void)st, (void)flag, (void)ftw;
-	return remove(path);
-}
-
 /* RFC 1321, A.5, and lengths around a block's end by md5sum. */
 static void digests(void **state)
 {
@@ -551,46 +544,6 @@ static void paths_are_shortened(void **state)
 	assert_int_equal(path_lexical(out, 5, "/a/b"), 0);
 }
 
-/* Whoever owns the files below a root directory may put links there. */
-static void files_below_a_root(void **state)
-{
-	static const char *const out[] = { "/link", "/up",  "/dir/../../secret",
-					   "/fifo", "/dir", "/none" };
-	char dir[] = "/tmp/test_base_XXXXXX", root[64], path[128];
-	int fd;
-
-	(void)state;
-	assert_non_null(mkdtemp(dir));
-	(void)snprintf(root, sizeof(root), "%s/root", dir);
-	(void)snprintf(path, sizeof(path), "%s/dir", root);
-	assert_int_equal(dir_make_all(path, 0755, NULL), 0);
-	(void)snprintf(path, sizeof(path), "%s/secret", dir);
-	assert_int_equal(file_put(path, 0600, FILE_NEW_NAMED, "s", 1, NULL), 0);
-	(void)snprintf(path, sizeof(path), "%s/dir/file", root);
-	assert_int_equal(file_put(path, 0600, FILE_NEW_NAMED, "f", 1, NULL), 0);
-	(void)snprintf(path, sizeof(path), "%s/link", root);
-	assert_int_equal(symlink("/etc/passwd", path), 0);
-	(void)snprintf(path, sizeof(path), "%s/up", root);
-	assert_int_equal(symlink("../secret", path), 0);
-	(void)snprintf(path, sizeof(path), "%s/inner", root);
-	assert_int_equal(symlink("/dir/file", path), 0);
-	(void)snprintf(path, sizeof(path), "%s/fifo", root);
-	assert_int_equal(mkfifo(path, 0600), 0);
-	fd = fd_open_below(root, "/dir/file", NULL);
-	if (fd < 0 && errno == ENOSYS) { /* Linux before 5.6 */
-		assert_int_equal(nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
-		SKIP_BECAUSE("no openat2 in this kernel");
-	}
-	assert_true(fd >= 0);
-	(void)close(fd);
-	fd = fd_open_below(root, "/inner", NULL); /* a link that stays inside */
-	assert_true(fd >= 0);
-	(void)close(fd);
-	for (size_t i = 0; i < sizeof(out) / sizeof(*out); i++)
-		assert_int_equal(fd_open_below(root, out[i], NULL), -1);
-	assert_int_equal(nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
-}
-
 static void libraries_are_opened_once(void **state)
 {
 	static struct {
@@ -639,7 +592,6 @@ int main(void)
 		cmocka_unit_test(tasks_run_once_each),
 		cmocka_unit_test(digests),
 		cmocka_unit_test(paths_are_shortened),
-		cmocka_unit_test(files_below_a_root),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

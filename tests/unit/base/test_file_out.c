@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/fs.h"
 

@@ -27,7 +27,7 @@ static void load(struct loaded *x, const char *name, bool dynamic)
 
 	memset(x, 0, sizeof(*x));
 	(void)snprintf(path, sizeof(path), "%s/%s", tool_dir, name);
-	assert_int_equal(file_map_open(&x->map, path, false, &err), 0);
+	assert_int_equal(file_map_open(&x->map, path, &err), 0);
 	assert_int_equal(elf_file_read(&x->elf, x->map.p, x->map.len, path, &err), 0);
 	assert_int_equal(elf_symbols_read(&x->list, &x->elf, dynamic, &vaddr, &err), 0);
 	assert_int_equal(elf_plt_read(&x->list, &x->elf, &vaddr, &err), 0);

@@ -424,7 +424,7 @@ static void test_against_addr2line(void **state)
 	if (!image_debug_file(set, im) || n < 200)
 		SKIP_BECAUSE("the file has no debug information or too few symbols");
 	(void)snprintf(big, sizeof(big), "%s/big", tool_dir);
-	assert_int_equal(file_map_open(&map, big, false, &err), 0);
+	assert_int_equal(file_map_open(&map, big, &err), 0);
 	assert_int_equal(elf_file_read(&elf, map.p, map.len, big, &err), 0);
 	code = elf_section(&elf, ".text");
 	assert_non_null(code);

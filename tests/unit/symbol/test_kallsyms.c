@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "../skip.h"
-#include "base/fs.h"
+#include "base/file_in.h"
 #include "symbol/kallsyms.h"
 
 static void lines_are_read(void **state)

@@ -15,6 +15,7 @@
 
 #include "../skip.h"
 #include "base/buf.h"
+#include "base/file_in.h"
 #include "base/fs.h"
 
 static char tool_dir[] = "/tmp/cyclade-test-XXXXXX";

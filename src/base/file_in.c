@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/file_in.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/file_out.h"
+#include "base/nomem.h"
+
+/* ---- the budget ------------------------------------------------------------------------- */
+
+#define BUDGET_MOST ((size_t)1 << 30)
+
+static atomic_size_t budget, charged; /* budget 0: not computed yet */
+
+static size_t usual_budget(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	size_t quarter = pages > 0 && size > 0 ? (size_t)pages / 4 * (size_t)size : BUDGET_MOST;
+
+	return quarter < BUDGET_MOST ? quarter : BUDGET_MOST;
+}
+
+void file_in_limit(size_t bytes)
+{
+	atomic_store(&budget, bytes ? bytes : 1);
+}
+
+bool file_in_charge(size_t bytes)
+{
+	size_t most = atomic_load(&budget), had;
+
+	if (!most) {
+		most = usual_budget();
+		file_in_limit(most);
+	}
+	had = atomic_fetch_add(&charged, bytes);
+	if (bytes <= most && had <= most - bytes)
+		return true;
+	atomic_fetch_sub(&charged, bytes);
+	return false;
+}
+
+void file_in_release(size_t bytes)
+{
+	atomic_fetch_sub(&charged, bytes);
+}
+
+static int over_budget(const char *name, struct err *err)
+{
+	return err_set(err, ERR_LIMIT,
+		       "%s: left out: files that others can write would take more than %zu MB of "
+		       "memory",
+		       name, atomic_load(&budget) >> 20);
+}
+
+/* ---- opening ---------------------------------------------------------------------------- */
+
+/* Where the kernel has no openat2 (before 5.6, some sandboxes): what the links on the way lead to
+ * is looked up beforehand; one that leads out of the root is refused. */
+static int open_unsure(const char *root, const char *path, int flags)
+{
+	char top[PATH_MAX], real[PATH_MAX], whole[2 * PATH_MAX];
+	size_t len;
+
+	if (!root)
+		return open(path, flags);
+	if (snprintf(whole, sizeof(whole), "%s/%s", root, path) >= (int)sizeof(whole)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	if (!realpath(root, top) || !realpath(whole, real))
+		return -1;
+	len = strlen(top);
+	if (strncmp(real, top, len) != 0 || (real[len] != '/' && len > 1)) {
+		errno = ENOENT;
+		return -1;
+	}
+	return open(real, flags | O_NOFOLLOW);
+}
+
+/* Opens without effect, whatever it is: opening a device may do things. */
+static int open_name(const char *root, const char *path, unsigned how)
+{
+	int flags = O_PATH | O_CLOEXEC | (how & FILE_IN_NO_LINK ? O_NOFOLLOW : 0);
+	struct open_how to = { .flags = (unsigned)flags,
+			       .resolve = how & FILE_IN_PROC ? 0 : RESOLVE_NO_MAGICLINKS };
+	int top = AT_FDCWD, fd, why;
+
+	if (root) {
+		to.resolve |= RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+		top = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (top < 0)
+			return -1;
+	}
+	fd = (int)syscall(SYS_openat2, top, path, &to, sizeof(to));
+	why = errno;
+	if (root)
+		(void)close(top);
+	if (fd < 0 && (why == ENOSYS || why == EPERM))
+		return open_unsure(root, path, flags);
+	errno = why;
+	return fd;
+}
+
+int file_in_open(const char *root, const char *path, unsigned how, struct stat *st, struct err *err)
+{
+	int at = open_name(root, path, how), fd;
+	char link[64];
+
+	memset(st, 0, sizeof(*st));
+	if (at < 0)
+		return err_sys(err, "%s", path);
+	if (fstat(at, st) || !S_ISREG(st->st_mode)) {
+		(void)close(at);
+		return err_set(err, ERR_FORMAT, "%s: not a regular file", path);
+	}
+	if (!(how & FILE_IN_STATE))
+		file_keep(st, FILE_INPUT);
+	/* non-blocking: its owner may hold a lease on it */
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", at);
+	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		(void)err_sys(err, "%s", path);
+	(void)close(at);
+	return fd;
+}
+
+/* ---- mappings that may become shorter --------------------------------------------------- */
+
+/* Never freed, but used again: a handler walks the list at any moment. */
+struct file_watch {
+	struct file_watch *next;
+	atomic_bool used, cut;
+	_Atomic(uint8_t *) p; /* NULL: none now */
+	size_t len, page;
+};
+
+static _Atomic(struct file_watch *) watches;
+
+static struct file_watch *watch(uint8_t *p, size_t len)
+{
+	struct file_watch *w = atomic_load(&watches);
+
+	while (w && atomic_exchange(&w->used, true))
+		w = w->next;
+	if (!w) {
+		w = calloc(1, sizeof(*w));
+		if (!w)
+			return NULL;
+		atomic_init(&w->used, true);
+		w->next = atomic_load(&watches);
+		while (!atomic_compare_exchange_weak(&watches, &w->next, w))
+			;
+	}
+	atomic_store(&w->cut, false);
+	w->len = len;
+	w->page = (size_t)sysconf(_SC_PAGESIZE);
+	atomic_store(&w->p, p);
+	return w;
+}
+
+static void unwatch(struct file_watch *w)
+{
+	atomic_store(&w->p, NULL);
+	atomic_store(&w->used, false);
+}
+
+bool file_in_fault(void *address)
+{
+	int kept = errno;
+
+	for (struct file_watch *w = atomic_load(&watches); w; w = w->next) {
+		uintptr_t p = (uintptr_t)atomic_load(&w->p), at = (uintptr_t)address;
+		void *zeros;
+
+		if (!p || at < p || at - p >= w->len)
+			continue;
+		at -= at % w->page;
+		/* up to the end, so that what is read behind it cannot come back */
+		zeros = mmap((void *)at, p + w->len - at, PROT_READ, // NOLINT
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		atomic_store(&w->cut, true);
+		errno = kept;
+		return zeros != MAP_FAILED;
+	}
+	return false;
+}
+
+bool file_map_cut(const struct file_map *m)
+{
+	return m->watch && atomic_load(&m->watch->cut);
+}
+
+/* ---- bytes ------------------------------------------------------------------------------ */
+
+static int map_file(struct file_map *m, int fd, size_t len, const char *name, struct err *err)
+{
+	void *p = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	if (p == MAP_FAILED) {
+		if (errno == ENOMEM)
+			nomem_note();
+		return err_sys(err, "%s: mmap", name);
+	}
+	m->watch = watch(p, len);
+	if (!m->watch) {
+		(void)munmap(p, len);
+		return err_nomem(err);
+	}
+	m->p = p;
+	m->len = len;
+	return 0;
+}
+
+/* One file under many names is read once. A file that was changed meanwhile is another one. */
+struct file_copy {
+	struct file_copy *next;
+	size_t users, len, size;
+	dev_t dev;
+	ino_t ino;
+	struct timespec written, changed;
+	uint8_t bytes[];
+};
+
+static pthread_mutex_t copies_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct file_copy *copies;
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static struct file_copy *known_copy(const struct stat *st)
+{
+	struct file_copy *c = copies;
+
+	while (c &&
+	       (c->dev != st->st_dev || c->ino != st->st_ino || c->size != (size_t)st->st_size ||
+		!same_time(&c->written, &st->st_mtim) || !same_time(&c->changed, &st->st_ctim)))
+		c = c->next;
+	return c;
+}
+
+/* `size` bytes, fewer if the file has become shorter. */
+static int read_copy(struct file_copy *c, int fd, const char *name, struct err *err)
+{
+	while (c->len < c->size) {
+		ssize_t n = read(fd, c->bytes + c->len, c->size - c->len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(err, "%s", name);
+		if (!n)
+			break;
+		c->len += (size_t)n;
+	}
+	return 0;
+}
+
+static struct file_copy *new_copy(int fd, const struct stat *st, const char *name, struct err *err)
+{
+	size_t size = (size_t)st->st_size;
+	struct file_copy *c;
+
+	if (!file_in_charge(size)) {
+		(void)over_budget(name, err);
+		return NULL;
+	}
+	c = malloc(sizeof(*c) + size);
+	if (!c) {
+		(void)err_nomem(err);
+	} else {
+		*c = (struct file_copy){ .size = size,
+					 .dev = st->st_dev,
+					 .ino = st->st_ino,
+					 .written = st->st_mtim,
+					 .changed = st->st_ctim };
+		if (!read_copy(c, fd, name, err))
+			return c;
+	}
+	free(c);
+	file_in_release(size);
+	return NULL;
+}
+
+static int copy_file(struct file_map *m, int fd, const struct stat *st, const char *name,
+		     struct err *err)
+{
+	struct file_copy *c;
+
+	(void)pthread_mutex_lock(&copies_lock);
+	c = known_copy(st);
+	if (!c) {
+		c = new_copy(fd, st, name, err);
+		if (c) {
+			c->next = copies;
+			copies = c;
+		}
+	}
+	if (c) {
+		c->users++;
+		*m = (struct file_map){ .p = c->bytes, .len = c->len, .copy = c };
+	}
+	(void)pthread_mutex_unlock(&copies_lock);
+	return c ? 0 : -1;
+}
+
+static void drop_copy(struct file_copy *c)
+{
+	struct file_copy **at = &copies;
+
+	(void)pthread_mutex_lock(&copies_lock);
+	if (!--c->users) {
+		while (*at != c)
+			at = &(*at)->next;
+		*at = c->next;
+		file_in_release(c->size);
+		free(c);
+	}
+	(void)pthread_mutex_unlock(&copies_lock);
+}
+
+int file_in_map(struct file_map *m, int fd, const struct stat *st, bool copy, const char *name,
+		struct err *err)
+{
+	int rc = 0;
+
+	*m = (struct file_map){ 0 };
+	if (st->st_size > 0)
+		rc = copy || !file_written_by(st, 0)
+			     ? copy_file(m, fd, st, name, err)
+			     : map_file(m, fd, (size_t)st->st_size, name, err);
+	(void)close(fd);
+	return rc;
+}
+
+int file_map_open(struct file_map *m, const char *path, struct err *err)
+{
+	struct stat st;
+	int fd = file_in_open(NULL, path, FILE_IN_PROC | FILE_IN_STATE, &st, err);
+
+	*m = (struct file_map){ 0 };
+	return fd < 0 ? -1 : file_in_map(m, fd, &st, false, path, err);
+}
+
+void file_map_close(struct file_map *m)
+{
+	if (m->watch) {
+		unwatch(m->watch);
+		(void)munmap(m->p, m->len);
+	} else if (m->copy) {
+		drop_copy(m->copy);
+	}
+	*m = (struct file_map){ 0 };
+}
+
+/* Up to `most` bytes; more is an error, unless `cut`. */
+static int slurp(struct buf *out, int fd, size_t most, bool cut, const char *name, struct err *err)
+{
+	char chunk[65536];
+	size_t start = out->len;
+
+	for (;;) {
+		ssize_t n = read(fd, chunk, sizeof(chunk));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(err, "%s", name);
+		if (!n)
+			break;
+		if (out->len - start + (size_t)n > most) {
+			if (!cut)
+				return err_set(err, ERR_LIMIT, "%s: more than %zu bytes", name,
+					       most);
+			n = (ssize_t)(most - (out->len - start));
+		}
+		buf_put(out, chunk, (size_t)n);
+		if (out->failed)
+			return err_nomem(err);
+	}
+	buf_put(out, "", 0);
+	return buf_error(out, err);
+}
+
+int fd_slurp(struct buf *out, int fd, size_t limit, const char *name, struct err *err)
+{
+	return slurp(out, fd, limit, false, name, err);
+}
+
+int file_in_slurp(struct buf *out, int fd, const struct stat *st, size_t limit, const char *name,
+		  struct err *err)
+{
+	size_t size = st->st_size > 0 && !file_written_by(st, 0) ? (size_t)st->st_size : 0;
+	int rc = -1;
+
+	if (st->st_size > 0 && (size_t)st->st_size > limit)
+		(void)err_set(err, ERR_LIMIT, "%s: more than %zu bytes", name, limit);
+	else if (!file_in_charge(size))
+		(void)over_budget(name, err);
+	else /* it may grow meanwhile */
+		rc = slurp(out, fd, size ? size : limit, size > 0, name, err);
+	(void)close(fd);
+	return rc;
+}
+
+int file_slurp(struct buf *out, const char *path, size_t limit, struct err *err)
+{
+	struct stat st;
+	int fd = file_in_open(NULL, path, FILE_IN_PROC | FILE_IN_STATE, &st, err);
+
+	return fd < 0 ? -1 : file_in_slurp(out, fd, &st, limit, path, err);
+}
+
+/* ---- whose ------------------------------------------------------------------------------ */
+
+bool file_written_by(const struct stat *st, uid_t other)
+{
+	bool by_group = (st->st_mode & S_IWGRP) && st->st_gid && st->st_gid != st->st_uid;
+
+	return S_ISREG(st->st_mode) && !(st->st_mode & S_IWOTH) && !by_group &&
+	       (!st->st_uid || st->st_uid == geteuid() || st->st_uid == other);
+}
+
+bool file_read_by(const struct stat *st, uid_t user)
+{
+	if (!user)
+		return true;
+	if (st->st_uid == user)
+		return st->st_mode & S_IRUSR;
+	if (st->st_gid == user)
+		return st->st_mode & S_IRGRP;
+	return st->st_mode & S_IROTH;
+}

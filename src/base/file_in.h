@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * file_in - the door in: every file that somebody else may have written is opened here.
+ *
+ *	fd = file_in_open(root, path, how, &st, &err)	once; `st` is the fstat() of what is opened
+ *	... judge `st`: owner, mode, size ...
+ *	file_in_map(&m, fd, &st, name, &err)		or file_in_slurp(): takes over fd
+ *	file_map_close(&m)
+ *
+ * file_map_open() and file_slurp() do all of that for a path that the user or we chose.
+ *
+ * - Only a regular file is opened: the name is opened without effect first (O_PATH), looked at, and
+ *   that very file is then read. A device, FIFO or socket is never opened, and nothing blocks.
+ * - Below a root nothing in the path leads out of it, neither ".." nor a link; absolute links begin
+ *   at the root.
+ * - Bytes that only root or this user can write are mapped. If the file is cut short meanwhile, the
+ *   rest of the mapping reads as zeros and file_map_cut() returns true: a signal handler for SIGBUS
+ *   calls file_in_fault(). All other files are read, so that their owners cannot change them later.
+ * - What is read so is charged to one budget of the process (file_in_charge): 1 GB, or a quarter of
+ *   the memory if that is less. What exceeds it fails with ERR_LIMIT. Like the flag of nomem, the
+ *   budget and the list of mappings are of the process, not of a caller.
+ *
+ * Threads: all functions may be called at any time from any thread.
+ */
+#ifndef CYCLADE_BASE_FILE_IN_H
+#define CYCLADE_BASE_FILE_IN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct stat;
+
+enum {
+	FILE_IN_LINKS = 0,   /* links on the way are followed, but none of /proc that is a file */
+	FILE_IN_NO_LINK = 1, /* the last name is no link: for directories that anybody can write */
+	FILE_IN_PROC = 2,    /* links of /proc that are files are followed, too: /proc/PID/exe */
+	FILE_IN_STATE = 4, /* a file that may be written again: all others are inputs (file_keep) */
+};
+
+/* A descriptor for reading the regular file at `path`, below `root` if that is not NULL; the caller
+ * closes it. -1: err says why; `st` is what is there even so, or st_mode is 0. */
+int file_in_open(const char *root, const char *path, unsigned how, struct stat *st,
+		 struct err *err) MUST_USE;
+
+/* A file's bytes; `p` is NULL where len is 0. */
+struct file_map {
+	uint8_t *p;
+	size_t len;
+	struct file_watch *watch; /* of a mapping */
+	struct file_copy *copy; /* of bytes that were read: one file has one, by device and inode */
+};
+
+/* These take over `fd`, and close it. `name` is for messages. `copy`: read even what root or this
+ * user wrote, since somebody else has that number in his container. */
+int file_in_map(struct file_map *m, int fd, const struct stat *st, bool copy, const char *name,
+		struct err *err) MUST_USE;
+/* As file_slurp(); what is read of a file that others can write stays charged. */
+int file_in_slurp(struct buf *out, int fd, const struct stat *st, size_t limit, const char *name,
+		  struct err *err) MUST_USE;
+
+/* Mapped private, or read, by the rule above. */
+int file_map_open(struct file_map *m, const char *path, struct err *err) MUST_USE;
+void file_map_close(struct file_map *m);
+/* Whether the file became shorter than its mapping while that was read. */
+bool file_map_cut(const struct file_map *m);
+
+/* Reads a file to its end whatever stat says of its size (so /proc and /sys work), up to `limit`
+ * bytes; more is ERR_LIMIT. The text is NUL-ended. Only regular files, as above. */
+int file_slurp(struct buf *out, const char *path, size_t limit, struct err *err) MUST_USE;
+int fd_slurp(struct buf *out, int fd, size_t limit, const char *name, struct err *err) MUST_USE;
+
+/* Whether only root, this user or `other` can have written the file: it is a regular file of one of
+ * them, others may not write it, and no group but the owner's own, which has his number. */
+bool file_written_by(const struct stat *st, uid_t other);
+/* Whether a user with that number, in no groups but those of that number, can read the file. */
+bool file_read_by(const struct stat *st, uid_t user);
+
+/* Takes memory for the bytes of others from the budget; false: there is not that much left. What
+ * was taken is given back with file_in_release(). */
+bool file_in_charge(size_t bytes) MUST_USE;
+void file_in_release(size_t bytes);
+void file_in_limit(size_t bytes); /* another budget: tests, options */
+
+/* For a handler of SIGBUS: replaces what was cut off behind `address`; false: that is in no mapping
+ * of ours. Safe in signal handlers. */
+bool file_in_fault(void *address);
+
+#endif
