@@ -268,8 +268,10 @@ static void counts(void **state)
 	*at(0, APERF) += 16;
 	is_counted(0, 15);
 	is_counted(1, 20);
+	*at(0, CTR(0)) += UINT64_C(1) << 47;
+	is_counted(0, 15 + (UINT64_C(1) << 47));
 	*at(1, CTR(0)) += 1000; /* another CPU's */
-	is_counted(0, 15);
+	is_counted(0, 15 + (UINT64_C(1) << 47));
 	assert_int_equal(look(0, 1)->value, 1000);
 	counter_msr.close(own);
 }
@@ -317,6 +319,8 @@ static void taken(void **state)
 	assert_int_equal(*at(0, CTL(0)), 0x4300AA);
 	assert_int_equal(m.held, 1);
 	assert_null(look(0, 1)->why);
+	assert_int_equal(guarded[0].state, MSR_LEFT); /* nothing is to be restored */
+	assert_int_equal(guarded[1].state, MSR_OURS);
 	counter_msr.close(own);
 	begin();
 	add(MSR_CORE, 0xc0);
@@ -388,11 +392,21 @@ static void channels(void **state)
 	*at(0, UMC_CTL + 1) = 2;
 	assert_int_equal(look(0, 0)->value, half + 10);
 	counter_msr.close(own);
+	begin(); /* also where it stood when we came */
+	add(MSR_UMC, 0x1);
+	*at(0, UMC_CTL + 1) = half + 7;
+	open_on();
+	assert_int_equal(*at(0, UMC_CTL + 1), 0);
+	*at(0, UMC_CTL + 1) = 3;
+	is_counted(0, 3);
+	counter_msr.close(own);
 }
 
 /* A CPU that goes offline keeps what it had, and goes on when it is back. */
 static void gone(void **state)
 {
+	struct err err = ERR_INIT;
+
 	(void)state;
 	begin();
 	add(MSR_CORE, 0xc0);
@@ -409,6 +423,16 @@ static void gone(void **state)
 	*at(0, CTR(0)) += 1;
 	assert_false(look(0, 0)->gone);
 	assert_null(look(0, 0)->why);
+	counter_msr.close(own);
+	begin(); /* offline since before */
+	add(MSR_CORE, 0xc0);
+	add(MSR_CLOCK, 1);
+	open_on();
+	fails = APERF;
+	assert_int_equal(counter_msr.enable(own, 0, false, &err), 0);
+	assert_int_equal(counter_msr.enable(own, 0, true, &err), 0);
+	assert_true(look(1, 0)->gone);
+	assert_null(look(1, 0)->why);
 	counter_msr.close(own);
 }
 
@@ -428,12 +452,12 @@ static void global(void **state)
 	assert_int_equal(*at(1, MSR_GLOBAL_CTL), 0x3f);
 	*at(0, CTR(1)) += 4;
 	is_counted(0, 4);
-	*at(0, MSR_GLOBAL_CTL) = 0x20; /* its bit is gone: it stood still */
+	*at(0, MSR_GLOBAL_CTL) = 0x21; /* its bit is gone: it stood still */
 	*at(0, CTR(1)) += 4;
 	assert_int_equal(look(0, 0)->value, 4);
 	lost = look(0, 0)->enabled - look(0, 0)->running;
 	assert_true(lost > 0);
-	assert_int_equal(*at(0, MSR_GLOBAL_CTL), 0x36);
+	assert_int_equal(*at(0, MSR_GLOBAL_CTL), 0x37);
 	counter_msr.close(own);
 	begin(); /* IRPERF counts if a bit of another register says so */
 	add(MSR_CLOCK, 6);
