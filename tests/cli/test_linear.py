@@ -107,6 +107,11 @@ KINDS = {  # name: of n, (records, header's build-ids)
 }
 
 
+def switches(i):
+    """A process that ran from the first to the last moment, but for a wait."""
+    return b"".join(record(14, out << 13, end(8 + i, time)) for out, time in ((0, 1000), (1, 2000), (0, 3000)))
+
+
 PROGRAM = mmap2(7, ANON, b"/nowhere/prog").replace(struct.pack("<QQ", ANON, 0x1000), struct.pack("<QQ", ANON, 0x10000000))
 CHAIN, STACK = 1 << 5, 1 << 11
 # name: (of n, fields of samples, events, the command besides report and info)
@@ -115,6 +120,7 @@ MORE = {
     "branches": (lambda n: (PROGRAM + each(n // 150, lambda i: stack(i, 1000)), b""), STACK, 1, ("blocks",)),
     "events": (lambda n: (PROGRAM + each(n // 5, lambda i: record(9, USER, struct.pack(
         "<QQIIQQ", i + 1, ANON + 64 * i, 7, 7, 10**7, 1000))), b""), 0, lambda n: n // 5, None),
+    "processes that wait": (lambda n: (each(2 * n, lambda i: comm(8 + i, b"c%d" % i), switches), b""), 0, 1, ("report", "--critical")),
 }
 
 

@@ -11,20 +11,9 @@
 
 /* ---- the thread at whose end it begins ------------------------------------------------------- */
 
-/* Of its process. */
-static uint64_t ran_by_process(const struct wait *w, uint32_t pid)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < w->n_threads; i++)
-		sum += w->thread[i].wanted && w->thread[i].pid == pid ? w->thread[i].time[WAIT_RAN]
-								      : 0;
-	return sum;
-}
-
 /* A main thread before others; the one that lived longest, of several that of the process that ran
- * most. */
-static bool is_better(const struct wait *w, const struct wait_thread *a,
+ * most (`ran`, by pid). */
+static bool is_better(const struct u64map *ran, const struct wait_thread *a,
 		      const struct wait_thread *b)
 {
 	bool main_a = a->pid == a->tid, main_b = b->pid == b->tid;
@@ -34,22 +23,35 @@ static bool is_better(const struct wait *w, const struct wait_thread *a,
 		return main_a;
 	if (life_a != life_b)
 		return life_a > life_b;
-	return ran_by_process(w, a->pid) > ran_by_process(w, b->pid);
+	return *u64map_find(ran, a->pid) > *u64map_find(ran, b->pid);
 }
 
 static int choose_end(struct critical_work *k, struct err *err)
 {
 	const struct wait *w = k->w;
 	uint32_t best = WAIT_NOBODY;
+	struct u64map ran = { 0 };
+	int ret = 0;
 
-	for (uint32_t i = 0; i < w->n_threads; i++)
+	for (size_t i = 0; i < w->n_threads && !ret; i++) {
+		uint64_t *sum;
+
+		if (!w->thread[i].wanted)
+			continue;
+		sum = u64map_at(&ran, w->thread[i].pid, NULL);
+		ret = sum ? 0 : err_nomem(err);
+		if (sum)
+			*sum += w->thread[i].time[WAIT_RAN];
+	}
+	for (uint32_t i = 0; i < w->n_threads && !ret; i++)
 		if (w->thread[i].wanted &&
-		    (best == WAIT_NOBODY || is_better(w, &w->thread[i], &w->thread[best])))
+		    (best == WAIT_NOBODY || is_better(&ran, &w->thread[i], &w->thread[best])))
 			best = i;
-	if (best == WAIT_NOBODY)
-		return err_set(err, ERR_NOT_FOUND, "no thread is selected");
+	if (!ret && best == WAIT_NOBODY)
+		ret = err_set(err, ERR_NOT_FOUND, "no thread is selected");
 	k->out->end = best;
-	return 0;
+	u64map_free(&ran);
+	return ret;
 }
 
 /* ---- the path, from its end ------------------------------------------------------------------ */
@@ -302,6 +304,7 @@ int critical_build(struct critical **out, const struct pd *rec, const struct spa
 	vec_free(&k.mark);
 	free(k.first_mark);
 	free(k.exit);
+	free(k.exit_of);
 	if (ret)
 		critical_free(k.out);
 	else

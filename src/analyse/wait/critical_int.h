@@ -40,6 +40,9 @@ struct critical_work {
 	size_t *first_mark;
 	struct keyed *exit; /* threads (a) by the time of their end */
 	size_t n_exits;
+	/* the same by whom they may keep waiting, then by time: key is exit_key() */
+	struct keyed *exit_of;
+	size_t n_exits_of;
 };
 
 int critical_pieces(struct critical_work *k, struct err *err) MUST_USE;

@@ -203,44 +203,69 @@ static int cut(struct cutting *c, uint32_t i)
 
 #define SOON 5000000u /* ns */
 
+/* Of a process, for the threads that waits for a lock or for a child may end with, in the order of
+ * their ends. Threads are fewer than 2^31. */
+static uint64_t exit_key(uint32_t pid, bool child, size_t order)
+{
+	return (uint64_t)pid << 32 | (uint64_t)child << 31 | order;
+}
+
 /* Linux 6.16 and later end a thread's events before it wakes those that wait for its end. So where
  * nobody is recorded to have ended the wait for a lock or a child, the last one that ended
  * meanwhile did, if that was soon before. */
 static uint32_t ended_by(const struct critical_work *k, const struct wait_span *s)
 {
 	const struct wait_thread *thread = k->w->thread;
-	size_t at;
+	uint64_t first;
+	size_t at, before;
 
 	if (s->waker != WAIT_NOBODY || (s->reason != WAIT_LOCK && s->reason != WAIT_CHILD))
 		return WAIT_NOBODY;
 	bisect(at, k->n_exits, i, k->exit[i].key > s->until);
-	for (; at && k->exit[at - 1].key > s->from; at--) {
-		const uint32_t i = k->exit[at - 1].a;
-		const struct wait_thread *x = &thread[i];
-		uint64_t ago = s->until - x->until;
-		bool same = x->pid == thread[s->thread].pid;
+	first = exit_key(thread[s->thread].pid, s->reason == WAIT_CHILD, 0);
+	bisect(before, k->n_exits_of, i, k->exit_of[i].key >= first + at);
+	for (; before && k->exit_of[before - 1].key >= first; before--) {
+		const uint32_t i = k->exit_of[before - 1].a;
+		uint64_t ago = s->until - thread[i].until;
 
-		if (ago > SOON && ago > (s->until - s->from) / 4)
-			break;
-		if (i != s->thread && same == (s->reason == WAIT_LOCK) &&
-		    (same || (x->parent < k->w->n_threads &&
-			      thread[x->parent].pid == thread[s->thread].pid)))
-			return i;
+		if (i == s->thread) /* there is one other at most to look at */
+			continue;
+		return thread[i].until > s->from && (ago <= SOON || ago <= (s->until - s->from) / 4)
+			       ? i
+			       : WAIT_NOBODY;
 	}
 	return WAIT_NOBODY;
+}
+
+/* A thread that ends may end the wait for a lock in its process, and that for a child in its
+ * parent's. */
+static void put_exit(struct critical_work *k, size_t order)
+{
+	const struct wait_thread *thread = k->w->thread;
+	const uint32_t i = k->exit[order].a, parent = thread[i].parent;
+
+	k->exit_of[k->n_exits_of++] = (struct keyed){ exit_key(thread[i].pid, false, order), i, 0 };
+	if (parent < k->w->n_threads && thread[parent].pid != thread[i].pid)
+		k->exit_of[k->n_exits_of++] =
+			(struct keyed){ exit_key(thread[parent].pid, true, order), i, 0 };
 }
 
 static int sort_exits(struct critical_work *k)
 {
 	const struct wait *w = k->w;
+	const size_t room = w->n_threads + 1;
 
-	k->exit = malloc((w->n_threads + 1) * 2 * sizeof(*k->exit));
-	if (!k->exit)
+	k->exit = malloc(room * 2 * sizeof(*k->exit));
+	k->exit_of = malloc(room * 4 * sizeof(*k->exit_of));
+	if (!k->exit || !k->exit_of)
 		return -1;
 	for (uint32_t i = 0; i < w->n_threads; i++)
 		if (w->thread[i].until < w->until)
 			k->exit[k->n_exits++] = (struct keyed){ w->thread[i].until, i, 0 };
-	keyed_sort(k->exit, k->exit + w->n_threads + 1, k->n_exits);
+	keyed_sort(k->exit, k->exit + room, k->n_exits);
+	for (size_t i = 0; i < k->n_exits; i++)
+		put_exit(k, i);
+	keyed_sort(k->exit_of, k->exit_of + 2 * room, k->n_exits_of);
 	return 0;
 }
 
