@@ -185,6 +185,7 @@ void buf_spill(struct buf *b)
 		return;
 	if (b->drain->take(b->drain->ctx, b->s, b->len))
 		b->failed = b->refused = true;
+	b->gone += b->len;
 	b->len = 0;
 	b->s[0] = '\0';
 }

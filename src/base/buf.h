@@ -29,11 +29,12 @@ struct buf {
 	size_t len, cap;
 	bool failed, refused;
 	const struct buf_drain *drain; /* NULL: nothing leaves */
+	uint64_t gone;		       /* bytes that the drain took */
 };
 
-#define BUF_INIT                               \
-	{                                      \
-		NULL, 0, 0, false, false, NULL \
+#define BUF_INIT                                  \
+	{                                         \
+		NULL, 0, 0, false, false, NULL, 0 \
 	}
 #define BUF_SPILL ((size_t)1 << 18) /* less is kept for the next time */
 

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "show/html_page.h"
 
+#include <stdlib.h>
+
 #include "config.h"
 #include "show/pack.h"
 
-#define STILL_ROWS 200	/* of a table, without scripts */
-#define ALONE_ROWS 1000 /* of a table of a page's only result */
+#define STILL_ROWS 200	     /* of a table, without scripts */
+#define ALONE_ROWS 1000	     /* of a table of a page's only result */
+#define PAGE_MOST  12000000u /* bytes, about: browsers become slow */
+#define NOT_TABLES 10	     /* a tenth of it is for what else documents have */
 
 static void put_head(struct buf *out, const struct html_files *files, const char *title)
 {
@@ -41,12 +45,17 @@ static int put_still(struct buf *out, const struct html_page *page, struct err *
 	return buf_error(out, err);
 }
 
-static void put_functions(struct pack *p, const struct html_page *page)
+/* Returns how many have no place: they may take two thirds of the page. */
+static size_t put_functions(struct pack *p, const struct html_page *page)
 {
+	size_t i;
+
 	pack_array(p, "functions");
-	for (size_t i = 0; i < page->n_functions; i++) {
+	for (i = 0; i < page->n_functions; i++) {
 		const struct html_page_function *f = &page->function[i];
 
+		if (pack_bytes(p) > PAGE_MOST / 3 * 2)
+			break;
 		pack_object(p, NULL);
 		pack_text(p, "function", f->function);
 		pack_text(p, "dso", f->dso);
@@ -61,6 +70,7 @@ static void put_functions(struct pack *p, const struct html_page *page)
 		pack_end(p);
 	}
 	pack_end(p);
+	return page->n_functions - i;
 }
 
 static void put_cube(struct pack *p, const char *key, const struct document *cube)
@@ -74,9 +84,32 @@ static void put_cube(struct pack *p, const char *key, const struct document *cub
 	pack_end(p);
 }
 
+/* What tables may have, beside what has its own bounds. */
+static void set_cap(struct pack *p, const struct html_page *page)
+{
+	const size_t n = page->n_parts + page->n_functions;
+	const struct document **d = malloc((n + 1) * sizeof(*d));
+	uint64_t has = pack_bytes(p), left;
+	size_t k = 0;
+
+	p->most = PAGE_MOST - PAGE_MOST / NOT_TABLES;
+	left = has < p->most ? p->most - has : 0;
+	p->failed |= !d;
+	for (size_t i = 0; i < page->n_parts && d; i++)
+		if (page->part[i].view)
+			d[k++] = page->part[i].document;
+	for (size_t i = 0; i < page->n_functions && d; i++)
+		d[k++] = page->function[i].document;
+	if (d)
+		p->cap = pack_cap(p, d, k, left);
+	free(d);
+}
+
 static int put_data(struct buf *out, const struct html_page *page, struct err *err)
 {
+	struct buf note = BUF_INIT;
 	struct pack p;
+	size_t left;
 
 	buf_puts(out, "<script type=\"application/json\" class=\"cyclade-data\">");
 	pack_open(&p, out);
@@ -86,6 +119,17 @@ static int put_data(struct buf *out, const struct html_page *page, struct err *e
 	pack_word(&p, "title", page->title);
 	pack_word(&p, "program", "cyclade " CYCLADE_VERSION);
 	pack_flag(&p, "source", page->source);
+	put_cube(&p, "cube", page->cube);
+	put_cube(&p, "wall", page->wall);
+	set_cap(&p, page);
+	left = put_functions(&p, page);
+	if (left) {
+		buf_printf(&note,
+			   "%zu more functions have no page here, as it would be too large; "
+			   "annotate shows them",
+			   left);
+		p.note = buf_str(&note);
+	}
 	pack_array(&p, "documents");
 	for (size_t i = 0; i < page->n_parts; i++)
 		if (page->part[i].view)
@@ -99,9 +143,8 @@ static int put_data(struct buf *out, const struct html_page *page, struct err *e
 		pack_end(&p);
 	}
 	pack_end(&p);
-	put_cube(&p, "cube", page->cube);
-	put_cube(&p, "wall", page->wall);
-	put_functions(&p, page);
+	out->failed |= note.failed;
+	buf_free(&note);
 	pack_close(&p);
 	buf_puts(out, "</script>\n");
 	return buf_error(out, err);

@@ -6,9 +6,10 @@
  *	html_page_document(&buf, &d, &show, &err)	one, or one more: show.page, show.more
  *
  * The file has the results twice: as HTML that is read without scripts (the first rows of `still`
- * documents), and as data for the page's script (report/page/FORMAT.md), with all rows. Script and
- * style are given: the page's security policy allows these two by their hashes and nothing else, so
- * that no name in a recording can run or load anything. The same documents give the same bytes.
+ * documents), and as data for the page's script (report/page/FORMAT.md), with all rows that 12 MB
+ * have room for: the largest tables end sooner, with a note. Script and style are given: the page's
+ * security policy allows these two by their hashes and nothing else, so that no name in a recording
+ * can run or load anything. The same documents give the same bytes.
  *
  * A page that results are added to while they come (intervals) has no end: HTML needs none.
  */

@@ -3,15 +3,18 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
+#include "base/vec.h"
 #include "show/cell_json.h"
 
 #define WIDE 40
 
 void pack_open(struct pack *p, struct buf *out)
 {
-	*p = (struct pack){ .scratch = BUF_INIT };
+	*p = (struct pack){ .scratch = BUF_INIT, .start = out->gone + out->len };
 	json_init(&p->j, out, false);
 	p->j.in_page = true;
 	pack_object(p, NULL);
@@ -65,9 +68,11 @@ void pack_word(struct pack *p, const char *key, const char *text)
 
 void pack_text(struct pack *p, const char *key, const char *text)
 {
+	const size_t before = p->texts.n;
 	uint32_t id = text ? strtab_adds(&p->texts, text) : STR_NONE;
 
 	if (id != STR_NONE) {
+		p->listed += id == before ? strlen(text) + 3 : 0; /* quotes, a comma */
 		json_u64(&p->j, key, id);
 		return;
 	}
@@ -254,13 +259,25 @@ static void put_row(struct pack *p, const struct table *t, const struct table_ro
 	}
 }
 
-/* `bare`: cells, not rows of them. */
-static void put_rows(struct pack *p, const char *key, const struct table *t, bool bare)
+static bool is_full(const struct pack *p, uint64_t from)
 {
+	uint64_t at = pack_bytes(p);
+
+	return (p->cap && at - from > p->cap) || (p->most && at > p->most);
+}
+
+/* `bare`: cells, not rows of them. Returns how many there are. */
+static size_t put_rows(struct pack *p, const char *key, const struct table *t, bool bare,
+		       bool capped)
+{
+	const uint64_t from = pack_bytes(p);
 	struct table_row r = { 0 };
+	size_t n = 0;
 
 	pack_array(p, key);
-	while (!p->j.out->failed && table_next(t, &r)) {
+	for (; !p->j.out->failed; n++) {
+		if ((capped && n >= PACK_LEAST && is_full(p, from)) || !table_next(t, &r))
+			break;
 		if (!bare)
 			pack_array(p, NULL);
 		put_row(p, t, &r, false);
@@ -268,6 +285,7 @@ static void put_rows(struct pack *p, const char *key, const struct table *t, boo
 			pack_end(p);
 	}
 	pack_end(p);
+	return n;
 }
 
 void pack_members(struct pack *p, const struct document *d)
@@ -280,7 +298,7 @@ void pack_members(struct pack *p, const struct document *d)
 
 		find_empty(p, t);
 		if (!(t->form->flags & TABLE_HEAD))
-			put_rows(p, t->form->name, t, t->form->n_columns == 1);
+			(void)put_rows(p, t->form->name, t, t->form->n_columns == 1, false);
 		else if (table_next(t, &r))
 			put_row(p, t, &r, true);
 	}
@@ -289,10 +307,11 @@ void pack_members(struct pack *p, const struct document *d)
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
-static void put_table(struct pack *p, const struct table *t)
+/* Returns how many rows are in the page. */
+static size_t put_table(struct pack *p, const struct table *t)
 {
 	const struct table_form *f = t->form;
-	size_t n;
+	size_t n, rows;
 	const struct table_column *c = table_columns(t, &n);
 
 	find_empty(p, t);
@@ -309,8 +328,9 @@ static void put_table(struct pack *p, const struct table *t)
 		if (has(p, t, i))
 			put_column(p, t, &c[i]);
 	pack_end(p);
-	put_rows(p, "rows", t, false);
+	rows = put_rows(p, "rows", t, false, true);
 	pack_end(p);
+	return rows;
 }
 
 static void put_lines(struct pack *p, const char *key, const struct document_line *v, size_t n,
@@ -334,22 +354,109 @@ static bool is_packed(const struct pack *p, const struct table_form *f)
 		       : !(f->flags & TABLE_PEOPLE) && strcmp(f->name, "notes") != 0;
 }
 
+uint64_t pack_bytes(const struct pack *p)
+{
+	return p->j.out->gone + p->j.out->len - p->start + p->listed;
+}
+
+/* Bytes that the rows of a table take, from its first ones. */
+static double estimate_rows(const struct pack *like, const struct table *t)
+{
+	struct buf text = BUF_INIT;
+	struct table_row r = { 0 };
+	struct table_cell x;
+	struct pack p;
+	size_t n, rows = 0;
+	double size = 0;
+	const struct table_column *c = table_columns(t, &n);
+
+	pack_open(&p, &text);
+	p.only = like->only;
+	pack_array(&p, "rows");
+	for (; rows < PACK_LEAST && table_next(t, &r); rows++)
+		for (size_t i = 0; i < n; i++) {
+			if (!table_has(t, i, C_PEOPLE))
+				continue;
+			table_cell(&x, t, &c[i], &r, &p.scratch);
+			if (n <= WIDE || cell_has(&x)) /* else the column may be left out */
+				put_cell(&p, &c[i], &x, false);
+		}
+	if (rows == PACK_LEAST)
+		size = (double)pack_bytes(&p) / PACK_LEAST * (double)table_rows(t);
+	pack_end(&p);
+	pack_close(&p);
+	buf_free(&text);
+	return size;
+}
+
+/* Rows that fit under each other's cap: large tables share what small ones leave. */
+static double cap_of(const double *size, size_t n, double most)
+{
+	double cap = most / (double)(n ? n : 1), before = 0;
+
+	while (cap - before > most / 1e4) {
+		double left = most;
+		size_t larger = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			left -= size[i] < cap ? size[i] : 0;
+			larger += size[i] >= cap;
+		}
+		before = cap;
+		cap = larger ? left / (double)larger : cap;
+	}
+	return cap;
+}
+
+uint64_t pack_cap(const struct pack *p, const struct document *const *d, size_t n, uint64_t most)
+{
+	VEC(double) size = { 0 };
+	double all = 0, cap = 1;
+	bool failed = false;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < d[i]->table.n; k++)
+			if (is_packed(p, d[i]->table.v[k].form))
+				failed |= vec_push(&size, estimate_rows(p, &d[i]->table.v[k])) != 0;
+	vec_each (&size, const double *, x)
+		all += *x;
+	if (!failed && all <= (double)most)
+		cap = 0;
+	else if (!failed)
+		cap = cap_of(size.v, size.n, (double)most);
+	vec_free(&size);
+	return (uint64_t)cap;
+}
+
+/* The rows that the page has not. */
+static void note_rows(struct pack *p, const struct table *t, size_t rows)
+{
+	size_t all = rows < PACK_LEAST ? rows : table_rows(t);
+	char has[NUM_MAX], of[NUM_MAX];
+
+	if (rows == all || p->j.out->failed)
+		return;
+	buf_reset(&p->text);
+	buf_printf(&p->text,
+		   "table %s: the first %s of %s rows, as the page would be too large; --format "
+		   "json has all",
+		   t->form->name, num_exact(has, rows), num_exact(of, all));
+	pack_text(p, NULL, buf_str(&p->text));
+}
+
 void pack_document(struct pack *p, const char *key, const char *view, const struct document *d)
 {
+	size_t *rows = calloc(d->table.n + 1, sizeof(*rows)); /* in the page, by table */
 	bool all = !p->only;
 	char schema[64];
 
-	p->failed |= d->failed;
+	p->failed |= d->failed || !rows;
 	(void)snprintf(schema, sizeof(schema), "cyclade.%s/%u", d->form->name, d->form->version);
 	pack_object(p, key);
 	pack_word(p, "view", view);
 	pack_word(p, "schema", schema);
 	put_lines(p, "titles", d->title.v, all && !p->later ? d->title.n : 0, INK_BOLD);
 	put_lines(p, "facts", d->fact.v, all ? d->fact.n : 0, INK_WARM);
-	pack_array(p, "notes");
-	for (size_t i = 0; i < d->note.n && all; i++)
-		pack_text(p, NULL, d->note.v[i]);
-	pack_end(p);
 	pack_array(p, "next");
 	for (size_t i = 0; i < d->n_next; i++) {
 		pack_array(p, NULL);
@@ -359,9 +466,19 @@ void pack_document(struct pack *p, const char *key, const char *view, const stru
 	}
 	pack_end(p);
 	pack_array(p, "tables");
-	for (size_t i = 0; i < d->table.n; i++)
+	for (size_t i = 0; i < d->table.n && rows; i++)
+		rows[i] = is_packed(p, d->table.v[i].form) ? put_table(p, &d->table.v[i]) : 0;
+	pack_end(p);
+	pack_array(p, "notes");
+	for (size_t i = 0; i < d->note.n && all; i++)
+		pack_text(p, NULL, d->note.v[i]);
+	for (size_t i = 0; i < d->table.n && rows; i++)
 		if (is_packed(p, d->table.v[i].form))
-			put_table(p, &d->table.v[i]);
+			note_rows(p, &d->table.v[i], rows[i]);
+	if (p->note)
+		pack_text(p, NULL, p->note);
+	p->note = NULL;
 	pack_end(p);
 	pack_end(p);
+	free(rows);
 }

@@ -18,11 +18,17 @@
 #include "show/document.h"
 
 enum { PACK_COLUMNS = 1024 };
+#define PACK_LEAST 100u /* rows of a table, however large they are */
 
 struct pack {
 	struct json j;
 	struct strtab texts;
 	struct buf scratch, text;
+	uint64_t cap;	  /* bytes of rows of a table of a document, about; 0: any number */
+	uint64_t most;	  /* bytes of the text behind which tables have PACK_LEAST rows */
+	uint64_t start;	  /* bytes of `out` before the text */
+	uint64_t listed;  /* bytes of the list of texts so far */
+	const char *note; /* of the next document, one more; NULL: none */
 	const char *only; /* table of documents; NULL: all */
 	bool later;	  /* documents have no titles */
 	bool words;	  /* texts of C_DATA stand as they are */
@@ -42,7 +48,12 @@ void pack_word(struct pack *p, const char *key, const char *text); /* as it is; 
 void pack_text(struct pack *p, const char *key, const char *text); /* its place in the list */
 void pack_count(struct pack *p, const char *key, uint64_t n);
 void pack_flag(struct pack *p, const char *key, bool yes);
+/* Tables that have more rows than p->cap and p->most let them have are noted. */
 void pack_document(struct pack *p, const char *key, const char *view, const struct document *d);
+uint64_t pack_bytes(const struct pack *p); /* of the text so far, with the list of texts */
+/* The cap with which the rows of the documents have about `most` bytes together; 0: they have less.
+ * Costs some rows of each table. */
+uint64_t pack_cap(const struct pack *p, const struct document *const *d, size_t n, uint64_t most);
 /* Its tables as members of the object at hand, without names of columns: each an array of rows (of
  * cells, where it has one column only), but the cells of one with TABLE_HEAD are members. Texts
  * of columns with C_DATA stand there themselves: words and paths, of which a list saves nothing. */

@@ -153,6 +153,26 @@ t.ok(c["folded"] > 0 and len(c["nodes"]) <= 40000 and len(c["cells"]) <= 80000 a
 rests = sum(x[5] for x in c["cells"] if c["nodes"][x[0]][1] < 0)
 t.equal(rests, c["folded"], "their time is told")
 
+# ---- a page has 12 MB at most: large tables have their first rows, and notes
+m = Made([b"schedule"])
+for tid in range(40000):
+    m.fork(1000 + tid, 7, 100 + tid)
+    m.on(100000 + tid, 100 + tid, tid % 8)
+    m.off(200000 + tid, 100 + tid, tid % 8)
+    m.wake(300000 + tid, 100 + tid, 7)
+    m.on(400000 + tid, 100 + tid, tid % 8)
+m.write("large.data")
+p = run("report", "--html", "large.html", "large.data")
+size, waits = os.path.getsize("large.html"), next(d for d in Page("large.html").data["documents"] if d["view"] == "wait")
+text = Page("large.html").data["strings"]
+cut = {m[1]: (int(m[2].replace(",", "")), int(m[3].replace(",", ""))) for n in waits["notes"]
+       for m in [re.match(r"table (\w+): the first ([\d,]+) of ([\d,]+) rows", text[n])] if m}
+want = report("--wait", "-j", "large.data")
+t.ok(p.returncode == 0 and size <= 12e6, "a large page ends at 12 MB", (p.stderr, size))
+t.ok(cut, "... and says so", [text[n] for n in waits["notes"]])
+for x in waits["tables"]:
+    t.equal(cut.get(x["name"], (len(x["rows"]), len(x["rows"]))), (len(x["rows"]), len(want[x["name"]]) if isinstance(want.get(x["name"]), list) else 1), "rows of %s, and how many there are" % x["name"])
+
 # ---- a part of the threads; none at all; a selection of CPUs
 p = run("report", "--html", "page.html", "--functions", "0", "--only-tid", "8", "mixed1.data")
 t.equal([x[1] for x in Page("page.html").data["wall"]["threads"]], [8], "a thread of the selection alone")
