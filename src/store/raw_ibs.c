@@ -89,8 +89,12 @@ static void put_field(const struct ibs *x, int field, struct raw_cell *out)
 {
 	uint64_t v;
 
-	if (!ibs_get(x, (enum ibs_field)field, &v))
+	if (ibs_get(x, (enum ibs_field)field, &v))
+		return;
+	if (field != IBS_WIDTH)
 		value_int(out, v);
+	else if (v) /* in bytes, as every width */
+		value_int(out, 1u << (v - 1));
 }
 
 /* What is not in ibs_field.def. */

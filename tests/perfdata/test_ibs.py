@@ -129,7 +129,7 @@ def shaped(kind, x):
     if kind == "fetch":
         return dict(x, count=join("fetch_count", 0, ""))
     page = x["dtlb_page"]
-    return dict(x, mab=of("mab_hit", "no_mab"), bytes=1 << x["width"] - 1 if x["width"] else None,
+    return dict(x, mab=of("mab_hit", "no_mab"), bytes=x["width"],
                 page_low=of("dtlb_l1_2m") if page is None else page & 1, page_high=of("dtlb_l1_1g") if page is None else page >> 1)
 
 
@@ -181,8 +181,9 @@ def ours(cpuid, packets):
 
 
 def values(x):
-    """key -> its value or None, of a line of ibs_dump."""
-    return {k: said if k == "source" else None if "!" in said else int(said) for k, said in x.items()}
+    """key -> its value or None, of a line of ibs_dump; a width in bytes, as SQL has it."""
+    out = {k: said if k == "source" else None if "!" in said else int(said) for k, said in x.items()}
+    return dict(out, width=1 << out["width"] - 1 if out["width"] else None) if "width" in out else out
 
 
 def draw(rnd, caps):
@@ -316,7 +317,7 @@ PUBLISHED = [  # kind, registers, every field that was published with them; thos
 # AMD's tools read these registers one after the other, with no sample in them (Val is 0): what they say of the control register
 FREE = [("op", [0x0001904c00021dec, 0xffffffffa208e00e, 0x00000100000d0004, 0, 0xc40002, 0xffffa54e782b3958, 0x1007017e40, 0xffffffffa208e00e],
          dict(op_max_count=0x1dec, op_max_high=0, op_count=0x1904c, op_dispatched=0, op_rip=0xffffffffa208e00e, complete_to_retire=4, tag_to_retire=13,
-              microcode=1, branch=0, load=0, store=1, width=3, linear_valid=0, data_linear=None, data_physical=None, target=None)),
+              microcode=1, branch=0, load=0, store=1, width=4, linear_valid=0, data_linear=None, data_physical=None, target=None)),
         ("fetch", [0x0221008d039915ee, 0x1000, 0x2000],
          dict(fetch_max_count=0x15ee, fetch_count=0x399, fetch_latency=0x8d, fetch_completed=0, ic_miss=0, fetch_phys_valid=0, itlb_page=None,
               itlb_l1_miss=0, itlb_l2_miss=0, fetch_random=1))]
