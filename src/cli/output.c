@@ -99,21 +99,53 @@ static void say_limit(const struct err *err)
 			say("  ", line, false);
 }
 
+/* The recording that was named and is not the usual one; NULL: none. */
+static const char *named_input;
+
+/* "cyclade info lists them" of a recording that was named: "cyclade info -i FILE lists them". */
+static const char *with_input(const char *hint, struct buf *b)
+{
+	static const char *const verbs[] = { "info", "report", "blocks", "calls", "annotate" };
+	const char *done = hint;
+
+	if (!named_input || strstr(hint, named_input) || strstr(hint, "FILE"))
+		return hint;
+	for (const char *s = hint; (s = strstr(s, "cyclade "));) {
+		size_t n;
+
+		s += strlen("cyclade ");
+		n = strcspn(s, " ;,`\n");
+		for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
+			if (n == strlen(verbs[i]) && !strncmp(s, verbs[i], n)) {
+				buf_put(b, done, (size_t)(s + n - done));
+				buf_puts(b, " -i ");
+				if (!text_put_word(b, named_input))
+					return hint;
+				done = s + n;
+			}
+	}
+	buf_puts(b, done);
+	return b->failed ? hint : buf_str(b);
+}
+
 int cli_fail_as(const struct err *err, int code)
 {
+	struct buf with = BUF_INIT;
 	/* a caret points to a column of the line above it */
 	bool caret = strchr(err->hint, '\n');
 
 	say("cyclade: ", err->code == ERR_NONE ? "failed without a reason" : err->what, caret);
-	for (const char *s = err->hint; *s;) { /* a formula with a caret below it has two lines */
+	for (const char *s = with_input(err->hint, &with);
+	     *s;) { /* a formula with a caret below it has two lines */
 		size_t n = strcspn(s, "\n");
-		char line[sizeof(err->hint)];
+		struct buf line = BUF_INIT;
 
-		memcpy(line, s, n);
-		line[n] = '\0';
-		say("  ", line, caret);
+		buf_put(&line, s, n);
+		say("  ", buf_str(&line), caret);
+		buf_free(&line);
 		s += n + (s[n] == '\n');
 	}
+	buf_free(&with);
 	say_limit(err);
 	return code;
 }
@@ -203,10 +235,10 @@ const char *cli_input(struct cli *cli, struct err *err)
 	const char *found;
 
 	if (cli->opt.input)
-		return cli->opt.input;
+		return named_input = cli->opt.input;
 	if (cli->args.n) {
 		cli->args.n--;
-		return *cli->args.v++;
+		return named_input = *cli->args.v++;
 	}
 	found = cli_usual_input();
 	if (found)

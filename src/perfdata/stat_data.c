@@ -198,7 +198,8 @@ int stat_data_read(struct stat_data *out, struct arena *a, const struct pd *rec,
 	if (!w.cells.n) {
 		(void)err_set(err, ERR_FORMAT, "%s: no counts are in it",
 			      rec->path ? rec->path : "recording");
-		(void)err_hint(err, "perf stat record writes them; samples are for cyclade report");
+		(void)err_hint(err,
+			       "perf stat record writes them; samples are for cyclade report FILE");
 		goto out;
 	}
 	out->cell = arena_memdup(a, w.cells.v, w.cells.n * sizeof(*out->cell));

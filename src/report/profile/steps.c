@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/profile/steps.h"
 
+#include <string.h>
+
 #include "symbol/image.h"
 
 #include "analyse/again.h"
@@ -84,7 +86,7 @@ static bool of_account(const struct view *v)
 	for (size_t e = 0; e < v->source.n_events; e++)
 		n += v->source.event[e].attr.sample_type & PERF_SAMPLE_READ &&
 		     v->source.event[e].attr.read_format & PERF_FORMAT_TOTAL_TIME_RUNNING;
-	return n >= ACCOUNT_EVENTS;
+	return n >= ACCOUNT_EVENTS && v->source.info->cpuid;
 }
 
 /* The image where the first row's samples lie; IMAGE_NONE: several. */
@@ -113,6 +115,26 @@ static bool is_made_code(const struct view *v)
 		return false;
 	kind = image_key(v->opts.images, id)->kind;
 	return kind == IMAGE_ANON || kind == IMAGE_JIT;
+}
+
+/* "DSO:NAME" where functions of several files have the name. */
+static void add_annotate(struct next_list *l, const struct view *v, const struct view_row *hot)
+{
+	const char *name = view_function(v, hot);
+	struct buf word = BUF_INIT;
+	size_t n = 0;
+	const struct profile_row *r = profile_rows(v->profile, &n);
+
+	for (size_t i = 0; name && hot->row && v->opts.images && i < n && !word.len; i++)
+		if (r[i].symbol && r[i].image != hot->row->image && r[i].image != IMAGE_NONE &&
+		    hot->row->image != IMAGE_NONE &&
+		    !strcmp(r[i].symbol->name, hot->row->symbol->name))
+			buf_printf(&word, "%s:%s", image_name(v->opts.images, hot->row->image),
+				   name);
+	if (!word.failed)
+		next_add(l, "annotate", "", word.len ? buf_str(&word) : name,
+			 "its source lines and instructions");
+	buf_free(&word);
 }
 
 static void add_again(struct next_list *l, const struct view *v, const char *with, const char *why)
@@ -147,8 +169,7 @@ size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena 
 		return s.n;
 	}
 	if (hot)
-		next_add(&s, "annotate", "", view_function(v, hot),
-			 "its source lines and instructions");
+		add_annotate(&s, v, hot);
 	if (v->opts.shape == VIEW_TABLE && has_chains(v))
 		next_add(&s, "report", "-g", NULL, "who calls it");
 	else if (v->opts.shape == VIEW_TABLE && is_replaced(v))

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each command that results and refusals of recordings print as `next:` or as a hint, typed where it is printed: none fails.
+
+What records is typed, too, if it samples by the clock; all else that records is asked what it would do (--dry-run): it
+may lack a counter here, but no option may be wrong. Words in capitals stand for what a reader has."""
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import recordings  # noqa: E402
+from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
+
+t = Tap()
+COMMANDS = [shlex.split(x) for x in """
+info F
+report F
+report -g F
+report --callers F
+report -b F
+report --account F
+report --wait F
+report --critical F
+report --fields +latencies F
+report --cpu 0 F
+report --cgroup x F
+report -e nosuch F
+annotate F
+annotate -i F S
+annotate --account -i F S
+blocks F
+blocks --chains F
+blocks -i F S
+calls F
+calls -i F S
+registers F
+registers -i F S
+mem F
+sharing F
+diff F F
+sql -i F 'SELECT * FROM nowhere'
+export --bolt -o O F
+export --propeller -o O F
+stat --import F
+""".strip().splitlines()]
+KINDS = ("account", "branches", "waits", "memory", "spe", "accesses", "read_formats-0-le", "plain", "chains", "unwound",
+         "registers", "several", "jit", "whole", "ibs", "stat_record", "heap")
+HERE = re.compile(r"(?<![-\w./])cyclade ((?:report|annotate|blocks|calls|registers|mem|sharing|info|stat --import|explain|record|list|browse) ?.*)")
+PLACEHOLDER = re.compile(r"\b(?:FILE|FUNCTION|PROGRAM|DIR|NAME|ID|NODE)\b")
+WRONG = re.compile(r"unknown option|no option|takes no|needs an argument|wants|one at a time|did you mean|not a number|no such command")
+
+
+def printed(out, err):
+    """The commands in what was printed: a `next:` line's end before two blanks, a hint's where the sentence ends."""
+    found = []
+    for line in out.splitlines():
+        m = re.match(r"(?: next: |       )cyclade (.*?)(?:  +\S.*)?$", line)
+        if m:
+            found.append(m[1])
+    for line in err.splitlines():
+        m = HERE.search(line)
+        if m and not line.startswith("cyclade: "):
+            found.append(re.split(r"[;)`]| (?:lists?|shows?|says|names|has them|has|writes|or)\b", m[1])[0].rstrip(" .,"))
+    return found
+
+
+def run(words, where, **more):
+    return subprocess.run([CYCLADE, *words], capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, cwd=where,
+                          timeout=250, **more)
+
+
+def typed(command, where, n):
+    """What is wrong with a command as it is printed, or None."""
+    if PLACEHOLDER.search(command):
+        return None
+    try:
+        words = shlex.split(command)
+    except ValueError as e:
+        return "cannot be typed: %s" % e
+    if words[0] == "record":
+        if "./prog" in words or not any(w.startswith("cpu-clock") for w in words):
+            p = run(["record", "--dry-run", *words[1:]], where)
+            return "%s" % p.stderr if p.returncode and WRONG.search(p.stderr) else None
+        words[1:1] = ["-q", "-o", "again%d" % n]
+    if words[0] == "browse":
+        return None  # a screen
+    p = run(words, where)
+    return "exit %d: %s" % (p.returncode, p.stderr) if p.returncode else None
+
+
+def met(job):
+    n, r, words = job
+    where = os.path.join(tmp, "at%d" % n)
+    os.mkdir(where)
+    argv = [{"F": r.path, "S": r.function, "O": "out%d" % n}.get(w, w) for w in words]
+    p = run(argv, where)
+    bad = []
+    said = printed(p.stdout, p.stderr)
+    for k, command in enumerate(said):
+        why = typed(command, where, 100 * n + k)
+        if why:
+            bad.append("%s\n  printed: cyclade %s\n  %s" % (" ".join(argv), command, why))
+    return r.name, len(said), bad
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    os.environ["XDG_CACHE_HOME"] = tmp + "/cache"
+    os.environ["COLUMNS"] = "400"
+    os.environ["NO_COLOR"] = "1"
+    all_ = recordings.made(tmp + "/made") + recordings.more(tmp + "/more") + recordings.taken(tmp + "/taken")
+    chosen = [r for r in all_ if r.name in KINDS or (r.name.startswith("sim_") and not SANITIZED)]
+    step = 4 if SANITIZED else 1
+    jobs = [(i, r, c) for i, (r, c) in enumerate((r, c) for r in chosen for c in COMMANDS) if i % step == 0 and
+            (r.name, c) != ("stat_record", ["annotate", "F"])]  # it is asked for a function before the file is read
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        results = list(pool.map(met, jobs))
+    count = 0
+    for r in chosen:
+        mine = [x for x in results if x[0] == r.name]
+        n, bad = sum(x[1] for x in mine), [b for x in mine for b in x[2]]
+        count += n
+        t.ok(not bad, "%s: what is printed can be typed" % r.name, "\n".join(bad))
+    t.ok(count > 10 * len(chosen) / step, "commands are found", count)
+t.done()
