@@ -427,6 +427,90 @@ static void what_was_off_is_as_what_always_counted(void **state)
 	arena_free(&arena);
 }
 
+/* The same of one of two events; and where one other target is all there is to go by, that one
+ * may be off by as much as it is. */
+static void an_unseen_event_is_as_on_other_targets(void **state)
+{
+	static const uint32_t event[] = { 1, 2 };
+
+	(void)state;
+	for (size_t targets = 2; targets <= 3; targets++) {
+		struct slices *s = one_group(event, 2, targets, NULL, 0);
+		struct arena arena = ARENA_INIT;
+		struct tree_counts c;
+		struct err err = ERR_INIT;
+
+		for (uint64_t i = 1; i <= 8; i++) {
+			struct slices_reading r[6], *x = r;
+
+			for (uint64_t t = 0; t < targets; t++)
+				*x++ = (struct slices_reading){ (t + 5) * i * MS, i * MS, i * MS,
+								false };
+			for (uint64_t t = 0; t + 1 < targets; t++)
+				*x++ = (struct slices_reading){ (2 - t) * i * MS, i * MS,
+								i * MS / 2, false };
+			*x = (struct slices_reading){ 0, i * MS, 0, false };
+			assert_int_equal(slices_add(s, 0, 1000 + i * MS, r, &err), 0);
+		}
+		counts_of(s, &arena, &c);
+		for (size_t t = 0; t < targets; t++)
+			near(c.count[targets + t], (double)(t + 5) * 8e6, 1);
+		near(c.count[2 * targets], 32e6, 1);
+		if (targets == 2) {
+			near(c.count[2 * targets + 1], 32e6, 1); /* its rate is 4 */
+			near(sqrt(variance(&c, 2)), 32e6, 100);
+		} else {
+			near(c.count[2 * targets + 1], 16e6, 1);
+			near(c.count[2 * targets + 2], 24e6, 1);
+			near(sqrt(variance(&c, 2)), sqrt(2) * 8e6, 100);
+		}
+		slices_free(s);
+		arena_free(&arena);
+	}
+}
+
+/* A group was on in the second half only. Where all that always counted went down by the same, all
+ * of the group's events did so together; of a single one nothing tells whether they did. */
+static void what_was_off_changed_together(void **state)
+{
+	static const uint32_t always[] = { 0, 1 }, late[] = { 2, 4 };
+
+	(void)state;
+	for (size_t known = 1; known <= 2; known++) {
+		struct slices_group group[2] = { { always, known, NULL }, { late, 2, NULL } };
+		struct slices_setup setup = { group, 2, 8, 1, 1000, 0 };
+		struct slices_reading r[2] = { { 0, 0, 0, false }, { 0, 0, 0, false } };
+		struct arena arena = ARENA_INIT;
+		struct tree_counts c;
+		struct err err = ERR_INIT;
+		struct slices *s = NULL;
+
+		assert_int_equal(slices_new(&s, &setup, &err), 0);
+		for (uint64_t i = 1; i <= 40; i++) {
+			uint64_t on = i > 20 ? i - 20 : 0;
+			struct slices_reading l[2] = { { 8 * on * MS, on * MS, on * MS, false },
+						       { 2 * on * MS, on * MS, on * MS, false } };
+
+			for (size_t e = 0; e < known; e++) {
+				r[e].value += (e + 1) * (i > 20 ? 10 : 15) * MS;
+				r[e].enabled = r[e].running = i * MS;
+			}
+			assert_int_equal(slices_add(s, 0, 1000 + i * MS, r, &err), 0);
+			assert_int_equal(slices_add(s, 1, 1000 + i * MS, l, &err), 0);
+		}
+		counts_of(s, &arena, &c);
+		near(c.count[2] / 320e6, 1, 1e-6);
+		near(c.count[4] / 80e6, 1, 1e-6);
+		/* it was half as much again in the half that was not seen */
+		near(sqrt(variance(&c, 2)) / 160e6, 0.5, 1e-3);
+		near(sqrt(variance(&c, 4)) / 40e6, 0.5, 1e-3);
+		near(c.cov[1][1] / (160e6 * 40e6), known == 2 ? 0.25 : 0, 1e-3);
+		near(c.cov[1][2] / (160e6 * 40e6), known == 2 ? 0.25 : 0, 1e-3);
+		slices_free(s);
+		arena_free(&arena);
+	}
+}
+
 /* An event of two groups, one on a counter for most of the time, the other for the rest: all of it
  * is counted, by both together. */
 static void a_shared_event_is_counted_by_both(void **state)
@@ -494,6 +578,8 @@ int main(void)
 		cmocka_unit_test(steps_and_targets),
 		cmocka_unit_test(an_unseen_target_is_as_the_others),
 		cmocka_unit_test(what_was_off_is_as_what_always_counted),
+		cmocka_unit_test(an_unseen_event_is_as_on_other_targets),
+		cmocka_unit_test(what_was_off_changed_together),
 		cmocka_unit_test(a_shared_event_is_counted_by_both),
 		cmocka_unit_test(memory_stays_within_bounds),
 	};
