@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/invariant.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 #define DEPTH_MAX 60
@@ -24,6 +25,15 @@ bool json_pretty(struct json *j, bool pretty)
 
 	j->pretty = pretty;
 	return was;
+}
+
+static void put_escaped(struct buf *b, uint32_t cp)
+{
+	if (cp > 0xffff) {
+		buf_printf(b, "\\u%04x", (unsigned)(0xd800 + ((cp - 0x10000) >> 10)));
+		cp = 0xdc00 + (cp & 0x3ff);
+	}
+	buf_printf(b, "\\u%04x", (unsigned)cp);
 }
 
 static void put_string(const struct json *j, const char *s)
@@ -47,9 +57,8 @@ static void put_string(const struct json *j, const char *s)
 			buf_puts(b, "\\n");
 		else if (cp == '\t')
 			buf_puts(b, "\\t");
-		else if (cp < 0x20 || cp == 0x7f || cp == 0x2028 || cp == 0x2029 ||
-			 (cp == '<' && j->in_page))
-			buf_printf(b, "\\u%04x", (unsigned)cp);
+		else if (text_is_hazard(cp) || (cp == '<' && j->in_page))
+			put_escaped(b, cp);
 		else
 			buf_put(b, s, n);
 		s += n;

@@ -9,9 +9,7 @@
 
 #include "base/utf8.h"
 
-/* Characters that change how a terminal shows what follows, or that show nothing at all: controls,
- * bidi marks and overrides, zero-width and line separators, tags, byte order marks. */
-static bool is_hazard(uint32_t cp)
+bool text_is_hazard(uint32_t cp)
 {
 	return cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || cp == 0xad || cp == 0x61c ||
 	       (cp >= 0x200b && cp <= 0x200f) || (cp >= 0x2028 && cp <= 0x202e) ||
@@ -36,7 +34,7 @@ void text_put_safe(struct buf *b, const char *s, bool ascii)
 		uint32_t cp = 0;
 		size_t n = utf8_decode(s, (size_t)(end - s), &cp);
 
-		if (n && !is_hazard(cp) && !(ascii && cp >= 0x80)) {
+		if (n && !text_is_hazard(cp) && !(ascii && cp >= 0x80)) {
 			s += n;
 			continue;
 		}
@@ -261,12 +259,28 @@ void text_hex(char *out, const uint8_t *p, size_t n)
 	*out = '\0';
 }
 
-/* What a spreadsheet would run: quotation marks alone do not keep it from that. */
+/* Signs by which a formula begins, as some spreadsheets take them: in ASCII, and full width. */
+static size_t formula_sign(const char *s)
+{
+	static const char *const wide[] = { "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d",
+					    "\xef\xbc\xa0" };
+
+	for (size_t i = 0; i < sizeof(wide) / sizeof(*wide); i++)
+		if (!strncmp(s, wide[i], 3))
+			return 3;
+	return *s && strchr("=+-@\t", *s) ? 1 : 0;
+}
+
+/* What a spreadsheet would run: quotation marks alone do not keep it from that, nor do blanks,
+ * which some take away. */
 static bool is_formula(const char *s)
 {
+	size_t n;
 	char *end;
 
-	if (!*s || !strchr("=+-@\t", *s) || !s[1])
+	s += strspn(s, " \r\n");
+	n = formula_sign(s);
+	if (!n || !s[n])
 		return false;
 	(void)strtod(s, &end);
 	return *end;

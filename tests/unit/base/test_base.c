@@ -355,12 +355,17 @@ static void json_is_well_formed(void **state)
 	json_object(&j, "o");
 	json_end_object(&j);
 	json_bool(&j, "b", true);
+	/* what a terminal would obey or reorder: of one, two, three and four bytes */
+	json_str(&j, "c",
+		 "\x7f\xc2\x9b\xe2\x80\xae"
+		 "\xf3\xa0\x80\x81\xc3\xa9");
 	json_end_object(&j);
 	assert_string_equal(
 		buf_str(&b),
 		"{\"s\":\"q\\\"\\\\\\n\\u0001\xef\xbf\xbd\","
 		"\"a\":[18446744073709551615,\"0x1f\",0.1,null],\"t\":[\"x\",null],\"o\":{},"
-		"\"b\":true}\n");
+		"\"b\":true,"
+		"\"c\":\"\\u007f\\u009b\\u202e\\udb40\\udc01\xc3\xa9\"}\n");
 	buf_free(&b);
 }
 

@@ -155,6 +155,17 @@ static void no_cell_is_a_formula(void **state)
 		{ "@SUM(A1)", "\"'@SUM(A1)\"" },
 		{ "-[View draw:]", "\"'-[View draw:]\"" },
 		{ "+cmd|' /C calc'!A0", "\"'+cmd|' /C calc'!A0\"" },
+		{ " =1+1", "\"' =1+1\"" },
+		{ "\xef\xbc\x9d"
+		  "1+1",
+		  "\"'\xef\xbc\x9d"
+		  "1+1\"" },
+		{ "  \xef\xbc\xa0"
+		  "A1",
+		  "\"'  \xef\xbc\xa0"
+		  "A1\"" },
+		{ "  main", "  main" },
+		{ " -12.5", " -12.5" },
 		{ "-12.5", "-12.5" },
 		{ "+3", "+3" },
 		{ "-", "-" },
