@@ -80,4 +80,14 @@ with tempfile.TemporaryDirectory(prefix="cyclade-contrib-") as tmp:
         github(tmp + "/faster", SLOW, FAST, 0)
         os.makedirs(tmp + "/gitlab")
         gitlab(tmp + "/gitlab/project")
+
+# ---- the service: what systemd makes of its restrictions ----
+UNIT = os.path.join(ROOT, "contrib", "cyclade-monitor.service")
+judged = shutil.which("systemd-analyze") and subprocess.run(["systemd-analyze", "security", "--offline=true", UNIT], capture_output=True, text=True, check=False,
+                                                            env=dict(os.environ, LC_ALL="C", SYSTEMD_PAGER=""))
+level = judged and re.search(r"exposure level for .*: ([0-9.]+)", judged.stdout)
+if level:
+    t.ok(float(level[1]) <= 1.5, "the service is exposed by 1.5 at most", judged.stdout)
+else:
+    t.skip("the service's exposure", "no systemd-analyze that judges files")
 t.done()
