@@ -365,6 +365,15 @@ const char *image_code_file(struct images *set, uint32_t id)
 	return image_locate(set, im, NULL) || im->code.mem ? NULL : im->code.path;
 }
 
+uid_t image_owner(struct images *set, uint32_t id)
+{
+	const struct image *im = set->image.v[id];
+
+	if (image_locate(set, set->image.v[id], NULL))
+		return (uid_t)-1;
+	return im->dwarf.path ? im->dwarf.owner : im->code.path ? im->code.owner : (uid_t)-1;
+}
+
 const char *image_debug_file(struct images *set, uint32_t id)
 {
 	struct image *im = set->image.v[id];

@@ -30,6 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -172,6 +173,9 @@ bool image_mismatch(const struct images *set, uint32_t id);
  * memory than files of others may take), or became shorter meanwhile: what failed. Names or lines
  * are missing for it. Empty where all went well. */
 const char *image_trouble(const struct images *set, uint32_t id);
+/* Who owns the file that has the debug information, which names sources; (uid_t)-1: there is none,
+ * and it is nobody's. */
+uid_t image_owner(struct images *set, uint32_t id);
 /* A file whose symbols were wanted and of which there is nothing here. */
 bool image_absent(const struct images *set, uint32_t id);
 /* The file that holds the code (for disassembly) and the one that holds debug information (for

@@ -48,6 +48,7 @@ static int elf_on_disk_read(struct elf_on_disk *f, const struct opened *o, struc
 	(void)snprintf(f->path, size, "%s%s%s", root, o->root && o->path[0] != '/' ? "/" : "",
 		       o->path);
 	f->root_len = strlen(root);
+	f->owner = o->st.st_uid;
 	if (file_in_map(&f->map, o->fd, &o->st, o->copy, f->path, err) ||
 	    elf_file_read(&f->elf, f->map.p, f->map.len, f->path, err)) {
 		elf_on_disk_close(f);

@@ -30,6 +30,7 @@ struct elf_on_disk {
 	char *path;	 /* NULL: none; begins with the root that it was opened below */
 	size_t root_len; /* of that root; 0: none */
 	struct file_map map;
+	uid_t owner;
 	uint8_t *mem; /* instead of map: malloc'ed bytes */
 	struct elf_file elf;
 	bool shared; /* all of that is another's of the same image */

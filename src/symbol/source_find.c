@@ -18,7 +18,7 @@ struct search {
 	char clean[NAME_MAX_LEN]; /* the name without "." and ".." */
 	const struct source_sum *sum;
 	struct source_text *out;
-	bool differs, anothers;
+	bool differs, anothers, secret;
 	bool own; /* names are the recording's, not the user's */
 };
 
@@ -27,23 +27,47 @@ static bool may_be_believed(const struct search *s, const struct stat *st)
 	return !s->own || (s->sum && s->sum->has_md5) || file_written_by(st, s->w->owner);
 }
 
-/* True if that is the file; its text is read then. */
-static bool try_path(struct search *s, const char *path)
+/* A program can name any file. What its user could not read is not shown to others, either, but to
+ * the person whose file it is; root's own are no such files, as root reads on behalf of all. */
+static bool may_be_shown(const struct search *s, const struct stat *st)
+{
+	uid_t me = geteuid();
+
+	return !s->own || s->w->owner == me || file_read_by(st, s->w->owner) ||
+	       (me && st->st_uid == me);
+}
+
+/* A file that was there, and is not used: the first is named. */
+static bool refuse(struct search *s, const char *path, bool *why)
+{
+	if (!s->anothers && !s->differs && !s->secret)
+		(void)snprintf(s->out->path, sizeof(s->out->path), "%s", path);
+	*why = true;
+	return false;
+}
+
+/* True if that is the file; its text is read then. Opened once, below `root` if that is not NULL,
+ * and judged by what was opened. */
+static bool try_file(struct search *s, const char *root, const char *name)
 {
 	struct buf text = BUF_INIT;
 	uint8_t digest[MD5_SIZE];
+	char path[NAME_MAX_LEN];
 	bool by_md5 = false;
 	struct stat st;
+	int fd;
 
-	if (strlen(path) >= sizeof(s->out->path) || stat(path, &st) || !S_ISREG(st.st_mode) ||
-	    file_slurp(&text, path, SOURCE_MAX, NULL)) {
-		buf_free(&text);
+	if (root ? path_join(path, sizeof(path), root, name)
+		 : snprintf(path, sizeof(path), "%s", name) >= (int)sizeof(path))
 		return false;
+	fd = file_in_open(root, name, FILE_IN_LINKS, &st, NULL);
+	if (fd < 0)
+		return false;
+	if (!may_be_shown(s, &st) || !may_be_believed(s, &st)) {
+		(void)close(fd);
+		return refuse(s, path, may_be_shown(s, &st) ? &s->anothers : &s->secret);
 	}
-	if (!may_be_believed(s, &st)) {
-		if (!s->anothers && !s->differs)
-			(void)snprintf(s->out->path, sizeof(s->out->path), "%s", path);
-		s->anothers = true;
+	if (file_in_slurp(&text, fd, &st, SOURCE_MAX, path, NULL)) {
 		buf_free(&text);
 		return false;
 	}
@@ -65,13 +89,6 @@ static bool try_path(struct search *s, const char *path)
 	return false;
 }
 
-static bool try_below(struct search *s, const char *dir, const char *name)
-{
-	char path[NAME_MAX_LEN];
-
-	return !path_join(path, sizeof(path), dir, name) && try_path(s, path);
-}
-
 static const char *past_parents(const char *name)
 {
 	while (*name == '/' || !strncmp(name, "../", 3))
@@ -83,7 +100,7 @@ static bool try_dir(struct search *s, const char *dir)
 {
 	for (const char *tail = past_parents(s->clean); tail; tail = strchr(tail, '/')) {
 		tail += *tail == '/';
-		if (*tail && try_below(s, dir, tail))
+		if (*tail && try_file(s, dir, tail))
 			return true;
 	}
 	return false;
@@ -113,7 +130,7 @@ static bool try_map(struct search *s, const char *map, const char *equals)
 	rest = rest_after(s->name, old);
 	if (!rest)
 		rest = rest_after(s->clean, clean);
-	return rest && try_below(s, equals + 1, rest);
+	return rest && try_file(s, equals + 1, rest);
 }
 
 static bool try_said(struct search *s)
@@ -134,9 +151,9 @@ static bool try_own(struct search *s)
 	if (s->name[0] != '/')
 		return false;
 	if (s->w->sysroot)
-		return try_below(s, s->w->sysroot, s->clean);
+		return try_file(s, s->w->sysroot, s->clean);
 	/* with symbolic links on its way, "dir/.." may be elsewhere than the letters say */
-	return try_path(s, s->name) || try_path(s, s->clean);
+	return try_file(s, NULL, s->name) || try_file(s, NULL, s->clean);
 }
 
 /* ---- debuginfod's cache ------------------------------------------------------------------ */
@@ -195,7 +212,7 @@ static bool try_cache(struct search *s)
 	if (path_join(dir, sizeof(dir), s->w->debuginfod, hex))
 		return false;
 	for (size_t i = 0; i < 4; i++)
-		if (!leaf[i / 2](file, sizeof(file), names[i % 2]) && try_below(s, dir, file))
+		if (!leaf[i / 2](file, sizeof(file), names[i % 2]) && try_file(s, dir, file))
 			return true;
 	return false;
 }
@@ -216,5 +233,8 @@ enum source_outcome source_find(const struct source_places *w, const char *name,
 	s.own = false;
 	if (try_cache(&s))
 		return SOURCE_FOUND;
-	return s.differs ? SOURCE_DIFFERS : s.anothers ? SOURCE_ANOTHERS : SOURCE_ABSENT;
+	return s.differs    ? SOURCE_DIFFERS
+	       : s.secret   ? SOURCE_SECRET
+	       : s.anothers ? SOURCE_ANOTHERS
+			    : SOURCE_ABSENT;
 }

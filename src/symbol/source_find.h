@@ -11,7 +11,9 @@
  * A name that is still relative is looked for by `said` alone: the current directory has nothing to
  * do with where the program was compiled. `..` in a name never leads out of DIR or the sysroot.
  * Anybody can put a file where a foreign program's source once lay: by 2, only files that root, the
- * user or the program's owner alone can write are read, and those whose MD5 is right.
+ * user or the program's owner alone can write are read, and those whose MD5 is right. And a program
+ * can name any file: by 2, only what its owner can read is shown, or what belongs to the user, who
+ * is not root. Links inside of DIR and of the sysroot end there, also absolute ones.
  */
 #ifndef CYCLADE_SYMBOL_SOURCE_FIND_H
 #define CYCLADE_SYMBOL_SOURCE_FIND_H
@@ -34,13 +36,14 @@ struct source_places {
 enum source_outcome {
 	SOURCE_ABSENT,
 	SOURCE_FOUND,
+	SOURCE_SECRET,	 /* there is one that the program's user may not read */
 	SOURCE_ANOTHERS, /* there is one that some other user wrote, and no MD5 to vouch for it */
 	SOURCE_DIFFERS,	 /* there are files of that name, none of which was compiled */
 };
 
 struct source_text {
 	struct buf text;
-	char path[4096]; /* FOUND: where it is; ANOTHERS, DIFFERS: the first of these */
+	char path[4096]; /* FOUND: where it is; SECRET, ANOTHERS, DIFFERS: the first of these */
 	bool by_md5;	 /* DIFFERS: in its MD5, not in its size */
 };
 

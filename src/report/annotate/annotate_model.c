@@ -5,10 +5,8 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "base/bisect.h"
-#include "base/fs.h"
 #include "report/annotate/annotate_int.h"
 
 enum { CODE_MAX = 1 << 20 }; /* bytes of one function that are shown */
@@ -302,17 +300,6 @@ static int sum_lines(struct annotate *a)
 	return 0;
 }
 
-/* Whoever owns the program may bring its sources; root where it is not here. */
-static uid_t owner_of(const char *program, const char *sysroot)
-{
-	char path[4096];
-	struct stat st;
-
-	if (path_join(path, sizeof(path), sysroot ? sysroot : "", program) || stat(path, &st))
-		return 0;
-	return S_ISREG(st.st_mode) ? st.st_uid : 0;
-}
-
 int annotate_build(struct annotate **out, const struct profile *p, struct images *images,
 		   size_t event, const char *event_name, const struct annotate_target *target,
 		   const struct annotate_opts *opts, struct err *err)
@@ -328,7 +315,7 @@ int annotate_build(struct annotate **out, const struct profile *p, struct images
 	a->opts = *opts;
 	a->opts.places.build_id_len =
 		image_build_id(images, target->image, &a->opts.places.build_id);
-	a->opts.places.owner = owner_of(image_path(images, target->image), opts->places.sysroot);
+	a->opts.places.owner = image_owner(images, target->image);
 	a->event = event_name;
 	a->elsewhere.block = CODE_NONE;
 	sum = &profile_sums(p, &n_events)[event];

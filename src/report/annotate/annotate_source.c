@@ -149,6 +149,12 @@ int annotate_note_missing(struct annotate *a)
 				  "it was compiled: not shown; --source DIR names one to use",
 				  f->found.path))
 			return -1;
+		if (f->outcome == SOURCE_SECRET &&
+		    annotate_note(a,
+				  "%s is a file that the program's owner may not read: not shown; "
+				  "--source DIR names one to use",
+				  f->found.path))
+			return -1;
 		if (f->outcome == SOURCE_ABSENT) {
 			first = first ? first : f->name;
 			n++;

@@ -199,12 +199,66 @@ static void other_users_files_are_not_sources(void **state)
 	assert_int_equal(nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+/* A program can name any file: its user sees no more by our rights than by his own. */
+static void no_more_than_its_user_may_read(void **state)
+{
+	char dir[] = "/tmp/test_source_find_XXXXXX", name[64];
+	struct source_places w = { .owner = 1234 };
+	struct source_sum sum = { .has_md5 = true };
+
+	(void)state;
+	if (geteuid())
+		SKIP_BECAUSE("only root can give files away");
+	assert_non_null(mkdtemp(dir));
+	make(dir, "x.c", "X");
+	(void)snprintf(name, sizeof(name), "%s/x.c", dir);
+	assert_int_equal(chmod(name, 0604), 0);
+	assert_int_equal(look(&w, name, NULL, "X"), SOURCE_FOUND);
+	assert_int_equal(chmod(name, 0600), 0);
+	assert_int_equal(look(&w, name, NULL, NULL), SOURCE_SECRET);
+	md5("X", 1, sum.md5);
+	assert_int_equal(look(&w, name, &sum, NULL), SOURCE_SECRET);
+	w.owner = (uid_t)-1; /* nobody knows */
+	assert_int_equal(look(&w, name, NULL, NULL), SOURCE_SECRET);
+	w.owner = 0;
+	assert_int_equal(look(&w, name, NULL, "X"), SOURCE_FOUND);
+	assert_int_equal(nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+/* Neither a sysroot nor a directory of --source has links that lead out of it. */
+static void links_end_at_their_root(void **state)
+{
+	char dir[] = "/tmp/test_source_find_XXXXXX", root[64], secret[64], name[96];
+	const char *said[2] = { root, NULL };
+	struct source_places by_root = { .sysroot = root }, by_word = { .said = said };
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(root, sizeof(root), "%s/root", dir);
+	make(dir, "secret", "S");
+	make(root, "a/x.c", "X");
+	(void)snprintf(secret, sizeof(secret), "%s/secret", dir);
+	(void)snprintf(name, sizeof(name), "%s/a/out.c", root);
+	assert_int_equal(symlink(secret, name), 0);
+	(void)snprintf(name, sizeof(name), "%s/a/up.c", root);
+	assert_int_equal(symlink("../../secret", name), 0);
+	assert_int_equal(look(&by_root, "/a/x.c", NULL, "X"), SOURCE_FOUND);
+	assert_int_equal(look(&by_word, "/a/x.c", NULL, "X"), SOURCE_FOUND);
+	assert_int_equal(look(&by_root, "/a/out.c", NULL, NULL), SOURCE_ABSENT);
+	assert_int_equal(look(&by_root, "/a/up.c", NULL, NULL), SOURCE_ABSENT);
+	assert_int_equal(look(&by_word, "/a/out.c", NULL, NULL), SOURCE_ABSENT);
+	assert_int_equal(look(&by_word, "/a/up.c", NULL, NULL), SOURCE_ABSENT);
+	assert_int_equal(nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(headers_are_read),
 		cmocka_unit_test(the_right_file_is_taken),
 		cmocka_unit_test(other_users_files_are_not_sources),
+		cmocka_unit_test(no_more_than_its_user_may_read),
+		cmocka_unit_test(links_end_at_their_root),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
