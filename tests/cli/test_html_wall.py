@@ -152,6 +152,7 @@ t.ok(c["folded"] > 0 and len(c["nodes"]) <= 40000 and len(c["cells"]) <= 80000 a
      "very many chains: rare ones are one, all time is there", (c["folded"], len(c["nodes"]), len(c["cells"])))
 rests = sum(x[5] for x in c["cells"] if c["nodes"][x[0]][1] < 0)
 t.equal(rests, c["folded"], "their time is told")
+t.equal(sorted({n[1] for n in c["nodes"]} - {-1}), list(range(len(c["frames"]))), "functions of folded chains are not in the page")
 
 # ---- a page has 12 MB at most: large tables have their first rows, and notes
 m = Made([b"schedule"])

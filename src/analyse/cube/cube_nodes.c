@@ -107,6 +107,32 @@ static void number_rests(struct making *m)
 	}
 }
 
+/* Frames of nodes that are folded are not told. */
+static int keep_frames(struct making *m, struct err *err)
+{
+	const size_t n = m->c.n_frames;
+	uint32_t *number = calloc(n + 1, sizeof(*number));
+	size_t k = 0;
+
+	if (!number)
+		return err_nomem(err);
+	for (size_t i = 0; i < m->c.n_nodes; i++)
+		if (m->node[i].frame < n)
+			number[m->node[i].frame] = 1;
+	for (size_t i = 0; i < n; i++) {
+		if (!number[i])
+			continue;
+		m->frame[k] = m->frame[i];
+		number[i] = (uint32_t)k++;
+	}
+	for (size_t i = 0; i < m->c.n_nodes; i++)
+		if (m->node[i].frame < n)
+			m->node[i].frame = number[m->node[i].frame];
+	m->c.n_frames = k;
+	free(number);
+	return 0;
+}
+
 /* Those that have samples, and enough, in them or below. */
 int cube_make_nodes(struct making *m, struct err *err)
 {
@@ -131,8 +157,10 @@ int cube_make_nodes(struct making *m, struct err *err)
 	assert(m->c.n_nodes == n);
 	renumber_cells(m, number);
 	ret = order_cells(m, err);
-	if (!ret)
-		number_rests(m);
+	if (ret)
+		goto out;
+	number_rests(m);
+	ret = keep_frames(m, err);
 out:
 	free(v);
 	free(scratch);
