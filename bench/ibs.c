@@ -299,7 +299,7 @@ static int make(struct made *m, const char *path, uint64_t samples, struct err *
 	    put_text(m, 9, "AuthenticAMD,25,17,1", NULL, err) ||
 	    put_text(m, 16, NULL, "ibs_op", err))
 		return -1;
-	return pdw_commit(m->w, err);
+	return pdw_commit(m->w, &(struct pdw_end){ .how = PD_END_FINISHED }, err);
 }
 
 int main(int argc, char **argv)

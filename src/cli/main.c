@@ -197,6 +197,7 @@ int main(int argc, char **argv)
 
 	/* a reader that goes away is met as EPIPE where we write */
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN); /* EFBIG */
 	(void)sigaction(SIGBUS, &shrank, NULL);
 	if (!heap_is_watched()) {
 		name_limits();

@@ -88,7 +88,7 @@ struct options {
 	/* judge */
 	struct text_list fail_if;
 	double effect;
-	bool anyway, ignore_failure, show_output;
+	bool allow_partial, anyway, ignore_failure, show_output;
 	/* talk */
 	const char *spin;
 	bool verbose, quiet, quick, no_pager, no_sandbox, dry_run, why, help, origin;

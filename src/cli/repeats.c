@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "perfdata/perfdata.h"
+
 #define MOST 100000 /* names that are tried */
 
 const char *repeats_file(struct arena *a, const char *name, size_t k)
@@ -26,7 +28,7 @@ static bool is_recording(const char *path)
 		return false;
 	is = !fstat(fd, &st) && S_ISREG(st.st_mode) &&
 	     read(fd, magic, sizeof(magic)) == (ssize_t)sizeof(magic) &&
-	     (!memcmp(magic, "PERFILE2", 8) || !memcmp(magic, "2ELIFREP", 8));
+	     pd_begins(magic, sizeof(magic));
 	(void)close(fd);
 	return is;
 }

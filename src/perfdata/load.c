@@ -76,11 +76,20 @@ static int read_file(struct pd_source *s, int fd, size_t want, const char *path,
 	return 0;
 }
 
+bool pd_begins(const void *p, size_t len)
+{
+	static const char magic[][9] = { "PERFILE2", "2ELIFREP", "PERFFILE", "ELIFFREP" };
+
+	for (size_t i = 0; i < sizeof(magic) / sizeof(*magic); i++)
+		if (len >= 8 && !memcmp(p, magic[i], 8))
+			return true;
+	return false;
+}
+
 /* Whether to read on: what does not begin as recordings do may well have no end. */
 static bool goes_on(const struct pd_source *s)
 {
-	return s->name || s->len < 32 || !memcmp(s->p, "PERF", 4) || !memcmp(s->p + 4, "FREP", 4) ||
-	       pd_toolkit_is(s->p, s->len);
+	return s->name || s->len < 32 || pd_begins(s->p, s->len) || pd_toolkit_is(s->p, s->len);
 }
 
 static int read_stream(struct pd_source *s, int fd, const char *path, struct err *err)
@@ -133,6 +142,9 @@ static int add_source(struct pd *rec, int fd, const struct stat *st, const char 
 	int rc;
 
 	file_keep(st, FILE_SECRET);
+	/* before the bytes are read: a recorder that ends in between has told so by then */
+	if (!rec->sources.n && S_ISREG(st->st_mode))
+		rec->losses.locked = pd_locked(fd);
 	if (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode))
 		rc = err_set(err, ERR_FORMAT, "%s: a device, not a recording", path);
 	else if (!S_ISREG(st->st_mode))

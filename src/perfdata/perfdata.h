@@ -42,6 +42,8 @@ enum pd_form { PD_FILE, PD_PIPE, PD_DIRECTORY, PD_VERSION1, PD_SIMPLEPERF, PD_TO
 
 /* `path` may be "-" for standard input, a FIFO, a file or a directory. On success *out is the
  * caller's to close. */
+/* Whether a file that begins with these bytes is perf's data, of any form and byte order. */
+bool pd_begins(const void *p, size_t len);
 int pd_open(struct pd **out, const char *path, struct err *err) MUST_USE;
 /* The same, telling of side-band records while it walks, on a thread of its own where that
  * helps. */
@@ -219,6 +221,19 @@ struct pd_type_count {
 	uint64_t count, bytes;
 };
 
+/* How the recording ended. */
+enum pd_end {
+	PD_END_UNTOLD, /* it is complete, and its recorder leaves no word */
+	PD_END_AT_WORK,
+	PD_END_FINISHED,
+	PD_END_STOPPED, /* by a signal */
+	PD_END_FULL,	/* the disk, or the limit of a file's size */
+	PD_END_KILLED,
+	PD_END_UNFINISHED, /* killed or at work: perf's do not tell */
+	PD_END_CUT,	   /* parts of the file are missing */
+};
+const char *pd_end_name(enum pd_end how); /* "killed" */
+
 struct pd_losses {
 	uint64_t lost_records; /* LOST records */
 	uint64_t lost;	       /* events they stand for */
@@ -227,8 +242,15 @@ struct pd_losses {
 	uint64_t throttles, unthrottles;
 	uint64_t aux_lost;     /* AUX records flagged TRUNCATED, PARTIAL or COLLISION */
 	uint64_t unattributed; /* SAMPLE records of an unknown id, or too short for their event */
+	uint64_t partial;      /* of the recordings: 1 where this one does not go to its end */
+	enum pd_end end;
+	const char *ended; /* in words; NULL: not told */
+	bool locked;	   /* a recorder was at work when it was opened */
 	bool untold; /* the file's form has no place for them: all but unattributed are unknown */
 };
+
+/* Of several recordings; `to` begins with zeros, and has the end of the first that is partial. */
+void pd_losses_add(struct pd_losses *to, const struct pd_losses *l);
 
 /* Sorted by type. COMPRESSED records are counted, and so are the records inside them. */
 const struct pd_type_count *pd_type_counts(const struct pd *rec, size_t *n);

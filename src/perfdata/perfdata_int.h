@@ -97,6 +97,14 @@ struct pd {
 	bool feeding;		    /* they are told while the walk goes on */
 };
 
+/* The block of cyclade's behind the header, if there is one (ended.h). */
+void pd_end_block(struct pd *rec, const struct pd_source *s, uint64_t header);
+/* Something is missing; what was known of the end before stays. */
+void pd_end_cut(struct pd *rec, const char *what);
+void pd_end_unfinished(struct pd *rec);
+/* Whether a recorder holds its lock on the file. */
+bool pd_locked(int fd);
+
 /* A sentence for pd_notes; forgotten silently when memory is out or there are too many. */
 void pd_note(struct pd *rec, const char *fmt, ...) PRINTF_(2, 3);
 

@@ -142,8 +142,10 @@ static int get_header(struct pd *rec, const struct pd_source *s, struct header *
 	}
 	if (h->size >= HEADER_SIZE)
 		get_features(rec, &c);
-	if (c.bad)
+	if (c.bad) {
 		pd_note(rec, "offset 72: the file ends within its header");
+		pd_end_cut(rec, "cut short: the file ends within its header");
+	}
 	return 0;
 }
 
@@ -224,6 +226,8 @@ static int take_features(struct pd *rec, const struct pd_source *s, uint64_t tab
 			const char *name = pd_feature_name(bit);
 
 			info->features_bad[bit / 64] |= (uint64_t)1 << (bit % 64);
+			pd_end_cut(rec,
+				   "incomplete: header features lie beyond the end of the file");
 			pd_note(rec,
 				"offset %" PRIu64 ": header feature %s lies beyond the end of "
 				"the file",
@@ -233,11 +237,13 @@ static int take_features(struct pd *rec, const struct pd_source *s, uint64_t tab
 		if (pd_feature_take(rec, bit, x.len ? s->p + x.off : s->p, (size_t)x.len, err))
 			return -1;
 	}
-	if (missing)
+	if (missing) {
+		pd_end_cut(rec, "incomplete: header features are missing");
 		pd_note(rec,
 			"%" PRIu64 " header features are missing (host, command line, build ids, "
 			"...): the recorder did not get to write them",
 			missing);
+	}
 	return 0;
 }
 
@@ -266,9 +272,12 @@ static int open_file(struct pd *rec, struct pd_source *s, struct err *err)
 	if (get_header(rec, s, &h, err) || get_attrs(rec, s, &h, err))
 		return -1;
 	get_types(rec, s, &h);
+	if (rec->info.form == PD_FILE)
+		pd_end_block(rec, s, h.size);
 	have = inside(s, &h.data);
 	if (!h.data.len && h.data.off && h.data.off < s->len) {
 		have = s->len - h.data.off;
+		pd_end_unfinished(rec);
 		pd_note(rec,
 			"offset 48: data size 0: the recorder was killed, or is still at work; "
 			"the data are taken to run to the file's end");
@@ -279,6 +288,7 @@ static int open_file(struct pd *rec, struct pd_source *s, struct err *err)
 		memcpy(rec->info.features_bad, rec->info.features, sizeof(rec->info.features));
 	} else if (no_features(rec) && have == h.data.len && have && h.data.off + have < s->len) {
 		/* a recorder that keeps its header true was killed between writing and saying so */
+		pd_end_unfinished(rec);
 		pd_note(rec,
 			"offset %" PRIu64 ": %" PRIu64
 			" bytes behind what the header tells of, and "
@@ -286,11 +296,13 @@ static int open_file(struct pd *rec, struct pd_source *s, struct err *err)
 			h.data.off + have, s->len - h.data.off - have);
 		have = s->len - h.data.off;
 	} else {
-		if (have < h.data.len)
+		if (have < h.data.len) {
+			pd_end_cut(rec, "cut short: the file ends within the records");
 			pd_note(rec,
 				"offset %" PRIu64 ": %" PRIu64 " bytes of data, %" PRIu64
 				" are there: cut short",
 				h.data.off, h.data.len, have);
+		}
 		if (h.data.len > UINT64_MAX - h.data.off)
 			h.data.len = UINT64_MAX - h.data.off;
 		if (take_features(rec, s, h.data.off + h.data.len, err))
@@ -375,6 +387,9 @@ static int finish_notes(struct pd *rec, struct err *err)
 {
 	const char *s;
 
+	/* whatever else there is to say, this is */
+	if (rec->losses.partial && vec_push(&rec->notes, rec->losses.ended))
+		return err_nomem(err);
 	if (!rec->notes_more)
 		return 0;
 	s = arena_printf(&rec->arena, "and %zu more things like these", rec->notes_more);

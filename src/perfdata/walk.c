@@ -452,10 +452,12 @@ int pd_walk_source(struct pd *rec, const struct pd_source *s, uint64_t off, uint
 	p = walk_scan(&w, s->p + off, end, err);
 	if (!p || run_close(&w, err))
 		goto out;
-	if (!w.stop && p < end)
+	if (!w.stop && p < end) {
+		pd_end_cut(rec, "cut short: the last record is incomplete");
 		pd_note(rec,
 			"%s: cut short; the last record is incomplete (%zu bytes of it are there)",
 			place(&w, p, at), (size_t)(end - p));
+	}
 	rc = 0;
 out:
 	inflate_end(&w);

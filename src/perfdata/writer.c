@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * File layout: header (104 bytes), ids, attributes, data, and at commit the feature table and the
+ * File layout: header (104 bytes), how it ended (64), ids, attributes, data, and at commit the feature table and the
  * features' payloads. Source: tools/perf/Documentation/perf.data-file-format.txt of Linux.
  */
 #include "perfdata/writer.h"
@@ -18,9 +18,11 @@
 #include "base/file_out.h"
 #include "base/invariant.h"
 #include "base/vec.h"
+#include "perfdata/ended.h"
 
 #define DATA_SIZE_AT 48 /* in the header */
 #define HEADER_SIZE  104u
+#define IDS_AT	     (HEADER_SIZE + ENDED_SIZE)
 #define BUFFER_SIZE  (256u << 10)
 #define RECORD_MAX   65528u /* a COMPRESSED record's size is 16 bits; kept a multiple of 8 */
 #define PAYLOAD_MAX  (RECORD_MAX - sizeof(struct perf_event_header))
@@ -38,14 +40,29 @@ struct pdw {
 	uint64_t attrs_offset, attrs_size, data_offset;
 	uint8_t *buffer;
 	size_t filled;
+	bool locked;	     /* ours: the recorder is at work */
 	bool regular, aside; /* aside: the older recording is PATH.old already */
 	ZSTD_CCtx *zstd;
 	uint8_t *packed; /* a record's head and room for what zstd gives */
 	VEC(struct feature) feature;
 };
 
+/* Whoever empties the file while it grows leaves a hole of zeros, which nobody would notice. */
+static int not_cut(const struct pdw *w, struct err *err)
+{
+	struct stat st;
+
+	if (!w->regular || (!fstat(w->file.fd, &st) && (uint64_t)st.st_size >= w->at))
+		return 0;
+	(void)err_set(err, ERR_IO, "%s: was cut short by somebody else while it was written",
+		      w->path);
+	return err_hint(err, "record again, into a file that no other program uses");
+}
+
 static int put(struct pdw *w, const void *p, size_t len, struct err *err)
 {
+	if (not_cut(w, err))
+		return -1;
 	if (fd_write_all(w->file.fd, p, len, w->path, err))
 		return -1;
 	w->at += len;
@@ -135,11 +152,35 @@ static int set_up_zstd(struct pdw *w, int level, struct err *err)
 	return 0;
 }
 
+/* File systems without locks do without. */
+static bool lock(int fd)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return !fcntl(fd, F_OFD_SETLK, &whole);
+}
+
+static int put_end(struct pdw *w, const struct pdw_end *end, struct err *err)
+{
+	const struct pd_ended e = { .how = end->how,
+				    .number = (uint32_t)end->number,
+				    .flags = (w->locked ? ENDED_LOCKED : 0) |
+					     (end->program ? ENDED_PROGRAM : 0),
+				    .whole = w->at };
+	uint8_t block[ENDED_SIZE];
+
+	ended_put(block, &e);
+	return w->regular ? fd_write_all_at(w->file.fd, block, sizeof(block), HEADER_SIZE, w->path,
+					    err)
+			  : 0;
+}
+
 int pdw_open(struct pdw **out, const char *path, const struct pdw_setup *setup, struct err *err)
 {
 	struct pdw *w = calloc(1, sizeof(*w));
 	const uint64_t no_features[4] = { 0 };
-	uint8_t header[HEADER_SIZE];
+	uint8_t header[HEADER_SIZE], ended[ENDED_SIZE];
+	struct pd_ended now = { .how = PD_END_UNTOLD }; /* what a pipe's end cannot change */
 	char old[4096];
 	uint64_t ids = 0;
 
@@ -160,14 +201,21 @@ int pdw_open(struct pdw **out, const char *path, const struct pdw_setup *setup, 
 		goto fail;
 	for (size_t i = 0; i < setup->n_events; i++)
 		ids += setup->event[i].n_ids;
-	w->attrs_offset = HEADER_SIZE + ids * sizeof(uint64_t);
+	w->attrs_offset = IDS_AT + ids * sizeof(uint64_t);
 	w->attrs_size = setup->n_events * (sizeof(struct perf_event_attr) + 16);
 	w->data_offset = w->attrs_offset + w->attrs_size;
+	if (w->regular) {
+		now.how = PD_END_AT_WORK;
+		w->locked = lock(w->file.fd);
+		now.flags = w->locked ? ENDED_LOCKED : 0;
+	}
 	/* no features, and a size that grows with each flush: true at every moment until the commit
 	 */
 	header_fill(w, header, 0, no_features);
-	if (put(w, header, sizeof(header), err) || write_ids(w, setup, err) ||
-	    write_attrs(w, setup, HEADER_SIZE, err) || set_up_zstd(w, setup->zstd_level, err))
+	ended_put(ended, &now);
+	if (put(w, header, sizeof(header), err) || put(w, ended, sizeof(ended), err) ||
+	    write_ids(w, setup, err) || write_attrs(w, setup, IDS_AT, err) ||
+	    set_up_zstd(w, setup->zstd_level, err))
 		goto fail;
 	*out = w;
 	return 0;
@@ -179,17 +227,19 @@ fail:
 void pdw_head(struct buf *out, const struct pdw_setup *setup)
 {
 	const uint64_t no_features[4] = { 0 };
-	uint64_t ids = 0, at = HEADER_SIZE;
-	uint8_t header[HEADER_SIZE];
+	uint64_t ids = 0, at = IDS_AT;
+	uint8_t header[HEADER_SIZE], ended[ENDED_SIZE];
 	struct pdw w = { 0 };
 
 	for (size_t i = 0; i < setup->n_events; i++)
 		ids += setup->event[i].n_ids;
-	w.attrs_offset = HEADER_SIZE + ids * sizeof(uint64_t);
+	w.attrs_offset = IDS_AT + ids * sizeof(uint64_t);
 	w.attrs_size = setup->n_events * (sizeof(struct perf_event_attr) + 16);
 	w.data_offset = w.attrs_offset + w.attrs_size;
 	header_fill(&w, header, 0, no_features);
 	buf_put(out, header, sizeof(header));
+	ended_put(ended, &(struct pd_ended){ .how = PD_END_UNTOLD });
+	buf_put(out, ended, sizeof(ended));
 	for (size_t i = 0; i < setup->n_events; i++)
 		buf_put(out, setup->event[i].ids, setup->event[i].n_ids * sizeof(uint64_t));
 	for (size_t i = 0; i < setup->n_events; i++) {
@@ -380,11 +430,38 @@ static int complete(struct pdw *w, struct err *err)
 	return fd_write_all_at(w->file.fd, header, sizeof(header), 0, w->path, err);
 }
 
-int pdw_commit(struct pdw *w, struct err *err)
+/* The name that was shown still leads to the file. */
+static int not_gone(const struct pdw *w, struct err *err)
 {
-	if (complete(w, err) || pdw_show(w, err))
+	struct stat st, own;
+
+	if (!w->regular || !w->file.shown || fstat(w->file.fd, &own))
+		return 0;
+	if (stat(w->path, &st) && own.st_nlink)
+		(void)err_set(err, ERR_IO, "%s: was renamed while it was written", w->path);
+	else if (!own.st_nlink)
+		(void)err_set(err, ERR_IO,
+			      "%s: was removed or replaced while it was written: nothing is kept",
+			      w->path);
+	else if (st.st_dev == own.st_dev && st.st_ino == own.st_ino)
+		return 0;
+	else
+		(void)err_set(err, ERR_IO, "%s: was moved away and replaced while it was written",
+			      w->path);
+	return err_hint(err, "record again, into a file that no other program uses");
+}
+
+int pdw_commit(struct pdw *w, const struct pdw_end *end, struct err *err)
+{
+	if (not_cut(w, err) || complete(w, err) || put_end(w, end, err) || not_gone(w, err) ||
+	    pdw_show(w, err))
 		return -1;
 	return file_new_commit(&w->file, err);
+}
+
+void pdw_give_up(struct pdw *w, const struct pdw_end *end)
+{
+	(void)!put_end(w, end, NULL);
 }
 
 uint64_t pdw_bytes(const struct pdw *w)

@@ -8,7 +8,7 @@
  *	pdw_flush(w, &err)		   now and then: all of it, and the header's data size
  *	pdw_show(w, &err)		   it has its name from now on; an older file is PATH.old
  *	pdw_feature(w, bit, p, len, &err)  payload of a header feature, any time before the end
- *	pdw_commit(w, &err)		   features, and the header that tells of them
+ *	pdw_commit(w, &end, &err)	   features, and the header that tells of them
  *
  * Until pdw_show or pdw_commit the file has no name, and pdw_close drops it: what was recorded
  * before stays where it is. Call pdw_show once there is something to keep.
@@ -26,6 +26,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/perf_abi.h"
+#include "perfdata/perfdata.h"
 
 struct pdw;
 
@@ -41,6 +42,13 @@ struct pdw_setup {
 	size_t n_events;
 	bool ours;	/* the path is a default, not what the user named */
 	int zstd_level; /* 0: plain; else records are packed into COMPRESSED ones */
+};
+
+/* How it ended, for who reads it (ended.h). */
+struct pdw_end {
+	enum pd_end how;
+	int number;   /* the signal, or errno */
+	bool program; /* one was started, whose end the recording should have */
 };
 
 int pdw_open(struct pdw **out, const char *path, const struct pdw_setup *setup,
@@ -60,7 +68,9 @@ int pdw_show(struct pdw *w, struct err *err) MUST_USE;
 bool pdw_shown(const struct pdw *w);
 /* Completes, shows and closes the file, and returns errors of that. Only pdw_bytes, pdw_shown and
  * pdw_close may follow. */
-int pdw_commit(struct pdw *w, struct err *err) MUST_USE;
+int pdw_commit(struct pdw *w, const struct pdw_end *end, struct err *err) MUST_USE;
+/* Instead: the file is what it is, and tells how it ended. */
+void pdw_give_up(struct pdw *w, const struct pdw_end *end);
 uint64_t pdw_bytes(const struct pdw *w); /* written to the file so far */
 void pdw_close(struct pdw *w);		 /* NULL is fine; a file that was shown is left as it is */
 

@@ -60,6 +60,7 @@ struct diff_opts {
 	/* What these name may change up to them: [function:]NAME, a total, the path of a node. */
 	const struct limit *gate;
 	size_t n_gates;
+	bool partial_ok; /* recordings that do not go to their end are judged all the same */
 };
 
 struct diff;
@@ -69,6 +70,8 @@ extern const struct document_form diff_document;
 /* ERR_NOT_FOUND: a limit names what the results do not have. */
 int diff_build(struct diff **out, const struct diff_side *side, size_t n_sides,
 	       const struct diff_opts *opts, struct err *err) MUST_USE;
+/* No verdict is given: a recording does not go to its end. */
+bool diff_partial(const struct diff *x);
 /* A limit is broken. */
 bool diff_exceeded(const struct diff *x);
 void diff_put(struct document *d, const struct diff *x);

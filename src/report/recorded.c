@@ -56,6 +56,8 @@ TABLE_GET(loss)
 	out->none = l->untold && !out->n;
 }
 
+TABLE_CELL(ended, out->text = pd_end_name(((const struct pd_losses *)r->p)->end))
+
 /* clang-format off */
 #define LOSS(member, head, flags, means) \
 	{ #member, head, T_COUNT, flags, NULL, means, .get = loss, \
@@ -71,6 +73,14 @@ static const struct table_column losses[] = {
 	LOSS(aux_lost, "trace", C_LOSS, "damaged pieces of AUX trace"),
 	{ "unattributed", "unattributed", T_COUNT, C_LOSS, NULL, "samples that belong to no event",
 	  TABLE_FIELD(struct pd_losses, unattributed) },
+	{ "partial", "partial", T_COUNT, C_LOSS, NULL, "recordings that do not go to their end",
+	  TABLE_FIELD(struct pd_losses, partial) },
+	{ "ended", "ended", T_TEXT, 0, NULL,
+	  "how it ended: finished, stopped, disk full, killed, at work, unfinished, cut short, not "
+	  "told",
+	  .get = ended },
+	{ "ended_how", "how it ended", T_TEXT, 0, NULL, "the same in words",
+	  TABLE_FIELD(struct pd_losses, ended) },
 };
 const struct table_form recorded_losses_form = { "losses", NULL, TABLE_ONE | TABLE_DATA,
 						 TABLE_COLUMNS(losses) };

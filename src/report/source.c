@@ -91,7 +91,9 @@ size_t source_facts(const struct view_source *s, struct fact *out)
 	else if (l->untold)
 		(void)fact_add(out, &n, "lost", true, "a file of this form does not tell");
 	else
-		(void)fact_add(out, &n, "lost", false, "no records");
+		(void)fact_add(out, &n, "lost", false,
+			       l->partial ? "no records, as far as the recording goes"
+					  : "no records");
 	if (l->throttles)
 		(void)fact_add(out, &n, "throttled", true,
 			       "%s times; what happened in those pauses was not measured",

@@ -561,7 +561,14 @@ static int loss_value(struct raw *c, enum store_column_id col, struct raw_cell *
 			       l->unthrottles,	l->aux_lost,  l->unattributed };
 
 	(void)err;
-	value_int(out, v[col - C_losses_run]);
+	if (col == C_losses_partial)
+		value_int(out, l->partial);
+	else if (col == C_losses_ended)
+		value_text(out, pd_end_name(l->end), true);
+	else if (col == C_losses_ended_how)
+		value_text(out, l->ended, true);
+	else
+		value_int(out, v[col - C_losses_run]);
 	return 0;
 }
 

@@ -322,18 +322,6 @@ static int rows_of(struct sql *db, sqlite3_stmt *s, struct document *d, struct e
 	return 0;
 }
 
-static void add_losses(struct pd_losses *to, const struct pd_losses *l)
-{
-	to->lost_records += l->lost_records;
-	to->lost += l->lost;
-	to->lost_samples += l->lost_samples;
-	to->read_lost += l->read_lost;
-	to->throttles += l->throttles;
-	to->unthrottles += l->unthrottles;
-	to->aux_lost += l->aux_lost;
-	to->unattributed += l->unattributed;
-}
-
 /* What every result of recordings has: losses, notes. Of several recordings the sums. */
 static int put_tail(const struct sql *db, struct document *d, struct err *err)
 {
@@ -343,6 +331,7 @@ static int put_tail(const struct sql *db, struct document *d, struct err *err)
 
 	if (!sum)
 		return err_nomem(err);
+	*sum = (struct pd_losses){ 0 };
 	for (size_t i = 0; i < db->o.n_runs; i++) {
 		const struct pd *rec = db->o.run[i].rec;
 		struct view_source s;
@@ -352,7 +341,7 @@ static int put_tail(const struct sql *db, struct document *d, struct err *err)
 			continue;
 		s = view_source_of(rec);
 		n = source_facts(&s, f);
-		add_losses(sum, s.losses);
+		pd_losses_add(sum, s.losses);
 		for (size_t k = 0; k < n; k++)
 			if (f[k].bad)
 				document_fact(d, f[k].label, true, "%s", f[k].text);

@@ -12,10 +12,9 @@
 #include "model/event_same.h"
 #include "model/schedule.h"
 #include "model/tree_rates.h"
+#include "perfdata/perfdata.h"
 
-#define NO_ERRORS    "totals alone do not tell"
-#define MAGIC	     "PERFILE2"
-#define MAGIC_TURNED "2ELIFREP"
+#define NO_ERRORS "totals alone do not tell"
 
 /* ---- counts of one set ------------------------------------------------------------------ */
 
@@ -430,7 +429,7 @@ static int is_recording(const char *path, bool *yes, struct err *err)
 
 	if (file_map_open(&m, path, err))
 		return -1;
-	*yes = m.len >= 8 && (!memcmp(m.p, MAGIC, 8) || !memcmp(m.p, MAGIC_TURNED, 8));
+	*yes = pd_begins(m.p, m.len);
 	file_map_close(&m);
 	return 0;
 }

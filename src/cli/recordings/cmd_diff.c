@@ -54,7 +54,8 @@ static int compare(struct comparing *c, struct err *err)
 	const struct diff_opts opts = { .per = o->normalize,
 					.limit = (size_t)o->limit,
 					.gate = c->gate,
-					.n_gates = o->fail_if.n };
+					.n_gates = o->fail_if.n,
+					.partial_ok = o->allow_partial };
 
 	for (size_t i = 0; i < c->cli->args.n; i++)
 		if (open_side(c, c->cli->args.v[i], err))
@@ -102,6 +103,14 @@ int cmd_diff(struct cli *cli)
 		code = cli_document(cli, &d, &c.show);
 		if (code == EXIT_OK && diff_exceeded(c.diff))
 			code = EXIT_NO;
+		if (code == EXIT_OK && cli->opt.fail_if.n && diff_partial(c.diff)) {
+			(void)err_set(
+				&err, ERR_FORMAT,
+				"--fail-if is not decided: a recording does not go to its end");
+			(void)err_hint(&err,
+				       "record it again; --allow-partial compares what there is");
+			code = cli_fail(&err);
+		}
 	}
 	document_close(&d);
 	diff_free(c.diff);

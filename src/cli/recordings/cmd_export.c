@@ -147,6 +147,14 @@ static int build_stacks(struct exporting *x, struct profile **p, enum profile_st
 		       : 0;
 }
 
+static void tell_end(const struct exporting *x)
+{
+	const struct pd_losses *l = pd_losses(x->r.rec);
+
+	if (l->partial)
+		cli_warn("the recording does not go to its end: %s", l->ended);
+}
+
 /* What a receiver cannot see: that something is missing. */
 static void tell_losses(const struct exporting *x, const struct profile *p)
 {
@@ -169,6 +177,7 @@ static void tell_losses(const struct exporting *x, const struct profile *p)
 	if (l->lost || l->lost_samples)
 		cli_note(x->cli, "the recording lost %" PRIu64 " records and %" PRIu64 " samples",
 			 l->lost, l->lost_samples);
+	tell_end(x);
 	if (bad)
 		cli_note(x->cli, "%" PRIu64 " samples could not be read", bad);
 }

@@ -452,12 +452,30 @@ static bool nothing_to_keep(const struct sampling *r)
 	return r->k.result.interrupted && !r->result.samples && !r->result.lost;
 }
 
+/* For whoever reads the file. */
+static struct pdw_end end_of(const struct sampling *r)
+{
+	const struct counting_result *c = &r->k.result;
+
+	return (struct pdw_end){ .how = c->interrupted ? PD_END_STOPPED : PD_END_FINISHED,
+				 .number = c->signal,
+				 .program = r->ask.program.n };
+}
+
+static void give_up(struct sampling *r, const struct err *why)
+{
+	pdw_give_up(r->sink.writer, &(struct pdw_end){ .how = PD_END_FULL,
+						       .number = why->sys_errno,
+						       .program = r->ask.program.n });
+}
+
 int sampling_run(struct sampling *r, struct err *err)
 {
 	struct recorder_sink sink = { sink_data, sink_round, sink_trace, sink_failed, &r->sink };
 	struct counting_hooks hooks = {
 		.switched = switched, .woken = writing_failed, .so_far = tell_state, .ctx = r
 	};
+	struct pdw_end end;
 	int rc;
 
 	if (r->k.c || r->sink.live) {
@@ -479,9 +497,12 @@ int sampling_run(struct sampling *r, struct err *err)
 	take_results(r);
 	if (r->sink.live)
 		return rc;
+	end = end_of(r);
 	if (!rc && !nothing_to_keep(r) &&
-	    (sampling_features(r, err) || pdw_commit(r->sink.writer, err)))
+	    (sampling_features(r, err) || pdw_commit(r->sink.writer, &end, err)))
 		rc = -1;
+	if (rc)
+		give_up(r, err);
 	r->result.bytes = pdw_bytes(r->sink.writer);
 	r->result.kept = pdw_shown(r->sink.writer);
 	if (rc && err->code != ERR_EXEC) {

@@ -105,6 +105,11 @@ int diff_gates(struct diff *x, struct err *err)
 	return 0;
 }
 
+bool diff_partial(const struct diff *x)
+{
+	return x->losses.partial && !x->opts.partial_ok;
+}
+
 bool diff_exceeded(const struct diff *x)
 {
 	return x->exceeded;

@@ -149,6 +149,15 @@ static void judge_lacking(struct diff_item *it, size_t n_base, size_t n_new)
 	it->verdict = DIFF_NOT_COMPARABLE;
 }
 
+/* Half a run has half of everything. */
+static void judge_partial(struct diff_item *it)
+{
+	it->why = "a recording does not go to its end; --allow-partial compares it all the same";
+	it->base.why = it->new.why = it->change.why = it->why;
+	it->chance = NAN;
+	it->verdict = DIFF_NOT_COMPARABLE;
+}
+
 static void judge(struct diff *x, struct diff_item *it, bool node)
 {
 	size_t n_base = x->side[0].n, n_new = x->side[it->side].n;
@@ -174,6 +183,8 @@ static void judge(struct diff *x, struct diff_item *it, bool node)
 	}
 	if (node || it->counts)
 		judge_lacking(it, n_base, n_new);
+	if (diff_partial(x))
+		judge_partial(it);
 }
 
 static int by_chance(const void *a, const void *b)

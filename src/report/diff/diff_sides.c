@@ -148,15 +148,9 @@ static void add_losses(struct diff *x, const struct diff_run *r)
 
 	if (!l)
 		return;
-	x->losses.lost_records += l->lost_records;
-	x->losses.lost += l->lost;
-	x->losses.lost_samples += l->lost_samples;
-	x->losses.read_lost += l->read_lost;
-	x->losses.throttles += l->throttles;
-	x->losses.unthrottles += l->unthrottles;
-	x->losses.aux_lost += l->aux_lost;
-	x->losses.unattributed += l->unattributed;
-	x->losses.untold |= l->untold;
+	pd_losses_add(&x->losses, l);
+	if (l->partial)
+		x->failed |= note(x, arena_printf(&x->a, "%s: %s", r->input, l->ended)) != 0;
 }
 
 int diff_sides(struct diff *x, struct err *err)

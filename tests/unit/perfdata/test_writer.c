@@ -80,7 +80,8 @@ static void a_failed_commit_leaves_the_records(void **state)
 		assert_int_equal(pdw_feature(w, 3, payload, sizeof(payload), &err), 0);
 		full = (struct rlimit){ end + room[i], old.rlim_max };
 		assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
-		assert_int_equal(pdw_commit(w, &err), -1);
+		assert_int_equal(pdw_commit(w, &(struct pdw_end){ .how = PD_END_FINISHED }, &err),
+				 -1);
 		assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 		pdw_close(w);
 		assert_int_equal(stat(path, &st), 0);

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""How a recording ended, told by every command in every format; and no verdict on half a run. Files of each state are made
+by changing the block behind the header, whose layout is written down here a second time; live recorders are stopped and killed."""
+import csv
+import fcntl
+import io
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import CYCLADE, PERF, Tap, run, wait_for  # noqa: E402
+
+t = Tap()
+tmp = os.path.realpath(tempfile.mkdtemp(prefix="cyclade-ended-"))
+os.chdir(tmp)
+AT, SIZE = 104, 64
+UNTOLD, AT_WORK, FINISHED, STOPPED, FULL = range(5)
+PROGRAM, LOCKED = 1, 2
+LOOP = "i=0; while [ $i -lt %d ]; do i=$((i+1)); done"
+BUSY = ["sh", "-c", LOOP % 60000]
+FOREVER = ["sh", "-c", "echo >began; while :; do :; done"]
+
+
+def record(name, *options, program=()):
+    return run("record", "-q", "-e", "cpu-clock", "-F", "2000", *options, "-o", name, "--", *(program or BUSY))
+
+
+def end():
+    os.chdir("/")
+    shutil.rmtree(tmp)
+    t.done()
+
+
+r = record("whole.data")
+if r.returncode:
+    t.skip("recordings", "no event can be opened here: %s" % r.stderr.strip().splitlines()[-1:])
+    end()
+record("packed.data", "-z")
+
+
+def block(data):
+    magic, size, state, number, flags, whole = struct.unpack_from("<8sIIIIQ", data, AT)
+    return magic, size, state, number, flags, whole
+
+
+def changed(name, to, state, number=0, flags=LOCKED, cut=None):
+    with open(name, "rb") as f:
+        data = bytearray(f.read())
+    struct.pack_into("<III", data, AT + 12, state, number, flags)
+    with open(to, "wb") as f:
+        f.write(data[:cut])
+
+
+with open("whole.data", "rb") as f:
+    whole = f.read()
+t.equal(block(whole), (b"CYCLADE\1", SIZE, FINISHED, 0, LOCKED | PROGRAM, len(whole)), "the block of a recording that is whole")
+changed("whole.data", "killed.data", AT_WORK)
+changed("whole.data", "nolock.data", AT_WORK, flags=0)
+changed("whole.data", "stopped.data", STOPPED, signal.SIGINT, LOCKED | PROGRAM)
+changed("whole.data", "attached.data", STOPPED, signal.SIGTERM)
+changed("whole.data", "full.data", FULL, 28)
+changed("whole.data", "limit.data", FULL, 27)
+changed("packed.data", "packed-killed.data", AT_WORK)
+changed("whole.data", "cut-end.data", FINISHED, cut=-1)
+changed("whole.data", "cut-half.data", FINISHED, cut=len(whole) // 2)
+STATES = {  # file: the word, words of the sentence, does it go to its end?
+    "whole.data": ("finished", "finished", True), "packed.data": ("finished", "finished", True),
+    "killed.data": ("killed", "the recorder was killed, or this is a copy from before its end", False),
+    "packed-killed.data": ("killed", "the recorder was killed, or this is a copy", False),
+    "nolock.data": ("unfinished", "the recorder was killed, or is still at work", False),
+    "stopped.data": ("stopped", "stopped by SIGINT before the program ended", False),
+    "attached.data": ("stopped", "stopped by SIGTERM", True), "full.data": ("disk full", "No space left on device", False),
+    "limit.data": ("disk full", "the limit of a file", False),
+    "cut-end.data": ("cut short", "%d of %d bytes are there" % (len(whole) - 1, len(whole)), False),
+    "cut-half.data": ("cut short", "%d of %d bytes are there" % (len(whole) // 2, len(whole)), False),
+}
+COMMANDS = [
+    ["report", "FILE"], ["report", "-j", "FILE"], ["report", "--format", "csv", "FILE"], ["report", "--format", "markdown", "FILE"],
+    ["report", "--html", "OUT", "FILE"], ["report", "--format", "html", "FILE"], ["report", "-s", "comm", "FILE"], ["info", "FILE"],
+    ["info", "-j", "FILE"], ["diff", "whole.data", "FILE"], ["diff", "-j", "FILE", "whole.data"],
+    ["diff", "--format", "csv", "whole.data", "FILE"], ["sum", "whole.data", "FILE"], ["sum", "-j", "FILE", "whole.data"],
+    ["sql", "FILE", "select 1"], ["sql", "--format", "csv", "FILE", "select ended_how from losses"],
+    ["export", "--pprof", "-o", "OUT", "FILE"], ["export", "--firefox", "-o", "OUT", "FILE"], ["export", "--folded", "-o", "OUT", "FILE"],
+]
+
+
+def said(command, name):
+    r = run(*["out" if word == "OUT" else name if word == "FILE" else word for word in command])
+    text = r.stdout + r.stderr
+    if command[1] == "--html":
+        with open("out", encoding="utf-8") as f:
+            text += f.read()
+    return r, " ".join(text.split())
+
+
+for name in STATES:
+    word, text, full = STATES[name]
+    missing = []
+    for command in COMMANDS if not full else []:
+        r, out = said(command, name)
+        if text not in out:
+            missing.append((command, r.returncode, out[-300:]))
+    t.equal(missing, [], "%s: told by each command" % name)
+    losses = json.loads(run("info", "-j", name).stdout)["losses"]
+    t.equal((losses["ended"], text in losses["ended_how"], losses["partial"]), (word, True, 0 if full else 1), "%s: as data" % name)
+    r = run("sql", "--format", "csv", name, "select partial, ended from losses")
+    t.equal(list(csv.reader(io.StringIO(r.stdout)))[1:], [["0" if full else "1", word]], "%s: in SQL" % name)
+    gate = run("diff", "--fail-if", "cpu-clock > +1000%", "whole.data", name)
+    t.equal((gate.returncode, "no verdict" in gate.stdout), (0, False) if full else (2, True), "%s: the verdict" % name)
+    gate = run("diff", "--allow-partial", "--fail-if", "cpu-clock > +1000%", "whole.data", name)
+    t.equal((gate.returncode, "no verdict" in gate.stdout), (0, False), "%s: with --allow-partial" % name)
+
+# ---- cut anywhere: never whole, and never more samples than there are
+count = int(run("sql", "--format", "csv", "whole.data", "select count(*) from samples").stdout.split()[1])
+wrong = []
+for length in range(0, len(whole), max(1, len(whole) // 25)):
+    with open("cut.data", "wb") as f:
+        f.write(whole[:length])
+    r = run("sql", "--format", "csv", "cut.data", "select (select count(*) from samples), partial from losses")
+    rows = list(csv.reader(io.StringIO(r.stdout)))
+    if r.returncode == 0 and (len(rows) != 2 or int(rows[1][0]) > count or rows[1][1] != "1"):
+        wrong.append((length, r.stdout, r.stderr))
+t.equal(wrong, [], "cut at 25 lengths")
+
+# ---- whoever is at work holds a lock
+changed("whole.data", "work.data", AT_WORK)
+with open("work.data", "r+b") as f:
+    fcntl.fcntl(f, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))  # F_OFD_SETLK
+    t.ok("the recorder is still at work" in " ".join(run("report", "work.data").stdout.split()), "a recorder that is at work")
+t.ok("the recorder was killed" in " ".join(run("report", "work.data").stdout.split()), "the same when it is gone")
+
+
+# ---- live recorders
+def start(name, *options):
+    for f in ("began", name):
+        if os.path.exists(f):
+            os.unlink(f)
+    p = subprocess.Popen([CYCLADE, "record", "-q", "-e", "cpu-clock", *options, "-o", name, "--", *FOREVER], start_new_session=True,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(lambda: os.path.exists(name) and os.path.getsize(name) > 4096)
+    return p
+
+
+def ended(name):
+    return json.loads(run("info", "-j", name).stdout)["losses"]["ended"]
+
+
+def finish(p):
+    try:
+        os.killpg(p.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    p.wait(600)
+
+
+for number, word in ((signal.SIGINT, "stopped"), (signal.SIGTERM, "stopped"), (signal.SIGKILL, "killed")):
+    for options in ([], ["-z"]):
+        p = start("live.data", *options)
+        t.equal(ended("live.data"), "at work", "while it records %s" % " ".join(options))
+        p.send_signal(number)
+        p.wait(600)
+        t.equal(ended("live.data"), word, "after signal %d %s" % (number, " ".join(options)))
+        finish(p)
+p = start("gone.data")
+os.unlink("gone.data")
+p.send_signal(signal.SIGINT)
+t.ok(p.wait(600) == 125 and not os.path.exists("gone.data"), "a file that is removed while it is written is an error")
+finish(p)
+p = start("other.data")
+os.rename("other.data", "moved.data")
+with open("other.data", "w", encoding="ascii") as f:
+    f.write("somebody's")
+p.send_signal(signal.SIGINT)
+t.ok(p.wait(600) == 125 and open("other.data", encoding="ascii").read() == "somebody's", "a file that is replaced, too")
+finish(p)
+
+# ---- perf's
+if not PERF:
+    t.skip("perf's unfinished recordings", "there is no perf")
+else:
+    p = subprocess.Popen([PERF, "record", "-q", "-e", "cpu-clock", "-o", "perf.data", "--", *FOREVER], start_new_session=True,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: p.poll() is not None or (os.path.exists("perf.data") and os.path.getsize("perf.data") > 4096))
+    finally:
+        finish(p)
+    if os.path.exists("perf.data") and os.path.getsize("perf.data") > 4096:
+        out = " ".join(run("report", "perf.data").stdout.split())
+        t.ok("unfinished: the recorder was killed, or is still at work" in out, "perf's, killed", out)
+    else:
+        t.skip("perf's unfinished recordings", "perf wrote nothing")
+end()
