@@ -464,7 +464,7 @@ bool dir_is_ours(const char *path)
 	while (stat(dir, &st)) {
 		slash = strrchr(dir, '/');
 		if (errno != ENOENT || !slash)
-			return false;
+			return errno == ENOTDIR; /* it can hold nothing */
 		there = false;
 		if (slash == dir)
 			return !stat("/", &st) && (!st.st_uid || st.st_uid == geteuid());

@@ -144,7 +144,8 @@ int cli_out_fail(struct cli_out *o, const struct err *why);
 void cli_progress(void *cli, double fraction);
 void cli_progress_end(struct cli *cli);
 
-/* Directories by XDG and HOME, in the cli's arena; NULL where there is none. */
+/* Directories by XDG and HOME, in the cli's arena; NULL where there is none, or it is not this
+ * user's. */
 const char *cli_cache_dir(struct cli *cli);
 const char *cli_data_dir(struct cli *cli);
 /* Where elfutils' debuginfod client keeps what it fetched (debuginfod_find_debuginfo(3)); it need

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file_in.h"
 #include "base/text.h"
@@ -130,6 +132,24 @@ const char *config_beside(struct arena *a, const char *name)
 	return NULL;
 }
 
+/* It may name programs to run (pre, post): whoever can write it would run them as this user. */
+static int slurp_own(struct buf *text, const char *path, struct err *err)
+{
+	struct stat st;
+	int fd = file_in_open(NULL, path, FILE_IN_LINKS, &st, err), rc;
+
+	if (fd < 0)
+		return -1;
+	if (st.st_uid && st.st_uid != geteuid())
+		rc = err_set(err, ERR_PERM, "%s belongs to another user", path);
+	else if (!file_written_by(&st, geteuid()))
+		rc = err_set(err, ERR_PERM, "%s can be written by others", path);
+	else
+		rc = fd_slurp(text, fd, CONFIG_SIZE_MAX, path, err);
+	(void)close(fd);
+	return rc;
+}
+
 int config_read(struct config *c, struct arena *a, struct err *err)
 {
 	struct buf text = BUF_INIT;
@@ -140,7 +160,7 @@ int config_read(struct config *c, struct arena *a, struct err *err)
 	c->path = config_beside(a, "config");
 	if (!c->path)
 		return 0;
-	if (!file_slurp(&text, c->path, CONFIG_SIZE_MAX, &why)) {
+	if (!slurp_own(&text, c->path, &why)) {
 		c->there = true;
 		rc = config_parse(c, a, c->path, buf_str(&text), text.len, err);
 	} else if (why.sys_errno != ENOENT && why.sys_errno != ENOTDIR) {

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -230,6 +231,14 @@ const char *cli_usual_input(void)
 	return NULL;
 }
 
+/* In a directory of many anybody can put a file of that name. */
+static bool is_foreign(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && st.st_uid && st.st_uid != geteuid();
+}
+
 const char *cli_input(struct cli *cli, struct err *err)
 {
 	const char *found;
@@ -241,8 +250,15 @@ const char *cli_input(struct cli *cli, struct err *err)
 		return named_input = *cli->args.v++;
 	}
 	found = cli_usual_input();
-	if (found)
+	if (found && !is_foreign(found))
 		return found;
+	if (found) {
+		(void)err_set(err, ERR_PERM, "%s here belongs to another user, and was not named",
+			      found);
+		(void)err_hint(err, "cyclade %s %s reads it all the same",
+			       command_names[cli->command], found);
+		return NULL;
+	}
 	(void)err_set(err, ERR_NOT_FOUND,
 		      "no recording named, and no cyclade.data or perf.data here");
 	(void)repeats_hint(usual[0], command_names[cli->command], err);
@@ -645,6 +661,12 @@ void cli_progress_end(struct cli *cli)
 	cli->progress_from = 0;
 }
 
+/* A directory of another user's is neither read nor written: what is in it is believed. */
+static const char *own_dir(const char *dir)
+{
+	return dir && dir_is_ours(dir) ? dir : NULL;
+}
+
 const char *cli_cache_dir(struct cli *cli)
 {
 	const char *xdg = env_set("XDG_CACHE_HOME"), *home = env_set("HOME");
@@ -653,9 +675,9 @@ const char *cli_cache_dir(struct cli *cli)
 		return NULL;
 	/* the XDG base directory specification: a relative path is to be ignored */
 	if (xdg && *xdg == '/')
-		return arena_printf(&cli->arena, "%s/cyclade", xdg);
+		return own_dir(arena_printf(&cli->arena, "%s/cyclade", xdg));
 	if (home && *home == '/')
-		return arena_printf(&cli->arena, "%s/.cache/cyclade", home);
+		return own_dir(arena_printf(&cli->arena, "%s/.cache/cyclade", home));
 	return NULL;
 }
 
@@ -664,9 +686,9 @@ const char *cli_data_dir(struct cli *cli)
 	const char *xdg = env_set("XDG_DATA_HOME"), *home = env_set("HOME");
 
 	if (xdg && *xdg == '/')
-		return arena_printf(&cli->arena, "%s/cyclade", xdg);
+		return own_dir(arena_printf(&cli->arena, "%s/cyclade", xdg));
 	if (home && *home == '/')
-		return arena_printf(&cli->arena, "%s/.local/share/cyclade", home);
+		return own_dir(arena_printf(&cli->arena, "%s/.local/share/cyclade", home));
 	return NULL;
 }
 

@@ -28,7 +28,7 @@ int cli_verdicts(struct cli *cli, const struct machine *machine, struct validate
 
 const char *cli_verdicts_nowhere(const struct machine *m)
 {
-	return m->cpuid ? "HOME and XDG_DATA_HOME are not set"
+	return m->cpuid ? "HOME and XDG_DATA_HOME are not set, or another user's"
 			: "/proc/cpuinfo does not say which CPU this is";
 }
 

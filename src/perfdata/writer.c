@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * File layout: header (104 bytes), how it ended (64), ids, attributes, data, and at commit the feature table and the
+ * File layout: header (104 bytes), how it ended (64), ids, attributes, data, and at commit
+ * the feature table and the
  * features' payloads. Source: tools/perf/Documentation/perf.data-file-format.txt of Linux.
  */
 #include "perfdata/writer.h"

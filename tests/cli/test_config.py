@@ -157,6 +157,40 @@ os.rmdir(FILE)
 os.symlink("config", FILE)
 passed_over("a link to itself")
 os.unlink(FILE)
+# ---- what others can write is not obeyed: it names programs to run
+ran = os.path.join(home, "ran")
+with open(FILE, "w") as f:
+    f.write("pre = /bin/touch %s\nwarmup = 1\n" % ran)
+STAT = ["stat", "-e", "task-clock", "--", "true"]
+os.chmod(FILE, 0o644)
+run(*STAT, env=env)
+t.ok(os.path.exists(ran), "the user's own file is obeyed")
+os.unlink(ran)
+for mode in (0o666, 0o646):
+    os.chmod(FILE, mode)
+    r = run(*STAT, env=env)
+    t.ok(not os.path.exists(ran) and "can be written by others" in " ".join(r.stderr.split()), "one of mode %o is not" % mode, r.stderr)
+    passed_over("a file of mode %o" % mode)
+if os.geteuid() == 0:
+    os.chmod(FILE, 0o644)
+    os.chown(FILE, 1234, 1234)
+    r = run(*STAT, env=env)
+    t.ok(not os.path.exists(ran) and "belongs to another user" in " ".join(r.stderr.split()), "one of another user is not", r.stderr)
+    os.chmod(home, 0o755)
+    os.chdir(home)
+    for name in ("cyclade.data", "perf.data"):
+        with open(name, "w") as f:
+            f.write("theirs")
+        os.chown(name, 1234, 1234)
+        r = run("report", env=dict(os.environ))
+        t.ok(r.returncode == 2 and "%s here belongs to another user" % name in " ".join(r.stderr.split()), "%s of another user" % name, r.stderr)
+        r = run("report", name)
+        t.ok(r.returncode == 2 and "another user" not in r.stderr, "the same, named", r.stderr)
+        os.unlink(name)
+    os.chdir("/")
+else:
+    t.skip("files of another user", "needs root")
+os.unlink(FILE)
 with open(FILE, "w") as f:
     f.write("nonsense\n")
 if os.geteuid() == 0:
