@@ -187,8 +187,12 @@ int main(void)
 		cmocka_unit_test(fails),
 		cmocka_unit_test(signals),
 	};
+	sigset_t none;
 	int rc;
 
+	/* whatever ran us */
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)signal(SIGTERM, SIG_DFL);
 	(void)strcpy(below, "/tmp/cyclade-unit-XXXXXX");
 	if (!mkdtemp(below))
