@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/lender.h"
 #include "base/sandbox.h"
 
 #define BIT(command) (1u << (command))
@@ -110,21 +111,28 @@ static int allow_list(struct sandbox *s, const struct text_list *l, struct err *
 /* What a captured machine's recording needs of this one. */
 static int allow_reading(struct sandbox *s, struct cli *cli, struct err *err)
 {
-	static const char *const system[] = { "/usr",
-					      "/lib",
-					      "/lib32",
-					      "/lib64",
-					      "/opt",
-					      "/proc",
-					      "/sys",
-					      "/dev",
-					      "/etc/ld.so.cache",
-					      "/etc/localtime",
-					      "/etc/terminfo",
-					      "/etc/fonts",
-					      "/etc/alternatives",
-					      "/etc/graphviz",
-					      "." };
+	static const char *const system[] = {
+		"/usr",
+		"/lib",
+		"/lib32",
+		"/lib64",
+		"/opt",
+		"/proc",
+		"/sys",
+		"/dev/null",
+		"/dev/zero",
+		"/dev/tty",
+		"/dev/pts",
+		"/dev/urandom",
+		"/dev/random",
+		"/etc/fonts",
+		"/etc/graphviz",
+		".",
+		"/etc/ld.so.cache",
+		"/etc/localtime",
+		"/etc/terminfo",
+		"/etc/alternatives",
+	};
 	const struct options *o = &cli->opt;
 	const char *home = getenv("HOME");
 	const char *cache = cli_cache_dir(cli), *debuginfod = cli_debuginfod_dir(cli);
@@ -165,6 +173,8 @@ void cli_sandbox(struct cli *cli, const char *also)
 		return;
 	if (!(unpaged & BIT(cli->command)))
 		cli_pager(cli);
+	if (!cli->opt.sysroot)
+		(void)lender_start();
 	if (!allow_writing(&s, cli, also, &err) &&
 	    (!cli->opt.sysroot || !allow_reading(&s, cli, &err)) && !sandbox_enter(&s, &got, &err))
 		return;

@@ -24,7 +24,10 @@ os.makedirs("home")
 apart = os.path.realpath(tempfile.mkdtemp(prefix="cyclade-apart-"))
 os.makedirs("root")
 os.environ["HOME"] = tmp + "/home"
+os.environ["TMPDIR"] = tmp + "/short"  # sql may write there
+os.makedirs("short")
 os.environ.pop("XDG_CACHE_HOME", None)
+os.environ.pop("SQLITE_TMPDIR", None)
 
 
 def lay_out():
