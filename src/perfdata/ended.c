@@ -72,12 +72,17 @@ void pd_end_unfinished(struct pd *rec)
 
 static const char *signal_name(uint32_t number, char buf[24])
 {
-	const char *name = number < 65 ? sigabbrev_np((int)number) : NULL;
+	static const struct {
+		uint32_t number;
+		const char *name;
+	} ends[] = { { SIGHUP, "SIGHUP" },   { SIGINT, "SIGINT" },   { SIGQUIT, "SIGQUIT" },
+		     { SIGTERM, "SIGTERM" }, { SIGALRM, "SIGALRM" }, { SIGPIPE, "SIGPIPE" },
+		     { SIGUSR1, "SIGUSR1" }, { SIGUSR2, "SIGUSR2" } };
 
-	if (name)
-		(void)snprintf(buf, 24, "SIG%s", name);
-	else
-		(void)snprintf(buf, 24, "signal %" PRIu32, number);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		if (ends[i].number == number)
+			return ends[i].name;
+	(void)snprintf(buf, 24, "signal %" PRIu32, number);
 	return buf;
 }
 
@@ -104,9 +109,9 @@ static void say_state(struct pd *rec, const struct pd_ended *e)
 		break;
 	case PD_END_FULL:
 		say(rec, PD_END_FULL, false, "%s: the recorder stopped before the end",
-		    e->number == EFBIG		      ? "the limit of a file's size was reached"
-		    : strerrordesc_np((int)e->number) ? strerrordesc_np((int)e->number)
-						      : "the file could not be written");
+		    e->number == EFBIG		    ? "the limit of a file's size was reached"
+		    : e->number && e->number < 4096 ? strerror((int)e->number)
+						    : "the file could not be written");
 		break;
 	case PD_END_FINISHED:
 		say(rec, PD_END_FINISHED, true, "finished");

@@ -43,6 +43,7 @@ struct pdw {
 	size_t filled;
 	bool locked;	     /* ours: the recorder is at work */
 	bool regular, aside; /* aside: the older recording is PATH.old already */
+	bool ended;	     /* it is whole, and says how it ended */
 	ZSTD_CCtx *zstd;
 	uint8_t *packed; /* a record's head and room for what zstd gives */
 	VEC(struct feature) feature;
@@ -454,15 +455,18 @@ static int not_gone(const struct pdw *w, struct err *err)
 
 int pdw_commit(struct pdw *w, const struct pdw_end *end, struct err *err)
 {
-	if (not_cut(w, err) || complete(w, err) || put_end(w, end, err) || not_gone(w, err) ||
-	    pdw_show(w, err))
+	if (not_cut(w, err) || complete(w, err) || put_end(w, end, err))
+		return -1;
+	w->ended = true;
+	if (not_gone(w, err) || pdw_show(w, err))
 		return -1;
 	return file_new_commit(&w->file, err);
 }
 
 void pdw_give_up(struct pdw *w, const struct pdw_end *end)
 {
-	(void)!put_end(w, end, NULL);
+	if (!w->ended)
+		(void)!put_end(w, end, NULL);
 }
 
 uint64_t pdw_bytes(const struct pdw *w)

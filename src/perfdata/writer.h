@@ -69,7 +69,8 @@ bool pdw_shown(const struct pdw *w);
 /* Completes, shows and closes the file, and returns errors of that. Only pdw_bytes, pdw_shown and
  * pdw_close may follow. */
 int pdw_commit(struct pdw *w, const struct pdw_end *end, struct err *err) MUST_USE;
-/* Instead: the file is what it is, and tells how it ended. */
+/* Instead, or after a pdw_commit that failed: the file is what it is, and tells how it ended. One
+ * that is whole has told that already. */
 void pdw_give_up(struct pdw *w, const struct pdw_end *end);
 uint64_t pdw_bytes(const struct pdw *w); /* written to the file so far */
 void pdw_close(struct pdw *w);		 /* NULL is fine; a file that was shown is left as it is */

@@ -67,6 +67,7 @@ changed("whole.data", "stopped.data", STOPPED, signal.SIGINT, LOCKED | PROGRAM)
 changed("whole.data", "attached.data", STOPPED, signal.SIGTERM)
 changed("whole.data", "full.data", FULL, 28)
 changed("whole.data", "limit.data", FULL, 27)
+changed("whole.data", "odd.data", FULL, 0)
 changed("packed.data", "packed-killed.data", AT_WORK)
 changed("whole.data", "cut-end.data", FINISHED, cut=-1)
 changed("whole.data", "cut-half.data", FINISHED, cut=len(whole) // 2)
@@ -77,6 +78,7 @@ STATES = {  # file: the word, words of the sentence, does it go to its end?
     "nolock.data": ("unfinished", "the recorder was killed, or is still at work", False),
     "stopped.data": ("stopped", "stopped by SIGINT before the program ended", False),
     "attached.data": ("stopped", "stopped by SIGTERM", True), "full.data": ("disk full", "No space left on device", False),
+    "odd.data": ("disk full", "the file could not be written", False),
     "limit.data": ("disk full", "the limit of a file", False),
     "cut-end.data": ("cut short", "%d of %d bytes are there" % (len(whole) - 1, len(whole)), False),
     "cut-half.data": ("cut short", "%d of %d bytes are there" % (len(whole) // 2, len(whole)), False),
@@ -138,12 +140,12 @@ t.ok("the recorder was killed" in " ".join(run("report", "work.data").stdout.spl
 
 
 # ---- live recorders
-def start(name, *options):
+def start(name, *options, program=()):
     for f in ("began", name):
         if os.path.exists(f):
             os.unlink(f)
-    p = subprocess.Popen([CYCLADE, "record", "-q", "-e", "cpu-clock", *options, "-o", name, "--", *FOREVER], start_new_session=True,
-                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    p = subprocess.Popen([CYCLADE, "record", "-q", "-e", "cpu-clock", *options, "-o", name, "--", *(program or FOREVER)],
+                         start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for(lambda: os.path.exists(name) and os.path.getsize(name) > 4096)
     return p
 
@@ -168,6 +170,21 @@ for number, word in ((signal.SIGINT, "stopped"), (signal.SIGTERM, "stopped"), (s
         p.wait(600)
         t.equal(ended("live.data"), word, "after signal %d %s" % (number, " ".join(options)))
         finish(p)
+p = start("named.data")
+os.rename("named.data", "moved.data")
+p.send_signal(signal.SIGINT)
+t.equal((p.wait(600), ended("moved.data")), (125, "stopped"), "a file that is renamed while it is written is whole, and says so")
+finish(p)
+with open("go", "w", encoding="ascii"):
+    pass
+for options in ([], ["-z"]):
+    p = start("named.data", *options, program=["sh", "-c", "while [ -e go ]; do :; done"])
+    os.rename("named.data", "moved.data")
+    os.unlink("go")
+    r = p.wait(600), json.loads(run("info", "-j", "moved.data").stdout)["losses"]
+    t.equal((r[0], r[1]["ended"], r[1]["partial"]), (125, "finished", 0), "... finished, when its program did %s" % " ".join(options))
+    with open("go", "w", encoding="ascii"):
+        pass
 p = start("gone.data")
 os.unlink("gone.data")
 p.send_signal(signal.SIGINT)

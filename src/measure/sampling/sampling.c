@@ -462,8 +462,11 @@ static struct pdw_end end_of(const struct sampling *r)
 				 .program = r->ask.program.n };
 }
 
+/* What no system call refused is no full disk: the lock that goes tells that it is not whole. */
 static void give_up(struct sampling *r, const struct err *why)
 {
+	if (!why->sys_errno)
+		return;
 	pdw_give_up(r->sink.writer, &(struct pdw_end){ .how = PD_END_FULL,
 						       .number = why->sys_errno,
 						       .program = r->ask.program.n });
