@@ -10,7 +10,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, planted, run_on  # noqa: E402
-from tap import CYCLADE, SANITIZED, WHOLE_CPUS, Bars, Tap  # noqa: E402
+from tap import CYCLADE, SANITIZED, WHOLE_CPUS, Bars, Tap, run  # noqa: E402
 from trees import trees  # noqa: E402
 
 LEVEL_1 = ("frontend_bound", "bad_speculation", "backend_bound", "retiring")
@@ -83,6 +83,19 @@ def held():
     t.ok("1 of 4 fixed counters is held by somebody else" in notes, "and that is said", notes)
 
 
+def imported():
+    """Counts by events other than slots, imported again: by the same formulas."""
+    kept = os.path.join(tmp.name, "kept.json")
+    doc, _, _ = stat("spr", "dram_bound", sim="held_fixed=3")
+    with open(kept, "w", encoding="utf-8") as f:
+        json.dump(doc, f)
+    p = run("stat", "--import", kept, "-j")
+    was, now = nodes(doc), nodes(json.loads(p.stdout)) if p.returncode == 0 else {}
+    t.equal({n: now.get(n, {}).get("value") for n in LEVEL_1}, {n: was.get(n, {}).get("value") for n in LEVEL_1},
+            "spr: level 1 without slots' counter, imported again: the same")
+    t.ok(all(was.get(n, {}).get("value") is not None for n in LEVEL_1), "... all of it", p.stderr)
+
+
 def cpus():
     """Counting CPUs, each has a pinned group of its own."""
     if not WHOLE_CPUS:
@@ -141,6 +154,7 @@ if SANITIZED:
 for m in ("gnr", "icl", "adl"):
     always(m)
 held()
+imported()
 cpus()
 general()
 ratios()

@@ -89,6 +89,11 @@ int import_levels(struct import *im, const struct import_set *set, size_t n,
 
 /* What was said of the machine, and what k.machine and k.who tell where they are known. */
 void import_facts(struct import *im);
+/* What names of events say of slots: bits, of all of them together. */
+unsigned import_slots_by(const char *event);
+/* Before models are loaded: counts of a machine whose counter of slots somebody else had are for
+ * the formulas that do without. */
+void import_slots(struct import *im, unsigned by);
 struct import_smt {
 	double on;	 /* 0, 1; NAN: the counts do not show it */
 	const char *why; /* how it was found; arena memory, or NULL */

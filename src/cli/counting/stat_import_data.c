@@ -225,7 +225,11 @@ static int find_models(struct data *d, struct err *err)
 	struct import *im = d->im;
 	struct err why = ERR_INIT;
 	bool tree = false;
+	unsigned slots = 0;
 
+	for (size_t e = 0; e < d->n_events; e++)
+		slots |= import_slots_by(d->event[e].name);
+	import_slots(im, slots);
 	if (choose_models(d, &why)) {
 		if (im->cli->opt.model || why.code == ERR_NOMEM)
 			return err_set(err, why.code, "%s", why.what) |

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/counting/stat_import.h"
 #include "measure/drill.h"
@@ -35,6 +36,29 @@ void import_facts(struct import *im)
 	im->no_pmem = !o->pmem && !o->sysroot;
 	if (o->pmem || im->no_pmem)
 		im->system[SYSTEM_HAS_PMEM] = o->pmem && !strcmp(o->pmem, "on") ? 1 : 0;
+}
+
+enum { SLOTS_GENERAL = 1, SLOTS_FIXED = 2 };
+
+unsigned import_slots_by(const char *event)
+{
+	const char *slash = strchr(event, '/'), *name = slash ? slash + 1 : event;
+
+	if (strcasestr(name, "TOPDOWN.SLOTS_P"))
+		return SLOTS_GENERAL;
+	/* the kernel's names: slots, topdown-retiring, ... */
+	return strcasestr(name, "TOPDOWN.SLOTS") || strcasestr(name, "PERF_METRICS") ||
+			       strcasestr(name, "topdown-") ||
+			       (!strncasecmp(name, "slots", 5) &&
+				(!name[5] || strchr(":/,", name[5])))
+		       ? SLOTS_FIXED
+		       : 0;
+}
+
+void import_slots(struct import *im, unsigned by)
+{
+	if (by == SLOTS_GENERAL)
+		im->system[SYSTEM_NO_SLOTS] = 1;
 }
 
 bool import_asks_pmem(const struct model *m)

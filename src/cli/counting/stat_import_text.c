@@ -142,8 +142,12 @@ static bool any_known(const struct text *t)
 static int find_cores(struct text *t, struct err *err)
 {
 	struct import *im = t->im;
+	unsigned slots = 0;
 
 	find_kinds(t);
+	for (size_t i = 0; i < t->all.n; i++)
+		slots |= import_slots_by(t->all.event[i].name);
+	import_slots(im, slots);
 	if (!t->several && add_core(t, NULL, err))
 		return -1;
 	for (size_t k = 0; t->several && k < t->n_kinds; k++)
