@@ -12,9 +12,10 @@
 
 /* What becomes of an option and its value. */
 enum use {
-	FLAG,  /* none, and nothing of it is needed again */
-	VALUE, /* its value is the rest of the word, or the next one */
-	WHO,   /* what is recorded; the same with a value */
+	FLAG,	   /* none, and nothing of it is needed again */
+	VALUE,	   /* its value is the rest of the word, or the next one */
+	RUN_VALUE, /* the same in lines of `run`; elsewhere it is a FLAG */
+	WHO,	   /* what is recorded; the same with a value */
 	WHO_FLAG,
 	EVENTS, /* by which it is sampled */
 	MACHINE,
@@ -39,6 +40,7 @@ static const struct option options[] = {
 	{ "cgroup", 'G', WHO },
 	{ "for", 0, WHO },
 	{ "event", 'e', EVENTS },
+	{ "pfm-events", 0, EVENTS }, /* perf's; ours take their names with -e */
 	{ "count", 'c', EVENTS },
 	{ "freq", 'F', EVENTS },
 	{ "account", 0, EVENTS_MAYBE },
@@ -66,12 +68,12 @@ static const struct option options[] = {
 	{ "stack-size", 0, VALUE },
 	{ "wait-chains", 0, VALUE },
 	{ "node", 0, VALUE },
-	{ "latency", 0, VALUE },
+	{ "latency", 0, RUN_VALUE }, /* perf's is a flag, and so is --data of `record` */
 	{ "warmup", 0, VALUE },
 	{ "pre", 0, VALUE },
 	{ "post", 0, VALUE },
 	{ "control", 0, VALUE },
-	{ "data", 0, VALUE },
+	{ "data", 0, RUN_VALUE },
 	{ "symbols", 0, VALUE },
 	{ "comm", 0, VALUE },
 	{ "only-pid", 0, VALUE },
@@ -88,6 +90,8 @@ static const struct option options[] = {
 	{ "clang-path", 0, VALUE },
 	{ "filter", 0, VALUE },
 	{ "max-size", 0, VALUE },
+	{ "off-cpu-thresh", 0, VALUE },
+	{ "setup-filter", 0, VALUE },
 	{ "mmap-flush", 0, VALUE },
 	{ "num-thread-synthesize", 0, VALUE },
 	{ "proc-map-timeout", 0, VALUE },
@@ -102,6 +106,7 @@ struct line {
 	const char *const *word;
 	size_t n, at;
 	bool perf, kinds; /* perf; `perf mem`, whose -t is a kind of access */
+	bool run;	  /* `run`, not `record` */
 	bool same, rate;  /* events are kept; but not how often */
 	bool who;	  /* something of it says what was recorded */
 	struct buf *b;
@@ -145,7 +150,7 @@ static void take(struct line *l, const char *option, enum use use, const char *v
 		value = l->word[l->at++];
 	}
 	l->who |= use == WHO || use == WHO_FLAG;
-	if (!is_put(l, use) || (l->rate && is_rate(option)))
+	if (!is_put(l, use) || (is_rate(option) && (l->rate || !strcmp(value, "max"))))
 		return;
 	if (use == EVENTS_MAYBE && value) {
 		struct buf all = BUF_INIT;
@@ -180,7 +185,11 @@ static void take_long(struct line *l, const char *word)
 	}
 	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
 		if (!strcmp(options[i].name, name + 2)) {
-			take(l, name, options[i].use, value);
+			enum use use = options[i].use;
+
+			if (use == RUN_VALUE)
+				use = l->run ? VALUE : FLAG;
+			take(l, strcmp(name, "--pfm-events") ? name : "-e", use, value);
 			return;
 		}
 }
@@ -225,6 +234,7 @@ static bool begins(struct line *l)
 		if (!strcmp(l->word[l->at], "record") ||
 		    (!l->perf && !strcmp(l->word[l->at], "run"))) {
 			l->kinds = l->at > 1;
+			l->run = l->word[l->at][1] == 'u';
 			l->at++;
 			return true;
 		}

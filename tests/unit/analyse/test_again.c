@@ -63,6 +63,13 @@ static void test_programs(void **state)
 	      "cyclade record -b -- sleep 1");
 	check("perf mem record -t load ./p", "--mem", false, "cyclade record --mem -- ./p");
 	check("perf record -z3 -j any,u --synth no ./p;q", "", false, "cyclade record -- './p;q'");
+	/* values of `run`, flags of record */
+	check("cyclade record --data ./p", "-g", false, "cyclade record -g -- ./p");
+	check("perf record --data --latency ./p", "-g", false, "cyclade record -g -- ./p");
+	check("cyclade run --latency off ./p", "-g", false, "cyclade record -g -- ./p");
+	check("perf record --off-cpu --off-cpu-thresh 9 --setup-filter x ./p", "-g", false,
+	      "cyclade record -g -- ./p");
+	check("perf record --pfm-events cycles ./p", "-g", false, "cyclade record -g -- ./p");
 	/* cyclade's -j has no value */
 	check("cyclade run -j ./p", "-g", false, "cyclade record -g -- ./p");
 	check("/usr/lib/linux-tools/perf_6.1 record -ga -- ./p", "-g", false,
@@ -98,6 +105,11 @@ static void test_events(void **state)
 	      "cyclade record -g -e cycles:u -F 99 -- ./p");
 	check("perf record -e cycles -F 99 ./p", "-F 10000", true,
 	      "cyclade record -F 10000 -e cycles -- ./p");
+	/* perf's "as often as may be" */
+	check("perf record -F max -e cycles ./p", "-g", true, "cyclade record -g -e cycles -- ./p");
+	check("perf record --freq=max ./p", "-g", true, "cyclade record -g -- ./p");
+	check("perf record --pfm-events=cycles,inst ./p", "-g", true,
+	      "cyclade record -g -e cycles,inst -- ./p");
 	check("cyclade record --account ./p", "-g", true, "cyclade record -g --account -- ./p");
 	check("cyclade record --mem=loads ./p", "-g", true, "cyclade record -g --mem=loads -- ./p");
 	check("cyclade record --mem=loads ./p", "-g", false, "cyclade record -g -- ./p");
