@@ -188,8 +188,9 @@ int monitor_groups(struct monitor *m, struct err *err) MUST_USE;
 /* tree.NAME is a node or metric of the model: 1, 0: the name is something else, -1: error. */
 int monitor_node(struct monitor *m, const char *name, size_t len, struct expr_ref *out,
 		 struct err *err) MUST_USE;
-/* An event of the model is an input, too. */
+/* The PMU of the cores, the first of several kinds; "cpu" where the machine names none. */
 const char *monitor_core_pmu(const struct monitor *m);
+/* An event of the model is an input, too. */
 int monitor_model_input(struct monitor *m, uint32_t event, uint32_t *out, struct err *err) MUST_USE;
 /* Values of the nodes that a metric needs, from m->now. */
 void monitor_nodes(struct monitor *m, const struct metric *x, const double *system);

@@ -15,7 +15,7 @@ import formulas
 
 NAN = float("nan")
 BIG = 1.7976931348623157e308
-FACTS = 13
+FACTS = 14
 SMT, CORE_WIDE, TSC, DURATION = 0, 1, 9, 12
 # words of either language, as they are written; then perf's, in any case
 WORDS = {"TSC": 9, "#core_wide": 1, "#has_pmem": 11, "#num_cores": 4, "#num_cpus": 2, "#num_cpus_online": 3,

@@ -20,11 +20,11 @@ PROGRAM = sys.argv[1]
 VECTORS = 200 if os.environ.get("CYCLADE_LONG") else 8 if os.environ.get("CYCLADE_SANITIZED") else 20
 WITHIN = 1e-9
 MODELS = os.path.join(ROOT, "models")
-# SMT, core_wide, cpus, online, cores, dies, packages, threads, tsc Hz, tsc, slots, pmem, seconds
-MACHINES = [[1.0, 1.0, 16.0, 16.0, 8.0, 2.0, 2.0, 2.0, 2.5e9, 4e10, 6.0, 0.0, 1.0],
-            [0.0, 1.0, 4.0, 4.0, 4.0, 1.0, 1.0, 1.0, 3e9, 1.2e10, 5.0, 1.0, 0.25],
-            [1.0, 0.0, 8.0, 7.0, 4.0, 1.0, 1.0, 2.0, 1e9, 8e9, 8.0, NAN, 3.5],
-            [NAN] * FACTS]
+# SMT, core_wide, cpus, online, cores, dies, packages, threads, tsc Hz, tsc, slots, pmem, seconds, no_slots (models are loaded without)
+MACHINES = [[1.0, 1.0, 16.0, 16.0, 8.0, 2.0, 2.0, 2.0, 2.5e9, 4e10, 6.0, 0.0, 1.0, 0.0],
+            [0.0, 1.0, 4.0, 4.0, 4.0, 1.0, 1.0, 1.0, 3e9, 1.2e10, 5.0, 1.0, 0.25, 0.0],
+            [1.0, 0.0, 8.0, 7.0, 4.0, 1.0, 1.0, 2.0, 1e9, 8e9, 8.0, NAN, 3.5, 0.0],
+            [NAN] * (FACTS - 1) + [0.0]]
 ORDER = [0] * 9 + [1] * 7 + [2] * 3 + [3]
 
 
