@@ -5,24 +5,34 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 
 #define LETTERS	  6 /* of mkdtemp() */
-#define LEAST_AGE 5 /* seconds: between mkdtemp() and flock() nobody holds it */
+#define LEAST_AGE 5 /* seconds, as a clock may be set */
+#define OURS	  01700
 
 static int open_dir(const char *path)
 {
 	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+/* A file system or a filter without locks. */
+static bool is_lockless(int e)
+{
+	return e == ENOSYS || e == ENOLCK || e == EOPNOTSUPP || e == EPERM;
+}
+
+/* Without a lock it is not marked, and so never swept; it is not either if it cannot be marked. */
 int dir_held_make(char *path)
 {
 	int fd, e;
@@ -30,7 +40,11 @@ int dir_held_make(char *path)
 	if (!mkdtemp(path))
 		return -1;
 	fd = open_dir(path);
-	if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB))
+	if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB)) {
+		(void)fchmod(fd, OURS);
+		return fd;
+	}
+	if (fd >= 0 && is_lockless(errno))
 		return fd;
 	e = errno;
 	if (fd >= 0)
@@ -72,12 +86,29 @@ static bool is_named(const char *name, const char *mark)
 	return n >= m + LETTERS && !memcmp(name + n - LETTERS - m, mark, m);
 }
 
+/* Elsewhere another host may hold it. */
+static bool locks_reach_all(int fd)
+{
+	/* NFS, CIFS, SMB 2, SMB, 9p, FUSE */
+	static const uint32_t local[] = { 0x6969, 0xff534d42, 0xfe534d42,
+					  0x517b, 0x01021997, 0x65735546 };
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return false;
+	for (size_t i = 0; i < sizeof(local) / sizeof(*local); i++)
+		if ((uint32_t)fs.f_type == local[i])
+			return false;
+	return true;
+}
+
 static bool is_left(int fd)
 {
 	struct stat st;
 
-	return !fstat(fd, &st) && st.st_uid == geteuid() && !(st.st_mode & 077) &&
-	       time(NULL) - st.st_mtime >= LEAST_AGE && !flock(fd, LOCK_EX | LOCK_NB);
+	return !fstat(fd, &st) && st.st_uid == geteuid() && (st.st_mode & 07777) == OURS &&
+	       time(NULL) - st.st_mtime >= LEAST_AGE && locks_reach_all(fd) &&
+	       !flock(fd, LOCK_EX | LOCK_NB);
 }
 
 void dir_held_sweep(const char *parent, const char *mark)

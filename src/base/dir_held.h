@@ -8,8 +8,11 @@
  *	dir_held_remove(path)		with all files in it
  *	close(lock)
  *
- * A name is anything, then `mark`, then six letters. Only directories of this user that nobody else
- * may enter are removed, without following links, and only if they are some seconds old.
+ * A name is anything, then `mark`, then six letters. Users have directories of such names: so one
+ * that is held gets a mode that nobody gives to a directory by chance, and only directories of this
+ * user with exactly that mode are removed, without following links, if they are some seconds old.
+ * Where there are no locks, or they do not reach other hosts, a directory is made all the same, but
+ * none is removed for lack of a lock.
  */
 #ifndef CYCLADE_BASE_DIR_HELD_H
 #define CYCLADE_BASE_DIR_HELD_H

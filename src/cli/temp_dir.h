@@ -7,7 +7,9 @@
  *	... unlink what is in it ...
  *	temp_dir_close(dir)		ends the guard, too; "" is fine
  *
- * One at a time is guarded.
+ * Signals are SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGPROF, SIGIO,
+ * SIGVTALRM and SIGPWR. One at a time is guarded. What others of ours have left where one is made,
+ * and nobody holds, is removed (base/dir_held.h).
  */
 #ifndef CYCLADE_CLI_TEMP_DIR_H
 #define CYCLADE_CLI_TEMP_DIR_H
@@ -19,7 +21,7 @@
 #define TEMP_DIR_MAX 1024
 
 /* Below `first`, if that is possible (NULL: it is not asked for). On failure dir is "". Holds back
- * SIGHUP, SIGINT and SIGTERM until temp_dir_guard(), which has to follow. */
+ * these twelve signals until temp_dir_guard(), which has to follow. */
 int temp_dir_open(char *dir, size_t size, const char *first, struct err *err) MUST_USE;
 /* Both stay where they are until it is closed. Signals that are ignored stay ignored. */
 void temp_dir_guard(const char *dir, const char *file);
