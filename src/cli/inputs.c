@@ -12,6 +12,7 @@
 bool cli_program_path(char out[CLI_PATH_MAX], const char *name)
 {
 	const char *path = getenv("PATH");
+	struct stat st;
 
 	if (strchr(name, '/'))
 		return (size_t)snprintf(out, CLI_PATH_MAX, "%s", name) < CLI_PATH_MAX;
@@ -19,7 +20,8 @@ bool cli_program_path(char out[CLI_PATH_MAX], const char *name)
 		size_t len = strcspn(p, ":");
 		int n = snprintf(out, CLI_PATH_MAX, "%.*s%s%s", (int)len, p, len ? "/" : "", name);
 
-		if (n > 0 && (size_t)n < CLI_PATH_MAX && !access(out, X_OK))
+		if (n > 0 && (size_t)n < CLI_PATH_MAX && !access(out, X_OK) && !stat(out, &st) &&
+		    S_ISREG(st.st_mode))
 			return true;
 		p += len;
 		p += *p == ':';

@@ -146,11 +146,12 @@ static bool path_fits(int at, const char *path, int flags)
 	return !heap_fit_why(what);
 }
 
-/* The first in PATH that may be executed. */
+/* The first in PATH that may be executed, which a directory may not. */
 static bool found_fits(const char *file)
 {
 	const char *dirs = getenv("PATH"), *end;
 	size_t n = strlen(file);
+	struct stat st;
 	char *path;
 
 	if (strchr(file, '/') || n > NAME_MAX)
@@ -165,7 +166,7 @@ static bool found_fits(const char *file)
 			memcpy(path, dirs, len);
 			path[len] = '/';
 			memcpy(path + len + !!len, file, n + 1);
-			if (!access(path, X_OK))
+			if (!access(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode))
 				return path_fits(AT_FDCWD, path, 0);
 		}
 		if (!*end)
@@ -184,7 +185,9 @@ static char *const *env_for(enum how how, int at, const char *path, int flags, c
 	char *const *entry = find_preload(env, &n);
 	bool fits = true;
 
-	if (entry && path)
+	if (entry && heap_fit_names_sanitizer(*entry, strlen(*entry)))
+		fits = false;
+	else if (entry && path)
 		fits = how == BY_SEARCH ? found_fits(path)
 		       : how == BY_AT	? path_fits(at, path, flags)
 					: path_fits(AT_FDCWD, path, 0);

@@ -7,9 +7,8 @@
  * What the table says of an address is kept, so that a frame is one look-up and two loads. Each
  * would wait for the one before, which says where the frame lies: so the places of the last walk
  * from there are taken for this one's until they turn out to be others, and the CPU goes ahead. A
- * table
- * is found without a lock by _dl_find_object(), of glibc 2.35; without it chains are those of frame
- * pointers, and the log says so.
+ * table is found without a lock by _dl_find_object(), of glibc 2.35; without it chains are those of
+ * frame pointers, and the log says so.
  */
 #include <elf.h>
 #include <sys/mman.h>

@@ -190,7 +190,11 @@ static bool inherit_chunk(struct thread *t)
 		struct owner *o = &process->owner[process->next_look++ % process->n_owners];
 		uint64_t *at;
 
-		if (!o->tid || is_alive(o->tid))
+		if (!o->tid) { /* of two that ended before one began */
+			process->free_owner = (uint32_t)(o - process->owner) + 1;
+			continue;
+		}
+		if (is_alive(o->tid))
 			continue;
 		at = records_end(o->at, o->end);
 		o->tid = 0;

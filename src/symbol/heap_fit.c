@@ -2,7 +2,6 @@
 #include "symbol/heap_fit.h"
 
 #include <elf.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -41,8 +40,7 @@ static bool header_of(const struct image *s, uint32_t type, Elf64_Phdr *out)
 	return false;
 }
 
-/* Of a library or a function of a sanitizer's runtime, be it a library or a part of the program. */
-static bool names_sanitizer(const char *text, size_t n)
+bool heap_fit_names_sanitizer(const char *text, size_t n)
 {
 	static const char *const words[] = { "libasan.so",  "libtsan.so",	    "liblsan.so",
 					     "libhwasan.",  "libclang_rt",	    "__asan_init",
@@ -79,7 +77,7 @@ static bool has_sanitizer(const struct image *s)
 
 		if (h.p_type == PT_LOAD && at >= h.p_vaddr && at - h.p_vaddr < h.p_filesz &&
 		    piece(s, off, size))
-			return names_sanitizer((const char *)s->p + off, size);
+			return heap_fit_names_sanitizer((const char *)s->p + off, size);
 	}
 	return false;
 }

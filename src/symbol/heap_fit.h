@@ -13,6 +13,7 @@
 #ifndef CYCLADE_SYMBOL_HEAP_FIT_H
 #define CYCLADE_SYMBOL_HEAP_FIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define HEAP_FIT_DEPTH 4 /* scripts whose interpreters are scripts */
@@ -27,6 +28,9 @@ enum heap_fit {
 };
 
 enum heap_fit heap_fit(const void *p, size_t len, char interpreter[HEAP_FIT_NAME]);
+/* Of a library or a function of a sanitizer's runtime, be it a library or a part of the program; or
+ * LD_PRELOAD, in which the runtime has to be the first. */
+bool heap_fit_names_sanitizer(const char *text, size_t n);
 const char *heap_fit_why(enum heap_fit what);
 
 #endif

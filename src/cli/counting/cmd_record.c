@@ -113,7 +113,10 @@ static const char *why_unlogged(struct cli *cli)
 {
 	char path[CLI_PATH_MAX], interpreter[HEAP_FIT_NAME];
 	enum heap_fit what = HEAP_FITS;
+	const char *had = getenv("LD_PRELOAD");
 
+	if (cli->args.n && had && heap_fit_names_sanitizer(had, strlen(had)))
+		return heap_fit_why(HEAP_FIT_SANITIZER);
 	if (!cli->args.n || !cli_program_path(path, cli->args.v[0]))
 		return NULL;
 	for (int i = 0; i < HEAP_FIT_DEPTH; i++) {

@@ -70,7 +70,7 @@ static void keep_watch(int end, const char *dir)
 			(void)close(fd);
 	do
 		got = read(0, &word, 1);
-	while (got < 0 && errno == EINTR);
+	while (got > 0 || (got < 0 && errno == EINTR));
 	dir_held_remove(dir);
 	_exit(0);
 }
