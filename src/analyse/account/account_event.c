@@ -31,14 +31,23 @@ struct format {
 };
 
 static const struct format intel_formats[] = {
-	{ "event", false, { { 0, 8 } } },     { "umask", false, { { 8, 16 }, { 40, 48 } } },
-	{ "edge", false, { { 18, 19 } } },    { "any", false, { { 21, 22 } } },
-	{ "inv", false, { { 23, 24 } } },     { "cmask", false, { { 24, 32 } } },
-	{ "in_tx", false, { { 32, 33 } } },   { "in_tx_cp", false, { { 33, 34 } } },
-	{ "eq", false, { { 36, 37 } } },      { "config", false, { { 0, 64 } } },
-	{ "ldlat", true, { { 0, 16 } } },     { "offcore_rsp", true, { { 0, 64 } } },
-	{ "snoop_rsp", true, { { 0, 64 } } }, { "frontend", true, { { 0, 24 } } },
-	{ "config1", true, { { 0, 64 } } },   { NULL, false, { { 0, 0 } } },
+	{ "event", false, { { 0, 8 } } },
+	{ "umask", false, { { 8, 16 }, { 40, 48 } } },
+	{ "edge", false, { { 18, 19 } } },
+	{ "any", false, { { 21, 22 } } },
+	{ "inv", false, { { 23, 24 } } },
+	{ "cmask", false, { { 24, 32 } } },
+	{ "in_tx", false, { { 32, 33 } } },
+	{ "in_tx_cp", false, { { 33, 34 } } },
+	{ "eq", false, { { 36, 37 } } },
+	{ "config", false, { { 0, 64 } } },
+	{ "ldlat", true, { { 0, 16 } } },
+	{ "offcore_rsp", true, { { 0, 64 } } },
+	{ "snoop_rsp", true, { { 0, 64 } } },
+	{ "frontend", true, { { 0, 24 } } },
+	{ "offmodule_rsp", true, { { 0, 64 } } },
+	{ "config1", true, { { 0, 64 } } },
+	{ NULL, false, { { 0, 0 } } },
 };
 
 static const struct format amd_formats[] = {

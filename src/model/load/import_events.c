@@ -184,8 +184,9 @@ static bool resolve_fixed(const struct importer *im, const char *name, struct co
 static void put_msr(struct buf *b, const cJSON *e)
 {
 	uint64_t msr = import_number(e, "MSRIndex"), value = import_number(e, "MSRValue");
-	const char *term = msr == 0x3f6	  ? "ldlat"
-			   : msr == 0x3f7 ? "frontend"
+	const char *term = msr == 0x3f6			  ? "ldlat"
+			   : msr == 0x3f7		  ? "frontend"
+			   : msr >= 0x3e0 && msr <= 0x3e3 ? "offmodule_rsp"
 			   : msr == 0x1a6 || msr == 0x1a7 || import_number(e, "Offcore")
 				   ? "offcore_rsp"
 				   : NULL;

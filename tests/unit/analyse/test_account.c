@@ -702,6 +702,8 @@ static void names(void **state)
 		  "GenuineIntel", true },
 		{ "A.LOAD", "event=0xd1,umask=0x2", "A.LOAD", PERF_TYPE_RAW, 0x4d1, 0,
 		  "GenuineIntel", false },
+		{ "A", "event=0xb7,umask=1,offmodule_rsp=0x10", "A", PERF_TYPE_RAW, 0x1b7, 0x10,
+		  "GenuineIntel", true },
 		{ "A", "event=0xb7,umask=1,offcore_rsp=0x10", "A", PERF_TYPE_RAW, 0x1b7, 0x10,
 		  "GenuineIntel", true },
 		{ "A", "event=0xb7,umask=1,offcore_rsp=0x10", "A", PERF_TYPE_RAW, 0x1b7, 0x11,
