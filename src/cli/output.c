@@ -103,13 +103,23 @@ static void say_limit(const struct err *err)
 /* The recording that was named and is not the usual one; NULL: none. */
 static const char *named_input;
 
+static bool has_word(const char *s, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = s; n && (at = strstr(at, word)); at += n)
+		if ((at == s || strchr(" \n`'(", at[-1])) && (!at[n] || strchr(" \n`'),;:", at[n])))
+			return true;
+	return false;
+}
+
 /* "cyclade info lists them" of a recording that was named: "cyclade info -i FILE lists them". */
 static const char *with_input(const char *hint, struct buf *b)
 {
 	static const char *const verbs[] = { "info", "report", "blocks", "calls", "annotate" };
 	const char *done = hint;
 
-	if (!named_input || strstr(hint, named_input) || strstr(hint, "FILE"))
+	if (!named_input || has_word(hint, named_input) || strstr(hint, "FILE"))
 		return hint;
 	for (const char *s = hint; (s = strstr(s, "cyclade "));) {
 		size_t n;
@@ -255,8 +265,8 @@ const char *cli_input(struct cli *cli, struct err *err)
 	if (found) {
 		(void)err_set(err, ERR_PERM, "%s here belongs to another user, and was not named",
 			      found);
-		(void)err_hint(err, "cyclade %s %s reads it all the same",
-			       command_names[cli->command], found);
+		(void)err_hint(err, "name it: the same command with -i %s reads it all the same",
+			       found);
 		return NULL;
 	}
 	(void)err_set(err, ERR_NOT_FOUND,

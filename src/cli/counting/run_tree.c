@@ -106,7 +106,10 @@ static int plan_again(struct run_tree *t, struct counting *k, struct sampling *r
 {
 	sampling_precise(r, precise);
 	drill_free(&t->d);
+	event_list_free(&t->plain_events);
+	t->plain_events = (struct event_list)EVENT_LIST_INIT;
 	t->drilling = t->plain = false;
+	*t->why = '\0';
 	return plan_drill(t, k, setup, err);
 }
 

@@ -102,9 +102,11 @@ static int open_core(struct accounting_core *c, struct cli *cli, const struct pd
 		return -1;
 	if (cli->opt.model)
 		cpu->vendor = vendor_of(c->model);
-	return account_bind(&c->bound, &cli->arena, c->acc, ev, n, &pmu, err)
+	if (!account_bind(&c->bound, &cli->arena, c->acc, ev, n, &pmu, err))
+		return 0;
+	return err->code == ERR_NOT_FOUND /* events, and not memory */
 		       ? again_hint(err, pd_info(rec), "record them:", "--account")
-		       : 0;
+		       : -1;
 }
 
 static void drop_core(struct accounting *x, size_t k)
