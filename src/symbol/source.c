@@ -245,6 +245,10 @@ static struct source *open_elf(int fd, Elf *elf, size_t size, struct err *err)
 	if (!s->dw)
 		goto none;
 	(void)dwarf_new_oom_handler(s->dw, no_memory);
+	if (!src_alternate_is_harmless(s)) {
+		(void)err_set(err, ERR_FORMAT, "its alternate debug file is not a regular file");
+		goto none;
+	}
 	nomem_begin();
 	src_find_line_sections(s);
 	nomem_end();

@@ -215,17 +215,6 @@ static int walk_children(struct walk *w, Dwarf_Die *parent, unsigned level, uint
 	return 0;
 }
 
-/* The DIE that has the unit's contents, where DWARF is split. */
-static Dwarf_Die contents_of(const Dwarf_Die *unit)
-{
-	Dwarf_Die sub;
-
-	memset(&sub, 0, sizeof(sub));
-	if (!dwarf_cu_info(unit->cu, NULL, NULL, NULL, &sub, NULL, NULL, NULL) && sub.addr)
-		return sub;
-	return *unit;
-}
-
 void src_inlines_free(struct src_call_tab *t)
 {
 	if (!t)
@@ -241,7 +230,7 @@ struct src_call_tab *src_read_inlines(struct source *s, Dwarf_Die *unit)
 {
 	struct src_call_tab *t = calloc(1, sizeof(*t));
 	struct walk w = { .s = s, .t = t, .iv = VEC_INIT, .budget = s->file_size + 4096 };
-	Dwarf_Die top = contents_of(unit);
+	Dwarf_Die top = src_contents(s, unit);
 
 	if (t && (walk_children(&w, &top, 0, 0, SRC_NONE) || src_flatten(&w.iv, &t->inl) ||
 		  src_flatten(&w.functions, &t->code))) {
@@ -265,7 +254,7 @@ void src_files_free(struct src_file_tab *t)
 struct src_file_tab *src_read_files(struct source *s, Dwarf_Die *unit)
 {
 	struct src_file_tab *t = calloc(1, sizeof(*t));
-	Dwarf_Die top = contents_of(unit);
+	Dwarf_Die top = src_contents(s, unit);
 	Dwarf_Files *files;
 	size_t n;
 

@@ -162,4 +162,10 @@ void src_lines_free(struct src_line_tab *t); /* NULL is fine */
 void src_inlines_free(struct src_call_tab *t);
 void src_files_free(struct src_file_tab *t);
 
+/* The DIE that has the unit's contents, where DWARF is split; the unit's own where they cannot be
+ * had, or where something else than a file stands in the place of one. */
+Dwarf_Die src_contents(const struct source *s, const Dwarf_Die *unit);
+/* Whether libdw may look for dwz's alternate file: no FIFO or device stands there. */
+bool src_alternate_is_harmless(const struct source *s);
+
 #endif

@@ -203,22 +203,11 @@ static int walk(const struct walk *w, Dwarf_Die *parent, const char *scope, int 
 	return 0;
 }
 
-/* The DIE that has the unit's contents, where DWARF is split. */
-static Dwarf_Die contents_of(const Dwarf_Die *unit)
-{
-	Dwarf_Die sub;
-
-	memset(&sub, 0, sizeof(sub));
-	if (!dwarf_cu_info(unit->cu, NULL, NULL, NULL, &sub, NULL, NULL, NULL) && sub.addr)
-		return sub;
-	return *unit;
-}
-
 static int definitions_read(struct types *t)
 {
 	for (uint32_t i = 0; i < t->source->units.n; i++) {
 		const struct walk w = { .t = t, .unit = i, .definitions = true };
-		Dwarf_Die top = contents_of(&t->source->units.v[i].die);
+		Dwarf_Die top = src_contents(t->source, &t->source->units.v[i].die);
 
 		if (walk(&w, &top, "", 0))
 			return -1;
@@ -245,7 +234,7 @@ void type_define(struct types *t, Dwarf_Die *die)
 int type_functions_read(struct types *t, uint32_t unit)
 {
 	const struct walk w = { .t = t, .unit = unit, .functions = true };
-	Dwarf_Die top = contents_of(&t->source->units.v[unit].die);
+	Dwarf_Die top = src_contents(t->source, &t->source->units.v[unit].die);
 
 	return walk(&w, &top, "", 0);
 }
@@ -275,7 +264,7 @@ int type_statics_read(struct types *t)
 {
 	for (uint32_t i = 0; i < t->source->units.n; i++) {
 		const struct walk w = { .t = t, .unit = i, .statics = true };
-		Dwarf_Die top = contents_of(&t->source->units.v[i].die);
+		Dwarf_Die top = src_contents(t->source, &t->source->units.v[i].die);
 
 		if (walk(&w, &top, "", 0))
 			return -1;

@@ -131,6 +131,41 @@ def one(cc, dwarf, summed, where):
         tap.ok("THE LOOP" in out and "differs" not in out, f"{what}: the right one is found behind it", out)
 
 
+def beside(where):
+    """What libdw opens by itself, by names that the program holds: a FIFO in its place is passed over."""
+    put(os.path.join(where, "x.c"), CODE)
+    for name, flags, fifo in (("dwo", "-gsplit-dwarf", None), ("dwp", "-gsplit-dwarf", "prog.dwp"), ("dwz", "-g", "common")):
+        what = f"a FIFO for {name}"
+        r = run("gcc", "-O1", "-g", "-gdwarf-4", flags, "x.c", "-o", "prog", "-Wl,--build-id", cwd=where)
+        if not r.returncode and name == "dwz":
+            if not shutil.which("dwz"):
+                tap.skip(what, "no dwz")
+                continue
+            shutil.copy(os.path.join(where, "prog"), os.path.join(where, "twin"))
+            r = run("dwz", "-m", "common", "-M", os.path.join(where, "common"), "prog", "twin", cwd=where)
+        data = os.path.join(where, name + ".data")
+        if r.returncode or run(CYCLADE, "record", "-q", "-e", "cpu-clock:u", "-o", data, "--", os.path.join(where, "prog")).returncode not in (0, 1):
+            tap.skip(what, "does not build, or cannot be recorded here: " + r.stderr[:100])
+            continue
+        out = run(CYCLADE, "annotate", "--no-cache", data, "main", "--no-asm")
+        tap.ok("x.c:6" in out.stdout, f"{what}: its lines while it is a file", out.stdout + out.stderr)
+        files = [fifo] if fifo else [f for f in os.listdir(where) if f.endswith(".dwo")]
+        for f in files:
+            path = os.path.join(where, f)
+            if os.path.exists(path):
+                os.unlink(path)
+            os.mkfifo(path)
+        for words in (["annotate", "--no-cache", data, "main"], ["report", "--no-cache", "--html", os.path.join(where, "x.html"), data],
+                      ["report", "--no-cache", "-s", "srcline", data]):
+            try:
+                p = subprocess.run([CYCLADE, *words], capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+                tap.ok(files and p.returncode == 0, f"{what}: {words[0]} ends", (files, p.stderr))
+            except subprocess.TimeoutExpired:
+                tap.ok(False, f"{what}: {words[0]} ends", "it waits")
+        for f in files:
+            os.unlink(os.path.join(where, f))
+
+
 def main():
     for tool in ("gcc", "addr2line", "nm", "readelf"):
         if not shutil.which(tool):
@@ -142,6 +177,8 @@ def main():
             continue
         with tempfile.TemporaryDirectory() as where:
             one(cc, dwarf, summed, where)
+    with tempfile.TemporaryDirectory() as where:
+        beside(os.path.realpath(where))
     tap.done()
 
 
