@@ -26,7 +26,7 @@ NOBODY = 65534
 PR_SET_THP_DISABLE = 41
 DATA = os.path.join(tmp.name, "data")
 os.mkdir(DATA)
-os.chmod(DATA, 0o777)
+os.chmod(DATA, 0o1777)
 FEW = ("fault", "no-fault", "switch", "migrate", "add")  # kernels: the most are for events that have many, or for a PMU's
 
 
