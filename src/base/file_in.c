@@ -21,16 +21,16 @@
 
 /* ---- the budget ------------------------------------------------------------------------- */
 
-#define BUDGET_MOST ((size_t)1 << 30)
+#define BUDGET_LEAST ((size_t)64 << 20)
 
 static atomic_size_t budget, charged; /* budget 0: not computed yet */
 
 static size_t usual_budget(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-	size_t quarter = pages > 0 && size > 0 ? (size_t)pages / 4 * (size_t)size : BUDGET_MOST;
+	size_t quarter = pages > 0 && size > 0 ? (size_t)pages / 4 * (size_t)size : 0;
 
-	return quarter < BUDGET_MOST ? quarter : BUDGET_MOST;
+	return quarter > BUDGET_LEAST ? quarter : BUDGET_LEAST;
 }
 
 void file_in_limit(size_t bytes)
@@ -94,7 +94,14 @@ static int open_unsure(const char *root, const char *path, int flags)
 /* A sandbox keeps us from what a running program is made of: somebody beside us is asked then. */
 static int open_lent(const char *path, int fd)
 {
-	return fd < 0 && (errno == EACCES || errno == EPERM) ? lender_open(path) : fd;
+	int why = errno;
+
+	if (fd >= 0 || (why != EACCES && why != EPERM))
+		return fd;
+	fd = lender_open(path);
+	if (fd < 0)
+		errno = why;
+	return fd;
 }
 
 /* Opens without effect, whatever it is: opening a device may do things. */
@@ -111,14 +118,24 @@ static int open_name(const char *root, const char *path, unsigned how)
 		if (top < 0)
 			return -1;
 	}
-	fd = (int)syscall(SYS_openat2, top, path, &to, sizeof(to));
-	if (how & FILE_IN_PROC)
-		fd = open_lent(path, fd);
+	/* a rename or mount meanwhile makes a path with ".." fail so: openat2(2) */
+	for (int i = 0; i < 64; i++) {
+		fd = (int)syscall(SYS_openat2, top, path, &to, sizeof(to));
+		if (fd >= 0 || errno != EAGAIN)
+			break;
+	}
 	why = errno;
 	if (root)
 		(void)close(top);
-	if (fd < 0 && (why == ENOSYS || why == EPERM))
-		return open_unsure(root, path, flags);
+	if (fd < 0 && (why == ENOSYS || why == EPERM)) { /* EPERM: some containers' filter */
+		fd = open_unsure(root, path, flags);
+		why = errno;
+	}
+	if (fd < 0 && how & FILE_IN_PROC) {
+		errno = why;
+		fd = open_lent(path, fd);
+		why = errno;
+	}
 	errno = why;
 	return fd;
 }
@@ -131,7 +148,12 @@ int file_in_open(const char *root, const char *path, unsigned how, struct stat *
 	memset(st, 0, sizeof(*st));
 	if (at < 0)
 		return err_sys(err, "%s", path);
-	if (fstat(at, st) || !S_ISREG(st->st_mode)) {
+	if (fstat(at, st)) {
+		(void)err_sys(err, "%s", path);
+		(void)close(at);
+		return -1;
+	}
+	if (!S_ISREG(st->st_mode)) {
 		(void)close(at);
 		return err_set(err, ERR_FORMAT, "%s: not a regular file", path);
 	}
@@ -416,12 +438,15 @@ int file_in_slurp(struct buf *out, int fd, const struct stat *st, size_t limit, 
 	size_t size = st->st_size > 0 && !file_written_by(st, 0) ? (size_t)st->st_size : 0;
 	int rc = -1;
 
-	if (st->st_size > 0 && (size_t)st->st_size > limit)
+	if (st->st_size > 0 && (size_t)st->st_size > limit) {
 		(void)err_set(err, ERR_LIMIT, "%s: more than %zu bytes", name, limit);
-	else if (!file_in_charge(size))
+	} else if (!file_in_charge(size)) {
 		(void)over_budget(name, err);
-	else /* it may grow meanwhile */
+	} else { /* it may grow meanwhile */
 		rc = slurp(out, fd, size ? size : limit, size > 0, name, err);
+		if (rc)
+			file_in_release(size);
+	}
 	(void)close(fd);
 	return rc;
 }

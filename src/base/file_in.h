@@ -16,8 +16,8 @@
  * - Bytes that only root or this user can write are mapped. If the file is cut short meanwhile, the
  *   rest of the mapping reads as zeros and file_map_cut() returns true: a signal handler for SIGBUS
  *   calls file_in_fault(). All other files are read, so that their owners cannot change them later.
- * - What is read so is charged to one budget of the process (file_in_charge): 1 GB, or a quarter of
- *   the memory if that is less. What exceeds it fails with ERR_LIMIT. Like the flag of nomem, the
+ * - What is read so is charged to one budget of the process (file_in_charge): a quarter of the
+ *   memory. What exceeds it fails with ERR_LIMIT. Like the flag of nomem, the
  *   budget and the list of mappings are of the process, not of a caller.
  *
  * Threads: all functions may be called at any time from any thread.

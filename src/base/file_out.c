@@ -247,17 +247,26 @@ fail:
 	return -1;
 }
 
+/* File systems without owners or permissions, and owners that a user namespace does not know. */
+static bool has_no_such(int why)
+{
+	return why == EPERM || why == EINVAL || why == EOPNOTSUPP || why == ENOSYS;
+}
+
 /* As the file that is replaced; the owner where we may. */
 static int take_after(const struct file_new *f, const struct stat *old, struct err *err)
 {
+	mode_t mode = mode_of_derived(old->st_mode & 0777);
 	struct stat st;
 
 	if (fstat(f->fd, &st))
 		return err_sys(err, "%s", f->path);
 	if ((st.st_uid != old->st_uid || st.st_gid != old->st_gid) &&
-	    fchown(f->fd, old->st_uid, old->st_gid) && errno != EPERM)
+	    fchown(f->fd, old->st_uid, old->st_gid) && !has_no_such(errno))
 		return err_sys(err, "%s: its owner", f->path);
-	if (fchmod(f->fd, mode_of_derived(old->st_mode & 0777)))
+	/* where permissions are all the same, the new file has the old one's */
+	if ((st.st_mode & 0777) != mode && fchmod(f->fd, mode) &&
+	    !(has_no_such(errno) && (st.st_mode & 0777) == (old->st_mode & 0777)))
 		return err_sys(err, "%s: its permissions", f->path);
 	return 0;
 }

@@ -8,22 +8,25 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { PATH_MOST = 64 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int asks = -1; /* our end */
+static pid_t lender;
 
 /* "/proc/DIGITS/exe" or "/proc/DIGITS/root", and nothing else. */
 static bool may_be_lent(const char *path)
 {
-	const char *p = path + strlen("/proc/");
+	size_t digits;
 
 	if (strncmp(path, "/proc/", strlen("/proc/")) != 0 || strlen(path) >= PATH_MOST)
 		return false;
-	p += strspn(p, "0123456789");
-	return p > path + strlen("/proc/") && (!strcmp(p, "/exe") || !strcmp(p, "/root"));
+	path += strlen("/proc/");
+	digits = strspn(path, "0123456789");
+	return digits && (!strcmp(path + digits, "/exe") || !strcmp(path + digits, "/root"));
 }
 
 /* One answer: errno, 0 with a descriptor. */
@@ -95,11 +98,25 @@ bool lender_start(void)
 		lend(ends[1]);
 	}
 	(void)close(ends[1]);
-	if (pid > 0)
+	if (pid > 0) {
 		asks = ends[0];
-	else
+		lender = pid;
+	} else {
 		(void)close(ends[0]);
+	}
 	return pid > 0;
+}
+
+void lender_end(void)
+{
+	int status;
+
+	if (asks < 0)
+		return;
+	(void)close(asks);
+	asks = -1;
+	while (waitpid(lender, &status, 0) < 0 && errno == EINTR)
+		;
 }
 
 /* What was asked for last; the lock is held. */

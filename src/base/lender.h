@@ -4,6 +4,7 @@
  *
  *	lender_start()			before sandbox_enter()
  *	lender_open("/proc/7/exe")	a descriptor as of open(path, O_PATH); -1 and errno
+ *	lender_end()			optional: it ends with us, too
  *
  * Landlock keeps a process from looking into others' /proc/PID/exe and /proc/PID/root, where the
  * programs of containers lie, and those that were deleted. The lender opens these two links of any
@@ -21,5 +22,6 @@
 bool lender_start(void);
 /* The caller closes the descriptor. Without a lender, or for another path: -1, EACCES. */
 int lender_open(const char *path);
+void lender_end(void); /* without a lender: nothing */
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -150,6 +151,41 @@ out:
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
+/* Newer than some headers; from 424 on the numbers are the same everywhere. */
+#ifndef SYS_fsconfig
+#define SYS_fsconfig 431
+#endif
+#ifndef SYS_clone3
+#define SYS_clone3 435
+#endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+#ifndef SYS_process_madvise
+#define SYS_process_madvise 440
+#endif
+#ifndef SYS_mount_setattr
+#define SYS_mount_setattr 442
+#endif
+#ifndef SYS_quotactl_fd
+#define SYS_quotactl_fd 443
+#endif
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
+#ifndef SYS_setxattrat
+#define SYS_setxattrat 463
+#endif
+#ifndef SYS_removexattrat
+#define SYS_removexattrat 466
+#endif
+#ifndef SYS_open_tree_attr
+#define SYS_open_tree_attr 467
+#endif
+#ifndef SYS_file_setattr
+#define SYS_file_setattr 469
+#endif
+
 /* What those do: sanitized builds leave it alone. */
 static bool is_sanitizers(int number)
 {
@@ -207,10 +243,13 @@ static void on_refused(int sig, siginfo_t *info, void *context)
 #define IF_EQUAL(value, yes, no)    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, yes, no)
 #define IF_AT_LEAST(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, value, yes, no)
 #define X32			    0x40000000u /* calls of x86-64 programs with short pointers */
+#define IF_ANY_BIT(bits, yes, no)   BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, yes, no)
+/* CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET */
+#define NAMESPACES 0x7E020000u
 
 /* A filter while it is written: jumps lead over one instruction, so that none has a distance. */
 struct filter {
-	struct sock_filter f[32 + 2 * N_REFUSED];
+	struct sock_filter f[64 + 2 * N_REFUSED];
 	unsigned short n;
 };
 
@@ -225,6 +264,17 @@ static void unless_it_is(struct filter *x, long number)
 	put(x, (struct sock_filter)IF_EQUAL((unsigned)number, 0, 1));
 }
 
+/* A call whose first argument is a process: this one, or 0. */
+static void put_by_process(struct filter *x, unsigned number)
+{
+	put(x, (struct sock_filter)IF_EQUAL(number, 0, 5));
+	put(x, (struct sock_filter)LOAD(args[0]));
+	put(x, (struct sock_filter)IF_EQUAL((unsigned)getpid(), 2, 0));
+	put(x, (struct sock_filter)IF_EQUAL(0, 1, 0));
+	put(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
+	put(x, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
+}
+
 /* These by their arguments; both architectures are little-endian: the low half comes first. */
 static void put_by_argument(struct filter *x, bool owners)
 {
@@ -232,15 +282,27 @@ static void put_by_argument(struct filter *x, bool owners)
 	put(x, (struct sock_filter)RETURN(owners ? SECCOMP_RET_ALLOW : SECCOMP_RET_TRAP));
 	put(x, (struct sock_filter)IF_EQUAL(SYS_fchmod, 0, 4));
 	put(x, (struct sock_filter)LOAD(args[1]));
-	put(x, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, ~0777u, 0, 1));
+	put(x, (struct sock_filter)IF_ANY_BIT(~0777u, 0, 1));
 	put(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
 	put(x, (struct sock_filter)RETURN(owners ? SECCOMP_RET_ALLOW : SECCOMP_RET_TRAP));
-	/* itself, and its group, as editors of lines hand on Ctrl-C */
-	put(x, (struct sock_filter)IF_EQUAL(SYS_tgkill, 1, 0));
-	put(x, (struct sock_filter)IF_EQUAL(SYS_kill, 0, 4));
+	/* editors of lines hand on Ctrl-C to their group: 0 */
+	put_by_process(x, SYS_tgkill);
+	put_by_process(x, SYS_kill);
+	put_by_process(x, SYS_prlimit64);
+	/* what is typed for the shell */
+	put(x, (struct sock_filter)IF_EQUAL(SYS_ioctl, 0, 5));
+	put(x, (struct sock_filter)LOAD(args[1]));
+	put(x, (struct sock_filter)IF_EQUAL(TIOCSTI, 1, 0));
+	put(x, (struct sock_filter)IF_EQUAL(TIOCLINUX, 0, 1));
+	put(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
+	put(x, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
+	/* threads and processes, but no namespaces. clone3's flags lie in memory: libc goes on with
+	 * clone where the kernel has none */
+	unless_it_is(x, SYS_clone3);
+	put(x, (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | ENOSYS));
+	put(x, (struct sock_filter)IF_EQUAL(SYS_clone, 0, 3));
 	put(x, (struct sock_filter)LOAD(args[0]));
-	put(x, (struct sock_filter)IF_EQUAL((unsigned)getpid(), 2, 0));
-	put(x, (struct sock_filter)IF_EQUAL(0, 1, 0));
+	put(x, (struct sock_filter)IF_ANY_BIT(NAMESPACES, 0, 1));
 	put(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
 	put(x, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
 }

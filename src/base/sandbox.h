@@ -33,7 +33,7 @@
 
 #include "base/err.h"
 
-#define SANDBOX_PATHS 64
+#define SANDBOX_PATHS 256
 
 struct sandbox {
 	struct sandbox_path {

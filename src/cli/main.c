@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file_in.h"
+#include "base/lender.h"
 #include "base/nomem.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -139,7 +140,10 @@ static int dispatch(struct cli *cli, int argc, char **argv)
 		return cli_fail_as(&err, failed);
 	if (cli_only_reads(cli))
 		cli_sandbox(cli, NULL);
-	return without_losses(run_command[cli->command](cli));
+	rc = without_losses(run_command[cli->command](cli));
+	lender_end(); /* first: it has copies of the other's descriptors */
+	starter_end(&cli->pager);
+	return rc;
 }
 
 /* Recordings and programs are mapped. That one of them shrinks while it is read is the one fault

@@ -50,17 +50,30 @@ static int allow_output(struct sandbox *s, const char *path, struct err *err)
 	return sandbox_write(s, real, err);
 }
 
-/* Where SQLite sorts what is larger than its cache, and a packed recording unpacks: as they
- * choose. */
+static int allow_both(struct sandbox *s, const struct cli *cli, const char *path, struct err *err)
+{
+	return sandbox_write(s, path, err) || (cli->opt.sysroot && sandbox_read(s, path, err)) ? -1
+											       : 0;
+}
+
+/* Where SQLite sorts what is larger than its cache (as it chooses, os_unix.c: the first that can be
+ * written), and where a packed recording unpacks. */
 static int allow_temporary(struct sandbox *s, const struct cli *cli, struct err *err)
 {
-	static const char *const words[] = { "SQLITE_TMPDIR", "TMPDIR" };
-	const char *said;
+	const char *const places[] = {
+		getenv("SQLITE_TMPDIR"), getenv("TMPDIR"), "/var/tmp", "/usr/tmp", "/tmp", "."
+	};
+	struct stat st;
 
-	for (size_t i = 0; cli->command == CMD_SQL && i < sizeof(words) / sizeof(*words); i++)
-		if ((said = getenv(words[i])) && *said && sandbox_write(s, said, err))
+	for (size_t i = 0; cli->command == CMD_SQL && i < sizeof(places) / sizeof(*places); i++) {
+		if (!places[i] || stat(places[i], &st) || !S_ISDIR(st.st_mode) ||
+		    access(places[i], W_OK | X_OK))
+			continue;
+		if (allow_both(s, cli, places[i], err))
 			return -1;
-	return sandbox_write(s, "/var/tmp", err);
+		break;
+	}
+	return allow_both(s, cli, "/var/tmp", err);
 }
 
 static int allow_writing(struct sandbox *s, struct cli *cli, const char *also, struct err *err)
@@ -81,20 +94,29 @@ static int allow_writing(struct sandbox *s, struct cli *cli, const char *also, s
 		       : 0;
 }
 
-/* The directory of a file on the command line: runs of a series lie beside one another. */
-static int allow_beside(struct sandbox *s, const char *path, struct err *err)
+static int allow_dir_of(struct sandbox *s, char *dir, struct err *err)
 {
-	char dir[PATH_MAX];
 	char *slash;
 
-	if (!path || strlen(path) >= sizeof(dir))
-		return 0;
-	memcpy(dir, path, strlen(path) + 1);
 	slash = strrchr(dir, '/');
 	if (!slash)
 		return 0; /* "." is allowed */
 	slash[slash == dir] = '\0';
 	return sandbox_read(s, dir, err);
+}
+
+/* The directory of a file on the command line, also where it is a link: runs of a series lie beside
+ * one another. */
+static int allow_beside(struct sandbox *s, const char *path, struct err *err)
+{
+	char dir[PATH_MAX];
+
+	if (!path || strlen(path) >= sizeof(dir))
+		return 0;
+	if (realpath(path, dir) && allow_dir_of(s, dir, err))
+		return -1;
+	memcpy(dir, path, strlen(path) + 1);
+	return allow_dir_of(s, dir, err);
 }
 
 static int allow_list(struct sandbox *s, const struct text_list *l, struct err *err)
@@ -148,8 +170,9 @@ static int allow_reading(struct sandbox *s, struct cli *cli, struct err *err)
 			if (allow_beside(s, w, err))
 				return -1;
 	}
-	if (home && *home == '/' &&
-	    sandbox_read(s, arena_printf(&cli->arena, "%s/.terminfo", home), err))
+	if (home && *home == '/' && /* .debug: perf's cache of programs */
+	    (sandbox_read(s, arena_printf(&cli->arena, "%s/.terminfo", home), err) ||
+	     sandbox_read(s, arena_printf(&cli->arena, "%s/.debug", home), err)))
 		return -1;
 	return allow_beside(s, o->input, err) || allow_beside(s, o->import, err) ||
 			       allow_beside(s, o->penalties, err) ||

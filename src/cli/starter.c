@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file_out.h"
+
 enum { NOT_STARTED = 127, KILLED = 255 };
 
 static bool read_all(int fd, void *to, size_t len)
@@ -26,16 +28,7 @@ static bool read_all(int fd, void *to, size_t len)
 
 static bool write_all(int fd, const void *from, size_t len)
 {
-	for (size_t at = 0; at < len;) {
-		ssize_t n = write(fd, (const char *)from + at, len - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += (size_t)n;
-	}
-	return true;
+	return !fd_write_all(fd, from, len, "", NULL);
 }
 
 static void become(char *const argv[], int input)
@@ -123,7 +116,7 @@ bool starter_start(struct starter *b, char *const argv[])
 {
 	int there[2], back[2];
 
-	*b = (struct starter){ .to = -1, .from = -1 };
+	*b = (struct starter){ .pid = 0 };
 	if (pipe2(there, O_CLOEXEC))
 		return false;
 	if (pipe2(back, O_CLOEXEC)) {
@@ -149,12 +142,20 @@ bool starter_start(struct starter *b, char *const argv[])
 
 int starter_run(struct starter *b, const char *text, size_t len)
 {
+	const struct sigaction ignored = { .sa_handler = SIG_IGN };
+	struct sigaction interrupt, quit;
 	uint64_t n = len;
-	uint8_t status;
+	uint8_t status = NOT_STARTED;
 
-	if (b->pid <= 0 || !write_all(b->to, &n, sizeof(n)) || !write_all(b->to, text, len) ||
-	    !read_all(b->from, &status, sizeof(status)))
+	if (b->pid <= 0)
 		return -1;
+	(void)sigaction(SIGINT, &ignored, &interrupt); /* while the program runs, they are its */
+	(void)sigaction(SIGQUIT, &ignored, &quit);
+	if (!write_all(b->to, &n, sizeof(n)) || !write_all(b->to, text, len) ||
+	    !read_all(b->from, &status, sizeof(status)))
+		status = NOT_STARTED;
+	(void)sigaction(SIGINT, &interrupt, NULL);
+	(void)sigaction(SIGQUIT, &quit, NULL);
 	return status == NOT_STARTED ? -1 : status;
 }
 
@@ -162,12 +163,12 @@ void starter_end(struct starter *b)
 {
 	int status;
 
-	if (b->to >= 0)
-		(void)close(b->to);
-	if (b->from >= 0)
-		(void)close(b->from);
+	if (!b->pid)
+		return;
+	(void)close(b->to);
+	(void)close(b->from);
 	if (b->pid > 0)
 		while (waitpid(b->pid, &status, 0) < 0 && errno == EINTR)
 			;
-	*b = (struct starter){ .to = -1, .from = -1 };
+	*b = (struct starter){ .pid = 0 };
 }

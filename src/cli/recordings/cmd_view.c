@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -90,6 +91,7 @@ static int make_page(struct cli *cli, const char *input, const char *path, struc
 		return cli_fail(err);
 	}
 	if (!pid) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 		cli_sandbox(cli, path);
 		_exit(report_html(cli, input, path));
 	}

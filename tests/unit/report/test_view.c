@@ -405,7 +405,8 @@ static void test_screen(void **state)
 		   " not attributed  0.0 % in no mapping, 7.0 % without a symbol\n"
 		   " lost            no records\n"
 		   " throttled       never\n"
-		   " next: cyclade annotate hash_probe             its source lines and instructions\n"
+		   " next: cyclade annotate hash_probe             "
+		   "its source lines and instructions\n"
 		   "       cyclade record -g -- ./join orders.tbl  call chains too: who calls it\n"
 		   "       cyclade report --min 0                  every row\n");
 	free(s);
