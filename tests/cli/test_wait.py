@@ -513,9 +513,12 @@ def timehist():
         if m:
             perf[int(m[2])].append([float(m[1])] + [float(m[3 + i]) / 1e3 for i in range(3)])
     # a thread ends with its last record; perf goes on with it if it is preempted between that and its last switch
-    text = subprocess.run(["perf", "script", "-i", "sched.data", "--show-task-events", "-F", "tid,time,event"], capture_output=True,
+    text = subprocess.run(["perf", "script", "-i", "sched.data", "--show-task-events", "-F", "tid,time,event,trace"], capture_output=True,
                           text=True, errors="replace", check=True).stdout
     ends = {int(m[2]): float(m[1]) for m in re.finditer(r"([\d.]+): PERF_RECORD_EXIT\(\d+:(\d+)\)", text)}
+    came = collections.defaultdict(list)  # when a thread's switch to a CPU was traced
+    for m in re.finditer(r"([\d.]+): +sched:sched_switch: .* next_pid=(\d+) ", text):
+        came[int(m[2])].append(float(m[1]))
     compared, apart = [], []
     bar = 1.5e-6  # a row: perf prints us
     for tid, rows in perf.items():
@@ -526,7 +529,8 @@ def timehist():
         wait, delay, run_ = (sum(r[1 + i] for r in rows[1:]) for i in range(3))
         ours = (d["blocked_seconds"] + d["runnable_seconds"], sum_of(d, "wake-up"), d["running_seconds"])
         left = rows[-1][0] - rows[0][0] - wait - run_
-        if not -1.5e-6 <= left <= 2e-6 * len(rows) or d["unknown_seconds"]:
+        traced = all(any(a[0] - bar <= at <= b[0] + bar for at in came[tid]) for a, b in zip(rows, rows[1:]))
+        if not traced or not -1.5e-6 <= left <= 2e-6 * len(rows) or d["unknown_seconds"]:
             continue  # perf's own rows overlap (it cuts times to us), or a switch was not traced
         compared.append(tid)
         if any(abs(a - b) > bar * len(rows) for a, b in zip(ours, (wait, delay, run_))):
