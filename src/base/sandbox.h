@@ -11,8 +11,9 @@
  * From then on, for this process and all that it starts, for good:
  *
  *	by Landlock (Linux 5.13)	nothing is written, made, renamed or removed but below
- *					what was said; nothing is executed; no TCP (6.7); no
- *					signals to others, no abstract sockets (6.12)
+ *					what was said (before 6.2 open() may still empty a file);
+ *					nothing is executed; no TCP (6.7); no signals to others,
+ *					no abstract sockets (6.12)
  *	by seccomp (3.5)		no exec, sockets, ptrace, memory of others, mounts, modules,
  *					namespaces, keys, BPF, counters, io_uring, clocks; owners
  *					and permissions only where `owners` says so
