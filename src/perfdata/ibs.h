@@ -116,12 +116,6 @@ uint64_t ibs_bits(const struct ibs *x, enum ibs_field f);
 /* NULL, or why the field has no value in this sample. */
 const char *ibs_get(const struct ibs *x, enum ibs_field f, uint64_t *value);
 
-/* Bytes by the value of IBS_WIDTH; 0: none, or a code that is reserved. */
-static inline uint64_t ibs_width_bytes(uint64_t code)
-{
-	return code && code <= 8 ? 1ULL << (code - 1) : 0;
-}
-
 /* The size of the code's page, in bytes. NULL, or why it is not known. */
 const char *ibs_code_page(const struct ibs *x, uint64_t *bytes);
 

@@ -266,8 +266,8 @@ static void read_op(struct memop *op, const struct ibs *x)
 	read_cycles(op, x, MEMOP_LATENCY_REFILL, IBS_DTLB_REFILL, true);
 	op->has |= MEMOP_HAS_LOCKED;
 	op->locked = is_set(x, IBS_LOCKED);
-	if (!ibs_get_of(x, IBS_WIDTH, &width))
-		op->width = (uint8_t)ibs_width_bytes(width);
+	if (!ibs_get_of(x, IBS_WIDTH, &width) && width && width <= 8)
+		op->width = (uint8_t)(1u << (width - 1));
 	if (is_set(x, IBS_L2_MISS) && !ibs_get_of(x, IBS_OPEN_REQUESTS, &open)) {
 		op->open = (uint8_t)open;
 		op->has |= MEMOP_HAS_OPEN;

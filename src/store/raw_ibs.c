@@ -93,8 +93,8 @@ static void put_field(const struct ibs *x, int field, struct raw_cell *out)
 		return;
 	if (field != IBS_WIDTH)
 		value_int(out, v);
-	else if ((v = ibs_width_bytes(v))) /* as every width */
-		value_int(out, v);
+	else if (v) /* in bytes, as every width */
+		value_int(out, 1u << (v - 1));
 }
 
 /* What is not in ibs_field.def. */
