@@ -298,10 +298,12 @@ def oversubscribed():
 
 
 def names_hog(path, what, pid):
-    """Each waits for the one before it in the queue, and all of them for the hog: it has most of the critical path."""
+    """Each waits for the one before it in the queue, and all of them for the hog: of their process it has most of the critical path.
+    What starts it, in a container first of all, may take longer on a busy machine."""
     p = run("report", "--critical", "-j", "--only-pid", str(pid), path)
     d = json.loads(p.stdout) if p.returncode == 0 else {"threads": [{"comm": p.stderr}]}
-    t.ok(d["threads"][0]["comm"] == "hog", what + ": who holds it is named first", d["threads"][:3])
+    own = [r["comm"] for r in d["threads"] if r.get("pid") == pid]
+    t.ok(own[:1] == ["hog"], what + ": who holds it is named first", d["threads"][:3])
 
 
 def holder():
