@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/file_out.h"
+#include "base/fs.h"
 #include "base/lender.h"
 #include "base/nomem.h"
 
@@ -72,7 +73,8 @@ static int over_budget(const char *name, struct err *err)
  * is looked up beforehand; one that leads out of the root is refused. */
 static int open_unsure(const char *root, const char *path, int flags)
 {
-	char top[PATH_MAX], real[PATH_MAX], whole[2 * PATH_MAX];
+	char top[PATH_MAX], real[PATH_MAX], whole[2 * PATH_MAX], name[NAME_MAX + 1] = "";
+	char *last;
 	size_t len;
 
 	if (!root)
@@ -81,14 +83,26 @@ static int open_unsure(const char *root, const char *path, int flags)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
+	last = strrchr(whole, '/');
+	if (flags & O_NOFOLLOW && strcmp(last, "/..") != 0 && strlen(last) <= NAME_MAX) {
+		(void)snprintf(name, sizeof(name), "%s", last + 1); /* may be no link */
+		last[1] = '\0';
+	}
 	if (!realpath(root, top) || !realpath(whole, real))
 		return -1;
 	len = strlen(top);
-	if (strncmp(real, top, len) != 0 || (real[len] != '/' && len > 1)) {
+	if ((strncmp(real, top, len) != 0 || (real[len] && real[len] != '/' && len > 1)) ||
+	    (!*name && !real[len] && len > 1)) {
 		errno = ENOENT;
 		return -1;
 	}
-	return open(real, flags | O_NOFOLLOW);
+	if (!*name)
+		return open(real, flags | O_NOFOLLOW);
+	if (path_join(whole, sizeof(whole), real, name)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return open(whole, flags);
 }
 
 /* A sandbox keeps us from what a running program is made of: somebody beside us is asked then. */

@@ -71,7 +71,7 @@ static void try_others(void)
 	pid_t pid = fork();
 
 	if (!pid) {
-		(void)execv("/bin/true", argv);
+		(void)execve("/bin/true", argv, NULL); /* and no library preloaded */
 		_exit(errno == EPERM ? 100 : errno == EACCES ? 101 : 102);
 	}
 	if (pid > 0) {

@@ -82,7 +82,7 @@ static const struct table_column columns[] = {
 	{ "rate", "rate", T_COUNT, C_RATE, NULL, "left out", OF(rate) },
 	{ "shown", "shown", T_COUNT, C_PEOPLE, NULL, "for people", OF(rate) },
 	{ "drift", "drift", T_SIGNED, 0, "us", "either way", OF(drift) },
-	{ "clock-rate", "clock", T_REAL, 0, "Hz", "of it", OF(clock) },
+	{ "clock_rate", "clock", T_REAL, 0, "Hz", "of it", OF(clock) },
 	{ "flops", "flops", T_AMOUNT, 0, "G/s", "a unit of no word", OF(flops) },
 	{ "on", "on", T_FLAG, 0, NULL, "or off", OF(on) },
 };
