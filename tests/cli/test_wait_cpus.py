@@ -187,7 +187,7 @@ def by_perf():
          (sum(found.values()), sum(ran.values()), apart))
     mine = [r["tid"] for r in d["threads"] if r["comm"] == OWN]
     own = sum(found[x] for x in mine), sum(ran[x] for x in mine)
-    t.ok(own[1] and abs(own[0] - own[1]) < 0.01 * own[1] + apart + 1e6, "perf sched record: ... and the program, which is there from its start to its end",
+    t.ok(own[1] and abs(own[0] - own[1]) < 0.01 * own[1] + apart + TICK + 1e6, "perf sched record: ... and the program, which is there from its start to its end",
          (own, apart))
     return None
 
