@@ -70,52 +70,40 @@ static int over_budget(const char *name, struct err *err)
 /* ---- opening ---------------------------------------------------------------------------- */
 
 /* Where the kernel has no openat2 (before 5.6, some sandboxes): what the links on the way lead to
- * is looked up beforehand; one that leads out of the root is refused. */
+ * is looked up beforehand; one that leads out of the root is refused. With O_NOFOLLOW the last name
+ * is left as it is. */
 static int open_unsure(const char *root, const char *path, int flags)
 {
-	char top[PATH_MAX], real[PATH_MAX], whole[2 * PATH_MAX], name[NAME_MAX + 1] = "";
-	char *last;
-	size_t len;
+	char top[PATH_MAX], real[PATH_MAX], whole[2 * PATH_MAX], dir[2 * PATH_MAX];
+	const char *name = NULL;
 
 	if (!root)
 		return open(path, flags);
-	if (snprintf(whole, sizeof(whole), "%s/%s", root, path) >= (int)sizeof(whole)) {
+	if (path_join(whole, sizeof(whole), root, path) || path_dir(dir, sizeof(dir), whole)) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	last = strrchr(whole, '/');
-	if (flags & O_NOFOLLOW && strcmp(last, "/..") != 0 && strlen(last) <= NAME_MAX) {
-		(void)snprintf(name, sizeof(name), "%s", last + 1); /* may be no link */
-		last[1] = '\0';
-	}
-	if (!realpath(root, top) || !realpath(whole, real))
+	if (flags & O_NOFOLLOW)
+		name = path_base(whole);
+	if (!realpath(root, top) || !realpath(name ? dir : whole, real))
 		return -1;
-	len = strlen(top);
-	if ((strncmp(real, top, len) != 0 || (real[len] && real[len] != '/' && len > 1)) ||
-	    (!*name && !real[len] && len > 1)) {
+	if (!path_is_below(real, top)) {
 		errno = ENOENT;
 		return -1;
 	}
-	if (!*name)
+	if (!name)
 		return open(real, flags | O_NOFOLLOW);
-	if (path_join(whole, sizeof(whole), real, name)) {
+	if (path_join(dir, sizeof(dir), real, name)) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	return open(whole, flags);
+	return open(dir, flags);
 }
 
 /* A sandbox keeps us from what a running program is made of: somebody beside us is asked then. */
 static int open_lent(const char *path, int fd)
 {
-	int why = errno;
-
-	if (fd >= 0 || (why != EACCES && why != EPERM))
-		return fd;
-	fd = lender_open(path);
-	if (fd < 0)
-		errno = why;
-	return fd;
+	return fd < 0 && (errno == EACCES || errno == EPERM) ? lender_open(path) : fd;
 }
 
 /* Opens without effect, whatever it is: opening a device may do things. */
@@ -138,18 +126,13 @@ static int open_name(const char *root, const char *path, unsigned how)
 		if (fd >= 0 || errno != EAGAIN)
 			break;
 	}
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM)) /* EPERM: some containers' filter */
+		fd = open_unsure(root, path, flags);
+	if (how & FILE_IN_PROC)
+		fd = open_lent(path, fd);
 	why = errno;
 	if (root)
 		(void)close(top);
-	if (fd < 0 && (why == ENOSYS || why == EPERM)) { /* EPERM: some containers' filter */
-		fd = open_unsure(root, path, flags);
-		why = errno;
-	}
-	if (fd < 0 && how & FILE_IN_PROC) {
-		errno = why;
-		fd = open_lent(path, fd);
-		why = errno;
-	}
 	errno = why;
 	return fd;
 }
@@ -298,27 +281,11 @@ static struct file_copy *known_copy(const struct stat *st)
 	return c;
 }
 
-/* `size` bytes, fewer if the file has become shorter. */
-static int read_copy(struct file_copy *c, int fd, const char *name, struct err *err)
-{
-	while (c->len < c->size) {
-		ssize_t n = read(fd, c->bytes + c->len, c->size - c->len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_sys(err, "%s", name);
-		if (!n)
-			break;
-		c->len += (size_t)n;
-	}
-	return 0;
-}
-
 static struct file_copy *new_copy(int fd, const struct stat *st, const char *name, struct err *err)
 {
 	size_t size = (size_t)st->st_size;
 	struct file_copy *c;
+	ssize_t got;
 
 	if (!file_in_charge(size)) {
 		(void)over_budget(name, err);
@@ -333,8 +300,12 @@ static struct file_copy *new_copy(int fd, const struct stat *st, const char *nam
 					 .ino = st->st_ino,
 					 .written = st->st_mtim,
 					 .changed = st->st_ctim };
-		if (!read_copy(c, fd, name, err))
+		got = fd_read_full(fd, c->bytes, size);
+		if (got >= 0) { /* fewer if it has become shorter */
+			c->len = (size_t)got;
 			return c;
+		}
+		(void)err_sys(err, "%s", name);
 	}
 	free(c);
 	file_in_release(size);
@@ -412,31 +383,44 @@ void file_map_close(struct file_map *m)
 	*m = (struct file_map){ 0 };
 }
 
-/* Up to `most` bytes; more is an error, unless `cut`. */
-static int slurp(struct buf *out, int fd, size_t most, bool cut, const char *name, struct err *err)
+ssize_t fd_read_full(int fd, void *p, size_t len)
 {
-	char chunk[65536];
-	size_t start = out->len;
+	size_t have = 0;
 
-	for (;;) {
-		ssize_t n = read(fd, chunk, sizeof(chunk));
+	while (have < len) {
+		ssize_t n = read(fd, (char *)p + have, len - have);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return err_sys(err, "%s", name);
+			return -1;
 		if (!n)
 			break;
-		if (out->len - start + (size_t)n > most) {
-			if (!cut)
-				return err_set(err, ERR_LIMIT, "%s: more than %zu bytes", name,
-					       most);
-			n = (ssize_t)(most - (out->len - start));
-		}
+		have += (size_t)n;
+	}
+	return (ssize_t)have;
+}
+
+/* Up to `most` bytes; more is an error, unless `cut`: then they are not read. */
+static int slurp(struct buf *out, int fd, size_t most, bool cut, const char *name, struct err *err)
+{
+	char chunk[65536];
+	size_t left = most;
+	ssize_t n;
+
+	do {
+		size_t room = cut && left < sizeof(chunk) ? left : sizeof(chunk);
+
+		n = fd_read_full(fd, chunk, room);
+		if (n < 0)
+			return err_sys(err, "%s", name);
+		if ((size_t)n > left)
+			return err_set(err, ERR_LIMIT, "%s: more than %zu bytes", name, most);
+		left -= (size_t)n;
 		buf_put(out, chunk, (size_t)n);
 		if (out->failed)
 			return err_nomem(err);
-	}
+	} while (n == (ssize_t)sizeof(chunk));
 	buf_put(out, "", 0);
 	return buf_error(out, err);
 }
@@ -475,12 +459,17 @@ int file_slurp(struct buf *out, const char *path, size_t limit, struct err *err)
 
 /* ---- whose ------------------------------------------------------------------------------ */
 
+bool owner_is_ours(const struct stat *st)
+{
+	return !st->st_uid || st->st_uid == geteuid();
+}
+
 bool file_written_by(const struct stat *st, uid_t other)
 {
 	bool by_group = (st->st_mode & S_IWGRP) && st->st_gid && st->st_gid != st->st_uid;
 
 	return S_ISREG(st->st_mode) && !(st->st_mode & S_IWOTH) && !by_group &&
-	       (!st->st_uid || st->st_uid == geteuid() || st->st_uid == other);
+	       (owner_is_ours(st) || st->st_uid == other);
 }
 
 bool file_read_by(const struct stat *st, uid_t user)

@@ -72,8 +72,12 @@ bool file_map_cut(const struct file_map *m);
 /* Reads a file to its end whatever stat says of its size (so /proc and /sys work), up to `limit`
  * bytes; more is ERR_LIMIT. The text is NUL-ended. Only regular files, as above. */
 int file_slurp(struct buf *out, const char *path, size_t limit, struct err *err) MUST_USE;
+/* Up to `len` bytes, fewer at the end of the file; -1 and errno. */
+ssize_t fd_read_full(int fd, void *p, size_t len) MUST_USE;
 int fd_slurp(struct buf *out, int fd, size_t limit, const char *name, struct err *err) MUST_USE;
 
+/* It belongs to root or to this user. */
+bool owner_is_ours(const struct stat *st);
 /* Whether only root, this user or `other` can have written the file: it is a regular file of one of
  * them, others may not write it, and no group but the owner's own, which has his number. */
 bool file_written_by(const struct stat *st, uid_t other);

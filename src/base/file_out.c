@@ -12,6 +12,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "base/fs.h"
 #include "base/vec.h"
 
@@ -204,16 +205,9 @@ static int link_temp(const struct file_new *f, mode_t mode)
 static int create_nameless(const struct file_new *f, mode_t mode)
 {
 	char dir[sizeof(f->path)];
-	char *slash;
 
-	if (access("/proc/self/fd", X_OK))
+	if (access("/proc/self/fd", X_OK) || path_dir(dir, sizeof(dir), f->path))
 		return -1;
-	memcpy(dir, f->path, sizeof(dir));
-	slash = strrchr(dir, '/');
-	if (!slash)
-		(void)snprintf(dir, sizeof(dir), ".");
-	else
-		slash[slash == dir] = '\0';
 	return open(dir, O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
 }
 
@@ -311,7 +305,7 @@ static int follow_ours(struct file_new *f, struct err *err)
 			rc = err_sys(err, "%s", f->path);
 		else if (S_ISREG(st.st_mode))
 			rc = 0;
-		else if (st.st_uid && st.st_uid != geteuid())
+		else if (!owner_is_ours(&st))
 			rc = err_set(err, ERR_PERM,
 				     "%s: this %s belongs to another user; it is not written",
 				     f->path, kind_of(st.st_mode));
@@ -476,10 +470,10 @@ bool dir_is_ours(const char *path)
 			return errno == ENOTDIR; /* it can hold nothing */
 		there = false;
 		if (slash == dir)
-			return !stat("/", &st) && (!st.st_uid || st.st_uid == geteuid());
+			return !stat("/", &st) && owner_is_ours(&st);
 		*slash = '\0';
 	}
-	if (st.st_uid && st.st_uid != geteuid())
+	if (!owner_is_ours(&st))
 		return false;
 	/* below /tmp a new directory is safe from others, who cannot rename it */
 	return !(st.st_mode & S_IWOTH) || (!there && (st.st_mode & S_ISVTX));

@@ -49,6 +49,29 @@ const char *path_base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+int path_dir(char *out, size_t size, const char *path)
+{
+	const char *base = path_base(path);
+	size_t len = (size_t)(base - path);
+
+	if (!len)
+		path = ".";
+	if (len != 1) /* "/" keeps its slash */
+		len = len ? len - 1 : 1;
+	if (len >= size)
+		return -1;
+	memcpy(out, path, len);
+	out[len] = '\0';
+	return 0;
+}
+
+bool path_is_below(const char *path, const char *top)
+{
+	size_t len = strlen(top);
+
+	return !strncmp(path, top, len) && (!path[len] || path[len] == '/' || len == 1);
+}
+
 /* Whether the last part of out[0..n) may be taken back by "..": there is one, and it is none. */
 static bool can_drop(const char *out, size_t n)
 {

@@ -146,10 +146,8 @@ int lender_open(const char *path)
 	int fd = -1;
 	ssize_t n;
 
-	if (asks < 0 || !may_be_lent(path)) {
-		errno = EACCES;
+	if (asks < 0 || !may_be_lent(path))
 		return -1;
-	}
 	(void)pthread_mutex_lock(&lock);
 	do
 		n = write(asks, path, strlen(path));

@@ -20,7 +20,8 @@
 
 /* false: none could be started. */
 bool lender_start(void);
-/* The caller closes the descriptor. Without a lender, or for another path: -1, EACCES. */
+/* The caller closes the descriptor. Without a lender, or for another path: -1, and errno is left as
+ * it is. */
 int lender_open(const char *path);
 void lender_end(void); /* without a lender: nothing */
 

@@ -140,7 +140,7 @@ static int slurp_own(struct buf *text, const char *path, struct err *err)
 
 	if (fd < 0)
 		return -1;
-	if (st.st_uid && st.st_uid != geteuid())
+	if (!owner_is_ours(&st))
 		rc = err_set(err, ERR_PERM, "%s belongs to another user", path);
 	else if (!file_written_by(&st, geteuid()))
 		rc = err_set(err, ERR_PERM, "%s can be written by others", path);

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/nomem.h"
 #include "base/num.h"
@@ -246,7 +247,7 @@ static bool is_foreign(const char *path)
 {
 	struct stat st;
 
-	return !stat(path, &st) && st.st_uid && st.st_uid != geteuid();
+	return !stat(path, &st) && !owner_is_ours(&st);
 }
 
 const char *cli_input(struct cli *cli, struct err *err)

@@ -8,22 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "base/file_out.h"
 
 enum { NOT_STARTED = 127, KILLED = 255 };
 
 static bool read_all(int fd, void *to, size_t len)
 {
-	for (size_t at = 0; at < len;) {
-		ssize_t n = read(fd, (char *)to + at, len - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += (size_t)n;
-	}
-	return true;
+	return fd_read_full(fd, to, len) == (ssize_t)len;
 }
 
 static bool write_all(int fd, const void *from, size_t len)

@@ -14,6 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
+#include "base/fs.h"
 #include "base/invariant.h"
 #include "base/nomem.h"
 #include "base/vec.h"
@@ -45,12 +47,10 @@ __attribute__((format(printf, 3, 0))) static bool path_of(struct sys_path *out, 
 static bool leaves(const char *root, const char *path)
 {
 	char top[PATH_MAX], real[PATH_MAX];
-	size_t len;
 
 	if (!realpath(root, top) || !realpath(path, real))
 		return true; /* errno says why */
-	len = strlen(top);
-	if (!strncmp(real, top, len) && (!real[len] || real[len] == '/' || len == 1))
+	if (path_is_below(real, top))
 		return false;
 	errno = ENOENT;
 	return true;
@@ -98,8 +98,9 @@ static int open_path(const struct sys_path *p, const char *root, int flags)
 static ssize_t read_head(char *out, size_t size, const struct sys_path *p, const char *root)
 {
 	struct stat st;
-	size_t len = 0;
-	int fd = open_path(p, root, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	ssize_t got;
+	size_t len;
+	int fd = open_path(p, root, O_RDONLY | O_NONBLOCK | O_NOCTTY), saved;
 
 	out[0] = 0;
 	if (fd < 0)
@@ -109,24 +110,15 @@ static ssize_t read_head(char *out, size_t size, const struct sys_path *p, const
 		errno = EINVAL;
 		return -1;
 	}
-	while (len < size - 1) {
-		ssize_t got = read(fd, out + len, size - 1 - len);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0) {
-			int saved = errno;
-
-			(void)close(fd);
-			out[0] = 0;
-			errno = saved;
-			return -1;
-		}
-		if (!got)
-			break;
-		len += (size_t)got;
-	}
+	got = fd_read_full(fd, out, size - 1);
+	saved = errno;
 	(void)close(fd);
+	if (got < 0) {
+		out[0] = 0;
+		errno = saved;
+		return -1;
+	}
+	len = (size_t)got;
 	while (len && blank(out[len - 1]))
 		len--;
 	out[len] = 0;

@@ -162,6 +162,25 @@ static void bytes_of_others_are_a_copy(void **state)
 	file_map_close(&a);
 }
 
+/* Whoever goes on writing to a file does not keep its reader reading. */
+static void a_file_that_grows_has_an_end(void **state)
+{
+	int fd = open(put("grows", 0666, 300000), O_RDONLY | O_CLOEXEC), same = dup(fd);
+	struct buf b = BUF_INIT;
+	struct stat st;
+
+	(void)state;
+	assert_true(fd >= 0 && same >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	st.st_size = 100000; /* as it was when it was judged */
+	assert_int_equal(file_in_slurp(&b, fd, &st, 1 << 20, "grows", NULL), 0);
+	assert_int_equal(b.len, 100000);
+	assert_int_equal(lseek(same, 0, SEEK_CUR), 100000);
+	(void)close(same);
+	buf_free(&b);
+	file_in_release(100000);
+}
+
 static void fault(int sig, siginfo_t *info, void *context)
 {
 	(void)context;
@@ -259,6 +278,7 @@ int main(void)
 		cmocka_unit_test(nothing_leads_out_of_a_root),
 		cmocka_unit_test(only_regular_files_are_opened),
 		cmocka_unit_test(bytes_of_others_are_a_copy),
+		cmocka_unit_test(a_file_that_grows_has_an_end),
 		cmocka_unit_test(a_mapping_may_become_shorter),
 		cmocka_unit_test(others_have_a_budget),
 		cmocka_unit_test(readers_and_writers),
