@@ -355,52 +355,61 @@ static bool has_seccomp(void)
 
 /* ---- both */
 
-static int add_path(struct sandbox *s, const char *path, bool write, struct err *err)
+static void add_path(struct sandbox *s, const char *path, bool write)
 {
-	int fd;
+	int fd = path ? open(path, O_PATH | O_CLOEXEC) : -1;
 
-	if (s->n == SANDBOX_PATHS)
-		return err_set(err, ERR_LIMIT, "%s: more than %d paths are used", path,
-			       SANDBOX_PATHS);
-	fd = open(path, O_PATH | O_CLOEXEC);
-	if (fd >= 0)
+	if (fd < 0)
+		return;
+	if (s->n < SANDBOX_PATHS) {
 		s->path[s->n++] = (struct sandbox_path){ .fd = fd, .write = write };
-	return 0;
+	} else {
+		s->too_many = true;
+		(void)close(fd);
+	}
 }
 
-int sandbox_write(struct sandbox *s, const char *path, struct err *err)
+void sandbox_write(struct sandbox *s, const char *path)
 {
-	return add_path(s, path, true, err);
+	add_path(s, path, true);
 }
 
-int sandbox_read(struct sandbox *s, const char *path, struct err *err)
+void sandbox_read(struct sandbox *s, const char *path)
 {
-	return add_path(s, path, false, err);
+	add_path(s, path, false);
 }
 
-struct sandbox_got sandbox_can(void)
+struct sandbox_can sandbox_can(void)
 {
-	return (struct sandbox_got){ .landlock = landlock_version(), .seccomp = has_seccomp() };
+	return (struct sandbox_can){ .landlock = landlock_version(), .seccomp = has_seccomp() };
 }
 
-int sandbox_enter(struct sandbox *s, struct sandbox_got *got, struct err *err)
+const char *sandbox_words(char out[static SANDBOX_WORDS], struct sandbox_can can)
 {
+	char version[16] = "";
+
+	if (can.landlock)
+		(void)snprintf(version, sizeof(version), " %d", can.landlock);
+	(void)snprintf(out, SANDBOX_WORDS, "%sLandlock%s, %sseccomp", can.landlock ? "" : "no ",
+		       version, can.seccomp ? "" : "no ");
+	return out;
+}
+
+int sandbox_enter(struct sandbox *s, struct err *err)
+{
+	struct sandbox_can can = sandbox_can();
 	int rc = 0;
 
-	*got = sandbox_can();
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	if (s->too_many)
+		rc = err_set(err, ERR_LIMIT, "more than %d paths are used", SANDBOX_PATHS);
+	if (!rc && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		rc = err_sys(err, "no_new_privs");
-	if (!rc && got->landlock)
-		rc = enter_landlock(s, got->landlock, err);
-	if (!rc && got->seccomp)
+	if (!rc && can.landlock)
+		rc = enter_landlock(s, can.landlock, err);
+	if (!rc && can.seccomp)
 		rc = enter_seccomp(s->owners, err);
-	sandbox_free(s);
-	return rc;
-}
-
-void sandbox_free(struct sandbox *s)
-{
 	for (unsigned i = 0; i < s->n; i++)
 		(void)close(s->path[i].fd);
 	s->n = 0;
+	return rc;
 }

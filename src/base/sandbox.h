@@ -6,7 +6,7 @@
  *	struct sandbox s = SANDBOX_INIT;
  *	sandbox_write(&s, "out")	each file or directory that may still be written
  *	sandbox_read(&s, "/captured")	optional: then nothing else may be read
- *	sandbox_enter(&s, &got, &err)	before there are threads; closes what the calls opened
+ *	sandbox_enter(&s, &err)		before there are threads; closes what the calls opened
  *
  * From then on, for this process and all that it starts, for good:
  *
@@ -21,8 +21,8 @@
  *
  * A refused system call fails with EPERM, and one message names the first. What is open stays open,
  * with the rights it has. Where the kernel has no Landlock or seccomp, the other still holds, and
- * `got` says so. Costs 50 us, and nothing for each system call that is allowed: the kernel keeps
- * the filter's answers (5.11).
+ * sandbox_can() says so. Costs 50 us, and nothing for each system call that is allowed: the kernel
+ * keeps the filter's answers (5.11).
  *
  * Sources: Linux, include/uapi/linux/landlock.h and Documentation/userspace-api/landlock.rst
  * (rights by version of the ABI), Documentation/userspace-api/seccomp_filter.rst.
@@ -42,6 +42,7 @@ struct sandbox {
 		bool write; /* else read */
 	} path[SANDBOX_PATHS];
 	unsigned n;
+	bool too_many;
 	bool owners; /* files that are written may get other owners and permissions: 0777 at most */
 };
 #define SANDBOX_INIT   \
@@ -49,23 +50,22 @@ struct sandbox {
 		.n = 0 \
 	}
 
-/* What is in force, or could be. */
-struct sandbox_got {
+struct sandbox_can {
 	int landlock; /* version of the ABI; 0: the kernel has none, or it is turned off */
 	bool seccomp;
 };
 
-/* What is there now under this name, and all below it. Nothing there is no error: nothing is
- * allowed then. -1: too many. */
-int sandbox_write(struct sandbox *s, const char *path, struct err *err) MUST_USE;
-int sandbox_read(struct sandbox *s, const char *path, struct err *err) MUST_USE;
+/* What is there now under this name, and all below it; nothing there, or NULL: nothing is allowed.
+ * More than SANDBOX_PATHS are an error of sandbox_enter. */
+void sandbox_write(struct sandbox *s, const char *path);
+void sandbox_read(struct sandbox *s, const char *path);
 
 /* On failure what could not be given up is named, and the process may have given up a part. */
-int sandbox_enter(struct sandbox *s, struct sandbox_got *got, struct err *err) MUST_USE;
-/* Closes what was opened instead. */
-void sandbox_free(struct sandbox *s);
+int sandbox_enter(struct sandbox *s, struct err *err) MUST_USE;
 
-/* What this kernel has. */
-struct sandbox_got sandbox_can(void);
+/* What this kernel has; in words: "Landlock 7, seccomp". */
+struct sandbox_can sandbox_can(void);
+#define SANDBOX_WORDS 64
+const char *sandbox_words(char out[static SANDBOX_WORDS], struct sandbox_can can);
 
 #endif

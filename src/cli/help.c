@@ -127,17 +127,12 @@ int help_commands(FILE *to)
 
 int help_version(void)
 {
-	struct sandbox_got can = sandbox_can();
-	const char *seccomp = can.seccomp ? "seccomp" : "no seccomp";
+	char sandbox[SANDBOX_WORDS];
 
 	fputs("cyclade " CYCLADE_VERSION "\nwith:", stdout);
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
 		fprintf(stdout, "%s %s", i ? "," : "", libraries[i]);
-	fputs("\n", stdout);
-	if (can.landlock)
-		fprintf(stdout, "sandbox: Landlock %d, %s\n", can.landlock, seccomp);
-	else
-		fprintf(stdout, "sandbox: no Landlock in this kernel, %s\n", seccomp);
+	fprintf(stdout, "\nsandbox: %s\n", sandbox_words(sandbox, sandbox_can()));
 	return finish(stdout, EXIT_OK);
 }
 

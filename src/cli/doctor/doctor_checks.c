@@ -494,21 +494,19 @@ static void check_container(struct doctor *d, struct finding *f)
 /* What reading recordings gives up (base/sandbox.h). */
 static void check_sandbox(struct doctor *d, struct finding *f)
 {
-	struct sandbox_got got = sandbox_can();
+	struct sandbox_can can = sandbox_can();
+	char words[SANDBOX_WORDS];
 
 	if (!d->live) {
 		f->state = NOT_TRIED;
 		f->verdict = VERDICT_NONE;
 		return;
 	}
-	f->state = arena_printf(d->a, "%s, %s",
-				got.landlock ? arena_printf(d->a, "Landlock %d", got.landlock)
-					     : "no Landlock",
-				got.seccomp ? "seccomp" : "no seccomp");
-	if (got.landlock && got.seccomp)
+	f->state = arena_strdup(d->a, sandbox_words(words, can));
+	if (can.landlock && can.seccomp)
 		return;
 	judge(f, VERDICT_COST, "recordings of others are read with more rights than needed");
-	add_fix(f, got.landlock ? "a kernel with CONFIG_SECCOMP_FILTER"
+	add_fix(f, can.landlock ? "a kernel with CONFIG_SECCOMP_FILTER"
 				: "Linux 5.13 or later, booted with landlock in lsm=");
 }
 
