@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,13 +25,13 @@ static int open_dir(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* A file system or a filter without locks. */
+/* Errors of a file system without locks, or of a filter that refuses them. */
 static bool is_lockless(int e)
 {
 	return e == ENOSYS || e == ENOLCK || e == EOPNOTSUPP || e == EPERM;
 }
 
-/* Without a lock it is not marked, and so never swept; it is not either if it cannot be marked. */
+/* A directory that cannot be locked gets no mark, so that no sweep removes it. */
 int dir_held_make(char *path)
 {
 	int fd, e;
@@ -86,20 +85,14 @@ static bool is_named(const char *name, const char *mark)
 	return n >= m + LETTERS && !memcmp(name + n - LETTERS - m, mark, m);
 }
 
-/* Elsewhere another host may hold it. */
+/* False on file systems of other hosts, which may hold the directory. */
 static bool locks_reach_all(int fd)
 {
 	/* NFS, CIFS, SMB 2, SMB, 9p, FUSE */
-	static const uint32_t local[] = { 0x6969, 0xff534d42, 0xfe534d42,
-					  0x517b, 0x01021997, 0x65735546 };
-	struct statfs fs;
+	static const uint32_t shared[] = { 0x6969, 0xff534d42, 0xfe534d42,
+					   0x517b, 0x01021997, 0x65735546 };
 
-	if (fstatfs(fd, &fs))
-		return false;
-	for (size_t i = 0; i < sizeof(local) / sizeof(*local); i++)
-		if ((uint32_t)fs.f_type == local[i])
-			return false;
-	return true;
+	return fs_type_in(fd, shared, sizeof(shared) / sizeof(*shared)) == 0;
 }
 
 static bool is_left(int fd)

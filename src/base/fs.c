@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 int dir_make_all(const char *path, mode_t mode, struct err *err)
 {
@@ -109,5 +110,17 @@ int path_lexical(char *out, size_t size, const char *path)
 		path += *path == '/';
 	}
 	out[n] = '\0';
+	return 0;
+}
+
+int fs_type_in(int fd, const uint32_t *type, size_t n)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if ((uint32_t)fs.f_type == type[i])
+			return 1;
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fs - paths. Foreign files come in through base/file_in.h, written ones go out through
+ * fs - paths and file systems. Foreign files come in through base/file_in.h, written ones go out through
  * base/file_out.h.
  */
 #ifndef CYCLADE_BASE_FS_H
@@ -25,5 +25,8 @@ bool path_is_below(const char *path, const char *top);
  * looked at. ".." at the root is the root; a relative path keeps leading ".."s, and may become "".
  * -1 where it does not fit. */
 int path_lexical(char *out, size_t size, const char *path) MUST_USE;
+
+/* Whether an open file is on one of `n` file systems, by statfs.f_type: 1 or 0; -1: errno. */
+int fs_type_in(int fd, const uint32_t *type, size_t n);
 
 #endif

@@ -16,10 +16,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "symbol/image_int.h"
 
 #ifndef XFS_SUPER_MAGIC
@@ -34,14 +34,7 @@ static const uint32_t stable_fs[] = {
 
 static bool has_stable_inodes(int fd)
 {
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs))
-		return false;
-	for (size_t i = 0; i < sizeof(stable_fs) / sizeof(*stable_fs); i++)
-		if ((uint32_t)fs.f_type == stable_fs[i])
-			return true;
-	return false;
+	return fs_type_in(fd, stable_fs, sizeof(stable_fs) / sizeof(*stable_fs)) == 1;
 }
 
 /* The file system writes an int, whatever the ioctl's number says: see ioctl_iflags(2). */
