@@ -106,6 +106,8 @@ int sampling_heap_begin(struct sampling *r, struct err *err)
 	if (!a->use_clockid)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "--heap: this kernel cannot take times of CLOCK_MONOTONIC_RAW");
+	if (!r->ask.preload) /* the program runs unlogged */
+		return 0;
 	name = arena_printf(r->arena, "%s.heap-XXXXXX", r->path);
 	if (!name)
 		return err_nomem(err);
@@ -123,12 +125,10 @@ int sampling_heap_begin(struct sampling *r, struct err *err)
 	r->heap_env[0] =
 		arena_printf(r->arena, "CYCLADE_HEAP=%d:%llu:%llu:%s", (int)a->clockid,
 			     (unsigned long long)rate, (unsigned long long)LIMIT, r->heap_dir);
-	r->heap_env[1] =
-		arena_printf(r->arena, "LD_PRELOAD=%s", r->ask.preload ? r->ask.preload : "");
+	r->heap_env[1] = arena_printf(r->arena, "LD_PRELOAD=%s", r->ask.preload);
 	if (!r->heap_env[0] || !r->heap_env[1])
 		return err_nomem(err);
-	if (r->ask.preload)
-		r->ask.env = r->heap_env;
+	r->ask.env = r->heap_env;
 	heap_log_mark(&r->heap_marks, a->clockid);
 	return 0;
 }
@@ -181,7 +181,7 @@ bool sampling_heap_logs(struct sampling *r, struct buf *b)
 		return false;
 	each_log(r, add_log, b);
 	has = b->len;
-	if (!b->failed && !has && r->ask.preload)
+	if (!b->failed && !has)
 		ask_news(&r->ask, "--heap: the program left no log of its allocations: is it "
 				  "static, or does it run with more rights?");
 	heap_log_mark(b, r->ev[0].attr.clockid);
