@@ -143,26 +143,7 @@ static int is_log(const struct dirent *d)
 	return d->d_name[0] != '.';
 }
 
-static void each_log(const struct sampling *r, void (*f)(struct buf *b, const char *path),
-		     struct buf *b)
-{
-	struct dirent **v;
-	int n = scandir(r->heap_dir, &v, is_log, by_name);
-	char path[4096];
-
-	if (n < 0) {
-		b->failed = true;
-		return;
-	}
-	for (int i = 0; i < n; i++) {
-		if (!path_join(path, sizeof(path), r->heap_dir, v[i]->d_name))
-			f(b, path);
-		free(v[i]);
-	}
-	free(v);
-}
-
-/* One that cannot be read lacks, which its process then shows. */
+/* The recording then shows the process of a file that cannot be read as one without a log. */
 static void add_log(struct buf *b, const char *path)
 {
 	struct file_map map;
@@ -173,13 +154,31 @@ static void add_log(struct buf *b, const char *path)
 	file_map_close(&map);
 }
 
+static void add_logs(struct buf *b, const char *dir)
+{
+	struct dirent **v;
+	int n = scandir(dir, &v, is_log, by_name);
+	char path[4096];
+
+	if (n < 0) {
+		b->failed = true;
+		return;
+	}
+	for (int i = 0; i < n; i++) {
+		if (!path_join(path, sizeof(path), dir, v[i]->d_name))
+			add_log(b, path);
+		free(v[i]);
+	}
+	free(v);
+}
+
 bool sampling_heap_logs(struct sampling *r, struct buf *b)
 {
 	bool has;
 
 	if (!r->heap_dir)
 		return false;
-	each_log(r, add_log, b);
+	add_logs(b, r->heap_dir);
 	has = b->len;
 	if (!b->failed && !has)
 		ask_news(&r->ask, "--heap: the program left no log of its allocations: is it "
