@@ -7,7 +7,6 @@
  * Environments and arguments are copied into mappings that are kept: a child of vfork() cannot
  * give one back, as it lies in the memory of its parent.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -28,31 +27,33 @@
 
 extern char **environ;
 
-static struct copy {
-	_Atomic(void *) p;
-	size_t size;
-} copies[COPIES];
+struct copy {
+	size_t size; /* of the mapping */
+	max_align_t room[];
+};
+static _Atomic(struct copy *) copies[COPIES];
 static _Atomic uint32_t next_copy;
 
 /* Kept until as many others were taken. NULL: no memory. */
 static void *copy_room(size_t size)
 {
-	struct copy *c = &copies[atomic_fetch_add(&next_copy, 1) % COPIES];
-	void *p = atomic_exchange(&c->p, NULL);
+	_Atomic(struct copy *) *slot = &copies[atomic_fetch_add(&next_copy, 1) % COPIES];
+	struct copy *c = atomic_exchange(slot, NULL);
 
-	size = (size + 4095) & ~(size_t)4095;
-	if (p && c->size >= size) {
-		atomic_store(&c->p, p);
-		return p;
+	size = (sizeof(*c) + size + 4095) & ~(size_t)4095;
+	if (c && c->size < size) {
+		(void)real.munmap(c, c->size);
+		c = NULL;
 	}
-	if (p)
-		(void)real.munmap(p, c->size);
-	p = real.mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
-		return NULL;
-	c->size = size;
-	atomic_store(&c->p, p);
-	return p;
+	if (!c) {
+		c = real.mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			      0);
+		if (c == MAP_FAILED)
+			return NULL;
+		c->size = size;
+	}
+	atomic_store(slot, c);
+	return c->room;
 }
 
 /* The entry that names this library; n: of how many. */
