@@ -131,12 +131,13 @@ static bool path_fits(int at, const char *path, int flags)
 	enum heap_fit what = HEAP_FITS;
 
 	for (int i = 0; i < HEAP_FIT_DEPTH; i++) {
-		int fd = *path ? openat(at, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags) : at;
+		bool named = *path; /* else `at` is the program */
+		int fd = named ? openat(at, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags) : at;
 
 		if (fd < 0)
 			return true;
 		what = file_fit(fd, interpreter);
-		if (fd != at)
+		if (named)
 			(void)close(fd);
 		if (what != HEAP_FIT_SCRIPT)
 			break;
