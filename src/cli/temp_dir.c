@@ -52,17 +52,10 @@ static void release(void)
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static int make(char *dir, size_t size, const char *first, struct err *err)
+static int make_below(char *dir, size_t size, const char *parent, struct err *err)
 {
-	const char *said = getenv("TMPDIR"), *below = said && *said == '/' ? said : "/tmp";
-
-	if (first)
-		dir_held_sweep(first, NAME);
-	if (first && !path_join(dir, size, first, NAME "XXXXXX") &&
-	    (held = dir_held_make(dir)) >= 0)
-		return 0;
-	dir_held_sweep(below, NAME);
-	if (path_join(dir, size, below, NAME "XXXXXX")) {
+	dir_held_sweep(parent, NAME);
+	if (path_join(dir, size, parent, NAME "XXXXXX")) {
 		*dir = 0;
 		return err_set(err, ERR_LIMIT, "the name of $TMPDIR is too long");
 	}
@@ -70,7 +63,16 @@ static int make(char *dir, size_t size, const char *first, struct err *err)
 	if (held >= 0)
 		return 0;
 	*dir = 0;
-	return err_sys(err, "%.200s: no directory for a while", below);
+	return err_sys(err, "%.200s: cannot make a temporary directory", parent);
+}
+
+static int make(char *dir, size_t size, const char *first, struct err *err)
+{
+	const char *said = getenv("TMPDIR");
+
+	if (first && !make_below(dir, size, first, NULL))
+		return 0;
+	return make_below(dir, size, said && *said == '/' ? said : "/tmp", err);
 }
 
 int temp_dir_open(char *dir, size_t size, const char *first, struct err *err)

@@ -8,8 +8,8 @@
  *	temp_dir_close(dir)		ends the guard, too; "" is fine
  *
  * Signals are SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGPROF, SIGIO,
- * SIGVTALRM and SIGPWR. One at a time is guarded. What others of ours have left where one is made,
- * and nobody holds, is removed (base/dir_held.h).
+ * SIGVTALRM and SIGPWR. One directory at a time. temp_dir_open() removes the directories that
+ * killed processes of ours have left in the same place (base/dir_held.h).
  */
 #ifndef CYCLADE_CLI_TEMP_DIR_H
 #define CYCLADE_CLI_TEMP_DIR_H
