@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fs - paths and file systems. Foreign files come in through base/file_in.h, written ones go out through
- * base/file_out.h.
+ * fs - paths and file systems. Foreign files come in through base/file_in.h, written ones go out
+ * through base/file_out.h.
  */
 #ifndef CYCLADE_BASE_FS_H
 #define CYCLADE_BASE_FS_H

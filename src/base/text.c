@@ -259,7 +259,7 @@ void text_hex(char *out, const uint8_t *p, size_t n)
 	*out = '\0';
 }
 
-/* Signs by which a formula begins, as some spreadsheets take them: in ASCII, and full width. */
+/* Bytes of the sign that begins a formula; 0: none. Some spreadsheets take full-width signs. */
 static size_t formula_sign(const char *s)
 {
 	static const char *const wide[] = { "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d",
@@ -271,8 +271,8 @@ static size_t formula_sign(const char *s)
 	return *s && strchr("=+-@\t", *s) ? 1 : 0;
 }
 
-/* What a spreadsheet would run: quotation marks alone do not keep it from that, nor do blanks,
- * which some take away. */
+/* Text that a spreadsheet would run, in quotation marks, too. Some spreadsheets take leading blanks
+ * away. */
 static bool is_formula(const char *s)
 {
 	size_t n;

@@ -52,8 +52,9 @@ bool text_word(const char **list, const char **word, size_t *len);
 /* Two digits for each of `n` bytes, as build-ids are written, and a 0: 2 * n + 1 characters. */
 void text_hex(char *out, const uint8_t *p, size_t n);
 
-/* RFC 4180: quotes where needed, quotes doubled. Text that a spreadsheet would run (= + - @ or a
- * tab first, and no number) is quoted with ' before it. */
+/* RFC 4180: quotes where needed, quotes doubled. Text that a spreadsheet would run is quoted with
+ * ' before it: no number, and its first character behind blanks and line ends is = + - @, also in
+ * full width, or a tab. */
 void text_put_csv(struct buf *b, const char *s, char separator);
 /* The same of text that may hold anything, as text_put_safe() shows it: a row stays a line. NULL:
  * "" */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Programs that this one executes: this library is left out of LD_PRELOAD for those that it would
- * end (symbol/heap_fit.h). They, and what they execute, are not logged. The kernel's own call,
- * not libc's function, hands it on: who makes that starts no such program.
+ * end (symbol/heap_fit.h). They, and what they execute, are not logged. A program that makes the
+ * system call itself, without libc's function, is not seen here and hands the library on.
  *
  * Environments and arguments are copied into mappings that are kept: a child of vfork() cannot
- * give one back, as it lies in the memory of its parent.
+ * unmap one after it executed a program, and the mapping lies in the memory of its parent.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +56,7 @@ static void *copy_room(size_t size)
 	return c->room;
 }
 
-/* The entry that names this library; n: of how many. */
+/* The entry that names this library; n: number of all entries. */
 static char *const *find_preload(char *const *env, size_t *n)
 {
 	char *const *found = NULL;
@@ -148,7 +148,7 @@ static bool path_fits(int at, const char *path, int flags)
 	return !heap_fit_why(what);
 }
 
-/* The first in PATH that may be executed, which a directory may not. */
+/* Looks at the first file in PATH that can be executed. As in libc, no directory is one. */
 static bool found_fits(const char *file)
 {
 	const char *dirs = getenv("PATH"), *end;

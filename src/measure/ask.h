@@ -74,8 +74,8 @@ struct ask {
 	/* "op", "fetch", "both"; "latency", "stores", ...; with settings behind commas; "":
 	 * the usual */
 	const char *ibs, *mem;
-	/* Allocations are logged: one small one of so many; "": all. NULL: none. With it what
-	 * LD_PRELOAD shall be, our library first. */
+	/* Allocations are logged: one small one of so many; "": all. NULL: none. With it the value
+	 * of LD_PRELOAD, our library first; NULL: the program cannot have the library. */
 	const char *heap, *preload;
 	const char *wait_chains; /* of switches: auto, all, none; NULL: auto */
 	const char *clockid;	 /* as clock_gettime's, without CLOCK_ */

@@ -107,8 +107,8 @@ static const char *find_heaplog(struct cli *cli)
 	return access(HEAPLOG_INSTALLED, R_OK) ? NULL : HEAPLOG_INSTALLED;
 }
 
-/* Why the library would end the program; NULL: it does not. For programs that this one executes
- * the library finds out the same (heaplog/exec.c). */
+/* Why the program cannot have the library; NULL: it can. The library itself asks the same about
+ * programs that this one executes (heaplog/exec.c). */
 static const char *why_unlogged(struct cli *cli)
 {
 	char path[CLI_PATH_MAX], interpreter[HEAP_FIT_NAME];
@@ -132,8 +132,8 @@ static const char *why_unlogged(struct cli *cli)
 	return heap_fit_why(what);
 }
 
-/* What LD_PRELOAD shall be; NULL: the program cannot have it. A blank or a colon in a path would
- * make two of it. */
+/* Sets the value of LD_PRELOAD, or leaves NULL if the program cannot have the library. A blank or a
+ * colon in a path would make two of it. */
 static int find_preload(struct cli *cli, struct ask *ask, struct err *err)
 {
 	const char *had = getenv("LD_PRELOAD"), *path, *why;
