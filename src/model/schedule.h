@@ -101,7 +101,9 @@ void schedule_limits_of(struct schedule_limits *l, const struct model *m,
 /* Counters that are ours: general n is bit n, fixed n bit 32 + n; of those that others hold without
  * a known place (`reserved`, `held`) all. */
 uint64_t schedule_limits_avail(const struct schedule_limits *l);
-/* Slots have one counter, and somebody else has it. */
+/* The fixed ones of these: fixed n is bit n. */
+uint32_t schedule_limits_fixed(const struct schedule_limits *l);
+/* True if somebody else has the only counter of slots. */
 bool schedule_limits_no_slots(const struct schedule_limits *l, const struct model *m);
 
 /* Something samples all the while: plain cycles (precise 0), cycles with PEBS at that precision, or

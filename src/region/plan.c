@@ -294,9 +294,9 @@ static void set_region_limits(struct namer *k, struct part_wish *p)
 				    &(struct schedule_try){ fits_now, &(struct trying){ k, p } });
 }
 
-/* Formulas that do without the counter of slots, where somebody else has it; all threads that share
- * the table read the models by the same facts. */
-static int do_without_slots(struct namer *k)
+/* Limits of all parts. If somebody else has the counter of slots, the part's model is loaded again,
+ * with formulas that do without; all threads that share the table read models by these facts. */
+static int find_limits(struct namer *k)
 {
 	const struct model_sources none = { .n_dirs = 0 };
 	struct cyclade_set *s = k->s;
@@ -443,7 +443,7 @@ static bool on_fixed(struct namer *k, const struct set_event *e)
 
 	if (!p->m || !e->core)
 		return false;
-	fixed = (uint32_t)(schedule_limits_avail(&p->limits) >> 32);
+	fixed = schedule_limits_fixed(&p->limits);
 	for (size_t i = 0; i < p->m->n_events; i++)
 		if (p->m->event[i].fixed & fixed && is_event(k, e, &p->m->event[i]))
 			return true;
@@ -516,7 +516,7 @@ int plan_names(struct cyclade_set *s, const struct cyclade_open_opts *o, struct 
 	set_facts(&k, s->head->facts);
 	(void)snprintf(s->head->metrics, sizeof(s->head->metrics), "%s", names);
 	s->list.counts = true;
-	if (find_parts(&k) || do_without_slots(&k) || all_names(&k, names))
+	if (find_parts(&k) || find_limits(&k) || all_names(&k, names))
 		return -1;
 	n_extra = s->n_events;
 	for (uint32_t i = 0; i < s->n_parts; i++)

@@ -217,7 +217,7 @@ static uint32_t fixed_of(const struct account_plan *p, const struct account_even
 {
 	if (x->precise && !p->m->metrics_register)
 		return 0;
-	return p->m->event[x->event].fixed & (uint32_t)(schedule_limits_avail(&p->limits) >> 32);
+	return p->m->event[x->event].fixed & schedule_limits_fixed(&p->limits);
 }
 
 /* An event that no fixed counter is free for gets a general one, if enough are left for groups. */

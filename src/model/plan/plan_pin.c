@@ -75,7 +75,7 @@ static void more_events(const struct planning *k, uint64_t *bits)
 /* Everything wanted that has a fixed counter here, and fields of PERF_METRICS. */
 static bool fixed_events(const struct planning *k, uint64_t *bits)
 {
-	uint32_t fixed = (uint32_t)(schedule_limits_avail(&k->l) >> 32);
+	uint32_t fixed = schedule_limits_fixed(&k->l);
 	bool any = false;
 
 	for (size_t i = 0; i < k->m->n_used; i++) {
@@ -123,7 +123,7 @@ uint32_t plan_free_cycles(const struct planning *k)
 
 	if (e == MODEL_NONE || e >= k->m->n_used)
 		return MODEL_NONE;
-	fixed = k->m->event[e].fixed & (uint32_t)(schedule_limits_avail(&k->l) >> 32);
+	fixed = k->m->event[e].fixed & schedule_limits_fixed(&k->l);
 	for (size_t i = 0; i < k->l.n_beside; i++)
 		if (k->m->event[k->l.beside[i]].fixed & fixed)
 			return MODEL_NONE;

@@ -30,8 +30,7 @@ void schedule_limits_of(struct schedule_limits *l, const struct model *m,
 		l->taken = 1U << 3;
 	if (!at->watchdog)
 		return;
-	fixed = fixed_of_cycles(m);
-	fixed &= (uint32_t)(schedule_limits_avail(l) >> 32);
+	fixed = fixed_of_cycles(m) & schedule_limits_fixed(l);
 	if (fixed)
 		l->fixed_taken = fixed;
 	else
@@ -46,13 +45,16 @@ uint64_t schedule_limits_avail(const struct schedule_limits *l)
 	return (general & ~(uint64_t)l->taken) | (fixed & ~(uint64_t)l->fixed_taken) << 32;
 }
 
+uint32_t schedule_limits_fixed(const struct schedule_limits *l)
+{
+	return (uint32_t)(schedule_limits_avail(l) >> 32);
+}
+
 bool schedule_limits_no_slots(const struct schedule_limits *l, const struct model *m)
 {
-	uint32_t fixed = (uint32_t)(schedule_limits_avail(l) >> 32);
-
 	for (size_t i = 0; l->tried && i < m->n_events; i++)
 		if (m->event[i].flags & EVENT_SLOTS)
-			return !(m->event[i].fixed & fixed);
+			return !(m->event[i].fixed & schedule_limits_fixed(l));
 	return false;
 }
 
