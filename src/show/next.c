@@ -39,9 +39,7 @@ void next_add(struct next_list *l, const char *head, const char *tail, const cha
 		buf_puts(&b, *word == '-' ? " -- " : " ");
 		fine &= text_put_word(&b, word);
 	}
-	l->v[l->n].command = fine && !b.failed ? arena_strndup(l->a, b.s, b.len) : NULL;
-	l->v[l->n].why = why;
-	l->n += l->v[l->n].command != NULL;
+	next_add_command(l, fine && !b.failed ? buf_str(&b) : NULL, why);
 	buf_free(&b);
 }
 

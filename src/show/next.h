@@ -14,16 +14,16 @@ struct next {
 	const char *command, *why;
 };
 
-/* Adds "cyclade HEAD [-i INPUT] [TAIL] [WORD]", where there is room and it can be typed.
- * explain, which reads no recording, has no -i. */
 struct next_list {
 	struct next *v; /* NEXT_MAX of them */
 	size_t n;
 	struct arena *a;   /* where the commands live */
 	const char *input; /* the recording as the user named it; NULL: the usual one */
 };
-/* A whole command; NULL or "" adds nothing. */
+/* Adds a whole command if there is room; NULL or "" adds nothing. */
 void next_add_command(struct next_list *l, const char *command, const char *why);
+/* Adds "cyclade HEAD [-i INPUT] [TAIL] [WORD]" if there is room and it can be typed. explain, which
+ * reads no recording, has no -i. */
 void next_add(struct next_list *l, const char *head, const char *tail, const char *word,
 	      const char *why);
 /* " next: cyclade ...  why", a line each, the reasons below each other. */

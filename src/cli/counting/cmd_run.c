@@ -50,6 +50,16 @@ struct steps {
 	struct arena *a;
 };
 
+/* Frees `command`; it is no step if it cannot be typed. */
+static void put_step(struct steps *s, bool typed, struct buf *command, const char *why)
+{
+	s->v[s->n].command =
+		typed && !command->failed ? arena_strdup(s->a, buf_str(command)) : NULL;
+	s->v[s->n].why = why;
+	s->n += s->v[s->n].command != NULL;
+	buf_free(command);
+}
+
 /* `cyclade VERB [FILE] [WHAT]`, unless one of them cannot be typed. */
 static void add_step(struct steps *s, const char *verb, const char *file, const char *what,
 		     const char *why)
@@ -66,10 +76,7 @@ static void add_step(struct steps *s, const char *verb, const char *file, const 
 		buf_putc(&b, ' ');
 		fine &= text_put_word(&b, what);
 	}
-	s->v[s->n].command = fine && !b.failed ? arena_strdup(s->a, b.s) : NULL;
-	s->v[s->n].why = why;
-	s->n += s->v[s->n].command != NULL;
-	buf_free(&b);
+	put_step(s, fine, &b, why);
 }
 
 /* `cyclade VERB -- PROGRAM` of the one that ran. */
@@ -77,23 +84,14 @@ static void add_program(struct steps *s, const struct told *o, const char *verb,
 {
 	struct buf b = BUF_INIT;
 
-	if (again_put_program(&b, verb, o->cli->args.v, o->cli->args.n) && !b.failed) {
-		s->v[s->n].command = arena_strdup(s->a, b.s);
-		s->v[s->n].why = why;
-		s->n += s->v[s->n].command != NULL;
-	}
-	buf_free(&b);
+	put_step(s, again_put_program(&b, verb, o->cli->args.v, o->cli->args.n), &b, why);
 }
 
 /* Beside the first recording: what all of them are for. */
 static void add_steps_of_repeats(struct steps *s, const struct told *o)
 {
-	struct buf b = BUF_INIT;
-
 	add_step(s, "sum", o->path, "", "all functions, of all runs");
-	buf_puts(&b, "diff OTHER");
-	add_step(s, buf_str(&b), o->path, "", "what changed since another `run -r`");
-	buf_free(&b);
+	add_step(s, "diff OTHER", o->path, "", "what changed since another `run -r`");
 }
 
 /* The function first, then what is the matter with it. */
