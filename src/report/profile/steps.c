@@ -3,9 +3,8 @@
 
 #include <string.h>
 
-#include "symbol/image.h"
-
 #include "analyse/again.h"
+#include "symbol/image.h"
 
 static bool has_chains(const struct view *v)
 {
@@ -117,20 +116,28 @@ static bool is_made_code(const struct view *v)
 	return kind == IMAGE_ANON || kind == IMAGE_JIT;
 }
 
-/* "DSO:NAME" where functions of several files have the name. */
+/* Whether functions of several files have the name of this one. */
+static bool is_elsewhere(const struct view *v, const struct profile_row *hot)
+{
+	size_t n;
+	const struct profile_row *r = profile_rows(v->profile, &n);
+
+	if (!hot || hot->image == IMAGE_NONE)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (r[i].symbol && r[i].image != hot->image && r[i].image != IMAGE_NONE &&
+		    !strcmp(r[i].symbol->name, hot->symbol->name))
+			return true;
+	return false;
+}
+
 static void add_annotate(struct next_list *l, const struct view *v, const struct view_row *hot)
 {
 	const char *name = view_function(v, hot);
 	struct buf word = BUF_INIT;
-	size_t n = 0;
-	const struct profile_row *r = profile_rows(v->profile, &n);
 
-	for (size_t i = 0; name && hot->row && v->opts.images && i < n && !word.len; i++)
-		if (r[i].symbol && r[i].image != hot->row->image && r[i].image != IMAGE_NONE &&
-		    hot->row->image != IMAGE_NONE &&
-		    !strcmp(r[i].symbol->name, hot->row->symbol->name))
-			buf_printf(&word, "%s:%s", image_name(v->opts.images, hot->row->image),
-				   name);
+	if (name && v->opts.images && is_elsewhere(v, hot->row))
+		buf_printf(&word, "%s:%s", image_name(v->opts.images, hot->row->image), name);
 	if (!word.failed)
 		next_add(l, "annotate", "", word.len ? buf_str(&word) : name,
 			 "its source lines and instructions");
@@ -144,6 +151,17 @@ static void add_again(struct next_list *l, const struct view *v, const char *wit
 	if (again_put(&b, v->source.info, with, true) && !b.failed)
 		next_add_command(l, buf_str(&b), why);
 	buf_free(&b);
+}
+
+/* Adds the command that shows callers of a flat profile's first row; none if no command can. */
+static void add_callers(struct next_list *l, const struct view *v)
+{
+	if (has_chains(v))
+		next_add(l, "report", "-g", NULL, "who calls it");
+	else if (is_replaced(v))
+		add_again(l, v, "", "the file is another one by now: record what runs");
+	else if (!is_made_code(v))
+		add_again(l, v, "-g", "call chains too: who calls it");
 }
 
 size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena *a)
@@ -170,14 +188,8 @@ size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena 
 	}
 	if (hot)
 		add_annotate(&s, v, hot);
-	if (v->opts.shape == VIEW_TABLE && has_chains(v))
-		next_add(&s, "report", "-g", NULL, "who calls it");
-	else if (v->opts.shape == VIEW_TABLE && is_replaced(v))
-		add_again(&s, v, "", "the file is another one by now: record what runs");
-	else if (v->opts.shape == VIEW_TABLE && !is_made_code(v))
-		add_again(&s, v, "-g", "call chains too: who calls it");
-	else if (v->opts.shape == VIEW_TABLE)
-		; /* nothing tells who calls it */
+	if (v->opts.shape == VIEW_TABLE)
+		add_callers(&s, v);
 	else if (v->opts.shape != VIEW_CALLERS)
 		next_add(&s, "report", "--callers", NULL, "from the sampled functions outwards");
 	else
