@@ -108,7 +108,7 @@ struct line {
 	bool perf, kinds; /* perf; `perf mem`, whose -t is a kind of access */
 	bool run;	  /* `run`, not `record` */
 	bool same, rate;  /* events are kept; but not how often */
-	bool who;	  /* something of it says what was recorded */
+	bool who;	  /* a program, process or CPU is named */
 	struct buf *b;
 	bool fine;
 };
@@ -179,7 +179,7 @@ static void take_long(struct line *l, const char *word)
 		for (size_t i = 0; l->at < l->n && i < sizeof(ways) / sizeof(*ways); i++)
 			if (!strncmp(l->word[l->at], ways[i], strlen(ways[i]))) {
 				l->at++;
-				return;
+				break;
 			}
 		return;
 	}
@@ -251,12 +251,20 @@ static void put_program(struct line *l)
 		put(l, l->word[l->at++]);
 }
 
+static bool is_known(const struct line *l)
+{
+	return l->fine && l->who && !l->b->failed && l->b->len <= AGAIN_MOST;
+}
+
 static bool put_who(struct buf *b, const struct pd_info *info, const char *with, bool same)
 {
-	struct line l = { .word = info->cmdline, .n = info->n_cmdline, .same = same, .b = b };
+	struct line l = { .word = info->cmdline,
+			  .n = info->n_cmdline,
+			  .same = same,
+			  .rate = !strncmp(with, "-F", 2),
+			  .b = b,
+			  .fine = true };
 
-	l.fine = true;
-	l.rate = !strncmp(with, "-F", 2);
 	if (!begins(&l))
 		return false;
 	while (l.at < l.n && l.word[l.at][0] == '-' && l.word[l.at][1]) {
@@ -270,7 +278,7 @@ static bool put_who(struct buf *b, const struct pd_info *info, const char *with,
 			take_letters(&l, word);
 	}
 	put_program(&l);
-	return l.fine && l.who && !b->failed && b->len <= AGAIN_MOST;
+	return is_known(&l);
 }
 
 bool again_put(struct buf *b, const struct pd_info *info, const char *with, bool same)
@@ -291,7 +299,7 @@ bool again_put_program(struct buf *b, const char *verb, const char *const *word,
 	bool known;
 
 	put_program(&l);
-	known = l.who && l.fine && !who.failed && who.len <= AGAIN_MOST;
+	known = is_known(&l);
 	buf_printf(b, "cyclade %s %s", verb, known ? buf_str(&who) : AGAIN_PROGRAM);
 	buf_free(&who);
 	return known;

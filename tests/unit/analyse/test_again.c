@@ -91,7 +91,7 @@ static void test_who(void **state)
 	check("cyclade record -ag", "-b", false, "cyclade record -b -a");
 	/* a value that looks like an option is none */
 	check("cyclade record -o -a ./p", "-b", false, "cyclade record -b -- ./p");
-	/* cyclade's own -C of a simulated machine */
+	/* another machine's files and model stay */
 	check("cyclade record --sysroot /s --model skx ./p", "-b", false,
 	      "cyclade record -b --sysroot /s --model skx -- ./p");
 }
