@@ -155,8 +155,8 @@ int drill_names(struct drill *d, const struct ask *o, uint32_t **list, size_t *n
 /* `held`: what samples all the while, n of them; their counters are left to them. */
 int drill_open(struct drill *d, const struct counting *k, const struct drill_held *held, size_t n,
 	       struct err *err) MUST_USE;
-/* Whether level 1 and what samples have counters beside each other; true, too, where nobody else
- * holds any. */
+/* Whether level 1 and what samples have counters beside each other; true without trying if nobody
+ * else holds any. */
 int drill_fits_beside(struct drill *d, bool *fits, struct err *err) MUST_USE;
 /* Before each run's counters are opened: which groups begin with the program. */
 void drill_prepare(struct drill *d);

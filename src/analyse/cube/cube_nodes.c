@@ -107,7 +107,7 @@ static void number_rests(struct making *m)
 	}
 }
 
-/* Frames of nodes that are folded are not told. */
+/* Drops frames that only folded nodes had. */
 static int keep_frames(struct making *m, struct err *err)
 {
 	const size_t n = m->c.n_frames;

@@ -203,8 +203,8 @@ static int cut(struct cutting *c, uint32_t i)
 
 #define SOON 5000000u /* ns */
 
-/* Of a process, for the threads that waits for a lock or for a child may end with, in the order of
- * their ends. Threads are fewer than 2^31. */
+/* Sorts threads that ended by the process that may have waited for their end, then waits for a lock
+ * before those for a child, then by time (`order`). Threads are fewer than 2^31. */
 static uint64_t exit_key(uint32_t pid, bool child, size_t order)
 {
 	return (uint64_t)pid << 32 | (uint64_t)child << 31 | order;

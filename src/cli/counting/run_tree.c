@@ -113,8 +113,8 @@ static int plan_again(struct run_tree *t, struct counting *k, struct sampling *r
 	return plan_drill(t, k, setup, err);
 }
 
-/* Precise cycles have few counters. Where they leave level 1 none, since somebody else holds the
- * others, samples are as precise as leaves it one. */
+/* Precise cycles have few counters. If somebody else holds the others, so that level 1 has none,
+ * samples become less precise, step by step, until it has one. */
 static int plan_less_precise(struct run_tree *t, struct counting *k, struct sampling *r,
 			     struct counter_setup **setup, struct err *err)
 {

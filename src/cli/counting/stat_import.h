@@ -89,10 +89,10 @@ int import_levels(struct import *im, const struct import_set *set, size_t n,
 
 /* What was said of the machine, and what k.machine and k.who tell where they are known. */
 void import_facts(struct import *im);
-/* What names of events say of slots: bits, of all of them together. */
+/* Bits for import_slots(), or'ed over all events: how an event counts slots, by its name. */
 unsigned import_slots_by(const char *event);
-/* Before models are loaded: counts of a machine whose counter of slots somebody else had are for
- * the formulas that do without. */
+/* Before models are loaded: chooses formulas without the counter of slots if these events show that
+ * somebody else had it. */
 void import_slots(struct import *im, unsigned by);
 struct import_smt {
 	double on;	 /* 0, 1; NAN: the counts do not show it */

@@ -421,7 +421,7 @@ static int see_emulator(struct validating *g)
 {
 	const struct kernel_setup usual = { .bytes = 0 };
 	struct validate_counts add, empty;
-	uint64_t round, n = 200000; /* what a call costs is none of it */
+	uint64_t round, n = 200000; /* so many that the cost of a call is negligible */
 	double longer[LOOKS];
 	bool fits;
 
