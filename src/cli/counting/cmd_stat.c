@@ -4,9 +4,7 @@
  */
 #include <math.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file_out.h"
 #include "base/text.h"
