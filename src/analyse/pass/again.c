@@ -220,6 +220,18 @@ static void take_letters(struct line *l, const char *word)
 	}
 }
 
+/* "cyclade record", "cyclade run", or "cyclade ./prog", which is `run`: no command has a slash or a
+ * dot in its name. */
+static bool begins_ours(struct line *l)
+{
+	const char *verb = l->word[1];
+	bool program = *verb != '-' && strpbrk(verb, "/.");
+
+	l->run = program || !strcmp(verb, "run");
+	l->at = program ? 1 : 2;
+	return l->run || !strcmp(verb, "record");
+}
+
 /* "perf mem record", "/usr/bin/cyclade record": to the first word behind. */
 static bool begins(struct line *l)
 {
@@ -230,11 +242,11 @@ static bool begins(struct line *l)
 	base = strrchr(l->word[0], '/');
 	base = base ? base + 1 : l->word[0];
 	l->perf = strncmp(base, "cyclade", 7) != 0;
+	if (!l->perf)
+		return begins_ours(l);
 	for (l->at = 1; l->at < l->n && l->at < 4; l->at++)
-		if (!strcmp(l->word[l->at], "record") ||
-		    (!l->perf && !strcmp(l->word[l->at], "run"))) {
+		if (!strcmp(l->word[l->at], "record")) {
 			l->kinds = l->at > 1;
-			l->run = l->word[l->at][1] == 'u';
 			l->at++;
 			return true;
 		}

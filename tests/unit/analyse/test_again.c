@@ -70,6 +70,11 @@ static void test_programs(void **state)
 	check("perf record --off-cpu --off-cpu-thresh 9 --setup-filter x ./p", "-g", false,
 	      "cyclade record -g -- ./p");
 	check("perf record --pfm-events cycles ./p", "-g", false, "cyclade record -g -- ./p");
+	/* a program's path stands for `run`; what follows is its own */
+	check("cyclade ./prog 12", "-g", false, "cyclade record -g -- ./prog 12");
+	check("cyclade ./prog record -a -p 7", "-b", false,
+	      "cyclade record -b -- ./prog record -a -p 7");
+	check("cyclade prog.sh x run -e y", "-b", true, "cyclade record -b -- prog.sh x run -e y");
 	/* cyclade's -j has no value */
 	check("cyclade run -j ./p", "-g", false, "cyclade record -g -- ./p");
 	check("/usr/lib/linux-tools/perf_6.1 record -ga -- ./p", "-g", false,
@@ -126,6 +131,7 @@ static void test_unknown(void **state)
 	unknown("perf");
 	unknown("perf script -i x");
 	unknown("cyclade top");
+	unknown("cyclade top record -a");
 	unknown("cyclade record");
 	unknown("cyclade record -p");
 	unknown("perf record -F 99");
