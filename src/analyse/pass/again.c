@@ -166,6 +166,17 @@ static void take(struct line *l, const char *option, enum use use, const char *v
 		put(l, value);
 }
 
+/* A way to take call chains: "dwarf", "dwarf,4096". */
+static bool is_way(const char *value)
+{
+	static const char *const ways[] = { "fp", "dwarf", "lbr" };
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if (!strncmp(value, ways[i], strlen(ways[i])))
+			return true;
+	return false;
+}
+
 static void take_long(struct line *l, const char *word)
 {
 	size_t n = strcspn(word + 2, "=");
@@ -174,13 +185,7 @@ static void take_long(struct line *l, const char *word)
 
 	(void)snprintf(name, sizeof(name), "%.*s", (int)(n + 2), word);
 	if (!strcmp(name, "--call-graph") && !value) { /* "--call-graph dwarf" */
-		static const char *const ways[] = { "fp", "dwarf", "lbr" };
-
-		for (size_t i = 0; l->at < l->n && i < sizeof(ways) / sizeof(*ways); i++)
-			if (!strncmp(l->word[l->at], ways[i], strlen(ways[i]))) {
-				l->at++;
-				break;
-			}
+		l->at += l->at < l->n && is_way(l->word[l->at]);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
@@ -204,7 +209,7 @@ static void take_letters(struct line *l, const char *word)
 		for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
 			if (options[i].letter == *s)
 				use = options[i].use;
-		if (l->perf && *s == 'g') /* -ga */
+		if (*s == 'g' && (l->perf || (s[1] != '=' && !is_way(s + 1)))) /* -ga */
 			use = FLAG;
 		if (l->perf && *s == 'j') /* a filter of branches; cyclade's is JSON */
 			use = VALUE;

@@ -94,6 +94,10 @@ static void test_who(void **state)
 	check("cyclade record -gdwarf -t 3,4", "-b", false, "cyclade record -b -t 3,4");
 	check("cyclade record -u mail -C0-3", "-b", false, "cyclade record -b -u mail -C 0-3");
 	check("cyclade record -ag", "-b", false, "cyclade record -b -a");
+	/* letters behind -g are its value only if they can be */
+	check("cyclade record -gaF99", "-b", false, "cyclade record -b -a");
+	check("cyclade record -gdwarf -a", "-b", false, "cyclade record -b -a");
+	check("cyclade record -g=dwarf -ap7", "-b", false, "cyclade record -b -a -p 7");
 	/* a value that looks like an option is none */
 	check("cyclade record -o -a ./p", "-b", false, "cyclade record -b -- ./p");
 	/* another machine's files and model stay */
