@@ -86,6 +86,8 @@ static const struct option options[] = {
 	{ "require", 0, VALUE },
 	{ "log-fd", 0, VALUE },
 	{ "affinity", 0, VALUE },
+	{ "ldlat", 0, VALUE }, /* of perf mem and perf c2c */
+	{ "type", 0, VALUE },
 	{ "clang-opt", 0, VALUE },
 	{ "clang-path", 0, VALUE },
 	{ "filter", 0, VALUE },
@@ -102,13 +104,26 @@ static const struct option options[] = {
 	{ "kallsyms", 0, VALUE },
 };
 
+/* Letters of perf's other commands that record, where they are not those of perf record. */
+static const struct {
+	const char *command;
+	char letter;
+	enum use use;
+} others[] = {
+	{ "mem", 't', VALUE }, /* a kind of access */
+	{ "mem", 'p', FLAG },
+	{ "c2c", 'u', FLAG },
+	{ "c2c", 'k', FLAG },
+};
+
 struct line {
 	const char *const *word;
 	size_t n, at;
-	bool perf, kinds; /* perf; `perf mem`, whose -t is a kind of access */
-	bool run;	  /* `run`, not `record` */
-	bool same, rate;  /* events are kept; but not how often */
-	bool who;	  /* a program, process or CPU is named */
+	const char *command; /* perf's: "mem" of `perf mem record` */
+	bool perf;
+	bool run;	 /* `run`, not `record` */
+	bool same, rate; /* events are kept; but not how often */
+	bool who;	 /* a program, process or CPU is named */
 	struct buf *b;
 	bool fine;
 };
@@ -213,8 +228,9 @@ static void take_letters(struct line *l, const char *word)
 			use = FLAG;
 		if (l->perf && *s == 'j') /* a filter of branches; cyclade's is JSON */
 			use = VALUE;
-		if (l->kinds && *s == 't')
-			use = VALUE;
+		for (size_t i = 0; l->perf && i < sizeof(others) / sizeof(*others); i++)
+			if (others[i].letter == *s && !strcmp(others[i].command, l->command))
+				use = others[i].use;
 		if (takes_value(use)) {
 			take(l, name, use, s[1] ? s + 1 + (s[1] == '=') : NULL);
 			return;
@@ -251,7 +267,7 @@ static bool begins(struct line *l)
 		return begins_ours(l);
 	for (l->at = 1; l->at < l->n && l->at < 4; l->at++)
 		if (!strcmp(l->word[l->at], "record")) {
-			l->kinds = l->at > 1;
+			l->command = l->word[1];
 			l->at++;
 			return true;
 		}

@@ -61,7 +61,12 @@ static void test_programs(void **state)
 	check("perf record -F 99 -g -o x sleep 1", "-b", false, "cyclade record -b -- sleep 1");
 	check("perf record --call-graph dwarf,4096 sleep 1", "-b", false,
 	      "cyclade record -b -- sleep 1");
+	/* commands that record have options of their own; the others' are those of record */
 	check("perf mem record -t load ./p", "--mem", false, "cyclade record --mem -- ./p");
+	check("perf mem record -p --ldlat 30 ./p", "--mem", false, "cyclade record --mem -- ./p");
+	check("perf mem record --type load ./p", "--mem", false, "cyclade record --mem -- ./p");
+	check("perf c2c record -u -k -l 30 -p 12", "--mem", false, "cyclade record --mem -p 12");
+	check("perf sched record -t 12", "--wait", false, "cyclade record --wait -t 12");
 	check("perf record -z3 -j any,u --synth no ./p;q", "", false, "cyclade record -- './p;q'");
 	/* values of `run`, flags of record */
 	check("cyclade record --data ./p", "-g", false, "cyclade record -g -- ./p");
