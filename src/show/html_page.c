@@ -45,7 +45,7 @@ static int put_still(struct buf *out, const struct html_page *page, struct err *
 	return buf_error(out, err);
 }
 
-/* Returns how many have no place: they may take two thirds of the page. */
+/* Returns how many are left out: all together may take two thirds of the page. */
 static size_t put_functions(struct pack *p, const struct html_page *page)
 {
 	size_t i;

@@ -428,7 +428,7 @@ uint64_t pack_cap(const struct pack *p, const struct document *const *d, size_t 
 	return (uint64_t)cap;
 }
 
-/* The rows that the page has not. */
+/* A note about rows that are left out of the page. */
 static void note_rows(struct pack *p, const struct table *t, size_t rows)
 {
 	size_t all = rows < PACK_LEAST ? rows : table_rows(t);

@@ -18,7 +18,7 @@
 #include "show/document.h"
 
 enum { PACK_COLUMNS = 1024 };
-#define PACK_LEAST 100u /* rows of a table, however large they are */
+#define PACK_LEAST 100u /* rows that each table keeps, however large they are */
 
 struct pack {
 	struct json j;

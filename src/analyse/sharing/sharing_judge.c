@@ -195,9 +195,9 @@ void sharing_judge(struct sharing_line *l, const struct sharing_access *a, bool 
 		l->why = NULL;
 }
 
-#define FEW 3.0 /* the rule of three: of what no draw had, three may be as many more */
+#define FEW 3.0 /* the rule of three: what n draws did not have may be up to 3 of n */
 
-/* Slow loads that by chance are not among the samples of a line that has few of them. */
+/* Cycles of slow loads that by chance are not among the samples, if the line has few such. */
 static double unseen(const struct sharing_line *l, const struct sharing *s)
 {
 	double slow = s->moved.n ? (double)s->moved.latency / (double)s->moved.n : 0;

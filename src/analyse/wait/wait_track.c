@@ -112,7 +112,7 @@ static int put_known(struct tracking *t, struct wait_span s)
 	return put_span(t, &s);
 }
 
-/* It ran there up to then, whatever says so. */
+/* The thread ran on its CPU until then, whichever record shows it. */
 static void see_cpu(struct tracking *t, const struct track *r, uint64_t until)
 {
 	struct cpu_now *c = r->cpu < t->cpu.n ? &t->cpu.v[r->cpu] : NULL;
@@ -292,7 +292,7 @@ static int hold_cpu(struct tracking *t, struct cpu_now *c, const struct track *r
 	return 0;
 }
 
-/* A switch, behind which a thread runs there that is not recorded, or none. */
+/* After a switch the CPU has a thread that is not recorded, or none. */
 static int leave_cpu(struct tracking *t, struct cpu_now *c, const struct track *r,
 		     const struct fact *f)
 {
@@ -308,7 +308,7 @@ static int leave_cpu(struct tracking *t, struct cpu_now *c, const struct track *
 	return 0;
 }
 
-/* It was running on another CPU, up to that one's last record. */
+/* A thread that was running on another CPU is unknown from that CPU's last record on. */
 static int leave_other(struct tracking *t, struct track *r, const struct fact *f)
 {
 	const struct cpu_now *c = r->cpu < t->cpu.n ? &t->cpu.v[r->cpu] : NULL;
@@ -595,8 +595,8 @@ static int take_sorted(struct tracking *t)
 	return ret;
 }
 
-/* Up to when it is known what a thread does that lives on. Where no switch is recorded but those
- * of sched_switch, one that runs is known up to the last record of its CPU. */
+/* Until when it is known what a thread does that has not ended. If sched_switch alone recorded the
+ * switches, a running thread is known until the last record of its CPU. */
 static uint64_t known_until(const struct tracking *t, const struct track *r, uint64_t end)
 {
 	if (t->k->out->cut && !r->exited)

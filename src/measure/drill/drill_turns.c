@@ -51,7 +51,7 @@ static uint64_t ran_there(const struct drill *d, const struct drill_core *c)
 	return sum;
 }
 
-/* Of a hybrid a program may have been on cores of the other kind: then other groups were not on
+/* On a hybrid the program may have been on cores of the other kind: then other groups were not on
  * their counters, either. */
 int drill_see_starved(struct drill *d, struct counting *k, size_t core, size_t group,
 		      struct err *err)
