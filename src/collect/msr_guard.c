@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Everything that is written gets its old value back, whoever dies. Rows are in memory that is
- * shared with the watchdog, a child that waits for the end of a pipe which only we hold open.
+ * Everything that is written gets its old value back, whoever dies: else a watchdog does that. Rows
+ * are in memory that is shared with it.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/watchdog.h"
 #include "collect/msr_int.h"
 #include "collect/msr_plan.h"
 
@@ -21,8 +17,7 @@ struct msr_guard {
 	size_t n, bytes;
 	uint64_t *ours;
 	size_t n_ours;
-	pid_t watchdog;
-	int pipe; /* our end of it */
+	struct watchdog watchdog;
 	char plan[4096];
 };
 
@@ -77,71 +72,18 @@ static void restore(struct msr_guard *g)
 	*g->plan = '\0';
 }
 
-/* ---- the watchdog: after fork() in a process that may have threads ---- */
-
-static bool needed(const struct msr_guard *g, int fd)
+static void restore_for_us(void *ctx)
 {
-	for (size_t i = 0; i < g->n; i++)
-		if (g->row[i].fd == fd)
-			return true;
-	return false;
+	restore(ctx);
 }
 
-/* Sockets, pipes and the terminal are not ours to keep open. */
-static void close_others(const struct msr_guard *g, int keep)
+static int begin_watchdog(const struct msr *m, struct err *err)
 {
-	int most = keep;
+	const struct watchdog_job job = { "cyclade-restore", restore_for_us, m->guard, m->fd,
+					  m->n };
 
-	for (size_t i = 0; i < g->n; i++)
-		most = g->row[i].fd > most ? g->row[i].fd : most;
-	for (int fd = 0; fd <= most; fd++)
-		if (fd != keep && !needed(g, fd))
-			(void)close(fd);
-	(void)close_range((unsigned)most + 1, ~0u, 0);
+	return watchdog_begin(&m->guard->watchdog, &job, err);
 }
-
-static void watch(struct msr_guard *g, int end)
-{
-	static const int deaf[] = { SIGTERM, SIGINT,  SIGHUP,  SIGQUIT,
-				    SIGUSR1, SIGUSR2, SIGPIPE, SIGTSTP };
-	char word;
-	ssize_t got;
-
-	for (size_t i = 0; i < sizeof(deaf) / sizeof(*deaf); i++)
-		(void)signal(deaf[i], SIG_IGN);
-	(void)setsid();
-	(void)prctl(PR_SET_NAME, "cyclade-restore");
-	close_others(g, end);
-	do
-		got = read(end, &word, 1);
-	while (got < 0 && errno == EINTR);
-	if (got <= 0) /* a word says that all is given back */
-		restore(g);
-	_exit(0);
-}
-
-static int fork_watchdog(struct msr_guard *g, struct err *err)
-{
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC))
-		return err_sys(err, "pipe");
-	g->watchdog = fork();
-	if (!g->watchdog) {
-		(void)close(ends[1]);
-		watch(g, ends[0]);
-	}
-	(void)close(ends[0]);
-	if (g->watchdog < 0) {
-		(void)err_sys(err, "fork");
-		(void)close(ends[1]);
-		return -1;
-	}
-	g->pipe = ends[1];
-	return 0;
-}
-
-/* ---- ours ---- */
 
 struct msr_row *msr_guard_row(struct msr_guard *g, size_t i)
 {
@@ -156,7 +98,7 @@ int msr_guard_open(struct msr *m, const struct msr_row *row, size_t n, const uin
 	if (!g)
 		return err_nomem(err);
 	m->guard = g;
-	*g = (struct msr_guard){ .n = n, .n_ours = n_ours, .watchdog = -1, .pipe = -1 };
+	*g = (struct msr_guard){ .n = n, .n_ours = n_ours };
 	g->bytes = (n + 1) * sizeof(*row);
 	g->row = mmap(NULL, g->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	g->ours = malloc((n_ours + 1) * sizeof(*ours));
@@ -171,18 +113,16 @@ int msr_guard_open(struct msr *m, const struct msr_row *row, size_t n, const uin
 	if (n_ours)
 		memcpy(g->ours, ours, n_ours * sizeof(*ours));
 	m->no_plan = msr_plan_write(g->plan, sizeof(g->plan), m->root, g->row, n, ours, n_ours);
-	return fork_watchdog(g, err);
+	return begin_watchdog(m, err);
 }
 
 int msr_guard_check(struct msr *m, struct err *err)
 {
 	struct msr_guard *g = m->guard;
 
-	if (waitpid(g->watchdog, NULL, WNOHANG) != g->watchdog)
+	if (g->watchdog.pid && !watchdog_lost(&g->watchdog))
 		return 0;
-	(void)close(g->pipe);
-	g->pipe = -1;
-	return fork_watchdog(g, err);
+	return begin_watchdog(m, err);
 }
 
 void msr_guard_close(struct msr *m)
@@ -193,12 +133,7 @@ void msr_guard_close(struct msr *m)
 		return;
 	if (g->row && g->ours)
 		restore(g);
-	if (g->watchdog > 0) {
-		(void)!write(g->pipe, "", 1);
-		(void)close(g->pipe);
-		while (waitpid(g->watchdog, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	watchdog_end(&g->watchdog);
 	if (g->row)
 		(void)munmap(g->row, g->bytes);
 	free(g->ours);

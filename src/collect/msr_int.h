@@ -123,7 +123,8 @@ uint64_t msr_control(const struct msr *m, unsigned u, uint64_t config);
 /* The event counts more than 15 at a time and takes two counters. */
 bool msr_is_pair(unsigned u, uint64_t config);
 
-/* Before the first write: `row`s (copied) and all the values that we may write to them. */
+/* Before the first write: `row`s (copied) and all the values that we may write to them. The
+ * descriptors of the rows are of m->fd, which the watchdog keeps open. */
 int msr_guard_open(struct msr *m, const struct msr_row *row, size_t n, const uint64_t *ours,
 		   size_t n_ours, struct err *err) MUST_USE;
 struct msr_row *msr_guard_row(struct msr_guard *g, size_t i);

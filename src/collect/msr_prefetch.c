@@ -6,13 +6,11 @@
 #include "collect/prefetch.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "collect/msr_int.h"
 
 struct prefetch {
 	struct msr m;
-	int *fd;
 };
 
 /* The register, and its bits; false: not known of this CPU. */
@@ -49,13 +47,13 @@ static int plan(struct prefetch *p, uint32_t reg, uint64_t mask, struct err *err
 	for (size_t i = 0; i < p->m.n; i++) {
 		const char *why;
 
-		p->fd[i] = msr_file_open(p->m.cpus[i], err);
-		if (p->fd[i] < 0)
+		p->m.fd[i] = msr_file_open(p->m.cpus[i], err);
+		if (p->m.fd[i] < 0)
 			return -1;
 		row[i] = (struct msr_row){
-			.cpu = p->m.cpus[i], .reg = reg, .fd = p->fd[i], .mask = mask
+			.cpu = p->m.cpus[i], .reg = reg, .fd = p->m.fd[i], .mask = mask
 		};
-		why = msr_read(p->fd[i], reg, &row[i].old);
+		why = msr_read(p->m.fd[i], reg, &row[i].old);
 		if (why)
 			return fail(p, i, why, err);
 	}
@@ -96,10 +94,10 @@ int prefetch_off(struct prefetch **out, struct arena *a, const struct machine *m
 	*p = (struct prefetch){
 		.m = { .a = a, .root = "", .machine = machine, .cpus = cpus, .n = n }
 	};
-	p->fd = arena_alloc(a, (n + 1) * sizeof(*p->fd));
-	if (!p->fd)
+	p->m.fd = arena_alloc(a, (n + 1) * sizeof(*p->m.fd));
+	if (!p->m.fd)
 		return err_nomem(err);
-	memset(p->fd, -1, (n + 1) * sizeof(*p->fd));
+	memset(p->m.fd, -1, (n + 1) * sizeof(*p->m.fd));
 	if (plan(p, reg, mask, err) || write_all(p, mask, err)) {
 		prefetch_restore(p);
 		return -1;
@@ -110,10 +108,6 @@ int prefetch_off(struct prefetch **out, struct arena *a, const struct machine *m
 
 void prefetch_restore(struct prefetch *p)
 {
-	if (!p)
-		return;
-	msr_guard_close(&p->m);
-	for (size_t i = 0; i < p->m.n; i++)
-		if (p->fd[i] >= 0)
-			(void)close(p->fd[i]);
+	if (p)
+		msr_close(&p->m);
 }

@@ -2,18 +2,13 @@
 /*
  * --heap: the program is started with a library before libc's that logs what it allocates
  * (src/heaplog), each of its processes into a file of a directory beside the recording. At the end
- * the recording has all of them, and the directory goes. A child sees to that if the recorder ends
+ * the recording has all of them, and the directory goes. A watchdog removes it if the recorder ends
  * by a signal; if both are killed, the next recorder that writes beside it does.
  */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/dir_held.h"
@@ -41,7 +36,7 @@ static int rate_of(const struct ask *o, uint64_t *rate, struct err *err)
 	return 0;
 }
 
-/* What recorders have left that were killed together with their keeper. */
+/* Removes what recorders have left that were killed together with their watchdog. */
 static void sweep_beside(const char *path)
 {
 	const char *name = path_base(path);
@@ -53,49 +48,15 @@ static void sweep_beside(const char *path)
 		dir_held_sweep(dir, ".heap-");
 }
 
-/* A child that removes the directory when the recorder is gone, whatever ends that. */
-static void keep_watch(int end, const char *dir)
+static void remove_dir(void *dir)
 {
-	sigset_t all;
-	ssize_t got;
-	char word;
-
-	(void)sigfillset(&all);
-	(void)sigprocmask(SIG_SETMASK, &all, NULL);
-	(void)prctl(PR_SET_NAME, "cyclade-heap");
-	if (dup2(end, 0) < 0)
-		_exit(1);
-	if (close_range(1, ~0u, 0)) /* before Linux 5.9 */
-		for (int fd = 1; fd < 4096; fd++)
-			(void)close(fd);
-	do
-		got = read(0, &word, 1);
-	while (got > 0 || (got < 0 && errno == EINTR));
 	dir_held_remove(dir);
-	_exit(0);
-}
-
-static void begin_keeper(struct sampling *r)
-{
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC))
-		return;
-	r->heap_keeper = fork();
-	if (!r->heap_keeper) {
-		(void)close(ends[1]);
-		keep_watch(ends[0], r->heap_dir);
-	}
-	(void)close(ends[0]);
-	if (r->heap_keeper > 0)
-		r->heap_pipe = ends[1];
-	else
-		(void)close(ends[1]);
 }
 
 int sampling_heap_begin(struct sampling *r, struct err *err)
 {
 	const struct perf_event_attr *a = &r->ev[0].attr;
+	struct watchdog_job job;
 	uint64_t rate;
 	char *name;
 
@@ -121,7 +82,8 @@ int sampling_heap_begin(struct sampling *r, struct err *err)
 		(void)close(r->heap_lock);
 		return err_nomem(err);
 	}
-	begin_keeper(r);
+	job = (struct watchdog_job){ "cyclade-heap", remove_dir, r->heap_dir, NULL, 0 };
+	(void)!watchdog_begin(&r->heap_watchdog, &job, NULL); /* without it the next start does */
 	r->heap_env[0] =
 		arena_printf(r->arena, "CYCLADE_HEAP=%d:%llu:%llu:%s", (int)a->clockid,
 			     (unsigned long long)rate, (unsigned long long)LIMIT, r->heap_dir);
@@ -192,12 +154,8 @@ void sampling_heap_end(struct sampling *r)
 {
 	if (!r->heap_dir)
 		return;
-	if (r->heap_keeper > 0) {
-		(void)close(r->heap_pipe);
-		while (waitpid(r->heap_keeper, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
-	dir_held_remove(r->heap_dir); /* if there was none */
+	dir_held_remove(r->heap_dir);
+	watchdog_end(&r->heap_watchdog);
 	(void)close(r->heap_lock);
 	free(r->heap_dir);
 	buf_free(&r->heap_marks);

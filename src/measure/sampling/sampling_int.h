@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "base/watchdog.h"
 #include "collect/attr.h"
 #include "collect/event.h"
 #include "collect/recorder.h"
@@ -192,10 +193,10 @@ struct sampling {
 	struct recorder *recorder;
 	struct wait_change wait;
 	struct switch_watch switches;
-	struct counters *watch;	  /* sampling_watch.c; NULL: nothing to watch */
-	char *heap_dir;		  /* of --heap; NULL: none */
-	int heap_lock, heap_pipe; /* of the directory; to the keeper */
-	pid_t heap_keeper;	  /* removes it; 0: none */
+	struct counters *watch; /* sampling_watch.c; NULL: nothing to watch */
+	char *heap_dir;		/* of --heap; NULL: none */
+	int heap_lock;		/* of the directory */
+	struct watchdog heap_watchdog;
 	char *heap_env[3];
 	struct buf heap_marks; /* the instant at which the logs began */
 	struct sink sink;
