@@ -177,7 +177,7 @@ static bool found_fits(const char *file)
 	return true;
 }
 
-enum how { BY_PATH, BY_SEARCH, BY_AT };
+enum how { BY_AT, BY_SEARCH };
 
 /* The environment that the program shall have. */
 static char *const *env_for(enum how how, int at, const char *path, int flags, char *const *env)
@@ -190,9 +190,7 @@ static char *const *env_for(enum how how, int at, const char *path, int flags, c
 	if (entry && heap_fit_names_sanitizer(*entry, strlen(*entry)))
 		fits = false;
 	else if (entry && path)
-		fits = how == BY_SEARCH ? found_fits(path)
-		       : how == BY_AT	? path_fits(at, path, flags)
-					: path_fits(AT_FDCWD, path, 0);
+		fits = how == BY_SEARCH ? found_fits(path) : path_fits(at, path, flags);
 	if (!fits)
 		env = without_us(env, entry, n);
 	errno = e;
@@ -211,7 +209,7 @@ EXPORT int execve(const char *path, char *const argv[], char *const env[])
 {
 	if (!real_find() || !real.execve)
 		return no_function();
-	return real.execve(path, argv, env_for(BY_PATH, 0, path, 0, env));
+	return real.execve(path, argv, env_for(BY_AT, AT_FDCWD, path, 0, env));
 }
 
 EXPORT int execv(const char *path, char *const argv[])
@@ -252,7 +250,8 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 {
 	if (!real_find() || !real.posix_spawn)
 		return ENOSYS;
-	return real.posix_spawn(pid, path, actions, attr, argv, env_for(BY_PATH, 0, path, 0, env));
+	return real.posix_spawn(pid, path, actions, attr, argv,
+				env_for(BY_AT, AT_FDCWD, path, 0, env));
 }
 
 EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,

@@ -115,9 +115,11 @@ static const char *why_unlogged(struct cli *cli)
 	enum heap_fit what = HEAP_FITS;
 	const char *had = getenv("LD_PRELOAD");
 
-	if (cli->args.n && had && heap_fit_names_sanitizer(had, strlen(had)))
+	if (!cli->args.n)
+		return NULL;
+	if (had && heap_fit_names_sanitizer(had, strlen(had)))
 		return heap_fit_why(HEAP_FIT_SANITIZER);
-	if (!cli->args.n || !cli_program_path(path, cli->args.v[0]))
+	if (!cli_program_path(path, cli->args.v[0]))
 		return NULL;
 	for (int i = 0; i < HEAP_FIT_DEPTH; i++) {
 		struct file_map map;
