@@ -21,6 +21,11 @@ static int check_times(const struct cli *cli, struct err *err)
 		(void)err_set(err, ERR_USAGE, "-I takes 1 ms at least");
 		return err_hint(err, "-I 100 is ten times a second, -I 1s once");
 	}
+	if (o->delay == DELAY_FOR_EVER && !o->control) {
+		(void)err_set(err, ERR_USAGE, "-D -1 measures nothing until --control enables it");
+		return err_hint(err, "mkfifo NAME; cyclade %s -D -1 --control NAME",
+				cli->command == CMD_STAT ? "stat" : "record");
+	}
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "measure/ask.h"
 
 enum { /* the commands as bits, for the rows of options.def */
 #define COMMAND(id, name, operands, text) id = 1 << CMD_##id,
@@ -230,6 +231,7 @@ static const struct {
 	[OPT_BYTES] = { sizeof(uint64_t) },
 	[OPT_TIME] = { sizeof(uint64_t) },
 	[OPT_MS] = { sizeof(uint64_t) },
+	[OPT_DELAY] = { sizeof(uint64_t) },
 	[OPT_PERCENT] = { sizeof(double) },
 };
 
@@ -264,6 +266,12 @@ static int parse_number(const struct option_row *row, const char *v, uint64_t *n
 		return num_parse_bytes(n, v, err);
 	case OPT_TIME:
 		return num_parse_duration(n, v, 0, err);
+	case OPT_DELAY:
+		if (!strcmp(v, "-1")) {
+			*n = DELAY_FOR_EVER;
+			return 0;
+		}
+		return num_parse_duration(n, v, 1000000, err);
 	default:
 		return num_parse_duration(n, v, 1000000, err);
 	}
@@ -312,6 +320,7 @@ static int store(const struct parse *p, const struct option_row *row, const char
 	case OPT_BYTES:
 	case OPT_TIME:
 	case OPT_MS:
+	case OPT_DELAY:
 		rc = parse_number(row, v, &n, p->err);
 		if (!rc)
 			memcpy(field, &n, sizeof(n));
@@ -389,12 +398,6 @@ static int take(struct parse *p, const struct option_row *row, const char *attac
 		}
 		attached = next;
 		p->at++;
-	}
-	if (row->kind == OPT_MS && !strcmp(row->name, "delay") && !strcmp(attached, "-1")) {
-		(void)err_set(p->err, ERR_USAGE, "--delay: -1 is no time");
-		return err_hint(p->err,
-				"--control FIFO begins without measuring, until `enable` is "
-				"written to the FIFO");
 	}
 	return store(p, row, attached);
 }

@@ -106,6 +106,7 @@ enum option_kind {
 	OPT_BYTES,
 	OPT_TIME,
 	OPT_MS,
+	OPT_DELAY,
 	OPT_PERCENT
 };
 

@@ -18,7 +18,8 @@
 #include "base/words.h"
 #include "measure/model_choice.h"
 
-#define ASK_JITTER 0.1 /* the usual one */
+#define ASK_JITTER     0.1 /* the usual one */
+#define DELAY_FOR_EVER UINT64_MAX
 
 struct pd_sample;
 struct validate_kept;
@@ -45,7 +46,8 @@ struct ask {
 	const char *per; /* of counts: thread, cpu, core, cluster, die, socket, node */
 
 	/* when */
-	uint64_t delay, for_time, interval; /* ns */
+	uint64_t delay;		     /* ns; DELAY_FOR_EVER: off until --control enables it */
+	uint64_t for_time, interval; /* ns */
 	uint64_t repeat, warmup;
 	const char *control, *pre, *post;
 	unsigned silent; /* what of the program's is /dev/null: WORKLOAD_NO_INPUT, ... */

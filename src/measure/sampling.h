@@ -53,6 +53,7 @@ struct sampling_result {
 	bool has_program;
 	int status;		/* of the program, as exit codes go */
 	int killed_by;		/* the signal that ended it; 0: none */
+	bool began;		/* sampling was on at some time */
 	bool interrupted;	/* by the user, before the program or the time ended it */
 	bool user_only;		/* the kernel was left out because we may not look at it */
 	const char *no_cycles;	/* why time is sampled instead of cycles; "" where it is not */

@@ -78,7 +78,7 @@ p = run("explain", "--model", "skl", "big_code", "Bottlenecks")
 t.ok("Bottleneck_Big_Code  metric of skl" in p.stdout and "Together they are" in p.stdout, "of a bottleneck and of all", p.stdout)
 p = run("stat", "-n", "--", "true")
 t.ok(p.returncode == 0 and "duration_time" in p.stderr and "page-faults" not in p.stderr, "-n: times alone", p.stderr)
-for words, want in ((("-d",), "-e L1-dcache-loads"), (("-ddd",), "-e L1-dcache-loads"), (("--metric-only",), "-M METRIC"), (("-D", "-1"), "--control FIFO"),
+for words, want in ((("-d",), "-e L1-dcache-loads"), (("-ddd",), "-e L1-dcache-loads"), (("--metric-only",), "-M METRIC"), (("-D", "-1", "-e", "task-clock"), "--control NAME"),
                     (("--per-cache",), "--per core"), (("-i",), "--no-inherit"), (("-T",), "list events tx"), (("--smi-cost",), "msr/smi/"),
                     (("--iostat",), "list groups"), (("--cputype", "core"), "cpu_core/cycles/"), (("--interval-clear",), "watch"),
                     (("--metric-no-group",), "--no-mux"), (("--hybrid-merge",), "kind of core"), (("-b", "3"), "bpftool"), (("--summary",), "-I"),
@@ -89,7 +89,7 @@ for words, want in ((("-d",), "-e L1-dcache-loads"), (("-ddd",), "-e L1-dcache-l
     p = run("stat", *words, "--", "true")
     t.ok(p.returncode == 125 and want in p.stderr and "did you mean" not in p.stderr and len(p.stderr.splitlines()) <= 3, "%s: %s" % (" ".join(words), want), p.stderr)
 p = run("record", "-D", "-1", "--", "true")
-t.ok(p.returncode == 125 and "--control FIFO" in p.stderr, "record -D -1", p.stderr)
+t.ok(p.returncode == 125 and "--control NAME" in p.stderr, "record -D -1", p.stderr)
 p = run("stat", "--topdown=2", "--", "true")
 t.ok(p.returncode == 125 and "takes no argument" in p.stderr, "an argument where there is none", p.stderr)
 p = run("stat", "--timeout")

@@ -371,7 +371,7 @@ if PERF:
 os.mkfifo("ctl")
 os.mkfifo("ack")
 ctl, ack = os.open("ctl", os.O_RDWR), os.open("ack", os.O_RDWR)
-p = subprocess.Popen([CYCLADE, "record", "-p", str(sleeper.pid), "--control", "ctl,ack", "-o", "c.data"],
+p = subprocess.Popen([CYCLADE, "record", "-p", str(sleeper.pid), "--control", "ctl,ack", "-D", "-1", "-o", "c.data"],
                      stderr=subprocess.PIPE, text=True)
 os.write(ctl, b"enable\n")
 select.select([ack], [], [], 600)
@@ -382,6 +382,11 @@ try:
 except subprocess.TimeoutExpired:
     p.kill()
 t.ok(p.returncode == 0 and info("c.data")["records"].get("SAMPLE", 0) > 10, "--control enables and stops", p.stderr.read())
+r = run("record", "--control", "ctl", "-e", "task-clock:u", "-c", "1000000", "-o", "on.data", "--", RECURSE, "10", "300")
+t.ok(r.returncode == 0 and info("on.data")["records"].get("SAMPLE", 0) > 10, "--control alone begins enabled, as perf does", r.stderr)
+r = run("record", "-D", "-1", "--control", "ctl", "-o", "off.data", "--", RECURSE, "10", "50")
+t.ok(r.returncode == 0 and "--control did not enable sampling" in r.stderr and "-F" not in r.stderr and
+     not info("off.data")["records"].get("SAMPLE", 0), "-D -1 begins disabled, and no sample has that reason", r.stderr)
 p = subprocess.Popen([CYCLADE, "record", "-p", str(sleeper.pid), "-o", "int.data"], stderr=subprocess.PIPE, text=True)
 wait_for(lambda: os.path.getsize("int.data"))
 time.sleep(0.3)

@@ -268,7 +268,7 @@ compare("-v", [*G, "-v"], S)
 compare("--color", [*G, "--color", "never"], S)
 os.mkfifo("ctl")
 ctl = os.open("ctl", os.O_RDWR)
-compare("--control", [*G, "--control", "ctl"], S, before=lambda: os.write(ctl, b"enable\n"))
+compare("--control", [*G, "--control", "ctl"], [*S, "--control", "fifo:ctl"])
 os.close(ctl)
 
 # the program executes itself again, as exe

@@ -218,7 +218,7 @@ os.mkfifo("ctl")
 os.mkfifo("ack")
 # held open from here, so that a word cannot meet a FIFO without a reader
 ctl, ack = os.open("ctl", os.O_RDWR), os.open("ack", os.O_RDWR)
-p = subprocess.Popen([CYCLADE, "stat", "--control", "ctl,ack", "-j", "-o", "c.json", "-e", "task-clock", "--", "sh", "-c",
+p = subprocess.Popen([CYCLADE, "stat", "--control", "ctl,ack", "-D", "-1", "-j", "-o", "c.json", "-e", "task-clock", "--", "sh", "-c",
                       "i=0; while [ ! -e done ]; do i=$((i+1)); done"])
 
 
@@ -241,6 +241,9 @@ os.close(ack)
 doc = json.load(open("c.json"))
 t.ok(got == b"ack\nack\n" and doc["counts"][0]["value"] is not None and doc["counts"][0]["value"] < 1.01e9 * piece < 1e9 * doc["seconds"],
      "--control: a piece of the run", (got, piece, doc))
+for words, on in (((), True), (("-D", "-1"), False)):
+    row = counts("--control", "ctl", *words, "-e", "task-clock", "--", "sh", "-c", "i=0; while [ $i -lt 9999 ]; do i=$((i+1)); done")[1]["task-clock"]
+    t.ok((row["value"] or 0) > 0 if on else row["value"] is None, "--control %s: %s at the start" % (" ".join(words), "on" if on else "off"), row)
 
 # ---- signals
 p = subprocess.Popen([CYCLADE, "stat", "-e", "task-clock,cs", "--", "sh", "-c", "echo up; exec sleep 200"],

@@ -42,7 +42,12 @@ static void closing_line(const struct cli *cli, const struct sampling_result *re
 		cli_note(cli, "%s samples of other programs were left out",
 			 num_exact(t, res->left_out));
 	if (!res->samples && !res->lost && !res->not_kept)
-		cli_note(cli, "not one sample: it slept, or ended too soon for the frequency (-F)");
+		cli_note(cli, "%s",
+			 res->began ? "not one sample: it slept, or ended too soon for the "
+				      "frequency (-F)"
+			 : cli->opt.control
+				 ? "not one sample: --control did not enable sampling"
+				 : "not one sample: it ended before sampling began (-D)");
 	if (res->ousted)
 		cli_note(cli,
 			 "%zu of %zu counters lost their place to others and stopped sampling: "

@@ -97,7 +97,7 @@ static int open_counters(struct counting *k, struct counter_setup *s, struct err
 	s->cgroups = k->who.cgroups.v;
 	s->n_cgroups = k->who.cgroups.n;
 	s->inherit = !o->no_inherit;
-	s->enable_on_exec = k->has_program && !k->who.whole_cpus && !o->delay && !o->control;
+	s->enable_on_exec = k->has_program && !k->who.whole_cpus && !o->delay;
 	s->user_only = o->user_only;
 	s->kernel_only = o->kernel_only;
 	s->may_drop_kernel = !k->who.whole_cpus;

@@ -221,13 +221,14 @@ static int begin(struct loop *l)
 	struct counting *k = l->k;
 	const struct ask *o = k->ask;
 	bool by_exec = k->setup->enable_on_exec;
+	bool later = o->delay && o->delay != DELAY_FOR_EVER;
 
 	k->start = k->now = counting_clock();
 	if (o->for_time)
-		l->end = k->start + o->delay + o->for_time;
-	if (o->delay)
+		l->end = k->start + o->for_time + (later ? o->delay : 0);
+	if (later)
 		l->enable = k->start + o->delay;
-	if (!by_exec && !o->delay && !o->control && switch_all(k, l->h, true, l->err))
+	if (!by_exec && !o->delay && switch_all(k, l->h, true, l->err))
 		return -1;
 	if (k->has_program && workload_start(&k->work, k->ask->program.v[0], l->err))
 		return -1;

@@ -432,6 +432,7 @@ static void take_results(struct sampling *r)
 	r->result.cpu_s = c->user_s + c->sys_s;
 	r->result.user_s = c->user_s;
 	r->result.samples = r->sink.samples;
+	r->result.began = r->k.began;
 	r->result.lost = r->sink.lost;
 	r->result.not_kept = wanted_left_out(r->sink.wanted);
 	r->result.cut_bytes = r->sink.cut_bytes;

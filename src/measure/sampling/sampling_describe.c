@@ -136,7 +136,9 @@ static void put_perf_line(struct buf *b, const struct sampling *r)
 		buf_printf(b, " -t %s", o->tid.v[i]);
 	if (o->uid)
 		buf_printf(b, " -u %s", o->uid);
-	if (o->delay) /* in ms, which perf knows alone */
+	if (o->delay == DELAY_FOR_EVER)
+		buf_puts(b, " -D -1");
+	else if (o->delay) /* in ms, which perf knows alone */
 		buf_printf(b, " -D %llu", (unsigned long long)(o->delay + 999999) / 1000000);
 	if (r->ask.program.n)
 		buf_puts(b, " --");

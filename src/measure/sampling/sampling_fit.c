@@ -67,7 +67,7 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 				      o->keep || sampling_watches(r),
 			       .times = o->account,
 			       .several = r->events.ev.n > 1 || r->ask.jitter > 0,
-			       .enable_on_exec = r->ask.program.n && !o->delay && !o->control };
+			       .enable_on_exec = r->ask.program.n && !o->delay };
 
 	sampling_fields_wish(r, &w);
 	/* logs of allocations and pauses of switch records have times that programs can read */
