@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "cli/options.h"
+#include "measure/ask.h"
 
 #define WORDS 12
 
@@ -102,7 +103,10 @@ static void units(void **state)
 	refused(CMD_RECORD, "--for 5", "--for", NULL); /* of what? */
 	refused(CMD_RECORD, "-F many", "--freq", NULL);
 	refused(CMD_REPORT, "--min x", "--min", NULL);
-	refused(CMD_STAT, "--delay -1", "-1 is no time", "--control FIFO");
+	parse(CMD_STAT, "--delay -1");
+	assert_true(o.delay == DELAY_FOR_EVER);
+	refused(CMD_STAT, "--delay -2", "--delay", NULL);
+	refused(CMD_STAT, "--interval -1", "--interval", NULL);
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */
