@@ -45,13 +45,37 @@ static void table_close(struct shown_table *t)
 		file_map_close(&t->m);
 }
 
+/* As much of it as its head allows: what the program makes of the file costs nobody else. */
+static int table_map(struct file_map *m, const char *path, struct err *err)
+{
+	_Alignas(8) uint8_t head[TABLE_HEAD_SIZE];
+	struct stat st;
+	int fd = file_in_open(NULL, path, FILE_IN_PROC | FILE_IN_STATE, &st, err);
+	ssize_t got;
+	off_t most;
+
+	*m = (struct file_map){ 0 };
+	if (fd < 0)
+		return -1;
+	got = fd_read_full(fd, head, sizeof(head));
+	if (got < 0 || lseek(fd, 0, SEEK_SET)) {
+		(void)err_sys(err, "%s", path);
+		(void)close(fd);
+		return -1;
+	}
+	most = (off_t)table_extent(head, (size_t)got);
+	most = most ? most : TABLE_HEAD_SIZE; /* enough to say why it is none */
+	st.st_size = st.st_size < most ? st.st_size : most;
+	return file_in_map(m, fd, &st, false, path, err);
+}
+
 /* To be closed whether it could be opened or not. */
 static int table_show(struct shown_table *t, const struct cli *cli, const char *path,
 		      struct err *err)
 {
 	t->mapped = t->open = false;
 	document_open(&t->d, &regions_document, NULL);
-	t->mapped = !file_map_open(&t->m, path, err);
+	t->mapped = !table_map(&t->m, path, err);
 	if (!t->mapped || table_parse(&t->v, t->m.p, t->m.len, path, err))
 		return -1;
 	t->open = !report_open(&t->r, &t->v, NULL, err);
@@ -177,20 +201,39 @@ static int wait_for_program(struct collecting *c, int *status, struct err *err)
 	return 0;
 }
 
-static int keep(const char *from, const char *to, enum file_new_how how, struct err *err)
+/* Pages of zeros are left out: blocks are mostly those. */
+static int put_table(const struct file_new *f, const struct shown_table *t, struct err *err)
 {
-	struct file_map m;
-	int rc;
+	size_t len = table_len(&t->v), n;
+	static const uint8_t zeros[4096];
 
-	if (file_map_open(&m, from, err))
+	for (size_t at = 0; at < len; at += n) {
+		n = len - at < sizeof(zeros) ? len - at : sizeof(zeros);
+		if (f->direct ? fd_write_all(f->fd, t->m.p + at, n, f->path, err)
+			      : memcmp(t->m.p + at, zeros, n) != 0 &&
+					fd_write_all_at(f->fd, t->m.p + at, n, at, f->path, err))
+			return -1;
+	}
+	if (!f->direct && ftruncate(f->fd, (off_t)len))
+		return err_sys(err, "%s", f->path);
+	return 0;
+}
+
+static int keep(const struct shown_table *t, const char *to, enum file_new_how how, struct err *err)
+{
+	struct file_new f = FILE_NEW_NONE;
+
+	if (file_new_open(&f, to, 0600, how, err))
 		return -1;
-	rc = file_put(to, 0644, how, m.p, m.len, err);
-	file_map_close(&m);
-	return rc;
+	if (put_table(&f, t, err)) {
+		file_new_abort(&f);
+		return -1;
+	}
+	return file_new_commit(&f, err);
 }
 
 static int put_one(struct counting_out *out, const struct cli *cli, const char *path,
-		   const char *kept, struct err *err)
+		   const char *kept, enum file_new_how how, struct err *err)
 {
 	struct shown_table t;
 	struct next_list next = { .v = t.d.next, .a = &t.d.a, .input = kept };
@@ -204,6 +247,8 @@ static int put_one(struct counting_out *out, const struct cli *cli, const char *
 		out->show.later = out->show.later && out->show.format->one_table;
 		rc = counting_out_document(out, &t.d, -1, true, &gone, err);
 	}
+	if (!rc)
+		rc = keep(&t, kept, how, err);
 	table_close(&t);
 	return rc;
 }
@@ -224,7 +269,7 @@ static int put_all(struct collecting *c, struct counting_out *out, struct err *e
 			(void)snprintf(to, sizeof(to), "%s.%s", keep_as, c->name[i]);
 		else
 			(void)snprintf(to, sizeof(to), "%s", keep_as);
-		if (put_one(out, c->cli, from, to, err) || keep(from, to, how, err))
+		if (put_one(out, c->cli, from, to, how, err))
 			return -1;
 		kept++;
 	}

@@ -11,9 +11,19 @@ bool table_is(const void *p, size_t len)
 	return len >= sizeof(uint64_t) && ld64(p) == TABLE_MAGIC;
 }
 
+#define PAGE_MOST 65536u /* blocks are whole pages */
+
 static void end_string(char *s, size_t size)
 {
 	s[size - 1] = '\0';
+}
+
+/* Not of more than the regions need. */
+static bool fits_regions(const struct table_head *h)
+{
+	uint64_t need = TABLE_BLOCK_HEAD + 2ull * h->max_regions * sizeof(struct table_slot);
+
+	return h->block_size >= need && h->block_size - need < PAGE_MOST && h->block_size % 64 == 0;
 }
 
 /* Nothing behind this needs to look at a number or a string twice. */
@@ -26,9 +36,8 @@ static const char *head_trouble(struct table_head *h)
 		return "made by another version of libcyclade";
 	if (h->max_regions < 1 || h->max_regions > TABLE_REGIONS)
 		return "more regions of a thread than there can be";
-	if (h->block_size < TABLE_BLOCK_HEAD + 2ull * h->max_regions * sizeof(struct table_slot) ||
-	    h->block_size % 64)
-		return "its blocks are too small for their regions";
+	if (!fits_regions(h))
+		return "its blocks do not have the size of their regions";
 	if (h->n_events > TABLE_EVENTS || h->n_groups > TABLE_GROUPS || h->n_parts > TABLE_PARTS ||
 	    h->fields > TABLE_FIELDS)
 		return "more events or groups than there can be";
@@ -49,6 +58,42 @@ static const char *head_trouble(struct table_head *h)
 	return NULL;
 }
 
+static size_t blocks_within(const struct table_head *h, uint64_t len)
+{
+	uint64_t most = len < TABLE_MOST ? len : TABLE_MOST, n;
+
+	n = (most - TABLE_HEAD_SIZE) / h->block_size;
+	n = n < h->blocks ? n : h->blocks;
+	return n < TABLE_THREADS ? (size_t)n : TABLE_THREADS;
+}
+
+uint64_t table_extent(const void *p, size_t len)
+{
+	struct table_head h;
+
+	if (len < TABLE_HEAD_SIZE)
+		return 0;
+	memcpy(&h, p, sizeof(h));
+	if (h.magic != TABLE_MAGIC || head_trouble(&h))
+		return 0;
+	return TABLE_HEAD_SIZE + (uint64_t)blocks_within(&h, TABLE_MOST) * h.block_size;
+}
+
+size_t table_len(const struct table_view *v)
+{
+	return TABLE_HEAD_SIZE + v->n_blocks * v->head.block_size;
+}
+
+/* Blocks are ready one after another, and each has a thread: what follows one without is a hole. */
+static size_t blocks_used(const struct table_view *v, size_t most)
+{
+	size_t n = 0;
+
+	while (n < most && ld32(v->p + TABLE_HEAD_SIZE + n * v->head.block_size))
+		n++;
+	return n;
+}
+
 int table_parse(struct table_view *v, const void *p, size_t len, const char *name, struct err *err)
 {
 	const char *bad;
@@ -65,11 +110,7 @@ int table_parse(struct table_view *v, const void *p, size_t len, const char *nam
 		return err_set(err, ERR_FORMAT, "%s: %s", name, bad);
 	v->p = p;
 	v->len = len;
-	v->n_blocks = (len - TABLE_HEAD_SIZE) / v->head.block_size;
-	if (v->n_blocks > v->head.blocks)
-		v->n_blocks = v->head.blocks;
-	if (v->n_blocks > TABLE_THREADS)
-		v->n_blocks = TABLE_THREADS;
+	v->n_blocks = blocks_used(v, blocks_within(&v->head, len));
 	return 0;
 }
 

@@ -7,6 +7,7 @@
  * added, so a reader copies and looks whether it changed; a file of a process that was killed is as
  * good as its last run. The same layout serves the process's own reports.
  *
+ *	table_extent(p, len)	how long a file that begins so may be: the rest of it is none of it
  *	table_parse(&v, p, len, name, &err)	checks foreign bytes once: counts and sizes
  *	table_sums(&v, block, region, &sums)	what belongs together, since the last reset
  *
@@ -28,9 +29,10 @@
 #define TABLE_PARTS   4
 #define TABLE_FIELDS  8 /* of PERF_METRICS */
 #define TABLE_NAME    64
-#define TABLE_REGIONS 4096  /* of a thread, at most */
-#define TABLE_THREADS 65536 /* blocks, at most */
-#define TABLE_FACTS   16    /* of the machine: enum expr_system */
+#define TABLE_REGIONS 4096		  /* of a thread, at most */
+#define TABLE_THREADS 65536		  /* blocks, at most */
+#define TABLE_FACTS   16		  /* of the machine: enum expr_system */
+#define TABLE_MOST    (UINT64_C(1) << 28) /* bytes of a file; more blocks are not made, nor read */
 
 enum counts_kind { COUNTS_PLAIN, COUNTS_SLOTS, COUNTS_FIELD };
 
@@ -127,6 +129,10 @@ struct table_sums {
 
 int table_parse(struct table_view *v, const void *p, size_t len, const char *name,
 		struct err *err) MUST_USE;
+/* The head is looked at alone: 0, it is none. At most TABLE_MOST. */
+uint64_t table_extent(const void *p, size_t len);
+/* Bytes that belong to the table: its head and the blocks that threads had. */
+size_t table_len(const struct table_view *v);
 /* A block's head as a copy, `regions` within bounds. */
 void table_block(const struct table_view *v, size_t block, struct table_block *out);
 void table_sums(const struct table_view *v, size_t block, size_t region, struct table_sums *out);

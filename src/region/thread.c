@@ -25,7 +25,7 @@ static struct table_block *new_block(struct cyclade_set *s)
 	uint64_t at = s->head->head_size + (uint64_t)s->n_blocks * s->block_size;
 	struct table_block *b;
 
-	if (s->n_blocks >= TABLE_THREADS)
+	if (s->n_blocks >= TABLE_THREADS || at + s->block_size > TABLE_MOST)
 		return NULL;
 	if (!s->forked && ftruncate(s->fd, (off_t)(at + s->block_size)))
 		return NULL;

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import re
+import resource
 import struct
 import subprocess
 import sys
@@ -81,6 +82,46 @@ def test_anywhere():
     r = run(CYCLADE, "run", "--regions", "--", "/proc/nonexistent/program")
     t.equal(r.returncode, 127, "a program that is not there")
     t.ok(wait_for(lambda: not set(leftovers()) - set(before), 60), "nothing is left behind by these", leftovers())
+
+
+LARGE = """
+import os, struct, sys
+size, blocks, step = map(int, sys.argv[2:])
+with open(sys.argv[1], "rb") as f:
+    good = f.read()
+with open(os.environ["CYCLADE_REGIONS"].replace("%p", str(os.getpid())), "w+b") as f:
+    f.write(good[:48] + struct.pack("<I", blocks or struct.unpack_from("<I", good, 48)[0]) + good[52:])
+    try:
+        f.truncate(size)
+    except OSError:
+        sys.exit(77)
+    for i in range(blocks if step else 0):  # each block is a thread's, which has no regions
+        f.seek(8192 + i * struct.unpack_from("<I", good, 12)[0])
+        f.write(struct.pack("<III", i + 1, 2, 0))
+"""
+
+
+def test_large():
+    """A program that makes its table large costs neither memory nor disk: what is kept is what the head allows."""
+    os.makedirs("large", exist_ok=True)
+    run(CYCLADE, "run", "--regions", "--data", "large/good", "--", WORKERS)
+    size = os.path.getsize("large/good")
+    t.equal(os.stat("large/good").st_mode & 0o777, 0o600, "a table that was kept is its owner's alone")
+    want = report("large/good")
+    for name, length, blocks, step, most in (("1 GiB", 1 << 30, 0, 0, size), ("1 TiB", 1 << 40, 0, 0, size), ("1 TiB, all of it named in the head", 1 << 40, 0xffffffff, 0, size),
+                                             ("1 TiB with 4,000 threads", 1 << 40, 4000, 1, 1 << 28)):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        r = run(CYCLADE, "run", "--regions", "--data", "large/kept", "--", sys.executable, "-c", LARGE, os.path.abspath("large/good"), str(length), str(blocks), str(step))
+        if r.returncode == 77:
+            t.skip("a table of " + name, "no file can be as large")
+            continue
+        st = os.stat("large/kept")
+        t.ok(r.returncode == 0 and st.st_size <= most and st.st_blocks * 512 < (32 << 20), "a table of %s: what is kept of it" % name, (r.returncode, r.stderr[:300], st))
+        if not step:
+            t.equal(report("large/kept"), want, "which says the same")
+        grew = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss - before
+        t.ok(SANITIZED or grew < 400 << 10, "and the memory that it takes", grew)
+        os.remove("large/kept")
 
 
 def test_file_by_name():
@@ -175,6 +216,7 @@ def test_modes():
 
 test_anywhere()
 test_modes()
+test_large()
 test_file_by_name()
 test_hostile()
 if SANITIZED or platform.machine() != "x86_64":
