@@ -9,7 +9,9 @@ beside the first log. Exit status 1 if anything failed, or if there are logs and
 --again STAGE.json names what is to run once more, alone: tests of a live machine, which cannot be held still, if few
 failed, and none in a way that chance has no part in. Their log, STAGE.again.json, then counts; what failed at first is
 listed as unsteady, and stands in the file of that name.
---why STAGE.json says in one line what it skipped, and why: the reasons that are most frequent first."""
+--why STAGE.json says in one line what it skipped, and why: the reasons that are most frequent first.
+What lacks the files of ../shared is one skip of its stage: it is one thing to get, however many checks want it. How many do
+is said beside it."""
 import json
 import os
 import re
@@ -21,6 +23,7 @@ LIVE = ("cli", "sim", "region", "guest", "web")  # suites that watch programs as
 FEW = 3  # tests of a stage that may run once more
 WIDTH = 180
 WHY = 80  # columns for a reason
+ONCE = "no ../shared here"  # NO_SHARED of tests/lib/tap.py
 LINE = re.compile(r"^(not )?ok\b\s*(\d*)\s*-?\s*([^#]*?)\s*(?:#\s*(SKIP|TODO)\b\s*(.*))?$", re.I)
 WHOLE = re.compile(r"^1\.\.0\s*#\s*SKIP\s*(.*)$", re.I)
 
@@ -30,10 +33,21 @@ class Tally:
         self.passed = self.skipped = 0
         self.failures = []  # [headline, lines...]
         self.skips = {}
+        self.lacking = set()  # stages that lack what is counted once
 
-    def skip(self, reason, name):
-        self.skipped += 1
+    def skip(self, stage, reason, name):
+        self.skipped += reason != ONCE or stage not in self.lacking
+        if reason == ONCE:
+            self.lacking.add(stage)
         self.skips.setdefault(reason or "no reason given", []).append(name)
+
+    def reasons(self):
+        """(how often it counts, reason, names)"""
+        for reason, names in sorted(self.skips.items()):
+            if reason == ONCE:
+                yield len(self.lacking), "%s, for %d checks" % (reason, len(names)), names
+            else:
+                yield len(names), reason, names
 
     def test(self, stage, test):
         name = test["name"].removeprefix("cyclade:")
@@ -42,14 +56,14 @@ class Tally:
         for i, out in enumerate(lines):
             m = WHOLE.match(out)
             if m:
-                self.skip(m.group(1), name)
+                self.skip(stage, m.group(1), name)
             m = LINE.match(out)
             if not m:
                 before = before + [out] if out.startswith("#") else []
                 continue
             check = "%s: %s %s" % (name, m.group(2), m.group(3))
             if (m.group(4) or "").upper() == "SKIP":
-                self.skip(m.group(5), check)
+                self.skip(stage, m.group(5), check)
             elif m.group(1):
                 bad += 1
                 self.failures.append(["FAILED %s %s" % (stage, check)] + said(test, before, lines[i + 1:]))
@@ -99,11 +113,11 @@ def why(path):
     tally, reasons = Tally(), {}
     for test in logged(path):
         tally.test("", test)
-    for reason, names in tally.skips.items():
+    for count, reason, _ in tally.reasons():
         plain = re.sub(r"\s*\([^)]*\)", "", reason)
         kind = re.sub(r"\d+", "N", plain)[:WHY]
         first, n = reasons.get(kind, (plain if len(plain) <= WHY else plain[:WHY - 3] + "...", 0))
-        reasons[kind] = (first, n + len(names))
+        reasons[kind] = (first, n + count)
     each = ["%d %s" % (n, first) for first, n in sorted(reasons.values(), key=lambda x: -x[1])]
     return "%-8s skipped %d: %s\n" % ("", tally.skipped, "; ".join(each)) if each else ""
 
@@ -146,8 +160,8 @@ def main(args):
             tally.test(stage, later.get(test["name"], test))
     still = {x[0] for x in tally.failures}
     wavering = ["unsteady " + x[0].removeprefix("FAILED ") for x in first.failures if x[0] not in still]
-    skips = ["skipped %d: %s (%s%s)" % (len(names), reason, names[0], ", ..." if len(names) > 1 else "")
-             for reason, names in sorted(tally.skips.items())]
+    skips = ["skipped %d: %s (%s%s)" % (count, reason, names[0], ", ..." if len(names) > 1 else "")
+             for count, reason, names in tally.reasons()]
     failed = len(tally.failures)
     if args:
         for name, lines in [("failures", sum(tally.failures, [])), ("unsteady", sum(first.failures, [])), ("skips", skips)]:

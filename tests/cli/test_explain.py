@@ -11,7 +11,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import tables  # noqa: E402
-from tap import ROOT, SHARED, Tap, run  # noqa: E402
+from tap import NO_SHARED, ROOT, SHARED, Tap, run  # noqa: E402
 
 t = Tap()
 
@@ -101,7 +101,7 @@ if os.path.exists(PERFMON):
     wrong = [n for n in known if got[n][0] != want[n]]
     t.ok(len(known) > 300 and not wrong, "%d events of Sapphire Rapids: Intel's own texts" % len(known), wrong[:5])
 else:
-    t.skip("Intel's own texts", "no event lists of perfmon here")
+    t.skip("Intel's own texts", NO_SHARED)
 
 # ---- which version
 for words_of, text in ((["explain", "--model", "spr", "Retiring"], "Intel Sapphire Rapids, TMA 5.2"), (["list", "models", "spr"], "TMA 5.2"),

@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import account_made  # noqa: E402
 import gen  # noqa: E402
 from exported import Firefox, Pprof  # noqa: E402
-from tap import CYCLADE, PERF, SHARED, Tap, run  # noqa: E402
+from tap import CYCLADE, NO_SHARED, PERF, SHARED, Tap, run  # noqa: E402
 
 CODE = """
 #define _GNU_SOURCE
@@ -294,7 +294,7 @@ def two_of_them():
 def corpus():
     files = sorted(glob.glob(os.path.join(SHARED, "corpus", "*.data*")) + glob.glob(os.path.join(SHARED, "corpus", "*", "*.data*")))
     if not files:
-        return t.skip("the corpus", "no ../shared/corpus")
+        return t.skip("the corpus", NO_SHARED)
     bad, n = [], 0
     for path in files:
         if os.path.getsize(path) > 3 << 20 or run("report", "-j", path).returncode:

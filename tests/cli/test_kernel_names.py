@@ -16,7 +16,7 @@ sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfd
 import account_made  # noqa: E402
 import gen  # noqa: E402
 from account_made import Made  # noqa: E402
-from tap import CYCLADE, KERNEL, PERF, SHARED, Tap  # noqa: E402
+from tap import CYCLADE, KERNEL, NO_SHARED, PERF, SHARED, Tap  # noqa: E402
 
 HOSTNAME, OSRELEASE, ARCH, BUILD_ID = 3, 4, 6, 2
 tap = Tap()
@@ -176,7 +176,7 @@ def corpus():
     """Recordings of other kernels that do not say so: no symbol that only newer ones have."""
     path = os.path.join(SHARED, "corpus", "recordings", "perf_data_converter-perf.data.piped.target-3.8")
     if not os.path.exists(path):
-        tap.skip("a recording of Linux 3.8", "no corpus")
+        tap.skip("a recording of Linux 3.8", NO_SHARED)
         return
     r = run(CYCLADE, "report", "--no-cache", "--format", "csv", path)
     got = [row["function"] for row in csv.DictReader(io.StringIO(r.stdout)) if row["dso"] == "[kernel.kallsyms]"]

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import PERF, SHARED, Tap, run  # noqa: E402
+from tap import NO_SHARED, PERF, SHARED, Tap, run  # noqa: E402
 
 t = Tap()
 tmp = tempfile.mkdtemp(prefix="cyclade-chains-")
@@ -120,7 +120,7 @@ else:
     for name in ("perfparser-vector_static_gcc-perf.lbr.data", "Recursion-Engine-perf.data.old"):
         path = os.path.join(SHARED, "corpus", "recordings", name)
         if not os.path.exists(path):
-            t.skip(name, "no such recording at hand")
+            t.skip(name, NO_SHARED)
             continue
         theirs = collections.Counter()
         for line in run("report", "-g", "--max-stack", "65536", "--format", "folded", "-i", path).stdout.splitlines():

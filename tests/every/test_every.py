@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import recordings  # noqa: E402
-from tap import CYCLADE, SANITIZED, SHARED, Tap  # noqa: E402
+from tap import CYCLADE, NO_SHARED, SANITIZED, SHARED, Tap  # noqa: E402
 
 t = Tap()
 LONG = bool(os.environ.get("CYCLADE_LONG"))
@@ -185,7 +185,7 @@ def corpus(folder):
     where = os.path.join(SHARED, "corpus", folder)
     names = sorted(os.listdir(where)) if os.path.isdir(where) else []
     if not names:
-        t.skip("corpus: " + folder, "the corpus of recordings is not beside this tree (CYCLADE_SHARED)")
+        t.skip("corpus: " + folder, NO_SHARED)
     out = {}
     for n in names:
         r = recordings.Recording(n, os.path.join(where, n), "main")

@@ -20,6 +20,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 CYCLADE = os.environ.get("CYCLADE", os.path.join(ROOT, "build", "src", "cli", "cyclade"))
 PROGS = os.path.abspath(os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs")))
 SHARED = os.environ.get("CYCLADE_SHARED", os.path.join(ROOT, "..", "shared"))
+NO_SHARED = "no ../shared here"  # ci/count.py counts it once for a stage
 # whoever runs the tests may have a configuration
 os.environ["XDG_CONFIG_HOME"] = "/nonexistent"
 os.environ["XDG_DATA_HOME"] = "/dev/null/data"  # nobody can make it, root neither

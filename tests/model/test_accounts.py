@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import ROOT, SHARED, Tap, run  # noqa: E402
+from tap import NO_SHARED, ROOT, SHARED, Tap, run  # noqa: E402
 
 ACCOUNT_OF = sys.argv[1]
 TREES = os.path.join(SHARED, "reference", "gooda-trees")
@@ -98,7 +98,7 @@ said = run("explain", "--model", "wsm-dp", "DTLB_STLB_Hit").stdout
 t.ok("The paper has 7 cycles" in said, "explain tells it", said)
 
 if not os.path.isdir(TREES):
-    t.skip("the rest", "no reference data beside the checkout")
+    t.skip("the rest", NO_SHARED)
     t.done()
     sys.exit()
 

@@ -8,7 +8,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import formulas  # noqa: E402
-from tap import PERF, SHARED, Tap  # noqa: E402
+from tap import NO_SHARED, PERF, SHARED, Tap  # noqa: E402
 
 PROGRAM = sys.argv[1]
 VECTORS = 2 if os.environ.get("CYCLADE_SANITIZED") else 3  # each formula and operator is met with one already
@@ -111,7 +111,7 @@ def main():
     ]
     for title, source, sheet in sources:
         if not os.path.isdir(os.path.join(SHARED, "reference")):
-            t.skip(title, "no reference data beside the checkout")
+            t.skip(title, NO_SHARED)
             continue
         check(t, title, source(), sheet)
     for title, sheet in (("made up, perf's", False), ("made up, the sheet's", True)):

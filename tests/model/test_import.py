@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import SHARED, Tap, run  # noqa: E402
+from tap import NO_SHARED, SHARED, Tap, run  # noqa: E402
 from trees import trees  # noqa: E402
 
 EVAL = sys.argv[1]
@@ -137,7 +137,7 @@ p = run("models", "import", new(), put("bad4", "[]"))
 t.ok(p.returncode == 2 and "--model" in p.stderr, "no id: refused", p.stderr)
 
 if not os.path.isdir(PERFMON):
-    t.skip("vendors' files", "no reference data beside the checkout")
+    t.skip("vendors' files", NO_SHARED)
     t.done()
 
 # ---- vendors' files ----

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import SHARED, Tap, run  # noqa: E402
+from tap import NO_SHARED, SHARED, Tap, run  # noqa: E402
 
 EVAL = sys.argv[1]
 PERFMON = os.path.join(SHARED, "reference", "perfmon")
@@ -36,7 +36,7 @@ t.equal((r.returncode, r.stdout.splitlines()[-1]), (0, "%d loaded, 0 refused, 0 
         "every model loads, every node has meaning and advice")
 
 if not os.path.isdir(PERFMON):
-    t.skip("the rest", "no reference data beside the checkout")
+    t.skip("the rest", NO_SHARED)
     t.done()
 
 nodes = {m: {n["name"]: n for n in listed("nodes", m)} for m in models}

@@ -14,12 +14,12 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from servers import LAYOUTS, put_bits  # noqa: E402
-from tap import SHARED, Tap, run  # noqa: E402
+from tap import NO_SHARED, SHARED, Tap, run  # noqa: E402
 
 t = Tap()
 PERFMON = os.path.join(SHARED, "reference", "perfmon")
 if not os.path.isdir(PERFMON):
-    t.skip("encodings", "no %s" % PERFMON)
+    t.skip("encodings", NO_SHARED)
     t.done()
 # model: perfmon's folder, CPU, and the layouts (tests/sim/servers.tab) that are not `imc`
 MODELS = {"skx": ("SKX", "6-55-4", {"cha": "skx_cha", "iio": "skx_iio"}), "clx": ("CLX", "6-55-7", {"cha": "skx_cha", "iio": "skx_iio"}),

@@ -20,7 +20,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "lib")]
 import gen  # noqa: E402
 from draws import Draws  # noqa: E402
 from tables import walk  # noqa: E402
-from tap import CYCLADE, PERF, SHARED, Tap, run  # noqa: E402
+from tap import CYCLADE, NO_SHARED, PERF, SHARED, Tap, run  # noqa: E402
 
 TYPE = sum(gen.BIT[n] for n in "IDENTIFIER IP TID TIME CPU PERIOD BRANCH_STACK".split())
 KEYS = "comm,dso_from,address_from,dso_to,address_to"
@@ -238,7 +238,7 @@ def perfs_flags(path):
 def corpus(t):
     folder = os.path.join(SHARED, "corpus", "recordings")
     if not PERF or not os.path.isdir(folder):
-        t.skip("real recordings", "no perf or no ../shared here")
+        t.skip("real recordings", NO_SHARED if PERF else "no perf here")
         return
     seen = 0
     for name in sorted(os.listdir(folder)):

@@ -13,12 +13,11 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib")]
 import gen  # noqa: E402
+from tap import NO_SHARED, ROOT, SHARED  # noqa: E402
 
 CYCLADE = os.environ["CYCLADE"]
-SRC = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SHARED = os.environ.get("CYCLADE_SHARED") or os.path.join(SRC, "..", "shared")
 PERF = shutil.which("perf")
 count = bad = 0
 
@@ -127,7 +126,7 @@ def check_malformed(path):
 def check_corpus():
     corpus = os.path.join(SHARED, "corpus")
     if not os.path.exists(os.path.join(corpus, "MANIFEST.tsv")):
-        skip("recordings", "no corpus beside the source")
+        skip("recordings", NO_SHARED)
         return
     with open(os.path.join(corpus, "MANIFEST.tsv")) as f:
         for row in csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE):
@@ -166,7 +165,7 @@ def main():
     check_hostile_names()
     rc, _, err = info("/nonexistent.data")
     ok(rc == 2 and "/nonexistent.data" in err, "a file that is not there", err)
-    rc, _, err = info(SRC)
+    rc, _, err = info(ROOT)
     ok(rc == 2 and "data" in err, "a directory that is no recording", err)
     with tempfile.NamedTemporaryFile() as f:
         rc, _, err = info(f.name)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import PERF, SHARED, Tap  # noqa: E402
+from tap import NO_SHARED, PERF, SHARED, Tap  # noqa: E402
 
 DUMP = os.environ.get("DUMP_DSOS", "")
 LINE = re.compile(r"^\s*(-?\d+)/(-?\d+)\s+(?:(\d+)\.(\d{9}):)?\s*([0-9a-f]+)\s*(.*)$")
@@ -87,7 +87,7 @@ def main():
     t = Tap()
     paths = sorted(glob.glob(os.path.join(SHARED, "corpus", "recordings", "*")))
     if not PERF or not paths:
-        t.skip("samples' files", "no perf" if not PERF else "no recordings at hand")
+        t.skip("samples' files", "no perf here" if not PERF else NO_SHARED)
         t.done()
     for path in paths:
         compare(t, path)

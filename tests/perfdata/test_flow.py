@@ -16,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "lib")]
 import gen  # noqa: E402
 from draws import Draws  # noqa: E402
-from tap import PERF, ROOT, SHARED, Tap  # noqa: E402
+from tap import NO_SHARED, PERF, ROOT, SHARED, Tap  # noqa: E402
 
 DUMP = os.environ.get("DUMP_FLOW", os.path.join(ROOT, "build", "tests", "perfdata", "dump_flow"))
 TYPE = sum(gen.BIT[n] for n in "IDENTIFIER IP TID TIME CPU PERIOD BRANCH_STACK".split())
@@ -390,7 +390,7 @@ def real(t):
     folder = os.path.join(SHARED, "corpus", "recordings")
     names = sorted(n for n in os.listdir(folder) if "propeller" in n or "lbr" in n or "afdo" in n) if os.path.isdir(folder) else []
     if not PERF or not names:
-        t.skip("real recordings", "no perf or no ../shared here")
+        t.skip("real recordings", NO_SHARED if PERF else "no perf here")
         return
     done = 0
     for name in names:

@@ -16,7 +16,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "lib")]
 import gen  # noqa: E402
-from tap import CYCLADE, PERF, SHARED, Tap, run  # noqa: E402
+from tap import CYCLADE, NO_SHARED, PERF, SHARED, Tap, run  # noqa: E402
 
 DUMP = os.environ["DUMP_PROFILE"]
 NEWER = os.environ.get("CYCLADE_PERF612", "")
@@ -198,7 +198,7 @@ def corpus(t):
     name = "hotspot-perf.data.PerfFormatLost"
     path = os.path.join(SHARED, "corpus", "recordings", name)
     if not os.path.exists(path):
-        t.skip(name, "../shared is not here")
+        t.skip(name, NO_SHARED)
     elif not NEWER:
         t.skip(name, "CYCLADE_PERF612 is not set: older perf refuses attributes of 136 bytes")
     else:

@@ -18,7 +18,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from kernel_names import short_kallsyms  # noqa: E402
-from tap import PERF, SHARED, Tap, perf_strays  # noqa: E402
+from tap import NO_SHARED, PERF, SHARED, Tap, perf_strays  # noqa: E402
 
 DUMP = os.environ.get("DUMP_PROFILE", "")
 RECORDINGS = os.path.join(SHARED, "corpus", "recordings")
@@ -341,7 +341,7 @@ def fresh(t):
 
 def corpus(t):
     if not os.path.isdir(RECORDINGS):
-        t.skip("corpus", "../shared is not here")
+        t.skip("corpus", NO_SHARED)
         return
     for name in sorted(os.listdir(RECORDINGS)):
         if name == "hotspot-perf.data.PerfFormatLost" and NEWER:

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import CYCLADE, Tap  # noqa: E402
+from tap import CYCLADE, NO_SHARED, SHARED, Tap  # noqa: E402
 
 LIB = """
 int tiny(int x) { return x * 3 + 1; }
@@ -183,10 +183,9 @@ def very_deep(unwind_of, where):
 
 
 def corpus(unwind_of):
-    shared = os.environ.get("CYCLADE_SHARED", os.path.join(os.path.dirname(__file__), "../../../shared"))
-    files = sorted(glob.glob(os.path.join(shared, "corpus/recordings/*")))
+    files = sorted(glob.glob(os.path.join(SHARED, "corpus/recordings/*")))
     if not files:
-        tap.skip("corpus", "no corpus here")
+        tap.skip("corpus", NO_SHARED)
         return
     bad = [f for f in files if run(unwind_of, f).returncode < 0]
     tap.ok(not bad, f"{len(files)} recordings from elsewhere do no harm", " " + " ".join(bad))

@@ -13,7 +13,7 @@ import tempfile
 
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib")]
 import json  # noqa: E402
-from tap import PERF, SHARED, Tap, run  # noqa: E402
+from tap import NO_SHARED, PERF, SHARED, Tap, run  # noqa: E402
 from truth import window  # noqa: E402
 
 DIR = os.path.join(SHARED, "corpus", "recordings")
@@ -87,7 +87,7 @@ def loop(t, name, path):
 def one(t, name):
     path = os.path.join(DIR, name)
     if not os.path.exists(path):
-        return t.skip(name, "no such recording at hand")
+        return t.skip(name, NO_SHARED)
     with tempfile.TemporaryDirectory() as nothing:
         p = run("blocks", "-j", path, "--no-cache", "--sysroot", nothing)
     if not t.ok(p.returncode == 0, name + ": blocks", p.stderr):
