@@ -6,10 +6,7 @@
 #include <string.h>
 
 #include "collect/sysfs.h"
-#include "measure/counter_limits.h"
-#include "measure/drill.h"
 #include "measure/event_more.h"
-#include "measure/model_choice.h"
 #include "monitor/monitor_int.h"
 
 #define ONLINE "sys/devices/system/cpu/online"
@@ -87,48 +84,6 @@ static int interval(void *ctx, struct counting *k, struct err *err)
 	return rc;
 }
 
-static int load_model(struct monitor *m, struct err *err)
-{
-	const struct limits_ask x = { .root = m->k.root,
-				      .pmu = monitor_core_pmu(m),
-				      .machine = &m->k.machine,
-				      .cpus = m->k.who.cpus.v,
-				      .n_cpus = m->k.who.cpus.n,
-				      .smt = m->system[SYSTEM_SMT_ON] > 0,
-				      .tries = !m->k.ask->dry_run && m->k.who.cpus.n };
-	struct schedule_limits l;
-
-	return limits_model(&m->rows->model, &l, &m->ask->ask->model, &x, m->system, err);
-}
-
-/* The model is one of the machine at hand; without, what any machine has is left. */
-static int load(struct monitor *m, struct err *err)
-{
-	const struct model_choice *c = &m->ask->ask->model;
-	struct model_sources sources = model_choice_sources(c);
-	struct rows *r = m->rows;
-	struct err why = ERR_INIT;
-
-	drill_facts(m->system, &(struct drill){ .root = m->k.root }, &m->k);
-	if (!r->read) {
-		if (load_model(m, &why)) {
-			if (why.code != ERR_NOT_FOUND && why.code != ERR_UNSUPPORTED) {
-				*err = why;
-				return -1;
-			}
-			r->model = NULL;
-			r->why = arena_strdup(&r->a, why.what);
-		}
-		if (set_load(&r->set, &r->a, &sources, r->model ? r->model->id : NULL, err))
-			return -1;
-		r->read = true;
-	}
-	m->model = r->model;
-	m->model_why = r->why;
-	m->set = r->set;
-	return 0;
-}
-
 static void close_all(struct monitor *m)
 {
 	for (size_t i = 0; i < PLACES; i++) {
@@ -169,7 +124,7 @@ static int begin(struct monitor *m, const struct monitor_ask *ask, struct rows *
 	m->a = &m->own;
 	if (counting_open(&m->k, ask->ask, "monitor",
 			  MACHINE_MODEL | MACHINE_TOPOLOGY | MACHINE_PMUS | MACHINE_KNOBS, err) ||
-	    load(m, err))
+	    monitor_kinds(m, err))
 		return -1;
 	m->list.more = event_more(&m->more, &ask->ask->model);
 	if (ask->backend == MONITOR_MSR && open_msr(m, err))
@@ -200,7 +155,8 @@ static enum end run(const struct monitor_ask *ask, struct rows *rows, struct err
 
 static void rows_free(struct rows *r)
 {
-	model_free(r->model);
+	for (size_t k = 0; k < r->n_kinds; k++)
+		model_free(r->kind[k].model);
 	arena_free(&r->a);
 	*r = (struct rows){ .a = ARENA_INIT, .born = r->born };
 }

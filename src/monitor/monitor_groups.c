@@ -7,7 +7,6 @@
 
 #include "collect/holders.h"
 #include "collect/sysfs.h"
-#include "measure/counter_limits.h"
 #include "model/schedule.h"
 #include "monitor/monitor_int.h"
 
@@ -17,6 +16,7 @@
 /* Groups of one PMU as they grow. */
 struct packing {
 	struct monitor *m;
+	const struct model *model; /* of its cores; NULL */
 	struct schedule_limits limits;
 	bool core;   /* limits hold */
 	size_t room; /* else: counters */
@@ -59,7 +59,8 @@ static size_t room_of(const struct monitor *m, const char *pmu)
 {
 	static const char *const own[] = { "msr", "power", "software", "cstate_core",
 					   "cstate_pkg" };
-	size_t n = m->model ? m->model->counters : GENERAL;
+	const struct core_kind *k = monitor_kind_of(m, pmu);
+	size_t n = k && k->model ? k->model->counters : GENERAL;
 
 	if (m->msr)
 		return msr_room(m->msr, pmu);
@@ -80,9 +81,9 @@ static size_t room_of(const struct monitor *m, const char *pmu)
 	return n ? n : GENERAL;
 }
 
-static uint32_t known(const struct monitor *m, const struct source *s)
+static uint32_t known(const struct packing *p, const struct source *s)
 {
-	return m->model ? model_event_find(m->model, s->name, strlen(s->name)) : MODEL_NONE;
+	return p->model ? model_event_find(p->model, s->name, strlen(s->name)) : MODEL_NONE;
 }
 
 static bool is_field(const struct monitor *m, const struct source *s)
@@ -101,32 +102,28 @@ static bool fits(struct packing *p, size_t g, uint32_t event)
 	l.reserved += (unsigned)others + (event == MODEL_NONE);
 	if (event != MODEL_NONE)
 		p->group[g].event[n++] = event;
-	return schedule_fits(p->m->model, &l, p->group[g].event, n, &why);
+	return schedule_fits(p->model, &l, p->group[g].event, n, &why);
 }
 
 static void limits_of_packing(struct packing *p, const char *pmu)
 {
 	const struct monitor *m = p->m;
-	struct schedule_machine at = { .smt = m->system[SYSTEM_SMT_ON] > 0 };
-	const struct limits_ask x = { .root = m->k.root,
-				      .pmu = pmu,
-				      .machine = &m->k.machine,
-				      .cpus = m->k.who.cpus.v,
-				      .n_cpus = m->k.who.cpus.n,
-				      .smt = at.smt,
-				      .tries = !m->k.ask->dry_run };
+	const struct core_kind *k = monitor_kind_of(m, pmu);
 
 	p->room = room_of(m, pmu);
-	p->core = m->model && (m->msr ? !strcmp(pmu, "cpu") : sys_core_pmu(m->k.root, pmu));
+	p->model = k ? k->model : NULL;
+	p->core = p->model && (m->msr ? !strcmp(pmu, "cpu") : sys_core_pmu(m->k.root, pmu));
 	if (!p->core)
 		return;
 	if (m->msr) { /* who holds what the registers have shown */
-		schedule_limits_of(&p->limits, m->model, &at);
+		const struct schedule_machine at = { .smt = k->system[SYSTEM_SMT_ON] > 0 };
+
+		schedule_limits_of(&p->limits, p->model, &at);
 		p->limits.reserved +=
-			m->model->counters > p->room ? m->model->counters - (unsigned)p->room : 0;
+			p->model->counters > p->room ? p->model->counters - (unsigned)p->room : 0;
 		return;
 	}
-	limits_of(&p->limits, m->model, &x);
+	p->limits = k->limits;
 	p->limits.reserved += (unsigned)taken(m, pmu);
 }
 
@@ -136,7 +133,7 @@ static void limits_of_packing(struct packing *p, const char *pmu)
 static int put(struct packing *p, size_t source, struct err *err)
 {
 	struct monitor *m = p->m;
-	uint32_t event = known(m, &m->source.v[source]);
+	uint32_t event = known(p, &m->source.v[source]);
 	bool field = is_field(m, &m->source.v[source]);
 	size_t g = 0;
 
@@ -228,20 +225,22 @@ static int group_pmu(struct packing *p, const char *pmu, struct err *err)
 }
 
 /* Fields of PERF_METRICS without slots: nobody asked for these, but they must lead. */
-static int add_slots(struct monitor *m, struct err *err)
+static int add_slots(struct monitor *m, size_t kind, struct err *err)
 {
+	const struct core_kind *k = &m->rows->kind[kind];
 	bool fields = false, slots = false;
 	uint32_t input;
 
 	for (size_t i = 0; i < m->source.n; i++) {
-		if (m->source.v[i].event == NO_COUNTER)
+		if (m->source.v[i].event == NO_COUNTER ||
+		    monitor_kind_of(m, m->source.v[i].pmu) != k)
 			continue;
 		fields |= rank(m, &m->source.v[i]) == 1;
 		slots |= rank(m, &m->source.v[i]) == 0;
 	}
-	for (uint32_t e = 0; fields && !slots && e < m->model->n_events; e++)
-		if (m->model->event[e].flags & EVENT_SLOTS)
-			return monitor_model_input(m, e, &input, err);
+	for (uint32_t e = 0; fields && !slots && e < k->model->n_events; e++)
+		if (k->model->event[e].flags & EVENT_SLOTS)
+			return monitor_model_input(m, kind, e, &input, err);
 	return 0;
 }
 
@@ -250,8 +249,9 @@ int monitor_groups(struct monitor *m, struct err *err)
 	struct packing p = { .m = m };
 	size_t most = 0;
 
-	if (m->model && add_slots(m, err))
-		return -1;
+	for (size_t k = 0; k < m->rows->n_kinds; k++)
+		if (m->rows->kind[k].model && add_slots(m, k, err))
+			return -1;
 	p.group = arena_alloc(m->a, (m->source.n + 1) * sizeof(*p.group));
 	p.in = arena_alloc(m->a, (m->source.n + 1) * sizeof(*p.in));
 	if (!p.group || !p.in)

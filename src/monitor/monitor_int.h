@@ -3,6 +3,7 @@
  * monitor_int - the pieces of monitor.h.
  *
  *	monitor_places.c	what of the machine there is to have metrics of
+ *	monitor_kinds.c		kinds of cores: their models, rows and free counters
  *	monitor_set.c		rows into formulas and inputs
  *	monitor_tree.c		nodes of the model's tree in formulas
  *	monitor_groups.c	inputs into groups of counters
@@ -21,6 +22,7 @@
 #include "measure/counting.h"
 #include "measure/event_more.h"
 #include "model/model.h"
+#include "model/schedule.h"
 #include "model/set.h"
 #include "monitor/monitor.h"
 #include "monitor/monitor_turns.h"
@@ -42,6 +44,8 @@ enum proc_value {
 enum reading { READING_TURN, READING_END };
 
 #define NO_COUNTER SIZE_MAX
+#define CORE_KINDS 4 /* of a hybrid CPU, at most */
+#define ANY_KIND   SIZE_MAX
 #define CGROUPS	   256 /* watched at a time */
 #define PATH_ROOM  4096
 
@@ -76,6 +80,7 @@ struct input { /* a name of formulas: its sources (boxes) add up */
 	const char *name;
 	size_t source, n_sources;
 	uint32_t event; /* of the model, for its own formulas; MODEL_NONE */
+	size_t of_kind; /* of cores, on a hybrid: events of two models may share a name; ANY_KIND */
 	const char *why;
 };
 
@@ -85,7 +90,9 @@ struct place {
 	int32_t cpu, core, socket, die, l3;	     /* -1: not of it */
 	const char *instance;			     /* "" */
 	const char *cgroup, *unit, *container, *pod; /* "": not known; NULL: no cgroup */
-	size_t box; /* of "*": only this source of inputs; SIZE_MAX: all */
+	size_t box;	  /* of "*": only this source of inputs; SIZE_MAX: all */
+	size_t of_kind;	  /* of cores: its CPUs are, on a hybrid; ANY_KIND */
+	const char *kind; /* its name; NULL */
 };
 
 struct cell {
@@ -97,6 +104,8 @@ struct metric {
 	enum place_kind kind;
 	size_t column;
 	const struct expr *expr;
+	size_t model;	       /* a kind of cores, of whose model its row is */
+	bool any_kind;	       /* but it needs nothing of the model */
 	const uint32_t *input; /* that it needs */
 	size_t n_inputs;
 	const uint32_t *node; /* metrics of the model, each behind those that it needs */
@@ -110,17 +119,29 @@ struct places {
 	struct cell *cell;		    /* [place * columns + column] */
 	double seconds;			    /* of the interval that they are of */
 	struct table_column *shown;	    /* n_shown; made with the first document */
-	size_t n_shown;
+	size_t n_shown, n_keys;
+};
+
+struct core_kind { /* a PMU of cores: one, or of a hybrid several, the large ones' first */
+	const char *pmu;
+	const uint32_t *cpus; /* NULL: all, or not known */
+	size_t n_cpus;
+	struct model *model; /* NULL: none is for these cores */
+	const char *why;
+	struct set set;
+	struct schedule_limits limits; /* what is free there; perf_event's */
+	double system
+		[SYSTEM_COUNT]; /* facts that formulas ask for; the duration is an interval's */
 };
 
 struct rows { /* what models say of the machine; stays where it is read again */
 	struct arena a;
 	bool read;
-	uint64_t born;	     /* when the monitor began */
-	uint64_t starved;    /* counters without a turn, when groups were last made anew for it */
-	struct model *model; /* NULL: none is for this CPU */
-	const char *why;
-	struct set set;
+	uint64_t born;	  /* when the monitor began */
+	uint64_t starved; /* counters without a turn, when groups were last made anew for it */
+	struct core_kind kind[CORE_KINDS];
+	size_t n_kinds;
+	bool hybrid; /* the machine has several kinds, though perhaps one is watched */
 };
 
 struct cgroup_counters {
@@ -145,16 +166,13 @@ struct monitor {
 	struct rows *rows;
 	bool again; /* a CPU came, or somebody who takes counters */
 	struct counting k;
-	struct msr *msr;     /* NULL: perf_event counts */
-	struct model *model; /* NULL: none is for this CPU */
-	const char *model_why;
-	double system
-		[SYSTEM_COUNT]; /* facts that formulas ask for; the duration is an interval's */
-	double *model_count;	/* by event of the model, and */
-	struct value *node;	/* by its metric: of a place */
+	struct msr *msr; /* NULL: perf_event counts */
+	struct {
+		double *count;	    /* by event of the model, and */
+		struct value *node; /* by its metric: of a place */
+	} model[CORE_KINDS];
 	struct event_list list;
 	struct event_more more;
-	struct set set;
 	VEC(struct source) source;
 	VEC(struct input) input;
 	VEC(struct metric) metric;
@@ -181,17 +199,25 @@ struct monitor {
 int monitor_places(struct monitor *m, struct err *err) MUST_USE;
 int monitor_set(struct monitor *m, struct err *err) MUST_USE;
 /* The input of that name, made where there is none; `text`: see add_event(). */
-int monitor_input(struct monitor *m, const char *name, size_t len, const char *text, uint32_t *out,
+struct input_name {
+	const char *s;
+	size_t len, of_kind;
+};
+int monitor_input(struct monitor *m, struct input_name name, const char *text, uint32_t *out,
 		  struct err *err) MUST_USE;
 /* Inputs into groups that fit their PMUs. */
 int monitor_groups(struct monitor *m, struct err *err) MUST_USE;
+/* Kinds of cores, their models and rows: read, or those of before with what is free now. */
+int monitor_kinds(struct monitor *m, struct err *err) MUST_USE;
+/* The kind whose cores have this PMU, or this CPU; NULL: none of several. */
+const struct core_kind *monitor_kind_of(const struct monitor *m, const char *pmu);
+const struct core_kind *monitor_kind_at(const struct monitor *m, uint32_t cpu);
 /* tree.NAME is a node or metric of the model: 1, 0: the name is something else, -1: error. */
-int monitor_node(struct monitor *m, const char *name, size_t len, struct expr_ref *out,
+int monitor_node(struct monitor *m, size_t kind, const char *name, size_t len, struct expr_ref *out,
 		 struct err *err) MUST_USE;
-/* The PMU of the cores, the first of several kinds; "cpu" where the machine names none. */
-const char *monitor_core_pmu(const struct monitor *m);
 /* An event of the model is an input, too. */
-int monitor_model_input(struct monitor *m, uint32_t event, uint32_t *out, struct err *err) MUST_USE;
+int monitor_model_input(struct monitor *m, size_t kind, uint32_t event, uint32_t *out,
+			struct err *err) MUST_USE;
 /* Values of the nodes that a metric needs, from m->now. */
 void monitor_nodes(struct monitor *m, const struct metric *x, const double *system);
 /* The counters are open: what was refused gets its reason. */

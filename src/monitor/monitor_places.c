@@ -31,6 +31,8 @@ static bool same_place(enum place_kind kind, const struct place *a, const struct
 		return true;
 	case PLACE_SOCKET:
 		return a->socket == b->socket && a->die == b->die;
+	case PLACE_KIND:
+		return a->of_kind == b->of_kind;
 	case PLACE_L3:
 		return a->l3 == b->l3;
 	case PLACE_CORE:
@@ -62,6 +64,16 @@ static int join(struct monitor *m, enum place_kind kind, const struct place *lik
 	return 0;
 }
 
+static void of_kind(const struct monitor *m, struct place *p, uint32_t cpu)
+{
+	const struct core_kind *k = m->rows->hybrid ? monitor_kind_at(m, cpu) : NULL;
+
+	if (!k)
+		return;
+	p->of_kind = (size_t)(k - m->rows->kind);
+	p->kind = k->pmu;
+}
+
 int monitor_places(struct monitor *m, struct err *err)
 {
 	const struct machine *mc = &m->k.machine;
@@ -77,14 +89,18 @@ int monitor_places(struct monitor *m, struct err *err)
 				   .die = -1,
 				   .l3 = l3_of(m, cpu),
 				   .instance = "",
-				   .box = SIZE_MAX };
+				   .box = SIZE_MAX,
+				   .of_kind = ANY_KIND };
 
 		if (mc->cpu && cpu < mc->cpus_available) {
 			p.core = mc->cpu[cpu].core;
 			p.socket = mc->cpu[cpu].socket;
 			p.die = mc->cpu[cpu].die;
 		}
-		if (join(m, PLACE_HOST, &p, t, err) || join(m, PLACE_SOCKET, &p, t, err) ||
+		if (join(m, PLACE_HOST, &p, t, err) || join(m, PLACE_SOCKET, &p, t, err))
+			return -1;
+		of_kind(m, &p, cpu);
+		if ((p.kind && join(m, PLACE_KIND, &p, t, err)) ||
 		    (p.l3 >= 0 && join(m, PLACE_L3, &p, t, err)) ||
 		    (p.core >= 0 && join(m, PLACE_CORE, &p, t, err)) ||
 		    join(m, PLACE_CPU, &p, t, err))

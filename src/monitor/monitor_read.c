@@ -320,13 +320,16 @@ static void fill_cell(struct monitor *m, const struct metric *x, const struct pl
 		      struct cell *c)
 {
 	double system[SYSTEM_COUNT], square = 0;
-	struct expr_env env = { .count = m->now, .n_lps = 1, .system = system, .metric = m->node };
+	const double *facts = m->rows->kind[x->model].system;
+	struct expr_env env = {
+		.count = m->now, .n_lps = 1, .system = system, .metric = m->model[x->model].node
+	};
 	const char *why = NULL;
 	struct value v;
 
-	memcpy(system, m->system, sizeof(system));
+	memcpy(system, facts, sizeof(system));
 	system[SYSTEM_DURATION] = m->seconds;
-	system[SYSTEM_TSC] = m->system[SYSTEM_TSC_FREQ] * m->seconds * (double)p->n_targets;
+	system[SYSTEM_TSC] = facts[SYSTEM_TSC_FREQ] * m->seconds * (double)p->n_targets;
 	for (size_t i = 0; i < x->n_inputs; i++) {
 		const char *w = gather(m, x->input[i], p);
 
@@ -353,9 +356,12 @@ static void fill_cell(struct monitor *m, const struct metric *x, const struct pl
 	c->total = (struct estimate){ v.v, NAN, reason(&v, why) };
 }
 
-/* A channel's metric is of one instance, or of all that are boxes. */
+/* A channel's metric is of one instance, or of all that are boxes; one of a kind of cores is of
+ * these alone. */
 static bool is_at(const struct metric *x, const struct place *p)
 {
+	if (!x->any_kind && p->of_kind != ANY_KIND && p->of_kind != x->model)
+		return false;
 	if (!strcmp(x->row->instance, "*"))
 		return p->box != SIZE_MAX;
 	return !strcmp(x->row->instance, p->instance);

@@ -2,6 +2,7 @@
 /*
  * From rows of text to what is counted: formulas, and the inputs that they name.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,24 +75,25 @@ static int add_event(struct monitor *m, struct input *in, const char *text, stru
 	return 0;
 }
 
-int monitor_input(struct monitor *m, const char *name, size_t len, const char *text, uint32_t *out,
+int monitor_input(struct monitor *m, struct input_name name, const char *text, uint32_t *out,
 		  struct err *err)
 {
 	struct source proc = { .event = NO_COUNTER, .pmu = "proc" };
 	enum place_kind of;
-	struct input in = { .source = m->source.n, .event = MODEL_NONE };
+	struct input in = { .source = m->source.n, .event = MODEL_NONE, .of_kind = name.of_kind };
 
 	*out = 0;
-	while (*out < m->input.n && (strlen(m->input.v[*out].name) != len ||
-				     memcmp(m->input.v[*out].name, name, len) != 0))
+	while (*out < m->input.n && (m->input.v[*out].of_kind != name.of_kind ||
+				     strlen(m->input.v[*out].name) != name.len ||
+				     memcmp(m->input.v[*out].name, name.s, name.len) != 0))
 		++*out;
 	if (*out < m->input.n)
 		return 0;
-	in.name = proc.name = arena_strndup(m->a, name, len);
+	in.name = proc.name = arena_strndup(m->a, name.s, name.len);
 	if (!in.name)
 		return err_nomem(err);
-	if (!text && len > 5 && !memcmp(name, "proc.", 5) &&
-	    monitor_proc(name + 5, len - 5, &proc.proc, &proc.level, &of)) {
+	if (!text && name.len > 5 && !memcmp(name.s, "proc.", 5) &&
+	    monitor_proc(name.s + 5, name.len - 5, &proc.proc, &proc.level, &of)) {
 		if (add_source(m, &proc, err))
 			return -1;
 		in.n_sources = 1;
@@ -105,17 +107,27 @@ int monitor_input(struct monitor *m, const char *name, size_t len, const char *t
 
 struct names {
 	struct monitor *m;
+	size_t kind;
 	struct err *err;
 	bool failed;
 };
 
+/* Of a hybrid: an event of this kind of cores, though another may have one of the same name. */
+static uint32_t of_model(const struct names *n, const char *name, size_t len)
+{
+	const struct model *model = n->m->rows->kind[n->kind].model;
+
+	return model && n->m->rows->hybrid ? model_event_find(model, name, len) : MODEL_NONE;
+}
+
 static bool find(void *ctx, enum expr_ask ask, const char *name, size_t len, struct expr_ref *out)
 {
 	struct names *n = ctx;
+	uint32_t event;
 	int found;
 
 	if (ask == ASK_NAME) {
-		found = monitor_node(n->m, name, len, out, n->err);
+		found = monitor_node(n->m, n->kind, name, len, out, n->err);
 		n->failed = found < 0;
 		if (found)
 			return found > 0;
@@ -124,12 +136,17 @@ static bool find(void *ctx, enum expr_ask ask, const char *name, size_t len, str
 	if (ask != ASK_NAME || !len || *name == '#' ||
 	    (len == strlen("duration_time") && !memcmp(name, "duration_time", len)))
 		return false;
-	n->failed = monitor_input(n->m, name, len, NULL, &out->index, n->err);
+	event = of_model(n, name, len);
+	n->failed = event != MODEL_NONE
+			    ? monitor_model_input(n->m, n->kind, event, &out->index, n->err)
+			    : monitor_input(n->m, (struct input_name){ name, len, ANY_KIND }, NULL,
+					    &out->index, n->err);
 	return !n->failed;
 }
 
 struct needs {
 	struct monitor *m;
+	size_t kind;
 	struct err *err;
 	VEC(uint32_t) input, node;
 	bool failed;
@@ -155,10 +172,11 @@ static int note_once(struct needs *n, bool node, uint32_t index)
 static int note_model(void *ctx, enum expr_ref_kind kind, uint32_t index)
 {
 	struct needs *n = ctx;
+	const struct core_kind *k = &n->m->rows->kind[n->kind];
 	uint32_t input;
 
 	if (kind == EXPR_EVENT) {
-		n->failed = monitor_model_input(n->m, index, &input, n->err);
+		n->failed = monitor_model_input(n->m, n->kind, index, &input, n->err);
 		return n->failed || note_once(n, false, input) < 0 ? -1 : 0;
 	}
 	if (kind != EXPR_METRIC)
@@ -166,7 +184,7 @@ static int note_model(void *ctx, enum expr_ref_kind kind, uint32_t index)
 	for (size_t i = 0; i < n->node.n; i++)
 		if (n->node.v[i] == index)
 			return 0;
-	if (expr_needs(n->m->model->metric[index].expr, n->m->system, note_model, n))
+	if (expr_needs(k->model->metric[index].expr, k->system, note_model, n))
 		return -1;
 	return note_once(n, true, index) < 0 ? -1 : 0;
 }
@@ -178,16 +196,25 @@ static int note_need(void *ctx, enum expr_ref_kind kind, uint32_t index)
 	return note_model(ctx, kind, index);
 }
 
-static int add_metric(struct monitor *m, const struct set_row *row, enum place_kind kind,
-		      struct err *err)
+/* It names nothing that another kind of cores has otherwise. */
+static bool any_kind(const struct monitor *m, const struct needs *n)
 {
-	struct names names = { m, err, false };
+	for (size_t i = 0; i < n->input.n; i++)
+		if (m->input.v[n->input.v[i]].of_kind != ANY_KIND)
+			return false;
+	return !n->node.n || !m->rows->hybrid;
+}
+
+static int add_metric(struct monitor *m, size_t model, const struct set_row *row,
+		      enum place_kind kind, struct err *err)
+{
+	struct names names = { m, model, err, false };
 	struct expr_scope scope = { find, NULL, &names };
 	struct expr_text text = { row->formula, strlen(row->formula), EXPR_PERF, NULL, row->file,
 				  row->line };
-	struct metric x = { .row = row, .kind = kind };
+	struct metric x = { .row = row, .kind = kind, .model = model };
 	struct places *of = &m->of[kind];
-	struct needs needs = { .m = m, .err = err };
+	struct needs needs = { .m = m, .kind = model, .err = err };
 	struct expr *e;
 	int ret = -1;
 
@@ -201,12 +228,13 @@ static int add_metric(struct monitor *m, const struct set_row *row, enum place_k
 		x.column++;
 	if (x.column == of->column.n && vec_push(&of->column, row))
 		return err_nomem(err);
-	if (expr_needs(e, m->system, note_need, &needs))
+	if (expr_needs(e, m->rows->kind[model].system, note_need, &needs))
 		goto out;
 	x.input = arena_memdup(m->a, needs.input.v, needs.input.n * sizeof(*needs.input.v));
 	x.n_inputs = needs.input.n;
 	x.node = arena_memdup(m->a, needs.node.v, needs.node.n * sizeof(*needs.node.v));
 	x.n_nodes = needs.node.n;
+	x.any_kind = any_kind(m, &needs);
 	if ((!x.input && x.n_inputs) || (!x.node && x.n_nodes) || vec_push(&m->metric, x)) {
 		(void)err_nomem(err);
 		goto out;
@@ -233,7 +261,7 @@ static int place_kind(const struct set_row *row, enum place_kind *out, struct er
 	}
 	(void)err_set(err, ERR_FORMAT, "%s:%u: there is no place %.40s", row->file, row->line,
 		      row->place);
-	return err_hint(err, "host, socket, channel, link, l3, core, cpu or cgroup");
+	return err_hint(err, "host, socket, kind, channel, link, l3, core, cpu or cgroup");
 }
 
 /* ---- places that metrics bring ---- */
@@ -321,6 +349,74 @@ static int refuse_unknown(const struct text_list *said, const bool *used, struct
 	return 0;
 }
 
+/* A hybrid has no tree of a socket, but one of each kind of its cores. */
+static const struct set_row *placed(struct monitor *m, const struct set_row *row)
+{
+	struct set_row *of_kind;
+
+	if (!m->rows->hybrid || strcmp(row->place, "socket") != 0 || !strstr(row->formula, "tree."))
+		return row;
+	of_kind = arena_memdup(m->a, row, sizeof(*row));
+	if (of_kind)
+		of_kind->place = "kind";
+	return of_kind;
+}
+
+/* What is not of cores is read from the first kind's rows, and what all kinds have alike. */
+static bool has_it(const struct monitor *m, const struct set_row *row, enum place_kind kind)
+{
+	if (kind != PLACE_KIND && kind != PLACE_CORE && kind != PLACE_CPU)
+		return true;
+	for (size_t i = 0; i < m->metric.n; i++) {
+		const struct metric *x = &m->metric.v[i];
+
+		if (x->any_kind && x->kind == kind && !strcmp(x->row->name, row->name) &&
+		    !strcmp(x->row->formula, row->formula))
+			return true;
+	}
+	return false;
+}
+
+static int set_of(struct monitor *m, size_t model, bool *used, struct err *err)
+{
+	const struct set *s = &m->rows->kind[model].set;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct set_row *row = placed(m, &s->row[i]);
+		enum place_kind kind;
+
+		if (!row)
+			return err_nomem(err);
+		if (!wanted(&m->ask->metrics, row, used))
+			continue;
+		if (place_kind(row, &kind, err))
+			return -1;
+		if ((kind == PLACE_CGROUP && !m->cgroups) || (model && has_it(m, row, kind)))
+			continue;
+		if (add_metric(m, model, row, kind, err))
+			return -1;
+		if ((kind == PLACE_CHANNEL || kind == PLACE_LINK) &&
+		    add_channels(m, vec_last(&m->metric), err))
+			return -1;
+	}
+	return 0;
+}
+
+/* A column that this place's kind of cores has no metric for. */
+static int make_cells(struct monitor *m, struct places *of, struct err *err)
+{
+	const struct cell none = { { NAN, NAN, "the CPU's model does not have it" },
+				   { NAN, NAN, "the CPU's model does not have it" } };
+	size_t n = of->place.n * of->column.n;
+
+	of->cell = arena_alloc(m->a, (n + 1) * sizeof(*of->cell));
+	if (!of->cell)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++)
+		of->cell[i] = none;
+	return 0;
+}
+
 int monitor_set(struct monitor *m, struct err *err)
 {
 	const struct text_list *said = &m->ask->metrics;
@@ -329,37 +425,18 @@ int monitor_set(struct monitor *m, struct err *err)
 	if (!used)
 		return err_nomem(err);
 	memset(used, 0, said->n + 1);
-	for (size_t i = 0; i < m->set.n; i++) {
-		const struct set_row *row = &m->set.row[i];
-		enum place_kind kind;
-
-		if (!wanted(said, row, used))
-			continue;
-		if (place_kind(row, &kind, err))
+	for (size_t k = 0; k < m->rows->n_kinds; k++)
+		if (set_of(m, k, used, err))
 			return -1;
-		if (kind == PLACE_CGROUP && !m->cgroups)
-			continue;
-		if (add_metric(m, row, kind, err))
-			return -1;
-		if ((kind == PLACE_CHANNEL || kind == PLACE_LINK) &&
-		    add_channels(m, vec_last(&m->metric), err))
-			return -1;
-	}
 	if (refuse_unknown(said, used, err))
 		return -1;
 	if (said->n && !m->metric.n) {
 		(void)err_set(err, ERR_USAGE, "metrics of cgroups, but of no cgroup");
 		return err_hint(err, "name cgroups: --cgroup 'system.slice/*'");
 	}
-	for (size_t i = 0; i < PLACES; i++) {
-		struct places *of = &m->of[i];
-		size_t bytes = (of->place.n * of->column.n + 1) * sizeof(*of->cell);
-
-		of->cell = arena_alloc(m->a, bytes);
-		if (!of->cell)
-			return err_nomem(err);
-		memset(of->cell, 0, bytes);
-	}
+	for (size_t i = 0; i < PLACES; i++)
+		if (make_cells(m, &m->of[i], err))
+			return -1;
 	if (monitor_cgroup_events(m, err))
 		return -1;
 	m->now = arena_alloc(m->a, 3 * (m->input.n + 1) * sizeof(*m->now));

@@ -73,7 +73,12 @@ TABLE_CELL(get_l3, put_id(out, place_of(r)->l3))
 	COLUMN("link", "link", T_TEXT, C_KEY, "link of the socket to another one", \
 	       TABLE_FIELD(struct place, instance))
 
-static const struct table_column cpu_keys[] = { KEY_CPU, KEY_CORE, KEY_SOCKET };
+/* the last one of its table: see make_columns() */
+#define KEY_KIND                                                                   \
+	COLUMN("kind", "kind", T_TEXT, C_KEY, "PMU of its cores, on a hybrid CPU", \
+	       TABLE_FIELD(struct place, kind))
+
+static const struct table_column cpu_keys[] = { KEY_CPU, KEY_CORE, KEY_SOCKET, KEY_KIND };
 static const struct table_column l3_keys[] = { KEY_L3, KEY_SOCKET };
 static const struct table_column channel_keys[] = { KEY_SOCKET, KEY_DIE, KEY_CHANNEL };
 TABLE_CELL(get_unit, out->text = *place_of(r)->unit ? place_of(r)->unit : NULL)
@@ -90,12 +95,15 @@ static const struct table_column cgroup_keys[] = {
 	       .get = get_pod),
 };
 static const struct table_column link_keys[] = { KEY_SOCKET, KEY_DIE, KEY_LINK };
-static const struct table_column core_keys[] = { KEY_SOCKET, KEY_DIE, KEY_CORE };
+static const struct table_column core_keys[] = { KEY_SOCKET, KEY_DIE, KEY_CORE, KEY_KIND };
+static const struct table_column kind_keys[] = { KEY_KIND };
 static const struct table_column socket_keys[] = { KEY_SOCKET, KEY_DIE };
 static const struct table_form host_form = { "host", "machine", TABLE_ONE | TABLE_DATA, NULL, 0,
 					     NULL,   NULL };
 static const struct table_form socket_form = { "socket", "by socket", 0,
 					       TABLE_COLUMNS(socket_keys) };
+static const struct table_form kind_form = { "kind", "by kind of core", 0,
+					     TABLE_COLUMNS(kind_keys) };
 static const struct table_form channel_form = { "channel", "by memory channel", 0,
 						TABLE_COLUMNS(channel_keys) };
 static const struct table_form link_form = { "link", "by link between sockets", 0,
@@ -186,6 +194,9 @@ static int make_columns(struct monitor *m, enum place_kind kind)
 	if (f->n_columns)
 		memcpy(c, f->column, f->n_columns * sizeof(*c));
 	of->n_shown = f->n_columns;
+	if (of->n_shown && !strcmp(c[of->n_shown - 1].key, "kind") && !m->rows->hybrid)
+		of->n_shown--;
+	of->n_keys = of->n_shown;
 	for (size_t i = 0; i < of->column.n; i++) {
 		size_t n = put_metric(m, &c[of->n_shown], of->column.v[i], i);
 
@@ -266,7 +277,7 @@ static void put_places(struct document *d, struct monitor *m, enum place_kind ki
 	}
 	t.column = of->shown;
 	t.n_columns = of->n_shown;
-	choose_errors(of, place_forms[kind]->n_columns);
+	choose_errors(of, of->n_keys);
 	t.data_only = !any_value(of);
 	if (kind == PLACE_HOST)
 		put_host(d, of, &t);
@@ -358,6 +369,20 @@ static void put_turns(struct document *d, const struct monitor *m)
 	}
 }
 
+/* Of a hybrid all, the large cores' first. */
+static const char *model_ids(const struct monitor *m, struct arena *a)
+{
+	const char *ids = NULL;
+
+	for (size_t i = 0; i < m->rows->n_kinds; i++) {
+		const struct model *model = m->rows->kind[i].model;
+
+		if (model)
+			ids = ids ? arena_printf(a, "%s, %s", ids, model->id) : model->id;
+	}
+	return ids;
+}
+
 void monitor_put(struct document *d, struct monitor *m)
 {
 	struct head *h = arena_alloc(&d->a, sizeof(*h));
@@ -369,7 +394,7 @@ void monitor_put(struct document *d, struct monitor *m)
 	}
 	*h = (struct head){ .time = (double)(m->k.now - m->rows->born) / 1e9,
 			    .interval = m->seconds,
-			    .model = m->model ? m->model->id : NULL,
+			    .model = model_ids(m, &d->a),
 			    .gone = m->gone,
 			    .never = m->never,
 			    .cgroups = monitor_cgroups_left(m),
@@ -384,6 +409,7 @@ void monitor_put(struct document *d, struct monitor *m)
 	put_turns(d, m);
 	if (m->msr && msr_no_plan(m->msr))
 		document_note(d, msr_no_plan(m->msr));
-	if (m->model_why)
-		document_note(d, m->model_why);
+	for (size_t i = 0; i < m->rows->n_kinds; i++)
+		if (m->rows->kind[i].why)
+			document_note(d, m->rows->kind[i].why);
 }

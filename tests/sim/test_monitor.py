@@ -3,6 +3,7 @@
 """cyclade monitor on simulated machines: what is planted comes out, at its place; each planted value moves the metrics that
 are made of it and no other; what cannot be counted has a reason. Raw register values as AMD publishes them are what the
 kernel gets from us."""
+import collections
 import json
 import os
 import re
@@ -182,4 +183,24 @@ for machine in ("spr", "icl", "zen4", "n2"):
          "%s: %d nodes by core" % (machine, len(got)), (got, want, p.stderr))
     got = column(tree, "socket", "frontend_bound")
     t.ok(got and all(abs(v - want["frontend_bound"]) < 0.006 for v in got), "%s: by socket" % machine, got)
+
+# ---- a hybrid has a tree of each kind of cores, by events and formulas of its own
+ATOM = {"ifetch_latency": "fetch_latency", "ifetch_bandwidth": "fetch_bandwidth"}
+for machine, program in (("adl", "dram_bound"), ("mtl", "branch_mispredicts")):
+    tree, p = monitor("--metrics", "kind,core,cpu.cpi", on=machine, program=program, interval="200")
+    for place in ("kind", "core"):
+        of = {r["kind"]: r for r in rows(tree, place)}
+        t.equal(sorted(of), ["cpu_atom", "cpu_core"], "%s: both kinds, by %s" % (machine, place))
+        for pmu, least in (("cpu_core", 10), ("cpu_atom", 9)):
+            want = {ATOM.get(k, k): v for k, v in planted(machine, program, pmu).items()}
+            got = {k: of.get(pmu, {}).get(k) for k in want}
+            wrong = {k: (v, want[k]) for k, v in got.items() if v is not None and abs(v - want[k]) > 0.006 + (of[pmu].get(k + "_error") or 0)}
+            t.ok(sum(v is not None for v in got.values()) >= least and not wrong, "%s by %s: the tree of %s" % (machine, place, pmu), (wrong, got, p.stderr))
+    t.ok(tree["model"].count(",") == 1 and all(v for v in column(tree, "cpu", "cpi")), "%s: both models are named, and each CPU has its cycles" % machine, tree["model"])
+
+# ---- which counters are free is tried out once, and then they are opened
+_, p = monitor("--metrics", "cpu.cpi", on="spr", interval="50", SIM_DEBUG="1")
+opened = collections.Counter(" ".join(x.split()[4:10]) for x in p.stderr.splitlines() if x.startswith("sim: open"))
+most = max(opened.values(), default=0)
+t.ok(8 <= most <= 9, "free counters are tried out once: eight general ones and one more", opened.most_common(3))
 t.done()
