@@ -16,7 +16,7 @@
 
 /* Raised whenever the same key may give another table: a new layout here, a new rule of choosing
  * among symbols, another set of symbols taken. */
-#define CACHE_VERSION 2u
+#define CACHE_VERSION 3u
 
 /* All numbers are of the writer's byte order, which the magic number tells. */
 struct head {

@@ -54,7 +54,9 @@ int elf_go_read(struct sym_list *l, const struct elf_file *f, const struct addr_
 			    text_begins(f, table), err))
 		goto out;
 	vec_each (&funcs.v, const struct go_func *, g) {
-		struct raw_sym s = { .size = g->size, .name = g->name, .bind = RAW_GLOBAL };
+		struct raw_sym s = {
+			.size = g->size, .name = g->name, .bind = RAW_GLOBAL, .kind = RAW_FUNCTION
+		};
 
 		if (!addr_map_get(map, g->entry, &s.start))
 			continue;

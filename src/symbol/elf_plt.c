@@ -105,6 +105,7 @@ static int add_stub(struct plt *p, const struct elf_sec *s, uint64_t vaddr, cons
 		return err_nomem(err);
 	r->name = name;
 	r->bind = RAW_LOCAL;
+	r->kind = RAW_FUNCTION;
 	r->sizeless = true;
 	r->size = s->addr + s->size - vaddr;
 	if (!addr_map_get(p->map, vaddr, &r->start))

@@ -97,6 +97,19 @@ static uint8_t bind_of(uint8_t info)
 	}
 }
 
+static uint8_t kind_of(uint8_t info)
+{
+	switch (ELF64_ST_TYPE(info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+		return RAW_FUNCTION;
+	case STT_OBJECT:
+		return RAW_VARIABLE;
+	default:
+		return RAW_LABEL;
+	}
+}
+
 static int add_sym(struct sym_list *l, const struct elf_file *f, const struct sym_in *in,
 		   const char *name, const struct addr_map *map, struct err *err)
 {
@@ -117,6 +130,7 @@ static int add_sym(struct sym_list *l, const struct elf_file *f, const struct sy
 		return err_nomem(err);
 	r->name = name;
 	r->bind = bind_of(in->info);
+	r->kind = kind_of(in->info);
 	r->size = in->size;
 	r->sizeless = !in->size;
 	if (r->sizeless) {

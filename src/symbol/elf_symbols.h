@@ -11,10 +11,12 @@
  *
  * Names point into the file's bytes (which must stay) or into the list's arena.
  * Which of several symbols at one address is taken, so that a report's names are those that people
- * know from perf: one that covers anything (symbols without a size are given theirs first, up to
- * the next symbol: of several of them, only the last covers anything; where a symbol with a size
- * lies around them, or begins with them, they are labels, and left out); not a weak one; a global
- * one; the one with fewer leading underscores; the longer (demangled) name; the first in the file.
+ * know from perf: one that covers anything (those without a size reach to the next symbol that
+ * begins elsewhere, or to their section's end; where a symbol with a size lies around them, or
+ * begins with them, they are labels, and left out); one with a size; a function, then a variable,
+ * then a label; not a weak one; a global one; the larger one; the one with fewer leading
+ * underscores; the longer (demangled) name; the first by the alphabet. Their order in the file
+ * decides nothing.
  * Bounds without a name count only where no symbol covers their beginning.
  */
 #ifndef CYCLADE_SYMBOL_ELF_SYMBOLS_H
@@ -31,12 +33,14 @@
 #include "symbol/image.h"
 
 enum raw_bind { RAW_LOCAL, RAW_GLOBAL, RAW_WEAK };
+enum raw_kind { RAW_LABEL, RAW_VARIABLE, RAW_FUNCTION };
 
 struct raw_sym {
 	uint64_t start; /* image address */
 	uint64_t size;	/* where `sizeless`: at most this much, up to the section's end */
 	const char *name;
 	uint8_t bind; /* enum raw_bind */
+	uint8_t kind; /* enum raw_kind */
 	bool sizeless;
 };
 

@@ -12,8 +12,8 @@
  * it). A bound, so that a hostile table does not make each search a walk through all of it. */
 #define NEST_MAX 64u
 
-/* Stable: of equals, the first in the file stays the first. 11 bits at a time, and only over those
- * that differ: 3 passes for most files, where qsort would need 18 rounds of comparing. */
+/* 11 bits at a time, and only over those that differ: 3 passes for most files, where qsort would
+ * need 18 rounds of comparing. */
 static int sort_by_start(struct raw_sym **v, size_t n, struct err *err)
 {
 	struct raw_sym *from = *v, *to;
@@ -64,7 +64,8 @@ static size_t underscores(const char *s)
 	return n;
 }
 
-/* _ZN1AC1Ev and _ZN1AC2Ev: the same once demangled, so there is nothing to compare. */
+/* _ZN1AC1Ev and _ZN1AC2Ev: the same once demangled, so there is nothing to compare. 1 (complete)
+ * comes before 2. */
 static bool same_structor(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
@@ -74,27 +75,36 @@ static bool same_structor(const char *a, const char *b)
 	return *a >= '0' && *a <= '9' && *b >= '0' && *b <= '9' && !strcmp(a + 1, b + 1);
 }
 
-static int cmp_size(size_t a, size_t b)
+static int cmp_size(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
 }
 
-/* Whether b is to be preferred to a, which comes before it in the file. */
+/* Positive if what the file says of them prefers a, negative if b; 0: nothing does. */
+static int by_facts(const struct raw_sym *a, const struct raw_sym *b)
+{
+	int c = (a->size > 0) - (b->size > 0);
+
+	if (!c)
+		c = b->sizeless - a->sizeless;
+	if (!c)
+		c = (int)a->kind - (int)b->kind;
+	if (!c)
+		c = (b->bind == RAW_WEAK) - (a->bind == RAW_WEAK);
+	if (!c)
+		c = (a->bind == RAW_GLOBAL) - (b->bind == RAW_GLOBAL);
+	return c ? c : cmp_size(a->size, b->size);
+}
+
+/* Whether b is to be preferred to a. */
 static int better(const struct raw_sym *a, const struct raw_sym *b, bool raw, bool *yes,
 		  struct err *err)
 {
 	struct arena scratch = ARENA_INIT;
 	const char *na = a->name, *nb = b->name;
-	int c;
+	int c = by_facts(a, b);
 
-	c = (a->size > 0) - (b->size > 0);
-	if (!c)
-		c = (b->bind == RAW_WEAK) - (a->bind == RAW_WEAK);
-	if (!c)
-		c = (a->bind == RAW_GLOBAL) - (b->bind == RAW_GLOBAL);
-	if (!c && !raw && na[0] == '_' && nb[0] == '_' && same_structor(na, nb))
-		c = 1;
-	if (!c) {
+	if (!c && (raw || na[0] != '_' || nb[0] != '_' || !same_structor(na, nb))) {
 		na = raw ? na : demangle(&scratch, na);
 		nb = raw ? nb : demangle(&scratch, nb);
 		if (!na || !nb) {
@@ -105,6 +115,8 @@ static int better(const struct raw_sym *a, const struct raw_sym *b, bool raw, bo
 		if (!c)
 			c = cmp_size(strlen(na), strlen(nb));
 	}
+	if (!c) /* never by their order in the file, which linkers change */
+		c = strcmp(b->name, a->name);
 	*yes = c < 0;
 	arena_free(&scratch);
 	return 0;
@@ -134,13 +146,16 @@ static size_t drop_labels(struct raw_sym *v, size_t n)
 	return kept;
 }
 
-/* A symbol without a size reaches to the next one, even if that begins at the same address: then it
- * is empty, and of several such names the last is the one that covers anything. */
+/* A symbol without a size reaches to the next one that begins elsewhere. */
 static void fill_sizes(struct raw_sym *v, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (v[i].sizeless && i + 1 < n && v[i].size > v[i + 1].start - v[i].start)
-			v[i].size = v[i + 1].start - v[i].start;
+	uint64_t next = UINT64_MAX; /* from the last to the first: where the one behind begins */
+
+	for (size_t i = n; i--;) {
+		if (i + 1 < n && v[i + 1].start != v[i].start)
+			next = v[i + 1].start;
+		if (v[i].sizeless && next != UINT64_MAX && v[i].size > next - v[i].start)
+			v[i].size = next - v[i].start;
 		else if (v[i].sizeless && v[i].size == UINT64_MAX)
 			v[i].size = 4096; /* the last of all, of no section */
 		if (v[i].size > UINT64_MAX - v[i].start)

@@ -178,11 +178,12 @@ static const char *reference_name(const struct image *im)
 	return end && end[1] ? end + 1 : "_text";
 }
 
-static uint8_t bind_of(char type)
+/* The kernel lists several names of one address in an order of its own; perf shows the last one
+ * (__x64_sys_sync, where __do_sys_sync and __ia32_sys_sync come before it). */
+static bool has_later_name(const struct kallsyms *l, size_t i)
 {
-	if (type == 'W' || type == 'w')
-		return RAW_WEAK;
-	return type >= 'A' && type <= 'Z' ? RAW_GLOBAL : RAW_LOCAL;
+	return i + 1 < l->n && l->sym[i + 1].addr == l->sym[i].addr &&
+	       !l->sym[i + 1].module == !l->sym[i].module;
 }
 
 /* Where the list has the reference symbol; 0: nowhere. */
@@ -224,11 +225,10 @@ static int fill_kernel(const struct images *set, struct image *im, const struct 
 		const struct kallsyms_sym *s = &k->list.sym[i];
 
 		/* modules have images of their own, and did not move with the kernel */
-		if (s->module)
+		if (s->module || has_later_name(&k->list, i))
 			continue;
 		if (image_add_symbol(im, s->addr + im->delta, 0, s->name, err))
 			return -1;
-		im->list.raw.v[im->list.raw.n - 1].bind = bind_of(s->type);
 		/* what lies behind the kernel is not its last symbol's */
 		if (s->addr == last)
 			im->list.raw.v[im->list.raw.n - 1].size = 4096;
@@ -262,11 +262,12 @@ static int fill_module(struct image *im, const struct kernel_symbols *k, struct 
 			outside += strchr("Tt", s->type) != NULL;
 			continue;
 		}
+		n++;
+		if (has_later_name(&k->list, i))
+			continue;
 		if (image_add_symbol(im, s->addr, 0, s->name, err))
 			return -1;
-		im->list.raw.v[im->list.raw.n - 1].bind = bind_of(s->type);
 		im->list.raw.v[im->list.raw.n - 1].size = im->key.len ? end - s->addr : 4096;
-		n++;
 	}
 	if (n) {
 		buf_puts(&im->origin, k->path);

@@ -19,6 +19,7 @@ int image_add_symbol(struct image *im, uint64_t start, uint64_t size, const char
 	r->size = size ? size : UINT64_MAX;
 	r->sizeless = !size;
 	r->bind = RAW_GLOBAL;
+	r->kind = RAW_FUNCTION;
 	r->name = name;
 	return 0;
 }

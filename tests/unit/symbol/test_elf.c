@@ -186,6 +186,131 @@ static void test_bare(void **state)
 	unload(&x);
 }
 
+/* ---- symbols at one address ------------------------------------------------------------------ */
+
+struct at_one {
+	const char *def[4]; /* what the assembler gets for each symbol, in every order */
+	const char *want;   /* over the whole of the code */
+	bool addr2line;	    /* it is a referee: it knows sizes, no bindings */
+};
+
+#define FUNCTION(name) ".type " name ", %function\n"
+#define SIZED(name)    ".size " name ", 32\n"
+#define LABEL(name)    name " = here\n"
+#define GLOBAL(name)   ".globl " name "\n"
+
+static const struct at_one at_one[] = {
+	{ { LABEL("code_begin") GLOBAL("code_begin"),
+	    LABEL("first_1") FUNCTION("first_1") SIZED("first_1"),
+	    LABEL("code_end") GLOBAL("code_end") },
+	  "first_1",
+	  true },
+	{ { LABEL("marker") GLOBAL("marker"), LABEL("entry") FUNCTION("entry"),
+	    LABEL("zz_marker") },
+	  "entry",
+	  false },
+	{ { LABEL("local") FUNCTION("local") SIZED("local"),
+	    LABEL("global") GLOBAL("global") FUNCTION("global") SIZED("global"),
+	    LABEL("weak_one") ".weak weak_one\n" FUNCTION("weak_one") SIZED("weak_one") },
+	  "global",
+	  false },
+	{ { LABEL("table") GLOBAL("table") ".type table, %object\n" SIZED("table"),
+	    LABEL("code") FUNCTION("code") SIZED("code") },
+	  "code",
+	  true },
+	{ { LABEL("small_part") GLOBAL("small_part") FUNCTION("small_part") ".size small_part, 8\n",
+	    LABEL("all") GLOBAL("all") FUNCTION("all") SIZED("all") },
+	  "all",
+	  false },
+	{ { LABEL("__copy") GLOBAL("__copy") FUNCTION("__copy") SIZED("__copy"),
+	    LABEL("copy") GLOBAL("copy") FUNCTION("copy") SIZED("copy"),
+	    LABEL("copx") GLOBAL("copx") FUNCTION("copx") SIZED("copx"),
+	    LABEL("_copies") GLOBAL("_copies") FUNCTION("_copies") SIZED("_copies") },
+	  "copx",
+	  false },
+	{ { LABEL("label_b") GLOBAL("label_b"), LABEL("label_a") GLOBAL("label_a"),
+	    LABEL("label") GLOBAL("label"), LABEL("longer_label") },
+	  "label_a",
+	  false },
+};
+
+static size_t n_defs(const struct at_one *c)
+{
+	size_t n = 0;
+
+	while (n < 4 && c->def[n])
+		n++;
+	return n;
+}
+
+/* One file for `order`, the digits of which take definitions away from those that are left. */
+static void write_defs(const struct at_one *c, size_t order)
+{
+	const char *left[4];
+	size_t n = n_defs(c);
+	FILE *f;
+	char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s/one.s", tool_dir);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	memcpy(left, c->def, sizeof(left));
+	(void)fputs(".text\n.type before, %function\nbefore: .skip 16, 0x90\n"
+		    ".size before, 16\nhere = .\n",
+		    f);
+	for (; n; n--) {
+		size_t at = order % n;
+
+		order /= n;
+		(void)fputs(left[at], f);
+		memmove(left + at, left + at + 1, (n - at - 1) * sizeof(*left));
+	}
+	/* "here" itself is no symbol of the file */
+	(void)fputs(".skip 32, 0x90\n.globl after\n.type after, %function\nafter: ret\n"
+		    ".size after, 1\n",
+		    f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void test_at_one(void **state)
+{
+	(void)state;
+	if (!tool_have("as") || !tool_have("addr2line"))
+		SKIP_BECAUSE("no binutils");
+	for (size_t i = 0; i < sizeof(at_one) / sizeof(*at_one); i++) {
+		size_t orders = 1;
+
+		for (size_t n = n_defs(&at_one[i]); n > 1; n--)
+			orders *= n;
+		for (size_t order = 0; order < orders; order++) {
+			struct buf text = BUF_INIT;
+			struct loaded x;
+
+			write_defs(&at_one[i], order);
+			assert_true(tool_run(NULL, "as one.s -o one.o && strip -N here one.o && "
+						   "ld -Ttext 0x10000 -e after one.o -o one"));
+			load(&x, "one", false);
+			for (uint64_t off = 16; off < 48; off++) {
+				size_t hint = 0;
+				const struct symbol *s =
+					sym_table_find(&x.table, 0x10000 + off, &hint);
+
+				assert_non_null(s);
+				if (strcmp(s->linkage, at_one[i].want) != 0)
+					fail_msg("order %zu at %d: %s, not %s", order, (int)off,
+						 s->linkage, at_one[i].want);
+			}
+			unload(&x);
+			if (!at_one[i].addr2line)
+				continue;
+			assert_true(tool_run(&text, "addr2line -f -e one 0x10020"));
+			assert_int_equal(strncmp(text.s, at_one[i].want, strlen(at_one[i].want)),
+					 0);
+			buf_free(&text);
+		}
+	}
+}
+
 /* Cut at every length, and with every byte of the head and the section table turned over: an answer
  * or a refusal, never more (the sanitizers watch). */
 static void test_broken(void **state)
@@ -233,9 +358,8 @@ static void test_broken(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plt),
-		cmocka_unit_test(test_minidebug),
-		cmocka_unit_test(test_bare),
+		cmocka_unit_test(test_plt),    cmocka_unit_test(test_minidebug),
+		cmocka_unit_test(test_bare),   cmocka_unit_test(test_at_one),
 		cmocka_unit_test(test_broken),
 	};
 

@@ -68,7 +68,8 @@ static void test_kallsyms(void **state)
 		tool_feed(NULL,
 			  "ffffffff81000000 T _stext\nffffffff81000000 T _text\n"
 			  "ffffffff81000010 t local_one\nffffffff81000020 W weak_one\n"
-			  "ffffffff81000020 T strong_one\nnonsense\n\nffffffff81000030 r data\n"
+			  "ffffffff81000020 T strong_one\nffffffff81000020 t "
+			  "own_one\nnonsense\n\nffffffff81000030 r data\n"
 			  "ffffffffc0400000 t nfs_init\t[nfs]\nffffffffc0400800 t nfs_x\t[nfs]\n"
 			  "ffffffffc0500000 t other_init\t[other]",
 			  "cat > kallsyms"));
@@ -79,10 +80,10 @@ static void test_kallsyms(void **state)
 	assert_string_equal(s[1]->name, "_text");
 	assert_string_equal(s[2]->name, "local_one");
 	assert_int_equal(s[2]->size, 0x10);
-	assert_string_equal(s[3]->name, "strong_one");
+	assert_string_equal(s[3]->name, "own_one");
 	assert_non_null(strstr(image_origin(set, im), "moved by 0x10000000"));
 	assert_int_equal(image_resolve(set, im, end, 2, s, &err), 0);
-	assert_string_equal(s[0]->name, "strong_one");
+	assert_string_equal(s[0]->name, "own_one");
 	assert_null(s[1]);
 	im = images_add(set, &mod, &err);
 	assert_int_equal(image_resolve(set, im, in_mod, 2, s, &err), 0);
