@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define READS_MOST 256 /* at a time, for a line: other things wait */
+#define READS_MOST   256 /* at a time, for a line: other things wait */
+#define UNKNOWN_MOST 64	 /* lines at a time */
+#define UNKNOWN_SAID 8
 
 /* Commands are read from nothing but a FIFO, and answers written to nothing else. */
 static int open_fifo(const char *path, struct err *err)
@@ -57,7 +59,15 @@ int control_open(struct control *c, const struct ask *ask, struct err *err)
 	return 0;
 }
 
-static enum control_word word_of(const char *line, const struct ask *ask)
+static void say_unknown(struct control *c, const char *line, const struct ask *ask)
+{
+	if (c->unknown++ < UNKNOWN_SAID)
+		ask_news(ask, "--control: '%.40s' is not enable, disable, stop or ping", line);
+	else if (c->unknown == UNKNOWN_SAID + 1)
+		ask_news(ask, "--control: more such lines are ignored without a message");
+}
+
+static enum control_word word_of(struct control *c, const char *line, const struct ask *ask)
 {
 	static const struct {
 		const char *text;
@@ -71,7 +81,7 @@ static enum control_word word_of(const char *line, const struct ask *ask)
 		if (!strcmp(line, words[i].text))
 			return words[i].word;
 	if (*line)
-		ask_news(ask, "--control: '%.40s' is not enable, disable, stop or ping", line);
+		say_unknown(c, line, ask);
 	return CONTROL_NOTHING;
 }
 
@@ -107,8 +117,8 @@ enum control_word control_next(struct control *c, const struct ask *ask)
 {
 	char line[sizeof(c->text)];
 
-	while (c->fd >= 0 && take_line(c, line)) {
-		enum control_word word = word_of(line, ask);
+	for (unsigned i = 0; c->fd >= 0 && i < UNKNOWN_MOST && take_line(c, line); i++) {
+		enum control_word word = word_of(c, line, ask);
 
 		if (word != CONTROL_NOTHING)
 			return word;

@@ -11,19 +11,21 @@
 struct control {
 	int fd, ack; /* -1: none */
 	char text[512];
-	size_t have; /* bytes of text */
+	size_t have;	  /* bytes of text; after control_next() more than 0 if it stopped early */
+	unsigned unknown; /* lines that were no command */
 };
 
-#define CONTROL_INIT          \
-	{                     \
-		-1, -1, "", 0 \
+#define CONTROL_INIT             \
+	{                        \
+		-1, -1, "", 0, 0 \
 	}
 
 enum control_word { CONTROL_NOTHING, CONTROL_ENABLE, CONTROL_DISABLE, CONTROL_STOP, CONTROL_PING };
 
 /* By --control: "FIFO" or "FIFO,ACK"; perf's spelling "fifo:FIFO,ACK" is understood too. */
 int control_open(struct control *c, const struct ask *ask, struct err *err) MUST_USE;
-/* The next line that has come, without waiting; CONTROL_NOTHING: none (more). */
+/* The next line that has come, without waiting; CONTROL_NOTHING: none (more), or too many that are
+ * no commands: whoever calls looks at other things before it goes on. */
 enum control_word control_next(struct control *c, const struct ask *ask);
 void control_answer(const struct control *c);
 void control_close(struct control *c);

@@ -2,27 +2,37 @@
 #include "monitor/http.h"
 
 #include <microhttpd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/library.h"
 #include "config.h"
+#include "measure/counting.h"
+#include "monitor/http_client.h"
 #include "monitor/http_int.h"
 
-#define TIMEOUT 10u		/* seconds without a byte */
 #define MEMORY	((size_t)16384) /* of a connection: its request's head must fit */
+#define LONGEST UINT64_C(3600000000000)
 
 #define CALLS(CALL)                                                \
 	CALL(MHD_, add_response_header)                            \
 	CALL(MHD_, create_response_from_buffer)                    \
 	CALL(MHD_, create_response_from_buffer_with_free_callback) \
 	CALL(MHD_, destroy_response)                               \
+	CALL(MHD_, get_connection_info)                            \
+	CALL(MHD_, get_daemon_info)                                \
+	CALL(MHD_, get_timeout)                                    \
 	CALL(MHD_, lookup_connection_value)                        \
 	CALL(MHD_, queue_response)                                 \
+	CALL(MHD_, run)                                            \
 	CALL(MHD_, start_daemon)                                   \
 	CALL(MHD_, stop_daemon)
 
@@ -39,6 +49,10 @@ struct http {
 	struct http_socket socket;
 	struct MHD_Daemon *daemon;
 	bool remote;
+	struct http_clients clients; /* of the thread alone */
+	pthread_t thread;
+	bool runs;
+	int stop;			       /* an eventfd: the thread is to end */
 	pthread_mutex_t lock;		       /* of what follows */
 	pthread_cond_t published;	       /* held is over */
 	struct MHD_Response *text[HTTP_TEXTS]; /* of this interval; NULL: nobody has asked */
@@ -157,6 +171,11 @@ static enum MHD_Result give(struct http *h, struct MHD_Connection *c, enum http_
 		   any ? "there is no memory for it\n" : "the first interval is not over yet\n");
 }
 
+static struct http_client *client_of(struct MHD_Connection *c)
+{
+	return mhd.get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
 static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *url,
 			      const char *method, const char *version, const char *body,
 			      size_t *body_size, void **state)
@@ -166,8 +185,12 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *u
 
 	(void)version;
 	(void)body;
+	if (!client_of(c)) /* there was no room for it */
+		return MHD_NO;
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+	if (!*state)
+		http_client_asked(client_of(c), counting_clock());
 	if (!*state || *body_size) { /* its head; what comes behind it means nothing */
 		*state = h;
 		*body_size = 0;
@@ -194,22 +217,90 @@ static void no_words(void *ctx, const char *fmt, va_list ap)
 	(void)ap;
 }
 
+static void connected(void *ctx, struct MHD_Connection *c, void **client,
+		      enum MHD_ConnectionNotificationCode what)
+{
+	struct http *h = ctx;
+	const union MHD_ConnectionInfo *fd;
+
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		fd = mhd.get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+		*client = http_client_new(&h->clients, fd->connect_fd, counting_clock());
+	} else if (*client) {
+		http_client_gone(&h->clients, *client);
+	}
+}
+
+static void answered(void *ctx, struct MHD_Connection *c, void **state,
+		     enum MHD_RequestTerminationCode why)
+{
+	(void)ctx;
+	(void)state;
+	(void)why;
+	if (client_of(c))
+		http_client_rests(client_of(c), counting_clock());
+}
+
+/* How long the library may wait, and not beyond `until`. */
+static struct timespec patience(struct http *h, uint64_t until)
+{
+	uint64_t now = counting_clock(), wait = until > now ? until - now : 0;
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	if (mhd.get_timeout(h->daemon, &ms) == MHD_YES && ms < wait / 1000000)
+		wait = ms * 1000000;
+	if (wait > LONGEST)
+		wait = LONGEST;
+	return (struct timespec){ (time_t)(wait / 1000000000), (long)(wait % 1000000000) };
+}
+
+/* A time is over only if it was before the library read what had come: a head that waited for the
+ * server is no slow one. */
+static void *serve(void *ctx)
+{
+	struct http *h = ctx;
+	const union MHD_DaemonInfo *epoll =
+		mhd.get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	struct pollfd fds[2] = { { .fd = h->stop, .events = POLLIN },
+				 { .fd = epoll->epoll_fd, .events = POLLIN } };
+	uint64_t until = UINT64_MAX;
+
+	while (!fds[0].revents) {
+		struct timespec wait = patience(h, until);
+		uint64_t now;
+
+		(void)ppoll(fds, 2, &wait, NULL);
+		now = counting_clock();
+		(void)mhd.run(h->daemon);
+		until = http_clients_expire(&h->clients, now);
+	}
+	return NULL;
+}
+
 /* The thread takes no signals: they are for whoever counts. */
 static int start(struct http *h, struct err *err)
 {
 	sigset_t all, before;
+	int failed;
 
+	h->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (h->stop < 0)
+		return err_sys(err, "eventfd");
+	h->daemon = mhd.start_daemon(
+		MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, answer, h,
+		MHD_OPTION_EXTERNAL_LOGGER, no_words, NULL, MHD_OPTION_LISTEN_SOCKET, h->socket.fd,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)(HTTP_CONNECTIONS + HTTP_LEAVING),
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY, MHD_OPTION_NOTIFY_CONNECTION, connected,
+		h, MHD_OPTION_NOTIFY_COMPLETED, answered, NULL, MHD_OPTION_END);
+	if (!h->daemon)
+		return err_set(err, ERR_IO, "the HTTP server cannot start");
 	(void)sigfillset(&all);
 	if (pthread_sigmask(SIG_SETMASK, &all, &before))
 		return err_set(err, ERR_IO, "pthread_sigmask failed");
-	h->daemon = mhd.start_daemon(MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ERROR_LOG, 0, NULL,
-				     NULL, answer, h, MHD_OPTION_EXTERNAL_LOGGER, no_words, NULL,
-				     MHD_OPTION_LISTEN_SOCKET, h->socket.fd,
-				     MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS,
-				     MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT,
-				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY, MHD_OPTION_END);
+	failed = pthread_create(&h->thread, NULL, serve, h);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return h->daemon ? 0 : err_set(err, ERR_IO, "the HTTP server cannot start");
+	h->runs = !failed;
+	return failed ? err_set(err, ERR_IO, "the HTTP server's thread cannot start") : 0;
 }
 
 int http_open(struct http **out, const char *listen, bool remote, struct err *err)
@@ -223,6 +314,7 @@ int http_open(struct http **out, const char *listen, bool remote, struct err *er
 	if (!h)
 		return err_nomem(err);
 	h->remote = remote;
+	h->stop = -1;
 	(void)pthread_mutex_init(&h->lock, NULL);
 	(void)pthread_cond_init(&h->published, NULL);
 	if (http_listen(&h->socket, listen, remote, err)) {
@@ -282,14 +374,18 @@ void http_keep(struct http *h)
 	(void)pthread_mutex_unlock(&h->lock);
 }
 
-/* Whoever waits for an interval that does not come any more. */
+/* Ends the thread; whoever waits for an interval that does not come any more goes first. */
 static void give_up(struct http *h)
 {
+	const uint64_t one = 1;
+
 	(void)pthread_mutex_lock(&h->lock);
 	h->make = NULL;
 	h->held = false;
 	(void)pthread_cond_broadcast(&h->published);
 	(void)pthread_mutex_unlock(&h->lock);
+	if (h->runs && write(h->stop, &one, sizeof(one)) == (ssize_t)sizeof(one))
+		(void)pthread_join(h->thread, NULL);
 }
 
 void http_close(struct http *h)
@@ -301,6 +397,8 @@ void http_close(struct http *h)
 		mhd.stop_daemon(h->daemon); /* closes the socket */
 		h->socket.fd = -1;
 	}
+	if (h->stop >= 0)
+		(void)close(h->stop);
 	http_unlisten(&h->socket);
 	for (int i = 0; i < HTTP_TEXTS; i++)
 		if (h->text[i])

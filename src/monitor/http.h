@@ -15,7 +15,7 @@
  * own. A text is made when somebody first asks for it in an interval, and is the same for all who
  * ask until the next one: an interval that nobody asks about costs nothing. The counting waits at
  * most for a text that is being made, never for clients, slow ones too; many cost no more memory
- * than HTTP_CONNECTIONS. Whoever is beyond these waits.
+ * than HTTP_CONNECTIONS. For one beyond these another is ended (http_client.h).
  *
  * There is no encryption and no password. Without `remote` only loopback addresses and unix sockets
  * are taken, and only requests whose Host is an address or localhost (a page elsewhere on the
@@ -30,8 +30,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-
-#define HTTP_CONNECTIONS 128
 
 enum http_text { HTTP_OPENMETRICS, HTTP_PROMETHEUS, HTTP_TABLES, HTTP_TEXTS };
 

@@ -366,6 +366,44 @@ try:
 except OSError:
     t.ok(True, "nobody listens then")
 
+# ---- more slow clients than there are places do not keep out one that asks; each is ended, though it sends byte after byte
+s = Server("-I", "50").ready()
+slow = []
+for i in range(300):
+    c = socket.create_connection(("127.0.0.1", s.port), 30)
+    c.setblocking(False)
+    slow.append(c)
+until = time.monotonic() + 90
+
+
+def drip():
+    while slow and time.monotonic() < until:
+        for c in slow[:]:
+            try:
+                c.send(b"x")
+                if not c.recv(10):
+                    raise ConnectionResetError
+            except BlockingIOError:
+                pass
+            except OSError:
+                slow.remove(c)
+                c.close()
+        time.sleep(0.2)
+
+
+dripping = threading.Thread(target=drip)
+dripping.start()
+served = []
+try:
+    for _ in range(20):
+        served.append(s.get()[0])
+except OSError as e:
+    served.append(repr(e))
+t.equal(served, [200] * 20, "300 slow clients beside it: each scrape is served")
+dripping.join()
+t.ok(not slow, "a head that does not end ends the connection", len(slow))
+t.equal(s.end(), (0, ""), "and SIGTERM the server")
+
 # ---- a hangup rereads the metrics; what is wrong leaves the old ones; a CPU that comes online is counted
 OWN = os.path.join(tmp.name, "own")
 with open(os.path.join(HERE, "..", "..", "models", "monitor"), encoding="utf-8") as f:

@@ -245,6 +245,27 @@ for words, on in (((), True), (("-D", "-1"), False)):
     row = counts("--control", "ctl", *words, "-e", "task-clock", "--", "sh", "-c", "i=0; while [ $i -lt 9999 ]; do i=$((i+1)); done")[1]["task-clock"]
     t.ok((row["value"] or 0) > 0 if on else row["value"] is None, "--control %s: %s at the start" % (" ".join(words), "on" if on else "off"), row)
 
+# a flood of commands, of lines that are none and of bytes without an end holds up neither --for nor a signal
+POUR = "import os\nf = os.open('ctl', os.O_WRONLY)\nwhile True:\n    os.write(f, %r * 2000)"
+for name, flood in (("commands", b"enable\ndisable\n"), ("unknown lines", b"junk\n"), ("empty lines", b"\n"), ("a line without an end", b"x")):
+    for end in ("--for", "SIGTERM"):
+        pouring = subprocess.Popen([sys.executable, "-c", POUR % flood], stderr=subprocess.DEVNULL)
+        p = subprocess.Popen([CYCLADE, "stat", "-e", "task-clock", "--control", "ctl", "--for", "300ms" if end == "--for" else "1h", "-p", str(pouring.pid)],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            if end == "SIGTERM":
+                time.sleep(0.5)
+                p.send_signal(signal.SIGTERM)
+            words = p.communicate(timeout=60)[1]
+        except subprocess.TimeoutExpired:
+            p.kill()
+            words = p.communicate()[1]
+        pouring.kill()
+        pouring.wait()
+        # a signal may come before it counts
+        t.ok(p.returncode == 0 or (end == "SIGTERM" and p.returncode == -signal.SIGTERM), "--control, a flood of %s: %s ends it" % (name, end), (p.returncode, words[-300:]))
+        t.ok(words.count("--control") < 10, "and it reports only some of them", words.count("--control"))
+
 # ---- signals
 p = subprocess.Popen([CYCLADE, "stat", "-e", "task-clock,cs", "--", "sh", "-c", "echo up; exec sleep 200"],
                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

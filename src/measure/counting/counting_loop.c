@@ -18,6 +18,8 @@
 #define NEVER	 UINT64_MAX
 #define ONE_HOUR (3600 * SECOND)
 
+#define WORDS_MOST 64 /* of --control, before other things have their turn */
+
 struct loop {
 	struct counting *k;
 	const struct counting_hooks *h;
@@ -96,12 +98,16 @@ static int on_signals(struct loop *l)
 	return 0;
 }
 
+/* However many words come, signals, --for and intervals have their turns between them. */
 static int on_control(struct loop *l)
 {
 	struct counting *k = l->k;
-	enum control_word word;
 
-	while ((word = control_next(&k->control, k->ask)) != CONTROL_NOTHING) {
+	for (unsigned i = 0; i < WORDS_MOST; i++) {
+		enum control_word word = control_next(&k->control, k->ask);
+
+		if (word == CONTROL_NOTHING)
+			break;
 		if ((word == CONTROL_ENABLE && switch_all(k, l->h, true, l->err)) ||
 		    (word == CONTROL_DISABLE && switch_all(k, l->h, false, l->err)))
 			return -1;
@@ -195,7 +201,8 @@ static int watch(struct loop *l)
 		struct pollfd fds[3] = { { .fd = k->signals, .events = POLLIN },
 					 { .fd = k->control.fd, .events = POLLIN },
 					 { .fd = k->wake, .events = POLLIN } };
-		struct timespec wait = until_next(l);
+		bool words = k->control.have > 0; /* that have been read, not taken */
+		struct timespec wait = words ? (struct timespec){ 0, 0 } : until_next(l);
 
 		if (ppoll(fds, 3, &wait, NULL) < 0 && errno != EINTR)
 			return err_sys(l->err, "poll");
@@ -208,7 +215,7 @@ static int watch(struct loop *l)
 			return -1;
 		if (k->has_program && k->work.ended)
 			break;
-		if ((fds[1].revents && on_control(l)) ||
+		if (((words || fds[1].revents) && on_control(l)) ||
 		    (fds[2].revents && l->h->woken(l->h->ctx, k, l->err)) || due(l))
 			return -1;
 	}

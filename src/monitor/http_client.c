@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "monitor/http_client.h"
+
+#include <stddef.h>
+#include <sys/socket.h>
+
+#define ALL (HTTP_CONNECTIONS + HTTP_LEAVING)
+
+static void end(struct http_clients *cs, struct http_client *c)
+{
+	(void)shutdown(c->fd, SHUT_RDWR);
+	c->state = HTTP_ENDED;
+	cs->n--;
+}
+
+static struct http_client *oldest(struct http_clients *cs, unsigned state)
+{
+	struct http_client *found = NULL;
+
+	for (unsigned i = 0; i < ALL; i++)
+		if (cs->all[i].state == state && (!found || cs->all[i].since < found->since))
+			found = &cs->all[i];
+	return found;
+}
+
+struct http_client *http_client_new(struct http_clients *cs, int fd, uint64_t now)
+{
+	struct http_client *c = NULL, *victim;
+
+	for (unsigned i = 0; i < ALL && !c; i++)
+		if (cs->all[i].state == HTTP_NOBODY)
+			c = &cs->all[i];
+	if (!c) {
+		(void)shutdown(fd, SHUT_RDWR);
+		return NULL;
+	}
+	if (cs->n >= HTTP_CONNECTIONS) {
+		victim = oldest(cs, HTTP_ASKING);
+		end(cs, victim ? victim : oldest(cs, HTTP_ANSWERED));
+	}
+	*c = (struct http_client){ fd, HTTP_ASKING, now };
+	cs->n++;
+	return c;
+}
+
+static void enter(struct http_client *c, unsigned state, uint64_t now)
+{
+	if (c->state == HTTP_ENDED)
+		return;
+	c->state = state;
+	c->since = now;
+}
+
+void http_client_asked(struct http_client *c, uint64_t now)
+{
+	enter(c, HTTP_ANSWERED, now);
+}
+
+void http_client_rests(struct http_client *c, uint64_t now)
+{
+	enter(c, HTTP_ASKING, now);
+}
+
+void http_client_gone(struct http_clients *cs, struct http_client *c)
+{
+	if (c->state != HTTP_ENDED)
+		cs->n--;
+	c->state = HTTP_NOBODY;
+}
+
+uint64_t http_clients_expire(struct http_clients *cs, uint64_t now)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (unsigned i = 0; i < ALL; i++) {
+		struct http_client *c = &cs->all[i];
+		uint64_t due = c->since + (c->state == HTTP_ASKING ? HTTP_HEAD : HTTP_ANSWER);
+
+		if (c->state == HTTP_NOBODY || c->state == HTTP_ENDED)
+			continue;
+		if (due <= now)
+			end(cs, c);
+		else if (due < next)
+			next = due;
+	}
+	return next;
+}
