@@ -127,8 +127,54 @@ static bool level_1_alone(const struct drill_core *c)
 	return n == 1 && c->plan.n_stages > 1;
 }
 
-/* "8 groups of counters took turns: ...", of the first part where that is so: of many the others
- * are alike. */
+/* "4 general counters": why there are so many groups. */
+static const char *room_text(struct arena *a, const struct drill_core *c)
+{
+	const struct schedule_limits *l = &c->limits;
+	unsigned n = (unsigned)__builtin_popcount((uint32_t)schedule_limits_avail(l)), held = 0;
+
+	held = l->reserved < n ? l->reserved : n;
+	return arena_printf(a, "%u general counter%s%s", n - held, n - held == 1 ? "" : "s",
+			    l->smt && c->m->counters_alone > c->m->counters
+				    ? " a thread, twice as many without SMT"
+				    : "");
+}
+
+/* The least and the most of the time that a node of level 1 was counted; false: none was. */
+static bool level_1_shares(const struct drill_part *p, double *low, double *high)
+{
+	bool any = false;
+
+	*low = 1, *high = 0;
+	for (size_t i = 0; i < p->tree.n; i++) {
+		double share = p->tree.node[i].counted;
+
+		if (p->tree.model->metric[i].level != 1 || !(share > 0))
+			continue;
+		*low = fmin(*low, share);
+		*high = fmax(*high, share);
+		any = true;
+	}
+	return any;
+}
+
+static const char *level_1_text(struct arena *a, const struct drill_part *p,
+				const struct drill_core *c, bool kept)
+{
+	const char *how = level_1_alone(c) ? " in turns with the others (all of it with -l 1)" : "";
+	double low, high;
+	const char *s;
+
+	if (kept)
+		return ", those of level 1 all of it";
+	if (!level_1_shares(p, &low, &high))
+		return "";
+	s = arena_printf(a, ", those of level 1 %s %%%s", span_text(a, 100 * low, 100 * high), how);
+	return s ? s : "";
+}
+
+/* "8 groups of counters took turns (4 general counters): ...", of the first part where that is so:
+ * of many the others are alike. */
 static const char *turns(const struct drill *d, struct arena *a)
 {
 	for (size_t i = 0; i < d->n_parts; i++) {
@@ -151,14 +197,11 @@ static const char *turns(const struct drill *d, struct arena *a)
 		if (in_turns(c) < 2 || low >= 0.9995)
 			continue;
 		return arena_printf(a,
-				    "%zu groups of counters took turns%s%s: events were counted "
-				    "%s %% of the time%s",
+				    "%zu groups of counters took turns%s%s (%s): events were "
+				    "counted %s %% of the time%s",
 				    in_turns(c), p->label ? " on " : "", p->label ? p->label : "",
-				    span_text(a, 100 * low, 100 * high),
-				    kept	       ? ", those of level 1 all of it"
-				    : level_1_alone(c) ? ", those of level 1 in turns with the "
-							 "others (all of it with -l 1)"
-						       : "");
+				    room_text(a, c), span_text(a, 100 * low, 100 * high),
+				    level_1_text(a, p, c, kept));
 	}
 	return NULL;
 }
