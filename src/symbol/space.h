@@ -57,6 +57,14 @@ static inline bool chain_is_marker(uint64_t ip)
 }
 enum space_kind space_kind_of_marker(uint64_t ip);
 
+/* A kernel that could not unwind leaves zeros in a chain, also where it was interrupted: no code of
+ * a kernel lies there, so such an entry stands for callers that are unknown. (A program that jumps
+ * to 0 does run there.) */
+static inline bool chain_is_hole(uint64_t ip, uint8_t kind)
+{
+	return !ip && (kind == SPACE_KERNEL || kind == SPACE_GUEST_KERNEL);
+}
+
 /* A mapping. `image` is an index into the images (image.h). */
 struct map {
 	uint64_t start, end, pgoff;

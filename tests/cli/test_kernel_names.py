@@ -172,6 +172,32 @@ def recorded(where):
         tap.ok(good, f"perf's own recording, {what}", all_)
 
 
+def corrupt(where):
+    """Chains that a kernel could not unwind have zeros: callers in no mapping, and never a frame 0x0. A program may run at 0."""
+    kernel, user, text, end = 2**64 - 128, 2**64 - 512, 0xffffffff81000000, "loop"
+    at, main = text + 0x100, 0x401000
+    known = ["0x%016x" % at, "0x%016x" % (main - 0x400000)]
+    lost = "[in no mapping]"
+    cases = [([kernel, at, 0, user, main], [known[1], lost, known[0]]), ([kernel, at, 0, 0], [lost, known[0]]),
+             ([kernel, 0, user, main], [known[1], lost]), ([kernel, 0], [lost]), ([user, 0, main], [known[1], "0x%016x" % 0])]
+    a = dict(type=1, config=0, period=1000, sample=gen.BASE | gen.BIT["CALLCHAIN"], sample_id_all=1)
+    for chain, want in cases:
+        f = gen.File(w, [("cpu-clock", a, [100])], attr_size=112)
+        f.data = w.record(gen.MMAP, w.pack("IIQQQ", 2**32 - 1, 0, text, 0x2000000, text) + gen.text8("[kernel.kallsyms]_text") +
+                          w.pack("IIQIIQ", 0, 0, 1, 0, 0, 100), 1)
+        tail = w.pack("IIQIIQ", 7, 7, 1, 0, 0, 100)
+        f.data += w.record(gen.COMM, w.pack("II", 7, 7) + gen.text8(end) + tail, 2)
+        f.data += w.record(gen.MMAP, w.pack("IIQQQ", 7, 7, 0x400000, 0x10000, 0) + gen.text8("/absent/loop") + tail, 2)
+        s = gen.Sample(1, 100)
+        s.v.update(TID=(7, 7), TIME=100, IP=at if chain[0] == kernel else 0, CPU=0, PERIOD=1000, CALLCHAIN=chain)
+        f.data += s.record(w, a, 1 if chain[0] == kernel else 2)
+        path = os.path.join(where, "corrupt.data")
+        with open(path, "wb") as out:
+            out.write(f.build())
+        got = run(CYCLADE, "report", "--no-cache", "-g", "--format", "folded", path).stdout
+        tap.ok(got == "%s;%s 1000\n" % (end, ";".join(want)), "zeros in a chain: " + ";".join(want), got)
+
+
 def corpus():
     """Recordings of other kernels that do not say so: no symbol that only newer ones have."""
     path = os.path.join(SHARED, "corpus", "recordings", "perf_data_converter-perf.data.piped.target-3.8")
@@ -191,6 +217,7 @@ def main():
         made(where)
         programs(where)
         recorded(where)
+        corrupt(where)
     corpus()
     tap.done()
 

@@ -81,6 +81,7 @@ bool sample_frames_recorded(struct sample_frames *f, const uint8_t *p, uint64_t 
 			caller = false;
 			continue;
 		}
+		caller |= chain_is_hole(ip, kind);
 		if (!sample_frames_push(f, ip, kind, caller))
 			break;
 		caller = true;

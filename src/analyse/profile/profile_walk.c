@@ -191,6 +191,7 @@ static bool take_leaf(const uint8_t **p, uint64_t *n, struct sample_frame *leaf)
 
 		leaf->ip = ld64(*p);
 		if (!chain_is_marker(leaf->ip)) {
+			leaf->caller = chain_is_hole(leaf->ip, leaf->kind);
 			*p += 8;
 			--*n;
 			return true;

@@ -160,7 +160,7 @@ static int chain_make(struct wait_chains *k, const struct spaces *sp, const stru
 			called = false;
 			continue;
 		}
-		if (kind == SPACE_UNKNOWN)
+		if (kind == SPACE_UNKNOWN || chain_is_hole(ip, (uint8_t)kind))
 			continue;
 		frame[n] = frames_number(&k->frames, sp, p, kind, ip - called, time, &m->from,
 					 &m->until);
