@@ -217,7 +217,7 @@ bool file_in_fault(void *address)
 			continue;
 		at -= at % w->page;
 		/* up to the end, so that what is read behind it cannot come back */
-		zeros = mmap((void *)at, p + w->len - at, PROT_READ, // NOLINT
+		zeros = mmap((void *)at, p + w->len - at, PROT_READ | PROT_WRITE, // NOLINT
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 		atomic_store(&w->cut, true);
 		errno = kept;
@@ -332,6 +332,32 @@ static int copy_file(struct file_map *m, int fd, const struct stat *st, const ch
 	}
 	(void)pthread_mutex_unlock(&copies_lock);
 	return c ? 0 : -1;
+}
+
+int file_map_own(struct file_map *own, const struct file_map *m)
+{
+	struct file_copy *c;
+
+	*own = (struct file_map){ .p = m->p, .len = m->len };
+	if (!m->copy) {
+		int rc = !m->watch ? 0 : mprotect(m->p, m->len, PROT_READ | PROT_WRITE);
+
+		if (rc)
+			nomem_note();
+		return rc;
+	}
+	*own = (struct file_map){ 0 };
+	c = file_in_charge(m->len) ? malloc(sizeof(*c) + m->len) : NULL;
+	if (!c)
+		return -1;
+	*c = (struct file_copy){ .users = 1, .len = m->len, .size = m->len };
+	memcpy(c->bytes, m->p, m->len);
+	(void)pthread_mutex_lock(&copies_lock);
+	c->next = copies; /* under no file's number: nobody finds it */
+	copies = c;
+	(void)pthread_mutex_unlock(&copies_lock);
+	*own = (struct file_map){ .p = c->bytes, .len = c->len, .copy = c };
+	return 0;
 }
 
 static void drop_copy(struct file_copy *c)
@@ -481,4 +507,11 @@ bool file_read_by(const struct stat *st, uid_t user)
 	if (st->st_gid == user)
 		return st->st_mode & S_IRGRP;
 	return st->st_mode & S_IROTH;
+}
+
+bool file_shown_for(const struct stat *st, uid_t user)
+{
+	uid_t me = geteuid();
+
+	return user == me || file_read_by(st, user) || (me && st->st_uid == me);
 }

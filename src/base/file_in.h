@@ -66,6 +66,9 @@ int file_in_slurp(struct buf *out, int fd, const struct stat *st, size_t limit, 
 /* Mapped private, or read, by the rule above. */
 int file_map_open(struct file_map *m, const char *path, struct err *err) MUST_USE;
 void file_map_close(struct file_map *m);
+/* The same bytes for a caller that writes to them, while `m` stays: the mapping itself, or a copy
+ * of the bytes. To be closed like any other. */
+int file_map_own(struct file_map *own, const struct file_map *m) MUST_USE;
 /* Whether the file became shorter than its mapping while that was read. */
 bool file_map_cut(const struct file_map *m);
 
@@ -83,6 +86,10 @@ bool owner_is_ours(const struct stat *st);
 bool file_written_by(const struct stat *st, uid_t other);
 /* Whether a user with that number, in no groups but those of that number, can read the file. */
 bool file_read_by(const struct stat *st, uid_t user);
+
+/* Whether what is in the file may be shown to others because a program of `user` names it: he can
+ * read it, or it is the person's own, who is not root (who reads on behalf of all). */
+bool file_shown_for(const struct stat *st, uid_t user);
 
 /* Takes memory for the bytes of others from the budget; false: there is not that much left. What
  * was taken is given back with file_in_release(). */

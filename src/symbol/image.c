@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "symbol/image_int.h"
-#include "symbol/source.h"
+#include "symbol/source_int.h"
 #include "symbol/types.h"
 #include "symbol/unwind_int.h"
 
@@ -346,6 +346,8 @@ const char *image_trouble(const struct images *set, uint32_t id)
 
 	if (was_cut(&im->code) || was_cut(&im->syms) || was_cut(&im->dwarf))
 		return "the file became shorter while it was being read";
+	if (!im->trouble.len && im->source && im->source->beside.code)
+		return im->source->beside.what;
 	return buf_str(&im->trouble);
 }
 

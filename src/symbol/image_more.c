@@ -3,10 +3,32 @@
  * image_more - what else is made of an image's files, at first need, and kept with it: source
  * lines, call-frame tables.
  */
+#include <stdlib.h>
+
 #include "symbol/image_int.h"
 #include "symbol/source_int.h"
 #include "symbol/types.h"
 #include "symbol/unwind_int.h"
+
+static struct source *open_source(const struct elf_on_disk *d, struct err *err)
+{
+	struct file_map map = d->map;
+	char *root = d->root_len ? strndup(d->path, d->root_len) : NULL;
+	struct source_opened f = {
+		.map = &map, .root = root, .path = d->path + d->root_len, .user = d->owner
+	};
+	struct source *s;
+
+	if (d->root_len && !root) {
+		(void)err_nomem(err);
+		return NULL;
+	}
+	if (d->mem)
+		map = (struct file_map){ .p = d->mem, .len = d->elf.len };
+	s = source_open_file(&f, err);
+	free(root);
+	return s;
+}
 
 const struct source *source_of(struct images *set, uint32_t image, struct err *err)
 {
@@ -20,7 +42,7 @@ const struct source *source_of(struct images *set, uint32_t image, struct err *e
 	if (im->dwarf.path) {
 		struct err why = ERR_INIT;
 
-		im->source = source_open(im->dwarf.path, &why);
+		im->source = open_source(&im->dwarf, &why);
 		image_failed(im, &why);
 		if (err && err->code == ERR_NONE)
 			*err = why;

@@ -6,9 +6,9 @@
  * under the lock the first time an address in it is asked for and then published by one atomic
  * store, so that look-ups in units already read take no lock.
  */
-#include <errno.h>
-#include <fcntl.h>
+#include <endian.h>
 #include <setjmp.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@
 
 static _Thread_local jmp_buf *way_out;
 
-static __attribute__((noreturn)) void no_memory(void)
+void src_no_memory(void)
 {
 	nomem_note();
 	if (way_out)
@@ -200,112 +200,177 @@ static int open_units(struct source *s, struct err *err)
 	return !done || r.rc ? err_nomem(err) : 0;
 }
 
-/* libdw would unpack the sections, but pass over those that it has no memory for. */
-static void unpack_sections(Elf *elf)
+/* ---- opening ----------------------------------------------------------------------------- */
+
+bool src_charge(struct source *s, size_t bytes)
+{
+	if (!s->foreign)
+		return true;
+	if (!file_in_charge(bytes))
+		return false;
+	s->charged += bytes;
+	return true;
+}
+
+static bool is_packed(const char *name, const GElf_Shdr *sh)
+{
+	return (!strncmp(name, ".debug_", 7) && (sh->sh_flags & SHF_COMPRESSED)) ||
+	       !strncmp(name, ".zdebug_", 8);
+}
+
+/* What the section says that it unpacks to. */
+static size_t unpacked_size(Elf_Scn *scn)
+{
+	const Elf_Data *d;
+	GElf_Chdr head;
+	uint64_t size;
+
+	if (gelf_getchdr(scn, &head))
+		return head.ch_size;
+	d = elf_rawdata(scn, NULL); /* "ZLIB", and the size in big-endian order */
+	if (!d || !d->d_buf || d->d_size < 12)
+		return 0;
+	memcpy(&size, (const char *)d->d_buf + 4, sizeof(size));
+	return be64toh(size);
+}
+
+/* libdw would unpack the sections, but pass over those that it has no memory for. Returns whether
+ * there are any. */
+static bool unpack_sections(struct source *s, Elf *elf, bool unpack)
 {
 	Elf_Scn *scn = NULL;
+	bool any = false;
 	size_t names;
 
 	if (elf_getshdrstrndx(elf, &names))
-		return;
+		return false;
 	while ((scn = elf_nextscn(elf, scn))) {
 		GElf_Shdr mem;
 		const GElf_Shdr *sh = gelf_getshdr(scn, &mem);
 		const char *name = sh ? elf_strptr(elf, names, sh->sh_name) : NULL;
 
+		if (!name || !is_packed(name, sh))
+			continue;
+		any = true;
+		if (!unpack || !src_charge(s, unpacked_size(scn)))
+			continue;
 		nomem_begin();
-		if (name && !strncmp(name, ".debug_", 7) && (sh->sh_flags & SHF_COMPRESSED))
-			(void)elf_compress(scn, 0, 0);
-		else if (name && !strncmp(name, ".zdebug_", 8))
+		if (name[1] == 'z')
 			(void)elf_compress_gnu(scn, 0, 0);
+		else
+			(void)elf_compress(scn, 0, 0);
 		nomem_end();
 	}
+	return any;
 }
 
-/* Takes over `fd` (-1: none) and `elf`. */
-static struct source *open_elf(int fd, Elf *elf, size_t size, struct err *err)
+static Elf *elf_of(const struct file_map *m)
 {
-	struct source *s = calloc(1, sizeof(*s));
+	Elf *elf;
 
-	if (!s) {
-		(void)err_nomem(err);
-		(void)elf_end(elf);
-		if (fd >= 0)
-			(void)close(fd);
-		return NULL;
-	}
-	s->fd = fd;
-	s->elf = elf;
-	s->file_size = size;
-	(void)pthread_mutex_init(&s->lock, NULL);
-	unpack_sections(elf);
 	nomem_begin();
-	s->dw = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	elf = elf_memory((char *)m->p, m->len);
 	nomem_end();
-	if (!s->dw)
-		goto none;
-	(void)dwarf_new_oom_handler(s->dw, no_memory);
-	if (!src_alternate_is_harmless(s)) {
-		(void)err_set(err, ERR_FORMAT, "its alternate debug file is not a regular file");
-		goto none;
+	if (elf && elf_kind(elf) == ELF_K_ELF)
+		return elf;
+	(void)elf_end(elf);
+	return NULL;
+}
+
+int src_begin(struct source *s, const struct file_map *m, struct file_map *own, Elf **elf,
+	      Dwarf **dw)
+{
+	*dw = NULL;
+	*elf = elf_of(m);
+	if (*elf && unpack_sections(s, *elf, false)) {
+		(void)elf_end(*elf);
+		*elf = file_map_own(own, m) ? NULL : elf_of(own);
+		if (*elf)
+			(void)unpack_sections(s, *elf, true);
+	}
+	if (!*elf)
+		return -1;
+	nomem_begin();
+	*dw = dwarf_begin_elf(*elf, DWARF_C_READ, NULL);
+	nomem_end();
+	if (!*dw)
+		return -1;
+	(void)dwarf_new_oom_handler(*dw, src_no_memory);
+	return 0;
+}
+
+/* Over `m`, whose bytes stay. */
+static int open_elf(struct source *s, const struct file_map *m, struct err *err)
+{
+	int rc;
+
+	s->file_size = m->len;
+	s->split_fd = -1;
+	(void)pthread_mutex_init(&s->lock, NULL);
+	if (src_begin(s, m, &s->own, &s->elf, &s->dw)) {
+		if (!s->elf)
+			return err_set(err, ERR_FORMAT, "not an ELF file");
+		return -1;
 	}
 	nomem_begin();
+	rc = src_find_alternate(s);
 	src_find_line_sections(s);
 	nomem_end();
-	if (read_segments(s)) {
+	if (rc || read_segments(s))
+		return err_nomem(err);
+	return open_units(s, err) || !s->units.n ? -1 : 0;
+}
+
+struct source *source_open_file(const struct source_opened *f, struct err *err)
+{
+	struct source *s = calloc(1, sizeof(*s));
+	struct file_map m;
+
+	(void)elf_version(EV_CURRENT);
+	if (!s) {
 		(void)err_nomem(err);
-		goto none;
+		return NULL;
 	}
-	if (open_units(s, err) || !s->units.n)
-		goto none;
-	return s;
-none:
+	s->user = f->user;
+	s->root = f->root ? strdup(f->root) : NULL;
+	s->path = f->path ? strdup(f->path) : NULL;
+	if ((f->root && !s->root) || (f->path && !s->path)) {
+		(void)err_nomem(err);
+	} else {
+		m = *f->map;
+		s->foreign = m.copy != NULL;
+		if (!open_elf(s, &m, err))
+			return s;
+	}
 	source_free(s);
 	return NULL;
 }
 
 struct source *source_open(const char *path, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct file_map map = { 0 };
+	struct source_opened f = { .map = &map, .path = path };
+	struct source *s;
 	struct stat st;
-	Elf *elf;
+	int fd = file_in_open(NULL, path, FILE_IN_LINKS, &st, err);
 
-	if (fd < 0 || fstat(fd, &st)) {
-		(void)err_sys(err, "%s", path);
-		goto close;
-	}
-	if (!S_ISREG(st.st_mode)) {
-		(void)err_set(err, ERR_FORMAT, "%s: not a regular file", path);
-		goto close;
-	}
-	(void)elf_version(EV_CURRENT);
-	nomem_begin();
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	nomem_end();
-	if (!elf || elf_kind(elf) != ELF_K_ELF) {
-		(void)err_set(err, ERR_FORMAT, "%s: not an ELF file", path);
-		(void)elf_end(elf);
-		goto close;
-	}
-	return open_elf(fd, elf, (size_t)st.st_size, err);
-close:
-	if (fd >= 0)
-		(void)close(fd);
-	return NULL;
+	if (fd < 0 || file_in_map(&map, fd, &st, false, path, err))
+		return NULL;
+	f.user = st.st_uid;
+	s = source_open_file(&f, err);
+	if (s)
+		s->map = map;
+	else
+		file_map_close(&map);
+	return s;
 }
 
 struct source *source_open_memory(const void *p, size_t len, struct err *err)
 {
-	Elf *elf;
+	struct file_map map = { .p = (uint8_t *)(uintptr_t)p, .len = len };
+	struct source_opened f = { .map = &map };
 
-	(void)elf_version(EV_CURRENT);
-	elf = elf_memory((char *)(uintptr_t)p, len);
-	if (!elf || elf_kind(elf) != ELF_K_ELF) {
-		(void)err_set(err, ERR_FORMAT, "not an ELF file");
-		(void)elf_end(elf);
-		return NULL;
-	}
-	return open_elf(-1, elf, len, err);
+	return source_open_file(&f, err);
 }
 
 void source_free(struct source *s)
@@ -320,16 +385,30 @@ void source_free(struct source *s)
 	vec_free(&s->units);
 	vec_free(&s->where);
 	vec_free(&s->exec);
+	vec_free(&s->splits);
 	u64map_free(&s->names);
 	u64map_free(&s->decls);
 	u64map_free(&s->sums);
 	u64map_free(&s->headers);
+	u64map_free(&s->split_of);
+	u64map_free(&s->skeleton_of);
 	arena_free(&s->arena);
 	(void)dwarf_end(s->dw);
 	(void)elf_end(s->elf);
-	if (s->fd >= 0)
-		(void)close(s->fd);
+	src_made_end(&s->skeletons);
+	src_made_end(&s->alternate);
+	src_made_end(&s->nothing);
+	file_map_close(&s->package);
+	file_map_close(&s->alternate_own);
+	file_map_close(&s->alternate_map);
+	file_map_close(&s->own);
+	file_map_close(&s->map);
+	if (s->split_fd >= 0)
+		(void)close(s->split_fd);
+	file_in_release(s->charged);
 	(void)pthread_mutex_destroy(&s->lock);
+	free(s->root);
+	free(s->path);
 	free(s);
 }
 

@@ -7,7 +7,7 @@
  * times slower (measured: 5-10 M look-ups/s against 0.5-1.1 M for lines, 2.5-4.4 k for scopes).
  * Opening reads no more than each unit's address ranges; a unit's lines and inlined calls are read
  * when an address in it is first asked for, so that one function of a big program costs one unit.
- * Split DWARF and dwz files are followed where libdw follows them.
+ * Split DWARF and dwz files are followed (source_beside.c); libdw opens no file by itself.
  * Threads: source_line and source_inlines may be called from any number of threads at once.
  */
 #ifndef CYCLADE_SYMBOL_SOURCE_H
@@ -18,10 +18,12 @@
 #include <stdint.h>
 
 #include "base/err.h"
+
 #include "symbol/image.h"
 #include "symbol/line_files.h"
 
 struct source;
+struct file_map;
 struct src_name;
 
 struct source_line {
@@ -49,9 +51,16 @@ struct source_function {
 /* The source of an image, opened at its first use and kept by the images; NULL where it has no
  * debug information (err stays clear) or on failure (err says why). */
 const struct source *source_of(struct images *set, uint32_t image, struct err *err);
-/* The same for a file by itself. The caller's to free with source_free. */
+/* A file that is open. */
+struct source_opened {
+	const struct file_map *map; /* its bytes stay until source_free() */
+	const char *root, *path;    /* where: below `root`; NULL: "", and nothing beside it */
+	uid_t user;		    /* of the program: files that it names must be his to read */
+};
+/* The caller's to free with source_free. */
+struct source *source_open_file(const struct source_opened *f, struct err *err) MUST_USE;
 struct source *source_open(const char *path, struct err *err) MUST_USE;
-/* The same over an ELF file's bytes, which must stay. */
+/* The same over an ELF file's bytes alone, which must stay, and which libelf may write to. */
 struct source *source_open_memory(const void *p, size_t len, struct err *err) MUST_USE;
 void source_free(struct source *s);
 

@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * source_beside - what libdw opens by itself: a unit's .dwo, the program's .dwp, dwz's alternate.
+ * source_beside - the files that a program's debug information names: a unit's .dwo, the program's
+ * .dwp, dwz's alternate.
  *
- * A program names these files, and libdw opens whatever stands there: on a FIFO it would wait for
- * ever. So we look first, at the places where libdw looks (libdw_find_split_unit.c and
- * dwarf_getalt.c of elfutils 0.188), and do not ask it where one of them is no regular file. A file
- * that is swapped between our look and its open is not noticed.
+ * The program's author chose these names. So the files are opened by the door (base/file_in.h),
+ * below the root that the program itself was read from, and libdw gets the bytes: it never opens
+ * one by itself. A file is taken only if it has the id that it must have, and if the program's user
+ * can read it.
+ *
+ * They are looked for where libdw of elfutils 0.188 to 0.192 would: beside the program, then below
+ * the directory that it was compiled in; the alternate first by its build-id.
  */
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>
+#include <elfutils/version.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/nomem.h"
+#include "base/text.h"
+#include "symbol/elf_file.h"
 #include "symbol/source_int.h"
 
 #ifndef DW_AT_dwo_name
@@ -24,38 +32,50 @@
 #define DW_AT_GNU_dwo_name 0x2130
 #endif
 
-/* Nothing there is fine: libdw finds nothing either. */
-static bool is_harmless(const char *path)
+/* Units of packages are understood from there on. */
+#if _ELFUTILS_PREREQ(0, 191)
+static const bool reads_packages = true;
+#else
+static const bool reads_packages;
+#endif
+
+/* False: there is none that may be read; the first that may not is told. */
+static bool open_file(struct source *s, const char *path, struct file_map *m)
 {
+	struct err why = ERR_INIT;
 	struct stat st;
+	int fd = file_in_open(s->root, path, FILE_IN_LINKS, &st, &why);
 
-	return stat(path, &st) || S_ISREG(st.st_mode);
-}
-
-/* The debug file's own path, as libdw learns it; "" where there is none. */
-static void own_path(const struct source *s, char *out, size_t size)
-{
-	char link[40];
-	ssize_t n = -1;
-
-	if (s->fd >= 0) {
-		(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", s->fd);
-		n = readlink(link, out, size - 1);
+	if (fd >= 0 && !file_shown_for(&st, s->user)) {
+		(void)close(fd);
+		fd = -1;
+		(void)err_set(&why, ERR_LIMIT,
+			      "%s: left out: the program's owner may not read this file", path);
 	}
-	out[n > 0 ? n : 0] = '\0';
+	if (fd >= 0 && !file_in_map(m, fd, &st, s->foreign, path, &why) && m->len)
+		return true;
+	if (why.code != ERR_NOT_FOUND && s->beside.code == ERR_NONE)
+		s->beside = why;
+	return false;
 }
 
-/* `name` below `dir`, which may itself be relative to the debug file's directory. */
-static bool is_harmless_in(const char *own, const char *dir, const char *name)
+/* `name` below `dir`, which may itself be below the program's directory. */
+static bool open_named(struct source *s, const char *dir, const char *name, struct file_map *m)
 {
-	int below = dir && *dir == '/' ? 0 : (int)(path_base(own) - own);
-	char path[2 * PATH_MAX];
+	char path[PATH_MAX];
+	bool whole = *name == '/';
 	int n;
 
-	if (*name == '/')
-		return is_harmless(name);
-	n = snprintf(path, sizeof(path), "%.*s%s/%s", below, own, dir ? dir : ".", name);
-	return n >= 0 && (size_t)n < sizeof(path) && is_harmless(path);
+	if (!*name || (!whole && !s->path))
+		return false;
+	if (whole)
+		n = snprintf(path, sizeof(path), "%s", name);
+	else if (dir && *dir == '/')
+		n = snprintf(path, sizeof(path), "%s/%s", dir, name);
+	else
+		n = snprintf(path, sizeof(path), "%.*s%s%s%s", (int)(path_base(s->path) - s->path),
+			     s->path, dir ? dir : "", dir ? "/" : "", name);
+	return n > 0 && (size_t)n < sizeof(path) && open_file(s, path, m);
 }
 
 static const char *text_of(const Dwarf_Die *unit, unsigned name)
@@ -66,49 +86,167 @@ static const char *text_of(const Dwarf_Die *unit, unsigned name)
 	return dwarf_attr(&die, name, &a) ? dwarf_formstring(&a) : NULL;
 }
 
-static bool may_split(const struct source *s, const Dwarf_Die *unit)
+/* ---- split units ------------------------------------------------------------------------- */
+
+/* Whether a unit of that file has the id: libdw looks for a skeleton's file but once. */
+static bool has_unit(const struct file_map *m, uint64_t id)
 {
-	const char *name = text_of(unit, DW_AT_dwo_name), *dir;
-	char own[PATH_MAX], package[PATH_MAX + 8];
+	Elf *elf = elf_memory((char *)m->p, m->len);
+	Dwarf *dw = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
+	Dwarf_CU *cu = NULL;
+	bool found = false;
+
+	if (dw)
+		(void)dwarf_new_oom_handler(dw, src_no_memory);
+	while (dw && !found && !dwarf_get_units(dw, cu, &cu, NULL, NULL, NULL, NULL)) {
+		uint64_t its;
+
+		found = !dwarf_cu_info(cu, NULL, NULL, NULL, NULL, &its, NULL, NULL) && its == id;
+	}
+	(void)dwarf_end(dw);
+	(void)elf_end(elf);
+	return found;
+}
+
+static bool join(struct source *s, struct src_split *split, struct file_map *m, uint64_t id)
+{
+	struct file_map own;
+	bool joined = false;
+
+	/* libelf unpacks sections in place */
+	if (!file_map_own(&own, m)) {
+		joined = has_unit(&own, id) && src_charge(s, m->len) && src_join(s, split, m);
+		file_map_close(&own);
+	}
+	return joined;
+}
+
+static bool try_file(struct source *s, struct src_split *split, const char *dir, const char *name,
+		     uint64_t id)
+{
+	struct file_map m = { 0 };
+	bool joined = open_named(s, dir, name, &m) && join(s, split, &m, id);
+
+	file_map_close(&m);
+	return joined;
+}
+
+static bool try_package(struct source *s, struct src_split *split, uint64_t id)
+{
+	char name[NAME_MAX + 8];
+
+	if (!reads_packages || !s->path || s->no_package)
+		return false;
+	(void)snprintf(name, sizeof(name), "%s.dwp", path_base(s->path));
+	if (!s->package.len && !open_named(s, NULL, name, &s->package)) {
+		s->no_package = true;
+		return false;
+	}
+	return join(s, split, &s->package, id);
+}
+
+static void find_contents(struct source *s, struct src_split *split)
+{
+	const char *name = text_of(split->die, DW_AT_dwo_name);
+	const char *dir = text_of(split->die, DW_AT_comp_dir);
+	uint64_t id, *at;
 
 	if (!name)
-		name = text_of(unit, DW_AT_GNU_dwo_name);
-	if (!name)
+		name = text_of(split->die, DW_AT_GNU_dwo_name);
+	if (!name || dwarf_cu_info(split->die->cu, NULL, NULL, NULL, NULL, &id, NULL, NULL))
+		return;
+	if (!try_package(s, split, id) && !try_file(s, split, NULL, name, id) &&
+	    !(dir && *name != '/' && try_file(s, split, dir, name, id)))
+		return;
+	/* out of memory: what is looked for by the contents is then not found */
+	at = u64map_at(&s->skeleton_of, (uint64_t)(uintptr_t)split->contents.cu, NULL);
+	if (at)
+		*at = (uint64_t)(uintptr_t)split->die;
+}
+
+Dwarf_Die src_contents(struct source *s, const Dwarf_Die *unit)
+{
+	const uint64_t *at;
+	struct src_split *split;
+
+	if (!s->splits_made) {
+		s->splits_made = true;
+		if (src_make_skeletons(s))
+			nomem_note();
+	}
+	at = u64map_find(&s->split_of, (uint64_t)(uintptr_t)unit->cu);
+	if (!at)
+		return *unit;
+	split = &s->splits.v[*at - 1];
+	if (!split->tried) {
+		split->tried = true;
+		find_contents(s, split);
+	}
+	return split->contents.addr ? split->contents : *unit;
+}
+
+const Dwarf_Die *src_skeleton(const struct source *s, const Dwarf_Die *die)
+{
+	const uint64_t *at = u64map_find(&s->skeleton_of, (uint64_t)(uintptr_t)die->cu);
+
+	return at ? (const Dwarf_Die *)(uintptr_t)*at : NULL;
+}
+
+/* ---- dwz's alternate --------------------------------------------------------------------- */
+
+static bool is_alternate(const struct file_map *m, const void *id, size_t len)
+{
+	struct elf_file f;
+	const uint8_t *its;
+	bool is;
+
+	if (elf_file_read(&f, m->p, m->len, "", NULL))
+		return false;
+	is = elf_build_id(&f, &its) == len && !memcmp(its, id, len) &&
+	     (elf_section(&f, ".debug_info") || elf_section(&f, ".zdebug_info")) &&
+	     (elf_section(&f, ".debug_str") || elf_section(&f, ".zdebug_str"));
+	elf_file_free(&f);
+	return is;
+}
+
+static bool take_alternate(struct source *s, bool opened, const void *id, size_t len)
+{
+	struct src_made *a = &s->alternate;
+
+	if (opened && is_alternate(&s->alternate_map, id, len) &&
+	    !src_begin(s, &s->alternate_map, &s->alternate_own, &a->elf, &a->dw))
 		return true;
-	dir = text_of(unit, DW_AT_comp_dir);
-	own_path(s, own, sizeof(own));
-	(void)snprintf(package, sizeof(package), "%s.dwp", own);
-	return is_harmless(package) && is_harmless_in(own, NULL, name) &&
-	       (!dir || is_harmless_in(own, dir, name));
+	src_made_end(a);
+	file_map_close(&s->alternate_own);
+	file_map_close(&s->alternate_map);
+	return false;
 }
 
-Dwarf_Die src_contents(const struct source *s, const Dwarf_Die *unit)
+/* Even where there is none, libdw has one: else it would look for it by the name. */
+int src_find_alternate(struct source *s)
 {
-	Dwarf_Die sub;
-
-	memset(&sub, 0, sizeof(sub));
-	if (may_split(s, unit) &&
-	    !dwarf_cu_info(unit->cu, NULL, NULL, NULL, &sub, NULL, NULL, NULL) && sub.addr)
-		return sub;
-	return *unit;
-}
-
-bool src_alternate_is_harmless(const struct source *s)
-{
-	char own[PATH_MAX], path[PATH_MAX];
-	const uint8_t *id;
+	char hex[2 * 64 + 1], path[PATH_MAX];
+	const uint8_t *bytes;
 	const char *name;
-	const void *bytes;
-	ssize_t len = dwelf_dwarf_gnu_debugaltlink(s->dw, &name, &bytes);
-	size_t at;
+	const void *id;
+	ssize_t len;
+	bool found;
 
-	if (len <= 0)
-		return true;
-	id = bytes;
-	own_path(s, own, sizeof(own));
-	at = (size_t)snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%02x/", id[0]);
-	for (ssize_t i = 1; i < len && at + 16 < sizeof(path); i++)
-		at += (size_t)snprintf(path + at, sizeof(path) - at, "%02x", id[i]);
-	(void)snprintf(path + at, sizeof(path) - at, ".debug");
-	return is_harmless(path) && is_harmless_in(own, NULL, name);
+	if (src_make_nothing(s))
+		return -1;
+	len = dwelf_dwarf_gnu_debugaltlink(s->dw, &name, &id);
+	bytes = id;
+	(void)dwarf_setalt(s->dw, s->nothing.dw);
+	(void)dwarf_new_oom_handler(s->nothing.dw, src_no_memory);
+	if (len < 3 || len > 64)
+		return 0;
+	text_hex(hex, bytes + 1, (size_t)len - 1);
+	(void)snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%02x/%s.debug", bytes[0], hex);
+	found = take_alternate(s, open_file(s, path, &s->alternate_map), id, (size_t)len) ||
+		take_alternate(s, open_named(s, NULL, name, &s->alternate_map), id, (size_t)len);
+	if (found) {
+		(void)dwarf_setalt(s->alternate.dw, s->nothing.dw);
+		(void)dwarf_setalt(s->dw, s->alternate.dw);
+	}
+	return 0;
 }

@@ -31,10 +31,7 @@ static bool may_be_believed(const struct search *s, const struct stat *st)
  * the person whose file it is; root's own are no such files, as root reads on behalf of all. */
 static bool may_be_shown(const struct search *s, const struct stat *st)
 {
-	uid_t me = geteuid();
-
-	return !s->own || s->w->owner == me || file_read_by(st, s->w->owner) ||
-	       (me && st->st_uid == me);
+	return !s->own || file_shown_for(st, s->w->owner);
 }
 
 /* A file that was there, and is not used: the first is named. */

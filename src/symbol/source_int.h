@@ -15,6 +15,8 @@
 #include <stdatomic.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
+#include "base/file_in.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "symbol/source.h"
@@ -111,8 +113,29 @@ struct src_exec { /* where the program headers say code is */
 	uint64_t lo, hi;
 };
 
+/* A unit of split DWARF. */
+struct src_split {
+	const Dwarf_Die *die; /* the skeleton, of src_unit */
+	Dwarf_CU *made;	      /* ours, source_skeleton.c */
+	Dwarf_Die contents;   /* addr NULL: not had */
+	bool tried;
+};
+
+struct src_made { /* an ELF file that we made */
+	struct buf bytes;
+	Elf *elf;
+	Dwarf *dw;
+};
+
 struct source {
-	int fd;
+	/* Where its file is: `path` is below `root` (NULL: none); NULL: it is memory, and names
+	 * nothing beside it. */
+	char *root, *path;
+	uid_t user;	     /* who may read what the file names */
+	struct file_map map; /* NULL bytes: they are the caller's */
+	struct file_map own; /* what libelf works on: it writes to a file that is packed */
+	bool foreign;	     /* others can write it: what it makes us keep is charged */
+	size_t charged;	     /* to the budget of base/file_in.h */
 	Elf *elf;
 	Dwarf *dw;
 	size_t file_size;
@@ -130,7 +153,27 @@ struct source {
 	struct u64map decls;   /* a shown name's hash -> the first struct src_decl met */
 	struct u64map sums;    /* a file name's address -> a struct source_sum in the arena */
 	struct u64map headers; /* a unit's address -> a struct line_files in the arena */
+	/* source_beside.c, source_skeleton.c */
+	struct src_made nothing, skeletons; /* the alternate of files without one; for libdw */
+	struct src_made alternate;	    /* no bytes: those are alternate_own's */
+	struct file_map alternate_map, alternate_own;
+	struct file_map package; /* the .dwp */
+	bool no_package, splits_made;
+	int split_fd; /* the file that libdw finds for a skeleton; -1: none */
+	VEC(struct src_split) splits;
+	struct u64map split_of;	   /* a skeleton's Dwarf_CU -> 1 + its number in splits */
+	struct u64map skeleton_of; /* the Dwarf_CU of contents -> the skeleton's die */
+	struct err beside;	   /* the first file beside it that was there and is not used */
 };
+
+/* libdw's handler for lack of memory: each Dwarf must have it. */
+void src_no_memory(void) __attribute__((noreturn));
+/* Takes memory for what a file of others makes us keep; false: too much. Given back by
+ * source_free(). */
+bool src_charge(struct source *s, size_t bytes) MUST_USE;
+/* libelf and libdw over a file's bytes, which stay; `own` is to be closed after both. */
+int src_begin(struct source *s, const struct file_map *m, struct file_map *own, Elf **elf,
+	      Dwarf **dw) MUST_USE;
 
 /* Calls fn(ctx), which may call libdw. Returns false if memory runs out in libdw. Call it under the
  * lock once there are several threads. */
@@ -163,9 +206,19 @@ void src_inlines_free(struct src_call_tab *t);
 void src_files_free(struct src_file_tab *t);
 
 /* The DIE that has the unit's contents, where DWARF is split; the unit's own where they cannot be
- * had, or where something else than a file stands in the place of one. */
-Dwarf_Die src_contents(const struct source *s, const Dwarf_Die *unit);
-/* Whether libdw may look for dwz's alternate file: no FIFO or device stands there. */
-bool src_alternate_is_harmless(const struct source *s);
+ * had. Under the lock, and where libdw may be called. */
+Dwarf_Die src_contents(struct source *s, const Dwarf_Die *unit);
+/* The skeleton of the unit that a DIE of contents is in; NULL: it is in no such unit. */
+const Dwarf_Die *src_skeleton(const struct source *s, const Dwarf_Die *die);
+/* Gives libdw dwz's alternate file, or one without anything: else it would open one. -1: out of
+ * memory. */
+int src_find_alternate(struct source *s) MUST_USE;
+
+/* source_skeleton.c. -1: out of memory. */
+int src_make_nothing(struct source *s) MUST_USE;
+int src_make_skeletons(struct source *s) MUST_USE;
+void src_made_end(struct src_made *m);
+/* Once for each unit: a unit of that file has its id. False: it has no contents. */
+bool src_join(struct source *s, struct src_split *split, const struct file_map *m) MUST_USE;
 
 #endif

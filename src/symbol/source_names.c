@@ -173,8 +173,9 @@ int src_decl_path(struct source *s, Dwarf_Die *die, uint32_t file, const char **
 {
 	char clean[NAME_MAX_LEN];
 	const char *name = NULL;
+	const Dwarf_Die *skeleton;
 	Dwarf_Files *files;
-	Dwarf_Die unit;
+	Dwarf_Die unit, real;
 	size_t n;
 	int got;
 
@@ -184,7 +185,13 @@ int src_decl_path(struct source *s, Dwarf_Die *die, uint32_t file, const char **
 	got = name_of_file(s, &unit, file, &name);
 	if (got < 0)
 		return -1;
-	if (!got && !dwarf_getsrcfiles(&unit, &files, &n) && file < n)
+	skeleton = got ? NULL : src_skeleton(s, &unit);
+	if (skeleton) /* where a split unit's file has no table of files */
+		real = *skeleton;
+	if (!got &&
+	    (!dwarf_getsrcfiles(&unit, &files, &n) ||
+	     (skeleton && !dwarf_getsrcfiles(&real, &files, &n))) &&
+	    file < n)
 		name = dwarf_filesrc(files, file, NULL, NULL);
 	if (!name)
 		return 0;

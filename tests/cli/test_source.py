@@ -132,7 +132,7 @@ def one(cc, dwarf, summed, where):
 
 
 def beside(where):
-    """What libdw opens by itself, by names that the program holds: a FIFO in its place is passed over."""
+    """What debug information names: a FIFO in its place is passed over."""
     put(os.path.join(where, "x.c"), CODE)
     for name, flags, fifo in (("dwo", "-gsplit-dwarf", None), ("dwp", "-gsplit-dwarf", "prog.dwp"), ("dwz", "-g", "common")):
         what = f"a FIFO for {name}"
@@ -166,6 +166,44 @@ def beside(where):
             os.unlink(os.path.join(where, f))
 
 
+def split_below(where):
+    """The file of a split unit is looked for below --sysroot alone, and must be the program's user's to read."""
+    what = "a .dwo"
+    prog, data = os.path.join(where, "prog"), os.path.join(where, "c.data")
+    with open(os.path.join(where, "x.c"), "w", encoding="ascii") as f:
+        f.write("static inline __attribute__((always_inline)) int inner(int n)\n{\n    int s = 0;\n"
+                "    for (volatile int i = 0; i < n; i++)\n        s += i;\n    return s;\n}\n"
+                "int main(void)\n{\n    int s = 0;\n    for (int i = 0; i < 200; i++)\n        s += inner(1000000);\n    return s & 1;\n}\n")
+    r = run("gcc", "-O1", "-g", "-gsplit-dwarf", "x.c", "-o", "prog", "-Wl,--build-id", cwd=where)
+    dwo = [f for f in os.listdir(where) if f.endswith(".dwo")]
+    if r.returncode or not dwo or run(CYCLADE, "record", "-q", "-e", "cpu-clock:u", "-o", data, "--", prog).returncode not in (0, 1):
+        tap.skip(what, "does not build, or cannot be recorded here: " + r.stderr[:100])
+        return
+    dwo = os.path.join(where, dwo[0])
+
+    def inlined(*words):
+        r = run(CYCLADE, "report", "--no-cache", "-s", "inline", "--format", "csv", *words, data)
+        return "inner" in r.stdout, r.stdout + r.stderr
+
+    got, out = inlined()
+    tap.ok(got, f"{what}: its inlined calls", out)
+    root = os.path.join(where, "root")
+    os.makedirs(root + where)
+    shutil.copy(prog, root + where)
+    got, out = inlined("--sysroot", root)
+    tap.ok(not got, f"{what}: with --sysroot the host's is not taken", out)
+    shutil.copy(dwo, root + where)
+    got, out = inlined("--sysroot", root)
+    tap.ok(got, f"{what}: with --sysroot that below it is", out)
+    if os.geteuid():
+        tap.skip(f"{what}: one that the program's owner may not read", "needs root")
+        return
+    os.chown(prog, 65534, 65534)
+    os.chmod(dwo, 0o600)
+    got, out = inlined()
+    tap.ok(not got and "may not read" in out, f"{what}: one that the program's owner may not read is left out, and told", out)
+
+
 def main():
     for tool in ("gcc", "addr2line", "nm", "readelf"):
         if not shutil.which(tool):
@@ -179,6 +217,9 @@ def main():
             one(cc, dwarf, summed, where)
     with tempfile.TemporaryDirectory() as where:
         beside(os.path.realpath(where))
+    with tempfile.TemporaryDirectory() as where:
+        os.chmod(where, 0o755)
+        split_below(os.path.realpath(where))
     tap.done()
 
 
