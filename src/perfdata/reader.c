@@ -72,6 +72,29 @@ static uint64_t swapped(uint64_t v, bool swap)
 	return swap ? __builtin_bswap64(v) : v;
 }
 
+/* The first page or less; terminals' escapes are text, too. */
+static bool is_text(const struct pd_source *s)
+{
+	for (size_t i = 0; i < s->len && i < 4096; i++)
+		if ((s->p[i] < ' ' && !strchr("\t\n\r\033", s->p[i])) || s->p[i] == 127 || !s->p[i])
+			return false;
+	return true;
+}
+
+static int not_recorded(const struct pd *rec, const struct pd_source *s, struct err *err)
+{
+	if (is_text(s)) {
+		(void)err_set(err, ERR_FORMAT, "%s: is text, not a recording", rec->path);
+		return err_hint(err, "-o of run and report writes text; recordings are written by "
+				     "record -o FILE and run --data FILE (cyclade.data)");
+	}
+	(void)err_set(err, ERR_FORMAT,
+		      "%s: offset 0: not a recording: begins with %02x %02x %02x %02x "
+		      "instead of PERFILE2",
+		      rec->path, s->p[0], s->p[1], s->p[2], s->p[3]);
+	return err_hint(err, "name a perf.data file, as written by cyclade record or perf record");
+}
+
 /* Byte order and version by the magic. Version 1's was written as text and reads the same in either
  * order: there the header's size decides. */
 static int get_magic(struct pd *rec, const struct pd_source *s, struct err *err)
@@ -94,12 +117,7 @@ static int get_magic(struct pd *rec, const struct pd_source *s, struct err *err)
 		rec->swap = size > UINT32_MAX;
 		rec->info.form = PD_VERSION1;
 	} else {
-		(void)err_set(err, ERR_FORMAT,
-			      "%s: offset 0: not a recording: begins with %02x %02x %02x %02x "
-			      "instead of PERFILE2",
-			      rec->path, s->p[0], s->p[1], s->p[2], s->p[3]);
-		return err_hint(err, "name a perf.data file, as written by cyclade record or perf "
-				     "record");
+		return not_recorded(rec, s, err);
 	}
 	rec->info.foreign_order = rec->swap;
 	return 0;

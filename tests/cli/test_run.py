@@ -108,6 +108,10 @@ t.ok(r.returncode == 3 and "exit 3" in r.stdout and "wall" not in r.stderr, "-o 
 r = run("run", "-q", "-o", "report.txt", "--data", "own.data", "--", "sh", "-c", "exit 3")
 t.ok(r.returncode == 3 and "exit 3" in open("report.txt").read() and os.path.exists("own.data") and not r.stderr,
      "-o FILE, --data FILE", r.stderr)
+r = run("run", "-o", "report.txt", "--", "true")
+t.ok("report.txt is the report, as text; the recording is cyclade.data" in r.stderr, "-o FILE: what is in which file", r.stderr)
+r = run("report", "report.txt")
+t.ok(r.returncode == 2 and "report.txt: is text, not a recording" in r.stderr and "--data FILE" in r.stderr, "report of that text", r.stderr)
 fd = os.open("fd.txt", os.O_CREAT | os.O_WRONLY, 0o600)
 p = subprocess.run([CYCLADE, "run", "-q", "--log-fd", str(fd), "--", "true"], pass_fds=[fd], capture_output=True, text=True)
 os.close(fd)

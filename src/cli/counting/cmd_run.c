@@ -268,8 +268,8 @@ static int put_document(struct told *o, struct err *err)
 		.waits = o->waits.w ? &o->waits : NULL,
 		.no_waits = o->no_waits,
 	};
+	bool gone, to_file;
 	struct document d;
-	bool gone;
 	int rc;
 
 	if (res->kept)
@@ -280,7 +280,14 @@ static int put_document(struct told *o, struct err *err)
 	run_report_put(&d, &r);
 	rc = counting_out_document(&o->out, &d, -1, true, &gone, err);
 	document_close(&d);
-	return rc ? -1 : counting_out_commit(&o->out, err);
+	to_file = o->out.staged;
+	if (rc || counting_out_commit(&o->out, err))
+		return -1;
+	/* record -o is the recording: who meant that reads it here */
+	if (to_file && res->kept && !o->cli->opt.data_file)
+		cli_note(o->cli, "%s is the report, as text; the recording is %s",
+			 o->cli->opt.output, o->path);
+	return 0;
 }
 
 static void fill_head(struct told *o)

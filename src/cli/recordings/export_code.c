@@ -171,13 +171,15 @@ static int read_samples(struct exporting *x, struct code_facts *c, struct err *e
 	return 0;
 }
 
-static bool is_wanted(const struct exporting *x, uint32_t image)
+/* `real`: where the path of --dso leads to here, or NULL. */
+static bool is_wanted(const struct exporting *x, uint32_t image, const char *real)
 {
 	const char *dso = x->cli->opt.dso, *path = image_path(x->r.images, image);
 
 	if (image_key(x->r.images, image)->kind != IMAGE_FILE)
 		return false;
-	return !dso || !strcmp(dso, strchr(dso, '/') ? path : path_base(path));
+	return !dso || !strcmp(dso, strchr(dso, '/') ? path : path_base(path)) ||
+	       (real && !strcmp(real, path));
 }
 
 /* That with most samples of those that --dso may mean. */
@@ -185,14 +187,18 @@ static int choose_image(const struct exporting *x, struct code_facts *c, struct 
 {
 	const char *dso = x->cli->opt.dso;
 	uint64_t others = 0;
+	char *real;
 
+	/* recordings have absolute paths without links, people type ./prog */
+	real = dso && strchr(dso, '/') ? realpath(dso, NULL) : NULL;
 	c->image = IMAGE_NONE;
 	for (uint32_t i = 0; i < images_count(x->r.images); i++) {
-		if (c->weight[i] && is_wanted(x, i) &&
+		if (c->weight[i] && is_wanted(x, i, real) &&
 		    (c->image == IMAGE_NONE || c->weight[i] > c->weight[c->image]))
 			c->image = i;
 		others += c->weight[i];
 	}
+	free(real);
 	if (c->image == IMAGE_NONE && dso) {
 		(void)err_set(err, ERR_NOT_FOUND, "nothing was sampled in '%.200s'", dso);
 		return err_hint(err, "cyclade report -s dso lists where");
