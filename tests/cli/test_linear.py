@@ -112,11 +112,19 @@ def switches(i):
     return b"".join(record(14, out << 13, end(8 + i, time)) for out, time in ((0, 1000), (1, 2000), (0, 3000)))
 
 
+def one_chain(i):
+    """A process with the chain that all have."""
+    pid = 8 + i
+    return (comm(pid, b"c%d" % i) + mmap2(pid, ANON, b"/nowhere/prog") +
+            record(9, USER, struct.pack("<QQIIQQQ4Q", 1, ANON + 16, pid, pid, 10**7, 1000, 4, 2**64 - 512, ANON + 16, ANON + 32, ANON + 48)))
+
+
 PROGRAM = mmap2(7, ANON, b"/nowhere/prog").replace(struct.pack("<QQ", ANON, 0x1000), struct.pack("<QQ", ANON, 0x10000000))
 CHAIN, STACK = 1 << 5, 1 << 11
 # name: (of n, fields of samples, events, the command besides report and info)
 MORE = {
     "chains": (lambda n: (PROGRAM + each(n // 300, lambda i: chain(i, 4000)), b""), CHAIN, 1, ("report", "-g")),
+    "processes of one chain": (lambda n: (each(4 * n, one_chain), b""), CHAIN, 1, ("report", "-g")),
     "branches": (lambda n: (PROGRAM + each(n // 150, lambda i: stack(i, 1000)), b""), STACK, 1, ("blocks",)),
     "events": (lambda n: (PROGRAM + each(n // 5, lambda i: record(9, USER, struct.pack(
         "<QQIIQQ", i + 1, ANON + 64 * i, 7, 7, 10**7, 1000))), b""), 0, lambda n: n // 5, None),

@@ -550,7 +550,7 @@ int walk_sample(struct walk *k, const struct scan_sample *s, struct err *err)
 	const struct scan_event *ev = s->ev;
 	struct waiting *o;
 	XXH128_hash_t h;
-	uint64_t n;
+	uint64_t n, whose;
 	const uint8_t *p = plain_chain(s, ev, &n);
 	struct sample_frame leaf = { .kind = 0 };
 
@@ -561,13 +561,15 @@ int walk_sample(struct walk *k, const struct scan_sample *s, struct err *err)
 		n = 0;
 	}
 	h = n ? XXH3_128bits(p, n * 8) : (XXH128_hash_t){ 0, 0 };
+	whose = s->who->proc_index ^ (uint64_t)leaf.kind << 32 ^
+		(k->by_comm ? hash_u64(s->who->tag + 1ULL) : 0);
 	o = &k->wait[k->n_wait++];
+	/* many processes may have one chain, or none: both halves of the key have whose it is */
 	*o = (struct waiting){ .who = *s->who,
 			       .p = p,
 			       .n = n,
-			       .lo = h.low64 ^ (uint64_t)s->event << 32,
-			       .hi = h.high64 ^ s->who->proc_index ^ (uint64_t)leaf.kind << 32 ^
-				     (k->by_comm ? hash_u64(s->who->tag + 1ULL) : 0),
+			       .lo = h.low64 ^ (uint64_t)s->event << 32 ^ hash_u64(whose),
+			       .hi = h.high64 ^ whose,
 			       .ip = s->ip,
 			       .time = s->time,
 			       .period = s->period,
