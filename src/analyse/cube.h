@@ -62,11 +62,13 @@ int cube_build(struct cube **out, const struct pd *rec, struct spaces *sp,
 	       const struct profile_opts *opts, size_t event, struct err *err) MUST_USE;
 /*
  * The same of the time of all threads, on the CPU and off it: periods are ns, samples those on the
- * CPU. Outermost frames are names of threads; what is off the CPU has a reason as its leaf. `width`
- * is that of the tree's cells. The tree may be freed then; what it was made of stays.
+ * CPU. Outermost frames are names of threads; what is off the CPU has a reason as its leaf. The
+ * tree's cells are of bins of cube_wall_width(). The tree may be freed then; what it was made of
+ * stays.
  */
+uint64_t cube_wall_width(const struct wait *w);
 int cube_of_wall(struct cube **out, const struct wall_tree *t, const struct wait *w,
-		 const struct images *images, uint64_t width, struct err *err) MUST_USE;
+		 const struct images *images, struct err *err) MUST_USE;
 void cube_free(struct cube *c); /* NULL is fine */
 
 #endif

@@ -50,6 +50,10 @@ struct wall_tree_opts {
 	uint64_t width; /* ns of a bin, from w->from on; 0: no cells. UINT16_MAX bins at most */
 };
 
+/* How many bins more than one each the waits of wanted threads reach over: so many cells there are
+ * at least, and as many again as there are waits. */
+uint64_t wall_tree_reach(const struct wait *w, uint64_t width);
+
 int wall_tree_build(struct wall_tree **out, const struct pd *rec, const struct spaces *spaces,
 		    const struct wait *w, const struct wall_tree_opts *opts,
 		    struct err *err) MUST_USE;

@@ -128,10 +128,12 @@ static int gather(struct making *m, const struct coarse *how, size_t most, struc
 		for (size_t k = 0; k < p->n_cells && !ret; k++) {
 			const struct stack_cell *x = &p->cell[k];
 			const struct stack_place *at = &p->place[x->place];
-			const struct cube_cell cell = {
-				m->to[x->callers],     at->thread, how->cpus ? at->cpu : CUBE_NONE,
-				x->bin >> how->halved, x->n,	   x->period
-			};
+			const struct cube_cell cell = { m->to[x->callers],
+							at->thread,
+							how->cpus ? at->cpu : CUBE_NONE,
+							x->bin >> (how->halved - m->halved),
+							x->n,
+							x->period };
 
 			ret = add_cell(m, &cell, most);
 		}
@@ -155,8 +157,13 @@ size_t cube_count_nodes(const struct making *m, uint64_t least)
 static const struct {
 	enum { BINS, RARE, CPUS } what;
 	unsigned least;
-} steps[] = { { BINS, 32 },  { RARE, 20000 }, { CPUS, 0 }, { BINS, 8 },
-	      { RARE, 500 }, { BINS, 1 },     { RARE, 1 } };
+} steps[] = { { BINS, CUBE_BINS_FIRST },
+	      { RARE, 20000 },
+	      { CPUS, 0 },
+	      { BINS, 8 },
+	      { RARE, 500 },
+	      { BINS, 1 },
+	      { RARE, 1 } };
 enum { N_STEPS = sizeof(steps) / sizeof(*steps), COARSE_MAX = 128 };
 
 /* False: nothing is left of the step. */
@@ -186,7 +193,7 @@ static bool give_up(const struct making *m, size_t step, struct coarse *c)
 /* All ways to be small, each less detailed than the one before; how many. */
 static size_t list_coarse(const struct making *m, struct coarse *v)
 {
-	struct coarse c = { .least = 1, .cpus = true };
+	struct coarse c = { .least = 1, .halved = m->halved, .cpus = true };
 	size_t n = 0;
 
 	while (cube_count_nodes(m, c.least) > CUBE_NODES)

@@ -34,6 +34,7 @@ struct making {
 	uint32_t *to;	 /* by node of `all`: where its samples are told */
 	uint64_t *total; /* samples there and below, by node of `all` */
 	bool by_time;	 /* a cube of time: of nodes, the period counts, not the samples */
+	unsigned halved; /* so often two bins became one before there were cells */
 	uint64_t weight; /* of all nodes */
 	struct stack_thread *thread; /* the cube's own; NULL: the profile's */
 	uint64_t least;		     /* nodes with fewer are folded; 0: `to` is not made yet */
@@ -41,7 +42,8 @@ struct making {
 	struct cube_node *node;
 	uint32_t *cpu;
 };
-#define FOLDED 0x80000000u /* of where samples are told: in the rest, of small nodes below */
+#define CUBE_BINS_FIRST 32	    /* so few are made before anything else is given up */
+#define FOLDED		0x80000000u /* of where samples are told: in the rest, of small nodes below */
 
 /* From `s`: frame, tree, all. From then on cells have their node in `callers`. */
 int cube_make_tree(struct making *m, struct err *err) MUST_USE;

@@ -114,8 +114,30 @@ out:
 	return ret;
 }
 
+/* So often bins are halved that many threads' long waits would fill with more cells than a cube
+ * has: it would halve them itself, with all of these cells in memory. */
+static unsigned halvings(const struct wait *w, uint64_t width)
+{
+	unsigned n = 0;
+
+	while (((CUBE_BINS - 1u) >> n) + 1 > CUBE_BINS_FIRST &&
+	       wall_tree_reach(w, width << n) > CUBE_CELLS + w->n_spans)
+		n++;
+	return n;
+}
+
+static uint64_t finest(const struct wait *w)
+{
+	return (w->until - w->from) / CUBE_BINS + 1;
+}
+
+uint64_t cube_wall_width(const struct wait *w)
+{
+	return finest(w) << halvings(w, finest(w));
+}
+
 int cube_of_wall(struct cube **out, const struct wall_tree *t, const struct wait *w,
-		 const struct images *images, uint64_t width, struct err *err)
+		 const struct images *images, struct err *err)
 {
 	struct making *m = calloc(1, sizeof(*m));
 
@@ -124,7 +146,8 @@ int cube_of_wall(struct cube **out, const struct wall_tree *t, const struct wait
 		return err_nomem(err);
 	m->by_time = true;
 	m->c.from = w->from;
-	m->c.width = width;
+	m->halved = halvings(w, finest(w));
+	m->c.width = finest(w);
 	if (make(m, t, w, images, err)) {
 		cube_free(&m->c);
 		return -1;

@@ -224,6 +224,19 @@ static int put_span(struct planting *p, uint32_t node, const struct wait_span *s
 	return 0;
 }
 
+uint64_t wall_tree_reach(const struct wait *w, uint64_t width)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < w->n_spans; i++) {
+		const struct wait_span *s = &w->span[i];
+
+		if (s->reason != WAIT_RAN && w->thread[s->thread].wanted && s->until > s->from)
+			n += (s->until - 1 - w->from) / width - (s->from - w->from) / width;
+	}
+	return n;
+}
+
 /* Running time of threads without samples. */
 static int plant_unseen(struct planting *p)
 {

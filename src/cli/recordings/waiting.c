@@ -203,10 +203,10 @@ static int make_cube(struct wall_cube *c, struct cli *cli, const struct recordin
 	wo = (struct wait_opts){ po.select, po.progress, po.progress_ctx };
 	if (wait_build(&c->w, r->rec, r->spaces, &wo, err))
 		return -1;
-	to.width = (c->w->until - c->w->from) / CUBE_BINS + 1;
+	to.width = cube_wall_width(c->w);
 	if (wall_tree_build(&c->tree, r->rec, r->spaces, c->w, &to, err))
 		return -1;
-	return cube_of_wall(&c->cube, c->tree, c->w, r->images, to.width, err);
+	return cube_of_wall(&c->cube, c->tree, c->w, r->images, err);
 }
 
 int wall_cube_open(struct wall_cube **out, struct cli *cli, const struct recording *r,
