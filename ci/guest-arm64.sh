@@ -33,8 +33,12 @@ export APT_CONFIG="$apt/conf"
 apt-get update -qq >&2 || fail "apt-get update failed for arm64"
 kernel=$(apt-cache depends linux-image-arm64 | awk '/Depends: linux-image/ { print $2; exit }')
 [ -n "$kernel" ] || fail "no package linux-image-arm64"
-apt-get install -y --download-only --no-install-recommends busybox-static linux-perf libelf1 libdw1 libxxhash0 \
-	libzstd1 libcjson1 liblzma5 zlib1g libzydis4.0 libcapstone4 >&2 || fail "packages for arm64 cannot be downloaded"
+libraries= # releases name them by their versions: what is linked says which
+for dev in libelf-dev libdw-dev libxxhash-dev libzstd-dev libcjson-dev liblzma-dev zlib1g-dev libzydis-dev libcapstone-dev; do
+	libraries="$libraries $(apt-cache depends $dev | awk '$1 == "Depends:" && $2 !~ /^<|-dev$/ { print $2 }')"
+done
+apt-get install -y --download-only --no-install-recommends busybox-static linux-perf $libraries >&2 ||
+	fail "packages for arm64 cannot be downloaded"
 (cd "$apt/kernel" && apt-get download "$kernel" >&2) || fail "$kernel for arm64 cannot be downloaded"
 dpkg-deb -x "$apt"/kernel/*.deb "$apt/kernel" || fail "$kernel cannot be unpacked"
 for deb in "$apt"/cache/archives/*.deb; do
@@ -45,10 +49,11 @@ done
 mkdir -p "$dir/modules" "$dir/root/bin" "$dir/root/lib"
 cp "$apt"/kernel/boot/vmlinuz-* "$dir/vmlinuz" || fail "no kernel in $kernel"
 for m in virtio_mmio virtio_blk; do
-	find "$apt/kernel" -name "$m.ko" -exec cp {} "$dir/modules/" \;
+	find "$apt/kernel" -name "$m.ko*" -exec cp {} "$dir/modules/" \;
+	[ ! -f "$dir/modules/$m.ko.xz" ] || xz -d "$dir/modules/$m.ko.xz" # Debian 13
 	[ -f "$dir/modules/$m.ko" ] || fail "no $m.ko in $kernel"
 done
-cp "$apt/all/bin/busybox" "$dir/root/bin/" || fail "no busybox in busybox-static"
+cp "$(find "$apt/all" -name busybox -type f -path '*/bin/*')" "$dir/root/bin/" || fail "no busybox in busybox-static"
 cp "$apt/all/usr/bin/perf" "$dir/root/bin/perf" || fail "no perf in linux-perf"
 need() { # file
 	aarch64-linux-gnu-readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | while read -r lib; do
@@ -60,11 +65,12 @@ need() { # file
 	done
 }
 need "$dir/root/bin/perf"
-for lib in libelf.so.1 libdw.so.1 libxxhash.so.0 libzstd.so.1 libcjson.so.1 liblzma.so.5 libz.so.1 libZydis.so.4.0 libcapstone.so.4; do
-	from=$(find "$apt/all" -name "$lib" | head -1)
-	[ -n "$from" ] || fail "no $lib"
-	cp -L "$from" "$dir/root/lib/$lib"
-	need "$dir/root/lib/$lib"
+for lib in libelf libdw libxxhash libzstd libcjson liblzma libz libZydis libcapstone; do
+	from=$(find "$apt/all" -name "$lib.so.*" ! -path '*/debug/*' | head -1)
+	name=$([ -z "$from" ] || aarch64-linux-gnu-readelf -d "$from" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+	[ -n "$name" ] || fail "no $lib"
+	cp -L "$from" "$dir/root/lib/$name"
+	need "$dir/root/lib/$name"
 done
 rm -rf "$apt"
 : >"$dir/.complete"
