@@ -18,7 +18,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib")]
 from gooda import COMPUTED, SAMPLE, Table  # noqa: E402
-from tap import Tap  # noqa: E402
+from tap import NO_SHARED, Tap  # noqa: E402
 
 ROWS_OF = sys.argv[1]
 TABLES = ["process.csv", "function_hotspots.csv"] + ["asm/%d_asm.csv" % i for i in range(5)]
@@ -138,7 +138,7 @@ def ports(t, ours, name, counts):
 def main():
     t = Tap()
     if not os.path.isdir(SAMPLE):
-        t.skip("Gooda's sample", "no %s" % SAMPLE)
+        t.skip("Gooda's sample", NO_SHARED)
         t.done()
         return 0
     whole = Table(os.path.join(SAMPLE, TABLES[0])).rows[-1]  # the report's last row is of all there is
