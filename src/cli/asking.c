@@ -38,6 +38,12 @@ static int check_program(const struct cli *cli, struct err *err)
 		return err_hint(err, "cyclade %s --warmup 1 -- ./prog",
 				command_names[cli->command]);
 	}
+	if (o->follow && (!cli->args.n || o->no_inherit)) {
+		(void)err_set(err, ERR_USAGE,
+			      "--follow goes with a program, and without "
+			      "--no-inherit");
+		return err_hint(err, "cyclade %s --follow -- ./prog", command_names[cli->command]);
+	}
 	if (cli->args.n && !*cli->args.v[0])
 		return err_set(err, ERR_USAGE, "the program's name is empty");
 	return 0;
@@ -163,6 +169,7 @@ static struct ask plain(struct cli *cli)
 			     .cpu = o->cpu,
 			     .all = o->all,
 			     .no_inherit = o->no_inherit,
+			     .follow = o->follow,
 			     .user_only = o->user_only,
 			     .kernel_only = o->kernel_only,
 			     .per = o->per,

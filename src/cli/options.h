@@ -44,7 +44,7 @@ struct options {
 	/* who */
 	struct text_list pid, tid, cgroup;
 	const char *uid;
-	bool all, no_inherit;
+	bool all, no_inherit, follow;
 	const char *cpu;
 	/* what */
 	struct text_list event, node, metric, metrics, models;

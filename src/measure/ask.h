@@ -50,6 +50,7 @@ struct ask {
 	uint64_t for_time, interval; /* ns */
 	uint64_t repeat, warmup;
 	const char *control, *pre, *post;
+	bool follow;	 /* until all that the program has started has ended, too */
 	unsigned silent; /* what of the program's is /dev/null: WORKLOAD_NO_INPUT, ... */
 
 	/* what is counted */

@@ -27,6 +27,7 @@
 
 #include "collect/counter.h"
 #include "collect/machine.h"
+#include "collect/offspring.h"
 #include "collect/workload.h"
 #include "measure/ask.h"
 #include "measure/control.h"
@@ -37,7 +38,8 @@ struct counting_result {
 	int status;		      /* of the program, as exit codes go */
 	int killed_by;		      /* the signal that ended it; 0: none, or not known */
 	int signal;		      /* that ended counting; 0: none did */
-	bool interrupted, left;	      /* left: the program goes on without us */
+	bool interrupted, early;      /* early: ... and counting ended before the program */
+	bool left, outlived; /* the program goes on without us; or what it has started does */
 };
 
 struct counting {
@@ -54,9 +56,11 @@ struct counting {
 			* through counting_switch */
 	bool counting; /* between enabling and disabling */
 	bool began;    /* counting was on at some time */
-	uint64_t start, now; /* ns of the monotonic clock: of this run, of this round */
+	uint64_t start, now, stop; /* ns of the monotonic clock: of this run, of this round, of the
+				    * end of counting */
 	struct counting_result result;
 	struct workload work;
+	struct offspring offspring; /* of it, where --no-inherit does not leave them out */
 	int signals;
 	int wake; /* a file descriptor to look at, too: hooks' woken(); -1 */
 	sigset_t old_mask;
@@ -110,10 +114,10 @@ void counting_close(struct counting *k);
 
 /* The clock of start and now, in ns. */
 uint64_t counting_clock(void);
-/* Seconds since the run began. */
+/* Seconds since the run began, in which something was counted. */
 static inline double counting_seconds(const struct counting *k)
 {
-	return (double)(k->now - k->start) / 1e9;
+	return (double)((k->stopped ? k->stop : k->now) - k->start) / 1e9;
 }
 
 /* --dry-run: groups, what the kernel is asked with, the perf line like it. */

@@ -54,7 +54,9 @@ struct sampling_result {
 	int status;		/* of the program, as exit codes go */
 	int killed_by;		/* the signal that ended it; 0: none */
 	bool began;		/* sampling was on at some time */
-	bool interrupted;	/* by the user, before the program or the time ended it */
+	bool interrupted;	/* by the user, before the time ended it */
+	bool early;		/* ... and before the program ended */
+	bool outlived;		/* what the program started goes on */
 	bool user_only;		/* the kernel was left out because we may not look at it */
 	const char *no_cycles;	/* why time is sampled instead of cycles; "" where it is not */
 	const char *hypervisor; /* "KVM guest"; NULL: none known */

@@ -114,7 +114,10 @@ static void say_state(struct pd *rec, const struct pd_ended *e)
 						    : "the file could not be written");
 		break;
 	case PD_END_FINISHED:
-		say(rec, PD_END_FINISHED, true, "finished");
+		say(rec, PD_END_FINISHED, true, "finished%s%s%s",
+		    e->number ? ": the program ended by itself, after " : "",
+		    e->number ? signal_name(e->number, name) : "",
+		    e->flags & ENDED_OUTLIVED ? "; processes that it had started went on" : "");
 		break;
 	default:
 		break;

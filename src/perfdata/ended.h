@@ -8,7 +8,7 @@
  * All numbers are of the recorder's byte order:
  *	0	"CYCLADE\1"
  *	8	u32 bytes of the block; u32 state (enum pd_end)
- *	16	u32 signal or errno; u32 flags (ENDED_*)
+ *	16	u32 signal (also one that the program survived) or errno; u32 flags (ENDED_*)
  *	24	u64 bytes of the file when it was complete
  *	32	zeros
  */
@@ -24,8 +24,9 @@
 
 enum {
 	ENDED_SIZE = 64,
-	ENDED_PROGRAM = 1, /* a program was started: a signal ended its recording before its end */
-	ENDED_LOCKED = 2,  /* the recorder has the lock; without it nobody can tell killed ones */
+	ENDED_PROGRAM = 1,  /* a program was started: a signal ended its recording before its end */
+	ENDED_LOCKED = 2,   /* the recorder has the lock; without it nobody can tell killed ones */
+	ENDED_OUTLIVED = 4, /* processes that the program had started went on */
 };
 
 struct pd_ended {

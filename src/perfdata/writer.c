@@ -167,7 +167,8 @@ static int put_end(struct pdw *w, const struct pdw_end *end, struct err *err)
 	const struct pd_ended e = { .how = end->how,
 				    .number = (uint32_t)end->number,
 				    .flags = (w->locked ? ENDED_LOCKED : 0) |
-					     (end->program ? ENDED_PROGRAM : 0),
+					     (end->program ? ENDED_PROGRAM : 0) |
+					     (end->outlived ? ENDED_OUTLIVED : 0),
 				    .whole = w->at };
 	uint8_t block[ENDED_SIZE];
 

@@ -47,8 +47,9 @@ struct pdw_setup {
 /* How it ended, for who reads it (ended.h). */
 struct pdw_end {
 	enum pd_end how;
-	int number;   /* the signal, or errno */
-	bool program; /* one was started, whose end the recording should have */
+	int number;    /* the signal, or errno */
+	bool program;  /* one was started, whose end the recording should have */
+	bool outlived; /* what it had started went on */
 };
 
 int pdw_open(struct pdw **out, const char *path, const struct pdw_setup *setup,

@@ -39,8 +39,11 @@ static const struct table_column head_columns[] = {
 	       .get = status),
 	COLUMN("killed_by", "signal", T_SIGNED, 0, "the signal that ended the program",
 	       OF(killed_by), .get = signal_),
-	COLUMN("interrupted", "interrupted", T_FLAG, 0, "counting ended before the program",
+	COLUMN("interrupted", "interrupted", T_FLAG, 0, "a signal came before the end",
 	       OF(interrupted)),
+	COLUMN("early", "early", T_FLAG, 0, "counting ended before the program", OF(early)),
+	COLUMN("outlived", "outlived", T_FLAG, 0,
+	       "processes that the program started went on (--follow)", OF(outlived)),
 	COLUMN("end", "end", T_FLAG, 0, "all intervals (-I) stand before", OF(end)),
 	COLUMN("runs", "runs", T_COUNT, 0, "of which figures are the means (-r)", OF(runs)),
 	COLUMN("tasks", "tasks", T_COUNT, 0, "threads and processes of the program", OF(tasks),
@@ -142,7 +145,9 @@ void count_head_times(struct buf *b, const struct count_head *h)
 	else if (h->status >= 0)
 		buf_printf(b, ", exit %d", h->status);
 	if (h->interrupted)
-		buf_puts(b, ", interrupted");
+		buf_puts(b, h->early ? ", interrupted before the program ended" : ", interrupted");
+	if (h->outlived)
+		buf_puts(b, "; processes that it started go on");
 }
 
 static void add_titles(struct document *d, const struct count_head *h)

@@ -45,8 +45,10 @@ struct count_head {
 	int killed_by;	      /* the signal that ended it; 0: none */
 	size_t runs;	      /* 1 */
 	double seconds_error; /* over runs; NAN */
-	bool interrupted;
-	bool end;		     /* all intervals were before */
+	bool interrupted;     /* by a signal */
+	bool early;	      /* ... before the program ended */
+	bool outlived;	      /* what the program started goes on */
+	bool end;	      /* all intervals were before */
 	const struct count_run *run; /* NULL: they are not kept */
 	const struct count_repeat *repeat;
 	size_t n_run, n_repeat;

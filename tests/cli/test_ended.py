@@ -198,6 +198,77 @@ p.send_signal(signal.SIGINT)
 t.ok(p.wait(600) == 125 and open("other.data", encoding="ascii").read() == "somebody's", "a file that is replaced, too")
 finish(p)
 
+# ---- a program that handles the signal, or leaves others behind: the copy of sh works for as long as `go` is there, and then as
+# much as is sampled for sure
+shutil.copy(shutil.which("sh"), "later")
+WORK = "./later -c '%s; echo >worked; while [ -e go ]; do :; done; %s'" % (LOOP % 1000, LOOP % 60000)
+
+LEAVES = WORK + " >/dev/null 2>&1 & while [ ! -e worked ]; do :; done; echo $$ >pid; exit 3"
+
+
+def comms(name):
+    return {row["comm"] for row in json.loads(run("report", "-j", "-s", "comm", name).stdout)["rows"]}
+
+
+def told(name):
+    losses = json.loads(run("info", "-j", name).stdout)["losses"]
+    return losses["ended"], losses["partial"], losses["ended_how"]
+
+
+def with_go(name, script, *options, number=0, verb="record"):
+    with open("go", "w", encoding="ascii"):
+        pass
+    for f in ("began", "worked", "pid", name):
+        if os.path.exists(f):
+            os.unlink(f)
+    p = subprocess.Popen([CYCLADE, verb, "-e", "cpu-clock", *options, "-o" if verb == "record" else "--data", name, "--", "sh", "-c", script],
+                         start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    wait_for(lambda: os.path.exists("began") or os.path.exists("worked"))
+    if number:
+        p.send_signal(number)
+        wait_for(lambda: os.path.exists("worked"))
+    return p
+
+
+for number, name in ((signal.SIGINT, "SIGINT"), (signal.SIGTERM, "SIGTERM")):
+    p = with_go("handled.data", "trap '%s; exit 7' %s; echo >began; while :; do :; done" % (WORK.replace("'", '"'), name[3:]), number=number)
+    os.unlink("go")
+    out = p.communicate()[0]
+    t.equal((p.returncode, told("handled.data"), "later" in comms("handled.data")),
+            (7, ("finished", 0, "finished: the program ended by itself, after %s" % name), True),
+            "%s that the program handles: it is measured to its end" % name)
+p = with_go("handled.data", "trap '%s; exit 7' INT; echo >began; while :; do :; done" % WORK.replace("'", '"'), number=signal.SIGINT, verb="run")
+os.unlink("go")
+out = p.communicate()[0]
+t.ok(p.returncode == 7 and ", exit 7, interrupted\n" in out and "later" in comms("handled.data"), "run, too, and says so", out)
+r = run("record", "-e", "cpu-clock", "-o", "handled.data", "--", "sh", "-c", "trap '' INT; kill -INT $PPID; %s; exit 130" % (LOOP % 60000))
+t.equal((r.returncode, told("handled.data")[:2]), (130, ("stopped", 1)), "128 + signal is the exit of a program that the signal ended")
+
+p = with_go("left.data", LEAVES)
+out = p.communicate()[0]
+os.unlink("go")
+t.ok(p.returncode == 3 and "processes that the program has started go on" in out and "--follow waits for them" in out, "a process that outlives it", out)
+t.equal(told("left.data"), ("finished", 0, "finished; processes that it had started went on"), "... as the recording has it")
+for verb in ("record", "run"):
+    p = with_go("left.data", LEAVES, "--follow", verb=verb)
+    os.unlink("go")
+    out = p.communicate()[0]
+    t.equal((p.returncode, told("left.data"), "go on" in out, "later" in comms("left.data")), (3, ("finished", 0, "finished"), False, True),
+            "%s --follow" % verb)
+p = with_go("left.data", LEAVES, "--follow")
+wait_for(lambda: os.path.exists("pid") and not os.path.exists("/proc/" + open("pid", encoding="ascii").read().strip()))
+p.send_signal(signal.SIGINT)
+out = p.communicate()[0]
+os.unlink("go")
+t.ok(p.returncode == 3 and "processes that the program has started go on, and are not measured any more\n" in out, "... until a Ctrl-C", out)
+r = run("stat", "-j", "-o", "stat.json", "-e", "task-clock", "--follow", "--", "sh", "-c", "(%s) & exit 3" % (LOOP % 60000))
+with open("stat.json", encoding="utf-8") as f:
+    doc = json.load(f)
+t.ok(r.returncode == 3 and doc["outlived"] is False and doc["seconds"] > doc["user_seconds"] + doc["system_seconds"], "stat --follow", doc)
+for words in (["--follow", "-p", "1"], ["--follow", "--no-inherit", "--", "true"]):
+    r = run("record", *words)
+    t.ok(r.returncode in (125, 2) and "--follow goes with a program" in r.stderr, "record %s" % " ".join(words), r.stderr)
+
 # ---- perf's
 if not PERF:
     t.skip("perf's unfinished recordings", "there is no perf")

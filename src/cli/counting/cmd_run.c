@@ -306,6 +306,9 @@ static void fill_head(struct told *o)
 	h->nodes = true; /* its table of runs is of nodes */
 	h->status = res->status;
 	h->killed_by = res->killed_by;
+	h->interrupted = res->interrupted;
+	h->early = res->early;
+	h->outlived = res->outlived;
 }
 
 static void end_look(struct told *o)
@@ -367,7 +370,6 @@ static int report_repeats(struct told *o, struct err *err)
 	o->res = &r->all;
 	fill_head(o);
 	tree_repeats_put(&r->tree, r->cut_short, &o->tree.head);
-	o->tree.head.interrupted = r->all.interrupted;
 	if (o->res->samples &&
 	    run_repeats_where(r, limit_of(o), &o->table, &o->n_tables, &o->top, err))
 		return -1;

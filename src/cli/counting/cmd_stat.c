@@ -94,7 +94,9 @@ struct count_head stat_head(const struct counting *k, struct arena *a)
 				    .status = -1,
 				    .runs = 1,
 				    .seconds_error = NAN,
-				    .interrupted = k->result.interrupted };
+				    .interrupted = k->result.interrupted,
+				    .early = k->result.early,
+				    .outlived = k->result.outlived };
 }
 
 int stat_repeats_run(struct stat_repeats *s, const struct counting_result *r, struct err *err)

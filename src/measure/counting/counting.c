@@ -48,6 +48,7 @@ int counting_open(struct counting *k, const struct ask *ask, const char *what, u
 	k->signals = k->wake = k->who.cgroup_fd = -1;
 	k->control = (struct control)CONTROL_INIT;
 	k->work.pid = k->work.go = k->work.told = -1;
+	k->offspring = (struct offspring)OFFSPRING_INIT;
 	k->has_program = ask->program.n;
 	k->root = ask->root;
 	if (ask->per)
@@ -128,6 +129,7 @@ void counting_end(struct counting *k)
 	counters_close(k->c);
 	k->c = NULL;
 	workload_cancel(&k->work);
+	offspring_close(&k->offspring);
 	free(k->on);
 	k->on = NULL;
 	k->work = (struct workload){ .pid = -1, .go = -1, .told = -1 };

@@ -2,8 +2,8 @@
 /*
  * The loop: signals, the program's end, --for, -D, --control, -I and the hooks' own ticks.
  *
- * The first interrupt ends counting, the program gets it too; the second asks the program to end
- * and gives it LEAVE seconds, then it is left alone.
+ * The first interrupt goes to the program, and counting goes on until the program ends. The second
+ * one ends counting, asks the program to end and gives it LEAVE seconds, then it is left alone.
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,6 +15,8 @@
 #define SECOND	 1000000000ull
 #define LEAVE	 (2 * SECOND)
 #define CHECK	 (SECOND / 10) /* how often attached tasks are looked at */
+#define REMIND	 SECOND
+#define ENDING	 20 /* ms in which what ends with the program has ended, too */
 #define NEVER	 UINT64_MAX
 #define ONE_HOUR (3600 * SECOND)
 
@@ -23,7 +25,7 @@
 struct loop {
 	struct counting *k;
 	const struct counting_hooks *h;
-	uint64_t end, enable, leave, tick, interval; /* when they are due, or NEVER */
+	uint64_t end, enable, leave, remind, tick, interval; /* when they are due, or NEVER */
 	uint64_t interval_ns;
 	unsigned interrupts;
 	struct err *err;
@@ -54,12 +56,35 @@ int counting_stop(struct counting *k, const struct counting_hooks *h, struct err
 	if (switch_all(k, h, false, err))
 		return -1;
 	k->stopped = true;
+	k->stop = k->now;
 	return 0;
 }
 
 static int stop_counting(struct loop *l)
 {
 	return counting_stop(l->k, l->h, l->err);
+}
+
+/* `typed`: a terminal has sent it to the program as well; a kill() only to us. */
+static int on_interrupt(struct loop *l, int number, bool typed)
+{
+	struct counting *k = l->k;
+
+	k->result.interrupted = true;
+	k->result.signal = number;
+	if (!k->has_program || k->work.ended)
+		return stop_counting(l);
+	if (++l->interrupts == 1) {
+		if (!typed)
+			(void)kill(k->work.pid, number);
+		l->remind = k->now + REMIND;
+		return 0;
+	}
+	k->result.early = true;
+	(void)kill(k->work.pid, SIGTERM);
+	if (l->leave == NEVER)
+		l->leave = k->now + LEAVE;
+	return stop_counting(l);
 }
 
 static int on_signals(struct loop *l)
@@ -80,20 +105,8 @@ static int on_signals(struct loop *l)
 				return -1;
 			continue;
 		}
-		l->interrupts++;
-		k->result.interrupted = true;
-		k->result.signal = number;
-		if (stop_counting(l))
+		if (on_interrupt(l, number, s.ssi_code == SI_KERNEL))
 			return -1;
-		if (!k->has_program || k->work.ended)
-			continue;
-		/* a terminal has sent it to the program as well; a kill() only to us */
-		if (s.ssi_code != SI_KERNEL || l->interrupts > 1)
-			(void)kill(k->work.pid, l->interrupts > 1 ? SIGTERM : number);
-		if (l->interrupts == 1)
-			l->end = NEVER; /* it is over already */
-		else if (l->leave == NEVER)
-			l->leave = k->now + LEAVE;
 	}
 	return 0;
 }
@@ -126,11 +139,12 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 static struct timespec until_next(const struct loop *l)
 {
 	uint64_t now = counting_clock(), next = now + ONE_HOUR, wait;
-	bool attached = !l->k->has_program && !l->k->who.whole_cpus;
+	bool looks = (!l->k->has_program && !l->k->who.whole_cpus) || l->k->work.ended;
 
 	next = earlier(next, earlier(l->end, l->enable));
 	next = earlier(next, earlier(l->leave, earlier(l->tick, l->interval)));
-	if (attached)
+	next = earlier(next, l->remind);
+	if (looks)
 		next = earlier(next, now + CHECK);
 	wait = next > now ? next - now : 0;
 	return (struct timespec){ (time_t)(wait / SECOND), (long)(wait % SECOND) };
@@ -174,6 +188,12 @@ static int due(struct loop *l)
 			return -1;
 		set_tick(l, counting_clock());
 	}
+	if (k->now >= l->remind) {
+		l->remind = NEVER;
+		if (!k->stopped)
+			ask_news(k->ask, "the program goes on after the signal, and is measured "
+					 "until it ends; a second Ctrl-C ends it");
+	}
 	if (k->now >= l->end) {
 		l->end = NEVER;
 		if (stop_counting(l))
@@ -184,12 +204,18 @@ static int due(struct loop *l)
 	return 0;
 }
 
+/* --follow: what the program has started goes on. */
+static bool following(const struct counting *k)
+{
+	return k->ask->follow && !k->stopped && offspring_live(&k->offspring, 0);
+}
+
 static bool going_on(struct loop *l)
 {
 	struct counting *k = l->k;
 
 	if (k->has_program)
-		return !k->work.ended && k->now < l->leave;
+		return k->work.ended ? following(k) : k->now < l->leave;
 	return !k->stopped && !k->enough && (k->who.whole_cpus || targets_live(&k->who));
 }
 
@@ -213,7 +239,7 @@ static int watch(struct loop *l)
 			(void)workload_reap(&k->work, false);
 		if (fds[0].revents && on_signals(l))
 			return -1;
-		if (k->has_program && k->work.ended)
+		if (k->has_program && k->work.ended && !following(k))
 			break;
 		if (((words || fds[1].revents) && on_control(l)) ||
 		    (fds[2].revents && l->h->woken(l->h->ctx, k, l->err)) || due(l))
@@ -221,6 +247,34 @@ static int watch(struct loop *l)
 	}
 	k->now = counting_clock();
 	return 0;
+}
+
+/* Last of all: the memory that a user's rings may have is for those of samples first. */
+static int look_after(struct counting *k, struct err *err)
+{
+	if (!k->has_program || k->who.whole_cpus || k->ask->no_inherit)
+		return 0;
+	if (!offspring_open(&k->offspring, k->work.pid) && k->ask->follow)
+		return err_sys(err, "--follow: an event that tells when the last process ends");
+	return 0;
+}
+
+/* What is not measured any more, though the program has started it. */
+static void tell_rest(const struct loop *l)
+{
+	struct counting *k = l->k;
+
+	if (l->leave != NEVER && !k->work.ended) {
+		ask_news(k->ask, "the program goes on without us (pid %d)", (int)k->work.pid);
+		workload_leave(&k->work, 128 + SIGINT);
+		k->result.left = true;
+	} else if (k->has_program && offspring_live(&k->offspring, ENDING)) {
+		k->result.outlived = true;
+		ask_news(k->ask,
+			 "processes that the program has started go on, and are not "
+			 "measured any more%s",
+			 k->ask->follow ? "" : "; --follow waits for them");
+	}
 }
 
 static int begin(struct loop *l)
@@ -237,7 +291,8 @@ static int begin(struct loop *l)
 		l->enable = k->start + o->delay;
 	if (!by_exec && !o->delay && switch_all(k, l->h, true, l->err))
 		return -1;
-	if (k->has_program && workload_start(&k->work, k->ask->program.v[0], l->err))
+	if (look_after(k, l->err) ||
+	    (k->has_program && workload_start(&k->work, k->ask->program.v[0], l->err)))
 		return -1;
 	if (by_exec)
 		k->counting = k->began = true;
@@ -256,6 +311,7 @@ int counting_loop(struct counting *k, const struct counting_hooks *h, struct err
 			  .end = NEVER,
 			  .enable = NEVER,
 			  .leave = NEVER,
+			  .remind = NEVER,
 			  .tick = NEVER,
 			  .interval = NEVER,
 			  .err = err };
@@ -269,10 +325,6 @@ int counting_loop(struct counting *k, const struct counting_hooks *h, struct err
 	}
 	if (l.interval_ns && !k->enough && h->interval(h->ctx, k, err))
 		return -1;
-	if (l.leave != NEVER && !k->work.ended) {
-		ask_news(k->ask, "the program goes on without us (pid %d)", (int)k->work.pid);
-		workload_leave(&k->work, 128 + SIGINT);
-		k->result.left = true;
-	}
+	tell_rest(&l);
 	return 0;
 }

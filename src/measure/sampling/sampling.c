@@ -444,6 +444,8 @@ static void take_results(struct sampling *r)
 	r->result.status = c->status;
 	r->result.killed_by = c->killed_by;
 	r->result.interrupted = c->interrupted;
+	r->result.early = c->early;
+	r->result.outlived = c->outlived;
 	sampling_looks_take(r->switches.looks, r->arena, &r->result);
 }
 
@@ -457,10 +459,14 @@ static bool nothing_to_keep(const struct sampling *r)
 static struct pdw_end end_of(const struct sampling *r)
 {
 	const struct counting_result *c = &r->k.result;
+	/* shells and runtimes end so, too, where a signal ends them */
+	bool by_signal = c->killed_by || c->status == 128 + c->signal;
+	bool stopped = c->interrupted && (!r->ask.program.n || c->early || by_signal);
 
-	return (struct pdw_end){ .how = c->interrupted ? PD_END_STOPPED : PD_END_FINISHED,
+	return (struct pdw_end){ .how = stopped ? PD_END_STOPPED : PD_END_FINISHED,
 				 .number = c->signal,
-				 .program = r->ask.program.n };
+				 .program = r->ask.program.n,
+				 .outlived = c->outlived };
 }
 
 /* What no system call refused is no full disk: the lock that goes tells that it is not whole. */
