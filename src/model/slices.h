@@ -29,7 +29,9 @@
  * error. Differences are summed over targets first, so targets that change their ways together do
  * not hide it; events of one group share slices, which gives their covariance. Few slices:
  * Student's factor for their number is in the matrix, so that 1.96 times the root is 95 % all the
- * same. Fewer than SLICES_FEWEST: no matrix, but counts.no_error.
+ * same. A group of few slices may have seen one phase of a program alone, and its slices are alike:
+ * its errors are at least what all groups together saw change (slices/slices_few.c). Fewer than
+ * SLICES_FEWEST: no matrix, but counts.no_error.
  *
  * Events that are in several groups (cycles in all of them, say) are pooled over these, and become
  * one more group of the result, the last: what rotates is seen by one group or the other, so they

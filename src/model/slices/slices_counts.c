@@ -24,7 +24,8 @@ struct job {
 	double *count, *counted, *quantum;
 	double *long_count;	/* of shared events in [since, to] */
 	const double *long_cov; /* and of their group; NULL: exact */
-	const double **cov;
+	double **cov;
+	size_t *slices; /* that they are of */
 	const char **no_error;
 };
 
@@ -76,7 +77,8 @@ static int job_new(struct job *j, const struct slices *s, struct err *err)
 	j->quantum = s->quantum;
 	j->cov = room(j->a, groups, sizeof(*j->cov));
 	j->no_error = room(j->a, groups, sizeof(*j->no_error));
-	if (!j->cov || !j->no_error)
+	j->slices = room(j->a, groups, sizeof(*j->slices));
+	if (!j->cov || !j->slices || !j->no_error)
 		return err_nomem(err);
 	for (uint32_t i = 0; i < s->first[groups]; i++) {
 		uint32_t event = s->out[i];
@@ -323,6 +325,7 @@ static void give(const struct span *p, const struct span *q, struct job *j)
 	}
 	if (!q->sampled)
 		return;
+	j->slices[p->group] = p->most_strata;
 	if (p->most_strata >= SLICES_FEWEST)
 		j->cov[p->group] = p->cov;
 	else
@@ -416,6 +419,23 @@ static void find_quanta(struct job *j)
 	}
 }
 
+/* Shared events are on the counters most of the time, and speak for themselves. */
+static int few(struct job *j, struct err *err)
+{
+	const struct slices_few x = { .s = j->s,
+				      .n_groups = j->n_groups,
+				      .cov = j->cov,
+				      .n = j->slices,
+				      .count = j->count,
+				      .counted = j->counted };
+	double *scratch = room(j->scratch, j->s->n_events, sizeof(*scratch));
+
+	if (!scratch)
+		return err_nomem(err);
+	slices_few(&x, scratch);
+	return 0;
+}
+
 static int all_counts(struct slices *s, struct job *j, struct tree_counts *out, struct err *err)
 {
 	struct slices with = *s;
@@ -439,6 +459,8 @@ static int all_counts(struct slices *s, struct job *j, struct tree_counts *out, 
 	for (size_t g = 0; g < s->n_groups; g++)
 		if (add_group(j, g, err))
 			goto out;
+	if (few(j, err))
+		goto out;
 	find_quanta(j);
 	out->count = j->count;
 	out->n_lps = s->n_targets;
@@ -446,7 +468,7 @@ static int all_counts(struct slices *s, struct job *j, struct tree_counts *out, 
 	out->quantum = j->quantum;
 	out->member = s->out;
 	out->first = s->first;
-	out->cov = j->cov;
+	out->cov = (const double *const *)j->cov;
 	out->no_error = j->no_error;
 	out->n_groups = j->s->n_groups;
 	rc = 0;

@@ -123,8 +123,7 @@ static struct change change_while_off(const struct span *p, size_t shared)
 	return c;
 }
 
-/* Squared: Student's 97.5 % point for so many degrees of freedom, over that of many. */
-static double student2(double df)
+double slices_student2(double df)
 {
 	const double z = Z95, z3 = z * z * z, z5 = z3 * z * z;
 	double t = z + (z3 + z) / (4 * df) + (5 * z5 + 16 * z3 + 3 * z) / (96 * df * df);
@@ -132,8 +131,7 @@ static double student2(double df)
 	return t * t / (z * z);
 }
 
-/* The median of a few; the upper of two. Sorts them. */
-static double median(double *v, size_t n)
+double slices_median(double *v, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		for (size_t j = i; j && v[j] < v[j - 1]; j--) {
@@ -263,7 +261,7 @@ static void calm(struct span *p)
 			if (d > 0)
 				size[n++] = d;
 		}
-		most = n ? FOLDS * median(size, n) : 0;
+		most = n ? FOLDS * slices_median(size, n) : 0;
 		for (size_t i = 0; i < p->n && n; i++) {
 			double *d = &p->diff[i * p->n_members + m];
 
@@ -340,7 +338,7 @@ static bool were_together(const struct span *p, size_t a, size_t b)
 
 static void fill_cov(struct span *p)
 {
-	double factor = student2(p->most_strata > 1 ? (double)(p->most_strata - 1) : 1) / 2;
+	double factor = slices_student2(p->most_strata > 1 ? (double)(p->most_strata - 1) : 1) / 2;
 	size_t n = p->n_own;
 
 	add_products(p->cov, p->diff, p);

@@ -170,6 +170,21 @@ void slices_strata(struct span *p);
  * it counted is what there was to count, and all of the span is filled, without errors. */
 bool slices_whole(struct span *p);
 
+/* slices_few.c: groups of few slices are as uncertain as all together were seen to change. `room`:
+ * as long as the largest group. */
+struct slices_few {
+	const struct slices *s;
+	size_t n_groups;
+	double *const *cov; /* by group, raised; NULL: it has none */
+	const size_t *n;    /* slices that they are of */
+	const double *count, *counted;
+};
+void slices_few(const struct slices_few *x, double *room);
+/* Squared: Student's 97.5 % point for so many degrees of freedom, over that of many. */
+double slices_student2(double df);
+/* The median of a few; the upper of two. Sorts them. */
+double slices_median(double *v, size_t n);
+
 /* slices_error.c: fills cov, and brings counts nearer by shared events. */
 void slices_errors(struct span *p);
 /* The counts of `q`, a part of `p`'s time, brought nearer as those of `p` were; p's cov becomes
