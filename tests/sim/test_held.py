@@ -190,6 +190,6 @@ for w, all_ in of.items():
     no = missed.get(w, [])
     print("# %s: %d of %d bars hold" % (w, all_ - len(no), all_))
     # more would miss once in 10,000 runs if all is well; bars of one run depend on each other
-    chance = sum(math.comb(all_, k) * 0.05 ** k * 0.95 ** (all_ - k) for k in range(len(no), all_ + 1))
+    chance = math.fsum(math.exp(math.log(math.comb(all_, k)) + k * math.log(0.05) + (all_ - k) * math.log(0.95)) for k in range(len(no), all_ + 1))
     t.ok(chance > 1e-4, "%s: bars hold what was planted" % w, no)
 t.done()
