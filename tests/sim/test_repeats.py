@@ -25,6 +25,7 @@ KINDS = {"default": (), "-l 2": ("-l", "2")}
 LENGTHS, PHASES = (150, 400, 900), (5, 120)  # ms
 ROUNDING = 0.0005
 LEAST, FEWEST = 0.93, 50  # 0.95 is promised; nodes of a run are no independent draws
+DEEP = 9 if LONG else 4  # this level and those below it are judged together: of one of them three runs have few bars
 
 
 def at_random(rnd, machine, ms):
@@ -63,7 +64,7 @@ def examine(machines, programs, tmp):
                         if n["value"] is None or n["value_error"] is None or n["node"] not in truth:
                             continue
                         off, half = abs(n["value"] - truth[n["node"]]), n["value_error"] + ROUNDING
-                        for key in ("-r %d" % runs, kind, "level %d" % (1 + n["node"].count(".")), "-r %d %s" % (runs, kind)):
+                        for key in ("-r %d" % runs, kind, "level %d" % min(1 + n["node"].count("."), DEEP), "-r %d %s" % (runs, kind)):
                             held[key][1] += 1
                             held[key][0] += off <= half
                         if off > half:
