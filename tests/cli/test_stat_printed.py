@@ -256,4 +256,16 @@ doc = json.loads(run("stat", "--import", "hostile", "--model", "ivb", "-j").stdo
 t.ok(any("evil\x1b[31m|<b>`" in e["event"] for e in doc["events"]), "json has the name as it is", doc)
 p = run("stat", "--import", "hostile", "--model", "ivb", "-M", "IPC", "-x", ",")
 t.ok(p.stdout.startswith("where,metric,value,") and "evil" in p.stderr and "\x1b" not in p.stderr, "csv: metrics; notes on standard error", p.stdout + p.stderr)
+
+# ---- metrics whose names differ at their ends
+
+FILLS = ["l1_demand_data_cache_fills_from_%s_pti" % x for x in ("local_l2", "same_ccx", "near_cache", "near_memory", "far_cache", "far_memory")]
+with open("counts", "w", encoding="utf-8") as f:
+    f.write("1000000,,ex_ret_instr,1000000,100.00,,\n")
+    for i, event in enumerate(("local_l2", "local_ccx", "near_cache", "dram_io_near", "far_cache", "dram_io_far")):
+        f.write("%d,,ls_dmnd_fills_from_sys.%s,1000000,100.00,,\n" % (1000 * (i + 1), event))
+for width in (60, 80, 120):
+    p = run("stat", "--import", "counts", "--model", "zen5", "-M", "l1_dcache", env=dict(os.environ, COLUMNS=str(width), LC_ALL="C.UTF-8"))
+    names = [x.split()[0] for x in p.stdout.splitlines() if x.endswith(".000 per 1k instr")]
+    t.ok(len(set(names)) == 6 and (width < 80 or names == FILLS), "%d columns: six metrics have six names" % width, p.stdout + p.stderr)
 t.done()

@@ -18,11 +18,13 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "base/text_short.h"
 #include "model/groups.h"
 #include "report/tree/tree_parts.h"
 
 #define COMMAND_WIDTH 76u
 #define NAME_WIDTH    32u
+#define METRIC_VALUE  30u /* columns behind a metric's name: value, unit, error */
 #define BAR_WIDTH     16u
 #define MARK_WIDTH    4u /* of the path */
 #define DEPTH	      16u
@@ -331,13 +333,49 @@ static void put_bottlenecks(struct face *f)
 	free(v);
 }
 
+static const char *safe_name(struct buf *b, const struct model_metric *m, bool ascii)
+{
+	buf_reset(b);
+	text_put_safe(b, m->name, ascii);
+	return buf_str(b);
+}
+
+/* Names of metrics are long, and often differ at their ends. */
+static size_t metric_names(const struct face *f, struct text_names *names)
+{
+	const struct model *model = f->v->source.tree->model;
+	size_t width = NAME_WIDTH, most = f->st->width;
+	struct buf safe = BUF_INIT;
+
+	for (size_t i = 0; i < f->v->n_metrics; i++) {
+		const struct model_metric *m = &model->metric[f->v->metric[i]];
+
+		if (model_bottleneck_name(m))
+			continue;
+		text_names_add(names, safe_name(&safe, m, f->st->ascii), 0);
+		if (text_width(buf_str(&safe)) > width)
+			width = text_width(buf_str(&safe));
+	}
+	f->b->failed |= safe.failed;
+	buf_free(&safe);
+	most = most > NAME_WIDTH + METRIC_VALUE ? most - METRIC_VALUE : NAME_WIDTH;
+	if (f->st->width && width > most)
+		width = most;
+	text_names_settle(names, width, f->st->ascii);
+	return width;
+}
+
 static void put_metrics(struct face *f)
 {
 	const struct tree *t = f->v->source.tree;
+	struct text_names names = { 0 };
+	struct buf safe = BUF_INIT;
+	size_t width;
 
 	if (f->v->n_metrics && f->v->n)
 		buf_putc(f->b, '\n');
 	put_bottlenecks(f);
+	width = metric_names(f, &names);
 	for (size_t i = 0; i < f->v->n_metrics; i++) {
 		const struct model_metric *m = &t->model->metric[f->v->metric[i]];
 		const struct tree_node *n = &t->node[f->v->metric[i]];
@@ -349,7 +387,8 @@ static void put_metrics(struct face *f)
 		if (told)
 			tree_put_metric(&text, m, n);
 		buf_putc(f->b, ' ');
-		text_put_safe_fit(f->b, m->name, NAME_WIDTH, f->st->ascii);
+		text_put_fit(f->b, text_names_get(&names, safe_name(&safe, m, f->st->ascii), 0),
+			     width, TEXT_LEFT, true, f->st->ascii);
 		buf_putc(f->b, ' ');
 		buf_put_right(f->b, told ? buf_str(&text) : n->doubt ? "?" : "-", 12);
 		if (told && n->error > 0 && fabs(n->value.v) > 0)
@@ -359,6 +398,8 @@ static void put_metrics(struct face *f)
 		buf_putc(f->b, '\n');
 		buf_free(&text);
 	}
+	buf_free(&safe);
+	text_names_free(&names, f->b);
 }
 
 static void put_formula(struct face *f, uint32_t metric, const char *name)
