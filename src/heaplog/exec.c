@@ -187,7 +187,8 @@ static char *const *env_for(enum how how, int at, const char *path, int flags, c
 	char *const *entry = find_preload(env, &n);
 	bool fits = true;
 
-	if (entry && heap_fit_names_sanitizer(*entry, strlen(*entry)))
+	/* nor may a filter of system calls let through what this library does when it begins */
+	if (entry && (log_is_filtered() || heap_fit_names_sanitizer(*entry, strlen(*entry))))
 		fits = false;
 	else if (entry && path)
 		fits = how == BY_SEARCH ? found_fits(path) : path_fits(at, path, flags);

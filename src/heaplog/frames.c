@@ -75,10 +75,14 @@ bool frames_begin(void *find)
 	return true;
 }
 
+/* By stores alone, as a filter of system calls may forbid others than the program's own. */
 void frames_forget(void)
 {
-	if (kept)
-		(void)madvise(kept, RULES * sizeof(*kept), MADV_DONTNEED);
+	for (size_t i = 0; kept && i < RULES; i++)
+		if (__atomic_load_n(&kept[i].key, __ATOMIC_RELAXED)) {
+			__atomic_store_n(&kept[i].key, 0, __ATOMIC_RELAXED);
+			__atomic_store_n(&kept[i].rule, 0, __ATOMIC_RELAXED);
+		}
 }
 
 /* The loaded segment that has the table, which is no longer. */
@@ -208,7 +212,7 @@ static bool read_rule(uint64_t pc, struct frame_rule *out)
 	struct found o = { .flags = 0 };
 	struct cfi_bytes s;
 	uint32_t fde, cie;
-	uint64_t mask;
+	struct held h;
 	void *at;
 
 	*out = (struct frame_rule){ .from = FRAME_NO_TABLE };
@@ -218,10 +222,11 @@ static bool read_rule(uint64_t pc, struct frame_rule *out)
 	if (!o.table || !table_bytes(&o, &s) || !find_entry(&s, o.table, pc, &fde) ||
 	    !covers(&s, fde, pc, &cie))
 		return true;
-	log_lock(&process->frames_lock, &mask);
+	if (!log_try(&process->frames_lock, &h))
+		return false;
 	if (!cfi_run(&scratch, &s, fde, cie, pc) || !make_rule(&scratch, out))
 		*out = (struct frame_rule){ .from = FRAME_END };
-	log_unlock(&process->frames_lock, &mask);
+	log_leave(&process->frames_lock, &h);
 	return true;
 }
 

@@ -5,6 +5,7 @@
  *
  *	calls.c		the functions that it stands before; new.c: those of C++
  *	exec.c		programs that it executes and that this library would end
+ *	guard.c		filters of system calls that it sets
  *	real.c		the functions themselves, and memory until they are found
  *	log.c		the log: processes, threads, chunks
  *	chain.c		who called; frames.c: by call-frame tables
@@ -17,7 +18,8 @@
  * were given more rights than we have.
  *
  * A log is written through shared mappings of its file, so what is in it survives any death of the
- * program. Blocks of the disk are reserved before they are mapped: on a full disk logging ends.
+ * program. Blocks of the disk are reserved for a chunk before it is written: on a full disk logging
+ * ends. What was written is unmapped: limits of memory are the program's.
  *
  * State of a process is in a page that fork clears: a child begins a log of its own at its first
  * call, whatever way it was made.
@@ -61,6 +63,8 @@ struct real {
 	int (*munmap)(void *, size_t);
 	void *(*mremap)(void *, size_t, size_t, int, ...);
 	int (*dlclose)(void *);
+	long (*syscall)(long, long, long, long, long, long, long);
+	int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
 	int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 	int (*execve)(const char *, char *const *, char *const *);
 	int (*execvpe)(const char *, char *const *, char *const *);
@@ -93,13 +97,19 @@ enum busy {
 struct process {
 	_Atomic uint64_t generation; /* 0: nothing is known yet */
 	_Atomic bool off;	     /* nothing more can be logged */
-	_Atomic uint64_t end;	     /* of the file: where the next chunk goes */
+	_Atomic uint64_t end;	     /* of the chunks: where in the file the next one goes */
+	uint64_t most;		     /* of the file */
+	char *seed;		     /* the page there: NULL: no file */
 	_Atomic uint32_t lock;	     /* of the file and of the owners */
 	_Atomic uint32_t frames_lock;
 	struct heap_chunk *first;
 	_Atomic uint64_t early; /* events not logged before there was one */
 	_Atomic uint64_t rate;
+	_Atomic uintptr_t spare; /* chunks once there is a filter of system calls */
+	uintptr_t spare_end;
+	struct heap_chunk instant; /* of those: ticks and ns */
 	uint64_t began;
+	uint32_t pid, parent;
 	uint32_t flags;
 	char path[HEAPLOG_PATH]; /* of the log */
 	struct start {		 /* of a thread that is being created */
@@ -111,16 +121,18 @@ struct process {
 	} start[HEAPLOG_STARTS];
 	uint32_t n_owners, free_owner, next_look;
 	struct owner { /* of chunks */
+		struct heap_chunk *chunk;
 		uint64_t *at, *end;
 		pid_t tid; /* 0: none */
 	} owner[HEAPLOG_OWNERS];
 };
 
 struct thread {
-	uint64_t *at, *end;    /* where it writes */
+	uint64_t *at, *end; /* where it writes */
+	struct heap_chunk *base;
 	uint64_t generation;   /* of the process that these are of */
 	volatile uint8_t busy; /* enum busy */
-	uint32_t chunk;	       /* bytes of its next one */
+	uint32_t next;	       /* bytes of its next chunk */
 	uint32_t owner;	       /* + 1; 0: none */
 	uint32_t freed;	       /* releases since the last one that has a time */
 	uintptr_t stack, stack_end;
@@ -136,8 +148,19 @@ void log_begin(bool own, void *find_object);
 bool log_room_slow(struct thread *t, size_t words);
 void log_skip(void); /* one event is not logged */
 void log_stack(struct thread *t, uintptr_t stack, uintptr_t end);
-void log_lock(_Atomic uint32_t *lock, uint64_t *mask);
-void log_unlock(_Atomic uint32_t *lock, const uint64_t *mask);
+/* From now on no system calls are made, or as before; returns how it was. */
+bool log_filtered(bool now);
+void log_stop(void); /* nor is the CPU's counter read: nothing is logged any more */
+bool log_is_filtered(void);
+bool log_is_lent(void); /* to a child of vfork() */
+struct held {
+	uint64_t mask; /* of signals, before */
+	bool bare;     /* without holding them back */
+};
+
+/* False: it is not to be had. */
+bool log_try(_Atomic uint32_t *lock, struct held *h);
+void log_leave(_Atomic uint32_t *lock, const struct held *h);
 
 static inline bool log_room(struct thread *t, size_t words)
 {

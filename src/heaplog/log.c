@@ -21,6 +21,7 @@
 #include "heaplog/heaplog_int.h"
 
 #define RATE_MOST (UINT64_C(1) << 20)
+#define SPARE	  (size_t)0x400000 /* for a program that sets a filter of system calls */
 
 struct process *process;
 __thread struct thread self;
@@ -31,6 +32,8 @@ static clockid_t clock_id;
 static uint64_t first_rate = 1, limit;
 static _Atomic uint64_t generations; /* of this process and those that it was forked from */
 static bool own_malloc, has_tables;
+static size_t page;
+static _Atomic bool filtered; /* a child has its parent's filter */
 
 /* ---- text, without libc's formats ---------------------------------------------------------- */
 
@@ -66,7 +69,7 @@ static void name_log(void)
 
 	memcpy(process->path, directory, n);
 	*to++ = '/';
-	to = put_number(to, (uint64_t)getpid());
+	to = put_number(to, process->pid);
 	*to++ = '.';
 	to = put_number(to, process->began);
 	*to = '\0';
@@ -103,50 +106,93 @@ void log_skip(void)
 		__atomic_add_fetch(&process->first->not_logged, 1, __ATOMIC_RELAXED);
 }
 
-/* Beyond the limit of file sizes a program would get a signal. */
-static bool may_grow(uint64_t end)
+/* As long as it may become, so that no call needs the descriptor later; blocks it has none. Beyond
+ * the limit of file sizes the program would get a signal. */
+static uint64_t stretch(int fd)
 {
+	uint64_t size = HEAP_FILE_MOST;
 	struct rlimit r;
 
-	return !getrlimit(RLIMIT_FSIZE, &r) && (r.rlim_cur == RLIM_INFINITY || end <= r.rlim_cur);
+	if (getrlimit(RLIMIT_FSIZE, &r))
+		return 0;
+	if (r.rlim_cur != RLIM_INFINITY && size > r.rlim_cur)
+		size = r.rlim_cur;
+	for (; size >= 2 * HEAP_CHUNK_LEAST; size /= 2)
+		if (!ftruncate(fd, (off_t)size))
+			return size;
+	return 0;
 }
 
-/* Blocks of the disk for [at, at + size): without them a store to the mapping would be a SIGBUS. */
-static bool reserve(int fd, uint64_t at, size_t size)
+/* The file, of which one page is mapped: chunks are what that mapping grows by. So they need no
+ * descriptor, and neither the path nor the right to open it, which the program may give up. */
+static bool open_log(void)
 {
-	static const char zeros[4096];
-
-	if (!fallocate(fd, 0, (off_t)at, (off_t)size))
-		return true;
-	if (errno != EOPNOTSUPP && errno != ENOSYS)
-		return false;
-	for (size_t done = 0; done < size; done += sizeof(zeros))
-		if (pwrite(fd, zeros, sizeof(zeros), (off_t)(at + done)) != sizeof(zeros))
-			return false;
-	return true;
-}
-
-static void *map_chunk(uint64_t at, size_t size)
-{
-	int fd = open(process->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd = open(process->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	void *p = MAP_FAILED;
 
 	if (fd < 0)
-		return NULL;
-	if (may_grow(at + size) && reserve(fd, at, size))
-		p = real.mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
+		return false;
+	process->most = stretch(fd);
+	if (process->most)
+		p = real.mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	(void)close(fd);
+	process->seed = p == MAP_FAILED ? NULL : p;
+	if (process->seed) /* else the kernel reads ahead, what has never been written */
+		(void)madvise(p, page, MADV_RANDOM);
+	return process->seed;
+}
+
+/* Blocks of the disk for [at, at + size), which is at p: without them a store there would be a
+ * SIGBUS. */
+static bool reserve(void *p, uint64_t at, size_t size)
+{
+	bool ok;
+	int fd;
+
+#ifdef MADV_POPULATE_WRITE
+	if (!madvise(p, size, MADV_POPULATE_WRITE))
+		return true;
+	if (errno != EINVAL)
+		return false;
+#endif
+	/* before Linux 5.14 */
+	fd = open(process->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	ok = fd >= 0 && !fallocate(fd, 0, (off_t)at, (off_t)size);
+	if (fd >= 0)
+		(void)close(fd);
+	return ok;
+}
+
+static void *map_chunk(size_t size)
+{
+	uint64_t at = process->end;
+	char *p;
+
+	if (!process->seed && !open_log())
+		return NULL;
+	if (at + size + page > process->most)
+		return NULL;
+	p = real.mremap(process->seed, page, size + page, MREMAP_MAYMOVE);
 	if (p == MAP_FAILED)
 		return NULL;
-#ifdef MADV_POPULATE_WRITE
-	(void)madvise(p, size, MADV_POPULATE_WRITE);
-#endif
-	return p;
+	process->seed = p + size;
+	process->end = at + size;
+	if (reserve(p, at, size))
+		return p;
+	(void)real.munmap(p, size);
+	return NULL;
+}
+
+/* Nobody writes there any more. The first one has the count of what is not logged. */
+static void unmap_chunk(void *chunk, const uint64_t *end)
+{
+	if (chunk && chunk != process->first)
+		(void)real.munmap(chunk, (size_t)((const char *)end - (char *)chunk));
 }
 
 /* With all signals held back, libc's own included: a handler that never returns here, and a thread
  * that is cancelled, would leave the lock to nobody. */
-void log_lock(_Atomic uint32_t *lock, uint64_t *mask)
+static void take_lock(_Atomic uint32_t *lock, uint64_t *mask)
 {
 	const uint64_t all = UINT64_MAX;
 
@@ -155,10 +201,28 @@ void log_lock(_Atomic uint32_t *lock, uint64_t *mask)
 		(void)syscall(SYS_sched_yield);
 }
 
-void log_unlock(_Atomic uint32_t *lock, const uint64_t *mask)
+static void leave_lock(_Atomic uint32_t *lock, const uint64_t *mask)
 {
 	atomic_store_explicit(lock, 0, memory_order_release);
 	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, NULL, sizeof(*mask));
+}
+
+/* The same without a call where there must be none: then somebody who never returns may have it. */
+bool log_try(_Atomic uint32_t *lock, struct held *h)
+{
+	h->bare = atomic_load(&filtered);
+	if (h->bare)
+		return !atomic_exchange_explicit(lock, 1, memory_order_acquire);
+	take_lock(lock, &h->mask);
+	return true;
+}
+
+void log_leave(_Atomic uint32_t *lock, const struct held *h)
+{
+	if (h->bare)
+		atomic_store_explicit(lock, 0, memory_order_release);
+	else
+		leave_lock(lock, &h->mask);
 }
 
 /* Where the records of a chunk end. */
@@ -174,9 +238,24 @@ static uint64_t *records_end(uint64_t *at, const uint64_t *end)
 	return at;
 }
 
+/* A child of vfork() has its parent's memory, but a number of its own. */
 static bool is_alive(pid_t tid)
 {
-	return !syscall(SYS_tgkill, getpid(), tid, 0) || errno != ESRCH;
+	return !syscall(SYS_tgkill, (pid_t)process->pid, tid, 0) || errno != ESRCH;
+}
+
+/* The process' first call may have been made by a child of vfork(), which was taken for it. */
+static void find_pid(void)
+{
+	uint32_t was = process->pid, pid = (uint32_t)getpid();
+
+	if (pid == was || (uint32_t)getppid() == was)
+		return;
+	process->pid = pid;
+	for (uint32_t i = 0; i < process->n_owners; i++)
+		if ((uint32_t)process->owner[i].tid ==
+		    was) /* a thread of ours that has not ended */
+			process->owner[i].tid = (pid_t)pid;
 }
 
 /* Threads leave without a word: a key of pthread_key_create() would be missing in a program that
@@ -199,8 +278,11 @@ static bool inherit_chunk(struct thread *t)
 		at = records_end(o->at, o->end);
 		o->tid = 0;
 		process->free_owner = (uint32_t)(o - process->owner) + 1;
-		if (!at || o->end - at < 64)
+		if (!at || o->end - at < 64) {
+			unmap_chunk(o->chunk, o->end);
 			continue;
+		}
+		t->base = o->chunk;
 		t->at = at;
 		t->end = o->end;
 		return true;
@@ -208,43 +290,63 @@ static bool inherit_chunk(struct thread *t)
 	return false;
 }
 
-/* The thread's chunk, for who comes after it. If there are too many threads, some leave nothing. */
+/* The thread's chunk, for who comes after it. If there are too many threads, some leave nothing; a
+ * child of vfork(), which has its parent's place, takes none. */
 static void own_chunk(struct thread *t)
 {
 	struct owner *o;
 
+	if (!t->owner && log_is_lent())
+		return;
 	if (!t->owner) {
 		t->owner = process->free_owner			? process->free_owner
 			   : process->n_owners < HEAPLOG_OWNERS ? ++process->n_owners
 								: 0;
 		process->free_owner = 0;
+		if (t->owner)
+			process->owner[t->owner - 1].tid = (pid_t)syscall(SYS_gettid);
 	}
 	if (!t->owner)
 		return;
 	o = &process->owner[t->owner - 1];
-	*o = (struct owner){ .tid = (pid_t)syscall(SYS_gettid), .at = t->at, .end = t->end };
+	o->chunk = t->base;
+	o->at = t->at;
+	o->end = t->end;
+}
+
+static size_t next_size(struct thread *t)
+{
+	size_t least = page > HEAP_CHUNK_LEAST ? page : HEAP_CHUNK_LEAST;
+	size_t size = t->next < least ? least : t->next;
+
+	t->next = size < HEAP_CHUNK_MOST ? (uint32_t)size * 4 : HEAP_CHUNK_MOST;
+	return size;
+}
+
+static void begin_chunk(struct thread *t, struct heap_chunk *c, size_t size)
+{
+	c->size = (uint32_t)size;
+	c->pid = process->pid;
+	c->parent = process->parent;
+	c->flags = process->flags;
+	c->began = process->began;
+	c->rate = atomic_load(&process->rate);
+	atomic_signal_fence(memory_order_seq_cst);
+	c->magic = HEAP_MAGIC;
+	t->base = c;
+	t->at = (uint64_t *)c + HEAP_HEAD_WORDS;
+	t->end = (uint64_t *)c + size / 8;
 }
 
 static bool new_chunk(struct thread *t)
 {
-	size_t size = t->chunk < HEAP_CHUNK_LEAST ? HEAP_CHUNK_LEAST : t->chunk;
-	uint64_t at = atomic_fetch_add(&process->end, size);
-	struct heap_chunk *c = map_chunk(at, size);
+	size_t size = next_size(t);
+	struct heap_chunk *c = map_chunk(size);
 
 	if (!c)
 		return false;
-	c->size = (uint32_t)size;
-	c->pid = (uint32_t)getpid();
-	c->parent = (uint32_t)getppid();
-	c->flags = process->flags;
-	c->began = process->began;
 	heap_instant(c, clock_id);
-	c->rate = atomic_load(&process->rate);
-	atomic_signal_fence(memory_order_seq_cst);
-	c->magic = HEAP_MAGIC;
-	t->at = (uint64_t *)c + HEAP_HEAD_WORDS;
-	t->end = (uint64_t *)c + size / 8;
-	t->chunk = size < HEAP_CHUNK_MOST ? (uint32_t)size * 4 : HEAP_CHUNK_MOST;
+	begin_chunk(t, c, size);
 	if (!process->first) {
 		process->first = c;
 		atomic_signal_fence(memory_order_seq_cst);
@@ -254,16 +356,81 @@ static bool new_chunk(struct thread *t)
 	return true;
 }
 
+/* ---- filters of system calls --------------------------------------------------------------- */
+
+/* Once a filter is set, no call is made any more: it may end the program for one that the program
+ * itself would never make. Logging goes on as far as the memory reaches that is mapped now. */
+bool log_filtered(bool now)
+{
+	bool had = atomic_load(&filtered);
+	int e = errno;
+	uint64_t mask;
+	char *p;
+
+	if (now == had)
+		return had;
+	take_lock(&process->lock, &mask);
+	if (now && !atomic_load(&process->off) && atomic_load(&process->generation) &&
+	    !log_no_ticks && !process->spare_end) {
+		p = map_chunk(SPARE);
+		if (p) {
+			heap_instant(&process->instant, clock_id);
+			process->spare = (uintptr_t)p;
+			process->spare_end = (uintptr_t)p + SPARE;
+		}
+	}
+	atomic_store(&filtered, now);
+	leave_lock(&process->lock, &mask);
+	errno = e;
+	return had;
+}
+
+/* All that is known of threads is void: so each looks, and finds that nothing can be logged. */
+void log_stop(void)
+{
+	atomic_store(&filtered, true);
+	atomic_store(&process->off, true);
+	atomic_store(&process->generation, atomic_fetch_add(&generations, 1) + 1);
+}
+
+bool log_is_filtered(void)
+{
+	return atomic_load(&filtered);
+}
+
+bool log_is_lent(void)
+{
+	return process->pid && (uint32_t)getpid() != process->pid;
+}
+
+static bool spare_chunk(struct thread *t)
+{
+	size_t size = next_size(t);
+	uintptr_t end = atomic_fetch_add(&process->spare, size) + size;
+	struct heap_chunk *c;
+
+	if (end > process->spare_end)
+		return false;
+	end -= size;
+	memcpy(&c, &end, sizeof(c));
+	c->ticks = process->instant.ticks;
+	c->ns = process->instant.ns;
+	begin_chunk(t, c, size);
+	return true;
+}
+
 /* ---- processes and threads ----------------------------------------------------------------- */
 
 static void begin_process(bool forked)
 {
+	process->pid = (uint32_t)getpid();
+	process->parent = (uint32_t)getppid();
 	process->began = log_ns();
 	process->flags = (forked ? HEAP_FORKED : 0u) | (log_no_ticks ? HEAP_NO_TICKS : 0u) |
 			 (own_malloc ? HEAP_OWN : 0u) | (has_tables ? HEAP_TABLES : 0u);
 	process->rate = first_rate;
-	process->off = !*directory;
 	name_log();
+	process->off = !*directory;
 	chain_reset();
 	atomic_store(&process->generation, atomic_fetch_add(&generations, 1) + 1);
 }
@@ -322,24 +489,43 @@ static void slow_down(struct thread *t)
 static bool next_chunk(struct thread *t)
 {
 	bool anew = t->generation != atomic_load(&process->generation), got;
+	struct heap_chunk *had = t->base;
+	const uint64_t *end = t->end;
 	uint64_t mask;
 
 	if (anew) { /* a new thread, or one of a new process */
 		t->generation = atomic_load(&process->generation);
-		t->chunk = t->owner = 0;
+		t->next = t->owner = 0;
 	}
+	t->base = NULL;
 	t->at = t->end = NULL;
-	log_lock(&process->lock, &mask);
-	got = (anew && inherit_chunk(t)) || new_chunk(t);
+	if (atomic_load(&filtered))
+		return spare_chunk(t);
+	take_lock(&process->lock, &mask);
+	find_pid();
+	got = !atomic_load(&filtered) && ((anew && inherit_chunk(t)) || new_chunk(t));
 	if (got)
 		own_chunk(t);
-	log_unlock(&process->lock, &mask);
-	if (!got)
-		return false;
-	if (!t->stack_end)
+	unmap_chunk(had, end);
+	if (got && !t->stack_end)
 		find_stack(t);
-	slow_down(t);
-	return true;
+	leave_lock(&process->lock, &mask);
+	if (!got && atomic_load(&filtered)) /* since then */
+		return spare_chunk(t);
+	if (got)
+		slow_down(t);
+	return got;
+}
+
+/* The first call in a child. */
+static void begin_child(void)
+{
+	uint64_t mask;
+
+	take_lock(&process->lock, &mask);
+	if (!atomic_load(&process->generation))
+		begin_process(true);
+	leave_lock(&process->lock, &mask);
 }
 
 bool log_room_slow(struct thread *t, size_t words)
@@ -347,8 +533,11 @@ bool log_room_slow(struct thread *t, size_t words)
 	int e = errno;
 	bool ok;
 
-	if (!atomic_load(&process->generation))
-		begin_process(true);
+	if (!atomic_load(&process->generation)) {
+		if (atomic_load(&filtered))
+			return false;
+		begin_child();
+	}
 	if (atomic_load(&process->off))
 		return false;
 	ok = t->generation == atomic_load(&process->generation) && t->at && t->at + words <= t->end;
@@ -398,6 +587,7 @@ void log_begin(bool own, void *find_object)
 	void *p = real.mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	process = &none;
+	page = (size_t)sysconf(_SC_PAGESIZE);
 	read_setting();
 	/* a kernel before 4.14: a fork would write into its parent's chunks */
 	if (p == MAP_FAILED || !*directory || madvise(p, size, MADV_WIPEONFORK))

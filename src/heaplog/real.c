@@ -99,6 +99,8 @@ bool real_find(void)
 	if (atomic_exchange(&looking, true))
 		return false;
 #define FIND(name) find(&real.name, #name)
+	FIND(syscall); /* ours, which the others are found with, too */
+	FIND(prctl);
 	at = real_symbol(RTLD_DEFAULT, "malloc");
 	own = at && !same_object(at, &real);
 	FIND(malloc);

@@ -3,7 +3,8 @@
  * heap_format - the log of a process' allocations, as heaplog writes it and heap.h reads it.
  *
  * A log is a file of chunks, each a `struct heap_chunk` and then records up to the first word that
- * is 0, or the chunk's end. Each process (a program that was executed, or a fork of one) has a file
+ * is 0, or the chunk's end. In a log, chunks begin at multiples of HEAP_CHUNK_LEAST, and the file may
+ * be longer than what is in it. Each process (a program that was executed, or a fork of one) has a file
  * of its own, each thread writes to a chunk of its own. A record is 64-bit words of the machine's
  * byte order; the first has the type in its upper 8 bits and a value in the others:
  *
@@ -32,7 +33,8 @@
 #define HEAP_MAGIC	 0x31676f6c70616568u /* "heaplog1" */
 #define HEAP_CHUNK_LEAST 0x4000u
 #define HEAP_CHUNK_MOST	 0x100000u
-#define HEAP_DEPTH	 16u	       /* return addresses of a chain */
+#define HEAP_FILE_MOST	 (UINT64_C(1) << 36) /* bytes of a process' log */
+#define HEAP_DEPTH	 16u		     /* return addresses of a chain */
 #define HEAP_BIG	 4096u	       /* objects of as many bytes are logged whatever the rate */
 #define HEAP_NO_CHAIN	 0xffffffu     /* too many different ones */
 #define HEAP_BYTES_MOST	 0xffffffffffu /* larger objects are logged as this large */

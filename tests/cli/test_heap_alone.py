@@ -208,6 +208,32 @@ int main(void)
 logs = same("forking", what="forks while threads allocate", wants=(0, "0\n", ""))
 t.equal([len(logs)] + [sizes(logs).count(3000 + i) for i in (0, 50, 99)], [101, 10, 10, 10], "each child has its log")
 
+build("lends", """
+static volatile int stop;
+static void *work(void *p) { for (int i = 0; i < 400; i++) free(malloc(624)); return p; }
+static void *twice(void *p)
+{
+	pthread_t id;
+	for (int i = 0; i < 400; i++) {
+		pid_t pid = vfork();
+		if (!pid) { void *a = malloc(621); free(malloc(622)); free(a); _exit(3); }
+		free(malloc(623));
+		int s; waitpid(pid, &s, 0);
+		if (i % 20 == 0) { pthread_create(&id, NULL, work, NULL); pthread_join(id, NULL); }
+	}
+	return p;
+}
+int main(int n, char **v)
+{
+	pthread_t id[2];
+	for (int i = 0; i < 2; i++) pthread_create(&id[i], NULL, twice, NULL);
+	for (int i = 0; i < 2; i++) pthread_join(id[i], NULL);
+	twice(NULL);
+	return 0;
+}""", "-pthread")
+logs = same("lends", what="children of vfork that allocate", wants=(0, "", ""))
+t.equal([len(logs)] + [sizes(logs).count(n) for n in (621, 622, 623, 624)], [1, 1200, 1200, 1200, 24000], "what they allocate is logged, in the log of their parent, and nothing else is lost")
+
 # ---- small stacks: the library's own need is measured, as libc's alone may be more than a page ----
 build("small", """
 #define STACK 65536
@@ -343,7 +369,109 @@ int main(int n, char **v)
 	puts(f ? "file" : "no file");
 	return 0;
 }""")
-same("limits", what="no descriptors, no bytes of files", wants=(0, "-1 24\nno file\n", ""))
+logs = same("limits", what="no descriptors, no bytes of files", wants=(0, "-1 24\nno file\n", ""))
+t.equal(sizes(logs).count(91), 50000, "it is logged, as that needs none")
+
+build("memory", """
+int main(void)
+{
+	long pages = 0;
+	void *a, *b;
+	free(malloc(7));
+	FILE *f = fopen("/proc/self/statm", "r");
+	if (!f || fscanf(f, "%ld", &pages) != 1) return 1;
+	fclose(f);
+	struct rlimit r = { (pages << 12) + (64 << 20), (pages << 12) + (64 << 20) };
+	setrlimit(RLIMIT_AS, &r);
+	for (int i = 0; i < 3000000; i++) free(malloc(92));
+	a = malloc(50 << 20);
+	b = malloc(50 << 20);
+	printf("%d %d\\n", !!a, !!b);
+	return 0;
+}""")
+logs = same("memory", what="a limit of addresses", wants=(0, "1 0\n", ""))
+t.equal(sizes(logs).count(92), 3000000, "it is logged")
+
+# ---- filters of system calls: each call that the program does not make itself ends it ----
+FILTERS = """
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+static const int may[] = { SYS_read, SYS_write, SYS_exit, SYS_exit_group, SYS_brk, SYS_mmap, SYS_munmap, SYS_futex, SYS_mprotect, SYS_clone, SYS_clone3, SYS_wait4,
+	SYS_set_robust_list, SYS_rseq, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_execve, SYS_gettid, SYS_getpid, SYS_newfstatat, SYS_clock_nanosleep, MORE };
+static int set(int how)
+{
+	struct sock_filter f[100] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)) };
+	unsigned n = 1;
+	for (unsigned i = 0; i < sizeof may / sizeof *may; i++) {
+		f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, may[i], 0, 1);
+		f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	}
+	f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	struct sock_fprog p = { n, f };
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return 1;
+	if (how == 0) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+	if (how == 1) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p);
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, how == 2 ? 0 : SECCOMP_FILTER_FLAG_TSYNC, &p);
+}
+static volatile int go, stop;
+static void *work(void *p) { free(malloc(93)); while (!go) usleep(100); for (int i = 0; i < 2000; i++) free(malloc(94)); while (!stop) usleep(100); return p; }
+"""
+build("strict", FILTERS.replace("MORE", "SYS_read") + """
+int main(int n, char **v)
+{
+	free(malloc(95));
+	if (set(0)) return 1;
+	for (int i = 0; i < 20000; i++) free(malloc(95));
+	write(1, "end\\n", 4);
+	syscall(SYS_exit, 3);
+	return 0;
+}""")
+logs = same("strict", what="strict mode", wants=(3, "end\n", ""))
+t.equal([len(logs), sizes(logs).count(95), logs[0].not_logged], [1, 1, 40000], "what is not logged is counted")
+build("filter", FILTERS.replace("MORE", ", ".join(["SYS_prctl", "SYS_madvise"])) + """
+int main(int n, char **v)
+{
+	pthread_t id[3], late;
+	int s;
+	void *r, *h = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+	free(malloc(95)); puts("begins"); fflush(stdout);
+	for (int i = 0; i < 3; i++) pthread_create(&id[i], NULL, work, NULL);
+	if (set(v[1][0] - '0')) return 1;
+	go = 1;
+	for (int i = 0; i < (n > 2 ? 2000000 : 20000); i++) free(malloc(95));
+	if (h) dlclose(h);
+	pthread_create(&late, NULL, work, NULL);
+	stop = 1;
+	pthread_join(late, &r);
+	for (int i = 0; i < 3; i++) pthread_join(id[i], &r);
+	pid_t pid = fork();
+	if (!pid) { for (int i = 0; i < 1000; i++) free(malloc(96)); _exit(4); }
+	wait4(pid, &s, 0, NULL);
+	printf("%d\\n", WIFEXITED(s) ? WEXITSTATUS(s) : 1000 + WTERMSIG(s));
+	return 5;
+}""", "-pthread")
+for how in "123":
+    logs = same("filter", how, what="a filter that ends the program, way " + how, wants=(5, "begins\n4\n", ""))
+    t.equal([sizes(logs).count(n) for n in (94, 95, 96)], [8000, 20001, 0], "it is logged, its children are not")
+logs = same("filter", "1", "more", what="a filter, and more than there is room for", wants=(5, "begins\n4\n", ""))
+t.ok(20001 < sizes(logs).count(95) < 2000001 and logs[0].not_logged, "it is logged in part, the rest is counted")
+build("refused", FILTERS.replace("MORE", "SYS_read") + """
+int main(void)
+{
+	struct sock_fprog p = { 0, NULL };
+	free(malloc(95));
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	int e = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p);
+	printf("%d %d\\n", e, errno);
+	for (int i = 0; i < 300000; i++) free(malloc(95));
+	return 6;
+}""")
+logs = same("refused", what="a filter that the kernel refuses", wants=(6, "-1 22\n", ""))
+t.equal(sizes(logs).count(95), 300001, "it is logged on")
 
 if shutil.which("c++"):
     build("plugin.so", "#include <new>\n#include <cstdio>\nextern \"C\" int go(void) { int *volatile a = new int[1001]; delete[] a; try { (void)!::operator new(~0ul / 4); } "
@@ -489,6 +617,39 @@ if "another loader" in kinds and p.returncode != 125:
     doc = json.loads(run("mem", "x.data", "-j").stdout)
     told = " ".join(run("mem", "x.data").stdout.split())
     t.ok(p.returncode == 9 and doc["allocations"]["without_log"] == 1 and "1 process logged no allocations (other, pid" in told, "one inside of a script is named", (p, told))
+
+# ---- a program that makes of its log what it likes ----
+build("swells", r"""
+#include <dirent.h>
+int main(void)
+{
+	char path[5000], *dir = getenv("CYCLADE_HEAP");
+	free(malloc(600));
+	for (int i = 0; dir && i < 3; i++) dir = strchr(dir, ':') + 1;
+	DIR *d = dir ? opendir(dir) : NULL;
+	for (struct dirent *e; d && (e = readdir(d));) {
+		snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+		if (*e->d_name != '.' && truncate(path, 1L << 40)) return 77;
+	}
+	if (!dir) return 9;
+	snprintf(path, sizeof path, "%s/1.1", dir);
+	int fd = open(path, O_CREAT | O_RDWR, 0600);
+	if (ftruncate(fd, 1L << 40)) return 77;
+	for (int i = 0; i < 100; i++) pwrite(fd, "heaplog1\377\377\377\377", 12, i * 1000000007L & -4096L);
+	snprintf(path, sizeof path, "%s/2.1", dir);
+	mkfifo(path, 0600);
+	snprintf(path, sizeof path, "%s/3.1", dir);
+	symlink("/dev/zero", path);
+	return 9;
+}""")
+p = run("record", "--heap", "-e", "cpu-clock:u", "-o", "x.data", "--", "./swells")
+if p.returncode in (77, 125):
+    t.skip("a log of 1 TiB", "no file can be as large, or record does not run here")
+else:
+    found = [x["bytes"] for x in json.loads(run("mem", "x.data", "-j", "--table", "sites").stdout)["sites"]]
+    t.ok(p.returncode == 9 and os.path.getsize("x.data") < 1 << 20 and not [n for n in os.listdir(".") if ".heap-" in n], "logs of 1 TiB cost nothing, and go",
+         (p, os.path.getsize("x.data"), os.listdir(".")))
+    t.ok(600 in found, "what is in one is read", found)
 
 # ---- the directory of logs: gone, whatever ends the recorder ----
 build("lasts", 'int main(void) { free(malloc(600)); close(open("began", O_CREAT | O_WRONLY, 0600)); pause(); return 0; }')

@@ -71,13 +71,30 @@ def read_records(log, data):
     log.records += [(FREE, address, log.records[-1][2] if log.records else 0, 0, 0) for address in waiting]
 
 
+def content(path):
+    """A log without its holes; chunks begin at multiples of 16 KiB."""
+    out, at = [], 0
+    fd = os.open(path, os.O_RDONLY)
+    size = os.fstat(fd).st_size
+    while at < size:
+        try:
+            data = os.lseek(fd, at, os.SEEK_DATA)
+        except OSError:  # nothing but a hole
+            break
+        at, to = data & -0x4000, -(-os.lseek(fd, data, os.SEEK_HOLE) // 0x4000) * 0x4000
+        while at < to:
+            part = os.pread(fd, to - at, at) or bytes(to - at)
+            out.append(part)
+            at += len(part)
+    os.close(fd)
+    return b"".join(out)
+
+
 def read_logs(directory):
     """By (pid, began). Holes, which a process that died left, are passed over."""
     logs = {}
     for name in sorted(os.listdir(directory)):
-        with open(os.path.join(directory, name), "rb") as f:
-            data = f.read()
-        at = 0
+        data, at = content(os.path.join(directory, name)), 0
         while at + HEAD.size <= len(data):
             magic, size, pid, parent, flags, began, _, _, lost, _ = HEAD.unpack_from(data, at)
             if magic != MAGIC:
@@ -94,8 +111,7 @@ def feature(directory, marks):
     """What the recording has of them. marks: (ticks, ns) at the beginning and at the end."""
     out = b"".join(chunk(0, 0, flags=0, ticks=t, ns=n) for t, n in marks)
     for name in sorted(os.listdir(directory)):
-        with open(os.path.join(directory, name), "rb") as f:
-            out += f.read()
+        out += content(os.path.join(directory, name))
     return out
 
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/dir_held.h"
@@ -105,33 +106,80 @@ static int is_log(const struct dirent *d)
 	return d->d_name[0] != '.';
 }
 
-/* The recording then shows the process of a file that cannot be read as one without a log. */
-static void add_log(struct buf *b, const char *path)
+/* What is at `at` is read, however much there may be behind it. 0: no chunk. */
+static size_t read_chunk(int fd, uint64_t at, uint8_t *room)
 {
-	struct file_map map;
+	struct heap_chunk c;
 
-	if (file_map_open(&map, path, NULL))
-		return;
-	heap_log_pack(b, map.p, map.len);
-	file_map_close(&map);
+	if (pread(fd, &c, sizeof(c), (off_t)at) != (ssize_t)sizeof(c) || c.magic != HEAP_MAGIC ||
+	    c.size < sizeof(c) || c.size > HEAP_CHUNK_MOST ||
+	    pread(fd, room, c.size, (off_t)at) != (ssize_t)c.size)
+		return 0;
+	return c.size;
 }
 
-static void add_logs(struct buf *b, const char *dir)
+struct taking {
+	struct sampling *r;
+	struct buf *b;
+	uint8_t *room; /* of a chunk */
+	bool full;
+};
+
+/* Chunk by chunk, without the holes: the program may have made of its log what it likes. */
+static void add_log(struct taking *t, int fd)
 {
-	struct dirent **v;
-	int n = scandir(dir, &v, is_log, by_name);
+	uint64_t at = 0;
+	off_t data;
+
+	while (at < HEAP_FILE_MOST && (data = lseek(fd, (off_t)at, SEEK_DATA)) >= 0) {
+		size_t had = t->b->len, size;
+
+		at = (uint64_t)data & ~(uint64_t)(HEAP_CHUNK_LEAST - 1);
+		size = read_chunk(fd, at, t->room);
+		at += size > HEAP_CHUNK_LEAST ? size : HEAP_CHUNK_LEAST;
+		at = (at + HEAP_CHUNK_LEAST - 1) & ~(uint64_t)(HEAP_CHUNK_LEAST - 1);
+		heap_log_pack(t->b, t->room, size);
+		t->full = !file_in_charge(t->b->len - had);
+		if (t->full) {
+			t->b->len = had;
+			return;
+		}
+		t->r->heap_charged += t->b->len - had;
+	}
+}
+
+/* The recording then shows the process of a file that cannot be read as one without a log. */
+static void add_file(struct taking *t, const char *path)
+{
+	struct stat st;
+	int fd = file_in_open(NULL, path, FILE_IN_NO_LINK | FILE_IN_STATE, &st, NULL);
+
+	if (fd < 0)
+		return;
+	add_log(t, fd);
+	(void)close(fd);
+}
+
+static void add_logs(struct sampling *r, struct buf *b)
+{
+	struct taking t = { .r = r, .b = b, .room = malloc(HEAP_CHUNK_MOST) };
+	struct dirent **v = NULL;
+	int n = t.room ? scandir(r->heap_dir, &v, is_log, by_name) : -1;
 	char path[4096];
 
-	if (n < 0) {
-		b->failed = true;
-		return;
-	}
+	b->failed |= n < 0;
 	for (int i = 0; i < n; i++) {
-		if (!path_join(path, sizeof(path), dir, v[i]->d_name))
-			add_log(b, path);
+		if (!t.full && !path_join(path, sizeof(path), r->heap_dir, v[i]->d_name))
+			add_file(&t, path);
 		free(v[i]);
 	}
 	free(v);
+	free(t.room);
+	if (t.full)
+		ask_news(&r->ask,
+			 "--heap: the logs would take more than a quarter of the memory: what is "
+			 "beyond %zu MB is left out; --heap=16 logs one small object of 16",
+			 r->heap_charged >> 20);
 }
 
 bool sampling_heap_logs(struct sampling *r, struct buf *b)
@@ -140,7 +188,7 @@ bool sampling_heap_logs(struct sampling *r, struct buf *b)
 
 	if (!r->heap_dir)
 		return false;
-	add_logs(b, r->heap_dir);
+	add_logs(r, b);
 	has = b->len;
 	if (!b->failed && !has)
 		ask_news(&r->ask, "--heap: the program left no log of its allocations: is it "
@@ -156,6 +204,7 @@ void sampling_heap_end(struct sampling *r)
 		return;
 	dir_held_remove(r->heap_dir);
 	watchdog_end(&r->heap_watchdog);
+	file_in_release(r->heap_charged);
 	(void)close(r->heap_lock);
 	free(r->heap_dir);
 	buf_free(&r->heap_marks);

@@ -198,6 +198,7 @@ struct sampling {
 	int heap_lock;		/* of the directory */
 	struct watchdog heap_watchdog;
 	char *heap_env[3];
+	size_t heap_charged;   /* bytes of logs */
 	struct buf heap_marks; /* the instant at which the logs began */
 	struct sink sink;
 	struct sampling_result result;
