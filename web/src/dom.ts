@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dom - elements without markup: texts from outside only ever become text nodes.
+// dom - elements without markup: texts from outside only ever become text nodes, and what a person reads, in texts and
+// attributes, has no character that shows nothing or turns the direction.
 
 type Child = Node | string | null | undefined | false;
 export type Attrs = Record<string, string | number | boolean | null | undefined | ((e: any) => void)>;
@@ -20,17 +21,25 @@ function set(e: Element, attrs?: Attrs | null): void {
   for (const [k, v] of Object.entries(attrs ?? {})) {
     if (v === null || v === undefined || v === false) continue;
     if (typeof v === "function") e.addEventListener(k, v);
-    else e.setAttribute(k, v === true ? "" : String(v));
+    else e.setAttribute(k, v === true ? "" : READ.has(k) ? visible(String(v)) : String(v));
   }
 }
 function add(e: Element, children: (Child | Child[])[]): void {
-  for (const c of children.flat()) if (c !== null && c !== undefined && c !== false) e.append(c);
+  for (const c of children.flat()) if (c !== null && c !== undefined && c !== false) e.append(typeof c === "string" ? visible(c) : c);
 }
 export function clear(e: Element): void { e.textContent = ""; }
-// Control characters as \xNN, as in the terminal.
-export function safe(s: string): string {
-  return s.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, "0")}`);
+const READ = new Set(["title", "aria-label", "aria-description", "aria-valuetext", "placeholder", "alt", "label"]);
+// The same characters, written the same way, as in the terminal (text_is_hazard() of src/base/text.c).
+const hazards = "\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}";
+const controls = new RegExp(`[\\u0000-\\u001f${hazards}]`, "gu"), hidden = new RegExp(`[\\u0000-\\u0008\\u000b-\\u001f${hazards}]`, "gu");
+function written(c: string): string {
+  const n = c.codePointAt(0)!.toString(16);
+  return c < "\u0080" ? `\\x${n.padStart(2, "0")}` : `\\u{${n}}`;
 }
+// A name: one line.
+export function safe(s: string): string { return s.replace(controls, written); }
+// A text of several lines.
+function visible(s: string): string { return s.replace(hidden, written); }
 
 // What the mouse or the focus is on, in words. One for the page.
 const tipBox = h("div", { id: "tip", role: "tooltip", hidden: true });

@@ -459,6 +459,35 @@ async function hostile(file) {
   await page.context().close();
 }
 
+// Characters that show nothing, or turn what follows: in no text of any view, in no name of an element.
+async function unseen(name, data) {
+  const SPY = "\u001b[31m\u202eevil\u00ad\u2028\u0085\u{e0041}";
+  data.strings = data.strings.map((s) => (s.includes(HOSTILE) || s.includes("/") || s.startsWith("what ") || s.includes("qsort") ? `${s}${SPY}` : s));
+  data.title = `${data.title}${SPY}`;
+  for (const d of data.documents) for (const t of d.tables) for (const c of t.columns) if (c.means) c.means += SPY;
+  const page = await open(put(`${name}.html`, data));
+  const found = new Set();
+  let shown = 0;
+  for (let i = 0; i < (await views(page)).length; i++) {
+    await page.$$eval("nav a", (a, k) => a[k].click(), i);
+    await page.waitForTimeout(100);
+    const [bad, good] = await page.evaluate(() => {
+      const hazard = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
+      const texts = [];
+      for (const e of document.body.querySelectorAll("*:not(script):not(style)")) {
+        for (const c of e.childNodes) if (c.nodeType === 3) texts.push([e.tagName, c.data]);
+        for (const a of ["title", "aria-label", "placeholder", "alt"]) if (e.hasAttribute(a)) texts.push([`${e.tagName} ${a}`, e.getAttribute(a)]);
+      }
+      return [texts.filter(([, s]) => hazard.test(s)).map(([at, s]) => `${at}: ${JSON.stringify(s).slice(0, 80)}`), texts.filter(([, s]) => s.includes("\\u{202e}evil")).length];
+    });
+    bad.forEach((x) => found.add(x));
+    shown += good;
+  }
+  ok(!found.size, `${name}: no view has a character that hides or turns`, [...found].slice(0, 10).join("\n"));
+  ok(shown > 20, `${name}: they are written out, ${shown} times`);
+  await page.context().close();
+}
+
 // As large as a cube gets. Time of the page's thread, which a busy machine does not add to. The limits are some four times what a machine
 // takes, so that they find costs that grow, not slow machines.
 const PAINT = 4000, ANSWER = 400; // ms
@@ -583,7 +612,7 @@ if (!given.length || process.argv.includes("--own")) {
     ["many threads", put("threads.html", samplePage({ threads: 300, cpus: 128 }))],
     ["one function", put("one.html", samplePage({ functions: 1, chains: 1, cells: 3 }))]);
   jobs.unshift(
-    intervals, () => keys(file), () => filters(file, samplePage({ diff: true })), () => wall(file, samplePage({ diff: true })), () => hostile(file),
+    intervals, () => keys(file), () => filters(file, samplePage({ diff: true })), () => wall(file, samplePage({ diff: true })), () => hostile(file), () => unseen("unseen", samplePage({ diff: true })),
     () => fast(samplePage({ functions: 5000, chains: 20000, cells: 80000, threads: 64, cpus: 16, bins: 480 })), manyRows, manyInstructions,
     () => paper("all", put("paper.html", samplePage({ diff: true, functions: 3000 }))));
 }
