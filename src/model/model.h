@@ -157,6 +157,8 @@ uint32_t model_metric_named(const struct model *m, const char *name, size_t len)
 /* Others' names that model_metric_named() takes for nodes of `m`; returns how many. */
 enum { MODEL_OTHER_NAMES = 1 };
 size_t model_other_names(const struct model *m, const char *out[MODEL_OTHER_NAMES]);
+/* What other tools call this node; NULL: the same. */
+const char *model_other_name(const struct model_metric *metric);
 const char *model_last_part(const char *path); /* behind its last dot */
 
 /* The CPU as /proc/cpuinfo or MIDR_EL1 say it, and of a hybrid the core type by its PMU's name. */

@@ -35,5 +35,7 @@ struct set {
 int set_load(struct set *s, struct arena *a, const struct model_sources *sources, const char *id,
 	     struct err *err) MUST_USE;
 bool set_means(const struct set_row *row, const char *said);
+/* By an alias alone: another tool's name, which may mean less. */
+bool set_means_alias(const struct set_row *row, const char *said);
 
 #endif

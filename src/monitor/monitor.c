@@ -94,6 +94,7 @@ static void close_all(struct monitor *m)
 	vec_free(&m->source);
 	vec_free(&m->input);
 	vec_free(&m->metric);
+	vec_free(&m->renamed);
 	vec_free(&m->group);
 	vec_free(&m->turns);
 	event_list_free(&m->list);

@@ -138,6 +138,7 @@ struct rows { /* what models say of the machine; stays where it is read again */
 	struct arena a;
 	bool read;
 	uint64_t born;	  /* when the monitor began */
+	bool introduced;  /* notes on names stood in a document */
 	uint64_t starved; /* counters without a turn, when groups were last made anew for it */
 	struct core_kind kind[CORE_KINDS];
 	size_t n_kinds;
@@ -171,6 +172,7 @@ struct monitor {
 		double *count;	    /* by event of the model, and */
 		struct value *node; /* by its metric: of a place */
 	} model[CORE_KINDS];
+	VEC(const char *) renamed; /* what --metrics named as other tools do, and what it is here */
 	struct event_list list;
 	struct event_more more;
 	VEC(struct source) source;

@@ -377,7 +377,27 @@ static bool has_it(const struct monitor *m, const struct set_row *row, enum plac
 	return false;
 }
 
-static int set_of(struct monitor *m, size_t model, bool *used, struct err *err)
+/* "DF_CH0_RD_BW_GB is channel.bytes here: bytes read and written ...": once for each name that was
+ * said. */
+static int note_names(struct monitor *m, const struct set_row *row, struct text_list *left,
+		      struct err *err)
+{
+	for (size_t i = 0; i < left->n; i++) {
+		const char *text;
+
+		if (!left->v[i] || !set_means_alias(row, left->v[i]))
+			continue;
+		text = arena_printf(m->a, "%s is %s.%s here: %s", left->v[i], row->place, row->name,
+				    row->help);
+		left->v[i] = NULL;
+		if (!text || vec_push(&m->renamed, text))
+			return err_nomem(err);
+	}
+	return 0;
+}
+
+static int set_of(struct monitor *m, size_t model, bool *used, struct text_list *left,
+		  struct err *err)
 {
 	const struct set *s = &m->rows->kind[model].set;
 
@@ -393,7 +413,7 @@ static int set_of(struct monitor *m, size_t model, bool *used, struct err *err)
 			return -1;
 		if ((kind == PLACE_CGROUP && !m->cgroups) || (model && has_it(m, row, kind)))
 			continue;
-		if (add_metric(m, model, row, kind, err))
+		if (add_metric(m, model, row, kind, err) || note_names(m, row, left, err))
 			return -1;
 		if ((kind == PLACE_CHANNEL || kind == PLACE_LINK) &&
 		    add_channels(m, vec_last(&m->metric), err))
@@ -420,13 +440,15 @@ static int make_cells(struct monitor *m, struct places *of, struct err *err)
 int monitor_set(struct monitor *m, struct err *err)
 {
 	const struct text_list *said = &m->ask->metrics;
+	struct text_list left = { .v = arena_memdup(m->a, said->v, said->n * sizeof(*said->v)),
+				  .n = said->n };
 	bool *used = arena_alloc(m->a, said->n + 1);
 
-	if (!used)
+	if (!used || (!left.v && said->n))
 		return err_nomem(err);
 	memset(used, 0, said->n + 1);
 	for (size_t k = 0; k < m->rows->n_kinds; k++)
-		if (set_of(m, k, used, err))
+		if (set_of(m, k, used, &left, err))
 			return -1;
 	if (refuse_unknown(said, used, err))
 		return -1;

@@ -409,6 +409,9 @@ void monitor_put(struct document *d, struct monitor *m)
 	put_turns(d, m);
 	if (m->msr && msr_no_plan(m->msr))
 		document_note(d, msr_no_plan(m->msr));
+	for (size_t i = 0; i < m->renamed.n && !m->rows->introduced; i++)
+		document_note(d, m->renamed.v[i]);
+	m->rows->introduced = true;
 	for (size_t i = 0; i < m->rows->n_kinds; i++)
 		if (m->rows->kind[i].why)
 			document_note(d, m->rows->kind[i].why);

@@ -59,6 +59,7 @@ def always(machine):
         slots = max((x for x in truth if x[0].startswith("TOPDOWN.SLOTS")), key=lambda x: x[3], default=None)
         t.ok(slots and slots[1] == slots[2] and abs(slots[3] - slots[4]) < 2, "%s: slots never left their counter" % what, slots)
         t.equal(wrong(machine, "dram_bound", got, LEVEL_1 + ("memory_bound", "l3_miss_bound")), {}, "%s: what was planted" % what)
+        t.ok("l3_miss_bound is DRAM_Bound in other tools" in doc["notes"], "%s: its name in other tools" % what, doc["notes"])
 
 
 def held():

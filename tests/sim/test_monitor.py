@@ -86,6 +86,10 @@ calls = re.search(r"^sim: (\d+) reads, (\d+) switches, (\d+) interrupts", p.stde
 reads, switches, interrupts = map(int, calls.groups()) if calls else (0, 0, 0)
 t.ok(reads > 200 and switches <= 2 * reads and interrupts - switches <= 10, "in five intervals a turn interrupts a CPU twice, its reading does not", (reads, switches, interrupts))
 one, p = monitor("--metrics", "DF_CH0_RD_BW_GB")
+told = [n for n in one["notes"] if "DF_CH0_RD_BW_GB" in n]
+t.ok(len(told) == 1 and "channel.bytes" in told[0] and "read and written" in told[0], "and it is said that it has reads and writes together", one["notes"])
+several = [json.loads(x) for x in monitor("--metrics", "DF_CH0_RD_BW_GB,channel", how=("-j", "--for", "1200ms"))[1].stdout.splitlines()]
+t.ok(len(several) > 1 and [sum("is channel.bytes here" in n for n in d["notes"]) for d in several] == [1] + [0] * (len(several) - 1), "once", several)
 t.ok([r["bytes_rate_error"] for r in rows(one, "channel")] == [0, 0] and len(one["counters"]) == 1, "a metric asked for by another tool's name alone takes no turns", one)
 
 # ---- each planted value moves its own metrics, and no other

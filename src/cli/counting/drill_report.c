@@ -239,6 +239,28 @@ static void note_tie(struct drill_report *s, struct notes *l)
 				      "larger: a longer run does, or -l"));
 }
 
+/* Who knows the tree from other tools looks for their names. */
+static void note_names(struct drill_report *s, struct notes *l)
+{
+	const struct drill_core *c = &s->d->core[main_part(s)->core];
+	const struct tree *t = &main_part(s)->tree;
+
+	if (!t->n)
+		return;
+	for (uint32_t i = 0, at = tree_view_deepest(t); i < t->n; i++) {
+		const char *theirs = model_other_name(&c->m->metric[i]);
+		uint32_t on = at;
+
+		if (!theirs || t->node[i].value.why != VALUE_OK)
+			continue;
+		while (on != MODEL_NONE && on != i)
+			on = c->m->metric[on].parent;
+		if (on == i || c->named[i])
+			add_note(l, arena_printf(l->a, "%s is %s in other tools",
+						 model_last_part(c->m->metric[i].path), theirs));
+	}
+}
+
 static void note_facts(struct drill_report *s, struct notes *l)
 {
 	const struct drill_core *c = &s->d->core[0];
@@ -280,6 +302,7 @@ int drill_report_notes(struct drill_report *s, struct tree_report *r, struct err
 	note_unseen(s, &l);
 	note_facts(s, &l);
 	note_tie(s, &l);
+	note_names(s, &l);
 	note_validation(s, &l);
 	add_note(&l, drill_latency_note(s->d, s->a));
 	if (!s->opt->verbose && !s->opt->why) /* then it stands below the table */

@@ -116,6 +116,16 @@ size_t model_other_names(const struct model *m, const char *out[MODEL_OTHER_NAME
 	return n;
 }
 
+const char *model_other_name(const struct model_metric *metric)
+{
+	const char *last = model_last_part(metric->path);
+
+	for (size_t i = 0; i < MODEL_OTHER_NAMES; i++)
+		if (metric->level && !strcasecmp(other_names[i].ours, last))
+			return other_names[i].theirs;
+	return NULL;
+}
+
 /* The names that perf has for these: "tma_fetch_latency", "tma_info_thread_ipc". */
 static uint32_t perf_metric(const struct model *m, const char *name, size_t len)
 {

@@ -187,15 +187,28 @@ out:
 	return ret;
 }
 
-bool set_means(const struct set_row *row, const char *said)
+static bool by_name(const struct set_row *row, const char *said)
 {
 	char full[200];
 
 	(void)snprintf(full, sizeof(full), "%s.%s", row->place, row->name);
-	if (text_means(said, row->name) || text_means(said, full) || !strcmp(said, row->place))
-		return true;
+	return text_means(said, row->name) || text_means(said, full) || !strcmp(said, row->place);
+}
+
+static bool by_alias(const struct set_row *row, const char *said)
+{
 	for (size_t i = 0; i < row->n_alias; i++)
 		if (text_means(said, row->alias[i]))
 			return true;
 	return false;
+}
+
+bool set_means(const struct set_row *row, const char *said)
+{
+	return by_name(row, said) || by_alias(row, said);
+}
+
+bool set_means_alias(const struct set_row *row, const char *said)
+{
+	return !by_name(row, said) && by_alias(row, said);
 }
