@@ -17,7 +17,8 @@ struct account_report {
 	struct profile_opts po;
 	struct profile *profile;
 	struct view_source source;
-	struct flow *flow; /* of branch records; NULL: none, or they do not add up */
+	struct result_shared own_flow;
+	const struct flow *flow; /* of branch records; NULL: none, or they do not add up */
 	struct blocks blocks;
 	struct calls calls;
 	struct account_rans rans;
@@ -35,7 +36,7 @@ static void end(void *own)
 		account_view_free(rp->view[k]);
 	calls_free(&rp->calls);
 	blocks_free(&rp->blocks);
-	flow_free(rp->flow);
+	result_shared_free(&rp->own_flow);
 	accounting_close(&rp->x);
 	profile_free(rp->profile);
 	free(rp);
@@ -95,18 +96,15 @@ static int choose(struct account_report *rp, const struct show *show, struct err
 	return 0;
 }
 
-static int read_branches(struct account_report *rp, struct err *err)
+static int read_branches(struct account_report *rp, const struct result_ask *ask, struct err *err)
 {
 	const struct blocks_opts all = { .function = NULL };
 	bool any;
-	struct flow_opts fo;
 
-	if (recording_flow(rp->r, rp->cli, &fo, err) ||
-	    flow_build(&rp->flow, rp->r->rec, rp->r->spaces, &fo, err))
+	if (result_flow(&rp->flow, ask, &rp->own_flow, err))
 		return -1;
 	any = flow_sums(rp->flow)->filter == FLOW_ANY;
-	if (blocks_weigh(&rp->flow, rp->r->images, rp->r->rec, rp->r->spaces, &fo, err) ||
-	    (any && blocks_build(&rp->blocks, rp->flow, rp->r->images, &all, err)) ||
+	if ((any && blocks_build(&rp->blocks, rp->flow, rp->r->images, &all, err)) ||
 	    calls_build(&rp->calls, rp->flow, rp->r->images, err))
 		return -1;
 	if (account_rans_make(&rp->rans, &rp->cli->arena, any ? &rp->blocks : NULL, &rp->calls,
@@ -117,11 +115,11 @@ static int read_branches(struct account_report *rp, struct err *err)
 }
 
 /* Instructions and calls of functions, where branches were recorded. An account needs none. */
-static int add_branches(struct account_report *rp, struct err *err)
+static int add_branches(struct account_report *rp, const struct result_ask *ask, struct err *err)
 {
 	struct err why = ERR_INIT;
 
-	if (!recording_has(rp->r, PERF_SAMPLE_BRANCH_STACK) || !read_branches(rp, &why))
+	if (!recording_has(rp->r, PERF_SAMPLE_BRANCH_STACK) || !read_branches(rp, ask, &why))
 		return 0;
 	rp->rans.n = 0;
 	if (why.code != ERR_NOMEM)
@@ -130,7 +128,7 @@ static int add_branches(struct account_report *rp, struct err *err)
 	return -1;
 }
 
-static int build(struct account_report *rp, const struct cli_operands *said, struct err *err)
+static int build(struct account_report *rp, const struct result_ask *ask, struct err *err)
 {
 	struct account_source s;
 
@@ -141,9 +139,9 @@ static int build(struct account_report *rp, const struct cli_operands *said, str
 	rp->po.mux = rp->x.mux;
 	if (profile_build(&rp->profile, rp->r->rec, rp->r->spaces, &rp->po, err) ||
 	    accounting_whole(&rp->x, rp->cli, rp->r->rec, rp->profile, err) ||
-	    add_branches(rp, err))
+	    add_branches(rp, ask, err))
 		return -1;
-	if (recording_source(&rp->source, rp->r, rp->cli, said->input, NULL, err))
+	if (recording_source(&rp->source, rp->r, rp->cli, ask->said.input, NULL, err))
 		return -1;
 	for (size_t k = 0; k < rp->x.n_cores; k++)
 		rp->bound[k] = &rp->x.core[k].bound;
@@ -174,7 +172,7 @@ int account_make(struct result *out, const struct result_ask *ask, struct err *e
 	out->end = end;
 	rp->cli = ask->cli;
 	rp->r = ask->r;
-	if (choose(rp, ask->show, err) || build(rp, &ask->said, err))
+	if (choose(rp, ask->show, err) || build(rp, ask, err))
 		return -1;
 	document_open(&out->d, &account_document, rp);
 	account_put(&out->d, rp->view, rp->x.n_cores);

@@ -20,7 +20,8 @@ struct annotating {
 	struct accounting x;
 	bool account;
 	size_t event;
-	struct flow *flow;	     /* NULL: no branch records, or not asked for */
+	struct result_shared own_flow;
+	const struct flow *flow;     /* NULL: no branch records, or not asked for */
 	const struct memory *memory; /* NULL: the event does not tell of memory */
 	struct memory *own_memory;   /* the same, unless it is of mem */
 	struct blocks blocks;
@@ -32,7 +33,7 @@ static void end_shared(void *own)
 	struct annotating *s = own;
 
 	blocks_free(&s->blocks);
-	flow_free(s->flow);
+	result_shared_free(&s->own_flow);
 	memory_free(s->own_memory);
 	accounting_close(&s->x);
 	profile_free(s->profile);
@@ -146,7 +147,6 @@ static int add_notes(struct annotate *a, struct cli *cli, const struct pd *rec,
 static int count_blocks(struct annotating *s, const struct result_ask *ask, struct err *err)
 {
 	const struct recording *r = ask->r;
-	struct flow_opts fo;
 	const struct blocks_opts all = { .function = NULL };
 	struct err why = ERR_INIT;
 	size_t n, with = 0;
@@ -157,11 +157,7 @@ static int count_blocks(struct annotating *s, const struct result_ask *ask, stru
 			ev[i].attr.branch_sample_type & PERF_SAMPLE_BRANCH_ANY;
 	if (ask->cli->opt.no_blocks || !with)
 		return 0;
-	if (recording_flow(r, ask->cli, &fo, err))
-		return -1;
-	fo.progress = NULL; /* it has ended */
-	if (!flow_build(&s->flow, r->rec, r->spaces, &fo, &why) &&
-	    !blocks_weigh(&s->flow, r->images, r->rec, r->spaces, &fo, &why) &&
+	if (!result_flow(&s->flow, ask, &s->own_flow, &why) &&
 	    !blocks_build(&s->blocks, s->flow, r->images, &all, &why))
 		return 0;
 	s->no_blocks = arena_printf(&ask->cli->arena, "no runs of blocks: %s", why.what);
@@ -284,8 +280,8 @@ static int read_memory(struct annotating *s, const struct result_ask *ask, struc
 
 	if (memop_how(r->rec, &ev[s->event]).from == MEMOP_FROM_NOTHING)
 		return 0;
-	if (ask->memory && ask->memory->own && tells_alone(r->rec, s->event)) {
-		s->memory = ask->memory->own;
+	if (ask->bases && ask->bases->memory.own && tells_alone(r->rec, s->event)) {
+		s->memory = ask->bases->memory.own;
 		return 0;
 	}
 	if (recording_select(r, ask->cli, &po, err))

@@ -14,7 +14,8 @@
 #include "report/mix_tables.h"
 
 struct counting_blocks {
-	struct flow *flow;
+	struct result_shared own_flow;
+	const struct flow *flow;
 	struct blocks blocks;
 	struct blocks_view *view;
 	struct mix *mix; /* of --mix */
@@ -34,7 +35,7 @@ static void end(void *own)
 	mix_free(c->mix);
 	blocks_view_free(c->view);
 	blocks_free(&c->blocks);
-	flow_free(c->flow);
+	result_shared_free(&c->own_flow);
 	free(c);
 }
 
@@ -83,8 +84,7 @@ static int count(struct counting_blocks *c, const struct result_ask *ask, enum a
 		return err_set(err, ERR_USAGE, "blocks counts by one event: one -e");
 	if (check_branches(r, err) || recording_flow(r, ask->cli, &fo, err))
 		return -1;
-	if (flow_build(&c->flow, r->rec, r->spaces, &fo, err) ||
-	    blocks_weigh(&c->flow, r->images, r->rec, r->spaces, &fo, err) ||
+	if (result_flow(&c->flow, ask, &c->own_flow, err) ||
 	    blocks_build(&c->blocks, c->flow, r->images, &bo, err) ||
 	    no_function(&c->blocks, bo.function, err))
 		return -1;

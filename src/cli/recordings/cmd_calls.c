@@ -12,7 +12,8 @@
 #include "report/calls_view.h"
 
 struct counting_calls {
-	struct flow *flow;
+	struct result_shared own_flow;
+	const struct flow *flow;
 	struct calls calls;
 	struct calls_view v;
 	uint32_t *order;
@@ -24,7 +25,7 @@ static void end(void *own)
 
 	free(c->order);
 	calls_free(&c->calls);
-	flow_free(c->flow);
+	result_shared_free(&c->own_flow);
 	free(c);
 }
 
@@ -40,18 +41,11 @@ static int check_branches(const struct recording *r, struct err *err)
 
 static int count(struct counting_calls *c, const struct result_ask *ask, struct err *err)
 {
-	const struct recording *r = ask->r;
-	struct flow_opts fo;
-
 	if (ask->cli->opt.event.n > 1)
 		return err_set(err, ERR_USAGE, "calls counts by one event: one -e");
-	if (check_branches(r, err) || recording_flow(r, ask->cli, &fo, err))
+	if (check_branches(ask->r, err) || result_flow(&c->flow, ask, &c->own_flow, err))
 		return -1;
-	return flow_build(&c->flow, r->rec, r->spaces, &fo, err) ||
-			       blocks_weigh(&c->flow, r->images, r->rec, r->spaces, &fo, err) ||
-			       calls_build(&c->calls, c->flow, r->images, err)
-		       ? -1
-		       : 0;
+	return calls_build(&c->calls, c->flow, ask->r->images, err);
 }
 
 static int list_choices(struct result *out, const struct result_ask *ask,

@@ -97,8 +97,8 @@ int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, absent, err))
 		return -1;
 	c->v.m = c->memory;
-	if (ask->memory && !ask->memory->own) {
-		*ask->memory = (struct result_shared){ .own = c->memory, .end = end_memory };
+	if (ask->bases && !ask->bases->memory.own) {
+		ask->bases->memory = (struct result_shared){ .own = c->memory, .end = end_memory };
 		c->memory = NULL;
 	}
 	c->v.objects = c->objects;

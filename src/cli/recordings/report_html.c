@@ -119,7 +119,7 @@ static int get_cube(struct writing *w, struct err *err)
 
 static int get_wall(struct writing *w, struct err *err)
 {
-	if (wall_cube_open(&w->wall, w->cli, results_recording(w->all), err))
+	if (wall_cube_open(&w->wall, w->cli, results_recording(w->all), results_bases(w->all), err))
 		return -1;
 	if (!w->wall)
 		return 0;

@@ -25,14 +25,19 @@ struct result_shared {
 	void (*end)(void *own);
 };
 
+/* What results of several kinds rest on, all of one selection: made by the first of them. */
+struct result_bases {
+	struct result_shared memory; /* what mem built (memory.h) */
+	struct result_shared flow, wait;
+};
+
 struct result_ask {
 	struct cli *cli; /* the options; what documents point to may be in its arena */
 	const struct recording *r;
 	struct cli_operands said;
 	const struct show *show;      /* what it leaves out need not be made */
 	struct result_shared *shared; /* of this kind */
-	struct result_shared
-		*memory; /* of all kinds: what mem built (memory.h); NULL: one result */
+	struct result_bases *bases;   /* of all kinds; NULL: one result */
 };
 
 struct result {
@@ -71,6 +76,15 @@ extern const struct result_kind result_kinds[RESULT_COUNT];
 /* Safe on what is empty or failed. */
 void result_free(struct result *x);
 void result_shared_free(struct result_shared *s);
+
+struct flow;
+struct wait;
+/* The branches of the selection, with weights (blocks_weigh), and the time of its threads. Both
+ * outlive the result; where it is the only one they are its `own`, which it frees. */
+int result_flow(const struct flow **out, const struct result_ask *ask, struct result_shared *own,
+		struct err *err) MUST_USE;
+int result_wait(const struct wait **out, const struct result_ask *ask, struct result_shared *own,
+		struct err *err) MUST_USE;
 
 /* The whole command: format, operands, recording, result, output. Returns the exit code. */
 int result_command(struct cli *cli, enum result_id id,

@@ -24,7 +24,8 @@ struct results {
 	struct recording r;
 	struct cli of[RESULT_COUNT]; /* the options of each kind, with an arena of its own */
 	bool has_options[RESULT_COUNT];
-	struct result_shared shared[RESULT_COUNT], memory;
+	struct result_shared shared[RESULT_COUNT];
+	struct result_bases bases;
 	VEC(struct made *) made;
 };
 
@@ -48,6 +49,11 @@ int results_open(struct results **out, struct cli *cli, const char *input, struc
 const struct recording *results_recording(const struct results *all)
 {
 	return &all->r;
+}
+
+struct result_bases *results_bases(struct results *all)
+{
+	return &all->bases;
 }
 
 #define ACCOUNT_EVENTS 4 /* fewer do not tell what cycles went into */
@@ -119,7 +125,7 @@ static int make(struct made *m, struct results *all, struct err *err)
 	const struct result_kind *k = &result_kinds[m->id];
 	struct result_ask ask = { .r = &all->r,
 				  .shared = &all->shared[m->id],
-				  .memory = &all->memory };
+				  .bases = &all->bases };
 	struct show show;
 
 	if (options_of(&ask.cli, all, m->id, err) || show_choose(&show, k->form, "json", NULL, err))
@@ -208,7 +214,9 @@ void results_close(struct results *all)
 		result_shared_free(&all->shared[i]);
 		arena_free(&all->of[i].arena);
 	}
-	result_shared_free(&all->memory);
+	result_shared_free(&all->bases.memory);
+	result_shared_free(&all->bases.flow);
+	result_shared_free(&all->bases.wait);
 	recording_close(&all->r);
 	free(all);
 }

@@ -27,6 +27,8 @@ int results_get(struct document **d, struct results *all, enum result_id id, con
 		struct err *err) MUST_USE;
 /* The recording itself: records, images, address spaces. */
 const struct recording *results_recording(const struct results *all);
+/* For what is made of the same selection beside results. */
+struct result_bases *results_bases(struct results *all);
 /* False: what was recorded has nothing for it (no branch stacks, no call chains). Costs nothing. */
 bool results_able(const struct results *all, enum result_id id);
 void results_close(struct results *all);

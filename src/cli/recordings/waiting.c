@@ -14,7 +14,8 @@
 #include "report/wait_view.h"
 
 struct waiting {
-	struct wait *w;
+	struct result_shared own_wait;
+	const struct wait *w;
 	struct wait_view v;
 };
 
@@ -23,7 +24,7 @@ static void end(void *own)
 	struct waiting *c = own;
 
 	wait_view_free(&c->v);
-	wait_free(c->w);
+	result_shared_free(&c->own_wait);
 	free(c);
 }
 
@@ -41,20 +42,16 @@ static int check(const struct cli *cli, struct err *err)
 int wait_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
 	struct waiting *c = calloc(1, sizeof(*c));
-	struct profile_opts po = { 0 };
-	struct wait_opts wo;
 
 	if (!c)
 		return err_nomem(err);
 	out->own = c;
 	out->end = end;
-	if (check(ask->cli, err) || recording_select(ask->r, ask->cli, &po, err))
+	if (check(ask->cli, err))
 		return -1;
-	wo = (struct wait_opts){ po.select, po.progress, po.progress_ctx };
 	c->v.images = ask->r->images;
 	c->v.limit = (size_t)ask->cli->opt.limit;
-	if (wait_build(&c->w, ask->r->rec, ask->r->spaces, &wo, err) ||
-	    wait_view_order(&c->v, c->w, err) ||
+	if (result_wait(&c->w, ask, &c->own_wait, err) || wait_view_order(&c->v, c->w, err) ||
 	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
 		return -1;
 	document_open(&out->d, &wait_document, &c->v);
@@ -65,7 +62,8 @@ int wait_make(struct result *out, const struct result_ask *ask, struct err *err)
 /* ---- several at a time ----------------------------------------------------------------------- */
 
 struct running {
-	struct wait *w;
+	struct result_shared own_wait;
+	const struct wait *w;
 	struct parallel *p;
 	struct wall_tree *tree;
 	struct halted *halted;
@@ -80,7 +78,7 @@ static void end_running(void *own)
 	wall_tree_free(c->tree);
 	halted_free(c->halted);
 	parallel_free(c->p);
-	wait_free(c->w);
+	result_shared_free(&c->own_wait);
 	free(c);
 }
 
@@ -135,7 +133,6 @@ static int make_running(struct result *out, const struct result_ask *ask,
 	struct running *c = calloc(1, sizeof(*c));
 	struct profile_opts po = { 0 };
 	struct parallel_opts lo;
-	struct wait_opts wo;
 	size_t n;
 
 	if (!c)
@@ -144,7 +141,6 @@ static int make_running(struct result *out, const struct result_ask *ask,
 	out->end = end_running;
 	if (recording_select(ask->r, ask->cli, &po, err))
 		return -1;
-	wo = (struct wait_opts){ po.select, po.progress, po.progress_ctx };
 	lo = (struct parallel_opts){ recording_event(ask->r, wanted, is_sampler), po.select };
 	if (wanted && lo.event == SIZE_MAX)
 		return err_set(err, ERR_NOT_FOUND, "no event '%.100s' with samples of time",
@@ -152,7 +148,7 @@ static int make_running(struct result *out, const struct result_ask *ask,
 	c->v.images = ask->r->images;
 	c->v.limit = (size_t)ask->cli->opt.limit;
 	c->v.event = lo.event == SIZE_MAX ? NULL : pd_events(ask->r->rec, &n)[lo.event].name;
-	if (wait_build(&c->w, ask->r->rec, ask->r->spaces, &wo, err) ||
+	if (result_wait(&c->w, ask, &c->own_wait, err) ||
 	    parallel_build(&c->p, ask->r->rec, ask->r->spaces, c->w, &lo, err))
 		return -1;
 	c->v.w = c->w;
@@ -180,28 +176,25 @@ int concurrency_make(struct result *out, const struct result_ask *ask, struct er
 /* ---- for the page ---------------------------------------------------------------------------- */
 
 struct wall_cube {
-	struct wait *w;
+	struct result_shared own_wait;
+	const struct wait *w;
 	struct wall_tree *tree;
 	struct cube *cube;
 	const char *event;
 };
 
 static int make_cube(struct wall_cube *c, struct cli *cli, const struct recording *r,
-		     struct err *err)
+		     struct result_bases *bases, struct err *err)
 {
+	const struct result_ask ask = { .cli = cli, .r = r, .bases = bases };
 	const char *wanted = cli->opt.event.n ? cli->opt.event.v[0] : NULL;
 	struct wall_tree_opts to = { .event = recording_event(r, wanted, is_sampler) };
-	struct profile_opts po = { 0 };
-	struct wait_opts wo;
 	size_t n;
 
 	if (to.event == SIZE_MAX) /* the page is of another one */
 		to.event = recording_event(r, NULL, is_sampler);
 	c->event = to.event == SIZE_MAX ? NULL : pd_events(r->rec, &n)[to.event].name;
-	if (recording_select(r, cli, &po, err))
-		return -1;
-	wo = (struct wait_opts){ po.select, po.progress, po.progress_ctx };
-	if (wait_build(&c->w, r->rec, r->spaces, &wo, err))
+	if (result_wait(&c->w, &ask, &c->own_wait, err))
 		return -1;
 	to.width = cube_wall_width(c->w);
 	if (wall_tree_build(&c->tree, r->rec, r->spaces, c->w, &to, err))
@@ -210,7 +203,7 @@ static int make_cube(struct wall_cube *c, struct cli *cli, const struct recordin
 }
 
 int wall_cube_open(struct wall_cube **out, struct cli *cli, const struct recording *r,
-		   struct err *err)
+		   struct result_bases *bases, struct err *err)
 {
 	struct wall_cube *c;
 	struct err why = ERR_INIT;
@@ -221,7 +214,7 @@ int wall_cube_open(struct wall_cube **out, struct cli *cli, const struct recordi
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return err_nomem(err);
-	if (!make_cube(c, cli, r, &why)) {
+	if (!make_cube(c, cli, r, bases, &why)) {
 		*out = c;
 		return 0;
 	}
@@ -248,7 +241,7 @@ void wall_cube_close(struct wall_cube *c)
 		return;
 	cube_free(c->cube);
 	wall_tree_free(c->tree);
-	wait_free(c->w);
+	result_shared_free(&c->own_wait);
 	free(c);
 }
 
@@ -257,7 +250,8 @@ void wall_cube_close(struct wall_cube *c)
 #define REPLAYED 12 /* rows, unless --limit asks for more */
 
 struct path {
-	struct wait *w;
+	struct result_shared own_wait;
+	const struct wait *w;
 	struct critical *c;
 	struct critical_view v;
 };
@@ -267,7 +261,7 @@ static void end_path(void *own)
 	struct path *c = own;
 
 	critical_free(c->c);
-	wait_free(c->w);
+	result_shared_free(&c->own_wait);
 	free(c);
 }
 
@@ -276,9 +270,7 @@ int critical_make(struct result *out, const struct result_ask *ask, struct err *
 	const struct options *o = &ask->cli->opt;
 	const char *wanted = o->event.n ? o->event.v[0] : NULL;
 	struct path *c = calloc(1, sizeof(*c));
-	struct profile_opts po = { 0 };
 	struct critical_opts co = { .replayed = o->limit ? (size_t)o->limit : REPLAYED };
-	struct wait_opts wo;
 	size_t n;
 
 	if (!c)
@@ -287,9 +279,6 @@ int critical_make(struct result *out, const struct result_ask *ask, struct err *
 	out->end = end_path;
 	if (o->cpu)
 		return err_set(err, ERR_USAGE, "--critical is of whole threads: not with --cpu");
-	if (recording_select(ask->r, ask->cli, &po, err))
-		return -1;
-	wo = (struct wait_opts){ po.select, po.progress, po.progress_ctx };
 	co.event = recording_event(ask->r, wanted, is_sampler);
 	if (wanted && co.event == SIZE_MAX)
 		return err_set(err, ERR_NOT_FOUND, "no event '%.100s' with samples of time",
@@ -297,7 +286,7 @@ int critical_make(struct result *out, const struct result_ask *ask, struct err *
 	c->v = (struct critical_view){ .images = ask->r->images, .limit = (size_t)o->limit };
 	if (co.event != SIZE_MAX)
 		c->v.event = pd_events(ask->r->rec, &n)[co.event].name;
-	if (wait_build(&c->w, ask->r->rec, ask->r->spaces, &wo, err) ||
+	if (result_wait(&c->w, ask, &c->own_wait, err) ||
 	    critical_build(&c->c, ask->r->rec, ask->r->spaces, c->w, &co, err) ||
 	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
 		return -1;

@@ -2,7 +2,7 @@
 /*
  * waiting - the time of all threads, on the CPU and off it, for the page of a recording.
  *
- *	wall_cube_open(&c, cli, r, &err)	*c is NULL where the recording has no switches
+ *	wall_cube_open(&c, cli, r, bases, &err)	*c is NULL where the recording has no switches
  *	wall_cube_of(c)
  *	wall_cube_close(c)			while the recording is still open
  */
@@ -15,7 +15,7 @@ struct cube;
 struct wall_cube;
 
 int wall_cube_open(struct wall_cube **out, struct cli *cli, const struct recording *r,
-		   struct err *err) MUST_USE;
+		   struct result_bases *bases, struct err *err) MUST_USE;
 const struct cube *wall_cube_of(const struct wall_cube *c);
 const char *wall_cube_event(const struct wall_cube *c); /* whose samples; NULL: none */
 void wall_cube_close(struct wall_cube *c);		/* NULL is fine */
