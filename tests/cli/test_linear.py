@@ -158,8 +158,8 @@ def instructions(path, *words, program=CYCLADE):
             return int(f.read())
     p = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", *argv],
                        capture_output=True, text=True, errors="replace", timeout=600)
-    m = re.search(r"I +refs: +([\d,]+)", p.stderr)
-    return int(m[1].replace(",", "")) if m and p.returncode == 0 else p.stderr[-500:]
+    each = re.findall(r"I +refs: +([\d,]+)", p.stderr)  # its children's, too
+    return sum(int(x.replace(",", "")) for x in each) if each and p.returncode == 0 else p.stderr[-500:]
 
 
 def bounded(name, words, took, none):
