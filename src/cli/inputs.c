@@ -107,10 +107,10 @@ static void keep_operand(const char *word)
 static void keep_options(struct cli *cli)
 {
 	const struct options *o = &cli->opt;
-	const char *const file[] = {
-		o->input,      o->import,  o->penalties,
-		o->ibs_events, o->control, config_beside(&cli->arena, "config")
-	};
+	const char *const file[] = { o->input,	   o->import,
+				     o->penalties, o->ibs_events,
+				     o->control,   config_beside(&cli->arena, "config"),
+				     o->kallsyms,  o->vmlinux };
 
 	for (size_t i = 0; i < sizeof(file) / sizeof(*file); i++)
 		if (file[i])

@@ -517,6 +517,18 @@ static int check_directory(const struct option_row *row, const char *v, struct e
 	return err_hint(err, "--%s: %s", row->name, row->help);
 }
 
+/* Files of a kernel's names: without them its functions have those of another kernel, or none. */
+static int check_kernel_file(const struct option_row *row, const char *v, struct err *err)
+{
+	struct stat st = { 0 };
+
+	if (!stat(v, &st) && !S_ISDIR(st.st_mode))
+		return 0;
+	(void)err_set(err, ERR_USAGE, "--%s: %.200s: %s", row->name, v,
+		      st.st_mode ? "a directory" : strerror(errno));
+	return err_hint(err, "--%s: %s", row->name, row->help);
+}
+
 /* A directory to read from must be there: else what it should change is silently as before. What a
  * configuration names may be absent on this machine. */
 static int check_directories(const struct options *o, struct err *err)
@@ -526,8 +538,15 @@ static int check_directories(const struct options *o, struct err *err)
 		const char *field = (const char *)o + row->offset, *one;
 		struct text_list l;
 
-		if (!row->arg || strcmp(row->arg, "DIR") != 0 || !strcmp(row->name, "capture") ||
-		    o->said[i].from != FROM_WORDS)
+		if (o->said[i].from != FROM_WORDS)
+			continue;
+		if (!strcmp(row->name, "kallsyms") || !strcmp(row->name, "vmlinux")) {
+			memcpy(&one, field, sizeof(one));
+			if (check_kernel_file(row, one, err))
+				return -1;
+			continue;
+		}
+		if (!row->arg || strcmp(row->arg, "DIR") != 0 || !strcmp(row->name, "capture"))
 			continue;
 		if (row->kind == OPT_LIST) {
 			memcpy(&l, field, sizeof(l));

@@ -70,7 +70,7 @@ struct options {
 	uint64_t repeat, warmup, seed;
 	const char *control, *pre, *post;
 	/* files */
-	const char *input, *output, *data_file, *sysroot, *listen, *capture;
+	const char *input, *output, *data_file, *sysroot, *kallsyms, *vmlinux, *listen, *capture;
 	struct text_list symbols, source;
 	bool no_cache, append;
 	/* show */

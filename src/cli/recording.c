@@ -99,6 +99,8 @@ static int begin(void *ctx, const struct pd *rec, struct err *err)
 	const struct images_opts io = {
 		.symbol_dirs = o->cli->opt.symbols.n ? o->cli->opt.symbols.v : NULL,
 		.sysroot = o->cli->opt.sysroot,
+		.kallsyms = o->cli->opt.kallsyms,
+		.vmlinux = o->cli->opt.vmlinux,
 		.cache_dir = cli_cache_dir(o->cli),
 		.home = home && *home ? home : NULL,
 		.debuginfod = cli_debuginfod_dir(o->cli),

@@ -174,6 +174,8 @@ static void allow_reading(struct sandbox *s, struct cli *cli)
 	allow_beside(s, o->import);
 	allow_beside(s, o->penalties);
 	allow_beside(s, o->ibs_events);
+	allow_beside(s, o->kallsyms);
+	allow_beside(s, o->vmlinux);
 }
 
 void cli_sandbox(struct cli *cli, const char *also)

@@ -50,6 +50,7 @@ struct images *images_new(const struct images_opts *opts, struct err *err)
 	    copy_str(&set->arena, &set->opts.home, err) ||
 	    copy_str(&set->arena, &set->opts.debuginfod, err) ||
 	    copy_str(&set->arena, &set->opts.kallsyms, err) ||
+	    copy_str(&set->arena, &set->opts.vmlinux, err) ||
 	    copy_str(&set->arena, &set->opts.other_kernel, err) ||
 	    copy_str(&set->arena, &set->opts.perf_map_dir, err))
 		goto bad;

@@ -45,7 +45,8 @@ struct images_opts {
 	const char *cache_dir;		/* NULL: no cache on disk */
 	const char *home;		/* for ~/.debug; NULL: not searched */
 	const char *debuginfod;		/* the cache of debuginfod's client; NULL: not searched */
-	const char *kallsyms;		/* NULL: /proc/kallsyms */
+	const char *kallsyms;		/* for any kernel but a guest's; NULL: /proc/kallsyms */
+	const char *vmlinux;		/* tried before all others; NULL: none */
 	const char *perf_map_dir;	/* NULL: /tmp */
 	bool raw_names;			/* do not demangle */
 	/* Why the kernel that runs here is not the recorded one: a sentence without a full stop.

@@ -137,13 +137,13 @@ static void choose_list(const struct images *set, struct image *im, char *path, 
 	size_t n;
 
 	path[0] = '\0';
-	if (set->opts.kallsyms) {
-		(void)snprintf(path, size, "%s", set->opts.kallsyms);
-		return;
-	}
 	if (is_guest(im)) {
 		buf_printf(&im->origin, "%s: the guest's symbols are not on this machine",
 			   im->key.path);
+		return;
+	}
+	if (set->opts.kallsyms) {
+		(void)snprintf(path, size, "%s", set->opts.kallsyms);
 		return;
 	}
 	n = running_id(im, NULL, id);
@@ -355,7 +355,7 @@ int image_load_kernel(struct images *set, struct image *im, struct err *err)
 	char path[4096];
 
 	/* the same build-id is the same list, wherever it was moved to: 2 ms instead of 50 */
-	if (load_kept(set, im))
+	if (!set->opts.kallsyms && load_kept(set, im))
 		return 0;
 	choose_list(set, im, path, sizeof(path));
 	if (!path[0])
@@ -400,6 +400,12 @@ int image_locate_kernel(struct images *set, struct image *im, struct err *err)
 	uint64_t at;
 
 	if (im->key.kind == IMAGE_MODULE)
+		return 0;
+	if (set->opts.vmlinux && !is_guest(im) &&
+	    image_try_file(set, im, NULL, set->opts.vmlinux, true, err))
+		return -1;
+	/* a list that somebody named goes over what would be found */
+	if (set->opts.kallsyms && !is_guest(im) && !im->syms.path)
 		return 0;
 	if (image_try_by_id(set, im, err) || (!is_guest(im) && try_vmlinux(set, im, err)))
 		return -1;

@@ -172,6 +172,38 @@ def recorded(where):
         tap.ok(good, f"perf's own recording, {what}", all_)
 
 
+def named(where):
+    """--kallsyms and --vmlinux name a kernel that is not here: its functions and those of its modules, for every command."""
+    text, path = 0xffffffff91000000, os.path.join(where, "other.data")
+    lst, image = os.path.join(where, "other.kallsyms"), os.path.join(where, "other.vmlinux")
+    with open(lst, "w") as out:  # the recorded kernel lay 0x1000 higher than the one of the list
+        out.write("%x T _text\n%x t other_before\n%x T other_idle\n%x T other_end\n" % tuple(text - 0x1000 + n for n in (0, 0x80, 0x100, 0x200)))
+    make(path, text, text + 0x100, release="3.8.0", host="elsewhere", arch=os.uname().machine)
+    tap.equal(names(path), ["0x%016x" % (text + 0x101)], "another machine's kernel: no names")
+    for words, get in ((("report", "-s", "sym", "--format", "csv"), lambda s: [r["function"] for r in csv.DictReader(io.StringIO(s))]),
+                       (("sql", "--format", "csv"), lambda s: s.split()[1:]), (("export", "--folded"), lambda s: [s.split(";")[-1].split()[0]] if s else []),
+                       (("report", "-s", "sym", "--format", "csv", "--sysroot", where), lambda s: [r["function"] for r in csv.DictReader(io.StringIO(s))])):
+        more = ["select distinct function from samples"] if words[0] == "sql" else []
+        p = run(CYCLADE, words[0], "--no-cache", *words[1:], "--kallsyms", lst, path, *more)
+        tap.equal(get(p.stdout), ["other_idle"], "%s --kallsyms" % " ".join(words[:1] + words[-1:]).replace(where, "DIR") + p.stderr[:200])
+    p = run(CYCLADE, "diff", "--no-cache", "--format", "csv", "--kallsyms", lst, path, path)
+    tap.ok("other_idle" in p.stdout, "diff --kallsyms", p.stdout + p.stderr)
+    if shutil.which("as") and shutil.which("ld"):
+        source = os.path.join(where, "v.s")
+        with open(source, "w") as out:
+            out.write(".text\n.globl _text\n_text: .skip 0x100, 0\n.globl in_vmlinux\n.type in_vmlinux, %function\nin_vmlinux: .skip 64, 0\n"
+                      ".size in_vmlinux, 64\n")
+        subprocess.run(["as", source, "-o", source + ".o"], check=True)
+        subprocess.run(["ld", "-Ttext", "0x81000000", "-e", "_text", source + ".o", "-o", image], check=True)
+        for more in ((), ("--kallsyms", lst)):
+            p = run(CYCLADE, "report", "--no-cache", "-s", "sym", "--format", "csv", "--vmlinux", image, *more, path)
+            tap.equal([r["function"] for r in csv.DictReader(io.StringIO(p.stdout))], ["in_vmlinux"], "--vmlinux" + " before --kallsyms" * bool(more))
+    for word in ("--kallsyms", "--vmlinux"):
+        for file, why in (("/absent/file", "No such file"), (where, "a directory")):
+            p = run(CYCLADE, "report", word, file, path)
+            tap.ok(p.returncode == 2 and why in p.stderr, "%s %s" % (word, why), p.stderr)
+
+
 def corrupt(where):
     """Chains that a kernel could not unwind have zeros: callers in no mapping, and never a frame 0x0. A program may run at 0."""
     kernel, user, text, end = 2**64 - 128, 2**64 - 512, 0xffffffff81000000, "loop"
@@ -217,6 +249,7 @@ def main():
         made(where)
         programs(where)
         recorded(where)
+        named(where)
         corrupt(where)
     corpus()
     tap.done()
