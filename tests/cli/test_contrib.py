@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The CI files of contrib/: their shell lines, as a runner would execute them, of a project that became slower and of one that became faster."""
+import json
 import os
 import re
 import shutil
@@ -81,6 +82,21 @@ with tempfile.TemporaryDirectory(prefix="cyclade-contrib-") as tmp:
         os.makedirs(tmp + "/gitlab")
         gitlab(tmp + "/gitlab/project")
 
+# ---- what is installed
+BUILD = os.path.abspath(os.path.join(os.path.dirname(CYCLADE), "..", ".."))
+plan = shutil.which("meson") and subprocess.run(["meson", "introspect", "--installed", BUILD], capture_output=True, text=True, check=False)
+if plan and not plan.returncode:
+    installed = json.loads(plan.stdout)
+    ends = {os.path.basename(x): os.path.dirname(x) for x in installed.values()}
+    docs = ends.get("NEWS.md", "-")
+    want = {"LICENSE": docs, "LICENSE.perfmon": docs, "README.md": docs, "SECURITY.md": docs, "cyclade-monitor.service": "lib/systemd/system"}
+    want.update({x: docs + "/contrib" for x in os.listdir(os.path.join(ROOT, "contrib")) if x not in ("cyclade-monitor.service", "github-nightly.yml")})
+    want.update({x: docs + "/examples" for x in os.listdir(os.path.join(ROOT, "examples")) if x.endswith((".c", ".cpp"))})
+    bad = {x: ends.get(x) for x, at in want.items() if not (ends.get(x) or "").endswith(at)}
+    t.ok(docs.endswith("doc/cyclade") and not bad, "licences, service, contrib and examples are installed", bad)
+else:
+    t.skip("what is installed", "no meson that knows this build")
+
 # ---- the service: what systemd makes of its restrictions ----
 UNIT = os.path.join(ROOT, "contrib", "cyclade-monitor.service")
 judged = shutil.which("systemd-analyze") and subprocess.run(["systemd-analyze", "security", "--offline=true", UNIT], capture_output=True, text=True, check=False,
@@ -90,4 +106,6 @@ if level:
     t.ok(float(level[1]) <= 1.5, "the service is exposed by 1.5 at most", judged.stdout)
 else:
     t.skip("the service's exposure", "no systemd-analyze that judges files")
+with open(UNIT, encoding="utf-8") as f:
+    t.ok("=/usr" not in f.read(), "the service names no directory of the program")
 t.done()
