@@ -15,7 +15,7 @@ import xml.etree.ElementTree
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import tables  # noqa: E402
 from tap import CYCLADE, Tap, run  # noqa: E402
-from waits_made import CLOCK, Made  # noqa: E402
+from waits_made import CLOCK, Made, gen  # noqa: E402
 from waits_run import ready  # noqa: E402
 
 t = Tap()
@@ -444,6 +444,42 @@ def lost_callers():
 
 
 lost_callers()
+
+
+def gates():
+    """glibc 2.41 makes its system calls in functions of its own: where a thread waits is who called them, or, where frame pointers lose
+    that one, the kernel's function of the call."""
+    names = ("__syscall_cancel_arch", "__internal_syscall_cancel", "__syscall_cancel", "read", "serve", "direct")
+    if not shutil.which("gcc") or subprocess.run(["gcc", "-shared", "-fPIC", "-nostdlib", "-Wl,--build-id=0x" + bytes(range(20)).hex(), "-o", "gates.so", "-x", "c", "-"], text=True, capture_output=True,
+                                                 input="".join("void %s(void) { }\n" % x for x in names)).returncode:
+        t.skip("gates of glibc", "no compiler")
+        return
+    at = {name: int(value, 16) for value, name in re.findall(r"^([0-9a-f]+) [tT] (\w+)$", subprocess.run(["nm", "gates.so"], capture_output=True, text=True).stdout, re.M)}
+    code, where, build_id = min(at.values()) & ~4095, 0x7f0000000000, bytes(range(20))
+    arch, internal, outer, read, serve, direct = (where + at[name] + 1 for name in names)
+    for what, kernel, user, want in (
+            ("all frames", [0, 1, 2, 3], [arch, internal, outer, read, serve], "read"),
+            ("the inner gate alone", [0, 1, 2, 3], [arch, internal, read, serve], "read"),
+            ("by frame pointers", [0, 1, 2, 3], [arch, serve], "ksys_read"),
+            ("nothing behind it", [0, 1, 2, 3], [arch], "ksys_read"),
+            ("without the kernel", [], [arch, serve], "__syscall_cancel_arch"),
+            ("without the kernel, all frames", [], [arch, internal, outer, read, serve], "read"),
+            ("no gate", [0, 1, 2, 3], [direct, outer, serve], "direct"),
+            ("in the kernel alone", [0, 1, 2, 3], [], "pipe_read")):
+        chain = [*kernel, *[2 ** 64 - 512] * bool(user), *user]
+        m = Made([b"schedule", b"pipe_read", b"ksys_read", b"x64_sys_call"])
+        m.record(gen.MMAP2, m.w.pack("IIQQQ", 7, 7, where + code, 4096, code) + b"\x14\0\0\0" + build_id + m.w.pack("II", 5, 2) +
+                 gen.text8(os.path.abspath("gates.so")), 500, 7, 0, misc=1 << 14 | 2)  # of another machine: it is the file by its build-id
+        m.off(1000, 7, chain=chain)
+        m.wake(4000, 7, by=8, cpu=1, chain=chain)
+        m.on(5000, 7)
+        m.off(6000, 7)
+        m.write("gates")
+        d = doc_of("gates")
+        t.equal([r["function"] for r in d["functions"] if r["reason"] in ("pipe", "read/write", "other")], [want], "gates of glibc, %s: the place" % what)
+
+
+gates()
 
 
 def programs():

@@ -82,13 +82,48 @@ static bool is_name(const char *name, size_t len, const char *what)
 	return len == strlen(what) && !memcmp(name, what, len);
 }
 
-/* The reason, and the place: the innermost function of user space, else of the kernel the one that
- * waits. Entries of interrupts are told, too. */
+/* Through which glibc 2.41 makes all system calls that a thread may be cancelled in: the last of
+ * them is where the thread is, whatever it called. */
+static bool is_gate(const char *name, size_t len)
+{
+	return is_name(name, len, "__syscall_cancel_arch") ||
+	       is_name(name, len, "__internal_syscall_cancel") ||
+	       is_name(name, len, "__syscall_cancel");
+}
+
+/* "ksys_read", "__arm64_sys_futex": the system call, as the kernel's own function of it. */
+static bool is_system_call(const char *name, size_t len)
+{
+	return memmem(name, len, "sys_", 4) && !is_name(name, len, "x64_sys_call");
+}
+
+struct user_place {
+	uint32_t at;
+	unsigned gates; /* within it */
+	bool done;
+};
+
+/* From within: the function that passed the gates. Behind the innermost one stand others where all
+ * frames are known; by frame pointers their callers in glibc are lost, too, and the next frame is
+ * somebody's who did not make this call. */
+static void take_user(struct user_place *u, uint32_t place, bool gate)
+{
+	if (u->done)
+		return;
+	if (!u->at || gate || u->gates > 1)
+		u->at = place;
+	u->gates += gate;
+	u->done = !gate;
+}
+
+/* The reason, and the place: the innermost function of user space, behind the gates of glibc, else
+ * of the kernel the one that waits. Entries of interrupts are told, too. */
 static void judge(struct wait_work *k, uint32_t chain)
 {
 	const struct chain_tree *t = &k->out->chain;
 	enum wait_reason reason = WAIT_REASONS, here;
-	uint32_t user = 0, kernel = 0;
+	struct user_place user = { .at = 0 };
+	uint32_t kernel = 0, call = 0;
 	bool yields = false; /* the frame below this one */
 
 	for (uint32_t i = chain; i; i = t->node[i].parent) {
@@ -103,8 +138,10 @@ static void judge(struct wait_work *k, uint32_t chain)
 						* or, rarely, another work */
 		yields = is_name(name, len, "__cond_resched");
 		k->interrupt[chain] |= !in_user && is_interrupt(name);
-		if (in_user && !user)
-			user = place;
+		if (in_user)
+			take_user(&user, place, is_gate(name, len));
+		else if (is_system_call(name, len))
+			call = place;
 		if (in_user && reason != WAIT_REASONS)
 			continue;
 		if (!in_user && (!kernel || (reason == WAIT_REASONS && here != WAIT_REASONS)))
@@ -114,7 +151,10 @@ static void judge(struct wait_work *k, uint32_t chain)
 			reason = here;
 	}
 	k->reason[chain] = (uint8_t)(reason == WAIT_REASONS ? WAIT_OTHER : reason);
-	k->at[chain] = user ? user : kernel;
+	if (user.gates == 1 && call)
+		k->at[chain] = call;
+	else
+		k->at[chain] = user.at ? user.at : kernel;
 }
 
 /* Chains of frames become chains of places; to[] has the new number of each. */
