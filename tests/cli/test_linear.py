@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import CYCLADE, PERF, SANITIZED, Tap  # noqa: E402
+from tap import CYCLADE, PERF, SANITIZED, Tap, emulator  # noqa: E402
 
 t = Tap()
 N, MOST = 1500, 2.4
@@ -144,7 +144,7 @@ def write(path, data, ids, fields=0, n_events=1):
         f.write(head[:104].ljust(104, b"\0") + before + data + table + ids)
 
 
-QEMU, PLUGIN = shutil.which("qemu-x86_64"), os.environ.get("INSNS_PLUGIN", "")
+QEMU, PLUGIN = emulator("x86_64"), os.environ.get("INSNS_PLUGIN", "")
 EMULATED = bool(QEMU and os.path.exists(PLUGIN))
 
 

@@ -246,7 +246,7 @@ for query, words, says in ((endless, ("--timeout", "300ms"), "ended after 300"),
                            ("SELECT zeroblob(1000000000)", (), "too large"),
                            ("SELECT count(*) FROM " + ", ".join("samples s%d" % i for i in range(100)), (), "at most 64 tables"),
                            ("SELECT count(*) FROM " + ", ".join("frames s%d" % i for i in range(20)), ("--timeout", "300ms"), "ended after 300"),
-                           ("SELECT " + "(" * 500 + "1" + ")" * 500, (), "depth|overflow|maximum|too")):
+                           ("SELECT " + "(1+" * 500 + "1" + ")" * 500, (), "depth|overflow|maximum|too")):
     ok, seen = refused(query, fields, words=words, says=says)
     t.ok(ok, "ended: " + query[:60], seen)
 

@@ -20,7 +20,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 CYCLADE = os.environ.get("CYCLADE", os.path.join(ROOT, "build", "src", "cli", "cyclade"))
 PROGS = os.path.abspath(os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs")))
 SHARED = os.environ.get("CYCLADE_SHARED", os.path.join(ROOT, "..", "shared"))
-NO_SHARED = "no ../shared here"  # ci/count.py counts it once for a stage
+NO_SHARED = "no ../shared here"  # ci/count.py counts it once for a stage, and the next
+NO_PLUGINS = "no qemu-user here that takes plugins"
 # whoever runs the tests may have a configuration
 os.environ["XDG_CONFIG_HOME"] = "/nonexistent"
 os.environ["XDG_DATA_HOME"] = "/dev/null/data"  # nobody can make it, root neither
@@ -66,6 +67,12 @@ def nobody_runs():
         return False
 
 
+def emulator(machine):
+    """QEMU for programs of that machine, if it takes plugins: a static one, as Debian 13's, does not."""
+    path = shutil.which("qemu-" + machine)
+    return path if path and "-plugin" in subprocess.run([path, "-h"], capture_output=True, text=True).stdout else None
+
+
 def perf_strays():
     """Whether perf leaves the root it was started in: it does with files of a process in another mount namespace, because
     it enters that and comes back to its own namespace's root. After that a chroot's files are others, or none."""
@@ -74,8 +81,9 @@ def perf_strays():
             return what(path)
         except OSError:
             return None
-    outer, here = about(os.stat, "/proc/1/root/."), os.stat("/")
-    if not outer or (outer.st_dev, outer.st_ino) == (here.st_dev, here.st_ino):
+    here = os.stat("/")  # and as perf comes back to it; /proc/1/root may be out of reach, also of root
+    outer = subprocess.run(["nsenter", "--mount=/proc/self/ns/mnt", "stat", "-c", "%d %i", "/"], capture_output=True, text=True).stdout.split()
+    if outer in ([], [str(here.st_dev), str(here.st_ino)]):
         return False
     own = os.readlink("/proc/self/ns/mnt")
     return any(about(os.readlink, "/proc/%s/ns/mnt" % pid) not in (None, own) for pid in os.listdir("/proc") if pid.isdigit())

@@ -64,7 +64,8 @@ def compare(name, insns_of, objdump, path, arch):
     for line in run(objdump, "-d", "-z", "--no-show-raw-insn", "-j", ".text", path).split("\n"):
         g = re.match(r"\s*([0-9a-f]+):\s+(.*)", line)
         if g:
-            t = re.match(r".*?\b([0-9a-f]+) <", g[2].split("#")[0])
+            # comments; AArch64's constants have a # of their own (tbz w0, #5, 7cc <...>)
+            t = re.match(r".*?\b([0-9a-f]+) <", g[2].split("//" if arch == "arm" else "#")[0])
             k = kind_of(g[2], arch)
             want[g[1]] = (k, t[1] if t and k in "jcl" and " *" not in g[2].split("<")[0] else "-")
     got, wait = {}, set()

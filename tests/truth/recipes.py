@@ -13,7 +13,7 @@ import sys
 
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib")]
 from kernel_names import short_kallsyms  # noqa: E402
-from tap import CYCLADE, PERF, SHARED  # noqa: E402
+from tap import CYCLADE, NO_PLUGINS, NO_SHARED, PERF, SHARED  # noqa: E402
 
 CC = os.environ.get("CC", "cc").split()[-1]
 
@@ -165,7 +165,7 @@ def nested(d):
     """Loops of 7 by 5 by 40 trips in an emulator, and branch stacks of 32 of all that it did."""
     import truth
     if not truth.QEMU or not os.path.exists(os.path.join(truth.BUILT, "oracle.so")):
-        raise Missing("no qemu-x86_64, or no plugin is built for this machine")
+        raise Missing(NO_PLUGINS if not truth.QEMU else "no plugin is built for this machine")
     path = os.path.join(d, "perf.data")
     done([truth.QEMU, "-plugin", "%s/oracle.so,data=%s,truth=%s.truth,seed=1,depth=32,period=62" % (truth.BUILT, path, path),
           truth.program("nested"), "300"], d, env={})
@@ -203,7 +203,7 @@ def corpus(d):
     """Recordings of other machines."""
     path = os.path.join(SHARED, "corpus", "recordings")
     if not os.path.isdir(path):
-        raise Missing("../shared is not here")
+        raise Missing(NO_SHARED)
     os.symlink(os.path.realpath(path), os.path.join(d, "recordings"))
     return {}
 

@@ -5,14 +5,13 @@ count more must be what the row has, to the last digit. What the row does not na
 
 Mispredicts and page faults are not the emulator's to know."""
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib")]
-from tap import ROOT, Tap  # noqa: E402
+from tap import NO_PLUGINS, ROOT, Tap, emulator  # noqa: E402
 
 BUILT = os.environ.get("TRUTH_BUILT", os.path.join(ROOT, "build", "tests", "truth"))
 t = Tap()
@@ -71,10 +70,10 @@ def examine(machine, name, row, seen):
         t.equal([i for i, x in enumerate(more) if x != more[0]], [], "%s: %s: %d layouts count the same" % (machine, name, LAYOUTS))
 
 
-for machine, qemu, program in (("x86-64", shutil.which("qemu-x86_64"), "kernel_run"), ("AArch64", shutil.which("qemu-aarch64"), "kernel_run_arm")):
+for machine, qemu, program in (("x86-64", emulator("x86_64"), "kernel_run"), ("AArch64", emulator("aarch64"), "kernel_run_arm")):
     path = os.path.join(BUILT, program)
     if not qemu or not os.path.exists(path):
-        t.skip(machine, "no emulator, or no cross compiler")
+        t.skip(machine, NO_PLUGINS if not qemu else "no cross compiler")
         continue
     rows, without = table([path] if machine == "x86-64" else [qemu, path])
     t.ok(len(rows) > 55, "%s: %d kernels" % (machine, len(rows)))

@@ -4,14 +4,13 @@
 and 4K aliases, in buffers of any length; lines and pages that move as kernel_moved() has it, but for lines of the stack where the least
 recently used one goes, and within its bounds where any goes or as little as possible does."""
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib")]
-from tap import ROOT, Tap  # noqa: E402
+from tap import NO_PLUGINS, ROOT, Tap, emulator  # noqa: E402
 
 BUILT = os.environ.get("TRUTH_BUILT", os.path.join(ROOT, "build", "tests", "truth"))
 t = Tap()
@@ -105,10 +104,10 @@ def examine_all(machine, qemu, program, words, rows):
     return {name: examine(machine, name, row, n[name], all_moves[name][1], *both) for (name, (_, row)), both in zip(rows.items(), seen)}
 
 
-for machine, qemu, program in (("x86-64", shutil.which("qemu-x86_64"), "kernel_run"), ("AArch64", shutil.which("qemu-aarch64"), "kernel_run_arm")):
+for machine, qemu, program in (("x86-64", emulator("x86_64"), "kernel_run"), ("AArch64", emulator("aarch64"), "kernel_run_arm")):
     path = os.path.join(BUILT, program)
     if not qemu or not os.path.exists(path):
-        t.skip(machine, "no emulator, or no cross compiler")
+        t.skip(machine, NO_PLUGINS if not qemu else "no cross compiler")
         continue
     words = [path] if machine == "x86-64" else [qemu, path]
     rows = table(words)

@@ -6,7 +6,6 @@ latencies are made up: 100 cycles for a HITM, 4 for every other load."""
 import collections
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,7 +13,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib")]
 from sharing_made import PID, Access, Map, write  # noqa: E402
-from tap import ROOT, Tap, run  # noqa: E402
+from tap import NO_PLUGINS, ROOT, Tap, emulator, run  # noqa: E402
 
 BUILT = os.environ.get("TRUTH_BUILT", os.path.join(ROOT, "build", "tests", "truth"))
 PROGRAM = os.path.join(BUILT, "truth_sharing")
@@ -57,8 +56,8 @@ WANT = {"true": ("total", "add_total", "true sharing", "true sharing", {0: {0}, 
         "lock": ("lock", "take_lock", "lock", "lock", {0: {0}, 1: {0}}),
         "pair": ("pair", "add_pair", None, "false sharing", None)}
 FIELD = {"true": "", "false": "", "read": "", "padded": "n", "lock": "word", "pair": "n[]"}  # of the structures; the others are arrays of long
-if not shutil.which("qemu-x86_64") or not os.path.exists(PROGRAM):
-    t.skip("everything", "no emulator, or no program")
+if not emulator("x86_64") or not os.path.exists(PROGRAM):
+    t.skip("everything", "no program" if emulator("x86_64") else NO_PLUGINS)
     WANT = {}
 for pattern, (name, function, narrow, wide, bytes_of) in WANT.items():
     accesses, maps, truth = traced(pattern)

@@ -15,7 +15,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib")]
 from sharing_made import PID, Access, Map, write  # noqa: E402
-from tap import ROOT, Tap, run  # noqa: E402
+from tap import NO_PLUGINS, ROOT, Tap, emulator as emulated, run  # noqa: E402
 
 BUILT = os.environ.get("TRUTH_BUILT", os.path.join(ROOT, "build", "tests", "truth"))
 PERIOD = 7
@@ -167,8 +167,8 @@ def check(what, program, prefix="", emulator=("qemu-x86_64",)):
 
 PROGRAMS = [("C, gcc", "gcc", "types.c"), ("C, clang", "clang", "types.c"), ("C++, gcc", "g++", "types_cxx.cc"),
             ("C++, clang", "clang++", "types_cxx.cc")]
-if not shutil.which("qemu-x86_64") or not os.path.exists(os.path.join(BUILT, "accesses.so")):
-    t.skip("everything", "no emulator, or no plugin")
+if not emulated("x86_64") or not os.path.exists(os.path.join(BUILT, "accesses.so")):
+    t.skip("everything", "no plugin is built" if emulated("x86_64") else NO_PLUGINS)
     PROGRAMS = []
 for what, compiler, source in PROGRAMS:
     if not shutil.which(compiler):
@@ -179,8 +179,8 @@ for what, compiler, source in PROGRAMS:
     check(what, os.path.join(tmp.name, name))
 
 # AArch64, its linker's libraries and its emulator
-if not (shutil.which("aarch64-linux-gnu-gcc") and shutil.which("qemu-aarch64") and os.path.exists(os.path.join(BUILT, "accesses.so"))):
-    t.skip("C, AArch64", "no cross compiler, or no emulator")
+if not (shutil.which("aarch64-linux-gnu-gcc") and emulated("aarch64") and os.path.exists(os.path.join(BUILT, "accesses.so"))):
+    t.skip("C, AArch64", "no cross compiler, or no plugin is built" if emulated("aarch64") else NO_PLUGINS)
 else:
     subprocess.run(["aarch64-linux-gnu-gcc", "-O2", "-g", "-o", "types_arm", os.path.join(HERE, "progs", "types.c")], check=True, timeout=200)
     check("C, AArch64", os.path.join(tmp.name, "types_arm"), "aarch64-linux-gnu-", ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"))
@@ -188,8 +188,8 @@ else:
 # thread-local variables: of the program, of a library it uses, and of the library's own
 for what, prefix, emulator in (("thread-local", "", ["qemu-x86_64"]),
                                ("thread-local, AArch64", "aarch64-linux-gnu-", ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"])):
-    if not PROGRAMS or not shutil.which(prefix + "gcc") or not shutil.which(emulator[0]):
-        t.skip(what, "no compiler, or no emulator")
+    if not PROGRAMS or not shutil.which(prefix + "gcc") or not emulated(emulator[0].removeprefix("qemu-")):
+        t.skip(what, "no compiler" if PROGRAMS and emulated(emulator[0].removeprefix("qemu-")) else NO_PLUGINS)
         continue
     source, where = os.path.join(HERE, "progs", "types_thread.c"), os.path.join(tmp.name, prefix + "thread")
     os.mkdir(where)

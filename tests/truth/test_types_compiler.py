@@ -12,7 +12,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), HERE]
 import mem_truth  # noqa: E402
-from tap import ROOT, Tap  # noqa: E402
+from tap import NO_PLUGINS, ROOT, Tap, emulator  # noqa: E402
 
 BUILT = os.environ.get("TRUTH_BUILT", os.path.join(ROOT, "build", "tests", "truth"))
 t = Tap()
@@ -71,8 +71,11 @@ for what, compiler, source in (("C", "gcc", "types.c"), ("C++", "g++", "types_cx
     if not shutil.which("gdb"):
         t.skip(what, "no gdb")
         continue
-    if options is None or not shutil.which("qemu-x86_64") or not os.path.exists(os.path.join(BUILT, "accesses.so")):
-        t.skip(what, "no compiler, no headers of its plugins, or no emulator")
+    if not emulator("x86_64"):
+        t.skip(what, NO_PLUGINS)
+        continue
+    if options is None or not os.path.exists(os.path.join(BUILT, "accesses.so")):
+        t.skip(what, "no compiler, or no headers of its plugins")
         continue
     program = os.path.join(tmp.name, "types_" + what.replace("+", "x"))
     subprocess.run([compiler, "-O2", "-g", *options, "-o", program, os.path.join(HERE, "progs", source)], check=True, timeout=200)

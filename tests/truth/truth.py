@@ -14,7 +14,6 @@ import functools
 import math
 import os
 import random
-import shutil
 import struct
 import subprocess
 import sys
@@ -22,10 +21,10 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib")]
-from tap import ROOT, SANITIZED, Bars, run  # noqa: E402
+from tap import NO_PLUGINS, ROOT, SANITIZED, Bars, emulator, run  # noqa: E402
 
 BUILT = os.environ.get("TRUTH_BUILT", os.path.join(ROOT, "build", "tests", "truth"))
-QEMU = shutil.which("qemu-x86_64")
+QEMU = emulator("x86_64")
 LONG = bool(os.environ.get("CYCLADE_LONG"))
 # Each program and how much it does: some hundred thousand to a million taken branches.
 AMOUNT = {"oddeven": 400, "nested": 500, "recursion": 160, "indirect": 1000, "shapes": 700, "pack": 12, "twins": 4000}
@@ -375,7 +374,7 @@ class Oracle:
 
     def __enter__(self):
         if not QEMU or not os.path.exists(os.path.join(BUILT, "oracle.so")):
-            self.t.skip("all", "no qemu-x86_64" if not QEMU else "no plugin is built for this machine")
+            self.t.skip("all", NO_PLUGINS if not QEMU else "no plugin is built for this machine")
             self.t.done()
         self.dir = tempfile.TemporaryDirectory(prefix="truth-")
         self.n = 0
