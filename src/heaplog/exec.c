@@ -2,7 +2,7 @@
 /*
  * Programs that this one executes: this library is left out of LD_PRELOAD for those that it would
  * end (symbol/heap_fit.h). They, and what they execute, are not logged. A program that makes the
- * system call itself, without libc's function, is not seen here and hands the library on.
+ * system call itself, without any of libc's functions, is not seen here and hands the library on.
  *
  * Environments and arguments are copied into mappings that are kept: a child of vfork() cannot
  * unmap one after it executed a program, and the mapping lies in the memory of its parent.
@@ -23,6 +23,7 @@
 
 #define NAME	"libcyclade-heap.so"
 #define PRELOAD "LD_PRELOAD="
+#define MOVES	16 /* of posix_spawn()'s actions, at a time */
 #define COPIES	64 /* that may be in use at a time, by children of vfork() */
 
 extern char **environ;
@@ -125,20 +126,39 @@ static enum heap_fit file_fit(int fd, char *interpreter)
 	return what;
 }
 
+/* A descriptor of O_PATH can be executed, but not read. -1: nor can it be opened again. */
+static int open_again(int fd)
+{
+	char path[40], digits[12];
+	size_t n = 0;
+
+	char *to = stpcpy(path, "/proc/self/fd/");
+
+	do
+		digits[n++] = (char)('0' + fd % 10);
+	while (fd /= 10);
+	while (n)
+		*to++ = digits[--n];
+	*to = '\0';
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
 static bool path_fits(int at, const char *path, int flags)
 {
 	char interpreter[HEAP_FIT_NAME];
 	enum heap_fit what = HEAP_FITS;
 
 	for (int i = 0; i < HEAP_FIT_DEPTH; i++) {
-		bool named = *path; /* else `at` is the program */
-		int fd = named ? openat(at, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags) : at;
+		int fd = -1;
 
+		if (*path)
+			fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+		else if (at >= 0) /* is the program */
+			fd = open_again(at);
 		if (fd < 0)
 			return true;
 		what = file_fit(fd, interpreter);
-		if (named)
-			(void)close(fd);
+		(void)close(fd);
 		if (what != HEAP_FIT_SCRIPT)
 			break;
 		path = interpreter;
@@ -149,7 +169,7 @@ static bool path_fits(int at, const char *path, int flags)
 }
 
 /* Looks at the first file in PATH that can be executed. As in libc, no directory is one. */
-static bool found_fits(const char *file)
+static bool found_fits(int at, const char *file)
 {
 	const char *dirs = getenv("PATH"), *end;
 	size_t n = strlen(file);
@@ -157,7 +177,7 @@ static bool found_fits(const char *file)
 	char *path;
 
 	if (strchr(file, '/') || n > NAME_MAX)
-		return path_fits(AT_FDCWD, file, 0);
+		return path_fits(at, file, 0);
 	path = copy_room(HEAPLOG_PATH + NAME_MAX + 2);
 	for (dirs = dirs ? dirs : "/bin:/usr/bin"; path && *file; dirs = end + 1) {
 		size_t len;
@@ -168,8 +188,9 @@ static bool found_fits(const char *file)
 			memcpy(path, dirs, len);
 			path[len] = '/';
 			memcpy(path + len + !!len, file, n + 1);
-			if (!access(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode))
-				return path_fits(AT_FDCWD, path, 0);
+			if (!faccessat(at, path, X_OK, 0) && !fstatat(at, path, &st, 0) &&
+			    S_ISREG(st.st_mode))
+				return path_fits(at, path, 0);
 		}
 		if (!*end)
 			break;
@@ -177,7 +198,7 @@ static bool found_fits(const char *file)
 	return true;
 }
 
-enum how { BY_AT, BY_SEARCH };
+enum how { BY_AT, BY_SEARCH, BY_NOBODY /* knows which file it is */ };
 
 /* The environment that the program shall have. */
 static char *const *env_for(enum how how, int at, const char *path, int flags, char *const *env)
@@ -190,8 +211,10 @@ static char *const *env_for(enum how how, int at, const char *path, int flags, c
 	/* nor may a filter of system calls let through what this library does when it begins */
 	if (entry && (log_is_filtered() || heap_fit_names_sanitizer(*entry, strlen(*entry))))
 		fits = false;
+	else if (entry && how == BY_NOBODY)
+		fits = false;
 	else if (entry && path)
-		fits = how == BY_SEARCH ? found_fits(path) : path_fits(at, path, flags);
+		fits = how == BY_SEARCH ? found_fits(at, path) : path_fits(at, path, flags);
 	if (!fits)
 		env = without_us(env, entry, n);
 	errno = e;
@@ -222,7 +245,7 @@ EXPORT int execvpe(const char *file, char *const argv[], char *const env[])
 {
 	if (!real_find() || !real.execvpe)
 		return no_function();
-	return real.execvpe(file, argv, env_for(BY_SEARCH, 0, file, 0, env));
+	return real.execvpe(file, argv, env_for(BY_SEARCH, AT_FDCWD, file, 0, env));
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
@@ -237,34 +260,143 @@ EXPORT int fexecve(int fd, char *const argv[], char *const env[])
 	return real.fexecve(fd, argv, env_for(BY_AT, fd, "", 0, env));
 }
 
+char *const *exec_env(int at, const char *path, int flags, char *const *env)
+{
+	return env_for(BY_AT, at, path, flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0, env);
+}
+
 EXPORT int execveat(int at, const char *path, char *const argv[], char *const env[], int flags)
 {
-	int follow = flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0;
-
 	if (!real_find() || !real.execveat)
 		return no_function();
-	return real.execveat(at, path, argv, env_for(BY_AT, at, path, follow, env), flags);
+	return real.execveat(at, path, argv, exec_env(at, path, flags, env), flags);
 }
 
-EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-		       const posix_spawnattr_t *attr, char *const argv[], char *const env[])
+/* ---- posix_spawn() ------------------------------------------------------------------------- */
+
+/* The program's name may be one below a directory that the child goes to first. What the actions
+ * are, libc alone knows: so it is kept who had one such added. */
+static struct move {
+	_Atomic(const void *) of; /* the actions; NULL: free */
+	bool unknown;		  /* more than one, or a descriptor that others may open before */
+	char dir[HEAPLOG_PATH];
+} moves[MOVES];
+static _Atomic bool moves_full; /* some are not here */
+
+static struct move *find_move(const void *of)
 {
-	if (!real_find() || !real.posix_spawn)
-		return ENOSYS;
-	return real.posix_spawn(pid, path, actions, attr, argv,
-				env_for(BY_AT, AT_FDCWD, path, 0, env));
+	for (size_t i = 0; i < MOVES; i++)
+		if (atomic_load(&moves[i].of) == of)
+			return &moves[i];
+	return NULL;
 }
 
-EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
-			const posix_spawnattr_t *attr, char *const argv[], char *const env[])
+static void add_move(const void *of, const char *dir)
 {
-	if (!real_find() || !real.posix_spawnp)
-		return ENOSYS;
-	return real.posix_spawnp(pid, file, actions, attr, argv,
-				 env_for(BY_SEARCH, 0, file, 0, env));
+	struct move *m = find_move(of);
+	const void *none = NULL;
+
+	if (m) {
+		m->unknown = true;
+		return;
+	}
+	for (size_t i = 0; i < MOVES && !m; i++, none = NULL)
+		if (atomic_compare_exchange_strong(&moves[i].of, &none, of))
+			m = &moves[i];
+	if (!m) {
+		atomic_store(&moves_full, true);
+		return;
+	}
+	m->unknown = !dir || strlen(dir) >= sizeof(m->dir);
+	if (!m->unknown)
+		memcpy(m->dir, dir, strlen(dir) + 1);
 }
 
-/* Arguments one by one, ended by NULL. `path` and `first` are those of the function. */
+static void forget_moves(const void *of)
+{
+	struct move *m = find_move(of);
+
+	if (m)
+		atomic_store(&m->of, NULL);
+}
+
+EXPORT int posix_spawn_file_actions_init(posix_spawn_file_actions_t *a)
+{
+	if (!real_find() || !real.posix_spawn_file_actions_init)
+		return ENOSYS;
+	forget_moves(a);
+	return real.posix_spawn_file_actions_init(a);
+}
+
+EXPORT int posix_spawn_file_actions_destroy(posix_spawn_file_actions_t *a)
+{
+	if (!real_find() || !real.posix_spawn_file_actions_destroy)
+		return ENOSYS;
+	forget_moves(a);
+	return real.posix_spawn_file_actions_destroy(a);
+}
+
+/* Under both names, where libc has both: some programs ask whether it has a function. */
+#define ADD(name, type, dir)                                               \
+	int spawn_##name(posix_spawn_file_actions_t *,                     \
+			 type) __asm__("posix_spawn_file_actions_" #name); \
+	EXPORT int spawn_##name(posix_spawn_file_actions_t *a, type to)    \
+	{                                                                  \
+		int e;                                                     \
+                                                                           \
+		if (!real_find() || !real.posix_spawn_file_actions_##name) \
+			return ENOSYS;                                     \
+		e = real.posix_spawn_file_actions_##name(a, to);           \
+		if (!e)                                                    \
+			add_move(a, dir);                                  \
+		return e;                                                  \
+	}
+ADD(addchdir_np, const char *, to)
+ADD(addfchdir_np, int, NULL)
+#ifdef HAVE_ADDCHDIR
+ADD(addchdir, const char *, to)
+ADD(addfchdir, int, NULL)
+#endif
+
+static char *const *spawn_env(enum how how, const void *actions, const char *path, char *const *env)
+{
+	struct move *m = actions ? find_move(actions) : NULL;
+	int at = AT_FDCWD, e = errno;
+
+	if (m && !m->unknown)
+		at = open(m->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	else if (*path != '/' && (m || (actions && atomic_load(&moves_full))))
+		how = BY_NOBODY;
+	errno = e;
+	env = env_for(how, at < 0 ? AT_FDCWD : at, path, 0, env);
+	if (at >= 0)
+		(void)close(at);
+	return env;
+}
+
+/* The same functions give the child's number, and a descriptor of it. */
+#define SPAWN(name, how)                                                                          \
+	int spawn_##name(int *, const char *, const posix_spawn_file_actions_t *,                 \
+			 const posix_spawnattr_t *, char *const *, char *const *) __asm__(#name); \
+	EXPORT int spawn_##name(                                                                  \
+		int *out, const char *path, const posix_spawn_file_actions_t *actions,            \
+		const posix_spawnattr_t *attr, char *const *argv, char *const *env)               \
+	{                                                                                         \
+		if (!real_find() || !real.name)                                                   \
+			return ENOSYS;                                                            \
+		return real.name(out, path, actions, attr, argv,                                  \
+				 spawn_env(how, actions, path, env));                             \
+	}
+SPAWN(posix_spawn, BY_AT)
+SPAWN(posix_spawnp, BY_SEARCH)
+#ifdef HAVE_PIDFD_SPAWN
+SPAWN(pidfd_spawn, BY_AT)
+SPAWN(pidfd_spawnp, BY_SEARCH)
+#endif
+
+/* ---- arguments one by one ------------------------------------------------------------------ */
+
+/* Ended by NULL. `path` and `first` are those of the function. */
 #define LISTED(call, env_of)                                                    \
 	do {                                                                    \
 		va_list args;                                                   \

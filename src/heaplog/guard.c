@@ -4,11 +4,15 @@
  * from then on this library makes no system call (log.c). A filter that a program had when it was
  * executed has let through what the dynamic linker does, which is more than what is done here.
  *
+ * And programs that are executed by syscall().
+ *
  * Both functions have the arguments that libc's have at most, so that a call which is none of these
  * becomes a jump to libc's.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/seccomp.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -46,6 +50,18 @@ static __attribute__((noinline)) long guarded(enum guard what, long n, long a, l
 	return r;
 }
 
+static long env_of(int at, long path, int flags, long env)
+{
+	const char *name;
+	char *const *had;
+
+	memcpy(&name, &path, sizeof(name));
+	memcpy(&had, &env, sizeof(had));
+	had = exec_env(at, name, flags, had);
+	memcpy(&env, &had, sizeof(env));
+	return env;
+}
+
 EXPORT long any_call(long n, long a, long b, long c, long d, long e, long f)
 {
 	enum guard what;
@@ -57,6 +73,10 @@ EXPORT long any_call(long n, long a, long b, long c, long d, long e, long f)
 	what = what_of(n, a, b);
 	if (unlikely(what) && real_found)
 		return guarded(what, n, a, b, c, d, e, f);
+	if (unlikely(n == SYS_execve))
+		c = env_of(AT_FDCWD, a, 0, c);
+	else if (unlikely(n == SYS_execveat))
+		d = env_of((int)a, b, (int)e, d);
 	return real.syscall(n, a, b, c, d, e, f);
 }
 

@@ -48,6 +48,9 @@
 
 /* ---- the functions themselves: real.c ------------------------------------------------------ */
 
+typedef int real_spawn(int *, const char *, const posix_spawn_file_actions_t *,
+		       const posix_spawnattr_t *, char *const *, char *const *);
+
 struct real {
 	void *(*malloc)(size_t);
 	void (*free)(void *);
@@ -70,10 +73,13 @@ struct real {
 	int (*execvpe)(const char *, char *const *, char *const *);
 	int (*fexecve)(int, char *const *, char *const *);
 	int (*execveat)(int, const char *, char *const *, char *const *, int);
-	int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
-			   const posix_spawnattr_t *, char *const *, char *const *);
-	int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
-			    const posix_spawnattr_t *, char *const *, char *const *);
+	real_spawn *posix_spawn, *posix_spawnp, *pidfd_spawn, *pidfd_spawnp;
+	int (*posix_spawn_file_actions_init)(posix_spawn_file_actions_t *);
+	int (*posix_spawn_file_actions_destroy)(posix_spawn_file_actions_t *);
+	int (*posix_spawn_file_actions_addchdir_np)(posix_spawn_file_actions_t *, const char *);
+	int (*posix_spawn_file_actions_addchdir)(posix_spawn_file_actions_t *, const char *);
+	int (*posix_spawn_file_actions_addfchdir_np)(posix_spawn_file_actions_t *, int);
+	int (*posix_spawn_file_actions_addfchdir)(posix_spawn_file_actions_t *, int);
 };
 
 extern struct real real;
@@ -188,6 +194,9 @@ static inline uint64_t log_time(void)
  * called. */
 uint32_t chain_of(struct thread *t, const void *from, const void *frame);
 void chain_reset(void); /* none is in the log */
+
+/* exec.c: the environment that a program shall have. */
+char *const *exec_env(int at, const char *path, int flags, char *const *env);
 
 struct chain {
 	uint64_t at[HEAP_DEPTH], hash;

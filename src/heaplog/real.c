@@ -124,6 +124,14 @@ bool real_find(void)
 	FIND(execveat);
 	FIND(posix_spawn);
 	FIND(posix_spawnp);
+	FIND(pidfd_spawn);
+	FIND(pidfd_spawnp);
+	FIND(posix_spawn_file_actions_init);
+	FIND(posix_spawn_file_actions_destroy);
+	FIND(posix_spawn_file_actions_addchdir_np);
+	FIND(posix_spawn_file_actions_addchdir);
+	FIND(posix_spawn_file_actions_addfchdir_np);
+	FIND(posix_spawn_file_actions_addfchdir);
 	judge_size(own);
 	new_find();
 	log_begin(own, real_symbol(RTLD_DEFAULT, "_dl_find_object"));

@@ -485,7 +485,23 @@ int main(void) { void *h = dlopen("%s/plugin.so", RTLD_NOW | RTLD_LOCAL); printf
 EXECS = """
 #include <spawn.h>
 #include <stdarg.h>
+#include <sys/syscall.h>
 extern char **environ;
+static int move(const char *how, pid_t *pid, char *path, char **args)
+{
+	posix_spawn_file_actions_t a;
+	char here[4096], *base = strrchr(getcwd(here, sizeof here), '/');
+	int e = posix_spawn_file_actions_init(&a), fd = open(here, O_PATH | O_CLOEXEC);
+	chdir("/");
+	if (how[1] == 'f') posix_spawn_file_actions_addfchdir_np(&a, fd);
+	if (how[1] == 't') { *base = 0; posix_spawn_file_actions_addchdir_np(&a, *here ? here : "/"); posix_spawn_file_actions_addchdir_np(&a, base + 1); }
+	if (how[1] == 'o') posix_spawn_file_actions_addchdir_np(&a, here);
+	setenv("PATH", "/nonexistent::/bin:/usr/bin", 1);
+	e = how[2] ? posix_spawnp(pid, path + 2, &a, NULL, args, environ) : posix_spawn(pid, path, &a, NULL, args, environ);
+	posix_spawn_file_actions_destroy(&a);
+	fchdir(fd);
+	return e;
+}
 int main(int n, char **v)
 {
 	char *args[] = { v[2], "arg", NULL };
@@ -493,7 +509,7 @@ int main(int n, char **v)
 	free(malloc(511));
 	setenv("PATH", "HIDES:.:/bin:/usr/bin", 1);
 	if (!strcmp(v[1], "vfork")) pid = vfork();
-	else if (v[1][0] != 'p') pid = fork();
+	else if (!strchr("pm", v[1][0])) pid = fork();
 	if (!pid) switch (v[1][0]) {
 	case 'v': _exit(execve(v[2], args, environ));
 	case '1': _exit(execl(v[2], v[2], "arg", NULL));
@@ -505,6 +521,12 @@ int main(int n, char **v)
 	case '7': fd = open(v[2], O_RDONLY | O_CLOEXEC); _exit(fexecve(fd, args, environ));
 	case '8': fd = open(v[2], O_RDONLY | O_CLOEXEC); _exit(execveat(fd, "", args, environ, AT_EMPTY_PATH));
 	case '9': _exit(system(v[2]) >> 8);
+	case 'a': fd = open(v[2], O_PATH | O_CLOEXEC); _exit(fexecve(fd, args, environ));
+	case 'b': fd = open(v[2], O_PATH | O_CLOEXEC); _exit(execveat(fd, "", args, environ, AT_EMPTY_PATH));
+	case 'c': fd = open(".", O_PATH | O_CLOEXEC); chdir("/"); _exit(execveat(fd, v[2], args, environ, 0));
+	case 'd': _exit(syscall(SYS_execve, v[2], args, environ));
+	case 'e': fd = open(".", O_PATH | O_CLOEXEC); chdir("/"); _exit(syscall(SYS_execveat, fd, v[2], args, environ, 0));
+	case 'm': s = move(v[1], &pid, v[2], args); break;
 	case 'p': s = v[1][1] == 'p' ? posix_spawnp(&pid, v[2] + 2, NULL, NULL, args, environ) : posix_spawn(&pid, v[2], NULL, NULL, args, environ);
 	}
 	if (waitpid(pid, &s, 0) != pid) return 99;
@@ -550,7 +572,7 @@ for kind, program in kinds.items():
     os.chmod("interpreted", 0o755)
     logs = same("script", what=kind + ": in the middle of a script", wants=(9, "1\n3\n9\n1\n", ""))
     t.equal(sizes(logs).count(522), 2, "the others of it are logged, before and after")
-    for how in ("vfork", "1", "2", "3", "4", "5", "6", "7", "8", "9", "p", "pp") if kind == next(iter(kinds)) else ("vfork", "5", "pp"):
+    for how in ("vfork", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b", "c", "d", "e", "p", "pp", "mo", "mop", "mt", "mtp", "mf", "mfp") if kind == next(iter(kinds)) else ("vfork", "5", "pp"):
         n = 1 if how == "9" else 2
         logs = same("caller", how, "./program", what="%s: executed by %s" % (kind, how), wants=(0, "%d\n9\n" % n, ""))
         t.equal((sizes(logs).count(511), sizes(logs).count(522)), (1, 0), "unlogged, whoever executes it is logged")
@@ -559,6 +581,10 @@ for name in ("program", "interpreted"):
     shutil.copy("ends9", name)
 logs = same("caller", "4", "../ends9", what="a program that can have the library", wants=(0, "2\n9\n", ""))
 t.equal(sizes(logs).count(522), 1, "is logged")
+shutil.copy("ends9", "program")
+for how, n in (("a", 1), ("d", 1), ("mo", 1), ("mop", 1), ("mf", 0), ("p", 1)):
+    logs = same("caller", how, "./program", what="one executed by " + how, wants=(0, "2\n9\n", ""))
+    t.equal(sizes(logs).count(522), n, "is logged" if n else "is not logged, as nobody knows which file it is")
 # a sanitizer's runtime has to be the first, so who starts it with the library in front of it gets it alone; here by its name
 build("libtsan.so.9", "int nothing;", "-shared", "-fPIC", head="")
 build("preloads", r"""
