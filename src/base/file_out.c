@@ -371,6 +371,17 @@ int file_new_open(struct file_new *f, const char *path, mode_t mode, enum file_n
 	return rc;
 }
 
+int file_new_reserve(const struct file_new *f, uint64_t bytes)
+{
+	int fd = f->direct ? -1 : create_nameless(f, 0600);
+
+	if (fd >= 0 && fallocate(fd, 0, 0, (off_t)bytes)) {
+		(void)close(fd);
+		return -1;
+	}
+	return fd;
+}
+
 /* Gives the file its name; no signal comes between the two steps. */
 static int show(struct file_new *f, bool close_first, struct err *err)
 {

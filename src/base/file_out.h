@@ -81,6 +81,9 @@ struct file_new {
 	}
 int file_new_open(struct file_new *f, const char *path, mode_t mode, enum file_new_how how,
 		  struct err *err) MUST_USE;
+/* Takes `bytes` of the disk, for what has to be written when it is full: closing the descriptor
+ * gives them back. -1: there is no such thing here. */
+int file_new_reserve(const struct file_new *f, uint64_t bytes);
 int file_new_show(struct file_new *f, struct err *err) MUST_USE;   /* twice is fine */
 int file_new_commit(struct file_new *f, struct err *err) MUST_USE; /* removes it on failure */
 void file_new_abort(struct file_new *f); /* closes and removes; twice is fine */

@@ -41,6 +41,7 @@ struct sampling_result {
 	uint64_t samples, bytes;
 	bool kept;		 /* in the file; else what had its name before still has it */
 	uint64_t lost;		 /* events the kernel dropped because a ring was full */
+	uint64_t no_room;	 /* ... and of these those for which the disk had no room */
 	uint64_t not_kept;	 /* samples that ask.keep did not want */
 	uint64_t cut_bytes;	 /* of parts that only ask.keep read */
 	uint64_t left_out;	 /* samples of others, where the kernel gave those of all */

@@ -6,10 +6,12 @@
  */
 #include "perfdata/writer.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -25,7 +27,8 @@
 #define HEADER_SIZE  104u
 #define IDS_AT	     (HEADER_SIZE + ENDED_SIZE)
 #define BUFFER_SIZE  (256u << 10)
-#define RECORD_MAX   65528u /* a COMPRESSED record's size is 16 bits; kept a multiple of 8 */
+#define RECORD_MAX   65528u	/* a COMPRESSED record's size is 16 bits; kept a multiple of 8 */
+#define RESERVE	     (1u << 20) /* of the disk, for features and the last records */
 #define PAYLOAD_MAX  (RECORD_MAX - sizeof(struct perf_event_header))
 
 struct feature {
@@ -44,6 +47,10 @@ struct pdw {
 	bool locked;	     /* ours: the recorder is at work */
 	bool regular, aside; /* aside: the older recording is PATH.old already */
 	bool ended;	     /* it is whole, and says how it ended */
+	int reserve;	     /* room on the disk, -1: none */
+	uint64_t limit;	     /* of the bytes of records, where a file's size has one */
+	bool full;	     /* nothing more is taken, */
+	struct err why;	     /* for this reason */
 	ZSTD_CCtx *zstd;
 	uint8_t *packed; /* a record's head and room for what zstd gives */
 	VEC(struct feature) feature;
@@ -65,10 +72,59 @@ static int put(struct pdw *w, const void *p, size_t len, struct err *err)
 {
 	if (not_cut(w, err))
 		return -1;
+	if (len > w->limit || w->at > w->limit - len) {
+		errno = EFBIG;
+		return err_sys(err, "%s", w->path);
+	}
 	if (fd_write_all(w->file.fd, p, len, w->path, err))
 		return -1;
 	w->at += len;
 	return 0;
+}
+
+/* Room for the end of the file. */
+static void reserve(struct pdw *w)
+{
+	struct rlimit size;
+
+	w->limit = UINT64_MAX;
+	if (!w->regular)
+		return;
+	w->reserve = file_new_reserve(&w->file, RESERVE);
+	if (!getrlimit(RLIMIT_FSIZE, &size) && size.rlim_cur != RLIM_INFINITY)
+		w->limit =
+			size.rlim_cur - (size.rlim_cur / 8 < RESERVE ? size.rlim_cur / 8 : RESERVE);
+}
+
+/* True: there was some. */
+static bool give_reserve_up(struct pdw *w)
+{
+	bool had = w->reserve >= 0 || w->limit != UINT64_MAX;
+
+	if (w->reserve >= 0)
+		(void)close(w->reserve);
+	w->reserve = -1;
+	w->limit = UINT64_MAX;
+	return had;
+}
+
+static int cut_to(struct pdw *w, uint64_t at)
+{
+	if (!w->regular || ftruncate(w->file.fd, (off_t)at) ||
+	    lseek(w->file.fd, (off_t)at, SEEK_SET) < 0)
+		return -1;
+	w->at = at;
+	w->filled = 0;
+	return 0;
+}
+
+/* Nothing more is taken, if that is the end of the disk and the file is worth an end of its own. */
+static int fills_up(struct pdw *w, struct err *err)
+{
+	w->full = w->file.shown && w->why.sys_errno && !cut_to(w, w->told);
+	if (!w->full && err && !err->code)
+		*err = w->why;
+	return w->full ? 0 : -1;
 }
 
 static void header_fill(const struct pdw *w, uint8_t h[HEADER_SIZE], uint64_t data_size,
@@ -192,6 +248,8 @@ int pdw_open(struct pdw **out, const char *path, const struct pdw_setup *setup, 
 		return err_nomem(err);
 	w->file = (struct file_new)FILE_NEW_NONE;
 	w->path = w->file.path;
+	w->reserve = -1;
+	w->limit = UINT64_MAX;
 	w->buffer = malloc(BUFFER_SIZE);
 	if (!w->buffer) {
 		(void)err_nomem(err);
@@ -200,6 +258,7 @@ int pdw_open(struct pdw **out, const char *path, const struct pdw_setup *setup, 
 	if (file_new_open(&w->file, path, 0600, setup->ours ? FILE_NEW_OURS : FILE_NEW_FRESH, err))
 		goto fail;
 	w->regular = !w->file.direct;
+	reserve(w);
 	if (old_name(w, old, err) || file_out_check(old, err))
 		goto fail;
 	for (size_t i = 0; i < setup->n_events; i++)
@@ -299,7 +358,7 @@ static int flush_buffer(struct pdw *w, struct err *err)
 	return len ? put(w, w->buffer, len, err) : 0;
 }
 
-int pdw_data(struct pdw *w, const void *p, size_t len, struct err *err)
+static int data(struct pdw *w, const void *p, size_t len, struct err *err)
 {
 	if (w->zstd)
 		return pack(w, p, len, false, err);
@@ -313,11 +372,16 @@ int pdw_data(struct pdw *w, const void *p, size_t len, struct err *err)
 	return 0;
 }
 
-int pdw_flush(struct pdw *w, struct err *err)
+int pdw_data(struct pdw *w, const void *p, size_t len, struct err *err)
+{
+	return w->full || !data(w, p, len, &w->why) ? 0 : fills_up(w, err);
+}
+
+static int flush(struct pdw *w, struct err *err)
 {
 	uint64_t size;
 
-	if (w->zstd ? pack(w, "", 0, true, err) : flush_buffer(w, err))
+	if (!w->full && (w->zstd ? pack(w, "", 0, true, err) : flush_buffer(w, err)))
 		return -1;
 	if (!w->regular || w->at == w->told)
 		return 0;
@@ -330,6 +394,27 @@ int pdw_flush(struct pdw *w, struct err *err)
 	return 0;
 }
 
+int pdw_flush(struct pdw *w, struct err *err)
+{
+	return w->full || !flush(w, &w->why) ? 0 : fills_up(w, err);
+}
+
+const struct err *pdw_full(const struct pdw *w)
+{
+	return w->full ? &w->why : NULL;
+}
+
+int pdw_behind(struct pdw *w, const void *p, size_t len, struct err *err)
+{
+	uint64_t end = w->at;
+
+	(void)give_reserve_up(w);
+	if (!put(w, p, len, err))
+		return 0;
+	(void)!cut_to(w, end);
+	return -1;
+}
+
 int pdw_feature(struct pdw *w, unsigned bit, const void *p, size_t len, struct err *err)
 {
 	struct feature f = { bit, BUF_INIT };
@@ -340,6 +425,19 @@ int pdw_feature(struct pdw *w, unsigned bit, const void *p, size_t len, struct e
 		return err_nomem(err);
 	}
 	return 0;
+}
+
+void pdw_feature_drop(struct pdw *w, unsigned bit)
+{
+	size_t n = 0;
+
+	vec_each (&w->feature, struct feature *, f) {
+		if (f->bit == bit)
+			buf_free(&f->payload);
+		else
+			w->feature.v[n++] = *f;
+	}
+	w->feature.n = n;
 }
 
 int pdw_feature_early(struct pdw *w, unsigned bit, const void *p, size_t len, struct err *err)
@@ -409,7 +507,7 @@ static void cut_off(struct pdw *w, uint64_t data_end)
 	const uint64_t none[4] = { 0 };
 	uint8_t header[HEADER_SIZE];
 
-	if (!w->regular || ftruncate(w->file.fd, (off_t)data_end))
+	if (cut_to(w, data_end))
 		return;
 	header_fill(w, header, data_end - w->data_offset, none);
 	(void)!fd_write_all_at(w->file.fd, header, sizeof(header), 0, w->path, NULL);
@@ -420,7 +518,7 @@ static int complete(struct pdw *w, struct err *err)
 	uint64_t features[4] = { 0 }, data_end;
 	uint8_t header[HEADER_SIZE];
 
-	if (pdw_flush(w, err))
+	if (flush(w, err))
 		return -1;
 	data_end = w->at;
 	if (write_features(w, features, err)) {
@@ -454,9 +552,33 @@ static int not_gone(const struct pdw *w, struct err *err)
 	return err_hint(err, "record again, into a file that no other program uses");
 }
 
+/* With the reserve where it takes that. */
+static int complete_at_last(struct pdw *w, struct err *err)
+{
+	struct err why = ERR_INIT;
+
+	if (pdw_flush(w, err)) /* records first: they keep off the reserve */
+		return -1;
+	if (w->full)
+		(void)give_reserve_up(w);
+	if (!complete(w, &why) || (give_reserve_up(w) && (err_clear(&why), !complete(w, &why))))
+		return 0;
+	if (err && !err->code)
+		*err = why;
+	return -1;
+}
+
 int pdw_commit(struct pdw *w, const struct pdw_end *end, struct err *err)
 {
-	if (not_cut(w, err) || complete(w, err) || put_end(w, end, err))
+	struct pdw_end is = *end;
+
+	if (not_cut(w, err) || complete_at_last(w, err))
+		return -1;
+	if (w->full) {
+		is.how = PD_END_FULL;
+		is.number = w->why.sys_errno;
+	}
+	if (put_end(w, &is, err))
 		return -1;
 	w->ended = true;
 	if (not_gone(w, err) || pdw_show(w, err))
@@ -480,6 +602,7 @@ void pdw_close(struct pdw *w)
 	if (!w)
 		return;
 	file_new_abort(&w->file);
+	(void)give_reserve_up(w);
 	vec_each (&w->feature, struct feature *, f)
 		buf_free(&f->payload);
 	vec_free(&w->feature);

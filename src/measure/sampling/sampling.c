@@ -2,6 +2,7 @@
 #include "measure/sampling/sampling_int.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -390,7 +391,7 @@ static int switched(void *ctx, struct counting *k, bool on, struct err *err)
 	return 0;
 }
 
-/* The disk is full: nothing more to gain; the program goes on. */
+/* The disk is full: nothing more to gain; the program goes on, undisturbed. */
 static int writing_failed(void *ctx, struct counting *k, struct err *err)
 {
 	const struct counting_hooks none = { .switched = switched, .ctx = ctx };
@@ -401,15 +402,27 @@ static int writing_failed(void *ctx, struct counting *k, struct err *err)
 	return counting_stop(k, &none, err);
 }
 
+struct losses_record {
+	struct perf_event_header head;
+	uint64_t lost;
+	uint8_t trailer[64];
+};
+
+static size_t losses_record(const struct sampling *r, uint64_t n, struct losses_record *out)
+{
+	size_t size = offsetof(struct losses_record, trailer) + attr_trailer(&r->ev[0].attr);
+
+	assert(size <= sizeof(*out));
+	*out = (struct losses_record){
+		.head = { .type = PERF_RECORD_LOST_SAMPLES, .size = (uint16_t)size }, .lost = n
+	};
+	return size;
+}
+
 /* A ring that stays full to the end has no record of what it lost last: the counters know. */
 static int put_last_losses(struct sampling *r, struct err *err)
 {
-	struct last {
-		struct perf_event_header head;
-		uint64_t lost;
-		uint8_t trailer[64];
-	} record = { .head = { .type = PERF_RECORD_LOST_SAMPLES } };
-	size_t size = offsetof(struct last, trailer) + attr_trailer(&r->ev[0].attr);
+	struct losses_record record;
 	uint64_t all;
 
 	if (!recorder_lost(r->recorder, &all) || all <= r->sink.lost)
@@ -418,10 +431,29 @@ static int put_last_losses(struct sampling *r, struct err *err)
 		r->sink.lost = all;
 		return 0;
 	}
-	assert(size <= sizeof(record));
-	record.head.size = (uint16_t)size;
-	record.lost = all - r->sink.lost;
-	return sink_data(&r->sink, &record, size, err);
+	return sink_data(&r->sink, &record, losses_record(r, all - r->sink.lost, &record), err);
+}
+
+/* The last records, or how many found no room. */
+static int put_last(struct sampling *r, struct err *err)
+{
+	struct sink *s = &r->sink;
+	struct losses_record record;
+	uint64_t n;
+
+	if (put_last_losses(r, err) || sink_end(s, err))
+		return -1;
+	if (s->live)
+		return 0;
+	if (sink_flush(s, err))
+		return -1;
+	n = s->samples - s->kept_samples + s->lost - s->kept_lost;
+	if (!s->full || !n)
+		return 0;
+	r->result.no_room = n;
+	s->samples = s->kept_samples;
+	s->lost = s->kept_lost + n;
+	return pdw_behind(s->writer, &record, losses_record(r, n, &record), err);
 }
 
 static void take_results(struct sampling *r)
@@ -479,13 +511,58 @@ static void give_up(struct sampling *r, const struct err *why)
 						       .program = r->ask.program.n });
 }
 
+static bool no_room(const struct err *why)
+{
+	return why->sys_errno == ENOSPC || why->sys_errno == EDQUOT || why->sys_errno == EFBIG;
+}
+
+static int commit(struct sampling *r, struct err *why)
+{
+	struct pdw_end end = end_of(r);
+
+	err_clear(why);
+	return pdw_commit(r->sink.writer, &end, why);
+}
+
+static int finish_file(struct sampling *r, struct err *err)
+{
+	struct err why = ERR_INIT;
+	int rc;
+
+	if (sampling_features(r, err))
+		return -1;
+	rc = commit(r, &why);
+	/* the logs are in memory now: the room that they take is theirs */
+	if (rc && no_room(&why) && sampling_heap_release(r))
+		rc = commit(r, &why);
+	if (rc && no_room(&why) && r->heap_dir) {
+		sampling_features_drop_heap(r);
+		rc = commit(r, &why);
+		if (!rc)
+			ask_news(&r->ask, "the logs of --heap found no room and are lost");
+	}
+	if (rc && !err->code)
+		*err = why;
+	return rc;
+}
+
+static int say_full(struct sampling *r, struct err *err)
+{
+	char n[NUM_MAX], t[NUM_MAX];
+
+	*err = *pdw_full(r->sink.writer);
+	ask_news(&r->ask, "nothing was recorded after %s; %s sample%s found no room",
+		 num_seconds(t, counting_seconds(&r->k)), num_exact(n, r->result.no_room),
+		 r->result.no_room == 1 ? "" : "s");
+	return -1;
+}
+
 int sampling_run(struct sampling *r, struct err *err)
 {
 	struct recorder_sink sink = { sink_data, sink_round, sink_trace, sink_failed, &r->sink };
 	struct counting_hooks hooks = {
 		.switched = switched, .woken = writing_failed, .so_far = tell_state, .ctx = r
 	};
-	struct pdw_end end;
 	int rc;
 
 	if (r->k.c || r->sink.live) {
@@ -502,17 +579,17 @@ int sampling_run(struct sampling *r, struct err *err)
 	sampling_watch_begin(r);
 	rc = counting_watch(&r->k, &hooks, err);
 	sampling_watch_end(r);
-	if (recorder_stop(r->recorder, err) || put_last_losses(r, err) || sink_end(&r->sink, err))
+	if (recorder_stop(r->recorder, err) || put_last(r, err))
 		rc = -1;
 	take_results(r);
 	if (r->sink.live)
 		return rc;
-	end = end_of(r);
-	if (!rc && !nothing_to_keep(r) &&
-	    (sampling_features(r, err) || pdw_commit(r->sink.writer, &end, err)))
-		rc = -1;
+	if (!rc && !nothing_to_keep(r))
+		rc = finish_file(r, err);
 	if (rc)
 		give_up(r, err);
+	else if (r->sink.full)
+		rc = say_full(r, err);
 	r->result.bytes = pdw_bytes(r->sink.writer);
 	r->result.kept = pdw_shown(r->sink.writer);
 	if (rc && err->code != ERR_EXEC) {

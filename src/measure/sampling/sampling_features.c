@@ -586,3 +586,8 @@ int sampling_features(struct sampling *r, struct err *err)
 			return -1;
 	return put_tree(r, err);
 }
+
+void sampling_features_drop_heap(struct sampling *r)
+{
+	pdw_feature_drop(r->sink.writer, FEAT_CYCLADE_HEAP);
+}

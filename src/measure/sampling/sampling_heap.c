@@ -198,6 +198,13 @@ bool sampling_heap_logs(struct sampling *r, struct buf *b)
 	return b->failed || has;
 }
 
+bool sampling_heap_release(struct sampling *r)
+{
+	if (r->heap_dir)
+		dir_held_remove(r->heap_dir);
+	return r->heap_dir;
+}
+
 void sampling_heap_end(struct sampling *r)
 {
 	if (!r->heap_dir)

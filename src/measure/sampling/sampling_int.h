@@ -141,6 +141,9 @@ struct sink {
 	uint8_t *cleared; /* one whose packet of IBS is without addresses */
 	uint64_t cut_bytes;
 	uint64_t samples, lost, throttled, forks;
+	/* What is in the file, should there be no room for more; then `full`. */
+	uint64_t kept_samples, kept_lost;
+	bool full;
 	uint64_t traces, aux_lost; /* pieces of AUX trace; records of cut or colliding ones */
 	uint64_t first_time, last_time;
 	uint8_t *cut; /* a record that is not whole yet */
@@ -213,6 +216,7 @@ int sink_trace(void *ctx, const struct recorder_trace *t, struct err *err);
 void sink_failed(void *ctx);
 /* After the last round. */
 int sink_end(struct sink *s, struct err *err) MUST_USE;
+int sink_flush(struct sink *s, struct err *err) MUST_USE; /* a full disk is noted in the sink */
 void sink_close(struct sink *s);
 
 /* Whether any event is of Arm's SPE; what a file with its trace begins with; whether its options
@@ -327,6 +331,8 @@ void sampling_looks_free(struct sampling_looks *l); /* NULL is fine */
  * made. Then the logs, for the header, whatever they hold. */
 int sampling_heap_begin(struct sampling *r, struct err *err) MUST_USE;
 bool sampling_heap_logs(struct sampling *r, struct buf *b);
+/* Removes the logs, once the recording's features have them. False: there are none. */
+bool sampling_heap_release(struct sampling *r);
 void sampling_heap_end(struct sampling *r);
 
 /* While it records whole CPUs; at the end it is noted which of them went offline. */
@@ -336,5 +342,6 @@ void sampling_watch_end(struct sampling *r);
 /* Features that a recording has even if it is cut short; then every feature of the header. */
 int sampling_features_early(struct sampling *r, struct err *err) MUST_USE;
 int sampling_features(struct sampling *r, struct err *err) MUST_USE;
+void sampling_features_drop_heap(struct sampling *r); /* there is no room for its logs */
 
 #endif

@@ -213,6 +213,24 @@ int sink_data(void *ctx, const void *p, size_t len, struct err *err)
 	return s->live || sifts(s) ? 0 : pdw_data(s->writer, p, len, err);
 }
 
+int sink_flush(struct sink *s, struct err *err)
+{
+	if (pdw_flush(s->writer, err))
+		return -1;
+	if (pdw_full(s->writer)) { /* what comes yet is only counted */
+		if (!s->full)
+			sink_failed(s);
+		s->full = true;
+		return 0;
+	}
+	s->kept_samples = s->samples;
+	s->kept_lost = s->lost;
+	atomic_store(&s->state.samples, s->samples);
+	atomic_store(&s->state.lost, s->lost);
+	atomic_store(&s->state.bytes, pdw_bytes(s->writer));
+	return 0;
+}
+
 int sink_round(void *ctx, struct err *err)
 {
 	static const struct perf_event_header finished = { .type = PD_RECORD_FINISHED_ROUND,
@@ -233,12 +251,7 @@ int sink_round(void *ctx, struct err *err)
 		return -1;
 	if (pdw_data(s->writer, &finished, sizeof(finished), err))
 		return -1;
-	if (pdw_flush(s->writer, err) || (s->samples && pdw_show(s->writer, err)))
-		return -1;
-	atomic_store(&s->state.samples, s->samples);
-	atomic_store(&s->state.lost, s->lost);
-	atomic_store(&s->state.bytes, pdw_bytes(s->writer));
-	return 0;
+	return sink_flush(s, err) || (s->samples && pdw_show(s->writer, err)) ? -1 : 0;
 }
 
 int sink_end(struct sink *s, struct err *err)

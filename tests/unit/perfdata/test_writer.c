@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A recording whose end cannot be written: what was recorded before stays readable. */
+/* A recording whose end cannot be written, or for whose records the disk has no room: what was
+ * recorded before stays readable. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,10 +96,108 @@ static void a_failed_commit_leaves_the_records(void **state)
 	}
 }
 
+static void put_samples(struct pdw *w, uint64_t n)
+{
+	struct err err = ERR_INIT;
+
+	for (uint64_t i = 0; i < n; i++) {
+		struct sample s = { { PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, sizeof(s) },
+				    0x1000 + i,
+				    1 + i };
+
+		assert_int_equal(pdw_data(w, &s, sizeof(s), &err), 0);
+	}
+}
+
+/* The limit lies within records that were not flushed yet: those before stay, with all features and
+ * what is put behind them, for which there is room. */
+static void a_full_disk_keeps_what_was_flushed(void **state)
+{
+	const uint64_t limit = 64 << 10, much = 2 * limit / sizeof(struct sample);
+	struct losses {
+		struct perf_event_header h;
+		uint64_t lost;
+	} lost = { { PERF_RECORD_LOST_SAMPLES, 0, sizeof(lost) }, much };
+	struct rlimit old, full;
+	struct err err = ERR_INIT;
+	const struct pd_losses *l;
+	char path[64];
+	struct pdw *w;
+	struct pd *rec;
+	size_t n;
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "/tmp/cyclade-writer-%d", (int)getpid());
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	full = (struct rlimit){ limit, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+	w = recorded(path);
+	assert_null(pdw_full(w));
+	put_samples(w, much);
+	assert_int_equal(pdw_flush(w, &err), 0);
+	assert_non_null(pdw_full(w));
+	assert_int_equal(pdw_full(w)->sys_errno, EFBIG);
+	put_samples(w, much); /* of no effect */
+	assert_int_equal(pdw_behind(w, &lost, sizeof(lost), &err), 0);
+	assert_int_equal(pdw_feature(w, 3, "\4\0\0\0abc", 8, &err), 0);
+	assert_int_equal(pdw_commit(w, &(struct pdw_end){ .how = PD_END_FINISHED }, &err), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	pdw_close(w);
+	assert_int_equal(pd_open(&rec, path, &err), 0);
+	assert_int_equal(pd_events(rec, &n)->samples, RECORDS);
+	l = pd_losses(rec);
+	assert_int_equal(l->lost_samples, much);
+	assert_int_equal(l->end, PD_END_FULL);
+	assert_string_equal(pd_info(rec)->hostname, "abc");
+	pd_close(rec);
+	assert_int_equal(unlink(path), 0);
+}
+
+/* A feature that has no room even with the reserve: the others have it. */
+static void a_feature_can_be_dropped(void **state)
+{
+	const uint64_t limit = 64 << 10;
+	struct rlimit old, full;
+	struct err err = ERR_INIT;
+	char path[64];
+	struct pdw *w;
+	struct pd *rec;
+	size_t n;
+	char *large = calloc(1, limit);
+
+	(void)state;
+	assert_non_null(large);
+	(void)snprintf(path, sizeof(path), "/tmp/cyclade-writer-%d", (int)getpid());
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	full = (struct rlimit){ limit, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+	w = recorded(path);
+	assert_int_equal(pdw_feature(w, 3, "\4\0\0\0abc", 8, &err), 0);
+	assert_int_equal(pdw_feature(w, 200, large, limit, &err), 0);
+	assert_int_equal(pdw_commit(w, &(struct pdw_end){ .how = PD_END_FINISHED }, &err), -1);
+	assert_int_equal(err.sys_errno, EFBIG);
+	err_clear(&err);
+	pdw_feature_drop(w, 200);
+	assert_int_equal(pdw_commit(w, &(struct pdw_end){ .how = PD_END_FINISHED }, &err), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	pdw_close(w);
+	assert_int_equal(pd_open(&rec, path, &err), 0);
+	assert_int_equal(pd_events(rec, &n)->samples, RECORDS);
+	assert_int_equal(pd_losses(rec)->end, PD_END_FINISHED);
+	assert_string_equal(pd_info(rec)->hostname, "abc");
+	pd_close(rec);
+	assert_int_equal(unlink(path), 0);
+	free(large);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_failed_commit_leaves_the_records),
+		cmocka_unit_test(a_full_disk_keeps_what_was_flushed),
+		cmocka_unit_test(a_feature_can_be_dropped),
 	};
 
 	return cmocka_run_group_tests_name("writer", tests, NULL, NULL);
