@@ -19,6 +19,7 @@
 
 #include "model/account.h"
 #include "model/groups.h"
+#include "model/set.h"
 #include "show/document.h"
 
 /* ---- lists ----------------------------------------------------------------------------------- */
@@ -80,7 +81,14 @@ const char *list_word(enum list_kind kind);
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-enum explain_kind { EXPLAIN_NODE, EXPLAIN_METRIC, EXPLAIN_ACCOUNT, EXPLAIN_EVENT, EXPLAIN_GROUP };
+enum explain_kind {
+	EXPLAIN_NODE,
+	EXPLAIN_METRIC,
+	EXPLAIN_ACCOUNT,
+	EXPLAIN_EVENT,
+	EXPLAIN_GROUP,
+	EXPLAIN_MONITOR, /* a row of monitor */
+};
 
 struct explain_names {
 	const char **v;
@@ -89,7 +97,7 @@ struct explain_names {
 
 struct explained {
 	enum explain_kind kind;
-	uint32_t index; /* of a metric, a node of the account, an event, a group */
+	uint32_t index; /* of a metric, a node of the account, an event, a group, a row */
 	const char *name;
 	const char *says, *wrong, *advice; /* NULL: none; wrong: why `says` is not right */
 	bool vendors;			   /* `says` is the vendor's */
@@ -99,9 +107,17 @@ struct explained {
 	size_t need, n_needs; /* events, in explain.part[LIST_EVENTS] */
 };
 
-struct explain {
+/* What names can be of. */
+struct explain_from {
 	const struct model *m;
 	const struct account *account; /* NULL: the model has none */
+	const struct set *monitor;     /* NULL: nobody asks for its rows */
+};
+
+struct explain {
+	const struct model *m;
+	const struct account *account; /* as above */
+	const struct set *monitor;
 	struct arena *a;
 	struct explained *name;
 	size_t n;
@@ -110,11 +126,10 @@ struct explain {
 };
 
 /* The name means something to the model. */
-bool explain_knows(const struct model *m, const struct account *account, const char *name);
+bool explain_knows(const struct explain_from *from, const char *name);
 /* ERR_NOT_FOUND: a name that the model does not have. */
-int explain_make(struct explain *out, struct arena *a, const struct model *m,
-		 const struct account *account, const char *const *name, size_t n,
-		 struct err *err) MUST_USE;
+int explain_make(struct explain *out, struct arena *a, const struct explain_from *from,
+		 const char *const *name, size_t n, struct err *err) MUST_USE;
 extern const struct document_form explain_document;
 void explain_put(struct document *d, const struct explain *x);
 

@@ -251,4 +251,50 @@ t.equal(run("models", "export").returncode, 2, "export needs a directory")
 
 p = run("explain", "L3_Miss_Bound", "--model", "skl")
 t.ok("share of  clocks: of all cycles those that were stalled so" in p.stdout, "a share in stall cycles is one of clocks", p.stdout + p.stderr)
+
+# ---- metrics of monitor, against the models' own files
+
+def monitor_rows(vendor, ident):
+    """{(place, name): (help, names of other tools)}: bases first, later lines replace earlier ones."""
+    out = {}
+    with open(os.path.join(ROOT, "models", vendor, ident, "monitor"), encoding="utf-8") as f:
+        for line in f:
+            word = line.split()
+            if not word or word[0].startswith("#"):
+                continue
+            if word[0] == "base":
+                out.update(monitor_rows(vendor, word[1]))
+                continue
+            place, name = word[0].partition(":")[0], word[1].partition("=")[0]
+            if word[2] == "absent":
+                out.pop((place, name), None)
+                continue
+            says = line.partition(";")[2]
+            others = word[1].partition("=")[2].split(",")
+            if ":" in word[0] and (place, name) in out:  # each channel has a row
+                out[place, name][1].extend(others)
+            else:
+                out[place, name] = says.strip(), others
+    return out
+
+
+for vendor, ident in (("amd", "zen2"), ("amd", "zen4"), ("intel", "spr")):
+    rows = monitor_rows(vendor, ident)
+    r = run("explain", "--model", ident, "-j", *("%s.%s" % x for x in rows))
+    got = {x["name"]: x for x in json.loads(r.stdout)["names"]} if r.returncode == 0 else {}
+    wrong = [(k, got.get("%s.%s" % k)) for k, (says, _) in rows.items()
+             if got.get("%s.%s" % k, {}).get("kind") != "monitor" or got["%s.%s" % k]["says"] != says]
+    t.ok(len(rows) > 10 and not wrong, "%s: %d metrics of monitor, by place and name" % (ident, len(rows)), (wrong[:3], r.stderr))
+    others = [a for _, names in rows.values() for a in names if a]
+    if others:
+        r = run("explain", "--model", ident, "-j", *others)
+        known = {("%s.%s" % k): v for k, v in rows.items()}
+        bad = [(a, x["name"]) for a, x in zip(others, json.loads(r.stdout)["names"]) if x["kind"] == "monitor" and a not in known[x["name"]][1]] \
+            if r.returncode == 0 else [r.stderr]
+        t.equal(bad, [], "%s: and by %d names of other tools" % (ident, len(others)))
+r = run("explain", "--model", "zen2", "cpi")
+t.ok("ls_not_halted_cyc / ex_ret_instr" in r.stdout and "CPI" in r.stdout and "event=0x76" in r.stdout and "monitor --metrics cpu.cpi" in r.stdout,
+     "a metric of monitor: formula, other names, events, what shows it", r.stdout + r.stderr)
+r = run("explain", "--model", "zen2", "l3")
+t.ok(r.returncode == 2, "a place is no metric", r.stdout)
 t.done()

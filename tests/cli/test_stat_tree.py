@@ -151,6 +151,12 @@ t.ok(rows and width <= 76, "76 columns", "%d\n%s" % (width, p.stderr))
 top = [float(m.group(1)) for m in (re.match(r" [├└] \S+\s+([\d.]+) %", line) for line in rows) if m]
 t.ok(len(top) == 4 and abs(sum(top) - 100) < 0.25, "level 1 closes on the screen", top)
 t.ok(re.search(r"backend_bound .*<==", p.stderr) and "next:" in p.stderr and "took turns" in p.stderr, "path, next commands, what to believe", p.stderr)
+os.makedirs("my models/intel/ivb")
+with open("my models/intel/ivb/tree", "w", encoding="utf-8") as f:
+    f.write("base ivb\n")
+p = stat("ivb", "dram_bound", "--models", "my models", "--node", "l3_miss_bound")
+hints = re.findall(r"cyclade ((?:explain|record) .*)", p.stderr)
+t.ok(len(hints) > 1 and all("--models 'my models' " in x for x in hints), "next lines keep the directory of models", p.stderr)
 args, env = command("ivb", "dram_bound", CYCLADE, "stat", "--sysroot", "@SYSROOT@", "-l", "2", "--why", "--", SPIN, "100")
 p = subprocess.run(args, env=dict(env, LC_ALL="C"), text=True, capture_output=True, timeout=600)
 t.ok(p.stderr.isascii() and "|- " not in p.stderr.replace("|-", "|-", 1) and "`-" in p.stderr and "##" in p.stderr, "ASCII where the locale is not UTF-8", p.stderr)

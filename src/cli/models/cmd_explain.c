@@ -22,11 +22,23 @@ static const struct account *account_of(struct cli *cli, struct model *m)
 	return account_load(&acc, &cli->arena, m, &s, NULL) ? NULL : acc;
 }
 
+/* Where names can be of; rows of monitor are of the model's CPU. What is wrong with them monitor
+ * says. */
+static struct explain_from from_of(struct cli *cli, struct model *m, struct set *rows)
+{
+	struct model_sources s = cli_model_sources(cli);
+	bool have = !set_load(rows, &cli->arena, &s, m->id, NULL);
+
+	return (struct explain_from){ m, account_of(cli, m), have ? rows : NULL };
+}
+
 /* Where this machine's CPU has no model, the first model that knows the name stands in. */
 static int stand_in(struct cli *cli, const char *name, struct model **out)
 {
 	struct model_sources s = cli_model_sources(cli);
 	const struct model_row *row;
+	struct explain_from from;
+	struct set rows;
 	size_t n;
 
 	if (model_list(&cli->arena, &s, &row, &n, NULL))
@@ -34,7 +46,8 @@ static int stand_in(struct cli *cli, const char *name, struct model **out)
 	for (size_t i = 0; i < n; i++) {
 		if (model_load(out, &s, row[i].id, NULL, NULL))
 			continue;
-		if (explain_knows(*out, account_of(cli, *out), name)) {
+		from = from_of(cli, *out, &rows);
+		if (explain_knows(&from, name)) {
 			cli_note(cli,
 				 "no model for this machine's CPU: as %s has it (--model "
 				 "takes another)",
@@ -67,7 +80,9 @@ int cmd_explain(struct cli *cli)
 	struct err err = ERR_INIT;
 	struct model *m = NULL;
 	struct document d;
+	struct explain_from from;
 	struct explain x;
+	struct set rows;
 	struct show show;
 	const struct ibs_event *ibs;
 	const struct ibs_own *own_events = NULL;
@@ -104,8 +119,9 @@ int cmd_explain(struct cli *cli)
 		    stand_in(cli, cli->args.v[0], &m))
 			return cli_fail(&err);
 	}
-	if (explain_make(&x, &cli->arena, m, account_of(cli, m), (const char *const *)cli->args.v,
-			 cli->args.n, &err) ||
+	from = from_of(cli, m, &rows);
+	if (explain_make(&x, &cli->arena, &from, (const char *const *)cli->args.v, cli->args.n,
+			 &err) ||
 	    add_verdicts(cli, &x, own && !cli->opt.model, &err)) {
 		code = cli_fail(&err);
 	} else {

@@ -131,6 +131,8 @@ static int read_row(struct reading *r, const struct source_text *t, const struct
 		rest++, n--;
 	if (!*unit || !n)
 		return line_fail(t, l, l->value + at, r->err, "expected a unit and a formula");
+	while (n > 1 && (rest[n - 1] == ' ' || rest[n - 1] == '\t'))
+		n--;
 	row.unit = strcmp(unit, "-") ? unit : "";
 	row.formula = arena_strndup(r->a, rest, n);
 	row.help = help ? arena_strndup(r->a, help + 1, (size_t)(l->value + l->len - help - 1))

@@ -292,9 +292,68 @@ static int find_group(struct search *s, const char *name)
 	return 0;
 }
 
-static bool meant_by(struct explained *out, const struct model *m, const struct account *acc,
-		     const char *name)
+/* ---- rows of monitor ------------------------------------------------------------------------- */
+
+/* The next row from `at` on that a name, PLACE.NAME or a name of another tool means; a place alone
+ * means none. */
+static uint32_t row_from(const struct set *s, uint32_t at, const char *name)
 {
+	for (; s && at < s->n; at++)
+		if (strcmp(s->row[at].place, name) != 0 && set_means(&s->row[at], name))
+			return at;
+	return MODEL_NONE;
+}
+
+/* Events of the model that a formula names; a node of the tree has its own page. */
+static void need_of_row(struct search *s, const char *formula)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+
+	while (*formula) {
+		size_t n = strspn(formula, letters);
+		uint32_t e = n ? model_event_find(s->x->m, formula, n) : MODEL_NONE;
+
+		if (e != MODEL_NONE)
+			s->needed[e] = true;
+		formula += n ? n : 1;
+	}
+}
+
+static int find_row(struct search *s, const char *name)
+{
+	const struct set *set = s->x->monitor;
+	const struct set_row *row = &set->row[s->e->index];
+	uint32_t at = s->e->index + 1;
+	size_t n = 0;
+
+	s->e->name = arena_printf(s->x->a, "%s.%s", row->place, row->name);
+	s->e->says = row->help;
+	s->e->formula = row->formula;
+	s->e->related.v = arena_alloc(s->x->a, (set->n + 1) * sizeof(*s->e->related.v));
+	if (!s->e->name || !s->e->related.v)
+		return err_nomem(s->err);
+	/* the same of other places; channels have a row each */
+	for (; (at = row_from(set, at, name)) != MODEL_NONE; at++) {
+		const struct set_row *other = &set->row[at];
+
+		if (strcmp(other->place, row->place) != 0 || strcmp(other->name, row->name) != 0)
+			s->e->related.v[n++] =
+				arena_printf(s->x->a, "%s.%s", other->place, other->name);
+		if (n && !s->e->related.v[n - 1])
+			return err_nomem(s->err);
+	}
+	s->e->related.n = n;
+	need_of_row(s, row->formula);
+	return 0;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static bool meant_by(struct explained *out, const struct explain_from *from, const char *name)
+{
+	const struct account *acc = from->account;
+	const struct model *m = from->m;
 	size_t n = strlen(name);
 
 	out->index = model_metric_named(m, name, n);
@@ -313,14 +372,18 @@ static bool meant_by(struct explained *out, const struct model *m, const struct 
 	if (out->index != MODEL_NONE)
 		return true;
 	out->kind = EXPLAIN_GROUP;
-	return model_group_count(m, name, n) > 0;
+	if (model_group_count(m, name, n))
+		return true;
+	out->kind = EXPLAIN_MONITOR;
+	out->index = row_from(from->monitor, 0, name);
+	return out->index != MODEL_NONE;
 }
 
-bool explain_knows(const struct model *m, const struct account *account, const char *name)
+bool explain_knows(const struct explain_from *from, const char *name)
 {
 	struct explained e;
 
-	return meant_by(&e, m, account, name);
+	return meant_by(&e, from, name);
 }
 
 static int unknown(const struct explain *x, const char *name, struct err *err)
@@ -346,8 +409,8 @@ static int unknown(const struct explain *x, const char *name, struct err *err)
 		      name);
 	if (near)
 		return err_hint(err, "did you mean %s?", near);
-	return err_hint(err,
-			"cyclade list nodes, account, metrics, groups or events show the names");
+	return err_hint(err, "cyclade list nodes, account, metrics, groups or events show the "
+			     "names, monitor --once those of its metrics");
 }
 
 static const enum list_kind part_of[] = {
@@ -359,35 +422,40 @@ static const enum list_kind part_of[] = {
 static int find(struct search *s, const char *name)
 {
 	const struct model *m = s->x->m;
+	const struct explain_from from = { m, s->x->account, s->x->monitor };
 	struct list *part;
 	int rc;
 
-	if (!meant_by(s->e, m, s->x->account, name))
+	if (!meant_by(s->e, &from, name))
 		return unknown(s->x, name, s->err);
 	memset(s->seen, 0, m->n_metrics * sizeof(*s->seen));
 	memset(s->needed, 0, m->n_events * sizeof(*s->needed));
 	memset(s->latency, 0, m->n_events * sizeof(*s->latency));
-	rc = s->e->kind == EXPLAIN_ACCOUNT ? find_account(s)
-	     : s->e->kind == EXPLAIN_EVENT ? find_event(s)
-	     : s->e->kind == EXPLAIN_GROUP ? find_group(s, name)
-					   : find_metric(s);
+	rc = s->e->kind == EXPLAIN_ACCOUNT   ? find_account(s)
+	     : s->e->kind == EXPLAIN_EVENT   ? find_event(s)
+	     : s->e->kind == EXPLAIN_GROUP   ? find_group(s, name)
+	     : s->e->kind == EXPLAIN_MONITOR ? find_row(s, name)
+					     : find_metric(s);
 	if (rc || keep_needs(s))
 		return -1;
-	part = &s->x->part[part_of[s->e->kind]];
-	if (s->e->kind == EXPLAIN_EVENT)
+	if (s->e->kind == EXPLAIN_EVENT || s->e->kind == EXPLAIN_MONITOR)
 		return 0;
+	part = &s->x->part[part_of[s->e->kind]];
 	if (reserve(part, s->x->a, 1, false))
 		return err_nomem(s->err);
 	part->index[part->n++] = s->e->index;
 	return 0;
 }
 
-int explain_make(struct explain *out, struct arena *a, const struct model *m,
-		 const struct account *account, const char *const *name, size_t n, struct err *err)
+int explain_make(struct explain *out, struct arena *a, const struct explain_from *from,
+		 const char *const *name, size_t n, struct err *err)
 {
 	struct search s = { .x = out, .err = err };
+	const struct model *m = from->m;
 
-	*out = (struct explain){ .m = m, .account = account, .a = a };
+	*out = (struct explain){
+		.m = m, .account = from->account, .monitor = from->monitor, .a = a
+	};
 	s.group = arena_alloc(a, (n + 1) * sizeof(*s.group));
 	out->name = arena_alloc(a, (n + 1) * sizeof(*out->name));
 	s.seen = arena_alloc(a, m->n_metrics + 1);
@@ -398,7 +466,7 @@ int explain_make(struct explain *out, struct arena *a, const struct model *m,
 	for (size_t i = 0; i < SYSTEM_COUNT; i++)
 		s.system[i] = NAN;
 	for (size_t i = 0; i < sizeof(part_of) / sizeof(*part_of); i++)
-		out->part[part_of[i]] = list_of(part_of[i], m, account);
+		out->part[part_of[i]] = list_of(part_of[i], m, from->account);
 	out->part[LIST_GROUPS].base = s.group;
 	for (; out->n < n; out->n++) {
 		s.e = &out->name[out->n];

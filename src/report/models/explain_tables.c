@@ -12,7 +12,8 @@ static const struct explained *explained(const struct table_row *r)
 
 TABLE_GET(kind)
 {
-	static const char *const words[] = { "node", "metric", "account", "event", "group" };
+	static const char *const words[] = { "node",  "metric", "account",
+					     "event", "group",	"monitor" };
 
 	(void)t;
 	(void)c;
@@ -35,7 +36,8 @@ TABLE_GET(names)
 #define NAMES(member) .get = names, .which = offsetof(struct explained, member)
 static const struct table_column name_columns[] = {
 	COLUMN("name", "name", T_TEXT, C_KEY, "as the model has it", OF(name)),
-	COLUMN("kind", "kind", T_TEXT, 0, "node, metric, account, event or group", .get = kind),
+	COLUMN("kind", "kind", T_TEXT, 0,
+	       "node, metric, account, event, group or monitor (a metric of it)", .get = kind),
 	COLUMN("says", "meaning", T_TEXT, C_FLEX | C_CUT | C_SPARSE, "what it means", OF(says)),
 	COLUMN("by_vendor", "by vendor", T_FLAG, C_DATA, "the meaning is in the vendor's words",
 	       OF(vendors)),

@@ -377,6 +377,31 @@ static void put_group(struct paper *p)
 	}
 }
 
+/* ---- rows of monitor ------------------------------------------------------------------------- */
+
+static void put_row(struct paper *p)
+{
+	const struct set_row *row = &p->x->monitor->row[p->e->index];
+
+	put_title(p, row->counter ? "counter of monitor" : "metric of monitor");
+	put_says(p);
+	put_fact(p, "formula", row->formula);
+	put_place(p, row->file, row->line);
+	put_fact(p, "unit", row->unit);
+	for (size_t i = 0; i < row->n_alias; i++)
+		buf_printf(&p->text, "%s%s", i ? ", " : "", row->alias[i]);
+	put_made(p, "elsewhere");
+	put_names(p, "related", &p->e->related);
+	put_events(p);
+	if (!p->quiet) {
+		put_label(p, "next");
+		buf_printf(p->b, "cyclade monitor %s--metrics ",
+			   !strcmp(row->place, "cgroup") ? "--cgroup '*' " : "");
+		put_safe(p, p->e->name);
+		buf_putc(p->b, '\n');
+	}
+}
+
 /* ---- the page -------------------------------------------------------------------------------- */
 
 int explain_write_term(struct buf *out, const struct document *d, const struct show *s,
@@ -385,7 +410,7 @@ int explain_write_term(struct buf *out, const struct document *d, const struct s
 	static void (*const put[])(struct paper * p) = {
 		[EXPLAIN_NODE] = put_metric,  [EXPLAIN_METRIC] = put_metric,
 		[EXPLAIN_ACCOUNT] = put_node, [EXPLAIN_EVENT] = put_one_event,
-		[EXPLAIN_GROUP] = put_group,
+		[EXPLAIN_GROUP] = put_group,  [EXPLAIN_MONITOR] = put_row,
 	};
 	struct paper p = { .b = out, .st = &s->style, .quiet = s->quiet, .x = d->ctx };
 
