@@ -9,6 +9,7 @@
 #include "base/file_out.h"
 #include "base/nomem.h"
 #include "report/page_files.h"
+#include "show/html_page.h"
 
 static int choose_format(struct counting_out *o, struct err *err)
 {
@@ -95,6 +96,32 @@ static int put_for_people(struct counting_out *o, struct document *d, int fd, st
 	return fd_write_all(fd, buf_str(&o->text), o->text.len, "standard error", err);
 }
 
+/* As much as the page has room for: where another of these would be too many, this is the last one,
+ * and says so. */
+static int put_part(struct counting_out *o, struct document *d, struct err *err)
+{
+	static const char last[] = "the page ends with this interval, so that browsers can open "
+				   "it; json, csv and markdown have all intervals";
+	int ret;
+
+	if (document_write(&o->text, d, &o->show, err))
+		return -1;
+	if (!o->cli->opt.interval || strcmp(o->show.format->name, "html") != 0)
+		return 0;
+	if (o->page + 2 * o->text.len > HTML_PAGE_MOST - HTML_PAGE_MOST / 10) {
+		o->full = true;
+		buf_reset(&o->text);
+		document_note(d, last);
+		ret = document_write(&o->text, d, &o->show, err);
+		if (d->note.n) /* it is of this page alone */
+			d->note.n--;
+		if (ret)
+			return -1;
+	}
+	o->page += o->text.len;
+	return 0;
+}
+
 int counting_out_document(struct counting_out *o, struct document *d, int fd, bool last, bool *gone,
 			  struct err *err)
 {
@@ -102,9 +129,13 @@ int counting_out_document(struct counting_out *o, struct document *d, int fd, bo
 	buf_reset(&o->text);
 	if (fd >= 0)
 		return put_for_people(o, d, fd, err);
+	if (o->full) {
+		o->left_out++;
+		return 0;
+	}
 	o->show.style = *counting_out_style(o);
 	put_gap(o, d, &o->show);
-	if (document_write(&o->text, d, &o->show, err) || counting_out_put(o, &o->text, gone, err))
+	if (put_part(o, d, err) || counting_out_put(o, &o->text, gone, err))
 		return -1;
 	o->show.later |= o->text.len > 0;
 	o->show.more |= o->text.len > 0;
@@ -119,6 +150,9 @@ int counting_out_commit(struct counting_out *o, struct err *err)
 	bool staged = o->staged, own = o->own;
 
 	o->staged = o->own = false;
+	if (o->left_out)
+		cli_note(o->cli, "%zu interval%s no place in the page: it would be too large",
+			 o->left_out, o->left_out == 1 ? " has" : "s have");
 	if (staged && nomem_noted()) { /* parts are missing: the older result stays */
 		file_new_abort(&o->file);
 		return err_nomem(err);

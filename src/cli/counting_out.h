@@ -21,6 +21,10 @@ struct counting_out {
 	struct buf text; /* of a document, kept from one to the next */
 	int fd;
 	bool own, staged, styled; /* own: to close; staged: `file` is to be committed */
+	/* html with -I: bytes of the page so far; how many intervals had no place in it */
+	uint64_t page;
+	bool full;
+	size_t left_out;
 	struct file_new file;
 };
 

@@ -6,10 +6,9 @@
 #include "config.h"
 #include "show/pack.h"
 
-#define STILL_ROWS 200	     /* of a table, without scripts */
-#define ALONE_ROWS 1000	     /* of a table of a page's only result */
-#define PAGE_MOST  12000000u /* bytes, about: browsers become slow */
-#define NOT_TABLES 10	     /* a tenth of it is for what else documents have */
+#define STILL_ROWS 200	/* of a table, without scripts */
+#define ALONE_ROWS 1000 /* of a table of a page's only result */
+#define NOT_TABLES 10	/* a tenth of it is for what else documents have */
 
 static void put_head(struct buf *out, const struct html_files *files, const char *title)
 {
@@ -54,7 +53,7 @@ static size_t put_functions(struct pack *p, const struct html_page *page)
 	for (i = 0; i < page->n_functions; i++) {
 		const struct html_page_function *f = &page->function[i];
 
-		if (pack_bytes(p) > PAGE_MOST / 3 * 2)
+		if (pack_bytes(p) > HTML_PAGE_MOST / 3 * 2)
 			break;
 		pack_object(p, NULL);
 		pack_text(p, "function", f->function);
@@ -92,7 +91,7 @@ static void set_cap(struct pack *p, const struct html_page *page)
 	uint64_t has = pack_bytes(p), left;
 	size_t k = 0;
 
-	p->most = PAGE_MOST - PAGE_MOST / NOT_TABLES;
+	p->most = HTML_PAGE_MOST - HTML_PAGE_MOST / NOT_TABLES;
 	left = has < p->most ? p->most - has : 0;
 	p->failed |= !d;
 	for (size_t i = 0; i < page->n_parts && d; i++)

@@ -11,12 +11,15 @@
  * security policy allows these two by their hashes and nothing else, so that no name in a recording
  * can run or load anything. The same documents give the same bytes.
  *
- * A page that results are added to while they come (intervals) has no end: HTML needs none.
+ * A page that results are added to while they come (intervals) has no end tags: HTML needs none.
+ * The caller adds no more than HTML_PAGE_MOST.
  */
 #ifndef CYCLADE_SHOW_HTML_PAGE_H
 #define CYCLADE_SHOW_HTML_PAGE_H
 
 #include "show/document.h"
+
+#define HTML_PAGE_MOST 12000000u /* bytes, about: browsers become slow */
 
 struct html_file {
 	const char *text; /* UTF-8; nothing in it ends its element */

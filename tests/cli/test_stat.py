@@ -367,6 +367,30 @@ for args in [["nothing"], ["/nonexistent"], ["counts", "--model", "nope"], ["cou
     p = run("stat", "--import", *args, *(["--model", "ivb"] if len(args) == 1 else []))
     t.ok(p.returncode == 2 and 1 <= len(p.stderr.splitlines()) <= 3, "wrong: --import %s" % " ".join(args), p.stderr)
 
+# ---- a page of intervals ends, and says so
+LAST = b"the page ends with this interval"
+events = ",".join(["task-clock", "cpu-clock", "page-faults", "minor-faults", "cs", "migrations"] * 50)
+with open("page.err", "w") as err:
+    p = subprocess.Popen([CYCLADE, "stat", "-I", "10", "--format", "html", "-o", "page.html", "-e", events, "--", "sleep", "1000"], stderr=err)
+
+
+def ended():
+    with open("page.html", "rb") as f:
+        return LAST in f.read() or os.path.getsize("page.html") > 12e6
+
+
+t.ok(wait_for(ended), "a page of intervals ends")
+size = os.path.getsize("page.html")
+time.sleep(0.2)  # further intervals, whose number does not matter
+p.send_signal(signal.SIGINT)
+p.wait()
+with open("page.html", "rb") as f:
+    page = f.read()
+with open("page.err") as f:
+    said = f.read()
+t.ok(len(page) == size <= 12e6 and page.count(LAST) == 2, "... at 12 MB, and says so with and without scripts, once each", (size, len(page), page.count(LAST)))
+t.ok(re.search(r"\b\d+ intervals? (?:have|has) no place in the page", said), "... and how many there were besides", said)
+
 # ---- exit codes
 for code, what in [(0, "exit 0"), (125, "exit 125"), (137, "kill -9 $$")]:
     t.equal(run("stat", "-e", "cs", "--", "sh", "-c", what).returncode, code, "the program's end is kept: %s" % what)
