@@ -107,6 +107,13 @@ m.traced(4000, 8, 2, 7)
 d = doc_of(m.write("traced.data"))
 t.equal((parts(d, 7), parts(d, 8)), ({"pipe": 2000, "running": 500, "preempted": 500}, {"running": 2500, "preempted": 500}),
         "sched_switch alone")
+for functions, reason in (([b"schedule", b"locks_lock_inode_wait", b"__do_sys_flock"], "file lock"), ([b"schedule", b"fcntl_setlk"], "file lock"),
+                          ([b"wait_woken", b"inotify_read", b"vfs_read"], "file events"), ([b"schedule", b"futex_do_wait"], "lock")):
+    named = Made(functions, wide=True)
+    named.traced(1000, 7, 1, 8, chain=list(range(len(functions))))
+    named.traced(3000, 8, 0, 7)
+    named.traced(3500, 7, 0x100, 8)
+    t.equal(parts(doc_of(named.write("named.data")), 7).get(reason), 2000, "%s: %s" % (functions[1].decode(), reason))
 
 # of a program's threads alone (attr.inherit) it tells nothing of idle CPUs
 of_cpus = json.loads(run("report", "--concurrency", "-j", "traced.data").stdout)
