@@ -26,7 +26,8 @@ struct export_in {
 	const struct profile *profile;
 	struct images *images;
 	struct view_source source;
-	bool wall_known; /* then `wall` is what a sample's time 0 was, ns since 1970 */
+	const char *ended; /* how the recording did, if not at its end; else NULL */
+	bool wall_known;   /* then `wall` is what a sample's time 0 was, ns since 1970 */
 	int64_t wall;
 };
 

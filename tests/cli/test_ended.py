@@ -4,6 +4,7 @@
 by changing the block behind the header, whose layout is written down here a second time; live recorders are stopped and killed."""
 import csv
 import fcntl
+import gzip
 import io
 import json
 import os
@@ -90,6 +91,9 @@ COMMANDS = [
     ["diff", "--format", "csv", "whole.data", "FILE"], ["sum", "whole.data", "FILE"], ["sum", "-j", "FILE", "whole.data"],
     ["sql", "FILE", "select 1"], ["sql", "--format", "csv", "FILE", "select ended_how from losses"],
     ["export", "--pprof", "-o", "OUT", "FILE"], ["export", "--firefox", "-o", "OUT", "FILE"], ["export", "--folded", "-o", "OUT", "FILE"],
+    ["export", "--folded", "-o", "OUT", "whole.data", "FILE"], ["export", "--autofdo", "--text", "-o", "OUT", "FILE"],
+    ["export", "--autofdo", "-o", "OUT", "FILE"], ["export", "--bolt", "-o", "OUT", "FILE"], ["export", "--propeller", "-o", "OUT", "FILE"],
+    ["export", "--symbol-order", "-o", "OUT", "FILE"],
 ]
 
 
@@ -118,6 +122,17 @@ for name in STATES:
     t.equal((gate.returncode, "no verdict" in gate.stdout), (0, False) if full else (2, True), "%s: the verdict" % name)
     gate = run("diff", "--allow-partial", "--fail-if", "cpu-clock > +1000%", "whole.data", name)
     t.equal((gate.returncode, "no verdict" in gate.stdout), (0, False), "%s: with --allow-partial" % name)
+
+# ---- in the file itself, where that has a place for it; and once, not in each row
+run("export", "--pprof", "-o", "out.gz", "killed.data")
+with gzip.open("out.gz") as f:
+    t.ok(b"does not go to its end: the recorder was killed" in f.read(), "a comment of pprof's")
+run("export", "--firefox", "-o", "out.json", "killed.data")
+with open("out.json", encoding="utf-8") as f:
+    extra = json.load(f)["meta"].get("extra", [])
+t.ok([e["value"] for section in extra for e in section["entries"]] == [STATES["killed.data"][1]], "... of Firefox' profile", extra)
+r = run("diff", "whole.data", "killed.data")
+t.ok(r.stdout.count("--allow-partial") == 1 and r.stdout.startswith(" no verdict: a recording is incomplete"), "diff says so once", r.stdout)
 
 # ---- cut anywhere: never whole, and never more samples than there are
 count = int(run("sql", "--format", "csv", "whole.data", "select count(*) from samples").stdout.split()[1])

@@ -21,17 +21,19 @@ static const struct format {
 	bool binary;
 	bool one_event;
 	bool of_code;					    /* of one program or library */
+	bool comments;					    /* lines that begin with # */
 	int (*write)(struct exporting *x, struct err *err); /* NULL: the report has it */
 } formats[] = {
-	{ "autofdo", offsetof(struct options, autofdo), true, false, true, export_write_fdo },
-	{ "bolt", offsetof(struct options, bolt), false, false, true, export_write_bolt },
-	{ "propeller", offsetof(struct options, propeller), false, false, true,
+	{ "autofdo", offsetof(struct options, autofdo), true, false, true, false,
+	  export_write_fdo },
+	{ "bolt", offsetof(struct options, bolt), false, false, true, false, export_write_bolt },
+	{ "propeller", offsetof(struct options, propeller), false, false, true, true,
 	  export_write_blocks },
-	{ "symbol-order", offsetof(struct options, symbol_order), false, false, true,
+	{ "symbol-order", offsetof(struct options, symbol_order), false, false, true, true,
 	  export_write_order },
-	{ "pprof", offsetof(struct options, pprof), true, false, false, write_pprof },
-	{ "firefox", offsetof(struct options, firefox), false, true, false, write_firefox },
-	{ "folded", offsetof(struct options, folded), false, false, false, NULL },
+	{ "pprof", offsetof(struct options, pprof), true, false, false, false, write_pprof },
+	{ "firefox", offsetof(struct options, firefox), false, true, false, false, write_firefox },
+	{ "folded", offsetof(struct options, folded), false, false, false, false, NULL },
 };
 
 #define FIREFOX_MANY 5000000u /* samples */
@@ -147,14 +149,6 @@ static int build_stacks(struct exporting *x, struct profile **p, enum profile_st
 		       : 0;
 }
 
-static void tell_end(const struct exporting *x)
-{
-	const struct pd_losses *l = pd_losses(x->r.rec);
-
-	if (l->partial)
-		cli_warn("the recording does not go to its end: %s", l->ended);
-}
-
 /* What a receiver cannot see: that something is missing. */
 static void tell_losses(const struct exporting *x, const struct profile *p)
 {
@@ -177,7 +171,6 @@ static void tell_losses(const struct exporting *x, const struct profile *p)
 	if (l->lost || l->lost_samples)
 		cli_note(x->cli, "the recording lost %" PRIu64 " records and %" PRIu64 " samples",
 			 l->lost, l->lost_samples);
-	tell_end(x);
 	if (bad)
 		cli_note(x->cli, "%" PRIu64 " samples could not be read", bad);
 }
@@ -194,6 +187,7 @@ static int write_stacks(struct exporting *x, enum profile_stacks_how how,
 	if (build_stacks(x, &p, how, err))
 		return -1;
 	in.profile = p;
+	in.ended = pd_losses(x->r.rec)->partial ? pd_losses(x->r.rec)->ended : NULL;
 	in.source = view_source_of(x->r.rec);
 	in.source.version = CYCLADE_VERSION;
 	if (info->has_clock_data && in.source.has_time) {
@@ -228,17 +222,30 @@ static int write_firefox(struct exporting *x, struct err *err)
 
 /* ---- */
 
+/* For whoever exports, and in the file, where that has comments. */
+static void tell_end(struct exporting *x, const struct format *f)
+{
+	const struct pd_losses *l = pd_losses(x->r.rec);
+
+	if (!l->partial)
+		return;
+	cli_warn("the recording does not go to its end: %s", l->ended);
+	if (f->comments || x->cli->opt.text)
+		buf_printf(&x->out.text, "# the recording does not go to its end: %s\n", l->ended);
+}
+
 static int run(struct exporting *x, const struct format *f, const char *path)
 {
 	struct err err = ERR_INIT;
 	int code;
 
 	cli_out_open(&x->out, x->cli, true);
-	if (recording_open(&x->r, x->cli, path, &err) || choose_event(x, f, &err) ||
-	    f->write(x, &err))
+	if (recording_open(&x->r, x->cli, path, &err) || choose_event(x, f, &err)) {
 		code = cli_out_fail(&x->out, &err);
-	else
-		code = cli_out_put(&x->out);
+	} else {
+		tell_end(x, f);
+		code = f->write(x, &err) ? cli_out_fail(&x->out, &err) : cli_out_put(&x->out);
+	}
 	recording_close(&x->r);
 	return code;
 }

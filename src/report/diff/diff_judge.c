@@ -152,7 +152,7 @@ static void judge_lacking(struct diff_item *it, size_t n_base, size_t n_new)
 /* Half a run has half of everything. */
 static void judge_partial(struct diff_item *it)
 {
-	it->why = "a recording does not go to its end; --allow-partial compares it all the same";
+	it->why = "incomplete"; /* the title says it in full */
 	it->base.why = it->new.why = it->change.why = it->why;
 	it->chance = NAN;
 	it->verdict = DIFF_NOT_COMPARABLE;

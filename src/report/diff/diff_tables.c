@@ -310,7 +310,10 @@ static void put_verdict(struct document *d, const struct diff *x)
 		if (n.outside)
 			buf_printf(&line, " (%s outside the error bar: 1 in 20 is)",
 				   num_exact(b, n.outside));
-	} else if (n.not_comparable)
+	} else if (n.not_comparable && diff_partial(x))
+		buf_puts(&line, "no verdict: a recording is incomplete (notes below); "
+				"--allow-partial compares what there is");
+	else if (n.not_comparable)
 		buf_printf(&line, "no verdict: %s", n.why);
 	else
 		buf_puts(&line, "no change: all figures are the same");

@@ -465,6 +465,27 @@ static void put_empty_arrays(struct fox *x, const char *const *names, size_t n)
 		column(x, names[i], 0, cell_null);
 }
 
+/* "More about the profile" shows it. */
+static void put_end(struct fox *x)
+{
+	struct json *j = &x->j;
+
+	if (!x->in->ended)
+		return;
+	json_array(j, "extra");
+	json_object(j, NULL);
+	json_str(j, "label", "Recording");
+	json_array(j, "entries");
+	json_object(j, NULL);
+	json_str(j, "label", "does not go to its end");
+	json_str(j, "format", "string");
+	safe(x, "value", x->in->ended);
+	json_end_object(j);
+	json_end_array(j);
+	json_end_object(j);
+	json_end_array(j);
+}
+
 static void put_meta(struct fox *x)
 {
 	static const char *const extension[] = { "baseURL", "id", "name" };
@@ -501,6 +522,7 @@ static void put_meta(struct fox *x)
 	json_end_object(j);
 	column(x, "markerSchema", 0, cell_null);
 	column(x, "pausedRanges", 0, cell_null);
+	put_end(x);
 	json_end_object(j);
 }
 

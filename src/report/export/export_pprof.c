@@ -390,6 +390,11 @@ static void put_facts(struct pprof *x)
 	buf_reset(&b);
 	buf_printf(&b, "cyclade %s", src->version ? src->version : "");
 	proto_u64(x->out, PROFILE_COMMENT, str(x, buf_str(&b)));
+	buf_reset(&b);
+	if (x->in->ended) {
+		buf_printf(&b, "the recording does not go to its end: %s", x->in->ended);
+		proto_u64(x->out, PROFILE_COMMENT, str(x, buf_str(&b)));
+	}
 	x->failed |= b.failed;
 	buf_free(&b);
 }
