@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_in.h"
 #include "base/invariant.h"
 #include "base/nomem.h"
 #include "base/num.h"
@@ -200,5 +201,7 @@ int buf_error(const struct buf *b, struct err *err)
 void buf_free(struct buf *b)
 {
 	free(b->s);
+	if (b->charged)
+		file_in_release(b->charged);
 	*b = (struct buf)BUF_INIT;
 }

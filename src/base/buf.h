@@ -30,11 +30,12 @@ struct buf {
 	bool failed, refused;
 	const struct buf_drain *drain; /* NULL: nothing leaves */
 	uint64_t gone;		       /* bytes that the drain took */
+	size_t charged; /* to the budget of base/file_in.h; buf_free() gives it back */
 };
 
-#define BUF_INIT                                  \
-	{                                         \
-		NULL, 0, 0, false, false, NULL, 0 \
+#define BUF_INIT                                     \
+	{                                            \
+		NULL, 0, 0, false, false, NULL, 0, 0 \
 	}
 #define BUF_SPILL ((size_t)1 << 18) /* less is kept for the next time */
 

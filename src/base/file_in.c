@@ -106,12 +106,10 @@ static int open_lent(const char *path, int fd)
 	return fd < 0 && (errno == EACCES || errno == EPERM) ? lender_open(path) : fd;
 }
 
-/* Opens without effect, whatever it is: opening a device may do things. */
-static int open_name(const char *root, const char *path, unsigned how)
+/* With openat2() where there is one. */
+static int open_below(const char *root, const char *path, int flags, uint64_t resolve)
 {
-	int flags = O_PATH | O_CLOEXEC | (how & FILE_IN_NO_LINK ? O_NOFOLLOW : 0);
-	struct open_how to = { .flags = (unsigned)flags,
-			       .resolve = how & FILE_IN_PROC ? 0 : RESOLVE_NO_MAGICLINKS };
+	struct open_how to = { .flags = (unsigned)flags | O_CLOEXEC, .resolve = resolve };
 	int top = AT_FDCWD, fd, why;
 
 	if (root) {
@@ -127,9 +125,7 @@ static int open_name(const char *root, const char *path, unsigned how)
 			break;
 	}
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM)) /* EPERM: some containers' filter */
-		fd = open_unsure(root, path, flags);
-	if (how & FILE_IN_PROC)
-		fd = open_lent(path, fd);
+		fd = open_unsure(root, path, flags | O_CLOEXEC);
 	why = errno;
 	if (root)
 		(void)close(top);
@@ -137,12 +133,46 @@ static int open_name(const char *root, const char *path, unsigned how)
 	return fd;
 }
 
+int file_in_below(const char *root, const char *path, int flags)
+{
+	return open_below(root, path, flags, 0);
+}
+
+static int open_name(const char *root, const char *path, unsigned how, int flags)
+{
+	return open_below(root, path, flags | (how & FILE_IN_NO_LINK ? O_NOFOLLOW : 0),
+			  how & FILE_IN_PROC ? 0 : RESOLVE_NO_MAGICLINKS);
+}
+
+/* The file behind `at`, for reading; non-blocking: its owner may hold a lease on it. Where /proc is
+ * not mounted, what has the name now, if it is still that file. */
+static int open_same(int at, const char *root, const char *path, unsigned how,
+		     const struct stat *st)
+{
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	struct stat now;
+	char link[64];
+	int fd;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", at);
+	fd = open(link, flags);
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	fd = open_name(root, path, how, flags);
+	if (fd < 0 || (!fstat(fd, &now) && now.st_dev == st->st_dev && now.st_ino == st->st_ino))
+		return fd;
+	(void)close(fd);
+	errno = ENOENT;
+	return -1;
+}
+
 int file_in_open(const char *root, const char *path, unsigned how, struct stat *st, struct err *err)
 {
-	int at = open_name(root, path, how), fd;
-	char link[64];
+	int at = open_name(root, path, how, O_PATH), fd; /* without effect, whatever it is */
 
 	memset(st, 0, sizeof(*st));
+	if (how & FILE_IN_PROC)
+		at = open_lent(path, at);
 	if (at < 0)
 		return err_sys(err, "%s", path);
 	if (fstat(at, st)) {
@@ -156,9 +186,7 @@ int file_in_open(const char *root, const char *path, unsigned how, struct stat *
 	}
 	if (!(how & FILE_IN_STATE))
 		file_keep(st, FILE_INPUT);
-	/* non-blocking: its owner may hold a lease on it */
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", at);
-	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = open_same(at, root, path, how, st);
 	if (fd < 0)
 		(void)err_sys(err, "%s", path);
 	(void)close(at);
@@ -467,9 +495,8 @@ int file_in_slurp(struct buf *out, int fd, const struct stat *st, size_t limit, 
 	} else if (!file_in_charge(size)) {
 		(void)over_budget(name, err);
 	} else { /* it may grow meanwhile */
+		out->charged += size;
 		rc = slurp(out, fd, size ? size : limit, size > 0, name, err);
-		if (rc)
-			file_in_release(size);
 	}
 	(void)close(fd);
 	return rc;
@@ -481,6 +508,40 @@ int file_slurp(struct buf *out, const char *path, size_t limit, struct err *err)
 	int fd = file_in_open(NULL, path, FILE_IN_PROC | FILE_IN_STATE, &st, err);
 
 	return fd < 0 ? -1 : file_in_slurp(out, fd, &st, limit, path, err);
+}
+
+/* ---- looking ---------------------------------------------------------------------------- */
+
+size_t file_in_head(const char *path, void *p, size_t len)
+{
+	struct stat st;
+	int fd = file_in_open(NULL, path, FILE_IN_LINKS | FILE_IN_STATE, &st, NULL);
+	ssize_t n = fd < 0 ? 0 : fd_read_full(fd, p, len);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return n > 0 ? (size_t)n : 0;
+}
+
+bool file_look(const char *path, struct stat *st)
+{
+	struct stat mine;
+
+	return !stat(path, st ? st : &mine);
+}
+
+bool file_is_regular(const char *path)
+{
+	struct stat st;
+
+	return file_look(path, &st) && S_ISREG(st.st_mode);
+}
+
+bool file_is_dir(const char *path)
+{
+	struct stat st;
+
+	return file_look(path, &st) && S_ISDIR(st.st_mode);
 }
 
 /* ---- whose ------------------------------------------------------------------------------ */
@@ -509,9 +570,71 @@ bool file_read_by(const struct stat *st, uid_t user)
 	return st->st_mode & S_IROTH;
 }
 
-bool file_shown_for(const struct stat *st, uid_t user)
+static bool dir_passed_by(const struct stat *st, uid_t user)
+{
+	if (st->st_uid == user)
+		return st->st_mode & S_IXUSR;
+	if (st->st_gid == user)
+		return st->st_mode & S_IXGRP;
+	return st->st_mode & S_IXOTH;
+}
+
+/* Where the open file really is, behind all links: below `*top`, which is set to the real name of
+ * the root. Without /proc by the names. */
+static bool real_place(int fd, const char *root, const char *path, char top[PATH_MAX],
+		       char whole[PATH_MAX])
+{
+	char link[64], named[2 * PATH_MAX];
+	ssize_t n;
+
+	if (!realpath(root ? root : "/", top))
+		return false;
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, whole, PATH_MAX - 1);
+	whole[n > 0 ? n : 0] = '\0';
+	if (n > 0 && whole[0] == '/' && path_is_below(whole, top))
+		return true;
+	return !path_join(named, sizeof(named), root ? root : "", path) && realpath(named, whole) &&
+	       path_is_below(whole, top);
+}
+
+/* From one directory into the next, so that what was judged is what is passed. */
+static bool way_passed_by(int fd, const char *root, const char *path, const struct stat *st,
+			  uid_t user)
+{
+	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	char top[PATH_MAX], whole[PATH_MAX], *name, *slash;
+	struct stat now;
+	bool passed;
+	int at;
+
+	if (!real_place(fd, root, path, top, whole))
+		return false;
+	name = whole + strlen(top);
+	name += strspn(name, "/");
+	at = open(top, flags);
+	passed = at >= 0 && (root || (!fstat(at, &now) && dir_passed_by(&now, user)));
+	for (; passed && (slash = strchr(name, '/')); name = slash + 1) {
+		int next;
+
+		*slash = '\0';
+		next = openat(at, name, flags);
+		passed = next >= 0 && !fstat(next, &now) && dir_passed_by(&now, user);
+		(void)close(at);
+		at = next;
+	}
+	passed = passed && !fstatat(at, name, &now, AT_SYMLINK_NOFOLLOW) &&
+		 now.st_dev == st->st_dev && now.st_ino == st->st_ino;
+	if (at >= 0)
+		(void)close(at);
+	return passed;
+}
+
+bool file_shown_for(int fd, const char *root, const char *path, const struct stat *st, uid_t user)
 {
 	uid_t me = geteuid();
 
-	return user == me || file_read_by(st, user) || (me && st->st_uid == me);
+	if (!user || user == me || (me && st->st_uid == me))
+		return true;
+	return file_read_by(st, user) && way_passed_by(fd, root, path, st, user);
 }

@@ -17,8 +17,8 @@
  *   rest of the mapping reads as zeros and file_map_cut() returns true: a signal handler for SIGBUS
  *   calls file_in_fault(). All other files are read, so that their owners cannot change them later.
  * - What is read so is charged to one budget of the process (file_in_charge): a quarter of the
- *   memory. What exceeds it fails with ERR_LIMIT. Like the flag of nomem, the
- *   budget and the list of mappings are of the process, not of a caller.
+ *   memory. What exceeds it fails with ERR_LIMIT; file_map_close() and buf_free() give it back.
+ *   Like the flag of nomem, the budget and the list of mappings are of the process, not of a caller.
  *
  * Threads: all functions may be called at any time from any thread.
  */
@@ -42,6 +42,11 @@ enum {
 	FILE_IN_STATE = 4, /* a file that may be written again: all others are inputs (file_keep) */
 };
 
+/* What is at `path`, whatever it is, below `root` if that is not NULL, with open(2)'s flags, none of
+ * which opens a device or waits (O_PATH, O_DIRECTORY, O_NONBLOCK): for trees of which the caller
+ * knows that they are /sys, /proc or a copy. -1: errno. */
+int file_in_below(const char *root, const char *path, int flags) MUST_USE;
+
 /* A descriptor for reading the regular file at `path`, below `root` if that is not NULL; the caller
  * closes it. -1: err says why; `st` is what is there even so, or st_mode is 0. */
 int file_in_open(const char *root, const char *path, unsigned how, struct stat *st,
@@ -59,7 +64,7 @@ struct file_map {
  * user wrote, since somebody else has that number in his container. */
 int file_in_map(struct file_map *m, int fd, const struct stat *st, bool copy, const char *name,
 		struct err *err) MUST_USE;
-/* As file_slurp(); what is read of a file that others can write stays charged. */
+/* As file_slurp(). */
 int file_in_slurp(struct buf *out, int fd, const struct stat *st, size_t limit, const char *name,
 		  struct err *err) MUST_USE;
 
@@ -79,6 +84,17 @@ int file_slurp(struct buf *out, const char *path, size_t limit, struct err *err)
 ssize_t fd_read_full(int fd, void *p, size_t len) MUST_USE;
 int fd_slurp(struct buf *out, int fd, size_t limit, const char *name, struct err *err) MUST_USE;
 
+/* The first bytes of a regular file, to find out what it is: how many were read, up to `len`; 0 where
+ * there is no such file. */
+size_t file_in_head(const char *path, void *p, size_t len);
+
+/* Whether there is something under that name, and what: to understand a word, or to choose a place.
+ * It may be something else by the time it is opened, so whoever opens it judges again. `st` may be
+ * NULL. */
+bool file_look(const char *path, struct stat *st);
+bool file_is_regular(const char *path);
+bool file_is_dir(const char *path);
+
 /* It belongs to root or to this user. */
 bool owner_is_ours(const struct stat *st);
 /* Whether only root, this user or `other` can have written the file: it is a regular file of one of
@@ -87,9 +103,10 @@ bool file_written_by(const struct stat *st, uid_t other);
 /* Whether a user with that number, in no groups but those of that number, can read the file. */
 bool file_read_by(const struct stat *st, uid_t user);
 
-/* Whether what is in the file may be shown to others because a program of `user` names it: he can
- * read it, or it is the person's own, who is not root (who reads on behalf of all). */
-bool file_shown_for(const struct stat *st, uid_t user);
+/* Whether what is in an open file, found at `path` below `root`, may be shown to others because a
+ * program of `user` names it: he can read it and pass all directories on the way (those of `root`
+ * itself aside), or it is the person's own, who is not root (who reads on behalf of all). */
+bool file_shown_for(int fd, const char *root, const char *path, const struct stat *st, uid_t user);
 
 /* Takes memory for the bytes of others from the budget; false: there is not that much left. What
  * was taken is given back with file_in_release(). */

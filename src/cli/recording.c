@@ -57,6 +57,13 @@ static bool has_inodes_of_here(const struct pd_info *i)
 	return i->hostname && !uname(&u) && !strcmp(u.nodename, i->hostname) && same_arch(i, &u);
 }
 
+bool recording_is_of_here(const struct recording *r)
+{
+	const struct pd_info *i = pd_info(r->rec);
+
+	return made_here(i) && (!i->hostname || has_inodes_of_here(i));
+}
+
 /* Why the running kernel is not the recorded one, as far as the header tells; NULL: it may be. The
  * text is in the cli's arena. */
 static const char *other_kernel(struct cli *cli, const struct pd_info *i)

@@ -34,6 +34,9 @@ void recording_close(struct recording *r);
  * lacks what is in them. recording_close() does it, too. */
 void recording_troubles(const struct recording *r);
 
+/* Whether it may have been made on this machine. */
+bool recording_is_of_here(const struct recording *r);
+
 /* Fills what the options say; lists are in the cli's arena. */
 int recording_select(const struct recording *r, struct cli *cli, struct profile_opts *o,
 		     struct err *err) MUST_USE;

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/fs.h"
 #include "base/invariant.h"
@@ -142,6 +143,8 @@ static int add_source(struct pd *rec, int fd, const struct stat *st, const char 
 	int rc;
 
 	file_keep(st, FILE_SECRET);
+	if (S_ISREG(st->st_mode) && !rec->info.owner)
+		rec->info.owner = st->st_uid;
 	/* before the bytes are read: a recorder that ends in between has told so by then */
 	if (!rec->sources.n && S_ISREG(st->st_mode))
 		rec->losses.locked = pd_locked(fd);
@@ -211,7 +214,7 @@ static int load_dir(struct pd *rec, const char *dir, struct err *err)
 		(void)err_set(err, ERR_LIMIT, "%s: name too long", dir);
 		goto out;
 	}
-	if (access(path, F_OK)) {
+	if (!file_look(path, NULL)) {
 		(void)err_set(err, ERR_FORMAT, "%s: a directory without a file \"data\" in it",
 			      dir);
 		(void)err_hint(err, "a recording in directory form has data, data.0, data.1, ...");
@@ -265,7 +268,7 @@ int pd_load(struct pd *rec, const char *path, struct err *err)
 			return err_set(err, ERR_FORMAT, "standard input: is a directory");
 		return add_source(rec, STDIN_FILENO, &st, "standard input", NULL, err);
 	}
-	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+	if (file_is_dir(path))
 		return load_dir(rec, path, err);
 	return add_path(rec, path, NULL, err);
 }

@@ -29,6 +29,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/bytes.h"
 #include "base/err.h"
@@ -154,6 +155,7 @@ struct pd_left_out {
 /* Header features; a NULL string or 0 count: not in this recording. */
 struct pd_info {
 	enum pd_form form;
+	uid_t owner;	    /* of the file, of several the first who is not root; 0: not known */
 	bool foreign_order; /* written on a machine of the other byte order */
 	uint64_t file_size, data_offset, data_size, inflated_size;
 	const char *hostname, *os_release, *version, *arch, *cpu_desc, *cpuid;

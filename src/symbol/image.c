@@ -76,6 +76,7 @@ static void image_free(struct image *im)
 	buf_free(&im->trouble);
 	sym_table_free(&im->table);
 	file_map_close(&im->cached);
+	file_in_release(im->charged);
 	sym_list_free(&im->list);
 	sym_table_free(&im->variables);
 	sym_list_free(&im->objects);
@@ -297,6 +298,11 @@ const char *image_name(const struct images *set, uint32_t id)
 const char *image_origin(const struct images *set, uint32_t id)
 {
 	return buf_str(&set->image.v[id]->origin);
+}
+
+bool image_verified(const struct images *set, uint32_t id)
+{
+	return set->image.v[id]->verified;
 }
 
 bool image_unverified(const struct images *set, uint32_t id)

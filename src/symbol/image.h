@@ -165,6 +165,8 @@ int image_symbols(struct images *set, uint32_t id, const struct symbol **out, si
 /* Where symbols came from or why there are none: "/usr/bin/x, build-id verified", "/usr/bin/x has
  * build-id 12ab.., the recording's is 34cd..: not used". Empty before the first resolve. */
 const char *image_origin(const struct images *set, uint32_t id);
+/* The recorded build-id is that of a file that is used. */
+bool image_verified(const struct images *set, uint32_t id);
 /* Symbols were taken for which no build-id vouches. */
 bool image_unverified(const struct images *set, uint32_t id);
 /* A file was there and was not used because it is not the recorded one, or it was used and may have

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "symbol/image_int.h"
 #include "symbol/jitdump.h"
 #include "symbol/perfmap.h"
@@ -27,7 +28,7 @@ static uid_t may_bring(const struct images *set, uint32_t pid)
 	struct stat st;
 
 	(void)snprintf(path, sizeof(path), "/proc/%u", pid);
-	return geteuid() || set->opts.sysroot || !pid || stat(path, &st) ? 0 : st.st_uid;
+	return geteuid() || set->opts.sysroot || !pid || !file_look(path, &st) ? 0 : st.st_uid;
 }
 
 static bool believed(const struct images *set, const struct stat *st, uint32_t pid)
@@ -210,7 +211,8 @@ static int load_dump(const struct images *set, struct image *im, struct err *err
 	return rc;
 }
 
-/* Lists of others are read only as far as there is memory for what becomes of them. */
+/* Lists of others are read only as far as there is memory for what becomes of them: the text has
+ * the charge for all of it. */
 static int read_map(struct buf *text, int fd, const struct stat *st, const char *path,
 		    struct err *err)
 {
@@ -221,7 +223,18 @@ static int read_map(struct buf *text, int fd, const struct stat *st, const char 
 		return err_set(err, ERR_LIMIT, "%s: left out: too large (%zu MB)", path,
 			       more >> 20);
 	}
+	text->charged = more * (PERF_MAP_COST - 1);
 	return file_in_slurp(text, fd, st, PERF_MAP_MAX, path, err);
+}
+
+/* The symbols stay with the image, the text and what was made of it on the way do not. */
+static void keep_charge(struct image *im, struct buf *text)
+{
+	size_t kept = text->len + im->list.raw.n * sizeof(*im->list.raw.v);
+
+	kept = kept < text->charged ? kept : text->charged;
+	text->charged -= kept;
+	im->charged += kept;
 }
 
 /* The list of a process that sees another /tmp, perhaps under another number. `path` is set to
@@ -280,6 +293,7 @@ static int load_perf_map(const struct images *set, struct image *im, struct err 
 		buf_printf(&im->origin, "%s, unverified (such lists carry no build-id)", path);
 		if (m.n_bad)
 			buf_printf(&im->origin, "; %zu lines not understood", m.n_bad);
+		keep_charge(im, &text);
 	}
 	perfmap_free(&m);
 	buf_free(&text);

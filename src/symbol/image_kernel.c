@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
+#include "base/file_in.h"
 #include "base/text.h"
 #include "symbol/image_int.h"
 #include "symbol/kallsyms.h"
@@ -104,7 +105,6 @@ static bool cached_kallsyms(const struct images *set, const struct image *im, ch
 			    size_t size)
 {
 	char hex[BUILD_ID_MAX * 2 + 1];
-	struct stat st;
 	int n;
 
 	if (!set->opts.home || !im->key.build_id_len)
@@ -112,7 +112,7 @@ static bool cached_kallsyms(const struct images *set, const struct image *im, ch
 	text_hex(hex, im->key.build_id, im->key.build_id_len);
 	n = snprintf(path, size, "%s/.debug/.build-id/%.2s/%s/kallsyms", set->opts.home, hex,
 		     hex + 2);
-	if (n > 0 && (size_t)n < size && !stat(path, &st) && S_ISREG(st.st_mode))
+	if (n > 0 && (size_t)n < size && file_is_regular(path))
 		return true;
 	path[0] = '\0';
 	return false;

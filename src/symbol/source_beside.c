@@ -46,7 +46,7 @@ static bool open_file(struct source *s, const char *path, struct file_map *m)
 	struct stat st;
 	int fd = file_in_open(s->root, path, FILE_IN_LINKS, &st, &why);
 
-	if (fd >= 0 && !file_shown_for(&st, s->user)) {
+	if (fd >= 0 && !file_shown_for(fd, s->root, path, &st, s->user)) {
 		(void)close(fd);
 		fd = -1;
 		(void)err_set(&why, ERR_LIMIT,
@@ -115,7 +115,14 @@ static bool join(struct source *s, struct src_split *split, struct file_map *m, 
 
 	/* libelf unpacks sections in place */
 	if (!file_map_own(&own, m)) {
-		joined = has_unit(&own, id) && src_charge(s, m->len) && src_join(s, split, m);
+		if (has_unit(&own, id) && src_charge(s, m->len)) {
+			joined = src_join(s, split, m);
+			if (!joined && s->beside.code == ERR_NONE)
+				(void)err_set(&s->beside, ERR_LIMIT,
+					      "%s: its split debug information was not read (is "
+					      "/proc mounted?)",
+					      s->path);
+		}
 		file_map_close(&own);
 	}
 	return joined;

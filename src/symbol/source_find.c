@@ -18,7 +18,7 @@ struct search {
 	char clean[NAME_MAX_LEN]; /* the name without "." and ".." */
 	const struct source_sum *sum;
 	struct source_text *out;
-	bool differs, anothers, secret;
+	bool differs, anothers, secret, elsewhere;
 	bool own; /* names are the recording's, not the user's */
 };
 
@@ -27,17 +27,29 @@ static bool may_be_believed(const struct search *s, const struct stat *st)
 	return !s->own || (s->sum && s->sum->has_md5) || file_written_by(st, s->w->owner);
 }
 
-/* A program can name any file. What its user could not read is not shown to others, either, but to
- * the person whose file it is; root's own are no such files, as root reads on behalf of all. */
-static bool may_be_shown(const struct search *s, const struct stat *st)
+/* A program can name any file, and a recording any program. */
+static bool may_be_shown(const struct search *s, int fd, const char *root, const char *name,
+			 const struct stat *st)
 {
-	return !s->own || file_shown_for(st, s->w->owner);
+	return !s->own || (file_shown_for(fd, root, name, st, s->w->owner) &&
+			   file_shown_for(fd, root, name, st, s->w->recorder));
+}
+
+/* Why an open file is not even read; NULL: it is. */
+static bool *refusal(struct search *s, int fd, const char *root, const char *name,
+		     const struct stat *st)
+{
+	if (!may_be_shown(s, fd, root, name, st))
+		return &s->secret;
+	if (s->own && s->w->elsewhere && !s->w->sysroot && !(s->sum && s->sum->has_md5))
+		return &s->elsewhere;
+	return may_be_believed(s, st) ? NULL : &s->anothers;
 }
 
 /* A file that was there, and is not used: the first is named. */
 static bool refuse(struct search *s, const char *path, bool *why)
 {
-	if (!s->anothers && !s->differs && !s->secret)
+	if (!s->anothers && !s->differs && !s->secret && !s->elsewhere)
 		(void)snprintf(s->out->path, sizeof(s->out->path), "%s", path);
 	*why = true;
 	return false;
@@ -50,7 +62,7 @@ static bool try_file(struct search *s, const char *root, const char *name)
 	struct buf text = BUF_INIT;
 	uint8_t digest[MD5_SIZE];
 	char path[NAME_MAX_LEN];
-	bool by_md5 = false;
+	bool by_md5 = false, *why;
 	struct stat st;
 	int fd;
 
@@ -60,9 +72,10 @@ static bool try_file(struct search *s, const char *root, const char *name)
 	fd = file_in_open(root, name, FILE_IN_LINKS, &st, NULL);
 	if (fd < 0)
 		return false;
-	if (!may_be_shown(s, &st) || !may_be_believed(s, &st)) {
+	why = refusal(s, fd, root, name, &st);
+	if (why) {
 		(void)close(fd);
-		return refuse(s, path, may_be_shown(s, &st) ? &s->anothers : &s->secret);
+		return refuse(s, path, why);
 	}
 	if (file_in_slurp(&text, fd, &st, SOURCE_MAX, path, NULL)) {
 		buf_free(&text);
@@ -134,10 +147,9 @@ static bool try_said(struct search *s)
 {
 	for (const char *const *d = s->w->said; d && *d; d++) {
 		const char *equals = strchr(*d, '=');
-		struct stat st;
 
 		/* a directory may have "=" in its name */
-		if (equals && stat(*d, &st) ? try_map(s, *d, equals) : try_dir(s, *d))
+		if (equals && !file_look(*d, NULL) ? try_map(s, *d, equals) : try_dir(s, *d))
 			return true;
 	}
 	return false;
@@ -230,8 +242,9 @@ enum source_outcome source_find(const struct source_places *w, const char *name,
 	s.own = false;
 	if (try_cache(&s))
 		return SOURCE_FOUND;
-	return s.differs    ? SOURCE_DIFFERS
-	       : s.secret   ? SOURCE_SECRET
-	       : s.anothers ? SOURCE_ANOTHERS
-			    : SOURCE_ABSENT;
+	return s.differs     ? SOURCE_DIFFERS
+	       : s.secret    ? SOURCE_SECRET
+	       : s.elsewhere ? SOURCE_ELSEWHERE
+	       : s.anothers  ? SOURCE_ANOTHERS
+			     : SOURCE_ABSENT;
 }

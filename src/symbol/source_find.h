@@ -12,8 +12,10 @@
  * do with where the program was compiled. `..` in a name never leads out of DIR or the sysroot.
  * Anybody can put a file where a foreign program's source once lay: by 2, only files that root, the
  * user or the program's owner alone can write are read, and those whose MD5 is right. And a program
- * can name any file: by 2, only what its owner can read is shown, or what belongs to the user, who
- * is not root. Links inside of DIR and of the sysroot end there, also absolute ones.
+ * can name any file: by 2, only what its owner and the recording's can read is shown (and reach,
+ * through all directories on the way), or what belongs to the user, who is not root. Of a recording
+ * of another machine, files of this one are shown by 2 only if a build-id or their MD5 vouches for
+ * them. Links inside of DIR and of the sysroot end there, also absolute ones.
  */
 #ifndef CYCLADE_SYMBOL_SOURCE_FIND_H
 #define CYCLADE_SYMBOL_SOURCE_FIND_H
@@ -31,14 +33,18 @@ struct source_places {
 	const uint8_t *build_id; /* of the program */
 	size_t build_id_len;	 /* 0: not known */
 	uid_t owner;		 /* of the program, or root */
+	uid_t recorder;		 /* of the recording, or root */
+	/* The recording is of another machine, and nothing says that the program is this one's */
+	bool elsewhere;
 };
 
 enum source_outcome {
 	SOURCE_ABSENT,
 	SOURCE_FOUND,
-	SOURCE_SECRET,	 /* there is one that the program's user may not read */
-	SOURCE_ANOTHERS, /* there is one that some other user wrote, and no MD5 to vouch for it */
-	SOURCE_DIFFERS,	 /* there are files of that name, none of which was compiled */
+	SOURCE_SECRET,	  /* there is one that the program's or the recording's user may not read */
+	SOURCE_ELSEWHERE, /* there is one here, but the recording is of another machine */
+	SOURCE_ANOTHERS,  /* there is one that some other user wrote, and no MD5 to vouch for it */
+	SOURCE_DIFFERS,	  /* there are files of that name, none of which was compiled */
 };
 
 struct source_text {

@@ -204,6 +204,24 @@ def split_below(where):
     tap.ok(not got and "may not read" in out, f"{what}: one that the program's owner may not read is left out, and told", out)
 
 
+def without_proc(where):
+    what = "/proc is not mounted"
+    put(os.path.join(where, "x.c"), CODE)
+    hide = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]), "sh", "-c",
+            'mount -t tmpfs none /proc && shift && exec "$@"', "sh", "sh"]
+    data = os.path.join(where, "c.data")
+    if not shutil.which("unshare") or run(*hide, "true").returncode:
+        tap.skip(what, "/proc cannot be hidden here")
+        return
+    if run("gcc", "-O1", "-g", "x.c", "-o", "prog", "-Wl,--build-id", cwd=where).returncode or \
+            run(CYCLADE, "record", "-q", "-e", "cpu-clock:u", "-o", data, "--", os.path.join(where, "prog")).returncode not in (0, 1):
+        tap.skip(what, "does not build, or cannot be recorded here")
+        return
+    asked = [CYCLADE, "report", "--no-cache", "--format", "csv", "-s", "sym,srcline", data]
+    with_it, without = run(*asked), run(*hide, *asked)
+    tap.ok("main" in with_it.stdout and without.stdout == with_it.stdout, f"{what}: the same report", with_it.stdout + without.stdout + without.stderr)
+
+
 def main():
     for tool in ("gcc", "addr2line", "nm", "readelf"):
         if not shutil.which(tool):
@@ -220,6 +238,8 @@ def main():
     with tempfile.TemporaryDirectory() as where:
         os.chmod(where, 0o755)
         split_below(os.path.realpath(where))
+    with tempfile.TemporaryDirectory() as where:
+        without_proc(os.path.realpath(where))
     tap.done()
 
 

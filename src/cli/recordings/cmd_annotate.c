@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file_in.h"
 #include "base/num.h"
 #include "cli/derived.h"
 #include "cli/recordings/accounting.h"
@@ -48,13 +49,6 @@ static void end(void *own)
 	free(v);
 }
 
-static bool is_file(const char *word)
-{
-	struct stat st;
-
-	return !stat(word, &st) && S_ISREG(st.st_mode);
-}
-
 /* The function is the last operand; a recording may stand before it. */
 static int take_operands(struct cli *cli, struct cli_operands *out, struct err *err)
 {
@@ -63,7 +57,7 @@ static int take_operands(struct cli *cli, struct cli_operands *out, struct err *
 		return err_hint(err, "cyclade report lists them; then: cyclade annotate NAME");
 	}
 	out->function = cli->args.v[--cli->args.n];
-	if (!cli->args.n && !cli->opt.input && is_file(out->function)) {
+	if (!cli->args.n && !cli->opt.input && file_is_regular(out->function)) {
 		(void)err_set(err, ERR_USAGE, "annotate: which function of %.200s?", out->function);
 		return err_hint(
 			err,
@@ -331,7 +325,9 @@ static int annotate(struct annotate **out, const struct result_ask *ask, struct 
 		.data = memop_how(r->rec, event).from != MEMOP_FROM_NOTHING,
 		.places = { .said = o->source.n ? o->source.v : NULL,
 			    .sysroot = o->sysroot,
-			    .debuginfod = cli_debuginfod_dir(ask->cli) },
+			    .debuginfod = cli_debuginfod_dir(ask->cli),
+			    .recorder = pd_info(r->rec)->owner,
+			    .elsewhere = !recording_is_of_here(r) },
 	};
 	struct annotate *a;
 

@@ -316,6 +316,7 @@ int annotate_build(struct annotate **out, const struct profile *p, struct images
 	a->opts.places.build_id_len =
 		image_build_id(images, target->image, &a->opts.places.build_id);
 	a->opts.places.owner = image_owner(images, target->image);
+	a->opts.places.elsewhere = opts->places.elsewhere && !image_verified(images, target->image);
 	a->event = event_name;
 	a->elsewhere.block = CODE_NONE;
 	sum = &profile_sums(p, &n_events)[event];

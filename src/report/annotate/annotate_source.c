@@ -151,7 +151,13 @@ int annotate_note_missing(struct annotate *a)
 			return -1;
 		if (f->outcome == SOURCE_SECRET &&
 		    annotate_note(a,
-				  "%s is a file that the program's owner may not read: not shown; "
+				  "%s is a file that the program's owner, or the recording's, may "
+				  "not read: not shown; --source DIR names one to use",
+				  f->found.path))
+			return -1;
+		if (f->outcome == SOURCE_ELSEWHERE &&
+		    annotate_note(a,
+				  "%s is this machine's, and the recording another's: not shown; "
 				  "--source DIR names one to use",
 				  f->found.path))
 			return -1;

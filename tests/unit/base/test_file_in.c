@@ -178,7 +178,6 @@ static void a_file_that_grows_has_an_end(void **state)
 	assert_int_equal(lseek(same, 0, SEEK_CUR), 100000);
 	(void)close(same);
 	buf_free(&b);
-	file_in_release(100000);
 }
 
 static void fault(int sig, siginfo_t *info, void *context)
@@ -238,8 +237,10 @@ static void others_have_a_budget(void **state)
 	assert_false(file_in_charge(SIZE_MAX));
 	assert_false(file_in_charge(2001));
 	assert_true(file_in_charge(2000));
+	file_in_release(2000);
+	buf_free(&text); /* gives back what was read */
+	assert_true(file_in_charge(5000));
 	file_in_release(5000);
-	buf_free(&text);
 	file_in_limit((size_t)1 << 30);
 }
 
@@ -272,6 +273,53 @@ static void readers_and_writers(void **state)
 	}
 }
 
+/* Of what a stranger's program names, only what he can reach. */
+static void directories_are_judged(void **state)
+{
+	const uid_t stranger = 65534;
+	char sub[64], path[128];
+	struct stat st;
+	int fd;
+
+	(void)state;
+	if (geteuid())
+		skip(); /* one's own files are one's own */
+	assert_int_equal(chmod(dir, 0755), 0);
+	assert_int_equal(path_join(sub, sizeof(sub), dir, "closed"), 0);
+	assert_int_equal(mkdir(sub, 0700), 0);
+	(void)snprintf(path, sizeof(path), "%s", put("closed/file", 0644, 10));
+	fd = file_in_open(NULL, path, FILE_IN_LINKS, &st, NULL);
+	assert_true(fd >= 0);
+	assert_true(file_shown_for(fd, NULL, path, &st, 0));
+	assert_false(file_shown_for(fd, NULL, path, &st, stranger));
+	assert_true(file_shown_for(fd, sub, "/file", &st, stranger)); /* the root is the person's */
+	assert_false(file_shown_for(fd, dir, "/closed/file", &st, stranger));
+	assert_int_equal(chmod(sub, 0711), 0);
+	assert_true(file_shown_for(fd, NULL, path, &st, stranger));
+	assert_true(file_shown_for(fd, dir, "/closed/file", &st, stranger));
+	assert_int_equal(chmod(path, 0600), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_false(file_shown_for(fd, NULL, path, &st, stranger));
+	(void)close(fd);
+}
+
+static void a_head_is_of_a_file(void **state)
+{
+	char head[4] = { 0 }, path[128];
+
+	(void)state;
+	assert_int_equal(file_in_head(put("head", 0600, 3), head, 4), 3);
+	assert_memory_equal(head, "aaa", 3);
+	assert_int_equal(file_in_head(put("head", 0600, 30), head, 4), 4);
+	assert_int_equal(file_in_head(dir, head, 4), 0);
+	(void)snprintf(path, sizeof(path), "%s/fifo.head", dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(file_in_head(path, head, 4), 0);
+	assert_true(file_look(path, NULL));
+	assert_false(file_is_regular(path));
+	assert_true(file_is_dir(dir));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,6 +330,8 @@ int main(void)
 		cmocka_unit_test(a_mapping_may_become_shorter),
 		cmocka_unit_test(others_have_a_budget),
 		cmocka_unit_test(readers_and_writers),
+		cmocka_unit_test(directories_are_judged),
+		cmocka_unit_test(a_head_is_of_a_file),
 	};
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

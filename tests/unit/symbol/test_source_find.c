@@ -177,6 +177,7 @@ static void other_users_files_are_not_sources(void **state)
 	if (geteuid())
 		SKIP_BECAUSE("only root can give files away");
 	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chmod(dir, 0711), 0);
 	make(dir, "x.c", "X");
 	(void)snprintf(name, sizeof(name), "%s/x.c", dir);
 	assert_int_equal(look(&w, name, NULL, "X"), SOURCE_FOUND);
@@ -210,6 +211,7 @@ static void no_more_than_its_user_may_read(void **state)
 	if (geteuid())
 		SKIP_BECAUSE("only root can give files away");
 	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chmod(dir, 0711), 0);
 	make(dir, "x.c", "X");
 	(void)snprintf(name, sizeof(name), "%s/x.c", dir);
 	assert_int_equal(chmod(name, 0604), 0);
@@ -221,6 +223,34 @@ static void no_more_than_its_user_may_read(void **state)
 	w.owner = (uid_t)-1; /* nobody knows */
 	assert_int_equal(look(&w, name, NULL, NULL), SOURCE_SECRET);
 	w.owner = 0;
+	assert_int_equal(look(&w, name, NULL, "X"), SOURCE_FOUND);
+	w.recorder = 1234; /* a recording can name any program */
+	assert_int_equal(look(&w, name, NULL, NULL), SOURCE_SECRET);
+	assert_int_equal(chmod(name, 0604), 0);
+	assert_int_equal(look(&w, name, NULL, "X"), SOURCE_FOUND);
+	assert_int_equal(chmod(dir, 0700), 0); /* he cannot get there */
+	assert_int_equal(look(&w, name, NULL, NULL), SOURCE_SECRET);
+	assert_int_equal(nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+/* What has the right name here need not be what was compiled there. */
+static void another_machines_source_is_not_here(void **state)
+{
+	char dir[] = "/tmp/test_source_find_XXXXXX", name[64];
+	const char *said[2] = { NULL, NULL };
+	struct source_places w = { .said = said, .elsewhere = true };
+	struct source_sum sum = { .has_md5 = true };
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	make(dir, "x.c", "X");
+	(void)snprintf(name, sizeof(name), "%s/x.c", dir);
+	assert_int_equal(look(&w, name, NULL, NULL), SOURCE_ELSEWHERE);
+	md5("Y", 1, sum.md5);
+	assert_int_equal(look(&w, name, &sum, NULL), SOURCE_DIFFERS);
+	md5("X", 1, sum.md5);
+	assert_int_equal(look(&w, name, &sum, "X"), SOURCE_FOUND);
+	said[0] = dir;
 	assert_int_equal(look(&w, name, NULL, "X"), SOURCE_FOUND);
 	assert_int_equal(nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
@@ -258,6 +288,7 @@ int main(void)
 		cmocka_unit_test(the_right_file_is_taken),
 		cmocka_unit_test(other_users_files_are_not_sources),
 		cmocka_unit_test(no_more_than_its_user_may_read),
+		cmocka_unit_test(another_machines_source_is_not_here),
 		cmocka_unit_test(links_end_at_their_root),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
