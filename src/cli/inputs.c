@@ -6,13 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "base/file_out.h"
 #include "cli/config_file.h"
 
 bool cli_program_path(char out[CLI_PATH_MAX], const char *name)
 {
 	const char *path = getenv("PATH");
-	struct stat st;
 
 	if (strchr(name, '/'))
 		return (size_t)snprintf(out, CLI_PATH_MAX, "%s", name) < CLI_PATH_MAX;
@@ -20,8 +20,7 @@ bool cli_program_path(char out[CLI_PATH_MAX], const char *name)
 		size_t len = strcspn(p, ":");
 		int n = snprintf(out, CLI_PATH_MAX, "%.*s%s%s", (int)len, p, len ? "/" : "", name);
 
-		if (n > 0 && (size_t)n < CLI_PATH_MAX && !access(out, X_OK) && !stat(out, &st) &&
-		    S_ISREG(st.st_mode))
+		if (n > 0 && (size_t)n < CLI_PATH_MAX && !access(out, X_OK) && file_is_regular(out))
 			return true;
 		p += len;
 		p += *p == ':';

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/file_in.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "measure/ask.h"
@@ -505,7 +506,7 @@ static int check_directory(const struct option_row *row, const char *v, struct e
 {
 	struct stat st = { 0 };
 
-	if (strchr(v, '=') || (!stat(v, &st) && S_ISDIR(st.st_mode)))
+	if (strchr(v, '=') || (file_look(v, &st) && S_ISDIR(st.st_mode)))
 		return 0;
 	(void)err_set(err, ERR_USAGE, "--%s: %.200s: %s", row->name, v,
 		      st.st_mode ? "not a directory" : strerror(errno));
@@ -522,7 +523,7 @@ static int check_kernel_file(const struct option_row *row, const char *v, struct
 {
 	struct stat st = { 0 };
 
-	if (!stat(v, &st) && !S_ISDIR(st.st_mode))
+	if (file_look(v, &st) && !S_ISDIR(st.st_mode))
 		return 0;
 	(void)err_set(err, ERR_USAGE, "--%s: %.200s: %s", row->name, v,
 		      st.st_mode ? "a directory" : strerror(errno));

@@ -237,7 +237,7 @@ static const char *const usual[] = { "cyclade.data", "perf.data" };
 const char *cli_usual_input(void)
 {
 	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
-		if (!access(usual[i], F_OK))
+		if (file_look(usual[i], NULL))
 			return usual[i];
 	return NULL;
 }
@@ -247,7 +247,7 @@ static bool is_foreign(const char *path)
 {
 	struct stat st;
 
-	return !stat(path, &st) && !owner_is_ours(&st);
+	return file_look(path, &st) && !owner_is_ours(&st);
 }
 
 const char *cli_input(struct cli *cli, struct err *err)
@@ -294,7 +294,7 @@ int cli_one_recording(struct cli *cli, struct cli_operands *out, struct err *err
 int cli_file_function(struct cli *cli, struct cli_operands *out, struct err *err)
 {
 	struct text_list *args = &cli->args;
-	bool file = args->n && !access(args->v[0], F_OK);
+	bool file = args->n && file_look(args->v[0], NULL);
 	bool named = cli->opt.input || args->n == 2 || file;
 	const char *name = command_names[cli->command];
 
@@ -712,7 +712,7 @@ const char *cli_debuginfod_dir(struct cli *cli)
 	if (said && *said)
 		return said;
 	old = home && *home ? arena_printf(&cli->arena, "%s/.debuginfod_client_cache", home) : NULL;
-	if (old && !access(old, F_OK))
+	if (old && file_look(old, NULL))
 		return old;
 	if (xdg && *xdg)
 		return arena_printf(&cli->arena, "%s/debuginfod_client", xdg);

@@ -28,7 +28,7 @@ static int read_kept(struct penalties *p, struct cli *cli, const struct pd_info 
 	struct buf day = BUF_INIT;
 	struct stat st;
 
-	if (!path || stat(path, &st) || !S_ISREG(st.st_mode))
+	if (!path || !file_look(path, &st) || !S_ISREG(st.st_mode))
 		return why.code == ERR_NOMEM ? err_nomem(err) : 0;
 	p->path = path;
 	p->kept = true;

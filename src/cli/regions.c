@@ -84,21 +84,11 @@ static int table_show(struct shown_table *t, const struct cli *cli, const char *
 
 bool regions_file(const char *path)
 {
-	struct stat st;
 	char start[8];
-	bool yes;
-	int fd;
 
 	/* what a FIFO gives is gone when it has been looked at */
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	yes = fd >= 0 && read(fd, start, sizeof(start)) == (ssize_t)sizeof(start) &&
-	      table_is(start, sizeof(start));
-
-	if (fd >= 0)
-		close(fd);
-	return yes;
+	return file_in_head(path, start, sizeof(start)) == sizeof(start) &&
+	       table_is(start, sizeof(start));
 }
 
 int regions_report(struct cli *cli, const char *path)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "perfdata/perfdata.h"
 
 #define MOST 100000 /* names that are tried */
@@ -19,18 +20,10 @@ const char *repeats_file(struct arena *a, const char *name, size_t k)
 
 static bool is_recording(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char magic[8] = { 0 };
-	struct stat st;
-	bool is;
+	char magic[8];
 
-	if (fd < 0)
-		return false;
-	is = !fstat(fd, &st) && S_ISREG(st.st_mode) &&
-	     read(fd, magic, sizeof(magic)) == (ssize_t)sizeof(magic) &&
-	     pd_begins(magic, sizeof(magic));
-	(void)close(fd);
-	return is;
+	return file_in_head(path, magic, sizeof(magic)) == sizeof(magic) &&
+	       pd_begins(magic, sizeof(magic));
 }
 
 static bool name_of(char out[4096], const char *name, size_t k)
@@ -45,7 +38,7 @@ size_t repeats_count(const char *name)
 	char path[4096];
 	size_t n = 0;
 
-	if (!*name || !access(name, F_OK))
+	if (!*name || file_look(name, NULL))
 		return 0;
 	while (n < MOST && name_of(path, name, n + 1) && is_recording(path))
 		n++;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "base/lender.h"
 #include "base/sandbox.h"
 
@@ -48,7 +49,7 @@ static void allow_output(struct sandbox *s, const char *path)
 		return;
 	if (realpath(path, real))
 		path = real;
-	if (!stat(path, &st)) {
+	if (file_look(path, &st)) {
 		if (!S_ISREG(st.st_mode)) {
 			sandbox_write(s, path);
 			return;
@@ -72,12 +73,10 @@ static void allow_temporary(struct sandbox *s, const struct cli *cli)
 	const char *const places[] = {
 		getenv("SQLITE_TMPDIR"), getenv("TMPDIR"), "/var/tmp", "/usr/tmp", "/tmp", "."
 	};
-	struct stat st;
 
 	allow_both(s, cli, "/var/tmp");
 	for (size_t i = 0; cli->command == CMD_SQL && i < sizeof(places) / sizeof(*places); i++)
-		if (places[i] && !stat(places[i], &st) && S_ISDIR(st.st_mode) &&
-		    !access(places[i], W_OK | X_OK)) {
+		if (places[i] && file_is_dir(places[i]) && !access(places[i], W_OK | X_OK)) {
 			allow_both(s, cli, places[i]);
 			break;
 		}

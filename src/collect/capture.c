@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/fs.h"
 #include "collect/holders.h"
@@ -179,7 +180,7 @@ static int make_parents(struct capture *c, const char *path)
 	if (snprintf(dir, sizeof(dir), "%s/%.*s", c->temp, (int)(slash - path), path) >=
 	    (int)sizeof(dir))
 		return err_set(c->err, ERR_LIMIT, "%s: the path is too long", path);
-	return access(dir, F_OK) ? dir_make_all(dir, 0755, c->err) : 0;
+	return !file_look(dir, NULL) ? dir_make_all(dir, 0755, c->err) : 0;
 }
 
 static int write_text(struct capture *c, const char *path, const char *text, size_t len)

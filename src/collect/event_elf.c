@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "base/text.h"
 #include "base/vec.h"
 
@@ -151,14 +152,10 @@ int elf_symbol_offset(const char *path, const char *symbol, uint64_t *offset, st
 	struct stat st;
 	Elf *elf = NULL;
 	int rc = -1;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = file_in_open(NULL, path, FILE_IN_LINKS, &st, err);
 
 	if (fd < 0)
-		return err_sys(err, "%s", path);
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		(void)err_set(err, ERR_FORMAT, "%s is not a regular file", path);
-		goto out;
-	}
+		return -1;
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		goto bad;
 	elf = elf_begin(fd, ELF_C_READ, NULL);

@@ -5,17 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/file_in.h"
-#include "base/fs.h"
 #include "base/invariant.h"
 #include "base/nomem.h"
 #include "base/vec.h"
@@ -44,55 +41,10 @@ __attribute__((format(printf, 3, 0))) static bool path_of(struct sys_path *out, 
 }
 
 /* A captured tree speaks for itself alone: a link in it that leads out of it leads nowhere. */
-static bool leaves(const char *root, const char *path)
-{
-	char top[PATH_MAX], real[PATH_MAX];
-
-	if (!realpath(root, top) || !realpath(path, real))
-		return true; /* errno says why */
-	if (path_is_below(real, top))
-		return false;
-	errno = ENOENT;
-	return true;
-}
-
-/* The kernel sees to it that no link leads out: one call, where realpath() takes one for each part
- * of the path. Where it may not (an old kernel, a sandbox), or will not (a link that begins at the
- * real root, wherever it leads), -1 and *unsure. */
-static int open_beneath(const char *root, const char *rest, int flags, bool *unsure)
-{
-#ifdef SYS_openat2
-	struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC, .resolve = RESOLVE_BENEATH };
-	int top = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd, saved;
-
-	if (top < 0)
-		return -1;
-	fd = (int)syscall(SYS_openat2, top, *rest ? rest : ".", &how, sizeof(how));
-	saved = errno;
-	(void)close(top);
-	errno = saved;
-	*unsure = fd < 0 && saved != ENOENT && saved != ENOTDIR && saved != EACCES;
-	return fd;
-#else
-	(void)root;
-	(void)rest;
-	(void)flags;
-	*unsure = true;
-	return -1;
-#endif
-}
-
 static int open_path(const struct sys_path *p, const char *root, int flags)
 {
-	bool unsure = false;
-	int fd;
-
-	if (!*root)
-		return open(p->whole, flags | O_CLOEXEC);
-	fd = open_beneath(root, p->whole + p->root, flags, &unsure);
-	if (!unsure)
-		return fd;
-	return leaves(root, p->whole) ? -1 : open(p->whole, flags | O_CLOEXEC);
+	return *root ? file_in_below(root, p->whole + p->root, flags)
+		     : file_in_below(NULL, p->whole, flags);
 }
 
 static ssize_t read_head(char *out, size_t size, const struct sys_path *p, const char *root)
@@ -200,9 +152,7 @@ bool sys_exists(const char *root, const char *fmt, ...)
 	va_start(ap, fmt);
 	fits = path_of(&path, root, fmt, ap);
 	va_end(ap);
-	if (!fits || !*root)
-		return fits && !access(path.whole, F_OK);
-	fd = open_path(&path, root, O_PATH);
+	fd = fits ? open_path(&path, root, O_PATH) : -1;
 	if (fd >= 0)
 		(void)close(fd);
 	return fd >= 0;

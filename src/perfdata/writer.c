@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/bytes.h"
+#include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/invariant.h"
 #include "base/vec.h"
@@ -178,7 +179,7 @@ static int keep_old(struct pdw *w, struct err *err)
 	char old[4096];
 	struct stat st;
 
-	if (w->aside || stat(w->path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
+	if (w->aside || !file_look(w->path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
 		return 0;
 	if (old_name(w, old, err))
 		return -1;
@@ -538,7 +539,7 @@ static int not_gone(const struct pdw *w, struct err *err)
 
 	if (!w->regular || !w->file.shown || fstat(w->file.fd, &own))
 		return 0;
-	if (stat(w->path, &st) && own.st_nlink)
+	if (!file_look(w->path, &st) && own.st_nlink)
 		(void)err_set(err, ERR_IO, "%s: was renamed while it was written", w->path);
 	else if (!own.st_nlink)
 		(void)err_set(err, ERR_IO,

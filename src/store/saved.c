@@ -22,13 +22,9 @@ struct saved {
 
 bool saved_is(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char begin[64];
-	ssize_t n = fd < 0 ? 0 : read(fd, begin, sizeof(begin));
-	ssize_t i = 0;
+	size_t n = file_in_head(path, begin, sizeof(begin)), i = 0;
 
-	if (fd >= 0)
-		(void)close(fd);
 	while (i < n && strchr(" \t\r\n", begin[i]) && begin[i])
 		i++;
 	return i < n && begin[i] == '{';

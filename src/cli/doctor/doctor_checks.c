@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "base/num.h"
 #include "base/perf_abi.h"
 #include "base/sandbox.h"
@@ -448,7 +449,7 @@ static void check_symbols(struct doctor *d, struct finding *f)
 	f->state = arena_printf(d->a, "%s; debug files %s; cache of debuginfod %s",
 				found ? "vmlinux found" : "no vmlinux",
 				sys_exists(d->root, "usr/lib/debug/.build-id") ? "found" : "none",
-				cache && !access(cache, F_OK) ? "found" : "none");
+				cache && file_look(cache, NULL) ? "found" : "none");
 	if (found)
 		return;
 	judge(f, VERDICT_LIMIT, "no source lines of the kernel");

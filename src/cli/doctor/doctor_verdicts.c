@@ -5,6 +5,7 @@
  */
 #include <sys/stat.h>
 
+#include "base/file_in.h"
 #include "cli/doctor/doctor.h"
 #include "cli/verdicts.h"
 
@@ -28,7 +29,7 @@ static void put_costs(struct doctor *d, struct buf *b, const struct validate_kep
 	const char *path = k->path ? verdicts_beside(d->cli, k, "penalties") : NULL;
 	struct stat st;
 
-	if (path && !stat(path, &st) && S_ISREG(st.st_mode)) {
+	if (path && file_look(path, &st) && S_ISREG(st.st_mode)) {
 		buf_puts(b, "; calibrated ");
 		verdicts_put_day(b, (uint64_t)st.st_mtim.tv_sec);
 	} else {

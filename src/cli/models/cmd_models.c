@@ -209,7 +209,7 @@ static int export_one(void *ctx, const char *path, const char *text, size_t len)
 
 	if (path_join(full, sizeof(full), x->w->dir, path))
 		return err_set(x->err, ERR_LIMIT, "%.80s: the path is too long", x->w->dir);
-	if (!access(full, F_OK)) {
+	if (file_look(full, NULL)) {
 		(void)err_set(x->err, ERR_USAGE, "%.300s is there already", full);
 		return err_hint(x->err, "export into an empty directory");
 	}
@@ -301,7 +301,7 @@ static int import_find(struct import_job *j, const char *path, unsigned depth)
 	DIR *dir;
 	int rc = 0;
 
-	if (stat(path, &st))
+	if (!file_look(path, &st))
 		return err_sys(j->err, "%s", path);
 	if (!S_ISDIR(st.st_mode))
 		return import_read(j, path);
@@ -313,7 +313,7 @@ static int import_find(struct import_job *j, const char *path, unsigned depth)
 		char full[4096];
 
 		if (*e->d_name == '.' || path_join(full, sizeof(full), path, e->d_name) ||
-		    stat(full, &st))
+		    !file_look(full, &st))
 			continue;
 		if (S_ISDIR(st.st_mode) ? depth < IMPORT_DEPTH
 					: n > 5 && !strcmp(e->d_name + n - 5, ".json"))

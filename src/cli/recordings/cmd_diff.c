@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "cli/recordings/diff_runs.h"
 
 struct comparing {
@@ -22,7 +23,7 @@ static int open_side(struct comparing *c, const char *operand, struct err *err)
 	struct arena *a = &c->cli->arena;
 	diff_run_list list = VEC_INIT;
 	struct diff_side s = { .name = operand };
-	bool several = access(operand, F_OK) && strchr(operand, ',');
+	bool several = !file_look(operand, NULL) && strchr(operand, ',');
 	int rc = 0;
 
 	for (const char *p = operand; !rc; p++) {

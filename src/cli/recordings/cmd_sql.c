@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "cli/cli.h"
 #include "cli/derived.h"
 #include "cli/recordings/results.h"
@@ -50,7 +51,7 @@ static bool is_interrupted(void *ctx)
 /* A word that is no file is a query: it has blanks, or is a command as .schema. */
 static bool is_query(const char *word)
 {
-	return access(word, F_OK) && (strpbrk(word, " \t\n(;") || strspn(word, ".") == 1);
+	return !file_look(word, NULL) && (strpbrk(word, " \t\n(;") || strspn(word, ".") == 1);
 }
 
 /* The last operand is the query, unless it names a file. */

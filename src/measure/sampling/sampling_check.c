@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "measure/sampling/sampling_int.h"
 
 /* Where a recording can be kept: its head is written again at the end. */
@@ -22,7 +23,7 @@ static int output_path(const char *path, struct err *err)
 			      path);
 		return err_hint(err, "name a file, such as my.data");
 	}
-	if (stat(path, &st))
+	if (!file_look(path, &st))
 		return 0; /* it is made; if it cannot be, that is told then */
 	if (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode) || S_ISDIR(st.st_mode))
 		return 0;

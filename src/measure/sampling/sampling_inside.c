@@ -66,7 +66,7 @@ bool inside_replaced(const struct inside *in, const char *path)
 	const uint64_t *ino = u64map_find(&in->seen, ours_key(path));
 	struct stat st;
 
-	return ino && *ino && (stat(path, &st) || st.st_ino != *ino);
+	return ino && *ino && (!file_look(path, &st) || st.st_ino != *ino);
 }
 
 /* ---- build-ids ----------------------------------------------------------------------------- */
@@ -138,7 +138,7 @@ static bool is_ours(const struct inside_map *m, uint64_t *ino)
 		return true;
 	if (!m->id) {
 		*ino = m->ino;
-		return !stat(m->path, &st) && st.st_ino == m->ino;
+		return file_look(m->path, &st) && st.st_ino == m->ino;
 	}
 	fd = file_in_open(NULL, m->path, FILE_IN_LINKS, &st, NULL);
 	ours = fd >= 0 && same_id(m, fd);
@@ -193,7 +193,7 @@ static bool is_there(struct looking *l)
 
 		(void)snprintf(dir, sizeof(dir), "%s%s", l->root, l->rest);
 		*strrchr(dir, '/') = '\0';
-		return !stat(dir, &st) && S_ISDIR(st.st_mode);
+		return file_is_dir(dir);
 	}
 	fd = file_in_open(l->root, l->rest, FILE_IN_LINKS, &st, NULL);
 	if (fd < 0)
