@@ -52,6 +52,7 @@ OPENERS = {
     "collect/msr.c": "/dev/cpu/N/msr",
     "collect/msr_file.c": "/dev/cpu/N/msr",
     "collect/synth.c": "/proc/kallsyms, /proc/self/ns",
+    "collect/synth_bpf.c": "/proc/kallsyms",
     "collect/capture.c": "makes a tree in a new directory of its own",
     "measure/sampling/sampling_looks.c": "/proc/PID/task",
     "measure/targets.c": "a directory of cgroups, for perf_event_open",

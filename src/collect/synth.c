@@ -34,6 +34,11 @@ static void begin(struct record *r, uint32_t type, uint16_t misc)
 	buf_put(&r->b, &h, sizeof(h));
 }
 
+static void put_u16(struct record *r, uint16_t v)
+{
+	buf_put(&r->b, &v, sizeof(v));
+}
+
 static void put_u32(struct record *r, uint32_t v)
 {
 	buf_put(&r->b, &v, sizeof(v));
@@ -139,6 +144,34 @@ static uint64_t kernel_start(const char **name)
 	return start;
 }
 
+struct put_bpf {
+	const struct synth *s;
+	struct record *r;
+};
+
+/* As the kernel writes them when a program is loaded: each function, then the program. */
+static int put_bpf(void *ctx, const struct synth_bpf *f, struct err *err)
+{
+	const struct put_bpf *p = ctx;
+
+	begin(p->r, PERF_RECORD_KSYMBOL, 0);
+	put_u64(p->r, f->addr);
+	put_u32(p->r, f->len);
+	put_u16(p->r, PERF_RECORD_KSYMBOL_TYPE_BPF);
+	put_u16(p->r, 0); /* flags */
+	put_name(p->r, f->name, strlen(f->name));
+	if (finish(p->s, p->r, err))
+		return -1;
+	if (!f->last)
+		return 0;
+	begin(p->r, PERF_RECORD_BPF_EVENT, 0);
+	put_u16(p->r, PERF_BPF_EVENT_PROG_LOAD);
+	put_u16(p->r, 0); /* flags */
+	put_u32(p->r, f->id);
+	buf_put(&p->r->b, f->program, sizeof(f->program));
+	return finish(p->s, p->r, err);
+}
+
 int synth_kernel(const struct synth *s, struct err *err)
 {
 	struct record r = { BUF_INIT };
@@ -150,6 +183,8 @@ int synth_kernel(const struct synth *s, struct err *err)
 		rc = put_modules(s, &r, start, &lowest, err);
 		if (!rc)
 			rc = put_mmap(s, &r, start, lowest - start, start, name, err);
+		if (!rc)
+			rc = synth_bpf_each(put_bpf, &(struct put_bpf){ s, &r }, err);
 	}
 	buf_free(&r.b);
 	return rc;

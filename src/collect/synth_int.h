@@ -4,6 +4,7 @@
  *
  * Each function reads one line, or one file's text, that ends with NUL; nothing is kept. Sizes and
  * addresses are in bytes, and as the kernel writes them: nothing is checked against the machine.
+ * BPF programs have no text there: synth_bpf.c asks the kernel for them.
  */
 #ifndef CYCLADE_COLLECT_SYNTH_INT_H
 #define CYCLADE_COLLECT_SYNTH_INT_H
@@ -12,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "base/err.h"
 
 struct synth_module {
 	uint64_t start, size;
@@ -46,6 +49,19 @@ struct synth_mapping {
 
 /* A line of /proc/PID/maps. False: no mapping of at least a byte. */
 bool synth_mapping_line(struct synth_mapping *m, const char *line);
+
+/* A function of a BPF program that is loaded (synth_bpf.c). */
+struct synth_bpf {
+	uint64_t addr;
+	uint32_t len, id;	    /* id: the program's */
+	uint8_t tag[8], program[8]; /* the function's, the program's */
+	bool last;		    /* of its program */
+	char name[256];
+};
+
+typedef int (*synth_bpf_fn)(void *ctx, const struct synth_bpf *f, struct err *err);
+/* Calls `fn` for each, by program. No programs, no rights: no error. */
+int synth_bpf_each(synth_bpf_fn fn, void *ctx, struct err *err) MUST_USE;
 
 /* The numbers of a list of tasks, as far as they are process numbers; returns how many of at most
  * `max`. */
