@@ -117,4 +117,24 @@ for words, code, text in [
     r = run(*words)
     t.equal((r.returncode, r.stdout.strip()), (code, ""), "%s: exit %d" % (" ".join(words), code))
     t.ok(text in r.stderr and len(r.stderr.splitlines()) <= 3, "says '%s'" % text, r.stderr)
+
+# ---- Zen 6 has the events that Linux publishes: those of Zen 5 by the same name have the same codes, but for one
+def codes(ident):
+    r = run("list", "events", "--model", ident, "-j")
+    return {e["event"]: (e["pmu"], e["code"]) for e in json.loads(r.stdout)["events"]} if r.returncode == 0 else {}
+
+
+six, five = codes("zen6"), codes("zen5")
+both = set(six) & set(five)
+t.equal((len(both) > 190, {n: six[n][1] for n in both if six[n] != five[n]}), (True, {"ls_dmnd_fills_from_sys.all": "event=0x43,umask=0xdf"}),
+        "%d events of Zen 6 that Zen 5 has" % len(both))
+want = {"ex_mprof_ibs_ops.valid": "event=0x2c0,umask=0x10", "fp_pack_int_ops_ret.int256_vnni": "event=0x0d,umask=0xc0",
+        "fp_pack_512b_ops_ret.int512_cvt": "event=0x0f,umask=0x80", "fp_ops_ret_by_type.vector_move": "event=0x0a,umask=0xa0",
+        "l2_sys_bw.victim": "event=0x175,umask=0x40", "l2_request_g1.no_pf_all": "event=0x60,umask=0xf1", "ls_ret_cpuid": "event=0x27",
+        "ic_fills_from_sys.alt_mem": "event=0x29c,umask=0x80", "bp_fe_redir.all": "event=0x9f", "ls_locks.all": "event=0x25,umask=0x1f",
+        "umc_cas_cmd.wr": "event=0x0a,rdwrmask=0x2", "l3_lookup_state.l3_hit": "event=0x04,umask=0xfe",
+        "l3_xi_sampled_latency.ext_far": "event=0xac,umask=0x20,enallcores,enallslices,sliceid=0x3,threadmask=0x3"}
+t.equal({n: (six.get(n) or (None, None))[1] for n in want}, want, "and some that are new")
+r = run("models", "check", "zen6")
+t.ok(r.returncode == 0 and " 0 doubts" in r.stdout + r.stderr, "all that its metrics and rows of monitor name is there", r.stdout + r.stderr)
 t.done()

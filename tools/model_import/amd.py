@@ -5,7 +5,9 @@ The thresholds of the trees are this project's: AMD publishes none.
 """
 
 import os
+import re
 
+from . import amd_zen6
 from .intel_events import number
 from .perf_metrics import metric, node, read
 from .write import Model
@@ -109,34 +111,25 @@ STALLS = [
 ]
 
 
-# Linux 7.0 amdzen6 (decode, execution, branch-prediction, load-store): what the tree asks for. {name: (code, umask)}
-ZEN6 = {
-    'ls_not_halted_cyc': (0x76, 0), 'ex_ret_instr': (0xC0, 0), 'ex_ret_ops': (0xC1, 0), 'ex_ret_brn': (0xC2, 0),
-    'ex_ret_brn_misp': (0xC3, 0), 'ex_ret_brn_tkn': (0xC4, 0), 'ex_no_retire.empty': (0xD6, 0x01),
-    'ex_no_retire.not_complete': (0xD6, 0x02), 'ex_no_retire.load_not_complete': (0xD6, 0xA2),
-    'ex_ret_ucode_ops': (0x1C2, 0), 'bp_fe_redir.resync': (0x9F, 0x01), 'de_src_op_disp.all': (0xAA, 0x07),
-    'de_no_dispatch_per_slot.no_ops_from_frontend': (0x1A0, 0x01),
-    'de_no_dispatch_per_slot.backend_stalls': (0x1A0, 0x1E),
-    'de_no_dispatch_per_slot.smt_contention': (0x1A0, 0x60),
-    'bp_l1_tlb_miss_l2_tlb_hit': (0x84, 0), 'bp_l1_tlb_miss_l2_tlb_miss.all': (0x85, 0x0F),
-    'ex_div_busy': (0xD3, 0)}
-
-
 def zen6():
     """Zen 6 (family 26, models 0x50 to 0x57): its tree is Zen 5's, with other names; some other codes differ."""
     m = Model('zen6', 'amd/zen6')
-    m.sources = ['Linux 7.0 tools/perf/pmu-events/arch/x86/amdzen6 (decode, execution, branch-prediction, pipeline)']
-    m.facts = {'title': 'AMD Zen 6', 'vendor': 'amd', 'language': 'sheet', 'from': 'Linux 7.0 tools/perf/pmu-events/arch/x86/amdzen6',
+    m.sources = ['Linux 7.0 tools/perf/pmu-events/arch/x86/amdzen6']
+    m.facts = {'title': 'AMD Zen 6', 'vendor': 'amd', 'language': 'sheet', 'from': m.sources[0],
                'counters': '6 6', 'fixed': '0', 'width': '8',
-               'caution': 'of Zen 6 this version has the top-down tree and its events alone, never tried on a machine; '
+               'caution': 'the events and formulas of Zen 6 are as published and were never tried on a machine; '
                           'AMD has not published penalties for an account'}
-    for name, (code, umask) in ZEN6.items():
-        m.events[name] = event({'EventCode': hex(code), 'UMask': hex(umask)})
+    for name, e in amd_zen6.events():
+        m.events[name] = event(e)
     pipeline(m, 8, 'bp_fe_redir.resync')
     for row in m.rows.values():
-        if any(e not in ZEN6 for e in row.get('locate', '').split(';') if e):
+        if any(e not in m.events for e in row.get('locate', '').split(';') if e):
             del row['locate']
+    m.rows['Frontend_Bound_Bandwidth']['locate'] = 'op_cache_hit_miss.miss'
     m.rows['IPC'] = {'kind': 'metric', 'area': 'Info', 'count': 'Metric', 'expr': 'ex_ret_instr / ls_not_halted_cyc'}
+    for name, expr, scale, group in amd_zen6.METRICS:
+        m.rows[name] = metric('Info.recommended', {'ScaleUnit': scale, 'MetricGroup': group}, re.sub(r'/ i$', '/ ex_ret_instr', expr))
+        m.rows[name]['language'] = 'perf'
     return m
 
 
