@@ -515,7 +515,7 @@ int file_slurp(struct buf *out, const char *path, size_t limit, struct err *err)
 size_t file_in_head(const char *path, void *p, size_t len)
 {
 	struct stat st;
-	int fd = file_in_open(NULL, path, FILE_IN_LINKS | FILE_IN_STATE, &st, NULL);
+	int fd = file_in_open(NULL, path, FILE_IN_PROC | FILE_IN_STATE, &st, NULL);
 	ssize_t n = fd < 0 ? 0 : fd_read_full(fd, p, len);
 
 	if (fd >= 0)

@@ -152,7 +152,7 @@ int elf_symbol_offset(const char *path, const char *symbol, uint64_t *offset, st
 	struct stat st;
 	Elf *elf = NULL;
 	int rc = -1;
-	int fd = file_in_open(NULL, path, FILE_IN_LINKS, &st, err);
+	int fd = file_in_open(NULL, path, FILE_IN_PROC, &st, err);
 
 	if (fd < 0)
 		return -1;

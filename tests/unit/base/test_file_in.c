@@ -311,6 +311,8 @@ static void a_head_is_of_a_file(void **state)
 	assert_int_equal(file_in_head(put("head", 0600, 3), head, 4), 3);
 	assert_memory_equal(head, "aaa", 3);
 	assert_int_equal(file_in_head(put("head", 0600, 30), head, 4), 4);
+	assert_int_equal(file_in_head("/proc/self/exe", head, 4), 4); /* as the kernel links it */
+	assert_memory_equal(head, "\177ELF", 4);
 	assert_int_equal(file_in_head(dir, head, 4), 0);
 	(void)snprintf(path, sizeof(path), "%s/fifo.head", dir);
 	assert_int_equal(mkfifo(path, 0600), 0);
