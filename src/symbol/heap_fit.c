@@ -40,12 +40,21 @@ static bool header_of(const struct image *s, uint32_t type, Elf64_Phdr *out)
 	return false;
 }
 
+/* gcc 14 exports nothing of a static runtime, which wants __sanitizer_symbolize_* then. */
 bool heap_fit_names_sanitizer(const char *text, size_t n)
 {
-	static const char *const words[] = { "libasan.so",  "libtsan.so",	    "liblsan.so",
-					     "libhwasan.",  "libclang_rt",	    "__asan_init",
-					     "__tsan_init", "__msan_init",	    "__lsan_init",
-					     "__hwasan_in", "__sanitizer_free_hook" };
+	static const char *const words[] = { "libasan.so",
+					     "libtsan.so",
+					     "liblsan.so",
+					     "libhwasan.",
+					     "libclang_rt",
+					     "__asan_init",
+					     "__tsan_init",
+					     "__msan_init",
+					     "__lsan_init",
+					     "__hwasan_in",
+					     "__sanitizer_free_hook",
+					     "__sanitizer_symbolize" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (memmem(text, n, words[i], strlen(words[i])))

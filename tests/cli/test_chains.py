@@ -4,6 +4,7 @@
 planted cycles: bounds, the chain's instructions, verdicts; several paths; what cannot be said."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -296,9 +297,10 @@ def arm(where):
             if k:
                 continue
             found = steps(j, x.name)
+            names = [re.sub("^ins$", "mov", s["instruction"].split()[0]) for s in found]  # which newer releases of capstone name so
             t.ok(near(b["ports"], x.ports) and x.on in (None, b["fullest"]), x.name + ": its ports", (b["ports"], b["fullest"], x.ports, x.on))
             if x.steps:
-                t.ok(turned([s["instruction"].split()[0] for s in found], x.steps), x.name + ": the chain's instructions", [s["instruction"] for s in found])
+                t.ok(turned(names, x.steps), x.name + ": the chain's instructions", [s["instruction"] for s in found])
             t.ok(near(sum(s["cycles"] for s in found), b["chain_high"]), x.name + ": they are as long as it", [s["cycles"] for s in found])
             if x.verdict:
                 t.equal(b["verdict"], x.verdict, x.name + ": " + x.verdict)

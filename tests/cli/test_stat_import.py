@@ -340,7 +340,11 @@ for perf in (PERF, os.environ.get("CYCLADE_PERF612")):
     ours = {("%.9f" % d["time"], None, c["event"]): c["value"] for d in docs for c in d["counts"]}
     last = max(k[0] for k in want)  # is joined with what came after it
     want = {k: v for k, v in want.items() if k[0] != last}
-    t.ok(len(want) >= 12 and same(ours, want), "-I: each interval is perf stat report's", "%r\n%r" % (ours, want))
+    sums, so_far = {}, {}
+    for k in sorted(ours):
+        so_far[k[2]] = sums[k] = so_far.get(k[2], 0) + ours[k]
+    # perf 6.12's intervals hold those before, too
+    t.ok(len(want) >= 12 and (same(ours, want) or same(sums, want)), "-I: each interval is perf stat report's", "%r\n%r" % (ours, want))
     p = subprocess.run([perf, "stat", "record", "-o", "-", "-e", EVENTS, "true"], capture_output=True, timeout=600,
                        stdin=subprocess.DEVNULL, check=False)
     pipe = os.path.join(tmp.name, "pipe.data")

@@ -503,7 +503,9 @@ def programs():
         t.ok(sum(r["seconds"] for r in others) < 0.01 * sum_of(d, reason, reader) + 0.01, how + ": and for nothing else", others)
         if d["wakings"]:
             w = [r for r in d["wakers"] if r["tid"] == reader and r["reason"] == reason]
-            t.ok(w and w[0]["waker_tid"] != reader and "write" in w[0]["function"], how + ": woken by the producer's write", d["wakers"])
+            # by frame pointers, and without the kernel's frames, glibc 2.41's own function is all there is
+            t.ok(w and w[0]["waker_tid"] != reader and ("write" in w[0]["function"] or w[0]["function"] == "__syscall_cancel_arch"),
+                 how + ": woken by the producer's write", d["wakers"])
     d = json.loads(run("report", "--concurrency", "-j", "pipe.data").stdout)
     t.ok(d["cpus"] and all(r["busy_share"] is not None and r["idle_share"] is r["wanted_share"] is None and "-a" in r["idle_share_why"]
                            for r in d["cpus"]), "concurrency of some threads: what else CPUs did is not known", d["cpus"])

@@ -44,7 +44,7 @@ LOOPS = [
     Loop("convert", "scvtf d0, x1\nfcvtzs x1, d0", 10, 2, "serial", ["scvtf", "fcvtzs"], "8", [6, 6, 6]),
     Loop("vector", "add v0.4s, v0.4s, v1.4s\nshl v0.4s, v0.4s, #3\nmul v0.2s, v0.2s, v1.2s\nzip1 v0.4s, v0.4s, v1.4s", 10, 2, "serial",
          ["add", "shl", "mul", "zip1"]),
-    Loop("lanes", "ins v0.s[1], w1\numov w1, v0.s[1]", 7, 1, "serial", ["ins", "mov"]),
+    Loop("lanes", "ins v0.s[1], w1\numov w1, v0.s[1]", 7, 1, "serial", ["mov", "mov"]),
     # mixed with what does not wait, and two chains
     Loop("mixed", "mul w1, w1, w2\nadd x3, x4, #1\nldr x5, [x6]\nmul w1, w1, w2\nfadd d0, d1, d2\nstr x3, [x6, #64]", 4, 2, "serial", ["mul", "mul"]),
     Loop("two", "add x1, x1, x2\nmul w3, w3, w4\nadd x1, x1, x2\nadd x1, x1, x2\nadd x1, x1, x2\nadd x1, x1, x2", 5, 7 / 3, "serial", ["add"] * 5),

@@ -161,7 +161,7 @@ for machine, program in [("spr", "dram_bound"), ("ivb", "even"), ("skl", "l3_bou
     t.ok(len(planned) > 40 and sum(s == 1 for _, s in planned.values()) == 3, tell + "a plan, three with counters of their own", dry.stdout + dry.stderr)
     p, true = sim(machine, program, "--account")
     code = {m[1]: (int(m[2], 16), int(m[3] or "0", 16)) for m in
-            re.finditer(r"^(\S+): type: \d+, size: \d+, config: (\w+)(?:.*?config1(?: \})?: (\w+))?", perf("evlist", "-i", tmp + "/data", "-v"), re.M)}
+            re.finditer(r"^(\S+): type: \d+[^,]*, size: \d+, config: (\w+)(?:.*?config1(?: \})?: (\w+))?", perf("evlist", "-i", tmp + "/data", "-v"), re.M)}
     t.equal(set(code), set(planned), tell + "perf lists the events of the plan, by our names")
     s = Samples(tmp + "/data")
     t.ok(p.returncode == 0 and re.search(r"([\d,]+) samples", p.stderr)[1].replace(",", "") == str(sum(s.n.values())), tell + "perf has as many samples",
