@@ -30,6 +30,7 @@ export APT_CONFIG=$apt/conf
 for deb in "$apt"/cache/archives/*.deb; do
 	dpkg-deb -x "$deb" "$dir"
 done
+[ -e "$dir/lib" ] || ln -s usr/lib "$dir/lib" # Debian 13's packages leave that to the system
 # the linker scripts and absolute links of a Debian root, made to work below $dir
 find "$dir" -lname '/*' -print | while read -r link; do
 	ln -sfn "$dir$(readlink "$link")" "$link"
