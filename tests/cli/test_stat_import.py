@@ -151,6 +151,12 @@ p = run("stat", "--import", evil, "-x,")
 t.ok("no tree" in p.stderr and "no tree" not in p.stdout, "csv: notes go to standard error", p.stderr)
 t.ok(all(r["value"] is None and "no count of it" in r["value_why"] or r["value"] and r["value_why"] is None for r in got["counts"]) and
      got["losses"] == {"counts": 4, "refused": 0, "not_counted": 2, "multiplexed": 1}, "what was not counted is told of each, and in all", got)
+with open(evil) as f:
+    p = run("stat", "--import", "-", "-x,", stdin=f)
+t.equal(p.stdout, run("stat", "--import", evil, "-x,").stdout, "--import - : a recording on standard input")
+printed = "1.50,msec,task-clock,1500000,100.00,0.5,CPUs utilized\n20,,page-faults,1500000,100.00,,\n"
+p = run("stat", "--import", "-", "-x,", stdin=subprocess.Popen(["printf", "%s", printed], stdout=subprocess.PIPE).stdout)
+t.ok(p.returncode == 0 and "task-clock,1500000," in p.stdout and "page-faults,20," in p.stdout, "--import - : text from a pipe", p.stdout + p.stderr)
 p = run("stat", "--import", path, "--per", "cpu")
 t.ok(p.returncode == 2 and "not recorded by CPU" in p.stderr, "--per cpu of threads: refused", p.stderr)
 

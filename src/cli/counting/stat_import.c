@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file_in.h"
 #include "cli/counting/stat_import.h"
@@ -426,7 +427,14 @@ int import_trees(struct import *im, const struct import_set *set, size_t n,
 static int is_recording(const char *path, bool *yes, struct err *err)
 {
 	struct file_map m;
+	uint8_t head[16];
+	ssize_t n;
 
+	if (!strcmp(path, "-")) { /* a pipe has text: there is no looking ahead in one */
+		n = pread(STDIN_FILENO, head, sizeof(head), 0);
+		*yes = n > 0 && pd_begins(head, (size_t)n);
+		return 0;
+	}
 	if (file_map_open(&m, path, err))
 		return -1;
 	*yes = pd_begins(m.p, m.len);

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file_in.h"
 #include "base/hash.h"
@@ -427,11 +428,15 @@ static int read_file(struct text *t, struct err *err)
 	const struct options *o = &t->im->cli->opt;
 	struct counts_choice choice = { .cgroup = o->cgroup.n ? o->cgroup.v[0] : NULL };
 	struct buf text = BUF_INIT;
-	int rc = -1;
+	int rc;
 
 	if (o->separator && cli_separator(t->im->cli, &choice.separator, err))
 		return -1;
-	if (!file_slurp(&text, o->import, FILE_MAX, err))
+	if (strcmp(o->import, "-") != 0)
+		rc = file_slurp(&text, o->import, FILE_MAX, err);
+	else
+		rc = fd_slurp(&text, STDIN_FILENO, FILE_MAX, "standard input", err);
+	if (!rc)
 		rc = counts_file_parse(&t->file, t->im->a, buf_str(&text), text.len, &choice,
 				       o->import, err);
 	buf_free(&text);
