@@ -11,6 +11,9 @@
 /* Lives as long as the options do. */
 struct model_sources cli_model_sources(const struct cli *cli);
 
+/* "--models DIR " of each, for a command to type. */
+void cli_put_models(struct buf *b, const struct options *o);
+
 struct model_choice cli_model_choice(struct cli *cli);
 
 /* The machine's own or the one that was named, loaded: model_free() it. `machine` NULL: read

@@ -37,6 +37,8 @@ struct account_source {
 	const struct account_rans *rans; /* of branch records; NULL: none */
 	const struct view_source *view;
 	const char *pmu; /* of a hybrid's kind of cores; else NULL */
+	const char
+		*models; /* "--models DIR", or "": what commands need that find its model again */
 	const char *const *notes;
 	size_t n_notes;
 };

@@ -8,6 +8,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "perfdata/stat_data.h"
 #include "report/info_attr.h"
 #include "report/info_view.h"
 #include "report/recorded.h"
@@ -464,6 +465,20 @@ static void add_facts(struct document *d, const struct info_view *v)
 		document_note(d, no_features);
 }
 
+/* Readings, not only the word of the recording that it is one of counts. */
+static bool has_counts(struct document *d, const struct info_view *v)
+{
+	struct err why = ERR_INIT;
+	struct stat_data s;
+
+	if (!v->source.info->has_stat)
+		return false;
+	if (!stat_data_read(&s, &d->a, v->rec, &why))
+		return true;
+	d->failed |= why.code == ERR_NOMEM;
+	return false;
+}
+
 /* A recording of counts, or one with samples; else there is nothing more to see. */
 static void add_next(struct document *d, const struct info_view *v)
 {
@@ -471,7 +486,7 @@ static void add_next(struct document *d, const struct info_view *v)
 	struct buf import = BUF_INIT;
 
 	buf_puts(&import, "--import ");
-	if (v->source.info->has_stat && text_put_word(&import, v->file)) {
+	if (has_counts(d, v) && text_put_word(&import, v->file)) {
 		l.input = NULL;
 		next_add(&l, "stat", buf_str(&import), NULL,
 			 "the counts, and the tree if they allow it");

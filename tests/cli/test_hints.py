@@ -49,9 +49,14 @@ export --bolt -o O F
 export --propeller -o O F
 stat --import F
 """.strip().splitlines()]
-KINDS = ("account", "branches", "waits", "memory", "spe", "accesses", "read_formats-0-le", "plain", "chains", "unwound",
+OTHERS = {  # refused, or without a recording
+    "doctor": ["doctor"], "monitor, no such metric": ["monitor", "--once", "--metrics", "nosuch"], "top, no terminal": ["top"],
+    "stat, no such event": ["stat", "-e", "nosuch", "--", "true"], "explain, no such name": ["explain", "nosuch"],
+    "explain, no such model": ["explain", "--model", "nosuch", "Load_Latency"],
+}
+KINDS = ("whole", "side-0-le", "account", "branches", "waits", "memory", "spe", "accesses", "read_formats-0-le", "plain", "chains", "unwound",
          "registers", "several", "jit", "ibs", "stat_record", "heap")
-HERE = re.compile(r"(?<![-\w./])cyclade ((?:report|annotate|blocks|calls|registers|mem|sharing|info|stat --import|explain|record|list|browse) ?.*)")
+HERE = re.compile(r"(?<![-\w./])cyclade ((?:report|annotate|blocks|calls|registers|mem|sharing|info|stat|explain|record|list|browse|monitor|doctor|run) ?.*)")
 PLACEHOLDER = re.compile(r"\b(?:FILE|FUNCTION|PROGRAM|DIR|NAME|ID|NODE)\b")
 WRONG = re.compile(r"unknown option|no option|takes no|needs an argument|wants|one at a time|did you mean|not a number|no such command")
 
@@ -63,10 +68,10 @@ def printed(out, err):
         m = re.match(r"(?: next: |       )cyclade (.*?)(?:  +\S.*)?$", line)
         if m:
             found.append(m[1])
-    for line in err.splitlines():
+    for line in re.sub(r", (?=cyclade )", "\n  ", err).splitlines():
         m = HERE.search(line)
         if m and not line.startswith("cyclade: "):
-            found.append(re.split(r"[;)`]| (?:lists?|shows?|says|names|has them|has|writes|or)\b", m[1])[0].rstrip(" .,"))
+            found.append(re.split(r"[;)`]|, | (?:lists?|shows?|says|names|has them|has|writes|or)\b", m[1])[0].rstrip(" .,"))
     return found
 
 
@@ -88,9 +93,11 @@ def typed(command, where, n):
             p = run(["record", "--dry-run", *words[1:]], where)
             return "%s" % p.stderr if p.returncode and WRONG.search(p.stderr) else None
         words[1:1] = ["-q", "-o", "again%d" % n]
-    if words[0] == "browse":
-        return None  # a screen
+    if words[0] == "browse" or "./prog" in words:
+        return None  # a screen, a program of the reader's
     p = run(words, where)
+    if words[0] == "doctor" and p.returncode == 1:
+        return None  # it found something
     return "exit %d: %s" % (p.returncode, p.stderr) if p.returncode else None
 
 
@@ -107,6 +114,26 @@ def met(job):
         if why:
             bad.append("%s\n  printed: cyclade %s\n  %s" % (" ".join(argv), command, why))
     return r.name, len(said), bad
+
+
+def own_model(where):
+    """A directory of models where that of Skylake-SP has another name."""
+    run(["models", "export", where], tmp)
+    os.rename(os.path.join(where, "intel", "skx"), os.path.join(where, "intel", "ours"))
+    with open(os.path.join(where, "cpus.tab"), encoding="utf-8") as f:
+        table = f.read()
+    with open(os.path.join(where, "cpus.tab"), "w", encoding="utf-8") as f:
+        f.write(re.sub(r"(?m)^(GenuineIntel 6 .*\s)skx$", r"\1ours", table))
+    return where
+
+
+def said_by(name, words, where):
+    """What a command prints that reads no recording, or reads it with more options; each can be typed."""
+    os.makedirs(where, exist_ok=True)
+    p = run(words, where)
+    said = printed(p.stdout, p.stderr)
+    bad = ["cyclade %s\n  %s" % (c, why) for k, c in enumerate(said) for why in [typed(c, where, k)] if why]
+    t.ok(said and not bad, "%s: what is printed can be typed" % name, "\n".join(bad) or p.stdout + p.stderr)
 
 
 def after_run(name, program, where):
@@ -147,6 +174,13 @@ with tempfile.TemporaryDirectory() as tmp:
         n, bad = sum(x[1] for x in mine), [b for x in mine for b in x[2]]
         count += n
         t.ok(not bad, "%s: what is printed can be typed" % r.name, "\n".join(bad))
+    account = next(r.path for r in all_ if r.name == "account")
+    models = own_model(tmp + "/models")
+    for more in ([], ["--expand", "all"]):
+        said_by(" ".join(["report --account --models DIR", *more]), ["report", "--account", "--models", models, *more, account], tmp + "/own")
+    said_by("browse, no terminal", ["browse", account], tmp + "/others")
+    for name, words in OTHERS.items():
+        said_by(name, words, tmp + "/others")
     after_run("that works", [recordings.RECURSE, "40", "60"], tmp + "/works")
     after_run("that waits", ["sh", "-c", "sleep 0.2; echo 'a b'"], tmp + "/waits")
     t.ok(count > 10 * len(chosen) / step, "commands are found", count)

@@ -99,6 +99,11 @@ f = gen.File(w, [("cycles", dict(type=0, config=0, sample=gen.BIT["IDENTIFIER"],
 f.features = {24: b""}
 f.data += w.record(gen.STAT_CONFIG, w.u64(1, 0, 1))
 gen.write("a stat.data", f.build())
+t.ok("--import" not in run("info", "a stat.data").stdout, "counts without a reading: nothing reads them")
+f.data += w.record(gen.THREAD_MAP, w.u64(1) + w.pack("q", -1) + b"".ljust(16, b"\0"))
+f.data += w.record(gen.STAT, w.u64(100) + w.pack("II", 0, 0) + w.u64(5, 7, 7)) + w.record(gen.STAT_ROUND, w.u64(1, 10))
+gen.write("a stat.data", f.build())
+t.equal(run("stat", "--import", "a stat.data").returncode, 0, "counts with one: stat --import")
 p = run("info", "a stat.data")
 t.ok("STAT_CONFIG" in p.stdout and "cyclade stat --import 'a stat.data'" in p.stdout and "cyclade report" not in p.stdout,
      "counts: what reads them", p.stdout)

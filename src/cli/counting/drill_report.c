@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/counting/drill_report.h"
+#include "cli/model_choice.h"
 #include "cli/verdicts.h"
 #include "measure/drill_latency.h"
 #include "model/groups.h"
@@ -352,15 +353,6 @@ static bool asked_for(const struct drill_core *c, uint32_t metric)
 }
 
 /* Directories whose models go over the built-in ones: a name may be theirs alone. */
-static void put_models(struct buf *b, const struct options *o)
-{
-	for (size_t i = 0; i < o->models.n; i++) {
-		buf_puts(b, "--models ");
-		(void)text_put_word(b, o->models.v[i]);
-		buf_putc(b, ' ');
-	}
-}
-
 /* "cyclade explain NAME": of a CPU that was named, not of this one. */
 static const char *explain(const struct drill_report *s, const char *metric)
 {
@@ -373,7 +365,7 @@ static const char *explain(const struct drill_report *s, const char *metric)
 		(void)text_put_word(&b, s->opt->model);
 		buf_putc(&b, ' ');
 	}
-	put_models(&b, s->opt);
+	cli_put_models(&b, s->opt);
 	(void)text_put_word(&b, model_last_part(metric));
 	out = b.failed ? NULL : arena_strdup(s->a, buf_str(&b));
 	buf_free(&b);
@@ -388,7 +380,7 @@ static const char *record_event(const struct drill_report *s, const char *event)
 	const char *out;
 
 	buf_puts(&verb, "record ");
-	put_models(&verb, s->opt);
+	cli_put_models(&verb, s->opt);
 	buf_puts(&verb, "-e ");
 	(void)text_put_word(&verb, event);
 	(void)again_put_program(&b, buf_str(&verb), program->v, program->n);

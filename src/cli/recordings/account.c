@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/model_choice.h"
 #include "cli/recordings/accounting.h"
 #include "cli/recordings/result.h"
 #include "report/account_view.h"
@@ -128,9 +129,23 @@ static int add_branches(struct account_report *rp, const struct result_ask *ask,
 	return -1;
 }
 
+/* NULL: out of memory. */
+static const char *words_of_models(struct cli *cli)
+{
+	struct buf b = BUF_INIT;
+	const char *out;
+
+	cli_put_models(&b, &cli->opt);
+	buf_trim(&b);
+	out = b.failed ? NULL : arena_strdup(&cli->arena, buf_str(&b));
+	buf_free(&b);
+	return out;
+}
+
 static int build(struct account_report *rp, const struct result_ask *ask, struct err *err)
 {
 	struct account_source s;
+	const char *models;
 
 	rp->po.once = true;
 	if (accounting_open(&rp->x, rp->cli, rp->r->rec, err) ||
@@ -143,6 +158,9 @@ static int build(struct account_report *rp, const struct result_ask *ask, struct
 		return -1;
 	if (recording_source(&rp->source, rp->r, rp->cli, ask->said.input, NULL, err))
 		return -1;
+	models = words_of_models(rp->cli);
+	if (!models)
+		return err_nomem(err);
 	for (size_t k = 0; k < rp->x.n_cores; k++)
 		rp->bound[k] = &rp->x.core[k].bound;
 	for (size_t k = 0; k < rp->x.n_cores; k++) {
@@ -154,6 +172,7 @@ static int build(struct account_report *rp, const struct result_ask *ask, struct
 					     .rans = rp->rans.n ? &rp->rans : NULL,
 					     .view = &rp->source,
 					     .pmu = rp->x.core[k].pmu,
+					     .models = models,
 					     .notes = rp->x.notes,
 					     .n_notes = rp->x.n_notes };
 		if (account_view_make(&rp->view[k], &s, &rp->ao, err))

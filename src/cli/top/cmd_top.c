@@ -11,8 +11,7 @@ int cmd_top(struct cli *cli)
 	struct live l = { 0 };
 	int rc = -1;
 
-	if (!screen_able("top", "without one: cyclade monitor --once, cyclade stat -I 1000",
-			 &err)) {
+	if (!screen_able("top", "without one: cyclade monitor --once", &err)) {
 		rc = live_open(&l, cli, &err);
 		if (!rc)
 			rc = live_run(&l, &err);

@@ -254,17 +254,20 @@ static const char *closed_branch(const struct account_view *v)
 void account_put_next(struct document *d, const struct account_view *v)
 {
 	const struct account *acc = v->source.bound->acc;
-	char model_option[80]; /* the recording may be of another CPU than this one */
+	const char *models = v->source.models, *expand, *model;
 	struct next_list l = { .v = d->next, .a = &d->a, .input = v->source.view->input };
 	const char *name = hottest(v);
 
-	(void)snprintf(model_option, sizeof(model_option), "--model %s", acc->model->id);
+	expand = arena_printf(&d->a, "%s%s--expand", models, *models ? " " : "");
+	/* the recording may be of another CPU than this one */
+	model = arena_printf(&d->a, "%s%s--model %s", models, *models ? " " : "", acc->model->id);
+	d->failed |= !expand || !model;
 	if (name)
-		next_add(&l, "annotate --account", "", name, "its instructions by branch");
-	if (closed_branch(v))
-		next_add(&l, "report --account", "--expand", closed_branch(v), "its parts");
-	if (v->n_columns)
-		next_add(&l, "explain", model_option, acc->node[v->column[0]].name,
+		next_add(&l, "annotate --account", models, name, "its instructions by branch");
+	if (closed_branch(v) && expand)
+		next_add(&l, "report --account", expand, closed_branch(v), "its parts");
+	if (v->n_columns && model)
+		next_add(&l, "explain", model, acc->node[v->column[0]].name,
 			 "what it means, and what to try");
 	d->n_next = l.n;
 }
