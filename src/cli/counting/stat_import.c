@@ -43,15 +43,40 @@ void import_add_note(struct import_notes *l, const char *text)
 		l->v[l->n++] = text;
 }
 
-/* Formulas and perf have several names for one counter. */
-static void share_counts(struct tree_of *t)
+/* Whether two names are one event takes reading their codes; intervals ask for the same pairs. */
+static bool are_same(struct import_core *c, uint32_t used, uint32_t other)
 {
+	uint8_t *known = &c->alike[used * c->m->n_events + other];
+
+	if (*known == IMPORT_ASK)
+		*known = event_same(c->m, used, other) ? IMPORT_SAME : IMPORT_OTHER;
+	return *known == IMPORT_SAME;
+}
+
+/* Formulas and perf have several names for one counter. */
+static int share_counts(struct import *im, struct tree_of *t, struct err *err)
+{
+	struct import_core *c = &im->core[t->set->core];
+	uint32_t *counted = arena_alloc(&im->once, (t->m->n_events + 1) * sizeof(*counted));
+	size_t n = 0, pairs = t->m->n_used * t->m->n_events;
+
+	if (!c->alike) {
+		c->alike = arena_alloc(im->a, pairs + 1);
+		if (c->alike)
+			memset(c->alike, IMPORT_ASK, pairs);
+	}
+	if (!counted || !c->alike)
+		return err_nomem(err);
+	for (uint32_t o = 0; o < t->m->n_events; o++)
+		if (!isnan(t->count[o]))
+			counted[n++] = o;
 	for (uint32_t e = 0; e < t->m->n_used; e++)
-		for (uint32_t o = 0; isnan(t->count[e]) && o < t->m->n_events; o++)
-			if (!isnan(t->count[o]) && event_same(t->m, e, o)) {
-				t->count[e] = t->count[o];
-				t->share[e] = t->share[o];
+		for (size_t i = 0; isnan(t->count[e]) && i < n; i++)
+			if (are_same(c, e, counted[i])) {
+				t->count[e] = t->count[counted[i]];
+				t->share[e] = t->share[counted[i]];
 			}
+	return 0;
 }
 
 /* Of an event under two names that one which was counted longer. */
@@ -101,8 +126,21 @@ static int take_counts(struct import *im, struct tree_of *t, struct err *err)
 		t->count[i] = t->share[i] = NAN;
 	for (size_t i = 0; i < t->set->sums.n; i++)
 		take_count(im, t, i);
-	share_counts(t);
-	return 0;
+	return share_counts(im, t, err);
+}
+
+int import_tree(struct import *im, size_t core, const struct tree_counts *counts, struct tree *out,
+		struct err *err)
+{
+	struct import_core *c = &im->core[core];
+
+	if (!c->maker && tree_maker_new(&c->maker, c->m, NULL, err))
+		return -1;
+	if (tree_make(out, c->maker, counts, err))
+		return -1;
+	out->node = arena_memdup(&im->once, out->node, out->n * sizeof(*out->node));
+	out->list = arena_memdup(&im->once, out->list, out->n_list * sizeof(*out->list));
+	return out->node && out->list ? 0 : err_nomem(err);
 }
 
 static int evaluate(struct import *im, struct tree_of *t, struct err *err)
@@ -138,14 +176,14 @@ static int evaluate(struct import *im, struct tree_of *t, struct err *err)
 					  .latency = latency,
 					  .latency_se = unknown,
 					  .system = t->system };
-	if (tree_eval(&t->tree, &im->once, t->m, &t->counts, NULL, err) ||
-	    import_without_corrections(&t->given, im, t->m, &t->tree, &t->counts, &t->without,
-				       err) ||
+	if (import_tree(im, t->set->core, &t->counts, &t->tree, err) ||
+	    import_without_corrections(&t->given, im, t->set->core, &t->tree, &t->counts,
+				       &t->without, err) ||
 	    import_take_figures(&t->given, &im->once, t->m, &t->set->sums, im->form, err))
 		return -1;
 	t->counts.given = t->given.value;
 	t->counts.given_by = t->given.by;
-	if ((t->given.n && tree_eval(&t->tree, &im->once, t->m, &t->counts, NULL, err)) ||
+	if ((t->given.n && import_tree(im, t->set->core, &t->counts, &t->tree, err)) ||
 	    tree_doubt_zeros(&t->tree, &im->once, &t->counts, NULL, err) ||
 	    import_disagreement(&t->disagree, &im->once, &t->tree, &t->set->sums, err))
 		return -1;
@@ -490,8 +528,10 @@ out:
 	if (code != EXIT_OK)
 		code = cli_fail_as(&err, code);
 	counting_out_close(&im.out);
-	for (size_t i = 0; i < im.n_cores; i++)
+	for (size_t i = 0; i < im.n_cores; i++) {
+		tree_maker_free(im.core[i].maker);
 		model_free(im.core[i].m);
+	}
 	arena_free(&im.once);
 	return code;
 }

@@ -19,10 +19,16 @@
 #define IMPORT_CORES 4u
 #define IMPORT_NOTES 16u
 
+/* Whether two names of the model are one event. */
+enum import_alike { IMPORT_ASK, IMPORT_SAME, IMPORT_OTHER };
+
 struct import_core {	 /* a kind of cores */
 	const char *pmu; /* NULL: there is one kind */
 	struct model *m;
 	bool *named, *wanted; /* by metric: by --node, -M; alone to be shown. NULL: all */
+	/* what is found out once for all sets */
+	struct tree_maker *maker;
+	uint8_t *alike; /* [used * n_events + event], of enum import_alike */
 };
 
 /* Privilege levels that a name's modifiers ask for; 0: all of them. */
@@ -142,7 +148,7 @@ int import_disagreement(const char **note, struct arena *a, const struct tree *t
 			const struct counts_sums *s, struct err *err) MUST_USE;
 /* Nodes that miss nothing but small corrections, which perf stat's own figures leave out, without
  * these. `counts` has the rest. Begins `given`. */
-int import_without_corrections(struct import_given *given, struct import *im, const struct model *m,
+int import_without_corrections(struct import_given *given, struct import *im, size_t core,
 			       const struct tree *t, const struct tree_counts *counts,
 			       const char **note, struct err *err) MUST_USE;
 
@@ -164,5 +170,8 @@ int import_report(struct import *im, const struct tree_report *r, struct err *er
 int import_printed(struct import *im, struct err *err) MUST_USE;
 /* The same of a recording. */
 int import_recording(struct import *im, struct err *err) MUST_USE;
+/* The tree of counts of this kind of cores, in the arena of a set. */
+int import_tree(struct import *im, size_t core, const struct tree_counts *counts, struct tree *out,
+		struct err *err) MUST_USE;
 
 #endif

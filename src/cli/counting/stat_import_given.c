@@ -215,10 +215,11 @@ static const char *name_of(const bool *missing)
 	return !missing[0] ? corrections[1].event : corrections[0].event;
 }
 
-int import_without_corrections(struct import_given *g, struct import *im, const struct model *m,
+int import_without_corrections(struct import_given *g, struct import *im, size_t core,
 			       const struct tree *t, const struct tree_counts *counts,
 			       const char **note, struct err *err)
 {
+	const struct model *m = im->core[core].m;
 	struct arena *a = &im->once;
 	double *count = arena_memdup(a, counts->count, (m->n_events + 1) * sizeof(*count));
 	struct tree_counts less = *counts;
@@ -248,7 +249,7 @@ int import_without_corrections(struct import_given *g, struct import *im, const 
 	if (slots != MODEL_NONE && isnan(count[slots]))
 		count[slots] = sum; /* the fields are parts of it */
 	less.count = count;
-	if (tree_eval(&without, a, m, &less, NULL, err))
+	if (import_tree(im, core, &less, &without, err))
 		return -1;
 	by = arena_printf(a, "without %s, which was not counted", name_of(missing));
 	if (!by)
