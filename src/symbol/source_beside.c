@@ -12,6 +12,7 @@
  * the directory that it was compiled in; the alternate first by its build-id.
  */
 #include <dwarf.h>
+#include <elf.h>
 #include <elfutils/libdwelf.h>
 #include <elfutils/version.h>
 #include <limits.h>
@@ -201,29 +202,44 @@ const Dwarf_Die *src_skeleton(const struct source *s, const Dwarf_Die *die)
 
 /* ---- dwz's alternate --------------------------------------------------------------------- */
 
-static bool is_alternate(const struct file_map *m, const void *id, size_t len)
+/* Files that share no unit may share strings. libdw takes no file of strings alone, so they get a
+ * file of ours around them. */
+static bool take_strings(struct source *s, const struct elf_file *f)
 {
-	struct elf_file f;
-	const uint8_t *its;
-	bool is;
+	const struct elf_sec *strings = elf_section(f, ".debug_str");
 
-	if (elf_file_read(&f, m->p, m->len, "", NULL))
+	if (!strings || !strings->data || strings->flags & SHF_COMPRESSED ||
+	    src_make_strings(s, &s->alternate, strings->data, strings->size))
 		return false;
-	is = elf_build_id(&f, &its) == len && !memcmp(its, id, len) &&
-	     (elf_section(&f, ".debug_info") || elf_section(&f, ".zdebug_info")) &&
-	     (elf_section(&f, ".debug_str") || elf_section(&f, ".zdebug_str"));
-	elf_file_free(&f);
-	return is;
+	(void)dwarf_new_oom_handler(s->alternate.dw, src_no_memory);
+	return true;
+}
+
+static bool take_units(struct source *s, const struct elf_file *f)
+{
+	struct src_made *a = &s->alternate;
+
+	return (elf_section(f, ".debug_str") || elf_section(f, ".zdebug_str")) &&
+	       !src_begin(s, &s->alternate_map, &s->alternate_own, &a->elf, &a->dw);
 }
 
 static bool take_alternate(struct source *s, bool opened, const void *id, size_t len)
 {
-	struct src_made *a = &s->alternate;
+	const struct file_map *m = &s->alternate_map;
+	struct elf_file f;
+	const uint8_t *its;
+	bool taken = false;
 
-	if (opened && is_alternate(&s->alternate_map, id, len) &&
-	    !src_begin(s, &s->alternate_map, &s->alternate_own, &a->elf, &a->dw))
+	if (opened && !elf_file_read(&f, m->p, m->len, "", NULL)) {
+		if (elf_build_id(&f, &its) == len && !memcmp(its, id, len))
+			taken = elf_section(&f, ".debug_info") || elf_section(&f, ".zdebug_info")
+					? take_units(s, &f)
+					: take_strings(s, &f);
+		elf_file_free(&f);
+	}
+	if (taken)
 		return true;
-	src_made_end(a);
+	src_made_end(&s->alternate);
 	file_map_close(&s->alternate_own);
 	file_map_close(&s->alternate_map);
 	return false;

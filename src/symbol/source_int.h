@@ -155,7 +155,7 @@ struct source {
 	struct u64map headers; /* a unit's address -> a struct line_files in the arena */
 	/* source_beside.c, source_skeleton.c */
 	struct src_made nothing, skeletons; /* the alternate of files without one; for libdw */
-	struct src_made alternate;	    /* no bytes: those are alternate_own's */
+	struct src_made alternate; /* no bytes: those are alternate_own's, if it has units */
 	struct file_map alternate_map, alternate_own;
 	struct file_map package; /* the .dwp */
 	bool no_package, splits_made;
@@ -216,6 +216,9 @@ int src_find_alternate(struct source *s) MUST_USE;
 
 /* source_skeleton.c. -1: out of memory. */
 int src_make_nothing(struct source *s) MUST_USE;
+/* No units, and these strings. */
+int src_make_strings(const struct source *s, struct src_made *to, const void *strings,
+		     size_t len) MUST_USE;
 int src_make_skeletons(struct source *s) MUST_USE;
 void src_made_end(struct src_made *m);
 /* Once for each unit: a unit of that file has its id. False: it has no contents. */

@@ -292,15 +292,20 @@ void src_made_end(struct src_made *m)
 	memset(m, 0, sizeof(*m));
 }
 
-int src_make_nothing(struct source *s)
+int src_make_strings(const struct source *s, struct src_made *to, const void *strings, size_t len)
 {
 	struct made m;
 
 	made_like(s, &m);
 	buf_fill(&m.section[INFO], '\0', 4);
-	buf_fill(&m.section[STR], '\0', 1);
+	buf_put(&m.section[STR], strings, len);
 	make_abbrevs(&m);
-	return begin(&s->nothing, &m);
+	return begin(to, &m);
+}
+
+int src_make_nothing(struct source *s)
+{
+	return src_make_strings(s, &s->nothing, "", 1);
 }
 
 /* Their units, in the order in which they were made: that of the program's. */

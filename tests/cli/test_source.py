@@ -166,6 +166,28 @@ def beside(where):
             os.unlink(os.path.join(where, f))
 
 
+def shared_strings(where):
+    """dwz's file of strings alone, the directory of the compiler among them: programs that share no unit."""
+    what, deep = "a dwz file of strings alone", os.path.join(where, "a_directory_of_some_length")
+    if not shutil.which("dwz"):
+        tap.skip(what, "no dwz")
+        return
+    os.mkdir(deep)
+    for name in ("x", "y"):
+        put(os.path.join(deep, name + ".c"), CODE)
+        r = run("gcc", "-O1", "-gdwarf-4", name + ".c", "-o", name, "-Wl,--build-id", cwd=deep)
+    r = r if r.returncode else run("dwz", "-m", "common", "-M", os.path.join(deep, "common"), "x", "y", cwd=deep)
+    sections = run("readelf", "-SW", os.path.join(deep, "common")).stdout
+    data = os.path.join(where, "s.data")
+    if ".debug_str" not in sections or ".debug_info" in sections:
+        tap.skip(what, "dwz made none: " + (r.stderr or sections)[:100])
+    elif run(CYCLADE, "record", "-q", "-e", "cpu-clock:u", "-o", data, "--", os.path.join(deep, "x")).returncode not in (0, 1):
+        tap.skip(what, "nothing can be recorded here")
+    else:
+        out = run(CYCLADE, "annotate", "--no-cache", "--no-pager", data, "main").stdout
+        tap.ok("THE LOOP" in out and "not found" not in out, f"{what}: the source is found", out)
+
+
 def split_below(where):
     """The file of a split unit is looked for below --sysroot alone, and must be the program's user's to read."""
     what = "a .dwo"
@@ -235,6 +257,8 @@ def main():
             one(cc, dwarf, summed, where)
     with tempfile.TemporaryDirectory() as where:
         beside(os.path.realpath(where))
+    with tempfile.TemporaryDirectory() as where:
+        shared_strings(os.path.realpath(where))
     with tempfile.TemporaryDirectory() as where:
         os.chmod(where, 0o755)
         split_below(os.path.realpath(where))
