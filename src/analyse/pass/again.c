@@ -253,24 +253,49 @@ static bool begins_ours(struct line *l)
 	return l->run || !strcmp(verb, "record");
 }
 
+/* The options of `perf mem` itself, before "record": which kinds of accesses, and what its report
+ * shows. False: another one, which may choose what is recorded. */
+static bool skip_own(struct line *l)
+{
+	static const char *const flags[] = { "-p", "--phys-data", "-D", "--dump-raw-samples",
+					     "-f", "--force" };
+	const char *word = l->word[l->at];
+
+	if (!strcmp(word, "-t") || !strcmp(word, "--type")) {
+		l->at++;
+		return true;
+	}
+	if (!strncmp(word, "-t", 2) || !strncmp(word, "--type=", 7))
+		return true;
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+		if (!strcmp(word, flags[i]))
+			return true;
+	return false;
+}
+
 /* "perf mem record", "/usr/bin/cyclade record": to the first word behind. */
 static bool begins(struct line *l)
 {
 	const char *base;
+	bool mem;
 
 	if (l->n < 2)
 		return false;
 	base = strrchr(l->word[0], '/');
 	base = base ? base + 1 : l->word[0];
+	mem = !strcmp(l->word[1], "mem");
 	l->perf = strncmp(base, "cyclade", 7) != 0;
 	if (!l->perf)
 		return begins_ours(l);
-	for (l->at = 1; l->at < l->n && l->at < 4; l->at++)
+	for (l->at = 1; l->at < l->n; l->at++) {
 		if (!strcmp(l->word[l->at], "record")) {
 			l->command = l->word[1];
 			l->at++;
 			return true;
 		}
+		if (mem ? l->at > 1 && !skip_own(l) : l->at >= 3)
+			return false;
+	}
 	return false;
 }
 

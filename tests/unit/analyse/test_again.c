@@ -64,6 +64,11 @@ static void test_programs(void **state)
 	/* commands that record have options of their own; the others' are those of record */
 	check("perf mem record -t load ./p", "--mem", false, "cyclade record --mem -- ./p");
 	check("perf mem record -p --ldlat 30 ./p", "--mem", false, "cyclade record --mem -- ./p");
+	check("perf mem -t load record ./p", "--mem", false, "cyclade record --mem -- ./p");
+	check("perf mem --type=store -p -D record -a", "--mem", false, "cyclade record --mem -a");
+	check("perf kvm --host record -p 12", "-g", false, "cyclade record -g -p 12");
+	unknown("perf mem -t record ./p");
+	unknown("perf mem --buildid-dir x record ./p");
 	check("perf mem record --type load ./p", "--mem", false, "cyclade record --mem -- ./p");
 	check("perf c2c record -u -k -l 30 -p 12", "--mem", false, "cyclade record --mem -p 12");
 	check("perf sched record -t 12", "--wait", false, "cyclade record --wait -t 12");
