@@ -112,12 +112,16 @@ struct explain_from {
 	const struct model *m;
 	const struct account *account; /* NULL: the model has none */
 	const struct set *monitor;     /* NULL: nobody asks for its rows */
+	/* options with which another command finds the same: "--models DIR ", and "--model ID "
+	 * before that where nothing is measured; "": none */
+	const char *models, *all;
 };
 
 struct explain {
 	const struct model *m;
 	const struct account *account; /* as above */
 	const struct set *monitor;
+	const char *models, *all;
 	struct arena *a;
 	struct explained *name;
 	size_t n;

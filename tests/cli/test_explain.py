@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shlex
 import sys
 import tempfile
 
@@ -295,6 +296,16 @@ for vendor, ident in (("amd", "zen2"), ("amd", "zen4"), ("intel", "spr")):
 r = run("explain", "--model", "zen2", "cpi")
 t.ok("ls_not_halted_cyc / ex_ret_instr" in r.stdout and "CPI" in r.stdout and "event=0x76" in r.stdout and "monitor --metrics cpu.cpi" in r.stdout,
      "a metric of monitor: formula, other names, events, what shows it", r.stdout + r.stderr)
+with tempfile.TemporaryDirectory(prefix="my models") as own:
+    os.makedirs(os.path.join(own, "amd", "zen2"))
+    with open(os.path.join(own, "amd", "zen2", "monitor"), "w", encoding="utf-8") as f:
+        f.write("base zen2\ncpu  lines gauge - ex_ret_instr ; a test\n")
+    for words in (["cpu.lines"], ["l2_cache"]):
+        r = run("explain", "--model", "zen2", "--models", own, *words)
+        t.ok("--models '%s' " % own in r.stdout, "explain %s: the next line keeps the directory of models" % words[0], r.stdout + r.stderr)
+    r = run("explain", "--model", "zen2", "--models", own, "nothing_of_it")
+    hint = re.search(r"cyclade (list nodes --model zen2 --models '.*') shows", r.stderr)
+    t.ok(hint and run(*shlex.split(hint[1])).returncode == 0, "so does the hint, which can be typed", r.stderr)
 r = run("explain", "--model", "zen2", "l3")
 t.ok(r.returncode == 2, "a place is no metric", r.stdout)
 t.done()

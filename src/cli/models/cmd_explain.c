@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/derived.h"
 #include "cli/model_choice.h"
 #include "cli/recordings/sql_tables.h"
@@ -22,6 +23,27 @@ static const struct account *account_of(struct cli *cli, struct model *m)
 	return account_load(&acc, &cli->arena, m, &s, NULL) ? NULL : acc;
 }
 
+/* The options that choose models, as another command takes them; "" if memory ran out. */
+static const char *options_again(struct cli *cli, bool model)
+{
+	struct buf b = BUF_INIT;
+	const char *out;
+
+	if (model && cli->opt.model) {
+		buf_puts(&b, "--model ");
+		(void)text_put_word(&b, cli->opt.model);
+		buf_putc(&b, ' ');
+	}
+	for (size_t i = 0; i < cli->opt.models.n; i++) {
+		buf_puts(&b, "--models ");
+		(void)text_put_word(&b, cli->opt.models.v[i]);
+		buf_putc(&b, ' ');
+	}
+	out = b.failed ? NULL : arena_strdup(&cli->arena, buf_str(&b));
+	buf_free(&b);
+	return out ? out : "";
+}
+
 /* Where names can be of; rows of monitor are of the model's CPU. What is wrong with them monitor
  * says. */
 static struct explain_from from_of(struct cli *cli, struct model *m, struct set *rows)
@@ -29,7 +51,8 @@ static struct explain_from from_of(struct cli *cli, struct model *m, struct set 
 	struct model_sources s = cli_model_sources(cli);
 	bool have = !set_load(rows, &cli->arena, &s, m->id, NULL);
 
-	return (struct explain_from){ m, account_of(cli, m), have ? rows : NULL };
+	return (struct explain_from){ m, account_of(cli, m), have ? rows : NULL,
+				      options_again(cli, false), options_again(cli, true) };
 }
 
 /* Where this machine's CPU has no model, the first model that knows the name stands in. */

@@ -409,6 +409,11 @@ static int unknown(const struct explain *x, const char *name, struct err *err)
 		      name);
 	if (near)
 		return err_hint(err, "did you mean %s?", near);
+	if (*x->all)
+		return err_hint(err,
+				"cyclade list nodes %sshows the nodes; account, metrics, groups "
+				"and events are lists, too",
+				x->all);
 	return err_hint(err, "cyclade list nodes, account, metrics, groups or events show the "
 			     "names, monitor --once those of its metrics");
 }
@@ -422,7 +427,7 @@ static const enum list_kind part_of[] = {
 static int find(struct search *s, const char *name)
 {
 	const struct model *m = s->x->m;
-	const struct explain_from from = { m, s->x->account, s->x->monitor };
+	const struct explain_from from = { m, s->x->account, s->x->monitor, "", "" };
 	struct list *part;
 	int rc;
 
@@ -453,9 +458,12 @@ int explain_make(struct explain *out, struct arena *a, const struct explain_from
 	struct search s = { .x = out, .err = err };
 	const struct model *m = from->m;
 
-	*out = (struct explain){
-		.m = m, .account = from->account, .monitor = from->monitor, .a = a
-	};
+	*out = (struct explain){ .m = m,
+				 .account = from->account,
+				 .monitor = from->monitor,
+				 .a = a,
+				 .models = from->models,
+				 .all = from->all };
 	s.group = arena_alloc(a, (n + 1) * sizeof(*s.group));
 	out->name = arena_alloc(a, (n + 1) * sizeof(*out->name));
 	s.seen = arena_alloc(a, m->n_metrics + 1);

@@ -259,7 +259,9 @@ static void put_locate(struct paper *p, const struct model_metric *t)
 	if (i == MODEL_NONE)
 		return;
 	put_label(p, "next");
-	buf_puts(p->b, "cyclade record -e ");
+	buf_puts(p->b, "cyclade record ");
+	put_safe(p, p->x->models);
+	buf_puts(p->b, "-e ");
 	put_event_option(&p->text, &p->x->m->event[i], "cpu");
 	put_safe(p, buf_str(&p->text));
 	buf_reset(&p->text);
@@ -371,7 +373,9 @@ static void put_group(struct paper *p)
 		put_member(p, p->e->children.v[i]);
 	if (!p->quiet) {
 		put_label(p, "next");
-		buf_puts(p->b, "cyclade stat -M ");
+		buf_puts(p->b, "cyclade stat ");
+		put_safe(p, p->x->models);
+		buf_puts(p->b, "-M ");
 		put_safe(p, p->e->name);
 		buf_puts(p->b, " -- ./prog\n");
 	}
@@ -395,7 +399,9 @@ static void put_row(struct paper *p)
 	put_events(p);
 	if (!p->quiet) {
 		put_label(p, "next");
-		buf_printf(p->b, "cyclade monitor %s--metrics ",
+		buf_puts(p->b, "cyclade monitor ");
+		put_safe(p, p->x->models);
+		buf_printf(p->b, "%s--metrics ",
 			   !strcmp(row->place, "cgroup") ? "--cgroup '*' " : "");
 		put_safe(p, p->e->name);
 		buf_putc(p->b, '\n');
