@@ -86,6 +86,7 @@ extern struct real real;
 extern bool real_found;
 bool real_find(void); /* false: not yet, as this is called while it looks */
 void *real_symbol(void *handle, const char *name);
+void real_forget(void);			   /* that one was not found */
 void new_find(void);			   /* new.c: those of C++ */
 void *early_alloc(size_t n, size_t align); /* until then */
 bool early_is(const void *p);		   /* such memory is never given back */

@@ -60,12 +60,54 @@ static const char *const symbols[FOUND_N] = { FUNCTIONS(SYMBOL_NEW, SYMBOL_DELET
 static void *found[FOUND_N];
 static char none;
 
-/* At the start, as the first call may be on a small stack. */
+/* At the start, as the first call may be on a small stack. Who has not the first has none. */
 void new_find(void)
 {
-	for (size_t i = 0; i < FOUND_N; i++)
+	for (size_t i = 0; i < FOUND_N && (!i || found[0]); i++)
 		found[i] = real_symbol(RTLD_NEXT, symbols[i]);
 }
+
+/* ---- exceptions ---------------------------------------------------------------------------- */
+
+/* They are passed on by libgcc_s, which is there where one is thrown. To load it into each program
+ * would take longer than all else that this library does at its start. */
+static void *of_unwinder(const char *name)
+{
+	void *p = real_symbol(RTLD_DEFAULT, name), *library = NULL;
+
+	if (!p)
+		library = dlopen("libgcc_s.so.1", RTLD_LAZY);
+	if (library)
+		p = real_symbol(library, name);
+	if (!p)
+		abort();
+	return p;
+}
+
+_Noreturn void resume(void *exception) __asm__("_Unwind_Resume");
+int personality(int version, int actions, uint64_t class, void *exception,
+		void *context) __asm__("__gcc_personality_v0");
+
+_Noreturn void resume(void *exception)
+{
+	void *at = of_unwinder("_Unwind_Resume");
+	void (*f)(void *);
+
+	memcpy(&f, &at, sizeof(f));
+	f(exception);
+	abort();
+}
+
+int personality(int version, int actions, uint64_t class, void *exception, void *context)
+{
+	void *at = of_unwinder("__gcc_personality_v0");
+	int (*f)(int, int, uint64_t, void *, void *);
+
+	memcpy(&f, &at, sizeof(f));
+	return f(version, actions, class, exception, context);
+}
+
+/* ---- the functions ------------------------------------------------------------------------- */
 
 /* A plug-in may have brought libstdc++, and for itself alone. */
 static void *look_again(enum found f)
@@ -75,7 +117,7 @@ static void *look_again(enum found f)
 	if (!p)
 		library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
 	if (!p && !library)
-		(void)dlerror();
+		real_forget();
 	if (library)
 		p = real_symbol(library, symbols[f]); /* it stays, as we call it */
 	p = p ? p : &none;

@@ -49,13 +49,20 @@ size_t early_size(const void *p)
 
 /* ---- looking for them ---------------------------------------------------------------------- */
 
-/* What is not there is no news for the program, which may ask dlerror(). */
+/* What is not there is no news for the program, which may ask dlerror(). A call that succeeds takes
+ * it back; dlerror() itself would translate the message, under locks that the program may have: a
+ * library that begins before us calls bindtextdomain(), and that malloc(). */
+void real_forget(void)
+{
+	(void)dlsym(RTLD_DEFAULT, "malloc");
+}
+
 void *real_symbol(void *handle, const char *name)
 {
 	void *p = dlsym(handle, name);
 
 	if (!p)
-		(void)dlerror();
+		real_forget();
 	return p;
 }
 
@@ -124,14 +131,18 @@ bool real_find(void)
 	FIND(execveat);
 	FIND(posix_spawn);
 	FIND(posix_spawnp);
+#ifdef HAVE_PIDFD_SPAWN
 	FIND(pidfd_spawn);
 	FIND(pidfd_spawnp);
+#endif
 	FIND(posix_spawn_file_actions_init);
 	FIND(posix_spawn_file_actions_destroy);
 	FIND(posix_spawn_file_actions_addchdir_np);
-	FIND(posix_spawn_file_actions_addchdir);
 	FIND(posix_spawn_file_actions_addfchdir_np);
+#ifdef HAVE_ADDCHDIR
+	FIND(posix_spawn_file_actions_addchdir);
 	FIND(posix_spawn_file_actions_addfchdir);
+#endif
 	judge_size(own);
 	new_find();
 	log_begin(own, real_symbol(RTLD_DEFAULT, "_dl_find_object"));

@@ -312,6 +312,14 @@ int main(void)
 }""", "-ldl")
 same("errors", what="dlerror() and errno", wants=(0, "none\n77\ntold\n", ""))
 
+# its constructor is the first to allocate, under a lock of libc that translating an error needs, too
+build("libbinds.so", "#include <libintl.h>\n__attribute__((constructor)) static void begin(void) { bindtextdomain(\"one\", \"/nonexistent\"); }", "-shared", "-fPIC", head="")
+build("binds", """
+#include <libintl.h>
+int main(void) { alarm(60); free(malloc(101)); puts(bindtextdomain("two", "/nonexistent")); return 0; }""", "-Wl,--no-as-needed", "-L.", "-lbinds", "-Wl,-rpath," + tmp.name)
+logs = same("binds", what="a library that binds texts when it is loaded", wants=(0, "/nonexistent\n", ""))
+t.equal(sizes(logs).count(101), 1, "it is logged")
+
 build("jumps", """
 static sigjmp_buf at;
 static volatile int n;
