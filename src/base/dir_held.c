@@ -10,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 
-#define LETTERS	  6 /* of mkdtemp() */
+#define LETTERS	  6
 #define LEAST_AGE 5 /* seconds, as a clock may be set */
 #define OURS	  01700
 
@@ -31,20 +32,43 @@ static bool is_lockless(int e)
 	return e == ENOSYS || e == ENOLCK || e == EOPNOTSUPP || e == EPERM;
 }
 
-/* A directory that cannot be locked gets no mark, so that no sweep removes it. */
+/* As mkdtemp(), but with its mark from the first moment on: who is killed then leaves it, too. */
+static int make_marked(char *path)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	size_t n = strlen(path);
+	uint8_t bytes[LETTERS];
+
+	for (int i = 0; i < 100 && n >= LETTERS; i++) {
+		if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+			return -1;
+		for (size_t k = 0; k < LETTERS; k++)
+			path[n - LETTERS + k] = letters[bytes[k] % (sizeof(letters) - 1)];
+		if (!mkdir(path, OURS))
+			return 0;
+		if (errno != EEXIST)
+			return -1;
+	}
+	return -1;
+}
+
+/* A directory that cannot be locked loses its mark, so that no sweep removes it. */
 int dir_held_make(char *path)
 {
 	int fd, e;
 
-	if (!mkdtemp(path))
+	if (make_marked(path))
 		return -1;
 	fd = open_dir(path);
 	if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB)) {
-		(void)fchmod(fd, OURS);
+		(void)fchmod(fd, OURS); /* whatever the umask is */
 		return fd;
 	}
-	if (fd >= 0 && is_lockless(errno))
+	if (fd >= 0 && is_lockless(errno)) {
+		(void)fchmod(fd, OURS & 0777);
 		return fd;
+	}
 	e = errno;
 	if (fd >= 0)
 		(void)close(fd);

@@ -6,6 +6,8 @@
  * by a signal; if both are killed, the next recorder that writes beside it does.
  */
 #include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,10 +56,37 @@ static void remove_dir(void *dir)
 	dir_held_remove(dir);
 }
 
+/* Signals are held back: one that ends us leaves the directory to the watchdog. */
+static int make_dir(struct sampling *r, char *name, struct err *err)
+{
+	struct watchdog_job job = { "cyclade-heap", remove_dir, NULL, NULL, 0 };
+	sigset_t all, had;
+	int rc = 0;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &had);
+	r->heap_lock = dir_held_make(name);
+	if (r->heap_lock < 0) {
+		rc = err_sys(err, "%s: a directory for the logs of --heap", name);
+		goto out;
+	}
+	r->heap_dir = realpath(name, NULL);
+	if (!r->heap_dir) {
+		rc = err_nomem(err);
+		(void)rmdir(name);
+		(void)close(r->heap_lock);
+		goto out;
+	}
+	job.ctx = r->heap_dir;
+	(void)!watchdog_begin(&r->heap_watchdog, &job, NULL); /* without it the next start does */
+out:
+	(void)pthread_sigmask(SIG_SETMASK, &had, NULL);
+	return rc;
+}
+
 int sampling_heap_begin(struct sampling *r, struct err *err)
 {
 	const struct perf_event_attr *a = &r->ev[0].attr;
-	struct watchdog_job job;
 	uint64_t rate;
 	char *name;
 
@@ -74,17 +103,8 @@ int sampling_heap_begin(struct sampling *r, struct err *err)
 	if (!name)
 		return err_nomem(err);
 	sweep_beside(r->path);
-	r->heap_lock = dir_held_make(name);
-	if (r->heap_lock < 0)
-		return err_sys(err, "%s: a directory for the logs of --heap", name);
-	r->heap_dir = realpath(name, NULL);
-	if (!r->heap_dir) {
-		(void)rmdir(name);
-		(void)close(r->heap_lock);
-		return err_nomem(err);
-	}
-	job = (struct watchdog_job){ "cyclade-heap", remove_dir, r->heap_dir, NULL, 0 };
-	(void)!watchdog_begin(&r->heap_watchdog, &job, NULL); /* without it the next start does */
+	if (make_dir(r, name, err))
+		return -1;
 	r->heap_env[0] =
 		arena_printf(r->arena, "CYCLADE_HEAP=%d:%llu:%llu:%s", (int)a->clockid,
 			     (unsigned long long)rate, (unsigned long long)LIMIT, r->heap_dir);

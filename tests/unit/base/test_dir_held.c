@@ -167,7 +167,7 @@ static void made(void **state)
 		int lock_error, mode_error;
 		bool made, stays; /* when the maker is gone */
 	} row[] = {
-		{ 0, 0, true, false },		 { 0, EPERM, true, true },
+		{ 0, 0, true, false },		 { 0, EPERM, true, false },
 		{ ENOSYS, 0, true, true },	 { ENOLCK, 0, true, true },
 		{ EOPNOTSUPP, 0, true, true },	 { EPERM, 0, true, true },
 		{ EWOULDBLOCK, 0, false, true }, { EBADF, 0, false, true },
