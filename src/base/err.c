@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/nomem.h"
+#include "config.h"
 
 PRINTF_(3, 0) static void vset(struct err *err, enum err_code code, const char *fmt, va_list ap)
 {
@@ -23,6 +24,17 @@ int err_set(struct err *err, enum err_code code, const char *fmt, ...)
 	vset(err, code, fmt, ap);
 	va_end(ap);
 	return -1;
+}
+
+const char *err_number(int number)
+{
+#if HAVE_STRERRORNAME
+	const char *name = strerrorname_np(number);
+
+	return name ? name : "an unknown error";
+#else
+	return strerror(number);
+#endif
 }
 
 static enum err_code code_of_errno(int e)

@@ -47,6 +47,9 @@ int err_set(struct err *err, enum err_code code, const char *fmt, ...) PRINTF_(3
  * ENOMEM); ": strerror(errno)" is appended. */
 int err_sys(struct err *err, const char *fmt, ...) PRINTF_(2, 3);
 
+/* "EINVAL"; in more words with glibc before 2.32. */
+const char *err_number(int number);
+
 /* Out of memory. Always returns -1. */
 int err_nomem(struct err *err);
 

@@ -6,8 +6,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
 
 static bool is_kept(const struct watchdog_job *job, int fd)
 {
@@ -27,7 +32,8 @@ static void close_others(const struct watchdog_job *job, int end)
 	for (int fd = 0; fd <= most; fd++)
 		if (fd != end && !is_kept(job, fd))
 			(void)close(fd);
-	if (close_range((unsigned)most + 1, ~0u, 0)) /* before Linux 5.9 */
+	/* glibc has a function for it since 2.34 only; Linux has the call since 5.9 */
+	if (syscall(SYS_close_range, (unsigned)most + 1, ~0u, 0u))
 		for (int fd = most + 1; fd < 4096; fd++)
 			(void)close(fd);
 }

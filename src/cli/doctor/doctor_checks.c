@@ -117,8 +117,7 @@ static void check_sampling(struct doctor *d, struct finding *f)
 					      : "every process, kernel included";
 		return;
 	}
-	f->state = arena_printf(d->a, "opening cpu-clock for oneself: %s",
-				strerrorname_np(d->own_user));
+	f->state = arena_printf(d->a, "opening cpu-clock for oneself: %s", err_number(d->own_user));
 	judge(f, VERDICT_BLOCKER, "nothing can be sampled");
 	if (d->own_user == ENOSYS && d->seccomp != 2) {
 		add_fix(f, "a kernel with CONFIG_PERF_EVENTS");
@@ -155,7 +154,7 @@ static void check_pmu(struct doctor *d, struct finding *f)
 	}
 	f->state = d->live ? arena_printf(d->a, "%s; opening cycles: %s",
 					  pmu ? pmu->name : "no core PMU in sysfs",
-					  strerrorname_np(d->cycles))
+					  err_number(d->cycles))
 			   : "no core PMU in sysfs";
 	judge(f, VERDICT_LIMIT, "time only, no counters");
 	if (d->live && (d->cycles == EACCES || d->cycles == EPERM))
@@ -266,7 +265,7 @@ static void check_lbr(struct doctor *d, struct finding *f)
 		f->state = branches ? arena_printf(d->a, "%s entries", branches) : "opens";
 		return;
 	}
-	f->state = arena_printf(d->a, "branch stacks: %s", strerrorname_np(e));
+	f->state = arena_printf(d->a, "branch stacks: %s", err_number(e));
 	judge(f, VERDICT_LIMIT, "no -b");
 	if (d->m.hypervisor)
 		add_fix(f, "the host must hand it on: Intel, KVM of Linux 5.12, QEMU's lbr-fmt=");
@@ -312,7 +311,7 @@ static void check_precise(struct doctor *d, struct finding *f)
 					precise ? precise : "not given");
 		return;
 	}
-	f->state = arena_printf(d->a, "cycles:p: %s", strerrorname_np(e));
+	f->state = arena_printf(d->a, "cycles:p: %s", err_number(e));
 	judge(f, VERDICT_LIMIT, "samples skid past the instruction");
 	if (starts(d->m.vendor, "AuthenticAMD"))
 		add_fix(f, "AMD has it in IBS, which guests do not get: profile on the host");

@@ -109,9 +109,9 @@ void check_latency(struct doctor *d, struct finding *f)
 	}
 	f->verdict = VERDICT_OK;
 	number = try_sampler(d, pmu, e);
-	f->state = number ? arena_printf(d->a, "of %zu events; %s: %s", n, e->name,
-					 strerrorname_np(number))
-			  : arena_printf(d->a, "of %zu events, by precise samples", n);
+	f->state =
+		number ? arena_printf(d->a, "of %zu events; %s: %s", n, e->name, err_number(number))
+		       : arena_printf(d->a, "of %zu events, by precise samples", n);
 	if (older_than(d->m.release, 6, 3))
 		limit(d, f, n, table, "Linux 6.3 or newer hands them over");
 	else if (number && d->m.hypervisor)

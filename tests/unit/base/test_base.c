@@ -47,6 +47,10 @@ static void first_cause_wins(void **state)
 	assert_int_equal(err_sys(&err, "y"), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	assert_string_equal(err.what, "y: No such file or directory");
+	/* by name, or as before glibc 2.32 */
+	assert_true(!strcmp(err_number(ENOENT), "ENOENT") ||
+		    !strcmp(err_number(ENOENT), strerror(ENOENT)));
+	assert_non_null(err_number(123456));
 }
 
 static void arena_gives_zeroed_aligned_memory(void **state)
