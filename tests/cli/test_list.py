@@ -104,6 +104,12 @@ with tempfile.TemporaryDirectory() as d:
     doc = json.loads(r.stdout)
     t.equal((len(doc["events"]), doc["left_out"]), (2, len(fake) - 2), "--limit, and what it left out")
 
+# each metric has a meaning
+for model in ["zen%d" % i for i in range(1, 7)] + ["neoverse-" + x for x in ("n1", "n2", "n3", "v1", "v2", "v3")] + ["spr", "emr"]:
+    rows = list(csv.DictReader(io.StringIO(run("list", "metrics", "--model", model, "--format", "csv").stdout)))
+    bad = [r["name"] for r in rows if not r["says"]]
+    t.ok(rows and not bad, "%s: all %d metrics have a meaning" % (model, len(rows)), bad)
+
 # [words, exit code, what standard error says]
 for words, code, text in [
     (["list"], 2, "cyclade list events"),
