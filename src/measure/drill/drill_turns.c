@@ -131,9 +131,12 @@ static bool level_1_alone(const struct drill_core *c)
 static const char *room_text(struct arena *a, const struct drill_core *c)
 {
 	const struct schedule_limits *l = &c->limits;
-	unsigned n = (unsigned)__builtin_popcount((uint32_t)schedule_limits_avail(l)), held = 0;
+	unsigned n = (unsigned)__builtin_popcount((uint32_t)schedule_limits_avail(l));
+	unsigned held = l->reserved;
 
-	held = l->reserved < n ? l->reserved : n;
+	for (size_t i = 0; i < l->n_held; i++)
+		held += !(l->held[i] >> 32); /* the others may be on a fixed one */
+	held = held < n ? held : n;
 	return arena_printf(a, "%u general counter%s%s", n - held, n - held == 1 ? "" : "s",
 			    l->smt && c->m->counters_alone > c->m->counters
 				    ? " a thread, twice as many without SMT"
