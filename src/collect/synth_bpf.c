@@ -45,14 +45,15 @@ static int info_of(int fd, struct bpf_prog_info *info)
 	return bpf(BPF_OBJ_GET_INFO_BY_FD, &attr);
 }
 
-static void read_names(struct names *n)
+static int read_names(struct names *n, struct err *err)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
 	char line[512];
+	int rc = 0;
 
 	n->read = true;
 	if (!f)
-		return;
+		return 0; /* their own names, cut short, are better than none */
 	while (fgets(line, sizeof(line), f)) {
 		struct synth_symbol sym;
 		struct listed *l;
@@ -60,15 +61,19 @@ static void read_names(struct names *n)
 		if (!strstr(line, "bpf_prog_") || !synth_symbol_line(&sym, line))
 			continue;
 		l = vec_add(&n->v);
-		if (!l)
-			break; /* those get shorter names */
+		if (!l) {
+			rc = err_nomem(err);
+			break;
+		}
 		l->addr = sym.addr;
 		memcpy(l->name, sym.name, sizeof(l->name));
 	}
 	(void)fclose(f);
+	return rc;
 }
 
-static void name_of(struct names *n, struct synth_bpf *p, const struct bpf_prog_info *info)
+static int name_of(struct names *n, struct synth_bpf *p, const struct bpf_prog_info *info,
+		   struct err *err)
 {
 	char hex[2 * sizeof(p->tag) + 1];
 	const size_t len = strnlen(info->name, sizeof(info->name));
@@ -77,13 +82,14 @@ static void name_of(struct names *n, struct synth_bpf *p, const struct bpf_prog_
 	(void)snprintf(p->name, sizeof(p->name), "bpf_prog_%s%s%.*s", hex, len ? "_" : "", (int)len,
 		       info->name);
 	if (info->nr_jited_ksyms == 1 && len + 1 < sizeof(info->name))
-		return;
-	if (!n->read)
-		read_names(n);
+		return 0;
+	if (!n->read && read_names(n, err))
+		return -1;
 	vec_each (&n->v, const struct listed *, l) {
 		if (l->addr == p->addr)
 			memcpy(p->name, l->name, sizeof(p->name));
 	}
+	return 0;
 }
 
 static int each_function(const struct bpf_prog_info *info, const uint64_t *addr,
@@ -98,8 +104,7 @@ static int each_function(const struct bpf_prog_info *info, const uint64_t *addr,
 
 		memcpy(p.tag, i < info->nr_prog_tags ? tag[i] : info->tag, sizeof(p.tag));
 		memcpy(p.program, info->tag, sizeof(p.program));
-		name_of(n, &p, info);
-		if (fn(ctx, &p, err))
+		if (name_of(n, &p, info, err) || fn(ctx, &p, err))
 			return -1;
 	}
 	return 0;

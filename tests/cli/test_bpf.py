@@ -62,6 +62,7 @@ def main():
     except OSError as e:
         t.skip("BPF programs", "none may be loaded here: %s" % e)
         t.done()
+    load(b"a_name_of_15byt")  # the longest: it may be cut, so the kernel's list is read
     names = listed("before_all")
     if len(names) != 1 or not all(names.values()):
         t.skip("BPF programs", "the kernel lists none: not translated, or addresses are hidden")
@@ -89,6 +90,7 @@ def recorded(name, at, fd):
         data = f.read()
     where = data.find(name.encode() + b"\0")
     head = struct.unpack_from("<IHHQIHH", data, where - 24) if where > 24 else ()
+    t.ok(data.count(b"_a_name_of_15byt\0") == 1, "the name that may be cut", data.count(b"a_name_of"))
     t.ok(head[:1] == (17,) and head[3] == at and head[4] > 3000 and head[5:] == (1, 0), "a record with the kernel's name and address", (head, name, at))
     os.set_inheritable(fd, True)
     p = subprocess.run([CYCLADE, "record", "-q", "-e", "cpu-clock", "-o", "s.data", "--", sys.executable, os.path.abspath(__file__),
