@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ended states, each of every kind of recording and read by every command; and outputs of commands that are killed, have no memory or no
+room: the old file whole or the new one whole, and nothing beside it. A few moments, lengths and limits of each; CYCLADE_LONG=1 takes 200
+kills of recorders, 300 lengths, and 50 kills and limits of each command. CYCLADE_SEED chooses others."""
+import itertools
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import CYCLADE, SANITIZED, Tap, run, wait_for  # noqa: E402
+
+t = Tap()
+LONG = bool(os.environ.get("CYCLADE_LONG"))
+SEED = int(os.environ.get("CYCLADE_SEED", "1"))
+rng = random.Random(SEED)
+KILLS, LENGTHS, EACH = (34, 50, 50) if LONG else (1, 6, 2)
+tmp = os.path.realpath(tempfile.mkdtemp(prefix="cyclade-matrix-"))
+os.chdir(tmp)
+KINDS = {
+    "plain": ("record", []), "packed": ("record", ["-z"]), "dwarf": ("record", ["-g=dwarf", "--stack-size", "1024"]),
+    "heap": ("record", ["--heap"]), "wait": ("record", ["--wait"]), "run": ("run", []),
+}
+WORK = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done"
+COMMANDS = [
+    ["report", "FILE"], ["report", "-g", "FILE"], ["report", "-j", "FILE"], ["report", "--format", "csv", "FILE"], ["report", "--format", "html", "FILE"],
+    ["report", "--html", "OUT", "FILE"], ["annotate", "--format", "csv", "-i", "FILE", "SYMBOL"], ["info", "FILE"], ["info", "-j", "FILE"],
+    ["diff", "whole.data", "FILE"], ["diff", "-j", "FILE", "whole.data"], ["sum", "whole.data", "FILE"], ["sum", "-j", "FILE", "whole.data"],
+    ["sql", "FILE", "select 1"], ["sql", "--format", "csv", "FILE", "select ended_how from losses"], ["export", "--pprof", "-o", "OUT", "FILE"],
+    ["export", "--firefox", "-o", "OUT", "FILE"], ["export", "--folded", "-o", "OUT", "FILE"], ["export", "--autofdo", "-o", "OUT", "FILE"],
+    ["export", "--bolt", "-o", "OUT", "FILE"], ["export", "--propeller", "-o", "OUT", "FILE"], ["export", "--symbol-order", "-o", "OUT", "FILE"],
+]
+
+
+def end():
+    os.chdir("/")
+    shutil.rmtree(tmp)
+    t.done()
+
+
+def words(kind, name, program):
+    verb, options = KINDS[kind]
+    return [verb, "-q", "-e", "cpu-clock", "-F", "2000", *options, "-o" if verb == "record" else "--data", name, "--", "sh", "-c", program]
+
+
+def losses(name):
+    doc = json.loads(run("info", "-j", name).stdout or "{}")
+    return doc.get("losses", {}), sum(x["count"] for x in doc.get("records", []) if x["record"] == "SAMPLE")
+
+
+def untold(name, how, commands):
+    """Those of the commands that do not say it, but have figures. For what a recording lacks (chains, a function, branches) there are none."""
+    found = []
+    for command in commands:
+        r = run(*[{"OUT": "out", "FILE": name, "SYMBOL": symbol}.get(w, w) for w in command])
+        text = r.stdout + r.stderr
+        if command[1] == "--html" and r.returncode == 0:
+            with open("out", encoding="utf-8") as f:
+                text += f.read()
+        refused = r.returncode == 2 and not r.stdout and r.stderr
+        if r.returncode < 0 or not (refused or how in " ".join(text.split())):
+            found.append((command, r.returncode, text[-200:]))
+    return found
+
+
+def start(kind, name):
+    for f in (name, name + ".old"):
+        if os.path.exists(f):
+            os.unlink(f)
+    with open("go", "w", encoding="ascii"):
+        pass
+    return subprocess.Popen([CYCLADE, *words(kind, name, "while [ -e go ]; do :; done")], start_new_session=True, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def finish(p):
+    """The program goes on without its recorder."""
+    os.unlink("go")
+    p.wait(600)
+    try:
+        os.killpg(p.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def strangers(*ours):
+    return [f for f in os.listdir(".") if f not in ours and not f.startswith(("whole", "out", "go", "kind-"))]
+
+
+if run(*words("plain", "whole.data", WORK)).returncode:
+    t.skip("recordings", "no event can be opened here")
+    end()
+rows = json.loads(run("report", "-j", "whole.data").stdout)["rows"]
+symbol = next((row["function"] for row in rows if "+0x" not in (row.get("function") or "+0x")), "main")
+turn = itertools.cycle(COMMANDS)  # of many files each is read by some, and so by all of them together
+for kind in KINDS:
+    name = "kind-%s.data" % kind
+    r = run(*words(kind, name, WORK))
+    end_, samples = losses(name)
+    t.equal((r.returncode, end_.get("ended"), end_.get("partial")), (0, "finished", 0), "%s: finished" % kind)
+
+    # ---- signals
+    for number, word in ((signal.SIGINT, "stopped"), (signal.SIGTERM, "stopped")):
+        p = start(kind, "x.data")
+        wait_for(lambda: os.path.exists("x.data") and losses("x.data")[1] > 0)
+        if number == signal.SIGINT:
+            how = losses("x.data")[0]
+            missing = untold("x.data", "the recorder is still at work", COMMANDS if LONG else [next(turn) for _ in range(4)])
+            t.equal((how["ended"], missing), ("at work", []), "%s: at work" % kind)
+        p.send_signal(number)
+        p.wait(600)
+        finish(p)
+        how = losses("x.data")[0]
+        missing = untold("x.data", how.get("ended_how", "?"), COMMANDS if LONG else [next(turn) for _ in range(4)])
+        t.equal((how.get("ended"), how.get("partial"), missing), (word, 1, []), "%s: signal %d" % (kind, number))
+
+    # ---- killed
+    wrong, files = [], 0
+    for i in range(KILLS):
+        p = start(kind, "x.data")
+        if not LONG:
+            wait_for(lambda: os.path.exists("x.data"))
+        time.sleep(rng.random() * 0.5)
+        p.kill()
+        finish(p)
+        if not os.path.exists("x.data"):  # it had no sample yet
+            continue
+        files += 1
+        how, n = losses("x.data")
+        missing = untold("x.data", "the recorder was killed", COMMANDS if i == 0 else [next(turn)])
+        if (how.get("ended"), how.get("partial")) != ("killed", 1) or missing:
+            wrong.append((i, how, n, missing))
+    t.equal(wrong, [], "%s: killed, %d recordings" % (kind, files))
+    if kind == "heap":
+        time.sleep(6)  # directories that young are not swept
+        run(*words(kind, "x.data", WORK))
+    t.equal(strangers("x.data", "x.data.old"), [], "%s: nothing beside them" % kind)
+
+    # ---- the limit of a file's size
+    size = os.path.getsize(name) * 2 // 3
+    if os.path.exists("x.data"):
+        os.unlink("x.data")
+    r = run(*words(kind, "x.data", WORK), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+    if os.path.exists("x.data") and r.returncode:
+        how, n = losses("x.data")
+        missing = untold("x.data", "the limit of a file", COMMANDS if LONG else [next(turn) for _ in range(4)])
+        t.equal((r.returncode, how.get("ended"), how.get("partial"), missing), (125, "disk full", 1, []), "%s: no room" % kind)
+    else:
+        t.ok(r.returncode in (0, 125) and (r.returncode == 0 or r.stderr), "%s: no room, no file" % kind, r.stderr)
+
+    # ---- cut
+    with open(name, "rb") as f:
+        whole = f.read()
+    wrong, told = [], 0
+    for i in range(LENGTHS):
+        length = int(len(whole) * (i + rng.random()) / LENGTHS)
+        with open("x.data", "wb") as f:
+            f.write(whole[:length])
+        how, n = losses("x.data")
+        if not how:  # no recording at all: an error, by every command
+            r = run(*[{"FILE": "x.data", "OUT": "out", "SYMBOL": symbol}.get(w, w) for w in next(turn)])
+            if r.returncode not in (2, 125) or not r.stderr:
+                wrong.append((length, r.returncode, r.stderr))
+            continue
+        told += 1
+        missing = untold("x.data", how["ended_how"], [next(turn)])
+        if n > samples or how["partial"] != 1 or missing:
+            wrong.append((length, how, n, samples, missing))
+    t.equal(wrong, [], "%s: cut at %d lengths, %d of them recordings" % (kind, LENGTHS, told))
+
+# ---- outputs
+OUTPUTS = [
+    ["report", "-j", "-o", "OUT", "whole.data"], ["report", "--format", "csv", "-o", "OUT", "whole.data"], ["report", "--html", "OUT", "whole.data"],
+    ["annotate", "--format", "html", "-o", "OUT", "-i", "whole.data", symbol], ["info", "-j", "-o", "OUT", "whole.data"], ["diff", "-j", "-o", "OUT", "whole.data", "whole.data"],
+    ["sum", "-j", "-o", "OUT", "whole.data", "whole.data"], ["export", "--pprof", "-o", "OUT", "whole.data"], ["export", "--firefox", "-o", "OUT", "whole.data"],
+    ["export", "--folded", "-o", "OUT", "whole.data"], ["sql", "-o", "OUT", "whole.data", "select * from samples"], ["list", "nodes", "--model", "spr", "-o", "OUT"],
+    ["stat", "-q", "-e", "task-clock", "-o", "OUT", "--", "true"],
+]
+OLD = b"what was there before\n" * 100
+os.mkdir("dir")
+
+
+def write(command, how=None, **more):
+    """With an older file in its place: what is there afterwards, what lies beside it, how it ended."""
+    with open("dir/out", "wb") as f:
+        f.write(OLD)
+    p = subprocess.Popen([CYCLADE, *[("dir/out" if w == "OUT" else w) for w in command]], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **more)
+    if how is not None:
+        time.sleep(how)
+        p.kill()
+    err = p.communicate()[1]
+    with open("dir/out", "rb") as f:
+        data = f.read()
+    beside = [f for f in os.listdir("dir") if f != "out"]
+    for f in beside:
+        os.unlink("dir/" + f)
+    return data, beside, p.returncode, err
+
+
+def limit(what, size):
+    return lambda: resource.setrlimit(what, (size, size))
+
+
+for command in OUTPUTS:
+    began = time.monotonic()
+    new, beside, code, err = write(command)
+    took = time.monotonic() - began
+    what = " ".join(command[:3])
+    if code:
+        t.skip(what, "it does not work here: %s" % err.decode(errors="replace"))
+        continue
+    steady = write(command)[0] == new  # figures and dates of its own it may have
+    wrong = []
+    moments = [("killed", {"how": took * (i + rng.random()) / EACH}) for i in range(EACH)]
+    memory = [] if SANITIZED else [("memory", {"preexec_fn": limit(resource.RLIMIT_AS, int((8 << 20) * 1.1 ** (40 * (i + rng.random()) / EACH)))}) for i in range(EACH)]
+    room = [("room", {"preexec_fn": limit(resource.RLIMIT_FSIZE, int(len(new) * (i + rng.random()) / EACH))}) for i in range(EACH)]
+    for kind, more in moments + memory + room:
+        data, beside, code, err = write(command, **more)
+        whole = data == new if steady else data.count(b"\n") == new.count(b"\n") and data[-1:] == new[-1:]
+        if beside or not (data == OLD or whole) or (kind != "killed" and ((code == 0 and data == OLD) or (code and not err) or (code and data != OLD))):
+            wrong.append((kind, code, beside, len(data), len(new), err[-200:]))
+    t.equal(wrong, [], "%s: whole or not at all, %d times" % (what, 3 * EACH))
+end()
