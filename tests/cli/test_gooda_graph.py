@@ -12,7 +12,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from gooda import SAMPLE, read  # noqa: E402
 from page import Page  # noqa: E402
-from tap import Tap, run  # noqa: E402
+from tap import NO_SHARED, Tap, run  # noqa: E402
 
 BASE = 0x400000
 NOP = {1: "90", 2: "6690", 3: "0f1f00", 4: "0f1f4000", 5: "0f1f440000", 6: "660f1f440000", 7: "0f1f8000000000", 8: "0f1f840000000000"}
@@ -22,7 +22,7 @@ INDIRECT = {("jmpq", 2): "ffe0", ("jmpq", 7): "ff24c500000000", ("callq", 2): "f
 Line = collections.namedtuple("Line", "at n word to samples")
 t = Tap()
 if not os.path.isdir(SAMPLE):
-    t.skip("Gooda's sample", "no %s" % SAMPLE)
+    t.skip("Gooda's sample", NO_SHARED)
     t.done()
     sys.exit()
 

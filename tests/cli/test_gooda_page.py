@@ -10,14 +10,14 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from account_made import Made  # noqa: E402
 from gooda import COMPUTED, SAMPLE, Table  # noqa: E402
 from page import Page  # noqa: E402
-from tap import Tap, run  # noqa: E402
+from tap import NO_SHARED, Tap, run  # noqa: E402
 
 FUNCTIONS, THIN = 8, 40  # of so many of its samples one is made
 CODE = 0xffa4ffff        # event, unit mask, edge, any, inversion and comparison; not who is counted
 REFERENCE = ("reference", 0x300, 2000000)  # memory's penalties are in these cycles; Gooda takes them for the others
 t = Tap()
 if not os.path.isdir(SAMPLE):
-    t.skip("Gooda's sample", "no %s" % SAMPLE)
+    t.skip("Gooda's sample", NO_SHARED)
     t.done()
     sys.exit()
 theirs = {name: Table(os.path.join(SAMPLE, file)) for name, file in

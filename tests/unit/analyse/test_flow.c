@@ -335,6 +335,11 @@ static void balance(void **state)
 	assert_int_equal(b.places, 4);
 	assert_int_equal(b.within, 2);
 	same(b.apart, (16 + 17) / (160. + 160 + 160 + 161), 1e-12);
+	/* as many as asked for are enough; one more, and only 25 has them */
+	assert_int_equal(flow_balance(&b, &f, 160, &err), 0);
+	assert_int_equal(b.places, 4);
+	assert_int_equal(flow_balance(&b, &f, 161, &err), 0);
+	assert_int_equal(b.places, 1);
 	assert_int_equal(flow_balance(&b, &f, 1000, &err), 0);
 	assert_true(isnan(b.apart) && !b.places);
 }

@@ -38,6 +38,42 @@ static void student_holds_95_percent(void **state)
 		assert_float_equal(within(t95(more[i]), (double)more[i]), 0.95, 1e-6);
 }
 
+/* Beyond the table it is an expansion, as good as it says: against what holds 95 %, by bisection. */
+static void student_has_seven_digits(void **state)
+{
+	(void)state;
+	for (size_t n = 21; n < 40; n++) {
+		double low = 1.9, high = 2.2;
+
+		for (int i = 0; i < 40; i++) {
+			double mid = (low + high) / 2;
+
+			*(within(mid, (double)n) < 0.95 ? &low : &high) = mid;
+		}
+		assert_true(fabs(t95(n) - low) < 2.5e-7);
+	}
+}
+
+/* Wilson's interval ends where a share is 1.96 of its own standard errors away. */
+static void shares_end_where_wilson_says(void **state)
+{
+	static const double shares[] = { 0, 1e-3, 0.04, 0.3, 0.5, 0.97, 1 };
+	static const double draws[] = { 0.5, 1, 7, 100, 1e6 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); i++)
+		for (size_t k = 0; k < sizeof(draws) / sizeof(*draws); k++) {
+			double p = shares[i], n = draws[k], end[2];
+
+			share_interval(p, n, &end[0], &end[1]);
+			assert_true(end[0] >= 0 && end[0] <= p && p <= end[1] && end[1] <= 1);
+			assert_true(end[0] < end[1]);
+			for (int e = 0; e < 2; e++)
+				assert_true(fabs((p - end[e]) * (p - end[e]) -
+						 Z95 * Z95 * end[e] * (1 - end[e]) / n) < 1e-12);
+		}
+}
+
 static void student_falls_to_normal(void **state)
 {
 	(void)state;
@@ -118,6 +154,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(student_holds_95_percent),
+		cmocka_unit_test(student_has_seven_digits),
+		cmocka_unit_test(shares_end_where_wilson_says),
 		cmocka_unit_test(student_falls_to_normal),
 		cmocka_unit_test(means_of_skewed_draws_hold),
 		cmocka_unit_test(few_draws_have_no_bar),

@@ -9,7 +9,7 @@
 
 #include "measure/counting_events.h"
 
-static const char *mean(struct arena *a, double misses, double branches)
+static const char *of_pmu(struct arena *a, double misses, double branches, uint64_t pmu)
 {
 	struct event event[2] = { 0 };
 	const uint32_t shown[2] = { 0, 1 };
@@ -18,13 +18,28 @@ static const char *mean(struct arena *a, double misses, double branches)
 
 	event[0].attr.type = event[1].attr.type = PERF_TYPE_HARDWARE;
 	event[0].attr.config = PERF_COUNT_HW_BRANCH_MISSES;
-	event[1].attr.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
+	event[1].attr.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS | pmu << 32;
 	s.list.ev.v = event;
 	s.list.ev.n = 2;
 	row[0] = (struct counts_row){ .value = misses, .unit = "" };
 	row[1] = (struct counts_row){ .value = branches, .unit = "" };
 	counting_events_mean(&s, a, row, 1);
 	return row[0].note;
+}
+
+static const char *mean(struct arena *a, double misses, double branches)
+{
+	return of_pmu(a, misses, branches, 0);
+}
+
+/* Misses of the large cores are no part of the small ones' branches. */
+static void test_other_pmu(void **state)
+{
+	struct arena a = ARENA_INIT;
+
+	(void)state;
+	assert_null(of_pmu(&a, 25, 1000, 10));
+	arena_free(&a);
 }
 
 static void test_more_than_there_are(void **state)
@@ -43,6 +58,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_more_than_there_are),
+		cmocka_unit_test(test_other_pmu),
 	};
 
 	return cmocka_run_group_tests_name("counting_mean", tests, NULL, NULL);

@@ -3,6 +3,7 @@
  * them. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -44,6 +45,20 @@ static void no_room(void **state)
 		assert_in_range(jitter_period(128, 0.1, &seed), 116, 140);
 	/* the largest that the kernel takes, and no overflow on the way */
 	assert_in_range(jitter_period(INT64_MAX, 0.5, &seed), INT64_MAX / 2, UINT64_MAX - 1);
+}
+
+/* Both ends of the range are in it. Primes from 123 to 143 are 127, 131, 137 and 139. */
+static void ends_are_drawn(void **state)
+{
+	bool least = false, most = false;
+	uint64_t seed = 3;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		most |= jitter_period(131, 0.0625, &seed) == 131 + 8;
+		least |= jitter_period(135, 0.0625, &seed) == 135 - 8;
+	}
+	assert_true(least && most);
 }
 
 /* No part of the range is met more often than another: chi-square of 19 degrees of freedom, above
@@ -147,9 +162,13 @@ static void which_may(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(near_the_nominal),	  cmocka_unit_test(no_room),
-		cmocka_unit_test(evenly_spread),	  cmocka_unit_test(no_loop_keeps_step),
-		cmocka_unit_test(loops_do_not_keep_step), cmocka_unit_test(which_may),
+		cmocka_unit_test(near_the_nominal),
+		cmocka_unit_test(ends_are_drawn),
+		cmocka_unit_test(no_room),
+		cmocka_unit_test(evenly_spread),
+		cmocka_unit_test(no_loop_keeps_step),
+		cmocka_unit_test(loops_do_not_keep_step),
+		cmocka_unit_test(which_may),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
