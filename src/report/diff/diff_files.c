@@ -152,23 +152,28 @@ static int add_nameless(struct matching *m, int s, struct err *err)
 {
 	const diff_items *rows = &m->x->table[DIFF_ROWS];
 	struct match_file *file = &m->of[s];
-	match_funcs more = VEC_INIT, all = { file->f, file->n, file->n };
-	int rc = 0;
+	struct match_func *all;
+	size_t n = 0;
 
-	for (size_t i = 0; !rc && i < rows->n; i++) {
-		struct match_func f = { .name = rows->v[i].key[2] };
-
+	for (size_t i = 0; i < rows->n; i++)
+		n += is_mine(m, &rows->v[i]);
+	if (!n)
+		return 0;
+	/* may be most of what the comparison takes: it grows once, by no more than that */
+	all = realloc(file->f, (file->n + n) * sizeof(*all));
+	if (!all)
+		return err_nomem(err);
+	file->f = all;
+	all += file->n;
+	n = 0;
+	for (size_t i = 0; i < rows->n; i++)
 		if (is_mine(m, &rows->v[i]) && diff_samples(m->x, &rows->v[i], s) > 0 &&
-		    !match_named(file, f.name))
-			rc = vec_push(&more, f);
-	}
-	for (size_t i = 0; !rc && i < more.n; i++)
-		rc = vec_push(&all, more.v[i]);
-	vec_free(&more);
-	vec_sort(&all, by_name);
-	file->f = all.v;
-	file->n = all.n;
-	return rc ? err_nomem(err) : 0;
+		    !match_named(file, rows->v[i].key[2]))
+			all[n++] = (struct match_func){ .name = rows->v[i].key[2] };
+	file->n += n;
+	if (n)
+		qsort(file->f, file->n, sizeof(*file->f), by_name);
+	return 0;
 }
 
 static int add_samples(struct matching *m, int s, struct err *err)
