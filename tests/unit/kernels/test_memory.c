@@ -181,13 +181,46 @@ static void skid(void **state)
 	assert_memory_not_equal(code + sizeof(load) + 96 * p.step, other, sizeof(other));
 }
 
+/* ---- what has to come, from where it does not fit ---- */
+
+static bool moves(const struct kernel *k, enum kernel_quantity q, uint64_t holds, double n,
+		  double low)
+{
+	const struct kernel_setup s = { .bytes = 64 * 6400, .stride = 64 };
+	struct kernel_moved m;
+
+	if (!kernel_moved(&m, k, &s, q, holds))
+		return false;
+	assert_true(m.n == n && (m.low > low - 1e-12 && m.low < low + 1e-12));
+	return true;
+}
+
+/* A turn is 6,400 lines that are read and as many that are passed by: 200 pages. */
+static void what_comes(void **state)
+{
+	const struct kernel k = {
+		.usual = { .bytes = 4096, .stride = 64 },
+		.each = { [Q_LINES_READ] = 1, [Q_LINES_PAST] = 1, [Q_PAGES] = 2 / 64. }
+	};
+
+	(void)state;
+	assert_true(moves(&k, Q_LINES_READ, 12800, 0, 0)); /* twice a turn: nothing */
+	assert_false(moves(&k, Q_LINES_READ, 12799, 0, 0));
+	assert_false(moves(&k, Q_LINES_READ, 6400, 0, 0));
+	assert_false(moves(&k, Q_LINES_READ, 1601, 0, 0));
+	assert_true(moves(&k, Q_LINES_READ, 1600, 1, 0.75)); /* a quarter: all but what it keeps */
+	assert_true(moves(&k, Q_PAGES, 400, 0, 0));
+	assert_false(moves(&k, Q_PAGES, 399, 0, 0));
+	assert_true(moves(&k, Q_PAGES, 50, 2 / 64., 2 / 64. * 0.75));
+	assert_true(moves(&k, Q_LINES_WRITTEN, 1, 0, 0)); /* it writes none */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_written),
-		cmocka_unit_test(where_it_goes_on),
-		cmocka_unit_test(lists),
-		cmocka_unit_test(skid),
+		cmocka_unit_test(what_is_written), cmocka_unit_test(where_it_goes_on),
+		cmocka_unit_test(lists),	   cmocka_unit_test(skid),
+		cmocka_unit_test(what_comes),
 	};
 
 	return cmocka_run_group_tests_name("kernels/memory", tests, NULL, NULL);
