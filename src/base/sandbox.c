@@ -158,6 +158,9 @@ out:
 #ifndef SYS_clone3
 #define SYS_clone3 435
 #endif
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
 #ifndef SYS_pidfd_getfd
 #define SYS_pidfd_getfd 438
 #endif
@@ -197,33 +200,58 @@ static const struct {
 	int number;
 } refused[] = {
 #define CALL(name) { #name, SYS_##name },
+#define LOOK_AT(name)
 #include "base/sandbox_call.def"
+#undef LOOK_AT
+#undef CALL
+}, by_argument[] = {
+#define CALL(name)
+#define LOOK_AT(name) { #name, SYS_##name },
+#include "base/sandbox_call.def"
+#undef LOOK_AT
 #undef CALL
 };
 
-#define N_REFUSED (sizeof(refused) / sizeof(*refused))
+#define N_REFUSED     (sizeof(refused) / sizeof(*refused))
+#define N_BY_ARGUMENT (sizeof(by_argument) / sizeof(*by_argument))
 
-/* The first refused call is named, and fails with EPERM. Runs as a signal handler, on whatever
- * stack and with whatever locks held: it writes and returns. */
+/* Index into refused and then by_argument; behind both: a call of neither. */
+static size_t call_of(int number, const char **name)
+{
+	size_t i = 0;
+
+	for (; i < N_REFUSED + N_BY_ARGUMENT; i++) {
+		bool first = i < N_REFUSED;
+		size_t k = first ? i : i - N_REFUSED;
+
+		*name = first ? refused[k].name : by_argument[k].name;
+		if ((first ? refused[k].number : by_argument[k].number) == number)
+			return i;
+	}
+	*name = "a system call";
+	return i;
+}
+
+/* A refused call is named once, and fails with EPERM. Runs as a signal handler, on whatever stack
+ * and with whatever locks held: it writes and returns. */
 static void on_refused(int sig, siginfo_t *info, void *context)
 {
-	static atomic_flag said = ATOMIC_FLAG_INIT;
-	const char *name = "a system call";
+	static atomic_bool said[N_REFUSED + N_BY_ARGUMENT + 1], advised;
 	ucontext_t *at = context;
+	const char *name;
 	char line[256];
 	int n;
 
 	(void)sig;
-	for (size_t i = 0; i < N_REFUSED; i++)
-		if (refused[i].number == info->si_syscall)
-			name = refused[i].name;
-	if (!atomic_flag_test_and_set(&said)) {
-		n = snprintf(
-			line, sizeof(line),
-			"cyclade: the sandbox refused %s, which no command needs that only reads\n"
-			"  keep the file that was read, and report it; --no-sandbox reads it "
-			"without\n",
-			name);
+	if (!atomic_exchange(&said[call_of(info->si_syscall, &name)], true)) {
+		n = snprintf(line, sizeof(line),
+			     "cyclade: the sandbox refused %s, which no command needs that only "
+			     "reads\n%s",
+			     name,
+			     atomic_exchange(&advised, true)
+				     ? ""
+				     : "  keep the file that was read, and report it; --no-sandbox "
+				       "reads it without\n");
 		if (write(STDERR_FILENO, line, (size_t)n) < 0)
 			n = 0;
 	}
@@ -249,7 +277,7 @@ static void on_refused(int sig, siginfo_t *info, void *context)
 
 /* A filter while it is written: jumps lead over one instruction, so that none has a distance. */
 struct filter {
-	struct sock_filter f[64 + 2 * N_REFUSED];
+	struct sock_filter f[96 + 2 * N_REFUSED];
 	unsigned short n;
 };
 
@@ -275,9 +303,32 @@ static void put_by_process(struct filter *x, unsigned number)
 	put(x, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
 }
 
-/* These by their arguments; both architectures are little-endian: the low half comes first. */
-static void put_by_argument(struct filter *x, bool owners)
+/* A call that opens a file, with its flags: O_TRUNC without the right to write empties the file, and
+ * Landlock refuses that only since Linux 6.2. */
+static void put_by_flags(struct filter *x, unsigned number, unsigned flags)
 {
+	put(x, (struct sock_filter)IF_EQUAL(number, 0, 7));
+	put(x,
+	    (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)OF(args) + 8 * flags));
+	put(x, (struct sock_filter)IF_ANY_BIT(O_TRUNC, 0, 4));
+	put(x, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, O_ACCMODE));
+	put(x, (struct sock_filter)IF_EQUAL(O_WRONLY, 2, 0));
+	put(x, (struct sock_filter)IF_EQUAL(O_RDWR, 1, 0));
+	put(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
+	put(x, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
+}
+
+/* These by their arguments; both architectures are little-endian: the low half comes first. */
+static void put_by_argument(struct filter *x, bool owners, int landlock)
+{
+#ifdef SYS_open
+	put_by_flags(x, SYS_open, 1);
+#endif
+	put_by_flags(x, SYS_openat, 2);
+	if (landlock && landlock < 3) { /* its flags lie in memory; openat does for us */
+		unless_it_is(x, SYS_openat2);
+		put(x, (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | ENOSYS));
+	}
 	unless_it_is(x, SYS_fchown);
 	put(x, (struct sock_filter)RETURN(owners ? SECCOMP_RET_ALLOW : SECCOMP_RET_TRAP));
 	put(x, (struct sock_filter)IF_EQUAL(SYS_fchmod, 0, 4));
@@ -308,7 +359,7 @@ static void put_by_argument(struct filter *x, bool owners)
 }
 
 /* By the number, one comparison for each refused call. */
-static int enter_seccomp(bool owners, struct err *err)
+static int enter_seccomp(bool owners, int landlock, struct err *err)
 {
 	struct sigaction trap = { .sa_sigaction = on_refused, .sa_flags = SA_SIGINFO };
 	struct filter x = { .n = 0 };
@@ -326,7 +377,7 @@ static int enter_seccomp(bool owners, struct err *err)
 		unless_it_is(&x, refused[i].number);
 		put(&x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
 	}
-	put_by_argument(&x, owners);
+	put_by_argument(&x, owners, landlock);
 	program = (struct sock_fprog){ .len = x.n, .filter = x.f };
 	(void)sigemptyset(&trap.sa_mask);
 	if (sigaction(SIGSYS, &trap, NULL))
@@ -340,9 +391,10 @@ static bool has_seccomp(void)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) && errno == EFAULT;
 }
 #else
-static int enter_seccomp(bool owners, struct err *err)
+static int enter_seccomp(bool owners, int landlock, struct err *err)
 {
 	(void)owners;
+	(void)landlock;
 	(void)err;
 	return 0;
 }
@@ -407,7 +459,7 @@ int sandbox_enter(struct sandbox *s, struct err *err)
 	if (!rc && can.landlock)
 		rc = enter_landlock(s, can.landlock, err);
 	if (!rc && can.seccomp)
-		rc = enter_seccomp(s->owners, err);
+		rc = enter_seccomp(s->owners, can.landlock, err);
 	for (unsigned i = 0; i < s->n; i++)
 		(void)close(s->path[i].fd);
 	s->n = 0;

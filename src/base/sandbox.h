@@ -11,7 +11,8 @@
  * From then on, for this process and all that it starts, for good:
  *
  *	by Landlock (Linux 5.13)	nothing is written, made, renamed or removed but below
- *					what was said (before 6.2 open() may still empty a file);
+ *					what was said (before 6.2 it is seccomp that keeps open()
+ *					from emptying files);
  *					nothing is executed; no TCP (6.7); no signals to others,
  *					no abstract sockets (6.12)
  *	by seccomp (3.5)		no exec, sockets, ptrace, memory of others, mounts, modules,
@@ -19,7 +20,7 @@
  *					and permissions only where `owners` says so
  *	by no_new_privs			no rights from set-user-ID programs
  *
- * A refused system call fails with EPERM, and one message names the first. What is open stays open,
+ * A refused system call fails with EPERM, and a message names each once. What is open stays open,
  * with the rights it has. Where the kernel has no Landlock or seccomp, the other still holds, and
  * sandbox_can() says so. Costs 50 us, and nothing for each system call that is allowed: the kernel
  * keeps the filter's answers (5.11).

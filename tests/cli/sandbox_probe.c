@@ -7,13 +7,16 @@
  *	PROBE_SECRET	a file to read
  *	PROBE_FILE	one to change, remove, rename
  *	PROBE_DIR	a directory to make things in
+ *	PROBE_LANDLOCK	the version of Landlock that the kernel is to have
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +48,11 @@ static void try_files(const char *file, const char *secret, const char *dir)
 	tell("write", open(file, O_WRONLY));
 	tell("append", open(file, O_WRONLY | O_APPEND));
 	tell("truncate", truncate(file, 0));
+	tell("empty", open(file, O_RDONLY | O_TRUNC));
+	tell("empty_neither", open(file, O_ACCMODE | O_TRUNC)); /* to read or to write */
+	tell("empty_at", syscall(SYS_openat, AT_FDCWD, file, O_RDONLY | O_TRUNC, 0));
+	tell("empty_2",
+	     syscall(437, AT_FDCWD, file, (uint64_t[3]){ O_TRUNC, 0, 0 }, 24)); /* openat2 */
 	tell("unlink", unlink(file));
 	(void)snprintf(path, sizeof(path), "%s/new", dir);
 	tell("rename", rename(file, path));
@@ -130,6 +138,24 @@ __attribute__((destructor)) static void tell_state(void)
 				break;
 	if (f)
 		(void)fclose(f);
+}
+
+/* An older Landlock: to the question for its version. */
+long syscall(long number, ...)
+{
+	long (*next)(long, ...), a[6];
+	const char *version = getenv("PROBE_LANDLOCK");
+	void *symbol = dlsym(RTLD_NEXT, "syscall");
+	va_list ap;
+
+	va_start(ap, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	if (version && number == 444 && a[2] == 1)
+		return atol(version);
+	memcpy(&next, &symbol, sizeof(next));
+	return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 static bool is_elf(int fd)
