@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels that a machine may not be able to run, or must not: huge pages, split locks.
+ * Kernels that a machine may not be able to run, or must not: huge pages, split locks, returns to
+ * where no call came from.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -77,11 +78,25 @@ static const char *split_locks(const char *cpuinfo, const char *root)
 	return "the operating system traps split locks (split_lock_detect)";
 }
 
+/* ---- returns: a shadow stack ends a program whose return is not to its call ------------------ */
+
+static bool has_shadow_stack(void)
+{
+	uint64_t top = 0;
+
+#if defined(__x86_64__)
+	__asm__ volatile("rdsspq %0" : "+r"(top)); /* where there is none it does nothing */
+#endif
+	return top != 0;
+}
+
 const char *bench_refuses(const struct kernel *k, const char *root)
 {
 	char *text;
 	const char *why;
 
+	if (!strcmp(k->name, "return-wrong") && has_shadow_stack())
+		return "a shadow stack (glibc.cpu.x86_shstk) allows no wrong returns";
 	if (k->each[Q_SPLIT_LOCKS] <= 0)
 		return NULL;
 	text = malloc(SYS_TEXT_MAX);
