@@ -133,7 +133,7 @@ def said_by(name, words, where):
     p = run(words, where)
     said = printed(p.stdout, p.stderr)
     bad = ["cyclade %s\n  %s" % (c, why) for k, c in enumerate(said) for why in [typed(c, where, k)] if why]
-    t.ok(said and not bad, "%s: what is printed can be typed" % name, "\n".join(bad) or p.stdout + p.stderr)
+    t.ok((said or name == "doctor") and not bad, "%s: what is printed can be typed" % name, "\n".join(bad) or p.stdout + p.stderr)
 
 
 def after_run(name, program, where):
