@@ -40,11 +40,14 @@ static enum guard what_of(long n, long a, long b)
 static __attribute__((noinline)) long guarded(enum guard what, long n, long a, long b, long c,
 					      long d, long e, long f)
 {
-	bool lent = log_is_lent(), had = lent || log_filtered(true);
-	long r = real.syscall(n, a, b, c, d, e, f);
+	bool had = log_is_filtered(), lent = !had && log_is_lent();
+	long r;
 
-	if (r < 0 && !had)
-		(void)log_filtered(false);
+	if (!had && !lent)
+		log_filtered(true);
+	r = real.syscall(n, a, b, c, d, e, f);
+	if (r < 0 && !had && !lent)
+		log_filtered(false);
 	if (r >= 0 && !lent && what == GUARD_STOP)
 		log_stop();
 	return r;

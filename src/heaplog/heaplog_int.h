@@ -141,6 +141,7 @@ struct thread {
 	volatile uint8_t busy; /* enum busy */
 	uint32_t next;	       /* bytes of its next chunk */
 	uint32_t owner;	       /* + 1; 0: none */
+	uint32_t tid;	       /* 0: not known, as that takes a call */
 	uint32_t freed;	       /* releases since the last one that has a time */
 	uintptr_t stack, stack_end;
 };
@@ -155,8 +156,8 @@ void log_begin(bool own, void *find_object);
 bool log_room_slow(struct thread *t, size_t words);
 void log_skip(void); /* one event is not logged */
 void log_stack(struct thread *t, uintptr_t stack, uintptr_t end);
-/* From now on no system calls are made, or as before; returns how it was. */
-bool log_filtered(bool now);
+/* From now on no system calls are made, or they are again. */
+void log_filtered(bool now);
 void log_stop(void); /* nor is the CPU's counter read: nothing is logged any more */
 bool log_is_filtered(void);
 bool log_is_lent(void); /* to a child of vfork() */

@@ -360,15 +360,12 @@ static bool new_chunk(struct thread *t)
 
 /* Once a filter is set, no call is made any more: it may end the program for one that the program
  * itself would never make. Logging goes on as far as the memory reaches that is mapped now. */
-bool log_filtered(bool now)
+void log_filtered(bool now)
 {
-	bool had = atomic_load(&filtered);
 	int e = errno;
 	uint64_t mask;
 	char *p;
 
-	if (now == had)
-		return had;
 	take_lock(&process->lock, &mask);
 	if (now && !atomic_load(&process->off) && atomic_load(&process->generation) &&
 	    !log_no_ticks && !process->spare_end) {
@@ -382,7 +379,6 @@ bool log_filtered(bool now)
 	atomic_store(&filtered, now);
 	leave_lock(&process->lock, &mask);
 	errno = e;
-	return had;
 }
 
 /* All that is known of threads is void: so each looks, and finds that nothing can be logged. */
@@ -495,23 +491,27 @@ static bool next_chunk(struct thread *t)
 
 	if (anew) { /* a new thread, or one of a new process */
 		t->generation = atomic_load(&process->generation);
-		t->next = t->owner = 0;
+		t->next = t->owner = t->tid = 0;
 	}
 	t->base = NULL;
 	t->at = t->end = NULL;
 	if (atomic_load(&filtered))
 		return spare_chunk(t);
 	take_lock(&process->lock, &mask);
+	if (atomic_load(&filtered)) { /* since then */
+		leave_lock(&process->lock, &mask);
+		return spare_chunk(t);
+	}
 	find_pid();
-	got = !atomic_load(&filtered) && ((anew && inherit_chunk(t)) || new_chunk(t));
+	if (anew)
+		t->tid = (uint32_t)syscall(SYS_gettid);
+	got = (anew && inherit_chunk(t)) || new_chunk(t);
 	if (got)
 		own_chunk(t);
 	unmap_chunk(had, end);
 	if (got && !t->stack_end)
 		find_stack(t);
 	leave_lock(&process->lock, &mask);
-	if (!got && atomic_load(&filtered)) /* since then */
-		return spare_chunk(t);
 	if (got)
 		slow_down(t);
 	return got;
@@ -557,10 +557,10 @@ void log_stack(struct thread *t, uintptr_t stack, uintptr_t end)
 {
 	t->stack = stack;
 	t->stack_end = end;
-	if (!log_room(t, 3))
+	if (!log_room(t, 3) || !t->tid)
 		return;
 	t->at[1] = log_time();
-	t->at[2] = (uint64_t)syscall(SYS_gettid) << 40 | ((end - stack) & HEAP_BYTES_MOST);
+	t->at[2] = (uint64_t)t->tid << 40 | ((end - stack) & HEAP_BYTES_MOST);
 	atomic_signal_fence(memory_order_seq_cst);
 	t->at[0] = heap_head(HEAP_STACK, stack);
 	t->at += 3;
