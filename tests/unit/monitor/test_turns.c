@@ -166,9 +166,31 @@ static void test_bars(void **unused)
 	}
 }
 
+/* Who is next is drawn: bursts that come as often as turns do would else meet one group. None comes
+ * that had a turn and a half more than another. */
+static void test_order(void **state_)
+{
+	uint64_t spent[GROUPS] = { 0 }, now = 0, others = 0;
+	struct turns t = { .n = 3, .spent = spent, .step = 1000000, .chance = 11 };
+
+	(void)state_;
+	for (int turn = 0; turn < 3000; turn++) {
+		uint64_t least = UINT64_MAX;
+
+		now += turns_length(&t);
+		t.now = turns_next(&t, now);
+		for (size_t g = 0; g < t.n; g++)
+			least = spent[g] < least ? spent[g] : least;
+		assert_true(spent[t.now] <= least + 3 * t.step / 2);
+		others += spent[t.now] > least;
+	}
+	assert_in_range(others, 300, 2700);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_bars) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_bars),
+					    cmocka_unit_test(test_order) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
