@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -225,6 +226,8 @@ for command in OUTPUTS:
     for kind, more in moments + memory + room:
         data, beside, code, err = write(command, **more)
         whole = data == new if steady else data.count(b"\n") == new.count(b"\n") and data[-1:] == new[-1:]
+        if kind == "killed" and len(beside) == 1 and re.fullmatch(r"out\.[a-z0-9]{6}", beside[0]) and data == OLD:
+            beside = []  # between its first name and the final one: no system call replaces a file by one without a name
         if beside or not (data == OLD or whole) or (kind != "killed" and ((code == 0 and data == OLD) or (code and not err) or (code and data != OLD))):
             wrong.append((kind, code, beside, len(data), len(new), err[-200:]))
     t.equal(wrong, [], "%s: whole or not at all, %d times" % (what, 3 * EACH))
