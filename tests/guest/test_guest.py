@@ -190,9 +190,10 @@ for scene in ("pid", "tid"):
 
 # ---- whole CPUs, cgroups, namespaces
 
-near("-a: the CPU where it ran", value("cpus", "instructions:u", "CPU1"), TURNS, 100000)
-near("-a: the other one", value("cpus", "instructions:u", "CPU0"), 0, 100000)
-near("perf -a -A says so, too", int(perf("perf_cpus", "instructions:u", 1) or -1), 0, 100000)
+# what the rest of the guest runs meanwhile: some 190,000 with Debian 13, as perf there says, too
+near("-a: the CPU where it ran", value("cpus", "instructions:u", "CPU1"), TURNS, 300000)
+near("-a: the other one", value("cpus", "instructions:u", "CPU0"), 0, 300000)
+near("perf -a -A says so, too", int(perf("perf_cpus", "instructions:u", 1) or -1), 0, 300000)
 near("cgroup a", value("cgroup", "instructions:u", "a"), TURNS, 20000)
 near("cgroup b", value("cgroup", "instructions:u", "b"), 8 * 300000, 20000)
 near("perf counts cgroup a so", int(perf("perf_cgroup", "instructions:u") or -1), TURNS, 20000)
