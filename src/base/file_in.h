@@ -18,7 +18,8 @@
  *   calls file_in_fault(). All other files are read, so that their owners cannot change them later.
  * - What is read so is charged to one budget of the process (file_in_charge): a quarter of the
  *   memory. What exceeds it fails with ERR_LIMIT; file_map_close() and buf_free() give it back.
- *   Like the flag of nomem, the budget and the list of mappings are of the process, not of a caller.
+ *   Like the flag of nomem, the budget and the list of mappings are of the process, not of a
+ *   caller.
  *
  * Threads: all functions may be called at any time from any thread.
  */
@@ -42,8 +43,8 @@ enum {
 	FILE_IN_STATE = 4, /* a file that may be written again: all others are inputs (file_keep) */
 };
 
-/* What is at `path`, whatever it is, below `root` if that is not NULL, with open(2)'s flags, none of
- * which opens a device or waits (O_PATH, O_DIRECTORY, O_NONBLOCK): for trees of which the caller
+/* What is at `path`, whatever it is, below `root` if that is not NULL, with open(2)'s flags, none
+ * of which opens a device or waits (O_PATH, O_DIRECTORY, O_NONBLOCK): for trees of which the caller
  * knows that they are /sys, /proc or a copy. -1: errno. */
 int file_in_below(const char *root, const char *path, int flags) MUST_USE;
 
@@ -84,8 +85,8 @@ int file_slurp(struct buf *out, const char *path, size_t limit, struct err *err)
 ssize_t fd_read_full(int fd, void *p, size_t len) MUST_USE;
 int fd_slurp(struct buf *out, int fd, size_t limit, const char *name, struct err *err) MUST_USE;
 
-/* The first bytes of a regular file, to find out what it is: how many were read, up to `len`; 0 where
- * there is no such file. */
+/* The first bytes of a regular file, to find out what it is: how many were read, up to `len`; 0
+ * where there is no such file. */
 size_t file_in_head(const char *path, void *p, size_t len);
 
 /* Whether there is something under that name, and what: to understand a word, or to choose a place.

@@ -303,8 +303,8 @@ static void put_by_process(struct filter *x, unsigned number)
 	put(x, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
 }
 
-/* A call that opens a file, with its flags: O_TRUNC without the right to write empties the file, and
- * Landlock refuses that only since Linux 6.2. */
+/* A call that opens a file, with its flags: O_TRUNC without the right to write empties the file,
+ * and Landlock refuses that only since Linux 6.2. */
 static void put_by_flags(struct filter *x, unsigned number, unsigned flags)
 {
 	put(x, (struct sock_filter)IF_EQUAL(number, 0, 7));

@@ -12,12 +12,13 @@
  *
  * Until pdw_show or pdw_commit the file has no name, and pdw_close drops it: what was recorded
  * before stays where it is. Call pdw_show once there is something to keep.
- * If the disk is full after pdw_show (or a file's size at its limit), what was flushed last stays, pdw_data
- * and pdw_flush do nothing from then on, and pdw_full says why. Features, and what pdw_behind adds,
- * have room that was reserved for them. pdw_commit then writes that end, whatever it is given.
- * A writer killed after that leaves a file whose header describes all that was flushed; what was
- * being written then lies behind it. Its only features are the early ones, which are records as in
- * a pipe; with zstd one of them must be COMPRESSED, without which perf cannot unpack.
+ * If the disk is full after pdw_show (or a file's size at its limit), what was flushed last stays,
+ * pdw_data and pdw_flush do nothing from then on, and pdw_full says why. Features, and what
+ * pdw_behind adds, have room that was reserved for them. pdw_commit then writes that end, whatever
+ * it is given. A writer killed after that leaves a file whose header describes all that was
+ * flushed; what was being written then lies behind it. Its only features are the early ones, which
+ * are records as in a pipe; with zstd one of them must be COMPRESSED, without which perf cannot
+ * unpack.
  */
 #ifndef CYCLADE_PERFDATA_WRITER_H
 #define CYCLADE_PERFDATA_WRITER_H
@@ -76,8 +77,8 @@ const struct err *pdw_full(const struct pdw *w);
 /* A record behind the last one of a file that is full. */
 int pdw_behind(struct pdw *w, const void *p, size_t len, struct err *err) MUST_USE;
 /* Completes, shows and closes the file, and returns errors of that. Only pdw_bytes, pdw_shown,
- * pdw_full and pdw_close may follow, and, where it failed with a sys_errno, another pdw_commit: with
- * more room on the disk, or with a feature less. */
+ * pdw_full and pdw_close may follow, and, where it failed with a sys_errno, another pdw_commit:
+ * with more room on the disk, or with a feature less. */
 int pdw_commit(struct pdw *w, const struct pdw_end *end, struct err *err) MUST_USE;
 /* Instead, or after a pdw_commit that failed: the file is what it is, and tells how it ended. One
  * that is whole has told that already. */

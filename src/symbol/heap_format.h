@@ -3,10 +3,10 @@
  * heap_format - the log of a process' allocations, as heaplog writes it and heap.h reads it.
  *
  * A log is a file of chunks, each a `struct heap_chunk` and then records up to the first word that
- * is 0, or the chunk's end. In a log, chunks begin at multiples of HEAP_CHUNK_LEAST, and the file may
- * be longer than what is in it. Each process (a program that was executed, or a fork of one) has a file
- * of its own, each thread writes to a chunk of its own. A record is 64-bit words of the machine's
- * byte order; the first has the type in its upper 8 bits and a value in the others:
+ * is 0, or the chunk's end. In a log, chunks begin at multiples of HEAP_CHUNK_LEAST, and the file
+ * may be longer than what is in it. Each process (a program that was executed, or a fork of one)
+ * has a file of its own, each thread writes to a chunk of its own. A record is 64-bit words of the
+ * machine's byte order; the first has the type in its upper 8 bits and a value in the others:
  *
  *	ALLOC	address | time | chain << 40 | bytes	from malloc, calloc, new, ...
  *	FREE	address | time				the time before it is freed

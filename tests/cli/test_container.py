@@ -67,7 +67,7 @@ tap = Tap()
 def run(*argv, **env):
     return subprocess.run(argv, capture_output=True, text=True, check=False,
                           env={**os.environ, "NO_COLOR": "1", "COLUMNS": "200", "LC_ALL": "C.UTF-8",
-                               "HOME": "/nonexistent", "XDG_CACHE_HOME": "/nonexistent", **env})
+                               "HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null", **env})
 
 
 def shares(data, *words, **env):

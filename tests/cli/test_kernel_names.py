@@ -26,7 +26,7 @@ w = gen.Writer("<")
 def run(*argv):
     return subprocess.run(argv, capture_output=True, text=True,
                           env={**os.environ, "NO_COLOR": "1", "COLUMNS": "200", "LC_ALL": "C.UTF-8",
-                               "HOME": "/nonexistent", "XDG_CACHE_HOME": "/nonexistent"})
+                               "HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null"})
 
 
 def kallsyms():

@@ -39,7 +39,7 @@ tap = Tap()
 def run(*argv, cwd=None):
     return subprocess.run(argv, capture_output=True, text=True, cwd=cwd, check=False,
                           env={**os.environ, "NO_COLOR": "1", "COLUMNS": "200", "LC_ALL": "C.UTF-8",
-                               "HOME": "/nonexistent", "XDG_CACHE_HOME": "/nonexistent"})
+                               "HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null"})
 
 
 def rows(data, *words):

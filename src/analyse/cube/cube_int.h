@@ -43,7 +43,7 @@ struct making {
 	uint32_t *cpu;
 };
 #define CUBE_BINS_FIRST 32	    /* so few are made before anything else is given up */
-#define FOLDED		0x80000000u /* of where samples are told: in the rest, of small nodes below */
+#define FOLDED		0x80000000u /* of where samples are told: in the rest of small nodes */
 
 /* From `s`: frame, tree, all. From then on cells have their node in `callers`. */
 int cube_make_tree(struct making *m, struct err *err) MUST_USE;

@@ -3,15 +3,15 @@
  * Groups of few slices: how far off they can be is not for their own slices to say.
  *
  * A program spends the share q of its time in another way. n slices at random moments all miss that
- * with the chance (1 - q)^n: of 4 slices, half of the time may be missed once in 16 runs, 20 % of it
- * in 4 of 10. Such slices are alike, and their variance is nearly 0: Student's factor for n - 1
- * multiplies nothing. So a bar by so few is never below what all groups of the counters together saw
- * change: they looked at the same program at other moments, k groups at k times as many.
+ * with the chance (1 - q)^n: of 4 slices, half of the time may be missed once in 16 runs, 20 % of
+ * it in 4 of 10. Such slices are alike, and their variance is nearly 0: Student's factor for n - 1
+ * multiplies nothing. So a bar by so few is never below what all groups of the counters together
+ * saw change: they looked at the same program at other moments, k groups at k times as many.
  *
  * Of each group it is the median of its events' relative variances, so that neither an event that
- * never changes nor a rare one speaks for the others; each weighs by its degrees of freedom, and the
- * factor is Student's for their sum. From FEW slices on the group speaks for itself: 10 miss a share
- * of 26 % once in 20 runs.
+ * never changes nor a rare one speaks for the others; each weighs by its degrees of freedom, and
+ * the factor is Student's for their sum. From FEW slices on the group speaks for itself: 10 miss a
+ * share of 26 % once in 20 runs.
  */
 #include <math.h>
 

@@ -38,7 +38,7 @@ static void student_holds_95_percent(void **state)
 		assert_float_equal(within(t95(more[i]), (double)more[i]), 0.95, 1e-6);
 }
 
-/* Beyond the table it is an expansion, as good as it says: against what holds 95 %, by bisection. */
+/* Beyond the table it is an expansion, as good as it says: held against bisection for 95 %. */
 static void student_has_seven_digits(void **state)
 {
 	(void)state;
