@@ -360,7 +360,8 @@ int image_load_kernel(struct images *set, struct image *im, struct err *err)
 	choose_list(set, im, path, sizeof(path));
 	if (!path[0])
 		return 0;
-	if (im->key.kind == IMAGE_MODULE && !module_fits(im))
+	/* what is loaded here vouches for this machine's list alone */
+	if (!set->opts.kallsyms && im->key.kind == IMAGE_MODULE && !module_fits(im))
 		return 0;
 	return load_list(set, im, path, err);
 }

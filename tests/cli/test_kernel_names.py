@@ -7,6 +7,7 @@ import io
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -49,19 +50,19 @@ def note_id():
     return data[i + 12:i + 32] if i >= 0 else b""
 
 
-def make(path, text, at, moved=0, ident=b"", **header):
+def make(path, text, at, moved=0, ident=b"", image="[kernel.kallsyms]", **header):
     a = dict(type=1, config=0, period=1000, sample=gen.BASE, sample_id_all=1)
     f = gen.File(w, [("cpu-clock", a, [100])], attr_size=112)
     for bit, value in (("host", HOSTNAME), ("release", OSRELEASE), ("arch", ARCH)):
         if header.get(bit):
             f.features[value] = w.text(header[bit])
     if ident:
-        path_ = gen.text8("[kernel.kallsyms]")
+        path_ = gen.text8(image)
         body = w.pack("i", -1) + ident + bytes(24 - len(ident)) + path_
         f.features[BUILD_ID] = w.pack("IHH", 0, 1, 8 + len(body)) + body
     tail = w.pack("IIQIIQ", 0, 0, 1, 0, 0, 100)
     data = [w.record(gen.MMAP, w.pack("IIQQQ", 2**32 - 1, 0, text + moved, 0x2000000, text + moved) +
-                     gen.text8("[kernel.kallsyms]_text") + tail, 1)]
+                     gen.text8(image + "_text" * (image == "[kernel.kallsyms]")) + tail, 1)]
     for i in range(10):
         s = gen.Sample(i + 1, 100)
         s.v.update(TID=(1, 1), TIME=100 + i, IP=at + moved + 1, CPU=0, PERIOD=1000)
@@ -204,6 +205,26 @@ def named(where):
             tap.ok(p.returncode == 2 and why in p.stderr, "%s %s" % (word, why), p.stderr)
 
 
+def module_named(where):
+    """A module of --kallsyms: what is loaded here under its name, with which build-id, means nothing."""
+    what, at = "--kallsyms: a module that is another one here", 0xffffffffc0400000
+    hide = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]), "sh", "-c",
+            "mount -t tmpfs none /sys/module && mkdir -p /sys/module/other/notes && cp note /sys/module/other/notes/.note.gnu.build-id && exec \"$@\"", "sh"]
+    with open(os.path.join(where, "note"), "wb") as f:
+        f.write(struct.pack("<III4s", 4, 20, 3, b"GNU") + b"b" * 20)
+    if not shutil.which("unshare") or subprocess.run([*hide, "true"], cwd=where, capture_output=True).returncode:
+        tap.skip(what, "/sys/module cannot be hidden here")
+        return
+    lst, path = os.path.join(where, "m.kallsyms"), os.path.join(where, "m.data")
+    with open(lst, "w") as out:
+        out.write("ffffffff81000000 T _text\n%x t of_module\t[other]\n" % at)
+    for ident in (b"a" * 20, b"b" * 20):
+        make(path, at, at, ident=ident, image="[other]", release="3.8.0", host="elsewhere", arch=os.uname().machine)
+        p = subprocess.run([*hide, CYCLADE, "report", "--no-cache", "-s", "sym", "--format", "csv", "--kallsyms", lst, path], cwd=where,
+                           capture_output=True, text=True)
+        tap.ok("of_module" in p.stdout, "%s, the build-id %s" % (what, "another" if ident[:1] == b"a" else "the same"), p.stdout + p.stderr)
+
+
 def corrupt(where):
     """Chains that a kernel could not unwind have zeros: callers in no mapping, and never a frame 0x0. A program may run at 0."""
     kernel, user, text, end = 2**64 - 128, 2**64 - 512, 0xffffffff81000000, "loop"
@@ -250,6 +271,7 @@ def main():
         programs(where)
         recorded(where)
         named(where)
+        module_named(where)
         corrupt(where)
     corpus()
     tap.done()
