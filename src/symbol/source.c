@@ -212,6 +212,14 @@ bool src_charge(struct source *s, size_t bytes)
 	return true;
 }
 
+void src_discharge(struct source *s, size_t bytes)
+{
+	if (!s->foreign)
+		return;
+	file_in_release(bytes);
+	s->charged -= bytes;
+}
+
 static bool is_packed(const char *name, const GElf_Shdr *sh)
 {
 	return (!strncmp(name, ".debug_", 7) && (sh->sh_flags & SHF_COMPRESSED)) ||
@@ -305,8 +313,6 @@ static int open_elf(struct source *s, const struct file_map *m, struct err *err)
 	int rc;
 
 	s->file_size = m->len;
-	s->split_fd = -1;
-	(void)pthread_mutex_init(&s->lock, NULL);
 	if (src_begin(s, m, &s->own, &s->elf, &s->dw)) {
 		if (!s->elf)
 			return err_set(err, ERR_FORMAT, "not an ELF file");
@@ -331,6 +337,8 @@ struct source *source_open_file(const struct source_opened *f, struct err *err)
 		(void)err_nomem(err);
 		return NULL;
 	}
+	(void)pthread_mutex_init(&s->lock, NULL);
+	s->split_fd = s->package_fd = -1;
 	s->user = f->user;
 	s->root = f->root ? strdup(f->root) : NULL;
 	s->path = f->path ? strdup(f->path) : NULL;
@@ -398,13 +406,14 @@ void source_free(struct source *s)
 	src_made_end(&s->skeletons);
 	src_made_end(&s->alternate);
 	src_made_end(&s->nothing);
-	file_map_close(&s->package);
 	file_map_close(&s->alternate_own);
 	file_map_close(&s->alternate_map);
 	file_map_close(&s->own);
 	file_map_close(&s->map);
 	if (s->split_fd >= 0)
 		(void)close(s->split_fd);
+	if (s->package_fd >= 0)
+		(void)close(s->package_fd);
 	file_in_release(s->charged);
 	(void)pthread_mutex_destroy(&s->lock);
 	free(s->root);

@@ -90,10 +90,9 @@ static const char *text_of(const Dwarf_Die *unit, unsigned name)
 /* ---- split units ------------------------------------------------------------------------- */
 
 /* Whether a unit of that file has the id: libdw looks for a skeleton's file but once. */
-static bool has_unit(const struct file_map *m, uint64_t id)
+static bool has_unit(int fd, uint64_t id)
 {
-	Elf *elf = elf_memory((char *)m->p, m->len);
-	Dwarf *dw = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
+	Dwarf *dw = dwarf_begin(fd, DWARF_C_READ);
 	Dwarf_CU *cu = NULL;
 	bool found = false;
 
@@ -105,52 +104,71 @@ static bool has_unit(const struct file_map *m, uint64_t id)
 		found = !dwarf_cu_info(cu, NULL, NULL, NULL, NULL, &its, NULL, NULL) && its == id;
 	}
 	(void)dwarf_end(dw);
-	(void)elf_end(elf);
 	return found;
 }
 
-static bool join(struct source *s, struct src_split *split, struct file_map *m, uint64_t id)
+static void no_contents(struct source *s)
 {
-	struct file_map own;
-	bool joined = false;
+	if (s->beside.code == ERR_NONE)
+		(void)err_set(&s->beside, ERR_LIMIT,
+			      "%s: its split debug information was not read (is /proc mounted?)",
+			      s->path);
+}
 
-	/* libelf unpacks sections in place */
-	if (!file_map_own(&own, m)) {
-		if (has_unit(&own, id) && src_charge(s, m->len)) {
-			joined = src_join(s, split, m);
-			if (!joined && s->beside.code == ERR_NONE)
-				(void)err_set(&s->beside, ERR_LIMIT,
-					      "%s: its split debug information was not read (is "
-					      "/proc mounted?)",
-					      s->path);
+static bool join(struct source *s, struct src_split *split, int fd, uint64_t id)
+{
+	if (fd < 0 || !has_unit(fd, id))
+		return false;
+	if (!src_join(s, split, fd))
+		no_contents(s);
+	return split->contents.addr != NULL;
+}
+
+/* The file's bytes in memory that nobody else can change, charged; -1: none. */
+static int copy_named(struct source *s, const char *dir, const char *name)
+{
+	struct file_map m = { 0 };
+	int fd = -1;
+
+	if (open_named(s, dir, name, &m) && src_charge(s, m.len)) {
+		fd = src_copy(&m);
+		if (fd < 0) {
+			src_discharge(s, m.len);
+			no_contents(s);
 		}
-		file_map_close(&own);
 	}
-	return joined;
+	file_map_close(&m);
+	return fd;
 }
 
 static bool try_file(struct source *s, struct src_split *split, const char *dir, const char *name,
 		     uint64_t id)
 {
-	struct file_map m = { 0 };
-	bool joined = open_named(s, dir, name, &m) && join(s, split, &m, id);
+	int fd = copy_named(s, dir, name);
+	struct stat st;
+	bool joined = join(s, split, fd, id);
 
-	file_map_close(&m);
+	if (fd >= 0) {
+		if (!joined && !fstat(fd, &st))
+			src_discharge(s, (size_t)st.st_size);
+		(void)close(fd);
+	}
 	return joined;
 }
 
+/* One copy for all units: a package may be as large as the program. */
 static bool try_package(struct source *s, struct src_split *split, uint64_t id)
 {
 	char name[NAME_MAX + 8];
 
-	if (!reads_packages || !s->path || s->no_package)
+	if (!reads_packages || !s->path)
 		return false;
-	(void)snprintf(name, sizeof(name), "%s.dwp", path_base(s->path));
-	if (!s->package.len && !open_named(s, NULL, name, &s->package)) {
-		s->no_package = true;
-		return false;
+	if (!s->package_tried) {
+		s->package_tried = true;
+		(void)snprintf(name, sizeof(name), "%s.dwp", path_base(s->path));
+		s->package_fd = copy_named(s, NULL, name);
 	}
-	return join(s, split, &s->package, id);
+	return join(s, split, s->package_fd, id);
 }
 
 static void find_contents(struct source *s, struct src_split *split)

@@ -157,8 +157,8 @@ struct source {
 	struct src_made nothing, skeletons; /* the alternate of files without one; for libdw */
 	struct src_made alternate; /* no bytes: those are alternate_own's, if it has units */
 	struct file_map alternate_map, alternate_own;
-	struct file_map package; /* the .dwp */
-	bool no_package, splits_made;
+	int package_fd; /* a copy of the .dwp; -1: none */
+	bool package_tried, splits_made;
 	int split_fd; /* the file that libdw finds for a skeleton; -1: none */
 	VEC(struct src_split) splits;
 	struct u64map split_of;	   /* a skeleton's Dwarf_CU -> 1 + its number in splits */
@@ -171,6 +171,8 @@ void src_no_memory(void) __attribute__((noreturn));
 /* Takes memory for what a file of others makes us keep; false: too much. Given back by
  * source_free(). */
 bool src_charge(struct source *s, size_t bytes) MUST_USE;
+/* Gives back some of it before. */
+void src_discharge(struct source *s, size_t bytes);
 /* libelf and libdw over a file's bytes, which stay; `own` is to be closed after both. */
 int src_begin(struct source *s, const struct file_map *m, struct file_map *own, Elf **elf,
 	      Dwarf **dw) MUST_USE;
@@ -221,7 +223,9 @@ int src_make_strings(const struct source *s, struct src_made *to, const void *st
 		     size_t len) MUST_USE;
 int src_make_skeletons(struct source *s) MUST_USE;
 void src_made_end(struct src_made *m);
-/* Once for each unit: a unit of that file has its id. False: it has no contents. */
-bool src_join(struct source *s, struct src_split *split, const struct file_map *m) MUST_USE;
+/* A descriptor of memory with the file's bytes; -1: there is none. The caller closes it. */
+int src_copy(const struct file_map *m) MUST_USE;
+/* Once for each unit: a unit of such a copy has its id. False: it has no contents. */
+bool src_join(struct source *s, struct src_split *split, int fd) MUST_USE;
 
 #endif

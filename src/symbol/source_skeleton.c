@@ -385,21 +385,28 @@ static bool write_all(int fd, const uint8_t *p, size_t len)
 	return true;
 }
 
-bool src_join(struct source *s, struct src_split *split, const struct file_map *m)
+int src_copy(const struct file_map *m)
 {
 	int fd = memfd_create("cyclade-split", MFD_CLOEXEC);
+
+	if (fd < 0 || write_all(fd, m->p, m->len))
+		return fd;
+	(void)close(fd);
+	return -1;
+}
+
+bool src_join(struct source *s, struct src_split *split, int fd)
+{
 	Dwarf *dw;
 
 	memset(&split->contents, 0, sizeof(split->contents));
 	/* libdw maps what is there, so each file has a descriptor of its own behind the number */
-	if (fd >= 0 && write_all(fd, m->p, m->len) && dup3(fd, s->split_fd, O_CLOEXEC) >= 0 &&
+	if (dup3(fd, s->split_fd, O_CLOEXEC) >= 0 &&
 	    !dwarf_cu_info(split->made, NULL, NULL, NULL, &split->contents, NULL, NULL, NULL) &&
 	    split->contents.addr) {
 		dw = dwarf_cu_getdwarf(split->contents.cu);
 		(void)dwarf_new_oom_handler(dw, src_no_memory);
 		(void)dwarf_setalt(dw, s->nothing.dw);
 	}
-	if (fd >= 0)
-		(void)close(fd);
 	return split->contents.addr != NULL;
 }

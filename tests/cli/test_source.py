@@ -209,6 +209,9 @@ def split_below(where):
 
     got, out = inlined()
     tap.ok(got, f"{what}: its inlined calls", out)
+    if shutil.which("objcopy") and not run("objcopy", "--compress-debug-sections", dwo).returncode:
+        got, out = inlined()
+        tap.ok(got, f"{what} with packed sections: its inlined calls", out)
     root = os.path.join(where, "root")
     os.makedirs(root + where)
     shutil.copy(prog, root + where)
