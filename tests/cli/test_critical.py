@@ -58,8 +58,8 @@ def gains(doc, name, function, total, within=1e-9):
 
 class Program:
     """Threads that compute on CPUs of their own, sampled each us, and wait for each other."""
-    def __init__(self, functions):
-        self.m = Made(functions + [b"schedule", b"futex_wait"])
+    def __init__(self, functions, waits=b"futex_wait"):
+        self.m = Made(functions + [b"schedule", waits])
         self.names = [x.decode("latin-1") for x in functions]
         self.lock = [len(functions), len(functions) + 1]
         self.todo = []
@@ -141,31 +141,47 @@ t.equal([(r["tid"], r["ended"]) for r in d["steps"]], [(7, "begin"), (8, "lock")
 t.ok(abs(sum(r["seconds"] for r in d["functions"] if r["reason"] == "wake-up") - 1e-6) < 1e-12, "join: the rest is a wait for a CPU", d["functions"])
 tables.walk(t, "report", "--critical", "-i", "join.data")
 
-# ---- a mutex: what all want in turns
+# ---- a lock that all want in turns; by a wait for a file's the next may be another one, as with a mutex
 HOLD, APART = 50 * US, 10 * US
-p = Program([b"hold", b"apart", b"pthread_mutex_lock"])
-p.at(0, p.m.comm, 1, 7, b"a")
-p.at(0, p.m.comm, 1, 8, b"b")
-p.on(7, 1)
-p.on(8, 1)
-now = {7: p.run(7, 0, APART, "apart"), 8: p.run(8, 0, APART + US, "apart")}
-free, owner = 0, None
-for i in range(10):
-    tid, other = (7, 8) if i % 2 == 0 else (8, 7)
-    if free > now[tid]:
-        p.off(tid, now[tid], [2])
-        p.wake(tid, free, owner)
-        p.on(tid, free)
-    now[tid] = free = p.run(tid, max(free, now[tid]), HOLD, "hold")
-    owner = tid
-    now[tid] = p.run(tid, now[tid], APART, "apart")
-for tid in (7, 8):
-    p.at(now[tid], p.m.exit, now[tid], tid)
-d = doc_of(p.write("mutex.data"), "--only-tid", str(max(now, key=now.get)))
-whole(d, "mutex")
-t.equal(d["functions"][0]["function"], "hold", "mutex: what its holders do comes first")
-t.ok(abs(d["functions"][0]["share"] - 10 * HOLD / max(now.values())) < 0.02, "mutex: all of it is on the path", d["functions"])
-gains(d, "mutex", "hold", lambda x: 10 * HOLD * (1 - x) + (2 if x < 0.8 else 6) * APART, 0.03)
+
+
+def in_turns(name, reason, functions):
+    """functions: of the program and of the kernel, where it waits."""
+    p = Program([b"hold", b"apart", functions[0]], functions[1])
+    p.at(0, p.m.comm, 1, 7, b"a")
+    p.at(0, p.m.comm, 1, 8, b"b")
+    p.on(7, 1)
+    p.on(8, 1)
+    now = {7: p.run(7, 0, APART, "apart"), 8: p.run(8, 0, APART + US, "apart")}
+    free, owner = 0, None
+    for i in range(10):
+        tid, other = (7, 8) if i % 2 == 0 else (8, 7)
+        if free > now[tid]:
+            p.off(tid, now[tid], [2])
+            p.wake(tid, free, owner)
+            p.on(tid, free)
+        now[tid] = free = p.run(tid, max(free, now[tid]), HOLD, "hold")
+        owner = tid
+        now[tid] = p.run(tid, now[tid], APART, "apart")
+    for tid in (7, 8):
+        p.at(now[tid], p.m.exit, now[tid], tid)
+    d = doc_of(p.write("turns.data"), "--only-tid", str(max(now, key=now.get)))
+    whole(d, name)
+    t.equal({r["ended"] for r in d["steps"]}, {reason, None}, name + ": what was waited for")
+    t.equal(d["functions"][0]["function"], "hold", name + ": what its holders do comes first")
+    t.ok(abs(d["functions"][0]["share"] - 10 * HOLD / max(now.values())) < 0.02, name + ": all of it is on the path", d["functions"])
+    return d
+
+
+def in_order(x):
+    return 10 * HOLD * (1 - x) + (2 if x < 0.8 else 6) * APART
+
+
+gains(in_turns("mutex", "lock", (b"pthread_mutex_lock", b"futex_wait")), "mutex", "hold", in_order, 0.03)
+r = row(in_turns("flock", "file lock", (b"flock", b"flock_lock_inode_wait")), "hold")
+for key, x in (("gain_tenth", 0.1), ("gain_half", 0.5), ("gain_all", 1)):
+    want = 1 - in_order(x) / in_order(0)
+    t.ok(abs(r[key] - want) <= r[key + "_error"] > 0.1, "flock: %s holds, and the other order" % key, (want, r))
 
 # ---- more threads than CPUs: they share them
 p = Program([b"work"])

@@ -146,13 +146,15 @@ static int put_deed(struct making *m, uint32_t who, uint64_t time, struct deed d
 	return vec_push(&m->deed, d) || vec_push(&m->at, x) ? -1 : 0;
 }
 
-/* Of the two functions: who waits, and who ends that. */
+/* A lock of a file, or what the two functions say: who waits, and who ends that. */
 static bool is_mutex(const struct critical_work *k, const struct piece *p)
 {
 	static const char *const parts[] = { "mutex", "Mutex", "lll_", "rwlock", "RwLock" };
 	const struct wait_span *s = &k->w->span[p->span];
 	const uint32_t place[] = { k->w->chain_place[s->chain], s->waker_place };
 
+	if (p->reason == WAIT_FILE_LOCK)
+		return true;
 	for (size_t i = 0; p->reason == WAIT_LOCK && i < 2; i++)
 		for (size_t n = 0; n < sizeof(parts) / sizeof(*parts); n++)
 			if (k->w->place[place[i]].symbol &&
