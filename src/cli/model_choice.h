@@ -11,7 +11,7 @@
 /* Lives as long as the options do. */
 struct model_sources cli_model_sources(const struct cli *cli);
 
-/* "--models DIR " of each, for a command to type. */
+/* "--models DIR " of each, for a command to type: a name may be of these models alone. */
 void cli_put_models(struct buf *b, const struct options *o);
 
 struct model_choice cli_model_choice(struct cli *cli);

@@ -352,7 +352,6 @@ static bool asked_for(const struct drill_core *c, uint32_t metric)
 	return metric != MODEL_NONE && c->named[metric];
 }
 
-/* Directories whose models go over the built-in ones: a name may be theirs alone. */
 /* "cyclade explain NAME": of a CPU that was named, not of this one. */
 static const char *explain(const struct drill_report *s, const char *metric)
 {

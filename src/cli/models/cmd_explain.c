@@ -34,11 +34,7 @@ static const char *options_again(struct cli *cli, bool model)
 		(void)text_put_word(&b, cli->opt.model);
 		buf_putc(&b, ' ');
 	}
-	for (size_t i = 0; i < cli->opt.models.n; i++) {
-		buf_puts(&b, "--models ");
-		(void)text_put_word(&b, cli->opt.models.v[i]);
-		buf_putc(&b, ' ');
-	}
+	cli_put_models(&b, &cli->opt);
 	out = b.failed ? NULL : arena_strdup(&cli->arena, buf_str(&b));
 	buf_free(&b);
 	return out ? out : "";
