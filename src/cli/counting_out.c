@@ -58,13 +58,19 @@ const struct style *counting_out_style(struct counting_out *o)
 	return &o->style;
 }
 
+/* Documents come interval after interval: of stat with -I alone, of monitor always. */
+static bool goes_on(const struct counting_out *o)
+{
+	return o->show.line;
+}
+
 int counting_out_put(struct counting_out *o, const struct buf *b, bool *gone, struct err *err)
 {
 	*gone = false;
 	if (b->failed)
 		return err_nomem(err);
-	/* with -I a file grows while it is read */
-	if (o->staged && o->cli->opt.interval && file_new_show(&o->file, err))
+	/* a file of intervals grows while it is read */
+	if (o->staged && goes_on(o) && file_new_show(&o->file, err))
 		return -1;
 	if (!fd_write_all(o->fd, buf_str(b), b->len,
 			  o->cli->opt.output ? o->cli->opt.output : "the report", err))
@@ -106,7 +112,7 @@ static int put_part(struct counting_out *o, struct document *d, struct err *err)
 
 	if (document_write(&o->text, d, &o->show, err))
 		return -1;
-	if (!o->cli->opt.interval || strcmp(o->show.format->name, "html") != 0)
+	if (!goes_on(o) || strcmp(o->show.format->name, "html") != 0)
 		return 0;
 	if (o->page + 2 * o->text.len > HTML_PAGE_MOST - HTML_PAGE_MOST / 10) {
 		o->full = true;
@@ -122,6 +128,21 @@ static int put_part(struct counting_out *o, struct document *d, struct err *err)
 	return 0;
 }
 
+/* The page is full: what the last document has lost, and its notes, as where csv has no place. */
+static int left_out(struct counting_out *o, const struct document *d, bool last, struct err *err)
+{
+	struct show s = { .quiet = o->show.quiet };
+
+	if (!last) {
+		o->left_out++;
+		return 0;
+	}
+	if (show_choose(&s, o->form, "csv", NULL, err))
+		return -1;
+	cli_say_unsaid(d, &s, true);
+	return 0;
+}
+
 int counting_out_document(struct counting_out *o, struct document *d, int fd, bool last, bool *gone,
 			  struct err *err)
 {
@@ -129,10 +150,8 @@ int counting_out_document(struct counting_out *o, struct document *d, int fd, bo
 	buf_reset(&o->text);
 	if (fd >= 0)
 		return put_for_people(o, d, fd, err);
-	if (o->full) {
-		o->left_out++;
-		return 0;
-	}
+	if (o->full)
+		return left_out(o, d, last, err);
 	o->show.style = *counting_out_style(o);
 	put_gap(o, d, &o->show);
 	if (put_part(o, d, err) || counting_out_put(o, &o->text, gone, err))

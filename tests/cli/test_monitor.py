@@ -21,7 +21,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
 from calls_made import RET, make  # noqa: E402
-from tap import CYCLADE, SANITIZED, Tap, run  # noqa: E402
+from tap import CYCLADE, SANITIZED, Tap, run, wait_for  # noqa: E402
 
 t = Tap()
 tmp = tempfile.TemporaryDirectory(prefix="cyclade-monitor-")
@@ -119,6 +119,9 @@ t.ok(shown.count("context_switches/s") > 1 and shown.count("not available") == 1
 heads = [x.strip() for x in shown.splitlines() if x.startswith(" by ")]
 t.ok("by CPU" in heads and "by socket" not in heads and "by core" not in heads, "tables without a value are left out", heads)
 t.ok(doc["socket"] and doc["unavailable"], "programs have them")
+with subprocess.Popen([CYCLADE, "monitor", "--sysroot", ROOT, "-j", "-o", os.path.join(tmp.name, "growing")]) as p:
+    t.ok(wait_for(lambda: os.path.getsize(os.path.join(tmp.name, "growing"))), "-o: the file is there and grows while it goes on, without -I, too")
+    p.terminate()
 lines = [json.loads(x) for x in run("monitor", "--sysroot", ROOT, "--for", "120ms", "-I", "40", "-j").stdout.splitlines()]
 t.ok(2 <= len(lines) <= 4 and [x["time"] for x in lines] == sorted(x["time"] for x in lines), "-I: a line of json each", lines)
 for args, word in ((["x"], "operand"), (["--once", "--for", "1s"], "exclude"), (["--allow-remote"], "--listen"), (["--metrics", "nope"], "nope"), (["--once", "--metrics", "cgroup.*"], "--cgroup"),
