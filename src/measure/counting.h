@@ -37,7 +37,7 @@ struct counting_result {
 	double wall_s, user_s, sys_s; /* user, sys: of the program and what it waited for */
 	int status;		      /* of the program, as exit codes go */
 	int killed_by;		      /* the signal that ended it; 0: none, or not known */
-	int signal;		      /* that ended counting; 0: none did */
+	int signal;		      /* that came before the program ended; 0: none did */
 	bool interrupted, early;      /* early: ... and counting ended before the program */
 	bool left, outlived; /* the program goes on without us; or what it has started does */
 };

@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tap import CYCLADE, PERF, Tap, run, wait_for  # noqa: E402
@@ -230,6 +231,10 @@ def told(name):
     return losses["ended"], losses["partial"], losses["ended_how"]
 
 
+def program_gone():
+    return os.path.exists("pid") and not os.path.exists("/proc/" + open("pid", encoding="ascii").read().strip())
+
+
 def with_go(name, script, *options, number=0, verb="record"):
     with open("go", "w", encoding="ascii"):
         pass
@@ -271,11 +276,22 @@ for verb in ("record", "run"):
     t.equal((p.returncode, told("left.data"), "go on" in out, "later" in comms("left.data")), (3, ("finished", 0, "finished"), False, True),
             "%s --follow" % verb)
 p = with_go("left.data", LEAVES, "--follow")
-wait_for(lambda: os.path.exists("pid") and not os.path.exists("/proc/" + open("pid", encoding="ascii").read().strip()))
+wait_for(program_gone)
 p.send_signal(signal.SIGINT)
 out = p.communicate()[0]
 os.unlink("go")
 t.ok(p.returncode == 3 and "processes that the program has started go on, and are not measured any more\n" in out, "... until a Ctrl-C", out)
+t.equal(told("left.data"), ("finished", 0, "finished; processes that it had started went on"), "... which came after the program")
+if run("record", "-a", "-e", "cpu-clock", "-o", "all.data", "--", "true").returncode:
+    t.skip("record -a --follow", "whole CPUs cannot be recorded here")
+else:
+    p = with_go("left.data", LEAVES, "-a", "--follow")
+    wait_for(program_gone)
+    time.sleep(0.5)
+    alive = p.poll() is None
+    os.unlink("go")
+    out = p.communicate()[0]
+    t.equal((p.returncode, alive, told("left.data")), (3, True, ("finished", 0, "finished")), "record -a --follow")
 r = run("stat", "-j", "-o", "stat.json", "-e", "task-clock", "--follow", "--", "sh", "-c", "(%s) & exit 3" % (LOOP % 60000))
 with open("stat.json", encoding="utf-8") as f:
     doc = json.load(f)

@@ -28,6 +28,7 @@ struct loop {
 	uint64_t end, enable, leave, remind, tick, interval; /* when they are due, or NEVER */
 	uint64_t interval_ns;
 	unsigned interrupts;
+	bool ended; /* the program, in an earlier round */
 	struct err *err;
 };
 
@@ -71,7 +72,8 @@ static int on_interrupt(struct loop *l, int number, bool typed)
 	struct counting *k = l->k;
 
 	k->result.interrupted = true;
-	k->result.signal = number;
+	if (!l->ended)
+		k->result.signal = number;
 	if (!k->has_program || k->work.ended)
 		return stop_counting(l);
 	if (++l->interrupts == 1) {
@@ -190,7 +192,7 @@ static int due(struct loop *l)
 	}
 	if (k->now >= l->remind) {
 		l->remind = NEVER;
-		if (!k->stopped)
+		if (!k->stopped && !k->work.ended)
 			ask_news(k->ask, "the program goes on after the signal, and is measured "
 					 "until it ends; a second Ctrl-C ends it");
 	}
@@ -230,6 +232,7 @@ static int watch(struct loop *l)
 		bool words = k->control.have > 0; /* that have been read, not taken */
 		struct timespec wait = words ? (struct timespec){ 0, 0 } : until_next(l);
 
+		l->ended = k->work.ended;
 		if (ppoll(fds, 3, &wait, NULL) < 0 && errno != EINTR)
 			return err_sys(l->err, "poll");
 		k->now = counting_clock();
@@ -252,7 +255,7 @@ static int watch(struct loop *l)
 /* Last of all: the memory that a user's rings may have is for those of samples first. */
 static int look_after(struct counting *k, struct err *err)
 {
-	if (!k->has_program || k->who.whole_cpus || k->ask->no_inherit)
+	if (!k->has_program || k->ask->no_inherit || (k->who.whole_cpus && !k->ask->follow))
 		return 0;
 	if (!offspring_open(&k->offspring, k->work.pid) && k->ask->follow)
 		return err_sys(err, "--follow: an event that tells when the last process ends");

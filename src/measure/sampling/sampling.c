@@ -492,7 +492,7 @@ static struct pdw_end end_of(const struct sampling *r)
 {
 	const struct counting_result *c = &r->k.result;
 	/* shells and runtimes end so, too, where a signal ends them */
-	bool by_signal = c->killed_by || c->status == 128 + c->signal;
+	bool by_signal = c->signal && (c->killed_by || c->status == 128 + c->signal);
 	bool stopped = c->interrupted && (!r->ask.program.n || c->early || by_signal);
 
 	return (struct pdw_end){ .how = stopped ? PD_END_STOPPED : PD_END_FINISHED,
