@@ -506,9 +506,10 @@ static bool next_chunk(struct thread *t)
 	if (anew)
 		t->tid = (uint32_t)syscall(SYS_gettid);
 	got = (anew && inherit_chunk(t)) || new_chunk(t);
-	if (got)
+	if (got) { /* else `had` is still its owner's, for who comes after it */
 		own_chunk(t);
-	unmap_chunk(had, end);
+		unmap_chunk(had, end);
+	}
 	if (got && !t->stack_end)
 		find_stack(t);
 	leave_lock(&process->lock, &mask);
