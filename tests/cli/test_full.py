@@ -63,7 +63,7 @@ def check(name, verb, options, path, **limits):
             features = struct.unpack_from("<4Q", f.read(104), 72)
         t.ok(features[HEAP // 64] >> HEAP % 64 & 1 and not [f for f in os.listdir(os.path.dirname(path) or ".") if "heap-" in f], what + ": the logs are in it")
     report = run("report", path).stdout
-    t.ok("before the end" in report and "-m 512" not in report, what + ": no advice that does not help", report[-600:])
+    t.ok("before the end" in report and "-m 512" not in said, what + ": no advice that does not help", (said, report[-600:]))
 
 
 def limit(size):
