@@ -112,6 +112,8 @@ static int open_below(const char *root, const char *path, int flags, uint64_t re
 	struct open_how to = { .flags = (unsigned)flags | O_CLOEXEC, .resolve = resolve };
 	int top = AT_FDCWD, fd, why;
 
+	if (!root && !resolve)
+		return open(path, flags | O_CLOEXEC);
 	if (root) {
 		to.resolve |= RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
 		top = open_lent(root, open(root, O_PATH | O_DIRECTORY | O_CLOEXEC));

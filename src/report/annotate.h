@@ -105,6 +105,7 @@ struct annotate {
 	VEC(const char *) notes;     /* sentences, in the arena */
 	const struct source *source; /* NULL: no debug information */
 	VEC(struct source_file *) files;
+	struct source_shelf texts;
 	VEC(struct annotate_file) names;
 	/* How often it ran, by branch stacks; NULL: not known. Borrowed. */
 	const struct blocks *blocks;

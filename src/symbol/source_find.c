@@ -10,14 +10,15 @@
 #include "base/fs.h"
 #include "base/text.h"
 
-enum { SOURCE_MAX = 64 << 20, NAME_MAX_LEN = 4096 };
+enum { NAME_MAX_LEN = 4096 };
 
 struct search {
 	const struct source_places *w;
 	const char *name;
 	char clean[NAME_MAX_LEN]; /* the name without "." and ".." */
 	const struct source_sum *sum;
-	struct source_text *out;
+	struct source_shelf *shelf;
+	struct source_found *out;
 	bool differs, anothers, secret, elsewhere;
 	bool own; /* names are the recording's, not the user's */
 };
@@ -55,14 +56,30 @@ static bool refuse(struct search *s, const char *path, bool *why)
 	return false;
 }
 
+static bool differs(struct search *s, const char *path, bool by_md5)
+{
+	if (!s->differs) {
+		(void)snprintf(s->out->path, sizeof(s->out->path), "%s", path);
+		s->out->by_md5 = by_md5;
+		s->differs = true;
+	}
+	return false;
+}
+
+static bool is_compiled(void *ctx, const uint8_t *digest)
+{
+	const struct search *s = ctx;
+
+	return !digest || !memcmp(digest, s->sum->md5, MD5_SIZE);
+}
+
 /* True if that is the file; its text is read then. Opened once, below `root` if that is not NULL,
  * and judged by what was opened. */
 static bool try_file(struct search *s, const char *root, const char *name)
 {
-	struct buf text = BUF_INIT;
-	uint8_t digest[MD5_SIZE];
+	bool sum = s->sum && s->sum->has_md5, *why;
+	const struct source_text *text;
 	char path[NAME_MAX_LEN];
-	bool by_md5 = false, *why;
 	struct stat st;
 	int fd;
 
@@ -77,26 +94,18 @@ static bool try_file(struct search *s, const char *root, const char *name)
 		(void)close(fd);
 		return refuse(s, path, why);
 	}
-	if (file_in_slurp(&text, fd, &st, SOURCE_MAX, path, NULL)) {
-		buf_free(&text);
+	if (!sum && s->sum && s->sum->size && s->sum->size != (uint64_t)st.st_size) {
+		(void)close(fd);
+		return differs(s, path, false);
+	}
+	text = source_shelf_text(s->shelf, fd, &st, sum, is_compiled, s, path);
+	if (!text)
 		return false;
-	}
-	if (s->sum && s->sum->has_md5) {
-		md5(buf_str(&text), text.len, digest);
-		by_md5 = memcmp(digest, s->sum->md5, MD5_SIZE) != 0;
-	}
-	if (!by_md5 && (!s->sum || !s->sum->size || s->sum->size == text.len)) {
-		(void)snprintf(s->out->path, sizeof(s->out->path), "%s", path);
-		s->out->text = text;
-		return true;
-	}
-	if (!s->differs) {
-		(void)snprintf(s->out->path, sizeof(s->out->path), "%s", path);
-		s->out->by_md5 = by_md5;
-		s->differs = true;
-	}
-	buf_free(&text);
-	return false;
+	if (!text->kept)
+		return differs(s, path, true);
+	(void)snprintf(s->out->path, sizeof(s->out->path), "%s", path);
+	s->out->text = text;
+	return true;
 }
 
 static const char *past_parents(const char *name)
@@ -227,9 +236,10 @@ static bool try_cache(struct search *s)
 }
 
 enum source_outcome source_find(const struct source_places *w, const char *name,
-				const struct source_sum *sum, struct source_text *out)
+				const struct source_sum *sum, struct source_shelf *shelf,
+				struct source_found *out)
 {
-	struct search s = { .w = w, .name = name, .sum = sum, .out = out };
+	struct search s = { .w = w, .name = name, .sum = sum, .shelf = shelf, .out = out };
 
 	memset(out, 0, sizeof(*out));
 	if (path_lexical(s.clean, sizeof(s.clean), name))

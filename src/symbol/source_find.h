@@ -22,9 +22,9 @@
 
 #include <sys/types.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "symbol/line_files.h"
+#include "symbol/source_text.h"
 
 struct source_places {
 	const char *const *said; /* --source; NULL-ended or NULL */
@@ -47,15 +47,16 @@ enum source_outcome {
 	SOURCE_DIFFERS,	  /* there are files of that name, none of which was compiled */
 };
 
-struct source_text {
-	struct buf text;
+struct source_found {
+	const struct source_text *text; /* FOUND; the shelf's */
 	char path[4096]; /* FOUND: where it is; SECRET, ANOTHERS, DIFFERS: the first of these */
 	bool by_md5;	 /* DIFFERS: in its MD5, not in its size */
 };
 
-/* `sum` is what the debug information has of the file's contents, or NULL. The caller frees
- * out->text with buf_free(). Files over 64 MB are passed over. */
+/* `sum` is what the debug information has of the file's contents, or NULL. Files over SOURCE_MAX
+ * are passed over. */
 enum source_outcome source_find(const struct source_places *w, const char *name,
-				const struct source_sum *sum, struct source_text *out);
+				const struct source_sum *sum, struct source_shelf *shelf,
+				struct source_found *out);
 
 #endif

@@ -325,7 +325,7 @@ ELSEWHERE = {
     "--ibs": "needs AMD's: tests/sim/test_ibs.py", "--mem": "needs a PMU: tests/sim/test_ibs.py",
     "--keep": "perf has no such option: tests/sim/test_ibs.py", "--fields": "perf has no such option: tests/sim/test_ibs.py", "--ibs-events": "perf has no such option: tests/cli/test_own_events.py", "--wait": "perf has no such option: tests/cli/test_wait.py",
     "--wait-chains": "perf has no such option: tests/cli/test_wait.py",
-    "--heap": "perf has no such option: tests/cli/test_heap.py",
+    "--follow": "perf has no such option: tests/cli/test_ended.py", "--heap": "perf has no such option: tests/cli/test_heap.py",
 }
 listed = re.findall(r"^ {2}(?:(-\w), |    )(--[a-z-]+)", run("record", "--help").stdout, re.M)
 missing = [(s or long) for s, long in listed if not {s, long} & (tried | set(ELSEWHERE))]

@@ -23,8 +23,8 @@ SHARED = os.environ.get("CYCLADE_SHARED", os.path.join(ROOT, "..", "shared"))
 NO_SHARED = "no ../shared here"  # ci/count.py counts it once for a stage, and the next
 NO_PLUGINS = "no qemu-user here that takes plugins"
 # whoever runs the tests may have a configuration
-os.environ["XDG_CONFIG_HOME"] = "/nonexistent"
-os.environ["XDG_DATA_HOME"] = "/dev/null/data"  # nobody can make it, root neither
+os.environ["XDG_CONFIG_HOME"] = "/dev/null/config"  # nobody can make it, root neither
+os.environ["XDG_DATA_HOME"] = "/dev/null/data"
 os.environ.pop("CYCLADE_OPTS", None)
 # perf record copies each program that it meets to ~/.debug, other tests' too, and cyclade finds symbols there
 os.environ["PERF_CONFIG"] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "perfconfig")

@@ -12,7 +12,6 @@
 #include "report/annotate.h"
 
 /* annotate_source.c */
-void source_file_free(struct source_file *f);
 /* Says in a note which files were not found; after the lines were asked for. */
 int annotate_note_missing(struct annotate *a) MUST_USE;
 

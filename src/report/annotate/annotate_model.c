@@ -348,8 +348,9 @@ void annotate_free(struct annotate *a)
 	if (!a)
 		return;
 	vec_each (&a->files, struct source_file **, f)
-		source_file_free(*f);
+		free(*f);
 	vec_free(&a->files);
+	source_shelf_free(&a->texts);
 	vec_free(&a->names);
 	vec_free(&a->hottest);
 	vec_free(&a->insn);

@@ -8,35 +8,8 @@
 struct source_file {
 	const char *name; /* as the debug information has it */
 	enum source_outcome outcome;
-	struct source_text found;
-	VEC(const char *) lines;
+	struct source_found found;
 };
-
-void source_file_free(struct source_file *f)
-{
-	buf_free(&f->found.text);
-	vec_free(&f->lines);
-	free(f);
-}
-
-static int split(struct source_file *f)
-{
-	char *p = f->found.text.s;
-
-	while (p && *p) {
-		char *end = strchr(p, '\n');
-
-		if (vec_push(&f->lines, p))
-			return -1;
-		if (!end)
-			break;
-		*end = '\0';
-		if (end > p && end[-1] == '\r')
-			end[-1] = '\0';
-		p = end + 1;
-	}
-	return 0;
-}
 
 static struct source_file *file_of(struct annotate *a, const char *name)
 {
@@ -56,9 +29,7 @@ static struct source_file *file_of(struct annotate *a, const char *name)
 	}
 	f->name = name;
 	known = source_file_sum(a->source, name, &sum);
-	f->outcome = source_find(&a->opts.places, name, known ? &sum : NULL, &f->found);
-	if (f->outcome == SOURCE_FOUND && split(f))
-		f->outcome = SOURCE_ABSENT;
+	f->outcome = source_find(&a->opts.places, name, known ? &sum : NULL, &a->texts, &f->found);
 	return f;
 }
 
@@ -66,7 +37,7 @@ const char *annotate_source(struct annotate *a, const char *file, uint32_t line)
 {
 	struct source_file *f = file && line ? file_of(a, file) : NULL;
 
-	return f && f->outcome == SOURCE_FOUND && line <= f->lines.n ? f->lines.v[line - 1] : NULL;
+	return f && f->outcome == SOURCE_FOUND ? source_text_line(f->found.text, line) : NULL;
 }
 
 /* ---- names for people ------------------------------------------------------------------------ */

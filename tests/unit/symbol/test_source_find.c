@@ -98,13 +98,56 @@ static int drop(const char *path, const struct stat *st, int flag, struct FTW *f
 static enum source_outcome look(const struct source_places *w, const char *name,
 				const struct source_sum *sum, const char *text)
 {
-	struct source_text found;
-	enum source_outcome o = source_find(w, name, sum, &found);
+	struct source_shelf shelf = SOURCE_SHELF_INIT;
+	struct source_found found;
+	enum source_outcome o = source_find(w, name, sum, &shelf, &found);
 
 	if (o == SOURCE_FOUND && text)
-		assert_string_equal(buf_str(&found.text), text);
-	buf_free(&found.text);
+		assert_string_equal(source_text_line(found.text, 1), text);
+	source_shelf_free(&shelf);
 	return o;
+}
+
+/* One file under several names is read once; its lines are those of a plain walk over the bytes. */
+static void lines_of_a_text_kept_once(void **state)
+{
+	char dir[] = "/tmp/test_source_text_XXXXXX", name[2][64];
+	struct source_shelf shelf = SOURCE_SHELF_INIT;
+	struct source_found found[2];
+	struct source_places w = { 0 };
+	struct buf text = BUF_INIT;
+	char want[16];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	for (int i = 1; i <= 3 * SOURCE_STEP;
+	     i++) /* every third is empty, every fifth ends by \r\n */
+		buf_printf(&text, "%.*d%s\n", i % 3 ? 5 : 0, i % 3 ? i : 0, i % 5 ? "" : "\r");
+	buf_puts(&text, "\rlast");
+	make(dir, "a.c", buf_str(&text));
+	(void)snprintf(name[0], sizeof(name[0]), "%s/a.c", dir);
+	(void)snprintf(name[1], sizeof(name[1]), "%s/./a.c", dir);
+	w.owner = w.recorder = geteuid();
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(source_find(&w, name[i], NULL, &shelf, &found[i]), SOURCE_FOUND);
+	assert_ptr_equal(found[0].text, found[1].text);
+	assert_int_equal(found[0].text->lines, 3 * SOURCE_STEP + 1);
+	for (int i = 1; i <= 3 * SOURCE_STEP; i++) {
+		(void)snprintf(want, sizeof(want), "%.*d", i % 3 ? 5 : 0, i % 3 ? i : 0);
+		assert_string_equal(source_text_line(found[0].text, (size_t)i), want);
+	}
+	assert_string_equal(source_text_line(found[0].text, 3 * SOURCE_STEP + 1), "\rlast");
+	assert_null(source_text_line(found[0].text, 3 * SOURCE_STEP + 2));
+	assert_null(source_text_line(found[0].text, 0));
+	/* written anew: another text */
+	buf_puts(&text, "!");
+	assert_int_equal(unlink(name[0]), 0);
+	make(dir, "a.c", buf_str(&text));
+	assert_int_equal(source_find(&w, name[0], NULL, &shelf, &found[1]), SOURCE_FOUND);
+	assert_string_equal(source_text_line(found[1].text, 3 * SOURCE_STEP + 1), "\rlast!");
+	source_shelf_free(&shelf);
+	buf_free(&text);
+	assert_int_equal(nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 static void the_right_file_is_taken(void **state)
@@ -285,6 +328,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(headers_are_read),
+		cmocka_unit_test(lines_of_a_text_kept_once),
 		cmocka_unit_test(the_right_file_is_taken),
 		cmocka_unit_test(other_users_files_are_not_sources),
 		cmocka_unit_test(no_more_than_its_user_may_read),

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "symbol/source_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file_in.h"
+#include "base/nomem.h"
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* Ends each line with a NUL, in place, where "\n" or "\r\n" did. */
+static int split_lines(struct source_text *t)
+{
+	char *to = t->text.s, *from = to, *line = to;
+	char *end = to ? to + strnlen(to, t->text.len) : NULL;
+
+	while (from < end) {
+		char c = *from++;
+
+		if (c == '\r' && from < end && *from == '\n')
+			continue;
+		*to++ = c == '\n' ? '\0' : c;
+		if (c != '\n' && from < end)
+			continue;
+		if (t->lines++ % SOURCE_STEP == 0 &&
+		    vec_push(&t->step, (uint32_t)(line - t->text.s)))
+			return -1;
+		line = to;
+	}
+	if (to)
+		*to = '\0'; /* there is room: buf_str() ends a text so */
+	t->kept = true;
+	return 0;
+}
+
+static void free_text(struct source_text *t)
+{
+	if (!t)
+		return;
+	buf_free(&t->text);
+	vec_free(&t->step);
+	free(t);
+}
+
+const struct source_text *source_shelf_text(struct source_shelf *s, int fd, const struct stat *st,
+					    bool sum, source_wanted *wanted, void *ctx,
+					    const char *path)
+{
+	struct source_text *t;
+
+	vec_each (&s->text, struct source_text **, it) {
+		t = *it;
+		if (!is_same(&t->st, st) || (sum && !t->summed))
+			continue;
+		if (t->kept || !wanted(ctx, sum ? t->md5 : NULL)) {
+			(void)close(fd);
+			return t;
+		}
+	}
+	t = calloc(1, sizeof(*t));
+	if (!t || vec_push(&s->text, t)) {
+		nomem_note();
+		free(t);
+		(void)close(fd);
+		return NULL;
+	}
+	t->st = *st;
+	if (file_in_slurp(&t->text, fd, st, SOURCE_MAX, path, NULL))
+		goto none;
+	t->summed = sum;
+	if (sum)
+		md5(buf_str(&t->text), t->text.len, t->md5);
+	if (!wanted(ctx, sum ? t->md5 : NULL)) {
+		buf_free(&t->text);
+		return t;
+	}
+	if (!split_lines(t))
+		return t;
+	nomem_note();
+none:
+	s->text.n--;
+	free_text(t);
+	return NULL;
+}
+
+const char *source_text_line(const struct source_text *t, size_t line)
+{
+	const char *p;
+
+	if (!line || line > t->lines)
+		return NULL;
+	p = t->text.s + t->step.v[(line - 1) / SOURCE_STEP];
+	for (size_t n = (line - 1) % SOURCE_STEP; n; n--)
+		p += strlen(p) + 1;
+	return p;
+}
+
+void source_shelf_free(struct source_shelf *s)
+{
+	vec_each (&s->text, struct source_text **, it)
+		free_text(*it);
+	vec_free(&s->text);
+}
