@@ -69,35 +69,96 @@ static int over_budget(const char *name, struct err *err)
 
 /* ---- opening ---------------------------------------------------------------------------- */
 
-/* Where the kernel has no openat2 (before 5.6, some sandboxes): what the links on the way lead to
- * is looked up beforehand; one that leads out of the root is refused. With O_NOFOLLOW the last name
- * is left as it is. */
-static int open_unsure(const char *root, const char *path, int flags)
-{
-	char top[PATH_MAX], real[PATH_MAX], whole[2 * PATH_MAX], dir[2 * PATH_MAX];
-	const char *name = NULL;
+#define LINKS_MOST 40 /* on the way to one file, as in the kernel */
 
-	if (!root)
-		return open(path, flags);
-	if (path_join(whole, sizeof(whole), root, path) || path_dir(dir, sizeof(dir), whole)) {
+/* Adds `name` to `out`, which has no links; NULL: too long. Returns where it begins. */
+static char *go_into(char out[PATH_MAX], const char *name, size_t len)
+{
+	size_t have = strlen(out);
+
+	if (have + 1 + len >= PATH_MAX) {
+		errno = ENAMETOOLONG;
+		return NULL;
+	}
+	out[have] = '/';
+	memcpy(out + have + 1, name, len);
+	out[have + 1 + len] = '\0';
+	return out + have;
+}
+
+/* Where `path` leads to below the directory `top`, as "/a/b" without links; absolute links begin at
+ * `top`, and ".." ends there. What is not there is no error yet. `whole`: the last name, too, may
+ * be a link. */
+static int without_links(int top, const char *path, bool whole, char out[PATH_MAX])
+{
+	char rest[2 * PATH_MAX], link[PATH_MAX], *at = rest, *name;
+	unsigned links = 0;
+	ssize_t n;
+
+	out[0] = '\0';
+	if (snprintf(rest, sizeof(rest), "%s", path) >= PATH_MAX) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	if (flags & O_NOFOLLOW)
-		name = path_base(whole);
-	if (!realpath(root, top) || !realpath(name ? dir : whole, real))
-		return -1;
-	if (!path_is_below(real, top)) {
-		errno = ENOENT;
-		return -1;
+	while (at += strspn(at, "/"), *at) {
+		size_t len = strcspn(at, "/");
+		const char *begin = at;
+
+		at += len;
+		if (len == 1 && begin[0] == '.')
+			continue;
+		if (len == 2 && begin[0] == '.' && begin[1] == '.') {
+			name = strrchr(out, '/');
+			if (name)
+				*name = '\0';
+			continue;
+		}
+		name = go_into(out, begin, len);
+		if (!name)
+			return -1;
+		if (!whole && !at[strspn(at, "/")])
+			return 0;
+		n = readlinkat(top, out + 1, link, sizeof(link) - 1);
+		if (n < 0)
+			continue; /* no link */
+		if (++links > LINKS_MOST || (size_t)n + strlen(at) >= PATH_MAX) {
+			errno = links > LINKS_MOST ? ELOOP : ENAMETOOLONG;
+			return -1;
+		}
+		memmove(rest + n, at, strlen(at) + 1);
+		memcpy(rest, link, (size_t)n);
+		at = rest;
+		(link[0] == '/' ? out : name)[0] = '\0';
 	}
-	if (!name)
-		return open(real, flags | O_NOFOLLOW);
-	if (path_join(dir, sizeof(dir), real, name)) {
-		errno = ENAMETOOLONG;
+	return 0;
+}
+
+/* Where the kernel has no openat2 (before 5.6, some sandboxes): what the links on the way lead to
+ * is looked up beforehand, and then no link is followed. With O_NOFOLLOW the last name is left as
+ * it is. */
+static int open_unsure(int top, const char *path, int flags)
+{
+	char out[PATH_MAX], *name, *slash;
+	int at = top, next;
+
+	if (without_links(top, path, !(flags & O_NOFOLLOW), out))
 		return -1;
+	for (name = *out ? out + 1 : out; at >= 0 && (slash = strchr(name, '/'));
+	     name = slash + 1) {
+		*slash = '\0';
+		next = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (at != top)
+			(void)close(at);
+		at = next;
 	}
-	return open(dir, flags);
+	next = at < 0 ? -1 : openat(at, *name ? name : ".", flags | O_NOFOLLOW);
+	if (at >= 0 && at != top) {
+		int why = errno;
+
+		(void)close(at);
+		errno = why;
+	}
+	return next;
 }
 
 /* A sandbox keeps us from what a running program is made of: somebody beside us is asked then. */
@@ -127,7 +188,8 @@ static int open_below(const char *root, const char *path, int flags, uint64_t re
 			break;
 	}
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM)) /* EPERM: some containers' filter */
-		fd = open_unsure(root, path, flags | O_CLOEXEC);
+		fd = root ? open_unsure(top, path, flags | O_CLOEXEC)
+			  : open(path, flags | O_CLOEXEC);
 	why = errno;
 	if (root)
 		(void)close(top);
