@@ -126,13 +126,13 @@ static enum heap_fit file_fit(int fd, char *interpreter)
 	return what;
 }
 
-/* A descriptor of O_PATH can be executed, but not read. -1: nor can it be opened again. */
-static int open_again(int fd)
+/* A descriptor of O_PATH can be executed, but not read. One that can be read may be all there is,
+ * of a file that nobody may open any more, or without /proc. */
+static int open_again(int was)
 {
-	char path[40], digits[12];
+	char path[40], digits[12], *to = stpcpy(path, "/proc/self/fd/");
+	int fd = was;
 	size_t n = 0;
-
-	char *to = stpcpy(path, "/proc/self/fd/");
 
 	do
 		digits[n++] = (char)('0' + fd % 10);
@@ -140,7 +140,8 @@ static int open_again(int fd)
 	while (n)
 		*to++ = digits[--n];
 	*to = '\0';
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? fcntl(was, F_DUPFD_CLOEXEC, 0) : fd;
 }
 
 static bool path_fits(int at, const char *path, int flags)

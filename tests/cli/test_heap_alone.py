@@ -492,9 +492,20 @@ int main(void) { void *h = dlopen("%s/plugin.so", RTLD_NOW | RTLD_LOCAL); printf
 # ---- programs that the library would end: sanitizers and other loaders, wherever they are started from ----
 EXECS = """
 #include <spawn.h>
+#include <linux/capability.h>
 #include <stdarg.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 extern char **environ;
+static int last_reader(const char *path) /* as nobody may open it again, root neither */
+{
+	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct c[2] = { { 0 } };
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	chmod(path, 0100);
+	syscall(SYS_capset, &h, c);
+	return fd;
+}
 static int move(const char *how, pid_t *pid, char *path, char **args)
 {
 	posix_spawn_file_actions_t a;
@@ -534,10 +545,12 @@ int main(int n, char **v)
 	case 'c': fd = open(".", O_PATH | O_CLOEXEC); chdir("/"); _exit(execveat(fd, v[2], args, environ, 0));
 	case 'd': _exit(syscall(SYS_execve, v[2], args, environ));
 	case 'e': fd = open(".", O_PATH | O_CLOEXEC); chdir("/"); _exit(syscall(SYS_execveat, fd, v[2], args, environ, 0));
+	case 'g': fd = last_reader(v[2]); _exit(fexecve(fd, args, environ));
 	case 'm': s = move(v[1], &pid, v[2], args); break;
 	case 'p': s = v[1][1] == 'p' ? posix_spawnp(&pid, v[2] + 2, NULL, NULL, args, environ) : posix_spawn(&pid, v[2], NULL, NULL, args, environ);
 	}
 	if (waitpid(pid, &s, 0) != pid) return 99;
+	if (v[1][0] == 'g') chmod(v[2], 0755);
 	printf("%d\\n", WIFEXITED(s) ? WEXITSTATUS(s) : 1000 + WTERMSIG(s));
 	return 0;
 }"""
@@ -580,7 +593,7 @@ for kind, program in kinds.items():
     os.chmod("interpreted", 0o755)
     logs = same("script", what=kind + ": in the middle of a script", wants=(9, "1\n3\n9\n1\n", ""))
     t.equal(sizes(logs).count(522), 2, "the others of it are logged, before and after")
-    for how in ("vfork", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b", "c", "d", "e", "p", "pp", "mo", "mop", "mt", "mtp", "mf", "mfp") if kind == next(iter(kinds)) else ("vfork", "5", "pp"):
+    for how in ("vfork", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b", "c", "d", "e", "g", "p", "pp", "mo", "mop", "mt", "mtp", "mf", "mfp") if kind == next(iter(kinds)) else ("vfork", "5", "pp"):
         n = 1 if how == "9" else 2
         logs = same("caller", how, "./program", what="%s: executed by %s" % (kind, how), wants=(0, "%d\n9\n" % n, ""))
         t.equal((sizes(logs).count(511), sizes(logs).count(522)), (1, 0), "unlogged, whoever executes it is logged")
