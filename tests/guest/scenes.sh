@@ -163,6 +163,7 @@ recording() {
 	# rings of one page: periods change only when rings are emptied
 	rec jitter --jitter -m 1 -e cycles:u -c 20000 -- loop $n
 	scene jitter.periods perf script -i $out/jitter.data -F period
+	scene jitter.info cyclade info -j $out/jitter.data
 	rec data -d -W -e cycles:u -c 50000 -- loop $n
 	rec regs --user-regs -e cycles:u -c 50000 -- loop $n
 	rec dwarf -g=dwarf -e cycles:u -c 200000 -- loop $n

@@ -249,7 +249,11 @@ for scene in ("leaf", "perf_leaf"):
 periods = [int(x) for x in g.out("jitter.periods").split()]
 # a new period begins anew, at a moment by chance: each change costs half a period, give or take its deviation
 changes = sum(a != b for a, b in zip(periods, periods[1:])) + 1
-near("--jitter: periods add up", sum(periods), TURNS, 60000, 22000 * (1 + changes / 2 + 4 * (changes / 12) ** 0.5))
+# a ring of one page holds some 80 samples: what a busy machine came too late for is counted as lost
+lost = json.loads(g.out("jitter.info") or "{}").get("losses", {})
+lost = max(lost.get("lost", 0) + lost.get("lost_samples", 0), lost.get("read_lost", 0))
+near("--jitter: periods add up", sum(periods), TURNS, 60000, 22000 * (1 + changes / 2 + 4 * (changes / 12) ** 0.5 + lost))
+t.ok(len(periods) > 400, "... and most of them are there", (len(periods), lost))
 t.ok(len(set(periods)) > 1 and all(18000 <= p <= 22000 for p in periods), "--jitter: periods vary, within 10 %", sorted(set(periods)))
 stats = {k: int(v) for k, v in re.findall(r"(\w+) events: +(\d+)", g.out("throttle.stats"))}
 info = json.loads(g.out("throttle.info") or "{}").get("losses", {})
