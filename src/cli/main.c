@@ -3,6 +3,7 @@
  * main - finds the command, reads its options, runs it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -192,6 +193,17 @@ static void fault(int sig, siginfo_t *info, void *context)
 	(void)raise(sig); /* delivered when this returns */
 }
 
+/* Of the three standard descriptors, those that are closed are taken, so that no file or socket of
+ * ours gets their numbers: reading 0 and writing 1 and 2 fail as before. A program that we start
+ * finds them closed. */
+static void hold_closed(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) != fd)
+			return; /* without /dev there is nothing to hold them with */
+}
+
 int main(int argc, char **argv)
 {
 	const struct sigaction faults = { .sa_sigaction = fault, .sa_flags = SA_SIGINFO };
@@ -199,6 +211,7 @@ int main(int argc, char **argv)
 	struct cli cli = { .arena = ARENA_INIT };
 	int code;
 
+	hold_closed();
 	/* a reader that goes away is met as EPIPE where we write */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN); /* EFBIG */

@@ -116,6 +116,14 @@ for page in ("info", "list"):
     said = run("help", page).stdout
     mark = [x for x in said.splitlines() if "* " in x]
     t.ok(len(mark) > 3 and all(x.startswith("    * ") for x in mark), "help %s: items of lists begin lines" % page, said)
+# standard descriptors that are closed stay what they are: no socket or file of ours is read or written in their place
+for words in ("stat --import - --model skl", "report -", "info -", "sql - 'select 1'"):
+    r = subprocess.run(["sh", "-c", '"$0" %s <&-' % words, CYCLADE], capture_output=True, text=True, timeout=600)
+    t.ok(r.returncode == 2 and "standard input" in r.stderr, "%s: without standard input" % words, (r.returncode, r.stderr))
+r = subprocess.run(["sh", "-c", '"$0" list events --model skl >&-', CYCLADE], capture_output=True, text=True, timeout=600)
+t.ok(r.returncode and "Bad file descriptor" in r.stderr, "list: without standard output", (r.returncode, r.stderr))
+r = subprocess.run(["sh", "-c", '"$0" stat -e task-clock -- sh -c "test ! -e /proc/self/fd/0" <&-', CYCLADE], capture_output=True, text=True, timeout=600)
+t.ok(r.returncode == 0 or "perf_event_open" in r.stderr, "a measured program has what it would have: none", (r.returncode, r.stderr))
 r = run("report", "/nonexistent/" + "a-directory/" * 8 + "file", env=dict(os.environ, COLUMNS="60"))
 lines = r.stderr.splitlines()
 t.ok(len(lines) > 1 and lines[1].startswith("         ") and all(len(x) <= 60 or " " not in x.strip() for x in lines[1:]),
