@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import os
+import resource
 import shutil
 import signal
 import struct
@@ -20,6 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from tap import CYCLADE, PERF, Tap, run, wait_for  # noqa: E402
 
 t = Tap()
+resource.setrlimit(resource.RLIMIT_CPU, (900, 900))  # a program that is left behind, because this ends early, does not spin for ever
 tmp = os.path.realpath(tempfile.mkdtemp(prefix="cyclade-ended-"))
 os.chdir(tmp)
 AT, SIZE = 104, 64

@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from tap import CYCLADE, SANITIZED, Tap, run, wait_for  # noqa: E402
 
 t = Tap()
+resource.setrlimit(resource.RLIMIT_CPU, (900, 900))  # a program that is left behind, because this ends early, does not spin for ever
 LONG = bool(os.environ.get("CYCLADE_LONG"))
 SEED = int(os.environ.get("CYCLADE_SEED", "1"))
 rng = random.Random(SEED)
