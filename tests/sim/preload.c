@@ -149,6 +149,10 @@ long syscall(long number, ...)
 	}
 	if (number == SYS_mbind && simulating && sim_state.scenario.set.nodes)
 		return 0;
+#ifdef SYS_close_range
+	if (number == SYS_close_range)
+		return sim_msr_close_range((unsigned)arg[0], (unsigned)arg[1], (int)arg[2]);
+#endif
 	return sim_real.syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
 }
 
