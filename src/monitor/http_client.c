@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "monitor/http_client.h"
 
+#include <poll.h>
 #include <stddef.h>
 #include <sys/socket.h>
 
@@ -23,6 +24,22 @@ static struct http_client *oldest(struct http_clients *cs, unsigned state)
 	return found;
 }
 
+/* The first whose client has left, and who cannot be answered. */
+static struct http_client *left(struct http_clients *cs)
+{
+	struct pollfd fds[ALL];
+
+	for (unsigned i = 0; i < ALL; i++)
+		fds[i] = (struct pollfd){ cs->all[i].state == HTTP_ASKING ? cs->all[i].fd : -1,
+					  POLLRDHUP, 0 };
+	if (poll(fds, ALL, 0) <= 0)
+		return NULL;
+	for (unsigned i = 0; i < ALL; i++)
+		if (fds[i].revents)
+			return &cs->all[i];
+	return NULL;
+}
+
 struct http_client *http_client_new(struct http_clients *cs, int fd, uint64_t now)
 {
 	struct http_client *c = NULL, *victim;
@@ -35,7 +52,9 @@ struct http_client *http_client_new(struct http_clients *cs, int fd, uint64_t no
 		return NULL;
 	}
 	if (cs->n >= HTTP_CONNECTIONS) {
-		victim = oldest(cs, HTTP_ASKING);
+		victim = left(cs);
+		if (!victim)
+			victim = oldest(cs, HTTP_ASKING);
 		end(cs, victim ? victim : oldest(cs, HTTP_ANSWERED));
 	}
 	*c = (struct http_client){ fd, HTTP_ASKING, now };

@@ -4,9 +4,10 @@
  *
  * A connection has HTTP_HEAD for the whole head of a request, from its beginning or from the end of
  * the answer before, and HTTP_ANSWER for the answer; each byte that it sends or takes changes
- * nothing. One beyond HTTP_CONNECTIONS ends another: the one that has been without a complete head
- * for longest, or if all have one, the one whose answer takes longest. Thus clients that are slow
- * or silent never keep out one that asks at once.
+ * nothing. One beyond HTTP_CONNECTIONS ends another: one without a complete head whose client has
+ * closed its side already, or the one that has been without for longest, or if all have one, the
+ * one whose answer takes longest. Thus clients that are slow or silent, or that come and leave,
+ * never keep out one that asks at once and waits.
  *
  * A connection is ended by shutdown(); its owner sees the end of it and calls http_client_gone().
  * Times are nanoseconds of any clock that only goes forward. Not for several threads.

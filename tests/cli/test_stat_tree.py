@@ -52,7 +52,7 @@ def nodes(machine, scenario, *args, ms="300", paper=True):
 
 probe = stat("ivb", "even", "-l", "1", ms="20")
 if probe.returncode:
-    t.skip("the tree", "no simulated machine here: %s" % (probe.stderr.strip().splitlines() or ["?"])[-1])
+    t.no_simulation("the tree", probe.stderr)
     t.done()
 
 # ---- what was planted comes out

@@ -48,7 +48,7 @@ def monitor(machine, program, *words, interval, how=("--once", "-j"), paper="alo
 def none_here(t, doc, p, name):
     """Ends the test where the first run came to nothing."""
     if not doc:
-        t.skip(name, "no simulated machine here: %s" % (p.stderr.strip().splitlines() or ["?"])[-1])
+        t.no_simulation(name, p.stderr)
         t.done()
 
 

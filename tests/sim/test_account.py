@@ -141,7 +141,7 @@ class Samples:
 
 p, true = sim("spr", "dram_bound", "--account", ms=20)
 if p.returncode or not true:
-    t.skip("recordings", "no simulated machine here: %s" % (p.stderr.strip().splitlines() or ["?"])[-1])
+    t.no_simulation("recordings", p.stderr)
     shutil.rmtree(tmp)
     t.done()
 if "does not tell" in p.stderr:

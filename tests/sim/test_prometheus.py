@@ -82,7 +82,7 @@ for name, (text, rates) in (("rome", rome()), ("zen4", zen4())):
     where.append(start(machines[-1], ":0"))
 if not all(w.startswith("http") for w in where):
     end()
-    t.skip("contrib", "no simulated machine here: %s" % where)
+    t.no_simulation("contrib", str(where))
     t.done()
 with socket.socket() as s:
     s.bind(("127.0.0.1", 0))

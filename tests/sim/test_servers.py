@@ -93,7 +93,7 @@ with ThreadPoolExecutor(3) as pool:
     DONE = {}
     for done in pool.map(runs_of, servers()):
         if not done[1] and not DONE:
-            t.skip("servers", "no simulated machine here: %s" % (done[2].stderr.strip().splitlines() or ["?"])[-1])
+            t.no_simulation("servers", done[2].stderr)
             t.done()
         check(*done)
         DONE[done[0].name] = done

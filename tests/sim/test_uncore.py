@@ -60,7 +60,7 @@ def near(a, b, within):
 
 probe, p = rows("-a", "-e", READ)
 if not probe:
-    t.skip("uncore", "no simulated machine here: %s" % (p.stderr.strip().splitlines() or ["?"])[-1])
+    t.no_simulation("uncore", p.stderr)
     t.done()
 
 # ---- boxes

@@ -106,6 +106,25 @@ static void places(void **state)
 	close_all(MOST + 3);
 }
 
+/* Clients that have left go before all others, who may have been here for longer. */
+static void leaving(void **state)
+{
+	struct http_client *c[ALL];
+
+	(void)state;
+	for (unsigned i = 0; i < MOST; i++)
+		assert_non_null(c[i] = add(i, i));
+	assert_false(shutdown(theirs[50], SHUT_WR));
+	assert_false(shutdown(theirs[60], SHUT_WR));
+	http_client_asked(c[60], 1000); /* it has its head, and waits for the answer */
+	assert_non_null(add(MOST, 2000));
+	assert_true(is_ended(50) && !is_ended(60));
+	assert_int_equal(ended(MOST + 1), 1);
+	assert_non_null(add(MOST + 1, 2001));
+	assert_true(is_ended(0) && !is_ended(60));
+	close_all(MOST + 2);
+}
+
 /* Never more than ALL, however late the owner hears of those that ended. */
 static void most(void **state)
 {
@@ -123,7 +142,7 @@ static void most(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(times), cmocka_unit_test(places),
-					    cmocka_unit_test(most) };
+					    cmocka_unit_test(leaving), cmocka_unit_test(most) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
