@@ -344,10 +344,15 @@ static const struct table_column counter_columns[] = {
 static const struct table_form counter_form = { "counters", "counters", TABLE_DATA,
 						TABLE_COLUMNS(counter_columns), next_counter };
 
-static const struct table_form *const forms[] = { &head_form,	 &host_form,	&socket_form,
-						  &channel_form, &link_form,	&l3_form,
-						  &core_form,	 &cpu_form,	&cgroup_form,
-						  &missing_form, &counter_form, &loss_form };
+static const struct table_form *const forms[] = {
+	&head_form,
+#define PLACE(id, name, title) &name##_form,
+#include "monitor/place.def"
+#undef PLACE
+	&missing_form,
+	&counter_form,
+	&loss_form,
+};
 const struct document_form monitor_document = { "monitor", 1, forms, sizeof(forms) / sizeof(*forms),
 						NULL,	   0 };
 

@@ -418,7 +418,7 @@ def computed(r, told):
     """0.1 s, and at most what the thread itself says (told: "ran PID SECONDS", with its start), by the kernel's clock, which counts part of
     each switch for the thread; and its end."""
     ran = dict(re.findall(r"^ran (\d+) ([\d.]+)$", told, re.M)).get(str(r["tid"]))
-    return ran is not None and 0.099 - 3e-5 * r["switches"] <= r["running_seconds"] <= 1.01 * float(ran) + 0.02 + 3e-5 * r["switches"]
+    return ran is not None and 0.099 - 1e-4 * r["switches"] <= r["running_seconds"] <= 1.01 * float(ran) + 0.02 + 3e-5 * r["switches"]
 
 
 def record(how, *words):
