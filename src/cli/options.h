@@ -32,7 +32,7 @@ enum option_from {
 	FROM_WORDS,	   /* the command line */
 };
 
-#define OPTION_ROWS_MAX 208
+#define OPTION_ROWS_MAX 256
 
 struct option_said {
 	enum option_from from;
