@@ -219,6 +219,8 @@ static void other_users_files_are_not_sources(void **state)
 	(void)state;
 	if (geteuid())
 		SKIP_BECAUSE("only root can give files away");
+	if (has_other_root())
+		SKIP_BECAUSE("an emulator opens another directory for /");
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(chmod(dir, 0711), 0);
 	make(dir, "x.c", "X");
@@ -253,6 +255,8 @@ static void no_more_than_its_user_may_read(void **state)
 	(void)state;
 	if (geteuid())
 		SKIP_BECAUSE("only root can give files away");
+	if (has_other_root())
+		SKIP_BECAUSE("an emulator opens another directory for /");
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(chmod(dir, 0711), 0);
 	make(dir, "x.c", "X");
