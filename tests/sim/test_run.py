@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, command, environment, planted, tree  # noqa: E402
 from tables import walk  # noqa: E402
-from tap import CYCLADE, PERF, SIMULATED, Tap, child_of, taken, wait_for  # noqa: E402
+from tap import CYCLADE, PERF, SANITIZED, SIMULATED, Tap, child_of, taken, wait_for  # noqa: E402
 from trees import trees  # noqa: E402
 
 # machine, settings, program, where the path has to lead
@@ -43,7 +43,10 @@ def env(machine, settings="", **more):
     return environment(machine, settings, LC_ALL="C.UTF-8", HOME=tmp.name, **more)  # names come from no cache
 
 
-def run(machine, program, *options, settings="", what=(SPIN, "300"), **more):
+SPUN = "1200" if SANITIZED else "300"  # the more slowly counters are read, the longer until a path is decided
+
+
+def run(machine, program, *options, settings="", what=(SPIN, SPUN), **more):
     return subprocess.run(words(machine, program, "run", *SYSROOT, "--data", DATA, *options, "--", *what),
                           env=env(machine, settings, **more), text=True, capture_output=True, timeout=600,
                           stdin=subprocess.DEVNULL)
