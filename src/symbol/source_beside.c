@@ -26,13 +26,6 @@
 #include "symbol/elf_file.h"
 #include "symbol/source_int.h"
 
-#ifndef DW_AT_dwo_name
-#define DW_AT_dwo_name 0x76
-#endif
-#ifndef DW_AT_GNU_dwo_name
-#define DW_AT_GNU_dwo_name 0x2130
-#endif
-
 /* Units of packages are understood from there on. */
 #if _ELFUTILS_PREREQ(0, 191)
 static const bool reads_packages = true;

@@ -21,6 +21,17 @@
 #include "base/vec.h"
 #include "symbol/source.h"
 
+/* Split DWARF as DWARF 5 has it, and as GCC had it before; older headers lack them. */
+#ifndef DW_AT_dwo_name
+#define DW_AT_dwo_name 0x76
+#endif
+#ifndef DW_AT_GNU_dwo_name
+#define DW_AT_GNU_dwo_name 0x2130
+#endif
+#ifndef DW_AT_GNU_dwo_id
+#define DW_AT_GNU_dwo_id 0x2131
+#endif
+
 #define SRC_NONE UINT32_MAX
 
 enum {

@@ -25,16 +25,6 @@
 #include "base/file_in.h"
 #include "symbol/source_int.h"
 
-#ifndef DW_AT_dwo_name
-#define DW_AT_dwo_name 0x76
-#endif
-#ifndef DW_AT_GNU_dwo_name
-#define DW_AT_GNU_dwo_name 0x2130
-#endif
-#ifndef DW_AT_GNU_dwo_id
-#define DW_AT_GNU_dwo_id 0x2131
-#endif
-
 enum { INFO, ABBREV, ADDR, RANGES, STR, SECTIONS, DIR_MAX = 4096 };
 
 static const char *const section_name[SECTIONS] = { ".debug_info", ".debug_abbrev", ".debug_addr",
