@@ -66,21 +66,15 @@ static bool differs(struct search *s, const char *path, bool by_md5)
 	return false;
 }
 
-static bool is_compiled(void *ctx, const uint8_t *digest)
-{
-	const struct search *s = ctx;
-
-	return !digest || !memcmp(digest, s->sum->md5, MD5_SIZE);
-}
-
 /* True if that is the file; its text is read then. Opened once, below `root` if that is not NULL,
  * and judged by what was opened. */
 static bool try_file(struct search *s, const char *root, const char *name)
 {
-	bool sum = s->sum && s->sum->has_md5, *why;
+	const uint8_t *sum = s->sum && s->sum->has_md5 ? s->sum->md5 : NULL;
 	const struct source_text *text;
 	char path[NAME_MAX_LEN];
 	struct stat st;
+	bool *why;
 	int fd;
 
 	if (root ? path_join(path, sizeof(path), root, name)
@@ -98,10 +92,10 @@ static bool try_file(struct search *s, const char *root, const char *name)
 		(void)close(fd);
 		return differs(s, path, false);
 	}
-	text = source_shelf_text(s->shelf, fd, &st, sum, is_compiled, s, path);
+	text = source_shelf_text(s->shelf, fd, &st, sum, path);
 	if (!text)
 		return false;
-	if (!text->kept)
+	if (!source_text_is(text, sum))
 		return differs(s, path, true);
 	(void)snprintf(s->out->path, sizeof(s->out->path), "%s", path);
 	s->out->text = text;

@@ -48,17 +48,20 @@ static void free_text(struct source_text *t)
 	free(t);
 }
 
+bool source_text_is(const struct source_text *t, const uint8_t *sum)
+{
+	return !sum || (t->summed && !memcmp(t->md5, sum, MD5_SIZE));
+}
+
 const struct source_text *source_shelf_text(struct source_shelf *s, int fd, const struct stat *st,
-					    bool sum, source_wanted *wanted, void *ctx,
-					    const char *path)
+					    const uint8_t *sum, const char *path)
 {
 	struct source_text *t;
 
 	vec_each (&s->text, struct source_text **, it) {
 		t = *it;
-		if (!is_same(&t->st, st) || (sum && !t->summed))
-			continue;
-		if (t->kept || !wanted(ctx, sum ? t->md5 : NULL)) {
+		if (is_same(&t->st, st) && (!sum || t->summed) &&
+		    (t->kept || !source_text_is(t, sum))) {
 			(void)close(fd);
 			return t;
 		}
@@ -76,7 +79,7 @@ const struct source_text *source_shelf_text(struct source_shelf *s, int fd, cons
 	t->summed = sum;
 	if (sum)
 		md5(buf_str(&t->text), t->text.len, t->md5);
-	if (!wanted(ctx, sum ? t->md5 : NULL)) {
+	if (!source_text_is(t, sum)) {
 		buf_free(&t->text);
 		return t;
 	}

@@ -4,7 +4,7 @@
  * debug information has it.
  *
  *	struct source_shelf shelf = SOURCE_SHELF_INIT;
- *	t = source_shelf_text(&shelf, fd, &st, want, path);	as often as needed
+ *	t = source_shelf_text(&shelf, fd, &st, sum, path);	as often as needed
  *	source_text_line(t, n);
  *	source_shelf_free(&shelf);
  *
@@ -29,7 +29,7 @@ struct source_text {
 	struct stat st;
 	uint8_t md5[MD5_SIZE]; /* of the bytes as they lie in the file, if `summed` */
 	bool summed;
-	bool kept;	    /* the text is here; else it was not wanted, and only its MD5 is */
+	bool kept;	    /* the text is here; else only its MD5, which was not the wanted one */
 	struct buf text;    /* up to the first NUL; then each line ends with one */
 	VEC(uint32_t) step; /* where the lines 1, 1 + SOURCE_STEP, ... begin */
 	size_t lines;
@@ -45,14 +45,13 @@ struct source_shelf {
 		}         \
 	}
 
-/* Whether the text is wanted, once its MD5 is known (NULL: it was not computed). */
-typedef bool source_wanted(void *ctx, const uint8_t *md5);
-
 /* The text behind `fd`, which is closed. NULL: it cannot be read, is larger than SOURCE_MAX, or the
- * budget for others' bytes is used up. `sum`: its MD5 is needed. The shelf's. */
+ * budget for others' bytes is used up. `sum` is the MD5 that is wanted (NULL: any): a text with
+ * another has no lines to read, and source_text_is() tells. The shelf's. */
 const struct source_text *source_shelf_text(struct source_shelf *s, int fd, const struct stat *st,
-					    bool sum, source_wanted *wanted, void *ctx,
-					    const char *path);
+					    const uint8_t *sum, const char *path);
+/* Whether a text that was asked for with `sum` has it. */
+bool source_text_is(const struct source_text *t, const uint8_t *sum);
 /* From 1 on, without its end; NULL: there is no such line. */
 const char *source_text_line(const struct source_text *t, size_t line);
 void source_shelf_free(struct source_shelf *s);

@@ -115,6 +115,7 @@ static void lines_of_a_text_kept_once(void **state)
 	struct source_shelf shelf = SOURCE_SHELF_INIT;
 	struct source_found found[2];
 	struct source_places w = { 0 };
+	struct source_sum right = { .has_md5 = true }, wrong = right;
 	struct buf text = BUF_INIT;
 	char want[16];
 
@@ -139,6 +140,15 @@ static void lines_of_a_text_kept_once(void **state)
 	assert_string_equal(source_text_line(found[0].text, 3 * SOURCE_STEP + 1), "\rlast");
 	assert_null(source_text_line(found[0].text, 3 * SOURCE_STEP + 2));
 	assert_null(source_text_line(found[0].text, 0));
+	/* units that say different things of it: each is judged by its own */
+	md5(buf_str(&text), text.len, right.md5);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(source_find(&w, name[i], &right, &shelf, &found[1]), SOURCE_FOUND);
+		assert_string_equal(source_text_line(found[1].text, 1), "00001");
+		assert_int_equal(source_find(&w, name[i], &wrong, &shelf, &found[1]),
+				 SOURCE_DIFFERS);
+		assert_true(found[1].by_md5);
+	}
 	/* written anew: another text */
 	buf_puts(&text, "!");
 	assert_int_equal(unlink(name[0]), 0);
