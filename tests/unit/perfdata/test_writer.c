@@ -109,6 +109,19 @@ static void put_samples(struct pdw *w, uint64_t n)
 	}
 }
 
+/* As recorded(), where files may have `limit` bytes until `old` is set again. */
+static struct pdw *recorded_within(rlim_t limit, char path[64], struct rlimit *old)
+{
+	struct rlimit full;
+
+	(void)snprintf(path, 64, "/tmp/cyclade-writer-%d", (int)getpid());
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, old), 0);
+	full = (struct rlimit){ limit, old->rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+	return recorded(path);
+}
+
 /* The limit lies within records that were not flushed yet: those before stay, with all features and
  * what is put behind them, for which there is room. */
 static void a_full_disk_keeps_what_was_flushed(void **state)
@@ -118,7 +131,7 @@ static void a_full_disk_keeps_what_was_flushed(void **state)
 		struct perf_event_header h;
 		uint64_t lost;
 	} lost = { { PERF_RECORD_LOST_SAMPLES, 0, sizeof(lost) }, much };
-	struct rlimit old, full;
+	struct rlimit old;
 	struct err err = ERR_INIT;
 	const struct pd_losses *l;
 	char path[64];
@@ -127,12 +140,7 @@ static void a_full_disk_keeps_what_was_flushed(void **state)
 	size_t n;
 
 	(void)state;
-	(void)snprintf(path, sizeof(path), "/tmp/cyclade-writer-%d", (int)getpid());
-	(void)signal(SIGXFSZ, SIG_IGN);
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
-	full = (struct rlimit){ limit, old.rlim_max };
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
-	w = recorded(path);
+	w = recorded_within(limit, path, &old);
 	assert_null(pdw_full(w));
 	put_samples(w, much);
 	assert_int_equal(pdw_flush(w, &err), 0);
@@ -158,7 +166,7 @@ static void a_full_disk_keeps_what_was_flushed(void **state)
 static void a_feature_can_be_dropped(void **state)
 {
 	const uint64_t limit = 64 << 10;
-	struct rlimit old, full;
+	struct rlimit old;
 	struct err err = ERR_INIT;
 	char path[64];
 	struct pdw *w;
@@ -168,12 +176,7 @@ static void a_feature_can_be_dropped(void **state)
 
 	(void)state;
 	assert_non_null(large);
-	(void)snprintf(path, sizeof(path), "/tmp/cyclade-writer-%d", (int)getpid());
-	(void)signal(SIGXFSZ, SIG_IGN);
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
-	full = (struct rlimit){ limit, old.rlim_max };
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
-	w = recorded(path);
+	w = recorded_within(limit, path, &old);
 	assert_int_equal(pdw_feature(w, 3, "\4\0\0\0abc", 8, &err), 0);
 	assert_int_equal(pdw_feature(w, 200, large, limit, &err), 0);
 	assert_int_equal(pdw_commit(w, &(struct pdw_end){ .how = PD_END_FINISHED }, &err), -1);
