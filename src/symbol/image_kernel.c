@@ -347,6 +347,8 @@ static int load_list(struct images *set, struct image *im, const char *path, str
 		buf_puts(&im->origin, k->err.what);
 	else
 		buf_printf(&im->origin, "%s: no symbols", path);
+	if (set->opts.kallsyms && im->key.kind == IMAGE_KERNEL && !im->trouble.len)
+		buf_puts(&im->trouble, buf_str(&im->origin));
 	return 0;
 }
 
@@ -402,9 +404,15 @@ int image_locate_kernel(struct images *set, struct image *im, struct err *err)
 
 	if (im->key.kind == IMAGE_MODULE)
 		return 0;
-	if (set->opts.vmlinux && !is_guest(im) &&
-	    image_try_file(set, im, NULL, set->opts.vmlinux, true, err))
-		return -1;
+	if (set->opts.vmlinux && !is_guest(im)) {
+		if (image_try_file(set, im, NULL, set->opts.vmlinux, true, err))
+			return -1;
+		if (!im->syms.path && !im->trouble.len)
+			buf_printf(&im->trouble,
+				   "%s: not used: no file with symbols, or not of the kernel that "
+				   "was recorded (build-id)",
+				   set->opts.vmlinux);
+	}
 	/* a list that somebody named goes over what would be found */
 	if (set->opts.kallsyms && !is_guest(im) && !im->syms.path)
 		return 0;

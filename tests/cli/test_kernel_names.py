@@ -203,6 +203,8 @@ def named(where):
         for file, why in (("/absent/file", "No such file"), (where, "a directory")):
             p = run(CYCLADE, "report", word, file, path)
             tap.ok(p.returncode == 2 and why in p.stderr, "%s %s" % (word, why), p.stderr)
+        p = run(CYCLADE, "report", "--no-cache", word, path, path)
+        tap.ok(p.returncode == 0 and path + ": no" in p.stderr, "%s: a file that is no such thing is told" % word, p.stderr)
 
 
 def module_named(where):
