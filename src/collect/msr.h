@@ -27,7 +27,7 @@
 #ifndef CYCLADE_COLLECT_MSR_H
 #define CYCLADE_COLLECT_MSR_H
 
-#include "collect/counter_backend.h"
+#include "collect/counter.h"
 #include "collect/event.h"
 #include "collect/machine.h"
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "collect/event_int.h"
+#include "collect/events/event_int.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "collect/msr_plan.h"
+#include "collect/counters/msr_plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

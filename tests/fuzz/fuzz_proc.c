@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "collect/synth_int.h"
+#include "collect/machine/synth_int.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

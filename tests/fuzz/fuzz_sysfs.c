@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collect/event_int.h"
-#include "collect/machine_int.h"
+#include "collect/events/event_int.h"
+#include "collect/machine/machine_int.h"
 #include "collect/sysfs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "../skip.h"
-#include "collect/counter_int.h"
+#include "collect/counters/counter_int.h"
 #include "collect/workload.h"
 
 /* What the back-end perf_event has made of them. */

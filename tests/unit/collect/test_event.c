@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "collect/event_int.h"
+#include "collect/events/event_int.h"
 #include "machines.h"
 
 struct row {

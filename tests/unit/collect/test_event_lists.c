@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "collect/event_int.h"
+#include "collect/events/event_int.h"
 #include "machines.h"
 
 /* Names, leaders and CPUs of all events of a text: "name=leader@cpus ..." */

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collect/event_int.h"
+#include "collect/events/event_int.h"
 #include "machines.h"
 
 __attribute__((noinline, used)) int cyclade_test_place_of_a_probe(int x);

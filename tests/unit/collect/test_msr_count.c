@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "collect/msr_int.h"
+#include "collect/counters/msr_int.h"
 
 #define TARGETS 2
 #define MOST	64
