@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "symbol/image.h"
 #include "symbol/insn_class.h"
+
+struct images;
 
 enum insn_flow {
 	INSN_OTHER,

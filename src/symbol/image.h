@@ -29,10 +29,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "symbol/symbol.h"
 
 #define BUILD_ID_MAX 20
 #define IMAGE_NONE   UINT32_MAX
@@ -119,34 +119,6 @@ const char *image_name(const struct images *set, uint32_t id);
 /* The images of this name, one after the other: the first one after `after` (IMAGE_NONE: of all);
  * IMAGE_NONE: there is none any more. Knows what images_tell_apart() has seen. */
 uint32_t image_named(const struct images *set, const char *name, uint32_t after);
-
-struct symbol {
-	/* Demangled, owned by the images. Functions of one image that share a name are called
-	 * NAME@FILE:LINE, or NAME@0xVADDR if their lines are the same (`apart`). */
-	const char *name;
-	const char *linkage;  /* as in the file, or the same pointer */
-	uint64_t start, size; /* image addresses; size 0: up to the next symbol, inferred */
-	uint32_t index;	      /* dense within the image: sorted by start */
-	bool nameless; /* no table of symbols has it: its bounds are those of the unwind table,
-			       * its name is made of the file's and its vaddr, "sort+0x5a20" */
-	bool twin;     /* another symbol of the table has the same linkage name */
-	bool apart;    /* `name` is the plain name, '@' and a place without '@' */
-	bool settled;  /* it is known whether it needs one */
-};
-
-/* The length of a symbol's name without what tells it from others of that name. */
-static inline size_t symbol_plain_len(const struct symbol *s)
-{
-	const char *at = s->apart ? strrchr(s->name, '@') : NULL;
-
-	return at ? (size_t)(at - s->name) : strlen(s->name);
-}
-
-/* Whether linkers and compilers would know it. */
-static inline bool symbol_has_name(const struct symbol *s)
-{
-	return s && !s->nameless;
-}
 
 /* For each of n image addresses, ascending: the symbol that covers it, or NULL. -1 only for lack of
  * memory; a broken or missing file yields NULLs and a reason in image_origin(). */

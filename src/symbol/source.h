@@ -19,9 +19,9 @@
 
 #include "base/err.h"
 
-#include "symbol/image.h"
 #include "symbol/line_files.h"
 
+struct images;
 struct source;
 struct file_map;
 struct src_name;

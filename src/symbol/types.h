@@ -39,9 +39,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "symbol/image.h"
 
 struct types;
+struct images;
 struct source;
 struct elf_file;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "symbol/cache.h"
+#include "symbol/image/cache.h"
 
 #define HEAD_SIZE 80u
 

@@ -2,7 +2,7 @@
 /* ELF bytes as call-frame tables: every function's row is made and its expressions are run. */
 #include <stdlib.h>
 
-#include "symbol/unwind_int.h"
+#include "symbol/unwind/unwind_int.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

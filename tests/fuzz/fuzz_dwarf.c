@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "symbol/source_int.h"
+#include "symbol/dwarf/source_tables.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

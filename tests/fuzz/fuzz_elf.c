@@ -2,8 +2,9 @@
 /* ELF files: sections, notes, links, symbols, stubs, packed symbols. */
 #include <stdlib.h>
 
+#include "symbol/dwarf/cfi.h"
+#include "symbol/elf/elf_symbols.h"
 #include "symbol/elf_file.h"
-#include "symbol/elf_symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

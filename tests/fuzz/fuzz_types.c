@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "symbol/elf_file.h"
-#include "symbol/source_int.h"
+#include "symbol/dwarf/source_tables.h"
 #include "symbol/types.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

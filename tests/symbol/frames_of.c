@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/file_in.h"
-#include "symbol/unwind_int.h"
+#include "symbol/unwind/unwind_int.h"
 
 static void print_row(const struct cfi_row *r)
 {

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "base/vec.h"
-#include "symbol/source_int.h"
+#include "symbol/dwarf/source_tables.h"
 
 static double now(void)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/diff/diff_join_int.h"
+#include "symbol/image.h"
 #include "symbol/source.h"
 
 /* ---- lines ----------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "config.h"
-#include "symbol/cache.h"
+#include "symbol/image/cache.h"
 #include "symbol/image.h"
 #include "tool.h"
 

@@ -8,8 +8,9 @@
 #include <cmocka.h>
 
 #include "config.h"
+#include "symbol/dwarf/cfi.h"
+#include "symbol/elf/elf_symbols.h"
 #include "symbol/elf_file.h"
-#include "symbol/elf_symbols.h"
 #include "tool.h"
 
 struct loaded {

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "dump.h"
-#include "symbol/jitdump.h"
+#include "symbol/image/jitdump.h"
 
 static void lines(struct buf *b, uint64_t time, uint64_t at)
 {

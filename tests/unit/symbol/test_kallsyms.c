@@ -14,7 +14,7 @@
 
 #include "../skip.h"
 #include "base/file_in.h"
-#include "symbol/kallsyms.h"
+#include "symbol/image/kallsyms.h"
 
 static void lines_are_read(void **state)
 {

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "symbol/image.h"
-#include "symbol/perfmap.h"
+#include "symbol/image/perfmap.h"
 
 static const char *at(const struct perfmap *m, uint64_t addr)
 {

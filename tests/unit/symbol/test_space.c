@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/perf_abi.h"
-#include "symbol/pieces.h"
+#include "symbol/image/pieces.h"
 #include "symbol/space.h"
 
 static struct spaces *begin(struct images **images)

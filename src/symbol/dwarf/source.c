@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * source - see source.h. Here: opening, the table of units by address, and the look-ups.
+ *
+ * A look-up is two or three binary searches: the unit, its row, its inlined call. A unit is read
+ * under the lock the first time an address in it is asked for and then published by one atomic
+ * store, so that look-ups in units already read take no lock.
+ */
+#include <endian.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <dwarf.h>
+#include <gelf.h>
+
+#include "base/nomem.h"
+#include "symbol/dwarf/source_tables.h"
+
+/* ---- libdw without memory ----
+ *
+ * libdw calls a handler where it has no memory, and that handler must not return; its own ends the
+ * process. Ours jumps out of libdw, past frames of libdw and of the reader that it was called for,
+ * so that what both had allocated is lost. The file is not read again after that: libdw may still
+ * hold a lock of it. The handler has no argument, hence the variable. */
+
+static _Thread_local jmp_buf *way_out;
+
+void src_no_memory(void)
+{
+	nomem_note();
+	if (way_out)
+		longjmp(*way_out, 1);
+	abort(); /* all that allocates in libdw is called through src_read_dwarf */
+}
+
+bool src_read_dwarf(struct source *s, void (*fn)(void *ctx), void *ctx)
+{
+	jmp_buf *outer = way_out; /* the rows of a unit are read while all units are */
+	jmp_buf here;
+
+	if (s->spoiled)
+		return false;
+	nomem_begin();
+	if (setjmp(here)) {
+		way_out = outer;
+		s->spoiled = true;
+		return false;
+	}
+	way_out = &here;
+	fn(ctx);
+	way_out = outer;
+	nomem_end();
+	return true;
+}
+
+bool src_is_code(const struct source *s, uint64_t addr)
+{
+	if (!s->exec.n)
+		return true;
+	for (size_t i = 0; i < s->exec.n; i++)
+		if (addr >= s->exec.v[i].lo && addr < s->exec.v[i].hi)
+			return true;
+	return false;
+}
+
+static int read_segments(struct source *s)
+{
+	size_t n = 0;
+
+	nomem_begin();
+	if (elf_getphdrnum(s->elf, &n))
+		n = 0;
+	nomem_end();
+	for (size_t i = 0; i < n && i < 256; i++) {
+		GElf_Phdr ph;
+		struct src_exec e;
+
+		if (!gelf_getphdr(s->elf, (int)i, &ph))
+			break;
+		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
+			continue;
+		e.lo = ph.p_vaddr;
+		e.hi = ph.p_vaddr + ph.p_memsz < ph.p_vaddr ? UINT64_MAX : ph.p_vaddr + ph.p_memsz;
+		if (vec_push(&s->exec, e))
+			return -1;
+	}
+	return 0;
+}
+
+struct unit_read {
+	struct source *s;
+	Dwarf_Die *die;
+	void *table; /* NULL: out of memory */
+};
+
+/* A unit's table of one kind, read now if it was not; NULL only when out of memory. */
+#define UNIT_TABLE(kind, type, read)                                                   \
+	static void read_##kind(void *ctx)                                             \
+	{                                                                              \
+		struct unit_read *r = ctx;                                             \
+                                                                                       \
+		r->table = read;                                                       \
+	}                                                                              \
+	static const struct type *unit_##kind(const struct source *cs, uint32_t id)    \
+	{                                                                              \
+		struct src_unit *u = &cs->units.v[id];                                 \
+		struct type *t = atomic_load_explicit(&u->kind, memory_order_acquire); \
+		/* the lazy part is not const */                                       \
+		struct source *s = (struct source *)(uintptr_t)cs;                     \
+		struct unit_read r = { s, &u->die, NULL };                             \
+                                                                                       \
+		if (t)                                                                 \
+			return t;                                                      \
+		(void)pthread_mutex_lock(&s->lock);                                    \
+		t = atomic_load_explicit(&u->kind, memory_order_relaxed);              \
+		if (!t && src_read_dwarf(s, read_##kind, &r)) {                        \
+			t = r.table;                                                   \
+			atomic_store_explicit(&u->kind, t, memory_order_release);      \
+		}                                                                      \
+		(void)pthread_mutex_unlock(&s->lock);                                  \
+		return t;                                                              \
+	}
+UNIT_TABLE(lines, src_line_tab, src_read_lines(r->s, r->die))
+UNIT_TABLE(calls, src_call_tab, src_read_inlines(r->s, r->die))
+UNIT_TABLE(files, src_file_tab, src_read_files(r->s, r->die))
+
+/* The addresses of a unit that does not say them itself: those of its line rows. */
+static int ranges_of_rows(struct source *s, uint32_t id, src_intervals *iv)
+{
+	const struct src_line_tab *t = unit_lines(s, id);
+
+	if (!t)
+		return -1;
+	for (size_t i = 0; i + 1 < t->rows.n; i++) {
+		struct src_interval r = { t->rows.v[i].addr, t->rows.v[i + 1].addr, 0, id };
+
+		if (t->rows.v[i].file != SRC_NONE && vec_push(iv, r))
+			return -1;
+	}
+	return 0;
+}
+
+static int add_unit(struct source *s, Dwarf_Die *die, src_intervals *iv, size_t *budget)
+{
+	struct src_unit unit = { .die = *die };
+	uint32_t id = (uint32_t)s->units.n;
+	Dwarf_Addr base, lo, hi;
+	ptrdiff_t at = 0;
+	size_t seen = 0;
+
+	if (vec_push(&s->units, unit))
+		return -1;
+	while (*budget && (at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0) {
+		struct src_interval r = { lo, hi, 0, id };
+
+		--*budget;
+		seen++;
+		if (lo < hi && src_is_code(s, lo) && vec_push(iv, r))
+			return -1;
+	}
+	if (!seen && dwarf_hasattr(die, DW_AT_stmt_list))
+		return ranges_of_rows(s, id, iv);
+	return 0;
+}
+
+struct units_read {
+	struct source *s;
+	src_intervals iv;
+	int rc;
+};
+
+static void read_units(void *ctx)
+{
+	struct units_read *r = ctx;
+	struct source *s = r->s;
+	size_t budget = s->file_size + 4096;
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die;
+
+	memset(&die, 0, sizeof(die));
+	while (!r->rc && s->units.n < SRC_NONE - 1 &&
+	       !dwarf_get_units(s->dw, cu, &cu, NULL, NULL, &die, NULL)) {
+		int tag = dwarf_tag(&die);
+
+		if (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit)
+			r->rc = add_unit(s, &die, &r->iv, &budget);
+	}
+	if (!r->rc)
+		r->rc = src_flatten(&r->iv, &s->where);
+}
+
+static int open_units(struct source *s, struct err *err)
+{
+	struct units_read r = { .s = s, .iv = VEC_INIT };
+	bool done = src_read_dwarf(s, read_units, &r);
+
+	vec_free(&r.iv);
+	return !done || r.rc ? err_nomem(err) : 0;
+}
+
+/* ---- opening ----------------------------------------------------------------------------- */
+
+bool src_charge(struct source *s, size_t bytes)
+{
+	if (!s->foreign)
+		return true;
+	if (!file_in_charge(bytes))
+		return false;
+	s->charged += bytes;
+	return true;
+}
+
+void src_discharge(struct source *s, size_t bytes)
+{
+	if (!s->foreign)
+		return;
+	file_in_release(bytes);
+	s->charged -= bytes;
+}
+
+static bool is_packed(const char *name, const GElf_Shdr *sh)
+{
+	return (!strncmp(name, ".debug_", 7) && (sh->sh_flags & SHF_COMPRESSED)) ||
+	       !strncmp(name, ".zdebug_", 8);
+}
+
+/* What the section says that it unpacks to. */
+static size_t unpacked_size(Elf_Scn *scn)
+{
+	const Elf_Data *d;
+	GElf_Chdr head;
+	uint64_t size;
+
+	if (gelf_getchdr(scn, &head))
+		return head.ch_size;
+	d = elf_rawdata(scn, NULL); /* "ZLIB", and the size in big-endian order */
+	if (!d || !d->d_buf || d->d_size < 12)
+		return 0;
+	memcpy(&size, (const char *)d->d_buf + 4, sizeof(size));
+	return be64toh(size);
+}
+
+/* libdw would unpack the sections, but pass over those that it has no memory for. Returns whether
+ * there are any. */
+static bool unpack_sections(struct source *s, Elf *elf, bool unpack)
+{
+	Elf_Scn *scn = NULL;
+	bool any = false;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return false;
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr mem;
+		const GElf_Shdr *sh = gelf_getshdr(scn, &mem);
+		const char *name = sh ? elf_strptr(elf, names, sh->sh_name) : NULL;
+
+		if (!name || !is_packed(name, sh))
+			continue;
+		any = true;
+		if (!unpack || !src_charge(s, unpacked_size(scn)))
+			continue;
+		nomem_begin();
+		if (name[1] == 'z')
+			(void)elf_compress_gnu(scn, 0, 0);
+		else
+			(void)elf_compress(scn, 0, 0);
+		nomem_end();
+	}
+	return any;
+}
+
+static Elf *elf_of(const struct file_map *m)
+{
+	Elf *elf;
+
+	nomem_begin();
+	elf = elf_memory((char *)m->p, m->len);
+	nomem_end();
+	if (elf && elf_kind(elf) == ELF_K_ELF)
+		return elf;
+	(void)elf_end(elf);
+	return NULL;
+}
+
+int src_begin(struct source *s, const struct file_map *m, struct file_map *own, Elf **elf,
+	      Dwarf **dw)
+{
+	*dw = NULL;
+	*elf = elf_of(m);
+	if (*elf && unpack_sections(s, *elf, false)) {
+		(void)elf_end(*elf);
+		*elf = file_map_own(own, m) ? NULL : elf_of(own);
+		if (*elf)
+			(void)unpack_sections(s, *elf, true);
+	}
+	if (!*elf)
+		return -1;
+	nomem_begin();
+	*dw = dwarf_begin_elf(*elf, DWARF_C_READ, NULL);
+	nomem_end();
+	if (!*dw)
+		return -1;
+	(void)dwarf_new_oom_handler(*dw, src_no_memory);
+	return 0;
+}
+
+/* Over `m`, whose bytes stay. */
+static int open_elf(struct source *s, const struct file_map *m, struct err *err)
+{
+	int rc;
+
+	s->file_size = m->len;
+	if (src_begin(s, m, &s->own, &s->elf, &s->dw)) {
+		if (!s->elf)
+			return err_set(err, ERR_FORMAT, "not an ELF file");
+		return -1;
+	}
+	nomem_begin();
+	rc = src_find_alternate(s);
+	src_find_line_sections(s);
+	nomem_end();
+	if (rc || read_segments(s))
+		return err_nomem(err);
+	return open_units(s, err) || !s->units.n ? -1 : 0;
+}
+
+struct source *source_open_file(const struct source_opened *f, struct err *err)
+{
+	struct source *s = calloc(1, sizeof(*s));
+	struct file_map m;
+
+	(void)elf_version(EV_CURRENT);
+	if (!s) {
+		(void)err_nomem(err);
+		return NULL;
+	}
+	(void)pthread_mutex_init(&s->lock, NULL);
+	s->split_fd = s->package_fd = -1;
+	s->user = f->user;
+	s->root = f->root ? strdup(f->root) : NULL;
+	s->path = f->path ? strdup(f->path) : NULL;
+	if ((f->root && !s->root) || (f->path && !s->path)) {
+		(void)err_nomem(err);
+	} else {
+		m = *f->map;
+		s->foreign = m.copy != NULL;
+		if (!open_elf(s, &m, err))
+			return s;
+	}
+	source_free(s);
+	return NULL;
+}
+
+struct source *source_open(const char *path, struct err *err)
+{
+	struct file_map map = { 0 };
+	struct source_opened f = { .map = &map, .path = path };
+	struct source *s;
+	struct stat st;
+	int fd = file_in_open(NULL, path, FILE_IN_LINKS, &st, err);
+
+	if (fd < 0 || file_in_map(&map, fd, &st, false, path, err))
+		return NULL;
+	f.user = st.st_uid;
+	s = source_open_file(&f, err);
+	if (s)
+		s->map = map;
+	else
+		file_map_close(&map);
+	return s;
+}
+
+struct source *source_open_memory(const void *p, size_t len, struct err *err)
+{
+	struct file_map map = { .p = (uint8_t *)(uintptr_t)p, .len = len };
+	struct source_opened f = { .map = &map };
+
+	return source_open_file(&f, err);
+}
+
+void source_free(struct source *s)
+{
+	if (!s)
+		return;
+	vec_each (&s->units, struct src_unit *, u) {
+		src_lines_free(atomic_load_explicit(&u->lines, memory_order_relaxed));
+		src_inlines_free(atomic_load_explicit(&u->calls, memory_order_relaxed));
+		src_files_free(atomic_load_explicit(&u->files, memory_order_relaxed));
+	}
+	vec_free(&s->units);
+	vec_free(&s->where);
+	vec_free(&s->exec);
+	vec_free(&s->splits);
+	u64map_free(&s->names);
+	u64map_free(&s->decls);
+	u64map_free(&s->sums);
+	u64map_free(&s->headers);
+	u64map_free(&s->split_of);
+	u64map_free(&s->skeleton_of);
+	arena_free(&s->arena);
+	(void)dwarf_end(s->dw);
+	(void)elf_end(s->elf);
+	src_made_end(&s->skeletons);
+	src_made_end(&s->alternate);
+	src_made_end(&s->nothing);
+	file_map_close(&s->alternate_own);
+	file_map_close(&s->alternate_map);
+	file_map_close(&s->own);
+	file_map_close(&s->map);
+	if (s->split_fd >= 0)
+		(void)close(s->split_fd);
+	if (s->package_fd >= 0)
+		(void)close(s->package_fd);
+	file_in_release(s->charged);
+	(void)pthread_mutex_destroy(&s->lock);
+	free(s->root);
+	free(s->path);
+	free(s);
+}
+
+static uint32_t unit_at(const struct source *s, uint64_t vaddr)
+{
+	return s ? src_segment_at(s->where.v, s->where.n, vaddr) : SRC_NONE;
+}
+
+struct source_line source_line(const struct source *s, uint64_t vaddr)
+{
+	uint32_t unit = unit_at(s, vaddr);
+	const struct src_line_tab *t = unit == SRC_NONE ? NULL : unit_lines(s, unit);
+	struct source_line none = { NULL, 0, 0 };
+	const struct src_row *row;
+	size_t n;
+
+	if (!t || !t->rows.n || vaddr < t->rows.v[0].addr)
+		return none;
+	row = t->rows.v;
+	for (n = t->rows.n; n > 1; n -= n / 2)
+		row += row[n / 2].addr <= vaddr ? n / 2 : 0;
+	if (row->file >= t->files.n)
+		return none;
+	return (struct source_line){ t->files.v[row->file], row->line, row->discriminator };
+}
+
+struct meeting {
+	struct source *s;
+	struct src_name *name;
+	struct src_decl *decl;
+	int rc;
+};
+
+static void meet(void *ctx)
+{
+	struct meeting *m = ctx;
+
+	m->rc = src_meet(m->s, m->name);
+}
+
+static void set_apart(void *ctx)
+{
+	struct meeting *m = ctx;
+
+	m->rc = src_set_apart(m->s, m->decl);
+}
+
+/* If memory runs out, the function keeps its plain name. One without a line always does. */
+static void meet_function(const struct source *cs, struct src_name *name)
+{
+	/* the lazy part is not const */
+	struct source *s = (struct source *)(uintptr_t)cs;
+	struct meeting m = { .s = s, .name = name };
+
+	if (!name->first_line || atomic_load_explicit(&name->decl, memory_order_acquire))
+		return;
+	(void)pthread_mutex_lock(&s->lock);
+	(void)!src_read_dwarf(s, meet, &m);
+	(void)pthread_mutex_unlock(&s->lock);
+}
+
+const char *source_inline_name(const struct source *cs, const struct source_inline *i)
+{
+	struct source *s = (struct source *)(uintptr_t)cs;
+	struct meeting m = { .s = s };
+	const char *name = i->name;
+
+	if (i->function)
+		m.decl = atomic_load_explicit(&i->function->decl, memory_order_acquire);
+	if (!m.decl)
+		return name;
+	(void)pthread_mutex_lock(&s->lock);
+	if (src_read_dwarf(s, set_apart, &m) && !m.rc && m.decl->apart)
+		name = m.decl->apart;
+	(void)pthread_mutex_unlock(&s->lock);
+	return name;
+}
+
+/* The function that others are inlined into shares its name with none of them, either. */
+static void meet_outer(const struct source *s, const struct src_call_tab *t, uint64_t vaddr)
+{
+	uint32_t id = t ? src_segment_at(t->code.v, t->code.n, vaddr) : SRC_NONE;
+
+	if (id != SRC_NONE)
+		meet_function(s, t->functions.v[id]);
+}
+
+static size_t inlines(const struct source *s, uint64_t vaddr, bool places,
+		      struct source_inline *out, size_t max)
+{
+	uint32_t unit = unit_at(s, vaddr);
+	const struct src_call_tab *t = unit == SRC_NONE ? NULL : unit_calls(s, unit);
+	uint32_t id = t ? src_segment_at(t->inl.v, t->inl.n, vaddr) : SRC_NONE;
+	const struct src_file_tab *f = places && id != SRC_NONE ? unit_files(s, unit) : NULL;
+	size_t depth = 0, i;
+
+	meet_outer(s, t, vaddr);
+	for (uint32_t c = id; c != SRC_NONE; c = t->calls.v[c].parent)
+		depth++;
+	i = depth;
+	for (uint32_t c = id; c != SRC_NONE; c = t->calls.v[c].parent) {
+		const struct src_call *call = &t->calls.v[c];
+		bool known = f && call->file < f->files.n;
+
+		meet_function(s, call->name);
+		if (--i < max)
+			out[i] = (struct source_inline){
+				.name = call->name->shown,
+				.at = { known ? f->files.v[call->file] : NULL, call->line,
+					call->discriminator },
+				.linkage = call->name->linkage,
+				.first_line = call->name->first_line,
+				.function = call->name,
+			};
+	}
+	return depth < max ? depth : max;
+}
+
+size_t source_inlines(const struct source *s, uint64_t vaddr, struct source_inline *out, size_t max)
+{
+	return inlines(s, vaddr, true, out, max);
+}
+
+size_t source_inline_names(const struct source *s, uint64_t vaddr, struct source_inline *out,
+			   size_t max)
+{
+	return inlines(s, vaddr, false, out, max);
+}
+
+bool source_function(const struct source *s, uint64_t vaddr, struct source_function *out)
+{
+	uint32_t unit = unit_at(s, vaddr);
+	const struct src_call_tab *t = unit == SRC_NONE ? NULL : unit_calls(s, unit);
+	uint32_t id = t ? src_segment_at(t->code.v, t->code.n, vaddr) : SRC_NONE;
+
+	if (id == SRC_NONE)
+		return false;
+	*out = (struct source_function){ t->functions.v[id]->shown, t->functions.v[id]->linkage,
+					 t->functions.v[id]->first_line };
+	return true;
+}

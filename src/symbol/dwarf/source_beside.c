@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * source_beside - the files that a program's debug information names: a unit's .dwo, the program's
+ * .dwp, dwz's alternate.
+ *
+ * The program's author chose these names. So the files are opened by the door (base/file_in.h),
+ * below the root that the program itself was read from, and libdw gets the bytes: it never opens
+ * one by itself. A file is taken only if it has the id that it must have, and if the program's user
+ * can read it.
+ *
+ * They are looked for where libdw of elfutils 0.188 to 0.192 would: beside the program, then below
+ * the directory that it was compiled in; the alternate first by its build-id.
+ */
+#include <dwarf.h>
+#include <elf.h>
+#include <elfutils/libdwelf.h>
+#include <elfutils/version.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/nomem.h"
+#include "base/text.h"
+#include "symbol/elf_file.h"
+#include "symbol/dwarf/source_tables.h"
+
+/* Units of packages are understood from there on. */
+#if _ELFUTILS_PREREQ(0, 191)
+static const bool reads_packages = true;
+#else
+static const bool reads_packages;
+#endif
+
+/* False: there is none that may be read; the first that may not is told. */
+static bool open_file(struct source *s, const char *path, struct file_map *m)
+{
+	struct err why = ERR_INIT;
+	struct stat st;
+	int fd = file_in_open(s->root, path, FILE_IN_LINKS, &st, &why);
+
+	if (fd >= 0 && !file_shown_for(fd, s->root, path, &st, s->user)) {
+		(void)close(fd);
+		fd = -1;
+		(void)err_set(&why, ERR_LIMIT,
+			      "%s: left out: the program's owner may not read this file", path);
+	}
+	if (fd >= 0 && !file_in_map(m, fd, &st, s->foreign, path, &why) && m->len)
+		return true;
+	if (why.code != ERR_NOT_FOUND && s->beside.code == ERR_NONE)
+		s->beside = why;
+	return false;
+}
+
+/* `name` below `dir`, which may itself be below the program's directory. */
+static bool open_named(struct source *s, const char *dir, const char *name, struct file_map *m)
+{
+	char path[PATH_MAX];
+	bool whole = *name == '/';
+	int n;
+
+	if (!*name || (!whole && !s->path))
+		return false;
+	if (whole)
+		n = snprintf(path, sizeof(path), "%s", name);
+	else if (dir && *dir == '/')
+		n = snprintf(path, sizeof(path), "%s/%s", dir, name);
+	else
+		n = snprintf(path, sizeof(path), "%.*s%s%s%s", (int)(path_base(s->path) - s->path),
+			     s->path, dir ? dir : "", dir ? "/" : "", name);
+	return n > 0 && (size_t)n < sizeof(path) && open_file(s, path, m);
+}
+
+static const char *text_of(const Dwarf_Die *unit, unsigned name)
+{
+	Dwarf_Attribute a;
+	Dwarf_Die die = *unit;
+
+	return dwarf_attr(&die, name, &a) ? dwarf_formstring(&a) : NULL;
+}
+
+/* ---- split units ------------------------------------------------------------------------- */
+
+/* Whether a unit of that file has the id: libdw looks for a skeleton's file but once. */
+static bool has_unit(int fd, uint64_t id)
+{
+	Dwarf *dw = dwarf_begin(fd, DWARF_C_READ);
+	Dwarf_CU *cu = NULL;
+	bool found = false;
+
+	if (dw)
+		(void)dwarf_new_oom_handler(dw, src_no_memory);
+	while (dw && !found && !dwarf_get_units(dw, cu, &cu, NULL, NULL, NULL, NULL)) {
+		uint64_t its;
+
+		found = !dwarf_cu_info(cu, NULL, NULL, NULL, NULL, &its, NULL, NULL) && its == id;
+	}
+	(void)dwarf_end(dw);
+	return found;
+}
+
+static void no_contents(struct source *s)
+{
+	if (s->beside.code == ERR_NONE)
+		(void)err_set(&s->beside, ERR_LIMIT,
+			      "%s: its split debug information was not read (is /proc mounted?)",
+			      s->path);
+}
+
+static bool join(struct source *s, struct src_split *split, int fd, uint64_t id)
+{
+	if (fd < 0 || !has_unit(fd, id))
+		return false;
+	if (!src_join(s, split, fd))
+		no_contents(s);
+	return split->contents.addr != NULL;
+}
+
+/* The file's bytes in memory that nobody else can change, charged; -1: none. */
+static int copy_named(struct source *s, const char *dir, const char *name)
+{
+	struct file_map m = { 0 };
+	int fd = -1;
+
+	if (open_named(s, dir, name, &m) && src_charge(s, m.len)) {
+		fd = src_copy(&m);
+		if (fd < 0) {
+			src_discharge(s, m.len);
+			no_contents(s);
+		}
+	}
+	file_map_close(&m);
+	return fd;
+}
+
+static bool try_file(struct source *s, struct src_split *split, const char *dir, const char *name,
+		     uint64_t id)
+{
+	int fd = copy_named(s, dir, name);
+	struct stat st;
+	bool joined = join(s, split, fd, id);
+
+	if (fd >= 0) {
+		if (!joined && !fstat(fd, &st))
+			src_discharge(s, (size_t)st.st_size);
+		(void)close(fd);
+	}
+	return joined;
+}
+
+/* One copy for all units: a package may be as large as the program. */
+static bool try_package(struct source *s, struct src_split *split, uint64_t id)
+{
+	char name[NAME_MAX + 8];
+
+	if (!reads_packages || !s->path)
+		return false;
+	if (!s->package_tried) {
+		s->package_tried = true;
+		(void)snprintf(name, sizeof(name), "%s.dwp", path_base(s->path));
+		s->package_fd = copy_named(s, NULL, name);
+	}
+	return join(s, split, s->package_fd, id);
+}
+
+static void find_contents(struct source *s, struct src_split *split)
+{
+	const char *name = text_of(split->die, DW_AT_dwo_name);
+	const char *dir = text_of(split->die, DW_AT_comp_dir);
+	uint64_t id, *at;
+
+	if (!name)
+		name = text_of(split->die, DW_AT_GNU_dwo_name);
+	if (!name || dwarf_cu_info(split->die->cu, NULL, NULL, NULL, NULL, &id, NULL, NULL))
+		return;
+	if (!try_package(s, split, id) && !try_file(s, split, NULL, name, id) &&
+	    !(dir && *name != '/' && try_file(s, split, dir, name, id)))
+		return;
+	/* out of memory: what is looked for by the contents is then not found */
+	at = u64map_at(&s->skeleton_of, (uint64_t)(uintptr_t)split->contents.cu, NULL);
+	if (at)
+		*at = (uint64_t)(uintptr_t)split->die;
+}
+
+Dwarf_Die src_contents(struct source *s, const Dwarf_Die *unit)
+{
+	const uint64_t *at;
+	struct src_split *split;
+
+	if (!s->splits_made) {
+		s->splits_made = true;
+		if (src_make_skeletons(s))
+			nomem_note();
+	}
+	at = u64map_find(&s->split_of, (uint64_t)(uintptr_t)unit->cu);
+	if (!at)
+		return *unit;
+	split = &s->splits.v[*at - 1];
+	if (!split->tried) {
+		split->tried = true;
+		find_contents(s, split);
+	}
+	return split->contents.addr ? split->contents : *unit;
+}
+
+const Dwarf_Die *src_skeleton(const struct source *s, const Dwarf_Die *die)
+{
+	const uint64_t *at = u64map_find(&s->skeleton_of, (uint64_t)(uintptr_t)die->cu);
+
+	return at ? (const Dwarf_Die *)(uintptr_t)*at : NULL;
+}
+
+/* ---- dwz's alternate --------------------------------------------------------------------- */
+
+/* Files that share no unit may share strings. libdw takes no file of strings alone, so they get a
+ * file of ours around them. */
+static bool take_strings(struct source *s, const struct elf_file *f)
+{
+	const struct elf_sec *strings = elf_section(f, ".debug_str");
+
+	if (!strings || !strings->data || strings->flags & SHF_COMPRESSED ||
+	    src_make_strings(s, &s->alternate, strings->data, strings->size))
+		return false;
+	(void)dwarf_new_oom_handler(s->alternate.dw, src_no_memory);
+	return true;
+}
+
+static bool take_units(struct source *s, const struct elf_file *f)
+{
+	struct src_made *a = &s->alternate;
+
+	return (elf_section(f, ".debug_str") || elf_section(f, ".zdebug_str")) &&
+	       !src_begin(s, &s->alternate_map, &s->alternate_own, &a->elf, &a->dw);
+}
+
+static bool take_alternate(struct source *s, bool opened, const void *id, size_t len)
+{
+	const struct file_map *m = &s->alternate_map;
+	struct elf_file f;
+	const uint8_t *its;
+	bool taken = false;
+
+	if (opened && !elf_file_read(&f, m->p, m->len, "", NULL)) {
+		if (elf_build_id(&f, &its) == len && !memcmp(its, id, len))
+			taken = elf_section(&f, ".debug_info") || elf_section(&f, ".zdebug_info")
+					? take_units(s, &f)
+					: take_strings(s, &f);
+		elf_file_free(&f);
+	}
+	if (taken)
+		return true;
+	src_made_end(&s->alternate);
+	file_map_close(&s->alternate_own);
+	file_map_close(&s->alternate_map);
+	return false;
+}
+
+/* Even where there is none, libdw has one: else it would look for it by the name. */
+int src_find_alternate(struct source *s)
+{
+	char hex[2 * 64 + 1], path[PATH_MAX];
+	const uint8_t *bytes;
+	const char *name;
+	const void *id;
+	ssize_t len;
+	bool found;
+
+	if (src_make_nothing(s))
+		return -1;
+	len = dwelf_dwarf_gnu_debugaltlink(s->dw, &name, &id);
+	bytes = id;
+	(void)dwarf_setalt(s->dw, s->nothing.dw);
+	(void)dwarf_new_oom_handler(s->nothing.dw, src_no_memory);
+	if (len < 3 || len > 64)
+		return 0;
+	text_hex(hex, bytes + 1, (size_t)len - 1);
+	(void)snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%02x/%s.debug", bytes[0], hex);
+	found = take_alternate(s, open_file(s, path, &s->alternate_map), id, (size_t)len) ||
+		take_alternate(s, open_named(s, NULL, name, &s->alternate_map), id, (size_t)len);
+	if (found) {
+		(void)dwarf_setalt(s->alternate.dw, s->nothing.dw);
+		(void)dwarf_setalt(s->dw, s->alternate.dw);
+	}
+	return 0;
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * source_skeleton - split units joined with their skeletons, without libdw opening what a file
+ * names.
+ *
+ * libdw joins the two only if it finds the split unit's file by itself, by the name that the
+ * skeleton has. So it gets skeletons that we make: an ELF file in memory with one skeleton for each
+ * of the program's, which has the same id and bases, and the program's tables of addresses and
+ * ranges. Their name is that of a descriptor of ours, which holds a copy of the file that the door
+ * opened (base/file_in.h): memory that nobody else can change. libdw is never asked for the split
+ * unit of the program's own skeletons.
+ *
+ * Where /proc is not mounted, a split unit has the lines of its skeleton alone.
+ * Format: DWARF 5, sections 7.4, 7.5.1.2, 7.5.3; DebugFission in GCC's wiki for DWARF 4.
+ */
+#include <dwarf.h>
+#include <elf.h>
+#include <gelf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file_in.h"
+#include "symbol/dwarf/source_tables.h"
+
+enum { INFO, ABBREV, ADDR, RANGES, STR, SECTIONS, DIR_MAX = 4096 };
+
+static const char *const section_name[SECTIONS] = { ".debug_info", ".debug_abbrev", ".debug_addr",
+						    ".debug_ranges", ".debug_str" };
+
+/* A file in the class and byte order of another. */
+struct made {
+	bool big, is64;
+	uint16_t machine;
+	struct buf section[SECTIONS];
+	struct buf file;
+};
+
+static void put(const struct made *m, struct buf *b, uint64_t v, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		buf_putc(b, (char)(v >> 8 * (m->big ? bytes - 1 - i : i)));
+}
+
+static void put_word(struct made *m, uint64_t v)
+{
+	put(m, &m->file, v, m->is64 ? 8 : 4);
+}
+
+static void put_section(struct made *m, size_t name, uint32_t type, uint64_t at, uint64_t len)
+{
+	put(m, &m->file, name, 4);
+	put(m, &m->file, type, 4);
+	put_word(m, 0); /* flags */
+	put_word(m, 0); /* address */
+	put_word(m, at);
+	put_word(m, len);
+	put(m, &m->file, 0, 8); /* link, info */
+	put_word(m, 1);		/* alignment */
+	put_word(m, 0);
+}
+
+/* The sections one after the other, then their names, then their headers. */
+static void make_file(struct made *m)
+{
+	size_t at[SECTIONS], name[SECTIONS], names = 0, shnum = SECTIONS + 2;
+	size_t head = m->is64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr), end = head, pad;
+	struct buf *f = &m->file;
+
+	for (size_t i = 0; i < SECTIONS; i++) {
+		at[i] = end;
+		end += m->section[i].len;
+		name[i] = 1 + names;
+		names += strlen(section_name[i]) + 1;
+	}
+	pad = -(end + 1 + names) % 8;
+	buf_put(f, ELFMAG, SELFMAG);
+	buf_putc(f, m->is64 ? ELFCLASS64 : ELFCLASS32);
+	buf_putc(f, m->big ? ELFDATA2MSB : ELFDATA2LSB);
+	buf_putc(f, EV_CURRENT);
+	buf_fill(f, '\0', EI_NIDENT - EI_VERSION - 1);
+	put(m, f, ET_REL, 2);
+	put(m, f, m->machine, 2);
+	put(m, f, EV_CURRENT, 4);
+	put_word(m, 0); /* entry */
+	put_word(m, 0); /* program headers */
+	put_word(m, end + 1 + names + pad);
+	put(m, f, 0, 4); /* flags */
+	put(m, f, head, 2);
+	put(m, f, 0, 4); /* program headers: size, number */
+	put(m, f, m->is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr), 2);
+	put(m, f, shnum, 2);
+	put(m, f, shnum - 1, 2);
+	for (size_t i = 0; i < SECTIONS; i++)
+		buf_put(f, m->section[i].s, m->section[i].len);
+	buf_putc(f, '\0');
+	for (size_t i = 0; i < SECTIONS; i++)
+		buf_put(f, section_name[i], strlen(section_name[i]) + 1);
+	buf_fill(f, '\0', pad);
+	put_section(m, 0, SHT_NULL, 0, 0);
+	for (size_t i = 0; i < SECTIONS; i++)
+		put_section(m, name[i], SHT_PROGBITS, at[i], m->section[i].len);
+	put_section(m, 0, SHT_STRTAB, end, names + 1);
+}
+
+static void put_uleb(struct buf *b, unsigned v)
+{
+	for (; v > 0x7f; v >>= 7)
+		buf_putc(b, (char)(v | 0x80));
+	buf_putc(b, (char)v);
+}
+
+/* 1: a skeleton of DWARF 5; 2: one of DWARF 4. */
+static void make_abbrevs(struct made *m)
+{
+	static const unsigned v[] = { 1,
+				      DW_TAG_skeleton_unit,
+				      DW_CHILDREN_no,
+				      DW_AT_dwo_name,
+				      DW_FORM_string,
+				      DW_AT_comp_dir,
+				      DW_FORM_string,
+				      DW_AT_addr_base,
+				      DW_FORM_sec_offset,
+				      DW_AT_low_pc,
+				      DW_FORM_addr,
+				      0,
+				      0,
+				      2,
+				      DW_TAG_compile_unit,
+				      DW_CHILDREN_no,
+				      DW_AT_GNU_dwo_name,
+				      DW_FORM_string,
+				      DW_AT_comp_dir,
+				      DW_FORM_string,
+				      DW_AT_GNU_addr_base,
+				      DW_FORM_sec_offset,
+				      DW_AT_low_pc,
+				      DW_FORM_addr,
+				      DW_AT_GNU_ranges_base,
+				      DW_FORM_sec_offset,
+				      DW_AT_GNU_dwo_id,
+				      DW_FORM_data8,
+				      0,
+				      0,
+				      0 };
+
+	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++)
+		put_uleb(&m->section[ABBREV], v[i]);
+}
+
+/* ---- the program's skeletons ------------------------------------------------------------- */
+
+struct skeleton {
+	Dwarf_Half version;
+	uint8_t type, address_size;
+	uint64_t id, addr_base, ranges_base, low;
+	const char *dir;
+};
+
+static uint64_t offset_of(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute a;
+	Dwarf_Word v;
+
+	return dwarf_attr(die, name, &a) && !dwarf_formudata(&a, &v) ? v : 0;
+}
+
+static bool read_skeleton(const Dwarf_Die *unit, struct skeleton *k)
+{
+	Dwarf_Die die = *unit;
+	Dwarf_Attribute a;
+	bool new;
+
+	if (dwarf_cu_info(die.cu, &k->version, &k->type, NULL, NULL, &k->id, &k->address_size,
+			  NULL) ||
+	    k->type != DW_UT_skeleton || (k->address_size != 4 && k->address_size != 8))
+		return false;
+	new = k->version > 4;
+	k->addr_base = offset_of(&die, new ? DW_AT_addr_base : DW_AT_GNU_addr_base);
+	k->ranges_base = new ? 0 : offset_of(&die, DW_AT_GNU_ranges_base);
+	if (k->addr_base > UINT32_MAX || k->ranges_base > UINT32_MAX)
+		return false;
+	if (dwarf_lowpc(&die, &k->low) &&
+	    (!dwarf_attr(&die, DW_AT_entry_pc, &a) || dwarf_formaddr(&a, &k->low)))
+		k->low = 0;
+	k->dir = dwarf_attr(&die, DW_AT_comp_dir, &a) ? dwarf_formstring(&a) : NULL;
+	if (!k->dir || strnlen(k->dir, DIR_MAX) == DIR_MAX)
+		k->dir = "/";
+	return true;
+}
+
+static void put_skeleton(struct made *m, const struct skeleton *k, const char *name)
+{
+	size_t size = k->address_size;
+	struct buf unit = BUF_INIT;
+
+	put(m, &unit, k->version, 2);
+	if (k->version > 4)
+		put(m, &unit, DW_UT_skeleton, 1);
+	if (k->version > 4)
+		put(m, &unit, size, 1);
+	put(m, &unit, 0, 4); /* of the abbreviations */
+	if (k->version > 4)
+		put(m, &unit, k->id, 8);
+	else
+		put(m, &unit, size, 1);
+	buf_putc(&unit, k->version > 4 ? 1 : 2);
+	buf_put(&unit, name, strlen(name) + 1);
+	buf_put(&unit, k->dir, strlen(k->dir) + 1);
+	put(m, &unit, k->addr_base, 4);
+	put(m, &unit, k->low, size);
+	if (k->version <= 4) {
+		put(m, &unit, k->ranges_base, 4);
+		put(m, &unit, k->id, 8);
+	}
+	put(m, &m->section[INFO], unit.len, 4);
+	buf_put(&m->section[INFO], unit.s, unit.len);
+	m->section[INFO].failed |= unit.failed;
+	buf_free(&unit);
+}
+
+/* The bytes of the program's section, unpacked if they were packed. */
+static void copy_section(struct source *s, const char *name, struct buf *out)
+{
+	Elf_Scn *scn = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(s->elf, &names))
+		return;
+	while (!out->len && (scn = elf_nextscn(s->elf, scn))) {
+		GElf_Shdr mem;
+		const GElf_Shdr *sh = gelf_getshdr(scn, &mem);
+		const char *its = sh ? elf_strptr(s->elf, names, sh->sh_name) : NULL;
+		const Elf_Data *d;
+
+		if (!its || (strcmp(its, name) != 0 &&
+			     (strncmp(its, ".z", 2) != 0 || strcmp(its + 2, name + 1) != 0)))
+			continue;
+		d = elf_rawdata(scn, NULL);
+		if (d && d->d_buf && d->d_size <= UINT32_MAX)
+			buf_put(out, d->d_buf, d->d_size);
+	}
+}
+
+static int begin(struct src_made *to, struct made *m)
+{
+	bool failed = false;
+
+	make_file(m);
+	for (size_t i = 0; i < SECTIONS; i++) {
+		failed |= m->section[i].failed;
+		buf_free(&m->section[i]);
+	}
+	to->bytes = m->file;
+	if (failed || m->file.failed)
+		return -1;
+	to->elf = elf_memory(to->bytes.s, to->bytes.len);
+	to->dw = to->elf ? dwarf_begin_elf(to->elf, DWARF_C_READ, NULL) : NULL;
+	return to->dw ? 0 : -1;
+}
+
+static void made_like(const struct source *s, struct made *m)
+{
+	const char *ident = elf_getident(s->elf, NULL);
+	GElf_Ehdr mem;
+	const GElf_Ehdr *head = gelf_getehdr(s->elf, &mem);
+
+	memset(m, 0, sizeof(*m));
+	m->big = ident && ident[EI_DATA] == ELFDATA2MSB;
+	m->is64 = ident && ident[EI_CLASS] == ELFCLASS64;
+	m->machine = head ? head->e_machine : EM_NONE;
+}
+
+void src_made_end(struct src_made *m)
+{
+	(void)dwarf_end(m->dw);
+	(void)elf_end(m->elf);
+	buf_free(&m->bytes);
+	memset(m, 0, sizeof(*m));
+}
+
+int src_make_strings(const struct source *s, struct src_made *to, const void *strings, size_t len)
+{
+	struct made m;
+
+	made_like(s, &m);
+	buf_fill(&m.section[INFO], '\0', 4);
+	buf_put(&m.section[STR], strings, len);
+	make_abbrevs(&m);
+	return begin(to, &m);
+}
+
+int src_make_nothing(struct source *s)
+{
+	return src_make_strings(s, &s->nothing, "", 1);
+}
+
+/* Their units, in the order in which they were made: that of the program's. */
+static int pair_units(struct source *s)
+{
+	Dwarf_CU *cu = NULL;
+	size_t unit = 0;
+
+	while (!dwarf_get_units(s->skeletons.dw, cu, &cu, NULL, NULL, NULL, NULL)) {
+		struct src_split split = { .made = cu };
+		struct skeleton k;
+		uint64_t *at;
+
+		while (unit < s->units.n && !read_skeleton(&s->units.v[unit].die, &k))
+			unit++;
+		if (unit == s->units.n)
+			break;
+		split.die = &s->units.v[unit++].die;
+		at = u64map_at(&s->split_of, (uint64_t)(uintptr_t)split.die->cu, NULL);
+		if (!at || vec_push(&s->splits, split))
+			return -1;
+		*at = s->splits.n;
+	}
+	return 0;
+}
+
+static bool has_skeletons(const struct source *s)
+{
+	struct skeleton k;
+
+	vec_each (&s->units, const struct src_unit *, u)
+		if (read_skeleton(&u->die, &k))
+			return true;
+	return false;
+}
+
+int src_make_skeletons(struct source *s)
+{
+	struct made m;
+	char name[40];
+
+	if (!has_skeletons(s))
+		return 0;
+	s->split_fd = memfd_create("cyclade-split", MFD_CLOEXEC);
+	if (s->split_fd < 0)
+		return 0;
+	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", s->split_fd);
+	made_like(s, &m);
+	make_abbrevs(&m);
+	vec_each (&s->units, const struct src_unit *, u) {
+		struct skeleton k;
+
+		if (read_skeleton(&u->die, &k))
+			put_skeleton(&m, &k, name);
+	}
+	copy_section(s, ".debug_addr", &m.section[ADDR]);
+	copy_section(s, ".debug_ranges", &m.section[RANGES]);
+	if (begin(&s->skeletons, &m))
+		return -1;
+	(void)dwarf_new_oom_handler(s->skeletons.dw, src_no_memory);
+	(void)dwarf_setalt(s->skeletons.dw, s->nothing.dw);
+	return pair_units(s);
+}
+
+/* ---- joining ----------------------------------------------------------------------------- */
+
+static bool write_all(int fd, const uint8_t *p, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, p, len);
+
+		if (n <= 0)
+			return false;
+		p += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+int src_copy(const struct file_map *m)
+{
+	int fd = memfd_create("cyclade-split", MFD_CLOEXEC);
+
+	if (fd < 0 || write_all(fd, m->p, m->len))
+		return fd;
+	(void)close(fd);
+	return -1;
+}
+
+bool src_join(struct source *s, struct src_split *split, int fd)
+{
+	Dwarf *dw;
+
+	memset(&split->contents, 0, sizeof(split->contents));
+	/* libdw maps what is there, so each file has a descriptor of its own behind the number */
+	if (dup3(fd, s->split_fd, O_CLOEXEC) >= 0 &&
+	    !dwarf_cu_info(split->made, NULL, NULL, NULL, &split->contents, NULL, NULL, NULL) &&
+	    split->contents.addr) {
+		dw = dwarf_cu_getdwarf(split->contents.cu);
+		(void)dwarf_new_oom_handler(dw, src_no_memory);
+		(void)dwarf_setalt(dw, s->nothing.dw);
+	}
+	return split->contents.addr != NULL;
+}

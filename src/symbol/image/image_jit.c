@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Code that a process made while it ran: named by the dump its runtime wrote (jit-PID.dump), else
+ * by the list it left in perf-PID.map.
+ *
+ * The symbols of IMAGE_ANON, a process' memory, have no time: where a runtime used memory again,
+ * the code that lay there last gives the name. Where the recording's times are those of the dump,
+ * space_jit.c finds the code by time, which then is in an IMAGE_JIT, and dumps are no source here.
+ */
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file_in.h"
+#include "symbol/image/image_set.h"
+#include "symbol/image/jitdump.h"
+#include "symbol/image/perfmap.h"
+
+#define PERF_MAP_MAX  (1u << 30)
+#define PERF_MAP_COST 12 /* bytes of memory for each byte of a list of short names */
+
+/* Anybody can leave a file under that name in /tmp, or under another process' number: only the
+ * user's own and root's are believed; by root, who reads on behalf of all, those of the owner of
+ * the process while it lives, too. */
+static uid_t may_bring(const struct images *set, uint32_t pid)
+{
+	char path[32];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "/proc/%u", pid);
+	return geteuid() || set->opts.sysroot || !pid || !file_look(path, &st) ? 0 : st.st_uid;
+}
+
+static bool believed(const struct images *set, const struct stat *st, uint32_t pid)
+{
+	return file_written_by(st, may_bring(set, pid));
+}
+
+static void put_doubt(struct buf *b, const char *path, const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		buf_printf(b, "%s: not a regular file: not used", path);
+	else if (st->st_mode & (S_IWGRP | S_IWOTH))
+		buf_printf(b, "%s: others may write it (mode %03o): not used; chmod go-w", path,
+			   (unsigned)st->st_mode & 0777);
+	else
+		buf_printf(b, "%s: of user %u, who is neither root nor %s: not used", path,
+			   (unsigned)st->st_uid, geteuid() ? "you" : "known to own the process");
+}
+
+static int fill(struct image *im, const struct perfmap *m, struct err *err)
+{
+	if (vec_reserve(&im->list.raw, m->n))
+		return err_nomem(err);
+	for (size_t i = 0; i < m->n; i++) {
+		const struct perfmap_sym *s = &m->sym[i];
+		const char *name = arena_strdup(&im->list.arena, s->name);
+
+		if (!name)
+			return err_nomem(err);
+		if (image_add_symbol(im, s->start, s->end - s->start, name, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int fill_from_dump(struct image *im, const struct jitdump *j, struct err *err)
+{
+	vec_each (&j->code, const struct jit_code *, c) {
+		const char *name;
+
+		/* what something else came to lie over has no name in the end */
+		if (!c->size || jitdump_find(j, c->start, UINT64_MAX) != c)
+			continue;
+		name = arena_strdup(&im->list.arena, c->name ? c->name : "");
+		if (!name)
+			return err_nomem(err);
+		if (image_add_symbol(im, c->start, c->size, name, err))
+			return -1;
+	}
+	return 0;
+}
+
+enum seen { ABSENT, DOUBTED, OPEN };
+
+/* Opens and judges what lies at `inside`, below the sysroot: in a directory that anybody can write
+ * a link is nobody's file. `path` is the whole name, of 4096 bytes. */
+static enum seen open_own(const struct images *set, struct image *im, const char *inside,
+			  uint32_t pid, char *path, int *fd, struct stat *st)
+{
+	const char *root = set->opts.sysroot;
+	struct err why = ERR_INIT;
+	int n = snprintf(path, 4096, "%s%s", root ? root : "", inside);
+
+	if (n <= 0 || n >= 4096)
+		return ABSENT;
+	*fd = file_in_open(root, inside, FILE_IN_NO_LINK, st, &why);
+	if (*fd < 0) {
+		image_failed(im, &why);
+		return st->st_mode && !believed(set, st, pid) ? DOUBTED : ABSENT;
+	}
+	if (believed(set, st, pid))
+		return OPEN;
+	(void)close(*fd);
+	return DOUBTED;
+}
+
+bool image_jit_map(const struct images *set, struct image *im, struct file_map *map, char *path)
+{
+	struct err why = ERR_INIT;
+	uint32_t pid = 0;
+	struct stat st;
+	int fd;
+
+	*map = (struct file_map){ 0 };
+	(void)jitdump_path_pid(im->key.path, &pid);
+	if (open_own(set, im, im->key.path, pid, path, &fd, &st) != OPEN)
+		return false;
+	if (!file_in_map(map, fd, &st, false, path, &why))
+		return true;
+	image_failed(im, &why);
+	return false;
+}
+
+/* The dump of process `pid` lies where the runtime mapped it: that is how it says where. */
+static bool find_dump(const struct images *set, struct image *im, struct file_map *map, char *path)
+{
+	const char *found = image_dump_path(set, im->key.pid);
+	struct err why = ERR_INIT;
+	struct stat st;
+	int fd;
+	enum seen seen = found ? open_own(set, im, found, im->key.pid, path, &fd, &st) : ABSENT;
+
+	if (seen == DOUBTED) {
+		buf_puts(&im->refusal, "; ");
+		put_doubt(&im->refusal, path, &st);
+	}
+	if (seen != OPEN)
+		return false;
+	if (!file_in_map(map, fd, &st, false, path, &why))
+		return true;
+	buf_printf(&im->refusal, "; %s", why.what);
+	image_failed(im, &why);
+	return false;
+}
+
+/* Every code ever loaded, at the place of its bytes. */
+static int fill_by_place(struct image *im, const struct jitdump *j, struct err *err)
+{
+	vec_each (&j->code, const struct jit_code *, c) {
+		const char *name;
+
+		if (c->moved)
+			continue;
+		name = arena_strdup(&im->list.arena, c->name ? c->name : "");
+		if (!name)
+			return err_nomem(err);
+		if (image_add_symbol(im, c->offset, c->size, name, err))
+			return -1;
+	}
+	return 0;
+}
+
+int image_load_jit_dump(const struct images *set, struct image *im, struct err *err)
+{
+	struct jitdump j = { 0 };
+	struct err why = ERR_INIT;
+	struct file_map map;
+	char path[4096];
+	int rc = 0;
+
+	if (!image_jit_map(set, im, &map, path))
+		return 0;
+	if (!jitdump_parse(&j, map.p, map.len, &why)) {
+		rc = fill_by_place(im, &j, err);
+		buf_printf(&im->origin,
+			   "%s, by the samples' times, unverified (such dumps carry no build-id)%s",
+			   path, j.cut ? "; cut short" : "");
+		jitdump_free(&j);
+	} else if (why.code == ERR_NOMEM) {
+		rc = err_nomem(err);
+	}
+	file_map_close(&map);
+	return rc;
+}
+
+static int load_dump(const struct images *set, struct image *im, struct err *err)
+{
+	struct jitdump j = { 0 };
+	struct err why = ERR_INIT;
+	struct file_map map;
+	char path[4096];
+	int rc = 0;
+
+	if (!find_dump(set, im, &map, path))
+		return 0;
+	if (jitdump_parse(&j, map.p, map.len, &why)) {
+		if (why.code == ERR_NOMEM)
+			rc = err_nomem(err);
+		else
+			buf_printf(&im->refusal, "; %s: %s", path, why.what);
+	} else {
+		rc = fill_from_dump(im, &j, err);
+		buf_printf(&im->origin,
+			   "%s, what lay there last (cyclade record -k mono tells by time), "
+			   "unverified (such dumps carry no build-id)%s",
+			   path, j.cut ? "; cut short" : "");
+		jitdump_free(&j);
+	}
+	file_map_close(&map);
+	return rc;
+}
+
+/* Lists of others are read only as far as there is memory for what becomes of them: the text has
+ * the charge for all of it. */
+static int read_map(struct buf *text, int fd, const struct stat *st, const char *path,
+		    struct err *err)
+{
+	size_t more = file_written_by(st, 0) ? 0 : (size_t)st->st_size;
+
+	if (more > SIZE_MAX / PERF_MAP_COST || !file_in_charge(more * (PERF_MAP_COST - 1))) {
+		(void)close(fd);
+		return err_set(err, ERR_LIMIT, "%s: left out: too large (%zu MB)", path,
+			       more >> 20);
+	}
+	text->charged = more * (PERF_MAP_COST - 1);
+	return file_in_slurp(text, fd, st, PERF_MAP_MAX, path, err);
+}
+
+/* The symbols stay with the image, the text and what was made of it on the way do not. */
+static void keep_charge(struct image *im, struct buf *text)
+{
+	size_t kept = text->len + im->list.raw.n * sizeof(*im->list.raw.v);
+
+	kept = kept < text->charged ? kept : text->charged;
+	text->charged -= kept;
+	im->charged += kept;
+}
+
+/* The list of a process that sees another /tmp, perhaps under another number. `path` is set to
+ * where it is if there is one. */
+static bool open_inside(const struct images *set, uint32_t pid, char *path, int *fd,
+			struct stat *st)
+{
+	const struct place_of *p = set->opts.sysroot ? NULL : image_place_of(set, path);
+
+	*fd = p ? file_in_open(p->root, p->rest, FILE_IN_LINKS, st, NULL) : -1;
+	if (*fd < 0)
+		return false;
+	if (believed(set, st, pid)) {
+		(void)snprintf(path, 4096, "%s%s", p->root, p->rest);
+		return true;
+	}
+	(void)close(*fd);
+	return false;
+}
+
+static int load_perf_map(const struct images *set, struct image *im, struct err *err)
+{
+	const char *dir = set->opts.perf_map_dir ? set->opts.perf_map_dir : "/tmp";
+	struct perfmap m = PERFMAP_INIT;
+	struct buf text = BUF_INIT;
+	struct err why = ERR_INIT;
+	char path[4096], name[4096];
+	enum seen seen = OPEN;
+	struct stat st;
+	int fd, rc = 0;
+
+	if (snprintf(path, sizeof(path), "%s/perf-%u.map", dir, im->key.pid) >= (int)sizeof(path))
+		return 0;
+	if (!open_inside(set, im->key.pid, path, &fd, &st)) {
+		(void)snprintf(name, sizeof(name), "%s", path);
+		seen = open_own(set, im, name, im->key.pid, path, &fd, &st);
+	}
+	if (seen == ABSENT) {
+		buf_printf(&im->origin,
+			   "%s: not there, so code that process %u made itself has no names", path,
+			   im->key.pid);
+		return 0;
+	}
+	if (seen == DOUBTED) {
+		put_doubt(&im->origin, path, &st);
+		return 0;
+	}
+	if (read_map(&text, fd, &st, path, &why)) {
+		buf_puts(&im->origin, why.what);
+		image_failed(im, &why);
+		if (why.code == ERR_NOMEM)
+			rc = err_nomem(err);
+	} else if (perfmap_parse(&m, text.s, text.len, err) || fill(im, &m, err)) {
+		rc = -1;
+	} else {
+		buf_printf(&im->origin, "%s, unverified (such lists carry no build-id)", path);
+		if (m.n_bad)
+			buf_printf(&im->origin, "; %zu lines not understood", m.n_bad);
+		keep_charge(im, &text);
+	}
+	perfmap_free(&m);
+	buf_free(&text);
+	return rc;
+}
+
+int image_load_jit(struct images *set, struct image *im, struct err *err)
+{
+	if (im->key.guest) {
+		buf_printf(&im->origin, "%s: code that a guest's process made itself", im->name);
+		return 0;
+	}
+	if (load_dump(set, im, err))
+		return -1;
+	/* both may be there: the dump knows more */
+	if (im->list.raw.n)
+		return 0;
+	buf_reset(&im->origin);
+	if (load_perf_map(set, im, err))
+		return -1;
+	buf_puts(&im->origin, buf_str(&im->refusal));
+	return 0;
+}

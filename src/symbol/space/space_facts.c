@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Facts are only kept here, as they come.
+ */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/perf_abi.h"
+#include "symbol/space/space_int.h"
+
+static int add_fact(struct spaces *sp, struct fact f, struct err *err)
+{
+	if (sp->fact.n >= UINT32_MAX)
+		return err_set(err, ERR_LIMIT, "more than 4 G side-band records");
+	return vec_push(&sp->fact, f) ? err_nomem(err) : 0;
+}
+
+/* Names of mappings that stand for something else than a file; the first row that fits. */
+static const struct {
+	const char *name;
+	bool prefix;
+	enum image_kind kind;
+} special[] = {
+	{ "[kernel.kallsyms]", true, IMAGE_KERNEL },
+	{ "[guest.kernel.kallsyms", true, IMAGE_KERNEL },
+	{ "[vdso", true, IMAGE_VDSO },
+	{ "[vectors]", false, IMAGE_OTHER },
+	{ "[vsyscall]", false, IMAGE_OTHER },
+	{ "[uprobes]", false, IMAGE_OTHER },
+	{ "[heap]", false, IMAGE_ANON },
+	{ "[stack", true, IMAGE_ANON },
+	{ "[anon", true, IMAGE_ANON },
+	{ "//anon", true, IMAGE_ANON },
+	{ "/anon_hugepage", true, IMAGE_ANON },
+	{ "/memfd:", true, IMAGE_ANON },
+	{ "/dev/zero", true, IMAGE_ANON },
+	{ "/SYSV", true, IMAGE_ANON },
+	{ "", false, IMAGE_ANON },
+};
+
+static enum image_kind kind_of(const char *path, enum space_kind space)
+{
+	for (size_t i = 0; i < sizeof(special) / sizeof(*special); i++) {
+		const char *name = special[i].name;
+
+		/* most paths differ from all of them in their first two letters */
+		if (path[0] != name[0] || (name[0] && path[1] != name[1]))
+			continue;
+		if (special[i].prefix ? !strncmp(path, name, strlen(name)) : !strcmp(path, name))
+			return special[i].kind;
+	}
+	if (space == SPACE_KERNEL || space == SPACE_GUEST_KERNEL)
+		return IMAGE_MODULE;
+	return IMAGE_FILE;
+}
+
+/* What is not said to be a kernel's is a process', as perf has it. */
+static enum space_kind kind_of_map(uint16_t misc)
+{
+	enum space_kind space = space_kind_of_misc(misc);
+
+	return space == SPACE_HYPERVISOR || space == SPACE_UNKNOWN ? SPACE_USER : space;
+}
+
+/* A map of an image, and the fact that it is there from now on. */
+static int add_map(struct spaces *sp, struct map *m, const struct image_key *key, struct fact f,
+		   struct err *err)
+{
+	m->image = images_add(sp->images, key, err);
+	if (m->image == IMAGE_NONE)
+		return -1;
+	if (key->kind == IMAGE_FILE && !key->guest)
+		images_mapped_by(sp->images, m->image, f.pid);
+	if (sp->map.n >= PIECE_HOLE || vec_push(&sp->map, *m))
+		return err_nomem(err);
+	f.a = (uint32_t)sp->map.n - 1;
+	return add_fact(sp, f, err);
+}
+
+int spaces_map(struct spaces *sp, const struct space_map_fact *f, struct err *err)
+{
+	enum space_kind space = kind_of_map(f->misc);
+	struct image_key key = { .path = f->path,
+				 .build_id = f->build_id,
+				 .file = f->file,
+				 .guest =
+					 space == SPACE_GUEST_USER || space == SPACE_GUEST_KERNEL };
+	struct map m = { .start = f->start, .pgoff = f->pgoff, .since = f->time };
+
+	if (!f->len)
+		return 0;
+	key.kind = kind_of(f->path, space);
+	key.build_id_len = f->build_id ? f->build_id_len : 0;
+	key.pid = key.kind == IMAGE_ANON ? f->pid : 0;
+	if (key.kind == IMAGE_KERNEL || key.kind == IMAGE_MODULE) {
+		key.start = f->start;
+		key.len = f->len;
+		key.reloc = key.kind == IMAGE_KERNEL ? f->pgoff : 0;
+	}
+	m.end = f->len > UINT64_MAX - f->start ? UINT64_MAX : f->start + f->len;
+	m.prot = f->prot ? f->prot : f->misc & PERF_RECORD_MISC_MMAP_DATA ? PROT_READ : PROT_EXEC;
+	m.kind = (uint8_t)space;
+	m.shared = f->shared;
+	/* kallsyms, the source of a kernel's and its modules' symbols, has absolute addresses */
+	m.absolute = key.kind == IMAGE_KERNEL || key.kind == IMAGE_MODULE || key.kind == IMAGE_ANON;
+	return add_map(sp, &m, &key,
+		       (struct fact){ .time = f->time,
+				      .type = FACT_MAP,
+				      .kind = (uint8_t)space,
+				      .pid = f->pid,
+				      .tid = f->tid },
+		       err);
+}
+
+int spaces_fork(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t tid, uint32_t ppid,
+		uint32_t ptid, struct err *err)
+{
+	return add_fact(sp,
+			(struct fact){ .time = time,
+				       .type = FACT_FORK,
+				       .kind = SPACE_USER,
+				       .pid = pid,
+				       .tid = tid,
+				       .a = ppid,
+				       .b = ptid },
+			err);
+}
+
+int spaces_clear(struct spaces *sp, uint64_t time, uint32_t pid, struct err *err)
+{
+	return add_fact(
+		sp,
+		(struct fact){ .time = time, .type = FACT_CLEAR, .kind = SPACE_USER, .pid = pid },
+		err);
+}
+
+int spaces_exit(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t tid, struct err *err)
+{
+	return add_fact(sp,
+			(struct fact){ .time = time,
+				       .type = FACT_EXIT,
+				       .kind = SPACE_USER,
+				       .pid = pid,
+				       .tid = tid },
+			err);
+}
+
+int spaces_comm(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t tid, bool exec,
+		const char *comm, struct err *err)
+{
+	uint32_t name = strtab_adds(&sp->strings, comm);
+
+	if (name == STR_NONE)
+		return err_nomem(err);
+	return add_fact(sp,
+			(struct fact){ .time = time,
+				       .type = exec ? FACT_EXEC : FACT_COMM,
+				       .kind = SPACE_USER,
+				       .pid = pid,
+				       .tid = tid,
+				       .a = name },
+			err);
+}
+
+int spaces_outside(struct spaces *sp, struct err *err)
+{
+	if (sp->outside)
+		return 0;
+	sp->outside = true;
+	return spaces_comm(sp, 0, 0, 0, false, SPACES_OUTSIDE, err);
+}
+
+int spaces_ksym(struct spaces *sp, uint64_t time, uint64_t addr, uint32_t len, const char *name,
+		bool gone, struct err *err)
+{
+	struct image_key key = { .kind = IMAGE_BPF, .path = name, .start = addr, .len = len };
+	struct map m = { .start = addr, .since = time, .prot = PROT_EXEC, .kind = SPACE_KERNEL };
+
+	if (!len)
+		return 0;
+	m.end = len > UINT64_MAX - addr ? UINT64_MAX : addr + len;
+	m.absolute = true;
+	return add_map(sp, &m, &key,
+		       (struct fact){ .time = time,
+				      .type = gone ? FACT_KSYM_GONE : FACT_KSYM,
+				      .kind = SPACE_KERNEL },
+		       err);
+}
+
+int spaces_cgroup(struct spaces *sp, uint64_t id, const char *path, struct err *err)
+{
+	uint32_t name = strtab_adds(&sp->strings, path);
+	uint64_t *slot = name == STR_NONE ? NULL : u64map_at(&sp->cgroup, id, NULL);
+
+	if (!slot)
+		return err_nomem(err);
+	*slot = name;
+	return 0;
+}

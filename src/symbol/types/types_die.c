@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * types_die - types and their fields, read from DWARF as they are needed.
+ */
+#include <dwarf.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "symbol/types/types_int.h"
+
+/* ---- from a DIE to a type -------------------------------------------------------------------- */
+
+static bool is_wrapper(int tag)
+{
+	switch (tag) {
+	case DW_TAG_typedef:
+	case DW_TAG_const_type:
+	case DW_TAG_volatile_type:
+	case DW_TAG_restrict_type:
+	case DW_TAG_atomic_type:
+	case DW_TAG_template_alias:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static enum type_kind kind_of(int tag)
+{
+	switch (tag) {
+	case DW_TAG_base_type:
+	case DW_TAG_enumeration_type:
+	case DW_TAG_ptr_to_member_type:
+		return TYPE_SCALAR;
+	case DW_TAG_pointer_type:
+	case DW_TAG_reference_type:
+	case DW_TAG_rvalue_reference_type:
+		return TYPE_POINTER;
+	case DW_TAG_array_type:
+		return TYPE_ARRAY;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+		return TYPE_STRUCT;
+	case DW_TAG_subroutine_type:
+		return TYPE_FUNCTION;
+	default:
+		return TYPE_OPAQUE;
+	}
+}
+
+/* The type that a DIE refers to; *alias: the last typedef's name on the way. */
+static Dwarf_Die follow(Dwarf_Die die, const char **alias)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die none;
+
+	memset(&none, 0, sizeof(none));
+	for (int i = 0; i < 2 * SRC_MAX_CHAIN && is_wrapper(dwarf_tag(&die)); i++) {
+		if (dwarf_tag(&die) == DW_TAG_typedef)
+			*alias = dwarf_diename(&die);
+		if (!dwarf_attr(&die, DW_AT_type, &attr) || !dwarf_formref_die(&attr, &die))
+			return none;
+	}
+	return is_wrapper(dwarf_tag(&die)) ? none : die;
+}
+
+static uint64_t size_of(struct type *y)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word v;
+
+	if (dwarf_attr_integrate(&y->die, DW_AT_byte_size, &attr) && !dwarf_formudata(&attr, &v) &&
+	    v < INT64_MAX)
+		return v;
+	return y->kind == TYPE_POINTER ? 8 : 0;
+}
+
+/* Of all dimensions together; 0: not known. */
+static uint64_t array_length(Dwarf_Die *array)
+{
+	uint64_t all = 1;
+	Dwarf_Die die;
+	int n = 0;
+
+	if (dwarf_child(array, &die))
+		return 0;
+	do {
+		Dwarf_Attribute attr;
+		Dwarf_Word v;
+
+		if (dwarf_tag(&die) != DW_TAG_subrange_type)
+			continue;
+		if (dwarf_attr(&die, DW_AT_count, &attr) && !dwarf_formudata(&attr, &v))
+			;
+		else if (dwarf_attr(&die, DW_AT_upper_bound, &attr) && !dwarf_formudata(&attr, &v))
+			v++;
+		else
+			return 0;
+		if (!v || v > UINT32_MAX || all > UINT32_MAX)
+			return 0;
+		all *= v;
+	} while (++n < SRC_MAX_CHAIN && !dwarf_siblingof(&die, &die));
+	return n ? all : 0;
+}
+
+uint32_t type_of_die(struct types *t, const Dwarf_Die *from)
+{
+	const char *alias = NULL;
+	Dwarf_Die die = *from;
+	struct type *y;
+	uint64_t *at;
+	bool fresh;
+
+	if (die.addr)
+		die = follow(die, &alias);
+	if (die.addr && kind_of(dwarf_tag(&die)) == TYPE_STRUCT &&
+	    dwarf_hasattr(&die, DW_AT_declaration))
+		type_define(t, &die);
+	at = u64map_at(&t->by_die, (uint64_t)(uintptr_t)die.addr, &fresh);
+	if (!at || (fresh && t->type.n >= TYPE_NONE - 1)) {
+		t->nomem = true;
+		return TYPE_NONE;
+	}
+	if (!fresh)
+		return (uint32_t)*at;
+	*at = t->type.n;
+	y = vec_add(&t->type);
+	if (!y) {
+		t->nomem = true;
+		return TYPE_NONE;
+	}
+	*y = (struct type){ .die = die, .alias = alias, .target = TYPE_NONE };
+	if (!die.addr)
+		return (uint32_t)*at;
+	y->kind = kind_of(dwarf_tag(&die));
+	if (dwarf_hasattr(&die, DW_AT_declaration))
+		y->kind = TYPE_OPAQUE;
+	y->size = size_of(y);
+	return (uint32_t)*at;
+}
+
+uint32_t type_of_attr(struct types *t, Dwarf_Die *of)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die die;
+
+	memset(&die, 0, sizeof(die));
+	if (!dwarf_attr_integrate(of, DW_AT_type, &attr) || !dwarf_formref_die(&attr, &die))
+		die.addr = NULL;
+	return type_of_die(t, &die);
+}
+
+uint32_t type_target(struct types *t, uint32_t id)
+{
+	Dwarf_Die die = t->type.v[id].die;
+	uint32_t target = t->type.v[id].target;
+	bool array = t->type.v[id].kind == TYPE_ARRAY;
+	struct type *y;
+	uint64_t n;
+
+	if (t->type.v[id].target_read || t->type.v[id].kind < TYPE_POINTER ||
+	    t->type.v[id].kind == TYPE_STRUCT)
+		return target;
+	target = type_of_attr(t, &die);
+	if (target == TYPE_NONE)
+		return target;
+	/* an array of arrays is one of their elements */
+	for (int i = 0; array && t->type.v[target].kind == TYPE_ARRAY && i < SRC_MAX_CHAIN; i++) {
+		Dwarf_Die inner = t->type.v[target].die;
+
+		target = type_of_attr(t, &inner);
+		if (target == TYPE_NONE)
+			return target;
+	}
+	if (target == id || (array && t->type.v[target].kind == TYPE_ARRAY)) {
+		memset(&die, 0, sizeof(die));
+		target = type_of_die(t, &die);
+	}
+	n = array && !t->type.v[id].size ? array_length(&die) : 0;
+	y = &t->type.v[id];
+	y->target = target;
+	y->target_read = true;
+	if (n && target != TYPE_NONE && t->type.v[target].size < INT64_MAX / n)
+		y->size = n * t->type.v[target].size;
+	return target;
+}
+
+bool type_is_declared(struct types *t, uint32_t pointer)
+{
+	Dwarf_Die die = t->type.v[pointer].die;
+	const char *alias = NULL;
+	Dwarf_Attribute attr;
+
+	if (!dwarf_attr(&die, DW_AT_type, &attr) || !dwarf_formref_die(&attr, &die))
+		return false;
+	die = follow(die, &alias);
+	return die.addr && dwarf_hasattr(&die, DW_AT_declaration);
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static bool number_of(Dwarf_Die *die, unsigned name, uint64_t *v)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word word;
+
+	if (!dwarf_attr(die, name, &attr) || dwarf_formudata(&attr, &word))
+		return false;
+	*v = word;
+	return true;
+}
+
+/* False: not at a constant place (a virtual base). */
+static bool member_offset(Dwarf_Die *die, uint64_t *off)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Op *op;
+	size_t n;
+
+	*off = 0;
+	if (!dwarf_attr(die, DW_AT_data_member_location, &attr))
+		return true;
+	if (!number_of(die, DW_AT_data_member_location, off)) {
+		if (dwarf_getlocation(&attr, &op, &n) || n != 1 || op->atom != DW_OP_plus_uconst)
+			return false;
+		*off = op->number;
+	}
+	return *off < INT64_MAX / 16;
+}
+
+/* Where the bits lie: from the structure's start, or, before DWARF 4, back from the last one of a
+ * number of so many bytes. */
+static bool place_bits(const struct types *t, Dwarf_Die *die, struct type_member *m)
+{
+	uint64_t bits, from = 0, storage = t->type.v[m->type].size;
+
+	if (!number_of(die, DW_AT_bit_size, &bits))
+		return true;
+	if (!bits || bits > UINT8_MAX - 7)
+		return false;
+	if (!number_of(die, DW_AT_data_bit_offset, &from) &&
+	    number_of(die, DW_AT_bit_offset, &from)) {
+		(void)number_of(die, DW_AT_byte_size, &storage);
+		from = 8 * storage - from - bits;
+	}
+	if (storage > UINT32_MAX || (int64_t)from < 0 || from > INT64_MAX / 16)
+		return false;
+	m->offset += from / 8;
+	m->bit = (uint8_t)(from % 8);
+	m->bits = (uint8_t)bits;
+	return true;
+}
+
+static bool is_static(Dwarf_Die *die)
+{
+	return dwarf_hasattr(die, DW_AT_external) || dwarf_hasattr(die, DW_AT_declaration);
+}
+
+/* The storage of a C++ library's node, which is bytes to the compiler: what its template says. */
+static bool read_storage(struct types *t, Dwarf_Die *top, struct type_member *m)
+{
+	const char *name = dwarf_diename(top);
+	Dwarf_Die die;
+
+	if (!name ||
+	    (strncmp(name, "__aligned_membuf<", 17) && strncmp(name, "__aligned_buffer<", 17)) ||
+	    dwarf_child(top, &die))
+		return false;
+	for (int i = 0; i < SRC_MAX_CHAIN; i++) {
+		if (dwarf_tag(&die) == DW_TAG_template_type_parameter) {
+			*m = (struct type_member){ .type = type_of_attr(t, &die) };
+			return m->type != TYPE_NONE;
+		}
+		if (dwarf_siblingof(&die, &die))
+			return false;
+	}
+	return false;
+}
+
+static int read_members(struct types *t, uint32_t id)
+{
+	struct type_member storage;
+	Dwarf_Die die, top = t->type.v[id].die;
+	size_t first = t->member.n;
+
+	t->type.v[id].members_read = true;
+	if (read_storage(t, &top, &storage)) {
+		if (vec_push(&t->member, storage))
+			return -1;
+	} else if (!dwarf_child(&top, &die)) {
+		do {
+			int tag = dwarf_tag(&die);
+			struct type_member m = { .name = NULL };
+
+			if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
+			    is_static(&die) || !member_offset(&die, &m.offset))
+				continue;
+			m.name = tag == DW_TAG_member ? dwarf_diename(&die) : NULL;
+			m.type = type_of_attr(t, &die);
+			if (m.type == TYPE_NONE)
+				return -1;
+			if (place_bits(t, &die, &m) && vec_push(&t->member, m))
+				return -1;
+		} while (t->member.n - first < TYPES_MAX_MEMBERS && !dwarf_siblingof(&die, &die));
+	}
+	t->type.v[id].first = first;
+	t->type.v[id].n = t->member.n - first;
+	return 0;
+}
+
+bool type_members(struct types *t, uint32_t id, size_t *first, size_t *n)
+{
+	*first = *n = 0;
+	if (t->type.v[id].kind != TYPE_STRUCT)
+		return true;
+	if (!t->type.v[id].members_read && read_members(t, id)) {
+		t->nomem = true;
+		return false;
+	}
+	*n = t->type.v[id].n;
+	*first = t->type.v[id].first;
+	return true;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+struct value type_value(struct types *t, uint32_t id)
+{
+	struct value none = { .kind = VALUE_UNKNOWN };
+
+	/* a structure that is nothing but a pointer, as iterators are */
+	for (int i = 0; i < TYPES_MAX_NEST && t->type.v[id].kind == TYPE_STRUCT; i++) {
+		uint32_t next = TYPE_NONE;
+		size_t k, n;
+
+		if (t->type.v[id].size != 8 || !type_members(t, id, &k, &n))
+			return none;
+		for (; n && next == TYPE_NONE; n--, k++)
+			if (!t->member.v[k].offset && t->type.v[t->member.v[k].type].size == 8)
+				next = t->member.v[k].type;
+		if (next == TYPE_NONE)
+			return none;
+		id = next;
+	}
+	if (t->type.v[id].kind != TYPE_POINTER || type_target(t, id) == TYPE_NONE)
+		return none;
+	return (struct value){ .kind = VALUE_POINTER, .type = t->type.v[id].target };
+}
+
+bool type_in_memory(const struct types *t, uint32_t id)
+{
+	const struct type *y = &t->type.v[id];
+	Dwarf_Die die = y->die;
+	Dwarf_Attribute attr;
+	Dwarf_Word v;
+
+	if (y->kind != TYPE_STRUCT)
+		return false;
+	return y->size > 16 || (dwarf_attr(&die, DW_AT_calling_convention, &attr) &&
+				!dwarf_formudata(&attr, &v) && v == DW_CC_pass_by_reference);
+}
+
+bool type_has_end(struct types *t, uint32_t id)
+{
+	size_t first, n;
+
+	if (!t->type.v[id].die.addr || type_is_c(&t->type.v[id].die) ||
+	    !type_members(t, id, &first, &n))
+		return false;
+	for (size_t i = first; i < first + n; i++)
+		if (t->member.v[i].name && !strncmp(t->member.v[i].name, "_vptr", 5))
+			return false;
+	return true;
+}

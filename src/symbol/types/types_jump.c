@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * types_jump - the tables that a `switch` jumps by: where their jumps go.
+ *
+ * Entries are 4 bytes, which are added to the table's address, or 8 bytes of address. How many
+ * there are is what the index is compared with before; otherwise they end where one leads to no
+ * instruction of the function, or where something else begins that the function refers to.
+ */
+#include <elf.h>
+
+#include "symbol/disasm.h"
+#include "symbol/insn/decode.h"
+#include "symbol/types/types_state.h"
+
+enum {
+	JUMP_ENTRIES = 1024,
+	JUMP_TABLES = 256, /* of a function */
+	JUMP_BEFORE = 24,  /* instructions from the comparison to the jump */
+};
+
+static const struct elf_sec *section_at(const struct elf_file *f, uint64_t vaddr)
+{
+	for (size_t i = 0; i < f->n_sec; i++)
+		if (f->sec[i].flags & SHF_ALLOC && vaddr - f->sec[i].addr < f->sec[i].size)
+			return &f->sec[i];
+	return NULL;
+}
+
+bool flow_is_constant(const struct flow *w, uint64_t vaddr)
+{
+	const struct elf_sec *s = section_at(w->t->code, vaddr);
+
+	return s && s->type == SHT_PROGBITS && !(s->flags & (SHF_WRITE | SHF_EXECINSTR));
+}
+
+/* What the index was compared with: the number of entries. */
+static uint64_t compared_with(const struct flow *w, size_t jump)
+{
+	for (size_t i = jump; i > 1 && i + JUMP_BEFORE > jump; i--) {
+		const struct effect *e = &w->insn.v[i - 2];
+
+		if (w->insn.v[i - 1].flow == INSN_COND && e->op == EFFECT_COMPARE)
+			return e->imm >= 0 && e->imm < JUMP_ENTRIES ? (uint64_t)e->imm + 1
+								    : JUMP_ENTRIES;
+	}
+	return JUMP_ENTRIES;
+}
+
+/* The next address behind a table that the function refers to. */
+static uint64_t end_of(const struct flow *w, uint64_t table)
+{
+	uint64_t end = UINT64_MAX;
+
+	for (size_t i = 0; i < w->insn.n; i++) {
+		const struct effect_mem *m = &w->insn.v[i].mem[0];
+
+		if (m->absolute && (uint64_t)m->disp > table && (uint64_t)m->disp < end)
+			end = (uint64_t)m->disp;
+	}
+	return end;
+}
+
+static bool entry_of(const struct flow *w, const struct flow_table *x, size_t i, uint64_t *to)
+{
+	uint64_t len = x->width;
+	const uint8_t *p = disasm_code_at(w->t->code, x->at + i * x->width, &len);
+
+	if (!p || len < x->width)
+		return false;
+	*to = x->width == 8 ? elf_u64(w->t->code, p)
+			    : x->at + (uint64_t)(int64_t)(int32_t)elf_u32(w->t->code, p);
+	return true;
+}
+
+static void count_entries(const struct flow *w, size_t jump, struct flow_table *x)
+{
+	uint64_t most = compared_with(w, jump), end = end_of(w, x->at), to;
+
+	while (x->n < most && x->at + x->n * x->width < end && entry_of(w, x, x->n, &to) &&
+	       flow_insn_at(w, to) != SIZE_MAX)
+		x->n++;
+}
+
+/* The table that a jump is by, as far as it can be known from what registers hold. */
+static bool table_of(const struct flow *w, const struct state *s, const struct effect *e,
+		     struct flow_table *out)
+{
+	struct value v;
+
+	*out = (struct flow_table){ .width = e->n_mem ? 8 : 4 };
+	if (e->n_mem)
+		v = flow_address(w, s, &e->mem[0]);
+	else if (e->dst < EFFECT_REGS)
+		v = s->reg[e->dst];
+	else
+		return false;
+	out->at = (uint64_t)v.off;
+	return v.kind == VALUE_ADDRESS && v.indexed && flow_is_constant(w, out->at);
+}
+
+const struct flow_table *flow_table_at(const struct flow *w, uint64_t vaddr)
+{
+	vec_each (&w->table, const struct flow_table *, x)
+		if (x->at == vaddr)
+			return x;
+	return NULL;
+}
+
+int flow_jump(struct flow *w, const struct state *s, size_t insn, const struct flow_table **out)
+{
+	struct flow_table x;
+
+	*out = NULL;
+	if (!table_of(w, s, &w->insn.v[insn], &x))
+		return 0;
+	*out = flow_table_at(w, x.at);
+	if (*out || w->table.n == JUMP_TABLES)
+		return 0;
+	count_entries(w, insn, &x);
+	if (!x.n)
+		return 0;
+	w->tables_found = true;
+	if (vec_push(&w->table, x))
+		return -1;
+	*out = vec_last(&w->table);
+	return 0;
+}
+
+size_t flow_jump_to(const struct flow *w, const struct flow_table *x, size_t i)
+{
+	uint64_t to;
+
+	return entry_of(w, x, i, &to) ? flow_insn_at(w, to) : SIZE_MAX;
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * unwind - see unwind.h. Here: the registers of each machine, and the walk from frame to frame.
+ *
+ * What a frame needs (its mapping, its row of the call-frame table) is remembered per (process,
+ * address) for the time in which it stays true, so that a frame usually costs one look-up in a
+ * small table and two reads of the stack.
+ *
+ * Where no table covers an address (code made at run time), the frame pointer is followed if it
+ * leads into the recorded stack, to a return address that lies in a mapping of code; else the walk
+ * ends there.
+ */
+#include <elf.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "symbol/image/image_set.h"
+#include "symbol/unwind/unwind_int.h"
+
+enum { PLACES = 16384 };
+
+/* perf's register numbers of one machine as DWARF's. */
+struct arch {
+	uint8_t word, sp, fp;
+	uint8_t perf_pc, n_perf;
+	uint8_t pc;	     /* DWARF's number for the address itself; CFI_REGS: it has none */
+	uint64_t pc_mask;    /* AArch64 signs return addresses in the bits no user address has */
+	const int8_t *dwarf; /* by perf's number; -1: not followed */
+};
+
+static const int8_t x86_64_dwarf[] = { 0,  3,  2,  1,  4, 5, 6,	 7,  -1, -1, -1, -1,
+				       -1, -1, -1, -1, 8, 9, 10, 11, 12, 13, 14, 15 };
+static const int8_t i386_dwarf[] = { 0, 3, 1, 2, 6, 7, 5, 4 };
+static const int8_t aarch64_dwarf[] = { 0,  1,	2,  3,	4,  5,	6,  7,	8,  9,	10,
+					11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+					22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
+static const struct arch x86_64 = {
+	8, 7, 6, 8, sizeof(x86_64_dwarf), 16, UINT64_MAX, x86_64_dwarf
+};
+static const struct arch i386 = { 4, 4, 5, 8, sizeof(i386_dwarf), 8, UINT32_MAX, i386_dwarf };
+static const struct arch aarch64 = {
+	8, 31, 29, 32, sizeof(aarch64_dwarf), CFI_REGS, (1ULL << 48) - 1, aarch64_dwarf
+};
+
+static const struct arch *arch_of(unsigned machine, uint64_t abi)
+{
+	if (machine == EM_X86_64 || machine == EM_386)
+		return abi == PERF_SAMPLE_REGS_ABI_32 || machine == EM_386 ? &i386 : &x86_64;
+	return machine == EM_AARCH64 && abi == PERF_SAMPLE_REGS_ABI_64 ? &aarch64 : NULL;
+}
+
+struct place { /* what is known of one (process, address) */
+	const struct process *proc;
+	uint64_t pc, from, until;
+	const struct map *map;	   /* NULL: none */
+	const struct cfi_row *row; /* NULL: none */
+	bool used;
+};
+
+struct unwinder {
+	const struct spaces *sp;
+	struct images *set;
+	struct arena arena;
+	VEC(struct image_rows {
+		const struct cfi *cfi;
+		struct u64map row; /* vaddr -> row */
+	})
+	image; /* by id */
+	struct place place[PLACES];
+};
+
+struct walk {
+	struct unwinder *u;
+	const struct unwind_in *in;
+	const struct arch *arch;
+	struct unwind_state st;
+	uint64_t stack_at; /* address of in->stack[0] */
+};
+
+struct unwinder *unwinder_new(const struct spaces *sp, struct err *err)
+{
+	struct unwinder *u = calloc(1, sizeof(*u));
+
+	if (!u) {
+		(void)err_nomem(err);
+		return NULL;
+	}
+	u->sp = sp;
+	u->set = spaces_images(sp);
+	return u;
+}
+
+void unwinder_free(struct unwinder *u)
+{
+	if (!u)
+		return;
+	for (size_t i = 0; i < u->image.n; i++)
+		u64map_free(&u->image.v[i].row);
+	vec_free(&u->image);
+	arena_free(&u->arena);
+	free(u);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static struct image_rows *rows_of(struct unwinder *u, uint32_t image)
+{
+	static const struct image_rows none = { NULL, U64MAP_INIT };
+
+	while (u->image.n <= image)
+		if (vec_push(&u->image, none))
+			return NULL;
+	if (!u->image.v[image].cfi)
+		u->image.v[image].cfi = image_cfi(u->set, image);
+	return &u->image.v[image];
+}
+
+static const struct cfi_row *row_at(struct unwinder *u, const struct map *m, uint64_t pc)
+{
+	struct image_rows *rows = rows_of(u, m->image);
+	const struct cfi_row *row = NULL;
+	uint64_t vaddr, *at;
+	bool fresh;
+
+	if (!rows || !rows->cfi || !image_to_vaddr(u->set, m->image, map_to_image(m, pc), &vaddr))
+		return NULL;
+	at = u64map_at(&rows->row, vaddr, &fresh);
+	if (!at)
+		return NULL;
+	if (fresh) {
+		if (cfi_find(rows->cfi, vaddr, &u->arena, &row))
+			row = NULL;
+		*at = (uint64_t)(uintptr_t)row;
+	}
+	return (const struct cfi_row *)(uintptr_t)*at;
+}
+
+static const struct place *place_of(struct walk *w, uint64_t pc)
+{
+	const struct process *proc = w->in->proc;
+	uint64_t h = hash_pair((uint64_t)(uintptr_t)proc, pc);
+	struct place *p = &w->u->place[h % PLACES];
+
+	if (p->used && p->proc == proc && p->pc == pc && w->in->time >= p->from &&
+	    w->in->time < p->until)
+		return p;
+	p->used = true;
+	p->proc = proc;
+	p->pc = pc;
+	p->map = space_find(w->u->sp, proc, SPACE_USER, pc, w->in->time, &p->from, &p->until);
+	p->row = p->map ? row_at(w->u, p->map, pc) : NULL;
+	return p;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static uint64_t load(const uint8_t *p, unsigned size)
+{
+	switch (size) {
+	case 1:
+		return *p;
+	case 2:
+		return ld16(p);
+	case 4:
+		return ld32(p);
+	default:
+		return ld64(p);
+	}
+}
+
+/* From the recorded piece of stack, else from a file that was mapped there read-only. */
+static bool read_memory(void *ctx, uint64_t addr, unsigned size, uint64_t *v)
+{
+	struct walk *w = ctx;
+	uint64_t into = addr - w->stack_at;
+	const struct elf_file *elf;
+	const struct map *m;
+
+	if (into < w->in->stack_size && size <= w->in->stack_size - into) {
+		*v = load(w->in->stack + into, size);
+		return true;
+	}
+	m = space_find(w->u->sp, w->in->proc, SPACE_USER, addr, w->in->time, NULL, NULL);
+	if (!m || m->absolute || m->prot & PROT_WRITE)
+		return false;
+	elf = image_code_elf(w->u->set, m->image);
+	into = map_to_image(m, addr);
+	if (!elf || into >= elf->len || size > elf->len - into)
+		return false;
+	*v = load(elf->p + into, size);
+	return true;
+}
+
+/* ---- one frame ------------------------------------------------------------------------------- */
+
+static bool known(const struct unwind_state *st, uint64_t reg)
+{
+	return reg < CFI_REGS && st->known >> reg & 1;
+}
+
+static bool rule_value(struct walk *w, const struct cfi_rule *r, uint64_t cfa, uint64_t *v)
+{
+	struct unwind_state *st = &w->st;
+	uint64_t at;
+
+	switch (r->kind) {
+	case CFI_AT_OFFSET:
+		return unwind_read(st, cfa + (uint64_t)r->off, st->word, v);
+	case CFI_VAL_OFFSET:
+		*v = cfa + (uint64_t)r->off;
+		return true;
+	case CFI_REGISTER:
+		*v = known(st, (uint64_t)r->off) ? st->reg[r->off] : 0;
+		return known(st, (uint64_t)r->off);
+	case CFI_AT_EXPR:
+		return unwind_expr(st, r->expr, r->expr_len, &cfa, &at) &&
+		       unwind_read(st, at, st->word, v);
+	case CFI_VAL_EXPR:
+		return unwind_expr(st, r->expr, r->expr_len, &cfa, v);
+	default:
+		return false;
+	}
+}
+
+static bool cfa_of(struct walk *w, const struct cfi_row *row, uint64_t *cfa)
+{
+	if (row->cfa_is_expr)
+		return unwind_expr(&w->st, row->cfa_expr, row->cfa_expr_len, NULL, cfa);
+	if (!known(&w->st, row->cfa_reg))
+		return false;
+	*cfa = w->st.reg[row->cfa_reg] + (uint64_t)row->cfa_off;
+	if (w->arch->word == 4)
+		*cfa &= UINT32_MAX;
+	return true;
+}
+
+/* To the caller's registers and *pc. True: there is one. */
+static bool step(struct walk *w, const struct cfi_row *row, uint64_t *pc, enum unwind_end *end)
+{
+	struct unwind_state *st = &w->st;
+	uint64_t cfa, next[CFI_REGS], have = st->known, was = st->reg[w->arch->sp], at = *pc;
+
+	st->missed = false;
+	*end = UNWIND_BAD;
+	if (!cfa_of(w, row, &cfa)) {
+		*end = st->missed ? UNWIND_STACK : UNWIND_BAD;
+		return false;
+	}
+	memcpy(next, st->reg, sizeof(next));
+	next[w->arch->sp] = cfa;
+	for (uint32_t i = 0; i < row->n_rules; i++) {
+		const struct cfi_rule *r = &row->rule[i];
+		uint64_t v;
+
+		if (rule_value(w, r, cfa, &v)) {
+			next[r->reg] = v;
+			have |= 1ULL << r->reg;
+		} else if (r->kind != CFI_AT_OFFSET || r->reg == row->ra ||
+			   cfa + (uint64_t)r->off >= was) {
+			have &= ~(1ULL << r->reg);
+		} /* else: saved below the stack pointer means popped already, as compilers leave
+		   * the rule standing in an epilogue */
+		if (r->reg == row->ra && !(have >> r->reg & 1)) {
+			*end = r->kind == CFI_UNDEF ? UNWIND_DONE
+			       : st->missed	    ? UNWIND_STACK
+						    : UNWIND_BAD;
+			return false;
+		}
+	}
+	if (!(have >> row->ra & 1))
+		return false;
+	memcpy(st->reg, next, sizeof(next));
+	st->known = have;
+	*pc = next[row->ra] & w->arch->pc_mask;
+	/* a caller's frame lies above, but for signal handlers on stacks of their own */
+	return row->signal || cfa > was || (cfa == was && *pc != at);
+}
+
+/* Without tables: the saved frame pointer and the return address beside it. */
+static bool step_fp(struct walk *w, uint64_t *pc, enum unwind_end *end)
+{
+	struct unwind_state *st = &w->st;
+	const struct arch *a = w->arch;
+	uint64_t fp, up, ra;
+
+	*end = UNWIND_NO_CFI;
+	if (!known(st, a->fp))
+		return false;
+	fp = st->reg[a->fp];
+	if (fp < st->reg[a->sp] || fp % a->word || fp - w->stack_at >= w->in->stack_size ||
+	    !st->read(st->ctx, fp, a->word, &up) || !st->read(st->ctx, fp + a->word, a->word, &ra))
+		return false;
+	ra &= a->pc_mask;
+	if (!ra || !place_of(w, ra - 1)->map)
+		return false;
+	st->reg[a->fp] = up;
+	st->reg[a->sp] = fp + 2ULL * a->word;
+	*pc = ra;
+	return true;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+/* The recorded registers; false where the address or the stack pointer is not among them. */
+static bool take_regs(struct walk *w, uint64_t *pc)
+{
+	const uint8_t *p = w->in->regs;
+	bool got_pc = false;
+
+	for (unsigned i = 0; i < 64; i++) {
+		if (!(w->in->reg_mask >> i & 1))
+			continue;
+		if (i == w->arch->perf_pc) {
+			*pc = ld64(p) & w->arch->pc_mask;
+			got_pc = true;
+		} else if (i < w->arch->n_perf && w->arch->dwarf[i] >= 0) {
+			w->st.reg[w->arch->dwarf[i]] = ld64(p);
+			w->st.known |= 1ULL << w->arch->dwarf[i];
+		}
+		p += 8;
+	}
+	if (got_pc && w->arch->pc < CFI_REGS) { /* PLTs compute with it */
+		w->st.reg[w->arch->pc] = *pc;
+		w->st.known |= 1ULL << w->arch->pc;
+	}
+	return got_pc;
+}
+
+size_t unwind_user(struct unwinder *u, const struct unwind_in *in, uint64_t *ips, size_t max,
+		   enum unwind_end *end)
+{
+	struct walk w = { .u = u, .in = in, .arch = arch_of(in->machine, in->abi) };
+	bool exact = true; /* the address itself runs; else it is where a call returns to */
+	uint64_t pc = 0;
+	size_t n = 0;
+
+	*end = UNWIND_BAD;
+	if (!w.arch || !in->regs || !take_regs(&w, &pc) || !known(&w.st, w.arch->sp))
+		return 0;
+	w.st.word = w.arch->word;
+	w.st.read = read_memory;
+	w.st.ctx = &w;
+	w.stack_at = w.st.reg[w.arch->sp];
+	for (;;) {
+		const struct place *p;
+
+		*end = UNWIND_DONE;
+		if (!pc)
+			return n;
+		*end = UNWIND_LIMIT;
+		if (n == max)
+			return n;
+		ips[n++] = pc;
+		p = place_of(&w, exact ? pc : pc - 1);
+		*end = UNWIND_NO_CODE;
+		if (!p->map)
+			return n;
+		if (p->row) {
+			exact = p->row->signal;
+			if (!step(&w, p->row, &pc, end))
+				return n;
+		} else {
+			exact = false;
+			if (!step_fp(&w, &pc, end))
+				return n;
+		}
+	}
+}
+
+/* No rule for the return address: it stands where it stood when the function was entered. */
+static bool untouched(const struct cfi_row *row)
+{
+	for (uint32_t i = 0; i < row->n_rules; i++)
+		if (row->rule[i].reg == row->ra)
+			return false;
+	return !row->signal;
+}
+
+uint64_t unwind_leaf(struct unwinder *u, const struct unwind_in *in, uint64_t pc)
+{
+	struct walk w = { .u = u, .in = in, .arch = arch_of(in->machine, in->abi) };
+	const struct place *p;
+	uint64_t ra, ignored;
+
+	if (w.arch != &aarch64 || !in->regs)
+		return 0;
+	(void)take_regs(&w, &ignored);
+	p = place_of(&w, pc);
+	if (!p->map || !p->row || !untouched(p->row) || !known(&w.st, p->row->ra))
+		return 0;
+	ra = w.st.reg[p->row->ra] & w.arch->pc_mask;
+	return ra && place_of(&w, ra - 1)->map ? ra : 0;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * unwind_expr - the DWARF expressions of call-frame tables: those of PLTs, signal frames and hand-
+ * written assembly. A bounded stack and a bounded number of steps; arithmetic wraps.
+ */
+#include <dwarf.h>
+
+#include "symbol/unwind/unwind_int.h"
+
+enum { STACK_MAX = 64, STEPS_MAX = 2000 };
+
+struct machine {
+	struct unwind_state *st;
+	struct cur c;
+	const uint8_t *begin;
+	uint64_t v[STACK_MAX];
+	unsigned n;
+	bool bad;
+};
+
+bool unwind_read(struct unwind_state *st, uint64_t addr, unsigned size, uint64_t *v)
+{
+	if (st->read(st->ctx, addr, size, v))
+		return true;
+	st->missed = true;
+	return false;
+}
+
+static void push(struct machine *m, uint64_t v)
+{
+	if (m->n == STACK_MAX)
+		m->bad = true;
+	else
+		m->v[m->n++] = v;
+}
+
+static uint64_t pop(struct machine *m)
+{
+	if (!m->n) {
+		m->bad = true;
+		return 0;
+	}
+	return m->v[--m->n];
+}
+
+static void push_reg(struct machine *m, uint64_t reg, int64_t off)
+{
+	if (reg >= CFI_REGS || !(m->st->known >> reg & 1))
+		m->bad = true;
+	else
+		push(m, m->st->reg[reg] + (uint64_t)off);
+}
+
+static void deref(struct machine *m, unsigned size)
+{
+	uint64_t v = 0;
+
+	if ((size != 1 && size != 2 && size != 4 && size != 8) ||
+	    !unwind_read(m->st, pop(m), size, &v))
+		m->bad = true;
+	push(m, v);
+}
+
+static void pick(struct machine *m, unsigned i)
+{
+	if (i >= m->n)
+		m->bad = true;
+	else
+		push(m, m->v[m->n - 1 - i]);
+}
+
+static void jump(struct machine *m, bool taken)
+{
+	int16_t by = (int16_t)cur_u16(&m->c);
+
+	if (!taken || m->c.bad)
+		return;
+	if (by < m->begin - m->c.p || by > m->c.end - m->c.p)
+		m->bad = true;
+	else
+		m->c.p += by;
+}
+
+/* Operators on two values. False: not one of them. */
+static bool binary(struct machine *m, uint8_t op)
+{
+	uint64_t b, a;
+
+	switch (op) {
+	case DW_OP_and:
+	case DW_OP_div:
+	case DW_OP_minus:
+	case DW_OP_mod:
+	case DW_OP_mul:
+	case DW_OP_or:
+	case DW_OP_plus:
+	case DW_OP_shl:
+	case DW_OP_shr:
+	case DW_OP_shra:
+	case DW_OP_xor:
+	case DW_OP_eq:
+	case DW_OP_ge:
+	case DW_OP_gt:
+	case DW_OP_le:
+	case DW_OP_lt:
+	case DW_OP_ne:
+		break;
+	default:
+		return false;
+	}
+	b = pop(m);
+	a = pop(m);
+	switch (op) {
+	case DW_OP_and:
+		a &= b;
+		break;
+	case DW_OP_div:
+		if (!b || (a == 1ULL << 63 && b == UINT64_MAX))
+			m->bad = true;
+		else
+			a = (uint64_t)((int64_t)a / (int64_t)b);
+		break;
+	case DW_OP_mod:
+		if (!b)
+			m->bad = true;
+		else
+			a %= b;
+		break;
+	case DW_OP_minus:
+		a -= b;
+		break;
+	case DW_OP_mul:
+		a *= b;
+		break;
+	case DW_OP_or:
+		a |= b;
+		break;
+	case DW_OP_plus:
+		a += b;
+		break;
+	case DW_OP_shl:
+		a = b < 64 ? a << b : 0;
+		break;
+	case DW_OP_shr:
+		a = b < 64 ? a >> b : 0;
+		break;
+	case DW_OP_shra:
+		a = (uint64_t)((int64_t)a >> (b < 63 ? b : 63));
+		break;
+	case DW_OP_xor:
+		a ^= b;
+		break;
+	case DW_OP_eq:
+		a = a == b;
+		break;
+	case DW_OP_ne:
+		a = a != b;
+		break;
+	case DW_OP_ge:
+		a = (int64_t)a >= (int64_t)b;
+		break;
+	case DW_OP_gt:
+		a = (int64_t)a > (int64_t)b;
+		break;
+	case DW_OP_le:
+		a = (int64_t)a <= (int64_t)b;
+		break;
+	default:
+		a = (int64_t)a < (int64_t)b;
+		break;
+	}
+	push(m, a);
+	return true;
+}
+
+/* Constants, registers. False: not one of them. */
+static bool values(struct machine *m, uint8_t op)
+{
+	uint64_t reg;
+
+	if (op >= DW_OP_lit0 && op <= DW_OP_lit31) {
+		push(m, (uint64_t)(op - DW_OP_lit0));
+		return true;
+	}
+	if (op >= DW_OP_breg0 && op <= DW_OP_breg31) {
+		push_reg(m, (uint64_t)(op - DW_OP_breg0), cfi_sleb(&m->c));
+		return true;
+	}
+	switch (op) {
+	case DW_OP_addr:
+		push(m, m->st->word == 4 ? cur_u32(&m->c) : cur_u64(&m->c));
+		return true;
+	case DW_OP_const1u:
+		push(m, cur_u8(&m->c));
+		return true;
+	case DW_OP_const1s:
+		push(m, (uint64_t)(int8_t)cur_u8(&m->c));
+		return true;
+	case DW_OP_const2u:
+		push(m, cur_u16(&m->c));
+		return true;
+	case DW_OP_const2s:
+		push(m, (uint64_t)(int16_t)cur_u16(&m->c));
+		return true;
+	case DW_OP_const4u:
+		push(m, cur_u32(&m->c));
+		return true;
+	case DW_OP_const4s:
+		push(m, (uint64_t)(int32_t)cur_u32(&m->c));
+		return true;
+	case DW_OP_const8u:
+	case DW_OP_const8s:
+		push(m, cur_u64(&m->c));
+		return true;
+	case DW_OP_constu:
+		push(m, cfi_uleb(&m->c));
+		return true;
+	case DW_OP_consts:
+		push(m, (uint64_t)cfi_sleb(&m->c));
+		return true;
+	case DW_OP_bregx:
+		reg = cfi_uleb(&m->c);
+		push_reg(m, reg, cfi_sleb(&m->c));
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void rotate(struct machine *m)
+{
+	uint64_t a = pop(m), b = pop(m), c = pop(m);
+
+	push(m, a);
+	push(m, c);
+	push(m, b);
+}
+
+static void others(struct machine *m, uint8_t op)
+{
+	uint64_t a, b;
+
+	switch (op) {
+	case DW_OP_nop:
+		break;
+	case DW_OP_dup:
+		pick(m, 0);
+		break;
+	case DW_OP_over:
+		pick(m, 1);
+		break;
+	case DW_OP_pick:
+		pick(m, cur_u8(&m->c));
+		break;
+	case DW_OP_drop:
+		(void)pop(m);
+		break;
+	case DW_OP_swap:
+		a = pop(m);
+		b = pop(m);
+		push(m, a);
+		push(m, b);
+		break;
+	case DW_OP_rot:
+		rotate(m);
+		break;
+	case DW_OP_deref:
+		deref(m, m->st->word);
+		break;
+	case DW_OP_deref_size:
+		deref(m, cur_u8(&m->c));
+		break;
+	case DW_OP_abs:
+		a = pop(m);
+		push(m, (int64_t)a < 0 ? 0 - a : a);
+		break;
+	case DW_OP_neg:
+		push(m, 0 - pop(m));
+		break;
+	case DW_OP_not:
+		push(m, ~pop(m));
+		break;
+	case DW_OP_plus_uconst:
+		a = pop(m);
+		push(m, a + cfi_uleb(&m->c));
+		break;
+	case DW_OP_bra:
+		jump(m, pop(m) != 0);
+		break;
+	case DW_OP_skip:
+		jump(m, true);
+		break;
+	default:
+		m->bad = true;
+	}
+}
+
+bool unwind_expr(struct unwind_state *st, const uint8_t *p, size_t len, const uint64_t *first,
+		 uint64_t *v)
+{
+	struct machine m = { .st = st, .c = cur_of(p, len), .begin = p };
+
+	if (first)
+		push(&m, *first);
+	for (int step = 0; cur_left(&m.c) && !m.bad && !m.c.bad; step++) {
+		uint8_t op = cur_u8(&m.c);
+
+		if (step == STEPS_MAX)
+			return false;
+		if (!values(&m, op) && !binary(&m, op))
+			others(&m, op);
+	}
+	if (m.bad || m.c.bad || !m.n)
+		return false;
+	*v = m.v[m.n - 1];
+	if (st->word == 4)
+		*v &= UINT32_MAX;
+	return true;
+}
