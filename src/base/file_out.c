@@ -156,6 +156,34 @@ int file_beside(char *out, size_t size, const char *path, const char *suffix)
 	return n < 0 || (size_t)n >= size ? -1 : 0;
 }
 
+/* Files that have a temporary name, for file_new_remove_temps(). */
+static struct {
+	pthread_mutex_t lock;
+	struct file_new *f[8];
+} named = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* `was` is one of them, or NULL for a free place; beyond eight, none is. */
+static void replace_named(struct file_new *was, struct file_new *f)
+{
+	(void)pthread_mutex_lock(&named.lock);
+	for (size_t i = 0; i < sizeof(named.f) / sizeof(*named.f); i++)
+		if (named.f[i] == was) {
+			named.f[i] = f;
+			break;
+		}
+	(void)pthread_mutex_unlock(&named.lock);
+}
+
+void file_new_remove_temps(void)
+{
+	if (pthread_mutex_trylock(&named.lock))
+		return;
+	for (size_t i = 0; i < sizeof(named.f) / sizeof(*named.f); i++)
+		if (named.f[i])
+			(void)unlink(named.f[i]->temp);
+	(void)pthread_mutex_unlock(&named.lock);
+}
+
 /* Makes a file called "PATH.xxxxxx", trying names until one is free, as mkostemp() does. Returns
  * what make() returned last. */
 static int with_temp(struct file_new *f, int (*make)(const struct file_new *f, mode_t mode),
@@ -358,8 +386,11 @@ int file_new_open(struct file_new *f, const char *path, mode_t mode, enum file_n
 	}
 	mode = mode_of_derived(mode);
 	f->fd = create_nameless(f, mode);
-	if (f->fd < 0)
+	if (f->fd < 0) {
 		f->fd = with_temp(f, create_temp, mode);
+		if (f->fd >= 0)
+			replace_named(NULL, f);
+	}
 	if (f->fd < 0)
 		(void)err_sys(err, "%s", f->path);
 	else
@@ -385,13 +416,13 @@ int file_new_reserve(const struct file_new *f, uint64_t bytes)
 /* Gives the file its name; no signal comes between the two steps. */
 static int show(struct file_new *f, bool close_first, struct err *err)
 {
-	bool named = f->temp[0];
+	bool temp = f->temp[0];
 	sigset_t all, old;
 	int rc = 0;
 
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	if (!f->direct && !f->shown && !named && with_temp(f, link_temp, 0))
+	if (!f->direct && !f->shown && !temp && with_temp(f, link_temp, 0))
 		rc = err_sys(err, "%s", f->path);
 	if (close_first) {
 		if (close(f->fd) && !rc)
@@ -401,9 +432,11 @@ static int show(struct file_new *f, bool close_first, struct err *err)
 	if (!rc && f->temp[0] && rename(f->temp, f->path))
 		rc = err_sys(err, "%s", f->path);
 	if (!rc) {
+		if (temp)
+			replace_named(f, NULL);
 		f->temp[0] = '\0';
 		f->shown = true;
-	} else if (!named && f->temp[0]) {
+	} else if (!temp && f->temp[0]) {
 		(void)unlink(f->temp);
 		f->temp[0] = '\0';
 	}
@@ -444,8 +477,10 @@ void file_new_abort(struct file_new *f)
 	if (f->fd >= 0)
 		(void)close(f->fd);
 	f->fd = -1;
-	if (f->temp[0])
+	if (f->temp[0]) {
+		replace_named(f, NULL);
 		(void)unlink(f->temp);
+	}
 	f->temp[0] = '\0';
 }
 

@@ -3,11 +3,35 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static atomic_bool noted;
+static void (*policy_end)(void);
+static bool policy_always;
+
+void nomem_policy(void (*end)(void), bool always)
+{
+	policy_end = end;
+	policy_always = always;
+}
+
+void nomem_die(void)
+{
+	static atomic_flag dying = ATOMIC_FLAG_INIT;
+
+	while (atomic_flag_test_and_set(&dying))
+		(void)pause();
+	if (policy_end)
+		policy_end();
+	abort();
+}
 
 void nomem_note(void)
 {
+	if (policy_always)
+		nomem_die();
 	atomic_store_explicit(&noted, true, memory_order_relaxed);
 }
 

@@ -1,22 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nomem - whether memory ran out anywhere in this process.
+ * nomem - if memory runs out: the process ends, or goes on and remembers.
  *
- * A look-up that returns a name, a line or nothing cannot return why it has nothing. Without memory
- * it would lose names silently. So everything that fails for lack of memory calls nomem_note(), the
- * containers of base and err_nomem() among them, and a command asks nomem_noted() before it ends
- * with success. This flag is the one global variable of the library code: it is set, never cleared.
+ * Every failure of an allocation is reported here: by the containers of base, by err_nomem(), and
+ * by code that calls malloc() itself. Two policies:
  *
- * Other libraries return no reason either, but malloc() sets errno:
+ * - A command that only reads has nothing to save. It calls nomem_policy(end, true); the first
+ *   failure calls `end`, which removes temporary files, prints a message and exits. Code of these
+ *   commands allocates with base/xalloc.h, whose functions never return a failure.
+ * - Code that counts, records, or runs inside of another program (libcyclade) returns -1, so that
+ *   its caller can save what there is. There nomem_note() only sets a flag, which is never cleared:
+ *   a command asks nomem_noted() before it ends with success. base/xalloc.h ends even these.
+ *
+ * Other libraries return no reason, but malloc() sets errno:
  *
  *	nomem_begin();
  *	lines = of_another_library();
- *	nomem_end();		notes what malloc() refused in between, in this thread
+ *	nomem_end();		reports what malloc() refused in between, in this thread
+ *
+ * The policy and the flag are global variables of the process. All functions may be called by any
+ * thread; nomem_policy() is called before other threads start.
  */
 #ifndef CYCLADE_BASE_NOMEM_H
 #define CYCLADE_BASE_NOMEM_H
 
 #include <stdbool.h>
+
+/* `end` does not return. With `always`, the first failure of any allocation calls it; without, only
+ * those of base/xalloc.h do. Without a policy these abort(). */
+void nomem_policy(void (*end)(void), bool always);
+/* Ends the process by the policy. If several threads call it, one ends it and the others wait. */
+void nomem_die(void) __attribute__((noreturn));
 
 void nomem_note(void);
 bool nomem_noted(void);

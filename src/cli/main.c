@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file_in.h"
+#include "base/file_out.h"
 #include "base/lender.h"
 #include "base/nomem.h"
 #include "base/text.h"
@@ -21,6 +22,7 @@
 #include "cli/inputs.h"
 #include "cli/model_choice.h"
 #include "cli/sandboxing.h"
+#include "cli/screen/screen.h"
 
 static int (*const run_command[CMD_COUNT])(struct cli *) = {
 #define COMMAND(id, name, operands, text) cmd_##name,
@@ -103,6 +105,18 @@ static int without_losses(int code)
 	return cli_fail_as(&err, failed);
 }
 
+/* Printed if memory runs out: made beforehand, as a handler may do little. */
+static char no_memory[512] = "cyclade: out of memory\n";
+
+/* The policy of base/nomem.h: commands that only read end here at once; others save what they have
+ * first, but for their use of base/xalloc.h. */
+static void end_without_memory(void)
+{
+	screen_close();
+	file_new_remove_temps();
+	_exit(write(STDERR_FILENO, no_memory, strlen(no_memory)) < 0 ? EXIT_TOOL : failed);
+}
+
 static int dispatch(struct cli *cli, int argc, char **argv)
 {
 	struct err err = ERR_INIT;
@@ -139,6 +153,7 @@ static int dispatch(struct cli *cli, int argc, char **argv)
 		return help_command(cli);
 	if (cli_model_name(cli, &err) || cli_inputs(cli, &err))
 		return cli_fail_as(&err, failed);
+	nomem_policy(end_without_memory, cli_only_reads(cli));
 	if (cli_only_reads(cli))
 		cli_sandbox(cli, NULL);
 	rc = without_losses(run_command[cli->command](cli));
@@ -164,9 +179,6 @@ static void file_shrank(int sig, siginfo_t *info, void *context)
 		(void)pause();
 	_exit(write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? EXIT_TOOL : EXIT_ERROR);
 }
-
-/* What a fault for lack of memory says: made beforehand, as a handler may do little. */
-static char no_memory[512] = "cyclade: out of memory\n";
 
 static void name_limits(void)
 {
