@@ -53,7 +53,7 @@ OPENERS = {
     "collect/machine/synth.c": "/proc/kallsyms, /proc/self/ns",
     "collect/machine/synth_bpf.c": "/proc/kallsyms",
     "collect/machine/capture.c": "makes a tree in a new directory of its own",
-    "measure/sampling/sampling_looks.c": "/proc/PID/task",
+    "measure/sampling/sampling_wchan.c": "/proc/PID/task",
     "measure/targets.c": "a directory of cgroups, for perf_event_open",
     "monitor/monitor_cgroup_count.c": "a directory of cgroups, for perf_event_open",
     "measure/control.c": "--control names a FIFO",

@@ -57,18 +57,18 @@ static int check_modes(const struct options *o, struct err *err)
 	return err_hint(err, "without either, both are measured");
 }
 
-static int ring_size(struct ask *ask, const struct options *o, struct err *err)
+static int ring_size(struct measure_opts *opts, const struct options *o, struct err *err)
 {
 	uint64_t pages = o->mmap_pages;
 
-	ask->mmap_pages = pages;
+	opts->mmap_pages = pages;
 	if (!OPTION_GIVEN(o, mmap_pages) || (pages && !(pages & (pages - 1)) && pages <= 1u << 20))
 		return 0;
 	(void)err_set(err, ERR_USAGE, "--mmap-pages must be a power of two, at most 1048576");
 	return err_hint(err, "the default is 128: -m 512 makes each CPU's ring 2 MB");
 }
 
-static int zstd_level(struct ask *ask, const char *level, struct err *err)
+static int zstd_level(struct measure_opts *opts, const char *level, struct err *err)
 {
 	uint64_t n = DEFAULT_ZSTD;
 
@@ -78,16 +78,16 @@ static int zstd_level(struct ask *ask, const char *level, struct err *err)
 		return err_prefix(err, "--compress");
 	if (n < 1 || n > 22)
 		return err_set(err, ERR_USAGE, "--compress takes a level from 1 to 22");
-	ask->zstd_level = (int)n;
+	opts->zstd_level = (int)n;
 	return 0;
 }
 
 #define JITTER_MOST 50.0 /* per cent: no period is three times another */
 
-static int jitter(struct ask *ask, const struct options *o, struct err *err)
+static int jitter(struct measure_opts *opts, const struct options *o, struct err *err)
 {
 	const char *text = !o->jitter && o->account ? "" : o->jitter;
-	double v = ASK_JITTER * 100;
+	double v = MEASURE_JITTER * 100;
 
 	if (!text)
 		return 0;
@@ -98,8 +98,8 @@ static int jitter(struct ask *ask, const struct options *o, struct err *err)
 		return err_hint(err, "--jitter alone is 10: periods of 0.9 to 1.1 times what was "
 				     "asked for");
 	}
-	ask->jitter = v / 100;
-	ask->jitter_said = true;
+	opts->jitter = v / 100;
+	opts->jitter_said = true;
 	return 0;
 }
 
@@ -137,9 +137,9 @@ static int rate(const struct options *o, struct err *err)
 	return 0;
 }
 
-static int stack_size(struct ask *ask, const struct options *o, struct err *err)
+static int stack_size(struct measure_opts *opts, const struct options *o, struct err *err)
 {
-	ask->stack_size = (uint32_t)o->stack_size;
+	opts->stack_size = (uint32_t)o->stack_size;
 	if (!OPTION_GIVEN(o, stack_size) || (o->stack_size >= 8 && o->stack_size <= STACK_MAX))
 		return 0;
 	return err_set(err, ERR_USAGE, "--stack-size goes from 8 to %u bytes", STACK_MAX);
@@ -151,71 +151,71 @@ static void tell(void *ctx, const char *line)
 }
 
 /* What is only carried over. */
-static struct ask plain(struct cli *cli)
+static struct measure_opts plain(struct cli *cli)
 {
 	const struct options *o = &cli->opt;
 
-	return (struct ask){ .a = &cli->arena,
-			     .program = cli->args,
-			     .root = o->sysroot ? o->sysroot : "",
-			     .model = cli_model_choice(cli),
-			     .news = tell,
-			     .news_ctx = cli,
-			     .dry_run = o->dry_run,
-			     .pid = o->pid,
-			     .tid = o->tid,
-			     .cgroup = o->cgroup,
-			     .uid = o->uid,
-			     .cpu = o->cpu,
-			     .all = o->all,
-			     .no_inherit = o->no_inherit,
-			     .follow = o->follow,
-			     .user_only = o->user_only,
-			     .kernel_only = o->kernel_only,
-			     .per = o->per,
-			     .delay = o->delay,
-			     .for_time = o->for_time,
-			     .interval = o->interval,
-			     .repeat = o->repeat,
-			     .warmup = o->warmup,
-			     .control = o->control,
-			     .pre = o->pre,
-			     .post = o->post,
-			     .event = o->event,
-			     .node = o->node,
-			     .metric = o->metric,
-			     .level = (unsigned)o->level,
-			     .level_said = OPTION_GIVEN(o, level),
-			     .drilldown = o->drilldown,
-			     .latency = o->latency,
-			     .no_mux = o->no_mux,
-			     .no_merge = o->no_merge,
-			     .freq = o->freq,
-			     .period = o->count,
-			     .account = o->account,
-			     .fields = cli->command == CMD_RECORD ? o->fields : NULL,
-			     .ibs = o->ibs,
-			     .mem = o->mem,
-			     .heap = o->heap,
-			     .clockid = o->clockid,
-			     .call_graph = o->call_graph,
-			     .chains_of_time = cli->command == CMD_RUN,
-			     .switches = cli->command == CMD_RUN,
-			     .branch_filter = o->branch_filter,
-			     .branch = o->branch,
-			     .data = o->data,
-			     .phys_data = o->phys_data,
-			     .data_page_size = o->data_page_size,
-			     .code_page_size = o->code_page_size,
-			     .build_ids = o->build_ids,
-			     .weight = o->weight,
-			     .wait = o->wait,
-			     .wait_chains = o->wait_chains,
-			     .intr_regs = o->intr_regs,
-			     .user_regs = o->user_regs };
+	return (struct measure_opts){ .a = &cli->arena,
+				      .program = cli->args,
+				      .root = o->sysroot ? o->sysroot : "",
+				      .model = cli_model_choice(cli),
+				      .news = tell,
+				      .news_ctx = cli,
+				      .dry_run = o->dry_run,
+				      .pid = o->pid,
+				      .tid = o->tid,
+				      .cgroup = o->cgroup,
+				      .uid = o->uid,
+				      .cpu = o->cpu,
+				      .all = o->all,
+				      .no_inherit = o->no_inherit,
+				      .follow = o->follow,
+				      .user_only = o->user_only,
+				      .kernel_only = o->kernel_only,
+				      .per = o->per,
+				      .delay = o->delay,
+				      .for_time = o->for_time,
+				      .interval = o->interval,
+				      .repeat = o->repeat,
+				      .warmup = o->warmup,
+				      .control = o->control,
+				      .pre = o->pre,
+				      .post = o->post,
+				      .event = o->event,
+				      .node = o->node,
+				      .metric = o->metric,
+				      .level = (unsigned)o->level,
+				      .level_said = OPTION_GIVEN(o, level),
+				      .drilldown = o->drilldown,
+				      .latency = o->latency,
+				      .no_mux = o->no_mux,
+				      .no_merge = o->no_merge,
+				      .freq = o->freq,
+				      .period = o->count,
+				      .account = o->account,
+				      .fields = cli->command == CMD_RECORD ? o->fields : NULL,
+				      .ibs = o->ibs,
+				      .mem = o->mem,
+				      .heap = o->heap,
+				      .clockid = o->clockid,
+				      .call_graph = o->call_graph,
+				      .chains_of_time = cli->command == CMD_RUN,
+				      .switches = cli->command == CMD_RUN,
+				      .branch_filter = o->branch_filter,
+				      .branch = o->branch,
+				      .data = o->data,
+				      .phys_data = o->phys_data,
+				      .data_page_size = o->data_page_size,
+				      .code_page_size = o->code_page_size,
+				      .build_ids = o->build_ids,
+				      .weight = o->weight,
+				      .wait = o->wait,
+				      .wait_chains = o->wait_chains,
+				      .intr_regs = o->intr_regs,
+				      .user_regs = o->user_regs };
 }
 
-int cli_ask(struct cli *cli, struct ask *out, struct err *err)
+int cli_measure_opts(struct cli *cli, struct measure_opts *out, struct err *err)
 {
 	const struct options *o = &cli->opt;
 

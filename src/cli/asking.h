@@ -7,10 +7,10 @@
 #define CYCLADE_CLI_ASKING_H
 
 #include "cli/cli.h"
-#include "measure/ask.h"
+#include "measure/measure_opts.h"
 
 /* News become notes. What it points to is the cli's. */
-int cli_ask(struct cli *cli, struct ask *out, struct err *err) MUST_USE;
+int cli_measure_opts(struct cli *cli, struct measure_opts *out, struct err *err) MUST_USE;
 
 /* 126 or 127 where the program could not be executed, else 125 with a program and 2 without. */
 int cli_measuring_code(const struct cli *cli, const struct err *err);

@@ -10,7 +10,7 @@
 #include "base/file_in.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "measure/ask.h"
+#include "measure/measure_opts.h"
 
 enum { /* the commands as bits, for the rows of options.def */
 #define COMMAND(id, name, operands, text) id = 1 << CMD_##id,

@@ -30,7 +30,7 @@
 #include "base/paired.h"
 #include "base/vec.h"
 
-struct ask;
+struct measure_opts;
 
 enum { COMPARE_SIDES = 2, COMPARE_SERIES = 2 };
 /* The first metrics of every comparison. */
@@ -129,12 +129,12 @@ void compare_free(struct compare *c);
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
-struct compare_ask {
-	struct ask *side[COMPARE_SIDES]; /* differ in their program only */
-	bool tree;			 /* nodes of the tree, not events */
-	bool anyway;			 /* go on where the machine's setting changes */
-	bool may_fail;			 /* a program's exit code does not matter */
-	const char *const *decide;	 /* names of metrics that decide beside time */
+struct compare_opts {
+	struct measure_opts *side[COMPARE_SIDES]; /* differ in their program only */
+	bool tree;				  /* nodes of the tree, not events */
+	bool anyway;				  /* go on where the machine's setting changes */
+	bool may_fail;				  /* a program's exit code does not matter */
+	const char *const *decide;		  /* names of metrics that decide beside time */
 	size_t n_decide;
 	/* Functions, not events: each run is sampled into the file `record` (NULL: no). sampled()
 	 * keeps what it wants of it, run after run; functions() makes metrics of that once a series
@@ -157,7 +157,7 @@ struct compare_found {
 };
 
 /* Warm-up, series, verdict. A program that fails stops it (ERR_EXEC: could not be executed). */
-int compare_programs(struct compare *c, const struct compare_ask *ask, struct compare_found *found,
-		     struct err *err) MUST_USE;
+int compare_programs(struct compare *c, const struct compare_opts *opts,
+		     struct compare_found *found, struct err *err) MUST_USE;
 
 #endif

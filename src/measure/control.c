@@ -28,9 +28,9 @@ static int open_fifo(const char *path, struct err *err)
 	return err_hint(err, "make one: mkfifo NAME");
 }
 
-int control_open(struct control *c, const struct ask *ask, struct err *err)
+int control_open(struct control *c, const struct measure_opts *opts, struct err *err)
 {
-	const char *text = ask->control, *comma;
+	const char *text = opts->control, *comma;
 	const char *fifo;
 
 	*c = (struct control)CONTROL_INIT;
@@ -45,7 +45,7 @@ int control_open(struct control *c, const struct ask *ask, struct err *err)
 	comma = strchr(text, ',');
 	if (!*text || comma == text)
 		return err_set(err, ERR_USAGE, "--control: the FIFO's name is empty");
-	fifo = arena_strndup(ask->a, text, comma ? (size_t)(comma - text) : strlen(text));
+	fifo = arena_strndup(opts->a, text, comma ? (size_t)(comma - text) : strlen(text));
 	if (!fifo)
 		return err_nomem(err);
 	c->fd = open_fifo(fifo, err);
@@ -59,15 +59,16 @@ int control_open(struct control *c, const struct ask *ask, struct err *err)
 	return 0;
 }
 
-static void say_unknown(struct control *c, const char *line, const struct ask *ask)
+static void say_unknown(struct control *c, const char *line, const struct measure_opts *opts)
 {
 	if (c->unknown++ < UNKNOWN_SAID)
-		ask_news(ask, "--control: '%.40s' is not enable, disable, stop or ping", line);
+		measure_news(opts, "--control: '%.40s' is not enable, disable, stop or ping", line);
 	else if (c->unknown == UNKNOWN_SAID + 1)
-		ask_news(ask, "--control: more such lines are ignored without a message");
+		measure_news(opts, "--control: more such lines are ignored without a message");
 }
 
-static enum control_word word_of(struct control *c, const char *line, const struct ask *ask)
+static enum control_word word_of(struct control *c, const char *line,
+				 const struct measure_opts *opts)
 {
 	static const struct {
 		const char *text;
@@ -81,7 +82,7 @@ static enum control_word word_of(struct control *c, const char *line, const stru
 		if (!strcmp(line, words[i].text))
 			return words[i].word;
 	if (*line)
-		say_unknown(c, line, ask);
+		say_unknown(c, line, opts);
 	return CONTROL_NOTHING;
 }
 
@@ -113,12 +114,12 @@ static bool take_line(struct control *c, char out[sizeof(c->text)])
 	return true;
 }
 
-enum control_word control_next(struct control *c, const struct ask *ask)
+enum control_word control_next(struct control *c, const struct measure_opts *opts)
 {
 	char line[sizeof(c->text)];
 
 	for (unsigned i = 0; c->fd >= 0 && i < UNKNOWN_MOST && take_line(c, line); i++) {
-		enum control_word word = word_of(c, line, ask);
+		enum control_word word = word_of(c, line, opts);
 
 		if (word != CONTROL_NOTHING)
 			return word;

@@ -6,7 +6,7 @@
 #ifndef CYCLADE_MEASURE_CONTROL_H
 #define CYCLADE_MEASURE_CONTROL_H
 
-#include "measure/ask.h"
+#include "measure/measure_opts.h"
 
 struct control {
 	int fd, ack; /* -1: none */
@@ -23,10 +23,10 @@ struct control {
 enum control_word { CONTROL_NOTHING, CONTROL_ENABLE, CONTROL_DISABLE, CONTROL_STOP, CONTROL_PING };
 
 /* By --control: "FIFO" or "FIFO,ACK"; perf's spelling "fifo:FIFO,ACK" is understood too. */
-int control_open(struct control *c, const struct ask *ask, struct err *err) MUST_USE;
+int control_open(struct control *c, const struct measure_opts *opts, struct err *err) MUST_USE;
 /* The next line that has come, without waiting; CONTROL_NOTHING: none (more), or too many that are
  * no commands: whoever calls looks at other things before it goes on. */
-enum control_word control_next(struct control *c, const struct ask *ask);
+enum control_word control_next(struct control *c, const struct measure_opts *opts);
 void control_answer(const struct control *c);
 void control_close(struct control *c);
 

@@ -4,7 +4,7 @@
  * it. What is counted and what becomes of it is its user's (hooks). Recordings use it, too, with
  * counters of the tree beside their samples or with none at all: there is but one loop.
  *
- *	counting_open(&k, ask, "count", parts, &err)
+ *	counting_open(&k, opts, "count", parts, &err)
  *						machine, targets, signals
  *	counting_run(&k, &setup, &hooks, &err)	once, or as often as wanted: each run starts the
  *						program anew with counters of its own
@@ -29,7 +29,7 @@
 #include "collect/machine.h"
 #include "collect/offspring.h"
 #include "collect/workload.h"
-#include "measure/ask.h"
+#include "measure/measure_opts.h"
 #include "measure/control.h"
 #include "measure/targets.h"
 
@@ -43,7 +43,7 @@ struct counting_result {
 };
 
 struct counting {
-	const struct ask *ask;
+	const struct measure_opts *opts;
 	const char *root; /* --sysroot, or "" */
 	struct machine machine;
 	struct targets who;
@@ -89,8 +89,8 @@ struct counting_hooks {
 
 /* `what`: "count", for messages; `parts`: what to know of the machine (enum machine_part), beside
  * what --per needs. counting_close is due after a failure too. */
-int counting_open(struct counting *k, const struct ask *ask, const char *what, unsigned parts,
-		  struct err *err) MUST_USE;
+int counting_open(struct counting *k, const struct measure_opts *opts, const char *what,
+		  unsigned parts, struct err *err) MUST_USE;
 /* The setup's groups, flags and nothing else need be filled in: whom to count is put in here. */
 int counting_run(struct counting *k, struct counter_setup *setup,
 		 const struct counting_hooks *hooks, struct err *err) MUST_USE;

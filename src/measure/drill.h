@@ -150,7 +150,7 @@ struct drill {
 
 /* What --node and -M name: `named` of each core whose model is set, and in list[core] these with
  * the nodes above them, n[core] many. */
-int drill_names(struct drill *d, const struct ask *o, uint32_t **list, size_t *n,
+int drill_names(struct drill *d, const struct measure_opts *o, uint32_t **list, size_t *n,
 		struct err *err) MUST_USE;
 /* `held`: what samples all the while, n of them; their counters are left to them. */
 int drill_open(struct drill *d, const struct counting *k, const struct drill_held *held, size_t n,

@@ -3,7 +3,7 @@
  * sampling - what `record` and `run` share: counters and workload on one side, a file on the
  * other.
  *
- *	sampling_open(&r, ask, path, &err)	everything that can fail before the program starts
+ *	sampling_open(&r, opts, path, &err)	everything that can fail before the program starts
  *	sampling_run(r, &err)			until the program, the time or the user ends it
  *	sampling_result(r)			what came of it
  *	sampling_close(r)
@@ -25,13 +25,13 @@
 #include "base/buf.h"
 #include "collect/event.h"
 #include "collect/recorder.h"
-#include "measure/ask.h"
+#include "measure/measure_opts.h"
 #include "measure/counting.h"
 
 struct sampling;
 
 /* run: how often a thread was seen waiting in a function of the kernel. */
-struct sampling_look {
+struct sampling_wchan {
 	uint32_t tid;
 	uint64_t times;
 	const char *function;
@@ -42,8 +42,8 @@ struct sampling_result {
 	bool kept;		 /* in the file; else what had its name before still has it */
 	uint64_t lost;		 /* events the kernel dropped because a ring was full */
 	uint64_t no_room;	 /* ... and of these those for which the disk had no room */
-	uint64_t not_kept;	 /* samples that ask.keep did not want */
-	uint64_t cut_bytes;	 /* of parts that only ask.keep read */
+	uint64_t not_kept;	 /* samples that opts.keep did not want */
+	uint64_t cut_bytes;	 /* of parts that only opts.keep read */
 	uint64_t left_out;	 /* samples of others, where the kernel gave those of all */
 	uint64_t throttled;	 /* times the kernel held a counter back */
 	uint64_t aux_lost;	 /* pieces of a trace that were cut, or in which samples collided */
@@ -63,8 +63,8 @@ struct sampling_result {
 	const char *hypervisor; /* "KVM guest"; NULL: none known */
 	const char *event;	/* their names */
 	bool chains;		/* call chains are with the samples */
-	const struct sampling_look *look; /* by tid; in the arena of the ask */
-	size_t n_looks;
+	const struct sampling_wchan *wchan; /* by tid; in the arena of the opts */
+	size_t n_wchans;
 };
 
 /* Counters beside the samples, of the same program for the same time (NULL: none). What samples
@@ -84,7 +84,7 @@ struct sampling_beside {
 };
 
 /* `beside` and what it points to stay until sampling_close. */
-int sampling_open(struct sampling **out, const struct ask *ask, const char *path,
+int sampling_open(struct sampling **out, const struct measure_opts *opts, const char *path,
 		  const struct sampling_beside *beside, struct err *err) MUST_USE;
 /* The i-th event that samples and what the kernel is asked with; NULL beyond the last. */
 const struct event *sampling_event(const struct sampling *r, size_t i,

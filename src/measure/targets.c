@@ -276,11 +276,11 @@ out:
 	return rc;
 }
 
-int targets_find(struct targets *w, const struct ask *ask, const struct machine *m,
+int targets_find(struct targets *w, const struct measure_opts *opts, const struct machine *m,
 		 const char *what, struct err *err)
 {
-	const struct ask *o = ask;
-	bool tasks = o->pid.n || o->tid.n || o->uid, program = ask->program.n;
+	const struct measure_opts *o = opts;
+	bool tasks = o->pid.n || o->tid.n || o->uid, program = opts->program.n;
 
 	*w = (struct targets){ .cgroup_fd = -1 };
 	w->whole_cpus = o->all || (o->cpu && !tasks && !program);

@@ -12,7 +12,7 @@
 
 #include "base/vec.h"
 #include "collect/machine.h"
-#include "measure/ask.h"
+#include "measure/measure_opts.h"
 
 struct targets {
 	VEC(pid_t) tasks;   /* -p, -u (all threads), -t; the program, once it is prepared */
@@ -24,7 +24,7 @@ struct targets {
 };
 
 /* `what`: "record", for messages. targets_close is due after a failure too. */
-int targets_find(struct targets *w, const struct ask *ask, const struct machine *m,
+int targets_find(struct targets *w, const struct measure_opts *opts, const struct machine *m,
 		 const char *what, struct err *err) MUST_USE;
 /* One of the tasks is still there. */
 bool targets_live(const struct targets *w);

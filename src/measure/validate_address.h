@@ -4,7 +4,7 @@
  * whose addresses registers give (base + index * scale), in memory of its own. An event of loads
  * is sampled there as precisely as it can be, with the address and these registers.
  *
- *	validate_address(&row, &n, arena, &ask, &err)
+ *	validate_address(&row, &n, arena, &opts, &err)
  *
  * One load keeps its registers; one overwrites its base with a word that tells where it was. So it
  * is known whether registers are those before the load, or those behind it (as PEBS has them): then
@@ -59,7 +59,7 @@ struct validate_address {
 	const char *why; /* not tested; NULL */
 };
 
-struct validate_address_ask {
+struct validate_address_opts {
 	const struct validate_event *event;
 	size_t n_events;
 	const struct calibrate_sizes *sizes;
@@ -69,9 +69,9 @@ struct validate_address_ask {
 
 /* Its samples may have the addresses of loads. */
 bool validate_address_fits(const struct validate_event *e);
-double validate_address_time(const struct validate_address_ask *o); /* seconds, about */
+double validate_address_time(const struct validate_address_opts *o); /* seconds, about */
 int validate_address(struct validate_address **out, size_t *n, struct arena *a,
-		     const struct validate_address_ask *o, struct err *err) MUST_USE;
+		     const struct validate_address_opts *o, struct err *err) MUST_USE;
 
 /* Where the kernel ran, and which register of validate_seen is which; for tests. */
 struct validate_address_place {

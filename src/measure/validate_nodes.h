@@ -3,7 +3,7 @@
  * validate_nodes - whether nodes of the model's tree come out in kernels that are built to be bound
  * by them (nodes/node_kernel.def).
  *
- *	validate_nodes(&node, &n, &ask, &err)
+ *	validate_nodes(&node, &n, &opts, &err)
  *	validate_spin(kernel, at, sizes, seconds, &err)		the program that is counted
  *
  * Each kernel runs in a process of its own, `self validate --spin KERNEL@WHERE`, which is counted
@@ -12,7 +12,7 @@
 #ifndef CYCLADE_MEASURE_VALIDATE_NODES_H
 #define CYCLADE_MEASURE_VALIDATE_NODES_H
 
-#include "measure/ask.h"
+#include "measure/measure_opts.h"
 #include "measure/validate.h"
 
 enum validate_node_verdict { NODE_UNTESTED, NODE_BOUND, NODE_NOT_BOUND };
@@ -27,9 +27,9 @@ struct validate_node {
 	const char *why;		    /* of NODE_UNTESTED */
 };
 
-struct validate_nodes_ask {
-	struct arena *a;       /* for what comes out */
-	const struct ask *ask; /* root and model; the rest is set here */
+struct validate_nodes_opts {
+	struct arena *a;		 /* for what comes out */
+	const struct measure_opts *opts; /* root and model; the rest is set here */
 	const struct model *m;
 	const struct calibrate_sizes *sizes;
 	const char *self;   /* the program's path */
@@ -40,8 +40,8 @@ struct validate_nodes_ask {
 };
 
 /* Seconds that validate_nodes() will take, about; 0: memory ran out. */
-double validate_nodes_time(const struct validate_nodes_ask *ask);
-int validate_nodes(struct validate_node **out, size_t *n, const struct validate_nodes_ask *ask,
+double validate_nodes_time(const struct validate_nodes_opts *opts);
+int validate_nodes(struct validate_node **out, size_t *n, const struct validate_nodes_opts *opts,
 		   struct err *err) MUST_USE;
 
 /* "walk@L3": ERR_USAGE if there is no such kernel or place. */

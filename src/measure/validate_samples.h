@@ -3,7 +3,7 @@
  * validate_samples - samples of an event while a kernel runs, and shares of them; what
  * validate_skid and validate_address have in common.
  *
- *	validate_sample(samples, &ask, &why, &err)
+ *	validate_sample(samples, &opts, &why, &err)
  *	validate_share(hit, n, none)
  *
  * The event samples in user space at a fixed period, in this thread. An event that the kernel
@@ -40,7 +40,7 @@ struct validate_samples { /* what the recorder's thread fills */
 		.n = 0, .lock = PTHREAD_MUTEX_INITIALIZER \
 	}
 
-struct validate_sample_ask {
+struct validate_sample_opts {
 	const struct validate_event *event;
 	unsigned precise;
 	uint64_t regs; /* VALIDATE_REGS of them at most */
@@ -51,7 +51,7 @@ struct validate_sample_ask {
 };
 
 /* *why: no samples were taken, and the reason; else untouched. Forgets what *s had. */
-int validate_sample(struct validate_samples *s, struct validate_sample_ask *o, const char **why,
+int validate_sample(struct validate_samples *s, struct validate_sample_opts *o, const char **why,
 		    struct err *err) MUST_USE;
 
 /* hit: 1 or 0, and -1 for samples that do not count. The draws are not independent (a fixed period

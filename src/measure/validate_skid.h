@@ -4,7 +4,7 @@
  * and instructions of one length behind it; an event of loads is sampled there with each precise
  * level, and the distance of each sample from the load is counted in instructions.
  *
- *	validate_skid(&row, &n, arena, &ask, &err)
+ *	validate_skid(&row, &n, arena, &opts, &err)
  *
  * Samples have the register that the load's address is made of, and the address if the level is
  * precise: the address that comes out again is counted as right.
@@ -28,7 +28,7 @@ struct validate_skid {
 	const char *why;		   /* there are no samples; NULL */
 };
 
-struct validate_skid_ask {
+struct validate_skid_opts {
 	const struct validate_event *event;
 	size_t n_events;
 	bool (*news)(void *ctx, double done); /* false: stop; NULL */
@@ -37,9 +37,9 @@ struct validate_skid_ask {
 
 /* The event counts loads, and nothing else. */
 bool validate_skid_fits(const struct validate_event *e);
-double validate_skid_time(const struct validate_skid_ask *o); /* seconds, about */
+double validate_skid_time(const struct validate_skid_opts *o); /* seconds, about */
 int validate_skid(struct validate_skid **out, size_t *n, struct arena *a,
-		  const struct validate_skid_ask *o, struct err *err) MUST_USE;
+		  const struct validate_skid_opts *o, struct err *err) MUST_USE;
 
 /* Sums up samples (of VALIDATE_SAMPLES at most) in their order, of which reg[0] is the load's;
  * out->why stands, and is the reason if there are none. For tests. */

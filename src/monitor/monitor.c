@@ -38,7 +38,7 @@ static bool cpus_came(const struct monitor *m)
 	bool came = false;
 	ssize_t len = sys_read(text, sizeof(text), m->k.root, ONLINE);
 
-	if (!m->ask->ask->cpu && len > 0 && !cpu_list_parse(&a, text, (size_t)len, &now, &n))
+	if (!m->opts->opts->cpu && len > 0 && !cpu_list_parse(&a, text, (size_t)len, &now, &n))
 		for (size_t i = 0; i < n; i++)
 			came |= !cpu_list_has(m->k.who.cpus.v, m->k.who.cpus.n, now[i]);
 	arena_free(&a);
@@ -59,8 +59,8 @@ static void over(struct monitor *m, bool again)
 {
 	if (!m->is_shown)
 		return;
-	if (m->ask->over)
-		m->ask->over(m->ask->ctx, again);
+	if (m->opts->over)
+		m->opts->over(m->opts->ctx, again);
 	document_close(&m->shown);
 	m->is_shown = false;
 }
@@ -78,7 +78,7 @@ static int interval(void *ctx, struct counting *k, struct err *err)
 	document_open(&m->shown, &monitor_document, m);
 	m->is_shown = true;
 	monitor_put(&m->shown, m);
-	rc = m->ask->each(m->ask->ctx, &m->shown, &k->enough, err);
+	rc = m->opts->each(m->opts->ctx, &m->shown, &k->enough, err);
 	if (!rc && !k->enough && (cpus_came(m) || counters_went(m)))
 		k->enough = m->again = true;
 	return rc;
@@ -116,19 +116,19 @@ static int open_msr(struct monitor *m, struct err *err)
 }
 
 /* All but the counters themselves; close_all() is due after a failure too. */
-static int begin(struct monitor *m, const struct monitor_ask *ask, struct rows *rows,
+static int begin(struct monitor *m, const struct monitor_opts *opts, struct rows *rows,
 		 struct err *err)
 {
 	*m = (struct monitor){
-		.ask = ask, .rows = rows, .own = ARENA_INIT, .list = EVENT_LIST_INIT
+		.opts = opts, .rows = rows, .own = ARENA_INIT, .list = EVENT_LIST_INIT
 	};
 	m->a = &m->own;
-	if (counting_open(&m->k, ask->ask, "monitor",
+	if (counting_open(&m->k, opts->opts, "monitor",
 			  MACHINE_MODEL | MACHINE_TOPOLOGY | MACHINE_PMUS | MACHINE_KNOBS, err) ||
 	    monitor_kinds(m, err))
 		return -1;
-	m->list.more = event_more(&m->more, &ask->ask->model);
-	if (ask->backend == MONITOR_MSR && open_msr(m, err))
+	m->list.more = event_more(&m->more, &opts->opts->model);
+	if (opts->backend == MONITOR_MSR && open_msr(m, err))
 		return -1;
 	return monitor_places(m, err) || monitor_set(m, err) ? -1 : 0;
 }
@@ -136,7 +136,7 @@ static int begin(struct monitor *m, const struct monitor_ask *ask, struct rows *
 enum end { END_FAILED, END_NOT_BEGUN, END_DONE, END_AGAIN };
 
 /* From opening to closing all counters; not begun: rows, or the machine, are not as they should. */
-static enum end run(const struct monitor_ask *ask, struct rows *rows, struct err *err)
+static enum end run(const struct monitor_opts *opts, struct rows *rows, struct err *err)
 {
 	struct monitor m;
 	const struct counting_hooks hooks = {
@@ -144,9 +144,9 @@ static enum end run(const struct monitor_ask *ask, struct rows *rows, struct err
 	};
 	enum end end = END_NOT_BEGUN;
 
-	if (!begin(&m, ask, rows, err)) {
+	if (!begin(&m, opts, rows, err)) {
 		end = counting_run(&m.k, &m.setup, &hooks, err) ? END_FAILED : END_DONE;
-		if (end == END_DONE && (m.again || (ask->rereads && m.k.result.signal == SIGHUP)))
+		if (end == END_DONE && (m.again || (opts->rereads && m.k.result.signal == SIGHUP)))
 			end = END_AGAIN;
 		over(&m, end == END_AGAIN);
 	}
@@ -162,8 +162,8 @@ static void rows_free(struct rows *r)
 	*r = (struct rows){ .a = ARENA_INIT, .born = r->born };
 }
 
-/* `ask` with what is left of --for; false: nothing is. */
-static bool time_left(const struct ask *all, struct ask *now, uint64_t began)
+/* `opts` with what is left of --for; false: nothing is. */
+static bool time_left(const struct measure_opts *all, struct measure_opts *now, uint64_t began)
 {
 	uint64_t past = counting_clock() - began;
 
@@ -173,23 +173,23 @@ static bool time_left(const struct ask *all, struct ask *now, uint64_t began)
 	return now->for_time;
 }
 
-int monitor_run(const struct monitor_ask *ask, struct err *err)
+int monitor_run(const struct monitor_opts *opts, struct err *err)
 {
 	uint64_t began = counting_clock();
 	struct rows good = { .a = ARENA_INIT, .born = began }, fresh = good;
-	struct ask left = *ask->ask;
-	struct monitor_ask now = *ask;
+	struct measure_opts left = *opts->opts;
+	struct monitor_opts now = *opts;
 	enum end end = run(&now, &good, err);
 
-	now.ask = &left;
+	now.opts = &left;
 	fresh.starved = good.starved;
-	while (end == END_AGAIN && time_left(ask->ask, &left, began)) {
+	while (end == END_AGAIN && time_left(opts->opts, &left, began)) {
 		struct err why = ERR_INIT;
 
 		end = run(&now, &fresh, &why);
 		if (end == END_NOT_BEGUN && good.read) {
-			if (ask->said)
-				ask->said(ask->ctx, why.what);
+			if (opts->said)
+				opts->said(opts->ctx, why.what);
 			rows_free(&fresh);
 			end = run(&now, &good, err);
 			continue;
@@ -226,7 +226,7 @@ static int start(struct monitor *m, struct err *err)
 	return 0;
 }
 
-int monitor_open(struct monitor **out, const struct monitor_ask *ask, struct err *err)
+int monitor_open(struct monitor **out, const struct monitor_opts *opts, struct err *err)
 {
 	struct monitor_own *o = calloc(1, sizeof(*o));
 
@@ -234,7 +234,7 @@ int monitor_open(struct monitor **out, const struct monitor_ask *ask, struct err
 	if (!o)
 		return err_nomem(err);
 	o->rows = (struct rows){ .a = ARENA_INIT, .born = counting_clock() };
-	if (!begin(&o->m, ask, &o->rows, err) && !counting_prepare(&o->m.k, &o->m.setup, err) &&
+	if (!begin(&o->m, opts, &o->rows, err) && !counting_prepare(&o->m.k, &o->m.setup, err) &&
 	    !start(&o->m, err)) {
 		*out = &o->m;
 		return 0;

@@ -3,11 +3,11 @@
  * monitor - metrics of the whole machine, by CPU, L3 cache, memory channel and socket, interval
  * after interval.
  *
- *	monitor_run(&ask, &err)		until --for is over, a signal comes, or each() has enough
+ *	monitor_run(&opts, &err)	until --for is over, a signal comes, or each() has enough
  *
  * or, for those who have a loop of their own:
  *
- *	monitor_open(&m, &ask, &err)		it counts from now on
+ *	monitor_open(&m, &opts, &err)		it counts from now on
  *	monitor_turn(m, &err)			monitor_tick() ns after the last one
  *	monitor_take(m, &d, &err)		an interval ended: its document
  *	monitor_close(m)
@@ -35,13 +35,14 @@
 #ifndef CYCLADE_MONITOR_MONITOR_H
 #define CYCLADE_MONITOR_MONITOR_H
 
-#include "measure/ask.h"
+#include "measure/measure_opts.h"
 #include "show/document.h"
 
 extern const struct document_form monitor_document;
 
-struct monitor_ask {
-	const struct ask *ask; /* of it: interval (not 0), for_time, root, model; all is set */
+struct monitor_opts {
+	const struct measure_opts
+		*opts; /* of it: interval (not 0), for_time, root, model; all is set */
 	enum { MONITOR_AUTO, MONITOR_PERF, MONITOR_MSR } backend; /* auto: perf_event */
 	struct text_list metrics; /* names, aliases, places, patterns; empty: all */
 	bool rereads;		  /* a hangup (SIGHUP) does not end it */
@@ -58,12 +59,12 @@ struct monitor_ask {
 	void *ctx;
 };
 
-int monitor_run(const struct monitor_ask *ask, struct err *err) MUST_USE;
+int monitor_run(const struct monitor_opts *opts, struct err *err) MUST_USE;
 
 struct monitor;
 
-/* `ask` must outlive it; each() is not called. */
-int monitor_open(struct monitor **out, const struct monitor_ask *ask, struct err *err) MUST_USE;
+/* `opts` must outlive it; each() is not called. */
+int monitor_open(struct monitor **out, const struct monitor_opts *opts, struct err *err) MUST_USE;
 uint64_t monitor_tick(const struct monitor *m); /* ns until the next turn; 0: none takes turns */
 int monitor_turn(struct monitor *m, struct err *err) MUST_USE;
 /* Opens the document; to be closed before the next interval ends. */

@@ -106,8 +106,8 @@ static void name_group(struct group *g)
 
 static bool wanted(const struct monitor *m, const char *path)
 {
-	for (size_t i = 0; i < m->ask->cgroups.n; i++)
-		if (text_glob(m->ask->cgroups.v[i], path))
+	for (size_t i = 0; i < m->opts->cgroups.n; i++)
+		if (text_glob(m->opts->cgroups.v[i], path))
 			return true;
 	return false;
 }
@@ -215,7 +215,7 @@ int monitor_cgroups(struct monitor *m, struct err *err)
 	struct places *of = &m->of[PLACE_CGROUP];
 
 	m->slots = m->targets;
-	if (!m->ask->cgroups.n)
+	if (!m->opts->cgroups.n)
 		return 0;
 	if (!sys_exists(m->k.root, HIERARCHY "/cgroup.controllers")) {
 		(void)err_set(err, ERR_NOT_FOUND, "--cgroup: no cgroups of version 2 in /%s",

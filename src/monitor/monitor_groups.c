@@ -205,7 +205,7 @@ static int close_groups(struct packing *p, const char *pmu, struct err *err)
 static int group_pmu(struct packing *p, const char *pmu, struct err *err)
 {
 	struct monitor *m = p->m;
-	struct turns turns = { .first = m->group.n };
+	struct rotation turns = { .first = m->group.n };
 
 	p->n = 0;
 	limits_of_packing(p, pmu);

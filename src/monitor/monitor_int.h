@@ -8,7 +8,7 @@
  *	monitor_tree.c		nodes of the model's tree in formulas
  *	monitor_groups.c	inputs into groups of counters
  *	monitor_read.c		readings, turns, extrapolation
- *	monitor_turns.c		who is next, and errors of what was not seen
+ *	monitor_rotation.c		who is next, and errors of what was not seen
  *	monitor_proc.c		the inputs that /proc has
  *	monitor_cgroup.c	cgroups, and the inputs that their files have
  *	monitor_cgroup_count.c	the inputs that are events of theirs
@@ -25,7 +25,7 @@
 #include "model/schedule.h"
 #include "model/set.h"
 #include "monitor/monitor.h"
-#include "monitor/monitor_turns.h"
+#include "monitor/monitor_rotation.h"
 
 enum place_kind {
 #define PLACE(id, name, title) PLACE_##id,
@@ -162,7 +162,7 @@ struct cgroup_setup { /* events that metrics of cgroups name */
 };
 
 struct monitor {
-	const struct monitor_ask *ask;
+	const struct monitor_opts *opts;
 	struct arena own, *a; /* a: own */
 	struct rows *rows;
 	bool again; /* a CPU came, or somebody who takes counters */
@@ -181,7 +181,7 @@ struct monitor {
 	struct places of[PLACES];
 	struct counter_setup setup;
 	VEC(struct counter_group) group;
-	VEC(struct turns) turns;
+	VEC(struct rotation) turns;
 	struct counter_value *value; /* room for a reading of a group */
 	size_t targets, slots;	     /* slots: of a source, those of cgroups behind the targets' */
 	struct cgroups *cgroups;     /* NULL: none are asked for */

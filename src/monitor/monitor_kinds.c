@@ -63,14 +63,14 @@ static struct limits_ask ask_of(const struct monitor *m, const struct core_kind 
 				    .cpus = m->k.who.cpus.v,
 				    .n_cpus = m->k.who.cpus.n,
 				    .smt = k->system[SYSTEM_SMT_ON] > 0,
-				    .tries = !m->k.ask->dry_run && m->k.who.cpus.n &&
-					     m->ask->backend != MONITOR_MSR };
+				    .tries = !m->k.opts->dry_run && m->k.who.cpus.n &&
+					     m->opts->backend != MONITOR_MSR };
 }
 
 /* The model is one of the machine at hand; without, what any machine has is left. */
 static int load_kind(struct monitor *m, struct core_kind *k, struct err *err)
 {
-	const struct model_choice *c = &m->ask->ask->model;
+	const struct model_choice *c = &m->opts->opts->model;
 	struct model_sources sources = model_choice_sources(c);
 	struct limits_ask x = ask_of(m, k);
 	struct err why = ERR_INIT;

@@ -54,7 +54,7 @@ static int read_group(struct monitor *m, size_t group, struct err *err)
 
 /* Its turn is over. The kernel reads counters that are off without an interrupt of their CPU, so
  * they are read behind that; registers are as long as they count. */
-static int give_way(struct monitor *m, struct turns *t, struct err *err)
+static int give_way(struct monitor *m, struct rotation *t, struct err *err)
 {
 	size_t was = t->first + t->now;
 
@@ -62,15 +62,15 @@ static int give_way(struct monitor *m, struct turns *t, struct err *err)
 	    counting_switch(&m->k, was, false, err) || (!m->msr && read_group(m, was, err)))
 		return -1;
 	t->read = m->k.now;
-	t->due = m->k.now + turns_length(t);
-	t->now = turns_next(t, m->k.now);
+	t->due = m->k.now + rotation_length(t);
+	t->now = rotation_next(t, m->k.now);
 	return counting_switch(&m->k, t->first + t->now, true, err);
 }
 
 int monitor_read(struct monitor *m, enum reading why, struct err *err)
 {
 	for (size_t i = 0; m->k.c && i < m->turns.n; i++) {
-		struct turns *t = &m->turns.v[i];
+		struct rotation *t = &m->turns.v[i];
 		uint64_t early = why == READING_TURN ? m->early : t->step / 2;
 
 		if (t->n > 1 && t->read != m->k.now && m->k.now + early >= t->due) {
@@ -93,7 +93,7 @@ uint64_t monitor_tick(const struct monitor *m)
 	uint64_t now = counting_clock(), next = 0;
 
 	for (size_t i = 0; i < m->turns.n; i++) {
-		const struct turns *t = &m->turns.v[i];
+		const struct rotation *t = &m->turns.v[i];
 		uint64_t wait = t->due > now + TICK_LEAST ? t->due - now : TICK_LEAST;
 
 		if (t->n > 1 && (!next || wait < next))
@@ -103,7 +103,7 @@ uint64_t monitor_tick(const struct monitor *m)
 }
 
 /* Going to many counters costs: there turns are longer. */
-static uint64_t step_of(const struct monitor *m, const struct turns *t)
+static uint64_t step_of(const struct monitor *m, const struct rotation *t)
 {
 	size_t counters = 0;
 	uint64_t step;
@@ -114,9 +114,9 @@ static uint64_t step_of(const struct monitor *m, const struct turns *t)
 
 			counters += ev->cpus ? ev->n_cpus : m->targets;
 		}
-	step = m->ask->ask->interval / ((counters > BIG ? ROUNDS_BIG : ROUNDS) * t->n);
+	step = m->opts->opts->interval / ((counters > BIG ? ROUNDS_BIG : ROUNDS) * t->n);
 	if (counters <= FEW && step > SHORT) {
-		step = m->ask->ask->interval / (ROUNDS_FEW * t->n);
+		step = m->opts->opts->interval / (ROUNDS_FEW * t->n);
 		step = step > SHORT ? step : SHORT;
 	}
 	return step > TICK_LEAST ? step : TICK_LEAST;
@@ -139,11 +139,11 @@ int monitor_opened(struct monitor *m, struct err *err)
 	m->began = counting_clock();
 	m->early = UINT64_MAX / 2;
 	for (size_t i = 0; i < m->turns.n; i++) {
-		struct turns *t = &m->turns.v[i];
+		struct rotation *t = &m->turns.v[i];
 
 		t->since = m->began;
 		t->step = step_of(m, t);
-		t->due = m->began + turns_length(t);
+		t->due = m->began + rotation_length(t);
 		if (t->n > 1 && t->step / 4 < m->early)
 			m->early = t->step / 4;
 	}
@@ -153,7 +153,7 @@ int monitor_opened(struct monitor *m, struct err *err)
 /* ---- an interval ---- */
 
 /* What the slices of all groups say of how much the load changes; of one alone: nothing. */
-static struct pool pool_of(const struct monitor *m, const struct turns *t, size_t target)
+static struct pool pool_of(const struct monitor *m, const struct rotation *t, size_t target)
 {
 	struct pool p = { 0 };
 
@@ -178,7 +178,7 @@ static struct pool pool_of(const struct monitor *m, const struct turns *t, size_
 	return p;
 }
 
-static void end_slot(struct monitor *m, struct slot *s, const struct turns *t, struct pool pool)
+static void end_slot(struct monitor *m, struct slot *s, const struct rotation *t, struct pool pool)
 {
 	double wanted = t->n > 1 ? m->seconds * 1e9 : s->wanted, sum = s->seen.sum;
 
@@ -203,13 +203,13 @@ static void end_slot(struct monitor *m, struct slot *s, const struct turns *t, s
 	s->seen = (struct seen){ 0 };
 }
 
-static bool is_in(const struct source *s, const struct turns *t)
+static bool is_in(const struct source *s, const struct rotation *t)
 {
 	return s->event != NO_COUNTER && !s->of_cgroups && s->group >= t->first &&
 	       s->group < t->first + t->n;
 }
 
-static void end_turns(struct monitor *m, const struct turns *t)
+static void end_turns(struct monitor *m, const struct rotation *t)
 {
 	for (size_t target = 0; target < m->targets; target++) {
 		struct pool pool = pool_of(m, t, target);

@@ -60,7 +60,7 @@ static int add_event(struct monitor *m, struct input *in, const char *text, stru
 	for (size_t i = from; i < m->list.ev.n; i++) {
 		const struct event *ev = &m->list.ev.v[i];
 
-		if (m->ask->no_cores && is_of_cores(m, ev)) {
+		if (m->opts->no_cores && is_of_cores(m, ev)) {
 			in->why = "the tree and the samples have the counters of the cores";
 			return 0;
 		}
@@ -120,20 +120,20 @@ static uint32_t of_model(const struct names *n, const char *name, size_t len)
 	return model && n->m->rows->hybrid ? model_event_find(model, name, len) : MODEL_NONE;
 }
 
-static bool find(void *ctx, enum expr_ask ask, const char *name, size_t len, struct expr_ref *out)
+static bool find(void *ctx, enum expr_ask opts, const char *name, size_t len, struct expr_ref *out)
 {
 	struct names *n = ctx;
 	uint32_t event;
 	int found;
 
-	if (ask == ASK_NAME) {
+	if (opts == ASK_NAME) {
 		found = monitor_node(n->m, n->kind, name, len, out, n->err);
 		n->failed = found < 0;
 		if (found)
 			return found > 0;
 	}
 	*out = (struct expr_ref){ .kind = EXPR_EVENT };
-	if (ask != ASK_NAME || !len || *name == '#' ||
+	if (opts != ASK_NAME || !len || *name == '#' ||
 	    (len == strlen("duration_time") && !memcmp(name, "duration_time", len)))
 		return false;
 	event = of_model(n, name, len);
@@ -407,7 +407,7 @@ static int set_of(struct monitor *m, size_t model, bool *used, struct text_list 
 
 		if (!row)
 			return err_nomem(err);
-		if (!wanted(&m->ask->metrics, row, used))
+		if (!wanted(&m->opts->metrics, row, used))
 			continue;
 		if (place_kind(row, &kind, err))
 			return -1;
@@ -439,7 +439,7 @@ static int make_cells(struct monitor *m, struct places *of, struct err *err)
 
 int monitor_set(struct monitor *m, struct err *err)
 {
-	const struct text_list *said = &m->ask->metrics;
+	const struct text_list *said = &m->opts->metrics;
 	struct text_list left = { .v = arena_memdup(m->a, said->v, said->n * sizeof(*said->v)),
 				  .n = said->n };
 	bool *used = arena_alloc(m->a, said->n + 1);

@@ -4,7 +4,7 @@
  * metrics of CPUs, caches and sockets.
  * The model behind the screen of `top`; it draws nothing and knows no terminal.
  *
- *	top_open(&t, &ask, &err)
+ *	top_open(&t, &opts, &err)
  *	top_run(t, &err)	each() after every interval, until top_end(), a signal, or --for
  *	top_close(t)
  *
@@ -27,7 +27,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/estimate.h"
-#include "measure/ask.h"
+#include "measure/measure_opts.h"
 #include "measure/sampling.h"
 #include "symbol/image.h"
 
@@ -103,8 +103,9 @@ struct top_interval {
 
 struct top;
 
-struct top_ask {
-	const struct ask *ask; /* interval is not 0; all of the rest as for sampling_open() */
+struct top_opts {
+	const struct measure_opts
+		*opts; /* interval is not 0; all of the rest as for sampling_open() */
 	const struct images_opts *symbols;
 	/* Counts beside the samples (the tree); its plan() is asked. NULL: nothing is. */
 	const struct sampling_beside *beside;
@@ -117,7 +118,7 @@ struct top_ask {
 
 /* Whether the kernel lets us sample whole CPUs. */
 bool top_may_watch_all(void);
-int top_open(struct top **out, const struct top_ask *ask, struct err *err) MUST_USE;
+int top_open(struct top **out, const struct top_opts *opts, struct err *err) MUST_USE;
 void top_wake(struct top *t, int fd); /* before top_run() */
 int top_run(struct top *t, struct err *err) MUST_USE;
 void top_end(struct top *t);

@@ -35,7 +35,7 @@ static enum control_word word_of(const uint8_t *p, size_t len)
 	return CONTROL_NOTHING;
 }
 
-static void one_write(struct control *c, const struct ask *ask, int to, const uint8_t *p,
+static void one_write(struct control *c, const struct measure_opts *opts, int to, const uint8_t *p,
 		      size_t len)
 {
 	if (!len)
@@ -47,17 +47,17 @@ static void one_write(struct control *c, const struct ask *ask, int to, const ui
 		enum control_word want = word_of(p, n);
 
 		if (want != CONTROL_NOTHING)
-			must(control_next(c, ask) == want);
+			must(control_next(c, opts) == want);
 		n += end != NULL;
 		p += n;
 		len -= n;
 	}
-	must(control_next(c, ask) == CONTROL_NOTHING && !c->have);
+	must(control_next(c, opts) == CONTROL_NOTHING && !c->have);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct ask ask;
+	static struct measure_opts opts;
 	static int ends[2] = { -1, -1 };
 	struct control c = CONTROL_INIT;
 	size_t first;
@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		must(!pipe2(ends, O_NONBLOCK | O_CLOEXEC));
 	c.fd = ends[0];
 	first = data[0] * (size - 1) / 255;
-	one_write(&c, &ask, ends[1], data + 1, first);
-	one_write(&c, &ask, ends[1], data + 1 + first, size - 1 - first);
+	one_write(&c, &opts, ends[1], data + 1, first);
+	one_write(&c, &opts, ends[1], data + 1 + first, size - 1 - first);
 	return 0;
 }

@@ -15,7 +15,7 @@
 
 #include "model/plan.h"
 
-struct ask {
+struct measure_opts {
 	struct plan_wish wish;
 	struct schedule_limits limits;
 	double system[SYSTEM_COUNT];
@@ -32,7 +32,7 @@ static bool word(const char *s, const char *key, unsigned long *out)
 	return true;
 }
 
-static bool ask_word(struct ask *a, const char *s)
+static bool ask_word(struct measure_opts *a, const char *s)
 {
 	unsigned long v;
 
@@ -61,7 +61,7 @@ static bool ask_word(struct ask *a, const char *s)
 	return true;
 }
 
-static void put_model(const struct model *m, const struct ask *a, const struct plan *p)
+static void put_model(const struct model *m, const struct measure_opts *a, const struct plan *p)
 {
 	const struct schedule_limits *l = &a->limits;
 
@@ -91,7 +91,7 @@ static void put_model(const struct model *m, const struct ask *a, const struct p
 	}
 }
 
-static int time_it(const struct model *m, const struct ask *a, struct err *err)
+static int time_it(const struct model *m, const struct measure_opts *a, struct err *err)
 {
 	struct timespec t0, t1;
 	struct plan p;
@@ -119,7 +119,7 @@ static int time_it(const struct model *m, const struct ask *a, struct err *err)
 int main(int argc, char **argv)
 {
 	struct model_sources none = { .n_dirs = 0 };
-	struct ask a = { .limits = { .offcore = 2 } };
+	struct measure_opts a = { .limits = { .offcore = 2 } };
 	struct arena mem = ARENA_INIT;
 	struct buf text = BUF_INIT;
 	struct err err = ERR_INIT;

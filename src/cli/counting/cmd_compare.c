@@ -19,9 +19,9 @@
 
 struct comparing {
 	struct cli *cli;
-	struct ask side[COMPARE_SIDES];
+	struct measure_opts side[COMPARE_SIDES];
 	struct compare c;
-	struct compare_ask ask;
+	struct compare_opts opts;
 	struct compare_found found;
 	struct compare_report report;
 	struct counting_out out;
@@ -94,8 +94,8 @@ static int parse_limits(struct comparing *x, struct err *err)
 			return err_prefix(err, "--fail-if");
 		name[i] = x->limit[i].limit.name;
 	}
-	x->ask.decide = name;
-	x->ask.n_decide = l->n;
+	x->opts.decide = name;
+	x->opts.n_decide = l->n;
 	return 0;
 }
 
@@ -121,16 +121,16 @@ static int fill_sides(struct comparing *x, struct err *err)
 	const struct options *o = &cli->opt;
 
 	for (size_t i = 0; i < COMPARE_SIDES; i++) {
-		struct ask *s = &x->side[i];
+		struct measure_opts *s = &x->side[i];
 
 		cli->args = x->report.command[i];
-		if (cli_ask(cli, s, err))
+		if (cli_measure_opts(cli, s, err))
 			return -1;
 		s->warmup = OPTION_GIVEN(o, warmup) ? o->warmup : 1;
 		s->silent = WORKLOAD_NO_INPUT | (o->show_output ? 0u : WORKLOAD_NO_OUTPUT);
-		if (!s->event.n && !x->ask.tree && !o->functions)
+		if (!s->event.n && !x->opts.tree && !o->functions)
 			choose_events(x, &s->event);
-		x->ask.side[i] = s;
+		x->opts.side[i] = s;
 	}
 	/* nobody else prints: the result goes to standard output */
 	if (!o->show_output)
@@ -151,11 +151,11 @@ static int prepare(struct comparing *x, struct err *err)
 {
 	const struct options *o = &x->cli->opt;
 
-	x->ask.tree = wants_tree(o);
+	x->opts.tree = wants_tree(o);
 	if (find_programs(x, err) || check(o, err) || parse_limits(x, err) || fill_sides(x, err) ||
 	    counting_out_open(&x->out, x->cli, &compare_document, err))
 		return -1;
-	if (x->ask.tree) {
+	if (x->opts.tree) {
 		no_pmu_find(x->cli, x->no_pmu);
 		if (*x->no_pmu)
 			return err_set(err, ERR_UNSUPPORTED, "no cycle counter");
@@ -163,10 +163,10 @@ static int prepare(struct comparing *x, struct err *err)
 	if (o->functions) {
 		if (functions_open(&x->functions, x->cli, o->functions, err))
 			return -1;
-		functions_ask(&x->functions, &x->ask);
+		functions_ask(&x->functions, &x->opts);
 	}
-	x->ask.anyway = o->anyway;
-	x->ask.may_fail = o->ignore_failure;
+	x->opts.anyway = o->anyway;
+	x->opts.may_fail = o->ignore_failure;
 	compare_begin(&x->c, &x->cli->arena, o->repeat ? (uint32_t)o->repeat : PAIRS,
 		      OPTION_GIVEN(o, seed) ? o->seed : any_seed());
 	if (OPTION_GIVEN(o, effect))
@@ -181,7 +181,7 @@ static bool judge(struct comparing *x)
 {
 	bool broken = false;
 
-	for (size_t i = 0; i < x->ask.n_decide; i++) {
+	for (size_t i = 0; i < x->opts.n_decide; i++) {
 		struct compare_limit *l = &x->limit[i];
 
 		for (size_t m = 0; m < x->c.n_metrics; m++)
@@ -203,9 +203,9 @@ static int put(struct comparing *x, struct err *err)
 	x->report.c = &x->c;
 	x->report.found = &x->found;
 	x->report.limit = x->limit;
-	x->report.n_limits = x->ask.n_decide;
+	x->report.n_limits = x->opts.n_decide;
 	x->report.warmup = x->side[0].warmup;
-	x->report.sampled = x->ask.record != NULL;
+	x->report.sampled = x->opts.record != NULL;
 	document_open(&d, &compare_document, &x->report);
 	compare_put(&d, &x->report);
 	rc = counting_out_document(&x->out, &d, -1, true, &gone, err);
@@ -219,7 +219,7 @@ int cmd_compare(struct cli *cli)
 	struct err err = ERR_INIT;
 	int code = EXIT_TOOL;
 
-	if (!prepare(&x, &err) && !compare_programs(&x.c, &x.ask, &x.found, &err)) {
+	if (!prepare(&x, &err) && !compare_programs(&x.c, &x.opts, &x.found, &err)) {
 		cli_progress_end(cli);
 		code = judge(&x) ? EXIT_NO : EXIT_OK;
 		if (x.found.interrupted)

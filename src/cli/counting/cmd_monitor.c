@@ -192,7 +192,7 @@ static int restore(struct cli *cli, struct err *err)
 	return rc;
 }
 
-static void choose_backend(struct monitor_ask *m, const char *said)
+static void choose_backend(struct monitor_opts *m, const char *said)
 {
 	m->backend = !said || !strcmp(said, "auto") ? MONITOR_AUTO
 		     : !strcmp(said, "msr")	    ? MONITOR_MSR
@@ -202,27 +202,27 @@ static void choose_backend(struct monitor_ask *m, const char *said)
 int cmd_monitor(struct cli *cli)
 {
 	struct monitoring s = { .cli = cli, .out = COUNTING_OUT_INIT };
-	struct ask ask;
-	struct monitor_ask m = { .ask = &ask, .each = each, .over = over, .ctx = &s };
+	struct measure_opts opts;
+	struct monitor_opts m = { .opts = &opts, .each = each, .over = over, .ctx = &s };
 	struct err err = ERR_INIT;
 	bool failed = true;
 
-	if (check(cli, &err) || cli_ask(cli, &ask, &err) ||
+	if (check(cli, &err) || cli_measure_opts(cli, &opts, &err) ||
 	    split(&cli->arena, &cli->opt.metrics, &m.metrics, &err) ||
 	    split(&cli->arena, &cli->opt.cgroup, &m.cgroups, &err))
 		goto out;
-	ask.cgroup.n = 0; /* counters are the machine's */
+	opts.cgroup.n = 0; /* counters are the machine's */
 	if (cli->opt.restore) {
 		failed = restore(cli, &err);
 		goto out;
 	}
 	choose_backend(&m, cli->opt.backend);
-	ask.all = true;
+	opts.all = true;
 	m.rereads = cli->opt.listen;
 	m.said = said;
-	ask.interval = ask.interval ? ask.interval : DEFAULT_INTERVAL;
+	opts.interval = opts.interval ? opts.interval : DEFAULT_INTERVAL;
 	if (cli->opt.once)
-		ask.for_time = ask.interval;
+		opts.for_time = opts.interval;
 	if (counting_out_open(&s.out, cli, &monitor_document, &err) || serve(&s, &err))
 		goto out;
 	s.out.show.line = !cli->opt.once;

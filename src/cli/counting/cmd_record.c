@@ -141,11 +141,11 @@ static const char *why_unlogged(struct cli *cli)
 
 /* Sets the value of LD_PRELOAD, or leaves NULL if the program cannot have the library. A blank or a
  * colon in a path would make two of it. */
-static int find_preload(struct cli *cli, struct ask *ask, struct err *err)
+static int find_preload(struct cli *cli, struct measure_opts *opts, struct err *err)
 {
 	const char *had = getenv("LD_PRELOAD"), *path, *why;
 
-	if (!ask->heap)
+	if (!opts->heap)
 		return 0;
 	path = find_heaplog(cli);
 	if (!path) {
@@ -166,25 +166,25 @@ static int find_preload(struct cli *cli, struct ask *ask, struct err *err)
 		cli_note(cli, "--heap: %s runs unlogged: %s", cli->args.v[0], why);
 		return 0;
 	}
-	ask->preload = had && *had ? arena_printf(&cli->arena, "%s:%s", path, had) : path;
-	return ask->preload ? 0 : err_nomem(err);
+	opts->preload = had && *had ? arena_printf(&cli->arena, "%s:%s", path, had) : path;
+	return opts->preload ? 0 : err_nomem(err);
 }
 
-static int open_sampling(struct cli *cli, struct sampling **r, struct ask *ask, struct keep **k,
-			 const char *path, struct err *err)
+static int open_sampling(struct cli *cli, struct sampling **r, struct measure_opts *opts,
+			 struct keep **k, const char *path, struct err *err)
 {
 	const char *predicate;
 
-	if (derived_record(cli, &predicate, err) || cli_ask(cli, ask, err) ||
-	    find_preload(cli, ask, err) || (predicate && keep_open(k, NULL, predicate, err)))
+	if (derived_record(cli, &predicate, err) || cli_measure_opts(cli, opts, err) ||
+	    find_preload(cli, opts, err) || (predicate && keep_open(k, NULL, predicate, err)))
 		return -1;
 	if (*k) {
-		ask->keep = keep;
-		ask->keep_ctx = *k;
-		if (ask->fields && keep_reads(*k, NULL, predicate, &ask->keep_reads, err))
+		opts->keep = keep;
+		opts->keep_ctx = *k;
+		if (opts->fields && keep_reads(*k, NULL, predicate, &opts->keep_reads, err))
 			return -1;
 	}
-	return sampling_open(r, ask, path, NULL, err);
+	return sampling_open(r, opts, path, NULL, err);
 }
 
 int cmd_record(struct cli *cli)
@@ -193,7 +193,7 @@ int cmd_record(struct cli *cli)
 	struct err err = ERR_INIT;
 	struct sampling *r = NULL;
 	struct keep *k = NULL;
-	struct ask ask;
+	struct measure_opts opts;
 	char why[256];
 	int code;
 
@@ -201,7 +201,7 @@ int cmd_record(struct cli *cli)
 		return cli_fail_as(&err, cli_measuring_code(cli, &err));
 	if (no_pmu(cli, why))
 		return no_pmu_end(cli, why, "cyclade record -- ./prog");
-	if (open_sampling(cli, &r, &ask, &k, path, &err)) {
+	if (open_sampling(cli, &r, &opts, &k, path, &err)) {
 		code = cli_fail_as(&err, cli_measuring_code(cli, &err));
 		goto out;
 	}

@@ -22,7 +22,7 @@
 #define ROWS 12
 
 /* What of it all is told, and what it is read from. */
-struct told {
+struct run_summary {
 	struct cli *cli;
 	const struct sampling_result *res;
 	struct run_tree *t;
@@ -32,8 +32,8 @@ struct told {
 	struct tree_report tree;
 	struct recording rec;
 	struct profile *profile;
-	const struct sampling_look *look; /* with -r of the first run */
-	size_t n_looks;
+	const struct sampling_wchan *wchan; /* with -r of the first run */
+	size_t n_wchans;
 	struct wait *w;
 	struct wait_view waits;	 /* of w */
 	const char *no_waits;	 /* why there is none */
@@ -80,7 +80,8 @@ static void add_step(struct steps *s, const char *verb, const char *file, const 
 }
 
 /* `cyclade VERB -- PROGRAM` of the one that ran. */
-static void add_program(struct steps *s, const struct told *o, const char *verb, const char *why)
+static void add_program(struct steps *s, const struct run_summary *o, const char *verb,
+			const char *why)
 {
 	struct buf b = BUF_INIT;
 
@@ -88,14 +89,14 @@ static void add_program(struct steps *s, const struct told *o, const char *verb,
 }
 
 /* Beside the first recording: what all of them are for. */
-static void add_steps_of_repeats(struct steps *s, const struct told *o)
+static void add_steps_of_repeats(struct steps *s, const struct run_summary *o)
 {
 	add_step(s, "sum", o->path, "", "all functions, of all runs");
 	add_step(s, "diff OTHER", o->path, "", "what changed since another `run -r`");
 }
 
 /* The function first, then what is the matter with it. */
-static void find_steps(struct steps *s, const struct told *o)
+static void find_steps(struct steps *s, const struct run_summary *o)
 {
 	const char *file = o->repeats			     ? o->repeats->file.v[0]
 			   : strcmp(o->path, "cyclade.data") ? o->path
@@ -128,14 +129,14 @@ static void find_steps(struct steps *s, const struct told *o)
 }
 
 /* Functions to show; 0: all. */
-static size_t limit_of(const struct told *o)
+static size_t limit_of(const struct run_summary *o)
 {
 	const struct options *opt = &o->cli->opt;
 
 	return opt->limit ? opt->limit : o->out.show.format == run_document.face ? ROWS : 0;
 }
 
-static int make_tables(struct told *o, struct err *err)
+static int make_tables(struct run_summary *o, struct err *err)
 {
 	size_t n, n_events, limit = limit_of(o);
 	const struct profile_sum *sum = profile_sums(o->profile, &n);
@@ -177,19 +178,20 @@ static uint64_t switches_of(const struct pd *rec)
 	return sum;
 }
 
-static int add_looks(struct told *o, struct err *err)
+static int add_wchans(struct run_summary *o, struct err *err)
 {
-	struct wait_look *v = arena_alloc(&o->cli->arena, (o->n_looks + 1) * sizeof(*v));
+	struct wait_look *v = arena_alloc(&o->cli->arena, (o->n_wchans + 1) * sizeof(*v));
 
 	if (!v)
 		return err_nomem(err);
-	for (size_t i = 0; i < o->n_looks; i++)
-		v[i] = (struct wait_look){ o->look[i].tid, o->look[i].times, o->look[i].function };
-	return wait_looked(o->w, v, o->n_looks, err);
+	for (size_t i = 0; i < o->n_wchans; i++)
+		v[i] = (struct wait_look){ o->wchan[i].tid, o->wchan[i].times,
+					   o->wchan[i].function };
+	return wait_looked(o->w, v, o->n_wchans, err);
 }
 
 /* Who waited: of a program that only worked, too. What cannot be known has a reason. */
-static int look_who(struct told *o, struct err *err)
+static int look_who(struct run_summary *o, struct err *err)
 {
 	struct wait_opts wo = { .progress = NULL };
 	struct err why = ERR_INIT;
@@ -200,7 +202,7 @@ static int look_who(struct told *o, struct err *err)
 		return 0;
 	}
 	if (!wait_build(&o->w, o->rec.rec, o->rec.spaces, &wo, &why))
-		return add_looks(o, err) || wait_view_order(&o->waits, o->w, err) ? -1 : 0;
+		return add_wchans(o, err) || wait_view_order(&o->waits, o->w, err) ? -1 : 0;
 	if (why.code == ERR_NOMEM) {
 		*err = why;
 		return -1;
@@ -209,7 +211,7 @@ static int look_who(struct told *o, struct err *err)
 	return o->no_waits ? 0 : err_nomem(err);
 }
 
-static int look_where(struct told *o, struct err *err)
+static int look_where(struct run_summary *o, struct err *err)
 {
 	struct profile_opts po = { .key = { KEY_SYM, KEY_DSO, KEY_SRCLINE }, .n_keys = 3 };
 	const char *root = o->cli->opt.sysroot;
@@ -230,7 +232,7 @@ static int look_where(struct told *o, struct err *err)
 	return rc;
 }
 
-static const char *why_no_tree(const struct told *o)
+static const char *why_no_tree(const struct run_summary *o)
 {
 	return o->tree.n_views	     ? NULL
 	       : *o->t->why	     ? o->t->why
@@ -239,7 +241,7 @@ static const char *why_no_tree(const struct told *o)
 				     : "nothing was counted";
 }
 
-static int put_document(struct told *o, struct err *err)
+static int put_document(struct run_summary *o, struct err *err)
 {
 	const struct sampling_result *res = o->res;
 	struct steps steps = { .a = &o->cli->arena };
@@ -290,7 +292,7 @@ static int put_document(struct told *o, struct err *err)
 	return 0;
 }
 
-static void fill_head(struct told *o)
+static void fill_head(struct run_summary *o)
 {
 	const struct sampling_result *res = o->res;
 	struct count_head *h = &o->tree.head;
@@ -311,7 +313,7 @@ static void fill_head(struct told *o)
 	h->outlived = res->outlived;
 }
 
-static void end_look(struct told *o)
+static void end_look(struct run_summary *o)
 {
 	wait_view_free(&o->waits);
 	wait_free(o->w);
@@ -319,17 +321,17 @@ static void end_look(struct told *o)
 	recording_close(&o->rec);
 }
 
-static void keep_looks(struct told *o)
+static void keep_wchans(struct run_summary *o)
 {
-	o->look = o->res->look;
-	o->n_looks = o->res->n_looks;
+	o->wchan = o->res->wchan;
+	o->n_wchans = o->res->n_wchans;
 }
 
-static int report(struct told *o, struct err *err)
+static int report(struct run_summary *o, struct err *err)
 {
 	int rc = -1;
 
-	keep_looks(o);
+	keep_wchans(o);
 	if (!run_tree_report(o->t, &o->tree, err)) {
 		fill_head(o);
 		rc = (o->res->kept && look_where(o, err)) || put_document(o, err) ? -1 : 0;
@@ -338,7 +340,7 @@ static int report(struct told *o, struct err *err)
 	return rc;
 }
 
-static int run(struct sampling *s, struct told *o, struct err *err)
+static int run(struct sampling *s, struct run_summary *o, struct err *err)
 {
 	o->res = sampling_result(s);
 	return sampling_run(s, err) || report(o, err) || sampling_after(s, err) ? -1 : 0;
@@ -354,13 +356,13 @@ static double seconds_now(void)
 
 /* ---- several runs (-r) ------------------------------------------------------------------ */
 
-static int look_at_first(struct told *o, struct err *err)
+static int look_at_first(struct run_summary *o, struct err *err)
 {
 	return recording_open(&o->rec, o->cli, o->repeats->file.v[0], err) || look_who(o, err) ? -1
 											       : 0;
 }
 
-static int report_repeats(struct told *o, struct err *err)
+static int report_repeats(struct run_summary *o, struct err *err)
 {
 	struct run_repeats *r = o->repeats;
 	int rc;
@@ -380,7 +382,7 @@ static int report_repeats(struct told *o, struct err *err)
 }
 
 /* A line before each further run, for people who wait. */
-static void show_progress(const struct told *o, double from)
+static void show_progress(const struct run_summary *o, double from)
 {
 	size_t n = o->repeats->file.n, all = o->repeats->wanted;
 	double left = (seconds_now() - from) / (double)n * (double)(all - n);
@@ -390,8 +392,8 @@ static void show_progress(const struct told *o, double from)
 }
 
 /* A run and what it is for; *more: another one is wanted. */
-static int run_once(struct sampling **s, struct told *o, const struct ask *ask, bool *more,
-		    struct err *err)
+static int run_once(struct sampling **s, struct run_summary *o, const struct measure_opts *opts,
+		    bool *more, struct err *err)
 {
 	struct run_repeats *r = o->repeats;
 	const struct sampling_result *res;
@@ -400,13 +402,13 @@ static int run_once(struct sampling **s, struct told *o, const struct ask *ask, 
 
 	if (!file)
 		return err_nomem(err);
-	if (sampling_open(s, ask, file, run_tree_beside(o->t), err))
+	if (sampling_open(s, opts, file, run_tree_beside(o->t), err))
 		return -1;
 	res = o->res = sampling_result(*s);
 	if (sampling_run(*s, err) || sampling_after(*s, err))
 		return -1;
 	if (!r->file.n)
-		keep_looks(o);
+		keep_wchans(o);
 	*more = !res->interrupted && r->file.n + 1 < r->wanted;
 	if (!res->interrupted || !r->file.n)
 		return run_repeats_add(r, res, o->t, err);
@@ -414,13 +416,14 @@ static int run_once(struct sampling **s, struct told *o, const struct ask *ask, 
 	return run_tree_report(o->t, &made, err);
 }
 
-static int run_several(struct sampling **s, struct told *o, struct ask *ask, struct err *err)
+static int run_several(struct sampling **s, struct run_summary *o, struct measure_opts *opts,
+		       struct err *err)
 {
 	double from = seconds_now();
 	bool more;
 
 	for (;;) {
-		if (run_once(s, o, ask, &more, err))
+		if (run_once(s, o, opts, &more, err))
 			return -1;
 		if (!more)
 			return report_repeats(o, err);
@@ -429,13 +432,13 @@ static int run_several(struct sampling **s, struct told *o, struct ask *ask, str
 		run_tree_free(o->t);
 		*o->t = (struct run_tree)RUN_TREE_INIT(o->cli);
 		o->t->again = true;
-		ask->warmup = 0;
-		ask->news = NULL;
+		opts->warmup = 0;
+		opts->news = NULL;
 		show_progress(o, from);
 	}
 }
 
-static int exit_code(const struct told *o)
+static int exit_code(const struct run_summary *o)
 {
 	const struct sampling_result *res = o->res;
 
@@ -443,7 +446,7 @@ static int exit_code(const struct told *o)
 	return o->repeats && res->interrupted && !res->status ? 128 + SIGINT : res->status;
 }
 
-static int describe(const struct sampling *s, struct told *o, struct err *err)
+static int describe(const struct sampling *s, struct run_summary *o, struct err *err)
 {
 	struct buf b = BUF_INIT;
 	bool gone;
@@ -471,15 +474,16 @@ static int usage(const struct cli *cli, struct err *err)
 	return 0;
 }
 
-static int measure(struct sampling **s, struct told *o, struct err *err)
+static int measure(struct sampling **s, struct run_summary *o, struct err *err)
 {
-	struct ask ask;
+	struct measure_opts opts;
 
-	if (counting_out_open(&o->out, o->cli, &run_document, err) || cli_ask(o->cli, &ask, err))
+	if (counting_out_open(&o->out, o->cli, &run_document, err) ||
+	    cli_measure_opts(o->cli, &opts, err))
 		return -1;
 	if (o->repeats && !o->cli->opt.dry_run)
-		return run_several(s, o, &ask, err);
-	if (sampling_open(s, &ask, o->path, run_tree_beside(o->t), err))
+		return run_several(s, o, &opts, err);
+	if (sampling_open(s, &opts, o->path, run_tree_beside(o->t), err))
 		return -1;
 	return o->cli->opt.dry_run ? describe(*s, o, err) : run(*s, o, err);
 }
@@ -489,7 +493,7 @@ int cmd_run(struct cli *cli)
 	const char *path = cli->opt.data_file ? cli->opt.data_file : "cyclade.data";
 	struct run_tree tree = RUN_TREE_INIT(cli);
 	struct run_repeats repeats = { 0 };
-	struct told told = {
+	struct run_summary summary = {
 		.cli = cli, .t = &tree, .path = path, .out = COUNTING_OUT_INIT, .top = ""
 	};
 	struct err err = ERR_INIT;
@@ -502,17 +506,17 @@ int cmd_run(struct cli *cli)
 		return regions_run(cli);
 	if (cli->opt.repeat > 1) {
 		run_repeats_open(&repeats, cli, path, cli->opt.repeat);
-		told.repeats = &repeats;
+		summary.repeats = &repeats;
 	}
-	if (measure(&s, &told, &err)) {
+	if (measure(&s, &summary, &err)) {
 		code = cli_fail_as(&err, cli_measuring_code(cli, &err));
 		if (repeats.file.n)
 			cli_warn("the recordings of %zu run%s are kept: cyclade sum %s",
 				 repeats.file.n, repeats.file.n == 1 ? "" : "s", path);
 	} else {
-		code = cli->opt.dry_run ? EXIT_OK : exit_code(&told);
+		code = cli->opt.dry_run ? EXIT_OK : exit_code(&summary);
 	}
-	counting_out_close(&told.out);
+	counting_out_close(&summary.out);
 	sampling_close(s);
 	run_repeats_close(&repeats);
 	run_tree_free(&tree);

@@ -38,7 +38,7 @@ int stat_end(struct cli *cli, const struct counting *k, bool failed, const char 
 
 const char *stat_target(const struct counting *k, struct arena *a)
 {
-	const struct ask *o = k->ask;
+	const struct measure_opts *o = k->opts;
 
 	if (k->has_program)
 		return "";
@@ -84,8 +84,8 @@ int stat_document(struct counting *k, struct counting_out *out, struct document 
 
 struct count_head stat_head(const struct counting *k, struct arena *a)
 {
-	return (struct count_head){ .command = k->ask->program.v,
-				    .n_command = k->ask->program.n,
+	return (struct count_head){ .command = k->opts->program.v,
+				    .n_command = k->opts->program.n,
 				    .target = stat_target(k, a),
 				    .time = NAN,
 				    .seconds = counting_seconds(k),

@@ -49,18 +49,18 @@ static bool news(void *ctx, double done)
 }
 
 /* Nodes are tested if not only events or kernels are asked for. */
-static bool asks_nodes(struct validate_nodes_ask *o, struct ask *ask, struct job *j)
+static bool asks_nodes(struct validate_nodes_opts *o, struct measure_opts *opts, struct job *j)
 {
-	*ask = (struct ask){ .a = &j->cli->arena, .root = j->c.root, .model = j->choice };
-	*o = (struct validate_nodes_ask){ .a = &j->cli->arena,
-					  .ask = ask,
-					  .m = j->model,
-					  .sizes = &j->o.sizes,
-					  .self = "/proc/self/exe",
-					  .wanted = j->nodes,
-					  .quick = j->o.quick,
-					  .news = news,
-					  .ctx = j };
+	*opts = (struct measure_opts){ .a = &j->cli->arena, .root = j->c.root, .model = j->choice };
+	*o = (struct validate_nodes_opts){ .a = &j->cli->arena,
+					   .opts = opts,
+					   .m = j->model,
+					   .sizes = &j->o.sizes,
+					   .self = "/proc/self/exe",
+					   .wanted = j->nodes,
+					   .quick = j->o.quick,
+					   .news = news,
+					   .ctx = j };
 	return j->model && !*j->no_pmu && !j->o.n_kernels && !j->c.n_names;
 }
 
@@ -74,19 +74,19 @@ static bool asks_samples(const struct job *j, const char *kernel)
 	return asked && !*j->no_pmu;
 }
 
-static bool asks_address(struct validate_address_ask *o, struct job *j)
+static bool asks_address(struct validate_address_opts *o, struct job *j)
 {
-	*o = (struct validate_address_ask){ .event = j->event,
-					    .n_events = j->o.n_events,
-					    .sizes = &j->o.sizes,
-					    .news = news,
-					    .ctx = j };
+	*o = (struct validate_address_opts){ .event = j->event,
+					     .n_events = j->o.n_events,
+					     .sizes = &j->o.sizes,
+					     .news = news,
+					     .ctx = j };
 	return asks_samples(j, "address");
 }
 
-static bool asks_skid(struct validate_skid_ask *o, struct job *j)
+static bool asks_skid(struct validate_skid_opts *o, struct job *j)
 {
-	*o = (struct validate_skid_ask){
+	*o = (struct validate_skid_opts){
 		.event = j->event, .n_events = j->o.n_events, .news = news, .ctx = j
 	};
 	return asks_samples(j, "skid");
@@ -95,12 +95,12 @@ static bool asks_skid(struct validate_skid_ask *o, struct job *j)
 static void plan(void *ctx, size_t events, size_t runs, double seconds)
 {
 	struct job *j = ctx;
-	struct validate_address_ask address;
-	struct validate_skid_ask skid;
-	struct validate_nodes_ask o;
-	struct ask ask;
+	struct validate_address_opts address;
+	struct validate_skid_opts skid;
+	struct validate_nodes_opts o;
+	struct measure_opts opts;
 
-	if (asks_nodes(&o, &ask, j))
+	if (asks_nodes(&o, &opts, j))
 		seconds += validate_nodes_time(&o);
 	if (asks_skid(&skid, j))
 		seconds += validate_skid_time(&skid);
@@ -349,11 +349,11 @@ static void try_to_keep(struct job *j, const struct validate *v, struct validate
 /* Nodes of the tree, each in the kernel that is built for it. */
 static int test_nodes(struct job *j, struct validate_report *r, struct err *err)
 {
-	struct validate_nodes_ask o;
+	struct validate_nodes_opts o;
 	struct validate_node *node;
-	struct ask ask;
+	struct measure_opts opts;
 
-	if (r->v->stopped || !asks_nodes(&o, &ask, j))
+	if (r->v->stopped || !asks_nodes(&o, &opts, j))
 		return 0;
 	if (validate_nodes(&node, &r->n_nodes, &o, err))
 		return -1;
@@ -364,8 +364,8 @@ static int test_nodes(struct job *j, struct validate_report *r, struct err *err)
 
 static int test_samples(struct job *j, struct validate_report *r, struct err *err)
 {
-	struct validate_skid_ask skid;
-	struct validate_address_ask address;
+	struct validate_skid_opts skid;
+	struct validate_address_opts address;
 	struct validate_skid *row = NULL;
 	struct validate_address *of = NULL;
 	int rc = 0;

@@ -113,8 +113,8 @@ static struct chosen *choose(const struct functions *f, struct err *err)
 	}
 	for (uint32_t i = 0; i < f->names.n; i++) {
 		all[i].name = i;
-		for (size_t k = 0; k < f->ask->n_decide; k++)
-			all[i].asked |= !strcmp(strtab_get(&f->names, i), f->ask->decide[k]);
+		for (size_t k = 0; k < f->opts->n_decide; k++)
+			all[i].asked |= !strcmp(strtab_get(&f->names, i), f->opts->decide[k]);
 	}
 	for (size_t i = 0; i < f->value.n; i++)
 		all[f->value.v[i].name].sum += f->value.v[i].value;
@@ -173,11 +173,11 @@ static int functions(void *ctx, struct compare *c, struct err *err)
 	return rc;
 }
 
-void functions_ask(struct functions *f, struct compare_ask *ask)
+void functions_ask(struct functions *f, struct compare_opts *opts)
 {
-	ask->record = f->path;
-	ask->sampled = sampled;
-	ask->functions = functions;
-	ask->ctx = f;
-	f->ask = ask;
+	opts->record = f->path;
+	opts->sampled = sampled;
+	opts->functions = functions;
+	opts->ctx = f;
+	f->opts = opts;
 }

@@ -28,11 +28,11 @@ struct functions {
 	VEC(struct function_value) value;
 	uint32_t n_runs;
 	const char *unit; /* "s", or the event's name */
-	const struct compare_ask *ask;
+	const struct compare_opts *opts;
 };
 
 int functions_open(struct functions *f, struct cli *cli, size_t most, struct err *err) MUST_USE;
-void functions_ask(struct functions *f, struct compare_ask *ask);
+void functions_ask(struct functions *f, struct compare_opts *opts);
 void functions_close(struct functions *f);
 
 #endif

@@ -208,7 +208,7 @@ static void note_unseen(struct drill_report *s, struct notes *l)
 
 static void note_validation(struct drill_report *s, struct notes *l)
 {
-	const struct validate_kept *verdicts = s->k->ask->verdicts;
+	const struct validate_kept *verdicts = s->k->opts->verdicts;
 	struct buf b = BUF_INIT;
 
 	if (verdicts && verdicts->when) {
@@ -374,7 +374,7 @@ static const char *explain(const struct drill_report *s, const char *metric)
 /* Samples the program by the event of a node. */
 static const char *record_event(const struct drill_report *s, const char *event)
 {
-	const struct text_list *program = &s->k->ask->program;
+	const struct text_list *program = &s->k->opts->program;
 	struct buf verb = BUF_INIT, b = BUF_INIT;
 	const char *out;
 

@@ -131,10 +131,10 @@ static int plan_less_precise(struct run_tree *t, struct counting *k, struct samp
 	if (!fits && first) /* in vain */
 		return plan_again(t, k, r, first, setup, err);
 	if (now != first)
-		ask_news(k->ask,
-			 "samples are less precise (%u of 3, not %u): others hold counters, "
-			 "and level 1 needs those that are left",
-			 now, first);
+		measure_news(k->opts,
+			     "samples are less precise (%u of 3, not %u): others hold counters, "
+			     "and level 1 needs those that are left",
+			     now, first);
 	return 0;
 }
 

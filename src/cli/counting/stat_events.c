@@ -17,7 +17,7 @@
 
 struct stat_run {
 	struct cli *cli;
-	struct ask ask;
+	struct measure_opts opts;
 	struct counting k;
 	struct counting_events ev;
 	struct counting_out out;
@@ -255,7 +255,8 @@ static int count(struct stat_run *s, struct err *err)
 					      .ended = ended,
 					      .ctx = s };
 
-	if (cli_ask(s->cli, &s->ask, err) || counting_open(&s->k, &s->ask, "count", 0, err) ||
+	if (cli_measure_opts(s->cli, &s->opts, err) ||
+	    counting_open(&s->k, &s->opts, "count", 0, err) ||
 	    counting_events_parse(&s->ev, &s->k, err) ||
 	    counting_out_open(&s->out, s->cli, &counts_document, err))
 		return -1;

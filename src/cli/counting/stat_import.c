@@ -237,7 +237,7 @@ static int find_names(struct import *im, struct err *err)
 		return 0;
 	for (size_t c = 0; c < im->n_cores; c++)
 		d.core[c].m = im->core[c].m;
-	if (drill_names(&d, &im->ask, list, n, err))
+	if (drill_names(&d, &im->opts, list, n, err))
 		return -1;
 	for (size_t c = 0; c < im->n_cores; c++) {
 		struct import_core *x = &im->core[c];
@@ -485,7 +485,7 @@ static int captured_machine(struct import *im, struct err *err)
 {
 	const char *root = im->cli->opt.sysroot;
 
-	im->k.ask = &im->ask;
+	im->k.opts = &im->opts;
 	im->k.who.cgroup_fd = -1;
 	im->k.root = root;
 	im->has_machine = root;
@@ -517,8 +517,8 @@ int stat_import(struct cli *cli)
 		code = cli_measuring_code(cli, &err);
 		goto out;
 	}
-	if (is_recording(cli->opt.import, &recording, &err) || cli_ask(cli, &im.ask, &err) ||
-	    captured_machine(&im, &err))
+	if (is_recording(cli->opt.import, &recording, &err) ||
+	    cli_measure_opts(cli, &im.opts, &err) || captured_machine(&im, &err))
 		goto out;
 	if (recording ? import_recording(&im, &err) : import_printed(&im, &err))
 		goto out;

@@ -49,7 +49,7 @@ struct import_known {
 
 struct import {
 	struct cli *cli;
-	struct ask ask;
+	struct measure_opts opts;
 	struct arena *a;   /* the cli's */
 	struct arena once; /* of one printing */
 	struct counting k; /* what is known of the machine that counted; nothing counts */

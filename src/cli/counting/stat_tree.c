@@ -214,8 +214,8 @@ static int count(struct stat_tree *s, struct err *err)
 					      .ended = ended,
 					      .ctx = s };
 
-	if (cli_ask(s->cli, &s->ask, err) ||
-	    counting_open(&s->k, &s->ask, "count", DRILL_MACHINE, err))
+	if (cli_measure_opts(s->cli, &s->opts, err) ||
+	    counting_open(&s->k, &s->opts, "count", DRILL_MACHINE, err))
 		return -1;
 	no_pmu_find(s->cli, s->no_pmu);
 	if (s->no_pmu[0])

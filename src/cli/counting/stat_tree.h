@@ -13,7 +13,7 @@
 
 struct stat_tree {
 	struct cli *cli;
-	struct ask ask;
+	struct measure_opts opts;
 	struct counting k;
 	struct drill d;
 	struct counting_out out;

@@ -213,7 +213,7 @@ static int woken(void *ctx, struct top *t, struct err *err)
 /* All of the machine for those who may look at it; else what the user runs. */
 static void choose_whom(struct live *l)
 {
-	struct ask *a = &l->ask;
+	struct measure_opts *a = &l->opts;
 	char *uid;
 
 	a->all = a->cgroup.n && !a->pid.n && !a->tid.n;
@@ -245,8 +245,8 @@ static int symbols(struct live *l, struct images_opts *io)
 int live_open(struct live *l, struct cli *cli, struct err *err)
 {
 	struct images_opts *io = arena_alloc(&cli->arena, sizeof(*io));
-	struct top_ask ask = {
-		.ask = &l->ask, .symbols = io, .each = each, .woken = woken, .ctx = l
+	struct top_opts opts = {
+		.opts = &l->opts, .symbols = io, .each = each, .woken = woken, .ctx = l
 	};
 
 	*l = (struct live){ .cli = cli, .tree = RUN_TREE_INIT(cli) };
@@ -256,19 +256,19 @@ int live_open(struct live *l, struct cli *cli, struct err *err)
 		return err_nomem(err);
 	if (cli->args.n)
 		return err_set(err, ERR_USAGE, "top takes no operand, not '%.60s'", cli->args.v[0]);
-	if (cli_ask(cli, &l->ask, err) || symbols(l, io))
+	if (cli_measure_opts(cli, &l->opts, err) || symbols(l, io))
 		return -1;
-	if (l->ask.event.n > 1 ||
-	    (l->ask.event.n && !strchr(l->ask.event.v[0], '/') && strchr(l->ask.event.v[0], ',')))
+	if (l->opts.event.n > 1 || (l->opts.event.n && !strchr(l->opts.event.v[0], '/') &&
+				    strchr(l->opts.event.v[0], ',')))
 		return err_set(err, ERR_USAGE, "top samples one event at a time");
-	l->ask.interval = l->ask.interval ? l->ask.interval : DEFAULT_INTERVAL;
-	if (!l->ask.freq && !l->ask.period)
-		l->ask.freq = DEFAULT_FREQ;
-	l->interval_ns = l->ask.interval;
+	l->opts.interval = l->opts.interval ? l->opts.interval : DEFAULT_INTERVAL;
+	if (!l->opts.freq && !l->opts.period)
+		l->opts.freq = DEFAULT_FREQ;
+	l->interval_ns = l->opts.interval;
 	choose_whom(l);
-	ask.beside = run_tree_beside(&l->tree);
+	opts.beside = run_tree_beside(&l->tree);
 	l->style = cli_style(cli, STDOUT_FILENO);
-	return top_open(&l->top, &ask, err);
+	return top_open(&l->top, &opts, err);
 }
 
 int live_run(struct live *l, struct err *err)

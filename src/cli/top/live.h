@@ -51,7 +51,7 @@ struct live_node { /* of the tree: a row of its view */
 
 struct live {
 	struct cli *cli;
-	struct ask ask;
+	struct measure_opts opts;
 	struct top *top;
 	struct run_tree tree;
 	struct tree_report report; /* of the last interval; n_views 0: there is none */

@@ -24,7 +24,7 @@ static unsigned put(const struct live *l, unsigned line, unsigned at, const char
 
 static void put_whom(struct buf *b, const struct live *l)
 {
-	const struct ask *a = &l->ask;
+	const struct measure_opts *a = &l->opts;
 
 	if (top_whole(l->top) && a->cgroup.n)
 		buf_printf(b, "cgroup %s", a->cgroup.v[0]);

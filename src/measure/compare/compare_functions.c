@@ -19,7 +19,7 @@ static int take(struct programs *p, const struct sampling_result *res, struct er
 		p->found->interrupted = c->interrupted = true;
 		return err_set(err, ERR_USAGE, "interrupted in run %zu", c->run.n + 1);
 	}
-	if (compare_ended(p, p->k.ask->program.v[0], res->status, res->killed_by, err) ||
+	if (compare_ended(p, p->k.opts->program.v[0], res->status, res->killed_by, err) ||
 	    (!c->n_metrics && compare_metrics(c, COMPARE_TIMES, err)))
 		return -1;
 	one->value = arena_alloc(c->a, c->n_metrics * sizeof(*one->value));
@@ -30,24 +30,24 @@ static int take(struct programs *p, const struct sampling_result *res, struct er
 	one->value[COMPARE_TIME] = res->wall_s;
 	one->value[COMPARE_USER] = res->user_s;
 	one->value[COMPARE_SYSTEM] = res->cpu_s - res->user_s;
-	return p->ask->sampled(p->ask->ctx, err);
+	return p->opts->sampled(p->opts->ctx, err);
 }
 
 int compare_sample(void *ctx, struct compare *c, struct compare_one *one, struct err *err)
 {
 	struct programs *p = ctx;
-	struct ask ask = *p->ask->side[one->side];
+	struct measure_opts opts = *p->opts->side[one->side];
 	struct sampling *r = NULL;
 	sigset_t blocked;
 	int rc = -1;
 
 	p->c = c;
 	p->one = one;
-	p->k.ask = p->ask->side[one->side];
-	ask.warmup = 0; /* each program had its own */
+	p->k.opts = p->opts->side[one->side];
+	opts.warmup = 0; /* each program had its own */
 	/* the program has the mask that sampling finds: not that of the counting around it */
 	(void)sigprocmask(SIG_SETMASK, &p->k.old_mask, &blocked);
-	if (!sampling_open(&r, &ask, p->ask->record, NULL, err) && !sampling_run(r, err) &&
+	if (!sampling_open(&r, &opts, p->opts->record, NULL, err) && !sampling_run(r, err) &&
 	    !take(p, sampling_result(r), err))
 		rc = compare_check_setting(p, err);
 	sampling_close(r);
@@ -60,5 +60,5 @@ int compare_functions(void *ctx, struct compare *c, struct err *err)
 {
 	struct programs *p = ctx;
 
-	return p->ask->functions(p->ask->ctx, c, err) || compare_choose(p, err) ? -1 : 0;
+	return p->opts->functions(p->opts->ctx, c, err) || compare_choose(p, err) ? -1 : 0;
 }

@@ -18,7 +18,7 @@ struct compare_figure {
 };
 
 struct programs {
-	const struct compare_ask *ask;
+	const struct compare_opts *opts;
 	struct compare_found *found;
 	struct counting k;
 	bool tree;
@@ -37,7 +37,7 @@ int compare_ended(struct programs *p, const char *program, int status, int kille
 int compare_check_setting(struct programs *p, struct err *err) MUST_USE;
 /* Marks metrics that decide; --fail-if of one that there is not is refused. */
 int compare_choose(struct programs *p, struct err *err) MUST_USE;
-/* A run that is sampled, and the metrics of all of them: ask.record. */
+/* A run that is sampled, and the metrics of all of them: opts.record. */
 int compare_sample(void *ctx, struct compare *c, struct compare_one *one, struct err *err) MUST_USE;
 int compare_functions(void *ctx, struct compare *c, struct err *err) MUST_USE;
 /* What stands in p->hooks but ended(); the counters are p->d's. */

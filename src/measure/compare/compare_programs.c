@@ -62,7 +62,7 @@ static char *read_setting(struct arena *a, const char *root, struct err *err)
 /* After each run; the one of the other side before it was made under the setting that was. */
 int compare_check_setting(struct programs *p, struct err *err)
 {
-	char *now = read_setting(&p->now, p->ask->side[0]->root, err);
+	char *now = read_setting(&p->now, p->opts->side[0]->root, err);
 
 	if (!now)
 		return -1;
@@ -72,7 +72,7 @@ int compare_check_setting(struct programs *p, struct err *err)
 					 now, p->c->run.n + 1);
 	if (!p->found->changed)
 		return err_nomem(err);
-	if (p->ask->anyway)
+	if (p->opts->anyway)
 		return 0;
 	(void)err_set(err, ERR_UNSUPPORTED, "the machine changed: %s", p->found->changed);
 	return err_hint(err, "runs before and after cannot be compared; fix the setting, or use "
@@ -102,8 +102,8 @@ static int take(void *ctx, struct counting *k, struct err *err)
 /* --fail-if of something that is not measured would never fail. */
 static int check_decide(const struct programs *p, struct err *err)
 {
-	for (size_t k = 0; k < p->ask->n_decide; k++) {
-		const char *name = p->ask->decide[k];
+	for (size_t k = 0; k < p->opts->n_decide; k++) {
+		const char *name = p->opts->decide[k];
 		bool found = false;
 
 		for (size_t i = 0; i < p->c->n_metrics; i++)
@@ -111,7 +111,7 @@ static int check_decide(const struct programs *p, struct err *err)
 		if (found)
 			continue;
 		(void)err_set(err, ERR_USAGE, "--fail-if: '%.60s' is not measured", name);
-		return err_hint(err, p->ask->record
+		return err_hint(err, p->opts->record
 					     ? "there are time, user, system and function:NAME"
 					     : "there are time, user, system and the events of -e, "
 					       "or the nodes of -l, --node and -M; with "
@@ -125,8 +125,8 @@ int compare_choose(struct programs *p, struct err *err)
 	struct compare *c = p->c;
 
 	for (size_t i = 0; i < c->n_metrics; i++)
-		for (size_t k = 0; k < p->ask->n_decide; k++)
-			c->metric[i].decides |= compare_named(&c->metric[i], p->ask->decide[k]);
+		for (size_t k = 0; k < p->opts->n_decide; k++)
+			c->metric[i].decides |= compare_named(&c->metric[i], p->opts->decide[k]);
 	return check_decide(p, err);
 }
 
@@ -215,7 +215,7 @@ int compare_ended(struct programs *p, const char *program, int status, int kille
 {
 	size_t run = p->c->run.n + 1;
 
-	if (!status || p->ask->may_fail)
+	if (!status || p->opts->may_fail)
 		return 0;
 	p->found->status = status;
 	if (killed_by)
@@ -230,8 +230,8 @@ int compare_ended(struct programs *p, const char *program, int status, int kille
 static int stopped(struct programs *p, const struct counting *k, struct err *err)
 {
 	if (!k->result.interrupted)
-		return compare_ended(p, k->ask->program.v[0], k->result.status, k->result.killed_by,
-				     err);
+		return compare_ended(p, k->opts->program.v[0], k->result.status,
+				     k->result.killed_by, err);
 	p->found->interrupted = p->c->interrupted = true;
 	return err_set(err, ERR_USAGE, "interrupted in run %zu", p->c->run.n + 1);
 }
@@ -252,7 +252,7 @@ static int run_one(void *ctx, struct compare *c, struct compare_one *one, struct
 
 	p->c = c;
 	p->one = one;
-	p->k.ask = p->ask->side[one->side];
+	p->k.opts = p->opts->side[one->side];
 	if (p->tree)
 		drill_prepare(&p->d);
 	rc = counting_run(&p->k, p->tree ? &p->d.setup : &p->ev.setup, &p->hooks, err);
@@ -262,13 +262,13 @@ static int run_one(void *ctx, struct compare *c, struct compare_one *one, struct
 
 /* ---- the whole of it ------------------------------------------------------------------------- */
 
-int compare_programs(struct compare *c, const struct compare_ask *ask, struct compare_found *found,
-		     struct err *err)
+int compare_programs(struct compare *c, const struct compare_opts *opts,
+		     struct compare_found *found, struct err *err)
 {
-	struct programs p = { .ask = ask, .found = found, .c = c, .now = ARENA_INIT };
+	struct programs p = { .opts = opts, .found = found, .c = c, .now = ARENA_INIT };
 	const struct compare_runner runner = {
-		.run = ask->record ? compare_sample : run_one,
-		.series = ask->record ? compare_functions : NULL,
+		.run = opts->record ? compare_sample : run_one,
+		.series = opts->record ? compare_functions : NULL,
 		.ctx = &p,
 	};
 	int rc = -1;
@@ -277,17 +277,17 @@ int compare_programs(struct compare *c, const struct compare_ask *ask, struct co
 		.opened = opened, .read = take, .ended = ended, .ctx = &p
 	};
 	*found = (struct compare_found){ 0 };
-	p.tree = ask->tree;
-	if (counting_open(&p.k, ask->side[0], "count", p.tree ? DRILL_MACHINE : 0, err) ||
-	    (p.tree	   ? compare_tree_open(&p, err)
-	     : ask->record ? 0
-			   : counting_events_parse(&p.ev, &p.k, err)))
+	p.tree = opts->tree;
+	if (counting_open(&p.k, opts->side[0], "count", p.tree ? DRILL_MACHINE : 0, err) ||
+	    (p.tree	    ? compare_tree_open(&p, err)
+	     : opts->record ? 0
+			    : counting_events_parse(&p.ev, &p.k, err)))
 		goto out;
-	found->setting = read_setting(c->a, ask->side[0]->root, err);
+	found->setting = read_setting(c->a, opts->side[0]->root, err);
 	if (!found->setting)
 		goto out;
 	for (size_t i = 0; i < COMPARE_SIDES; i++) {
-		p.k.ask = ask->side[i];
+		p.k.opts = opts->side[i];
 		if (counting_warmup(&p.k, err))
 			goto out;
 	}

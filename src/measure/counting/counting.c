@@ -40,40 +40,40 @@ static int open_signals(struct counting *k, struct err *err)
 	return k->signals < 0 ? err_sys(err, "signalfd") : 0;
 }
 
-int counting_open(struct counting *k, const struct ask *ask, const char *what, unsigned parts,
-		  struct err *err)
+int counting_open(struct counting *k, const struct measure_opts *opts, const char *what,
+		  unsigned parts, struct err *err)
 {
 	memset(k, 0, sizeof(*k));
-	k->ask = ask;
+	k->opts = opts;
 	k->signals = k->wake = k->who.cgroup_fd = -1;
 	k->control = (struct control)CONTROL_INIT;
 	k->work.pid = k->work.go = k->work.told = -1;
 	k->offspring = (struct offspring)OFFSPRING_INIT;
-	k->has_program = ask->program.n;
-	k->root = ask->root;
-	if (ask->per)
-		parts |= counting_per_parts(ask->per);
-	if (machine_read_parts(&k->machine, ask->a, k->root, parts, err) ||
-	    targets_find(&k->who, ask, &k->machine, what, err) ||
-	    control_open(&k->control, ask, err))
+	k->has_program = opts->program.n;
+	k->root = opts->root;
+	if (opts->per)
+		parts |= counting_per_parts(opts->per);
+	if (machine_read_parts(&k->machine, opts->a, k->root, parts, err) ||
+	    targets_find(&k->who, opts, &k->machine, what, err) ||
+	    control_open(&k->control, opts, err))
 		return -1;
-	if (ask->dry_run)
+	if (opts->dry_run)
 		return 0;
 	return open_signals(k, err);
 }
 
 static int prepare_program(struct counting *k, struct err *err)
 {
-	const struct ask *ask = k->ask;
+	const struct measure_opts *opts = k->opts;
 	char **argv;
 
 	if (!k->has_program)
 		return 0;
-	argv = calloc(ask->program.n + 1, sizeof(*argv));
+	argv = calloc(opts->program.n + 1, sizeof(*argv));
 	if (!argv)
 		return err_nomem(err);
-	memcpy(argv, ask->program.v, ask->program.n * sizeof(*argv));
-	if (workload_prepare(&k->work, argv, ask->env, &k->old_mask, ask->silent, err)) {
+	memcpy(argv, opts->program.v, opts->program.n * sizeof(*argv));
+	if (workload_prepare(&k->work, argv, opts->env, &k->old_mask, opts->silent, err)) {
 		free(argv);
 		return -1;
 	}
@@ -86,7 +86,7 @@ static int prepare_program(struct counting *k, struct err *err)
 
 static int open_counters(struct counting *k, struct counter_setup *s, struct err *err)
 {
-	const struct ask *o = k->ask;
+	const struct measure_opts *o = k->opts;
 
 	if (!s)
 		s = &k->nothing;

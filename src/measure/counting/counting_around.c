@@ -59,7 +59,7 @@ static int run_command(struct counting *k, const char *option, const char *text,
 	char **argv;
 	size_t n;
 
-	if (words_split(k->ask->a, text, &argv, &n, err))
+	if (words_split(k->opts->a, text, &argv, &n, err))
 		return err_prefix(err, "%s", option);
 	if (!n)
 		return err_set(err, ERR_USAGE, "%s: there is no command", option);
@@ -77,34 +77,34 @@ static int run_command(struct counting *k, const char *option, const char *text,
 
 int counting_before(struct counting *k, struct err *err)
 {
-	const char *pre = k->ask->pre;
+	const char *pre = k->opts->pre;
 
 	return k->has_program && pre ? run_command(k, "--pre", pre, err) : 0;
 }
 
 int counting_after(struct counting *k, struct err *err)
 {
-	const char *post = k->ask->post;
+	const char *post = k->opts->post;
 
 	return k->has_program && post ? run_command(k, "--post", post, err) : 0;
 }
 
 int counting_warmup(struct counting *k, struct err *err)
 {
-	const struct text_list *args = &k->ask->program;
-	uint64_t runs = k->ask->warmup;
+	const struct text_list *args = &k->opts->program;
+	uint64_t runs = k->opts->warmup;
 	char **argv;
 	int status;
 
 	if (!k->has_program || !runs)
 		return 0;
-	argv = arena_alloc(k->ask->a, (args->n + 1) * sizeof(*argv));
+	argv = arena_alloc(k->opts->a, (args->n + 1) * sizeof(*argv));
 	if (!argv)
 		return err_nomem(err);
 	memcpy(argv, args->v, args->n * sizeof(*argv));
 	for (uint64_t i = 0; i < runs; i++)
 		if (counting_before(k, err) ||
-		    run_words(k, argv, k->ask->silent, "--warmup", &status, err) ||
+		    run_words(k, argv, k->opts->silent, "--warmup", &status, err) ||
 		    counting_after(k, err))
 			return -1;
 	return 0;

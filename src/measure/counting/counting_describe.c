@@ -6,7 +6,8 @@
 #include "base/text.h"
 #include "measure/counting.h"
 
-static void put_event(struct buf *b, const struct counter_event *e, bool leads, const struct ask *o)
+static void put_event(struct buf *b, const struct counter_event *e, bool leads,
+		      const struct measure_opts *o)
 {
 	const struct perf_event_attr *a = &e->attr;
 
@@ -34,7 +35,7 @@ static void put_event(struct buf *b, const struct counter_event *e, bool leads, 
 
 static void put_perf_line(struct buf *b, const struct counting *k, const struct counter_setup *s)
 {
-	const struct ask *o = k->ask;
+	const struct measure_opts *o = k->opts;
 
 	buf_puts(b, "like: perf stat -e '");
 	for (size_t g = 0; g < s->n_groups; g++) {
@@ -66,9 +67,9 @@ static void put_perf_line(struct buf *b, const struct counting *k, const struct 
 	if (o->uid)
 		buf_printf(b, " -p $(pgrep -d, -U %s)", o->uid);
 	buf_puts(b, k->has_program ? " --" : "");
-	for (size_t i = 0; i < k->ask->program.n; i++) {
+	for (size_t i = 0; i < k->opts->program.n; i++) {
 		buf_putc(b, ' ');
-		text_put_safe(b, k->ask->program.v[i], false);
+		text_put_safe(b, k->opts->program.v[i], false);
 	}
 	buf_putc(b, '\n');
 }
@@ -79,14 +80,14 @@ void counting_describe(struct buf *out, const struct counting *k, const struct c
 		buf_printf(out, "group %zu%s\n", g + 1,
 			   s->group[g].idle ? ", only while its part of the tree is open" : "");
 		for (size_t e = 0; e < s->group[g].n; e++)
-			put_event(out, &s->group[g].event[e], e == 0, k->ask);
+			put_event(out, &s->group[g].event[e], e == 0, k->opts);
 	}
 	buf_puts(out, "read as groups, with the time enabled and running");
 	if (k->who.whole_cpus)
 		buf_printf(out, "; on %zu CPUs, whatever runs there\n", k->who.cpus.n);
 	else
 		buf_printf(out, "; on tasks%s%s\n",
-			   k->ask->no_inherit ? "" : " and what they start",
-			   k->has_program && !k->ask->delay ? ", from exec on" : "");
+			   k->opts->no_inherit ? "" : " and what they start",
+			   k->has_program && !k->opts->delay ? ", from exec on" : "");
 	put_perf_line(out, k, s);
 }

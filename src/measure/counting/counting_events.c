@@ -104,17 +104,17 @@ static void find_missing(struct counting_events *s, const struct counting *k)
 
 int counting_events_parse(struct counting_events *s, const struct counting *k, struct err *err)
 {
-	const struct text_list *l = &k->ask->event;
+	const struct text_list *l = &k->opts->event;
 
 	memset(s, 0, sizeof(*s));
 	s->list.counts = true;
-	s->list.more = event_more(&s->more, &k->ask->model);
+	s->list.more = event_more(&s->more, &k->opts->model);
 	for (size_t i = 0; i < l->n; i++)
 		if (event_parse(&s->list, k->root, l->v[i], err))
 			return -1;
 	if (event_topdown_check(&s->list, err))
 		return -1;
-	if (k->ask->no_merge)
+	if (k->opts->no_merge)
 		for (size_t i = 0; i < s->list.ev.n; i++) {
 			s->list.ev.v[i].box_of = (int)i;
 			s->list.ev.v[i].boxes = NULL;
@@ -281,8 +281,8 @@ static bool is_blind(const struct counting *k, const struct event *ev)
 			 ev->attr.config == PERF_COUNT_SW_CPU_MIGRATIONS ||
 			 ev->attr.config == PERF_COUNT_SW_CGROUP_SWITCHES);
 
-	return (switches || ev->attr.exclude_user || k->ask->kernel_only) &&
-	       (ev->attr.exclude_kernel || k->ask->user_only ||
+	return (switches || ev->attr.exclude_user || k->opts->kernel_only) &&
+	       (ev->attr.exclude_kernel || k->opts->user_only ||
 		(k->c && counters_without_kernel(k->c)));
 }
 

@@ -119,7 +119,7 @@ static int on_control(struct loop *l)
 	struct counting *k = l->k;
 
 	for (unsigned i = 0; i < WORDS_MOST; i++) {
-		enum control_word word = control_next(&k->control, k->ask);
+		enum control_word word = control_next(&k->control, k->opts);
 
 		if (word == CONTROL_NOTHING)
 			break;
@@ -193,8 +193,9 @@ static int due(struct loop *l)
 	if (k->now >= l->remind) {
 		l->remind = NEVER;
 		if (!k->stopped && !k->work.ended)
-			ask_news(k->ask, "the program goes on after the signal, and is measured "
-					 "until it ends; a second Ctrl-C ends it");
+			measure_news(k->opts,
+				     "the program goes on after the signal, and is measured "
+				     "until it ends; a second Ctrl-C ends it");
 	}
 	if (k->now >= l->end) {
 		l->end = NEVER;
@@ -209,7 +210,7 @@ static int due(struct loop *l)
 /* --follow: what the program has started goes on. */
 static bool following(const struct counting *k)
 {
-	return k->ask->follow && !k->stopped && offspring_live(&k->offspring, 0);
+	return k->opts->follow && !k->stopped && offspring_live(&k->offspring, 0);
 }
 
 static bool going_on(struct loop *l)
@@ -255,9 +256,9 @@ static int watch(struct loop *l)
 /* Last of all: the memory that a user's rings may have is for those of samples first. */
 static int look_after(struct counting *k, struct err *err)
 {
-	if (!k->has_program || k->ask->no_inherit || (k->who.whole_cpus && !k->ask->follow))
+	if (!k->has_program || k->opts->no_inherit || (k->who.whole_cpus && !k->opts->follow))
 		return 0;
-	if (!offspring_open(&k->offspring, k->work.pid) && k->ask->follow)
+	if (!offspring_open(&k->offspring, k->work.pid) && k->opts->follow)
 		return err_sys(err, "--follow: an event that tells when the last process ends");
 	return 0;
 }
@@ -268,22 +269,22 @@ static void tell_rest(const struct loop *l)
 	struct counting *k = l->k;
 
 	if (l->leave != NEVER && !k->work.ended) {
-		ask_news(k->ask, "the program goes on without us (pid %d)", (int)k->work.pid);
+		measure_news(k->opts, "the program goes on without us (pid %d)", (int)k->work.pid);
 		workload_leave(&k->work, 128 + SIGINT);
 		k->result.left = true;
 	} else if (k->has_program && offspring_live(&k->offspring, ENDING)) {
 		k->result.outlived = true;
-		ask_news(k->ask,
-			 "processes that the program has started go on, and are not "
-			 "measured any more%s",
-			 k->ask->follow ? "" : "; --follow waits for them");
+		measure_news(k->opts,
+			     "processes that the program has started go on, and are not "
+			     "measured any more%s",
+			     k->opts->follow ? "" : "; --follow waits for them");
 	}
 }
 
 static int begin(struct loop *l)
 {
 	struct counting *k = l->k;
-	const struct ask *o = k->ask;
+	const struct measure_opts *o = k->opts;
 	bool by_exec = k->setup->enable_on_exec;
 	bool later = o->delay && o->delay != DELAY_FOR_EVER;
 
@@ -295,7 +296,7 @@ static int begin(struct loop *l)
 	if (!by_exec && !o->delay && switch_all(k, l->h, true, l->err))
 		return -1;
 	if (look_after(k, l->err) ||
-	    (k->has_program && workload_start(&k->work, k->ask->program.v[0], l->err)))
+	    (k->has_program && workload_start(&k->work, k->opts->program.v[0], l->err)))
 		return -1;
 	if (by_exec)
 		k->counting = k->began = true;
@@ -323,7 +324,8 @@ int counting_loop(struct counting *k, const struct counting_hooks *h, struct err
 		return -1;
 	if (watch(&l) || stop_counting(&l) || take_reading(&l)) {
 		if (k->has_program && !k->work.ended)
-			ask_news(k->ask, "waiting for the program, which is not measured any more");
+			measure_news(k->opts,
+				     "waiting for the program, which is not measured any more");
 		return -1;
 	}
 	if (l.interval_ns && !k->enough && h->interval(h->ctx, k, err))

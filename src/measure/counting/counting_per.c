@@ -83,39 +83,39 @@ static struct unit unit_node(const struct counting *k, uint32_t cpu)
 static const char *label_cpu(const struct counting *k, struct unit u, uint32_t target)
 {
 	(void)target;
-	return arena_printf(k->ask->a, "CPU%lld", (long long)u.number);
+	return arena_printf(k->opts->a, "CPU%lld", (long long)u.number);
 }
 
 static const char *label_core(const struct counting *k, struct unit u, uint32_t target)
 {
 	(void)target;
-	return arena_printf(k->ask->a, "S%lld-D%lld-C%lld", (long long)u.socket, (long long)u.die,
+	return arena_printf(k->opts->a, "S%lld-D%lld-C%lld", (long long)u.socket, (long long)u.die,
 			    (long long)u.number);
 }
 
 static const char *label_cluster(const struct counting *k, struct unit u, uint32_t target)
 {
 	(void)target;
-	return arena_printf(k->ask->a, "S%lld-D%lld-CLS%lld", (long long)u.socket, (long long)u.die,
-			    (long long)u.number);
+	return arena_printf(k->opts->a, "S%lld-D%lld-CLS%lld", (long long)u.socket,
+			    (long long)u.die, (long long)u.number);
 }
 
 static const char *label_die(const struct counting *k, struct unit u, uint32_t target)
 {
 	(void)target;
-	return arena_printf(k->ask->a, "S%lld-D%lld", (long long)u.socket, (long long)u.die);
+	return arena_printf(k->opts->a, "S%lld-D%lld", (long long)u.socket, (long long)u.die);
 }
 
 static const char *label_socket(const struct counting *k, struct unit u, uint32_t target)
 {
 	(void)target;
-	return arena_printf(k->ask->a, "S%lld", (long long)u.socket);
+	return arena_printf(k->opts->a, "S%lld", (long long)u.socket);
 }
 
 static const char *label_node(const struct counting *k, struct unit u, uint32_t target)
 {
 	(void)target;
-	return arena_printf(k->ask->a, "N%lld", (long long)u.number);
+	return arena_printf(k->opts->a, "N%lld", (long long)u.number);
 }
 
 static struct unit unit_thread(const struct counting *k, uint32_t target)
@@ -125,10 +125,10 @@ static struct unit unit_thread(const struct counting *k, uint32_t target)
 
 static const char *label_thread(const struct counting *k, struct unit u, uint32_t target)
 {
-	char *name = sys_text(k->ask->a, "", "proc/%lld/comm", (long long)u.number);
+	char *name = sys_text(k->opts->a, "", "proc/%lld/comm", (long long)u.number);
 
 	(void)target;
-	return arena_printf(k->ask->a, "%s-%lld", name ? name : "", (long long)u.number);
+	return arena_printf(k->opts->a, "%s-%lld", name ? name : "", (long long)u.number);
 }
 
 static struct unit unit_all(const struct counting *k, uint32_t cpu)
@@ -141,7 +141,7 @@ static struct unit unit_all(const struct counting *k, uint32_t cpu)
 static const char *label_cgroup(const struct counting *k, struct unit u, uint32_t target)
 {
 	(void)u;
-	return arena_strdup(k->ask->a, k->who.cgroup_names.v[target % k->who.cgroup_names.n]);
+	return arena_strdup(k->opts->a, k->who.cgroup_names.v[target % k->who.cgroup_names.n]);
 }
 
 static const struct per kinds[] = {
@@ -196,8 +196,8 @@ static bool same_unit(struct unit a, struct unit b)
 static int one_place(const struct counting *k, const struct counting_place **out, size_t *n,
 		     size_t targets, struct err *err)
 {
-	struct counting_place *p = arena_alloc(k->ask->a, sizeof(*p));
-	uint32_t *target = arena_alloc(k->ask->a, (targets + 1) * sizeof(*target));
+	struct counting_place *p = arena_alloc(k->opts->a, sizeof(*p));
+	uint32_t *target = arena_alloc(k->opts->a, (targets + 1) * sizeof(*target));
 
 	if (!p || !target)
 		return err_nomem(err);
@@ -229,11 +229,11 @@ static int check_kind(const struct counting *k, const struct per *kind, struct e
 int counting_places(const struct counting *k, const struct counting_place **out, size_t *n,
 		    struct err *err)
 {
-	const struct per *kind = k->ask->per ? find_kind(k->ask->per) : NULL;
+	const struct per *kind = k->opts->per ? find_kind(k->opts->per) : NULL;
 	uint32_t cgroups = k->who.cgroups.n > 1 ? (uint32_t)k->who.cgroups.n : 1;
 	size_t targets =
-		k->who.whole_cpus || k->ask->cpu ? k->who.cpus.n * cgroups : k->who.tasks.n;
-	struct arena *a = k->ask->a;
+		k->who.whole_cpus || k->opts->cpu ? k->who.cpus.n * cgroups : k->who.tasks.n;
+	struct arena *a = k->opts->a;
 	struct counting_place *p;
 	struct member *m;
 	uint32_t *order;
@@ -241,9 +241,9 @@ int counting_places(const struct counting *k, const struct counting_place **out,
 	if (!kind && cgroups > 1)
 		kind = find_kind("cgroup");
 	if (!kind)
-		return one_place(k, out, n,
-				 k->has_program && !k->who.whole_cpus && !k->ask->cpu ? 1 : targets,
-				 err);
+		return one_place(
+			k, out, n,
+			k->has_program && !k->who.whole_cpus && !k->opts->cpu ? 1 : targets, err);
 	if (check_kind(k, kind, err))
 		return -1;
 	m = arena_alloc(a, (targets + 1) * sizeof(*m));

@@ -123,9 +123,9 @@ static int load_model(struct drill_core *c, const struct drill *d, const struct 
 				      .cpus = k->who.whole_cpus ? k->who.cpus.v : NULL,
 				      .n_cpus = k->who.cpus.n,
 				      .smt = c->system[SYSTEM_SMT_ON] > 0,
-				      .tries = !k->ask->dry_run };
+				      .tries = !k->opts->dry_run };
 
-	if (limits_model(&c->m, &c->limits, &k->ask->model, &x, c->system, err))
+	if (limits_model(&c->m, &c->limits, &k->opts->model, &x, c->system, err))
 		return -1;
 	for (size_t i = 0; i < d->n_held; i++)
 		if (!strcmp(d->held[i].pmu, c->pmu))
@@ -147,7 +147,7 @@ static int set_latencies(struct drill *d, struct drill_core *c, struct err *err)
 	return 0;
 }
 
-static int plan_core(struct drill *d, struct drill_core *c, const struct ask *o,
+static int plan_core(struct drill *d, struct drill_core *c, const struct measure_opts *o,
 		     const uint32_t *metric, size_t n, struct err *err)
 {
 	struct plan_wish w = { .level = o->level,
@@ -179,10 +179,11 @@ static int load_core(struct drill *d, const struct counting *k, const char *pmu,
 	if (load_model(c, d, k, err))
 		return -1;
 	d->n_cores++;
-	return drill_wrong(d, c, k->ask->verdicts, err) || set_latencies(d, c, err) ? -1 : 0;
+	return drill_wrong(d, c, k->opts->verdicts, err) || set_latencies(d, c, err) ? -1 : 0;
 }
 
-int drill_names(struct drill *d, const struct ask *o, uint32_t **list, size_t *n, struct err *err)
+int drill_names(struct drill *d, const struct measure_opts *o, uint32_t **list, size_t *n,
+		struct err *err)
 {
 	for (size_t c = 0; c < d->n_cores; c++) {
 		struct drill_core *x = &d->core[c];
@@ -222,15 +223,15 @@ static int plan_all(struct drill *d, const struct counting *k, struct err *err)
 	uint32_t *list[DRILL_CORES];
 	size_t n[DRILL_CORES];
 
-	if (drill_names(d, k->ask, list, n, err))
+	if (drill_names(d, k->opts, list, n, err))
 		return -1;
 	for (size_t c = 0; c < d->n_cores; c++)
-		if (plan_core(d, &d->core[c], k->ask, list[c], n[c], err))
+		if (plan_core(d, &d->core[c], k->opts, list[c], n[c], err))
 			return -1;
 	return 0;
 }
 
-static enum drill_mode mode_of(const struct drill *d, const struct ask *o)
+static enum drill_mode mode_of(const struct drill *d, const struct measure_opts *o)
 {
 	bool staged = false;
 
@@ -247,7 +248,7 @@ int drill_open(struct drill *d, const struct counting *k, const struct drill_hel
 	       struct err *err)
 {
 	memset(d, 0, sizeof(*d));
-	d->a = k->ask->a;
+	d->a = k->opts->a;
 	d->root = k->root;
 	d->held = held;
 	d->n_held = n;
@@ -261,8 +262,8 @@ int drill_open(struct drill *d, const struct counting *k, const struct drill_hel
 		return err_set(err, ERR_UNSUPPORTED, "no PMU of a core was found");
 	if (plan_all(d, k, err))
 		return -1;
-	d->mode = mode_of(d, k->ask);
-	d->interval_ns = k->ask->interval;
+	d->mode = mode_of(d, k->opts);
+	d->interval_ns = k->opts->interval;
 	return drill_first(d, err) || drill_events(d, k, err) || drill_latency_plan(d, k, err) ? -1
 											       : 0;
 }

@@ -127,7 +127,7 @@ int drill_latency_plan(struct drill *d, const struct counting *k, struct err *er
 	if (!l)
 		return err_nomem(err);
 	l->list = (struct event_list)EVENT_LIST_INIT;
-	l->wish = wish_of(k->ask->latency);
+	l->wish = wish_of(k->opts->latency);
 	l->each = SIZE_MAX;
 	d->latency = l;
 	for (size_t c = 0; c < d->n_cores; c++)

@@ -92,7 +92,7 @@ static void whom(struct latency_setup *s, struct drill_latency *l, const struct 
 	memcpy(l->task, s->tasks, l->n_tasks * sizeof(*l->task));
 	s->tasks = l->task;
 	s->n_tasks = l->n_tasks;
-	l->follows = s->inherit && !k->ask->tid.n;
+	l->follows = s->inherit && !k->opts->tid.n;
 	s->inherit = false;
 	l->look_step = l->next_look = FIRST_LOOK;
 }

@@ -31,7 +31,7 @@ const char *const validate_at_key[] = {
 #define PLACES (sizeof(validate_at_key) / sizeof(*validate_at_key))
 
 struct noding {
-	const struct validate_nodes_ask *o;
+	const struct validate_nodes_opts *o;
 	struct validate_node *out;
 	size_t n;
 	struct drill d;
@@ -91,13 +91,13 @@ static int ended(void *ctx, struct counting *k, struct err *err)
 	return 0;
 }
 
-static int count(struct noding *g, const struct ask *ask, struct err *err)
+static int count(struct noding *g, const struct measure_opts *opts, struct err *err)
 {
 	const struct counting_hooks hooks = {
 		.opened = opened, .read = take, .tick = tick, .ended = ended, .ctx = g
 	};
 
-	if (counting_open(&g->k, ask, "count", DRILL_MACHINE, err) ||
+	if (counting_open(&g->k, opts, "count", DRILL_MACHINE, err) ||
 	    drill_open(&g->d, &g->k, NULL, 0, err))
 		return -1;
 	do {
@@ -112,7 +112,7 @@ static int count(struct noding *g, const struct ask *ask, struct err *err)
 static int run(struct noding *g, const struct validate_node *first, struct err *err)
 {
 	const char *words[8] = { g->o->self, "validate", "--spin" }, *nodes[2] = { NULL };
-	struct ask ask = *g->o->ask;
+	struct measure_opts opts = *g->o->opts;
 	struct err why = ERR_INIT;
 	int rc;
 
@@ -126,11 +126,11 @@ static int run(struct noding *g, const struct validate_node *first, struct err *
 	words[5] = g->o->quick ? "30ms" : "100ms";
 	if (!nodes[0] || !words[3])
 		return err_nomem(err);
-	ask.a = &g->a;
-	ask.program = (struct text_list){ .v = words, .n = 6 };
-	ask.node = (struct text_list){ .v = nodes, .n = 1 };
-	ask.no_mux = true;
-	rc = count(g, &ask, &why);
+	opts.a = &g->a;
+	opts.program = (struct text_list){ .v = words, .n = 6 };
+	opts.node = (struct text_list){ .v = nodes, .n = 1 };
+	opts.no_mux = true;
+	rc = count(g, &opts, &why);
 	for (size_t i = g->from; rc && i < g->to; i++)
 		g->out[i].why = arena_strdup(g->o->a, why.what);
 	drill_free(&g->d);
@@ -204,12 +204,12 @@ static double runs_of(const struct noding *g, size_t from, size_t to)
 	return 1 + (double)n / 4;
 }
 
-double validate_nodes_time(const struct validate_nodes_ask *ask)
+double validate_nodes_time(const struct validate_nodes_opts *opts)
 {
-	struct noding g = { .o = ask };
+	struct noding g = { .o = opts };
 	double seconds = 0;
 
-	g.out = arena_alloc(ask->a, (ROWS * ask->m->n_metrics + 1) * sizeof(*g.out));
+	g.out = arena_alloc(opts->a, (ROWS * opts->m->n_metrics + 1) * sizeof(*g.out));
 	if (!g.out)
 		return 0;
 	find(&g);
@@ -217,19 +217,19 @@ double validate_nodes_time(const struct validate_nodes_ask *ask)
 		const char *why = NULL;
 
 		to = same_kernel(&g, from);
-		(void)calibrate_bytes(ask->sizes, g.out[from].at, &why);
+		(void)calibrate_bytes(opts->sizes, g.out[from].at, &why);
 		if (!why)
-			seconds += runs_of(&g, from, to) * (ask->quick ? 0.05 : 0.12);
+			seconds += runs_of(&g, from, to) * (opts->quick ? 0.05 : 0.12);
 	}
 	return seconds;
 }
 
-int validate_nodes(struct validate_node **out, size_t *n, const struct validate_nodes_ask *ask,
+int validate_nodes(struct validate_node **out, size_t *n, const struct validate_nodes_opts *opts,
 		   struct err *err)
 {
-	struct noding g = { .o = ask };
+	struct noding g = { .o = opts };
 
-	g.out = arena_alloc(ask->a, (ROWS * ask->m->n_metrics + 1) * sizeof(*g.out));
+	g.out = arena_alloc(opts->a, (ROWS * opts->m->n_metrics + 1) * sizeof(*g.out));
 	if (!g.out)
 		return err_nomem(err);
 	find(&g);
@@ -240,12 +240,12 @@ int validate_nodes(struct validate_node **out, size_t *n, const struct validate_
 		const char *why = NULL;
 
 		g.to = same_kernel(&g, g.from);
-		(void)calibrate_bytes(ask->sizes, first->at, &why);
+		(void)calibrate_bytes(opts->sizes, first->at, &why);
 		for (size_t i = g.from; why && i < g.to; i++)
 			g.out[i].why = why;
 		if (!why && run(&g, first, err))
 			return -1;
-		if (ask->news && !ask->news(ask->ctx, (double)g.to / (double)g.n))
+		if (opts->news && !opts->news(opts->ctx, (double)g.to / (double)g.n))
 			g.stopped = true;
 	}
 	return 0;

@@ -413,11 +413,11 @@ static int schedule_all(struct account_plan *p, struct err *err)
 
 /* ---- the whole of it -------------------------------------------------------------------- */
 
-static void set_account_limits(struct account_plan *p, const struct ask *ask,
+static void set_account_limits(struct account_plan *p, const struct measure_opts *opts,
 			       const struct machine *machine, const char *root, bool *one_thread)
 {
 	struct limits_ask x = {
-		.root = root, .pmu = p->pmu, .machine = machine, .tries = !ask->dry_run
+		.root = root, .pmu = p->pmu, .machine = machine, .tries = !opts->dry_run
 	};
 	struct holders h;
 
@@ -439,14 +439,15 @@ static double fastest(const char *root, const struct machine *m)
 	return at && strstr(at, "GHz") ? strtod(at + 2, NULL) * 1e9 : 0;
 }
 
-int account_plan_make(struct account_plan *p, const struct ask *ask, const struct machine *machine,
-		      const char *root, const char *pmu, struct err *err)
+int account_plan_make(struct account_plan *p, const struct measure_opts *opts,
+		      const struct machine *machine, const char *root, const char *pmu,
+		      struct err *err)
 {
-	struct model_sources s = model_choice_sources(&ask->model);
+	struct model_sources s = model_choice_sources(&opts->model);
 	struct making k = { .p = p };
 
-	*p = (struct account_plan){ .a = ask->a, .pmu = pmu, .hz = fastest(root, machine) };
-	if (model_choice_load(&ask->model, machine, pmu, NULL, &p->m, err) ||
+	*p = (struct account_plan){ .a = opts->a, .pmu = pmu, .hz = fastest(root, machine) };
+	if (model_choice_load(&opts->model, machine, pmu, NULL, &p->m, err) ||
 	    account_load(&p->acc, p->a, p->m, &s, err))
 		return -1;
 	k.node = arena_alloc(p->a, p->acc->n + 1);
@@ -454,8 +455,8 @@ int account_plan_make(struct account_plan *p, const struct ask *ask, const struc
 	k.at = arena_alloc(p->a, (p->m->n_events + 1) * sizeof(*k.at));
 	if (!k.node || !k.event || !k.at)
 		return err_nomem(err);
-	set_account_limits(p, ask, machine, root, &k.one_thread);
-	if (want_all(&k, ask->account, err) || list_events(&k, err) || schedule_all(p, err))
+	set_account_limits(p, opts, machine, root, &k.one_thread);
+	if (want_all(&k, opts->account, err) || list_events(&k, err) || schedule_all(p, err))
 		return -1;
 	if (!p->n || p->ev[0].event != p->acc->node[0].event)
 		return err_set(err, ERR_UNSUPPORTED,

@@ -3,7 +3,7 @@
  * account_plan - `record --account`: which events of a CPU's accounting are sampled, by which
  * periods, who counts with whom, and who has a counter all the time.
  *
- *	account_plan_make(&p, ask, machine, root, pmu, &err)	from the model's account alone
+ *	account_plan_make(&p, opts, machine, root, pmu, &err)	from the model's account alone
  *	account_plan_events(&p, &list, root, &err)		as events, where there are any
  *	account_plan_print(&b, &p, ascii)			--dry-run
  *	account_plan_free(&p)
@@ -19,7 +19,7 @@
 #include "base/buf.h"
 #include "collect/event.h"
 #include "collect/machine.h"
-#include "measure/ask.h"
+#include "measure/measure_opts.h"
 #include "model/account.h"
 #include "model/schedule.h"
 
@@ -51,8 +51,9 @@ struct account_plan {
 
 /* Of --account=NODE,...: these, what is below them, and what they are measured by. `pmu`: of the
  * core events are for. account_plan_free is due after a failure, too. */
-int account_plan_make(struct account_plan *p, const struct ask *ask, const struct machine *machine,
-		      const char *root, const char *pmu, struct err *err) MUST_USE;
+int account_plan_make(struct account_plan *p, const struct measure_opts *opts,
+		      const struct machine *machine, const char *root, const char *pmu,
+		      struct err *err) MUST_USE;
 /* Appends them to the list; which[i] is the plan's event of list->ev.v[from + i] (arena memory).
  * Events that the machine cannot even name are left out, and named in *missing ("" where there are
  * none).

@@ -21,10 +21,10 @@
 
 static int parse_events(struct sampling *r, struct err *err)
 {
-	const struct text_list *l = &r->ask.event;
+	const struct text_list *l = &r->opts.event;
 
-	r->events.more = event_more(&r->more, &r->ask.model);
-	if (r->ask.account) {
+	r->events.more = event_more(&r->more, &r->opts.model);
+	if (r->opts.account) {
 		if (sampling_account_events(r, err))
 			return -1;
 		if (!r->events.ev.n)
@@ -33,20 +33,20 @@ static int parse_events(struct sampling *r, struct err *err)
 	for (size_t i = 0; i < l->n; i++)
 		if (event_parse(&r->events, r->k.root, l->v[i], err))
 			return -1;
-	if ((r->ask.ibs || r->ask.mem) && sampling_memory_events(r, err))
+	if ((r->opts.ibs || r->opts.mem) && sampling_memory_events(r, err))
 		return -1;
 	if (sampling_spe_check(r, err))
 		return -1;
 	if (!r->events.ev.n && event_default(&r->events, r->k.root, r->why, err))
 		return -1;
-	if (r->ask.wait)
+	if (r->opts.wait)
 		sampling_wait_events(r);
 	/* Chains by frame pointers cost next to nothing beside a timer, and there is no tree to
 	 * look at: `report -g` is the next thing that run names. */
-	if (*r->why && r->ask.chains_of_time && !r->ask.call_graph)
-		r->ask.call_graph = "fp";
+	if (*r->why && r->opts.chains_of_time && !r->opts.call_graph)
+		r->opts.call_graph = "fp";
 	r->result.no_cycles = r->why;
-	r->result.chains = r->ask.call_graph;
+	r->result.chains = r->opts.call_graph;
 	r->result.hypervisor = r->k.machine.hypervisor;
 	r->result.event = r->events.ev.v[0].name;
 	for (size_t i = 1; i < r->events.ev.n && r->result.event; i++)
@@ -77,12 +77,12 @@ static int open_counters(struct sampling *r, struct err *err)
 				    .cgroup_fd = r->k.who.cgroup_fd,
 				    .ring_bytes = r->ring_bytes,
 				    .flush_ms = sampling_watches(r) ? 100 : 0, /* and looks */
-				    .jitter = r->ask.jitter,
-				    .seed = r->ask.jitter > 0 ? any_number() : 0 };
+				    .jitter = r->opts.jitter,
+				    .seed = r->opts.jitter > 0 ? any_number() : 0 };
 
 	if (recorder_open(&r->recorder, &s, err))
 		return -1;
-	r->sink.recorder = r->ask.jitter > 0 ? r->recorder : NULL;
+	r->sink.recorder = r->opts.jitter > 0 ? r->recorder : NULL;
 	return 0;
 }
 
@@ -114,8 +114,8 @@ int sampling_events(struct sampling *r, struct pdw_setup *out, struct err *err)
 		return err_nomem(err);
 	*out = (struct pdw_setup){ .event = ev,
 				   .n_events = n,
-				   .ours = r->ask.path_ours,
-				   .zstd_level = r->ask.zstd_level };
+				   .ours = r->opts.path_ours,
+				   .zstd_level = r->opts.zstd_level };
 	for (size_t i = 0; i < n; i++) {
 		ev[i].attr = sampling_stored(r, i);
 		ev[i].name = r->ev[i].name;
@@ -184,9 +184,10 @@ static int tell_what_was_there(struct sampling *r, struct err *err)
 	if (r->k.who.whole_cpus && synth_all(&s, err))
 		return -1;
 	if (r->k.who.whole_cpus && synth_sees_part())
-		ask_news(&r->ask, "this is a PID namespace: processes outside of it are recorded "
-				  "without names and numbers; record on the host to name them");
-	if ((!r->ask.program.n || r->by_cpu) && tell_processes(r, &s, err))
+		measure_news(&r->opts,
+			     "this is a PID namespace: processes outside of it are recorded "
+			     "without names and numbers; record on the host to name them");
+	if ((!r->opts.program.n || r->by_cpu) && tell_processes(r, &s, err))
 		return -1;
 	r->sink.forks = 0;
 	return pdw_flush(r->sink.writer, err);
@@ -265,19 +266,20 @@ static int choose_place(struct sampling *r, struct err *err)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "this kernel cannot sample IBS of a cgroup (Linux 6.2 can)");
 	r->by_cpu = true;
-	ask_news(&r->ask, "before Linux 6.2 IBS is of whole CPUs: all is sampled, and what is not "
-			  "of the program is left out of the file");
+	measure_news(&r->opts,
+		     "before Linux 6.2 IBS is of whole CPUs: all is sampled, and what is not "
+		     "of the program is left out of the file");
 	return 0;
 }
 
 static int begin_filter(struct sampling *r, struct err *err)
 {
-	if ((r->ask.keep || r->fields.clears) && wanted_new(&r->sink.wanted, r, err))
+	if ((r->opts.keep || r->fields.clears) && wanted_new(&r->sink.wanted, r, err))
 		return -1;
 	if (!r->by_cpu)
 		return 0;
 	r->k.nothing.enable_on_exec = false; /* no task's counters: they are switched on */
-	return whose_new(&r->sink.filter, r->k.who.tasks.v, r->k.who.tasks.n, !r->ask.no_inherit,
+	return whose_new(&r->sink.filter, r->k.who.tasks.v, r->k.who.tasks.n, !r->opts.no_inherit,
 			 r->sink.tid_at, err);
 }
 
@@ -289,7 +291,7 @@ static int open_wake(struct sampling *r, struct err *err)
 	return r->sink.wake < 0 ? err_sys(err, "eventfd") : 0;
 }
 
-int sampling_open(struct sampling **out, const struct ask *ask, const char *path,
+int sampling_open(struct sampling **out, const struct measure_opts *opts, const char *path,
 		  const struct sampling_beside *beside, struct err *err)
 {
 	struct sampling *r = calloc(1, sizeof(*r));
@@ -298,9 +300,9 @@ int sampling_open(struct sampling **out, const struct ask *ask, const char *path
 	*out = NULL;
 	if (!r)
 		return err_nomem(err);
-	r->ask = *ask;
-	r->arena = ask->a;
-	r->ring_bytes = ask->mmap_pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	r->opts = *opts;
+	r->arena = opts->a;
+	r->ring_bytes = opts->mmap_pages * (uint64_t)sysconf(_SC_PAGESIZE);
 	r->path = path;
 	r->beside = beside;
 	r->sink.wake = -1;
@@ -308,14 +310,14 @@ int sampling_open(struct sampling **out, const struct ask *ask, const char *path
 	r->wait.of = r;
 	(void)pthread_mutex_init(&r->wait.lock, NULL);
 	r->result.no_cycles = r->result.event = "";
-	r->result.has_program = ask->program.n;
-	if (counting_open(&r->k, &r->ask, "record", MACHINE_ALL, err) || sampling_check(r, err) ||
+	r->result.has_program = opts->program.n;
+	if (counting_open(&r->k, &r->opts, "record", MACHINE_ALL, err) || sampling_check(r, err) ||
 	    parse_events(r, err) || choose_place(r, err) || sampling_track(r, err) ||
 	    sampling_attrs(r, err) || plan_beside(r, &setup, err))
 		goto fail;
 	/* an inherited counter may only share a ring on its CPU */
-	r->per_task = ask->no_inherit && !sampling_whole(r) && !ask->cpu;
-	if (ask->dry_run) {
+	r->per_task = opts->no_inherit && !sampling_whole(r) && !opts->cpu;
+	if (opts->dry_run) {
 		*out = r;
 		return 0;
 	}
@@ -478,7 +480,7 @@ static void take_results(struct sampling *r)
 	r->result.interrupted = c->interrupted;
 	r->result.early = c->early;
 	r->result.outlived = c->outlived;
-	sampling_looks_take(r->switches.looks, r->arena, &r->result);
+	wchan_take(r->switches.wchans, r->arena, &r->result);
 }
 
 /* Interrupted before the first sample: nothing that is worth an older recording. */
@@ -493,11 +495,11 @@ static struct pdw_end end_of(const struct sampling *r)
 	const struct counting_result *c = &r->k.result;
 	/* shells and runtimes end so, too, where a signal ends them */
 	bool by_signal = c->signal && (c->killed_by || c->status == 128 + c->signal);
-	bool stopped = c->interrupted && (!r->ask.program.n || c->early || by_signal);
+	bool stopped = c->interrupted && (!r->opts.program.n || c->early || by_signal);
 
 	return (struct pdw_end){ .how = stopped ? PD_END_STOPPED : PD_END_FINISHED,
 				 .number = c->signal,
-				 .program = r->ask.program.n,
+				 .program = r->opts.program.n,
 				 .outlived = c->outlived };
 }
 
@@ -508,7 +510,7 @@ static void give_up(struct sampling *r, const struct err *why)
 		return;
 	pdw_give_up(r->sink.writer, &(struct pdw_end){ .how = PD_END_FULL,
 						       .number = why->sys_errno,
-						       .program = r->ask.program.n });
+						       .program = r->opts.program.n });
 }
 
 static bool no_room(const struct err *why)
@@ -539,7 +541,7 @@ static int finish_file(struct sampling *r, struct err *err)
 		sampling_features_drop_heap(r);
 		rc = commit(r, &why);
 		if (!rc)
-			ask_news(&r->ask, "the logs of --heap found no room and are lost");
+			measure_news(&r->opts, "the logs of --heap found no room and are lost");
 	}
 	if (rc && !err->code)
 		*err = why;
@@ -551,9 +553,9 @@ static int say_full(struct sampling *r, struct err *err)
 	char n[NUM_MAX], t[NUM_MAX];
 
 	*err = *pdw_full(r->sink.writer);
-	ask_news(&r->ask, "nothing was recorded after %s; %s sample%s found no room",
-		 num_seconds(t, counting_seconds(&r->k)), num_exact(n, r->result.no_room),
-		 r->result.no_room == 1 ? "" : "s");
+	measure_news(&r->opts, "nothing was recorded after %s; %s sample%s found no room",
+		     num_seconds(t, counting_seconds(&r->k)), num_exact(n, r->result.no_room),
+		     r->result.no_room == 1 ? "" : "s");
 	return -1;
 }
 
@@ -594,8 +596,8 @@ int sampling_run(struct sampling *r, struct err *err)
 	r->result.kept = pdw_shown(r->sink.writer);
 	if (rc && err->code != ERR_EXEC) {
 		if (r->k.work.ended)
-			ask_news(&r->ask, "the program was not disturbed, it ended with %d",
-				 r->k.work.status);
+			measure_news(&r->opts, "the program was not disturbed, it ended with %d",
+				     r->k.work.status);
 		if (r->result.kept && r->sink.samples)
 			return err_hint(
 				err,

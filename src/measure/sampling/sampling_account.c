@@ -41,17 +41,17 @@ static int add_core(struct sampling *r, const char *pmu, struct err *err)
 	size_t from = r->events.ev.n;
 
 	r->n_accounts++;
-	if (account_plan_make(p, &r->ask, &r->k.machine, r->k.root, pmu, err))
+	if (account_plan_make(p, &r->opts, &r->k.machine, r->k.root, pmu, err))
 		return -1;
 	if (account_plan_events(p, &r->events, r->k.root, &which, &missing, err)) {
 		/* what is planned can be shown all the same */
-		if (!r->ask.dry_run)
+		if (!r->opts.dry_run)
 			return -1;
 		err_clear(err);
 		return 0;
 	}
 	if (*missing)
-		ask_news(&r->ask, "left out, this machine does not know them: %s", missing);
+		measure_news(&r->opts, "left out, this machine does not know them: %s", missing);
 	return add_which(r, which, r->events.ev.n - from, from, (uint32_t)r->n_accounts - 1, err);
 }
 
@@ -67,7 +67,7 @@ static int add_or_pass(struct sampling *r, const char *pmu, struct err *err)
 		return -1;
 	}
 	account_plan_free(&r->account[--r->n_accounts]);
-	ask_news(&r->ask, "not on the cores of %s: %s", pmu, why.what);
+	measure_news(&r->opts, "not on the cores of %s: %s", pmu, why.what);
 	if (!r->passed.code)
 		r->passed = why;
 	return 0;
@@ -111,7 +111,7 @@ bool sampling_account_without(struct sampling *r, size_t i, const struct err *wh
 	if (!i || r->ev[i].attr.mmap || why->code == ERR_NOMEM)
 		return false; /* the recording needs it */
 	of->left_out = true;
-	ask_news(&r->ask, "left out: %s: %s", r->ev[i].name, why->what);
+	measure_news(&r->opts, "left out: %s: %s", r->ev[i].name, why->what);
 	return true;
 }
 
@@ -174,9 +174,9 @@ int sampling_account_groups(struct sampling *r, struct err *err)
 		if (r->ev[i].group == (int)i && lead(r, i, err))
 			return -1;
 	if (r->account_split)
-		ask_news(&r->ask,
-			 "the kernel does not take all groups as they were planned: %zu "
-			 "more take turns",
-			 r->account_split);
+		measure_news(&r->opts,
+			     "the kernel does not take all groups as they were planned: %zu "
+			     "more take turns",
+			     r->account_split);
 	return 0;
 }

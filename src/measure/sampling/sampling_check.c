@@ -33,7 +33,7 @@ static int output_path(const char *path, struct err *err)
 
 int sampling_check(struct sampling *r, struct err *err)
 {
-	const char *filter = r->ask.branch_filter;
+	const char *filter = r->opts.branch_filter;
 
 	if (r->path && output_path(r->path, err))
 		return -1;
@@ -41,7 +41,7 @@ int sampling_check(struct sampling *r, struct err *err)
 		return err_prefix(err, "--branch-filter");
 	if (sampling_fields_parse(r, err))
 		return -1;
-	if (r->ask.heap && !r->ask.program.n) {
+	if (r->opts.heap && !r->opts.program.n) {
 		(void)err_set(err, ERR_USAGE,
 			      "--heap logs a program from its start, not one that runs");
 		return err_hint(err, "cyclade record --mem --heap -- ./prog");

@@ -102,7 +102,7 @@ static void put_event(struct buf *b, const struct sampling *r, size_t i)
 
 static void put_perf_line(struct buf *b, const struct sampling *r)
 {
-	const struct ask *o = &r->ask;
+	const struct measure_opts *o = &r->opts;
 
 	buf_puts(b, "like: perf record");
 	for (size_t i = 0; i < r->events.ev.n; i++) {
@@ -140,11 +140,11 @@ static void put_perf_line(struct buf *b, const struct sampling *r)
 		buf_puts(b, " -D -1");
 	else if (o->delay) /* in ms, which perf knows alone */
 		buf_printf(b, " -D %llu", (unsigned long long)(o->delay + 999999) / 1000000);
-	if (r->ask.program.n)
+	if (r->opts.program.n)
 		buf_puts(b, " --");
-	for (size_t i = 0; i < r->ask.program.n; i++) {
+	for (size_t i = 0; i < r->opts.program.n; i++) {
 		buf_putc(b, ' ');
-		text_put_safe(b, r->ask.program.v[i], false);
+		text_put_safe(b, r->opts.program.v[i], false);
 	}
 	buf_putc(b, '\n');
 }

@@ -218,7 +218,7 @@ static bool mem_topology(struct sampling *r, struct buf *b)
 static bool branch_stack(struct sampling *r, struct buf *b)
 {
 	(void)b;
-	return (r->ask.branch || r->ask.branch_filter) &&
+	return (r->opts.branch || r->opts.branch_filter) &&
 	       !(r->fields.gone & PERF_SAMPLE_BRANCH_STACK);
 }
 
@@ -289,10 +289,10 @@ static bool compressed(struct sampling *r, struct buf *b)
 {
 	buf_put_u32(b, 0); /* version: the one there is, as perf writes it */
 	buf_put_u32(b, 1); /* zstd */
-	buf_put_u32(b, (uint32_t)r->ask.zstd_level);
+	buf_put_u32(b, (uint32_t)r->opts.zstd_level);
 	buf_put_u32(b, 1); /* ratio, rounded down: not measured while packing in a stream */
 	buf_put_u32(b, (uint32_t)(r->ring_bytes ? r->ring_bytes : 512u << 10));
-	return r->ask.zstd_level;
+	return r->opts.zstd_level;
 }
 
 static uint64_t clock_ns(clockid_t clock)
@@ -476,7 +476,7 @@ static bool places(struct sampling *r, struct buf *b)
 /* Not early: perf report refuses records of features that it does not know. */
 static bool left_out(struct sampling *r, struct buf *b)
 {
-	bool keep = r->ask.keep, fields = r->ask.fields;
+	bool keep = r->opts.keep, fields = r->opts.fields;
 
 	buf_put_u64(b, (uint64_t)keep | (uint64_t)fields << 1);
 	buf_put_u64(b, wanted_left_out(r->sink.wanted));
@@ -499,9 +499,10 @@ static bool tracepoints(struct sampling *r, struct buf *b)
 		return false;
 	if (!tracing_data(b, "", ids, n, &err))
 		return true;
-	ask_news(&r->ask,
-		 "the tracepoints' formats are not stored, perf will not open the recording: %s",
-		 err.what);
+	measure_news(
+		&r->opts,
+		"the tracepoints' formats are not stored, perf will not open the recording: %s",
+		err.what);
 	return false;
 }
 

@@ -81,14 +81,14 @@ static int take_word(struct sampling *r, const char *s, size_t len, struct err *
 
 int sampling_fields_parse(struct sampling *r, struct err *err)
 {
-	const char *list = r->ask.fields, *word;
+	const char *list = r->opts.fields, *word;
 	size_t len;
 
 	if (!list)
 		return 0;
-	if (r->ask.account || r->ask.wait) {
+	if (r->opts.account || r->opts.wait) {
 		(void)err_set(err, ERR_USAGE, "--fields does not go with %s, which needs its own",
-			      r->ask.account ? "--account" : "--wait");
+			      r->opts.account ? "--account" : "--wait");
 		return err_hint(err, "leave one of them out");
 	}
 	while (text_word(&list, &word, &len))
@@ -121,7 +121,7 @@ static int choose(const struct sampling *r, const struct perf_event_attr *a, enu
 {
 	const struct sampling_fields *f = &r->fields;
 	uint64_t all = a->sample_type, named = f->named | ALWAYS, need = of_chains(a, chain);
-	bool varies = a->freq || r->ask.jitter > 0;
+	bool varies = a->freq || r->opts.jitter > 0;
 
 	if (f->named) {
 		*keep = all & named;
@@ -170,7 +170,7 @@ int sampling_fields_attr(struct sampling *r, size_t i, enum attr_chain chain, st
 	struct perf_event_attr *a = &r->ev[i].attr;
 	uint64_t keep, out;
 
-	if (!r->ask.fields)
+	if (!r->opts.fields)
 		return 0;
 	r->fields.seen |= a->sample_type;
 	if (choose(r, a, chain, &keep, err))
@@ -179,9 +179,9 @@ int sampling_fields_attr(struct sampling *r, size_t i, enum attr_chain chain, st
 	r->fields.gone |= out;
 	if (out & WEIGHTS) /* which of the two it is depends on the kernel */
 		out |= WEIGHTS;
-	r->fields.cut[i] = out & r->ask.keep_reads;
+	r->fields.cut[i] = out & r->opts.keep_reads;
 	r->fields.any_cut |= r->fields.cut[i];
-	leave_out(a, out & ~r->ask.keep_reads);
+	leave_out(a, out & ~r->opts.keep_reads);
 	if (attr_is_ibs(&r->events.ev.v[i]) && keep & BIT(RAW)) { /* its packet has them, too */
 		out = r->fields.left_out & (BIT(ADDR) | BIT(PHYS_ADDR));
 		r->fields.gone |= out;

@@ -44,7 +44,7 @@ static void wish_clock(struct attr_opts *w, const char *name)
 
 static struct attr_opts attr_wishes(const struct sampling *r)
 {
-	const struct ask *o = &r->ask;
+	const struct measure_opts *o = &r->opts;
 	struct attr_opts w = { .freq = o->freq ? o->freq : DEFAULT_FREQ,
 			       .period = o->period,
 			       .stack_size = o->stack_size,
@@ -66,8 +66,8 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 			       .cpu = sampling_whole(r) || o->cpu || o->account || o->wait ||
 				      o->keep || sampling_watches(r),
 			       .times = o->account,
-			       .several = r->events.ev.n > 1 || r->ask.jitter > 0,
-			       .enable_on_exec = r->ask.program.n && !o->delay };
+			       .several = r->events.ev.n > 1 || r->opts.jitter > 0,
+			       .enable_on_exec = r->opts.program.n && !o->delay };
 
 	sampling_fields_wish(r, &w);
 	/* logs of allocations and pauses of switch records have times that programs can read */
@@ -78,8 +78,9 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 	for (size_t i = 0; i < r->events.ev.n; i++)
 		w.data_maps |= attr_chain_of(&r->events.ev.v[i], &w) == CHAIN_DWARF;
 	if (r->k.machine.max_sample_rate && w.freq > r->k.machine.max_sample_rate) {
-		ask_news(&r->ask, "the kernel allows %llu samples a second at most; asked for that",
-			 (unsigned long long)r->k.machine.max_sample_rate);
+		measure_news(&r->opts,
+			     "the kernel allows %llu samples a second at most; asked for that",
+			     (unsigned long long)r->k.machine.max_sample_rate);
 		w.freq = r->k.machine.max_sample_rate;
 	}
 	return w;
@@ -112,14 +113,14 @@ static void note_given_up(struct sampling *r, unsigned bits)
 	r->result.user_only |= !!(bits & ATTR_WITHOUT_KERNEL);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (bits & rows[i].bit)
-			ask_news(&r->ask, "%s", rows[i].text);
+			measure_news(&r->opts, "%s", rows[i].text);
 }
 
 /* What to do about an attribute that the kernel does not take. */
 static int fit_hint(const struct sampling *r, size_t i, struct err *err)
 {
 	const struct perf_event_attr *a = &r->ev[i].attr;
-	const struct ask *o = &r->ask;
+	const struct measure_opts *o = &r->opts;
 
 	if (attr_is_ibs(&r->events.ev.v[i]) && err->sys_errno != EACCES && !sampling_whole(r))
 		return err_hint(err, "before Linux 6.14 IBS cannot leave out the kernel: it needs "
@@ -182,7 +183,7 @@ static int check_topdown(const struct sampling *r, struct err *err)
 /* A frequency is the kernel's to keep, and it varies periods by itself. */
 static int check_jitter(const struct sampling *r, struct err *err)
 {
-	bool any = r->ask.jitter <= 0 || !r->events.ev.n;
+	bool any = r->opts.jitter <= 0 || !r->events.ev.n;
 
 	for (size_t i = 0; i < r->events.ev.n; i++)
 		any |= jitter_can(&r->ev[i].attr);
@@ -266,7 +267,7 @@ static int fit(struct sampling *r, size_t i, struct trial *t, unsigned *bits, st
 	struct attr_place at = { .task = whole ? -1 : 0,
 				 .cpu = sampling_try_cpu(r, i),
 				 .group_fd = leads ? -1 : t->fd[r->events.ev.v[i].group],
-				 .may_drop_kernel = !r->ask.kernel_only && !whole,
+				 .may_drop_kernel = !r->opts.kernel_only && !whole,
 				 .may_drop_phys = r->phys_if_may };
 	int *keep = !leads || has_members(r, i) ? &t->fd[i] : NULL;
 
@@ -288,7 +289,7 @@ static int fit_account(struct sampling *r, size_t i, const struct attr_opts *wis
 	if (!fit(r, i, t, bits, &why))
 		return 0;
 	if (mine.branch && !wishes->branch) {
-		ask_news(&r->ask, "no branch records here: %s: %s", e->name, why.what);
+		measure_news(&r->opts, "no branch records here: %s: %s", e->name, why.what);
 		err_clear(&why);
 		attr_make(&r->ev[i].attr, e, wishes, sampling_tracks(r, i));
 		if (!fit(r, i, t, bits, &why))

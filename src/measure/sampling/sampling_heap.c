@@ -25,7 +25,7 @@
 #define LIMIT	  (UINT64_C(1) << 29)
 #define RATE_MOST (UINT64_C(1) << 20)
 
-static int rate_of(const struct ask *o, uint64_t *rate, struct err *err)
+static int rate_of(const struct measure_opts *o, uint64_t *rate, struct err *err)
 {
 	*rate = 1;
 	if (!*o->heap)
@@ -90,14 +90,14 @@ int sampling_heap_begin(struct sampling *r, struct err *err)
 	uint64_t rate;
 	char *name;
 
-	if (!r->ask.heap)
+	if (!r->opts.heap)
 		return 0;
-	if (rate_of(&r->ask, &rate, err))
+	if (rate_of(&r->opts, &rate, err))
 		return -1;
 	if (!a->use_clockid)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "--heap: this kernel cannot take times of CLOCK_MONOTONIC_RAW");
-	if (!r->ask.preload) /* the program runs unlogged */
+	if (!r->opts.preload) /* the program runs unlogged */
 		return 0;
 	name = arena_printf(r->arena, "%s.heap-XXXXXX", r->path);
 	if (!name)
@@ -108,10 +108,10 @@ int sampling_heap_begin(struct sampling *r, struct err *err)
 	r->heap_env[0] =
 		arena_printf(r->arena, "CYCLADE_HEAP=%d:%llu:%llu:%s", (int)a->clockid,
 			     (unsigned long long)rate, (unsigned long long)LIMIT, r->heap_dir);
-	r->heap_env[1] = arena_printf(r->arena, "LD_PRELOAD=%s", r->ask.preload);
+	r->heap_env[1] = arena_printf(r->arena, "LD_PRELOAD=%s", r->opts.preload);
 	if (!r->heap_env[0] || !r->heap_env[1])
 		return err_nomem(err);
-	r->ask.env = r->heap_env;
+	r->opts.env = r->heap_env;
 	heap_log_mark(&r->heap_marks, a->clockid);
 	return 0;
 }
@@ -196,10 +196,11 @@ static void add_logs(struct sampling *r, struct buf *b)
 	free(v);
 	free(t.room);
 	if (t.full)
-		ask_news(&r->ask,
-			 "--heap: the logs would take more than a quarter of the memory: what is "
-			 "beyond %zu MB is left out; --heap=16 logs one small object of 16",
-			 r->heap_charged >> 20);
+		measure_news(
+			&r->opts,
+			"--heap: the logs would take more than a quarter of the memory: what is "
+			"beyond %zu MB is left out; --heap=16 logs one small object of 16",
+			r->heap_charged >> 20);
 }
 
 bool sampling_heap_logs(struct sampling *r, struct buf *b)
@@ -211,8 +212,8 @@ bool sampling_heap_logs(struct sampling *r, struct buf *b)
 	add_logs(r, b);
 	has = b->len;
 	if (!b->failed && !has)
-		ask_news(&r->ask, "--heap: the program left no log of its allocations: is it "
-				  "static, or does it run with more rights?");
+		measure_news(&r->opts, "--heap: the program left no log of its allocations: is it "
+				       "static, or does it run with more rights?");
 	heap_log_mark(b, r->ev[0].attr.clockid);
 	buf_put(b, r->heap_marks.s, r->heap_marks.len);
 	return b->failed || has;

@@ -121,7 +121,7 @@ struct switch_watch {
 	bool paused;
 	uint64_t until;
 	struct switch_counts switches;
-	struct sampling_looks *looks; /* NULL: there are none */
+	struct wchan_sampler *wchans; /* NULL: there are none */
 };
 
 struct sink {
@@ -173,7 +173,7 @@ struct sampling_of { /* --account: what an event is of */
 };
 
 struct sampling {
-	struct ask ask; /* ours: what is not asked for may be decided */
+	struct measure_opts opts; /* ours: what is not asked for may be decided */
 	const char *path;
 	struct arena *arena;
 	struct counting k; /* whom, when, the program; counters of the tree beside the samples */
@@ -317,15 +317,14 @@ void sampling_switch_task(const struct switch_watch *w, const uint8_t *p,
 			  size_t size); /* NULL is fine */
 int sampling_switch_round(struct switch_watch *w, bool *wrote, struct err *err) MUST_USE;
 
-/* run: in which functions of the kernel threads wait (sampling_looks.c). NULL: out of memory. */
-struct sampling_looks *sampling_looks_new(pid_t pid);
+/* run: in which functions of the kernel threads wait (sampling_wchan.c). NULL: out of memory. */
+struct wchan_sampler *wchan_new(pid_t pid);
 /* On the draining thread: FORK and EXIT; the end of a round. */
-void sampling_looks_task(struct sampling_looks *l, const uint8_t *p, size_t size);
-void sampling_looks_round(struct sampling_looks *l, uint64_t now);
+void wchan_task(struct wchan_sampler *l, const uint8_t *p, size_t size);
+void wchan_round(struct wchan_sampler *l, uint64_t now);
 /* What was seen, in the arena; l may be NULL. */
-void sampling_looks_take(const struct sampling_looks *l, struct arena *a,
-			 struct sampling_result *r);
-void sampling_looks_free(struct sampling_looks *l); /* NULL is fine */
+void wchan_take(const struct wchan_sampler *l, struct arena *a, struct sampling_result *r);
+void wchan_free(struct wchan_sampler *l); /* NULL is fine */
 
 /* --heap: a directory for the logs, and what the program needs to find it; before the program is
  * made. Then the logs, for the header, whatever they hold. */

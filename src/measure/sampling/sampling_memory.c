@@ -134,8 +134,8 @@ static int ibs_latency(struct sampling *r, const struct wish *w, struct err *err
 				LDLAT_STEP);
 	}
 	if (w->ldlat % LDLAT_STEP)
-		ask_news(&r->ask, "ldlat=%llu: IBS compares with multiples of %u, here %llu",
-			 (unsigned long long)w->ldlat, LDLAT_STEP, ibs_ldlat(w));
+		measure_news(&r->opts, "ldlat=%llu: IBS compares with multiples of %u, here %llu",
+			     (unsigned long long)w->ldlat, LDLAT_STEP, ibs_ldlat(w));
 	return 0;
 }
 
@@ -162,7 +162,7 @@ static int add_ibs(struct sampling *r, const char *pmu, const struct wish *w, st
 		buf_puts(&b, "swfilt=1,");
 	if (!op && has_term(r, pmu, "rand_en"))
 		buf_puts(&b, "rand_en=1,");
-	if (!r->ask.freq && !r->ask.period)
+	if (!r->opts.freq && !r->opts.period)
 		buf_printf(&b, "period=%u,", op ? OP_PERIOD : FETCH_PERIOD);
 	b.len -= b.len && buf_str(&b)[b.len - 1] == ',';
 	buf_putc(&b, '/');
@@ -171,10 +171,11 @@ static int add_ibs(struct sampling *r, const char *pmu, const struct wish *w, st
 	if (rc)
 		return -1;
 	if (op && (w->cycles || !counts_ops))
-		ask_news(&r->ask,
-			 "cycles are no fair draw of ops%s: those after a stall are met too often, "
-			 "so that shares of functions and of events are biased",
-			 counts_ops ? "" : ", but this CPU counts nothing else");
+		measure_news(
+			&r->opts,
+			"cycles are no fair draw of ops%s: those after a stall are met too often, "
+			"so that shares of functions and of events are biased",
+			counts_ops ? "" : ", but this CPU counts nothing else");
 	return 0;
 }
 
@@ -189,15 +190,15 @@ static int ibs(struct sampling *r, const struct wish *w, struct err *err)
 	if (fetch && add_ibs(r, "ibs_fetch", w, err))
 		return -1;
 	if (w->ldlat && op)
-		ask_news(&r->ask,
-			 "only loads of more than %llu cycles are sampled: what they stand "
-			 "for is not known, their numbers cannot be extrapolated",
-			 ibs_ldlat(w));
+		measure_news(&r->opts,
+			     "only loads of more than %llu cycles are sampled: what they stand "
+			     "for is not known, their numbers cannot be extrapolated",
+			     ibs_ldlat(w));
 	if (w->l3missonly)
-		ask_news(&r->ask, "only misses of L3 are sampled: what they stand for is not "
-				  "known, their numbers cannot be extrapolated");
-	if (!r->ask.jitter_said && !r->ask.freq)
-		r->ask.jitter = ASK_JITTER;
+		measure_news(&r->opts, "only misses of L3 are sampled: what they stand for is not "
+				       "known, their numbers cannot be extrapolated");
+	if (!r->opts.jitter_said && !r->opts.freq)
+		r->opts.jitter = MEASURE_JITTER;
 	return 0;
 }
 
@@ -323,10 +324,11 @@ static int mem(struct sampling *r, const struct wish *w, struct err *err)
 			lacking = m->pmu[i].name;
 	}
 	if (r->events.ev.n > before && lacking)
-		ask_news(&r->ask,
-			 "--mem=%s: not on the cores of %s, which have no event of it that samples "
-			 "addresses",
-			 w->what, lacking);
+		measure_news(
+			&r->opts,
+			"--mem=%s: not on the cores of %s, which have no event of it that samples "
+			"addresses",
+			w->what, lacking);
 	if (r->events.ev.n > before)
 		return 0;
 	(void)err_set(err, ERR_UNSUPPORTED,
@@ -343,12 +345,12 @@ int sampling_memory_events(struct sampling *r, struct err *err)
 {
 	struct wish w;
 
-	if (r->ask.ibs && (parse(&w, "--ibs", ibs_words, r->ask.ibs, err) || ibs(r, &w, err)))
+	if (r->opts.ibs && (parse(&w, "--ibs", ibs_words, r->opts.ibs, err) || ibs(r, &w, err)))
 		return -1;
-	if (r->ask.mem && (parse(&w, "--mem", mem_words, r->ask.mem, err) || mem(r, &w, err)))
+	if (r->opts.mem && (parse(&w, "--mem", mem_words, r->opts.mem, err) || mem(r, &w, err)))
 		return -1;
-	r->phys_if_may = !r->ask.phys_data;
-	r->ask.data = r->ask.weight = r->ask.phys_data = r->ask.data_page_size = true;
+	r->phys_if_may = !r->opts.phys_data;
+	r->opts.data = r->opts.weight = r->opts.phys_data = r->opts.data_page_size = true;
 	return 0;
 }
 

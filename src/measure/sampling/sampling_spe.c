@@ -67,17 +67,17 @@ int sampling_spe_check(const struct sampling *r, struct err *err)
 	}
 	if (!sampling_spe(r))
 		return 0;
-	if (r->ask.zstd_level) {
+	if (r->opts.zstd_level) {
 		(void)err_set(err, ERR_UNSUPPORTED,
 			      "--zstd: a recording of SPE cannot be packed: its trace stands "
 			      "between the records");
 		return err_hint(err, "leave it out, and pack the file: zstd cyclade.data");
 	}
-	if (r->ask.keep || r->sink.live)
+	if (r->opts.keep || r->sink.live)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "samples of SPE are made when the recording is read: %s cannot "
 			       "look at them",
-			       r->ask.keep ? "--keep" : "top");
+			       r->opts.keep ? "--keep" : "top");
 	return 0;
 }
 
@@ -93,8 +93,9 @@ static int put_clock(struct sampling *r, struct err *err)
 	struct recorder_clock c;
 
 	if (!recorder_clock(r->recorder, &c)) {
-		ask_news(&r->ask, "the kernel does not tell how SPE's time stamps become times: "
-				  "records get that of their piece of trace");
+		measure_news(&r->opts,
+			     "the kernel does not tell how SPE's time stamps become times: "
+			     "records get that of their piece of trace");
 		return 0;
 	}
 	tc.shift = c.shift;

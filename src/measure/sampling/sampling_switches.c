@@ -7,7 +7,7 @@
  *
  * The two records of a pause, as if the kernel had throttled the event, are ours: without them a
  * thread would seem to have waited, or run, all the time. What threads wait for is looked at beside
- * (sampling_looks.c).
+ * (sampling_wchan.c).
  *
  * Not with --delay and --control, where the program's waits are not those of what is measured.
  */
@@ -40,7 +40,7 @@ static bool add(struct sampling *r, const char *text, const char *name, const ch
 	e->has_freq = false;
 	e->call_graph = chain;
 	e->name = arena_strdup(r->arena, name);
-	if (e->name && (r->ask.dry_run || sampling_may_open(e))) {
+	if (e->name && (r->opts.dry_run || sampling_may_open(e))) {
 		*at = n;
 		return true;
 	}
@@ -50,7 +50,7 @@ static bool add(struct sampling *r, const char *text, const char *name, const ch
 
 void sampling_switch_events(struct sampling *r)
 {
-	const struct ask *o = &r->ask;
+	const struct measure_opts *o = &r->opts;
 	struct switch_watch *w = &r->switches;
 
 	w->event = SIZE_MAX;
@@ -62,7 +62,7 @@ void sampling_switch_events(struct sampling *r)
 
 bool sampling_watches(const struct sampling *r)
 {
-	return r->ask.switches && r->switches.event != SIZE_MAX;
+	return r->opts.switches && r->switches.event != SIZE_MAX;
 }
 
 void sampling_switch_attr(const struct sampling *r, size_t i, struct perf_event_attr *a)
@@ -94,15 +94,15 @@ int sampling_switch_begin(struct sampling *r, struct err *err)
 	if (!w->switches.n_cpus)
 		return 0;
 	w->of = r;
-	w->looks = sampling_looks_new(r->k.work.pid);
+	w->wchans = wchan_new(r->k.work.pid);
 	r->sink.watch = w;
 	return 0;
 }
 
 void sampling_switch_task(const struct switch_watch *w, const uint8_t *p, size_t size)
 {
-	if (w && w->looks)
-		sampling_looks_task(w->looks, p, size);
+	if (w && w->wchans)
+		wchan_task(w->wchans, p, size);
 }
 
 /* THROTTLE and UNTHROTTLE: the time, the counter's id twice, the end of a record of its event. */
@@ -166,8 +166,8 @@ int sampling_switch_round(struct switch_watch *w, bool *wrote, struct err *err)
 	uint64_t now = now_ns(w->of), until, all;
 
 	*wrote = false;
-	if (w->looks)
-		sampling_looks_round(w->looks, now);
+	if (w->wchans)
+		wchan_round(w->wchans, now);
 	if (w->paused) {
 		if (now < w->until)
 			return 0;
@@ -191,6 +191,6 @@ void sampling_switch_end(struct sampling *r)
 {
 	r->sink.watch = NULL;
 	switch_counts_end(&r->switches.switches);
-	sampling_looks_free(r->switches.looks);
-	r->switches.looks = NULL;
+	wchan_free(r->switches.wchans);
+	r->switches.wchans = NULL;
 }

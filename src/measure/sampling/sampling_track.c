@@ -66,7 +66,7 @@ static void mark(const struct sampling *r, const struct event *e, bool *told)
 /* Samples begin later than what tells of mappings does. */
 static bool begins_later(const struct sampling *r)
 {
-	return r->ask.delay || r->ask.control || sampling_whole(r);
+	return r->opts.delay || r->opts.control || sampling_whole(r);
 }
 
 /* Each CPU has an event that is on from the start. */
@@ -124,7 +124,7 @@ void sampling_track_wish(const struct sampling *r, struct attr_opts *w)
 				 .switches = all.switches,
 				 .cpu = all.cpu,
 				 .several = true,
-				 .enable_on_exec = r->ask.program.n > 0,
+				 .enable_on_exec = r->opts.program.n > 0,
 				 .use_clockid = all.use_clockid,
 				 .clockid = all.clockid };
 }
@@ -132,7 +132,7 @@ void sampling_track_wish(const struct sampling *r, struct attr_opts *w)
 /* A program's begins with it; others are on before anything is waited for. */
 int sampling_track_begin(struct sampling *r, struct err *err)
 {
-	if (!begins_later(r) || (r->ask.program.n && !sampling_whole(r)))
+	if (!begins_later(r) || (r->opts.program.n && !sampling_whole(r)))
 		return 0;
 	return recorder_switch(r->recorder, r->events.ev.n - 1, true, err);
 }

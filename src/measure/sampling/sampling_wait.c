@@ -66,7 +66,7 @@ static bool add(struct sampling *r, const char *name, enum how how)
 		e->attr.exclude_callchain_kernel = 1;
 		e->attr.sample_max_stack = WAKER_FRAMES;
 	}
-	if (r->ask.dry_run || sampling_may_open(e))
+	if (r->opts.dry_run || sampling_may_open(e))
 		return true;
 	r->events.ev.n = n;
 	return false;
@@ -89,20 +89,21 @@ static bool add_to(struct sampling *r, const char *name, enum how how, bool many
 
 void sampling_wait_events(struct sampling *r)
 {
-	const char *chains = r->ask.wait_chains ? r->ask.wait_chains : "auto";
-	bool none = *chains == 'n', thin = !none && chains[1] == 'u', user = r->ask.user_only;
+	const char *chains = r->opts.wait_chains ? r->opts.wait_chains : "auto";
+	bool none = *chains == 'n', thin = !none && chains[1] == 'u', user = r->opts.user_only;
 
 	if (!none && (user || !add_to(r, "context-switches", CHAINS, false)))
-		ask_news(&r->ask,
-			 "no call chains at switches: what threads wait for is not known "
-			 "(root, or sysctl kernel.perf_event_paranoid=1%s)",
-			 user ? ", and no --user" : "");
+		measure_news(&r->opts,
+			     "no call chains at switches: what threads wait for is not known "
+			     "(root, or sysctl kernel.perf_event_paranoid=1%s)",
+			     user ? ", and no --user" : "");
 	if (!add_to(r, "sched:sched_waking", none ? NO_CHAINS : CHAINS, false))
-		ask_news(&r->ask, "no tracepoints: who wakes whom is not known, and waits include "
-				  "the time until a CPU is free (root)");
+		measure_news(&r->opts,
+			     "no tracepoints: who wakes whom is not known, and waits include "
+			     "the time until a CPU is free (root)");
 	else if (!r->k.who.whole_cpus)
-		ask_news(&r->ask, "only wake-ups by what is recorded: -a has those by timers, "
-				  "devices and others");
+		measure_news(&r->opts, "only wake-ups by what is recorded: -a has those by timers, "
+				       "devices and others");
 	if (!thin || !r->wait.n_few)
 		return;
 	for (size_t i = 0, n = r->wait.n_few; i < n; i++) {
@@ -135,7 +136,7 @@ void sampling_wait_attr(const struct sampling *r, size_t i, struct perf_event_at
 	bool many = is_in(w->many, w->n_many, i);
 
 	/* when each CPU's counter was switched on: halted time is that in which it did not count */
-	if (r->ask.wait && r->k.who.whole_cpus && a->type == PERF_TYPE_HARDWARE &&
+	if (r->opts.wait && r->k.who.whole_cpus && a->type == PERF_TYPE_HARDWARE &&
 	    (a->config & UINT32_MAX) == PERF_COUNT_HW_REF_CPU_CYCLES) {
 		a->sample_type |= PERF_SAMPLE_READ;
 		a->read_format |= PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;

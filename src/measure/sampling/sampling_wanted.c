@@ -80,7 +80,7 @@ bool wanted_event(const struct wanted *w, const struct pd_record *rec, const str
 
 int wanted_sample(struct wanted *w, const uint8_t *p, size_t size, bool *is, struct err *err)
 {
-	const struct ask *ask = &w->r->ask;
+	const struct measure_opts *opts = &w->r->opts;
 	struct pd_record rec = {
 		.p = p, .size = (uint16_t)size, .type = ld32(p), .misc = ld16(p + 4)
 	};
@@ -90,9 +90,9 @@ int wanted_sample(struct wanted *w, const uint8_t *p, size_t size, bool *is, str
 	int keep;
 
 	*is = true;
-	if (!ask->keep || !wanted_event(w, &rec, &ev, &i) || pd_sample_parse_of(ev, &rec, &s))
+	if (!opts->keep || !wanted_event(w, &rec, &ev, &i) || pd_sample_parse_of(ev, &rec, &s))
 		return 0;
-	keep = ask->keep(ask->keep_ctx, &s, w->r->events.ev.v[i].pmu, w->r->k.machine.cpuid, err);
+	keep = opts->keep(opts->keep_ctx, &s, w->r->events.ev.v[i].pmu, w->r->k.machine.cpuid, err);
 	*is = keep != 0;
 	w->left_out += !keep;
 	return keep < 0 ? -1 : 0;

@@ -48,10 +48,11 @@ void sampling_watch_end(struct sampling *r)
 			buf_printf(&list, "%s%u", gone++ ? ", " : "", r->k.who.cpus.v[i]);
 		}
 	if (gone)
-		ask_news(&r->ask,
-			 "CPU%s %s went offline: no samples of %s from then on, even if %s back",
-			 gone == 1 ? "" : "s", buf_str(&list), gone == 1 ? "it" : "them",
-			 gone == 1 ? "it came" : "they came");
+		measure_news(
+			&r->opts,
+			"CPU%s %s went offline: no samples of %s from then on, even if %s back",
+			gone == 1 ? "" : "s", buf_str(&list), gone == 1 ? "it" : "them",
+			gone == 1 ? "it came" : "they came");
 	if (!v)
 		nomem_note();
 	buf_free(&list);

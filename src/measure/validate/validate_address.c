@@ -31,7 +31,7 @@ bool validate_address_fits(const struct validate_event *e)
 			      (validate_bare(name, e->name) && any_of(loads, name)));
 }
 
-static size_t that_fit(const struct validate_address_ask *o)
+static size_t that_fit(const struct validate_address_opts *o)
 {
 	size_t n = 0;
 
@@ -40,7 +40,7 @@ static size_t that_fit(const struct validate_address_ask *o)
 	return n;
 }
 
-double validate_address_time(const struct validate_address_ask *o)
+double validate_address_time(const struct validate_address_opts *o)
 {
 	return (double)that_fit(o) * VALIDATE_SAMPLED;
 }
@@ -61,9 +61,9 @@ static int one_event(struct validate_address *out, struct validate_samples *s,
 		     const struct kernel_address *k, const struct calibrate_sizes *sizes,
 		     struct err *err)
 {
-	struct validate_sample_ask o = { .event = out->event,
-					 .kernel = kernel_find("address"),
-					 .setup = setup_of(out->event, sizes, &out->why) };
+	struct validate_sample_opts o = { .event = out->event,
+					  .kernel = kernel_find("address"),
+					  .setup = setup_of(out->event, sizes, &out->why) };
 	struct validate_address_place place = { .k = k,
 						.all = any_of(all_operations, out->event->name) };
 	bool opened = false;
@@ -89,7 +89,7 @@ static int one_event(struct validate_address *out, struct validate_samples *s,
 }
 
 int validate_address(struct validate_address **out, size_t *n, struct arena *a,
-		     const struct validate_address_ask *o, struct err *err)
+		     const struct validate_address_opts *o, struct err *err)
 {
 	size_t events = that_fit(o);
 	struct validate_address *row = arena_alloc(a, (events + 1) * sizeof(*row));

@@ -77,7 +77,7 @@ static const char *refusal(int code)
 						 : "the kernel refuses it";
 }
 
-static struct perf_event_attr attr_of(const struct validate_sample_ask *o)
+static struct perf_event_attr attr_of(const struct validate_sample_opts *o)
 {
 	struct perf_event_attr a = o->event->attr;
 
@@ -106,7 +106,7 @@ static int run(struct validate_samples *s, struct recorder *r, const struct kern
 	return recorder_disable(r, err) || recorder_stop(r, err) ? -1 : 0;
 }
 
-int validate_sample(struct validate_samples *s, struct validate_sample_ask *o, const char **why,
+int validate_sample(struct validate_samples *s, struct validate_sample_opts *o, const char **why,
 		    struct err *err)
 {
 	struct recorder_event event = { .attr = attr_of(o), .name = o->event->name };

@@ -13,7 +13,7 @@ bool validate_skid_fits(const struct validate_event *e)
 	return true;
 }
 
-double validate_skid_time(const struct validate_skid_ask *o)
+double validate_skid_time(const struct validate_skid_opts *o)
 {
 	size_t n = 0;
 
@@ -27,10 +27,10 @@ double validate_skid_time(const struct validate_skid_ask *o)
 static int one_level(struct validate_skid *out, struct validate_samples *s,
 		     const struct kernel_skid *k, struct err *err)
 {
-	struct validate_sample_ask o = { .event = out->event,
-					 .precise = out->precise,
-					 .regs = UINT64_C(1) << k->reg,
-					 .kernel = kernel_find("skid") };
+	struct validate_sample_opts o = { .event = out->event,
+					  .precise = out->precise,
+					  .regs = UINT64_C(1) << k->reg,
+					  .kernel = kernel_find("skid") };
 
 	if (validate_sample(s, &o, &out->why, err))
 		return -1;
@@ -39,7 +39,7 @@ static int one_level(struct validate_skid *out, struct validate_samples *s,
 }
 
 int validate_skid(struct validate_skid **out, size_t *n, struct arena *a,
-		  const struct validate_skid_ask *o, struct err *err)
+		  const struct validate_skid_opts *o, struct err *err)
 {
 	struct validate_skid *row =
 		arena_alloc(a, (o->n_events * VALIDATE_PRECISE + 1) * sizeof(*row));

@@ -228,7 +228,7 @@ static int open_images(struct top *t, struct err *err)
 		t->images = NULL;
 	}
 	if (!t->images)
-		t->images = images_new(t->ask.symbols, err);
+		t->images = images_new(t->opts.symbols, err);
 	return t->images ? 0 : -1;
 }
 

@@ -103,9 +103,9 @@ struct top_switched { /* a thread */
 };
 
 struct top {
-	struct top_ask ask;
-	struct ask sampled;	   /* of it: what is really asked */
-	struct sampling *sampling; /* NULL: no_samples says why */
+	struct top_opts opts;
+	struct measure_opts sampled; /* of it: what is really asked */
+	struct sampling *sampling;   /* NULL: no_samples says why */
 	struct sampling_beside beside;
 	struct recorder_sink sink;
 	struct counting own; /* without sampling: the loop */
@@ -130,8 +130,8 @@ struct top {
 	VEC(struct top_switched) thread;
 	VEC(struct top_ran) ran;
 	struct monitor *monitor; /* NULL: no_machine says why */
-	struct monitor_ask monitor_ask;
-	struct ask machine_ask;
+	struct monitor_opts monitor_ask;
+	struct measure_opts machine_ask;
 	char no_machine[256];
 	uint64_t turn; /* when counters of the machine took turns last */
 	VEC(struct top_metric) metric;

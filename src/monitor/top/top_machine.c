@@ -22,15 +22,15 @@ static const char *const places[] = {
 void top_machine_open(struct top *t)
 {
 	struct err why = ERR_INIT;
-	struct ask *a = &t->machine_ask;
+	struct measure_opts *a = &t->machine_ask;
 
-	*a = (struct ask){ .a = t->ask.ask->a,
-			   .root = t->ask.ask->root,
-			   .model = t->ask.ask->model,
-			   .all = true,
-			   .interval = t->interval_ns };
+	*a = (struct measure_opts){ .a = t->opts.opts->a,
+				    .root = t->opts.opts->root,
+				    .model = t->opts.opts->model,
+				    .all = true,
+				    .interval = t->interval_ns };
 	t->monitor_ask =
-		(struct monitor_ask){ .ask = a, .no_cores = !*t->no_cycles && !*t->no_samples };
+		(struct monitor_opts){ .opts = a, .no_cores = !*t->no_cycles && !*t->no_samples };
 	if (monitor_open(&t->monitor, &t->monitor_ask, &why))
 		(void)snprintf(t->no_machine, sizeof(t->no_machine), "%.250s", why.what);
 	t->turn = counting_clock();

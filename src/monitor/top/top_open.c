@@ -70,7 +70,7 @@ static int end_interval(struct top *t, struct err *err)
 	if ((t->sampling && top_functions(t, a, err)) || top_processes(t, a, err) ||
 	    top_machine(t, a, err))
 		return -1;
-	return t->ask.each(t->ask.ctx, t, err);
+	return t->opts.each(t->opts.ctx, t, err);
 }
 
 /* ---- the loop's hooks ------------------------------------------------------------------------ */
@@ -79,7 +79,7 @@ static int plan(void *ctx, struct counting *k, struct sampling *r, struct counte
 		struct err *err)
 {
 	struct top *t = ctx;
-	const struct sampling_beside *b = t->ask.beside;
+	const struct sampling_beside *b = t->opts.beside;
 
 	t->k = k;
 	return b && !*t->no_cycles ? b->plan(b->hooks.ctx, k, r, setup, err) : 0;
@@ -88,7 +88,7 @@ static int plan(void *ctx, struct counting *k, struct sampling *r, struct counte
 static int opened(void *ctx, struct counting *k, struct err *err)
 {
 	struct top *t = ctx;
-	const struct sampling_beside *b = t->ask.beside;
+	const struct sampling_beside *b = t->opts.beside;
 
 	return b && b->hooks.opened ? b->hooks.opened(b->hooks.ctx, k, err) : 0;
 }
@@ -96,7 +96,7 @@ static int opened(void *ctx, struct counting *k, struct err *err)
 static int switched(void *ctx, struct counting *k, bool on, struct err *err)
 {
 	struct top *t = ctx;
-	const struct sampling_beside *b = t->ask.beside;
+	const struct sampling_beside *b = t->opts.beside;
 
 	return b && b->hooks.switched ? b->hooks.switched(b->hooks.ctx, k, on, err) : 0;
 }
@@ -105,7 +105,7 @@ static int switched(void *ctx, struct counting *k, bool on, struct err *err)
 static uint64_t tick(void *ctx)
 {
 	struct top *t = ctx;
-	const struct sampling_beside *b = t->ask.beside;
+	const struct sampling_beside *b = t->opts.beside;
 	uint64_t now = counting_clock(), left, beside, turn;
 
 	if (!t->began)
@@ -120,7 +120,7 @@ static uint64_t tick(void *ctx)
 static int take(void *ctx, struct counting *k, struct err *err)
 {
 	struct top *t = ctx;
-	const struct sampling_beside *b = t->ask.beside;
+	const struct sampling_beside *b = t->opts.beside;
 
 	if (k->c && b && b->hooks.read && b->hooks.read(b->hooks.ctx, k, err))
 		return -1;
@@ -135,7 +135,7 @@ static int woken(void *ctx, struct counting *k, struct err *err)
 {
 	struct top *t = ctx;
 
-	if (t->ask.woken && t->ask.woken(t->ask.ctx, t, err))
+	if (t->opts.woken && t->opts.woken(t->opts.ctx, t, err))
 		return -1;
 	k->enough |= t->ends;
 	return 0;
@@ -217,7 +217,7 @@ bool top_may_watch_all(void)
 	return !attr_fit(&attr, &at, &given_up, NULL, NULL);
 }
 
-int top_open(struct top **out, const struct top_ask *ask, struct err *err)
+int top_open(struct top **out, const struct top_opts *opts, struct err *err)
 {
 	struct top *t = calloc(1, sizeof(*t));
 	struct err why = ERR_INIT;
@@ -225,11 +225,11 @@ int top_open(struct top **out, const struct top_ask *ask, struct err *err)
 	*out = NULL;
 	if (!t)
 		return err_nomem(err);
-	t->ask = *ask;
-	t->sampled = *ask->ask;
+	t->opts = *opts;
+	t->sampled = *opts->opts;
 	t->sampled.interval = 0; /* ours can change */
 	t->sampled.clockid = "mono";
-	t->interval_ns = ask->ask->interval;
+	t->interval_ns = opts->opts->interval;
 	t->wake = -1;
 	t->before_none = NAN;
 	(void)pthread_mutex_init(&t->records.lock, NULL);

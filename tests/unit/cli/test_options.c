@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "cli/options.h"
-#include "measure/ask.h"
+#include "measure/measure_opts.h"
 
 #define WORDS 12
 

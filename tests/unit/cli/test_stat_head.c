@@ -12,8 +12,8 @@
 static void test_head_of_intervals(void **state)
 {
 	struct arena long_lived = ARENA_INIT, a = ARENA_INIT;
-	const struct ask ask = { .a = &long_lived };
-	struct counting k = { .ask = &ask };
+	const struct measure_opts opts = { .a = &long_lived };
+	struct counting k = { .opts = &opts };
 	int cpu[2] = { 0, 1 };
 	size_t before;
 

@@ -20,7 +20,7 @@
 #define LOOK_EVERY 100000000u /* ns */
 #define HEAD	   sizeof(struct perf_event_header)
 
-struct sampling_looks {
+struct wchan_sampler {
 	VEC(uint32_t) tid;  /* that live */
 	struct u64map at;   /* tid -> 1 + its place */
 	struct u64map seen; /* tid, function -> how often */
@@ -29,7 +29,7 @@ struct sampling_looks {
 	uint64_t last;
 };
 
-static void begins(struct sampling_looks *l, uint32_t tid)
+static void begins(struct wchan_sampler *l, uint32_t tid)
 {
 	uint64_t *at = u64map_at(&l->at, tid, NULL);
 
@@ -37,7 +37,7 @@ static void begins(struct sampling_looks *l, uint32_t tid)
 		*at = l->tid.n;
 }
 
-static void ends(struct sampling_looks *l, uint32_t tid)
+static void ends(struct wchan_sampler *l, uint32_t tid)
 {
 	uint64_t *at = u64map_find(&l->at, tid), *last;
 	uint32_t moved;
@@ -52,7 +52,7 @@ static void ends(struct sampling_looks *l, uint32_t tid)
 	*at = 0;
 }
 
-void sampling_looks_task(struct sampling_looks *l, const uint8_t *p, size_t size)
+void wchan_task(struct wchan_sampler *l, const uint8_t *p, size_t size)
 {
 	if (size < HEAD + 16)
 		return;
@@ -62,7 +62,7 @@ void sampling_looks_task(struct sampling_looks *l, const uint8_t *p, size_t size
 		ends(l, ld32(p + HEAD + 8));
 }
 
-static void look_at(struct sampling_looks *l, uint32_t tid)
+static void look_at(struct wchan_sampler *l, uint32_t tid)
 {
 	char path[40], text[128];
 	uint64_t *n;
@@ -84,7 +84,7 @@ static void look_at(struct sampling_looks *l, uint32_t tid)
 		++*n;
 }
 
-void sampling_looks_round(struct sampling_looks *l, uint64_t now)
+void wchan_round(struct wchan_sampler *l, uint64_t now)
 {
 	if (now - l->last < LOOK_EVERY)
 		return;
@@ -95,9 +95,9 @@ void sampling_looks_round(struct sampling_looks *l, uint64_t now)
 	}
 }
 
-struct sampling_looks *sampling_looks_new(pid_t pid)
+struct wchan_sampler *wchan_new(pid_t pid)
 {
-	struct sampling_looks *l = calloc(1, sizeof(*l));
+	struct wchan_sampler *l = calloc(1, sizeof(*l));
 
 	if (l)
 		begins(l, (uint32_t)pid);
@@ -106,14 +106,14 @@ struct sampling_looks *sampling_looks_new(pid_t pid)
 
 static int by_tid(const void *pa, const void *pb)
 {
-	const struct sampling_look *a = pa, *b = pb;
+	const struct sampling_wchan *a = pa, *b = pb;
 
 	return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-void sampling_looks_take(const struct sampling_looks *l, struct arena *a, struct sampling_result *r)
+void wchan_take(const struct wchan_sampler *l, struct arena *a, struct sampling_result *r)
 {
-	struct sampling_look *v = l ? arena_alloc(a, (l->seen.n + 1) * sizeof(*v)) : NULL;
+	struct sampling_wchan *v = l ? arena_alloc(a, (l->seen.n + 1) * sizeof(*v)) : NULL;
 	size_t i = 0, n = 0;
 	uint64_t key, *times;
 
@@ -125,11 +125,11 @@ void sampling_looks_take(const struct sampling_looks *l, struct arena *a, struct
 	}
 	if (n > 1)
 		qsort(v, n, sizeof(*v), by_tid);
-	r->look = v;
-	r->n_looks = n;
+	r->wchan = v;
+	r->n_wchans = n;
 }
 
-void sampling_looks_free(struct sampling_looks *l)
+void wchan_free(struct wchan_sampler *l)
 {
 	if (!l)
 		return;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * monitor_turns - groups of counters that take turns: who is next and for how long, and how far
+ * monitor_rotation - groups of counters that take turns: who is next and for how long, and how far
  * what a counter saw in its slices of an interval may be from what there was.
  *
- *	t.due = now + turns_length(&t)		a slice begins: its length
+ *	t.due = now + rotation_length(&t)		a slice begins: its length
  *	seen_add(&slot, counted, ns)		it ended
- *	g = turns_next(&t, now)			who is next
+ *	g = rotation_next(&t, now)			who is next
  *
  *	pool_add(&pool, seen_spread(&slot), slot.n)	at the end of an interval, for each group
  *	half = seen_half(&slot, &pool, share)		in units of slot's rate (count per ns)
@@ -19,17 +19,17 @@
  * relative spread, lest a rare event speaks for the others), each with Student's factor for the
  * number of slices that it is of. Slices count by their lengths.
  *
- * 95 % is kept for loads that change several times in an interval (tests/unit/monitor/test_turns.c
- * replays them), 94 % where bursts come as short turns do; a burst as long as a third of the
- * interval is either seen or not.
+ * 95 % is kept for loads that change several times in an interval (replayed by
+ * tests/unit/monitor/test_rotation.c), 94 % where bursts come as short turns do; a burst as long as
+ * a third of the interval is either seen or not.
  */
-#ifndef CYCLADE_MONITOR_MONITOR_TURNS_H
-#define CYCLADE_MONITOR_MONITOR_TURNS_H
+#ifndef CYCLADE_MONITOR_MONITOR_ROTATION_H
+#define CYCLADE_MONITOR_MONITOR_ROTATION_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct turns { /* groups of a PMU that take turns; n 1: one that counts all the time */
+struct rotation { /* groups of a PMU that take turns; n 1: one that counts all the time */
 	size_t first, n, now;
 	uint64_t *spent;	  /* by group, ns that were its own */
 	uint64_t since;		  /* of `now`'s turn */
@@ -48,10 +48,10 @@ struct pool { /* relative spread of all groups; begins as zeroes */
 	size_t freedom;
 };
 
-uint64_t turns_length(struct turns *t);
+uint64_t rotation_length(struct rotation *t);
 /* Whoever had least, but for chance: a turn that became long on a busy machine is made up for, and
  * nobody's turns come at equal distances. */
-size_t turns_next(struct turns *t, uint64_t now);
+size_t rotation_next(struct rotation *t, uint64_t now);
 
 void seen_add(struct seen *s, double counted, double ns);
 /* Squares of the slices' relative distances from the mean; s->sum > 0. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ask - what is to be measured, as one structure: whom, what, when. Whoever measures fills it in:
- * a command from its options, a service from its configuration.
+ * measure_opts - whom, what and when to measure, as one structure. A command fills it in from its
+ * options, a service from its configuration.
  *
  * A field's zero means "not asked for". Texts are as a user types them and are checked where they
  * are used; numbers and contradictions are to be checked before (cli/asking.c does). It and what it
  * points to stay until the measuring is closed.
  */
-#ifndef CYCLADE_MEASURE_ASK_H
-#define CYCLADE_MEASURE_ASK_H
+#ifndef CYCLADE_MEASURE_MEASURE_OPTS_H
+#define CYCLADE_MEASURE_MEASURE_OPTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,13 +18,13 @@
 #include "base/words.h"
 #include "measure/model_choice.h"
 
-#define ASK_JITTER     0.1 /* the usual one */
+#define MEASURE_JITTER 0.1 /* the usual one */
 #define DELAY_FOR_EVER UINT64_MAX
 
 struct pd_sample;
 struct validate_kept;
 
-struct ask {
+struct measure_opts {
 	struct arena *a;	  /* for what lives as long as the measuring */
 	struct text_list program; /* with its arguments; empty: none */
 	const char *root;	  /* before /sys and /proc; "" */
@@ -92,6 +92,6 @@ struct ask {
 };
 
 /* Tells a line, as printf makes it. */
-void ask_news(const struct ask *ask, const char *fmt, ...) PRINTF_(2, 3);
+void measure_news(const struct measure_opts *opts, const char *fmt, ...) PRINTF_(2, 3);
 
 #endif

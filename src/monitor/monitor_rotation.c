@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "monitor/monitor_turns.h"
+#include "monitor/monitor_rotation.h"
 
 #include <math.h>
 
@@ -8,12 +8,12 @@
 
 #define ORDER 1.5 /* steps: how much less a group may have had than another that is next */
 
-uint64_t turns_length(struct turns *t)
+uint64_t rotation_length(struct rotation *t)
 {
 	return rounds_length(&t->chance, t->step);
 }
 
-size_t turns_next(struct turns *t, uint64_t now)
+size_t rotation_next(struct rotation *t, uint64_t now)
 {
 	double least = INFINITY;
 	size_t next = 0;

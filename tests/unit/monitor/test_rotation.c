@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "monitor/monitor_turns.h"
+#include "monitor/monitor_rotation.h"
 
 #define MS     1000000.0
 #define SECOND 1000000000u
@@ -75,7 +75,8 @@ static double count(const struct load *l, double from, double to)
 }
 
 /* An interval of a second as monitor_read() goes through it. */
-static void replay(struct turns *t, const struct load *l, const struct kind *k, struct seen *seen)
+static void replay(struct rotation *t, const struct load *l, const struct kind *k,
+		   struct seen *seen)
 {
 	uint64_t now = 0;
 
@@ -83,7 +84,7 @@ static void replay(struct turns *t, const struct load *l, const struct kind *k, 
 	memset(seen, 0, GROUPS * sizeof(*seen));
 	t->since = 0;
 	while (now < SECOND) {
-		uint64_t end = now + turns_length(t);
+		uint64_t end = now + rotation_length(t);
 
 		if (k->late > 0)
 			end += (uint64_t)(-log(1 - chance()) * k->late * (double)t->step);
@@ -91,7 +92,7 @@ static void replay(struct turns *t, const struct load *l, const struct kind *k, 
 			end = SECOND;
 		seen_add(&seen[t->now], count(l, (double)now, (double)end), (double)(end - now));
 		now = end;
-		t->now = turns_next(t, now);
+		t->now = rotation_next(t, now);
 	}
 }
 
@@ -124,9 +125,9 @@ static void test_bars(void **unused)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		const struct kind *k = &kinds[i];
 		uint64_t spent[GROUPS];
-		struct turns t = { .n = k->groups,
-				   .spent = spent,
-				   .step = SECOND / (k->rounds * k->groups) };
+		struct rotation t = { .n = k->groups,
+				      .spent = spent,
+				      .step = SECOND / (k->rounds * k->groups) };
 		size_t n = 0, inside = 0;
 		double bars = 0;
 
@@ -171,14 +172,14 @@ static void test_bars(void **unused)
 static void test_order(void **state_)
 {
 	uint64_t spent[GROUPS] = { 0 }, now = 0, others = 0;
-	struct turns t = { .n = 3, .spent = spent, .step = 1000000, .chance = 11 };
+	struct rotation t = { .n = 3, .spent = spent, .step = 1000000, .chance = 11 };
 
 	(void)state_;
 	for (int turn = 0; turn < 3000; turn++) {
 		uint64_t least = UINT64_MAX;
 
-		now += turns_length(&t);
-		t.now = turns_next(&t, now);
+		now += rotation_length(&t);
+		t.now = rotation_next(&t, now);
 		for (size_t g = 0; g < t.n; g++)
 			least = spent[g] < least ? spent[g] : least;
 		assert_true(spent[t.now] <= least + 3 * t.step / 2);
