@@ -111,6 +111,38 @@ static inline uint64_t cur_u64(struct cur *c)
 	return c->swap ? __builtin_bswap64(v) : v;
 }
 
+/* LEB128, as DWARF has it; bits beyond 64 are dropped. */
+static inline uint64_t cur_uleb(struct cur *c)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0;; shift += 7) {
+		uint8_t b = cur_u8(c);
+
+		if (shift < 64)
+			v |= (uint64_t)(b & 0x7f) << shift;
+		if (!(b & 0x80) || c->bad)
+			return v;
+	}
+}
+
+static inline int64_t cur_sleb(struct cur *c)
+{
+	uint64_t v = 0;
+	unsigned shift = 0;
+	uint8_t b;
+
+	do {
+		b = cur_u8(c);
+		if (shift < 64)
+			v |= (uint64_t)(b & 0x7f) << shift;
+		shift += 7;
+	} while (b & 0x80 && !c->bad);
+	if (b & 0x40 && shift < 64)
+		v |= UINT64_MAX << shift;
+	return (int64_t)v;
+}
+
 /* The NUL-ended string at the cursor, or NULL (and bad) where none ends before the end. */
 static inline const char *cur_str(struct cur *c)
 {

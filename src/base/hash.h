@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hash - mixing, a u64 -> u64 table, and a string table (each different string gets a small id).
+ * hash - mixing, random numbers, a u64 -> u64 table, and a string table (each different string gets
+ * a small id).
  *
  * Ids count from 0 in order of first sight and are stable for the table's life; id 0 of a strtab is
  * always the empty string. Neither is safe for two writers at once; reading in parallel is fine
@@ -30,6 +31,16 @@ static inline uint64_t hash_u64(uint64_t x)
 static inline uint64_t hash_pair(uint64_t a, uint64_t b)
 {
 	return hash_u64(a ^ hash_u64(b + 0x9e3779b97f4a7c15ULL));
+}
+
+/* The next of a row of random numbers (splitmix64); any state is a good seed. */
+static inline uint64_t random_next(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
 }
 
 /* XXH3 of bytes. */

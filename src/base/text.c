@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <fnmatch.h>
@@ -228,6 +229,28 @@ const char *text_nearest(const char *s, const char *const *words)
 			prefix = *words;
 	}
 	return nearest ? nearest : prefix;
+}
+
+int text_suggest(struct err *err, const char *s, const char *const *words, const char *otherwise,
+		 ...)
+{
+	const char *near = s && words ? text_nearest(s, words) : NULL;
+	char text[sizeof(err->hint)];
+	va_list ap;
+
+	if (near)
+		return err_hint(err, "did you mean %.180s?", near);
+	va_start(ap, otherwise);
+	(void)vsnprintf(text, sizeof(text), otherwise, ap);
+	va_end(ap);
+	return err_hint(err, "%s", text);
+}
+
+bool text_ends(const char *s, size_t len, const char *end)
+{
+	size_t n = strlen(end);
+
+	return len >= n && !memcmp(s + len - n, end, n);
 }
 
 bool text_word(const char **list, const char **word, size_t *len)

@@ -41,8 +41,15 @@ void text_put_fit(struct buf *b, const char *s, size_t width, enum text_fit alig
 void text_put_wrapped(struct buf *b, const char *s, size_t indent, size_t width);
 
 /* The word of `words` (NULL-ended) nearest to `s` within a third of its length, else one that
- * begins like it, or NULL. For "did you mean". */
+ * begins like it, or NULL. */
 const char *text_nearest(const char *s, const char *const *words);
+/* Sets the hint of an error that has none: "did you mean NAME?" with that word; if there is none,
+ * or `s` or `words` is NULL, the text of `otherwise`. Always returns -1. */
+int text_suggest(struct err *err, const char *s, const char *const *words, const char *otherwise,
+		 ...) PRINTF_(4, 5);
+
+/* True if the `len` bytes at `s` end with `end`. */
+bool text_ends(const char *s, size_t len, const char *end);
 
 /* Takes the next word off a list that people typed, such as "a, b,c": `len` bytes, without the
  * blanks around them; 0 where two commas meet. After the last word `*list` is NULL. False: it was

@@ -100,17 +100,13 @@ static void put_nothing(struct shown *s, const struct config *c)
 
 static enum command named(const struct cli *cli, struct err *err)
 {
-	const char *near;
-
 	if (!cli->args.n)
 		return CMD_COUNT;
 	for (int i = 0; i < CMD_COUNT; i++)
 		if (!strcmp(cli->args.v[0], command_names[i]))
 			return (enum command)i;
-	near = text_nearest(cli->args.v[0], command_names);
 	(void)err_set(err, ERR_USAGE, "there is no command '%.40s'", cli->args.v[0]);
-	if (near)
-		(void)err_hint(err, "did you mean %s?", near);
+	(void)text_suggest(err, cli->args.v[0], command_names, "cyclade --help lists them");
 	return CMD_COUNT;
 }
 

@@ -112,11 +112,9 @@ int cmd_help(struct cli *cli)
 	(void)snprintf(name, sizeof(name), "cyclade-%s", cli->args.v[0]);
 	page = find_page(name);
 	if (!page) {
-		const char *near = text_nearest(cli->args.v[0], command_names);
-
 		(void)err_set(&err, ERR_NOT_FOUND, "there is no page on '%.40s'", cli->args.v[0]);
-		if (near)
-			(void)err_hint(&err, "did you mean %s?", near);
+		(void)text_suggest(&err, cli->args.v[0], command_names,
+				   "cyclade help lists the commands");
 		return cli_fail(&err);
 	}
 	for (int i = 0; i < CMD_COUNT; i++)

@@ -42,14 +42,11 @@ static enum command find_command(const char *word)
 static int no_such_command(const char *word)
 {
 	struct err err = ERR_INIT;
-	const char *near = text_nearest(word, command_names);
 
 	(void)err_set(&err, ERR_USAGE, "there is no command '%.60s'", word);
-	if (near)
-		(void)err_hint(&err, "did you mean %s?", near);
-	else
-		(void)err_hint(&err, "cyclade --help lists them; a program to measure needs a "
-				     "slash (./prog) or `cyclade run prog`");
+	(void)text_suggest(&err, word, command_names,
+			   "cyclade --help lists them; a program to measure needs a slash (./prog) "
+			   "or `cyclade run prog`");
 	return cli_fail(&err);
 }
 

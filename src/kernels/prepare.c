@@ -13,6 +13,7 @@
 #include <linux/mempolicy.h>
 
 #include "kernels/run.h"
+#include "base/hash.h"
 
 #define LINE	    KERNEL_LINE
 #define PAGE	    KERNEL_PAGE
@@ -68,15 +69,6 @@ static int take(struct kernel_work *w, uint64_t bytes, bool huge, struct err *er
 	return 0;
 }
 
-static uint64_t next_random(uint64_t *x) /* splitmix64 */
-{
-	uint64_t z = *x += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
 PREPARE(nothing)
 {
 	(void)w;
@@ -118,7 +110,7 @@ static void shuffle(struct kernel_work *w, const struct kernel_setup *s)
 
 	for (uint64_t i = n - 1; i > 0; i--) {
 		char **x = slot(w, s->stride, i);
-		char **y = slot(w, s->stride, next_random(&seed) % i), *kept = *x;
+		char **y = slot(w, s->stride, random_next(&seed) % i), *kept = *x;
 
 		*x = *y;
 		*y = kept;
@@ -288,7 +280,7 @@ static int table(struct kernel_work *w, const struct kernel_setup *s, unsigned v
 	for (uint64_t i = 0; i < TABLE_BYTES; i++)
 		w->a[i] = (char)(i % values);
 	for (uint64_t i = TABLE_BYTES - 1; shuffled && i > 0; i--) {
-		uint64_t j = next_random(&seed) % (i + 1);
+		uint64_t j = random_next(&seed) % (i + 1);
 		char kept = w->a[i];
 
 		w->a[i] = w->a[j];

@@ -33,13 +33,6 @@ struct cgroups {
 
 /* ---- names ---- */
 
-static bool ends_with(const char *s, size_t len, const char *end)
-{
-	size_t n = strlen(end);
-
-	return len >= n && !memcmp(s + len - n, end, n);
-}
-
 static bool is_id(const char *s, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -59,7 +52,7 @@ static void name_container(struct group *g, const char *s, size_t len)
 			       (int)(len - sizeof(lxc) + 1), s + sizeof(lxc) - 1);
 		return;
 	}
-	if (ends_with(s, len, ".scope"))
+	if (text_ends(s, len, ".scope"))
 		end -= strlen(".scope");
 	for (const char *p = s; p < end; p++)
 		id = *p == '-' ? p + 1 : id;
@@ -73,7 +66,7 @@ static void name_pod(struct group *g, const char *s, size_t len)
 	const char *at = s, *end = s + len;
 	size_t n;
 
-	if (ends_with(s, len, ".slice"))
+	if (text_ends(s, len, ".slice"))
 		end -= strlen(".slice");
 	for (const char *p = s; p + 4 < end; p++)
 		if (*p == '-' && !memcmp(p + 1, "pod", 3))
@@ -94,7 +87,7 @@ static void name_group(struct group *g)
 		size_t len = strcspn(s, "/");
 
 		for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-			if (ends_with(s, len, units[i]))
+			if (text_ends(s, len, units[i]))
 				(void)snprintf(g->unit, sizeof(g->unit), "%.*s", (int)len, s);
 		name_container(g, s, len);
 		name_pod(g, s, len);

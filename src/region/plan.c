@@ -157,7 +157,6 @@ static int not_known(struct namer *k, const char *name, const struct err *why)
 {
 	const struct model *m = k->part[0].m;
 	const char **words;
-	const char *near = NULL;
 	size_t n = 0;
 
 	(void)err_set(k->err, ERR_USAGE, "'%.60s' is neither a metric of %s nor an event: %s", name,
@@ -165,10 +164,7 @@ static int not_known(struct namer *k, const char *name, const struct err *why)
 	words = m ? arena_alloc(&k->s->arena, (m->n_metrics + 1) * sizeof(*words)) : NULL;
 	for (size_t i = 0; words && i < m->n_metrics; i++)
 		words[n++] = m->metric[i].name;
-	near = words ? text_nearest(name, words) : NULL;
-	if (near)
-		return err_hint(k->err, "did you mean %s?", near);
-	return err_hint(k->err, "cyclade list metrics; cyclade list events");
+	return text_suggest(k->err, name, words, "cyclade list metrics; cyclade list events");
 }
 
 static const char *text_of(struct namer *k, const struct part_wish *p, const struct model_event *e)

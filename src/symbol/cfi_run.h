@@ -72,8 +72,6 @@ struct cfi_run { /* 20 kB */
 };
 
 /* Numbers of seven bits a byte, as DWARF writes them. */
-uint64_t cfi_uleb(struct cur *c);
-int64_t cfi_sleb(struct cur *c);
 
 /* One entry's body: *c is what follows the length and *id, which is at *id_at. */
 bool cfi_entry(const struct cfi_bytes *s, struct cur *all, struct cur *c, uint64_t *id,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyse/chains/chains_int.h"
+#include "base/estimate.h"
 #include "base/invariant.h"
 #include "symbol/source.h"
 
@@ -348,8 +349,8 @@ static void measure(struct chain_loop *l, bool late)
 	l->cycles.v = (double)t->cycles / n;
 	if (!late && t->stacks > 1)
 		l->cycles.half =
-			1.96 * sqrt(fmax(t->cycles_sq - (double)t->cycles * l->cycles.v, 0) /
-				    (n - 1) / (double)t->stacks);
+			Z95 * sqrt(fmax(t->cycles_sq - (double)t->cycles * l->cycles.v, 0) /
+				   (n - 1) / (double)t->stacks);
 	l->cycles.why = late ? flow_late : NULL;
 	flow_shape(&shape, &t->times, t->cycles, t->stacks);
 	if (!shape.heavy || isnan(shape.tail))
@@ -357,7 +358,7 @@ static void measure(struct chain_loop *l, bool late)
 	l->trimmed = true;
 	l->cycles.v *= (1 - shape.tail) / KEPT;
 	if (!isnan(l->cycles.half))
-		l->cycles.half = 1.96 * spread(&t->times, n) / KEPT / sqrt((double)t->stacks);
+		l->cycles.half = Z95 * spread(&t->times, n) / KEPT / sqrt((double)t->stacks);
 }
 
 /* The blocks of an iteration of a loop that is one block; else what stacks show. */

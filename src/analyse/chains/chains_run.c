@@ -317,11 +317,9 @@ static void shuffle(struct deck *d, const double *weight, size_t n)
 		d->card[k++] = (uint8_t)most;
 	}
 	for (unsigned i = DECK; i-- > 1;) {
-		unsigned other;
+		unsigned other = (unsigned)(random_next(&d->state) % (i + 1));
 		uint8_t card = d->card[i];
 
-		d->state = d->state * 6364136223846793005ULL + 1442695040888963407ULL;
-		other = (unsigned)((d->state >> 33) % (i + 1));
 		d->card[i] = d->card[other];
 		d->card[other] = card;
 	}

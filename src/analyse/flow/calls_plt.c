@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyse/flow/calls_int.h"
+#include "base/text.h"
 
 struct led { /* a stub that was asked for */
 	struct calls_place to;
@@ -25,13 +26,6 @@ struct calls_plts {
 	VEC(struct calls_place) named; /* by string; image IMAGE_NONE: several have that name */
 };
 
-static bool ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n > m && !strcmp(s + n - m, end);
-}
-
 static bool begins_with(const char *s, const char *begin)
 {
 	return !strncmp(s, begin, strlen(begin));
@@ -42,7 +36,7 @@ bool calls_is_plt(const struct symbol *s)
 	const char *name = !s ? "" : s->linkage ? s->linkage : s->name;
 
 	/* ".plt" is what all stubs share, the way to the dynamic linker */
-	return ends_with(name, "@plt") || !strcmp(name, ".plt");
+	return text_ends(name, strlen(name), "@plt") || !strcmp(name, ".plt");
 }
 
 static bool is_resolver(const struct symbol *s)
@@ -53,7 +47,7 @@ static bool is_resolver(const struct symbol *s)
 
 bool calls_is_return_thunk(const struct symbol *s)
 {
-	return s && ends_with(s->name, "return_thunk");
+	return s && text_ends(s->name, strlen(s->name), "return_thunk");
 }
 
 bool calls_is_trampoline(const struct symbol *s)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/task.h"
 
 #define FEW	   24u /* to be sorted by insertion */
@@ -58,12 +59,6 @@ static void sort_few(struct chain_ref *v, size_t n, size_t depth)
 	}
 }
 
-static uint32_t draw(uint64_t *state)
-{
-	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (uint32_t)(*state >> 33);
-}
-
 static uint64_t middle(uint64_t a, uint64_t b, uint64_t c)
 {
 	uint64_t low = a < b ? a : b, high = a < b ? b : a;
@@ -82,8 +77,8 @@ static void split(struct run r, uint64_t *random, struct run *less, struct run *
 		  struct run *more)
 {
 	struct chain_ref *v = r.v;
-	uint64_t pivot = middle(v[draw(random) % r.n].key, v[draw(random) % r.n].key,
-				v[draw(random) % r.n].key);
+	uint64_t pivot = middle(v[random_next(random) % r.n].key, v[random_next(random) % r.n].key,
+				v[random_next(random) % r.n].key);
 	size_t low = 0, high = r.n;
 
 	for (size_t i = 0; i < high;) {

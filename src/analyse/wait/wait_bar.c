@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "analyse/wait/wait_int.h"
+#include "base/estimate.h"
 
 struct bars {
 	struct wait_work *k;
@@ -90,7 +91,7 @@ static void add_slice(struct bars *b, const struct donor_slice *s, enum of of, d
 
 static void finish(struct wait_time *t)
 {
-	t->bar = 1.96 * sqrt(t->bar);
+	t->bar = Z95 * sqrt(t->bar);
 }
 
 static void sum_bars(struct bars *b)

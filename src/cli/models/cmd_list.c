@@ -30,7 +30,6 @@ static int no_event(struct cli *cli, const struct list_source *s, const char *pa
 	struct err err = ERR_INIT;
 	const char *root = cli->opt.sysroot ? cli->opt.sysroot : "";
 	struct event_list known = EVENT_LIST_INIT;
-	const char *nearest = NULL;
 
 	if (!event_parse(&known, root, pattern, NULL)) {
 		(void)err_set(&err, ERR_NOT_FOUND,
@@ -44,12 +43,7 @@ static int no_event(struct cli *cli, const struct list_source *s, const char *pa
 		words[i] = s->name[i].name;
 	if (words)
 		words[s->n_names] = NULL;
-	if (words && strlen(pattern) < 100)
-		nearest = text_nearest(pattern, words);
-	if (nearest)
-		(void)err_hint(&err, "did you mean %s?", nearest);
-	else
-		(void)err_hint(&err, "`cyclade list events` shows all %zu", s->n_names);
+	(void)text_suggest(&err, pattern, words, "`cyclade list events` shows all %zu", s->n_names);
 	return cli_fail_as(&err, EXIT_NO);
 }
 
@@ -145,7 +139,6 @@ static int no_such_list(const char *word)
 {
 	const char *names[COUNT(lists) + 1] = { NULL };
 	struct err err = ERR_INIT;
-	const char *nearest;
 
 	for (size_t i = 0; i < COUNT(lists); i++)
 		names[i] = lists[i].name;
@@ -154,12 +147,8 @@ static int no_such_list(const char *word)
 		(void)err_hint(&err, "cyclade list %s", command_operands[CMD_LIST]);
 		return cli_fail(&err);
 	}
-	nearest = text_nearest(word, names);
 	(void)err_set(&err, ERR_USAGE, "there is no list '%.60s'", word);
-	if (nearest)
-		(void)err_hint(&err, "did you mean %s?", nearest);
-	else
-		(void)err_hint(&err, "cyclade list %s", command_operands[CMD_LIST]);
+	(void)text_suggest(&err, word, names, "cyclade list %s", command_operands[CMD_LIST]);
 	return cli_fail(&err);
 }
 

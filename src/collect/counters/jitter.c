@@ -23,10 +23,8 @@ uint64_t jitter_period(uint64_t nominal, double part, uint64_t *state)
 		return nominal;
 	/* one in seven is free of small factors: 200 draws find one, or there is none */
 	for (unsigned tries = 0; tries < 200; tries++) {
-		uint64_t n;
+		uint64_t n = least + random_next(state) % (2 * room + 1);
 
-		*state += 0x9e3779b97f4a7c15ULL;
-		n = least + hash_u64(*state) % (2 * room + 1);
 		if (!has_small_factor(n))
 			return n;
 	}

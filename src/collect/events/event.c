@@ -34,17 +34,10 @@ int event_bad(struct event_parser *p, struct word w, const char *fmt, ...)
 
 int event_suggest(struct event_parser *p, struct word w, const char *const *words)
 {
-	const char *nearest = NULL;
 	char s[64];
 
-	if (w.len < sizeof(s) && words) {
-		memcpy(s, w.s, w.len);
-		s[w.len] = 0;
-		nearest = text_nearest(s, words);
-	}
-	if (nearest)
-		return err_hint(p->err, "did you mean %s?", nearest);
-	return err_hint(p->err, "`cyclade list events` shows what there is");
+	(void)snprintf(s, sizeof(s), "%.*s", (int)(w.len < sizeof(s) ? w.len : 0), w.s);
+	return text_suggest(p->err, s, words, "`cyclade list events` shows what there is");
 }
 
 const char *const *event_words(struct event_parser *p)

@@ -183,13 +183,6 @@ static int load_formats(const struct pmu_set *set, struct pmu *pmu)
 	return 0;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n > m && !strcmp(s + n - m, end);
-}
-
 static int load_aliases(const struct pmu_set *set, struct pmu *pmu)
 {
 	const char *const *names;
@@ -201,8 +194,10 @@ static int load_aliases(const struct pmu_set *set, struct pmu *pmu)
 	if (!pmu->alias)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		if (ends_with(names[i], ".scale") || ends_with(names[i], ".unit") ||
-		    ends_with(names[i], ".per-pkg") || ends_with(names[i], ".snapshot"))
+		if (text_ends(names[i], strlen(names[i]), ".scale") ||
+		    text_ends(names[i], strlen(names[i]), ".unit") ||
+		    text_ends(names[i], strlen(names[i]), ".per-pkg") ||
+		    text_ends(names[i], strlen(names[i]), ".snapshot"))
 			continue;
 		pmu->alias[pmu->n_aliases++] = (struct pmu_alias){ .name = names[i] };
 	}

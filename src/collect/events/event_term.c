@@ -298,7 +298,7 @@ int event_branch_filter(uint64_t *out, const char *words, struct err *err)
 
 	for (const char *s = words;; s++) {
 		size_t len = strcspn(s, ",|");
-		const char *names[COUNT(branch_rows) + 1] = { NULL }, *near;
+		const char *names[COUNT(branch_rows) + 1] = { NULL };
 		char word[40];
 		uint64_t bit = 0;
 
@@ -309,12 +309,10 @@ int event_branch_filter(uint64_t *out, const char *words, struct err *err)
 		}
 		if (!bit) {
 			(void)snprintf(word, sizeof(word), "%.*s", (int)(len < 39 ? len : 39), s);
-			near = text_nearest(word, names);
 			(void)err_set(err, ERR_USAGE, "no kind of branch is called '%s'", word);
-			return near ? err_hint(err, "did you mean %s?", near)
-				    : err_hint(err,
-					       "any, any_call, any_ret, cond, ind_call, ind_jmp, "
-					       "call; u, k, hv; save_type and more");
+			return text_suggest(err, word, names,
+					    "any, any_call, any_ret, cond, ind_call, ind_jmp, "
+					    "call; u, k, hv; save_type and more");
 		}
 		all |= bit;
 		s += len;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/invariant.h"
+#include "base/hash.h"
 #include "base/num.h"
 #include "base/paired.h"
 #include "measure/calibrate/calibrate_int.h"
@@ -100,9 +101,7 @@ static bool repeat(struct calibrating *g, struct calibrate_sampled *s)
 {
 	const struct job *j = s->j;
 	struct calibrate_time clock = s->clock;
-	unsigned first =
-		j->kernel[1] ? (unsigned)(g->random = g->random * 6364136223846793005u + 1) >> 31
-			     : 0;
+	unsigned first = j->kernel[1] ? random_next(&g->random) & 1 : 0;
 	bool counts = in_pieces(g, s, first);
 	double hz;
 

@@ -5,18 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/invariant.h"
 #include "base/num.h"
-
-/* splitmix64: any seed is good. */
-static uint64_t draw(uint64_t *state)
-{
-	uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
 
 void compare_begin(struct compare *c, struct arena *a, uint32_t pairs, uint64_t seed)
 {
@@ -79,7 +70,7 @@ static bool *draw_order(const struct compare *c, struct err *err)
 {
 	uint64_t state = c->seed + c->n_series;
 	bool *first = arena_alloc(c->a, c->pairs + 1);
-	size_t n = c->pairs / 2 + (c->pairs % 2 && draw(&state) & 1);
+	size_t n = c->pairs / 2 + (c->pairs % 2 && random_next(&state) & 1);
 
 	if (!first) {
 		(void)err_nomem(err);
@@ -88,7 +79,7 @@ static bool *draw_order(const struct compare *c, struct err *err)
 	for (size_t i = 0; i < c->pairs; i++)
 		first[i] = i < n;
 	for (size_t i = c->pairs; i > 1; i--) {
-		size_t k = draw(&state) % i;
+		size_t k = random_next(&state) % i;
 		bool other = first[k];
 
 		first[k] = first[i - 1];
@@ -260,7 +251,7 @@ static int judge_control(struct judging *j, struct paired *out, struct err *err)
 			}
 			d = difference(j, figure_of(j, before), figure_of(j, i));
 			before = SIZE_MAX;
-			if (draw(&state) & 1)
+			if (random_next(&state) & 1)
 				d = -d;
 			if (!isnan(d) && n < PAIRED_MOST)
 				j->difference[n++] = d;

@@ -79,16 +79,13 @@ static int unknown_node(const struct account_plan *p, const char *s, size_t len,
 {
 	const char **names = arena_alloc(p->a, (p->acc->n + 1) * sizeof(*names));
 	char *word = arena_strndup(p->a, s, len);
-	const char *near;
 
 	if (!names || !word)
 		return err_nomem(err);
 	for (size_t i = 0; i < p->acc->n; i++)
 		names[i] = p->acc->node[i].name;
-	near = text_nearest(word, names);
 	(void)err_set(err, ERR_USAGE, "the accounting of %s has no node '%.60s'", p->m->id, word);
-	return near ? err_hint(err, "did you mean %s?", near)
-		    : err_hint(err, "cyclade record --account --dry-run shows them");
+	return text_suggest(err, word, names, "cyclade record --account --dry-run shows them");
 }
 
 static int want_named(struct making *k, const char *list, struct err *err)

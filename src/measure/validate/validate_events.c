@@ -165,7 +165,7 @@ static int unknown(const struct choosing *g, const char *name)
 	size_t n = n_kernels + COUNT(hardware) + COUNT(software) +
 		   (m ? m->n_metrics + m->n_events : 0),
 	       k = 0;
-	const char **words = arena_alloc(g->a, (n + 1) * sizeof(*words)), *near;
+	const char **words = arena_alloc(g->a, (n + 1) * sizeof(*words));
 
 	if (!words)
 		return err_nomem(g->err);
@@ -180,12 +180,10 @@ static int unknown(const struct choosing *g, const char *name)
 	for (size_t i = 0; m && i < m->n_events; i++)
 		words[k++] = m->event[i].name;
 	words[k] = NULL;
-	near = strlen(name) < VALIDATE_NAME ? text_nearest(name, words) : NULL;
 	(void)err_set(g->err, ERR_NOT_FOUND, "'%.60s' is no kernel, node or event of this machine",
 		      name);
-	if (near)
-		return err_hint(g->err, "did you mean %s?", near);
-	return err_hint(g->err, "cyclade list kernels, nodes or events show the names");
+	return text_suggest(g->err, name, words,
+			    "cyclade list kernels, nodes or events show the names");
 }
 
 /* Names that no list has: as -e takes them. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/rounds.h"
+#include "base/hash.h"
 
 #define TOGETHER 4 /* groups at most */
 
@@ -7,11 +8,7 @@ enum { UNKNOWN, FIT, DO_NOT_FIT };
 
 double rounds_draw(uint64_t *chance)
 {
-	uint64_t z = (*chance += 0x9e3779b97f4a7c15ull);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return (double)((z ^ (z >> 31)) >> 11) / 9007199254740992.0;
+	return (double)(random_next(chance) >> 11) / 9007199254740992.0;
 }
 
 uint64_t rounds_length(uint64_t *chance, uint64_t step)

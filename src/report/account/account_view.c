@@ -131,7 +131,7 @@ static bool is_node(const struct account_view *v, const char *s)
 static int check_expand(const struct account_view *v, struct err *err)
 {
 	const struct account *acc = acc_of(v);
-	const char **names, *near;
+	const char **names;
 
 	for (size_t i = 0; i < v->opts.n_expand; i++) {
 		const char *s = v->opts.expand[i];
@@ -143,11 +143,7 @@ static int check_expand(const struct account_view *v, struct err *err)
 		names = calloc(acc->n + 1, sizeof(*names));
 		for (size_t k = 0; names && k < acc->n; k++)
 			names[k] = acc->node[k].name;
-		near = names ? text_nearest(s, names) : NULL;
-		if (near)
-			(void)err_hint(err, "did you mean %s?", near);
-		else
-			(void)err_hint(err, "cyclade report --account -v lists them");
+		(void)text_suggest(err, s, names, "cyclade report --account -v lists them");
 		free(names);
 		return -1;
 	}

@@ -71,18 +71,15 @@ static int all_targets(struct annotate_targets *out, const struct profile *p, si
 static int not_found(const struct annotate_targets *all, const char *name, struct err *err)
 {
 	const char **words = calloc(all->v.n + 1, sizeof(*words));
-	const char *near = NULL;
 
 	if (!words)
 		return err_nomem(err);
 	for (size_t i = 0; i < all->v.n; i++)
 		words[i] = all->v.v[i].name;
-	near = text_nearest(name, words);
 	(void)err_set(err, ERR_NOT_FOUND, "no function with samples is called '%.200s'", name);
-	if (near)
-		(void)err_hint(err, "did you mean '%.180s'?", near);
-	else if (all->v.n)
-		(void)err_hint(err, "the hottest is '%.120s'; cyclade report lists all", words[0]);
+	if (all->v.n)
+		(void)text_suggest(err, name, words,
+				   "the hottest is '%.120s'; cyclade report lists all", words[0]);
 	else
 		(void)err_hint(err, "no sample has a symbol at all: cyclade report says why");
 	free(words);

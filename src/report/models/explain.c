@@ -391,7 +391,6 @@ static int unknown(const struct explain *x, const char *name, struct err *err)
 	const struct model *m = x->m;
 	size_t n = m->n_metrics + m->n_events + (x->account ? x->account->n : 0);
 	const char **words = arena_alloc(x->a, (n + MODEL_OTHER_NAMES + 1) * sizeof(*words));
-	const char *near;
 	size_t k = 0;
 
 	if (!words)
@@ -404,18 +403,17 @@ static int unknown(const struct explain *x, const char *name, struct err *err)
 		words[k++] = m->event[i].name;
 	k += model_other_names(m, words + k);
 	words[k] = NULL;
-	near = strlen(name) < 100 ? text_nearest(name, words) : NULL;
 	(void)err_set(err, ERR_NOT_FOUND, "%s has no node, metric, group or event '%.100s'", m->id,
 		      name);
-	if (near)
-		return err_hint(err, "did you mean %s?", near);
 	if (*x->all)
-		return err_hint(err,
-				"cyclade list nodes %sshows the nodes; account, metrics, groups "
-				"and events are lists, too",
-				x->all);
-	return err_hint(err, "cyclade list nodes, account, metrics, groups or events show the "
-			     "names, monitor --once those of its metrics");
+		return text_suggest(
+			err, name, words,
+			"cyclade list nodes %sshows the nodes; account, metrics, groups "
+			"and events are lists, too",
+			x->all);
+	return text_suggest(err, name, words,
+			    "cyclade list nodes, account, metrics, groups or events show the "
+			    "names, monitor --once those of its metrics");
 }
 
 static const enum list_kind part_of[] = {

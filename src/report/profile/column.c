@@ -381,7 +381,7 @@ static int refuse_latency(const char *key, struct err *err)
 static int find_column(enum column_id *out, const char *word, size_t len, unsigned flags,
 		       const char *what, struct err *err)
 {
-	const char *names[2 * COL_COUNT + 1], *near;
+	const char *names[2 * COL_COUNT + 1];
 	char text[64];
 	size_t n = 0;
 
@@ -405,12 +405,9 @@ static int find_column(enum column_id *out, const char *word, size_t len, unsign
 	names[n] = NULL;
 	if (flags & C_KEY && latency_column(text))
 		return refuse_latency(text, err);
-	near = text_nearest(text, names);
 	(void)err_set(err, ERR_USAGE, "'%s' is no %s", text, what);
-	if (near)
-		return err_hint(err, "did you mean %s?", near);
-	return err_hint(
-		err, "there are: %s",
+	return text_suggest(
+		err, text, names, "there are: %s",
 		flags & C_KEY
 			? "comm, pid, tid, cpu, socket, dso, function, srcline, inline, event, "
 			  "cgroup, address"

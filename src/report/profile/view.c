@@ -25,19 +25,16 @@ static bool event_wanted(const struct view *v, size_t e)
 
 static int no_such_event(const struct view *v, struct err *err)
 {
-	const char **names = calloc(v->source.n_events + 1, sizeof(*names)), *near;
+	const char **names = calloc(v->source.n_events + 1, sizeof(*names));
 
 	if (!names)
 		return err_nomem(err);
 	for (size_t i = 0; i < v->source.n_events; i++)
 		names[i] = v->source.event[i].name;
-	near = text_nearest(v->opts.events[0], names);
 	(void)err_set(err, ERR_USAGE, "no event of the recording is called '%.60s'",
 		      v->opts.events[0]);
-	if (near)
-		(void)err_hint(err, "did you mean %.100s?", near);
-	else
-		(void)err_hint(err, "cyclade info lists its %zu events", v->source.n_events);
+	(void)text_suggest(err, v->opts.events[0], names, "cyclade info lists its %zu events",
+			   v->source.n_events);
 	free(names);
 	return -1;
 }

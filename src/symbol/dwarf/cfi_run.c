@@ -6,37 +6,6 @@
 
 enum { PE_OMIT = 0xff, PE_INDIRECT = 0x80, PE_PCREL = 0x10 };
 
-uint64_t cfi_uleb(struct cur *c)
-{
-	uint64_t v = 0;
-
-	for (unsigned shift = 0;; shift += 7) {
-		uint8_t b = cur_u8(c);
-
-		if (shift < 64)
-			v |= (uint64_t)(b & 0x7f) << shift;
-		if (!(b & 0x80) || c->bad)
-			return v;
-	}
-}
-
-int64_t cfi_sleb(struct cur *c)
-{
-	uint64_t v = 0;
-	unsigned shift = 0;
-	uint8_t b;
-
-	do {
-		b = cur_u8(c);
-		if (shift < 64)
-			v |= (uint64_t)(b & 0x7f) << shift;
-		shift += 7;
-	} while (b & 0x80 && !c->bad);
-	if (b & 0x40 && shift < 64)
-		v |= UINT64_MAX << shift;
-	return (int64_t)v;
-}
-
 /* A pointer in one of the encodings of .eh_frame; `plain`: only its format counts. */
 static uint64_t pointer(const struct cfi_bytes *s, struct cur *c, uint8_t enc, unsigned addr_size,
 			bool plain)
@@ -48,7 +17,7 @@ static uint64_t pointer(const struct cfi_bytes *s, struct cur *c, uint8_t enc, u
 		v = addr_size == 4 ? cur_u32(c) : cur_u64(c);
 		break;
 	case 0x01:
-		v = cfi_uleb(c);
+		v = cur_uleb(c);
 		break;
 	case 0x02:
 		v = cur_u16(c);
@@ -57,7 +26,7 @@ static uint64_t pointer(const struct cfi_bytes *s, struct cur *c, uint8_t enc, u
 		v = cur_u32(c);
 		break;
 	case 0x09:
-		v = (uint64_t)cfi_sleb(c);
+		v = (uint64_t)cur_sleb(c);
 		break;
 	case 0x0a:
 		v = (uint64_t)(int16_t)cur_u16(c);
@@ -108,7 +77,7 @@ static bool read_augmentation(const struct cfi_bytes *s, struct cur *c, const ch
 	if (*aug != 'z')
 		return !*aug;
 	out->has_aug = true;
-	len = cfi_uleb(c);
+	len = cur_uleb(c);
 	if (c->bad || len > cur_left(c))
 		return false;
 	end = c->p + len;
@@ -167,9 +136,9 @@ bool cfi_read_cie(const struct cfi_bytes *s, uint32_t at, struct cfi_cie *out)
 		if (cur_u8(&c) || (out->addr_size != 4 && out->addr_size != 8))
 			return false;
 	}
-	out->code_align = cfi_uleb(&c);
-	out->data_align = cfi_sleb(&c);
-	out->ra = version == 1 ? cur_u8(&c) : cfi_uleb(&c);
+	out->code_align = cur_uleb(&c);
+	out->data_align = cur_sleb(&c);
+	out->ra = version == 1 ? cur_u8(&c) : cur_uleb(&c);
 	if (!read_augmentation(s, &c, aug, out) || c.bad)
 		return false;
 	out->program = c;
@@ -194,7 +163,7 @@ static void set_rule(struct cfi_run *r, uint64_t reg, enum cfi_kind kind, int64_
 
 static void set_expr(struct cfi_run *r, struct cur *c, struct cfi_rule *rule, enum cfi_kind kind)
 {
-	uint64_t len = cfi_uleb(c);
+	uint64_t len = cur_uleb(c);
 	const uint8_t *p = cur_take(c, len);
 
 	if (!p || len > UINT32_MAX || !rule)
@@ -207,7 +176,7 @@ static void set_expr(struct cfi_run *r, struct cur *c, struct cfi_rule *rule, en
 
 static void reg_expr(struct cfi_run *r, struct cur *c, enum cfi_kind kind)
 {
-	uint64_t reg = cfi_uleb(c);
+	uint64_t reg = cur_uleb(c);
 	struct cfi_rule *rule = reg < CFI_REGS ? &r->now.reg[reg] : NULL;
 
 	if (rule)
@@ -263,52 +232,52 @@ static bool set_step(struct cfi_run *r, struct cur *c, uint8_t op)
 
 	switch (op) {
 	case DW_CFA_offset_extended:
-		reg = cfi_uleb(c);
-		set_rule(r, reg, CFI_AT_OFFSET, factored(r, (int64_t)cfi_uleb(c)));
+		reg = cur_uleb(c);
+		set_rule(r, reg, CFI_AT_OFFSET, factored(r, (int64_t)cur_uleb(c)));
 		return true;
 	case DW_CFA_offset_extended_sf:
-		reg = cfi_uleb(c);
-		set_rule(r, reg, CFI_AT_OFFSET, factored(r, cfi_sleb(c)));
+		reg = cur_uleb(c);
+		set_rule(r, reg, CFI_AT_OFFSET, factored(r, cur_sleb(c)));
 		return true;
 	case DW_CFA_GNU_negative_offset_extended:
-		reg = cfi_uleb(c);
-		set_rule(r, reg, CFI_AT_OFFSET, factored(r, (int64_t)(0 - cfi_uleb(c))));
+		reg = cur_uleb(c);
+		set_rule(r, reg, CFI_AT_OFFSET, factored(r, (int64_t)(0 - cur_uleb(c))));
 		return true;
 	case DW_CFA_val_offset:
-		reg = cfi_uleb(c);
-		set_rule(r, reg, CFI_VAL_OFFSET, factored(r, (int64_t)cfi_uleb(c)));
+		reg = cur_uleb(c);
+		set_rule(r, reg, CFI_VAL_OFFSET, factored(r, (int64_t)cur_uleb(c)));
 		return true;
 	case DW_CFA_val_offset_sf:
-		reg = cfi_uleb(c);
-		set_rule(r, reg, CFI_VAL_OFFSET, factored(r, cfi_sleb(c)));
+		reg = cur_uleb(c);
+		set_rule(r, reg, CFI_VAL_OFFSET, factored(r, cur_sleb(c)));
 		return true;
 	case DW_CFA_undefined:
-		set_rule(r, cfi_uleb(c), CFI_UNDEF, 0);
+		set_rule(r, cur_uleb(c), CFI_UNDEF, 0);
 		return true;
 	case DW_CFA_same_value:
-		set_rule(r, cfi_uleb(c), CFI_SAME, 0);
+		set_rule(r, cur_uleb(c), CFI_SAME, 0);
 		return true;
 	case DW_CFA_register:
-		reg = cfi_uleb(c);
-		n = cfi_uleb(c);
+		reg = cur_uleb(c);
+		n = cur_uleb(c);
 		set_rule(r, reg, n < CFI_REGS ? CFI_REGISTER : CFI_UNDEF, (int64_t)n);
 		return true;
 	case DW_CFA_def_cfa:
-		reg = cfi_uleb(c);
-		set_cfa(r, reg, (int64_t)cfi_uleb(c));
+		reg = cur_uleb(c);
+		set_cfa(r, reg, (int64_t)cur_uleb(c));
 		return true;
 	case DW_CFA_def_cfa_sf:
-		reg = cfi_uleb(c);
-		set_cfa(r, reg, factored(r, cfi_sleb(c)));
+		reg = cur_uleb(c);
+		set_cfa(r, reg, factored(r, cur_sleb(c)));
 		return true;
 	case DW_CFA_def_cfa_register:
-		set_cfa(r, cfi_uleb(c), r->now.cfa.off);
+		set_cfa(r, cur_uleb(c), r->now.cfa.off);
 		return true;
 	case DW_CFA_def_cfa_offset:
-		r->now.cfa.off = (int64_t)cfi_uleb(c);
+		r->now.cfa.off = (int64_t)cur_uleb(c);
 		return true;
 	case DW_CFA_def_cfa_offset_sf:
-		r->now.cfa.off = factored(r, cfi_sleb(c));
+		r->now.cfa.off = factored(r, cur_sleb(c));
 		return true;
 	case DW_CFA_def_cfa_expression:
 		set_expr(r, c, &r->now.cfa, CFI_VAL_EXPR);
@@ -347,14 +316,14 @@ static bool other_step(struct cfi_run *r, struct cur *c, uint8_t op)
 	case 0x1d: /* MIPS_advance_loc8 */
 		return advance(r, cur_u64(c));
 	case DW_CFA_restore_extended:
-		restore_reg(r, cfi_uleb(c));
+		restore_reg(r, cur_uleb(c));
 		return false;
 	case DW_CFA_remember_state:
 	case DW_CFA_restore_state:
 		keep_state(r, op == DW_CFA_restore_state);
 		return false;
 	case DW_CFA_GNU_args_size:
-		(void)cfi_uleb(c);
+		(void)cur_uleb(c);
 		return false;
 	case DW_CFA_GNU_window_save: /* AArch64: the return address is signed from here on, or no
 				      * more; the walk strips signatures anyway */
@@ -379,7 +348,7 @@ static void run_program(struct cfi_run *r, struct cur c)
 			done = advance(r, low);
 			break;
 		case DW_CFA_offset:
-			set_rule(r, low, CFI_AT_OFFSET, factored(r, (int64_t)cfi_uleb(&c)));
+			set_rule(r, low, CFI_AT_OFFSET, factored(r, (int64_t)cur_uleb(&c)));
 			break;
 		case DW_CFA_restore:
 			restore_reg(r, low);
@@ -411,7 +380,7 @@ bool cfi_run(struct cfi_run *r, const struct cfi_bytes *s, uint32_t fde, uint32_
 	    !cfi_read_range(s, &c, &r->cie, &lo, &hi))
 		return false;
 	if (r->cie.has_aug)
-		(void)cur_take(&c, cfi_uleb(&c));
+		(void)cur_take(&c, cur_uleb(&c));
 	if (c.bad)
 		return false;
 	r->s = s;

@@ -12,20 +12,6 @@ struct column {
 	uint64_t content, form;
 };
 
-static uint64_t uleb(struct cur *c)
-{
-	uint64_t v = 0;
-
-	for (unsigned shift = 0;; shift += 7) {
-		uint8_t b = cur_u8(c);
-
-		if (shift < 64)
-			v |= (uint64_t)(b & 0x7f) << shift;
-		if (c->bad || !(b & 0x80))
-			return v;
-	}
-}
-
 struct reading {
 	struct cur c;
 	const struct line_sections *s;
@@ -84,7 +70,7 @@ static struct value value_of(struct reading *r, uint64_t form)
 		break;
 	case DW_FORM_udata:
 	case DW_FORM_strx:
-		v.number = uleb(c);
+		v.number = cur_uleb(c);
 		break;
 	case DW_FORM_string:
 		v.text = cur_str(c);
@@ -99,7 +85,7 @@ static struct value value_of(struct reading *r, uint64_t form)
 		(void)offset(r);
 		break;
 	case DW_FORM_block:
-		(void)cur_take(c, uleb(c));
+		(void)cur_take(c, cur_uleb(c));
 		break;
 	case DW_FORM_block1:
 		(void)cur_take(c, cur_u8(c));
@@ -126,8 +112,8 @@ static size_t columns(struct cur *c, struct column col[FORMATS_MAX])
 	if (n > FORMATS_MAX)
 		c->bad = true;
 	for (size_t i = 0; i < n && !c->bad; i++) {
-		col[i].content = uleb(c);
-		col[i].form = uleb(c);
+		col[i].content = cur_uleb(c);
+		col[i].form = cur_uleb(c);
 	}
 	return c->bad ? 0 : n;
 }
@@ -178,7 +164,7 @@ static int table5(struct reading *r, bool files)
 {
 	struct column col[FORMATS_MAX];
 	size_t n_col = columns(&r->c, col);
-	uint64_t n = uleb(&r->c);
+	uint64_t n = cur_uleb(&r->c);
 
 	/* entries without columns would cost memory and no bytes */
 	for (uint64_t i = 0; n_col && i < n && !r->c.bad; i++) {
@@ -204,10 +190,10 @@ static int tables2(struct reading *r)
 			return -1;
 	for (const char *s = cur_str(c); s && *s; s = cur_str(c)) {
 		struct line_file f = { .name = s };
-		uint64_t dir = uleb(c);
+		uint64_t dir = cur_uleb(c);
 
-		(void)uleb(c); /* time */
-		f.sum.size = uleb(c);
+		(void)cur_uleb(c); /* time */
+		f.sum.size = cur_uleb(c);
 		if (!c->bad && put_file(r, &f, dir))
 			return -1;
 	}

@@ -9,24 +9,6 @@
 #define TYPE	 0x6fff4c0au
 
 /* Seven bits a byte, lowest first; what does not fit 64 bits is bad. */
-static uint64_t uleb(struct cur *c)
-{
-	uint64_t v = 0;
-
-	for (unsigned shift = 0; shift < 64; shift += 7) {
-		uint8_t b = cur_u8(c);
-
-		v |= (uint64_t)(b & 0x7f) << shift;
-		if (!(b & 0x80)) {
-			if (shift == 63 && b > 1)
-				break;
-			return v;
-		}
-	}
-	c->bad = true;
-	return 0;
-}
-
 static int bad(const struct cur *c, const uint8_t *p, const char *what, struct err *err)
 {
 	return err_set(err, ERR_FORMAT, "basic block address map: offset %zu: %s",
@@ -37,7 +19,8 @@ static int bad(const struct cur *c, const uint8_t *p, const char *what, struct e
 static bool read_block(struct cur *c, bool running, bool ids, uint64_t *end, size_t n,
 		       struct bbmap_block *b)
 {
-	uint64_t id = ids ? uleb(c) : n, at = uleb(c), size = uleb(c), flags = uleb(c);
+	uint64_t id = ids ? cur_uleb(c) : n, at = cur_uleb(c), size = cur_uleb(c),
+		 flags = cur_uleb(c);
 
 	if (c->bad || at > INT32_MAX || size > INT32_MAX || id > UINT32_MAX)
 		return false;
@@ -69,7 +52,7 @@ int bbmap_parse(struct bbmap *m, const uint8_t *p, size_t len, const struct bbma
 			goto fail;
 		}
 		f.vaddr = form->is64 ? cur_u64(&c) : cur_u32(&c);
-		n = uleb(&c);
+		n = cur_uleb(&c);
 		if (c.bad || n > cur_left(&c)) { /* a block takes some bytes */
 			(void)bad(&c, p, "a function was expected", err);
 			goto fail;

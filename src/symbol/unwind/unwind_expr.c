@@ -183,7 +183,7 @@ static bool values(struct machine *m, uint8_t op)
 		return true;
 	}
 	if (op >= DW_OP_breg0 && op <= DW_OP_breg31) {
-		push_reg(m, (uint64_t)(op - DW_OP_breg0), cfi_sleb(&m->c));
+		push_reg(m, (uint64_t)(op - DW_OP_breg0), cur_sleb(&m->c));
 		return true;
 	}
 	switch (op) {
@@ -213,14 +213,14 @@ static bool values(struct machine *m, uint8_t op)
 		push(m, cur_u64(&m->c));
 		return true;
 	case DW_OP_constu:
-		push(m, cfi_uleb(&m->c));
+		push(m, cur_uleb(&m->c));
 		return true;
 	case DW_OP_consts:
-		push(m, (uint64_t)cfi_sleb(&m->c));
+		push(m, (uint64_t)cur_sleb(&m->c));
 		return true;
 	case DW_OP_bregx:
-		reg = cfi_uleb(&m->c);
-		push_reg(m, reg, cfi_sleb(&m->c));
+		reg = cur_uleb(&m->c);
+		push_reg(m, reg, cur_sleb(&m->c));
 		return true;
 	default:
 		return false;
@@ -282,7 +282,7 @@ static void others(struct machine *m, uint8_t op)
 		break;
 	case DW_OP_plus_uconst:
 		a = pop(m);
-		push(m, a + cfi_uleb(&m->c));
+		push(m, a + cur_uleb(&m->c));
 		break;
 	case DW_OP_bra:
 		jump(m, pop(m) != 0);

@@ -109,6 +109,16 @@ static void nearest_word_is_found(void **state)
 	assert_string_equal(text_nearest("anotate", words), "annotate");
 	assert_string_equal(text_nearest("information", words), "info");
 	assert_null(text_nearest("zzzzzzzz", words));
+	for (size_t i = 0; i < 3; i++) {
+		struct err err = { .code = ERR_USAGE };
+
+		assert_int_equal(
+			text_suggest(&err, i ? "zzzz" : "repotr", i == 2 ? NULL : words, "%d", 7),
+			-1);
+		assert_string_equal(err.hint, i ? "7" : "did you mean report?");
+	}
+	assert_true(text_ends("a.scale", 7, ".scale"));
+	assert_false(text_ends("a.scale", 6, ".scale"));
 }
 
 static void lines_are_broken_at_blanks(void **state)
