@@ -74,6 +74,8 @@ int err_sys(struct err *err, const char *fmt, ...)
 
 int err_nomem(struct err *err)
 {
+	if (err && err->code != ERR_NONE) /* something else failed before */
+		return -1;
 	nomem_note();
 	return err_set(err, ERR_NOMEM, "out of memory");
 }
