@@ -27,6 +27,13 @@
 #include "base/nomem.h"
 #include "base/vec.h"
 
+/* libiberty, which is linked in, has functions of these names, too. */
+#define xmalloc	      base_xmalloc
+#define xcalloc	      base_xcalloc
+#define xreallocarray base_xreallocarray
+#define xmemdup	      base_xmemdup
+#define xstrdup	      base_xstrdup
+
 #define NEVER_NULL __attribute__((returns_nonnull, warn_unused_result))
 
 /* Never NULL, for a size of 0 neither. */
