@@ -37,6 +37,8 @@ WRITES = re.compile(r"\b(json_(init|object|array|end_object|end_array|str|string
 # Samples are walked by one file of analyse.
 WALK = re.compile(r"\b(pd_chunks|pd_next|pd_walk_all)\(")
 WALKER = "analyse/pass/pass.c"
+# Where an address lies is asked of tables of places (symbol/place.h), which ask the address spaces.
+FIND = re.compile(r"\bspace_find(_span)?\(")
 # Files are opened, and looked at by name, by the two doors: base/file_in.c, base/file_out.c. The others, and why:
 OPENS = re.compile(r"(?<![\w.>])(open|open64|fopen|openat|creat|stat|lstat|fstatat|access|faccessat)\s*\(|\bSYS_open(?:at2?)?\b")
 OPENERS = {
@@ -103,6 +105,8 @@ for room in ALLOWED:
             continue
         if WRITES.search(open(os.path.join("src", path), encoding="utf-8").read()):
             bad.append("src/%s: writes a format; make a table of it (src/show/table.h)" % path)
+bad += ["src/%s asks the address spaces where an address lies: symbol/place.h does" % name for room in ("analyse", "store", "report", "cli")
+        for name in files(room) if FIND.search(open(os.path.join("src", name), encoding="utf-8").read())]
 walks = [name for name in files("analyse") if WALK.search(open(os.path.join("src", name), encoding="utf-8").read())]
 bad += ["src/%s walks the chunks of a recording: only src/%s does" % (name, WALKER) for name in walks
         if name != WALKER]

@@ -5,21 +5,23 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "symbol/place.h"
 
 #define SLOTS	    ((size_t)1 << 14)
+#define PLACES	    4096u
 #define INLINES_MAX 64u
 
+/* A place has its name whatever process met it. */
 struct slot {
-	uint64_t ip, from, until;
-	uint32_t proc;
-	uint8_t kind;
+	uint64_t addr;
+	uint32_t image;
 	bool used;
 	struct name name;
 };
 
 struct names {
-	const struct spaces *sp;
 	struct images *images;
+	struct places places;
 	struct slot slot[SLOTS];
 };
 
@@ -28,9 +30,12 @@ int names_new(struct names **out, const struct spaces *sp, struct err *err)
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return err_nomem(err);
-	(*out)->sp = sp;
 	(*out)->images = spaces_images(sp);
-	return 0;
+	if (!places_init(&(*out)->places, sp, PLACES))
+		return 0;
+	free(*out);
+	*out = NULL;
+	return err_nomem(err);
 }
 
 static void drop_inlines(struct name *x)
@@ -43,19 +48,20 @@ void names_free(struct names *n)
 {
 	for (size_t i = 0; n && i < SLOTS; i++)
 		drop_inlines(&n->slot[i].name);
+	if (n)
+		places_free(&n->places);
 	free(n);
 }
 
-static int resolve(struct names *n, const struct map *map, uint64_t ip, struct name *x,
+static int resolve(struct names *n, const struct place *o, uint64_t addr, struct name *x,
 		   struct err *err)
 {
 	const struct symbol *s = NULL;
 
-	*x = (struct name){ .image = IMAGE_NONE };
-	if (!map)
+	*x = (struct name){ .image = o->image };
+	if (o->image == IMAGE_NONE)
 		return 0;
-	x->image = map->image;
-	x->image_address = x->address = map_to_image(map, ip);
+	x->image_address = x->address = addr;
 	x->dso = image_name(n->images, x->image);
 	if (image_resolve(n->images, x->image, &x->image_address, 1, &s, err))
 		return -1;
@@ -63,7 +69,8 @@ static int resolve(struct names *n, const struct map *map, uint64_t ip, struct n
 		x->function = s->name;
 		x->offset = x->image_address - s->start;
 	}
-	if (!map->absolute && !image_to_vaddr(n->images, x->image, x->image_address, &x->address))
+	if (!(o->what & PLACE_ABSOLUTE) &&
+	    !image_to_vaddr(n->images, x->image, x->image_address, &x->address))
 		x->address = x->image_address;
 	return 0;
 }
@@ -71,24 +78,19 @@ static int resolve(struct names *n, const struct map *map, uint64_t ip, struct n
 struct name *names_at(struct names *n, const struct process *proc, uint32_t proc_index,
 		      enum space_kind kind, uint64_t ip, uint64_t time, struct err *err)
 {
-	struct slot *s = &n->slot[hash_pair(ip, (uint64_t)kind << 32 | proc_index) % SLOTS];
-	const struct map *map;
+	const struct place_who who = { proc, proc_index, 0, 0, UINT64_MAX };
+	const struct place *o = place_find(&n->places, &who, (uint8_t)kind, ip, time);
+	uint64_t addr = ip - o->less;
+	struct slot *s = &n->slot[hash_pair(addr, o->image) % SLOTS];
 
-	if (s->used && s->ip == ip && s->proc == proc_index && s->kind == kind && time >= s->from &&
-	    time < s->until)
+	if (s->used && s->addr == addr && s->image == o->image)
 		return &s->name;
 	s->used = false;
 	drop_inlines(&s->name);
-	s->from = 0;
-	s->until = UINT64_MAX;
-	map = space_find(n->sp, proc, kind, ip, time, &s->from, &s->until);
-	if (resolve(n, map, ip, &s->name, err))
+	if (resolve(n, o, addr, &s->name, err))
 		return NULL;
-	if (!proc && s->until > time + 1)
-		s->until = time + 1; /* when the process becomes known is not asked */
-	s->ip = ip;
-	s->proc = proc_index;
-	s->kind = (uint8_t)kind;
+	s->addr = addr;
+	s->image = o->image;
 	s->used = true;
 	return &s->name;
 }

@@ -122,8 +122,8 @@ int spaces_cgroup(struct spaces *sp, uint64_t id, const char *path, struct err *
 int spaces_finish(struct spaces *sp, struct err *err) MUST_USE;
 
 /* The process that had `pid` at `time`; one that no fact names is made at spaces_finish only if it
- * was announced, so the answer may be NULL (no such process known: mappings unknown, comm ":tid").
- */
+ * was announced, so the answer may be NULL (no such process known: mappings unknown, comm ":tid"):
+ * for one time, and so for all. */
 const struct process *spaces_process(const struct spaces *sp, uint32_t pid, uint64_t time);
 uint32_t process_pid(const struct process *p);
 /* The times [*from, *until) in which spaces_process() answers `p` for its pid. */

@@ -223,9 +223,9 @@ static int one_sample(void *ctx, const struct pass_sample *s, struct err *err)
 	return 0;
 }
 
-static int walk(struct trips *t, struct spaces *sp, struct pass *p, struct err *err)
+static int walk(struct trips *t, struct pass *p, struct err *err)
 {
-	const struct pass_visitor v = { .wants = PASS_THREAD, .sample = one_sample };
+	const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE, .sample = one_sample };
 
 	t->n_workers = pass_workers(p);
 	t->worker = calloc(t->n_workers, sizeof(struct trips_worker *));
@@ -239,8 +239,6 @@ static int walk(struct trips *t, struct spaces *sp, struct pass *p, struct err *
 			t->worker[i]->on = calloc(t->n_f, sizeof(*t->worker[i]->on));
 		if (!t->worker[i] || !t->worker[i]->on || (t->follow && !t->worker[i]->paths))
 			return err_nomem(err);
-		if (flow_map_init(&t->worker[i]->map, sp, err))
-			return -1;
 	}
 	if (pass_each(p, &v, t, err))
 		return -1;
@@ -274,11 +272,10 @@ int blocks_loops(struct blocks *b, const struct pd *rec, struct spaces *sp,
 		rc = 0;
 		goto out;
 	}
-	rc = flow_pass(&p, rec, sp, opts, &t.events, false, err) || walk(&t, sp, p, err) ? -1 : 0;
+	rc = flow_pass(&p, rec, sp, opts, &t.events, false, err) || walk(&t, p, err) ? -1 : 0;
 out:
 	for (unsigned i = 0; t.worker && i < t.n_workers; i++) {
 		if (t.worker[i]) {
-			flow_map_free(&t.worker[i]->map);
 			free(t.worker[i]->on);
 			free(t.worker[i]->paths);
 		}

@@ -524,13 +524,12 @@ static void free_workers(struct scan *sc)
 		if (!sc->worker[i])
 			continue;
 		flow_counts_free(&sc->worker[i]->counts);
-		flow_map_free(&sc->worker[i]->map);
 		free(sc->worker[i]);
 	}
 	free(sc->worker);
 }
 
-static int new_workers(struct scan *sc, const struct spaces *sp, struct err *err)
+static int new_workers(struct scan *sc, struct err *err)
 {
 	sc->worker = calloc(sc->n_workers, sizeof(struct worker *));
 	if (!sc->worker)
@@ -539,8 +538,6 @@ static int new_workers(struct scan *sc, const struct spaces *sp, struct err *err
 		sc->worker[i] = calloc(1, sizeof(struct worker));
 		if (!sc->worker[i])
 			return err_nomem(err);
-		if (flow_map_init(&sc->worker[i]->map, sp, err))
-			return -1;
 	}
 	return 0;
 }
@@ -589,7 +586,7 @@ int flow_scan(struct flow_counts_of_worker *out, const struct pd *rec, const str
 	      const struct flow_opts *opts, const struct flow_events *events,
 	      enum flow_filter filter, const struct flow_costs *costs, bool halves, struct err *err)
 {
-	const struct pass_visitor v = { .wants = PASS_THREAD,
+	const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE,
 					.sample = take_sample,
 					.left_out = leave_sample,
 					.begin = begin_chunk };
@@ -599,7 +596,7 @@ int flow_scan(struct flow_counts_of_worker *out, const struct pd *rec, const str
 	if (flow_pass(&sc.pass, rec, sp, opts, events, true, err))
 		return -1;
 	sc.n_workers = pass_workers(sc.pass);
-	if (check_size(&sc, err) || new_workers(&sc, sp, err) || pass_each(sc.pass, &v, &sc, err))
+	if (check_size(&sc, err) || new_workers(&sc, err) || pass_each(sc.pass, &v, &sc, err))
 		goto out;
 	*out = sc.worker[0]->counts;
 	sc.worker[0]->counts = (struct flow_counts_of_worker){ 0 };

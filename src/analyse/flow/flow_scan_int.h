@@ -47,8 +47,7 @@ int flow_choose(struct flow_events *out, struct flow_sums *sums, const struct pd
 
 /* ---- places -------------------------------------------------------------------------------- */
 
-#define FLOW_SPOTS 2048u
-#define FLOW_NEAR  4u
+#define FLOW_NEAR 4u
 
 /* A place in two words, which are copied and compared as such: the second is image and kind. */
 struct flow_at {
@@ -78,32 +77,20 @@ static inline struct flow_place flow_place_of(struct flow_at at)
 	return (struct flow_place){ (uint32_t)at.where, at.addr, (uint8_t)(at.where >> 32) };
 }
 
-/* Where addresses lie, good for all of a span of addresses and times. */
-struct flow_spot {
-	uint64_t start, size, from, life;
-	uint64_t whose;
-	uint64_t less; /* from ip to image address */
-	uint64_t where;
-	uint8_t asked;
-};
-
 struct flow_near {
 	uint64_t start, size, less, where;
 };
 
+/* Beside the pass's table of places: the last few, good for as long as samples are of the same
+ * process and nothing is mapped anew. That is looked at once a sample, not at each address. */
 struct flow_map {
-	const struct spaces *sp;
-	struct flow_spot *spot;
-	struct flow_near near[FLOW_NEAR]; /* spots of the sample at hand, the last one first */
+	struct flow_near near[FLOW_NEAR]; /* the last one first */
 	unsigned n_near, turn;
-	const struct pass_thread *of;  /* whose addresses are asked for; the sample's */
-	uint64_t turn_of, from, until; /* whose the near spots are, in [from, until) */
-	uint64_t time;
+	const struct pass_sample *of;  /* whose addresses are asked for */
+	uint64_t turn_of, from, until; /* whose the near places are, in [from, until) */
 	bool guest;
 };
 
-int flow_map_init(struct flow_map *m, const struct spaces *sp, struct err *err) MUST_USE;
-void flow_map_free(struct flow_map *m);
 /* From here on addresses are of this sample's thread at its time, until its hook returns. */
 void flow_map_enter(struct flow_map *m, const struct pass_sample *s);
 struct flow_at flow_map_ask(struct flow_map *m, uint64_t ip);

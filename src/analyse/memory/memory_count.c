@@ -207,34 +207,6 @@ static int count_waiting(struct memory_tallies *c)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-static inline bool is_code(const struct memory_code *m, const struct process *proc, unsigned mode,
-			   uint64_t ip, uint64_t time)
-{
-	return m->proc == proc && m->mode == mode && ip >= m->span.start && ip < m->span.end &&
-	       time >= m->span.from && time < m->span.until;
-}
-
-static const struct map *code_at(struct memory_tallies *c, const struct spaces *sp,
-				 const struct pass_sample *p, uint64_t ip)
-{
-	const struct process *proc = p->who->proc;
-	unsigned mode = p->r->misc & PERF_RECORD_MISC_CPUMODE_MASK;
-	struct memory_code *m = c->last_code;
-
-	/* runs of one mapping are the rule */
-	if (m && is_code(m, proc, mode, ip, p->time))
-		return m->map;
-	m = &c->code[(ip >> 12 ^ ip >> 20 ^ (uintptr_t)proc >> 6) & (MEMORY_CODE - 1)];
-	c->last_code = m;
-	if (is_code(m, proc, mode, ip, p->time))
-		return m->map;
-	m->proc = proc;
-	m->mode = mode;
-	m->map = space_find_span(sp, proc, space_kind_of_misc((uint16_t)mode), ip, p->time,
-				 &m->span);
-	return m->map;
-}
-
 static uint64_t period_of(const struct pass_sample *p)
 {
 	const struct perf_event_attr *a = &p->ev->attr;
@@ -247,8 +219,6 @@ static uint64_t period_of(const struct pass_sample *p)
 int memory_count_begin(struct memory_tallies *c, bool threads)
 {
 	c->counted = threads ? MEMORY_COUNTED : 1;
-	if (!c->code)
-		c->code = calloc(MEMORY_CODE, sizeof(*c->code));
 	if (!c->waiting)
 		c->waiting = calloc(1, sizeof(*c->waiting));
 	if (!c->recent)
@@ -257,7 +227,7 @@ int memory_count_begin(struct memory_tallies *c, bool threads)
 		c->whose = calloc(1, sizeof(*c->whose));
 	if (!c->kinds)
 		c->kinds = calloc(MEMOP_KINDS, sizeof(*c->kinds));
-	return c->code && c->waiting && c->recent && c->whose && c->kinds ? 0 : -1;
+	return c->waiting && c->recent && c->whose && c->kinds ? 0 : -1;
 }
 
 static inline void take_numbers(struct memory_sample *x, unsigned has, const struct memop *op,
@@ -401,11 +371,11 @@ static __attribute__((noinline)) int count_whose(struct memory_tallies *c, struc
 	return 0;
 }
 
-int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const struct pass_sample *p,
-		     const struct memop *op, struct memop_kind *of, uint64_t access[2])
+int memory_count_add(struct memory_tallies *c, const struct pass_sample *p, const struct memop *op,
+		     struct memop_kind *of, uint64_t access[2])
 {
 	uint64_t ip = p->ev->at.ip ? ld64(p->r->p + p->ev->at.ip) : 0;
-	const struct map *m = code_at(c, sp, p, ip);
+	const struct place *o = pass_place(p, (uint8_t)space_kind_of_misc(p->r->misc), ip);
 	struct memory_sample *x = &c->waiting->sample[c->waiting->n];
 	struct shape shape = shape_of(c, op, of);
 	unsigned has = memory_latencies_of(shape.cell);
@@ -416,8 +386,8 @@ int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const st
 		return -1;
 	x->tally[COUNTED_CLASS] = shape.tally;
 	c->v.v[shape.tally].kind[kind]++;
-	x->a = m ? map_to_image(m, ip) : ip;
-	x->b = shape.cell | (m ? m->image : IMAGE_NONE);
+	x->a = ip - o->less;
+	x->b = shape.cell | o->image;
 	access[0] = x->a;
 	access[1] = memory_access_of(x->b);
 	/* those of IBS ops have 16 bits */
@@ -593,12 +563,10 @@ void memory_tallies_free(struct memory_tallies *c)
 	vec_free(&c->large);
 	itab_free(&c->at);
 	memory_cells_free(&c->cells);
-	free(c->code);
 	free(c->waiting);
 	free(c->recent);
 	free(c->whose);
 	free(c->kinds);
-	c->code = c->last_code = NULL;
 	c->waiting = NULL;
 	c->recent = NULL;
 	c->whose = NULL;

@@ -5,7 +5,7 @@
  *
  *	memory_count_begin(&c, threads)	each chunk of the pass; threads: those and CPUs, too
  *	op = memop_of_kind(&other, &kind, c.kinds, ...)
- *	memory_count_add(&c, spaces, sample, op, kind, access)
+ *	memory_count_add(&c, sample, op, kind, access)
  *	memory_count_end(&c)
  *	memory_tallies_join(&all, &c)	each worker's
  *	memory_tallies_end(&all)
@@ -42,16 +42,6 @@ struct memory_tally {
 struct memory_large {
 	uint32_t tally, cycles;
 	uint8_t latency;
-};
-
-#define MEMORY_CODE 256u /* a power of two */
-
-/* What is mapped around an address of code. */
-struct memory_code {
-	const struct process *proc;
-	unsigned mode; /* of the records: PERF_RECORD_MISC_CPUMODE_MASK */
-	struct space_span span;
-	const struct map *map;
 };
 
 #define MEMORY_BATCH 64u
@@ -99,7 +89,6 @@ struct memory_tallies {
 	VEC(struct memory_large) large; /* by tally and latency, ascending */
 	struct itab at;
 	struct memory_cells cells;
-	struct memory_code *code, *last_code;
 	struct memory_waiting *waiting;
 	struct memory_recent *recent;
 	struct memory_whose *whose;
@@ -133,8 +122,8 @@ static inline bool memory_no_access(const struct memop *op)
 /* The one to show of these, bits of enum memop_latency. */
 enum memop_latency memory_shown_of(unsigned latencies);
 int memory_count_begin(struct memory_tallies *c, bool threads) MUST_USE;
-int memory_count_add(struct memory_tallies *c, const struct spaces *sp, const struct pass_sample *p,
-		     const struct memop *op, struct memop_kind *kind,
+int memory_count_add(struct memory_tallies *c, const struct pass_sample *p, const struct memop *op,
+		     struct memop_kind *kind,
 		     uint64_t access[2]) MUST_USE; /* access: gets the key of MEMORY_ACCESS */
 int memory_count_end(struct memory_tallies *c) MUST_USE;
 /* Into tallies that were empty, or were joined from others before; x becomes empty. */

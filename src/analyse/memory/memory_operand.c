@@ -187,7 +187,7 @@ int memory_operand_find(struct memory_operand_work *x, const struct pass_sample 
 			enum memory_operand_why *why, struct err *err)
 {
 	const struct memory_operand *o;
-	const struct map *m;
+	const struct place *at;
 	struct pd_sample s;
 
 	*why = fits;
@@ -197,12 +197,11 @@ int memory_operand_find(struct memory_operand_work *x, const struct pass_sample 
 						   : sample_fits(p, &s);
 	if (*why != MEMORY_OPERAND_COMPUTED)
 		return 0;
-	m = p->who ? space_find(x->spaces, p->who->proc, SPACE_USER, s.ip, p->time, NULL, NULL)
-		   : NULL;
+	at = pass_place(p, SPACE_USER, s.ip);
 	*why = MEMORY_OPERAND_NO_CODE;
-	if (!m || m->image == IMAGE_NONE)
+	if (at->image == IMAGE_NONE)
 		return 0;
-	o = operand_at(x, m->image, map_to_image(m, s.ip), err);
+	o = operand_at(x, at->image, s.ip - at->less, err);
 	if (!o)
 		return -1;
 	*why = o->why == MEMORY_OPERAND_COMPUTED ? compute(&o->at, &s, op) : o->why;

@@ -57,7 +57,7 @@ static int take(void *ctx, const struct pass_sample *p, struct err *err)
 	}
 	if (lacks_address(w, p, op) && compute(w, c, p, &other, err))
 		return -1;
-	if (memory_count_add(c, w->spaces, p, op, kind, access))
+	if (memory_count_add(c, p, op, kind, access))
 		return err_nomem(err);
 	return w->objects && !memory_no_access(op)
 		       ? memory_objects_add(w->objects, p, op, access, err)
@@ -122,7 +122,7 @@ int memory_scan(struct memory_tallies *out, struct memory_objects **objects, con
 		struct spaces *sp, const struct memop_how *how, const bool *events,
 		const struct memory_opts *opts, struct err *err)
 {
-	const struct pass_visitor v = { .wants = PASS_THREAD | PASS_COMM,
+	const struct pass_visitor v = { .wants = PASS_THREAD | PASS_COMM | PASS_PLACE,
 					.begin = begin_chunk,
 					.sample = take,
 					.end = end_chunk };

@@ -29,8 +29,6 @@ struct cursor {
 	char comm[COMM_TEXT];
 };
 
-static const struct pass_visitor nobody;
-
 int cursor_new(struct cursor **out, const struct pd *rec, const struct spaces *spaces,
 	       struct err *err)
 {
@@ -44,8 +42,7 @@ int cursor_new(struct cursor **out, const struct pd *rec, const struct spaces *s
 		free(c);
 		return -1;
 	}
-	c->pass->visitor = &nobody;
-	c->pass->comms = true;
+	c->pass->wants = PASS_THREAD | PASS_COMM;
 	c->chunk = c->pass->n_chunks;
 	*out = c;
 	return 0;

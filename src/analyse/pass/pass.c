@@ -10,6 +10,7 @@
 
 #define WORKERS_MAX 64u
 #define AHEAD	    2048u /* bytes */
+#define PLACES	    2048u /* of a worker */
 
 static bool listed(const uint32_t *v, size_t n, uint32_t x)
 {
@@ -66,11 +67,31 @@ static inline uint64_t time_of(const struct pass *p, const struct pd_event *ev,
 	return ev->at.time ? ld64(r->p + ev->at.time) : 0;
 }
 
+/* Each visitor is shown the sample that the selection wants, or not. */
+static inline int show(struct pass *p, struct pass_thread *who, const struct pass_sample *s,
+		       bool wanted, struct err *err)
+{
+	for (unsigned i = 0; i < p->n_visits; i++) {
+		const struct pass_visit *x = &p->visit[i];
+		int ret = 0;
+
+		if (who)
+			who->tag = who->tags[i];
+		if (wanted && x->v.events[s->event])
+			ret = x->v.sample(x->ctx, s, err);
+		else if (x->v.left_out)
+			ret = x->v.left_out(x->ctx, s, err);
+		if (ret)
+			return -1;
+	}
+	return 0;
+}
+
 /* `s` has the record, the worker and the chunk; all else is found here. */
 static inline int one_sample(struct pass *p, struct pass_worker *w, struct pass_sample *s,
 			     struct err *err)
 {
-	const struct pass_visitor *v = p->visitor;
+	struct pass_thread *who = NULL;
 	const uint8_t *at = s->r->p;
 	int e = event_of(p, w, s->r), wanted;
 
@@ -85,35 +106,41 @@ static inline int one_sample(struct pass *p, struct pass_worker *w, struct pass_
 				: UINT64_MAX;
 	s->cpu = s->ev->at.cpu ? ld32(at + s->ev->at.cpu) : UINT32_MAX;
 	s->time = time_of(p, s->ev, s->r);
-	s->who = NULL;
-	if (p->threads && p->events[e]) {
-		s->who = pass_thread_of(p, w, s->worker, s->task, s->time);
-		if (!s->who)
+	if (p->wants && p->events[e]) {
+		who = pass_thread_of(p, w, s->worker, s->task, s->time);
+		if (!who)
 			return err_nomem(err);
 	}
+	s->who = who;
 	wanted = p->events[e] && (p->all || selected(p, w, s));
 	if (wanted && p->sel.wants)
 		wanted = p->sel.wants(p->sel.wants_ctx, s->worker, s->ev, s->r, err);
 	if (wanted < 0)
 		return -1;
-	if (!wanted) {
-		w->seen[e].left_out++;
-		return v->left_out ? v->left_out(p->ctx, s, err) : 0;
-	}
-	w->seen[e].selected++;
-	return v->sample(p->ctx, s, err);
+	*(wanted ? &w->seen[e].selected : &w->seen[e].left_out) += 1;
+	return show(p, who, s, wanted, err);
+}
+
+/* Records that are no samples. */
+static int show_other(struct pass *p, unsigned worker, const struct pd_record *r, struct err *err)
+{
+	for (unsigned i = 0; i < p->n_visits; i++)
+		if (p->visit[i].v.other && p->visit[i].v.other(p->visit[i].ctx, worker, r, err))
+			return -1;
+	return 0;
 }
 
 static int records(struct pass *p, struct pass_worker *w, unsigned worker, size_t chunk,
 		   struct err *err)
 {
-	const struct pass_visitor *v = p->visitor;
+	const struct pass_visit *first = p->visit;
 	const struct pd_chunk *c = &p->chunks[chunk];
+	bool bulk = p->n_visits == 1 && first->v.bulk;
 	struct pd_record r;
-	struct pass_sample s = { .r = &r, .worker = worker, .chunk = chunk };
+	struct pass_sample s = { .r = &r, .worker = worker, .chunk = chunk, .places = &w->places };
 
 	for (const uint8_t *at = c->p;;) {
-		if (v->bulk && v->bulk(p->ctx, worker, c, &at, err))
+		if (bulk && first->v.bulk(first->ctx, worker, c, &at, err))
 			return -1;
 		if (at >= c->end)
 			return 0;
@@ -125,26 +152,29 @@ static int records(struct pass *p, struct pass_worker *w, unsigned worker, size_
 			__builtin_prefetch((const void *)((uintptr_t)at + AHEAD + 128));
 		}
 		at += r.size;
-		if (r.type == PERF_RECORD_SAMPLE) {
-			if (one_sample(p, w, &s, err))
-				return -1;
-		} else if (v->other && v->other(p->ctx, worker, &r, err)) {
+		if (r.type == PERF_RECORD_SAMPLE ? one_sample(p, w, &s, err)
+						 : show_other(p, worker, &r, err))
 			return -1;
-		}
 	}
 }
 
 static int one_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
 {
 	struct pass *p = ctx;
-	const struct pass_visitor *v = p->visitor;
 	struct pass_worker *w = p->worker[worker];
 
-	if (p->threads && !w->thread && pass_threads_init(p, w))
+	if ((p->wants && !w->thread && pass_threads_init(p, w)) ||
+	    (p->wants & PASS_PLACE && !w->places.v &&
+	     places_init(&w->places, p->sp, pass_entries(p, PLACES))))
 		return err_nomem(err);
-	if ((v->begin && v->begin(p->ctx, worker, chunk, err)) ||
-	    records(p, w, worker, chunk, err) || (v->end && v->end(p->ctx, worker, chunk, err)))
+	for (unsigned i = 0; i < p->n_visits; i++)
+		if (p->visit[i].v.begin && p->visit[i].v.begin(p->visit[i].ctx, worker, chunk, err))
+			return -1;
+	if (records(p, w, worker, chunk, err))
 		return -1;
+	for (unsigned i = 0; i < p->n_visits; i++)
+		if (p->visit[i].v.end && p->visit[i].v.end(p->visit[i].ctx, worker, chunk, err))
+			return -1;
 	/* the first worker is the caller's own thread */
 	if (!worker && p->opts.progress)
 		p->opts.progress(p->opts.progress_ctx, (double)(chunk + 1) / (double)p->n_chunks);
@@ -169,22 +199,53 @@ static uint64_t add_seen(struct pass *p)
 	return n;
 }
 
-int pass_each(struct pass *p, const struct pass_visitor *v, void *ctx, struct err *err)
+void pass_add(struct pass *p, const struct pass_visitor *v, void *ctx)
 {
+	struct pass_visit *x = &p->visit[p->n_visits++];
+
+	assert(p->n_visits <= PASS_VISITORS);
+	*x = (struct pass_visit){ *v, ctx };
+	if (!v->events)
+		x->v.events = p->chosen;
+}
+
+static unsigned walks;
+
+unsigned pass_walks(void)
+{
+	return __atomic_load_n(&walks, __ATOMIC_RELAXED);
+}
+
+int pass_run(struct pass *p, struct err *err)
+{
+	bool bulk = p->n_visits == 1 && p->visit[0].v.bulk;
 	uint64_t n;
 	int ret;
 
-	p->visitor = v;
-	p->ctx = ctx;
-	p->threads = v->wants || p->sel.comm || p->sel.n_pids || p->sel.n_tids;
-	p->comms = v->wants & PASS_COMM || p->sel.comm;
+	(void)__atomic_add_fetch(&walks, 1, __ATOMIC_RELAXED);
+	memset(p->events, 0, p->n_events * sizeof(*p->events));
+	p->wants = p->sel.comm			    ? PASS_THREAD | PASS_COMM
+		   : p->sel.n_pids || p->sel.n_tids ? PASS_THREAD
+						    : 0;
+	for (unsigned i = 0; i < p->n_visits; i++) {
+		p->wants |= p->visit[i].v.wants;
+		for (size_t e = 0; e < p->n_events; e++)
+			p->events[e] |= p->visit[i].v.events[e];
+	}
 	for (unsigned i = 0; i < p->n_workers; i++)
 		pass_threads_forget(p->worker[i]);
 	ret = task_for(p->n_chunks, p->n_workers, one_chunk, p, err);
 	n = add_seen(p);
-	assert(ret || v->bulk || n == p->n_samples);
-	(void)n; /* without asserts */
+	assert(ret || bulk || n == p->n_samples);
+	(void)n, (void)bulk; /* without asserts */
+	p->n_visits = 0;
 	return ret;
+}
+
+int pass_each(struct pass *p, const struct pass_visitor *v, void *ctx, struct err *err)
+{
+	pass_add(p, v, ctx);
+	return pass_run(p, err);
 }
 
 /* ---- making one ---------------------------------------------------------------------------- */
@@ -215,11 +276,12 @@ static int init_cpus(struct pass *p)
 
 static int init_events(struct pass *p)
 {
+	p->chosen = calloc(p->n_events + 1, sizeof(*p->chosen));
 	p->events = calloc(p->n_events + 1, sizeof(*p->events));
-	for (size_t e = 0; p->events && e < p->n_events; e++)
-		p->events[e] = p->opts.events ? p->opts.events[e]
+	for (size_t e = 0; p->chosen && e < p->n_events; e++)
+		p->chosen[e] = p->opts.events ? p->opts.events[e]
 					      : text_means(p->sel.event, p->ev[e].name);
-	return p->events ? 0 : -1;
+	return p->chosen && p->events ? 0 : -1;
 }
 
 static int init_workers(struct pass *p)
@@ -276,11 +338,14 @@ void pass_free(struct pass *p)
 	if (!p)
 		return;
 	for (unsigned i = 0; p->worker && i < p->n_workers; i++) {
-		if (p->worker[i])
+		if (p->worker[i]) {
 			free(p->worker[i]->thread);
+			places_free(&p->worker[i]->places);
+		}
 		free(p->worker[i]);
 	}
 	free(p->worker);
+	free(p->chosen);
 	free(p->events);
 	free(p->cpus);
 	free(p->seen);

@@ -17,6 +17,7 @@ struct pass_worker {
 	int last_event;	 /* of last_id; -1: not known */
 	uint64_t cgroup; /* the last that was looked up, */
 	bool cgroup_known, cgroup_wanted;
+	struct places places;	 /* empty until a visitor needs it */
 	struct pass_seen seen[]; /* by event */
 };
 
@@ -30,7 +31,8 @@ struct pass {
 	const struct pd_event *ev;
 	size_t n_events;
 	uint64_t n_samples;
-	bool *events; /* by event: wanted */
+	bool *chosen; /* by event: by the selection or opts */
+	bool *events; /* by event: wanted by a visitor */
 	bool *cpus;   /* by CPU: wanted; NULL: all are */
 	size_t n_cpus;
 	struct pass_worker **worker;
@@ -38,10 +40,12 @@ struct pass {
 	struct pass_seen *seen;
 	uint16_t id_at; /* where samples have the event's id; 0: not needed or not there */
 	bool has_time, all;
-	/* of the pass at hand */
-	const struct pass_visitor *visitor;
-	void *ctx;
-	bool threads, comms;
+	struct pass_visit {
+		struct pass_visitor v;
+		void *ctx;
+	} visit[PASS_VISITORS];
+	unsigned n_visits;
+	unsigned wants; /* PASS_*, of all visitors and the selection */
 };
 
 /* The worker's table, made in its own thread: clearing it takes a while. */
@@ -49,8 +53,8 @@ int pass_threads_init(const struct pass *p, struct pass_worker *w) MUST_USE;
 /* Threads were looked up for another visitor. */
 void pass_threads_forget(struct pass_worker *w);
 /* In this place of the table; NULL: out of memory. */
-const struct pass_thread *pass_new_thread(struct pass *p, unsigned worker, struct pass_thread *t,
-					  uint64_t task, uint64_t time);
+struct pass_thread *pass_new_thread(struct pass *p, unsigned worker, struct pass_thread *t,
+				    uint64_t task, uint64_t time);
 
 static inline bool pass_is_thread(const struct pass_thread *t, uint64_t task, uint64_t time)
 {
@@ -58,8 +62,8 @@ static inline bool pass_is_thread(const struct pass_thread *t, uint64_t task, ui
 }
 
 /* The same as pass_thread(), of this worker; inline, as each sample asks. */
-static inline const struct pass_thread *
-pass_thread_of(struct pass *p, struct pass_worker *w, unsigned worker, uint64_t task, uint64_t time)
+static inline struct pass_thread *pass_thread_of(struct pass *p, struct pass_worker *w,
+						 unsigned worker, uint64_t task, uint64_t time)
 {
 	uint32_t tid = task_tid(task), h = (tid * 0x9e3779b1u ^ task_pid(task)) >> 16;
 	struct pass_thread *t = w->last;

@@ -93,12 +93,8 @@ static int look_up(struct pass *p, unsigned worker, struct pass_thread *t, uint6
 	if (t->proc) {
 		process_life(t->proc, &t->from, &t->until);
 		t->proc_index = process_index(t->proc);
-	} else {
-		/* how long nobody has this pid is not known */
-		t->from = time;
-		t->until = time + 1;
-	}
-	if (p->comms) {
+	} /* else nobody ever has this pid: spaces_process() answers the first who does */
+	if (p->wants & PASS_COMM) {
 		uint64_t from = 0, until = UINT64_MAX;
 		uint32_t comm = spaces_comm_at(p->sp, pid, tid, time, &from, &until);
 
@@ -109,11 +105,18 @@ static int look_up(struct pass *p, unsigned worker, struct pass_thread *t, uint6
 			t->until = until;
 	}
 	t->wanted = pass_wants_thread(p, t);
-	return p->visitor->thread ? p->visitor->thread(p->ctx, worker, t) : 0;
+	for (unsigned i = 0; i < p->n_visits; i++) {
+		const struct pass_visit *x = &p->visit[i];
+
+		if (x->v.thread && x->v.thread(x->ctx, worker, t))
+			return -1;
+		t->tags[i] = t->tag;
+	}
+	return 0;
 }
 
-const struct pass_thread *pass_new_thread(struct pass *p, unsigned worker, struct pass_thread *t,
-					  uint64_t task, uint64_t time)
+struct pass_thread *pass_new_thread(struct pass *p, unsigned worker, struct pass_thread *t,
+				    uint64_t task, uint64_t time)
 {
 	p->worker[worker]->last = NULL;
 	if (look_up(p, worker, t, task, time))

@@ -44,7 +44,7 @@ static uint32_t frame_add(struct profile *p, const struct profile_frame *f)
 	return (uint32_t)p->chains.n_frames++;
 }
 
-static int push_id(struct profile *p, struct place *pl, const struct profile_frame *f)
+static int push_id(struct profile *p, struct named_site *pl, const struct profile_frame *f)
 {
 	uint32_t id = frame_add(p, f);
 
@@ -69,7 +69,7 @@ static uint32_t frame_line(struct profile *p, const struct source_line *l)
 	return p->opts.chain_lines && l->file && l->line ? profile_line_string(p, l) : 0;
 }
 
-static int site_frames(struct profile *p, const struct site *s, struct place *pl)
+static int site_frames(struct profile *p, const struct site *s, struct named_site *pl)
 {
 	uint32_t n_inl = p->opts.chain_inline ? pl->n_inl : 0;
 	struct profile_frame f = { .name = pl->name,
@@ -110,7 +110,7 @@ static size_t few_frames(const struct profile *p)
  * place). */
 static void frame_ahead(const struct profile *p, size_t i)
 {
-	const struct place *pl;
+	const struct named_site *pl;
 
 	if (i + 4 >= p->sites.n)
 		return;
@@ -158,7 +158,7 @@ static int map_frames(void *ctx, unsigned worker, size_t i, struct err *err)
 	(void)worker;
 	(void)err;
 	for (size_t k = 0; k < p->n_site_map[i]; k++) {
-		const struct place *pl = &p->place[map[k]];
+		const struct named_site *pl = &p->place[map[k]];
 
 		map[k] = pl->n_frames == 1 ? p->frame_ids[pl->frame_first] : map[k] | MANY;
 	}
@@ -186,7 +186,7 @@ static uint32_t *put_frames(const struct framing *f, unsigned worker, struct wal
 		*to++ = f->party[worker][c->at[0]];
 	for (uint32_t i = p->opts.chain_comm; i < c->n_at; i++) {
 		uint32_t m = map[c->at[i]];
-		const struct place *pl = &p->place[m & ~MANY];
+		const struct named_site *pl = &p->place[m & ~MANY];
 
 		if (!(m & MANY)) {
 			*to++ = m;

@@ -117,25 +117,10 @@ struct scan_party {
 	uint32_t pid, tid;
 };
 
-/* Where addresses lie, good for all of a span; and the group of the last sample that was counted
- * there. A cache line. */
-struct scan_spot {
-	uint64_t start, size; /* for addresses in [start, start + size) */
-	uint64_t from, life;  /* and times in [from, from + life) */
-	uint64_t whose;	      /* scan_whose() */
-	uint64_t what;	      /* SPOT_WHAT */
-	uint64_t less;	      /* from ip to image address */
-	uint32_t image, group;
-};
-_Static_assert(sizeof(struct scan_spot) == 64, "a spot is a cache line");
-
-/* From below: of the samples counted there what spot_low() says, the kind that was asked for, the
- * event; of the place the kind that was found. */
-#define SPOT_ASKED	  32
+/* A place also has the group of the last sample that was counted there (`own`), and in the bits of
+ * `what` that are ours what that sample was: its event + 1, and what spot_low() returns. */
 #define SPOT_EVENT	  40
-#define SPOT_KIND	  56
-#define SPOT_NO_EVENT	  ((uint64_t)UINT16_MAX << SPOT_EVENT) /* no group yet */
-#define SPOT_DIFFER(a, b) (((a) ^ (b)) << 8)
+#define SPOT_DIFFER(a, b) (((a) ^ (b)) << 8) /* but for the kind that was found */
 
 /* What stays the same from a sample to the next, as a rule. */
 struct scan_run {
@@ -156,13 +141,6 @@ struct scan_known {
 };
 #define SCAN_KNOWN 16u
 
-/* What addresses of one kind of space share a spot: those that differ only in the low `shift` bits.
- * Made finer where mappings are so small that they drive one another out. */
-struct scan_grain {
-	uint32_t missed, crowded; /* crowded: of missed, by a neighbour in the same grain */
-	unsigned shift;
-};
-
 struct worker {
 	struct scan *scan;
 	struct site_table sites;
@@ -171,10 +149,9 @@ struct worker {
 	struct scan_known known[SCAN_KNOWN]; /* direct-mapped */
 	VEC(struct scan_party) party;
 	struct itab party_at;
-	struct scan_spot *spot;			    /* direct-mapped */
-	unsigned spot_shift, number;		    /* number: of the worker */
-	struct scan_grain grain[SPACE_UNKNOWN + 1]; /* by enum space_kind */
-	struct weight *left_out;		    /* by event */
+	struct places places;
+	unsigned number;		/* of the worker */
+	struct weight *left_out;	/* by event */
 	uint64_t *bad;			/* by event; beside those that the pass counts */
 	struct walk *walk;		/* NULL: no chains */
 	struct branch_counts *branches; /* NULL: not asked for */
@@ -209,24 +186,9 @@ int scan_run(struct scan *sc, struct err *err) MUST_USE;
 /* A sample that is taken apart goes to its row, and its chain to the tree; or is left out. */
 int scan_sample_take(struct worker *w, struct scan_sample *s, struct err *err) MUST_USE;
 void scan_free(struct scan *sc);
-/* Whose spots are those of a thread: the kernel is the same for all, but what is counted there is
- * not. And where they are. */
-static inline uint64_t scan_whose(const struct pass_thread *who, uint8_t kind)
-{
-	return (uint64_t)(kind == SPACE_KERNEL ? who->tag : who->proc_index) << 32 | who->tag;
-}
-static inline uint64_t spot_hash(uint64_t whose, uint8_t kind)
-{
-	return hash_u64(whose ^ (uint64_t)kind << 24);
-}
-static inline struct scan_spot *spot_at(const struct worker *w, uint64_t hash, uint64_t coarse,
-					uint64_t ip)
-{
-	return &w->spot[((ip >> coarse ^ hash) * 0x9e3779b97f4a7c15ULL) >> w->spot_shift];
-}
 static inline uint64_t spot_what(uint32_t event, uint8_t kind, uint32_t low)
 {
-	return (uint64_t)event << SPOT_EVENT | (uint64_t)kind << SPOT_ASKED | low;
+	return (uint64_t)(event + 1) << SPOT_EVENT | (uint64_t)kind << PLACE_ASKED | low;
 }
 /* The CPU where it is asked for; else the period where it does not vary, a little shifted. */
 static inline uint32_t spot_low(const struct worker *w, const struct scan_sample *s)
@@ -237,13 +199,8 @@ static inline uint32_t spot_low(const struct worker *w, const struct scan_sample
 		return 0;
 	return s->period < UINT32_MAX - 1 ? (uint32_t)s->period + 1 : UINT32_MAX;
 }
-/* Does it tell where that is? */
-static inline bool spot_tells(const struct scan_spot *o, uint64_t ip, uint64_t time)
-{
-	return ip - o->start < o->size && time - o->from < o->life;
-}
-/* Brings a spot and its group to what a sample is. */
-int scan_ask(struct worker *w, struct scan_spot *o, const struct scan_sample *s) MUST_USE;
+/* Brings a place and its group to what a sample is. */
+int scan_ask(struct worker *w, struct place *o, const struct scan_sample *s) MUST_USE;
 
 /* Counts the samples from *p on that are of events which are only counted, most samples of most
  * recordings, and passes other records; *p is where a sample stands that needs more, or the end. */
@@ -340,7 +297,7 @@ struct chain_ref {
 int chains_sort(struct chain_ref *v, size_t n, unsigned threads, struct err *err) MUST_USE;
 
 /* A site with its names. */
-struct place {
+struct named_site {
 	const struct symbol *symbol;
 	struct source_line line;
 	struct source_inline *inl; /* outermost first */
@@ -359,11 +316,11 @@ struct profile {
 	size_t n_hits;
 	struct count_group *group; /* what hits have in common; not by period */
 	size_t n_groups;
-	uint32_t **site_map; /* [worker][its site]: index into sites */
-	size_t *n_site_map;  /* by worker */
-	struct place *place; /* by site */
-	uint32_t *order;     /* sites by (image, address, ...) */
-	struct u64map late;  /* a string's id -> the struct late_name in the arena */
+	uint32_t **site_map;	  /* [worker][its site]: index into sites */
+	size_t *n_site_map;	  /* by worker */
+	struct named_site *place; /* by site */
+	uint32_t *order;	  /* sites by (image, address, ...) */
+	struct u64map late;	  /* a string's id -> the struct late_name in the arena */
 	struct arena arena;
 	struct tally *tallies;
 	uint32_t *cell_events; /* beside them; rows of many events */

@@ -160,7 +160,7 @@ static int make_jobs(struct naming *nm, struct err *err)
 }
 
 static int inlines_at(struct job *j, const struct source *src, uint64_t vaddr, bool lines,
-		      struct place *pl)
+		      struct named_site *pl)
 {
 	struct source_inline buf[MAX_INLINES];
 	size_t n = lines ? source_inlines(src, vaddr, buf, MAX_INLINES)
@@ -179,7 +179,7 @@ static int inlines_at(struct job *j, const struct source *src, uint64_t vaddr, b
 static void tell_inlines_apart(struct naming *nm, struct job *j, const struct source *src)
 {
 	for (size_t i = 0; i < j->n; i++) {
-		struct place *pl = &nm->p->place[nm->p->order[j->first + i]];
+		struct named_site *pl = &nm->p->place[nm->p->order[j->first + i]];
 
 		for (uint32_t k = 0; k < pl->n_inl; k++)
 			pl->inl[k].name = source_inline_name(src, &pl->inl[k]);
@@ -487,7 +487,7 @@ static uint32_t address_string(struct profile *p, uint64_t addr)
 	return strtab_add(&p->strings, hex, sizeof(hex));
 }
 
-static uint32_t name_of_place(struct profile *p, const struct site *s, const struct place *pl)
+static uint32_t name_of_place(struct profile *p, const struct site *s, const struct named_site *pl)
 {
 	if (pl->symbol && pl->symbol->twin && !pl->symbol->settled)
 		return late_string(p, s, pl->symbol);
@@ -501,11 +501,11 @@ static int intern(struct naming *nm, struct err *err)
 {
 	struct profile *p = nm->p;
 	const struct site *last = NULL;
-	const struct place *lastp = NULL;
+	const struct named_site *lastp = NULL;
 
 	for (size_t i = 0; i < p->sites.n; i++) {
 		const struct site *s = &p->sites.v[p->order[i]];
-		struct place *pl = &p->place[p->order[i]];
+		struct named_site *pl = &p->place[p->order[i]];
 
 		place_ahead(p, i);
 		if (last && last->image == s->image && last->kind == s->kind)
@@ -542,7 +542,7 @@ static bool sorted_by_file(const struct profile_opts *o)
 /* ---- functions of one name in several files ----------------------------------------------------
  */
 
-static uint32_t *row_name(struct place *pl, enum profile_key key)
+static uint32_t *row_name(struct named_site *pl, enum profile_key key)
 {
 	return key == KEY_SYM ? &pl->sym : &pl->innermost;
 }
@@ -551,7 +551,7 @@ static uint32_t *row_name(struct place *pl, enum profile_key key)
 static int find_shared(struct profile *p, enum profile_key key, struct u64map *dso_of)
 {
 	for (size_t i = 0; i < p->sites.n; i++) {
-		struct place *pl = &p->place[i];
+		struct named_site *pl = &p->place[i];
 		uint64_t *dso;
 		bool fresh;
 
@@ -576,7 +576,7 @@ static int add_files(struct profile *p, enum profile_key key, struct err *err)
 	int rc = find_shared(p, key, &dso_of);
 
 	for (size_t i = 0; !rc && i < p->sites.n; i++) {
-		struct place *pl = &p->place[p->order[i]];
+		struct named_site *pl = &p->place[p->order[i]];
 		uint32_t *name = row_name(pl, key);
 
 		if (!pl->symbol || *u64map_find(&dso_of, *name) != STR_NONE)

@@ -22,7 +22,7 @@ static void set_event(struct worker *w)
 		uint8_t kind = w->scan->kind_of[mode];
 
 		run->of[mode].what = spot_what(run->ev->index, kind, 0);
-		run->of[mode].coarse = w->grain[kind].shift;
+		run->of[mode].coarse = w->places.grain[kind].shift;
 	}
 }
 
@@ -49,9 +49,11 @@ static __attribute__((noinline)) int other_thread(struct worker *w, uint64_t tas
 {
 	const struct pass_thread *who = pass_thread(w->scan->pass, w->number, task, time);
 	struct scan_run *run = &w->run;
+	struct place_who whose;
 
 	if (!who)
 		return -1;
+	whose = pass_who(who);
 	run->task = task;
 	run->from = who->from;
 	run->life = who->from < who->until ? who->until - who->from : 0;
@@ -59,9 +61,9 @@ static __attribute__((noinline)) int other_thread(struct worker *w, uint64_t tas
 		struct scan_run_kind *of = &run->of[mode];
 		uint8_t kind = w->scan->kind_of[mode];
 
-		of->whose = scan_whose(who, kind);
-		of->hash = spot_hash(of->whose, kind);
-		of->coarse = w->grain[kind].shift;
+		of->whose = place_whose(&whose, kind);
+		of->hash = place_hash(of->whose, kind);
+		of->coarse = w->places.grain[kind].shift;
 	}
 	return 0;
 }
@@ -72,7 +74,7 @@ static uint64_t time_of(const struct scan *sc, const struct pd_chunk *c, const u
 }
 
 /* The sample at p, of the thread and event at hand. */
-static __attribute__((noinline)) int ask(struct worker *w, struct scan_spot *o,
+static __attribute__((noinline)) int ask(struct worker *w, struct place *o,
 					 const struct pd_chunk *c, const uint8_t *p)
 {
 	const struct scan *sc = w->scan;
@@ -107,7 +109,7 @@ plain_loop(struct worker *w, const struct pd_chunk *c, const uint8_t **at, bool 
 	for (; p < c->end; p = next) {
 		const struct scan_run_kind *of;
 		uint64_t task, time, ip, period, what;
-		struct scan_spot *o;
+		struct place *o;
 		size_t size = ld16(p + 6);
 
 		next = p + size;
@@ -133,13 +135,13 @@ plain_loop(struct worker *w, const struct pd_chunk *c, const uint8_t **at, bool 
 		if (!usual && sc->by_cpu)
 			what += ld32(p + sc->plain_at.cpu);
 		ip = ld64(p + ip_at);
-		o = spot_at(w, of->hash, of->coarse, ip);
+		o = place_slot(&w->places, of->hash, of->coarse, ip);
 		if ((o->whose != of->whose || SPOT_DIFFER(o->what, what) ||
-		     !spot_tells(o, ip, time) ||
-		     (!usual && !counts_fits(&w->counts, o->group, period))) &&
+		     !place_holds(o, ip, time) ||
+		     (!usual && !counts_fits(&w->counts, o->own, period))) &&
 		    ask(w, o, c, p))
 			return -1;
-		if (counts_add(&w->counts, ip - o->less, o->group, period))
+		if (counts_add(&w->counts, ip - o->less, o->own, period))
 			return -1;
 	}
 	*at = p;

@@ -99,7 +99,7 @@ static bool of_site(enum profile_key key)
 
 static uint64_t site_value(const struct profile *p, enum profile_key key, uint32_t site)
 {
-	const struct place *pl = &p->place[site];
+	const struct named_site *pl = &p->place[site];
 
 	switch (key) {
 	case KEY_SYM:

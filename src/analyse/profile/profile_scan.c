@@ -15,15 +15,12 @@
 #include <string.h>
 
 #include "analyse/feed.h"
-#include "base/big.h"
 #include "base/perf_abi.h"
 #include "base/task.h"
 #include "base/text.h"
 #include "base/vec.h"
 
-#define SPOT_SLOTS  4096u
-#define GRAIN_ASKS  1024u /* as often it is seen whether a grain is too coarse */
-#define GRAIN_LEAST 8u
+#define PLACES 4096u
 
 const struct site site_stray = { ADDR_STRAY, IMAGE_NONE, SPACE_UNKNOWN, false };
 
@@ -64,77 +61,6 @@ void site_table_free(struct site_table *t)
 	itab_free(&t->at);
 }
 
-static void narrow(uint64_t *from, uint64_t *until, uint64_t f, uint64_t u)
-{
-	if (f > *from)
-		*from = f;
-	if (u < *until)
-		*until = u;
-}
-
-static uint64_t length(uint64_t from, uint64_t until)
-{
-	return from < until ? until - from : 0;
-}
-
-/* A spot is about to be asked anew: was what it told of only driven out by a neighbour? */
-static void see_grain(struct worker *w, const struct scan_spot *o, uint64_t whose, uint8_t kind,
-		      uint64_t ip)
-{
-	struct scan_grain *g = &w->grain[kind];
-	uint64_t first = ip >> g->shift << g->shift, last = first | ((1ULL << g->shift) - 1);
-
-	g->crowded += o->whose == whose && (uint8_t)(o->what >> SPOT_ASKED) == kind &&
-		      ip - o->start >= o->size && o->start <= last &&
-		      last - o->start < o->size + (last - first);
-	if (++g->missed < GRAIN_ASKS)
-		return;
-	if (g->crowded > GRAIN_ASKS / 2 && g->shift > GRAIN_LEAST)
-		g->shift -= 2;
-	g->missed = g->crowded = 0;
-}
-
-/* What lies there, whoever's samples are to be counted. */
-static void ask_spot(struct worker *w, struct scan_spot *o, const struct pass_thread *who,
-		     uint8_t kind, uint64_t ip, uint64_t time)
-{
-	struct space_span span;
-	const struct map *m =
-		space_find_span(w->scan->sp, who->proc, (enum space_kind)kind, ip, time, &span);
-
-	see_grain(w, o, scan_whose(who, kind), kind, ip);
-	/* nobody's process may become somebody's */
-	if (kind != SPACE_KERNEL)
-		narrow(&span.from, &span.until, who->from, who->until);
-	o->start = span.start;
-	o->size = length(span.start, span.end);
-	o->from = span.from;
-	o->life = length(span.from, span.until);
-	o->whose = scan_whose(who, kind);
-	o->what = (uint64_t)(m ? m->kind : kind) << SPOT_KIND | SPOT_NO_EVENT |
-		  (uint64_t)kind << SPOT_ASKED;
-	o->less = m ? ip - map_to_image(m, ip) : 0;
-	o->image = m ? m->image : IMAGE_NONE;
-}
-
-static inline bool is_spot(const struct scan_spot *o, uint64_t whose, uint8_t kind, uint64_t ip,
-			   uint64_t time)
-{
-	return o->whose == whose && (uint8_t)(o->what >> SPOT_ASKED) == kind &&
-	       spot_tells(o, ip, time);
-}
-
-static struct scan_spot *find_spot(struct worker *w, const struct pass_thread *who, uint8_t kind,
-				   uint64_t ip, uint64_t time)
-{
-	uint64_t whose = scan_whose(who, kind);
-	struct scan_spot *o = spot_at(w, spot_hash(whose, kind), w->grain[kind].shift, ip);
-
-	if (!is_spot(o, whose, kind, ip, time))
-		ask_spot(w, o, who, kind, ip, time);
-	return o;
-}
-
 struct site scan_place(struct worker *w, const struct pass_thread *who, uint8_t kind, uint64_t ip,
 		       bool caller, uint64_t time, uint64_t *from, uint64_t *until)
 {
@@ -146,13 +72,14 @@ struct site scan_place(struct worker *w, const struct pass_thread *who, uint8_t 
 
 	for (unsigned i = 0; i < (unsaid ? 2 : 1); i++) {
 		uint8_t k = unsaid ? guess[i] : kind;
-		const struct scan_spot *o = find_spot(w, who, k, ip, time);
+		const struct place_who whose = pass_who(who);
+		const struct place *o = place_find(&w->places, &whose, k, ip, time);
 
-		narrow(from, until, o->from, o->from + o->life);
+		place_narrow(o, from, until);
 		if (o->image != IMAGE_NONE) {
 			s.addr = ip - o->less;
 			s.image = o->image;
-			s.kind = (uint8_t)(o->what >> SPOT_KIND);
+			s.kind = place_kind(o);
 			break;
 		}
 	}
@@ -184,52 +111,52 @@ static uint32_t find_party(struct worker *w, const struct pass_thread *o)
 	return (uint32_t)w->party.n - 1;
 }
 
-/* Of samples at that spot that have what this one has in common with others. */
-static int find_group(struct worker *w, struct scan_spot *o, const struct scan_sample *s,
-		      uint64_t cgroup)
+/* The group of samples at that place that have what this one has in common with others. */
+static int find_group(struct worker *w, struct place *o, const struct scan_sample *s)
 {
 	const struct scan_party *party = &w->party.v[s->who->tag];
 	const struct count_group key = {
 		.comm = party->comm,
-		.cgroup = cgroup,
+		.cgroup = w->scan->by_cgroup && s->full ? s->full->cgroup : 0,
 		.image = o->image,
 		.event = s->event,
 		.pid = party->pid,
 		.tid = party->tid,
 		.cpu = w->scan->by_cpu ? s->cpu : 0,
-		.kind = (uint8_t)(o->what >> SPOT_KIND),
+		.kind = place_kind(o),
 		.period = s->period,
 	};
 
-	o->group = counts_group(&w->counts, &key);
+	o->own = counts_group(&w->counts, &key);
 	/* whether periods vary may have been found just now */
-	o->what = o->what >> SPOT_KIND << SPOT_KIND | spot_what(key.event, s->kind, spot_low(w, s));
-	if (o->group != ITAB_NONE)
+	o->what = (o->what & ~((1ULL << PLACE_KIND) - 1)) |
+		  spot_what(key.event, s->kind, spot_low(w, s));
+	if (o->own != ITAB_NONE)
 		return 0;
-	o->life = 0; /* it tells of nothing */
+	o->life = 0; /* it answers nothing */
 	return -1;
 }
 
-int scan_ask(struct worker *w, struct scan_spot *o, const struct scan_sample *s)
+int scan_ask(struct worker *w, struct place *o, const struct scan_sample *s)
 {
-	uint64_t cgroup = w->scan->by_cgroup && s->full ? s->full->cgroup : 0;
-	uint64_t what = spot_what(s->event, s->kind, spot_low(w, s));
+	const struct place_who who = pass_who(s->who);
 
-	if (!is_spot(o, scan_whose(s->who, s->kind), s->kind, s->ip, s->time))
-		ask_spot(w, o, s->who, s->kind, s->ip, s->time);
-	if (!w->scan->by_cgroup && !SPOT_DIFFER(o->what, what) &&
-	    counts_fits(&w->counts, o->group, s->period))
+	if (!place_answers(o, place_whose(&who, s->kind), s->kind, s->ip, s->time))
+		place_ask(&w->places, o, &who, s->kind, s->ip, s->time);
+	if (!w->scan->by_cgroup &&
+	    !SPOT_DIFFER(o->what, spot_what(s->event, s->kind, spot_low(w, s))) &&
+	    counts_fits(&w->counts, o->own, s->period))
 		return 0;
-	return find_group(w, o, s, cgroup);
+	return find_group(w, o, s);
 }
 
 static int count_sample(struct worker *w, const struct scan_sample *s)
 {
-	uint64_t hash = spot_hash(scan_whose(s->who, s->kind), s->kind);
-	struct scan_spot *o = spot_at(w, hash, w->grain[s->kind].shift, s->ip);
+	const struct place_who who = pass_who(s->who);
+	uint64_t hash = place_hash(place_whose(&who, s->kind), s->kind);
+	struct place *o = place_slot(&w->places, hash, w->places.grain[s->kind].shift, s->ip);
 
-	return scan_ask(w, o, s) ? -1
-				 : counts_add(&w->counts, s->ip - o->less, o->group, s->period);
+	return scan_ask(w, o, s) ? -1 : counts_add(&w->counts, s->ip - o->less, o->own, s->period);
 }
 
 static inline uint64_t field(const struct pd_record *r, uint16_t at, uint64_t absent)
@@ -317,13 +244,9 @@ static int tag_thread(void *ctx, unsigned worker, struct pass_thread *t)
 static int init_tables(struct worker *w, struct err *err)
 {
 	const struct scan *sc = w->scan;
-	size_t spots = pass_entries(sc->pass, SPOT_SLOTS);
-
-	w->spot_shift = 64 - (unsigned)__builtin_ctzll(spots);
-	w->spot = big_zeros(spots, sizeof(*w->spot));
-	if (counts_init(&w->counts, sc->n_events ? sc->n_events : 1,
-			pass_samples(sc->pass) / sc->n_workers) ||
-	    !w->spot)
+	if (places_init(&w->places, sc->sp, pass_entries(sc->pass, PLACES)) ||
+	    counts_init(&w->counts, sc->n_events ? sc->n_events : 1,
+			pass_samples(sc->pass) / sc->n_workers))
 		return err_nomem(err);
 	return 0;
 }
@@ -333,7 +256,7 @@ static int begin_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err
 	struct worker *w = &((struct scan *)ctx)->worker[worker];
 
 	(void)chunk;
-	return w->spot ? 0 : init_tables(w, err);
+	return w->places.v ? 0 : init_tables(w, err);
 }
 
 static int end_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
@@ -399,9 +322,6 @@ static int init_worker(struct scan *sc, struct worker *w, struct err *err)
 
 	w->scan = sc;
 	w->number = (unsigned)(w - sc->worker);
-	/* mappings of processes are small, those of the kernel large */
-	for (unsigned k = 0; k < sizeof(w->grain) / sizeof(*w->grain); k++)
-		w->grain[k].shift = k == SPACE_KERNEL ? 24 : 18;
 	w->left_out = calloc(n, sizeof(*w->left_out));
 	w->bad = calloc(n, sizeof(*w->bad));
 	if (!w->left_out || !w->bad)
@@ -503,7 +423,7 @@ void scan_free(struct scan *sc)
 		counts_free(&w->counts);
 		vec_free(&w->party);
 		itab_free(&w->party_at);
-		free(w->spot);
+		places_free(&w->places);
 		free(w->left_out);
 		free(w->bad);
 		walk_free(w->walk);

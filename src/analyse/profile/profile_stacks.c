@@ -39,7 +39,7 @@ static int number_sites(struct stacking *st, struct err *err)
 	s->n_frames = p->chains.n_frames;
 	for (size_t i = 0; i < n; i++) {
 		const struct site *from = &p->sites.v[p->order[i]];
-		const struct place *pl = &p->place[p->order[i]];
+		const struct named_site *pl = &p->place[p->order[i]];
 
 		s->site[i] =
 			(struct stack_site){ from->addr, from->image,	  from->kind,  from->caller,

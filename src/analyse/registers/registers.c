@@ -87,10 +87,10 @@ static enum registers_arch arch_of(const struct pd *rec)
 /* ---- the samples ------------------------------------------------------------------------ */
 
 struct sampled {
+	const struct pass_sample *p;
 	struct pd_sample s;
 	const struct pd_regs *regs;
 	bool after;
-	uint64_t time;
 };
 
 enum outcome { NOT_OURS, WITHOUT, LATE, WITH };
@@ -104,7 +104,7 @@ static enum outcome take(const struct registers *r, const struct pass_sample *p,
 	if (pd_sample_parse(r->rec, p->r, s))
 		return NOT_OURS;
 	ev = s->event;
-	out->time = p->time;
+	out->p = p;
 	out->regs = NULL;
 	if (s->has & PERF_SAMPLE_REGS_INTR && s->regs_intr.abi)
 		out->regs = &s->regs_intr;
@@ -120,20 +120,18 @@ static enum outcome take(const struct registers *r, const struct pass_sample *p,
 	return WITH;
 }
 
-static const struct map *map_of(const struct registers *r, const struct sampled *x, uint64_t at)
+/* Where an address lies in the space that the sample ran in. */
+static const struct place *find_place(const struct sampled *x, uint64_t at)
 {
-	const struct process *p = spaces_process(r->spaces, x->s.pid, x->time);
-
-	return space_find(r->spaces, p, space_kind_of_misc(x->s.cpumode), at, x->time, NULL, NULL);
+	return pass_place(x->p, (uint8_t)space_kind_of_misc(x->s.cpumode), at);
 }
 
 /* The place of a sample; a new one is made if `make`. UINT32_MAX: there is none, or no memory. */
 static uint32_t place_of(struct registers *r, const struct sampled *x, bool make)
 {
 	struct registers_work *w = r->work;
-	const struct map *m = map_of(r, x, x->s.ip);
-	struct registers_place p = { .image = m ? m->image : IMAGE_NONE,
-				     .addr = m ? map_to_image(m, x->s.ip) : x->s.ip };
+	const struct place *o = find_place(x, x->s.ip);
+	struct registers_place p = { .image = o->image, .addr = x->s.ip - o->less };
 	uint64_t h = hash_pair(p.addr, p.image);
 	uint32_t idx;
 
@@ -174,7 +172,7 @@ static int each_sample(struct registers *r,
 		       int (*fn)(void *ctx, const struct pass_sample *s, struct err *err),
 		       struct err *err)
 {
-	const struct pass_visitor v = { .sample = fn };
+	const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE, .sample = fn };
 	struct pass_opts po = { .threads = 1 };
 	struct pass *p;
 	bool *only;
@@ -357,8 +355,7 @@ static bool looks_mapped(uint64_t v)
 	return (v >> 32 && !(v >> 56)) || (v >= 0xff00000000000000ULL && v < 0xffffffffffe00000ULL);
 }
 
-static void add_value(const struct registers *r, const struct sampled *x, struct cell_work *c,
-		      uint64_t v)
+static void add_value(const struct sampled *x, struct cell_work *c, uint64_t v)
 {
 	for (enum kind k = 0; k < KINDS; k++) {
 		struct kind_sum *s = &c->kind[k];
@@ -378,7 +375,7 @@ static void add_value(const struct registers *r, const struct sampled *x, struct
 	c->top32 += !(v >> 32) && v >> 31;
 	c->top64 += v >> 63;
 	c->near0 += v < 1u << 30 || v > (uint64_t) - (1 << 30);
-	c->address += looks_mapped(v) || (v >= 4096 && map_of(r, x, v));
+	c->address += looks_mapped(v) || (v >= 4096 && find_place(x, v)->image != IMAGE_NONE);
 	if (!c->more)
 		count_value(c, v);
 }
@@ -400,7 +397,7 @@ static void add_sample(struct registers *r, const struct sampled *x)
 		v += 8;
 		if (x->regs->abi == PERF_SAMPLE_REGS_ABI_32)
 			value &= UINT32_MAX;
-		add_value(r, x, &c[bit], value);
+		add_value(x, &c[bit], value);
 	}
 }
 

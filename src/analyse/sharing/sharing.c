@@ -41,6 +41,7 @@ struct sharing_work {
 
 /* A sampled access. */
 struct touch {
+	const struct pass_sample *p;
 	struct pd_sample s;
 	struct memop op;
 	const struct process *proc;
@@ -78,22 +79,21 @@ const char *sharing_by_name(enum sharing_by by)
 
 static void find_key(const struct sharing *s, struct touch *t)
 {
-	const struct spaces *sp = s->work->sp;
-	const struct map *m;
+	const struct place *o = NULL;
 	uint64_t address = t->address, space;
 
 	t->by = address >> 63 ? SHARING_KERNEL : SHARING_PROCESS;
 	space = t->proc ? process_index(t->proc) : (uint64_t)t->s.pid << 32 | UINT32_MAX;
-	m = t->by == SHARING_KERNEL
-		    ? NULL
-		    : space_find(sp, t->proc, SPACE_USER, address, t->time, NULL, NULL);
-	if (m && m->shared && t->op.has & MEMOP_HAS_PHYSICAL) {
+	if (t->by != SHARING_KERNEL)
+		o = pass_place(t->p, SPACE_USER, address);
+	if (o && o->what & PLACE_SHARED && t->op.has & MEMOP_HAS_PHYSICAL) {
 		t->by = SHARING_PHYSICAL;
 		address = t->op.physical + (t->address - t->op.address);
-	} else if (m && m->shared && image_key(spaces_images(sp), m->image)->kind == IMAGE_FILE) {
+	} else if (o && o->what & PLACE_SHARED &&
+		   image_key(spaces_images(s->work->sp), o->image)->kind == IMAGE_FILE) {
 		t->by = SHARING_FILE;
-		space = m->image;
-		address = map_to_image(m, address);
+		space = o->image;
+		address -= o->less;
 	}
 	if (t->by == SHARING_KERNEL || t->by == SHARING_PHYSICAL)
 		space = 0;
@@ -143,7 +143,8 @@ static bool take(struct sharing *s, const struct pass_sample *p, struct touch *t
 	}
 	t->time = p->time;
 	t->task = p->task;
-	t->proc = p->who ? p->who->proc : NULL;
+	t->p = p;
+	t->proc = p->who->proc;
 	t->period = (double)(t->s.has & PERF_SAMPLE_PERIOD ? t->s.period
 			     : attr->sample_period	   ? attr->sample_period
 							   : 1);
@@ -242,16 +243,16 @@ static int add_line(struct sharing_work *w, struct seen_line *seen, const struct
 static struct sharing_access access_of(const struct sharing *s, uint32_t line,
 				       const struct touch *t)
 {
-	const struct map *m = space_find(s->work->sp, t->proc, space_kind_of_misc(t->s.cpumode),
-					 t->s.ip, t->time, NULL, NULL);
+	const struct place *o =
+		pass_place(t->p, (uint8_t)space_kind_of_misc(t->s.cpumode), t->s.ip);
 
 	return (struct sharing_access){ .line = line,
 					.offset = (uint32_t)(t->address & (s->line_size - 1)),
 					.width = t->width,
 					.pid = t->s.pid,
 					.tid = t->s.tid,
-					.image = m ? m->image : IMAGE_NONE,
-					.code = m ? map_to_image(m, t->s.ip) : t->s.ip,
+					.image = o->image,
+					.code = t->s.ip - o->less,
 					.address = t->address,
 					.first = t->time };
 }
@@ -576,8 +577,8 @@ static int read_events(struct sharing_work *w, struct err *err)
 
 static int walk(struct sharing *s, const struct selection *select, struct err *err)
 {
-	const struct pass_visitor first = { .wants = PASS_THREAD, .sample = see };
-	const struct pass_visitor second = { .wants = PASS_THREAD, .sample = collect };
+	const struct pass_visitor first = { .wants = PASS_THREAD | PASS_PLACE, .sample = see };
+	const struct pass_visitor second = { .wants = PASS_THREAD | PASS_PLACE, .sample = collect };
 	const struct pass_opts po = { .threads = 1 };
 	struct pass *p = NULL;
 	int rc = -1;

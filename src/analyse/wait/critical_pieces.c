@@ -49,8 +49,7 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 
 	if (!task_tid(s->task) || thread == WAIT_NOBODY || pd_sample_parse(k->rec, s->r, &x))
 		return 0;
-	frame = frames_number(&m->frames, k->sp, s->who->proc, space_kind_of_misc(x.cpumode), x.ip,
-			      s->time, &from, &until);
+	frame = frames_number(&m->frames, s, space_kind_of_misc(x.cpumode), x.ip, &from, &until);
 	y.b = frame;
 	if (frame == UINT32_MAX || vec_push(&m->v, y))
 		return err_nomem(err);
@@ -59,7 +58,8 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 
 static int walk_samples(struct marking *m, struct err *err)
 {
-	static const struct pass_visitor v = { .wants = PASS_THREAD, .sample = on_sample };
+	static const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE,
+					       .sample = on_sample };
 	const struct critical_work *k = m->k;
 	struct pass_opts po = { .threads = 1 };
 	struct pass *p = NULL;

@@ -325,8 +325,7 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 		return 0; /* the idle task does not run */
 	from = 0;
 	until = UINT64_MAX;
-	frame = frames_number(&c->frames, c->sp, s->who->proc, space_kind_of_misc(x.cpumode), x.ip,
-			      s->time, &from, &until);
+	frame = frames_number(&c->frames, s, space_kind_of_misc(x.cpumode), x.ip, &from, &until);
 	while (frame != UINT32_MAX && c->at.n <= frame)
 		if (vec_push(&c->at, none))
 			return err_nomem(err);
@@ -346,7 +345,8 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 
 static int count_samples(struct counting *c, struct err *err)
 {
-	static const struct pass_visitor v = { .wants = PASS_THREAD, .sample = on_sample };
+	static const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE,
+					       .sample = on_sample };
 	struct pass_opts po = { .threads = 1 };
 	struct pass *p;
 	size_t n;

@@ -7,19 +7,17 @@
 #include "analyse/pass/pass.h"
 #include "analyse/wait/wait_int.h"
 
-uint32_t frames_number(struct wait_frames *f, const struct spaces *sp, const struct process *p,
-		       enum space_kind kind, uint64_t ip, uint64_t time, uint64_t *from,
-		       uint64_t *until)
+uint32_t frames_number(struct wait_frames *f, const struct pass_sample *s, enum space_kind kind,
+		       uint64_t ip, uint64_t *from, uint64_t *until)
 {
-	uint64_t since = 0, end = UINT64_MAX, h;
-	const struct map *map = space_find(sp, p, kind, ip, time, &since, &end);
-	const struct wait_frame x = { .image = map ? map->image : IMAGE_NONE,
-				      .addr = map ? map_to_image(map, ip) : 0,
+	const struct place *o = pass_place(s, (uint8_t)kind, ip);
+	const struct wait_frame x = { .image = o->image,
+				      .addr = o->image != IMAGE_NONE ? ip - o->less : 0,
 				      .kind = (uint8_t)kind };
+	uint64_t h;
 	uint32_t idx;
 
-	*from = since > *from ? since : *from;
-	*until = end < *until ? end : *until;
+	place_narrow(o, from, until);
 	h = hash_pair(x.addr, (uint64_t)x.image << 8 | x.kind);
 	for (size_t i = itab_first(&f->at, h); itab_at(&f->at, &i, h, &idx);)
 		if (f->frame.v[idx].addr == x.addr && f->frame.v[idx].image == x.image &&
@@ -145,8 +143,8 @@ static enum space_kind kind_of_context(uint64_t marker)
 #define DEPTH 512u
 
 /* Outermost first, below the root. */
-static int chain_make(struct wait_chains *k, const struct spaces *sp, const struct pd_sample *s,
-		      const struct process *p, uint64_t time, struct memo *m)
+static int chain_make(struct wait_chains *k, const struct pass_sample *at,
+		      const struct pd_sample *s, struct memo *m)
 {
 	enum space_kind kind = SPACE_USER;
 	uint32_t frame[DEPTH], n = 0;
@@ -162,8 +160,7 @@ static int chain_make(struct wait_chains *k, const struct spaces *sp, const stru
 		}
 		if (kind == SPACE_UNKNOWN || chain_is_hole(ip, (uint8_t)kind))
 			continue;
-		frame[n] = frames_number(&k->frames, sp, p, kind, ip - called, time, &m->from,
-					 &m->until);
+		frame[n] = frames_number(&k->frames, at, kind, ip - called, &m->from, &m->until);
 		if (frame[n++] == UINT32_MAX)
 			return -1;
 		called = true;
@@ -177,8 +174,8 @@ static int chain_make(struct wait_chains *k, const struct spaces *sp, const stru
 	return 0;
 }
 
-int chains_of(struct wait_chains *c, const struct pd *rec, const struct spaces *sp,
-	      const struct pass_sample *s, uint32_t *chain, struct err *err)
+int chains_of(struct wait_chains *c, const struct pd *rec, const struct pass_sample *s,
+	      uint32_t *chain, struct err *err)
 {
 	struct pd_sample x;
 	struct memo m = { .from = s->who->from, .until = s->who->until };
@@ -196,7 +193,7 @@ int chains_of(struct wait_chains *c, const struct pd *rec, const struct spaces *
 		*chain = c->memo.v[*at].chain;
 		return 0;
 	}
-	if (chain_make(c, sp, &x, s->who->proc, s->time, &m))
+	if (chain_make(c, s, &x, &m))
 		return err_nomem(err);
 	*chain = m.chain;
 	if (!fresh) {

@@ -43,6 +43,8 @@ struct lost_window {
 	uint64_t from, until;
 };
 
+struct pass_sample;
+
 struct wait_frame {
 	uint32_t image, place;
 	uint64_t addr; /* in the image */
@@ -56,11 +58,10 @@ struct wait_frames {
 	VEC(struct wait_place) place; /* once named: 0 is none */
 };
 
-/* The frame at an address; UINT32_MAX: out of memory. Narrows [*from, *until) to the time for which
- * the answer holds. */
-uint32_t frames_number(struct wait_frames *f, const struct spaces *sp, const struct process *p,
-		       enum space_kind kind, uint64_t ip, uint64_t time, uint64_t *from,
-		       uint64_t *until);
+/* The frame at an address of a sample's process (PASS_PLACE); UINT32_MAX: out of memory. Narrows
+ * [*from, *until) to the time for which the answer holds. */
+uint32_t frames_number(struct wait_frames *f, const struct pass_sample *s, enum space_kind kind,
+		       uint64_t ip, uint64_t *from, uint64_t *until);
 int frames_name(struct wait_frames *f, const struct spaces *sp, struct err *err) MUST_USE;
 /* But for the places, which are the caller's then. */
 void frames_free(struct wait_frames *f);
@@ -78,10 +79,9 @@ struct wait_chains {
 	VEC(struct memo) memo;
 };
 
-struct pass_sample;
 /* The chain of a sample of a thread; 0: it has none. */
-int chains_of(struct wait_chains *c, const struct pd *rec, const struct spaces *sp,
-	      const struct pass_sample *s, uint32_t *chain, struct err *err) MUST_USE;
+int chains_of(struct wait_chains *c, const struct pd *rec, const struct pass_sample *s,
+	      uint32_t *chain, struct err *err) MUST_USE;
 /* But for the places, which are the caller's then. */
 void chains_free(struct wait_chains *c);
 

@@ -229,7 +229,7 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 	if (ring_time(c, s->cpu, s->time, err) == UINT64_MAX || note_cgroup(c, s, err))
 		return -1;
 	if (c->kind[s->event] != EVENT_OTHER && c->kind[s->event] != EVENT_RUNTIME &&
-	    chains_of(&c->k->chains, c->k->rec, c->k->sp, s, &f.chain, err))
+	    chains_of(&c->k->chains, c->k->rec, s, &f.chain, err))
 		return -1;
 	c->k->out->has_stacks |= f.chain && c->kind[s->event] != EVENT_WAKE;
 	switch ((enum event_kind)c->kind[s->event]) {
@@ -367,7 +367,7 @@ static void join_windows(struct wait_work *k)
 
 int wait_scan(struct wait_work *k, struct err *err)
 {
-	static const struct pass_visitor v = { .wants = PASS_THREAD,
+	static const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE,
 					       .sample = on_sample,
 					       .other = on_other };
 	const struct pass_opts po = { .threads = 1,

@@ -51,12 +51,12 @@ static int chain_of(struct planting *p, const struct pass_sample *s, uint32_t *c
 	struct pd_sample x;
 	uint32_t frame;
 
-	if (chains_of(&p->chains, p->rec, p->sp, s, chain, err))
+	if (chains_of(&p->chains, p->rec, s, chain, err))
 		return -1;
 	if (*chain || pd_sample_parse(p->rec, s->r, &x))
 		return 0;
-	frame = frames_number(&p->chains.frames, p->sp, s->who->proc, space_kind_of_misc(x.cpumode),
-			      x.ip, s->time, &from, &until);
+	frame = frames_number(&p->chains.frames, s, space_kind_of_misc(x.cpumode), x.ip, &from,
+			      &until);
 	if (frame == UINT32_MAX)
 		return err_nomem(err);
 	*chain = chain_add(&p->chains.raw, 0, frame);
@@ -109,7 +109,8 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 
 static int walk_samples(struct planting *p, struct err *err)
 {
-	static const struct pass_visitor v = { .wants = PASS_THREAD, .sample = on_sample };
+	static const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE,
+					       .sample = on_sample };
 	struct pass_opts po = { .threads = 1 };
 	struct pass *pass = NULL;
 	size_t n;
