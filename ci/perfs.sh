@@ -3,6 +3,7 @@
 # Unpacks newer perfs beside the system, as referees for the tests: Debian's backport (6.12) and unstable's (7).
 # `perfs.sh DIR` makes DIR/perf-6.12 and DIR/perf-7, each with its own libraries below DIR/lib, and installs nothing
 # but patchelf. A perf that is there is kept. One that cannot be had is reported, and no failure.
+# If the system's own perf is of that version, it is taken: what the tests preload needs the libc that they were built with.
 dir=${1:?usage: ci/perfs.sh DIR}
 mkdir -p "$dir" && dir=$(cd "$dir" && pwd) || exit 2
 arch=$(dpkg --print-architecture) || exit 2
@@ -30,6 +31,9 @@ fetch() { # work directory, suites, the one that is wanted: its perf and what th
 }
 
 get() { # name, suites, the one that is wanted
+	case $(perf --version 2>/dev/null) in
+	"perf version ${1#perf-}."*) ln -sf "$(command -v perf)" "$dir/$1" && return 0 ;;
+	esac
 	[ -x "$dir/$1" ] && "$dir/$1" --version >/dev/null 2>&1 && return 0
 	rm -rf "$dir/$1.work" "$dir/lib/$1"
 	fetch "$dir/$1.work" "$2" "$3" || return 1

@@ -23,7 +23,7 @@ FIELDS = ["type", "config", "config1", "config2", "exclude_user", "exclude_kerne
 def theirs(event, env):
     """perf's attributes for `event`, in order, as tuples of FIELDS; None where perf does not take it."""
     p = subprocess.run([PERF, "stat", "-vv", "-e", event, "true"], capture_output=True, text=True,
-                       env={**os.environ, **env})
+                       errors="replace", env={**os.environ, "MALLOC_PERTURB_": "0", **env})  # perf 6.12 prints what it freed
     found = []
     for block in re.findall(r"^perf_event_attr:\n((?:  .*\n)+)", p.stderr, re.M):
         attr = {}

@@ -668,6 +668,7 @@ if "another loader" in kinds and p.returncode != 125:
 # ---- a program that makes of its log what it likes ----
 build("swells", r"""
 #include <dirent.h>
+#include <sys/stat.h>
 int main(void)
 {
 	char path[5000], *dir = getenv("CYCLADE_HEAP");

@@ -54,7 +54,7 @@ t.ok(abs((many - few["page-faults"]["value"]) / 900 - few["page-faults"]["value"
 if PERF:
     p = subprocess.run([PERF, "stat", "-x,", "-e", "page-faults", "--", *FORKS, "1000"], capture_output=True, text=True)
     theirs = [int(line.split(",")[0]) for line in p.stderr.splitlines() if "page-faults" in line]
-    t.ok(theirs and abs(theirs[0] - many) < 0.03 * many, "perf counts as many", (theirs, many))
+    t.ok(theirs and abs(theirs[0] - many) < 10 * 1000, "perf counts as many, but for a few faults a child", (theirs, many))
 else:
     t.skip("perf counts as many", "no perf")
 alone, p = counts("--no-inherit", "-e", "page-faults", "--", *FORKS, "100")
