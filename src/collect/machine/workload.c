@@ -8,6 +8,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* A few bytes, which a pipe takes as a whole. */
+static ssize_t tell(int fd, const void *p, size_t len)
+{
+	ssize_t n;
+
+	do
+		n = write(fd, p, len);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
 static int silence(unsigned flags)
 {
 	int fd = flags ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
@@ -44,7 +55,7 @@ static void child(int go, int told, char *const *argv, char *const *env, const s
 		execvp(argv[0], argv);
 failed:
 	e = errno;
-	n = write(told, &e, sizeof(e));
+	(void)tell(told, &e, sizeof(e));
 	_exit(e == ENOENT ? 127 : 126);
 }
 
@@ -99,11 +110,15 @@ int workload_start(struct workload *w, const char *name, struct err *err)
 	ssize_t n;
 	int e = 0;
 
-	n = write(w->go, "g", 1);
-	if (n == 1)
-		do
-			n = read(w->told, &e, sizeof(e));
-		while (n < 0 && errno == EINTR);
+	n = tell(w->go, "g", 1);
+	if (n != 1) { /* it waits, and ends when the pipe is closed */
+		(void)err_sys(err, "%s", name);
+		workload_cancel(w);
+		return -1;
+	}
+	do
+		n = read(w->told, &e, sizeof(e));
+	while (n < 0 && errno == EINTR);
 	close_pipes(w);
 	if (n != (ssize_t)sizeof(e))
 		return 0; /* the pipe was closed by a successful exec */
