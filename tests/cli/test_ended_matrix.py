@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ended states, each of every kind of recording and read by every command; and outputs of commands that are killed, have no memory or no
 room: the old file whole or the new one whole, and nothing beside it. A few moments, lengths and limits of each; CYCLADE_LONG=1 takes 200
-kills of recorders, 300 lengths, and 50 kills and limits of each command. CYCLADE_SEED chooses others."""
+kills of each kind's recorder, 300 lengths of each kind, and 50 kills and limits of each command. CYCLADE_SEED chooses others, CYCLADE_KINDS
+some parts (`heap,run,outputs`)."""
+import collections
 import itertools
 import json
 import os
@@ -24,14 +26,29 @@ resource.setrlimit(resource.RLIMIT_CPU, (900, 900))  # a program that is left be
 LONG = bool(os.environ.get("CYCLADE_LONG"))
 SEED = int(os.environ.get("CYCLADE_SEED", "1"))
 rng = random.Random(SEED)
-KILLS, LENGTHS, EACH = (34, 50, 50) if LONG else (1, 6, 2)
+KILLS, LENGTHS, EACH = (200, 300, 50) if LONG else (3, 6, 2)
 tmp = os.path.realpath(tempfile.mkdtemp(prefix="cyclade-matrix-"))
 os.chdir(tmp)
 KINDS = {
     "plain": ("record", []), "packed": ("record", ["-z"]), "dwarf": ("record", ["-g=dwarf", "--stack-size", "1024"]),
     "heap": ("record", ["--heap"]), "wait": ("record", ["--wait"]), "run": ("run", []),
 }
+PARTS = os.environ.get("CYCLADE_KINDS", ",".join([*KINDS, "outputs"])).split(",")
 WORK = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done"
+HOG = """
+import os, sys
+with open(sys.argv[1] + "/cgroup.procs", "w") as f:
+    f.write(str(os.getpid()))
+def state():
+    with open("/proc/%s/stat" % sys.argv[2]) as f:
+        return f.read().rsplit(")", 1)[1].split()[0]
+fd = os.memfd_create("hog")  # of nobody's own size, by which the kernel chooses
+while state() != "Z":
+    if os.lseek(fd, 0, os.SEEK_CUR) > 400 << 20:
+        sys.exit("no limit")
+    os.write(fd, b"x" * (1 << 20))
+"""
+LONGER = WORK.replace("40000", "600000")
 COMMANDS = [
     ["report", "FILE"], ["report", "-g", "FILE"], ["report", "-j", "FILE"], ["report", "--format", "csv", "FILE"], ["report", "--format", "html", "FILE"],
     ["report", "--html", "OUT", "FILE"], ["annotate", "--format", "csv", "-i", "FILE", "SYMBOL"], ["info", "FILE"], ["info", "-j", "FILE"],
@@ -43,6 +60,7 @@ COMMANDS = [
 
 
 def end():
+    unmount()
     os.chdir("/")
     shutil.rmtree(tmp)
     t.done()
@@ -85,7 +103,8 @@ def start(kind, name):
 
 def finish(p):
     """The program goes on without its recorder."""
-    os.unlink("go")
+    if os.path.exists("go"):
+        os.unlink("go")
     p.wait(600)
     try:
         os.killpg(p.pid, signal.SIGKILL)
@@ -93,8 +112,105 @@ def finish(p):
         pass
 
 
+def sampled(name):
+    """Until it has a sample."""
+    wait_for(lambda: os.path.exists(name) and losses(name)[1] > 0)
+
+
+def phases(kind):
+    """How long a recorder takes here to its first sample, is left at work, and takes from its program's end to its own."""
+    began = time.monotonic()
+    p = start(kind, "x.data")
+    wait_for(lambda: os.path.exists("x.data"))
+    first = time.monotonic() - began
+    sampled("x.data")
+    began = time.monotonic()
+    os.unlink("go")
+    p.wait(600)
+    return 1.3 * first, 0.3, time.monotonic() - began
+
+
+def some(n):
+    return COMMANDS if LONG and n > 1 else [next(turn) for _ in range(n)]
+
+
+def swept(kind):
+    """The next start takes away what a killed one left."""
+    if kind == "heap":
+        time.sleep(6)  # directories that young are not swept
+        run(*words(kind, "x.data", WORK))
+    t.equal(strangers("x.data", "x.data.old"), [], "%s: nothing beside them" % kind)
+
+
+def mount(size):
+    """A disk of this size, at `small`."""
+    os.makedirs("small", exist_ok=True)
+    return os.geteuid() == 0 and not subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%d" % size, "none", os.path.join(tmp, "small")],
+                                                    capture_output=True, check=False).returncode
+
+
+def unmount():
+    if os.path.ismount("small"):
+        subprocess.run(["umount", os.path.join(tmp, "small")], check=False)
+
+
+def no_room(path, size):
+    """None: nothing can be mounted here."""
+    limits = {}
+    if os.path.dirname(path):
+        unmount()
+        if not mount(size):
+            return None
+    else:
+        limits["preexec_fn"] = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    if os.path.exists(path):
+        os.unlink(path)
+    return run(*words(kind, path, LONGER), **limits)
+
+
+def control(path, text):
+    with open(path, "r+", encoding="ascii") as f:
+        f.write(text)
+
+
+def out_of_memory(kind):
+    """A recorder at work in a control group without memory left, where the kernel ends it first: what is missing for that, or None."""
+    for root, most, swap in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.swappiness"), ("/sys/fs/cgroup", "memory.max", "memory.swap.max")):
+        group = os.path.join(root, "cyclade-test-%d" % os.getpid())
+        try:
+            os.mkdir(group)
+        except OSError:
+            continue
+        try:
+            control(os.path.join(group, most), str(96 << 20))
+            if os.path.exists(os.path.join(group, swap)):
+                control(os.path.join(group, swap), "0")
+            return want_memory(kind, group)
+        except OSError:
+            pass
+        finally:
+            wait_for(lambda group=group: os.rmdir(group) is None)
+    return "no control group for memory can be made here"
+
+
+def want_memory(kind, group):
+    """The recorder is the one to be chosen; whoever takes the memory ends with it."""
+    p = start(kind, "x.data")
+    sampled("x.data")
+    try:
+        control("/proc/%d/oom_score_adj" % p.pid, "1000")
+        control(os.path.join(group, "cgroup.procs"), str(p.pid))
+        hog = subprocess.run([sys.executable, "-c", HOG, group, str(p.pid)], capture_output=True, text=True, timeout=600, check=False)
+        wait_for(lambda: p.poll() is not None, 10 if hog.returncode else 600)  # it may itself be the next to be ended
+        return None if p.poll() == -signal.SIGKILL else "the kernel did not choose the recorder: %s" % (hog.stderr.strip().splitlines() or ["?"])[-1]
+    finally:
+        if p.poll() is None:
+            p.kill()
+        finish(p)
+
+
 def strangers(*ours):
-    return [f for f in os.listdir(".") if f not in ours and not f.startswith(("whole", "out", "go", "kind-"))]
+    return [f for f in os.listdir(".") if f not in ours and not f.startswith(("whole", "out", "go", "kind-", "small"))]
 
 
 if run(*words("plain", "whole.data", WORK)).returncode:
@@ -103,7 +219,7 @@ if run(*words("plain", "whole.data", WORK)).returncode:
 rows = json.loads(run("report", "-j", "whole.data").stdout)["rows"]
 symbol = next((row["function"] for row in rows if "+0x" not in (row.get("function") or "+0x")), "main")
 turn = itertools.cycle(COMMANDS)  # of many files each is read by some, and so by all of them together
-for kind in KINDS:
+for kind in [k for k in KINDS if k in PARTS]:
     name = "kind-%s.data" % kind
     r = run(*words(kind, name, WORK))
     end_, samples = losses(name)
@@ -112,51 +228,71 @@ for kind in KINDS:
     # ---- signals
     for number, word in ((signal.SIGINT, "stopped"), (signal.SIGTERM, "stopped")):
         p = start(kind, "x.data")
-        wait_for(lambda: os.path.exists("x.data") and losses("x.data")[1] > 0)
+        sampled("x.data")
         if number == signal.SIGINT:
             how = losses("x.data")[0]
-            missing = untold("x.data", "the recorder is still at work", COMMANDS if LONG else [next(turn) for _ in range(4)])
+            missing = untold("x.data", "the recorder is still at work", some(4))
             t.equal((how["ended"], missing), ("at work", []), "%s: at work" % kind)
         p.send_signal(number)
         p.wait(600)
         finish(p)
         how = losses("x.data")[0]
-        missing = untold("x.data", how.get("ended_how", "?"), COMMANDS if LONG else [next(turn) for _ in range(4)])
+        missing = untold("x.data", how.get("ended_how", "?"), some(4))
         t.equal((how.get("ended"), how.get("partial"), missing), (word, 1, []), "%s: signal %d" % (kind, number))
 
-    # ---- killed
-    wrong, files = [], 0
+    # ---- killed: a third of the moments each before the first sample, at work, and after the program's end
+    lasts = phases(kind)
+    wrong, found = [], collections.Counter()
     for i in range(KILLS):
-        p = start(kind, "x.data")
-        if not LONG:
-            wait_for(lambda: os.path.exists("x.data"))
-        time.sleep(rng.random() * 0.5)
+        p, phase = start(kind, "x.data"), i % 3
+        moment = rng.random() * lasts[phase]
+        if phase:
+            sampled("x.data")
+        if phase == 2:
+            os.unlink("go")
+        time.sleep(moment)
         p.kill()
         finish(p)
         if not os.path.exists("x.data"):  # it had no sample yet
+            found["no file"] += 1
             continue
-        files += 1
         how, n = losses("x.data")
-        missing = untold("x.data", "the recorder was killed", COMMANDS if i == 0 else [next(turn)])
+        found[how.get("ended")] += 1
+        if how.get("ended") == "finished":  # all of it was there before the kill: `run` then still shows it
+            doc = json.loads(run("info", "-j", "x.data").stdout)
+            if phase < 2 or how["partial"] or not doc["build_ids"] or not doc["recording"]["host"]:
+                wrong.append((i, moment, how, n, doc["recording"]))
+            continue
+        missing = untold("x.data", "the recorder was killed", COMMANDS if i == 1 else some(1))
         if (how.get("ended"), how.get("partial")) != ("killed", 1) or missing:
-            wrong.append((i, how, n, missing))
-    t.equal(wrong, [], "%s: killed, %d recordings" % (kind, files))
-    if kind == "heap":
-        time.sleep(6)  # directories that young are not swept
-        run(*words(kind, "x.data", WORK))
-    t.equal(strangers("x.data", "x.data.old"), [], "%s: nothing beside them" % kind)
+            wrong.append((i, moment, how, n, missing))
+    t.equal(wrong, [], "%s: killed at %d moments of %s s: %s" % (kind, KILLS, " + ".join("%.2f" % x for x in lasts), dict(found)))
 
-    # ---- the limit of a file's size
-    size = os.path.getsize(name) * 2 // 3
-    if os.path.exists("x.data"):
-        os.unlink("x.data")
-    r = run(*words(kind, "x.data", WORK), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
-    if os.path.exists("x.data") and r.returncode:
-        how, n = losses("x.data")
-        missing = untold("x.data", "the limit of a file", COMMANDS if LONG else [next(turn) for _ in range(4)])
-        t.equal((r.returncode, how.get("ended"), how.get("partial"), missing), (125, "disk full", 1, []), "%s: no room" % kind)
+    # ---- killed for want of memory
+    why = out_of_memory(kind)
+    if why:
+        t.skip("%s: killed by the kernel for want of memory" % kind, why)
     else:
-        t.ok(r.returncode in (0, 125) and (r.returncode == 0 or r.stderr), "%s: no room, no file" % kind, r.stderr)
+        how = losses("x.data")[0]
+        missing = untold("x.data", "the recorder was killed", some(4))
+        t.equal((how.get("ended"), how.get("partial"), missing), ("killed", 1, []), "%s: killed by the kernel for want of memory" % kind)
+    swept(kind)
+
+    # ---- the limit of a file's size, a disk
+    for what, path in (("the limit of a file", "x.data"), ("No space left on device", "small/x.data")):
+        for n in range(18):  # too little for the header, or the logs: no file
+            r = no_room(path, int(16000 * 1.5 ** n))
+            if not r or r.returncode == 0 or os.path.exists(path):
+                break
+        if not r:
+            t.skip("%s: no room on the disk" % kind, "nothing may be mounted here")
+        elif r.returncode:
+            how, n = losses(path)
+            missing = untold(path, what, some(2))
+            t.equal((r.returncode, how.get("ended"), how.get("partial"), missing), (125, "disk full", 1, []), "%s: no room for %s" % (kind, path))
+        else:
+            t.skip("%s: no room for %s" % (kind, path), "all of it had room")
+    unmount()
 
     # ---- cut
     with open(name, "rb") as f:
@@ -173,7 +309,7 @@ for kind in KINDS:
                 wrong.append((length, r.returncode, r.stderr))
             continue
         told += 1
-        missing = untold("x.data", how["ended_how"], [next(turn)])
+        missing = untold("x.data", how["ended_how"], some(1))
         if n > samples or how["partial"] != 1 or missing:
             wrong.append((length, how, n, samples, missing))
     t.equal(wrong, [], "%s: cut at %d lengths, %d of them recordings" % (kind, LENGTHS, told))
@@ -211,7 +347,7 @@ def limit(what, size):
     return lambda: resource.setrlimit(what, (size, size))
 
 
-for command in OUTPUTS:
+for command in OUTPUTS if "outputs" in PARTS else []:
     began = time.monotonic()
     new, beside, code, err = write(command)
     took = time.monotonic() - began
