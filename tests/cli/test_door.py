@@ -4,20 +4,25 @@
 nothing: each command ends, with status 0, and with the figures of other programs as they were.
 
 CYCLADE_ATTACKS says how many commands run under attack."""
+import collections
 import ctypes
+import json
 import multiprocessing
 import os
 import random
 import re
 import shutil
+import signal
 import socket
 import struct
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import Tap  # noqa: E402
+from page import Page  # noqa: E402
+from tap import SANITIZED, WHOLE_CPUS, Tap  # noqa: E402
 
 CYCLADE = os.environ["CYCLADE"]
 ATTACKS = int(os.environ.get("CYCLADE_ATTACKS", "8"))
@@ -86,9 +91,13 @@ __attribute__((noinline)) int busy(void)
 	return s;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	return busy() == 1;
+	int once = busy();
+
+	for (int i = 0; argc > 1 && i < 1000; i++)
+		once += busy();
+	return once == 1 || argv[argc];
 }
 """
 tap = Tap()
@@ -234,20 +243,108 @@ def attack(targets, kept, seed):
             pass  # no room for 1 TB here, or the like
 
 
-def others(out):
-    """What a report has of the other program."""
+def others_of_csv(words, out):
     return sorted(line for line in out.splitlines() if "other" in line)
 
 
+def others_of_json(words, out):
+    return sorted(json.dumps(row, sort_keys=True) for row in json.loads(out)["rows"] if row["comm"] == "other")
+
+
+def others_of_page(words, out):
+    page = Page(words[words.index("--html") + 1])
+    return sorted(json.dumps((name, row), sort_keys=True) for document in page.data["documents"] for name, table in page.result(document).items()
+                  if isinstance(table, list) for row in table if isinstance(row, dict) and {"other", "busy"} & {x for x in row.values() if isinstance(x, str)})
+
+
+def whole_output(words, out):
+    return out.splitlines()
+
+
+def nothing(words, out):
+    return []
+
+
+def asked_of(scene, data, page):
+    """The commands, and what of each is to stay as it is."""
+    asked = [(["report", "--format", "csv", "-s", "comm,sym", "--min", "0", data], others_of_csv),
+             (["report", "--format", "csv", "-s", "comm,srcline", "--min", "0", data], others_of_csv),
+             (["report", "-j", "-s", "comm,dso,sym", "--min", "0", data], others_of_json),
+             (["report", "-s", "comm,inline", "--html", page, data], others_of_page),
+             (["annotate", "-j", data, "other:busy"], whole_output),
+             (["annotate", "--format", "csv", data, "other:busy"], whole_output)]
+    return asked if data != scene.data else [*asked, (["annotate", data, "victim:spin"], nothing)]
+
+
+def memory_of(*argv, timeout):
+    """What a command says, how it ends, and the most memory that it had, in MB."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        p = subprocess.Popen(argv, stdout=out, stderr=err, stdin=subprocess.DEVNULL,
+                             env={**os.environ, "NO_COLOR": "1", "COLUMNS": "200", "LC_ALL": "C.UTF-8", "DEBUGINFOD_URLS": ""})
+        alarm = threading.Timer(timeout, os.kill, (p.pid, signal.SIGKILL))
+        alarm.start()
+        _, status, used = os.wait4(p.pid, 0)
+        alarm.cancel()
+        p.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        return p.returncode, out.read().decode(errors="replace"), err.read().decode(errors="replace"), used.ru_maxrss / 1024
+
+
+def budget():
+    """A quarter of the memory for what others write, and as much as a command needs by itself."""
+    with open("/proc/meminfo", encoding="ascii") as f:
+        return int(f.readline().split()[1]) / 1024 / 4
+
+
+class Judge:
+    """Of commands under attack: how many there were, and which did not end as they must."""
+
+    def __init__(self):
+        self.count, self.rows, self.most, self.wrong = collections.Counter(), 0, 0, []
+
+    def run(self, words, rows_of, calm):
+        code, out, err, memory = memory_of(CYCLADE, *words, "--no-cache", timeout=600)
+        self.count[words[0] + " " + rows_of.__name__.replace("others_of_", "")] += 1
+        self.most = max(self.most, memory)
+        try:
+            rows = rows_of(words, out)
+        except (ValueError, OSError, KeyError) as e:
+            rows = [repr(e)]
+        # a function whose file is gone cannot be annotated
+        if code not in ((0, 1, 2) if rows_of is nothing else (0,)) or rows != calm:
+            self.wrong.append((words, code, err[-500:], [x for x in rows if x not in calm][:5], [x for x in calm if x not in rows][:5]))
+        elif "root:" in out:
+            self.wrong.append((words, "it shows /etc/shadow"))
+        self.rows += len(rows)
+
+    def record(self, scene, i):
+        """The whole machine, while the attack goes on: its reports agree on the other program, and name all of it."""
+        data, page = os.path.join(scene.safe, "all.data"), os.path.join(scene.safe, "all.html")
+        program = subprocess.Popen([scene.safe + "/other", "always"], stdin=subprocess.DEVNULL)
+        try:
+            code, _, err, memory = memory_of(CYCLADE, "record", "-q", "-a", "-e", "cpu-clock:u", "-o", data, "--for", "0.2s", timeout=600)
+        finally:
+            program.kill()
+            program.wait()
+        self.count["record -a"] += 1
+        self.most = max(self.most, memory)
+        sums = {}
+        for how in ("comm", "comm,sym"):
+            code2, out, err2, memory = memory_of(CYCLADE, "report", "--no-cache", "--format", "csv", "-s", how, "--min", "0", data, timeout=600)
+            self.count["its report"] += 1
+            self.most = max(self.most, memory)
+            rows = [line.split(",") for line in out.splitlines() if ",other" in line]
+            sums[how] = (code2, sum(int(row[1]) for row in rows), [row[6] for row in rows if "+0x" in "".join(row[6:])], err2[-300:])
+        if code or sums["comm"][0] or sums["comm,sym"][:3] != (0, sums["comm"][1], []):
+            self.wrong.append(("record -a", i, code, err[-300:], sums))
+        self.rows += bool(sums["comm"][1])  # on a busy machine it may have had no time
+
+
 def attacked(scene):
-    report = ["report", "--no-cache", "--format", "csv", "-s", "comm,sym", "--min", "0", scene.data]
-    asked = [report,
-             ["report", "--no-cache", "--format", "csv", "-s", "comm,srcline", "--min", "0", scene.data],
-             ["report", "--no-cache", "-s", "comm,inline", "--html", os.path.join(scene.safe, "x.html"), scene.data],
-             ["annotate", "--no-cache", scene.data, "victim:spin"]]
-    calm = [run(CYCLADE, *words) for words in asked]
-    tap.ok(all(r.returncode == 0 for r in calm) and others(calm[0].stdout) and others(calm[1].stdout) and "inner" not in calm[0].stdout,
-           "before the attack", [(r.returncode, r.stdout[-500:], r.stderr) for r in calm])
+    asked = asked_of(scene, scene.data, os.path.join(scene.safe, "x.html"))
+    calm = [rows_of(words, run(CYCLADE, *words, "--no-cache").stdout) for words, rows_of in asked]
+    tap.ok(all(calm[:-1]) and not any("inner" in x for x in calm[0]), "before the attack", calm)
     kept = {}
     for path in scene.targets:
         with open(path, "rb") as f:
@@ -255,25 +352,20 @@ def attacked(scene):
     seed = random.randrange(1 << 32)
     swapper = multiprocessing.Process(target=attack, args=(scene.targets, kept, seed), daemon=True)
     swapper.start()
-    wrong = []
+    judge = Judge()
     try:
         for i in range(ATTACKS):
-            k = i % len(asked)
-            try:
-                r = run(CYCLADE, *asked[k], timeout=600)
-            except subprocess.TimeoutExpired:
-                wrong.append((asked[k], "it waits"))
-                continue
-            # a function whose file is gone cannot be annotated
-            good = (0, 1, 2) if asked[k][0] == "annotate" else (0,)
-            if r.returncode not in good or (k < 2 and others(r.stdout) != others(calm[k].stdout)):
-                wrong.append((asked[k], r.returncode, r.stderr[-500:], others(r.stdout), others(calm[k].stdout)))
-            if "root:" in r.stdout:
-                wrong.append((asked[k], "it shows /etc/shadow"))
+            k = i % (len(asked) + WHOLE_CPUS)
+            if k < len(asked):
+                judge.run(*asked[k], calm[k])
+            else:
+                judge.record(scene, i)
     finally:
         swapper.kill()
         swapper.join()
-    tap.ok(not wrong, f"{ATTACKS} commands under attack end well", (seed, len(wrong), wrong[:3]))
+    tap.ok(not judge.wrong, f"{ATTACKS} commands under attack end well, with {judge.rows} rows of the other program as they were: {dict(judge.count)}",
+           (seed, len(judge.wrong), judge.wrong[:3]))
+    tap.ok(judge.most < budget() + (4000 if SANITIZED else 400), f"... and in {judge.most:.0f} MB", budget())
 
 
 def main():
