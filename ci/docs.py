@@ -8,6 +8,9 @@ import os
 import re
 import sys
 
+sys.path.insert(0, "tools")
+import option_table  # noqa: E402
+
 bad = []
 
 
@@ -15,7 +18,7 @@ def read(path):
     return open(path, encoding="utf-8").read()
 
 
-commands = re.findall(r'^COMMAND\(\w+, (\w+),', read("src/cli/commands.def"), re.M)
+commands = list(option_table.commands(".").values())
 pages = {c: "doc/cyclade-%s.1.md" % c for c in commands}
 for c, page in pages.items():
     if not os.path.exists(page):
@@ -28,19 +31,15 @@ for c, page in pages.items():
     if "@OPTIONS@" not in text:
         bad.append("%s has no @OPTIONS@: the option table would not be in the manual" % page)
 
-# Every OPTION row has to be understood here, and its commands have to be commands that have a page.
-table = read("src/cli/options.def")
-rows = re.findall(r'^OPTION\("[^"]*", "([^"]+)", (?:\'.\'|0), \w+, \w+, "[^"]*",\s+([\w| \n\t]+),\s+"([^"]+)', table, re.M)
-if len(rows) != len(re.findall(r'^OPTION\(', table, re.M)):
-    bad.append("src/cli/options.def: a row that ci/docs.py cannot read, or one without help")
-for long, own, _ in rows:
-    for c in re.findall(r'\w+', own):
-        if c != "ALL" and c.lower() not in pages:
-            bad.append("--%s is of %s, which is no command" % (long, c))
-taken = [(long, c) for long, own, _ in rows for c in re.findall(r'\w+', own)]
+# A command has one row of an option.
+try:
+    rows = option_table.options(".")
+except ValueError as e:
+    sys.exit(str(e))
+taken = [(o.name, c) for o in rows for c in o.commands]
 for long, c in sorted({x for x in taken if taken.count(x) > 1}):
     bad.append("--%s has two rows for %s: help would tell it twice" % (long, c))
-options = {long for long, _, _ in rows} | {"help", "version"}
+options = {o.name for o in rows} | {"help", "version"}
 for page in glob.glob("doc/*.md") + ["README.md"]:
     for line in read(page).splitlines():
         if "cyclade " not in line:

@@ -13,6 +13,8 @@ import re
 import sys
 import time
 
+import option_table
+
 
 def c_string(text):
     lines = []
@@ -40,20 +42,6 @@ def roff(text):
     return "\\&" + text if text[:1] in (".", "'") else text
 
 
-def formats(options):
-    """The names in show/format.def, which the word FORMATS stands for in an option's argument."""
-    path = os.path.join(os.path.dirname(options), "..", "show", "format.def")
-    return "|".join(re.findall(r'^FORMAT\("(\w+)"', open(path, encoding="utf-8").read(), re.M))
-
-
-def option_rows(path, command):
-    row = re.compile(r'^OPTION\("([^"]*)", "([^"]*)", (\'.\'|0), (\w+), \w+, "([^"]*)",\s+([^,"]*),\s+"(.*?)"\)$',
-                     re.M | re.S)
-    for group, name, letter, kind, arg, commands, text in row.findall(open(path, encoding="utf-8").read()):
-        if commands.strip() == "ALL" or command.upper() in commands.split(" | "):
-            yield name, letter.strip("'") if letter != "0" else "", kind, arg.replace("FORMATS", formats(path)), text
-
-
 def day(*paths):
     """Of the newest source, or the one that builds are to be dated with."""
     when = os.environ.get("SOURCE_DATE_EPOCH") or max(os.stat(path).st_mtime for path in paths)
@@ -73,13 +61,14 @@ def man(page, options, version):
         if line.startswith("# "):
             print(".SH " + line[2:])
         elif line.strip() == "@OPTIONS@":
-            for long_name, letter, kind, arg, text in option_rows(options, command):
-                spelled = ("\\fB\\-%s\\fR, " % letter if letter else "") + "\\fB" + roff("--" + long_name) + "\\fR"
-                if kind == "MAYBE":
-                    spelled += "[=\\fI%s\\fR]" % roff(arg)
-                elif kind != "FLAG":
-                    spelled += " \\fI%s\\fR" % roff(arg)
-                print(".TP\n%s\n%s" % (spelled, roff(text)))
+            root = os.path.join(os.path.dirname(options), "..", "..")
+            for o in (o for o in option_table.options(root) if command in o.commands):
+                spelled = ("\\fB\\-%s\\fR, " % o.letter if o.letter else "") + "\\fB" + roff("--" + o.name) + "\\fR"
+                if o.kind == "MAYBE":
+                    spelled += "[=\\fI%s\\fR]" % roff(o.arg)
+                elif o.kind != "FLAG":
+                    spelled += " \\fI%s\\fR" % roff(o.arg)
+                print(".TP\n%s\n%s" % (spelled, roff(o.help)))
         elif line.startswith("    "):
             if not block:
                 print(".PP\n.RS 4\n.nf")

@@ -15,13 +15,13 @@ static int check_times(const struct cli *cli, struct err *err)
 {
 	const struct options *o = &cli->opt;
 
-	if (OPTION_GIVEN(o, for_time) && !o->for_time)
+	if (OPTION_GIVEN(o, measure.for_time) && !o->measure.for_time)
 		return err_set(err, ERR_USAGE, "--for 0 would measure nothing");
-	if (OPTION_GIVEN(o, interval) && o->interval < 1000000) {
+	if (OPTION_GIVEN(o, measure.interval) && o->measure.interval < 1000000) {
 		(void)err_set(err, ERR_USAGE, "-I takes 1 ms at least");
 		return err_hint(err, "-I 100 is ten times a second, -I 1s once");
 	}
-	if (o->delay == DELAY_FOR_EVER && !o->control) {
+	if (o->measure.delay == DELAY_FOR_EVER && !o->measure.control) {
 		(void)err_set(err, ERR_USAGE, "-D -1 measures nothing until --control enables it");
 		return err_hint(err, "mkfifo NAME; cyclade %s -D -1 --control NAME",
 				cli->command == CMD_STAT ? "stat" : "record");
@@ -33,12 +33,12 @@ static int check_program(const struct cli *cli, struct err *err)
 {
 	const struct options *o = &cli->opt;
 
-	if ((o->pre || o->post || o->warmup) && !cli->args.n) {
+	if ((o->measure.pre || o->measure.post || o->measure.warmup) && !cli->args.n) {
 		(void)err_set(err, ERR_USAGE, "--warmup, --pre and --post go with a program");
 		return err_hint(err, "cyclade %s --warmup 1 -- ./prog",
 				command_names[cli->command]);
 	}
-	if (o->follow && (!cli->args.n || o->no_inherit)) {
+	if (o->measure.follow && (!cli->args.n || o->measure.no_inherit)) {
 		(void)err_set(err, ERR_USAGE,
 			      "--follow goes with a program, and without "
 			      "--no-inherit");
@@ -49,7 +49,7 @@ static int check_program(const struct cli *cli, struct err *err)
 	return 0;
 }
 
-static int check_modes(const struct options *o, struct err *err)
+static int check_modes(const struct measure_opts *o, struct err *err)
 {
 	if (!o->user_only || !o->kernel_only)
 		return 0;
@@ -57,12 +57,12 @@ static int check_modes(const struct options *o, struct err *err)
 	return err_hint(err, "without either, both are measured");
 }
 
-static int ring_size(struct measure_opts *opts, const struct options *o, struct err *err)
+static int ring_size(const struct options *o, struct err *err)
 {
-	uint64_t pages = o->mmap_pages;
+	uint64_t pages = o->measure.mmap_pages;
 
-	opts->mmap_pages = pages;
-	if (!OPTION_GIVEN(o, mmap_pages) || (pages && !(pages & (pages - 1)) && pages <= 1u << 20))
+	if (!OPTION_GIVEN(o, measure.mmap_pages) ||
+	    (pages && !(pages & (pages - 1)) && pages <= 1u << 20))
 		return 0;
 	(void)err_set(err, ERR_USAGE, "--mmap-pages must be a power of two, at most 1048576");
 	return err_hint(err, "the default is 128: -m 512 makes each CPU's ring 2 MB");
@@ -86,7 +86,7 @@ static int zstd_level(struct measure_opts *opts, const char *level, struct err *
 
 static int jitter(struct measure_opts *opts, const struct options *o, struct err *err)
 {
-	const char *text = !o->jitter && o->account ? "" : o->jitter;
+	const char *text = !o->jitter && o->measure.account ? "" : o->jitter;
 	double v = MEASURE_JITTER * 100;
 
 	if (!text)
@@ -104,17 +104,18 @@ static int jitter(struct measure_opts *opts, const struct options *o, struct err
 }
 
 /* An accounting brings its own events and periods. */
-static int account(const struct options *o, struct err *err)
+static int account(const struct measure_opts *opts, const struct options *o, struct err *err)
 {
-	if (!o->account)
+	if (!opts->account)
 		return 0;
-	if (o->event.n || o->ibs || o->mem || OPTION_GIVEN(o, freq) || OPTION_GIVEN(o, count)) {
+	if (opts->event.n || opts->ibs || opts->mem || OPTION_GIVEN(o, measure.freq) ||
+	    OPTION_GIVEN(o, measure.period)) {
 		(void)err_set(err, ERR_USAGE,
 			      "--account has events and periods of its own: no -e, -F, "
 			      "-c, --ibs or --mem beside it");
 		return err_hint(err, "cyclade record --account --dry-run shows them");
 	}
-	if (!o->call_graph || strcmp(o->call_graph, "lbr") != 0)
+	if (!opts->call_graph || strcmp(opts->call_graph, "lbr") != 0)
 		return 0;
 	(void)err_set(err, ERR_USAGE,
 		      "-g=lbr and the branch records of --account exclude each "
@@ -124,9 +125,9 @@ static int account(const struct options *o, struct err *err)
 
 static int rate(const struct options *o, struct err *err)
 {
-	bool freq = OPTION_GIVEN(o, freq), count = OPTION_GIVEN(o, count);
+	bool freq = OPTION_GIVEN(o, measure.freq), count = OPTION_GIVEN(o, measure.period);
 
-	if ((freq && !o->freq) || (count && !o->count)) {
+	if ((freq && !o->measure.freq) || (count && !o->measure.period)) {
 		(void)err_set(err, ERR_USAGE, "%s 0 would take no samples", freq ? "-F" : "-c");
 		return err_hint(err, "-F 4000 takes 4000 a second, -c 1000 one every 1000 events");
 	}
@@ -150,84 +151,28 @@ static void tell(void *ctx, const char *line)
 	cli_note(ctx, "%s", line);
 }
 
-/* What is only carried over. */
-static struct measure_opts plain(struct cli *cli)
-{
-	const struct options *o = &cli->opt;
-
-	return (struct measure_opts){ .a = &cli->arena,
-				      .program = cli->args,
-				      .root = o->sysroot ? o->sysroot : "",
-				      .model = cli_model_choice(cli),
-				      .news = tell,
-				      .news_ctx = cli,
-				      .dry_run = o->dry_run,
-				      .pid = o->pid,
-				      .tid = o->tid,
-				      .cgroup = o->cgroup,
-				      .uid = o->uid,
-				      .cpu = o->cpu,
-				      .all = o->all,
-				      .no_inherit = o->no_inherit,
-				      .follow = o->follow,
-				      .user_only = o->user_only,
-				      .kernel_only = o->kernel_only,
-				      .per = o->per,
-				      .delay = o->delay,
-				      .for_time = o->for_time,
-				      .interval = o->interval,
-				      .repeat = o->repeat,
-				      .warmup = o->warmup,
-				      .control = o->control,
-				      .pre = o->pre,
-				      .post = o->post,
-				      .event = o->event,
-				      .node = o->node,
-				      .metric = o->metric,
-				      .level = (unsigned)o->level,
-				      .level_said = OPTION_GIVEN(o, level),
-				      .drilldown = o->drilldown,
-				      .latency = o->latency,
-				      .no_mux = o->no_mux,
-				      .no_merge = o->no_merge,
-				      .freq = o->freq,
-				      .period = o->count,
-				      .account = o->account,
-				      .fields = cli->command == CMD_RECORD ? o->fields : NULL,
-				      .ibs = o->ibs,
-				      .mem = o->mem,
-				      .heap = o->heap,
-				      .clockid = o->clockid,
-				      .call_graph = o->call_graph,
-				      .chains_of_time = cli->command == CMD_RUN,
-				      .switches = cli->command == CMD_RUN,
-				      .branch_filter = o->branch_filter,
-				      .branch = o->branch,
-				      .data = o->data,
-				      .phys_data = o->phys_data,
-				      .data_page_size = o->data_page_size,
-				      .code_page_size = o->code_page_size,
-				      .build_ids = o->build_ids,
-				      .weight = o->weight,
-				      .wait = o->wait,
-				      .wait_chains = o->wait_chains,
-				      .intr_regs = o->intr_regs,
-				      .user_regs = o->user_regs };
-}
-
 int cli_measure_opts(struct cli *cli, struct measure_opts *out, struct err *err)
 {
 	const struct options *o = &cli->opt;
 
-	*out = plain(cli);
-	if (check_modes(o, err) || check_times(cli, err) || check_program(cli, err) ||
-	    rate(o, err) || ring_size(out, o, err) || zstd_level(out, o->compress, err) ||
+	*out = o->measure;
+	out->a = &cli->arena;
+	out->program = cli->args;
+	out->root = o->sysroot ? o->sysroot : "";
+	out->model = cli_model_choice(cli);
+	out->news = tell;
+	out->news_ctx = cli;
+	out->level = (unsigned)o->level;
+	out->level_said = OPTION_GIVEN(o, level);
+	out->chains_of_time = out->switches = cli->command == CMD_RUN;
+	out->path_ours = cli->command == CMD_RUN ? !o->data_file : !o->output;
+	if (check_modes(out, err) || check_times(cli, err) || check_program(cli, err) ||
+	    rate(o, err) || ring_size(o, err) || zstd_level(out, o->compress, err) ||
 	    jitter(out, o, err) || stack_size(out, o, err))
 		return -1;
-	out->path_ours = cli->command == CMD_RUN ? !o->data_file : !o->output;
 	if (cli->command == CMD_STAT || cli->command == CMD_RUN)
 		out->verdicts = cli_verdicts_noted(cli);
-	return cli->command == CMD_RECORD ? account(o, err) : 0;
+	return cli->command == CMD_RECORD ? account(out, o, err) : 0;
 }
 
 int cli_measuring_code(const struct cli *cli, const struct err *err)

@@ -15,7 +15,9 @@ static int choose_format(struct counting_out *o, struct err *err)
 {
 	const struct options *opt = &o->cli->opt;
 
-	o->show = (struct show){ .quiet = opt->quiet, .line = opt->interval, .page = &page_files };
+	o->show = (struct show){ .quiet = opt->quiet,
+				 .line = opt->measure.interval,
+				 .page = &page_files };
 	if (cli_separator(o->cli, &o->show.separator, err))
 		return -1;
 	return show_choose(&o->show, o->form, cli_format(o->cli), opt->table, err);

@@ -97,7 +97,7 @@ static int sort_out(struct cli *cli, struct asked *a, struct err *err)
 	struct text_list said;
 	struct err why = ERR_INIT;
 
-	if (split_events(cli, &cli->opt.event, &said, &why)) {
+	if (split_events(cli, &cli->opt.measure.event, &said, &why)) {
 		if (why.code == ERR_USAGE)
 			return 0; /* who reads events says in which column */
 		*err = why;
@@ -127,7 +127,7 @@ static int ask_ibs(struct cli *cli, const struct asked *a, const char **keep, st
 {
 	const char *own = *keep ? arena_printf(&cli->arena, "(%s) AND ", *keep) : "";
 
-	if (cli->opt.ibs)
+	if (cli->opt.measure.ibs)
 		return err_set(err, ERR_USAGE, "-e %s brings its own --ibs: leave that out",
 			       a->name);
 	if (a->others.n) {
@@ -139,8 +139,8 @@ static int ask_ibs(struct cli *cli, const struct asked *a, const char **keep, st
 	} else {
 		*keep = arena_printf(&cli->arena, "%s(%s)", own, buf_str(&a->any));
 	}
-	cli->opt.ibs = a->op && a->fetch ? "both" : a->fetch ? "fetch" : "op";
-	cli->opt.event = a->others;
+	cli->opt.measure.ibs = a->op && a->fetch ? "both" : a->fetch ? "fetch" : "op";
+	cli->opt.measure.event = a->others;
 	return *keep && !a->any.failed ? 0 : err_nomem(err);
 }
 
@@ -157,7 +157,7 @@ int derived_record(struct cli *cli, const char **keep, struct err *err)
 			return -1;
 		*keep = e ? e->predicate : *keep;
 	}
-	if (!cli->opt.event.n)
+	if (!cli->opt.measure.event.n)
 		return 0;
 	ret = sort_out(cli, &a, err);
 	if (!ret && a.name)

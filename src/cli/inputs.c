@@ -76,12 +76,12 @@ static void keep_programs(const struct cli *cli)
 	for (size_t i = 0; cli->command == CMD_COMPARE && i + 1 < args->n; i++)
 		if (!strcmp(args->v[i], "--"))
 			keep_program(args->v[i + 1]);
-	if (cli->opt.pre)
-		keep_command(cli->opt.pre);
-	if (cli->opt.post)
-		keep_command(cli->opt.post);
-	keep_processes(&cli->opt.pid);
-	keep_processes(&cli->opt.tid);
+	if (cli->opt.measure.pre)
+		keep_command(cli->opt.measure.pre);
+	if (cli->opt.measure.post)
+		keep_command(cli->opt.measure.post);
+	keep_processes(&cli->opt.measure.pid);
+	keep_processes(&cli->opt.measure.tid);
 }
 
 /* Recordings that operands name; diff takes several between commas. */
@@ -106,10 +106,10 @@ static void keep_operand(const char *word)
 static void keep_options(struct cli *cli)
 {
 	const struct options *o = &cli->opt;
-	const char *const file[] = { o->input,	   o->import,
-				     o->penalties, o->ibs_events,
-				     o->control,   config_beside(&cli->arena, "config"),
-				     o->kallsyms,  o->vmlinux };
+	const char *const file[] = { o->input,		 o->import,
+				     o->penalties,	 o->ibs_events,
+				     o->measure.control, config_beside(&cli->arena, "config"),
+				     o->kallsyms,	 o->vmlinux };
 
 	for (size_t i = 0; i < sizeof(file) / sizeof(*file); i++)
 		if (file[i])

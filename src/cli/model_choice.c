@@ -55,14 +55,14 @@ int cli_cpu_or_model(struct cli *cli, struct err *err)
 {
 	struct options *o = &cli->opt;
 
-	if (!o->cpu || !isalpha((unsigned char)*o->cpu))
+	if (!o->measure.cpu || !isalpha((unsigned char)*o->measure.cpu))
 		return 0;
-	if (o->model && strcmp(o->model, o->cpu) != 0) {
+	if (o->model && strcmp(o->model, o->measure.cpu) != 0) {
 		(void)err_set(err, ERR_USAGE, "--cpu %.40s and --model %.40s name two models",
-			      o->cpu, o->model);
+			      o->measure.cpu, o->model);
 		return err_hint(err, "CPUs are numbers: --cpu 0-3,8");
 	}
-	o->model = o->cpu;
-	o->cpu = NULL;
+	o->model = o->measure.cpu;
+	o->measure.cpu = NULL;
 	return cli_model_name(cli, err);
 }

@@ -16,8 +16,33 @@ enum { /* the commands as bits, for the rows of options.def */
 #define COMMAND(id, name, operands, text) id = 1 << CMD_##id,
 #include "cli/commands.def"
 #undef COMMAND
+#define OPTION(group, name, letter, kind, field, arg, commands, help)
+#define OPTION_SET(name, commands) name = commands,
+#include "cli/options.def"
+#undef OPTION_SET
+#undef OPTION
        ALL = (1 << CMD_COUNT) - 1
 };
+
+#define OPTION_SET(name, commands)
+
+/* A member of another type than its row's kind would be written over. */
+#define FLAG_TYPE    bool
+#define TEXT_TYPE    const char *
+#define MAYBE_TYPE   const char *
+#define LIST_TYPE    struct text_list
+#define COUNT_TYPE   uint64_t
+#define BYTES_TYPE   uint64_t
+#define TIME_TYPE    uint64_t
+#define MS_TYPE	     uint64_t
+#define DELAY_TYPE   uint64_t
+#define PERCENT_TYPE double
+#define OPTION(group, name, letter, kind, field, arg, commands, help)                            \
+	_Static_assert(                                                                          \
+		__builtin_types_compatible_p(kind##_TYPE, typeof(((struct options *)0)->field)), \
+		"--" name " is of another type");
+#include "cli/options.def"
+#undef OPTION
 
 const struct option_row option_rows[] = {
 #define OPTION(group, name, letter, kind, field, arg, commands, help) \

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/words.h"
+#include "measure/measure_opts.h"
 
 enum command {
 #define COMMAND(id, name, operands, text) CMD_##id,
@@ -41,34 +42,24 @@ struct option_said {
 };
 
 struct options {
-	/* who */
-	struct text_list pid, tid, cgroup;
-	const char *uid;
-	bool all, no_inherit, follow;
-	const char *cpu;
+	struct measure_opts measure; /* by its rows; cli_measure_opts() completes it */
 	/* what */
-	struct text_list event, node, metric, metrics, models;
+	struct text_list event, cgroup, metrics, models;
 	uint64_t level;
+	const char *cpu, *fields, *account;
 	const char *ibs_events, *linear;
-	const char *model, *backend, *prefetchers, *drilldown, *latency, *import, *smt, *pmem;
-	bool no_mux, no_merge, no_tree, regions, once, allow_remote, restore;
+	const char *model, *backend, *prefetchers, *import, *smt, *pmem;
+	bool no_tree, regions, once, allow_remote, restore, branch;
 	const char *call_graph; /* NULL: no; "": default kind */
-	const char *branch_filter;
-	bool branch, data, phys_data, data_page_size, code_page_size, weight, intr_regs, user_regs,
-		build_ids;
 	uint64_t stack_size;
 	/* format */
 	bool autofdo, bolt, propeller, symbol_order, pprof, firefox, folded, text;
 	const char *dso;
 	/* sample */
-	uint64_t freq, count, mmap_pages;
-	const char *compress, *clockid, *jitter, *account, *ibs, *mem, *keep, *heap, *wait_chains;
-	bool user_only, kernel_only;
+	const char *compress, *jitter, *keep;
 	/* when */
-	uint64_t delay, for_time, interval, timeout; /* ns */
-	uint64_t memory;
-	uint64_t repeat, warmup, seed;
-	const char *control, *pre, *post;
+	uint64_t timeout; /* ns */
+	uint64_t memory, seed;
 	/* files */
 	const char *input, *output, *data_file, *sysroot, *kallsyms, *vmlinux, *listen, *capture;
 	struct text_list symbols, source;
@@ -77,7 +68,7 @@ struct options {
 	bool errors;
 	const char *penalties, *unit, *normalize;
 	struct text_list expand, with;
-	const char *per, *sort, *fields, *focus, *hide, *comm, *time, *format, *separator, *table;
+	const char *sort, *focus, *hide, *comm, *time, *format, *separator, *table;
 	const char *html;
 	struct text_list only_pid, only_tid, at;
 	uint64_t max_stack, limit, functions, line_size;
@@ -91,7 +82,7 @@ struct options {
 	bool allow_partial, anyway, ignore_failure, show_output;
 	/* talk */
 	const char *spin;
-	bool verbose, quiet, quick, no_pager, no_sandbox, dry_run, why, help, origin;
+	bool verbose, quiet, quick, no_pager, no_sandbox, why, help, origin;
 	const char *color, *require;
 	uint64_t log_fd;
 	struct option_said said[OPTION_ROWS_MAX]; /* by row of options.def */

@@ -153,7 +153,8 @@ int recording_open(struct recording *r, struct cli *cli, const char *path, struc
 {
 	struct opening o = { r, cli };
 	const struct pd_feed feed = { begin, take, &o };
-	bool chains = cli->opt.call_graph || cli->opt.callers || cli->opt.children;
+	bool chains = cli->opt.call_graph || cli->opt.measure.call_graph || cli->opt.callers ||
+		      cli->opt.children;
 
 	*r = (struct recording){ 0 };
 	if (!chains) /* which keep some memory while they free much that only finding needs */

@@ -32,7 +32,7 @@ void stat_repeats_free(struct stat_repeats *s);
 /* Runs to make: -r, 1. */
 static inline uint64_t stat_runs(const struct cli *cli)
 {
-	return cli->opt.repeat ? cli->opt.repeat : 1;
+	return cli->opt.measure.repeat ? cli->opt.measure.repeat : 1;
 }
 
 /* What a stat ends with that counted, or `failed`: for want of a PMU, where `no_pmu` has a text. */

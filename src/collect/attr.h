@@ -9,23 +9,27 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "collect/event.h"
 
 enum attr_chain { CHAIN_NONE, CHAIN_FP, CHAIN_DWARF, CHAIN_LBR };
 
+struct attr_wish {
+#define ATTR_WISH(field, parts, tracks, perf) bool field;
+#include "collect/attr_wish.def"
+#undef ATTR_WISH
+};
+
 struct attr_opts {
 	uint64_t freq, period; /* one of them; an event's own terms go first */
 	enum attr_chain chain;
 	uint32_t stack_size;
-	bool branch, data, phys_data, data_page_size, code_page_size, weight, intr_regs, user_regs;
+	struct attr_wish wish;
 	/* Mappings without code are reported, too: perf finds unwind tables only in what it has
 	 * seen mapped, and linkers put them beside the code. */
 	bool data_maps;
-	/* Mappings with the build-ids of their files (Linux 5.12). Where one listener asks, the
-	 * kernel marks the mappings of all others too, and perf 6.1 crashes on its recordings. */
-	bool build_ids;
-	uint64_t branch_type; /* with `branch`: PERF_SAMPLE_BRANCH_*; 0: any */
+	uint64_t branch_type; /* with wish.branch: PERF_SAMPLE_BRANCH_*; 0: any */
 	bool switches;	      /* with the mappings: when threads got and left a CPU */
 	bool inherit, user_only, kernel_only;
 	bool cpu;     /* samples carry their CPU */
@@ -36,6 +40,11 @@ struct attr_opts {
 	bool use_clockid;    /* times of `clockid`, CLOCK_*; else of the kernel's own choice */
 	int clockid;
 };
+
+/* Those of a wish that an event without samples is to have. */
+struct attr_wish attr_wish_tracking(const struct attr_wish *w);
+/* perf's options for a wish, each behind a blank. */
+void attr_wish_put(struct buf *b, const struct attr_wish *w);
 
 /* Which chains an event's samples have: its own terms go before the options. */
 enum attr_chain attr_chain_of(const struct event *e, const struct attr_opts *o);

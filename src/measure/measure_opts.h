@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/words.h"
+#include "collect/attr.h"
 #include "measure/model_choice.h"
 
 #define MEASURE_JITTER 0.1 /* the usual one */
@@ -86,8 +87,8 @@ struct measure_opts {
 	bool chains_of_time; /* chains by frame pointers where time is sampled for want of a PMU */
 	const char *branch_filter; /* kinds of branches */
 	bool switches; /* who waits, and for what as far as we may, within 1 % of the program */
-	bool branch, data, phys_data, data_page_size, code_page_size, weight, wait, intr_regs,
-		user_regs, build_ids;
+	bool wait;
+	struct attr_wish wish;
 	uint32_t stack_size; /* bytes copied by dwarf; 0: 8192 */
 };
 

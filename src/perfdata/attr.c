@@ -7,6 +7,34 @@
 
 #include <stdio.h>
 
+const char *const pd_sample_words[PD_SAMPLE_WORDS] = {
+	"ip",
+	"tid",
+	"time",
+	"addr",
+	"read",
+	"callchain",
+	"id",
+	"cpu",
+	"period",
+	"stream_id",
+	"raw",
+	"branch_stack",
+	"regs_user",
+	"stack_user",
+	"weight",
+	"data_src",
+	"identifier",
+	"transaction",
+	"regs_intr",
+	"phys_addr",
+	"aux",
+	"cgroup",
+	"data_page_size",
+	"code_page_size",
+	"weight_struct",
+};
+
 #define ATTR_LEAST 64
 
 /* Bit-fields of a machine of the other order begin at the other end of each byte. The one field of

@@ -369,6 +369,10 @@ struct pd_read {
 	uint64_t id, value, lost; /* id and lost 0 where the read format lacks them */
 };
 
+/* What PERF_SAMPLE_x is called, by its bit. */
+#define PD_SAMPLE_WORDS 25
+extern const char *const pd_sample_words[PD_SAMPLE_WORDS];
+
 /* A sample taken apart. Pointers lead into the recording: arrays of u64 are read with ld64. */
 struct pd_sample {
 	const struct pd_event *event;

@@ -8,34 +8,6 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* By bit, as the kernel numbers them. */
-static const char *const sample_bits[] = {
-	"ip",
-	"tid",
-	"time",
-	"addr",
-	"read",
-	"callchain",
-	"id",
-	"cpu",
-	"period",
-	"stream_id",
-	"raw",
-	"branch_stack",
-	"regs_user",
-	"stack_user",
-	"weight",
-	"data_src",
-	"identifier",
-	"transaction",
-	"regs_intr",
-	"phys_addr",
-	"aux",
-	"cgroup",
-	"data_page_size",
-	"code_page_size",
-	"weight_struct",
-};
 static const char *const read_bits[] = { "time_enabled", "time_running", "id", "group", "lost" };
 static const char *const branch_bits[] = {
 	"user",	    "kernel",	 "hypervisor", "any",	   "any_call",	 "any_return", "ind_call",
@@ -47,7 +19,7 @@ static const struct {
 	const char *const *name;
 	size_t n;
 } kinds[] = {
-	[ATTR_SAMPLE] = { sample_bits, COUNT(sample_bits) },
+	[ATTR_SAMPLE] = { pd_sample_words, PD_SAMPLE_WORDS },
 	[ATTR_READ] = { read_bits, COUNT(read_bits) },
 	[ATTR_BRANCH] = { branch_bits, COUNT(branch_bits) },
 };

@@ -9,18 +9,18 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "..", "tools")]
+import option_table  # noqa: E402
 from tap import CYCLADE, ROOT, Tap, run  # noqa: E402
 
 t = Tap()
-COMMANDS = re.findall(r"^COMMAND\(\w+, (\w+),", open(os.path.join(ROOT, "src/cli/commands.def"), encoding="utf-8").read(), re.M)
-OPTION = re.compile(r'^OPTION\("\w+", "([\w-]+)", [^,]+, (\w+), \w+, "([^"]*)", ([A-Z |]+),', re.M)
-OPTIONS = [(name, kind, argument, [x.lower() for x in takers.split(" | ")])
-           for name, kind, argument, takers in OPTION.findall(open(os.path.join(ROOT, "src/cli/options.def"), encoding="utf-8").read())]
+COMMANDS = list(option_table.commands(ROOT).values())
+OPTIONS = [(o.name, o.kind, o.arg, o.commands) for o in option_table.options(ROOT)]
 
 
 def options_of(command):
-    return {"--" + name for name, _, _, takers in OPTIONS if command in takers or takers == ["all"]}
+    return {"--" + name for name, _, _, takers in OPTIONS if command in takers}
 
 
 def listed(*kinds):

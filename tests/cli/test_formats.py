@@ -15,8 +15,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
+sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata"), os.path.join(HERE, "..", "..", "tools")]
 import gen  # noqa: E402
+import option_table  # noqa: E402
 import recordings  # noqa: E402
 import tables  # noqa: E402
 from calls_made import ANY, CALL, RET, make  # noqa: E402
@@ -44,10 +45,7 @@ def rows_of(name, macro):
 
 COMMANDS = {row[0]: row[1] for row in rows_of("cli/commands.def", "COMMAND")}
 SHOWN = [row[0] for row in rows_of("show/format.def", "FORMAT")]
-# OPTION(group, long, letter, kind, field, argument, commands, help)
-OPTIONS = [dict(name=r[1], letter=r[2].strip("'"), kind=r[3], arg=r[5],
-                commands=set(COMMANDS.values()) if r[6].strip() == "ALL" else {COMMANDS[c.strip()] for c in r[6].split("|")})
-           for r in rows_of("cli/options.def", "OPTION")]
+OPTIONS = [o._asdict() for o in option_table.options(ROOT)]
 
 
 def option(command, name):

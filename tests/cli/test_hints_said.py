@@ -7,7 +7,9 @@ import os
 import re
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "..", "tools")]
+import option_table  # noqa: E402
 from tap import ROOT, Tap  # noqa: E402
 
 t = Tap()
@@ -24,15 +26,13 @@ def read(path):
 
 def tables():
     """Commands, and for each option (with its dashes) the commands that take it, and its kind."""
-    commands = re.findall(r"^COMMAND\((\w+), (\w+),", read("src/cli/commands.def"), re.M)
-    names, options = dict(commands), {}
-    for long, letter, kind, of in re.findall(r'^OPTION\("[^"]*", "([^"]*)", ([^,]*), (\w+), \w+, "[^"]*", ([^"]*), "', read("src/cli/options.def"), re.M):
-        who = {names[w] for w in re.findall(r"\w+", of) if w in names} if "ALL" not in of else set(names.values())
-        for word in ["--" + long] + (["-" + letter.strip("'")] if letter != "0" else []):
+    options = {}
+    for o in option_table.options(ROOT):
+        for word in ["--" + o.name] + (["-" + o.letter] if o.letter else []):
             takers, kinds = options.setdefault(word, (set(), {}))
-            takers |= who
-            kinds.update({w: kind for w in who})
-    return set(names.values()), options
+            takers |= o.commands
+            kinds.update({w: o.kind for w in o.commands})
+    return set(option_table.commands(ROOT).values()), options
 
 
 COMMANDS, OPTIONS = tables()

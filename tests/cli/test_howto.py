@@ -85,6 +85,10 @@ def main():
                  "help and completions offer both")
             key = run(new, "report", data, "-s", "die", "--format", "csv").stdout
             t.ok(re.match(r"event,samples,period,share,share_error,die(,.*)?\ncpu-clock,\d+,\d+,1,", key), "the sort key", key)
+            words = ["record", "--dry-run", "--transaction", "-e", "cpu-clock", "--", "true"]
+            asked = run(new, *words).stdout
+            t.ok("transaction" in re.search(r"sample +(\S+)", asked)[1] and " --transaction " in asked, "the option of record", asked)
+            t.ok(run(CYCLADE, *words).returncode, "which is new")
             words = ["record", "--dry-run", "-e", "cpu-clock/exclude-idle/", "--", "true"]
             t.equal([run(x, *words).returncode != 0 for x in (new, CYCLADE)], [False, True], "the term, which is new")
     t.done()

@@ -478,7 +478,7 @@ j = info("crowd.data")
 t.ok(j["records"].get("FORK", 0) + j["records"].get("LOST", 0) >= (2000 if SANITIZED else 10000),
      "its threads are told, or their loss is", j["records"])
 
-for options, has, gone in ((["-g", "--fields", "cpu"], "ip|tid|time|cpu|period", "chain"), (["-g=dwarf", "--fields", "chain"], "ip|tid|time|period|callchain|regs_user|stack_user", None),
+for options, has, gone in ((["-g", "--fields", "cpu"], "ip|tid|time|cpu|period", "chain"), (["-g=dwarf", "--fields", "chain"], "ip|tid|time|callchain|period|regs_user|stack_user", None),
                            (["-g=dwarf", "-d", "-W", "--fields=-weight,-chain,-uregs,-stack,-period", "-c", "9"], "ip|tid|time|addr|data_src", "period, chain, uregs, stack, weight"),
                            (["-c", "1000000", "--fields", "id,pid"], "ip|tid|time", "period")):
     r = run("record", "--dry-run", "-e", "cpu-clock", *options, "--", "true")

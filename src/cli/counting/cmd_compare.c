@@ -56,16 +56,17 @@ static int find_programs(struct comparing *x, struct err *err)
 
 static bool wants_tree(const struct options *o)
 {
-	return OPTION_GIVEN(o, level) || o->node.n || o->metric.n;
+	return OPTION_GIVEN(o, level) || o->measure.node.n || o->measure.metric.n;
 }
 
 static int check(const struct options *o, struct err *err)
 {
-	if (OPTION_GIVEN(o, repeat) && (!o->repeat || o->repeat > PAIRS_MOST)) {
+	if (OPTION_GIVEN(o, measure.repeat) &&
+	    (!o->measure.repeat || o->measure.repeat > PAIRS_MOST)) {
 		(void)err_set(err, ERR_USAGE, "-r goes from 1 to %u pairs", PAIRS_MOST);
 		return err_hint(err, "20 is the default");
 	}
-	if (o->event.n && wants_tree(o)) {
+	if (o->measure.event.n && wants_tree(o)) {
 		(void)err_set(err, ERR_USAGE, "-e counts events, -l, --node and -M make a tree");
 		return err_hint(err, "leave out one or the other");
 	}
@@ -126,7 +127,7 @@ static int fill_sides(struct comparing *x, struct err *err)
 		cli->args = x->report.command[i];
 		if (cli_measure_opts(cli, s, err))
 			return -1;
-		s->warmup = OPTION_GIVEN(o, warmup) ? o->warmup : 1;
+		s->warmup = OPTION_GIVEN(o, measure.warmup) ? o->measure.warmup : 1;
 		s->silent = WORKLOAD_NO_INPUT | (o->show_output ? 0u : WORKLOAD_NO_OUTPUT);
 		if (!s->event.n && !x->opts.tree && !o->functions)
 			choose_events(x, &s->event);
@@ -167,7 +168,8 @@ static int prepare(struct comparing *x, struct err *err)
 	}
 	x->opts.anyway = o->anyway;
 	x->opts.may_fail = o->ignore_failure;
-	compare_begin(&x->c, &x->cli->arena, o->repeat ? (uint32_t)o->repeat : PAIRS,
+	compare_begin(&x->c, &x->cli->arena,
+		      o->measure.repeat ? (uint32_t)o->measure.repeat : PAIRS,
 		      OPTION_GIVEN(o, seed) ? o->seed : any_seed());
 	if (OPTION_GIVEN(o, effect))
 		x->c.aim = o->effect / 100;

@@ -143,9 +143,9 @@ static int check(struct cli *cli, struct err *err)
 	if (cli->args.n)
 		return err_set(err, ERR_USAGE, "monitor takes no operand, not '%.60s'",
 			       cli->args.v[0]);
-	if (o->restore && (o->once || o->for_time || o->listen))
+	if (o->restore && (o->once || o->measure.for_time || o->listen))
 		return err_set(err, ERR_USAGE, "--restore counts nothing: it stands alone");
-	if (o->once && o->for_time)
+	if (o->once && o->measure.for_time)
 		return err_set(err, ERR_USAGE, "--once and --for exclude each other");
 	if (o->once && o->listen)
 		return err_set(err, ERR_USAGE, "--once and --listen exclude each other");
@@ -209,7 +209,7 @@ int cmd_monitor(struct cli *cli)
 
 	if (check(cli, &err) || cli_measure_opts(cli, &opts, &err) ||
 	    split(&cli->arena, &cli->opt.metrics, &m.metrics, &err) ||
-	    split(&cli->arena, &cli->opt.cgroup, &m.cgroups, &err))
+	    split(&cli->arena, &cli->opt.measure.cgroup, &m.cgroups, &err))
 		goto out;
 	opts.cgroup.n = 0; /* counters are the machine's */
 	if (cli->opt.restore) {

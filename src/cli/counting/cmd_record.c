@@ -45,7 +45,7 @@ static void closing_line(const struct cli *cli, const struct sampling_result *re
 		cli_note(cli, "%s",
 			 res->began ? "not one sample: it slept, or ended too soon for the "
 				      "frequency (-F)"
-			 : cli->opt.control
+			 : cli->opt.measure.control
 				 ? "not one sample: --control did not enable sampling"
 				 : "not one sample: it ended before sampling began (-D)");
 	if (res->ousted)
@@ -79,7 +79,7 @@ static int describe(struct sampling *r, bool verbose)
 static bool no_pmu(struct cli *cli, char why[256])
 {
 	why[0] = '\0';
-	if (cli->opt.account && !cli->opt.dry_run)
+	if (cli->opt.measure.account && !cli->opt.measure.dry_run)
 		no_pmu_find(cli, why);
 	return why[0];
 }
@@ -205,7 +205,7 @@ int cmd_record(struct cli *cli)
 		code = cli_fail_as(&err, cli_measuring_code(cli, &err));
 		goto out;
 	}
-	if (cli->opt.dry_run) {
+	if (cli->opt.measure.dry_run) {
 		code = describe(r, cli->opt.verbose);
 		goto out;
 	}

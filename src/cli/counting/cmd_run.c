@@ -465,9 +465,9 @@ static int usage(const struct cli *cli, struct err *err)
 		(void)err_set(err, ERR_USAGE, "run needs a program");
 		return err_hint(err, "cyclade run -- ./prog args");
 	}
-	if (OPTION_GIVEN(&cli->opt, repeat) && !cli->opt.repeat)
+	if (OPTION_GIVEN(&cli->opt, measure.repeat) && !cli->opt.measure.repeat)
 		return err_set(err, ERR_USAGE, "-r 0 would run nothing");
-	if (cli->opt.regions && cli->opt.repeat > 1) {
+	if (cli->opt.regions && cli->opt.measure.repeat > 1) {
 		(void)err_set(err, ERR_USAGE, "--regions counts one run: not with -r");
 		return err_hint(err, "cyclade run --regions -- ./prog args");
 	}
@@ -481,11 +481,11 @@ static int measure(struct sampling **s, struct run_summary *o, struct err *err)
 	if (counting_out_open(&o->out, o->cli, &run_document, err) ||
 	    cli_measure_opts(o->cli, &opts, err))
 		return -1;
-	if (o->repeats && !o->cli->opt.dry_run)
+	if (o->repeats && !o->cli->opt.measure.dry_run)
 		return run_several(s, o, &opts, err);
 	if (sampling_open(s, &opts, o->path, run_tree_beside(o->t), err))
 		return -1;
-	return o->cli->opt.dry_run ? describe(*s, o, err) : run(*s, o, err);
+	return o->cli->opt.measure.dry_run ? describe(*s, o, err) : run(*s, o, err);
 }
 
 int cmd_run(struct cli *cli)
@@ -504,8 +504,8 @@ int cmd_run(struct cli *cli)
 		return cli_fail_as(&err, EXIT_TOOL);
 	if (cli->opt.regions)
 		return regions_run(cli);
-	if (cli->opt.repeat > 1) {
-		run_repeats_open(&repeats, cli, path, cli->opt.repeat);
+	if (cli->opt.measure.repeat > 1) {
+		run_repeats_open(&repeats, cli, path, cli->opt.measure.repeat);
 		summary.repeats = &repeats;
 	}
 	if (measure(&s, &summary, &err)) {
@@ -514,7 +514,7 @@ int cmd_run(struct cli *cli)
 			cli_warn("the recordings of %zu run%s are kept: cyclade sum %s",
 				 repeats.file.n, repeats.file.n == 1 ? "" : "s", path);
 	} else {
-		code = cli->opt.dry_run ? EXIT_OK : exit_code(&summary);
+		code = cli->opt.measure.dry_run ? EXIT_OK : exit_code(&summary);
 	}
 	counting_out_close(&summary.out);
 	sampling_close(s);

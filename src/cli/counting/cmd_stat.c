@@ -18,7 +18,7 @@
  * it on to, not all runs were made although each ended well. */
 static int exit_code(const struct cli *cli, const struct counting *k)
 {
-	if (!cli->args.n || cli->opt.dry_run)
+	if (!cli->args.n || cli->opt.measure.dry_run)
 		return EXIT_OK;
 	if (!k->result.status && k->result.interrupted && stat_runs(cli) > 1)
 		return 128 + SIGINT;
@@ -152,7 +152,7 @@ static const char *level_of(const char *s, size_t n)
 
 static int topdown_groups(struct cli *cli, struct err *err)
 {
-	struct text_list *l = &cli->opt.metric;
+	struct text_list *l = &cli->opt.measure.metric;
 	const char *deepest = NULL;
 	size_t kept = 0;
 
@@ -203,15 +203,16 @@ static int count_software(struct cli *cli, const char *why)
 			       MACHINE_MODEL | MACHINE_HYPERVISOR, NULL))
 		m.hypervisor = NULL;
 	no_pmu_say(why, m.hypervisor, "counting time and software events instead", NULL);
-	cli->opt.event = (struct text_list){ .v = events, .n = 1 };
+	cli->opt.measure.event = (struct text_list){ .v = events, .n = 1 };
 	return stat_events(cli);
 }
 
 /* Nothing is asked for that takes counters. */
 static bool asks_nothing(const struct options *o)
 {
-	return !o->event.n && !OPTION_GIVEN(o, level) && !o->node.n && !o->metric.n &&
-	       !o->drilldown && !o->no_mux && !o->latency && !o->why && !o->dry_run;
+	return !o->measure.event.n && !OPTION_GIVEN(o, level) && !o->measure.node.n &&
+	       !o->measure.metric.n && !o->measure.drilldown && !o->measure.no_mux &&
+	       !o->measure.latency && !o->why && !o->measure.dry_run;
 }
 
 /* `perf stat record` and `report`: not taken for programs unless there are such. */
@@ -239,14 +240,16 @@ int cmd_stat(struct cli *cli)
 		return usage(cli, &err, "stat has no record and report, as perf's has",
 			     "cyclade stat -j -o FILE -- ./prog keeps the counts; --import FILE "
 			     "reads them");
-	if (OPTION_GIVEN(o, repeat) && (!o->repeat || !cli->args.n))
+	if (OPTION_GIVEN(o, measure.repeat) && (!o->measure.repeat || !cli->args.n))
 		return usage(cli, &err,
-			     o->repeat ? "-r repeats a program" : "-r 0 would measure nothing",
+			     o->measure.repeat ? "-r repeats a program"
+					       : "-r 0 would measure nothing",
 			     "cyclade stat -r 5 -- ./prog");
-	if (o->repeat > 1 && o->interval)
+	if (o->measure.repeat > 1 && o->measure.interval)
 		return usage(cli, &err, "-r and -I exclude each other",
 			     "-r: totals of several runs; -I: one run, piece by piece");
-	if (o->event.n && (OPTION_GIVEN(o, level) || o->node.n || o->metric.n))
+	if (o->measure.event.n &&
+	    (OPTION_GIVEN(o, level) || o->measure.node.n || o->measure.metric.n))
 		return usage(cli, &err, "-e counts events, -l, --node and -M make a tree",
 			     "leave out one or the other");
 	if (asks_nothing(o)) {
@@ -254,5 +257,5 @@ int cmd_stat(struct cli *cli)
 		if (*why)
 			return count_software(cli, why);
 	}
-	return o->event.n ? stat_events(cli) : stat_tree(cli);
+	return o->measure.event.n ? stat_events(cli) : stat_tree(cli);
 }

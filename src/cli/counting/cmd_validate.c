@@ -412,7 +412,7 @@ static int test_all(struct job *j, struct validate *v, struct validate_report *r
 static int spin(struct job *j)
 {
 	const struct options *o = &j->cli->opt;
-	double seconds = o->for_time ? (double)o->for_time / 1e9 : 1;
+	double seconds = o->measure.for_time ? (double)o->measure.for_time / 1e9 : 1;
 	struct err err = ERR_INIT;
 	const struct kernel *k;
 	enum calibrate_at at;

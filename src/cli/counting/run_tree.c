@@ -75,7 +75,7 @@ static void no_tree(struct run_tree *t, const char *why)
 
 static bool asked_for(const struct options *o)
 {
-	return OPTION_GIVEN(o, level) || o->node.n || o->model || o->models.n;
+	return OPTION_GIVEN(o, level) || o->measure.node.n || o->model || o->models.n;
 }
 
 static int plan_drill(struct run_tree *t, struct counting *k, struct counter_setup **setup,
@@ -148,7 +148,7 @@ static int without_pmu(const struct run_tree *t, const struct sampling_result *r
 		return err_hint(
 			err, "without --require pmu, time is sampled; `cyclade doctor` tells more");
 	}
-	if (!cli->opt.quiet && !cli->opt.dry_run && !t->again)
+	if (!cli->opt.quiet && !cli->opt.measure.dry_run && !t->again)
 		no_pmu_say(res->no_cycles, res->hypervisor, "sampling time instead", NULL);
 	return 0;
 }
@@ -174,7 +174,7 @@ static int plan(void *ctx, struct counting *k, struct sampling *r, struct counte
 	}
 	if (plan_drill(t, k, setup, err))
 		return -1;
-	return o->event.n || !t->drilling ? 0 : plan_less_precise(t, k, r, setup, err);
+	return o->measure.event.n || !t->drilling ? 0 : plan_less_precise(t, k, r, setup, err);
 }
 
 /* ---- while it runs ---------------------------------------------------------------------- */

@@ -207,7 +207,7 @@ static int ended(void *ctx, struct counting *k, struct err *err)
 
 	c.head.status = k->has_program ? k->result.status : -1;
 	c.head.killed_by = k->result.killed_by;
-	if (s->cli->opt.interval) {
+	if (s->cli->opt.measure.interval) {
 		c.head.end = true;
 		rc = print(s, &c, k, -1, err);
 		goto out;
@@ -260,7 +260,7 @@ static int count(struct stat_run *s, struct err *err)
 	    counting_events_parse(&s->ev, &s->k, err) ||
 	    counting_out_open(&s->out, s->cli, &counts_document, err))
 		return -1;
-	if (s->cli->opt.dry_run)
+	if (s->cli->opt.measure.dry_run)
 		return describe(s, err);
 	if (counting_warmup(&s->k, err))
 		return -1;

@@ -233,7 +233,7 @@ static int find_names(struct import *im, struct err *err)
 	uint32_t *list[DRILL_CORES];
 	size_t n[DRILL_CORES];
 
-	if (im->core[0].named || (!o->node.n && !o->metric.n))
+	if (im->core[0].named || (!o->measure.node.n && !o->measure.metric.n))
 		return 0;
 	for (size_t c = 0; c < im->n_cores; c++)
 		d.core[c].m = im->core[c].m;
@@ -496,7 +496,8 @@ static int check(struct cli *cli, struct err *err)
 {
 	const struct options *o = &cli->opt;
 
-	if (cli->args.n || o->pid.n || o->tid.n || o->uid || o->event.n) {
+	if (cli->args.n || o->measure.pid.n || o->measure.tid.n || o->measure.uid ||
+	    o->measure.event.n) {
 		(void)err_set(err, ERR_USAGE,
 			      "--import counts nothing: it takes no program, no task, no event");
 		return err_hint(err, "cyclade stat --import FILE --model ID");

@@ -163,7 +163,7 @@ static int choose_models(struct data *d, struct err *err)
  * name. The n-th of a name on one PMU belongs to the n-th on another. */
 static int find_boxes(struct data *d, struct err *err)
 {
-	bool apart = d->no_model && d->im->cli->opt.no_merge;
+	bool apart = d->no_model && d->im->cli->opt.measure.no_merge;
 	struct u64map nth = U64MAP_INIT, first = U64MAP_INIT;
 	int rc = -1;
 
@@ -331,7 +331,7 @@ static int cpu_places(struct data *d, struct err *err)
 static int find_places(struct data *d, struct err *err)
 {
 	struct import *im = d->im;
-	const char *per = im->cli->opt.per;
+	const char *per = im->cli->opt.measure.per;
 
 	if (!per) {
 		d->place = arena_alloc(im->a, sizeof(*d->place));
@@ -632,7 +632,7 @@ static int print_span(struct data *d, size_t from, size_t to, double time, doubl
 static int print_intervals(struct data *d, const char *const *notes, size_t n_notes,
 			   struct err *err)
 {
-	double least = (double)d->im->cli->opt.interval / 1e9 * 0.98, began = 0;
+	double least = (double)d->im->cli->opt.measure.interval / 1e9 * 0.98, began = 0;
 	struct counts c = { .head = import_head(d->im, NAN, 0) };
 	struct tree_report r = { 0 };
 	size_t from = 0;
@@ -703,7 +703,7 @@ static int print_all(struct data *d, struct err *err)
 	    counting_out_open(&d->im->out, d->im->cli,
 			      d->no_model ? &counts_document : &tree_document, err))
 		return -1;
-	if (d->im->cli->opt.interval)
+	if (d->im->cli->opt.measure.interval)
 		return print_intervals(d, note, n, err);
 	return print_span(d, 0, d->s.n_rounds, NAN, span_end(d, d->s.n_rounds - 1), note, n, err);
 }
@@ -715,7 +715,7 @@ int import_recording(struct import *im, struct err *err)
 
 	if (read_all(&d, err))
 		goto out;
-	if (im->cli->opt.interval && !d.s.interval_ms) {
+	if (im->cli->opt.measure.interval && !d.s.interval_ms) {
 		(void)err_set(err, ERR_USAGE, "%s was recorded without intervals",
 			      im->cli->opt.import);
 		(void)err_hint(err, "perf stat record -I 1000 has them");

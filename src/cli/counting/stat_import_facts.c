@@ -23,7 +23,7 @@ void import_facts(struct import *im)
 
 		drill_facts(im->system, &d, &im->k);
 	} else {
-		im->system[SYSTEM_CORE_WIDE] = o->all ? 1 : 0;
+		im->system[SYSTEM_CORE_WIDE] = o->measure.all ? 1 : 0;
 	}
 	if (o->smt)
 		im->system[SYSTEM_SMT_ON] = !strcmp(o->smt, "on");
@@ -31,7 +31,7 @@ void import_facts(struct import *im)
 		im->system[SYSTEM_THREADS_PER_CORE] = 1;
 		im->system[SYSTEM_CORE_WIDE] = 1;
 	}
-	if (o->all)
+	if (o->measure.all)
 		im->system[SYSTEM_CORE_WIDE] = 1;
 	im->no_pmem = !o->pmem && !o->sysroot;
 	if (o->pmem || im->no_pmem)
@@ -203,7 +203,7 @@ int import_levels(struct import *im, const struct import_set *set, size_t n, str
 	const struct options *o = &im->cli->opt;
 	const char *other = NULL, *first = NULL;
 	bool all = false, wanted = false, any = false;
-	unsigned said = o->user_only ? IMPORT_USER : IMPORT_KERNEL, found = 0;
+	unsigned said = o->measure.user_only ? IMPORT_USER : IMPORT_KERNEL, found = 0;
 
 	if (im->levels_known)
 		return 0;
@@ -223,7 +223,7 @@ int import_levels(struct import *im, const struct import_set *set, size_t n, str
 			found = k.levels && !any ? k.levels : found;
 			any |= k.levels != 0;
 		}
-	if (o->user_only || o->kernel_only) {
+	if (o->measure.user_only || o->measure.kernel_only) {
 		if (!wanted) {
 			(void)err_set(err, ERR_USAGE, "%s: no event counted %s", o->import,
 				      import_levels_text(said));

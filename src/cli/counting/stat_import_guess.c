@@ -162,7 +162,7 @@ static size_t names_that_decide(const struct guess *g)
 
 static bool asks_for_nodes(const struct options *o)
 {
-	return o->node.n || o->metric.n || OPTION_GIVEN(o, level);
+	return o->measure.node.n || o->measure.metric.n || OPTION_GIVEN(o, level);
 }
 
 int import_guess(const char **id, const char **why, struct import *im,

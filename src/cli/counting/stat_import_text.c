@@ -224,7 +224,7 @@ static size_t place_length(const char *per, const char *label)
 static int find_places(struct text *t, struct err *err)
 {
 	struct import *im = t->im;
-	const char *per = im->cli->opt.per, *some = NULL;
+	const char *per = im->cli->opt.measure.per, *some = NULL;
 	size_t n = t->file.n_places;
 	struct strtab seen = STRTAB_INIT;
 	int rc = -1;
@@ -426,7 +426,8 @@ static void notes_of(struct text *t, struct import_notes *l)
 static int read_file(struct text *t, struct err *err)
 {
 	const struct options *o = &t->im->cli->opt;
-	struct counts_choice choice = { .cgroup = o->cgroup.n ? o->cgroup.v[0] : NULL };
+	struct counts_choice choice = { .cgroup = o->measure.cgroup.n ? o->measure.cgroup.v[0]
+								      : NULL };
 	struct buf text = BUF_INIT;
 	int rc;
 
@@ -495,7 +496,7 @@ static int print_span(struct text *t, size_t from, size_t to, const struct impor
 static int print_intervals(struct text *t, const struct import_notes *l, struct err *err)
 {
 	struct import *im = t->im;
-	double least = (double)im->cli->opt.interval / 1e9 * 0.98, began = 0;
+	double least = (double)im->cli->opt.measure.interval / 1e9 * 0.98, began = 0;
 	struct count_head end = import_head(im, NAN, t->file.seconds);
 	struct tree_report r = { .n_views = 0 };
 	struct counts c = { .n = 0 };
@@ -528,7 +529,7 @@ static int check_intervals(const struct text *t, struct err *err)
 {
 	const char *file = t->im->cli->opt.import;
 
-	if (!t->im->cli->opt.interval)
+	if (!t->im->cli->opt.measure.interval)
 		return 0;
 	if (t->file.n_times < 2) {
 		(void)err_set(err, ERR_USAGE, "%s has no intervals", file);
@@ -563,5 +564,6 @@ int import_printed(struct import *im, struct err *err)
 	if (counting_out_open(&im->out, im->cli, t.no_model ? &counts_document : &tree_document,
 			      err))
 		return -1;
-	return im->cli->opt.interval ? print_intervals(&t, &l, err) : print_span(&t, 0, 0, &l, err);
+	return im->cli->opt.measure.interval ? print_intervals(&t, &l, err)
+					     : print_span(&t, 0, 0, &l, err);
 }

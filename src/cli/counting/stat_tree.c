@@ -123,7 +123,7 @@ static int finish(struct stat_tree *s, struct counting *k, struct err *err)
 
 	r.head.status = k->has_program ? k->result.status : -1;
 	r.head.killed_by = k->result.killed_by;
-	if (s->cli->opt.interval) {
+	if (s->cli->opt.measure.interval) {
 		drill_latency_of_all_runs(&s->d);
 		if (drill_report_notes(&said, &r, err))
 			return -1;
@@ -193,11 +193,11 @@ static int check(const struct stat_tree *s, struct err *err)
 	bool several = s->d.mode == DRILL_RERUN || s->d.mode == DRILL_EACH;
 	const char *what = s->d.mode == DRILL_EACH ? "--no-mux" : "--drilldown=rerun";
 
-	if (several && (!s->cli->args.n || o->interval || o->repeat > 1)) {
+	if (several && (!s->cli->args.n || o->measure.interval || o->measure.repeat > 1)) {
 		(void)err_set(err, ERR_USAGE, "%s runs a program several times%s", what,
-			      o->interval     ? ": not with -I"
-			      : o->repeat > 1 ? ": not with -r"
-					      : "");
+			      o->measure.interval     ? ": not with -I"
+			      : o->measure.repeat > 1 ? ": not with -r"
+						      : "");
 		return err_hint(err, "cyclade stat %s -- ./prog", what);
 	}
 	return 0;
@@ -223,7 +223,7 @@ static int count(struct stat_tree *s, struct err *err)
 	if (drill_open(&s->d, &s->k, NULL, 0, err) || check(s, err) ||
 	    counting_out_open(&s->out, s->cli, &tree_document, err))
 		return -1;
-	if (s->cli->opt.dry_run)
+	if (s->cli->opt.measure.dry_run)
 		return describe(s, err);
 	if (counting_warmup(&s->k, err))
 		return -1;

@@ -34,8 +34,8 @@ static void put_whom(struct buf *b, const struct live *l)
 		buf_printf(b, "pid %s", a->pid.v[0]);
 	else if (a->tid.n)
 		buf_printf(b, "thread %s", a->tid.v[0]);
-	else if (l->cli->opt.uid)
-		buf_printf(b, "user %s", l->cli->opt.uid);
+	else if (l->cli->opt.measure.uid)
+		buf_printf(b, "user %s", l->cli->opt.measure.uid);
 	else
 		buf_puts(b, "your processes");
 }

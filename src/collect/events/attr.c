@@ -89,21 +89,35 @@ static uint64_t ibs_period(const struct event *e, uint64_t period)
 	return n < least ? least : n;
 }
 
+#define BIT(name) ((uint64_t)PERF_SAMPLE_##name)
+
+struct attr_wish attr_wish_tracking(const struct attr_wish *w)
+{
+	return (struct attr_wish){
+#define ATTR_WISH(field, parts, tracks, perf) .field = (tracks) && w->field,
+#include "collect/attr_wish.def"
+#undef ATTR_WISH
+	};
+}
+
+void attr_wish_put(struct buf *b, const struct attr_wish *w)
+{
+#define ATTR_WISH(field, parts, tracks, perf) buf_puts(b, w->field ? " " perf : "");
+#include "collect/attr_wish.def"
+#undef ATTR_WISH
+}
+
 static uint64_t sample_type(const struct event *e, const struct attr_opts *o, enum attr_chain chain)
 {
 	uint64_t t = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
 
 	t |= o->cpu ? PERF_SAMPLE_CPU : 0;
 	t |= o->several ? PERF_SAMPLE_IDENTIFIER : 0;
-	t |= o->data || o->phys_data || o->data_page_size ? PERF_SAMPLE_ADDR : 0;
-	t |= o->data || o->weight ? PERF_SAMPLE_DATA_SRC : 0;
-	t |= o->phys_data ? PERF_SAMPLE_PHYS_ADDR : 0;
-	t |= o->data_page_size ? PERF_SAMPLE_DATA_PAGE_SIZE : 0;
-	t |= o->code_page_size ? PERF_SAMPLE_CODE_PAGE_SIZE : 0;
-	t |= o->weight ? PERF_SAMPLE_WEIGHT_STRUCT : 0;
-	t |= o->intr_regs ? PERF_SAMPLE_REGS_INTR : 0;
-	t |= o->user_regs || leaf_regs(chain) ? PERF_SAMPLE_REGS_USER : 0;
-	t |= o->branch || e->attr.branch_sample_type ? PERF_SAMPLE_BRANCH_STACK : 0;
+#define ATTR_WISH(field, parts, tracks, perf) t |= o->wish.field ? (parts) : 0;
+#include "collect/attr_wish.def"
+#undef ATTR_WISH
+	t |= leaf_regs(chain) ? PERF_SAMPLE_REGS_USER : 0;
+	t |= e->attr.branch_sample_type ? PERF_SAMPLE_BRANCH_STACK : 0;
 	t |= e->attr.type == PERF_TYPE_TRACEPOINT || attr_is_ibs(e) ? PERF_SAMPLE_RAW : 0;
 	t |= e->sample_read || o->times ? PERF_SAMPLE_READ : 0;
 	if (chain != CHAIN_NONE)
@@ -171,15 +185,15 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 	if (o->kernel_only)
 		a->exclude_user = 1;
 	if (a->sample_type & PERF_SAMPLE_REGS_USER)
-		a->sample_regs_user =
-			o->user_regs || chain == CHAIN_DWARF ? attr_all_regs() : leaf_regs(chain);
+		a->sample_regs_user = o->wish.user_regs || chain == CHAIN_DWARF ? attr_all_regs()
+										: leaf_regs(chain);
 	if (a->sample_type & PERF_SAMPLE_REGS_INTR)
 		a->sample_regs_intr = attr_all_regs();
 	if (chain == CHAIN_DWARF) {
 		a->sample_stack_user = (stack_size ? stack_size : 8192) & ~7u;
 		a->exclude_callchain_user = 1;
 	}
-	if (o->branch && !a->branch_sample_type)
+	if (o->wish.branch && !a->branch_sample_type)
 		a->branch_sample_type = (o->branch_type ? o->branch_type : PERF_SAMPLE_BRANCH_ANY) |
 					PERF_SAMPLE_BRANCH_HW_INDEX;
 	if (chain == CHAIN_LBR)
@@ -189,9 +203,9 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 	if (tracking) {
 		a->mmap = a->mmap2 = a->comm = a->comm_exec = a->task = 1;
 		a->ksymbol = a->bpf_event = 1;
-		a->build_id = o->build_ids;
+		a->build_id = o->wish.build_ids;
 		a->context_switch |= o->switches;
-		a->mmap_data = o->data || o->phys_data || o->data_maps;
+		a->mmap_data = o->wish.data || o->wish.phys_data || o->data_maps;
 	}
 }
 

@@ -101,7 +101,7 @@ int sampling_account_events(struct sampling *r, struct err *err)
 
 void sampling_account_wish(const struct sampling *r, size_t i, struct attr_opts *w)
 {
-	w->branch |= r->of[i].event->branches && w->chain != CHAIN_LBR;
+	w->wish.branch |= r->of[i].event->branches && w->chain != CHAIN_LBR;
 }
 
 bool sampling_account_without(struct sampling *r, size_t i, const struct err *why)

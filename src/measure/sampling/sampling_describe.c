@@ -6,46 +6,7 @@
 
 #include "base/text.h"
 #include "measure/sampling/sampling_int.h"
-
-struct word {
-	uint64_t bit;
-	const char *name;
-};
-
-static const struct word sample_words[] = {
-	{ PERF_SAMPLE_IDENTIFIER, "identifier" },
-	{ PERF_SAMPLE_IP, "ip" },
-	{ PERF_SAMPLE_TID, "tid" },
-	{ PERF_SAMPLE_TIME, "time" },
-	{ PERF_SAMPLE_ADDR, "addr" },
-	{ PERF_SAMPLE_ID, "id" },
-	{ PERF_SAMPLE_CPU, "cpu" },
-	{ PERF_SAMPLE_PERIOD, "period" },
-	{ PERF_SAMPLE_READ, "read" },
-	{ PERF_SAMPLE_CALLCHAIN, "callchain" },
-	{ PERF_SAMPLE_RAW, "raw" },
-	{ PERF_SAMPLE_BRANCH_STACK, "branch_stack" },
-	{ PERF_SAMPLE_REGS_USER, "regs_user" },
-	{ PERF_SAMPLE_STACK_USER, "stack_user" },
-	{ PERF_SAMPLE_WEIGHT, "weight" },
-	{ PERF_SAMPLE_WEIGHT_STRUCT, "weight_struct" },
-	{ PERF_SAMPLE_DATA_SRC, "data_src" },
-	{ PERF_SAMPLE_REGS_INTR, "regs_intr" },
-	{ PERF_SAMPLE_PHYS_ADDR, "phys_addr" },
-	{ PERF_SAMPLE_DATA_PAGE_SIZE, "data_page_size" },
-	{ PERF_SAMPLE_CODE_PAGE_SIZE, "code_page_size" },
-};
-
-static void put_words(struct buf *b, uint64_t v, const struct word *words, size_t n)
-{
-	const char *sep = "";
-
-	for (size_t i = 0; i < n; i++)
-		if (v & words[i].bit) {
-			buf_printf(b, "%s%s", sep, words[i].name);
-			sep = "|";
-		}
-}
+#include "perfdata/perfdata.h"
 
 static void put_flags(struct buf *b, const struct perf_event_attr *a)
 {
@@ -78,6 +39,7 @@ static void put_event(struct buf *b, const struct sampling *r, size_t i)
 {
 	const struct perf_event_attr stored = attr_to_store(&r->ev[i].attr, &r->events.ev.v[i]);
 	const struct perf_event_attr *a = &stored;
+	const char *sep = "  sample      ";
 
 	text_put_safe(b, r->ev[i].name, false);
 	buf_printf(b, "\n  type        %u, config 0x%llx", a->type, (unsigned long long)a->config);
@@ -88,8 +50,11 @@ static void put_event(struct buf *b, const struct sampling *r, size_t i)
 		   (unsigned long long)a->sample_period);
 	if (a->precise_ip)
 		buf_printf(b, "  precise     %u\n", (unsigned)a->precise_ip);
-	buf_puts(b, "  sample      ");
-	put_words(b, a->sample_type, sample_words, sizeof(sample_words) / sizeof(*sample_words));
+	for (unsigned bit = 0; bit < PD_SAMPLE_WORDS; bit++)
+		if (a->sample_type >> bit & 1) {
+			buf_printf(b, "%s%s", sep, pd_sample_words[bit]);
+			sep = "|";
+		}
 	buf_putc(b, '\n');
 	if (a->branch_sample_type)
 		buf_printf(b, "  branches    0x%llx\n", (unsigned long long)a->branch_sample_type);
@@ -103,6 +68,7 @@ static void put_event(struct buf *b, const struct sampling *r, size_t i)
 static void put_perf_line(struct buf *b, const struct sampling *r)
 {
 	const struct measure_opts *o = &r->opts;
+	struct attr_wish wish = o->wish;
 
 	buf_puts(b, "like: perf record");
 	for (size_t i = 0; i < r->events.ev.n; i++) {
@@ -125,11 +91,8 @@ static void put_perf_line(struct buf *b, const struct sampling *r)
 		buf_printf(b, " -C %s", o->cpu);
 	if (o->branch_filter)
 		buf_printf(b, " -j %s", o->branch_filter);
-	buf_printf(b, "%s%s%s%s%s%s%s", o->branch && !o->branch_filter ? " -b" : "",
-		   o->data ? " -d" : "", o->weight ? " -W" : "", o->phys_data ? " --phys-data" : "",
-		   o->data_page_size ? " --data-page-size" : "",
-		   o->code_page_size ? " --code-page-size" : "",
-		   o->build_ids ? " --buildid-mmap" : "");
+	wish.branch &= !o->branch_filter;
+	attr_wish_put(b, &wish);
 	for (size_t i = 0; i < o->pid.n; i++)
 		buf_printf(b, " -p %s", o->pid.v[i]);
 	for (size_t i = 0; i < o->tid.n; i++)

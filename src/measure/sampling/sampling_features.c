@@ -218,7 +218,7 @@ static bool mem_topology(struct sampling *r, struct buf *b)
 static bool branch_stack(struct sampling *r, struct buf *b)
 {
 	(void)b;
-	return (r->opts.branch || r->opts.branch_filter) &&
+	return (r->opts.wish.branch || r->opts.branch_filter) &&
 	       !(r->fields.gone & PERF_SAMPLE_BRANCH_STACK);
 }
 

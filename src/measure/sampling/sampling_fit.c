@@ -49,16 +49,8 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 			       .period = o->period,
 			       .stack_size = o->stack_size,
 			       .chain = chain_kind(o->call_graph),
-			       .branch = o->branch || o->branch_filter,
+			       .wish = o->wish,
 			       .branch_type = r->branch_type,
-			       .data = o->data,
-			       .phys_data = o->phys_data,
-			       .data_page_size = o->data_page_size,
-			       .code_page_size = o->code_page_size,
-			       .build_ids = o->build_ids,
-			       .weight = o->weight,
-			       .intr_regs = o->intr_regs,
-			       .user_regs = o->user_regs,
 			       .inherit = !o->no_inherit && !sampling_whole(r),
 			       .user_only = o->user_only,
 			       .kernel_only = o->kernel_only,
@@ -69,6 +61,7 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 			       .several = r->events.ev.n > 1 || r->opts.jitter > 0,
 			       .enable_on_exec = r->opts.program.n && !o->delay };
 
+	w.wish.branch |= o->branch_filter != NULL;
 	sampling_fields_wish(r, &w);
 	/* logs of allocations and pauses of switch records have times that programs can read */
 	wish_clock(&w, o->clockid	     ? o->clockid
@@ -140,10 +133,11 @@ static int fit_hint(const struct sampling *r, size_t i, struct err *err)
 				"%s needs branch records (LBR, BRBE), which this machine or "
 				"this event does not have%s",
 				o->branch_filter ? "--branch-filter"
-				: o->branch	 ? "-b"
+				: o->wish.branch ? "-b"
 						 : "-g=lbr",
-				o->branch || o->branch_filter ? ""
-							      : "; -g=fp and -g=dwarf do without");
+				o->wish.branch || o->branch_filter
+					? ""
+					: "; -g=fp and -g=dwarf do without");
 	return err_hint(err, "`cyclade doctor` says what this machine allows, `cyclade list "
 			     "events` what it has");
 }
@@ -288,7 +282,7 @@ static int fit_account(struct sampling *r, size_t i, const struct attr_opts *wis
 	attr_make(&r->ev[i].attr, e, &mine, sampling_tracks(r, i));
 	if (!fit(r, i, t, bits, &why))
 		return 0;
-	if (mine.branch && !wishes->branch) {
+	if (mine.wish.branch && !wishes->wish.branch) {
 		measure_news(&r->opts, "no branch records here: %s: %s", e->name, why.what);
 		err_clear(&why);
 		attr_make(&r->ev[i].attr, e, wishes, sampling_tracks(r, i));

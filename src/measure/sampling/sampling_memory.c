@@ -349,8 +349,9 @@ int sampling_memory_events(struct sampling *r, struct err *err)
 		return -1;
 	if (r->opts.mem && (parse(&w, "--mem", mem_words, r->opts.mem, err) || mem(r, &w, err)))
 		return -1;
-	r->phys_if_may = !r->opts.phys_data;
-	r->opts.data = r->opts.weight = r->opts.phys_data = r->opts.data_page_size = true;
+	r->phys_if_may = !r->opts.wish.phys_data;
+	r->opts.wish.data = r->opts.wish.weight = r->opts.wish.phys_data = true;
+	r->opts.wish.data_page_size = true;
 	return 0;
 }
 

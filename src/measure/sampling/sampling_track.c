@@ -114,12 +114,8 @@ void sampling_track_wish(const struct sampling *r, struct attr_opts *w)
 	const struct attr_opts all = *w;
 
 	*w = (struct attr_opts){ .period = 1,
-				 .data = all.data,
-				 .phys_data = all.phys_data,
-				 .data_page_size = all.data_page_size,
-				 .code_page_size = all.code_page_size,
+				 .wish = attr_wish_tracking(&all.wish),
 				 .data_maps = all.data_maps,
-				 .build_ids = all.build_ids,
 				 .inherit = all.inherit,
 				 .switches = all.switches,
 				 .cpu = all.cpu,

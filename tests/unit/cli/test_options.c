@@ -86,14 +86,14 @@ static void units(void **state)
 {
 	(void)state;
 	parse(CMD_RECORD, "-F 20k -D 150 --for 2m -m 64 --warmup=3");
-	assert_int_equal(o.freq, 20000);
-	assert_int_equal(o.delay, 150000000);
-	assert_int_equal(o.for_time, 120000000000);
-	assert_int_equal(o.mmap_pages, 64);
-	assert_int_equal(o.warmup, 3);
+	assert_int_equal(o.measure.freq, 20000);
+	assert_int_equal(o.measure.delay, 150000000);
+	assert_int_equal(o.measure.for_time, 120000000000);
+	assert_int_equal(o.measure.mmap_pages, 64);
+	assert_int_equal(o.measure.warmup, 3);
 	parse(CMD_RECORD, "-D 2s --for=10ms --stack-size 4k");
-	assert_int_equal(o.delay, 2000000000);
-	assert_int_equal(o.for_time, 10000000);
+	assert_int_equal(o.measure.delay, 2000000000);
+	assert_int_equal(o.measure.for_time, 10000000);
 	assert_int_equal(o.stack_size, 4096);
 	parse(CMD_REPORT, "--min 2.5");
 	assert_true(fabs(o.min - 2.5) < 1e-12);
@@ -104,7 +104,7 @@ static void units(void **state)
 	refused(CMD_RECORD, "-F many", "--freq", NULL);
 	refused(CMD_REPORT, "--min x", "--min", NULL);
 	parse(CMD_STAT, "--delay -1");
-	assert_true(o.delay == DELAY_FOR_EVER);
+	assert_true(o.measure.delay == DELAY_FOR_EVER);
 	refused(CMD_STAT, "--delay -2", "--delay", NULL);
 	refused(CMD_STAT, "--interval -1", "--interval", NULL);
 }
@@ -115,15 +115,15 @@ static void words(void **state)
 {
 	(void)state;
 	parse(CMD_RECORD, "-aF99 -e cycles,x --event=instructions:u -o file");
-	assert_true(o.all);
-	assert_int_equal(o.freq, 99);
-	assert_int_equal(o.event.n, 2);
-	assert_string_equal(o.event.v[0], "cycles,x");
-	assert_string_equal(o.event.v[1], "instructions:u");
+	assert_true(o.measure.all);
+	assert_int_equal(o.measure.freq, 99);
+	assert_int_equal(o.measure.event.n, 2);
+	assert_string_equal(o.measure.event.v[0], "cycles,x");
+	assert_string_equal(o.measure.event.v[1], "instructions:u");
 	assert_string_equal(o.output, "file");
 	assert_int_equal(rest.n, 0);
 	parse(CMD_RECORD, "-F=99"); /* "=" is no part of it */
-	assert_int_equal(o.freq, 99);
+	assert_int_equal(o.measure.freq, 99);
 	/* of programs: the first operand ends options, or -- */
 	parse(CMD_RECORD, "-a prog -a --foo -- x");
 	assert_int_equal(rest.n, 5);
@@ -131,7 +131,7 @@ static void words(void **state)
 	assert_string_equal(rest.v[1], "-a");
 	assert_string_equal(rest.v[4], "x");
 	parse(CMD_STAT, "-- -a -- y");
-	assert_false(o.all);
+	assert_false(o.measure.all);
 	assert_int_equal(rest.n, 3);
 	assert_string_equal(rest.v[0], "-a");
 	/* of files: anywhere, and - is one */
@@ -172,7 +172,7 @@ static void maybe(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		parse(CMD_RECORD, row[i].line);
-		assert_string_equal(o.call_graph, row[i].graph);
+		assert_string_equal(o.measure.call_graph, row[i].graph);
 		assert_int_equal(rest.n, row[i].rest);
 		assert_int_equal(o.quiet, row[i].quiet);
 	}
@@ -235,21 +235,21 @@ static void sources(void **state)
 	begin();
 	set(CMD_RECORD, "event", "a", FROM_FILE);
 	set(CMD_RECORD, "event", "b", FROM_FILE);
-	assert_int_equal(o.event.n, 2); /* from one place: together */
+	assert_int_equal(o.measure.event.n, 2); /* from one place: together */
 	set(CMD_RECORD, "event", "c", FROM_FILE_COMMAND);
-	assert_int_equal(o.event.n, 1); /* from another one: in its place */
-	assert_string_equal(o.event.v[0], "c");
+	assert_int_equal(o.measure.event.n, 1); /* from another one: in its place */
+	assert_string_equal(o.measure.event.v[0], "c");
 	env(CMD_RECORD, "-e d -q --json --format csv");
-	assert_int_equal(o.event.n, 1);
-	assert_string_equal(o.event.v[0], "d");
+	assert_int_equal(o.measure.event.n, 1);
+	assert_string_equal(o.measure.event.v[0], "d");
 	assert_true(o.quiet);
 	assert_false(o.json); /* of other commands: passed over */
 	assert_int_equal(o.said[quiet].from, FROM_ENVIRONMENT);
-	assert_true(OPTION_GIVEN(&o, quiet) && OPTION_GIVEN(&o, event));
-	assert_false(OPTION_GIVEN(&o, json) || OPTION_GIVEN(&o, freq));
+	assert_true(OPTION_GIVEN(&o, quiet) && OPTION_GIVEN(&o, measure.event));
+	assert_false(OPTION_GIVEN(&o, json) || OPTION_GIVEN(&o, measure.freq));
 	assert_int_equal(more(CMD_RECORD, "-e e -e f"), 0);
-	assert_int_equal(o.event.n, 2);
-	assert_string_equal(o.event.v[1], "f");
+	assert_int_equal(o.measure.event.n, 2);
+	assert_string_equal(o.measure.event.v[1], "f");
 	begin(); /* flags can be taken back */
 	set(CMD_RECORD, "quiet", "true", FROM_FILE);
 	assert_true(o.quiet);
@@ -276,7 +276,7 @@ static void sources(void **state)
 	assert_non_null(strstr(err.what, "freq needs HZ"));
 	begin();
 	set(CMD_RECORD, "call-graph", NULL, FROM_FILE); /* may be left out */
-	assert_string_equal(o.call_graph, "");
+	assert_string_equal(o.measure.call_graph, "");
 	begin();
 	assert_int_equal(options_parse_text(&o, &arena, CMD_RECORD, "-q prog", &err), -1);
 	assert_non_null(strstr(err.what, "'prog' is no option"));
@@ -291,17 +291,17 @@ static void rivals(void **state)
 	set(CMD_RECORD, "count", "100", FROM_FILE);
 	set(CMD_RECORD, "user", NULL, FROM_FILE);
 	env(CMD_RECORD, "-F 99");
-	assert_int_equal(o.count, 0);
-	assert_int_equal(o.freq, 99);
-	assert_true(o.user_only);
+	assert_int_equal(o.measure.period, 0);
+	assert_int_equal(o.measure.freq, 99);
+	assert_true(o.measure.user_only);
 	assert_int_equal(more(CMD_RECORD, "-c 7 --kernel"), 0);
-	assert_int_equal(o.count, 7);
-	assert_int_equal(o.freq, 0);
-	assert_true(o.kernel_only && !o.user_only);
+	assert_int_equal(o.measure.period, 7);
+	assert_int_equal(o.measure.freq, 0);
+	assert_true(o.measure.kernel_only && !o.measure.user_only);
 	begin();
 	assert_int_equal(more(CMD_RECORD, "-c 7 -F 9"), 0);
-	assert_int_equal(o.count, 7);
-	assert_int_equal(o.freq, 9);
+	assert_int_equal(o.measure.period, 7);
+	assert_int_equal(o.measure.freq, 9);
 	begin();
 	env(CMD_REPORT, "--format csv");
 	assert_int_equal(more(CMD_REPORT, "-j"), 0);
@@ -324,10 +324,10 @@ static void perf(void **state)
 	parse(CMD_STAT, "--td-level=2");
 	assert_int_equal(o.level, 2);
 	parse(CMD_STAT, "-A -q");
-	assert_string_equal(o.per, "cpu");
+	assert_string_equal(o.measure.per, "cpu");
 	assert_true(o.quiet);
 	parse(CMD_STAT, "--timeout 1500 x");
-	assert_int_equal(o.for_time, 1500000000);
+	assert_int_equal(o.measure.for_time, 1500000000);
 	assert_int_equal(rest.n, 1);
 	parse(CMD_STAT, "-B x"); /* so anyway */
 	assert_int_equal(rest.n, 1);
