@@ -2,7 +2,7 @@
 # A thin front for Meson. `make help` lists the targets.
 BUILD ?= build
 
-.PHONY: all demo check bench install fuzz format clean deps help
+.PHONY: all demo test check bench install fuzz format clean deps help
 all: $(BUILD)/build.ninja
 	@echo "make: building in $(BUILD)/" >&2
 	@ninja -C $(BUILD) --quiet src/cli/cyclade demo/phases library
@@ -16,6 +16,9 @@ $(BUILD)/build.ninja:
 
 demo: ## install what is missing, build, profile the demo program: sh try
 	@BUILD=$(BUILD) sh ./try
+
+test: $(BUILD)/build.ninja ## the quick tests, in two minutes; T=NAME: one suite, or the tests of that name
+	@python3 ci/test.py $(BUILD) $(T)
 
 check: ## install what is missing, build every way, run all tests: sh check
 	@sh ./check
