@@ -10,6 +10,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "perfdata"))
+import gen  # noqa: E402
 from gooda import SAMPLE, read  # noqa: E402
 from page import Page  # noqa: E402
 from tap import NO_SHARED, Tap, run  # noqa: E402
@@ -88,21 +90,12 @@ def elf(listings, path):
 
 
 def recording(listings, program, high, path):
-    data = b""
-
-    def put(kind, body):
-        nonlocal data
-        body += bytes(-len(body) % 8)
-        data += struct.pack("<IHH", kind, 2, 8 + len(body)) + body
-    name = program.encode() + b"\0"
-    put(10, struct.pack("<IIQQQIIQQII", 7, 7, BASE, high - BASE, 0, 0, 0, 0, 0, 5, 2) + name + bytes(-len(name) % 8))
+    w = gen.Writer("<")
+    data = w.record(gen.MMAP2, w.pack("IIQQQIIQQII", 7, 7, BASE, high - BASE, 0, 0, 0, 0, 0, 5, 2) + gen.text8(program), 2)
     for g in listings:
         for x in g.lines:
-            for _ in range(x.samples):
-                put(9, struct.pack("<QIIQ", x.at, 7, 7, 2000000))
-    attr = struct.pack("<IIQQQQQ", 0, 128, 0, 2000000, 1 | 2 | 256, 0, 0).ljust(128, b"\0")
-    with open(path, "wb") as f:
-        f.write(b"PERFILE2" + struct.pack("<9Q", 104, 144, 104, 144, 248, len(data), 0, 0, 0) + bytes(24) + attr + bytes(16) + data)
+            data += w.record(gen.SAMPLE, w.pack("QIIQ", x.at, 7, 7, 2000000), 2) * x.samples
+    gen.one(path, data, period=2000000, sample=1 | 2 | 256)
 
 
 theirs = [Listing(f) for f in sorted(glob.glob(os.path.join(SAMPLE, "asm", "*.csv")))]

@@ -20,13 +20,15 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "perfdata"))
+import gen  # noqa: E402
 from tap import CYCLADE, NO_SHARED, SANITIZED, SHARED, Tap, run  # noqa: E402
 
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
 os.chdir(tmp.name)
 os.environ["XDG_CACHE_HOME"] = tmp.name + "/cache"
-USER, KERNEL, TIMES = 2, 1, 1 << 18
+USER, KERNEL = 2, 1
 MEMORY = 3 << 30
 
 
@@ -54,13 +56,8 @@ def shown(r):
     return "hung" if r is None else "%d: %s" % (r.returncode, r.stderr[-2000:])
 
 
-def pad8(b):
-    return b + b"\0" * (-len(b) % 8)
-
-
 def record(kind, misc, body):
-    body = pad8(body)
-    return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+    return gen.Writer("<").record(kind, gen.pad8(body), misc)
 
 
 def make(name, maps=(), samples=(), comm=b"prog", symbols=(), chains=False, threads=1):
@@ -68,27 +65,22 @@ def make(name, maps=(), samples=(), comm=b"prog", symbols=(), chains=False, thre
     threads: how many, each with a name of its own, take the samples in turn."""
     kind = 1 << 16 | 1 | 2 | 4 | 256 | (32 if chains else 0)
     end = struct.pack("<IIQQ", 7, 7, 1000, 1)
-    data = record(3, 0, struct.pack("<II", 7, 7) + comm[:15].ljust(16, b"\0") + end)
+    data = record(gen.COMM, 0, struct.pack("<II", 7, 7) + comm[:15].ljust(16, b"\0") + end)
     for tid in range(8, 7 + threads):
-        data += record(3, 0, struct.pack("<II", 7, tid) + (b"t%d" % tid).ljust(16, b"\0")
+        data += record(gen.COMM, 0, struct.pack("<II", 7, tid) + (b"t%d" % tid).ljust(16, b"\0")
                        + struct.pack("<IIQQ", 7, tid, 1000, 1))
     for start, length, offset, path in maps:
-        body = struct.pack("<IIQQQIIQQII", 7, 7, start, length, offset, 8, 1, 5, 0, 5, 2) + pad8(path + b"\0")
-        data += record(10, USER, body + end)
+        body = struct.pack("<IIQQQIIQQII", 7, 7, start, length, offset, 8, 1, 5, 0, 5, 2) + gen.pad8(path + b"\0")
+        data += record(gen.MMAP2, USER, body + end)
     for i, s in enumerate(symbols):
-        body = struct.pack("<QIHH", 0xffffffffc0000000 + i * 4096, 4096, 1, 0) + pad8(s + b"\0")
-        data += record(17, 1, body + end)
+        body = struct.pack("<QIHH", 0xffffffffc0000000 + i * 4096, 4096, 1, 0) + gen.pad8(s + b"\0")
+        data += record(gen.KSYMBOL, 1, body + end)
     for i, ip in enumerate(samples):
         body = struct.pack("<QQIIQQ", 1, ip, 7, 7 + i % threads, 2000 + i, 1000)
         if chains:
             body += struct.pack("<QQQQ", 3, 2**64 - 512, ip, ip + 1)
-        data += record(9, KERNEL if ip >> 63 else USER, body)
-    attr = struct.pack("<IIQQQQQ", 1, 128, 0, 1000, kind, 0, TIMES).ljust(128, b"\0")
-    ids = struct.pack("<QQQ", 248, 8, 1)
-    head = b"PERFILE2" + struct.pack("<9Q", 104, 144, 104, 144, 256, len(data), 0, 0, 0)
-    with open(name, "wb") as out:
-        out.write(head.ljust(104, b"\0") + attr + ids + data)
-    return name
+        data += record(gen.SAMPLE, KERNEL if ip >> 63 else USER, body)
+    return gen.one(name, data, type=1, period=1000, sample=kind, sample_id_all=1, ids=[1])
 
 
 every = [["info"], ["info", "-j"], ["report"], ["report", "-j"], ["report", "--format", "csv"],

@@ -12,6 +12,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "perfdata"))
+import gen  # noqa: E402
 import recordings  # noqa: E402
 from calls_made import RET, make  # noqa: E402
 from page import Page, differences  # noqa: E402
@@ -110,13 +112,11 @@ BASE = 0xffffffffc0000000
 
 def large(path, chain_of):
     """Samples as (functions from outside in, CPU, time, period)."""
-    data = bytearray()
+    w, data = gen.Writer("<"), bytearray()
     samples = []
     deep = bool(chain_of(0))
     for i in range(FUNCTIONS):
-        name = b"f%d\0" % i
-        body = struct.pack("<QIHH", BASE + i * 4096, 4096, 1, 0) + name + b"\0" * (-len(name) % 8) + struct.pack("<IIQQ", 0, 0, 1000, 0)
-        data += struct.pack("<IHH", 17, 1, 8 + len(body)) + body
+        data += w.record(gen.KSYMBOL, w.pack("QIHH", BASE + i * 4096, 4096, 1, 0) + gen.pad8(b"f%d\0" % i) + w.pack("IIQQ", 0, 0, 1000, 0), 1)
     for i in range(SAMPLES):  # f0 has most, each on all CPUs and all the time
         f = i * 7919 % FUNCTIONS * (i * 31 % 97) // 97
         callers = chain_of(i)
@@ -125,10 +125,8 @@ def large(path, chain_of):
         samples.append(((*callers, f), i % 13, 2000 + i * 1000, 400 + i % 7))
         chain = [0xffffffffffffff80, *(BASE + g * 4096 + 16 + i % 2 * 16 for g in (f, *reversed(callers)))]
         tail = struct.pack("<Q%dQ" % len(chain), len(chain), *chain) if deep else b""
-        data += struct.pack("<IHHQIIQIIQ", 9, 1, 48 + len(tail), BASE + f * 4096 + 16 + i % 2 * 16, 7, 7, 2000 + i * 1000, i % 13, 0, 400 + i % 7) + tail
-    attr = struct.pack("<IIQQQQQ", 0, 128, 0, 400, 1 | 2 | 4 | 128 | 256 | (32 if deep else 0), 0, 1 << 18).ljust(128, b"\0")
-    with open(path, "wb") as f:
-        f.write(b"PERFILE2" + struct.pack("<QQQQQQQQQ", 104, 144, 104, 144, 248, len(data), 0, 0, 0) + bytes(24) + attr + bytes(16) + data)
+        data += w.record(gen.SAMPLE, w.pack("QIIQIIQ", BASE + f * 4096 + 16 + i % 2 * 16, 7, 7, 2000 + i * 1000, i % 13, 0, 400 + i % 7) + tail, 1)
+    gen.one(path, data, period=400, sample=1 | 2 | 4 | 128 | 256 | (32 if deep else 0), sample_id_all=1)
     return samples
 
 

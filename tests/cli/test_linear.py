@@ -14,6 +14,9 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "perfdata"))
+import gen  # noqa: E402
+from gen import pad8  # noqa: E402
 from tap import CYCLADE, PERF, SANITIZED, Tap, emulator  # noqa: E402
 
 t = Tap()
@@ -24,13 +27,8 @@ KERNEL, USER = 1, 2
 MODULES = 0xffffffffc0000000
 
 
-def pad8(b):
-    return b + b"\0" * (-len(b) % 8)
-
-
 def record(kind, misc, body):
-    body = pad8(body)
-    return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+    return gen.Writer("<").record(kind, pad8(body), misc)
 
 
 def end(tid, time):
@@ -134,14 +132,11 @@ MORE = {
 
 def write(path, data, ids, fields=0, n_events=1):
     of = 1 << 16 | 1 | 2 | 4 | 256 | fields
-    attr = struct.pack("<IIQQQQQ", 1, 128, 0, 1000, of, 0, 1 << 18).ljust(72, b"\0") + struct.pack("<Q", 8 * (fields == STACK))
-    attrs = b"".join(attr.ljust(128, b"\0") + struct.pack("<QQ", 104 + 8 * i, 8) for i in range(n_events))
-    before = struct.pack("<%dQ" % n_events, *range(1, n_events + 1)) + attrs
-    at = 104 + len(before)
-    head = b"PERFILE2" + struct.pack("<8Q", 104, 144, at - len(attrs), len(attrs), at, len(data), 0, 0) + struct.pack("<4Q", 4 if ids else 0, 0, 0, 0)
-    table = struct.pack("<QQ", at + len(data) + 16, len(ids)) if ids else b""
-    with open(path, "wb") as f:
-        f.write(head[:104].ljust(104, b"\0") + before + data + table + ids)
+    attr = dict(type=1, period=1000, sample=of, sample_id_all=1, br=8 * (fields == STACK))
+    f = gen.File(gen.Writer("<"), [("event", attr, [i + 1]) for i in range(n_events)], attr_size=128)
+    f.data, f.features = data, {2: ids} if ids else {}
+    with open(path, "wb") as out:
+        out.write(f.build(event_desc=False))
 
 
 QEMU, PLUGIN = emulator("x86_64"), os.environ.get("INSNS_PLUGIN", "")

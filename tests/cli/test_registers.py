@@ -9,12 +9,13 @@ import os
 import platform
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "perfdata"))
+import gen  # noqa: E402
 import tables  # noqa: E402
 from tap import Tap, run  # noqa: E402
 
@@ -156,18 +157,11 @@ else:
 
 # ---- a synthetic recording
 def synthetic(name, arch, mask, samples, cpuid="", exact=False):
-    attr = struct.pack("<IIQQQQQ", 4, 128, 0x11, 1000, 1 | 2 | 1 << 18, 0, 0)
-    attr = (attr + b"\0" * 128)[:128]
-    attr = attr[:96] + struct.pack("<Q", mask) + attr[104:]  # sample_regs_intr
-    data = b""
-    for ip, values in samples:
-        body = struct.pack("<QIIQ", ip, 7, 7, 2) + b"".join(struct.pack("<Q", v & (1 << 64) - 1) for v in values)
-        data += struct.pack("<IHH", 9, 2 | exact << 14, 8 + len(body)) + body
-    at = 104 + 144
-    text = [struct.pack("<I", 32) + x.encode().ljust(32, b"\0") for x in (arch, cpuid) if x]
-    head = b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, 144, 104, 144, at, len(data), 0, 0) + struct.pack("<QQQQ", 1 << 6 | bool(cpuid) << 9, 0, 0, 0)
-    where = b"".join(struct.pack("<QQ", at + len(data) + 16 * len(text) + 36 * i, 36) for i in range(len(text)))
-    open(name, "wb").write(head + attr + struct.pack("<QQ", 0, 0) + data + where + b"".join(text))
+    w = gen.Writer("<")
+    data = b"".join(w.record(gen.SAMPLE, w.pack("QIIQ", ip, 7, 7, 2) + w.u64(*(v & (1 << 64) - 1 for v in values)), 2 | exact << 14)
+                    for ip, values in samples)
+    gen.one(name, data, {bit: w.text(x) for bit, x in ((6, arch), (9, cpuid)) if x}, type=4, config=0x11, period=1000,
+            sample=gen.BIT["IP"] | gen.BIT["TID"] | gen.BIT["REGS_INTR"], ri=mask)
 
 
 synthetic("synthetic-arm64.data", "aarch64", 0b1011, [(0x1000, (i % 2, 0xFFFFFFFF, 1 << 60)) for i in range(100)])

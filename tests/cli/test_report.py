@@ -13,6 +13,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "perfdata"))
+import gen  # noqa: E402
 from tables import by_event, walk  # noqa: E402
 from tap import CYCLADE, Tap, run  # noqa: E402
 
@@ -24,8 +26,7 @@ os.chdir(tmp.name)  # short names, so that screens do not depend on where it is
 
 
 def record(kind, misc, body):
-    body += b"\0" * (-len(body) % 8)
-    return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+    return gen.Writer("<").record(kind, gen.pad8(body), misc)
 
 
 def make(name, functions, samples, events=1, chains=False, comms=()):
@@ -34,28 +35,22 @@ def make(name, functions, samples, events=1, chains=False, comms=()):
     trailer = lambda tid: struct.pack("<IIQQ", tid, tid, 1000, 1)  # noqa: E731
     data = b""
     for i, f in enumerate(functions):
-        body = struct.pack("<QIHH", BASE + i * 4096, 4096, 1, 0) + f + b"\0"
-        data += record(17, 1, body + b"\0" * (-len(body) % 8) + trailer(0))
+        data += record(gen.KSYMBOL, 1, struct.pack("<QIHH", BASE + i * 4096, 4096, 1, 0) + gen.pad8(f + b"\0") + trailer(0))
     for tid, comm in comms:
-        data += record(3, 0, struct.pack("<II", tid, tid) + comm.ljust(16, b"\0") + trailer(tid))
+        data += record(gen.COMM, 0, struct.pack("<II", tid, tid) + comm.ljust(16, b"\0") + trailer(tid))
     for i, s in enumerate(samples):
         event, tid, f, period = s[:4]
         body = struct.pack("<QQIIQQ", event + 1, BASE + f * 4096 + 16, tid, tid, 2000 + i * 1000000, period)
         if chains:
             ips = [BASE + k * 4096 + 16 for k in reversed(s[4])]
             body += struct.pack("<QQ%dQ" % len(ips), len(ips) + 1, 2**64 - 128, *ips)
-        data += record(9, 1, body)
-    at = 104 + events * 144
-    attrs = b""
-    for e in range(events):
-        attr = struct.pack("<IIQQQQQ", 1, 128, [0, 2, 3][e], 1000, kind, 0, 1 << 18)
-        attrs += attr.ljust(128, b"\0") + struct.pack("<QQ", at + 8 * e, 8)
-    ids = b"".join(struct.pack("<Q", e + 1) for e in range(events))
-    head = b"PERFILE2" + struct.pack("<QQQQQQQQQ", 104, 144, 104, len(attrs), at + len(ids), len(data), 0, 0, 0)
-    path = name
-    with open(path, "wb") as out:
-        out.write(head.ljust(104, b"\0") + attrs + ids + data)
-    return path
+        data += record(gen.SAMPLE, 1, body)
+    f = gen.File(gen.Writer("<"), [("event", dict(type=1, config=[0, 2, 3][e], period=1000, sample=kind, sample_id_all=1), [e + 1])
+                                   for e in range(events)], attr_size=128)
+    f.data = data
+    with open(name, "wb") as out:
+        out.write(f.build(event_desc=False))
+    return name
 
 
 def env(**kw):

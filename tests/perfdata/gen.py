@@ -393,6 +393,16 @@ class File:
         return body if data_size == 0 else body + table + payload
 
 
+def one(path, data, features=None, order="<", **attr):
+    """A file with one event whose samples have no ids, or those of `ids`; its attribute is of 128 bytes."""
+    ids = attr.pop("ids", [])
+    f = File(Writer(order), [("event", attr, ids)], attr_size=128)
+    f.data, f.features = data, features or {}
+    with open(path, "wb") as out:
+        out.write(f.build(event_desc=False))
+    return path
+
+
 FULL_ATTR = dict(type=4, config=0x1cd, period=9999, read=ENABLED | RUNNING | RID | GROUP | RLOST, precise_ip=2,
                  sample_id_all=1, exclude_kernel=1, use_clockid=1, clockid=1, build_id=1, wake=3, bp=0, c1=0x1f, c2=0x2f,
                  br=HW_INDEX | COUNTERS | 9, ru=0b1011, su=24, ri=0b11000, aw=5, ms=127, **{"as": 16}, sig=6, c3=33, c4=44)
