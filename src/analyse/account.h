@@ -116,8 +116,8 @@ struct account_time {
 	const double *made_up;
 };
 /* `by_event`: tallies by recorded event, of all samples. */
-int account_whole(struct account_bound *b, struct arena *a, const struct tally *by_event,
-		  const struct account_time *time, struct err *err) MUST_USE;
+void account_whole(struct account_bound *b, struct arena *a, const struct tally *by_event,
+		   const struct account_time *time);
 /* cells: by node, the caller's. After account_whole. */
 void account_row(const struct account_bound *b, const struct tally *by_event,
 		 struct account_cell *cells);

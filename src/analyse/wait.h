@@ -175,8 +175,7 @@ struct wait_look {
 	uint64_t times;
 	const char *function;
 };
-int wait_looked(struct wait *w, const struct wait_look *look, size_t n,
-		struct err *err) MUST_USE; /* by thread */
+void wait_looked(struct wait *w, const struct wait_look *look, size_t n); /* by thread */
 /* Whether there is anything to build from. Costs nothing. */
 bool wait_able(const struct pd *rec);
 /* Of its life in one state; WAIT_STATES: in all of them. */

@@ -61,7 +61,7 @@ void vec_xgrow_(void **v, size_t *cap, size_t want, size_t size);
 #define vec_xadd(vec) (vec_xreserve(vec, (vec)->n + 1), &(vec)->v[(vec)->n++])
 
 uint64_t *u64map_xat(struct u64map *m, uint64_t key, bool *fresh) NEVER_NULL;
-uint32_t strtab_xadd(struct strtab *t, const char *s, size_t len) MUST_USE;
-uint32_t strtab_xadds(struct strtab *t, const char *s) MUST_USE;
+uint32_t strtab_xadd(struct strtab *t, const char *s, size_t len);
+uint32_t strtab_xadds(struct strtab *t, const char *s);
 
 #endif

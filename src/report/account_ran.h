@@ -34,8 +34,8 @@ struct account_rans {
 };
 
 /* blocks NULL: stacks are not of all branches. */
-int account_rans_make(struct account_rans *out, struct arena *a, const struct blocks *blocks,
-		      const struct calls *calls, const struct profile *p, struct err *err) MUST_USE;
+void account_rans_make(struct account_rans *out, struct arena *a, const struct blocks *blocks,
+		       const struct calls *calls, const struct profile *p);
 /* NULL: nothing is known of it. */
 const struct account_ran *account_ran_of(const struct account_rans *r,
 					 const struct profile_row *row);

@@ -122,15 +122,15 @@ int annotate_build(struct annotate **out, const struct profile *p, struct images
 		   const struct annotate_opts *opts, struct err *err) MUST_USE;
 void annotate_free(struct annotate *a);
 /* `b` must outlive it. */
-int annotate_blocks(struct annotate *a, const struct blocks *b, struct err *err) MUST_USE;
+void annotate_blocks(struct annotate *a, const struct blocks *b);
 /* Adds latencies of memory operations; `m` must outlive it. */
-int annotate_memory(struct annotate *a, const struct memory *m, struct images *images) MUST_USE;
+void annotate_memory(struct annotate *a, const struct memory *m, struct images *images);
 /* Adds columns of an account of cycles: `node`, or those that matter most for the function. Profile
  * and bound account must outlive it. */
 int annotate_account(struct annotate *a, const struct profile *p, struct images *images,
 		     const struct account_bound *bound, const char *const *node, size_t n,
 		     struct err *err) MUST_USE;
-int annotate_note(struct annotate *a, const char *fmt, ...) PRINTF_(2, 3) MUST_USE;
+void annotate_note(struct annotate *a, const char *fmt, ...) PRINTF_(2, 3);
 
 /* A line of a source file as text (not safe for terminals), NULL where the file is not found. */
 const char *annotate_source(struct annotate *a, const char *file, uint32_t line);

@@ -52,7 +52,7 @@ double calls_mispredicted(const struct branch_tally *t);
 const char *calls_how(const struct calls_view *v, const struct call_edge *e);
 /* Of all calls; tail calls are no part of these. */
 double calls_share(const struct calls_view *v, double runs);
-/* Edges in the order of how often, most first: the caller's to free. NULL: out of memory. */
+/* Edges in the order of how often, most first: the caller's to free. */
 uint32_t *calls_by_runs(const struct calls *c) MUST_USE;
 /* What it was told by, in words. */
 const char *calls_by(const struct calls *c);

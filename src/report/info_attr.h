@@ -12,7 +12,7 @@
 
 enum attr_bits { ATTR_SAMPLE, ATTR_READ, ATTR_BRANCH };
 
-/* The names of the bits, one after another, in the arena; NULL: no memory. */
+/* The names of the bits, one after another, in the arena. */
 const char *const *attr_bits(struct arena *a, enum attr_bits kind, uint64_t bits, size_t *n);
 /* "4000 samples a second; user only; precise 2" */
 void attr_put_how(struct buf *b, const struct pd_event *ev);

@@ -28,7 +28,7 @@ struct parallel_view {
 	const struct wall_tree *tree; /* NULL: not wanted (-g, folded, svg) */
 };
 
-int parallel_view_order(struct parallel_view *v, struct err *err) MUST_USE;
+void parallel_view_order(struct parallel_view *v);
 
 /* The tree of all threads' time, as a table, and for a flame graph. */
 extern const struct table_form wall_tree_form, wall_shown_form;

@@ -31,7 +31,7 @@ struct wait_process {
 	uint64_t threads, time[WAIT_STATES];
 };
 
-int wait_view_order(struct wait_view *v, const struct wait *w, struct err *err) MUST_USE;
+void wait_view_order(struct wait_view *v, const struct wait *w);
 void wait_view_free(struct wait_view *v);
 
 /* A row per thread, for documents that have other things, too; of NULL none. */

@@ -7,6 +7,7 @@
 #include "analyse/account/account_int.h"
 #include "base/estimate.h"
 #include "base/invariant.h"
+#include "base/xalloc.h"
 
 #define OF_NODE	 1000u /* `which` of a value that is missing because that node's is */
 #define NO_COUNT 3.0   /* samples that none may stand for, at 95 % */
@@ -534,14 +535,12 @@ static void weigh_uses(struct account_bound *b, const struct tally *by_event,
 	}
 }
 
-int account_whole(struct account_bound *b, struct arena *a, const struct tally *by_event,
-		  const struct account_time *time, struct err *err)
+void account_whole(struct account_bound *b, struct arena *a, const struct tally *by_event,
+		   const struct account_time *time)
 {
 	struct eval x = { .b = b, .acc = b->acc, .w = b->work };
 
-	b->whole = arena_alloc(a, (b->acc->n + 1) * sizeof(*b->whole));
-	if (!b->whole)
-		return err_nomem(err);
+	b->whole = arena_xalloc(a, (b->acc->n + 1) * sizeof(*b->whole));
 	weigh_uses(b, by_event, time);
 	b->clock_ratio = clock_ratio(b, by_event);
 	b->ghz = ghz_of(b, time);
@@ -559,7 +558,6 @@ int account_whole(struct account_bound *b, struct arena *a, const struct tally *
 	b->halted = halted(b, by_event, b->work->system[SYSTEM_TSC]);
 	assert(is_share_or_unknown(b->halted));
 	keep_errors(b, by_event);
-	return 0;
 }
 
 void account_row(const struct account_bound *b, const struct tally *by_event,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyse/account/account_int.h"
+#include "base/xalloc.h"
 
 struct binding {
 	struct account_bound *b;
@@ -108,39 +109,33 @@ static int no_cycles(const struct account *acc, struct err *err)
 		       "the recording has no %s, of which an account of cycles is", name);
 }
 
-static int alloc_work(struct binding *x, size_t n_recorded, struct err *err)
+static void alloc_work(struct binding *x, size_t n_recorded)
 {
 	const struct account *acc = x->b->acc;
 	size_t n = acc->n + 1, n_events = acc->model->n_events + 1;
-	struct account_work *w = arena_alloc(x->a, sizeof(*w));
+	struct account_work *w = arena_xalloc(x->a, sizeof(*w));
 
-	if (!w)
-		return err_nomem(err);
 	x->w = x->b->work = w;
 	w->n_recorded = n_recorded;
-	w->use = arena_alloc(x->a, n_events * sizeof(*w->use));
-	w->use_of = arena_alloc(x->a, n * sizeof(*w->use_of));
-	w->source_of = arena_alloc(x->a, n * sizeof(*w->source_of));
-	w->need_from = arena_alloc(x->a, (n + 1) * sizeof(*w->need_from));
-	w->child = arena_alloc(x->a, n * sizeof(*w->child));
-	w->sibling = arena_alloc(x->a, n * sizeof(*w->sibling));
-	w->used = arena_alloc(x->a, n_recorded + 1);
-	x->b->dead = arena_alloc(x->a, n_recorded + 1);
-	w->count = arena_alloc(x->a, n_events * sizeof(*w->count));
-	w->vague = arena_alloc(x->a, n * sizeof(*w->vague));
-	w->value = arena_alloc(x->a, n * sizeof(*w->value));
-	x->use_of_event = arena_alloc(x->a, n_events * sizeof(*x->use_of_event));
-	if (!w->use || !w->use_of || !w->source_of || !w->need_from || !w->child || !w->sibling ||
-	    !w->used || !x->b->dead || !w->count || !w->vague || !w->value || !x->use_of_event)
-		return err_nomem(err);
+	w->use = arena_xalloc(x->a, n_events * sizeof(*w->use));
+	w->use_of = arena_xalloc(x->a, n * sizeof(*w->use_of));
+	w->source_of = arena_xalloc(x->a, n * sizeof(*w->source_of));
+	w->need_from = arena_xalloc(x->a, (n + 1) * sizeof(*w->need_from));
+	w->child = arena_xalloc(x->a, n * sizeof(*w->child));
+	w->sibling = arena_xalloc(x->a, n * sizeof(*w->sibling));
+	w->used = arena_xalloc(x->a, n_recorded + 1);
+	x->b->dead = arena_xalloc(x->a, n_recorded + 1);
+	w->count = arena_xalloc(x->a, n_events * sizeof(*w->count));
+	w->vague = arena_xalloc(x->a, n * sizeof(*w->vague));
+	w->value = arena_xalloc(x->a, n * sizeof(*w->value));
+	x->use_of_event = arena_xalloc(x->a, n_events * sizeof(*x->use_of_event));
 	for (size_t i = 0; i < n_events; i++) {
 		w->count[i] = NAN;
 		x->use_of_event[i] = MODEL_NONE;
 	}
-	return 0;
 }
 
-static int alloc_rows(struct binding *x, struct err *err)
+static void alloc_rows(struct binding *x)
 {
 	struct account_work *w = x->w;
 	const struct account *acc = x->b->acc;
@@ -151,23 +146,20 @@ static int alloc_rows(struct binding *x, struct err *err)
 			w->source_of[i] = (uint32_t)n++;
 	w->n_sources = n;
 
-	w->need = arena_alloc(x->a, (x->n_needs + 1) * sizeof(*w->need));
-	w->tally = arena_alloc(x->a, (w->n_use + 1) * sizeof(*w->tally));
-	w->variance = arena_alloc(x->a, n * sizeof(*w->variance));
-	w->gradient = arena_alloc(x->a, n * (acc->n + 1) * sizeof(*w->gradient));
-	return w->need && w->tally && w->variance && w->gradient ? 0 : err_nomem(err);
+	w->need = arena_xalloc(x->a, (x->n_needs + 1) * sizeof(*w->need));
+	w->tally = arena_xalloc(x->a, (w->n_use + 1) * sizeof(*w->tally));
+	w->variance = arena_xalloc(x->a, n * sizeof(*w->variance));
+	w->gradient = arena_xalloc(x->a, n * (acc->n + 1) * sizeof(*w->gradient));
 }
 
-static int bind_events(struct binding *x, const struct pd_event *ev, size_t n,
-		       const struct account_pmu *pmu, struct err *err)
+static void bind_events(struct binding *x, const struct pd_event *ev, size_t n,
+			const struct account_pmu *pmu)
 {
 	const struct account *acc = x->b->acc;
-	int32_t *event = arena_alloc(x->a, (acc->model->n_events + 1) * sizeof(*event));
+	int32_t *event = arena_xalloc(x->a, (acc->model->n_events + 1) * sizeof(*event));
 
 	x->b->event = event;
-	x->b->unknown = arena_alloc(x->a, (n + 1) * sizeof(*x->b->unknown));
-	if (!event || !x->b->unknown)
-		return err_nomem(err);
+	x->b->unknown = arena_xalloc(x->a, (n + 1) * sizeof(*x->b->unknown));
 	for (size_t i = 0; i < acc->model->n_events; i++)
 		event[i] = -1;
 	for (size_t i = 0; i < x->w->n_use; i++) {
@@ -185,7 +177,6 @@ static int bind_events(struct binding *x, const struct pd_event *ev, size_t n,
 	for (size_t i = 0; i < n; i++)
 		if (!x->w->used[i])
 			x->b->unknown[x->b->n_unknown++] = (uint32_t)i;
-	return 0;
 }
 
 int account_bind(struct account_bound *out, struct arena *a, const struct account *acc,
@@ -197,19 +188,16 @@ int account_bind(struct account_bound *out, struct arena *a, const struct accoun
 	*out = (struct account_bound){ .acc = acc, .clock_ratio = NAN, .ghz = NAN, .halted = NAN };
 	if (!acc->n || acc->node[0].event == MODEL_NONE)
 		return no_cycles(acc, err);
-	if (alloc_work(&x, n, err))
-		return -1;
+	alloc_work(&x, n);
 	x.counting = true;
 	take_needs(&x);
 	x.w->use_reference =
 		acc->reference == MODEL_NONE ? MODEL_NONE : use_event(&x, acc->reference);
-	if (alloc_rows(&x, err))
-		return -1;
+	alloc_rows(&x);
 	x.counting = false;
 	take_needs(&x);
 	take_children(x.w, acc);
-	if (bind_events(&x, event, n, pmu, err))
-		return -1;
+	bind_events(&x, event, n, pmu);
 	return out->event[acc->node[0].event] < 0 ? no_cycles(acc, err) : 0;
 }
 

@@ -11,6 +11,7 @@
 #include "analyse/chains/chains_int.h"
 #include "base/estimate.h"
 #include "base/invariant.h"
+#include "base/xalloc.h"
 #include "symbol/source.h"
 
 #define NO_BOUNDS               \
@@ -63,10 +64,9 @@ static int hottest_first(const void *a, const void *b)
 	return x->l.loop < y->l.loop ? -1 : x->l.loop > y->l.loop;
 }
 
-static int list_loops(struct chains *c, const struct blocks *b)
+static void list_loops(struct chains *c, const struct blocks *b)
 {
 	VEC(struct ranked) all = VEC_INIT;
-	int failed = 0;
 
 	for (size_t i = 0; i < b->n; i++)
 		for (uint32_t k = 0; k < b->f[i].n_loops; k++) {
@@ -75,16 +75,14 @@ static int list_loops(struct chains *c, const struct blocks *b)
 			if (!b->f[i].code || !block_is_innermost(&b->f[i], k))
 				continue;
 			r.insns = insns_of(&r.l);
-			failed |= vec_push(&all, r);
+			vec_xpush(&all, r);
 		}
-	if (!failed) {
-		vec_sort(&all, hottest_first);
-		c->more = all.n > CHAINS_LOOPS ? all.n - CHAINS_LOOPS : 0;
-		for (size_t i = 0; i < all.n && i < CHAINS_LOOPS; i++)
-			failed |= vec_push(&c->loop, all.v[i].l);
-	}
+	vec_sort(&all, hottest_first);
+	c->more = all.n > CHAINS_LOOPS ? all.n - CHAINS_LOOPS : 0;
+	for (size_t i = 0; i < all.n && i < CHAINS_LOOPS; i++)
+		vec_xpush(&c->loop, all.v[i].l);
+
 	vec_free(&all);
-	return failed ? -1 : 0;
 }
 
 /* ---- a path ---------------------------------------------------------------------------------- */
@@ -177,9 +175,7 @@ static int take(void *ctx, const struct insn *in)
 	look_up(x, s);
 	i->vaddr = in->vaddr;
 	i->block = x->block;
-	i->text = arena_strdup(&x->c->a, in->text);
-	if (!i->text)
-		return err_nomem(x->err);
+	i->text = arena_xstrdup(&x->c->a, in->text);
 	if (x->source) {
 		struct source_line line = source_line(x->source, in->vaddr);
 
@@ -229,10 +225,8 @@ static int read_path(struct making *x, const struct block_path *path)
 	if (n > CHAINS_INSNS)
 		return 1;
 	x->cap = n;
-	x->code->step = calloc(n + 1, sizeof(*x->code->step));
-	x->p->insn = arena_alloc(&x->c->a, (n + 1) * sizeof(*x->p->insn));
-	if (!x->code->step || !x->p->insn)
-		return err_nomem(x->err);
+	x->code->step = xcalloc(n + 1, sizeof(*x->code->step));
+	x->p->insn = arena_xalloc(&x->c->a, (n + 1) * sizeof(*x->p->insn));
 	memset(x->p->insn, 0, (n + 1) * sizeof(*x->p->insn));
 	for (uint32_t k = 0; k < path->n; k++) {
 		const struct code_block *b = &code->block[path->block[k]];
@@ -259,20 +253,14 @@ static const char *unknown_of(const struct chain_path *p)
 }
 
 /* The chain of one path, and which instructions are on it. */
-static int find_chain(struct making *x, struct chain_path *p, const struct chain_code *code)
+static void find_chain(struct chain_path *p, const struct chain_code *code)
 {
 	struct chain_run low = { .link = NULL }, high = { .link = NULL };
-	struct chain_link *link = calloc(code->n + 1, sizeof(*link));
-	int ret = -1;
+	struct chain_link *link = xcalloc(code->n + 1, sizeof(*link));
 
 	high.link = link;
-	if (!link) {
-		(void)err_nomem(x->err);
-		goto out;
-	}
-	if (chains_run(&low, code, 1, NULL, CHAIN_LOW, x->err) ||
-	    chains_run(&high, code, 1, NULL, CHAIN_WORST, x->err))
-		goto out;
+	chains_run(&low, code, 1, NULL, CHAIN_LOW);
+	chains_run(&high, code, 1, NULL, CHAIN_WORST);
 	for (size_t k = 0; k < p->n; k++) {
 		p->insn[k].step = link[k].order;
 		p->insn[k].cycles = link[k].cycles;
@@ -282,14 +270,11 @@ static int find_chain(struct making *x, struct chain_path *p, const struct chain
 	p->bound.chain.low = low.cycles;
 	p->bound.chain.high = high.cycles >= CHAIN_LONG / 64 ? NAN : high.cycles;
 	assert(!(p->bound.chain.high < p->bound.chain.low * (1 - 1e-9)));
-	ret = 0;
-out:
 	free(link);
-	return ret;
 }
 
 /* Of all paths together, as often as each was seen. */
-static int find_bounds(struct making *x, const struct chain_code *code)
+static void find_bounds(struct making *x, const struct chain_code *code)
 {
 	struct chain_loop *l = x->l;
 	double weight[BLOCK_PATHS], one = 1;
@@ -298,19 +283,16 @@ static int find_bounds(struct making *x, const struct chain_code *code)
 	for (size_t k = 0; k < l->n_paths; k++) {
 		weight[k] = l->path[k].share;
 		chains_ports(&l->path[k].bound, x->c->core, &code[k], 1, &one);
-		if (find_chain(x, &l->path[k], &code[k]))
-			return -1;
+		find_chain(&l->path[k], &code[k]);
 	}
 	chains_ports(&l->bound, x->c->core, code, l->n_paths, weight);
 	l->bound.chain = l->path[0].bound.chain;
 	if (l->n_paths == 1)
-		return 0;
-	if (chains_run(&low, code, l->n_paths, weight, CHAIN_LOW, x->err) ||
-	    chains_run(&high, code, l->n_paths, weight, CHAIN_WORST, x->err))
-		return -1;
+		return;
+	chains_run(&low, code, l->n_paths, weight, CHAIN_LOW);
+	chains_run(&high, code, l->n_paths, weight, CHAIN_WORST);
 	l->bound.chain.low = low.cycles;
 	l->bound.chain.high = high.cycles >= CHAIN_LONG / 64 ? NAN : high.cycles;
-	return 0;
 }
 
 /* ---- a loop ---------------------------------------------------------------------------------- */
@@ -371,31 +353,26 @@ static size_t list_paths(struct making *x, const struct block_path **path)
 		*path = b->path;
 		return b->n_paths;
 	}
-	*path = own = arena_alloc(&x->c->a, sizeof(*own));
-	if (!own)
-		return 0;
+	*path = own = arena_xalloc(&x->c->a, sizeof(*own));
 	*own = (struct block_path){ .seen = 1, .n = 1, .block = { b->head } };
 	return 1;
 }
 
-static int open_decoder(struct making *x)
+static void open_decoder(struct making *x)
 {
-	bool nomem = false;
+	bool nomem;
 
 	x->machine = disasm_machine(x->images, x->l->f->image);
 	if (x->machine == EM_AARCH64)
-		return 0;
+		return;
 	if (x->machine != EM_X86_64) {
 		x->l->why = "not here: operands of x86-64 and AArch64 alone are decoded";
-		return 0;
+		return;
 	}
 	if (!x->decoder)
 		x->decoder = insn_decoder_new(x->machine, &nomem);
-	if (nomem)
-		return err_nomem(x->err);
 	if (!x->decoder)
 		x->l->why = "this build has no x86 disassembler";
-	return 0;
 }
 
 static int read_paths(struct making *x, struct chain_code *code, const struct block_path *path,
@@ -434,8 +411,7 @@ static int look_at(struct making *x, bool late, const char *no_core)
 
 	l->bound = NO_BOUNDS;
 	measure(l, late);
-	if (open_decoder(x))
-		return -1;
+	open_decoder(x);
 	if (l->why)
 		return 0;
 	n = list_paths(x, &path);
@@ -443,9 +419,7 @@ static int look_at(struct making *x, bool late, const char *no_core)
 		l->why = "no stack shows an iteration from beginning to end";
 		return 0;
 	}
-	l->path = arena_alloc(&x->c->a, n * sizeof(*l->path));
-	if (!l->path)
-		return err_nomem(x->err);
+	l->path = arena_xalloc(&x->c->a, n * sizeof(*l->path));
 	x->source = source_of(x->images, l->f->image, NULL);
 	x->leaves = NULL;
 	if (read_paths(x, code, path, n))
@@ -454,8 +428,8 @@ static int look_at(struct making *x, bool late, const char *no_core)
 		l->why = x->leaves;
 	if (!l->why && !x->c->core)
 		l->why = no_core;
-	if (!l->why && find_bounds(x, code))
-		goto out;
+	if (!l->why)
+		find_bounds(x, code);
 	chains_judge(l);
 	ret = 0;
 out:
@@ -469,15 +443,12 @@ out:
 int loop_chains_build(struct chains **out, const struct blocks *b, struct images *images,
 		      const struct core *core, const char *no_core, struct err *err)
 {
-	struct making x = { .c = calloc(1, sizeof(*x.c)), .images = images, .err = err };
-	int ret = x.c ? 0 : err_nomem(err);
+	struct making x = { .c = xcalloc(1, sizeof(*x.c)), .images = images, .err = err };
+	int ret = 0;
 
 	*out = NULL;
-	if (ret)
-		return ret;
 	x.c->core = core;
-	if (list_loops(x.c, b))
-		ret = err_nomem(err);
+	list_loops(x.c, b);
 	for (size_t i = 0; !ret && i < x.c->loop.n; i++) {
 		x.l = &x.c->loop.v[i];
 		ret = look_at(&x, flow_sums(b->flow)->late, no_core);

@@ -2,7 +2,7 @@
 /*
  * chains_int - a path of a loop while its bounds are found.
  *
- *	chains_run(&run, paths, n, weights, &err)	the chain, by running it
+ *	chains_run(&run, paths, n, weights, end)	the chain, by running it
  *	chains_ports(&bounds, core, paths, n, weights)	ports and front end
  *	chains_judge(loop, shape)			the verdict
  */
@@ -47,8 +47,8 @@ struct chain_run {
 };
 
 /* One path, or several at random by weight. */
-int chains_run(struct chain_run *out, const struct chain_code *code, size_t n, const double *weight,
-	       enum chain_end end, struct err *err) MUST_USE;
+void chains_run(struct chain_run *out, const struct chain_code *code, size_t n,
+		const double *weight, enum chain_end end);
 void chains_ports(struct chain_bounds *out, const struct core *core, const struct chain_code *code,
 		  size_t n, const double *weight);
 void chains_judge(struct chain_loop *l);

@@ -13,6 +13,7 @@
 
 #include "analyse/chains/chains_int.h"
 #include "base/hash.h"
+#include "base/xalloc.h"
 
 #define INSTANCES    49152u /* instructions that are run */
 #define ROUNDS_LEAST 24u
@@ -417,20 +418,14 @@ static uint32_t rounds_of(const struct chain_code *code, size_t n)
 static struct running *start(const struct chain_code *code, size_t n, enum chain_end end,
 			     uint32_t rounds)
 {
-	struct running *r = calloc(1, sizeof(*r));
+	struct running *r = xcalloc(1, sizeof(*r));
 	size_t most = 1;
 
 	for (size_t i = 0; i < n; i++)
 		if (code[i].n > most)
 			most = code[i].n;
-	if (!r)
-		return NULL;
 	r->end = end;
-	r->node = malloc(2 * most * rounds * sizeof(*r->node));
-	if (!r->node) {
-		free(r);
-		return NULL;
-	}
+	r->node = xmalloc(2 * most * rounds * sizeof(*r->node));
 	for (unsigned u = 0; u < UNITS; u++) {
 		r->last[u] = NOWHERE;
 		r->made_by[u] = OP_OTHER;
@@ -440,19 +435,14 @@ static struct running *start(const struct chain_code *code, size_t n, enum chain
 	return r;
 }
 
-int chains_run(struct chain_run *out, const struct chain_code *code, size_t n, const double *weight,
-	       enum chain_end end, struct err *err)
+void chains_run(struct chain_run *out, const struct chain_code *code, size_t n,
+		const double *weight, enum chain_end end)
 {
-	uint32_t rounds = rounds_of(code, n), *first = calloc((size_t)rounds + 1, sizeof(*first));
+	uint32_t rounds = rounds_of(code, n), *first = xcalloc((size_t)rounds + 1, sizeof(*first));
 	struct running *r = start(code, n, end, rounds);
 	struct deck deck = { .state = 1 };
-	int ret = -1;
 
 	out->cycles = 0;
-	if (!r || !first) {
-		(void)err_nomem(err);
-		goto out;
-	}
 	for (uint32_t k = 0; k < rounds; k++) {
 		size_t p = choose(&deck, weight, n);
 
@@ -465,11 +455,7 @@ int chains_run(struct chain_run *out, const struct chain_code *code, size_t n, c
 		find_circle(out, r, latest(r, first[rounds - 1]), (uint32_t)code->n, rounds);
 	else if (r->n)
 		find_slope(out, r, first, rounds);
-	ret = 0;
-out:
-	if (r)
-		free(r->node);
+	free(r->node);
 	free(r);
 	free(first);
-	return ret;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "symbol/code.h"
 
 /* ---- discriminators
@@ -74,29 +75,28 @@ double fdo_scale(const struct flow *f)
 	return weight > 0 ? hits / weight : 0;
 }
 
-static int make_room(struct flowing *x, size_t n)
+static void make_room(struct flowing *x, size_t n)
 {
 	if (n <= x->cap)
-		return 0;
+		return;
 	free(x->count);
 	free(x->line);
 	free(x->diff);
 	free(x->ends);
 	x->cap = n * 2;
-	x->count = malloc(x->cap * sizeof(*x->count));
-	x->line = malloc(x->cap * sizeof(*x->line));
-	x->diff = malloc((x->cap + 1) * sizeof(*x->diff));
-	x->ends = malloc(x->cap * sizeof(*x->ends));
-	return x->count && x->line && x->diff && x->ends ? 0 : -1;
+	x->count = xmalloc(x->cap * sizeof(*x->count));
+	x->line = xmalloc(x->cap * sizeof(*x->line));
+	x->diff = xmalloc((x->cap + 1) * sizeof(*x->diff));
+	x->ends = xmalloc(x->cap * sizeof(*x->ends));
 }
 
 /* Executions of each instruction of a function, by the spans that begin in it: s[0..n). */
-static int count_insns(struct flowing *x, const struct code *c, const struct flow_span *s, size_t n)
+static void count_insns(struct flowing *x, const struct code *c, const struct flow_span *s,
+			size_t n)
 {
 	double sum = 0;
 
-	if (make_room(x, c->n_insns + 1))
-		return -1;
+	make_room(x, c->n_insns + 1);
 	memset(x->diff, 0, (c->n_insns + 1) * sizeof(*x->diff));
 	memset(x->ends, 0, (c->n_insns + 1) * sizeof(*x->ends));
 	for (size_t i = 0; i < n; i++) {
@@ -119,7 +119,6 @@ static int count_insns(struct flowing *x, const struct code *c, const struct flo
 		sum += x->diff[i];
 		x->count[i] = rounded(sum * x->scale);
 	}
-	return 0;
 }
 
 static bool within(const struct code *c, uint32_t image, const struct flow_place *p)
@@ -199,10 +198,7 @@ static int add_function(struct flowing *x, const struct symbol *sym, const struc
 
 	if (code_read(&c, x->m.images, x->m.image, sym->start, end - sym->start, err))
 		return -1;
-	if (count_insns(x, c, s, n)) {
-		(void)err_nomem(err);
-		goto out;
-	}
+	count_insns(x, c, s, n);
 	for (size_t i = 0; i < c->n_insns; i++) {
 		uint64_t bytes = x->count[i] * c->insn[i].len;
 		uint64_t less = rounded(x->ends[i] * x->scale * (c->insn[i].len - 1));
@@ -234,15 +230,11 @@ static uint64_t end_of(const struct symbol *sym, const struct symbol *all, size_
 
 static int add_spans(struct flowing *x, const struct flow_span *s, size_t n, struct err *err)
 {
-	const struct symbol **sym = calloc(n + 1, sizeof(*sym)), *all;
-	uint64_t *addr = malloc((n + 1) * sizeof(*addr));
+	const struct symbol **sym = xcalloc(n + 1, sizeof(*sym)), *all;
+	uint64_t *addr = xmalloc((n + 1) * sizeof(*addr));
 	size_t n_all;
 	int ret = -1;
 
-	if (!sym || !addr) {
-		(void)err_nomem(err);
-		goto out;
-	}
 	for (size_t i = 0; i < n; i++)
 		addr[i] = s[i].start;
 	if (image_resolve(x->m.images, x->m.image, addr, n, sym, err) ||

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "analyse/pgo/fdo_int.h"
+#include "base/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ static int add_name(struct fdo_maker *m, const char *s, uint32_t *name)
 	*name = FDO_NONE;
 	if (!s || !has_room_for(s))
 		return 0;
-	*name = strtab_adds(&m->names, s);
+	*name = strtab_xadds(&m->names, s);
 	return *name == STR_NONE ? -1 : 0;
 }
 
@@ -56,9 +57,9 @@ static uint32_t function_of(struct fdo_maker *m, uint32_t parent, struct fdo_pla
 		if (o->parent == parent && o->name == name && same_place(&o->at, &at))
 			return idx;
 	}
-	if (m->function.n >= ITAB_NONE - 1 || itab_put(&m->function_at, h, m->function.n) ||
-	    vec_push(&m->function, ((struct made_function){ name, parent, at, 0, 0 })))
+	if (m->function.n >= ITAB_NONE - 1 || itab_put(&m->function_at, h, m->function.n))
 		return FDO_NONE;
+	vec_xpush(&m->function, ((struct made_function){ name, parent, at, 0, 0 }));
 	return (uint32_t)m->function.n - 1;
 }
 
@@ -73,9 +74,9 @@ static uint32_t line_of(struct fdo_maker *m, uint32_t function, struct fdo_place
 		if (o->function == function && same_place(&o->at, &at))
 			return idx;
 	}
-	if (m->line.n >= ITAB_NONE - 1 || itab_put(&m->line_at, h, m->line.n) ||
-	    vec_push(&m->line, ((struct made_line){ function, at, 0 })))
+	if (m->line.n >= ITAB_NONE - 1 || itab_put(&m->line_at, h, m->line.n))
 		return FDO_NONE;
+	vec_xpush(&m->line, ((struct made_line){ function, at, 0 }));
 	return (uint32_t)m->line.n - 1;
 }
 
@@ -196,7 +197,8 @@ int fdo_add_target(struct fdo_maker *m, uint32_t line, uint32_t name, uint64_t c
 	}
 	if (m->target.n >= ITAB_NONE - 1 || itab_put(&m->target_at, h, m->target.n))
 		return -1;
-	return vec_push(&m->target, ((struct made_target){ line, name, count }));
+	vec_xpush(&m->target, ((struct made_target){ line, name, count }));
+	return 0;
 }
 
 int fdo_add_head(struct fdo_maker *m, uint64_t addr, uint64_t count)
@@ -225,8 +227,7 @@ int fdo_begin(struct fdo_maker *m, struct images *images, uint32_t image, struct
 
 	m->images = images;
 	m->image = image;
-	if (strtab_adds(&m->names, "") == STR_NONE)
-		return err_nomem(err);
+	(void)strtab_xadds(&m->names, "");
 	m->source = source_of(images, image, &why);
 	if (m->source)
 		return 0;
@@ -324,22 +325,17 @@ struct whole {
 static int order_names(struct fdo_maker *m, struct whole *w)
 {
 	size_t n = m->names.n;
-	struct named *v = malloc(n * sizeof(*v));
-	uint32_t *rank = malloc(n * sizeof(*rank));
-	const char **name = arena_alloc(&w->arena, n * sizeof(*name));
-	int ret = -1;
+	struct named *v = xmalloc(n * sizeof(*v));
+	uint32_t *rank = xmalloc(n * sizeof(*rank));
+	const char **name = arena_xalloc(&w->arena, n * sizeof(*name));
 
-	if (!v || !rank || !name)
-		goto out;
 	for (size_t i = 1; i < n; i++)
 		v[i - 1] = (struct named){ strtab_get(&m->names, (uint32_t)i), (uint32_t)i };
 	if (n > 2)
 		qsort(v, n - 1, sizeof(*v), by_text);
 	for (size_t i = 0; i + 1 < n; i++) {
 		rank[v[i].id] = (uint32_t)i;
-		name[i] = arena_strdup(&w->arena, v[i].s);
-		if (!name[i])
-			goto out;
+		name[i] = arena_xstrdup(&w->arena, v[i].s);
 	}
 	vec_each (&m->function, struct made_function *, f)
 		f->name = rank[f->name];
@@ -347,11 +343,9 @@ static int order_names(struct fdo_maker *m, struct whole *w)
 		t->name = rank[t->name];
 	w->p.name = name;
 	w->p.n_names = n - 1;
-	ret = 0;
-out:
 	free(v);
 	free(rank);
-	return ret;
+	return 0;
 }
 
 static int sort_top(const void *a, const void *b)
@@ -373,17 +367,13 @@ static void put_function(struct fdo *p, const struct sortable *s, uint32_t *now)
 }
 
 /* Level by level: those inlined into a function are neighbours, in order. */
-static int order_functions(struct fdo_maker *m, struct whole *w, uint32_t *now)
+static void order_functions(struct fdo_maker *m, struct whole *w, uint32_t *now)
 {
 	size_t n = m->function.n, left = 0, done = 0;
-	struct sortable *v = malloc((n + 1) * sizeof(*v));
+	struct sortable *v = xmalloc((n + 1) * sizeof(*v));
 	struct fdo *p = &w->p;
 
-	p->f = arena_alloc(&w->arena, (n + 1) * sizeof(*p->f));
-	if (!v || !p->f) {
-		free(v);
-		return -1;
-	}
+	p->f = arena_xalloc(&w->arena, (n + 1) * sizeof(*p->f));
 	for (size_t i = 0; i < n; i++)
 		if (m->function.v[i].parent == FDO_NONE)
 			v[left++] = (struct sortable){ m->function.v[i], (uint32_t)i };
@@ -418,7 +408,6 @@ static int order_functions(struct fdo_maker *m, struct whole *w, uint32_t *now)
 		done = level;
 	}
 	free(v);
-	return 0;
 }
 
 static int order_lines(struct fdo_maker *m, struct whole *w, const uint32_t *now)
@@ -427,15 +416,12 @@ static int order_lines(struct fdo_maker *m, struct whole *w, const uint32_t *now
 	struct {
 		struct made_line l;
 		uint32_t was;
-	} *v = malloc((n + 1) * sizeof(*v));
-	uint32_t *line = malloc((n + 1) * sizeof(*line));
+	} *v = xmalloc((n + 1) * sizeof(*v));
+	uint32_t *line = xmalloc((n + 1) * sizeof(*line));
 	struct fdo *p = &w->p;
-	int ret = -1;
 
-	p->line = arena_alloc(&w->arena, (n + 1) * sizeof(*p->line));
-	p->target = arena_alloc(&w->arena, (m->target.n + 1) * sizeof(*p->target));
-	if (!v || !line || !p->line || !p->target)
-		goto out;
+	p->line = arena_xalloc(&w->arena, (n + 1) * sizeof(*p->line));
+	p->target = arena_xalloc(&w->arena, (m->target.n + 1) * sizeof(*p->target));
 	for (size_t i = 0; i < n; i++) {
 		v[i].l = m->line.v[i];
 		v[i].l.function = now[v[i].l.function];
@@ -463,24 +449,25 @@ static int order_lines(struct fdo_maker *m, struct whole *w, const uint32_t *now
 		p->target[i] = (struct fdo_target){ m->target.v[i].name, m->target.v[i].count };
 	}
 	p->n_targets = m->target.n;
-	ret = 0;
-out:
 	free(v);
 	free(line);
-	return ret;
+	return 0;
 }
 
 int fdo_finish(struct fdo_maker *m, struct fdo **out, struct err *err)
 {
-	struct whole *w = calloc(1, sizeof(*w));
-	uint32_t *now = malloc((m->function.n + 1) * sizeof(*now));
+	struct whole *w = xcalloc(1, sizeof(*w));
+	uint32_t *now = xmalloc((m->function.n + 1) * sizeof(*now));
 
-	if (now)
-		memset(now, 0xff, (m->function.n + 1) * sizeof(*now));
-	if (w)
-		w->p = m->counts;
-	if (!w || !now || order_names(m, w) || order_functions(m, w, now) ||
-	    order_lines(m, w, now)) {
+	memset(now, 0xff, (m->function.n + 1) * sizeof(*now));
+	w->p = m->counts;
+	if (order_names(m, w)) {
+		free(now);
+		fdo_free(w ? &w->p : NULL);
+		return err_nomem(err);
+	}
+	order_functions(m, w, now);
+	if (order_lines(m, w, now)) {
 		free(now);
 		fdo_free(w ? &w->p : NULL);
 		return err_nomem(err);

@@ -6,6 +6,7 @@
 
 #include "base/invariant.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 
 #define NONE UINT32_MAX
 
@@ -27,17 +28,12 @@ struct chaining {
 	VEC(struct jump) jump;
 };
 
-struct layout_whole *layout_new(size_t n, struct err *err)
+struct layout_whole *layout_new(size_t n)
 {
-	struct layout_whole *w = calloc(1, sizeof(*w));
+	struct layout_whole *w = xcalloc(1, sizeof(*w));
 
-	if (w)
-		w->l.f = arena_alloc(&w->arena, (n + 1) * sizeof(*w->l.f));
-	if (w && w->l.f)
-		return w;
-	free(w);
-	(void)err_nomem(err);
-	return NULL;
+	w->l.f = arena_xalloc(&w->arena, (n + 1) * sizeof(*w->l.f));
+	return w;
 }
 
 void layout_free(struct layout *l)
@@ -60,10 +56,10 @@ bool layout_name_fits(const char *name)
 	return true;
 }
 
-static int make_room(struct chaining *x, size_t n)
+static void make_room(struct chaining *x, size_t n)
 {
 	if (n <= x->cap)
-		return 0;
+		return;
 	free(x->ran);
 	free(x->falls);
 	free(x->hits);
@@ -73,17 +69,14 @@ static int make_room(struct chaining *x, size_t n)
 	free(x->tail);
 	free(x->heat);
 	x->cap = n * 2;
-	x->ran = malloc((x->cap + 1) * sizeof(*x->ran));
-	x->falls = malloc((x->cap + 1) * sizeof(*x->falls));
-	x->hits = malloc((x->cap + 1) * sizeof(*x->hits));
-	x->next = malloc(x->cap * sizeof(*x->next));
-	x->prev = malloc(x->cap * sizeof(*x->prev));
-	x->chain = malloc(x->cap * sizeof(*x->chain));
-	x->tail = malloc(x->cap * sizeof(*x->tail));
-	x->heat = malloc(x->cap * sizeof(*x->heat));
-	return x->ran && x->falls && x->hits && x->next && x->prev && x->chain && x->tail && x->heat
-		       ? 0
-		       : -1;
+	x->ran = xmalloc((x->cap + 1) * sizeof(*x->ran));
+	x->falls = xmalloc((x->cap + 1) * sizeof(*x->falls));
+	x->hits = xmalloc((x->cap + 1) * sizeof(*x->hits));
+	x->next = xmalloc(x->cap * sizeof(*x->next));
+	x->prev = xmalloc(x->cap * sizeof(*x->prev));
+	x->chain = xmalloc(x->cap * sizeof(*x->chain));
+	x->tail = xmalloc(x->cap * sizeof(*x->tail));
+	x->heat = xmalloc(x->cap * sizeof(*x->heat));
 }
 
 /* The block that holds an offset, the last one that begins at or before it; NONE. */
@@ -138,7 +131,7 @@ static void add_spans(struct chaining *x, uint32_t image, uint64_t start, uint64
 	}
 }
 
-static int add_jumps(struct chaining *x, uint32_t image, uint64_t start, uint64_t end)
+static void add_jumps(struct chaining *x, uint32_t image, uint64_t start, uint64_t end)
 {
 	size_t n_all, first;
 	const struct flow_edge *e = flow_edges(x->f, &n_all);
@@ -146,8 +139,8 @@ static int add_jumps(struct chaining *x, uint32_t image, uint64_t start, uint64_
 
 	x->jump.n = 0;
 	for (uint32_t i = 0; i + 1 < x->n; i++)
-		if (x->falls[i] > 0 && vec_push(&x->jump, ((struct jump){ x->falls[i], i, i + 1 })))
-			return -1;
+		if (x->falls[i] > 0)
+			vec_xpush(&x->jump, ((struct jump){ x->falls[i], i, i + 1 }));
 	for (size_t i = first; i < first + n; i++) {
 		uint32_t a, b;
 
@@ -156,11 +149,9 @@ static int add_jumps(struct chaining *x, uint32_t image, uint64_t start, uint64_
 		a = block_at(x, e[i].from.addr - start);
 		b = block_at(x, e[i].to.addr - start);
 		/* calls that come back land inside of blocks */
-		if (a != NONE && b != NONE && x->block[b].at == e[i].to.addr - start &&
-		    vec_push(&x->jump, ((struct jump){ flow_sum(&e[i].w), a, b })))
-			return -1;
+		if (a != NONE && b != NONE && x->block[b].at == e[i].to.addr - start)
+			vec_xpush(&x->jump, ((struct jump){ flow_sum(&e[i].w), a, b }));
 	}
-	return 0;
 }
 
 static int heaviest_first(const void *va, const void *vb)
@@ -226,13 +217,15 @@ static int by_heat(const void *va, const void *vb)
 static uint32_t *list_blocks(struct chaining *x, struct arena *arena, size_t *n)
 {
 	VEC(struct ranked) v = VEC_INIT;
-	uint32_t *id = arena_alloc(arena, x->n * sizeof(*id));
+	uint32_t *id = arena_xalloc(arena, x->n * sizeof(*id));
 	bool failed = !id;
 
 	*n = 0;
 	for (uint32_t i = 0; i < x->n && !failed; i++)
-		if (x->prev[i] == NONE && (!i || x->hits[i]))
-			failed = vec_push(&v, ((struct ranked){ x->heat[chain_of(x, i)], i })) != 0;
+		if (x->prev[i] == NONE && (!i || x->hits[i])) {
+			vec_xpush(&v, ((struct ranked){ x->heat[chain_of(x, i)], i }));
+			failed = 0;
+		}
 	vec_sort(&v, by_heat);
 	assert(pairs_hold(v.n, i, by_heat(&v.v[i], &v.v[i + 1]) <= 0));
 	vec_each (&v, const struct ranked *, r)
@@ -256,8 +249,7 @@ static int add_function(struct chaining *x, struct layout_whole *w, struct image
 	x->block = &map->block.v[fn->first];
 	x->n = (uint32_t)fn->n;
 	end = start + last->at + last->size;
-	if (make_room(x, fn->n))
-		return err_nomem(err);
+	make_room(x, fn->n);
 	add_spans(x, image, start, end);
 	f->weight = 0;
 	for (uint32_t i = 0; i < x->n; i++) {
@@ -271,8 +263,7 @@ static int add_function(struct chaining *x, struct layout_whole *w, struct image
 		w->l.strange++;
 		return 0;
 	}
-	if (add_jumps(x, image, start, end))
-		return err_nomem(err);
+	add_jumps(x, image, start, end);
 	join(x);
 	f->name = sym->linkage;
 	f->id = list_blocks(x, &w->arena, &f->n);
@@ -294,9 +285,9 @@ static int by_weight(const void *va, const void *vb)
 int layout_blocks(struct layout **out, const struct flow *f, struct images *images, uint32_t image,
 		  const struct bbmap *map, struct err *err)
 {
-	struct layout_whole *w = layout_new(map->function.n, err);
+	struct layout_whole *w = layout_new(map->function.n);
 	struct chaining x = { .f = f };
-	int ret = w ? 0 : -1;
+	int ret = 0;
 
 	*out = NULL;
 	for (size_t i = 0; !ret && i < map->function.n; i++)

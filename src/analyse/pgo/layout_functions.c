@@ -6,6 +6,7 @@
 
 #include "base/invariant.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 
 #define NONE	 UINT32_MAX
 #define LESS_MAX 8 /* times less dense that a caller's cluster may become */
@@ -41,7 +42,10 @@ static int add_node(struct ordering *x, struct layout_whole *w, const struct sym
 		w->l.strange++;
 		return 0;
 	}
-	return x->v.n < NONE ? vec_push(&x->v, n) : -1;
+	if (x->v.n >= NONE)
+		return -1;
+	vec_xpush(&x->v, n);
+	return 0;
 }
 
 /* Functions in which spans begin. */
@@ -51,14 +55,10 @@ static int list_nodes(struct ordering *x, struct layout_whole *w, struct images 
 	size_t n_all, first;
 	const struct flow_span *s = flow_spans(x->f, &n_all);
 	size_t n = flow_spans_of(x->f, x->image, 0, UINT64_MAX, &first);
-	const struct symbol **sym = calloc(n + 1, sizeof(*sym));
-	uint64_t *addr = malloc((n + 1) * sizeof(*addr));
+	const struct symbol **sym = xcalloc(n + 1, sizeof(*sym));
+	uint64_t *addr = xmalloc((n + 1) * sizeof(*addr));
 	int ret = -1;
 
-	if (!sym || !addr) {
-		(void)err_nomem(err);
-		goto out;
-	}
 	s += first;
 	for (size_t i = 0; i < n; i++)
 		addr[i] = s[i].start;
@@ -180,17 +180,13 @@ static int most_first(const void *va, const void *vb)
 	return (a->i > b->i) - (a->i < b->i);
 }
 
-static int put_in_order(struct ordering *x, struct err *err)
+static void put_in_order(struct ordering *x)
 {
 	size_t n = x->v.n;
-	struct ranked *r = malloc((n + 1) * sizeof(*r));
+	struct ranked *r = xmalloc((n + 1) * sizeof(*r));
 
-	x->calls = calloc(n + 1, sizeof(*x->calls));
-	x->touched = malloc((n + 1) * sizeof(*x->touched));
-	if (!r || !x->calls || !x->touched) {
-		free(r);
-		return err_nomem(err);
-	}
+	x->calls = xcalloc(n + 1, sizeof(*x->calls));
+	x->touched = xmalloc((n + 1) * sizeof(*x->touched));
 	for (size_t i = 0; i < n; i++)
 		r[i] = (struct ranked){ x->v.v[i].weight, (uint32_t)i };
 	if (n > 1)
@@ -202,44 +198,42 @@ static int put_in_order(struct ordering *x, struct err *err)
 			put_behind(x, caller, r[i].i);
 	}
 	free(r);
-	return 0;
 }
 
-static int list_clusters(struct ordering *x, struct layout_whole *w, struct err *err)
+static void list_clusters(struct ordering *x, struct layout_whole *w)
 {
 	VEC(struct ranked) r = VEC_INIT;
-	int ret = 0;
 
-	w->l.f = arena_alloc(&w->arena, (x->v.n + 1) * sizeof(*w->l.f));
-	if (!w->l.f)
-		return err_nomem(err);
-	for (uint32_t i = 0; !ret && i < x->v.n; i++)
-		if (x->v.v[i].cluster == i)
-			ret = vec_push(&r, ((struct ranked){ density(&x->v.v[i]), i }));
+	w->l.f = arena_xalloc(&w->arena, (x->v.n + 1) * sizeof(*w->l.f));
+	for (uint32_t i = 0; i < x->v.n; i++)
+		if (x->v.v[i].cluster == i) {
+			vec_xpush(&r, ((struct ranked){ density(&x->v.v[i]), i }));
+		}
 	vec_sort(&r, most_first);
 	vec_each (&r, const struct ranked *, c)
-		for (uint32_t i = c->i; !ret && i != NONE; i = x->v.v[i].next)
+		for (uint32_t i = c->i; i != NONE; i = x->v.v[i].next)
 			w->l.f[w->l.n++] =
 				(struct layout_function){ .name = x->v.v[i].symbol->linkage,
 							  .weight = x->v.v[i].weight };
 	vec_free(&r);
-	assert(ret || w->l.n == x->v.n); /* each is in one cluster */
-	return ret ? err_nomem(err) : 0;
+	assert(w->l.n == x->v.n); /* each is in one cluster */
 }
 
 int layout_functions(struct layout **out, const struct flow *f, struct images *images,
 		     uint32_t image, struct err *err)
 {
-	struct layout_whole *w = layout_new(0, err);
+	struct layout_whole *w = layout_new(0);
 	struct ordering x = { .f = f, .image = image };
-	int ret = w && !list_nodes(&x, w, images, err) && !put_in_order(&x, err) &&
-				  !list_clusters(&x, w, err)
-			  ? 0
-			  : -1;
+	int ret = list_nodes(&x, w, images, err);
 
-	*out = ret ? NULL : &w->l;
-	if (ret)
-		layout_free(w ? &w->l : NULL);
+	*out = NULL;
+	if (ret) {
+		layout_free(&w->l);
+	} else {
+		put_in_order(&x);
+		list_clusters(&x, w);
+		*out = &w->l;
+	}
 	vec_free(&x.v);
 	free(x.calls);
 	free(x.touched);

@@ -13,7 +13,7 @@ struct layout_whole { /* a layout is its first member */
 	struct arena arena;
 };
 
-struct layout_whole *layout_new(size_t n, struct err *err) MUST_USE;
+struct layout_whole *layout_new(size_t n) MUST_USE;
 /* Names stand in lists between blanks, slashes and exclamation marks. */
 bool layout_name_fits(const char *name);
 

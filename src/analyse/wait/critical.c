@@ -8,6 +8,7 @@
 #include "analyse/wait/critical_int.h"
 #include "base/bisect.h"
 #include "base/invariant.h"
+#include "base/xalloc.h"
 
 /* ---- the thread at whose end it begins ------------------------------------------------------- */
 
@@ -38,10 +39,9 @@ static int choose_end(struct critical_work *k, struct err *err)
 
 		if (!w->thread[i].wanted)
 			continue;
-		sum = u64map_at(&ran, w->thread[i].pid, NULL);
-		ret = sum ? 0 : err_nomem(err);
-		if (sum)
-			*sum += w->thread[i].time[WAIT_RAN];
+		sum = u64map_xat(&ran, w->thread[i].pid, NULL);
+		ret = 0;
+		*sum += w->thread[i].time[WAIT_RAN];
 	}
 	for (uint32_t i = 0; i < w->n_threads && !ret; i++)
 		if (w->thread[i].wanted &&
@@ -64,7 +64,7 @@ struct walking {
 	uint64_t *by_thread;
 };
 
-static int end_step(struct walking *g)
+static void end_step(struct walking *g)
 {
 	struct critical_step *s = vec_last(&g->step);
 
@@ -78,11 +78,10 @@ static int end_step(struct walking *g)
 	g->touched.n = 0;
 	if (s->from == s->until) /* it only passed the waking on */
 		g->step.n--;
-	return 0;
 }
 
-static int begin_step(struct walking *g, uint32_t thread, uint64_t until, uint32_t reason,
-		      uint32_t place)
+static void begin_step(struct walking *g, uint32_t thread, uint64_t until, uint32_t reason,
+		       uint32_t place)
 {
 	const struct critical_step s = { .from = until,
 					 .until = until,
@@ -90,7 +89,7 @@ static int begin_step(struct walking *g, uint32_t thread, uint64_t until, uint32
 					 .next_reason = reason,
 					 .waker_place = place };
 
-	return vec_push(&g->step, s);
+	vec_xpush(&g->step, s);
 }
 
 /* What a thread does not wait for alone. */
@@ -102,7 +101,7 @@ static bool needs_other(uint8_t reason)
 }
 
 /* [from, until) of a piece is on the path. */
-static int take(struct walking *g, const struct piece *p, uint64_t until)
+static void take(struct walking *g, const struct piece *p, uint64_t until)
 {
 	struct critical_work *k = g->k;
 	struct critical_row *r = &k->row.v[p->row];
@@ -112,8 +111,8 @@ static int take(struct walking *g, const struct piece *p, uint64_t until)
 	const struct mark *m = n ? k->mark.v + k->first_mark[s->thread] : NULL;
 
 	s->from = p->from;
-	if (!g->took[p->row] && vec_push(&g->touched, p->row))
-		return -1;
+	if (!g->took[p->row])
+		vec_xpush(&g->touched, p->row);
 	g->took[p->row] += time;
 	g->by_thread[s->thread] += time;
 	r->last = r->time ? r->last : until;
@@ -126,16 +125,15 @@ static int take(struct walking *g, const struct piece *p, uint64_t until)
 		k->out->unended += time;
 	}
 	if (r->reason != WAIT_RAN)
-		return 0;
+		return;
 	k->out->running += time;
 	bisect(a, n, i, m[i].time >= p->from);
 	bisect(b, n, i, m[i].time >= until);
 	r->samples += b - a;
 	k->out->samples += b - a;
-	return 0;
 }
 
-static int walk(struct walking *g)
+static void walk(struct walking *g)
 {
 	struct critical_work *k = g->k;
 	const struct wait_thread *thread = k->w->thread;
@@ -143,8 +141,7 @@ static int walk(struct walking *g)
 	uint64_t time = thread[now].until;
 
 	k->out->until = time;
-	if (begin_step(g, now, time, WAIT_REASONS, 0))
-		return -1;
+	begin_step(g, now, time, WAIT_REASONS, 0);
 	for (;;) {
 		size_t at = piece_at(k, now, time);
 		const struct piece *p = at != NO_PIECE ? &k->piece.v[at] : NULL;
@@ -153,19 +150,18 @@ static int walk(struct walking *g)
 
 		if (to != WAIT_NOBODY && (p || piece_runs(k, to, time))) {
 			now = to;
-			if (end_step(g) || begin_step(g, now, time, p ? p->reason : WAIT_BEGUN,
-						      s ? s->waker_place : 0))
-				return -1;
+			end_step(g);
+			begin_step(g, now, time, p ? p->reason : WAIT_BEGUN,
+				   s ? s->waker_place : 0);
 			continue;
 		}
 		if (!p)
 			break;
-		if (take(g, p, time))
-			return -1;
+		take(g, p, time);
 		time = p->from;
 	}
 	k->out->from = time;
-	return end_step(g);
+	end_step(g);
 }
 
 /* ---- the results ----------------------------------------------------------------------------- */
@@ -189,20 +185,17 @@ static int most_thread(const void *pa, const void *pb)
 	return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
-static int put_threads(struct walking *g)
+static void put_threads(struct walking *g)
 {
 	struct critical *c = g->k->out;
 	const struct wait *w = g->k->w;
 
-	c->thread = malloc((w->n_threads + 1) * sizeof(*c->thread));
-	if (!c->thread)
-		return -1;
+	c->thread = xmalloc((w->n_threads + 1) * sizeof(*c->thread));
 	for (uint32_t i = 0; i < w->n_threads; i++)
 		if (g->by_thread[i])
 			c->thread[c->n_threads++] = (struct critical_thread){ i, g->by_thread[i] };
 	if (c->n_threads > 1)
 		qsort(c->thread, c->n_threads, sizeof(*c->thread), most_thread);
-	return 0;
 }
 
 static void put_steps(struct walking *g)
@@ -236,12 +229,9 @@ static int put_rows(struct critical_work *k)
 {
 	struct critical *c = k->out;
 	const size_t n = k->row.n;
-	uint32_t *order = malloc((n + 1) * sizeof(*order)), *to = malloc((n + 1) * sizeof(*to));
-	int ret = -1;
+	uint32_t *order = xmalloc((n + 1) * sizeof(*order)), *to = xmalloc((n + 1) * sizeof(*to));
 
-	c->row = malloc((n + 1) * sizeof(*c->row));
-	if (!order || !to || !c->row)
-		goto out;
+	c->row = xmalloc((n + 1) * sizeof(*c->row));
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
 	if (n > 1)
@@ -256,11 +246,9 @@ static int put_rows(struct critical_work *k)
 		p->row = to[p->row];
 	for (size_t i = 0; i < c->n_steps; i++)
 		c->step[i].row = to[c->step[i].row];
-	ret = 0;
-out:
 	free(order);
 	free(to);
-	return ret;
+	return 0;
 }
 
 static int make_path(struct critical_work *k, struct err *err)
@@ -268,10 +256,11 @@ static int make_path(struct critical_work *k, struct err *err)
 	struct walking g = { .k = k };
 	int ret = -1;
 
-	g.took = calloc(k->row.n + 1, sizeof(*g.took));
-	g.by_thread = calloc(k->w->n_threads + 1, sizeof(*g.by_thread));
-	if (g.took && g.by_thread && !walk(&g) && !put_threads(&g))
-		ret = 0;
+	g.took = xcalloc(k->row.n + 1, sizeof(*g.took));
+	g.by_thread = xcalloc(k->w->n_threads + 1, sizeof(*g.by_thread));
+	walk(&g);
+	put_threads(&g);
+	ret = 0;
 	put_steps(&g);
 	if (!ret)
 		ret = put_rows(k);
@@ -290,9 +279,7 @@ int critical_build(struct critical **out, const struct pd *rec, const struct spa
 	int ret;
 
 	*out = NULL;
-	k.out = calloc(1, sizeof(*k.out));
-	if (!k.out)
-		return err_nomem(err);
+	k.out = xcalloc(1, sizeof(*k.out));
 	ret = choose_end(&k, err) || critical_pieces(&k, err) || make_path(&k, err) ||
 			      critical_replay(&k, err)
 		      ? -1

@@ -10,8 +10,9 @@
 #include "analyse/wait/critical_int.h"
 #include "base/bisect.h"
 #include "base/sort.h"
+#include "base/xalloc.h"
 
-/* The row of a function that ran, or of a wait; UINT32_MAX: out of memory. */
+/* The row of a function that ran, or of a wait. */
 static uint32_t row_of(struct critical_work *k, const struct wait_place *place, uint8_t reason)
 {
 	/* 64 bits of a hash tell them apart well enough */
@@ -20,10 +21,10 @@ static uint32_t row_of(struct critical_work *k, const struct wait_place *place, 
 			  (uint64_t)place->image << 16 | (uint64_t)(place->kind << 8) | reason);
 	const struct critical_row x = { .place = *place, .reason = reason };
 	bool fresh;
-	uint64_t *at = u64map_at(&k->row_at, h, &fresh);
+	uint64_t *at = u64map_xat(&k->row_at, h, &fresh);
 
-	if (!at || (fresh && vec_push(&k->row, x)))
-		return UINT32_MAX;
+	if (fresh)
+		vec_xpush(&k->row, x);
 	if (fresh)
 		*at = k->row.n - 1;
 	return (uint32_t)*at;
@@ -47,12 +48,12 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 	struct pd_sample x;
 	struct keyed y = { .key = s->time, .a = thread };
 
+	(void)err;
 	if (!task_tid(s->task) || thread == WAIT_NOBODY || pd_sample_parse(k->rec, s->r, &x))
 		return 0;
 	frame = frames_number(&m->frames, s, space_kind_of_misc(x.cpumode), x.ip, &from, &until);
 	y.b = frame;
-	if (frame == UINT32_MAX || vec_push(&m->v, y))
-		return err_nomem(err);
+	vec_xpush(&m->v, y);
 	return 0;
 }
 
@@ -68,9 +69,7 @@ static int walk_samples(struct marking *m, struct err *err)
 	int ret = -1;
 
 	(void)pd_events(k->rec, &n);
-	only = calloc(n + 1, sizeof(*only));
-	if (!only)
-		return err_nomem(err);
+	only = xcalloc(n + 1, sizeof(*only));
 	only[k->opts->event] = true;
 	po.events = only;
 	if (!pass_new(&p, k->rec, k->sp, NULL, &po, err))
@@ -84,15 +83,12 @@ static int walk_samples(struct marking *m, struct err *err)
 static int keep_marks(struct marking *m, struct err *err)
 {
 	struct critical_work *k = m->k;
-	struct keyed *scratch = malloc((m->v.n + 1) * sizeof(*scratch));
+	struct keyed *scratch = xmalloc((m->v.n + 1) * sizeof(*scratch));
 	const size_t n = k->w->n_threads;
-	size_t *at = calloc(n + 2, sizeof(*at));
+	size_t *at = xcalloc(n + 2, sizeof(*at));
 	int ret = -1;
 
-	if (!scratch || !at || vec_reserve(&k->mark, m->v.n + 1)) {
-		(void)err_nomem(err);
-		goto out;
-	}
+	vec_xreserve(&k->mark, m->v.n + 1);
 	if (frames_name(&m->frames, k->sp, err))
 		goto out;
 	keyed_sort(m->v.v, scratch, m->v.n);
@@ -105,10 +101,6 @@ static int keep_marks(struct marking *m, struct err *err)
 		uint32_t place = m->frames.frame.v[x->b].place;
 		uint32_t row = row_of(k, &m->frames.place.v[place], WAIT_RAN);
 
-		if (row == UINT32_MAX) {
-			(void)err_nomem(err);
-			goto out;
-		}
 		k->mark.v[at[x->a + 1]++] = (struct mark){ x->key, x->a, row };
 	}
 	k->mark.n = m->v.n;
@@ -125,10 +117,9 @@ static int make_marks(struct critical_work *k, struct err *err)
 	struct marking m = { .k = k };
 	int ret = 0;
 
-	k->first_mark = calloc(k->w->n_threads + 1, sizeof(*k->first_mark));
-	if (!k->first_mark || tids_make(&m.tids, k->w))
-		ret = err_nomem(err);
-	else if (k->opts->event != SIZE_MAX)
+	k->first_mark = xcalloc(k->w->n_threads + 1, sizeof(*k->first_mark));
+	tids_make(&m.tids, k->w);
+	if (k->opts->event != SIZE_MAX)
 		ret = walk_samples(&m, err) || keep_marks(&m, err) ? -1 : 0;
 	vec_free(&m.frames.place);
 	frames_free(&m.frames);
@@ -149,12 +140,13 @@ struct cutting {
 	uint32_t none;	 /* the row of a thread without samples */
 };
 
-static int put_piece(struct critical_work *k, uint64_t from, uint64_t until, uint32_t row,
-		     uint32_t span)
+static void put_piece(struct critical_work *k, uint64_t from, uint64_t until, uint32_t row,
+		      uint32_t span)
 {
 	const struct piece x = { from, until, row, span, WAIT_NOBODY, WAIT_RAN };
 
-	return until > from ? vec_push(&k->piece, x) : 0;
+	if (until > from)
+		vec_xpush(&k->piece, x);
 }
 
 /* Where each sample lies in the CPU time of spans[0..n). */
@@ -178,7 +170,7 @@ static void place_marks(struct cutting *c, const uint32_t *spans, size_t n)
 }
 
 /* A span on a CPU belongs to the nearest samples. */
-static int cut(struct cutting *c, uint32_t i)
+static void cut(struct cutting *c, uint32_t i)
 {
 	const struct wait_span *s = &c->k->w->span[i];
 	uint64_t from = s->from, end = c->before + (s->until - s->from);
@@ -191,12 +183,12 @@ static int cut(struct cutting *c, uint32_t i)
 		if (c->mark[c->at].row == c->mark[c->at + 1].row)
 			continue;
 		t = s->from + (middle > c->before ? middle - c->before : 0);
-		if (t > from && put_piece(c->k, from, t, c->mark[c->at].row, i))
-			return -1;
+		if (t > from)
+			put_piece(c->k, from, t, c->mark[c->at].row, i);
 		from = t > from ? t : from;
 	}
 	c->before = end;
-	return put_piece(c->k, from, s->until, c->n ? c->mark[c->at].row : c->none, i);
+	put_piece(c->k, from, s->until, c->n ? c->mark[c->at].row : c->none, i);
 }
 
 /* ---- waits for a thread's end ---------------------------------------------------------------- */
@@ -250,15 +242,13 @@ static void put_exit(struct critical_work *k, size_t order)
 			(struct keyed){ exit_key(thread[parent].pid, true, order), i, 0 };
 }
 
-static int sort_exits(struct critical_work *k)
+static void sort_exits(struct critical_work *k)
 {
 	const struct wait *w = k->w;
 	const size_t room = w->n_threads + 1;
 
-	k->exit = malloc(room * 2 * sizeof(*k->exit));
-	k->exit_of = malloc(room * 4 * sizeof(*k->exit_of));
-	if (!k->exit || !k->exit_of)
-		return -1;
+	k->exit = xmalloc(room * 2 * sizeof(*k->exit));
+	k->exit_of = xmalloc(room * 4 * sizeof(*k->exit_of));
 	for (uint32_t i = 0; i < w->n_threads; i++)
 		if (w->thread[i].until < w->until)
 			k->exit[k->n_exits++] = (struct keyed){ w->thread[i].until, i, 0 };
@@ -266,7 +256,6 @@ static int sort_exits(struct critical_work *k)
 	for (size_t i = 0; i < k->n_exits; i++)
 		put_exit(k, i);
 	keyed_sort(k->exit_of, k->exit_of + 2 * room, k->n_exits_of);
-	return 0;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -287,32 +276,35 @@ static int put_off(struct critical_work *k, uint32_t i)
 	if (p.waker == s->thread)
 		p.waker = WAIT_NOBODY;
 	p.row = row_of(k, &k->w->place[place], s->reason);
-	if (p.row == UINT32_MAX || (p.until > p.from && vec_push(&k->piece, p)))
+	if (p.row == UINT32_MAX)
 		return -1;
+	if (p.until > p.from)
+		vec_xpush(&k->piece, p);
 	if (p.until == s->until)
 		return 0;
 	p = (struct piece){ p.until, s->until, 0, i, WAIT_NOBODY, WAIT_WOKEN };
 	p.row = row_of(k, nowhere, WAIT_WOKEN);
-	return p.row == UINT32_MAX || vec_push(&k->piece, p) ? -1 : 0;
+	if (p.row == UINT32_MAX)
+		return -1;
+	vec_xpush(&k->piece, p);
+	return 0;
 }
 
-static int put_thread(struct critical_work *k, uint32_t thread, const uint32_t *spans, size_t n,
-		      uint32_t none)
+static void put_thread(struct critical_work *k, uint32_t thread, const uint32_t *spans, size_t n,
+		       uint32_t none)
 {
 	const size_t first = k->first_mark[thread];
 	struct cutting c = { .k = k, .n = k->first_mark[thread + 1] - first, .none = none };
-	int ret = 0;
 
 	c.mark = k->mark.v ? k->mark.v + first : NULL;
-	c.ran = malloc((c.n + 1) * sizeof(*c.ran));
-	if (!c.ran)
-		return -1;
+	c.ran = xmalloc((c.n + 1) * sizeof(*c.ran));
 	place_marks(&c, spans, n);
-	for (size_t i = 0; i < n && !ret; i++)
-		ret = k->w->span[spans[i]].reason == WAIT_RAN ? cut(&c, spans[i])
-							      : put_off(k, spans[i]);
+	for (size_t i = 0; i < n; i++)
+		if (k->w->span[spans[i]].reason == WAIT_RAN)
+			cut(&c, spans[i]);
+		else
+			put_off(k, spans[i]);
 	free(c.ran);
-	return ret;
 }
 
 /* by[first[i]..first[i + 1]): the spans of thread i. */
@@ -329,26 +321,19 @@ static void sort_spans(const struct wait *w, uint32_t *by, size_t *first)
 int critical_pieces(struct critical_work *k, struct err *err)
 {
 	const struct wait *w = k->w;
-	uint32_t *by = malloc((w->n_spans + 1) * sizeof(*by)), none;
-	size_t *first = calloc(w->n_threads + 2, sizeof(*first));
+	uint32_t *by = xmalloc((w->n_spans + 1) * sizeof(*by)), none;
+	size_t *first = xcalloc(w->n_threads + 2, sizeof(*first));
 	int ret = -1;
 
-	k->first = calloc(w->n_threads + 1, sizeof(*k->first));
-	if (!by || !first || !k->first || sort_exits(k)) {
-		(void)err_nomem(err);
-		goto out;
-	}
+	k->first = xcalloc(w->n_threads + 1, sizeof(*k->first));
+	sort_exits(k);
 	if (make_marks(k, err))
 		goto out;
 	none = row_of(k, &w->place[0], WAIT_RAN);
 	sort_spans(w, by, first);
 	for (uint32_t i = 0; i < w->n_threads; i++) {
 		k->first[i] = k->piece.n;
-		if (none == UINT32_MAX ||
-		    put_thread(k, i, by + first[i], first[i + 1] - first[i], none)) {
-			(void)err_nomem(err);
-			goto out;
-		}
+		put_thread(k, i, by + first[i], first[i + 1] - first[i], none);
 	}
 	k->first[w->n_threads] = k->piece.n;
 	vec_each (&k->piece, struct piece *, p)

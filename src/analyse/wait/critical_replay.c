@@ -17,6 +17,7 @@
 #include "analyse/wait/critical_int.h"
 #include "base/bisect.h"
 #include "base/sort.h"
+#include "base/xalloc.h"
 
 #define EFFORT 6000000u /* steps of all replays together */
 #define NO_ROW UINT32_MAX
@@ -78,23 +79,20 @@ enum { IS_WOKEN = 1, IS_HELD = 2 };
 
 /* ---- when all CPUs were busy ----------------------------------------------------------------- */
 
-static int fill_busy(struct replay *r)
+static void fill_busy(struct replay *r)
 {
 	const struct wait *w = r->k->w;
-	struct keyed *v = malloc((w->n_spans * 4 + 1) * sizeof(*v));
+	struct keyed *v = xmalloc((w->n_spans * 4 + 1) * sizeof(*v));
 	uint64_t full = 0, running = 0, last = w->from;
 	size_t n = 0;
-	int ret = 0;
 
-	if (!v)
-		return -1;
 	for (size_t i = 0; i < w->n_spans; i++)
 		if (w->span[i].reason == WAIT_RAN) {
 			v[n++] = (struct keyed){ w->span[i].from, 1, 0 };
 			v[n++] = (struct keyed){ w->span[i].until, 0, 0 };
 		}
 	keyed_sort(v, v + w->n_spans * 2, n);
-	for (size_t i = 0; i < n && !ret; i++) {
+	for (size_t i = 0; i < n; i++) {
 		bool was = running >= r->k->out->cpus, is;
 
 		full += was ? v[i].key - last : 0;
@@ -104,11 +102,10 @@ static int fill_busy(struct replay *r)
 		if (is != was) {
 			const struct busy x = { last, full, is };
 
-			ret = vec_push(&r->busy, x);
+			vec_xpush(&r->busy, x);
 		}
 	}
 	free(v);
-	return ret;
 }
 
 static uint64_t full_at(const struct replay *r, uint64_t time)
@@ -139,11 +136,12 @@ struct making {
 	uint32_t *waking_of; /* by piece: what ends it; NO_ROW: nothing that is known */
 };
 
-static int put_deed(struct making *m, uint32_t who, uint64_t time, struct deed d)
+static void put_deed(struct making *m, uint32_t who, uint64_t time, struct deed d)
 {
 	const struct keyed x = { time, who, (uint32_t)m->deed.n };
 
-	return vec_push(&m->deed, d) || vec_push(&m->at, x) ? -1 : 0;
+	vec_xpush(&m->deed, d);
+	vec_xpush(&m->at, x);
 }
 
 /* A lock of a file, or what the two functions say: who waits, and who ends that. */
@@ -163,7 +161,7 @@ static bool is_mutex(const struct critical_work *k, const struct piece *p)
 	return false;
 }
 
-static int find_deeds(struct making *m)
+static void find_deeds(struct making *m)
 {
 	struct replay *r = m->r;
 	const struct critical_work *k = r->k;
@@ -173,8 +171,8 @@ static int find_deeds(struct making *m)
 		const struct wait_thread *x = &w->thread[t];
 
 		r->created[t] = piece_runs(k, x->parent, x->from);
-		if (r->created[t] && put_deed(m, x->parent, x->from, (struct deed){ t, OP_CREATE }))
-			return -1;
+		if (r->created[t])
+			put_deed(m, x->parent, x->from, (struct deed){ t, OP_CREATE });
 	}
 	for (size_t i = 0; i < k->piece.n; i++) {
 		const struct piece *p = &k->piece.v[i];
@@ -184,27 +182,22 @@ static int find_deeds(struct making *m)
 		if (p->waker == WAIT_NOBODY)
 			continue;
 		r->n_wakings++;
-		if (put_deed(m, p->waker, p->until, (struct deed){ waking, OP_WAKE }))
-			return -1;
+		put_deed(m, p->waker, p->until, (struct deed){ waking, OP_WAKE });
 		if (!is_mutex(k, p))
 			continue;
 		r->n_mutexes++;
 		m->waking_of[i] |= MUTEX;
-		if (put_deed(m, p->waker, p->from, (struct deed){ waking, OP_HOLD }))
-			return -1;
+		put_deed(m, p->waker, p->from, (struct deed){ waking, OP_HOLD });
 	}
-	return 0;
 }
 
 /* By who did them, in the order of time. */
-static int sort_deeds(struct making *m)
+static void sort_deeds(struct making *m)
 {
 	const size_t n = m->at.n, threads = m->r->k->w->n_threads;
-	struct keyed *v = malloc((n + 1) * sizeof(*v));
+	struct keyed *v = xmalloc((n + 1) * sizeof(*v));
 	size_t *at = m->first;
 
-	if (!v)
-		return -1;
 	keyed_sort(m->at.v, v, n);
 	for (size_t i = 0; i < n; i++)
 		at[m->at.v[i].a + 2]++;
@@ -214,18 +207,18 @@ static int sort_deeds(struct making *m)
 		v[at[m->at.v[i].a + 1]++] = m->at.v[i];
 	memcpy(m->at.v ? m->at.v : v, v, n * sizeof(*v));
 	free(v);
-	return 0;
 }
 
-static int put_op(struct replay *r, enum op_kind kind, uint64_t time, uint32_t what)
+static void put_op(struct replay *r, enum op_kind kind, uint64_t time, uint32_t what)
 {
 	const struct op x = { time, what, (uint8_t)kind };
 
-	return !time && (kind == OP_RUN || kind == OP_PAUSE) ? 0 : vec_push(&r->op, x);
+	if (!(!time && (kind == OP_RUN || kind == OP_PAUSE)))
+		vec_xpush(&r->op, x);
 }
 
 /* A piece on a CPU, with what it did to others. */
-static int put_run(struct making *m, const struct piece *p, size_t *deed, size_t last)
+static void put_run(struct making *m, const struct piece *p, size_t *deed, size_t last)
 {
 	uint64_t from = p->from;
 
@@ -233,53 +226,47 @@ static int put_run(struct making *m, const struct piece *p, size_t *deed, size_t
 		const struct keyed *x = &m->at.v[*deed];
 		const struct deed *d = &m->deed.v[x->b];
 
-		if (put_op(m->r, OP_RUN, x->key - from, p->row) ||
-		    put_op(m->r, (enum op_kind)d->kind, 0, d->what))
-			return -1;
+		put_op(m->r, OP_RUN, x->key - from, p->row);
+		put_op(m->r, (enum op_kind)d->kind, 0, d->what);
 		from = x->key;
 	}
-	return put_op(m->r, OP_RUN, p->until - from, p->row);
+	put_op(m->r, OP_RUN, p->until - from, p->row);
 }
 
 /* What it held while it waited for something else. */
-static int put_held(struct making *m, const struct piece *p, size_t *deed, size_t last)
+static void put_held(struct making *m, const struct piece *p, size_t *deed, size_t last)
 {
 	for (; *deed < last && m->at.v[*deed].key < p->until; ++*deed)
-		if (put_op(m->r, OP_HOLD, 0, m->deed.v[m->at.v[*deed].b].what))
-			return -1;
-	return 0;
+		put_op(m->r, OP_HOLD, 0, m->deed.v[m->at.v[*deed].b].what);
 }
 
-static int put_thread(struct making *m, uint32_t t)
+static void put_thread(struct making *m, uint32_t t)
 {
 	struct replay *r = m->r;
 	const struct critical_work *k = r->k;
 	const struct wait_thread *x = &k->w->thread[t];
 	size_t deed = m->first[t];
 
-	if (!r->created[t] && put_op(r, OP_PAUSE, x->from - k->w->from, NO_ROW))
-		return -1;
+	if (!r->created[t])
+		put_op(r, OP_PAUSE, x->from - k->w->from, NO_ROW);
 	for (size_t i = k->first[t]; i < k->first[t + 1]; i++) {
 		const struct piece *p = &k->piece.v[i];
-		int ret = 0;
 
-		if (p->reason != WAIT_RAN && put_held(m, p, &deed, m->first[t + 1]))
-			return -1;
-		if (p->reason == WAIT_RAN)
-			ret = put_run(m, p, &deed, m->first[t + 1]);
-		else if (m->waking_of[i] != NO_ROW)
-			ret = put_op(r, OP_WAIT, 0, m->waking_of[i]);
-		else if (wait_reasons[p->reason].state != WAIT_RUNNABLE)
-			ret = put_op(r, OP_PAUSE, p->until - p->from, p->row);
-		else if (p->reason == WAIT_WOKEN && r->op.n > r->first[t] &&
-			 vec_last(&r->op)->kind == OP_WAIT)
+		if (p->reason != WAIT_RAN)
+			put_held(m, p, &deed, m->first[t + 1]);
+		if (p->reason == WAIT_RAN) {
+			put_run(m, p, &deed, m->first[t + 1]);
+		} else if (m->waking_of[i] != NO_ROW) {
+			put_op(r, OP_WAIT, 0, m->waking_of[i]);
+		} else if (wait_reasons[p->reason].state != WAIT_RUNNABLE) {
+			put_op(r, OP_PAUSE, p->until - p->from, p->row);
+		} else if (p->reason == WAIT_WOKEN && r->op.n > r->first[t] &&
+			   vec_last(&r->op)->kind == OP_WAIT)
 			vec_last(&r->op)->time = foreign(r, p);
-		else
-			ret = put_op(r, OP_PAUSE, foreign(r, p), NO_ROW);
-		if (ret)
-			return -1;
+		else {
+			put_op(r, OP_PAUSE, foreign(r, p), NO_ROW);
+		}
 	}
-	return 0;
 }
 
 /* A thread that the end of the path itself ended (exit of the process) does not hold it up. */
@@ -303,26 +290,22 @@ static int make_ops(struct replay *r)
 {
 	const struct wait *w = r->k->w;
 	struct making m = { .r = r };
-	int ret = -1;
 
-	m.first = calloc(w->n_threads + 2, sizeof(*m.first));
-	m.waking_of = malloc((r->k->piece.n + 1) * sizeof(*m.waking_of));
-	if (!m.first || !m.waking_of || find_deeds(&m) || sort_deeds(&m))
-		goto out;
+	m.first = xcalloc(w->n_threads + 2, sizeof(*m.first));
+	m.waking_of = xmalloc((r->k->piece.n + 1) * sizeof(*m.waking_of));
+	find_deeds(&m);
+	sort_deeds(&m);
 	for (uint32_t t = 0; t < w->n_threads; t++) {
 		r->first[t] = r->op.n;
 		r->needed[t] = is_needed(r->k, t);
-		if (put_thread(&m, t))
-			goto out;
+		put_thread(&m, t);
 	}
 	r->first[w->n_threads] = r->op.n;
-	ret = 0;
-out:
 	free(m.first);
 	free(m.waking_of);
 	vec_free(&m.at);
 	vec_free(&m.deed);
-	return ret;
+	return 0;
 }
 
 /* ---- heaps: the least first ------------------------------------------------------------------ */
@@ -565,19 +548,17 @@ int critical_replay(struct critical_work *k, struct err *err)
 	int ret = -1;
 
 	k->out->cpus = cpus_of(k);
-	r.first = calloc(n + 1, sizeof(*r.first));
-	r.created = calloc(n + 1, sizeof(*r.created));
-	r.needed = calloc(n + 1, sizeof(*r.needed));
-	r.at = calloc(n + 1, sizeof(*r.at));
-	r.run.v = malloc((n + 1) * sizeof(*r.run.v));
-	r.pause.v = malloc((n + 1) * sizeof(*r.pause.v));
-	if (!r.first || !r.created || !r.needed || !r.at || !r.run.v || !r.pause.v ||
-	    fill_busy(&r) || make_ops(&r))
+	r.first = xcalloc(n + 1, sizeof(*r.first));
+	r.created = xcalloc(n + 1, sizeof(*r.created));
+	r.needed = xcalloc(n + 1, sizeof(*r.needed));
+	r.at = xcalloc(n + 1, sizeof(*r.at));
+	r.run.v = xmalloc((n + 1) * sizeof(*r.run.v));
+	r.pause.v = xmalloc((n + 1) * sizeof(*r.pause.v));
+	fill_busy(&r);
+	if (make_ops(&r))
 		goto out;
-	r.waiter = malloc((r.n_wakings + 1) * sizeof(*r.waiter));
-	r.woken = malloc((r.n_wakings + 1) * sizeof(*r.woken));
-	if (!r.waiter || !r.woken)
-		goto out;
+	r.waiter = xmalloc((r.n_wakings + 1) * sizeof(*r.waiter));
+	r.woken = xmalloc((r.n_wakings + 1) * sizeof(*r.woken));
 	fill_gains(&r);
 	ret = 0;
 out:

@@ -9,6 +9,7 @@
 #include "base/bisect.h"
 #include "base/sort.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 
 #define BINS (HALTED_INTERVALS + 1) /* the last one: all of the time */
 #define FEW  4			    /* so many events of hardware have a counter each */
@@ -181,7 +182,9 @@ static int put(struct work *k, uint32_t cpu, struct mark x, struct err *err)
 
 	if (k->mark.n >= UINT32_MAX)
 		return err_set(err, ERR_LIMIT, "too many samples of ref-cycles");
-	return vec_push(&k->mark, x) || vec_push(&k->at, at) ? err_nomem(err) : 0;
+	vec_xpush(&k->mark, x);
+	vec_xpush(&k->at, at);
+	return 0;
 }
 
 /* The event's own value. */
@@ -281,9 +284,7 @@ static int scan(struct work *k, struct err *err)
 	int ret;
 
 	(void)pd_events(k->rec, &n);
-	only = calloc(n + 1, sizeof(*only));
-	if (!only)
-		return err_nomem(err);
+	only = xcalloc(n + 1, sizeof(*only));
 	only[k->event] = true;
 	po.events = only;
 	ret = pass_new(&p, k->rec, NULL, NULL, &po, err);
@@ -339,17 +340,12 @@ static void end_count(const struct work *k, const struct gap *g, uint32_t cpu, u
 		    (struct bin){ 0, k->rate * (double)(last - end) });
 }
 
-static int count(struct work *k, struct err *err)
+static void count(struct work *k)
 {
-	struct gap *gap = calloc(k->p->n_cpus + 1, sizeof(*gap));
-	struct keyed *scratch = malloc((k->at.n + 1) * sizeof(*scratch));
+	struct gap *gap = xcalloc(k->p->n_cpus + 1, sizeof(*gap));
+	struct keyed *scratch = xmalloc((k->at.n + 1) * sizeof(*scratch));
 	uint64_t first = k->w->from, last = k->w->until;
 
-	if (!gap || !scratch) {
-		free(gap);
-		free(scratch);
-		return err_nomem(err);
-	}
 	(void)pd_time_span(k->rec, &first, &last);
 	first = first < k->w->from ? first : k->w->from;
 	for (size_t i = 0; i < k->p->n_cpus; i++)
@@ -369,7 +365,6 @@ static int count(struct work *k, struct err *err)
 			end_count(k, &gap[i], i, last);
 	free(gap);
 	free(scratch);
-	return 0;
 }
 
 /* ---- switches -------------------------------------------------------------------------------- */
@@ -452,18 +447,19 @@ static int build(struct work *k, struct err *err)
 	const size_t n = k->p->n_cpus;
 
 	k->out->n_cpus = n;
-	k->out->cpu = calloc(n + 1, sizeof(*k->out->cpu));
-	k->out->span = calloc(n * HALTED_INTERVALS + 1, sizeof(*k->out->span));
-	k->bin = calloc(n * BINS + 1, sizeof(*k->bin));
-	k->seen = calloc(n + 1, sizeof(*k->seen));
-	k->counted = calloc(n + 1, sizeof(*k->counted));
-	if (!k->out->cpu || !k->out->span || !k->bin || !k->seen || !k->counted)
-		return err_nomem(err);
+	k->out->cpu = xcalloc(n + 1, sizeof(*k->out->cpu));
+	k->out->span = xcalloc(n * HALTED_INTERVALS + 1, sizeof(*k->out->span));
+	k->bin = xcalloc(n * BINS + 1, sizeof(*k->bin));
+	k->seen = xcalloc(n + 1, sizeof(*k->seen));
+	k->counted = xcalloc(n + 1, sizeof(*k->counted));
 	make_edges(k);
 	choose(k);
 	k->rate = k->opts->tsc_hz / 1e9;
-	if (k->ev && (scan(k, err) || count(k, err)))
-		return -1;
+	if (k->ev) {
+		if (scan(k, err))
+			return -1;
+		count(k);
+	}
 	k->rate = 1;
 	time_cpus(k, hidden);
 	put_rows(k);
@@ -477,9 +473,7 @@ int halted_build(struct halted **out, const struct pd *rec, const struct wait *w
 	int ret;
 
 	*out = NULL;
-	k.out = calloc(1, sizeof(*k.out));
-	if (!k.out)
-		return err_nomem(err);
+	k.out = xcalloc(1, sizeof(*k.out));
 	ret = build(&k, err);
 	free(k.bin);
 	free(k.seen);

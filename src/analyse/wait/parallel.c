@@ -9,6 +9,7 @@
 #include "base/bisect.h"
 #include "base/invariant.h"
 #include "base/sort.h"
+#include "base/xalloc.h"
 #include "perfdata/nodes.h"
 
 #define CPUS_MOST (1u << 16)
@@ -161,14 +162,12 @@ static void change(struct counting *c, struct now *now, const struct keyed *x)
 static int walk_time(struct counting *c, struct err *err)
 {
 	const struct wait *w = c->w;
-	struct keyed *v = malloc((w->n_spans * 4 + 1) * sizeof(*v));
+	struct keyed *v = xmalloc((w->n_spans * 4 + 1) * sizeof(*v));
 	struct now now = { .time = w->from };
 	int ret = -1;
 	size_t n;
 
-	now.cpu = calloc(c->out->n_cpus + 1, sizeof(*now.cpu));
-	if (!v || !now.cpu)
-		goto out;
+	now.cpu = xcalloc(c->out->n_cpus + 1, sizeof(*now.cpu));
 	n = changes_of(w, v);
 	keyed_sort(v, v + w->n_spans * 2, n);
 	for (size_t i = 0; i < n; i++) {
@@ -180,8 +179,8 @@ static int walk_time(struct counting *c, struct err *err)
 		s.running = (uint32_t)now.running;
 		if (c->step.n && vec_last(&c->step)->time == s.time)
 			*vec_last(&c->step) = s;
-		else if (vec_push(&c->step, s))
-			goto out;
+		else
+			vec_xpush(&c->step, s);
 	}
 	assert(!now.running && !now.wanting && !now.lost);
 	ret = spend(c, &now, w->until);
@@ -216,9 +215,7 @@ static int make_cpus(struct counting *c, struct err *err)
 		if (w->span[i].cpu < CPUS_MOST && w->span[i].cpu >= n)
 			n = w->span[i].cpu + 1u;
 	c->out->n_cpus = n;
-	c->out->cpu = calloc(n + 1, sizeof(*c->out->cpu));
-	if (!c->out->cpu)
-		return err_nomem(err);
+	c->out->cpu = xcalloc(n + 1, sizeof(*c->out->cpu));
 	return name_nodes(c, err);
 }
 
@@ -234,14 +231,12 @@ static int by_node(const void *pa, const void *pb)
 	return (a->node > b->node) - (a->node < b->node);
 }
 
-static int sum_nodes(struct counting *c, struct err *err)
+static void sum_nodes(struct counting *c)
 {
 	struct parallel *p = c->out;
 	size_t n = 0;
 
-	p->node = calloc(p->n_cpus + 1, sizeof(*p->node));
-	if (!p->node)
-		return err_nomem(err);
+	p->node = xcalloc(p->n_cpus + 1, sizeof(*p->node));
 	for (size_t i = 0; i < p->n_cpus; i++) {
 		const struct parallel_cpu *x = &p->cpu[i];
 		struct parallel_node *to = p->node;
@@ -262,17 +257,14 @@ static int sum_nodes(struct counting *c, struct err *err)
 	if (n > 1)
 		qsort(p->node, n, sizeof(*p->node), by_node);
 	p->n_nodes = n > 1 ? n : 0;
-	return 0;
 }
 
 /* Spans are in the order of their ends, so that those of a thread are in theirs. */
-static int count_moves(struct counting *c, struct err *err)
+static void count_moves(struct counting *c)
 {
 	const struct wait *w = c->w;
-	uint32_t *last = malloc((w->n_threads + 1) * sizeof(*last));
+	uint32_t *last = xmalloc((w->n_threads + 1) * sizeof(*last));
 
-	if (!last)
-		return err_nomem(err);
 	memset(last, 0xff, w->n_threads * sizeof(*last));
 	for (size_t i = 0; i < w->n_spans; i++) {
 		const struct wait_span *s = &w->span[i];
@@ -291,7 +283,6 @@ static int count_moves(struct counting *c, struct err *err)
 		last[s->thread] = s->cpu;
 	}
 	free(last);
-	return 0;
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
@@ -320,17 +311,15 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 	uint32_t frame, n;
 	double period;
 
+	(void)err;
 	if (!task_tid(s->task) || s->time < c->w->from || s->time > c->w->until ||
 	    pd_sample_parse(c->rec, s->r, &x))
 		return 0; /* the idle task does not run */
 	from = 0;
 	until = UINT64_MAX;
 	frame = frames_number(&c->frames, s, space_kind_of_misc(x.cpumode), x.ip, &from, &until);
-	while (frame != UINT32_MAX && c->at.n <= frame)
-		if (vec_push(&c->at, none))
-			return err_nomem(err);
-	if (frame == UINT32_MAX)
-		return err_nomem(err);
+	while (c->at.n <= frame)
+		vec_xpush(&c->at, none);
 	n = running_at(c, s->time);
 	f = &c->at.v[frame];
 	period = (double)x.period;
@@ -354,9 +343,7 @@ static int count_samples(struct counting *c, struct err *err)
 	int ret;
 
 	(void)pd_events(c->rec, &n);
-	only = calloc(n + 1, sizeof(*only));
-	if (!only)
-		return err_nomem(err);
+	only = xcalloc(n + 1, sizeof(*only));
 	if (c->opts->event < n)
 		only[c->opts->event] = true;
 	po.events = only;
@@ -401,9 +388,7 @@ static int sum_functions(struct counting *c, struct err *err)
 		return -1;
 	p->place = c->frames.place.v;
 	p->n_places = c->frames.place.n;
-	p->function = calloc(p->n_places + 1, sizeof(*p->function));
-	if (!p->function)
-		return err_nomem(err);
+	p->function = xcalloc(p->n_places + 1, sizeof(*p->function));
 	for (size_t i = 0; i < c->at.n; i++) {
 		uint32_t place = c->frames.frame.v[i].place;
 
@@ -447,16 +432,16 @@ int parallel_build(struct parallel **out, const struct pd *rec, const struct spa
 	int ret;
 
 	*out = NULL;
-	c.out = calloc(1, sizeof(*c.out));
-	if (!c.out)
-		return err_nomem(err);
+	c.out = xcalloc(1, sizeof(*c.out));
 	c.out->whole = has_whole_cpus(rec, w);
-	ret = make_cpus(&c, err) || walk_time(&c, err) || count_moves(&c, err) ||
-			      sum_nodes(&c, err) ||
-			      (opts->event != SIZE_MAX &&
-			       (count_samples(&c, err) || sum_functions(&c, err)))
-		      ? -1
-		      : 0;
+	ret = make_cpus(&c, err) || walk_time(&c, err) ? -1 : 0;
+	if (!ret) {
+		count_moves(&c);
+		sum_nodes(&c);
+		ret = opts->event != SIZE_MAX && (count_samples(&c, err) || sum_functions(&c, err))
+			      ? -1
+			      : 0;
+	}
 	if (!c.out->place)
 		vec_free(&c.frames.place);
 	frames_free(&c.frames);

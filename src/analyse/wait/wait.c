@@ -6,6 +6,7 @@
 
 #include "analyse/again.h"
 #include "analyse/wait/wait_int.h"
+#include "base/xalloc.h"
 
 /* The reader's own words: threads then end before their records do. */
 static bool is_cut(const struct pd *rec)
@@ -62,14 +63,15 @@ int wait_build(struct wait **out, const struct pd *rec, const struct spaces *spa
 	*out = NULL;
 	if (check(rec, err))
 		return -1;
-	k.out = calloc(1, sizeof(*k.out));
-	if (!k.out)
-		return err_nomem(err);
+	k.out = xcalloc(1, sizeof(*k.out));
 	k.out->cut = is_cut(rec);
 	ret = wait_scan(&k, err) || wait_track(&k, err) || wait_donate(&k, err) ||
-			      wait_name(&k, err) || wait_sum(&k, err) || wait_bars(&k, err)
+			      wait_name(&k, err) || wait_sum(&k, err)
 		      ? -1
 		      : 0;
+	if (!ret) {
+		wait_bars(&k);
+	}
 	keep(&k);
 	if (ret)
 		wait_free(k.out);

@@ -11,6 +11,7 @@
 
 #include "analyse/wait/wait_int.h"
 #include "base/estimate.h"
+#include "base/xalloc.h"
 
 struct bars {
 	struct wait_work *k;
@@ -22,17 +23,14 @@ static uint64_t row_key(uint32_t at, uint8_t reason)
 	return (uint64_t)at << 8 | reason;
 }
 
-static int number_rows(struct u64map *at, const struct wait_at *v, size_t n, bool by_chain)
+static void number_rows(struct u64map *at, const struct wait_at *v, size_t n, bool by_chain)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint64_t *p = u64map_at(
+		uint64_t *p = u64map_xat(
 			at, row_key(by_chain ? v[i].chain : v[i].place, v[i].reason), NULL);
 
-		if (!p)
-			return -1;
 		*p = i;
 	}
-	return 0;
 }
 
 /* What a donor is counted by: a reason, a place or a chain. */
@@ -115,20 +113,16 @@ static void sum_bars(struct bars *b)
 		finish(&w->chain_sum[i].t);
 }
 
-int wait_bars(struct wait_work *k, struct err *err)
+void wait_bars(struct wait_work *k)
 {
 	struct wait *w = k->out;
 	struct bars b = { .k = k };
-	int ret = 0;
 
 	if (!k->slice.n)
-		return 0;
-	if (number_rows(&b.place_at, w->place_sum, w->n_place_sums, false) ||
-	    number_rows(&b.chain_at, w->chain_sum, w->n_chain_sums, true))
-		ret = err_nomem(err);
-	else
-		sum_bars(&b);
+		return;
+	number_rows(&b.place_at, w->place_sum, w->n_place_sums, false);
+	number_rows(&b.chain_at, w->chain_sum, w->n_chain_sums, true);
+	sum_bars(&b);
 	u64map_free(&b.place_at);
 	u64map_free(&b.chain_at);
-	return ret;
 }

@@ -12,6 +12,7 @@
 
 #include "analyse/wait/wait_int.h"
 #include "base/sort.h"
+#include "base/xalloc.h"
 
 #define SLICE  (SLICE_MOST / 2)
 #define LONG   65536u /* ns: from there on lengths must be alike ... */
@@ -69,16 +70,14 @@ static uint64_t cell_of(const struct donating *d, const struct wait_span *s)
 }
 
 /* Those of a thread stand in the order of time already. */
-static int gather(struct donating *d, struct err *err)
+static void gather(struct donating *d)
 {
 	const struct wait_work *k = d->k;
 	size_t bytes = (k->span.n + 1) * sizeof(*d->give);
 
-	d->give = malloc(bytes);
-	d->get = malloc(bytes);
-	d->scratch = malloc(bytes);
-	if (!d->give || !d->get || !d->scratch)
-		return err_nomem(err);
+	d->give = xmalloc(bytes);
+	d->get = xmalloc(bytes);
+	d->scratch = xmalloc(bytes);
 	for (size_t i = 0; i < k->span.n; i++) {
 		const struct wait_span *s = &k->span.v[i];
 		const struct keyed x = { .key = cell_of(d, s), .a = (uint32_t)i };
@@ -90,7 +89,6 @@ static int gather(struct donating *d, struct err *err)
 	}
 	keyed_sort(d->give, d->scratch, d->n_get ? d->n_give : 0);
 	keyed_sort(d->get, d->scratch, d->n_give ? d->n_get : 0);
-	return 0;
 }
 
 /* From here on the keys of a slice are lengths. */
@@ -103,7 +101,7 @@ static void by_length(const struct donating *d, struct keyed *v, size_t n)
 
 /* ---- a slice --------------------------------------------------------------------------------- */
 
-static int note_slice(struct wait_work *k, const struct keyed *give, size_t n, struct err *err)
+static void note_slice(struct wait_work *k, const struct keyed *give, size_t n)
 {
 	const struct wait_span *first = &k->span.v[give[0].a];
 	const struct donor_slice x = { .thread = first->thread,
@@ -112,9 +110,8 @@ static int note_slice(struct wait_work *k, const struct keyed *give, size_t n, s
 				       .n = n };
 
 	for (size_t i = 0; i < n; i++)
-		if (vec_push(&k->donor, k->span.v[give[i].a].chain))
-			return err_nomem(err);
-	return vec_push(&k->slice, x) ? err_nomem(err) : 0;
+		vec_xpush(&k->donor, k->span.v[give[i].a].chain);
+	vec_xpush(&k->slice, x);
 }
 
 /* All that give have one chain, and a thread ended them: then a long wait is as the short ones. */
@@ -129,16 +126,15 @@ static bool is_plain(const struct wait_work *k, const struct keyed *from, size_t
 	return n >= 8 && same == n && first->waker < k->thread.n;
 }
 
-static int give(struct donating *d, struct keyed *from, size_t n, struct keyed *to, size_t n_to,
-		struct err *err)
+static void give(struct donating *d, struct keyed *from, size_t n, struct keyed *to, size_t n_to)
 {
 	struct wait_work *k = d->k;
 	bool plain = is_plain(k, from, n);
 
 	if (!n_to)
-		return 0;
-	if (!d->way->place && note_slice(k, from, n, err))
-		return -1;
+		return;
+	if (!d->way->place)
+		note_slice(k, from, n);
 	by_length(d, from, n);
 	by_length(d, to, n_to);
 	for (size_t i = 0; i < n_to; i++) {
@@ -156,12 +152,11 @@ static int give(struct donating *d, struct keyed *from, size_t n, struct keyed *
 		k->slice_of[to[i].a] = (uint32_t)k->slice.n - 1;
 		k->slice.v[k->slice.n - 1].time += (double)length_of(s);
 	}
-	return 0;
 }
 
 /* Those of a cell: n that give, n_to that get, in the order of time. */
-static int share_out(struct donating *d, struct keyed *from, size_t n, struct keyed *to,
-		     size_t n_to, struct err *err)
+static void share_out(struct donating *d, struct keyed *from, size_t n, struct keyed *to,
+		      size_t n_to)
 {
 	const struct wait_span *span = d->k->span.v;
 	size_t slices = n / SLICE ? n / SLICE : 1, at = 0;
@@ -172,11 +167,9 @@ static int share_out(struct donating *d, struct keyed *from, size_t n, struct ke
 		while (till < n_to &&
 		       (i + 1 == slices || span[to[till].a].from < span[from[end].a].from))
 			till++;
-		if (give(d, from + begin, end - begin, to + at, till - at, err))
-			return -1;
+		give(d, from + begin, end - begin, to + at, till - at);
 		at = till;
 	}
-	return 0;
 }
 
 static size_t run_of(const struct keyed *v, size_t at, size_t n)
@@ -188,13 +181,15 @@ static size_t run_of(const struct keyed *v, size_t at, size_t n)
 	return end - at;
 }
 
-static int go(struct wait_work *k, const struct way *way, struct err *err)
+static void go(struct wait_work *k, const struct way *way)
 {
 	struct donating d = { .k = k, .way = way };
-	int ret = gather(&d, err);
+
 	size_t i = 0, j = 0;
 
-	while (!ret && i < d.n_give && j < d.n_get) {
+	gather(&d);
+
+	while (i < d.n_give && j < d.n_get) {
 		size_t n = run_of(d.give, i, d.n_give), n_to = run_of(d.get, j, d.n_get);
 
 		if (d.give[i].key < d.get[j].key) {
@@ -202,7 +197,7 @@ static int go(struct wait_work *k, const struct way *way, struct err *err)
 		} else if (d.give[i].key > d.get[j].key) {
 			j += n_to;
 		} else {
-			ret = share_out(&d, d.give + i, n, d.get + j, n_to, err);
+			share_out(&d, d.give + i, n, d.get + j, n_to);
 			i += n;
 			j += n_to;
 		}
@@ -210,18 +205,15 @@ static int go(struct wait_work *k, const struct way *way, struct err *err)
 	free(d.give);
 	free(d.get);
 	free(d.scratch);
-	return ret;
 }
 
 /* ---- wake-ups -------------------------------------------------------------------------------- */
 
 /* The wake-up behind a wait has the chain of the wait. */
-static int follow(struct wait_work *k, struct err *err)
+static void follow(struct wait_work *k)
 {
-	uint32_t *last = malloc((k->thread.n + 1) * sizeof(*last));
+	uint32_t *last = xmalloc((k->thread.n + 1) * sizeof(*last));
 
-	if (!last)
-		return err_nomem(err);
 	for (size_t i = 0; i < k->thread.n; i++)
 		last[i] = UINT32_MAX;
 	for (size_t i = 0; i < k->span.n; i++) {
@@ -237,7 +229,6 @@ static int follow(struct wait_work *k, struct err *err)
 		k->slice.v[k->slice_of[b]].woken += (double)length_of(s);
 	}
 	free(last);
-	return 0;
 }
 
 int wait_donate(struct wait_work *k, struct err *err)
@@ -246,11 +237,9 @@ int wait_donate(struct wait_work *k, struct err *err)
 		return 0;
 	if (k->span.n >= UINT32_MAX / 2)
 		return err_set(err, ERR_LIMIT, "too many waits");
-	k->slice_of = calloc(k->span.n + 1, sizeof(*k->slice_of));
-	if (!k->slice_of)
-		return err_nomem(err);
+	k->slice_of = xcalloc(k->span.n + 1, sizeof(*k->slice_of));
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
-		if (go(k, &ways[i], err))
-			return -1;
-	return follow(k, err);
+		go(k, &ways[i]);
+	follow(k);
+	return 0;
 }

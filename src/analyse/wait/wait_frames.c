@@ -6,6 +6,7 @@
 
 #include "analyse/pass/pass.h"
 #include "analyse/wait/wait_int.h"
+#include "base/xalloc.h"
 
 uint32_t frames_number(struct wait_frames *f, const struct pass_sample *s, enum space_kind kind,
 		       uint64_t ip, uint64_t *from, uint64_t *until)
@@ -23,7 +24,8 @@ uint32_t frames_number(struct wait_frames *f, const struct pass_sample *s, enum 
 		if (f->frame.v[idx].addr == x.addr && f->frame.v[idx].image == x.image &&
 		    f->frame.v[idx].kind == x.kind)
 			return idx;
-	if (vec_push(&f->frame, x) || itab_put(&f->at, h, f->frame.n - 1))
+	vec_xpush(&f->frame, x);
+	if (itab_put(&f->at, h, f->frame.n - 1))
 		return UINT32_MAX;
 	return (uint32_t)f->frame.n - 1;
 }
@@ -45,7 +47,8 @@ static uint32_t place_number(struct naming *n, const struct wait_place *x)
 		if (f->place.v[idx].symbol == x->symbol && f->place.v[idx].image == x->image &&
 		    f->place.v[idx].kind == x->kind)
 			return idx;
-	if (vec_push(&f->place, *x) || itab_put(&n->at, h, f->place.n - 1))
+	vec_xpush(&f->place, *x);
+	if (itab_put(&n->at, h, f->place.n - 1))
 		return UINT32_MAX;
 	return (uint32_t)f->place.n - 1;
 }
@@ -65,14 +68,10 @@ static int name_run(struct naming *m, const uint32_t *order, size_t n, struct er
 {
 	struct wait_frame *f = m->f->frame.v;
 	uint32_t image = f[order[0]].image;
-	uint64_t *addr = calloc(n, sizeof(*addr));
-	const struct symbol **sym = calloc(n, sizeof(*sym));
+	uint64_t *addr = xcalloc(n, sizeof(*addr));
+	const struct symbol **sym = xcalloc(n, sizeof(*sym));
 	int ret = -1;
 
-	if (!addr || !sym) {
-		(void)err_nomem(err);
-		goto out;
-	}
 	for (size_t i = 0; i < n; i++)
 		addr[i] = f[order[i]].addr;
 	if (image != IMAGE_NONE && image_resolve(spaces_images(m->sp), image, addr, n, sym, err))
@@ -99,13 +98,10 @@ int frames_name(struct wait_frames *f, const struct spaces *sp, struct err *err)
 	const struct wait_frame *x = f->frame.v;
 	struct naming m = { .f = f, .sp = sp };
 	size_t n = f->frame.n;
-	uint32_t *order = malloc((n + 1) * sizeof(*order));
+	uint32_t *order = xmalloc((n + 1) * sizeof(*order));
 	int ret = 0;
 
-	if (!order || vec_push(&f->place, none)) {
-		free(order);
-		return err_nomem(err);
-	}
+	vec_xpush(&f->place, none);
 	for (size_t i = 0; i < n; i++)
 		order[i] = (uint32_t)i;
 	if (n > 1)
@@ -185,10 +181,8 @@ int chains_of(struct wait_chains *c, const struct pd *rec, const struct pass_sam
 	*chain = 0;
 	if (pd_sample_parse(rec, s->r, &x) || !x.n_chain)
 		return 0;
-	at = u64map_at(&c->memo_at,
-		       hash_bytes(x.chain, x.n_chain * 8) ^ hash_u64(s->who->proc_index), &fresh);
-	if (!at)
-		return err_nomem(err);
+	at = u64map_xat(&c->memo_at,
+			hash_bytes(x.chain, x.n_chain * 8) ^ hash_u64(s->who->proc_index), &fresh);
 	if (!fresh && s->time >= c->memo.v[*at].from && s->time < c->memo.v[*at].until) {
 		*chain = c->memo.v[*at].chain;
 		return 0;
@@ -201,7 +195,8 @@ int chains_of(struct wait_chains *c, const struct pd *rec, const struct pass_sam
 		return 0;
 	}
 	*at = c->memo.n;
-	return vec_push(&c->memo, m) ? err_nomem(err) : 0;
+	vec_xpush(&c->memo, m);
+	return 0;
 }
 
 void chains_free(struct wait_chains *c)

@@ -91,7 +91,7 @@ struct tids {
 	uint32_t *before; /* by thread: the one that had its tid before */
 };
 
-int tids_make(struct tids *t, const struct wait *w) MUST_USE; /* -1: out of memory */
+void tids_make(struct tids *t, const struct wait *w);
 /* The thread of wait.h; WAIT_NOBODY: none was recorded then. */
 uint32_t tids_at(const struct tids *t, const struct wait *w, uint32_t tid, uint64_t time);
 void tids_free(struct tids *t);
@@ -137,6 +137,6 @@ int wait_donate(struct wait_work *k, struct err *err) MUST_USE;
 int wait_name(struct wait_work *k, struct err *err) MUST_USE;
 int wait_sum(struct wait_work *k, struct err *err) MUST_USE;
 /* The bars of its sums. */
-int wait_bars(struct wait_work *k, struct err *err) MUST_USE;
+void wait_bars(struct wait_work *k);
 
 #endif

@@ -48,15 +48,12 @@ static void divide(struct wait_thread *x, const uint64_t by[WAIT_REASONS], uint6
 	x->looks = all;
 }
 
-int wait_looked(struct wait *w, const struct wait_look *look, size_t n, struct err *err)
+void wait_looked(struct wait *w, const struct wait_look *look, size_t n)
 {
 	uint64_t by[WAIT_REASONS], all;
 	struct tids tids = { .before = NULL };
 
-	if (tids_make(&tids, w)) {
-		tids_free(&tids);
-		return err_nomem(err);
-	}
+	tids_make(&tids, w);
 	for (uint32_t i = 0; i < w->n_threads; i++) {
 		struct wait_thread *x = &w->thread[i];
 		const uint64_t *last = u64map_find(&tids.at, x->tid);
@@ -68,5 +65,4 @@ int wait_looked(struct wait *w, const struct wait_look *look, size_t n, struct e
 			divide(x, by, all);
 	}
 	tids_free(&tids);
-	return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "analyse/wait/wait_int.h"
 #include "base/bisect.h"
+#include "base/xalloc.h"
 
 static const struct {
 	const char *name;
@@ -191,20 +192,14 @@ static void name_span(const struct wait_work *k, const uint32_t *to, struct wait
 
 int wait_name(struct wait_work *k, struct err *err)
 {
-	uint32_t *to = calloc(k->chains.raw.n + 1, sizeof(*to));
+	uint32_t *to = xcalloc(k->chains.raw.n + 1, sizeof(*to));
 	int ret = -1;
 
-	if (!to)
-		return err_nomem(err);
 	if (frames_name(&k->chains.frames, k->sp, err) || fold_chains(k, to, err))
 		goto out;
-	k->reason = calloc(k->out->chain.n + 1, sizeof(*k->reason));
-	k->at = calloc(k->out->chain.n + 1, sizeof(*k->at));
-	k->interrupt = calloc(k->out->chain.n + 1, sizeof(*k->interrupt));
-	if (!k->reason || !k->at || !k->interrupt) {
-		(void)err_nomem(err);
-		goto out;
-	}
+	k->reason = xcalloc(k->out->chain.n + 1, sizeof(*k->reason));
+	k->at = xcalloc(k->out->chain.n + 1, sizeof(*k->at));
+	k->interrupt = xcalloc(k->out->chain.n + 1, sizeof(*k->interrupt));
 	for (uint32_t i = 1; i < k->out->chain.n; i++)
 		judge(k, i);
 	vec_each (&k->span, struct wait_span *, s)

@@ -7,6 +7,7 @@
 
 #include "analyse/pass/pass.h"
 #include "analyse/wait/wait_int.h"
+#include "base/xalloc.h"
 
 #define TRACE_NEEDS 60u /* bytes of sched_switch that are read; wakings need fewer */
 enum {
@@ -84,23 +85,24 @@ bool wait_able(const struct pd *rec)
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static int put(struct scan *c, const struct fact *f, struct err *err)
+static void put(struct scan *c, const struct fact *f)
 {
-	return vec_push(&c->k->fact, *f) ? err_nomem(err) : 0;
+	vec_xpush(&c->k->fact, *f);
 }
 
 /* A thread's own record: it is one of those that are recorded. */
-static int own(struct scan *c, const struct fact *f, struct err *err)
+static void own(struct scan *c, const struct fact *f)
 {
 	bool fresh;
-	uint64_t *first = u64map_at(&c->k->own, f->tid, &fresh);
+	uint64_t *first = u64map_xat(&c->k->own, f->tid, &fresh);
 
-	if (!first)
-		return err_nomem(err);
-	if (!fresh && *first <= f->time)
-		return f->kind == FACT_SEEN ? 0 : put(c, f, err);
+	if (!fresh && *first <= f->time) {
+		if (!(f->kind == FACT_SEEN))
+			put(c, f);
+		return;
+	}
 	*first = f->time;
-	return put(c, f, err);
+	put(c, f);
 }
 
 static void pass_time(struct scan *c, uint64_t time)
@@ -114,16 +116,13 @@ static void pass_time(struct scan *c, uint64_t time)
 }
 
 /* Remembers when its ring had this record; returns when it had the one before. */
-static uint64_t ring_time(struct scan *c, uint32_t cpu, uint64_t time, struct err *err)
+static uint64_t ring_time(struct scan *c, uint32_t cpu, uint64_t time)
 {
 	size_t at = cpu == UINT32_MAX || cpu > 1u << 20 ? 0 : (size_t)cpu + 1;
 	uint64_t before;
 
 	while (c->last.n <= at)
-		if (vec_push(&c->last, 0)) {
-			(void)err_nomem(err);
-			return UINT64_MAX;
-		}
+		vec_xpush(&c->last, 0);
 	before = at ? c->last.v[at] : 0; /* of which ring is not known */
 	c->last.v[at] = time;
 	return before;
@@ -140,13 +139,13 @@ static uint64_t raw64(const struct scan *c, const uint8_t *p)
 	return pd_info(c->k->rec)->foreign_order ? __builtin_bswap64(ld64(p)) : ld64(p);
 }
 
-static int take_switch(struct scan *c, const struct pass_sample *s, struct fact *f, struct err *err)
+static void take_switch(struct scan *c, const struct pass_sample *s, struct fact *f)
 {
 	struct pd_sample x;
 	struct fact next = { .time = f->time, .cpu = f->cpu, .kind = FACT_TRACE_IN };
 
 	if (pd_sample_parse(c->k->rec, s->r, &x) || x.raw_size < TRACE_NEEDS)
-		return 0;
+		return;
 	next.tid = raw32(c, x.raw + TRACE_NEXT);
 	c->k->out->has_idle |= !raw32(c, x.raw + TRACE_PID);
 	f->kind = FACT_TRACE_OUT;
@@ -156,29 +155,30 @@ static int take_switch(struct scan *c, const struct pass_sample *s, struct fact 
 	f->idled = !next.tid;
 	if (f->pid == UINT32_MAX)
 		f->pid = 0;
-	if (f->tid && own(c, f, err))
-		return -1;
-	return next.tid ? put(c, &next, err) : 0;
+	if (f->tid)
+		own(c, f);
+	if (next.tid)
+		put(c, &next);
 }
 
-static int take_wake(struct scan *c, const struct pass_sample *s, struct fact *f, struct err *err)
+static void take_wake(struct scan *c, const struct pass_sample *s, struct fact *f)
 {
 	struct pd_sample x;
 
 	if (pd_sample_parse(c->k->rec, s->r, &x) || x.raw_size < TRACE_PID + 4)
-		return 0;
+		return;
 	f->kind = FACT_WAKE;
 	f->waker = f->tid;
 	if (x.raw[TRACE_FLAGS] & IN_INTERRUPT) /* not the thread that was interrupted */
 		f->waker = f->chain = 0;
 	f->pid = 0;
 	f->tid = raw32(c, x.raw + TRACE_PID);
-	return f->tid ? put(c, f, err) : 0;
+	if (f->tid)
+		put(c, f);
 }
 
 /* The kernel brought the thread's runtime up to date, which it does at ticks and at switches. */
-static int take_runtime(struct scan *c, const struct pass_sample *s, struct fact *f,
-			struct err *err)
+static void take_runtime(struct scan *c, const struct pass_sample *s, struct fact *f)
 {
 	struct pd_sample x;
 	size_t at = 0;
@@ -196,21 +196,18 @@ static int take_runtime(struct scan *c, const struct pass_sample *s, struct fact
 		f->kind = FACT_RUNTIME;
 		f->ran = ran < UINT32_MAX ? (uint32_t)ran : UINT32_MAX;
 	}
-	return own(c, f, err);
+	own(c, f);
 }
 
 /* Where somebody asks for cgroups. */
-static int note_cgroup(struct scan *c, const struct pass_sample *s, struct err *err)
+static void note_cgroup(struct scan *c, const struct pass_sample *s)
 {
 	uint64_t id = c->k->opts->select.n_cgroups ? pd_sample_cgroup(s->ev, s->r) : 0, *at;
 
 	if (!id)
-		return 0;
-	at = u64map_at(&c->k->cgroup, task_tid(s->task), NULL);
-	if (!at)
-		return err_nomem(err);
+		return;
+	at = u64map_xat(&c->k->cgroup, task_tid(s->task), NULL);
 	*at = id;
-	return 0;
 }
 
 static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
@@ -226,41 +223,51 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 	if (s->time < c->k->first_sample)
 		c->k->first_sample = s->time;
 	c->k->hidden |= !tid && space_kind_of_misc(s->r->misc) == SPACE_USER;
-	if (ring_time(c, s->cpu, s->time, err) == UINT64_MAX || note_cgroup(c, s, err))
+	if (ring_time(c, s->cpu, s->time) == UINT64_MAX)
 		return -1;
+	note_cgroup(c, s);
 	if (c->kind[s->event] != EVENT_OTHER && c->kind[s->event] != EVENT_RUNTIME &&
 	    chains_of(&c->k->chains, c->k->rec, s, &f.chain, err))
 		return -1;
 	c->k->out->has_stacks |= f.chain && c->kind[s->event] != EVENT_WAKE;
 	switch ((enum event_kind)c->kind[s->event]) {
 	case EVENT_SWITCH:
-		return take_switch(c, s, &f, err);
+		take_switch(c, s, &f);
+		return 0;
 	case EVENT_STACK:
 	case EVENT_SOME:
 	case EVENT_RARE:
 		f.kind = (uint8_t)(FACT_STACK + c->kind[s->event] - EVENT_STACK);
-		return tid ? own(c, &f, err) : 0;
+		if (tid)
+			own(c, &f);
+		return 0;
 	case EVENT_WAKE:
-		if (tid && own(c, &seen, err))
-			return -1;
-		return take_wake(c, s, &f, err);
+		if (tid)
+			own(c, &seen);
+		take_wake(c, s, &f);
+		return 0;
 	case EVENT_RUNTIME:
-		return tid ? take_runtime(c, s, &f, err) : 0;
+		if (tid)
+			take_runtime(c, s, &f);
+		return 0;
 	case EVENT_OTHER:
 		break;
 	}
-	return tid ? own(c, &seen, err) : 0;
+	if (tid)
+		own(c, &seen);
+	return 0;
 }
 
-static int on_lost(struct scan *c, uint64_t before, uint64_t time, struct err *err)
+static void on_lost(struct scan *c, uint64_t before, uint64_t time)
 {
 	const struct lost_window x = { before, time };
 
-	return time > before && vec_push(&c->k->lost, x) ? err_nomem(err) : 0;
+	if (time > before)
+		vec_xpush(&c->k->lost, x);
 }
 
 /* `run` recorded no switches for a while, as there were too many. */
-static int on_pause(struct scan *c, const struct pd_record *r, uint64_t time, struct err *err)
+static void on_pause(struct scan *c, const struct pd_record *r, uint64_t time)
 {
 	size_t n;
 	const struct pd_event *ev = pd_events(c->k->rec, &n);
@@ -268,15 +275,16 @@ static int on_pause(struct scan *c, const struct pd_record *r, uint64_t time, st
 	uint64_t from = c->paused;
 
 	if (i < 0 || !pd_event_watches(&ev[i]))
-		return 0;
+		return;
 	pass_time(c, time);
 	if (r->type == PERF_RECORD_THROTTLE) {
 		c->k->out->pauses++;
 		c->paused = from ? from : time;
-		return 0;
+		return;
 	}
 	c->paused = 0;
-	return from ? on_lost(c, from, time, err) : 0;
+	if (from)
+		on_lost(c, from, time);
 }
 
 /* The other task of a record of whole CPUs: its pid and tid. */
@@ -293,7 +301,7 @@ static int on_other(void *ctx, unsigned worker, const struct pd_record *r, struc
 	struct fact f;
 	uint64_t before;
 
-	(void)worker;
+	(void)worker, (void)err;
 	pd_sample_id_get(c->k->rec, r, &id);
 	if (!(id.has & PERF_SAMPLE_TIME) || !id.time)
 		return 0;
@@ -301,17 +309,19 @@ static int on_other(void *ctx, unsigned worker, const struct pd_record *r, struc
 			   .tid = id.tid,
 			   .pid = id.pid,
 			   .cpu = id.has & PERF_SAMPLE_CPU ? id.cpu : UINT32_MAX };
-	before = ring_time(c, f.cpu, f.time, err);
+	before = ring_time(c, f.cpu, f.time);
 	if (before == UINT64_MAX)
 		return -1;
 	pass_time(c, f.time);
 	switch (r->type) {
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
-		return on_lost(c, before, f.time, err);
+		on_lost(c, before, f.time);
+		return 0;
 	case PERF_RECORD_THROTTLE:
 	case PERF_RECORD_UNTHROTTLE:
-		return on_pause(c, r, f.time, err);
+		on_pause(c, r, f.time);
+		return 0;
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 		c->k->has_switch_records = true;
@@ -336,7 +346,8 @@ static int on_other(void *ctx, unsigned worker, const struct pd_record *r, struc
 	}
 	if (!f.tid || f.tid == UINT32_MAX)
 		return 0;
-	return own(c, &f, err);
+	own(c, &f);
+	return 0;
 }
 
 /* ---- windows of losses ----------------------------------------------------------------------- */
@@ -381,11 +392,7 @@ int wait_scan(struct wait_work *k, struct err *err)
 	int ret = -1;
 
 	k->out->from = k->first_sample = UINT64_MAX;
-	c.kind = calloc(n + 1, sizeof(*c.kind));
-	if (!c.kind) {
-		(void)err_nomem(err);
-		goto out;
-	}
+	c.kind = xcalloc(n + 1, sizeof(*c.kind));
 	for (size_t i = 0; i < n; i++) {
 		c.kind[i] = (uint8_t)kind_of(&ev[i], has_waking);
 		k->out->has_wakings |= c.kind[i] == EVENT_WAKE;
@@ -393,8 +400,8 @@ int wait_scan(struct wait_work *k, struct err *err)
 	}
 	if (pass_new(&p, k->rec, k->sp, NULL, &po, err) || pass_each(p, &v, &c, err))
 		goto out;
-	if (c.paused && k->out->until > c.paused && on_lost(&c, c.paused, k->out->until, err))
-		goto out;
+	if (c.paused && k->out->until > c.paused)
+		on_lost(&c, c.paused, k->out->until);
 	join_windows(k);
 	/* tracepoints may begin later than the records of forks; switch records do not */
 	if (!k->has_switch_records && k->first_sample != UINT64_MAX)

@@ -8,6 +8,7 @@
 #include "analyse/wait/wait_int.h"
 #include "base/invariant.h"
 #include "base/sort.h"
+#include "base/xalloc.h"
 
 static void add(struct wait_time *t, uint64_t time)
 {
@@ -27,7 +28,7 @@ struct summing {
 
 /* ---- wakers: by who, where, whom and from what ----------------------------------------------- */
 
-static int add_waker(struct summing *m, const struct wait_span *s)
+static void add_waker(struct summing *m, const struct wait_span *s)
 {
 	/* 64 bits of a hash tell them apart well enough */
 	uint64_t key = hash_pair(hash_pair(s->waker, s->waker_place),
@@ -37,17 +38,13 @@ static int add_waker(struct summing *m, const struct wait_span *s)
 	uint64_t *at;
 
 	if (s->waker == WAIT_NOBODY || s->reason == WAIT_WOKEN)
-		return 0;
-	at = u64map_at(&m->by_waker, key, &fresh);
-	if (!at)
-		return -1;
+		return;
+	at = u64map_xat(&m->by_waker, key, &fresh);
 	if (fresh) {
 		*at = m->waker.n;
-		if (vec_push(&m->waker, x))
-			return -1;
+		vec_xpush(&m->waker, x);
 	}
 	add(&m->waker.v[*at].t, s->until - s->from);
-	return 0;
 }
 
 static int add_at(struct summing *m, const struct wait_span *s)
@@ -58,20 +55,18 @@ static int add_at(struct summing *m, const struct wait_span *s)
 
 	if (s->reason == WAIT_RAN || s->reason == WAIT_LOST)
 		return 0;
-	at = u64map_at(&m->by_place, (uint64_t)x.place << 8 | x.reason, &fresh);
-	if (at && fresh) {
+	at = u64map_xat(&m->by_place, (uint64_t)x.place << 8 | x.reason, &fresh);
+	if (fresh) {
 		*at = m->place.n;
-		if (vec_push(&m->place, x))
-			return -1;
+		vec_xpush(&m->place, x);
 	}
 	if (!at)
 		return -1;
 	add(&m->place.v[*at].t, time);
-	at = u64map_at(&m->by_chain, (uint64_t)x.chain << 8 | x.reason, &fresh);
-	if (at && fresh) {
+	at = u64map_xat(&m->by_chain, (uint64_t)x.chain << 8 | x.reason, &fresh);
+	if (fresh) {
 		*at = m->chain.n;
-		if (vec_push(&m->chain, x))
-			return -1;
+		vec_xpush(&m->chain, x);
 	}
 	if (!at)
 		return -1;
@@ -95,7 +90,10 @@ static int add_span(struct summing *m, const struct wait_span *s)
 	}
 	add(&r->t, time);
 	r->bucket[63 - (unsigned)__builtin_clzll(time)]++;
-	return add_at(m, s) || add_waker(m, s) ? -1 : 0;
+	if (add_at(m, s))
+		return -1;
+	add_waker(m, s);
+	return 0;
 }
 
 /* ---- quantiles ------------------------------------------------------------------------------- */
@@ -107,14 +105,12 @@ static uint64_t quantile(const struct keyed *v, uint64_t n, unsigned percent)
 	return v[at ? at - 1 : 0].key;
 }
 
-static int fill_quantiles(struct wait_work *k, struct err *err)
+static void fill_quantiles(struct wait_work *k)
 {
 	struct wait_reason_sum *r = k->out->reason;
-	struct keyed *v = malloc((k->span.n + 1) * 2 * sizeof(*v));
+	struct keyed *v = xmalloc((k->span.n + 1) * 2 * sizeof(*v));
 	size_t at[WAIT_REASONS + 1] = { 0 }, fill[WAIT_REASONS];
 
-	if (!v)
-		return err_nomem(err);
 	for (size_t i = 0; i < WAIT_REASONS; i++) {
 		at[i + 1] = at[i] + r[i].t.n;
 		fill[i] = at[i];
@@ -133,7 +129,6 @@ static int fill_quantiles(struct wait_work *k, struct err *err)
 		r[i].p99 = quantile(mine, r[i].t.n, 99);
 	}
 	free(v);
-	return 0;
 }
 
 /* ---- in order -------------------------------------------------------------------------------- */
@@ -195,5 +190,7 @@ int wait_sum(struct wait_work *k, struct err *err)
 	u64map_free(&m.by_place);
 	u64map_free(&m.by_chain);
 	u64map_free(&m.by_waker);
-	return ret ? ret : fill_quantiles(k, err);
+	if (!ret)
+		fill_quantiles(k);
+	return ret;
 }

@@ -5,22 +5,18 @@
 #include <stdlib.h>
 
 #include "analyse/wait/wait_int.h"
+#include "base/xalloc.h"
 
-int tids_make(struct tids *t, const struct wait *w)
+void tids_make(struct tids *t, const struct wait *w)
 {
-	t->before = malloc((w->n_threads + 1) * sizeof(*t->before));
-	if (!t->before)
-		return -1;
+	t->before = xmalloc((w->n_threads + 1) * sizeof(*t->before));
 	for (size_t i = 0; i < w->n_threads; i++) {
 		bool fresh;
-		uint64_t *at = u64map_at(&t->at, w->thread[i].tid, &fresh);
+		uint64_t *at = u64map_xat(&t->at, w->thread[i].tid, &fresh);
 
-		if (!at)
-			return -1;
 		t->before[i] = fresh ? WAIT_NOBODY : (uint32_t)*at;
 		*at = i;
 	}
-	return 0;
 }
 
 uint32_t tids_at(const struct tids *t, const struct wait *w, uint32_t tid, uint64_t time)

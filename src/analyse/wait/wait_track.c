@@ -15,6 +15,7 @@
 #include "base/bisect.h"
 #include "base/sort.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 struct track { /* of a thread, now */
 	uint32_t thread;
@@ -50,7 +51,7 @@ struct tracking {
 
 /* ---- spans ----------------------------------------------------------------------------------- */
 
-static int put_span(struct tracking *t, const struct wait_span *x)
+static void put_span(struct tracking *t, const struct wait_span *x)
 {
 	struct wait *w = t->k->out;
 	struct wait_span s = *x;
@@ -60,8 +61,8 @@ static int put_span(struct tracking *t, const struct wait_span *x)
 	if (s.until > w->until)
 		s.until = w->until;
 	if (s.until <= s.from)
-		return 0;
-	return vec_push(&t->k->span, s) ? err_nomem(t->err) : 0;
+		return;
+	vec_xpush(&t->k->span, s);
 }
 
 /* The first window that ends behind `from`. */
@@ -75,7 +76,7 @@ static size_t window_at(const struct wait_work *k, uint64_t from)
 
 #define PIECES 16
 
-static int put_lost(struct tracking *t, const struct wait_span *s, uint64_t from, uint64_t until)
+static void put_lost(struct tracking *t, const struct wait_span *s, uint64_t from, uint64_t until)
 {
 	const struct wait_span gone = { .from = from,
 					.until = until,
@@ -84,11 +85,11 @@ static int put_lost(struct tracking *t, const struct wait_span *s, uint64_t from
 					.waker = WAIT_NOBODY,
 					.reason = WAIT_LOST };
 
-	return put_span(t, &gone);
+	put_span(t, &gone);
 }
 
 /* What of it lies in a window of losses is not known; where there are many, nor what is between. */
-static int put_known(struct tracking *t, struct wait_span s)
+static void put_known(struct tracking *t, struct wait_span s)
 {
 	const struct wait_work *k = t->k;
 	const uint64_t until = s.until;
@@ -104,12 +105,12 @@ static int put_known(struct tracking *t, struct wait_span s)
 		from = from > s.from ? from : s.from;
 		to = to < until ? to : until;
 		s.until = from;
-		if (put_span(t, &s) || put_lost(t, &s, from, to))
-			return -1;
+		put_span(t, &s);
+		put_lost(t, &s, from, to);
 		s.from = to;
 		s.until = until;
 	}
-	return put_span(t, &s);
+	put_span(t, &s);
 }
 
 /* The thread ran on its CPU until then, whichever record shows it. */
@@ -122,7 +123,7 @@ static void see_cpu(struct tracking *t, const struct track *r, uint64_t until)
 }
 
 /* From since to `until`, as it was. */
-static int close_span(struct tracking *t, const struct track *r, uint64_t until)
+static void close_span(struct tracking *t, const struct track *r, uint64_t until)
 {
 	struct wait_span s = { .from = r->since,
 			       .until = until,
@@ -135,7 +136,8 @@ static int close_span(struct tracking *t, const struct track *r, uint64_t until)
 		s.reason = WAIT_RAN;
 		s.there = r->there;
 		see_cpu(t, r, until);
-		return put_known(t, s);
+		put_known(t, s);
+		return;
 	}
 	s.chain = r->chain;
 	s.sampled = r->sampled;
@@ -145,24 +147,28 @@ static int close_span(struct tracking *t, const struct track *r, uint64_t until)
 		   : r->preempted ? WAIT_PREEMPTED
 		   : r->before	  ? WAIT_BEFORE
 				  : WAIT_OTHER;
-	if (s.reason == WAIT_BEGUN || s.reason == WAIT_PREEMPTED)
-		return put_known(t, s);
+	if (s.reason == WAIT_BEGUN || s.reason == WAIT_PREEMPTED) {
+		put_known(t, s);
+		return;
+	}
 	if (!r->woken || r->woken > until) {
 		t->k->out->unwoken += !r->before && !r->gone;
-		return put_known(t, s);
+		put_known(t, s);
+		return;
 	}
 	woken = s;
 	s.until = woken.from = r->woken;
 	woken.reason = WAIT_WOKEN;
 	s.waker = woken.waker = r->waker;
 	s.waker_place = woken.waker_place = r->waker_chain; /* wait_name.c has the place */
-	return put_known(t, s) || put_known(t, woken) ? -1 : 0;
+	put_known(t, s);
+	put_known(t, woken);
 }
 
 /* It does not fit: what a loss explains is kept on either side, else nothing is known. The other
  * side, up to `until`, was on `cpu`, where others may have run up to `free`. */
-static int contradict(struct tracking *t, struct track *r, uint64_t until, uint32_t cpu,
-		      uint64_t free)
+static void contradict(struct tracking *t, struct track *r, uint64_t until, uint32_t cpu,
+		       uint64_t free)
 {
 	const struct wait_work *k = t->k;
 	size_t at = window_at(k, r->since);
@@ -177,7 +183,8 @@ static int contradict(struct tracking *t, struct track *r, uint64_t until, uint3
 
 	if (!explained) {
 		t->k->out->contradicted++;
-		return put_span(t, &gone);
+		put_span(t, &gone);
+		return;
 	}
 	if (k->lost.v[at].from > gone.from)
 		gone.from = k->lost.v[at].from;
@@ -193,9 +200,9 @@ static int contradict(struct tracking *t, struct track *r, uint64_t until, uint3
 	after.chain = 0;
 	after.woken = 0;
 	after.since = gone.until;
-	return close_span(t, r, gone.from) || put_span(t, &gone) || close_span(t, &after, until)
-		       ? -1
-		       : 0;
+	close_span(t, r, gone.from);
+	put_span(t, &gone);
+	close_span(t, &after, until);
 }
 
 /* ---- CPUs ------------------------------------------------------------------------------------ */
@@ -210,21 +217,17 @@ static struct cpu_now *cpu_at(struct tracking *t, uint32_t cpu)
 	if (cpu >= CPUS_MOST)
 		return NULL;
 	while (t->cpu.n <= cpu)
-		if (vec_push(&t->cpu, none)) {
-			(void)err_nomem(t->err);
-			return NULL;
-		}
+		vec_xpush(&t->cpu, none);
 	return &t->cpu.v[cpu];
 }
 
 /* It ran up to `seen`, and what it did since then is not known. */
-static int lose_thread(struct tracking *t, struct track *r, uint64_t seen)
+static void lose_thread(struct tracking *t, struct track *r, uint64_t seen)
 {
 	if (seen < r->since)
 		seen = r->since;
 	t->k->out->contradicted++;
-	if (close_span(t, r, seen))
-		return -1;
+	close_span(t, r, seen);
 	r->running = r->preempted = r->begun = r->before = r->there = r->idled = false;
 	r->gone = true;
 	r->tellers = 0;
@@ -232,7 +235,6 @@ static int lose_thread(struct tracking *t, struct track *r, uint64_t seen)
 	r->chain = 0;
 	r->woken = 0;
 	r->waker = WAIT_NOBODY;
-	return 0;
 }
 
 /* No other thread ran there between then and `f`; 0: not in the whole recording. */
@@ -252,70 +254,69 @@ static struct wait_thread *thread_of(const struct tracking *t, const struct trac
 	return &t->k->thread.v[r->thread];
 }
 
-static int end_thread(struct tracking *t, struct track *r, uint64_t until)
+static void end_thread(struct tracking *t, struct track *r, uint64_t until)
 {
 	if (r->ended)
-		return 0;
+		return;
 	r->ended = true;
 	if (until < r->since)
 		until = r->since;
 	thread_of(t, r)->until = until;
-	return close_span(t, r, until);
+	close_span(t, r, until);
 }
 
 /* The thread that is taken to run there has left without a record, before `time`. */
-static int evict(struct tracking *t, const struct cpu_now *c, uint32_t cpu, uint64_t time)
+static void evict(struct tracking *t, const struct cpu_now *c, uint32_t cpu, uint64_t time)
 {
 	struct track *other = c->holder == NO_HOLDER ? NULL : &t->v.v[c->holder];
 
 	if (!other || !other->running || other->ended || other->cpu != cpu)
-		return 0;
-	if (!other->exited)
-		return lose_thread(t, other, c->seen);
+		return;
+	if (!other->exited) {
+		lose_thread(t, other, c->seen);
+		return;
+	}
 	/* no switch is recorded behind an exit */
-	return end_thread(t, other, other->exit < time ? other->exit : time);
+	end_thread(t, other, other->exit < time ? other->exit : time);
 }
 
 /* A thread has the CPU now. */
-static int hold_cpu(struct tracking *t, struct cpu_now *c, const struct track *r,
-		    const struct fact *f)
+static void hold_cpu(struct tracking *t, struct cpu_now *c, const struct track *r,
+		     const struct fact *f)
 {
 	size_t self = (size_t)(r - t->v.v);
 
 	if (c->holder != self) {
-		if (evict(t, c, f->cpu, r->since))
-			return -1;
+		evict(t, c, f->cpu, r->since);
 		c->free = c->seen;
 		c->holder = self;
 	}
 	c->seen = f->time;
-	return 0;
 }
 
 /* After a switch the CPU has a thread that is not recorded, or none. */
-static int leave_cpu(struct tracking *t, struct cpu_now *c, const struct track *r,
-		     const struct fact *f)
+static void leave_cpu(struct tracking *t, struct cpu_now *c, const struct track *r,
+		      const struct fact *f)
 {
 	bool held = c->holder != NO_HOLDER && &t->v.v[c->holder] != r;
 
 	if (held && !t->anew)
-		return 0; /* another thread got the CPU in the same switch */
-	if (held && evict(t, c, f->cpu, f->time))
-		return -1;
+		return; /* another thread got the CPU in the same switch */
+	if (held)
+		evict(t, c, f->cpu, f->time);
 	c->holder = NO_HOLDER;
 	c->seen = c->free = f->time;
 	c->idled = f->idled;
-	return 0;
 }
 
 /* A thread that was running on another CPU is unknown from that CPU's last record on. */
-static int leave_other(struct tracking *t, struct track *r, const struct fact *f)
+static void leave_other(struct tracking *t, struct track *r, const struct fact *f)
 {
 	const struct cpu_now *c = r->cpu < t->cpu.n ? &t->cpu.v[r->cpu] : NULL;
 
 	if (!r->running || r->cpu == f->cpu || r->cpu == WAIT_NO_CPU || f->cpu == WAIT_NO_CPU)
-		return 0;
-	return lose_thread(t, r, c && c->holder == (size_t)(r - t->v.v) ? c->seen : 0);
+		return;
+	lose_thread(t, r, c && c->holder == (size_t)(r - t->v.v) ? c->seen : 0);
 }
 
 /* Who woke somebody: an interrupt ran instead of the idle task. */
@@ -329,8 +330,8 @@ static uint32_t waker_of(const struct tracking *t, uint32_t tid)
 }
 
 /* It began at `time`, and waits for a CPU or (`running`) has one. */
-static int begin_thread(struct tracking *t, struct track *r, const struct fact *f, uint64_t time,
-			bool running)
+static void begin_thread(struct tracking *t, struct track *r, const struct fact *f, uint64_t time,
+			 bool running)
 {
 	const struct wait_thread x = {
 		.pid = f->pid,
@@ -347,7 +348,7 @@ static int begin_thread(struct tracking *t, struct track *r, const struct fact *
 			     .since = time,
 			     .cpu = running ? f->cpu : WAIT_NO_CPU,
 			     .waker = WAIT_NOBODY };
-	return vec_push(&t->k->thread, x) ? err_nomem(t->err) : 0;
+	vec_xpush(&t->k->thread, x);
 }
 
 static bool tells_out(uint8_t kind)
@@ -365,11 +366,9 @@ static struct track *track_of(struct tracking *t, const struct fact *f)
 
 	if (!u64map_find(&t->k->own, f->tid))
 		return NULL;
-	at = u64map_at(&t->at, f->tid, &fresh);
-	if (!at || (fresh && vec_push(&t->v, none))) {
-		(void)err_nomem(t->err);
-		return NULL;
-	}
+	at = u64map_xat(&t->at, f->tid, &fresh);
+	if (fresh)
+		vec_xpush(&t->v, none);
 	if (fresh)
 		*at = t->v.n - 1;
 	r = &t->v.v[*at];
@@ -378,32 +377,30 @@ static struct track *track_of(struct tracking *t, const struct fact *f)
 		 * another had this CPU since */
 		if (f->kind == FACT_WAKE || free_since(t, &none, f))
 			in = true;
-		if (begin_thread(t, r, f, t->k->out->from, !in))
-			return NULL;
+		begin_thread(t, r, f, t->k->out->from, !in);
 	}
 	return r->ended && f->kind != FACT_FORK ? NULL : r;
 }
 
 /* It runs since `in`; up to `from` it is not known whether it did. */
-static int begin_run(struct tracking *t, struct track *r, const struct fact *f, uint64_t in,
-		     uint64_t from)
+static void begin_run(struct tracking *t, struct track *r, const struct fact *f, uint64_t in,
+		      uint64_t from)
 {
 	const struct wait_span unknown = { .thread = r->thread, .cpu = f->cpu };
 
-	if (close_span(t, r, in) || put_lost(t, &unknown, in, from))
-		return -1;
+	close_span(t, r, in);
+	put_lost(t, &unknown, in, from);
 	r->running = true;
 	r->preempted = r->begun = r->before = r->gone = r->there = false;
 	r->since = from;
 	r->tellers = 0;
 	r->cpu = f->cpu;
-	return 0;
 }
 
 /* It leaves a CPU that no record gave it. Some kernels trace no switch from the idle task: then it
  * ran since no other thread did there, as perf has it, but not before it was woken. If the CPU was
  * idle, and its waking should have been recorded, that is not known. */
-static int assume_in(struct tracking *t, struct track *r, const struct fact *f)
+static void assume_in(struct tracking *t, struct track *r, const struct fact *f)
 {
 	const struct wait_work *k = t->k;
 	uint64_t free = free_since(t, r, f), in = free > r->woken ? free : r->woken;
@@ -411,15 +408,17 @@ static int assume_in(struct tracking *t, struct track *r, const struct fact *f)
 	size_t at = window_at(k, r->since);
 
 	if (f->kind != FACT_TRACE_OUT || r->tellers & ~(1u << FACT_TRACE_OUT) || in <= r->since ||
-	    in > f->time || (at < k->lost.n && k->lost.v[at].from < f->time))
-		return contradict(t, r, f->time, f->cpu, free);
+	    in > f->time || (at < k->lost.n && k->lost.v[at].from < f->time)) {
+		contradict(t, r, f->time, f->cpu, free);
+		return;
+	}
 	k->out->assumed++;
-	return begin_run(t, r, f, in, idled && k->out->has_wakings && !r->woken ? f->time : in);
+	begin_run(t, r, f, in, idled && k->out->has_wakings && !r->woken ? f->time : in);
 }
 
 /* The kernel counts a thread's runtime from its switch to a CPU, and anew after each record of
  * it: the first gives the time of the switch. */
-static int begin_before(struct tracking *t, struct track *r, const struct fact *f)
+static void begin_before(struct tracking *t, struct track *r, const struct fact *f)
 {
 	uint64_t in = f->ran < f->time ? f->time - f->ran : 0, free = free_since(t, r, f);
 
@@ -427,7 +426,7 @@ static int begin_before(struct tracking *t, struct track *r, const struct fact *
 	in = in > r->woken ? in : r->woken;
 	in = in > r->since ? in : r->since;
 	in = in < f->time ? in : f->time;
-	return begin_run(t, r, f, in, in);
+	begin_run(t, r, f, in, in);
 }
 
 /* Several events of the same switch, told as one event twice: kernels do so (6.18). */
@@ -441,17 +440,17 @@ static bool is_twice(struct track *r, const struct fact *f)
 	return !r->running && before == f->time;
 }
 
-static int take_out(struct tracking *t, struct track *r, const struct fact *f)
+static void take_out(struct tracking *t, struct track *r, const struct fact *f)
 {
 	uint32_t bit = 1u << f->kind;
 	bool again = !is_twice(r, f) && !r->running && (r->tellers & bit || !r->tellers);
 
 	if (r->running || again) {
-		if (again && assume_in(t, r, f))
-			return -1;
+		if (again)
+			assume_in(t, r, f);
 		t->anew = true;
-		if (r->running && close_span(t, r, f->time))
-			return -1;
+		if (r->running)
+			close_span(t, r, f->time);
 		r->running = r->preempted = r->begun = r->before = r->gone = false;
 		r->sampled = r->there = r->idled = false;
 		r->tellers = 0;
@@ -471,17 +470,20 @@ static int take_out(struct tracking *t, struct track *r, const struct fact *f)
 	r->sampled |= f->kind == FACT_SOME;
 	if (f->cpu != WAIT_NO_CPU)
 		r->cpu = f->cpu;
-	return r->exited ? end_thread(t, r, f->time) : 0;
+	if (r->exited)
+		end_thread(t, r, f->time);
 }
 
-static int take_in(struct tracking *t, struct track *r, const struct fact *f)
+static void take_in(struct tracking *t, struct track *r, const struct fact *f)
 {
 	uint32_t bit = 1u << f->kind;
 	bool again = r->running && (r->tellers & bit || !r->tellers);
 
 	if (!r->running || again) {
-		if (again ? contradict(t, r, f->time, f->cpu, 0) : close_span(t, r, f->time))
-			return -1;
+		if (again)
+			contradict(t, r, f->time, f->cpu, 0);
+		else
+			close_span(t, r, f->time);
 		r->running = t->anew = true;
 		r->there = r->gone = false;
 		r->tellers = 0;
@@ -493,24 +495,24 @@ static int take_in(struct tracking *t, struct track *r, const struct fact *f)
 		r->cpu = f->cpu;
 	}
 	r->tellers |= bit;
-	return 0;
 }
 
-static int take_seen(struct tracking *t, struct track *r, const struct fact *f)
+static void take_seen(struct tracking *t, struct track *r, const struct fact *f)
 {
 	if (r->running)
-		return 0;
-	return f->kind == FACT_RUNTIME ? begin_before(t, r, f) : take_in(t, r, f);
+		return;
+	if (f->kind == FACT_RUNTIME)
+		begin_before(t, r, f);
+	else
+		take_in(t, r, f);
 }
 
-static int begin_fork(struct tracking *t, struct track *r, const struct fact *f)
+static void begin_fork(struct tracking *t, struct track *r, const struct fact *f)
 {
-	if (end_thread(t, r, r->exited ? r->exit : f->time) ||
-	    begin_thread(t, r, f, f->time, false))
-		return -1;
+	end_thread(t, r, r->exited ? r->exit : f->time);
+	begin_thread(t, r, f, f->time, false);
 	r->begun = f->time >= t->k->begins; /* else it may have run since */
 	r->before = !r->begun;
-	return 0;
 }
 
 static void take_wake(struct tracking *t, struct track *r, const struct fact *f)
@@ -529,33 +531,33 @@ static bool is_switch(const struct fact *f)
 	return tells_out(f->kind) || f->kind == FACT_IN || f->kind == FACT_TRACE_IN;
 }
 
-static int take_own(struct tracking *t, struct track *r, const struct fact *f)
+static void take_own(struct tracking *t, struct track *r, const struct fact *f)
 {
-	int ret = 0;
-
 	if (f->pid && f->pid != UINT32_MAX && f->kind != FACT_FORK)
 		thread_of(t, r)->pid = f->pid;
-	if (f->kind == FACT_FORK)
-		return begin_fork(t, r, f);
+	if (f->kind == FACT_FORK) {
+		begin_fork(t, r, f);
+		return;
+	}
 	if (f->kind == FACT_WAKE) {
 		take_wake(t, r, f);
-		return 0;
+		return;
 	}
-	if (f->kind != FACT_EXIT && !tells_out(f->kind) && leave_other(t, r, f))
-		return -1;
-	if (f->kind == FACT_SEEN || f->kind == FACT_RUNTIME)
-		ret = take_seen(t, r, f);
-	else if (tells_out(f->kind) && ++t->outs)
-		ret = take_out(t, r, f);
-	else if (is_switch(f) && ++t->ins)
-		ret = take_in(t, r, f);
+	if (f->kind != FACT_EXIT && !tells_out(f->kind))
+		leave_other(t, r, f);
+	if (f->kind == FACT_SEEN || f->kind == FACT_RUNTIME) {
+		take_seen(t, r, f);
+	} else if (tells_out(f->kind) && ++t->outs) {
+		take_out(t, r, f);
+	} else if (is_switch(f) && ++t->ins) {
+		take_in(t, r, f);
+	}
 	if (f->kind == FACT_EXIT) {
 		r->exited = true;
 		r->exit = f->time;
 		if (r->running)
 			see_cpu(t, r, f->time);
 	}
-	return ret;
 }
 
 static int take(struct tracking *t, const struct fact *f)
@@ -569,11 +571,15 @@ static int take(struct tracking *t, const struct fact *f)
 		return -1;
 	/* a thread that is not recorded gets a CPU in one record; one that is dead has left it */
 	t->anew = !r && !tells_out(f->kind);
-	if (r && take_own(t, r, f))
-		return -1;
-	if (c && r && r->running && r->cpu == f->cpu)
-		return hold_cpu(t, c, r, f);
-	return c && is_switch(f) ? leave_cpu(t, c, r, f) : 0;
+	if (r)
+		take_own(t, r, f);
+	if (c && r && r->running && r->cpu == f->cpu) {
+		hold_cpu(t, c, r, f);
+		return 0;
+	}
+	if (c && is_switch(f))
+		leave_cpu(t, c, r, f);
+	return 0;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -581,11 +587,9 @@ static int take(struct tracking *t, const struct fact *f)
 static int take_sorted(struct tracking *t)
 {
 	struct wait_work *k = t->k;
-	struct keyed *v = malloc((k->fact.n + 1) * 2 * sizeof(*v));
+	struct keyed *v = xmalloc((k->fact.n + 1) * 2 * sizeof(*v));
 	int ret = 0;
 
-	if (!v)
-		return err_nomem(t->err);
 	for (size_t i = 0; i < k->fact.n; i++)
 		v[i] = (struct keyed){ .key = k->fact.v[i].time, .a = (uint32_t)i };
 	keyed_sort(v, v + k->fact.n, k->fact.n);
@@ -606,7 +610,7 @@ static uint64_t known_until(const struct tracking *t, const struct track *r, uin
 	return t->cpu.v[r->cpu].seen > r->since ? t->cpu.v[r->cpu].seen : r->since;
 }
 
-static int end_all(struct tracking *t, uint64_t until)
+static void end_all(struct tracking *t, uint64_t until)
 {
 	for (size_t i = 0; i < t->v.n; i++) {
 		struct track *r = &t->v.v[i];
@@ -620,14 +624,12 @@ static int end_all(struct tracking *t, uint64_t until)
 		if (r->ended)
 			continue;
 		gone.from = known_until(t, r, end);
-		if (gone.from > r->since && close_span(t, r, gone.from))
-			return -1;
+		if (gone.from > r->since)
+			close_span(t, r, gone.from);
 		r->ended = true;
 		thread_of(t, r)->until = end > r->since ? end : r->since;
-		if (put_span(t, &gone))
-			return -1;
+		put_span(t, &gone);
 	}
-	return 0;
 }
 
 static bool in_cgroup(const struct wait_work *k, uint32_t tid)
@@ -688,8 +690,9 @@ int wait_track(struct wait_work *k, struct err *err)
 		k->out->from = sel->time_from;
 	if (k->out->from > k->out->until)
 		k->out->from = k->out->until;
-	if (take_sorted(&t) || end_all(&t, until))
+	if (take_sorted(&t))
 		goto out;
+	end_all(&t, until);
 	finish_threads(k);
 	k->out->outs_only = t.outs > 1 && !t.ins && k->out->contradicted;
 	ret = 0;

@@ -8,6 +8,7 @@
 #include "analyse/pass/pass.h"
 #include "analyse/wait/wait_int.h"
 #include "base/invariant.h"
+#include "base/xalloc.h"
 
 /* What a frame of `tree` is: the kind, and the number of a name, a place or a reason. */
 #define FRAME(kind, number) ((uint64_t)(kind) << 32 | (number))
@@ -57,8 +58,6 @@ static int chain_of(struct planting *p, const struct pass_sample *s, uint32_t *c
 		return 0;
 	frame = frames_number(&p->chains.frames, s, space_kind_of_misc(x.cpumode), x.ip, &from,
 			      &until);
-	if (frame == UINT32_MAX)
-		return err_nomem(err);
 	*chain = chain_add(&p->chains.raw, 0, frame);
 	return *chain == UINT32_MAX ? err_nomem(err) : 0;
 }
@@ -68,7 +67,6 @@ static uint32_t bin_of(const struct planting *p, uint64_t time)
 	return p->opts->width ? (uint32_t)((time - p->w->from) / p->opts->width) : 0;
 }
 
-/* NULL: out of memory. */
 static struct thread_samples *part_of(struct planting *p, uint32_t thread, uint32_t chain,
 				      uint32_t bin)
 {
@@ -82,7 +80,8 @@ static struct thread_samples *part_of(struct planting *p, uint32_t thread, uint3
 		if (o->thread == thread && o->chain == chain && o->bin == bin)
 			return o;
 	}
-	if (vec_push(&p->part, x) || itab_put(&p->part_at, h, p->part.n - 1))
+	vec_xpush(&p->part, x);
+	if (itab_put(&p->part_at, h, p->part.n - 1))
 		return NULL;
 	return &p->part.v[p->part.n - 1];
 }
@@ -120,9 +119,7 @@ static int walk_samples(struct planting *p, struct err *err)
 	if (p->opts->event == SIZE_MAX)
 		return 0;
 	(void)pd_events(p->rec, &n);
-	only = calloc(n + 1, sizeof(*only));
-	if (!only)
-		return err_nomem(err);
+	only = xcalloc(n + 1, sizeof(*only));
 	only[p->opts->event] = true;
 	po.events = only;
 	if (!pass_new(&pass, p->rec, p->sp, NULL, &po, err))
@@ -140,8 +137,7 @@ static uint32_t add_node(struct planting *p, uint32_t parent, uint64_t frame)
 	uint32_t node = chain_add(&p->tree, parent, frame);
 
 	while (node != UINT32_MAX && p->self.n <= node)
-		if (vec_push(&p->self, none))
-			return UINT32_MAX;
+		vec_xpush(&p->self, none);
 	return node;
 }
 
@@ -156,7 +152,8 @@ static uint32_t number_of(struct planting *p, const struct wait_place *x)
 		if (p->place.v[idx].symbol == x->symbol && p->place.v[idx].image == x->image &&
 		    p->place.v[idx].kind == x->kind)
 			return idx;
-	if (vec_push(&p->place, *x) || itab_put(&p->place_at, h, p->place.n - 1))
+	vec_xpush(&p->place, *x);
+	if (itab_put(&p->place_at, h, p->place.n - 1))
 		return UINT32_MAX;
 	return (uint32_t)p->place.n - 1;
 }
@@ -170,12 +167,11 @@ static uint32_t put_chain(struct planting *p, uint32_t thread, const struct chai
 			  const struct wait_place *place)
 {
 	const char *name = p->w->thread[thread].comm;
-	uint32_t comm = strtab_adds(&p->comm, name), at, frame[DEPTH], n = 0;
+	uint32_t comm = strtab_xadds(&p->comm, name), at, frame[DEPTH], n = 0;
 
-	while (comm != STR_NONE && p->name.n <= comm)
-		if (vec_push(&p->name, name))
-			return UINT32_MAX;
-	at = comm == STR_NONE ? UINT32_MAX : add_node(p, 0, FRAME(WALL_COMM, comm));
+	while (p->name.n <= comm)
+		vec_xpush(&p->name, name);
+	at = add_node(p, 0, FRAME(WALL_COMM, comm));
 	for (; chain && n < DEPTH; chain = t->node[chain].parent)
 		frame[n++] = (uint32_t)t->node[chain].frame;
 	while (n && at != UINT32_MAX) {
@@ -189,8 +185,8 @@ static uint32_t put_chain(struct planting *p, uint32_t thread, const struct chai
 }
 
 /* A cell's samples are few enough: more of them are in more cells. */
-static int put_cell(struct planting *p, uint32_t node, uint32_t thread, uint32_t bin,
-		    uint64_t samples, double time)
+static void put_cell(struct planting *p, uint32_t node, uint32_t thread, uint32_t bin,
+		     uint64_t samples, double time)
 {
 	const double each = samples ? time / (double)samples : 0;
 	struct wall_cell x = { .node = node, .thread = thread, .bin = (uint16_t)bin };
@@ -198,31 +194,28 @@ static int put_cell(struct planting *p, uint32_t node, uint32_t thread, uint32_t
 	for (; samples > UINT16_MAX; samples -= UINT16_MAX, time -= each * UINT16_MAX) {
 		x.samples = UINT16_MAX;
 		x.time = (uint64_t)llround(each * UINT16_MAX);
-		if (vec_push(&p->cell, x))
-			return -1;
+		vec_xpush(&p->cell, x);
 	}
 	x.samples = (uint16_t)samples;
 	x.time = (uint64_t)llround(time);
-	return vec_push(&p->cell, x);
+	vec_xpush(&p->cell, x);
 }
 
 /* Each bin has its part. */
-static int put_span(struct planting *p, uint32_t node, const struct wait_span *s)
+static void put_span(struct planting *p, uint32_t node, const struct wait_span *s)
 {
 	const uint64_t width = p->opts->width;
 
 	if (!width)
-		return 0;
+		return;
 	for (uint64_t at = s->from; at < s->until;) {
 		uint32_t bin = bin_of(p, at);
 		uint64_t end = p->w->from + (bin + 1u) * width;
 
 		end = end < s->until ? end : s->until;
-		if (put_cell(p, node, s->thread, bin, 0, (double)(end - at)))
-			return -1;
+		put_cell(p, node, s->thread, bin, 0, (double)(end - at));
 		at = end;
 	}
-	return 0;
 }
 
 uint64_t wall_tree_reach(const struct wait *w, uint64_t width)
@@ -249,8 +242,9 @@ static int plant_unseen(struct planting *p)
 		    p->samples[s->thread])
 			continue;
 		at = put_chain(p, s->thread, &p->chains.raw, 0, NULL, NULL);
-		if (at == UINT32_MAX || put_span(p, at, s))
+		if (at == UINT32_MAX)
 			return -1;
+		put_span(p, at, s);
 		p->self.v[at].on += (double)(s->until - s->from);
 	}
 	return 0;
@@ -266,9 +260,10 @@ static int plant_on(struct planting *p, struct err *err)
 					p->chains.frames.frame.v, p->chains.frames.place.v);
 
 		ran *= (double)x->n / (double)p->samples[x->thread];
-		if (at == UINT32_MAX ||
-		    (p->opts->width && put_cell(p, at, x->thread, x->bin, x->n, ran)))
+		if (at == UINT32_MAX)
 			return err_nomem(err);
+		if (p->opts->width)
+			put_cell(p, at, x->thread, x->bin, x->n, ran);
 		p->self.v[at].on += ran;
 	}
 	return plant_unseen(p) ? err_nomem(err) : 0;
@@ -287,8 +282,9 @@ static int plant_off(struct planting *p)
 		at = put_chain(p, s->thread, &w->chain, s->chain, NULL, w->place);
 		if (at != UINT32_MAX)
 			at = add_node(p, at, FRAME(WALL_REASON, s->reason));
-		if (at == UINT32_MAX || put_span(p, at, s))
+		if (at == UINT32_MAX)
 			return -1;
+		put_span(p, at, s);
 		p->self.v[at].off += (double)(s->until - s->from);
 	}
 	return 0;
@@ -334,16 +330,14 @@ static int put_nodes(struct planting *p)
 {
 	const size_t n = p->tree.n;
 	struct wall_tree *out = p->out;
-	uint32_t *number = malloc((n + 1) * sizeof(*number));
-	struct order *o = malloc((n + 1) * sizeof(*o));
-	size_t *first = calloc(n + 2, sizeof(*first)), left = 0;
-	struct amount *sum = malloc((n + 1) * sizeof(*sum));
-	struct todo *todo = malloc((n + 1) * sizeof(*todo));
+	uint32_t *number = xmalloc((n + 1) * sizeof(*number));
+	struct order *o = xmalloc((n + 1) * sizeof(*o));
+	size_t *first = xcalloc(n + 2, sizeof(*first)), left = 0;
+	struct amount *sum = xmalloc((n + 1) * sizeof(*sum));
+	struct todo *todo = xmalloc((n + 1) * sizeof(*todo));
 	int ret = -1;
 
-	out->node = calloc(n + 1, sizeof(*out->node));
-	if (!o || !first || !sum || !todo || !out->node || !number)
-		goto out;
+	out->node = xcalloc(n + 1, sizeof(*out->node));
 	ret = 0;
 	if (!n)
 		goto out;
@@ -391,9 +385,8 @@ out:
 
 static int plant(struct planting *p, struct err *err)
 {
-	p->samples = calloc(p->w->n_threads + 1, sizeof(*p->samples));
-	if (!p->samples || tids_make(&p->tids, p->w))
-		return err_nomem(err);
+	p->samples = xcalloc(p->w->n_threads + 1, sizeof(*p->samples));
+	tids_make(&p->tids, p->w);
 	if (walk_samples(p, err) || plant_on(p, err))
 		return -1;
 	return plant_off(p) || put_nodes(p) ? err_nomem(err) : 0;
@@ -406,9 +399,7 @@ int wall_tree_build(struct wall_tree **out, const struct pd *rec, const struct s
 	int ret;
 
 	*out = NULL;
-	p.out = calloc(1, sizeof(*p.out));
-	if (!p.out)
-		return err_nomem(err);
+	p.out = xcalloc(1, sizeof(*p.out));
 	ret = plant(&p, err);
 	p.out->cell = p.cell.v;
 	p.out->n_cells = p.cell.n;

@@ -187,7 +187,8 @@ static int add_wchans(struct run_summary *o, struct err *err)
 	for (size_t i = 0; i < o->n_wchans; i++)
 		v[i] = (struct wait_look){ o->wchan[i].tid, o->wchan[i].times,
 					   o->wchan[i].function };
-	return wait_looked(o->w, v, o->n_wchans, err);
+	wait_looked(o->w, v, o->n_wchans);
+	return 0;
 }
 
 /* Who waited: of a program that only worked, too. What cannot be known has a reason. */
@@ -201,8 +202,12 @@ static int look_who(struct run_summary *o, struct err *err)
 		o->no_waits = "so many switches take long: cyclade report --wait";
 		return 0;
 	}
-	if (!wait_build(&o->w, o->rec.rec, o->rec.spaces, &wo, &why))
-		return add_wchans(o, err) || wait_view_order(&o->waits, o->w, err) ? -1 : 0;
+	if (!wait_build(&o->w, o->rec.rec, o->rec.spaces, &wo, &why)) {
+		if (add_wchans(o, err))
+			return -1;
+		wait_view_order(&o->waits, o->w);
+		return 0;
+	}
 	if (why.code == ERR_NOMEM) {
 		*err = why;
 		return -1;

@@ -108,9 +108,8 @@ static int read_branches(struct account_report *rp, const struct result_ask *ask
 	if ((any && blocks_build(&rp->blocks, rp->flow, rp->r->images, &all, err)) ||
 	    calls_build(&rp->calls, rp->flow, rp->r->images, err))
 		return -1;
-	if (account_rans_make(&rp->rans, &rp->cli->arena, any ? &rp->blocks : NULL, &rp->calls,
-			      rp->profile, err))
-		return -1;
+	account_rans_make(&rp->rans, &rp->cli->arena, any ? &rp->blocks : NULL, &rp->calls,
+			  rp->profile);
 	rp->rans.late = flow_sums(rp->flow)->late;
 	return 0;
 }

@@ -382,8 +382,8 @@ int accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec
 
 		time.cpus = c->cpus ? c->cpus : i->cpus_online;
 		time.ghz = ghz_of_tasks(x, c, rec, sum);
-		if (account_whole(&c->bound, &cli->arena, all, &time, err) ||
-		    note_dead(x, cli, c, pd_events(rec, &n), n, err))
+		account_whole(&c->bound, &cli->arena, all, &time);
+		if (note_dead(x, cli, c, pd_events(rec, &n), n, err))
 			return -1;
 	}
 	return note_nominal(x, cli, hz, err) ? -1 : drop_idle(x, cli, err);

@@ -121,20 +121,20 @@ static int add_notes(struct annotate *a, struct cli *cli, const struct pd *rec,
 
 	for (size_t i = 0; i < n; i++)
 		others += i != event && sum[i].selected.samples + sum[i].left_out.samples;
-	if (others && !cli->opt.event.n && !account &&
-	    annotate_note(a, "%zu other event%s recorded: -e NAME", others,
-			  others == 1 ? " was" : "s were"))
-		return err_nomem(err);
-	if (!pd_precise(rec, &ev[event]) &&
-	    annotate_note(a,
-			  "%s gives no precise address (%s): a sample may stand on an "
-			  "instruction behind the one that took the time",
-			  ev[event].name,
-			  ev[event].attr.precise_ip ? "no event does on Arm" : "precise_ip 0"))
-		return err_nomem(err);
+	if (others && !cli->opt.event.n && !account)
+		annotate_note(a, "%zu other event%s recorded: -e NAME", others,
+			      others == 1 ? " was" : "s were");
+	if (!pd_precise(rec, &ev[event]))
+		annotate_note(a,
+			      "%s gives no precise address (%s): a sample may stand on an "
+			      "instruction behind the one that took the time",
+			      ev[event].name,
+			      ev[event].attr.precise_ip ? "no event does on Arm" : "precise_ip 0");
 	if (verdicts_notes(&failed, &n, cli, rec, event, err))
 		return -1;
-	return n && annotate_note(a, "%s", failed[0]) ? err_nomem(err) : 0;
+	if (n)
+		annotate_note(a, "%s", failed[0]);
+	return 0;
 }
 
 /* How often blocks ran, where stacks of any branch tell. That it cannot be told is no failure. */
@@ -158,13 +158,12 @@ static int count_blocks(struct annotating *s, const struct result_ask *ask, stru
 	return why.code == ERR_NOMEM || !s->no_blocks ? err_nomem(err) : 0;
 }
 
-static int add_blocks(struct annotate *a, const struct annotating *s, struct err *err)
+static void add_blocks(struct annotate *a, const struct annotating *s)
 {
-	if (!a->has_code)
-		return 0;
-	if (s->no_blocks)
-		return annotate_note(a, "%s", s->no_blocks) ? err_nomem(err) : 0;
-	return s->flow ? annotate_blocks(a, &s->blocks, err) : 0;
+	if (a->has_code && s->no_blocks)
+		annotate_note(a, "%s", s->no_blocks);
+	else if (a->has_code && s->flow)
+		annotate_blocks(a, &s->blocks);
 }
 
 #define ACCOUNT_EVENTS \
@@ -221,14 +220,13 @@ static int add_account(struct annotate *a, struct cli *cli, const struct recordi
 	if (split_events(cli, &said, &nodes, err) ||
 	    annotate_account(a, s->profile, r->images, &core->bound, nodes.v, nodes.n, err))
 		return -1;
-	if (x->n_cores > 1 && annotate_note(a,
-					    "of %s, where most cycles were: of other cores with "
-					    "--model",
-					    core->pmu))
-		return err_nomem(err);
+	if (x->n_cores > 1)
+		annotate_note(a,
+			      "of %s, where most cycles were: of other cores with "
+			      "--model",
+			      core->pmu);
 	for (size_t i = 0; i < x->n_notes; i++)
-		if (annotate_note(a, "%s", x->notes[i]))
-			return err_nomem(err);
+		annotate_note(a, "%s", x->notes[i]);
 	return 0;
 }
 
@@ -334,15 +332,16 @@ static int annotate(struct annotate **out, const struct result_ask *ask, struct 
 	if (annotate_build(out, s->profile, r->images, s->event, event->name, target, &ao, err))
 		return -1;
 	a = *out;
-	if (s->memory && annotate_memory(a, s->memory, r->images))
-		return err_nomem(err);
+	if (s->memory)
+		annotate_memory(a, s->memory, r->images);
 	if (s->account && add_account(a, ask->cli, r, s, err))
 		return -1;
 	if (add_notes(a, ask->cli, r->rec, s->profile, s->event, s->account, err))
 		return -1;
 	if (a->has_code && !s->flow && !s->no_blocks && count_blocks(s, ask, err))
 		return -1;
-	return add_blocks(a, s, err);
+	add_blocks(a, s);
+	return 0;
 }
 
 int annotate_make(struct result *out, const struct result_ask *ask, struct err *err)

@@ -68,15 +68,13 @@ static int list_choices(struct result *out, const struct result_ask *ask,
 }
 
 static int put(struct result *out, const struct result_ask *ask, struct counting_calls *c,
-	       const struct calls_found *found, struct err *err)
+	       const struct calls_found *found)
 {
 	if (found->v.n > 1)
 		return list_choices(out, ask, c, found);
 	if (found->v.n)
 		c->v.function = found->v.v[0];
 	c->order = calls_by_runs(&c->calls);
-	if (!c->order)
-		return err_nomem(err);
 	c->v.order = c->order;
 	document_open(&out->d, &calls_document, &c->v);
 	calls_put(&out->d, &c->v);
@@ -102,7 +100,7 @@ int calls_make(struct result *out, const struct result_ask *ask, struct err *err
 	if (!recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err) &&
 	    (!ask->said.function ||
 	     !calls_find(&c->calls, c->v.images, ask->said.function, &found, err)))
-		ret = put(out, ask, c, &found, err);
+		ret = put(out, ask, c, &found);
 	vec_free(&found.v);
 	return ret;
 }

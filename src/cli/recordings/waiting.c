@@ -51,8 +51,10 @@ int wait_make(struct result *out, const struct result_ask *ask, struct err *err)
 		return -1;
 	c->v.images = ask->r->images;
 	c->v.limit = (size_t)ask->cli->opt.limit;
-	if (result_wait(&c->w, ask, &c->own_wait, err) || wait_view_order(&c->v, c->w, err) ||
-	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
+	if (result_wait(&c->w, ask, &c->own_wait, err))
+		return -1;
+	wait_view_order(&c->v, c->w);
+	if (recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
 		return -1;
 	document_open(&out->d, &wait_document, &c->v);
 	wait_put(&out->d, &c->v);
@@ -155,8 +157,10 @@ static int make_running(struct result *out, const struct result_ask *ask,
 	c->v.p = c->p;
 	if (form == &concurrency_document && make_halted(c, ask, err))
 		return -1;
-	if (make_tree(c, ask, lo.event, err) || parallel_view_order(&c->v, err) ||
-	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
+	if (make_tree(c, ask, lo.event, err))
+		return -1;
+	parallel_view_order(&c->v);
+	if (recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
 		return -1;
 	document_open(&out->d, form, &c->v);
 	put(&out->d, &c->v);

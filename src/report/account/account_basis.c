@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/xalloc.h"
 #include "report/account/account_int.h"
 
 /* A line below the tables; of several kinds of cores with the name of this one. */
@@ -258,15 +259,14 @@ void account_put_next(struct document *d, const struct account_view *v)
 	struct next_list l = { .v = d->next, .a = &d->a, .input = v->source.view->input };
 	const char *name = hottest(v);
 
-	expand = arena_printf(&d->a, "%s%s--expand", models, *models ? " " : "");
+	expand = arena_xprintf(&d->a, "%s%s--expand", models, *models ? " " : "");
 	/* the recording may be of another CPU than this one */
-	model = arena_printf(&d->a, "%s%s--model %s", models, *models ? " " : "", acc->model->id);
-	d->failed |= !expand || !model;
+	model = arena_xprintf(&d->a, "%s%s--model %s", models, *models ? " " : "", acc->model->id);
 	if (name)
 		next_add(&l, "annotate --account", models, name, "its instructions by branch");
-	if (closed_branch(v) && expand)
+	if (closed_branch(v))
 		next_add(&l, "report --account", expand, closed_branch(v), "its parts");
-	if (v->n_columns && model)
+	if (v->n_columns)
 		next_add(&l, "explain", model, acc->node[v->column[0]].name,
 			 "what it means, and what to try");
 	d->n_next = l.n;

@@ -11,6 +11,7 @@
 
 #include "base/invariant.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 #include "report/account/account_int.h"
 
 struct piece { /* rows that share their keys up to a level */
@@ -83,9 +84,7 @@ static int put_piece(const struct nesting *k, size_t level, const struct piece *
 		return account_view_push(k->v, &r, k->err);
 	}
 	r.sum = true;
-	r.tally = arena_alloc(&k->v->arena, (k->v->n_events + 1) * sizeof(*r.tally));
-	if (!r.tally)
-		return err_nomem(k->err);
+	r.tally = arena_xalloc(&k->v->arena, (k->v->n_events + 1) * sizeof(*r.tally));
 	add_piece(k, &r, p);
 	if (account_view_push(k->v, &r, k->err))
 		return -1;
@@ -99,19 +98,15 @@ static int put_level(const struct nesting *k, size_t level, size_t from, size_t 
 	VEC(struct piece) large = VEC_INIT;
 	int ret = -1;
 
-	rest.tally = arena_alloc(&k->v->arena, (k->v->n_events + 1) * sizeof(*rest.tally));
-	if (!rest.tally)
-		return err_nomem(k->err);
+	rest.tally = arena_xalloc(&k->v->arena, (k->v->n_events + 1) * sizeof(*rest.tally));
 	for (struct piece p = { from, from, 0 }; p.from < to; p.from = p.to) {
 		p.to = piece_end(k, level, p.from, to);
 		if (!weigh(k, &p))
 			continue;
 		if ((double)p.cycles < k->least) {
 			add_piece(k, &rest, &p);
-		} else if (vec_push(&large, p)) {
-			(void)err_nomem(k->err);
-			goto out;
-		}
+		} else
+			vec_xpush(&large, p);
 	}
 	if (large.n > 1)
 		qsort(large.v, large.n, sizeof(*large.v), by_cycles);

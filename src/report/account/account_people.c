@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/xalloc.h"
 #include "report/account/account_int.h"
 
 enum { WORDS = 3, WORD_MAX = 13, DOTS = 3, NODES_MAX = 120 };
@@ -207,10 +208,9 @@ static const char *make_head(struct document *d, const char *name, unsigned inde
 		name += len;
 		name += *name == '_';
 	}
-	out = arena_strndup(&d->a, buf_str(&b), b.len);
-	d->failed |= !out || b.failed;
+	out = arena_xstrndup(&d->a, buf_str(&b), b.len);
 	buf_free(&b);
-	return out ? out : "";
+	return out;
 }
 
 static const struct table_column cycles_column[] = {
@@ -245,7 +245,7 @@ static void put_keys(struct account_view *v, struct table_column *c, struct tabl
 static const char *title_of(struct document *d, const struct account_view *v, const char *text)
 {
 	const char *s =
-		v->source.n_all > 1 ? arena_printf(&d->a, "%s: %s", v->source.pmu, text) : text;
+		v->source.n_all > 1 ? arena_xprintf(&d->a, "%s: %s", v->source.pmu, text) : text;
 
 	d->failed |= !s;
 	return s ? s : "";
@@ -261,7 +261,7 @@ static void put_rows(struct document *d, struct account_view *const *of)
 	};
 	size_t n = v->n_columns < NODES_MAX ? v->n_columns : NODES_MAX;
 	size_t n_keys = profile_options(v->source.profile)->n_keys;
-	struct table_column *c = arena_alloc(&d->a, (1 + n + 3 + n_keys) * sizeof(*c));
+	struct table_column *c = arena_xalloc(&d->a, (1 + n + 3 + n_keys) * sizeof(*c));
 	struct table t = { .form = &account_branches_form,
 			   .ctx = of,
 			   .array = v->row,
@@ -270,9 +270,6 @@ static void put_rows(struct document *d, struct account_view *const *of)
 			   .column = c,
 			   .title = title_of(d, v, units[v->opts.unit]) };
 
-	d->failed |= !c;
-	if (!c)
-		return;
 	c[t.n_columns++] = cycles_column[0];
 	for (size_t i = 0; i < n; i++) {
 		const struct account_node *node = &acc_of(v)->node[v->column[i]];
@@ -427,15 +424,14 @@ static void put_tree(struct document *d, struct account_view *const *of)
 		      { PART_INFO, "other counts" } };
 	const struct account *acc = acc_of(v);
 	size_t most = acc->n + sizeof(parts) / sizeof(*parts);
-	struct line *line = arena_alloc(&d->a, most * sizeof(*line));
+	struct line *line = arena_xalloc(&d->a, most * sizeof(*line));
 	struct table t = { .form = &account_tree_form,
 			   .ctx = of,
 			   .array = line,
 			   .stride = sizeof(*line),
 			   .title = title_of(d, v, "all of the recording") };
 
-	d->failed |= !line;
-	for (size_t k = 0; line && k < sizeof(parts) / sizeof(*parts); k++) {
+	for (size_t k = 0; k < sizeof(parts) / sizeof(*parts); k++) {
 		unsigned heading = parts[k].heading != NULL, above = heading;
 		uint32_t root = 0;
 
@@ -452,8 +448,7 @@ static void put_tree(struct document *d, struct account_view *const *of)
 				(struct line){ .node = i, .indent = heading + acc->node[i].depth };
 		}
 	}
-	if (line)
-		document_table(d, &t);
+	document_table(d, &t);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

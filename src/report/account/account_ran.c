@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/xalloc.h"
 #include "report/account_ran.h"
 
 #include <math.h>
@@ -56,16 +57,14 @@ static struct account_ran *find(const struct account_rans *r, const struct profi
 	return row->symbol && r->n ? bsearch(&key, r->v, r->n, sizeof(*r->v), by_place) : NULL;
 }
 
-int account_rans_make(struct account_rans *out, struct arena *a, const struct blocks *blocks,
-		      const struct calls *calls, const struct profile *p, struct err *err)
+void account_rans_make(struct account_rans *out, struct arena *a, const struct blocks *blocks,
+		       const struct calls *calls, const struct profile *p)
 {
 	const struct profile_row *row;
 	size_t n;
 
 	*out = (struct account_rans){ NULL, 0, false };
-	out->v = arena_alloc(a, ((blocks ? blocks->n : 0) + calls->n + 1) * sizeof(*out->v));
-	if (!out->v)
-		return err_nomem(err);
+	out->v = arena_xalloc(a, ((blocks ? blocks->n : 0) + calls->n + 1) * sizeof(*out->v));
 	for (size_t i = 0; blocks && i < blocks->n; i++) {
 		const struct block_function *f = &blocks->f[i];
 		const struct account_ran x = { .insns = f->insns, .called = FLOW_UNKNOWN };
@@ -92,7 +91,6 @@ int account_rans_make(struct account_rans *out, struct arena *a, const struct bl
 		if (x)
 			x->rows++;
 	}
-	return 0;
 }
 
 const struct account_ran *account_ran_of(const struct account_rans *r,

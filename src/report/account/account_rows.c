@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "report/account/account_result.h"
 #include "report/column.h"
 #include "report/recorded.h"
@@ -177,10 +178,8 @@ static struct table_column *make_columns(struct document *d, const struct accoun
 					 size_t more, size_t *n)
 {
 	size_t n_keys = profile_options(x->v[0]->source.profile)->n_keys;
-	struct table_column *c = arena_alloc(&d->a, (3 + n_keys + more) * sizeof(*c));
+	struct table_column *c = arena_xalloc(&d->a, (3 + n_keys + more) * sizeof(*c));
 
-	if (!c)
-		return NULL;
 	c[0] = pmu_column[0];
 	for (size_t k = 0; k < n_keys; k++)
 		c[1 + k] = account_key_column(x->v[0], k, 0, key);
@@ -196,9 +195,6 @@ void account_put_rows(struct document *d, const struct account_result *x)
 	size_t n_ran = x->v[0]->source.rans ? sizeof(ran_columns) / sizeof(*ran_columns) : 0;
 	struct table_column *c = make_columns(d, x, x->n_names + n_ran, &t.n_columns);
 
-	d->failed |= !c;
-	if (!c)
-		return;
 	for (size_t i = 0; i < x->n_names; i++)
 		c[t.n_columns++] = (struct table_column)COLUMN(
 			x->name[i], x->name[i], T_AMOUNT, C_ERROR, "cycles, or the node's unit",
@@ -215,9 +211,6 @@ void account_put_cells(struct document *d, const struct account_result *x)
 	size_t more = sizeof(cell_columns) / sizeof(*cell_columns);
 	struct table_column *c = make_columns(d, x, more, &t.n_columns);
 
-	d->failed |= !c;
-	if (!c)
-		return;
 	memcpy(c + t.n_columns, cell_columns, sizeof(cell_columns));
 	t.n_columns += more;
 	t.column = c;

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "report/account/account_result.h"
 #include "report/recorded.h"
 
@@ -130,18 +131,14 @@ const struct document_form account_document = { "account", 3, forms, sizeof(form
 static struct account_result *make_result(struct document *d, struct account_view *const *v,
 					  size_t n)
 {
-	struct account_result *x = arena_alloc(&d->a, sizeof(*x));
+	struct account_result *x = arena_xalloc(&d->a, sizeof(*x));
 	size_t most = 0;
 
 	for (size_t i = 0; i < n; i++)
 		most += v[i]->source.bound->acc->n;
-	if (!x)
-		return NULL;
 	*x = (struct account_result){ .v = v, .n = n };
-	x->name = arena_alloc(&d->a, (most + 1) * sizeof(*x->name));
-	x->node = arena_alloc(&d->a, (n * most + 1) * sizeof(*x->node));
-	if (!x->name || !x->node)
-		return NULL;
+	x->name = arena_xalloc(&d->a, (most + 1) * sizeof(*x->name));
+	x->node = arena_xalloc(&d->a, (n * most + 1) * sizeof(*x->node));
 	for (size_t i = 0; i < n; i++) {
 		const struct account *acc = v[i]->source.bound->acc;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/xalloc.h"
 #include "report/account_view.h"
 
 #include <math.h>
@@ -140,8 +141,8 @@ static int check_expand(const struct account_view *v, struct err *err)
 			continue;
 		(void)err_set(err, ERR_USAGE, "the account of %s has no node '%.60s'",
 			      acc->model->title, s);
-		names = calloc(acc->n + 1, sizeof(*names));
-		for (size_t k = 0; names && k < acc->n; k++)
+		names = xcalloc(acc->n + 1, sizeof(*names));
+		for (size_t k = 0; k < acc->n; k++)
 			names[k] = acc->node[k].name;
 		(void)text_suggest(err, s, names, "cyclade report --account -v lists them");
 		free(names);
@@ -154,13 +155,11 @@ static int check_expand(const struct account_view *v, struct err *err)
 static int choose_columns(struct account_view *v, struct err *err)
 {
 	const struct account *acc = acc_of(v);
-	uint32_t *branch = arena_alloc(&v->arena, (acc->n + 1) * sizeof(*branch));
+	uint32_t *branch = arena_xalloc(&v->arena, (acc->n + 1) * sizeof(*branch));
 	size_t n = 0;
 
-	v->column = arena_alloc(&v->arena, (acc->n + 1) * sizeof(*v->column));
-	v->indent = arena_alloc(&v->arena, acc->n + 1);
-	if (!branch || !v->column || !v->indent)
-		return err_nomem(err);
+	v->column = arena_xalloc(&v->arena, (acc->n + 1) * sizeof(*v->column));
+	v->indent = arena_xalloc(&v->arena, acc->n + 1);
 	if (check_expand(v, err))
 		return -1;
 	for (uint32_t i = 0; i < acc->n; i++) {
@@ -186,11 +185,10 @@ static void add_tallies(struct account_view *v, struct account_row *to,
 	to->folded++;
 }
 
-static int new_fold(struct account_view *v, struct account_row *r, bool left_out, struct err *err)
+static void new_fold(struct account_view *v, struct account_row *r, bool left_out)
 {
 	*r = (struct account_row){ .left_out = left_out };
-	r->tally = arena_alloc(&v->arena, (v->n_events + 1) * sizeof(*r->tally));
-	return r->tally ? 0 : err_nomem(err);
+	r->tally = arena_xalloc(&v->arena, (v->n_events + 1) * sizeof(*r->tally));
 }
 
 static int by_cycles(const void *va, const void *vb)
@@ -249,11 +247,8 @@ static int nest_rows(struct account_view *v, struct filter *f, const struct view
 	int ret = -1;
 
 	rows = profile_rows(v->source.profile, &n);
-	kept = calloc(n + 1, sizeof(*kept));
-	if (!kept)
-		return err_nomem(err);
-	if (new_fold(v, &hidden, true, err))
-		goto out;
+	kept = xcalloc(n + 1, sizeof(*kept));
+	new_fold(v, &hidden, true);
 	for (size_t i = 0; i < n; i++) {
 		const struct account_row r = { .row = &rows[i],
 					       .cycles = profile_tally(&rows[i], cycles)->period };
@@ -268,7 +263,6 @@ static int nest_rows(struct account_view *v, struct filter *f, const struct view
 				err);
 	if (!ret && hidden.folded)
 		ret = account_view_push(v, &hidden, err);
-out:
 	free(kept);
 	return ret;
 }
@@ -282,8 +276,8 @@ static int fill_rows(struct account_view *v, struct filter *f, const struct view
 	double least = v->opts.min * (double)v->whole[cycles].period;
 
 	rows = profile_rows(v->source.profile, &n);
-	if (new_fold(v, &rest, false, err) || new_fold(v, &out, true, err))
-		return -1;
+	new_fold(v, &rest, false);
+	new_fold(v, &out, true);
 	for (size_t i = 0; i < n; i++) {
 		struct account_row r = { .row = &rows[i],
 					 .cycles = profile_tally(&rows[i], cycles)->period };
@@ -329,23 +323,17 @@ static int make_rows(struct account_view *v, struct err *err)
 int account_view_make(struct account_view **out, const struct account_source *source,
 		      const struct account_opts *opts, struct err *err)
 {
-	struct account_view *v = calloc(1, sizeof(*v));
+	struct account_view *v = xcalloc(1, sizeof(*v));
 	const struct profile_sum *sum;
 	struct tally *whole;
 
 	*out = NULL;
-	if (!v)
-		return err_nomem(err);
 	v->source = *source;
 	v->opts = *opts;
 	sum = profile_sums(source->profile, &v->n_events);
-	whole = arena_alloc(&v->arena, (v->n_events + 1) * sizeof(*whole));
-	v->tally = arena_alloc(&v->arena, (v->n_events + 1) * sizeof(*v->tally));
-	v->cell = arena_alloc(&v->arena, (acc_of(v)->n + 1) * sizeof(*v->cell));
-	if (!whole || !v->tally || !v->cell) {
-		(void)err_nomem(err);
-		goto fail;
-	}
+	whole = arena_xalloc(&v->arena, (v->n_events + 1) * sizeof(*whole));
+	v->tally = arena_xalloc(&v->arena, (v->n_events + 1) * sizeof(*v->tally));
+	v->cell = arena_xalloc(&v->arena, (acc_of(v)->n + 1) * sizeof(*v->cell));
 	for (size_t e = 0; e < v->n_events; e++)
 		whole[e] = sum[e].selected;
 	v->whole = whole;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/num.h"
+#include "base/xalloc.h"
 #include "report/annotate/annotate_int.h"
 
 #define WORDS 3
@@ -34,7 +35,7 @@ static void evaluate(struct annotate_account *x, struct account_cell *out)
 	memset(x->tally, 0, x->n_events * sizeof(*x->tally));
 }
 
-static int find_rows(struct annotate *a, const struct profile *p, struct images *images)
+static void find_rows(struct annotate *a, const struct profile *p, struct images *images)
 {
 	struct annotate_account *x = a->account;
 	const struct profile_row *row;
@@ -43,11 +44,9 @@ static int find_rows(struct annotate *a, const struct profile *p, struct images 
 	row = profile_rows(p, &n);
 	for (size_t i = 0; i < n; i++)
 		x->n_rows += row[i].symbol == a->target.symbol && row[i].image == a->target.image;
-	x->row = arena_alloc(&a->arena, (x->n_rows + 1) * sizeof(struct profile_row *));
-	x->next = arena_alloc(&a->arena, (x->n_rows + 1) * sizeof(*x->next));
-	x->first = arena_alloc(&a->arena, (a->insn.n + 1) * sizeof(*x->first));
-	if (!x->row || !x->next || !x->first)
-		return -1;
+	x->row = arena_xalloc(&a->arena, (x->n_rows + 1) * sizeof(struct profile_row *));
+	x->next = arena_xalloc(&a->arena, (x->n_rows + 1) * sizeof(*x->next));
+	x->first = arena_xalloc(&a->arena, (a->insn.n + 1) * sizeof(*x->first));
 	for (size_t i = 0; i < n; i++) {
 		uint64_t vaddr;
 		size_t at;
@@ -67,7 +66,6 @@ static int find_rows(struct annotate *a, const struct profile *p, struct images 
 	}
 	evaluate(x, x->all);
 	evaluate(x, x->none);
-	return 0;
 }
 
 /* ---- which columns ---- */
@@ -145,21 +143,16 @@ int annotate_account(struct annotate *a, const struct profile *p, struct images 
 		     const struct account_bound *bound, const char *const *node, size_t n,
 		     struct err *err)
 {
-	struct annotate_account *x = arena_alloc(&a->arena, sizeof(*x));
+	struct annotate_account *x = arena_xalloc(&a->arena, sizeof(*x));
 
-	if (!x)
-		return err_nomem(err);
 	x->bound = bound;
 	(void)profile_sums(p, &x->n_events);
-	x->all = arena_alloc(&a->arena, (bound->acc->n + 1) * sizeof(*x->all));
-	x->none = arena_alloc(&a->arena, (bound->acc->n + 1) * sizeof(*x->none));
-	x->cell = arena_alloc(&a->arena, (bound->acc->n + 1) * sizeof(*x->cell));
-	x->tally = arena_alloc(&a->arena, (x->n_events + 1) * sizeof(*x->tally));
-	if (!x->all || !x->none || !x->cell || !x->tally)
-		return err_nomem(err);
+	x->all = arena_xalloc(&a->arena, (bound->acc->n + 1) * sizeof(*x->all));
+	x->none = arena_xalloc(&a->arena, (bound->acc->n + 1) * sizeof(*x->none));
+	x->cell = arena_xalloc(&a->arena, (bound->acc->n + 1) * sizeof(*x->cell));
+	x->tally = arena_xalloc(&a->arena, (x->n_events + 1) * sizeof(*x->tally));
 	a->account = x;
-	if (find_rows(a, p, images))
-		return err_nomem(err);
+	find_rows(a, p, images);
 	if (n)
 		return take_columns(a, node, n, err);
 	choose_columns(a);
@@ -276,7 +269,6 @@ static void put_cells(struct buf *out, const struct annotate *a, const struct st
 		if (!c[node].significant)
 			style_ink(out, st, INK_PLAIN);
 	}
-	out->failed |= b.failed;
 	buf_free(&b);
 }
 

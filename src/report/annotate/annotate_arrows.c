@@ -5,6 +5,7 @@
  * All jumps to one place share a lane. Short ones lie inside, next to the instructions; what finds
  * no lane among the six is not drawn (its target still stands in the instruction's text).
  */
+#include "base/xalloc.h"
 #include "report/annotate/annotate_int.h"
 
 struct jump {
@@ -41,27 +42,26 @@ static int by_length(const void *x, const void *y)
 	return a->low < b->low ? -1 : a->low > b->low;
 }
 
-static int find_jumps(jumps *out, const struct annotate *a, const struct annotate_rows *rows)
+static void find_jumps(jumps *out, const struct annotate *a, const struct annotate_rows *rows)
 {
-	size_t *insn_row = calloc(a->insn.n + 1, sizeof(*insn_row));
-	int rc = insn_row ? 0 : -1;
+	size_t *insn_row = xcalloc(a->insn.n + 1, sizeof(*insn_row));
 
-	for (size_t r = 0; !rc && r < rows->v.n; r++)
+	for (size_t r = 0; r < rows->v.n; r++)
 		if (rows->v.v[r].kind == ROW_INSN || rows->v.v[r].kind == ROW_FOLD)
 			for (size_t i = rows->v.v[r].first; i < rows->v.v[r].last; i++)
 				insn_row[i] = r;
-	for (size_t i = 0; !rc && i < a->insn.n; i++) {
+	for (size_t i = 0; i < a->insn.n; i++) {
 		size_t to = annotate_jump(a, &a->insn.v[i]);
 		struct jump j = { insn_row[i], to == SIZE_MAX ? SIZE_MAX : insn_row[to] };
 
-		if (to != SIZE_MAX && j.to != j.from)
-			rc = vec_push(out, j);
+		if (to != SIZE_MAX && j.to != j.from) {
+			vec_xpush(out, j);
+		}
 	}
 	free(insn_row);
-	return rc;
 }
 
-static int make_bundles(bundles *out, jumps *j)
+static void make_bundles(bundles *out, jumps *j)
 {
 	vec_sort(j, by_target);
 	for (size_t i = 0, k; i < j->n; i = k) {
@@ -72,11 +72,9 @@ static int make_bundles(bundles *out, jumps *j)
 			b.high = j->v[k].from > b.high ? j->v[k].from : b.high;
 		}
 		b.last = k;
-		if (vec_push(out, b))
-			return -1;
+		vec_xpush(out, b);
 	}
 	vec_sort(out, by_length);
-	return 0;
 }
 
 /* Draws bundle `b` into `grid` if a lane is free along its way. */
@@ -159,16 +157,14 @@ int annotate_arrows(struct annotate_arrows *out, const struct annotate *a,
 
 	out->cell = NULL;
 	out->width = 0;
-	if (find_jumps(&j, a, rows) || make_bundles(&b, &j))
-		goto out;
+	find_jumps(&j, a, rows);
+	make_bundles(&b, &j);
 	if (!b.n) {
 		rc = 0;
 		goto out;
 	}
-	grid = calloc(rows->v.n, sizeof(*grid));
-	out->cell = calloc(rows->v.n, sizeof(*out->cell));
-	if (!grid || !out->cell)
-		goto out;
+	grid = xcalloc(rows->v.n, sizeof(*grid));
+	out->cell = xcalloc(rows->v.n, sizeof(*out->cell));
 	vec_each (&b, struct bundle *, it)
 		place(it, &j, grid);
 	for (size_t r = 0; r < rows->v.n; r++)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/num.h"
+#include "base/xalloc.h"
 #include "report/annotate/annotate_int.h"
 #include "report/blocks_view.h"
 #include "report/page.h"
@@ -25,7 +26,7 @@ static void sum_taken(const struct block_function *f, struct annotate *a)
 	}
 }
 
-int annotate_blocks(struct annotate *a, const struct blocks *b, struct err *err)
+void annotate_blocks(struct annotate *a, const struct blocks *b)
 {
 	const struct block_function *f = NULL;
 
@@ -34,27 +35,23 @@ int annotate_blocks(struct annotate *a, const struct blocks *b, struct err *err)
 		    b->f[i].code)
 			f = &b->f[i];
 	if (!a->has_code)
-		return 0;
-	if (!f)
-		return annotate_note(a, "no branch stack shows this function running")
-			       ? err_nomem(err)
-			       : 0;
-	a->taken = arena_alloc(&a->arena, f->code->n_blocks * sizeof(*a->taken));
-	if (!a->taken)
-		return err_nomem(err);
+		return;
+	if (!f) {
+		annotate_note(a, "no branch stack shows this function running");
+		return;
+	}
+	a->taken = arena_xalloc(&a->arena, f->code->n_blocks * sizeof(*a->taken));
 	memset(a->taken, 0, f->code->n_blocks * sizeof(*a->taken));
 	sum_taken(f, a);
 	a->blocks = b;
 	a->ran = f;
-	if (flow_sums(b->flow)->leaning &&
-	    annotate_note(a, "~ behind runs: %s", page_leaning(flow_sums(b->flow))))
-		return err_nomem(err);
+	if (flow_sums(b->flow)->leaning)
+		annotate_note(a, "~ behind runs: %s", page_leaning(flow_sums(b->flow)));
 	vec_each (&a->insn, struct annotate_insn *, i)
 		i->block = i->in.vaddr < f->code->vaddr
 				   ? CODE_NONE
 				   : code_block_of(f->code,
 						   i->in.vaddr - f->code->vaddr + f->code->start);
-	return 0;
 }
 
 const struct block *annotate_block_of(const struct annotate *a, const struct annotate_insn *i,

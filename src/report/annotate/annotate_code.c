@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "base/xalloc.h"
 #include "report/annotate/annotate_int.h"
 #include "report/blocks_view.h"
 #include "report/recorded.h"
@@ -260,10 +261,7 @@ static struct annotate_columns columns_of(struct document *d, const struct annot
 
 	if (a->account)
 		n += (a->account->bound->acc->n + a->account->n_columns) * sizeof(*c.v);
-	c.v = arena_alloc(&d->a, n);
-	d->failed |= !c.v;
-	if (!c.v)
-		return c;
+	c.v = arena_xalloc(&d->a, n);
 	ADD(&c, first_columns);
 	if (a->account)
 		annotate_cost_shares(d, &c, a->account);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/xalloc.h"
 #include "report/annotate/annotate_int.h"
 
 static const struct account_node *node_of(const struct table *t, size_t node)
@@ -136,11 +137,8 @@ void annotate_cost_shares(struct document *d, struct annotate_columns *to,
 	for (size_t i = 0; i < x->n_columns; i++) {
 		const char *name = x->bound->acc->node[x->column[i]].name;
 		size_t size = strlen(name) + sizeof("share_of_");
-		char *key = arena_alloc(&d->a, size);
+		char *key = arena_xalloc(&d->a, size);
 
-		d->failed |= !key;
-		if (!key)
-			continue;
 		(void)snprintf(key, size, "share_of_%s", name);
 		to->v[to->n++] = (struct table_column)COLUMN(
 			key, name, T_SHARE, C_PEOPLE, "in % of the function's cycles",

@@ -7,6 +7,7 @@
 
 #include "base/invariant.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "report/annotate/annotate_int.h"
 #include "symbol/named.h"
 
@@ -35,8 +36,7 @@ static int by_weight(const void *a, const void *b)
 }
 
 /* Every function with samples of the event, once. */
-static int all_targets(struct annotate_targets *out, const struct profile *p, size_t event,
-		       struct err *err)
+static void all_targets(struct annotate_targets *out, const struct profile *p, size_t event)
 {
 	const struct strtab *str = profile_strings(p);
 	size_t n, kept = 0;
@@ -50,8 +50,7 @@ static int all_targets(struct annotate_targets *out, const struct profile *p, si
 			continue;
 		t.dso = strtab_get(str, (uint32_t)row[i].key[0]);
 		t.name = strtab_get(str, (uint32_t)row[i].key[1]);
-		if (vec_push(&out->v, t))
-			return err_nomem(err);
+		vec_xpush(&out->v, t);
 	}
 	vec_sort(&out->v, by_symbol);
 	for (size_t i = 0; i < out->v.n; i++) {
@@ -65,15 +64,12 @@ static int all_targets(struct annotate_targets *out, const struct profile *p, si
 	out->v.n = kept;
 	vec_sort(&out->v, by_weight);
 	assert(pairs_hold(out->v.n, i, by_weight(&out->v.v[i], &out->v.v[i + 1]) <= 0));
-	return 0;
 }
 
 static int not_found(const struct annotate_targets *all, const char *name, struct err *err)
 {
-	const char **words = calloc(all->v.n + 1, sizeof(*words));
+	const char **words = xcalloc(all->v.n + 1, sizeof(*words));
 
-	if (!words)
-		return err_nomem(err);
 	for (size_t i = 0; i < all->v.n; i++)
 		words[i] = all->v.v[i].name;
 	(void)err_set(err, ERR_NOT_FOUND, "no function with samples is called '%.200s'", name);
@@ -92,18 +88,14 @@ int annotate_find(struct annotate_targets *out, const struct profile *p, size_t 
 	struct annotate_targets all = { VEC_INIT };
 	int rc = -1;
 
-	if (all_targets(&all, p, event, err))
-		goto out;
+	all_targets(&all, p, event);
 	for (enum symbol_way way = 0; way < SYMBOL_WAYS && !out->v.n && *name; way++) {
 		vec_each (&all.v, struct annotate_target *, t) {
-			if (symbol_means(t->symbol, t->dso, name, way) && vec_push(&out->v, *t)) {
-				(void)err_nomem(err);
-				goto out;
-			}
+			if (symbol_means(t->symbol, t->dso, name, way))
+				vec_xpush(&out->v, *t);
 		}
 	}
 	rc = out->v.n ? 0 : not_found(&all, name, err);
-out:
 	annotate_targets_free(&all);
 	return rc;
 }

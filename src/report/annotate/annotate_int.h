@@ -13,9 +13,9 @@
 
 /* annotate_source.c */
 /* Says in a note which files were not found; after the lines were asked for. */
-int annotate_note_missing(struct annotate *a) MUST_USE;
+void annotate_note_missing(struct annotate *a);
 
-int annotate_name_files(struct annotate *a) MUST_USE;
+void annotate_name_files(struct annotate *a);
 const char *annotate_file(const struct annotate *a, const char *name);
 
 /* annotate_model.c: the instruction that holds an address; SIZE_MAX: none. */
@@ -34,7 +34,7 @@ struct annotate_row {
 struct annotate_rows {
 	VEC(struct annotate_row) v;
 };
-int annotate_rows(struct annotate_rows *out, const struct annotate *a) MUST_USE;
+void annotate_rows(struct annotate_rows *out, const struct annotate *a);
 
 /* annotate_arrows.c: the column of jump arrows, one cell string per row. */
 enum { ARROW_LANES = 6 };

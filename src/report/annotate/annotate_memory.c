@@ -10,7 +10,7 @@
 #include "report/annotate/annotate_int.h"
 
 /* Samples at addresses within an instruction are that instruction's; the group with most counts. */
-int annotate_memory(struct annotate *a, const struct memory *m, struct images *images)
+void annotate_memory(struct annotate *a, const struct memory *m, struct images *images)
 {
 	const struct annotate_target *t = &a->target;
 	size_t end = m->first[MEMORY_INSTRUCTION + 1];
@@ -32,10 +32,9 @@ int annotate_memory(struct annotate *a, const struct memory *m, struct images *i
 		a->insn.v[at].memory = g;
 		a->memory = m;
 	}
-	return a->memory
-		       ? annotate_note(a, "cycles: %s latency, %s", memop_latency_head(a->latency),
-				       memop_latency_means(a->latency))
-		       : 0;
+	if (a->memory)
+		annotate_note(a, "cycles: %s latency, %s", memop_latency_head(a->latency),
+			      memop_latency_means(a->latency));
 }
 
 static const struct memory_spread *spread(const struct annotate *a, const struct annotate_insn *i)

@@ -7,11 +7,12 @@
 #include <stdio.h>
 
 #include "base/bisect.h"
+#include "base/xalloc.h"
 #include "report/annotate/annotate_int.h"
 
 enum { CODE_MAX = 1 << 20 }; /* bytes of one function that are shown */
 
-int annotate_note(struct annotate *a, const char *fmt, ...)
+void annotate_note(struct annotate *a, const char *fmt, ...)
 {
 	char text[1024];
 	const char *kept;
@@ -20,17 +21,15 @@ int annotate_note(struct annotate *a, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	kept = arena_strdup(&a->arena, text);
-	return !kept || vec_push(&a->notes, kept) ? -1 : 0;
+	kept = arena_xstrdup(&a->arena, text);
+	vec_xpush(&a->notes, kept);
 }
 
 static int each_insn(void *ctx, const struct insn *in)
 {
 	struct annotate *a = ctx;
-	struct annotate_insn *i = vec_add(&a->insn);
+	struct annotate_insn *i = vec_xadd(&a->insn);
 
-	if (!i)
-		return -1;
 	memset(i, 0, sizeof(*i));
 	i->block = CODE_NONE;
 	i->in = *in;
@@ -90,18 +89,17 @@ static int read_code(struct annotate *a, struct images *images, struct err *err)
 		if (name_targets(a, images, err))
 			return -1;
 		if (len < a->len)
-			return annotate_note(a, "only the first %d bytes of %" PRIu64 " are shown",
-					     CODE_MAX, a->len);
+			annotate_note(a, "only the first %d bytes of %" PRIu64 " are shown",
+				      CODE_MAX, a->len);
 		return 0;
 	}
 	a->insn.n = 0;
-	if (why.code == ERR_NOMEM)
-		return err_nomem(err);
 	if (!len)
 		(void)err_set(&why, ERR_NOT_FOUND, "%s: the length of %s is not known",
 			      a->target.dso, a->target.name);
-	return annotate_note(a, "no instructions, only addresses: %s%s%s", why.what,
-			     why.hint[0] ? "; " : "", why.hint);
+	annotate_note(a, "no instructions, only addresses: %s%s%s", why.what,
+		      why.hint[0] ? "; " : "", why.hint);
+	return 0;
 }
 
 static int by_vaddr(const void *x, const void *y)
@@ -134,28 +132,25 @@ size_t annotate_jump(const struct annotate *a, const struct annotate_insn *i)
 }
 
 /* Puts samples on the instruction that holds `vaddr`; without code each address is its own. */
-static int add_samples(struct annotate *a, uint64_t vaddr, const struct tally *t)
+static void add_samples(struct annotate *a, uint64_t vaddr, const struct tally *t)
 {
 	struct annotate_insn *i;
 	size_t at;
 
 	if (!a->has_code) {
-		i = vec_add(&a->insn);
-		if (!i)
-			return -1;
+		i = vec_xadd(&a->insn);
 		memset(i, 0, sizeof(*i));
 		i->block = CODE_NONE;
 		i->in.vaddr = vaddr;
 		i->t = *t;
-		return 0;
+		return;
 	}
 	at = annotate_insn_at(a, vaddr);
 	tally_add(at == SIZE_MAX ? &a->elsewhere.t : &a->insn.v[at].t, t);
-	return 0;
 }
 
-static int read_samples(struct annotate *a, const struct profile *p, struct images *images,
-			size_t event)
+static void read_samples(struct annotate *a, const struct profile *p, struct images *images,
+			 size_t event)
 {
 	size_t n;
 	const struct profile_row *row = profile_rows(p, &n);
@@ -168,8 +163,7 @@ static int read_samples(struct annotate *a, const struct profile *p, struct imag
 			continue;
 		if (!image_to_vaddr(images, a->target.image, row[k].key[2], &vaddr))
 			vaddr = row[k].key[2];
-		if (add_samples(a, vaddr, profile_tally(&row[k], event)))
-			return -1;
+		add_samples(a, vaddr, profile_tally(&row[k], event));
 	}
 	if (!a->has_code) { /* two rows may have one address: two symbols' names, two spaces */
 		size_t kept = 0;
@@ -183,7 +177,6 @@ static int read_samples(struct annotate *a, const struct profile *p, struct imag
 		}
 		a->insn.n = kept;
 	}
-	return 0;
 }
 
 static bool same_chain(const struct annotate_inline *a, const struct annotate_inline *b)
@@ -199,51 +192,49 @@ static bool same_chain(const struct annotate_inline *a, const struct annotate_in
 }
 
 /* The chain's place, among the latest few: an older one that comes again is kept again. */
-static int find_chain(struct annotate *a, const struct annotate_inline *chain, uint32_t *at)
+static void find_chain(struct annotate *a, const struct annotate_inline *chain, uint32_t *at)
 {
 	*at = 0;
 	if (!chain->n)
-		return 0;
+		return;
 	for (size_t i = a->inl.n; i > 1 && a->inl.n - i < 16; i--) {
 		if (same_chain(&a->inl.v[i - 1], chain)) {
 			*at = (uint32_t)(i - 1);
-			return 0;
+			return;
 		}
 	}
 	*at = (uint32_t)a->inl.n;
-	return vec_push(&a->inl, *chain);
+	vec_xpush(&a->inl, *chain);
 }
 
-static int read_lines(struct annotate *a, struct images *images, struct err *err)
+static void read_lines(struct annotate *a, struct images *images)
 {
-	struct err why = ERR_INIT;
-	const struct source *s = source_of(images, a->target.image, &why);
+	const struct source *s = source_of(images, a->target.image, NULL);
 
-	if (why.code == ERR_NOMEM)
-		return err_nomem(err);
 	a->source = s;
-	if (!s)
-		return annotate_note(a,
-				     "%s has no debug information: no source lines; build with -g, "
-				     "or --symbols DIR",
-				     a->target.dso);
+	if (!s) {
+		annotate_note(a,
+			      "%s has no debug information: no source lines; build with -g, "
+			      "or --symbols DIR",
+			      a->target.dso);
+		return;
+	}
 	vec_each (&a->insn, struct annotate_insn *, i) {
 		struct annotate_inline chain;
 
 		i->line = source_line(s, i->in.vaddr);
 		a->has_lines |= i->line.file != NULL;
 		chain.n = source_inlines(s, i->in.vaddr, chain.level, 8);
-		if (find_chain(a, &chain, &i->inl))
-			return err_nomem(err);
+		find_chain(a, &chain, &i->inl);
 	}
 	vec_each (&a->inl, struct annotate_inline *, c)
 		for (size_t k = 0; k < c->n; k++)
 			c->level[k].name = source_inline_name(s, &c->level[k]);
-	return a->has_lines ? 0
-			    : annotate_note(a,
-					    "%s has debug information, but no lines for this "
-					    "function",
-					    a->target.dso);
+	if (!a->has_lines)
+		annotate_note(a,
+			      "%s has debug information, but no lines for this "
+			      "function",
+			      a->target.dso);
 }
 
 static int read_types(struct annotate *a, struct images *images, struct err *err)
@@ -251,8 +242,6 @@ static int read_types(struct annotate *a, struct images *images, struct err *err
 	struct err why = ERR_INIT; /* no types then */
 	struct types *t = types_of(images, a->target.image, &why);
 
-	if (why.code == ERR_NOMEM)
-		return err_nomem(err);
 	vec_each (&a->insn, struct annotate_insn *, i)
 		if (types_at(t, i->in.vaddr, false, &i->data, err))
 			return -1;
@@ -278,15 +267,14 @@ static int line_weight(const void *x, const void *y)
 	return by_place(x, y);
 }
 
-static int sum_lines(struct annotate *a)
+static void sum_lines(struct annotate *a)
 {
 	size_t kept = 0;
 
 	vec_each (&a->insn, struct annotate_insn *, i) {
 		struct annotate_line l = { i->line, i->t };
 
-		if (vec_push(&a->line, l))
-			return -1;
+		vec_xpush(&a->line, l);
 	}
 	vec_sort(&a->line, by_place);
 	for (size_t k = 0; k < a->line.n; k++) {
@@ -297,7 +285,6 @@ static int sum_lines(struct annotate *a)
 	}
 	a->line.n = kept;
 	vec_sort(&a->line, line_weight);
-	return 0;
 }
 
 int annotate_build(struct annotate **out, const struct profile *p, struct images *images,
@@ -305,12 +292,10 @@ int annotate_build(struct annotate **out, const struct profile *p, struct images
 		   const struct annotate_opts *opts, struct err *err)
 {
 	static const struct annotate_inline none = { .n = 0 };
-	struct annotate *a = calloc(1, sizeof(*a));
+	struct annotate *a = xcalloc(1, sizeof(*a));
 	const struct profile_sum *sum;
 	size_t n_events;
 
-	if (!a)
-		return err_nomem(err);
 	a->target = *target;
 	a->opts = *opts;
 	a->opts.places.build_id_len =
@@ -325,22 +310,25 @@ int annotate_build(struct annotate **out, const struct profile *p, struct images
 		    : sum->selected.samples
 			    ? (double)target->total.samples / (double)sum->selected.samples
 			    : 0;
-	if (vec_push(&a->inl, none) || find_range(a, images, err) || read_code(a, images, err) ||
-	    read_samples(a, p, images, event) || read_lines(a, images, err) ||
-	    (opts->data && read_types(a, images, err)) || sum_lines(a) || annotate_name_files(a)) {
-		annotate_free(a);
-		return err_nomem(err);
-	}
+	vec_xpush(&a->inl, none);
+	if (find_range(a, images, err) || read_code(a, images, err))
+		goto fail;
+	read_samples(a, p, images, event);
+	read_lines(a, images);
+	if (opts->data && read_types(a, images, err))
+		goto fail;
+	sum_lines(a);
+	annotate_name_files(a);
 	a->origin = image_origin(images, target->image);
 	if (!opts->no_source)
 		vec_each (&a->line, struct annotate_line *, l)
 			(void)annotate_source(a, l->line.file, l->line.line);
-	if (annotate_note_missing(a)) {
-		annotate_free(a);
-		return err_nomem(err);
-	}
+	annotate_note_missing(a);
 	*out = a;
 	return 0;
+fail:
+	annotate_free(a);
+	return -1;
 }
 
 void annotate_free(struct annotate *a)

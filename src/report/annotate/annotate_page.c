@@ -5,20 +5,19 @@
  */
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "report/annotate/annotate_int.h"
 #include "report/block_graph.h"
 #include "show/html_page.h"
 
 /* The document again, for a note of its own. */
-static int copy_notes(struct document *to, const struct document *d, struct err *err)
+static void copy_notes(struct document *to, const struct document *d)
 {
 	*to = *d;
 	to->a = (struct arena)ARENA_INIT;
 	memset(&to->note, 0, sizeof(to->note));
 	vec_each (&d->note, const char *const *, n)
-		if (vec_push(&to->note, *n))
-			return err_nomem(err);
-	return 0;
+		vec_xpush(&to->note, *n);
 }
 
 int annotate_html(struct buf *out, const struct document *d, const struct show *s, struct err *err)
@@ -38,7 +37,8 @@ int annotate_html(struct buf *out, const struct document *d, const struct show *
 
 	if (s->table || !s->page)
 		return format_html(out, d, s, err);
-	ret = copy_notes(&with, d, err);
+	copy_notes(&with, d);
+	ret = 0;
 	ret = ret ? ret : block_graph_of(&graph, &with, err);
 	f.graph = graph;
 	ret = ret ? ret : html_page_write(out, &page, err);

@@ -5,6 +5,7 @@
  * below --min are folded, neighbours into one row. Where no line is known, each instruction is a
  * run to --min.
  */
+#include "base/xalloc.h"
 #include "report/annotate/annotate_int.h"
 
 static bool same_run(const struct annotate *a, size_t x, size_t y)
@@ -16,31 +17,28 @@ static bool same_run(const struct annotate *a, size_t x, size_t y)
 	return i->inl == j->inl && same_line(&i->line, &j->line);
 }
 
-static int put(struct annotate_rows *out, enum annotate_row_kind kind, size_t first, size_t last,
-	       const struct tally *t)
+static void put(struct annotate_rows *out, enum annotate_row_kind kind, size_t first, size_t last,
+		const struct tally *t)
 {
 	struct annotate_row row = { kind, first, last, *t };
 
-	return vec_push(&out->v, row);
+	vec_xpush(&out->v, row);
 }
 
-static int put_run(struct annotate_rows *out, const struct annotate *a, size_t first, size_t last,
-		   const struct tally *t, uint32_t *inl)
+static void put_run(struct annotate_rows *out, const struct annotate *a, size_t first, size_t last,
+		    const struct tally *t, uint32_t *inl)
 {
 	if (a->has_lines && !a->opts.no_source) {
-		if (*inl != a->insn.v[first].inl && put(out, ROW_INLINE, first, last, t))
-			return -1;
+		if (*inl != a->insn.v[first].inl)
+			put(out, ROW_INLINE, first, last, t);
 		*inl = a->insn.v[first].inl;
-		if (put(out, ROW_LINE, first, last, t))
-			return -1;
+		put(out, ROW_LINE, first, last, t);
 	}
 	for (size_t i = first; i < last; i++)
-		if (put(out, ROW_INSN, i, i + 1, &a->insn.v[i].t))
-			return -1;
-	return 0;
+		put(out, ROW_INSN, i, i + 1, &a->insn.v[i].t);
 }
 
-int annotate_rows(struct annotate_rows *out, const struct annotate *a)
+void annotate_rows(struct annotate_rows *out, const struct annotate *a)
 {
 	uint32_t inl = 0;
 
@@ -51,17 +49,14 @@ int annotate_rows(struct annotate_rows *out, const struct annotate *a)
 		for (last = first + 1; last < a->insn.n && same_run(a, first, last); last++)
 			tally_add(&t, &a->insn.v[last].t);
 		if (annotate_share(a, &t) >= a->opts.min) {
-			if (put_run(out, a, first, last, &t, &inl))
-				return -1;
+			put_run(out, a, first, last, &t, &inl);
 			continue;
 		}
 		prev = out->v.n ? vec_last(&out->v) : NULL;
 		if (prev && prev->kind == ROW_FOLD) {
 			prev->last = last;
 			tally_add(&prev->t, &t);
-		} else if (put(out, ROW_FOLD, first, last, &t)) {
-			return -1;
-		}
+		} else
+			put(out, ROW_FOLD, first, last, &t);
 	}
-	return 0;
 }

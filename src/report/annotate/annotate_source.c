@@ -3,6 +3,7 @@
  * annotate_source - source files as lines. Where they are looked for: symbol/source_find.h.
  */
 #include "base/nomem.h"
+#include "base/xalloc.h"
 #include "report/annotate/annotate_int.h"
 
 struct source_file {
@@ -21,12 +22,8 @@ static struct source_file *file_of(struct annotate *a, const char *name)
 		if ((*it)->name == name || !strcmp((*it)->name, name))
 			return *it;
 	}
-	f = calloc(1, sizeof(*f));
-	if (!f || vec_push(&a->files, f)) {
-		nomem_note();
-		free(f);
-		return NULL;
-	}
+	f = xcalloc(1, sizeof(*f));
+	vec_xpush(&a->files, f);
 	f->name = name;
 	known = source_file_sum(a->source, name, &sum);
 	f->outcome = source_find(&a->opts.places, name, known ? &sum : NULL, &a->texts, &f->found);
@@ -42,14 +39,15 @@ const char *annotate_source(struct annotate *a, const char *file, uint32_t line)
 
 /* ---- names for people ------------------------------------------------------------------------ */
 
-static int add_name(struct annotate *a, const char *name)
+static void add_name(struct annotate *a, const char *name)
 {
 	const struct annotate_file f = { name, name ? path_base(name) : NULL };
 
 	vec_each (&a->names, struct annotate_file *, it)
 		if (!name || it->name == name || !strcmp(it->name, name))
-			return 0;
-	return name ? vec_push(&a->names, f) : 0;
+			return;
+	if (name)
+		vec_xpush(&a->names, f);
 }
 
 /* One part more, where there is one. */
@@ -65,17 +63,15 @@ static bool widen(struct annotate_file *f)
 	return true;
 }
 
-int annotate_name_files(struct annotate *a)
+void annotate_name_files(struct annotate *a)
 {
 	bool more = true;
 
 	vec_each (&a->line, struct annotate_line *, l)
-		if (add_name(a, l->line.file))
-			return -1;
+		add_name(a, l->line.file);
 	vec_each (&a->inl, struct annotate_inline *, c)
 		for (size_t k = 0; k < c->n; k++)
-			if (add_name(a, c->level[k].at.file))
-				return -1;
+			add_name(a, c->level[k].at.file);
 	while (more) {
 		more = false;
 		for (size_t i = 0; i < a->names.n; i++)
@@ -88,7 +84,6 @@ int annotate_name_files(struct annotate *a)
 				more |= widen(y);
 			}
 	}
-	return 0;
 }
 
 const char *annotate_file(const struct annotate *a, const char *name)
@@ -99,7 +94,7 @@ const char *annotate_file(const struct annotate *a, const char *name)
 	return path_base(name);
 }
 
-int annotate_note_missing(struct annotate *a)
+void annotate_note_missing(struct annotate *a)
 {
 	const char *first = NULL;
 	size_t n = 0;
@@ -107,44 +102,44 @@ int annotate_note_missing(struct annotate *a)
 	vec_each (&a->files, struct source_file **, it) {
 		const struct source_file *f = *it;
 
-		if (f->outcome == SOURCE_DIFFERS &&
-		    annotate_note(
-			    a,
-			    "%s is not the file that was compiled (its %s differs): not shown; "
-			    "--source DIR or OLD=NEW names another place",
-			    f->found.path, f->found.by_md5 ? "MD5" : "size"))
-			return -1;
-		if (f->outcome == SOURCE_ANOTHERS &&
-		    annotate_note(a,
-				  "%s may be written by another user, and nothing proves that "
-				  "it was compiled: not shown; --source DIR names one to use",
-				  f->found.path))
-			return -1;
-		if (f->outcome == SOURCE_SECRET &&
-		    annotate_note(a,
-				  "%s is a file that the program's owner, or the recording's, may "
-				  "not read: not shown; --source DIR names one to use",
-				  f->found.path))
-			return -1;
-		if (f->outcome == SOURCE_ELSEWHERE &&
-		    annotate_note(a,
-				  "%s is this machine's, and the recording another's: not shown; "
-				  "--source DIR names one to use",
-				  f->found.path))
-			return -1;
+		if (f->outcome == SOURCE_DIFFERS)
+			annotate_note(
+				a,
+				"%s is not the file that was compiled (its %s differs): not shown; "
+				"--source DIR or OLD=NEW names another place",
+				f->found.path, f->found.by_md5 ? "MD5" : "size");
+		if (f->outcome == SOURCE_ANOTHERS)
+			annotate_note(a,
+				      "%s may be written by another user, and nothing proves that "
+				      "it was compiled: not shown; --source DIR names one to use",
+				      f->found.path);
+		if (f->outcome == SOURCE_SECRET)
+			annotate_note(
+				a,
+				"%s is a file that the program's owner, or the recording's, may "
+				"not read: not shown; --source DIR names one to use",
+				f->found.path);
+		if (f->outcome == SOURCE_ELSEWHERE)
+			annotate_note(
+				a,
+				"%s is this machine's, and the recording another's: not shown; "
+				"--source DIR names one to use",
+				f->found.path);
 		if (f->outcome == SOURCE_ABSENT) {
 			first = first ? first : f->name;
 			n++;
 		}
 	}
 	if (!n)
-		return 0;
-	return n == 1 ? annotate_note(a,
-				      "source %s not found; --source DIR or --source OLD=NEW says "
-				      "where it is",
-				      first)
-		      : annotate_note(a,
-				      "source %s and %zu more not found; --source DIR or --source "
-				      "OLD=NEW says where they are",
-				      first, n - 1);
+		return;
+	if (n == 1)
+		annotate_note(a,
+			      "source %s not found; --source DIR or --source OLD=NEW says "
+			      "where it is",
+			      first);
+	else
+		annotate_note(a,
+			      "source %s and %zu more not found; --source DIR or --source "
+			      "OLD=NEW says where they are",
+			      first, n - 1);
 }

@@ -7,6 +7,7 @@
 
 #include "base/bisect.h"
 #include "base/num.h"
+#include "base/xalloc.h"
 #include "report/annotate/annotate_int.h"
 #include "report/blocks_view.h"
 #include "report/page.h"
@@ -260,7 +261,6 @@ static void add_titles(struct document *d, const struct annotate *a)
 		document_head(d, "cycles", "%s", buf_str(&cycles));
 	if (a->ran)
 		add_ran(d, a);
-	d->failed |= cycles.failed;
 	buf_free(&cycles);
 }
 
@@ -302,7 +302,8 @@ static void add_hottest(struct document *d, const struct annotate_view *v)
 	if (lines)
 		return;
 	vec_each (&a->insn, struct annotate_insn *, i)
-		d->failed |= i->t.samples && vec_push(&a->hottest, i);
+		if (i->t.samples)
+			vec_xpush(&a->hottest, i);
 	vec_sort(&a->hottest, by_samples);
 	if (a->hottest.n > 1)
 		document_table(d, &hottest);

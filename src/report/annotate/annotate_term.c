@@ -11,6 +11,7 @@
 
 #include "base/num.h"
 #include "base/text_short.h"
+#include "base/xalloc.h"
 #include "report/annotate/annotate_int.h"
 #include "report/page.h"
 
@@ -164,7 +165,6 @@ static void chain_of(struct face *f, const struct annotate_inline *c, size_t roo
 		buf_puts(line, " from ");
 		place_of(f, &c->level[i].at, line);
 	}
-	line->failed |= name.failed;
 	buf_free(&name);
 }
 
@@ -184,7 +184,6 @@ static size_t name_room(struct face *f, const struct annotate_inline *c)
 	buf_reset(&line);
 	chain_of(f, c, SIZE_MAX, &line);
 	rest = used + text_width(buf_str(&line));
-	f->out->failed |= line.failed;
 	buf_free(&line);
 	if (width < rest + LEAST_NAME * c->n)
 		return LEAST_NAME;
@@ -224,7 +223,6 @@ static void put_inline_row(struct face *f, const struct annotate_row *r, size_t 
 	}
 	ink(f, INK_PLAIN);
 	buf_putc(f->out, '\n');
-	f->out->failed |= line.failed;
 	buf_free(&line);
 }
 
@@ -318,9 +316,9 @@ static void put_instructions(struct face *f)
 	if (a->insn.n)
 		f->addr_width = (unsigned)snprintf(last, sizeof(last), "%" PRIx64,
 						   vec_last(&a->insn)->in.vaddr);
-	if (annotate_rows(&f->rows, a) ||
-	    (!a->opts.no_arrows && a->has_code &&
-	     annotate_arrows(&f->arrows, a, &f->rows, f->st->ascii))) {
+	annotate_rows(&f->rows, a);
+	if (!a->opts.no_arrows && a->has_code &&
+	    annotate_arrows(&f->arrows, a, &f->rows, f->st->ascii)) {
 		f->out->failed = true;
 		return;
 	}
@@ -384,7 +382,7 @@ static void put_source(struct face *f)
 	VEC(struct annotate_line) lines = VEC_INIT;
 
 	vec_each (&a->line, const struct annotate_line *, l)
-		f->out->failed |= vec_push(&lines, *l) != 0;
+		vec_xpush(&lines, *l);
 	vec_sort(&lines, by_place);
 	vec_each (&lines, const struct annotate_line *, l) {
 		if (a->opts.min > 0 && annotate_share(a, &l->t) < a->opts.min)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "report/counts.h"
 #include "report/diff/diff_counted_int.h"
 #include "report/run.h"
@@ -102,7 +103,7 @@ struct estimate counted_number(const struct table *t, const char *key, const str
 	return diff_number(t, diff_column(t, key), r);
 }
 
-/* "cycles", "cycles on CPU 3"; NULL: no memory. */
+/* "cycles", "cycles on CPU 3". */
 static const char *event_name(struct diff_counted *c, const struct table *t,
 			      const struct table_row *r)
 {
@@ -110,33 +111,36 @@ static const char *event_name(struct diff_counted *c, const struct table *t,
 
 	if (!event)
 		event = "";
-	return where && *where ? arena_printf(&c->a, "%s on %s", event, where) : event;
+	if (where && *where)
+		return arena_xprintf(&c->a, "%s on %s", event, where);
+	return event;
 }
 
-static int add_event(struct diff_counted *c, struct counted_run *to, const struct table *t,
-		     const struct table_row *r)
+static void add_event(struct diff_counted *c, struct counted_run *to, const struct table *t,
+		      const struct table_row *r)
 {
 	struct event_row row = { event_name(c, t, r), counted_number(t, "value", r).v, NAN };
 
-	return !row.event || vec_push(&to->event, row);
+	vec_xpush(&to->event, row);
 }
 
 /* ---- rows of the result ---------------------------------------------------------------------- */
 
-static int add_rows(struct diff_counted *c, struct counted_run *to, const char *table,
-		    const char *key)
+static void add_rows(struct diff_counted *c, struct counted_run *to, const char *table,
+		     const char *key)
 {
 	const struct table *t = counted_table(c, table);
 	struct table_row r = { 0 };
 
 	while (t && table_next(t, &r))
-		if (key ? counted_node(c, to, t, key, &r) : add_event(c, to, t, &r))
-			return -1;
-	return 0;
+		if (key)
+			counted_node(c, to, t, key, &r);
+		else
+			add_event(c, to, t, &r);
 }
 
 /* What `run` sampled: not a count. */
-static int add_samples(struct diff_counted *c, struct counted_run *to)
+static void add_samples(struct diff_counted *c, struct counted_run *to)
 {
 	const struct table *t = counted_table(c, "events");
 	struct table_row r = { 0 };
@@ -146,8 +150,8 @@ static int add_samples(struct diff_counted *c, struct counted_run *to)
 					 counted_number(t, "period", &r).v,
 					 counted_number(t, "samples", &r).v };
 
-		if (!row.event || vec_push(&to->event, row))
-			return -1;
+		if (row.event)
+			vec_xpush(&to->event, row);
 	}
 	t = counted_table(c, "functions");
 	r = (struct table_row){ 0 };
@@ -159,14 +163,13 @@ static int add_samples(struct diff_counted *c, struct counted_run *to)
 		};
 
 		/* several that --limit folded have no name */
-		if (row.event && row.dso && row.function && vec_push(&to->function, row))
-			return -1;
+		if (row.event && row.dso && row.function)
+			vec_xpush(&to->function, row);
 	}
-	return 0;
 }
 
 /* Rows of "repeats" into the run that each is of. */
-static int add_repeats(struct diff_counted *c)
+static void add_repeats(struct diff_counted *c)
 {
 	const struct table *t = counted_table(c, "repeats");
 	bool nodes = t && diff_column(t, "node") != SIZE_MAX;
@@ -177,13 +180,14 @@ static int add_repeats(struct diff_counted *c)
 		struct counted_run *to =
 			run >= 1 && run <= (double)c->n ? &c->run[(size_t)run - 1] : NULL;
 
-		if (to && (nodes ? counted_node(c, to, t, "node", &r) : add_event(c, to, t, &r)))
-			return -1;
+		if (to && nodes)
+			counted_node(c, to, t, "node", &r);
+		else if (to)
+			add_event(c, to, t, &r);
 	}
-	return 0;
 }
 
-static int add_to_event(struct counted_run *to, const char *event, double period, double samples)
+static void add_to_event(struct counted_run *to, const char *event, double period, double samples)
 {
 	const struct event_row row = { event, period, samples };
 
@@ -191,13 +195,13 @@ static int add_to_event(struct counted_run *to, const char *event, double period
 		if (!strcmp(had->event, event)) {
 			had->period += period;
 			had->samples += samples;
-			return 0;
+			return;
 		}
-	return vec_push(&to->event, row);
+	vec_xpush(&to->event, row);
 }
 
 /* Functions of each run (run -r), which add up to its events. */
-static int add_function_repeats(struct diff_counted *c)
+static void add_function_repeats(struct diff_counted *c)
 {
 	const struct table *t = counted_table(c, "function_repeats");
 	struct table_row r = { 0 };
@@ -212,23 +216,26 @@ static int add_function_repeats(struct diff_counted *c)
 		struct counted_run *to =
 			run >= 1 && run <= (double)c->n ? &c->run[(size_t)run - 1] : NULL;
 
-		if (to && row.event && row.dso && row.function && row.samples > 0 &&
-		    (vec_push(&to->function, row) ||
-		     add_to_event(to, row.event, row.period, row.samples)))
-			return -1;
+		if (to && row.event && row.dso && row.function && row.samples > 0) {
+			vec_xpush(&to->function, row);
+			add_to_event(to, row.event, row.period, row.samples);
+		}
 	}
-	return 0;
 }
 
 /* A result of one run, or one whose runs were not kept. */
-static int add_one(struct diff_counted *c)
+static void add_one(struct diff_counted *c)
 {
 	struct counted_run *r = &c->run[0];
 
-	if (c->of->form == &counts_document)
-		return add_rows(c, r, "counts", NULL);
-	return add_rows(c, r, "nodes", "node") || add_rows(c, r, "metrics", "metric") ||
-	       (c->of->form == &run_document && add_samples(c, r));
+	if (c->of->form == &counts_document) {
+		add_rows(c, r, "counts", NULL);
+		return;
+	}
+	add_rows(c, r, "nodes", "node");
+	add_rows(c, r, "metrics", "metric");
+	if (c->of->form == &run_document)
+		add_samples(c, r);
 }
 
 /* Words of a command: a list, which is read as one text. */
@@ -242,22 +249,19 @@ static const char *command_of(struct diff_counted *c, const struct table *head,
 	for (; list && *list; list++)
 		if (strncmp(list, "; ", 2) != 0)
 			buf_putc(&b, *list);
-	all = b.len && !b.failed ? arena_strdup(&c->a, buf_str(&b)) : NULL;
+	all = b.len ? arena_xstrdup(&c->a, buf_str(&b)) : NULL;
 	buf_free(&b);
 	return all;
 }
 
-static int open_runs(struct diff_counted *c, const struct table *head, const struct table_row *r,
-		     struct err *err)
+static void open_runs(struct diff_counted *c, const struct table *head, const struct table_row *r)
 {
 	const struct table *times = counted_table(c, "times");
 	const char *command = command_of(c, head, r);
 	struct table_row row = { 0 };
 	size_t n = times ? table_rows(times) : 0;
 
-	c->run = calloc(n ? n : 1, sizeof(*c->run));
-	if (!c->run)
-		return err_nomem(err);
+	c->run = xcalloc(n ? n : 1, sizeof(*c->run));
 	for (c->n = 0; c->n < (n ? n : 1); c->n++) {
 		struct counted_run *to = &c->run[c->n];
 
@@ -268,12 +272,16 @@ static int open_runs(struct diff_counted *c, const struct table *head, const str
 			      : table_next(times, &row) ? counted_number(times, "seconds", &row).v
 							: NAN;
 	}
-	if (counted_known(c) || (n ? add_repeats(c) || add_function_repeats(c) : add_one(c)))
-		return err_nomem(err);
+	counted_known(c);
+	if (n) {
+		add_repeats(c);
+		add_function_repeats(c);
+	} else {
+		add_one(c);
+	}
 	for (size_t i = 0; i < c->n; i++)
-		if (c->run[i].node.n && counted_order(c, &c->run[i]))
-			return err_nomem(err);
-	return 0;
+		if (c->run[i].node.n)
+			counted_order(c, &c->run[i]);
 }
 
 static int check(struct diff_counted *c, const struct table *head, struct table_row *r,
@@ -294,27 +302,25 @@ static int check(struct diff_counted *c, const struct table *head, struct table_
 int diff_counted_open(struct diff_counted **out, diff_run_list *list, const struct document *of,
 		      const char *input, struct err *err)
 {
-	struct diff_counted *c = calloc(1, sizeof(*c));
+	struct diff_counted *c = xcalloc(1, sizeof(*c));
 	struct table_row r = { 0 };
 	const struct table *head;
-	int rc = 0;
 
 	*out = c;
-	if (!c)
-		return err_nomem(err);
 	c->of = of;
 	c->input = input;
 	head = counted_table(c, "summary");
-	if (check(c, head, &r, err) || open_runs(c, head, &r, err))
+	if (check(c, head, &r, err))
 		return -1;
+	open_runs(c, head, &r);
 	c->of = NULL;
-	for (size_t i = 0; !rc && i < c->n; i++) {
+	for (size_t i = 0; i < c->n; i++) {
 		struct diff_run run = { .input = input, .doc = &c->run[i].doc, .n_docs = 1 };
 
 		put_run(&c->run[i]);
-		rc = c->run[i].d.failed || vec_push(list, run);
+		vec_xpush(list, run);
 	}
-	return rc ? err_nomem(err) : 0;
+	return 0;
 }
 
 void diff_counted_free(struct diff_counted *c)

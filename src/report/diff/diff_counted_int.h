@@ -64,12 +64,12 @@ const char *counted_word(struct diff_counted *c, const struct table *t, const ch
 			 const struct table_row *r);
 struct estimate counted_number(const struct table *t, const char *key, const struct table_row *r);
 
-/* The result's tables of nodes and trees: before the first node. -1: no memory. */
-int counted_known(struct diff_counted *c) MUST_USE;
-/* A node of a run, by its name under `key`. -1: no memory. */
-int counted_node(struct diff_counted *c, struct counted_run *to, const struct table *t,
-		 const char *key, const struct table_row *r) MUST_USE;
-/* Each node behind the one above it, with their numbers. -1: no memory. */
-int counted_order(struct diff_counted *c, struct counted_run *r) MUST_USE;
+/* The result's tables of nodes and trees: before the first node. */
+void counted_known(struct diff_counted *c);
+/* A node of a run, by its name under `key`. */
+void counted_node(struct diff_counted *c, struct counted_run *to, const struct table *t,
+		  const char *key, const struct table_row *r);
+/* Each node behind the one above it, with their numbers. */
+void counted_order(struct diff_counted *c, struct counted_run *r);
 
 #endif

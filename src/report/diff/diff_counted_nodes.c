@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/xalloc.h"
 #include "report/diff/diff_counted_int.h"
 
 /* ---- what a result has of its nodes ---------------------------------------------------------- */
@@ -13,7 +14,7 @@ static int by_node(const void *a, const void *b)
 	return strcmp(((const struct known_node *)a)->node, ((const struct known_node *)b)->node);
 }
 
-int counted_known(struct diff_counted *c)
+void counted_known(struct diff_counted *c)
 {
 	const struct table *t = counted_table(c, "nodes");
 	struct table_row r = { 0 };
@@ -25,8 +26,8 @@ int counted_known(struct diff_counted *c)
 
 		if (n.unit && !strcasecmp(n.unit, "slots"))
 			n.unit = NULL;
-		if (n.node && vec_push(&c->node, n))
-			return -1;
+		if (n.node)
+			vec_xpush(&c->node, n);
 	}
 	vec_sort(&c->node, by_node);
 	t = counted_table(c, "trees");
@@ -35,10 +36,8 @@ int counted_known(struct diff_counted *c)
 		struct known_tree x = { counted_word(c, t, "where", &r),
 					counted_number(t, "slots", &r).v };
 
-		if (vec_push(&c->tree, x))
-			return -1;
+		vec_xpush(&c->tree, x);
 	}
-	return 0;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -56,7 +55,7 @@ static double slots_of(const struct diff_counted *c, const char *where)
 }
 
 /* What it is a share of, and the node above; of its own path if nothing else says so. */
-static int add_known(struct diff_counted *c, struct node_row *row)
+static void add_known(struct diff_counted *c, struct node_row *row)
 {
 	const struct known_node key = { .node = row->node }, *n;
 	const char *dot = strrchr(row->node, '.');
@@ -66,14 +65,12 @@ static int add_known(struct diff_counted *c, struct node_row *row)
 		row->unit = n->unit;
 		row->above = n->above;
 	} else if (dot && dot > row->node) {
-		row->above = arena_strndup(&c->a, row->node, (size_t)(dot - row->node));
-		return row->above ? 0 : -1;
+		row->above = arena_xstrndup(&c->a, row->node, (size_t)(dot - row->node));
 	}
-	return 0;
 }
 
-int counted_node(struct diff_counted *c, struct counted_run *to, const struct table *t,
-		 const char *key, const struct table_row *r)
+void counted_node(struct diff_counted *c, struct counted_run *to, const struct table *t,
+		  const char *key, const struct table_row *r)
 {
 	struct node_row row = { .where = counted_word(c, t, "where", r),
 				.node = counted_word(c, t, key, r),
@@ -81,11 +78,10 @@ int counted_node(struct diff_counted *c, struct counted_run *to, const struct ta
 				.value = counted_number(t, "value", r) };
 
 	if (!row.node)
-		return 0;
-	if (add_known(c, &row))
-		return -1;
+		return;
+	add_known(c, &row);
 	row.slots = slots_of(c, row.where);
-	return vec_push(&to->node, row);
+	vec_xpush(&to->node, row);
 }
 
 /* ---- the order of nodes: each behind the one above ------------------------------------------- */
@@ -98,41 +94,38 @@ struct family {
 	bool placed;
 };
 
-/* The id of a name in a place; STR_NONE: no memory. */
+/* The id of a name in a place. */
 static uint32_t name_id(struct strtab *names, const char *where, const char *node)
 {
 	struct buf b = BUF_INIT;
 	uint32_t id;
 
 	buf_printf(&b, "%zu:%s%s", where ? strlen(where) : 0, where ? where : "", node);
-	id = b.failed ? STR_NONE : strtab_adds(names, buf_str(&b));
+	id = strtab_xadds(names, buf_str(&b));
 	buf_free(&b);
 	return id;
 }
 
 /* Nodes know the one above by its name; of several of a name the first counts. */
-static int find_families(struct family *f, const struct counted_run *r)
+static void find_families(struct family *f, const struct counted_run *r)
 {
 	struct strtab names = STRTAB_INIT;
 	VEC(uint32_t) row = VEC_INIT; /* by id */
-	int rc = 0;
 
-	for (size_t i = 0; !rc && i < r->node.n; i++) {
+	for (size_t i = 0; i < r->node.n; i++) {
 		uint32_t id = name_id(&names, r->node.v[i].where, r->node.v[i].node);
 
 		f[i] = (struct family){ NOWHERE, NOWHERE, NOWHERE, NOWHERE, false };
-		rc = id == STR_NONE;
-		while (!rc && row.n <= id)
-			rc = vec_push(&row, NOWHERE);
-		if (!rc && row.v[id] == NOWHERE)
+		while (row.n <= id)
+			vec_xpush(&row, NOWHERE);
+		if (row.v[id] == NOWHERE)
 			row.v[id] = (uint32_t)i;
 	}
-	for (size_t i = 0; !rc && i < r->node.n; i++) {
+	for (size_t i = 0; i < r->node.n; i++) {
 		const struct node_row *n = &r->node.v[i];
 		uint32_t id = n->above ? name_id(&names, n->where, n->above) : 0;
 
-		rc = id == STR_NONE;
-		if (rc || !n->above || id >= row.n || row.v[id] == NOWHERE || row.v[id] == i)
+		if (!n->above || id >= row.n || row.v[id] == NOWHERE || row.v[id] == i)
 			continue;
 		f[i].above = row.v[id];
 		if (f[f[i].above].child == NOWHERE)
@@ -143,7 +136,6 @@ static int find_families(struct family *f, const struct counted_run *r)
 	}
 	strtab_free(&names);
 	vec_free(&row);
-	return rc;
 }
 
 /* The row and what is below it, `depth` deep at most. */
@@ -162,19 +154,17 @@ static void place(struct node_row *to, size_t *n, const struct counted_run *r, s
 			place(to, n, r, f, c, id, depth + 1);
 }
 
-int counted_order(struct diff_counted *c, struct counted_run *r)
+void counted_order(struct diff_counted *c, struct counted_run *r)
 {
-	struct node_row *to = arena_alloc(&c->a, (r->node.n + 1) * sizeof(*to));
-	struct family *f = calloc(r->node.n + 1, sizeof(*f));
+	struct node_row *to = arena_xalloc(&c->a, (r->node.n + 1) * sizeof(*to));
+	struct family *f = xcalloc(r->node.n + 1, sizeof(*f));
 	size_t n = 0;
-	int rc = !to || !f || r->node.n >= NOWHERE || find_families(f, r);
 
-	for (int rest = 0; !rc && rest < 2; rest++) /* at last those of a circle */
+	find_families(f, r);
+	for (int rest = 0; rest < 2; rest++) /* at last those of a circle */
 		for (size_t i = 0; i < r->node.n; i++)
 			if (!f[i].placed && (rest || f[i].above == NOWHERE))
 				place(to, &n, r, f, (uint32_t)i, 0, 0);
-	if (!rc)
-		memcpy(r->node.v, to, r->node.n * sizeof(*to));
+	memcpy(r->node.v, to, r->node.n * sizeof(*to));
 	free(f);
-	return rc;
 }

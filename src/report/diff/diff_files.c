@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "report/diff/diff_match_int.h"
 #include "symbol/source.h"
 
@@ -52,8 +53,7 @@ static int add_image(match_funcs *out, struct images *set, uint32_t image, struc
 	for (size_t i = 0; i < n; i++) {
 		struct match_func f = { .name = s[i].name, .symbol = &s[i], .image = image };
 
-		if (vec_push(out, f))
-			return err_nomem(err);
+		vec_xpush(out, f);
 	}
 	return 0;
 }
@@ -148,7 +148,7 @@ double diff_samples(const struct diff *x, const struct diff_item *it, int s)
 }
 
 /* Names that no symbol has: their samples count, too. */
-static int add_nameless(struct matching *m, int s, struct err *err)
+static void add_nameless(struct matching *m, int s)
 {
 	const diff_items *rows = &m->x->table[DIFF_ROWS];
 	struct match_file *file = &m->of[s];
@@ -158,13 +158,10 @@ static int add_nameless(struct matching *m, int s, struct err *err)
 	for (size_t i = 0; i < rows->n; i++)
 		n += is_mine(m, &rows->v[i]);
 	if (!n)
-		return 0;
+		return;
 	/* may be most of what the comparison takes: it grows once, by no more than that */
-	all = realloc(file->f, (file->n + n) * sizeof(*all));
-	if (!all)
-		return err_nomem(err);
-	file->f = all;
-	all += file->n;
+	file->f = xreallocarray(file->f, file->n + n, sizeof(*all));
+	all = file->f + file->n;
 	n = 0;
 	for (size_t i = 0; i < rows->n; i++)
 		if (is_mine(m, &rows->v[i]) && diff_samples(m->x, &rows->v[i], s) > 0 &&
@@ -173,15 +170,13 @@ static int add_nameless(struct matching *m, int s, struct err *err)
 	file->n += n;
 	if (n)
 		qsort(file->f, file->n, sizeof(*file->f), by_name);
-	return 0;
 }
 
-static int add_samples(struct matching *m, int s, struct err *err)
+static void add_samples(struct matching *m, int s)
 {
 	const diff_items *rows = &m->x->table[DIFF_ROWS];
 
-	if (add_nameless(m, s, err))
-		return -1;
+	add_nameless(m, s);
 	for (size_t i = 0; i < rows->n; i++) {
 		struct match_func *f =
 			is_mine(m, &rows->v[i]) ? match_named(&m->of[s], rows->v[i].key[2]) : NULL;
@@ -189,11 +184,10 @@ static int add_samples(struct matching *m, int s, struct err *err)
 		if (f)
 			f->samples += diff_samples(m->x, &rows->v[i], s);
 	}
-	return 0;
 }
 
 /* Functions without a name are named by their file: by the one that rows have. */
-static int rename_nameless(struct matching *m, const char *was, struct err *err)
+static void rename_nameless(struct matching *m, const char *was)
 {
 	struct match_file *file = &m->of[BASE];
 	size_t n = strlen(was);
@@ -203,13 +197,10 @@ static int rename_nameless(struct matching *m, const char *was, struct err *err)
 
 		if (strncmp(f->name, was, n) != 0 || f->name[n] != '+')
 			continue;
-		f->name = arena_printf(&m->x->a, "%s%s", m->dso, f->name + n);
-		if (!f->name)
-			return err_nomem(err);
+		f->name = arena_xprintf(&m->x->a, "%s%s", m->dso, f->name + n);
 	}
 	if (file->n)
 		qsort(file->f, file->n, sizeof(*file->f), by_name);
-	return 0;
 }
 
 int match_open(struct matching *m, struct diff *x, size_t side, const char *dso, struct err *err)
@@ -219,11 +210,13 @@ int match_open(struct matching *m, struct diff *x, size_t side, const char *dso,
 		diff_builds(&x->side[0], name[BASE], &x->side[side], dso) == DIFF_BUILDS_DIFFER;
 
 	*m = (struct matching){ .x = x, .side = side, .dso = dso };
-	for (int s = 0; s < BOTH; s++)
-		if (match_open_file(&m->of[s], &x->side[s == BASE ? 0 : side], name[s], err) ||
-		    (s == BASE && name[s] != dso && rename_nameless(m, name[s], err)) ||
-		    add_samples(m, s, err))
+	for (int s = 0; s < BOTH; s++) {
+		if (match_open_file(&m->of[s], &x->side[s == BASE ? 0 : side], name[s], err))
 			return -1;
+		if (s == BASE && name[s] != dso)
+			rename_nameless(m, name[s]);
+		add_samples(m, s);
+	}
 	for (int s = 0; s < BOTH; s++)
 		for (size_t i = 0; i < m->of[s].n; i++) {
 			struct match_func *f = &m->of[s].f[i];
@@ -242,119 +235,106 @@ void match_close(struct matching *m)
 
 /* ---- code ------------------------------------------------------------------------------------ */
 
-const struct shape *match_shape(struct matching *m, int s, struct match_func *f, struct err *err)
+const struct shape *match_shape(struct matching *m, int s, struct match_func *f)
 {
+	struct err none = ERR_INIT;
+
 	if (f->shape)
 		return f->shape;
-	f->shape = arena_alloc(&m->x->a, sizeof(*f->shape));
-	if (!f->shape) {
-		(void)err_nomem(err);
-		return NULL;
-	}
+	f->shape = arena_xalloc(&m->x->a, sizeof(*f->shape));
 	if (!f->symbol || m->n_shapes++ >= MOST_SHAPES)
 		return f->shape;
-	return shape_read(f->shape, &m->x->a, m->of[s].images, f->image, f->symbol, err) ? NULL
-											 : f->shape;
+	if (shape_read(f->shape, &m->x->a, m->of[s].images, f->image, f->symbol, &none))
+		f->shape->insns = 0;
+	return f->shape;
 }
 
 enum { DEEPEST_INLINE = 32, STEP = 4, MOST_LOOKUPS = 4096 };
 
 typedef VEC(const char *) names;
 
-static int add_name(names *to, const char *name)
+static void add_name(names *to, const char *name)
 {
 	vec_each (to, const char **, had)
 		if (!strcmp(*had, name))
-			return 0;
-	return vec_push(to, name);
+			return;
+	vec_xpush(to, name);
 }
 
 /* By a look-up for each few bytes: an inlined call of interest is longer. */
-static int find_inlined(struct matching *m, int s, struct match_func *f, struct err *err)
+static void find_inlined(struct matching *m, int s, struct match_func *f)
 {
 	struct source_inline in[DEEPEST_INLINE];
 	struct images *set = m->of[s].images;
 	const struct source *src;
 	uint64_t from, size = f->symbol->size, step = size / MOST_LOOKUPS;
 	names all = VEC_INIT;
-	struct err none = ERR_INIT;
-	int rc = 0;
 
-	f->inlined = arena_alloc(&m->x->a, sizeof(*f->inlined));
-	src = source_of(set, f->image, &none);
-	if (!f->inlined || none.code == ERR_NOMEM)
-		return err_nomem(err);
+	f->inlined = arena_xalloc(&m->x->a, sizeof(*f->inlined));
+	src = source_of(set, f->image, NULL);
 	if (!src || !image_to_vaddr(set, f->image, f->symbol->start, &from))
-		return 0;
-	for (uint64_t at = 0; !rc && at<size; at += step> STEP ? step : STEP) {
+		return;
+	for (uint64_t at = 0; at<size; at += step> STEP ? step : STEP) {
 		size_t n = source_inline_names(src, from + at, in, DEEPEST_INLINE);
 
-		for (size_t i = 0; !rc && i < n; i++)
-			rc = add_name(&all, in[i].name);
+		for (size_t i = 0; i < n; i++)
+			add_name(&all, in[i].name);
 	}
-	if (!rc && all.n) {
-		f->inlined = arena_memdup(&m->x->a, all.v, all.n * sizeof(*all.v));
-		f->n_inlined = f->inlined ? all.n : 0;
+	if (all.n) {
+		f->inlined = arena_xmemdup(&m->x->a, all.v, all.n * sizeof(*all.v));
+		f->n_inlined = all.n;
 	}
 	vec_free(&all);
-	return rc || !f->inlined ? err_nomem(err) : 0;
 }
 
-int match_inlines(struct matching *m, int s, struct match_func *f, const struct match_func *inlined,
-		  struct err *err)
+bool match_inlines(struct matching *m, int s, struct match_func *f,
+		   const struct match_func *inlined)
 {
 	size_t len = inlined->symbol ? symbol_plain_len(inlined->symbol) : strlen(inlined->name);
 
 	if (!f->symbol)
-		return 0;
-	if (!f->inlined && find_inlined(m, s, f, err))
-		return -1;
+		return false;
+	if (!f->inlined)
+		find_inlined(m, s, f);
 	for (size_t i = 0; i < f->n_inlined; i++)
 		if (strlen(f->inlined[i]) == len && !memcmp(f->inlined[i], inlined->name, len))
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 /* ---- matches --------------------------------------------------------------------------------- */
 
 struct diff_match *match_new(struct matching *m, enum diff_match_kind kind, bool certain)
 {
-	struct diff_match *match = arena_alloc(&m->x->a, sizeof(*match));
+	struct diff_match *match = arena_xalloc(&m->x->a, sizeof(*match));
 
-	if (!match)
-		return NULL;
 	*match = (struct diff_match){
 		.kind = kind, .side = m->side, .certain = certain, .dso = m->dso, .alike = NAN
 	};
-	return vec_push(&m->x->match, match) ? NULL : match;
+	vec_xpush(&m->x->match, match);
+	return match;
 }
 
-int match_add(struct matching *m, struct diff_match *to, int s, struct match_func *f,
-	      struct err *err)
+void match_add(struct matching *m, struct diff_match *to, int s, struct match_func *f)
 {
 	const char **more;
 
 	for (size_t i = 0; i < to->n[s]; i++)
 		if (!strcmp(to->of[s][i], f->name))
-			return 0;
-	more = arena_alloc(&m->x->a, (to->n[s] + 1) * sizeof(*more));
-	if (!more)
-		return err_nomem(err);
+			return;
+	more = arena_xalloc(&m->x->a, (to->n[s] + 1) * sizeof(*more));
 	for (size_t i = 0; i < to->n[s]; i++)
 		more[i] = to->of[s][i];
 	more[to->n[s]++] = f->name;
 	to->of[s] = more;
 	f->match = to;
-	return 0;
 }
 
-int match_absorb(struct matching *m, struct diff_match *to, struct diff_match *from,
-		 struct err *err)
+void match_absorb(struct matching *m, struct diff_match *to, struct diff_match *from)
 {
 	for (int s = 0; s < BOTH; s++)
 		for (size_t i = 0; i < m->of[s].n; i++)
-			if (m->of[s].f[i].match == from && match_add(m, to, s, &m->of[s].f[i], err))
-				return -1;
+			if (m->of[s].f[i].match == from)
+				match_add(m, to, s, &m->of[s].f[i]);
 	from->n[BASE] = from->n[NEW] = 0;
-	return 0;
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "report/diff/diff_int.h"
 
 /* A function by any of its names. */
@@ -42,7 +43,7 @@ static const char *in_words(const struct diff_item *it, bool over)
 					   : "within the limit";
 }
 
-static int add_row(struct diff *x, const struct limit *l, struct diff_item *it)
+static void add_row(struct diff *x, const struct limit *l, struct diff_item *it)
 {
 	double change = it->base.v == 0 && it->new.v > 0 ? INFINITY : it->change.v;
 	bool over = limit_broken(l, change, diff_reported(it));
@@ -53,12 +54,12 @@ static int add_row(struct diff *x, const struct limit *l, struct diff_item *it)
 				  .change = it->change };
 
 	x->exceeded |= over;
-	return vec_push(&x->limit, row);
+	vec_xpush(&x->limit, row);
 }
 
 /* Calls `fn` for each item that a limit names. ERR_NOT_FOUND: there is none. */
 static int each_named(struct diff *x, const struct limit *l,
-		      int (*fn)(struct diff *x, const struct limit *l, struct diff_item *it),
+		      void (*fn)(struct diff *x, const struct limit *l, struct diff_item *it),
 		      struct err *err)
 {
 	bool found = false;
@@ -70,8 +71,7 @@ static int each_named(struct diff *x, const struct limit *l,
 			if (!names(l, it, (enum diff_table)t))
 				continue;
 			found = true;
-			if (fn(x, l, it))
-				return err_nomem(err);
+			fn(x, l, it);
 		}
 	if (found)
 		return 0;
@@ -81,12 +81,11 @@ static int each_named(struct diff *x, const struct limit *l,
 			     "function:NAME");
 }
 
-static int mark(struct diff *x, const struct limit *l, struct diff_item *it)
+static void mark(struct diff *x, const struct limit *l, struct diff_item *it)
 {
 	(void)x;
 	(void)l;
 	it->named = true;
-	return 0;
 }
 
 int diff_mark_named(struct diff *x, struct err *err)

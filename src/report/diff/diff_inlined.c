@@ -26,18 +26,15 @@ static size_t stem(const char *name)
 }
 
 /* All functions of a stem, on both sides. */
-static int add_clones(struct matching *m, struct diff_match *match, const char *name, size_t len,
-		      struct err *err)
+static void add_clones(struct matching *m, struct diff_match *match, const char *name, size_t len)
 {
 	for (int s = 0; s < BOTH; s++)
 		for (size_t i = 0; i < m->of[s].n; i++) {
 			struct match_func *f = &m->of[s].f[i];
 
-			if (!strncmp(f->name, name, len) && stem(f->name) == len &&
-			    match_add(m, match, s, f, err))
-				return -1;
+			if (!strncmp(f->name, name, len) && stem(f->name) == len)
+				match_add(m, match, s, f);
 		}
-	return 0;
 }
 
 static bool has_stem(const struct match_file *file, const char *name, size_t len)
@@ -48,7 +45,7 @@ static bool has_stem(const struct match_file *file, const char *name, size_t len
 	return false;
 }
 
-int match_clones(struct matching *m, struct err *err)
+void match_clones(struct matching *m)
 {
 	for (int s = 0; s < BOTH; s++)
 		for (size_t i = 0; i < m->of[s].n; i++) {
@@ -60,16 +57,12 @@ int match_clones(struct matching *m, struct err *err)
 			    !has_stem(&m->of[!s], f->name, len))
 				continue;
 			match = match_new(m, DIFF_RENAMED, true);
-			if (!match)
-				return err_nomem(err);
 			match->why = "parts and copies that the compiler made, by name";
-			if (add_clones(m, match, f->name, len, err))
-				return -1;
+			add_clones(m, match, f->name, len);
 			if (match->n[BASE] != match->n[NEW])
 				match->kind =
 					match->n[NEW] > match->n[BASE] ? DIFF_SPLIT : DIFF_MERGED;
 		}
-	return 0;
 }
 
 /* ---- inlined --------------------------------------------------------------------------------- */
@@ -88,85 +81,69 @@ static struct match_func *counterpart(struct matching *m, int s, const struct ma
 
 /* `f` is called by `g`, or by what is called by it no longer, too, as it is in `now`, g's like of
  * the other side. Names alone may be those of other functions. */
-static int is_called(struct matching *m, int s, struct match_func *f, struct match_func *g,
-		     struct match_func *now, struct err *err)
+static bool is_called(struct matching *m, int s, struct match_func *f, struct match_func *g,
+		      struct match_func *now)
 {
-	const struct shape *shape = match_shape(m, s, g, err);
+	const struct shape *shape = match_shape(m, s, g);
 
-	if (!shape)
-		return -1;
 	if (shape_calls(shape, f->name))
-		return 1;
+		return true;
 	for (size_t i = 0; i < shape->n_callees; i++) {
 		struct match_func *h = match_named(&m->of[s], shape->callee[i]);
-		int in = h && h != f ? match_inlines(m, !s, now, h, err) : 0;
-		const struct shape *between = in > 0 ? match_shape(m, s, h, err) : NULL;
 
-		if (in < 0 || (in > 0 && !between))
-			return -1;
-		if (in > 0 && shape_calls(between, f->name))
-			return 1;
+		if (h && h != f && match_inlines(m, !s, now, h) &&
+		    shape_calls(match_shape(m, s, h), f->name))
+			return true;
 	}
-	return 0;
+	return false;
 }
 
-/* 1: `g` of the other side holds code of `f`; on this side it does not, and calls it. */
-static int takes_in(struct matching *m, int s, struct match_func *f, struct match_func *g,
-		    struct err *err)
+/* `g` of the other side holds code of `f`; on this side it does not, and calls it. */
+static bool takes_in(struct matching *m, int s, struct match_func *f, struct match_func *g)
 {
 	struct match_func *before = counterpart(m, s, g);
-	int in;
 
-	if (!g->symbol || !(g->samples > 0) || !before || !before->symbol || before == f)
-		return 0;
-	in = match_inlines(m, !s, g, f, err);
-	if (in <= 0)
-		return in;
-	in = match_inlines(m, s, before, f, err);
-	return in ? (in < 0 ? -1 : 0) : is_called(m, s, f, before, g, err);
+	return g->symbol && g->samples > 0 && before && before->symbol && before != f &&
+	       match_inlines(m, !s, g, f) && !match_inlines(m, s, before, f) &&
+	       is_called(m, s, f, before, g);
 }
 
-static int join(struct matching *m, struct diff_match **to, int s, struct match_func *g,
-		struct err *err)
+static void join(struct matching *m, struct diff_match **to, int s, struct match_func *g)
 {
 	struct match_func *before = counterpart(m, s, g);
 	enum diff_match_kind kind = s == BASE ? DIFF_INLINED : DIFF_UNINLINED;
 
 	if (!*to)
 		*to = g->match && g->match->certain ? g->match : match_new(m, kind, true);
-	if (!*to)
-		return err_nomem(err);
 	(*to)->kind = kind;
-	if (g->match && g->match != *to)
-		return match_absorb(m, *to, g->match, err);
-	return match_add(m, *to, !s, g, err) || match_add(m, *to, s, before, err) ? -1 : 0;
+	if (g->match && g->match != *to) {
+		match_absorb(m, *to, g->match);
+		return;
+	}
+	match_add(m, *to, !s, g);
+	match_add(m, *to, s, before);
 }
 
 /* The functions of the other side that have `f` of side `s` in them. */
-static int match_inlined_one(struct matching *m, int s, struct match_func *f, struct err *err)
+static void match_inlined_one(struct matching *m, int s, struct match_func *f)
 {
 	struct diff_match *match = NULL;
 
-	for (size_t i = 0; i < m->of[!s].n; i++) {
-		int in = takes_in(m, s, f, &m->of[!s].f[i], err);
-
-		if (in < 0 || (in > 0 && join(m, &match, s, &m->of[!s].f[i], err)))
-			return -1;
-	}
+	for (size_t i = 0; i < m->of[!s].n; i++)
+		if (takes_in(m, s, f, &m->of[!s].f[i]))
+			join(m, &match, s, &m->of[!s].f[i]);
 	if (!match)
-		return 0;
+		return;
 	match->why = "debug information; their sum is compared";
-	if (match_add(m, match, s, f, err))
-		return -1;
-	return f->twin ? match_add(m, match, !s, f->twin, err) : 0;
+	match_add(m, match, s, f);
+	if (f->twin)
+		match_add(m, match, !s, f->twin);
 }
 
-int match_inlined(struct matching *m, struct err *err)
+void match_inlined(struct matching *m)
 {
 	for (int s = 0; s < BOTH; s++)
 		for (size_t i = 0; i < m->of[s].n; i++)
-			if (match_alone(&m->of[s].f[i]) &&
-			    match_inlined_one(m, s, &m->of[s].f[i], err))
-				return -1;
-	return 0;
+			if (match_alone(&m->of[s].f[i]))
+				match_inlined_one(m, s, &m->of[s].f[i]);
 }

@@ -153,7 +153,7 @@ struct diff {
 };
 
 /* Reads what the recordings have of each event: before all that asks for it. */
-int diff_read_totals(struct diff *x, struct err *err) MUST_USE;
+void diff_read_totals(struct diff *x);
 /* Of recording `run` of a side; all 0: it does not have the event. */
 struct diff_total diff_total(const struct diff *x, size_t side, size_t run, const char *event);
 /* How a side has it. */
@@ -174,9 +174,9 @@ enum diff_builds { DIFF_BUILDS_UNKNOWN, DIFF_BUILDS_SAME, DIFF_BUILDS_DIFFER };
 enum diff_builds diff_builds(const struct diff_side *a, const char *dso_a,
 			     const struct diff_side *b, const char *dso_b);
 /* Sides as a whole, and notes of what cannot be compared. */
-int diff_sides(struct diff *x, struct err *err) MUST_USE;
+void diff_sides(struct diff *x);
 /* Recordings of a single side, each alone, and notes of how they differ: for a sum. */
-int diff_recordings(struct diff *x, struct err *err) MUST_USE;
+void diff_recordings(struct diff *x);
 /* Marks what limits name: before diff_judge(). */
 int diff_mark_named(struct diff *x, struct err *err) MUST_USE;
 /* Error bars and verdicts; orders the rows. */
@@ -193,7 +193,7 @@ struct estimate diff_mean(const struct diff_amount *run, size_t n);
 int diff_by_keys(const struct diff_item *p, const struct diff_item *q, int n);
 /* Tells the rows or lines (their key[0]) of several events apart. */
 void diff_number_events(struct diff *x, enum diff_table t);
-/* "old -> new", "f + g -> g"; NULL: no memory. A function without a match: its name. */
+/* "old -> new", "f + g -> g". A function without a match: its name. */
 const char *diff_function_name(struct arena *a, const struct diff_item *it);
 /* Frees all but *x itself. */
 void diff_clear(struct diff *x);
@@ -207,7 +207,7 @@ const struct table *diff_find(const struct diff_run *r, const char *table);
 size_t diff_column(const struct table *t, const char *key);
 /* A number of any kind, NAN where there is none; and its error, half of 95 %. */
 struct estimate diff_number(const struct table *t, size_t column, const struct table_row *r);
-/* A text, copied; NULL: there is none, or (x->failed) no memory. */
+/* A text, copied; NULL: there is none. */
 const char *diff_text(struct arena *a, const struct table *t, size_t column,
 		      const struct table_row *r);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "report/diff/diff_join_int.h"
 
 /* ---- reading tables -------------------------------------------------------------------------- */
@@ -71,11 +72,11 @@ const char *diff_text(struct arena *a, const struct table *t, size_t column,
 		return NULL;
 	table_cell(&x, t, &table_columns(t, &n)[column], r, &scratch);
 	if (cell_has(&x) && x.kind == T_TEXT && x.text)
-		text = arena_strdup(a, x.text);
+		text = arena_xstrdup(a, x.text);
 	else if (x.kind == T_LIST)
 		for (size_t i = 0; i < x.n_list; i++)
-			text = i ? arena_printf(a, "%s %s", text ? text : "", x.list[i])
-				 : arena_strdup(a, x.list[i]);
+			text = i ? arena_xprintf(a, "%s %s", text ? text : "", x.list[i])
+				 : arena_xstrdup(a, x.list[i]);
 	buf_free(&scratch);
 	return text;
 }
@@ -95,15 +96,12 @@ struct diff_item *diff_item_at(struct joining *j, const char *const key[DIFF_KEY
 		buf_printf(&b, "%zu:%s", key[k] ? strlen(key[k]) + 1 : 0, key[k] ? key[k] : "");
 	}
 	buf_printf(&b, "%d", (int)alone);
-	id = b.failed ? STR_NONE : strtab_adds(&j->keys, buf_str(&b));
+	id = strtab_xadds(&j->keys, buf_str(&b));
 	buf_free(&b);
-	if (id == STR_NONE)
-		return NULL;
 	if (id < known)
 		return &j->items->v[j->first + id - 1];
-	it.run = arena_alloc(&j->x->a, j->n_runs * sizeof(*it.run));
-	if (!it.run || vec_push(j->items, it))
-		return NULL;
+	it.run = arena_xalloc(&j->x->a, j->n_runs * sizeof(*it.run));
+	vec_xpush(j->items, it);
 	return vec_last(j->items);
 }
 
@@ -172,32 +170,25 @@ static struct diff_amount amount(double period, double samples, struct diff_tota
 
 /* ---- totals ---------------------------------------------------------------------------------- */
 
-int diff_join_amount(struct joining *j, const struct diff_run *r, size_t slot,
-		     const char *const key[DIFF_KEYS], enum diff_alone alone, double period,
-		     double samples, struct diff_item **out)
+struct diff_item *diff_join_amount(struct joining *j, const struct diff_run *r, size_t slot,
+				   const char *const key[DIFF_KEYS], enum diff_alone alone,
+				   double period, double samples)
 {
-	struct diff_item *it;
-	enum diff_kind kind;
-
-	if (!key[0])
-		return -1;
 	/* what one side counted and the other one sampled has errors of two kinds */
-	kind = diff_kind(j->x, 0, key[0]);
+	enum diff_kind kind = key[0] ? diff_kind(j->x, 0, key[0]) : DIFF_ABSENT;
+	struct diff_item *it;
+
 	if (!kind || kind != diff_kind(j->x, j->side, key[0]))
-		return 0;
+		return NULL;
 	it = diff_item_at(j, key, alone);
-	if (!it)
-		return -1;
 	it->seconds = is_clock(key[0]);
 	it->unit = it->seconds ? "s" : it->key[0];
 	it->run[slot] = amount(period, samples, divisor(j, r, slot, key[0]));
 	it->counts |= isnan(samples);
-	if (out)
-		*out = it;
-	return 0;
+	return it;
 }
 
-static int join_totals_of(struct joining *j, const struct diff_run *r, size_t slot)
+static void join_totals_of(struct joining *j, const struct diff_run *r, size_t slot)
 {
 	const struct table *t = diff_find(r, "events");
 	struct table_row row = { 0 };
@@ -208,10 +199,8 @@ static int join_totals_of(struct joining *j, const struct diff_run *r, size_t sl
 		double period = diff_number(t, diff_column(t, "period"), &row).v;
 		double samples = diff_number(t, diff_column(t, "samples"), &row).v;
 
-		if (diff_join_amount(j, r, slot, key, DIFF_OF_BOTH, period, samples, NULL))
-			return -1;
+		diff_join_amount(j, r, slot, key, DIFF_OF_BOTH, period, samples);
 	}
-	return 0;
 }
 
 /* Not of sides that lack something: that is not 0. */
@@ -230,22 +219,20 @@ static bool has_seconds(const struct diff *x, size_t side, size_t run)
 	return seconds_of(&x->side[side].run[run]) > 0;
 }
 
-static int join_elapsed(struct joining *j, const struct diff_run *r, size_t slot)
+static void join_elapsed(struct joining *j, const struct diff_run *r, size_t slot)
 {
 	static const char *const key[DIFF_KEYS] = { "elapsed" };
 	double s = seconds_of(r);
 	bool have = j->side ? all_have(j, has_seconds) : !isnan(s);
-	struct diff_item *it = have ? diff_item_at(j, key, DIFF_OF_BOTH) : NULL;
+	struct diff_item *it;
 
 	if (!have)
-		return 0;
-	if (!it)
-		return -1;
+		return;
+	it = diff_item_at(j, key, DIFF_OF_BOTH);
 	it->seconds = true;
 	it->ratio = true;
 	it->unit = "s";
 	it->run[slot] = (struct diff_amount){ .v = s, .var = NAN };
-	return 0;
 }
 
 static bool both_alike(struct diff_total c, struct diff_total i)
@@ -259,7 +246,7 @@ static bool has_ipc(const struct diff *x, size_t side, size_t run)
 			  diff_total(x, side, run, "instructions"));
 }
 
-static int join_ipc(struct joining *j, const struct diff_run *r, size_t slot)
+static void join_ipc(struct joining *j, const struct diff_run *r, size_t slot)
 {
 	static const char *const key[DIFF_KEYS] = { "IPC" };
 	struct diff_total c = total_in(j, slot, "cycles"), i = total_in(j, slot, "instructions");
@@ -267,23 +254,21 @@ static int join_ipc(struct joining *j, const struct diff_run *r, size_t slot)
 
 	(void)r;
 	if (!both_alike(c, i) || (j->side && !all_have(j, has_ipc)))
-		return 0;
+		return;
 	it = diff_item_at(j, key, DIFF_OF_BOTH);
-	if (!it)
-		return -1;
 	it->ratio = true;
 	it->unit = "";
 	it->run[slot] =
 		amount(i.period, i.counted ? (double)NAN : 1 / (1 / c.samples + 1 / i.samples),
 		       (struct diff_total){ .period = c.period });
 	it->counts = i.counted;
-	return 0;
 }
 
-static int join_totals(struct joining *j, const struct diff_run *r, size_t slot)
+static void join_totals(struct joining *j, const struct diff_run *r, size_t slot)
 {
-	return join_elapsed(j, r, slot) || join_totals_of(j, r, slot) || join_ipc(j, r, slot) ? -1
-											      : 0;
+	join_elapsed(j, r, slot);
+	join_totals_of(j, r, slot);
+	join_ipc(j, r, slot);
 }
 
 /* ---- functions ------------------------------------------------------------------------------- */
@@ -307,17 +292,15 @@ bool diff_is_address(const char *dso, const char *function)
 	return !strncmp(function, "0x", 2);
 }
 
-/* Addresses of files that differ are other code. -1: no memory. */
-static int alone_of(struct joining *j, const char *const key[DIFF_KEYS], size_t slot)
+/* Addresses of files that differ are other code. */
+static enum diff_alone alone_of(struct joining *j, const char *const key[DIFF_KEYS], size_t slot)
 {
 	const struct diff *x = j->x;
 	uint64_t *known;
 
 	if (!j->side || !key[1] || !key[2] || !diff_is_address(key[1], key[2]))
 		return DIFF_OF_BOTH;
-	known = u64map_at(&j->builds, hash_bytes(key[1], strlen(key[1])), NULL);
-	if (!known)
-		return -1;
+	known = u64map_xat(&j->builds, hash_bytes(key[1], strlen(key[1])), NULL);
 	if (!*known)
 		*known = 1 + (diff_builds(&x->side[0], diff_file_base(x, j->side, key[1]),
 					  &x->side[j->side], key[1]) == DIFF_BUILDS_DIFFER);
@@ -326,20 +309,19 @@ static int alone_of(struct joining *j, const char *const key[DIFF_KEYS], size_t 
 	return slot < x->side[0].n ? DIFF_OF_BASE : DIFF_OF_NEW;
 }
 
-int diff_join_file(const struct joining *j, size_t slot, const char *key[DIFF_KEYS])
+void diff_join_file(const struct joining *j, size_t slot, const char *key[DIFF_KEYS])
 {
 	const char *was = key[1], *now;
 	size_t n = was ? strlen(was) : 0;
 
 	if (!j->side || slot >= j->x->side[0].n || !was)
-		return 0;
+		return;
 	now = key[1] = diff_file_new(j->x, j->side, was);
 	if (now != was && key[2] && !strncmp(key[2], was, n) && key[2][n] == '+')
-		key[2] = arena_printf(&j->x->a, "%s%s", now, key[2] + n);
-	return key[2] ? 0 : -1;
+		key[2] = arena_xprintf(&j->x->a, "%s%s", now, key[2] + n);
 }
 
-static int join_rows(struct joining *j, const struct diff_run *r, size_t slot)
+static void join_rows(struct joining *j, const struct diff_run *r, size_t slot)
 {
 	const struct table *t = diff_find(r, "rows");
 	struct table_row row = { 0 };
@@ -354,14 +336,10 @@ static int join_rows(struct joining *j, const struct diff_run *r, size_t slot)
 		double samples = diff_number(t, diff_column(t, "samples"), &row).v;
 		struct estimate share = diff_number(t, diff_column(t, "share"), &row);
 
-		int rc = diff_join_file(j, slot, key), alone = alone_of(j, key, slot);
-
-		if (rc || alone < 0 ||
-		    diff_join_amount(j, r, slot, key, (enum diff_alone)alone, period,
-				     diff_worth(share, samples), NULL))
-			return -1;
+		diff_join_file(j, slot, key);
+		diff_join_amount(j, r, slot, key, alone_of(j, key, slot), period,
+				 diff_worth(share, samples));
 	}
-	return 0;
 }
 
 /* ---- the tree that run saved ----------------------------------------------------------------- */
@@ -373,14 +351,14 @@ static const char *path_of(struct arena *a, const char *const *name, unsigned de
 
 	if (strchr(name[depth], '.'))
 		return name[depth];
-	for (unsigned i = 1; path && i <= depth; i++)
-		path = arena_printf(a, "%s.%s", path, name[i]);
+	for (unsigned i = 1; i <= depth; i++)
+		path = arena_xprintf(a, "%s.%s", path, name[i]);
 	return path;
 }
 
 enum { DEEPEST = 16 };
 
-static int join_tree(struct joining *j, const struct diff_run *r, size_t slot)
+static void join_tree(struct joining *j, const struct diff_run *r, size_t slot)
 {
 	const struct table *t = diff_find(r, "tree");
 	struct table_row row = { 0 };
@@ -400,7 +378,7 @@ static int join_tree(struct joining *j, const struct diff_run *r, size_t slot)
 		struct diff_item *it;
 
 		if (!name)
-			return -1;
+			continue;
 		while (depth && id[depth - 1] != parent)
 			depth--;
 		if (!(parent > 0))
@@ -410,9 +388,7 @@ static int join_tree(struct joining *j, const struct diff_run *r, size_t slot)
 		above[depth] = name;
 		id[depth] = diff_number(t, diff_column(t, "id"), &row).v;
 		key[1] = path_of(&j->x->a, above, depth++);
-		it = key[1] ? diff_item_at(j, key, DIFF_OF_BOTH) : NULL;
-		if (!it)
-			return -1;
+		it = diff_item_at(j, key, DIFF_OF_BOTH);
 		it->depth = depth - 1;
 		it->unit = slots ? "slots" : unit && *unit ? unit : "slots";
 		it->ratio = !slots;
@@ -427,12 +403,11 @@ static int join_tree(struct joining *j, const struct diff_run *r, size_t slot)
 			.counted = true,
 		};
 	}
-	return 0;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static int join(struct diff *x, size_t side, enum diff_table table, join_fn *fn)
+static void join(struct diff *x, size_t side, enum diff_table table, join_fn *fn)
 {
 	const struct diff_side *base = &x->side[0], *new = &x->side[side];
 	size_t n_new = side ? new->n : 0; /* a single side is all there is */
@@ -442,16 +417,14 @@ static int join(struct diff *x, size_t side, enum diff_table table, join_fn *fn)
 			     .first = x->table[table].n,
 			     .side = side,
 			     .n_runs = base->n + n_new };
-	int ret = 0;
 
-	for (size_t i = 0; !ret && i < base->n; i++)
-		ret = fn(&j, &base->run[i], i);
-	for (size_t i = 0; !ret && i < n_new; i++)
-		ret = fn(&j, &new->run[i], base->n + i);
+	for (size_t i = 0; i < base->n; i++)
+		fn(&j, &base->run[i], i);
+	for (size_t i = 0; i < n_new; i++)
+		fn(&j, &new->run[i], base->n + i);
 	strtab_free(&j.keys);
 	u64map_free(&j.builds);
 	u64map_free(&j.first_lines);
-	return ret;
 }
 
 static int check_per(const struct diff *x, struct err *err)
@@ -477,19 +450,18 @@ static int check_per(const struct diff *x, struct err *err)
 
 int diff_join(struct diff *x, struct err *err)
 {
-	int ret = check_per(x, err);
-
-	for (size_t s = x->n_sides > 1; !ret && s < x->n_sides; s++) {
+	if (check_per(x, err))
+		return -1;
+	for (size_t s = x->n_sides > 1; s < x->n_sides; s++) {
 		if (s && diff_match_files(x, s, err))
 			return -1;
-		if (join(x, s, DIFF_TOTALS, join_totals) || join(x, s, DIFF_TREE, join_tree) ||
-		    join(x, s, DIFF_ROWS, join_rows))
-			ret = err_nomem(err);
-		else if (s)
-			ret = diff_match(x, s, err);
-		for (int t = DIFF_SUMMED; s && !ret && t < DIFF_TABLES; t++)
-			if (join(x, s, (enum diff_table)t, diff_join_more[t - DIFF_SUMMED]))
-				ret = err_nomem(err);
+		join(x, s, DIFF_TOTALS, join_totals);
+		join(x, s, DIFF_TREE, join_tree);
+		join(x, s, DIFF_ROWS, join_rows);
+		if (s && diff_match(x, s, err))
+			return -1;
+		for (int t = DIFF_SUMMED; s && t < DIFF_TABLES; t++)
+			join(x, s, (enum diff_table)t, diff_join_more[t - DIFF_SUMMED]);
 	}
-	return ret;
+	return 0;
 }

@@ -17,20 +17,17 @@ struct joining {
 	struct u64map first_lines; /* by that of run, file, function: 1 + its first line */
 };
 
-/* -1: no memory. */
-typedef int join_fn(struct joining *j, const struct diff_run *r, size_t slot);
+typedef void join_fn(struct joining *j, const struct diff_run *r, size_t slot);
 
-/* The item of these keys (strings of the arena), new with no amounts; NULL: no memory. */
+/* The item of these keys (strings of the arena), new with no amounts. */
 struct diff_item *diff_item_at(struct joining *j, const char *const key[DIFF_KEYS],
 			       enum diff_alone alone);
-/* What a run has of an event that both sides have; of others there is no item. *out: it (may be
- * NULL). */
-int diff_join_amount(struct joining *j, const struct diff_run *r, size_t slot,
-		     const char *const key[DIFF_KEYS], enum diff_alone alone, double period,
-		     double samples, struct diff_item **out) MUST_USE;
+/* What a run has of an event that both sides have; returns its item, NULL for other events. */
+struct diff_item *diff_join_amount(struct joining *j, const struct diff_run *r, size_t slot,
+				   const char *const key[DIFF_KEYS], enum diff_alone alone,
+				   double period, double samples);
 /* key[1], a file, and key[2], a function, of the base as the new side names the file. */
-int diff_join_file(const struct joining *j, size_t slot,
-		   const char *key[DIFF_KEYS]) MUST_USE; /* -1: no memory */
+void diff_join_file(const struct joining *j, size_t slot, const char *key[DIFF_KEYS]);
 /* The samples that a share is worth: of its error, which knows of uneven periods. */
 double diff_worth(struct estimate share, double samples);
 

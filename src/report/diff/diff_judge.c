@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/xalloc.h"
 #include "report/diff/diff_int.h"
 
 struct sample { /* the recordings of a side */
@@ -247,14 +248,14 @@ static void explain(struct diff *x, struct diff_item *it, const struct diff_fami
 	put_chance(chance, it->chance);
 	put_chance(needed, f->needed);
 	if (it->verdict == DIFF_NOISE && diff_outside(it))
-		it->why = f->n == 1 ? arena_printf(&x->a, "chance 1 in %s; it takes 1 in %s",
-						   chance, needed)
-				    : arena_printf(&x->a,
-						   "chance 1 in %s; %s figures together "
-						   "take 1 in %s",
-						   chance, num_exact(n, f->n), needed);
+		it->why = f->n == 1 ? arena_xprintf(&x->a, "chance 1 in %s; it takes 1 in %s",
+						    chance, needed)
+				    : arena_xprintf(&x->a,
+						    "chance 1 in %s; %s figures together "
+						    "take 1 in %s",
+						    chance, num_exact(n, f->n), needed);
 	else if (diff_reported(it) && !diff_outside(it))
-		it->why = arena_printf(
+		it->why = arena_xprintf(
 			&x->a, "chance 1 in %s: the difference is surer than the ratio", chance);
 	else
 		return;
@@ -275,11 +276,7 @@ static void correct_all(struct diff *x)
 		all += x->table[t].n;
 	for (int k = 0; k < DIFF_FAMILIES; k++) {
 		x->family[k] = (struct diff_family){ .name = name[k] };
-		of[k] = arena_alloc(&x->a, all * sizeof(struct diff_item *));
-		if (!of[k]) {
-			x->failed = true;
-			return;
-		}
+		of[k] = arena_xalloc(&x->a, all * sizeof(struct diff_item *));
 	}
 	for (int t = 0; t < DIFF_TABLES; t++)
 		for (size_t i = 0; i < x->table[t].n; i++) {
@@ -319,19 +316,18 @@ void diff_number_events(struct diff *x, enum diff_table t)
 {
 	const diff_items *totals = &x->table[DIFF_TOTALS];
 	diff_items *rows = &x->table[t];
-	size_t *number = calloc(x->event.n + 1, sizeof(*number)); /* by event; 0: none */
+	size_t *number = xcalloc(x->event.n + 1, sizeof(*number)); /* by event; 0: none */
 	size_t n = 1;
 	uint32_t id;
 
-	x->failed |= !number;
 	while (n < rows->n && !diff_by_keys(&rows->v[0], &rows->v[n], 1))
 		n++;
-	for (size_t i = totals->n; number && i-- > 0;) {
+	for (size_t i = totals->n; i-- > 0;) {
 		id = strtab_find(&x->event, totals->v[i].key[0]);
 		if (id != STR_NONE)
 			number[id] = i + 1;
 	}
-	for (size_t i = 0; number && n < rows->n && i < rows->n; i++) {
+	for (size_t i = 0; n < rows->n && i < rows->n; i++) {
 		id = strtab_find(&x->event, rows->v[i].key[0]);
 		rows->v[i].event = id != STR_NONE ? number[id] : totals->n + 1;
 	}

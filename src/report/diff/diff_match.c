@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "report/diff/diff_match_int.h"
 
 static const double NAMELESS = 0.2; /* of the samples: worth a note */
@@ -37,7 +38,7 @@ static void order_names(struct matching *m, struct diff_match *match)
 }
 
 /* The code of a side is not here: functions cannot be looked for. */
-static int note_unknown(struct matching *m)
+static void note_unknown(struct matching *m)
 {
 	size_t alone[BOTH] = { 0, 0 };
 	const char *text;
@@ -48,13 +49,13 @@ static int note_unknown(struct matching *m)
 				    !diff_is_address(m->dso, m->of[s].f[i].name);
 	if (*m->dso == '[' || (m->of[BASE].known && m->of[NEW].known) || !alone[BASE] ||
 	    !alone[NEW])
-		return 0;
-	text = arena_printf(&m->x->a,
-			    "%s: %zu functions are in one side alone; renamed ones are not found, "
-			    "as the file of %s is not here",
-			    m->dso, alone[BASE] + alone[NEW],
-			    m->x->side[m->of[BASE].known ? m->side : 0].name);
-	return text ? vec_push(&m->x->note, text) : -1;
+		return;
+	text = arena_xprintf(&m->x->a,
+			     "%s: %zu functions are in one side alone; renamed ones are not found, "
+			     "as the file of %s is not here",
+			     m->dso, alone[BASE] + alone[NEW],
+			     m->x->side[m->of[BASE].known ? m->side : 0].name);
+	vec_xpush(&m->x->note, text);
 }
 
 static int match_file(struct diff *x, size_t side, const char *dso, struct err *err)
@@ -63,12 +64,16 @@ static int match_file(struct diff *x, size_t side, const char *dso, struct err *
 	struct matching m;
 	int rc = match_open(&m, x, side, dso, err);
 
-	if (!rc && m.of[BASE].known && m.of[NEW].known)
-		rc = match_clones(&m, err) || match_renamed(&m, true, err) ||
-		     match_inlined(&m, err) || match_parts(&m, true, err) ||
-		     match_renamed(&m, false, err) || match_parts(&m, false, err);
-	else if (!rc)
-		rc = note_unknown(&m) ? err_nomem(err) : 0;
+	if (!rc && m.of[BASE].known && m.of[NEW].known) {
+		match_clones(&m);
+		match_renamed(&m, true);
+		match_inlined(&m);
+		match_parts(&m, true);
+		match_renamed(&m, false);
+		match_parts(&m, false);
+	} else if (!rc) {
+		note_unknown(&m);
+	}
 	for (size_t i = first; !rc && i < x->match.n; i++)
 		order_names(&m, x->match.v[i]);
 	match_close(&m);
@@ -142,7 +147,7 @@ static void drop_joined(struct diff *x)
 }
 
 /* Samples without names of functions: what is said of those is of little use. */
-static int note_nameless(struct diff *x, size_t side)
+static void note_nameless(struct diff *x, size_t side)
 {
 	const diff_items *rows = &x->table[DIFF_ROWS];
 	double all[BOTH] = { 0, 0 }, nameless[BOTH] = { 0, 0 };
@@ -162,15 +167,13 @@ static int note_nameless(struct diff *x, size_t side)
 
 		if ((s == BASE && side > 1) || nameless[s] < NAMELESS * all[s] || !(all[s] > 0))
 			continue;
-		text = arena_printf(
+		text = arena_xprintf(
 			&x->a,
 			"no symbols: %.0f %% of the samples of %s. Give the programs and "
 			"libraries as they were recorded: --symbols DIR",
 			100 * nameless[s] / all[s], x->side[s == BASE ? 0 : side].name);
-		if (!text || vec_push(&x->note, text))
-			return -1;
+		vec_xpush(&x->note, text);
 	}
-	return 0;
 }
 
 int diff_match(struct diff *x, size_t side, struct err *err)
@@ -184,18 +187,17 @@ int diff_match(struct diff *x, size_t side, struct err *err)
 		const struct diff_item *it = &rows->v[i];
 
 		if (it->side == side && it->key[1] && *it->key[1] &&
-		    has(x, it, BASE) != has(x, it, NEW) &&
-		    strtab_adds(&dsos, it->key[1]) == STR_NONE)
-			rc = err_nomem(err);
+		    has(x, it, BASE) != has(x, it, NEW))
+			(void)strtab_xadds(&dsos, it->key[1]);
 	}
 	for (uint32_t i = 1; !rc && i < dsos.n; i++) {
-		const char *dso = arena_strdup(&x->a, strtab_get(&dsos, i));
+		const char *dso = arena_xstrdup(&x->a, strtab_get(&dsos, i));
 
-		rc = dso ? match_file(x, side, dso, err) : err_nomem(err);
+		rc = match_file(x, side, dso, err);
 	}
 	strtab_free(&dsos);
-	if (!rc && note_nameless(x, side))
-		rc = err_nomem(err);
+	if (!rc)
+		note_nameless(x, side);
 	if (rc)
 		return -1;
 	for (size_t i = first; i < x->match.n; i++)

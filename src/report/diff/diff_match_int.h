@@ -60,24 +60,21 @@ void match_close(struct matching *m);
 struct match_func *match_named(const struct match_file *file, const char *name);
 /* Samples on this side, and none of the other side's are under this name. */
 bool match_alone(const struct match_func *f);
-/* Never NULL but for lack of memory; without code its insns are 0. */
-const struct shape *match_shape(struct matching *m, int s, struct match_func *f,
-				struct err *err) MUST_USE;
-/* `inlined` is by its name among the functions inlined into `f`. 1: it is, -1: no memory. */
-int match_inlines(struct matching *m, int s, struct match_func *f, const struct match_func *inlined,
-		  struct err *err) MUST_USE;
-/* A new match of no functions yet; NULL: no memory. */
+/* Without code its insns are 0. */
+const struct shape *match_shape(struct matching *m, int s, struct match_func *f);
+/* `inlined` is by its name among the functions inlined into `f`. */
+bool match_inlines(struct matching *m, int s, struct match_func *f,
+		   const struct match_func *inlined);
+/* A new match of no functions yet. */
 struct diff_match *match_new(struct matching *m, enum diff_match_kind kind, bool certain);
-int match_add(struct matching *m, struct diff_match *to, int s, struct match_func *f,
-	      struct err *err) MUST_USE;
+void match_add(struct matching *m, struct diff_match *to, int s, struct match_func *f);
 /* All of `from` goes to `to`. */
-int match_absorb(struct matching *m, struct diff_match *to, struct diff_match *from,
-		 struct err *err) MUST_USE;
+void match_absorb(struct matching *m, struct diff_match *to, struct diff_match *from);
 
-int match_clones(struct matching *m, struct err *err) MUST_USE;
-int match_inlined(struct matching *m, struct err *err) MUST_USE;
+void match_clones(struct matching *m);
+void match_inlined(struct matching *m);
 /* Matches that are certain, or those that are not, of what is left. */
-int match_renamed(struct matching *m, bool certain, struct err *err) MUST_USE;
-int match_parts(struct matching *m, bool certain, struct err *err) MUST_USE;
+void match_renamed(struct matching *m, bool certain);
+void match_parts(struct matching *m, bool certain);
 
 #endif

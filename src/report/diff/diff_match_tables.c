@@ -2,6 +2,7 @@
 /*
  * Functions that were matched by their code, as rows and as names.
  */
+#include "base/xalloc.h"
 #include "report/diff/diff_columns.h"
 
 enum { BASE, NEW };
@@ -14,7 +15,7 @@ static const char *put_names(struct arena *a, const struct diff_match *m, int s)
 	const char *all = m->of[s][0];
 
 	for (size_t i = 1; all && i < m->n[s]; i++)
-		all = arena_printf(a, "%s + %s", all, m->of[s][i]);
+		all = arena_xprintf(a, "%s + %s", all, m->of[s][i]);
 	return all;
 }
 
@@ -27,7 +28,7 @@ const char *diff_function_name(struct arena *a, const struct diff_item *it)
 		return it->key[2];
 	base = put_names(a, m, BASE);
 	new = put_names(a, m, NEW);
-	return base && new ? arena_printf(a, "%s -> %s", base, new) : NULL;
+	return base && new ? arena_xprintf(a, "%s -> %s", base, new) : NULL;
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */

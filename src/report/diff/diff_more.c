@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "report/diff/diff_join_int.h"
 #include "symbol/image.h"
 #include "symbol/source.h"
@@ -63,20 +64,17 @@ static uint64_t find_first(const struct diff_run *r, const char *dso, const char
 
 /* Where the function is declared in its file, so that code before it does not matter; 0: not
  * known. */
-static int first_line(struct joining *j, const struct diff_run *r, const char *dso,
-		      const char *function, const char *file, size_t len, uint64_t *line)
+static uint64_t first_line(struct joining *j, const struct diff_run *r, const char *dso,
+			   const char *function, const char *file, size_t len)
 {
 	uint64_t key = hash_pair(hash_bytes(dso, strlen(dso)),
 				 hash_pair(hash_bytes(function, strlen(function)),
 					   hash_pair(hash_bytes(file, len), (uintptr_t)r)));
-	uint64_t *known = u64map_at(&j->first_lines, key, NULL);
+	uint64_t *known = u64map_xat(&j->first_lines, key, NULL);
 
-	if (!known)
-		return -1;
 	if (!*known)
 		*known = 1 + find_first(r, dso, function, file, len);
-	*line = *known - 1;
-	return 0;
+	return *known - 1;
 }
 
 /* "+12" from the function's first line on; else the line as it is. */
@@ -86,14 +84,14 @@ static const char *place_of(struct joining *j, const struct diff_run *r, const c
 	const char *colon = strrchr(srcline, ':');
 	uint64_t first = 0, line = colon ? strtoull(colon + 1, NULL, 10) : 0;
 
-	if (colon && first_line(j, r, dso, function, srcline, (size_t)(colon - srcline), &first))
-		return NULL;
+	if (colon)
+		first = first_line(j, r, dso, function, srcline, (size_t)(colon - srcline));
 	if (!first || line < first)
 		return srcline;
-	return arena_printf(&j->x->a, "+%llu", (unsigned long long)(line - first));
+	return arena_xprintf(&j->x->a, "+%llu", (unsigned long long)(line - first));
 }
 
-static int join_lines(struct joining *j, const struct diff_run *r, size_t slot)
+static void join_lines(struct joining *j, const struct diff_run *r, size_t slot)
 {
 	const struct table *t = find_with(r, "rows", "srcline");
 	struct table_row row = { 0 };
@@ -108,24 +106,19 @@ static int join_lines(struct joining *j, const struct diff_run *r, size_t slot)
 		double samples = diff_number(t, diff_column(t, "samples"), &row).v;
 		struct estimate share = diff_number(t, diff_column(t, "share"), &row);
 		const char *key[DIFF_KEYS] = { event, dso, function };
-		struct diff_item *it = NULL;
+		struct diff_item *it;
 
-		if (!event || !dso || !function || !line)
-			return -1;
-		if (!strcmp(line, "??:0"))
+		if (!event || !dso || !function || !line || !strcmp(line, "??:0"))
 			continue;
 		key[3] = place_of(j, r, dso, function, line);
-		if (diff_join_file(j, slot, key))
-			return -1;
+		diff_join_file(j, slot, key);
 		if (slot < j->x->side[0].n)
 			key[2] = new_name(j->x, j->side, key[1], key[2]);
-		if (!key[3] || diff_join_amount(j, r, slot, key, DIFF_OF_BOTH, period,
-						diff_worth(share, samples), &it))
-			return -1;
+		it = diff_join_amount(j, r, slot, key, DIFF_OF_BOTH, period,
+				      diff_worth(share, samples));
 		if (it)
 			it->shown = line;
 	}
-	return 0;
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -151,7 +144,7 @@ static size_t count_blocks(const struct table *t, const struct table_row *row, c
 }
 
 /* "block 3 of 12": of a function with another number of blocks none is the same. */
-static int join_blocks(struct joining *j, const struct diff_run *r, size_t slot)
+static void join_blocks(struct joining *j, const struct diff_run *r, size_t slot)
 {
 	const struct table *t = find_with(r, "blocks", "runs");
 	struct table_row row = { 0 };
@@ -168,19 +161,16 @@ static int join_blocks(struct joining *j, const struct diff_run *r, size_t slot)
 		struct diff_item *it;
 
 		if (!dso || !function)
-			return -1;
+			continue;
 		if (strcmp(last, function) != 0 || strcmp(last_dso, dso) != 0)
 			of = count_blocks(t, &row, dso, function);
 		last = function;
 		last_dso = dso;
-		if (diff_join_file(j, slot, key))
-			return -1;
+		diff_join_file(j, slot, key);
 		if (slot < j->x->side[0].n)
 			key[2] = new_name(j->x, j->side, key[1], key[2]);
-		key[3] = arena_printf(a, "%.0f of %zu", block, of);
-		it = key[3] ? diff_item_at(j, key, DIFF_OF_BOTH) : NULL;
-		if (!it)
-			return -1;
+		key[3] = arena_xprintf(a, "%.0f of %zu", block, of);
+		it = diff_item_at(j, key, DIFF_OF_BOTH);
 		it->unit = "executions";
 		if (isnan(runs.v))
 			continue;
@@ -188,7 +178,6 @@ static int join_blocks(struct joining *j, const struct diff_run *r, size_t slot)
 						      .var = runs.half * runs.half / (Z95 * Z95),
 						      .counted = true };
 	}
-	return 0;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -216,29 +205,26 @@ static const char *key_text(struct arena *a, const struct table *t, const struct
 		else
 			cell_put(&all, &x);
 	}
-	text = all.failed ? NULL : arena_strdup(a, buf_str(&all));
+	text = arena_xstrdup(a, buf_str(&all));
 	buf_free(&all);
 	buf_free(&scratch);
 	return text;
 }
 
-static int add_memory(struct joining *j, const char *by, const char *what, const char *figure,
-		      size_t slot, struct diff_amount amount)
+static void add_memory(struct joining *j, const char *by, const char *what, const char *figure,
+		       size_t slot, struct diff_amount amount)
 {
 	const char *key[DIFF_KEYS] = { by, what, figure };
 	struct diff_item *it = diff_item_at(j, key, DIFF_OF_BOTH);
 
-	if (!it)
-		return -1;
 	it->ratio = !(amount.samples > 0);
 	it->unit = it->ratio ? "cycles" : "samples";
 	amount.counted = true;
 	it->run[slot] = amount;
-	return 0;
 }
 
-static int join_memory_by(struct joining *j, const struct diff_run *r, size_t slot,
-			  const char *table)
+static void join_memory_by(struct joining *j, const struct diff_run *r, size_t slot,
+			   const char *table)
 {
 	const struct table *t = diff_find(r, table);
 	struct table_row row = { 0 };
@@ -251,29 +237,22 @@ static int join_memory_by(struct joining *j, const struct diff_run *r, size_t sl
 		struct diff_amount latency = { .v = mean.v,
 					       .var = mean.half * mean.half / (Z95 * Z95) };
 
-		if (!what)
-			return -1;
 		if (!*what)
 			continue;
-		if (samples > 0 && add_memory(j, table, what, "samples", slot, count))
-			return -1;
-		if (mean.v > 0 && add_memory(j, table, what, "latency", slot, latency))
-			return -1;
+		if (samples > 0)
+			add_memory(j, table, what, "samples", slot, count);
+		if (mean.v > 0)
+			add_memory(j, table, what, "latency", slot, latency);
 	}
-	return 0;
 }
 
-static int join_memory(struct joining *j, const struct diff_run *r, size_t slot)
+static void join_memory(struct joining *j, const struct diff_run *r, size_t slot)
 {
 	static const char *const by[] = { "sources", "types", "fields" };
 	const struct diff_run mem = { r->input, r->doc + r->n_docs - 1, 1, r->images };
 
-	if (!diff_find(&mem, "source_latencies"))
-		return 0;
-	for (size_t i = 0; i < sizeof(by) / sizeof(*by); i++)
-		if (join_memory_by(j, &mem, slot, by[i]))
-			return -1;
-	return 0;
+	for (size_t i = 0; diff_find(&mem, "source_latencies") && i < sizeof(by) / sizeof(*by); i++)
+		join_memory_by(j, &mem, slot, by[i]);
 }
 
 join_fn *const diff_join_more[] = { join_lines, join_blocks, join_memory };

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "report/diff/diff_match_int.h"
 
 enum { LEAST_PART = 8, LEAST_SURE = 16 };
@@ -22,30 +23,26 @@ struct splitting {
 	VEC(struct match_func *) part;
 };
 
-static int add_part(struct splitting *p, struct match_func *part, struct err *err)
+static void add_part(struct splitting *p, struct match_func *part)
 {
-	const struct shape *shape = match_shape(p->m, !p->s, part, err);
+	const struct shape *shape = match_shape(p->m, !p->s, part);
 
-	if (!shape)
-		return -1;
-	if (shape->insns < LEAST_PART || shape->insns > 2 * p->whole_shape->insns ||
-	    (p->rest && !shape_calls(p->rest_shape, part->name)) ||
-	    shape_holds(p->whole_shape, p->rest_shape, shape) < HELD)
-		return 0;
-	return vec_push(&p->part, part) ? err_nomem(err) : 0;
+	if (shape->insns >= LEAST_PART && shape->insns <= 2 * p->whole_shape->insns &&
+	    (!p->rest || shape_calls(p->rest_shape, part->name)) &&
+	    shape_holds(p->whole_shape, p->rest_shape, shape) >= HELD)
+		vec_xpush(&p->part, part);
 }
 
 /* How much the whole is like all of its parts together. */
-static int alike(const struct splitting *p, double *out, struct err *err)
+static double alike(const struct splitting *p)
 {
-	size_t n = p->rest ? p->rest_shape->n_pairs : 0, held = 0;
+	size_t n = p->rest ? p->rest_shape->n_pairs : 0, held;
 	VEC(uint64_t) pair = VEC_INIT;
 	struct shape left = { 0 };
 
 	for (size_t i = 0; i < p->part.n; i++)
 		n += p->part.v[i]->shape->n_pairs;
-	if (vec_reserve(&pair, n + 1))
-		return err_nomem(err);
+	vec_xreserve(&pair, n + 1);
 	for (size_t i = 0; i < p->part.n + 1; i++) {
 		const struct shape *s = i < p->part.n ? p->part.v[i]->shape : p->rest_shape;
 
@@ -56,9 +53,8 @@ static int alike(const struct splitting *p, double *out, struct err *err)
 	left = (struct shape){ .pair = pair.v, .n_pairs = pair.n };
 	held = (size_t)lround(shape_holds(&left, NULL, p->whole_shape) *
 			      (double)p->whole_shape->n_pairs);
-	*out = 2 * (double)held / (double)(n + p->whole_shape->n_pairs);
 	vec_free(&pair);
-	return 0;
+	return 2 * (double)held / (double)(n + p->whole_shape->n_pairs);
 }
 
 static enum diff_match_kind kind_of(const struct splitting *p)
@@ -74,28 +70,22 @@ static bool has_short_part(const struct splitting *p)
 	return false;
 }
 
-static int keep(struct splitting *p, double like, bool certain, struct err *err)
+static void keep(struct splitting *p, double like, bool certain)
 {
 	struct diff_match *match;
 	struct arena *a = &p->m->x->a;
 
 	match = match_new(p->m, kind_of(p), certain);
-	if (!match)
-		return err_nomem(err);
 	match->alike = like;
-	match->why = arena_printf(a, "%.0f %% of its code is in the parts%s", 100 * like,
-				  certain	      ? "; their sum is compared"
-				  : has_short_part(p) ? "; a part is too short to be sure"
-						      : "; the code differs much");
-	if (!match->why)
-		return err_nomem(err);
-	if (match_add(p->m, match, p->s, p->whole, err) ||
-	    (p->rest && match_add(p->m, match, !p->s, p->rest, err)))
-		return -1;
+	match->why = arena_xprintf(a, "%.0f %% of its code is in the parts%s", 100 * like,
+				   certain	       ? "; their sum is compared"
+				   : has_short_part(p) ? "; a part is too short to be sure"
+						       : "; the code differs much");
+	match_add(p->m, match, p->s, p->whole);
+	if (p->rest)
+		match_add(p->m, match, !p->s, p->rest);
 	for (size_t i = 0; i < p->part.n; i++)
-		if (match_add(p->m, match, !p->s, p->part.v[i], err))
-			return -1;
-	return 0;
+		match_add(p->m, match, !p->s, p->part.v[i]);
 }
 
 static bool is_part(const struct match_func *f)
@@ -103,27 +93,23 @@ static bool is_part(const struct match_func *f)
 	return f->symbol && !f->twin && !f->match && f->samples > 0;
 }
 
-static int match_whole(struct splitting *p, bool certain, struct err *err)
+static void match_whole(struct splitting *p, bool certain)
 {
 	const struct match_file *parts = &p->m->of[!p->s];
-	double like = 0;
+	double like;
 
-	p->whole_shape = match_shape(p->m, p->s, p->whole, err);
-	p->rest_shape = p->rest ? match_shape(p->m, !p->s, p->rest, err) : NULL;
-	if (!p->whole_shape || (p->rest && !p->rest_shape))
-		return -1;
+	p->whole_shape = match_shape(p->m, p->s, p->whole);
+	p->rest_shape = p->rest ? match_shape(p->m, !p->s, p->rest) : NULL;
 	if (p->rest && shape_alike(p->whole_shape, p->rest_shape) == 1)
-		return 0;
+		return;
 	for (size_t i = 0; i < parts->n; i++)
-		if (is_part(&parts->f[i]) && add_part(p, &parts->f[i], err))
-			return -1;
+		if (is_part(&parts->f[i]))
+			add_part(p, &parts->f[i]);
 	if (p->part.n < (p->rest ? 1 : 2))
-		return 0;
-	if (alike(p, &like, err))
-		return -1;
-	if (like < PERHAPS || (like >= ALIKE && !has_short_part(p)) != certain)
-		return 0;
-	return keep(p, like, certain, err);
+		return;
+	like = alike(p);
+	if (like >= PERHAPS && (like >= ALIKE && !has_short_part(p)) == certain)
+		keep(p, like, certain);
 }
 
 static bool any_part(const struct match_file *file)
@@ -134,19 +120,15 @@ static bool any_part(const struct match_file *file)
 	return false;
 }
 
-int match_parts(struct matching *m, bool certain, struct err *err)
+void match_parts(struct matching *m, bool certain)
 {
 	for (int s = 0; s < BOTH; s++)
 		for (size_t i = 0; any_part(&m->of[!s]) && i < m->of[s].n; i++) {
 			struct match_func *f = &m->of[s].f[i];
 			struct splitting p = { .m = m, .s = s, .whole = f, .rest = f->twin };
-			int rc = 0;
 
 			if (f->symbol && !f->match && f->samples > 0)
-				rc = match_whole(&p, certain, err);
+				match_whole(&p, certain);
 			vec_free(&p.part);
-			if (rc)
-				return -1;
 		}
-	return 0;
 }

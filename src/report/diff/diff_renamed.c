@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "report/diff/diff_match_int.h"
 
 enum { MOST_WANTED = 500, LEAST_SAME = 10, LEAST_LIKE = 16, LEAST_TOLD = 8 };
@@ -30,26 +31,19 @@ static bool sizes_fit(const struct match_func *a, const struct match_func *b)
 }
 
 /* The function of the other side that is most like `f` of side `s`. */
-static int find_best(struct matching *m, int s, struct match_func *f, struct best *out,
-		     struct err *err)
+static void find_best(struct matching *m, int s, struct match_func *f, struct best *out)
 {
-	const struct shape *mine = match_shape(m, s, f, err);
+	const struct shape *mine = match_shape(m, s, f);
 	struct match_file *other = &m->of[!s];
 
 	*out = (struct best){ 0 };
-	if (!mine)
-		return -1;
 	for (size_t i = 0; mine->insns && i < other->n; i++) {
 		struct match_func *g = &other->f[i];
-		const struct shape *theirs;
 		double alike;
 
 		if (!is_candidate(g) || !sizes_fit(f, g))
 			continue;
-		theirs = match_shape(m, !s, g, err);
-		if (!theirs)
-			return -1;
-		alike = shape_alike(mine, theirs);
+		alike = shape_alike(mine, match_shape(m, !s, g));
 		if (alike > out->alike) {
 			out->second = out->alike;
 			out->f = g;
@@ -58,7 +52,6 @@ static int find_best(struct matching *m, int s, struct match_func *f, struct bes
 			out->second = alike;
 		}
 	}
-	return 0;
 }
 
 /* ---- evidence -------------------------------------------------------------------------------- */
@@ -112,39 +105,37 @@ static const char *put_why(struct arena *a, const struct evidence *e, const char
 	const char *calls = e->calls ? ", same callees" : "";
 
 	if (e->alike < 1)
-		return arena_printf(a, "%.0f %% of %zu instructions alike%s%s%s%s", 100 * e->alike,
-				    e->insns, and, calls, but ? "; " : "", but ? but : "");
-	return arena_printf(a, "all %zu instructions are the same%s%s%s%s", e->insns, and, calls,
-			    but ? "; " : "", but ? but : "");
+		return arena_xprintf(a, "%.0f %% of %zu instructions alike%s%s%s%s", 100 * e->alike,
+				     e->insns, and, calls, but ? "; " : "", but ? but : "");
+	return arena_xprintf(a, "all %zu instructions are the same%s%s%s%s", e->insns, and, calls,
+			     but ? "; " : "", but ? but : "");
 }
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-static int keep_pair(struct matching *m, int s, struct match_func *f, struct match_func *g,
-		     const struct evidence *e, struct err *err)
+static void keep_pair(struct matching *m, int s, struct match_func *f, struct match_func *g,
+		      const struct evidence *e)
 {
 	const char *but = doubt(e);
 	struct diff_match *match = match_new(m, DIFF_RENAMED, !but);
 
-	if (!match || !(match->why = put_why(&m->x->a, e, but)))
-		return err_nomem(err);
+	match->why = put_why(&m->x->a, e, but);
 	match->alike = e->alike;
-	return match_add(m, match, s, f, err) || match_add(m, match, !s, g, err) ? -1 : 0;
+	match_add(m, match, s, f);
+	match_add(m, match, !s, g);
 }
 
-static int match_one(struct matching *m, int s, struct match_func *f, bool certain, struct err *err)
+static void match_one(struct matching *m, int s, struct match_func *f, bool certain)
 {
 	struct best there, back;
 	struct evidence e;
 
-	if (find_best(m, s, f, &there, err))
-		return -1;
+	find_best(m, s, f, &there);
 	if (!there.f || there.alike < PERHAPS)
-		return 0;
-	if (find_best(m, !s, there.f, &back, err))
-		return -1;
+		return;
+	find_best(m, !s, there.f, &back);
 	if (back.alike > there.alike)
-		return 0;
+		return;
 	e = (struct evidence){
 		.alike = there.alike,
 		.second = fmax(there.second, back.second),
@@ -154,9 +145,8 @@ static int match_one(struct matching *m, int s, struct match_func *f, bool certa
 		.calls = calls_alike(f->shape, there.f->shape),
 		.name = same_plain_name(f, there.f),
 	};
-	if (e.insns < LEAST_TOLD || (doubt(&e) == NULL) != certain)
-		return 0;
-	return keep_pair(m, s, f, there.f, &e, err);
+	if (e.insns >= LEAST_TOLD && (doubt(&e) == NULL) == certain)
+		keep_pair(m, s, f, there.f, &e);
 }
 
 static int by_samples(const void *a, const void *b)
@@ -166,22 +156,18 @@ static int by_samples(const void *a, const void *b)
 	return ((*p)->samples < (*q)->samples) - ((*p)->samples > (*q)->samples);
 }
 
-int match_renamed(struct matching *m, bool certain, struct err *err)
+void match_renamed(struct matching *m, bool certain)
 {
-	int rc = 0;
-
-	for (int s = 0; !rc && s < BOTH; s++) {
+	for (int s = 0; s < BOTH; s++) {
 		VEC(struct match_func *) wanted = VEC_INIT;
 
-		for (size_t i = 0; !rc && i < m->of[s].n; i++)
-			if (is_candidate(&m->of[s].f[i]) && m->of[s].f[i].samples > 0 &&
-			    vec_push(&wanted, &m->of[s].f[i]))
-				rc = err_nomem(err);
+		for (size_t i = 0; i < m->of[s].n; i++)
+			if (is_candidate(&m->of[s].f[i]) && m->of[s].f[i].samples > 0)
+				vec_xpush(&wanted, &m->of[s].f[i]);
 		vec_sort(&wanted, by_samples);
-		for (size_t i = 0; !rc && i < wanted.n && i < MOST_WANTED; i++)
+		for (size_t i = 0; i < wanted.n && i < MOST_WANTED; i++)
 			if (!wanted.v[i]->match)
-				rc = match_one(m, s, wanted.v[i], certain, err);
+				match_one(m, s, wanted.v[i], certain);
 		vec_free(&wanted);
 	}
-	return rc;
 }

@@ -5,12 +5,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "report/diff/diff_int.h"
 #include "report/recorded.h"
 
-static int note(struct diff *x, const char *text)
+static void note(struct diff *x, const char *text)
 {
-	return text ? vec_push(&x->note, text) : -1;
+	vec_xpush(&x->note, text);
 }
 
 /* A text of the table "recording" that all recordings of a side share; else "several". */
@@ -62,12 +63,12 @@ static bool is_unknown(const struct diff_run *r)
 	return t && diff_column(t, "host") == SIZE_MAX;
 }
 
-static int fill(struct diff *x, struct diff_side_sum *sum, const struct diff_side *s)
+static void fill(struct diff *x, struct diff_side_sum *sum, const struct diff_side *s)
 {
 	const char *inputs = s->run[0].input;
 
 	for (size_t i = 1; inputs && i < s->n; i++)
-		inputs = arena_printf(&x->a, "%s, %s", inputs, s->run[i].input);
+		inputs = arena_xprintf(&x->a, "%s, %s", inputs, s->run[i].input);
 	*sum = (struct diff_side_sum){ .name = s->name,
 				       .inputs = inputs,
 				       .command = shared(x, s, "command"),
@@ -78,7 +79,6 @@ static int fill(struct diff *x, struct diff_side_sum *sum, const struct diff_sid
 				       .recordings = s->n,
 				       .unknown = is_unknown(&s->run[0]),
 				       .seconds = seconds(s) };
-	return inputs ? 0 : -1;
 }
 
 static bool differ(const char *a, const char *b)
@@ -87,8 +87,8 @@ static bool differ(const char *a, const char *b)
 }
 
 /* Machines that differ: what is left to compare. */
-static int note_machines(struct diff *x, const struct diff_side_sum *a,
-			 const struct diff_side_sum *b)
+static void note_machines(struct diff *x, const struct diff_side_sum *a,
+			  const struct diff_side_sum *b)
 {
 	const struct {
 		const char *a, *b, *what;
@@ -101,25 +101,22 @@ static int note_machines(struct diff *x, const struct diff_side_sum *a,
 	};
 
 	if (a->unknown || b->unknown)
-		return 0;
+		return;
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
-		if (differ(of[i].a, of[i].b) &&
-		    note(x, arena_printf(&x->a, "%s (%s; %s)", of[i].what,
-					 of[i].a ? of[i].a : "not recorded",
-					 of[i].b ? of[i].b : "not recorded")))
-			return -1;
-	return 0;
+		if (differ(of[i].a, of[i].b))
+			note(x, arena_xprintf(&x->a, "%s (%s; %s)", of[i].what,
+					      of[i].a ? of[i].a : "not recorded",
+					      of[i].b ? of[i].b : "not recorded"));
 }
 
 /* Events of side `s` that the other one has not. */
-static int note_events(struct diff *x, size_t s, size_t other)
+static void note_events(struct diff *x, size_t s, size_t other)
 {
 	const struct table *t = diff_find(&x->side[s].run[0], "events");
 	size_t event = t ? diff_column(t, "event") : 0;
 	struct table_row row = { 0 };
 	struct buf all = BUF_INIT;
 	bool counted = false;
-	int rc = 0;
 
 	while (t && table_next(t, &row)) {
 		const char *name = diff_text(&x->a, t, event, &row);
@@ -130,15 +127,11 @@ static int note_events(struct diff *x, size_t s, size_t other)
 		counted |= kind == DIFF_COUNTED;
 		buf_printf(&all, "%s%s", all.len ? ", " : "", name);
 	}
-	if (all.failed)
-		rc = -1;
-	else if (all.len)
-		rc = note(x,
-			  arena_printf(&x->a, "only %s has %s of these, which are not compared: %s",
-				       x->side[s].name, counted ? "counts" : "samples",
-				       buf_str(&all)));
+	if (all.len)
+		note(x,
+		     arena_xprintf(&x->a, "only %s has %s of these, which are not compared: %s",
+				   x->side[s].name, counted ? "counts" : "samples", buf_str(&all)));
 	buf_free(&all);
-	return rc;
 }
 
 static void add_losses(struct diff *x, const struct diff_run *r)
@@ -150,44 +143,44 @@ static void add_losses(struct diff *x, const struct diff_run *r)
 		return;
 	pd_losses_add(&x->losses, l);
 	if (l->partial)
-		x->failed |= note(x, arena_printf(&x->a, "%s: %s", r->input, l->ended)) != 0;
+		note(x, arena_xprintf(&x->a, "%s: %s", r->input, l->ended));
 }
 
-int diff_sides(struct diff *x, struct err *err)
+void diff_sides(struct diff *x)
 {
 	bool single = true;
-	int ret = 0;
 
-	x->sum = arena_alloc(&x->a, x->n_sides * sizeof(*x->sum));
-	for (size_t k = 0; x->sum && !ret && k < x->n_sides; k++) {
-		ret = fill(x, &x->sum[k], &x->side[k]);
+	x->sum = arena_xalloc(&x->a, x->n_sides * sizeof(*x->sum));
+	for (size_t k = 0; k < x->n_sides; k++) {
+		fill(x, &x->sum[k], &x->side[k]);
 		single &= x->side[k].n == 1;
 		for (size_t i = 0; i < x->side[k].n; i++)
 			add_losses(x, &x->side[k].run[i]);
 	}
-	for (size_t k = 1; x->sum && !ret && k < x->n_sides; k++)
-		ret = note_machines(x, &x->sum[0], &x->sum[k]) || note_events(x, 0, k) ||
-		      note_events(x, k, 0);
-	if (x->sum && !ret && single)
-		ret = note(x, "error bars are those of sampling: runs of a program vary by more. "
-			      "Record both sides several times: cyclade diff A1,A2,A3 B1,B2,B3");
-	return x->sum && !ret ? 0 : err_nomem(err);
+	for (size_t k = 1; k < x->n_sides; k++) {
+		note_machines(x, &x->sum[0], &x->sum[k]);
+		note_events(x, 0, k);
+		note_events(x, k, 0);
+	}
+	if (single)
+		note(x, "error bars are those of sampling: runs of a program vary by more. "
+			"Record both sides several times: cyclade diff A1,A2,A3 B1,B2,B3");
 }
 
-int diff_recordings(struct diff *x, struct err *err)
+void diff_recordings(struct diff *x)
 {
 	const struct diff_side *all = x->side;
-	int ret = 0;
 
-	x->sum = arena_alloc(&x->a, all->n * sizeof(*x->sum));
-	for (size_t i = 0; x->sum && !ret && i < all->n; i++) {
+	x->sum = arena_xalloc(&x->a, all->n * sizeof(*x->sum));
+	for (size_t i = 0; i < all->n; i++) {
 		const struct diff_side one = { all->run[i].input, &all->run[i], 1 };
 
-		ret = fill(x, &x->sum[i], &one) || (i && note_machines(x, &x->sum[0], &x->sum[i]));
+		fill(x, &x->sum[i], &one);
+		if (i)
+			note_machines(x, &x->sum[0], &x->sum[i]);
 		x->sum[i].seconds.why = NULL;
 		add_losses(x, &all->run[i]);
 	}
-	if (x->sum && !ret && all->n == 1)
-		ret = note(x, "one recording: error bars are those of sampling");
-	return x->sum && !ret ? 0 : err_nomem(err);
+	if (all->n == 1)
+		note(x, "one recording: error bars are those of sampling");
 }

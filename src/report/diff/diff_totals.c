@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "base/xalloc.h"
 #include "report/diff/diff_int.h"
 
 static uint64_t key_of(uint64_t number, uint32_t event)
@@ -24,66 +25,59 @@ static size_t number_of(const struct diff *x, size_t side, size_t run)
 }
 
 /* Rows of one name add up. */
-static int add_total(struct diff *x, size_t number, uint32_t event, double period, double samples)
+static void add_total(struct diff *x, size_t number, uint32_t event, double period, double samples)
 {
-	uint64_t *at = u64map_at(&x->total_at, key_of(number, event), NULL);
+	uint64_t *at = u64map_xat(&x->total_at, key_of(number, event), NULL);
 	struct diff_total *to, none = { 0 };
 
-	if (!at || (!*at && vec_push(&x->total, none)))
-		return -1;
-	if (!*at)
+	if (!*at) {
+		vec_xpush(&x->total, none);
 		*at = x->total.n;
+	}
 	to = &x->total.v[*at - 1];
 	to->period += period;
 	to->counted = isnan(samples);
 	to->samples += to->counted ? 0 : samples;
-	return 0;
 }
 
-static int read_run(struct diff *x, size_t side, size_t run)
+static void read_run(struct diff *x, size_t side, size_t run)
 {
 	const struct table *t = diff_find(&x->side[side].run[run], "events");
 	size_t event = t ? diff_column(t, "event") : 0, period = t ? diff_column(t, "period") : 0;
 	size_t samples = t ? diff_column(t, "samples") : 0, number = number_of(x, side, run);
 	struct table_row row = { 0 };
 	struct arena a = ARENA_INIT;
-	int rc = 0;
 
-	while (!rc && t && table_next(t, &row)) {
+	while (t && table_next(t, &row)) {
 		const char *name = diff_text(&a, t, event, &row);
-		uint32_t id = name ? strtab_adds(&x->event, name) : STR_NONE;
 
-		rc = (name && id == STR_NONE) ||
-		     (name && add_total(x, number, id, diff_number(t, period, &row).v,
-					diff_number(t, samples, &row).v));
+		if (name)
+			add_total(x, number, strtab_xadds(&x->event, name),
+				  diff_number(t, period, &row).v, diff_number(t, samples, &row).v);
 		arena_reset(&a);
 	}
 	arena_free(&a);
-	return rc ? -1 : 0;
 }
 
 /* The kind of an event on a side is that of the first recording that has it. */
-static int find_kinds(struct diff *x, size_t side, size_t run)
+static void find_kinds(struct diff *x, size_t side, size_t run)
 {
 	for (uint32_t id = 0; id < x->event.n; id++) {
 		const uint64_t *at = u64map_find(&x->total_at, key_of(number_of(x, side, run), id));
-		uint64_t *kind = at ? u64map_at(&x->kind, key_of(side, id), NULL) : NULL;
+		uint64_t *kind = at ? u64map_xat(&x->kind, key_of(side, id), NULL) : NULL;
 
-		if (at && !kind)
-			return -1;
 		if (at && !*kind)
 			*kind = kind_of(&x->total.v[*at - 1]);
 	}
-	return 0;
 }
 
-int diff_read_totals(struct diff *x, struct err *err)
+void diff_read_totals(struct diff *x)
 {
 	for (size_t s = 0; s < x->n_sides; s++)
-		for (size_t i = 0; i < x->side[s].n; i++)
-			if (read_run(x, s, i) || find_kinds(x, s, i))
-				return err_nomem(err);
-	return 0;
+		for (size_t i = 0; i < x->side[s].n; i++) {
+			read_run(x, s, i);
+			find_kinds(x, s, i);
+		}
 }
 
 struct diff_total diff_total(const struct diff *x, size_t side, size_t run, const char *event)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/xalloc.h"
 #include "report/sum.h"
 
 #include <math.h>
@@ -210,27 +211,28 @@ static void note_lacking(struct diff *x)
 	const diff_items *totals = &x->table[DIFF_TOTALS];
 
 	for (size_t i = 0; i < totals->n; i++) {
-		const char *text = arena_printf(&x->a, "%s: only %zu of %zu recordings have it",
-						totals->v[i].key[0], totals->v[i].side, x->side->n);
+		const char *text =
+			arena_xprintf(&x->a, "%s: only %zu of %zu recordings have it",
+				      totals->v[i].key[0], totals->v[i].side, x->side->n);
 
 		if (totals->v[i].side < x->side->n)
-			x->failed |= !text || vec_push(&x->note, text);
+			vec_xpush(&x->note, text);
 	}
 }
 
 int sum_build(struct sum **out, const struct diff_run *run, size_t n, struct err *err)
 {
-	struct sum *s = calloc(1, sizeof(*s));
+	struct sum *s = xcalloc(1, sizeof(*s));
 	struct diff *x;
 
 	*out = s;
-	if (!s)
-		return err_nomem(err);
 	x = &s->x;
 	s->side = (struct diff_side){ "all", run, n };
 	x->side = &s->side;
 	x->n_sides = 1;
-	if (diff_read_totals(x, err) || diff_recordings(x, err) || diff_join(x, err))
+	diff_read_totals(x);
+	diff_recordings(x);
+	if (diff_join(x, err))
 		return -1;
 	for (int k = 0; k < DIFF_SUMMED; k++)
 		for (size_t i = 0; i < x->table[k].n; i++)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/xalloc.h"
 #include "report/export/export_int.h"
 
 #include "base/text.h"
@@ -8,7 +9,7 @@ uint32_t export_string(struct export_names *x, const char *s)
 	buf_reset(&x->scratch);
 	text_put_safe(&x->scratch, s, false);
 	return x->scratch.failed ? STR_NONE
-				 : strtab_add(&x->strings, buf_str(&x->scratch), x->scratch.len);
+				 : strtab_xadd(&x->strings, buf_str(&x->scratch), x->scratch.len);
 }
 
 void export_names_free(struct export_names *x)
@@ -19,9 +20,9 @@ void export_names_free(struct export_names *x)
 
 static uint32_t number(struct u64map *m, uint32_t a, uint32_t b, bool *fresh)
 {
-	uint64_t n = m->n, *at = u64map_at(m, (uint64_t)a << 32 | b, fresh);
+	uint64_t n = m->n, *at = u64map_xat(m, (uint64_t)a << 32 | b, fresh);
 
-	if (!at || (*fresh && n >= UINT32_MAX))
+	if (*fresh && n >= UINT32_MAX)
 		return UINT32_MAX;
 	if (*fresh)
 		*at = n;

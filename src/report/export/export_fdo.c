@@ -10,6 +10,7 @@
  * little-endian), then the sections: a summary of all counts, names, where each function is, and
  * the functions, in ULEB128.
  */
+#include "base/xalloc.h"
 #include "report/export/export_int.h"
 
 #include <stdlib.h>
@@ -107,18 +108,16 @@ static int bigger_first(const void *va, const void *vb)
 }
 
 /* How many of the hottest lines make up which part of all counts, in millionths. */
-static int put_summary(struct buf *b, const struct fdo *p)
+static void put_summary(struct buf *b, const struct fdo *p)
 {
 	static const uint32_t cutoff[] = { 10000,  100000, 200000, 300000, 400000, 500000,
 					   600000, 700000, 800000, 900000, 950000, 990000,
 					   999000, 999900, 999990, 999999 };
 	const size_t n_cutoffs = sizeof(cutoff) / sizeof(*cutoff);
-	uint64_t *count = malloc((p->n_lines + 1) * sizeof(*count)), sum = 0, head = 0;
+	uint64_t *count = xmalloc((p->n_lines + 1) * sizeof(*count)), sum = 0, head = 0;
 	__extension__ unsigned __int128 total = 0;
 	size_t seen = 0;
 
-	if (!count)
-		return -1;
 	for (size_t i = 0; i < p->n_lines; i++)
 		total += count[i] = p->line[i].count;
 	for (size_t i = 0; i < p->n_top; i++)
@@ -142,7 +141,6 @@ static int put_summary(struct buf *b, const struct fdo *p)
 		proto_varint(b, seen);
 	}
 	free(count);
-	return 0;
 }
 
 static void put_names(struct buf *b, const struct fdo *p)
@@ -190,8 +188,7 @@ int export_fdo_binary(struct buf *out, const struct fdo *p, struct err *err)
 	uint64_t at;
 	int ret = -1;
 
-	if (put_summary(&s[0].b, p))
-		goto out;
+	put_summary(&s[0].b, p);
 	put_names(&s[1].b, p);
 	put_functions(&s[3].b, &s[2].b, p);
 	proto_varint(out, MAGIC);
@@ -210,7 +207,6 @@ int export_fdo_binary(struct buf *out, const struct fdo *p, struct err *err)
 		buf_put(out, buf_str(&s[i].b), s[i].b.len);
 		ret |= s[i].b.failed ? -1 : 0;
 	}
-out:
 	for (size_t i = 0; i < n; i++)
 		buf_free(&s[i].b);
 	return ret ? err_nomem(err) : buf_error(out, err);

@@ -6,6 +6,7 @@
  * Written as it is known; the largest things kept beside the text are a few numbers for each frame
  * of a site and each node of the tree. Times are ms from the first sample on.
  */
+#include "base/xalloc.h"
 #include "report/export/export_int.h"
 
 #include <stdio.h>
@@ -124,22 +125,18 @@ static int func_of(struct fox *x, const struct profile_frame *f, uint32_t *out)
 	return 0;
 }
 
-static int alloc_tables(struct fox *x, size_t n_frames)
+static void alloc_tables(struct fox *x, size_t n_frames)
 {
 	x->n_images = images_count(x->in->images);
-	x->frame_func = malloc((n_frames + 1) * sizeof(uint32_t));
-	x->frame_site = malloc((n_frames + 1) * sizeof(uint32_t));
-	x->func_name = malloc((n_frames + 1) * sizeof(uint32_t));
-	x->func_lib = malloc((n_frames + 1) * sizeof(uint32_t));
-	x->func_file = malloc((n_frames + 1) * sizeof(uint32_t));
-	x->lib = malloc((x->n_images + 1) * sizeof(uint32_t));
-	x->lib_image = malloc((x->n_images + 1) * sizeof(uint32_t));
-	x->lib_name = malloc((x->n_images + 1) * sizeof(uint32_t));
-	x->last = malloc((x->s->n_nodes + 1) * sizeof(uint32_t));
-	return x->frame_func && x->frame_site && x->func_name && x->func_lib && x->func_file &&
-			       x->lib && x->lib_image && x->lib_name && x->last
-		       ? 0
-		       : -1;
+	x->frame_func = xmalloc((n_frames + 1) * sizeof(uint32_t));
+	x->frame_site = xmalloc((n_frames + 1) * sizeof(uint32_t));
+	x->func_name = xmalloc((n_frames + 1) * sizeof(uint32_t));
+	x->func_lib = xmalloc((n_frames + 1) * sizeof(uint32_t));
+	x->func_file = xmalloc((n_frames + 1) * sizeof(uint32_t));
+	x->lib = xmalloc((x->n_images + 1) * sizeof(uint32_t));
+	x->lib_image = xmalloc((x->n_images + 1) * sizeof(uint32_t));
+	x->lib_name = xmalloc((x->n_images + 1) * sizeof(uint32_t));
+	x->last = xmalloc((x->s->n_nodes + 1) * sizeof(uint32_t));
 }
 
 static size_t count_frame_rows(const struct profile_stacks *s)
@@ -153,8 +150,7 @@ static size_t count_frame_rows(const struct profile_stacks *s)
 
 static int make_funcs(struct fox *x, size_t n_frames)
 {
-	if (alloc_tables(x, n_frames))
-		return -1;
+	alloc_tables(x, n_frames);
 	memset(x->lib, 0xff, (x->n_images + 1) * sizeof(uint32_t));
 	for (size_t i = 0; i < x->s->n_sites; i++) {
 		const struct stack_site *s = &x->s->site[i];
@@ -168,14 +164,12 @@ static int make_funcs(struct fox *x, size_t n_frames)
 	return 0;
 }
 
-static int make_sources(struct fox *x)
+static void make_sources(struct fox *x)
 {
 	size_t n = x->names.strings.n;
 
-	x->file_of_string = malloc((n + 1) * sizeof(uint32_t));
-	x->source = malloc((n + 1) * sizeof(uint32_t));
-	if (!x->file_of_string || !x->source)
-		return -1;
+	x->file_of_string = xmalloc((n + 1) * sizeof(uint32_t));
+	x->source = xmalloc((n + 1) * sizeof(uint32_t));
 	memset(x->file_of_string, 0xff, (n + 1) * sizeof(uint32_t));
 	for (size_t i = 0; i < x->n_funcs; i++) {
 		uint32_t s = x->func_file[i];
@@ -185,7 +179,6 @@ static int make_sources(struct fox *x)
 		x->source[x->n_sources] = s;
 		x->file_of_string[s] = (uint32_t)x->n_sources++;
 	}
-	return 0;
 }
 
 /* ---- the shared tables ----------------------------------------------------------------------- */
@@ -636,10 +629,11 @@ int export_firefox(struct buf *out, const struct export_in *in, struct err *err)
 	size_t n_frames = count_frame_rows(x.s);
 	int ret = -1;
 
-	if (make_funcs(&x, n_frames) || make_sources(&x)) {
+	if (make_funcs(&x, n_frames)) {
 		(void)err_nomem(err);
 		goto out;
 	}
+	make_sources(&x);
 	json_init(&x.j, out, false);
 	json_object(&x.j, NULL);
 	put_meta(&x);

@@ -7,6 +7,7 @@
  * one to a place that no other has, so that pprof finds the file's own addresses again from mapping
  * and program headers (for -list and -disasm). Code without a symbol is left to pprof to name.
  */
+#include "base/xalloc.h"
 #include "report/export/export_int.h"
 
 #include <stdio.h>
@@ -85,13 +86,11 @@ static bool counts_time(const struct pd_event *e)
 }
 
 /* Events with samples; one alone has the names that pprof gives to CPU profiles. */
-static int choose_events(struct pprof *x, struct err *err)
+static void choose_events(struct pprof *x)
 {
 	const struct view_source *src = &x->in->source;
 
-	x->event = malloc((src->n_events + 1) * sizeof(*x->event));
-	if (!x->event)
-		return err_nomem(err);
+	x->event = xmalloc((src->n_events + 1) * sizeof(*x->event));
 	for (size_t i = 0; i < src->n_events; i++)
 		x->event[i] = UINT32_MAX;
 	for (size_t i = 0; i < x->s->n_samples; i++)
@@ -99,7 +98,6 @@ static int choose_events(struct pprof *x, struct err *err)
 	for (size_t i = 0; i < src->n_events; i++)
 		if (!x->event[i])
 			x->event[i] = (uint32_t)x->n_events++;
-	return 0;
 }
 
 static void put_events(struct pprof *x)
@@ -130,7 +128,6 @@ static void put_events(struct pprof *x)
 			proto_u64(x->out, PROFILE_PERIOD, lead->attr.sample_period);
 		proto_u64(x->out, PROFILE_DEFAULT, str(x, lead->name));
 	}
-	x->failed |= name.failed;
 	buf_free(&name);
 }
 
@@ -164,14 +161,12 @@ static void lay_out(struct pprof *x, uint32_t image, uint64_t *next)
 	*next = (*next + m->limit + 2 * APART - 1) & ~(APART - 1);
 }
 
-static int find_mappings(struct pprof *x, struct err *err)
+static void find_mappings(struct pprof *x)
 {
 	uint64_t next = FIRST_FILE;
 
 	x->n_map = images_count(x->in->images);
-	x->map = calloc(x->n_map + 1, sizeof(*x->map));
-	if (!x->map)
-		return err_nomem(err);
+	x->map = xcalloc(x->n_map + 1, sizeof(*x->map));
 	for (size_t i = 0; i < x->s->n_sites; i++) {
 		const struct stack_site *s = &x->s->site[i];
 		uint64_t addr = export_address(x->in->images, s);
@@ -190,7 +185,6 @@ static int find_mappings(struct pprof *x, struct err *err)
 	for (size_t i = 0; i < x->n_map; i++)
 		if (x->map[i].used)
 			lay_out(x, (uint32_t)i, &next);
-	return 0;
 }
 
 /* Samples of threads that are called as the file is, as those of a program are at first. */
@@ -210,20 +204,18 @@ static uint64_t namesake_samples(const struct pprof *x, size_t image, const stru
 /* The first mapping is what a profile is of: the program whose threads have most samples. */
 static size_t main_program(struct pprof *x)
 {
-	uint64_t *of_thread = calloc(x->s->n_threads + 1, sizeof(*of_thread)), most = 0;
+	uint64_t *of_thread = xcalloc(x->s->n_threads + 1, sizeof(*of_thread)), most = 0;
 	struct u64map by_name = U64MAP_INIT;
 	size_t best = x->n_map;
 
-	x->failed |= !of_thread;
-	for (size_t i = 0; of_thread && i < x->s->n_samples; i++)
+	for (size_t i = 0; i < x->s->n_samples; i++)
 		of_thread[x->s->sample[i].thread] += x->s->sample[i].n;
-	for (size_t i = 0; of_thread && i < x->s->n_threads; i++) {
+	for (size_t i = 0; i < x->s->n_threads; i++) {
 		const char *comm = x->s->thread[i].comm;
 		uint32_t id = strtab_find(profile_strings(x->in->profile), comm);
-		uint64_t *n = u64map_at(&by_name, id, NULL);
+		uint64_t *n = u64map_xat(&by_name, id, NULL);
 
-		if (n)
-			*n += of_thread[i];
+		*n += of_thread[i];
 		x->failed |= !n;
 	}
 	for (size_t i = 0; i < x->n_map; i++) {
@@ -320,7 +312,6 @@ static void put_location(struct pprof *x, size_t i)
 	proto_u64(&x->message, 2, m ? s->image + 1ULL : 0);
 	proto_u64(&x->message, 3, export_address(x->in->images, s) + (m ? m->bias : 0));
 	buf_put(&x->message, buf_str(&lines), lines.len);
-	x->failed |= lines.failed;
 	buf_free(&lines);
 	put(x, PROFILE_LOCATION);
 }
@@ -395,7 +386,6 @@ static void put_facts(struct pprof *x)
 		buf_printf(&b, "the recording does not go to its end: %s", x->in->ended);
 		proto_u64(x->out, PROFILE_COMMENT, str(x, buf_str(&b)));
 	}
-	x->failed |= b.failed;
 	buf_free(&b);
 }
 
@@ -452,12 +442,9 @@ int export_pprof(struct buf *out, const struct export_in *in, struct err *err)
 			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return err_nomem(err);
 	/* number 0 is the empty string, as in every strtab */
-	if (strtab_adds(&x.names.strings, "") == STR_NONE) {
-		(void)err_nomem(err);
-		goto out;
-	}
-	if (choose_events(&x, err) || find_mappings(&x, err))
-		goto out;
+	(void)strtab_xadds(&x.names.strings, "");
+	choose_events(&x);
+	find_mappings(&x);
 	put_events(&x);
 	put_mappings(&x);
 	for (size_t i = 0; i < x.s->n_sites && !plain.failed; i++)
@@ -468,7 +455,6 @@ int export_pprof(struct buf *out, const struct export_in *in, struct err *err)
 	ret = 0;
 	if (x.failed || plain.failed || pack(&packer, buf_str(&plain), plain.len, Z_FINISH))
 		ret = err_nomem(err);
-out:
 	(void)deflateEnd(&packer.z);
 	free(x.event);
 	free(x.map);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "report/flow/blocks_int.h"
 #include "show/graph_faces.h"
 
@@ -250,7 +251,7 @@ void blocks_put_table(struct document *d, const struct blocks_view *v, struct ta
 {
 	size_t n;
 	const struct table_column *from = table_columns(&t, &n);
-	struct table_column *to = v->b->scaled ? NULL : arena_alloc(&d->a, n * sizeof(*to));
+	struct table_column *to = v->b->scaled ? NULL : arena_xalloc(&d->a, n * sizeof(*to));
 
 	if (to) {
 		memcpy(to, from, n * sizeof(*to));

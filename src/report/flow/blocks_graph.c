@@ -15,6 +15,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "base/text_short.h"
+#include "base/xalloc.h"
 #include "report/blocks_view.h"
 #include "report/page.h"
 #include "show/graph.h"
@@ -54,7 +55,6 @@ static void put_name(struct buf *b, struct drawing *d, const char *name, size_t 
 		buf_puts(b, text_names_get(&d->names, buf_str(&safe), taken));
 	else
 		text_names_add(&d->names, buf_str(&safe), taken);
-	d->names.failed |= safe.failed;
 	buf_free(&safe);
 }
 
@@ -164,7 +164,6 @@ static int settle_names(struct drawing *d)
 		}
 	text_names_settle(&d->names, NAME_COLUMNS, false);
 	d->settled = true;
-	d->names.failed |= unused.failed;
 	buf_free(&unused);
 	return d->names.failed ? err_nomem(d->err) : 0;
 }
@@ -208,12 +207,10 @@ static int put_edge(struct drawing *d, const struct block_edge *e)
 static int put_returns(struct drawing *d)
 {
 	size_t n = d->f->code->n_blocks;
-	double *runs = calloc(n + 1, sizeof(*runs));
-	uint64_t *hits = calloc(n + 1, sizeof(*hits));
+	double *runs = xcalloc(n + 1, sizeof(*runs));
+	uint64_t *hits = xcalloc(n + 1, sizeof(*hits));
 	int rc = 0;
 
-	if (!runs || !hits)
-		rc = err_nomem(d->err);
 	for (size_t i = 0; i < d->f->n_edges && !rc; i++) {
 		const struct block_edge *e = &d->f->edge[i];
 
@@ -323,8 +320,8 @@ struct graph *blocks_graph(const void *view, struct err *err)
 	}
 	put_title(&title, &d);
 	d.g = graph_new(buf_str(&title), GRAPH_DOWN, err);
-	d.node = malloc((d.f->code->n_blocks + 1) * sizeof(*d.node));
-	if (!d.g || !d.node || title.failed)
+	d.node = xmalloc((d.f->code->n_blocks + 1) * sizeof(*d.node));
+	if (!d.g)
 		(void)err_nomem(err);
 	else
 		rc = fill(&d, functions);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/xalloc.h"
 #include "report/blocks_view.h"
 
 #include <inttypes.h>
@@ -85,45 +86,41 @@ static int by_weight(const void *x, const void *y)
 	return a->block < b->block ? -1 : a->block > b->block;
 }
 
-static int list_rows(struct blocks_view *v, const struct block_function *f)
+static void list_rows(struct blocks_view *v, const struct block_function *f)
 {
 	for (uint32_t k = 0; f->code && k < f->code->n_blocks; k++) {
 		const struct block *b = &f->block[k];
 		double insns = b->hits ? b->runs.v * f->code->block[k].n : 0;
 
-		if (vec_push(&v->row, ((struct blocks_row){ f, k, insns })))
-			return -1;
+		vec_xpush(&v->row, ((struct blocks_row){ f, k, insns }));
 		v->ran += b->hits != 0;
 		v->timed |= b->timed != 0;
 	}
 	for (uint32_t k = 0; k < f->n_edges; k++)
-		if (vec_push(&v->edge, ((struct blocks_row){ f, k, f->edge[k].runs.v })))
-			return -1;
+		vec_xpush(&v->edge, ((struct blocks_row){ f, k, f->edge[k].runs.v }));
 	for (uint32_t k = 0; k < f->n_loops; k++)
-		if (vec_push(&v->loop,
-			     ((struct blocks_row){ f, k, f->block[f->loop[k].head].runs.v })))
-			return -1;
-	return 0;
+		vec_xpush(&v->loop,
+			  ((struct blocks_row){ f, k, f->block[f->loop[k].head].runs.v }));
 }
 
 /* ---- a function ------------------------------------------------------------------------------ */
 
 enum { EDGES = 8 }; /* from outside into a block */
 
-static int list(struct blocks_view *v, struct blocks_listing l)
+static void list(struct blocks_view *v, struct blocks_listing l)
 {
-	return vec_push(&v->listing, l);
+	vec_xpush(&v->listing, l);
 }
 
 /* Edges into a block that come from other functions, hottest first; not returns, which are many and
  * say only that the call came back. */
-static int list_edges_in(struct blocks_view *v, const struct block_function *f, uint32_t block)
+static void list_edges_in(struct blocks_view *v, const struct block_function *f, uint32_t block)
 {
 	const struct block_edge *best[EDGES] = { NULL };
 	size_t left = 0;
 
 	if (block && f->code->block[block - 1].flow == INSN_CALL)
-		return 0;
+		return;
 	for (size_t i = 0; i < f->n_edges; i++) {
 		const struct block_edge *e = &f->edge[i];
 
@@ -140,40 +137,37 @@ static int list_edges_in(struct blocks_view *v, const struct block_function *f, 
 		left += e != NULL;
 	}
 	for (size_t k = 0; k < EDGES && best[k]; k++)
-		if (list(v, (struct blocks_listing){ f, best[k], block, 0, LIST_IN }))
-			return -1;
-	return left ? list(v, (struct blocks_listing){ f, NULL, block, left, LIST_MORE }) : 0;
+		list(v, (struct blocks_listing){ f, best[k], block, 0, LIST_IN });
+	if (left)
+		list(v, (struct blocks_listing){ f, NULL, block, left, LIST_MORE });
 }
 
-static int list_edges_out(struct blocks_view *v, const struct block_function *f, uint32_t block)
+static void list_edges_out(struct blocks_view *v, const struct block_function *f, uint32_t block)
 {
 	size_t at;
 
 	bisect(at, f->n_edges, i, f->edge[i].from >= block); /* sorted by where they leave from */
 	for (; at < f->n_edges && f->edge[at].from == block; at++)
-		if (list(v, (struct blocks_listing){ f, &f->edge[at], block, 0, LIST_OUT }))
-			return -1;
-	return 0;
+		list(v, (struct blocks_listing){ f, &f->edge[at], block, 0, LIST_OUT });
 }
 
 /* Its blocks with their edges; how many in a row did not run. */
-static int list_function(struct blocks_view *v, const struct block_function *f)
+static void list_function(struct blocks_view *v, const struct block_function *f)
 {
 	for (uint32_t i = 0; f->code && i < f->code->n_blocks; i++) {
 		struct blocks_listing l = { f, NULL, i, 1, LIST_BLOCK };
 
 		if (f->block[i].hits) {
-			if (list_edges_in(v, f, i) || list(v, l) || list_edges_out(v, f, i))
-				return -1;
+			list_edges_in(v, f, i);
+			list(v, l);
+			list_edges_out(v, f, i);
 			continue;
 		}
 		l.kind = LIST_COLD;
 		for (; i + 1 < f->code->n_blocks && !f->block[i + 1].hits; i++)
 			l.n++;
-		if (list(v, l))
-			return -1;
+		list(v, l);
 	}
-	return 0;
 }
 
 /* ---- intervals ------------------------------------------------------------------------------- */
@@ -203,7 +197,7 @@ static bool is_shown(const struct blocks_view *v, const struct flow_span *s)
 	return !v->opts.function;
 }
 
-static int list_intervals(struct blocks_view *v)
+static void list_intervals(struct blocks_view *v)
 {
 	size_t n;
 	const struct flow_span *s = flow_spans(v->b->flow, &n);
@@ -216,37 +210,35 @@ static int list_intervals(struct blocks_view *v)
 		v->cycles += x.cycles;
 		for (unsigned g = 0; g < FLOW_SLOTS; g++)
 			v->group[g] += s[i].w.group[g];
-		if (is_shown(v, &s[i]) && vec_push(&v->interval, x))
-			return -1;
+		if (is_shown(v, &s[i]))
+			vec_xpush(&v->interval, x);
 	}
 	vec_sort(&v->interval, by_time);
-	return 0;
 }
 
 /* ---- the view -------------------------------------------------------------------------------- */
 
-static int fill(struct blocks_view *v)
+static void fill(struct blocks_view *v)
 {
-	for (size_t i = 0; i < v->b->n; i++)
-		if (list_rows(v, &v->b->f[i]) ||
-		    (v->opts.function && list_function(v, &v->b->f[i])))
-			return -1;
+	for (size_t i = 0; i < v->b->n; i++) {
+		list_rows(v, &v->b->f[i]);
+		if (v->opts.function)
+			list_function(v, &v->b->f[i]);
+	}
 	if (!v->opts.function) {
 		vec_sort(&v->row, by_weight);
 		vec_sort(&v->edge, by_weight);
 	}
 	vec_sort(&v->loop, by_weight);
-	return list_intervals(v);
+	list_intervals(v);
 }
 
 int blocks_view_build(struct blocks_view **out, const struct blocks *b, struct images *images,
 		      const struct view_source *source, const struct blocks_view_opts *opts,
 		      struct err *err)
 {
-	struct blocks_view *v = calloc(1, sizeof(*v));
+	struct blocks_view *v = xcalloc(1, sizeof(*v));
 
-	if (!v)
-		return err_nomem(err);
 	v->b = b;
 	v->images = images;
 	v->source = *source;
@@ -254,10 +246,7 @@ int blocks_view_build(struct blocks_view **out, const struct blocks *b, struct i
 	v->balance = blocks_balance(b);
 	if (!v->balance.places && flow_balance(&v->places, b->flow, BLOCKS_BALANCE_HITS, err))
 		goto failed;
-	if (fill(v)) {
-		(void)err_nomem(err);
-		goto failed;
-	}
+	fill(v);
 	*out = v;
 	return 0;
 failed:

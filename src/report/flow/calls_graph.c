@@ -14,6 +14,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "base/text_short.h"
+#include "base/xalloc.h"
 #include "report/calls_view.h"
 #include "report/page.h"
 #include "show/graph.h"
@@ -148,7 +149,6 @@ static void put_safe_name(struct buf *b, const struct calls_view *v, uint32_t f)
 
 	calls_put_name(&name, v, f);
 	text_put_safe(b, buf_str(&name), false);
-	b->failed |= name.failed;
 	buf_free(&name);
 }
 
@@ -173,7 +173,6 @@ static void settle_names(struct drawing *d)
 		text_names_add(&d->names, buf_str(&name), 0);
 	}
 	text_names_settle(&d->names, NAME_COLUMNS, false);
-	d->names.failed |= name.failed;
 	buf_free(&name);
 }
 
@@ -285,9 +284,9 @@ struct graph *calls_graph(const void *view, struct err *err)
 	else
 		buf_printf(&title, "callers and callees of %s", calls_name(v, v->function));
 	d.g = graph_new(buf_str(&title), GRAPH_DOWN, err);
-	d.node = malloc((v->c->n + 1) * sizeof(*d.node));
-	d.drawn = calloc(v->c->n_edges + 1, sizeof(*d.drawn));
-	if (!d.g || !d.node || !d.drawn) {
+	d.node = xmalloc((v->c->n + 1) * sizeof(*d.node));
+	d.drawn = xcalloc(v->c->n_edges + 1, sizeof(*d.drawn));
+	if (!d.g) {
 		(void)err_nomem(err);
 		goto out;
 	}

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/xalloc.h"
 #include "report/calls_view.h"
 
 #include <math.h>
@@ -74,11 +75,11 @@ static int by_runs(const void *pa, const void *pb, void *edges)
 
 uint32_t *calls_by_runs(const struct calls *c)
 {
-	uint32_t *order = malloc((c->n_edges + 1) * sizeof(*order));
+	uint32_t *order = xmalloc((c->n_edges + 1) * sizeof(*order));
 
-	for (size_t i = 0; order && i < c->n_edges; i++)
+	for (size_t i = 0; i < c->n_edges; i++)
 		order[i] = (uint32_t)i;
-	if (order && c->n_edges > 1)
+	if (c->n_edges > 1)
 		qsort_r(order, c->n_edges, sizeof(*order), by_runs, c->edge);
 	return order;
 }

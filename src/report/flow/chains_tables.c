@@ -2,6 +2,7 @@
 /*
  * Chains, ports and verdicts of loops as tables. Their ctx is the struct chains_view.
  */
+#include "base/xalloc.h"
 #include "report/chains_tables.h"
 
 #include <inttypes.h>
@@ -397,7 +398,7 @@ static const struct table_form *const forms[] = {
 const struct document_form chains_document = { "bounds", 1, forms, sizeof(forms) / sizeof(*forms),
 					       NULL,	 0 };
 
-static int list_path(struct chains_view *x, const struct chain_loop *l, uint32_t k, bool shown)
+static void list_path(struct chains_view *x, const struct chain_loop *l, uint32_t k, bool shown)
 {
 	const struct chain_path *p = &l->path[k];
 	bool all = x->v->opts.function != NULL,
@@ -405,19 +406,19 @@ static int list_path(struct chains_view *x, const struct chain_loop *l, uint32_t
 
 	const struct chains_row row = { l, p, NULL, k, 0 };
 
-	if (vec_push(&x->path, row) || (l->n_paths > 1 && vec_push(&x->ways, row)))
-		return -1;
+	vec_xpush(&x->path, row);
+	if (l->n_paths > 1)
+		vec_xpush(&x->ways, row);
 	for (size_t i = 0; i < p->n; i++) {
 		struct chains_row r = { l, p, &p->insn[i], k, 0 };
 
-		if (vec_push(&x->code, r) ||
-		    (shown && (all || (p->insn[i].step && !ports)) && vec_push(&x->shown, r)))
-			return -1;
+		vec_xpush(&x->code, r);
+		if (shown && (all || (p->insn[i].step && !ports)))
+			vec_xpush(&x->shown, r);
 	}
-	return 0;
 }
 
-static int list_rows(struct chains_view *x)
+static void list_rows(struct chains_view *x)
 {
 	size_t most = x->v->opts.limit ? x->v->opts.limit : CHAINS;
 
@@ -425,28 +426,23 @@ static int list_rows(struct chains_view *x)
 		const struct chain_loop *l = &x->c->loop.v[i];
 
 		for (uint32_t k = 0; k < l->n_paths; k++)
-			if (list_path(x, l, k, i < most && !k))
-				return -1;
+			list_path(x, l, k, i < most && !k);
 		for (uint32_t p = 0; l->n_paths && p < CORE_PORTS; p++)
-			if (l->bound.load[p] > 0 &&
-			    vec_push(&x->port, ((struct chains_row){ l, NULL, NULL, 0, p })))
-				return -1;
+			if (l->bound.load[p] > 0)
+				vec_xpush(&x->port, ((struct chains_row){ l, NULL, NULL, 0, p }));
 	}
-	return 0;
 }
 
 int chains_view_build(struct chains_view **out, const struct blocks_view *v, const struct chains *c,
 		      struct err *err)
 {
-	struct chains_view *x = calloc(1, sizeof(*x));
+	struct chains_view *x = xcalloc(1, sizeof(*x));
 
 	*out = x;
-	if (!x)
-		return err_nomem(err);
 	x->v = v;
 	x->c = c;
-	if (!list_rows(x))
-		return 0;
+	list_rows(x);
+	return 0;
 	chains_view_free(x);
 	*out = NULL;
 	return err_nomem(err);
@@ -507,7 +503,6 @@ static void put_reasons(struct document *d, const struct chains *c)
 	}
 	if (b.len)
 		document_fact(d, "unknown", false, "%s", buf_str(&b));
-	d->failed |= b.failed;
 	buf_free(&b);
 }
 

@@ -301,7 +301,7 @@ static void add_calls(struct document *d, const struct pd_info *info)
 	struct buf b = BUF_INIT;
 
 	if (info->cpuid && !strncmp(info->cpuid, "GenuineIntel", 12) &&
-	    again_put(&b, info, "-e br_inst_retired.near_call:p --intr-regs", false) && !b.failed)
+	    again_put(&b, info, "-e br_inst_retired.near_call:p --intr-regs", false))
 		next_add_command(&l, buf_str(&b), "calls of all functions");
 	d->n_next = l.n;
 	buf_free(&b);

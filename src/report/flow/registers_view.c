@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/xalloc.h"
 #include "report/registers_view.h"
 
 #include <inttypes.h>
@@ -67,16 +68,12 @@ const char *registers_put_value(char out[24], enum registers_guess g, uint64_t v
 /* ---- which places --------------------------------------------------------------------------- */
 
 /* "work+0x1c" and "work:28" have an offset, "a::b" and "operator+" have none. */
-static char *split(const char *said, uint64_t *offset, struct err *err)
+static char *split(const char *said, uint64_t *offset)
 {
-	char *name = strdup(said);
+	char *name = xstrdup(said);
 	size_t at = strlen(said);
 
 	*offset = 0;
-	if (!name) {
-		(void)err_nomem(err);
-		return NULL;
-	}
 	while (at && !strchr("+:", name[at - 1]))
 		at--;
 	if (at > 1 && name[at - 2] != ':' && !num_parse_u64(offset, name + at, NULL))
@@ -90,7 +87,7 @@ static int every_call(const struct registers_view *v, const char *name, struct e
 
 	buf_printf(&event, "uprobe:PROGRAM:%s", name);
 	buf_puts(&with, "--user-regs -e ");
-	if (!text_put_word(&with, buf_str(&event)) || event.failed || with.failed)
+	if (!text_put_word(&with, buf_str(&event)))
 		buf_reset(&with);
 	if (with.len && with.len < 120)
 		(void)again_hint(err, v->source.info, "every call of it:", buf_str(&with));
@@ -102,12 +99,10 @@ static int every_call(const struct registers_view *v, const char *name, struct e
 static int no_such(const struct registers_view *v, const struct registers *r, const char *name,
 		   uint64_t offset, bool known, struct err *err)
 {
-	const char **words = calloc(r->n + 1, sizeof(*words));
+	const char **words = xcalloc(r->n + 1, sizeof(*words));
 	const char *near = NULL;
 	size_t n = 0;
 
-	if (!words)
-		return err_nomem(err);
 	for (size_t i = 0; i < r->n; i++)
 		if (r->place[i].symbol)
 			words[n++] = r->place[i].symbol->name;
@@ -132,12 +127,10 @@ static int choose_named(struct registers_view *v, struct registers *r, const cha
 			struct err *err)
 {
 	uint64_t offset;
-	char *name = split(said, &offset, err);
+	char *name = split(said, &offset);
 	size_t n = 0;
 	bool known = false;
 
-	if (!name)
-		return -1;
 	for (enum symbol_way way = 0; way < SYMBOL_WAYS && !known && *name; way++)
 		for (size_t i = 0; i < r->n; i++) {
 			struct registers_place *p = &r->place[i];

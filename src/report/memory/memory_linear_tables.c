@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "report/memory/memory_int.h"
 
 #define BAR	  24 /* characters of the longest bar */
@@ -135,12 +136,13 @@ const struct table_form memory_linear_form = { "linear", NULL, 0, TABLE_COLUMNS(
 const struct table_form memory_source_linear_form = { "source_linear", NULL, TABLE_DATA,
 						      TABLE_COLUMNS(source_columns) };
 
-/* Of the groups of `by`; false: no memory. */
+/* Of the groups of `by`. */
 static bool add_bins(struct document *d, const struct memory_view *v, const struct table_form *form,
 		     enum memory_by by)
 {
 	const struct memory *m = v->m;
-	struct memory_linear_bin *bin = arena_alloc(&d->a, MEMORY_LINEAR_BINS * sizeof(*bin)), *all;
+	struct memory_linear_bin *bin = arena_xalloc(&d->a, MEMORY_LINEAR_BINS * sizeof(*bin)),
+				 *all;
 	struct table t = { .form = form, .ctx = v, .stride = sizeof(*bin) };
 	size_t spreads = 0, cap = 0;
 
@@ -148,9 +150,7 @@ static bool add_bins(struct document *d, const struct memory_view *v, const stru
 	for (size_t i = m->first[by]; i < m->first[by + 1]; i++)
 		spreads += m->group[i].n_spreads;
 	cap = v->linear ? MEMORY_LINEAR_BINS : BINS + 3;
-	all = arena_alloc(&d->a, (spreads * cap + 1) * sizeof(*all));
-	if (!bin || !all)
-		return false;
+	all = arena_xalloc(&d->a, (spreads * cap + 1) * sizeof(*all));
 	for (size_t i = m->first[by]; i < m->first[by + 1]; i++)
 		for (size_t k = 0; k < m->group[i].n_spreads; k++) {
 			size_t n = memory_linear_bins(v, &m->spread[m->group[i].first_spread + k],

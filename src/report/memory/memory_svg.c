@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/num.h"
+#include "base/xalloc.h"
 #include "report/memory/memory_int.h"
 
 #define WIDTH  800.0
@@ -88,12 +89,10 @@ int memory_svg(struct buf *out, const struct document *d, const struct show *sho
 	const struct memory *m = v->m;
 	const struct memory_group *all = &m->group[m->first[MEMORY_ALL]];
 	size_t n_all = m->first[MEMORY_ALL + 1] > m->first[MEMORY_ALL] ? all->n_spreads : 0;
-	struct memory_linear_bin *bin = calloc(MEMORY_LINEAR_BINS, sizeof(*bin));
+	struct memory_linear_bin *bin = xcalloc(MEMORY_LINEAR_BINS, sizeof(*bin));
 	struct drawing g = { .out = out };
 
 	(void)show;
-	if (!bin)
-		return err_nomem(err);
 	if (!n_all) {
 		free(bin);
 		return err_set(err, ERR_NOT_FOUND, "no sample has a latency to be drawn");

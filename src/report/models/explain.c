@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "report/models/models_int.h"
 
 /* Of one name at a time. */
@@ -59,18 +60,16 @@ static int need_of_account(void *ctx, enum expr_ref_kind kind, uint32_t index)
 	return 0;
 }
 
-static int reserve(struct list *l, struct arena *a, size_t more, bool needs)
+static void reserve(struct list *l, struct arena *a, size_t more, bool needs)
 {
 	size_t cap = 2 * l->cap + more;
 	uint32_t *index;
 	struct list_need *need_of;
 
 	if (l->n + more <= l->cap)
-		return 0;
-	index = arena_alloc(a, cap * sizeof(*index));
-	need_of = arena_alloc(a, needs ? cap * sizeof(*need_of) : 1);
-	if (!index || !need_of)
-		return -1;
+		return;
+	index = arena_xalloc(a, cap * sizeof(*index));
+	need_of = arena_xalloc(a, needs ? cap * sizeof(*need_of) : 1);
 	if (l->n)
 		memcpy(index, l->index, l->n * sizeof(*index));
 	if (l->n && needs)
@@ -78,19 +77,17 @@ static int reserve(struct list *l, struct arena *a, size_t more, bool needs)
 	l->index = index;
 	l->need = needs ? need_of : NULL;
 	l->cap = cap;
-	return 0;
 }
 
 /* Of the search's name: rows of the table of events. */
-static int keep_needs(struct search *s)
+static void keep_needs(struct search *s)
 {
 	struct list *l = &s->x->part[LIST_EVENTS];
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < s->x->m->n_events; i++)
 		n += s->needed[i];
-	if (reserve(l, s->x->a, n + 1, true))
-		return err_nomem(s->err);
+	reserve(l, s->x->a, n + 1, true);
 	s->e->need = l->n;
 	s->e->n_needs = n;
 	for (uint32_t i = 0; i < s->x->m->n_events; i++) {
@@ -99,7 +96,6 @@ static int keep_needs(struct search *s)
 		l->need[l->n] = (struct list_need){ s->e->name, s->latency[i] };
 		l->index[l->n++] = i;
 	}
-	return 0;
 }
 
 /* ---- other names ----------------------------------------------------------------------------- */
@@ -183,17 +179,15 @@ static int by_order(const void *a, const void *b)
 }
 
 /* Adds the metrics for which `fits` holds, as they are read, or the nodes of the account. */
-static int add_names(struct search *s, struct explain_names *out, bool of_account,
-		     bool (*fits)(const struct search *s, uint32_t i))
+static void add_names(struct search *s, struct explain_names *out, bool of_account,
+		      bool (*fits)(const struct search *s, uint32_t i))
 {
 	const struct account *acc = s->x->account;
 	const struct model *m = s->x->m;
 	size_t all = !of_account ? m->n_metrics : acc ? acc->n : 0, n = 0;
-	struct named *v = arena_alloc(s->x->a, (all + 1) * sizeof(*v));
-	const char **name = arena_alloc(s->x->a, (all + out->n + 1) * sizeof(*name));
+	struct named *v = arena_xalloc(s->x->a, (all + 1) * sizeof(*v));
+	const char **name = arena_xalloc(s->x->a, (all + out->n + 1) * sizeof(*name));
 
-	if (!v || !name)
-		return err_nomem(s->err);
 	for (uint32_t i = 0; i < all; i++)
 		if (fits(s, i))
 			v[n++] = of_account
@@ -206,7 +200,6 @@ static int add_names(struct search *s, struct explain_names *out, bool of_accoun
 	for (size_t i = 0; i < n; i++)
 		name[out->n++] = v[i].name;
 	out->v = name;
-	return 0;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -216,7 +209,7 @@ static const char *or_null(const char *s)
 	return *s ? s : NULL;
 }
 
-static int find_metric(struct search *s)
+static void find_metric(struct search *s)
 {
 	const struct model_metric *t = &s->x->m->metric[s->e->index];
 
@@ -225,20 +218,18 @@ static int find_metric(struct search *s)
 	s->e->advice = or_null(t->try_);
 	s->e->formula = t->text;
 	(void)need(s, EXPR_METRIC, s->e->index);
-	if (add_names(s, &s->e->children, false, is_child))
-		return -1;
-	return add_names(s, &s->e->related, false, is_related);
+	add_names(s, &s->e->children, false, is_child);
+	add_names(s, &s->e->related, false, is_related);
 }
 
 /* A text made by put_account_cost() and its like, in the arena. */
-static int keep_text(struct search *s, struct buf *b, const char **out)
+static void keep_text(struct search *s, struct buf *b, const char **out)
 {
-	*out = arena_strdup(s->x->a, buf_str(b));
+	*out = arena_xstrdup(s->x->a, buf_str(b));
 	buf_free(b);
-	return *out ? 0 : err_nomem(s->err);
 }
 
-static int find_account(struct search *s)
+static void find_account(struct search *s)
 {
 	const struct account_node *t = &s->x->account->node[s->e->index];
 	struct buf b = BUF_INIT;
@@ -247,13 +238,12 @@ static int find_account(struct search *s)
 	s->e->says = or_null(t->says);
 	s->e->advice = or_null(t->try_);
 	put_account_cost(&b, s->x->account, s->e->index);
-	if (keep_text(s, &b, &s->e->formula))
-		return -1;
+	keep_text(s, &b, &s->e->formula);
 	(void)need_of_account(s, EXPR_METRIC, s->e->index);
-	return add_names(s, &s->e->children, true, is_account_child);
+	add_names(s, &s->e->children, true, is_account_child);
 }
 
-static int find_event(struct search *s)
+static void find_event(struct search *s)
 {
 	const struct model_event *e = &s->x->m->event[s->e->index];
 	struct model_words w;
@@ -266,12 +256,10 @@ static int find_event(struct search *s)
 		s->e->vendors = w.vendors;
 	}
 	buf_printf(&b, "%s/%s/%s", *e->pmu ? e->pmu : "cpu", e->code, e->modifiers);
-	if (keep_text(s, &b, &s->e->formula))
-		return -1;
+	keep_text(s, &b, &s->e->formula);
 	s->needed[s->e->index] = true;
-	if (add_names(s, &s->e->users, false, metric_uses))
-		return -1;
-	return add_names(s, &s->e->users, true, account_uses);
+	add_names(s, &s->e->users, false, metric_uses);
+	add_names(s, &s->e->users, true, account_uses);
 }
 
 static int find_group(struct search *s, const char *name)
@@ -320,32 +308,27 @@ static void need_of_row(struct search *s, const char *formula)
 	}
 }
 
-static int find_row(struct search *s, const char *name)
+static void find_row(struct search *s, const char *name)
 {
 	const struct set *set = s->x->monitor;
 	const struct set_row *row = &set->row[s->e->index];
 	uint32_t at = s->e->index + 1;
 	size_t n = 0;
 
-	s->e->name = arena_printf(s->x->a, "%s.%s", row->place, row->name);
+	s->e->name = arena_xprintf(s->x->a, "%s.%s", row->place, row->name);
 	s->e->says = row->help;
 	s->e->formula = row->formula;
-	s->e->related.v = arena_alloc(s->x->a, (set->n + 1) * sizeof(*s->e->related.v));
-	if (!s->e->name || !s->e->related.v)
-		return err_nomem(s->err);
+	s->e->related.v = arena_xalloc(s->x->a, (set->n + 1) * sizeof(*s->e->related.v));
 	/* the same of other places; channels have a row each */
 	for (; (at = row_from(set, at, name)) != MODEL_NONE; at++) {
 		const struct set_row *other = &set->row[at];
 
 		if (strcmp(other->place, row->place) != 0 || strcmp(other->name, row->name) != 0)
 			s->e->related.v[n++] =
-				arena_printf(s->x->a, "%s.%s", other->place, other->name);
-		if (n && !s->e->related.v[n - 1])
-			return err_nomem(s->err);
+				arena_xprintf(s->x->a, "%s.%s", other->place, other->name);
 	}
 	s->e->related.n = n;
 	need_of_row(s, row->formula);
-	return 0;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -390,11 +373,9 @@ static int unknown(const struct explain *x, const char *name, struct err *err)
 {
 	const struct model *m = x->m;
 	size_t n = m->n_metrics + m->n_events + (x->account ? x->account->n : 0);
-	const char **words = arena_alloc(x->a, (n + MODEL_OTHER_NAMES + 1) * sizeof(*words));
+	const char **words = arena_xalloc(x->a, (n + MODEL_OTHER_NAMES + 1) * sizeof(*words));
 	size_t k = 0;
 
-	if (!words)
-		return err_nomem(err);
 	for (size_t i = 0; i < m->n_metrics; i++)
 		words[k++] = m->metric[i].name;
 	for (size_t i = 0; x->account && i < x->account->n; i++)
@@ -427,25 +408,27 @@ static int find(struct search *s, const char *name)
 	const struct model *m = s->x->m;
 	const struct explain_from from = { m, s->x->account, s->x->monitor, "", "" };
 	struct list *part;
-	int rc;
 
 	if (!meant_by(s->e, &from, name))
 		return unknown(s->x, name, s->err);
 	memset(s->seen, 0, m->n_metrics * sizeof(*s->seen));
 	memset(s->needed, 0, m->n_events * sizeof(*s->needed));
 	memset(s->latency, 0, m->n_events * sizeof(*s->latency));
-	rc = s->e->kind == EXPLAIN_ACCOUNT   ? find_account(s)
-	     : s->e->kind == EXPLAIN_EVENT   ? find_event(s)
-	     : s->e->kind == EXPLAIN_GROUP   ? find_group(s, name)
-	     : s->e->kind == EXPLAIN_MONITOR ? find_row(s, name)
-					     : find_metric(s);
-	if (rc || keep_needs(s))
+	if (s->e->kind == EXPLAIN_ACCOUNT)
+		find_account(s);
+	else if (s->e->kind == EXPLAIN_EVENT)
+		find_event(s);
+	else if (s->e->kind == EXPLAIN_MONITOR)
+		find_row(s, name);
+	else if (s->e->kind == EXPLAIN_METRIC || s->e->kind == EXPLAIN_NODE)
+		find_metric(s);
+	else if (find_group(s, name))
 		return -1;
+	keep_needs(s);
 	if (s->e->kind == EXPLAIN_EVENT || s->e->kind == EXPLAIN_MONITOR)
 		return 0;
 	part = &s->x->part[part_of[s->e->kind]];
-	if (reserve(part, s->x->a, 1, false))
-		return err_nomem(s->err);
+	reserve(part, s->x->a, 1, false);
 	part->index[part->n++] = s->e->index;
 	return 0;
 }
@@ -462,13 +445,11 @@ int explain_make(struct explain *out, struct arena *a, const struct explain_from
 				 .a = a,
 				 .models = from->models,
 				 .all = from->all };
-	s.group = arena_alloc(a, (n + 1) * sizeof(*s.group));
-	out->name = arena_alloc(a, (n + 1) * sizeof(*out->name));
-	s.seen = arena_alloc(a, m->n_metrics + 1);
-	s.needed = arena_alloc(a, m->n_events + 1);
-	s.latency = arena_alloc(a, m->n_events + 1);
-	if (!s.group || !out->name || !s.seen || !s.needed || !s.latency)
-		return err_nomem(err);
+	s.group = arena_xalloc(a, (n + 1) * sizeof(*s.group));
+	out->name = arena_xalloc(a, (n + 1) * sizeof(*out->name));
+	s.seen = arena_xalloc(a, m->n_metrics + 1);
+	s.needed = arena_xalloc(a, m->n_events + 1);
+	s.latency = arena_xalloc(a, m->n_events + 1);
 	for (size_t i = 0; i < SYSTEM_COUNT; i++)
 		s.system[i] = NAN;
 	for (size_t i = 0; i < sizeof(part_of) / sizeof(*part_of); i++)

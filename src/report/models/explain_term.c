@@ -36,7 +36,6 @@ static void put_wrapped(struct paper *p, const char *text, size_t indent)
 	width = width > 100 ? 100 : width < indent + 30 ? indent + 30 : width;
 	text_put_wrapped(p->b, buf_str(&safe), indent, width);
 	buf_putc(p->b, '\n');
-	p->b->failed |= safe.failed;
 	buf_free(&safe);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "report/models/models_int.h"
 
 struct making {
@@ -120,8 +121,8 @@ int group_row_fill(struct group_row *out, struct arena *a, const struct model *m
 
 	out->name = name;
 	out->n = model_group_members(&member, a, m, name, strlen(name));
-	out->member = arena_alloc(a, (out->n + 1) * sizeof(*out->member));
-	if (!out->member || (out->n && !member))
+	out->member = arena_xalloc(a, (out->n + 1) * sizeof(*out->member));
+	if (out->n && !member)
 		return err_nomem(err);
 	for (size_t i = 0; i < out->n; i++)
 		out->member[i] = m->metric[member[i]].name;
@@ -135,9 +136,7 @@ static int take_groups(struct making *k, size_t *n)
 
 	if (model_groups(&g, n, k->a, k->l->m, k->err))
 		return -1;
-	row = arena_alloc(k->a, (*n + 1) * sizeof(*row));
-	if (!row)
-		return err_nomem(k->err);
+	row = arena_xalloc(k->a, (*n + 1) * sizeof(*row));
 	for (size_t i = 0; i < *n; i++)
 		if (group_row_fill(&row[i], k->a, k->l->m, g[i].name, k->err))
 			return -1;
@@ -200,12 +199,12 @@ static int by_order(const void *a, const void *b)
 static struct placed *in_order(const struct making *k, size_t n)
 {
 	const struct list *l = k->l;
-	struct placed *p = arena_alloc(k->a, (n + 1) * sizeof(*p));
+	struct placed *p = arena_xalloc(k->a, (n + 1) * sizeof(*p));
 	bool placed = l->kind == LIST_NODES || l->kind == LIST_METRICS;
 
-	for (uint32_t i = 0; p && i < n; i++)
+	for (uint32_t i = 0; i < n; i++)
 		p[i] = (struct placed){ placed ? l->m->metric[i].order : i, i };
-	if (p && placed && n)
+	if (placed && n)
 		qsort(p, n, sizeof(*p), by_order);
 	return p;
 }
@@ -223,9 +222,7 @@ int list_make(struct list *out, struct arena *a, enum list_kind kind, const stru
 	if (take(&k, &n))
 		return -1;
 	p = in_order(&k, n);
-	out->index = arena_alloc(a, (n + 1) * sizeof(*out->index));
-	if (!p || !out->index)
-		return err_nomem(err);
+	out->index = arena_xalloc(a, (n + 1) * sizeof(*out->index));
 	for (size_t i = 0; i < n; i++) {
 		bool yes;
 
@@ -272,7 +269,7 @@ static void add_next(struct document *d, const struct list *l)
 		fine = text_put_word(&b, name);
 		buf_puts(&b, " -- ./prog");
 	}
-	command = b.len && fine ? arena_strdup(&d->a, buf_str(&b)) : NULL;
+	command = b.len && fine ? arena_xstrdup(&d->a, buf_str(&b)) : NULL;
 	if (command)
 		document_next(d, command, name ? "samples it" : "names for several metrics");
 	buf_free(&b);

@@ -7,6 +7,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "report/models.h"
 
 /* ---- checked --------------------------------------------------------------------------------- */
@@ -132,9 +133,8 @@ static void add_next(struct document *d, const struct models_written *w, const c
 	if (text_put_word(&b, w->dir)) {
 		if (w->id)
 			buf_printf(&b, "%s%s", tail, w->id);
-		command = arena_strdup(&d->a, buf_str(&b));
-		if (command)
-			document_next(d, command, why);
+		command = arena_xstrdup(&d->a, buf_str(&b));
+		document_next(d, command, why);
 	}
 	buf_free(&b);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/nomem.h"
+#include "base/xalloc.h"
 #include "report/models/models_int.h"
 
 #include <stdio.h>
@@ -117,7 +118,7 @@ static int find_latency(void *ctx, enum expr_ref_kind kind, uint32_t index)
 
 bool metric_asks_latency(const struct model *m, uint32_t metric)
 {
-	struct latency_search s = { m, calloc(m->n_metrics + 1, sizeof(*s.seen)) };
+	struct latency_search s = { m, xcalloc(m->n_metrics + 1, sizeof(*s.seen)) };
 	bool asks = s.seen && m->metric[metric].expr &&
 		    expr_needs(m->metric[metric].expr, NULL, find_latency, &s);
 

@@ -34,7 +34,6 @@ static void put_head(struct buf *b, const struct run_report *r, const struct sty
 			   r->tree->head.runs);
 		tree_put_line(b, buf_str(&line), st);
 	}
-	b->failed |= line.failed;
 	buf_free(&line);
 	if (r->no_tree && !r->no_cycles && !r->unwanted) {
 		buf_puts(b, " no tree: ");
@@ -81,7 +80,6 @@ static void put_samples(struct buf *b, const struct run_report *r, const struct 
 	if (r->user_only)
 		buf_puts(&line, "; the kernel was not looked at");
 	tree_put_line(b, buf_str(&line), st);
-	b->failed |= line.failed;
 	buf_free(&line);
 }
 

@@ -7,6 +7,7 @@
 
 #include "analyse/error_bar.h"
 #include "base/num.h"
+#include "base/xalloc.h"
 #include "report/parallel_view.h"
 #include "report/recorded.h"
 #include "report/wait/callers_lost.h"
@@ -473,15 +474,12 @@ static int longest_alone(const void *pa, const void *pb, void *functions)
 	return (*i > *k) - (*i < *k);
 }
 
-int parallel_view_order(struct parallel_view *v, struct err *err)
+void parallel_view_order(struct parallel_view *v)
 {
 	v->n_order = v->p->n_functions;
-	v->order = malloc((v->n_order + 1) * sizeof(*v->order));
-	if (!v->order)
-		return err_nomem(err);
+	v->order = xmalloc((v->n_order + 1) * sizeof(*v->order));
 	for (size_t i = 0; i < v->n_order; i++)
 		v->order[i] = (uint32_t)i;
 	if (v->n_order > 1)
 		qsort_r(v->order, v->n_order, sizeof(*v->order), longest_alone, v->p->function);
-	return 0;
 }

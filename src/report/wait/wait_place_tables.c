@@ -98,7 +98,6 @@ int wait_folded(struct buf *out, const struct document *d, const struct show *s,
 		}
 		buf_printf(out, "[%s] %" PRIu64 "\n", wait_reasons[a->reason].name, a->t.time);
 	}
-	out->failed |= scratch.failed;
 	buf_free(&scratch);
 	return buf_error(out, err);
 }

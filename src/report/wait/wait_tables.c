@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/num.h"
+#include "base/xalloc.h"
 #include "report/page.h"
 #include "report/recorded.h"
 #include "report/wait/callers_lost.h"
@@ -214,13 +215,11 @@ static int longest(const void *pa, const void *pb, void *threads)
 	return a != b ? (a < b ? 1 : -1) : (*i > *k) - (*i < *k);
 }
 
-static int add_process(struct wait_view *v, struct u64map *by_pid, const struct wait_thread *x)
+static void add_process(struct wait_view *v, struct u64map *by_pid, const struct wait_thread *x)
 {
 	bool fresh;
-	uint64_t *at = u64map_at(by_pid, x->pid, &fresh);
+	uint64_t *at = u64map_xat(by_pid, x->pid, &fresh);
 
-	if (!at)
-		return -1;
 	if (fresh) {
 		*at = v->n_processes++;
 		v->process[*at] = (struct wait_process){ .pid = x->pid, .comm = x->comm };
@@ -228,28 +227,24 @@ static int add_process(struct wait_view *v, struct u64map *by_pid, const struct 
 	v->process[*at].threads++;
 	for (size_t s = 0; s < WAIT_STATES; s++)
 		v->process[*at].time[s] += wait_thread_time(x, (enum wait_state)s);
-	return 0;
 }
 
-int wait_view_order(struct wait_view *v, const struct wait *w, struct err *err)
+void wait_view_order(struct wait_view *v, const struct wait *w)
 {
 	struct u64map by_pid = U64MAP_INIT;
-	int ret = 0;
 
 	v->w = w;
-	v->order = malloc((w->n_threads + 1) * sizeof(*v->order));
-	v->process = malloc((w->n_threads + 1) * sizeof(*v->process));
-	if (!v->order || !v->process)
-		return err_nomem(err);
+	v->order = xmalloc((w->n_threads + 1) * sizeof(*v->order));
+	v->process = xmalloc((w->n_threads + 1) * sizeof(*v->process));
 	for (uint32_t i = 0; i < w->n_threads; i++)
 		if (w->thread[i].wanted)
 			v->order[v->n++] = i;
 	if (v->n > 1)
 		qsort_r(v->order, v->n, sizeof(*v->order), longest, w->thread);
-	for (size_t i = 0; i < v->n && !ret; i++)
-		ret = add_process(v, &by_pid, &w->thread[v->order[i]]);
+	for (size_t i = 0; i < v->n; i++) {
+		add_process(v, &by_pid, &w->thread[v->order[i]]);
+	}
 	u64map_free(&by_pid);
-	return ret ? err_nomem(err) : 0;
 }
 
 void wait_view_free(struct wait_view *v)

@@ -190,7 +190,6 @@ int wall_folded(struct buf *out, const struct document *d, const struct show *s,
 				buf_printf(out, "%" PRIu64 "\n", ns);
 		}
 	}
-	out->failed |= scratch.failed;
 	buf_free(&scratch);
 	return buf_error(out, err);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/xalloc.h"
 #include "report/parallel_view.h"
 
 #define WIDTH  1200.0
@@ -109,11 +110,9 @@ int wall_svg(struct buf *out, const struct document *d, const struct show *s, st
 	const struct parallel_view *v = d->ctx;
 	const struct wall_tree *t = v->tree;
 	struct drawing g = { .out = out, .v = v, .name = BUF_INIT };
-	double *next = calloc(t->n + 1, sizeof(*next)); /* by node: where its next child begins */
+	double *next = xcalloc(t->n + 1, sizeof(*next)); /* by node: where its next child begins */
 
 	(void)s;
-	if (!next)
-		return err_nomem(err);
 	g.all = t->n ? t->node[0].on + t->node[0].off : 0;
 	g.height = HEAD + MARGIN + ROW * (deepest(t, g.all) + 1);
 	if (g.all > 0)
