@@ -26,14 +26,6 @@
 
 static atomic_size_t budget, charged; /* budget 0: not computed yet */
 
-static size_t usual_budget(void)
-{
-	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-	size_t quarter = pages > 0 && size > 0 ? (size_t)pages / 4 * (size_t)size : 0;
-
-	return quarter > BUDGET_LEAST ? quarter : BUDGET_LEAST;
-}
-
 void file_in_limit(size_t bytes)
 {
 	atomic_store(&budget, bytes ? bytes : 1);
@@ -44,7 +36,10 @@ bool file_in_charge(size_t bytes)
 	size_t most = atomic_load(&budget), had;
 
 	if (!most) {
-		most = usual_budget();
+		long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+		size_t quarter = pages > 0 && size > 0 ? (size_t)pages / 4 * (size_t)size : 0;
+
+		most = quarter > BUDGET_LEAST ? quarter : BUDGET_LEAST;
 		file_in_limit(most);
 	}
 	had = atomic_fetch_add(&charged, bytes);
@@ -452,21 +447,6 @@ int file_map_own(struct file_map *own, const struct file_map *m)
 	return 0;
 }
 
-static void drop_copy(struct file_copy *c)
-{
-	struct file_copy **at = &copies;
-
-	(void)pthread_mutex_lock(&copies_lock);
-	if (!--c->users) {
-		while (*at != c)
-			at = &(*at)->next;
-		*at = c->next;
-		file_in_release(c->size);
-		free(c);
-	}
-	(void)pthread_mutex_unlock(&copies_lock);
-}
-
 int file_in_map(struct file_map *m, int fd, const struct stat *st, bool copy, const char *name,
 		struct err *err)
 {
@@ -496,7 +476,17 @@ void file_map_close(struct file_map *m)
 		unwatch(m->watch);
 		(void)munmap(m->p, m->len);
 	} else if (m->copy) {
-		drop_copy(m->copy);
+		struct file_copy **at = &copies;
+
+		(void)pthread_mutex_lock(&copies_lock);
+		if (!--m->copy->users) {
+			while (*at != m->copy)
+				at = &(*at)->next;
+			*at = m->copy->next;
+			file_in_release(m->copy->size);
+			free(m->copy);
+		}
+		(void)pthread_mutex_unlock(&copies_lock);
 	}
 	*m = (struct file_map){ 0 };
 }

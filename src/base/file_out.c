@@ -349,14 +349,6 @@ static int follow_ours(struct file_new *f, struct err *err)
 	return err_hint(err, "name the file itself");
 }
 
-/* What is no regular file is written to as it is. */
-static int open_direct(struct file_new *f, bool follow, struct err *err)
-{
-	f->direct = true;
-	f->fd = open(f->path, O_WRONLY | O_CLOEXEC | O_NOCTTY | (follow ? 0 : O_NOFOLLOW));
-	return f->fd < 0 ? err_sys(err, "%s", f->path) : 0;
-}
-
 int file_new_open(struct file_new *f, const char *path, mode_t mode, enum file_new_how how,
 		  struct err *err)
 {
@@ -378,7 +370,10 @@ int file_new_open(struct file_new *f, const char *path, mode_t mode, enum file_n
 	} else if (file_is_kept(&st)) {
 		return refuse_input(path, err);
 	} else if (!S_ISREG(st.st_mode)) {
-		return open_direct(f, !ours, err);
+		/* What is no regular file is written to as it is. */
+		f->direct = true;
+		f->fd = open(f->path, O_WRONLY | O_CLOEXEC | O_NOCTTY | (!ours ? 0 : O_NOFOLLOW));
+		return f->fd < 0 ? err_sys(err, "%s", f->path) : 0;
 	} else {
 		old = open_replaced(f, &st, !ours, err);
 		if (old < 0)

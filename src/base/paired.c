@@ -12,21 +12,6 @@
 #define EXACT 100u  /* pairs up to which ranks are counted out; beyond, their sum is normal */
 #define TAIL  0.025 /* what the interval leaves out on either side */
 
-/* way[w] = P(W <= w), where W is the sum of those of the ranks 1..n that a coin chose. `way` has
- * n * (n + 1) / 2 + 1 places. */
-static void count_ranks(size_t n, double *way)
-{
-	size_t most = n * (n + 1) / 2;
-
-	memset(way, 0, (most + 1) * sizeof(*way));
-	way[0] = 1;
-	for (size_t rank = 1; rank <= n; rank++)
-		for (size_t w = rank * (rank + 1) / 2 + 1; w-- > 0;)
-			way[w] = (way[w] + (w >= rank ? way[w - rank] : 0)) / 2;
-	for (size_t w = 1; w <= most; w++)
-		way[w] += way[w - 1];
-}
-
 static double rank_sd(size_t n)
 {
 	return sqrt((double)n * (double)(n + 1) * (double)(2 * n + 1) / 24);
@@ -71,8 +56,18 @@ int paired_effect(struct paired *out, const double *difference, size_t n, struct
 			mean[k++] = (difference[i] + difference[j]) / 2;
 	qsort(mean, m, sizeof(*mean), num_order);
 	out->effect = (mean[(m - 1) / 2] + mean[m / 2]) / 2;
-	if (n <= EXACT)
-		count_ranks(n, way);
+	if (n <= EXACT) {
+		size_t most = n * (n + 1) / 2;
+
+		/* way[w] = P(W <= w), W the sum of those ranks 1..n that a coin chose */
+		memset(way, 0, (most + 1) * sizeof(*way));
+		way[0] = 1;
+		for (size_t rank = 1; rank <= n; rank++)
+			for (size_t w = rank * (rank + 1) / 2 + 1; w-- > 0;)
+				way[w] = (way[w] + (w >= rank ? way[w - rank] : 0)) / 2;
+		for (size_t w = 1; w <= most; w++)
+			way[w] += way[w - 1];
+	}
 	for (size_t i = 0; i < m; i++) { /* means of 0 speak against either direction */
 		above += mean[i] >= 0;
 		below += mean[i] <= 0;

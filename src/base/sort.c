@@ -7,18 +7,6 @@
 
 #define FEW 24
 
-static void insert(struct keyed *v, size_t n)
-{
-	for (size_t i = 1; i < n; i++) {
-		struct keyed x = v[i];
-		size_t at = i;
-
-		for (; at && v[at - 1].key > x.key; at--)
-			v[at] = v[at - 1];
-		v[at] = x;
-	}
-}
-
 void keyed_sort(struct keyed *v, struct keyed *scratch, size_t n)
 {
 	struct keyed *from = v, *to = scratch;
@@ -26,7 +14,14 @@ void keyed_sort(struct keyed *v, struct keyed *scratch, size_t n)
 	bool sorted = true;
 
 	if (n <= FEW) {
-		insert(v, n);
+		for (size_t i = 1; i < n; i++) {
+			struct keyed x = v[i];
+			size_t at = i;
+
+			for (; at && v[at - 1].key > x.key; at--)
+				v[at] = v[at - 1];
+			v[at] = x;
+		}
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {

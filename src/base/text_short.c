@@ -238,15 +238,6 @@ static int shape_of(struct shape *p, const char *s, bool ascii)
 	return 0;
 }
 
-static void shape_free(struct shape *p)
-{
-	free(p->piece);
-	free(p->open);
-	free(p->column);
-	free(p->drop);
-	free(p->part);
-}
-
 /* ---- the text of a level --------------------------------------------------------------------- */
 
 /* Level 0 is the whole name; each level drops one thing more, the last everything. */
@@ -261,8 +252,18 @@ static void drop(struct shape *p, size_t from, size_t to)
 	p->drop[to]--;
 }
 
-static void drop_level(struct shape *p, size_t level)
+static bool is_gone(const struct shape *p, size_t i)
 {
+	for (size_t k = 0; k < 2; k++)
+		if (i >= p->keep[k].from && i < p->keep[k].to)
+			return false;
+	return p->drop[i] > 0;
+}
+
+/* The columns of a level's text, which is put to b if there is one. */
+static size_t put_level(struct shape *p, size_t level, struct buf *b)
+{
+	size_t width = 0, to;
 	size_t behind = p->n_pieces + p->n_parts;
 
 	memset(p->drop, 0, (p->len + 1) * sizeof(*p->drop));
@@ -276,22 +277,6 @@ static void drop_level(struct shape *p, size_t level)
 		drop(p, 0, p->len);
 	for (size_t i = 1; i <= p->len; i++)
 		p->drop[i] += p->drop[i - 1];
-}
-
-static bool is_gone(const struct shape *p, size_t i)
-{
-	for (size_t k = 0; k < 2; k++)
-		if (i >= p->keep[k].from && i < p->keep[k].to)
-			return false;
-	return p->drop[i] > 0;
-}
-
-/* The columns of a level's text, which is put to b if there is one. */
-static size_t put_level(struct shape *p, size_t level, struct buf *b)
-{
-	size_t width = 0, to;
-
-	drop_level(p, level);
 	for (size_t from = 0; from < p->len; from = to) {
 		bool gone = is_gone(p, from);
 		size_t w;
@@ -375,5 +360,9 @@ void text_short(struct buf *b, const char *s, size_t width, struct text_keep kee
 		p.keep[0] = keep;
 		put_shape(&p, width, b);
 	}
-	shape_free(&p);
+	free(p.piece);
+	free(p.open);
+	free(p.column);
+	free(p.drop);
+	free(p.part);
 }

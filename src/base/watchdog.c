@@ -22,39 +22,6 @@ static bool is_kept(const struct watchdog_job *job, int fd)
 	return false;
 }
 
-/* Sockets, pipes and the terminal are not ours to keep open. */
-static void close_others(const struct watchdog_job *job, int end)
-{
-	int most = end;
-
-	for (size_t i = 0; i < job->n_keep; i++)
-		most = job->keep[i] > most ? job->keep[i] : most;
-	for (int fd = 0; fd <= most; fd++)
-		if (fd != end && !is_kept(job, fd))
-			(void)close(fd);
-	/* glibc has a function for it since 2.34 only; Linux has the call since 5.9 */
-	if (syscall(SYS_close_range, (unsigned)most + 1, ~0u, 0u))
-		for (int fd = most + 1; fd < 4096; fd++)
-			(void)close(fd);
-}
-
-/* After fork() in a process that may have threads. */
-static void watch(const struct watchdog_job *job, int end)
-{
-	ssize_t got;
-	char word;
-
-	(void)setsid();
-	(void)prctl(PR_SET_NAME, job->name);
-	close_others(job, end);
-	do
-		got = read(end, &word, 1);
-	while (got < 0 && errno == EINTR);
-	if (got <= 0) /* a word calls it off */
-		job->act(job->ctx);
-	_exit(0);
-}
-
 int watchdog_begin(struct watchdog *w, const struct watchdog_job *job, struct err *err)
 {
 	sigset_t all, had;
@@ -66,9 +33,30 @@ int watchdog_begin(struct watchdog *w, const struct watchdog_job *job, struct er
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &had); /* it has them held back from its start */
 	pid = fork();
-	if (!pid) {
+	if (!pid) { /* after fork() in a process that may have threads */
+		ssize_t got;
+		char word;
+		int most = ends[0];
+
 		(void)close(ends[1]);
-		watch(job, ends[0]);
+		(void)setsid();
+		(void)prctl(PR_SET_NAME, job->name);
+		/* Sockets, pipes and the terminal are not ours to keep open. */
+		for (size_t i = 0; i < job->n_keep; i++)
+			most = job->keep[i] > most ? job->keep[i] : most;
+		for (int fd = 0; fd <= most; fd++)
+			if (fd != ends[0] && !is_kept(job, fd))
+				(void)close(fd);
+		/* glibc has a function for it since 2.34 only; Linux has the call since 5.9 */
+		if (syscall(SYS_close_range, (unsigned)most + 1, ~0u, 0u))
+			for (int fd = most + 1; fd < 4096; fd++)
+				(void)close(fd);
+		do
+			got = read(ends[0], &word, 1);
+		while (got < 0 && errno == EINTR);
+		if (got <= 0) /* a word calls it off */
+			job->act(job->ctx);
+		_exit(0);
 	}
 	(void)pthread_sigmask(SIG_SETMASK, &had, NULL);
 	(void)close(ends[0]);

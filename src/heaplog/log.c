@@ -61,20 +61,6 @@ static char *put_number(char *to, uint64_t v)
 	return to;
 }
 
-/* DIRECTORY/PID.BEGAN, kept: a stack of 4 kB has no room for it. */
-static void name_log(void)
-{
-	size_t n = strlen(directory);
-	char *to = process->path + n;
-
-	memcpy(process->path, directory, n);
-	*to++ = '/';
-	to = put_number(to, process->pid);
-	*to++ = '.';
-	to = put_number(to, process->began);
-	*to = '\0';
-}
-
 /* ---- time ---------------------------------------------------------------------------------- */
 
 uint64_t log_ns(void)
@@ -238,12 +224,6 @@ static uint64_t *records_end(uint64_t *at, const uint64_t *end)
 	return at;
 }
 
-/* A child of vfork() has its parent's memory, but a number of its own. */
-static bool is_alive(pid_t tid)
-{
-	return !syscall(SYS_tgkill, (pid_t)process->pid, tid, 0) || errno != ESRCH;
-}
-
 /* The process' first call may have been made by a child of vfork(), which was taken for it. */
 static void find_pid(void)
 {
@@ -273,7 +253,8 @@ static bool inherit_chunk(struct thread *t)
 			process->free_owner = (uint32_t)(o - process->owner) + 1;
 			continue;
 		}
-		if (is_alive(o->tid))
+		/* A child of vfork() has its parent's memory, but a number of its own. */
+		if (!syscall(SYS_tgkill, (pid_t)process->pid, o->tid, 0) || errno != ESRCH)
 			continue;
 		at = records_end(o->at, o->end);
 		o->tid = 0;
@@ -419,13 +400,22 @@ static bool spare_chunk(struct thread *t)
 
 static void begin_process(bool forked)
 {
+	size_t n = strlen(directory);
+	char *to = process->path + n;
+
 	process->pid = (uint32_t)getpid();
 	process->parent = (uint32_t)getppid();
 	process->began = log_ns();
 	process->flags = (forked ? HEAP_FORKED : 0u) | (log_no_ticks ? HEAP_NO_TICKS : 0u) |
 			 (own_malloc ? HEAP_OWN : 0u) | (has_tables ? HEAP_TABLES : 0u);
 	process->rate = first_rate;
-	name_log();
+	/* DIRECTORY/PID.BEGAN, kept: a stack of 4 kB has no room for it. */
+	memcpy(process->path, directory, n);
+	*to++ = '/';
+	to = put_number(to, process->pid);
+	*to++ = '.';
+	to = put_number(to, process->began);
+	*to = '\0';
 	process->off = !*directory;
 	chain_reset();
 	atomic_store(&process->generation, atomic_fetch_add(&generations, 1) + 1);

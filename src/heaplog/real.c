@@ -88,13 +88,6 @@ static const void *address(const void *function)
 	return p;
 }
 
-/* An allocator need not have malloc_usable_size(); libc's would read what it never wrote. */
-static void judge_size(bool own)
-{
-	if (own || !same_object(address(&real.malloc), address(&real.malloc_usable_size)))
-		real.malloc_usable_size = NULL;
-}
-
 bool real_find(void)
 {
 	static _Atomic bool looking;
@@ -143,7 +136,9 @@ bool real_find(void)
 	FIND(posix_spawn_file_actions_addchdir);
 	FIND(posix_spawn_file_actions_addfchdir);
 #endif
-	judge_size(own);
+	/* an allocator may lack malloc_usable_size(); libc's would read what it never wrote */
+	if (own || !same_object(address(&real.malloc), address(&real.malloc_usable_size)))
+		real.malloc_usable_size = NULL;
 	new_find();
 	log_begin(own, real_symbol(RTLD_DEFAULT, "_dl_find_object"));
 	real_found = true;

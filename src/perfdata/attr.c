@@ -230,16 +230,6 @@ static const char *cache_name(struct pd *rec, uint64_t config)
 				      : "s");
 }
 
-static const char *pmu_event_name(struct pd *rec, const struct perf_event_attr *a)
-{
-	for (size_t i = 0; i < rec->info.n_pmus; i++)
-		if (rec->info.pmu_type[i] == a->type)
-			return arena_printf(&rec->arena, "%s/config=0x%llx/", rec->info.pmu_name[i],
-					    (unsigned long long)a->config);
-	return arena_printf(&rec->arena, "pmu-%u/config=0x%llx/", a->type,
-			    (unsigned long long)a->config);
-}
-
 static const char *bare_name(struct pd *rec, const struct perf_event_attr *a)
 {
 	uint64_t low = a->config & 0xffffffff; /* above stands the PMU of a hybrid machine */
@@ -268,7 +258,12 @@ static const char *bare_name(struct pd *rec, const struct perf_event_attr *a)
 	default:
 		break;
 	}
-	return pmu_event_name(rec, a);
+	for (size_t i = 0; i < rec->info.n_pmus; i++)
+		if (rec->info.pmu_type[i] == a->type)
+			return arena_printf(&rec->arena, "%s/config=0x%llx/", rec->info.pmu_name[i],
+					    (unsigned long long)a->config);
+	return arena_printf(&rec->arena, "pmu-%u/config=0x%llx/", a->type,
+			    (unsigned long long)a->config);
 }
 
 bool pd_may_search(struct pd *rec)

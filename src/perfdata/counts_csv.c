@@ -95,22 +95,6 @@ static bool csv_row(const struct csv_line *l, size_t i, struct counts_row *out,
 	return true;
 }
 
-/* Time and place; l->at: the field behind them. */
-static void read_place(struct csv_line *l)
-{
-	size_t i = 0;
-
-	l->time = NAN;
-	l->place.len = 0;
-	if (l->n && piece_is(l->f[0], "summary"))
-		i++;
-	if (i < l->n && counts_is_time(l->f[i]))
-		l->time = piece_number(l->f[i++]);
-	if (i + 1 < l->n && counts_is_place(l->f[i]) && isnan(piece_number(l->f[i])))
-		l->place = l->f[i++];
-	l->at = i;
-}
-
 /* Behind sockets, dies, nodes and cores stands how many counters they had. */
 static size_t behind_counters(const struct csv_line *l)
 {
@@ -228,10 +212,21 @@ static void say_values(struct counts_reader *r, const struct csv_line *l,
 	counts_saw_time(r, l->time);
 }
 
+/* Fields, of them time and place; l->at: the field behind these. */
 static void split_line(struct csv_line *l, struct piece line, char sep)
 {
+	size_t i = 0;
+
 	l->n = counts_fields(line, sep, l->f, COUNTS_FIELDS);
-	read_place(l);
+	l->time = NAN;
+	l->place.len = 0;
+	if (l->n && piece_is(l->f[0], "summary"))
+		i++;
+	if (i < l->n && counts_is_time(l->f[i]))
+		l->time = piece_number(l->f[i++]);
+	if (i + 1 < l->n && counts_is_place(l->f[i]) && isnan(piece_number(l->f[i])))
+		l->place = l->f[i++];
+	l->at = i;
 }
 
 static void read_line(struct counts_reader *r, struct csv_line *l, struct csv_line *names,

@@ -107,15 +107,6 @@ static void take_place(struct parser *p, struct object *o, struct piece v, doubl
 		o->row.place = counts_prefixed(r, "S", v);
 }
 
-/* Intervals follow each other; the object that ends them has their sum. */
-static void take_seconds(struct parser *p, const struct object *o, double n)
-{
-	struct counts_reader *r = p->r;
-
-	if (n >= 0 && p->depth == 1)
-		r->elapsed = isnan(r->elapsed) || o->is_end ? n : r->elapsed + n;
-}
-
 /* What --metric-only has as keys are names that no key of perf's has. */
 static bool is_known_key(struct piece key)
 {
@@ -181,7 +172,11 @@ static void take(struct parser *p, struct piece v, bool is_string)
 	} else if (piece_is(key, "model") && is_string) {
 		o->id = v;
 	} else if (piece_is(key, "seconds")) {
-		take_seconds(p, o, n);
+		struct counts_reader *r = p->r;
+
+		/* Intervals follow each other; the object that ends them has their sum. */
+		if (n >= 0 && p->depth == 1)
+			r->elapsed = isnan(r->elapsed) || o->is_end ? n : r->elapsed + n;
 	} else if (piece_is(key, "end")) {
 		o->is_end = piece_is(v, "true");
 	} else {
@@ -266,17 +261,6 @@ static void end_object(struct parser *p)
 	say_figure(p, o);
 }
 
-/* A comment, at the beginning of a line. */
-static void skip_comment(struct parser *p, struct piece *text)
-{
-	struct piece line = { text->s - 1, text->len + 1 }, rest = line;
-
-	if (counts_next_line(&rest, &line)) {
-		counts_comment(p->r, line);
-		*text = rest;
-	}
-}
-
 static void punctuation(struct parser *p, struct piece *text, char c)
 {
 	if (c == ':')
@@ -285,8 +269,15 @@ static void punctuation(struct parser *p, struct piece *text, char c)
 		p->at_unit = 0;
 		p->time = NAN;
 	}
-	if (c == '#' && !p->depth)
-		skip_comment(p, text);
+	if (c == '#' && !p->depth) {
+		struct piece line = { text->s - 1, text->len + 1 }, rest = line;
+
+		/* A comment, at the beginning of a line. */
+		if (counts_next_line(&rest, &line)) {
+			counts_comment(p->r, line);
+			*text = rest;
+		}
+	}
 	if (c == '{')
 		begin_object(p);
 	if (c == '}')

@@ -261,25 +261,6 @@ static void took(struct table_reader *t, const struct piece *w, size_t n, size_t
 		t->r->sys_s = v;
 }
 
-/* The event of word *k: "NAME", "NAME [pmu]", "NAME (msec)", and its cgroup. */
-static void take_event(struct table_reader *t, struct counts_row *row, const struct piece *w,
-		       size_t n, size_t k)
-{
-	row->event = w[k++];
-	if (k < n && *w[k].s == '[') {
-		row->event.len = (size_t)(w[k].s + w[k].len - row->event.s);
-		k++;
-	}
-	if (k < n && piece_is(w[k], "(msec)")) {
-		counts_set_unit(row, (struct piece){ "msec", 4 });
-		k++;
-	}
-	if (k < n && *w[k].s != '(' && *w[k].s != '+')
-		row->cgroup = w[k];
-	t->event = row->event;
-	t->cgroup = row->cgroup;
-}
-
 static bool count_line(struct table_reader *t, struct piece counts, const struct tail *tail)
 {
 	struct counts_reader *r = t->r;
@@ -304,7 +285,20 @@ static bool count_line(struct table_reader *t, struct piece counts, const struct
 		counts_set_unit(&row, w[k++]);
 	if (k >= n || !counts_is_name(w[k]))
 		return false;
-	take_event(t, &row, w, n, k);
+	/* The event of word *k: "NAME", "NAME [pmu]", "NAME (msec)", and its cgroup. */
+	row.event = w[k++];
+	if (k < n && *w[k].s == '[') {
+		row.event.len = (size_t)(w[k].s + w[k].len - row.event.s);
+		k++;
+	}
+	if (k < n && piece_is(w[k], "(msec)")) {
+		counts_set_unit(&row, (struct piece){ "msec", 4 });
+		k++;
+	}
+	if (k < n && *w[k].s != '(' && *w[k].s != '+')
+		row.cgroup = w[k];
+	t->event = row.event;
+	t->cgroup = row.cgroup;
 	row.state = counts_state_of(w[at], row.counted);
 	row.time = t->time = time;
 	t->place = row.place;

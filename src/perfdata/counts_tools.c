@@ -302,21 +302,6 @@ static void say_fields(struct counts_reader *r, const struct line *l, const stru
 	}
 }
 
-static void add_value(struct counts_reader *r, const struct line *l, const struct columns *c)
-{
-	struct counts_row row = { .event = field(l, c->name),
-				  .place = field(l, c->place),
-				  .time = time_of(field(l, c->time)),
-				  .value = piece_number(field(l, c->value)),
-				  .counted = NAN,
-				  .noise = NAN };
-
-	if (row.place.len && !isnan(piece_number(row.place)))
-		row.place = counts_prefixed(r, "CPU", row.place);
-	counts_saw_time(r, row.time);
-	counts_add(r, &row);
-}
-
 void counts_read_toplev_csv(struct counts_reader *r, struct piece text, char separator)
 {
 	struct line l, names = { .n = 0 };
@@ -334,7 +319,17 @@ void counts_read_toplev_csv(struct counts_reader *r, struct piece text, char sep
 			known = true;
 			names = l;
 		} else if (known && c.counts) {
-			add_value(r, &l, &c);
+			struct counts_row row = { .event = field(&l, c.name),
+						  .place = field(&l, c.place),
+						  .time = time_of(field(&l, c.time)),
+						  .value = piece_number(field(&l, c.value)),
+						  .counted = NAN,
+						  .noise = NAN };
+
+			if (row.place.len && !isnan(piece_number(row.place)))
+				row.place = counts_prefixed(r, "CPU", row.place);
+			counts_saw_time(r, row.time);
+			counts_add(r, &row);
 		} else if (known) {
 			say_fields(r, &l, &c, &names);
 		} else if (guess_columns(&guess, &l)) {

@@ -86,48 +86,12 @@ static const char *signal_name(uint32_t number, char buf[24])
 	return buf;
 }
 
-static void say_state(struct pd *rec, const struct pd_ended *e)
-{
-	bool locked = rec->losses.locked;
-	char name[24];
-
-	switch ((unsigned)e->how) {
-	case PD_END_AT_WORK:
-		if (locked)
-			say(rec, PD_END_AT_WORK, false,
-			    "the recorder is still at work: the rest is missing");
-		else if (e->flags & ENDED_LOCKED)
-			say(rec, PD_END_KILLED, false,
-			    "the recorder was killed, or this is a copy from before its end");
-		else
-			pd_end_unfinished(rec);
-		break;
-	case PD_END_STOPPED:
-		say(rec, PD_END_STOPPED, !(e->flags & ENDED_PROGRAM), "stopped by %s%s",
-		    signal_name(e->number, name),
-		    e->flags & ENDED_PROGRAM ? " before the program ended" : "");
-		break;
-	case PD_END_FULL:
-		say(rec, PD_END_FULL, false, "%s: the recorder stopped before the end",
-		    e->number == EFBIG		    ? "the limit of a file's size was reached"
-		    : e->number && e->number < 4096 ? strerror((int)e->number)
-						    : "the file could not be written");
-		break;
-	case PD_END_FINISHED:
-		say(rec, PD_END_FINISHED, true, "finished%s%s%s",
-		    e->number ? ": the program ended by itself, after " : "",
-		    e->number ? signal_name(e->number, name) : "",
-		    e->flags & ENDED_OUTLIVED ? "; processes that it had started went on" : "");
-		break;
-	default:
-		break;
-	}
-}
-
 void pd_end_block(struct pd *rec, const struct pd_source *s, uint64_t header)
 {
-	struct cur c = cur_of(s->p, s->len);
+	bool locked = rec->losses.locked;
 	struct pd_ended e;
+	struct cur c;
+	char name[24];
 
 	if (header >= s->len || s->len - header < ENDED_SIZE ||
 	    memcmp(s->p + header, ENDED_MAGIC, 8) != 0)
@@ -139,7 +103,37 @@ void pd_end_block(struct pd *rec, const struct pd_source *s, uint64_t header)
 	e.number = cur_u32(&c);
 	e.flags = cur_u32(&c);
 	e.whole = cur_u64(&c);
-	say_state(rec, &e);
+	switch ((unsigned)e.how) {
+	case PD_END_AT_WORK:
+		if (locked)
+			say(rec, PD_END_AT_WORK, false,
+			    "the recorder is still at work: the rest is missing");
+		else if (e.flags & ENDED_LOCKED)
+			say(rec, PD_END_KILLED, false,
+			    "the recorder was killed, or this is a copy from before its end");
+		else
+			pd_end_unfinished(rec);
+		break;
+	case PD_END_STOPPED:
+		say(rec, PD_END_STOPPED, !(e.flags & ENDED_PROGRAM), "stopped by %s%s",
+		    signal_name(e.number, name),
+		    e.flags & ENDED_PROGRAM ? " before the program ended" : "");
+		break;
+	case PD_END_FULL:
+		say(rec, PD_END_FULL, false, "%s: the recorder stopped before the end",
+		    e.number == EFBIG		  ? "the limit of a file's size was reached"
+		    : e.number && e.number < 4096 ? strerror((int)e.number)
+						  : "the file could not be written");
+		break;
+	case PD_END_FINISHED:
+		say(rec, PD_END_FINISHED, true, "finished%s%s%s",
+		    e.number ? ": the program ended by itself, after " : "",
+		    e.number ? signal_name(e.number, name) : "",
+		    e.flags & ENDED_OUTLIVED ? "; processes that it had started went on" : "");
+		break;
+	default:
+		break;
+	}
 	if (e.how != PD_END_AT_WORK && e.whole > s->len) {
 		rec->losses.partial = 0;
 		say(rec, PD_END_CUT, false, "cut short: %zu of %" PRIu64 " bytes are there", s->len,

@@ -128,12 +128,21 @@ static const struct {
 	{ PERF_MEM_LVL_UNC, MEMOP_LEVEL_UNCACHED, MEMOP_WHERE_OWN },
 };
 
-static void read_level(struct memop *op, uint64_t src)
+void memop_of_data_src(struct memop *op, uint64_t src)
 {
+	unsigned lock = field(src, PERF_MEM_LOCK_SHIFT, 2);
 	unsigned lvl = field(src, PERF_MEM_LVL_SHIFT, 14);
 	unsigned number = field(src, PERF_MEM_LVLNUM_SHIFT, 4);
 	unsigned hops = field(src, PERF_MEM_HOPS_SHIFT, 3);
 
+	*op = (struct memop){ .locked = lock & PERF_MEM_LOCK_LOCKED };
+	op->set[MEMOP_KIND] = (uint8_t)(field(src, PERF_MEM_OP_SHIFT, 5) >> 1);
+	op->set[MEMOP_SNOOP] = (uint8_t)(field(src, PERF_MEM_SNOOP_SHIFT, 5) >> 1 |
+					 field(src, PERF_MEM_SNOOPX_SHIFT, 2) << 4);
+	op->set[MEMOP_TLB] = (uint8_t)(field(src, PERF_MEM_TLB_SHIFT, 7) >> 1);
+	op->set[MEMOP_BLOCK] = (uint8_t)(field(src, PERF_MEM_BLK_SHIFT, 3) >> 1);
+	if (op->locked || !(lock & PERF_MEM_LOCK_NA))
+		op->has |= MEMOP_HAS_LOCKED;
 	for (size_t i = sizeof(old_levels) / sizeof(*old_levels); i-- > 0;)
 		if (lvl & old_levels[i].bit) {
 			op->level = old_levels[i].level;
@@ -150,21 +159,6 @@ static void read_level(struct memop *op, uint64_t src)
 	if (lvl & (PERF_MEM_LVL_HIT | PERF_MEM_LVL_MISS))
 		op->has |= MEMOP_HAS_HIT;
 	op->hit = lvl & PERF_MEM_LVL_HIT;
-}
-
-void memop_of_data_src(struct memop *op, uint64_t src)
-{
-	unsigned lock = field(src, PERF_MEM_LOCK_SHIFT, 2);
-
-	*op = (struct memop){ .locked = lock & PERF_MEM_LOCK_LOCKED };
-	op->set[MEMOP_KIND] = (uint8_t)(field(src, PERF_MEM_OP_SHIFT, 5) >> 1);
-	op->set[MEMOP_SNOOP] = (uint8_t)(field(src, PERF_MEM_SNOOP_SHIFT, 5) >> 1 |
-					 field(src, PERF_MEM_SNOOPX_SHIFT, 2) << 4);
-	op->set[MEMOP_TLB] = (uint8_t)(field(src, PERF_MEM_TLB_SHIFT, 7) >> 1);
-	op->set[MEMOP_BLOCK] = (uint8_t)(field(src, PERF_MEM_BLK_SHIFT, 3) >> 1);
-	if (op->locked || !(lock & PERF_MEM_LOCK_NA))
-		op->has |= MEMOP_HAS_LOCKED;
-	read_level(op, src);
 }
 
 /* ---- IBS -------------------------------------------------------------------------------- */

@@ -56,23 +56,11 @@ static bool is_kind(const struct memop_kind *k, const struct packet *x)
 	return k->used && k->data2 == x->data2 && k->data3 == x->of_kind && k->caps == x->caps;
 }
 
-static void keep_numbers(struct memop_kind *k)
-{
-	uint32_t has = k->op.has;
-
-	k->tag = has >> MEMOP_LATENCY_TAG & 1 ? UINT16_MAX : 0;
-	k->complete = has >> MEMOP_LATENCY_COMPLETE & 1 ? UINT16_MAX : 0;
-	k->data = has >> MEMOP_LATENCY_DATA & 1 ? UINT16_MAX : 0;
-	k->refill = has >> MEMOP_LATENCY_REFILL & 1 ? UINT16_MAX : 0;
-	k->open = has & MEMOP_HAS_OPEN ? 0x3f : 0;
-	k->address = has & MEMOP_HAS_ADDRESS ? UINT64_MAX : 0;
-	k->physical = has & MEMOP_HAS_PHYSICAL ? UINT64_MAX : 0;
-}
-
 static __attribute__((noinline)) bool learn(struct memop_kind *k, const struct memop_how *how,
 					    const struct packet *packet)
 {
 	struct ibs x;
+	uint32_t has;
 
 	k->used = !ibs_read(&x, IBS_OP, how->part, packet->raw, packet->len);
 	k->data2 = packet->data2;
@@ -82,7 +70,14 @@ static __attribute__((noinline)) bool learn(struct memop_kind *k, const struct m
 	if (!k->used)
 		return false;
 	memop_of_ibs(&k->op, &x);
-	keep_numbers(k);
+	has = k->op.has;
+	k->tag = has >> MEMOP_LATENCY_TAG & 1 ? UINT16_MAX : 0;
+	k->complete = has >> MEMOP_LATENCY_COMPLETE & 1 ? UINT16_MAX : 0;
+	k->data = has >> MEMOP_LATENCY_DATA & 1 ? UINT16_MAX : 0;
+	k->refill = has >> MEMOP_LATENCY_REFILL & 1 ? UINT16_MAX : 0;
+	k->open = has & MEMOP_HAS_OPEN ? 0x3f : 0;
+	k->address = has & MEMOP_HAS_ADDRESS ? UINT64_MAX : 0;
+	k->physical = has & MEMOP_HAS_PHYSICAL ? UINT64_MAX : 0;
 	return true;
 }
 

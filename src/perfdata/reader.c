@@ -81,20 +81,6 @@ static bool is_text(const struct pd_source *s)
 	return true;
 }
 
-static int not_recorded(const struct pd *rec, const struct pd_source *s, struct err *err)
-{
-	if (is_text(s)) {
-		(void)err_set(err, ERR_FORMAT, "%s: is text, not a recording", rec->path);
-		return err_hint(err, "-o of run and report writes text; recordings are written by "
-				     "record -o FILE and run --data FILE (cyclade.data)");
-	}
-	(void)err_set(err, ERR_FORMAT,
-		      "%s: offset 0: not a recording: begins with %02x %02x %02x %02x "
-		      "instead of PERFILE2",
-		      rec->path, s->p[0], s->p[1], s->p[2], s->p[3]);
-	return err_hint(err, "name a perf.data file, as written by cyclade record or perf record");
-}
-
 /* Byte order and version by the magic. Version 1's was written as text and reads the same in either
  * order: there the header's size decides. */
 static int get_magic(struct pd *rec, const struct pd_source *s, struct err *err)
@@ -117,27 +103,21 @@ static int get_magic(struct pd *rec, const struct pd_source *s, struct err *err)
 		rec->swap = size > UINT32_MAX;
 		rec->info.form = PD_VERSION1;
 	} else {
-		return not_recorded(rec, s, err);
+		if (is_text(s)) {
+			(void)err_set(err, ERR_FORMAT, "%s: is text, not a recording", rec->path);
+			return err_hint(
+				err, "-o of run and report writes text; recordings are written by "
+				     "record -o FILE and run --data FILE (cyclade.data)");
+		}
+		(void)err_set(err, ERR_FORMAT,
+			      "%s: offset 0: not a recording: begins with %02x %02x %02x %02x "
+			      "instead of PERFILE2",
+			      rec->path, s->p[0], s->p[1], s->p[2], s->p[3]);
+		return err_hint(
+			err, "name a perf.data file, as written by cyclade record or perf record");
 	}
 	rec->info.foreign_order = rec->swap;
 	return 0;
-}
-
-/* The words of the bitmap are the recorder's `unsigned long`. On a machine of 32 bits and the other
- * order the halves of ours then stand exchanged; HOSTNAME, which every recorder writes, tells. */
-static void get_features(struct pd *rec, struct cur *c)
-{
-	uint64_t *f = rec->info.features;
-
-	for (int i = 0; i < 4; i++)
-		f[i] = cur_u64(c);
-	if (rec->swap && !(f[0] >> BIT_HOSTNAME & 1) && (f[0] >> (32 + BIT_HOSTNAME) & 1))
-		for (int i = 0; i < 4; i++)
-			f[i] = f[i] >> 32 | f[i] << 32;
-	if (f[2] && rec->info.form == PD_FILE) {
-		rec->info.form = PD_SIMPLEPERF;
-		rec->huge = true;
-	}
 }
 
 static int get_header(struct pd *rec, const struct pd_source *s, struct header *h, struct err *err)
@@ -158,8 +138,22 @@ static int get_header(struct pd *rec, const struct pd_source *s, struct header *
 			      rec->path, h->size, s->len, HEADER_SIZE);
 		return err_hint(err, "the file is damaged or cut off at its start: record again");
 	}
-	if (h->size >= HEADER_SIZE)
-		get_features(rec, &c);
+	if (h->size >= HEADER_SIZE) {
+		uint64_t *f = rec->info.features;
+
+		/* The bitmap's words are the recorder's `unsigned long`: of 32 bits and the other
+		 * byte order, the halves of ours stand exchanged. Every recorder writes HOSTNAME.
+		 */
+		for (int i = 0; i < 4; i++)
+			f[i] = cur_u64(&c);
+		if (rec->swap && !(f[0] >> BIT_HOSTNAME & 1) && (f[0] >> (32 + BIT_HOSTNAME) & 1))
+			for (int i = 0; i < 4; i++)
+				f[i] = f[i] >> 32 | f[i] << 32;
+		if (f[2] && rec->info.form == PD_FILE) {
+			rec->info.form = PD_SIMPLEPERF;
+			rec->huge = true;
+		}
+	}
 	if (c.bad) {
 		pd_note(rec, "offset 72: the file ends within its header");
 		pd_end_cut(rec, "cut short: the file ends within its header");

@@ -147,12 +147,6 @@ static void swap_update(uint8_t *p, const uint8_t *end)
 		swap_cpu_map(p, end);
 }
 
-static void swap_thread_map(uint8_t *p, const uint8_t *end)
-{
-	for (; end - p >= 24; p += 24)
-		swap64(p); /* then a name of 16 bytes */
-}
-
 /* Turns the part [p, end) as `layout` says. */
 static void swap_layout(const struct pd *rec, const char *layout, uint16_t misc, uint8_t *p,
 			uint8_t *end)
@@ -188,7 +182,8 @@ static void swap_layout(const struct pd *rec, const char *layout, uint16_t misc,
 			swap_cpu_map(p, end);
 			return;
 		case 'T':
-			swap_thread_map(p, end);
+			for (; end - p >= 24; p += 24) /* a number, then a name of 16 bytes */
+				swap64(p);
 			return;
 		case 'E':
 			swap_update(p, end);

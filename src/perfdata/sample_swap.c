@@ -55,23 +55,6 @@ static void pass(struct turn *t, uint64_t n)
 		t->p += n;
 }
 
-static void turn_read(struct turn *t)
-{
-	uint64_t f = t->attr->read_format, n = turn64(t);
-	uint64_t each = (uint64_t) !!(f & PERF_FORMAT_ID) + !!(f & PERF_FORMAT_LOST);
-
-	if (f & PERF_FORMAT_TOTAL_TIME_ENABLED)
-		(void)turn64(t);
-	if (f & PERF_FORMAT_TOTAL_TIME_RUNNING)
-		(void)turn64(t);
-	if (!(f & PERF_FORMAT_GROUP))
-		turn_array(t, each);
-	else if (n > UINT16_MAX)
-		t->bad = true;
-	else
-		turn_array(t, n * (1 + each));
-}
-
 static void turn_raw(struct turn *t)
 {
 	uint32_t size;
@@ -129,33 +112,6 @@ static void turn_regs(struct turn *t, uint64_t mask)
 		turn_array(t, (uint64_t)__builtin_popcountll(mask));
 }
 
-static void turn_stack(struct turn *t)
-{
-	uint64_t room = turn64(t);
-
-	pass(t, room);
-	if (room)
-		(void)turn64(t);
-}
-
-static void turn_fixed(struct turn *t, uint64_t type)
-{
-	static const uint64_t order[] = {
-		PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,	  PERF_SAMPLE_TID,
-		PERF_SAMPLE_TIME,	PERF_SAMPLE_ADDR, PERF_SAMPLE_ID,
-		PERF_SAMPLE_STREAM_ID,	PERF_SAMPLE_CPU,  PERF_SAMPLE_PERIOD,
-	};
-
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-		if (!(type & order[i]))
-			continue;
-		if (order[i] == PERF_SAMPLE_TID || order[i] == PERF_SAMPLE_CPU)
-			turn_pair(t);
-		else
-			(void)turn64(t);
-	}
-}
-
 static void turn_varying(struct turn *t, uint64_t type)
 {
 	static const uint64_t one[] = {
@@ -171,8 +127,21 @@ static void turn_varying(struct turn *t, uint64_t type)
 		PERF_SAMPLE_CODE_PAGE_SIZE,
 	};
 
-	if (type & PERF_SAMPLE_READ)
-		turn_read(t);
+	if (type & PERF_SAMPLE_READ) {
+		uint64_t f = t->attr->read_format, n = turn64(t);
+		uint64_t each = (uint64_t) !!(f & PERF_FORMAT_ID) + !!(f & PERF_FORMAT_LOST);
+
+		if (f & PERF_FORMAT_TOTAL_TIME_ENABLED)
+			(void)turn64(t);
+		if (f & PERF_FORMAT_TOTAL_TIME_RUNNING)
+			(void)turn64(t);
+		if (!(f & PERF_FORMAT_GROUP))
+			turn_array(t, each);
+		else if (n > UINT16_MAX)
+			t->bad = true;
+		else
+			turn_array(t, n * (1 + each));
+	}
 	if (type & PERF_SAMPLE_CALLCHAIN)
 		turn_array(t, turn64(t));
 	if (type & PERF_SAMPLE_RAW)
@@ -181,8 +150,13 @@ static void turn_varying(struct turn *t, uint64_t type)
 		turn_branch(t);
 	if (type & PERF_SAMPLE_REGS_USER)
 		turn_regs(t, t->attr->sample_regs_user);
-	if (type & PERF_SAMPLE_STACK_USER)
-		turn_stack(t);
+	if (type & PERF_SAMPLE_STACK_USER) {
+		uint64_t room = turn64(t);
+
+		pass(t, room);
+		if (room)
+			(void)turn64(t);
+	}
 	for (size_t i = 0; i < sizeof(one) / sizeof(one[0]); i++)
 		if (type & one[i])
 			(void)turn64(t);
@@ -197,6 +171,11 @@ static void turn_varying(struct turn *t, uint64_t type)
 
 void pd_sample_swap(const struct pd *rec, uint8_t *p, size_t size)
 {
+	static const uint64_t order[] = {
+		PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,	  PERF_SAMPLE_TID,
+		PERF_SAMPLE_TIME,	PERF_SAMPLE_ADDR, PERF_SAMPLE_ID,
+		PERF_SAMPLE_STREAM_ID,	PERF_SAMPLE_CPU,  PERF_SAMPLE_PERIOD,
+	};
 	struct turn t = { p + 8, p + size, NULL, false };
 	const uint64_t *index = NULL;
 	size_t event = 0;
@@ -210,6 +189,13 @@ void pd_sample_swap(const struct pd *rec, uint8_t *p, size_t size)
 		event = (size_t)*index;
 	}
 	t.attr = &rec->events.v[event].attr;
-	turn_fixed(&t, t.attr->sample_type);
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		if (!(t.attr->sample_type & order[i]))
+			continue;
+		if (order[i] == PERF_SAMPLE_TID || order[i] == PERF_SAMPLE_CPU)
+			turn_pair(&t);
+		else
+			(void)turn64(&t);
+	}
 	turn_varying(&t, t.attr->sample_type);
 }

@@ -140,21 +140,6 @@ static int take_switch(struct decoding *d, const struct pd_record *r, const stru
 	return add_fact(&d->on_cpu, id->cpu, id->time, ld32(r->p + 8), ld32(r->p + 12), 0);
 }
 
-static int take_start(struct decoding *d, const struct pd_record *r, const struct pd_sample_id *id)
-{
-	if (r->size < 16 || !(id->has & PERF_SAMPLE_CPU) || !(id->has & PERF_SAMPLE_TIME))
-		return 0;
-	return add_fact(&d->on_cpu, id->cpu, id->time, ld32(r->p + 8), ld32(r->p + 12), 0);
-}
-
-static int take_aux(struct decoding *d, const struct pd_record *r, const struct pd_sample_id *id)
-{
-	if (r->size < 32)
-		return 0;
-	return add_fact(&d->aux, id->has & PERF_SAMPLE_CPU ? id->cpu : id->tid, ld64(r->p + 8), 0,
-			0, id->time);
-}
-
 static int take_thread(struct decoding *d, const struct pd_record *r, const struct pd_sample_id *id)
 {
 	struct pd_task task;
@@ -182,9 +167,14 @@ static int take_record(void *ctx, const struct pd_record *r)
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 		return take_switch(d, r, &id);
 	case PERF_RECORD_ITRACE_START:
-		return take_start(d, r, &id);
+		if (r->size < 16 || !(id.has & PERF_SAMPLE_CPU) || !(id.has & PERF_SAMPLE_TIME))
+			return 0;
+		return add_fact(&d->on_cpu, id.cpu, id.time, ld32(r->p + 8), ld32(r->p + 12), 0);
 	case PERF_RECORD_AUX:
-		return take_aux(d, r, &id);
+		if (r->size < 32)
+			return 0;
+		return add_fact(&d->aux, id.has & PERF_SAMPLE_CPU ? id.cpu : id.tid, ld64(r->p + 8),
+				0, 0, id.time);
 	default:
 		return take_thread(d, r, &id);
 	}

@@ -83,15 +83,14 @@ static int take_stat(struct walker *w, const struct pd_record *r)
 	return vec_push(&w->cells, c);
 }
 
-static size_t rounds_end(const struct walker *w)
-{
-	return w->rounds.n ? vec_last(&w->rounds)->first + vec_last(&w->rounds)->n : 0;
-}
-
 /* Rounds that brought nothing are not kept: perf writes one behind the last interval's, too. */
 static int end_round(struct walker *w, uint64_t time, bool untold)
 {
-	struct stat_round round = { .time = time, .untold = untold, .first = rounds_end(w) };
+	struct stat_round round = {
+		.time = time,
+		.untold = untold,
+		.first = (w->rounds.n ? vec_last(&w->rounds)->first + vec_last(&w->rounds)->n : 0)
+	};
 
 	round.n = w->cells.n - round.first;
 	return round.n ? vec_push(&w->rounds, round) : 0;
@@ -125,12 +124,6 @@ static int one(void *ctx, const struct pd_record *r)
 	return rc;
 }
 
-/* Event, CPU and thread in one number: 14, 17 and 32 bits. */
-static uint64_t key_of(const struct stat_cell *c)
-{
-	return (uint64_t)c->event << 49 | (uint64_t)(uint32_t)(c->cpu + 1) << 32 | c->thread;
-}
-
 /* What is new since the cell before, of each event and place. */
 static int subtract(struct walker *w)
 {
@@ -141,7 +134,11 @@ static int subtract(struct walker *w)
 	for (size_t i = 0; i < w->cells.n; i++) {
 		struct stat_cell *c = &w->cells.v[i], now = *c, *before;
 		bool fresh;
-		uint64_t *at = u64map_at(&last, key_of(c), &fresh);
+		/* Event, CPU and thread in one number: 14, 17 and 32 bits. */
+		uint64_t *at = u64map_at(&last,
+					 (uint64_t)c->event << 49 |
+						 (uint64_t)(uint32_t)(c->cpu + 1) << 32 | c->thread,
+					 &fresh);
 
 		if (!at)
 			goto out;

@@ -113,42 +113,6 @@ static uint32_t caps_of(const struct toolkit *t)
 	return caps;
 }
 
-static int read_head(struct pd *rec, struct toolkit *t, const struct pd_source *s, struct err *err)
-{
-	size_t most = s->len < HEAD_MOST ? s->len : HEAD_MOST, size;
-	const char *end = memmem(s->p, most, ruler, sizeof(ruler) - 1);
-	uint32_t version;
-
-	if (!end)
-		return err_set(err, ERR_FORMAT,
-			       "%s: an IBS sample file whose head has no end: no line of 45 equal "
-			       "signs in its first %zu bytes",
-			       rec->path, most);
-	t->head =
-		arena_strndup(&rec->arena, (const char *)s->p, (size_t)(end - (const char *)s->p));
-	if (!t->head)
-		return err_nomem(err);
-	t->kind = memcmp(s->p, op_title, sizeof(op_title) - 1) ? IBS_FETCH : IBS_OP;
-	version = number_of(t, t->kind == IBS_OP ? "IBS Op Structure Version"
-						 : "IBS Fetch Structure Version");
-	if (version != VERSION)
-		return err_set(err, ERR_FORMAT,
-			       "%s: an IBS sample file with structures of version %" PRIu32
-			       ": only 1 is known",
-			       rec->path, version);
-	t->caps = caps_of(t);
-	t->p = (const uint8_t *)end + sizeof(ruler) - 1;
-	size = (t->kind == IBS_OP ? OP_WORDS : FETCH_WORDS) * sizeof(uint64_t);
-	t->n = (size_t)(s->p + s->len - t->p) / size;
-	if ((size_t)(s->p + s->len - t->p) % size)
-		pd_note(rec, "the last %zu bytes are no whole sample: cut short",
-			(size_t)(s->p + s->len - t->p) % size);
-	pd_note(rec,
-		"a sample file of the AMD Research IBS Toolkit: it does not tell what was lost, "
-		"nor mappings, so that code has no names; times are ticks");
-	return 0;
-}
-
 /* ---- as a recording -------------------------------------------------------------------------- */
 
 static void put_header(struct buf *b, uint32_t type, uint16_t misc, size_t size)
@@ -300,44 +264,70 @@ static size_t registers(const struct toolkit *t, size_t i, uint64_t v[])
 	return n;
 }
 
-static void put_sample(struct toolkit *t, size_t i)
-{
-	bool op = t->kind == IBS_OP;
-	size_t words = op ? OP_WORDS : FETCH_WORDS, n;
-	const uint8_t *who = t->p + (i + 1) * words * sizeof(uint64_t) - 4 * sizeof(uint32_t);
-	uint32_t tid = ld32(who), pid = ld32(who + 4), cpu = ld32(who + 8), kernel = ld32(who + 12);
-	uint64_t v[OP_WORDS], fixed[3] = { 1, word_of(t, i, op ? OP_RIP : FETCH_LINEAR) };
-	struct buf *b = &t->out;
-
-	n = registers(t, i, v);
-	put_header(b, PERF_RECORD_SAMPLE,
-		   kernel ? PERF_RECORD_MISC_KERNEL
-			  : PERF_RECORD_MISC_USER | (op ? PERF_RECORD_MISC_EXACT_IP : 0),
-		   sizeof(struct perf_event_header) + 7 * sizeof(uint64_t) + n * sizeof(*v));
-	buf_put(b, fixed, 2 * sizeof(*fixed));
-	buf_put_u32(b, pid);
-	buf_put_u32(b, tid);
-	buf_put_u64(b, word_of(t, i, op ? OP_TSC : FETCH_TSC));
-	buf_put_u32(b, cpu);
-	buf_put_u32(b, 0);
-	buf_put_u64(b, period_of(t->kind, v[0]));
-	buf_put_u32(b, (uint32_t)(sizeof(t->caps) + n * sizeof(*v)));
-	buf_put_u32(b, t->caps);
-	buf_put(b, v, n * sizeof(*v));
-}
-
 int pd_toolkit_convert(struct pd *rec, struct pd_source *s, struct err *err)
 {
 	struct toolkit t = { .out = BUF_INIT };
+	size_t most = s->len < HEAD_MOST ? s->len : HEAD_MOST, size;
+	const char *end = memmem(s->p, most, ruler, sizeof(ruler) - 1);
+	uint32_t version;
 
-	if (read_head(rec, &t, s, err))
-		return -1;
+	if (!end)
+		return err_set(err, ERR_FORMAT,
+			       "%s: an IBS sample file whose head has no end: no line of 45 equal "
+			       "signs in its first %zu bytes",
+			       rec->path, most);
+	t.head = arena_strndup(&rec->arena, (const char *)s->p, (size_t)(end - (const char *)s->p));
+	if (!t.head)
+		return err_nomem(err);
+	t.kind = memcmp(s->p, op_title, sizeof(op_title) - 1) ? IBS_FETCH : IBS_OP;
+	version = number_of(&t, t.kind == IBS_OP ? "IBS Op Structure Version"
+						 : "IBS Fetch Structure Version");
+	if (version != VERSION)
+		return err_set(err, ERR_FORMAT,
+			       "%s: an IBS sample file with structures of version %" PRIu32
+			       ": only 1 is known",
+			       rec->path, version);
+	t.caps = caps_of(&t);
+	t.p = (const uint8_t *)end + sizeof(ruler) - 1;
+	size = (t.kind == IBS_OP ? OP_WORDS : FETCH_WORDS) * sizeof(uint64_t);
+	t.n = (size_t)(s->p + s->len - t.p) / size;
+	if ((size_t)(s->p + s->len - t.p) % size)
+		pd_note(rec, "the last %zu bytes are no whole sample: cut short",
+			(size_t)(s->p + s->len - t.p) % size);
+	pd_note(rec,
+		"a sample file of the AMD Research IBS Toolkit: it does not tell what was lost, "
+		"nor mappings, so that code has no names; times are ticks");
 	buf_put(&t.out, "PERFILE2", 8);
 	buf_put_u64(&t.out, 16);
 	put_attr(&t);
 	put_features(&t);
-	for (size_t i = 0; i < t.n && !t.out.failed; i++)
-		put_sample(&t, i);
+	for (size_t i = 0; i < t.n && !t.out.failed; i++) {
+		bool op = t.kind == IBS_OP;
+		size_t words = op ? OP_WORDS : FETCH_WORDS, n;
+		const uint8_t *who =
+			t.p + (i + 1) * words * sizeof(uint64_t) - 4 * sizeof(uint32_t);
+		uint32_t tid = ld32(who), pid = ld32(who + 4), cpu = ld32(who + 8),
+			 kernel = ld32(who + 12);
+		uint64_t v[OP_WORDS], fixed[3] = { 1, word_of(&t, i, op ? OP_RIP : FETCH_LINEAR) };
+		struct buf *b = &t.out;
+
+		n = registers(&t, i, v);
+		put_header(b, PERF_RECORD_SAMPLE,
+			   kernel ? PERF_RECORD_MISC_KERNEL
+				  : PERF_RECORD_MISC_USER | (op ? PERF_RECORD_MISC_EXACT_IP : 0),
+			   sizeof(struct perf_event_header) + 7 * sizeof(uint64_t) +
+				   n * sizeof(*v));
+		buf_put(b, fixed, 2 * sizeof(*fixed));
+		buf_put_u32(b, pid);
+		buf_put_u32(b, tid);
+		buf_put_u64(b, word_of(&t, i, op ? OP_TSC : FETCH_TSC));
+		buf_put_u32(b, cpu);
+		buf_put_u32(b, 0);
+		buf_put_u64(b, period_of(t.kind, v[0]));
+		buf_put_u32(b, (uint32_t)(sizeof(t.caps) + n * sizeof(*v)));
+		buf_put_u32(b, t.caps);
+		buf_put(b, v, n * sizeof(*v));
+	}
 	if (t.out.failed) {
 		buf_free(&t.out);
 		return err_nomem(err);

@@ -211,14 +211,6 @@ static int set_up_zstd(struct pdw *w, int level, struct err *err)
 	return 0;
 }
 
-/* File systems without locks do without. */
-static bool lock(int fd)
-{
-	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-
-	return !fcntl(fd, F_OFD_SETLK, &whole);
-}
-
 static int put_end(struct pdw *w, const struct pdw_end *end, struct err *err)
 {
 	const struct pd_ended e = { .how = end->how,
@@ -268,8 +260,11 @@ int pdw_open(struct pdw **out, const char *path, const struct pdw_setup *setup, 
 	w->attrs_size = setup->n_events * (sizeof(struct perf_event_attr) + 16);
 	w->data_offset = w->attrs_offset + w->attrs_size;
 	if (w->regular) {
+		struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
 		now.how = PD_END_AT_WORK;
-		w->locked = lock(w->file.fd);
+		/* file systems without locks do without */
+		w->locked = !fcntl(w->file.fd, F_OFD_SETLK, &whole);
 		now.flags = w->locked ? ENDED_LOCKED : 0;
 	}
 	/* no features, and a size that grows with each flush: true at every moment until the commit

@@ -8,11 +8,6 @@
 #include "collect/counters/counter_int.h"
 #include "collect/sysfs.h"
 
-static pid_t task_at(const struct perf_counters *c, size_t place)
-{
-	return c->setup.tasks ? c->setup.tasks[place % c->n_tasks] : -1;
-}
-
 bool counter_counts_on(const struct counter_event *e, const struct perf_counters *c, size_t place)
 {
 	int cpu = counter_cpu(c, place);
@@ -80,7 +75,7 @@ int counter_open_one(struct perf_counters *c, size_t g, size_t e, size_t place, 
 	unsigned long flags = PERF_FLAG_FD_CLOEXEC | (cgroup ? PERF_FLAG_PID_CGROUP : 0);
 	pid_t task = counter_by_cgroup(c) ? c->setup.cgroups[place % c->n_tasks]
 		     : cgroup		  ? c->setup.cgroup_fd
-					  : task_at(c, place);
+			      : (c->setup.tasks ? c->setup.tasks[place % c->n_tasks] : -1);
 	int first = 0;
 
 	for (;;) {

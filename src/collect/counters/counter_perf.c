@@ -78,28 +78,6 @@ static bool opens_alone(struct perf_counters *c, size_t g, size_t e, size_t plac
 	return true;
 }
 
-static bool out_of_means(int number)
-{
-	return number == EMFILE || number == ENFILE || number == ENOMEM;
-}
-
-static int say_out_of_means(const struct counter_event *e, int number, struct err *err)
-{
-	errno = number;
-	(void)err_sys(err, "%s: perf_event_open", e->name);
-	return err_hint(err, "too many counters at once: raise `ulimit -n`, or count fewer events, "
-			     "tasks or CPUs");
-}
-
-/* Where a task and one that inherited its counters follow one another on a CPU, the kernel trades
- * their contexts instead of switching counters. A leader that was opened before is in another
- * context then than who comes behind it, and is refused as too big a group is. Opened anew they
- * find together. */
-static bool may_have_moved(const struct perf_counters *c)
-{
-	return c->setup.tasks && c->setup.inherit && !c->setup.enable_on_exec;
-}
-
 /* What to do about an event that could not be opened. */
 static enum outcome on_refusal(struct perf_counters *c, size_t g, size_t e, size_t place, bool led,
 			       int number, struct err *err)
@@ -107,8 +85,11 @@ static enum outcome on_refusal(struct perf_counters *c, size_t g, size_t e, size
 	const struct counter_event *ev = &c->setup.group[g].event[e];
 	struct counter_event_state *s = &c->group[g].event[e];
 
-	if (out_of_means(number)) {
-		(void)say_out_of_means(ev, number, err);
+	if (number == EMFILE || number == ENFILE || number == ENOMEM) {
+		errno = number;
+		(void)err_sys(err, "%s: perf_event_open", ev->name);
+		(void)err_hint(err, "too many counters at once: raise `ulimit -n`, or count fewer "
+				    "events, tasks or CPUs");
 		return FAILED;
 	}
 	if (cgroup_refused(ev->name, number,
@@ -123,7 +104,12 @@ static enum outcome on_refusal(struct perf_counters *c, size_t g, size_t e, size
 			close_place(c, i, place);
 		return OPENED;
 	}
-	if (led && number == EINVAL && may_have_moved(c) && c->group[g].tries < TRIES) {
+	/* If a task and one that inherited its counters follow each other on a CPU, the kernel
+	 * swaps their contexts instead of switching counters. A leader opened before is in another
+	 * context then than its members, which are refused like a group that is too big. Opened
+	 * again they get into one. */
+	if (led && number == EINVAL && c->setup.tasks && c->setup.inherit &&
+	    !c->setup.enable_on_exec && c->group[g].tries < TRIES) {
 		c->group[g].tries++;
 		return AGAIN;
 	}

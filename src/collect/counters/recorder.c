@@ -73,12 +73,6 @@ struct recorder {
 	struct err failure; /* the thread's */
 };
 
-static int sys_open(const struct perf_event_attr *attr, pid_t task, int cpu, int group,
-		    unsigned long flags)
-{
-	return (int)syscall(SYS_perf_event_open, attr, task, cpu, group, flags);
-}
-
 /* As many files as the hard limit lets us: counters are CPUs x tasks x events. */
 static void raise_file_limit(void)
 {
@@ -243,7 +237,8 @@ static int open_one(struct opening *o, uint32_t i, struct err *err)
 	c.nominal = e->aux_bytes ? 0 : vary_first(o->r, &attr, e->period_step);
 	if (cgroup_fd >= 0)
 		flags |= PERF_FLAG_PID_CGROUP;
-	fd = sys_open(&attr, cgroup_fd >= 0 ? cgroup_fd : o->task, o->cpu, group, flags);
+	fd = (int)syscall(SYS_perf_event_open, &attr, (cgroup_fd >= 0 ? cgroup_fd : o->task),
+			  o->cpu, group, flags);
 	if (fd < 0) {
 		int saved = errno;
 

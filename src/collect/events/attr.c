@@ -80,15 +80,6 @@ static void make_spe(struct perf_event_attr *a, const struct event *e, const str
 	a->context_switch = 1;
 }
 
-/* The kernel has the four low bits 0 and, of ops, a least period (Linux 6.15). */
-static uint64_t ibs_period(const struct event *e, uint64_t period)
-{
-	uint64_t least = strcmp(e->pmu, "ibs_op") ? 0x10 : 0x90,
-		 n = (period + ATTR_IBS_STEP / 2) / ATTR_IBS_STEP * ATTR_IBS_STEP;
-
-	return n < least ? least : n;
-}
-
 #define BIT(name) ((uint64_t)PERF_SAMPLE_##name)
 
 struct attr_wish attr_wish_tracking(const struct attr_wish *w)
@@ -175,8 +166,15 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 	a->clockid = o->use_clockid ? o->clockid : 0;
 	if (attr_is_ibs(e)) { /* it knows no guests, and its registers are the sample */
 		a->exclude_guest = 0;
-		if (!a->freq)
-			a->sample_period = ibs_period(e, a->sample_period);
+		if (!a->freq) {
+			uint64_t least = strcmp(e->pmu, "ibs_op") ? 0x10 : 0x90,
+				 n = (a->sample_period + ATTR_IBS_STEP / 2) / ATTR_IBS_STEP *
+				     ATTR_IBS_STEP;
+
+			/* the kernel wants four low bits 0 and, of ops, a least period (Linux 6.15)
+			 */
+			a->sample_period = n < least ? least : n;
+		}
 	}
 	if (attr_is_spe(e))
 		make_spe(a, e, o);
@@ -340,16 +338,6 @@ static void have_again(struct perf_event_attr *a, const struct perf_event_attr *
 	}
 }
 
-/* It was taken a moment ago. */
-static int keep_open(int *fd, const struct perf_event_attr *attr, const struct attr_place *at,
-		     struct err *err)
-{
-	if (!fd)
-		return 0;
-	*fd = try_open(attr, at);
-	return *fd < 0 ? err_sys(err, "perf_event_open") : 0;
-}
-
 int attr_fit(struct perf_event_attr *attr, const struct attr_place *at, unsigned *given_up, int *fd,
 	     struct err *err)
 {
@@ -364,7 +352,11 @@ int attr_fit(struct perf_event_attr *attr, const struct attr_place *at, unsigned
 			/* one step was needed: the kernel has just said so */
 			if (*given_up & (*given_up - 1))
 				have_again(attr, &wish, at, given_up);
-			return keep_open(fd, attr, at, err);
+			/* It was taken a moment ago. */
+			if (!fd)
+				return 0;
+			*fd = try_open(attr, at);
+			return *fd < 0 ? err_sys(err, "perf_event_open") : 0;
 		}
 		if (step) {
 			*given_up |= step;

@@ -499,39 +499,6 @@ static const struct prefix *prefix_at(const struct event_parser *p)
 	return NULL;
 }
 
-/* An event's name, unless its terms gave one: what was typed, or what it became on each PMU. */
-static int give_names(struct event_parser *p, const struct parsed *q)
-{
-	struct word typed = word_of(q->start, p->at);
-
-	for (size_t i = q->from; i < p->list->ev.n; i++) {
-		struct event *ev = &p->list->ev.v[i];
-		struct arena *a = &p->list->arena;
-
-		if (q->boxes)
-			ev->box_of = (int)q->from;
-		if (ev->name)
-			continue;
-		if (q->boxes)
-			ev->boxes = arena_strndup(a, typed.s, typed.len);
-		if (q->boxes && !ev->boxes)
-			return err_nomem(p->err);
-		if (q->expanded && q->is_pmu)
-			ev->name = arena_printf(a, "%s/%.*s/%.*s", ev->pmu, (int)q->terms.len,
-						q->terms.s, (int)q->mods.len, q->mods.s);
-		else if (q->expanded)
-			ev->name = arena_printf(a, "%s/%.*s%s%.*s/%.*s", ev->pmu, (int)q->head.len,
-						q->head.s, q->terms.len ? "," : "",
-						(int)q->terms.len, q->terms.len ? q->terms.s : "",
-						(int)q->mods.len, q->mods.s);
-		else
-			ev->name = arena_strndup(a, typed.s, typed.len);
-		if (!ev->name)
-			return err_nomem(p->err);
-	}
-	return 0;
-}
-
 static int take_modifiers(struct event_parser *p, struct parsed *q)
 {
 	bool colon = at_char(p, ':');
@@ -550,6 +517,7 @@ static int parse_event(struct event_parser *p)
 {
 	struct parsed q = { .from = p->list->ev.n, .start = p->at };
 	const struct prefix *prefix = prefix_at(p);
+	struct word typed;
 	int rc;
 
 	if (prefix) {
@@ -569,7 +537,34 @@ static int parse_event(struct event_parser *p)
 	for (size_t i = q.from; i < p->list->ev.n; i++)
 		if (event_modifiers_apply(p, &p->list->ev.v[i], q.mods, true))
 			return -1;
-	return give_names(p, &q);
+	typed = word_of(q.start, p->at);
+	/* the name, unless terms gave one: what was typed, or what it became on each PMU */
+	for (size_t i = q.from; i < p->list->ev.n; i++) {
+		struct event *ev = &p->list->ev.v[i];
+		struct arena *a = &p->list->arena;
+
+		if (q.boxes)
+			ev->box_of = (int)q.from;
+		if (ev->name)
+			continue;
+		if (q.boxes)
+			ev->boxes = arena_strndup(a, typed.s, typed.len);
+		if (q.boxes && !ev->boxes)
+			return err_nomem(p->err);
+		if (q.expanded && q.is_pmu)
+			ev->name = arena_printf(a, "%s/%.*s/%.*s", ev->pmu, (int)q.terms.len,
+						q.terms.s, (int)q.mods.len, q.mods.s);
+		else if (q.expanded)
+			ev->name = arena_printf(a, "%s/%.*s%s%.*s/%.*s", ev->pmu, (int)q.head.len,
+						q.head.s, q.terms.len ? "," : "", (int)q.terms.len,
+						q.terms.len ? q.terms.s : "", (int)q.mods.len,
+						q.mods.s);
+		else
+			ev->name = arena_strndup(a, typed.s, typed.len);
+		if (!ev->name)
+			return err_nomem(p->err);
+	}
+	return 0;
 }
 
 /* ---- groups and lists ------------------------------------------------------------------- */
@@ -580,33 +575,10 @@ static bool is_software(const struct event *ev)
 	       ev->attr.type == PERF_TYPE_BREAKPOINT;
 }
 
-/* One PMU counts a group. Where words became events of several PMUs, each PMU gets a group of its
- * own; what the kernel counts itself goes with the first. */
-static void set_leaders(struct event_list *list, size_t from)
-{
-	const char *first = NULL; /* the PMU of the first group */
-
-	for (size_t i = from; i < list->ev.n; i++) {
-		struct event *ev = &list->ev.v[i];
-
-		ev->group = (int)from;
-		if (is_software(ev))
-			continue;
-		if (!first)
-			first = ev->pmu;
-		if (!strcmp(first, ev->pmu))
-			continue;
-		for (size_t j = from; j <= i; j++)
-			if (!is_software(&list->ev.v[j]) && !strcmp(list->ev.v[j].pmu, ev->pmu)) {
-				ev->group = (int)j;
-				break;
-			}
-	}
-}
-
 static int parse_group(struct event_parser *p)
 {
 	struct parsed q = { .from = p->list->ev.n, .start = p->at };
+	const char *first = NULL; /* the PMU of the first group */
 
 	p->at++;
 	for (;;) {
@@ -627,7 +599,25 @@ static int parse_group(struct event_parser *p)
 	p->at++;
 	if (take_modifiers(p, &q))
 		return -1;
-	set_leaders(p->list, q.from);
+	/* One PMU counts a group. If words became events of several PMUs, each gets a group of its
+	 * own; what the kernel counts itself goes with the first. */
+	for (size_t i = q.from; i < p->list->ev.n; i++) {
+		struct event *ev = &p->list->ev.v[i];
+
+		ev->group = (int)q.from;
+		if (is_software(ev))
+			continue;
+		if (!first)
+			first = ev->pmu;
+		if (!strcmp(first, ev->pmu))
+			continue;
+		for (size_t j = q.from; j <= i; j++)
+			if (!is_software(&p->list->ev.v[j]) &&
+			    !strcmp(p->list->ev.v[j].pmu, ev->pmu)) {
+				ev->group = (int)j;
+				break;
+			}
+	}
 	for (size_t i = q.from; i < p->list->ev.n; i++) {
 		struct event *ev = &p->list->ev.v[i];
 

@@ -350,29 +350,6 @@ static int put_branch_type(struct event_parser *p, struct event *ev, const struc
 	}
 }
 
-static int put_word(struct event_parser *p, struct event *ev, enum term_id id, const struct term *t)
-{
-	char *copy;
-
-	if (!t->value.len)
-		return event_bad(p, t->whole, "'" WORD_FMT "' needs a value", WORD_ARG(t->key));
-	if (id == BRANCH_TYPE)
-		return put_branch_type(p, ev, t);
-	copy = arena_strndup(&p->list->arena, t->value.s, t->value.len);
-	if (!copy)
-		return err_nomem(p->err);
-	if (id == NAME) {
-		ev->name = copy;
-		return 0;
-	}
-	for (size_t i = 0; call_graphs[i]; i++)
-		if (!strcmp(copy, call_graphs[i])) {
-			ev->call_graph = call_graphs[i];
-			return 0;
-		}
-	return event_bad(p, t->whole, "call-graph is one of fp, dwarf, lbr, no");
-}
-
 static int put_number(struct event_parser *p, struct event *ev, const struct term_row *row,
 		      const struct term *t, uint64_t v)
 {
@@ -435,8 +412,28 @@ static int put_row(struct event_parser *p, struct event *ev, const struct term_r
 
 	if (row->kind == REFUSED)
 		return event_bad(p, t->whole, "'%s' cannot be recorded by this program", row->name);
-	if (row->kind == WORD)
-		return put_word(p, ev, row->id, t);
+	if (row->kind == WORD) {
+		char *copy;
+
+		if (!t->value.len)
+			return event_bad(p, t->whole, "'" WORD_FMT "' needs a value",
+					 WORD_ARG(t->key));
+		if (row->id == BRANCH_TYPE)
+			return put_branch_type(p, ev, t);
+		copy = arena_strndup(&p->list->arena, t->value.s, t->value.len);
+		if (!copy)
+			return err_nomem(p->err);
+		if (row->id == NAME) {
+			ev->name = copy;
+			return 0;
+		}
+		for (size_t i = 0; call_graphs[i]; i++)
+			if (!strcmp(copy, call_graphs[i])) {
+				ev->call_graph = call_graphs[i];
+				return 0;
+			}
+		return event_bad(p, t->whole, "call-graph is one of fp, dwarf, lbr, no");
+	}
 	if (row->kind == NUMBER && !t->has_value)
 		return event_bad(p, t->whole, "'%s' needs a value: %s=NUMBER", row->name,
 				 row->name);

@@ -49,26 +49,6 @@ static void change_leader(struct event_list *l, size_t from, int was, int to)
 	old->attr.pinned = old->attr.exclusive = 0;
 }
 
-/* Slots lead the group in which they are with a metric. */
-static bool put_slots_first(struct event_list *l, size_t from)
-{
-	bool any = false;
-
-	for (size_t i = from; i < l->ev.n; i++) {
-		int was = l->ev.v[i].group;
-
-		if (l->ev.v[i].topdown != TOPDOWN_METRIC || l->ev.v[was].topdown == TOPDOWN_SLOTS)
-			continue;
-		for (size_t k = from; k < l->ev.n; k++)
-			if (l->ev.v[k].topdown == TOPDOWN_SLOTS && l->ev.v[k].group == was) {
-				change_leader(l, from, was, (int)k);
-				any = true;
-				break;
-			}
-	}
-	return any;
-}
-
 /* Slots and metrics of one PMU that nobody grouped. */
 static bool group_loose(struct event_list *l, size_t from)
 {
@@ -131,10 +111,24 @@ int event_topdown_groups(struct event_list *l, const struct pmu_set *pmus, size_
 			 struct err *err)
 {
 	bool moved;
+	bool any = false;
 
 	for (size_t i = from; i < l->ev.n; i++)
 		l->ev.v[i].topdown = kind_of(&l->ev.v[i], pmus);
-	moved = put_slots_first(l, from);
+	/* Slots lead the group in which they are with a metric. */
+	for (size_t i = from; i < l->ev.n; i++) {
+		int was = l->ev.v[i].group;
+
+		if (l->ev.v[i].topdown != TOPDOWN_METRIC || l->ev.v[was].topdown == TOPDOWN_SLOTS)
+			continue;
+		for (size_t k = from; k < l->ev.n; k++)
+			if (l->ev.v[k].topdown == TOPDOWN_SLOTS && l->ev.v[k].group == was) {
+				change_leader(l, from, was, (int)k);
+				any = true;
+				break;
+			}
+	}
+	moved = any;
 	moved |= group_loose(l, from);
 	return moved ? stand_together(l, from, err) : 0;
 }

@@ -78,29 +78,6 @@ static bool read_privileged(const char *root)
 	       first_user_namespace(root);
 }
 
-static void read_knobs(struct machine *m, const char *root)
-{
-	int64_t v;
-
-	m->paranoid = sys_number(&v, root, "proc/sys/kernel/perf_event_paranoid") ? (int)v : -100;
-	m->kptr_restrict = sys_number(&v, root, "proc/sys/kernel/kptr_restrict") ? (int)v : -1;
-	m->nmi_watchdog = sys_number(&v, root, "proc/sys/kernel/nmi_watchdog") ? (int)v : -1;
-	if (sys_number(&v, root, "proc/sys/kernel/perf_event_max_sample_rate") && v > 0)
-		m->max_sample_rate = (uint64_t)v;
-	if (sys_number(&v, root, "proc/sys/kernel/perf_event_mlock_kb") && v > 0)
-		m->mlock_kb = (uint64_t)v;
-	m->privileged = read_privileged(root);
-}
-
-static void read_memory(struct machine *m, const char *root)
-{
-	char text[4096];
-	ssize_t len = sys_read(text, sizeof(text), root, "proc/meminfo");
-
-	if (len > 0)
-		m->mem_total_kb = meminfo_kb(text, (size_t)len, "MemTotal");
-}
-
 static int read_node(struct machine_node *node, struct arena *a, const char *root)
 {
 	char text[4096], key[64];
@@ -269,7 +246,11 @@ static int read_model(struct machine *m, struct arena *a, const char *root, bool
 
 static int read_memory_and_nodes(struct machine *m, struct arena *a, const char *root)
 {
-	read_memory(m, root);
+	char text[4096];
+	ssize_t len = sys_read(text, sizeof(text), root, "proc/meminfo");
+
+	if (len > 0)
+		m->mem_total_kb = meminfo_kb(text, (size_t)len, "MemTotal");
 	return machine_nodes(m, a, root);
 }
 
@@ -289,8 +270,21 @@ static int read_pieces(struct machine *m, struct arena *a, const char *root, uns
 
 	if (parts & MACHINE_NAMES)
 		read_names(m, a, root);
-	if (parts & MACHINE_KNOBS)
-		read_knobs(m, root);
+	if (parts & MACHINE_KNOBS) {
+		int64_t v;
+
+		m->paranoid =
+			sys_number(&v, root, "proc/sys/kernel/perf_event_paranoid") ? (int)v : -100;
+		m->kptr_restrict =
+			sys_number(&v, root, "proc/sys/kernel/kptr_restrict") ? (int)v : -1;
+		m->nmi_watchdog =
+			sys_number(&v, root, "proc/sys/kernel/nmi_watchdog") ? (int)v : -1;
+		if (sys_number(&v, root, "proc/sys/kernel/perf_event_max_sample_rate") && v > 0)
+			m->max_sample_rate = (uint64_t)v;
+		if (sys_number(&v, root, "proc/sys/kernel/perf_event_mlock_kb") && v > 0)
+			m->mlock_kb = (uint64_t)v;
+		m->privileged = read_privileged(root);
+	}
 	if (machine_cpus(m, a, root) || (parts & MACHINE_MODEL && read_model(m, a, root, &guest)))
 		return -1;
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++)
