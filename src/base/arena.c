@@ -35,7 +35,7 @@ struct arena_block {
 
 #define HEAD ((sizeof(struct arena_block) + ALIGN - 1) & ~(size_t)(ALIGN - 1))
 
-static int grow(struct arena *a, size_t need)
+static int arena_grow(struct arena *a, size_t need)
 {
 	size_t size = a->head ? a->head->size * 2 : BLOCK_MIN;
 	struct arena_block *b;
@@ -70,7 +70,7 @@ void *arena_alloc(struct arena *a, size_t size)
 		return NULL;
 	if (!room)
 		room = ALIGN;
-	if ((size_t)(a->end - a->at) < room && grow(a, room))
+	if ((size_t)(a->end - a->at) < room && arena_grow(a, room))
 		return NULL;
 	p = a->at;
 	a->at += room;

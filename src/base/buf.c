@@ -12,7 +12,7 @@
 #include "base/nomem.h"
 #include "base/num.h"
 
-static bool grow(struct buf *b, size_t more)
+static bool buf_grow(struct buf *b, size_t more)
 {
 	size_t cap = b->cap ? b->cap : 64;
 	char *s;
@@ -35,14 +35,14 @@ fail:
 }
 
 /* Room for `more` bytes and the NUL. */
-static inline bool reserve(struct buf *b, size_t more)
+static inline bool buf_reserve(struct buf *b, size_t more)
 {
-	return (more < b->cap - b->len && !b->failed) || grow(b, more);
+	return (more < b->cap - b->len && !b->failed) || buf_grow(b, more);
 }
 
 void buf_put(struct buf *b, const void *p, size_t len)
 {
-	if (!reserve(b, len))
+	if (!buf_reserve(b, len))
 		return;
 	if (len)
 		memcpy(b->s + b->len, p, len);
@@ -68,7 +68,7 @@ void buf_puts(struct buf *b, const char *s)
 
 void buf_putc(struct buf *b, char c)
 {
-	if (!reserve(b, 1))
+	if (!buf_reserve(b, 1))
 		return;
 	b->s[b->len++] = c;
 	b->s[b->len] = '\0';
@@ -97,7 +97,7 @@ void buf_put_hex(struct buf *b, uint64_t v)
 
 void buf_fill(struct buf *b, char c, size_t n)
 {
-	if (!reserve(b, n))
+	if (!buf_reserve(b, n))
 		return;
 	if (n)
 		memset(b->s + b->len, c, n);
@@ -134,7 +134,7 @@ void buf_printf(struct buf *b, const char *fmt, ...)
 	va_list ap;
 	int n;
 
-	if (!reserve(b, 128))
+	if (!buf_reserve(b, 128))
 		return;
 	va_start(ap, fmt);
 	n = vsnprintf(b->s + b->len, b->cap - b->len, fmt, ap);
@@ -144,7 +144,7 @@ void buf_printf(struct buf *b, const char *fmt, ...)
 		return;
 	}
 	if ((size_t)n >= b->cap - b->len) {
-		if (!reserve(b, (size_t)n)) {
+		if (!buf_reserve(b, (size_t)n)) {
 			b->s[b->len] = '\0';
 			return;
 		}

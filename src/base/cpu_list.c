@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* One number of a list; -1 where none stands or it is too large for a CPU. */
-static int64_t list_number(const char **p, const char *end)
+static int64_t cpu_list_number(const char **p, const char *end)
 {
 	const char *s = *p;
 	int64_t v = 0;
@@ -31,11 +31,11 @@ int cpu_list_parse(struct arena *a, const char *s, size_t len, const uint32_t **
 	*out = NULL;
 	*n = 0;
 	while (s < end) {
-		int64_t from = list_number(&s, end), to = from;
+		int64_t from = cpu_list_number(&s, end), to = from;
 
 		if (s < end && *s == '-') {
 			s++;
-			to = list_number(&s, end);
+			to = cpu_list_number(&s, end);
 		}
 		if (from < 0 || to < from)
 			return -1;
@@ -64,7 +64,7 @@ int cpu_list_parse(struct arena *a, const char *s, size_t len, const uint32_t **
 	return 0;
 }
 
-static int by_number(const void *a, const void *b)
+static int cpus_ascending(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
 
@@ -73,5 +73,5 @@ static int by_number(const void *a, const void *b)
 
 bool cpu_list_has(const uint32_t *list, size_t n, uint32_t cpu)
 {
-	return n && bsearch(&cpu, list, n, sizeof(*list), by_number);
+	return n && bsearch(&cpu, list, n, sizeof(*list), cpus_ascending);
 }

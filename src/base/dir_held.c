@@ -102,7 +102,7 @@ void dir_held_remove(const char *path)
 	(void)rmdir(path);
 }
 
-static bool is_named(const char *name, const char *mark)
+static bool has_mark(const char *name, const char *mark)
 {
 	size_t n = strlen(name), m = strlen(mark);
 
@@ -119,7 +119,7 @@ static bool locks_reach_all(int fd)
 	return fs_type_in(fd, shared, sizeof(shared) / sizeof(*shared)) == 0;
 }
 
-static bool is_left(int fd)
+static bool dir_is_left(int fd)
 {
 	struct stat st;
 
@@ -137,12 +137,12 @@ void dir_held_sweep(const char *parent, const char *mark)
 	while (d && (e = readdir(d))) {
 		int fd;
 
-		if (!is_named(e->d_name, mark) || path_join(path, sizeof(path), parent, e->d_name))
+		if (!has_mark(e->d_name, mark) || path_join(path, sizeof(path), parent, e->d_name))
 			continue;
 		fd = open_dir(path);
 		if (fd < 0)
 			continue;
-		if (is_left(fd)) {
+		if (dir_is_left(fd)) {
 			remove_files(fd);
 			(void)rmdir(path);
 		} else {

@@ -264,7 +264,7 @@ struct file_watch {
 
 static _Atomic(struct file_watch *) watches;
 
-static struct file_watch *watch(uint8_t *p, size_t len)
+static struct file_watch *watch_mapping(uint8_t *p, size_t len)
 {
 	struct file_watch *w = atomic_load(&watches);
 
@@ -320,7 +320,7 @@ bool file_map_cut(const struct file_map *m)
 
 /* ---- bytes ------------------------------------------------------------------------------ */
 
-static int map_file(struct file_map *m, int fd, size_t len, const char *name, struct err *err)
+static int map_private(struct file_map *m, int fd, size_t len, const char *name, struct err *err)
 {
 	void *p = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
 
@@ -329,7 +329,7 @@ static int map_file(struct file_map *m, int fd, size_t len, const char *name, st
 			nomem_note();
 		return err_sys(err, "%s: mmap", name);
 	}
-	m->watch = watch(p, len);
+	m->watch = watch_mapping(p, len);
 	if (!m->watch) {
 		(void)munmap(p, len);
 		return err_nomem(err);
@@ -456,7 +456,7 @@ int file_in_map(struct file_map *m, int fd, const struct stat *st, bool copy, co
 	if (st->st_size > 0)
 		rc = copy || !file_written_by(st, 0)
 			     ? copy_file(m, fd, st, name, err)
-			     : map_file(m, fd, (size_t)st->st_size, name, err);
+			     : map_private(m, fd, (size_t)st->st_size, name, err);
 	(void)close(fd);
 	return rc;
 }

@@ -108,8 +108,8 @@ int file_out_check_fd(int fd, const char *name, struct err *err)
 
 #define AT_END UINT64_MAX
 
-static int write_all(int fd, const char *p, size_t len, uint64_t at, const char *name,
-		     struct err *err)
+static int write_bytes(int fd, const char *p, size_t len, uint64_t at, const char *name,
+		       struct err *err)
 {
 	while (len) {
 		ssize_t n = at == AT_END ? write(fd, p, len) : pwrite(fd, p, len, (off_t)at);
@@ -137,13 +137,13 @@ static int write_all(int fd, const char *p, size_t len, uint64_t at, const char 
 
 int fd_write_all(int fd, const void *p, size_t len, const char *name, struct err *err)
 {
-	return write_all(fd, p, len, AT_END, name, err);
+	return write_bytes(fd, p, len, AT_END, name, err);
 }
 
 int fd_write_all_at(int fd, const void *p, size_t len, uint64_t at, const char *name,
 		    struct err *err)
 {
-	return write_all(fd, p, len, at, name, err);
+	return write_bytes(fd, p, len, at, name, err);
 }
 
 int file_beside(char *out, size_t size, const char *path, const char *suffix)
@@ -293,7 +293,7 @@ static int take_after(const struct file_new *f, const struct stat *old, struct e
 	return 0;
 }
 
-static const char *kind_of(mode_t mode)
+static const char *file_kind_name(mode_t mode)
 {
 	return S_ISLNK(mode) ? "symbolic link" : S_ISFIFO(mode) ? "FIFO" : "special file";
 }
@@ -336,7 +336,7 @@ static int follow_ours(struct file_new *f, struct err *err)
 		else if (!owner_is_ours(&st))
 			rc = err_set(err, ERR_PERM,
 				     "%s: this %s belongs to another user; it is not written",
-				     f->path, kind_of(st.st_mode));
+				     f->path, file_kind_name(st.st_mode));
 		else
 			rc = S_ISLNK(st.st_mode) ? 1 : 0;
 		if (rc > 0 && follow_one(f, fd, err))
@@ -409,7 +409,7 @@ int file_new_reserve(const struct file_new *f, uint64_t bytes)
 }
 
 /* Gives the file its name; no signal comes between the two steps. */
-static int show(struct file_new *f, bool close_first, struct err *err)
+static int give_new_name(struct file_new *f, bool close_first, struct err *err)
 {
 	bool temp = f->temp[0];
 	sigset_t all, old;
@@ -441,12 +441,12 @@ static int show(struct file_new *f, bool close_first, struct err *err)
 
 int file_new_show(struct file_new *f, struct err *err)
 {
-	return f->shown ? 0 : show(f, false, err);
+	return f->shown ? 0 : give_new_name(f, false, err);
 }
 
 int file_new_commit(struct file_new *f, struct err *err)
 {
-	int rc = show(f, true, err);
+	int rc = give_new_name(f, true, err);
 
 	if (rc)
 		file_new_abort(f);

@@ -27,7 +27,7 @@ bool json_pretty(struct json *j, bool pretty)
 	return was;
 }
 
-static void put_escaped(struct buf *b, uint32_t cp)
+static void put_utf16(struct buf *b, uint32_t cp)
 {
 	if (cp > 0xffff) {
 		buf_printf(b, "\\u%04x", (unsigned)(0xd800 + ((cp - 0x10000) >> 10)));
@@ -36,7 +36,7 @@ static void put_escaped(struct buf *b, uint32_t cp)
 	buf_printf(b, "\\u%04x", (unsigned)cp);
 }
 
-static void put_string(const struct json *j, const char *s)
+static void put_json_string(const struct json *j, const char *s)
 {
 	struct buf *b = j->out;
 	const char *end = s + strlen(s);
@@ -58,7 +58,7 @@ static void put_string(const struct json *j, const char *s)
 		else if (cp == '\t')
 			buf_puts(b, "\\t");
 		else if (text_is_hazard(cp) || (cp == '<' && j->in_page))
-			put_escaped(b, cp);
+			put_utf16(b, cp);
 		else
 			buf_put(b, s, n);
 		s += n;
@@ -81,12 +81,12 @@ static void begin_value(struct json *j, const char *key)
 	}
 	j->filled |= bit;
 	if (key) {
-		put_string(j, key);
+		put_json_string(j, key);
 		buf_puts(j->out, j->pretty ? ": " : ":");
 	}
 }
 
-static void open_level(struct json *j, const char *key, char c)
+static void json_open(struct json *j, const char *key, char c)
 {
 	begin_value(j, key);
 	buf_putc(j->out, c);
@@ -115,12 +115,12 @@ static void close_level(struct json *j, char c)
 
 void json_object(struct json *j, const char *key)
 {
-	open_level(j, key, '{');
+	json_open(j, key, '{');
 }
 
 void json_array(struct json *j, const char *key)
 {
-	open_level(j, key, '[');
+	json_open(j, key, '[');
 }
 
 void json_end_object(struct json *j)
@@ -137,7 +137,7 @@ void json_str(struct json *j, const char *key, const char *v)
 {
 	begin_value(j, key);
 	if (v)
-		put_string(j, v);
+		put_json_string(j, v);
 	else
 		buf_puts(j->out, "null");
 }

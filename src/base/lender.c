@@ -35,7 +35,7 @@ union answer_room {
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-static bool answer(int to, int fd, int why)
+static bool lender_answer(int to, int fd, int why)
 {
 	union answer_room room;
 	struct iovec data = { .iov_base = &why, .iov_len = sizeof(why) };
@@ -76,7 +76,7 @@ static void lend(int from)
 			fd = open(path, O_PATH | O_CLOEXEC);
 			why = fd < 0 ? errno : 0;
 		}
-		there = answer(from, fd, why);
+		there = lender_answer(from, fd, why);
 		if (fd >= 0)
 			(void)close(fd);
 	}

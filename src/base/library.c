@@ -9,7 +9,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of `open` and `calls` */
 
 /* The loader says the same of a missing library and of missing memory, but for the words. */
-static int failed(const struct library *l, struct err *err)
+static int library_failed(const struct library *l, struct err *err)
 {
 	const char *why = dlerror();
 
@@ -19,17 +19,17 @@ static int failed(const struct library *l, struct err *err)
 	return err_hint(err, "%s", l->hint);
 }
 
-static int load(const struct library *l, struct err *err)
+static int library_load(const struct library *l, struct err *err)
 {
 	void *lib = dlopen(l->file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 
 	if (!lib)
-		return failed(l, err);
+		return library_failed(l, err);
 	for (size_t i = 0; i < l->n; i++) {
 		void *p = dlsym(lib, l->name[i]);
 
 		if (!p)
-			return failed(l, err);
+			return library_failed(l, err);
 		/* ISO C has no way from an object's pointer to a function's, POSIX has this one */
 		memcpy((char *)l->calls + i * sizeof(p), &p, sizeof(p));
 	}
@@ -43,7 +43,7 @@ int library_open(struct library *l, struct err *err)
 	assert(l->calls);
 	(void)pthread_mutex_lock(&lock);
 	if (!l->open)
-		rc = load(l, err);
+		rc = library_load(l, err);
 	l->open = !rc;
 	(void)pthread_mutex_unlock(&lock);
 	return rc;

@@ -16,14 +16,14 @@ static int wrong(const char *text, const char *at, const char *what, struct err 
 			(int)(at - text < SHOWN ? at - text : SHOWN), "");
 }
 
-static const char *blanks(const char *s)
+static const char *skip_limit_blanks(const char *s)
 {
 	while (isspace((unsigned char)*s))
 		s++;
 	return s;
 }
 
-static int parse_number(struct limit *l, const char *s, struct err *err)
+static int parse_limit_value(struct limit *l, const char *s, struct err *err)
 {
 	char digits[NUM_MAX];
 	bool minus = *s == '-';
@@ -36,10 +36,10 @@ static int parse_number(struct limit *l, const char *s, struct err *err)
 	digits[n] = 0;
 	if (num_parse_double(&l->at, digits, NULL))
 		return wrong(l->text, number, "this is no number", err);
-	s = blanks(number + n);
+	s = skip_limit_blanks(number + n);
 	if (*s != '%')
 		return wrong(l->text, s, "a % must stand here", err);
-	s = blanks(s + 1);
+	s = skip_limit_blanks(s + 1);
 	if (*s)
 		return wrong(l->text, s, "nothing may stand behind the %", err);
 	if (l->at > 0 && l->above == minus)
@@ -53,7 +53,7 @@ static int parse_number(struct limit *l, const char *s, struct err *err)
 
 int limit_parse(struct limit *out, struct arena *a, const char *text, struct err *err)
 {
-	const char *s = blanks(text), *op = s + strlen(s), *end;
+	const char *s = skip_limit_blanks(text), *op = s + strlen(s), *end;
 	bool function = !strncmp(s, LIMIT_FUNCTION, strlen(LIMIT_FUNCTION));
 	const char *name = function ? s + strlen(LIMIT_FUNCTION) : s;
 
@@ -77,7 +77,7 @@ int limit_parse(struct limit *out, struct arena *a, const char *text, struct err
 		return err_nomem(err);
 	out->above = *op == '>';
 	/* the copy: what is wrong is shown in it */
-	return parse_number(out, blanks(out->text + (op - text) + 1), err);
+	return parse_limit_value(out, skip_limit_blanks(out->text + (op - text) + 1), err);
 }
 
 bool limit_broken(const struct limit *l, double change, bool sure)

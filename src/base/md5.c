@@ -22,7 +22,7 @@ static const uint8_t turn[4][4] = {
 	{ 7, 12, 17, 22 }, { 5, 9, 14, 20 }, { 4, 11, 16, 23 }, { 6, 10, 15, 21 }
 };
 
-static uint32_t word(const uint8_t *p)
+static uint32_t md5_word(const uint8_t *p)
 {
 	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
@@ -48,7 +48,7 @@ static void block(uint32_t s[4], const uint8_t *p)
 			f = c ^ (b | ~d);
 			g = 7 * i % 16;
 		}
-		f += a + sine[i] + word(p + 4 * (size_t)g);
+		f += a + sine[i] + md5_word(p + 4 * (size_t)g);
 		a = d;
 		d = c;
 		c = b;

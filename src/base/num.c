@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *unknown(char out[NUM_MAX])
+static const char *put_unknown(char out[NUM_MAX])
 {
 	out[0] = '?';
 	out[1] = '\0';
@@ -92,7 +92,7 @@ static const char *put_fixed(char out[NUM_MAX], double v, unsigned decimals, con
 }
 
 /* Three or four significant digits with a unit letter: 11.90 G, 842.1 M. */
-static const char *scaled(char out[NUM_MAX], double v, const char *unit)
+static const char *put_scaled(char out[NUM_MAX], double v, const char *unit)
 {
 	static const char *const letters[] = { "", " k", " M", " G", " T", " P", " E" };
 	size_t i = 0;
@@ -111,21 +111,21 @@ static const char *scaled(char out[NUM_MAX], double v, const char *unit)
 const char *num_count(char out[NUM_MAX], double v)
 {
 	if (!isfinite(v))
-		return unknown(out);
+		return put_unknown(out);
 	if (v >= 0 && v < 1e6 && v == floor(v))
 		return num_exact(out, (uint64_t)v);
-	return scaled(out, v, "");
+	return put_scaled(out, v, "");
 }
 
 const char *num_bytes(char out[NUM_MAX], uint64_t v)
 {
-	return scaled(out, (double)v, "B");
+	return put_scaled(out, (double)v, "B");
 }
 
 const char *num_seconds(char out[NUM_MAX], double s)
 {
 	if (!isfinite(s))
-		return unknown(out);
+		return put_unknown(out);
 	if (s >= 99.995) {
 		uint64_t whole = (uint64_t)(s + 0.5);
 
@@ -150,11 +150,11 @@ const char *num_seconds(char out[NUM_MAX], double s)
 const char *num_percent(char out[NUM_MAX], double f)
 {
 	if (!isfinite(f))
-		return unknown(out);
+		return put_unknown(out);
 	return put_fixed(out, f * 100, 1, " %", "");
 }
 
-static int bad(struct err *err, const char *s, const char *want)
+static int not_a(struct err *err, const char *s, const char *want)
 {
 	return err_set(err, ERR_USAGE, "'%.40s' is not %s", s, want);
 }
@@ -171,11 +171,11 @@ int num_parse_u64(uint64_t *out, const char *s, struct err *err)
 	char *end;
 
 	if (*s < '0' || *s > '9')
-		return bad(err, s, "a number");
+		return not_a(err, s, "a number");
 	errno = 0;
 	*out = strtoull(s, &end, s[0] == '0' && (s[1] == 'x' || s[1] == 'X') ? 16 : 10);
 	if (errno || *end)
-		return bad(err, s, "a number that fits 64 bits");
+		return not_a(err, s, "a number that fits 64 bits");
 	return 0;
 }
 
@@ -196,35 +196,36 @@ static int plain_real(double *out, const char *s, const char **end)
 	return 0;
 }
 
-static int with_unit(uint64_t *out, const char *s, double step, const char *want, struct err *err)
+static int parse_with_unit(uint64_t *out, const char *s, double step, const char *want,
+			   struct err *err)
 {
 	static const char letters[] = "kmgt";
 	const char *end, *unit;
 	double v;
 
 	if (plain_real(&v, s, &end))
-		return bad(err, s, want);
+		return not_a(err, s, want);
 	if (*end) {
 		unit = strchr(letters, *end | 0x20);
 		if (!unit || end[1])
-			return bad(err, s, want);
+			return not_a(err, s, want);
 		for (const char *l = letters; l <= unit; l++)
 			v *= step;
 	}
 	if (v > 9e18)
-		return bad(err, s, want);
+		return not_a(err, s, want);
 	*out = (uint64_t)(v + 0.5);
 	return 0;
 }
 
 int num_parse_scaled(uint64_t *out, const char *s, struct err *err)
 {
-	return with_unit(out, s, 1000, "a count such as 4000, 20k or 1.5M", err);
+	return parse_with_unit(out, s, 1000, "a count such as 4000, 20k or 1.5M", err);
 }
 
 int num_parse_bytes(uint64_t *out, const char *s, struct err *err)
 {
-	return with_unit(out, s, 1024, "a size such as 4096, 64K or 1G", err);
+	return parse_with_unit(out, s, 1024, "a size such as 4096, 64K or 1G", err);
 }
 
 int num_parse_double(double *out, const char *s, struct err *err)
@@ -232,7 +233,7 @@ int num_parse_double(double *out, const char *s, struct err *err)
 	const char *end;
 
 	if (plain_real(out, s, &end) || *end)
-		return bad(err, s, "a number");
+		return not_a(err, s, "a number");
 	return 0;
 }
 
@@ -247,22 +248,22 @@ int num_parse_duration(uint64_t *out_ns, const char *s, uint64_t bare_ns, struct
 	double v, ns = 0;
 
 	if (plain_real(&v, s, &end))
-		return bad(err, s, "a time such as 10ms, 5s or 2m");
+		return not_a(err, s, "a time such as 10ms, 5s or 2m");
 	if (!*end)
 		ns = (double)bare_ns;
 	for (size_t i = 0; *end && i < sizeof(units) / sizeof(*units); i++)
 		if (!strcmp(end, units[i].unit))
 			ns = units[i].ns;
 	if (ns == 0)
-		return bad(err, s, "a time with a unit such as 10ms, 5s or 2m");
+		return not_a(err, s, "a time with a unit such as 10ms, 5s or 2m");
 	if (v * ns > 9e18)
-		return bad(err, s, "a time that fits 64 bits of nanoseconds");
+		return not_a(err, s, "a time that fits 64 bits of nanoseconds");
 	*out_ns = (uint64_t)(v * ns + 0.5);
 	return 0;
 }
 
 /* A run of digits at *s; *s moves behind it. */
-static int list_number(uint64_t *out, const char **s, uint64_t max)
+static int take_digits(uint64_t *out, const char **s, uint64_t max)
 {
 	uint64_t v = 0;
 
@@ -287,13 +288,13 @@ int num_parse_list(const char *s, uint64_t limit, int (*each)(void *ctx, uint64_
 	for (;;) {
 		uint64_t from, to;
 
-		if (list_number(&from, &at, max))
-			return bad(err, s, "a list such as 0-3,8");
+		if (take_digits(&from, &at, max))
+			return not_a(err, s, "a list such as 0-3,8");
 		to = from;
 		if (*at == '-') {
 			at++;
-			if (list_number(&to, &at, max) || to < from)
-				return bad(err, s, "a list such as 0-3,8");
+			if (take_digits(&to, &at, max) || to < from)
+				return not_a(err, s, "a list such as 0-3,8");
 		}
 		if (to - from >= limit - seen)
 			return err_set(err, ERR_LIMIT, "'%.40s' names more than %llu numbers", s,
@@ -305,6 +306,6 @@ int num_parse_list(const char *s, uint64_t limit, int (*each)(void *ctx, uint64_
 		if (!*at)
 			return 0;
 		if (*at++ != ',')
-			return bad(err, s, "a list such as 0-3,8");
+			return not_a(err, s, "a list such as 0-3,8");
 	}
 }

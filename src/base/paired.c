@@ -129,7 +129,7 @@ double paired_needs(double go, double level)
 }
 
 /* The spread of one difference. Few pairs underestimate it, hence the added part. */
-static double spread(const struct paired *p)
+static double difference_spread(const struct paired *p)
 {
 	double root = sqrt((double)p->n);
 
@@ -138,12 +138,12 @@ static double spread(const struct paired *p)
 
 double paired_found(const struct paired *p, double needs)
 {
-	return spread(p) * needs / sqrt((double)p->n);
+	return difference_spread(p) * needs / sqrt((double)p->n);
 }
 
 size_t paired_wanted(const struct paired *p, double effect, double needs)
 {
-	double n = pow(needs * spread(p) / effect, 2);
+	double n = pow(needs * difference_spread(p) / effect, 2);
 
 	if (isnan(n) || !(effect > 0))
 		return 0;

@@ -281,7 +281,7 @@ struct filter {
 	unsigned short n;
 };
 
-static void put(struct filter *x, struct sock_filter f)
+static void put_filter(struct filter *x, struct sock_filter f)
 {
 	x->f[x->n++] = f;
 }
@@ -289,33 +289,33 @@ static void put(struct filter *x, struct sock_filter f)
 /* Unless the number is `number`, goes on behind the next instruction. */
 static void unless_it_is(struct filter *x, long number)
 {
-	put(x, (struct sock_filter)IF_EQUAL((unsigned)number, 0, 1));
+	put_filter(x, (struct sock_filter)IF_EQUAL((unsigned)number, 0, 1));
 }
 
 /* A call whose first argument is a process: this one, or 0. */
 static void put_by_process(struct filter *x, unsigned number)
 {
-	put(x, (struct sock_filter)IF_EQUAL(number, 0, 5));
-	put(x, (struct sock_filter)LOAD(args[0]));
-	put(x, (struct sock_filter)IF_EQUAL((unsigned)getpid(), 2, 0));
-	put(x, (struct sock_filter)IF_EQUAL(0, 1, 0));
-	put(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
-	put(x, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
+	put_filter(x, (struct sock_filter)IF_EQUAL(number, 0, 5));
+	put_filter(x, (struct sock_filter)LOAD(args[0]));
+	put_filter(x, (struct sock_filter)IF_EQUAL((unsigned)getpid(), 2, 0));
+	put_filter(x, (struct sock_filter)IF_EQUAL(0, 1, 0));
+	put_filter(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
+	put_filter(x, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
 }
 
 /* A call that opens a file, with its flags: O_TRUNC without the right to write empties the file,
  * and Landlock refuses that only since Linux 6.2. */
 static void put_by_flags(struct filter *x, unsigned number, unsigned flags)
 {
-	put(x, (struct sock_filter)IF_EQUAL(number, 0, 7));
-	put(x,
-	    (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)OF(args) + 8 * flags));
-	put(x, (struct sock_filter)IF_ANY_BIT(O_TRUNC, 0, 4));
-	put(x, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, O_ACCMODE));
-	put(x, (struct sock_filter)IF_EQUAL(O_WRONLY, 2, 0));
-	put(x, (struct sock_filter)IF_EQUAL(O_RDWR, 1, 0));
-	put(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
-	put(x, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
+	put_filter(x, (struct sock_filter)IF_EQUAL(number, 0, 7));
+	put_filter(x, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+						   (unsigned)OF(args) + 8 * flags));
+	put_filter(x, (struct sock_filter)IF_ANY_BIT(O_TRUNC, 0, 4));
+	put_filter(x, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, O_ACCMODE));
+	put_filter(x, (struct sock_filter)IF_EQUAL(O_WRONLY, 2, 0));
+	put_filter(x, (struct sock_filter)IF_EQUAL(O_RDWR, 1, 0));
+	put_filter(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
+	put_filter(x, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
 }
 
 /* These by their arguments; both architectures are little-endian: the low half comes first. */
@@ -327,35 +327,35 @@ static void put_by_argument(struct filter *x, bool owners, int landlock)
 	put_by_flags(x, SYS_openat, 2);
 	if (landlock && landlock < 3) { /* its flags lie in memory; openat does for us */
 		unless_it_is(x, SYS_openat2);
-		put(x, (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | ENOSYS));
+		put_filter(x, (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | ENOSYS));
 	}
 	unless_it_is(x, SYS_fchown);
-	put(x, (struct sock_filter)RETURN(owners ? SECCOMP_RET_ALLOW : SECCOMP_RET_TRAP));
-	put(x, (struct sock_filter)IF_EQUAL(SYS_fchmod, 0, 4));
-	put(x, (struct sock_filter)LOAD(args[1]));
-	put(x, (struct sock_filter)IF_ANY_BIT(~0777u, 0, 1));
-	put(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
-	put(x, (struct sock_filter)RETURN(owners ? SECCOMP_RET_ALLOW : SECCOMP_RET_TRAP));
+	put_filter(x, (struct sock_filter)RETURN(owners ? SECCOMP_RET_ALLOW : SECCOMP_RET_TRAP));
+	put_filter(x, (struct sock_filter)IF_EQUAL(SYS_fchmod, 0, 4));
+	put_filter(x, (struct sock_filter)LOAD(args[1]));
+	put_filter(x, (struct sock_filter)IF_ANY_BIT(~0777u, 0, 1));
+	put_filter(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
+	put_filter(x, (struct sock_filter)RETURN(owners ? SECCOMP_RET_ALLOW : SECCOMP_RET_TRAP));
 	/* editors of lines hand on Ctrl-C to their group: 0 */
 	put_by_process(x, SYS_tgkill);
 	put_by_process(x, SYS_kill);
 	put_by_process(x, SYS_prlimit64);
 	/* what is typed for the shell */
-	put(x, (struct sock_filter)IF_EQUAL(SYS_ioctl, 0, 5));
-	put(x, (struct sock_filter)LOAD(args[1]));
-	put(x, (struct sock_filter)IF_EQUAL(TIOCSTI, 1, 0));
-	put(x, (struct sock_filter)IF_EQUAL(TIOCLINUX, 0, 1));
-	put(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
-	put(x, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
+	put_filter(x, (struct sock_filter)IF_EQUAL(SYS_ioctl, 0, 5));
+	put_filter(x, (struct sock_filter)LOAD(args[1]));
+	put_filter(x, (struct sock_filter)IF_EQUAL(TIOCSTI, 1, 0));
+	put_filter(x, (struct sock_filter)IF_EQUAL(TIOCLINUX, 0, 1));
+	put_filter(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
+	put_filter(x, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
 	/* threads and processes, but no namespaces. clone3's flags lie in memory: libc goes on with
 	 * clone where the kernel has none */
 	unless_it_is(x, SYS_clone3);
-	put(x, (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | ENOSYS));
-	put(x, (struct sock_filter)IF_EQUAL(SYS_clone, 0, 3));
-	put(x, (struct sock_filter)LOAD(args[0]));
-	put(x, (struct sock_filter)IF_ANY_BIT(NAMESPACES, 0, 1));
-	put(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
-	put(x, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
+	put_filter(x, (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | ENOSYS));
+	put_filter(x, (struct sock_filter)IF_EQUAL(SYS_clone, 0, 3));
+	put_filter(x, (struct sock_filter)LOAD(args[0]));
+	put_filter(x, (struct sock_filter)IF_ANY_BIT(NAMESPACES, 0, 1));
+	put_filter(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
+	put_filter(x, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
 }
 
 /* By the number, one comparison for each refused call. */
@@ -365,17 +365,17 @@ static int enter_seccomp(bool owners, int landlock, struct err *err)
 	struct filter x = { .n = 0 };
 	struct sock_fprog program;
 
-	put(&x, (struct sock_filter)LOAD(arch));
-	put(&x, (struct sock_filter)IF_EQUAL(ARCHITECTURE, 1, 0));
-	put(&x, (struct sock_filter)RETURN(SECCOMP_RET_KILL_PROCESS));
-	put(&x, (struct sock_filter)LOAD(nr));
-	put(&x, (struct sock_filter)IF_AT_LEAST(X32, 0, 1));
-	put(&x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
+	put_filter(&x, (struct sock_filter)LOAD(arch));
+	put_filter(&x, (struct sock_filter)IF_EQUAL(ARCHITECTURE, 1, 0));
+	put_filter(&x, (struct sock_filter)RETURN(SECCOMP_RET_KILL_PROCESS));
+	put_filter(&x, (struct sock_filter)LOAD(nr));
+	put_filter(&x, (struct sock_filter)IF_AT_LEAST(X32, 0, 1));
+	put_filter(&x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
 	for (size_t i = 0; i < N_REFUSED; i++) {
 		if (is_sanitizers(refused[i].number))
 			continue;
 		unless_it_is(&x, refused[i].number);
-		put(&x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
+		put_filter(&x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
 	}
 	put_by_argument(&x, owners, landlock);
 	program = (struct sock_fprog){ .len = x.n, .filter = x.f };
@@ -407,7 +407,7 @@ static bool has_seccomp(void)
 
 /* ---- both */
 
-static void add_path(struct sandbox *s, const char *path, bool write)
+static void allow_path(struct sandbox *s, const char *path, bool write)
 {
 	int fd = path ? open(path, O_PATH | O_CLOEXEC) : -1;
 
@@ -423,12 +423,12 @@ static void add_path(struct sandbox *s, const char *path, bool write)
 
 void sandbox_write(struct sandbox *s, const char *path)
 {
-	add_path(s, path, true);
+	allow_path(s, path, true);
 }
 
 void sandbox_read(struct sandbox *s, const char *path)
 {
-	add_path(s, path, false);
+	allow_path(s, path, false);
 }
 
 struct sandbox_can sandbox_can(void)

@@ -44,7 +44,7 @@ struct start {
 	int cpu; /* the creator's */
 };
 
-static void leave(int cpu)
+static void pin_back(int cpu)
 {
 	cpu_set_t all, others;
 
@@ -58,12 +58,12 @@ static void leave(int cpu)
 		(void)!sched_setaffinity(0, sizeof(all), &all);
 }
 
-static void *begin(void *arg)
+static void *task_thread(void *arg)
 {
 	struct start s = *(struct start *)arg;
 
 	free(arg);
-	leave(s.cpu);
+	pin_back(s.cpu);
 	return s.fn(s.arg);
 }
 
@@ -75,13 +75,13 @@ int task_start(pthread_t *t, void *(*fn)(void *arg), void *arg)
 	if (!s)
 		return ENOMEM;
 	*s = (struct start){ fn, arg, sched_getcpu() };
-	rc = pthread_create(t, NULL, begin, s);
+	rc = pthread_create(t, NULL, task_thread, s);
 	if (rc)
 		free(s);
 	return rc;
 }
 
-static void *work(void *arg)
+static void *do_tasks(void *arg)
 {
 	struct worker *w = arg;
 	struct shared *s = w->shared;
@@ -120,12 +120,12 @@ int task_for(size_t n, unsigned threads,
 	/* the caller is worker 0; a thread that cannot be had only costs time */
 	for (unsigned i = 1; i < threads; i++) {
 		w[started + 1] = (struct worker){ .shared = &s, .number = started + 1 };
-		if (task_start(&w[started + 1].thread, work, &w[started + 1]))
+		if (task_start(&w[started + 1].thread, do_tasks, &w[started + 1]))
 			break;
 		started++;
 	}
 	w[0] = (struct worker){ .shared = &s, .number = 0 };
-	(void)work(&w[0]);
+	(void)do_tasks(&w[0]);
 	for (unsigned i = 1; i <= started; i++)
 		(void)pthread_join(w[i].thread, NULL);
 	(void)pthread_mutex_destroy(&s.lock);

@@ -70,7 +70,7 @@ void text_put_markdown(struct buf *b, const char *s)
 
 /* Columns of a code point: the wide blocks of Unicode's East Asian Width (W and F) and the
  * combining marks, by block; not locale-dependent, so that output is the same everywhere. */
-static unsigned columns_of(uint32_t cp)
+static unsigned char_columns(uint32_t cp)
 {
 	static const struct {
 		uint32_t from, to;
@@ -106,7 +106,7 @@ size_t text_width(const char *s)
 		uint32_t cp = 0;
 		size_t n = utf8_decode(s, (size_t)(end - s), &cp);
 
-		width += n ? columns_of(cp) : 1;
+		width += n ? char_columns(cp) : 1;
 		s += n ? n : 1;
 	}
 	return width;
@@ -121,7 +121,7 @@ static size_t head_bytes(const char *s, size_t width, size_t *used)
 	while (at < end) {
 		uint32_t cp = 0;
 		size_t n = utf8_decode(at, (size_t)(end - at), &cp);
-		size_t w = n ? columns_of(cp) : 1;
+		size_t w = n ? char_columns(cp) : 1;
 
 		if (*used + w > width)
 			break;
@@ -183,7 +183,7 @@ void text_put_safe_fit(struct buf *b, const char *s, size_t width, bool ascii)
 }
 
 /* Optimal string alignment distance (insert, delete, replace, swap neighbours), capped at `cap`. */
-static size_t distance(const char *a, const char *b, size_t cap)
+static size_t edit_distance(const char *a, const char *b, size_t cap)
 {
 	size_t row[3][66];
 	size_t la = strlen(a), lb = strlen(b);
@@ -218,7 +218,7 @@ const char *text_nearest(const char *s, const char *const *words)
 	const char *nearest = NULL, *prefix = NULL;
 
 	for (; *words; words++) {
-		size_t d = distance(s, *words, best + 1);
+		size_t d = edit_distance(s, *words, best + 1);
 
 		if (d < best || (d == best && !nearest)) {
 			best = d;

@@ -20,7 +20,7 @@ struct text_name {
 	bool alike;
 };
 
-static uint64_t key_of(const char *name, size_t taken)
+static uint64_t name_key(const char *name, size_t taken)
 {
 	return hash_pair(hash_bytes(name, strlen(name)), taken);
 }
@@ -28,7 +28,7 @@ static uint64_t key_of(const char *name, size_t taken)
 void text_names_add(struct text_names *n, const char *name, size_t taken)
 {
 	bool fresh;
-	uint64_t *at = u64map_at(&n->at, key_of(name, taken), &fresh);
+	uint64_t *at = u64map_at(&n->at, name_key(name, taken), &fresh);
 	struct text_name *grown;
 
 	if (!at) {
@@ -56,7 +56,7 @@ void text_names_add(struct text_names *n, const char *name, size_t taken)
 
 /* ---- which look alike ------------------------------------------------------------------------ */
 
-static void shorten(struct text_names *n, struct text_name *x, bool ascii)
+static void cut_text(struct text_names *n, struct text_name *x, bool ascii)
 {
 	buf_reset(&n->scratch);
 	text_short(&n->scratch, x->name, x->width, x->keep, ascii);
@@ -66,7 +66,8 @@ static void shorten(struct text_names *n, struct text_name *x, bool ascii)
 }
 
 /* The first name with this text; x itself if there was none. NULL: memory. */
-static struct text_name *first_of(struct text_names *n, struct u64map *m, struct text_name *x)
+static struct text_name *first_with_text(struct text_names *n, struct u64map *m,
+					 struct text_name *x)
 {
 	bool fresh;
 	uint64_t *at = u64map_at(m, hash_bytes(x->text, strlen(x->text)), &fresh);
@@ -80,7 +81,7 @@ static struct text_name *first_of(struct text_names *n, struct u64map *m, struct
 	return &n->v[*at];
 }
 
-static void compare(struct text_name *first, const struct text_name *x)
+static void compare_names(struct text_name *first, const struct text_name *x)
 {
 	size_t a = strlen(first->name), b = strlen(x->name), least = a < b ? a : b, k = 0;
 
@@ -95,7 +96,7 @@ static void compare(struct text_name *first, const struct text_name *x)
 	first->alike = true;
 }
 
-static bool is_word(char c)
+static bool is_name_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
@@ -107,9 +108,9 @@ static struct text_keep differing(const char *s, size_t head, size_t tail, size_
 	size_t len = strlen(s), from = head < len ? head : len;
 	size_t to = len - from > tail ? len - tail : from;
 
-	while (from && to - from < room && is_word(s[from - 1]))
+	while (from && to - from < room && is_name_char(s[from - 1]))
 		from--;
-	while (to < len && to - from < room && is_word(s[to]))
+	while (to < len && to - from < room && is_name_char(s[to]))
 		to++;
 	while (from && ((unsigned char)s[from] & 0xc0) == 0x80)
 		from--;
@@ -133,12 +134,12 @@ static void tell_apart(struct text_names *n, bool ascii)
 
 		x->head = x->tail = SIZE_MAX;
 		x->alike = false;
-		first = first_of(n, &m, x);
+		first = first_with_text(n, &m, x);
 		if (first && first != x)
-			compare(first, x);
+			compare_names(first, x);
 	}
 	for (size_t i = 0; i < n->n; i++) { /* texts stay until all have found their first */
-		struct text_name *x = &n->v[i], *first = first_of(n, &m, x);
+		struct text_name *x = &n->v[i], *first = first_with_text(n, &m, x);
 
 		x->first = first && first->alike ? (size_t)(first - n->v) : SIZE_MAX;
 	}
@@ -149,15 +150,15 @@ static void tell_apart(struct text_names *n, bool ascii)
 			continue;
 		x->keep = differing(x->name, n->v[x->first].head, n->v[x->first].tail,
 				    x->width > 2 * dots ? x->width - 2 * dots : 0);
-		shorten(n, x, ascii);
+		cut_text(n, x, ascii);
 	}
 	u64map_free(&m);
 }
 
 /* True if no other name has the text, which now is x's. */
-static bool claim(struct text_names *n, struct u64map *m, struct text_name *x)
+static bool claim_text(struct text_names *n, struct u64map *m, struct text_name *x)
 {
-	const struct text_name *first = first_of(n, m, x);
+	const struct text_name *first = first_with_text(n, m, x);
 
 	return !first || first == x || !strcmp(first->name, x->name);
 }
@@ -168,8 +169,8 @@ struct numbers {
 	uint64_t last;
 };
 
-static void number(struct text_names *n, struct u64map *m, struct numbers *numbers,
-		   struct text_name *x, bool ascii)
+static void number_name(struct text_names *n, struct u64map *m, struct numbers *numbers,
+			struct text_name *x, bool ascii)
 {
 	bool fresh;
 	uint64_t *k = u64map_at(&numbers->of, hash_bytes(x->name, strlen(x->name)), &fresh);
@@ -193,7 +194,7 @@ static void number(struct text_names *n, struct u64map *m, struct numbers *numbe
 			n->failed = true;
 			x->text = "";
 		}
-		if (claim(n, m, x))
+		if (claim_text(n, m, x))
 			return;
 	}
 }
@@ -205,10 +206,10 @@ static void number_rest(struct text_names *n, bool ascii)
 
 	for (size_t i = 0; i < n->n; i++)
 		if (n->v[i].text == n->v[i].name)
-			(void)claim(n, &m, &n->v[i]);
+			(void)claim_text(n, &m, &n->v[i]);
 	for (size_t i = 0; i < n->n; i++)
-		if (n->v[i].text != n->v[i].name && !claim(n, &m, &n->v[i]))
-			number(n, &m, &numbers, &n->v[i], ascii);
+		if (n->v[i].text != n->v[i].name && !claim_text(n, &m, &n->v[i]))
+			number_name(n, &m, &numbers, &n->v[i], ascii);
 	u64map_free(&m);
 	u64map_free(&numbers.of);
 }
@@ -225,7 +226,7 @@ void text_names_settle(struct text_names *n, size_t width, bool ascii)
 		x->text = x->name;
 		if (text_width(x->name) <= x->width)
 			continue;
-		shorten(n, x, ascii);
+		cut_text(n, x, ascii);
 		cut = true;
 	}
 	if (!cut)
@@ -237,7 +238,7 @@ void text_names_settle(struct text_names *n, size_t width, bool ascii)
 
 const char *text_names_get(const struct text_names *n, const char *name, size_t taken)
 {
-	const uint64_t *at = u64map_find(&n->at, key_of(name, taken));
+	const uint64_t *at = u64map_find(&n->at, name_key(name, taken));
 
 	if (!at || *at >= n->n || strcmp(n->v[*at].name, name) != 0 || n->v[*at].taken != taken ||
 	    !n->v[*at].text)

@@ -44,12 +44,12 @@ struct shape {
 
 /* ---- the shape of a name --------------------------------------------------------------------- */
 
-static bool is_word(char c)
+static bool is_identifier(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
-static void add_piece(struct shape *p, size_t from, size_t list)
+static void add_bracket(struct shape *p, size_t from, size_t list)
 {
 	p->piece[p->n_pieces++] = (struct piece){ .from = from, .list = list, .depth = p->n_open };
 }
@@ -64,7 +64,7 @@ static void open_bracket(struct shape *p, size_t i, bool list)
 	if (p->n_open == 1 && !p->tail)
 		p->tail = i;
 	o->piece = (long)p->n_pieces;
-	add_piece(p, i + 1, p->n_pieces);
+	add_bracket(p, i + 1, p->n_pieces);
 }
 
 /* A closing bracket also ends the < that stand inside: those were no brackets. */
@@ -82,7 +82,7 @@ static void close_bracket(struct shape *p, size_t i, char opener)
 		p->piece[p->open[p->n_open].piece].to = i;
 }
 
-static void add_part(struct shape *p, size_t at)
+static void add_name_part(struct shape *p, size_t at)
 {
 	p->part[p->n_parts++] = at;
 	p->tail = 0;
@@ -94,7 +94,7 @@ static size_t operator_bytes(const char *s)
 	static const char *const symbols[] = { "<=>", "<<=", ">>=", "->*", "<<", ">>", "<=",
 					       ">=",  "->",  "()",  "<",   ">",	 "," };
 
-	if (strncmp(s, "operator", 8) != 0 || is_word(s[8]))
+	if (strncmp(s, "operator", 8) != 0 || is_identifier(s[8]))
 		return 0;
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++)
 		if (!strncmp(s + 8, symbols[i], strlen(symbols[i])))
@@ -130,15 +130,15 @@ static void take_other(struct shape *p, size_t i, bool had_list)
 
 	if (o && o->piece != NO_LIST) {
 		if (s[i] == ',' || (s[i] == ' ' && s[i - 1] != ',' && o->bracket == '<'))
-			add_piece(p, i + 1 + (s[i] == ',' && s[i + 1] == ' '), (size_t)o->piece);
+			add_bracket(p, i + 1 + (s[i] == ',' && s[i + 1] == ' '), (size_t)o->piece);
 	} else if (s[i] == ':' && s[i + 1] == ':' && !o) {
-		add_part(p, i + 2);
+		add_name_part(p, i + 2);
 	} else if (s[i] == ' ' && !o && !had_list) { /* the end of a result type */
-		add_part(p, i + 1);
+		add_name_part(p, i + 1);
 	}
 }
 
-static void parse(struct shape *p)
+static void parse_name(struct shape *p)
 {
 	const char *s = p->s;
 	size_t n, called = SIZE_MAX; /* behind an operator */
@@ -147,7 +147,7 @@ static void parse(struct shape *p)
 	for (size_t i = 0; i < p->len; i++) {
 		char before = i ? s[i - 1] : ' ';
 
-		if (s[i] == 'o' && !is_word(before) && (n = operator_bytes(s + i))) {
+		if (s[i] == 'o' && !is_identifier(before) && (n = operator_bytes(s + i))) {
 			called = i + n;
 			had_list |= !p->n_open;
 			i += n - 1;
@@ -156,7 +156,8 @@ static void parse(struct shape *p)
 		} else if (s[i] == '-' && s[i + 1] == '>') {
 			i++;
 		} else if (take_open(p, i,
-				     i == called || is_word(before) || strchr(">)}]", before))) {
+				     i == called || is_identifier(before) ||
+					     strchr(">)}]", before))) {
 			had_list |= p->n_open == 1 && s[i] == '(' && p->open[0].piece != NO_LIST;
 		} else if (!take_close(p, i)) {
 			take_other(p, i, had_list);
@@ -215,7 +216,7 @@ static void measure(struct shape *p)
 	p->column[p->len] = column;
 }
 
-static int shape_of(struct shape *p, const char *s, bool ascii)
+static int shape_make(struct shape *p, const char *s, bool ascii)
 {
 	size_t n = strlen(s) + 1;
 
@@ -233,7 +234,7 @@ static int shape_of(struct shape *p, const char *s, bool ascii)
 	if (!p->piece || !p->open || !p->column || !p->drop || !p->part)
 		return -1;
 	measure(p);
-	parse(p);
+	parse_name(p);
 	order_pieces(p);
 	return 0;
 }
@@ -246,13 +247,13 @@ static size_t last_level(const struct shape *p)
 	return p->n_pieces + p->n_parts + 2;
 }
 
-static void drop(struct shape *p, size_t from, size_t to)
+static void drop_span(struct shape *p, size_t from, size_t to)
 {
 	p->drop[from]++;
 	p->drop[to]--;
 }
 
-static bool is_gone(const struct shape *p, size_t i)
+static bool is_dropped(const struct shape *p, size_t i)
 {
 	for (size_t k = 0; k < 2; k++)
 		if (i >= p->keep[k].from && i < p->keep[k].to)
@@ -261,27 +262,27 @@ static bool is_gone(const struct shape *p, size_t i)
 }
 
 /* The columns of a level's text, which is put to b if there is one. */
-static size_t put_level(struct shape *p, size_t level, struct buf *b)
+static size_t put_name_level(struct shape *p, size_t level, struct buf *b)
 {
 	size_t width = 0, to;
 	size_t behind = p->n_pieces + p->n_parts;
 
 	memset(p->drop, 0, (p->len + 1) * sizeof(*p->drop));
 	for (size_t i = 0; i < level && i < p->n_pieces; i++)
-		drop(p, p->piece[i].from, p->piece[i].to);
+		drop_span(p, p->piece[i].from, p->piece[i].to);
 	if (level > p->n_pieces && p->n_parts)
-		drop(p, 0, p->part[(level < behind ? level : behind) - p->n_pieces - 1]);
+		drop_span(p, 0, p->part[(level < behind ? level : behind) - p->n_pieces - 1]);
 	if (level > behind)
-		drop(p, p->tail, p->len);
+		drop_span(p, p->tail, p->len);
 	if (level > behind + 1)
-		drop(p, 0, p->len);
+		drop_span(p, 0, p->len);
 	for (size_t i = 1; i <= p->len; i++)
 		p->drop[i] += p->drop[i - 1];
 	for (size_t from = 0; from < p->len; from = to) {
-		bool gone = is_gone(p, from);
+		bool gone = is_dropped(p, from);
 		size_t w;
 
-		for (to = from + 1; to < p->len && is_gone(p, to) == gone;)
+		for (to = from + 1; to < p->len && is_dropped(p, to) == gone;)
 			to++;
 		w = p->column[to] - p->column[from];
 		gone &= w > p->dots_width;
@@ -315,7 +316,7 @@ static void put_ends(struct shape *p, size_t width, struct buf *b)
 		z--;
 	p->keep[0].to = a;
 	p->keep[1] = (struct text_keep){ z, k.to };
-	(void)put_level(p, last_level(p), b);
+	(void)put_name_level(p, last_level(p), b);
 }
 
 static void put_shape(struct shape *p, size_t width, struct buf *b)
@@ -324,12 +325,12 @@ static void put_shape(struct shape *p, size_t width, struct buf *b)
 	size_t fits = last_level(p) - !keeps, not = 0;
 	struct buf rest = BUF_INIT;
 
-	if (put_level(p, fits, NULL) > width) {
+	if (put_name_level(p, fits, NULL) > width) {
 		if (keeps) {
 			put_ends(p, width, b);
 			return;
 		}
-		(void)put_level(p, fits, &rest);
+		(void)put_name_level(p, fits, &rest);
 		text_put_fit(b, buf_str(&rest), width, TEXT_LEFT, false, p->dots_width > 1);
 		b->failed |= rest.failed;
 		buf_free(&rest);
@@ -338,12 +339,12 @@ static void put_shape(struct shape *p, size_t width, struct buf *b)
 	while (not +1 < fits) {
 		size_t middle = not +(fits - not ) / 2;
 
-		if (put_level(p, middle, NULL) <= width)
+		if (put_name_level(p, middle, NULL) <= width)
 			fits = middle;
 		else
 			not = middle;
 	}
-	(void)put_level(p, fits, b);
+	(void)put_name_level(p, fits, b);
 }
 
 void text_short(struct buf *b, const char *s, size_t width, struct text_keep keep, bool ascii)
@@ -354,7 +355,7 @@ void text_short(struct buf *b, const char *s, size_t width, struct text_keep kee
 		buf_puts(b, s);
 		return;
 	}
-	if (shape_of(&p, s, ascii)) {
+	if (shape_make(&p, s, ascii)) {
 		b->failed = true;
 	} else {
 		p.keep[0] = keep;

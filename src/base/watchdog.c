@@ -14,7 +14,7 @@
 #define SYS_close_range 436
 #endif
 
-static bool is_kept(const struct watchdog_job *job, int fd)
+static bool keeps_fd(const struct watchdog_job *job, int fd)
 {
 	for (size_t i = 0; i < job->n_keep; i++)
 		if (job->keep[i] == fd)
@@ -45,7 +45,7 @@ int watchdog_begin(struct watchdog *w, const struct watchdog_job *job, struct er
 		for (size_t i = 0; i < job->n_keep; i++)
 			most = job->keep[i] > most ? job->keep[i] : most;
 		for (int fd = 0; fd <= most; fd++)
-			if (fd != ends[0] && !is_kept(job, fd))
+			if (fd != ends[0] && !keeps_fd(job, fd))
 				(void)close(fd);
 		/* glibc has a function for it since 2.34 only; Linux has the call since 5.9 */
 		if (syscall(SYS_close_range, (unsigned)most + 1, ~0u, 0u))

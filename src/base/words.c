@@ -6,7 +6,7 @@
 
 /* Takes one word off *text and writes it to `out`, which has room for all of it; false at the end,
  * or (*open) where a quote is not closed. */
-static bool next_word(const char **text, char *out, bool *open)
+static bool take_shell_word(const char **text, char *out, bool *open)
 {
 	const char *p = *text + strspn(*text, " \t\n");
 	char quote = 0;
@@ -41,7 +41,7 @@ int words_split(struct arena *a, const char *text, char ***argv, size_t *n, stru
 	*argv = arena_alloc(a, (strlen(text) / 2 + 2) * sizeof(**argv));
 	if (!word || !*argv)
 		return err_nomem(err);
-	while (next_word(&text, word, &open)) {
+	while (take_shell_word(&text, word, &open)) {
 		if (open)
 			return err_set(err, ERR_USAGE, "a quote is not closed: %.40s", word);
 		(*argv)[(*n)++] = word;

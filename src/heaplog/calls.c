@@ -257,7 +257,7 @@ static void log_map(const void *p, size_t n, int flags, int fd, const void *from
 }
 
 /* Until the functions are found, in a signal handler for one. */
-static void *to_pointer(long v)
+static void *long_pointer(long v)
 {
 	void *p;
 
@@ -267,7 +267,7 @@ static void *to_pointer(long v)
 
 static void *call_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset)
 {
-	return to_pointer(syscall(SYS_mmap, at, n, prot, flags, fd, offset));
+	return long_pointer(syscall(SYS_mmap, at, n, prot, flags, fd, offset));
 }
 
 EXPORT void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset)
@@ -310,7 +310,7 @@ EXPORT void *mremap(void *old, size_t had, size_t n, int flags, ...)
 		at = va_arg(args, void *);
 	va_end(args);
 	if (!real_find())
-		return to_pointer(syscall(SYS_mremap, old, had, n, flags, at));
+		return long_pointer(syscall(SYS_mremap, old, had, n, flags, at));
 	log_unmap(old, had);
 	p = real.mremap(old, had, n, flags, at);
 	call_log(HEAP_MAP, p == MAP_FAILED ? old : p, p == MAP_FAILED ? had : n, CALLER);
@@ -331,7 +331,7 @@ EXPORT int dlclose(void *handle)
 
 /* The last that this does is a jump, so that the thread's function has the frame of libc above it,
  * as ever. A stack of libc's making has libc's own record of the thread at its upper end. */
-static void *begin_thread(void *p)
+static void *log_thread_begin(void *p)
 {
 	struct start *s = p;
 	void *(*function)(void *) = s->function, *arg = s->arg;
@@ -372,7 +372,7 @@ static bool find_size(struct start *s, const pthread_attr_t *attr)
 }
 
 /* NULL: the stack will not be known. */
-static struct start *take_start(const pthread_attr_t *attr)
+static struct start *take_thread_start(const pthread_attr_t *attr)
 {
 	for (size_t i = 0; i < HEAPLOG_STARTS; i++) {
 		struct start *s = &process->start[i];
@@ -396,12 +396,12 @@ EXPORT int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*func
 
 	if (!real_find())
 		return EAGAIN;
-	s = take_start(attr);
+	s = take_thread_start(attr);
 	if (!s)
 		return real.pthread_create(t, attr, function, arg);
 	s->function = function;
 	s->arg = arg;
-	e = real.pthread_create(t, attr, begin_thread, s);
+	e = real.pthread_create(t, attr, log_thread_begin, s);
 	if (e)
 		atomic_store(&s->used, 0);
 	return e;

@@ -14,7 +14,8 @@ static uint64_t *table; /* of hashes; 0: free; atomic */
 
 /* Code without frame pointers leaves anything in the register: only the thread's stack, above the
  * frame before, is read. */
-static void walk(const struct thread *t, const void *from, const void *frame, struct chain *out)
+static void walk_stack(const struct thread *t, const void *from, const void *frame,
+		       struct chain *out)
 {
 	uintptr_t fp = (uintptr_t)frame, next;
 	uint64_t up;
@@ -33,7 +34,7 @@ static void walk(const struct thread *t, const void *from, const void *frame, st
 	}
 }
 
-static uint32_t put(struct thread *t, const struct chain *c, uint32_t number)
+static uint32_t log_chain(struct thread *t, const struct chain *c, uint32_t number)
 {
 	if (!log_room(t, c->n + 1 + 3))
 		return HEAP_NO_CHAIN;
@@ -51,7 +52,7 @@ uint32_t chain_of(struct thread *t, const void *from, const void *frame)
 	uint64_t hash;
 
 	if (!frames_walk(t, from, frame, &c))
-		walk(t, from, frame, &c);
+		walk_stack(t, from, frame, &c);
 	hash = (c.hash ^ c.hash >> 32) | 1;
 	for (uint32_t i = 0; table && i < TRIES; i++) {
 		uint32_t at = ((uint32_t)(hash >> 20) + i) & (CHAINS - 1);
@@ -61,7 +62,7 @@ uint32_t chain_of(struct thread *t, const void *from, const void *frame)
 			return at;
 		if (!had && __atomic_compare_exchange_n(&table[at], &had, hash, false,
 							__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-			return put(t, &c, at);
+			return log_chain(t, &c, at);
 		if (had == hash)
 			return at;
 	}

@@ -58,7 +58,7 @@ static void *copy_room(size_t size)
 }
 
 /* The entry that names this library; n: number of all entries. */
-static char *const *find_preload(char *const *env, size_t *n)
+static char *const *find_our_preload(char *const *env, size_t *n)
 {
 	char *const *found = NULL;
 
@@ -69,7 +69,7 @@ static char *const *find_preload(char *const *env, size_t *n)
 }
 
 /* All libraries but this one. */
-static void put_others(char *to, const char *entry)
+static void copy_preloads(char *to, const char *entry)
 {
 	const char *from = entry + strlen(PRELOAD);
 	bool first = true;
@@ -98,7 +98,7 @@ static char *const *without_us(char *const *env, char *const *entry, size_t n)
 	if (!out)
 		return env;
 	text = (char *)(out + n + 1);
-	put_others(text, *entry);
+	copy_preloads(text, *entry);
 	for (size_t i = 0; i < n; i++)
 		if (&env[i] != entry)
 			out[k++] = env[i];
@@ -206,7 +206,7 @@ static char *const *env_for(enum how how, int at, const char *path, int flags, c
 {
 	int e = errno;
 	size_t n;
-	char *const *entry = find_preload(env, &n);
+	char *const *entry = find_our_preload(env, &n);
 	bool fits = true;
 
 	/* nor may a filter of system calls let through what this library does when it begins */
@@ -224,7 +224,7 @@ static char *const *env_for(enum how how, int at, const char *path, int flags, c
 
 /* ---- the functions ------------------------------------------------------------------------- */
 
-static int no_function(void)
+static int no_exec_function(void)
 {
 	errno = ENOSYS;
 	return -1;
@@ -233,7 +233,7 @@ static int no_function(void)
 EXPORT int execve(const char *path, char *const argv[], char *const env[])
 {
 	if (!real_find() || !real.execve)
-		return no_function();
+		return no_exec_function();
 	return real.execve(path, argv, env_for(BY_AT, AT_FDCWD, path, 0, env));
 }
 
@@ -245,7 +245,7 @@ EXPORT int execv(const char *path, char *const argv[])
 EXPORT int execvpe(const char *file, char *const argv[], char *const env[])
 {
 	if (!real_find() || !real.execvpe)
-		return no_function();
+		return no_exec_function();
 	return real.execvpe(file, argv, env_for(BY_SEARCH, AT_FDCWD, file, 0, env));
 }
 
@@ -257,7 +257,7 @@ EXPORT int execvp(const char *file, char *const argv[])
 EXPORT int fexecve(int fd, char *const argv[], char *const env[])
 {
 	if (!real_find() || !real.fexecve)
-		return no_function();
+		return no_exec_function();
 	return real.fexecve(fd, argv, env_for(BY_AT, fd, "", 0, env));
 }
 
@@ -269,7 +269,7 @@ char *const *exec_env(int at, const char *path, int flags, char *const *env)
 EXPORT int execveat(int at, const char *path, char *const argv[], char *const env[], int flags)
 {
 	if (!real_find() || !real.execveat)
-		return no_function();
+		return no_exec_function();
 	return real.execveat(at, path, argv, exec_env(at, path, flags, env), flags);
 }
 

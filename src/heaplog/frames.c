@@ -230,14 +230,14 @@ static bool read_rule(uint64_t pc, struct frame_rule *out)
 	return true;
 }
 
-static uint32_t place_of(uint64_t ra)
+static uint32_t rule_slot(uint64_t ra)
 {
 	return (uint32_t)((ra * 0x9e3779b97f4a7c15u) >> 32) & (RULES - 1);
 }
 
 static __attribute__((noinline)) uint64_t keep_rule(uint64_t ra)
 {
-	struct kept *k = &kept[place_of(ra)];
+	struct kept *k = &kept[rule_slot(ra)];
 	struct frame_rule rule;
 	uint64_t word;
 	bool keep = read_rule(ra - 1, &rule);
@@ -250,9 +250,9 @@ static __attribute__((noinline)) uint64_t keep_rule(uint64_t ra)
 	return word;
 }
 
-static inline struct frame_rule rule_of(uint64_t ra)
+static inline struct frame_rule find_rule(uint64_t ra)
 {
-	const struct kept *k = &kept[place_of(ra)];
+	const struct kept *k = &kept[rule_slot(ra)];
 	uint64_t word = __atomic_load_n(&k->rule, __ATOMIC_RELAXED);
 	struct frame_rule rule;
 
@@ -267,7 +267,7 @@ struct at { /* a frame, and where its stack may be read */
 	bool lost; /* fp */
 };
 
-static inline bool load(const struct at *a, uintptr_t from, uintptr_t *v)
+static inline bool load_word(const struct at *a, uintptr_t from, uintptr_t *v)
 {
 	if (unlikely(from < a->low || from > a->high - 8 || from & 7))
 		return false;
@@ -290,8 +290,8 @@ static inline uintptr_t by_guess(uintptr_t cfa, uintptr_t first, uint32_t *guess
 }
 
 /* To the caller, whose address is *ra; false: there is none. */
-static inline bool step(struct at *a, struct frame_rule rule, uintptr_t first, uint32_t *guess,
-			uint64_t *ra)
+static inline bool step_frame(struct at *a, struct frame_rule rule, uintptr_t first,
+			      uint32_t *guess, uint64_t *ra)
 {
 	uintptr_t cfa = a->sp + (uintptr_t)(intptr_t)rule.cfa, at, fp;
 
@@ -299,7 +299,7 @@ static inline bool step(struct at *a, struct frame_rule rule, uintptr_t first, u
 		if (rule.from == FRAME_END || a->lost)
 			return false;
 		cfa = a->fp + (uintptr_t)(intptr_t)rule.cfa;
-		if (rule.from == FRAME_AT_FP && !load(a, cfa, &cfa))
+		if (rule.from == FRAME_AT_FP && !load_word(a, cfa, &cfa))
 			return false;
 		if (rule.from == FRAME_NO_TABLE) {
 			cfa = a->fp + 16;
@@ -307,16 +307,16 @@ static inline bool step(struct at *a, struct frame_rule rule, uintptr_t first, u
 		}
 	}
 	cfa = by_guess(cfa, first, guess);
-	if (cfa <= a->sp || !load(a, cfa - 8, ra))
+	if (cfa <= a->sp || !load_word(a, cfa - 8, ra))
 		return false;
 	a->sp = cfa;
 	if (unlikely(rule.fp > 0)) {
 		a->lost |= rule.fp == FP_LOST;
-		return rule.fp == FP_LOST || load(a, a->fp, &a->fp);
+		return rule.fp == FP_LOST || load_word(a, a->fp, &a->fp);
 	}
 	/* which of the two is not to be guessed */
 	at = rule.fp ? cfa + (uintptr_t)(intptr_t)rule.fp : cfa - 8;
-	if (!load(a, at, &fp))
+	if (!load_word(a, at, &fp))
 		return false;
 	a->fp = rule.fp ? fp : a->fp;
 	return true;
@@ -334,10 +334,10 @@ bool frames_walk(const struct thread *t, const void *from, const void *frame, st
 	if (!kept)
 		return false;
 	chain_begin(out, ra);
-	if (a.low < t->stack || a.low >= t->stack_end || !load(&a, a.low, &a.fp))
+	if (a.low < t->stack || a.low >= t->stack_end || !load_word(&a, a.low, &a.fp))
 		return true; /* a stack of the program's own */
 	guess = guesses[((ra ^ first << 7) * 0x9e3779b97f4a7c15u) >> 32 & (GUESSES - 1)];
-	while (out->n < HEAP_DEPTH && step(&a, rule_of(ra), first, &guess[out->n], &ra) &&
+	while (out->n < HEAP_DEPTH && step_frame(&a, find_rule(ra), first, &guess[out->n], &ra) &&
 	       ra >= 4096)
 		chain_add(out, ra);
 	return true;

@@ -37,7 +37,7 @@ static _Atomic bool filtered; /* a child has its parent's filter */
 
 /* ---- text, without libc's formats ---------------------------------------------------------- */
 
-static uint64_t take_number(const char **s)
+static uint64_t take_decimal(const char **s)
 {
 	uint64_t v = 0;
 
@@ -48,7 +48,7 @@ static uint64_t take_number(const char **s)
 	return v;
 }
 
-static char *put_number(char *to, uint64_t v)
+static char *put_decimal(char *to, uint64_t v)
 {
 	char text[24];
 	size_t n = 0;
@@ -130,7 +130,7 @@ static bool open_log(void)
 
 /* Blocks of the disk for [at, at + size), which is at p: without them a store there would be a
  * SIGBUS. */
-static bool reserve(void *p, uint64_t at, size_t size)
+static bool reserve_log(void *p, uint64_t at, size_t size)
 {
 	bool ok;
 	int fd;
@@ -163,7 +163,7 @@ static void *map_chunk(size_t size)
 		return NULL;
 	process->seed = p + size;
 	process->end = at + size;
-	if (reserve(p, at, size))
+	if (reserve_log(p, at, size))
 		return p;
 	(void)real.munmap(p, size);
 	return NULL;
@@ -304,7 +304,7 @@ static size_t next_size(struct thread *t)
 	return size;
 }
 
-static void begin_chunk(struct thread *t, struct heap_chunk *c, size_t size)
+static void begin_log_chunk(struct thread *t, struct heap_chunk *c, size_t size)
 {
 	c->size = (uint32_t)size;
 	c->pid = process->pid;
@@ -327,7 +327,7 @@ static bool new_chunk(struct thread *t)
 	if (!c)
 		return false;
 	heap_instant(c, clock_id);
-	begin_chunk(t, c, size);
+	begin_log_chunk(t, c, size);
 	if (!process->first) {
 		process->first = c;
 		atomic_signal_fence(memory_order_seq_cst);
@@ -392,7 +392,7 @@ static bool spare_chunk(struct thread *t)
 	memcpy(&c, &end, sizeof(c));
 	c->ticks = process->instant.ticks;
 	c->ns = process->instant.ns;
-	begin_chunk(t, c, size);
+	begin_log_chunk(t, c, size);
 	return true;
 }
 
@@ -412,9 +412,9 @@ static void begin_process(bool forked)
 	/* DIRECTORY/PID.BEGAN, kept: a stack of 4 kB has no room for it. */
 	memcpy(process->path, directory, n);
 	*to++ = '/';
-	to = put_number(to, process->pid);
+	to = put_decimal(to, process->pid);
 	*to++ = '.';
-	to = put_number(to, process->began);
+	to = put_decimal(to, process->began);
 	*to = '\0';
 	process->off = !*directory;
 	chain_reset();
@@ -557,15 +557,15 @@ void log_stack(struct thread *t, uintptr_t stack, uintptr_t end)
 	t->at += 3;
 }
 
-static void read_setting(void)
+static void read_log_setting(void)
 {
 	const char *s = getenv("CYCLADE_HEAP");
 
 	if (!s || strlen(s) >= sizeof(directory))
 		return;
-	clock_id = (clockid_t)take_number(&s);
-	first_rate = take_number(&s);
-	limit = take_number(&s);
+	clock_id = (clockid_t)take_decimal(&s);
+	first_rate = take_decimal(&s);
+	limit = take_decimal(&s);
 	if (!first_rate || first_rate & (first_rate - 1) || first_rate > RATE_MOST)
 		first_rate = 1;
 	memcpy(directory, s, strlen(s) + 1);
@@ -579,7 +579,7 @@ void log_begin(bool own, void *find_object)
 
 	process = &none;
 	page = (size_t)sysconf(_SC_PAGESIZE);
-	read_setting();
+	read_log_setting();
 	/* a kernel before 4.14: a fork would write into its parent's chunks */
 	if (p == MAP_FAILED || !*directory || madvise(p, size, MADV_WIPEONFORK))
 		return;

@@ -126,7 +126,7 @@ static void *look_again(enum found f)
 }
 
 /* NULL: a program without libstdc++: malloc does. */
-static void *next(enum found f)
+static void *next_operator(enum found f)
 {
 	void *p = __atomic_load_n(&found[f], __ATOMIC_RELAXED);
 
@@ -159,7 +159,7 @@ static void *instead(size_t n, size_t align, bool may_fail)
                                                                                             \
 			self.busy = INSIDE;                                                 \
 			atomic_signal_fence(memory_order_seq_cst);                          \
-			at = next(FOUND_##name);                                            \
+			at = next_operator(FOUND_##name);                                   \
 			memcpy(&f, &at, sizeof(f));                                         \
 			p = at ? f args : instead(n, align_, may_fail);                     \
 			atomic_signal_fence(memory_order_seq_cst);                          \
@@ -182,7 +182,7 @@ static void *instead(size_t n, size_t align, bool may_fail)
 		call_log_free(p);                                                   \
 		self.busy = INSIDE;                                                 \
 		atomic_signal_fence(memory_order_seq_cst);                          \
-		at = next(FOUND_##name);                                            \
+		at = next_operator(FOUND_##name);                                   \
 		memcpy(&f, &at, sizeof(f));                                         \
 		if (at)                                                             \
 			f args;                                                     \

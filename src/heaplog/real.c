@@ -66,14 +66,14 @@ void *real_symbol(void *handle, const char *name)
 	return p;
 }
 
-static void find(void *out, const char *name)
+static void find_function(void *out, const char *name)
 {
 	void *p = real_symbol(RTLD_NEXT, name);
 
 	memcpy(out, &p, sizeof(p));
 }
 
-static bool same_object(const void *f, const void *g)
+static bool in_same_object(const void *f, const void *g)
 {
 	Dl_info at, here;
 
@@ -98,11 +98,11 @@ bool real_find(void)
 		return true;
 	if (atomic_exchange(&looking, true))
 		return false;
-#define FIND(name) find(&real.name, #name)
+#define FIND(name) find_function(&real.name, #name)
 	FIND(syscall); /* ours, which the others are found with, too */
 	FIND(prctl);
 	at = real_symbol(RTLD_DEFAULT, "malloc");
-	own = at && !same_object(at, &real);
+	own = at && !in_same_object(at, &real);
 	FIND(malloc);
 	FIND(free);
 	FIND(calloc);
@@ -137,7 +137,7 @@ bool real_find(void)
 	FIND(posix_spawn_file_actions_addfchdir);
 #endif
 	/* an allocator may lack malloc_usable_size(); libc's would read what it never wrote */
-	if (own || !same_object(address(&real.malloc), address(&real.malloc_usable_size)))
+	if (own || !in_same_object(address(&real.malloc), address(&real.malloc_usable_size)))
 		real.malloc_usable_size = NULL;
 	new_find();
 	log_begin(own, real_symbol(RTLD_DEFAULT, "_dl_find_object"));

@@ -39,7 +39,7 @@ static int bind(const struct kernel_work *w, void *at, uint64_t bytes, struct er
 }
 
 /* One mapping of whole huge pages or pages, all of it touched. */
-static int take(struct kernel_work *w, uint64_t bytes, bool huge, struct err *err)
+static int take_kernel_memory(struct kernel_work *w, uint64_t bytes, bool huge, struct err *err)
 {
 	uint64_t unit = huge ? HUGE_PAGE : PAGE, need = (bytes + unit - 1) / unit * unit;
 	char *at;
@@ -92,7 +92,7 @@ static int slots(struct kernel_work *w, const struct kernel_setup *s, bool huge,
 
 	if (n < 2)
 		return err_set(err, ERR_USAGE, "a list needs two slots");
-	if (take(w, s->bytes, huge, err))
+	if (take_kernel_memory(w, s->bytes, huge, err))
 		return -1;
 	if (huge && !s->huge && !w->huge)
 		return err_set(err, ERR_UNSUPPORTED, "the kernel gives no huge pages");
@@ -104,7 +104,7 @@ static int slots(struct kernel_work *w, const struct kernel_setup *s, bool huge,
 
 /* One cycle through all slots (Sattolo), made where it stands: each slot begins with its own
  * address, which goes to another slot. */
-static void shuffle(struct kernel_work *w, const struct kernel_setup *s)
+static void shuffle_slots(struct kernel_work *w, const struct kernel_setup *s)
 {
 	uint64_t n = s->bytes / s->stride, seed = n;
 
@@ -121,7 +121,7 @@ PREPARE(ring)
 {
 	if (slots(w, s, s->huge, err))
 		return -1;
-	shuffle(w, s);
+	shuffle_slots(w, s);
 	return 0;
 }
 
@@ -129,7 +129,7 @@ PREPARE(ring_huge)
 {
 	if (slots(w, s, true, err))
 		return -1;
-	shuffle(w, s);
+	shuffle_slots(w, s);
 	return 0;
 }
 
@@ -153,11 +153,11 @@ PREPARE(lines)
 	return 0;
 }
 
-static int split(struct kernel_work *w, size_t at, struct err *err)
+static int split_memory(struct kernel_work *w, size_t at, struct err *err)
 {
 	char *self;
 
-	if (take(w, (uint64_t)2 * PAGE, false, err))
+	if (take_kernel_memory(w, (uint64_t)2 * PAGE, false, err))
 		return -1;
 	self = w->here = w->a += at;
 	memcpy(w->a, &self, sizeof(self));
@@ -167,20 +167,20 @@ static int split(struct kernel_work *w, size_t at, struct err *err)
 PREPARE(split_line)
 {
 	(void)s;
-	return split(w, LINE - 4, err);
+	return split_memory(w, LINE - 4, err);
 }
 
 PREPARE(split_page)
 {
 	(void)s;
-	return split(w, PAGE - 4, err);
+	return split_memory(w, PAGE - 4, err);
 }
 
 #if defined(__x86_64__)
 PREPARE(split_lock)
 {
 	(void)s;
-	return split(w, LINE - 4, err);
+	return split_memory(w, LINE - 4, err);
 }
 #else
 PREPARE(split_lock)
@@ -199,7 +199,7 @@ static int streams(struct kernel_work *w, const struct kernel_setup *s, unsigned
 
 	while (each < s->bytes && each < BYTES_MOST)
 		each *= 2;
-	if (take(w, each * n, s->huge, err))
+	if (take_kernel_memory(w, each * n, s->huge, err))
 		return -1;
 	w->b = w->a + (n > 1 ? each : 0);
 	w->c = w->b + (n > 1 ? each : 0);
@@ -231,7 +231,7 @@ PREPARE(streams)
 
 static int pair(struct kernel_work *w, size_t apart, struct err *err)
 {
-	if (take(w, (uint64_t)4 * PAGE, false, err))
+	if (take_kernel_memory(w, (uint64_t)4 * PAGE, false, err))
 		return -1;
 	w->b = w->a + apart;
 	return 0;
@@ -273,7 +273,7 @@ static int table(struct kernel_work *w, const struct kernel_setup *s, unsigned v
 {
 	uint64_t seed = values;
 
-	if (take(w, TABLE_BYTES, false, err))
+	if (take_kernel_memory(w, TABLE_BYTES, false, err))
 		return -1;
 	w->mask = TABLE_BYTES - 1;
 	w->round = TABLE_BYTES / (s->stride ? s->stride : 1);
@@ -311,7 +311,7 @@ PREPARE(moment)
 	static const struct timespec moment = { 0, 1 };
 
 	(void)s;
-	if (take(w, PAGE, false, err))
+	if (take_kernel_memory(w, PAGE, false, err))
 		return -1;
 	memcpy(w->a, &moment, sizeof(moment));
 	return 0;
@@ -326,7 +326,7 @@ PREPARE(two_cpus)
 	(void)s;
 	CPU_ZERO(&set[0]);
 	CPU_ZERO(&set[1]);
-	if (take(w, PAGE, false, err))
+	if (take_kernel_memory(w, PAGE, false, err))
 		return -1;
 	if (sched_getaffinity(0, sizeof(all), &all))
 		return err_sys(err, "the CPUs of this thread");
@@ -343,7 +343,7 @@ PREPARE(two_cpus)
 
 #if defined(__x86_64__)
 /* Six loads of a constant of 64 bits, one into each register that may change, and a nop. */
-static void put_line(unsigned char *at)
+static void flush_line(unsigned char *at)
 {
 	static const unsigned char head[6][2] = { { 0x48, 0xb8 }, { 0x48, 0xb9 }, { 0x48, 0xba },
 						  { 0x48, 0xbe }, { 0x48, 0xbf }, { 0x49, 0xbb } };
@@ -362,7 +362,7 @@ static void put_return(unsigned char *at)
 }
 #else
 /* Sixteen moves of a constant, to x9, x10 and x11. */
-static void put_line(unsigned char *at)
+static void flush_line(unsigned char *at)
 {
 	for (unsigned i = 0; i < 16; i++) {
 		uint32_t insn = 0xd2800020u | (9 + i % 3);
@@ -381,11 +381,11 @@ static void put_return(unsigned char *at)
 
 PREPARE(code)
 {
-	if (take(w, (uint64_t)w->units * LINE + LINE, false, err))
+	if (take_kernel_memory(w, (uint64_t)w->units * LINE + LINE, false, err))
 		return -1;
 	(void)s;
 	for (unsigned i = 0; i < w->units; i++)
-		put_line((unsigned char *)w->a + (size_t)i * LINE);
+		flush_line((unsigned char *)w->a + (size_t)i * LINE);
 	put_return((unsigned char *)w->a + (size_t)w->units * LINE);
 	__builtin___clear_cache(w->a, w->a + (size_t)w->units * LINE + LINE);
 	if (mprotect(w->map, w->mapped, PROT_READ | PROT_EXEC))
@@ -406,7 +406,7 @@ static void put_small(unsigned char *at)
 
 static int small_code(struct kernel_work *w, size_t apart, struct err *err)
 {
-	if (take(w, (uint64_t)2 * PAGE, false, err))
+	if (take_kernel_memory(w, (uint64_t)2 * PAGE, false, err))
 		return -1;
 	w->b = w->a + apart;
 	put_small((unsigned char *)w->a);

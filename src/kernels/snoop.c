@@ -8,7 +8,7 @@
 #include "kernels/run.h"
 
 /* From all caches of the machine. */
-static void drop(const struct kernel_work *w)
+static void snoop_drop(const struct kernel_work *w)
 {
 	struct kernel_work lines = *w;
 
@@ -17,7 +17,7 @@ static void drop(const struct kernel_work *w)
 	__sync_synchronize();
 }
 
-static void read_all(const struct kernel_work *w)
+static void snoop_read(const struct kernel_work *w)
 {
 	struct kernel_work lines = *w;
 
@@ -26,7 +26,7 @@ static void read_all(const struct kernel_work *w)
 }
 
 /* A word of each line, not the address of the next one. */
-static void write_all(const struct kernel_work *w)
+static void snoop_write(const struct kernel_work *w)
 {
 	char *at = w->a;
 
@@ -45,28 +45,28 @@ static void write_all(const struct kernel_work *w)
 BEFORE(clean)
 {
 	if (other) {
-		drop(w);
-		read_all(w);
+		snoop_drop(w);
+		snoop_read(w);
 	}
 }
 
 BEFORE(modified)
 {
 	if (other)
-		write_all(w);
+		snoop_write(w);
 }
 
 BEFORE(shared)
 {
 	if (other)
-		drop(w);
-	read_all(w);
+		snoop_drop(w);
+	snoop_read(w);
 }
 
 BEFORE(flushed)
 {
 	if (other) {
-		write_all(w);
-		drop(w);
+		snoop_write(w);
+		snoop_drop(w);
 	}
 }

@@ -230,7 +230,7 @@ static const char *cache_name(struct pd *rec, uint64_t config)
 				      : "s");
 }
 
-static const char *bare_name(struct pd *rec, const struct perf_event_attr *a)
+static const char *unnamed_event(struct pd *rec, const struct perf_event_attr *a)
 {
 	uint64_t low = a->config & 0xffffffff; /* above stands the PMU of a hybrid machine */
 
@@ -281,7 +281,7 @@ bool pd_event_type_names(const struct perf_event_attr *a)
 const char *pd_event_make_name(struct pd *rec, const struct pd_event *ev)
 {
 	const struct perf_event_attr *a = &ev->attr;
-	const char *bare = bare_name(rec, a), *name;
+	const char *bare = unnamed_event(rec, a), *name;
 	const char *ring = a->exclude_kernel && !a->exclude_user   ? "u"
 			   : a->exclude_user && !a->exclude_kernel ? "k"
 								   : "";

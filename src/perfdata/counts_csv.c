@@ -30,7 +30,7 @@ struct csv_line {
 };
 
 /* The event of field *k, which can have separators between its slashes; *k: the field behind it. */
-static struct piece event_at(const struct piece *f, size_t n, size_t *k)
+static struct piece csv_event(const struct piece *f, size_t n, size_t *k)
 {
 	const struct piece *first = &f[(*k)++];
 	struct piece event = *first;
@@ -76,7 +76,7 @@ static bool csv_row(const struct csv_line *l, size_t i, struct counts_row *out,
 	    counts_is_unit(f[i + 2]) ||
 	    (f[i + 1].len && !counts_is_unit(f[i + 1]) && !counts_is_name(f[i + 1])))
 		return false;
-	*out = (struct counts_row){ .event = event_at(f, n, &k), .counted = NAN, .noise = NAN };
+	*out = (struct counts_row){ .event = csv_event(f, n, &k), .counted = NAN, .noise = NAN };
 	/* [cgroup] [noise%] runtime percent */
 	if (k + 2 < n && isnan(piece_number(f[k])) && f[k].len && isnan(percent_of(f[k])))
 		out->cgroup = f[k++];
@@ -105,7 +105,7 @@ static size_t behind_counters(const struct csv_line *l)
 		       : l->at;
 }
 
-static bool read_row(struct csv_line *l, struct counts_row *row, struct counts_said *said)
+static bool read_csv_row(struct csv_line *l, struct counts_row *row, struct counts_said *said)
 {
 	/* a command's name can hold anything, the separator too */
 	for (size_t i = l->at; i + 2 < l->n && i < l->at + 3; i++)
@@ -142,7 +142,7 @@ static bool read_more(const struct csv_line *l, struct counts_said *said)
 	return !isnan(said->value);
 }
 
-static bool ends_with(struct piece line, char sep)
+static bool ends_with_separator(struct piece line, char sep)
 {
 	return line.len > 1 && line.s[line.len - 1] == sep;
 }
@@ -152,7 +152,7 @@ static bool is_names(const struct csv_line *l, struct piece line, char sep)
 {
 	size_t names = 0;
 
-	if (!ends_with(line, sep))
+	if (!ends_with_separator(line, sep))
 		return false;
 	for (size_t i = 0; i < l->n; i++) {
 		if (!isnan(piece_number(l->f[i])))
@@ -166,7 +166,7 @@ static bool is_values(const struct csv_line *l, struct piece line, char sep)
 {
 	size_t values = 0;
 
-	if (!ends_with(line, sep))
+	if (!ends_with_separator(line, sep))
 		return false;
 	for (size_t i = behind_counters(l); i < l->n; i++) {
 		if (l->f[i].len && isnan(piece_number(l->f[i])) && !piece_is(l->f[i], "none") &&
@@ -177,7 +177,7 @@ static bool is_values(const struct csv_line *l, struct piece line, char sep)
 	return values > 0;
 }
 
-static bool is_context(struct piece name)
+static bool is_csv_context(struct piece name)
 {
 	static const char *const words[] = { "time",   "cpu",  "core",	 "cpus",
 					     "socket", "die",  "node",	 "cluster",
@@ -194,7 +194,7 @@ static void say_values(struct counts_reader *r, const struct csv_line *l,
 {
 	size_t k = 0;
 
-	while (k < names->n && is_context(names->f[k]))
+	while (k < names->n && is_csv_context(names->f[k]))
 		k++;
 	for (size_t i = behind_counters(l); i < l->n; i++, k++) {
 		struct counts_said said = { .value = piece_number(l->f[i]),
@@ -229,14 +229,14 @@ static void split_line(struct csv_line *l, struct piece line, char sep)
 	l->at = i;
 }
 
-static void read_line(struct counts_reader *r, struct csv_line *l, struct csv_line *names,
-		      struct piece line, char sep, struct piece *event)
+static void read_csv_line(struct counts_reader *r, struct csv_line *l, struct csv_line *names,
+			  struct piece line, char sep, struct piece *event)
 {
 	struct counts_row row;
 	struct counts_said said;
 
 	split_line(l, line, sep);
-	if (read_row(l, &row, &said)) {
+	if (read_csv_row(l, &row, &said)) {
 		counts_saw_time(r, l->time);
 		*event = row.event;
 		counts_add(r, &row);
@@ -271,11 +271,11 @@ void counts_read_csv(struct counts_reader *r, struct piece text, char separator)
 		if (line.len && *line.s == '#')
 			counts_comment(r, line);
 		else if (line.len)
-			read_line(r, &l, &names, line, separator, &event);
+			read_csv_line(r, &l, &names, line, separator, &event);
 	}
 }
 
-static size_t rate(struct piece text, char separator)
+static size_t rate_csv(struct piece text, char separator)
 {
 	struct csv_line l;
 	struct piece line;
@@ -290,7 +290,7 @@ static size_t rate(struct piece text, char separator)
 		if (!line.len || *line.s == '#')
 			continue;
 		split_line(&l, line, separator);
-		if (read_row(&l, &row, &said))
+		if (read_csv_row(&l, &row, &said))
 			n += 2;
 		else if (is_names(&l, line, separator))
 			names = true;
@@ -302,5 +302,5 @@ static size_t rate(struct piece text, char separator)
 
 char counts_csv_is(struct piece text, char separator)
 {
-	return counts_separator(text, separator, rate);
+	return counts_separator(text, separator, rate_csv);
 }

@@ -188,7 +188,7 @@ static bool other_cgroup(struct counts_reader *r, struct piece cgroup)
 	return false;
 }
 
-static uint32_t add_name(struct counts_reader *r, struct piece p)
+static uint32_t add_count_name(struct counts_reader *r, struct piece p)
 {
 	uint32_t id;
 
@@ -198,9 +198,9 @@ static uint32_t add_name(struct counts_reader *r, struct piece p)
 	return id == STR_NONE ? 0 : id;
 }
 
-static uint32_t place_of(struct counts_reader *r, struct piece place)
+static uint32_t place_index(struct counts_reader *r, struct piece place)
 {
-	uint32_t id = add_name(r, place);
+	uint32_t id = add_count_name(r, place);
 	bool fresh;
 	uint64_t *at = u64map_at(&r->place_of, id, &fresh);
 
@@ -213,7 +213,7 @@ static uint32_t place_of(struct counts_reader *r, struct piece place)
 	return (uint32_t)*at;
 }
 
-static uint32_t time_of(struct counts_reader *r, double time)
+static uint32_t count_time(struct counts_reader *r, double time)
 {
 	union {
 		double v;
@@ -231,7 +231,7 @@ static uint32_t time_of(struct counts_reader *r, double time)
 	return (uint32_t)*at;
 }
 
-static bool no_room(struct counts_reader *r)
+static bool no_counts_room(struct counts_reader *r)
 {
 	r->too_many |= r->cells.n + r->figures.n >= COUNTS_ROWS_MAX || r->runs > COUNTS_RUNS_MAX;
 	return r->too_many;
@@ -252,21 +252,21 @@ void counts_add(struct counts_reader *r, const struct counts_row *row)
 	event = piece_trim(event);
 	if (!event.len || event.len > NAME_LONG || row->state == COUNTS_IDLE ||
 	    (!c.never && (isnan(c.value) || c.value < 0)) || other_cgroup(r, row->cgroup) ||
-	    no_room(r))
+	    no_counts_room(r))
 		return;
 	if (c.never)
 		c.value = c.counted = 0;
 	n = split_name(event, &pmu, name);
-	c.place = place_of(r, row->place);
-	c.time = time_of(r, row->time);
+	c.place = place_index(r, row->place);
+	c.time = count_time(r, row->time);
 	c.piece = hash_pair(hash_pair(row->apart, c.place), hash_pair(c.time, r->runs));
 	if (pmu.len && !counts_core_pmu(pmu.s, pmu.len)) {
 		c.piece = hash_pair(c.piece, hash_bytes(pmu.s, pmu.len));
 		pmu.len = 0;
 	}
-	c.event = add_name(r, (struct piece){ name, n });
-	c.pmu = add_name(r, pmu);
-	c.unit = add_name(r, row->unit);
+	c.event = add_count_name(r, (struct piece){ name, n });
+	c.pmu = add_count_name(r, pmu);
+	c.unit = add_count_name(r, row->unit);
 	if (c.event)
 		r->failed |= vec_push(&r->cells, c);
 }
@@ -279,13 +279,13 @@ void counts_say(struct counts_reader *r, const struct counts_said *said)
 	uint64_t *alike;
 
 	if (!piece_trim(said->name).len || !isfinite(said->value) ||
-	    other_cgroup(r, said->cgroup) || no_room(r))
+	    other_cgroup(r, said->cgroup) || no_counts_room(r))
 		return;
-	f.name = add_name(r, said->name);
-	f.unit = add_name(r, said->unit);
-	f.event = add_name(r, said->event);
-	f.place = place_of(r, said->place);
-	f.time = time_of(r, said->time);
+	f.name = add_count_name(r, said->name);
+	f.unit = add_count_name(r, said->unit);
+	f.event = add_count_name(r, said->event);
+	f.place = place_index(r, said->place);
+	f.time = count_time(r, said->time);
 	alike = u64map_at(&r->alike,
 			  hash_pair(hash_pair(f.name, f.event), hash_pair(f.place, f.time)), NULL);
 	r->failed |= !alike;
@@ -325,7 +325,7 @@ struct piece counts_prefixed(struct counts_reader *r, const char *front, struct 
 	char s[NAME_LONG];
 	int n = snprintf(s, sizeof(s), "%s%.*s", front, (int)(text.len < 64 ? text.len : 64),
 			 text.len ? text.s : "");
-	uint32_t id = add_name(r, (struct piece){ s, n > 0 ? (size_t)n : 0 });
+	uint32_t id = add_count_name(r, (struct piece){ s, n > 0 ? (size_t)n : 0 });
 	const char *kept = strtab_get(&r->names, id);
 
 	return (struct piece){ kept, strlen(kept) };
@@ -354,7 +354,7 @@ void counts_add_model(struct counts_reader *r, struct piece pmu, struct piece id
 	r->model[r->n_models++][1] = i;
 }
 
-static void end_run(struct counts_reader *r)
+static void end_counts_run(struct counts_reader *r)
 {
 	double took = isnan(r->elapsed) ? r->last_time : r->elapsed;
 
@@ -369,7 +369,7 @@ void counts_comment(struct counts_reader *r, struct piece line)
 
 	if (line.len < sizeof(begins) - 1 || memcmp(line.s, begins, sizeof(begins) - 1) != 0)
 		return;
-	end_run(r);
+	end_counts_run(r);
 	r->runs++;
 }
 
@@ -533,7 +533,7 @@ static int keep_models(struct counts_reader *r, struct counts_file *out, struct 
 	return 0;
 }
 
-static int by_time(const void *a, const void *b)
+static int cells_by_time(const void *a, const void *b)
 {
 	const struct counts_cell *x = a, *y = b;
 
@@ -550,7 +550,8 @@ static int figure_by_time(const void *a, const void *b)
 }
 
 /* What the reader has, into the arena: names, places, times, rows. */
-static int keep(struct counts_reader *r, struct counts_file *out, struct arena *a, struct err *err)
+static int keep_counts(struct counts_reader *r, struct counts_file *out, struct arena *a,
+		       struct err *err)
 {
 	const char **name = arena_alloc(a, (r->names.n + 1) * sizeof(*name));
 
@@ -559,9 +560,9 @@ static int keep(struct counts_reader *r, struct counts_file *out, struct arena *
 		if (!name[i])
 			return err_nomem(err);
 	}
-	vec_sort(&r->cells, by_time);
+	vec_sort(&r->cells, cells_by_time);
 	vec_sort(&r->figures, figure_by_time);
-	assert(pairs_hold(r->cells.n, i, by_time(&r->cells.v[i], &r->cells.v[i + 1]) <= 0));
+	assert(pairs_hold(r->cells.n, i, cells_by_time(&r->cells.v[i], &r->cells.v[i + 1]) <= 0));
 	out->name = name;
 	out->place = arena_memdup(a, r->places.v, r->places.n * sizeof(*r->places.v));
 	out->time = arena_memdup(a, r->times.v, r->times.n * sizeof(*r->times.v));
@@ -584,10 +585,10 @@ static int keep(struct counts_reader *r, struct counts_file *out, struct arena *
 	return keep_models(r, out, a, err);
 }
 
-static int finish(struct counts_reader *r, struct counts_file *out, struct arena *a,
-		  const char *name, struct err *err)
+static int finish_counts(struct counts_reader *r, struct counts_file *out, struct arena *a,
+			 const char *name, struct err *err)
 {
-	end_run(r);
+	end_counts_run(r);
 	if (r->failed)
 		return err_nomem(err);
 	if (r->too_many)
@@ -600,7 +601,7 @@ static int finish(struct counts_reader *r, struct counts_file *out, struct arena
 	}
 	if (!r->cells.n && !r->figures.n)
 		return no_counts(r, name, err);
-	if (keep(r, out, a, err) || counts_check_runs(out, name, err))
+	if (keep_counts(r, out, a, err) || counts_check_runs(out, name, err))
 		return -1;
 	return counts_any(out) ? 0 : no_counts(r, name, err);
 }
@@ -622,11 +623,11 @@ int counts_file_parse(struct counts_file *out, struct arena *a, const char *text
 
 	memset(out, 0, sizeof(*out));
 	r.failed = strtab_adds(&r.names, "") == STR_NONE;
-	(void)place_of(&r, (struct piece){ "", 0 });
-	(void)time_of(&r, NAN);
+	(void)place_index(&r, (struct piece){ "", 0 });
+	(void)count_time(&r, NAN);
 	if (!r.failed)
 		read_form(&r, out, (struct piece){ text, len });
-	rc = finish(&r, out, a, name, err);
+	rc = finish_counts(&r, out, a, name, err);
 	vec_free(&r.cells);
 	vec_free(&r.figures);
 	vec_free(&r.places);

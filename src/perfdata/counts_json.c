@@ -149,7 +149,7 @@ static void take_figure(struct parser *p, struct object *o, struct piece v, doub
 	}
 }
 
-static void take(struct parser *p, struct piece v, bool is_string)
+static void take_json_value(struct parser *p, struct piece v, bool is_string)
 {
 	struct object *o = &p->at[p->depth - 1];
 	struct piece key = p->key;
@@ -240,7 +240,7 @@ static void say_figure(struct parser *p, const struct object *o)
 	counts_say(p->r, &said);
 }
 
-static void end_object(struct parser *p)
+static void end_json_object(struct parser *p)
 {
 	struct object *o;
 
@@ -281,7 +281,7 @@ static void punctuation(struct parser *p, struct piece *text, char c)
 	if (c == '{')
 		begin_object(p);
 	if (c == '}')
-		end_object(p);
+		end_json_object(p);
 	if (c == '{' || c == '[' || c == ',')
 		p->after_colon = false;
 }
@@ -325,7 +325,7 @@ void counts_read_json(struct counts_reader *r, struct piece text, char separator
 		if (!p.after_colon)
 			p.key = v;
 		else if (p.depth && p.depth <= DEPTH)
-			take(&p, v, c == '"');
+			take_json_value(&p, v, c == '"');
 		p.after_colon = false;
 	}
 }

@@ -45,14 +45,14 @@ static bool same_event(const struct row *x, const struct row *y)
 	return x->group == y->group && x->c->event == y->c->event && x->c->pmu == y->c->pmu;
 }
 
-static uint32_t group_of(const struct counts_span *s, uint32_t place)
+static uint32_t span_group(const struct counts_span *s, uint32_t place)
 {
 	return s->group ? s->group[place] : 0;
 }
 
 /* Rows without a time are of all of it: with intervals they repeat them. */
-static void limits(const struct counts_file *f, const struct counts_span *s, uint32_t *from,
-		   uint32_t *to)
+static void span_limits(const struct counts_file *f, const struct counts_span *s, uint32_t *from,
+			uint32_t *to)
 {
 	bool all = !s->from && !s->to;
 
@@ -60,7 +60,7 @@ static void limits(const struct counts_file *f, const struct counts_span *s, uin
 	*to = all ? (uint32_t)f->n_times : (uint32_t)s->to;
 }
 
-static void add_cell(struct counted_event *ev, const struct counts_cell *c)
+static void sum_cell(struct counted_event *ev, const struct counts_cell *c)
 {
 	double noise = c->noise * c->value;
 
@@ -107,7 +107,7 @@ static size_t sum_group(struct counts_sums *out, const struct counts_file *f, co
 								 .counted = NAN,
 								 .noise = NAN };
 		}
-		add_cell(&ev[out->n - 1], x->c);
+		sum_cell(&ev[out->n - 1], x->c);
 	}
 	if (out->n)
 		end_event(&ev[out->n - 1]);
@@ -140,7 +140,7 @@ static int sum_events(struct counts_sums *out, struct arena *a, const struct cou
 	struct row *row;
 	size_t first, end, n = 0, at = 0;
 
-	limits(f, s, &from, &to);
+	span_limits(f, s, &from, &to);
 	first = first_cell(f, from);
 	end = first_cell(f, to);
 	if (first == end && from == 1 && !s->from) { /* intervals are of figures alone */
@@ -152,7 +152,7 @@ static int sum_events(struct counts_sums *out, struct arena *a, const struct cou
 	if (!row || !ev)
 		return err_nomem(err);
 	for (size_t i = first; i < end; i++) {
-		uint32_t group = group_of(s, f->cell[i].place);
+		uint32_t group = span_group(s, f->cell[i].place);
 
 		if (group != NO_GROUP)
 			row[n++] = (struct row){ group, &f->cell[i] };
@@ -234,7 +234,7 @@ static int mean_figures(struct counts_sums *out, struct arena *a, const struct c
 	uint32_t from, to;
 	size_t first, end, n = 0, made = 0;
 
-	limits(f, s, &from, &to);
+	span_limits(f, s, &from, &to);
 	first = first_figure(f, !s->from && !s->to ? 0 : from);
 	end = first_figure(f, to);
 	x = arena_alloc(a, (end - first + 1) * sizeof(*x));
@@ -242,7 +242,7 @@ static int mean_figures(struct counts_sums *out, struct arena *a, const struct c
 	if (!x || !to_put)
 		return err_nomem(err);
 	for (size_t i = first; i < end; i++) {
-		uint32_t group = group_of(s, f->figure[i].place);
+		uint32_t group = span_group(s, f->figure[i].place);
 
 		if (group != NO_GROUP)
 			x[n++] = (struct said){ group, &f->figure[i] };
@@ -287,7 +287,7 @@ bool counts_any(const struct counts_file *f)
 	return any;
 }
 
-static int by_name(const void *a, const void *b)
+static int cells_by_name(const void *a, const void *b)
 {
 	const struct counts_cell *x = *(const struct counts_cell *const *)a;
 	const struct counts_cell *y = *(const struct counts_cell *const *)b;
@@ -312,10 +312,10 @@ int counts_check_runs(const struct counts_file *f, const char *name, struct err 
 		c[i] = &f->cell[i];
 		all |= UINT64_C(1) << f->cell[i].run;
 	}
-	qsort(c, f->n_cells, sizeof(*c), by_name);
+	qsort(c, f->n_cells, sizeof(*c), cells_by_name);
 	for (size_t i = 0; i < f->n_cells && !rc; i++) {
 		mine |= UINT64_C(1) << c[i]->run;
-		if (i + 1 < f->n_cells && !by_name(&c[i], &c[i + 1]))
+		if (i + 1 < f->n_cells && !cells_by_name(&c[i], &c[i + 1]))
 			continue;
 		if (mine != all) {
 			rc = err_set(err, ERR_FORMAT,

@@ -45,7 +45,7 @@ static bool joins(struct piece before, struct piece w)
 }
 
 /* Words, of which "<not counted>" is one, and "1 234 567"; up to a metric. */
-static size_t words_of(struct piece line, struct piece *w)
+static size_t table_words(struct piece line, struct piece *w)
 {
 	size_t n = 0;
 
@@ -72,7 +72,7 @@ static size_t words_of(struct piece line, struct piece *w)
 
 /* A number of this table, "1 234" too. Without a known decimal point three digits behind a dot are
  * thousands: tables have two decimals or none. */
-static double number(const struct table_reader *t, struct piece w)
+static double table_number(const struct table_reader *t, struct piece w)
 {
 	char text[64];
 	size_t n = 0, points = 0, behind = 0;
@@ -101,7 +101,7 @@ static double number(const struct table_reader *t, struct piece w)
 
 static bool is_count(const struct table_reader *t, struct piece w)
 {
-	return counts_is_count(w) || !isnan(number(t, w));
+	return counts_is_count(w) || !isnan(table_number(t, w));
 }
 
 /* ---- which sign is the decimal point ---------------------------------------------------- */
@@ -180,10 +180,11 @@ static struct tail take_tail(const struct table_reader *t, struct piece *line)
 			return out;
 		in.len--;
 		if (in.len > 2 && !memcmp(in.s, "+-", 2))
-			out.noise =
-				number(t, piece_trim((struct piece){ in.s + 2, in.len - 2 })) / 100;
+			out.noise = table_number(
+					    t, piece_trim((struct piece){ in.s + 2, in.len - 2 })) /
+				    100;
 		else if (isnan(out.share))
-			out.share = counts_share(number(t, in));
+			out.share = counts_share(table_number(t, in));
 		line->len = (size_t)(open - line->s);
 	}
 }
@@ -201,7 +202,7 @@ static void say_metric(struct table_reader *t, struct piece metric)
 	metric = piece_trim(metric);
 	while (w.len < metric.len && !isspace((unsigned char)w.s[w.len]) && w.s[w.len] != '%')
 		w.len++;
-	said.value = number(t, w);
+	said.value = table_number(t, w);
 	if (isnan(said.value))
 		return;
 	counts_unit_of(&said, (struct piece){ w.s + w.len, metric.len - w.len });
@@ -249,7 +250,7 @@ static bool find_value(const struct table_reader *t, const struct piece *w, size
 
 static void took(struct table_reader *t, const struct piece *w, size_t n, size_t at, size_t k)
 {
-	double v = number(t, w[at]);
+	double v = table_number(t, w[at]);
 
 	if (k + 1 >= n)
 		return;
@@ -266,9 +267,9 @@ static bool count_line(struct table_reader *t, struct piece counts, const struct
 	struct counts_reader *r = t->r;
 	struct piece w[WORDS_MAX];
 	struct counts_row row = { .counted = tail->share, .noise = tail->noise };
-	size_t n = words_of(counts, w), at, k;
+	size_t n = table_words(counts, w), at, k;
 	bool elapsed = n > 1 && (piece_is(w[1], "seconds") || piece_is(w[1], "+-"));
-	double time = n && counts_is_time(w[0]) && !elapsed ? number(t, w[0]) : NAN;
+	double time = n && counts_is_time(w[0]) && !elapsed ? table_number(t, w[0]) : NAN;
 
 	at = isnan(time) ? 0u : 1u;
 	if (!find_value(t, w, n, &at, &row.place))
@@ -280,7 +281,7 @@ static bool count_line(struct table_reader *t, struct piece counts, const struct
 		took(t, w, n, at, k);
 		return true;
 	}
-	row.value = number(t, w[at]);
+	row.value = table_number(t, w[at]);
 	if (k < n && counts_is_unit(w[k]))
 		counts_set_unit(&row, w[k++]);
 	if (k >= n || !counts_is_name(w[k]))
@@ -318,7 +319,7 @@ static bool is_value(struct piece w)
 }
 
 /* Names between which are two blanks or more, or that begin with %. Returns how many. */
-static size_t split_names(struct piece line, struct piece *out)
+static size_t split_headings(struct piece line, struct piece *out)
 {
 	size_t n = 0;
 
@@ -397,11 +398,11 @@ static bool value_line(struct table_reader *t, struct piece line)
 {
 	struct piece w[WORDS_MAX], name[METRICS_MAX], place = { "", 0 };
 	struct piece names = without_context(t->names);
-	size_t n = words_of(line, w), at = 0, k;
+	size_t n = table_words(line, w), at = 0, k;
 	double time = NAN;
 
 	if (n && n < METRICS_MAX && counts_is_time(w[0]) && n > 1 && !piece_is(w[1], "seconds"))
-		time = number(t, w[at++]);
+		time = table_number(t, w[at++]);
 	if (at < n && counts_is_place(w[at]) && !is_value(w[at])) {
 		place = w[at++];
 		if (at + 1 < n && is_value(w[at]) && !memchr(w[at].s, '.', w[at].len))
@@ -412,7 +413,7 @@ static bool value_line(struct table_reader *t, struct piece line)
 	for (size_t i = at; i < n; i++)
 		if (!is_value(w[i]))
 			return false;
-	k = split_names(names, name);
+	k = split_headings(names, name);
 	if (k != n - at && !names_by_column(names, w + at, n - at, name)) {
 		t->r->unnamed += (uint32_t)(n - at);
 		return true;
@@ -423,7 +424,7 @@ static bool value_line(struct table_reader *t, struct piece line)
 
 		if (percent)
 			w[i].len--;
-		said.value = number(t, w[i]);
+		said.value = table_number(t, w[i]);
 		counts_unit_of(&said, name[i - at]);
 		if (percent)
 			said.unit = (struct piece){ "%", 1 };
@@ -482,7 +483,7 @@ static void table_line(struct table_reader *t, struct piece line)
 	} else if (!count_line(t, counts, &tail)) {
 		/* "S0 2    # 12.0 % tma_x" belongs to the event above, too */
 		struct piece w[WORDS_MAX];
-		size_t n = words_of(counts, w);
+		size_t n = table_words(counts, w);
 
 		if (metric.len && n && (counts_is_time(w[0]) || counts_is_place(w[0])))
 			say_metric(t, metric);

@@ -39,12 +39,12 @@ static size_t find_field(const struct line *l, const char *name)
 	return SIZE_MAX;
 }
 
-static struct piece field(const struct line *l, size_t i)
+static struct piece field_at(const struct line *l, size_t i)
 {
 	return i < l->n ? l->f[i] : (struct piece){ "", 0 };
 }
 
-static double time_of(struct piece p)
+static double toplev_time(struct piece p)
 {
 	return piece_same(p, "SUMMARY") || !p.len ? (double)NAN : piece_number(p);
 }
@@ -187,7 +187,7 @@ static void say_node(struct counts_reader *r, const struct node_line *x)
 						    ? (struct piece){ x->unit.s, 1 }
 						    : x->unit,
 				    .place = x->place,
-				    .time = time_of(x->time),
+				    .time = toplev_time(x->time),
 				    .value = x->value,
 				    .error = x->error,
 				    .summary = piece_is(x->time, "SUMMARY") };
@@ -269,7 +269,7 @@ static bool guess_columns(struct columns *c, const struct line *l)
 	*c = (struct columns){ SIZE_MAX, SIZE_MAX, 0, 0, 0, SIZE_MAX, SIZE_MAX, 0, false };
 	if (l->n && (!isnan(piece_number(l->f[0])) || piece_is(l->f[0], "SUMMARY")))
 		c->time = i++;
-	if (i < l->n && counts_is_place(l->f[i]) && isnan(piece_number(field(l, i + 1))))
+	if (i < l->n && counts_is_place(l->f[i]) && isnan(piece_number(field_at(l, i + 1))))
 		c->place = i++;
 	if (i + 2 >= l->n || !is_toplev_name(l->f[i]) || isnan(piece_number(l->f[i + 1])) ||
 	    !l->f[i + 2].len || (*l->f[i + 2].s != '%' && !isalpha((unsigned char)*l->f[i + 2].s)))
@@ -284,19 +284,19 @@ static bool guess_columns(struct columns *c, const struct line *l)
 static void say_fields(struct counts_reader *r, const struct line *l, const struct columns *c,
 		       const struct line *names)
 {
-	struct node_line x = { .time = field(l, c->time),
-			       .place = field(l, c->place),
-			       .name = node_name(field(l, c->name)),
-			       .unit = first_word(field(l, c->unit)),
-			       .value = piece_number(field(l, c->value)),
-			       .error = piece_number(field(l, c->error)) };
+	struct node_line x = { .time = field_at(l, c->time),
+			       .place = field_at(l, c->place),
+			       .name = node_name(field_at(l, c->name)),
+			       .unit = first_word(field_at(l, c->unit)),
+			       .value = piece_number(field_at(l, c->value)),
+			       .error = piece_number(field_at(l, c->error)) };
 
 	if (c->first == SIZE_MAX) {
 		say_node(r, &x);
 		return;
 	}
 	for (size_t i = c->first; i < c->end && i < l->n; i++) {
-		x.place = field(names, i);
+		x.place = field_at(names, i);
 		x.value = piece_number(l->f[i]);
 		say_node(r, &x);
 	}
@@ -319,10 +319,10 @@ void counts_read_toplev_csv(struct counts_reader *r, struct piece text, char sep
 			known = true;
 			names = l;
 		} else if (known && c.counts) {
-			struct counts_row row = { .event = field(&l, c.name),
-						  .place = field(&l, c.place),
-						  .time = time_of(field(&l, c.time)),
-						  .value = piece_number(field(&l, c.value)),
+			struct counts_row row = { .event = field_at(&l, c.name),
+						  .place = field_at(&l, c.place),
+						  .time = toplev_time(field_at(&l, c.time)),
+						  .value = piece_number(field_at(&l, c.value)),
 						  .counted = NAN,
 						  .noise = NAN };
 
@@ -361,7 +361,7 @@ char counts_toplev_csv_is(struct piece text, char separator)
 
 /* ---- PerfSpect -------------------------------------------------------------------------- */
 
-static bool is_context(struct piece p)
+static bool is_spect_context(struct piece p)
 {
 	static const char *const words[] = { "TS", "SKT", "CPU", "CID", "PID", "CMD", "timestamp" };
 
@@ -384,7 +384,7 @@ static size_t spect_head(const struct line *l)
 {
 	size_t n = 0;
 
-	while (n < l->n && is_context(l->f[n]))
+	while (n < l->n && is_spect_context(l->f[n]))
 		n++;
 	return n && n < l->n && (piece_same(l->f[0], "TS") || piece_same(l->f[0], "timestamp")) ? n
 												: 0;
@@ -409,13 +409,13 @@ void counts_read_spect(struct counts_reader *r, struct piece text, char separato
 		if (!first || l.n <= first)
 			continue;
 		said.time = piece_number(l.f[0]);
-		cpu = field(&l, find_field(&names, "CPU"));
-		socket = field(&l, find_field(&names, "SKT"));
+		cpu = field_at(&l, find_field(&names, "CPU"));
+		socket = field_at(&l, find_field(&names, "SKT"));
 		if (cpu.len)
 			said.place = counts_prefixed(r, "CPU", cpu);
 		else if (socket.len)
 			said.place = counts_prefixed(r, "S", socket);
-		said.cgroup = field(&l, find_field(&names, "CID"));
+		said.cgroup = field_at(&l, find_field(&names, "CID"));
 		for (size_t i = first; i < l.n && i < names.n; i++) {
 			said.value = piece_number(l.f[i]);
 			say_spect(r, names.f[i], said);
@@ -441,7 +441,7 @@ static size_t summary_head(const struct line *l)
 {
 	size_t metric = find_field(l, "metric");
 
-	return metric < 2 && piece_same(field(l, metric + 1), "mean") ? metric : SIZE_MAX;
+	return metric < 2 && piece_same(field_at(l, metric + 1), "mean") ? metric : SIZE_MAX;
 }
 
 void counts_read_spect_summary(struct counts_reader *r, struct piece text, char separator)

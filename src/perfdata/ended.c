@@ -41,8 +41,9 @@ bool pd_locked(int fd)
 	return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
 }
 
-static void say(struct pd *rec, enum pd_end how, bool whole, const char *fmt, ...) PRINTF_(4, 5);
-static void say(struct pd *rec, enum pd_end how, bool whole, const char *fmt, ...)
+static void set_end(struct pd *rec, enum pd_end how, bool whole, const char *fmt, ...)
+	PRINTF_(4, 5);
+static void set_end(struct pd *rec, enum pd_end how, bool whole, const char *fmt, ...)
 {
 	char text[200];
 	va_list ap;
@@ -60,14 +61,14 @@ static void say(struct pd *rec, enum pd_end how, bool whole, const char *fmt, ..
 void pd_end_cut(struct pd *rec, const char *what)
 {
 	if (!rec->losses.partial)
-		say(rec, PD_END_CUT, false, "%s", what);
+		set_end(rec, PD_END_CUT, false, "%s", what);
 }
 
 void pd_end_unfinished(struct pd *rec)
 {
 	if (!rec->losses.partial)
-		say(rec, PD_END_UNFINISHED, false,
-		    "unfinished: the recorder was killed, or is still at work");
+		set_end(rec, PD_END_UNFINISHED, false,
+			"unfinished: the recorder was killed, or is still at work");
 }
 
 static const char *signal_name(uint32_t number, char buf[24])
@@ -106,38 +107,38 @@ void pd_end_block(struct pd *rec, const struct pd_source *s, uint64_t header)
 	switch ((unsigned)e.how) {
 	case PD_END_AT_WORK:
 		if (locked)
-			say(rec, PD_END_AT_WORK, false,
-			    "the recorder is still at work: the rest is missing");
+			set_end(rec, PD_END_AT_WORK, false,
+				"the recorder is still at work: the rest is missing");
 		else if (e.flags & ENDED_LOCKED)
-			say(rec, PD_END_KILLED, false,
-			    "the recorder was killed, or this is a copy from before its end");
+			set_end(rec, PD_END_KILLED, false,
+				"the recorder was killed, or this is a copy from before its end");
 		else
 			pd_end_unfinished(rec);
 		break;
 	case PD_END_STOPPED:
-		say(rec, PD_END_STOPPED, !(e.flags & ENDED_PROGRAM), "stopped by %s%s",
-		    signal_name(e.number, name),
-		    e.flags & ENDED_PROGRAM ? " before the program ended" : "");
+		set_end(rec, PD_END_STOPPED, !(e.flags & ENDED_PROGRAM), "stopped by %s%s",
+			signal_name(e.number, name),
+			e.flags & ENDED_PROGRAM ? " before the program ended" : "");
 		break;
 	case PD_END_FULL:
-		say(rec, PD_END_FULL, false, "%s: the recorder stopped before the end",
-		    e.number == EFBIG		  ? "the limit of a file's size was reached"
-		    : e.number && e.number < 4096 ? strerror((int)e.number)
-						  : "the file could not be written");
+		set_end(rec, PD_END_FULL, false, "%s: the recorder stopped before the end",
+			e.number == EFBIG	      ? "the limit of a file's size was reached"
+			: e.number && e.number < 4096 ? strerror((int)e.number)
+						      : "the file could not be written");
 		break;
 	case PD_END_FINISHED:
-		say(rec, PD_END_FINISHED, true, "finished%s%s%s",
-		    e.number ? ": the program ended by itself, after " : "",
-		    e.number ? signal_name(e.number, name) : "",
-		    e.flags & ENDED_OUTLIVED ? "; processes that it had started went on" : "");
+		set_end(rec, PD_END_FINISHED, true, "finished%s%s%s",
+			e.number ? ": the program ended by itself, after " : "",
+			e.number ? signal_name(e.number, name) : "",
+			e.flags & ENDED_OUTLIVED ? "; processes that it had started went on" : "");
 		break;
 	default:
 		break;
 	}
 	if (e.how != PD_END_AT_WORK && e.whole > s->len) {
 		rec->losses.partial = 0;
-		say(rec, PD_END_CUT, false, "cut short: %zu of %" PRIu64 " bytes are there", s->len,
-		    e.whole);
+		set_end(rec, PD_END_CUT, false, "cut short: %zu of %" PRIu64 " bytes are there",
+			s->len, e.whole);
 	}
 }
 

@@ -472,7 +472,7 @@ static void take_auxtrace(struct feature *f)
 	f->rec->info.has_auxtrace = true;
 }
 
-static void take_stat(struct feature *f)
+static void take_stat_feature(struct feature *f)
 {
 	f->rec->info.has_stat = true;
 }

@@ -150,7 +150,7 @@ bool ibs_recorded(const struct pd *rec, enum ibs_kind kind)
 }
 
 /* Registers as they are dumped; those behind the first ones only if caps says so. */
-static void read_registers(struct ibs *x, enum ibs_register first, size_t n, const uint8_t *p)
+static void read_ibs_registers(struct ibs *x, enum ibs_register first, size_t n, const uint8_t *p)
 {
 	for (size_t i = 0; i < n; i++)
 		x->reg[first + i] = ld64(p + i * sizeof(uint64_t));
@@ -160,11 +160,11 @@ static void read_registers(struct ibs *x, enum ibs_register first, size_t n, con
 static size_t read_later(struct ibs *x, size_t n, size_t there, const uint8_t *p)
 {
 	if (x->caps & IBS_CAP_TARGET && n < there)
-		read_registers(x, IBS_REG_BRANCH_TARGET, 1, p + n++ * sizeof(uint64_t));
+		read_ibs_registers(x, IBS_REG_BRANCH_TARGET, 1, p + n++ * sizeof(uint64_t));
 	else if (x->caps & IBS_CAP_TARGET)
 		return n;
 	if (x->caps & IBS_CAP_DATA4 && n < there)
-		read_registers(x, IBS_REG_OP_DATA4, 1, p + n++ * sizeof(uint64_t));
+		read_ibs_registers(x, IBS_REG_OP_DATA4, 1, p + n++ * sizeof(uint64_t));
 	return n;
 }
 
@@ -185,7 +185,7 @@ const char *ibs_read(struct ibs *out, enum ibs_kind kind, enum ibs_part part, co
 	if (there < n)
 		return "the raw data are too short for the registers";
 	n += kind == IBS_FETCH && there > n;
-	read_registers(out, first, n, p);
+	read_ibs_registers(out, first, n, p);
 	if (kind == IBS_OP)
 		n = read_later(out, n, there, p);
 	out->more = p + n * sizeof(uint64_t);

@@ -47,7 +47,7 @@ void inflate_end(struct walk *w)
 }
 
 /* A block with room: the present one, or a new one with what is not walked yet carried over. */
-static int room(struct walk *w, struct err *err)
+static int inflate_room(struct walk *w, struct err *err)
 {
 	struct inflate *z = w->z;
 	uint8_t *fresh;
@@ -103,7 +103,7 @@ int inflate_record(struct walk *w, const uint8_t *rec_p, const uint8_t *p, size_
 		ZSTD_outBuffer out;
 		size_t rc, before;
 
-		if (room(w, err))
+		if (inflate_room(w, err))
 			return -1;
 		if (w->stop)
 			return 0;

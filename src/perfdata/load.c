@@ -57,7 +57,7 @@ int pd_source_own(struct pd_source *s, struct err *err)
 }
 
 /* Up to `want` bytes, fewer where the file has become shorter. */
-static int read_file(struct pd_source *s, int fd, size_t want, const char *path, struct err *err)
+static int read_source(struct pd_source *s, int fd, size_t want, const char *path, struct err *err)
 {
 	s->p = malloc(want);
 	if (!s->p)
@@ -88,7 +88,7 @@ bool pd_begins(const void *p, size_t len)
 }
 
 /* Whether to read on: what does not begin as recordings do may well have no end. */
-static bool goes_on(const struct pd_source *s)
+static bool stream_goes_on(const struct pd_source *s)
 {
 	return s->name || s->len < 32 || pd_begins(s->p, s->len) || pd_toolkit_is(s->p, s->len);
 }
@@ -118,12 +118,12 @@ static int read_stream(struct pd_source *s, int fd, const char *path, struct err
 		if (!n)
 			return 0;
 		s->len += (size_t)n;
-		if (!goes_on(s))
+		if (!stream_goes_on(s))
 			return 0;
 	}
 }
 
-static int map_file(struct pd_source *s, int fd, size_t len, const char *path, struct err *err)
+static int map_source(struct pd_source *s, int fd, size_t len, const char *path, struct err *err)
 {
 	void *p = mmap(NULL, len, PROT_READ, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
 
@@ -136,8 +136,8 @@ static int map_file(struct pd_source *s, int fd, size_t len, const char *path, s
 }
 
 /* Adds the bytes of an open file to rec->sources. */
-static int add_source(struct pd *rec, int fd, const struct stat *st, const char *path,
-		      const char *name, struct err *err)
+static int add_open_source(struct pd *rec, int fd, const struct stat *st, const char *path,
+			   const char *name, struct err *err)
 {
 	struct pd_source s = { NULL, 0, PD_BORROWED, name };
 	int rc;
@@ -155,9 +155,9 @@ static int add_source(struct pd *rec, int fd, const struct stat *st, const char 
 	else if (st->st_size <= 0)
 		rc = 0;
 	else if ((uint64_t)st->st_size <= READ_LIMIT)
-		rc = read_file(&s, fd, (size_t)st->st_size, path, err);
+		rc = read_source(&s, fd, (size_t)st->st_size, path, err);
 	else
-		rc = map_file(&s, fd, (size_t)st->st_size, path, err);
+		rc = map_source(&s, fd, (size_t)st->st_size, path, err);
 	if (!rc && vec_push(&rec->sources, s))
 		rc = err_nomem(err);
 	if (rc)
@@ -165,7 +165,7 @@ static int add_source(struct pd *rec, int fd, const struct stat *st, const char 
 	return rc;
 }
 
-static int add_path(struct pd *rec, const char *path, const char *name, struct err *err)
+static int add_source_path(struct pd *rec, const char *path, const char *name, struct err *err)
 {
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
@@ -177,7 +177,7 @@ static int add_path(struct pd *rec, const char *path, const char *name, struct e
 	else if (S_ISDIR(st.st_mode))
 		rc = err_set(err, ERR_FORMAT, "%s: is a directory", path);
 	else
-		rc = add_source(rec, fd, &st, path, name, err);
+		rc = add_open_source(rec, fd, &st, path, name, err);
 	(void)close(fd);
 	return rc;
 }
@@ -194,7 +194,7 @@ static long data_number(const char *name)
 	return *end ? -1 : n;
 }
 
-static int by_number(const void *a, const void *b)
+static int cpu_files_by_number(const void *a, const void *b)
 {
 	long x = *(const long *)a, y = *(const long *)b;
 
@@ -220,7 +220,7 @@ static int load_dir(struct pd *rec, const char *dir, struct err *err)
 		(void)err_hint(err, "a recording in directory form has data, data.0, data.1, ...");
 		goto out;
 	}
-	if (add_path(rec, path, NULL, err))
+	if (add_source_path(rec, path, NULL, err))
 		goto out;
 	d = opendir(dir);
 	if (!d) {
@@ -235,7 +235,7 @@ static int load_dir(struct pd *rec, const char *dir, struct err *err)
 			goto out;
 		}
 	}
-	vec_sort(&numbers, by_number);
+	vec_sort(&numbers, cpu_files_by_number);
 	assert(pairs_hold(numbers.n, i, numbers.v[i] <= numbers.v[i + 1]));
 	for (size_t i = 0; i < numbers.n; i++) {
 		const char *name = arena_printf(&rec->arena, "data.%ld", numbers.v[i]);
@@ -245,7 +245,7 @@ static int load_dir(struct pd *rec, const char *dir, struct err *err)
 			(void)err_nomem(err);
 			goto out;
 		}
-		if (add_path(rec, path, name, &why)) /* the others may still be read */
+		if (add_source_path(rec, path, name, &why)) /* the others may still be read */
 			pd_note(rec, "%s", why.what);
 	}
 	rec->info.form = PD_DIRECTORY;
@@ -266,11 +266,11 @@ int pd_load(struct pd *rec, const char *path, struct err *err)
 			return err_sys(err, "standard input: cannot look at");
 		if (S_ISDIR(st.st_mode))
 			return err_set(err, ERR_FORMAT, "standard input: is a directory");
-		return add_source(rec, STDIN_FILENO, &st, "standard input", NULL, err);
+		return add_open_source(rec, STDIN_FILENO, &st, "standard input", NULL, err);
 	}
 	if (file_is_dir(path))
 		return load_dir(rec, path, err);
-	return add_path(rec, path, NULL, err);
+	return add_source_path(rec, path, NULL, err);
 }
 
 /* ---- blocks ---- */

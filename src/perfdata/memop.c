@@ -68,7 +68,7 @@ const char *memop_latency_means(enum memop_latency l)
 }
 
 /* Behind the words that are there. */
-static void add_word(char text[MEMOP_TEXT], const char *between, const char *word)
+static void add_memop_word(char text[MEMOP_TEXT], const char *between, const char *word)
 {
 	size_t n = strlen(text);
 
@@ -84,10 +84,10 @@ const char *memop_set_text(char text[MEMOP_TEXT], enum memop_set set, unsigned i
 	text[0] = 0;
 	for (size_t i = 0; i < sizeof(bits) / sizeof(*bits); i++)
 		if (bits[i].set == set && in & bits[i].bit & ~behind)
-			add_word(text, " or ", bits[i].word);
+			add_memop_word(text, " or ", bits[i].word);
 	for (size_t i = 0; i < sizeof(bits) / sizeof(*bits); i++)
 		if (bits[i].set == set && in & bits[i].bit & behind)
-			add_word(text, " ", bits[i].word);
+			add_memop_word(text, " ", bits[i].word);
 	return text[0] ? text : NULL;
 }
 
@@ -105,7 +105,7 @@ const char *memop_source(char text[MEMOP_TEXT], const struct memop *op)
 
 /* ---- PERF_SAMPLE_DATA_SRC --------------------------------------------------------------- */
 
-static unsigned field(uint64_t src, unsigned low, unsigned width)
+static unsigned src_field(uint64_t src, unsigned low, unsigned width)
 {
 	return (unsigned)(src >> low) & ((1u << width) - 1);
 }
@@ -130,17 +130,17 @@ static const struct {
 
 void memop_of_data_src(struct memop *op, uint64_t src)
 {
-	unsigned lock = field(src, PERF_MEM_LOCK_SHIFT, 2);
-	unsigned lvl = field(src, PERF_MEM_LVL_SHIFT, 14);
-	unsigned number = field(src, PERF_MEM_LVLNUM_SHIFT, 4);
-	unsigned hops = field(src, PERF_MEM_HOPS_SHIFT, 3);
+	unsigned lock = src_field(src, PERF_MEM_LOCK_SHIFT, 2);
+	unsigned lvl = src_field(src, PERF_MEM_LVL_SHIFT, 14);
+	unsigned number = src_field(src, PERF_MEM_LVLNUM_SHIFT, 4);
+	unsigned hops = src_field(src, PERF_MEM_HOPS_SHIFT, 3);
 
 	*op = (struct memop){ .locked = lock & PERF_MEM_LOCK_LOCKED };
-	op->set[MEMOP_KIND] = (uint8_t)(field(src, PERF_MEM_OP_SHIFT, 5) >> 1);
-	op->set[MEMOP_SNOOP] = (uint8_t)(field(src, PERF_MEM_SNOOP_SHIFT, 5) >> 1 |
-					 field(src, PERF_MEM_SNOOPX_SHIFT, 2) << 4);
-	op->set[MEMOP_TLB] = (uint8_t)(field(src, PERF_MEM_TLB_SHIFT, 7) >> 1);
-	op->set[MEMOP_BLOCK] = (uint8_t)(field(src, PERF_MEM_BLK_SHIFT, 3) >> 1);
+	op->set[MEMOP_KIND] = (uint8_t)(src_field(src, PERF_MEM_OP_SHIFT, 5) >> 1);
+	op->set[MEMOP_SNOOP] = (uint8_t)(src_field(src, PERF_MEM_SNOOP_SHIFT, 5) >> 1 |
+					 src_field(src, PERF_MEM_SNOOPX_SHIFT, 2) << 4);
+	op->set[MEMOP_TLB] = (uint8_t)(src_field(src, PERF_MEM_TLB_SHIFT, 7) >> 1);
+	op->set[MEMOP_BLOCK] = (uint8_t)(src_field(src, PERF_MEM_BLK_SHIFT, 3) >> 1);
 	if (op->locked || !(lock & PERF_MEM_LOCK_NA))
 		op->has |= MEMOP_HAS_LOCKED;
 	for (size_t i = sizeof(old_levels) / sizeof(*old_levels); i-- > 0;)
@@ -243,7 +243,7 @@ ALWAYS_INLINE void read_tlb(struct memop *op, const struct ibs *x, enum ibs_fiel
 		op->set[MEMOP_TLB] = MEMOP_TLB_L2 | (second ? MEMOP_TLB_MISS : MEMOP_TLB_HIT);
 }
 
-static void read_op(struct memop *op, const struct ibs *x)
+static void read_ibs_op(struct memop *op, const struct ibs *x)
 {
 	uint64_t page, width, open;
 
@@ -315,14 +315,14 @@ void memop_of_ibs(struct memop *op, const struct ibs *x)
 {
 	*op = (struct memop){ .raw = true };
 	if (x->kind == IBS_OP)
-		read_op(op, x);
+		read_ibs_op(op, x);
 	else
 		read_fetch(op, x);
 }
 
 /* ---- samples ---------------------------------------------------------------------------- */
 
-static const char *pmu_of(const struct pd_info *info, uint32_t type)
+static const char *event_pmu_name(const struct pd_info *info, uint32_t type)
 {
 	for (size_t i = 0; i < info->n_pmus; i++)
 		if (info->pmu_type[i] == type)
@@ -331,9 +331,9 @@ static const char *pmu_of(const struct pd_info *info, uint32_t type)
 }
 
 /* PMUs are named in the header, but not by all that write recordings. */
-static bool is_of(const struct pd_info *info, const struct pd_event *ev, const char *pmu)
+static bool event_is_of_pmu(const struct pd_info *info, const struct pd_event *ev, const char *pmu)
 {
-	return !strcmp(pmu_of(info, ev->attr.type), pmu) ||
+	return !strcmp(event_pmu_name(info, ev->attr.type), pmu) ||
 	       (!info->n_pmus && !strncmp(ev->name, pmu, strlen(pmu)));
 }
 
@@ -367,9 +367,9 @@ struct memop_how memop_how(const struct pd *rec, const struct pd_event *ev)
 				 .amd = strstr(id, "AuthenticAMD") || strstr(id, "HygonGenuine") };
 	bool raw = ev->attr.sample_type & PERF_SAMPLE_RAW;
 
-	if (raw && is_of(info, ev, "ibs_op"))
+	if (raw && event_is_of_pmu(info, ev, "ibs_op"))
 		how.from = MEMOP_FROM_OP;
-	else if (raw && is_of(info, ev, "ibs_fetch"))
+	else if (raw && event_is_of_pmu(info, ev, "ibs_fetch"))
 		how.from = MEMOP_FROM_FETCH;
 	else if (raw && spe_is_event(rec, ev))
 		how.from = MEMOP_FROM_SPE;

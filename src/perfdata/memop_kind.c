@@ -51,13 +51,13 @@ static inline bool read_packet(struct packet *x, const struct memop_how *how,
 	return true;
 }
 
-static bool is_kind(const struct memop_kind *k, const struct packet *x)
+static bool kind_fits(const struct memop_kind *k, const struct packet *x)
 {
 	return k->used && k->data2 == x->data2 && k->data3 == x->of_kind && k->caps == x->caps;
 }
 
-static __attribute__((noinline)) bool learn(struct memop_kind *k, const struct memop_how *how,
-					    const struct packet *packet)
+static __attribute__((noinline)) bool learn_kind(struct memop_kind *k, const struct memop_how *how,
+						 const struct packet *packet)
 {
 	struct ibs x;
 	uint32_t has;
@@ -95,7 +95,7 @@ const struct memop *memop_of_kind(struct memop *other, struct memop_kind **kind,
 	if (!read_packet(&x, how, ev, r))
 		return NULL;
 	k = &table[(x.data2 * 0x9e3779b97f4a7c15u ^ x.of_kind * 0xc2b2ae3d27d4eb4fu) >> 56];
-	if (!is_kind(k, &x) && !learn(k, how, &x))
+	if (!kind_fits(k, &x) && !learn_kind(k, how, &x))
 		return NULL;
 	*kind = k;
 	op = &k->op;

@@ -60,7 +60,7 @@ static struct section get_section(struct cur *c)
 }
 
 /* What of a section lies within the file. */
-static uint64_t inside(const struct pd_source *s, const struct section *x)
+static uint64_t section_inside(const struct pd_source *s, const struct section *x)
 {
 	if (x->off >= s->len)
 		return 0;
@@ -73,7 +73,7 @@ static uint64_t swapped(uint64_t v, bool swap)
 }
 
 /* The first page or less; terminals' escapes are text, too. */
-static bool is_text(const struct pd_source *s)
+static bool begins_as_text(const struct pd_source *s)
 {
 	for (size_t i = 0; i < s->len && i < 4096; i++)
 		if ((s->p[i] < ' ' && !strchr("\t\n\r\033", s->p[i])) || s->p[i] == 127 || !s->p[i])
@@ -103,7 +103,7 @@ static int get_magic(struct pd *rec, const struct pd_source *s, struct err *err)
 		rec->swap = size > UINT32_MAX;
 		rec->info.form = PD_VERSION1;
 	} else {
-		if (is_text(s)) {
+		if (begins_as_text(s)) {
 			(void)err_set(err, ERR_FORMAT, "%s: is text, not a recording", rec->path);
 			return err_hint(
 				err, "-o of run and report writes text; recordings are written by "
@@ -164,7 +164,7 @@ static int get_header(struct pd *rec, const struct pd_source *s, struct header *
 static int get_attrs(struct pd *rec, const struct pd_source *s, const struct header *h,
 		     struct err *err)
 {
-	uint64_t have = inside(s, &h->attrs), row = h->attr_size;
+	uint64_t have = section_inside(s, &h->attrs), row = h->attr_size;
 
 	if (row < 64 + 16 || row > 65536) {
 		pd_note(rec,
@@ -181,7 +181,7 @@ static int get_attrs(struct pd *rec, const struct pd_source *s, const struct hea
 		const uint8_t *p = s->p + h->attrs.off + at;
 		struct section ids = { swapped(ld64(p + row - 16), rec->swap),
 				       swapped(ld64(p + row - 8), rec->swap) };
-		uint64_t n = inside(s, &ids);
+		uint64_t n = section_inside(s, &ids);
 
 		if (n < ids.len)
 			pd_note(rec,
@@ -201,7 +201,7 @@ static int get_attrs(struct pd *rec, const struct pd_source *s, const struct hea
 /* Version 1: rows of a config and a name of 64 bytes. */
 static void get_types(struct pd *rec, const struct pd_source *s, const struct header *h)
 {
-	uint64_t have = inside(s, &h->types);
+	uint64_t have = section_inside(s, &h->types);
 
 	for (uint64_t at = 0; have - at >= 72 && pd_may_search(rec); at += 72) {
 		const uint8_t *p = s->p + h->types.off + at;
@@ -234,7 +234,7 @@ static int take_features(struct pd *rec, const struct pd_source *s, uint64_t tab
 		x.off = swapped(ld64(s->p + table), rec->swap);
 		x.len = swapped(ld64(s->p + table + 8), rec->swap);
 		table += 16;
-		if (inside(s, &x) < x.len) {
+		if (section_inside(s, &x) < x.len) {
 			const char *name = pd_feature_name(bit);
 
 			info->features_bad[bit / 64] |= (uint64_t)1 << (bit % 64);
@@ -276,7 +276,7 @@ static bool no_features(const struct pd *rec)
 	return !(f[0] | f[1] | f[2] | f[3]);
 }
 
-static int open_file(struct pd *rec, struct pd_source *s, struct err *err)
+static int open_pd_source(struct pd *rec, struct pd_source *s, struct err *err)
 {
 	struct header h;
 	uint64_t have;
@@ -286,7 +286,7 @@ static int open_file(struct pd *rec, struct pd_source *s, struct err *err)
 	get_types(rec, s, &h);
 	if (rec->info.form == PD_FILE)
 		pd_end_block(rec, s, h.size);
-	have = inside(s, &h.data);
+	have = section_inside(s, &h.data);
 	if (!h.data.len && h.data.off && h.data.off < s->len) {
 		have = s->len - h.data.off;
 		pd_end_unfinished(rec);
@@ -331,7 +331,7 @@ static int open_file(struct pd *rec, struct pd_source *s, struct err *err)
 	return pd_walk_source(rec, s, h.data.off, have, err);
 }
 
-static int name_events(struct pd *rec, struct err *err)
+static int name_pd_events(struct pd *rec, struct err *err)
 {
 	vec_each (&rec->events, struct pd_event *, ev) {
 		if (!ev->name || !*ev->name)
@@ -357,7 +357,7 @@ static int open_sources(struct pd *rec, struct err *err)
 		if (pd_source_own(&rec->sources.v[i], err))
 			return -1;
 	size = swapped(ld64(s->p + 8), rec->swap);
-	if (size == PIPE_SIZE ? open_pipe(rec, s, err) : open_file(rec, s, err))
+	if (size == PIPE_SIZE ? open_pipe(rec, s, err) : open_pd_source(rec, s, err))
 		return -1;
 	for (size_t i = 1; i < rec->sources.n; i++)
 		if (pd_walk_source(rec, &rec->sources.v[i], 0, rec->sources.v[i].len, err))
@@ -374,7 +374,7 @@ static int open_sources(struct pd *rec, struct err *err)
 	}
 	rec->info.buildids = rec->buildids.v;
 	rec->info.n_buildids = rec->buildids.n;
-	return name_events(rec, err) || pd_spe_decode(rec, err) || pd_walk_done(rec, err) ||
+	return name_pd_events(rec, err) || pd_spe_decode(rec, err) || pd_walk_done(rec, err) ||
 			       pd_feed_end(rec, err)
 		       ? -1
 		       : 0;
@@ -395,7 +395,7 @@ static struct pd *pd_new(const char *path)
 	return NULL;
 }
 
-static int finish_notes(struct pd *rec, struct err *err)
+static int finish_pd_notes(struct pd *rec, struct err *err)
 {
 	const char *s;
 
@@ -421,7 +421,7 @@ int pd_open_feed(struct pd **out, const char *path, const struct pd_feed *feed, 
 	if (!rec)
 		return err_nomem(err);
 	rec->feed = feed;
-	if (pd_load(rec, path, err) || open_sources(rec, err) || finish_notes(rec, err)) {
+	if (pd_load(rec, path, err) || open_sources(rec, err) || finish_pd_notes(rec, err)) {
 		pd_close(rec);
 		return -1;
 	}
@@ -441,7 +441,7 @@ int pd_open_memory(struct pd **out, const void *p, size_t len, struct err *err)
 		pd_close(rec);
 		return err_nomem(err);
 	}
-	if (open_sources(rec, err) || finish_notes(rec, err)) {
+	if (open_sources(rec, err) || finish_pd_notes(rec, err)) {
 		pd_close(rec);
 		return -1;
 	}

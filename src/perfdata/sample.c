@@ -34,7 +34,7 @@ struct at {
 	const uint8_t *p, *end;
 };
 
-static bool take(struct at *c, uint64_t bytes, const uint8_t **out)
+static bool take_bytes(struct at *c, uint64_t bytes, const uint8_t **out)
 {
 	if (bytes > (uint64_t)(c->end - c->p))
 		return false;
@@ -47,19 +47,19 @@ static bool take64(struct at *c, uint64_t *out)
 {
 	const uint8_t *p;
 
-	if (!take(c, 8, &p))
+	if (!take_bytes(c, 8, &p))
 		return false;
 	*out = ld64(p);
 	return true;
 }
 
 /* An array of `n` elements of `width` bytes, n from outside. */
-static bool take_array(struct at *c, uint64_t n, unsigned width, const uint8_t **out)
+static bool take_sample_array(struct at *c, uint64_t n, unsigned width, const uint8_t **out)
 {
-	return n <= (uint64_t)(c->end - c->p) / width && take(c, n * width, out);
+	return n <= (uint64_t)(c->end - c->p) / width && take_bytes(c, n * width, out);
 }
 
-static unsigned read_width(uint64_t format)
+static unsigned read_format_width(uint64_t format)
 {
 	return 8 + 8 * (unsigned)!!(format & PERF_FORMAT_ID) +
 	       8 * (unsigned)!!(format & PERF_FORMAT_LOST);
@@ -78,11 +78,11 @@ static bool get_read(struct at *c, struct pd_sample *s)
 	if ((format & PERF_FORMAT_TOTAL_TIME_RUNNING) && !take64(c, &running))
 		return false;
 	if (format & PERF_FORMAT_GROUP) {
-		if (!take_array(c, n, read_width(format), &p))
+		if (!take_sample_array(c, n, read_format_width(format), &p))
 			return false;
 	} else {
 		n = 1;
-		if (!take(c, read_width(format) - 8, &rest))
+		if (!take_bytes(c, read_format_width(format) - 8, &rest))
 			return false;
 	}
 	s->read_enabled = enabled;
@@ -101,7 +101,7 @@ struct pd_read pd_read_get(const struct pd_sample *s, uint64_t i)
 	if (!p || i >= s->n_read)
 		return r;
 	if (format & PERF_FORMAT_GROUP) {
-		p += i * read_width(format);
+		p += i * read_format_width(format);
 		r.value = ld64(p);
 		p += 8;
 	} else {
@@ -122,7 +122,7 @@ static bool get_chain(struct at *c, struct pd_sample *s)
 {
 	uint64_t n;
 
-	if (!take64(c, &n) || !take_array(c, n, 8, &s->chain))
+	if (!take64(c, &n) || !take_sample_array(c, n, 8, &s->chain))
 		return false;
 	s->n_chain = n;
 	return true;
@@ -132,7 +132,7 @@ static bool get_raw(struct at *c, struct pd_sample *s)
 {
 	const uint8_t *p;
 
-	if (!take(c, 4, &p) || !take(c, ld32(p), &s->raw))
+	if (!take_bytes(c, 4, &p) || !take_bytes(c, ld32(p), &s->raw))
 		return false;
 	s->raw_size = ld32(p);
 	return true;
@@ -147,9 +147,9 @@ static bool get_branch(struct at *c, struct pd_sample *s)
 		return false;
 	if ((kind & PERF_SAMPLE_BRANCH_HW_INDEX) && !take64(c, &hw_idx))
 		return false;
-	if (!take_array(c, n, PD_BRANCH_SIZE, &entries))
+	if (!take_sample_array(c, n, PD_BRANCH_SIZE, &entries))
 		return false;
-	if ((kind & CYC_SAMPLE_BRANCH_COUNTERS) && !take_array(c, n, 8, &counters))
+	if ((kind & CYC_SAMPLE_BRANCH_COUNTERS) && !take_sample_array(c, n, 8, &counters))
 		return false;
 	s->branch_hw_idx = hw_idx;
 	s->branch = entries;
@@ -175,7 +175,7 @@ static bool get_regs(struct at *c, uint64_t mask, struct pd_regs *out)
 	uint64_t abi;
 
 	if (!take64(c, &abi) ||
-	    (abi && !take_array(c, (uint64_t)__builtin_popcountll(mask), 8, &out->v)))
+	    (abi && !take_sample_array(c, (uint64_t)__builtin_popcountll(mask), 8, &out->v)))
 		return false;
 	out->abi = abi;
 	out->mask = abi ? mask : 0;
@@ -197,7 +197,7 @@ static bool get_stack(struct at *c, struct pd_sample *s)
 	uint64_t room, used = 0;
 	const uint8_t *p;
 
-	if (!take64(c, &room) || !take(c, room, &p) || (room && !take64(c, &used)))
+	if (!take64(c, &room) || !take_bytes(c, room, &p) || (room && !take64(c, &used)))
 		return false;
 	s->stack = p;
 	s->stack_size = used < room ? used : room;
@@ -237,7 +237,7 @@ static bool get_aux(struct at *c, struct pd_sample *s)
 {
 	uint64_t size;
 
-	if (!take64(c, &size) || !take(c, size, &s->aux))
+	if (!take64(c, &size) || !take_bytes(c, size, &s->aux))
 		return false;
 	s->aux_size = size;
 	return true;

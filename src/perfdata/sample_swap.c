@@ -47,7 +47,7 @@ static void turn_array(struct turn *t, uint64_t n)
 	t->p += n * 8;
 }
 
-static void pass(struct turn *t, uint64_t n)
+static void skip_bytes(struct turn *t, uint64_t n)
 {
 	if (t->bad || n > (uint64_t)(t->end - t->p))
 		t->bad = true;
@@ -66,7 +66,7 @@ static void turn_raw(struct turn *t)
 	pd_swap_run(t->p, 4, 4);
 	size = ld32(t->p);
 	t->p += 4;
-	pass(t, size);
+	skip_bytes(t, size);
 }
 
 /* A branch's flags are bit-fields: on a machine of the other order each begins at the other end. */
@@ -153,7 +153,7 @@ static void turn_varying(struct turn *t, uint64_t type)
 	if (type & PERF_SAMPLE_STACK_USER) {
 		uint64_t room = turn64(t);
 
-		pass(t, room);
+		skip_bytes(t, room);
 		if (room)
 			(void)turn64(t);
 	}
@@ -166,7 +166,7 @@ static void turn_varying(struct turn *t, uint64_t type)
 		if (type & last[i])
 			(void)turn64(t);
 	if (type & PERF_SAMPLE_AUX)
-		pass(t, turn64(t));
+		skip_bytes(t, turn64(t));
 }
 
 void pd_sample_swap(const struct pd *rec, uint8_t *p, size_t size)

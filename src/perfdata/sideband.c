@@ -9,7 +9,7 @@
 #include <math.h>
 
 /* The string at `off`, ended within the record; NULL where it is not. */
-static const char *text_at(const struct pd_record *r, size_t off)
+static const char *record_text_at(const struct pd_record *r, size_t off)
 {
 	if (off >= r->size || !memchr(r->p + off, 0, r->size - off))
 		return NULL;
@@ -49,7 +49,7 @@ int pd_mmap_get(const struct pd *rec, const struct pd_record *r, struct pd_mmap 
 	out->len = ld64(p + 24);
 	out->pgoff = ld64(p + 32);
 	out->is_data = r->misc & PERF_RECORD_MISC_MMAP_DATA;
-	out->path = text_at(r, out->is_mmap2 ? 72 : 40);
+	out->path = record_text_at(r, out->is_mmap2 ? 72 : 40);
 	if (!out->path)
 		return -1;
 	if (!out->is_mmap2)
@@ -76,7 +76,7 @@ int pd_comm_get(const struct pd_record *r, struct pd_comm *out)
 	out->pid = ld32(r->p + 8);
 	out->tid = ld32(r->p + 12);
 	out->exec = r->misc & PERF_RECORD_MISC_COMM_EXEC;
-	out->comm = text_at(r, 16);
+	out->comm = record_text_at(r, 16);
 	return out->comm ? 0 : -1;
 }
 
@@ -102,7 +102,7 @@ int pd_ksymbol_get(const struct pd_record *r, struct pd_ksymbol *out)
 	out->len = ld32(r->p + 16);
 	out->ksym_type = ld16(r->p + 20);
 	out->flags = ld16(r->p + 22);
-	out->name = text_at(r, 24);
+	out->name = record_text_at(r, 24);
 	return out->name ? 0 : -1;
 }
 
@@ -138,7 +138,7 @@ int pd_cgroup_get(const struct pd_record *r, struct pd_cgroup *out)
 	if (r->type != PERF_RECORD_CGROUP || r->size < 17)
 		return -1;
 	out->id = ld64(r->p + 8);
-	out->path = text_at(r, 16);
+	out->path = record_text_at(r, 16);
 	return out->path ? 0 : -1;
 }
 

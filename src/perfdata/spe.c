@@ -31,8 +31,8 @@ static size_t with_payload(struct spe_packet *out, enum spe_packet_kind kind, ui
 }
 
 /* Addresses and counters have indexes of 3 bits, or of 5 with a header of two bytes. */
-static size_t indexed(struct spe_packet *out, unsigned upper, size_t head, const uint8_t *p,
-		      size_t len)
+static size_t indexed_packet(struct spe_packet *out, unsigned upper, size_t head, const uint8_t *p,
+			     size_t len)
 {
 	uint8_t last = p[head - 1], index = (uint8_t)(upper << 3 | (last & 7));
 
@@ -50,7 +50,7 @@ static size_t extended(struct spe_packet *out, const uint8_t *p, size_t len, uin
 	if (len < 2)
 		return 0;
 	if (p[1])
-		return indexed(out, p[0] & 3u, 2, p, len);
+		return indexed_packet(out, p[0] & 3u, 2, p, len);
 	step = (size_t)1 << ((p[0] & 3) + 1);
 	n = step - (at & (step - 1));
 	*out = (struct spe_packet){ .kind = SPE_PAD };
@@ -75,7 +75,8 @@ size_t spe_packet_read(struct spe_packet *out, const uint8_t *p, size_t len, uin
 		return with_payload(out, SPE_CONTEXT, p[0] & 3, 1, p, len);
 	if ((p[0] & 0xfc) == 0x48)
 		return with_payload(out, SPE_OPERATION, p[0] & 3, 1, p, len);
-	return (p[0] & 0xfc) == 0x20 ? extended(out, p, len, at) : indexed(out, 0, 1, p, len);
+	return (p[0] & 0xfc) == 0x20 ? extended(out, p, len, at)
+				     : indexed_packet(out, 0, 1, p, len);
 }
 
 /* ---- records ------------------------------------------------------------------------------- */
@@ -332,7 +333,7 @@ static int encoding_of(const struct spe *x)
 }
 
 /* Which of `sources`, or -1. */
-static int source_of(const struct spe *x, const char **why)
+static int spe_source_row(const struct spe *x, const char **why)
 {
 	int encoding = encoding_of(x);
 
@@ -352,12 +353,12 @@ static int source_of(const struct spe *x, const char **why)
 
 const char *spe_source_name(const struct spe *x, const char **why)
 {
-	int i = source_of(x, why);
+	int i = spe_source_row(x, why);
 
 	return i < 0 ? NULL : sources[i].name;
 }
 
-static bool is_event(const struct spe *x, enum spe_field f)
+static bool has_spe_event(const struct spe *x, enum spe_field f)
 {
 	uint64_t v;
 
@@ -369,16 +370,16 @@ static bool is_event(const struct spe *x, enum spe_field f)
 /* By the events, for loads: the nearest level that had the line, else the farthest that missed. */
 static uint64_t load_level(const struct spe *x)
 {
-	bool l1 = is_event(x, SPE_L1D_REFILL), l2 = is_event(x, SPE_L2D_MISS);
-	bool llc = is_event(x, SPE_LLC_MISS);
+	bool l1 = has_spe_event(x, SPE_L1D_REFILL), l2 = has_spe_event(x, SPE_L2D_MISS);
+	bool llc = has_spe_event(x, SPE_LLC_MISS);
 
-	if (is_event(x, SPE_L1D_ACCESS) && !l1)
+	if (has_spe_event(x, SPE_L1D_ACCESS) && !l1)
 		return LEVEL(L1, HIT, L1);
-	if (is_event(x, SPE_RECENTLY_FETCHED))
+	if (has_spe_event(x, SPE_RECENTLY_FETCHED))
 		return LEVEL(LFB, HIT, LFB);
-	if (is_event(x, SPE_L2D_ACCESS) && !l2)
+	if (has_spe_event(x, SPE_L2D_ACCESS) && !l2)
 		return LEVEL(L2, HIT, L2);
-	if (is_event(x, SPE_LLC_ACCESS) && !llc)
+	if (has_spe_event(x, SPE_LLC_ACCESS) && !llc)
 		return LEVEL(L3, HIT, L3);
 	if (llc)
 		return LEVEL(L3, MISS, L3);
@@ -393,37 +394,37 @@ static uint64_t store_level(const struct spe *x)
 {
 	if (encoding_of(x) >= 0)
 		return SRC(LVL, NA) | SRC(LVLNUM, NA) | SRC(SNOOP, NA);
-	if (is_event(x, SPE_LLC_MISS))
+	if (has_spe_event(x, SPE_LLC_MISS))
 		return LEVEL(L3, MISS, L3);
-	if (is_event(x, SPE_LLC_ACCESS))
+	if (has_spe_event(x, SPE_LLC_ACCESS))
 		return LEVEL(L3, HIT, L3);
-	if (is_event(x, SPE_L2D_MISS))
+	if (has_spe_event(x, SPE_L2D_MISS))
 		return LEVEL(L2, MISS, L2);
-	if (is_event(x, SPE_L2D_ACCESS))
+	if (has_spe_event(x, SPE_L2D_ACCESS))
 		return LEVEL(L2, HIT, L2);
-	if (is_event(x, SPE_L1D_REFILL))
+	if (has_spe_event(x, SPE_L1D_REFILL))
 		return LEVEL(L1, MISS, L1);
-	return is_event(x, SPE_L1D_ACCESS) ? LEVEL(L1, HIT, L1) : 0;
+	return has_spe_event(x, SPE_L1D_ACCESS) ? LEVEL(L1, HIT, L1) : 0;
 }
 
 static uint64_t snoop_of(const struct spe *x)
 {
-	if (is_event(x, SPE_SNOOPED))
-		return is_event(x, SPE_DATA_MODIFIED) ? SRC(SNOOP, HITM) : SRC(SNOOP, HIT);
+	if (has_spe_event(x, SPE_SNOOPED))
+		return has_spe_event(x, SPE_DATA_MODIFIED) ? SRC(SNOOP, HITM) : SRC(SNOOP, HIT);
 	return x->flags & SPE_TELLS_SNOOPS ? SRC(SNOOP, NONE) : SRC(SNOOP, NA);
 }
 
 /* A hit of the TLB may be of either level; only a walk is told apart. */
 static uint64_t tlb_of(const struct spe *x)
 {
-	if (is_event(x, SPE_TLB_WALK))
+	if (has_spe_event(x, SPE_TLB_WALK))
 		return SRC(TLB, WK) | SRC(TLB, MISS);
-	return is_event(x, SPE_TLB_ACCESS) ? SRC(TLB, L1) | SRC(TLB, L2) | SRC(TLB, HIT) : 0;
+	return has_spe_event(x, SPE_TLB_ACCESS) ? SRC(TLB, L1) | SRC(TLB, L2) | SRC(TLB, HIT) : 0;
 }
 
-static uint64_t lock_of(const struct spe *x)
+static uint64_t spe_lock(const struct spe *x)
 {
-	bool locked = is_event(x, SPE_ATOMIC) || is_event(x, SPE_EXCLUSIVE);
+	bool locked = has_spe_event(x, SPE_ATOMIC) || has_spe_event(x, SPE_EXCLUSIVE);
 
 	return x->subclass == SPE_MEMORY_UNKNOWN ? SRC(LOCK, NA) : locked ? SRC(LOCK, LOCKED) : 0;
 }
@@ -433,7 +434,7 @@ uint64_t spe_data_src(const struct spe *x)
 	const uint64_t snoop = (uint64_t)0x1f << PERF_MEM_SNOOP_SHIFT;
 	const char *why;
 	uint64_t src;
-	int i = source_of(x, &why);
+	int i = spe_source_row(x, &why);
 
 	if (!spe_is_memory(x))
 		return SRC(OP, NA) | SRC(LVL, NA) | SRC(LVLNUM, NA) | SRC(SNOOP, NA) |
@@ -443,9 +444,9 @@ uint64_t spe_data_src(const struct spe *x)
 		src = SRC(LVL, NA) | SRC(LVLNUM, NA);
 	if (!(src & snoop))
 		src |= snoop_of(x);
-	if (is_event(x, SPE_REMOTE_ACCESS))
+	if (has_spe_event(x, SPE_REMOTE_ACCESS))
 		src |= SRC(REMOTE, REMOTE);
-	return src | (is_store(x) ? SRC(OP, STORE) : SRC(OP, LOAD)) | tlb_of(x) | lock_of(x);
+	return src | (is_store(x) ? SRC(OP, STORE) : SRC(OP, LOAD)) | tlb_of(x) | spe_lock(x);
 }
 
 /* ---- events -------------------------------------------------------------------------------- */

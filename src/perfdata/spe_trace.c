@@ -74,7 +74,7 @@ struct reading {
 
 /* ---- what the kernel tells ------------------------------------------------------------------- */
 
-static int by_key(const void *a, const void *b)
+static int facts_by_key(const void *a, const void *b)
 {
 	const struct fact *x = a, *y = b;
 
@@ -94,8 +94,8 @@ static const struct fact *fact_at(const struct facts *v, uint32_t key, uint64_t 
 	return or_first && i < v->n && v->v[i].key == key ? &v->v[i] : NULL;
 }
 
-static int add_fact(struct facts *v, uint32_t key, uint64_t at, uint32_t pid, uint32_t tid,
-		    uint64_t time)
+static int add_trace_fact(struct facts *v, uint32_t key, uint64_t at, uint32_t pid, uint32_t tid,
+			  uint64_t time)
 {
 	return vec_push(v, ((struct fact){ key, pid, tid, at, time }));
 }
@@ -116,7 +116,7 @@ static void read_conversion(struct conversion *c, const struct pd_record *r)
 	c->any = c->mult;
 }
 
-static uint64_t time_of(const struct conversion *c, uint64_t ticks)
+static uint64_t trace_time(const struct conversion *c, uint64_t ticks)
 {
 	uint64_t whole, rest;
 
@@ -127,17 +127,18 @@ static uint64_t time_of(const struct conversion *c, uint64_t ticks)
 }
 
 /* Who runs from then on: whom a switch on any CPU names, or whose the record is. */
-static int take_switch(struct decoding *d, const struct pd_record *r, const struct pd_sample_id *id)
+static int take_trace_switch(struct decoding *d, const struct pd_record *r,
+			     const struct pd_sample_id *id)
 {
 	bool out = r->misc & PERF_RECORD_MISC_SWITCH_OUT;
 
 	if (!(id->has & PERF_SAMPLE_CPU) || !(id->has & PERF_SAMPLE_TIME))
 		return 0;
 	if (!out)
-		return add_fact(&d->on_cpu, id->cpu, id->time, id->pid, id->tid, 0);
+		return add_trace_fact(&d->on_cpu, id->cpu, id->time, id->pid, id->tid, 0);
 	if (r->type != PERF_RECORD_SWITCH_CPU_WIDE || r->size < 16)
 		return 0;
-	return add_fact(&d->on_cpu, id->cpu, id->time, ld32(r->p + 8), ld32(r->p + 12), 0);
+	return add_trace_fact(&d->on_cpu, id->cpu, id->time, ld32(r->p + 8), ld32(r->p + 12), 0);
 }
 
 static int take_thread(struct decoding *d, const struct pd_record *r, const struct pd_sample_id *id)
@@ -146,13 +147,13 @@ static int take_thread(struct decoding *d, const struct pd_record *r, const stru
 	struct pd_comm comm;
 
 	if (r->type == PERF_RECORD_FORK && !pd_task_get(r, &task))
-		return add_fact(&d->of_thread, task.tid, task.time, task.pid, task.tid, 0);
+		return add_trace_fact(&d->of_thread, task.tid, task.time, task.pid, task.tid, 0);
 	if (r->type == PERF_RECORD_COMM && !pd_comm_get(r, &comm))
-		return add_fact(&d->of_thread, comm.tid, id->time, comm.pid, comm.tid, 0);
+		return add_trace_fact(&d->of_thread, comm.tid, id->time, comm.pid, comm.tid, 0);
 	return 0;
 }
 
-static int take_record(void *ctx, const struct pd_record *r)
+static int take_trace_record(void *ctx, const struct pd_record *r)
 {
 	struct decoding *d = ctx;
 	struct pd_sample_id id;
@@ -165,22 +166,23 @@ static int take_record(void *ctx, const struct pd_record *r)
 	switch (r->type) {
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
-		return take_switch(d, r, &id);
+		return take_trace_switch(d, r, &id);
 	case PERF_RECORD_ITRACE_START:
 		if (r->size < 16 || !(id.has & PERF_SAMPLE_CPU) || !(id.has & PERF_SAMPLE_TIME))
 			return 0;
-		return add_fact(&d->on_cpu, id.cpu, id.time, ld32(r->p + 8), ld32(r->p + 12), 0);
+		return add_trace_fact(&d->on_cpu, id.cpu, id.time, ld32(r->p + 8), ld32(r->p + 12),
+				      0);
 	case PERF_RECORD_AUX:
 		if (r->size < 32)
 			return 0;
-		return add_fact(&d->aux, id.has & PERF_SAMPLE_CPU ? id.cpu : id.tid, ld64(r->p + 8),
-				0, 0, id.time);
+		return add_trace_fact(&d->aux, id.has & PERF_SAMPLE_CPU ? id.cpu : id.tid,
+				      ld64(r->p + 8), 0, 0, id.time);
 	default:
 		return take_thread(d, r, &id);
 	}
 }
 
-static int add_cpu(struct decoding *d, uint64_t number, struct cpu cpu)
+static int add_trace_cpu(struct decoding *d, uint64_t number, struct cpu cpu)
 {
 	uint64_t *at = u64map_at(&d->cpu_at, number, NULL);
 
@@ -215,7 +217,7 @@ static int read_info(struct decoding *d)
 			break;
 		cpu = (struct cpu){ (uint32_t)ld64(q + 24), (uint32_t)ld64(q + 32),
 				    more > 3 ? ld64(q + 48) : 0 };
-		if (add_cpu(d, ld64(q + 8), cpu))
+		if (add_trace_cpu(d, ld64(q + 8), cpu))
 			return -1;
 	}
 	/* a trace of a thread does not name its CPU: known if all are alike */
@@ -229,7 +231,7 @@ static int read_info(struct decoding *d)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-static int flush(struct decoding *d, struct err *err)
+static int flush_trace_sample(struct decoding *d, struct err *err)
 {
 	int rc = d->fill ? pd_walk_made(d->rec, d->block, d->fill, err) : 0;
 
@@ -238,7 +240,7 @@ static int flush(struct decoding *d, struct err *err)
 	return rc;
 }
 
-static void *put(uint8_t *p, const void *from, size_t n)
+static void *put_trace_bytes(uint8_t *p, const void *from, size_t n)
 {
 	memcpy(p, from, n);
 	return p + n;
@@ -246,19 +248,19 @@ static void *put(uint8_t *p, const void *from, size_t n)
 
 static uint8_t *put64(uint8_t *p, uint64_t v)
 {
-	return put(p, &v, sizeof(v));
+	return put_trace_bytes(p, &v, sizeof(v));
 }
 
 static uint8_t *put_pair(uint8_t *p, uint32_t a, uint32_t b)
 {
 	uint32_t v[2] = { a, b };
 
-	return put(p, v, sizeof(v));
+	return put_trace_bytes(p, v, sizeof(v));
 }
 
 /* The fields as the kernel orders them, those that the event has. */
-static uint8_t *put_sample(uint8_t *p, const struct reading *r, uint32_t pid, uint32_t tid,
-			   uint64_t time)
+static uint8_t *put_trace_sample(uint8_t *p, const struct reading *r, uint32_t pid, uint32_t tid,
+				 uint64_t time)
 {
 	const struct spe *x = &r->x;
 	uint64_t type = r->ev->attr.sample_type, v[3] = { 0 }, id = r->ev->n_ids ? *r->ev->ids : 0;
@@ -282,7 +284,7 @@ static uint8_t *put_sample(uint8_t *p, const struct reading *r, uint32_t pid, ui
 	p = put64(p, r->ev->attr.sample_period ? r->ev->attr.sample_period : 1);
 	st32(p, raw);
 	p = put_pair(p + sizeof(raw), x->midr, x->flags);
-	p = put(p, r->raw, r->used);
+	p = put_trace_bytes(p, r->raw, r->used);
 	memset(p, 0, raw - SPE_RAW_HEAD - r->used);
 	p += raw - SPE_RAW_HEAD - r->used;
 	p = put64(p, (x->word[SPE_W_TOTAL] & UINT16_MAX) |
@@ -306,7 +308,7 @@ static uint64_t when(struct decoding *d, const struct reading *r, size_t at)
 	const struct fact *f;
 
 	if (r->x.has >> SPE_W_TIMESTAMP & 1 && d->conv.any)
-		return time_of(&d->conv, r->x.word[SPE_W_TIMESTAMP]);
+		return trace_time(&d->conv, r->x.word[SPE_W_TIMESTAMP]);
 	d->untimed++;
 	f = fact_at(&d->aux, (uint32_t)(t->cpu >= 0 ? t->cpu : t->tid), t->offset + at, true);
 	return f ? f->time : 0;
@@ -334,7 +336,7 @@ static void who(struct decoding *d, const struct reading *r, uint64_t time, uint
 	*pid = f ? f->pid : *tid ? NOBODY : 0;
 }
 
-static int emit(struct decoding *d, const struct reading *r, size_t at, struct err *err)
+static int emit_record(struct decoding *d, const struct reading *r, size_t at, struct err *err)
 {
 	struct perf_event_header h = { .type = PERF_RECORD_SAMPLE };
 	uint64_t level, time;
@@ -345,7 +347,7 @@ static int emit(struct decoding *d, const struct reading *r, size_t at, struct e
 		d->nowhere++;
 		return 0;
 	}
-	if (d->block && d->fill + SAMPLE_MOST > PD_BLOCK_SIZE && flush(d, err))
+	if (d->block && d->fill + SAMPLE_MOST > PD_BLOCK_SIZE && flush_trace_sample(d, err))
 		return -1;
 	if (!d->block)
 		d->block = pd_block_new(d->rec, PD_BLOCK_SIZE);
@@ -356,7 +358,7 @@ static int emit(struct decoding *d, const struct reading *r, size_t at, struct e
 	p = d->block + d->fill;
 	h.misc = (level ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER) |
 		 PERF_RECORD_MISC_EXACT_IP;
-	h.size = (uint16_t)(put_sample(p + sizeof(h), r, pid, tid, time) - p);
+	h.size = (uint16_t)(put_trace_sample(p + sizeof(h), r, pid, tid, time) - p);
 	memcpy(p, &h, sizeof(h));
 	d->fill += h.size;
 	d->records++;
@@ -403,7 +405,7 @@ static int read_trace(struct decoding *d, struct reading *r, struct err *err)
 		spe_finish(&r->x);
 		if (r->x.has >> SPE_W_CONTEXT & 1)
 			r->context = (uint32_t)r->x.word[SPE_W_CONTEXT];
-		if (!skip && emit(d, r, at, err))
+		if (!skip && emit_record(d, r, at, err))
 			return -1;
 		skip = false;
 		begin_record(r);
@@ -413,7 +415,7 @@ static int read_trace(struct decoding *d, struct reading *r, struct err *err)
 }
 
 /* The event whose PMU it is: of the trace's CPU, else of the recording. */
-static struct pd_event *event_of(const struct decoding *d, const struct cpu *cpu)
+static struct pd_event *trace_event(const struct decoding *d, const struct cpu *cpu)
 {
 	struct pd_event *other = NULL;
 
@@ -461,7 +463,7 @@ static int read_traces(struct decoding *d, struct err *err)
 		r->trace = &rec->traces.v[i];
 		at = r->trace->cpu >= 0 ? u64map_find(&d->cpu_at, (uint64_t)r->trace->cpu) : NULL;
 		r->cpu = &d->cpus.v[at ? *at : 0];
-		r->ev = ev = event_of(d, r->cpu);
+		r->ev = ev = trace_event(d, r->cpu);
 		while (k < ready.n && ready.v[k] != ev)
 			k++;
 		if (!ev || (k == ready.n && !prepare_event(rec, ev))) {
@@ -476,13 +478,13 @@ static int read_traces(struct decoding *d, struct err *err)
 		rec->info.aux_decoded += r->trace->len;
 	}
 	if (!rc)
-		rc = flush(d, err);
+		rc = flush_trace_sample(d, err);
 	vec_free(&ready);
 	free(r);
 	return rc;
 }
 
-static void put_notes(const struct decoding *d)
+static void note_trace_losses(const struct decoding *d)
 {
 	if (d->cut)
 		pd_note(d->rec,
@@ -516,16 +518,16 @@ int pd_spe_decode(struct pd *rec, struct err *err)
 		return 0;
 	if (!rec->aux_info || ld32(rec->aux_info + 8) != AUXTRACE_ARM_SPE)
 		return 0;
-	if (read_info(&d) || pd_walk(rec, take_record, &d)) {
+	if (read_info(&d) || pd_walk(rec, take_trace_record, &d)) {
 		(void)err_nomem(err);
 		goto out;
 	}
-	vec_sort(&d.on_cpu, by_key);
-	vec_sort(&d.of_thread, by_key);
-	vec_sort(&d.aux, by_key);
+	vec_sort(&d.on_cpu, facts_by_key);
+	vec_sort(&d.of_thread, facts_by_key);
+	vec_sort(&d.aux, facts_by_key);
 	rc = read_traces(&d, err);
 	if (!rc)
-		put_notes(&d);
+		note_trace_losses(&d);
 out:
 	vec_free(&d.on_cpu);
 	vec_free(&d.of_thread);

@@ -64,7 +64,7 @@ static int take_threads(struct walker *w, const struct pd_record *r)
 	return 0;
 }
 
-static int take_stat(struct walker *w, const struct pd_record *r)
+static int take_stat_cell(struct walker *w, const struct pd_record *r)
 {
 	int event = pd_id_event(w->rec, ld64(r->p + 8));
 	struct stat_cell c = { .event = (uint32_t)event,
@@ -96,7 +96,7 @@ static int end_round(struct walker *w, uint64_t time, bool untold)
 	return round.n ? vec_push(&w->rounds, round) : 0;
 }
 
-static int one(void *ctx, const struct pd_record *r)
+static int take_stat_record(void *ctx, const struct pd_record *r)
 {
 	struct walker *w = ctx;
 	const struct record_row *row = pd_record_row(r->type);
@@ -112,7 +112,7 @@ static int one(void *ctx, const struct pd_record *r)
 		rc = take_threads(w, r);
 		break;
 	case PD_RECORD_STAT:
-		rc = take_stat(w, r);
+		rc = take_stat_cell(w, r);
 		break;
 	case PD_RECORD_STAT_ROUND:
 		rc = end_round(w, ld64(r->p + 16), false);
@@ -185,7 +185,7 @@ int stat_data_read(struct stat_data *out, struct arena *a, const struct pd *rec,
 	int rc = -1;
 
 	memset(out, 0, sizeof(*out));
-	(void)pd_walk(rec, one, &w);
+	(void)pd_walk(rec, take_stat_record, &w);
 	if (!w.nomem && end_round(&w, w.rounds.n ? vec_last(&w.rounds)->time : 0, true))
 		w.nomem = true;
 	if (w.nomem || subtract(&w)) {

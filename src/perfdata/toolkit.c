@@ -69,7 +69,7 @@ bool pd_toolkit_is(const uint8_t *p, size_t len)
 /* ---- the head -------------------------------------------------------------------------------- */
 
 /* What stands behind "key: ", up to the line's end. */
-static const char *value_of(const struct toolkit *t, const char *key, size_t *len)
+static const char *toolkit_value(const struct toolkit *t, const char *key, size_t *len)
 {
 	size_t n = strlen(key);
 
@@ -84,10 +84,10 @@ static const char *value_of(const struct toolkit *t, const char *key, size_t *le
 	return NULL;
 }
 
-static uint32_t number_of(const struct toolkit *t, const char *key)
+static uint32_t toolkit_number(const struct toolkit *t, const char *key)
 {
 	size_t len;
-	const char *s = value_of(t, key, &len);
+	const char *s = toolkit_value(t, key, &len);
 
 	return s ? (uint32_t)strtoul(s, NULL, 0) : 0;
 }
@@ -109,52 +109,52 @@ static uint32_t caps_of(const struct toolkit *t)
 	uint32_t caps = 7 | IBS_CAP_OP_COUNT; /* valid, fetches and ops are sampled */
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
-		caps |= number_of(t, flags[i].key) ? flags[i].cap : 0;
+		caps |= toolkit_number(t, flags[i].key) ? flags[i].cap : 0;
 	return caps;
 }
 
 /* ---- as a recording -------------------------------------------------------------------------- */
 
-static void put_header(struct buf *b, uint32_t type, uint16_t misc, size_t size)
+static void put_toolkit_header(struct buf *b, uint32_t type, uint16_t misc, size_t size)
 {
 	struct perf_event_header h = { type, misc, (uint16_t)size };
 
 	buf_put(b, &h, sizeof(h));
 }
 
-static uint64_t period_of(enum ibs_kind kind, uint64_t ctl)
+static uint64_t toolkit_period(enum ibs_kind kind, uint64_t ctl)
 {
 	uint64_t period = (ctl & 0xffff) << 4;
 
 	return kind == IBS_OP ? period | (ctl & UINT64_C(0x7f) << 20) : period;
 }
 
-static uint64_t word_of(const struct toolkit *t, size_t i, size_t word)
+static uint64_t toolkit_word(const struct toolkit *t, size_t i, size_t word)
 {
 	size_t words = t->kind == IBS_OP ? OP_WORDS : FETCH_WORDS;
 
 	return ld64(t->p + (i * words + word) * sizeof(uint64_t));
 }
 
-static void put_attr(struct toolkit *t)
+static void put_toolkit_attr(struct toolkit *t)
 {
-	uint64_t ctl = t->n ? word_of(t, 0, OP_CTL) : 0, id = 1;
+	uint64_t ctl = t->n ? toolkit_word(t, 0, OP_CTL) : 0, id = 1;
 	struct perf_event_attr a = {
 		.size = sizeof(a),
 		.type = t->kind == IBS_OP ? PMU_OP : PMU_FETCH,
 		.config = t->kind == IBS_OP ? ctl & 1u << 19 : 0,
-		.sample_period = period_of(t->kind, ctl),
+		.sample_period = toolkit_period(t->kind, ctl),
 		.sample_type = SAMPLE,
 		.sample_id_all = 1,
 	};
 
-	put_header(&t->out, PD_RECORD_HEADER_ATTR, 0,
-		   sizeof(struct perf_event_header) + sizeof(a) + sizeof(id));
+	put_toolkit_header(&t->out, PD_RECORD_HEADER_ATTR, 0,
+			   sizeof(struct perf_event_header) + sizeof(a) + sizeof(id));
 	buf_put(&t->out, &a, sizeof(a));
 	buf_put_u64(&t->out, id);
 }
 
-static void put_string(struct buf *b, const char *s, size_t len)
+static void put_padded_string(struct buf *b, const char *s, size_t len)
 {
 	size_t room = (len + 1 + 63) & ~(size_t)63;
 
@@ -163,27 +163,27 @@ static void put_string(struct buf *b, const char *s, size_t len)
 	buf_fill(b, '\0', room - len);
 }
 
-static void put_feature(struct toolkit *t, uint64_t bit, const struct buf *payload)
+static void put_toolkit_feature(struct toolkit *t, uint64_t bit, const struct buf *payload)
 {
 	size_t size = sizeof(struct perf_event_header) + sizeof(bit) + payload->len;
 	size_t pad = -size & 7;
 
 	if (size + pad > UINT16_MAX)
 		return;
-	put_header(&t->out, PD_RECORD_FEATURE, 0, size + pad);
+	put_toolkit_header(&t->out, PD_RECORD_FEATURE, 0, size + pad);
 	buf_put_u64(&t->out, bit);
 	buf_put(&t->out, payload->s, payload->len);
 	buf_fill(&t->out, '\0', pad);
 }
 
-static void put_text(struct toolkit *t, uint64_t bit, const char *s, size_t len)
+static void put_toolkit_text(struct toolkit *t, uint64_t bit, const char *s, size_t len)
 {
 	struct buf b = BUF_INIT;
 
 	if (!s || !len)
 		return;
-	put_string(&b, s, len < 4096 ? len : 4096);
-	put_feature(t, bit, &b);
+	put_padded_string(&b, s, len < 4096 ? len : 4096);
+	put_toolkit_feature(t, bit, &b);
 	t->out.failed |= b.failed;
 	buf_free(&b);
 }
@@ -206,61 +206,62 @@ static void put_features(struct toolkit *t)
 	size_t len;
 
 	(void)snprintf(cpuid, sizeof(cpuid), "AuthenticAMD,%" PRIu32 ",%" PRIu32 ",%" PRIu32,
-		       number_of(t, "AMD Processor Family"), number_of(t, "AMD Processor Model"),
-		       number_of(t, "AMD Processor Stepping"));
-	put_text(t, BIT_CPUID, cpuid, strlen(cpuid));
-	put_text(t, BIT_ARCH, "x86_64", 6);
-	s = value_of(t, "AMD Processor Name", &len);
-	put_text(t, BIT_CPUDESC, s, len);
-	s = value_of(t, "System name", &len);
-	put_text(t, BIT_HOSTNAME, s, len);
-	s = value_of(t, "OS", &len); /* "Linux 4.4.0 #1 SMP ... x86_64" */
+		       toolkit_number(t, "AMD Processor Family"),
+		       toolkit_number(t, "AMD Processor Model"),
+		       toolkit_number(t, "AMD Processor Stepping"));
+	put_toolkit_text(t, BIT_CPUID, cpuid, strlen(cpuid));
+	put_toolkit_text(t, BIT_ARCH, "x86_64", 6);
+	s = toolkit_value(t, "AMD Processor Name", &len);
+	put_toolkit_text(t, BIT_CPUDESC, s, len);
+	s = toolkit_value(t, "System name", &len);
+	put_toolkit_text(t, BIT_HOSTNAME, s, len);
+	s = toolkit_value(t, "OS", &len); /* "Linux 4.4.0 #1 SMP ... x86_64" */
 	release = s ? memchr(s, ' ', len) : NULL;
 	if (release)
-		put_text(t, BIT_OSRELEASE, release + 1, strcspn(release + 1, " \n"));
-	s = value_of(t, "Command line", &len);
+		put_toolkit_text(t, BIT_OSRELEASE, release + 1, strcspn(release + 1, " \n"));
+	s = toolkit_value(t, "Command line", &len);
 	while (len && s[len - 1] == ' ')
 		len--;
 	if (len) {
 		buf_put_u32(&b, 1);
-		put_string(&b, s, len < 4096 ? len : 4096);
-		put_feature(t, BIT_CMDLINE, &b);
+		put_padded_string(&b, s, len < 4096 ? len : 4096);
+		put_toolkit_feature(t, BIT_CMDLINE, &b);
 		buf_reset(&b);
 	}
 	buf_put_u32(&b, 2);
 	buf_put_u32(&b, PMU_FETCH);
-	put_string(&b, "ibs_fetch", 9);
+	put_padded_string(&b, "ibs_fetch", 9);
 	buf_put_u32(&b, PMU_OP);
-	put_string(&b, "ibs_op", 6);
-	put_feature(t, BIT_PMUS, &b);
+	put_padded_string(&b, "ibs_op", 6);
+	put_toolkit_feature(t, BIT_PMUS, &b);
 	t->out.failed |= b.failed;
 	buf_free(&b);
 }
 
 /* The registers in the order of the kernel's dump. */
-static size_t registers(const struct toolkit *t, size_t i, uint64_t v[])
+static size_t toolkit_registers(const struct toolkit *t, size_t i, uint64_t v[])
 {
 	size_t n = 0;
 
 	if (t->kind == IBS_FETCH) {
-		v[n++] = word_of(t, i, FETCH_CTL);
-		v[n++] = word_of(t, i, FETCH_LINEAR);
-		v[n++] = word_of(t, i, FETCH_PHYSICAL);
+		v[n++] = toolkit_word(t, i, FETCH_CTL);
+		v[n++] = toolkit_word(t, i, FETCH_LINEAR);
+		v[n++] = toolkit_word(t, i, FETCH_PHYSICAL);
 		if (t->caps & IBS_CAP_FETCH_EXTENDED)
-			v[n++] = word_of(t, i, FETCH_EXTENDED);
+			v[n++] = toolkit_word(t, i, FETCH_EXTENDED);
 		return n;
 	}
-	v[n++] = word_of(t, i, OP_CTL);
-	v[n++] = word_of(t, i, OP_RIP);
-	v[n++] = word_of(t, i, OP_DATA);
-	v[n++] = word_of(t, i, OP_DATA2);
-	v[n++] = word_of(t, i, OP_DATA3);
-	v[n++] = word_of(t, i, OP_LINEAR);
-	v[n++] = word_of(t, i, OP_PHYSICAL);
+	v[n++] = toolkit_word(t, i, OP_CTL);
+	v[n++] = toolkit_word(t, i, OP_RIP);
+	v[n++] = toolkit_word(t, i, OP_DATA);
+	v[n++] = toolkit_word(t, i, OP_DATA2);
+	v[n++] = toolkit_word(t, i, OP_DATA3);
+	v[n++] = toolkit_word(t, i, OP_LINEAR);
+	v[n++] = toolkit_word(t, i, OP_PHYSICAL);
 	if (t->caps & IBS_CAP_TARGET)
-		v[n++] = word_of(t, i, OP_TARGET);
+		v[n++] = toolkit_word(t, i, OP_TARGET);
 	if (t->caps & IBS_CAP_DATA4)
-		v[n++] = word_of(t, i, OP_DATA4);
+		v[n++] = toolkit_word(t, i, OP_DATA4);
 	return n;
 }
 
@@ -280,8 +281,8 @@ int pd_toolkit_convert(struct pd *rec, struct pd_source *s, struct err *err)
 	if (!t.head)
 		return err_nomem(err);
 	t.kind = memcmp(s->p, op_title, sizeof(op_title) - 1) ? IBS_FETCH : IBS_OP;
-	version = number_of(&t, t.kind == IBS_OP ? "IBS Op Structure Version"
-						 : "IBS Fetch Structure Version");
+	version = toolkit_number(&t, t.kind == IBS_OP ? "IBS Op Structure Version"
+						      : "IBS Fetch Structure Version");
 	if (version != VERSION)
 		return err_set(err, ERR_FORMAT,
 			       "%s: an IBS sample file with structures of version %" PRIu32
@@ -299,7 +300,7 @@ int pd_toolkit_convert(struct pd *rec, struct pd_source *s, struct err *err)
 		"nor mappings, so that code has no names; times are ticks");
 	buf_put(&t.out, "PERFILE2", 8);
 	buf_put_u64(&t.out, 16);
-	put_attr(&t);
+	put_toolkit_attr(&t);
 	put_features(&t);
 	for (size_t i = 0; i < t.n && !t.out.failed; i++) {
 		bool op = t.kind == IBS_OP;
@@ -308,22 +309,23 @@ int pd_toolkit_convert(struct pd *rec, struct pd_source *s, struct err *err)
 			t.p + (i + 1) * words * sizeof(uint64_t) - 4 * sizeof(uint32_t);
 		uint32_t tid = ld32(who), pid = ld32(who + 4), cpu = ld32(who + 8),
 			 kernel = ld32(who + 12);
-		uint64_t v[OP_WORDS], fixed[3] = { 1, word_of(&t, i, op ? OP_RIP : FETCH_LINEAR) };
+		uint64_t v[OP_WORDS],
+			fixed[3] = { 1, toolkit_word(&t, i, op ? OP_RIP : FETCH_LINEAR) };
 		struct buf *b = &t.out;
 
-		n = registers(&t, i, v);
-		put_header(b, PERF_RECORD_SAMPLE,
-			   kernel ? PERF_RECORD_MISC_KERNEL
-				  : PERF_RECORD_MISC_USER | (op ? PERF_RECORD_MISC_EXACT_IP : 0),
-			   sizeof(struct perf_event_header) + 7 * sizeof(uint64_t) +
-				   n * sizeof(*v));
+		n = toolkit_registers(&t, i, v);
+		put_toolkit_header(
+			b, PERF_RECORD_SAMPLE,
+			kernel ? PERF_RECORD_MISC_KERNEL
+			       : PERF_RECORD_MISC_USER | (op ? PERF_RECORD_MISC_EXACT_IP : 0),
+			sizeof(struct perf_event_header) + 7 * sizeof(uint64_t) + n * sizeof(*v));
 		buf_put(b, fixed, 2 * sizeof(*fixed));
 		buf_put_u32(b, pid);
 		buf_put_u32(b, tid);
-		buf_put_u64(b, word_of(&t, i, op ? OP_TSC : FETCH_TSC));
+		buf_put_u64(b, toolkit_word(&t, i, op ? OP_TSC : FETCH_TSC));
 		buf_put_u32(b, cpu);
 		buf_put_u32(b, 0);
-		buf_put_u64(b, period_of(t.kind, v[0]));
+		buf_put_u64(b, toolkit_period(t.kind, v[0]));
 		buf_put_u32(b, (uint32_t)(sizeof(t.caps) + n * sizeof(*v)));
 		buf_put_u32(b, t.caps);
 		buf_put(b, v, n * sizeof(*v));

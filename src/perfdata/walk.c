@@ -23,7 +23,7 @@ uint64_t walk_offset(const struct walk *w, const uint8_t *p)
 }
 
 /* "offset 104", "data.3: offset 104", "unpacked from the record at offset 104" */
-static const char *place(const struct walk *w, const uint8_t *p, char out[static 96])
+static const char *where_in_file(const struct walk *w, const uint8_t *p, char out[static 96])
 {
 	(void)snprintf(out, 96, "%s%s%soffset %" PRIu64, w->in->name ? w->in->name : "",
 		       w->in->name ? ": " : "", w->inside ? "unpacked from " : "",
@@ -118,7 +118,7 @@ static int count_lost(struct pd *rec, const uint8_t *p, size_t size, struct err 
 }
 
 /* The event of a sample, remembering the last id: runs of one event are the rule. */
-static struct pd_event *event_of(struct pd *rec, const uint8_t *p, size_t size)
+static struct pd_event *event_of_sample(struct pd *rec, const uint8_t *p, size_t size)
 {
 	uint64_t id, *v;
 
@@ -138,7 +138,7 @@ static struct pd_event *event_of(struct pd *rec, const uint8_t *p, size_t size)
 	return &rec->events.v[rec->last_event];
 }
 
-static inline void note_period(struct pd_event *ev, uint64_t period)
+static inline void note_sample_period(struct pd_event *ev, uint64_t period)
 {
 	ev->period += period;
 	if (period < ev->least || !ev->most)
@@ -147,9 +147,9 @@ static inline void note_period(struct pd_event *ev, uint64_t period)
 		ev->most = period;
 }
 
-static inline int count_sample(struct pd *rec, const uint8_t *p, size_t size, struct err *err)
+static inline int count_pd_sample(struct pd *rec, const uint8_t *p, size_t size, struct err *err)
 {
-	struct pd_event *ev = event_of(rec, p, size);
+	struct pd_event *ev = event_of_sample(rec, p, size);
 	uint64_t time;
 
 	rec->count[PERF_RECORD_SAMPLE]++;
@@ -164,7 +164,7 @@ static inline int count_sample(struct pd *rec, const uint8_t *p, size_t size, st
 	}
 	ev->samples++;
 	if (ev->at.period)
-		note_period(ev, ld64(p + ev->at.period));
+		note_sample_period(ev, ld64(p + ev->at.period));
 	else
 		ev->period += ev->attr.sample_period ? ev->attr.sample_period : 1;
 	if (ev->at.time) {
@@ -189,7 +189,7 @@ static int other_record(struct walk *w, uint8_t *p, uint32_t type, size_t size, 
 		char at[96];
 
 		pd_note(w->rec, "%s: a %s record of %zu bytes, at least %u expected",
-			place(w, p, at), row->name, size, row->least);
+			where_in_file(w, p, at), row->name, size, row->least);
 		return 0;
 	}
 	return row->hook(w, p, size, err);
@@ -202,7 +202,7 @@ struct head {
 	size_t size;
 };
 
-static inline struct head head_of(const struct pd *rec, const uint8_t *p)
+static inline struct head read_record_head(const struct pd *rec, const uint8_t *p)
 {
 	struct head h = { ld32(p), ld16(p + 6) };
 
@@ -215,7 +215,7 @@ static inline struct head head_of(const struct pd *rec, const uint8_t *p)
 	return h;
 }
 
-static bool is_packed(uint32_t type)
+static bool is_compressed(uint32_t type)
 {
 	return type == PD_RECORD_COMPRESSED || type == PD_RECORD_COMPRESSED2;
 }
@@ -282,7 +282,7 @@ static uint8_t *follow_samples(const struct walk *w, uint8_t *p, const uint8_t *
 }
 
 /* Whole records from p to the end, to something that is no record, or to a fault (noted). */
-static uint8_t *follow(struct walk *w, uint8_t *p, const uint8_t *end, struct err *err)
+static uint8_t *follow_records(struct walk *w, uint8_t *p, const uint8_t *end, struct err *err)
 {
 	struct pd *rec = w->rec;
 	char at[96];
@@ -298,19 +298,19 @@ static uint8_t *follow(struct walk *w, uint8_t *p, const uint8_t *end, struct er
 		}
 		if ((size_t)(end - p) < 8)
 			break;
-		h = head_of(rec, p);
+		h = read_record_head(rec, p);
 
 		if (h.size < 8) {
 			pd_note(rec,
 				"%s: a record of size %zu; the %zu bytes from there on are left "
 				"out",
-				place(w, p, at), h.size, (size_t)(end - p));
+				where_in_file(w, p, at), h.size, (size_t)(end - p));
 			w->stop = true;
 			break;
 		}
 		if (h.size > (size_t)(end - p))
 			break;
-		if (is_packed(h.type)) {
+		if (is_compressed(h.type)) {
 			w->packed = true;
 			break;
 		}
@@ -322,7 +322,7 @@ static uint8_t *follow(struct walk *w, uint8_t *p, const uint8_t *end, struct er
 		}
 		if (rec->swap)
 			pd_record_swap(rec, p, h.size);
-		if (h.type == PERF_RECORD_SAMPLE ? count_sample(rec, p, h.size, err)
+		if (h.type == PERF_RECORD_SAMPLE ? count_pd_sample(rec, p, h.size, err)
 						 : other_record(w, p, h.type, h.size, err))
 			return NULL;
 		p += h.size;
@@ -340,10 +340,10 @@ static uint8_t *pass_packed(struct walk *w, uint8_t *p, const uint8_t *end, stru
 
 	w->packed = false;
 	while (!w->stop && (size_t)(end - p) >= 8) {
-		struct head h = head_of(rec, p);
+		struct head h = read_record_head(rec, p);
 		size_t from = 8, len;
 
-		if (h.size < 8 || h.size > (size_t)(end - p) || !is_packed(h.type))
+		if (h.size < 8 || h.size > (size_t)(end - p) || !is_compressed(h.type))
 			break;
 		if (count_other(rec, h.type, h.size, err))
 			return NULL;
@@ -388,13 +388,13 @@ const uint8_t *walk_scan(struct walk *w, uint8_t *p, const uint8_t *end, struct 
 			return p;
 		if (run_begin(w, p, false, err))
 			return NULL;
-		p = follow(w, p, end, err);
+		p = follow_records(w, p, end, err);
 		if (!p)
 			return NULL;
 		if (w->packed && w->inside) {
 			pd_note(w->rec,
 				"%s: a packed record within packed ones; what follows is left out",
-				place(w, p, at));
+				where_in_file(w, p, at));
 			w->stop = true;
 		}
 		if (w->aux &&
@@ -404,7 +404,7 @@ const uint8_t *walk_scan(struct walk *w, uint8_t *p, const uint8_t *end, struct 
 			return NULL;
 		if (w->skip > (uint64_t)(end - p)) {
 			pd_note(w->rec, "%s: %" PRIu64 " bytes of payload claimed, %zu are there",
-				place(w, p, at), w->skip, (size_t)(end - p));
+				where_in_file(w, p, at), w->skip, (size_t)(end - p));
 			w->skip = 0;
 			w->stop = true;
 			return end;
@@ -456,7 +456,7 @@ int pd_walk_source(struct pd *rec, const struct pd_source *s, uint64_t off, uint
 		pd_end_cut(rec, "cut short: the last record is incomplete");
 		pd_note(rec,
 			"%s: cut short; the last record is incomplete (%zu bytes of it are there)",
-			place(&w, p, at), (size_t)(end - p));
+			where_in_file(&w, p, at), (size_t)(end - p));
 	}
 	rc = 0;
 out:
@@ -584,7 +584,7 @@ const struct pd_chunk *pd_chunks(const struct pd *rec, size_t *n)
 
 /* ---- sums ---- */
 
-static int by_type(const void *a, const void *b)
+static int types_ascending(const void *a, const void *b)
 {
 	uint32_t x = ((const struct pd_type_count *)a)->type;
 	uint32_t y = ((const struct pd_type_count *)b)->type;
@@ -610,7 +610,7 @@ int pd_walk_done(struct pd *rec, struct err *err)
 	vec_each (&rec->unknown, const struct pd_unknown *, u)
 		if (add_type(rec, u->type, u->count, u->bytes))
 			return err_nomem(err);
-	vec_sort(&rec->type_counts, by_type);
+	vec_sort(&rec->type_counts, types_ascending);
 	assert(pairs_hold(rec->type_counts.n, i,
 			  rec->type_counts.v[i].type <= rec->type_counts.v[i + 1].type));
 	vec_each (&rec->type_counts, const struct pd_type_count *, t)

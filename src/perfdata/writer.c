@@ -69,7 +69,7 @@ static int not_cut(const struct pdw *w, struct err *err)
 	return err_hint(err, "record again, into a file that no other program uses");
 }
 
-static int put(struct pdw *w, const void *p, size_t len, struct err *err)
+static int put_bytes(struct pdw *w, const void *p, size_t len, struct err *err)
 {
 	if (not_cut(w, err))
 		return -1;
@@ -84,7 +84,7 @@ static int put(struct pdw *w, const void *p, size_t len, struct err *err)
 }
 
 /* Room for the end of the file. */
-static void reserve(struct pdw *w)
+static void reserve_tail(struct pdw *w)
 {
 	struct rlimit size;
 
@@ -148,7 +148,7 @@ static void header_fill(const struct pdw *w, uint8_t h[HEADER_SIZE], uint64_t da
 static int write_ids(struct pdw *w, const struct pdw_setup *s, struct err *err)
 {
 	for (size_t i = 0; i < s->n_events; i++)
-		if (put(w, s->event[i].ids, s->event[i].n_ids * sizeof(uint64_t), err))
+		if (put_bytes(w, s->event[i].ids, s->event[i].n_ids * sizeof(uint64_t), err))
 			return -1;
 	return 0;
 }
@@ -158,8 +158,8 @@ static int write_attrs(struct pdw *w, const struct pdw_setup *s, uint64_t ids_at
 	for (size_t i = 0; i < s->n_events; i++) {
 		uint64_t section[2] = { ids_at, s->event[i].n_ids * sizeof(uint64_t) };
 
-		if (put(w, &s->event[i].attr, sizeof(s->event[i].attr), err) ||
-		    put(w, section, sizeof(section), err))
+		if (put_bytes(w, &s->event[i].attr, sizeof(s->event[i].attr), err) ||
+		    put_bytes(w, section, sizeof(section), err))
 			return -1;
 		ids_at += section[1];
 	}
@@ -211,7 +211,7 @@ static int set_up_zstd(struct pdw *w, int level, struct err *err)
 	return 0;
 }
 
-static int put_end(struct pdw *w, const struct pdw_end *end, struct err *err)
+static int put_end_block(struct pdw *w, const struct pdw_end *end, struct err *err)
 {
 	const struct pd_ended e = { .how = end->how,
 				    .number = (uint32_t)end->number,
@@ -251,7 +251,7 @@ int pdw_open(struct pdw **out, const char *path, const struct pdw_setup *setup, 
 	if (file_new_open(&w->file, path, 0600, setup->ours ? FILE_NEW_OURS : FILE_NEW_FRESH, err))
 		goto fail;
 	w->regular = !w->file.direct;
-	reserve(w);
+	reserve_tail(w);
 	if (old_name(w, old, err) || file_out_check(old, err))
 		goto fail;
 	for (size_t i = 0; i < setup->n_events; i++)
@@ -271,7 +271,7 @@ int pdw_open(struct pdw **out, const char *path, const struct pdw_setup *setup, 
 	 */
 	header_fill(w, header, 0, no_features);
 	ended_put(ended, &now);
-	if (put(w, header, sizeof(header), err) || put(w, ended, sizeof(ended), err) ||
+	if (put_bytes(w, header, sizeof(header), err) || put_bytes(w, ended, sizeof(ended), err) ||
 	    write_ids(w, setup, err) || write_attrs(w, setup, IDS_AT, err) ||
 	    set_up_zstd(w, setup->zstd_level, err))
 		goto fail;
@@ -321,12 +321,12 @@ static int put_packed(struct pdw *w, size_t len, struct err *err)
 				       .size = (uint16_t)(sizeof(h) + len) };
 
 	memcpy(w->packed, &h, sizeof(h));
-	return put(w, w->packed, sizeof(h) + len, err);
+	return put_bytes(w, w->packed, sizeof(h) + len, err);
 }
 
 /* One zstd stream runs through all COMPRESSED records; with `flush`, all it holds back comes out.
  */
-static int pack(struct pdw *w, const void *p, size_t len, bool flush, struct err *err)
+static int pack_block(struct pdw *w, const void *p, size_t len, bool flush, struct err *err)
 {
 	ZSTD_inBuffer in = { p, len, 0 };
 	size_t left;
@@ -351,17 +351,17 @@ static int flush_buffer(struct pdw *w, struct err *err)
 	size_t len = w->filled;
 
 	w->filled = 0;
-	return len ? put(w, w->buffer, len, err) : 0;
+	return len ? put_bytes(w, w->buffer, len, err) : 0;
 }
 
 static int data(struct pdw *w, const void *p, size_t len, struct err *err)
 {
 	if (w->zstd)
-		return pack(w, p, len, false, err);
+		return pack_block(w, p, len, false, err);
 	if (len > BUFFER_SIZE - w->filled && flush_buffer(w, err))
 		return -1;
 	if (len >= BUFFER_SIZE / 4) /* large pieces go straight from the ring to the kernel */
-		return flush_buffer(w, err) ? -1 : put(w, p, len, err);
+		return flush_buffer(w, err) ? -1 : put_bytes(w, p, len, err);
 	assert(w->filled + len <= BUFFER_SIZE);
 	memcpy(w->buffer + w->filled, p, len);
 	w->filled += len;
@@ -373,11 +373,11 @@ int pdw_data(struct pdw *w, const void *p, size_t len, struct err *err)
 	return w->full || !data(w, p, len, &w->why) ? 0 : fills_up(w, err);
 }
 
-static int flush(struct pdw *w, struct err *err)
+static int flush_block(struct pdw *w, struct err *err)
 {
 	uint64_t size;
 
-	if (!w->full && (w->zstd ? pack(w, "", 0, true, err) : flush_buffer(w, err)))
+	if (!w->full && (w->zstd ? pack_block(w, "", 0, true, err) : flush_buffer(w, err)))
 		return -1;
 	if (!w->regular || w->at == w->told)
 		return 0;
@@ -392,7 +392,7 @@ static int flush(struct pdw *w, struct err *err)
 
 int pdw_flush(struct pdw *w, struct err *err)
 {
-	return w->full || !flush(w, &w->why) ? 0 : fills_up(w, err);
+	return w->full || !flush_block(w, &w->why) ? 0 : fills_up(w, err);
 }
 
 const struct err *pdw_full(const struct pdw *w)
@@ -405,7 +405,7 @@ int pdw_behind(struct pdw *w, const void *p, size_t len, struct err *err)
 	uint64_t end = w->at;
 
 	(void)give_reserve_up(w);
-	if (!put(w, p, len, err))
+	if (!put_bytes(w, p, len, err))
 		return 0;
 	(void)!cut_to(w, end);
 	return -1;
@@ -445,8 +445,8 @@ int pdw_feature_early(struct pdw *w, unsigned bit, const void *p, size_t len, st
 
 	if (size > RECORD_MAX) /* then the commit has it, or nobody */
 		return 0;
-	return put(w, &h, sizeof(h), err) || put(w, &id, sizeof(id), err) || put(w, p, len, err) ||
-			       put(w, zeros, pad, err)
+	return put_bytes(w, &h, sizeof(h), err) || put_bytes(w, &id, sizeof(id), err) ||
+			       put_bytes(w, p, len, err) || put_bytes(w, zeros, pad, err)
 		       ? -1
 		       : 0;
 }
@@ -471,11 +471,11 @@ static int write_features(struct pdw *w, uint64_t features[4], struct err *err)
 
 		features[f->bit / 64] |= 1ULL << (f->bit % 64);
 		at += f->payload.len;
-		if (put(w, section, sizeof(section), err))
+		if (put_bytes(w, section, sizeof(section), err))
 			return -1;
 	}
 	vec_each (&w->feature, struct feature *, f) {
-		if (put(w, buf_str(&f->payload), f->payload.len, err))
+		if (put_bytes(w, buf_str(&f->payload), f->payload.len, err))
 			return -1;
 	}
 	return 0;
@@ -509,12 +509,12 @@ static void cut_off(struct pdw *w, uint64_t data_end)
 	(void)!fd_write_all_at(w->file.fd, header, sizeof(header), 0, w->path, NULL);
 }
 
-static int complete(struct pdw *w, struct err *err)
+static int complete_file(struct pdw *w, struct err *err)
 {
 	uint64_t features[4] = { 0 }, data_end;
 	uint8_t header[HEADER_SIZE];
 
-	if (flush(w, err))
+	if (flush_block(w, err))
 		return -1;
 	data_end = w->at;
 	if (write_features(w, features, err)) {
@@ -557,7 +557,8 @@ static int complete_at_last(struct pdw *w, struct err *err)
 		return -1;
 	if (w->full)
 		(void)give_reserve_up(w);
-	if (!complete(w, &why) || (give_reserve_up(w) && (err_clear(&why), !complete(w, &why))))
+	if (!complete_file(w, &why) ||
+	    (give_reserve_up(w) && (err_clear(&why), !complete_file(w, &why))))
 		return 0;
 	if (err && !err->code)
 		*err = why;
@@ -574,7 +575,7 @@ int pdw_commit(struct pdw *w, const struct pdw_end *end, struct err *err)
 		is.how = PD_END_FULL;
 		is.number = w->why.sys_errno;
 	}
-	if (put_end(w, &is, err))
+	if (put_end_block(w, &is, err))
 		return -1;
 	w->ended = true;
 	if (not_gone(w, err) || pdw_show(w, err))
@@ -585,7 +586,7 @@ int pdw_commit(struct pdw *w, const struct pdw_end *end, struct err *err)
 void pdw_give_up(struct pdw *w, const struct pdw_end *end)
 {
 	if (!w->ended)
-		(void)!put_end(w, end, NULL);
+		(void)!put_end_block(w, end, NULL);
 }
 
 uint64_t pdw_bytes(const struct pdw *w)

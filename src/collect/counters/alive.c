@@ -46,7 +46,7 @@ static uint64_t chase(volatile uint64_t *memory, uint64_t *state)
 	return at;
 }
 
-static uint64_t work(uint64_t *memory)
+static uint64_t alive_work(uint64_t *memory)
 {
 	uint64_t (*volatile const to[])(uint64_t) = { odd, even };
 	uint64_t state = 88172645463325252u, sum = 0;
@@ -96,7 +96,7 @@ enum alive alive_test(const struct perf_event_attr *attr)
 		return ALIVE_UNKNOWN;
 	for (int i = 0; i < TRIES && found == ALIVE_UNKNOWN; i++) {
 		uint64_t *memory = calloc(WORDS, sizeof(*memory));
-		volatile uint64_t sum = work(memory);
+		volatile uint64_t sum = alive_work(memory);
 
 		(void)sum;
 		free(memory);

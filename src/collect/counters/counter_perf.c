@@ -24,7 +24,7 @@ static void close_place(struct perf_counters *c, size_t g, size_t place)
 	}
 }
 
-static void close_group(struct perf_counters *c, size_t g)
+static void close_perf_group(struct perf_counters *c, size_t g)
 {
 	for (size_t p = 0; p < c->n_places; p++)
 		close_place(c, g, p);
@@ -169,18 +169,18 @@ static enum outcome open_everywhere(struct perf_counters *c, size_t g, struct er
 
 /* Every round that does not end it has refused an event, split a part or taken a try: it does
  * end. */
-static int open_group(struct perf_counters *c, size_t g, struct err *err)
+static int open_perf_group(struct perf_counters *c, size_t g, struct err *err)
 {
 	enum outcome o;
 
 	do {
-		close_group(c, g);
+		close_perf_group(c, g);
 		o = open_everywhere(c, g, err);
 	} while (o == AGAIN);
 	return o == OPENED ? 0 : -1;
 }
 
-static int alloc_group(struct perf_counters *c, size_t g, struct err *err)
+static int alloc_perf_group(struct perf_counters *c, size_t g, struct err *err)
 {
 	struct counter_group_state *s = &c->group[g];
 	size_t n = c->setup.group[g].n, cells = n * c->n_places;
@@ -204,7 +204,7 @@ static int alloc_all(struct perf_counters *c, struct err *err)
 	if (!c->group || !c->place_gone)
 		return err_nomem(err);
 	for (size_t g = 0; g < c->setup.n_groups; g++) {
-		if (alloc_group(c, g, err))
+		if (alloc_perf_group(c, g, err))
 			return -1;
 		if (c->setup.group[g].n > most)
 			most = c->setup.group[g].n;
@@ -235,7 +235,7 @@ static int perf_open(void *ctx, void **out, const struct counter_setup *setup, s
 	if (alloc_all(c, err))
 		goto fail;
 	for (size_t g = 0; g < setup->n_groups; g++)
-		if (open_group(c, g, err))
+		if (open_perf_group(c, g, err))
 			goto fail;
 	for (size_t p = 0; p < c->n_places; p++)
 		gone += c->place_gone[p];
@@ -283,7 +283,7 @@ static bool perf_without_kernel(const void *own)
 	return ((const struct perf_counters *)own)->without_kernel;
 }
 
-static size_t perf_files(const void *own)
+static size_t perf_counters_files(const void *own)
 {
 	return ((const struct perf_counters *)own)->files;
 }
@@ -294,7 +294,7 @@ static void perf_close(void *own)
 
 	for (size_t g = 0; c->group && g < c->setup.n_groups; g++) {
 		if (c->group[g].fd)
-			close_group(c, g);
+			close_perf_group(c, g);
 		free(c->group[g].event);
 		free(c->group[g].fd);
 		free(c->group[g].last);
@@ -311,7 +311,7 @@ const struct counter_backend counter_perf = {
 	.split = perf_split,
 	.refused = perf_refused,
 	.without_kernel = perf_without_kernel,
-	.files = perf_files,
+	.files = perf_counters_files,
 	.enable = perf_counters_enable,
 	.apart = perf_counters_apart,
 	.read = perf_counters_read,

@@ -7,7 +7,7 @@
 #include "base/invariant.h"
 #include "collect/counters/counter_int.h"
 
-static size_t target_of(const struct perf_counters *c, size_t place)
+static size_t target_of_place(const struct perf_counters *c, size_t place)
 {
 	return c->setup.cpus && !counter_by_cgroup(c) ? place / c->n_tasks : place;
 }
@@ -44,7 +44,8 @@ static uint64_t advanced(const struct counter_last *l)
 	return l->enabled - l->before;
 }
 
-static int read_time(struct perf_counters *c, size_t g, uint32_t part, size_t place, uint64_t *out)
+static int read_time_enabled(struct perf_counters *c, size_t g, uint32_t part, size_t place,
+			     uint64_t *out)
 {
 	size_t n;
 	int leader = leader_of(c, g, part, place, &n);
@@ -73,8 +74,8 @@ static void find_stopped(struct perf_counters *c, size_t g, uint32_t part)
 			ahead = p;
 	for (size_t p = 0; first && p < c->n_places; p++) {
 		if (first[p].gone || advanced(&first[p]) + BEHIND > advanced(&first[ahead]) ||
-		    read_time(c, g, part, p, &now) || now != first[p].enabled ||
-		    read_time(c, g, part, ahead, &now) || now == first[ahead].enabled)
+		    read_time_enabled(c, g, part, p, &now) || now != first[p].enabled ||
+		    read_time_enabled(c, g, part, ahead, &now) || now == first[ahead].enabled)
 			continue;
 		for (size_t e = 0; e < c->setup.group[g].n; e++)
 			if (c->group[g].event[e].part == part) {
@@ -120,7 +121,8 @@ static int read_part(struct perf_counters *c, size_t g, uint32_t part, size_t pl
 	return 0;
 }
 
-static void add_up(const struct perf_counters *c, size_t g, size_t e, struct counter_value *out)
+static void add_reading(const struct perf_counters *c, size_t g, size_t e,
+			struct counter_value *out)
 {
 	const struct counter_group_state *s = &c->group[g];
 	size_t targets = perf_counters_targets(c);
@@ -130,11 +132,11 @@ static void add_up(const struct perf_counters *c, size_t g, size_t e, struct cou
 						 .absent = true };
 	for (size_t p = 0; p < c->n_places; p++) {
 		const struct counter_last *l = &s->last[e * c->n_places + p];
-		struct counter_value *v = &out[target_of(c, p)];
+		struct counter_value *v = &out[target_of_place(c, p)];
 
 		if (*counter_fd(c, g, e, p) < 0 && *counter_fd(c, g, e, p) != ENDED)
 			continue;
-		assert(target_of(c, p) < targets);
+		assert(target_of_place(c, p) < targets);
 		v->absent = false;
 		v->gone |= l->gone;
 		v->value += l->value;
@@ -144,7 +146,7 @@ static void add_up(const struct perf_counters *c, size_t g, size_t e, struct cou
 }
 
 /* A reading of one group, without summing up. */
-static int read_group(struct perf_counters *c, size_t g, struct err *err)
+static int read_perf_group(struct perf_counters *c, size_t g, struct err *err)
 {
 	for (size_t p = 0; p < c->n_places; p++)
 		for (uint32_t part = 0; part < c->group[g].n_parts; part++)
@@ -160,10 +162,10 @@ int perf_counters_read(void *own, size_t group, struct counter_value *out, struc
 	struct perf_counters *c = own;
 	size_t targets = perf_counters_targets(c);
 
-	if (read_group(c, group, err))
+	if (read_perf_group(c, group, err))
 		return -1;
 	for (size_t e = 0; e < c->setup.group[group].n; e++)
-		add_up(c, group, e, out + e * targets);
+		add_reading(c, group, e, out + e * targets);
 	return 0;
 }
 
@@ -217,7 +219,7 @@ static int turn(struct perf_counters *c, size_t g, bool on, struct err *err)
 static int last_look(struct perf_counters *c, struct err *err)
 {
 	for (size_t g = 0; c->setup.cpus && g < c->setup.n_groups; g++)
-		if (read_group(c, g, err))
+		if (read_perf_group(c, g, err))
 			return -1;
 	return 0;
 }

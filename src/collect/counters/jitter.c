@@ -31,7 +31,7 @@ uint64_t jitter_period(uint64_t nominal, double part, uint64_t *state)
 	return nominal;
 }
 
-static bool is_clock(const struct perf_event_attr *a)
+static bool is_cpu_clock(const struct perf_event_attr *a)
 {
 	return a->type == PERF_TYPE_SOFTWARE &&
 	       (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK);
@@ -40,7 +40,7 @@ static bool is_clock(const struct perf_event_attr *a)
 bool jitter_can(const struct perf_event_attr *attr)
 {
 	return !attr->freq && attr->sample_period >= JITTER_LEAST &&
-	       (is_clock(attr) || jitter_can_change(attr));
+	       (is_cpu_clock(attr) || jitter_can_change(attr));
 }
 
 bool jitter_can_change(const struct perf_event_attr *attr)

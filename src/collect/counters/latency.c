@@ -36,7 +36,7 @@ struct latency {
 
 /* ---- samples ---- */
 
-static void add_sample(struct latency_parser *p, uint64_t id, uint64_t weight)
+static void add_weight(struct latency_parser *p, uint64_t id, uint64_t weight)
 {
 	uint16_t cycles = (uint16_t)(weight >> 48);
 	struct latency_sums *s;
@@ -68,7 +68,7 @@ static void add_sample(struct latency_parser *p, uint64_t id, uint64_t weight)
 }
 
 /* A whole record, or the first bytes of a long one. */
-static void one_record(struct latency_parser *p, size_t size)
+static void parse_latency_record(struct latency_parser *p, size_t size)
 {
 	uint32_t type = ld32(p->head);
 
@@ -77,7 +77,7 @@ static void one_record(struct latency_parser *p, size_t size)
 	if (type != PERF_RECORD_SAMPLE)
 		return;
 	if (size >= SAMPLE_SIZE)
-		add_sample(p, ld64(p->head + 8), ld64(p->head + 16));
+		add_weight(p, ld64(p->head + 8), ld64(p->head + 16));
 	else
 		p->unknown++;
 }
@@ -102,7 +102,7 @@ void latency_parse(struct latency_parser *p, const void *bytes, size_t len)
 			p->want = p->want < HEADER ? HEADER : p->want;
 		}
 		if (p->want && p->have == p->want) {
-			one_record(p, p->want);
+			parse_latency_record(p, p->want);
 			p->have = p->want = 0;
 		}
 	}
@@ -177,7 +177,7 @@ void latency_value_of(const struct latency_sums *sums, struct latency_value *out
 	out->se = var > 0 ? sqrt(var) * skewed95(s.n, sqrt(var) / out->mean) / Z95 : 0;
 }
 
-static int on_data(void *ctx, const void *bytes, size_t len, struct err *err)
+static int on_latency_data(void *ctx, const void *bytes, size_t len, struct err *err)
 {
 	struct latency *l = ctx;
 
@@ -188,7 +188,7 @@ static int on_data(void *ctx, const void *bytes, size_t len, struct err *err)
 	return 0;
 }
 
-static int on_round(void *ctx, struct err *err)
+static int on_latency_round(void *ctx, struct err *err)
 {
 	struct latency *l = ctx;
 
@@ -202,8 +202,8 @@ static int on_round(void *ctx, struct err *err)
 
 /* ---- counters ---- */
 
-static void make_attr(struct recorder_event *out, const struct latency_event *e,
-		      const struct latency_setup *s, bool leads)
+static void make_latency_attr(struct recorder_event *out, const struct latency_event *e,
+			      const struct latency_setup *s, bool leads)
 {
 	struct perf_event_attr *a = &out->attr;
 
@@ -227,7 +227,7 @@ static void make_attr(struct recorder_event *out, const struct latency_event *e,
 }
 
 /* Whether the kernel takes it at the first place where it counts: 0, or why not. */
-static int can_sample(const struct recorder_event *e, const struct latency_setup *s)
+static int can_sample_latency(const struct recorder_event *e, const struct latency_setup *s)
 {
 	pid_t task = s->cgroup_fd >= 0 ? s->cgroup_fd : s->tasks ? s->tasks[0] : -1;
 	int cpu = !s->cpus ? -1 : e->cpus && e->n_cpus ? (int)e->cpus[0] : (int)s->cpus[0];
@@ -248,7 +248,7 @@ struct id_of {
 	uint32_t event;
 };
 
-static int by_id(const void *a, const void *b)
+static int latency_by_id(const void *a, const void *b)
 {
 	const struct id_of *x = a, *y = b;
 
@@ -277,7 +277,7 @@ static int list_ids(struct latency *l, size_t n_open, struct err *err)
 		for (size_t k = 0; k < n; k++)
 			list[at++] = (struct id_of){ id[k], l->event[i] };
 	}
-	qsort(list, all, sizeof(*list), by_id);
+	qsort(list, all, sizeof(*list), latency_by_id);
 	for (size_t i = 0; i < all; i++) {
 		l->id[i] = list[i].id;
 		l->of[i] = list[i].event;
@@ -291,8 +291,8 @@ static int list_ids(struct latency *l, size_t n_open, struct err *err)
 
 /* The events that the kernel takes one by one, in their groups where `grouped`; the first of a
  * group that is taken leads it. Returns how many. */
-static size_t choose(struct latency *l, const struct latency_setup *s, struct recorder_event *event,
-		     bool grouped)
+static size_t choose_latency_events(struct latency *l, const struct latency_setup *s,
+				    struct recorder_event *event, bool grouped)
 {
 	size_t n = 0;
 
@@ -303,15 +303,15 @@ static size_t choose(struct latency *l, const struct latency_setup *s, struct re
 		for (size_t k = e->group; k < i && grouped && leader == UINT32_MAX; k++)
 			if (s->event[k].group == e->group)
 				leader = l->at[k];
-		make_attr(&event[n], e, s, true);
-		l->refused[i] = can_sample(&event[n], s);
+		make_latency_attr(&event[n], e, s, true);
+		l->refused[i] = can_sample_latency(&event[n], s);
 		l->at[i] = UINT32_MAX;
 		l->leads[i] = false;
 		if (l->refused[i])
 			continue;
 		l->leads[i] = leader == UINT32_MAX;
 		if (!l->leads[i])
-			make_attr(&event[n], e, s, false);
+			make_latency_attr(&event[n], e, s, false);
 		event[n].group = (int)(leader != UINT32_MAX ? leader : n);
 		l->at[i] = (uint32_t)n;
 		l->event[n++] = (uint32_t)i;
@@ -322,7 +322,7 @@ static size_t choose(struct latency *l, const struct latency_setup *s, struct re
 static int open_recorder(struct latency *l, const struct latency_setup *s, struct err *err)
 {
 	struct recorder_event *event = calloc(s->n_events + 1, sizeof(*event));
-	const struct recorder_sink sink = { on_data, on_round, NULL, NULL, l };
+	const struct recorder_sink sink = { on_latency_data, on_latency_round, NULL, NULL, l };
 	struct recorder_setup r = { .event = event,
 				    .cpus = s->cpus,
 				    .n_cpus = s->n_cpus,
@@ -335,10 +335,10 @@ static int open_recorder(struct latency *l, const struct latency_setup *s, struc
 
 	if (!event)
 		return err_nomem(err);
-	r.n_events = choose(l, s, event, true);
+	r.n_events = choose_latency_events(l, s, event, true);
 	if (r.n_events && recorder_open(&l->recorder, &r, NULL)) {
 		/* a group that is too big here: then each for itself */
-		r.n_events = choose(l, s, event, false);
+		r.n_events = choose_latency_events(l, s, event, false);
 		if (recorder_open(&l->recorder, &r, err))
 			goto out;
 	}

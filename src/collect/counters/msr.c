@@ -99,7 +99,7 @@ static void find_v2(struct msr *m)
 
 /* ---- places ---- */
 
-static int64_t l3_of(const struct msr *m, uint32_t cpu)
+static int64_t l3_of_cpu(const struct msr *m, uint32_t cpu)
 {
 	int64_t level, id;
 
@@ -114,7 +114,7 @@ static int64_t l3_of(const struct msr *m, uint32_t cpu)
 }
 
 /* What CPUs that share a set of counters have in common; -1: not known. */
-static int64_t key_of(const struct msr *m, enum msr_each each, uint32_t target)
+static int64_t unit_key(const struct msr *m, enum msr_each each, uint32_t target)
 {
 	uint32_t cpu = m->cpus[target];
 	const struct machine_cpu *c =
@@ -124,7 +124,7 @@ static int64_t key_of(const struct msr *m, enum msr_each each, uint32_t target)
 	case MSR_EACH_CPU:
 		return target;
 	case MSR_EACH_L3:
-		return l3_of(m, cpu);
+		return l3_of_cpu(m, cpu);
 	case MSR_EACH_SOCKET:
 		return c ? c->socket : -1;
 	default:
@@ -132,7 +132,7 @@ static int64_t key_of(const struct msr *m, enum msr_each each, uint32_t target)
 	}
 }
 
-static void look(struct msr *m, unsigned u, struct msr_place *p)
+static void look_at_place(struct msr *m, unsigned u, struct msr_place *p)
 {
 	int fd = m->fd[p->target];
 
@@ -153,7 +153,7 @@ static void look(struct msr *m, unsigned u, struct msr_place *p)
 		p->why = NULL;
 }
 
-static int find_places(struct msr *m, unsigned u, struct err *err)
+static int find_msr_places(struct msr *m, unsigned u, struct err *err)
 {
 	int64_t *key = arena_alloc(m->a, (m->n + 1) * sizeof(*key));
 	struct msr_place *p = arena_alloc(m->a, (m->n + 1) * sizeof(*p));
@@ -161,7 +161,7 @@ static int find_places(struct msr *m, unsigned u, struct err *err)
 	if (!key || !p)
 		return err_nomem(err);
 	for (uint32_t t = 0; t < m->n; t++) {
-		int64_t k = key_of(m, m->form[u].each, t);
+		int64_t k = unit_key(m, m->form[u].each, t);
 		size_t i = 0;
 
 		while (m->form[u].each != MSR_EACH_CPU && i < m->n_places[u] && key[i] != k)
@@ -172,7 +172,7 @@ static int find_places(struct msr *m, unsigned u, struct err *err)
 			continue;
 		key[i] = k;
 		p[i] = (struct msr_place){ .target = t };
-		look(m, u, &p[i]);
+		look_at_place(m, u, &p[i]);
 		m->n_places[u]++;
 	}
 	m->place[u] = p;
@@ -205,14 +205,14 @@ static int add_umcs(struct msr *m, uint32_t target, struct err *err)
 		*m->place[u] = (struct msr_place){ .target = target };
 		m->n_places[u] = 1;
 		m->n_units++;
-		look(m, u, m->place[u]);
+		look_at_place(m, u, m->place[u]);
 	}
 	return 0;
 }
 
 static int find_umcs(struct msr *m, struct err *err)
 {
-	if (find_places(m, MSR_UMC, err))
+	if (find_msr_places(m, MSR_UMC, err))
 		return -1;
 	for (size_t i = 0; i < m->n_places[MSR_UMC]; i++)
 		if (add_umcs(m, m->place[MSR_UMC][i].target, err))
@@ -263,7 +263,7 @@ int msr_open(struct msr **out, struct arena *a, const char *root, const struct m
 		goto fail;
 	find_v2(m);
 	for (unsigned u = 0; u < MSR_UMC; u++)
-		if (find_places(m, u, err))
+		if (find_msr_places(m, u, err))
 			goto fail;
 	if (m->v2 && find_umcs(m, err))
 		goto fail;

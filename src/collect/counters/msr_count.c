@@ -150,8 +150,8 @@ static void settle_event(struct msr_counters *c, const struct counter_event *ev,
 }
 
 /* The old values of a control register and its counter become a row, once. */
-static const char *claim(struct msr_counters *c, unsigned u, uint32_t place, unsigned slot,
-			 bool *nomem)
+static const char *claim_slot(struct msr_counters *c, unsigned u, uint32_t place, unsigned slot,
+			      bool *nomem)
 {
 	uint32_t *at = &c->row_of[u][place * MSR_SLOTS + slot];
 	uint32_t target = c->m->place[u][place].target;
@@ -187,7 +187,7 @@ static void claim_bits(struct msr_counters *c, uint32_t *at, uint32_t target, ui
 }
 
 /* A counter for an event among those that are free at its place; a pair begins at an even one. */
-static unsigned choose(uint32_t free, bool pair)
+static unsigned choose_slot(uint32_t free, bool pair)
 {
 	for (unsigned s = 0; s < MSR_SLOTS; s++) {
 		uint32_t want = pair ? 3u << s : 1u << s;
@@ -213,16 +213,16 @@ static void settle_cell(struct msr_counters *c, const struct event_at *at, struc
 			claim_bits(c, &c->hwcr[target], target, MSR_HWCR, MSR_HWCR_IRPERF, nomem);
 		return;
 	}
-	slot = choose(p->free & ~*used, at->pair);
+	slot = choose_slot(p->free & ~*used, at->pair);
 	if (slot == MSR_NONE) {
 		x->why = p->why ? p->why : "other programs, or the kernel, hold its counters";
 		return;
 	}
 	x->slot = (uint8_t)slot;
 	*used |= at->pair ? 3u << slot : 1u << slot;
-	x->why = claim(c, at->unit, place, slot, nomem);
+	x->why = claim_slot(c, at->unit, place, slot, nomem);
 	if (at->pair && !x->why)
-		x->why = claim(c, at->unit, place, slot + 1, nomem);
+		x->why = claim_slot(c, at->unit, place, slot + 1, nomem);
 	if (at->unit == MSR_CORE && c->m->v2)
 		claim_bits(c, &c->global[target], target, MSR_GLOBAL_CTL, p->free, nomem);
 }
@@ -259,7 +259,7 @@ static int settle_group(struct msr_counters *c, size_t g, struct err *err)
 	return nomem ? err_nomem(err) : 0;
 }
 
-static int alloc_group(struct msr_counters *c, size_t g, struct err *err)
+static int alloc_msr_group(struct msr_counters *c, size_t g, struct err *err)
 {
 	const struct counter_group *group = &c->setup.group[g];
 
@@ -318,7 +318,7 @@ static int msr_counters_open(void *ctx, void **own, const struct counter_setup *
 	if (alloc_units(c, err))
 		goto fail;
 	for (size_t g = 0; g < setup->n_groups; g++)
-		if (alloc_group(c, g, err) || settle_group(c, g, err))
+		if (alloc_msr_group(c, g, err) || settle_group(c, g, err))
 			goto fail;
 	if (msr_guard_open(c->m, c->row.v, c->row.n, c->ours.v, c->ours.n, err))
 		goto fail;
@@ -332,7 +332,7 @@ fail:
 /* ---- registers ---- */
 
 /* NULL, or why the register is not ours (any more). */
-static const char *take(struct msr_counters *c, struct msr_row *r, uint64_t v)
+static const char *take_register(struct msr_counters *c, struct msr_row *r, uint64_t v)
 {
 	uint64_t now;
 	const char *why;
@@ -363,8 +363,8 @@ static void set_bits(struct msr_row *r)
 	(void)msr_write(r->fd, r->reg, now | r->mask);
 }
 
-static struct msr_row *row_at(struct msr_counters *c, const struct event_at *at, uint32_t target,
-			      unsigned slot)
+static struct msr_row *guard_row_at(struct msr_counters *c, const struct event_at *at,
+				    uint32_t target, unsigned slot)
 {
 	uint32_t i = c->row_of[at->unit][c->place_of[at->unit][target] * MSR_SLOTS + slot];
 
@@ -372,8 +372,8 @@ static struct msr_row *row_at(struct msr_counters *c, const struct event_at *at,
 	return msr_guard_row(c->m->guard, i);
 }
 
-static uint32_t counter_of(const struct msr_counters *c, const struct event_at *at,
-			   const struct cell *x)
+static uint32_t counter_register(const struct msr_counters *c, const struct event_at *at,
+				 const struct cell *x)
 {
 	return at->unit == MSR_CLOCK ? (uint32_t)at->control : msr_ctl(c->m, at->unit, x->slot) + 1;
 }
@@ -386,7 +386,7 @@ static const char *renew(const struct msr_counters *c, const struct event_at *at
 	if (msr_kind(at->unit) != MSR_UMC || !(x->last >> 47))
 		return NULL;
 	x->last = 0;
-	return msr_write(c->m->fd[target], counter_of(c, at, x), 0);
+	return msr_write(c->m->fd[target], counter_register(c, at, x), 0);
 }
 
 static void begin_cell(struct msr_counters *c, const struct event_at *at, struct cell *x,
@@ -398,11 +398,11 @@ static void begin_cell(struct msr_counters *c, const struct event_at *at, struct
 		return;
 	errno = 0;
 	if (at->pair)
-		why = take(c, row_at(c, at, target, x->slot + 1u), MSR_MERGE);
+		why = take_register(c, guard_row_at(c, at, target, x->slot + 1u), MSR_MERGE);
 	if (at->unit != MSR_CLOCK && !why)
-		why = take(c, row_at(c, at, target, x->slot), at->control);
+		why = take_register(c, guard_row_at(c, at, target, x->slot), at->control);
 	if (!why)
-		why = read_sharp(c->m->fd[target], counter_of(c, at, x), &x->last, &x->since);
+		why = read_sharp(c->m->fd[target], counter_register(c, at, x), &x->last, &x->since);
 	if (!why)
 		why = renew(c, at, x, target);
 	x->gone = why && errno == ENXIO;
@@ -436,17 +436,17 @@ static enum kept still(struct msr_counters *c, struct msr_row *r, uint64_t v, co
 	return LOST;
 }
 
-static enum kept check(struct msr_counters *c, const struct event_at *at, const struct cell *x,
-		       uint32_t target, const char **why)
+static enum kept check_cell(struct msr_counters *c, const struct event_at *at, const struct cell *x,
+			    uint32_t target, const char **why)
 {
 	enum kept k;
 
 	*why = NULL;
 	if (at->unit == MSR_CLOCK)
 		return KEPT;
-	k = still(c, row_at(c, at, target, x->slot), at->control, why);
+	k = still(c, guard_row_at(c, at, target, x->slot), at->control, why);
 	if (k == KEPT && at->pair)
-		k = still(c, row_at(c, at, target, x->slot + 1u), MSR_MERGE, why);
+		k = still(c, guard_row_at(c, at, target, x->slot + 1u), MSR_MERGE, why);
 	if (k == KEPT && at->unit == MSR_CORE && c->global[target] != NO_ROW) {
 		struct msr_row *r = msr_guard_row(c->m->guard, c->global[target]);
 		uint64_t now;
@@ -460,8 +460,8 @@ static enum kept check(struct msr_counters *c, const struct event_at *at, const 
 }
 
 /* The counter comes first: if the control register is ours after it, it was ours before. */
-static void read_cell(struct msr_counters *c, const struct event_at *at, struct cell *x,
-		      uint32_t target)
+static void read_msr_cell(struct msr_counters *c, const struct event_at *at, struct cell *x,
+			  uint32_t target)
 {
 	const char *why;
 	uint64_t v, now, ns, by;
@@ -470,10 +470,10 @@ static void read_cell(struct msr_counters *c, const struct event_at *at, struct 
 	if (!x->here || x->why)
 		return;
 	errno = 0;
-	why = read_sharp(c->m->fd[target], counter_of(c, at, x), &v, &now);
+	why = read_sharp(c->m->fd[target], counter_register(c, at, x), &v, &now);
 	if (why)
 		now = clock_now();
-	k = why ? LOST : check(c, at, x, target, &why);
+	k = why ? LOST : check_cell(c, at, x, target, &why);
 	x->gone = k == LOST && errno == ENXIO;
 	ns = now - x->since;
 	x->since = now;
@@ -490,7 +490,7 @@ static void read_cell(struct msr_counters *c, const struct event_at *at, struct 
 		k = CLEARED;
 	x->why = renew(c, at, x, target);
 	if (k == CLEARED) { /* it counts again only now */
-		if (!read_sharp(c->m->fd[target], counter_of(c, at, x), &x->last, &x->since))
+		if (!read_sharp(c->m->fd[target], counter_register(c, at, x), &x->last, &x->since))
 			x->enabled += x->since - now;
 		return;
 	}
@@ -511,7 +511,7 @@ static void read_target(struct msr_counters *c, size_t g, uint32_t t)
 		const struct event_at *at = &c->group[g].event[e];
 
 		if (c->group[g].on && !at->refused)
-			read_cell(c, at, &at->cell[t], t);
+			read_msr_cell(c, at, &at->cell[t], t);
 	}
 }
 

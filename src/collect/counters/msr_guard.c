@@ -21,7 +21,7 @@ struct msr_guard {
 	char plan[4096];
 };
 
-static bool is_ours(uint64_t v, const uint64_t *ours, size_t n)
+static bool is_our_value(uint64_t v, const uint64_t *ours, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (ours[i] == v)
@@ -49,7 +49,7 @@ void msr_row_restore(struct msr_row *r, const uint64_t *ours, size_t n_ours)
 		return;
 	if (!r->ctr) {
 		(void)!msr_write(r->fd, r->reg, (now & ~clearable(r)) | (r->old & r->mask));
-	} else if (is_ours(now, ours, n_ours)) {
+	} else if (is_our_value(now, ours, n_ours)) {
 		(void)!msr_write(r->fd, r->reg, 0);
 		(void)!msr_write(r->fd, r->ctr, r->ctr_old);
 		if (r->old)
@@ -58,7 +58,7 @@ void msr_row_restore(struct msr_row *r, const uint64_t *ours, size_t n_ours)
 	r->state = MSR_UNTOUCHED;
 }
 
-static void restore(struct msr_guard *g)
+static void restore_guard_rows(struct msr_guard *g)
 {
 	for (int bits = 0; bits < 2; bits++) /* bits last: they depend on the others */
 		for (size_t i = 0; i < g->n; i++)
@@ -74,7 +74,7 @@ static void restore(struct msr_guard *g)
 
 static void restore_for_us(void *ctx)
 {
-	restore(ctx);
+	restore_guard_rows(ctx);
 }
 
 static int begin_watchdog(const struct msr *m, struct err *err)
@@ -132,7 +132,7 @@ void msr_guard_close(struct msr *m)
 	if (!g)
 		return;
 	if (g->row && g->ours)
-		restore(g);
+		restore_guard_rows(g);
 	watchdog_end(&g->watchdog);
 	if (g->row)
 		(void)munmap(g->row, g->bytes);

@@ -110,7 +110,7 @@ static bool may_be_bits(uint64_t reg, uint64_t mask)
 }
 
 /* The hexadecimal numbers behind a word, or -1. */
-static int numbers(const char *s, unsigned long long *out, int most)
+static int split_numbers(const char *s, unsigned long long *out, int most)
 {
 	int n = 0;
 	char *end;
@@ -129,13 +129,13 @@ static int parse_row(struct msr_plan *p, const char *line, struct err *err)
 	unsigned long long v[5];
 	struct msr_row r = { .fd = -1, .state = MSR_OURS };
 
-	if (!strncmp(line, "ours ", 5) && numbers(line + 4, v, 1) == 1)
+	if (!strncmp(line, "ours ", 5) && split_numbers(line + 4, v, 1) == 1)
 		return vec_push(&p->ours, (uint64_t)v[0]) ? err_nomem(err) : 0;
-	if (!strncmp(line, "counter ", 8) && numbers(line + 7, v, 5) == 5 &&
+	if (!strncmp(line, "counter ", 8) && split_numbers(line + 7, v, 5) == 5 &&
 	    may_be_counter(v[1], v[3])) {
 		r.ctr = (uint32_t)v[3];
 		r.ctr_old = v[4];
-	} else if (!strncmp(line, "bits ", 5) && numbers(line + 4, v, 4) == 4 &&
+	} else if (!strncmp(line, "bits ", 5) && split_numbers(line + 4, v, 4) == 4 &&
 		   may_be_bits(v[1], v[3])) {
 		r.mask = v[3];
 	} else {

@@ -39,14 +39,14 @@ static const struct event_row events[] = {
 #define N_FORMATS (sizeof(formats) / sizeof(*formats))
 #define N_EVENTS  (sizeof(events) / sizeof(*events))
 
-static bool applies(const struct msr *m, const struct format_row *f, unsigned u)
+static bool format_applies(const struct msr *m, const struct format_row *f, unsigned u)
 {
 	return f->unit == msr_kind(u) && m->machine->family >= f->from &&
 	       m->machine->family <= f->to && (f->v2 == 2 || (f->v2 == 1) == m->v2);
 }
 
 /* The CPUs that read it: of the cores' all. */
-static const char *cpus_of(const struct msr *m, unsigned u, struct arena *a, bool *failed)
+static const char *place_cpus(const struct msr *m, unsigned u, struct arena *a, bool *failed)
 {
 	const char *list = "";
 
@@ -59,13 +59,13 @@ static const char *cpus_of(const struct msr *m, unsigned u, struct arena *a, boo
 	return list && *list ? list : NULL;
 }
 
-static int make(const struct msr *m, struct arena *a, unsigned u, struct pmu *pmu)
+static int make_msr_pmu(const struct msr *m, struct arena *a, unsigned u, struct pmu *pmu)
 {
 	bool failed = false;
 
 	*pmu = (struct pmu){ .name = m->form[u].pmu,
 			     .type = MSR_TYPE + u,
-			     .cpus = cpus_of(m, u, a, &failed),
+			     .cpus = place_cpus(m, u, a, &failed),
 			     .core = u == MSR_CORE,
 			     .known = true,
 			     .loaded = true };
@@ -76,7 +76,7 @@ static int make(const struct msr *m, struct arena *a, unsigned u, struct pmu *pm
 	for (size_t i = 0; i < N_FORMATS; i++) {
 		struct pmu_format *f = &pmu->format[pmu->n_formats];
 
-		if (!applies(m, &formats[i], u) ||
+		if (!format_applies(m, &formats[i], u) ||
 		    !pmu_format_parse(f, formats[i].bits, strlen(formats[i].bits)))
 			continue;
 		f->name = formats[i].term;
@@ -116,7 +116,7 @@ int msr_pmus(struct msr *m, struct event_list *list, struct err *err)
 			to = &set->v[set->n++];
 			set->n_core += u == MSR_CORE;
 		}
-		if (make(m, a, u, to))
+		if (make_msr_pmu(m, a, u, to))
 			return err_nomem(err);
 	}
 	list->pmus = set;

@@ -14,7 +14,7 @@ struct prefetch {
 };
 
 /* The register, and its bits; false: not known of this CPU. */
-static bool find(const struct machine *mc, uint32_t *reg, uint64_t *mask)
+static bool find_prefetch_register(const struct machine *mc, uint32_t *reg, uint64_t *mask)
 {
 	const char *vendor = mc->vendor ? mc->vendor : "";
 
@@ -31,14 +31,14 @@ static bool find(const struct machine *mc, uint32_t *reg, uint64_t *mask)
 	return false;
 }
 
-static int fail(const struct prefetch *p, size_t i, const char *why, struct err *err)
+static int prefetch_failed(const struct prefetch *p, size_t i, const char *why, struct err *err)
 {
 	(void)err_set(err, ERR_UNSUPPORTED, "prefetchers of CPU %u: %s", (unsigned)p->m.cpus[i],
 		      why);
 	return err_hint(err, "leave --prefetchers out, or run on a machine of your own");
 }
 
-static int plan(struct prefetch *p, uint32_t reg, uint64_t mask, struct err *err)
+static int plan_prefetch(struct prefetch *p, uint32_t reg, uint64_t mask, struct err *err)
 {
 	struct msr_row *row = arena_alloc(p->m.a, (p->m.n + 1) * sizeof(*row));
 
@@ -55,12 +55,12 @@ static int plan(struct prefetch *p, uint32_t reg, uint64_t mask, struct err *err
 		};
 		why = msr_read(p->m.fd[i], reg, &row[i].old);
 		if (why)
-			return fail(p, i, why, err);
+			return prefetch_failed(p, i, why, err);
 	}
 	return msr_guard_open(&p->m, row, p->m.n, NULL, 0, err);
 }
 
-static int write_all(struct prefetch *p, uint64_t mask, struct err *err)
+static int write_prefetch(struct prefetch *p, uint64_t mask, struct err *err)
 {
 	for (size_t i = 0; i < p->m.n; i++) {
 		struct msr_row *r = msr_guard_row(p->m.guard, i);
@@ -69,7 +69,7 @@ static int write_all(struct prefetch *p, uint64_t mask, struct err *err)
 		__atomic_store_n(&r->state, MSR_OURS, __ATOMIC_SEQ_CST);
 		why = msr_write(r->fd, r->reg, r->old | mask);
 		if (why)
-			return fail(p, i, why, err);
+			return prefetch_failed(p, i, why, err);
 	}
 	return 0;
 }
@@ -82,7 +82,7 @@ int prefetch_off(struct prefetch **out, struct arena *a, const struct machine *m
 	uint64_t mask;
 
 	*out = NULL;
-	if (!find(machine, &reg, &mask)) {
+	if (!find_prefetch_register(machine, &reg, &mask)) {
 		(void)err_set(err, ERR_UNSUPPORTED,
 			      "no register is known that switches the prefetchers of %s off",
 			      machine->cpuid ? machine->cpuid : "this CPU");
@@ -98,7 +98,7 @@ int prefetch_off(struct prefetch **out, struct arena *a, const struct machine *m
 	if (!p->m.fd)
 		return err_nomem(err);
 	memset(p->m.fd, -1, (n + 1) * sizeof(*p->m.fd));
-	if (plan(p, reg, mask, err) || write_all(p, mask, err)) {
+	if (plan_prefetch(p, reg, mask, err) || write_prefetch(p, mask, err)) {
 		prefetch_restore(p);
 		return -1;
 	}

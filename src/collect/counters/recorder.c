@@ -221,7 +221,7 @@ static int find_ring(struct opening *o, const struct recorder_event *e, int fd, 
 }
 
 /* Opens one event at one place; a task that has ended meanwhile is passed over. */
-static int open_one(struct opening *o, uint32_t i, struct err *err)
+static int open_sampler(struct opening *o, uint32_t i, struct err *err)
 {
 	const struct recorder_event *e = &o->s->event[i];
 	int group = e->group == (int)i ? -1 : o->leaders[e->group], fd;
@@ -286,13 +286,13 @@ static int open_cpu(struct recorder *r, const struct recorder_setup *s, int cpu,
 		if (cpu < 0)
 			o.ring_fd = o.aux_fd = -1; /* a counter without a CPU cannot share */
 		for (uint32_t i = 0; i < s->n_events; i++)
-			if (open_one(&o, i, err))
+			if (open_sampler(&o, i, err))
 				return -1;
 	}
 	return 0;
 }
 
-static int by_number(const void *a, const void *b)
+static int rings_by_number(const void *a, const void *b)
 {
 	const int *x = a, *y = b;
 
@@ -317,7 +317,7 @@ static int cpus_to_open(struct cpu_set *set, const struct recorder_setup *s, str
 		for (size_t c = 0; s->event[i].beyond && c < s->event[i].n_cpus; c++)
 			if (vec_push(&set->v, (int)s->event[i].cpus[c]))
 				return err_nomem(err);
-	vec_sort(&set->v, by_number);
+	vec_sort(&set->v, rings_by_number);
 	for (size_t i = 0; i < set->v.n; i++)
 		if (!i || set->v.v[i] != set->v.v[i - 1])
 			set->v.v[kept++] = set->v.v[i];
@@ -604,7 +604,7 @@ int recorder_start(struct recorder *r, const struct recorder_sink *sink, struct 
 	return 0;
 }
 
-static void end_thread(struct recorder *r)
+static void end_recorder_thread(struct recorder *r)
 {
 	uint64_t one = 1;
 
@@ -619,7 +619,7 @@ static void end_thread(struct recorder *r)
 
 int recorder_stop(struct recorder *r, struct err *err)
 {
-	end_thread(r);
+	end_recorder_thread(r);
 	if (r->failure.code == ERR_NONE)
 		return 0;
 	if (err && err->code == ERR_NONE)
@@ -677,7 +677,7 @@ void recorder_close(struct recorder *r)
 
 	if (!r)
 		return;
-	end_thread(r);
+	end_recorder_thread(r);
 	vec_each (&r->ring, struct ring *, ring) {
 		if (ring->aux_size)
 			(void)munmap(ring->aux, ring->aux_size);

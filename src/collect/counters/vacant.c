@@ -21,14 +21,14 @@ struct group {
 	size_t n;
 };
 
-static void close_group(struct group *g)
+static void close_vacant(struct group *g)
 {
 	while (g->n)
 		(void)close(g->fd[--g->n]);
 }
 
-static int open_event(const struct perf_event_attr *from, bool user, int cpu, pid_t task,
-		      int leader)
+static int open_vacant_event(const struct perf_event_attr *from, bool user, int cpu, pid_t task,
+			     int leader)
 {
 	struct perf_event_attr a = { .type = from->type,
 				     .size = sizeof(a),
@@ -46,22 +46,22 @@ static int open_event(const struct perf_event_attr *from, bool user, int cpu, pi
 }
 
 /* YES: it is open; NO: too much for a PMU that is all ours. */
-static enum vacant open_group(struct group *g, const struct perf_event_attr *attr, size_t n,
-			      bool user, int cpu, pid_t task)
+static enum vacant open_vacant_group(struct group *g, const struct perf_event_attr *attr, size_t n,
+				     bool user, int cpu, pid_t task)
 {
 	g->n = 0;
 	for (size_t i = 0; i < n; i++) {
-		int fd = open_event(&attr[i], user, cpu, task, i ? g->fd[0] : -1);
+		int fd = open_vacant_event(&attr[i], user, cpu, task, i ? g->fd[0] : -1);
 
 		if (fd < 0 && i && (errno == EINVAL || errno == ENOSPC)) {
-			fd = open_event(&attr[i], user, cpu, task, -1);
+			fd = open_vacant_event(&attr[i], user, cpu, task, -1);
 			if (fd >= 0)
 				(void)close(fd);
-			close_group(g);
+			close_vacant(g);
 			return fd >= 0 ? VACANT_NO : VACANT_UNKNOWN;
 		}
 		if (fd < 0) {
-			close_group(g);
+			close_vacant(g);
 			return VACANT_UNKNOWN;
 		}
 		g->fd[g->n++] = fd;
@@ -70,7 +70,7 @@ static enum vacant open_group(struct group *g, const struct perf_event_attr *att
 }
 
 /* Reading is what the thread does meanwhile: its time passes by it. */
-static enum vacant watch(const struct group *g)
+static enum vacant watch_vacant(const struct group *g)
 {
 	struct {
 		uint64_t value, enabled, running;
@@ -88,14 +88,14 @@ static enum vacant watch(const struct group *g)
 static enum vacant test_at(const struct perf_event_attr *attr, size_t n, int cpu, pid_t task)
 {
 	struct group g;
-	enum vacant got = open_group(&g, attr, n, false, cpu, task);
+	enum vacant got = open_vacant_group(&g, attr, n, false, cpu, task);
 
 	if (got == VACANT_UNKNOWN && (errno == EACCES || errno == EPERM))
-		got = open_group(&g, attr, n, true, cpu, task);
+		got = open_vacant_group(&g, attr, n, true, cpu, task);
 	if (got != VACANT_YES)
 		return got;
-	got = ioctl(g.fd[0], PERF_EVENT_IOC_ENABLE, 0) ? VACANT_UNKNOWN : watch(&g);
-	close_group(&g);
+	got = ioctl(g.fd[0], PERF_EVENT_IOC_ENABLE, 0) ? VACANT_UNKNOWN : watch_vacant(&g);
+	close_vacant(&g);
 	return got;
 }
 

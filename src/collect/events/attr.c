@@ -207,7 +207,7 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 	}
 }
 
-static int try_open(const struct perf_event_attr *attr, const struct attr_place *at)
+static int try_open_attr(const struct perf_event_attr *attr, const struct attr_place *at)
 {
 	struct perf_event_attr a = *attr;
 
@@ -219,7 +219,7 @@ static int try_open(const struct perf_event_attr *attr, const struct attr_place 
 
 static int try(const struct perf_event_attr *attr, const struct attr_place *at)
 {
-	int fd = try_open(attr, at);
+	int fd = try_open_attr(attr, at);
 
 	if (fd < 0)
 		return errno;
@@ -231,7 +231,7 @@ static int try(const struct perf_event_attr *attr, const struct attr_place *at)
 
 /* The next thing to do without after `refusal`, or 0. In order: the newest and least missed first.
  */
-static unsigned give_up(struct perf_event_attr *a, int refusal, const struct attr_place *at)
+static unsigned give_up_field(struct perf_event_attr *a, int refusal, const struct attr_place *at)
 {
 	if ((refusal == EACCES || refusal == EPERM) && at->may_drop_kernel && !a->exclude_kernel) {
 		a->exclude_kernel = a->exclude_hv = 1;
@@ -346,7 +346,7 @@ int attr_fit(struct perf_event_attr *attr, const struct attr_place *at, unsigned
 	*given_up = 0;
 	for (;;) {
 		int refusal = try(attr, at);
-		unsigned step = refusal ? give_up(attr, refusal, at) : 0;
+		unsigned step = refusal ? give_up_field(attr, refusal, at) : 0;
 
 		if (!refusal) {
 			/* one step was needed: the kernel has just said so */
@@ -355,7 +355,7 @@ int attr_fit(struct perf_event_attr *attr, const struct attr_place *at, unsigned
 			/* It was taken a moment ago. */
 			if (!fd)
 				return 0;
-			*fd = try_open(attr, at);
+			*fd = try_open_attr(attr, at);
 			return *fd < 0 ? err_sys(err, "perf_event_open") : 0;
 		}
 		if (step) {

@@ -94,7 +94,7 @@ struct event *event_add(struct event_parser *p, uint32_t type, uint64_t config, 
 	return ev;
 }
 
-static struct word upto(struct event_parser *p, const char *stops)
+static struct word word_upto(struct event_parser *p, const char *stops)
 {
 	const char *from = p->at;
 
@@ -103,7 +103,7 @@ static struct word upto(struct event_parser *p, const char *stops)
 	return word_of(from, p->at);
 }
 
-static void blanks(struct event_parser *p)
+static void skip_event_blanks(struct event_parser *p)
 {
 	while (p->at < p->end && (*p->at == ' ' || *p->at == '\t' || *p->at == '\n'))
 		p->at++;
@@ -135,7 +135,8 @@ static struct event *add_of(struct event_parser *p, struct pmu *pmu, uint32_t ty
 }
 
 /* A generic event: one, or on a hybrid machine one for each kind of core. */
-static int add_generic(struct event_parser *p, struct parsed *q, uint32_t type, uint64_t config)
+static int add_generic_event(struct event_parser *p, struct parsed *q, uint32_t type,
+			     uint64_t config)
 {
 	const char *core = "cpu";
 
@@ -163,7 +164,7 @@ static int add_generic(struct event_parser *p, struct parsed *q, uint32_t type, 
 }
 
 /* 1: not a generic name. */
-static int add_named(struct event_parser *p, struct parsed *q)
+static int add_named_event(struct event_parser *p, struct parsed *q)
 {
 	const struct event_symbol *sym = event_symbol_find(q->head);
 	uint64_t config;
@@ -185,11 +186,11 @@ static int add_named(struct event_parser *p, struct parsed *q)
 	if (sym && sym->kind == SYMBOL_SOFTWARE)
 		return event_add(p, PERF_TYPE_SOFTWARE, sym->config, "software") ? 0 : -1;
 	if (sym)
-		return add_generic(p, q, PERF_TYPE_HARDWARE, sym->config);
+		return add_generic_event(p, q, PERF_TYPE_HARDWARE, sym->config);
 	if (event_cache_find(q->head, &config, &known))
-		return add_generic(p, q, PERF_TYPE_HW_CACHE, config);
+		return add_generic_event(p, q, PERF_TYPE_HW_CACHE, config);
 	if (event_raw_code(q->head, &config))
-		return add_generic(p, q, PERF_TYPE_RAW, config);
+		return add_generic_event(p, q, PERF_TYPE_RAW, config);
 	return 1;
 }
 
@@ -324,7 +325,7 @@ static int terms_of_all(struct event_parser *p, const struct parsed *q, bool own
 static int add_colon(struct event_parser *p, struct parsed *q)
 {
 	const char *colon = p->at++;
-	struct word name = upto(p, ":,{}/");
+	struct word name = word_upto(p, ":,{}/");
 	uint64_t type, config;
 
 	if (word_number(q->head, &type) && word_number(name, &config)) {
@@ -419,7 +420,7 @@ static int add_more(struct event_parser *p, struct parsed *q)
 	if (!p->list->more || (at_char(p, ':') && event_is_trace_system(p, q->head)))
 		return 1;
 	p->at = q->start;
-	all = upto(p, "/,{} \t\n");
+	all = word_upto(p, "/,{} \t\n");
 	last = all;
 	while (last.len && last.s[last.len - 1] != ':')
 		last.len--;
@@ -448,7 +449,7 @@ static int add_slashes(struct event_parser *p, struct parsed *q)
 	while (i < p->pmus->n && !pmu_matches(&p->pmus->v[i], q->head))
 		i++;
 	if (i == p->pmus->n) {
-		rc = add_named(p, q);
+		rc = add_named_event(p, q);
 		if (!rc)
 			return take_terms(p, q) || terms_of_all(p, q, false) ? -1 : 0;
 		if (rc > 0)
@@ -462,9 +463,9 @@ static int add_slashes(struct event_parser *p, struct parsed *q)
 	return take_terms(p, q) ? -1 : add_pmus(p, q);
 }
 
-static int add_plain(struct event_parser *p, struct parsed *q)
+static int add_plain_event(struct event_parser *p, struct parsed *q)
 {
-	int rc = add_named(p, q);
+	int rc = add_named_event(p, q);
 
 	if (rc > 0)
 		rc = add_alias(p, q);
@@ -507,7 +508,7 @@ static int take_modifiers(struct event_parser *p, struct parsed *q)
 	if (!colon && !q->slashes)
 		return 0;
 	p->at += colon;
-	q->mods = upto(p, ":/,{} \t\n");
+	q->mods = word_upto(p, ":/,{} \t\n");
 	if (colon && !q->mods.len)
 		return event_bad(p, word_of(q->start, p->at), "modifiers are missing behind ':'");
 	return event_modifiers_check(p, q->mods);
@@ -526,11 +527,11 @@ static int parse_event(struct event_parser *p)
 			     ? event_breakpoint(p)
 			     : event_probe(p, q.start, prefix->kernel, prefix->at_return);
 	} else {
-		q.head = upto(p, ":/,{} \t\n");
+		q.head = word_upto(p, ":/,{} \t\n");
 		if (!q.head.len)
 			return event_bad(p, word_of(p->at, p->at < p->end ? p->at + 1 : p->at),
 					 "an event's name is missing here");
-		rc = at_char(p, '/') ? add_slashes(p, &q) : add_plain(p, &q);
+		rc = at_char(p, '/') ? add_slashes(p, &q) : add_plain_event(p, &q);
 	}
 	if (rc || take_modifiers(p, &q))
 		return -1;
@@ -582,13 +583,13 @@ static int parse_group(struct event_parser *p)
 
 	p->at++;
 	for (;;) {
-		blanks(p);
+		skip_event_blanks(p);
 		if (at_char(p, '{'))
 			return event_bad(p, word_of(p->at, p->at + 1),
 					 "a group cannot hold a group");
 		if (parse_event(p))
 			return -1;
-		blanks(p);
+		skip_event_blanks(p);
 		if (at_char(p, '}'))
 			break;
 		if (!at_char(p, ','))
@@ -641,10 +642,10 @@ int event_parse_text(struct event_list *list, const struct pmu_set *pmus, const 
 		return err_set(err, ERR_LIMIT, "a list of events is at most %u bytes long",
 			       EVENT_TEXT_MAX);
 	for (;;) {
-		blanks(&p);
+		skip_event_blanks(&p);
 		if (at_char(&p, '{') ? parse_group(&p) : parse_event(&p))
 			goto fail;
-		blanks(&p);
+		skip_event_blanks(&p);
 		if (p.at == p.end)
 			break;
 		if (*p.at != ',') {

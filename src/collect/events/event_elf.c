@@ -29,7 +29,7 @@ struct names {
 	VEC(const char *) v;
 };
 
-static bool same(const char *name, const char *symbol, size_t len)
+static bool same_symbol(const char *name, const char *symbol, size_t len)
 {
 	/* a version follows '@' in .symtab: memcpy@@GLIBC_2.14 */
 	return !strncmp(name, symbol, len) && (!name[len] || name[len] == '@');
@@ -60,7 +60,7 @@ static int scan_table(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, const char *s
 			continue;
 		if (names && names->v.n < NEAR_MAX && vec_push(&names->v, name))
 			return -1;
-		if (!same(name, symbol, len))
+		if (!same_symbol(name, symbol, len))
 			continue;
 		if (GELF_ST_BIND(sym.st_info) == STB_LOCAL) {
 			found->local += !found->local || found->local_value != sym.st_value;
@@ -105,7 +105,7 @@ static bool file_offset(Elf *elf, uint64_t value, uint64_t *offset)
 	return false;
 }
 
-static int absent(Elf *elf, const char *path, const char *symbol, struct err *err)
+static int symbol_absent(Elf *elf, const char *path, const char *symbol, struct err *err)
 {
 	struct names names = { VEC_INIT };
 	struct found found = { 0, 0, 0, 0 };
@@ -124,7 +124,8 @@ static int absent(Elf *elf, const char *path, const char *symbol, struct err *er
 	return -1;
 }
 
-static int locate(Elf *elf, const char *path, const char *symbol, uint64_t *offset, struct err *err)
+static int locate_symbol(Elf *elf, const char *path, const char *symbol, uint64_t *offset,
+			 struct err *err)
 {
 	struct found found = { 0, 0, 0, 0 };
 	uint64_t value;
@@ -134,7 +135,7 @@ static int locate(Elf *elf, const char *path, const char *symbol, uint64_t *offs
 	if (scan_tables(elf, symbol, &found, NULL))
 		return err_nomem(err);
 	if (!found.global && !found.local)
-		return absent(elf, path, symbol, err);
+		return symbol_absent(elf, path, symbol, err);
 	if (found.global > 1 || (!found.global && found.local > 1)) {
 		(void)err_set(err, ERR_USAGE, "%s has %u functions '%s'", path,
 			      found.global ? found.global : found.local, symbol);
@@ -161,7 +162,7 @@ int elf_symbol_offset(const char *path, const char *symbol, uint64_t *offset, st
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!elf)
 		goto bad;
-	rc = locate(elf, path, symbol, offset, err);
+	rc = locate_symbol(elf, path, symbol, offset, err);
 	goto out;
 bad:
 	(void)err_set(err, ERR_FORMAT, "%s: %s", path, elf_errmsg(-1));

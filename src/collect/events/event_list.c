@@ -22,7 +22,7 @@ struct name_list {
 };
 
 /* 0, or the errno of opening the event for this very thread, user space only. */
-static int try_open(const struct perf_event_attr *wanted)
+static int try_open_event(const struct perf_event_attr *wanted)
 {
 	struct perf_event_attr attr = *wanted;
 	long fd;
@@ -37,14 +37,14 @@ static int try_open(const struct perf_event_attr *wanted)
 	return 0;
 }
 
-static bool counts(const struct pmu_set *set, uint32_t type, uint64_t config)
+static bool counts_here(const struct pmu_set *set, uint32_t type, uint64_t config)
 {
 	struct perf_event_attr attr = { .type = type, .config = config };
 
 	if (set->root[0])
 		return set->n_core || type == PERF_TYPE_SOFTWARE;
 	/* whoever may open nothing at all still wants to know the names */
-	switch (try_open(&attr)) {
+	switch (try_open_event(&attr)) {
 	case 0:
 	case EACCES:
 	case EPERM:
@@ -55,7 +55,7 @@ static bool counts(const struct pmu_set *set, uint32_t type, uint64_t config)
 	}
 }
 
-static int put(struct name_list *l, const char *name, const char *kind, const char *text)
+static int put_event_name(struct name_list *l, const char *name, const char *kind, const char *text)
 {
 	struct event_name e = { name, kind, text };
 
@@ -71,11 +71,12 @@ static int generic_names(struct name_list *l, const struct pmu_set *set)
 		bool hardware = s->kind == SYMBOL_HARDWARE;
 
 		if (s->kind == SYMBOL_TOOL ||
-		    !counts(set, hardware ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE, s->config))
+		    !counts_here(set, hardware ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
+				 s->config))
 			continue;
-		if (put(l, s->name, hardware ? "hardware" : "software", s->text) ||
-		    (s->other && put(l, s->other, hardware ? "hardware" : "software",
-				     arena_printf(l->arena, "the same as %s", s->name))))
+		if (put_event_name(l, s->name, hardware ? "hardware" : "software", s->text) ||
+		    (s->other && put_event_name(l, s->other, hardware ? "hardware" : "software",
+						arena_printf(l->arena, "the same as %s", s->name))))
 			return -1;
 	}
 	for (uint64_t cache = 0; cache < PERF_COUNT_HW_CACHE_MAX; cache++)
@@ -84,8 +85,8 @@ static int generic_names(struct name_list *l, const struct pmu_set *set)
 				uint64_t config = cache | op << 8 | r << 16;
 
 				if (event_cache_name(config, name) &&
-				    counts(set, PERF_TYPE_HW_CACHE, config) &&
-				    put(l, arena_strdup(l->arena, name), "cache", ""))
+				    counts_here(set, PERF_TYPE_HW_CACHE, config) &&
+				    put_event_name(l, arena_strdup(l->arena, name), "cache", ""))
 					return -1;
 			}
 	return 0;
@@ -100,8 +101,10 @@ static int pmu_names(struct name_list *l, const struct pmu_set *set)
 			return -1;
 		for (size_t j = 0; j < pmu->n_aliases; j++)
 			if (pmu_alias_read(set, pmu, &pmu->alias[j]) &&
-			    put(l, arena_printf(l->arena, "%s/%s/", pmu->name, pmu->alias[j].name),
-				"pmu", pmu->alias[j].text))
+			    put_event_name(
+				    l,
+				    arena_printf(l->arena, "%s/%s/", pmu->name, pmu->alias[j].name),
+				    "pmu", pmu->alias[j].text))
 				return -1;
 	}
 	return 0;
@@ -114,15 +117,15 @@ static const char *bits_text(struct arena *a, const struct pmu_format *f)
 
 static int raw_names(struct name_list *l, const struct pmu_set *set)
 {
-	if (put(l, "rNNN", "raw", "a core PMU's event by its code, in hexadecimal") ||
-	    put(l, "TYPE:CONFIG", "raw", "the kernel's own numbers of an event"))
+	if (put_event_name(l, "rNNN", "raw", "a core PMU's event by its code, in hexadecimal") ||
+	    put_event_name(l, "TYPE:CONFIG", "raw", "the kernel's own numbers of an event"))
 		return -1;
 	for (size_t i = 0; i < set->n; i++)
 		for (size_t j = 0; j < set->v[i].n_formats; j++)
-			if (put(l,
-				arena_printf(l->arena, "%s/%s=N/", set->v[i].name,
-					     set->v[i].format[j].name),
-				"raw", bits_text(l->arena, &set->v[i].format[j])))
+			if (put_event_name(l,
+					   arena_printf(l->arena, "%s/%s=N/", set->v[i].name,
+							set->v[i].format[j].name),
+					   "raw", bits_text(l->arena, &set->v[i].format[j])))
 				return -1;
 	return 0;
 }
@@ -142,7 +145,7 @@ static int probe_names(struct name_list *l, const struct pmu_set *set)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (pmu_find(set, (struct word){ rows[i].pmu, strlen(rows[i].pmu) }) &&
-		    put(l, rows[i].name, rows[i].kind, rows[i].text))
+		    put_event_name(l, rows[i].name, rows[i].kind, rows[i].text))
 			return -1;
 	return 0;
 }
@@ -160,8 +163,8 @@ static int trace_names(struct name_list *l, const char *root)
 			continue;
 		for (size_t j = 0; j < m; j++)
 			if (sys_exists(root, "%s/events/%s/%s/id", place, systems[i], names[j]) &&
-			    put(l, arena_printf(l->arena, "%s:%s", systems[i], names[j]),
-				"tracepoint", ""))
+			    put_event_name(l, arena_printf(l->arena, "%s:%s", systems[i], names[j]),
+					   "tracepoint", ""))
 				return -1;
 	}
 	return 0;
@@ -202,7 +205,7 @@ static int try_cycles(const struct event *ev, uint32_t *precise)
 		int e;
 
 		attr.precise_ip = *precise & 3;
-		e = try_open(&attr);
+		e = try_open_event(&attr);
 		if (!e || !*precise)
 			return e;
 		--*precise;

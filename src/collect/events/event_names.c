@@ -77,7 +77,8 @@ const struct event_symbol *event_symbol_find(struct word w)
 
 /* The longest spelling that w begins with and that ends at its end or before a '-'. Returns its
  * length, 0 where there is none. */
-static size_t longest(const struct cache_word *words, size_t n, struct word w, uint32_t *index)
+static size_t longest_cache_word(const struct cache_word *words, size_t n, struct word w,
+				 uint32_t *index)
 {
 	size_t best = 0;
 
@@ -98,7 +99,7 @@ bool event_cache_find(struct word w, uint64_t *config, bool *known)
 {
 	bool have_op = false, have_result = false;
 	uint32_t cache = 0, op = 0, result = 0;
-	size_t at = longest(caches, COUNT(caches), w, &cache);
+	size_t at = longest_cache_word(caches, COUNT(caches), w, &cache);
 
 	*known = at;
 	if (!at)
@@ -108,11 +109,13 @@ bool event_cache_find(struct word w, uint64_t *config, bool *known)
 		uint32_t index = 0;
 		size_t len;
 
-		if (!have_op && (len = longest(cache_ops, COUNT(cache_ops), rest, &index))) {
+		if (!have_op &&
+		    (len = longest_cache_word(cache_ops, COUNT(cache_ops), rest, &index))) {
 			have_op = true;
 			op = cache_ops[index].config;
 		} else if (!have_result &&
-			   (len = longest(cache_results, COUNT(cache_results), rest, &index))) {
+			   (len = longest_cache_word(cache_results, COUNT(cache_results), rest,
+						     &index))) {
 			have_result = true;
 			result = cache_results[index].config;
 		} else {

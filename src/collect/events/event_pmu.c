@@ -17,7 +17,7 @@
 #define DEVICES "sys/bus/event_source/devices"
 
 /* By type: the big cores of a hybrid machine come first, imc_10 behind imc_9. */
-static int by_type(const void *pa, const void *pb)
+static int pmus_by_type(const void *pa, const void *pb)
 {
 	const struct pmu *a = pa, *b = pb;
 
@@ -50,8 +50,8 @@ int pmu_set_read(struct pmu_set *set, struct arena *a, const char *root)
 		set->n++;
 	}
 	if (set->n)
-		qsort(set->v, set->n, sizeof(*set->v), by_type);
-	assert(pairs_hold(set->n, i, by_type(&set->v[i], &set->v[i + 1]) <= 0));
+		qsort(set->v, set->n, sizeof(*set->v), pmus_by_type);
+	assert(pairs_hold(set->n, i, pmus_by_type(&set->v[i], &set->v[i + 1]) <= 0));
 	return 0;
 }
 

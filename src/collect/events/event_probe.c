@@ -17,7 +17,7 @@
 #include "collect/sysfs.h"
 
 /* The word up to one of `stops` or the end of the event. */
-static struct word upto(struct event_parser *p, const char *stops)
+static struct word probe_upto(struct event_parser *p, const char *stops)
 {
 	const char *from = p->at;
 
@@ -26,7 +26,7 @@ static struct word upto(struct event_parser *p, const char *stops)
 	return word_of(from, p->at);
 }
 
-static bool take(struct event_parser *p, char c)
+static bool take_char(struct event_parser *p, char c)
 {
 	if (p->at < p->end && *p->at == c) {
 		p->at++;
@@ -54,7 +54,7 @@ static bool access_bits(struct word w, uint32_t *bits)
 
 int event_breakpoint(struct event_parser *p)
 {
-	struct word addr = upto(p, "/:,{}"), len = { NULL, 0 };
+	struct word addr = probe_upto(p, "/:,{}"), len = { NULL, 0 };
 	uint32_t type = HW_BREAKPOINT_R | HW_BREAKPOINT_W;
 	uint64_t address, bytes = HW_BREAKPOINT_LEN_4;
 	struct event *ev;
@@ -63,14 +63,14 @@ int event_breakpoint(struct event_parser *p)
 		(void)event_bad(p, addr, "mem: takes the address of a breakpoint");
 		return err_hint(p->err, "mem:0x7f0012345678/8:rw");
 	}
-	if (take(p, '/')) {
-		len = upto(p, ":,{}");
+	if (take_char(p, '/')) {
+		len = probe_upto(p, ":,{}");
 		if (!word_number(len, &bytes) || !bytes || bytes > 8)
 			return event_bad(p, len, "a breakpoint is 1 to 8 bytes long");
 	}
 	if (p->at < p->end && *p->at == ':') {
 		const char *colon = p->at++;
-		struct word w = upto(p, ":,{}");
+		struct word w = probe_upto(p, ":,{}");
 		uint32_t bits;
 
 		if (access_bits(w, &bits))
@@ -150,7 +150,7 @@ static char *real_path(struct event_parser *p, struct word file)
 
 int event_probe(struct event_parser *p, const char *start, bool kernel, bool at_return)
 {
-	struct word file = kernel ? (struct word){ "", 0 } : upto(p, ":");
+	struct word file = kernel ? (struct word){ "", 0 } : probe_upto(p, ":");
 	char symbol[512], *path = NULL;
 	const struct pmu_format *retprobe;
 	struct word place;
@@ -158,11 +158,11 @@ int event_probe(struct event_parser *p, const char *start, bool kernel, bool at_
 	struct pmu *pmu;
 	uint64_t off, base = 0, number;
 
-	if (!kernel && !take(p, ':')) {
+	if (!kernel && !take_char(p, ':')) {
 		(void)event_bad(p, word_of(start, p->at), "a probe's function is missing");
 		return err_hint(p->err, "uprobe:/usr/bin/cat:main, uprobe:FILE:+0x1234");
 	}
-	place = upto(p, ":,{}");
+	place = probe_upto(p, ":,{}");
 	pmu = probe_pmu(p, word_of(start, p->at), kernel ? "kprobe" : "uprobe");
 	if (!pmu || split_place(p, place, symbol, &off))
 		return -1;

@@ -75,7 +75,7 @@ static struct word trim(struct word w)
 }
 
 /* Takes the next term off `rest`. False at the end. */
-static bool next_term(struct word *rest, struct term *t)
+static bool take_term(struct word *rest, struct term *t)
 {
 	const char *s = rest->s, *end = rest->s + rest->len, *eq = NULL;
 	bool quoted = false;
@@ -98,7 +98,7 @@ static bool next_term(struct word *rest, struct term *t)
 	return true;
 }
 
-static const struct term_row *row_of(struct word key)
+static const struct term_row *term_row_of(struct word key)
 {
 	for (size_t i = 0; i < COUNT(term_rows); i++)
 		if (word_is(key, term_rows[i].name))
@@ -155,8 +155,8 @@ static int need_number(struct event_parser *p, const struct term *t, uint64_t *v
 			 WORD_ARG(t->key));
 }
 
-static int put_field(struct event_parser *p, struct event *ev, const struct pmu_format *f,
-		     const struct term *t)
+static int put_format_field(struct event_parser *p, struct event *ev, const struct pmu_format *f,
+			    const struct term *t)
 {
 	uint64_t v, tmp;
 
@@ -169,11 +169,11 @@ static int put_field(struct event_parser *p, struct event *ev, const struct pmu_
 	return 0;
 }
 
-static bool has_term(struct word terms, struct word key)
+static bool has_term_key(struct word terms, struct word key)
 {
 	struct term t;
 
-	while (next_term(&terms, &t))
+	while (take_term(&terms, &t))
 		if (t.key.len == key.len && !memcmp(t.key.s, key.s, key.len) && t.has_value)
 			return true;
 	return false;
@@ -187,13 +187,13 @@ static int put_alias(struct event_parser *p, struct event *ev, const struct pmu 
 	struct word rest = { alias->text, strlen(alias->text) };
 	struct term t;
 
-	while (next_term(&rest, &t)) {
+	while (take_term(&rest, &t)) {
 		const struct pmu_format *f = pmu_format_find(pmu, t.key);
-		const struct term_row *row = row_of(t.key);
+		const struct term_row *row = term_row_of(t.key);
 		uint64_t v = 1, tmp;
 
 		if (word_is(t.value, "?")) {
-			if (!has_term(terms, t.key))
+			if (!has_term_key(terms, t.key))
 				return event_bad(p, at->whole,
 						 "'%s' of PMU %s needs " WORD_FMT "=NUMBER too",
 						 alias->name, pmu->name, WORD_ARG(t.key));
@@ -228,7 +228,7 @@ static int put_meant_term(struct event_parser *p, struct event *ev, const struct
 {
 	const struct pmu_format *f = pmu_format_find(pmu, t->key);
 	const struct pmu_alias *alias = t->has_value ? NULL : pmu_alias_find(p->pmus, pmu, t->key);
-	const struct term_row *row = row_of(t->key);
+	const struct term_row *row = term_row_of(t->key);
 	uint64_t v = 1, tmp;
 
 	if (alias)
@@ -250,7 +250,7 @@ int event_meant(struct event_parser *p, struct event *ev, const struct pmu *pmu,
 	struct word rest = { m->terms, strlen(m->terms) };
 	struct term t;
 
-	while (next_term(&rest, &t)) {
+	while (take_term(&rest, &t)) {
 		int rc = put_meant_term(p, ev, pmu, &t);
 
 		if (rc < 0)
@@ -350,8 +350,8 @@ static int put_branch_type(struct event_parser *p, struct event *ev, const struc
 	}
 }
 
-static int put_number(struct event_parser *p, struct event *ev, const struct term_row *row,
-		      const struct term *t, uint64_t v)
+static int put_number_term(struct event_parser *p, struct event *ev, const struct term_row *row,
+			   const struct term *t, uint64_t v)
 {
 	bool zero_ok =
 		row->kind != NUMBER || row->id == TIME || (row->id >= CONFIG && row->id <= CONFIG4);
@@ -405,8 +405,8 @@ static int put_number(struct event_parser *p, struct event *ev, const struct ter
 	return 0;
 }
 
-static int put_row(struct event_parser *p, struct event *ev, const struct term_row *row,
-		   const struct term *t)
+static int put_term_row(struct event_parser *p, struct event *ev, const struct term_row *row,
+			const struct term *t)
 {
 	uint64_t v;
 
@@ -441,7 +441,7 @@ static int put_row(struct event_parser *p, struct event *ev, const struct term_r
 		return event_bad(p, t->whole, "'%s' takes no value", row->name);
 	if (need_number(p, t, &v))
 		return -1;
-	return put_number(p, ev, row, t, row->kind == NO ? 0 : v);
+	return put_number_term(p, ev, row, t, row->kind == NO ? 0 : v);
 }
 
 /* cpu_core/cycles/, cpu/L1-dcache-loads/: a generic event of one core PMU. */
@@ -507,13 +507,13 @@ out:
 	return told ? -1 : err_nomem(p->err);
 }
 
-static int put_term(struct event_parser *p, struct event *ev, const struct pmu *pmu,
-		    const struct term *t, enum round round, struct word terms)
+static int put_event_term(struct event_parser *p, struct event *ev, const struct pmu *pmu,
+			  const struct term *t, enum round round, struct word terms)
 {
 	const struct pmu_format *f = pmu ? pmu_format_find(pmu, t->key) : NULL;
 	const struct pmu_alias *alias =
 		pmu && !t->has_value ? pmu_alias_find(p->pmus, pmu, t->key) : NULL;
-	const struct term_row *row = row_of(t->key);
+	const struct term_row *row = term_row_of(t->key);
 	uint64_t v;
 
 	if (!t->key.len)
@@ -521,14 +521,14 @@ static int put_term(struct event_parser *p, struct event *ev, const struct pmu *
 	if (alias)
 		return round == ROUND_NAME ? put_alias(p, ev, pmu, alias, t, terms) : 0;
 	if (f)
-		return round == ROUND_FIELD ? put_field(p, ev, f, t) : 0;
+		return round == ROUND_FIELD ? put_format_field(p, ev, f, t) : 0;
 	if (row && row->id >= CONFIG && row->id <= CONFIG4 && !pmu)
 		return event_bad(p, t->whole, "'%s' belongs to a PMU's event, as in cpu/%s=0x3c/",
 				 row->name, row->name);
 	if (row && row->id >= CONFIG && row->id <= CONFIG4)
-		return round == ROUND_CONFIG ? put_row(p, ev, row, t) : 0;
+		return round == ROUND_CONFIG ? put_term_row(p, ev, row, t) : 0;
 	if (row)
-		return round == ROUND_FIELD ? put_row(p, ev, row, t) : 0;
+		return round == ROUND_FIELD ? put_term_row(p, ev, row, t) : 0;
 	if (pmu && !t->has_value && event_raw_code(t->key, &v)) {
 		if (round == ROUND_CONFIG)
 			ev->attr.config = v;
@@ -574,8 +574,8 @@ int event_terms(struct event_parser *p, struct event *ev, struct pmu *pmu, struc
 		struct word rest = terms;
 		struct term t;
 
-		while (next_term(&rest, &t))
-			if (put_term(p, ev, pmu, &t, round, terms))
+		while (take_term(&rest, &t))
+			if (put_event_term(p, ev, pmu, &t, round, terms))
 				return -1;
 	}
 	return 0;

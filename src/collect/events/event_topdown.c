@@ -14,7 +14,7 @@
 #define LAST_METRIC  0x8700u
 #define CODE(config) ((config)&0xffffu)
 
-static enum event_topdown kind_of(const struct event *ev, const struct pmu_set *pmus)
+static enum event_topdown topdown_kind_of(const struct event *ev, const struct pmu_set *pmus)
 {
 	uint64_t code = CODE(ev->attr.config);
 	const struct word slots = { "slots", 5 };
@@ -114,7 +114,7 @@ int event_topdown_groups(struct event_list *l, const struct pmu_set *pmus, size_
 	bool any = false;
 
 	for (size_t i = from; i < l->ev.n; i++)
-		l->ev.v[i].topdown = kind_of(&l->ev.v[i], pmus);
+		l->ev.v[i].topdown = topdown_kind_of(&l->ev.v[i], pmus);
 	/* Slots lead the group in which they are with a metric. */
 	for (size_t i = from; i < l->ev.n; i++) {
 		int was = l->ev.v[i].group;

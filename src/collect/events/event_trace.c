@@ -68,8 +68,8 @@ bool event_is_trace_system(struct event_parser *p, struct word system)
 }
 
 /* 1: there is no such tracepoint. */
-static int add(struct event_parser *p, const char *place, const char *system, const char *name,
-	       struct word whole, bool give_name)
+static int add_tracepoint(struct event_parser *p, const char *place, const char *system,
+			  const char *name, struct word whole, bool give_name)
 {
 	struct event *ev;
 	int64_t id;
@@ -91,8 +91,8 @@ static int add(struct event_parser *p, const char *place, const char *system, co
 }
 
 /* Neither system nor name has a glob, and there is no such thing: which one is it? */
-static int unknown(struct event_parser *p, const char *place, struct word whole, const char *system,
-		   const char *name)
+static int no_tracepoint(struct event_parser *p, const char *place, struct word whole,
+			 const char *system, const char *name)
 {
 	const char *const *names;
 	const char *nearest = NULL;
@@ -135,7 +135,7 @@ static int add_matches(struct event_parser *p, const char *place, const char *sy
 
 		if (!text_glob(pattern, names[i]))
 			continue;
-		rc = add(p, place, system, names[i], whole, true);
+		rc = add_tracepoint(p, place, system, names[i], whole, true);
 		if (rc < 0)
 			return -1;
 		*found += !rc;
@@ -170,14 +170,14 @@ int event_tracepoint(struct event_parser *p, struct word whole, struct word syst
 	if (!place)
 		return no_tracefs(p, whole);
 	if (!word_has_glob(system) && !word_has_glob(name)) {
-		int rc = add(p, place, sys, pattern, whole, false);
+		int rc = add_tracepoint(p, place, sys, pattern, whole, false);
 
-		return rc > 0 ? unknown(p, place, whole, sys, pattern) : rc;
+		return rc > 0 ? no_tracepoint(p, place, whole, sys, pattern) : rc;
 	}
 	if (!word_has_glob(system)) {
 		if (add_matches(p, place, sys, pattern, whole, &found))
 			return -1;
-		return found ? 0 : unknown(p, place, whole, sys, pattern);
+		return found ? 0 : no_tracepoint(p, place, whole, sys, pattern);
 	}
 	if (!sys_names(p->pmus->arena, &systems, &n, p->pmus->root, "%s/events", place))
 		return no_tracefs(p, whole);
@@ -185,5 +185,5 @@ int event_tracepoint(struct event_parser *p, struct word whole, struct word syst
 		if (text_glob(sys, systems[i]) &&
 		    add_matches(p, place, systems[i], pattern, whole, &found))
 			return -1;
-	return found ? 0 : unknown(p, place, whole, sys, pattern);
+	return found ? 0 : no_tracepoint(p, place, whole, sys, pattern);
 }

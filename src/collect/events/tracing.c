@@ -32,7 +32,8 @@ struct tracing {
 };
 
 /* A file of tracefs behind its size; an absent one is empty. */
-static int put_file(struct tracing *t, struct buf *b, bool wide, bool needed, const char *path)
+static int put_tracing_file(struct tracing *t, struct buf *b, bool wide, bool needed,
+			    const char *path)
 {
 	struct buf text = BUF_INIT;
 	char full[4096];
@@ -54,7 +55,7 @@ out:
 	return rc;
 }
 
-static bool wanted(const struct tracing *t, const char *system, const char *name)
+static bool wants_format(const struct tracing *t, const char *system, const char *name)
 {
 	int64_t id;
 
@@ -77,10 +78,10 @@ static int put_formats(struct tracing *t, struct buf *b, const char *system, uin
 	if (!sys_names(&t->arena, &names, &count, t->root, "%s/events/%s", t->place, system))
 		return 0;
 	for (size_t i = 0; i < count; i++) {
-		if (!wanted(t, system, names[i]))
+		if (!wants_format(t, system, names[i]))
 			continue;
 		(void)snprintf(path, sizeof(path), "events/%s/%s/format", system, names[i]);
-		if (put_file(t, b, true, true, path))
+		if (put_tracing_file(t, b, true, true, path))
 			return -1;
 		++*n;
 	}
@@ -137,14 +138,14 @@ int tracing_data(struct buf *out, const char *root, const uint64_t *ids, size_t 
 	buf_putc(out, (char)sizeof(long));
 	buf_put_u32(out, (uint32_t)sysconf(_SC_PAGESIZE));
 	buf_put(out, "header_page", 12);
-	if (put_file(&t, out, true, true, "events/header_page"))
+	if (put_tracing_file(&t, out, true, true, "events/header_page"))
 		goto out;
 	buf_put(out, "header_event", 13);
-	if (put_file(&t, out, true, true, "events/header_event") || put_systems(&t))
+	if (put_tracing_file(&t, out, true, true, "events/header_event") || put_systems(&t))
 		goto out;
 	buf_put_u32(out, 0); /* kallsyms: perf stopped storing them */
-	if (put_file(&t, out, false, false, "printk_formats") ||
-	    put_file(&t, out, true, false, "saved_cmdlines"))
+	if (put_tracing_file(&t, out, false, false, "printk_formats") ||
+	    put_tracing_file(&t, out, true, false, "saved_cmdlines"))
 		goto out;
 	rc = buf_error(out, err);
 out:

@@ -92,14 +92,14 @@ static void filter_cpuinfo(struct buf *out, const char *text)
 	keep_lines(out, text, ':', no_serial);
 }
 
-static bool total(const char *key)
+static bool count_total(const char *key)
 {
 	return !strcmp(key, "MemTotal");
 }
 
 static void filter_meminfo(struct buf *out, const char *text)
 {
-	keep_lines(out, text, ':', total);
+	keep_lines(out, text, ':', count_total);
 }
 
 static bool node_total(const char *key)
@@ -280,7 +280,7 @@ static int expand(struct capture *c, const struct row *r, const char *done, cons
 	return 0;
 }
 
-static int take_row(struct capture *c, const struct row *r)
+static int capture_row(struct capture *c, const struct row *r)
 {
 	const char *percent = strchr(r->path, '%');
 	char path[PATH_MAX];
@@ -357,7 +357,7 @@ static int open_temp(struct capture *c, const char *dir)
 	return chmod(c->temp, 0755) ? err_sys(c->err, "%s", c->temp) : 0;
 }
 
-static int put_in_place(struct capture *c, const char *dir)
+static int rename_capture(struct capture *c, const char *dir)
 {
 	if (renameat2(AT_FDCWD, c->temp, AT_FDCWD, dir, RENAME_NOREPLACE) == 0)
 		return 0;
@@ -385,9 +385,9 @@ int capture_make(struct capture_stats *out, const char *root, const char *dir,
 		goto out;
 	c->release = m.release;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (take_row(c, &rows[i]))
+		if (capture_row(c, &rows[i]))
 			goto out;
-	if (write_facts(c, &m) || put_in_place(c, dir))
+	if (write_facts(c, &m) || rename_capture(c, dir))
 		goto out;
 	*out = c->stats;
 	rc = 0;

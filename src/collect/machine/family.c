@@ -13,7 +13,7 @@
 
 #define CHILDREN_MAX (1u << 20) /* bytes of a list */
 
-static size_t children_of(pid_t pid, pid_t tid, pid_t *out, size_t max)
+static size_t children_of_task(pid_t pid, pid_t tid, pid_t *out, size_t max)
 {
 	struct buf text = BUF_INIT;
 	size_t n = 0;
@@ -44,8 +44,8 @@ size_t family_tasks(pid_t pid, pid_t *out, size_t max)
 			continue;
 		for (size_t i = 0; i < n_threads && n < max; i++) {
 			out[n++] = thread[i];
-			n_processes += children_of(process[p], thread[i], process + n_processes,
-						   max - n_processes);
+			n_processes += children_of_task(process[p], thread[i],
+							process + n_processes, max - n_processes);
 		}
 		free(thread);
 	}

@@ -83,7 +83,7 @@ static void ask_capture(struct holders *h, const char *root)
 	}
 }
 
-static int number(const char *root, const char *path)
+static int read_holder_number(const char *root, const char *path)
 {
 	int64_t v;
 
@@ -95,8 +95,8 @@ void holders_read(struct holders *h, const char *root, const char *pmu)
 	int64_t v;
 
 	memset(h, 0, sizeof(*h));
-	h->watchdog = number(root, "proc/sys/kernel/nmi_watchdog");
-	h->smt = number(root, "sys/devices/system/cpu/smt/active");
+	h->watchdog = read_holder_number(root, "proc/sys/kernel/nmi_watchdog");
+	h->smt = read_holder_number(root, "sys/devices/system/cpu/smt/active");
 	h->tsx_force_abort =
 		sys_number(&v, root, PMUS "/%s/allow_tsx_force_abort", pmu) ? v != 0 : -1;
 	if (strcmp(pmu, "cpu") != 0 || !sys_exists(root, PMUS "/cpu"))
@@ -110,7 +110,7 @@ void holders_read(struct holders *h, const char *root, const char *pmu)
 /* ---- by name ---- */
 
 /* Events that a process has open; 0 where that cannot be seen. */
-static unsigned perf_files(const char *pid)
+static unsigned perf_files_of(const char *pid)
 {
 	char path[64], to[64];
 	unsigned n = 0;
@@ -143,7 +143,7 @@ const char *holders_names(struct arena *a)
 		const char *comm;
 
 		if (!isdigit((unsigned char)e->d_name[0]) || atol(e->d_name) == getpid() ||
-		    !perf_files(e->d_name))
+		    !perf_files_of(e->d_name))
 			continue;
 		if (n++ >= HOLDERS_MAX)
 			continue;

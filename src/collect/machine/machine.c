@@ -27,7 +27,7 @@ static uint64_t meminfo_kb(const char *text, size_t len, const char *key)
 	return text_number(&kb, v, n) && kb > 0 ? (uint64_t)kb : 0;
 }
 
-static void read_names(struct machine *m, struct arena *a, const char *root)
+static void read_machine_names(struct machine *m, struct arena *a, const char *root)
 {
 	struct utsname u;
 
@@ -269,7 +269,7 @@ static int read_pieces(struct machine *m, struct arena *a, const char *root, uns
 	bool guest = false;
 
 	if (parts & MACHINE_NAMES)
-		read_names(m, a, root);
+		read_machine_names(m, a, root);
 	if (parts & MACHINE_KNOBS) {
 		int64_t v;
 

@@ -55,7 +55,7 @@ static bool field_u32(const char *text, size_t len, const char *key, uint32_t *o
 	return true;
 }
 
-static bool has_word(const char *v, size_t n, const char *word)
+static bool has_flag(const char *v, size_t n, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -66,8 +66,8 @@ static bool has_word(const char *v, size_t n, const char *word)
 	return false;
 }
 
-static int x86(struct machine *m, struct arena *a, const char *text, size_t len, const char *v,
-	       size_t n)
+static int cpuinfo_x86(struct machine *m, struct arena *a, const char *text, size_t len,
+		       const char *v, size_t n)
 {
 	m->vendor = arena_strndup(a, v, n);
 	if (!m->vendor)
@@ -81,7 +81,7 @@ static int x86(struct machine *m, struct arena *a, const char *text, size_t len,
 }
 
 /* The main ID register put together from its parts, for kernels that do not show it whole. */
-static int arm(struct machine *m, struct arena *a, const char *text, size_t len)
+static int cpuinfo_arm(struct machine *m, struct arena *a, const char *text, size_t len)
 {
 	uint32_t implementer, variant, part, revision;
 
@@ -107,7 +107,7 @@ int machine_cpuinfo(struct machine *m, struct arena *a, const char *text, size_t
 	const char *v;
 	size_t n;
 
-	*guest = text_field(text, len, "flags", ':', &v, &n) && has_word(v, n, "hypervisor");
+	*guest = text_field(text, len, "flags", ':', &v, &n) && has_flag(v, n, "hypervisor");
 	for (size_t i = 0; i < sizeof(desc_keys) / sizeof(desc_keys[0]) && !m->cpu_desc; i++) {
 		if (!text_field(text, len, desc_keys[i], ':', &v, &n) || !n)
 			continue;
@@ -116,8 +116,8 @@ int machine_cpuinfo(struct machine *m, struct arena *a, const char *text, size_t
 			return -1;
 	}
 	if (text_field(text, len, "vendor_id", ':', &v, &n))
-		return x86(m, a, text, len, v, n);
-	return arm(m, a, text, len);
+		return cpuinfo_x86(m, a, text, len, v, n);
+	return cpuinfo_arm(m, a, text, len);
 }
 
 static int topology_id(const char *root, uint32_t cpu, const char *what)

@@ -10,7 +10,7 @@ static bool is_octal(char c)
 }
 
 /* The next field of a line, its escapes undone in place. NULL: none. */
-static char *field(char **line)
+static char *take_mount_field(char **line)
 {
 	char *s = *line, *to = s, *p = s;
 
@@ -34,15 +34,15 @@ bool mount_read(struct mount *m, char *line)
 {
 	const char *f;
 
-	(void)field(&line); /* number, parent */
-	(void)field(&line);
-	m->device = field(&line);
-	m->root = field(&line);
-	m->point = field(&line);
-	while ((f = field(&line)) && strcmp(f, "-") != 0) /* options, groups */
+	(void)take_mount_field(&line); /* number, parent */
+	(void)take_mount_field(&line);
+	m->device = take_mount_field(&line);
+	m->root = take_mount_field(&line);
+	m->point = take_mount_field(&line);
+	while ((f = take_mount_field(&line)) && strcmp(f, "-") != 0) /* options, groups */
 		;
-	m->type = field(&line);
-	(void)field(&line); /* source */
+	m->type = take_mount_field(&line);
+	(void)take_mount_field(&line); /* source */
 	m->options = line;
 	return f && m->type && m->options;
 }
@@ -55,10 +55,10 @@ const char *mounts_cgroup(char *text)
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		const char *dir, *type, *options;
 
-		(void)field(&line); /* source */
-		dir = field(&line);
-		type = field(&line);
-		options = field(&line);
+		(void)take_mount_field(&line); /* source */
+		dir = take_mount_field(&line);
+		type = take_mount_field(&line);
+		options = take_mount_field(&line);
 		if (!options)
 			continue;
 		if (!strcmp(type, "cgroup") && strstr(options, "perf_event"))

@@ -10,7 +10,7 @@
 #include "base/perf_abi.h"
 
 /* The page of its head, and one for records, of which it has none. */
-static size_t ring_size(void)
+static size_t offspring_ring(void)
 {
 	return 2 * (size_t)sysconf(_SC_PAGESIZE);
 }
@@ -35,7 +35,7 @@ bool offspring_open(struct offspring *o, pid_t pid)
 			     PERF_FLAG_FD_CLOEXEC);
 	if (o->fd < 0)
 		return false;
-	ring = mmap(NULL, ring_size(), PROT_READ | PROT_WRITE, MAP_SHARED, o->fd, 0);
+	ring = mmap(NULL, offspring_ring(), PROT_READ | PROT_WRITE, MAP_SHARED, o->fd, 0);
 	if (ring == MAP_FAILED) {
 		offspring_close(o);
 		return false;
@@ -54,7 +54,7 @@ bool offspring_live(const struct offspring *o, int ms)
 void offspring_close(struct offspring *o)
 {
 	if (o->ring)
-		(void)munmap(o->ring, ring_size());
+		(void)munmap(o->ring, offspring_ring());
 	if (o->fd >= 0)
 		(void)close(o->fd);
 	*o = (struct offspring)OFFSPRING_INIT;

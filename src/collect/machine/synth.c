@@ -21,12 +21,12 @@
 
 #define TEXT_LIMIT (64u << 20) /* of one /proc file */
 
-/* A record under construction: its head is filled in by finish(). */
+/* A record under construction: its head is filled in by finish_record(). */
 struct record {
 	struct buf b;
 };
 
-static void begin(struct record *r, uint32_t type, uint16_t misc)
+static void begin_synth_record(struct record *r, uint32_t type, uint16_t misc)
 {
 	struct perf_event_header h = { .type = type, .misc = misc };
 
@@ -50,13 +50,13 @@ static void put_u64(struct record *r, uint64_t v)
 }
 
 /* A string, its NUL, and zeros up to a multiple of 8. */
-static void put_name(struct record *r, const char *s, size_t len)
+static void put_record_name(struct record *r, const char *s, size_t len)
 {
 	buf_put(&r->b, s, len);
 	buf_fill(&r->b, '\0', 8 - len % 8);
 }
 
-static int finish(const struct synth *s, struct record *r, struct err *err)
+static int finish_record(const struct synth *s, struct record *r, struct err *err)
 {
 	struct perf_event_header h;
 
@@ -74,14 +74,14 @@ static int finish(const struct synth *s, struct record *r, struct err *err)
 static int put_mmap(const struct synth *s, struct record *r, uint64_t start, uint64_t len,
 		    uint64_t pgoff, const char *name, struct err *err)
 {
-	begin(r, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
+	begin_synth_record(r, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
 	put_u32(r, UINT32_MAX);
 	put_u32(r, 0);
 	put_u64(r, start);
 	put_u64(r, len);
 	put_u64(r, pgoff);
-	put_name(r, name, strlen(name));
-	return finish(s, r, err);
+	put_record_name(r, name, strlen(name));
+	return finish_record(s, r, err);
 }
 
 /* ---- the kernel ------------------------------------------------------------------------- */
@@ -154,22 +154,22 @@ static int put_bpf(void *ctx, const struct synth_bpf *f, struct err *err)
 {
 	const struct put_bpf *p = ctx;
 
-	begin(p->r, PERF_RECORD_KSYMBOL, 0);
+	begin_synth_record(p->r, PERF_RECORD_KSYMBOL, 0);
 	put_u64(p->r, f->addr);
 	put_u32(p->r, f->len);
 	put_u16(p->r, PERF_RECORD_KSYMBOL_TYPE_BPF);
 	put_u16(p->r, 0); /* flags */
-	put_name(p->r, f->name, strlen(f->name));
-	if (finish(p->s, p->r, err))
+	put_record_name(p->r, f->name, strlen(f->name));
+	if (finish_record(p->s, p->r, err))
 		return -1;
 	if (!f->last)
 		return 0;
-	begin(p->r, PERF_RECORD_BPF_EVENT, 0);
+	begin_synth_record(p->r, PERF_RECORD_BPF_EVENT, 0);
 	put_u16(p->r, PERF_BPF_EVENT_PROG_LOAD);
 	put_u16(p->r, 0); /* flags */
 	put_u32(p->r, f->id);
 	buf_put(&p->r->b, f->program, sizeof(f->program));
-	return finish(p->s, p->r, err);
+	return finish_record(p->s, p->r, err);
 }
 
 int synth_kernel(const struct synth *s, struct err *err)
@@ -212,7 +212,7 @@ pid_t synth_tgid(pid_t tid)
 	return read_status(tid, tid, &st) ? (pid_t)st.tgid : -1;
 }
 
-static int by_number(const void *a, const void *b)
+static int pids_ascending(const void *a, const void *b)
 {
 	const pid_t *x = a, *y = b;
 
@@ -240,7 +240,7 @@ static int numbers_in(const char *path, pid_t **out, size_t *n, struct err *err)
 		}
 	}
 	(void)closedir(d);
-	vec_sort(&v, by_number);
+	vec_sort(&v, pids_ascending);
 	*out = v.v;
 	*n = v.n;
 	return 0;
@@ -288,31 +288,31 @@ out:
 	return rc;
 }
 
-static int put_thread(const struct synth *s, struct record *r, pid_t pid, pid_t tid,
-		      struct err *err)
+static int put_fork_comm(const struct synth *s, struct record *r, pid_t pid, pid_t tid,
+			 struct err *err)
 {
 	struct synth_status st;
 
 	if (!read_status(pid, tid, &st))
 		return 0;
 	/* FORK_EXEC: the parent's mappings are not the child's, which follow */
-	begin(r, PERF_RECORD_FORK, PERF_RECORD_MISC_FORK_EXEC);
+	begin_synth_record(r, PERF_RECORD_FORK, PERF_RECORD_MISC_FORK_EXEC);
 	put_u32(r, st.tgid);
 	put_u32(r, tid == (pid_t)st.tgid ? st.ppid : st.tgid);
 	put_u32(r, (uint32_t)tid);
 	put_u32(r, tid == (pid_t)st.tgid ? st.ppid : st.tgid);
 	put_u64(r, 0);
-	if (finish(s, r, err))
+	if (finish_record(s, r, err))
 		return -1;
-	begin(r, PERF_RECORD_COMM, 0);
+	begin_synth_record(r, PERF_RECORD_COMM, 0);
 	put_u32(r, st.tgid);
 	put_u32(r, (uint32_t)tid);
-	put_name(r, st.name, strnlen(st.name, 15));
-	return finish(s, r, err);
+	put_record_name(r, st.name, strnlen(st.name, 15));
+	return finish_record(s, r, err);
 }
 
-static int put_mapping(const struct synth *s, struct record *r, pid_t pid, const char *line,
-		       struct err *err)
+static int put_mmap2(const struct synth *s, struct record *r, pid_t pid, const char *line,
+		     struct err *err)
 {
 	struct synth_mapping m;
 	bool code;
@@ -322,8 +322,9 @@ static int put_mapping(const struct synth *s, struct record *r, pid_t pid, const
 	code = m.prot & PROT_EXEC;
 	if (!code && (!s->data_maps || !(m.prot & PROT_READ)))
 		return 0;
-	begin(r, PERF_RECORD_MMAP2,
-	      (uint16_t)(PERF_RECORD_MISC_USER | (code ? 0 : PERF_RECORD_MISC_MMAP_DATA)));
+	begin_synth_record(
+		r, PERF_RECORD_MMAP2,
+		(uint16_t)(PERF_RECORD_MISC_USER | (code ? 0 : PERF_RECORD_MISC_MMAP_DATA)));
 	put_u32(r, (uint32_t)pid);
 	put_u32(r, (uint32_t)pid);
 	put_u64(r, m.start);
@@ -336,13 +337,13 @@ static int put_mapping(const struct synth *s, struct record *r, pid_t pid, const
 	put_u32(r, m.prot);
 	put_u32(r, m.shared ? MAP_SHARED : MAP_PRIVATE);
 	if (*m.path)
-		put_name(r, m.path, strlen(m.path));
+		put_record_name(r, m.path, strlen(m.path));
 	else
-		put_name(r, "//anon", 6);
-	return finish(s, r, err);
+		put_record_name(r, "//anon", 6);
+	return finish_record(s, r, err);
 }
 
-static int put_mappings(const struct synth *s, struct record *r, pid_t pid, struct err *err)
+static int put_process_maps(const struct synth *s, struct record *r, pid_t pid, struct err *err)
 {
 	struct buf text = BUF_INIT;
 	char path[64], *save = NULL;
@@ -352,7 +353,7 @@ static int put_mappings(const struct synth *s, struct record *r, pid_t pid, stru
 	if (!file_slurp(&text, path, TEXT_LIMIT, NULL) && text.len)
 		for (char *line = strtok_r(text.s, "\n", &save); line && !rc;
 		     line = strtok_r(NULL, "\n", &save))
-			rc = put_mapping(s, r, pid, line, err);
+			rc = put_mmap2(s, r, pid, line, err);
 	buf_free(&text);
 	return rc;
 }
@@ -367,12 +368,12 @@ int synth_process(const struct synth *s, pid_t pid, struct err *err)
 	if (synth_threads(pid, &tids, &n, NULL))
 		return 0;
 	/* the process first: its threads take what it has */
-	rc = put_thread(s, &r, pid, pid, err);
+	rc = put_fork_comm(s, &r, pid, pid, err);
 	if (!rc)
-		rc = put_mappings(s, &r, pid, err);
+		rc = put_process_maps(s, &r, pid, err);
 	for (size_t i = 0; i < n && !rc; i++)
 		if (tids[i] != pid)
-			rc = put_thread(s, &r, pid, tids[i], err);
+			rc = put_fork_comm(s, &r, pid, tids[i], err);
 	free(tids);
 	buf_free(&r.b);
 	return rc;
@@ -393,11 +394,11 @@ static int put_outside(const struct synth *s, struct err *err)
 	struct record r = { .b = BUF_INIT };
 	int rc;
 
-	begin(&r, PERF_RECORD_COMM, 0);
+	begin_synth_record(&r, PERF_RECORD_COMM, 0);
 	put_u32(&r, 0);
 	put_u32(&r, 0);
-	put_name(&r, SYNTH_OUTSIDE, strlen(SYNTH_OUTSIDE));
-	rc = finish(s, &r, err);
+	put_record_name(&r, SYNTH_OUTSIDE, strlen(SYNTH_OUTSIDE));
+	rc = finish_record(s, &r, err);
 	buf_free(&r.b);
 	return rc;
 }

@@ -45,7 +45,7 @@ static int info_of(int fd, struct bpf_prog_info *info)
 	return bpf(BPF_OBJ_GET_INFO_BY_FD, &attr);
 }
 
-static int read_names(struct names *n, struct err *err)
+static int read_bpf_names(struct names *n, struct err *err)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
 	char line[512];
@@ -72,8 +72,8 @@ static int read_names(struct names *n, struct err *err)
 	return rc;
 }
 
-static int name_of(struct names *n, struct synth_bpf *p, const struct bpf_prog_info *info,
-		   struct err *err)
+static int bpf_name_of(struct names *n, struct synth_bpf *p, const struct bpf_prog_info *info,
+		       struct err *err)
 {
 	char hex[2 * sizeof(p->tag) + 1];
 	const size_t len = strnlen(info->name, sizeof(info->name));
@@ -83,7 +83,7 @@ static int name_of(struct names *n, struct synth_bpf *p, const struct bpf_prog_i
 		       info->name);
 	if (info->nr_jited_ksyms == 1 && len + 1 < sizeof(info->name))
 		return 0;
-	if (!n->read && read_names(n, err))
+	if (!n->read && read_bpf_names(n, err))
 		return -1;
 	vec_each (&n->v, const struct listed *, l) {
 		if (l->addr == p->addr)
@@ -104,7 +104,7 @@ static int each_function(const struct bpf_prog_info *info, const uint64_t *addr,
 
 		memcpy(p.tag, i < info->nr_prog_tags ? tag[i] : info->tag, sizeof(p.tag));
 		memcpy(p.program, info->tag, sizeof(p.program));
-		if (name_of(n, &p, info, err) || fn(ctx, &p, err))
+		if (bpf_name_of(n, &p, info, err) || fn(ctx, &p, err))
 			return -1;
 	}
 	return 0;

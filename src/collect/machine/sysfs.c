@@ -17,7 +17,7 @@
 #include "base/nomem.h"
 #include "base/vec.h"
 
-static bool blank(char c)
+static bool is_sys_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -47,7 +47,7 @@ static int open_path(const struct sys_path *p, const char *root, int flags)
 		     : file_in_below(NULL, p->whole, flags);
 }
 
-static ssize_t read_head(char *out, size_t size, const struct sys_path *p, const char *root)
+static ssize_t read_sys_head(char *out, size_t size, const struct sys_path *p, const char *root)
 {
 	struct stat st;
 	ssize_t got;
@@ -71,7 +71,7 @@ static ssize_t read_head(char *out, size_t size, const struct sys_path *p, const
 		return -1;
 	}
 	len = (size_t)got;
-	while (len && blank(out[len - 1]))
+	while (len && is_sys_blank(out[len - 1]))
 		len--;
 	out[len] = 0;
 	return (ssize_t)strlen(out);
@@ -91,7 +91,7 @@ ssize_t sys_read(char *out, size_t size, const char *root, const char *fmt, ...)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	return read_head(out, size, &path, root);
+	return read_sys_head(out, size, &path, root);
 }
 
 char *sys_text(struct arena *a, const char *root, const char *fmt, ...)
@@ -108,7 +108,7 @@ char *sys_text(struct arena *a, const char *root, const char *fmt, ...)
 	va_end(ap);
 	if (!fits)
 		return NULL;
-	len = read_head(small, sizeof(small), &path, root);
+	len = read_sys_head(small, sizeof(small), &path, root);
 	if (len > 0 && (size_t)len < sizeof(small) - 1)
 		return arena_strndup(a, small, (size_t)len);
 	if (len <= 0)
@@ -118,7 +118,7 @@ char *sys_text(struct arena *a, const char *root, const char *fmt, ...)
 		nomem_note();
 		return NULL;
 	}
-	len = read_head(big, SYS_TEXT_MAX, &path, root);
+	len = read_sys_head(big, SYS_TEXT_MAX, &path, root);
 	if (len > 0)
 		out = arena_strndup(a, big, (size_t)len);
 	free(big);
@@ -138,7 +138,7 @@ bool sys_number(int64_t *out, const char *root, const char *fmt, ...)
 	va_end(ap);
 	if (!fits)
 		return false;
-	len = read_head(text, sizeof(text), &path, root);
+	len = read_sys_head(text, sizeof(text), &path, root);
 	return len > 0 && text_number(out, text, (size_t)len);
 }
 
@@ -167,7 +167,7 @@ bool sys_core_pmu(const char *root, const char *name)
 		sys_exists(root, "sys/bus/event_source/devices/%s/cpus", name));
 }
 
-static int by_text(const void *a, const void *b)
+static int names_by_text(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -206,8 +206,8 @@ bool sys_names(struct arena *a, const char *const **out, size_t *n, const char *
 		if (!name || vec_push(&names, name))
 			goto out;
 	}
-	vec_sort(&names, by_text);
-	assert(pairs_hold(names.n, i, by_text(&names.v[i], &names.v[i + 1]) < 0));
+	vec_sort(&names, names_by_text);
+	assert(pairs_hold(names.n, i, names_by_text(&names.v[i], &names.v[i + 1]) < 0));
 	*n = names.n;
 	if (names.n)
 		*out = arena_memdup(a, names.v, names.n * sizeof(*names.v));
@@ -276,14 +276,14 @@ bool text_field(const char *text, size_t len, const char *key, char sep, const c
 		const char *colon = memchr(text, sep, (size_t)(eol - text));
 		const char *k = colon;
 
-		while (k && k > text && blank(k[-1]))
+		while (k && k > text && is_sys_blank(k[-1]))
 			k--;
 		if (k && (size_t)(k - text) == key_len && !memcmp(text, key, key_len)) {
 			const char *v = colon + 1;
 
-			while (v < eol && blank(*v))
+			while (v < eol && is_sys_blank(*v))
 				v++;
-			while (eol > v && blank(eol[-1]))
+			while (eol > v && is_sys_blank(eol[-1]))
 				eol--;
 			*value = v;
 			*value_len = (size_t)(eol - v);

@@ -7,7 +7,7 @@
 
 #include "collect/sysfs.h"
 
-static const struct machine_cpu *online(const struct machine *m, uint32_t i)
+static const struct machine_cpu *online_cpu(const struct machine *m, uint32_t i)
 {
 	static const struct machine_cpu nowhere = { -1, -1, -1 };
 
@@ -20,13 +20,13 @@ static double different(const struct machine *m, bool die, bool core)
 	double n = 0;
 
 	for (uint32_t i = 0; i < m->cpus_online; i++) {
-		const struct machine_cpu *a = online(m, i);
+		const struct machine_cpu *a = online_cpu(m, i);
 		bool fresh = true;
 
 		if (a->socket < 0 || (core && a->core < 0))
 			return NAN;
 		for (uint32_t j = 0; j < i && fresh; j++) {
-			const struct machine_cpu *b = online(m, j);
+			const struct machine_cpu *b = online_cpu(m, j);
 
 			fresh = a->socket != b->socket || (die && a->die != b->die) ||
 				(core && a->core != b->core);

@@ -38,7 +38,7 @@ static double hz_of_cpuid(void)
 	return a ? 1e3 * a : NAN;
 }
 
-static double hz_of_kernel(void)
+static double tsc_hz_of_kernel(void)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
 					.size = sizeof(attr),
@@ -64,7 +64,7 @@ static double hz_of_kernel(void)
 
 double tsc_hz(void)
 {
-	double hz = hz_of_kernel();
+	double hz = tsc_hz_of_kernel();
 
 	return isnan(hz) ? hz_of_cpuid() : hz;
 }

@@ -33,8 +33,8 @@ static int silence(unsigned flags)
 	return 0;
 }
 
-static void child(int go, int told, char *const *argv, char *const *env, const sigset_t *mask,
-		  unsigned flags)
+static void workload_child(int go, int told, char *const *argv, char *const *env,
+			   const sigset_t *mask, unsigned flags)
 {
 	char byte;
 	ssize_t n;
@@ -83,7 +83,7 @@ int workload_prepare(struct workload *w, char *const *argv, char *const *env, co
 	if (!w->pid) {
 		(void)close(go[1]);
 		(void)close(told[0]);
-		child(go[0], told[1], argv, env, mask, flags);
+		workload_child(go[0], told[1], argv, env, mask, flags);
 	}
 	(void)close(go[0]);
 	(void)close(told[1]);
