@@ -20,13 +20,14 @@ ALLOWED = {
     "symbol": ["base"],
     "heaplog": ["symbol"],  # a header that includes nothing of ours
     "model": ["base"],
-    "region": ["base", "show", "collect", "model"],
-    "measure": ["base", "kernels", "collect", "perfdata", "symbol", "model"],
+    "plan": ["base", "collect", "model"],
+    "region": ["base", "show", "collect", "model", "plan"],
+    "measure": ["base", "kernels", "collect", "perfdata", "symbol", "model", "plan"],
     "analyse": ["base", "perfdata", "symbol", "model"],
-    "report": ["base", "kernels", "show", "perfdata", "symbol", "model", "measure", "analyse"],
+    "report": ["base", "kernels", "show", "perfdata", "symbol", "model", "plan", "measure", "analyse"],
     "store": ["base", "show", "perfdata", "symbol", "analyse", "report"],
-    "monitor": ["base", "show", "collect", "perfdata", "symbol", "model", "measure", "analyse"],
-    "cli": ["base", "kernels", "show", "collect", "perfdata", "symbol", "model", "region", "measure", "analyse", "report", "store", "monitor"],
+    "monitor": ["base", "show", "collect", "perfdata", "symbol", "model", "plan", "measure", "analyse"],
+    "cli": ["base", "kernels", "show", "collect", "perfdata", "symbol", "model", "plan", "region", "measure", "analyse", "report", "store", "monitor"],
 }
 # A room that gets threads loses its row; its tests that start them are a list in tests/unit/meson.build.
 NO_THREADS = ["model"]

@@ -6,15 +6,6 @@
 
 #include "base/text.h"
 
-void cli_put_models(struct buf *b, const struct options *o)
-{
-	for (size_t i = 0; i < o->models.n; i++) {
-		buf_puts(b, "--models ");
-		(void)text_put_word(b, o->models.v[i]);
-		buf_putc(b, ' ');
-	}
-}
-
 struct model_choice cli_model_choice(struct cli *cli)
 {
 	return (struct model_choice){ .a = &cli->arena,

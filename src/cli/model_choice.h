@@ -6,13 +6,10 @@
 #define CYCLADE_CLI_MODEL_CHOICE_H
 
 #include "cli/cli.h"
-#include "measure/model_choice.h"
+#include "plan/model_choice.h"
 
 /* Lives as long as the options do. */
 struct model_sources cli_model_sources(const struct cli *cli);
-
-/* "--models DIR " of each, for a command to type: a name may be of these models alone. */
-void cli_put_models(struct buf *b, const struct options *o);
 
 struct model_choice cli_model_choice(struct cli *cli);
 

@@ -38,7 +38,7 @@ static int read_kept(struct penalties *p, struct cli *cli, const struct pd_info 
 		penalties_leave_out(p, cli, &why);
 		return 0;
 	}
-	verdicts_put_day(&day, (uint64_t)st.st_mtim.tv_sec);
+	validate_kept_day(&day, (uint64_t)st.st_mtim.tv_sec);
 	p->says = day.failed ? NULL
 			     : arena_printf(&cli->arena, "penalties measured here on %s (%s)",
 					    buf_str(&day), path);

@@ -16,19 +16,6 @@ int stat_events(struct cli *cli);
 int stat_tree(struct cli *cli);
 int stat_import(struct cli *cli); /* --import: counts taken before (stat_import.c) */
 
-/* What each run came to, if there are several (-r). */
-struct stat_repeats {
-	VEC(struct count_run) run;
-	VEC(struct count_repeat) repeat;
-};
-int stat_repeats_run(struct stat_repeats *s, const struct counting_result *r,
-		     struct err *err) MUST_USE;
-/* Of the run added last. The texts must outlive it. */
-int stat_repeats_add(struct stat_repeats *s, const struct count_repeat *x,
-		     struct err *err) MUST_USE;
-void stat_repeats_put(const struct stat_repeats *s, struct count_head *h);
-void stat_repeats_free(struct stat_repeats *s);
-
 /* Runs to make: -r, 1. */
 static inline uint64_t stat_runs(const struct cli *cli)
 {

@@ -49,15 +49,6 @@ const char *verdicts_beside(struct cli *cli, const struct validate_kept *k, cons
 	return dir ? arena_printf(&cli->arena, "%s/%s/%s", dir, folder, path_base(k->path)) : NULL;
 }
 
-void verdicts_put_day(struct buf *b, uint64_t when)
-{
-	time_t t = (time_t)when;
-	struct tm day;
-
-	if (gmtime_r(&t, &day))
-		buf_printf(b, "%04d-%02d-%02d", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
-}
-
 const char *verdicts_of(struct cli *cli, const struct validate_kept *k, const char *event)
 {
 	const struct validate_verdict_kept *v = validate_kept_find(k, event);
@@ -73,7 +64,7 @@ const char *verdicts_of(struct cli *cli, const struct validate_kept *k, const ch
 		if (*v->text)
 			buf_printf(&b, ": %s", v->text);
 		buf_puts(&b, " (validated ");
-		verdicts_put_day(&b, k->when);
+		validate_kept_day(&b, k->when);
 		buf_putc(&b, ')');
 	}
 	text = b.failed ? NULL : arena_strdup(&cli->arena, buf_str(&b));

@@ -26,8 +26,6 @@ const char *verdicts_beside(struct cli *cli, const struct validate_kept *k, cons
 bool verdicts_is_here(struct machine *here, struct cli *cli, const struct pd_info *i,
 		      struct err *why);
 
-/* "2026-11-23". */
-void verdicts_put_day(struct buf *b, uint64_t when);
 /* "exact (validated 2026-11-23)", "over-counts: 2 times what it should (...)"; NULL: out of memory.
  */
 const char *verdicts_of(struct cli *cli, const struct validate_kept *k, const char *event);

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * counting - counters beside a program, tasks or CPUs: who is counted, when, and the loop around
- * it. What is counted and what becomes of it is its user's (hooks). Recordings use it, too, with
- * counters of the tree beside their samples or with none at all: there is but one loop.
+ * it. Recordings use it, too, with counters of the tree beside their samples or with none at all:
+ * there is but one loop.
  *
- *	counting_open(&k, opts, "count", parts, &err)
- *						machine, targets, signals
- *	counting_run(&k, &setup, &hooks, &err)	once, or as often as wanted: each run starts the
- *						program anew with counters of its own
+ *	counting_open(&k, opts, "count", parts, &err)	machine, targets, signals
+ *	counting_prepare(&k, &setup, &reader, &err)	a program that waits, counters on it
+ *	counting_next(&k, &what, &err)			until COUNTING_OVER: results are there
+ *	counting_finish(&k, rc, &err)			--post; closes the counters
  *	counting_close(&k)
  *
- * counting_run is counting_prepare, hooks' opened(), counting_watch, hooks' ended() and
- * counting_end; who has more to open between the first two calls them himself.
+ * counting_next() goes on until there is something for its caller to do, and is called again. What
+ * is read meanwhile is the reader's: drill (drill_start), events (counting_events_start) and
+ * monitor's groups have one. From counting_prepare() to counting_finish() is a run; each starts the
+ * program anew with counters of its own.
  *
- * --pre goes before counting_prepare's program, --post behind ended(). Neither is counted.
+ * --pre goes before counting_prepare's program, --post behind the results. Neither is counted.
  *
- * Everything that can fail for want of counters fails before the program executes anything: hooks'
- * opened() is the last that is asked.
+ * Everything that can fail if there are no counters fails before the first counting_next(): until
+ * then the program executes nothing.
  */
 #ifndef CYCLADE_MEASURE_COUNTING_H
 #define CYCLADE_MEASURE_COUNTING_H
@@ -32,6 +34,9 @@
 #include "measure/measure_opts.h"
 #include "measure/control.h"
 #include "measure/targets.h"
+#include "plan/plan.h"
+
+struct counting;
 
 struct counting_result {
 	double wall_s, user_s, sys_s; /* user, sys: of the program and what it waited for */
@@ -42,6 +47,36 @@ struct counting_result {
 	bool left, outlived; /* the program goes on without us; or what it has started does */
 };
 
+enum counting_event {
+	COUNTING_OVER,	   /* the run has ended; its counters are still open */
+	COUNTING_SO_FAR,   /* SIGUSR1 */
+	COUNTING_WOKEN,	   /* k->wake can be read */
+	COUNTING_DUE,	   /* k->due has come */
+	COUNTING_INTERVAL, /* -I: an interval ended; the last one is as long as it is */
+};
+
+/* Who reads the counters while they count; a member may be NULL. */
+struct counting_reader {
+	/* Every tick() nanoseconds (0: not again), before an interval's end, and at last. */
+	int (*read)(void *ctx, struct counting *k, struct err *err);
+	uint64_t (*tick)(void *ctx);
+	/* Counting begins, or ends, for all there is: -D, --control, the end. What samples goes
+	 * with it. Not called for what exec begins by itself. */
+	int (*switched)(void *ctx, struct counting *k, bool on, struct err *err);
+	void *ctx;
+};
+
+struct counting_loop { /* of one run; times are those of the clock, or COUNTING_NEVER */
+	uint64_t end, enable, leave, remind, tick, interval;
+	uint64_t interval_ns;
+	unsigned interrupts, pending; /* pending: bits of enum counting_event */
+	bool began, over;
+	bool ended;  /* the program, in an earlier round */
+	bool retick; /* the next tick is to be chosen, once the caller is back */
+};
+
+#define COUNTING_NEVER UINT64_MAX
+
 struct counting {
 	const struct measure_opts *opts;
 	const char *root; /* --sysroot, or "" */
@@ -51,8 +86,10 @@ struct counting {
 	bool has_program;
 	struct counters *c; /* while a run lasts; NULL: nothing is counted */
 	const struct counter_setup *setup;
-	struct counter_setup nothing; /* the setup where nothing is counted */
-	bool *on;      /* by group: counts now, or will when counting begins; the user's to change
+	struct counter_setup nothing; /* the setup if nothing is counted */
+	struct counting_reader reader;
+	struct counting_loop loop;
+	bool *on;      /* by group: counts now, or will when counting begins; the reader's to change
 			* through counting_switch */
 	bool counting; /* between enabling and disabling */
 	bool began;    /* counting was on at some time */
@@ -60,50 +97,31 @@ struct counting {
 				    * end of counting */
 	struct counting_result result;
 	struct workload work;
-	struct offspring offspring; /* of it, where --no-inherit does not leave them out */
+	struct offspring offspring; /* of it, unless --no-inherit leaves them out */
 	int signals;
-	int wake; /* a file descriptor to look at, too: hooks' woken(); -1 */
+	int wake;     /* a file descriptor to look at, too; -1 */
+	uint64_t due; /* when the caller has something to do; COUNTING_NEVER */
 	sigset_t old_mask;
 	bool mask_set, stopped, enough; /* enough: end counting (the reader went away) */
-};
-
-struct counting_hooks {
-	/* The counters are open, nothing counts yet. */
-	int (*opened)(void *ctx, struct counting *k, struct err *err);
-	/* Every tick() nanoseconds, if given (0: not again), and once at the end. */
-	int (*read)(void *ctx, struct counting *k, struct err *err);
-	uint64_t (*tick)(void *ctx);
-	/* -I: an interval ended; the last one is as long as it is. */
-	int (*interval)(void *ctx, struct counting *k, struct err *err);
-	/* Counting begins, or ends, for all there is: -D, --control, the end. What samples goes
-	 * with it; what exec begins by itself is not told. */
-	int (*switched)(void *ctx, struct counting *k, bool on, struct err *err);
-	/* There is something to read at k->wake. */
-	int (*woken)(void *ctx, struct counting *k, struct err *err);
-	/* SIGUSR1. */
-	int (*so_far)(void *ctx, struct counting *k, struct err *err);
-	/* Counting is over and the program has ended; counters are still open. */
-	int (*ended)(void *ctx, struct counting *k, struct err *err);
-	void *ctx;
 };
 
 /* `what`: "count", for messages; `parts`: what to know of the machine (enum machine_part), beside
  * what --per needs. counting_close is due after a failure too. */
 int counting_open(struct counting *k, const struct measure_opts *opts, const char *what,
 		  unsigned parts, struct err *err) MUST_USE;
-/* The setup's groups, flags and nothing else need be filled in: whom to count is put in here. */
-int counting_run(struct counting *k, struct counter_setup *setup,
-		 const struct counting_hooks *hooks, struct err *err) MUST_USE;
 /* --warmup: runs of the program that nobody measures; once, before the first that is. */
 int counting_warmup(struct counting *k, struct err *err) MUST_USE;
-/* A program that waits to be started, and counters on it; setup NULL: none. counting_end is due
- * after a failure too. */
-int counting_prepare(struct counting *k, struct counter_setup *setup, struct err *err) MUST_USE;
-/* Starts what is to be counted and stays until it is over; fills in the result. */
-int counting_watch(struct counting *k, const struct counting_hooks *hooks,
-		   struct err *err) MUST_USE;
+/* A program that waits to be started, and counters on it: the setup's groups and flags are the
+ * caller's, whom to count is put in here; NULL: none. `reader` is copied; NULL: none.
+ * counting_end() or counting_finish() is due after a failure too. */
+int counting_prepare(struct counting *k, struct counter_setup *setup,
+		     const struct counting_reader *reader, struct err *err) MUST_USE;
+/* Starts what is to be counted at its first call; fills in the result at the last. */
+int counting_next(struct counting *k, enum counting_event *what, struct err *err) MUST_USE;
 /* Stops counting for good, ahead of time. */
-int counting_stop(struct counting *k, const struct counting_hooks *hooks, struct err *err) MUST_USE;
+int counting_stop(struct counting *k, struct err *err) MUST_USE;
+/* The end of a run that came to `rc`: --post unless it failed, then counting_end(). */
+int counting_finish(struct counting *k, int rc, struct err *err) MUST_USE;
 /* --post, after the program has ended. */
 int counting_after(struct counting *k, struct err *err) MUST_USE;
 /* Closes the counters; a program that was never started ends, another one is waited for. */
@@ -111,6 +129,17 @@ void counting_end(struct counting *k);
 /* Switches a group; while nothing counts it is only noted. */
 int counting_switch(struct counting *k, size_t group, bool on, struct err *err) MUST_USE;
 void counting_close(struct counting *k);
+
+/* What a plan for it stands on. */
+static inline struct plan_scope counting_scope(const struct counting *k)
+{
+	return (struct plan_scope){ .root = k->root,
+				    .machine = &k->machine,
+				    .cpus = k->who.whole_cpus ? k->who.cpus.v : NULL,
+				    .n_cpus = k->who.whole_cpus ? k->who.cpus.n : 0,
+				    .cgroup = k->who.cgroup_fd >= 0,
+				    .tries = !k->opts->dry_run };
+}
 
 /* The clock of start and now, in ns. */
 uint64_t counting_clock(void);

@@ -3,7 +3,7 @@
  * counting_events - `stat -e`: events as they were asked for, their values, and what they mean.
  *
  *	counting_events_parse(&s, k, &err)	-e into groups of counters; s.setup is ready
- *	counting_events_take(s, k, &err)	a reading of everything
+ *	counting_events_start(s, k, &err)	a run; counting_next(), counting_finish()
  *	counting_events_rows(s, k, ...)		what came since the last `mark`, or all of it
  *	counting_events_free(&s)
  */
@@ -41,8 +41,9 @@ struct counting_events {
 
 int counting_events_parse(struct counting_events *s, const struct counting *k,
 			  struct err *err) MUST_USE;
-/* Once the targets are known. */
-int counting_events_room(struct counting_events *s, size_t targets, struct err *err) MUST_USE;
+/* counting_prepare() with these counters, which are read at the end of intervals and of the run.
+ * After a failure, too, counting_finish() is due. */
+int counting_events_start(struct counting_events *s, struct counting *k, struct err *err) MUST_USE;
 int counting_events_take(struct counting_events *s, struct counting *k, struct err *err) MUST_USE;
 /* What is read from now on counts from here (an interval's start); `clear`: from nothing. */
 void counting_events_mark(struct counting_events *s, bool clear);

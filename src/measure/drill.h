@@ -2,12 +2,16 @@
 /*
  * drill - counting the tree: which groups count now, and what their readings come to.
  *
- *	drill_open(&d, k, root, &err)	the CPU's model, the plan, the groups of counters: d.setup
- *	drill_begin(&d, k, &err)	counters are open: a run begins
- *	drill_on_tick(&d, k, &err)	the next group's turn, or drill_read() at the end of a round
- *	drill_read(&d, k, &err)		a reading of what counts; opens and closes stages by it
- *	drill_trees(&d, k, arena, from, to, &err)   the trees of any piece of the run
+ *	drill_open(&d, k, NULL, 0, &err)	the CPU's model, the plan, groups of counters
+ *	drill_start(&d, k, &err)		a run of the program, which waits
+ *	drill_next(&d, k, &what, &err)		until COUNTING_OVER
+ *	drill_results(&d, k, arena, from, to, &err)	the trees of any piece of the run
+ *	counting_finish(k, rc, &err)
  *	drill_free(&d)
+ *
+ * drill_next() reads what counts at the end of each round, opens and closes stages by it, and runs
+ * the program as often as the mode wants. Counters beside samples have a loop of their own:
+ * drill_prepare(), counting_prepare() with drill_reader(), drill_begin().
  *
  * Where the plan has level 1 pinned it is on the counters all the time. Something else may hold one
  * of them: then the kernel turns the group off for good (its readings are empty), and the same
@@ -138,6 +142,7 @@ struct drill {
 	bool **each_done;
 	uint64_t tick_ns, last_decision, decision_ns; /* decision_ns: what one takes */
 	unsigned readings;
+	uint64_t passes;	     /* runs of the program beyond the first, that the mode took */
 	uint64_t interval_ns;	     /* of -I; 0: none */
 	uint64_t intervals;	     /* that are over */
 	size_t clock;		     /* of the setup: counts nothing, and is on all the time */
@@ -158,14 +163,17 @@ int drill_open(struct drill *d, const struct counting *k, const struct drill_hel
 /* Whether level 1 and what samples have counters beside each other; true without trying if nobody
  * else holds any. */
 int drill_fits_beside(struct drill *d, bool *fits, struct err *err) MUST_USE;
+/* counting_prepare() with these counters. After a failure, too, counting_finish() is due. */
+int drill_start(struct drill *d, struct counting *k, struct err *err) MUST_USE;
+/* counting_next(), over all runs that DRILL_RERUN and DRILL_EACH take. */
+int drill_next(struct drill *d, struct counting *k, enum counting_event *what,
+	       struct err *err) MUST_USE;
 /* Before each run's counters are opened: which groups begin with the program. */
 void drill_prepare(struct drill *d);
-/* Fails where not one event counts. */
+struct counting_reader drill_reader(struct drill *d);
+/* The counters are open: a run begins. Fails if not one event counts. */
 int drill_begin(struct drill *d, struct counting *k, struct err *err) MUST_USE;
 int drill_read(struct drill *d, struct counting *k, struct err *err) MUST_USE;
-/* At each tick: the next turn, or a reading where a round is over or an interval is. */
-int drill_on_tick(struct drill *d, struct counting *k, struct err *err) MUST_USE;
-uint64_t drill_tick(const struct drill *d); /* ns until there is something to do */
 /* Fills each part's tree, counts, sum and share; `from`, `to` in ns since the run began. */
 int drill_trees(struct drill *d, const struct counting *k, struct arena *a, uint64_t from,
 		uint64_t to, struct err *err) MUST_USE;
@@ -173,8 +181,6 @@ int drill_trees(struct drill *d, const struct counting *k, struct arena *a, uint
  * nodes that depend on a dead one are doubtful (drill_dead.c). */
 int drill_results(struct drill *d, const struct counting *k, struct arena *a, uint64_t from,
 		  uint64_t to, struct err *err) MUST_USE;
-/* After a run: true where another one is wanted (DRILL_RERUN, DRILL_EACH). */
-int drill_again(struct drill *d, const struct counting *k, bool *again, struct err *err) MUST_USE;
 void drill_free(struct drill *d);
 /* Groups of the core's counters that take turns while a stage that has them is open. */
 bool drill_takes_turns(const struct drill_group *g);
@@ -221,13 +227,9 @@ void drill_part_begin(struct drill_part *p, size_t lps);
 void drill_part_ran(const struct drill *d, struct drill_part *p, size_t lps);
 void drill_part_enabled(const struct drill *d, struct drill_part *p, size_t group, size_t lps);
 
-/* drill_open's pieces: facts of the machine (NAN: not known), counters for the plan's groups. */
-void drill_facts(double system[SYSTEM_COUNT], const struct drill *d, const struct counting *k);
+/* Counters for the plan's groups. */
 int drill_events(struct drill *d, const struct counting *k, struct err *err) MUST_USE;
 /* Marks events that failed validation on this machine. */
 int drill_wrong(struct drill *d, struct drill_core *c, const struct validate_kept *k,
 		struct err *err) MUST_USE;
-/* While counting: duration, time-stamp counter. */
-void drill_times(double system[SYSTEM_COUNT], const struct drill *d, double seconds, size_t lps);
-
 #endif

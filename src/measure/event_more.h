@@ -12,7 +12,7 @@
 #define CYCLADE_MEASURE_EVENT_MORE_H
 
 #include "collect/event.h"
-#include "measure/model_choice.h"
+#include "plan/model_choice.h"
 
 struct event_more {
 	const struct model_choice *choice;

@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/words.h"
 #include "collect/attr.h"
-#include "measure/model_choice.h"
+#include "plan/model_choice.h"
 
 #define MEASURE_JITTER 0.1 /* the usual one */
 #define DELAY_FOR_EVER UINT64_MAX
@@ -62,6 +62,8 @@ struct measure_opts {
 	bool no_mux, no_merge;
 
 	/* what is sampled */
+	bool tree;	       /* and a tree counted beside it (sampling_tree.h) */
+	bool needs_pmu;	       /* an error if time would be sampled for want of a cycle counter */
 	uint64_t freq, period; /* one of them, or neither: 4000 a second */
 	uint64_t mmap_pages;   /* of a ring; 0: 128 */
 	int zstd_level;	       /* 0: not compressed */

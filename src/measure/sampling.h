@@ -3,15 +3,18 @@
  * sampling - what `record` and `run` share: counters and workload on one side, a file on the
  * other.
  *
- *	sampling_open(&r, opts, path, &err)	everything that can fail before the program starts
- *	sampling_run(r, &err)			until the program, the time or the user ends it
+ *	sampling_open(&r, opts, path, NULL, &err)	events and the plan; nothing is opened yet
+ *	sampling_prepare(r, &err)		the program, which waits; its counters, the file
+ *	sampling_next(r, &what, &err)		until COUNTING_OVER
+ *	sampling_keep(r, rc, &tree, &err)	the file is whole
  *	sampling_result(r)			what came of it
  *	sampling_close(r)
  *
- * sampling_open leaves a prepared program that has not executed anything yet; sampling_close
- * without sampling_run cancels it. What was counted beside can be looked at until then.
+ * Everything that can fail before the program executes anything fails in the first two;
+ * sampling_close after these cancels the program. What was counted beside (sampling_tree.h) can be
+ * looked at until then.
  *
- * Without a path there is no file: records go to sampling_beside.live as they come, and what was
+ * Without a path there is no file: records go to the sink `live` as they come, and what was
  * there before (synth.h) is for whoever takes them to find out. Some of them can be made a
  * recording in memory (sampling_head) or on disk (sampling_save).
  */
@@ -67,31 +70,23 @@ struct sampling_result {
 	size_t n_wchans;
 };
 
-/* Counters beside the samples, of the same program for the same time (NULL: none). What samples
- * then is pinned to its counters, which plan() has to leave to it. */
-struct sampling_beside {
-	/* Before there is a program: *setup, or NULL for nothing to count. */
-	int (*plan)(void *ctx, struct counting *k, struct sampling *r, struct counter_setup **setup,
-		    struct err *err);
-	/* Text of CYCLADE_TREE for the file's head, once all has been counted; nothing: none. */
-	int (*keep)(void *ctx, struct buf *out, struct err *err);
-	struct counting_hooks
-		hooks; /* opened, read, tick, switched and so_far; ctx is plan's, too */
-	/* Without a path: whole records one by one, each end of a round. With it hooks' read and
-	 * tick are asked although nothing is counted, and woken if `wake` can be read. */
-	const struct recorder_sink *live;
-	int wake; /* as sampling_run() finds it; -1: none */
-};
-
-/* `beside` and what it points to stay until sampling_close. */
+/* One of `path` and `live` is NULL; live: whole records one by one, each end of a round. What they
+ * point to stays until sampling_close. */
 int sampling_open(struct sampling **out, const struct measure_opts *opts, const char *path,
-		  const struct sampling_beside *beside, struct err *err) MUST_USE;
+		  const struct recorder_sink *live, struct err *err) MUST_USE;
 /* The i-th event that samples and what the kernel is asked with; NULL beyond the last. */
 const struct event *sampling_event(const struct sampling *r, size_t i,
 				   const struct perf_event_attr **attr);
-/* From plan(): how precise the default event (cycles, as precise as can be) is to be. */
-void sampling_precise(struct sampling *r, unsigned precise);
-int sampling_run(struct sampling *r, struct err *err) MUST_USE;
+int sampling_prepare(struct sampling *r, struct err *err) MUST_USE;
+/* counting_next(), without intervals; with a path a full disk ends it early. */
+int sampling_next(struct sampling *r, enum counting_event *what, struct err *err) MUST_USE;
+/* The line of SIGUSR1: what has reached the file. */
+void sampling_so_far(const struct sampling *r, struct buf *out);
+/* After a run that came to `rc`, which it returns unless keeping fails. `tree`: text of
+ * CYCLADE_TREE for the file's head; NULL, or empty: none. */
+int sampling_keep(struct sampling *r, int rc, const struct buf *tree, struct err *err) MUST_USE;
+/* Whom, when, the program; `wake` and `due` of it are the caller's if there is no path. */
+struct counting *sampling_counting(struct sampling *r);
 const struct sampling_result *sampling_result(const struct sampling *r);
 /* ---- without a path -------------------------------------------------------------------------- */
 

@@ -41,6 +41,8 @@ int validate_kept_read(struct validate_kept *k, struct arena *a, struct err *err
 int validate_kept_parse(struct validate_kept *k, struct arena *a, const char *p, size_t len,
 			struct err *err) MUST_USE;
 int validate_kept_write(const struct validate_kept *k, struct err *err) MUST_USE;
+/* "2026-11-23". */
+void validate_kept_day(struct buf *b, uint64_t when);
 /* Names as validate_rule_of() takes them; NULL: no verdict. */
 const struct validate_verdict_kept *validate_kept_find(const struct validate_kept *k,
 						       const char *event);

@@ -11,21 +11,22 @@
 
 #define ONLINE "sys/devices/system/cpu/online"
 
-static int opened(void *ctx, struct counting *k, struct err *err)
-{
-	(void)k;
-	return monitor_opened(ctx, err);
-}
-
 static int read_turns(void *ctx, struct counting *k, struct err *err)
 {
 	(void)k;
 	return monitor_read(ctx, READING_TURN, err);
 }
 
-static uint64_t tick(void *ctx)
+static uint64_t ns_to_turn(void *ctx)
 {
 	return monitor_tick(ctx);
+}
+
+static int prepare(struct monitor *m, struct err *err)
+{
+	const struct counting_reader reader = { .read = read_turns, .tick = ns_to_turn, .ctx = m };
+
+	return counting_prepare(&m->k, &m->setup, &reader, err) || monitor_opened(m, err) ? -1 : 0;
 }
 
 /* A CPU is online that was not. */
@@ -65,9 +66,9 @@ static void over(struct monitor *m, bool again)
 	m->is_shown = false;
 }
 
-static int interval(void *ctx, struct counting *k, struct err *err)
+static int interval(struct monitor *m, struct err *err)
 {
-	struct monitor *m = ctx;
+	struct counting *k = &m->k;
 	int rc;
 
 	if (k->now <= m->began) /* the end came with an interval's */
@@ -135,17 +136,27 @@ static int begin(struct monitor *m, const struct monitor_opts *opts, struct rows
 
 enum end { END_FAILED, END_NOT_BEGUN, END_DONE, END_AGAIN };
 
+static int count(struct monitor *m, struct err *err)
+{
+	enum counting_event what = COUNTING_SO_FAR;
+	int rc = prepare(m, err);
+
+	while (!rc && what != COUNTING_OVER) {
+		rc = counting_next(&m->k, &what, err);
+		if (!rc && what == COUNTING_INTERVAL)
+			rc = interval(m, err);
+	}
+	return counting_finish(&m->k, rc, err);
+}
+
 /* From opening to closing all counters; not begun: rows, or the machine, are not as they should. */
 static enum end run(const struct monitor_opts *opts, struct rows *rows, struct err *err)
 {
 	struct monitor m;
-	const struct counting_hooks hooks = {
-		.opened = opened, .read = read_turns, .tick = tick, .interval = interval, .ctx = &m
-	};
 	enum end end = END_NOT_BEGUN;
 
 	if (!begin(&m, opts, rows, err)) {
-		end = counting_run(&m.k, &m.setup, &hooks, err) ? END_FAILED : END_DONE;
+		end = count(&m, err) ? END_FAILED : END_DONE;
 		if (end == END_DONE && (m.again || (opts->rereads && m.k.result.signal == SIGHUP)))
 			end = END_AGAIN;
 		over(&m, end == END_AGAIN);
@@ -217,8 +228,6 @@ static int start(struct monitor *m, struct err *err)
 	struct counting *k = &m->k;
 
 	k->start = k->now = counting_clock();
-	if (monitor_opened(m, err))
-		return -1;
 	k->counting = true;
 	for (size_t g = 0; k->c && g < k->setup->n_groups; g++)
 		if (k->on[g] && counters_enable(k->c, g, true, err))
@@ -234,8 +243,7 @@ int monitor_open(struct monitor **out, const struct monitor_opts *opts, struct e
 	if (!o)
 		return err_nomem(err);
 	o->rows = (struct rows){ .a = ARENA_INIT, .born = counting_clock() };
-	if (!begin(&o->m, opts, &o->rows, err) && !counting_prepare(&o->m.k, &o->m.setup, err) &&
-	    !start(&o->m, err)) {
+	if (!begin(&o->m, opts, &o->rows, err) && !prepare(&o->m, err) && !start(&o->m, err)) {
 		*out = &o->m;
 		return 0;
 	}

@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "collect/sysfs.h"
-#include "measure/counter_limits.h"
-#include "measure/drill.h"
 #include "monitor/monitor_int.h"
+#include "plan/plan.h"
 
 /* A kind whose CPUs are not watched is left out. */
 static bool is_watched(const struct monitor *m, const struct core_kind *k)
@@ -53,18 +52,14 @@ static void find_kinds(struct monitor *m)
 	r->hybrid = found > 1;
 }
 
-/* Whether counters are free is tried out once for a model and its groups. Registers are not the
- * kernel's to give. */
-static struct limits_ask ask_of(const struct monitor *m, const struct core_kind *k)
+/* What is free is tried out once for a model and its groups; but registers are not the kernel's to
+ * give. */
+static struct plan_scope scope_of(const struct monitor *m)
 {
-	return (struct limits_ask){ .root = m->k.root,
-				    .pmu = k->pmu,
-				    .machine = &m->k.machine,
-				    .cpus = m->k.who.cpus.v,
-				    .n_cpus = m->k.who.cpus.n,
-				    .smt = k->system[SYSTEM_SMT_ON] > 0,
-				    .tries = !m->k.opts->dry_run && m->k.who.cpus.n &&
-					     m->opts->backend != MONITOR_MSR };
+	struct plan_scope s = counting_scope(&m->k);
+
+	s.tries &= s.n_cpus && m->opts->backend != MONITOR_MSR;
+	return s;
 }
 
 /* The model is one of the machine at hand; without, what any machine has is left. */
@@ -72,10 +67,10 @@ static int load_kind(struct monitor *m, struct core_kind *k, struct err *err)
 {
 	const struct model_choice *c = &m->opts->opts->model;
 	struct model_sources sources = model_choice_sources(c);
-	struct limits_ask x = ask_of(m, k);
+	const struct plan_scope scope = scope_of(m);
 	struct err why = ERR_INIT;
 
-	if (limits_model(&k->model, &k->limits, c, &x, k->system, &why)) {
+	if (plan_model(&k->model, &k->limits, c, &scope, k->pmu, k->system, &why)) {
 		if (why.code != ERR_NOT_FOUND && why.code != ERR_UNSUPPORTED) {
 			*err = why;
 			return -1;
@@ -88,16 +83,16 @@ static int load_kind(struct monitor *m, struct core_kind *k, struct err *err)
 
 int monitor_kinds(struct monitor *m, struct err *err)
 {
+	const struct plan_scope scope = scope_of(m);
 	double system[SYSTEM_COUNT];
 	struct rows *r = m->rows;
 
-	drill_facts(system, &(struct drill){ .root = m->k.root }, &m->k);
+	plan_facts(system, &scope);
 	if (!r->read)
 		find_kinds(m);
 	for (size_t i = 0; i < r->n_kinds; i++) {
 		struct core_kind *k = &r->kind[i];
 		double no_slots = k->system[SYSTEM_NO_SLOTS];
-		struct limits_ask x;
 
 		memcpy(k->system, system, sizeof(system));
 		if (!r->read) {
@@ -106,9 +101,9 @@ int monitor_kinds(struct monitor *m, struct err *err)
 			continue;
 		}
 		k->system[SYSTEM_NO_SLOTS] = no_slots; /* of the model that was loaded by it */
-		x = ask_of(m, k);
 		if (k->model)
-			limits_of(&k->limits, k->model, &x);
+			plan_limits(&k->limits, k->model, &scope, k->pmu,
+				    system[SYSTEM_SMT_ON] > 0);
 	}
 	r->read = true;
 	return 0;

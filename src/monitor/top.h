@@ -107,8 +107,6 @@ struct top_opts {
 	const struct measure_opts
 		*opts; /* interval is not 0; all of the rest as for sampling_open() */
 	const struct images_opts *symbols;
-	/* Counts beside the samples (the tree); its plan() is asked. NULL: nothing is. */
-	const struct sampling_beside *beside;
 	/* An interval ended; top_interval() has it. */
 	int (*each)(void *ctx, struct top *t, struct err *err);
 	/* The file of top_wake() can be read. */
@@ -124,6 +122,8 @@ int top_run(struct top *t, struct err *err) MUST_USE;
 void top_end(struct top *t);
 void top_close(struct top *t); /* NULL is fine */
 
+/* What samples, with the tree beside it; NULL: nothing, see top_no_samples(). */
+struct sampling *top_sampling(const struct top *t);
 /* The last interval; number 0: there is none yet. Valid until the next ends. */
 const struct top_interval *top_interval(const struct top *t);
 /* Where the interval began, in ns since counting did, and where it ended. */

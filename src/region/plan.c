@@ -11,11 +11,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "collect/holders.h"
 #include "collect/machine.h"
 #include "collect/sysfs.h"
-#include "collect/topology.h"
-#include "collect/vacant.h"
+#include "plan/plan.h"
 #include "region/region_int.h"
 #include "region/sums.h"
 
@@ -38,37 +36,9 @@ struct namer {
 	struct err *err;
 };
 
-/* ---- facts ------------------------------------------------------------------------------ */
-
-static void set_facts(const struct namer *k, double *facts)
-{
-	const struct machine *m = &k->machine;
-	struct topology t;
-
-	topology_of(&t, m, k->root);
-	for (size_t i = 0; i < TABLE_FACTS; i++)
-		facts[i] = NAN;
-	facts[SYSTEM_SMT_ON] = t.smt;
-	facts[SYSTEM_CORE_WIDE] = 0; /* a thread alone is counted */
-	facts[SYSTEM_CPUS] = m->cpus_available;
-	facts[SYSTEM_CPUS_ONLINE] = m->cpus_online;
-	facts[SYSTEM_CORES] = t.cores;
-	facts[SYSTEM_THREADS_PER_CORE] = t.threads_per_core;
-	facts[SYSTEM_SLOTS] = t.slots;
-}
-
 _Static_assert((int)SYSTEM_COUNT <= (int)TABLE_FACTS, "all facts have room");
 
 /* ---- models ----------------------------------------------------------------------------- */
-
-static struct model_cpu cpu_of(const struct machine *m, const char *pmu)
-{
-	struct model_cpu cpu = { m->vendor ? m->vendor : "unknown", m->family, m->model,
-				 m->stepping, pmu };
-
-	model_cpu_midr(&cpu, m->cpuid);
-	return cpu;
-}
 
 static double turn_ns(const char *root, const char *pmu)
 {
@@ -81,29 +51,42 @@ static double turn_ns(const char *root, const char *pmu)
 		       : 0;
 }
 
-/* A CPU without a model is no error: events can be counted all the same. */
+/* A thread on one kind of a hybrid's cores may not be led to another to find out what is free. */
+static struct plan_scope scope_of(const struct namer *k)
+{
+	return (struct plan_scope){ .root = k->root,
+				    .machine = &k->machine,
+				    .user_only = !k->s->kernel,
+				    .tries = !k->s->hybrid };
+}
+
+/* A CPU without a model is no error: events can be counted all the same. All threads that share the
+ * table load models by its facts. */
 static int add_part(struct namer *k, const char *pmu)
 {
-	struct model_sources none = { .n_dirs = 0 };
 	struct cyclade_set *s = k->s;
 	struct part_wish *p = &k->part[s->n_parts];
-	struct model_cpu cpu = cpu_of(&k->machine, pmu);
-	const char *id = k->o->model;
-	struct err err = ERR_INIT;
+	const struct model_choice choice = { .a = &s->arena,
+					     .named = k->o->model,
+					     .root = k->root };
+	const struct plan_scope scope = scope_of(k);
+	struct err none = ERR_INIT;
 
 	p->pmu = arena_strdup(&s->arena, pmu);
 	if (!p->pmu)
 		return err_nomem(k->err);
-	if ((id || !model_select(&id, &s->arena, &none, &cpu, &err)) &&
-	    model_load(&p->m, &none, id, s->head->facts, k->o->model ? k->err : &err) &&
-	    k->o->model)
-		return -1;
+	if (plan_model(&p->m, &p->limits, &choice, &scope, pmu, s->head->facts,
+		       k->o->model ? k->err : &none)) {
+		if (k->o->model)
+			return -1;
+		p->m = NULL;
+	}
+	s->model[s->n_parts] = p->m; /* the set frees it */
 	if (p->m) {
 		p->metric = arena_alloc(&s->arena, (p->m->n_metrics + 1) * sizeof(*p->metric));
 		if (!p->metric)
 			return err_nomem(k->err);
 	}
-	s->model[s->n_parts] = p->m;
 	(void)snprintf(s->head->part[s->n_parts].pmu, sizeof(s->head->part[0].pmu), "%s", pmu);
 	s->head->turn_ns[s->n_parts] = turn_ns(k->root, pmu);
 	(void)snprintf(s->head->part[s->n_parts].model, sizeof(s->head->part[0].model), "%s",
@@ -114,13 +97,19 @@ static int add_part(struct namer *k, const char *pmu)
 
 static int find_parts(struct namer *k)
 {
-	for (size_t i = 0; i < k->machine.n_pmus && k->s->n_parts < TABLE_PARTS; i++)
-		if (sys_core_pmu(k->root, k->machine.pmu[i].name) &&
-		    add_part(k, k->machine.pmu[i].name))
+	const char *pmu[TABLE_PARTS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < k->machine.n_pmus && n < TABLE_PARTS; i++)
+		if (sys_core_pmu(k->root, k->machine.pmu[i].name))
+			pmu[n++] = k->machine.pmu[i].name;
+	k->s->hybrid = n > 1;
+	if (!n) /* without a PMU the model still knows what the names mean */
+		pmu[n++] = "cpu";
+	for (size_t i = 0; i < n; i++)
+		if (add_part(k, pmu[i]))
 			return -1;
-	k->s->hybrid = k->s->n_parts > 1;
-	/* without a PMU the model still knows what the names mean */
-	return k->s->n_parts ? 0 : add_part(k, "cpu");
+	return 0;
 }
 
 /* ---- names ------------------------------------------------------------------------------ */
@@ -237,84 +226,6 @@ static int all_names(struct namer *k, const char *names)
 }
 
 /* ---- groups ----------------------------------------------------------------------------- */
-
-struct trying {
-	struct namer *k;
-	const struct part_wish *p;
-};
-
-/* The kernel is asked as threads ask it: for the thread that opens the set. */
-static enum schedule_tried fits_now(void *ctx, const uint32_t *event, size_t n)
-{
-	const struct trying *t = ctx;
-	struct event_list *l = &t->k->s->list;
-	struct perf_event_attr attr[TABLE_EVENTS];
-	const struct vacant_where here = { .cpus = NULL };
-	size_t from = l->ev.n;
-	enum vacant got = VACANT_UNKNOWN;
-
-	for (size_t i = 0; i < n && n <= TABLE_EVENTS; i++) {
-		const char *text = text_of(t->k, t->p, &t->p->m->event[event[i]]);
-
-		if (!text || event_parse(l, t->k->root, text, NULL) || l->ev.n != from + 1)
-			goto out;
-		attr[i] = l->ev.v[from].attr;
-		attr[i].exclude_kernel |= !t->k->s->kernel;
-		attr[i].exclude_hv |= !t->k->s->kernel;
-		l->ev.n = from;
-	}
-	if (n <= TABLE_EVENTS)
-		got = vacant_test(attr, n, &here);
-out:
-	l->ev.n = from;
-	return got == VACANT_YES  ? SCHEDULE_FITS
-	       : got == VACANT_NO ? SCHEDULE_NO_ROOM
-				  : SCHEDULE_NOT_TRIED;
-}
-
-static void set_region_limits(struct namer *k, struct part_wish *p)
-{
-	struct schedule_limits *l = &p->limits;
-	struct schedule_machine at = { .smt = k->s->head->facts[SYSTEM_SMT_ON] > 0 };
-	struct holders h;
-
-	holders_read(&h, k->root, p->pmu);
-	at.general = h.general;
-	at.fixed = h.fixed;
-	at.watchdog = h.watchdog > 0;
-	at.no_tsx_abort = !h.tsx_force_abort;
-	schedule_limits_of(l, p->m, &at);
-	/* of a hybrid the thread is on one kind of core, and may not be led to another */
-	if (!k->s->hybrid)
-		schedule_limits_try(l, p->m,
-				    &(struct schedule_try){ fits_now, &(struct trying){ k, p } });
-}
-
-/* Limits of all parts. If somebody else has the counter of slots, the part's model is loaded again,
- * with formulas that do without; all threads that share the table read models by these facts. */
-static int find_limits(struct namer *k)
-{
-	const struct model_sources none = { .n_dirs = 0 };
-	struct cyclade_set *s = k->s;
-
-	for (uint32_t i = 0; i < s->n_parts; i++) {
-		struct part_wish *p = &k->part[i];
-		const char *id = s->head->part[i].model;
-
-		if (!p->m)
-			continue;
-		set_region_limits(k, p);
-		if (!schedule_limits_no_slots(&p->limits, p->m))
-			continue;
-		s->head->facts[SYSTEM_NO_SLOTS] = 1;
-		model_free(p->m);
-		p->m = s->model[i] = NULL;
-		if (model_load(&p->m, &none, id, s->head->facts, k->err))
-			return -1;
-		s->model[i] = p->m;
-	}
-	return 0;
-}
 
 /* What is not the thread's own (memory controllers) and what is no counter stays unmeasured. */
 static int group_events(struct namer *k, uint32_t part, const struct plan_group *g)
@@ -501,6 +412,7 @@ int plan_names(struct cyclade_set *s, const struct cyclade_open_opts *o, struct 
 	struct namer k = { .s = s, .root = o->sysroot ? o->sysroot : "", .o = o, .err = err };
 	const char *names = o->metrics && *o->metrics ? o->metrics : "ipc,topdown";
 	struct err unknown = ERR_INIT;
+	struct plan_scope scope;
 	uint32_t n_extra;
 
 	/* nothing is known of this machine: then nothing is counted */
@@ -509,10 +421,13 @@ int plan_names(struct cyclade_set *s, const struct cyclade_open_opts *o, struct 
 			return err_nomem(err);
 		memset(&k.machine, 0, sizeof(k.machine));
 	}
-	set_facts(&k, s->head->facts);
+	scope = scope_of(&k);
+	for (size_t i = 0; i < TABLE_FACTS; i++)
+		s->head->facts[i] = NAN;
+	plan_facts(s->head->facts, &scope);
 	(void)snprintf(s->head->metrics, sizeof(s->head->metrics), "%s", names);
 	s->list.counts = true;
-	if (find_parts(&k) || find_limits(&k) || all_names(&k, names))
+	if (find_parts(&k) || all_names(&k, names))
 		return -1;
 	n_extra = s->n_events;
 	for (uint32_t i = 0; i < s->n_parts; i++)

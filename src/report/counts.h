@@ -5,6 +5,8 @@
 #ifndef CYCLADE_REPORT_COUNTS_H
 #define CYCLADE_REPORT_COUNTS_H
 
+#include "base/vec.h"
+#include "measure/counting.h"
 #include "measure/counts_row.h"
 #include "report/count_head.h"
 
@@ -33,6 +35,18 @@ extern const struct table_form counts_beside_form, counts_printed_form, counts_s
 void counts_beside_put(struct document *d, const struct counts *c);
 /* Some of it is for people. */
 bool counts_beside_shown(const struct counts *c, bool events);
+
+/* What each run came to, if there are several (-r). */
+struct count_runs {
+	VEC(struct count_run) run;
+	VEC(struct count_repeat) repeat;
+};
+int count_runs_begin(struct count_runs *s, const struct counting_result *r,
+		     struct err *err) MUST_USE;
+/* Of the run that began last. The texts must outlive it. */
+int count_runs_add(struct count_runs *s, const struct count_repeat *x, struct err *err) MUST_USE;
+void count_runs_put(const struct count_runs *s, struct count_head *h);
+void count_runs_free(struct count_runs *s);
 
 /* Sets head.lost. The counts must outlive the document. */
 void counts_put(struct document *d, struct counts *c);

@@ -276,3 +276,37 @@ void counts_put(struct document *d, struct counts *c)
 	}
 	count_tail_put(d, &c->head);
 }
+
+/* ---- several runs ----------------------------------------------------------------------- */
+
+int count_runs_begin(struct count_runs *s, const struct counting_result *r, struct err *err)
+{
+	const struct count_run run = { r->wall_s, r->user_s, r->sys_s, r->status };
+
+	return vec_push(&s->run, run) ? err_nomem(err) : 0;
+}
+
+int count_runs_add(struct count_runs *s, const struct count_repeat *x, struct err *err)
+{
+	struct count_repeat *to = vec_add(&s->repeat);
+
+	if (!to)
+		return err_nomem(err);
+	*to = *x;
+	to->run = (uint32_t)s->run.n;
+	return 0;
+}
+
+void count_runs_put(const struct count_runs *s, struct count_head *h)
+{
+	h->run = s->run.v;
+	h->n_run = s->run.n;
+	h->repeat = s->repeat.v;
+	h->n_repeat = s->repeat.n;
+}
+
+void count_runs_free(struct count_runs *s)
+{
+	vec_free(&s->run);
+	vec_free(&s->repeat);
+}

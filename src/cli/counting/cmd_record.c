@@ -11,6 +11,7 @@
 #include "base/file_out.h"
 #include "base/num.h"
 #include "cli/asking.h"
+#include "cli/counting/cli_sample.h"
 #include "cli/counting/no_pmu.h"
 #include "cli/derived.h"
 #include "cli/inputs.h"
@@ -187,6 +188,31 @@ static int open_sampling(struct cli *cli, struct sampling **r, struct measure_op
 	return sampling_open(r, opts, path, NULL, err);
 }
 
+int cli_sample(struct cli *cli, struct sampling *s, struct sampled_tree *t, struct err *err)
+{
+	struct style st = cli_style(cli, STDERR_FILENO);
+	enum counting_event what;
+
+	while (!sampling_next(s, &what, err)) {
+		struct buf b = BUF_INIT;
+		int rc = 0;
+
+		if (what == COUNTING_OVER)
+			return 0;
+		if (what == COUNTING_SO_FAR) {
+			sampling_so_far(s, &b);
+			rc = t ? sampled_tree_so_far(t, &b, &st, err) : 0;
+			/* asked for by hand: not for --quiet; nobody may be there to read */
+			if (!rc && fd_write_all(STDERR_FILENO, buf_str(&b), b.len, "", NULL))
+				b.failed = true;
+		}
+		buf_free(&b);
+		if (rc)
+			return -1;
+	}
+	return -1;
+}
+
 int cmd_record(struct cli *cli)
 {
 	const char *path = cli->opt.output ? cli->opt.output : "cyclade.data";
@@ -209,7 +235,9 @@ int cmd_record(struct cli *cli)
 		code = describe(r, cli->opt.verbose);
 		goto out;
 	}
-	if (sampling_run(r, &err) || sampling_after(r, &err)) {
+	if (sampling_prepare(r, &err) ||
+	    sampling_keep(r, cli_sample(cli, r, NULL, &err), NULL, &err) ||
+	    sampling_after(r, &err)) {
 		code = cli_fail_as(&err, cli_measuring_code(cli, &err));
 	} else {
 		closing_line(cli, sampling_result(r), path);

@@ -12,6 +12,8 @@
 #include "analyse/event_cost.h"
 #include "base/text.h"
 #include "cli/asking.h"
+#include "cli/counting/cli_sample.h"
+#include "cli/counting/no_pmu.h"
 #include "cli/counting/run_repeats.h"
 #include "cli/counting_out.h"
 #include "cli/recording.h"
@@ -25,7 +27,7 @@
 struct run_summary {
 	struct cli *cli;
 	const struct sampling_result *res;
-	struct run_tree *t;
+	struct sampled_tree *t;
 	const char *path;	     /* of the recording; with -r of all of them */
 	struct run_repeats *repeats; /* -r; NULL: one run */
 	struct counting_out out;
@@ -102,7 +104,7 @@ static void find_steps(struct steps *s, const struct run_summary *o)
 			   : strcmp(o->path, "cyclade.data") ? o->path
 							     : "";
 	bool chains = o->res->chains;
-	unsigned level = run_tree_deeper(o->t);
+	unsigned level = sampled_tree_deeper(o->t);
 
 	if (*o->top && strlen(o->top) < 60)
 		add_step(s, "annotate", file, o->top, "which lines, which instructions");
@@ -239,8 +241,10 @@ static int look_where(struct run_summary *o, struct err *err)
 
 static const char *why_no_tree(const struct run_summary *o)
 {
+	const char *why = sampling_tree(o->t->r)->why;
+
 	return o->tree.n_views	     ? NULL
-	       : *o->t->why	     ? o->t->why
+	       : *why		     ? why
 	       : *o->res->no_cycles  ? "there is no cycle counter"
 	       : o->cli->opt.no_tree ? "--no-tree"
 				     : "nothing was counted";
@@ -337,7 +341,7 @@ static int report(struct run_summary *o, struct err *err)
 	int rc = -1;
 
 	keep_wchans(o);
-	if (!run_tree_report(o->t, &o->tree, err)) {
+	if (!sampled_tree_report(o->t, &o->tree, err)) {
 		fill_head(o);
 		rc = (o->res->kept && look_where(o, err)) || put_document(o, err) ? -1 : 0;
 	}
@@ -345,10 +349,42 @@ static int report(struct run_summary *o, struct err *err)
 	return rc;
 }
 
+/* From the program that waits to the recording. */
+static int sample(struct sampling *s, struct run_summary *o, struct err *err)
+{
+	struct buf tree = BUF_INIT;
+	int rc = sampling_prepare(s, err);
+
+	if (rc)
+		return -1;
+	rc = cli_sample(o->cli, s, o->t, err);
+	if (!rc)
+		sampled_tree_save(o->t, &tree);
+	rc = sampling_keep(s, rc, &tree, err);
+	buf_free(&tree);
+	return rc;
+}
+
 static int run(struct sampling *s, struct run_summary *o, struct err *err)
 {
-	o->res = sampling_result(s);
-	return sampling_run(s, err) || report(o, err) || sampling_after(s, err) ? -1 : 0;
+	return sample(s, o, err) || report(o, err) || sampling_after(s, err) ? -1 : 0;
+}
+
+/* What cannot be had is printed before anything runs, once for all runs. */
+static int open_run(struct sampling **s, struct run_summary *o, const struct measure_opts *opts,
+		    const char *path, bool first, struct err *err)
+{
+	const struct options *cli = &o->cli->opt;
+
+	if (sampling_open(s, opts, path, NULL, err))
+		return -1;
+	o->t->r = *s;
+	o->t->verbose = cli->verbose;
+	o->t->why = cli->why;
+	o->res = sampling_result(*s);
+	if (*o->res->no_cycles && first && !cli->quiet && !cli->measure.dry_run)
+		no_pmu_say(o->res->no_cycles, o->res->hypervisor, "sampling time instead", NULL);
+	return 0;
 }
 
 static double seconds_now(void)
@@ -407,18 +443,17 @@ static int run_once(struct sampling **s, struct run_summary *o, const struct mea
 
 	if (!file)
 		return err_nomem(err);
-	if (sampling_open(s, opts, file, run_tree_beside(o->t), err))
+	if (open_run(s, o, opts, file, !r->file.n, err) || sample(*s, o, err) ||
+	    sampling_after(*s, err))
 		return -1;
-	res = o->res = sampling_result(*s);
-	if (sampling_run(*s, err) || sampling_after(*s, err))
-		return -1;
+	res = o->res;
 	if (!r->file.n)
 		keep_wchans(o);
 	*more = !res->interrupted && r->file.n + 1 < r->wanted;
 	if (!res->interrupted || !r->file.n)
 		return run_repeats_add(r, res, o->t, err);
 	run_repeats_drop(r, res);
-	return run_tree_report(o->t, &made, err);
+	return sampled_tree_report(o->t, &made, err);
 }
 
 static int run_several(struct sampling **s, struct run_summary *o, struct measure_opts *opts,
@@ -434,9 +469,8 @@ static int run_several(struct sampling **s, struct run_summary *o, struct measur
 			return report_repeats(o, err);
 		sampling_close(*s);
 		*s = NULL;
-		run_tree_free(o->t);
-		*o->t = (struct run_tree)RUN_TREE_INIT(o->cli);
-		o->t->again = true;
+		sampled_tree_free(o->t);
+		*o->t = (struct sampled_tree){ .a = ARENA_INIT };
 		opts->warmup = 0;
 		opts->news = NULL;
 		show_progress(o, from);
@@ -458,7 +492,6 @@ static int describe(const struct sampling *s, struct run_summary *o, struct err 
 	int rc;
 
 	sampling_describe(s, o->cli->opt.verbose, &b);
-	run_tree_describe(o->t, &b);
 	rc = counting_out_put(&o->out, &b, &gone, err);
 	buf_free(&b);
 	return rc ? -1 : counting_out_commit(&o->out, err);
@@ -488,7 +521,7 @@ static int measure(struct sampling **s, struct run_summary *o, struct err *err)
 		return -1;
 	if (o->repeats && !o->cli->opt.measure.dry_run)
 		return run_several(s, o, &opts, err);
-	if (sampling_open(s, &opts, o->path, run_tree_beside(o->t), err))
+	if (open_run(s, o, &opts, o->path, true, err))
 		return -1;
 	return o->cli->opt.measure.dry_run ? describe(*s, o, err) : run(*s, o, err);
 }
@@ -496,7 +529,7 @@ static int measure(struct sampling **s, struct run_summary *o, struct err *err)
 int cmd_run(struct cli *cli)
 {
 	const char *path = cli->opt.data_file ? cli->opt.data_file : "cyclade.data";
-	struct run_tree tree = RUN_TREE_INIT(cli);
+	struct sampled_tree tree = { .a = ARENA_INIT };
 	struct run_repeats repeats = { 0 };
 	struct run_summary summary = {
 		.cli = cli, .t = &tree, .path = path, .out = COUNTING_OUT_INIT, .top = ""
@@ -524,6 +557,6 @@ int cmd_run(struct cli *cli)
 	counting_out_close(&summary.out);
 	sampling_close(s);
 	run_repeats_close(&repeats);
-	run_tree_free(&tree);
+	sampled_tree_free(&tree);
 	return code;
 }

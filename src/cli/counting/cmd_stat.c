@@ -99,38 +99,6 @@ struct count_head stat_head(const struct counting *k, struct arena *a)
 				    .outlived = k->result.outlived };
 }
 
-int stat_repeats_run(struct stat_repeats *s, const struct counting_result *r, struct err *err)
-{
-	const struct count_run run = { r->wall_s, r->user_s, r->sys_s, r->status };
-
-	return vec_push(&s->run, run) ? err_nomem(err) : 0;
-}
-
-int stat_repeats_add(struct stat_repeats *s, const struct count_repeat *x, struct err *err)
-{
-	struct count_repeat *to = vec_add(&s->repeat);
-
-	if (!to)
-		return err_nomem(err);
-	*to = *x;
-	to->run = (uint32_t)s->run.n;
-	return 0;
-}
-
-void stat_repeats_put(const struct stat_repeats *s, struct count_head *h)
-{
-	h->run = s->run.v;
-	h->n_run = s->run.n;
-	h->repeat = s->repeat.v;
-	h->n_repeat = s->repeat.n;
-}
-
-void stat_repeats_free(struct stat_repeats *s)
-{
-	vec_free(&s->run);
-	vec_free(&s->repeat);
-}
-
 static int usage(const struct cli *cli, struct err *err, const char *what, const char *hint)
 {
 	(void)err_set(err, ERR_USAGE, "%s", what);

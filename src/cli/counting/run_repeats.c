@@ -45,11 +45,11 @@ static void add_result(struct run_repeats *r, const struct sampling_result *res)
 	r->failed += res->status != 0;
 }
 
-static int add_plain(struct run_repeats *r, struct run_tree *t, struct err *err)
+static int add_plain(struct run_repeats *r, struct sampled_tree *t, struct err *err)
 {
-	struct run_tree_plain of[2];
+	struct sampling_count of[2];
 
-	if (run_tree_plain(t, of, err))
+	if (sampling_tree_plain(t->r, of, err))
 		return -1;
 	for (size_t i = 0; i < 2; i++) {
 		repeat_add(&r->plain[i], of[i].known ? of[i].value : NAN);
@@ -59,20 +59,21 @@ static int add_plain(struct run_repeats *r, struct run_tree *t, struct err *err)
 	return 0;
 }
 
-int run_repeats_add(struct run_repeats *r, const struct sampling_result *res, struct run_tree *t,
-		    struct err *err)
+int run_repeats_add(struct run_repeats *r, const struct sampling_result *res,
+		    struct sampled_tree *t, struct err *err)
 {
 	const struct counting_result run = { .wall_s = res->wall_s,
 					     .user_s = res->user_s,
 					     .sys_s = res->cpu_s - res->user_s,
 					     .status = res->status };
+	struct sampling_tree *s = sampling_tree(t->r);
 	const char *file = run_repeats_file(r);
 	struct tree_report made = { 0 };
 
 	if (!file)
 		return err_nomem(err);
-	if (run_tree_report(t, &made, err) || add_plain(r, t, err) ||
-	    tree_repeats_add(&r->tree, &run, t->drilling ? &t->d : NULL, true, &r->cli->arena, err))
+	if (sampled_tree_report(t, &made, err) || add_plain(r, t, err) ||
+	    tree_repeats_add(&r->tree, &run, s->drilling ? &s->d : NULL, true, &r->cli->arena, err))
 		return -1;
 	if (vec_push(&r->file, file))
 		return err_nomem(err);
@@ -99,18 +100,18 @@ void run_repeats_drop(struct run_repeats *r, const struct sampling_result *res)
 
 /* ---- all of them ------------------------------------------------------------------------ */
 
-int run_repeats_tree(const struct run_repeats *r, struct run_tree *t, struct tree_report *out,
+int run_repeats_tree(const struct run_repeats *r, struct sampled_tree *t, struct tree_report *out,
 		     struct err *err)
 {
-	const struct run_tree_plain of[2] = {
+	const struct sampling_count of[2] = {
 		{ repeat_mean(&r->plain[0]), r->plain_share, r->plain[0].n > 0 },
 		{ repeat_mean(&r->plain[1]), r->plain_share, r->plain[1].n > 0 },
 	};
+	struct sampling_tree *s = sampling_tree(t->r);
 
-	if (t->drilling && tree_repeats_mean(&r->tree, &t->d, &t->a, err))
+	if (s->drilling && tree_repeats_mean(&r->tree, &s->d, &t->a, err))
 		return -1;
-	if (run_tree_report_again(t, out, err) ||
-	    (t->plain && run_tree_plain_line(t, of, out, err)))
+	if (sampled_tree_again(t, out, err) || (s->plain && sampled_tree_plain(t, of, out, err)))
 		return -1;
 	return 0;
 }

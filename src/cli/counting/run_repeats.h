@@ -17,9 +17,11 @@
 #ifndef CYCLADE_CLI_RUN_REPEATS_H
 #define CYCLADE_CLI_RUN_REPEATS_H
 
-#include "cli/counting/run_tree.h"
-#include "cli/counting/tree_repeats.h"
+#include "base/vec.h"
+#include "cli/cli.h"
 #include "report/run.h"
+#include "report/sampled_tree.h"
+#include "report/tree_repeats.h"
 
 struct run_repeats {
 	struct cli *cli;
@@ -39,10 +41,10 @@ struct run_repeats {
 
 void run_repeats_open(struct run_repeats *r, struct cli *cli, const char *name, size_t n);
 const char *run_repeats_file(struct run_repeats *r);
-int run_repeats_add(struct run_repeats *r, const struct sampling_result *res, struct run_tree *t,
-		    struct err *err) MUST_USE;
+int run_repeats_add(struct run_repeats *r, const struct sampling_result *res,
+		    struct sampled_tree *t, struct err *err) MUST_USE;
 void run_repeats_drop(struct run_repeats *r, const struct sampling_result *res);
-int run_repeats_tree(const struct run_repeats *r, struct run_tree *t, struct tree_report *out,
+int run_repeats_tree(const struct run_repeats *r, struct sampled_tree *t, struct tree_report *out,
 		     struct err *err) MUST_USE;
 /* A table for each event that has samples, in the cli's arena, with at most `limit` rows (0: all);
  * *top: the hottest function of the event with most samples. */

@@ -24,7 +24,7 @@ struct stat_run {
 	struct arena a;				/* of one printing */
 	struct repeat *row, seconds, user, sys; /* row: by row */
 	size_t n_rows;
-	struct stat_repeats repeats;
+	struct count_runs repeats;
 	uint64_t run;
 	double interval_from;
 	char no_pmu[256];
@@ -64,30 +64,19 @@ static int nothing_counts(struct stat_run *s, struct counting *k, struct err *er
 	return err_hint(err, "`cyclade list events` has what can be counted here");
 }
 
-static int opened(void *ctx, struct counting *k, struct err *err)
+static int start(struct stat_run *s, struct err *err)
 {
-	struct stat_run *s = ctx;
 	size_t refused = 0;
 
-	for (size_t i = 0; i < s->ev.n_asked; i++)
-		refused += !!counters_refused(k->c, s->ev.at[i].group, s->ev.at[i].index, NULL);
-	if (refused == s->ev.n_asked)
-		return nothing_counts(s, k, err);
-	if (!s->ev.now && counting_events_room(&s->ev, counters_targets(k->c), err))
+	if (counting_events_start(&s->ev, &s->k, err))
 		return -1;
-	counting_events_mark(&s->ev, true);
+	for (size_t i = 0; i < s->ev.n_asked; i++)
+		refused += !!counters_refused(s->k.c, s->ev.at[i].group, s->ev.at[i].index, NULL);
 	s->interval_from = 0;
-	return 0;
+	return refused == s->ev.n_asked ? nothing_counts(s, &s->k, err) : 0;
 }
 
 /* ---- results ---------------------------------------------------------------------------- */
-
-static int take(void *ctx, struct counting *k, struct err *err)
-{
-	struct stat_run *s = ctx;
-
-	return counting_events_take(&s->ev, k, err);
-}
 
 /* `fd`: of standard error, for what came so far; -1: where results go. */
 static int print(struct stat_run *s, struct counts *c, const struct counting *k, int fd,
@@ -105,9 +94,9 @@ static int print(struct stat_run *s, struct counts *c, const struct counting *k,
 	return rc;
 }
 
-static int interval(void *ctx, struct counting *k, struct err *err)
+static int print_interval(struct stat_run *s, struct err *err)
 {
-	struct stat_run *s = ctx;
+	struct counting *k = &s->k;
 	struct counts c = { .head = stat_head(k, &s->a) };
 	struct counts_row *row;
 	int rc = -1;
@@ -126,9 +115,9 @@ out:
 	return rc;
 }
 
-static int so_far(void *ctx, struct counting *k, struct err *err)
+static int print_so_far(struct stat_run *s, struct err *err)
 {
-	struct stat_run *s = ctx;
+	struct counting *k = &s->k;
 	struct counts c = { .head = stat_head(k, &s->a) };
 	struct counts_row *row;
 	int rc = -1;
@@ -150,13 +139,13 @@ static int keep_run(struct stat_run *s, const struct counts_row *row, size_t n,
 {
 	if (stat_runs(s->cli) < 2)
 		return 0;
-	if (stat_repeats_run(&s->repeats, &k->result, err))
+	if (count_runs_begin(&s->repeats, &k->result, err))
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		const struct count_repeat x = { 0, row[i].where, row[i].event, row[i].unit,
 						row[i].value };
 
-		if (stat_repeats_add(&s->repeats, &x, err))
+		if (count_runs_add(&s->repeats, &x, err))
 			return -1;
 	}
 	return 0;
@@ -197,9 +186,9 @@ static void mean_of_runs(const struct stat_run *s, struct counts *c, struct coun
 	c->head.runs = s->seconds.n;
 }
 
-static int ended(void *ctx, struct counting *k, struct err *err)
+static int end_run(struct stat_run *s, struct err *err)
 {
-	struct stat_run *s = ctx;
+	struct counting *k = &s->k;
 	bool last = s->run + 1 >= stat_runs(s->cli) || k->result.interrupted;
 	struct counts c = { .head = stat_head(k, &s->a) };
 	struct counts_row *row;
@@ -219,7 +208,7 @@ static int ended(void *ctx, struct counting *k, struct err *err)
 		goto out;
 	if (last) {
 		mean_of_runs(s, &c, row);
-		stat_repeats_put(&s->repeats, &c.head);
+		count_runs_put(&s->repeats, &c.head);
 		if (!k->has_program)
 			c.head.user_s = c.head.sys_s = NAN;
 		counting_events_mean(&s->ev, &s->a, row, c.head.seconds);
@@ -246,15 +235,25 @@ static int describe(struct stat_run *s, struct err *err)
 	return rc ? -1 : counting_out_commit(&s->out, err);
 }
 
+static int count_run(struct stat_run *s, struct err *err)
+{
+	enum counting_event what = COUNTING_SO_FAR;
+	int rc = start(s, err);
+
+	while (!rc && what != COUNTING_OVER) {
+		rc = counting_next(&s->k, &what, err);
+		if (!rc && what == COUNTING_INTERVAL)
+			rc = print_interval(s, err);
+		else if (!rc && what == COUNTING_SO_FAR)
+			rc = print_so_far(s, err);
+	}
+	if (!rc)
+		rc = end_run(s, err);
+	return counting_finish(&s->k, rc, err);
+}
+
 static int count(struct stat_run *s, struct err *err)
 {
-	const struct counting_hooks hooks = { .opened = opened,
-					      .read = take,
-					      .interval = interval,
-					      .so_far = so_far,
-					      .ended = ended,
-					      .ctx = s };
-
 	if (cli_measure_opts(s->cli, &s->opts, err) ||
 	    counting_open(&s->k, &s->opts, "count", 0, err) ||
 	    counting_events_parse(&s->ev, &s->k, err) ||
@@ -265,7 +264,7 @@ static int count(struct stat_run *s, struct err *err)
 	if (counting_warmup(&s->k, err))
 		return -1;
 	for (s->run = 0; s->run < stat_runs(s->cli) && !s->k.result.interrupted; s->run++)
-		if (counting_run(&s->k, &s->ev.setup, &hooks, err))
+		if (count_run(s, err))
 			return -1;
 	return counting_out_commit(&s->out, err);
 }
@@ -280,7 +279,7 @@ int stat_events(struct cli *cli)
 	counting_events_free(&s.ev);
 	counting_close(&s.k);
 	free(s.row);
-	stat_repeats_free(&s.repeats);
+	count_runs_free(&s.repeats);
 	arena_free(&s.a);
 	return code;
 }

@@ -290,14 +290,12 @@ static void set_smt(struct import *im, struct tree_of *t, double on)
 static int tree_of_set(struct import *im, struct tree_of *t, const struct import_set *set,
 		       struct tree_view *view, struct err *err)
 {
-	struct drill none = { 0 };
-
 	if (find_names(im, err))
 		return -1;
 	*t = (struct tree_of){ .set = set, .m = im->core[set->core].m };
 	memcpy(t->system, im->system, sizeof(t->system));
 	if (set->lps)
-		drill_times(t->system, &none, set->seconds, set->lps);
+		plan_times(t->system, set->seconds, set->lps);
 	else
 		t->system[SYSTEM_DURATION] = set->seconds;
 	if (take_counts(im, t, err) || find_rates(im, t, err))

@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "cli/counting/stat_import.h"
-#include "measure/drill.h"
+#include "plan/plan.h"
 
 /* ---- the machine ------------------------------------------------------------------------ */
 
@@ -19,9 +19,9 @@ void import_facts(struct import *im)
 	for (int i = 0; i < SYSTEM_COUNT; i++)
 		im->system[i] = NAN;
 	if (im->has_machine) {
-		struct drill d = { .root = im->k.root };
+		const struct plan_scope scope = counting_scope(&im->k);
 
-		drill_facts(im->system, &d, &im->k);
+		plan_facts(im->system, &scope);
 	} else {
 		im->system[SYSTEM_CORE_WIDE] = o->measure.all ? 1 : 0;
 	}

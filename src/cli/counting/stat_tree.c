@@ -1,41 +1,46 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * stat without -e: the top-down tree of this CPU.
+ * stat without -e: the top-down tree of this CPU. Counting is measure/drill.h's, the report
+ * report/drill_report.h's.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fs.h"
-#include "cli/counting/drill_report.h"
 #include "cli/counting/no_pmu.h"
-#include "cli/counting/stat_tree.h"
 #include "cli/counting_out.h"
 #include "cli/stat.h"
 #include "measure/drill.h"
 #include "measure/drill_latency.h"
+#include "report/drill_report.h"
+#include "report/tree_repeats.h"
 
-/* ---- before the program starts ---------------------------------------------------------- */
-
-static int opened(void *ctx, struct counting *k, struct err *err)
-{
-	struct stat_tree *s = ctx;
-
-	s->interval_from = 0;
-	return drill_begin(&s->d, k, err);
-}
+struct stat_tree {
+	struct cli *cli;
+	struct measure_opts opts;
+	struct counting k;
+	struct drill d;
+	struct counting_out out;
+	struct arena a; /* of one printing */
+	struct tree_repeats repeats;
+	uint64_t interval_from; /* ns since the run began */
+	bool cut_short;
+	char no_pmu[256];
+};
 
 /* ---- printing --------------------------------------------------------------------------- */
 
-static int make_report(struct stat_tree *s, struct tree_report *r, struct err *err)
+static struct drill_report report_of(struct stat_tree *s)
 {
-	struct drill_report said = { &s->cli->opt, &s->d, &s->k, &s->a, s->passes };
-
-	return drill_report_make(&said, r, err);
+	return (struct drill_report){ .d = &s->d,
+				      .k = &s->k,
+				      .a = &s->a,
+				      .verbose = s->cli->opt.verbose,
+				      .why = s->cli->opt.why };
 }
 
-static int print(struct stat_tree *s, struct tree_report *r, int fd, struct err *err)
+/* `fd`: of standard error, for what came so far; -1: where results go. */
+static int print_tree(struct stat_tree *s, struct tree_report *r, int fd, struct err *err)
 {
 	const struct options *o = &s->cli->opt;
 	struct document d;
@@ -52,83 +57,53 @@ static int print(struct stat_tree *s, struct tree_report *r, int fd, struct err 
 	return rc;
 }
 
-static int read_counters(void *ctx, struct counting *k, struct err *err)
+static int print_interval(struct stat_tree *s, struct err *err)
 {
-	struct stat_tree *s = ctx;
-
-	return drill_on_tick(&s->d, k, err);
-}
-
-static uint64_t tick(void *ctx)
-{
-	struct stat_tree *s = ctx;
-
-	return drill_tick(&s->d);
-}
-
-static int switched(void *ctx, struct counting *k, bool on, struct err *err)
-{
-	struct stat_tree *s = ctx;
-
-	(void)k;
-	return drill_latency_switched(&s->d, on, err);
-}
-
-static int interval(void *ctx, struct counting *k, struct err *err)
-{
-	struct stat_tree *s = ctx;
-	uint64_t now = k->now - k->start;
-	struct tree_report r = { .head = stat_head(k, &s->a) };
-	struct drill_report said = { &s->cli->opt, &s->d, &s->k, &s->a, s->passes };
+	uint64_t now = s->k.now - s->k.start;
+	struct tree_report r = { .head = stat_head(&s->k, &s->a) };
+	struct drill_report part = report_of(s);
 	int rc = -1;
 
-	r.head.time = counting_seconds(k);
+	r.head.time = counting_seconds(&s->k);
 	r.head.seconds = (double)(now - s->interval_from) / 1e9;
-	if (drill_results(&s->d, k, &s->a, s->interval_from, now, err) ||
-	    drill_report_interval(&said, &r, err))
-		goto out;
-	rc = print(s, &r, -1, err);
-	s->interval_from = now;
-	drill_latency_mark(&s->d, now);
-out:
+	if (!drill_results(&s->d, &s->k, &s->a, s->interval_from, now, err) &&
+	    !drill_report_interval(&part, &r, err)) {
+		rc = print_tree(s, &r, -1, err);
+		s->interval_from = now;
+		drill_latency_mark(&s->d, now);
+	}
 	arena_reset(&s->a);
 	return rc;
 }
 
-static int so_far(void *ctx, struct counting *k, struct err *err)
+static int print_so_far(struct stat_tree *s, struct err *err)
 {
-	struct stat_tree *s = ctx;
-	struct tree_report r = { .head = stat_head(k, &s->a) };
+	struct tree_report r = { .head = stat_head(&s->k, &s->a) };
+	struct drill_report part = report_of(s);
 	int rc = -1;
 
-	if (!drill_read(&s->d, k, err) && !drill_results(&s->d, k, &s->a, 0, UINT64_MAX, err) &&
-	    !make_report(s, &r, err))
-		rc = print(s, &r, STDERR_FILENO, err);
+	if (!drill_read(&s->d, &s->k, err) &&
+	    !drill_results(&s->d, &s->k, &s->a, 0, UINT64_MAX, err) &&
+	    !drill_report_make(&part, &r, err))
+		rc = print_tree(s, &r, STDERR_FILENO, err);
 	arena_reset(&s->a);
 	return rc;
 }
 
-/* ---- runs ------------------------------------------------------------------------------- */
-
-static int add_run(struct stat_tree *s, const struct counting *k, struct err *err)
+/* All runs are over: the tree, of several the mean; with -I the notes alone. */
+static int print_end(struct stat_tree *s, struct err *err)
 {
-	/* the texts live as long as the drill, which is that of all runs */
-	return tree_repeats_add(&s->repeats, &k->result, &s->d, stat_runs(s->cli) > 1, NULL, err);
-}
+	struct drill_report part = report_of(s);
+	struct tree_report r = { .head = stat_head(&s->k, &s->a) };
 
-static int finish(struct stat_tree *s, struct counting *k, struct err *err)
-{
-	struct drill_report said = { &s->cli->opt, &s->d, k, &s->a, s->passes };
-	struct tree_report r = { .head = stat_head(k, &s->a) };
-
-	r.head.status = k->has_program ? k->result.status : -1;
-	r.head.killed_by = k->result.killed_by;
+	r.head.status = s->k.has_program ? s->k.result.status : -1;
+	r.head.killed_by = s->k.result.killed_by;
 	if (s->cli->opt.measure.interval) {
 		drill_latency_of_all_runs(&s->d);
-		if (drill_report_notes(&said, &r, err))
+		if (drill_report_notes(&part, &r, err))
 			return -1;
 		r.head.end = true;
-		return print(s, &r, -1, err);
+		return print_tree(s, &r, -1, err);
 	}
 	if (s->repeats.seconds.n > 1 || s->cut_short) {
 		if (tree_repeats_mean(&s->repeats, &s->d, &s->a, err))
@@ -136,39 +111,42 @@ static int finish(struct stat_tree *s, struct counting *k, struct err *err)
 		drill_latency_of_all_runs(&s->d);
 	}
 	tree_repeats_put(&s->repeats, s->cut_short, &r.head);
-	if (!k->has_program)
+	if (!s->k.has_program)
 		r.head.user_s = r.head.sys_s = NAN;
 	r.head.nodes = true;
-	if (make_report(s, &r, err))
-		return -1;
-	return print(s, &r, -1, err);
+	return drill_report_make(&part, &r, err) ? -1 : print_tree(s, &r, -1, err);
 }
 
-static int ended(void *ctx, struct counting *k, struct err *err)
-{
-	struct stat_tree *s = ctx;
-	bool several = s->d.mode == DRILL_RERUN || s->d.mode == DRILL_EACH;
-	int rc = -1;
+/* ---- runs ------------------------------------------------------------------------------- */
 
-	s->again = false;
-	if (several && !k->result.interrupted && drill_again(&s->d, k, &s->again, err))
-		goto out;
-	if (s->again) {
-		s->passes++;
-		rc = 0;
-		goto out;
+/* One of `runs`; *last: there is no further one. */
+static int count_run(struct stat_tree *s, uint64_t runs, bool *last, struct err *err)
+{
+	struct counting *k = &s->k;
+	enum counting_event what = COUNTING_SO_FAR;
+	int rc = drill_start(&s->d, k, err);
+
+	s->interval_from = 0;
+	while (!rc && what != COUNTING_OVER) {
+		rc = drill_next(&s->d, k, &what, err);
+		if (!rc && what == COUNTING_INTERVAL)
+			rc = print_interval(s, err);
+		else if (!rc && what == COUNTING_SO_FAR)
+			rc = print_so_far(s, err);
 	}
-	/* of several runs, one that was cut short is left out */
-	s->cut_short = k->result.interrupted && s->repeats.seconds.n;
-	if (drill_results(&s->d, k, &s->a, 0, UINT64_MAX, err) ||
-	    (!s->cut_short && add_run(s, k, err)))
-		goto out;
-	s->run++;
-	s->again = s->run < stat_runs(s->cli) && !k->result.interrupted;
-	rc = s->again ? 0 : finish(s, k, err);
-out:
+	if (!rc) {
+		/* of several runs, one that was cut short is left out */
+		s->cut_short = k->result.interrupted && s->repeats.seconds.n;
+		rc = drill_results(&s->d, k, &s->a, 0, UINT64_MAX, err);
+	}
+	/* the texts live as long as the drill, which is that of all runs */
+	if (!rc && !s->cut_short)
+		rc = tree_repeats_add(&s->repeats, &k->result, &s->d, runs > 1, NULL, err);
+	*last = k->result.interrupted || s->repeats.seconds.n == runs;
+	if (!rc && *last)
+		rc = print_end(s, err);
 	arena_free(&s->a);
-	return rc;
+	return counting_finish(k, rc, err);
 }
 
 /* ---- the whole of it -------------------------------------------------------------------- */
@@ -205,14 +183,7 @@ static int check(const struct stat_tree *s, struct err *err)
 
 static int count(struct stat_tree *s, struct err *err)
 {
-	const struct counting_hooks hooks = { .opened = opened,
-					      .read = read_counters,
-					      .tick = tick,
-					      .interval = interval,
-					      .switched = switched,
-					      .so_far = so_far,
-					      .ended = ended,
-					      .ctx = s };
+	bool last = false;
 
 	if (cli_measure_opts(s->cli, &s->opts, err) ||
 	    counting_open(&s->k, &s->opts, "count", DRILL_MACHINE, err))
@@ -227,11 +198,9 @@ static int count(struct stat_tree *s, struct err *err)
 		return describe(s, err);
 	if (counting_warmup(&s->k, err))
 		return -1;
-	do {
-		drill_prepare(&s->d);
-		if (counting_run(&s->k, &s->d.setup, &hooks, err))
+	while (!last)
+		if (count_run(s, stat_runs(s->cli), &last, err))
 			return -1;
-	} while (s->again);
 	return counting_out_commit(&s->out, err);
 }
 

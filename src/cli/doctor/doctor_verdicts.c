@@ -20,7 +20,7 @@ static void put_verdicts(struct buf *b, const struct validate_kept *k, size_t *f
 		*failed += bad && k->v[i].used;
 	}
 	buf_puts(b, "validated ");
-	verdicts_put_day(b, k->when);
+	validate_kept_day(b, k->when);
 	buf_printf(b, ": %zu pass, %zu fail, %zu not tested", n[0], n[1], n[2]);
 }
 
@@ -31,7 +31,7 @@ static void put_costs(struct doctor *d, struct buf *b, const struct validate_kep
 
 	if (path && file_look(path, &st) && S_ISREG(st.st_mode)) {
 		buf_puts(b, "; calibrated ");
-		verdicts_put_day(b, (uint64_t)st.st_mtim.tv_sec);
+		validate_kept_day(b, (uint64_t)st.st_mtim.tv_sec);
 	} else {
 		buf_puts(b, "; not calibrated");
 	}

@@ -26,6 +26,7 @@ static const struct account *account_of(struct cli *cli, struct model *m)
 /* The options that choose models, as another command takes them; "" if memory ran out. */
 static const char *options_again(struct cli *cli, bool model)
 {
+	const struct model_choice choice = cli_model_choice(cli);
 	struct buf b = BUF_INIT;
 	const char *out;
 
@@ -34,7 +35,7 @@ static const char *options_again(struct cli *cli, bool model)
 		(void)text_put_word(&b, cli->opt.model);
 		buf_putc(&b, ' ');
 	}
-	cli_put_models(&b, &cli->opt);
+	model_choice_put(&b, &choice);
 	out = b.failed ? NULL : arena_strdup(&cli->arena, buf_str(&b));
 	buf_free(&b);
 	return out ? out : "";

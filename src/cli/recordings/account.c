@@ -131,10 +131,11 @@ static int add_branches(struct account_report *rp, const struct result_ask *ask,
 /* NULL: out of memory. */
 static const char *words_of_models(struct cli *cli)
 {
+	const struct model_choice choice = cli_model_choice(cli);
 	struct buf b = BUF_INIT;
 	const char *out;
 
-	cli_put_models(&b, &cli->opt);
+	model_choice_put(&b, &choice);
 	buf_trim(&b);
 	out = b.failed ? NULL : arena_strdup(&cli->arena, buf_str(&b));
 	buf_free(&b);

@@ -186,7 +186,7 @@ static int each(void *ctx, struct top *t, struct err *err)
 
 	(void)t;
 	top_span(l->top, &from, &to);
-	if (run_tree_interval(&l->tree, from, to, &l->report, err) || live_nodes(l, err))
+	if (sampled_tree_interval(&l->tree, from, to, &l->report, err) || live_nodes(l, err))
 		return -1;
 	live_refresh(l);
 	live_draw(l);
@@ -249,7 +249,7 @@ int live_open(struct live *l, struct cli *cli, struct err *err)
 		.opts = &l->opts, .symbols = io, .each = each, .woken = woken, .ctx = l
 	};
 
-	*l = (struct live){ .cli = cli, .tree = RUN_TREE_INIT(cli) };
+	*l = (struct live){ .cli = cli, .tree = { .verbose = cli->opt.verbose, .a = ARENA_INIT } };
 	for (size_t i = 0; i < VIEWS; i++)
 		l->tab[i].sort = PAGER_UNSORTED;
 	if (!io)
@@ -266,9 +266,11 @@ int live_open(struct live *l, struct cli *cli, struct err *err)
 		l->opts.freq = DEFAULT_FREQ;
 	l->interval_ns = l->opts.interval;
 	choose_whom(l);
-	opts.beside = run_tree_beside(&l->tree);
 	l->style = cli_style(cli, STDOUT_FILENO);
-	return top_open(&l->top, &opts, err);
+	if (top_open(&l->top, &opts, err))
+		return -1;
+	l->tree.r = top_sampling(l->top);
+	return 0;
 }
 
 int live_run(struct live *l, struct err *err)
@@ -297,7 +299,7 @@ void live_close(struct live *l)
 	if (l->has_re)
 		regfree(&l->re);
 	top_close(l->top);
-	run_tree_free(&l->tree);
+	sampled_tree_free(&l->tree);
 	vec_free(&l->node);
 	u64map_free(&l->folds);
 }

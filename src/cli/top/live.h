@@ -18,9 +18,9 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "cli/cli.h"
-#include "cli/counting/run_tree.h"
 #include "cli/screen/sheet.h"
 #include "monitor/top.h"
+#include "report/sampled_tree.h"
 
 enum live_view {
 #define VIEW(id, name, form) VIEW_##id,
@@ -53,7 +53,7 @@ struct live {
 	struct cli *cli;
 	struct measure_opts opts;
 	struct top *top;
-	struct run_tree tree;
+	struct sampled_tree tree;
 	struct tree_report report; /* of the last interval; n_views 0: there is none */
 	VEC(struct live_node) node;
 	struct u64map folds; /* node id -> 1 open, 2 closed, by hand */

@@ -11,7 +11,7 @@ const char *live_no_tree(const struct live *l)
 		return top_no_samples(l->top);
 	if (*top_no_cycles(l->top))
 		return top_no_cycles(l->top);
-	return l->tree.why;
+	return l->tree.r ? sampling_tree(l->tree.r)->why : "";
 }
 
 static bool is_counted(const struct tree_source *s, uint32_t metric)

@@ -38,6 +38,7 @@ int compare_sample(void *ctx, struct compare *c, struct compare_one *one, struct
 	struct programs *p = ctx;
 	struct measure_opts opts = *p->opts->side[one->side];
 	struct sampling *r = NULL;
+	enum counting_event what;
 	sigset_t blocked;
 	int rc = -1;
 
@@ -47,9 +48,15 @@ int compare_sample(void *ctx, struct compare *c, struct compare_one *one, struct
 	opts.warmup = 0; /* each program had its own */
 	/* the program has the mask that sampling finds: not that of the counting around it */
 	(void)sigprocmask(SIG_SETMASK, &p->k.old_mask, &blocked);
-	if (!sampling_open(&r, &opts, p->opts->record, NULL, err) && !sampling_run(r, err) &&
-	    !take(p, sampling_result(r), err))
-		rc = compare_check_setting(p, err);
+	if (!sampling_open(&r, &opts, p->opts->record, NULL, err) && !sampling_prepare(r, err)) {
+		do
+			rc = sampling_next(r, &what, err);
+		while (!rc && what != COUNTING_OVER);
+		rc = sampling_keep(r, rc, NULL, err) || take(p, sampling_result(r), err) ||
+				     compare_check_setting(p, err)
+			     ? -1
+			     : 0;
+	}
 	sampling_close(r);
 	(void)sigprocmask(SIG_SETMASK, &blocked, NULL);
 	arena_free(&p->now);

@@ -24,7 +24,6 @@ struct programs {
 	bool tree;
 	struct counting_events ev;
 	struct drill d;
-	struct counting_hooks hooks;
 	struct arena now; /* of one run */
 	struct compare *c;
 	struct compare_one *one;
@@ -40,8 +39,6 @@ int compare_choose(struct programs *p, struct err *err) MUST_USE;
 /* A run that is sampled, and the metrics of all of them: opts.record. */
 int compare_sample(void *ctx, struct compare *c, struct compare_one *one, struct err *err) MUST_USE;
 int compare_functions(void *ctx, struct compare *c, struct err *err) MUST_USE;
-/* What stands in p->hooks but ended(); the counters are p->d's. */
-int compare_tree_open(struct programs *p, struct err *err) MUST_USE;
 /* Of a run that has ended; in p->now. */
 int compare_tree_figures(struct programs *p, struct compare_figure **out, size_t *n,
 			 struct err *err) MUST_USE;

@@ -81,24 +81,6 @@ int compare_check_setting(struct programs *p, struct err *err)
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-static int opened(void *ctx, struct counting *k, struct err *err)
-{
-	struct programs *p = ctx;
-
-	p->found->user_only |= k->c && counters_without_kernel(k->c);
-	if (!p->ev.now && counting_events_room(&p->ev, k->c ? counters_targets(k->c) : 1, err))
-		return -1;
-	counting_events_mark(&p->ev, true);
-	return 0;
-}
-
-static int take(void *ctx, struct counting *k, struct err *err)
-{
-	struct programs *p = ctx;
-
-	return counting_events_take(&p->ev, k, err);
-}
-
 /* --fail-if of something that is not measured would never fail. */
 static int check_decide(const struct programs *p, struct err *err)
 {
@@ -236,26 +218,28 @@ static int stopped(struct programs *p, const struct counting *k, struct err *err
 	return err_set(err, ERR_USAGE, "interrupted in run %zu", p->c->run.n + 1);
 }
 
-static int ended(void *ctx, struct counting *k, struct err *err)
-{
-	struct programs *p = ctx;
-
-	p->one->status = k->result.status;
-	return stopped(p, k, err) || take_figures(p, k, err) || compare_check_setting(p, err) ? -1
-											      : 0;
-}
-
 static int run_one(void *ctx, struct compare *c, struct compare_one *one, struct err *err)
 {
 	struct programs *p = ctx;
+	struct counting *k = &p->k;
+	enum counting_event what;
 	int rc;
 
 	p->c = c;
 	p->one = one;
-	p->k.opts = p->opts->side[one->side];
-	if (p->tree)
-		drill_prepare(&p->d);
-	rc = counting_run(&p->k, p->tree ? &p->d.setup : &p->ev.setup, &p->hooks, err);
+	k->opts = p->opts->side[one->side];
+	rc = p->tree ? drill_start(&p->d, k, err) : counting_events_start(&p->ev, k, err);
+	p->found->user_only |= k->c && counters_without_kernel(k->c);
+	do
+		rc = rc || counting_next(k, &what, err) ? -1 : 0;
+	while (!rc && what != COUNTING_OVER);
+	if (!rc) {
+		one->status = k->result.status;
+		rc = stopped(p, k, err) || take_figures(p, k, err) || compare_check_setting(p, err)
+			     ? -1
+			     : 0;
+	}
+	rc = counting_finish(k, rc, err);
 	arena_free(&p->now);
 	return rc;
 }
@@ -273,13 +257,10 @@ int compare_programs(struct compare *c, const struct compare_opts *opts,
 	};
 	int rc = -1;
 
-	p.hooks = (struct counting_hooks){
-		.opened = opened, .read = take, .ended = ended, .ctx = &p
-	};
 	*found = (struct compare_found){ 0 };
 	p.tree = opts->tree;
 	if (counting_open(&p.k, opts->side[0], "count", p.tree ? DRILL_MACHINE : 0, err) ||
-	    (p.tree	    ? compare_tree_open(&p, err)
+	    (p.tree	    ? drill_open(&p.d, &p.k, NULL, 0, err)
 	     : opts->record ? 0
 			    : counting_events_parse(&p.ev, &p.k, err)))
 		goto out;

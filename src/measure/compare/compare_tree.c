@@ -5,46 +5,6 @@
 #include <math.h>
 
 #include "measure/compare/compare_int.h"
-#include "measure/drill_latency.h"
-
-static int opened(void *ctx, struct counting *k, struct err *err)
-{
-	struct programs *p = ctx;
-
-	p->found->user_only |= counters_without_kernel(k->c);
-	return drill_begin(&p->d, k, err);
-}
-
-static int take(void *ctx, struct counting *k, struct err *err)
-{
-	struct programs *p = ctx;
-
-	return drill_on_tick(&p->d, k, err);
-}
-
-static uint64_t tick(void *ctx)
-{
-	struct programs *p = ctx;
-
-	return drill_tick(&p->d);
-}
-
-static int switched(void *ctx, struct counting *k, bool on, struct err *err)
-{
-	struct programs *p = ctx;
-
-	(void)k;
-	return drill_latency_switched(&p->d, on, err);
-}
-
-int compare_tree_open(struct programs *p, struct err *err)
-{
-	p->hooks.opened = opened;
-	p->hooks.read = take;
-	p->hooks.tick = tick;
-	p->hooks.switched = switched;
-	return drill_open(&p->d, &p->k, NULL, 0, err);
-}
 
 static struct compare_figure figure_of(struct programs *p, const struct drill_part *part, size_t m)
 {

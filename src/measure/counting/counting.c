@@ -113,19 +113,15 @@ static int open_counters(struct counting *k, struct counter_setup *s, struct err
 	return counters_open(&k->c, s, err);
 }
 
-static void take_results(struct counting *k)
+static void tell_wait(const struct counting *k)
 {
-	const struct rusage *u = &k->work.usage;
-
-	k->result.wall_s = counting_seconds(k);
-	k->result.user_s = (double)u->ru_utime.tv_sec + (double)u->ru_utime.tv_usec / 1e6;
-	k->result.sys_s = (double)u->ru_stime.tv_sec + (double)u->ru_stime.tv_usec / 1e6;
-	k->result.status = k->work.status;
-	k->result.killed_by = k->work.killed_by;
+	if (k->has_program && k->loop.began && !k->loop.over && !k->work.ended)
+		measure_news(k->opts, "waiting for the program, which is not measured any more");
 }
 
 void counting_end(struct counting *k)
 {
+	tell_wait(k);
 	counters_close(k->c);
 	k->c = NULL;
 	workload_cancel(&k->work);
@@ -135,8 +131,12 @@ void counting_end(struct counting *k)
 	k->work = (struct workload){ .pid = -1, .go = -1, .told = -1 };
 }
 
-int counting_prepare(struct counting *k, struct counter_setup *setup, struct err *err)
+int counting_prepare(struct counting *k, struct counter_setup *setup,
+		     const struct counting_reader *reader, struct err *err)
 {
+	k->reader = reader ? *reader : (struct counting_reader){ .read = NULL };
+	k->loop = (struct counting_loop){ .end = COUNTING_NEVER };
+	k->due = COUNTING_NEVER;
 	k->stopped = k->counting = k->began = false;
 	k->result = (struct counting_result){ 0 };
 	if (counting_before(k, err))
@@ -144,26 +144,10 @@ int counting_prepare(struct counting *k, struct counter_setup *setup, struct err
 	return prepare_program(k, err) || open_counters(k, setup, err) ? -1 : 0;
 }
 
-int counting_watch(struct counting *k, const struct counting_hooks *hooks, struct err *err)
+int counting_finish(struct counting *k, int rc, struct err *err)
 {
-	int rc = counting_loop(k, hooks, err);
-
-	take_results(k);
-	return rc;
-}
-
-int counting_run(struct counting *k, struct counter_setup *setup,
-		 const struct counting_hooks *hooks, struct err *err)
-{
-	int rc = -1;
-
-	if (counting_prepare(k, setup, err) ||
-	    (hooks->opened && hooks->opened(hooks->ctx, k, err)) || counting_watch(k, hooks, err))
-		goto out;
-	rc = hooks->ended ? hooks->ended(hooks->ctx, k, err) : 0;
 	if (!rc)
 		rc = counting_after(k, err);
-out:
 	counting_end(k);
 	return rc;
 }

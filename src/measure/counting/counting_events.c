@@ -130,7 +130,7 @@ int counting_events_parse(struct counting_events *s, const struct counting *k, s
 
 /* ---- values ----------------------------------------------------------------------------- */
 
-int counting_events_room(struct counting_events *s, size_t targets, struct err *err)
+static int make_room(struct counting_events *s, size_t targets, struct err *err)
 {
 	size_t n = s->setup.n_groups;
 
@@ -153,6 +153,22 @@ int counting_events_take(struct counting_events *s, struct counting *k, struct e
 	for (size_t g = 0; g < s->setup.n_groups; g++)
 		if (counters_read(k->c, g, s->now[g], err))
 			return -1;
+	return 0;
+}
+
+static int read_events(void *ctx, struct counting *k, struct err *err)
+{
+	return counting_events_take(ctx, k, err);
+}
+
+int counting_events_start(struct counting_events *s, struct counting *k, struct err *err)
+{
+	const struct counting_reader reader = { .read = read_events, .ctx = s };
+
+	if (counting_prepare(k, &s->setup, &reader, err) ||
+	    (!s->now && make_room(s, k->c ? counters_targets(k->c) : 1, err)))
+		return -1;
+	counting_events_mark(s, true);
 	return 0;
 }
 

@@ -8,8 +8,6 @@
 
 #include "measure/counting.h"
 
-/* Starts what is to be counted and stays until it is over. */
-int counting_loop(struct counting *k, const struct counting_hooks *h, struct err *err) MUST_USE;
 /* --pre; a failure names the option. */
 int counting_before(struct counting *k, struct err *err) MUST_USE;
 

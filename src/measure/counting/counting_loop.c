@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loop: signals, the program's end, --for, -D, --control, -I and the hooks' own ticks.
+ * The loop: signals, the program's end, --for, -D, --control, -I and the reader's own ticks.
  *
  * The first interrupt goes to the program, and counting goes on until the program ends. The second
  * one ends counting, asks the program to end and gives it LEAVE seconds, then it is left alone.
@@ -17,28 +17,21 @@
 #define CHECK	 (SECOND / 10) /* how often attached tasks are looked at */
 #define REMIND	 SECOND
 #define ENDING	 20 /* ms in which what ends with the program has ended, too */
-#define NEVER	 UINT64_MAX
 #define ONE_HOUR (3600 * SECOND)
 
 #define WORDS_MOST 64 /* of --control, before other things have their turn */
 
-struct loop {
-	struct counting *k;
-	const struct counting_hooks *h;
-	uint64_t end, enable, leave, remind, tick, interval; /* when they are due, or NEVER */
-	uint64_t interval_ns;
-	unsigned interrupts;
-	bool ended; /* the program, in an earlier round */
-	struct err *err;
-};
+#define NEVER COUNTING_NEVER
 
-static int switch_all(struct counting *k, const struct counting_hooks *h, bool on, struct err *err)
+static int switch_all(struct counting *k, bool on, struct err *err)
 {
+	const struct counting_reader *r = &k->reader;
+
 	if (k->counting == on || (on && k->stopped))
 		return 0;
 	k->counting = on;
 	k->began |= on;
-	if (h->switched && h->switched(h->ctx, k, on, err))
+	if (r->switched && r->switched(r->ctx, k, on, err))
 		return -1;
 	if (!k->c)
 		return 0;
@@ -50,32 +43,32 @@ static int switch_all(struct counting *k, const struct counting_hooks *h, bool o
 	return 0;
 }
 
-int counting_stop(struct counting *k, const struct counting_hooks *h, struct err *err)
+int counting_stop(struct counting *k, struct err *err)
 {
 	if (k->stopped)
 		return 0;
-	if (switch_all(k, h, false, err))
+	if (switch_all(k, false, err))
 		return -1;
 	k->stopped = true;
 	k->stop = k->now;
 	return 0;
 }
 
-static int stop_counting(struct loop *l)
+static void add_event(struct counting *k, enum counting_event what)
 {
-	return counting_stop(l->k, l->h, l->err);
+	k->loop.pending |= 1u << what;
 }
 
 /* `typed`: a terminal has sent it to the program as well; a kill() only to us. */
-static int on_interrupt(struct loop *l, int number, bool typed)
+static int on_interrupt(struct counting *k, int number, bool typed, struct err *err)
 {
-	struct counting *k = l->k;
+	struct counting_loop *l = &k->loop;
 
 	k->result.interrupted = true;
 	if (!l->ended)
 		k->result.signal = number;
 	if (!k->has_program || k->work.ended)
-		return stop_counting(l);
+		return counting_stop(k, err);
 	if (++l->interrupts == 1) {
 		if (!typed)
 			(void)kill(k->work.pid, number);
@@ -86,12 +79,11 @@ static int on_interrupt(struct loop *l, int number, bool typed)
 	(void)kill(k->work.pid, SIGTERM);
 	if (l->leave == NEVER)
 		l->leave = k->now + LEAVE;
-	return stop_counting(l);
+	return counting_stop(k, err);
 }
 
-static int on_signals(struct loop *l)
+static int on_signals(struct counting *k, struct err *err)
 {
-	struct counting *k = l->k;
 	struct signalfd_siginfo s;
 
 	while (read(k->signals, &s, sizeof(s)) == (ssize_t)sizeof(s)) {
@@ -103,31 +95,29 @@ static int on_signals(struct loop *l)
 			continue;
 		}
 		if (number == SIGUSR1) {
-			if (!k->work.ended && l->h->so_far && l->h->so_far(l->h->ctx, k, l->err))
-				return -1;
+			if (!k->work.ended)
+				add_event(k, COUNTING_SO_FAR);
 			continue;
 		}
-		if (on_interrupt(l, number, s.ssi_code == SI_KERNEL))
+		if (on_interrupt(k, number, s.ssi_code == SI_KERNEL, err))
 			return -1;
 	}
 	return 0;
 }
 
 /* However many words come, signals, --for and intervals have their turns between them. */
-static int on_control(struct loop *l)
+static int on_control(struct counting *k, struct err *err)
 {
-	struct counting *k = l->k;
-
 	for (unsigned i = 0; i < WORDS_MOST; i++) {
 		enum control_word word = control_next(&k->control, k->opts);
 
 		if (word == CONTROL_NOTHING)
 			break;
-		if ((word == CONTROL_ENABLE && switch_all(k, l->h, true, l->err)) ||
-		    (word == CONTROL_DISABLE && switch_all(k, l->h, false, l->err)))
+		if ((word == CONTROL_ENABLE && switch_all(k, true, err)) ||
+		    (word == CONTROL_DISABLE && switch_all(k, false, err)))
 			return -1;
 		if (word == CONTROL_STOP)
-			l->end = k->now;
+			k->loop.end = k->now;
 		control_answer(&k->control);
 	}
 	return 0;
@@ -138,15 +128,15 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static struct timespec until_next(const struct loop *l)
+static struct timespec until_next(const struct counting *k)
 {
+	const struct counting_loop *l = &k->loop;
 	uint64_t now = counting_clock(), next = now + ONE_HOUR, wait;
-	bool looks = (!l->k->has_program && !l->k->who.whole_cpus) || l->k->work.ended;
 
 	next = earlier(next, earlier(l->end, l->enable));
 	next = earlier(next, earlier(l->leave, earlier(l->tick, l->interval)));
-	next = earlier(next, l->remind);
-	if (looks)
+	next = earlier(next, earlier(l->remind, k->due));
+	if ((!k->has_program && !k->who.whole_cpus) || k->work.ended)
 		next = earlier(next, now + CHECK);
 	wait = next > now ? next - now : 0;
 	return (struct timespec){ (time_t)(wait / SECOND), (long)(wait % SECOND) };
@@ -158,37 +148,43 @@ static uint64_t after(uint64_t due, uint64_t step, uint64_t now)
 	return now < due ? due : due + ((now - due) / step + 1) * step;
 }
 
-static int take_reading(struct loop *l)
+static int read_counters(struct counting *k, struct err *err)
 {
-	return l->h->read ? l->h->read(l->h->ctx, l->k, l->err) : 0;
+	return k->reader.read ? k->reader.read(k->reader.ctx, k, err) : 0;
 }
 
 /* Going to the counters is what readings cost: none shortly before that of an interval. */
-static void set_tick(struct loop *l, uint64_t now)
+static void set_tick(struct counting *k, uint64_t now)
 {
-	uint64_t step = l->h->tick ? l->h->tick(l->h->ctx) : 0;
+	uint64_t step = k->reader.tick ? k->reader.tick(k->reader.ctx) : 0;
 
-	l->tick = !step || now + step + step / 2 > l->interval ? NEVER : now + step;
+	k->loop.tick = !step || now + step + step / 2 > k->loop.interval ? NEVER : now + step;
 }
 
-static int due(struct loop *l)
+static int due(struct counting *k, struct err *err)
 {
-	struct counting *k = l->k;
+	struct counting_loop *l = &k->loop;
 	bool over;
 
 	if (k->now >= l->enable) {
 		l->enable = NEVER;
-		if (switch_all(k, l->h, true, l->err))
+		if (switch_all(k, true, err))
 			return -1;
 	}
 	/* at the end the last interval is due anyway */
 	over = k->now >= l->interval && k->now < l->end;
 	if (k->now >= l->tick || over) { /* one reading serves both */
-		if (over)
-			l->interval = after(l->interval, l->interval_ns, k->now);
-		if (take_reading(l) || (over && l->h->interval(l->h->ctx, k, l->err)))
+		if (read_counters(k, err))
 			return -1;
-		set_tick(l, counting_clock());
+		if (over) {
+			l->interval = after(l->interval, l->interval_ns, k->now);
+			add_event(k, COUNTING_INTERVAL);
+		}
+		l->retick = true;
+	}
+	if (k->now >= k->due) {
+		k->due = NEVER;
+		add_event(k, COUNTING_DUE);
 	}
 	if (k->now >= l->remind) {
 		l->remind = NEVER;
@@ -199,7 +195,7 @@ static int due(struct loop *l)
 	}
 	if (k->now >= l->end) {
 		l->end = NEVER;
-		if (stop_counting(l))
+		if (counting_stop(k, err))
 			return -1;
 		if (k->has_program && !k->work.ended)
 			(void)kill(k->work.pid, SIGTERM);
@@ -213,44 +209,45 @@ static bool following(const struct counting *k)
 	return k->opts->follow && !k->stopped && offspring_live(&k->offspring, 0);
 }
 
-static bool going_on(struct loop *l)
+static bool going_on(const struct counting *k)
 {
-	struct counting *k = l->k;
-
 	if (k->has_program)
-		return k->work.ended ? following(k) : k->now < l->leave;
+		return k->work.ended ? following(k) : k->now < k->loop.leave;
 	return !k->stopped && !k->enough && (k->who.whole_cpus || targets_live(&k->who));
 }
 
-static int watch(struct loop *l)
+/* Waits for something to happen; *last: the program has ended. */
+static int one_round(struct counting *k, bool *last, struct err *err)
 {
-	struct counting *k = l->k;
+	struct counting_loop *l = &k->loop;
+	struct pollfd fds[3] = { { .fd = k->signals, .events = POLLIN },
+				 { .fd = k->control.fd, .events = POLLIN },
+				 { .fd = k->wake, .events = POLLIN } };
+	bool words = k->control.have > 0; /* that have been read, not taken */
+	struct timespec wait;
 
-	while (going_on(l)) {
-		struct pollfd fds[3] = { { .fd = k->signals, .events = POLLIN },
-					 { .fd = k->control.fd, .events = POLLIN },
-					 { .fd = k->wake, .events = POLLIN } };
-		bool words = k->control.have > 0; /* that have been read, not taken */
-		struct timespec wait = words ? (struct timespec){ 0, 0 } : until_next(l);
-
-		l->ended = k->work.ended;
-		if (ppoll(fds, 3, &wait, NULL) < 0 && errno != EINTR)
-			return err_sys(l->err, "poll");
-		k->now = counting_clock();
-		/* the end of the program comes before a reading that would find it gone, but not
-		 * before an interrupt, which is for all runs; SIGCHLD tells of it */
-		if (k->has_program && fds[0].revents)
-			(void)workload_reap(&k->work, false);
-		if (fds[0].revents && on_signals(l))
-			return -1;
-		if (k->has_program && k->work.ended && !following(k))
-			break;
-		if (((words || fds[1].revents) && on_control(l)) ||
-		    (fds[2].revents && l->h->woken(l->h->ctx, k, l->err)) || due(l))
-			return -1;
-	}
+	if (l->retick)
+		set_tick(k, counting_clock());
+	l->retick = false;
+	wait = words ? (struct timespec){ 0, 0 } : until_next(k);
+	l->ended = k->work.ended;
+	if (ppoll(fds, 3, &wait, NULL) < 0 && errno != EINTR)
+		return err_sys(err, "poll");
 	k->now = counting_clock();
-	return 0;
+	/* the end of the program comes before a reading that would find it gone, but not before an
+	 * interrupt, which is for all runs; SIGCHLD tells of it */
+	if (k->has_program && fds[0].revents)
+		(void)workload_reap(&k->work, false);
+	if (fds[0].revents && on_signals(k, err))
+		return -1;
+	*last = k->has_program && k->work.ended && !following(k);
+	if (*last)
+		return 0;
+	if ((words || fds[1].revents) && on_control(k, err))
+		return -1;
+	if (fds[2].revents)
+		add_event(k, COUNTING_WOKEN);
+	return due(k, err);
 }
 
 /* Last of all: the memory that a user's rings may have is for those of samples first. */
@@ -264,11 +261,9 @@ static int look_after(struct counting *k, struct err *err)
 }
 
 /* What is not measured any more, though the program has started it. */
-static void tell_rest(const struct loop *l)
+static void tell_rest(struct counting *k)
 {
-	struct counting *k = l->k;
-
-	if (l->leave != NEVER && !k->work.ended) {
+	if (k->loop.leave != NEVER && !k->work.ended) {
 		measure_news(k->opts, "the program goes on without us (pid %d)", (int)k->work.pid);
 		workload_leave(&k->work, 128 + SIGINT);
 		k->result.left = true;
@@ -281,55 +276,83 @@ static void tell_rest(const struct loop *l)
 	}
 }
 
-static int begin(struct loop *l)
+static int begin(struct counting *k, struct err *err)
 {
-	struct counting *k = l->k;
+	struct counting_loop *l = &k->loop;
 	const struct measure_opts *o = k->opts;
 	bool by_exec = k->setup->enable_on_exec;
 	bool later = o->delay && o->delay != DELAY_FOR_EVER;
 
+	l->end = l->enable = l->leave = l->remind = l->tick = l->interval = NEVER;
 	k->start = k->now = counting_clock();
 	if (o->for_time)
 		l->end = k->start + o->for_time + (later ? o->delay : 0);
 	if (later)
 		l->enable = k->start + o->delay;
-	if (!by_exec && !o->delay && switch_all(k, l->h, true, l->err))
+	if (!by_exec && !o->delay && switch_all(k, true, err))
 		return -1;
-	if (look_after(k, l->err) ||
-	    (k->has_program && workload_start(&k->work, k->opts->program.v[0], l->err)))
+	if (look_after(k, err) ||
+	    (k->has_program && workload_start(&k->work, k->opts->program.v[0], err)))
 		return -1;
 	if (by_exec)
 		k->counting = k->began = true;
-	if (o->interval && l->h->interval) {
+	if (o->interval) {
 		l->interval_ns = o->interval;
 		l->interval = k->start + o->interval;
 	}
-	set_tick(l, k->start);
+	set_tick(k, k->start);
+	l->began = true;
 	return 0;
 }
 
-int counting_loop(struct counting *k, const struct counting_hooks *h, struct err *err)
+static void set_result(struct counting *k)
 {
-	struct loop l = { .k = k,
-			  .h = h,
-			  .end = NEVER,
-			  .enable = NEVER,
-			  .leave = NEVER,
-			  .remind = NEVER,
-			  .tick = NEVER,
-			  .interval = NEVER,
-			  .err = err };
+	const struct rusage *u = &k->work.usage;
 
-	if (begin(&l))
+	k->result.wall_s = counting_seconds(k);
+	k->result.user_s = (double)u->ru_utime.tv_sec + (double)u->ru_utime.tv_usec / 1e6;
+	k->result.sys_s = (double)u->ru_stime.tv_sec + (double)u->ru_stime.tv_usec / 1e6;
+	k->result.status = k->work.status;
+	k->result.killed_by = k->work.killed_by;
+}
+
+/* Until there is an event, or nothing more to count. */
+static int go_on(struct counting *k, struct err *err)
+{
+	struct counting_loop *l = &k->loop;
+	bool last = false;
+
+	if (!l->began && begin(k, err))
 		return -1;
-	if (watch(&l) || stop_counting(&l) || take_reading(&l)) {
-		if (k->has_program && !k->work.ended)
-			measure_news(k->opts,
-				     "waiting for the program, which is not measured any more");
+	while (!l->pending && !l->over && !last && going_on(k))
+		if (one_round(k, &last, err))
+			return -1;
+	if (l->pending || l->over)
+		return 0;
+	k->now = counting_clock();
+	if (counting_stop(k, err) || read_counters(k, err))
+		return -1;
+	l->over = true;
+	if (l->interval_ns && !k->enough)
+		add_event(k, COUNTING_INTERVAL);
+	return 0;
+}
+
+int counting_next(struct counting *k, enum counting_event *what, struct err *err)
+{
+	unsigned *pending = &k->loop.pending;
+
+	if (go_on(k, err)) {
+		set_result(k);
 		return -1;
 	}
-	if (l.interval_ns && !k->enough && h->interval(h->ctx, k, err))
-		return -1;
-	tell_rest(&l);
+	if (*pending) {
+		*what = (enum counting_event)__builtin_ctz(*pending);
+		*pending &= *pending - 1;
+		return 0;
+	}
+	tell_rest(k);
+	set_result(k);
+	*what = COUNTING_OVER;
 	return 0;
 }

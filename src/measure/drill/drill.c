@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "collect/sysfs.h"
 #include "measure/drill_latency.h"
-#include "measure/counter_limits.h"
 #include "model/groups.h"
+#include "plan/plan.h"
 
 /* ---- the model and the plan ------------------------------------------------------------- */
 
@@ -114,25 +114,6 @@ static void hold(struct drill_core *c, const struct counting *k, const struct dr
 		schedule_limits_event(&c->limits);
 }
 
-static int load_model(struct drill_core *c, const struct drill *d, const struct counting *k,
-		      struct err *err)
-{
-	const struct limits_ask x = { .root = d->root,
-				      .pmu = c->pmu,
-				      .machine = &k->machine,
-				      .cpus = k->who.whole_cpus ? k->who.cpus.v : NULL,
-				      .n_cpus = k->who.cpus.n,
-				      .smt = c->system[SYSTEM_SMT_ON] > 0,
-				      .tries = !k->opts->dry_run };
-
-	if (limits_model(&c->m, &c->limits, &k->opts->model, &x, c->system, err))
-		return -1;
-	for (size_t i = 0; i < d->n_held; i++)
-		if (!strcmp(d->held[i].pmu, c->pmu))
-			hold(c, k, &d->held[i]);
-	return 0;
-}
-
 /* Retire latencies: at first nothing is known of them. */
 static int set_latencies(struct drill *d, struct drill_core *c, struct err *err)
 {
@@ -172,12 +153,16 @@ static int plan_core(struct drill *d, struct drill_core *c, const struct measure
 
 static int load_core(struct drill *d, const struct counting *k, const char *pmu, struct err *err)
 {
+	const struct plan_scope scope = counting_scope(k);
 	struct drill_core *c = &d->core[d->n_cores];
 
 	c->pmu = pmu;
-	drill_facts(c->system, d, k);
-	if (load_model(c, d, k, err))
+	plan_facts(c->system, &scope);
+	if (plan_model(&c->m, &c->limits, &k->opts->model, &scope, pmu, c->system, err))
 		return -1;
+	for (size_t i = 0; i < d->n_held; i++)
+		if (!strcmp(d->held[i].pmu, pmu))
+			hold(c, k, &d->held[i]);
 	d->n_cores++;
 	return drill_wrong(d, c, k->opts->verdicts, err) || set_latencies(d, c, err) ? -1 : 0;
 }

@@ -9,7 +9,7 @@
 
 #include "base/invariant.h"
 #include "collect/sysfs.h"
-#include "measure/counter_limits.h"
+#include "plan/plan.h"
 #include "measure/drill.h"
 #include "measure/drill_latency.h"
 
@@ -210,7 +210,7 @@ static bool none_free(const struct drill *d, const char **who)
 			if (x->plan.group[g].core)
 				return false;
 		if (!*who && x->plan.n_impossible)
-			*who = limits_note(d->a, d->root, x->pmu, &x->limits);
+			*who = plan_limits_note(d->a, d->root, x->pmu, &x->limits);
 	}
 	return *who;
 }
@@ -387,8 +387,8 @@ static int window_tree(struct drill *d, struct drill_part *p, struct arena *a, u
 }
 
 /* What every part asks for. */
-static int ask(struct drill *d, const struct counting *k, uint64_t from, uint64_t to,
-	       struct err *err)
+static int find_counts(struct drill *d, const struct counting *k, uint64_t from, uint64_t to,
+		       struct err *err)
 {
 	uint64_t end = to == UINT64_MAX ? k->now - k->start : to;
 	struct arena a = ARENA_INIT;
@@ -399,7 +399,7 @@ static int ask(struct drill *d, const struct counting *k, uint64_t from, uint64_
 		struct drill_part *p = &d->part[i];
 		struct drill_core *c = &d->core[p->core];
 
-		drill_times(c->system, d, (double)(end - from) / 1e9, lps_of(k, p));
+		plan_times(c->system, (double)(end - from) / 1e9, lps_of(k, p));
 		rc = window_tree(d, p, &a, from, to, err);
 		if (!rc)
 			stages_ask(&c->stages, &p->tree);
@@ -413,7 +413,7 @@ static int decide(struct drill *d, struct counting *k, struct err *err)
 	uint64_t now = k->now - k->start, before = drill_own_time();
 	uint64_t from = stages_look_from(now, d->switched, d->readings - d->switched_at);
 
-	if (ask(d, k, from, now, err))
+	if (find_counts(d, k, from, now, err))
 		return -1;
 	for (size_t c = 0; c < d->n_cores; c++)
 		stages_decide(&d->core[c].stages, now);
@@ -483,8 +483,9 @@ uint64_t drill_slice(const struct drill *d, size_t turns)
 									      : STAGES_SLICE_MAX);
 }
 
-uint64_t drill_tick(const struct drill *d)
+static uint64_t ns_to_tick(void *ctx)
 {
+	const struct drill *d = ctx;
 	size_t most = 1;
 
 	if (drill_in_rounds(d))
@@ -511,8 +512,10 @@ static bool interval_is_over(struct drill *d, const struct counting *k)
 	return over;
 }
 
-int drill_on_tick(struct drill *d, struct counting *k, struct err *err)
+/* At each tick: the next turn, or a reading if a round is over, or an interval is. */
+static int on_tick(void *ctx, struct counting *k, struct err *err)
 {
+	struct drill *d = ctx;
 	bool last = k->stopped || (k->has_program && k->work.ended);
 
 	if (interval_is_over(d, k) || last || !drill_in_rounds(d))
@@ -584,7 +587,7 @@ int drill_trees(struct drill *d, const struct counting *k, struct arena *a, uint
 		struct drill_core *c = &d->core[p->core];
 
 		memset(&p->counts, 0, sizeof(p->counts));
-		drill_times(c->system, d, seconds, lps_of(k, p));
+		plan_times(c->system, seconds, lps_of(k, p));
 		p->counts.system = c->system;
 		p->counts.latency = c->latency;
 		p->counts.latency_se = c->latency_se;
@@ -653,7 +656,8 @@ int drill_first(struct drill *d, struct err *err)
 	return 0;
 }
 
-int drill_again(struct drill *d, const struct counting *k, bool *again, struct err *err)
+/* After a run: whether another one is wanted. */
+static int is_again(struct drill *d, const struct counting *k, bool *again, struct err *err)
 {
 	*again = false;
 	if (d->mode == DRILL_EACH && next_each(d)) {
@@ -662,7 +666,7 @@ int drill_again(struct drill *d, const struct counting *k, bool *again, struct e
 	}
 	if (d->mode != DRILL_EACH && d->mode != DRILL_RERUN)
 		return 0;
-	if (ask(d, k, 0, UINT64_MAX, err))
+	if (find_counts(d, k, 0, UINT64_MAX, err))
 		return -1;
 	for (size_t c = 0; c < d->n_cores; c++)
 		if (stages_open_asked(&d->core[c].stages))
@@ -670,4 +674,43 @@ int drill_again(struct drill *d, const struct counting *k, bool *again, struct e
 	if (d->mode == DRILL_EACH)
 		*again = next_each(d) || next_sampler(d);
 	return 0;
+}
+
+static int on_switch(void *ctx, struct counting *k, bool on, struct err *err)
+{
+	(void)k;
+	return drill_latency_switched(ctx, on, err);
+}
+
+struct counting_reader drill_reader(struct drill *d)
+{
+	return (struct counting_reader){
+		.read = on_tick, .tick = ns_to_tick, .switched = on_switch, .ctx = d
+	};
+}
+
+int drill_start(struct drill *d, struct counting *k, struct err *err)
+{
+	const struct counting_reader reader = drill_reader(d);
+
+	drill_prepare(d);
+	return counting_prepare(k, &d->setup, &reader, err) || drill_begin(d, k, err) ? -1 : 0;
+}
+
+int drill_next(struct drill *d, struct counting *k, enum counting_event *what, struct err *err)
+{
+	bool again = true;
+
+	while (!counting_next(k, what, err)) {
+		if (*what != COUNTING_OVER || k->result.interrupted)
+			return 0;
+		if (is_again(d, k, &again, err))
+			return -1;
+		if (!again)
+			return 0;
+		d->passes++;
+		if (counting_finish(k, 0, err) || drill_start(d, k, err))
+			return -1;
+	}
+	return -1;
 }

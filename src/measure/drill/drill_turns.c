@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "measure/counter_limits.h"
+#include "plan/plan.h"
 #include "measure/drill.h"
 
 #define LONG 20000000ull /* ns for each group that takes turns: long enough to come to one */
@@ -303,7 +303,7 @@ static const char *held(const struct drill *d, struct arena *a)
 
 	for (size_t c = 0; c < d->n_cores; c++) {
 		const struct drill_core *x = &d->core[c];
-		const char *note = limits_note(a, d->root, x->pmu, &x->limits);
+		const char *note = plan_limits_note(a, d->root, x->pmu, &x->limits);
 
 		if (!was_used(d, c))
 			continue;

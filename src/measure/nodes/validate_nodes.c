@@ -37,26 +37,11 @@ struct noding {
 	struct drill d;
 	struct counting k;
 	struct arena a; /* of one kernel */
-	bool again, stopped;
+	bool stopped;
 	size_t from, to; /* nodes of the kernel that runs */
 };
 
 /* ---- one kernel ------------------------------------------------------------------------------ */
-
-static int opened(void *ctx, struct counting *k, struct err *err)
-{
-	return drill_begin(&((struct noding *)ctx)->d, k, err);
-}
-
-static int take(void *ctx, struct counting *k, struct err *err)
-{
-	return drill_on_tick(&((struct noding *)ctx)->d, k, err);
-}
-
-static uint64_t tick(void *ctx)
-{
-	return drill_tick(&((struct noding *)ctx)->d);
-}
 
 static void see(struct validate_node *n, const struct tree *t)
 {
@@ -71,41 +56,25 @@ static void see(struct validate_node *n, const struct tree *t)
 	n->verdict = x->over ? NODE_BOUND : NODE_NOT_BOUND;
 }
 
-static int ended(void *ctx, struct counting *k, struct err *err)
-{
-	struct noding *g = ctx;
-
-	if (k->result.interrupted) {
-		g->again = false;
-		g->stopped = true;
-		return 0;
-	}
-	if (drill_again(&g->d, k, &g->again, err))
-		return -1;
-	if (g->again)
-		return 0;
-	if (drill_results(&g->d, k, &g->a, 0, UINT64_MAX, err))
-		return -1;
-	for (size_t i = g->from; i < g->to; i++)
-		see(&g->out[i], &g->d.part[0].tree);
-	return 0;
-}
-
 static int count(struct noding *g, const struct measure_opts *opts, struct err *err)
 {
-	const struct counting_hooks hooks = {
-		.opened = opened, .read = take, .tick = tick, .ended = ended, .ctx = g
-	};
+	enum counting_event what;
+	int rc;
 
 	if (counting_open(&g->k, opts, "count", DRILL_MACHINE, err) ||
 	    drill_open(&g->d, &g->k, NULL, 0, err))
 		return -1;
-	do {
-		drill_prepare(&g->d);
-		if (counting_run(&g->k, &g->d.setup, &hooks, err))
-			return -1;
-	} while (g->again);
-	return 0;
+	rc = drill_start(&g->d, &g->k, err);
+	do
+		rc = rc || drill_next(&g->d, &g->k, &what, err) ? -1 : 0;
+	while (!rc && what != COUNTING_OVER);
+	g->stopped = !rc && g->k.result.interrupted;
+	if (!rc && !g->stopped) {
+		rc = drill_results(&g->d, &g->k, &g->a, 0, UINT64_MAX, err);
+		for (size_t i = g->from; !rc && i < g->to; i++)
+			see(&g->out[i], &g->d.part[0].tree);
+	}
+	return counting_finish(&g->k, rc, err);
 }
 
 /* Nodes that cannot be counted are no failure: they have the reason. */

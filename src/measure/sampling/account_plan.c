@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "collect/holders.h"
 #include "collect/sysfs.h"
-#include "measure/counter_limits.h"
 #include "model/event_same.h"
+#include "plan/plan.h"
 
 #define PERIOD_UNSAID 2000003u
 #define PIN_GENERAL   3u /* general counters: one to pin, and two for groups */
@@ -413,15 +413,14 @@ static int schedule_all(struct account_plan *p, struct err *err)
 static void set_account_limits(struct account_plan *p, const struct measure_opts *opts,
 			       const struct machine *machine, const char *root, bool *one_thread)
 {
-	struct limits_ask x = {
-		.root = root, .pmu = p->pmu, .machine = machine, .tries = !opts->dry_run
-	};
+	const struct plan_scope scope = { .root = root,
+					  .machine = machine,
+					  .tries = !opts->dry_run };
 	struct holders h;
 
 	holders_read(&h, root, p->pmu);
-	x.smt = h.smt > 0;
 	*one_thread = !h.smt;
-	limits_of(&p->limits, p->m, &x);
+	plan_limits(&p->limits, p->m, &scope, p->pmu, h.smt > 0);
 }
 
 /* The fastest that a core goes. */

@@ -222,39 +222,9 @@ const struct event *sampling_event(const struct sampling *r, size_t i,
 	return &r->events.ev.v[i];
 }
 
-void sampling_precise(struct sampling *r, unsigned precise)
+struct counting *sampling_counting(struct sampling *r)
 {
-	for (size_t i = 0; i < r->events.ev.n; i++)
-		if (r->events.ev.v[i].attr.precise_ip)
-			r->ev[i].attr.precise_ip = precise & 3;
-}
-
-static bool on_pmu(const struct perf_event_attr *a)
-{
-	return a->type != PERF_TYPE_SOFTWARE && a->type != PERF_TYPE_TRACEPOINT &&
-	       a->type != PERF_TYPE_BREAKPOINT;
-}
-
-/* Beside others that take turns, a counter that does too would sample some of the time only. */
-static int plan_beside(struct sampling *r, struct counter_setup **setup, struct err *err)
-{
-	const struct sampling_beside *b = r->beside;
-
-	if (!b || b->plan(b->hooks.ctx, &r->k, r, setup, err))
-		return b ? -1 : 0;
-	for (size_t i = 0; *setup && i < r->events.ev.n; i++)
-		if (on_pmu(&r->ev[i].attr) && r->ev[i].group == (int)i)
-			r->ev[i].attr.pinned = 1;
-	return 0;
-}
-
-static int open_program(struct sampling *r, struct counter_setup *setup, struct err *err)
-{
-	const struct counting_hooks *h = r->beside ? &r->beside->hooks : NULL;
-
-	if (counting_warmup(&r->k, err) || counting_prepare(&r->k, setup, err))
-		return -1;
-	return setup && h->opened ? h->opened(h->ctx, &r->k, err) : 0;
+	return &r->k;
 }
 
 /* A kernel that has no IBS of tasks: all of the CPUs, of which the file gets what was asked for. */
@@ -291,11 +261,19 @@ static int open_wake(struct sampling *r, struct err *err)
 	return r->sink.wake < 0 ? err_sys(err, "eventfd") : 0;
 }
 
+/* If no cycles can be counted, time is sampled, unless that will not do. */
+static int check_cycles(const struct sampling *r, struct err *err)
+{
+	if (!r->opts.needs_pmu || !*r->result.no_cycles)
+		return 0;
+	(void)err_set(err, ERR_UNSUPPORTED, "no cycle counter here: %s", r->result.no_cycles);
+	return err_hint(err, "without --require pmu, time is sampled; `cyclade doctor` tells more");
+}
+
 int sampling_open(struct sampling **out, const struct measure_opts *opts, const char *path,
-		  const struct sampling_beside *beside, struct err *err)
+		  const struct recorder_sink *live, struct err *err)
 {
 	struct sampling *r = calloc(1, sizeof(*r));
-	struct counter_setup *setup = NULL;
 
 	*out = NULL;
 	if (!r)
@@ -304,104 +282,86 @@ int sampling_open(struct sampling **out, const struct measure_opts *opts, const 
 	r->arena = opts->a;
 	r->ring_bytes = opts->mmap_pages * (uint64_t)sysconf(_SC_PAGESIZE);
 	r->path = path;
-	r->beside = beside;
 	r->sink.wake = -1;
-	r->sink.live = path ? NULL : beside->live;
+	r->sink.live = live;
 	r->wait.of = r;
 	(void)pthread_mutex_init(&r->wait.lock, NULL);
 	r->result.no_cycles = r->result.event = "";
 	r->result.has_program = opts->program.n;
 	if (counting_open(&r->k, &r->opts, "record", MACHINE_ALL, err) || sampling_check(r, err) ||
 	    parse_events(r, err) || choose_place(r, err) || sampling_track(r, err) ||
-	    sampling_attrs(r, err) || plan_beside(r, &setup, err))
-		goto fail;
+	    sampling_attrs(r, err) || check_cycles(r, err) ||
+	    sampling_tree_plan(r, &r->setup, err)) {
+		sampling_close(r);
+		return -1;
+	}
 	/* an inherited counter may only share a ring on its CPU */
 	r->per_task = opts->no_inherit && !sampling_whole(r) && !opts->cpu;
-	if (opts->dry_run) {
-		*out = r;
-		return 0;
-	}
-	if (sampling_heap_begin(r, err) || open_wake(r, err) ||
-	    sink_open(&r->sink, &r->ev[0].attr, err) || open_program(r, setup, err) ||
-	    open_counters(r, err) || begin_cuts(r, err) || begin_records(r, err) ||
-	    begin_filter(r, err) || sampling_wait_begin(r, err) || sampling_switch_begin(r, err))
-		goto fail;
 	*out = r;
 	return 0;
-fail:
-	sampling_close(r);
-	return -1;
 }
 
-/* ---- the run ---------------------------------------------------------------------------- */
-
-/* What has reached the file, as of the last round. */
-static int tell_state(void *ctx, struct counting *k, struct err *err)
+static int tick_tree(void *ctx, struct counting *k, struct err *err)
 {
-	const struct sampling *r = ctx;
-	const struct sink_state *s = &r->sink.state;
-	uint64_t samples = atomic_load(&s->samples), lost = atomic_load(&s->lost);
-	char n[NUM_MAX], b[NUM_MAX], l[NUM_MAX], t[NUM_MAX];
-	struct buf out = BUF_INIT;
-
-	buf_printf(&out, "cyclade: after %s: %s sample%s in ", num_seconds(t, counting_seconds(k)),
-		   num_exact(n, samples), samples == 1 ? "" : "s");
-	text_put_safe(&out, r->path, false);
-	buf_printf(&out, " (%s), %s lost\n", num_bytes(b, atomic_load(&s->bytes)),
-		   num_exact(l, lost));
-	/* asked for by hand: --quiet does not mean it */
-	if (fd_write_all(STDERR_FILENO, buf_str(&out), out.len, "", NULL))
-		out.failed = true; /* nobody is there to be told */
-	buf_free(&out);
-	if (k->c && r->beside->hooks.so_far)
-		return r->beside->hooks.so_far(r->beside->hooks.ctx, k, err);
+	(void)k;
+	(void)err;
+	sampling_tree_tick(ctx);
 	return 0;
 }
 
-static int read_beside(void *ctx, struct counting *k, struct err *err)
+static uint64_t ns_to_tick(void *ctx)
 {
-	const struct sampling *r = ctx;
+	const struct sampling_tree *t = &((struct sampling *)ctx)->tree;
 
-	return r->beside->hooks.read(r->beside->hooks.ctx, k, err);
-}
-
-static uint64_t tick_beside(void *ctx)
-{
-	const struct sampling *r = ctx;
-
-	return r->beside->hooks.tick(r->beside->hooks.ctx);
-}
-
-static int woken_beside(void *ctx, struct counting *k, struct err *err)
-{
-	const struct sampling *r = ctx;
-
-	return r->beside->hooks.woken(r->beside->hooks.ctx, k, err);
+	return t->drilling ? t->reader.tick(t->reader.ctx) : 0;
 }
 
 static int switched(void *ctx, struct counting *k, bool on, struct err *err)
 {
 	struct sampling *r = ctx;
 
-	if (k->c && r->beside->hooks.switched &&
-	    r->beside->hooks.switched(r->beside->hooks.ctx, k, on, err))
-		return -1;
+	if (k->c)
+		sampling_tree_switched(r, on);
 	if (on)
 		return sampling_switch(r, true, err);
-	/* a task that has ended cannot be told; what matters is in the file */
+	/* a task that has ended cannot be switched; what matters is in the file */
 	(void)!sampling_switch(r, false, NULL);
 	return 0;
 }
 
-/* The disk is full: nothing more to gain; the program goes on, undisturbed. */
-static int writing_failed(void *ctx, struct counting *k, struct err *err)
+int sampling_prepare(struct sampling *r, struct err *err)
 {
-	const struct counting_hooks none = { .switched = switched, .ctx = ctx };
-	uint64_t n;
+	const struct counting_reader reader = {
+		.read = tick_tree, .tick = ns_to_tick, .switched = switched, .ctx = r
+	};
 
-	if (read(k->wake, &n, sizeof(n)) < 0)
-		n = 0;
-	return counting_stop(k, &none, err);
+	if (sampling_heap_begin(r, err) || open_wake(r, err) ||
+	    sink_open(&r->sink, &r->ev[0].attr, err) || counting_warmup(&r->k, err) ||
+	    counting_prepare(&r->k, r->setup, &reader, err))
+		return -1;
+	sampling_tree_begin(r);
+	return open_counters(r, err) || begin_cuts(r, err) || begin_records(r, err) ||
+			       begin_filter(r, err) || sampling_wait_begin(r, err) ||
+			       sampling_switch_begin(r, err)
+		       ? -1
+		       : 0;
+}
+
+/* ---- the run ---------------------------------------------------------------------------- */
+
+/* As of the last round. */
+void sampling_so_far(const struct sampling *r, struct buf *out)
+{
+	const struct sink_state *s = &r->sink.state;
+	uint64_t samples = atomic_load(&s->samples), lost = atomic_load(&s->lost);
+	char n[NUM_MAX], b[NUM_MAX], l[NUM_MAX], t[NUM_MAX];
+
+	buf_printf(out, "cyclade: after %s: %s sample%s in ",
+		   num_seconds(t, counting_seconds(&r->k)), num_exact(n, samples),
+		   samples == 1 ? "" : "s");
+	text_put_safe(out, r->path, false);
+	buf_printf(out, " (%s), %s lost\n", num_bytes(b, atomic_load(&s->bytes)),
+		   num_exact(l, lost));
 }
 
 struct losses_record {
@@ -504,7 +464,7 @@ static struct pdw_end end_of(const struct sampling *r)
 }
 
 /* What no system call refused is no full disk: the lock that goes tells that it is not whole. */
-static void give_up(struct sampling *r, const struct err *why)
+static void leave_file(struct sampling *r, const struct err *why)
 {
 	if (!why->sys_errno)
 		return;
@@ -526,12 +486,12 @@ static int commit(struct sampling *r, struct err *why)
 	return pdw_commit(r->sink.writer, &end, why);
 }
 
-static int finish_file(struct sampling *r, struct err *err)
+static int finish_file(struct sampling *r, const struct buf *tree, struct err *err)
 {
 	struct err why = ERR_INIT;
 	int rc;
 
-	if (sampling_features(r, err))
+	if (sampling_features(r, tree, err))
 		return -1;
 	rc = commit(r, &why);
 	/* the logs are in memory now: the room that they take is theirs */
@@ -559,37 +519,63 @@ static int say_full(struct sampling *r, struct err *err)
 	return -1;
 }
 
-int sampling_run(struct sampling *r, struct err *err)
+static int start(struct sampling *r, struct err *err)
 {
-	struct recorder_sink sink = { sink_data, sink_round, sink_trace, sink_failed, &r->sink };
-	struct counting_hooks hooks = {
-		.switched = switched, .woken = writing_failed, .so_far = tell_state, .ctx = r
-	};
-	int rc;
+	const struct recorder_sink sink = { sink_data, sink_round, sink_trace, sink_failed,
+					    &r->sink };
 
-	if (r->k.c || r->sink.live) {
-		hooks.read = read_beside;
-		hooks.tick = tick_beside;
-	}
-	if (r->sink.live) {
-		r->k.wake = r->beside->wake;
-		hooks.woken = woken_beside;
-		hooks.so_far = NULL;
-	}
 	if (recorder_start(r->recorder, &sink, err))
 		return -1;
 	sampling_watch_begin(r);
-	rc = counting_watch(&r->k, &hooks, err);
+	r->started = true;
+	return 0;
+}
+
+static int end(struct sampling *r, int rc, struct err *err)
+{
+	if (!r->started || r->ended)
+		return rc;
+	r->ended = true;
 	sampling_watch_end(r);
 	if (recorder_stop(r->recorder, err) || put_last(r, err))
 		rc = -1;
 	take_results(r);
-	if (r->sink.live)
+	return rc;
+}
+
+/* The disk is full: nothing more to gain; the program goes on, undisturbed. */
+static int on_full(struct sampling *r, struct err *err)
+{
+	uint64_t n;
+
+	if (read(r->k.wake, &n, sizeof(n)) < 0)
+		n = 0;
+	return counting_stop(&r->k, err);
+}
+
+int sampling_next(struct sampling *r, enum counting_event *what, struct err *err)
+{
+	int rc = r->started ? 0 : start(r, err);
+
+	while (!rc) {
+		rc = counting_next(&r->k, what, err);
+		if (!rc && *what == COUNTING_WOKEN && !r->sink.live)
+			rc = on_full(r, err);
+		else if (!rc && *what != COUNTING_INTERVAL)
+			break;
+	}
+	return rc || *what == COUNTING_OVER ? end(r, rc, err) : 0;
+}
+
+int sampling_keep(struct sampling *r, int rc, const struct buf *tree, struct err *err)
+{
+	rc = end(r, rc, err);
+	if (!r->started || r->sink.live)
 		return rc;
 	if (!rc && !nothing_to_keep(r))
-		rc = finish_file(r, err);
+		rc = finish_file(r, tree, err);
 	if (rc)
-		give_up(r, err);
+		leave_file(r, err);
 	else if (r->sink.full)
 		rc = say_full(r, err);
 	r->result.bytes = pdw_bytes(r->sink.writer);
@@ -635,6 +621,7 @@ void sampling_close(struct sampling *r)
 	counting_close(&r->k);
 	for (size_t i = 0; i < r->n_accounts; i++)
 		account_plan_free(&r->account[i]);
+	sampling_tree_free(&r->tree);
 	event_list_free(&r->events);
 	event_more_free(&r->more);
 	free(r);

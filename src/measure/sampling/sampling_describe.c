@@ -131,4 +131,5 @@ void sampling_describe(const struct sampling *r, bool verbose, struct buf *out)
 		buf_printf(out, "a ring on each of %zu CPUs\n",
 			   r->per_task ? (size_t)1 : r->k.who.cpus.n);
 	put_perf_line(out, r);
+	sampling_tree_describe(r, out);
 }

@@ -564,28 +564,21 @@ int sampling_features_early(struct sampling *r, struct err *err)
 	return 0;
 }
 
-static int put_tree(struct sampling *r, struct err *err)
+static int put_tree(struct sampling *r, const struct buf *text, struct err *err)
 {
-	const struct sampling_beside *b = r->beside;
-	struct buf text = BUF_INIT;
-	int rc = 0;
-
-	if (r->k.c && b->keep)
-		rc = b->keep(b->hooks.ctx, &text, err);
-	if (!rc && text.len && text.len <= PD_TREE_MAX)
-		rc = text.failed ? err_nomem(err)
-				 : pdw_feature(r->sink.writer, FEAT_CYCLADE_TREE, text.s, text.len,
-					       err);
-	buf_free(&text);
-	return rc;
+	if (!text || !text->len || text->len > PD_TREE_MAX)
+		return 0;
+	return text->failed
+		       ? err_nomem(err)
+		       : pdw_feature(r->sink.writer, FEAT_CYCLADE_TREE, text->s, text->len, err);
 }
 
-int sampling_features(struct sampling *r, struct err *err)
+int sampling_features(struct sampling *r, const struct buf *tree, struct err *err)
 {
 	for (size_t i = 0; i < sizeof(features) / sizeof(*features); i++)
 		if (put_feature(r, &features[i], false, err))
 			return -1;
-	return put_tree(r, err);
+	return put_tree(r, tree, err);
 }
 
 void sampling_features_drop_heap(struct sampling *r)

@@ -26,6 +26,7 @@
 #include "measure/event_more.h"
 #include "measure/sampling.h"
 #include "measure/sampling/account_plan.h"
+#include "measure/sampling_tree.h"
 #include "perfdata/perfdata.h"
 #include "perfdata/writer.h"
 #include "symbol/image.h"
@@ -179,8 +180,10 @@ struct sampling {
 	struct counting k; /* whom, when, the program; counters of the tree beside the samples */
 	struct event_list events;
 	struct event_more more;
-	struct recorder_event *ev; /* as events.ev */
-	const struct sampling_beside *beside;
+	struct recorder_event *ev;   /* as events.ev */
+	struct counter_setup *setup; /* of the tree; NULL: nothing is counted */
+	struct sampling_tree tree;
+	bool started, ended; /* the recorder was, and is over */
 	bool per_task;	     /* one ring per task */
 	bool by_cpu;	     /* the kernel samples whole CPUs only, whoever is asked for */
 	uint64_t ring_bytes; /* 0: the default */
@@ -226,6 +229,15 @@ int sampling_spe_begin(struct sampling *r, struct err *err) MUST_USE;
 int sampling_spe_check(const struct sampling *r, struct err *err) MUST_USE;
 /* Of the AUX ring of event i; 0: it needs none. */
 uint64_t sampling_spe_ring(const struct sampling *r, size_t i);
+
+/* sampling_tree.c: the plan, whose setup is NULL if nothing is counted; a run, its ticks;
+ * --dry-run. A tree that cannot be counted ends, and nothing else. */
+int sampling_tree_plan(struct sampling *r, struct counter_setup **setup, struct err *err) MUST_USE;
+void sampling_tree_begin(struct sampling *r);
+void sampling_tree_tick(struct sampling *r);
+void sampling_tree_switched(struct sampling *r, bool on);
+void sampling_tree_describe(const struct sampling *r, struct buf *out);
+void sampling_tree_free(struct sampling_tree *t);
 
 /* Contradictions and impossible values, before anything is opened. */
 int sampling_check(struct sampling *r, struct err *err) MUST_USE;
@@ -340,7 +352,7 @@ void sampling_watch_end(struct sampling *r);
 
 /* Features that a recording has even if it is cut short; then every feature of the header. */
 int sampling_features_early(struct sampling *r, struct err *err) MUST_USE;
-int sampling_features(struct sampling *r, struct err *err) MUST_USE;
+int sampling_features(struct sampling *r, const struct buf *tree, struct err *err) MUST_USE;
 void sampling_features_drop_heap(struct sampling *r); /* there is no room for its logs */
 
 #endif

@@ -73,7 +73,7 @@ int sampling_save(struct sampling *r, const char *path, const struct buf *data, 
 
 	r->path = path;
 	if (!sampling_check(r, err) && !sampling_file(r, err) && !sampling_features_early(r, err) &&
-	    !put_records(r, data, err) && !sampling_features(r, err))
+	    !put_records(r, data, err) && !sampling_features(r, NULL, err))
 		rc = pdw_commit(r->sink.writer, &(struct pdw_end){ .how = PD_END_FINISHED }, err);
 	forget_file(r);
 	return rc;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/file_in.h"
 #include "base/file_out.h"
@@ -226,4 +227,13 @@ const struct validate_verdict_kept *validate_kept_find(const struct validate_kep
 		if (validate_bare(name, k->v[i].event) && !strcmp(name, want))
 			return &k->v[i];
 	return NULL;
+}
+
+void validate_kept_day(struct buf *b, uint64_t when)
+{
+	time_t t = (time_t)when;
+	struct tm day;
+
+	if (gmtime_r(&t, &day))
+		buf_printf(b, "%04d-%02d-%02d", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
 }

@@ -106,7 +106,6 @@ struct top {
 	struct top_opts opts;
 	struct measure_opts sampled; /* of it: what is really asked */
 	struct sampling *sampling;   /* NULL: no_samples says why */
-	struct sampling_beside beside;
 	struct recorder_sink sink;
 	struct counting own; /* without sampling: the loop */
 	struct counting *k;  /* sampling's, or our own */

@@ -73,72 +73,47 @@ static int end_interval(struct top *t, struct err *err)
 	return t->opts.each(t->opts.ctx, t, err);
 }
 
-/* ---- the loop's hooks ------------------------------------------------------------------------ */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
-static int plan(void *ctx, struct counting *k, struct sampling *r, struct counter_setup **setup,
-		struct err *err)
+/* When there is something to do: an interval ends, or counters of the machine take turns. */
+static uint64_t next_due(const struct top *t)
 {
-	struct top *t = ctx;
-	const struct sampling_beside *b = t->opts.beside;
+	uint64_t now = counting_clock(), turn = top_machine_tick(t, now);
+	uint64_t left = t->next > now ? t->next - now : 1;
 
-	t->k = k;
-	return b && !*t->no_cycles ? b->plan(b->hooks.ctx, k, r, setup, err) : 0;
+	/* without an interval at once: it begins when counting does */
+	return !t->began ? now : now + (turn < left ? turn : left);
 }
 
-static int opened(void *ctx, struct counting *k, struct err *err)
+static int on_due(struct top *t, struct err *err)
 {
-	struct top *t = ctx;
-	const struct sampling_beside *b = t->opts.beside;
-
-	return b && b->hooks.opened ? b->hooks.opened(b->hooks.ctx, k, err) : 0;
-}
-
-static int switched(void *ctx, struct counting *k, bool on, struct err *err)
-{
-	struct top *t = ctx;
-	const struct sampling_beside *b = t->opts.beside;
-
-	return b && b->hooks.switched ? b->hooks.switched(b->hooks.ctx, k, on, err) : 0;
-}
-
-/* Readings of what counts beside come more often than intervals end. */
-static uint64_t tick(void *ctx)
-{
-	struct top *t = ctx;
-	const struct sampling_beside *b = t->opts.beside;
-	uint64_t now = counting_clock(), left, beside, turn;
+	struct counting *k = t->k;
 
 	if (!t->began)
-		begin_interval(t, now);
-	left = t->next > now ? t->next - now : 1;
-	beside = t->k->c && b && b->hooks.tick ? b->hooks.tick(b->hooks.ctx) : 0;
-	left = beside && beside < left ? beside : left;
-	turn = top_machine_tick(t, now);
-	return turn < left ? turn : left;
-}
-
-static int take(void *ctx, struct counting *k, struct err *err)
-{
-	struct top *t = ctx;
-	const struct sampling_beside *b = t->opts.beside;
-
-	if (k->c && b && b->hooks.read && b->hooks.read(b->hooks.ctx, k, err))
-		return -1;
+		begin_interval(t, k->now);
 	top_machine_turn(t, k->now);
-	if (k->now >= t->next && !t->ends && !k->stopped && end_interval(t, err))
-		return -1;
-	k->enough |= t->ends;
-	return 0;
+	return k->now >= t->next && !t->ends && !k->stopped ? end_interval(t, err) : 0;
 }
 
-static int woken(void *ctx, struct counting *k, struct err *err)
+int top_run(struct top *t, struct err *err)
 {
-	struct top *t = ctx;
+	enum counting_event what = COUNTING_SO_FAR;
+	int rc = t->sampling ? 0 : counting_prepare(&t->own, NULL, NULL, err);
 
-	if (t->opts.woken && t->opts.woken(t->opts.ctx, t, err))
-		return -1;
-	k->enough |= t->ends;
-	return 0;
+	t->k->wake = t->wake;
+	while (!rc && what != COUNTING_OVER) {
+		t->k->due = next_due(t);
+		rc = t->sampling ? sampling_next(t->sampling, &what, err)
+				 : counting_next(&t->own, &what, err);
+		if (!rc && what == COUNTING_DUE)
+			rc = on_due(t, err);
+		if (!rc && what == COUNTING_WOKEN && t->opts.woken)
+			rc = t->opts.woken(t->opts.ctx, t, err);
+		t->k->enough |= t->ends;
+	}
+	if (!t->sampling)
+		counting_end(&t->own);
+	return rc;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -236,22 +211,19 @@ int top_open(struct top **out, const struct top_opts *opts, struct err *err)
 	t->sink = (struct recorder_sink){ .data = top_record,
 					  .round = round_over,
 					  .ctx = &t->records };
-	t->beside = (struct sampling_beside){ .plan = plan,
-					      .hooks = { .opened = opened,
-							 .read = take,
-							 .tick = tick,
-							 .switched = switched,
-							 .woken = woken,
-							 .ctx = t },
-					      .live = &t->sink,
-					      .wake = -1 };
 	if (choose_event(t, err))
 		goto fail;
-	if (sampling_open(&t->sampling, &t->sampled, NULL, &t->beside, &why)) {
+	t->sampled.tree &= !*t->no_cycles;
+	if (sampling_open(&t->sampling, &t->sampled, NULL, &t->sink, &why) ||
+	    sampling_prepare(t->sampling, &why)) {
+		sampling_close(t->sampling);
+		t->sampling = NULL;
 		if (open_without(t, &why, err))
 			goto fail;
-	} else if (open_records(t, err)) {
-		goto fail;
+	} else {
+		t->k = sampling_counting(t->sampling);
+		if (open_records(t, err))
+			goto fail;
 	}
 	top_machine_open(t);
 	*out = t;
@@ -263,22 +235,12 @@ fail:
 
 void top_wake(struct top *t, int fd)
 {
-	t->wake = t->beside.wake = fd;
+	t->wake = fd;
 }
 
-int top_run(struct top *t, struct err *err)
+struct sampling *top_sampling(const struct top *t)
 {
-	const struct counting_hooks hooks = {
-		.read = take, .tick = tick, .woken = woken, .ctx = t
-	};
-	int rc;
-
-	if (t->sampling)
-		return sampling_run(t->sampling, err);
-	t->own.wake = t->wake;
-	rc = counting_prepare(&t->own, NULL, err) || counting_watch(&t->own, &hooks, err) ? -1 : 0;
-	counting_end(&t->own);
-	return rc;
+	return t->sampling;
 }
 
 void top_close(struct top *t)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/counting/tree_repeats.h"
+#include "report/tree_repeats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static int keep_part(struct tree_repeats *r, const struct drill *d, const struct
 			if (!row.name || !row.unit || (p->label && !row.where))
 				return err_nomem(err);
 		}
-		if (stat_repeats_add(&r->each, &row, err))
+		if (count_runs_add(&r->each, &row, err))
 			return -1;
 	}
 	return 0;
@@ -96,7 +96,7 @@ int tree_repeats_add(struct tree_repeats *r, const struct counting_result *run,
 	repeat_add(&r->sys, run->sys_s);
 	if (!keep)
 		return 0;
-	if (stat_repeats_run(&r->each, run, err))
+	if (count_runs_begin(&r->each, run, err))
 		return -1;
 	for (size_t i = 0; d && i < d->n_parts; i++)
 		if (keep_part(r, d, &d->part[i], copy, err))
@@ -190,7 +190,7 @@ void tree_repeats_put(const struct tree_repeats *r, bool cut_short, struct count
 	}
 	h->user_s = repeat_mean(&r->user);
 	h->sys_s = repeat_mean(&r->sys);
-	stat_repeats_put(&r->each, h);
+	count_runs_put(&r->each, h);
 }
 
 void tree_repeats_free(struct tree_repeats *r)
@@ -198,5 +198,5 @@ void tree_repeats_free(struct tree_repeats *r)
 	for (size_t i = 0; i < r->n_parts; i++)
 		free(r->part[i].node);
 	free(r->part);
-	stat_repeats_free(&r->each);
+	count_runs_free(&r->each);
 }

@@ -9,11 +9,10 @@
 #include "analyse/again.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "cli/counting/drill_report.h"
-#include "cli/model_choice.h"
-#include "cli/verdicts.h"
 #include "measure/drill_latency.h"
+#include "measure/validate_kept.h"
 #include "model/groups.h"
+#include "report/drill_report.h"
 #include "report/models.h"
 
 #define NOTES	    24
@@ -41,7 +40,7 @@ static double metric_value(const struct tree *t, const char *name)
 }
 
 static int add_view(struct drill_report *s, const struct drill_part *p, const struct drill_core *c,
-		    const struct options *o, struct tree_view *out, struct err *err)
+		    struct tree_view *out, struct err *err)
 {
 	struct tree_source src = { .tree = &p->tree,
 				   .label = p->label,
@@ -51,12 +50,12 @@ static int add_view(struct drill_report *s, const struct drill_part *p, const st
 				   .latency_why = c->latency_why,
 				   .count = p->sum,
 				   .share = p->share,
-				   .level = (unsigned)o->level,
-				   .all = o->verbose || OPTION_GIVEN(o, level),
+				   .level = s->k->opts->level,
+				   .all = s->verbose || s->k->opts->level_said,
 				   .rates = &p->rates,
 				   .whole = metric_value(&p->tree, "SLOTS") };
 
-	if (o->why && tree_formulas(&src.formula, s->a, &p->tree, &p->counts, err))
+	if (s->why && tree_formulas(&src.formula, s->a, &p->tree, &p->counts, err))
 		return -1;
 	return tree_view_make(out, s->a, &src, err);
 }
@@ -64,7 +63,6 @@ static int add_view(struct drill_report *s, const struct drill_part *p, const st
 static int make_views(struct drill_report *s, struct tree_report *r, struct err *err)
 {
 	struct tree_view *view = arena_alloc(s->a, (s->d->n_parts + 1) * sizeof(*view));
-	const struct options *o = s->opt;
 
 	if (!view)
 		return err_nomem(err);
@@ -75,7 +73,7 @@ static int make_views(struct drill_report *s, struct tree_report *r, struct err 
 		/* cores of a kind on which nothing ran have no tree */
 		if (p->idle && s->d->n_cores > 1)
 			continue;
-		if (add_view(s, p, c, o, &view[r->n_views++], err))
+		if (add_view(s, p, c, &view[r->n_views++], err))
 			return -1;
 	}
 	r->view = view;
@@ -213,7 +211,7 @@ static void note_validation(struct drill_report *s, struct notes *l)
 
 	if (verdicts && verdicts->when) {
 		buf_puts(&b, "events validated here ");
-		verdicts_put_day(&b, verdicts->when);
+		validate_kept_day(&b, verdicts->when);
 	} else {
 		buf_puts(&b,
 			 "events not validated here: `cyclade validate` tells which to believe");
@@ -286,10 +284,10 @@ static void note_facts(struct drill_report *s, struct notes *l)
 	for (size_t i = 0; i < s->d->n_parts && s->d->n_cores > 1; i++)
 		if (s->d->part[i].idle)
 			add_note(l, arena_printf(l->a, "nothing ran on %s", s->d->part[i].label));
-	if (s->passes)
+	if (s->d->passes)
 		add_note(l,
 			 arena_printf(l->a, "the program ran %llu times: %s",
-				      (unsigned long long)s->passes + 1,
+				      (unsigned long long)s->d->passes + 1,
 				      s->d->mode == DRILL_EACH ? "once for each group of counters"
 							       : "once more for each step down"));
 }
@@ -306,7 +304,7 @@ int drill_report_notes(struct drill_report *s, struct tree_report *r, struct err
 	note_names(s, &l);
 	note_validation(s, &l);
 	add_note(&l, drill_latency_note(s->d, s->a));
-	if (!s->opt->verbose && !s->opt->why) /* then it stands below the table */
+	if (!s->verbose && !s->why) /* then it stands below the table */
 		add_note(&l, drill_latency_why(s->d, s->a));
 	if (drill_latency_rows(s->d, s->a, &r->latency, &r->n_latency, err))
 		return -1;
@@ -359,12 +357,12 @@ static const char *explain(const struct drill_report *s, const char *metric)
 	const char *out;
 
 	buf_puts(&b, "cyclade explain ");
-	if (s->opt->model) {
+	if (s->k->opts->model.named) {
 		buf_puts(&b, "--model ");
-		(void)text_put_word(&b, s->opt->model);
+		(void)text_put_word(&b, s->k->opts->model.named);
 		buf_putc(&b, ' ');
 	}
-	cli_put_models(&b, s->opt);
+	model_choice_put(&b, &s->k->opts->model);
 	(void)text_put_word(&b, model_last_part(metric));
 	out = b.failed ? NULL : arena_strdup(s->a, buf_str(&b));
 	buf_free(&b);
@@ -379,7 +377,7 @@ static const char *record_event(const struct drill_report *s, const char *event)
 	const char *out;
 
 	buf_puts(&verb, "record ");
-	cli_put_models(&verb, s->opt);
+	model_choice_put(&verb, &s->k->opts->model);
 	buf_puts(&verb, "-e ");
 	(void)text_put_word(&verb, event);
 	(void)again_put_program(&b, buf_str(&verb), program->v, program->n);

@@ -11,12 +11,12 @@
  *
  * All runs have the same parts and models; `d` may be one drill for all of them or one for each.
  */
-#ifndef CYCLADE_CLI_TREE_REPEATS_H
-#define CYCLADE_CLI_TREE_REPEATS_H
+#ifndef CYCLADE_REPORT_TREE_REPEATS_H
+#define CYCLADE_REPORT_TREE_REPEATS_H
 
-#include "cli/stat.h"
 #include "measure/counting_repeat.h"
 #include "measure/drill.h"
+#include "report/counts.h"
 
 struct tree_repeats_node { /* of a metric */
 	struct repeat value, unseen;
@@ -35,7 +35,7 @@ struct tree_repeats {
 	struct tree_repeats_part *part;
 	size_t n_parts;
 	struct repeat seconds, user, sys;
-	struct stat_repeats each;
+	struct count_runs each;
 };
 
 /* A run; `d` NULL: it had no tree. keep: its values, too, of what was asked for; with texts in the

@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "measure/model_choice.h"
+#include "plan/model_choice.h"
 
 #include <string.h>
+
+#include "base/text.h"
 
 struct model_sources model_choice_sources(const struct model_choice *c)
 {
 	return (struct model_sources){ .dir = c->dirs.v, .n_dirs = c->dirs.n };
+}
+
+void model_choice_put(struct buf *b, const struct model_choice *c)
+{
+	for (size_t i = 0; i < c->dirs.n; i++) {
+		buf_puts(b, "--models ");
+		(void)text_put_word(b, c->dirs.v[i]);
+		buf_putc(b, ' ');
+	}
 }
 
 /* PMUs of cores: cpu, cpu_core, cpu_atom, cpu_lowpower, armv8_pmuv3_0, ... Of a hybrid's the large

@@ -3,10 +3,11 @@
  * model_choice - which model to work with: the one that was named, else the one for this machine
  * (or a captured one); models of directories go over those compiled in.
  */
-#ifndef CYCLADE_MEASURE_MODEL_CHOICE_H
-#define CYCLADE_MEASURE_MODEL_CHOICE_H
+#ifndef CYCLADE_PLAN_MODEL_CHOICE_H
+#define CYCLADE_PLAN_MODEL_CHOICE_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/words.h"
 #include "collect/machine.h"
@@ -21,6 +22,9 @@ struct model_choice {
 
 /* Lives as long as the choice does. */
 struct model_sources model_choice_sources(const struct model_choice *c);
+
+/* "--models DIR " of each, for a command to type: a name may be of these models alone. */
+void model_choice_put(struct buf *b, const struct model_choice *c);
 
 /* The CPU behind one of the machine's core PMUs; pmu NULL: the first there is, else "cpu". */
 struct model_cpu model_choice_cpu(const struct machine *m, const char *pmu);
