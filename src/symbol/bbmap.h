@@ -25,7 +25,7 @@
 
 struct bbmap_block {
 	uint32_t at, size; /* bytes from the function's start */
-	uint32_t id;	   /* what the compiler calls it */
+	uint32_t id;	   /* its number in the compiler's output */
 	uint32_t flags;	   /* 1 returns, 2 tail call, 4 landing pad, 8 can fall through */
 };
 

@@ -3,7 +3,7 @@
  * cfi_run - programs of call-frame tables: .eh_frame and .debug_frame, any bytes as these.
  *
  *	cfi_entry(&bytes, &all, &body, ...)		one entry after the other
- *	cfi_read_cie(&bytes, at, &cie)			what functions have in common
+ *	cfi_read_cie(&bytes, at, &cie)			a CIE: what functions share
  *	cfi_read_range(&bytes, &body, &cie, &lo, &hi)	a function's addresses
  *	cfi_run(&run, &bytes, fde, cie, vaddr)		the rules for an address
  *
@@ -73,7 +73,7 @@ struct cfi_run { /* 20 kB */
 
 /* Numbers of seven bits a byte, as DWARF writes them. */
 
-/* One entry's body: *c is what follows the length and *id, which is at *id_at. */
+/* One entry's body: *c is the rest behind the length and *id, which is at *id_at. */
 bool cfi_entry(const struct cfi_bytes *s, struct cur *all, struct cur *c, uint64_t *id,
 	       uint32_t *id_at, bool *wide);
 bool cfi_read_cie(const struct cfi_bytes *s, uint32_t at, struct cfi_cie *out);

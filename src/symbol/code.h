@@ -14,7 +14,7 @@
  * are not in the code: code_split() adds those that were seen. So does a system call, or whatever
  * else goes to the kernel and comes back behind; a conditional move or a fault does not.
  *
- * Text is not made (disasm.h does that for what is shown), which is several times faster.
+ * Text is not made (disasm.h does that for display), which is several times faster.
  * Threads: a finished struct code may be read by any number of them.
  */
 #ifndef CYCLADE_SYMBOL_CODE_H
@@ -50,8 +50,8 @@ struct code_block {
 };
 
 struct code {
-	uint64_t start, len; /* image addresses; len is what the file really holds of it */
-	uint64_t vaddr;	     /* of start: what disassemblers print */
+	uint64_t start, len; /* image addresses; len is the part that the file really holds */
+	uint64_t vaddr;	     /* of start: as disassemblers print */
 	struct code_insn *insn;
 	struct code_block *block; /* by address, without gaps */
 	size_t n_insns, n_blocks;

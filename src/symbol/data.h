@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * data - what lies at an address of data at a time: a variable, an allocation, a stack, a kind of
+ * data - the object at an address of data at a time: a variable, an allocation, a stack, a kind of
  * memory. Whoever wants to know the object of an address asks here.
  *
  *	data_begin(spaces, &err)	once: reads the log of allocations, if the recording has one
@@ -29,8 +29,8 @@
 enum data_kind {
 	DATA_UNKNOWN, /* no mapping is recorded there */
 	DATA_VARIABLE,
-	DATA_FILE,  /* of a file, but no variable that has a symbol */
-	DATA_HEAP,  /* an allocation; without a log what brk gave: larger blocks and other arenas
+	DATA_FILE, /* of a file, but no variable that has a symbol */
+	DATA_HEAP, /* an allocation; without a log the memory of brk: larger blocks and other arenas
 		     * are anonymous then */
 	DATA_STACK, /* without a log of the first thread only, others' are anonymous then */
 	DATA_ANONYMOUS,
@@ -67,7 +67,7 @@ struct data_logs {
 struct data_logs data_logs(const struct spaces *sp); /* without a log of the recording all 0 */
 
 /* Every allocation and anonymous mapping of the log, with its site (n 0: not known), but no stacks.
- * `take` returns -1 when out of memory. */
+ * `take` returns -1 if memory runs out. */
 int data_each_allocation(const struct spaces *sp,
 			 int (*take)(void *ctx, const struct heap_object *o,
 				     const struct heap_site *site),

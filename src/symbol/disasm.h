@@ -34,7 +34,7 @@ struct insn {
 	const uint8_t *bytes;	 /* of the code; valid while the callback runs */
 	uint8_t class;		 /* enum insn_class */
 	uint8_t memory;		 /* INSN_READS, INSN_WRITES; also of the stack */
-	uint16_t width;		 /* bits of what it works on; 0: nothing (a jump) */
+	uint16_t width;		 /* bits of its operands; 0: nothing (a jump) */
 	uint16_t access;	 /* bytes of memory; 0: none, or not fixed */
 	uint8_t mem_at, mem_len; /* the operand in memory within `text`; 0, 0: it has none */
 	char text[112];

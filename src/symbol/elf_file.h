@@ -42,7 +42,7 @@ struct elf_file {
 	size_t n_seg;
 };
 
-/* -1 where it is no ELF file. A file whose section or program headers are broken has none. */
+/* -1 if it is no ELF file. A file whose section or program headers are broken has none. */
 int elf_file_read(struct elf_file *f, const void *p, size_t len, const char *path,
 		  struct err *err) MUST_USE;
 void elf_file_free(struct elf_file *f);
@@ -51,7 +51,7 @@ void elf_file_free(struct elf_file *f);
 const struct elf_sec *elf_section(const struct elf_file *f, const char *name);
 const struct elf_sec *elf_section_of_type(const struct elf_file *f, uint32_t type);
 
-/* The GNU build-id: its length, 0 where there is none. *id points into the file. */
+/* The GNU build-id: its length, 0 if there is none. *id points into the file. */
 size_t elf_build_id(const struct elf_file *f, const uint8_t **id);
 /* The same in a bare sequence of notes, as /sys/kernel/notes is one. */
 size_t elf_note_build_id(const uint8_t *p, size_t len, bool swap, const uint8_t **id);

@@ -9,11 +9,11 @@
  *	heap_chain(h, o, &n)				who allocated it
  *	heap_free(h)
  *
- * Objects are what malloc and the like returned (HEAP_ALLOC), anonymous mappings (HEAP_MAP) and
- * stacks of threads (HEAP_STACK); what malloc returned wins over the mapping that it is in. A child
- * of a fork has what its parent had then, until it frees it, whether it has a log itself or not: it
- * begins one at its first call. Where small objects are logged in part only, those that are not
- * stay unknown, and an object ends where the log can no longer say that it was freed.
+ * Objects are the results of malloc and the like (HEAP_ALLOC), anonymous mappings (HEAP_MAP) and
+ * stacks of threads (HEAP_STACK); a block of malloc wins over the mapping that it is in. A child of
+ * a fork has the objects that its parent had then, until it frees it, whether it has a log itself
+ * or not: it begins one at its first call. Where small objects are logged in part only, those that
+ * are not stay unknown, and an object ends where the log can no longer say that it was freed.
  *
  * The bytes are of the recording: anything may be in them. Each log is read as far as it is one;
  * memory is some 80 bytes for each record of 8 to 24. They must stay as long as the heap.
@@ -56,13 +56,12 @@ struct heap_facts {
 	size_t tables;		      /* processes whose chains are by call-frame tables */
 };
 
-int heap_read(struct heap **out, const void *p, size_t len, struct err *err) MUST_USE;
+struct heap *heap_read(const void *p, size_t len);
 void heap_free(struct heap *h); /* NULL is fine */
 /* From `time` on `pid` is a new process, a fork of `parent`; HEAP_EXECUTED: it is another program,
- * which has nothing of before. -1: out of memory. */
+ * which has nothing of before. */
 #define HEAP_EXECUTED UINT32_MAX
-int heap_began(struct heap *h, uint32_t pid, uint64_t time, uint32_t parent,
-	       struct err *err) MUST_USE;
+void heap_began(struct heap *h, uint32_t pid, uint64_t time, uint32_t parent);
 void heap_linked(struct heap *h);
 const struct heap_object *heap_find(const struct heap *h, uint32_t pid, uint64_t address,
 				    uint64_t time, enum heap_why *why);

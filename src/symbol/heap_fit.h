@@ -2,7 +2,7 @@
 /*
  * heap_fit - whether the library of `record --heap` can be preloaded into a program. A program with
  * a sanitizer would end at once, as the sanitizer's runtime must be the first library. A program of
- * another C library would end, too, as its loader does not find what the library needs. The loader
+ * another C library would end, too, as its loader does not find the libraries it needs. The loader
  * of another machine or of 32 bits only complains.
  *
  *	what = heap_fit(bytes, len, interpreter)

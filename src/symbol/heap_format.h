@@ -4,8 +4,8 @@
  *
  * A log is a file of chunks, each a `struct heap_chunk` and then records up to the first word that
  * is 0, or the chunk's end. In a log, chunks begin at multiples of HEAP_CHUNK_LEAST, and the file
- * may be longer than what is in it. Each process (a program that was executed, or a fork of one)
- * has a file of its own, each thread writes to a chunk of its own. A record is 64-bit words of the
+ * may be longer than its chunks. Each process (a program that was executed, or a fork of one) has a
+ * file of its own, each thread writes to a chunk of its own. A record is 64-bit words of the
  * machine's byte order; the first has the type in its upper 8 bits and a value in the others:
  *
  *	ALLOC	address | time | chain << 40 | bytes	from malloc, calloc, new, ...
@@ -17,7 +17,7 @@
  *	CHAIN	number << 32 | chain | return addresses, innermost first
  *	RATE	n | time	from now on small objects are logged only if heap_logged() holds
  *
- * In a recording the chunks stand one behind another, cut to what is used of them; those of pid 0
+ * In a recording the chunks stand one behind another, cut to their used part; those of pid 0
  * have no records, but the time at which the logs began and ended.
  *
  * Times are ticks of the CPU's counter, or ns of the recording's clock if HEAP_NO_TICKS; each chunk
@@ -52,7 +52,7 @@ enum heap_record {
 };
 
 enum heap_flag {
-	HEAP_FORKED = 1,   /* not executed: what its parent had allocated is there */
+	HEAP_FORKED = 1,   /* not executed: its parent's allocations are there */
 	HEAP_NO_TICKS = 2, /* times are ns */
 	HEAP_OWN = 4,	   /* the program brings a malloc of its own, which is not logged */
 	HEAP_TABLES = 8,   /* chains are by call-frame tables, else by frame pointers alone */
@@ -60,7 +60,7 @@ enum heap_flag {
 
 struct heap_chunk {
 	uint64_t magic;
-	uint32_t size; /* with this head; of a recording: what is used of it */
+	uint32_t size; /* with this head; of a recording: the used part of it */
 	uint32_t pid, parent;
 	uint32_t flags;
 	uint64_t began;	     /* ns: the process' log; pid and this name it */

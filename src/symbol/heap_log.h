@@ -17,13 +17,13 @@
 #include "symbol/heap_format.h"
 
 struct heap_log_at {
-	const uint8_t *p, *end;		 /* what follows the chunk */
+	const uint8_t *p, *end;		 /* the rest behind the chunk */
 	struct heap_chunk chunk;	 /* `size` fits */
 	const uint8_t *word, *words_end; /* its records that are left */
 };
 
 struct heap_log_record {
-	enum heap_record type; /* what a type has not is 0 */
+	enum heap_record type; /* fields that a type lacks are 0 */
 	uint64_t address;
 	bool has_time;
 	uint64_t time; /* as it was written: ticks or ns */
@@ -36,7 +36,7 @@ struct heap_log_record {
 };
 
 struct heap_log_at heap_log_begin(const void *p, size_t len);
-/* The next chunk; what is none is passed over. False: there is none. */
+/* The next chunk; other bytes are passed over. False: there is none. */
 bool heap_log_chunk(struct heap_log_at *at);
 /* The chunk's next record; false: none, or none that is one. */
 bool heap_log_record(struct heap_log_at *at, struct heap_log_record *r);

@@ -3,7 +3,7 @@
  * heap_site - allocation sites: who asked for an object, as names that can be shown.
  *
  *	heap_sites_new(&sites, &err)
- *	site = heap_site_of(sites, spaces, heap, object, &err)	NULL: out of memory
+ *	site = heap_site_of(sites, spaces, heap, object)
  *	heap_sites_free(sites)
  *
  * A site is a call chain from its first frame that is not of an allocator or a container of C++'s
@@ -37,10 +37,9 @@ struct heap_site {
 	const char *name;		/* "node_new list.c:12 < build < main" */
 };
 
-int heap_sites_new(struct heap_sites **out, struct err *err) MUST_USE;
+struct heap_sites *heap_sites_new(void);
 const struct heap_site *heap_site_of(struct heap_sites *sites, const struct spaces *sp,
-				     const struct heap *h, const struct heap_object *o,
-				     struct err *err);
+				     const struct heap *h, const struct heap_object *o);
 void heap_sites_free(struct heap_sites *sites); /* NULL is fine */
 
 #endif

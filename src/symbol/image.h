@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * image - the files that code came from, and what is at an address inside one.
+ * image - the files that code came from, and the symbol at an address inside one.
  *
  *	set = images_new(&opts, &err)
  *	id = images_add(set, &key, &err)	while the side-band is read: cheap, opens nothing
@@ -92,7 +92,7 @@ struct image_key {
 
 struct images *images_new(const struct images_opts *opts, struct err *err) MUST_USE;
 void images_free(struct images *set);
-/* The id of an image, the same for the same key; IMAGE_NONE when out of memory. */
+/* The id of an image, the same for the same key; IMAGE_NONE: there are too many. */
 uint32_t images_add(struct images *set, const struct image_key *key, struct err *err) MUST_USE;
 /* Fill in a build-id that the recording gives elsewhere (header feature BUILD_ID) for images of
  * that path that have none. Before the first resolve. */
@@ -112,12 +112,12 @@ int images_tell_apart(struct images *set, struct err *err) MUST_USE;
 size_t images_count(const struct images *set);
 const struct image_key *image_key(const struct images *set, uint32_t id);
 const char *image_path(const struct images *set, uint32_t id);
-/* What perf calls its short name: the base name of a file, "[kernel.kallsyms]", "[vdso]", ... Once
+/* perf's short name of it: the base name of a file, "[kernel.kallsyms]", "[vdso]", ... Once
  * images_tell_apart() was called, files of one base name whose code differs have different names
  * (image_apart.c). */
 const char *image_name(const struct images *set, uint32_t id);
 /* The images of this name, one after the other: the first one after `after` (IMAGE_NONE: of all);
- * IMAGE_NONE: there is none any more. Knows what images_tell_apart() has seen. */
+ * IMAGE_NONE: there is none any more. Knows the images that images_tell_apart() has seen. */
 uint32_t image_named(const struct images *set, const char *name, uint32_t after);
 
 /* For each of n image addresses, ascending: the symbol that covers it, or NULL. -1 only for lack of
@@ -145,7 +145,7 @@ bool image_unverified(const struct images *set, uint32_t id);
  * been replaced during the recording (image_identity.c). image_origin() has the reason. */
 bool image_mismatch(const struct images *set, uint32_t id);
 /* A file that is there, and that could not be read (too many open files, an input error, more
- * memory than files of others may take), or became shorter meanwhile: what failed. Names or lines
+ * memory than files of others may take), or became shorter meanwhile: the failure. Names or lines
  * are missing for it. Empty where all went well. */
 const char *image_trouble(const struct images *set, uint32_t id);
 /* Who owns the file that has the debug information, which names sources; (uid_t)-1: there is none,
@@ -154,7 +154,7 @@ uid_t image_owner(struct images *set, uint32_t id);
 /* A file whose symbols were wanted and of which there is nothing here. */
 bool image_absent(const struct images *set, uint32_t id);
 /* The file that holds the code (for disassembly) and the one that holds debug information (for
- * lines); NULL where not found or not to be trusted. */
+ * lines); NULL if not found or not to be trusted. */
 const char *image_code_file(struct images *set, uint32_t id);
 const char *image_debug_file(struct images *set, uint32_t id);
 /* The build-id that an image is known by, the recorded one or else its file's: its length, 0 if

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * insn_decoder - what a machine's instructions are decoded with, one at a time, by those who ask
- * what they do: symbol/effect.h, symbol/operands.h. For their text there is symbol/disasm.h.
+ * insn_decoder - the decoder of a machine's instructions, one at a time, for those who ask about
+ * their effects: symbol/effect.h, symbol/operands.h. For their text there is symbol/disasm.h.
  *
  * One thread at a time uses a decoder.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * insn_op - kinds of operations (insn_op.def), by what they cost.
+ * insn_op - kinds of operations (insn_op.def), by their costs.
  */
 #ifndef CYCLADE_SYMBOL_INSN_OP_H
 #define CYCLADE_SYMBOL_INSN_OP_H

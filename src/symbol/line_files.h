@@ -42,8 +42,8 @@ struct line_sections {
 	bool swap; /* the file is of the other byte order */
 };
 
-/* Reads the header at `off` of .debug_line. Returns -1 only if memory runs out; a broken header
- * gives the files before the damage. The caller frees out->v with vec_free(). */
-int line_files_read(struct line_files *out, const struct line_sections *s, uint64_t off) MUST_USE;
+/* Reads the header at `off` of .debug_line. A broken header gives the files before the damage. The
+ * caller frees out->v with vec_free(). */
+void line_files_read(struct line_files *out, const struct line_sections *s, uint64_t off);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * operands - what an instruction waits for and what waits for it: registers, flags, memory.
+ * operands - an instruction's reads and writes: registers, flags, memory.
  *
  *	d = insn_decoder_new(machine, &nomem)
  *	operands_decode(d, bytes, len, vaddr, &out)
@@ -9,8 +9,9 @@
  * Registers are units, a bit each. x86-64 has the 16 general ones, the carry flag, the other flags,
  * vectors, masks; AArch64 x0 to x30, the flags, vectors, and apart from all sets its stack pointer,
  * which only addresses are made of. A write to 32 bits of a general register is of all of it; one
- * to 8 or 16 bits keeps the rest, so that the register is read, too (%ah is a part of %rax). What
- * keeps the upper half of a vector reads it. A zeroing idiom (xor %eax, %eax) reads nothing.
+ * to 8 or 16 bits keeps the rest, so that the register is read, too (%ah is a part of %rax). An
+ * instruction that keeps the upper half of a vector reads it. A zeroing idiom (xor %eax, %eax)
+ * reads nothing.
  *
  * effect.h has the same instructions as seen by whoever follows pointers.
  */
@@ -51,14 +52,14 @@ struct operands {
 	uint8_t op; /* enum insn_op */
 	uint8_t len;
 	bool bad;
-	bool leaves;   /* call, return, system call: what comes next is elsewhere */
+	bool leaves;   /* call, return, system call: the next instruction is elsewhere */
 	bool breaks;   /* waits for all before it, or all behind it for it: cpuid, fences */
 	bool atomic;   /* locked */
 	bool compares; /* fuses with a conditional branch behind it */
 	uint16_t bits; /* of vectors; else 0 */
 	uint64_t reads, writes; /* units; reads: without those of the address */
 	uint64_t address;	/* units that addresses are made of */
-	uint64_t sum;		/* of `reads`, what is added at the end of a multiplication */
+	uint64_t sum;		/* those of `reads` that are added at the end of a multiplication */
 	uint64_t flags;		/* units that are flags on this machine */
 	uint8_t stepped;	/* of `writes`: an address that is moved on; UNIT_NONE */
 	uint8_t n_memory;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shape - what a function's code is like, wherever it lies and whatever it is called: for whoever
+ * shape - a function's code, without its place and name: for whoever
  * looks for a function of one build in another build.
  *
  *	shape_read(&s, arena, images, image, symbol, &err)	decodes the function once
  *	shape_alike(&s, &other)					0 to 1
  *	shape_holds(&whole, &less, &part)			0 to 1
  *
- * Addresses in instructions are left out: targets of jumps and calls, what lies relative to the
+ * Addresses in instructions are left out: targets of jumps and calls, addresses relative to the
  * instruction, and numbers that may be addresses. Padding (nop, int3) does not count.
  */
 #ifndef CYCLADE_SYMBOL_SHAPE_H
@@ -30,7 +30,8 @@ struct shape {
 	const char *file; /* base name of the file of its first line; NULL: not known */
 };
 
-/* What is NULL or 0 without code or debug information: no error. Texts are the images' or `a`'s. */
+/* Fields are NULL or 0 without code or debug information: no error. Texts are the images' or `a`'s.
+ */
 int shape_read(struct shape *out, struct arena *a, struct images *set, uint32_t image,
 	       const struct symbol *s, struct err *err) MUST_USE;
 /* The part of both codes' pairs of mnemonics that both have. 1: all, in the order of either. */

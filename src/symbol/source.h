@@ -48,7 +48,7 @@ struct source_function {
 	uint32_t first_line; /* as declared; 0: unknown */
 };
 
-/* The source of an image, opened at its first use and kept by the images; NULL where it has no
+/* The source of an image, opened at its first use and kept by the images; NULL if it has no
  * debug information (err stays clear) or on failure (err says why). */
 const struct source *source_of(struct images *set, uint32_t image, struct err *err);
 /* A file that is open. */
@@ -77,7 +77,7 @@ size_t source_inline_names(const struct source *s, uint64_t vaddr, struct source
  * declaration if look-ups in `s` met another function called NAME, inlined or not, else NAME. Call
  * it after the last look-up. The name belongs to the source. */
 const char *source_inline_name(const struct source *s, const struct source_inline *i);
-/* What is known of the contents of a file that source_line() named (by that very pointer); false:
+/* The size and sum of a file that source_line() named (by that very pointer); false:
  * nothing. */
 bool source_file_sum(const struct source *s, const char *file, struct source_sum *sum);
 /* The function whose code is there, that which others are inlined into; false: not known. */

@@ -4,7 +4,7 @@
  *
  * Tried in this order; the first file whose size and MD5 are those in the debug information (where
  * it has them: DWARF 5) is the one:
- *	1. what `said` lists, in its order: OLD=NEW replaces the beginning OLD of the name by NEW;
+ *	1. the places of `said`: OLD=NEW replaces the beginning OLD of the name by NEW;
  *	   DIR is searched for the whole name, then for fewer and fewer of its last parts
  *	2. the name itself, below the sysroot
  *	3. debuginfod's cache, by the program's build-id
@@ -12,10 +12,10 @@
  * do with where the program was compiled. `..` in a name never leads out of DIR or the sysroot.
  * Anybody can put a file where a foreign program's source once lay: by 2, only files that root, the
  * user or the program's owner alone can write are read, and those whose MD5 is right. And a program
- * can name any file: by 2, only what its owner and the recording's can read is shown (and reach,
- * through all directories on the way), or what belongs to the user, who is not root. Of a recording
- * of another machine, files of this one are shown by 2 only if a build-id or their MD5 vouches for
- * them. Links inside of DIR and of the sysroot end there, also absolute ones.
+ * can name any file: by 2, only files that its owner and the recording's can read are shown (and
+ * reach, through all directories on the way), or files that belong to the user, who is not root. Of
+ * a recording of another machine, files of this one are shown by 2 only if a build-id or their MD5
+ * vouches for them. Links inside of DIR and of the sysroot end there, also absolute ones.
  */
 #ifndef CYCLADE_SYMBOL_SOURCE_FIND_H
 #define CYCLADE_SYMBOL_SOURCE_FIND_H
@@ -53,7 +53,7 @@ struct source_found {
 	bool by_md5;	 /* DIFFERS: in its MD5, not in its size */
 };
 
-/* `sum` is what the debug information has of the file's contents, or NULL. Files over SOURCE_MAX
+/* `sum` is the debug information's sum of the file, or NULL. Files over SOURCE_MAX
  * are passed over. */
 enum source_outcome source_find(const struct source_places *w, const char *name,
 				const struct source_sum *sum, struct source_shelf *shelf,

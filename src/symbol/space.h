@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * space - address spaces over time: which file was mapped where, in which process, when, and what
- * each thread was called.
+ * space - address spaces over time: which file was mapped where, in which process, when, and the
+ * name of each thread.
  *
  *	sp = spaces_new(images, &err)
  *	spaces_map / _fork / _exec / _exit / _comm / _ksym / ...	facts, in any order of time
@@ -22,7 +22,7 @@
  * A process all of whose known threads have exited and that is heard of again is a new incarnation,
  * whether or not its fork was seen. Late samples of a dead one are still its own, and a time before
  * a pid's first incarnation is answered by that one. Kernel and modules are absolute: their symbols
- * come from kallsyms or from a vmlinux that was moved. What a BPF program lay over is there again
+ * come from kallsyms or from a vmlinux that was moved. A mapping under a BPF program is there again
  * when it goes.
  */
 #ifndef CYCLADE_SYMBOL_SPACE_H
@@ -153,7 +153,7 @@ const struct map *space_find_span(const struct spaces *sp, const struct process 
 				  enum space_kind kind, uint64_t ip, uint64_t time,
 				  struct space_span *span);
 
-/* What thread `tid` was called at `time`: an id in spaces_strings(). The interval is as above.
+/* The name of thread `tid` at `time`: an id in spaces_strings(). The interval is as above.
  * Threads that no fact names are called ":TID"; those need spaces_comm_unknown. STR_NONE then. */
 uint32_t spaces_comm_at(const struct spaces *sp, uint32_t pid, uint32_t tid, uint64_t time,
 			uint64_t *from, uint64_t *until);

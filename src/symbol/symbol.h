@@ -24,7 +24,7 @@ struct symbol {
 	bool settled;  /* it is known whether it needs one */
 };
 
-/* The length of a symbol's name without what tells it from others of that name. */
+/* The length of a symbol's name without the place behind it. */
 static inline size_t symbol_plain_len(const struct symbol *s)
 {
 	const char *at = s->apart ? strrchr(s->name, '@') : NULL;

@@ -2,7 +2,7 @@
 /*
  * types - the type and the field that an instruction accesses, from DWARF.
  *
- *	t = types_of(images, image, &err)		NULL: no debug information, or no memory
+ *	t = types_of(images, image, &err)		NULL: no debug information
  *	types_at(t, vaddr, store, &access)		an instruction, by ELF virtual address
  *	types_static(t, vaddr, width, &access)		static data, by ELF virtual address
  *	types_within(t, vaddr, store, off, width, &access)	a place in such a type
@@ -20,9 +20,9 @@
  * header: then it has no type. A bit-field is the bytes that it lies in; of several in the same
  * bytes the field is "a|b". An access wider than a scalar that a pointer points to is no evidence
  * of that type, and has none; nor has a part of a pointer, nor one that reaches behind the end of a
- * structure. What the compiler made has the types "jump table" (of a switch)
+ * structure. Data that the compiler made has the types "jump table" (of a switch)
  * and "constant" (read from where it lies in constant data that no variable is in). The types are
- * those of the source: what was cast to another type by it has that one.
+ * those of the source: a cast changes them.
  *
  * x86-64 with Zydis, and AArch64; other code has TYPES_NO_DECODER.
  * DWARF is hostile: depths, members, variables and steps are bounded; beyond that a function has
@@ -68,14 +68,14 @@ struct types *types_new(const struct source *s, const struct elf_file *code,
 void types_free(struct types *t); /* NULL is fine */
 
 /* `t` NULL: TYPES_NO_DEBUG. `store`: of an instruction that has a source and a destination in
- * memory, the latter. -1: out of memory. */
+ * memory, the latter. */
 int types_at(struct types *t, uint64_t vaddr, bool store, struct types_access *out,
 	     struct err *err) MUST_USE;
 /* width 0: not known. */
 int types_static(struct types *t, uint64_t vaddr, unsigned width, struct types_access *out,
 		 struct err *err) MUST_USE;
-/* Of an array of the type that types_at() has for that instruction: what is accessed `off` bytes
- * behind its start. Without such a type why is what types_at() says. */
+/* Of an array of the type that types_at() has for that instruction: the access `off` bytes behind
+ * its start. Without such a type `why` is that of types_at(). */
 int types_within(struct types *t, uint64_t vaddr, bool store, uint64_t off, unsigned width,
 		 struct types_access *out, struct err *err) MUST_USE;
 

@@ -4,7 +4,7 @@
  * call-frame tables of the programs: .eh_frame, else .debug_frame. Where neither covers an address
  * (code made at run time), the frame pointer is followed as long as it leads into the stack.
  *
- * Memory is the recorded piece of stack, else what a file that was mapped read-only holds.
+ * Memory is the recorded piece of stack, else the bytes of a file that was mapped read-only.
  * x86-64, i386 and AArch64. One unwinder per thread (1 MB); the tables are read once per image and
  * shared by all. unwinder_free before images_free.
  */
@@ -41,7 +41,7 @@ enum unwind_end {		  /* why it stopped */
 struct unwinder *unwinder_new(const struct spaces *sp, struct err *err) MUST_USE;
 void unwinder_free(struct unwinder *u);
 /* Innermost first into ips: where it was, then where each call returns to (behind a signal
- * handler's frame: where the signal struck). Returns how many (0 where not even the ip register was
+ * handler's frame: where the signal struck). Returns how many (0 if not even the ip register was
  * recorded). */
 size_t unwind_user(struct unwinder *u, const struct unwind_in *in, uint64_t *ips, size_t max,
 		   enum unwind_end *end);

@@ -36,13 +36,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (elf_file_read(&elf, data, size, "fuzz", &err))
 		return 0;
 	cfi = cfi_new(&elf, NULL);
-	for (unsigned k = 0; cfi && k < 2; k++) {
+	for (unsigned k = 0; k < 2; k++) {
 		for (size_t i = 0; i < cfi->sec[k].fde.n && i < 4096; i++) {
 			const struct cfi_fde *f = &cfi->sec[k].fde.v[i];
 
-			if (!cfi_find(cfi, f->lo, &arena, &row) && row)
+			row = cfi_find(cfi, f->lo, &arena);
+			if (row)
 				use(row);
-			if (!cfi_find(cfi, f->hi - 1, &arena, &row) && row)
+			row = cfi_find(cfi, f->hi - 1, &arena);
+			if (row)
 				use(row);
 		}
 	}

@@ -4,6 +4,7 @@
 
 #include "symbol/dwarf/cfi.h"
 #include "symbol/elf/elf_symbols.h"
+#include "symbol/elf/elf_unpack.h"
 #include "symbol/elf_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -16,7 +17,6 @@ static void read_all(const uint8_t *data, size_t size, int depth)
 	struct addr_map map = { NULL, 0, 0 };
 	struct elf_file f;
 	const uint8_t *id;
-	const char *why;
 	uint8_t *inner;
 	uint32_t crc;
 	uint64_t x = 0;
@@ -30,25 +30,25 @@ static void read_all(const uint8_t *data, size_t size, int depth)
 	(void)elf_debuglink(&f, &crc);
 	(void)elf_symbol_value(&f, "_text", &x);
 	(void)elf_offset_to_vaddr(f.seg, f.n_seg, f.entry, &x);
-	if (!elf_symbols_read(&l, &f, false, &map, &err) &&
-	    !elf_symbols_read(&l, &f, true, &map, &err) && !elf_plt_read(&l, &f, &map, &err) &&
-	    !elf_go_read(&l, &f, &map, &err) && !elf_bounds_read(&l, &f, &map, &err) &&
-	    !sym_table_make(&t, &l, false, &err)) {
-		size_t hint = 0;
+	elf_symbols_read(&l, &f, false, &map);
+	elf_symbols_read(&l, &f, true, &map);
+	elf_plt_read(&l, &f, &map);
+	elf_go_read(&l, &f, &map);
+	elf_bounds_read(&l, &f, &map);
+	sym_table_make(&t, &l, false);
+	for (size_t i = 0, hint = 0; i < t.n; i++) {
+		const struct symbol *s = &t.sym[i];
 
-		for (size_t i = 0; i < t.n; i++) {
-			const struct symbol *s = &t.sym[i];
-
-			/* sorted, one to an address, found by its own address if it has any length
-			 */
-			if (i && t.sym[i - 1].start >= s->start)
-				abort();
-			if (s->size && !sym_table_find(&t, s->start, &hint))
-				abort();
-		}
+		/* sorted, one to an address, found by its own address if it has any length */
+		if (i && t.sym[i - 1].start >= s->start)
+			abort();
+		if (s->size && !sym_table_find(&t, s->start, &hint))
+			abort();
 	}
-	if (!depth && !elf_minidebug(&f, &inner, &len, &why, &err) && inner) {
-		read_all(inner, len, 1);
+	if (!depth) {
+		(void)elf_minidebug(&f, &inner, &len);
+		if (inner)
+			read_all(inner, len, 1);
 		free(inner);
 	}
 	sym_table_free(&t);

@@ -50,11 +50,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (heap_fit(data, size, interpreter) == HEAP_FIT_SCRIPT && !*interpreter)
 		abort();
-	if (heap_read(&h, data, size, NULL))
-		return 0;
+	h = heap_read(data, size);
 	look_everywhere(h, data, size);
 	heap_log_pack(&packed, data, size);
-	if (!packed.failed && !heap_read(&again, buf_str(&packed), packed.len, NULL)) {
+	if (!packed.failed) {
+		again = heap_read(buf_str(&packed), packed.len);
 		if (heap_facts(h)->objects != heap_facts(again)->objects ||
 		    heap_facts(h)->processes != heap_facts(again)->processes)
 			abort();

@@ -23,8 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	in.line = in.line_str = in.str = copy;
 	in.line_len = in.line_str_len = in.str_len = size - 2;
 	in.swap = data[1] & 1;
-	if (line_files_read(&f, &in, data[0]))
-		abort();
+	line_files_read(&f, &in, data[0]);
 	if (f.v.n > size || f.first > 1)
 		abort();
 	for (size_t i = 0; i < f.v.n; i++) {

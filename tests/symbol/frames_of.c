@@ -38,7 +38,6 @@ int main(int argc, char **argv)
 	struct elf_file elf;
 	struct cfi *cfi = NULL;
 	char line[64];
-	int rc = 1;
 
 	if (argc != 2)
 		return 2;
@@ -49,21 +48,17 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	cfi = cfi_new(&elf, NULL);
-	while (cfi && fgets(line, sizeof(line), stdin)) {
-		const struct cfi_row *row;
+	while (fgets(line, sizeof(line), stdin)) {
+		const struct cfi_row *row = cfi_find(cfi, strtoull(line, NULL, 16), &arena);
 
-		if (cfi_find(cfi, strtoull(line, NULL, 16), &arena, &row))
-			goto out;
 		if (row)
 			print_row(row);
 		else
 			printf("none\n");
 	}
-	rc = cfi ? 0 : 1;
-out:
 	cfi_free(cfi);
 	elf_file_free(&elf);
 	file_map_close(&map);
 	arena_free(&arena);
-	return rc;
+	return 0;
 }

@@ -6,11 +6,11 @@
 #include <elf.h>
 
 #include "base/invariant.h"
-#include "base/nomem.h"
+#include "base/xalloc.h"
 #include "symbol/elf/elf_unpack.h"
 #include "symbol/dwarf/cfi.h"
 
-static int by_lo(const void *a, const void *b)
+static int fde_by_lo(const void *a, const void *b)
 {
 	const struct cfi_fde *x = a, *y = b;
 
@@ -44,11 +44,9 @@ bool cfi_encoding(const struct cfi_section *s, uint32_t cie, uint8_t *enc)
 }
 
 /* .debug_frame, which `go build` compresses. False: there is none, or *why says why not. */
-static bool debug_frame_of(const struct elf_file *elf, struct cfi_section *s, const char **why,
-			   int *ret)
+static bool debug_frame_of(const struct elf_file *elf, struct cfi_section *s, const char **why)
 {
 	const struct elf_sec *sec = elf ? elf_section(elf, ".debug_frame") : NULL;
-	struct err err = { 0 };
 
 	if (!sec && elf)
 		sec = elf_section(elf, ".zdebug_frame");
@@ -61,16 +59,16 @@ static bool debug_frame_of(const struct elf_file *elf, struct cfi_section *s, co
 					      .machine = elf->machine },
 				   .fde = VEC_INIT };
 	if (elf_is_packed(sec)) {
-		*ret = elf_unpack(elf, sec, &s->unpacked, &s->bytes.len, why, &err);
+		*why = elf_unpack(elf, sec, &s->unpacked, &s->bytes.len);
 		s->bytes.p = s->unpacked;
 	}
 	if (s->bytes.p && s->bytes.len > UINT32_MAX)
 		*why = "is larger than 4 GiB";
-	return !*ret && !*why && s->bytes.p;
+	return !*why && s->bytes.p;
 }
 
 /* The functions of a table. */
-static int read_functions(struct cfi_section *s)
+static void read_fdes(struct cfi_section *s)
 {
 	struct cur all = cur_of(s->bytes.p, s->bytes.len), c;
 	bool cie_ok = false, eh = s->bytes.eh;
@@ -101,32 +99,20 @@ static int read_functions(struct cfi_section *s)
 			continue;
 		f.at = at;
 		f.cie = where;
-		if (vec_push(&s->fde, f))
-			return -1;
+		vec_xpush(&s->fde, f);
 	}
-	vec_sort(&s->fde, by_lo);
+	vec_sort(&s->fde, fde_by_lo);
 	assert(pairs_hold(s->fde.n, i, s->fde.v[i].lo <= s->fde.v[i + 1].lo));
-	return 0;
 }
 
 struct cfi *cfi_new(const struct elf_file *code, const struct elf_file *dwarf)
 {
-	struct cfi *c = calloc(1, sizeof(*c));
-	int ret = 0;
+	struct cfi *c = xcalloc(1, sizeof(*c));
 
-	if (!c) {
-		nomem_note(); /* the caller walks without tables */
-		return NULL;
-	}
 	if (cfi_section_of(code, ".eh_frame", true, &c->sec[0]))
-		ret = read_functions(&c->sec[0]);
-	if (!ret && debug_frame_of(dwarf ? dwarf : code, &c->sec[1], &c->unread, &ret))
-		ret = read_functions(&c->sec[1]);
-	if (ret) {
-		nomem_note();
-		cfi_free(c);
-		return NULL;
-	}
+		read_fdes(&c->sec[0]);
+	if (debug_frame_of(dwarf ? dwarf : code, &c->sec[1], &c->unread))
+		read_fdes(&c->sec[1]);
 	return c;
 }
 
@@ -140,16 +126,14 @@ void cfi_free(struct cfi *c)
 	free(c);
 }
 
-static int make_row(const struct cfi_run *r, struct arena *a, const struct cfi_row **out)
+static const struct cfi_row *make_row(const struct cfi_run *r, struct arena *a)
 {
 	struct cfi_row *row;
 	uint32_t n = 0;
 
 	for (unsigned i = 0; i < CFI_REGS; i++)
 		n += r->now.reg[i].kind != CFI_SAME;
-	row = arena_alloc(a, sizeof(*row) + n * sizeof(row->rule[0]));
-	if (!row)
-		return -1;
+	row = arena_xalloc(a, sizeof(*row) + n * sizeof(row->rule[0]));
 	row->signal = r->cie.signal;
 	row->ra = (uint8_t)r->cie.ra;
 	row->cfa_reg = r->now.cfa.reg;
@@ -160,39 +144,28 @@ static int make_row(const struct cfi_run *r, struct arena *a, const struct cfi_r
 	for (unsigned i = 0; i < CFI_REGS; i++)
 		if (r->now.reg[i].kind != CFI_SAME)
 			row->rule[row->n_rules++] = r->now.reg[i];
-	*out = row;
-	return 0;
+	return row;
 }
 
-static int run_fde(const struct cfi_section *s, const struct cfi_fde *f, uint64_t vaddr,
-		   struct arena *a, const struct cfi_row **out)
+const struct cfi_row *cfi_find(const struct cfi *c, uint64_t vaddr, struct arena *a)
 {
-	struct cfi_run *r = malloc(sizeof(*r)); /* too much for a thread's stack to be sure of */
-	int rc = 0;
+	const struct cfi_row *row = NULL;
 
-	if (!r) {
-		nomem_note();
-		return -1;
-	}
-	if (cfi_run(r, &s->bytes, f->at, f->cie, vaddr))
-		rc = make_row(r, a, out);
-	free(r);
-	return rc;
-}
-
-int cfi_find(const struct cfi *c, uint64_t vaddr, struct arena *a, const struct cfi_row **out)
-{
-	*out = NULL;
-	for (unsigned i = 0; i < 2 && !*out; i++) {
+	for (unsigned i = 0; i < 2 && !row; i++) {
 		const struct cfi_section *s = &c->sec[i];
 		const struct cfi_fde *f = s->fde.v;
+		struct cfi_run *r;
 
 		if (!s->fde.n || vaddr < f->lo)
 			continue;
 		for (size_t n = s->fde.n; n > 1; n -= n / 2)
 			f += f[n / 2].lo <= vaddr ? n / 2 : 0;
-		if (vaddr < f->hi && run_fde(s, f, vaddr, a, out))
-			return -1;
+		if (vaddr >= f->hi)
+			continue;
+		r = xmalloc(sizeof(*r)); /* too much for a thread's stack to be sure of */
+		if (cfi_run(r, &s->bytes, f->at, f->cie, vaddr))
+			row = make_row(r, a);
+		free(r);
 	}
-	return 0;
+	return row;
 }

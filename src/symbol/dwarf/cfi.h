@@ -24,7 +24,7 @@ struct cfi_row {
 	const uint8_t *cfa_expr;
 	uint32_t cfa_expr_len;
 	uint32_t n_rules;
-	struct cfi_rule rule[]; /* what is not CFI_SAME */
+	struct cfi_rule rule[]; /* all but CFI_SAME */
 };
 
 struct cfi_fde {
@@ -43,22 +43,18 @@ struct cfi {
 	const char *unread; /* why .debug_frame could not be read; NULL: it was, or is absent */
 };
 
-/* The .eh_frame of a file, nothing of it read yet; false where there is none that can be. */
+/* The .eh_frame of a file, nothing of it read yet; false if there is none that can be. */
 bool cfi_section_of(const struct elf_file *elf, const char *name, bool eh, struct cfi_section *s);
 /* How the functions' addresses are written of the CIE at that offset (a DW_EH_PE). */
 bool cfi_encoding(const struct cfi_section *s, uint32_t cie, uint8_t *enc);
 
-/* Reads what tables there are in either file (NULL: no such file); NULL when out of memory. The
- * files must stay. */
+/* Reads the tables of either file (NULL: no such file). The files must stay. */
 struct cfi *cfi_new(const struct elf_file *code, const struct elf_file *dwarf) MUST_USE;
 void cfi_free(struct cfi *c);
-/* The row for a vaddr, in the arena. *out is NULL where no table covers it or it makes no sense;
- * -1 when out of memory. */
-int cfi_find(const struct cfi *c, uint64_t vaddr, struct arena *a,
-	     const struct cfi_row **out) MUST_USE;
+/* The row for a vaddr, in the arena; NULL: no table covers it, or it makes no sense. */
+const struct cfi_row *cfi_find(const struct cfi *c, uint64_t vaddr, struct arena *a);
 
 /* Adds the bounds of the functions that .eh_frame describes. */
-int elf_bounds_read(struct sym_list *l, const struct elf_file *f, const struct addr_map *map,
-		    struct err *err) MUST_USE;
+void elf_bounds_read(struct sym_list *l, const struct elf_file *f, const struct addr_map *map);
 
 #endif

@@ -3,10 +3,11 @@
  * Where the functions of a stripped file begin and end: compilers describe each in .eh_frame, for
  * exceptions and debuggers, and stripping leaves that alone. The linker's sorted index of it,
  * .eh_frame_hdr (layout: LSB Core, "Exception Frames"), is used as far as .eh_frame says the same;
- * where there is none of the usual form, all of .eh_frame is read and sorted.
+ * if there is none of the usual form, all of .eh_frame is read and sorted.
  */
 #include <elf.h>
 
+#include "base/xalloc.h"
 #include "symbol/elf/elf_symbols.h"
 #include "symbol/dwarf/cfi.h"
 
@@ -24,7 +25,7 @@ struct piece {
 	uint64_t less;	   /* vaddr - image address */
 };
 
-static bool find_piece(const struct addr_map *map, uint64_t vaddr, struct piece *out)
+static bool find_code_piece(const struct addr_map *map, uint64_t vaddr, struct piece *out)
 {
 	for (size_t i = 0; map->seg && i < map->n_seg; i++) {
 		const struct elf_seg *s = &map->seg[i];
@@ -40,25 +41,22 @@ static bool find_piece(const struct addr_map *map, uint64_t vaddr, struct piece 
 	return !map->seg;
 }
 
-/* What does not lie in one piece of code is no function. */
-static int add(struct sym_list *l, const struct addr_map *map, struct piece *at, uint64_t lo,
-	       uint64_t hi)
+/* A function lies in one piece of code. */
+static void add_bounds(struct sym_list *l, const struct addr_map *map, struct piece *at,
+		       uint64_t lo, uint64_t hi)
 {
 	struct raw_bounds b = { 0, hi - lo };
 
-	if ((lo < at->from || lo >= at->to) && !find_piece(map, lo, at))
-		return 0;
-	if (hi <= lo || hi > at->to)
-		return 0;
+	if ((lo < at->from || lo >= at->to) && !find_code_piece(map, lo, at))
+		return;
 	b.start = lo - at->less;
-	if (l->bounds.n && b.start <= vec_last(&l->bounds)->start)
-		return 0;
-	return vec_push(&l->bounds, b);
+	if (hi > lo && hi <= at->to && (!l->bounds.n || b.start > vec_last(&l->bounds)->start))
+		vec_xpush(&l->bounds, b);
 }
 
 /* The length of the function that begins at lo, by the description at `vaddr`; 0: it says else. */
-static uint64_t length_of(const struct cfi_section *s, uint64_t vaddr, uint64_t lo,
-			  uint32_t *usual_cie)
+static uint64_t fde_length(const struct cfi_section *s, uint64_t vaddr, uint64_t lo,
+			   uint32_t *usual_cie)
 {
 	uint64_t at = vaddr - s->bytes.vaddr;
 	uint32_t cie;
@@ -90,47 +88,31 @@ static const struct elf_sec *usual_index(const struct elf_file *f, size_t *n)
 	return *n && *n <= (h->size - HDR_TABLE) / HDR_ENTRY ? h : NULL;
 }
 
-static int by_index(struct sym_list *l, const struct cfi_section *s, const struct elf_sec *h,
-		    size_t n, const struct addr_map *map)
+void elf_bounds_read(struct sym_list *l, const struct elf_file *f, const struct addr_map *map)
 {
 	struct piece at = { 0, 0, 0 };
 	uint32_t cie = UINT32_MAX;
-
-	if (vec_reserve(&l->bounds, n))
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		const uint8_t *e = h->data + HDR_TABLE + i * HDR_ENTRY;
-		uint64_t lo = h->addr + (uint64_t)(int32_t)ld32(e);
-		uint64_t size = length_of(s, h->addr + (uint64_t)(int32_t)ld32(e + 4), lo, &cie);
-
-		if (size && add(l, map, &at, lo, lo + size))
-			return -1;
-	}
-	return 0;
-}
-
-static int by_walk(struct sym_list *l, const struct elf_file *f, const struct addr_map *map)
-{
-	struct cfi *cfi = cfi_new(f, NULL);
-	struct piece at = { 0, 0, 0 };
-	int rc = cfi ? 0 : -1;
-
-	for (size_t i = 0; !rc && i < cfi->sec[0].fde.n; i++)
-		rc = add(l, map, &at, cfi->sec[0].fde.v[i].lo, cfi->sec[0].fde.v[i].hi);
-	cfi_free(cfi);
-	return rc;
-}
-
-int elf_bounds_read(struct sym_list *l, const struct elf_file *f, const struct addr_map *map,
-		    struct err *err)
-{
 	struct cfi_section s;
+	struct cfi *cfi;
 	size_t n = 0;
 	const struct elf_sec *h = f->is64 && !f->swap ? usual_index(f, &n) : NULL;
 
 	if (!cfi_section_of(f, ".eh_frame", true, &s))
-		return 0;
-	if (h ? by_index(l, &s, h, n, map) : by_walk(l, f, map))
-		return err_nomem(err);
-	return 0;
+		return;
+	if (!h) {
+		cfi = cfi_new(f, NULL);
+		vec_each (&cfi->sec[0].fde, const struct cfi_fde *, d)
+			add_bounds(l, map, &at, d->lo, d->hi);
+		cfi_free(cfi);
+		return;
+	}
+	vec_xreserve(&l->bounds, n);
+	for (size_t i = 0; i < n; i++) {
+		const uint8_t *e = h->data + HDR_TABLE + i * HDR_ENTRY;
+		uint64_t lo = h->addr + (uint64_t)(int32_t)ld32(e);
+		uint64_t size = fde_length(&s, h->addr + (uint64_t)(int32_t)ld32(e + 4), lo, &cie);
+
+		if (size)
+			add_bounds(l, map, &at, lo, lo + size);
+	}
 }

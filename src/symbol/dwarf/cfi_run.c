@@ -198,7 +198,7 @@ static int64_t factored(const struct cfi_run *r, int64_t n)
 	return (int64_t)((uint64_t)n * (uint64_t)r->cie.data_align);
 }
 
-/* Moves on; true where the address asked for is passed and the program is done. */
+/* Moves on; true if the address asked for is passed and the program is done. */
 static bool advance(struct cfi_run *r, uint64_t by)
 {
 	uint64_t to = r->loc + by * r->cie.code_align;
@@ -293,7 +293,7 @@ static bool set_step(struct cfi_run *r, struct cur *c, uint8_t op)
 	}
 }
 
-/* The rest; true where the program is done. */
+/* The rest; true if the program is done. */
 static bool other_step(struct cfi_run *r, struct cur *c, uint8_t op)
 {
 	uint64_t to;

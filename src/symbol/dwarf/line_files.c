@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/xalloc.h"
 
 enum { FORMATS_MAX = 16 }; /* columns of a file table; DWARF 5 defines five */
 
@@ -21,14 +22,14 @@ struct reading {
 	bool dwarf64;
 };
 
-/* What a value says: a number, a text, or bytes. */
-struct value {
+/* A value: a number, a text, or bytes. */
+struct form_value {
 	uint64_t number;
 	const char *text;
 	const uint8_t *bytes; /* NULL: broken */
 };
 
-static const char *text_at(const void *section, size_t len, uint64_t off)
+static const char *text_in(const void *section, size_t len, uint64_t off)
 {
 	const char *p = section;
 
@@ -40,11 +41,11 @@ static uint64_t offset(struct reading *r)
 	return r->dwarf64 ? cur_u64(&r->c) : cur_u32(&r->c);
 }
 
-static struct value value_of(struct reading *r, uint64_t form)
+static struct form_value read_line_form(struct reading *r, uint64_t form)
 {
 	const struct line_sections *s = r->s;
 	struct cur *c = &r->c;
-	struct value v = { .bytes = c->p };
+	struct form_value v = { .bytes = c->p };
 
 	switch (form) {
 	case DW_FORM_data1:
@@ -76,10 +77,10 @@ static struct value value_of(struct reading *r, uint64_t form)
 		v.text = cur_str(c);
 		break;
 	case DW_FORM_strp:
-		v.text = text_at(s->str, s->str_len, offset(r));
+		v.text = text_in(s->str, s->str_len, offset(r));
 		break;
 	case DW_FORM_line_strp:
-		v.text = text_at(s->line_str, s->line_str_len, offset(r));
+		v.text = text_in(s->line_str, s->line_str_len, offset(r));
 		break;
 	case DW_FORM_strp_sup:
 		(void)offset(r);
@@ -105,36 +106,23 @@ static struct value value_of(struct reading *r, uint64_t form)
 	return v;
 }
 
-static size_t columns(struct cur *c, struct column col[FORMATS_MAX])
-{
-	size_t n = cur_u8(c);
-
-	if (n > FORMATS_MAX)
-		c->bad = true;
-	for (size_t i = 0; i < n && !c->bad; i++) {
-		col[i].content = cur_uleb(c);
-		col[i].form = cur_uleb(c);
-	}
-	return c->bad ? 0 : n;
-}
-
-static int put_file(struct reading *r, struct line_file *f, uint64_t dir)
+static void put_line_file(struct reading *r, struct line_file *f, uint64_t dir)
 {
 	if (dir >= r->dirs.n)
 		f->name = NULL;
 	else
 		f->dir = r->dirs.v[dir];
-	return vec_push(&r->out->v, *f);
+	vec_xpush(&r->out->v, *f);
 }
 
 /* A row of a table of DWARF 5. */
-static int row5(struct reading *r, const struct column *col, size_t n_col, bool files)
+static void read_row5(struct reading *r, const struct column *col, size_t n_col, bool files)
 {
 	struct line_file f = { .sum.size = 0 };
 	uint64_t dir = 0;
 
 	for (size_t k = 0; k < n_col; k++) {
-		struct value v = value_of(r, col[k].form);
+		struct form_value v = read_line_form(r, col[k].form);
 
 		switch (v.bytes ? col[k].content : 0) {
 		case DW_LNCT_path:
@@ -156,52 +144,58 @@ static int row5(struct reading *r, const struct column *col, size_t n_col, bool 
 		}
 	}
 	if (r->c.bad)
-		return 0;
-	return files ? put_file(r, &f, dir) : vec_push(&r->dirs, f.name);
+		return;
+	if (files)
+		put_line_file(r, &f, dir);
+	else
+		vec_xpush(&r->dirs, f.name);
 }
 
-static int table5(struct reading *r, bool files)
+static void read_table5(struct reading *r, bool files)
 {
 	struct column col[FORMATS_MAX];
-	size_t n_col = columns(&r->c, col);
-	uint64_t n = cur_uleb(&r->c);
+	struct cur *c = &r->c;
+	size_t n_col = cur_u8(c);
+	uint64_t n;
 
-	/* entries without columns would cost memory and no bytes */
-	for (uint64_t i = 0; n_col && i < n && !r->c.bad; i++) {
-		const uint8_t *before = r->c.p;
-
-		if (row5(r, col, n_col, files))
-			return -1;
-		if (r->c.p == before)
-			r->c.bad = true;
+	if (n_col > FORMATS_MAX)
+		c->bad = true;
+	for (size_t i = 0; i < n_col && !c->bad; i++) {
+		col[i].content = cur_uleb(c);
+		col[i].form = cur_uleb(c);
 	}
-	return 0;
+	n = cur_uleb(c);
+	/* entries without columns would cost memory and no bytes */
+	for (uint64_t i = 0; n_col && i < n && !c->bad; i++) {
+		const uint8_t *before = c->p;
+
+		read_row5(r, col, n_col, files);
+		if (c->p == before)
+			c->bad = true;
+	}
 }
 
 /* The tables of DWARF 2 to 4: strings, and for files three numbers each. */
-static int tables2(struct reading *r)
+static void read_tables2(struct reading *r)
 {
 	struct cur *c = &r->c;
 
-	if (vec_push(&r->dirs, (const char *)NULL))
-		return -1;
+	vec_xpush(&r->dirs, (const char *)NULL);
 	for (const char *s = cur_str(c); s && *s; s = cur_str(c))
-		if (vec_push(&r->dirs, s))
-			return -1;
+		vec_xpush(&r->dirs, s);
 	for (const char *s = cur_str(c); s && *s; s = cur_str(c)) {
 		struct line_file f = { .name = s };
 		uint64_t dir = cur_uleb(c);
 
 		(void)cur_uleb(c); /* time */
 		f.sum.size = cur_uleb(c);
-		if (!c->bad && put_file(r, &f, dir))
-			return -1;
+		if (!c->bad)
+			put_line_file(r, &f, dir);
 	}
-	return 0;
 }
 
 /* Up to the tables; false: there are none to read. */
-static bool head(struct reading *r, uint64_t off)
+static bool read_header(struct reading *r, uint64_t off)
 {
 	struct cur *c = &r->c;
 	uint64_t unit;
@@ -227,20 +221,20 @@ static bool head(struct reading *r, uint64_t off)
 	return true;
 }
 
-int line_files_read(struct line_files *out, const struct line_sections *s, uint64_t off)
+void line_files_read(struct line_files *out, const struct line_sections *s, uint64_t off)
 {
 	struct reading r = { .c = cur_of(s->line, s->line_len), .s = s, .out = out };
-	int rc = 0;
 
 	memset(out, 0, sizeof(*out));
 	r.c.swap = s->swap;
-	if (head(&r, off)) {
+	if (read_header(&r, off)) {
 		out->first = r.version < 5;
-		if (r.version < 5)
-			rc = tables2(&r);
-		else if (table5(&r, false) || table5(&r, true))
-			rc = -1;
+		if (r.version < 5) {
+			read_tables2(&r);
+		} else {
+			read_table5(&r, false);
+			read_table5(&r, true);
+		}
 	}
 	vec_free(&r.dirs);
-	return rc;
 }

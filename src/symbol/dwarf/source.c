@@ -7,7 +7,6 @@
  * store, so that look-ups in units already read take no lock.
  */
 #include <endian.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,44 +15,8 @@
 #include <gelf.h>
 
 #include "base/nomem.h"
+#include "base/xalloc.h"
 #include "symbol/dwarf/source_tables.h"
-
-/* ---- libdw without memory ----
- *
- * libdw calls a handler where it has no memory, and that handler must not return; its own ends the
- * process. Ours jumps out of libdw, past frames of libdw and of the reader that it was called for,
- * so that what both had allocated is lost. The file is not read again after that: libdw may still
- * hold a lock of it. The handler has no argument, hence the variable. */
-
-static _Thread_local jmp_buf *way_out;
-
-void src_no_memory(void)
-{
-	nomem_note();
-	if (way_out)
-		longjmp(*way_out, 1);
-	abort(); /* all that allocates in libdw is called through src_read_dwarf */
-}
-
-bool src_read_dwarf(struct source *s, void (*fn)(void *ctx), void *ctx)
-{
-	jmp_buf *outer = way_out; /* the rows of a unit are read while all units are */
-	jmp_buf here;
-
-	if (s->spoiled)
-		return false;
-	nomem_begin();
-	if (setjmp(here)) {
-		way_out = outer;
-		s->spoiled = true;
-		return false;
-	}
-	way_out = &here;
-	fn(ctx);
-	way_out = outer;
-	nomem_end();
-	return true;
-}
 
 bool src_is_code(const struct source *s, uint64_t addr)
 {
@@ -65,14 +28,12 @@ bool src_is_code(const struct source *s, uint64_t addr)
 	return false;
 }
 
-static int read_segments(struct source *s)
+static void read_code_segments(struct source *s)
 {
 	size_t n = 0;
 
-	nomem_begin();
 	if (elf_getphdrnum(s->elf, &n))
 		n = 0;
-	nomem_end();
 	for (size_t i = 0; i < n && i < 256; i++) {
 		GElf_Phdr ph;
 		struct src_exec e;
@@ -83,121 +44,81 @@ static int read_segments(struct source *s)
 			continue;
 		e.lo = ph.p_vaddr;
 		e.hi = ph.p_vaddr + ph.p_memsz < ph.p_vaddr ? UINT64_MAX : ph.p_vaddr + ph.p_memsz;
-		if (vec_push(&s->exec, e))
-			return -1;
+		vec_xpush(&s->exec, e);
 	}
-	return 0;
 }
 
-struct unit_read {
-	struct source *s;
-	Dwarf_Die *die;
-	void *table; /* NULL: out of memory */
-};
-
-/* A unit's table of one kind, read now if it was not; NULL only when out of memory. */
+/* A unit's table of one kind, read now if it was not. */
 #define UNIT_TABLE(kind, type, read)                                                   \
-	static void read_##kind(void *ctx)                                             \
-	{                                                                              \
-		struct unit_read *r = ctx;                                             \
-                                                                                       \
-		r->table = read;                                                       \
-	}                                                                              \
 	static const struct type *unit_##kind(const struct source *cs, uint32_t id)    \
 	{                                                                              \
 		struct src_unit *u = &cs->units.v[id];                                 \
 		struct type *t = atomic_load_explicit(&u->kind, memory_order_acquire); \
 		/* the lazy part is not const */                                       \
 		struct source *s = (struct source *)(uintptr_t)cs;                     \
-		struct unit_read r = { s, &u->die, NULL };                             \
                                                                                        \
 		if (t)                                                                 \
 			return t;                                                      \
-		(void)pthread_mutex_lock(&s->lock);                                    \
+		src_lock(s);                                                           \
 		t = atomic_load_explicit(&u->kind, memory_order_relaxed);              \
-		if (!t && src_read_dwarf(s, read_##kind, &r)) {                        \
-			t = r.table;                                                   \
+		if (!t) {                                                              \
+			t = read(s, &u->die);                                          \
 			atomic_store_explicit(&u->kind, t, memory_order_release);      \
 		}                                                                      \
-		(void)pthread_mutex_unlock(&s->lock);                                  \
+		src_unlock(s);                                                         \
 		return t;                                                              \
 	}
-UNIT_TABLE(lines, src_line_tab, src_read_lines(r->s, r->die))
-UNIT_TABLE(calls, src_call_tab, src_read_inlines(r->s, r->die))
-UNIT_TABLE(files, src_file_tab, src_read_files(r->s, r->die))
+UNIT_TABLE(lines, src_line_tab, src_read_lines)
+UNIT_TABLE(calls, src_call_tab, src_read_inlines)
+UNIT_TABLE(files, src_file_tab, src_read_files)
 
-/* The addresses of a unit that does not say them itself: those of its line rows. */
-static int ranges_of_rows(struct source *s, uint32_t id, src_intervals *iv)
-{
-	const struct src_line_tab *t = unit_lines(s, id);
-
-	if (!t)
-		return -1;
-	for (size_t i = 0; i + 1 < t->rows.n; i++) {
-		struct src_interval r = { t->rows.v[i].addr, t->rows.v[i + 1].addr, 0, id };
-
-		if (t->rows.v[i].file != SRC_NONE && vec_push(iv, r))
-			return -1;
-	}
-	return 0;
-}
-
-static int add_unit(struct source *s, Dwarf_Die *die, src_intervals *iv, size_t *budget)
+static void add_unit(struct source *s, Dwarf_Die *die, src_intervals *iv, size_t *budget)
 {
 	struct src_unit unit = { .die = *die };
 	uint32_t id = (uint32_t)s->units.n;
+	const struct src_line_tab *t;
 	Dwarf_Addr base, lo, hi;
 	ptrdiff_t at = 0;
-	size_t seen = 0;
+	bool has_ranges = false;
 
-	if (vec_push(&s->units, unit))
-		return -1;
+	vec_xpush(&s->units, unit);
 	while (*budget && (at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0) {
 		struct src_interval r = { lo, hi, 0, id };
 
 		--*budget;
-		seen++;
-		if (lo < hi && src_is_code(s, lo) && vec_push(iv, r))
-			return -1;
+		has_ranges = true;
+		if (lo < hi && src_is_code(s, lo))
+			vec_xpush(iv, r);
 	}
-	if (!seen && dwarf_hasattr(die, DW_AT_stmt_list))
-		return ranges_of_rows(s, id, iv);
-	return 0;
+	if (has_ranges || !dwarf_hasattr(die, DW_AT_stmt_list))
+		return;
+	/* the unit has no addresses of its own: those of its line rows */
+	t = unit_lines(s, id);
+	for (size_t i = 0; i + 1 < t->rows.n; i++) {
+		struct src_interval r = { t->rows.v[i].addr, t->rows.v[i + 1].addr, 0, id };
+
+		if (t->rows.v[i].file != SRC_NONE)
+			vec_xpush(iv, r);
+	}
 }
 
-struct units_read {
-	struct source *s;
-	src_intervals iv;
-	int rc;
-};
-
-static void read_units(void *ctx)
+static void read_units(struct source *s)
 {
-	struct units_read *r = ctx;
-	struct source *s = r->s;
+	src_intervals iv = VEC_INIT;
 	size_t budget = s->file_size + 4096;
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
 
 	memset(&die, 0, sizeof(die));
-	while (!r->rc && s->units.n < SRC_NONE - 1 &&
+	while (s->units.n < SRC_NONE - 1 &&
 	       !dwarf_get_units(s->dw, cu, &cu, NULL, NULL, &die, NULL)) {
 		int tag = dwarf_tag(&die);
 
 		if (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit)
-			r->rc = add_unit(s, &die, &r->iv, &budget);
+			add_unit(s, &die, &iv, &budget);
 	}
-	if (!r->rc)
-		r->rc = src_flatten(&r->iv, &s->where);
-}
-
-static int open_units(struct source *s, struct err *err)
-{
-	struct units_read r = { .s = s, .iv = VEC_INIT };
-	bool done = src_read_dwarf(s, read_units, &r);
-
-	vec_free(&r.iv);
-	return !done || r.rc ? err_nomem(err) : 0;
+	src_flatten(&iv, &s->where);
+	vec_free(&iv);
 }
 
 /* ---- opening ----------------------------------------------------------------------------- */
@@ -220,13 +141,13 @@ void src_discharge(struct source *s, size_t bytes)
 	s->charged -= bytes;
 }
 
-static bool is_packed(const char *name, const GElf_Shdr *sh)
+static bool is_packed_section(const char *name, const GElf_Shdr *sh)
 {
 	return (!strncmp(name, ".debug_", 7) && (sh->sh_flags & SHF_COMPRESSED)) ||
 	       !strncmp(name, ".zdebug_", 8);
 }
 
-/* What the section says that it unpacks to. */
+/* The unpacked size, as the section has it. */
 static size_t unpacked_size(Elf_Scn *scn)
 {
 	const Elf_Data *d;
@@ -257,28 +178,23 @@ static bool unpack_sections(struct source *s, Elf *elf, bool unpack)
 		const GElf_Shdr *sh = gelf_getshdr(scn, &mem);
 		const char *name = sh ? elf_strptr(elf, names, sh->sh_name) : NULL;
 
-		if (!name || !is_packed(name, sh))
+		if (!name || !is_packed_section(name, sh))
 			continue;
 		any = true;
 		if (!unpack || !src_charge(s, unpacked_size(scn)))
 			continue;
-		nomem_begin();
 		if (name[1] == 'z')
 			(void)elf_compress_gnu(scn, 0, 0);
 		else
 			(void)elf_compress(scn, 0, 0);
-		nomem_end();
 	}
 	return any;
 }
 
 static Elf *elf_of(const struct file_map *m)
 {
-	Elf *elf;
+	Elf *elf = elf_memory((char *)m->p, m->len);
 
-	nomem_begin();
-	elf = elf_memory((char *)m->p, m->len);
-	nomem_end();
 	if (elf && elf_kind(elf) == ELF_K_ELF)
 		return elf;
 	(void)elf_end(elf);
@@ -298,58 +214,43 @@ int src_begin(struct source *s, const struct file_map *m, struct file_map *own, 
 	}
 	if (!*elf)
 		return -1;
-	nomem_begin();
 	*dw = dwarf_begin_elf(*elf, DWARF_C_READ, NULL);
-	nomem_end();
 	if (!*dw)
 		return -1;
-	(void)dwarf_new_oom_handler(*dw, src_no_memory);
+	(void)dwarf_new_oom_handler(*dw, nomem_die);
 	return 0;
 }
 
 /* Over `m`, whose bytes stay. */
 static int open_elf(struct source *s, const struct file_map *m, struct err *err)
 {
-	int rc;
-
 	s->file_size = m->len;
-	if (src_begin(s, m, &s->own, &s->elf, &s->dw)) {
-		if (!s->elf)
-			return err_set(err, ERR_FORMAT, "not an ELF file");
-		return -1;
-	}
 	nomem_begin();
-	rc = src_find_alternate(s);
-	src_find_line_sections(s);
+	if (!src_begin(s, m, &s->own, &s->elf, &s->dw)) {
+		src_find_alternate(s);
+		src_find_line_sections(s);
+		read_code_segments(s);
+		read_units(s);
+	} else if (!s->elf) {
+		(void)err_set(err, ERR_FORMAT, "not an ELF file");
+	}
 	nomem_end();
-	if (rc || read_segments(s))
-		return err_nomem(err);
-	return open_units(s, err) || !s->units.n ? -1 : 0;
+	return s->units.n ? 0 : -1;
 }
 
 struct source *source_open_file(const struct source_opened *f, struct err *err)
 {
-	struct source *s = calloc(1, sizeof(*s));
-	struct file_map m;
+	struct source *s = xcalloc(1, sizeof(*s));
 
 	(void)elf_version(EV_CURRENT);
-	if (!s) {
-		(void)err_nomem(err);
-		return NULL;
-	}
 	(void)pthread_mutex_init(&s->lock, NULL);
 	s->split_fd = s->package_fd = -1;
 	s->user = f->user;
-	s->root = f->root ? strdup(f->root) : NULL;
-	s->path = f->path ? strdup(f->path) : NULL;
-	if ((f->root && !s->root) || (f->path && !s->path)) {
-		(void)err_nomem(err);
-	} else {
-		m = *f->map;
-		s->foreign = m.copy != NULL;
-		if (!open_elf(s, &m, err))
-			return s;
-	}
+	s->root = f->root ? xstrdup(f->root) : NULL;
+	s->path = f->path ? xstrdup(f->path) : NULL;
+	s->foreign = f->map->copy != NULL;
+	if (!open_elf(s, f->map, err))
+		return s;
 	source_free(s);
 	return NULL;
 }
@@ -444,77 +345,53 @@ struct source_line source_line(const struct source *s, uint64_t vaddr)
 	return (struct source_line){ t->files.v[row->file], row->line, row->discriminator };
 }
 
-struct meeting {
-	struct source *s;
-	struct src_name *name;
-	struct src_decl *decl;
-	int rc;
-};
-
-static void meet(void *ctx)
-{
-	struct meeting *m = ctx;
-
-	m->rc = src_meet(m->s, m->name);
-}
-
-static void set_apart(void *ctx)
-{
-	struct meeting *m = ctx;
-
-	m->rc = src_set_apart(m->s, m->decl);
-}
-
-/* If memory runs out, the function keeps its plain name. One without a line always does. */
+/* A function without a line always keeps its plain name. */
 static void meet_function(const struct source *cs, struct src_name *name)
 {
 	/* the lazy part is not const */
 	struct source *s = (struct source *)(uintptr_t)cs;
-	struct meeting m = { .s = s, .name = name };
 
 	if (!name->first_line || atomic_load_explicit(&name->decl, memory_order_acquire))
 		return;
-	(void)pthread_mutex_lock(&s->lock);
-	(void)!src_read_dwarf(s, meet, &m);
-	(void)pthread_mutex_unlock(&s->lock);
+	src_lock(s);
+	src_meet(s, name);
+	src_unlock(s);
 }
 
 const char *source_inline_name(const struct source *cs, const struct source_inline *i)
 {
 	struct source *s = (struct source *)(uintptr_t)cs;
-	struct meeting m = { .s = s };
-	const char *name = i->name;
+	struct src_decl *d =
+		i->function ? atomic_load_explicit(&i->function->decl, memory_order_acquire) : NULL;
 
-	if (i->function)
-		m.decl = atomic_load_explicit(&i->function->decl, memory_order_acquire);
-	if (!m.decl)
-		return name;
-	(void)pthread_mutex_lock(&s->lock);
-	if (src_read_dwarf(s, set_apart, &m) && !m.rc && m.decl->apart)
-		name = m.decl->apart;
-	(void)pthread_mutex_unlock(&s->lock);
-	return name;
+	if (!d)
+		return i->name;
+	src_lock(s);
+	src_set_apart(s, d);
+	src_unlock(s);
+	return d->apart ? d->apart : i->name;
 }
 
-/* The function that others are inlined into shares its name with none of them, either. */
-static void meet_outer(const struct source *s, const struct src_call_tab *t, uint64_t vaddr)
-{
-	uint32_t id = t ? src_segment_at(t->code.v, t->code.n, vaddr) : SRC_NONE;
-
-	if (id != SRC_NONE)
-		meet_function(s, t->functions.v[id]);
-}
-
-static size_t inlines(const struct source *s, uint64_t vaddr, bool places,
-		      struct source_inline *out, size_t max)
+/* The unit's functions and inlined calls; NULL: the address is in no unit. */
+static const struct src_call_tab *calls_at(const struct source *s, uint64_t vaddr)
 {
 	uint32_t unit = unit_at(s, vaddr);
-	const struct src_call_tab *t = unit == SRC_NONE ? NULL : unit_calls(s, unit);
+
+	return unit == SRC_NONE ? NULL : unit_calls(s, unit);
+}
+
+static size_t inline_chain_at(const struct source *s, uint64_t vaddr, bool places,
+			      struct source_inline *out, size_t max)
+{
+	const struct src_call_tab *t = calls_at(s, vaddr);
 	uint32_t id = t ? src_segment_at(t->inl.v, t->inl.n, vaddr) : SRC_NONE;
-	const struct src_file_tab *f = places && id != SRC_NONE ? unit_files(s, unit) : NULL;
+	uint32_t outer = t ? src_segment_at(t->code.v, t->code.n, vaddr) : SRC_NONE;
+	const struct src_file_tab *f =
+		places && id != SRC_NONE ? unit_files(s, unit_at(s, vaddr)) : NULL;
 	size_t depth = 0, i;
 
-	meet_outer(s, t, vaddr);
+	if (outer != SRC_NONE) /* shares its name with none of them, either */
+		meet_function(s, t->functions.v[outer]);
 	for (uint32_t c = id; c != SRC_NONE; c = t->calls.v[c].parent)
 		depth++;
 	i = depth;
@@ -538,19 +415,18 @@ static size_t inlines(const struct source *s, uint64_t vaddr, bool places,
 
 size_t source_inlines(const struct source *s, uint64_t vaddr, struct source_inline *out, size_t max)
 {
-	return inlines(s, vaddr, true, out, max);
+	return inline_chain_at(s, vaddr, true, out, max);
 }
 
 size_t source_inline_names(const struct source *s, uint64_t vaddr, struct source_inline *out,
 			   size_t max)
 {
-	return inlines(s, vaddr, false, out, max);
+	return inline_chain_at(s, vaddr, false, out, max);
 }
 
 bool source_function(const struct source *s, uint64_t vaddr, struct source_function *out)
 {
-	uint32_t unit = unit_at(s, vaddr);
-	const struct src_call_tab *t = unit == SRC_NONE ? NULL : unit_calls(s, unit);
+	const struct src_call_tab *t = calls_at(s, vaddr);
 	uint32_t id = t ? src_segment_at(t->code.v, t->code.n, vaddr) : SRC_NONE;
 
 	if (id == SRC_NONE)

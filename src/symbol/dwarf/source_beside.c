@@ -23,6 +23,7 @@
 #include "base/fs.h"
 #include "base/nomem.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "symbol/elf_file.h"
 #include "symbol/dwarf/source_tables.h"
 
@@ -34,7 +35,7 @@ static const bool reads_packages;
 #endif
 
 /* False: there is none that may be read; the first that may not is told. */
-static bool open_file(struct source *s, const char *path, struct file_map *m)
+static bool open_beside(struct source *s, const char *path, struct file_map *m)
 {
 	struct err why = ERR_INIT;
 	struct stat st;
@@ -69,10 +70,10 @@ static bool open_named(struct source *s, const char *dir, const char *name, stru
 	else
 		n = snprintf(path, sizeof(path), "%.*s%s%s%s", (int)(path_base(s->path) - s->path),
 			     s->path, dir ? dir : "", dir ? "/" : "", name);
-	return n > 0 && (size_t)n < sizeof(path) && open_file(s, path, m);
+	return n > 0 && (size_t)n < sizeof(path) && open_beside(s, path, m);
 }
 
-static const char *text_of(const Dwarf_Die *unit, unsigned name)
+static const char *text_attr(const Dwarf_Die *unit, unsigned name)
 {
 	Dwarf_Attribute a;
 	Dwarf_Die die = *unit;
@@ -90,7 +91,7 @@ static bool has_unit(int fd, uint64_t id)
 	bool found = false;
 
 	if (dw)
-		(void)dwarf_new_oom_handler(dw, src_no_memory);
+		(void)dwarf_new_oom_handler(dw, nomem_die);
 	while (dw && !found && !dwarf_get_units(dw, cu, &cu, NULL, NULL, NULL, NULL)) {
 		uint64_t its;
 
@@ -108,7 +109,7 @@ static void no_contents(struct source *s)
 			      s->path);
 }
 
-static bool join(struct source *s, struct src_split *split, int fd, uint64_t id)
+static bool join_contents(struct source *s, struct src_split *split, int fd, uint64_t id)
 {
 	if (fd < 0 || !has_unit(fd, id))
 		return false;
@@ -134,12 +135,12 @@ static int copy_named(struct source *s, const char *dir, const char *name)
 	return fd;
 }
 
-static bool try_file(struct source *s, struct src_split *split, const char *dir, const char *name,
-		     uint64_t id)
+static bool try_dwo(struct source *s, struct src_split *split, const char *dir, const char *name,
+		    uint64_t id)
 {
 	int fd = copy_named(s, dir, name);
+	bool joined = join_contents(s, split, fd, id);
 	struct stat st;
-	bool joined = join(s, split, fd, id);
 
 	if (fd >= 0) {
 		if (!joined && !fstat(fd, &st))
@@ -161,26 +162,23 @@ static bool try_package(struct source *s, struct src_split *split, uint64_t id)
 		(void)snprintf(name, sizeof(name), "%s.dwp", path_base(s->path));
 		s->package_fd = copy_named(s, NULL, name);
 	}
-	return join(s, split, s->package_fd, id);
+	return join_contents(s, split, s->package_fd, id);
 }
 
 static void find_contents(struct source *s, struct src_split *split)
 {
-	const char *name = text_of(split->die, DW_AT_dwo_name);
-	const char *dir = text_of(split->die, DW_AT_comp_dir);
-	uint64_t id, *at;
+	const char *name = text_attr(split->die, DW_AT_dwo_name);
+	const char *dir = text_attr(split->die, DW_AT_comp_dir);
+	uint64_t id;
 
 	if (!name)
-		name = text_of(split->die, DW_AT_GNU_dwo_name);
+		name = text_attr(split->die, DW_AT_GNU_dwo_name);
 	if (!name || dwarf_cu_info(split->die->cu, NULL, NULL, NULL, NULL, &id, NULL, NULL))
 		return;
-	if (!try_package(s, split, id) && !try_file(s, split, NULL, name, id) &&
-	    !(dir && *name != '/' && try_file(s, split, dir, name, id)))
-		return;
-	/* out of memory: what is looked for by the contents is then not found */
-	at = u64map_at(&s->skeleton_of, (uint64_t)(uintptr_t)split->contents.cu, NULL);
-	if (at)
-		*at = (uint64_t)(uintptr_t)split->die;
+	if (try_package(s, split, id) || try_dwo(s, split, NULL, name, id) ||
+	    (dir && *name != '/' && try_dwo(s, split, dir, name, id)))
+		*u64map_xat(&s->skeleton_of, (uint64_t)(uintptr_t)split->contents.cu, NULL) =
+			(uint64_t)(uintptr_t)split->die;
 }
 
 Dwarf_Die src_contents(struct source *s, const Dwarf_Die *unit)
@@ -190,8 +188,7 @@ Dwarf_Die src_contents(struct source *s, const Dwarf_Die *unit)
 
 	if (!s->splits_made) {
 		s->splits_made = true;
-		if (src_make_skeletons(s))
-			nomem_note();
+		src_make_skeletons(s);
 	}
 	at = u64map_find(&s->split_of, (uint64_t)(uintptr_t)unit->cu);
 	if (!at)
@@ -213,42 +210,33 @@ const Dwarf_Die *src_skeleton(const struct source *s, const Dwarf_Die *die)
 
 /* ---- dwz's alternate --------------------------------------------------------------------- */
 
-/* Files that share no unit may share strings. libdw takes no file of strings alone, so they get a
- * file of ours around them. */
-static bool take_strings(struct source *s, const struct elf_file *f)
-{
-	const struct elf_sec *strings = elf_section(f, ".debug_str");
-
-	if (!strings || !strings->data || strings->flags & SHF_COMPRESSED ||
-	    src_make_strings(s, &s->alternate, strings->data, strings->size))
-		return false;
-	(void)dwarf_new_oom_handler(s->alternate.dw, src_no_memory);
-	return true;
-}
-
-static bool take_units(struct source *s, const struct elf_file *f)
+/* Whether the file has the id; then libdw gets its units. Files that share no unit may share
+ * strings: libdw takes no file of strings alone, so they get a file of ours around them. */
+static bool read_alternate(struct source *s, const void *id, size_t len)
 {
 	struct src_made *a = &s->alternate;
+	const struct elf_sec *strings;
+	const uint8_t *its;
+	struct elf_file f;
+	bool found = false;
 
-	return (elf_section(f, ".debug_str") || elf_section(f, ".zdebug_str")) &&
-	       !src_begin(s, &s->alternate_map, &s->alternate_own, &a->elf, &a->dw);
+	if (elf_file_read(&f, s->alternate_map.p, s->alternate_map.len, "", NULL))
+		return false;
+	strings = elf_section(&f, ".debug_str");
+	if (elf_build_id(&f, &its) != len || memcmp(its, id, len) != 0)
+		;
+	else if (elf_section(&f, ".debug_info") || elf_section(&f, ".zdebug_info"))
+		found = (strings || elf_section(&f, ".zdebug_str")) &&
+			!src_begin(s, &s->alternate_map, &s->alternate_own, &a->elf, &a->dw);
+	else if (strings && strings->data && !(strings->flags & SHF_COMPRESSED))
+		found = src_make_strings(s, a, strings->data, strings->size);
+	elf_file_free(&f);
+	return found;
 }
 
 static bool take_alternate(struct source *s, bool opened, const void *id, size_t len)
 {
-	const struct file_map *m = &s->alternate_map;
-	struct elf_file f;
-	const uint8_t *its;
-	bool taken = false;
-
-	if (opened && !elf_file_read(&f, m->p, m->len, "", NULL)) {
-		if (elf_build_id(&f, &its) == len && !memcmp(its, id, len))
-			taken = elf_section(&f, ".debug_info") || elf_section(&f, ".zdebug_info")
-					? take_units(s, &f)
-					: take_strings(s, &f);
-		elf_file_free(&f);
-	}
-	if (taken)
+	if (opened && read_alternate(s, id, len))
 		return true;
 	src_made_end(&s->alternate);
 	file_map_close(&s->alternate_own);
@@ -256,31 +244,27 @@ static bool take_alternate(struct source *s, bool opened, const void *id, size_t
 	return false;
 }
 
-/* Even where there is none, libdw has one: else it would look for it by the name. */
-int src_find_alternate(struct source *s)
+/* Even if there is none, libdw has one: else it would look for it by the name. */
+void src_find_alternate(struct source *s)
 {
 	char hex[2 * 64 + 1], path[PATH_MAX];
 	const uint8_t *bytes;
 	const char *name;
 	const void *id;
 	ssize_t len;
-	bool found;
 
-	if (src_make_nothing(s))
-		return -1;
+	if (!src_make_strings(s, &s->nothing, "", 1))
+		return;
 	len = dwelf_dwarf_gnu_debugaltlink(s->dw, &name, &id);
 	bytes = id;
 	(void)dwarf_setalt(s->dw, s->nothing.dw);
-	(void)dwarf_new_oom_handler(s->nothing.dw, src_no_memory);
 	if (len < 3 || len > 64)
-		return 0;
+		return;
 	text_hex(hex, bytes + 1, (size_t)len - 1);
 	(void)snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%02x/%s.debug", bytes[0], hex);
-	found = take_alternate(s, open_file(s, path, &s->alternate_map), id, (size_t)len) ||
-		take_alternate(s, open_named(s, NULL, name, &s->alternate_map), id, (size_t)len);
-	if (found) {
+	if (take_alternate(s, open_beside(s, path, &s->alternate_map), id, (size_t)len) ||
+	    take_alternate(s, open_named(s, NULL, name, &s->alternate_map), id, (size_t)len)) {
 		(void)dwarf_setalt(s->alternate.dw, s->nothing.dw);
 		(void)dwarf_setalt(s->dw, s->alternate.dw);
 	}
-	return 0;
 }

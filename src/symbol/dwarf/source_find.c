@@ -12,7 +12,7 @@
 
 enum { NAME_MAX_LEN = 4096 };
 
-struct search {
+struct source_search {
 	const struct source_places *w;
 	const char *name;
 	char clean[NAME_MAX_LEN]; /* the name without "." and ".." */
@@ -23,32 +23,27 @@ struct search {
 	bool own; /* names are the recording's, not the user's */
 };
 
-static bool may_be_believed(const struct search *s, const struct stat *st)
+/* Why an open file is not even read; NULL: it is. A program can name any file, and a recording any
+ * program. */
+static bool *refusal_of(struct source_search *s, int fd, const char *root, const char *name,
+			const struct stat *st)
 {
-	return !s->own || (s->sum && s->sum->has_md5) || file_written_by(st, s->w->owner);
-}
+	bool has_md5 = s->sum && s->sum->has_md5;
 
-/* A program can name any file, and a recording any program. */
-static bool may_be_shown(const struct search *s, int fd, const char *root, const char *name,
-			 const struct stat *st)
-{
-	return !s->own || (file_shown_for(fd, root, name, st, s->w->owner) &&
-			   file_shown_for(fd, root, name, st, s->w->recorder));
-}
-
-/* Why an open file is not even read; NULL: it is. */
-static bool *refusal(struct search *s, int fd, const char *root, const char *name,
-		     const struct stat *st)
-{
-	if (!may_be_shown(s, fd, root, name, st))
+	if (!s->own)
+		return NULL;
+	if (!file_shown_for(fd, root, name, st, s->w->owner) ||
+	    !file_shown_for(fd, root, name, st, s->w->recorder))
 		return &s->secret;
-	if (s->own && s->w->elsewhere && !s->w->sysroot && !(s->sum && s->sum->has_md5))
+	if (has_md5)
+		return NULL;
+	if (s->w->elsewhere && !s->w->sysroot)
 		return &s->elsewhere;
-	return may_be_believed(s, st) ? NULL : &s->anothers;
+	return file_written_by(st, s->w->owner) ? NULL : &s->anothers;
 }
 
 /* A file that was there, and is not used: the first is named. */
-static bool refuse(struct search *s, const char *path, bool *why)
+static bool refuse_source(struct source_search *s, const char *path, bool *why)
 {
 	if (!s->anothers && !s->differs && !s->secret && !s->elsewhere)
 		(void)snprintf(s->out->path, sizeof(s->out->path), "%s", path);
@@ -56,7 +51,8 @@ static bool refuse(struct search *s, const char *path, bool *why)
 	return false;
 }
 
-static bool differs(struct search *s, const char *path, bool by_md5)
+/* Of those that differ, the first is named instead. */
+static bool refuse_different(struct source_search *s, const char *path, bool by_md5)
 {
 	if (!s->differs) {
 		(void)snprintf(s->out->path, sizeof(s->out->path), "%s", path);
@@ -67,8 +63,8 @@ static bool differs(struct search *s, const char *path, bool by_md5)
 }
 
 /* True if that is the file; its text is read then. Opened once, below `root` if that is not NULL,
- * and judged by what was opened. */
-static bool try_file(struct search *s, const char *root, const char *name)
+ * and judged by the descriptor. */
+static bool try_source(struct source_search *s, const char *root, const char *name)
 {
 	const uint8_t *sum = s->sum && s->sum->has_md5 ? s->sum->md5 : NULL;
 	const struct source_text *text;
@@ -83,43 +79,40 @@ static bool try_file(struct search *s, const char *root, const char *name)
 	fd = file_in_open(root, name, FILE_IN_LINKS, &st, NULL);
 	if (fd < 0)
 		return false;
-	why = refusal(s, fd, root, name, &st);
+	why = refusal_of(s, fd, root, name, &st);
 	if (why) {
 		(void)close(fd);
-		return refuse(s, path, why);
+		return refuse_source(s, path, why);
 	}
 	if (!sum && s->sum && s->sum->size && s->sum->size != (uint64_t)st.st_size) {
 		(void)close(fd);
-		return differs(s, path, false);
+		return refuse_different(s, path, false);
 	}
 	text = source_shelf_text(s->shelf, fd, &st, sum, path);
 	if (!text)
 		return false;
 	if (!source_text_is(text, sum))
-		return differs(s, path, true);
+		return refuse_different(s, path, true);
 	(void)snprintf(s->out->path, sizeof(s->out->path), "%s", path);
 	s->out->text = text;
 	return true;
 }
 
-static const char *past_parents(const char *name)
+static bool try_dir(struct source_search *s, const char *dir)
 {
-	while (*name == '/' || !strncmp(name, "../", 3))
-		name += *name == '/' ? 1 : 3;
-	return name;
-}
+	const char *tail = s->clean;
 
-static bool try_dir(struct search *s, const char *dir)
-{
-	for (const char *tail = past_parents(s->clean); tail; tail = strchr(tail, '/')) {
+	while (*tail == '/' || !strncmp(tail, "../", 3))
+		tail += *tail == '/' ? 1 : 3;
+	for (; tail; tail = strchr(tail, '/')) {
 		tail += *tail == '/';
-		if (*tail && try_file(s, dir, tail))
+		if (*tail && try_source(s, dir, tail))
 			return true;
 	}
 	return false;
 }
 
-/* What stands behind `old`, a whole number of its parts; NULL: `name` does not begin so. */
+/* The rest behind `old`, a whole number of its parts; NULL: `name` does not begin so. */
 static const char *rest_after(const char *name, const char *old)
 {
 	size_t n = strlen(old);
@@ -131,7 +124,7 @@ static const char *rest_after(const char *name, const char *old)
 	return old[n - 1] == '/' || !name[n] || name[n] == '/' ? name + n : NULL;
 }
 
-static bool try_map(struct search *s, const char *map, const char *equals)
+static bool try_map(struct source_search *s, const char *map, const char *equals)
 {
 	char old[NAME_MAX_LEN], clean[NAME_MAX_LEN];
 	const char *rest;
@@ -139,33 +132,11 @@ static bool try_map(struct search *s, const char *map, const char *equals)
 
 	if (n < 0 || (size_t)n >= sizeof(old) || path_lexical(clean, sizeof(clean), old))
 		return false;
-	/* as it is written, for who sees no other name; then by what it means */
+	/* as it is written, for who sees no other name; then by its meaning */
 	rest = rest_after(s->name, old);
 	if (!rest)
 		rest = rest_after(s->clean, clean);
-	return rest && try_file(s, equals + 1, rest);
-}
-
-static bool try_said(struct search *s)
-{
-	for (const char *const *d = s->w->said; d && *d; d++) {
-		const char *equals = strchr(*d, '=');
-
-		/* a directory may have "=" in its name */
-		if (equals && !file_look(*d, NULL) ? try_map(s, *d, equals) : try_dir(s, *d))
-			return true;
-	}
-	return false;
-}
-
-static bool try_own(struct search *s)
-{
-	if (s->name[0] != '/')
-		return false;
-	if (s->w->sysroot)
-		return try_file(s, s->w->sysroot, s->clean);
-	/* with symbolic links on its way, "dir/.." may be elsewhere than the letters say */
-	return try_file(s, NULL, s->name) || try_file(s, NULL, s->clean);
+	return rest && try_source(s, equals + 1, rest);
 }
 
 /* ---- debuginfod's cache ------------------------------------------------------------------ */
@@ -211,7 +182,7 @@ static int new_leaf(char *out, size_t size, const char *name)
 	return 0;
 }
 
-static bool try_cache(struct search *s)
+static bool try_cache(struct source_search *s)
 {
 	static int (*const leaf[])(char *, size_t, const char *) = { new_leaf, old_leaf };
 	const char *const names[] = { s->name, s->clean };
@@ -224,7 +195,7 @@ static bool try_cache(struct search *s)
 	if (path_join(dir, sizeof(dir), s->w->debuginfod, hex))
 		return false;
 	for (size_t i = 0; i < 4; i++)
-		if (!leaf[i / 2](file, sizeof(file), names[i % 2]) && try_file(s, dir, file))
+		if (!leaf[i / 2](file, sizeof(file), names[i % 2]) && try_source(s, dir, file))
 			return true;
 	return false;
 }
@@ -233,15 +204,22 @@ enum source_outcome source_find(const struct source_places *w, const char *name,
 				const struct source_sum *sum, struct source_shelf *shelf,
 				struct source_found *out)
 {
-	struct search s = { .w = w, .name = name, .sum = sum, .shelf = shelf, .out = out };
+	struct source_search s = { .w = w, .name = name, .sum = sum, .shelf = shelf, .out = out };
 
 	memset(out, 0, sizeof(*out));
 	if (path_lexical(s.clean, sizeof(s.clean), name))
 		return SOURCE_ABSENT;
-	if (try_said(&s))
-		return SOURCE_FOUND;
+	for (const char *const *d = w->said; d && *d; d++) {
+		const char *equals = strchr(*d, '=');
+
+		/* a directory may have "=" in its name */
+		if (equals && !file_look(*d, NULL) ? try_map(&s, *d, equals) : try_dir(&s, *d))
+			return SOURCE_FOUND;
+	}
 	s.own = true;
-	if (try_own(&s))
+	/* with symbolic links on its way, "dir/.." may be elsewhere than the letters say */
+	if (name[0] == '/' &&
+	    ((!w->sysroot && try_source(&s, NULL, name)) || try_source(&s, w->sysroot, s.clean)))
 		return SOURCE_FOUND;
 	s.own = false;
 	if (try_cache(&s))

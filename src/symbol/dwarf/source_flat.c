@@ -2,13 +2,14 @@
 /*
  * source_flat - intervals that overlap or nest, made disjoint.
  *
- * One sweep over the sorted starts with a heap of what is open, deepest on top: n log n for any
- * input, however it nests.
+ * One sweep over the sorted starts with a heap of the open intervals, deepest on top: n log n for
+ * any input, however it nests.
  */
 #include "base/invariant.h"
+#include "base/xalloc.h"
 #include "symbol/dwarf/source_tables.h"
 
-static int by_lo(const void *a, const void *b)
+static int interval_by_lo(const void *a, const void *b)
 {
 	const struct src_interval *x = a, *y = b;
 
@@ -19,20 +20,19 @@ static int by_lo(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* True where interval `a` hides `b` (indices into the sorted array). */
+/* True if interval `a` hides `b` (indices into the sorted array). */
 static bool hides(const struct src_interval *v, uint32_t a, uint32_t b)
 {
 	return v[a].depth != v[b].depth ? v[a].depth > v[b].depth : a > b;
 }
 
-typedef VEC(uint32_t) heap_vec;
+typedef VEC(uint32_t) open_intervals;
 
-static int heap_put(heap_vec *h, const struct src_interval *v, uint32_t x)
+static void open_interval(open_intervals *h, const struct src_interval *v, uint32_t x)
 {
 	size_t i = h->n;
 
-	if (vec_push(h, x))
-		return -1;
+	vec_xpush(h, x);
 	while (i && hides(v, h->v[i], h->v[(i - 1) / 2])) {
 		uint32_t t = h->v[i];
 
@@ -40,10 +40,9 @@ static int heap_put(heap_vec *h, const struct src_interval *v, uint32_t x)
 		h->v[(i - 1) / 2] = t;
 		i = (i - 1) / 2;
 	}
-	return 0;
 }
 
-static void heap_pop(heap_vec *h, const struct src_interval *v)
+static void close_interval(open_intervals *h, const struct src_interval *v)
 {
 	size_t i = 0;
 
@@ -65,55 +64,49 @@ static void heap_pop(heap_vec *h, const struct src_interval *v)
 	}
 }
 
-static int emit(src_segments *out, uint64_t lo, uint32_t id)
+static void put_segment(src_segments *out, uint64_t lo, uint32_t id)
 {
 	struct src_segment seg = { lo, id };
 
 	if (out->n && vec_last(out)->lo == lo) {
 		vec_last(out)->id = id;
-		return 0;
+		return;
 	}
 	if (out->n ? vec_last(out)->id == id : id == SRC_NONE)
-		return 0;
-	return vec_push(out, seg);
+		return;
+	vec_xpush(out, seg);
 }
 
-/* Closes what ends at or before `until`, saying what shows from each end on. */
-static int close_until(heap_vec *h, const struct src_interval *v, uint64_t until, bool all,
-		       src_segments *out)
+/* Closes the intervals that end at or before `until`, and puts a segment for each end. */
+static void close_until(open_intervals *h, const struct src_interval *v, uint64_t until, bool all,
+			src_segments *out)
 {
 	while (h->n && (all || v[h->v[0]].hi <= until)) {
 		uint64_t end = v[h->v[0]].hi;
 
 		do
-			heap_pop(h, v);
+			close_interval(h, v);
 		while (h->n && v[h->v[0]].hi <= end);
-		if (emit(out, end, h->n ? v[h->v[0]].id : SRC_NONE))
-			return -1;
+		put_segment(out, end, h->n ? v[h->v[0]].id : SRC_NONE);
 	}
-	return 0;
 }
 
-int src_flatten(src_intervals *in, src_segments *out)
+void src_flatten(src_intervals *in, src_segments *out)
 {
-	heap_vec open = VEC_INIT;
-	int rc = -1;
+	open_intervals open = VEC_INIT;
 
-	vec_sort(in, by_lo);
+	vec_sort(in, interval_by_lo);
 	for (size_t i = 0; i < in->n; i++) {
 		if (in->v[i].lo >= in->v[i].hi)
 			continue;
-		if (close_until(&open, in->v, in->v[i].lo, false, out) ||
-		    heap_put(&open, in->v, (uint32_t)i) ||
-		    emit(out, in->v[i].lo, in->v[open.v[0]].id))
-			goto out;
+		close_until(&open, in->v, in->v[i].lo, false, out);
+		open_interval(&open, in->v, (uint32_t)i);
+		put_segment(out, in->v[i].lo, in->v[open.v[0]].id);
 	}
-	rc = close_until(&open, in->v, 0, true, out);
-	assert(rc || !open.n);
+	close_until(&open, in->v, 0, true, out);
+	assert(!open.n);
 	assert(pairs_hold(out->n, i, out->v[i].lo < out->v[i + 1].lo));
-out:
 	vec_free(&open);
-	return rc;
 }
 
 uint32_t src_segment_at(const struct src_segment *v, size_t n, uint64_t addr)
@@ -122,8 +115,8 @@ uint32_t src_segment_at(const struct src_segment *v, size_t n, uint64_t addr)
 
 	if (!n || addr < v[0].lo)
 		return SRC_NONE;
-	while (n >
-	       1) { /* the last segment that begins at or before addr; no branch to mispredict */
+	/* the last segment that begins at or before addr; no branch to mispredict */
+	while (n > 1) {
 		size_t half = n / 2;
 
 		base += base[half].lo <= addr ? half : 0;

@@ -7,7 +7,9 @@
  */
 #include "symbol/dwarf/source_tables.h"
 
-static int add_row(struct src_line_tab *t, Dwarf_Line *line)
+#include "base/xalloc.h"
+
+static void add_line_row(struct src_line_tab *t, Dwarf_Line *line)
 {
 	struct src_row row = { 0, SRC_NONE, 0, 0 };
 	unsigned discriminator = 0;
@@ -17,11 +19,11 @@ static int add_row(struct src_line_tab *t, Dwarf_Line *line)
 	int no = 0;
 
 	if (dwarf_lineaddr(line, &row.addr) || dwarf_lineendsequence(line, &end))
-		return 0;
+		return;
 	if (!end) {
 		if (dwarf_line_file(line, &files, &file) || file >= SRC_NONE ||
 		    dwarf_lineno(line, &no))
-			return 0;
+			return;
 		row.file = (uint32_t)file;
 		row.line = no > 0 ? (uint32_t)no : 0;
 		if (!dwarf_linediscriminator(line, &discriminator))
@@ -32,13 +34,13 @@ static int add_row(struct src_line_tab *t, Dwarf_Line *line)
 
 		if (last->addr == row.addr) {
 			*last = row;
-			return 0;
+			return;
 		}
 		if (last->file == row.file && last->line == row.line &&
 		    last->discriminator == row.discriminator)
-			return 0;
+			return;
 	}
-	return vec_push(&t->rows, row);
+	vec_xpush(&t->rows, row);
 }
 
 void src_lines_free(struct src_line_tab *t)
@@ -52,18 +54,18 @@ void src_lines_free(struct src_line_tab *t)
 
 struct src_line_tab *src_read_lines(struct source *s, Dwarf_Die *unit)
 {
-	struct src_line_tab *t = calloc(1, sizeof(*t));
+	struct src_line_tab *t = xcalloc(1, sizeof(*t));
 	Dwarf_Lines *lines = NULL;
 	Dwarf_Files *files;
 	size_t n = 0, n_files;
-	int rc = 0;
 
-	if (!t || dwarf_getsrclines(unit, &lines, &n))
+	if (dwarf_getsrclines(unit, &lines, &n))
 		return t;
-	if (!dwarf_getsrcfiles(unit, &files, &n_files))
-		rc = src_name_files(s, unit, files, n_files, &t->files) ||
-		     src_sum_files(s, unit, &t->files);
-	for (size_t i = 0; i < n && !rc; i++) {
+	if (!dwarf_getsrcfiles(unit, &files, &n_files)) {
+		src_name_files(s, unit, files, n_files, &t->files);
+		src_sum_files(s, unit, &t->files);
+	}
+	for (size_t i = 0; i < n; i++) {
 		Dwarf_Line *line = dwarf_onesrcline(lines, i);
 		Dwarf_Addr addr;
 		bool end = false;
@@ -71,10 +73,7 @@ struct src_line_tab *src_read_lines(struct source *s, Dwarf_Die *unit)
 		if (!line || dwarf_lineaddr(line, &addr) || dwarf_lineendsequence(line, &end))
 			continue;
 		if (end || src_is_code(s, addr))
-			rc = add_row(t, line);
+			add_line_row(t, line);
 	}
-	if (!rc)
-		return t;
-	src_lines_free(t);
-	return NULL;
+	return t;
 }

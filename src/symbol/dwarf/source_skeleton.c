@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * source_skeleton - split units joined with their skeletons, without libdw opening what a file
- * names.
+ * source_skeleton - split units joined with their skeletons, without libdw opening named files.
  *
  * libdw joins the two only if it finds the split unit's file by itself, by the name that the
  * skeleton has. So it gets skeletons that we make: an ELF file in memory with one skeleton for each
@@ -23,6 +22,7 @@
 
 #include "base/buf.h"
 #include "base/file_in.h"
+#include "base/xalloc.h"
 #include "symbol/dwarf/source_tables.h"
 
 enum { INFO, ABBREV, ADDR, RANGES, STR, SECTIONS, DIR_MAX = 4096 };
@@ -38,28 +38,28 @@ struct made {
 	struct buf file;
 };
 
-static void put(const struct made *m, struct buf *b, uint64_t v, size_t bytes)
+static void put_elf_number(const struct made *m, struct buf *b, uint64_t v, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)
 		buf_putc(b, (char)(v >> 8 * (m->big ? bytes - 1 - i : i)));
 }
 
-static void put_word(struct made *m, uint64_t v)
+static void put_file_word(struct made *m, uint64_t v)
 {
-	put(m, &m->file, v, m->is64 ? 8 : 4);
+	put_elf_number(m, &m->file, v, m->is64 ? 8 : 4);
 }
 
 static void put_section(struct made *m, size_t name, uint32_t type, uint64_t at, uint64_t len)
 {
-	put(m, &m->file, name, 4);
-	put(m, &m->file, type, 4);
-	put_word(m, 0); /* flags */
-	put_word(m, 0); /* address */
-	put_word(m, at);
-	put_word(m, len);
-	put(m, &m->file, 0, 8); /* link, info */
-	put_word(m, 1);		/* alignment */
-	put_word(m, 0);
+	put_elf_number(m, &m->file, name, 4);
+	put_elf_number(m, &m->file, type, 4);
+	put_file_word(m, 0); /* flags */
+	put_file_word(m, 0); /* address */
+	put_file_word(m, at);
+	put_file_word(m, len);
+	put_elf_number(m, &m->file, 0, 8); /* link, info */
+	put_file_word(m, 1);		   /* alignment */
+	put_file_word(m, 0);
 }
 
 /* The sections one after the other, then their names, then their headers. */
@@ -81,18 +81,18 @@ static void make_file(struct made *m)
 	buf_putc(f, m->big ? ELFDATA2MSB : ELFDATA2LSB);
 	buf_putc(f, EV_CURRENT);
 	buf_fill(f, '\0', EI_NIDENT - EI_VERSION - 1);
-	put(m, f, ET_REL, 2);
-	put(m, f, m->machine, 2);
-	put(m, f, EV_CURRENT, 4);
-	put_word(m, 0); /* entry */
-	put_word(m, 0); /* program headers */
-	put_word(m, end + 1 + names + pad);
-	put(m, f, 0, 4); /* flags */
-	put(m, f, head, 2);
-	put(m, f, 0, 4); /* program headers: size, number */
-	put(m, f, m->is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr), 2);
-	put(m, f, shnum, 2);
-	put(m, f, shnum - 1, 2);
+	put_elf_number(m, f, ET_REL, 2);
+	put_elf_number(m, f, m->machine, 2);
+	put_elf_number(m, f, EV_CURRENT, 4);
+	put_file_word(m, 0); /* entry */
+	put_file_word(m, 0); /* program headers */
+	put_file_word(m, end + 1 + names + pad);
+	put_elf_number(m, f, 0, 4); /* flags */
+	put_elf_number(m, f, head, 2);
+	put_elf_number(m, f, 0, 4); /* program headers: size, number */
+	put_elf_number(m, f, m->is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr), 2);
+	put_elf_number(m, f, shnum, 2);
+	put_elf_number(m, f, shnum - 1, 2);
 	for (size_t i = 0; i < SECTIONS; i++)
 		buf_put(f, m->section[i].s, m->section[i].len);
 	buf_putc(f, '\0');
@@ -115,40 +115,30 @@ static void put_uleb(struct buf *b, unsigned v)
 /* 1: a skeleton of DWARF 5; 2: one of DWARF 4. */
 static void make_abbrevs(struct made *m)
 {
-	static const unsigned v[] = { 1,
-				      DW_TAG_skeleton_unit,
-				      DW_CHILDREN_no,
-				      DW_AT_dwo_name,
-				      DW_FORM_string,
-				      DW_AT_comp_dir,
-				      DW_FORM_string,
-				      DW_AT_addr_base,
-				      DW_FORM_sec_offset,
-				      DW_AT_low_pc,
-				      DW_FORM_addr,
-				      0,
-				      0,
-				      2,
-				      DW_TAG_compile_unit,
-				      DW_CHILDREN_no,
-				      DW_AT_GNU_dwo_name,
-				      DW_FORM_string,
-				      DW_AT_comp_dir,
-				      DW_FORM_string,
-				      DW_AT_GNU_addr_base,
-				      DW_FORM_sec_offset,
-				      DW_AT_low_pc,
-				      DW_FORM_addr,
-				      DW_AT_GNU_ranges_base,
-				      DW_FORM_sec_offset,
-				      DW_AT_GNU_dwo_id,
-				      DW_FORM_data8,
-				      0,
-				      0,
-				      0 };
+	static const uint16_t attrs[2][7][2] = {
+		{ { DW_AT_dwo_name, DW_FORM_string },
+		  { DW_AT_comp_dir, DW_FORM_string },
+		  { DW_AT_addr_base, DW_FORM_sec_offset },
+		  { DW_AT_low_pc, DW_FORM_addr } },
+		{ { DW_AT_GNU_dwo_name, DW_FORM_string },
+		  { DW_AT_comp_dir, DW_FORM_string },
+		  { DW_AT_GNU_addr_base, DW_FORM_sec_offset },
+		  { DW_AT_low_pc, DW_FORM_addr },
+		  { DW_AT_GNU_ranges_base, DW_FORM_sec_offset },
+		  { DW_AT_GNU_dwo_id, DW_FORM_data8 } },
+	};
+	struct buf *b = &m->section[ABBREV];
 
-	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++)
-		put_uleb(&m->section[ABBREV], v[i]);
+	for (unsigned k = 0; k < 2; k++) {
+		put_uleb(b, k + 1);
+		put_uleb(b, k ? DW_TAG_compile_unit : DW_TAG_skeleton_unit);
+		buf_putc(b, DW_CHILDREN_no);
+		for (unsigned i = 0; !i || attrs[k][i - 1][0]; i++) {
+			put_uleb(b, attrs[k][i][0]);
+			put_uleb(b, attrs[k][i][1]);
+		}
+	}
+	buf_putc(b, 0);
 }
 
 /* ---- the program's skeletons ------------------------------------------------------------- */
@@ -160,7 +150,7 @@ struct skeleton {
 	const char *dir;
 };
 
-static uint64_t offset_of(Dwarf_Die *die, unsigned name)
+static uint64_t offset_attr(Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute a;
 	Dwarf_Word v;
@@ -179,8 +169,8 @@ static bool read_skeleton(const Dwarf_Die *unit, struct skeleton *k)
 	    k->type != DW_UT_skeleton || (k->address_size != 4 && k->address_size != 8))
 		return false;
 	new = k->version > 4;
-	k->addr_base = offset_of(&die, new ? DW_AT_addr_base : DW_AT_GNU_addr_base);
-	k->ranges_base = new ? 0 : offset_of(&die, DW_AT_GNU_ranges_base);
+	k->addr_base = offset_attr(&die, new ? DW_AT_addr_base : DW_AT_GNU_addr_base);
+	k->ranges_base = new ? 0 : offset_attr(&die, DW_AT_GNU_ranges_base);
 	if (k->addr_base > UINT32_MAX || k->ranges_base > UINT32_MAX)
 		return false;
 	if (dwarf_lowpc(&die, &k->low) &&
@@ -197,28 +187,27 @@ static void put_skeleton(struct made *m, const struct skeleton *k, const char *n
 	size_t size = k->address_size;
 	struct buf unit = BUF_INIT;
 
-	put(m, &unit, k->version, 2);
+	put_elf_number(m, &unit, k->version, 2);
 	if (k->version > 4)
-		put(m, &unit, DW_UT_skeleton, 1);
+		put_elf_number(m, &unit, DW_UT_skeleton, 1);
 	if (k->version > 4)
-		put(m, &unit, size, 1);
-	put(m, &unit, 0, 4); /* of the abbreviations */
+		put_elf_number(m, &unit, size, 1);
+	put_elf_number(m, &unit, 0, 4); /* of the abbreviations */
 	if (k->version > 4)
-		put(m, &unit, k->id, 8);
+		put_elf_number(m, &unit, k->id, 8);
 	else
-		put(m, &unit, size, 1);
+		put_elf_number(m, &unit, size, 1);
 	buf_putc(&unit, k->version > 4 ? 1 : 2);
 	buf_put(&unit, name, strlen(name) + 1);
 	buf_put(&unit, k->dir, strlen(k->dir) + 1);
-	put(m, &unit, k->addr_base, 4);
-	put(m, &unit, k->low, size);
+	put_elf_number(m, &unit, k->addr_base, 4);
+	put_elf_number(m, &unit, k->low, size);
 	if (k->version <= 4) {
-		put(m, &unit, k->ranges_base, 4);
-		put(m, &unit, k->id, 8);
+		put_elf_number(m, &unit, k->ranges_base, 4);
+		put_elf_number(m, &unit, k->id, 8);
 	}
-	put(m, &m->section[INFO], unit.len, 4);
+	put_elf_number(m, &m->section[INFO], unit.len, 4);
 	buf_put(&m->section[INFO], unit.s, unit.len);
-	m->section[INFO].failed |= unit.failed;
 	buf_free(&unit);
 }
 
@@ -245,21 +234,17 @@ static void copy_section(struct source *s, const char *name, struct buf *out)
 	}
 }
 
-static int begin(struct src_made *to, struct made *m)
+static bool begin_made(struct src_made *to, struct made *m)
 {
-	bool failed = false;
-
 	make_file(m);
-	for (size_t i = 0; i < SECTIONS; i++) {
-		failed |= m->section[i].failed;
+	for (size_t i = 0; i < SECTIONS; i++)
 		buf_free(&m->section[i]);
-	}
 	to->bytes = m->file;
-	if (failed || m->file.failed)
-		return -1;
 	to->elf = elf_memory(to->bytes.s, to->bytes.len);
 	to->dw = to->elf ? dwarf_begin_elf(to->elf, DWARF_C_READ, NULL) : NULL;
-	return to->dw ? 0 : -1;
+	if (to->dw)
+		(void)dwarf_new_oom_handler(to->dw, nomem_die);
+	return to->dw != NULL;
 }
 
 static void made_like(const struct source *s, struct made *m)
@@ -282,7 +267,7 @@ void src_made_end(struct src_made *m)
 	memset(m, 0, sizeof(*m));
 }
 
-int src_make_strings(const struct source *s, struct src_made *to, const void *strings, size_t len)
+bool src_make_strings(const struct source *s, struct src_made *to, const void *strings, size_t len)
 {
 	struct made m;
 
@@ -290,16 +275,11 @@ int src_make_strings(const struct source *s, struct src_made *to, const void *st
 	buf_fill(&m.section[INFO], '\0', 4);
 	buf_put(&m.section[STR], strings, len);
 	make_abbrevs(&m);
-	return begin(to, &m);
-}
-
-int src_make_nothing(struct source *s)
-{
-	return src_make_strings(s, &s->nothing, "", 1);
+	return begin_made(to, &m);
 }
 
 /* Their units, in the order in which they were made: that of the program's. */
-static int pair_units(struct source *s)
+static void pair_units(struct source *s)
 {
 	Dwarf_CU *cu = NULL;
 	size_t unit = 0;
@@ -307,62 +287,47 @@ static int pair_units(struct source *s)
 	while (!dwarf_get_units(s->skeletons.dw, cu, &cu, NULL, NULL, NULL, NULL)) {
 		struct src_split split = { .made = cu };
 		struct skeleton k;
-		uint64_t *at;
 
 		while (unit < s->units.n && !read_skeleton(&s->units.v[unit].die, &k))
 			unit++;
 		if (unit == s->units.n)
 			break;
 		split.die = &s->units.v[unit++].die;
-		at = u64map_at(&s->split_of, (uint64_t)(uintptr_t)split.die->cu, NULL);
-		if (!at || vec_push(&s->splits, split))
-			return -1;
-		*at = s->splits.n;
+		vec_xpush(&s->splits, split);
+		*u64map_xat(&s->split_of, (uint64_t)(uintptr_t)split.die->cu, NULL) = s->splits.n;
 	}
-	return 0;
 }
 
-static bool has_skeletons(const struct source *s)
+void src_make_skeletons(struct source *s)
 {
 	struct skeleton k;
-
-	vec_each (&s->units, const struct src_unit *, u)
-		if (read_skeleton(&u->die, &k))
-			return true;
-	return false;
-}
-
-int src_make_skeletons(struct source *s)
-{
 	struct made m;
 	char name[40];
+	bool any = false;
 
-	if (!has_skeletons(s))
-		return 0;
-	s->split_fd = memfd_create("cyclade-split", MFD_CLOEXEC);
+	vec_each (&s->units, const struct src_unit *, u)
+		any = any || read_skeleton(&u->die, &k);
+	if (any)
+		s->split_fd = memfd_create("cyclade-split", MFD_CLOEXEC);
 	if (s->split_fd < 0)
-		return 0;
+		return;
 	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", s->split_fd);
 	made_like(s, &m);
 	make_abbrevs(&m);
-	vec_each (&s->units, const struct src_unit *, u) {
-		struct skeleton k;
-
+	vec_each (&s->units, const struct src_unit *, u)
 		if (read_skeleton(&u->die, &k))
 			put_skeleton(&m, &k, name);
-	}
 	copy_section(s, ".debug_addr", &m.section[ADDR]);
 	copy_section(s, ".debug_ranges", &m.section[RANGES]);
-	if (begin(&s->skeletons, &m))
-		return -1;
-	(void)dwarf_new_oom_handler(s->skeletons.dw, src_no_memory);
+	if (!begin_made(&s->skeletons, &m))
+		return;
 	(void)dwarf_setalt(s->skeletons.dw, s->nothing.dw);
-	return pair_units(s);
+	pair_units(s);
 }
 
 /* ---- joining ----------------------------------------------------------------------------- */
 
-static bool write_all(int fd, const uint8_t *p, size_t len)
+static bool write_copy(int fd, const uint8_t *p, size_t len)
 {
 	while (len) {
 		ssize_t n = write(fd, p, len);
@@ -379,7 +344,7 @@ int src_copy(const struct file_map *m)
 {
 	int fd = memfd_create("cyclade-split", MFD_CLOEXEC);
 
-	if (fd < 0 || write_all(fd, m->p, m->len))
+	if (fd < 0 || write_copy(fd, m->p, m->len))
 		return fd;
 	(void)close(fd);
 	return -1;
@@ -390,12 +355,12 @@ bool src_join(struct source *s, struct src_split *split, int fd)
 	Dwarf *dw;
 
 	memset(&split->contents, 0, sizeof(split->contents));
-	/* libdw maps what is there, so each file has a descriptor of its own behind the number */
+	/* libdw maps the file, so each file has a descriptor of its own behind the number */
 	if (dup3(fd, s->split_fd, O_CLOEXEC) >= 0 &&
 	    !dwarf_cu_info(split->made, NULL, NULL, NULL, &split->contents, NULL, NULL, NULL) &&
 	    split->contents.addr) {
 		dw = dwarf_cu_getdwarf(split->contents.cu);
-		(void)dwarf_new_oom_handler(dw, src_no_memory);
+		(void)dwarf_new_oom_handler(dw, nomem_die);
 		(void)dwarf_setalt(dw, s->nothing.dw);
 	}
 	return split->contents.addr != NULL;

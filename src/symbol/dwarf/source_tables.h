@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * source_tables - what the files of source share: the unit table, a unit's rows and inlined calls,
+ * source_tables - shared by the files of source: the unit table, a unit's rows and inlined calls,
  * and the flattening of overlapping intervals into disjoint ones.
  *
  * Everything here reads DWARF, which is hostile: depths, chains and counts are bounded, and the
@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/file_in.h"
 #include "base/hash.h"
+#include "base/nomem.h"
 #include "base/vec.h"
 #include "symbol/source.h"
 
@@ -55,8 +56,8 @@ struct src_segment {
 typedef VEC(struct src_interval) src_intervals;
 typedef VEC(struct src_segment) src_segments;
 
-/* Sorts `in` and fills `out`. -1 when out of memory. */
-int src_flatten(src_intervals *in, src_segments *out) MUST_USE;
+/* Sorts `in` and fills `out`. */
+void src_flatten(src_intervals *in, src_segments *out);
 uint32_t src_segment_at(const struct src_segment *v, size_t n, uint64_t addr);
 
 struct src_row { /* holds up to the next row's address */
@@ -93,7 +94,7 @@ struct src_call { /* one inlined call */
 	uint32_t parent; /* the inlined call around it, or SRC_NONE */
 };
 
-/* By number, as line rows and call sites have it; full names (source.h), NULL for what has none. */
+/* By number, as line rows and call sites have it; full names (source.h), NULL: it has none. */
 typedef VEC(const char *) src_file_names;
 
 struct src_line_tab {
@@ -142,21 +143,20 @@ struct source {
 	/* Where its file is: `path` is below `root` (NULL: none); NULL: it is memory, and names
 	 * nothing beside it. */
 	char *root, *path;
-	uid_t user;	     /* who may read what the file names */
+	uid_t user;	     /* who may read the files that it names */
 	struct file_map map; /* NULL bytes: they are the caller's */
-	struct file_map own; /* what libelf works on: it writes to a file that is packed */
-	bool foreign;	     /* others can write it: what it makes us keep is charged */
+	struct file_map own; /* the bytes for libelf: it writes to a file that is packed */
+	bool foreign;	     /* others can write it: memory for it is charged */
 	size_t charged;	     /* to the budget of base/file_in.h */
 	Elf *elf;
 	Dwarf *dw;
 	size_t file_size;
 	bool raw_names;		       /* set before the first look-up: do not demangle */
 	struct line_sections sections; /* unpacked */
-	bool spoiled;		       /* libdw had no memory for it: not read again */
 	VEC(struct src_unit) units;
 	src_segments where; /* ids are into units */
 	VEC(struct src_exec) exec;
-	/* What follows is written while reading a unit, under the lock (libdw is not thread-safe).
+	/* The rest is written while reading a unit, under the lock (libdw is not thread-safe).
 	 */
 	pthread_mutex_t lock;
 	struct arena arena;
@@ -177,42 +177,49 @@ struct source {
 	struct err beside;	   /* the first file beside it that was there and is not used */
 };
 
-/* libdw's handler for lack of memory: each Dwarf must have it. */
-void src_no_memory(void) __attribute__((noreturn));
-/* Takes memory for what a file of others makes us keep; false: too much. Given back by
+/* Around everything that calls libdw: it is not thread-safe, and returns no reason if memory runs
+ * out. */
+static inline void src_lock(struct source *s)
+{
+	(void)pthread_mutex_lock(&s->lock);
+	nomem_begin();
+}
+
+static inline void src_unlock(struct source *s)
+{
+	nomem_end();
+	(void)pthread_mutex_unlock(&s->lock);
+}
+
+/* Charges memory that a file of others costs; false: too much. Given back by
  * source_free(). */
 bool src_charge(struct source *s, size_t bytes) MUST_USE;
 /* Gives back some of it before. */
 void src_discharge(struct source *s, size_t bytes);
-/* libelf and libdw over a file's bytes, which stay; `own` is to be closed after both. */
+/* libelf and libdw over a file's bytes, which stay; `own` is to be closed after both. nomem_die()
+ * is libdw's handler for lack of memory: each Dwarf must have it. */
 int src_begin(struct source *s, const struct file_map *m, struct file_map *own, Elf **elf,
 	      Dwarf **dw) MUST_USE;
 
-/* Calls fn(ctx), which may call libdw. Returns false if memory runs out in libdw. Call it under the
- * lock once there are several threads. */
-bool src_read_dwarf(struct source *s, void (*fn)(void *ctx), void *ctx) MUST_USE;
-/* True where code can be at `addr`. Linkers leave dropped functions' debug information at 0 or -1.
+/* True if code can be at `addr`. Linkers leave dropped functions' debug information at 0 or -1.
  */
 bool src_is_code(const struct source *s, uint64_t addr);
 
-/* Make one of a unit's tables; NULL only for lack of memory (broken DWARF gives what could be
- * read).
- */
+/* Make one of a unit's tables. Broken DWARF gives a part of it. */
 struct src_line_tab *src_read_lines(struct source *s, Dwarf_Die *unit) MUST_USE;
 struct src_call_tab *src_read_inlines(struct source *s, Dwarf_Die *unit) MUST_USE;
 struct src_file_tab *src_read_files(struct source *s, Dwarf_Die *unit) MUST_USE;
-/* source_names.c: the full names of a unit's n files; and what the unit's own line program knows of
- * their contents, kept for source_file_sum(). -1: out of memory. */
-int src_name_files(struct source *s, Dwarf_Die *unit, Dwarf_Files *files, size_t n,
-		   src_file_names *out) MUST_USE;
-int src_sum_files(struct source *s, Dwarf_Die *unit, const src_file_names *names) MUST_USE;
+/* source_names.c: the full names of a unit's n files; and the sums of their contents in the unit's
+ * own line program, kept for source_file_sum(). */
+void src_name_files(struct source *s, Dwarf_Die *unit, Dwarf_Files *files, size_t n,
+		    src_file_names *out);
+void src_sum_files(struct source *s, Dwarf_Die *unit, const src_file_names *names);
 /* The full name of file number `file` of the unit that `die` is in, without "." and ".."; in the
- * arena. NULL: unknown. -1: out of memory. */
-int src_decl_path(struct source *s, Dwarf_Die *die, uint32_t file, const char **out) MUST_USE;
-/* source_apart.c, under the lock: the functions of one name that look-ups met. -1: out of memory.
- */
-int src_meet(struct source *s, struct src_name *name) MUST_USE;
-int src_set_apart(struct source *s, struct src_decl *d) MUST_USE; /* sets d->apart */
+ * arena. NULL: unknown. */
+const char *src_decl_path(struct source *s, Dwarf_Die *die, uint32_t file);
+/* source_apart.c, under the lock: the functions of one name that look-ups met. */
+void src_meet(struct source *s, struct src_name *name);
+void src_set_apart(struct source *s, struct src_decl *d); /* sets d->apart */
 void src_find_line_sections(struct source *s);
 void src_lines_free(struct src_line_tab *t); /* NULL is fine */
 void src_inlines_free(struct src_call_tab *t);
@@ -223,16 +230,12 @@ void src_files_free(struct src_file_tab *t);
 Dwarf_Die src_contents(struct source *s, const Dwarf_Die *unit);
 /* The skeleton of the unit that a DIE of contents is in; NULL: it is in no such unit. */
 const Dwarf_Die *src_skeleton(const struct source *s, const Dwarf_Die *die);
-/* Gives libdw dwz's alternate file, or one without anything: else it would open one. -1: out of
- * memory. */
-int src_find_alternate(struct source *s) MUST_USE;
+/* Gives libdw dwz's alternate file, or one without anything: else it would open one. */
+void src_find_alternate(struct source *s);
 
-/* source_skeleton.c. -1: out of memory. */
-int src_make_nothing(struct source *s) MUST_USE;
-/* No units, and these strings. */
-int src_make_strings(const struct source *s, struct src_made *to, const void *strings,
-		     size_t len) MUST_USE;
-int src_make_skeletons(struct source *s) MUST_USE;
+/* source_skeleton.c. A file without units that has these strings; false: libdw does not read it. */
+bool src_make_strings(const struct source *s, struct src_made *to, const void *strings, size_t len);
+void src_make_skeletons(struct source *s);
 void src_made_end(struct src_made *m);
 /* A descriptor of memory with the file's bytes; -1: there is none. The caller closes it. */
 int src_copy(const struct file_map *m) MUST_USE;

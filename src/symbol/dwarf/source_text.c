@@ -6,16 +6,16 @@
 #include <unistd.h>
 
 #include "base/file_in.h"
-#include "base/nomem.h"
+#include "base/xalloc.h"
 
-static bool is_same(const struct stat *a, const struct stat *b)
+static bool is_same_text(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
 /* Ends each line with a NUL, in place, where "\n" or "\r\n" did. */
-static int split_lines(struct source_text *t)
+static void split_lines(struct source_text *t)
 {
 	char *to = t->text.s, *from = to, *line = to;
 	char *end = to ? to + strnlen(to, t->text.len) : NULL;
@@ -28,21 +28,17 @@ static int split_lines(struct source_text *t)
 		*to++ = c == '\n' ? '\0' : c;
 		if (c != '\n' && from < end)
 			continue;
-		if (t->lines++ % SOURCE_STEP == 0 &&
-		    vec_push(&t->step, (uint32_t)(line - t->text.s)))
-			return -1;
+		if (t->lines++ % SOURCE_STEP == 0)
+			vec_xpush(&t->step, (uint32_t)(line - t->text.s));
 		line = to;
 	}
 	if (to)
 		*to = '\0'; /* there is room: buf_str() ends a text so */
 	t->kept = true;
-	return 0;
 }
 
-static void free_text(struct source_text *t)
+static void source_text_free(struct source_text *t)
 {
-	if (!t)
-		return;
 	buf_free(&t->text);
 	vec_free(&t->step);
 	free(t);
@@ -60,36 +56,27 @@ const struct source_text *source_shelf_text(struct source_shelf *s, int fd, cons
 
 	vec_each (&s->text, struct source_text **, it) {
 		t = *it;
-		if (is_same(&t->st, st) && (!sum || t->summed) &&
+		if (is_same_text(&t->st, st) && (!sum || t->summed) &&
 		    (t->kept || !source_text_is(t, sum))) {
 			(void)close(fd);
 			return t;
 		}
 	}
-	t = calloc(1, sizeof(*t));
-	if (!t || vec_push(&s->text, t)) {
-		nomem_note();
-		free(t);
-		(void)close(fd);
+	t = xcalloc(1, sizeof(*t));
+	t->st = *st;
+	if (file_in_slurp(&t->text, fd, st, SOURCE_MAX, path, NULL)) {
+		source_text_free(t);
 		return NULL;
 	}
-	t->st = *st;
-	if (file_in_slurp(&t->text, fd, st, SOURCE_MAX, path, NULL))
-		goto none;
+	vec_xpush(&s->text, t);
 	t->summed = sum;
 	if (sum)
 		md5(buf_str(&t->text), t->text.len, t->md5);
-	if (!source_text_is(t, sum)) {
+	if (source_text_is(t, sum))
+		split_lines(t);
+	else
 		buf_free(&t->text);
-		return t;
-	}
-	if (!split_lines(t))
-		return t;
-	nomem_note();
-none:
-	s->text.n--;
-	free_text(t);
-	return NULL;
+	return t;
 }
 
 const char *source_text_line(const struct source_text *t, size_t line)
@@ -107,6 +94,6 @@ const char *source_text_line(const struct source_text *t, size_t line)
 void source_shelf_free(struct source_shelf *s)
 {
 	vec_each (&s->text, struct source_text **, it)
-		free_text(*it);
+		source_text_free(*it);
 	vec_free(&s->text);
 }

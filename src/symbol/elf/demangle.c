@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/nomem.h"
 #include "symbol/demangle.h"
 
 #include <setjmp.h>
@@ -36,7 +37,7 @@ static void sink_put(const char *s, size_t n, void *opaque)
 
 typedef int (*by_callback)(const char *name, int options, demangle_callbackref put, void *opaque);
 
-static bool run(struct sink *k, by_callback fn, const char *name)
+static bool run_demangler(struct sink *k, by_callback fn, const char *name)
 {
 	k->len = 0;
 	k->full = false;
@@ -45,9 +46,9 @@ static bool run(struct sink *k, by_callback fn, const char *name)
 	return fn(name, DMGL_NO_OPTS, sink_put, k) && k->len && !k->full;
 }
 
-/* D has no such interface. Its back references (Q) are what makes output explode; real names have
+/* D has no such interface. Its back references (Q) make output explode; real names have
  * few. */
-static bool run_d(struct sink *k, const char *name, size_t len)
+static bool run_d_demangler(struct sink *k, const char *name, size_t len)
 {
 	unsigned refs = 0;
 	bool ok = false;
@@ -82,17 +83,17 @@ static bool is_rust_legacy(const char *s, size_t len)
 	return false;
 }
 
-static bool readable(struct sink *k, const char *s, size_t len)
+static bool demangle_to(struct sink *k, const char *s, size_t len)
 {
 	if (s[0] == '_' && s[1] == 'R')
-		return run(k, rust_demangle_callback, s);
+		return run_demangler(k, rust_demangle_callback, s);
 	if (s[0] == '_' && s[1] == 'D' && s[2] >= '1' && s[2] <= '9')
-		return run_d(k, s, len);
+		return run_d_demangler(k, s, len);
 	if (s[0] != '_' || (s[1] != 'Z' && strncmp(s, "___Z", 4) != 0))
 		return false;
-	if (is_rust_legacy(s, len) && run(k, rust_demangle_callback, s))
+	if (is_rust_legacy(s, len) && run_demangler(k, rust_demangle_callback, s))
 		return true;
-	return run(k, cplus_demangle_v3_callback, s);
+	return run_demangler(k, cplus_demangle_v3_callback, s);
 }
 
 const char *demangle(struct arena *a, const char *name)
@@ -120,11 +121,12 @@ const char *demangle(struct arena *a, const char *name)
 		s = plain;
 	}
 	k.out = out;
-	if (!readable(&k, s, len - tail))
+	if (!demangle_to(&k, s, len - tail))
 		return name;
-	copy = arena_alloc(a, k.len + tail + 1);
+	copy = arena_alloc(a, k.len + tail +
+				      1); /* libiberty has an xmemdup() of its own: no xalloc.h */
 	if (!copy)
-		return NULL;
+		nomem_die();
 	memcpy(copy, out, k.len);
 	if (at)
 		memcpy(copy + k.len, at, tail);

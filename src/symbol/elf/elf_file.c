@@ -83,7 +83,7 @@ static int read_sections(struct elf_file *f, struct err *err)
 	return 0;
 }
 
-static int read_segments(struct elf_file *f, struct err *err)
+static int read_program_headers(struct elf_file *f, struct err *err)
 {
 	uint64_t off = WORD(f, f->p, Ehdr, e_phoff);
 	uint64_t n = U16(f, f->p, Ehdr, e_phnum);
@@ -134,7 +134,7 @@ int elf_file_read(struct elf_file *f, const void *p, size_t len, const char *pat
 	f->type = U16(f, e, Ehdr, e_type);
 	f->machine = U16(f, e, Ehdr, e_machine);
 	f->entry = WORD(f, e, Ehdr, e_entry);
-	if (read_sections(f, err) || read_segments(f, err)) {
+	if (read_sections(f, err) || read_program_headers(f, err)) {
 		elf_file_free(f);
 		return -1;
 	}
@@ -237,7 +237,7 @@ const char *elf_debuglink(const struct elf_file *f, uint32_t *crc)
 	return name;
 }
 
-static bool holds(uint64_t start, uint64_t size, uint64_t x, bool end_too)
+static bool file_holds(uint64_t start, uint64_t size, uint64_t x, bool end_too)
 {
 	return x >= start && (x - start < size || (end_too && x - start == size));
 }
@@ -252,7 +252,7 @@ static bool translate(const struct elf_seg *seg, size_t n, uint64_t x, bool to_o
 
 			if (s->type != PT_LOAD || (pass == 0 && !(s->flags & PF_X)))
 				continue;
-			if (!holds(to_offset ? s->vaddr : s->offset, s->filesz, x, pass == 2))
+			if (!file_holds(to_offset ? s->vaddr : s->offset, s->filesz, x, pass == 2))
 				continue;
 			*out = to_offset ? x - s->vaddr + s->offset : x - s->offset + s->vaddr;
 			return true;

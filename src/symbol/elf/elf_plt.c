@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "symbol/elf/elf_symbols.h"
 
 #define PLT_NAME_MAX  4096
@@ -65,7 +66,7 @@ static const char *dynamic_name(const struct elf_file *f, const struct elf_sec *
 	return (const char *)str->data + off;
 }
 
-static int read_relocations(struct plt *p, const struct elf_sec *s, struct err *err)
+static void read_relocations(struct plt *p, const struct elf_sec *s)
 {
 	const struct elf_file *f = p->f;
 	const struct elf_sec *dynsym = s->link < f->n_sec ? &f->sec[s->link] : NULL;
@@ -83,26 +84,22 @@ static int read_relocations(struct plt *p, const struct elf_sec *s, struct err *
 			slot.target = elf_word(f, r + 2 * word);
 		else if (!irelative)
 			slot.name = dynamic_name(f, dynsym, sym);
-		if ((slot.name || slot.target) && vec_push(&p->slot, slot))
-			return err_nomem(err);
+		if (slot.name || slot.target)
+			vec_xpush(&p->slot, slot);
 	}
-	return 0;
 }
 
-static int by_vaddr(const void *a, const void *b)
+static int slot_by_vaddr(const void *a, const void *b)
 {
 	const struct slot *x = a, *y = b;
 
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
-static int add_stub(struct plt *p, const struct elf_sec *s, uint64_t vaddr, const char *name,
-		    struct err *err)
+static void add_stub(struct plt *p, const struct elf_sec *s, uint64_t vaddr, const char *name)
 {
-	struct raw_sym *r = vec_add(&p->l->raw);
+	struct raw_sym *r = vec_xadd(&p->l->raw);
 
-	if (!r)
-		return err_nomem(err);
 	r->name = name;
 	r->bind = RAW_LOCAL;
 	r->kind = RAW_FUNCTION;
@@ -110,20 +107,18 @@ static int add_stub(struct plt *p, const struct elf_sec *s, uint64_t vaddr, cons
 	r->size = s->addr + s->size - vaddr;
 	if (!addr_map_get(p->map, vaddr, &r->start))
 		p->l->raw.n--;
-	return 0;
 }
 
 /* The stub at `vaddr` jumps through `got`: if that slot has a name, so has the stub. */
-static int name_stub(struct plt *p, const struct elf_sec *s, uint64_t vaddr, uint64_t got,
-		     struct err *err)
+static void name_stub(struct plt *p, const struct elf_sec *s, uint64_t vaddr, uint64_t got)
 {
 	struct slot want = { .vaddr = got };
 	const struct slot *slot;
 	char *name;
 
-	slot = bsearch(&want, p->slot.v, p->slot.n, sizeof(want), by_vaddr);
+	slot = bsearch(&want, p->slot.v, p->slot.n, sizeof(want), slot_by_vaddr);
 	if (!slot)
-		return 0;
+		return;
 	if (slot->name) {
 		size_t n = strnlen(slot->name, PLT_NAME_MAX);
 		const char *version = memchr(slot->name, '@', n);
@@ -131,24 +126,20 @@ static int name_stub(struct plt *p, const struct elf_sec *s, uint64_t vaddr, uin
 		if (version)
 			n = (size_t)(version - slot->name);
 		if (n > PLT_NAMES_MAX - p->put)
-			return 0;
+			return;
 		p->put += n;
-		name = arena_alloc(&p->l->arena, n + sizeof("@plt"));
-		if (name) {
-			memcpy(name, slot->name, n);
-			memcpy(name + n, "@plt", sizeof("@plt"));
-		}
+		name = arena_xalloc(&p->l->arena, n + sizeof("@plt"));
+		memcpy(name, slot->name, n);
+		memcpy(name + n, "@plt", sizeof("@plt"));
 	} else {
-		name = arena_printf(&p->l->arena, "*ABS*+0x%llx@plt",
-				    (unsigned long long)slot->target);
+		name = arena_xprintf(&p->l->arena, "*ABS*+0x%llx@plt",
+				     (unsigned long long)slot->target);
 	}
-	if (!name)
-		return err_nomem(err);
-	return add_stub(p, s, vaddr, name, err);
+	add_stub(p, s, vaddr, name);
 }
 
-/* jmp *slot, behind what may come first: endbr, and the bnd prefix. */
-static int read_x86(struct plt *p, const struct elf_sec *s, struct err *err)
+/* jmp *slot, behind optional prefixes: endbr, and the bnd prefix. */
+static void read_x86_stubs(struct plt *p, const struct elf_sec *s)
 {
 	static const uint8_t at[] = { 0, 1, 4, 5 };
 	const struct elf_sec *got = elf_section(p->f, ".got.plt");
@@ -169,12 +160,10 @@ static int read_x86(struct plt *p, const struct elf_sec *s, struct err *err)
 				slot = (uint32_t)(got->addr + (uint64_t)(int64_t)disp);
 			else
 				continue;
-			if (name_stub(p, s, s->addr + off, slot, err))
-				return -1;
+			name_stub(p, s, s->addr + off, slot);
 			break;
 		}
 	}
-	return 0;
 }
 
 /* A64 code is little-endian whatever the data are. */
@@ -184,7 +173,7 @@ static uint32_t a64(const uint8_t *p)
 }
 
 /* adrp x16, page; ldr x17, [x16, #offset] */
-static int read_aarch64(struct plt *p, const struct elf_sec *s, struct err *err)
+static void read_a64_stubs(struct plt *p, const struct elf_sec *s)
 {
 	const uint32_t bti_c = 0xd503245f;
 
@@ -200,34 +189,18 @@ static int read_aarch64(struct plt *p, const struct elf_sec *s, struct err *err)
 		slot = (pc & ~0xfffULL) + (imm << 12) + (ldr >> 10 & 0xfff) * 8;
 		if (off >= 4 && a64(s->data + off - 4) == bti_c)
 			pc -= 4;
-		if (name_stub(p, s, pc, slot, err))
-			return -1;
+		name_stub(p, s, pc, slot);
 	}
-	return 0;
 }
 
-static int read_stubs(struct plt *p, const struct elf_sec *s, struct err *err)
-{
-	size_t before = p->l->raw.n;
-	int rc;
-
-	rc = p->f->machine == EM_AARCH64 ? read_aarch64(p, s, err) : read_x86(p, s, err);
-	/* what the first stub has before it looks the names up for all */
-	if (!rc && p->l->raw.n > before && !strcmp(s->name, ".plt"))
-		rc = add_stub(p, s, s->addr, ".plt", err);
-	return rc;
-}
-
-int elf_plt_read(struct sym_list *l, const struct elf_file *f, const struct addr_map *map,
-		 struct err *err)
+void elf_plt_read(struct sym_list *l, const struct elf_file *f, const struct addr_map *map)
 {
 	static const char *const stubs[] = { ".plt", ".plt.sec", ".plt.got", ".iplt" };
 	struct plt p = { .l = l, .f = f, .map = map, .slot = VEC_INIT };
 	uint64_t budget = f->len; /* sections that overlap are no reason to read for ever */
-	int rc = -1;
 
 	if (f->machine != EM_X86_64 && f->machine != EM_386 && f->machine != EM_AARCH64)
-		return 0;
+		return;
 	for (size_t i = 0; i < f->n_sec; i++) {
 		const struct elf_sec *s = &f->sec[i];
 
@@ -235,19 +208,23 @@ int elf_plt_read(struct sym_list *l, const struct elf_file *f, const struct addr
 		    (s->type != SHT_RELA && s->type != SHT_REL))
 			continue;
 		budget -= s->size;
-		if (read_relocations(&p, s, err))
-			goto out;
+		read_relocations(&p, s);
 	}
-	vec_sort(&p.slot, by_vaddr);
+	vec_sort(&p.slot, slot_by_vaddr);
 	for (size_t i = 0; p.slot.n && i < sizeof(stubs) / sizeof(stubs[0]); i++) {
 		const struct elf_sec *s = elf_section(f, stubs[i]);
+		size_t before = l->raw.n;
 		uint64_t end;
 
-		if (s && !__builtin_add_overflow(s->addr, s->size, &end) && read_stubs(&p, s, err))
-			goto out;
+		if (!s || __builtin_add_overflow(s->addr, s->size, &end))
+			continue;
+		if (f->machine == EM_AARCH64)
+			read_a64_stubs(&p, s);
+		else
+			read_x86_stubs(&p, s);
+		/* the first stub looks the names up for all */
+		if (l->raw.n > before && !strcmp(s->name, ".plt"))
+			add_stub(&p, s, s->addr, ".plt");
 	}
-	rc = 0;
-out:
 	vec_free(&p.slot);
-	return rc;
 }

@@ -4,6 +4,8 @@
 #include <elf.h>
 #include <string.h>
 
+#include "base/xalloc.h"
+
 /* Symbols whose names are asked for ahead: st_name is the first field of either class. */
 #define NAMES_AHEAD 16u
 
@@ -44,7 +46,7 @@ static bool is_mapping_symbol(const struct elf_file *f, const char *s)
 	}
 }
 
-static bool wanted(unsigned type, unsigned visibility, const struct elf_sec *sec)
+static bool is_named_symbol(unsigned type, unsigned visibility, const struct elf_sec *sec)
 {
 	switch (type) {
 	case STT_FUNC:
@@ -85,52 +87,28 @@ static void load_sym(const struct elf_file *f, const uint8_t *p, struct sym_in *
 	}
 }
 
-static uint8_t bind_of(uint8_t info)
-{
-	switch (ELF64_ST_BIND(info)) {
-	case STB_LOCAL:
-		return RAW_LOCAL;
-	case STB_WEAK:
-		return RAW_WEAK;
-	default: /* global, unique */
-		return RAW_GLOBAL;
-	}
-}
-
-static uint8_t kind_of(uint8_t info)
-{
-	switch (ELF64_ST_TYPE(info)) {
-	case STT_FUNC:
-	case STT_GNU_IFUNC:
-		return RAW_FUNCTION;
-	case STT_OBJECT:
-		return RAW_VARIABLE;
-	default:
-		return RAW_LABEL;
-	}
-}
-
-static int add_sym(struct sym_list *l, const struct elf_file *f, const struct sym_in *in,
-		   const char *name, const struct addr_map *map, struct err *err)
+static void add_sym(struct sym_list *l, const struct elf_file *f, const struct sym_in *in,
+		    const char *name, const struct addr_map *map)
 {
 	const struct elf_sec *sec = in->shndx < f->n_sec ? &f->sec[in->shndx] : NULL;
+	unsigned bind = ELF64_ST_BIND(in->info), type = ELF64_ST_TYPE(in->info);
 	uint64_t value = in->value, end;
 	struct raw_sym *r;
 
 	if (!name[0] || in->shndx == SHN_UNDEF || in->shndx == SHN_ABS || in->shndx == SHN_COMMON ||
 	    (sec && !(sec->flags & SHF_ALLOC)) ||
-	    !wanted(ELF64_ST_TYPE(in->info), ELF64_ST_VISIBILITY(in->other), sec) ||
+	    !is_named_symbol(type, ELF64_ST_VISIBILITY(in->other), sec) ||
 	    is_mapping_symbol(f, name))
-		return 0;
+		return;
 	/* the lowest bit of an Arm function says that its code is Thumb */
-	if (f->machine == EM_ARM && ELF64_ST_TYPE(in->info) == STT_FUNC)
+	if (f->machine == EM_ARM && type == STT_FUNC)
 		value &= ~1ULL;
-	r = vec_add(&l->raw);
-	if (!r)
-		return err_nomem(err);
+	r = vec_xadd(&l->raw);
 	r->name = name;
-	r->bind = bind_of(in->info);
-	r->kind = kind_of(in->info);
+	r->bind = bind == STB_LOCAL ? RAW_LOCAL : bind == STB_WEAK ? RAW_WEAK : RAW_GLOBAL;
+	r->kind = type == STT_FUNC || type == STT_GNU_IFUNC ? RAW_FUNCTION
+		  : type == STT_OBJECT			    ? RAW_VARIABLE
+							    : RAW_LABEL;
 	r->size = in->size;
 	r->sizeless = !in->size;
 	if (r->sizeless) {
@@ -141,7 +119,6 @@ static int add_sym(struct sym_list *l, const struct elf_file *f, const struct sy
 	}
 	if (!addr_map_get(map, value, &r->start))
 		l->raw.n--;
-	return 0;
 }
 
 /* A table of symbols and its names. */
@@ -190,15 +167,14 @@ bool elf_symbol_value(const struct elf_file *f, const char *name, uint64_t *vadd
 	return false;
 }
 
-static int read_symbols(struct sym_list *l, const struct elf_file *f, bool dynamic,
-			const struct addr_map *map, bool objects, struct err *err)
+static void read_symbol_table(struct sym_list *l, const struct elf_file *f, bool dynamic,
+			      const struct addr_map *map, bool objects)
 {
 	struct sym_span t;
 
 	if (!find_symbols(f, dynamic, &t))
-		return 0;
-	if (vec_reserve(&l->raw, l->raw.n + t.n))
-		return err_nomem(err);
+		return;
+	vec_xreserve(&l->raw, l->raw.n + t.n);
 	for (size_t i = 1; i < t.n; i++) {
 		struct sym_in in;
 
@@ -210,21 +186,20 @@ static int read_symbols(struct sym_list *l, const struct elf_file *f, bool dynam
 		load_sym(f, t.p + i * t.each, &in);
 		if (objects && ELF64_ST_TYPE(in.info) != STT_OBJECT)
 			continue;
-		if (in.name < t.names_end && add_sym(l, f, &in, t.names + in.name, map, err))
-			return -1;
+		if (in.name < t.names_end)
+			add_sym(l, f, &in, t.names + in.name, map);
 	}
-	return 0;
 }
 
-int elf_symbols_read(struct sym_list *l, const struct elf_file *f, bool dynamic,
-		     const struct addr_map *map, struct err *err)
+void elf_symbols_read(struct sym_list *l, const struct elf_file *f, bool dynamic,
+		      const struct addr_map *map)
 {
-	return read_symbols(l, f, dynamic, map, false, err);
+	read_symbol_table(l, f, dynamic, map, false);
 }
 
-int elf_objects_read(struct sym_list *l, const struct elf_file *f, bool dynamic, struct err *err)
+void elf_objects_read(struct sym_list *l, const struct elf_file *f, bool dynamic)
 {
 	const struct addr_map same = { .seg = NULL };
 
-	return read_symbols(l, f, dynamic, &same, true, err);
+	read_symbol_table(l, f, dynamic, &same, true);
 }

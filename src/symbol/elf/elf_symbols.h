@@ -5,7 +5,7 @@
  *	elf_symbols_read(list, file, map)	.symtab or .dynsym
  *	elf_plt_read(list, file, map)		func@plt, from the stubs and the relocations
  *	elf_go_read(list, file, map)		functions of a Go program, from .gopclntab
- *	elf_minidebug(file, &mem)		.gnu_debugdata unpacked: another ELF file
+ *	elf_minidebug(file, &mem, &len)		another ELF file in .gnu_debugdata (elf_unpack.h)
  *	elf_bounds_read(list, file, map)	functions without names (cfi.h)
  *	sym_table_make(&table, list)		sorted, one per address, sizes filled in
  *
@@ -72,25 +72,16 @@ struct addr_map {
 bool addr_map_get(const struct addr_map *m, uint64_t vaddr, uint64_t *addr);
 
 bool elf_has_symtab(const struct elf_file *f);
-/* Adds the symbols of .symtab, or of .dynsym with `dynamic`. Having none is no error. */
-int elf_symbols_read(struct sym_list *l, const struct elf_file *f, bool dynamic,
-		     const struct addr_map *map, struct err *err) MUST_USE;
+/* Adds the symbols of .symtab, or of .dynsym with `dynamic`. */
+void elf_symbols_read(struct sym_list *l, const struct elf_file *f, bool dynamic,
+		      const struct addr_map *map);
 /* Adds the variables (STT_OBJECT) alone, by their ELF virtual addresses: .bss has no others. */
-int elf_objects_read(struct sym_list *l, const struct elf_file *f, bool dynamic,
-		     struct err *err) MUST_USE;
+void elf_objects_read(struct sym_list *l, const struct elf_file *f, bool dynamic);
 /* The value of the symbol of that name in .symtab. */
 bool elf_symbol_value(const struct elf_file *f, const char *name, uint64_t *vaddr);
-int elf_plt_read(struct sym_list *l, const struct elf_file *f, const struct addr_map *map,
-		 struct err *err) MUST_USE;
+void elf_plt_read(struct sym_list *l, const struct elf_file *f, const struct addr_map *map);
 /* Adds the functions of a Go program, which .gopclntab has though it is stripped. */
-int elf_go_read(struct sym_list *l, const struct elf_file *f, const struct addr_map *map,
-		struct err *err) MUST_USE;
-
-#define MINIDEBUG_MAX (256u << 20)
-/* Unpacks .gnu_debugdata into *p (the caller's to free). *p is NULL where there is none, and where
- * it is broken or larger than MINIDEBUG_MAX; then *why says so. -1: out of memory. */
-int elf_minidebug(const struct elf_file *f, uint8_t **p, size_t *len, const char **why,
-		  struct err *err) MUST_USE;
+void elf_go_read(struct sym_list *l, const struct elf_file *f, const struct addr_map *map);
 
 struct sym_table {
 	struct symbol *sym; /* sorted by start; `name` is NULL until asked for */
@@ -99,7 +90,7 @@ struct sym_table {
 
 /* Sorts and thins the list, by demangled names unless `raw`. The names stay where they are: the
  * list's arena and the files must outlive the table. */
-int sym_table_make(struct sym_table *t, struct sym_list *l, bool raw, struct err *err) MUST_USE;
+void sym_table_make(struct sym_table *t, struct sym_list *l, bool raw);
 void sym_table_free(struct sym_table *t);
 /* The symbol that covers addr, or NULL. `hint` is an index at or before the answer: for ascending
  * addresses pass the same place each time, 0 at first. */

@@ -5,6 +5,7 @@
 #include "base/big.h"
 #include "base/hash.h"
 #include "base/invariant.h"
+#include "base/xalloc.h"
 #include "symbol/demangle.h"
 #include "symbol/elf/elf_symbols.h"
 
@@ -14,7 +15,7 @@
 
 /* 11 bits at a time, and only over those that differ: 3 passes for most files, where qsort would
  * need 18 rounds of comparing. */
-static int sort_by_start(struct raw_sym **v, size_t n, struct err *err)
+static void sort_by_start(struct raw_sym **v, size_t n)
 {
 	struct raw_sym *from = *v, *to;
 	uint64_t all_or = 0, all_and = UINT64_MAX;
@@ -26,10 +27,8 @@ static int sort_by_start(struct raw_sym **v, size_t n, struct err *err)
 		sorted &= !i || from[i - 1].start <= from[i].start;
 	}
 	if (sorted)
-		return 0;
-	to = malloc(n * sizeof(*to));
-	if (!to)
-		return err_nomem(err);
+		return;
+	to = xreallocarray(NULL, n, sizeof(*to));
 	for (unsigned shift = 0; shift < 64; shift += 11) {
 		size_t at[2048] = { 0 }, sum = 0;
 		struct raw_sym *other;
@@ -52,7 +51,6 @@ static int sort_by_start(struct raw_sym **v, size_t n, struct err *err)
 	}
 	*v = from;
 	free(to);
-	return 0;
 }
 
 static size_t underscores(const char *s)
@@ -80,7 +78,7 @@ static int cmp_size(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Positive if what the file says of them prefers a, negative if b; 0: nothing does. */
+/* Positive if the file's facts prefer a, negative if b; 0: nothing does. */
 static int by_facts(const struct raw_sym *a, const struct raw_sym *b)
 {
 	int c = (a->size > 0) - (b->size > 0);
@@ -96,9 +94,7 @@ static int by_facts(const struct raw_sym *a, const struct raw_sym *b)
 	return c ? c : cmp_size(a->size, b->size);
 }
 
-/* Whether b is to be preferred to a. */
-static int better(const struct raw_sym *a, const struct raw_sym *b, bool raw, bool *yes,
-		  struct err *err)
+static bool is_better_symbol(const struct raw_sym *b, const struct raw_sym *a, bool raw)
 {
 	struct arena scratch = ARENA_INIT;
 	const char *na = a->name, *nb = b->name;
@@ -107,19 +103,14 @@ static int better(const struct raw_sym *a, const struct raw_sym *b, bool raw, bo
 	if (!c && (raw || na[0] != '_' || nb[0] != '_' || !same_structor(na, nb))) {
 		na = raw ? na : demangle(&scratch, na);
 		nb = raw ? nb : demangle(&scratch, nb);
-		if (!na || !nb) {
-			arena_free(&scratch);
-			return err_nomem(err);
-		}
 		c = cmp_size(underscores(nb), underscores(na));
 		if (!c)
 			c = cmp_size(strlen(na), strlen(nb));
 	}
 	if (!c) /* never by their order in the file, which linkers change */
 		c = strcmp(b->name, a->name);
-	*yes = c < 0;
 	arena_free(&scratch);
-	return 0;
+	return c < 0;
 }
 
 /* A symbol without a size that lies in one with a size, or begins with it, is a label in it: the
@@ -163,29 +154,20 @@ static void fill_sizes(struct raw_sym *v, size_t n)
 	}
 }
 
-/* One a start. */
-static int thin(struct sym_list *l, bool raw, struct err *err)
+static void keep_one_a_start(struct sym_list *l, bool raw)
 {
 	struct raw_sym *v = l->raw.v;
 	size_t n = 0;
 
-	for (size_t i = 0; i < l->raw.n; i++) {
-		bool yes = true;
-
-		if (n && v[n - 1].start == v[i].start) {
-			if (better(&v[n - 1], &v[i], raw, &yes, err))
-				return -1;
-			if (yes)
-				v[n - 1] = v[i];
-			continue;
-		}
-		v[n++] = v[i];
-	}
+	for (size_t i = 0; i < l->raw.n; i++)
+		if (!n || v[n - 1].start != v[i].start)
+			v[n++] = v[i];
+		else if (is_better_symbol(&v[i], &v[n - 1], raw))
+			v[n - 1] = v[i];
 	l->raw.n = n;
-	return 0;
 }
 
-static void put(struct sym_table *t, const char *linkage, uint64_t start, uint64_t size)
+static void put_symbol(struct sym_table *t, const char *linkage, uint64_t start, uint64_t size)
 {
 	struct symbol *s = &t->sym[t->n];
 
@@ -198,22 +180,22 @@ static void put(struct sym_table *t, const char *linkage, uint64_t start, uint64
 }
 
 /* Symbols and, between them, bounds that begin in none of them: both are sorted. */
-static void merge(struct sym_table *t, const struct sym_list *l)
+static void merge_bounds(struct sym_table *t, const struct sym_list *l)
 {
 	const struct raw_sym *s = l->raw.v, *end = l->raw.n ? s + l->raw.n : s;
 	uint64_t covered = 0;
 
 	vec_each (&l->bounds, const struct raw_bounds *, b) {
 		for (; s < end && s->start <= b->start; s++) {
-			put(t, s->name, s->start, s->size);
+			put_symbol(t, s->name, s->start, s->size);
 			if (s->start + s->size > covered)
 				covered = s->start + s->size;
 		}
 		if (b->start >= covered && (!t->n || t->sym[t->n - 1].start < b->start))
-			put(t, NULL, b->start, b->size);
+			put_symbol(t, NULL, b->start, b->size);
 	}
 	for (; s < end; s++)
-		put(t, s->name, s->start, s->size);
+		put_symbol(t, s->name, s->start, s->size);
 }
 
 static bool is_stub(const char *name, size_t n)
@@ -222,19 +204,16 @@ static bool is_stub(const char *name, size_t n)
 }
 
 /* Marks the symbols that share their linkage names. Trampolines do by their nature. */
-static int mark_twins(struct sym_table *t, struct err *err)
+static void mark_twins(struct sym_table *t)
 {
-	const uint64_t tag = (uint64_t)UINT32_MAX
-			     << 32; /* of the hash: names are compared if it is equal */
+	/* of the hash: names are compared if it is equal */
+	const uint64_t tag = (uint64_t)UINT32_MAX << 32;
 	size_t cap = 64;
-	uint64_t *slot;
+	uint64_t *slot; /* of the first of each name: its index + 1, and the tag */
 
 	while (cap < t->n * 2)
 		cap *= 2;
-	slot = calloc(cap,
-		      sizeof(*slot)); /* of the first of each name: its index + 1, and the tag */
-	if (!slot)
-		return err_nomem(err);
+	slot = xcalloc(cap, sizeof(*slot));
 	for (size_t i = 0; i < t->n; i++) {
 		struct symbol *s = &t->sym[i], *first = NULL;
 		size_t len = s->nameless ? 0 : strlen(s->linkage), at;
@@ -257,31 +236,29 @@ static int mark_twins(struct sym_table *t, struct err *err)
 			slot[at] = (hash & tag) | (uint32_t)(i + 1);
 	}
 	free(slot);
-	return 0;
 }
 
-int sym_table_make(struct sym_table *t, struct sym_list *l, bool raw, struct err *err)
+void sym_table_make(struct sym_table *t, struct sym_list *l, bool raw)
 {
 	size_t n = l->raw.n;
 
 	t->sym = NULL;
 	t->n = 0;
-	if (n && sort_by_start(&l->raw.v, n, err))
-		return -1;
+	if (n)
+		sort_by_start(&l->raw.v, n);
 	l->raw.cap = n; /* sorting may have put a smaller array in its place */
 	n = l->raw.n = drop_labels(l->raw.v, n);
 	fill_sizes(l->raw.v, n);
-	if (thin(l, raw, err))
-		return -1;
+	keep_one_a_start(l, raw);
 	n = l->raw.n + l->bounds.n;
 	if (!n)
-		return 0;
+		return;
 	t->sym = big_alloc(n, sizeof(*t->sym));
 	if (!t->sym)
-		return err_nomem(err);
-	merge(t, l);
+		nomem_die();
+	merge_bounds(t, l);
 	assert(pairs_hold(t->n, i, t->sym[i].start <= t->sym[i + 1].start));
-	return mark_twins(t, err);
+	mark_twins(t);
 }
 
 void sym_table_free(struct sym_table *t)

@@ -10,11 +10,19 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "base/xalloc.h"
+#include "config.h"
+#if HAVE_LZMA
+#include <lzma.h>
+#endif
+
 #ifndef ELFCOMPRESS_ZSTD
 #define ELFCOMPRESS_ZSTD 2
 #endif
 
 #define STEP ((size_t)1 << 20)
+
+static const char *const too_large = "unpacks to more than 256 MiB";
 
 struct unpacking {
 	const uint8_t *in;
@@ -33,39 +41,26 @@ bool elf_is_packed(const struct elf_sec *s)
 	return s->flags & SHF_COMPRESSED || is_zdebug(s);
 }
 
-/* Room for one more byte at least; *why: there is too much. */
-static int make_room(struct unpacking *u, const char **why, struct err *err)
+/* Room for one more byte at least. The size that a file has written is a claim, not a fact: the
+ * buffer doubles. False: there is too much. */
+static bool make_unpack_room(struct unpacking *u)
 {
-	size_t cap = u->cap ? u->cap * 2 : STEP;
-	uint8_t *more;
-
 	if (u->len < u->cap)
-		return 0;
-	if (u->cap >= ELF_UNPACK_MAX) {
-		*why = "unpacks to more than 256 MiB";
-		return 0;
-	}
-	more = realloc(u->out, cap);
-	if (!more)
-		return err_nomem(err);
-	u->out = more;
-	u->cap = cap;
-	return 0;
+		return true;
+	if (u->cap >= ELF_UNPACK_MAX)
+		return false;
+	u->cap = u->cap ? u->cap * 2 : STEP;
+	u->out = xreallocarray(u->out, u->cap, 1);
+	return true;
 }
 
-static int unpack_zlib(struct unpacking *u, const char **why, struct err *err)
+static const char *unpack_zlib(struct unpacking *u)
 {
 	z_stream z = { .next_in = (Bytef *)(uintptr_t)u->in, .avail_in = (uInt)u->in_len };
-	int rc = u->in_len > UINT32_MAX ? Z_DATA_ERROR : inflateInit(&z), ret = 0;
+	int rc = u->in_len > UINT32_MAX ? Z_DATA_ERROR : inflateInit(&z);
+	bool room = true;
 
-	if (rc != Z_OK && rc != Z_MEM_ERROR) {
-		*why = "is damaged";
-		return 0;
-	}
-	while (rc == Z_OK) {
-		ret = make_room(u, why, err);
-		if (ret || *why)
-			break;
+	while (rc == Z_OK && (room = make_unpack_room(u))) {
 		z.next_out = u->out + u->len;
 		z.avail_out = (uInt)(u->cap - u->len);
 		rc = inflate(&z, Z_NO_FLUSH);
@@ -73,76 +68,110 @@ static int unpack_zlib(struct unpacking *u, const char **why, struct err *err)
 	}
 	(void)inflateEnd(&z);
 	if (rc == Z_MEM_ERROR)
-		return err_nomem(err);
-	if (!ret && !*why && rc != Z_STREAM_END)
-		*why = "is damaged";
-	return ret;
+		nomem_die();
+	return !room ? too_large : rc != Z_STREAM_END ? "is damaged" : NULL;
 }
 
-static int unpack_zstd(struct unpacking *u, const char **why, struct err *err)
+static const char *unpack_zstd(struct unpacking *u)
 {
 	ZSTD_DStream *z = ZSTD_createDStream();
 	ZSTD_inBuffer in = { u->in, u->in_len, 0 };
+	const char *why = NULL;
 	size_t rc = 1;
-	int ret = 0;
 
 	if (!z)
-		return err_nomem(err);
-	while (rc && !ZSTD_isError(rc)) {
+		nomem_die();
+	while (rc && !ZSTD_isError(rc) && !why) {
 		ZSTD_outBuffer out;
 		size_t before = u->len, taken = in.pos;
 
-		ret = make_room(u, why, err);
-		if (ret || *why)
+		if (!make_unpack_room(u)) {
+			why = too_large;
 			break;
+		}
 		out = (ZSTD_outBuffer){ u->out, u->cap, u->len };
 		rc = ZSTD_decompressStream(z, &out, &in);
 		u->len = out.pos;
 		if (rc && u->len == before && in.pos == taken)
-			*why = "is cut short";
-		if (*why)
-			break;
+			why = "is cut short";
 	}
 	(void)ZSTD_freeDStream(z);
 	if (ZSTD_getErrorCode(rc) == ZSTD_error_memory_allocation)
-		return err_nomem(err);
-	if (ZSTD_isError(rc))
-		*why = "is damaged";
-	return ret;
+		nomem_die();
+	return ZSTD_isError(rc) ? "is damaged" : why;
 }
 
-int elf_unpack(const struct elf_file *f, const struct elf_sec *s, uint8_t **p, size_t *len,
-	       const char **why, struct err *err)
+/* Hands the bytes out if `why` is NULL. */
+static const char *unpacked(struct unpacking *u, const char *why, uint8_t **p, size_t *len)
+{
+	if (why)
+		free(u->out);
+	*p = why ? NULL : u->out;
+	*len = why ? 0 : u->len;
+	return why;
+}
+
+const char *elf_unpack(const struct elf_file *f, const struct elf_sec *s, uint8_t **p, size_t *len)
 {
 	size_t head = is_zdebug(s) ? 12 : f->is64 ? sizeof(Elf64_Chdr) : sizeof(Elf32_Chdr);
 	struct unpacking u = { .in = NULL };
 	uint32_t type = ELFCOMPRESS_ZLIB;
-	int ret = 0;
 
-	*p = NULL;
-	*len = 0;
-	*why = NULL;
-	if (!s->data || s->size < head) {
-		*why = "is cut short";
-		return 0;
-	}
+	if (!s->data || s->size < head)
+		return unpacked(&u, "is cut short", p, len);
 	if (!is_zdebug(s))
 		type = elf_u32(f, s->data);
 	else if (memcmp(s->data, "ZLIB", 4) != 0)
 		type = 0;
 	u.in = s->data + head;
 	u.in_len = (size_t)s->size - head;
-	if (type == ELFCOMPRESS_ZLIB)
-		ret = unpack_zlib(&u, why, err);
-	else if (type == ELFCOMPRESS_ZSTD)
-		ret = unpack_zstd(&u, why, err);
-	else
-		*why = "is compressed in a way that is not known here";
-	if (ret || *why) {
-		free(u.out);
-		return ret;
+	return unpacked(&u,
+			type == ELFCOMPRESS_ZLIB ? unpack_zlib(&u)
+			: type == ELFCOMPRESS_ZSTD
+				? unpack_zstd(&u)
+				: "is compressed in a way that is not known here",
+			p, len);
+}
+
+/* ---- .gnu_debugdata -------------------------------------------------------------------------- */
+
+#if HAVE_LZMA
+static const char *unpack_lzma(struct unpacking *u)
+{
+	lzma_stream st = LZMA_STREAM_INIT;
+	lzma_ret rc = lzma_stream_decoder(&st, 128u << 20, 0);
+
+	st.next_in = u->in;
+	st.avail_in = u->in_len;
+	while (rc == LZMA_OK) {
+		if (!make_unpack_room(u)) {
+			rc = LZMA_MEMLIMIT_ERROR;
+			break;
+		}
+		st.next_out = u->out + u->len;
+		st.avail_out = u->cap - u->len;
+		rc = lzma_code(&st, LZMA_FINISH);
+		u->len = u->cap - st.avail_out;
 	}
-	*p = u.out;
-	*len = u.len;
-	return 0;
+	lzma_end(&st);
+	if (rc == LZMA_MEM_ERROR)
+		nomem_die();
+	return rc == LZMA_STREAM_END	   ? NULL
+	       : rc == LZMA_MEMLIMIT_ERROR ? ".gnu_debugdata is too large"
+					   : ".gnu_debugdata is broken";
+}
+#else
+static const char *unpack_lzma(struct unpacking *u)
+{
+	(void)u;
+	return ".gnu_debugdata: built without liblzma";
+}
+#endif
+
+const char *elf_minidebug(const struct elf_file *f, uint8_t **p, size_t *len)
+{
+	const struct elf_sec *s = elf_section(f, ".gnu_debugdata");
+	struct unpacking u = { .in = s ? s->data : NULL, .in_len = s ? (size_t)s->size : 0 };
+
+	return unpacked(&u, s ? unpack_lzma(&u) : NULL, p, len);
 }

@@ -14,9 +14,11 @@
 
 /* Whether the section's bytes are compressed. */
 bool elf_is_packed(const struct elf_sec *s);
-/* *p is malloc'ed, *len its bytes. If the section cannot be unpacked, *p is NULL and *why says why
- * (static text). -1: out of memory. */
-int elf_unpack(const struct elf_file *f, const struct elf_sec *s, uint8_t **p, size_t *len,
-	       const char **why, struct err *err) MUST_USE;
+/* *p is malloc'ed, *len its bytes. If the section cannot be unpacked, *p is NULL, and the reason is
+ * returned (static text). */
+const char *elf_unpack(const struct elf_file *f, const struct elf_sec *s, uint8_t **p, size_t *len);
+/* The same of .gnu_debugdata, which is another ELF file. If there is none, *p and the reason are
+ * NULL. */
+const char *elf_minidebug(const struct elf_file *f, uint8_t **p, size_t *len);
 
 #endif

@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* The checksum of n zero bytes: by doubling what is known of fewer. */
+/* The checksum of n zero bytes: by doubling. */
 static uint32_t of_zeros(off_t n)
 {
 	static const Bytef zero;

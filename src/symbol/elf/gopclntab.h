@@ -28,10 +28,9 @@ struct go_funcs {
 
 /* Reads the table in these bytes (which must stay). `text` is the address of runtime.text, that
  * entries of Go 1.18 and later are relative to; it is used if the table itself has 0 there, as in
- * position-independent programs. -1: out of memory. What is no such table has no functions. The
+ * position-independent programs. Other bytes have no functions. The
  * caller frees out->v with vec_free(). */
-int gopclntab_parse(struct go_funcs *out, const void *p, size_t len, bool swap, uint64_t text,
-		    struct err *err) MUST_USE;
+void gopclntab_parse(struct go_funcs *out, const void *p, size_t len, bool swap, uint64_t text);
 /* Where in the bytes the table keeps that address, for relocations; 0: it has none. */
 size_t gopclntab_text_at(const void *p, size_t len, bool swap);
 

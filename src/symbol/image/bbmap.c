@@ -3,13 +3,13 @@
 
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "symbol/image/image_set.h"
 
 #define TYPE_OLD 0x6fff4c08u
 #define TYPE	 0x6fff4c0au
 
-/* Seven bits a byte, lowest first; what does not fit 64 bits is bad. */
-static int bad(const struct cur *c, const uint8_t *p, const char *what, struct err *err)
+static int bad_map(const struct cur *c, const uint8_t *p, const char *what, struct err *err)
 {
 	return err_set(err, ERR_FORMAT, "basic block address map: offset %zu: %s",
 		       (size_t)(c->p - p), what);
@@ -54,26 +54,21 @@ int bbmap_parse(struct bbmap *m, const uint8_t *p, size_t len, const struct bbma
 		f.vaddr = form->is64 ? cur_u64(&c) : cur_u32(&c);
 		n = cur_uleb(&c);
 		if (c.bad || n > cur_left(&c)) { /* a block takes some bytes */
-			(void)bad(&c, p, "a function was expected", err);
+			(void)bad_map(&c, p, "a function was expected", err);
 			goto fail;
 		}
 		for (uint64_t i = 0; i < n; i++) {
 			struct bbmap_block b;
 
 			if (!read_block(&c, version > 0, version > 1, &end, (size_t)i, &b)) {
-				(void)bad(&c, p, "a block was expected", err);
+				(void)bad_map(&c, p, "a block was expected", err);
 				goto fail;
 			}
-			if (vec_push(&m->block, b)) {
-				(void)err_nomem(err);
-				goto fail;
-			}
+			vec_xpush(&m->block, b);
 		}
 		f.n = (size_t)n;
-		if (n && vec_push(&m->function, f)) {
-			(void)err_nomem(err);
-			goto fail;
-		}
+		if (n)
+			vec_xpush(&m->function, f);
 	}
 	return 0;
 fail:

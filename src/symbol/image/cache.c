@@ -160,10 +160,6 @@ int cache_store(const struct cache_key *k, const struct sym_table *t, uint64_t b
 		buf_put(&names, s->linkage, strlen(s->linkage) + 1);
 	}
 	buf_put(&body, names.s, names.len);
-	if (body.failed || names.failed) {
-		(void)err_nomem(err);
-		goto out;
-	}
 	h.id_len = (uint32_t)k->id_len;
 	memcpy(h.id, k->id, k->id_len);
 	h.base = base;

@@ -5,8 +5,8 @@
  *	DIR/symbols/4a/5a9b0a...-KIND
  *
  * A file may be removed at any time, and two programs may write it at once: it appears whole or not
- * at all. It is never trusted: what does not fit its checksum, its bounds or the key is as good as
- * absent and is written anew.
+ * at all. It is never trusted: an entry that does not fit its checksum, its bounds or the key is as
+ * good as absent and is written anew.
  *
  * Where it pays, measured on a table of 95,787 symbols: made from .gnu_debugdata 320 ms, read from
  * here 2.3 ms. Made from an ELF symbol table it takes 11 ms, so those are not kept. The kernel's
@@ -30,12 +30,12 @@ struct cache_key {
 	const char *dir;   /* NULL: there is no cache */
 	const uint8_t *id; /* build-id */
 	size_t id_len;	   /* below 2: there is no cache */
-	const char *kind;  /* a short word: what the table was made from and how */
+	const char *kind;  /* a short word: a hash of the table's sources and options */
 	uint64_t layout;   /* a hash of all else that the addresses depend on */
 };
 
 /* Whether there is a table under that key. Its names lie in *map, which must outlive it. `base` is
- * what was given to cache_store. */
+ * that of cache_store(). */
 bool cache_load(const struct cache_key *k, struct file_map *map, struct sym_table *t,
 		uint64_t *base);
 /* Keeps a table. Failure is for the caller to ignore: the next run does the work once more. */

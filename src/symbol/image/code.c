@@ -11,6 +11,7 @@
 #include "base/bisect.h"
 #include "base/invariant.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 #include "symbol/insn/decode.h"
 
 /* More than any function has. */
@@ -20,35 +21,22 @@ _Static_assert(CODE_FAR == DISASM_FAR, "one word for addresses that are nowhere"
 
 struct taking {
 	VEC(struct code_insn) insn;
-	uint64_t base; /* what instructions' addresses begin at */
+	uint64_t base; /* the first instruction's address */
 	uint64_t len;
 };
 
-static int take(void *ctx, const struct insn *in)
+static int take_insn(void *ctx, const struct insn *in)
 {
 	struct taking *t = ctx;
-	struct code_insn *i = vec_add(&t->insn);
 
-	if (!i)
-		return -1;
-	*i = (struct code_insn){ .at = (uint32_t)(in->vaddr - t->base),
-				 .len = in->len,
-				 .flow = in->flow,
-				 .has_target = in->has_target,
-				 .bad = in->bad,
-				 .target = in->target };
+	vec_xpush(&t->insn, ((struct code_insn){ .at = (uint32_t)(in->vaddr - t->base),
+						 .len = in->len,
+						 .flow = in->flow,
+						 .has_target = in->has_target,
+						 .bad = in->bad,
+						 .target = in->target }));
 	t->len += in->len;
 	return 0;
-}
-
-static bool leaves(uint8_t flow)
-{
-	return flow != INSN_OTHER;
-}
-
-static bool goes_on(uint8_t flow)
-{
-	return flow == INSN_OTHER || flow == INSN_COND || flow == INSN_CALL || flow == INSN_SYSTEM;
 }
 
 static void fill_block(const struct code *c, struct code_block *b, uint32_t from, uint32_t to)
@@ -74,7 +62,9 @@ static void link_blocks(struct code *c)
 		struct code_block *b = &c->block[i];
 		const struct code_insn *last = &c->insn[b->insn + b->n - 1];
 
-		if (goes_on(b->flow) && i + 1 < c->n_blocks)
+		if ((b->flow == INSN_OTHER || b->flow == INSN_COND || b->flow == INSN_CALL ||
+		     b->flow == INSN_SYSTEM) &&
+		    i + 1 < c->n_blocks)
 			b->next = (uint32_t)i + 1;
 		if (!last->has_target)
 			continue;
@@ -85,16 +75,14 @@ static void link_blocks(struct code *c)
 }
 
 /* Blocks anew, of which `leader` says by instruction where they begin. */
-static int make_blocks(struct code *c, const uint8_t *leader, struct err *err)
+static void make_blocks(struct code *c, const uint8_t *leader)
 {
 	struct code_block *block;
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->n_insns; i++)
 		n += leader[i];
-	block = malloc((n + 1) * sizeof(*block));
-	if (!block)
-		return err_nomem(err);
+	block = xcalloc(n + 1, sizeof(*block));
 	free(c->block);
 	c->block = block;
 	c->n_blocks = 0;
@@ -108,16 +96,19 @@ static int make_blocks(struct code *c, const uint8_t *leader, struct err *err)
 			  block[i].insn + block[i].n == block[i + 1].insn &&
 				  block[i].end <= block[i + 1].start));
 	link_blocks(c);
-	return 0;
 }
 
-static int find_blocks(struct code *c, struct err *err)
+/* Makes the code of the instructions and of the blocks that its own jumps make. */
+static struct code *code_of_insns(struct taking *t, uint64_t start, uint64_t vaddr)
 {
-	uint8_t *leader = calloc(c->n_insns + 1, 1);
-	int ret;
+	struct code *c = xcalloc(1, sizeof(*c));
+	uint8_t *leader = xcalloc(t->insn.n + 1, 1);
 
-	if (!leader)
-		return err_nomem(err);
+	*c = (struct code){ .start = start,
+			    .len = t->len,
+			    .vaddr = vaddr,
+			    .insn = t->insn.v,
+			    .n_insns = t->insn.n };
 	leader[0] = c->n_insns > 0;
 	for (size_t i = 0; i < c->n_insns; i++) {
 		const struct code_insn *in = &c->insn[i];
@@ -125,35 +116,13 @@ static int find_blocks(struct code *c, struct err *err)
 
 		if (to != CODE_NONE)
 			leader[to] = 1;
-		if (leaves(in->flow))
+		if (in->flow != INSN_OTHER)
 			leader[i + 1] = 1;
 	}
 	leader[c->n_insns] = 0;
-	ret = make_blocks(c, leader, err);
+	make_blocks(c, leader);
 	free(leader);
-	return ret;
-}
-
-static int finish(struct code **out, struct taking *t, uint64_t start, uint64_t vaddr,
-		  struct err *err)
-{
-	struct code *c = calloc(1, sizeof(*c));
-
-	if (!c) {
-		vec_free(&t->insn);
-		return err_nomem(err);
-	}
-	*c = (struct code){ .start = start,
-			    .len = t->len,
-			    .vaddr = vaddr,
-			    .insn = t->insn.v,
-			    .n_insns = t->insn.n };
-	if (find_blocks(c, err)) {
-		code_free(c);
-		return -1;
-	}
-	*out = c;
-	return 0;
+	return c;
 }
 
 static int too_long(uint64_t len, struct err *err)
@@ -162,17 +131,8 @@ static int too_long(uint64_t len, struct err *err)
 		       (unsigned long long)len, CODE_BYTES_MAX);
 }
 
-/* `rc` is what a decoder returned, of whose callback -1 means no memory. */
-static int decoded(struct taking *t, int rc, struct err *err)
-{
-	if (!rc)
-		return 0;
-	vec_free(&t->insn);
-	return err && err->code != ERR_NONE ? -1 : err_nomem(err);
-}
-
 /* Addresses of the ELF's own to those of the image; a segment's differ by the same. */
-static void to_image(struct images *set, uint32_t image, struct taking *t, uint64_t start)
+static void set_image_targets(struct images *set, uint32_t image, struct taking *t, uint64_t start)
 {
 	vec_each (&t->insn, struct code_insn *, i) {
 		uint64_t into = i->target - t->base, addr;
@@ -190,7 +150,6 @@ int code_read(struct code **out, struct images *set, uint32_t image, uint64_t st
 	      struct err *err)
 {
 	struct taking t = { .insn = VEC_INIT };
-	struct err why = ERR_INIT;
 	uint64_t vaddr;
 
 	if (len > CODE_BYTES_MAX)
@@ -199,27 +158,28 @@ int code_read(struct code **out, struct images *set, uint32_t image, uint64_t st
 	if (!image_to_vaddr(set, image, start, &vaddr))
 		vaddr = start;
 	t.base = vaddr;
-	if (decoded(&t, disasm_range_plain(set, image, vaddr, len, take, &t, &why), &why)) {
-		(void)err_set(err, why.code, "%s", why.what);
-		return why.hint[0] ? err_hint(err, "%s", why.hint) : -1;
+	if (disasm_range_plain(set, image, vaddr, len, take_insn, &t, err)) {
+		vec_free(&t.insn);
+		return -1;
 	}
-	to_image(set, image, &t, start);
-	return finish(out, &t, start, vaddr, err);
+	set_image_targets(set, image, &t, start);
+	*out = code_of_insns(&t, start, vaddr);
+	return 0;
 }
 
 int code_bytes(struct code **out, unsigned machine, const uint8_t *p, size_t len, uint64_t start,
 	       struct err *err)
 {
 	struct taking t = { .insn = VEC_INIT, .base = start };
-	struct err why = ERR_INIT;
 
 	if (len > CODE_BYTES_MAX)
 		return too_long(len, err);
-	if (decoded(&t, disasm_plain(machine, p, len, start, take, &t, &why), &why)) {
-		(void)err_set(err, why.code, "%s", why.what);
-		return why.hint[0] ? err_hint(err, "%s", why.hint) : -1;
+	if (disasm_plain(machine, p, len, start, take_insn, &t, err)) {
+		vec_free(&t.insn);
+		return -1;
 	}
-	return finish(out, &t, start, start, err);
+	*out = code_of_insns(&t, start, start);
+	return 0;
 }
 
 void code_free(struct code *c)
@@ -233,12 +193,10 @@ void code_free(struct code *c)
 
 int code_split(struct code *c, const uint64_t *leader, size_t n, size_t *strange, struct err *err)
 {
-	uint8_t *mark = calloc(c->n_insns + 1, 1);
+	uint8_t *mark = xcalloc(c->n_insns + 1, 1);
 	size_t odd = 0, fresh = 0;
-	int ret = 0;
 
-	if (!mark)
-		return err_nomem(err);
+	(void)err;
 	for (size_t i = 0; i < c->n_blocks; i++)
 		mark[c->block[i].insn] = 1;
 	for (size_t i = 0; i < n; i++) {
@@ -251,11 +209,11 @@ int code_split(struct code *c, const uint64_t *leader, size_t n, size_t *strange
 		fresh++;
 	}
 	if (fresh)
-		ret = make_blocks(c, mark, err);
+		make_blocks(c, mark);
 	free(mark);
 	if (strange)
 		*strange = odd;
-	return ret;
+	return 0;
 }
 
 uint32_t code_insn_of(const struct code *c, uint64_t addr)

@@ -106,20 +106,18 @@ unsigned disasm_machine(struct images *set, uint32_t image)
 {
 	struct image *im = set->image.v[image];
 
-	if (image_locate(set, im, NULL))
-		return 0;
+	image_locate(set, im);
 	if (im->key.kind == IMAGE_JIT)
 		return dump_machine(set, im);
 	return im->code.elf.p ? im->code.elf.machine : 0;
 }
 
-static int range(struct images *set, uint32_t image, uint64_t vaddr, uint64_t len, bool text,
-		 disasm_each each, void *ctx, struct err *err)
+static int disasm_image(struct images *set, uint32_t image, uint64_t vaddr, uint64_t len, bool text,
+			disasm_each each, void *ctx, struct err *err)
 {
 	struct image *im = set->image.v[image];
 
-	if (image_locate(set, im, err))
-		return -1;
+	image_locate(set, im);
 	if (im->key.kind == IMAGE_JIT)
 		return disasm_dump(set, im, vaddr, len, text, each, ctx, err);
 	if (!im->code.elf.p) {
@@ -134,11 +132,11 @@ static int range(struct images *set, uint32_t image, uint64_t vaddr, uint64_t le
 int disasm_range(struct images *set, uint32_t image, uint64_t vaddr, uint64_t len,
 		 int (*each)(void *ctx, const struct insn *in), void *ctx, struct err *err)
 {
-	return range(set, image, vaddr, len, true, each, ctx, err);
+	return disasm_image(set, image, vaddr, len, true, each, ctx, err);
 }
 
 int disasm_range_plain(struct images *set, uint32_t image, uint64_t vaddr, uint64_t len,
 		       disasm_each each, void *ctx, struct err *err)
 {
-	return range(set, image, vaddr, len, false, each, ctx, err);
+	return disasm_image(set, image, vaddr, len, false, each, ctx, err);
 }

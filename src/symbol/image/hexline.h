@@ -20,7 +20,7 @@ static inline int hex_digit(char c)
 	return -1;
 }
 
-/* Takes a number of 1 to 16 digits at *p and steps behind it; false where there is none or it is
+/* Takes a number of 1 to 16 digits at *p and steps behind it; false if there is none or it is
  * too long. */
 static inline bool hex_take(char **p, const char *end, uint64_t *out)
 {

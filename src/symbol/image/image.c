@@ -7,57 +7,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/image/image_set.h"
-#include "symbol/dwarf/source_tables.h"
-#include "symbol/types.h"
+#include "base/xalloc.h"
 #include "symbol/dwarf/cfi.h"
-
-static int copy_str(struct arena *a, const char **s, struct err *err)
-{
-	if (*s) {
-		*s = arena_strdup(a, *s);
-		if (!*s)
-			return err_nomem(err);
-	}
-	return 0;
-}
+#include "symbol/dwarf/source_tables.h"
+#include "symbol/image/image_set.h"
+#include "symbol/types.h"
 
 struct images *images_new(const struct images_opts *opts, struct err *err)
 {
-	static const struct images_opts none = { 0 };
-	struct images *set = calloc(1, sizeof(*set));
+	struct images *set = xcalloc(1, sizeof(*set));
+	const char **const kept[] = {
+		&set->opts.sysroot,	 &set->opts.cache_dir,	  &set->opts.home,
+		&set->opts.debuginfod,	 &set->opts.kallsyms,	  &set->opts.vmlinux,
+		&set->opts.other_kernel, &set->opts.perf_map_dir,
+	};
 
-	if (!set || pthread_mutex_init(&set->lock, NULL) ||
-	    pthread_mutex_init(&set->cfi_lock, NULL)) {
-		free(set);
-		(void)err_nomem(err);
-		return NULL;
-	}
-	set->opts = opts ? *opts : none;
-	for (const char *const *d = set->opts.symbol_dirs; d && *d; d++) {
-		const char *dir = *d;
-
-		if (copy_str(&set->arena, &dir, err))
-			goto bad;
-		if (vec_push(&set->dirs, dir)) {
-			(void)err_nomem(err);
-			goto bad;
-		}
-	}
+	(void)err;
+	(void)pthread_mutex_init(&set->lock, NULL);
+	(void)pthread_mutex_init(&set->cfi_lock, NULL);
+	if (opts)
+		set->opts = *opts;
+	for (const char *const *d = set->opts.symbol_dirs; d && *d; d++)
+		vec_xpush(&set->dirs, (const char *)arena_xstrdup(&set->arena, *d));
 	set->opts.symbol_dirs = NULL;
-	if (copy_str(&set->arena, &set->opts.sysroot, err) ||
-	    copy_str(&set->arena, &set->opts.cache_dir, err) ||
-	    copy_str(&set->arena, &set->opts.home, err) ||
-	    copy_str(&set->arena, &set->opts.debuginfod, err) ||
-	    copy_str(&set->arena, &set->opts.kallsyms, err) ||
-	    copy_str(&set->arena, &set->opts.vmlinux, err) ||
-	    copy_str(&set->arena, &set->opts.other_kernel, err) ||
-	    copy_str(&set->arena, &set->opts.perf_map_dir, err))
-		goto bad;
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		if (*kept[i])
+			*kept[i] = arena_xstrdup(&set->arena, *kept[i]);
 	return set;
-bad:
-	images_free(set);
-	return NULL;
 }
 
 static void image_free(struct image *im)
@@ -90,9 +66,8 @@ void images_free(struct images *set)
 {
 	if (!set)
 		return;
-	vec_each (&set->image, struct image **, im) {
+	vec_each (&set->image, struct image **, im)
 		image_free(*im);
-	}
 	vec_free(&set->image);
 	vec_free(&set->dirs);
 	vec_free(&set->places);
@@ -105,7 +80,7 @@ void images_free(struct images *set)
 	free(set);
 }
 
-/* ---- what an image is called ------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------ */
 
 /* "/lib/modules/6.1/kernel/fs/nfs-common.ko.xz" -> "[nfs_common]" */
 static const char *module_name(struct arena *a, const char *path)
@@ -115,58 +90,40 @@ static const char *module_name(struct arena *a, const char *path)
 	char *name;
 
 	if (base[0] == '[')
-		return arena_strdup(a, base);
-	name = arena_printf(a, "[%.*s]", end ? (int)(end - base) : (int)strlen(base), base);
-	for (char *p = name; p && *p; p++) {
+		return arena_xstrdup(a, base);
+	name = arena_xprintf(a, "[%.*s]", end ? (int)(end - base) : (int)strlen(base), base);
+	for (char *p = name; *p; p++)
 		if (*p == '-')
 			*p = '_';
-	}
 	return name;
 }
 
-static const char *anon_name(struct arena *a, const struct image_key *key)
+static const char *image_plain_name(struct arena *a, const struct image_key *key)
 {
-	const char *p = key->path;
-
-	/* by the name of the file that a JIT compiler would have written about it */
-	if (!p[0] || !strncmp(p, "//anon", 6) || !strncmp(p, "/dev/zero", 9) ||
-	    !strncmp(p, "/anon_hugepage", 14))
-		return arena_printf(a, "perf-%u.map", key->pid);
-	return arena_strdup(a, path_base(p));
-}
-
-static const char *plain_name(struct arena *a, const struct image_key *key)
-{
-	const char *end;
+	const char *path = key->path, *end;
 
 	switch (key->kind) {
 	case IMAGE_KERNEL: /* "[kernel.kallsyms]_text" */
-		end = strchr(key->path, ']');
-		return end ? arena_strndup(a, key->path, (size_t)(end - key->path) + 1)
-			   : arena_strdup(a, "[kernel.kallsyms]");
+		end = strchr(path, ']');
+		return end ? arena_xstrndup(a, path, (size_t)(end - path) + 1)
+			   : arena_xstrdup(a, "[kernel.kallsyms]");
 	case IMAGE_MODULE:
-		return module_name(a, key->path);
+		return module_name(a, path);
 	case IMAGE_ANON:
-		return anon_name(a, key);
+		/* by the name of the file that a JIT compiler would have written about it */
+		if (!path[0] || !strncmp(path, "//anon", 6) || !strncmp(path, "/dev/zero", 9) ||
+		    !strncmp(path, "/anon_hugepage", 14))
+			return arena_xprintf(a, "perf-%u.map", key->pid);
+		return arena_xstrdup(a, path_base(path));
 	case IMAGE_FILE:
 	case IMAGE_JIT:
-		return arena_strdup(a, path_base(key->path));
+		return arena_xstrdup(a, path_base(path));
 	case IMAGE_VDSO:
 	case IMAGE_BPF:
 	case IMAGE_OTHER:
 		break;
 	}
-	return arena_strdup(a, key->path[0] ? key->path : "[unknown]");
-}
-
-static const char *name_of(struct arena *a, const struct image_key *key)
-{
-	const char *name = plain_name(a, key);
-
-	/* "[guest.kernel.kallsyms]" says so itself */
-	return name && key->guest && strncmp(name, "[guest", 6) != 0
-		       ? arena_printf(a, "%s [guest]", name)
-		       : name;
+	return arena_xstrdup(a, path[0] ? path : "[unknown]");
 }
 
 /* ---- the set ---------------------------------------------------------------------------- */
@@ -194,7 +151,7 @@ static bool key_same(const struct image *im, const struct image_key *b)
 	       (!id_len || !memcmp(a->build_id, b->build_id, id_len)) && !strcmp(a->path, b->path);
 }
 
-/* The key as it is kept: what does not tell images of its kind apart is cleared. */
+/* The key as it is kept: fields that do not matter for its kind are cleared. */
 static struct image_key key_clean(const struct image_key *key)
 {
 	struct image_key k = *key;
@@ -216,38 +173,15 @@ static struct image_key key_clean(const struct image_key *key)
 	return k;
 }
 
-static struct image *image_new(struct images *set, const struct image_key *k, struct err *err)
-{
-	struct image *im = calloc(1, sizeof(*im));
-
-	if (!im)
-		goto nomem;
-	im->key = *k;
-	im->key.path = arena_strdup(&set->arena, k->path);
-	if (k->build_id_len)
-		im->key.build_id = arena_memdup(&set->arena, k->build_id, k->build_id_len);
-	im->name = im->key.path ? name_of(&set->arena, k) : NULL;
-	if (!im->name || (k->build_id_len && !im->key.build_id) || vec_push(&set->image, im))
-		goto nomem;
-	return im;
-nomem:
-	free(im);
-	(void)err_nomem(err);
-	return NULL;
-}
-
 uint32_t images_add(struct images *set, const struct image_key *key, struct err *err)
 {
 	struct image_key k = key_clean(key);
+	const char *name;
 	struct image *im;
 	uint64_t *at;
 	bool fresh;
 
-	at = u64map_at(&set->by_hash, key_hash(&k), &fresh);
-	if (!at) {
-		(void)err_nomem(err);
-		return IMAGE_NONE;
-	}
+	at = u64map_xat(&set->by_hash, key_hash(&k), &fresh);
 	if (fresh)
 		*at = IMAGE_NONE;
 	for (uint64_t i = *at; i != IMAGE_NONE; i = set->image.v[i]->next) {
@@ -261,15 +195,20 @@ uint32_t images_add(struct images *set, const struct image_key *key, struct err 
 		(void)err_set(err, ERR_LIMIT, "more than %u images", IMAGE_NONE - 1);
 		return IMAGE_NONE;
 	}
-	im = image_new(set, &k, err);
-	if (!im)
-		return IMAGE_NONE;
+	im = xcalloc(1, sizeof(*im));
+	im->key = k;
+	im->key.path = arena_xstrdup(&set->arena, k.path);
+	if (k.build_id_len)
+		im->key.build_id = arena_xmemdup(&set->arena, k.build_id, k.build_id_len);
+	name = image_plain_name(&set->arena, &k);
+	/* "[guest.kernel.kallsyms]" says so itself */
+	im->name = k.guest && strncmp(name, "[guest", 6) != 0
+			   ? arena_xprintf(&set->arena, "%s [guest]", name)
+			   : name;
+	vec_xpush(&set->image, im);
 	im->next = (uint32_t)*at;
 	*at = set->image.n - 1;
-	if (image_index_add(set, (uint32_t)*at)) {
-		(void)err_nomem(err);
-		return IMAGE_NONE;
-	}
+	image_index_add(set, (uint32_t)*at);
 	return (uint32_t)*at;
 }
 
@@ -370,16 +309,16 @@ const char *image_code_file(struct images *set, uint32_t id)
 {
 	struct image *im = set->image.v[id];
 
+	image_locate(set, im);
 	/* the vdso of this machine has code, but no file */
-	return image_locate(set, im, NULL) || im->code.mem ? NULL : im->code.path;
+	return im->code.mem ? NULL : im->code.path;
 }
 
 uid_t image_owner(struct images *set, uint32_t id)
 {
 	const struct image *im = set->image.v[id];
 
-	if (image_locate(set, set->image.v[id], NULL))
-		return (uid_t)-1;
+	image_locate(set, set->image.v[id]);
 	return im->dwarf.path ? im->dwarf.owner : im->code.path ? im->code.owner : (uid_t)-1;
 }
 
@@ -387,15 +326,15 @@ const char *image_debug_file(struct images *set, uint32_t id)
 {
 	struct image *im = set->image.v[id];
 
-	return image_locate(set, im, NULL) ? NULL : im->dwarf.path;
+	image_locate(set, im);
+	return im->dwarf.path;
 }
 
 bool image_to_vaddr(struct images *set, uint32_t id, uint64_t addr, uint64_t *vaddr)
 {
 	struct image *im = set->image.v[id];
 
-	if (image_locate(set, im, NULL))
-		return false;
+	image_locate(set, im);
 	if (!im->absolute)
 		return elf_offset_to_vaddr(im->seg, im->n_seg, addr, vaddr);
 	*vaddr = addr - im->delta;
@@ -406,10 +345,76 @@ bool image_from_vaddr(struct images *set, uint32_t id, uint64_t vaddr, uint64_t 
 {
 	struct image *im = set->image.v[id];
 
-	if (image_locate(set, im, NULL))
-		return false;
+	image_locate(set, im);
 	if (!im->absolute)
 		return elf_vaddr_to_offset(im->seg, im->n_seg, vaddr, addr);
 	*addr = vaddr + im->delta;
 	return im->seg != NULL;
+}
+
+/* ---- source lines, types, call-frame tables ------------------------------------------------ */
+
+const struct source *source_of(struct images *set, uint32_t image, struct err *err)
+{
+	struct image *im = set->image.v[image];
+	const struct elf_on_disk *d = &im->dwarf;
+	struct source_opened f;
+	struct err why = ERR_INIT;
+	struct file_map map;
+	char *root = NULL;
+
+	if (im->source_tried)
+		return im->source;
+	image_locate(set, im);
+	im->source_tried = true;
+	if (!d->path)
+		return NULL;
+	if (d->root_len)
+		root = arena_xstrndup(&im->arena, d->path, d->root_len);
+	map = d->mem ? (struct file_map){ .p = d->mem, .len = d->elf.len } : d->map;
+	f = (struct source_opened){
+		.map = &map, .root = root, .path = d->path + d->root_len, .user = d->owner
+	};
+	im->source = source_open_file(&f, &why);
+	image_failed(im, &why);
+	if (err && err->code == ERR_NONE)
+		*err = why;
+	if (im->source)
+		im->source->raw_names = set->opts.raw_names;
+	return im->source;
+}
+
+struct types *types_of(struct images *set, uint32_t image, struct err *err)
+{
+	struct image *im = set->image.v[image];
+	const struct source *s = source_of(set, image, err);
+
+	if (!im->types && s && im->code.elf.p)
+		im->types = types_new(s, &im->code.elf, err);
+	return im->types;
+}
+
+const struct cfi *image_cfi(struct images *set, uint32_t image)
+{
+	struct image *im = set->image.v[image];
+
+	(void)pthread_mutex_lock(&set->cfi_lock);
+	if (!im->cfi) {
+		image_locate(set, im);
+		im->cfi = cfi_new(im->code.elf.p ? &im->code.elf : NULL,
+				  im->dwarf.elf.p ? &im->dwarf.elf : NULL);
+		if (im->cfi->unread && !im->trouble.len)
+			buf_printf(&im->trouble, "%s: .debug_frame %s: callers are missing",
+				   im->dwarf.path ? im->dwarf.path : im->code.path,
+				   im->cfi->unread);
+	}
+	(void)pthread_mutex_unlock(&set->cfi_lock);
+	return im->cfi;
+}
+
+const struct elf_file *image_code_elf(struct images *set, uint32_t image)
+{
+	const struct image *im = set->image.v[image];
+
+	return im->cfi && im->code.elf.p ? &im->code.elf : NULL;
 }

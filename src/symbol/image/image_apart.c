@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * image_apart - what files are called whose base names are the same.
+ * image_apart - names of files that share a base name.
  *
  * A file is called by its base name. If several files of one base name have different code, each
  * is called by as many of the last parts of its path as tell it from the others ("v1/libx.so"),
@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/invariant.h"
+#include "base/xalloc.h"
 #include "symbol/image/image_set.h"
 
 #define LONG_NAME 40 /* columns: longer paths give way to the build-id */
@@ -25,7 +26,7 @@ struct same_name {
 	size_t as;     /* among those of its name: the one whose name it gets */
 };
 
-static int by_name(const void *a, const void *b)
+static int image_by_name(const void *a, const void *b)
 {
 	const struct same_name *x = a, *y = b;
 	int c = strcmp(x->im->name, y->im->name);
@@ -35,43 +36,30 @@ static int by_name(const void *a, const void *b)
 
 /* ---- which are one ---------------------------------------------------------------------- */
 
-static bool same_id(const struct image *a, const struct image *b)
-{
-	return a->key.build_id_len && same_build_id(a->key.build_id, a->key.build_id_len,
-						    b->key.build_id, b->key.build_id_len);
-}
-
-static uint64_t id_hash(const struct image *im)
-{
-	uint8_t id[BUILD_ID_MAX] = { 0 };
-
-	memcpy(id, im->key.build_id, im->key.build_id_len);
-	return hash_bytes(id, sizeof(id));
-}
-
 /* Those with an id are the first of that id. */
-static int join_by_id(struct same_name *v, size_t n)
+static void join_by_id(struct same_name *v, size_t n)
 {
 	struct u64map first = U64MAP_INIT;
-	int rc = 0;
 
-	for (size_t i = 0; !rc && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
+		const struct image_key *k = &v[i].im->key, *other;
+		uint8_t id[BUILD_ID_MAX] = { 0 };
 		uint64_t *at;
 		bool fresh;
 
 		v[i].as = i;
-		if (!v[i].im->key.build_id_len)
+		if (!k->build_id_len)
 			continue;
-		at = u64map_at(&first, id_hash(v[i].im), &fresh);
-		if (!at)
-			rc = -1;
-		else if (fresh)
+		memcpy(id, k->build_id, k->build_id_len);
+		at = u64map_xat(&first, hash_bytes(id, sizeof(id)), &fresh);
+		if (fresh)
 			*at = i;
-		else if (same_id(v[*at].im, v[i].im))
+		other = &v[*at].im->key;
+		if (same_build_id(other->build_id, other->build_id_len, k->build_id,
+				  k->build_id_len))
 			v[i].as = *at;
 	}
 	u64map_free(&first);
-	return rc;
 }
 
 static uint64_t path_hash(const struct image *im)
@@ -79,54 +67,41 @@ static uint64_t path_hash(const struct image *im)
 	return hash_bytes(im->key.path, strlen(im->key.path));
 }
 
-static bool same_file(const struct same_name *a, const struct same_name *b)
-{
-	return !identity_differs(&a->im->key.file, &b->im->key.file);
-}
-
-/* Those of a path of which none has an id are one, unless their inodes differ. */
-static int join_bare(struct same_name *v, size_t i, struct u64map *bare)
-{
-	bool fresh;
-	uint64_t *at = u64map_at(bare, path_hash(v[i].im), &fresh);
-
-	if (!at)
-		return -1;
-	if (fresh)
-		*at = i;
-	else if (same_file(&v[i], &v[*at]))
-		v[i].as = *at;
-	return 0;
-}
-
-/* Those without are the one of that path, if one is all there are. */
-static int join_by_path(struct same_name *v, size_t n)
+/* Those without an id are the one of that path, if one is all there are; those of a path of which
+ * none has an id are one. Unless their inodes differ. */
+static void join_by_path(struct same_name *v, size_t n)
 {
 	enum { SEVERAL = -1 };
 	struct u64map of_path = U64MAP_INIT; /* -> the one with an id */
-	struct u64map bare = U64MAP_INIT;    /* -> the first without, where none has one */
-	int rc = 0;
+	struct u64map bare = U64MAP_INIT;    /* -> the first without, if none has one */
 
-	for (unsigned pass = 0; pass < 2; pass++) {
-		for (size_t i = 0; !rc && i < n; i++) {
-			const struct image_key *k = &v[i].im->key;
-			uint64_t hash = path_hash(v[i].im), *at;
-			bool fresh = false;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t *at;
+		bool fresh;
 
-			if (pass ? k->build_id_len > 0 : !k->build_id_len)
-				continue;
-			at = pass ? u64map_find(&of_path, hash) : u64map_at(&of_path, hash, &fresh);
-			if (!at)
-				rc = pass ? join_bare(v, i, &bare) : -1;
-			else if (!pass)
-				*at = fresh || *at == v[i].as ? v[i].as : (uint64_t)SEVERAL;
-			else if (*at != (uint64_t)SEVERAL && same_file(&v[i], &v[*at]))
-				v[i].as = *at;
-		}
+		if (!v[i].im->key.build_id_len)
+			continue;
+		at = u64map_xat(&of_path, path_hash(v[i].im), &fresh);
+		*at = fresh || *at == v[i].as ? v[i].as : (uint64_t)SEVERAL;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct image_key *k = &v[i].im->key;
+		uint64_t hash = path_hash(v[i].im), *at;
+		bool fresh = false;
+
+		if (k->build_id_len)
+			continue;
+		at = u64map_find(&of_path, hash);
+		if (!at)
+			at = u64map_xat(&bare, hash, &fresh);
+		if (fresh)
+			*at = i;
+		else if (*at != (uint64_t)SEVERAL &&
+			 !identity_differs(&k->file, &v[*at].im->key.file))
+			v[i].as = *at;
 	}
 	u64map_free(&of_path);
 	u64map_free(&bare);
-	return rc;
 }
 
 /* ---- names ------------------------------------------------------------------------------ */
@@ -154,7 +129,7 @@ static int by_end(const void *a, const void *b)
 
 /* The last parts of the path, down to the one in which it differs from another whose last `len`
  * letters are the same. */
-static const char *tail_of(const char *path, size_t len)
+static const char *path_tail(const char *path, size_t len)
 {
 	const char *p = path + strlen(path) - len;
 
@@ -169,14 +144,15 @@ static const char *name_by_inode(struct arena *a, const char *name, const struct
 {
 	const unsigned long long ino = f->ino, gen = f->gen;
 
-	return gen ? arena_printf(a, "%s@inode%llu.%llx%s", name, ino, gen, more)
-		   : arena_printf(a, "%s@inode%llu%s", name, ino, more);
+	return gen ? arena_xprintf(a, "%s@inode%llu.%llx%s", name, ino, gen, more)
+		   : arena_xprintf(a, "%s@inode%llu%s", name, ino, more);
 }
 
-static int call_by(struct images *set, struct same_name *s, size_t len, bool by_id)
+static void name_by_path(struct images *set, struct same_name *s, size_t len, bool by_id)
 {
 	struct image *im = s->im;
-	const char *base = path_base(im->key.path), *tail = len ? tail_of(im->key.path, len) : base;
+	const char *base = path_base(im->key.path),
+		   *tail = len ? path_tail(im->key.path, len) : base;
 	const char *more = im->name + strlen(base); /* " [guest]" */
 	const uint8_t *id = im->key.build_id;
 
@@ -185,17 +161,16 @@ static int call_by(struct images *set, struct same_name *s, size_t len, bool by_
 		by_id = true;
 	}
 	if (by_id && im->key.build_id_len >= 4)
-		im->name = arena_printf(&set->arena, "%s@%02x%02x%02x%02x%s", tail, id[0], id[1],
-					id[2], id[3], more);
+		im->name = arena_xprintf(&set->arena, "%s@%02x%02x%02x%02x%s", tail, id[0], id[1],
+					 id[2], id[3], more);
 	else if (by_id && im->key.file.ino)
 		im->name = name_by_inode(&set->arena, tail, &im->key.file, more);
 	else if (tail != base)
-		im->name = arena_printf(&set->arena, "%s%s", tail, more);
-	return im->name ? 0 : -1;
+		im->name = arena_xprintf(&set->arena, "%s%s", tail, more);
 }
 
 /* `v` sorted by the ends of paths: neighbours have the longest ends in common. */
-static int call_apart(struct images *set, struct same_name **v, size_t n)
+static void name_apart(struct images *set, struct same_name **v, size_t n)
 {
 	size_t before = 0;
 
@@ -207,56 +182,48 @@ static int call_apart(struct images *set, struct same_name **v, size_t n)
 			end++;
 		after = end < n ? same_end(path, v[end]->im->key.path) : 0;
 		for (size_t k = i; k < end; k++)
-			if (call_by(set, v[k], before > after ? before : after, end > i + 1))
-				return -1;
+			name_by_path(set, v[k], before > after ? before : after, end > i + 1);
 		before = after;
 	}
-	return 0;
 }
 
-static int part(struct images *set, struct same_name *v, size_t n)
+static void part_names(struct images *set, struct same_name *v, size_t n)
 {
-	struct same_name **one = malloc(n * sizeof(struct same_name *));
+	struct same_name **one = xcalloc(n, sizeof(struct same_name *));
 	size_t n_one = 0;
-	int rc = -1;
 
-	if (!one || join_by_id(v, n) || join_by_path(v, n))
-		goto out;
+	join_by_id(v, n);
+	join_by_path(v, n);
 	for (size_t i = 0; i < n; i++)
 		if (v[i].as == i)
 			one[n_one++] = &v[i];
 	if (n_one > 1) {
 		qsort(one, n_one, sizeof(struct same_name *), by_end);
-		if (call_apart(set, one, n_one))
-			goto out;
+		name_apart(set, one, n_one);
 	}
 	for (size_t i = 0; i < n; i++)
 		v[i].im->name = v[v[i].as].im->name;
-	rc = 0;
-out:
 	free(one);
-	return rc;
 }
 
 int images_tell_apart(struct images *set, struct err *err)
 {
-	struct same_name *v = malloc((set->image.n + 1) * sizeof(*v));
+	struct same_name *v = xcalloc(set->image.n + 1, sizeof(*v));
 	size_t n = 0;
-	int rc = 0;
 
-	if (!v)
-		return err_nomem(err);
+	(void)err;
 	for (size_t i = 0; i < set->image.n; i++)
 		if (set->image.v[i]->key.kind == IMAGE_FILE)
 			v[n++] = (struct same_name){ set->image.v[i], i, 0 };
-	qsort(v, n, sizeof(*v), by_name);
-	assert(pairs_hold(n, i, by_name(&v[i], &v[i + 1]) <= 0));
-	for (size_t i = 0, end; !rc && i < n; i = end) {
+	qsort(v, n, sizeof(*v), image_by_name);
+	assert(pairs_hold(n, i, image_by_name(&v[i], &v[i + 1]) <= 0));
+	for (size_t i = 0, end; i < n; i = end) {
 		for (end = i + 1; end < n && !strcmp(v[i].im->name, v[end].im->name);)
 			end++;
 		if (end > i + 1)
-			rc = part(set, v + i, end - i);
+			part_names(set, v + i, end - i);
 	}
 	free(v);
-	return rc || image_index_names(set) ? err_nomem(err) : 0;
+	image_index_names(set);
+	return 0;
 }

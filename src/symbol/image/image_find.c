@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "symbol/elf/file_crc.h"
 #include "symbol/image/image_set.h"
 
@@ -40,21 +41,16 @@ static int elf_on_disk_read(struct elf_on_disk *f, const struct opened *o, struc
 	size_t size = strlen(root) + strlen(o->path) + 2;
 
 	memset(f, 0, sizeof(*f));
-	f->path = malloc(size);
-	if (!f->path) {
-		(void)close(o->fd);
-		return err_nomem(err);
-	}
+	f->path = xmalloc(size);
 	(void)snprintf(f->path, size, "%s%s%s", root, o->root && o->path[0] != '/' ? "/" : "",
 		       o->path);
 	f->root_len = strlen(root);
 	f->owner = o->st.st_uid;
-	if (file_in_map(&f->map, o->fd, &o->st, o->copy, f->path, err) ||
-	    elf_file_read(&f->elf, f->map.p, f->map.len, f->path, err)) {
-		elf_on_disk_close(f);
-		return -1;
-	}
-	return 0;
+	if (!file_in_map(&f->map, o->fd, &o->st, o->copy, f->path, err) &&
+	    !elf_file_read(&f->elf, f->map.p, f->map.len, f->path, err))
+		return 0;
+	elf_on_disk_close(f);
+	return -1;
 }
 
 void put_build_id(struct buf *b, const uint8_t *id, size_t len)
@@ -79,7 +75,7 @@ bool same_build_id(const uint8_t *a, size_t na, const uint8_t *b, size_t nb)
 	return n > 0;
 }
 
-static bool has_code(const struct elf_file *f)
+static bool file_has_code(const struct elf_file *f)
 {
 	const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
 
@@ -95,7 +91,7 @@ static bool has_code(const struct elf_file *f)
 	return false;
 }
 
-static bool has_dwarf(const struct elf_file *f)
+static bool file_has_dwarf(const struct elf_file *f)
 {
 	return elf_section(f, ".debug_info") || elf_section(f, ".zdebug_info") ||
 	       elf_section(f, ".debug_line");
@@ -107,7 +103,7 @@ bool image_complete(const struct image *im)
 }
 
 /* The first that takes a file has it, the others share it. */
-static void take(struct elf_on_disk *into, struct elf_on_disk *from, bool wanted)
+static void share_file(struct elf_on_disk *into, struct elf_on_disk *from, bool wanted)
 {
 	if (into->path || !wanted)
 		return;
@@ -115,7 +111,7 @@ static void take(struct elf_on_disk *into, struct elf_on_disk *from, bool wanted
 	from->shared = true;
 }
 
-/* What an image's files must have for build-id: the recorded one, else that of its code. */
+/* The build-id that an image's files must have: the recorded one, else that of its code. */
 static size_t wanted_id(const struct image *im, const uint8_t **id)
 {
 	if (im->key.build_id_len) {
@@ -129,13 +125,14 @@ size_t image_build_id(struct images *set, uint32_t id, const uint8_t **build_id)
 {
 	struct image *im = set->image.v[id];
 
-	return image_locate(set, im, NULL) ? 0 : wanted_id(im, build_id);
+	image_locate(set, im);
+	return wanted_id(im, build_id);
 }
 
 enum verdict { REFUSED, VERIFIED, UNVERIFIED };
 
-static enum verdict judge(const struct images *set, struct image *im, const struct elf_on_disk *f,
-			  bool named)
+static enum verdict judge_file(const struct images *set, struct image *im,
+			       const struct elf_on_disk *f, bool named)
 {
 	const uint8_t *id = NULL, *want = NULL;
 	size_t n = elf_build_id(&f->elf, &id), n_want = wanted_id(im, &want);
@@ -168,80 +165,83 @@ static enum verdict judge(const struct images *set, struct image *im, const stru
 	return REFUSED;
 }
 
-/* Takes what the image still lacks from an open file, if its build-id is right; closes it. */
-static void try_open(struct images *set, struct image *im, struct elf_on_disk *f, bool named)
+/* That it is not there is the common case and worth no word. */
+static void note_unread_file(struct image *im, const struct err *why)
 {
-	enum verdict v = judge(set, im, f, named);
+	image_failed(im, why);
+	if (why->code != ERR_NOT_FOUND && why->sys_errno != ENOTDIR && !im->refusal.len)
+		buf_puts(&im->refusal, why->what);
+}
+
+/* Takes the missing parts of the image from an open file, if its build-id is right; closes it. */
+static void use_file(struct images *set, struct image *im, struct elf_on_disk *f, bool named)
+{
+	enum verdict v = judge_file(set, im, f, named);
 
 	if (v != REFUSED) {
 		if (v == VERIFIED)
 			im->verified = im->key.build_id_len > 0;
-		take(&im->code, f, has_code(&f->elf));
-		take(&im->syms, f, elf_has_symtab(&f->elf));
-		take(&im->dwarf, f, has_dwarf(&f->elf));
+		share_file(&im->code, f, file_has_code(&f->elf));
+		share_file(&im->syms, f, elf_has_symtab(&f->elf));
+		share_file(&im->dwarf, f, file_has_dwarf(&f->elf));
 	}
 	elf_on_disk_close(f);
 }
 
-/* 0 even if the file is of no use: why is kept with the image. */
-static int not_read(struct image *im, const struct err *why, struct err *err)
+static void use_opened(struct images *set, struct image *im, const struct opened *o, bool named)
 {
-	if (why->code == ERR_NOMEM)
-		return err_nomem(err);
-	image_failed(im, why);
-	/* that it is not there is the common case and worth no word */
-	if (why->code != ERR_NOT_FOUND && why->sys_errno != ENOTDIR && !im->refusal.len)
-		buf_puts(&im->refusal, why->what);
-	return 0;
+	struct err why = ERR_INIT;
+	struct elf_on_disk f;
+
+	if (elf_on_disk_read(&f, o, &why))
+		note_unread_file(im, &why);
+	else
+		use_file(set, im, &f, named);
 }
 
-int image_try_file(struct images *set, struct image *im, const char *root, const char *path,
-		   bool named, struct err *err)
+void image_try_file(struct images *set, struct image *im, const char *root, const char *path,
+		    bool named)
 {
 	struct opened o = { .root = root, .path = path };
-	struct err mine = ERR_INIT;
-	struct elf_on_disk f;
+	struct err why = ERR_INIT;
 
-	o.fd = file_in_open(root, path, FILE_IN_LINKS, &o.st, &mine);
-	if (o.fd < 0 || elf_on_disk_read(&f, &o, &mine))
-		return not_read(im, &mine, err);
-	try_open(set, im, &f, named);
-	return 0;
+	if (image_complete(im))
+		return;
+	o.fd = file_in_open(root, path, FILE_IN_LINKS, &o.st, &why);
+	if (o.fd < 0)
+		note_unread_file(im, &why);
+	else
+		use_opened(set, im, &o, named);
 }
 
-int image_try_fd(struct images *set, struct image *im, int fd, const struct stat *st,
-		 const char *root, const char *path, struct err *err)
+void image_try_fd(struct images *set, struct image *im, int fd, const struct stat *st,
+		  const char *root, const char *path)
 {
 	struct opened o = { .fd = fd, .st = *st, .copy = true, .root = root, .path = path };
-	struct err mine = ERR_INIT;
+	struct err why = ERR_INIT;
 	struct elf_on_disk f;
 
-	if (elf_on_disk_read(&f, &o, &mine)) {
-		image_failed(im, &mine);
-		return mine.code == ERR_NOMEM ? err_nomem(err) : 0;
-	}
-	try_open(set, im, &f, false);
-	return 0;
+	if (elf_on_disk_read(&f, &o, &why))
+		image_failed(im, &why);
+	else
+		use_file(set, im, &f, false);
 }
 
-static int try_printf(struct images *set, struct image *im, const char *root, bool named,
-		      struct err *err, const char *fmt, ...) PRINTF_(6, 7);
+static void try_printf(struct images *set, struct image *im, const char *root, bool named,
+		       const char *fmt, ...) PRINTF_(5, 6);
 
-static int try_printf(struct images *set, struct image *im, const char *root, bool named,
-		      struct err *err, const char *fmt, ...)
+static void try_printf(struct images *set, struct image *im, const char *root, bool named,
+		       const char *fmt, ...)
 {
 	char path[4096];
 	va_list ap;
 	int n;
 
-	if (image_complete(im))
-		return 0;
 	va_start(ap, fmt);
 	n = vsnprintf(path, sizeof(path), fmt, ap);
 	va_end(ap);
-	if (n < 0 || (size_t)n >= sizeof(path))
-		return 0;
-	return image_try_file(set, im, root, path, named, err);
+	if (n > 0 && (size_t)n < sizeof(path))
+		image_try_file(set, im, root, path, named);
 }
 
 struct id_text {
@@ -265,72 +265,59 @@ static bool id_text(const struct image *im, struct id_text *t)
 	return true;
 }
 
-static int try_symbol_dirs(struct images *set, struct image *im, struct err *err)
+static void try_symbol_dirs(struct images *set, struct image *im)
 {
 	const char *path = im->key.path;
 	struct id_text id;
 
 	vec_each (&set->dirs, const char **, dir) {
-		if (try_printf(set, im, NULL, true, err, "%s/%s", *dir, path) ||
-		    try_printf(set, im, NULL, true, err, "%s/%s", *dir, path_base(path)) ||
-		    try_printf(set, im, NULL, true, err, "%s/%s.debug", *dir, path_base(path)))
-			return -1;
-		if (id_text(im, &id) &&
-		    (try_printf(set, im, NULL, true, err, "%s/.build-id/%s/%s.debug", *dir,
-				id.first, id.rest) ||
-		     try_printf(set, im, NULL, true, err, "%s/.build-id/%s/%s", *dir, id.first,
-				id.rest)))
-			return -1;
+		try_printf(set, im, NULL, true, "%s/%s", *dir, path);
+		try_printf(set, im, NULL, true, "%s/%s", *dir, path_base(path));
+		try_printf(set, im, NULL, true, "%s/%s.debug", *dir, path_base(path));
+		if (!id_text(im, &id))
+			continue;
+		try_printf(set, im, NULL, true, "%s/.build-id/%s/%s.debug", *dir, id.first,
+			   id.rest);
+		try_printf(set, im, NULL, true, "%s/.build-id/%s/%s", *dir, id.first, id.rest);
 	}
-	return 0;
 }
 
-static int try_build_id(struct images *set, struct image *im, struct err *err)
+static void try_build_id(struct images *set, struct image *im)
 {
+	static const char form[] = "/usr/lib/debug/.build-id/%s/%s.debug";
 	struct id_text id;
 
 	if (!id_text(im, &id))
-		return 0;
-	if (set->opts.sysroot &&
-	    try_printf(set, im, set->opts.sysroot, false, err,
-		       "/usr/lib/debug/.build-id/%s/%s.debug", id.first, id.rest))
-		return -1;
-	return try_printf(set, im, NULL, false, err, "/usr/lib/debug/.build-id/%s/%s.debug",
-			  id.first, id.rest);
+		return;
+	if (set->opts.sysroot)
+		try_printf(set, im, set->opts.sysroot, false, form, id.first, id.rest);
+	try_printf(set, im, NULL, false, form, id.first, id.rest);
 }
 
 /* A file of perf's cache; a directory may have that name, too. */
-static int try_cached(struct images *set, struct image *im, const char *path, struct err *err)
+static void try_cached(struct images *set, struct image *im, const char *path)
 {
 	struct opened o = { .path = path };
 	struct err why = ERR_INIT;
-	struct elf_on_disk f;
 
 	if (image_complete(im))
-		return 0;
+		return;
 	o.fd = file_in_open(NULL, path, FILE_IN_LINKS, &o.st, &why);
-	if (o.fd < 0) {
+	if (o.fd < 0)
 		image_failed(im, &why);
-		return 0;
-	}
-	/* perf's copy of, or link to, the code that is there already */
-	if (im->code.path && (uint64_t)o.st.st_size == im->code.map.len) {
-		(void)close(o.fd);
-		return 0;
-	}
-	if (elf_on_disk_read(&f, &o, &why))
-		return not_read(im, &why, err);
-	try_open(set, im, &f, false);
-	return 0;
+	else if (im->code.path && (uint64_t)o.st.st_size == im->code.map.len)
+		(void)close(o.fd); /* perf's copy of, or link to, the code that is there already */
+	else
+		use_opened(set, im, &o, false);
 }
 
-static int try_perf_cache(struct images *set, struct image *im, struct err *err)
+static void try_perf_cache(struct images *set, struct image *im)
 {
 	static const char *const leaf[] = { "/elf", "/debug", "/vdso", "" };
 	struct id_text id;
 
 	if (!set->opts.home || !id_text(im, &id))
-		return 0;
+		return;
 	for (size_t i = 0; i < sizeof(leaf) / sizeof(leaf[0]); i++) {
 		char path[4096];
 		int n = snprintf(path, sizeof(path), "%s/.debug/.build-id/%s/%s%s", set->opts.home,
@@ -338,62 +325,56 @@ static int try_perf_cache(struct images *set, struct image *im, struct err *err)
 
 		if (!strcmp(leaf[i], "/vdso") && im->key.kind != IMAGE_VDSO)
 			continue;
-		if (n > 0 && (size_t)n < sizeof(path) && try_cached(set, im, path, err))
-			return -1;
+		if (n > 0 && (size_t)n < sizeof(path))
+			try_cached(set, im, path);
 	}
-	return 0;
 }
 
-/* What debuginfod's client has fetched before; nothing is fetched now. */
-static int try_debuginfod(struct images *set, struct image *im, struct err *err)
+/* Files that debuginfod's client fetched before; nothing is fetched now. */
+static void try_debuginfod(struct images *set, struct image *im)
 {
 	struct id_text id;
 
 	if (!set->opts.debuginfod || !id_text(im, &id))
-		return 0;
-	if (!im->code.path && try_printf(set, im, NULL, false, err, "%s/%s%s/executable",
-					 set->opts.debuginfod, id.first, id.rest))
-		return -1;
-	return try_printf(set, im, NULL, false, err, "%s/%s%s/debuginfo", set->opts.debuginfod,
-			  id.first, id.rest);
+		return;
+	if (!im->code.path)
+		try_printf(set, im, NULL, false, "%s/%s%s/executable", set->opts.debuginfod,
+			   id.first, id.rest);
+	try_printf(set, im, NULL, false, "%s/%s%s/debuginfo", set->opts.debuginfod, id.first,
+		   id.rest);
 }
 
 /* One place a .gnu_debuglink may mean. Where the build-ids cannot speak, the checksum must. */
-static int try_link(struct images *set, struct image *im, uint32_t crc, const char *root,
-		    const char *path, struct err *err)
+static void try_link(struct images *set, struct image *im, uint32_t crc, const char *root,
+		     const char *path)
 {
 	struct opened o = { .root = root, .path = path, .copy = im->code.map.copy };
 	const uint8_t *id = NULL;
-	struct err mine = ERR_INIT;
-	struct elf_on_disk f;
+	struct err why = ERR_INIT;
 	bool by_id = elf_build_id(&im->code.elf, &id);
-	uint32_t found;
+	uint32_t found = crc;
 
 	if (image_complete(im))
-		return 0;
-	o.fd = file_in_open(root, path, FILE_IN_LINKS, &o.st, &mine);
-	if (o.fd < 0)
-		return not_read(im, &mine, err);
-	if (!by_id && file_crc32(o.fd, o.st.st_size, path, &found, &mine)) {
-		(void)close(o.fd);
-		image_failed(im, &mine);
-		return 0;
+		return;
+	o.fd = file_in_open(root, path, FILE_IN_LINKS, &o.st, &why);
+	if (o.fd < 0) {
+		note_unread_file(im, &why);
+		return;
 	}
-	if (!by_id && found != crc) {
-		(void)close(o.fd);
-		if (!im->refusal.len)
-			buf_printf(&im->refusal,
-				   "%s%s is not what .gnu_debuglink means (checksum): not used",
-				   root ? root : "", path);
-		return 0;
+	if (!by_id && file_crc32(o.fd, o.st.st_size, path, &found, &why)) {
+		image_failed(im, &why);
+	} else if (found == crc) {
+		use_opened(set, im, &o, !by_id);
+		return;
+	} else if (!im->refusal.len) {
+		buf_printf(&im->refusal,
+			   "%s%s is not what .gnu_debuglink means (checksum): not used",
+			   root ? root : "", path);
 	}
-	if (elf_on_disk_read(&f, &o, &mine))
-		return not_read(im, &mine, err);
-	try_open(set, im, &f, !by_id);
-	return 0;
+	(void)close(o.fd);
 }
 
-static int try_debuglink(struct images *set, struct image *im, struct err *err)
+static void try_debuglink(struct images *set, struct image *im)
 {
 	static const char *const form[][2] = { { "", "" },
 					       { "", "/.debug" },
@@ -405,7 +386,7 @@ static int try_debuglink(struct images *set, struct image *im, struct err *err)
 	size_t dir;
 
 	if (!name || im->code.root_len >= sizeof(top))
-		return 0;
+		return;
 	code = im->code.path + im->code.root_len;
 	if (im->code.root_len) {
 		(void)snprintf(top, sizeof(top), "%.*s", (int)im->code.root_len, im->code.path);
@@ -419,15 +400,12 @@ static int try_debuglink(struct images *set, struct image *im, struct err *err)
 		int n = snprintf(path, sizeof(path), "%s%.*s%s/%s", form[i][0], (int)dir, code,
 				 form[i][1], name);
 
-		if (n > 0 && (size_t)n < sizeof(path) && strcmp(path, code) != 0 &&
-		    try_link(set, im, crc, root, path, err))
-			return -1;
+		if (n > 0 && (size_t)n < sizeof(path) && strcmp(path, code) != 0)
+			try_link(set, im, crc, root, path);
 	}
-	return 0;
 }
 
-/* The length of the path without the " (deleted)" that the kernel puts behind it. */
-static size_t live_len(const char *path)
+size_t image_live_len(const char *path)
 {
 	static const char gone[] = " (deleted)";
 	size_t len = strlen(path), tail = sizeof(gone) - 1;
@@ -443,61 +421,44 @@ static int open_own_path(const struct images *set, struct image *im)
 	struct stat st;
 	int fd;
 
-	if (path[0] != '/' || path[live_len(path)] || !im->key.file.ino || !set->opts.inodes_here)
+	if (path[0] != '/' || path[image_live_len(path)] || !im->key.file.ino ||
+	    !set->opts.inodes_here)
 		return -1;
 	fd = file_in_open(NULL, path, FILE_IN_LINKS, &st, &why);
 	image_failed(im, &why);
 	return fd;
 }
 
-static bool is_replaced(const struct images *set, struct image *im)
-{
-	int fd = open_own_path(set, im);
-	bool replaced = image_is_replaced(set, im, fd, im->key.path);
-
-	if (fd >= 0)
-		(void)close(fd);
-	return replaced;
-}
-
-static void doubt_own_path(const struct images *set, struct image *im)
-{
-	int fd;
-
-	if (!im->code.path || strcmp(im->code.path, im->key.path) != 0)
-		return;
-	fd = open_own_path(set, im);
-	image_doubt(set, im, fd, im->key.path);
-	if (fd >= 0)
-		(void)close(fd);
-}
-
-static int try_own_path(struct images *set, struct image *im, struct err *err)
+static void try_own_path(struct images *set, struct image *im)
 {
 	const char *path = im->key.path;
-	size_t len = live_len(path);
+	size_t len = image_live_len(path);
+	int fd;
 
 	if (path[0] != '/' || (im->key.guest && !set->opts.sysroot))
-		return 0;
+		return;
 	/* deleted, and perhaps put back by a new build, which its build-id tells */
 	if (path[len] && !im->key.build_id_len)
-		return 0;
-	if (try_printf(set, im, set->opts.sysroot, false, err, "%.*s", (int)len, path))
-		return -1;
-	doubt_own_path(set, im);
-	return 0;
+		return;
+	try_printf(set, im, set->opts.sysroot, false, "%.*s", (int)len, path);
+	if (!im->code.path || strcmp(im->code.path, path) != 0)
+		return;
+	fd = open_own_path(set, im);
+	image_doubt(set, im, fd, path);
+	if (fd >= 0)
+		(void)close(fd);
 }
 
 /* The vdso is in the memory of every process, and so in ours; whether it is the recorded one, its
  * build-id says. */
-static int take_own_vdso(struct images *set, struct image *im, struct err *err)
+static void take_own_vdso(struct images *set, struct image *im)
 {
 	const uint8_t *p = (const uint8_t *)getauxval(AT_SYSINFO_EHDR); // NOLINT
 	struct elf_on_disk f = { 0 };
 	uint64_t off, len;
 
 	if (!p || im->code.path)
-		return 0;
+		return;
 	if (sizeof(void *) == 8) {
 		off = ld64(p + offsetof(Elf64_Ehdr, e_shoff));
 		len = (uint64_t)ld16(p + offsetof(Elf64_Ehdr, e_shnum)) * sizeof(Elf64_Shdr);
@@ -506,26 +467,20 @@ static int take_own_vdso(struct images *set, struct image *im, struct err *err)
 		len = (uint64_t)ld16(p + offsetof(Elf32_Ehdr, e_shnum)) * sizeof(Elf32_Shdr);
 	}
 	if (off > 65536 || len > 65536)
-		return 0;
+		return;
 	len += off;
-	f.mem = malloc((size_t)len + 1);
-	f.path = strdup("[vdso] of this machine");
-	if (!f.mem || !f.path) {
-		elf_on_disk_close(&f);
-		return err_nomem(err);
-	}
-	memcpy(f.mem, p, (size_t)len);
+	f.mem = xmemdup(p, (size_t)len);
+	f.path = xstrdup("[vdso] of this machine");
 	if (elf_file_read(&f.elf, f.mem, (size_t)len, f.path, NULL) ||
-	    judge(set, im, &f, false) == REFUSED) {
+	    judge_file(set, im, &f, false) == REFUSED) {
 		elf_on_disk_close(&f);
-		return 0;
+		return;
 	}
 	im->verified = im->key.build_id_len > 0;
 	im->code = f;
-	return 0;
 }
 
-static int copy_segments(struct image *im, struct err *err)
+static void copy_segments(struct image *im)
 {
 	const struct elf_on_disk *from = im->code.path	 ? &im->code
 					 : im->syms.path ? &im->syms
@@ -533,74 +488,74 @@ static int copy_segments(struct image *im, struct err *err)
 	uint64_t base = UINT64_MAX;
 
 	if (!from->path || !from->elf.n_seg)
-		return 0;
-	im->seg = calloc(from->elf.n_seg, sizeof(*im->seg));
-	if (!im->seg)
-		return err_nomem(err);
-	memcpy(im->seg, from->elf.seg, from->elf.n_seg * sizeof(*im->seg));
+		return;
+	im->seg = xmemdup(from->elf.seg, from->elf.n_seg * sizeof(*im->seg));
 	im->n_seg = from->elf.n_seg;
 	if (im->code.path)
-		return 0;
+		return;
 	/* a file of debug information has no contents for its segments, and its tools cleared or
 	 * moved their offsets: most linkers lay a file out as it will lie in memory */
 	im->guessed = true;
-	for (size_t i = 0; i < im->n_seg; i++) {
+	for (size_t i = 0; i < im->n_seg; i++)
 		if (im->seg[i].type == PT_LOAD && im->seg[i].vaddr < base)
 			base = im->seg[i].vaddr & ~4095ULL;
-	}
 	for (size_t i = 0; i < im->n_seg; i++) {
 		im->seg[i].offset = im->seg[i].vaddr - base;
 		im->seg[i].filesz = im->seg[i].memsz;
 	}
-	return 0;
 }
 
-int image_try_by_id(struct images *set, struct image *im, struct err *err)
+static void try_places_of_ids(struct images *set, struct image *im)
 {
-	if (im->key.kind == IMAGE_KERNEL) {
-		vec_each (&set->dirs, const char **, dir) {
-			if (try_printf(set, im, NULL, true, err, "%s/vmlinux", *dir))
-				return -1;
-		}
-	}
-	if (try_symbol_dirs(set, im, err) || try_build_id(set, im, err))
-		return -1;
-	return try_perf_cache(set, im, err) || try_debuginfod(set, im, err) ? -1 : 0;
+	try_build_id(set, im);
+	try_perf_cache(set, im);
+	try_debuginfod(set, im);
 }
 
-static int locate_file(struct images *set, struct image *im, struct err *err)
+void image_try_by_id(struct images *set, struct image *im)
+{
+	if (im->key.kind == IMAGE_KERNEL)
+		vec_each (&set->dirs, const char **, dir)
+			try_printf(set, im, NULL, true, "%s/vmlinux", *dir);
+	try_symbol_dirs(set, im);
+	try_places_of_ids(set, im);
+}
+
+static void locate_file(struct images *set, struct image *im)
 {
 	/* before all places that are searched by build-id: it drops one that is another file's */
-	bool replaced = is_replaced(set, im), linked;
+	int fd = open_own_path(set, im);
+	bool replaced = image_is_replaced(set, im, fd, im->key.path), linked;
 
-	if (try_symbol_dirs(set, im, err) || image_try_places(set, im, err) ||
-	    (!replaced && try_own_path(set, im, err)) || image_try_processes(set, im, err))
-		return -1;
+	if (fd >= 0)
+		(void)close(fd);
+	try_symbol_dirs(set, im);
+	image_try_places(set, im);
+	if (!replaced)
+		try_own_path(set, im);
+	image_try_processes(set, im);
 	linked = im->code.path != NULL;
-	if (try_debuglink(set, im, err) || try_build_id(set, im, err) ||
-	    try_perf_cache(set, im, err) || try_debuginfod(set, im, err))
-		return -1;
-	if (im->key.kind == IMAGE_VDSO && take_own_vdso(set, im, err))
-		return -1;
-	/* where there is code only now, its link may lead on */
-	return linked ? 0 : try_debuglink(set, im, err);
+	try_debuglink(set, im);
+	try_places_of_ids(set, im);
+	if (im->key.kind == IMAGE_VDSO)
+		take_own_vdso(set, im);
+	if (!linked) /* where there is code only now, its link may lead on */
+		try_debuglink(set, im);
 }
 
-int image_locate(struct images *set, struct image *im, struct err *err)
+void image_locate(struct images *set, struct image *im)
 {
-	int rc = 0;
-
 	if (im->located)
-		return 0;
+		return;
 	switch (im->key.kind) {
 	case IMAGE_FILE:
 	case IMAGE_VDSO:
-		rc = locate_file(set, im, err);
+		locate_file(set, im);
 		break;
 	case IMAGE_KERNEL:
 	case IMAGE_MODULE:
 		im->absolute = true;
-		rc = image_locate_kernel(set, im, err);
+		image_locate_kernel(set, im);
 		break;
 	case IMAGE_JIT:
 		break;
@@ -610,8 +565,6 @@ int image_locate(struct images *set, struct image *im, struct err *err)
 		im->absolute = true;
 		break;
 	}
-	if (!rc)
-		rc = copy_segments(im, err);
+	copy_segments(im);
 	im->located = true;
-	return rc;
 }

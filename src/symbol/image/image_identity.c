@@ -32,31 +32,21 @@ static const uint32_t stable_fs[] = {
 	XFS_SUPER_MAGIC,  F2FS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC,
 };
 
-static bool has_stable_inodes(int fd)
-{
-	return fs_type_in(fd, stable_fs, sizeof(stable_fs) / sizeof(*stable_fs)) == 1;
-}
-
-/* The file system writes an int, whatever the ioctl's number says: see ioctl_iflags(2). */
-static uint64_t generation_of(int fd)
-{
-	uint32_t gen[2] = { 0 };
-
-	return ioctl(fd, FS_IOC_GETVERSION, gen) ? 0 : gen[0];
-}
-
 /* ino stays 0 if nothing can be concluded from the number. */
 static struct file_identity identity_of(int fd)
 {
 	struct file_identity id = { 0 };
+	uint32_t gen[2] = { 0 };
 	struct stat st;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !has_stable_inodes(fd))
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    fs_type_in(fd, stable_fs, sizeof(stable_fs) / sizeof(*stable_fs)) != 1)
 		return id;
 	id.maj = major(st.st_dev);
 	id.min = minor(st.st_dev);
 	id.ino = st.st_ino;
-	id.gen = generation_of(fd);
+	/* the file system writes an int, whatever the number says: see ioctl_iflags(2) */
+	id.gen = ioctl(fd, FS_IOC_GETVERSION, gen) ? 0 : gen[0];
 	return id;
 }
 

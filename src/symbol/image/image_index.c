@@ -5,53 +5,42 @@
  */
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "symbol/image/image_set.h"
 #include "symbol/image/jitdump.h"
 
 #define DUMP_BY_TIME (UINT64_C(1) << 63) /* the process' code is in images of kind IMAGE_JIT */
 
-static int add_path(struct images *set, uint32_t image, const char *path)
+static void index_path(struct images *set, uint32_t image, const char *path)
 {
 	bool fresh;
-	uint64_t *at = u64map_at(&set->by_path, hash_bytes(path, strlen(path)), &fresh);
-	struct image_of_path ref = { image, fresh || !at ? IMAGE_NONE : (uint32_t)*at };
+	uint64_t *at = u64map_xat(&set->by_path, hash_bytes(path, strlen(path)), &fresh);
+	struct image_of_path ref = { image, fresh ? IMAGE_NONE : (uint32_t)*at };
 
-	if (!at || vec_push(&set->of_path, ref))
-		return -1;
+	vec_xpush(&set->of_path, ref);
 	*at = set->of_path.n - 1;
-	return 0;
 }
 
-static int add_dump(struct images *set, uint32_t image, const struct image_key *k)
+void image_index_add(struct images *set, uint32_t image)
 {
+	const struct image *im = set->image.v[image];
+	const struct image_key *k = &im->key;
 	uint32_t pid;
 	uint64_t *at;
 	bool fresh;
 
+	index_path(set, image, k->path);
+	/* a recording's table of build-ids knows "[kernel.kallsyms]" where its mapping is called
+	 * "[kernel.kallsyms]_text" */
+	if (k->kind == IMAGE_KERNEL && strcmp(im->name, k->path) != 0)
+		index_path(set, image, im->name);
 	if ((k->kind != IMAGE_FILE && k->kind != IMAGE_JIT) || !jitdump_path_pid(k->path, &pid))
-		return 0;
-	at = u64map_at(&set->dump_of, pid, &fresh);
-	if (!at)
-		return -1;
+		return;
+	at = u64map_xat(&set->dump_of, pid, &fresh);
 	if (fresh)
 		*at = image;
 	if (k->kind == IMAGE_JIT)
 		*at |= DUMP_BY_TIME;
-	return 0;
-}
-
-int image_index_add(struct images *set, uint32_t image)
-{
-	const struct image *im = set->image.v[image];
-
-	if (add_path(set, image, im->key.path))
-		return -1;
-	/* a recording's table of build-ids knows "[kernel.kallsyms]" where its mapping is called
-	 * "[kernel.kallsyms]_text" */
-	if (im->key.kind == IMAGE_KERNEL && strcmp(im->name, im->key.path) != 0 &&
-	    add_path(set, image, im->name))
-		return -1;
-	return add_dump(set, image, &im->key);
 }
 
 const char *image_dump_path(const struct images *set, uint32_t pid)
@@ -61,24 +50,20 @@ const char *image_dump_path(const struct images *set, uint32_t pid)
 	return !at || (*at & DUMP_BY_TIME) ? NULL : set->image.v[*at]->key.path;
 }
 
-int image_index_names(struct images *set)
+void image_index_names(struct images *set)
 {
 	u64map_free(&set->by_name);
 	set->next_named.n = 0;
-	if (vec_reserve(&set->next_named, set->image.n + 1))
-		return -1;
+	vec_xreserve(&set->next_named, set->image.n + 1);
 	set->next_named.n = set->image.n;
 	for (size_t i = set->image.n; i-- > 0;) { /* the last one first: chains then ascend */
 		const char *name = set->image.v[i]->name;
 		bool fresh;
-		uint64_t *at = u64map_at(&set->by_name, hash_bytes(name, strlen(name)), &fresh);
+		uint64_t *at = u64map_xat(&set->by_name, hash_bytes(name, strlen(name)), &fresh);
 
-		if (!at)
-			return -1;
 		set->next_named.v[i] = fresh ? IMAGE_NONE : (uint32_t)*at;
 		*at = i;
 	}
-	return 0;
 }
 
 uint32_t image_named(const struct images *set, const char *name, uint32_t after)
@@ -113,30 +98,20 @@ struct late_id {
 	size_t len;
 };
 
-static int give(struct images *set, struct image *im, struct late_id *id, struct err *err)
+static void give_late_id(struct images *set, struct image *im, struct late_id *id)
 {
 	if (im->key.build_id_len || im->located)
-		return 0;
+		return;
 	if (!id->kept)
-		id->kept = arena_memdup(&set->arena, id->p, id->len);
-	if (!id->kept)
-		return err_nomem(err);
+		id->kept = arena_xmemdup(&set->arena, id->p, id->len);
 	im->key.build_id = id->kept;
 	im->key.build_id_len = id->len;
 	im->id_later = true;
-	return 0;
 }
 
 static struct late_id late_id(const uint8_t *id, size_t len)
 {
 	return (struct late_id){ id, NULL, len > BUILD_ID_MAX ? BUILD_ID_MAX : len };
-}
-
-static bool path_means(const struct image *im, const char *path)
-{
-	if (im->key.kind == IMAGE_KERNEL && !strcmp(im->name, path))
-		return true;
-	return !strcmp(im->key.path, path);
 }
 
 int images_build_id(struct images *set, const char *path, const uint8_t *id, size_t len,
@@ -145,13 +120,15 @@ int images_build_id(struct images *set, const char *path, const uint8_t *id, siz
 	uint64_t *at = len ? u64map_find(&set->by_path, hash_bytes(path, strlen(path))) : NULL;
 	struct late_id late = late_id(id, len);
 
+	(void)err;
 	if (!at)
 		return 0;
 	for (uint64_t i = *at; i != IMAGE_NONE; i = set->of_path.v[i].next) {
 		struct image *im = set->image.v[set->of_path.v[i].image];
 
-		if (path_means(im, path) && give(set, im, &late, err))
-			return -1;
+		if (!strcmp(im->key.path, path) ||
+		    (im->key.kind == IMAGE_KERNEL && !strcmp(im->name, path)))
+			give_late_id(set, im, &late);
 	}
 	*at = IMAGE_NONE; /* all of that path have one now */
 	return 0;
@@ -162,12 +139,12 @@ int images_kernel_build_id(struct images *set, const char *prefix, const uint8_t
 {
 	struct late_id late = late_id(id, len);
 
+	(void)err;
 	vec_each (&set->image, struct image **, it) {
 		const struct image_key *k = &(*it)->key;
 
-		if (len && k->kind == IMAGE_KERNEL && !strncmp(k->path, prefix, strlen(prefix)) &&
-		    give(set, *it, &late, err))
-			return -1;
+		if (len && k->kind == IMAGE_KERNEL && !strncmp(k->path, prefix, strlen(prefix)))
+			give_late_id(set, *it, &late);
 	}
 	return 0;
 }

@@ -13,16 +13,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/xalloc.h"
 #include "symbol/image/image_set.h"
 
 int images_place(struct images *set, const char *inside, const char *root, const char *rest,
 		 struct err *err)
 {
-	struct place_of p = { arena_strdup(&set->arena, inside), arena_strdup(&set->arena, root),
-			      arena_strdup(&set->arena, rest) };
+	struct place_of p = { arena_xstrdup(&set->arena, inside), arena_xstrdup(&set->arena, root),
+			      arena_xstrdup(&set->arena, rest) };
 
-	if (!p.inside || !p.root || !p.rest || vec_push(&set->places, p))
-		return err_nomem(err);
+	(void)err;
+	vec_xpush(&set->places, p);
 	return 0;
 }
 
@@ -46,10 +47,10 @@ const struct place_of *image_place_of(const struct images *set, const char *insi
 	return NULL;
 }
 
-int image_try_places(struct images *set, struct image *im, struct err *err)
+void image_try_places(struct images *set, struct image *im)
 {
 	if (set->opts.sysroot || im->key.guest)
-		return 0;
+		return;
 	for (size_t i = 0; i < set->places.n && !image_complete(im); i++) {
 		const struct place_of *p = &set->places.v[i];
 		struct err why = ERR_INIT;
@@ -64,31 +65,22 @@ int image_try_places(struct images *set, struct image *im, struct err *err)
 		(void)snprintf(name, sizeof(name), "%s%s", p->root, p->rest);
 		if (image_is_replaced(set, im, fd, name))
 			(void)close(fd);
-		else if (fd >= 0 && image_try_fd(set, im, fd, &st, p->root, p->rest, err))
-			return -1;
+		else if (fd >= 0)
+			image_try_fd(set, im, fd, &st, p->root, p->rest);
 	}
-	return 0;
 }
 
-/* The path without the " (deleted)" that the kernel puts behind it. */
-static int live_path(const char *path, char *out, size_t size)
+void image_try_processes(struct images *set, struct image *im)
 {
-	static const char gone[] = " (deleted)";
-	size_t len = strlen(path), tail = sizeof(gone) - 1;
-
-	if (len > tail && !strcmp(path + len - tail, gone))
-		len -= tail;
-	return snprintf(out, size, "%.*s", (int)len, path) < (int)size ? 0 : -1;
-}
-
-int image_try_processes(struct images *set, struct image *im, struct err *err)
-{
+	size_t len = image_live_len(im->key.path);
 	char path[4096];
 
 	if (im->code.path || !im->key.build_id_len || im->key.guest || im->key.path[0] != '/' ||
-	    set->opts.sysroot || live_path(im->key.path, path, sizeof(path)))
-		return 0;
-	for (size_t i = 0; i < sizeof(im->pid) / sizeof(im->pid[0]) && im->pid[i]; i++) {
+	    set->opts.sysroot || len >= sizeof(path))
+		return;
+	(void)snprintf(path, sizeof(path), "%.*s", (int)len, im->key.path);
+	for (size_t i = 0; i < sizeof(im->pid) / sizeof(im->pid[0]) && im->pid[i] && !im->code.path;
+	     i++) {
 		char root[64], name[64];
 		struct err why = ERR_INIT;
 		struct stat st;
@@ -96,15 +88,12 @@ int image_try_processes(struct images *set, struct image *im, struct err *err)
 
 		(void)snprintf(root, sizeof(root), "/proc/%u/root", im->pid[i]);
 		fd = file_in_open(root, path, FILE_IN_LINKS, &st, &why);
-		if (fd >= 0 && image_try_fd(set, im, fd, &st, root, path, err))
-			return -1;
+		if (fd >= 0)
+			image_try_fd(set, im, fd, &st, root, path);
 		(void)snprintf(name, sizeof(name), "/proc/%u/exe", im->pid[i]);
 		fd = im->code.path ? -1 : file_in_open(NULL, name, FILE_IN_PROC, &st, &why);
 		image_failed(im, &why);
-		if (fd >= 0 && image_try_fd(set, im, fd, &st, NULL, name, err))
-			return -1;
-		if (im->code.path)
-			return 0;
+		if (fd >= 0)
+			image_try_fd(set, im, fd, &st, NULL, name);
 	}
-	return 0;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file_in.h"
+#include "base/xalloc.h"
 #include "symbol/image/image_set.h"
 #include "symbol/image/jitdump.h"
 #include "symbol/image/perfmap.h"
@@ -22,18 +23,15 @@
 /* Anybody can leave a file under that name in /tmp, or under another process' number: only the
  * user's own and root's are believed; by root, who reads on behalf of all, those of the owner of
  * the process while it lives, too. */
-static uid_t may_bring(const struct images *set, uint32_t pid)
-{
-	char path[32];
-	struct stat st;
-
-	(void)snprintf(path, sizeof(path), "/proc/%u", pid);
-	return geteuid() || set->opts.sysroot || !pid || !file_look(path, &st) ? 0 : st.st_uid;
-}
-
 static bool believed(const struct images *set, const struct stat *st, uint32_t pid)
 {
-	return file_written_by(st, may_bring(set, pid));
+	char path[32];
+	struct stat its;
+
+	(void)snprintf(path, sizeof(path), "/proc/%u", pid);
+	return file_written_by(st, geteuid() || set->opts.sysroot || !pid || !file_look(path, &its)
+					   ? 0
+					   : its.st_uid);
 }
 
 static void put_doubt(struct buf *b, const char *path, const struct stat *st)
@@ -48,45 +46,12 @@ static void put_doubt(struct buf *b, const char *path, const struct stat *st)
 			   (unsigned)st->st_uid, geteuid() ? "you" : "known to own the process");
 }
 
-static int fill(struct image *im, const struct perfmap *m, struct err *err)
-{
-	if (vec_reserve(&im->list.raw, m->n))
-		return err_nomem(err);
-	for (size_t i = 0; i < m->n; i++) {
-		const struct perfmap_sym *s = &m->sym[i];
-		const char *name = arena_strdup(&im->list.arena, s->name);
-
-		if (!name)
-			return err_nomem(err);
-		if (image_add_symbol(im, s->start, s->end - s->start, name, err))
-			return -1;
-	}
-	return 0;
-}
-
-static int fill_from_dump(struct image *im, const struct jitdump *j, struct err *err)
-{
-	vec_each (&j->code, const struct jit_code *, c) {
-		const char *name;
-
-		/* what something else came to lie over has no name in the end */
-		if (!c->size || jitdump_find(j, c->start, UINT64_MAX) != c)
-			continue;
-		name = arena_strdup(&im->list.arena, c->name ? c->name : "");
-		if (!name)
-			return err_nomem(err);
-		if (image_add_symbol(im, c->start, c->size, name, err))
-			return -1;
-	}
-	return 0;
-}
-
 enum seen { ABSENT, DOUBTED, OPEN };
 
-/* Opens and judges what lies at `inside`, below the sysroot: in a directory that anybody can write
+/* Opens and judges the file at `inside`, below the sysroot: in a directory that anybody can write
  * a link is nobody's file. `path` is the whole name, of 4096 bytes. */
-static enum seen open_own(const struct images *set, struct image *im, const char *inside,
-			  uint32_t pid, char *path, int *fd, struct stat *st)
+static enum seen open_believed(const struct images *set, struct image *im, const char *inside,
+			       uint32_t pid, char *path, int *fd, struct stat *st)
 {
 	const char *root = set->opts.sysroot;
 	struct err why = ERR_INIT;
@@ -114,7 +79,7 @@ bool image_jit_map(const struct images *set, struct image *im, struct file_map *
 
 	*map = (struct file_map){ 0 };
 	(void)jitdump_path_pid(im->key.path, &pid);
-	if (open_own(set, im, im->key.path, pid, path, &fd, &st) != OPEN)
+	if (open_believed(set, im, im->key.path, pid, path, &fd, &st) != OPEN)
 		return false;
 	if (!file_in_map(map, fd, &st, false, path, &why))
 		return true;
@@ -129,7 +94,8 @@ static bool find_dump(const struct images *set, struct image *im, struct file_ma
 	struct err why = ERR_INIT;
 	struct stat st;
 	int fd;
-	enum seen seen = found ? open_own(set, im, found, im->key.pid, path, &fd, &st) : ABSENT;
+	enum seen seen =
+		found ? open_believed(set, im, found, im->key.pid, path, &fd, &st) : ABSENT;
 
 	if (seen == DOUBTED) {
 		buf_puts(&im->refusal, "; ");
@@ -144,63 +110,48 @@ static bool find_dump(const struct images *set, struct image *im, struct file_ma
 	return false;
 }
 
-/* Every code ever loaded, at the place of its bytes. */
-static int fill_by_place(struct image *im, const struct jitdump *j, struct err *err)
-{
-	vec_each (&j->code, const struct jit_code *, c) {
-		const char *name;
-
-		if (c->moved)
-			continue;
-		name = arena_strdup(&im->list.arena, c->name ? c->name : "");
-		if (!name)
-			return err_nomem(err);
-		if (image_add_symbol(im, c->offset, c->size, name, err))
-			return -1;
-	}
-	return 0;
-}
-
-int image_load_jit_dump(const struct images *set, struct image *im, struct err *err)
+void image_load_jit_dump(const struct images *set, struct image *im)
 {
 	struct jitdump j = { 0 };
 	struct err why = ERR_INIT;
 	struct file_map map;
 	char path[4096];
-	int rc = 0;
 
 	if (!image_jit_map(set, im, &map, path))
-		return 0;
+		return;
 	if (!jitdump_parse(&j, map.p, map.len, &why)) {
-		rc = fill_by_place(im, &j, err);
+		/* every code ever loaded, at the place of its bytes */
+		vec_each (&j.code, const struct jit_code *, c)
+			if (!c->moved)
+				image_add_symbol(
+					im, c->offset, c->size,
+					arena_xstrdup(&im->list.arena, c->name ? c->name : ""));
 		buf_printf(&im->origin,
 			   "%s, by the samples' times, unverified (such dumps carry no build-id)%s",
 			   path, j.cut ? "; cut short" : "");
 		jitdump_free(&j);
-	} else if (why.code == ERR_NOMEM) {
-		rc = err_nomem(err);
 	}
 	file_map_close(&map);
-	return rc;
 }
 
-static int load_dump(const struct images *set, struct image *im, struct err *err)
+static void load_dump(const struct images *set, struct image *im)
 {
 	struct jitdump j = { 0 };
 	struct err why = ERR_INIT;
 	struct file_map map;
 	char path[4096];
-	int rc = 0;
 
 	if (!find_dump(set, im, &map, path))
-		return 0;
+		return;
 	if (jitdump_parse(&j, map.p, map.len, &why)) {
-		if (why.code == ERR_NOMEM)
-			rc = err_nomem(err);
-		else
-			buf_printf(&im->refusal, "; %s: %s", path, why.what);
+		buf_printf(&im->refusal, "; %s: %s", path, why.what);
 	} else {
-		rc = fill_from_dump(im, &j, err);
+		/* code that was overlaid has no name in the end */
+		vec_each (&j.code, const struct jit_code *, c)
+			if (c->size && jitdump_find(&j, c->start, UINT64_MAX) == c)
+				image_add_symbol(
+					im, c->start, c->size,
+					arena_xstrdup(&im->list.arena, c->name ? c->name : ""));
 		buf_printf(&im->origin,
 			   "%s, what lay there last (cyclade record -k mono tells by time), "
 			   "unverified (such dumps carry no build-id)%s",
@@ -208,10 +159,9 @@ static int load_dump(const struct images *set, struct image *im, struct err *err
 		jitdump_free(&j);
 	}
 	file_map_close(&map);
-	return rc;
 }
 
-/* Lists of others are read only as far as there is memory for what becomes of them: the text has
+/* Lists of others are read only as far as there is memory for the result: the text has
  * the charge for all of it. */
 static int read_map(struct buf *text, int fd, const struct stat *st, const char *path,
 		    struct err *err)
@@ -225,16 +175,6 @@ static int read_map(struct buf *text, int fd, const struct stat *st, const char 
 	}
 	text->charged = more * (PERF_MAP_COST - 1);
 	return file_in_slurp(text, fd, st, PERF_MAP_MAX, path, err);
-}
-
-/* The symbols stay with the image, the text and what was made of it on the way do not. */
-static void keep_charge(struct image *im, struct buf *text)
-{
-	size_t kept = text->len + im->list.raw.n * sizeof(*im->list.raw.v);
-
-	kept = kept < text->charged ? kept : text->charged;
-	text->charged -= kept;
-	im->charged += kept;
 }
 
 /* The list of a process that sees another /tmp, perhaps under another number. `path` is set to
@@ -255,7 +195,7 @@ static bool open_inside(const struct images *set, uint32_t pid, char *path, int 
 	return false;
 }
 
-static int load_perf_map(const struct images *set, struct image *im, struct err *err)
+static void load_perf_map(const struct images *set, struct image *im)
 {
 	const char *dir = set->opts.perf_map_dir ? set->opts.perf_map_dir : "/tmp";
 	struct perfmap m = PERFMAP_INIT;
@@ -264,56 +204,54 @@ static int load_perf_map(const struct images *set, struct image *im, struct err 
 	char path[4096], name[4096];
 	enum seen seen = OPEN;
 	struct stat st;
-	int fd, rc = 0;
+	size_t kept;
+	int fd;
 
 	if (snprintf(path, sizeof(path), "%s/perf-%u.map", dir, im->key.pid) >= (int)sizeof(path))
-		return 0;
+		return;
 	if (!open_inside(set, im->key.pid, path, &fd, &st)) {
 		(void)snprintf(name, sizeof(name), "%s", path);
-		seen = open_own(set, im, name, im->key.pid, path, &fd, &st);
+		seen = open_believed(set, im, name, im->key.pid, path, &fd, &st);
 	}
 	if (seen == ABSENT) {
 		buf_printf(&im->origin,
 			   "%s: not there, so code that process %u made itself has no names", path,
 			   im->key.pid);
-		return 0;
-	}
-	if (seen == DOUBTED) {
+	} else if (seen == DOUBTED) {
 		put_doubt(&im->origin, path, &st);
-		return 0;
-	}
-	if (read_map(&text, fd, &st, path, &why)) {
+	} else if (read_map(&text, fd, &st, path, &why)) {
 		buf_puts(&im->origin, why.what);
 		image_failed(im, &why);
-		if (why.code == ERR_NOMEM)
-			rc = err_nomem(err);
-	} else if (perfmap_parse(&m, text.s, text.len, err) || fill(im, &m, err)) {
-		rc = -1;
 	} else {
+		perfmap_parse(&m, text.s, text.len);
+		vec_xreserve(&im->list.raw, m.n);
+		for (size_t i = 0; i < m.n; i++)
+			image_add_symbol(im, m.sym[i].start, m.sym[i].end - m.sym[i].start,
+					 arena_xstrdup(&im->list.arena, m.sym[i].name));
 		buf_printf(&im->origin, "%s, unverified (such lists carry no build-id)", path);
 		if (m.n_bad)
 			buf_printf(&im->origin, "; %zu lines not understood", m.n_bad);
-		keep_charge(im, &text);
+		/* the symbols stay with the image, the text does not */
+		kept = text.len + im->list.raw.n * sizeof(*im->list.raw.v);
+		kept = kept < text.charged ? kept : text.charged;
+		text.charged -= kept;
+		im->charged += kept;
 	}
 	perfmap_free(&m);
 	buf_free(&text);
-	return rc;
 }
 
-int image_load_jit(struct images *set, struct image *im, struct err *err)
+void image_load_jit(struct images *set, struct image *im)
 {
 	if (im->key.guest) {
 		buf_printf(&im->origin, "%s: code that a guest's process made itself", im->name);
-		return 0;
+		return;
 	}
-	if (load_dump(set, im, err))
-		return -1;
+	load_dump(set, im);
 	/* both may be there: the dump knows more */
 	if (im->list.raw.n)
-		return 0;
+		return;
 	buf_reset(&im->origin);
-	if (load_perf_map(set, im, err))
-		return -1;
+	load_perf_map(set, im);
 	buf_puts(&im->origin, buf_str(&im->refusal));
-	return 0;
 }

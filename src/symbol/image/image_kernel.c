@@ -12,6 +12,7 @@
 
 #include "base/file_in.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "symbol/image/image_set.h"
 #include "symbol/image/kallsyms.h"
 
@@ -41,32 +42,20 @@ void kernel_symbols_free(struct kernel_symbols *k)
 
 /* ---- the list --------------------------------------------------------------------------- */
 
-/* The list in that file, read once. Its own failure is in its err; NULL: out of memory. */
-static struct kernel_symbols *list_of(struct images *set, const char *path, struct err *err)
+/* The list in that file, read once. Its own failure is in its err. */
+static struct kernel_symbols *symbols_in(struct images *set, const char *path)
 {
 	struct kernel_symbols *k;
 
-	for (k = set->kernel; k; k = k->next) {
+	for (k = set->kernel; k; k = k->next)
 		if (!strcmp(k->path, path))
 			return k;
-	}
-	k = calloc(1, sizeof(*k));
-	if (k)
-		k->path = strdup(path);
-	if (!k || !k->path) {
-		free(k);
-		(void)err_nomem(err);
-		return NULL;
-	}
+	k = xcalloc(1, sizeof(*k));
+	k->path = xstrdup(path);
 	k->next = set->kernel;
 	set->kernel = k;
-	if (file_slurp(&k->text, path, KALLSYMS_MAX, &k->err) ||
-	    kallsyms_parse(&k->list, k->text.s, k->text.len, &k->err)) {
-		if (k->err.code == ERR_NOMEM) {
-			(void)err_nomem(err);
-			return NULL;
-		}
-	}
+	if (!file_slurp(&k->text, path, KALLSYMS_MAX, &k->err))
+		kallsyms_parse(&k->list, k->text.s, k->text.len);
 	return k;
 }
 
@@ -77,7 +66,7 @@ static bool is_guest(const struct image *im)
 	return im->key.guest || !strncmp(im->key.path, "[guest", 6);
 }
 
-/* The build-id of what runs here: the kernel's, or a module's. */
+/* The build-id of the running code: the kernel's, or a module's. */
 static size_t running_id(struct image *im, const char *module, uint8_t id[BUILD_ID_MAX])
 {
 	struct err why = ERR_INIT;
@@ -118,18 +107,6 @@ static bool cached_kallsyms(const struct images *set, const struct image *im, ch
 	return false;
 }
 
-/* Where no build-id tells, what else is known of the recorded kernel does. */
-static bool may_run_here(const struct images *set, struct image *im)
-{
-	if (!set->opts.other_kernel)
-		return true;
-	/* said once, not for each module */
-	im->refused = im->key.kind == IMAGE_KERNEL;
-	buf_printf(&im->origin, "%s, and it has no build-id of its kernel: /proc/kallsyms not used",
-		   set->opts.other_kernel);
-	return false;
-}
-
 /* Chooses the list for an image; an empty path: none, and the origin says why. */
 static void choose_list(const struct images *set, struct image *im, char *path, size_t size)
 {
@@ -162,7 +139,13 @@ static void choose_list(const struct images *set, struct image *im, char *path, 
 			buf_puts(&im->origin, ": /proc/kallsyms not used");
 			return;
 		}
-	} else if (!im->key.build_id_len && !may_run_here(set, im)) {
+	} else if (!im->key.build_id_len && set->opts.other_kernel) {
+		/* where no build-id tells, other facts about the recorded kernel do: said
+		 * once, not for each module */
+		im->refused = im->key.kind == IMAGE_KERNEL;
+		buf_printf(&im->origin,
+			   "%s, and it has no build-id of its kernel: /proc/kallsyms not used",
+			   set->opts.other_kernel);
 		return;
 	}
 	(void)snprintf(path, size, "/proc/kallsyms");
@@ -186,23 +169,21 @@ static bool has_later_name(const struct kallsyms *l, size_t i)
 	       !l->sym[i + 1].module == !l->sym[i].module;
 }
 
-/* Where the list has the reference symbol; 0: nowhere. */
-static uint64_t reference_in(const struct image *im, const struct kernel_symbols *k)
+static void fill_kernel(const struct images *set, struct image *im, const struct kernel_symbols *k)
 {
 	const char *name = reference_name(im);
+	uint64_t last = 0, ref = 0; /* where the list has the reference symbol; 0: nowhere */
 
 	for (size_t i = 0; i < k->list.n; i++) {
-		if (!k->list.sym[i].module && !strcmp(k->list.sym[i].name, name))
-			return k->list.sym[i].addr;
+		const struct kallsyms_sym *s = &k->list.sym[i];
+
+		if (s->module)
+			continue;
+		if (!ref && !strcmp(s->name, name))
+			ref = s->addr;
+		if (s->addr > last)
+			last = s->addr;
 	}
-	return 0;
-}
-
-static int fill_kernel(const struct images *set, struct image *im, const struct kernel_symbols *k,
-		       struct err *err)
-{
-	uint64_t last = 0, ref = reference_in(im, k);
-
 	/* by how far the recorded kernel was moved against the list */
 	im->delta = im->key.reloc && ref ? im->key.reloc - ref : 0;
 	if (im->delta && !im->verified && !set->opts.kallsyms) {
@@ -213,23 +194,17 @@ static int fill_kernel(const struct images *set, struct image *im, const struct 
 			"another boot, and the recording has no build-id of its kernel: %s not "
 			"used",
 			k->path);
-		return 0;
+		return;
 	}
-	for (size_t i = 0; i < k->list.n; i++) {
-		if (!k->list.sym[i].module && k->list.sym[i].addr > last)
-			last = k->list.sym[i].addr;
-	}
-	if (vec_reserve(&im->list.raw, k->list.n))
-		return err_nomem(err);
+	vec_xreserve(&im->list.raw, k->list.n);
 	for (size_t i = 0; i < k->list.n; i++) {
 		const struct kallsyms_sym *s = &k->list.sym[i];
 
 		/* modules have images of their own, and did not move with the kernel */
 		if (s->module || has_later_name(&k->list, i))
 			continue;
-		if (image_add_symbol(im, s->addr + im->delta, 0, s->name, err))
-			return -1;
-		/* what lies behind the kernel is not its last symbol's */
+		image_add_symbol(im, s->addr + im->delta, 0, s->name);
+		/* memory behind the kernel is not its last symbol's */
 		if (s->addr == last)
 			im->list.raw.v[im->list.raw.n - 1].size = 4096;
 	}
@@ -241,14 +216,13 @@ static int fill_kernel(const struct images *set, struct image *im, const struct 
 	if (im->delta)
 		buf_printf(&im->origin, " moved by 0x%llx", (unsigned long long)im->delta);
 	image_say_verified(im);
-	return 0;
 }
 
 /* ---- modules ---------------------------------------------------------------------------- */
 
 /* Symbols of a module that lie where the recording says it was. A module that was loaded anew lies
  * elsewhere, and then its symbols say nothing. */
-static int fill_module(struct image *im, const struct kernel_symbols *k, struct err *err)
+static void fill_module(struct image *im, const struct kernel_symbols *k)
 {
 	uint64_t end = im->key.start + im->key.len;
 	size_t outside = 0, n = 0;
@@ -265,8 +239,7 @@ static int fill_module(struct image *im, const struct kernel_symbols *k, struct 
 		n++;
 		if (has_later_name(&k->list, i))
 			continue;
-		if (image_add_symbol(im, s->addr, 0, s->name, err))
-			return -1;
+		image_add_symbol(im, s->addr, 0, s->name);
 		im->list.raw.v[im->list.raw.n - 1].size = im->key.len ? end - s->addr : 4096;
 	}
 	if (n) {
@@ -279,7 +252,6 @@ static int fill_module(struct image *im, const struct kernel_symbols *k, struct 
 		buf_printf(&im->origin, "%s: %s is not loaded now; .ko files are not read", k->path,
 			   im->name);
 	}
-	return 0;
 }
 
 /* Whether the module that is loaded here may be taken for the recorded one. */
@@ -325,19 +297,29 @@ static bool load_kept(const struct images *set, struct image *im)
 	return true;
 }
 
-static int load_list(struct images *set, struct image *im, const char *path, struct err *err)
+void image_load_kernel(struct images *set, struct image *im)
 {
 	const struct kernel_symbols *k;
+	char path[4096];
 
+	/* the same build-id is the same list, wherever it was moved to: 2 ms instead of 50 */
+	if (!set->opts.kallsyms && load_kept(set, im))
+		return;
+	choose_list(set, im, path, sizeof(path));
+	/* a loaded module vouches for this machine's list alone */
+	if (!path[0] || (!set->opts.kallsyms && im->key.kind == IMAGE_MODULE && !module_fits(im)))
+		return;
 	(void)pthread_mutex_lock(&set->lock);
-	k = list_of(set, path, err);
+	k = symbols_in(set, path);
 	(void)pthread_mutex_unlock(&set->lock);
-	if (!k)
-		return -1;
 	image_failed(im, &k->err);
-	if (k->err.code == ERR_NONE && k->list.n && !k->list.hidden)
-		return im->key.kind == IMAGE_MODULE ? fill_module(im, k, err)
-						    : fill_kernel(set, im, k, err);
+	if (k->err.code == ERR_NONE && k->list.n && !k->list.hidden) {
+		if (im->key.kind == IMAGE_MODULE)
+			fill_module(im, k);
+		else
+			fill_kernel(set, im, k);
+		return;
+	}
 	if (k->list.hidden)
 		buf_printf(&im->origin,
 			   "%s shows no addresses; try as root, or: sysctl "
@@ -349,28 +331,11 @@ static int load_list(struct images *set, struct image *im, const char *path, str
 		buf_printf(&im->origin, "%s: no symbols", path);
 	if (set->opts.kallsyms && im->key.kind == IMAGE_KERNEL && !im->trouble.len)
 		buf_puts(&im->trouble, buf_str(&im->origin));
-	return 0;
-}
-
-int image_load_kernel(struct images *set, struct image *im, struct err *err)
-{
-	char path[4096];
-
-	/* the same build-id is the same list, wherever it was moved to: 2 ms instead of 50 */
-	if (!set->opts.kallsyms && load_kept(set, im))
-		return 0;
-	choose_list(set, im, path, sizeof(path));
-	if (!path[0])
-		return 0;
-	/* what is loaded here vouches for this machine's list alone */
-	if (!set->opts.kallsyms && im->key.kind == IMAGE_MODULE && !module_fits(im))
-		return 0;
-	return load_list(set, im, path, err);
 }
 
 /* ---- vmlinux ---------------------------------------------------------------------------- */
 
-static int try_vmlinux(struct images *set, struct image *im, struct err *err)
+static void try_vmlinux(struct images *set, struct image *im)
 {
 	static const char *const form[] = {
 		"/usr/lib/debug/boot/vmlinux-%s",
@@ -384,42 +349,39 @@ static int try_vmlinux(struct images *set, struct image *im, struct err *err)
 
 	/* without a build-id any kernel would do, and the list of the running one is nearer */
 	if (!im->key.build_id_len || uname(&u))
-		return 0;
+		return;
 	for (size_t i = 0; i < sizeof(form) / sizeof(form[0]); i++) {
 		const char *hole = strchr(form[i], '%');
 		char path[4096];
 		int n = snprintf(path, sizeof(path), "%.*s%s%s", (int)(hole - form[i]), form[i],
 				 u.release, hole + 2);
 
-		if (n > 0 && (size_t)n < sizeof(path) && !image_complete(im) &&
-		    image_try_file(set, im, set->opts.sysroot, path, false, err))
-			return -1;
+		if (n > 0 && (size_t)n < sizeof(path))
+			image_try_file(set, im, set->opts.sysroot, path, false);
 	}
-	return 0;
 }
 
-int image_locate_kernel(struct images *set, struct image *im, struct err *err)
+void image_locate_kernel(struct images *set, struct image *im)
 {
 	uint64_t at;
 
 	if (im->key.kind == IMAGE_MODULE)
-		return 0;
+		return;
 	if (set->opts.vmlinux && !is_guest(im)) {
-		if (image_try_file(set, im, NULL, set->opts.vmlinux, true, err))
-			return -1;
+		image_try_file(set, im, NULL, set->opts.vmlinux, true);
 		if (!im->syms.path && !im->trouble.len)
 			buf_printf(&im->trouble,
 				   "%s: not used: no file with symbols, or not of the kernel that "
 				   "was recorded (build-id)",
 				   set->opts.vmlinux);
 	}
-	/* a list that somebody named goes over what would be found */
+	/* a list that somebody named goes over any that would be found */
 	if (set->opts.kallsyms && !is_guest(im) && !im->syms.path)
-		return 0;
-	if (image_try_by_id(set, im, err) || (!is_guest(im) && try_vmlinux(set, im, err)))
-		return -1;
+		return;
+	image_try_by_id(set, im);
+	if (!is_guest(im))
+		try_vmlinux(set, im);
 	if (im->syms.path && im->key.reloc &&
 	    elf_symbol_value(&im->syms.elf, reference_name(im), &at))
 		im->delta = im->key.reloc - at;
-	return 0;
 }

@@ -5,24 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "symbol/dwarf/cfi.h"
+#include "symbol/elf/elf_unpack.h"
 #include "symbol/image/cache.h"
 #include "symbol/image/image_set.h"
 
-int image_add_symbol(struct image *im, uint64_t start, uint64_t size, const char *name,
-		     struct err *err)
+void image_add_symbol(struct image *im, uint64_t start, uint64_t size, const char *name)
 {
-	struct raw_sym *r = vec_add(&im->list.raw);
+	struct raw_sym *r = vec_xadd(&im->list.raw);
 
-	if (!r)
-		return err_nomem(err);
 	r->start = start;
 	r->size = size ? size : UINT64_MAX;
 	r->sizeless = !size;
 	r->bind = RAW_GLOBAL;
 	r->kind = RAW_FUNCTION;
 	r->name = name;
-	return 0;
 }
 
 void image_say_verified(struct image *im)
@@ -51,7 +49,7 @@ static bool cache_key(const struct images *set, const struct image *im, const ch
 		k->id_len = elf_build_id(&im->code.elf, &k->id);
 	if (k->id_len > BUILD_ID_MAX)
 		k->id_len = BUILD_ID_MAX;
-	/* which of several names is chosen depends on what people are shown */
+	/* which of several names is chosen depends on the names that are shown */
 	k->layout = set->opts.raw_names;
 	for (size_t i = 0; i < im->n_seg; i++) {
 		const struct elf_seg *s = &im->seg[i];
@@ -69,8 +67,8 @@ bool image_load_cached(const struct images *set, struct image *im, const char *k
 	return cache_key(set, im, kind, &k) && cache_load(&k, &im->cached, &im->table, base);
 }
 
-/* That a table could not be kept is no failure of what was asked for. */
-static void keep(const struct images *set, const struct image *im)
+/* That a table could not be kept is no failure of the caller's request. */
+static void keep_table(const struct images *set, const struct image *im)
 {
 	struct cache_key k;
 	struct err ignored = ERR_INIT;
@@ -81,26 +79,24 @@ static void keep(const struct images *set, const struct image *im)
 
 /* ---- ELF -------------------------------------------------------------------------------- */
 
-/* A stripped program may carry the names of its functions packed. */
-static int load_minidebug(struct image *im, const struct addr_map *map, const char **why,
-			  struct err *err)
+/* A stripped program may carry the names of its functions packed; *why: they cannot be read. */
+static void load_minidebug(struct image *im, const struct addr_map *map, const char **why)
 {
 	size_t len;
 
-	if (elf_minidebug(&im->code.elf, &im->mini.mem, &len, why, err))
-		return -1;
+	*why = elf_minidebug(&im->code.elf, &im->mini.mem, &len);
 	if (!im->mini.mem)
-		return 0;
+		return;
 	if (elf_file_read(&im->mini.elf, im->mini.mem, len, im->code.path, NULL)) {
 		*why = ".gnu_debugdata is broken";
-		return 0;
+		return;
 	}
 	im->keep_as = "mini";
-	return elf_symbols_read(&im->list, &im->mini.elf, false, map, err);
+	elf_symbols_read(&im->list, &im->mini.elf, false, map);
 }
 
-static int load_stripped(const struct images *set, struct image *im, const struct addr_map *map,
-			 const char **why, struct err *err)
+static void load_stripped(const struct images *set, struct image *im, const struct addr_map *map,
+			  const char **why)
 {
 	uint64_t base;
 	size_t before;
@@ -108,20 +104,17 @@ static int load_stripped(const struct images *set, struct image *im, const struc
 	if (elf_section(&im->code.elf, ".gnu_debugdata") &&
 	    image_load_cached(set, im, "mini", &base)) {
 		buf_printf(&im->origin, "%s (.dynsym and .gnu_debugdata, cached)", im->code.path);
-		return 0;
+		return;
 	}
-	if (elf_symbols_read(&im->list, &im->code.elf, true, map, err))
-		return -1;
+	elf_symbols_read(&im->list, &im->code.elf, true, map);
 	before = im->list.raw.n;
-	if (load_minidebug(im, map, why, err))
-		return -1;
+	load_minidebug(im, map, why);
 	if (im->list.raw.n > before) {
 		buf_printf(&im->origin, "%s (.dynsym and .gnu_debugdata)", im->code.path);
-		return 0;
+		return;
 	}
-	if (elf_go_read(&im->list, &im->code.elf, map, err) ||
-	    elf_bounds_read(&im->list, &im->code.elf, map, err))
-		return -1;
+	elf_go_read(&im->list, &im->code.elf, map);
+	elf_bounds_read(&im->list, &im->code.elf, map);
 	buf_printf(&im->origin, "%s (stripped: %s", im->code.path,
 		   im->list.raw.n > before ? ".gopclntab"
 		   : before		   ? "only .dynsym"
@@ -130,15 +123,6 @@ static int load_stripped(const struct images *set, struct image *im, const struc
 		buf_printf(&im->origin, ", bounds of %zu functions from its unwind table",
 			   im->list.bounds.n);
 	buf_puts(&im->origin, ")");
-	return 0;
-}
-
-static bool is_deleted(const char *path)
-{
-	static const char gone[] = " (deleted)";
-	size_t len = strlen(path), tail = sizeof(gone) - 1;
-
-	return len > tail && !strcmp(path + len - tail, gone);
 }
 
 static void say_nothing_found(struct image *im)
@@ -147,7 +131,7 @@ static void say_nothing_found(struct image *im)
 		buf_puts(&im->origin, buf_str(&im->refusal));
 		return;
 	}
-	if (is_deleted(im->key.path))
+	if (im->key.path[image_live_len(im->key.path)])
 		buf_printf(&im->origin, "%s: it was deleted or replaced, and no copy is here",
 			   im->key.path);
 	else
@@ -165,83 +149,69 @@ static void say_nothing_found(struct image *im)
 				      "--symbols DIR");
 }
 
-static int load_elf(const struct images *set, struct image *im, struct err *err)
+static void load_elf(const struct images *set, struct image *im)
 {
 	struct addr_map map = { im->absolute ? NULL : im->seg, im->n_seg, im->delta };
 	const char *why = NULL;
 
 	if (!im->code.path && !im->syms.path) {
 		say_nothing_found(im);
-		return 0;
+		return;
 	}
 	if (!im->absolute && !im->seg) {
 		buf_printf(&im->origin, "%s: no program headers: where it is loaded is not known",
 			   im->code.path ? im->code.path : im->syms.path);
-		return 0;
+		return;
 	}
 	if (im->syms.path) {
-		if (elf_symbols_read(&im->list, &im->syms.elf, false, &map, err))
-			return -1;
+		elf_symbols_read(&im->list, &im->syms.elf, false, &map);
 		buf_puts(&im->origin, im->syms.path);
-	} else if (load_stripped(set, im, &map, &why, err)) {
-		return -1;
+	} else {
+		load_stripped(set, im, &map, &why);
 	}
-	if (im->code.path && !im->absolute && !im->table.n &&
-	    elf_plt_read(&im->list, &im->code.elf, &map, err))
-		return -1;
+	if (im->code.path && !im->absolute && !im->table.n)
+		elf_plt_read(&im->list, &im->code.elf, &map);
 	image_say_verified(im);
 	if (why)
 		buf_printf(&im->origin, "; %s", why);
-	return 0;
 }
 
-static int load_bpf(struct image *im, struct err *err)
+void image_load(struct images *set, struct image *im)
 {
-	buf_puts(&im->origin, "the recording");
-	return image_add_symbol(im, im->key.start, im->key.len, im->key.path, err);
-}
-
-int image_load(struct images *set, struct image *im, struct err *err)
-{
-	int rc = 0;
-
 	if (im->loaded)
-		return 0;
-	if (image_locate(set, im, err))
-		return -1;
+		return;
+	image_locate(set, im);
 	switch (im->key.kind) {
 	case IMAGE_FILE:
 	case IMAGE_VDSO:
-		rc = load_elf(set, im, err);
+		load_elf(set, im);
 		break;
 	case IMAGE_KERNEL:
 	case IMAGE_MODULE:
 		if (im->syms.path)
-			rc = load_elf(set, im, err);
+			load_elf(set, im);
 		else
-			rc = image_load_kernel(set, im, err);
+			image_load_kernel(set, im);
 		break;
 	case IMAGE_ANON:
-		rc = image_load_jit(set, im, err);
+		image_load_jit(set, im);
 		break;
 	case IMAGE_JIT:
-		rc = image_load_jit_dump(set, im, err);
+		image_load_jit_dump(set, im);
 		break;
 	case IMAGE_BPF:
-		rc = load_bpf(im, err);
+		buf_puts(&im->origin, "the recording");
+		image_add_symbol(im, im->key.start, im->key.len, im->key.path);
 		break;
 	case IMAGE_OTHER:
 		buf_printf(&im->origin, "%s: not code of a file", im->key.path);
 		break;
 	}
-	if (rc)
-		return -1;
-	if (!im->table.n && sym_table_make(&im->table, &im->list, set->opts.raw_names, err))
-		return -1;
+	if (!im->table.n)
+		sym_table_make(&im->table, &im->list, set->opts.raw_names);
 	if (im->keep_as)
-		keep(set, im);
+		keep_table(set, im);
 	vec_free(&im->list.raw);
 	vec_free(&im->list.bounds);
 	im->loaded = true;
-	return 0;
 }

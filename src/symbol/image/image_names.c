@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What symbols are called: demangled, and told apart where several of an image have one name.
+ * Names of symbols: demangled, and told apart where several of an image have one name.
  *
  * Static functions of one linkage name are told apart by the lines that they begin at, or by their
  * addresses if two of them begin at the same line (a function of a header) or no lines are known.
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/bisect.h"
+#include "base/xalloc.h"
 #include "symbol/demangle.h"
 #include "symbol/image/image_set.h"
 #include "symbol/source.h"
@@ -26,18 +27,15 @@ static uint64_t vaddr_of(const struct image *im, const struct symbol *s)
 	return vaddr;
 }
 
-static int name_symbol(const struct images *set, struct image *im, struct symbol *s,
-		       struct err *err)
+static void name_symbol(const struct images *set, struct image *im, struct symbol *s)
 {
 	if (s->name)
-		return 0;
-	if (s->nameless) {
+		return;
+	if (s->nameless)
 		s->name = s->linkage =
-			arena_printf(&im->arena, "%s+0x%" PRIx64, im->name, vaddr_of(im, s));
-		return s->name ? 0 : err_nomem(err);
-	}
-	s->name = set->opts.raw_names ? s->linkage : demangle(&im->arena, s->linkage);
-	return s->name ? 0 : err_nomem(err);
+			arena_xprintf(&im->arena, "%s+0x%" PRIx64, im->name, vaddr_of(im, s));
+	else
+		s->name = set->opts.raw_names ? s->linkage : demangle(&im->arena, s->linkage);
 }
 
 /* Code that a runtime made again is still the function of that name; a stub is of its target. */
@@ -69,22 +67,17 @@ static int by_linkage(const void *a, const void *b, void *table)
 	return c ? c : (x > y) - (x < y);
 }
 
-static int find_twins(struct image *im, struct err *err)
-{
-	if (im->twins.n)
-		return 0;
-	for (size_t i = 0; i < im->table.n; i++)
-		if (im->table.sym[i].twin && vec_push(&im->twins, (uint32_t)i))
-			return err_nomem(err);
-	qsort_r(im->twins.v, im->twins.n, sizeof(*im->twins.v), by_linkage, im->table.sym);
-	return 0;
-}
-
 /* The twins of one name are [first, first + the answer) of im->twins. */
-static size_t twins_of(const struct image *im, const struct symbol *s, size_t *first)
+static size_t twins_of(struct image *im, const struct symbol *s, size_t *first)
 {
 	size_t at, n = 0;
 
+	if (!im->twins.n) {
+		for (size_t i = 0; i < im->table.n; i++)
+			if (im->table.sym[i].twin)
+				vec_xpush(&im->twins, (uint32_t)i);
+		qsort_r(im->twins.v, im->twins.n, sizeof(*im->twins.v), by_linkage, im->table.sym);
+	}
 	bisect(at, im->twins.n, i, strcmp(im->table.sym[im->twins.v[i]].linkage, s->linkage) >= 0);
 	*first = at;
 	while (at + n < im->twins.n &&
@@ -94,8 +87,8 @@ static size_t twins_of(const struct image *im, const struct symbol *s, size_t *f
 }
 
 /* "FILE:LINE" that the symbol begins at; false: not known. */
-static bool line_of(const struct image *im, const struct source *src, const struct symbol *s,
-		    char *out, size_t size)
+static bool first_line_of(const struct image *im, const struct source *src, const struct symbol *s,
+			  char *out, size_t size)
 {
 	struct source_line l = source_line(src, vaddr_of(im, s));
 	int n;
@@ -117,7 +110,7 @@ static bool lines_tell(const struct image *im, const struct source *src, size_t 
 	for (size_t i = 0; i < n; i++) {
 		const struct symbol *s = &im->table.sym[im->twins.v[first + i]];
 
-		if (!line_of(im, src, s, line[i], sizeof(line[i])))
+		if (!first_line_of(im, src, s, line[i], sizeof(line[i])))
 			return false;
 		for (size_t k = 0; k < i; k++)
 			if (!strcmp(line[i], line[k]))
@@ -126,116 +119,104 @@ static bool lines_tell(const struct image *im, const struct source *src, size_t 
 	return true;
 }
 
-static int set_apart(struct image *im, struct symbol *s, const char *line, struct err *err)
+static void rename_symbol(struct image *im, struct symbol *s, const char *line)
 {
-	const char *name =
-		line ? arena_printf(&im->arena, "%s@%s", s->name, line)
-		     : arena_printf(&im->arena, "%s@0x%" PRIx64, s->name, vaddr_of(im, s));
-
-	if (!name)
-		return err_nomem(err);
-	s->name = name;
+	s->name = line ? arena_xprintf(&im->arena, "%s@%s", s->name, line)
+		       : arena_xprintf(&im->arena, "%s@0x%" PRIx64, s->name, vaddr_of(im, s));
 	s->apart = s->settled = true;
-	return 0;
 }
 
 /* All twins of the name at once. */
-static int part_twins(struct images *set, uint32_t id, const struct symbol *of, struct err *err)
+static void part_twins(struct images *set, uint32_t id, const struct symbol *of)
 {
 	struct image *im = set->image.v[id];
-	struct err why = ERR_INIT;
-	const struct source *src = NULL;
-	size_t first, n;
-	bool lines;
-
 	/* reading a kernel's debug information takes seconds */
-	if (!im->absolute)
-		src = source_of(set, id, &why);
-	if (why.code == ERR_NOMEM || find_twins(im, err))
-		return err_nomem(err);
-	n = twins_of(im, of, &first);
-	lines = src && lines_tell(im, src, first, n);
+	const struct source *src = im->absolute ? NULL : source_of(set, id, NULL);
+	size_t first, n = twins_of(im, of, &first);
+	bool lines = src && lines_tell(im, src, first, n);
+
 	for (size_t i = 0; i < n; i++) {
 		struct symbol *s = &im->table.sym[im->twins.v[first + i]];
 		char line[256];
 
-		if (name_symbol(set, im, s, err) ||
-		    set_apart(im, s, lines && line_of(im, src, s, line, sizeof(line)) ? line : NULL,
-			      err))
-			return -1;
+		name_symbol(set, im, s);
+		rename_symbol(im, s,
+			      lines && first_line_of(im, src, s, line, sizeof(line)) ? line : NULL);
 	}
-	return 0;
 }
 
 /* ---- names ------------------------------------------------------------------------------- */
 
 /* Finds another symbol that was asked for and has the same name. */
-static int settle(struct images *set, uint32_t id, struct symbol *s, struct err *err)
+static void settle_name(struct images *set, uint32_t id, struct symbol *s)
 {
 	struct image *im = set->image.v[id];
 	struct symbol *other;
 	uint64_t *at;
 
 	if (s->settled || s->nameless)
-		return 0;
+		return;
 	s->settled = true;
 	if (!names_are_code(im))
-		return 0;
-	if (s->twin)
-		return part_twins(set, id, s, err);
-	if (s->name == s->linkage || !strcmp(s->name, s->linkage))
-		return 0;
-	at = u64map_at(&im->by_name, hash_bytes(s->name, strlen(s->name)), NULL);
-	if (!at)
-		return err_nomem(err);
-	if (!*at) {
-		*at = (uint64_t)s->index + 1;
-		return 0;
+		return;
+	if (s->twin) {
+		part_twins(set, id, s);
+		return;
 	}
+	if (s->name == s->linkage || !strcmp(s->name, s->linkage))
+		return;
+	at = u64map_xat(&im->by_name, hash_bytes(s->name, strlen(s->name)), NULL);
+	if (!*at)
+		*at = (uint64_t)s->index + 1;
 	other = &im->table.sym[*at - 1];
 	if (other == s)
-		return 0;
-	if (!other->apart && set_apart(im, other, NULL, err))
-		return -1;
-	return set_apart(im, s, NULL, err);
+		return;
+	if (!other->apart)
+		rename_symbol(im, other, NULL);
+	rename_symbol(im, s, NULL);
 }
 
-static int resolve(struct images *set, uint32_t id, const uint64_t *addr, size_t n, bool late,
-		   const struct symbol **out, struct err *err)
+static void resolve_names(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
+			  bool late, const struct symbol **out)
 {
 	struct image *im = set->image.v[id];
 	size_t hint = 0;
 
-	if (image_load(set, im, err))
-		return -1;
+	image_load(set, im);
 	late &= names_are_code(im);
 	for (size_t i = 0; i < n; i++) {
 		struct symbol *s = sym_table_find(&im->table, addr[i], &hint);
 
-		if (s && name_symbol(set, im, s, err))
-			return -1;
-		if (s && !(late && s->twin) && settle(set, id, s, err))
-			return -1;
 		out[i] = s;
+		if (!s)
+			continue;
+		name_symbol(set, im, s);
+		if (!(late && s->twin))
+			settle_name(set, id, s);
 	}
-	return 0;
 }
 
 int image_resolve(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
 		  const struct symbol **out, struct err *err)
 {
-	return resolve(set, id, addr, n, false, out, err);
+	(void)err;
+	resolve_names(set, id, addr, n, false, out);
+	return 0;
 }
 
 int image_resolve_late(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
 		       const struct symbol **out, struct err *err)
 {
-	return resolve(set, id, addr, n, true, out, err);
+	(void)err;
+	resolve_names(set, id, addr, n, true, out);
+	return 0;
 }
 
 int image_settle(struct images *set, uint32_t id, const struct symbol *s, struct err *err)
 {
-	return settle(set, id, &set->image.v[id]->table.sym[s->index], err);
+	(void)err;
+	settle_name(set, id, &set->image.v[id]->table.sym[s->index]);
+	return 0;
 }
 
 int image_symbols(struct images *set, uint32_t id, const struct symbol **out, size_t *n,
@@ -243,12 +224,10 @@ int image_symbols(struct images *set, uint32_t id, const struct symbol **out, si
 {
 	struct image *im = set->image.v[id];
 
-	if (image_load(set, im, err))
-		return -1;
-	for (; im->demangled < im->table.n; im->demangled++) {
-		if (name_symbol(set, im, &im->table.sym[im->demangled], err))
-			return -1;
-	}
+	(void)err;
+	image_load(set, im);
+	for (; im->demangled < im->table.n; im->demangled++)
+		name_symbol(set, im, &im->table.sym[im->demangled]);
 	*out = im->table.sym;
 	*n = im->table.n;
 	return 0;

@@ -2,7 +2,7 @@
 /*
  * image_set - inside of the images: image.c (the set, the public calls), image_apart.c (files of
  * one base name), image_find.c (which files), image_identity.c (replaced files), image_load.c
- * (symbols of files), image_names.c (what they are called), image_kernel.c (kernel and modules),
+ * (symbols of files), image_names.c (their names), image_kernel.c (kernel and modules),
  * image_jit.c (JIT code).
  *
  * An image goes through two steps, each at its first need: located (files found, opened, verified;
@@ -52,7 +52,7 @@ struct image {
 	bool verified;			      /* by build-id */
 	bool guessed;			      /* segments from a file of debug information alone */
 	bool absolute;			      /* addresses are absolute, not file offsets */
-	uint64_t delta;			      /* absolute: what to add to a vaddr */
+	uint64_t delta;			      /* absolute: added to a vaddr */
 	struct elf_on_disk code, syms, dwarf; /* may be one file */
 	struct elf_on_disk mini;	      /* unpacked .gnu_debugdata */
 	struct elf_seg *seg;
@@ -74,7 +74,7 @@ struct image {
 	 * the symbols that share linkage names, sorted by these */
 	struct u64map by_name;
 	VEC(uint32_t) twins;
-	struct source *source; /* image_more.c */
+	struct source *source;
 	bool source_tried;
 	struct types *types;
 	struct cfi *cfi;
@@ -102,38 +102,38 @@ struct images {
 	/* image_named(): hash of a name -> its first image; of an image the next of that hash */
 	struct u64map by_name;
 	VEC(uint32_t) next_named;
-	pthread_mutex_t lock; /* over what images share: kallsyms */
+	pthread_mutex_t lock; /* over data that images share: kallsyms */
 	struct kernel_symbols *kernel;
 	pthread_mutex_t cfi_lock; /* over the call-frame tables of all: unwinders share them */
 };
 
-/* Enters a new image. -1 when out of memory. */
-int image_index_add(struct images *set, uint32_t image) MUST_USE;
+void image_index_add(struct images *set, uint32_t image); /* a new one */
 void image_index_free(struct images *set);
-/* Once all have their names. -1 when out of memory. */
-int image_index_names(struct images *set) MUST_USE;
+void image_index_names(struct images *set); /* once all have their names */
 /* The file that the runtime of a process wrote about its code; NULL: there is none, or its code is
  * in images of kind IMAGE_JIT. The images'. */
 const char *image_dump_path(const struct images *set, uint32_t pid);
 
-/* image_find.c: find and open the files of an image. 0 even where there is none. */
-int image_locate(struct images *set, struct image *im, struct err *err) MUST_USE;
-/* Opens `path`, below `root` if that is not NULL, and takes what the image still lacks from it, if
- * its build-id is right. */
-int image_try_file(struct images *set, struct image *im, const char *root, const char *path,
-		   bool named, struct err *err) MUST_USE;
+/* image_find.c: find and open the files of an image, if there are any. */
+void image_locate(struct images *set, struct image *im);
+/* Opens `path`, below `root` if that is not NULL, and takes the parts from it that the image still
+ * lacks, if its build-id is right. */
+void image_try_file(struct images *set, struct image *im, const char *root, const char *path,
+		    bool named);
 /* --symbols directories, build-id paths, perf's cache: places that need no path of the image. */
-int image_try_by_id(struct images *set, struct image *im, struct err *err) MUST_USE;
+void image_try_by_id(struct images *set, struct image *im);
+/* The length of a path without the " (deleted)" that the kernel puts behind it. */
+size_t image_live_len(const char *path);
 /* image_inside.c: the files of processes that see another root directory. The place to read
  * `inside` from, or NULL. */
 const struct place_of *image_place_of(const struct images *set, const char *inside);
-int image_try_places(struct images *set, struct image *im, struct err *err) MUST_USE;
-int image_try_processes(struct images *set, struct image *im, struct err *err) MUST_USE;
+void image_try_places(struct images *set, struct image *im);
+void image_try_processes(struct images *set, struct image *im);
 /* The same with a file of a process that sees another root, opened already; takes over `fd`. */
-int image_try_fd(struct images *set, struct image *im, int fd, const struct stat *st,
-		 const char *root, const char *path, struct err *err) MUST_USE;
+void image_try_fd(struct images *set, struct image *im, int fd, const struct stat *st,
+		  const char *root, const char *path);
 bool image_complete(const struct image *im);
-/* What to say of how a file was verified. */
+/* Puts how a file was verified into the origin. */
 void image_say_verified(struct image *im);
 void put_build_id(struct buf *b, const uint8_t *id, size_t len);
 bool same_build_id(const uint8_t *a, size_t na, const uint8_t *b, size_t nb);
@@ -148,28 +148,27 @@ bool image_is_replaced(const struct images *set, struct image *im, int fd, const
 /* Sets the doubt if the open file has the header's build-id, but not the recorded inode. */
 void image_doubt(const struct images *set, struct image *im, int fd, const char *name);
 
-/* image_load.c: fill im->table from what was located. */
-int image_load(struct images *set, struct image *im, struct err *err) MUST_USE;
-int image_add_symbol(struct image *im, uint64_t start, uint64_t size, const char *name,
-		     struct err *err) MUST_USE;
+/* image_load.c: fill im->table from the located files. */
+void image_load(struct images *set, struct image *im);
+void image_add_symbol(struct image *im, uint64_t start, uint64_t size, const char *name);
 
 /* The table of an image in the cache on disk, if it is there. */
 bool image_load_cached(const struct images *set, struct image *im, const char *kind,
 		       uint64_t *base);
 
 /* image_kernel.c */
-int image_locate_kernel(struct images *set, struct image *im, struct err *err) MUST_USE;
-int image_load_kernel(struct images *set, struct image *im, struct err *err) MUST_USE;
+void image_locate_kernel(struct images *set, struct image *im);
+void image_load_kernel(struct images *set, struct image *im);
 void kernel_symbols_free(struct kernel_symbols *k);
 
-/* image_more.c: the call-frame tables of an image, made at first need, by any thread; NULL where
- * there are none. And its code's bytes, once image_cfi was asked. */
+/* The call-frame tables of an image, made at first need, by any thread. And its
+ * code's bytes, once image_cfi was asked. */
 const struct cfi *image_cfi(struct images *set, uint32_t image);
 const struct elf_file *image_code_elf(struct images *set, uint32_t image);
 
 /* image_jit.c */
-int image_load_jit(struct images *set, struct image *im, struct err *err) MUST_USE;
-int image_load_jit_dump(const struct images *set, struct image *im, struct err *err) MUST_USE;
+void image_load_jit(struct images *set, struct image *im);
+void image_load_jit_dump(const struct images *set, struct image *im);
 /* The dump that is an image; false if it is not here, or not to be used. `path` (of 4096 bytes) is
  * set to where it was looked for. */
 bool image_jit_map(const struct images *set, struct image *im, struct file_map *map, char *path);

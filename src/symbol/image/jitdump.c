@@ -5,6 +5,7 @@
  */
 #include "base/bisect.h"
 #include "base/invariant.h"
+#include "base/xalloc.h"
 #include "symbol/image/jitdump.h"
 
 #include <stdlib.h>
@@ -30,10 +31,9 @@ struct parse {
 
 /* ---- records ---------------------------------------------------------------------------- */
 
-static int on_load(struct parse *ps, struct cur *c, uint64_t time, struct err *err)
+static void on_load(struct parse *ps, struct cur *c, uint64_t time)
 {
 	struct jit_code code = { .time = time };
-	uint64_t *slot;
 
 	(void)cur_take(c, 16); /* pid, tid, vma */
 	code.start = code.from = code.loaded_at = cur_u64(c);
@@ -43,21 +43,18 @@ static int on_load(struct parse *ps, struct cur *c, uint64_t time, struct err *e
 	code.offset = (uint64_t)(c->p - ps->base);
 	if (!cur_take(c, code.size) || !code.size || code.start > UINT64_MAX - code.size) {
 		ps->j->n_bad++;
-		return 0;
+		return;
 	}
 	if (ps->n_line && ps->line_addr == code.start) {
 		code.line = ps->line;
 		code.n_line = ps->n_line;
 		ps->n_line = 0;
 	}
-	slot = u64map_at(&ps->by_index, code.index, NULL);
-	if (!slot || vec_push(&ps->j->code, code))
-		return err_nomem(err);
-	*slot = ps->j->code.n;
-	return 0;
+	vec_xpush(&ps->j->code, code);
+	*u64map_xat(&ps->by_index, code.index, NULL) = ps->j->code.n;
 }
 
-static int on_move(struct parse *ps, struct cur *c, uint64_t time, struct err *err)
+static void on_move(struct parse *ps, struct cur *c, uint64_t time)
 {
 	uint64_t from, to, size, index, *slot;
 	struct jit_code code;
@@ -70,7 +67,7 @@ static int on_move(struct parse *ps, struct cur *c, uint64_t time, struct err *e
 	slot = c->bad ? NULL : u64map_find(&ps->by_index, index);
 	if (!slot || !size || to > UINT64_MAX - size) {
 		ps->j->n_bad++;
-		return 0;
+		return;
 	}
 	code = ps->j->code.v[*slot - 1];
 	code.from = from;
@@ -79,13 +76,11 @@ static int on_move(struct parse *ps, struct cur *c, uint64_t time, struct err *e
 		code.size = size;
 	code.time = time;
 	code.moved = true;
-	if (vec_push(&ps->j->code, code))
-		return err_nomem(err);
+	vec_xpush(&ps->j->code, code);
 	*slot = ps->j->code.n;
-	return 0;
 }
 
-static int on_lines(struct parse *ps, struct cur *c, struct err *err)
+static void on_lines(struct parse *ps, struct cur *c)
 {
 	uint64_t addr = cur_u64(c), n = cur_u64(c);
 	const char *file = "";
@@ -94,11 +89,9 @@ static int on_lines(struct parse *ps, struct cur *c, struct err *err)
 	/* each takes at least so much of the file: no number in it makes us take more memory */
 	if (c->bad || n > cur_left(c) / LINE_MIN_SIZE) {
 		ps->j->n_bad++;
-		return 0;
+		return;
 	}
-	line = arena_alloc(&ps->j->arena, (size_t)n * sizeof(*line));
-	if (!line)
-		return err_nomem(err);
+	line = arena_xalloc(&ps->j->arena, (size_t)n * sizeof(*line));
 	for (uint64_t i = 0; i < n; i++) {
 		const char *name;
 
@@ -108,7 +101,7 @@ static int on_lines(struct parse *ps, struct cur *c, struct err *err)
 		name = cur_str(c);
 		if (!name) {
 			ps->j->n_bad++;
-			return 0;
+			return;
 		}
 		/* 0xff alone: the same file as before */
 		if (strcmp(name, "\xff") != 0)
@@ -118,25 +111,6 @@ static int on_lines(struct parse *ps, struct cur *c, struct err *err)
 	ps->line = line;
 	ps->n_line = (size_t)n;
 	ps->line_addr = addr;
-	return 0;
-}
-
-static int on_record(struct parse *ps, uint32_t id, struct cur *body, uint64_t time,
-		     struct err *err)
-{
-	switch ((enum record_id)id) {
-	case CODE_LOAD:
-		return on_load(ps, body, time, err);
-	case CODE_MOVE:
-		return on_move(ps, body, time, err);
-	case CODE_DEBUG_INFO:
-		return on_lines(ps, body, err);
-	case CODE_CLOSE:
-	case CODE_UNWINDING_INFO:
-		return 0;
-	}
-	ps->j->n_bad++;
-	return 0;
 }
 
 /* ---- over time -------------------------------------------------------------------------- */
@@ -146,7 +120,7 @@ struct in_time {
 	size_t i;
 };
 
-static int by_time(const void *pa, const void *pb)
+static int code_by_time(const void *pa, const void *pb)
 {
 	const struct in_time *a = pa, *b = pb;
 
@@ -156,7 +130,7 @@ static int by_time(const void *pa, const void *pb)
 }
 
 /* Writers with several threads may put records out of order. */
-static int sort_code(struct jitdump *j)
+static void sort_code(struct jitdump *j)
 {
 	struct in_time *order;
 	struct jit_code *sorted;
@@ -165,22 +139,18 @@ static int sort_code(struct jitdump *j)
 	while (i < j->code.n && j->code.v[i].time >= j->code.v[i - 1].time)
 		i++;
 	if (i >= j->code.n)
-		return 0;
-	order = malloc(j->code.n * sizeof(*order));
-	sorted = malloc(j->code.n * sizeof(*sorted));
-	if (order && sorted) {
-		for (i = 0; i < j->code.n; i++)
-			order[i] = (struct in_time){ j->code.v[i].time, i };
-		qsort(order, j->code.n, sizeof(*order), by_time);
-		for (i = 0; i < j->code.n; i++)
-			sorted[i] = j->code.v[order[i].i];
-		memcpy(j->code.v, sorted, j->code.n * sizeof(*sorted));
-		assert(pairs_hold(j->code.n, k, j->code.v[k].time <= j->code.v[k + 1].time));
-	}
-	i = !order || !sorted;
+		return;
+	order = xcalloc(j->code.n, sizeof(*order));
+	sorted = xcalloc(j->code.n, sizeof(*sorted));
+	for (i = 0; i < j->code.n; i++)
+		order[i] = (struct in_time){ j->code.v[i].time, i };
+	qsort(order, j->code.n, sizeof(*order), code_by_time);
+	for (i = 0; i < j->code.n; i++)
+		sorted[i] = j->code.v[order[i].i];
+	memcpy(j->code.v, sorted, j->code.n * sizeof(*sorted));
+	assert(pairs_hold(j->code.n, k, j->code.v[k].time <= j->code.v[k + 1].time));
 	free(order);
 	free(sorted);
-	return i ? -1 : 0;
 }
 
 /* Where [start, end) is a gap, filling it needs no version of its own: see jitdump_find(). */
@@ -192,42 +162,39 @@ static bool is_gap(const struct jitdump *j, uint64_t start, uint64_t end)
 	return (!n || n->start >= end) && pieces_find(&j->pieces, root, start) == PIECE_HOLE;
 }
 
-static int paint(struct jitdump *j, uint64_t start, uint64_t end, uint64_t time, uint32_t value)
+static void paint_code(struct jitdump *j, uint64_t start, uint64_t end, uint64_t time,
+		       uint32_t value)
 {
 	struct jit_version now = *vec_last(&j->version);
 
 	if (is_gap(j, start, end)) {
 		if (value == PIECE_HOLE)
-			return 0;
+			return;
 	} else if (now.time != time) {
 		pieces_seal(&j->pieces);
 		now.time = time;
-		if (vec_push(&j->version, now))
-			return -1;
+		vec_xpush(&j->version, now);
 	}
-	return pieces_paint(&j->pieces, &vec_last(&j->version)->root, start, end, value);
+	pieces_paint(&j->pieces, &vec_last(&j->version)->root, start, end, value);
 }
 
-static int put_in_place(struct jitdump *j)
+static void place_code(struct jitdump *j)
 {
-	if (sort_code(j) || vec_push(&j->version, ((struct jit_version){ 0, 0 })))
-		return -1;
-	for (size_t i = 0; i < j->code.n; i++) {
+	sort_code(j);
+	vec_xpush(&j->version, ((struct jit_version){ 0, 0 }));
+	for (size_t i = 0; i < j->code.n && i < PIECE_HOLE; i++) {
 		const struct jit_code *c = &j->code.v[i];
 		uint64_t gone = c->from > UINT64_MAX - c->size ? UINT64_MAX : c->from + c->size;
 
-		if (i >= PIECE_HOLE)
-			break;
-		if ((c->moved && paint(j, c->from, gone, c->time, PIECE_HOLE)) ||
-		    paint(j, c->start, c->start + c->size, c->time, (uint32_t)i))
-			return -1;
+		if (c->moved)
+			paint_code(j, c->from, gone, c->time, PIECE_HOLE);
+		paint_code(j, c->start, c->start + c->size, c->time, (uint32_t)i);
 	}
-	return 0;
 }
 
 /* ---- the file --------------------------------------------------------------------------- */
 
-static int read_header(struct jitdump *j, struct cur *c, struct err *err)
+static int read_jit_header(struct jitdump *j, struct cur *c, struct err *err)
 {
 	uint32_t magic = cur_u32(c), version, size;
 
@@ -251,7 +218,7 @@ static int read_header(struct jitdump *j, struct cur *c, struct err *err)
 	return 0;
 }
 
-static int read_records(struct parse *ps, struct cur *c, struct err *err)
+static void read_jit_records(struct parse *ps, struct cur *c)
 {
 	while (cur_left(c)) {
 		struct cur body = *c;
@@ -260,37 +227,37 @@ static int read_records(struct parse *ps, struct cur *c, struct err *err)
 
 		if (c->bad || size < 16 || !cur_take(c, size - 16)) {
 			ps->j->cut = true;
-			return 0;
+			return;
 		}
 		body.p += 16;
 		body.end = c->p;
-		if (on_record(ps, id, &body, time, err))
-			return -1;
+		if (id == CODE_LOAD)
+			on_load(ps, &body, time);
+		else if (id == CODE_MOVE)
+			on_move(ps, &body, time);
+		else if (id == CODE_DEBUG_INFO)
+			on_lines(ps, &body);
+		else
+			ps->j->n_bad += id != CODE_CLOSE && id != CODE_UNWINDING_INFO;
 	}
-	return 0;
 }
 
 int jitdump_parse(struct jitdump *j, const void *p, size_t len, struct err *err)
 {
 	struct cur c = cur_of(p, len);
 	struct parse ps = { .j = j, .base = p, .by_index = U64MAP_INIT };
-	int rc = -1;
 
 	memset(j, 0, sizeof(*j));
 	j->pieces = (struct pieces)PIECES_INIT;
 	j->pieces.random = (uint32_t)hash_u64((uint64_t)(uintptr_t)p) | 1;
-	if (read_header(j, &c, err) || read_records(&ps, &c, err))
-		goto out;
-	if (put_in_place(j)) {
-		(void)err_nomem(err);
-		goto out;
-	}
-	rc = 0;
-out:
-	u64map_free(&ps.by_index);
-	if (rc)
+	if (read_jit_header(j, &c, err)) {
 		jitdump_free(j);
-	return rc;
+		return -1;
+	}
+	read_jit_records(&ps, &c);
+	place_code(j);
+	u64map_free(&ps.by_index);
+	return 0;
 }
 
 const struct jit_code *jitdump_find(const struct jitdump *j, uint64_t addr, uint64_t time)
@@ -319,7 +286,7 @@ const struct jit_code *jitdump_span(const struct jitdump *j, uint64_t addr, uint
 		return NULL;
 	assert(i < j->code.n);
 	c = &j->code.v[i];
-	/* what filled a gap later is in this version, but was not there yet */
+	/* code that filled a gap later is in this version, but was not there yet */
 	if (c->time > time) {
 		if (c->time < *until)
 			*until = c->time;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * jitdump - jit-PID.dump: what a runtime compiled, with code, lines and times.
+ * jitdump - jit-PID.dump: code that a runtime compiled, with code, lines and times.
  *
  *	jitdump_parse(&j, p, len, &err)		the bytes must outlive j; they are not written to
  *	jitdump_find(&j, addr, time), jitdump_span(...)
@@ -8,14 +8,15 @@
  *
  * A file starts with "JiTD" in the writer's byte order, then come records, each with a time: code
  * loaded at an address, code moved, lines of the code loaded next, closed. Code is looked up by
- * address and time, because runtimes use memory again: what was loaded or moved there last, at or
- * before `time`, wins, and code that moved away is gone. A file cut short gives all that is whole.
+ * address and time, because runtimes use memory again: the code that was loaded or moved there
+ * last, at or before `time`, wins, and code that moved away is gone. A file cut short gives all
+ * that is whole.
  *
- * Times are of the writer's clock: CLOCK_MONOTONIC as a rule (what `perf record -k mono` records),
+ * Times are of the writer's clock: CLOCK_MONOTONIC as a rule (as `perf record -k mono` has it),
  * or a time-stamp counter with `arch_time` set, which no recording's time can be compared with.
  *
  * Costs: one pass and one sort. Memory grows with the records; a version of the address space is
- * kept only where code came to lie over other code, since what fills a gap is told by its own time.
+ * kept only where code came to lie over other code, since code that fills a gap has its own time.
  */
 #ifndef CYCLADE_SYMBOL_JITDUMP_H
 #define CYCLADE_SYMBOL_JITDUMP_H
@@ -66,7 +67,7 @@ struct jitdump {
 	struct arena arena;
 };
 
-/* -1: no jitdump (ERR_FORMAT) or out of memory; `j` is then empty. */
+/* -1: no jitdump (ERR_FORMAT); `j` is then empty. */
 int jitdump_parse(struct jitdump *j, const void *p, size_t len, struct err *err) MUST_USE;
 /* The code that lay at `addr` at `time`, or NULL. UINT64_MAX: at the end. */
 const struct jit_code *jitdump_find(const struct jitdump *j, uint64_t addr, uint64_t time);

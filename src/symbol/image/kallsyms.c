@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/bisect.h"
 #include "base/invariant.h"
+#include "base/xalloc.h"
 #include "symbol/image/kallsyms.h"
 
 #include <stdlib.h>
@@ -9,12 +10,8 @@
 #include "base/vec.h"
 #include "symbol/image/hexline.h"
 
-struct list {
-	VEC(struct kallsyms_sym) sym;
-};
-
 /* "ffffffff81000000 T _text" or "ffffffffc0201000 t init\t[module]"; ends at `end`. */
-static bool parse_line(char *p, char *end, struct kallsyms_sym *s)
+static bool parse_kernel_line(char *p, char *end, struct kallsyms_sym *s)
 {
 	char *tab;
 
@@ -44,17 +41,10 @@ static int by_addr(const void *pa, const void *pb)
 	return (a->name > b->name) - (a->name < b->name);
 }
 
-static bool sorted(const struct list *l)
+void kallsyms_parse(struct kallsyms *k, char *text, size_t len)
 {
-	for (size_t i = 1; i < l->sym.n; i++)
-		if (l->sym.v[i].addr < l->sym.v[i - 1].addr)
-			return false;
-	return true;
-}
-
-int kallsyms_parse(struct kallsyms *k, char *text, size_t len, struct err *err)
-{
-	struct list l = { VEC_INIT };
+	VEC(struct kallsyms_sym) sym = VEC_INIT;
+	bool sorted = true;
 	char *end = text + len, *eol;
 	uint64_t any = 0;
 	size_t lines = 0;
@@ -69,7 +59,7 @@ int kallsyms_parse(struct kallsyms *k, char *text, size_t len, struct err *err)
 		*eol = '\0';
 		if (eol == p)
 			continue;
-		if (!parse_line(p, eol, &s)) {
+		if (!parse_kernel_line(p, eol, &s)) {
 			k->n_bad++;
 			continue;
 		}
@@ -79,18 +69,15 @@ int kallsyms_parse(struct kallsyms *k, char *text, size_t len, struct err *err)
 			k->n_data++;
 			continue;
 		}
-		if (vec_push(&l.sym, s)) {
-			vec_free(&l.sym);
-			return err_nomem(err);
-		}
+		sorted = sorted && (!sym.n || vec_last(&sym)->addr <= s.addr);
+		vec_xpush(&sym, s);
 	}
 	k->hidden = lines && !any;
-	if (!sorted(&l))
-		vec_sort(&l.sym, by_addr);
-	k->sym = l.sym.v;
-	k->n = l.sym.n;
+	if (!sorted)
+		vec_sort(&sym, by_addr);
+	k->sym = sym.v;
+	k->n = sym.n;
 	assert(pairs_hold(k->n, i, k->sym[i].addr <= k->sym[i + 1].addr));
-	return 0;
 }
 
 const struct kallsyms_sym *kallsyms_find(const struct kallsyms *k, uint64_t addr)

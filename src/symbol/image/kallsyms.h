@@ -6,11 +6,11 @@
  *	kallsyms_find(&k, addr)
  *	kallsyms_free(&k)
  *
- * One line per symbol: address in hex, one letter for its kind, name, and for what is not the
- * kernel's own "[module]" behind a tab ("[bpf]", "[__builtin__ftrace]", ... too). Addresses are
- * absolute, of the boot they were printed in. Only code is kept: letters t, T, w and W. A line that
- * is no symbol is left out and counted. To a reader without rights the kernel prints every address
- * as 0: `hidden` is set then, and nothing should be named from such a list.
+ * One line per symbol: address in hex, one letter for its kind, name, and for symbols of modules
+ * "[module]" behind a tab ("[bpf]", "[__builtin__ftrace]", ... too). Addresses are absolute, of the
+ * boot they were printed in. Only code is kept: letters t, T, w and W. A line that is no symbol is
+ * left out and counted. To a reader without rights the kernel prints every address as 0: `hidden`
+ * is set then, and nothing should be named from such a list.
  *
  * Costs: one pass over the text and one sort; 10 MB take a few hundredths of a second.
  */
@@ -42,8 +42,8 @@ struct kallsyms {
 		NULL, 0, 0, 0, false \
 	}
 
-/* `text` needs no NUL at its end; it is written to. -1 only when out of memory. */
-int kallsyms_parse(struct kallsyms *k, char *text, size_t len, struct err *err) MUST_USE;
+/* `text` needs no NUL at its end; it is written to. */
+void kallsyms_parse(struct kallsyms *k, char *text, size_t len);
 /* The last symbol at or below `addr`, or NULL. How far it reaches the list does not say: up to the
  * next one's address at most. */
 const struct kallsyms_sym *kallsyms_find(const struct kallsyms *k, uint64_t addr);

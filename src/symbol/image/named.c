@@ -7,7 +7,7 @@
 #include "base/num.h"
 #include "base/text.h"
 
-static bool exact(const struct symbol *s, const char *said)
+static bool is_exactly(const struct symbol *s, const char *said)
 {
 	size_t n = symbol_plain_len(s);
 
@@ -15,7 +15,7 @@ static bool exact(const struct symbol *s, const char *said)
 	       (s->apart && strlen(said) == n && !memcmp(said, s->name, n));
 }
 
-static bool begins(const char *said, const char *dso, size_t n)
+static bool begins_with_dso(const char *said, const char *dso, size_t n)
 {
 	return !strncmp(said, dso, n) && said[n] == ':';
 }
@@ -26,43 +26,31 @@ static bool of_dso(const struct symbol *s, const char *dso, const char *said)
 	const char *base = path_base(dso);
 	size_t n = strlen(dso), n_base = strcspn(base, "@");
 
-	if (begins(said, dso, n))
-		return exact(s, said + n + 1);
-	return begins(said, base, n_base) && exact(s, said + n_base + 1);
-}
-
-static bool at(const struct symbol *s, const char *said)
-{
-	size_t n = symbol_plain_len(s);
-	uint64_t addr;
-
-	return !strncmp(said, s->name, n) && said[n] == '@' &&
-	       !num_parse_u64(&addr, said + n + 1, NULL) && addr == s->start;
-}
-
-static bool glob(const struct symbol *s, const char *said)
-{
-	char plain[1024];
-	size_t n = symbol_plain_len(s);
-
-	if (text_glob(said, s->name) || !s->apart || n >= sizeof(plain))
-		return text_glob(said, s->name);
-	memcpy(plain, s->name, n);
-	plain[n] = '\0';
-	return text_glob(said, plain);
+	if (begins_with_dso(said, dso, n))
+		return is_exactly(s, said + n + 1);
+	return begins_with_dso(said, base, n_base) && is_exactly(s, said + n_base + 1);
 }
 
 bool symbol_means(const struct symbol *s, const char *dso, const char *said, enum symbol_way way)
 {
+	size_t n = symbol_plain_len(s);
+	char plain[1024];
+	uint64_t addr;
+
 	switch (way) {
 	case SYMBOL_EXACT:
-		return exact(s, said);
+		return is_exactly(s, said);
 	case SYMBOL_OF_DSO:
 		return of_dso(s, dso, said);
 	case SYMBOL_AT:
-		return at(s, said);
+		return !strncmp(said, s->name, n) && said[n] == '@' &&
+		       !num_parse_u64(&addr, said + n + 1, NULL) && addr == s->start;
 	case SYMBOL_GLOB:
-		return glob(s, said);
+		if (text_glob(said, s->name) || !s->apart || n >= sizeof(plain))
+			return text_glob(said, s->name);
+		memcpy(plain, s->name, n);
+		plain[n] = '\0';
+		return text_glob(said, plain);
 	case SYMBOL_PART:
 		return strstr(s->name, said) != NULL;
 	case SYMBOL_WAYS:

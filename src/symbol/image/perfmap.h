@@ -8,7 +8,7 @@
  *
  * One line per function: start and size in hex ("0x" may stand before either), then the name,
  * blanks included, up to the line's end. The file is only ever added to: where two entries overlap,
- * the later line is what lies there now, and the earlier keeps what the later does not cover.
+ * the later line is the code there now, and the earlier keeps the rest.
  * Addresses are absolute; the file has no times.
  */
 #ifndef CYCLADE_SYMBOL_PERFMAP_H
@@ -35,8 +35,8 @@ struct perfmap {
 		NULL, 0, 0 \
 	}
 
-/* `text` needs no NUL at its end; it is written to. -1 only when out of memory. */
-int perfmap_parse(struct perfmap *m, char *text, size_t len, struct err *err) MUST_USE;
+/* `text` needs no NUL at its end; it is written to. */
+void perfmap_parse(struct perfmap *m, char *text, size_t len);
 const struct perfmap_sym *perfmap_find(const struct perfmap *m, uint64_t addr);
 void perfmap_free(struct perfmap *m);
 

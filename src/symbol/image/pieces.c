@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "symbol/image/pieces.h"
 
-/* A node of its own for the version being made: itself, or a copy. 0 when out of memory. */
-static uint32_t own(struct pieces *p, uint32_t n)
+#include "base/xalloc.h"
+
+/* A node of its own for the version being made: itself, or a copy. */
+static uint32_t own_node(struct pieces *p, uint32_t n)
 {
 	struct piece_node copy;
 
@@ -10,91 +12,61 @@ static uint32_t own(struct pieces *p, uint32_t n)
 		return n;
 	copy = p->node.v[n];
 	copy.made = p->seal;
-	if (p->node.n >= UINT32_MAX || vec_push(&p->node, copy))
-		return 0;
-	return (uint32_t)p->node.n - 1;
-}
-
-static uint32_t make(struct pieces *p, uint64_t start, uint64_t end, uint32_t value)
-{
-	struct piece_node node = { .start = start, .end = end, .value = value, .made = p->seal };
-
-	if (!p->node.n && vec_push(&p->node, (struct piece_node){ .made = 0 }))
-		return 0;
-	/* xorshift32 */
-	p->random ^= p->random << 13;
-	p->random ^= p->random >> 17;
-	p->random ^= p->random << 5;
-	node.priority = p->random;
-	if (p->node.n >= UINT32_MAX || vec_push(&p->node, node))
-		return 0;
+	vec_xpush(&p->node, copy);
+	if (p->node.n > UINT32_MAX)
+		nomem_die();
 	return (uint32_t)p->node.n - 1;
 }
 
 /* Depth is logarithmic in the number of pieces (priorities are random), so recursion is bounded. */
 
 /* Splits tree n into starts below `at` and the others. */
-static int split(struct pieces *p, uint32_t n, uint64_t at, uint32_t *below, uint32_t *above)
+static void split_tree(struct pieces *p, uint32_t n, uint64_t at, uint32_t *below, uint32_t *above)
 {
 	uint32_t sub;
 
-	if (!n) {
-		*below = *above = 0;
-		return 0;
-	}
-	n = own(p, n);
+	*below = *above = 0;
 	if (!n)
-		return -1;
+		return;
+	n = own_node(p, n);
 	if (p->node.v[n].start < at) {
-		if (split(p, p->node.v[n].right, at, &sub, above))
-			return -1;
+		split_tree(p, p->node.v[n].right, at, &sub, above);
 		p->node.v[n].right = sub;
 		*below = n;
 	} else {
-		if (split(p, p->node.v[n].left, at, below, &sub))
-			return -1;
+		split_tree(p, p->node.v[n].left, at, below, &sub);
 		p->node.v[n].left = sub;
 		*above = n;
 	}
-	return 0;
 }
 
 /* Joins two trees, all starts of a before those of b. */
-static int join(struct pieces *p, uint32_t a, uint32_t b, uint32_t *out)
+static uint32_t join_trees(struct pieces *p, uint32_t a, uint32_t b)
 {
 	uint32_t sub;
 
-	if (!a || !b) {
-		*out = a ? a : b;
-		return 0;
-	}
+	if (!a || !b)
+		return a ? a : b;
 	if (p->node.v[a].priority > p->node.v[b].priority) {
-		a = own(p, a);
-		if (!a || join(p, p->node.v[a].right, b, &sub))
-			return -1;
+		a = own_node(p, a);
+		sub = join_trees(p, p->node.v[a].right, b);
 		p->node.v[a].right = sub;
-		*out = a;
-	} else {
-		b = own(p, b);
-		if (!b || join(p, a, p->node.v[b].left, &sub))
-			return -1;
-		p->node.v[b].left = sub;
-		*out = b;
+		return a;
 	}
-	return 0;
+	b = own_node(p, b);
+	sub = join_trees(p, a, p->node.v[b].left);
+	p->node.v[b].left = sub;
+	return b;
 }
 
-/* Ends the last piece of tree n at `at`: the tree's new root, 0 when out of memory. */
-static uint32_t shorten(struct pieces *p, uint32_t n, uint64_t at)
+/* Ends the last piece of tree n at `at`: the tree's new root. */
+static uint32_t shorten_last(struct pieces *p, uint32_t n, uint64_t at)
 {
-	n = own(p, n);
-	if (!n)
-		return 0;
-	if (p->node.v[n].right) {
-		uint32_t sub = shorten(p, p->node.v[n].right, at);
+	uint32_t sub;
 
-		if (!sub)
-			return 0;
+	n = own_node(p, n);
+	if (p->node.v[n].right) {
+		sub = shorten_last(p, p->node.v[n].right, at);
 		p->node.v[n].right = sub;
 	} else {
 		p->node.v[n].end = at;
@@ -102,9 +74,9 @@ static uint32_t shorten(struct pieces *p, uint32_t n, uint64_t at)
 	return n;
 }
 
-/* Cuts what reaches past `at` off the last piece of tree *n; what was cut is [at, *end), *end = at
+/* Cuts the part past `at` off the last piece of tree *n; that part is [at, *end), *end = at
  * if none. */
-static int cut_last(struct pieces *p, uint32_t *n, uint64_t at, uint64_t *end, uint32_t *value)
+static void cut_last(struct pieces *p, uint32_t *n, uint64_t at, uint64_t *end, uint32_t *value)
 {
 	uint32_t last = *n;
 
@@ -113,42 +85,50 @@ static int cut_last(struct pieces *p, uint32_t *n, uint64_t at, uint64_t *end, u
 	while (last && p->node.v[last].right)
 		last = p->node.v[last].right;
 	if (!last || p->node.v[last].end <= at)
-		return 0;
+		return;
 	*end = p->node.v[last].end;
 	*value = p->node.v[last].value;
-	*n = shorten(p, *n, at);
-	return *n ? 0 : -1;
+	*n = shorten_last(p, *n, at);
 }
 
-static int append(struct pieces *p, uint32_t *root, uint64_t start, uint64_t end, uint32_t value)
+static void append_piece(struct pieces *p, uint32_t *root, uint64_t start, uint64_t end,
+			 uint32_t value)
 {
-	uint32_t n;
+	struct piece_node node = { .start = start, .end = end, .value = value, .made = p->seal };
 
 	if (start >= end || value == PIECE_HOLE)
-		return 0;
-	n = make(p, start, end, value);
-	return n ? join(p, *root, n, root) : -1;
+		return;
+	if (!p->node.n)
+		vec_xpush(&p->node, (struct piece_node){ .made = 0 });
+	/* xorshift32 */
+	p->random ^= p->random << 13;
+	p->random ^= p->random >> 17;
+	p->random ^= p->random << 5;
+	node.priority = p->random;
+	vec_xpush(&p->node, node);
+	*root = join_trees(p, *root, (uint32_t)p->node.n - 1);
 }
 
-int pieces_paint(struct pieces *p, uint32_t *root, uint64_t start, uint64_t end, uint32_t value)
+void pieces_paint(struct pieces *p, uint32_t *root, uint64_t start, uint64_t end, uint32_t value)
 {
 	uint32_t left, middle, right, under, last;
 	uint64_t reach, reach2;
 
 	if (start >= end)
-		return 0;
-	if (split(p, *root, start, &left, &right) || cut_last(p, &left, start, &reach, &under) ||
-	    split(p, right, end, &middle, &right) || cut_last(p, &middle, end, &reach2, &last))
-		return -1;
+		return;
+	split_tree(p, *root, start, &left, &right);
+	cut_last(p, &left, start, &reach, &under);
+	split_tree(p, right, end, &middle, &right);
+	cut_last(p, &middle, end, &reach2, &last);
 	/* whichever piece stood at `end` goes on behind it */
 	if (reach2 > end) {
 		reach = reach2;
 		under = last;
 	}
-	if (append(p, &left, start, end, value) ||
-	    (reach > end && append(p, &left, end, reach, under)))
-		return -1;
-	return join(p, left, right, root);
+	append_piece(p, &left, start, end, value);
+	if (reach > end)
+		append_piece(p, &left, end, reach, under);
+	*root = join_trees(p, left, right);
 }
 
 void pieces_seal(struct pieces *p)

@@ -5,7 +5,7 @@
  *
  * A version is a root number; painting a range over a version gives a new root and leaves the old
  * one as it was, at O(log n) new nodes (a treap with path copying). So a fork is a copied number,
- * an exec is root 0, and what stood where at any time is a search in one tree. Nodes made since
+ * an exec is root 0, and a question about any time is a search in one tree. Nodes made since
  * pieces_seal() belong to a version nobody else has seen yet and are changed in place.
  */
 #ifndef CYCLADE_SYMBOL_PIECES_H
@@ -38,8 +38,7 @@ struct pieces {
 
 /* Puts `value` over [start, end) of version *root, PIECE_HOLE to clear it; *root becomes the new
  * version. */
-int pieces_paint(struct pieces *p, uint32_t *root, uint64_t start, uint64_t end,
-		 uint32_t value) MUST_USE;
+void pieces_paint(struct pieces *p, uint32_t *root, uint64_t start, uint64_t end, uint32_t value);
 /* From here on, everything made so far is shared and stays as it is. */
 void pieces_seal(struct pieces *p);
 /* The value at `at`, or PIECE_HOLE. Safe from many threads once painting has ended. */

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 #include "symbol/disasm.h"
 #include "symbol/source.h"
 
@@ -30,7 +32,7 @@ static size_t mnemonic_len(const char *text)
 	return strcspn(text, " \t");
 }
 
-static bool is_padding(const struct insn *in)
+static bool is_shape_padding(const struct insn *in)
 {
 	return !strncmp(in->text, "nop", 3) || !strncmp(in->text, "int3", 4) ||
 	       !strncmp(in->text, "endbr", 5) || !strcmp(in->text, "xchg %ax, %ax");
@@ -58,23 +60,22 @@ static uint64_t hash_insn(const struct insn *in)
 }
 
 /* Where a call, or a jump that leaves the function, leads to. */
-static int add_callee(struct reading *r, uint64_t vaddr)
+static void add_callee(struct reading *r, uint64_t vaddr)
 {
 	const struct symbol *s = NULL;
 	uint64_t at;
 
 	if (vaddr >= r->from && vaddr < r->from + r->len)
-		return 0;
-	if (!image_from_vaddr(r->set, r->image, vaddr, &at))
-		return 0;
-	if (image_resolve(r->set, r->image, &at, 1, &s, r->err))
-		return -1;
+		return;
+	if (!image_from_vaddr(r->set, r->image, vaddr, &at) ||
+	    image_resolve(r->set, r->image, &at, 1, &s, r->err))
+		return;
 	if (!s || s->nameless || s->start != at)
-		return 0;
+		return;
 	vec_each (&r->callee, const char **, had)
 		if (!strcmp(*had, s->name))
-			return 0;
-	return vec_push(&r->callee, s->name) ? err_nomem(r->err) : 0;
+			return;
+	vec_xpush(&r->callee, s->name);
 }
 
 static int add_insn(void *ctx, const struct insn *in)
@@ -82,17 +83,18 @@ static int add_insn(void *ctx, const struct insn *in)
 	struct reading *r = ctx;
 	uint64_t kind = hash_bytes(in->text, mnemonic_len(in->text));
 
-	if (is_padding(in))
+	if (is_shape_padding(in))
 		return 0;
 	r->out->insns++;
 	r->out->code = hash_pair(r->out->code, hash_insn(in));
-	if (vec_push(&r->pair, hash_pair(r->before, kind)))
-		return err_nomem(r->err);
+	vec_xpush(&r->pair, hash_pair(r->before, kind));
 	r->before = kind;
-	return in->has_target ? add_callee(r, in->target) : 0;
+	if (in->has_target)
+		add_callee(r, in->target);
+	return 0;
 }
 
-static int by_number(const void *a, const void *b)
+static int pair_by_number(const void *a, const void *b)
 {
 	const uint64_t *p = a, *q = b;
 
@@ -102,42 +104,7 @@ static int by_number(const void *a, const void *b)
 void shape_sort(uint64_t *pair, size_t n)
 {
 	if (n > 1)
-		qsort(pair, n, sizeof(*pair), by_number);
-}
-
-static int find_file(struct reading *r)
-{
-	const struct source *src = source_of(r->set, r->image, r->err);
-	struct source_line line = { 0 };
-
-	if (src)
-		line = source_line(src, r->from);
-	if (line.file) {
-		const char *slash = strrchr(line.file, '/');
-
-		r->out->file = arena_strdup(r->a, slash ? slash + 1 : line.file);
-		if (!r->out->file)
-			return -1;
-	}
-	return 0;
-}
-
-static int keep(struct reading *r)
-{
-	struct shape *s = r->out;
-
-	s->n_pairs = r->pair.n;
-	s->n_callees = r->callee.n;
-	if (!s->insns)
-		return 0;
-	shape_sort(r->pair.v, r->pair.n);
-	s->pair = arena_memdup(r->a, r->pair.v, r->pair.n * sizeof(*r->pair.v));
-	s->callee = arena_alloc(r->a, (r->callee.n + 1) * sizeof(*r->callee.v));
-	if (!s->pair || !s->callee)
-		return -1;
-	for (size_t i = 0; i < r->callee.n; i++)
-		s->callee[i] = r->callee.v[i];
-	return find_file(r);
+		qsort(pair, n, sizeof(*pair), pair_by_number);
 }
 
 int shape_read(struct shape *out, struct arena *a, struct images *set, uint32_t image,
@@ -151,20 +118,30 @@ int shape_read(struct shape *out, struct arena *a, struct images *set, uint32_t 
 			     .len = s->size < LONGEST ? s->size : LONGEST,
 			     .out = out,
 			     .err = &why };
-	int rc = 0;
+	const struct source *src;
+	const char *file;
 
+	(void)err;
 	*out = (struct shape){ 0 };
 	if (!image_to_vaddr(set, image, s->start, &r.from))
 		return 0;
-	if (!disasm_range(set, image, r.from, r.len, add_insn, &r, &why))
-		rc = keep(&r) ? err_nomem(err) : 0;
-	else
+	if (disasm_range(set, image, r.from, r.len, add_insn, &r, &why))
 		*out = (struct shape){ 0 };
-	if (why.code == ERR_NOMEM)
-		rc = err_nomem(err);
+	if (out->insns) {
+		out->n_pairs = r.pair.n;
+		out->n_callees = r.callee.n;
+		shape_sort(r.pair.v, r.pair.n);
+		out->pair = arena_xmemdup(a, r.pair.v, r.pair.n * sizeof(*r.pair.v));
+		out->callee = arena_xalloc(a, (r.callee.n + 1) * sizeof(*r.callee.v));
+		for (size_t i = 0; i < r.callee.n; i++)
+			out->callee[i] = r.callee.v[i];
+		src = source_of(set, image, NULL);
+		file = src ? source_line(src, r.from).file : NULL;
+		out->file = file ? arena_xstrdup(a, path_base(file)) : NULL;
+	}
 	vec_free(&r.pair);
 	vec_free(&r.callee);
-	return rc;
+	return 0;
 }
 
 /* ---- likeness -------------------------------------------------------------------------------- */
@@ -191,7 +168,7 @@ double shape_alike(const struct shape *a, const struct shape *b)
 }
 
 /* How many of the sorted pairs from *at on are `pair`; moves *at behind them. */
-static size_t count(const struct shape *s, size_t *at, uint64_t pair)
+static size_t count_pair(const struct shape *s, size_t *at, uint64_t pair)
 {
 	size_t n = 0;
 
@@ -206,8 +183,9 @@ double shape_holds(const struct shape *whole, const struct shape *less, const st
 
 	for (size_t i = 0; i < part->n_pairs;) {
 		uint64_t pair = part->pair[i];
-		size_t want = count(part, &i, pair);
-		size_t has = count(whole, &in_whole, pair), gone = count(less, &in_less, pair);
+		size_t want = count_pair(part, &i, pair);
+		size_t has = count_pair(whole, &in_whole, pair),
+		       gone = count_pair(less, &in_less, pair);
 
 		has = has > gone ? has - gone : 0;
 		held += has < want ? has : want;

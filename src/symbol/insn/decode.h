@@ -9,9 +9,9 @@
 
 typedef int (*disasm_each)(void *ctx, const struct insn *in);
 
-/* Each decodes all of p[0..len): what cannot be decoded is handed out as `bad`, so that the lengths
- * sum to len. They return what `each` returned, or -1 with err. Without `text` that of
- * instructions, their class and what follows it are not set, which is several times faster. */
+/* Each decodes all of p[0..len): undecodable bytes are handed out as `bad`, so that the lengths
+ * sum to len. They return the result of `each`, or -1 with err. Without `text` that of
+ * instructions, their class and fields behind it are not set, which is several times faster. */
 typedef int (*disasm_decode)(const uint8_t *p, size_t len, uint64_t vaddr, bool text,
 			     disasm_each each, void *ctx, struct err *err);
 int disasm_x86_64(const uint8_t *p, size_t len, uint64_t vaddr, bool text, disasm_each each,
@@ -34,14 +34,14 @@ void disasm_a64_flow(uint32_t word, struct insn *in);
 
 /* Class, width and memory of an instruction of AArch64, by its text and flow. */
 void disasm_a64_class(struct insn *in);
-/* The same of x86, by what Zydis decoded, with all operands; a build without it has none. */
+/* The same of x86, by Zydis' result, with all operands; a build without it has none. */
 struct ZydisDecodedInstruction_;
 struct ZydisDecodedOperand_;
 void disasm_x86_class(struct insn *in, const struct ZydisDecodedInstruction_ *z,
 		      const struct ZydisDecodedOperand_ *op);
 
 struct elf_file;
-/* The file's bytes for [vaddr, vaddr + *len): *len is cut to what the segment holds. NULL: none. */
+/* The file's bytes for [vaddr, vaddr + *len): *len is cut to the segment. NULL: none. */
 const uint8_t *disasm_code_at(const struct elf_file *f, uint64_t vaddr, uint64_t *len);
 /* The code of an ELF file in memory; `name` is for messages. */
 int disasm_elf(const struct elf_file *f, const char *name, uint64_t vaddr, uint64_t len, bool text,

@@ -50,8 +50,8 @@ void disasm_bad(struct insn *in, uint64_t vaddr, const uint8_t *p, uint8_t n)
 			       i ? ", " : " ", p[i]);
 }
 
-static int decode(unsigned machine, const uint8_t *p, size_t len, uint64_t vaddr, bool text,
-		  disasm_each each, void *ctx, struct err *err)
+static int decode_machine(unsigned machine, const uint8_t *p, size_t len, uint64_t vaddr, bool text,
+			  disasm_each each, void *ctx, struct err *err)
 {
 	for (size_t i = 0; i < sizeof(decoders) / sizeof(decoders[0]); i++)
 		if (decoders[i].machine == machine)
@@ -63,13 +63,13 @@ static int decode(unsigned machine, const uint8_t *p, size_t len, uint64_t vaddr
 int disasm_bytes(unsigned machine, const uint8_t *p, size_t len, uint64_t vaddr,
 		 int (*each)(void *ctx, const struct insn *in), void *ctx, struct err *err)
 {
-	return decode(machine, p, len, vaddr, true, each, ctx, err);
+	return decode_machine(machine, p, len, vaddr, true, each, ctx, err);
 }
 
 int disasm_plain(unsigned machine, const uint8_t *p, size_t len, uint64_t vaddr, disasm_each each,
 		 void *ctx, struct err *err)
 {
-	return decode(machine, p, len, vaddr, false, each, ctx, err);
+	return decode_machine(machine, p, len, vaddr, false, each, ctx, err);
 }
 
 /* A file of debug information alone has segments, too, but its sections of code have no bytes. */
@@ -102,7 +102,7 @@ int disasm_elf(const struct elf_file *f, const char *name, uint64_t vaddr, uint6
 	const uint8_t *p = disasm_code_at(f, vaddr, &len);
 
 	if (p)
-		return decode(f->machine, p, len, vaddr, text, each, ctx, err);
+		return decode_machine(f->machine, p, len, vaddr, text, each, ctx, err);
 	(void)err_set(err, ERR_NOT_FOUND, "%s: holds no bytes for address 0x%llx", name,
 		      (unsigned long long)vaddr);
 	return err_hint(err, "a file of debug information alone? --symbols DIR names a folder with "

@@ -4,8 +4,8 @@
  *
  * Where instructions lead is read from their words, which takes no library, and is the same for
  * text and for code that is only taken apart. The library is loaded at the first need: its tables
- * for all the machines it knows have 77,000 places that the loader must write to, two thirds of
- * what starting this program would cost.
+ * for all the machines it knows have 77,000 places that the loader must write to, two thirds of the
+ * cost of starting this program.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static struct library library = LIBRARY(
 	"AArch64 disassembly", "libcapstone.so." TEXT(CS_API_MAJOR), names, cs,
 	"install Capstone (libcapstone" TEXT(CS_API_MAJOR) "); annotate --no-asm needs none");
 
-static void fill(struct insn *in, const cs_insn *c)
+static void fill_a64_insn(struct insn *in, const cs_insn *c)
 {
 	memset(in, 0, sizeof(*in));
 	in->vaddr = c->address;
@@ -68,7 +68,7 @@ static int decode_text(const uint8_t *p, size_t len, uint64_t vaddr, disasm_each
 		struct insn in;
 
 		if (cs.disasm_iter(h, &code, &left, &at, c)) {
-			fill(&in, c);
+			fill_a64_insn(&in, c);
 		} else {
 			disasm_bad(&in, at, code, left < 4 ? (uint8_t)left : 4);
 			code += in.len;

@@ -77,7 +77,7 @@ static const uint8_t by_flow[] = {
 };
 
 /* OTHER: no row fits. */
-static uint8_t look_up(const struct word *w, size_t n, const char *text, size_t len)
+static uint8_t find_a64_word(const struct word *w, size_t n, const char *text, size_t len)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t m = strcspn(w[i].mnemonic, "*");
@@ -87,10 +87,10 @@ static uint8_t look_up(const struct word *w, size_t n, const char *text, size_t 
 	}
 	return INSN_OTHER_CLASS;
 }
-#define LOOK_UP(words, text, len) look_up(words, sizeof(words) / sizeof(*(words)), text, len)
+#define LOOK_UP(words, text, len) find_a64_word(words, sizeof(words) / sizeof(*(words)), text, len)
 
 /* Bits of a register by its name ("x1", "v2.16b", "q3"); 0: it is none. */
-static uint16_t bits_of(const char *reg, bool *vector)
+static uint16_t a64_register_bits(const char *reg, bool *vector)
 {
 	static const struct {
 		char letter;
@@ -122,7 +122,7 @@ static uint16_t bits_of(const char *reg, bool *vector)
 }
 
 /* Bytes that a load or store of registers so wide accesses; 0: not fixed here. */
-static uint16_t access_of(const char *text, size_t len, uint16_t width)
+static uint16_t a64_access_bytes(const char *text, size_t len, uint16_t width)
 {
 	bool pair = len >= 3 && text[len - 1] == 'p';
 
@@ -140,7 +140,7 @@ static uint16_t access_of(const char *text, size_t len, uint16_t width)
 	return (uint16_t)(width / 8 * (pair ? 2 : 1));
 }
 
-static void find_memory(struct insn *in, size_t len)
+static void find_a64_memory(struct insn *in, size_t len)
 {
 	const char *at = strchr(in->text, '['), *end = at ? strchr(at, ']') : NULL;
 	bool load = !strncmp(in->text, "ld", 2), store = !strncmp(in->text, "st", 2);
@@ -160,7 +160,7 @@ static void find_memory(struct insn *in, size_t len)
 	    !strncmp(in->text, "stsmax", 6) || !strncmp(in->text, "stumax", 6))
 		in->memory = INSN_READS | INSN_WRITES;
 	if (in->memory)
-		in->access = access_of(in->text, len, in->width);
+		in->access = a64_access_bytes(in->text, len, in->width);
 }
 
 void disasm_a64_class(struct insn *in)
@@ -175,10 +175,10 @@ void disasm_a64_class(struct insn *in)
 	if (!strncmp(in->text, "stxr", 4) || !strncmp(in->text, "stlxr", 5) ||
 	    !strncmp(in->text, "stxp", 4) || !strncmp(in->text, "stlxp", 5))
 		first += strcspn(first, " ") + (strchr(first, ' ') != NULL);
-	width = bits_of(first, &vector);
+	width = a64_register_bits(first, &vector);
 	/* fcmp d0, ...; umov w0, v1.s[0]: the second one tells */
 	if (!vector && strchr(first, ' '))
-		(void)bits_of(strchr(first, ' ') + 1, &other);
+		(void)a64_register_bits(strchr(first, ' ') + 1, &other);
 	if (in->flow != INSN_OTHER) {
 		in->class = by_flow[in->flow];
 		return;
@@ -195,5 +195,5 @@ void disasm_a64_class(struct insn *in)
 	if (in->class != INSN_SYSTEM_CLASS && in->class != INSN_NOP_CLASS &&
 	    in->class != INSN_PREFETCH_CLASS)
 		in->width = width;
-	find_memory(in, len);
+	find_a64_memory(in, len);
 }

@@ -9,9 +9,9 @@
 #include "symbol/insn/decode.h"
 
 #if HAVE_ZYDIS
-#include <Zydis/Zydis.h>
+#include "symbol/insn/insn_decoder_int.h"
 
-static enum insn_flow flow_of(const ZydisDecodedInstruction *z)
+uint8_t x86_flow(const ZydisDecodedInstruction *z)
 {
 	switch (z->mnemonic) {
 	case ZYDIS_MNEMONIC_XABORT: /* outside of a transaction it does nothing */
@@ -97,7 +97,7 @@ static bool one_plain(struct decoder *x, const uint8_t *p, size_t len, struct in
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&x->d, &ctx, p, len, &x->z)))
 		return false;
 	in->len = x->z.length;
-	in->flow = (uint8_t)flow_of(&x->z);
+	in->flow = x86_flow(&x->z);
 	if (leads_somewhere(in) && x->z.operand_count_visible &&
 	    ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&x->d, &ctx, &x->z, x->op, 1)))
 		find_target(in, &x->z, x->op);
@@ -105,7 +105,7 @@ static bool one_plain(struct decoder *x, const uint8_t *p, size_t len, struct in
 }
 
 /* Where the text has the operand in memory. */
-static void find_memory(struct insn *in, const struct decoder *x)
+static void find_x86_memory(struct insn *in, const struct decoder *x)
 {
 	char operand[sizeof(in->text)];
 	const char *at;
@@ -133,12 +133,12 @@ static bool one_text(struct decoder *x, const uint8_t *p, size_t len, struct ins
 							  sizeof(in->text), in->vaddr, NULL)))
 		return false;
 	in->len = x->z.length;
-	in->flow = (uint8_t)flow_of(&x->z);
+	in->flow = x86_flow(&x->z);
 	if (leads_somewhere(in))
 		find_target(in, &x->z, x->op);
 	say_address(in, &x->z, x->op);
 	disasm_x86_class(in, &x->z, x->op);
-	find_memory(in, x);
+	find_x86_memory(in, x);
 	return true;
 }
 
@@ -157,8 +157,8 @@ static bool format(ZydisFormatter *f)
 	return true;
 }
 
-static int decode(ZydisMachineMode mode, ZydisStackWidth width, const uint8_t *p, size_t len,
-		  uint64_t vaddr, bool text, disasm_each each, void *ctx, struct err *err)
+static int decode_x86(ZydisMachineMode mode, ZydisStackWidth width, const uint8_t *p, size_t len,
+		      uint64_t vaddr, bool text, disasm_each each, void *ctx, struct err *err)
 {
 	struct decoder x;
 	struct insn in;
@@ -181,20 +181,20 @@ static int decode(ZydisMachineMode mode, ZydisStackWidth width, const uint8_t *p
 int disasm_x86_64(const uint8_t *p, size_t len, uint64_t vaddr, bool text, disasm_each each,
 		  void *ctx, struct err *err)
 {
-	return decode(ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64, p, len, vaddr, text, each,
-		      ctx, err);
+	return decode_x86(ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64, p, len, vaddr, text,
+			  each, ctx, err);
 }
 
 int disasm_i386(const uint8_t *p, size_t len, uint64_t vaddr, bool text, disasm_each each,
 		void *ctx, struct err *err)
 {
-	return decode(ZYDIS_MACHINE_MODE_LEGACY_32, ZYDIS_STACK_WIDTH_32, p, len, vaddr, text, each,
-		      ctx, err);
+	return decode_x86(ZYDIS_MACHINE_MODE_LEGACY_32, ZYDIS_STACK_WIDTH_32, p, len, vaddr, text,
+			  each, ctx, err);
 }
 
 #else
 
-static int absent(struct err *err)
+static int no_x86_disassembler(struct err *err)
 {
 	(void)err_set(err, ERR_UNSUPPORTED, "this build has no x86 disassembler");
 	return err_hint(err, "build with Zydis (libzydis-dev); annotate --no-asm needs none");
@@ -204,13 +204,13 @@ int disasm_x86_64(const uint8_t *p, size_t len, uint64_t vaddr, bool text, disas
 		  void *ctx, struct err *err)
 {
 	(void)p, (void)len, (void)vaddr, (void)text, (void)each, (void)ctx;
-	return absent(err);
+	return no_x86_disassembler(err);
 }
 
 int disasm_i386(const uint8_t *p, size_t len, uint64_t vaddr, bool text, disasm_each each,
 		void *ctx, struct err *err)
 {
 	(void)p, (void)len, (void)vaddr, (void)text, (void)each, (void)ctx;
-	return absent(err);
+	return no_x86_disassembler(err);
 }
 #endif

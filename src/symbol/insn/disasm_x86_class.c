@@ -58,13 +58,13 @@ static const uint8_t by_flow[] = {
 	[INSN_SYSTEM] = INSN_SYSTEM_CLASS, [INSN_STOP] = INSN_SYSTEM_CLASS,
 };
 
-/* What the operands are. */
+/* The kinds of operands. */
 struct seen {
 	bool vector, x87, number; /* registers of vectors, of x87; elements are floats */
 	uint16_t size, element, elements;
 };
 
-static bool is_vector(ZydisRegister r)
+static bool is_simd_register(ZydisRegister r)
 {
 	switch (ZydisRegisterGetClass(r)) {
 	case ZYDIS_REGCLASS_XMM:
@@ -78,13 +78,14 @@ static bool is_vector(ZydisRegister r)
 	}
 }
 
-static bool is_number(ZydisElementType t)
+static bool is_float_element(ZydisElementType t)
 {
 	return t == ZYDIS_ELEMENT_TYPE_FLOAT16 || t == ZYDIS_ELEMENT_TYPE_FLOAT32 ||
 	       t == ZYDIS_ELEMENT_TYPE_FLOAT64 || t == ZYDIS_ELEMENT_TYPE_FLOAT80;
 }
 
-static void look(struct seen *s, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op)
+static void look_at_operand(struct seen *s, const ZydisDecodedInstruction *z,
+			    const ZydisDecodedOperand *op)
 {
 	*s = (struct seen){ .x87 = z->meta.category == ZYDIS_CATEGORY_X87_ALU };
 	for (int i = 0; i < z->operand_count_visible; i++) {
@@ -92,10 +93,10 @@ static void look(struct seen *s, const ZydisDecodedInstruction *z, const ZydisDe
 
 		if (op[i].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
 			continue;
-		s->vector |= reg && is_vector(op[i].reg.value);
+		s->vector |= reg && is_simd_register(op[i].reg.value);
 		if (op[i].size > s->size)
 			s->size = op[i].size;
-		if (!is_number(op[i].element_type))
+		if (!is_float_element(op[i].element_type))
 			continue;
 		s->number = true;
 		s->element = op[i].element_size;
@@ -203,8 +204,8 @@ static bool is_atomic(const ZydisDecodedInstruction *z, const struct insn *in)
 	       (z->mnemonic == ZYDIS_MNEMONIC_XCHG && in->memory);
 }
 
-static uint8_t class_of(const struct insn *in, const struct seen *s,
-			const ZydisDecodedInstruction *z)
+static uint8_t x86_class_of(const struct insn *in, const struct seen *s,
+			    const ZydisDecodedInstruction *z)
 {
 	if (in->flow != INSN_OTHER)
 		return by_flow[in->flow];
@@ -234,8 +235,8 @@ static void find_accesses(struct insn *in, const ZydisDecodedInstruction *z,
 	}
 }
 
-static uint16_t width_of(const struct insn *in, const struct seen *s,
-			 const ZydisDecodedInstruction *z)
+static uint16_t x86_width_of(const struct insn *in, const struct seen *s,
+			     const ZydisDecodedInstruction *z)
 {
 	switch (in->class) {
 	case INSN_FLOAT_CLASS:
@@ -260,15 +261,15 @@ void disasm_x86_class(struct insn *in, const ZydisDecodedInstruction *z,
 {
 	struct seen s;
 
-	look(&s, z, op);
+	look_at_operand(&s, z, op);
 	find_accesses(in, z, op);
-	in->class = class_of(in, &s, z);
-	/* neither reads what its operand names */
+	in->class = x86_class_of(in, &s, z);
+	/* neither reads its operand */
 	if (in->class == INSN_NOP_CLASS || in->class == INSN_PREFETCH_CLASS) {
 		in->memory = 0;
 		in->access = 0;
 	}
-	in->width = width_of(in, &s, z);
+	in->width = x86_width_of(in, &s, z);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * effect - what one instruction does to registers and memory, as far as pointers are concerned.
+ * effect - the effect of one instruction on registers and memory, as far as pointers are concerned.
  *
  * Registers have their DWARF numbers: 0-15 on x86-64; on AArch64 0-30, and 31 is the stack pointer.
  */
@@ -84,8 +84,8 @@ struct effect {
 
 /* By e_machine; NULL: its instructions are not decoded. */
 const struct effect_machine *effect_machine(unsigned machine);
-/* One instruction; what cannot be decoded is a byte, or a word, that does nothing. len is not 0.
- * `d` NULL: of AArch64. */
+/* One instruction; an undecodable instruction is a byte, or a word, that does nothing. len is not
+ * 0. `d` NULL: of AArch64. */
 void effect_decode(struct insn_decoder *d, const uint8_t *p, size_t len, uint64_t vaddr,
 		   struct effect *out);
 /* effect_arm64.c */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * effect_arm64 - AArch64: loads and stores and what addresses are made of, on top of operands.h.
+ * effect_arm64 - AArch64: loads, stores and the arithmetic of addresses, on top of operands.h.
  * Arm ARM (DDI 0487), C4.1.
  */
 #include "base/bytes.h"
-#include "symbol/disasm.h"
+#include "symbol/insn/decode.h"
 #include "symbol/insn/effect.h"
 #include "symbol/insn/operands_arm64_int.h"
 
@@ -14,36 +14,11 @@ static uint8_t base_of(uint8_t unit)
 }
 
 /* A register of a field where 31 is 0. */
-static uint8_t value_of(uint32_t word, unsigned lsb)
+static uint8_t a64_value_field(uint32_t word, unsigned lsb)
 {
 	unsigned r = a64_field(word, lsb, 5);
 
 	return r == A64_ZERO ? EFFECT_ZERO : (uint8_t)r;
-}
-
-/* ---- branches -------------------------------------------------------------------------------- */
-
-static void goes_to(struct effect *e, uint8_t flow, int64_t words)
-{
-	e->flow = flow;
-	e->has_target = true;
-	e->target = e->vaddr + (uint64_t)(words * 4);
-}
-
-static void branch(struct effect *e, uint32_t word)
-{
-	if ((word & 0x7c000000) == 0x14000000)
-		goes_to(e, word >> 31 ? INSN_CALL : INSN_JUMP, a64_signed(word, 0, 26));
-	else if ((word & 0xff000000) == 0x54000000 || (word & 0x7e000000) == 0x34000000)
-		goes_to(e, INSN_COND, a64_signed(word, 5, 19));
-	else if ((word & 0x7e000000) == 0x36000000)
-		goes_to(e, INSN_COND, a64_signed(word, 5, 14));
-	else if ((word & 0xfe000000) == 0xd6000000) /* br, blr, ret; with authentication, too */
-		e->flow = a64_field(word, 21, 2) == 0	? INSN_JUMP
-			  : a64_field(word, 21, 2) == 1 ? INSN_CALL
-							: INSN_RETURN;
-	else if (!(word >> 16) || (word & 0xffe0001f) == 0xd4200000) /* udf, brk */
-		e->flow = INSN_STOP;
 }
 
 /* ---- loads and stores ------------------------------------------------------------------------ */
@@ -71,8 +46,8 @@ static void memory(struct effect *e, const struct operands *o, uint32_t word)
 	e->pair = o->n_memory == 2;
 	if (!o->bits && at->bytes == 8) {
 		e->op = at->load ? EFFECT_LOAD : EFFECT_STORE;
-		*(at->load ? &e->dst : &e->src) = value_of(word, 0);
-		e->src2 = e->pair ? value_of(word, 10) : EFFECT_NONE;
+		*(at->load ? &e->dst : &e->src) = a64_value_field(word, 0);
+		e->src2 = e->pair ? a64_value_field(word, 10) : EFFECT_NONE;
 	}
 	if (at->load && e->dst == EFFECT_ZERO)
 		e->op = EFFECT_OTHER;
@@ -85,7 +60,7 @@ static void memory(struct effect *e, const struct operands *o, uint32_t word)
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 /* dst = base + something: an element, or bytes. */
-static void sum(struct effect *e, uint8_t base, uint8_t index, bool plain)
+static void set_a64_sum(struct effect *e, uint8_t base, uint8_t index, bool plain)
 {
 	e->op = EFFECT_LEA;
 	e->mem[0] = (struct effect_mem){
@@ -96,7 +71,7 @@ static void sum(struct effect *e, uint8_t base, uint8_t index, bool plain)
 /* Of 64 bits. */
 static void add_registers(struct effect *e, uint32_t word)
 {
-	uint8_t n = value_of(word, 5), m = value_of(word, 16);
+	uint8_t n = a64_value_field(word, 5), m = a64_value_field(word, 16);
 	bool extends = (word & 0x3fe00000) == 0x0b200000, less = a64_field(word, 30, 1);
 	bool plain = extends ? !(word & 0x1c00) : !a64_field(word, 22, 2) && !(word & 0xfc00);
 
@@ -107,14 +82,14 @@ static void add_registers(struct effect *e, uint32_t word)
 		e->src = n;
 		e->src2 = m;
 	} else if (n != EFFECT_ZERO && m != EFFECT_ZERO) {
-		sum(e, n, m, plain);
+		set_a64_sum(e, n, m, plain);
 	}
 }
 
-static void follow(struct effect *e, const struct operands *o, uint32_t word)
+static void set_a64_effect(struct effect *e, const struct operands *o, uint32_t word)
 {
 	bool whole = word >> 31;
-	uint8_t a = value_of(word, 10);
+	uint8_t a = a64_value_field(word, 10);
 
 	if (o->known != UNIT_NONE && o->from == UNIT_NONE) {
 		e->op = EFFECT_SET;
@@ -125,17 +100,17 @@ static void follow(struct effect *e, const struct operands *o, uint32_t word)
 						 .index = EFFECT_NONE,
 						 .disp = o->add };
 	} else if ((word & 0x7fe0ffe0) == 0x2a0003e0) { /* mov of 0, or of 32 bits */
-		if (value_of(word, 16) == EFFECT_ZERO)
+		if (a64_value_field(word, 16) == EFFECT_ZERO)
 			e->op = EFFECT_SET;
 	} else if (whole &&
 		   ((word & 0x1f200000) == 0x0b000000 || (word & 0x1fe00000) == 0x0b200000)) {
 		add_registers(e, word);
 	} else if (whole && (word & 0x3fe00c00) == 0x1a800000 && !a64_field(word, 30, 1)) {
 		e->op = EFFECT_CHOOSE; /* csel */
-		e->src = value_of(word, 5);
-		e->src2 = value_of(word, 16);
+		e->src = a64_value_field(word, 5);
+		e->src2 = a64_value_field(word, 16);
 	} else if (whole && (word & 0x1f008000) == 0x1b000000 && a != EFFECT_ZERO) {
-		sum(e, a, EFFECT_NONE, false);		/* madd, smaddl, umaddl */
+		set_a64_sum(e, a, EFFECT_NONE, false);	/* madd, smaddl, umaddl */
 	} else if ((word & 0xffffffe0) == 0xd53bd040) { /* mrs of tpidr_el0 */
 		e->op = EFFECT_THREAD;
 		e->writes = UINT32_C(1) << a64_field(word, 0, 5);
@@ -149,6 +124,7 @@ static void follow(struct effect *e, const struct operands *o, uint32_t word)
 
 void effect_arm64(const uint8_t *p, size_t len, uint64_t vaddr, struct effect *e)
 {
+	struct insn in = { .vaddr = vaddr };
 	struct operands o;
 	uint32_t word;
 
@@ -162,14 +138,17 @@ void effect_arm64(const uint8_t *p, size_t len, uint64_t vaddr, struct effect *e
 	if (o.bad)
 		return;
 	word = ld32(p);
-	branch(e, word);
+	disasm_a64_flow(word, &in);
+	e->flow = in.flow;
+	e->has_target = in.has_target;
+	e->target = in.target;
 	e->writes = (uint32_t)(o.writes & 0x7fffffff);
 	if (word == 0xd503201f)
 		e->op = EFFECT_NOP;
 	else if (o.n_memory)
 		memory(e, &o, word);
 	else if (e->flow == INSN_OTHER)
-		follow(e, &o, word);
+		set_a64_effect(e, &o, word);
 	if ((word & 0x1f800000) == 0x12000000 && (word & 0x6000001f) != 0x6000001f &&
 	    a64_field(word, 0, 5) == A64_ZERO)
 		e->writes |= UINT32_C(1) << 31; /* and, orr, eor of the stack pointer */

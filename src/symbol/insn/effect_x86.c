@@ -45,33 +45,16 @@ const struct effect_machine *effect_machine(unsigned machine)
 #include "symbol/insn/insn_decoder_int.h"
 
 /* The DWARF number of the general register that it is a part of. */
-static uint8_t number_of(ZydisRegister r)
+static uint8_t dwarf_register(ZydisRegister r)
 {
 	static const uint8_t dwarf[16] = { 0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15 };
-	ZydisRegister all = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
-	int id = ZydisRegisterGetClass(all) == ZYDIS_REGCLASS_GPR64 ? ZydisRegisterGetId(all) : -1;
+	int id = zydis_general(r);
 
-	return id >= 0 && id < 16 ? dwarf[id] : EFFECT_NONE;
+	return id >= 0 ? dwarf[id] : EFFECT_NONE;
 }
 
-static enum insn_flow flow_of(const ZydisDecodedInstruction *z)
-{
-	switch (z->meta.category) {
-	case ZYDIS_CATEGORY_COND_BR:
-		return INSN_COND;
-	case ZYDIS_CATEGORY_UNCOND_BR:
-		return INSN_JUMP;
-	case ZYDIS_CATEGORY_CALL:
-		return INSN_CALL;
-	case ZYDIS_CATEGORY_RET:
-		return INSN_RETURN;
-	default:
-		return z->mnemonic == ZYDIS_MNEMONIC_UD2 ? INSN_STOP : INSN_OTHER;
-	}
-}
-
-static void add_memory(struct effect *e, const ZydisDecodedInstruction *z,
-		       const ZydisDecodedOperand *op)
+static void add_effect_memory(struct effect *e, const ZydisDecodedInstruction *z,
+			      const ZydisDecodedOperand *op)
 {
 	struct effect_mem *m = &e->mem[e->n_mem];
 	ZyanU64 at;
@@ -79,8 +62,8 @@ static void add_memory(struct effect *e, const ZydisDecodedInstruction *z,
 	if (e->n_mem == 2 || op->mem.type == ZYDIS_MEMOP_TYPE_MIB)
 		return;
 	*m = (struct effect_mem){
-		.base = number_of(op->mem.base),
-		.index = number_of(op->mem.index),
+		.base = dwarf_register(op->mem.base),
+		.index = dwarf_register(op->mem.index),
 		.width = (uint8_t)(op->size / 8 < 255 ? op->size / 8 : 255),
 		.indexed = op->mem.index != ZYDIS_REGISTER_NONE,
 		.plain_index = op->mem.index != ZYDIS_REGISTER_NONE && op->mem.scale <= 1,
@@ -89,7 +72,7 @@ static void add_memory(struct effect *e, const ZydisDecodedInstruction *z,
 		.segment = op->mem.segment == ZYDIS_REGISTER_FS ||
 			   op->mem.segment == ZYDIS_REGISTER_GS,
 		.implicit = op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
-			    number_of(op->mem.base) == EFFECT_RSP,
+			    dwarf_register(op->mem.base) == EFFECT_RSP,
 		.disp = op->mem.disp.has_displacement ? op->mem.disp.value : 0,
 	};
 	if (op->mem.base == ZYDIS_REGISTER_RIP &&
@@ -102,44 +85,30 @@ static void add_memory(struct effect *e, const ZydisDecodedInstruction *z,
 	e->n_mem++;
 }
 
-static bool is_vector(ZydisRegister r)
-{
-	ZydisRegisterClass c = ZydisRegisterGetClass(r);
-
-	return c == ZYDIS_REGCLASS_XMM || c == ZYDIS_REGCLASS_YMM || c == ZYDIS_REGCLASS_ZMM;
-}
-
 static void add_operands(struct effect *e, const struct insn_decoder *d)
 {
 	bool vector = false;
 
 	for (int i = 0; i < d->z.operand_count; i++) {
 		const ZydisDecodedOperand *op = &d->op[i];
-		uint8_t r = op->type == ZYDIS_OPERAND_TYPE_REGISTER ? number_of(op->reg.value)
+		uint8_t r = op->type == ZYDIS_OPERAND_TYPE_REGISTER ? dwarf_register(op->reg.value)
 								    : EFFECT_NONE;
 
 		if (r != EFFECT_NONE && op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
 			e->writes |= UINT32_C(1) << r;
-		vector |= op->type == ZYDIS_OPERAND_TYPE_REGISTER && is_vector(op->reg.value);
-		/* what only has its address computed is not accessed */
+		vector |= op->type == ZYDIS_OPERAND_TYPE_REGISTER && zydis_is_vector(op->reg.value);
+		/* an operand of lea is not accessed */
 		if (op->type == ZYDIS_OPERAND_TYPE_MEMORY &&
 		    (op->mem.type == ZYDIS_MEMOP_TYPE_AGEN ||
 		     op->actions &
 			     (ZYDIS_OPERAND_ACTION_MASK_READ | ZYDIS_OPERAND_ACTION_MASK_WRITE)))
-			add_memory(e, &d->z, op);
+			add_effect_memory(e, &d->z, op);
 	}
 	for (unsigned i = 0; i < e->n_mem; i++)
 		e->mem[i].vector = vector;
 }
 
-/* At the thread's pointer there is that pointer. */
-static bool loads_thread(const struct effect *e)
-{
-	return e->n_mem && e->mem[0].segment && e->mem[0].absolute && !e->mem[0].indexed &&
-	       !e->mem[0].disp;
-}
-
-static void compare(struct effect *e, const struct insn_decoder *d)
+static void set_compare(struct effect *e, const struct insn_decoder *d)
 {
 	unsigned bits = d->op[0].size;
 
@@ -156,8 +125,8 @@ static void op_to_register(struct effect *e, const struct insn_decoder *d)
 	bool wide = a->size == 64, reg = b->type == ZYDIS_OPERAND_TYPE_REGISTER;
 	bool imm = b->type == ZYDIS_OPERAND_TYPE_IMMEDIATE, half = a->size == 32;
 
-	e->dst = number_of(a->reg.value);
-	e->src = reg ? number_of(b->reg.value) : EFFECT_NONE;
+	e->dst = dwarf_register(a->reg.value);
+	e->src = reg ? dwarf_register(b->reg.value) : EFFECT_NONE;
 	e->src2 = e->dst;
 	e->imm = imm ? (int64_t)b->imm.value.s : 0;
 	switch (d->z.mnemonic) {
@@ -169,7 +138,11 @@ static void op_to_register(struct effect *e, const struct insn_decoder *d)
 		if (reg && wide)
 			e->op = EFFECT_COPY;
 		if (b->type == ZYDIS_OPERAND_TYPE_MEMORY && wide)
-			e->op = loads_thread(e) ? EFFECT_THREAD : EFFECT_LOAD;
+			e->op = EFFECT_LOAD;
+		/* at the thread's pointer there is that pointer */
+		if (e->op == EFFECT_LOAD && e->n_mem && e->mem[0].segment && e->mem[0].absolute &&
+		    !e->mem[0].indexed && !e->mem[0].disp)
+			e->op = EFFECT_THREAD;
 		break;
 	case ZYDIS_MNEMONIC_XOR:
 	case ZYDIS_MNEMONIC_SUB:
@@ -191,7 +164,7 @@ static void op_to_register(struct effect *e, const struct insn_decoder *d)
 		break;
 	case ZYDIS_MNEMONIC_CMP:
 		if (imm)
-			compare(e, d);
+			set_compare(e, d);
 		break;
 	case ZYDIS_MNEMONIC_INC:
 	case ZYDIS_MNEMONIC_DEC:
@@ -208,11 +181,11 @@ static void op_to_register(struct effect *e, const struct insn_decoder *d)
 		e->op = EFFECT_OTHER;
 }
 
-static void op_of(struct effect *e, const struct insn_decoder *d)
+static void set_x86_effect(struct effect *e, const struct insn_decoder *d)
 {
 	const ZydisDecodedOperand *a = &d->op[0];
 	uint8_t r = d->z.operand_count_visible && a->type == ZYDIS_OPERAND_TYPE_REGISTER
-			    ? number_of(a->reg.value)
+			    ? dwarf_register(a->reg.value)
 			    : EFFECT_NONE;
 
 	if (d->z.mnemonic == ZYDIS_MNEMONIC_PUSH) {
@@ -228,10 +201,10 @@ static void op_of(struct effect *e, const struct insn_decoder *d)
 	} else if (d->z.mnemonic == ZYDIS_MNEMONIC_MOV && a->type == ZYDIS_OPERAND_TYPE_MEMORY &&
 		   a->size == 64 && d->op[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
 		e->op = EFFECT_STORE;
-		e->src = number_of(d->op[1].reg.value);
+		e->src = dwarf_register(d->op[1].reg.value);
 	} else if (d->z.mnemonic == ZYDIS_MNEMONIC_CMP && a->type == ZYDIS_OPERAND_TYPE_MEMORY &&
 		   d->op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
-		compare(e, d);
+		set_compare(e, d);
 	}
 	/* a register exchanged with itself, too */
 	if (d->z.mnemonic == ZYDIS_MNEMONIC_NOP ||
@@ -260,9 +233,9 @@ void effect_decode(struct insn_decoder *d, const uint8_t *p, size_t len, uint64_
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d->d, p, len, &d->z, d->op)))
 		return;
 	e->len = d->z.length;
-	e->flow = (uint8_t)flow_of(&d->z);
+	e->flow = x86_flow(&d->z);
 	add_operands(e, d);
-	op_of(e, d);
+	set_x86_effect(e, d);
 	if ((e->flow == INSN_JUMP || e->flow == INSN_COND || e->flow == INSN_CALL) &&
 	    d->op[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && d->op[0].imm.is_relative &&
 	    ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&d->z, &d->op[0], vaddr, &to))) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * operands_arm64 - AArch64: the first row of operands_arm64.def that fits; loads and stores are in
- * operands_arm64_memory.c. What is in neither (SVE, system registers, half precision) `breaks`.
+ * operands_arm64_memory.c. Instructions in neither (SVE, system registers, half precision)
+ * `breaks`.
  */
 #include "base/bytes.h"
 #include "symbol/insn/operands_arm64_int.h"
@@ -42,14 +43,6 @@ static const struct row rows[] = {
 #include "symbol/insn/operands_arm64.def"
 #undef A64
 };
-
-static const struct row *find_row(uint32_t word)
-{
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if ((word & rows[i].mask) == rows[i].word)
-			return &rows[i];
-	return NULL;
-}
 
 /* ---- registers ------------------------------------------------------------------------------- */
 
@@ -114,8 +107,8 @@ static bool is_zero(uint32_t word)
 	       (!inverts || mode == 14);
 }
 
-/* What its operands make of it. */
-static uint8_t refine(uint32_t word, uint8_t op)
+/* The operation, refined by its operands. */
+static uint8_t refine_a64(uint32_t word, uint8_t op)
 {
 	unsigned n = a64_field(word, 5, 5), m = a64_field(word, 16, 5);
 	bool sum = (word & 0x1f200000) == 0x0b000000,
@@ -156,8 +149,8 @@ static void becomes(struct operands *o, uint8_t unit, uint8_t from, int64_t add)
 	o->add = add;
 }
 
-/* What registers hold afterwards, as far as addresses are concerned. */
-static void follow(struct operands *o, uint32_t word, uint64_t vaddr)
+/* Registers afterwards, as far as addresses are concerned. */
+static void follow_a64(struct operands *o, uint32_t word, uint64_t vaddr)
 {
 	unsigned d = a64_field(word, 0, 5), n = a64_field(word, 5, 5), m = a64_field(word, 16, 5);
 	bool whole = a64_field(word, 31, 1);
@@ -186,7 +179,7 @@ static void follow(struct operands *o, uint32_t word, uint64_t vaddr)
 
 void operands_arm64(const uint8_t *p, size_t len, uint64_t vaddr, struct operands *o)
 {
-	const struct row *row;
+	const struct row *row = rows, *end = rows + sizeof(rows) / sizeof(*rows);
 	uint32_t word;
 
 	*o = (struct operands){ .len = 4,
@@ -204,12 +197,13 @@ void operands_arm64(const uint8_t *p, size_t len, uint64_t vaddr, struct operand
 	word = ld32(p);
 	if (operands_arm64_memory(word, vaddr, o))
 		return;
-	row = find_row(word);
-	if (!row) {
+	while (row < end && (word & row->mask) != row->word)
+		row++;
+	if (row == end) {
 		o->breaks = true;
 		return;
 	}
-	o->op = refine(word, row->op);
+	o->op = refine_a64(word, row->op);
 	o->leaves = (row->form & LEAVES) != 0;
 	if (o->leaves)
 		return;
@@ -218,5 +212,5 @@ void operands_arm64(const uint8_t *p, size_t len, uint64_t vaddr, struct operand
 	sum_once(o, word, row->form);
 	if (o->op == OP_ZERO)
 		o->reads = 0;
-	follow(o, word, vaddr);
+	follow_a64(o, word, vaddr);
 }

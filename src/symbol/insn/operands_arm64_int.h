@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * operands_arm64_int - what the two halves of AArch64's operands share: general fields of words.
+ * operands_arm64_int - shared by the two halves of AArch64's operands: general fields of words.
  */
 #ifndef CYCLADE_SYMBOL_OPERANDS_ARM64_INT_H
 #define CYCLADE_SYMBOL_OPERANDS_ARM64_INT_H
@@ -38,7 +38,7 @@ static inline uint8_t a64_base(unsigned r)
 	return r == A64_ZERO ? UNIT_SP : (uint8_t)r;
 }
 
-/* Loads and stores: fills what was found and says that it is one. */
+/* Loads and stores: fills the operands; false: it is neither. */
 bool operands_arm64_memory(uint32_t word, uint64_t vaddr, struct operands *o);
 
 #endif

@@ -10,12 +10,12 @@ struct access { /* to one or two registers */
 	uint16_t bytes; /* of each */
 };
 
-static uint64_t unit_of(bool vector, unsigned r)
+static uint64_t register_bit(bool vector, unsigned r)
 {
 	return vector ? a64_vector(r) : a64_general(r);
 }
 
-static struct operands_memory *place(struct operands *o, const struct access *a, int64_t disp)
+static struct operands_memory *add_access(struct operands *o, const struct access *a, int64_t disp)
 {
 	struct operands_memory *m = &o->memory[o->n_memory++];
 
@@ -29,10 +29,10 @@ static struct operands_memory *place(struct operands *o, const struct access *a,
 	return m;
 }
 
-static void registers(struct operands *o, const struct access *a)
+static void access_registers(struct operands *o, const struct access *a)
 {
 	unsigned t = a64_field(a->word, 0, 5), u = a64_field(a->word, 10, 5);
-	uint64_t units = unit_of(a->vector, t) | (a->pair ? unit_of(a->vector, u) : 0);
+	uint64_t units = register_bit(a->vector, t) | (a->pair ? register_bit(a->vector, u) : 0);
 
 	*(a->load ? &o->writes : &o->reads) |= units;
 	o->bits = !a->vector ? 0 : a->bytes == 16 ? 128 : 64;
@@ -42,7 +42,7 @@ static void registers(struct operands *o, const struct access *a)
 }
 
 /* The base is moved on, which nothing that is loaded waits for. */
-static void step(struct operands *o, uint32_t word, int64_t by)
+static void move_base(struct operands *o, uint32_t word, int64_t by)
 {
 	unsigned n = a64_field(word, 5, 5);
 
@@ -66,14 +66,14 @@ static void pairs(struct operands *o, uint32_t word)
 	}
 	a.bytes = (uint16_t)(a.vector ? 4u << size : size == 2 ? 8 : 4);
 	by *= a.bytes;
-	registers(o, &a);
-	place(o, &a, way == 1 ? 0 : by);
-	place(o, &a, (way == 1 ? 0 : by) + a.bytes);
+	access_registers(o, &a);
+	add_access(o, &a, way == 1 ? 0 : by);
+	add_access(o, &a, (way == 1 ? 0 : by) + a.bytes);
 	if (way & 1)
-		step(o, word, by);
+		move_base(o, word, by);
 }
 
-/* What a load or store of one register moves; false: it is a prefetch. */
+/* The access of a load or store of one register; false: it is a prefetch. */
 static bool one_access(struct access *a, uint32_t word)
 {
 	unsigned size = a64_field(word, 30, 2), opc = a64_field(word, 22, 2);
@@ -94,7 +94,7 @@ static void prefetch(struct operands *o)
 }
 
 /* ldr, str with a constant that is a multiple of their size */
-static void scaled(struct operands *o, uint32_t word)
+static void scaled_access(struct operands *o, uint32_t word)
 {
 	struct access a;
 
@@ -102,8 +102,8 @@ static void scaled(struct operands *o, uint32_t word)
 		prefetch(o);
 		return;
 	}
-	registers(o, &a);
-	place(o, &a, (int64_t)a64_field(word, 10, 12) * a.bytes);
+	access_registers(o, &a);
+	add_access(o, &a, (int64_t)a64_field(word, 10, 12) * a.bytes);
 }
 
 /* ldur, stur, and those that move the base on */
@@ -117,14 +117,14 @@ static void unscaled(struct operands *o, uint32_t word)
 		prefetch(o);
 		return;
 	}
-	registers(o, &a);
-	place(o, &a, way == 1 ? 0 : by);
+	access_registers(o, &a);
+	add_access(o, &a, way == 1 ? 0 : by);
 	if (way & 1)
-		step(o, word, by);
+		move_base(o, word, by);
 }
 
 /* ldr, str at the sum of two registers */
-static void indexed(struct operands *o, uint32_t word)
+static void indexed_access(struct operands *o, uint32_t word)
 {
 	unsigned m = a64_field(word, 16, 5), extend = a64_field(word, 13, 3);
 	struct operands_memory *at;
@@ -134,8 +134,8 @@ static void indexed(struct operands *o, uint32_t word)
 		prefetch(o);
 		return;
 	}
-	registers(o, &a);
-	at = place(o, &a, 0);
+	access_registers(o, &a);
+	at = add_access(o, &a, 0);
 	if (m == A64_ZERO)
 		return;
 	at->index = (uint8_t)m;
@@ -154,7 +154,7 @@ static void literal(struct operands *o, uint32_t word, uint64_t vaddr)
 		prefetch(o);
 		return;
 	}
-	registers(o, &a);
+	access_registers(o, &a);
 	o->memory[o->n_memory++] = (struct operands_memory){
 		.base = UNIT_NONE,
 		.index = UNIT_NONE,
@@ -218,7 +218,7 @@ static void ordered_unscaled(struct operands *o, uint32_t word)
 	o->memory[0].bytes = (uint16_t)(1u << a64_field(word, 30, 2));
 }
 
-/* Exclusive and atomic ones, and those that order others: what they cost is not known. */
+/* Exclusive and atomic ones, and those that order others: their costs are not known. */
 static void atomic(struct operands *o, uint32_t word)
 {
 	unsigned n = a64_field(word, 5, 5);
@@ -268,8 +268,9 @@ static void structures(struct operands *o, uint32_t word)
 						 .bytes = (uint16_t)(bytes * k) };
 	if (!a64_field(word, 23, 1))
 		return;
-	step(o, word, bytes * k);
-	if (m != A64_ZERO || lanes) { /* by a register, or by what depends on its elements */
+	move_base(o, word, bytes * k);
+	if (m != A64_ZERO ||
+	    lanes) { /* by a register, or by a number that depends on its elements */
 		o->known = UNIT_NONE;
 		o->address |= m == A64_ZERO ? 0 : a64_general(m);
 	}
@@ -288,11 +289,11 @@ bool operands_arm64_memory(uint32_t word, uint64_t vaddr, struct operands *o)
 	else if ((word & 0x3a000000) == 0x28000000)
 		pairs(o, word);
 	else if ((word & 0x3b000000) == 0x39000000)
-		scaled(o, word);
+		scaled_access(o, word);
 	else if ((word & 0x3b200000) == 0x38000000)
 		unscaled(o, word);
 	else if ((word & 0x3b200c00) == 0x38200800)
-		indexed(o, word);
+		indexed_access(o, word);
 	else if ((word & 0x3f200c00) == 0x38200000 || (word & 0x3f200c00) == 0x19000000)
 		atomic(o, word);
 	else

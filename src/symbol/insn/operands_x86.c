@@ -202,18 +202,9 @@ static const struct {
 	{ "jmp", OP_JUMP, EXACT },
 };
 
-static bool is_vector(ZydisRegister r)
-{
-	ZydisRegisterClass c = ZydisRegisterGetClass(r);
-
-	return c == ZYDIS_REGCLASS_XMM || c == ZYDIS_REGCLASS_YMM || c == ZYDIS_REGCLASS_ZMM;
-}
-
 static bool is_general(ZydisRegister r)
 {
-	ZydisRegister all = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
-
-	return ZydisRegisterGetClass(all) == ZYDIS_REGCLASS_GPR64;
+	return zydis_general(r) >= 0;
 }
 
 static bool is_register(const ZydisDecodedOperand *op)
@@ -243,7 +234,7 @@ static uint8_t of_name(const struct insn_decoder *d, bool vector)
 	return OP_OTHER;
 }
 
-static bool is_copy(uint8_t op)
+static bool is_copy_op(uint8_t op)
 {
 	return op == OP_MOVE || op == OP_VMOVE || op == OP_BROADCAST || op == OP_EXTEND;
 }
@@ -271,8 +262,8 @@ static bool steps(const struct insn_decoder *d)
 		(d->z.mnemonic == ZYDIS_MNEMONIC_ADD || d->z.mnemonic == ZYDIS_MNEMONIC_SUB));
 }
 
-/* What its operands make of it. */
-static uint8_t refine(const struct insn_decoder *d, uint8_t op, const struct operands *o)
+/* The operation, refined by its operands. */
+static uint8_t refine_x86(const struct insn_decoder *d, uint8_t op, const struct operands *o)
 {
 	const ZydisDecodedOperand *a = &d->op[0], *b = &d->op[1];
 	bool load = o->n_memory && o->memory[0].load, store = o->n_memory && o->memory[0].store;
@@ -316,28 +307,26 @@ static uint8_t refine(const struct insn_decoder *d, uint8_t op, const struct ope
 	default:
 		break;
 	}
-	if (is_copy(op) && store && !load)
+	if (is_copy_op(op) && store && !load)
 		return OP_STORE;
-	if (is_copy(op) && load && !store)
+	if (is_copy_op(op) && load && !store)
 		return op == OP_VMOVE || op == OP_BROADCAST ? OP_LOAD_VECTOR : OP_LOAD;
 	return op;
 }
 
 /* ---- registers ------------------------------------------------------------------------------- */
 
-static uint8_t unit_of(ZydisRegister r)
+static uint8_t x86_unit(ZydisRegister r)
 {
 	ZydisRegisterClass c = ZydisRegisterGetClass(r);
 	int id = ZydisRegisterGetId(r);
 
-	if (is_vector(r))
+	if (zydis_is_vector(r))
 		return id >= 0 && id < 32 ? (uint8_t)(UNIT_VECTOR + id) : UNIT_NONE;
 	if (c == ZYDIS_REGCLASS_MASK)
 		return id >= 0 && id < 8 ? (uint8_t)(UNIT_MASK + id) : UNIT_NONE;
-	if (!is_general(r))
-		return UNIT_NONE;
-	id = ZydisRegisterGetId(ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r));
-	return id >= 0 && id < 16 ? (uint8_t)id : UNIT_NONE;
+	id = zydis_general(r);
+	return id >= 0 ? (uint8_t)id : UNIT_NONE;
 }
 
 static uint64_t bit(uint8_t unit)
@@ -347,7 +336,7 @@ static uint64_t bit(uint8_t unit)
 
 static void add_register(struct operands *o, const ZydisDecodedOperand *op)
 {
-	uint8_t unit = unit_of(op->reg.value);
+	uint8_t unit = x86_unit(op->reg.value);
 	bool part = unit < UNIT_CARRY && op->size < 32;
 
 	if (op->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
@@ -357,18 +346,19 @@ static void add_register(struct operands *o, const ZydisDecodedOperand *op)
 		if (part || (op->actions & ZYDIS_OPERAND_ACTION_CONDWRITE))
 			o->reads |= bit(unit);
 	}
-	if (is_vector(op->reg.value) && op->size > o->bits)
+	if (zydis_is_vector(op->reg.value) && op->size > o->bits)
 		o->bits = op->size;
 }
 
-static void add_memory(struct operands *o, const struct insn_decoder *d,
-		       const ZydisDecodedOperand *op, uint64_t vaddr)
+static void add_memory_operand(struct operands *o, const struct insn_decoder *d,
+			       const ZydisDecodedOperand *op, uint64_t vaddr)
 {
 	struct operands_memory *m = &o->memory[o->n_memory];
 	ZyanU64 at;
 
-	if (op->mem.type == ZYDIS_MEMOP_TYPE_AGEN) { /* lea computes with what others address by */
-		o->reads |= bit(unit_of(op->mem.base)) | bit(unit_of(op->mem.index));
+	if (op->mem.type ==
+	    ZYDIS_MEMOP_TYPE_AGEN) { /* lea computes with registers that others address by */
+		o->reads |= bit(x86_unit(op->mem.base)) | bit(x86_unit(op->mem.index));
 		return;
 	}
 	if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM || o->n_memory == 2) {
@@ -379,8 +369,8 @@ static void add_memory(struct operands *o, const struct insn_decoder *d,
 		return;
 	o->n_memory++;
 	*m = (struct operands_memory){
-		.base = unit_of(op->mem.base),
-		.index = unit_of(op->mem.index),
+		.base = x86_unit(op->mem.base),
+		.index = x86_unit(op->mem.index),
 		.scale = op->mem.scale,
 		.segment = op->mem.segment == ZYDIS_REGISTER_FS	  ? 1
 			   : op->mem.segment == ZYDIS_REGISTER_GS ? 2
@@ -441,7 +431,7 @@ static bool keeps_upper(const struct insn_decoder *d)
 	}
 }
 
-/* What becomes the same whatever its register holds. */
+/* The result does not depend on the register. */
 static bool is_idiom(const struct insn_decoder *d)
 {
 	const ZydisDecodedOperand *a = &d->op[0], *b = &d->op[1], *c = &d->op[2];
@@ -504,17 +494,17 @@ static bool is_fused(ZydisMnemonic m)
 	       m == ZYDIS_MNEMONIC_DEC;
 }
 
-/* What registers hold afterwards, as far as addresses are concerned. */
-static void follow(struct operands *o, const struct insn_decoder *d)
+/* Registers afterwards, as far as addresses are concerned. */
+static void follow_x86(struct operands *o, const struct insn_decoder *d)
 {
 	const ZydisDecodedOperand *a = &d->op[0], *b = &d->op[1];
 	uint8_t r =
-		d->z.operand_count_visible && is_register(a) ? unit_of(a->reg.value) : UNIT_NONE;
+		d->z.operand_count_visible && is_register(a) ? x86_unit(a->reg.value) : UNIT_NONE;
 	bool imm = b->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
 
 	if (o->memory[0].store && o->memory[0].bytes == 8 && d->z.mnemonic == ZYDIS_MNEMONIC_MOV &&
 	    is_register(b))
-		o->copies = unit_of(b->reg.value);
+		o->copies = x86_unit(b->reg.value);
 	if (d->z.mnemonic == ZYDIS_MNEMONIC_PUSH || d->z.mnemonic == ZYDIS_MNEMONIC_POP) {
 		o->known = o->from = UNIT_STACK;
 		o->add = d->z.mnemonic == ZYDIS_MNEMONIC_PUSH ? -8 : 8;
@@ -532,9 +522,9 @@ static void follow(struct operands *o, const struct insn_decoder *d)
 	switch (d->z.mnemonic) {
 	case ZYDIS_MNEMONIC_MOV:
 		if (imm ||
-		    (is_register(b) && a->size == 64 && unit_of(b->reg.value) < UNIT_CARRY)) {
+		    (is_register(b) && a->size == 64 && x86_unit(b->reg.value) < UNIT_CARRY)) {
 			o->known = r;
-			o->from = imm ? UNIT_NONE : unit_of(b->reg.value);
+			o->from = imm ? UNIT_NONE : x86_unit(b->reg.value);
 			o->add = imm ? (int64_t)b->imm.value.s : 0;
 		} else if (o->memory[0].load && o->memory[0].bytes == 8) {
 			o->copies = r;
@@ -558,9 +548,9 @@ static void follow(struct operands *o, const struct insn_decoder *d)
 		break;
 	case ZYDIS_MNEMONIC_LEA:
 		if (a->size == 64 && b->mem.index == ZYDIS_REGISTER_NONE &&
-		    unit_of(b->mem.base) < UNIT_CARRY) {
+		    x86_unit(b->mem.base) < UNIT_CARRY) {
 			o->known = r;
-			o->from = unit_of(b->mem.base);
+			o->from = x86_unit(b->mem.base);
 			o->add = b->mem.disp.has_displacement ? b->mem.disp.value : 0;
 		}
 		break;
@@ -612,21 +602,21 @@ void operands_decode(struct insn_decoder *d, const uint8_t *p, size_t len, uint6
 	for (int i = 0; i < d->z.operand_count; i++) {
 		if (is_register(&d->op[i])) {
 			add_register(o, &d->op[i]);
-			vector |= is_vector(d->op[i].reg.value);
+			vector |= zydis_is_vector(d->op[i].reg.value);
 		} else if (d->op[i].type == ZYDIS_OPERAND_TYPE_MEMORY) {
-			add_memory(o, d, &d->op[i], vaddr);
+			add_memory_operand(o, d, &d->op[i], vaddr);
 		}
 	}
 	add_flags(o, d);
 	leave_or_break(o, d);
 	if (keeps_upper(d))
-		o->reads |= bit(unit_of(d->op[0].reg.value));
+		o->reads |= bit(x86_unit(d->op[0].reg.value));
 	o->op = of_name(d, vector);
 	if (o->op == OP_NOP) {
 		o->reads = o->writes = o->address = 0;
 		o->n_memory = 0;
 	}
-	o->op = refine(d, o->op, o);
+	o->op = refine_x86(d, o->op, o);
 	o->compares = is_fused(d->z.mnemonic) && !(o->n_memory && o->memory[0].store);
 	if (is_idiom(d)) {
 		o->op = OP_ZERO;
@@ -634,7 +624,7 @@ void operands_decode(struct insn_decoder *d, const uint8_t *p, size_t len, uint6
 	} else if (is_ones(d)) {
 		o->reads = 0;
 	}
-	follow(o, d);
+	follow_x86(o, d);
 }
 
 #else

@@ -68,42 +68,29 @@ static bool in_segment(const struct image *im, uint64_t address, uint64_t bias, 
 	return false;
 }
 
-/* .symtab of the file or of its debug file, else .dynsym: kept with the image. */
-static int load_variables(const struct images *set, struct image *im, struct err *err)
-{
-	const struct elf_on_disk *f = im->syms.path ? &im->syms : &im->code;
-
-	if (im->has_variables || !f->path)
-		return 0;
-	if (elf_objects_read(&im->objects, &f->elf, !im->syms.path, err) ||
-	    sym_table_make(&im->variables, &im->objects, set->opts.raw_names, err))
-		return -1;
-	im->has_variables = true;
-	return 0;
-}
-
-static int find_variable(struct data_place *out, struct images *set, uint64_t vaddr, uint64_t bias,
-			 struct err *err)
+static void find_variable(struct data_place *out, struct images *set, uint64_t vaddr, uint64_t bias)
 {
 	struct image *im = set->image.v[out->image];
+	const struct elf_on_disk *f = im->syms.path ? &im->syms : &im->code;
 	struct symbol *s;
 	size_t hint = 0;
 
-	if (load_variables(set, im, err))
-		return -1;
+	if (!im->has_variables && f->path) {
+		/* .symtab of the file or of its debug file, else .dynsym: kept with the image */
+		elf_objects_read(&im->objects, &f->elf, !im->syms.path);
+		sym_table_make(&im->variables, &im->objects, set->opts.raw_names);
+		im->has_variables = true;
+	}
 	s = sym_table_find(&im->variables, vaddr, &hint);
 	if (!s)
-		return 0;
+		return;
 	if (!s->name)
 		s->name = set->opts.raw_names ? s->linkage : demangle(&im->arena, s->linkage);
-	if (!s->name)
-		return err_nomem(err);
 	out->kind = DATA_VARIABLE;
 	out->variable = s;
 	out->start = out->low = s->start + bias;
 	out->size = s->size;
 	out->high = out->low + out->size;
-	return 0;
 }
 
 /* The code of a file below the address, with nothing of another file in between: the program or
@@ -136,8 +123,8 @@ static const struct map *code_below(const struct spaces *sp, const struct proces
 	return NULL;
 }
 
-static int find_in_file(struct data_place *out, const struct spaces *sp, const struct process *proc,
-			uint64_t address, uint64_t time, struct err *err)
+static void find_in_file(struct data_place *out, const struct spaces *sp,
+			 const struct process *proc, uint64_t address, uint64_t time)
 {
 	struct images *set = spaces_images(sp);
 	uint64_t bias;
@@ -145,23 +132,20 @@ static int find_in_file(struct data_place *out, const struct spaces *sp, const s
 	struct image *im = code ? set->image.v[code->image] : NULL;
 
 	if (!im)
-		return 0;
-	if (image_locate(set, im, err))
-		return -1;
+		return;
+	image_locate(set, im);
 	if (!find_bias(im, code, &bias) || !in_segment(im, address, bias, &out->low, &out->high))
-		return 0;
+		return;
 	out->kind = DATA_FILE;
 	out->image = code->image;
-	if (find_variable(out, set, address - bias, bias, err))
-		return -1;
+	find_variable(out, set, address - bias, bias);
 	if (!out->variable) /* how far it is to the next one is not known */
 		out->from = out->until = 0;
-	return 0;
 }
 
 /* ---- everything ---------------------------------------------------------------------------- */
 
-static enum data_kind kind_of(const struct image_key *k)
+static enum data_kind data_kind_of(const struct image_key *k)
 {
 	static const struct {
 		const char *prefix;
@@ -204,8 +188,8 @@ static int find_in_kernel(struct data_place *out, const struct spaces *sp, uint6
 	return 0;
 }
 
-static int find_known(struct data_place *out, const struct spaces *sp, const struct process *proc,
-		      uint64_t address, uint64_t time, struct err *err)
+static void find_known(struct data_place *out, const struct spaces *sp, const struct process *proc,
+		       uint64_t address, uint64_t time)
 {
 	struct space_span span;
 	const struct map *m = space_find_span(sp, proc, SPACE_USER, address, time, &span);
@@ -215,14 +199,13 @@ static int find_known(struct data_place *out, const struct spaces *sp, const str
 	out->from = span.from;
 	out->until = span.until;
 	if (m) {
-		out->kind = kind_of(image_key(spaces_images(sp), m->image));
+		out->kind = data_kind_of(image_key(spaces_images(sp), m->image));
 		out->image = m->image;
 		out->start = m->start;
 		out->size = m->end - m->start;
 	}
-	if (m && out->kind != DATA_FILE && out->kind != DATA_ANONYMOUS && out->kind != DATA_HEAP)
-		return 0;
-	return find_in_file(out, sp, proc, address, time, err);
+	if (!m || out->kind == DATA_FILE || out->kind == DATA_ANONYMOUS || out->kind == DATA_HEAP)
+		find_in_file(out, sp, proc, address, time);
 }
 
 /* ---- allocations --------------------------------------------------------------------------- */
@@ -231,13 +214,12 @@ int data_begin(struct spaces *sp, struct err *err)
 {
 	if (sp->heap || !sp->heap_log)
 		return 0;
-	if (!sp->sites && heap_sites_new(&sp->sites, err))
-		return -1;
-	if (heap_read(&sp->heap, sp->heap_log, sp->heap_log_len, err))
-		return -1;
+	(void)err;
+	if (!sp->sites)
+		sp->sites = heap_sites_new();
+	sp->heap = heap_read(sp->heap_log, sp->heap_log_len);
 	vec_each (&sp->begins, const struct process_begins *, b)
-		if (heap_began(sp->heap, b->pid, b->time, b->parent, err))
-			return -1;
+		heap_began(sp->heap, b->pid, b->time, b->parent);
 	heap_linked(sp->heap);
 	return 0;
 }
@@ -271,28 +253,23 @@ static bool has_process(const struct spaces *sp, uint32_t pid)
 	return false;
 }
 
-static void name_process(struct data_logs *out, const struct spaces *sp, const struct process *p)
-{
-	uint64_t from, until;
-	uint32_t id;
-
-	process_life(p, &from, &until);
-	id = spaces_comm_at(sp, p->pid, p->pid, until - 1, NULL, NULL);
-	out->pid = p->pid;
-	out->name = id == STR_NONE ? NULL : strtab_get(spaces_strings(sp), id);
-}
-
 struct data_logs data_logs(const struct spaces *sp)
 {
 	struct data_logs out = { .name = NULL };
+	uint64_t from, until;
+	uint32_t id;
 
 	if (!sp->heap)
 		return out;
 	for (size_t i = 0; i < sp->process.n; i++) {
 		const struct process *p = sp->process.v[i];
 
-		if (p->execs && !has_library(sp, p) && !out.without++)
-			name_process(&out, sp, p);
+		if (!p->execs || has_library(sp, p) || out.without++)
+			continue;
+		process_life(p, &from, &until);
+		id = spaces_comm_at(sp, p->pid, p->pid, until - 1, NULL, NULL);
+		out.pid = p->pid;
+		out.name = id == STR_NONE ? NULL : strtab_get(spaces_strings(sp), id);
 	}
 	for (size_t i = 0; i < heap_logs(sp->heap); i++)
 		out.of_others += !has_process(sp, heap_log_pid(sp->heap, i));
@@ -308,21 +285,15 @@ int data_each_allocation(const struct spaces *sp,
 	const struct heap_object *o = sp->heap ? heap_objects(sp->heap, &n) : NULL;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct heap_site *site;
-
-		if (o[i].type == HEAP_STACK)
-			continue;
-		site = heap_site_of(sp->sites, sp, sp->heap, &o[i], err);
-		if (!site)
-			return -1;
-		if (take(ctx, &o[i], site))
+		if (o[i].type != HEAP_STACK &&
+		    take(ctx, &o[i], heap_site_of(sp->sites, sp, sp->heap, &o[i])))
 			return err_nomem(err);
 	}
 	return 0;
 }
 
-static int take_object(struct data_place *out, const struct spaces *sp, const struct process *proc,
-		       const struct heap_object *o, struct err *err)
+static void take_object(struct data_place *out, const struct spaces *sp, const struct process *proc,
+			const struct heap_object *o)
 {
 	*out = (struct data_place){ .kind = o->type == HEAP_STACK ? DATA_STACK
 					    : o->type == HEAP_MAP ? DATA_ANONYMOUS
@@ -332,29 +303,20 @@ static int take_object(struct data_place *out, const struct spaces *sp, const st
 				    .size = o->size,
 				    .low = o->start,
 				    .high = o->start + o->size };
-	/* a mapping has allocations in it, a child may free what it had of its parent */
+	/* a mapping has allocations in it, a child may free its parent's */
 	if (o->type != HEAP_MAP && heap_pid(sp->heap, o) == process_pid(proc)) {
 		out->from = o->from;
 		out->until = o->until;
 	}
 	if (o->type == HEAP_STACK) {
 		out->tid = o->tid;
-		return 0;
+		return;
 	}
-	out->site = heap_site_of(sp->sites, sp, sp->heap, o, err);
-	if (!out->site)
-		return -1;
+	out->site = heap_site_of(sp->sites, sp, sp->heap, o);
 	if (!out->site->n) {
 		out->site = NULL;
 		out->why = "who allocated it is not known: no call chain";
 	}
-	return 0;
-}
-
-/* Memory that nothing else names. */
-static bool is_vague(const struct data_place *p)
-{
-	return p->kind == DATA_UNKNOWN || p->kind == DATA_HEAP || p->kind == DATA_ANONYMOUS;
 }
 
 int data_find(struct data_place *out, const struct spaces *sp, const struct process *proc,
@@ -368,13 +330,14 @@ int data_find(struct data_place *out, const struct spaces *sp, const struct proc
 		return find_in_kernel(out, sp, address, time, err);
 	if (sp->heap && proc)
 		o = heap_find(sp->heap, process_pid(proc), address, time, &why);
-	if (o)
-		return take_object(out, sp, proc, o, err);
-	if (find_known(out, sp, proc, address, time, err))
-		return -1;
+	if (o) {
+		take_object(out, sp, proc, o);
+		return 0;
+	}
+	find_known(out, sp, proc, address, time);
 	if (sp->heap && !out->variable) /* an allocation may lie beside it, or come */
 		out->from = out->until = 0;
-	if (is_vague(out))
+	if (out->kind == DATA_UNKNOWN || out->kind == DATA_HEAP || out->kind == DATA_ANONYMOUS)
 		out->why = sp->heap ? heap_why_text(why)
 				    : "allocations were not logged (record --heap)";
 	return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Logs into objects. Each process' records are put in the order of time and played: what is live
- * is in a table by address. Objects are then sorted by log, level (which sizes), start and time, so
- * that a look-up walks back over the few starts of each level that can reach an address.
+ * Logs into objects. Each process' records are put in the order of time and played: live objects
+ * are in a table by address. Objects are then sorted by log, level (which sizes), start and time,
+ * so that a look-up walks back over the few starts of each level that can reach an address.
  */
 #include "symbol/heap.h"
 
@@ -15,6 +15,7 @@
 #include "base/invariant.h"
 #include "base/sort.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 #include "symbol/heap_log.h"
 
 #define LEVELS	   16u	  /* sizes up to 64 << 2 * level */
@@ -38,7 +39,7 @@ struct event {
 	uint8_t type;
 };
 
-/* What a process freed that its parent had allocated. */
+/* A block that a process freed and its parent had allocated. */
 struct gone {
 	uint32_t log;
 	uint64_t address, time;
@@ -102,17 +103,17 @@ static uint32_t log_of(struct heap *h, struct u64map *at, const struct heap_chun
 			 .flags = c->flags,
 			 .began = c->began,
 			 .rate = c->rate };
-	uint64_t *v = u64map_at(at, key, NULL);
+	uint64_t *v = u64map_xat(at, key, NULL);
 
-	if (!v || (!*v && vec_push(&h->log, l)))
-		return UINT32_MAX;
-	if (!*v)
+	if (!*v) {
+		vec_xpush(&h->log, l);
 		*v = h->log.n;
+	}
 	return (uint32_t)*v - 1;
 }
 
 /* A straight line through the first instant and the last. */
-static void find_clock(struct heap *h, const void *p, size_t len)
+static void find_heap_clock(struct heap *h, const void *p, size_t len)
 {
 	struct heap_log_at at = heap_log_begin(p, len);
 	uint64_t last_ticks = 0, last_ns = 0;
@@ -148,24 +149,9 @@ static uint64_t to_ns(const struct heap *h, const struct heap_chunk *c, uint64_t
 	return d > 9e18 ? UINT64_MAX - 1 : d < -(double)h->ns ? 0 : h->ns + (uint64_t)(int64_t)d;
 }
 
-static int add_chain(struct heap *h, uint32_t log, const struct heap_log_record *r)
-{
-	uint64_t *v = u64map_at(&h->chain_at, (uint64_t)log << 32 | r->chain, NULL);
-	struct chain c = { r->from, r->n };
-
-	if (!v)
-		return -1;
-	if (*v)
-		return 0;
-	if (vec_push(&h->chain, c))
-		return -1;
-	*v = h->chain.n;
-	return 0;
-}
-
 /* ---- playing a log ------------------------------------------------------------------------- */
 
-static uint8_t level_of(uint64_t size)
+static uint8_t size_level(uint64_t size)
 {
 	uint8_t l = 0;
 
@@ -174,32 +160,28 @@ static uint8_t level_of(uint64_t size)
 	return l;
 }
 
-static struct heap_object *add(struct play *p, const struct event *e, uint8_t type, uint8_t level)
+static void add_object(struct play *p, const struct event *e, uint8_t type, uint8_t level)
 {
-	struct heap_object o = { .start = e->address,
-				 .size = e->bytes,
-				 .from = e->time,
-				 .until = UINT64_MAX,
-				 .log = p->log,
-				 .chain = e->chain,
-				 .tid = e->tid,
-				 .type = type,
-				 .level = level };
-
-	if (p->h->object.n >= UINT32_MAX - 1 || vec_push(&p->h->object, o))
-		return NULL;
-	return vec_last(&p->h->object);
+	vec_xpush(&p->h->object, ((struct heap_object){ .start = e->address,
+							.size = e->bytes,
+							.from = e->time,
+							.until = UINT64_MAX,
+							.log = p->log,
+							.chain = e->chain,
+							.tid = e->tid,
+							.type = type,
+							.level = level }));
 }
 
-static void end_object(struct play *p, uint64_t place, uint64_t time)
+static void end_heap_object(struct play *p, uint64_t place, uint64_t time)
 {
 	struct heap_object *o = &p->h->object.v[place];
 
 	o->until = time > o->from ? time : o->from;
 }
 
-/* What a range is taken from: ends there, and its rest begins anew. */
-static int cut_maps(struct play *p, const struct event *e, uint64_t bytes)
+/* Mappings that lose a range: ends there, and its rest begins anew. */
+static void cut_maps(struct play *p, const struct event *e, uint64_t bytes)
 {
 	uint64_t from = e->address, to = from + bytes < from ? UINT64_MAX : from + bytes;
 	size_t n = 0, had = p->map.n;
@@ -212,19 +194,17 @@ static int cut_maps(struct play *p, const struct event *e, uint64_t bytes)
 			p->map.v[n++] = p->map.v[i];
 			continue;
 		}
-		end_object(p, p->map.v[i], e->time);
+		end_heap_object(p, p->map.v[i], e->time);
 		rest.address = o.start;
 		rest.bytes = from > o.start ? from - o.start : 0;
 		for (int side = 0; side < 2; side++) {
 			if (rest.bytes) {
-				if (!add(p, &rest, o.type, LEVEL_MAPS))
-					return -1;
+				add_object(p, &rest, o.type, LEVEL_MAPS);
 				/* of one in two parts the second comes behind all */
 				if (n <= i)
 					p->map.v[n++] = (uint32_t)p->h->object.n - 1;
-				else if (p->map.n < LIVE_MAPS &&
-					 vec_push(&p->map, (uint32_t)p->h->object.n - 1))
-					return -1;
+				else if (p->map.n < LIVE_MAPS)
+					vec_xpush(&p->map, (uint32_t)p->h->object.n - 1);
 			}
 			rest.address = to;
 			rest.bytes = o.start + o.size > to ? o.start + o.size - to : 0;
@@ -232,50 +212,44 @@ static int cut_maps(struct play *p, const struct event *e, uint64_t bytes)
 	}
 	memmove(p->map.v + n, p->map.v + had, (p->map.n - had) * sizeof(*p->map.v));
 	p->map.n -= had - n;
-	return 0;
 }
 
-static int play_map(struct play *p, const struct event *e)
+static void play_map(struct play *p, const struct event *e)
 {
-	if (p->map.n && cut_maps(p, e, e->bytes))
-		return -1;
+	if (p->map.n)
+		cut_maps(p, e, e->bytes);
 	if (e->type == HEAP_UNMAP || p->map.n >= LIVE_MAPS || !e->bytes)
-		return 0;
-	if (!add(p, e, e->type, LEVEL_MAPS))
-		return -1;
-	return vec_push(&p->map, (uint32_t)p->h->object.n - 1);
+		return;
+	add_object(p, e, e->type, LEVEL_MAPS);
+	vec_xpush(&p->map, (uint32_t)p->h->object.n - 1);
 }
 
-static int play_alloc(struct play *p, const struct event *e)
+static void play_alloc(struct play *p, const struct event *e)
 {
-	uint64_t *v = u64map_at(&p->live, e->address, NULL);
+	uint64_t *v = u64map_xat(&p->live, e->address, NULL);
 
-	if (!v)
-		return -1;
 	if (*v)
-		end_object(p, *v - 1, e->time);
-	if (!add(p, e, HEAP_ALLOC, level_of(e->bytes)))
-		return -1;
+		end_heap_object(p, *v - 1, e->time);
+	add_object(p, e, HEAP_ALLOC, size_level(e->bytes));
 	*v = p->h->object.n;
-	return 0;
 }
 
-static int play_free(struct play *p, const struct event *e)
+static void play_free(struct play *p, const struct event *e)
 {
 	uint64_t *v = u64map_find(&p->live, e->address);
 
 	if (v && *v) {
 		/* allocated since: perhaps by another thread, after this release */
 		if (e->type == HEAP_FREED && p->h->object.v[*v - 1].from > e->after)
-			return 0;
-		end_object(p, *v - 1, e->time);
+			return;
+		end_heap_object(p, *v - 1, e->time);
 		*v = 0;
-		return 0;
+		return;
 	}
 	if (!(p->h->log.v[p->log].flags & HEAP_FORKED))
-		return 0;
+		return;
 	/* its parent's */
-	return vec_push(&p->h->gone, ((struct gone){ p->log, e->address, e->time }));
+	vec_xpush(&p->h->gone, ((struct gone){ p->log, e->address, e->time }));
 }
 
 /* Objects whose end will not be logged end here. */
@@ -292,24 +266,29 @@ static void play_rate(struct play *p, const struct event *e)
 	while (u64map_next(&p->live, &i, &address, &v)) {
 		if (!*v || heap_logged(address, rate) || p->h->object.v[*v - 1].size >= HEAP_BIG)
 			continue;
-		end_object(p, *v - 1, e->time);
+		end_heap_object(p, *v - 1, e->time);
 		*v = 0;
 	}
 }
 
-static int play_event(struct play *p, const struct event *e)
+static void play_event(struct play *p, const struct event *e)
 {
+	if (p->h->object.n >= UINT32_MAX - 2)
+		nomem_die();
 	switch (e->type) {
 	case HEAP_ALLOC:
-		return play_alloc(p, e);
+		play_alloc(p, e);
+		break;
 	case HEAP_FREE:
 	case HEAP_FREED:
-		return play_free(p, e);
+		play_free(p, e);
+		break;
 	case HEAP_RATE:
 		play_rate(p, e);
-		return 0;
+		break;
 	default:
-		return play_map(p, e);
+		play_map(p, e);
+		break;
 	}
 }
 
@@ -320,8 +299,8 @@ struct events {
 	VEC(uint32_t) log; /* of each */
 };
 
-static int add_event(struct events *all, uint32_t log, const struct heap_log_record *r,
-		     uint64_t time, uint64_t after)
+static void add_heap_event(struct events *all, uint32_t log, const struct heap_log_record *r,
+			   uint64_t time, uint64_t after)
 {
 	struct event e = { .time = time,
 			   .address = r->address,
@@ -332,30 +311,35 @@ static int add_event(struct events *all, uint32_t log, const struct heap_log_rec
 			   .tid = r->tid,
 			   .type = (uint8_t)r->type };
 
-	if (all->event.n >= UINT32_MAX - 1 || vec_push(&all->event, e) || vec_push(&all->log, log))
-		return -1;
-	return 0;
+	if (all->event.n >= UINT32_MAX - 1)
+		nomem_die();
+	vec_xpush(&all->event, e);
+	vec_xpush(&all->log, log);
 }
 
 /* A chunk's records. Releases without a time are of that of the next record, and the chunk's last
  * ones of that of the record before: so nothing is taken for an object that may be gone. */
-static int read_records(struct heap *h, struct events *all, struct heap_log_at *at, uint32_t log)
+static void read_log_records(struct heap *h, struct events *all, struct heap_log_at *at,
+			     uint32_t log)
 {
 	uint64_t last = to_ns(h, &at->chunk,
 			      at->chunk.flags & HEAP_NO_TICKS ? at->chunk.ns : at->chunk.ticks);
 	size_t waiting = all->event.n;
 	struct heap_log_record r;
+	uint64_t *chain;
 
 	while (heap_log_record(at, &r)) {
 		uint64_t time = r.has_time ? to_ns(h, &at->chunk, r.time) : UINT64_MAX - 1;
 
 		if (r.type == HEAP_CHAIN) {
-			if (add_chain(h, log, &r))
-				return -1;
+			chain = u64map_xat(&h->chain_at, (uint64_t)log << 32 | r.chain, NULL);
+			if (!*chain) {
+				vec_xpush(&h->chain, ((struct chain){ r.from, r.n }));
+				*chain = h->chain.n;
+			}
 			continue;
 		}
-		if (add_event(all, log, &r, time, last))
-			return -1;
+		add_heap_event(all, log, &r, time, last);
 		if (!r.has_time)
 			continue;
 		for (; waiting < all->event.n; waiting++)
@@ -364,74 +348,62 @@ static int read_records(struct heap *h, struct events *all, struct heap_log_at *
 	}
 	for (; waiting < all->event.n; waiting++)
 		all->event.v[waiting].time = last;
-	return 0;
 }
 
-static int read_chunks(struct heap *h, struct events *all, const void *p, size_t len)
+static void read_log_chunks(struct heap *h, struct events *all, const void *p, size_t len)
 {
 	struct heap_log_at at = heap_log_begin(p, len);
 	struct u64map logs = U64MAP_INIT;
-	int rc = 0;
 
-	while (!rc && heap_log_chunk(&at)) {
+	while (heap_log_chunk(&at)) {
 		uint32_t log;
 
 		if (!at.chunk.pid)
 			continue;
 		log = log_of(h, &logs, &at.chunk);
-		if (log == UINT32_MAX)
-			rc = -1;
-		else if (at.chunk.not_logged)
+		if (at.chunk.not_logged)
 			h->log.v[log].sampled = true;
 		h->facts.not_logged += at.chunk.not_logged;
-		if (!rc)
-			rc = read_records(h, all, &at, log);
+		read_log_records(h, all, &at, log);
 	}
 	u64map_free(&logs);
-	return rc;
 }
 
-static int play_run(struct heap *h, const struct events *all, const struct keyed *order, size_t n)
+static void play_log(struct heap *h, const struct events *all, const struct keyed *order, size_t n)
 {
 	struct play p = { .h = h, .log = all->log.v[order[0].a] };
 	struct log *l = &h->log.v[p.log];
-	int rc = 0;
 
 	p.rate = l->rate;
 	if (l->rate > 1)
 		l->sampled = true;
-	for (size_t i = 0; i < n && !rc; i++)
-		rc = play_event(&p, &all->event.v[order[i].a]);
+	for (size_t i = 0; i < n; i++)
+		play_event(&p, &all->event.v[order[i].a]);
 	u64map_free(&p.live);
 	vec_free(&p.map);
-	return rc;
 }
 
 /* Each log's events in the order of time: by time first, then, as that sort is stable, by log. */
-static int play_all(struct heap *h, const struct events *all)
+static void play_all(struct heap *h, const struct events *all)
 {
 	size_t n = all->event.n;
-	struct keyed *v = calloc(2 * n + 1, sizeof(*v));
-	int rc = v ? 0 : -1;
+	struct keyed *v = xcalloc(2 * n + 1, sizeof(*v));
 
-	for (size_t i = 0; i < n && v; i++)
+	for (size_t i = 0; i < n; i++)
 		v[i] = (struct keyed){ all->event.v[i].time, (uint32_t)i, 0 };
-	if (v)
-		keyed_sort(v, v + n, n);
-	for (size_t i = 0; i < n && v; i++)
+	keyed_sort(v, v + n, n);
+	for (size_t i = 0; i < n; i++)
 		v[i].key = all->log.v[v[i].a];
-	if (v)
-		keyed_sort(v, v + n, n);
-	for (size_t i = 0, k; i < n && !rc; i = k) {
+	keyed_sort(v, v + n, n);
+	for (size_t i = 0, k; i < n; i = k) {
 		for (k = i + 1; k < n && v[k].key == v[i].key; k++)
 			;
-		rc = play_run(h, all, v + i, k - i);
+		play_log(h, all, v + i, k - i);
 	}
 	free(v);
-	return rc;
 }
 
-static int by_place(const void *a, const void *b)
+static int object_by_place(const void *a, const void *b)
 {
 	const struct heap_object *x = a, *y = b;
 
@@ -444,7 +416,7 @@ static int by_place(const void *a, const void *b)
 	return (x->from > y->from) - (x->from < y->from);
 }
 
-static int by_address(const void *a, const void *b)
+static int gone_by_address(const void *a, const void *b)
 {
 	const struct gone *x = a, *y = b;
 
@@ -464,7 +436,7 @@ static int by_beginning(const void *a, const void *b)
 	return (x->time > y->time) - (x->time < y->time);
 }
 
-static int by_pid(const void *a, const void *b)
+static int log_by_pid(const void *a, const void *b)
 {
 	const struct log *x = a, *y = b;
 
@@ -474,15 +446,13 @@ static int by_pid(const void *a, const void *b)
 }
 
 /* Logs by pid and time; their objects and chains name them by their new places. */
-static int order_logs(struct heap *h)
+static void order_logs(struct heap *h)
 {
-	uint32_t *to = malloc((h->log.n + 1) * sizeof(*to));
+	uint32_t *to = xcalloc(h->log.n + 1, sizeof(*to));
 
-	if (!to)
-		return -1;
 	for (size_t i = 0; i < h->log.n; i++)
 		h->log.v[i].first[0] = i;
-	vec_sort(&h->log, by_pid);
+	vec_sort(&h->log, log_by_pid);
 	for (size_t i = 0; i < h->log.n; i++)
 		to[h->log.v[i].first[0]] = (uint32_t)i;
 	vec_each (&h->object, struct heap_object *, o) {
@@ -497,7 +467,6 @@ static int order_logs(struct heap *h)
 	vec_each (&h->gone, struct gone *, g)
 		g->log = to[g->log];
 	free(to);
-	return 0;
 }
 
 static void find_levels(struct heap *h)
@@ -514,49 +483,38 @@ static void find_levels(struct heap *h)
 	assert(at == h->object.n);
 }
 
-static int copy_chains(struct heap *h)
+static void copy_chains(struct heap *h)
 {
 	size_t n = 0, at = 0;
 
 	vec_each (&h->chain, struct chain *, c)
 		n += c->n;
-	h->address = malloc((n + 1) * sizeof(*h->address));
-	h->chain_first = malloc((h->chain.n + 1) * sizeof(*h->chain_first));
-	if (!h->address || !h->chain_first)
-		return -1;
+	h->address = xcalloc(n + 1, sizeof(*h->address));
+	h->chain_first = xcalloc(h->chain.n + 1, sizeof(*h->chain_first));
 	for (size_t i = 0; i < h->chain.n; i++) {
 		h->chain_first[i] = at;
 		for (uint32_t k = 0; k < h->chain.v[i].n; k++)
 			h->address[at++] = ld64(h->chain.v[i].from + 8 * (size_t)k);
 	}
 	h->chain_first[h->chain.n] = at;
-	return 0;
 }
 
-int heap_read(struct heap **out, const void *p, size_t len, struct err *err)
+struct heap *heap_read(const void *p, size_t len)
 {
-	struct heap *h = calloc(1, sizeof(*h));
+	struct heap *h = xcalloc(1, sizeof(*h));
 	struct events all = { VEC_INIT, VEC_INIT };
-	int rc = -1;
 
-	*out = NULL;
-	if (!h)
-		return err_nomem(err);
 	h->facts.rate = 1;
-	find_clock(h, p, len);
-	if (!read_chunks(h, &all, p, len) && !play_all(h, &all) && !order_logs(h) &&
-	    !copy_chains(h)) {
-		vec_sort(&h->object, by_place);
-		vec_sort(&h->gone, by_address);
-		find_levels(h);
-		rc = 0;
-	}
+	find_heap_clock(h, p, len);
+	read_log_chunks(h, &all, p, len);
+	play_all(h, &all);
+	order_logs(h);
+	copy_chains(h);
+	vec_sort(&h->object, object_by_place);
+	vec_sort(&h->gone, gone_by_address);
+	find_levels(h);
 	vec_free(&all.event);
 	vec_free(&all.log);
-	if (rc) {
-		heap_free(h);
-		return err_nomem(err);
-	}
 	h->facts.objects = h->object.n;
 	h->facts.processes = h->log.n;
 	vec_each (&h->log, const struct log *, l) {
@@ -564,8 +522,7 @@ int heap_read(struct heap **out, const void *p, size_t len, struct err *err)
 		h->facts.tables += l->flags & HEAP_TABLES ? 1 : 0;
 		h->facts.rate = l->rate > h->facts.rate ? l->rate : h->facts.rate;
 	}
-	*out = h;
-	return 0;
+	return h;
 }
 
 void heap_free(struct heap *h)
@@ -583,10 +540,9 @@ void heap_free(struct heap *h)
 	free(h);
 }
 
-int heap_began(struct heap *h, uint32_t pid, uint64_t time, uint32_t parent, struct err *err)
+void heap_began(struct heap *h, uint32_t pid, uint64_t time, uint32_t parent)
 {
-	return vec_push(&h->beginning, ((struct beginning){ pid, parent, time })) ? err_nomem(err)
-										  : 0;
+	vec_xpush(&h->beginning, ((struct beginning){ pid, parent, time }));
 }
 
 void heap_linked(struct heap *h)
@@ -626,7 +582,7 @@ static const struct heap_object *find_in_level(const struct heap *h, const struc
 		o = &h->object.v[k - 1];
 		if (address - o->start >= reach)
 			break;
-		if (o->from > time) { /* the newest of that start: what was there by then? */
+		if (o->from > time) { /* the newest of that start: was it there by then? */
 			at = o->start;
 			continue;
 		}
@@ -650,7 +606,7 @@ static const struct log *log_at(const struct heap *h, uint32_t pid, uint64_t tim
 	return low && h->log.v[low - 1].pid == pid ? &h->log.v[low - 1] : NULL;
 }
 
-/* The same of what the recording says of it. */
+/* The same of the recording's processes. */
 static const struct beginning *beginning_at(const struct heap *h, uint32_t pid, uint64_t time)
 {
 	const struct beginning *v = h->beginning.v;
@@ -660,8 +616,8 @@ static const struct beginning *beginning_at(const struct heap *h, uint32_t pid, 
 	return low && v[low - 1].pid == pid ? &v[low - 1] : NULL;
 }
 
-/* Whether a fork's log says that what it had of its parent was freed by then. */
-static bool is_gone(const struct heap *h, const struct log *l, uint64_t address, uint64_t time)
+/* Whether a fork's log says that its parent's block was freed by then. */
+static bool was_freed(const struct heap *h, const struct log *l, uint64_t address, uint64_t time)
 {
 	uint32_t log = (uint32_t)(l - h->log.v);
 	const struct gone *v = h->gone.v;
@@ -735,7 +691,7 @@ const struct heap_object *heap_find(const struct heap *h, uint32_t pid, uint64_t
 			       : at.log->sampled	? HEAP_SAMPLED
 							: HEAP_NO_OBJECT;
 		for (unsigned i = 0; o && i < n; i++)
-			if (gone[i].log && is_gone(h, gone[i].log, o->start, gone[i].time))
+			if (gone[i].log && was_freed(h, gone[i].log, o->start, gone[i].time))
 				return NULL;
 		if (o) {
 			*why = HEAP_FOUND;

@@ -30,7 +30,7 @@ static Elf64_Phdr header(const struct image *s, size_t i)
 	return h;
 }
 
-static bool header_of(const struct image *s, uint32_t type, Elf64_Phdr *out)
+static bool elf_header_of(const struct image *s, uint32_t type, Elf64_Phdr *out)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		*out = header(s, i);
@@ -69,7 +69,7 @@ static bool has_sanitizer(const struct image *s)
 	Elf64_Phdr dynamic;
 	Elf64_Dyn d;
 
-	if (!header_of(s, PT_DYNAMIC, &dynamic))
+	if (!elf_header_of(s, PT_DYNAMIC, &dynamic))
 		return false;
 	for (uint64_t i = 0; i + sizeof(d) <= dynamic.p_filesz; i += sizeof(d)) {
 		memcpy(&d, s->p + dynamic.p_offset + i, sizeof(d));
@@ -117,7 +117,7 @@ static enum heap_fit elf_fit(struct image *s)
 	if (e.e_phentsize != sizeof(Elf64_Phdr) ||
 	    !piece(s, e.e_phoff, (uint64_t)e.e_phnum * sizeof(Elf64_Phdr)))
 		return HEAP_FITS;
-	if (!header_of(s, PT_INTERP, &interp)) /* static */
+	if (!elf_header_of(s, PT_INTERP, &interp)) /* static */
 		return HEAP_FITS;
 	if (of_other_loader(s, &interp))
 		return HEAP_FIT_LOADER;

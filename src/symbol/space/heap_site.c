@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 #include "symbol/source.h"
 
 #define NAMED	4u /* frames in a name */
@@ -20,10 +21,9 @@ struct heap_sites {
 	VEC(const struct heap_site *) site;
 };
 
-int heap_sites_new(struct heap_sites **out, struct err *err)
+struct heap_sites *heap_sites_new(void)
 {
-	*out = calloc(1, sizeof(**out));
-	return *out ? 0 : err_nomem(err);
+	return xcalloc(1, sizeof(struct heap_sites));
 }
 
 void heap_sites_free(struct heap_sites *s)
@@ -49,7 +49,7 @@ static bool find_frame(struct heap_frame *f, const struct spaces *sp, const stru
 	return true;
 }
 
-/* Of a library that allocates for others. A template's name begins with what it returns. */
+/* Of a library that allocates for others. A template's name begins with its return type. */
 static bool for_others(const char *name)
 {
 	static const char *const begins[] = { "std::", "__gnu_cxx::", "operator new" };
@@ -67,7 +67,7 @@ static bool for_others(const char *name)
 	return false;
 }
 
-/* Where the code is that is not of such a library, of what was inlined there. */
+/* The innermost code, among inlined calls, that is not of such a library. */
 static void find_line(struct heap_frame *f, const struct source *src, uint64_t vaddr)
 {
 	struct source_inline in[INLINED];
@@ -81,29 +81,18 @@ static void find_line(struct heap_frame *f, const struct source *src, uint64_t v
 	f->line = at.line;
 }
 
-static int name_frame(struct heap_frame *f, const struct spaces *sp, struct err *err)
+static void name_frame(struct heap_frame *f, const struct spaces *sp)
 {
 	struct images *set = spaces_images(sp);
-	struct err why = ERR_INIT;
-	const struct source *src;
+	const struct source *src = source_of(set, f->image, NULL);
 	uint64_t vaddr;
 
-	if (image_resolve(set, f->image, &f->address, 1, &f->symbol, err))
-		return -1;
-	src = source_of(set, f->image, &why);
-	if (!src && why.code == ERR_NOMEM)
-		return err_nomem(err);
+	(void)!image_resolve(set, f->image, &f->address, 1, &f->symbol, NULL);
 	if (src && image_to_vaddr(set, f->image, f->address, &vaddr))
 		find_line(f, src, vaddr);
-	return 0;
 }
 
-static bool is_for_others(const struct heap_frame *f)
-{
-	return !f->inlined && f->symbol && for_others(f->symbol->name);
-}
-
-static void put_function(struct buf *b, const struct heap_frame *f, struct images *set)
+static void put_frame_name(struct buf *b, const struct heap_frame *f, struct images *set)
 {
 	if (f->inlined)
 		buf_puts(b, f->inlined);
@@ -114,44 +103,28 @@ static void put_function(struct buf *b, const struct heap_frame *f, struct image
 			   (unsigned long long)f->address);
 }
 
-/* Who calls it is the same everywhere. */
-static bool is_main(const struct heap_frame *f)
-{
-	return f->symbol && !f->inlined && !strcmp(f->symbol->name, "main");
-}
-
-static const char *make_name(struct heap_sites *s, const struct heap_frame *f, size_t n,
+static const char *name_site(struct heap_sites *s, const struct heap_frame *f, size_t n,
 			     struct images *set)
 {
 	struct buf b = BUF_INIT;
-	const char *name = NULL;
+	const char *name;
 
-	for (size_t i = 0; i < n && i < NAMED && !(i && is_main(&f[i - 1])); i++) {
+	for (size_t i = 0; i < n && i < NAMED; i++) {
+		/* who calls main is the same everywhere */
+		if (i && f[i - 1].symbol && !f[i - 1].inlined &&
+		    !strcmp(f[i - 1].symbol->name, "main"))
+			break;
 		if (i)
 			buf_puts(&b, " < ");
-		put_function(&b, &f[i], set);
+		put_frame_name(&b, &f[i], set);
 		if (!i && f->file)
 			buf_printf(&b, " %s:%u", path_base(f->file), f->line);
 	}
 	if (!n)
 		buf_puts(&b, "[no call chain]");
-	if (!b.failed)
-		name = arena_strdup(&s->arena, buf_str(&b));
+	name = arena_xstrdup(&s->arena, buf_str(&b));
 	buf_free(&b);
 	return name;
-}
-
-static const struct heap_site *make_site(struct heap_sites *s, uint8_t type,
-					 const struct heap_frame *f, size_t n, struct images *set)
-{
-	struct heap_site *site = arena_alloc(&s->arena, sizeof(*site));
-
-	if (!site)
-		return NULL;
-	*site = (struct heap_site){ .id = (uint32_t)s->site.n, .type = type, .n = (uint32_t)n };
-	site->frame = arena_memdup(&s->arena, f, n * sizeof(*f) + !n);
-	site->name = make_name(s, f, n, set);
-	return site->frame && site->name && !vec_push(&s->site, site) ? site : NULL;
 }
 
 static uint64_t hash_frames(uint8_t type, const struct heap_frame *f, size_t n)
@@ -163,51 +136,42 @@ static uint64_t hash_frames(uint8_t type, const struct heap_frame *f, size_t n)
 	return h;
 }
 
-/* Of the frames of a chain those that count, from *f on. */
-static int find_frames(struct heap_frame f[HEAP_DEPTH], size_t *n, size_t *skip,
-		       const struct spaces *sp, const struct heap *h, const struct heap_object *o,
-		       struct err *err)
-{
-	const struct process *proc = spaces_process(sp, heap_pid(h, o), o->from);
-	size_t n_chain;
-	const uint64_t *chain = heap_chain(h, o, &n_chain);
-
-	for (*n = 0; *n < n_chain && *n < HEAP_DEPTH; ++*n)
-		if (!find_frame(&f[*n], sp, proc, chain[*n], o->from))
-			break;
-	for (size_t i = 0; i < *n; i++)
-		if (name_frame(&f[i], sp, err))
-			return -1;
-	for (*skip = 0; *skip < *n && is_for_others(&f[*skip]); ++*skip)
-		;
-	*skip = *skip == *n ? 0 : *skip;
-	*n -= *skip;
-	return 0;
-}
-
 const struct heap_site *heap_site_of(struct heap_sites *s, const struct spaces *sp,
-				     const struct heap *h, const struct heap_object *o,
-				     struct err *err)
+				     const struct heap *h, const struct heap_object *o)
 {
 	uint64_t key = (uint64_t)o->chain << 1 | (o->type == HEAP_MAP);
-	uint64_t *at = u64map_at(&s->of_chain, key, NULL), *same;
-	struct heap_frame f[HEAP_DEPTH + 1] = { { 0 } };
-	const struct heap_site *site;
-	size_t n, skip;
+	uint64_t *at = u64map_xat(&s->of_chain, key, NULL), *same;
+	struct heap_frame frame[HEAP_DEPTH + 1] = { { 0 } }, *f = frame;
+	const struct process *proc;
+	struct heap_site *site;
+	const uint64_t *chain;
+	size_t n_chain, n = 0, skip = 0;
 
-	if (at && *at)
+	if (*at)
 		return s->site.v[*at - 1];
-	if (!at || find_frames(f, &n, &skip, sp, h, o, err))
-		goto nomem;
-	same = u64map_at(&s->of_hash, hash_frames(o->type, f + skip, n), NULL);
-	if (!same)
-		goto nomem;
-	site = *same ? s->site.v[*same - 1] : make_site(s, o->type, f + skip, n, spaces_images(sp));
-	if (!site)
-		goto nomem;
-	*at = *same = site->id + 1u;
-	return site;
-nomem:
-	(void)err_nomem(err);
-	return NULL;
+	proc = spaces_process(sp, heap_pid(h, o), o->from);
+	chain = heap_chain(h, o, &n_chain);
+	while (n < n_chain && n < HEAP_DEPTH && find_frame(&f[n], sp, proc, chain[n], o->from))
+		n++;
+	for (size_t i = 0; i < n; i++)
+		name_frame(&f[i], sp);
+	while (skip < n && !f[skip].inlined && f[skip].symbol && for_others(f[skip].symbol->name))
+		skip++;
+	if (skip < n) { /* else all are: they count */
+		f += skip;
+		n -= skip;
+	}
+	same = u64map_xat(&s->of_hash, hash_frames(o->type, f, n), NULL);
+	if (!*same) {
+		site = arena_xalloc(&s->arena, sizeof(*site));
+		*site = (struct heap_site){ .id = (uint32_t)s->site.n,
+					    .type = o->type,
+					    .n = (uint32_t)n };
+		site->frame = arena_xmemdup(&s->arena, f, n * sizeof(*f) + !n);
+		site->name = name_site(s, f, n, spaces_images(sp));
+		vec_xpush(&s->site, site);
+		*same = s->site.n;
+	}
+	*at = *same;
+	return s->site.v[*same - 1];
 }

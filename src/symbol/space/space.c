@@ -10,26 +10,20 @@
 #include "base/perf_abi.h"
 #include "symbol/heap.h"
 #include "symbol/heap_site.h"
+#include "base/xalloc.h"
 #include "symbol/space/space_int.h"
 
 struct spaces *spaces_new(struct images *images, struct err *err)
 {
-	struct spaces *sp = calloc(1, sizeof(*sp));
+	struct spaces *sp = xcalloc(1, sizeof(*sp));
 
-	if (!sp) {
-		(void)err_nomem(err);
-		return NULL;
-	}
 	sp->images = images;
 	sp->pieces = (struct pieces)PIECES_INIT;
-	/* what a file cannot foresee, so that none can make the trees deep */
+	/* a number that a file cannot foresee, so that none can make the trees deep */
 	sp->pieces.random = (uint32_t)hash_u64((uint64_t)(uintptr_t)sp) | 1;
 	sp->kernel = sp->ksyms = sp->guest_kernel = PROC_NONE;
 	/* the idle threads, which no record names */
-	if (spaces_comm(sp, 0, 0, 0, false, "swapper", err)) {
-		spaces_free(sp);
-		return NULL;
-	}
+	(void)!spaces_comm(sp, 0, 0, 0, false, "swapper", err);
 	return sp;
 }
 
@@ -128,9 +122,9 @@ static const struct process *space_of(const struct spaces *sp, const struct proc
 	return index == PROC_NONE ? NULL : sp->process.v[index];
 }
 
-/* What process `p` had at `ip` at `time`; the span is only made narrower. */
-static const struct map *find_in(const struct spaces *sp, const struct process *p, uint64_t ip,
-				 uint64_t time, struct space_span *s)
+/* The mapping of process `p` at `ip` at `time`; the span is only made narrower. */
+static const struct map *find_in_process(const struct spaces *sp, const struct process *p,
+					 uint64_t ip, uint64_t time, struct space_span *s)
 {
 	uint32_t found;
 	size_t low;
@@ -159,9 +153,9 @@ const struct map *space_find_span(const struct spaces *sp, const struct process 
 	if (kind == SPACE_GUEST_USER && p)
 		process_life(p, &span->from, &span->until);
 	if (kind == SPACE_KERNEL && sp->ksyms != PROC_NONE)
-		m = find_in(sp, sp->process.v[sp->ksyms], ip, time, span);
+		m = find_in_process(sp, sp->process.v[sp->ksyms], ip, time, span);
 	if (!m && p)
-		m = find_in(sp, p, ip, time, span);
+		m = find_in_process(sp, p, ip, time, span);
 	/* of user space, only memory without a file is absolute */
 	if (kind == SPACE_USER && p && p->jit.n && (!m || m->absolute)) {
 		const struct map *code = jit_find(p, ip, time, span);

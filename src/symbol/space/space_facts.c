@@ -6,13 +6,16 @@
 #include <sys/mman.h>
 
 #include "base/perf_abi.h"
+#include "base/xalloc.h"
+#include "symbol/space.h"
 #include "symbol/space/space_int.h"
 
-static int add_fact(struct spaces *sp, struct fact f, struct err *err)
+static int keep_fact(struct spaces *sp, struct fact f, struct err *err)
 {
 	if (sp->fact.n >= UINT32_MAX)
 		return err_set(err, ERR_LIMIT, "more than 4 G side-band records");
-	return vec_push(&sp->fact, f) ? err_nomem(err) : 0;
+	vec_xpush(&sp->fact, f);
+	return 0;
 }
 
 /* Names of mappings that stand for something else than a file; the first row that fits. */
@@ -38,7 +41,7 @@ static const struct {
 	{ "", false, IMAGE_ANON },
 };
 
-static enum image_kind kind_of(const char *path, enum space_kind space)
+static enum image_kind image_kind_of(const char *path, enum space_kind space)
 {
 	for (size_t i = 0; i < sizeof(special) / sizeof(*special); i++) {
 		const char *name = special[i].name;
@@ -54,7 +57,7 @@ static enum image_kind kind_of(const char *path, enum space_kind space)
 	return IMAGE_FILE;
 }
 
-/* What is not said to be a kernel's is a process', as perf has it. */
+/* A mapping is a process' unless it is a kernel's, as perf has it. */
 static enum space_kind kind_of_map(uint16_t misc)
 {
 	enum space_kind space = space_kind_of_misc(misc);
@@ -71,10 +74,11 @@ static int add_map(struct spaces *sp, struct map *m, const struct image_key *key
 		return -1;
 	if (key->kind == IMAGE_FILE && !key->guest)
 		images_mapped_by(sp->images, m->image, f.pid);
-	if (sp->map.n >= PIECE_HOLE || vec_push(&sp->map, *m))
-		return err_nomem(err);
+	if (sp->map.n >= PIECE_HOLE)
+		return err_set(err, ERR_LIMIT, "more than 4 G mappings");
+	vec_xpush(&sp->map, *m);
 	f.a = (uint32_t)sp->map.n - 1;
-	return add_fact(sp, f, err);
+	return keep_fact(sp, f, err);
 }
 
 int spaces_map(struct spaces *sp, const struct space_map_fact *f, struct err *err)
@@ -89,7 +93,7 @@ int spaces_map(struct spaces *sp, const struct space_map_fact *f, struct err *er
 
 	if (!f->len)
 		return 0;
-	key.kind = kind_of(f->path, space);
+	key.kind = image_kind_of(f->path, space);
 	key.build_id_len = f->build_id ? f->build_id_len : 0;
 	key.pid = key.kind == IMAGE_ANON ? f->pid : 0;
 	if (key.kind == IMAGE_KERNEL || key.kind == IMAGE_MODULE) {
@@ -115,20 +119,20 @@ int spaces_map(struct spaces *sp, const struct space_map_fact *f, struct err *er
 int spaces_fork(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t tid, uint32_t ppid,
 		uint32_t ptid, struct err *err)
 {
-	return add_fact(sp,
-			(struct fact){ .time = time,
-				       .type = FACT_FORK,
-				       .kind = SPACE_USER,
-				       .pid = pid,
-				       .tid = tid,
-				       .a = ppid,
-				       .b = ptid },
-			err);
+	return keep_fact(sp,
+			 (struct fact){ .time = time,
+					.type = FACT_FORK,
+					.kind = SPACE_USER,
+					.pid = pid,
+					.tid = tid,
+					.a = ppid,
+					.b = ptid },
+			 err);
 }
 
 int spaces_clear(struct spaces *sp, uint64_t time, uint32_t pid, struct err *err)
 {
-	return add_fact(
+	return keep_fact(
 		sp,
 		(struct fact){ .time = time, .type = FACT_CLEAR, .kind = SPACE_USER, .pid = pid },
 		err);
@@ -136,30 +140,26 @@ int spaces_clear(struct spaces *sp, uint64_t time, uint32_t pid, struct err *err
 
 int spaces_exit(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t tid, struct err *err)
 {
-	return add_fact(sp,
-			(struct fact){ .time = time,
-				       .type = FACT_EXIT,
-				       .kind = SPACE_USER,
-				       .pid = pid,
-				       .tid = tid },
-			err);
+	return keep_fact(sp,
+			 (struct fact){ .time = time,
+					.type = FACT_EXIT,
+					.kind = SPACE_USER,
+					.pid = pid,
+					.tid = tid },
+			 err);
 }
 
 int spaces_comm(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t tid, bool exec,
 		const char *comm, struct err *err)
 {
-	uint32_t name = strtab_adds(&sp->strings, comm);
-
-	if (name == STR_NONE)
-		return err_nomem(err);
-	return add_fact(sp,
-			(struct fact){ .time = time,
-				       .type = exec ? FACT_EXEC : FACT_COMM,
-				       .kind = SPACE_USER,
-				       .pid = pid,
-				       .tid = tid,
-				       .a = name },
-			err);
+	return keep_fact(sp,
+			 (struct fact){ .time = time,
+					.type = exec ? FACT_EXEC : FACT_COMM,
+					.kind = SPACE_USER,
+					.pid = pid,
+					.tid = tid,
+					.a = strtab_xadds(&sp->strings, comm) },
+			 err);
 }
 
 int spaces_outside(struct spaces *sp, struct err *err)
@@ -189,11 +189,47 @@ int spaces_ksym(struct spaces *sp, uint64_t time, uint64_t addr, uint32_t len, c
 
 int spaces_cgroup(struct spaces *sp, uint64_t id, const char *path, struct err *err)
 {
-	uint32_t name = strtab_adds(&sp->strings, path);
-	uint64_t *slot = name == STR_NONE ? NULL : u64map_at(&sp->cgroup, id, NULL);
-
-	if (!slot)
-		return err_nomem(err);
-	*slot = name;
+	(void)err;
+	*u64map_xat(&sp->cgroup, id, NULL) = strtab_xadds(&sp->strings, path);
 	return 0;
+}
+
+/* ---- kinds --------------------------------------------------------------------------------- */
+
+enum space_kind space_kind_of_misc(uint16_t misc)
+{
+	switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
+	case PERF_RECORD_MISC_KERNEL:
+		return SPACE_KERNEL;
+	case PERF_RECORD_MISC_USER:
+		return SPACE_USER;
+	case PERF_RECORD_MISC_HYPERVISOR:
+		return SPACE_HYPERVISOR;
+	case PERF_RECORD_MISC_GUEST_KERNEL:
+		return SPACE_GUEST_KERNEL;
+	case PERF_RECORD_MISC_GUEST_USER:
+		return SPACE_GUEST_USER;
+	default:
+		return SPACE_UNKNOWN;
+	}
+}
+
+/* Those of guests are not in all headers. */
+enum space_kind space_kind_of_marker(uint64_t ip)
+{
+	switch ((int64_t)ip) {
+	case -32: /* PERF_CONTEXT_HV */
+		return SPACE_HYPERVISOR;
+	case -128: /* PERF_CONTEXT_KERNEL */
+		return SPACE_KERNEL;
+	case -512: /* PERF_CONTEXT_USER */
+		return SPACE_USER;
+	case -2048: /* PERF_CONTEXT_GUEST */
+	case -2560: /* PERF_CONTEXT_GUEST_USER */
+		return SPACE_GUEST_USER;
+	case -2176: /* PERF_CONTEXT_GUEST_KERNEL */
+		return SPACE_GUEST_KERNEL;
+	default:
+		return SPACE_UNKNOWN;
+	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * space_int - what the pieces of space.h share: facts (space_facts.c), what they are built into
- * (space_build.c), and how that is asked (space.c).
+ * space_int - shared by the files of space: facts (space_facts.c), their versions
+ * (space_build.c), and look-ups (space.c).
  */
 #ifndef CYCLADE_SYMBOL_SPACE_INT_H
 #define CYCLADE_SYMBOL_SPACE_INT_H
@@ -105,7 +105,7 @@ struct spaces {
 
 /* Kernels are one process each, under a pid that no process has; a guest's users are apart from the
  * host's. */
-#define KSYMS_KEY (4ULL << 40) /* apart: when one goes, what it covered is there again */
+#define KSYMS_KEY (4ULL << 40) /* apart: when one goes, the code below is there again */
 
 static inline uint64_t place_key(enum space_kind kind, uint32_t pid)
 {
@@ -122,10 +122,9 @@ static inline uint64_t place_key(enum space_kind kind, uint32_t pid)
 }
 
 /* space_jit.c. A mapping was made in `p`: perhaps a dump. */
-int jit_mapped(struct spaces *sp, struct process *p, const struct map *m, uint64_t time,
-	       struct err *err) MUST_USE;
-int jit_inherited(struct process *child, const struct process *parent, uint64_t time) MUST_USE;
-int jit_gone(struct process *p, uint64_t time) MUST_USE; /* its mappings are */
+void jit_mapped(struct spaces *sp, struct process *p, const struct map *m, uint64_t time);
+void jit_inherited(struct process *child, const struct process *parent, uint64_t time);
+void jit_gone(struct process *p, uint64_t time); /* its mappings are */
 /* The code at `ip` at `time`, or NULL; the span is only made narrower. */
 const struct map *jit_find(const struct process *p, uint64_t ip, uint64_t time,
 			   struct space_span *s);

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "base/bisect.h"
+#include "base/xalloc.h"
 #include "symbol/image/image_set.h"
 #include "symbol/space/space_int.h"
 
@@ -21,17 +22,12 @@ struct jit_layer {
 	struct map *map; /* by code; NULL: there is nothing to find */
 };
 
-static int make_maps(struct spaces *sp, struct jit_layer *l, const struct image_key *dump,
-		     struct err *err)
+static void make_maps(struct spaces *sp, struct jit_layer *l, const struct image_key *dump)
 {
 	const struct image_key key = { .kind = IMAGE_JIT, .path = dump->path };
-	uint32_t image = images_add(sp->images, &key, err);
+	uint32_t image = images_add(sp->images, &key, NULL);
 
-	if (image == IMAGE_NONE)
-		return -1;
-	l->map = arena_alloc(&sp->arena, (l->dump.code.n + 1) * sizeof(*l->map));
-	if (!l->map)
-		return err_nomem(err);
+	l->map = arena_xalloc(&sp->arena, (l->dump.code.n + 1) * sizeof(*l->map));
 	for (size_t i = 0; i < l->dump.code.n; i++) {
 		const struct jit_code *c = &l->dump.code.v[i];
 
@@ -43,51 +39,35 @@ static int make_maps(struct spaces *sp, struct jit_layer *l, const struct image_
 					  .prot = PROT_READ | PROT_EXEC,
 					  .kind = SPACE_USER };
 	}
-	return 0;
 }
 
-/* A dump that is not there or no good is none: perf-PID.map may have names. */
-static int read_dump(struct spaces *sp, struct jit_layer *l, struct err *err)
+/* A dump that is not there or no good has no maps: perf-PID.map may have names. */
+static struct jit_layer *layer_of(struct spaces *sp, uint32_t image)
 {
-	const struct image_key *key = image_key(sp->images, l->of);
-	struct err why = ERR_INIT;
+	struct jit_layer *l;
 	char path[4096];
 
-	if (!image_jit_map(sp->images, sp->images->image.v[l->of], &l->file, path))
-		return 0;
-	if (!jitdump_parse(&l->dump, l->file.p, l->file.len, &why)) {
+	vec_each (&sp->jit, struct jit_layer **, it)
+		if ((*it)->of == image)
+			return *it;
+	l = arena_xalloc(&sp->arena, sizeof(*l));
+	l->of = image;
+	vec_xpush(&sp->jit, l);
+	if (!image_jit_map(sp->images, sp->images->image.v[image], &l->file, path))
+		return l;
+	if (!jitdump_parse(&l->dump, l->file.p, l->file.len, NULL)) {
 		/* a time-stamp counter's times are nobody else's */
-		if (!l->dump.arch_time)
-			return make_maps(sp, l, key, err);
+		if (!l->dump.arch_time) {
+			make_maps(sp, l, image_key(sp->images, image));
+			return l;
+		}
 		jitdump_free(&l->dump);
 	}
 	file_map_close(&l->file);
-	return why.code == ERR_NOMEM ? err_nomem(err) : 0;
+	return l;
 }
 
-static struct jit_layer *layer_of(struct spaces *sp, uint32_t image, struct err *err)
-{
-	struct jit_layer *l;
-
-	vec_each (&sp->jit, struct jit_layer **, it) {
-		if ((*it)->of == image)
-			return *it;
-	}
-	l = arena_alloc(&sp->arena, sizeof(*l));
-	if (!l) {
-		(void)err_nomem(err);
-		return NULL;
-	}
-	l->of = image;
-	if (vec_push(&sp->jit, l)) {
-		(void)err_nomem(err);
-		return NULL;
-	}
-	return read_dump(sp, l, err) ? NULL : l;
-}
-
-int jit_mapped(struct spaces *sp, struct process *p, const struct map *m, uint64_t time,
-	       struct err *err)
+void jit_mapped(struct spaces *sp, struct process *p, const struct map *m, uint64_t time)
 {
 	const struct image_key *key = image_key(sp->images, m->image);
 	struct jit_layer *l;
@@ -95,31 +75,28 @@ int jit_mapped(struct spaces *sp, struct process *p, const struct map *m, uint64
 
 	if (!sp->monotonic || m->kind != SPACE_USER || key->kind != IMAGE_FILE ||
 	    !jitdump_path_pid(key->path, &pid) || pid != p->pid)
-		return 0;
-	l = layer_of(sp, m->image, err);
-	if (!l)
-		return -1;
-	if (!l->map)
-		return 0;
-	return vec_push(&p->jit, ((struct jit_at){ time, UINT64_MAX, l })) ? err_nomem(err) : 0;
+		return;
+	l = layer_of(sp, m->image);
+	if (l->map)
+		vec_xpush(&p->jit, ((struct jit_at){ time, UINT64_MAX, l }));
 }
 
-int jit_inherited(struct process *child, const struct process *parent, uint64_t time)
+void jit_inherited(struct process *child, const struct process *parent, uint64_t time)
 {
 	const struct jit_at *j = parent && parent->jit.n ? vec_last(&parent->jit) : NULL;
 
 	if (!j || !j->layer)
-		return 0;
-	/* what its parent compiles later is not the child's */
-	return vec_push(&child->jit,
-			((struct jit_at){ time, j->as_of < time ? j->as_of : time, j->layer }));
+		return;
+	/* code that its parent compiles later is not the child's */
+	vec_xpush(&child->jit,
+		  ((struct jit_at){ time, j->as_of < time ? j->as_of : time, j->layer }));
 }
 
-int jit_gone(struct process *p, uint64_t time)
+void jit_gone(struct process *p, uint64_t time)
 {
 	if (!p->jit.n || !vec_last(&p->jit)->layer)
-		return 0;
-	return vec_push(&p->jit, ((struct jit_at){ time, 0, NULL }));
+		return;
+	vec_xpush(&p->jit, ((struct jit_at){ time, 0, NULL }));
 }
 
 const struct map *jit_find(const struct process *p, uint64_t ip, uint64_t time,

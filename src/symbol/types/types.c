@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/bisect.h"
+#include "base/xalloc.h"
 #include "base/nomem.h"
 #include "symbol/types/types_int.h"
 
@@ -32,25 +33,19 @@ const char *types_why_means(enum types_why why)
 
 struct types *types_new(const struct source *s, const struct elf_file *code, struct err *err)
 {
-	struct types *t = calloc(1, sizeof(*t));
+	struct types *t = xcalloc(1, sizeof(*t));
+	const Dwarf_Die none = { .addr = NULL };
 	bool nomem = false;
 
-	if (!t) {
-		(void)err_nomem(err);
-		return NULL;
-	}
+	(void)err;
 	t->source = (struct source *)(uintptr_t)s; /* its lazy part is not const */
 	t->code = code;
 	t->budget = 4 * s->file_size + 65536;
-	t->unit_read = calloc(s->units.n + 1, sizeof(*t->unit_read));
+	t->unit_read = xcalloc(s->units.n + 1, sizeof(*t->unit_read));
 	t->decoder = insn_decoder_new(code->machine, &nomem);
 	t->machine = effect_machine(code->machine);
 	t->thread_pointer = type_thread_pointer(t);
-	if (!t->unit_read || nomem) {
-		types_free(t);
-		(void)err_nomem(err);
-		return NULL;
-	}
+	(void)type_of_die(t, &none); /* type 0 is void */
 	return t;
 }
 
@@ -101,17 +96,10 @@ struct type_function *type_function_at(struct types *t, uint64_t vaddr)
 		return NULL;
 	if (!t->unit_read[unit]) {
 		t->unit_read[unit] = true;
-		if (type_functions_read(t, unit)) {
-			t->nomem = true;
-			return NULL;
-		}
+		type_functions_read(t, unit);
 	}
-	for (size_t i = t->sorted; i < t->own.n; i++) {
-		if (vec_push(&t->range, t->own.v[i])) {
-			t->nomem = true;
-			return NULL;
-		}
-	}
+	for (size_t i = t->sorted; i < t->own.n; i++)
+		vec_xpush(&t->range, t->own.v[i]);
 	if (t->sorted != t->own.n)
 		vec_sort(&t->range, by_range);
 	t->sorted = t->own.n;
@@ -120,45 +108,35 @@ struct type_function *type_function_at(struct types *t, uint64_t vaddr)
 						   : NULL;
 }
 
-static const struct type_static *static_at(const struct type_static *x, size_t n, uint64_t at)
+static const struct type_static *static_at(struct types *t, bool local, uint64_t at)
 {
-	size_t k;
+	const struct type_static *x;
+	size_t k, n;
 
+	if (!t->statics_read) {
+		t->statics_read = true;
+		type_statics_read(t);
+	}
+	x = local ? t->threads.v : t->statics.v;
+	n = local ? t->threads.n : t->statics.n;
 	bisect(k, n, i, x[i].start > at);
 	return k && at < x[k - 1].end ? &x[k - 1] : NULL;
 }
 
-static bool statics_read(struct types *t)
-{
-	if (!t->statics_read) {
-		t->statics_read = true;
-		t->nomem |= type_statics_read(t) != 0;
-	}
-	return !t->nomem;
-}
-
 const struct type_static *type_static_at(struct types *t, uint64_t vaddr)
 {
-	return statics_read(t) ? static_at(t->statics.v, t->statics.n, vaddr) : NULL;
+	return static_at(t, false, vaddr);
 }
 
 const struct type_static *type_thread_at(struct types *t, uint64_t off)
 {
-	return statics_read(t) ? static_at(t->threads.v, t->threads.n, off) : NULL;
+	return static_at(t, true, off);
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-struct question {
-	struct types *t;
-	uint64_t vaddr, off;
-	bool store;
-	unsigned width;
-	struct types_access *out;
-};
-
-static void fill(struct types *t, const struct type_hit *h, const char *field,
-		 struct types_access *out)
+static void set_access(struct types *t, const struct type_hit *h, const char *field,
+		       struct types_access *out)
 {
 	out->type = type_name(t, h->root);
 	out->field = field;
@@ -166,15 +144,6 @@ static void fill(struct types *t, const struct type_hit *h, const char *field,
 	out->offset = h->start;
 	out->size = h->size;
 	out->why = TYPES_KNOWN;
-}
-
-/* The first answer at the address, or n. */
-static size_t first_answer(const struct type_function *f, uint64_t vaddr)
-{
-	size_t at;
-
-	bisect(at, f->answer.n, i, f->answer.v[i].vaddr >= vaddr);
-	return at;
 }
 
 /* A stub that jumps to a function of another file, through a table of their addresses. */
@@ -189,120 +158,111 @@ static bool is_linkage(const struct types *t, uint64_t vaddr)
 	return false;
 }
 
-/* Of a function's instruction; NULL: none, and out->why. */
-static struct type_answer *answer_of(const struct question *q, struct type_function *f)
+/* The answer for the instruction at `vaddr`; NULL: there is none, and out->why is set. */
+static struct type_answer *answer_at(struct types *t, uint64_t vaddr, bool store,
+				     struct types_access *out)
 {
+	struct type_function *f = type_function_at(t, vaddr);
+	struct type_answer *a;
 	size_t i;
 
+	if (!f)
+		return NULL;
 	if (!f->done) {
 		f->done = true;
-		q->t->nomem |= type_flow(q->t, f) != 0;
+		type_flow(t, f);
 	}
-	q->out->why = f->why != TYPES_KNOWN ? f->why : TYPES_NO_OPERAND;
+	out->why = f->why != TYPES_KNOWN ? f->why : TYPES_NO_OPERAND;
 	if (f->why != TYPES_KNOWN)
 		return NULL;
-	i = first_answer(f, q->vaddr);
-	if (i == f->answer.n || f->answer.v[i].vaddr != q->vaddr)
+	bisect(i, f->answer.n, k, f->answer.v[k].vaddr >= vaddr);
+	if (i == f->answer.n || f->answer.v[i].vaddr != vaddr)
 		return NULL;
+	a = &f->answer.v[i];
 	/* of two operands, the one that is written, or read */
-	if (i + 1 < f->answer.n && f->answer.v[i + 1].vaddr == q->vaddr &&
-	    f->answer.v[i].store != q->store && f->answer.v[i + 1].store == q->store)
-		i++;
-	q->out->why = f->answer.v[i].why;
-	q->out->stack = f->answer.v[i].stack;
-	return q->out->why == TYPES_KNOWN ? &f->answer.v[i] : NULL;
-}
-
-static void ask(void *ctx)
-{
-	struct question *q = ctx;
-	struct types *t = q->t;
-	struct type_function *f = type_function_at(t, q->vaddr);
-	struct type_answer *a;
-
-	if (!f && is_linkage(t, q->vaddr))
-		*q->out = (struct types_access){
-			.type = "function *", .field = "", .type_size = 8, .size = 8
-		};
-	a = f ? answer_of(q, f) : NULL;
-	if (!a)
-		return;
-	if (!a->field)
-		a->field = type_field(t, &a->hit);
-	fill(t, &a->hit, a->field, q->out);
+	if (i + 1 < f->answer.n && a[1].vaddr == vaddr && a[0].store != store &&
+	    a[1].store == store)
+		a++;
+	out->why = a->why;
+	out->stack = a->stack;
+	return a->why == TYPES_KNOWN ? a : NULL;
 }
 
 /* At a place in an array of the type, or in one of it. */
-static void answer_place(const struct question *q, uint32_t type, uint64_t off)
+static void answer_place(struct types *t, uint32_t type, uint64_t off, unsigned width,
+			 struct types_access *out)
 {
-	struct effect_mem m = { .width = (uint8_t)(q->width < 255 ? q->width : 255) };
+	struct effect_mem m = { .width = (uint8_t)(width < 255 ? width : 255) };
 	struct type_hit h;
 
-	type_hit(q->t, type, (int64_t)off, REACH_ARRAY, &m, &h);
-	q->out->why = h.root == TYPE_NONE ? TYPES_MISFIT : TYPES_KNOWN;
+	type_hit(t, type, (int64_t)off, REACH_ARRAY, &m, &h);
+	out->why = h.root == TYPE_NONE ? TYPES_MISFIT : TYPES_KNOWN;
 	if (h.root != TYPE_NONE)
-		fill(q->t, &h, type_field(q->t, &h), q->out);
+		set_access(t, &h, type_field(t, &h), out);
 }
 
-static void ask_static(void *ctx)
+/* Locks the source; false: there is nothing to answer with, and out->why is set. */
+static bool begin_answer(struct types *t, bool instruction, struct types_access *out)
 {
-	struct question *q = ctx;
-	const struct type_static *x = type_static_at(q->t, q->vaddr);
-
-	q->out->why = TYPES_NO_VARIABLE;
-	if (x)
-		answer_place(q, x->type, q->vaddr - x->start);
-}
-
-static void ask_within(void *ctx)
-{
-	struct question *q = ctx;
-	struct type_function *f = type_function_at(q->t, q->vaddr);
-	const struct type_answer *a = f ? answer_of(q, f) : NULL;
-
-	if (a && q->off <= INT64_MAX)
-		answer_place(q, a->hit.root, q->off);
-}
-
-static int answer(struct question *q, void (*fn)(void *ctx), struct err *err)
-{
-	struct types *t = q->t;
-	bool read;
-
-	*q->out = (struct types_access){ .why = TYPES_NO_DEBUG };
+	*out = (struct types_access){ .why = TYPES_NO_DEBUG };
 	if (!t)
-		return 0;
-	if (!t->machine && fn != ask_static) {
-		q->out->why = TYPES_NO_DECODER;
-		return 0;
+		return false;
+	if (!t->machine && instruction) {
+		out->why = TYPES_NO_DECODER;
+		return false;
 	}
-	(void)pthread_mutex_lock(&t->source->lock);
-	read = src_read_dwarf(t->source, fn, q);
-	(void)pthread_mutex_unlock(&t->source->lock);
-	return !read || t->nomem ? err_nomem(err) : 0;
+	src_lock(t->source);
+	return true;
 }
 
 int types_at(struct types *t, uint64_t vaddr, bool store, struct types_access *out, struct err *err)
 {
-	struct question q = { .t = t, .vaddr = vaddr, .store = store, .out = out };
+	struct type_answer *a;
 
-	return answer(&q, ask, err);
+	(void)err;
+	if (!begin_answer(t, true, out))
+		return 0;
+	a = answer_at(t, vaddr, store, out);
+	if (a) {
+		if (!a->field)
+			a->field = type_field(t, &a->hit);
+		set_access(t, &a->hit, a->field, out);
+	} else if (!type_function_at(t, vaddr) && is_linkage(t, vaddr)) {
+		*out = (struct types_access){
+			.type = "function *", .field = "", .type_size = 8, .size = 8
+		};
+	}
+	src_unlock(t->source);
+	return 0;
 }
 
 int types_static(struct types *t, uint64_t vaddr, unsigned width, struct types_access *out,
 		 struct err *err)
 {
-	struct question q = { .t = t, .vaddr = vaddr, .width = width, .out = out };
+	const struct type_static *x;
 
-	return answer(&q, ask_static, err);
+	(void)err;
+	if (!begin_answer(t, false, out))
+		return 0;
+	x = type_static_at(t, vaddr);
+	out->why = TYPES_NO_VARIABLE;
+	if (x)
+		answer_place(t, x->type, vaddr - x->start, width, out);
+	src_unlock(t->source);
+	return 0;
 }
 
 int types_within(struct types *t, uint64_t vaddr, bool store, uint64_t off, unsigned width,
 		 struct types_access *out, struct err *err)
 {
-	struct question q = {
-		.t = t, .vaddr = vaddr, .store = store, .off = off, .width = width, .out = out
-	};
+	const struct type_answer *a;
 
-	return answer(&q, ask_within, err);
+	(void)err;
+	if (!begin_answer(t, true, out))
+		return 0;
+	a = answer_at(t, vaddr, store, out);
+	if (a && off <= INT64_MAX)
+		answer_place(t, a->hit.root, off, width, out);
+	src_unlock(t->source);
+	return 0;
 }

@@ -8,7 +8,7 @@ enum { FACT_MAX_INSNS = 4096 }; /* of a variable's range that are looked at */
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-/* The thread's pointer plus what a register holds. */
+/* The thread's pointer plus a register. */
 static struct value in_thread(const struct flow *w, const struct value *v)
 {
 	struct value out = { .kind = VALUE_THREAD, .indexed = v->indexed, .off = v->off };
@@ -58,7 +58,8 @@ struct value flow_address(const struct flow *w, const struct state *s, const str
 	return value_plus(*v, m->disp, m->indexed);
 }
 
-/* ---- what an access is to -------------------------------------------------------------------- */
+/* ---- the object of an access --------------------------------------------------------------------
+ */
 
 static void keep_better(const struct flow *w, struct type_hit *best, const struct type_hit *h)
 {
@@ -81,7 +82,7 @@ static void try_pointer(const struct flow *w, const struct value *v, const struc
 	uint64_t size = v->kind == VALUE_POINTER ? w->t->type.v[v->type].size : 0;
 	struct type_hit h;
 
-	/* a pointer into what is around a known scalar is no pointer to an array of it */
+	/* a pointer into the surroundings of a known scalar is no pointer to an array of it */
 	if (v->kind != VALUE_POINTER ||
 	    (!v->indexed && ((v->off < 0 && w->t->type.v[v->type].kind != TYPE_STRUCT) ||
 			     (v->off < m->disp && (uint64_t)v->off >= size))))
@@ -142,7 +143,7 @@ static void try_static(const struct flow *w, const struct value *at, const struc
 	keep_better(w, best, &h);
 }
 
-/* What the compiler made: tables of jumps, constants. */
+/* Data of the compiler: tables of jumps, constants. */
 static void try_made(const struct flow *w, const struct value *at, const struct effect_mem *m,
 		     struct type_hit *best)
 {
@@ -160,7 +161,7 @@ static void try_made(const struct flow *w, const struct value *at, const struct 
 }
 
 /* Code writes the register while it should hold the variable. */
-static bool is_overwritten(const struct flow *w, struct type_fact *f)
+static bool is_fact_overwritten(const struct flow *w, struct type_fact *f)
 {
 	size_t first = flow_insn_behind(w, f->lo);
 
@@ -175,7 +176,7 @@ static bool is_overwritten(const struct flow *w, struct type_fact *f)
 	return f->kept == FACT_OVERWRITTEN;
 }
 
-/* A variable is of another type than what the code has put into the register since. */
+/* A variable is of another type than the value that the code put into the register since. */
 static bool contradicts(const struct flow *w, const struct state *s, struct type_fact *f)
 {
 	const struct value *v = &s->reg[f->reg];
@@ -184,11 +185,10 @@ static bool contradicts(const struct flow *w, const struct state *s, struct type
 	       w->t->type.v[v->type].kind == TYPE_STRUCT &&
 	       w->t->type.v[f->value.type].kind == TYPE_STRUCT &&
 	       !value_is_part(w->t, &f->value, v) && !value_is_part(w->t, v, &f->value) &&
-	       is_overwritten(w, f);
+	       is_fact_overwritten(w, f);
 }
 
-/* The offset in a variable that lies in memory at a register; false: the access is to what is
- * beside it. */
+/* The offset in a variable that lies in memory at a register; false: the access is beside it. */
 static bool into_object(const struct flow *w, const struct type_fact *f, const struct effect_mem *m,
 			struct value *v)
 {
@@ -202,7 +202,7 @@ static bool into_object(const struct flow *w, const struct type_fact *f, const s
 	return v->off >= 0 && (uint64_t)v->off < y->size;
 }
 
-/* Variables in the registers of the operand, beside what is known of these. */
+/* Variables in the registers of the operand, besides their known values. */
 static void try_variables(const struct flow *w, const struct state *s, const struct effect_mem *m,
 			  struct type_hit *best)
 {

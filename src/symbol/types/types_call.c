@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * types_call - what calls return, and what they tell of their arguments: a value that is given to
+ * types_call - types of results and arguments of calls: a value that is given to
  * a parameter has its type.
  *
  * Arguments in registers, as the procedure call standards have them: pointers, references and
@@ -45,8 +45,7 @@ void type_call_of(struct types *t, const Dwarf_Die *function, struct type_call *
 	for (unsigned i = 0; i < EFFECT_ARGUMENTS; i++)
 		out->argument[i] = TYPE_NONE;
 	out->returned = type_of_attr(t, &of);
-	if (out->returned != TYPE_NONE && type_in_memory(t, out->returned) &&
-	    m->memory_result == m->argument[0])
+	if (type_in_memory(t, out->returned) && m->memory_result == m->argument[0])
 		out->argument[n++] = out->returned;
 	if (dwarf_child(&of, &die))
 		return;
@@ -55,7 +54,7 @@ void type_call_of(struct types *t, const Dwarf_Die *function, struct type_call *
 			uint32_t type = type_of_attr(t, &die);
 			struct value v;
 
-			if (type == TYPE_NONE || t->type.v[type].kind == TYPE_OPAQUE ||
+			if (t->type.v[type].kind == TYPE_OPAQUE ||
 			    t->type.v[type].kind == TYPE_STRUCT || t->type.v[type].size > 8)
 				return;
 			v = type_value(t, type);
@@ -66,21 +65,6 @@ void type_call_of(struct types *t, const Dwarf_Die *function, struct type_call *
 		if (dwarf_siblingof(&die, &die))
 			return;
 	}
-}
-
-/* Bytes can be of anything. */
-static bool is_telling(const struct types *t, uint32_t type)
-{
-	return type != TYPE_NONE && t->type.v[type].size > 1 &&
-	       t->type.v[type].kind != TYPE_OPAQUE && t->type.v[type].kind != TYPE_FUNCTION;
-}
-
-static const struct type_call *call_at(const struct flow *w, uint64_t pc)
-{
-	size_t at;
-
-	bisect(at, w->call.n, i, w->call.v[i].pc >= pc);
-	return at < w->call.n && w->call.v[at].pc == pc ? &w->call.v[at] : NULL;
 }
 
 /* A call through a pointer of a known type. */
@@ -96,7 +80,7 @@ static bool by_pointer(struct flow *w, const struct state *s, const struct effec
 	    w->t->type.v[h.leaf].kind != TYPE_POINTER)
 		return false;
 	to = type_target(w->t, h.leaf);
-	if (to == TYPE_NONE || w->t->type.v[to].kind != TYPE_FUNCTION)
+	if (w->t->type.v[to].kind != TYPE_FUNCTION)
 		return false;
 	type_call_of(w->t, &w->t->type.v[to].die, out);
 	return true;
@@ -105,11 +89,13 @@ static bool by_pointer(struct flow *w, const struct state *s, const struct effec
 static bool find_call(struct flow *w, const struct state *s, const struct effect *e,
 		      struct type_call *out)
 {
-	const struct type_call *c = call_at(w, e->vaddr + e->len);
+	uint64_t pc = e->vaddr + e->len;
 	const struct type_function *f;
+	size_t at;
 
-	if (c) {
-		*out = *c;
+	bisect(at, w->call.n, i, w->call.v[i].pc >= pc);
+	if (at < w->call.n && w->call.v[at].pc == pc) {
+		*out = w->call.v[at];
 		return true;
 	}
 	f = e->has_target ? type_function_at(w->t, e->target) : NULL;
@@ -121,8 +107,6 @@ static bool find_call(struct flow *w, const struct state *s, const struct effect
 
 static struct value returned(const struct flow *w, const struct type_call *c)
 {
-	if (c->returned == TYPE_NONE)
-		return (struct value){ .kind = VALUE_UNKNOWN };
 	if (type_in_memory(w->t, c->returned) && w->t->machine->memory_result_is_back)
 		return (struct value){ .kind = VALUE_POINTER, .type = c->returned };
 	return type_value(w->t, c->returned);
@@ -138,7 +122,7 @@ static void learn_argument(struct flow *w, const struct value *v, uint32_t type)
 		flow_learn(w, v, &is);
 }
 
-/* Of what gets the address of a thread-local variable; false: the call is another one. */
+/* A call that gets the address of a thread-local variable; false: the call is another one. */
 static bool gets_thread_local(struct flow *w, struct state *s)
 {
 	const struct effect_machine *m = w->t->machine;
@@ -174,9 +158,14 @@ void flow_call(struct flow *w, struct state *s, size_t insn)
 		return;
 	if (find_call(w, s, &w->insn.v[insn], &c)) {
 		v = returned(w, &c);
-		for (unsigned i = 0; i < m->arguments; i++)
-			if (is_telling(w->t, c.argument[i]))
-				learn_argument(w, &s->reg[m->argument[i]], c.argument[i]);
+		for (unsigned i = 0; i < m->arguments; i++) {
+			uint32_t type = c.argument[i];
+			const struct type *y = type == TYPE_NONE ? NULL : &w->t->type.v[type];
+
+			/* bytes can be of anything */
+			if (y && y->size > 1 && y->kind != TYPE_OPAQUE && y->kind != TYPE_FUNCTION)
+				learn_argument(w, &s->reg[m->argument[i]], type);
+		}
 	}
 	if (v.kind == VALUE_UNKNOWN || value_is_void(w->t, &v))
 		v = flow_origin(w, insn);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/xalloc.h"
 #include "symbol/types/types_int.h"
 
 /* ---- from a DIE to a type -------------------------------------------------------------------- */
@@ -25,7 +26,7 @@ static bool is_wrapper(int tag)
 	}
 }
 
-static enum type_kind kind_of(int tag)
+static enum type_kind type_kind_of_tag(int tag)
 {
 	switch (tag) {
 	case DW_TAG_base_type:
@@ -50,7 +51,7 @@ static enum type_kind kind_of(int tag)
 }
 
 /* The type that a DIE refers to; *alias: the last typedef's name on the way. */
-static Dwarf_Die follow(Dwarf_Die die, const char **alias)
+static Dwarf_Die unwrap_type(Dwarf_Die die, const char **alias)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die none;
@@ -65,7 +66,7 @@ static Dwarf_Die follow(Dwarf_Die die, const char **alias)
 	return is_wrapper(dwarf_tag(&die)) ? none : die;
 }
 
-static uint64_t size_of(struct type *y)
+static uint64_t type_size_of(struct type *y)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word v;
@@ -113,30 +114,22 @@ uint32_t type_of_die(struct types *t, const Dwarf_Die *from)
 	bool fresh;
 
 	if (die.addr)
-		die = follow(die, &alias);
-	if (die.addr && kind_of(dwarf_tag(&die)) == TYPE_STRUCT &&
+		die = unwrap_type(die, &alias);
+	if (die.addr && type_kind_of_tag(dwarf_tag(&die)) == TYPE_STRUCT &&
 	    dwarf_hasattr(&die, DW_AT_declaration))
 		type_define(t, &die);
-	at = u64map_at(&t->by_die, (uint64_t)(uintptr_t)die.addr, &fresh);
-	if (!at || (fresh && t->type.n >= TYPE_NONE - 1)) {
-		t->nomem = true;
-		return TYPE_NONE;
-	}
-	if (!fresh)
+	at = u64map_xat(&t->by_die, (uint64_t)(uintptr_t)die.addr, &fresh);
+	if (!fresh || t->type.n >= TYPE_NONE - 1)
 		return (uint32_t)*at;
 	*at = t->type.n;
-	y = vec_add(&t->type);
-	if (!y) {
-		t->nomem = true;
-		return TYPE_NONE;
-	}
+	y = vec_xadd(&t->type);
 	*y = (struct type){ .die = die, .alias = alias, .target = TYPE_NONE };
 	if (!die.addr)
 		return (uint32_t)*at;
-	y->kind = kind_of(dwarf_tag(&die));
+	y->kind = type_kind_of_tag(dwarf_tag(&die));
 	if (dwarf_hasattr(&die, DW_AT_declaration))
 		y->kind = TYPE_OPAQUE;
-	y->size = size_of(y);
+	y->size = type_size_of(y);
 	return (uint32_t)*at;
 }
 
@@ -163,15 +156,11 @@ uint32_t type_target(struct types *t, uint32_t id)
 	    t->type.v[id].kind == TYPE_STRUCT)
 		return target;
 	target = type_of_attr(t, &die);
-	if (target == TYPE_NONE)
-		return target;
 	/* an array of arrays is one of their elements */
 	for (int i = 0; array && t->type.v[target].kind == TYPE_ARRAY && i < SRC_MAX_CHAIN; i++) {
 		Dwarf_Die inner = t->type.v[target].die;
 
 		target = type_of_attr(t, &inner);
-		if (target == TYPE_NONE)
-			return target;
 	}
 	if (target == id || (array && t->type.v[target].kind == TYPE_ARRAY)) {
 		memset(&die, 0, sizeof(die));
@@ -181,7 +170,7 @@ uint32_t type_target(struct types *t, uint32_t id)
 	y = &t->type.v[id];
 	y->target = target;
 	y->target_read = true;
-	if (n && target != TYPE_NONE && t->type.v[target].size < INT64_MAX / n)
+	if (n && t->type.v[target].size < INT64_MAX / n)
 		y->size = n * t->type.v[target].size;
 	return target;
 }
@@ -194,13 +183,13 @@ bool type_is_declared(struct types *t, uint32_t pointer)
 
 	if (!dwarf_attr(&die, DW_AT_type, &attr) || !dwarf_formref_die(&attr, &die))
 		return false;
-	die = follow(die, &alias);
+	die = unwrap_type(die, &alias);
 	return die.addr && dwarf_hasattr(&die, DW_AT_declaration);
 }
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-static bool number_of(Dwarf_Die *die, unsigned name, uint64_t *v)
+static bool number_attr(Dwarf_Die *die, unsigned name, uint64_t *v)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word word;
@@ -221,7 +210,7 @@ static bool member_offset(Dwarf_Die *die, uint64_t *off)
 	*off = 0;
 	if (!dwarf_attr(die, DW_AT_data_member_location, &attr))
 		return true;
-	if (!number_of(die, DW_AT_data_member_location, off)) {
+	if (!number_attr(die, DW_AT_data_member_location, off)) {
 		if (dwarf_getlocation(&attr, &op, &n) || n != 1 || op->atom != DW_OP_plus_uconst)
 			return false;
 		*off = op->number;
@@ -235,13 +224,13 @@ static bool place_bits(const struct types *t, Dwarf_Die *die, struct type_member
 {
 	uint64_t bits, from = 0, storage = t->type.v[m->type].size;
 
-	if (!number_of(die, DW_AT_bit_size, &bits))
+	if (!number_attr(die, DW_AT_bit_size, &bits))
 		return true;
 	if (!bits || bits > UINT8_MAX - 7)
 		return false;
-	if (!number_of(die, DW_AT_data_bit_offset, &from) &&
-	    number_of(die, DW_AT_bit_offset, &from)) {
-		(void)number_of(die, DW_AT_byte_size, &storage);
+	if (!number_attr(die, DW_AT_data_bit_offset, &from) &&
+	    number_attr(die, DW_AT_bit_offset, &from)) {
+		(void)number_attr(die, DW_AT_byte_size, &storage);
 		from = 8 * storage - from - bits;
 	}
 	if (storage > UINT32_MAX || (int64_t)from < 0 || from > INT64_MAX / 16)
@@ -252,12 +241,7 @@ static bool place_bits(const struct types *t, Dwarf_Die *die, struct type_member
 	return true;
 }
 
-static bool is_static(Dwarf_Die *die)
-{
-	return dwarf_hasattr(die, DW_AT_external) || dwarf_hasattr(die, DW_AT_declaration);
-}
-
-/* The storage of a C++ library's node, which is bytes to the compiler: what its template says. */
+/* The storage of a C++ library's node, which is bytes to the compiler: its template parameter. */
 static bool read_storage(struct types *t, Dwarf_Die *top, struct type_member *m)
 {
 	const char *name = dwarf_diename(top);
@@ -270,7 +254,7 @@ static bool read_storage(struct types *t, Dwarf_Die *top, struct type_member *m)
 	for (int i = 0; i < SRC_MAX_CHAIN; i++) {
 		if (dwarf_tag(&die) == DW_TAG_template_type_parameter) {
 			*m = (struct type_member){ .type = type_of_attr(t, &die) };
-			return m->type != TYPE_NONE;
+			return true;
 		}
 		if (dwarf_siblingof(&die, &die))
 			return false;
@@ -278,7 +262,7 @@ static bool read_storage(struct types *t, Dwarf_Die *top, struct type_member *m)
 	return false;
 }
 
-static int read_members(struct types *t, uint32_t id)
+static void read_members(struct types *t, uint32_t id)
 {
 	struct type_member storage;
 	Dwarf_Die die, top = t->type.v[id].die;
@@ -286,41 +270,33 @@ static int read_members(struct types *t, uint32_t id)
 
 	t->type.v[id].members_read = true;
 	if (read_storage(t, &top, &storage)) {
-		if (vec_push(&t->member, storage))
-			return -1;
+		vec_xpush(&t->member, storage);
 	} else if (!dwarf_child(&top, &die)) {
 		do {
 			int tag = dwarf_tag(&die);
 			struct type_member m = { .name = NULL };
 
 			if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
-			    is_static(&die) || !member_offset(&die, &m.offset))
+			    dwarf_hasattr(&die, DW_AT_external) ||
+			    dwarf_hasattr(&die, DW_AT_declaration) ||
+			    !member_offset(&die, &m.offset))
 				continue;
 			m.name = tag == DW_TAG_member ? dwarf_diename(&die) : NULL;
 			m.type = type_of_attr(t, &die);
-			if (m.type == TYPE_NONE)
-				return -1;
-			if (place_bits(t, &die, &m) && vec_push(&t->member, m))
-				return -1;
+			if (place_bits(t, &die, &m))
+				vec_xpush(&t->member, m);
 		} while (t->member.n - first < TYPES_MAX_MEMBERS && !dwarf_siblingof(&die, &die));
 	}
 	t->type.v[id].first = first;
 	t->type.v[id].n = t->member.n - first;
-	return 0;
 }
 
-bool type_members(struct types *t, uint32_t id, size_t *first, size_t *n)
+size_t type_members(struct types *t, uint32_t id, size_t *first)
 {
-	*first = *n = 0;
-	if (t->type.v[id].kind != TYPE_STRUCT)
-		return true;
-	if (!t->type.v[id].members_read && read_members(t, id)) {
-		t->nomem = true;
-		return false;
-	}
-	*n = t->type.v[id].n;
+	if (t->type.v[id].kind == TYPE_STRUCT && !t->type.v[id].members_read)
+		read_members(t, id);
 	*first = t->type.v[id].first;
-	return true;
+	return t->type.v[id].n;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -334,18 +310,18 @@ struct value type_value(struct types *t, uint32_t id)
 		uint32_t next = TYPE_NONE;
 		size_t k, n;
 
-		if (t->type.v[id].size != 8 || !type_members(t, id, &k, &n))
+		if (t->type.v[id].size != 8)
 			return none;
-		for (; n && next == TYPE_NONE; n--, k++)
+		for (n = type_members(t, id, &k); n && next == TYPE_NONE; n--, k++)
 			if (!t->member.v[k].offset && t->type.v[t->member.v[k].type].size == 8)
 				next = t->member.v[k].type;
 		if (next == TYPE_NONE)
 			return none;
 		id = next;
 	}
-	if (t->type.v[id].kind != TYPE_POINTER || type_target(t, id) == TYPE_NONE)
+	if (t->type.v[id].kind != TYPE_POINTER)
 		return none;
-	return (struct value){ .kind = VALUE_POINTER, .type = t->type.v[id].target };
+	return (struct value){ .kind = VALUE_POINTER, .type = type_target(t, id) };
 }
 
 bool type_in_memory(const struct types *t, uint32_t id)
@@ -365,11 +341,115 @@ bool type_has_end(struct types *t, uint32_t id)
 {
 	size_t first, n;
 
-	if (!t->type.v[id].die.addr || type_is_c(&t->type.v[id].die) ||
-	    !type_members(t, id, &first, &n))
+	if (!t->type.v[id].die.addr || type_is_c(&t->type.v[id].die))
 		return false;
+	n = type_members(t, id, &first);
 	for (size_t i = first; i < first + n; i++)
 		if (t->member.v[i].name && !strncmp(t->member.v[i].name, "_vptr", 5))
 			return false;
 	return true;
+}
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+bool type_is_c(const Dwarf_Die *die)
+{
+	Dwarf_Die unit;
+	int language = dwarf_cu_die(die->cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL)
+			       ? dwarf_srclang(&unit)
+			       : 0;
+
+	return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 ||
+	       language == DW_LANG_C11;
+}
+
+static const char *type_keyword(const Dwarf_Die *die)
+{
+	Dwarf_Die d = *die;
+
+	switch (dwarf_tag(&d)) {
+	case DW_TAG_structure_type:
+		return "struct ";
+	case DW_TAG_union_type:
+		return "union ";
+	case DW_TAG_enumeration_type:
+		return "enum ";
+	default:
+		return "";
+	}
+}
+
+static const char *plain_type_name(struct types *t, const struct type *y)
+{
+	Dwarf_Die die = y->die;
+	const char *name = die.addr ? dwarf_diename(&die) : NULL;
+	const uint64_t *scope = u64map_find(&t->scope, (uint64_t)(uintptr_t)die.addr);
+
+	if (!die.addr)
+		return "void";
+	if (!name)
+		return y->alias ? arena_xstrdup(&t->arena, y->alias)
+				: arena_xprintf(&t->arena, "%s(anonymous)", type_keyword(&die));
+	if (scope)
+		return arena_xprintf(&t->arena, "%s%s", (const char *)(uintptr_t)*scope, name);
+	return arena_xprintf(&t->arena, "%s%s", type_is_c(&die) ? type_keyword(&die) : "", name);
+}
+
+static const char *name_nested_type(struct types *t, uint32_t id, int depth)
+{
+	const char *name = t->type.v[id].name, *target;
+	enum type_kind kind = t->type.v[id].kind;
+	Dwarf_Die die = t->type.v[id].die;
+
+	if (name)
+		return name;
+	if (kind == TYPE_POINTER || kind == TYPE_ARRAY) {
+		uint32_t to = type_target(t, id);
+
+		target = depth < TYPES_MAX_NEST ? name_nested_type(t, to, depth + 1) : "...";
+		name = arena_xprintf(&t->arena, "%s%s", target,
+				     kind == TYPE_ARRAY			      ? "[]"
+				     : dwarf_tag(&die) == DW_TAG_pointer_type ? " *"
+									      : " &");
+	} else if (kind == TYPE_FUNCTION) {
+		name = "function";
+	} else {
+		name = plain_type_name(t, &t->type.v[id]);
+	}
+	t->type.v[id].name = name;
+	return name;
+}
+
+const char *type_name(struct types *t, uint32_t id)
+{
+	return name_nested_type(t, id, 0);
+}
+
+bool type_same(struct types *t, uint32_t a, uint32_t b)
+{
+	const struct type *x = &t->type.v[a], *y = &t->type.v[b];
+	if (a == b || x->kind != TYPE_STRUCT || y->kind != TYPE_STRUCT || x->size != y->size ||
+	    x->die.cu == y->die.cu)
+		return a == b;
+	return !strcmp(type_name(t, a), type_name(t, b));
+}
+
+uint32_t type_made(struct types *t, enum type_made made, unsigned width)
+{
+	static const char *const names[] = {
+		[TYPE_MADE_TABLE] = "jump table", [TYPE_MADE_CONSTANT] = "constant"
+	};
+	struct type y = {
+		.name = names[made], .size = width, .kind = TYPE_SCALAR, .target = TYPE_NONE
+	};
+
+	if (!width || width > TYPES_MAX_WIDTH)
+		return TYPE_NONE;
+	if (!t->made[made][width]) {
+		if (t->type.n >= TYPE_NONE - 1)
+			return TYPE_NONE;
+		vec_xpush(&t->type, y);
+		t->made[made][width] = (uint32_t)t->type.n;
+	}
+	return t->made[made][width] - 1;
 }

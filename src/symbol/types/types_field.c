@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/xalloc.h"
 #include "symbol/types/types_int.h"
 
 enum { FIT_NONE, FIT_PADDING, FIT_INSIDE, FIT_SEVERAL, FIT_PART, FIT_EXACT };
@@ -35,7 +36,7 @@ struct search {
 };
 
 /* Of an access `off` bytes into a type that is no structure or array. */
-static int fit(const struct search *s, const struct type *y, uint64_t off)
+static int fit_of_access(const struct search *s, const struct type *y, uint64_t off)
 {
 	if (!s->width || (!off && y->size == s->width))
 		return FIT_EXACT;
@@ -45,19 +46,19 @@ static int fit(const struct search *s, const struct type *y, uint64_t off)
 }
 
 /* Pointers to different objects. */
-static bool differ(struct types *t, uint32_t a, uint32_t b)
+static bool point_to_different(struct types *t, uint32_t a, uint32_t b)
 {
 	return t->type.v[a].kind == TYPE_POINTER && t->type.v[b].kind == TYPE_POINTER &&
 	       type_target(t, a) != type_target(t, b);
 }
 
-/* What a unit only declares, its code cannot get into. */
-static void add_choice(struct types *t, uint32_t pointer, struct type_choice *c)
+/* Code cannot get into a structure that its unit only declares. */
+static void add_pointer_choice(struct types *t, uint32_t pointer, struct type_choice *c)
 {
 	uint32_t to = type_target(t, pointer);
 
-	if (to == TYPE_NONE || t->type.v[to].kind == TYPE_OPAQUE ||
-	    t->type.v[to].kind == TYPE_FUNCTION || type_is_declared(t, pointer))
+	if (t->type.v[to].kind == TYPE_OPAQUE || t->type.v[to].kind == TYPE_FUNCTION ||
+	    type_is_declared(t, pointer))
 		return;
 	for (unsigned i = 0; i < c->n && i < TYPES_MAX_CHOICE; i++)
 		if (c->type[i] == to)
@@ -76,14 +77,15 @@ static unsigned elements(const size_t *path, unsigned n)
 	return res;
 }
 
-static void take(struct search *s, uint32_t leaf, uint64_t start, int score, unsigned depth)
+static void keep_best_field(struct search *s, uint32_t leaf, uint64_t start, int score,
+			    unsigned depth)
 {
 	bool same = score == s->score && score && start == s->start && leaf != s->leaf;
 
 	if (s->choice && score == FIT_EXACT && s->t->type.v[leaf].kind == TYPE_POINTER)
-		add_choice(s->t, leaf, s->choice);
+		add_pointer_choice(s->t, leaf, s->choice);
 	if (same)
-		s->several |= differ(s->t, s->leaf, leaf);
+		s->several |= point_to_different(s->t, s->leaf, leaf);
 	/* code that gets to one place of an array is rarer than code that gets to a member */
 	if (score < s->score ||
 	    (score == s->score &&
@@ -119,13 +121,13 @@ static void take_bits(struct search *s, uint32_t parent, size_t member, uint64_t
 	s->path[depth] = member;
 	if (!fits || fits <= s->score)
 		return;
-	take(s, m->type, start + m->offset, fits, depth + 1);
+	keep_best_field(s, m->type, start + m->offset, fits, depth + 1);
 	s->bits_of = parent;
 	s->bits_off = off;
 }
 
 /* The access is `off` bytes into a `type` that begins at `start` of the root. */
-static void search(struct search *s, uint32_t type, uint64_t start, uint64_t off, unsigned depth)
+static void search_in(struct search *s, uint32_t type, uint64_t start, uint64_t off, unsigned depth)
 {
 	struct types *t = s->t;
 	const struct type *y = &t->type.v[type];
@@ -135,21 +137,21 @@ static void search(struct search *s, uint32_t type, uint64_t start, uint64_t off
 		return;
 	if (y->kind == TYPE_ARRAY) {
 		uint32_t to = type_target(t, type);
-		uint64_t size = to == TYPE_NONE ? 0 : t->type.v[to].size;
+		uint64_t size = t->type.v[to].size;
 
 		s->path[depth] = ELEMENT;
 		if (size)
-			search(s, to, start, off % size, depth + 1);
+			search_in(s, to, start, off % size, depth + 1);
 		return;
 	}
 	if (y->kind != TYPE_STRUCT) {
 		if (y->kind != TYPE_OPAQUE || off < y->size)
-			take(s, type, start, fit(s, y, off), depth);
+			keep_best_field(s, type, start, fit_of_access(s, y, off), depth);
 		return;
 	}
-	take(s, type, start, !off && y->size == s->width ? FIT_SEVERAL : FIT_PADDING, depth);
-	if (!type_members(t, type, &first, &n))
-		return;
+	keep_best_field(s, type, start, !off && y->size == s->width ? FIT_SEVERAL : FIT_PADDING,
+			depth);
+	n = type_members(t, type, &first);
 	for (size_t i = 0; i < n && s->left; i++) {
 		struct type_member x = t->member.v[first + i];
 		bool open;
@@ -165,16 +167,16 @@ static void search(struct search *s, uint32_t type, uint64_t start, uint64_t off
 		if (!open && off - x.offset >= t->type.v[x.type].size)
 			continue;
 		s->path[depth] = first + i;
-		search(s, x.type, start + x.offset, off - x.offset, depth + 1);
+		search_in(s, x.type, start + x.offset, off - x.offset, depth + 1);
 	}
 }
 
 /* Ends in an array without a length: accesses behind the size are to that. */
 static bool ends_open(struct types *t, uint32_t type, int64_t off)
 {
-	size_t first, n;
+	size_t first, n = type_members(t, type, &first);
 
-	if (!type_members(t, type, &first, &n) || !n)
+	if (!n)
 		return false;
 	n += first - 1;
 	(void)type_target(t, t->member.v[n].type);
@@ -183,8 +185,8 @@ static bool ends_open(struct types *t, uint32_t type, int64_t off)
 	       (uint64_t)off >= t->member.v[n].offset;
 }
 
-static void begin(struct search *s, struct types *t, uint32_t root, uint64_t off,
-		  const struct effect_mem *m)
+static void search_field(struct search *s, struct types *t, uint32_t root, uint64_t off,
+			 const struct effect_mem *m, struct type_choice *choice)
 {
 	*s = (struct search){ .t = t,
 			      .root = root,
@@ -193,8 +195,9 @@ static void begin(struct search *s, struct types *t, uint32_t root, uint64_t off
 			      .vector = m && m->vector,
 			      .left = TYPES_MAX_FIELDS,
 			      .leaf = TYPE_NONE,
-			      .bits_of = TYPE_NONE };
-	search(s, root, 0, off, 0);
+			      .bits_of = TYPE_NONE,
+			      .choice = choice };
+	search_in(s, root, 0, off, 0);
 }
 
 /* The next bit-field that fits as well as the best one, from *i on; NULL: none. */
@@ -202,8 +205,9 @@ static const struct type_member *next_bits(const struct search *s, size_t *i)
 {
 	size_t first, n;
 
-	if (s->bits_of == TYPE_NONE || !type_members(s->t, s->bits_of, &first, &n))
+	if (s->bits_of == TYPE_NONE)
 		return NULL;
+	n = type_members(s->t, s->bits_of, &first);
 	while (*i < n) {
 		const struct type_member *m = &s->t->member.v[first + (*i)++];
 
@@ -246,8 +250,6 @@ void type_hit(struct types *t, uint32_t type, int64_t off, enum type_reach reach
 	*out = (struct type_hit){ .root = TYPE_NONE };
 	for (int i = 0; i < SRC_MAX_CHAIN && t->type.v[type].kind == TYPE_ARRAY; i++) {
 		type = type_target(t, type);
-		if (type == TYPE_NONE)
-			return;
 		reach = REACH_ARRAY;
 	}
 	size = t->type.v[type].size;
@@ -271,9 +273,9 @@ void type_hit(struct types *t, uint32_t type, int64_t off, enum type_reach reach
 			return;
 		at = (uint64_t)(rest < 0 ? rest + (int64_t)size : rest);
 	}
-	begin(&s, t, type, at, m);
-	/* a field of a structure as it is loaded can be narrower or wider; what a pointer to a
-	 * scalar points to cannot be wider: bytes that are read in words are mostly something else,
+	search_field(&s, t, type, at, m, NULL);
+	/* a field of a structure as it is loaded can be narrower or wider; the target of a pointer
+	 * to a scalar cannot be wider: bytes that are read in words are mostly something else,
 	 * which the source casts them to */
 	if (!s.score || (t->type.v[type].kind != TYPE_STRUCT && s.score == FIT_INSIDE))
 		return;
@@ -304,15 +306,7 @@ bool type_choice(struct types *t, const struct type_hit *h, struct type_choice *
 	struct search s;
 
 	*out = (struct type_choice){ .n = 0 };
-	s = (struct search){ .t = t,
-			     .root = h->root,
-			     .off = h->off,
-			     .width = m.width,
-			     .left = TYPES_MAX_FIELDS,
-			     .leaf = TYPE_NONE,
-			     .bits_of = TYPE_NONE,
-			     .choice = out };
-	search(&s, h->root, 0, h->off, 0);
+	search_field(&s, t, h->root, h->off, &m, out);
 	return out->n > 0 && out->n <= TYPES_MAX_CHOICE;
 }
 
@@ -332,7 +326,7 @@ void type_choose(struct types *t, struct type_choice *c, int64_t off, const stru
 }
 
 /* "a", or "a|b": an access to bits of both. */
-static void put_bits(struct buf *b, const struct search *s)
+static void put_bit_fields(struct buf *b, const struct search *s)
 {
 	const struct type_member *m;
 	unsigned n = 0;
@@ -348,16 +342,16 @@ static void put_bits(struct buf *b, const struct search *s)
 const char *type_field(struct types *t, const struct type_hit *h)
 {
 	struct buf b = BUF_INIT;
-	const char *out = NULL;
+	const char *out;
 	struct search s;
 	struct effect_mem m = { .width = h->width, .vector = h->vector };
 
-	begin(&s, t, h->root, h->off, &m); /* the same search again */
+	search_field(&s, t, h->root, h->off, &m, NULL); /* the same search again */
 	for (unsigned i = 0; i < s.best_n; i++) {
 		const char *name = s.best[i] == ELEMENT ? NULL : t->member.v[s.best[i]].name;
 
 		if (i + 1 == s.best_n && s.bits_of != TYPE_NONE) {
-			put_bits(&b, &s);
+			put_bit_fields(&b, &s);
 			break;
 		}
 		if (s.best[i] == ELEMENT)
@@ -365,10 +359,8 @@ const char *type_field(struct types *t, const struct type_hit *h)
 		else if (name)
 			buf_printf(&b, "%s%s", b.len ? "." : "", name);
 	}
-	if (!buf_error(&b, NULL))
-		out = arena_strdup(&t->arena, buf_str(&b));
+	out = arena_xstrdup(&t->arena, buf_str(&b));
 	buf_free(&b);
-	t->nomem |= !out;
 	return out;
 }
 
@@ -377,10 +369,8 @@ static uint32_t member_at(struct types *t, uint32_t type, uint64_t *off)
 {
 	uint32_t found = TYPE_NONE;
 	uint64_t rest = 0, most = 0;
-	size_t first, n;
+	size_t first, n = type_members(t, type, &first);
 
-	if (!type_members(t, type, &first, &n))
-		return TYPE_NONE;
 	for (size_t i = first; i < first + n; i++) {
 		struct type_member m = t->member.v[i];
 		uint64_t size;
@@ -411,7 +401,7 @@ unsigned type_chain(struct types *t, uint32_t type, int64_t off,
 	while (off >= 0 && type != TYPE_NONE && n < TYPES_MAX_NEST) {
 		if (t->type.v[type].kind == TYPE_ARRAY) {
 			uint32_t to = type_target(t, type);
-			uint64_t size = to == TYPE_NONE ? 0 : t->type.v[to].size;
+			uint64_t size = t->type.v[to].size;
 
 			if (!size)
 				break;

@@ -1,44 +1,134 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * types_flow - what registers hold at each instruction of a function, and so what its memory
- * operands are.
+ * types_flow - values of registers at each instruction of a function, and so the types of its
+ * memory operands.
  *
- * Forward over basic blocks until nothing changes. Where paths meet, what differs is not known;
- * pointers into one array, a number of elements apart, are one with an unknown index. Variables
- * that DWARF has in a register fill what is not known, and replace what is known where their range
- * begins. What is not known where it is made, but is later copied to a variable or a field with a
- * type, has that type from the start in the next round. Tables of jumps lead to blocks as branches
- * do; blocks that only other indirect jumps or exceptions reach begin with what registers hold at
- * those jumps, or at calls.
+ * Forward over basic blocks until nothing changes. Where paths meet, values that differ become
+ * unknown; pointers into one array, a number of elements apart, are one with an unknown index.
+ * Variables that DWARF has in a register fill unknown values, and replace known ones where their
+ * range begins. A value that is unknown where it is made, but later copied to a variable or a field
+ * with a type, has that type from the start in the next round. Tables of jumps lead to blocks as
+ * branches do; blocks that only other indirect jumps or exceptions reach begin with the registers
+ * of those jumps, or at calls.
  */
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
+#include "base/xalloc.h"
 #include "symbol/insn/decode.h"
 #include "symbol/types/types_state.h"
+
+static int effect_by_vaddr(const void *a, const void *b)
+{
+	const struct effect *x = a, *y = b;
+
+	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
+}
+
+size_t flow_insn_behind(const struct flow *w, uint64_t vaddr)
+{
+	size_t at;
+
+	bisect(at, w->insn.n, i, w->insn.v[i].vaddr >= vaddr);
+	return at;
+}
+
+size_t flow_insn_at(const struct flow *w, uint64_t vaddr)
+{
+	size_t i = flow_insn_behind(w, vaddr);
+
+	return i < w->insn.n && w->insn.v[i].vaddr == vaddr ? i : SIZE_MAX;
+}
+
+static void flow_read_code(struct flow *w)
+{
+	for (size_t i = 0; i < w->f->n_ranges; i++) {
+		const struct type_range *r = &w->t->own.v[w->f->first_range + i];
+		uint64_t len = r->hi - r->lo;
+		const uint8_t *p = disasm_code_at(w->t->code, r->lo, &len);
+
+		for (uint64_t at = 0; p && at < len && w->insn.n <= TYPES_MAX_INSNS;) {
+			struct effect *e = vec_xadd(&w->insn);
+
+			effect_decode(w->t->decoder, p + at, (size_t)(len - at), r->lo + at, e);
+			at += e->len;
+		}
+	}
+	vec_sort(&w->insn, effect_by_vaddr);
+}
+
+/* Instruction i + 1 lies right behind i. */
+static bool flow_follows(const struct flow *w, size_t i)
+{
+	return i + 1 < w->insn.n && w->insn.v[i + 1].vaddr == w->insn.v[i].vaddr + w->insn.v[i].len;
+}
+
+static void flow_forget_blocks(struct flow *w)
+{
+	for (size_t i = 0; i < w->block.n; i++) {
+		free(w->block.v[i].in);
+		w->block.v[i].in = NULL;
+		w->block.v[i].visits = 0;
+	}
+	w->jumps.any = w->calls.any = w->learnt = w->tables_found = false;
+}
+
+/* A block begins at targets and behind jumps. */
+static void flow_make_blocks(struct flow *w)
+{
+	uint8_t *leader = xcalloc(w->insn.n + 1, 1);
+
+	flow_forget_blocks(w);
+	w->block.n = 0;
+	free(w->block_of);
+	vec_each (&w->table, const struct flow_table *, x) {
+		for (size_t k = 0; k < x->n; k++) {
+			size_t to = flow_jump_to(w, x, k);
+
+			if (to != SIZE_MAX)
+				leader[to] = 1;
+		}
+	}
+	w->block_of = xcalloc(w->insn.n + 1, sizeof(*w->block_of));
+	for (size_t i = 0; i < w->insn.n; i++) {
+		const struct effect *e = &w->insn.v[i];
+		size_t to = e->has_target && e->flow != INSN_CALL ? flow_insn_at(w, e->target)
+								  : SIZE_MAX;
+
+		leader[i] |= !i || !flow_follows(w, i - 1);
+		if (to != SIZE_MAX)
+			leader[to] = 1;
+		if (e->flow != INSN_OTHER && e->flow != INSN_CALL)
+			leader[i + 1] = 1;
+	}
+	for (size_t i = 0; i < w->insn.n; i++) {
+		if (leader[i])
+			vec_xpush(&w->block, ((struct flow_block){ .first = i }));
+		w->block_of[i] = (uint32_t)(w->block.n - 1);
+		vec_last(&w->block)->end = i + 1;
+	}
+	free(leader);
+}
+
+/* ---- states of blocks ---------------------------------------------------------------------- */
 
 #define STEPS_OF_MERGING 16u /* a state takes as long as so many instructions */
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static int enter(struct flow *w, size_t block, const struct state *s)
+static void enter_block(struct flow *w, size_t block, const struct state *s)
 {
 	struct flow_block *b = &w->block.v[block];
 
-	if (!b->in) {
-		b->in = malloc(sizeof(*b->in));
-		if (!b->in)
-			return -1;
-		*b->in = *s;
-	} else if (b->visits >= TYPES_MAX_VISITS || !state_merge(w, block, b->in, s)) {
-		return 0;
-	}
-	if (!b->queued) {
-		b->queued = true;
-		return vec_push(&w->queue, (uint32_t)block);
-	}
-	return 0;
+	if (!b->in)
+		b->in = xmemdup(s, sizeof(*s));
+	else if (b->visits >= TYPES_MAX_VISITS || !state_merge(w, block, b->in, s))
+		return;
+	if (!b->queued)
+		vec_xpush(&w->queue, (uint32_t)block);
+	b->queued = true;
 }
 
 static void note_escape(struct flow *w, struct flow_escape *x, const struct state *s,
@@ -56,37 +146,30 @@ static void note_escape(struct flow *w, struct flow_escape *x, const struct stat
 	x->any = true;
 }
 
-/* By a table; what else it may lead to begins with what registers hold here. */
-static int jump(struct flow *w, const struct state *s, size_t insn)
+/* By a table; other targets begin with the registers of here. */
+static void jump_by_table(struct flow *w, const struct state *s, size_t insn)
 {
-	const struct flow_table *x;
+	const struct flow_table *x = flow_jump(w, s, insn);
 
-	if (flow_jump(w, s, insn, &x))
-		return -1;
-	if (!x)
+	if (!x) {
 		note_escape(w, &w->jumps, s, 0);
-	if (x && x->n * STEPS_OF_MERGING > w->steps) {
-		w->f->why = TYPES_TOO_LARGE;
-		return 0;
+		return;
 	}
-	w->steps -= x ? x->n * STEPS_OF_MERGING : 0;
-	for (size_t i = 0; x && i < x->n; i++) {
+	if (x->n * STEPS_OF_MERGING > w->steps) {
+		w->f->why = TYPES_TOO_LARGE;
+		return;
+	}
+	w->steps -= x->n * STEPS_OF_MERGING;
+	for (size_t i = 0; i < x->n; i++) {
 		size_t to = flow_jump_to(w, x, i);
 
 		/* of a table that is new, blocks do not begin there yet */
-		if (to != SIZE_MAX && w->block.v[w->block_of[to]].first == to &&
-		    enter(w, w->block_of[to], s))
-			return -1;
+		if (to != SIZE_MAX && w->block.v[w->block_of[to]].first == to)
+			enter_block(w, w->block_of[to], s);
 	}
-	return 0;
 }
 
-static bool goes_on(uint8_t flow)
-{
-	return flow != INSN_JUMP && flow != INSN_RETURN && flow != INSN_STOP;
-}
-
-static int run_block(struct flow *w, size_t block)
+static void run_block(struct flow *w, size_t block)
 {
 	struct flow_block *b = &w->block.v[block];
 	struct state s = *b->in;
@@ -99,7 +182,7 @@ static int run_block(struct flow *w, size_t block)
 	cost = w->facts.n + (b->end - b->first) * (1 + (uint64_t)w->n_active);
 	if (cost > w->steps) {
 		w->f->why = TYPES_TOO_LARGE;
-		return 0;
+		return;
 	}
 	w->steps -= cost;
 	for (size_t i = b->first; i < b->end; i++) {
@@ -110,28 +193,28 @@ static int run_block(struct flow *w, size_t block)
 		flow_step(w, &s, i);
 	}
 	if (!e)
-		return 0;
+		return;
 	to = e->has_target && e->flow != INSN_CALL ? flow_insn_at(w, e->target) : SIZE_MAX;
-	if (e->flow == INSN_JUMP && !e->has_target && jump(w, &s, last))
-		return -1;
-	if (to != SIZE_MAX && enter(w, w->block_of[to], &s))
-		return -1;
-	return goes_on(e->flow) && flow_follows(w, last) ? enter(w, w->block_of[last + 1], &s) : 0;
+	if (e->flow == INSN_JUMP && !e->has_target)
+		jump_by_table(w, &s, last);
+	if (to != SIZE_MAX)
+		enter_block(w, w->block_of[to], &s);
+	if (e->flow != INSN_JUMP && e->flow != INSN_RETURN && e->flow != INSN_STOP &&
+	    flow_follows(w, last))
+		enter_block(w, w->block_of[last + 1], &s);
 }
 
-static int run_queue(struct flow *w)
+static void run_queue(struct flow *w)
 {
 	while (w->queue.n) {
 		uint32_t block = w->queue.v[--w->queue.n];
 
 		w->block.v[block].queued = false;
-		if (run_block(w, block))
-			return -1;
+		run_block(w, block);
 	}
-	return 0;
 }
 
-/* What registers hold where the function is entered. */
+/* Registers at the entry of the function. */
 static void state_at_entry(struct flow *w, size_t block, struct state *s)
 {
 	uint32_t type = type_of_attr(w->t, &w->f->die);
@@ -140,13 +223,13 @@ static void state_at_entry(struct flow *w, size_t block, struct state *s)
 	state_init(s);
 	for (unsigned r = 0; r < EFFECT_REGS; r++)
 		s->reg[r] = flow_origin_of_block(w, block, r);
-	if (type != TYPE_NONE && type_in_memory(w->t, type))
+	if (type_in_memory(w->t, type))
 		s->reg[m->memory_result] = (struct value){ .kind = VALUE_POINTER, .type = type };
 	s->reg[m->sp] = (struct value){ .kind = VALUE_FRAME, .off = m->entry };
 }
 
 /* Behind a jump, up to the next block: nothing gets there, and so nothing goes on from there. */
-static bool is_padding(const struct flow *w, const struct flow_block *b)
+static bool is_nop_block(const struct flow *w, const struct flow_block *b)
 {
 	for (size_t i = b->first; i < b->end; i++)
 		if (w->insn.v[i].op != EFFECT_NOP)
@@ -154,7 +237,7 @@ static bool is_padding(const struct flow *w, const struct flow_block *b)
 	return true;
 }
 
-static int run(struct flow *w)
+static void run_blocks(struct flow *w)
 {
 	struct state s;
 
@@ -162,23 +245,19 @@ static int run(struct flow *w)
 		if (w->insn.v[w->block.v[i].first].vaddr != w->entry)
 			continue;
 		state_at_entry(w, i, &s);
-		if (enter(w, i, &s))
-			return -1;
+		enter_block(w, i, &s);
 	}
-	if (run_queue(w))
-		return -1;
+	run_queue(w);
 	state_init(&s);
 	for (size_t i = 0; i < w->block.n; i++) {
-		if (w->block.v[i].in || is_padding(w, &w->block.v[i]))
+		if (w->block.v[i].in || is_nop_block(w, &w->block.v[i]))
 			continue;
-		if (enter(w, i,
-			  w->jumps.any	 ? &w->jumps.state
-			  : w->calls.any ? &w->calls.state
-					 : &s) ||
-		    run_queue(w))
-			return -1;
+		enter_block(w, i,
+			    w->jumps.any   ? &w->jumps.state
+			    : w->calls.any ? &w->calls.state
+					   : &s);
+		run_queue(w);
 	}
-	return 0;
 }
 
 static bool jumps_by_register(const struct flow *w)
@@ -189,15 +268,14 @@ static bool jumps_by_register(const struct flow *w)
 	return false;
 }
 
-static int new_origins(struct flow *w)
+static void new_origins(struct flow *w)
 {
 	w->f->why = TYPES_KNOWN;
 	w->steps = TYPES_MAX_STEPS;
 	w->choice.n = 0;
 	w->n_origins = w->insn.n + (w->block.n + 2) * EFFECT_REGS;
 	free(w->origin);
-	w->origin = calloc(w->n_origins, sizeof(*w->origin));
-	return w->origin ? 0 : -1;
+	w->origin = xcalloc(w->n_origins, sizeof(*w->origin));
 }
 
 /* Of several pointers of a union one is left that all accesses fit. */
@@ -218,27 +296,26 @@ static void learn_choices(struct flow *w)
 }
 
 /* Blocks, which begin where tables of jumps lead as well. */
-static int find_blocks(struct flow *w)
+static void find_flow_blocks(struct flow *w)
 {
 	bool more = true;
 
-	if (flow_make_blocks(w))
-		return -1;
+	flow_make_blocks(w);
 	for (unsigned i = 0;
 	     more && i < TYPES_MAX_ROUNDS && jumps_by_register(w) && w->block.n <= TYPES_MAX_BLOCKS;
 	     i++) {
-		if (new_origins(w) || run(w))
-			return -1;
+		new_origins(w);
+		run_blocks(w);
 		more = w->tables_found;
-		if (more && flow_make_blocks(w))
-			return -1;
+		if (more)
+			flow_make_blocks(w);
 	}
-	return new_origins(w);
+	new_origins(w);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static int answer_block(struct flow *w, const struct flow_block *b)
+static void answer_block(struct flow *w, const struct flow_block *b)
 {
 	struct state s = *b->in;
 
@@ -253,62 +330,48 @@ static int answer_block(struct flow *w, const struct flow_block *b)
 						 .store = e->mem[m].store };
 
 			a.why = (uint8_t)flow_access(w, &s, &e->mem[m], &a.hit, &a.stack);
-			if (vec_push(&w->f->answer, a))
-				return -1;
+			vec_xpush(&w->f->answer, a);
 		}
 		flow_step(w, &s, i);
 	}
-	return 0;
 }
 
-static uint64_t entry_of(struct types *t, const struct type_function *f)
-{
-	Dwarf_Die die = f->die;
-	Dwarf_Addr pc;
-
-	return dwarf_entrypc(&die, &pc) ? t->own.v[f->first_range].lo : pc;
-}
-
-static int flow(struct flow *w)
+static void run_function(struct flow *w)
 {
 	struct types *t = w->t;
+	Dwarf_Die die = w->f->die;
+	Dwarf_Addr pc;
 
-	w->entry = entry_of(t, w->f);
-	if (flow_read_code(w))
-		return -1;
+	w->entry = dwarf_entrypc(&die, &pc) ? t->own.v[w->f->first_range].lo : pc;
+	flow_read_code(w);
 	if (!w->insn.n || w->insn.n > TYPES_MAX_INSNS) {
 		w->f->why = w->insn.n ? TYPES_TOO_LARGE : TYPES_NO_IMAGE;
-		return 0;
+		return;
 	}
-	if (type_facts_read(t, w->f, &w->facts, &w->call) || find_blocks(w))
-		return -1;
+	type_facts_read(t, w->f, &w->facts, &w->call);
+	find_flow_blocks(w);
 	if (w->block.n > TYPES_MAX_BLOCKS) {
 		w->f->why = TYPES_TOO_LARGE;
-		return 0;
+		return;
 	}
 	for (unsigned i = 0; !i || (w->learnt && i < TYPES_MAX_ROUNDS); i++) {
 		w->learnt = false;
 		flow_forget_blocks(w);
-		if (run(w))
-			return -1;
+		run_blocks(w);
 		learn_choices(w);
 	}
 	for (size_t i = 0; i < w->block.n && w->f->why == TYPES_KNOWN; i++)
-		if (w->block.v[i].in && answer_block(w, &w->block.v[i]))
-			return -1;
-	return t->nomem ? -1 : 0;
+		if (w->block.v[i].in)
+			answer_block(w, &w->block.v[i]);
 }
 
-int type_flow(struct types *t, struct type_function *f)
+void type_flow(struct types *t, struct type_function *f)
 {
-	struct flow *w = calloc(1, sizeof(*w));
-	int rc;
+	struct flow *w = xcalloc(1, sizeof(*w));
 
-	if (!w)
-		return -1;
 	w->t = t;
 	w->f = f;
-	rc = flow(w);
+	run_function(w);
 	for (size_t i = 0; i < w->block.n; i++)
 		free(w->block.v[i].in);
 	vec_free(&w->insn);
@@ -321,5 +384,4 @@ int type_flow(struct types *t, struct type_function *f)
 	free(w->block_of);
 	free(w->origin);
 	free(w);
-	return rc;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * types_int - inside of the types: types.c (functions by address, the questions), types_units.c
- * (what units have), types_die.c and types_name.c (types), types_field.c (their fields),
- * types_facts.c (where variables are), types_blocks.c and types_jump.c (blocks of a function),
- * types_flow.c (their order), types_state.c (what registers hold), types_value.c (values),
+ * (functions and variables of units), types_die.c (types), types_field.c (their
+ * fields), types_facts.c (where variables are), types_jump.c (tables of a
+ * function), types_flow.c (their order), types_state.c (registers), types_value.c (values),
  * types_access.c (operands), types_step.c and types_call.c (instructions).
  *
- * Everything that reads DWARF runs within src_read_dwarf() and under the source's lock.
+ * Everything that reads DWARF runs under the source's lock.
  */
 #ifndef CYCLADE_SYMBOL_TYPES_INT_H
 #define CYCLADE_SYMBOL_TYPES_INT_H
@@ -33,7 +33,7 @@ enum {
 	TYPES_MAX_ROUNDS = 4,
 	TYPES_MAX_CHOICE = 32, /* pointers of a union */
 	TYPES_MAX_BITS = 4,    /* bit-fields in a name */
-	TYPES_MAX_WIDTH = 64,  /* of what the compiler made */
+	TYPES_MAX_WIDTH = 64,  /* of the compiler's data */
 };
 
 enum type_kind {
@@ -42,7 +42,7 @@ enum type_kind {
 	TYPE_POINTER,  /* also references: target */
 	TYPE_ARRAY,    /* of target; size 0: not known */
 	TYPE_STRUCT,   /* and unions, classes */
-	TYPE_FUNCTION, /* target: what it returns */
+	TYPE_FUNCTION, /* target: its result */
 };
 
 struct type_member {
@@ -98,7 +98,7 @@ struct type_linked {
 	uint64_t slot, value;
 	enum type_linked_kind {
 		LINKED_ADDRESS, /* holds the address `value` */
-		LINKED_OFFSET,	/* what is added to the thread's pointer for offset `value` */
+		LINKED_OFFSET,	/* added to the thread's pointer for offset `value` */
 		LINKED_PAIR,	/* with the next 8 the argument of __tls_get_addr() */
 		LINKED_SECOND,	/* those: offset `value` */
 		LINKED_CALL,	/* a function is called with its address: as LINKED_OFFSET */
@@ -112,7 +112,7 @@ enum type_made {
 	TYPES_MADE
 };
 
-/* What a register holds. */
+/* The value of a register. */
 enum value_kind {
 	VALUE_NEVER, /* no path gets here */
 	VALUE_NULL,
@@ -121,7 +121,7 @@ enum value_kind {
 	VALUE_FRAME,   /* `off` bytes behind the CFA */
 	VALUE_THREAD,  /* `off` is in the file's block of thread-local variables */
 	VALUE_OFFSET,  /* added to the thread's pointer, that */
-	VALUE_ORIGIN,  /* what came from place `type` of flow.origin, plus `off` */
+	VALUE_ORIGIN,  /* came from place `type` of flow.origin, plus `off` */
 	VALUE_UNKNOWN,
 };
 
@@ -158,7 +158,7 @@ struct type_fact {
 struct type_call {
 	uint64_t pc; /* where it comes back */
 	uint32_t returned;
-	uint32_t argument[EFFECT_ARGUMENTS]; /* what they point to; TYPE_NONE: nothing is known */
+	uint32_t argument[EFFECT_ARGUMENTS]; /* their targets; TYPE_NONE: nothing is known */
 };
 
 struct type_hit {
@@ -173,7 +173,7 @@ struct type_hit {
 	bool several; /* the field is a pointer, and so is another member of a union there */
 };
 
-/* What a pointer may be to that was loaded from a union of several. */
+/* The possible targets of a pointer that was loaded from a union. */
 struct type_choice {
 	uint32_t type[TYPES_MAX_CHOICE];
 	unsigned n;
@@ -212,7 +212,7 @@ struct types {
 	VEC(struct type) type;
 	VEC(struct type_member) member;
 	struct u64map by_die;
-	struct u64map scope;   /* a type's DIE -> the text of what it is in: "std::" */
+	struct u64map scope;   /* a type's DIE -> the text of its scope: "std::" */
 	struct u64map by_name; /* a hash of the full name -> of definition, plus 1 */
 	VEC(struct type_definition) definition;
 	bool definitions_read;
@@ -229,20 +229,20 @@ struct types {
 	bool statics_read;
 	VEC(struct type_linked) linked;
 	bool linked_read;
-	/* what the compiler made, by bytes: a type plus 1; 0: none yet */
+	/* the compiler's data, by bytes: a type plus 1; 0: none yet */
 	uint32_t made[TYPES_MADE][TYPES_MAX_WIDTH + 1];
 	size_t budget; /* DIEs that are still believed */
-	bool nomem;
 };
 
-/* types_die.c. TYPE_NONE only when out of memory (then t->nomem). */
+/* types_die.c */
 uint32_t type_of_die(struct types *t, const Dwarf_Die *die); /* addr NULL: void */
 uint32_t type_of_attr(struct types *t, Dwarf_Die *of);	     /* its DW_AT_type */
 bool type_is_declared(struct types *t, uint32_t pointer); /* its unit has no more of the target */
-uint32_t type_target(struct types *t, uint32_t id);	  /* of pointers, arrays, functions */
-/* t->member.v[*first .. *first + *n); none of what is no structure. False: out of memory. */
-bool type_members(struct types *t, uint32_t id, size_t *first, size_t *n);
-/* What a variable of that type holds: a pointer or VALUE_UNKNOWN. */
+/* Of pointers, arrays, functions; TYPE_NONE: of another type. */
+uint32_t type_target(struct types *t, uint32_t id);
+/* The number of members, which begin at t->member.v[*first]; 0: it is no structure. */
+size_t type_members(struct types *t, uint32_t id, size_t *first);
+/* The value of a variable of that type: a pointer or VALUE_UNKNOWN. */
 struct value type_value(struct types *t, uint32_t id);
 /* Returned in memory that the caller provides: its address is the first argument, and comes
  * back. */
@@ -253,7 +253,7 @@ bool type_has_end(struct types *t, uint32_t id);
 /* Where a pointer to a `type` can lead to. */
 enum type_reach {
 	REACH_ONE,
-	REACH_INDEX, /* plus what a register says: an array, or what lies behind one object */
+	REACH_INDEX, /* plus a register: an array, or data behind one object */
 	REACH_ARRAY, /* to any element of an array */
 };
 enum type_reach type_reach_of(const struct value *v);
@@ -264,7 +264,7 @@ void type_hit(struct types *t, uint32_t type, int64_t off, enum type_reach reach
 bool type_choice(struct types *t, const struct type_hit *h, struct type_choice *out);
 /* There is an access `off` bytes behind the pointer: types without a field there go. */
 void type_choose(struct types *t, struct type_choice *c, int64_t off, const struct effect_mem *m);
-/* "pos.x"; NULL: out of memory. */
+/* "pos.x" */
 const char *type_field(struct types *t, const struct type_hit *h);
 /* The objects that lie `off` bytes behind the start of a `type`, each within the one before; their
  * number. */
@@ -275,7 +275,6 @@ struct type_place {
 unsigned type_chain(struct types *t, uint32_t type, int64_t off,
 		    struct type_place out[TYPES_MAX_NEST]);
 
-/* types_name.c */
 const char *type_name(struct types *t, uint32_t id);
 /* The same type, or the same structure as another unit has it. */
 bool type_same(struct types *t, uint32_t a, uint32_t b);
@@ -286,15 +285,15 @@ bool type_is_c(const Dwarf_Die *die); /* of a unit of C */
 /* types_facts.c */
 typedef VEC(struct type_fact) type_facts;
 typedef VEC(struct type_call) type_calls;
-/* Both sorted. -1: out of memory. */
-int type_facts_read(struct types *t, const struct type_function *f, type_facts *facts,
-		    type_calls *calls) MUST_USE;
-int type_statics_read(struct types *t) MUST_USE;
-/* The functions of a unit, into t->own and t->function. */
-int type_functions_read(struct types *t, uint32_t unit) MUST_USE;
+/* Both sorted. */
+void type_facts_read(struct types *t, const struct type_function *f, type_facts *facts,
+		     type_calls *calls);
+/* types_units.c. Static variables; the functions of a unit, into t->own and t->function. */
+void type_statics_read(struct types *t);
+void type_functions_read(struct types *t, uint32_t unit);
 
 /* The definition of a structure that a unit only declares: another unit has it. The DIE stays as it
- * is where there is none, or several that differ. */
+ * is if there is none, or several that differ. */
 void type_define(struct types *t, Dwarf_Die *die);
 
 /* types_linked.c: NULL: nothing is known of that address. */
@@ -311,8 +310,8 @@ int64_t type_thread_pointer(const struct types *t);
 /* types_call.c: sets all but the pc. */
 void type_call_of(struct types *t, const Dwarf_Die *function, struct type_call *out);
 
-/* types_flow.c: fills f->answer. -1: out of memory. */
-int type_flow(struct types *t, struct type_function *f) MUST_USE;
+/* types_flow.c: fills f->answer. */
+void type_flow(struct types *t, struct type_function *f);
 
 /* types.c */
 const struct type_static *type_static_at(struct types *t, uint64_t vaddr);

@@ -2,12 +2,13 @@
 /*
  * types_jump - the tables that a `switch` jumps by: where their jumps go.
  *
- * Entries are 4 bytes, which are added to the table's address, or 8 bytes of address. How many
- * there are is what the index is compared with before; otherwise they end where one leads to no
+ * Entries are 4 bytes, which are added to the table's address, or 8 bytes of address. Their number
+ * is the constant that the index is compared with before; otherwise they end where one leads to no
  * instruction of the function, or where something else begins that the function refers to.
  */
 #include <elf.h>
 
+#include "base/xalloc.h"
 #include "symbol/disasm.h"
 #include "symbol/insn/decode.h"
 #include "symbol/types/types_state.h"
@@ -33,7 +34,7 @@ bool flow_is_constant(const struct flow *w, uint64_t vaddr)
 	return s && s->type == SHT_PROGBITS && !(s->flags & (SHF_WRITE | SHF_EXECINSTR));
 }
 
-/* What the index was compared with: the number of entries. */
+/* The constant that the index was compared with: the number of entries. */
 static uint64_t compared_with(const struct flow *w, size_t jump)
 {
 	for (size_t i = jump; i > 1 && i + JUMP_BEFORE > jump; i--) {
@@ -47,7 +48,7 @@ static uint64_t compared_with(const struct flow *w, size_t jump)
 }
 
 /* The next address behind a table that the function refers to. */
-static uint64_t end_of(const struct flow *w, uint64_t table)
+static uint64_t end_of_table(const struct flow *w, uint64_t table)
 {
 	uint64_t end = UINT64_MAX;
 
@@ -60,7 +61,7 @@ static uint64_t end_of(const struct flow *w, uint64_t table)
 	return end;
 }
 
-static bool entry_of(const struct flow *w, const struct flow_table *x, size_t i, uint64_t *to)
+static bool table_entry(const struct flow *w, const struct flow_table *x, size_t i, uint64_t *to)
 {
 	uint64_t len = x->width;
 	const uint8_t *p = disasm_code_at(w->t->code, x->at + i * x->width, &len);
@@ -72,18 +73,9 @@ static bool entry_of(const struct flow *w, const struct flow_table *x, size_t i,
 	return true;
 }
 
-static void count_entries(const struct flow *w, size_t jump, struct flow_table *x)
-{
-	uint64_t most = compared_with(w, jump), end = end_of(w, x->at), to;
-
-	while (x->n < most && x->at + x->n * x->width < end && entry_of(w, x, x->n, &to) &&
-	       flow_insn_at(w, to) != SIZE_MAX)
-		x->n++;
-}
-
-/* The table that a jump is by, as far as it can be known from what registers hold. */
-static bool table_of(const struct flow *w, const struct state *s, const struct effect *e,
-		     struct flow_table *out)
+/* The table that a jump is by, as far as registers are known. */
+static bool jump_table_of(const struct flow *w, const struct state *s, const struct effect *e,
+			  struct flow_table *out)
 {
 	struct value v;
 
@@ -106,29 +98,32 @@ const struct flow_table *flow_table_at(const struct flow *w, uint64_t vaddr)
 	return NULL;
 }
 
-int flow_jump(struct flow *w, const struct state *s, size_t insn, const struct flow_table **out)
+const struct flow_table *flow_jump(struct flow *w, const struct state *s, size_t insn)
 {
+	const struct flow_table *known;
+	uint64_t most, end, to;
 	struct flow_table x;
 
-	*out = NULL;
-	if (!table_of(w, s, &w->insn.v[insn], &x))
-		return 0;
-	*out = flow_table_at(w, x.at);
-	if (*out || w->table.n == JUMP_TABLES)
-		return 0;
-	count_entries(w, insn, &x);
+	if (!jump_table_of(w, s, &w->insn.v[insn], &x))
+		return NULL;
+	known = flow_table_at(w, x.at);
+	if (known || w->table.n == JUMP_TABLES)
+		return known;
+	most = compared_with(w, insn);
+	end = end_of_table(w, x.at);
+	while (x.n < most && x.at + x.n * x.width < end && table_entry(w, &x, x.n, &to) &&
+	       flow_insn_at(w, to) != SIZE_MAX)
+		x.n++;
 	if (!x.n)
-		return 0;
+		return NULL;
 	w->tables_found = true;
-	if (vec_push(&w->table, x))
-		return -1;
-	*out = vec_last(&w->table);
-	return 0;
+	vec_xpush(&w->table, x);
+	return vec_last(&w->table);
 }
 
 size_t flow_jump_to(const struct flow *w, const struct flow_table *x, size_t i)
 {
 	uint64_t to;
 
-	return entry_of(w, x, i, &to) ? flow_insn_at(w, to) : SIZE_MAX;
+	return table_entry(w, x, i, &to) ? flow_insn_at(w, to) : SIZE_MAX;
 }

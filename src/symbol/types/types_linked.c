@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * types_linked - what the tables of a file hold once it is loaded (.got): addresses of variables,
+ * types_linked - contents of a file's tables once it is loaded (.got): addresses of variables,
  * and where those of a thread are.
  */
 #include <elf.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bisect.h"
+#include "base/xalloc.h"
 #include "symbol/insn/decode.h"
 #include "symbol/types/types_int.h"
 
@@ -54,7 +55,7 @@ static bool symbol_value(const struct elf_file *f, const struct elf_sec *symbols
 	return true;
 }
 
-static const struct rule *rule_of(const struct elf_file *f, uint64_t info)
+static const struct rule *relocation_rule(const struct elf_file *f, uint64_t info)
 {
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
 		if (rules[i].machine == f->machine && rules[i].relocation == (uint32_t)info)
@@ -62,7 +63,7 @@ static const struct rule *rule_of(const struct elf_file *f, uint64_t info)
 	return NULL;
 }
 
-static int read_table(struct types *t, const struct elf_sec *s, const struct elf_sec *got)
+static void read_table(struct types *t, const struct elf_sec *s, const struct elf_sec *got)
 {
 	const struct elf_file *f = t->code;
 	const struct elf_sec *symbols = s->link < f->n_sec ? &f->sec[s->link] : NULL;
@@ -70,7 +71,7 @@ static int read_table(struct types *t, const struct elf_sec *s, const struct elf
 	for (uint64_t i = 0; s->data && i < s->size / RELA; i++) {
 		const uint8_t *p = s->data + i * RELA;
 		uint64_t info = elf_u64(f, p + 8), value = 0;
-		const struct rule *r = rule_of(f, info);
+		const struct rule *r = relocation_rule(f, info);
 		struct type_linked l = { .slot = elf_u64(f, p) };
 
 		if (!r || (r->kind == LINKED_ADDRESS && (!got || l.slot - got->addr >= got->size)))
@@ -80,15 +81,14 @@ static int read_table(struct types *t, const struct elf_sec *s, const struct elf
 		    !symbol_value(f, symbols, info >> 32, &value))
 			continue;
 		l.value = value + (r->value == RULE_SYMBOL ? 0 : elf_u64(f, p + 16));
-		if ((l.value || l.kind != LINKED_ADDRESS) && vec_push(&t->linked, l))
-			return -1;
+		if (l.value || l.kind != LINKED_ADDRESS)
+			vec_xpush(&t->linked, l);
 	}
-	return 0;
 }
 
 static const char *const tables[] = { ".rela.dyn", ".rela.plt" };
 
-static int read_linked(struct types *t)
+static void read_linked(struct types *t)
 {
 	const struct elf_file *f = t->code;
 	const struct elf_sec *got = elf_section(f, ".got");
@@ -96,11 +96,10 @@ static int read_linked(struct types *t)
 	for (size_t i = 0; i < 2 && f->is64 && t->machine; i++) {
 		const struct elf_sec *rela = elf_section(f, tables[i]);
 
-		if (rela && read_table(t, rela, got))
-			return -1;
+		if (rela)
+			read_table(t, rela, got);
 	}
 	vec_sort(&t->linked, by_slot);
-	return 0;
 }
 
 const struct type_linked *type_linked_at(struct types *t, uint64_t slot)
@@ -109,7 +108,7 @@ const struct type_linked *type_linked_at(struct types *t, uint64_t slot)
 
 	if (!t->linked_read) {
 		t->linked_read = true;
-		t->nomem |= read_linked(t) != 0;
+		read_linked(t);
 	}
 	bisect(at, t->linked.n, i, t->linked.v[i].slot >= slot);
 	return at < t->linked.n && t->linked.v[at].slot == slot ? &t->linked.v[at] : NULL;
@@ -152,7 +151,7 @@ int64_t type_thread_pointer(const struct types *t)
 
 /* ---- variables by the names of symbols ------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
+static int symbol_by_name(const void *a, const void *b)
 {
 	const struct type_symbol *x = a, *y = b;
 
@@ -171,7 +170,7 @@ static const char *symbol_name(const struct elf_file *f, const struct elf_sec *s
 	return (const char *)names->data + name;
 }
 
-static int read_symbols(struct types *t)
+static void read_thread_symbols(struct types *t)
 {
 	const struct elf_file *f = t->code;
 	const struct elf_sec *s = elf_section_of_type(f, SHT_SYMTAB);
@@ -183,15 +182,14 @@ static int read_symbols(struct types *t)
 		if (ELF64_ST_TYPE(p[4]) != STT_TLS || !elf_u16(f, p + 6))
 			continue;
 		x.name = symbol_name(f, s, i);
-		if (x.name && vec_push(&t->thread_symbols.sym, x))
-			return -1;
+		if (x.name)
+			vec_xpush(&t->thread_symbols.sym, x);
 	}
-	vec_sort(&t->thread_symbols.sym, by_name);
-	return 0;
+	vec_sort(&t->thread_symbols.sym, symbol_by_name);
 }
 
 /* Variables of libraries that the loader copies to the program's own data. */
-static int read_copies(struct types *t)
+static void read_copies(struct types *t)
 {
 	const struct elf_file *f = t->code;
 	const struct elf_sec *rela = elf_section(f, ".rela.dyn"), *s;
@@ -206,22 +204,21 @@ static int read_copies(struct types *t)
 		if ((uint32_t)info != copy || info >> 32 >= s->size / SYM)
 			continue;
 		x.name = symbol_name(f, s, info >> 32);
-		if (x.name && vec_push(&t->copies.sym, x))
-			return -1;
+		if (x.name)
+			vec_xpush(&t->copies.sym, x);
 	}
-	vec_sort(&t->copies.sym, by_name);
-	return 0;
+	vec_sort(&t->copies.sym, symbol_by_name);
 }
 
 /* Where the one of that name is; false: there is none, or several. */
-static bool offset_of(struct types *t, struct type_symbols *of, int (*read)(struct types *t),
-		      const char *name, uint64_t *off)
+static bool find_symbol(struct types *t, struct type_symbols *of, void (*read)(struct types *t),
+			const char *name, uint64_t *off)
 {
 	size_t at, n = 0;
 
 	if (!of->read) {
 		of->read = true;
-		t->nomem |= read(t) != 0;
+		read(t);
 	}
 	bisect(at, of->sym.n, i, strcmp(of->sym.v[i].name, name) >= 0);
 	while (n < 2 && at + n < of->sym.n && !strcmp(of->sym.v[at + n].name, name))
@@ -232,10 +229,10 @@ static bool offset_of(struct types *t, struct type_symbols *of, int (*read)(stru
 
 bool type_thread_symbol(struct types *t, const char *name, uint64_t *off)
 {
-	return offset_of(t, &t->thread_symbols, read_symbols, name, off);
+	return find_symbol(t, &t->thread_symbols, read_thread_symbols, name, off);
 }
 
 bool type_copied(struct types *t, const char *name, uint64_t *at)
 {
-	return offset_of(t, &t->copies, read_copies, name, at);
+	return find_symbol(t, &t->copies, read_copies, name, at);
 }

@@ -23,7 +23,7 @@ void state_set_slot(struct state *s, int64_t off, unsigned width, const struct v
 	struct slot *x;
 	unsigned n = 0;
 
-	/* what overlaps is overwritten */
+	/* overlapping ones are overwritten */
 	for (unsigned i = 0; i < s->slots; i++)
 		if (s->slot[i].off <= off - 8 || s->slot[i].off >= off + (int64_t)width)
 			s->slot[n++] = s->slot[i];
@@ -80,23 +80,18 @@ void flow_learn_object(struct flow *w, int64_t off, uint32_t type)
 	w->learnt = true;
 }
 
-/* Paths disagree: what comes of it may be learnt. */
-static struct value merge_registers(const struct flow *w, size_t block, unsigned reg,
-				    const struct value *a, const struct value *b)
-{
-	struct value v = value_merge(w->t, a, b), o = flow_origin_of_block(w, block, reg);
-
-	return v.kind == VALUE_UNKNOWN || value_same(a, &o) ? o : v;
-}
-
 bool state_merge(struct flow *w, size_t block, struct state *into, const struct state *from)
 {
 	bool changed = false;
 	unsigned n = 0;
 
 	for (unsigned r = 0; r < EFFECT_REGS; r++) {
-		struct value v = merge_registers(w, block, r, &into->reg[r], &from->reg[r]);
+		struct value v = value_merge(w->t, &into->reg[r], &from->reg[r]);
+		struct value o = flow_origin_of_block(w, block, r);
 
+		/* paths disagree: the result may be learnt */
+		if (v.kind == VALUE_UNKNOWN || value_same(&into->reg[r], &o))
+			v = o;
 		changed |= !value_same(&v, &into->reg[r]);
 		into->reg[r] = v;
 	}
@@ -129,13 +124,13 @@ void flow_facts_begin(struct flow *w, uint64_t vaddr)
 	}
 }
 
-static bool is_open(const struct types *t, const struct value *v)
+static bool may_be_learnt(const struct types *t, const struct value *v)
 {
 	return v->kind == VALUE_UNKNOWN || v->kind == VALUE_ORIGIN || v->kind == VALUE_NULL ||
 	       value_is_void(t, v);
 }
 
-static void apply(struct flow *w, struct state *s, const struct type_fact *f, bool begins)
+static void apply_variable(struct flow *w, struct state *s, const struct type_fact *f, bool begins)
 {
 	struct value *v = &s->reg[f->reg];
 
@@ -145,7 +140,7 @@ static void apply(struct flow *w, struct state *s, const struct type_fact *f, bo
 	if (v->kind == VALUE_POINTER && !value_is_void(w->t, v) &&
 	    (!begins || value_is_part(w->t, v, &f->value)))
 		return;
-	if (begins || is_open(w->t, v))
+	if (begins || may_be_learnt(w->t, v))
 		*v = f->value;
 }
 
@@ -158,17 +153,17 @@ void flow_facts_at(struct flow *w, struct state *s, uint64_t vaddr, bool first)
 			w->active[n++] = w->active[i];
 	w->n_active = n;
 	for (unsigned i = 0; first && i < n; i++)
-		apply(w, s, w->active[i], w->active[i]->lo == vaddr);
+		apply_variable(w, s, w->active[i], w->active[i]->lo == vaddr);
 	for (; w->next_fact < w->facts.n && w->facts.v[w->next_fact].lo <= vaddr; w->next_fact++) {
 		struct type_fact *f = &w->facts.v[w->next_fact];
 
 		if (f->hi <= vaddr || w->n_active == FLOW_ACTIVE)
 			continue;
 		w->active[w->n_active++] = f;
-		apply(w, s, f, f->lo == vaddr);
+		apply_variable(w, s, f, f->lo == vaddr);
 	}
 	/* a register that lost its value may still be a variable's */
 	for (unsigned i = 0; i < w->n_active; i++)
-		if (is_open(w->t, &s->reg[w->active[i]->reg]))
-			apply(w, s, w->active[i], false);
+		if (may_be_learnt(w->t, &s->reg[w->active[i]->reg]))
+			apply_variable(w, s, w->active[i], false);
 }

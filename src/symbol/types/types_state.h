@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * types_state - what registers and spilled values hold on the paths to an instruction.
+ * types_state - registers and spilled values on the paths to an instruction.
  *
- * types_flow.c walks the blocks of a function: at each of its instructions flow_facts_at() (what
- * variables say), then flow_access() for its operands, then flow_step(). A block begins with the
- * state_merge() of what leads there.
+ * types_flow.c walks the blocks of a function: at each of its instructions flow_facts_at()
+ * (variables), then flow_access() for its operands, then flow_step(). A block begins with the
+ * state_merge() of the states that lead there.
  */
 #ifndef CYCLADE_SYMBOL_TYPES_STATE_H
 #define CYCLADE_SYMBOL_TYPES_STATE_H
@@ -41,7 +41,7 @@ struct flow_table { /* of jumps */
 	uint8_t width; /* of an entry */
 };
 
-/* What registers hold at places that lead to blocks which are not known. */
+/* Registers at places that lead to unknown blocks. */
 struct flow_escape {
 	struct state state;
 	bool any;
@@ -57,7 +57,7 @@ struct flow {
 	uint32_t *block_of; /* by instruction */
 	type_facts facts;
 	type_calls call;
-	/* What an unknown value is, as a variable or a field that it was copied to says later: by
+	/* The type of an unknown value, by a variable or a field that it is copied to later: by
 	 * instruction that made it, then by block and register that paths met in. */
 	struct value *origin;
 	size_t n_origins;
@@ -83,8 +83,8 @@ struct slot *state_slot(struct state *s, int64_t off);
 /* `width` bytes there are written: 8 of them hold `v`. */
 void state_set_slot(struct state *s, int64_t off, unsigned width, const struct value *v);
 
-/* What an instruction made, or a register has where paths meet in a block, and is not known: a
- * VALUE_ORIGIN, or what an earlier round learnt of it. */
+/* An unknown value that an instruction made, or of a register where paths meet in a block: a
+ * VALUE_ORIGIN, or the type that an earlier round learnt. */
 struct value flow_origin(const struct flow *w, size_t insn);
 struct value flow_origin_of_block(const struct flow *w, size_t block, unsigned reg);
 /* Who knows it has the value. */
@@ -103,10 +103,8 @@ struct value flow_thread_sum(const struct flow *w, const struct value *a, const 
 enum types_why flow_access(struct flow *w, const struct state *s, const struct effect_mem *m,
 			   struct type_hit *out, bool *stack);
 
-/* types_jump.c: the table of an indirect jump, which is noted; NULL: none is known. -1: out of
- * memory. */
-int flow_jump(struct flow *w, const struct state *s, size_t insn,
-	      const struct flow_table **out) MUST_USE;
+/* types_jump.c: the table of an indirect jump, which is noted; NULL: none is known. */
+const struct flow_table *flow_jump(struct flow *w, const struct state *s, size_t insn);
 /* The instruction that entry `i` leads to, or SIZE_MAX. */
 size_t flow_jump_to(const struct flow *w, const struct flow_table *x, size_t i);
 /* The one that begins there, or NULL. */
@@ -114,20 +112,15 @@ const struct flow_table *flow_table_at(const struct flow *w, uint64_t vaddr);
 /* Data that never changes. */
 bool flow_is_constant(const struct flow *w, uint64_t vaddr);
 
-/* types_blocks.c. The function's instructions, by address. -1: out of memory. */
-int flow_read_code(struct flow *w) MUST_USE;
-/* Its blocks, which begin at targets, behind jumps and where tables lead. -1: out of memory. */
-int flow_make_blocks(struct flow *w) MUST_USE;
-void flow_forget_blocks(struct flow *w);	   /* what is known at them */
-bool flow_follows(const struct flow *w, size_t i); /* i + 1 lies right behind i */
+/* types_flow.c */
 /* The first instruction that is not before that address, or w->insn.n. */
 size_t flow_insn_behind(const struct flow *w, uint64_t vaddr);
 /* The one at exactly that address, or SIZE_MAX. */
 size_t flow_insn_at(const struct flow *w, uint64_t vaddr);
 
-/* types_call.c: what a call does to registers. */
+/* types_call.c: the effect of a call on registers. */
 void flow_call(struct flow *w, struct state *s, size_t insn);
-/* types_step.c: what an instruction does to them, which is a call or none. */
+/* types_step.c: that of an instruction, which is a call or none. */
 void flow_step(struct flow *w, struct state *s, size_t insn);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * types_step - what an instruction does to registers and to what is spilled.
+ * types_step - the effect of an instruction on registers and spilled values.
  */
 #include "symbol/disasm.h"
+#include "base/xalloc.h"
 #include "symbol/types/types_state.h"
 
 static const struct value null = { .kind = VALUE_NULL };
@@ -42,21 +43,19 @@ static struct value spilled(const struct flow *w, const struct slot *x)
 	return x->value;
 }
 
-static void add_choice(struct flow *w, size_t insn, const struct type_hit *h)
+static void add_loaded_choice(struct flow *w, size_t insn, const struct type_hit *h)
 {
 	struct type_choice c;
 
 	if (w->origin[insn].kind == VALUE_POINTER || w->origin[insn].type ||
 	    !type_choice(w->t, h, &c))
 		return;
-	if (vec_push(&w->choice, c))
-		w->t->nomem = true;
-	else
-		w->origin[insn].type = (uint32_t)w->choice.n;
+	vec_xpush(&w->choice, c);
+	w->origin[insn].type = (uint32_t)w->choice.n;
 }
 
 /* `which` of a pair. */
-static struct value load(struct flow *w, struct state *s, size_t insn, unsigned which)
+static struct value loaded_value(struct flow *w, struct state *s, size_t insn, unsigned which)
 {
 	const struct effect_mem m = half(&w->insn.v[insn], which);
 	struct value at = flow_address(w, s, &m), v = value_unknown;
@@ -83,14 +82,14 @@ static struct value load(struct flow *w, struct state *s, size_t insn, unsigned 
 	    w->t->type.v[h.leaf].size == 8 && !h.several)
 		v = type_value(w->t, h.leaf);
 	if (h.several && !which)
-		add_choice(w, insn, &h);
+		add_loaded_choice(w, insn, &h);
 	if (v.kind == VALUE_UNKNOWN || value_is_void(w->t, &v))
 		return which ? value_unknown : flow_origin(w, insn);
 	return v;
 }
 
 /* Accesses say which pointer of a union it is. */
-static void choose(struct flow *w, const struct state *s, const struct effect *e)
+static void choose_pointers(struct flow *w, const struct state *s, const struct effect *e)
 {
 	for (unsigned i = 0; i < e->n_mem; i++) {
 		struct value at = flow_address(w, s, &e->mem[i]);
@@ -102,7 +101,7 @@ static void choose(struct flow *w, const struct state *s, const struct effect *e
 	}
 }
 
-/* What is stored in a field of a known type has that type. */
+/* A value that is stored in a field of a known type has that type. */
 static void learn_stored(struct flow *w, const struct state *s, uint8_t src,
 			 const struct effect_mem *m)
 {
@@ -119,16 +118,7 @@ static void learn_stored(struct flow *w, const struct state *s, uint8_t src,
 		flow_learn(w, &s->reg[src], &v);
 }
 
-static void learn_all_stored(struct flow *w, const struct state *s, const struct effect *e)
-{
-	for (unsigned i = 0; e->op == EFFECT_STORE && i < 1u + e->pair; i++) {
-		struct effect_mem m = half(e, i);
-
-		learn_stored(w, s, i ? e->src2 : e->src, &m);
-	}
-}
-
-static void store(const struct flow *w, struct state *s, const struct effect *e)
+static void store_slots(const struct flow *w, struct state *s, const struct effect *e)
 {
 	bool whole = e->op == EFFECT_STORE;
 	const struct value *v = whole ? in_register(s, e->src) : &value_unknown;
@@ -147,7 +137,7 @@ static void store(const struct flow *w, struct state *s, const struct effect *e)
 	}
 }
 
-static struct value sum(const struct flow *w, const struct value *a, const struct value *b)
+static struct value value_sum(const struct flow *w, const struct value *a, const struct value *b)
 {
 	struct value v = flow_thread_sum(w, a, b);
 
@@ -158,7 +148,7 @@ static struct value sum(const struct flow *w, const struct value *a, const struc
 	return value_is_base(b) ? value_plus(*b, 0, true) : value_unknown;
 }
 
-static void pop(struct state *s, uint8_t dst)
+static void pop_register(struct state *s, uint8_t dst)
 {
 	struct value *sp = &s->reg[EFFECT_RSP], v = value_unknown;
 
@@ -179,7 +169,7 @@ static void step_stack(struct state *s, const struct effect *e)
 	if (e->op == EFFECT_LEAVE)
 		*sp = s->reg[EFFECT_RBP];
 	if (e->op != EFFECT_PUSH) {
-		pop(s, e->op == EFFECT_LEAVE ? EFFECT_RBP : e->dst);
+		pop_register(s, e->op == EFFECT_LEAVE ? EFFECT_RBP : e->dst);
 		return;
 	}
 	*sp = value_plus(*sp, -8, false);
@@ -188,8 +178,8 @@ static void step_stack(struct state *s, const struct effect *e)
 			       e->src == EFFECT_NONE ? &value_unknown : &s->reg[e->src]);
 }
 
-/* What the destination holds afterwards. */
-static struct value result(struct flow *w, struct state *s, size_t insn)
+/* The value of the destination afterwards. */
+static struct value result_value(struct flow *w, struct state *s, size_t insn)
 {
 	const struct effect *e = &w->insn.v[insn];
 	const struct value *dst = in_register(s, e->dst);
@@ -205,16 +195,16 @@ static struct value result(struct flow *w, struct state *s, size_t insn)
 		return e->imm ? (struct value){ .kind = VALUE_ADDRESS, .off = e->imm }
 			      : (struct value){ .kind = VALUE_NULL };
 	case EFFECT_LOAD:
-		return load(w, s, insn, 0);
+		return loaded_value(w, s, insn, 0);
 	case EFFECT_LEA:
 		return flow_address(w, s, &e->mem[0]);
 	case EFFECT_ADD:
 		return value_plus(*dst, e->imm, false);
 	case EFFECT_ADD_REG:
-		return sum(w, dst, src);
+		return value_sum(w, dst, src);
 	case EFFECT_ADD_LOAD:
-		v = load(w, s, insn, 0);
-		return sum(w, dst, &v);
+		v = loaded_value(w, s, insn, 0);
+		return value_sum(w, dst, &v);
 	case EFFECT_ADD_ANY:
 		return value_is_base(src) ? value_unknown : value_plus(*dst, 0, true);
 	case EFFECT_THREAD:
@@ -239,12 +229,17 @@ void flow_step(struct flow *w, struct state *s, size_t insn)
 		step_stack(s, e);
 		return;
 	}
-	choose(w, s, e);
-	learn_all_stored(w, s, e);
-	store(w, s, e);
-	v = e->dst == EFFECT_NONE ? value_unknown : result(w, s, insn);
-	other = e->op == EFFECT_LOAD && e->pair && e->src2 < EFFECT_REGS ? load(w, s, insn, 1)
-									 : value_unknown;
+	choose_pointers(w, s, e);
+	for (unsigned i = 0; e->op == EFFECT_STORE && i < 1u + e->pair; i++) {
+		struct effect_mem m = half(e, i);
+
+		learn_stored(w, s, i ? e->src2 : e->src, &m);
+	}
+	store_slots(w, s, e);
+	v = e->dst == EFFECT_NONE ? value_unknown : result_value(w, s, insn);
+	other = e->op == EFFECT_LOAD && e->pair && e->src2 < EFFECT_REGS
+			? loaded_value(w, s, insn, 1)
+			: value_unknown;
 	if (e->step != EFFECT_NONE)
 		moved = value_plus(s->reg[e->step], e->step_by, false);
 	for (unsigned r = 0; r < EFFECT_REGS; r++)

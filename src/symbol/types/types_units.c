@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * types_units - what units have at their outer levels: functions by address, static variables, and
+ * types_units - DIEs at the outer levels of units: functions by address, static variables, and
  * the namespaces that types are in.
  */
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "symbol/types/types_int.h"
 
-struct walk {
+struct unit_walk {
 	struct types *t;
 	uint32_t unit;
-	bool functions, statics, definitions;
+	enum { FIND_FUNCTIONS, FIND_STATICS, FIND_DEFINITIONS } find;
 };
 
-static int add_function(const struct walk *w, Dwarf_Die *die)
+static void add_unit_function(const struct unit_walk *w, Dwarf_Die *die)
 {
 	struct types *t = w->t;
 	struct type_range r = { .function = (uint32_t)t->function.n };
@@ -28,22 +29,21 @@ static int add_function(const struct walk *w, Dwarf_Die *die)
 		t->budget--;
 		r.lo = lo;
 		r.hi = hi;
-		if (lo < hi && src_is_code(t->source, lo) && vec_push(&t->own, r))
-			return -1;
+		if (lo < hi && src_is_code(t->source, lo))
+			vec_xpush(&t->own, r);
 	}
 	if (t->own.n == before)
-		return 0;
-	f = arena_alloc(&t->arena, sizeof(*f));
-	if (!f)
-		return -1;
+		return;
+	f = arena_xalloc(&t->arena, sizeof(*f));
 	f->unit = w->unit;
 	f->first_range = before;
 	f->n_ranges = t->own.n - before;
 	f->die = *die;
-	return vec_push(&t->function, f);
+	vec_xpush(&t->function, f);
 }
 
-/* An offset in the block of thread-local variables, and what makes an address of it. */
+/* An offset in the block of thread-local variables, and the operation that makes an address of it.
+ */
 static bool is_thread_local(const Dwarf_Op *op, size_t n)
 {
 	return n == 2 &&
@@ -52,8 +52,8 @@ static bool is_thread_local(const Dwarf_Op *op, size_t n)
 		op->atom == DW_OP_constu || op->atom == DW_OP_addr);
 }
 
-/* Of what has a location: false: it is no place of static data. */
-static bool place_of(const struct walk *w, Dwarf_Die *die, uint64_t *start, bool *local)
+/* The address of static data; false: it is no place of static data. */
+static bool static_place(const struct unit_walk *w, Dwarf_Die *die, uint64_t *start, bool *local)
 {
 	Dwarf_Attribute attr, real;
 	const char *name;
@@ -82,54 +82,26 @@ static bool place_of(const struct walk *w, Dwarf_Die *die, uint64_t *start, bool
 	return true;
 }
 
-static int add_static(const struct walk *w, Dwarf_Die *die)
+static void add_static_variable(const struct unit_walk *w, Dwarf_Die *die)
 {
 	struct type_static s;
 	bool local;
 
-	if (!place_of(w, die, &s.start, &local))
-		return 0;
+	if (!static_place(w, die, &s.start, &local))
+		return;
 	s.type = type_of_attr(w->t, die);
-	if (s.type == TYPE_NONE)
-		return -1;
 	(void)type_target(w->t, s.type); /* of an array: its size */
 	s.end = s.start + w->t->type.v[s.type].size;
 	if (s.end <= s.start || (!s.start && !local))
-		return 0;
-	return local ? vec_push(&w->t->threads, s) : vec_push(&w->t->statics, s);
-}
-
-static int walk(const struct walk *w, Dwarf_Die *parent, const char *scope, int depth);
-
-/* The text of what is in a namespace or a class: "std::"; names of anonymous ones are left out. */
-static int enter(const struct walk *w, Dwarf_Die *die, const char *scope, int depth)
-{
-	const char *name = dwarf_diename(die);
-	struct types *t = w->t;
-
-	if (name && depth < TYPES_MAX_NEST) {
-		scope = arena_printf(&t->arena, "%s%.200s::", scope, name);
-		if (!scope)
-			return -1;
-	}
-	return walk(w, die, scope, depth + 1);
-}
-
-static int note_scope(const struct walk *w, const Dwarf_Die *die, const char *scope)
-{
-	uint64_t *at;
-
-	if (!*scope)
-		return 0;
-	at = u64map_at(&w->t->scope, (uint64_t)(uintptr_t)die->addr, NULL);
-	if (!at)
-		return -1;
-	*at = (uint64_t)(uintptr_t)scope;
-	return 0;
+		return;
+	if (local)
+		vec_xpush(&w->t->threads, s);
+	else
+		vec_xpush(&w->t->statics, s);
 }
 
 /* 0: it has no name. */
-static uint64_t hash_of(Dwarf_Die *die, const char *scope)
+static uint64_t hash_full_name(Dwarf_Die *die, const char *scope)
 {
 	const char *name = dwarf_diename(die);
 
@@ -137,82 +109,75 @@ static uint64_t hash_of(Dwarf_Die *die, const char *scope)
 		    : 0;
 }
 
-static int add_definition(const struct walk *w, Dwarf_Die *die, const char *scope)
+static void add_definition(struct types *t, Dwarf_Die *die, const char *scope)
 {
 	struct type_definition d = { .die = *die }, *known;
-	uint64_t hash = hash_of(die, scope), *at;
+	uint64_t hash = hash_full_name(die, scope), *at;
 	Dwarf_Attribute attr;
 	Dwarf_Word size;
 
 	if (!hash || dwarf_hasattr(die, DW_AT_declaration) ||
 	    !dwarf_attr(die, DW_AT_byte_size, &attr) || dwarf_formudata(&attr, &size))
-		return 0;
+		return;
 	d.size = size;
-	at = u64map_at(&w->t->by_name, hash, NULL);
-	if (!at)
-		return -1;
-	known = *at ? &w->t->definition.v[*at - 1] : NULL;
+	at = u64map_xat(&t->by_name, hash, NULL);
+	known = *at ? &t->definition.v[*at - 1] : NULL;
 	if (known && known->size != size)
 		known->die.addr = NULL;
 	if (known)
-		return 0;
-	*at = w->t->definition.n + 1;
-	return vec_push(&w->t->definition, d);
+		return;
+	*at = t->definition.n + 1;
+	vec_xpush(&t->definition, d);
 }
 
-static int visit(const struct walk *w, Dwarf_Die *die, const char *scope, int depth)
+/* `scope` is the text of the namespaces and classes around: "std::"; anonymous ones are left out.
+ */
+static void walk_unit(const struct unit_walk *w, Dwarf_Die *parent, const char *scope, int depth)
 {
-	switch (dwarf_tag(die)) {
-	case DW_TAG_subprogram:
-		if (w->functions && add_function(w, die))
-			return -1;
-		return w->statics && dwarf_haschildren(die) ? walk(w, die, scope, depth + 1) : 0;
-	case DW_TAG_lexical_block:
-		return w->statics ? walk(w, die, scope, depth + 1) : 0;
-	case DW_TAG_variable:
-		return w->statics ? add_static(w, die) : 0;
-	case DW_TAG_structure_type:
-	case DW_TAG_class_type:
-	case DW_TAG_union_type:
-		if (note_scope(w, die, scope) || (w->definitions && add_definition(w, die, scope)))
-			return -1;
-		return dwarf_haschildren(die) ? enter(w, die, scope, depth) : 0;
-	case DW_TAG_enumeration_type:
-		return note_scope(w, die, scope);
-	case DW_TAG_namespace:
-	case DW_TAG_module:
-		return enter(w, die, scope, depth);
-	default:
-		return 0;
-	}
-}
-
-static int walk(const struct walk *w, Dwarf_Die *parent, const char *scope, int depth)
-{
+	struct types *t = w->t;
 	Dwarf_Die die;
 
 	if (depth >= SRC_MAX_DEPTH || dwarf_child(parent, &die))
-		return 0;
+		return;
 	do {
-		if (!w->t->budget)
-			return 0;
-		w->t->budget--;
-		if (visit(w, &die, scope, depth))
-			return -1;
+		int tag = dwarf_tag(&die);
+		const char *name, *inner = scope;
+		bool type = tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+			    tag == DW_TAG_union_type;
+
+		if (!t->budget)
+			return;
+		t->budget--;
+		if (tag == DW_TAG_variable && w->find == FIND_STATICS)
+			add_static_variable(w, &die);
+		if (tag == DW_TAG_subprogram && w->find == FIND_FUNCTIONS)
+			add_unit_function(w, &die);
+		if ((type || tag == DW_TAG_enumeration_type) && *scope)
+			*u64map_xat(&t->scope, (uint64_t)(uintptr_t)die.addr, NULL) =
+				(uint64_t)(uintptr_t)scope;
+		if (type && w->find == FIND_DEFINITIONS)
+			add_definition(t, &die, scope);
+		if (type || tag == DW_TAG_namespace || tag == DW_TAG_module) {
+			name = dwarf_haschildren(&die) ? dwarf_diename(&die) : NULL;
+			if (name && depth < TYPES_MAX_NEST)
+				inner = arena_xprintf(&t->arena, "%s%.200s::", scope, name);
+		} else if (w->find != FIND_STATICS ||
+			   (tag != DW_TAG_subprogram && tag != DW_TAG_lexical_block)) {
+			continue;
+		}
+		if (dwarf_haschildren(&die))
+			walk_unit(w, &die, inner, depth + 1);
 	} while (!dwarf_siblingof(&die, &die));
-	return 0;
 }
 
-static int definitions_read(struct types *t)
+static void walk_units(struct types *t, int find)
 {
 	for (uint32_t i = 0; i < t->source->units.n; i++) {
-		const struct walk w = { .t = t, .unit = i, .definitions = true };
+		const struct unit_walk w = { .t = t, .unit = i, .find = find };
 		Dwarf_Die top = src_contents(t->source, &t->source->units.v[i].die);
 
-		if (walk(&w, &top, "", 0))
-			return -1;
+		walk_unit(&w, &top, "", 0);
 	}
-	return 0;
 }
 
 void type_define(struct types *t, Dwarf_Die *die)
@@ -222,36 +187,24 @@ void type_define(struct types *t, Dwarf_Die *die)
 
 	if (!t->definitions_read) {
 		t->definitions_read = true;
-		t->nomem |= definitions_read(t) != 0;
+		walk_units(t, FIND_DEFINITIONS);
 	}
 	scope = u64map_find(&t->scope, (uint64_t)(uintptr_t)die->addr);
-	hash = hash_of(die, scope ? (const char *)(uintptr_t)*scope : "");
+	hash = hash_full_name(die, scope ? (const char *)(uintptr_t)*scope : "");
 	at = hash ? u64map_find(&t->by_name, hash) : NULL;
 	if (at && t->definition.v[*at - 1].die.addr)
 		*die = t->definition.v[*at - 1].die;
 }
 
-int type_functions_read(struct types *t, uint32_t unit)
+void type_functions_read(struct types *t, uint32_t unit)
 {
-	const struct walk w = { .t = t, .unit = unit, .functions = true };
+	const struct unit_walk w = { .t = t, .unit = unit, .find = FIND_FUNCTIONS };
 	Dwarf_Die top = src_contents(t->source, &t->source->units.v[unit].die);
 
-	return walk(&w, &top, "", 0);
+	walk_unit(&w, &top, "", 0);
 }
 
-/* Every unit that uses a library's variable declares it. */
-static void drop_doubles(struct types *t)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->statics.n; i++)
-		if (!n || t->statics.v[n - 1].start != t->statics.v[i].start ||
-		    t->statics.v[n - 1].end != t->statics.v[i].end)
-			t->statics.v[n++] = t->statics.v[i];
-	t->statics.n = n;
-}
-
-static int by_address(const void *a, const void *b)
+static int static_by_address(const void *a, const void *b)
 {
 	const struct type_static *x = a, *y = b;
 
@@ -260,17 +213,17 @@ static int by_address(const void *a, const void *b)
 	return (x->end > y->end) - (x->end < y->end);
 }
 
-int type_statics_read(struct types *t)
+void type_statics_read(struct types *t)
 {
-	for (uint32_t i = 0; i < t->source->units.n; i++) {
-		const struct walk w = { .t = t, .unit = i, .statics = true };
-		Dwarf_Die top = src_contents(t->source, &t->source->units.v[i].die);
+	size_t n = 0;
 
-		if (walk(&w, &top, "", 0))
-			return -1;
-	}
-	vec_sort(&t->statics, by_address);
-	drop_doubles(t);
-	vec_sort(&t->threads, by_address);
-	return 0;
+	walk_units(t, FIND_STATICS);
+	vec_sort(&t->statics, static_by_address);
+	vec_sort(&t->threads, static_by_address);
+	/* every unit that uses a library's variable declares it */
+	for (size_t i = 0; i < t->statics.n; i++)
+		if (!n || t->statics.v[n - 1].start != t->statics.v[i].start ||
+		    t->statics.v[n - 1].end != t->statics.v[i].end)
+			t->statics.v[n++] = t->statics.v[i];
+	t->statics.n = n;
 }

@@ -25,7 +25,7 @@ static bool common_place(struct types *t, const struct value *a, const struct va
 	return false;
 }
 
-/* What a pointer is to that is known as one to its base class, where paths met. */
+/* The derived class of a pointer that is known as one to its base class, where paths met. */
 static uint32_t derived_of(const struct types *t, const struct value *v, uint32_t base)
 {
 	if (v->type == base || v->off || t->type.v[v->type].kind != TYPE_STRUCT)
@@ -40,7 +40,7 @@ static uint32_t merge_derived(uint32_t a, uint32_t b)
 	return TYPE_NONE;
 }
 
-/* Elements of an array, fields of one type, an object and what is embedded in another one. */
+/* Elements of an array, fields of one type, an object and one embedded in another. */
 static struct value merge_pointers(struct types *t, const struct value *a, const struct value *b)
 {
 	uint64_t size = t->type.v[a->type].size;
@@ -78,7 +78,7 @@ const struct type_static *value_variable(struct types *t, const struct value *v)
 }
 
 /* An address of static data as a pointer to it. */
-static struct value to_pointer(struct types *t, const struct value *v)
+static struct value address_as_pointer(struct types *t, const struct value *v)
 {
 	const struct type_static *x = value_variable(t, v);
 
@@ -103,8 +103,8 @@ struct value value_merge(struct types *t, const struct value *a, const struct va
 		return *b;
 	if (b->kind == VALUE_NULL && (a->kind == VALUE_POINTER || a->kind == VALUE_ADDRESS))
 		return *a;
-	x = to_pointer(t, a);
-	y = to_pointer(t, b);
+	x = address_as_pointer(t, a);
+	y = address_as_pointer(t, b);
 	return x.kind == VALUE_POINTER && y.kind == VALUE_POINTER ? merge_pointers(t, &x, &y)
 								  : value_unknown;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * types_value - what registers hold, as values: tested, moved on, joined where paths meet.
+ * types_value - values of registers: tested, moved on, joined where paths meet.
  *
- * Pure: values go in and come out; only types are read. What a path holds where is types_state.h.
+ * Pure: values go in and come out; only types are read. The state of a path is types_state.h.
  */
 #ifndef CYCLADE_SYMBOL_TYPES_VALUE_H
 #define CYCLADE_SYMBOL_TYPES_VALUE_H
@@ -17,7 +17,7 @@ bool value_is_base(const struct value *v);
 /* A pointer to void, to an incomplete type or to a function. */
 bool value_is_void(const struct types *t, const struct value *v);
 
-/* What a pointer points to has the other's object in it, at that place. */
+/* The target of a pointer contains the other's object, at that place. */
 bool value_is_part(struct types *t, const struct value *v, const struct value *part);
 
 /* The static or thread-local variable that an address is in, or NULL. */
@@ -27,9 +27,9 @@ const struct type_static *value_variable(struct types *t, const struct value *v)
  * known, or `v` is no address. */
 struct value value_plus(struct value v, int64_t off, bool indexed);
 
-/* One of the two: elements of an array, fields of one type, an object and what is embedded in
- * another one are one pointer; VALUE_UNKNOWN: they have nothing in common. VALUE_NEVER and a null
- * pointer change nothing. */
+/* One of the two: elements of an array, fields of one type, an object and one embedded in another
+ * are one pointer; VALUE_UNKNOWN: they have nothing in common. VALUE_NEVER and a null pointer
+ * change nothing. */
 struct value value_merge(struct types *t, const struct value *a, const struct value *b);
 
 #endif

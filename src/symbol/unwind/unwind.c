@@ -2,7 +2,7 @@
 /*
  * unwind - see unwind.h. Here: the registers of each machine, and the walk from frame to frame.
  *
- * What a frame needs (its mapping, its row of the call-frame table) is remembered per (process,
+ * A frame's mapping and row of the call-frame table are remembered per (process,
  * address) for the time in which it stays true, so that a frame usually costs one look-up in a
  * small table and two reads of the stack.
  *
@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/xalloc.h"
 #include "symbol/image/image_set.h"
 #include "symbol/unwind/unwind_int.h"
 
@@ -43,14 +44,14 @@ static const struct arch aarch64 = {
 	8, 31, 29, 32, sizeof(aarch64_dwarf), CFI_REGS, (1ULL << 48) - 1, aarch64_dwarf
 };
 
-static const struct arch *arch_of(unsigned machine, uint64_t abi)
+static const struct arch *unwind_arch(unsigned machine, uint64_t abi)
 {
 	if (machine == EM_X86_64 || machine == EM_386)
 		return abi == PERF_SAMPLE_REGS_ABI_32 || machine == EM_386 ? &i386 : &x86_64;
 	return machine == EM_AARCH64 && abi == PERF_SAMPLE_REGS_ABI_64 ? &aarch64 : NULL;
 }
 
-struct place { /* what is known of one (process, address) */
+struct place { /* the answer for one (process, address) */
 	const struct process *proc;
 	uint64_t pc, from, until;
 	const struct map *map;	   /* NULL: none */
@@ -80,12 +81,9 @@ struct walk {
 
 struct unwinder *unwinder_new(const struct spaces *sp, struct err *err)
 {
-	struct unwinder *u = calloc(1, sizeof(*u));
+	struct unwinder *u = xcalloc(1, sizeof(*u));
 
-	if (!u) {
-		(void)err_nomem(err);
-		return NULL;
-	}
+	(void)err;
 	u->sp = sp;
 	u->set = spaces_images(sp);
 	return u;
@@ -104,39 +102,27 @@ void unwinder_free(struct unwinder *u)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static struct image_rows *rows_of(struct unwinder *u, uint32_t image)
+static const struct cfi_row *cfi_row_at(struct unwinder *u, const struct map *m, uint64_t pc)
 {
 	static const struct image_rows none = { NULL, U64MAP_INIT };
-
-	while (u->image.n <= image)
-		if (vec_push(&u->image, none))
-			return NULL;
-	if (!u->image.v[image].cfi)
-		u->image.v[image].cfi = image_cfi(u->set, image);
-	return &u->image.v[image];
-}
-
-static const struct cfi_row *row_at(struct unwinder *u, const struct map *m, uint64_t pc)
-{
-	struct image_rows *rows = rows_of(u, m->image);
-	const struct cfi_row *row = NULL;
+	struct image_rows *rows;
 	uint64_t vaddr, *at;
 	bool fresh;
 
-	if (!rows || !rows->cfi || !image_to_vaddr(u->set, m->image, map_to_image(m, pc), &vaddr))
+	while (u->image.n <= m->image)
+		vec_xpush(&u->image, none);
+	rows = &u->image.v[m->image];
+	if (!rows->cfi)
+		rows->cfi = image_cfi(u->set, m->image);
+	if (!image_to_vaddr(u->set, m->image, map_to_image(m, pc), &vaddr))
 		return NULL;
-	at = u64map_at(&rows->row, vaddr, &fresh);
-	if (!at)
-		return NULL;
-	if (fresh) {
-		if (cfi_find(rows->cfi, vaddr, &u->arena, &row))
-			row = NULL;
-		*at = (uint64_t)(uintptr_t)row;
-	}
+	at = u64map_xat(&rows->row, vaddr, &fresh);
+	if (fresh)
+		*at = (uint64_t)(uintptr_t)cfi_find(rows->cfi, vaddr, &u->arena);
 	return (const struct cfi_row *)(uintptr_t)*at;
 }
 
-static const struct place *place_of(struct walk *w, uint64_t pc)
+static const struct place *code_place(struct walk *w, uint64_t pc)
 {
 	const struct process *proc = w->in->proc;
 	uint64_t h = hash_pair((uint64_t)(uintptr_t)proc, pc);
@@ -149,13 +135,13 @@ static const struct place *place_of(struct walk *w, uint64_t pc)
 	p->proc = proc;
 	p->pc = pc;
 	p->map = space_find(w->u->sp, proc, SPACE_USER, pc, w->in->time, &p->from, &p->until);
-	p->row = p->map ? row_at(w->u, p->map, pc) : NULL;
+	p->row = p->map ? cfi_row_at(w->u, p->map, pc) : NULL;
 	return p;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static uint64_t load(const uint8_t *p, unsigned size)
+static uint64_t load_word(const uint8_t *p, unsigned size)
 {
 	switch (size) {
 	case 1:
@@ -170,7 +156,7 @@ static uint64_t load(const uint8_t *p, unsigned size)
 }
 
 /* From the recorded piece of stack, else from a file that was mapped there read-only. */
-static bool read_memory(void *ctx, uint64_t addr, unsigned size, uint64_t *v)
+static bool read_user_memory(void *ctx, uint64_t addr, unsigned size, uint64_t *v)
 {
 	struct walk *w = ctx;
 	uint64_t into = addr - w->stack_at;
@@ -178,7 +164,7 @@ static bool read_memory(void *ctx, uint64_t addr, unsigned size, uint64_t *v)
 	const struct map *m;
 
 	if (into < w->in->stack_size && size <= w->in->stack_size - into) {
-		*v = load(w->in->stack + into, size);
+		*v = load_word(w->in->stack + into, size);
 		return true;
 	}
 	m = space_find(w->u->sp, w->in->proc, SPACE_USER, addr, w->in->time, NULL, NULL);
@@ -188,13 +174,13 @@ static bool read_memory(void *ctx, uint64_t addr, unsigned size, uint64_t *v)
 	into = map_to_image(m, addr);
 	if (!elf || into >= elf->len || size > elf->len - into)
 		return false;
-	*v = load(elf->p + into, size);
+	*v = load_word(elf->p + into, size);
 	return true;
 }
 
 /* ---- one frame ------------------------------------------------------------------------------- */
 
-static bool known(const struct unwind_state *st, uint64_t reg)
+static bool is_register_known(const struct unwind_state *st, uint64_t reg)
 {
 	return reg < CFI_REGS && st->known >> reg & 1;
 }
@@ -211,8 +197,8 @@ static bool rule_value(struct walk *w, const struct cfi_rule *r, uint64_t cfa, u
 		*v = cfa + (uint64_t)r->off;
 		return true;
 	case CFI_REGISTER:
-		*v = known(st, (uint64_t)r->off) ? st->reg[r->off] : 0;
-		return known(st, (uint64_t)r->off);
+		*v = is_register_known(st, (uint64_t)r->off) ? st->reg[r->off] : 0;
+		return is_register_known(st, (uint64_t)r->off);
 	case CFI_AT_EXPR:
 		return unwind_expr(st, r->expr, r->expr_len, &cfa, &at) &&
 		       unwind_read(st, at, st->word, v);
@@ -227,7 +213,7 @@ static bool cfa_of(struct walk *w, const struct cfi_row *row, uint64_t *cfa)
 {
 	if (row->cfa_is_expr)
 		return unwind_expr(&w->st, row->cfa_expr, row->cfa_expr_len, NULL, cfa);
-	if (!known(&w->st, row->cfa_reg))
+	if (!is_register_known(&w->st, row->cfa_reg))
 		return false;
 	*cfa = w->st.reg[row->cfa_reg] + (uint64_t)row->cfa_off;
 	if (w->arch->word == 4)
@@ -236,7 +222,7 @@ static bool cfa_of(struct walk *w, const struct cfi_row *row, uint64_t *cfa)
 }
 
 /* To the caller's registers and *pc. True: there is one. */
-static bool step(struct walk *w, const struct cfi_row *row, uint64_t *pc, enum unwind_end *end)
+static bool step_cfi(struct walk *w, const struct cfi_row *row, uint64_t *pc, enum unwind_end *end)
 {
 	struct unwind_state *st = &w->st;
 	uint64_t cfa, next[CFI_REGS], have = st->known, was = st->reg[w->arch->sp], at = *pc;
@@ -285,14 +271,14 @@ static bool step_fp(struct walk *w, uint64_t *pc, enum unwind_end *end)
 	uint64_t fp, up, ra;
 
 	*end = UNWIND_NO_CFI;
-	if (!known(st, a->fp))
+	if (!is_register_known(st, a->fp))
 		return false;
 	fp = st->reg[a->fp];
 	if (fp < st->reg[a->sp] || fp % a->word || fp - w->stack_at >= w->in->stack_size ||
 	    !st->read(st->ctx, fp, a->word, &up) || !st->read(st->ctx, fp + a->word, a->word, &ra))
 		return false;
 	ra &= a->pc_mask;
-	if (!ra || !place_of(w, ra - 1)->map)
+	if (!ra || !code_place(w, ra - 1)->map)
 		return false;
 	st->reg[a->fp] = up;
 	st->reg[a->sp] = fp + 2ULL * a->word;
@@ -302,7 +288,7 @@ static bool step_fp(struct walk *w, uint64_t *pc, enum unwind_end *end)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-/* The recorded registers; false where the address or the stack pointer is not among them. */
+/* The recorded registers; false if the address or the stack pointer is not among them. */
 static bool take_regs(struct walk *w, uint64_t *pc)
 {
 	const uint8_t *p = w->in->regs;
@@ -330,16 +316,16 @@ static bool take_regs(struct walk *w, uint64_t *pc)
 size_t unwind_user(struct unwinder *u, const struct unwind_in *in, uint64_t *ips, size_t max,
 		   enum unwind_end *end)
 {
-	struct walk w = { .u = u, .in = in, .arch = arch_of(in->machine, in->abi) };
+	struct walk w = { .u = u, .in = in, .arch = unwind_arch(in->machine, in->abi) };
 	bool exact = true; /* the address itself runs; else it is where a call returns to */
 	uint64_t pc = 0;
 	size_t n = 0;
 
 	*end = UNWIND_BAD;
-	if (!w.arch || !in->regs || !take_regs(&w, &pc) || !known(&w.st, w.arch->sp))
+	if (!w.arch || !in->regs || !take_regs(&w, &pc) || !is_register_known(&w.st, w.arch->sp))
 		return 0;
 	w.st.word = w.arch->word;
-	w.st.read = read_memory;
+	w.st.read = read_user_memory;
 	w.st.ctx = &w;
 	w.stack_at = w.st.reg[w.arch->sp];
 	for (;;) {
@@ -352,13 +338,13 @@ size_t unwind_user(struct unwinder *u, const struct unwind_in *in, uint64_t *ips
 		if (n == max)
 			return n;
 		ips[n++] = pc;
-		p = place_of(&w, exact ? pc : pc - 1);
+		p = code_place(&w, exact ? pc : pc - 1);
 		*end = UNWIND_NO_CODE;
 		if (!p->map)
 			return n;
 		if (p->row) {
 			exact = p->row->signal;
-			if (!step(&w, p->row, &pc, end))
+			if (!step_cfi(&w, p->row, &pc, end))
 				return n;
 		} else {
 			exact = false;
@@ -368,27 +354,22 @@ size_t unwind_user(struct unwinder *u, const struct unwind_in *in, uint64_t *ips
 	}
 }
 
-/* No rule for the return address: it stands where it stood when the function was entered. */
-static bool untouched(const struct cfi_row *row)
-{
-	for (uint32_t i = 0; i < row->n_rules; i++)
-		if (row->rule[i].reg == row->ra)
-			return false;
-	return !row->signal;
-}
-
 uint64_t unwind_leaf(struct unwinder *u, const struct unwind_in *in, uint64_t pc)
 {
-	struct walk w = { .u = u, .in = in, .arch = arch_of(in->machine, in->abi) };
+	struct walk w = { .u = u, .in = in, .arch = unwind_arch(in->machine, in->abi) };
 	const struct place *p;
 	uint64_t ra, ignored;
 
 	if (w.arch != &aarch64 || !in->regs)
 		return 0;
 	(void)take_regs(&w, &ignored);
-	p = place_of(&w, pc);
-	if (!p->map || !p->row || !untouched(p->row) || !known(&w.st, p->row->ra))
+	p = code_place(&w, pc);
+	if (!p->map || !p->row || p->row->signal || !is_register_known(&w.st, p->row->ra))
 		return 0;
+	/* no rule for the return address: it stands where it stood at the function's entry */
+	for (uint32_t i = 0; i < p->row->n_rules; i++)
+		if (p->row->rule[i].reg == p->row->ra)
+			return 0;
 	ra = w.st.reg[p->row->ra] & w.arch->pc_mask;
-	return ra && place_of(&w, ra - 1)->map ? ra : 0;
+	return ra && code_place(&w, ra - 1)->map ? ra : 0;
 }

@@ -26,7 +26,7 @@ bool unwind_read(struct unwind_state *st, uint64_t addr, unsigned size, uint64_t
 	return false;
 }
 
-static void push(struct machine *m, uint64_t v)
+static void expr_push(struct machine *m, uint64_t v)
 {
 	if (m->n == STACK_MAX)
 		m->bad = true;
@@ -34,7 +34,7 @@ static void push(struct machine *m, uint64_t v)
 		m->v[m->n++] = v;
 }
 
-static uint64_t pop(struct machine *m)
+static uint64_t expr_pop(struct machine *m)
 {
 	if (!m->n) {
 		m->bad = true;
@@ -48,7 +48,7 @@ static void push_reg(struct machine *m, uint64_t reg, int64_t off)
 	if (reg >= CFI_REGS || !(m->st->known >> reg & 1))
 		m->bad = true;
 	else
-		push(m, m->st->reg[reg] + (uint64_t)off);
+		expr_push(m, m->st->reg[reg] + (uint64_t)off);
 }
 
 static void deref(struct machine *m, unsigned size)
@@ -56,9 +56,9 @@ static void deref(struct machine *m, unsigned size)
 	uint64_t v = 0;
 
 	if ((size != 1 && size != 2 && size != 4 && size != 8) ||
-	    !unwind_read(m->st, pop(m), size, &v))
+	    !unwind_read(m->st, expr_pop(m), size, &v))
 		m->bad = true;
-	push(m, v);
+	expr_push(m, v);
 }
 
 static void pick(struct machine *m, unsigned i)
@@ -66,10 +66,10 @@ static void pick(struct machine *m, unsigned i)
 	if (i >= m->n)
 		m->bad = true;
 	else
-		push(m, m->v[m->n - 1 - i]);
+		expr_push(m, m->v[m->n - 1 - i]);
 }
 
-static void jump(struct machine *m, bool taken)
+static void expr_jump(struct machine *m, bool taken)
 {
 	int16_t by = (int16_t)cur_u16(&m->c);
 
@@ -84,32 +84,9 @@ static void jump(struct machine *m, bool taken)
 /* Operators on two values. False: not one of them. */
 static bool binary(struct machine *m, uint8_t op)
 {
-	uint64_t b, a;
+	bool two = m->n >= 2;
+	uint64_t a = two ? m->v[m->n - 2] : 0, b = two ? m->v[m->n - 1] : 0;
 
-	switch (op) {
-	case DW_OP_and:
-	case DW_OP_div:
-	case DW_OP_minus:
-	case DW_OP_mod:
-	case DW_OP_mul:
-	case DW_OP_or:
-	case DW_OP_plus:
-	case DW_OP_shl:
-	case DW_OP_shr:
-	case DW_OP_shra:
-	case DW_OP_xor:
-	case DW_OP_eq:
-	case DW_OP_ge:
-	case DW_OP_gt:
-	case DW_OP_le:
-	case DW_OP_lt:
-	case DW_OP_ne:
-		break;
-	default:
-		return false;
-	}
-	b = pop(m);
-	a = pop(m);
 	switch (op) {
 	case DW_OP_and:
 		a &= b;
@@ -165,11 +142,15 @@ static bool binary(struct machine *m, uint8_t op)
 	case DW_OP_le:
 		a = (int64_t)a <= (int64_t)b;
 		break;
-	default:
+	case DW_OP_lt:
 		a = (int64_t)a < (int64_t)b;
 		break;
+	default:
+		return false;
 	}
-	push(m, a);
+	m->bad |= !two;
+	if (two)
+		m->v[--m->n - 1] = a;
 	return true;
 }
 
@@ -179,7 +160,7 @@ static bool values(struct machine *m, uint8_t op)
 	uint64_t reg;
 
 	if (op >= DW_OP_lit0 && op <= DW_OP_lit31) {
-		push(m, (uint64_t)(op - DW_OP_lit0));
+		expr_push(m, (uint64_t)(op - DW_OP_lit0));
 		return true;
 	}
 	if (op >= DW_OP_breg0 && op <= DW_OP_breg31) {
@@ -188,35 +169,35 @@ static bool values(struct machine *m, uint8_t op)
 	}
 	switch (op) {
 	case DW_OP_addr:
-		push(m, m->st->word == 4 ? cur_u32(&m->c) : cur_u64(&m->c));
+		expr_push(m, m->st->word == 4 ? cur_u32(&m->c) : cur_u64(&m->c));
 		return true;
 	case DW_OP_const1u:
-		push(m, cur_u8(&m->c));
+		expr_push(m, cur_u8(&m->c));
 		return true;
 	case DW_OP_const1s:
-		push(m, (uint64_t)(int8_t)cur_u8(&m->c));
+		expr_push(m, (uint64_t)(int8_t)cur_u8(&m->c));
 		return true;
 	case DW_OP_const2u:
-		push(m, cur_u16(&m->c));
+		expr_push(m, cur_u16(&m->c));
 		return true;
 	case DW_OP_const2s:
-		push(m, (uint64_t)(int16_t)cur_u16(&m->c));
+		expr_push(m, (uint64_t)(int16_t)cur_u16(&m->c));
 		return true;
 	case DW_OP_const4u:
-		push(m, cur_u32(&m->c));
+		expr_push(m, cur_u32(&m->c));
 		return true;
 	case DW_OP_const4s:
-		push(m, (uint64_t)(int32_t)cur_u32(&m->c));
+		expr_push(m, (uint64_t)(int32_t)cur_u32(&m->c));
 		return true;
 	case DW_OP_const8u:
 	case DW_OP_const8s:
-		push(m, cur_u64(&m->c));
+		expr_push(m, cur_u64(&m->c));
 		return true;
 	case DW_OP_constu:
-		push(m, cur_uleb(&m->c));
+		expr_push(m, cur_uleb(&m->c));
 		return true;
 	case DW_OP_consts:
-		push(m, (uint64_t)cur_sleb(&m->c));
+		expr_push(m, (uint64_t)cur_sleb(&m->c));
 		return true;
 	case DW_OP_bregx:
 		reg = cur_uleb(&m->c);
@@ -227,18 +208,9 @@ static bool values(struct machine *m, uint8_t op)
 	}
 }
 
-static void rotate(struct machine *m)
+static void expr_other_op(struct machine *m, uint8_t op)
 {
-	uint64_t a = pop(m), b = pop(m), c = pop(m);
-
-	push(m, a);
-	push(m, c);
-	push(m, b);
-}
-
-static void others(struct machine *m, uint8_t op)
-{
-	uint64_t a, b;
+	uint64_t a, b, c;
 
 	switch (op) {
 	case DW_OP_nop:
@@ -253,16 +225,21 @@ static void others(struct machine *m, uint8_t op)
 		pick(m, cur_u8(&m->c));
 		break;
 	case DW_OP_drop:
-		(void)pop(m);
+		(void)expr_pop(m);
 		break;
 	case DW_OP_swap:
-		a = pop(m);
-		b = pop(m);
-		push(m, a);
-		push(m, b);
+		a = expr_pop(m);
+		b = expr_pop(m);
+		expr_push(m, a);
+		expr_push(m, b);
 		break;
 	case DW_OP_rot:
-		rotate(m);
+		a = expr_pop(m);
+		b = expr_pop(m);
+		c = expr_pop(m);
+		expr_push(m, a);
+		expr_push(m, c);
+		expr_push(m, b);
 		break;
 	case DW_OP_deref:
 		deref(m, m->st->word);
@@ -271,24 +248,24 @@ static void others(struct machine *m, uint8_t op)
 		deref(m, cur_u8(&m->c));
 		break;
 	case DW_OP_abs:
-		a = pop(m);
-		push(m, (int64_t)a < 0 ? 0 - a : a);
+		a = expr_pop(m);
+		expr_push(m, (int64_t)a < 0 ? 0 - a : a);
 		break;
 	case DW_OP_neg:
-		push(m, 0 - pop(m));
+		expr_push(m, 0 - expr_pop(m));
 		break;
 	case DW_OP_not:
-		push(m, ~pop(m));
+		expr_push(m, ~expr_pop(m));
 		break;
 	case DW_OP_plus_uconst:
-		a = pop(m);
-		push(m, a + cur_uleb(&m->c));
+		a = expr_pop(m);
+		expr_push(m, a + cur_uleb(&m->c));
 		break;
 	case DW_OP_bra:
-		jump(m, pop(m) != 0);
+		expr_jump(m, expr_pop(m) != 0);
 		break;
 	case DW_OP_skip:
-		jump(m, true);
+		expr_jump(m, true);
 		break;
 	default:
 		m->bad = true;
@@ -301,14 +278,14 @@ bool unwind_expr(struct unwind_state *st, const uint8_t *p, size_t len, const ui
 	struct machine m = { .st = st, .c = cur_of(p, len), .begin = p };
 
 	if (first)
-		push(&m, *first);
+		expr_push(&m, *first);
 	for (int step = 0; cur_left(&m.c) && !m.bad && !m.c.bad; step++) {
 		uint8_t op = cur_u8(&m.c);
 
 		if (step == STEPS_MAX)
 			return false;
 		if (!values(&m, op) && !binary(&m, op))
-			others(&m, op);
+			expr_other_op(&m, op);
 	}
 	if (m.bad || m.c.bad || !m.n)
 		return false;

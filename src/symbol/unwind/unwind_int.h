@@ -9,14 +9,14 @@
 #include "symbol/dwarf/cfi.h"
 #include "symbol/unwind.h"
 
-/* What an expression may ask for. */
+/* The state that an expression may read. */
 struct unwind_state {
 	uint64_t reg[CFI_REGS];
 	uint64_t known; /* bit per register */
 	unsigned word;	/* bytes of one */
 	bool (*read)(void *ctx, uint64_t addr, unsigned size, uint64_t *v);
 	void *ctx;
-	bool missed; /* a read fell outside of what was recorded */
+	bool missed; /* a read fell outside of the recorded memory */
 };
 bool unwind_read(struct unwind_state *st, uint64_t addr, unsigned size, uint64_t *v);
 /* Runs a DWARF expression; `push` (may be NULL) is on the stack at first. False: no value. */
