@@ -10,10 +10,12 @@
 #include "base/xalloc.h"
 #include "symbol/types/types_int.h"
 
+enum unit_find { FIND_FUNCTIONS, FIND_STATICS, FIND_DEFINITIONS };
+
 struct unit_walk {
 	struct types *t;
 	uint32_t unit;
-	enum { FIND_FUNCTIONS, FIND_STATICS, FIND_DEFINITIONS } find;
+	enum unit_find find;
 };
 
 static void add_unit_function(const struct unit_walk *w, Dwarf_Die *die)
@@ -170,7 +172,7 @@ static void walk_unit(const struct unit_walk *w, Dwarf_Die *parent, const char *
 	} while (!dwarf_siblingof(&die, &die));
 }
 
-static void walk_units(struct types *t, int find)
+static void walk_units(struct types *t, enum unit_find find)
 {
 	for (uint32_t i = 0; i < t->source->units.n; i++) {
 		const struct unit_walk w = { .t = t, .unit = i, .find = find };
