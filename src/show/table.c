@@ -352,7 +352,7 @@ void table_check(const struct table *t)
 		assert(t->column || is_name(c[i].key));
 		assert(!(c[i].flags & C_DATA && c[i].flags & C_PEOPLE));
 		for (size_t k = 0; k < i; k++)
-			assert(strcmp(c[i].key, c[k].key) != 0);
+			assert(strcmp(c[i].key, c[k].key) != 0 || c[i].nth != c[k].nth);
 	}
 	assert(!(t->form->flags & TABLE_LINES) || (n == 1 && c->kind == T_TEXT));
 	assert(!(t->form->flags & TABLE_ONE) || table_rows(t) == 1);

@@ -69,9 +69,16 @@ struct table_cell {
 	uint64_t n;
 	int64_t i;
 	struct estimate e;
-	const char *says;    /* what people see where there is no value; NULL: "-" */
-	char mark;	     /* people see it behind the error; 0: none */
-	unsigned indent;     /* levels that people see a text indented by */
+	const char *says; /* what people see where there is no value; NULL: "-" */
+	char mark;	  /* people see it behind the error; 0: none */
+	unsigned indent;  /* levels that people see a text indented by */
+	enum table_branch {
+		BRANCH_NONE, /* blanks stand in front of it */
+		BRANCH_ONLY, /* lines of a tree: the only row below the one above */
+		BRANCH_MORE, /* siblings follow */
+		BRANCH_LAST,
+	} branch;
+	bool spills;	     /* people see the tail past its column if none follows */
 	bool sign;	     /* a change: people see a + before what is not below 0 */
 	bool dim;	     /* of less weight than what stands in other rows */
 	struct buf *scratch; /* empty; where get() may put the text together */
@@ -104,7 +111,11 @@ struct table_column {
 		size_t at, size; /* in a row: size 0: get() makes the value */
 	} field;
 	table_get *get;
-	size_t which; /* get()'s own */
+	size_t which;	  /* get()'s own */
+	size_t nth;	  /* of several columns that are alike: of which thing */
+	const char *over; /* people see it above neighbours that have the same: that thing's name */
+	const char
+		*from; /* the field of the recording that it is read from; NULL: it is computed */
 };
 /* A member of a row: an integer, a double, a struct estimate or a text; others do not compile. */
 /* clang-format off */
@@ -117,12 +128,13 @@ struct table_column {
 /* A column: key, head, kind, flags, means, then what else it has (TABLE_FIELD, .get, .unit). */
 #define COLUMN(key_, head_, kind_, flags_, means_, ...) \
 	{ .key = key_, .head = head_, .kind = kind_, .flags = flags_, .means = means_, __VA_ARGS__ }
-/* The head of a get(), and a get() of one statement. */
+/* The head of a get(), which need not use them all, and a get() of one statement. */
+#define MAYBE_ __attribute__((unused))
 #define TABLE_GET(name) \
-	static void name(const struct table *t, const struct table_column *c, \
-			 const struct table_row *r, struct table_cell *out)
+	static void name(const struct table *t MAYBE_, const struct table_column *c MAYBE_, \
+			 const struct table_row *r MAYBE_, struct table_cell *out)
 #define TABLE_CELL(name, ...) \
-	TABLE_GET(name) { (void)t; (void)c; (void)r; __VA_ARGS__; }
+	TABLE_GET(name) { __VA_ARGS__; }
 #define TABLE_COLUMNS(a) .column = (a), .n_columns = sizeof(a) / sizeof(*(a))
 /* clang-format on */
 

@@ -11,16 +11,15 @@
 
 static void put_query(struct buf *b, const char *expression, const char *table)
 {
+	struct store_table_row row[STORE_TABLES];
 	const char *sep = "";
 
+	store_tables(row);
 	buf_printf(b, "SELECT (%s) FROM (SELECT ", expression);
 	for (int c = 0; c < STORE_COLUMNS; c++) {
-		struct store_table_row row[STORE_TABLES];
-
-		store_tables(row);
-		if (strcmp(row[store_columns[c].table].name, table) != 0)
+		if (strcmp(row[store_table_of((enum store_column_id)c)].name, table) != 0)
 			continue;
-		buf_printf(b, "%sNULL AS \"%s\"", sep, store_columns[c].name);
+		buf_printf(b, "%sNULL AS \"%s\"", sep, store_columns[c].key);
 		sep = ", ";
 	}
 	buf_puts(b, ")");

@@ -53,76 +53,71 @@ static const struct part {
 	{ C_ibs_fetch_fetch_ctl, C_ibs_fetch_itlb_refill, PERF_SAMPLE_RAW },
 };
 
-static void fixed(const struct pd_sample *s, uint64_t bit, uint64_t v, struct raw_cell *out)
+/* Columns that a cursor reads from the record, which there is none of here. */
+static bool put_fixed(const struct pd_sample *s, enum store_column_id col, struct table_cell *out)
 {
-	if (s->has & bit)
-		value_int(out, v);
-}
-
-static int of_sample(struct keep *k, enum store_column_id col, struct raw_cell *out,
-		     struct err *err)
-{
-	const struct pd_sample *s = &k->row.sample;
-
 	switch (col) {
 	case C_samples_time:
-		fixed(s, PERF_SAMPLE_TIME, s->time, out);
-		return 0;
+		raw_put(out, s->has & PERF_SAMPLE_TIME, s->time);
+		return true;
 	case C_samples_cpu:
-		fixed(s, PERF_SAMPLE_CPU, s->cpu, out);
-		return 0;
+		raw_put(out, s->has & PERF_SAMPLE_CPU, s->cpu);
+		return true;
 	case C_samples_pid:
-		fixed(s, PERF_SAMPLE_TID, s->pid, out);
-		return 0;
+		raw_put(out, s->has & PERF_SAMPLE_TID, s->pid);
+		return true;
 	case C_samples_tid:
-		fixed(s, PERF_SAMPLE_TID, s->tid, out);
-		return 0;
+		raw_put(out, s->has & PERF_SAMPLE_TID, s->tid);
+		return true;
 	case C_samples_event:
-		value_text(out, s->event->name, true);
-		return 0;
+		out->text = s->event->name;
+		return true;
 	case C_samples_period:
-		value_int(out, s->period);
-		return 0;
+		out->n = s->period;
+		return true;
 	case C_samples_ip:
-		fixed(s, PERF_SAMPLE_IP, s->ip, out);
-		return 0;
+		raw_put(out, s->has & PERF_SAMPLE_IP, s->ip);
+		return true;
 	case C_samples_in_kernel:
-		value_int(out, s->cpumode == PERF_RECORD_MISC_KERNEL);
-		return 0;
+		out->n = s->cpumode == PERF_RECORD_MISC_KERNEL;
+		return true;
 	case C_samples_addr:
-		fixed(s, PERF_SAMPLE_ADDR, s->addr, out);
-		return 0;
+		raw_put(out, s->has & PERF_SAMPLE_ADDR, s->addr);
+		return true;
+	case C_samples_frames:
+		for (uint64_t i = 0; i < s->n_chain; i++)
+			out->n +=
+				ld64(s->chain + 8 * i) < (uint64_t)PERF_CONTEXT_MAX; /* no marker */
+		out->none = !(s->has & PERF_SAMPLE_CALLCHAIN);
+		return true;
 	default:
-		return raw_sample_parsed(&k->row, col, out, err);
+		return false;
 	}
-}
-
-static int value_of(struct keep *k, enum store_column_id col, struct raw_cell *out, struct err *err)
-{
-	enum store_table table = store_columns[col].table;
-
-	*out = (struct raw_cell){ .kind = V_NULL };
-	if (table == STORE_samples)
-		return of_sample(k, col, out, err);
-	if (k->kind != (table == STORE_ibs_op ? IBS_OP : IBS_FETCH))
-		return 0;
-	k->row.table = table;
-	return raw_ibs.value(&k->row, col, out, err);
 }
 
 /* field(N): column N of the sample at hand. */
 static void field(sqlite3_context *x, int argc, sqlite3_value **argv)
 {
 	struct keep *k = sqlite.user_data(x);
-	int col = argc == 1 ? sqlite.value_int(argv[0]) : -1;
-	struct raw_cell v;
+	int n = argc == 1 ? sqlite.value_int(argv[0]) : -1;
+	enum store_column_id col = (enum store_column_id)n;
+	struct buf scratch = BUF_INIT;
+	struct table_cell cell;
+	enum store_table table;
 
-	if (col < 0 || col >= STORE_COLUMNS)
+	if (n < 0 || n >= STORE_COLUMNS)
 		return;
-	if (value_of(k, (enum store_column_id)col, &v, &k->err))
+	table = store_table_of(col);
+	if (table != STORE_samples && k->kind != (table == STORE_ibs_op ? IBS_OP : IBS_FETCH))
+		return;
+	k->row.table = table;
+	cell = (struct table_cell){ .kind = store_columns[n].kind };
+	if (!put_fixed(&k->row.sample, col, &cell) &&
+	    raw_cell(&k->row, col, &cell, &scratch, &k->err))
 		sqlite.result_error(x, k->err.what, -1);
 	else
-		sql_result_cell(x, &v);
+		sql_result_cell(x, &cell, store_is_blob(&store_columns[n]), NULL);
+	buf_free(&scratch);
 }
 
 static int failed(struct keep *k, int rc, struct err *err)
@@ -151,7 +146,7 @@ static void put_query(struct buf *b, const struct ibs_own *own, const char *pred
 		   e && e->name ? e->predicate : predicate);
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
 		for (int c = (int)columns[i].first; c <= (int)columns[i].last; c++) {
-			buf_printf(b, "%sfield(%d) AS \"%s\"", sep, c, store_columns[c].name);
+			buf_printf(b, "%sfield(%d) AS \"%s\"", sep, c, store_columns[c].key);
 			sep = ", ";
 		}
 	buf_puts(b, " FROM (SELECT 1))");
@@ -159,7 +154,7 @@ static void put_query(struct buf *b, const struct ibs_own *own, const char *pred
 		return;
 	sep = ", (SELECT ";
 	for (int c = (int)twice->first; c <= (int)twice->last; c++) {
-		buf_printf(b, "%s0 AS \"%s\"", sep, store_columns[c].name);
+		buf_printf(b, "%s0 AS \"%s\"", sep, store_columns[c].key);
 		sep = ", ";
 	}
 	buf_puts(b, ")");
@@ -257,6 +252,5 @@ void keep_close(struct keep *k)
 		return;
 	(void)sqlite.finalize(k->ask);
 	(void)sqlite.close(k->db);
-	buf_free(&k->row.text);
 	free(k);
 }

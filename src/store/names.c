@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/xalloc.h"
 #include "symbol/place.h"
 
 #define SLOTS	    ((size_t)1 << 14)
@@ -25,17 +26,14 @@ struct names {
 	struct slot slot[SLOTS];
 };
 
-int names_new(struct names **out, const struct spaces *sp, struct err *err)
+struct names *names_new(const struct spaces *sp)
 {
-	*out = calloc(1, sizeof(**out));
-	if (!*out)
-		return err_nomem(err);
-	(*out)->images = spaces_images(sp);
-	if (!places_init(&(*out)->places, sp, PLACES))
-		return 0;
-	free(*out);
-	*out = NULL;
-	return err_nomem(err);
+	struct names *n = xcalloc(1, sizeof(*n));
+
+	n->images = spaces_images(sp);
+	if (places_init(&n->places, sp, PLACES))
+		nomem_die();
+	return n;
 }
 
 static void drop_inlines(struct name *x)
@@ -132,7 +130,7 @@ int names_line(struct names *n, struct name *x, struct err *err)
 
 int names_inlines(struct names *n, struct name *x, struct err *err)
 {
-	struct source_inline buf[INLINES_MAX], *inl;
+	struct source_inline buf[INLINES_MAX];
 	const struct source *src;
 	uint64_t vaddr;
 	size_t len;
@@ -143,13 +141,7 @@ int names_inlines(struct names *n, struct name *x, struct err *err)
 		return -1;
 	x->unfolded = true;
 	len = src ? source_inline_names(src, vaddr, buf, INLINES_MAX) : 0;
-	if (!len)
-		return 0;
-	inl = malloc(len * sizeof(*inl));
-	if (!inl)
-		return err_nomem(err);
-	memcpy(inl, buf, len * sizeof(*inl));
-	x->inl = inl;
+	x->inl = len ? xmemdup(buf, len * sizeof(*buf)) : NULL;
 	x->n_inl = (uint32_t)len;
 	return 0;
 }

@@ -28,7 +28,7 @@ struct name {
 
 struct names;
 
-int names_new(struct names **out, const struct spaces *sp, struct err *err) MUST_USE;
+struct names *names_new(const struct spaces *sp);
 /* Good until the next call. NULL: *err says why. */
 struct name *names_at(struct names *n, const struct process *proc, uint32_t proc_index,
 		      enum space_kind kind, uint64_t ip, uint64_t time, struct err *err) MUST_USE;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "base/xalloc.h"
 
 #define ANY                          \
 	{                            \
@@ -22,7 +23,7 @@ const struct raw_bounds raw_bounds_none = {
 };
 
 static const struct raw_kind *const kinds[STORE_TABLES] = {
-	[STORE_runs] = &raw_runs_rows,
+	[STORE_runs] = &raw_one,
 	[STORE_events] = &raw_events,
 	[STORE_samples] = &raw_samples,
 	[STORE_frames] = &raw_frames,
@@ -30,7 +31,7 @@ static const struct raw_kind *const kinds[STORE_TABLES] = {
 	[STORE_counts] = &raw_counts,
 	[STORE_mappings] = &raw_mappings,
 	[STORE_threads] = &raw_threads,
-	[STORE_losses] = &raw_losses,
+	[STORE_losses] = &raw_one,
 	[STORE_records] = &raw_records,
 	[STORE_chains] = &raw_chains_rows,
 	[STORE_chain_frames] = &raw_chain_frames,
@@ -45,22 +46,15 @@ static const struct raw_kind *const kinds[STORE_TABLES] = {
 
 /* ---- recordings ------------------------------------------------------------------------------ */
 
-int raw_runs_open(struct raw_runs **out, const struct raw_run *run, size_t n, struct err *err)
+struct raw_runs *raw_runs_open(const struct raw_run *run, size_t n)
 {
-	struct raw_runs *r = calloc(1, sizeof(*r));
+	struct raw_runs *r = xcalloc(1, sizeof(*r));
 
-	*out = NULL;
-	if (r)
-		r->of = calloc(n + 1, sizeof(*r->of));
-	if (!r || !r->of) {
-		free(r);
-		return err_nomem(err);
-	}
+	r->of = xcalloc(n, sizeof(*r->of));
 	for (size_t i = 0; i < n; i++)
 		r->of[i].r = run[i];
 	r->n = n;
-	*out = r;
-	return 0;
+	return r;
 }
 
 void raw_runs_close(struct raw_runs *r)
@@ -135,22 +129,15 @@ uint64_t raw_rows(const struct raw_runs *r, enum store_table t)
 
 /* ---- the cursor ------------------------------------------------------------------------------ */
 
-int raw_open(struct raw **out, struct raw_runs *r, enum store_table t, struct err *err)
+struct raw *raw_open(struct raw_runs *r, enum store_table t)
 {
-	struct raw *c = calloc(1, sizeof(*c));
+	struct raw *c = xcalloc(1, sizeof(*c));
 
-	*out = c;
-	if (!c)
-		return err_nomem(err);
 	c->runs = r;
 	c->table = t;
 	c->b = raw_bounds_none;
-	c->walk = calloc(r->n + 1, sizeof(struct cursor *));
-	if (c->walk)
-		return 0;
-	raw_close(c);
-	*out = NULL;
-	return err_nomem(err);
+	c->walk = xcalloc(r->n, sizeof(struct cursor *));
+	return c;
 }
 
 void raw_close(struct raw *c)
@@ -163,21 +150,18 @@ void raw_close(struct raw *c)
 	free(c->events);
 	sample_frames_free(&c->frames);
 	vec_free(&c->chain);
-	buf_free(&c->text);
 	free(c);
 }
 
 /* `b->event` is the caller's until the next raw_begin. */
-int raw_begin(struct raw *c, const struct raw_bounds *b, struct err *err)
+void raw_begin(struct raw *c, const struct raw_bounds *b)
 {
-	(void)err;
 	c->b = *b;
 	c->run = 0;
 	c->inside = false;
 	if (b->run.low > 1)
 		c->run =
 			(uint64_t)b->run.low - 1 < c->runs->n ? (size_t)b->run.low - 1 : c->runs->n;
-	return 0;
 }
 
 int raw_next(struct raw *c, struct err *err)
@@ -202,10 +186,17 @@ int raw_next(struct raw *c, struct err *err)
 	return 0;
 }
 
-int raw_value(struct raw *c, enum store_column_id column, struct raw_cell *out, struct err *err)
+int raw_cell(struct raw *c, enum store_column_id column, struct table_cell *out,
+	     struct buf *scratch, struct err *err)
 {
-	*out = (struct raw_cell){ .kind = V_NULL };
-	return kinds[c->table]->value(c, column, out, err);
+	const struct table t = { .ctx = c };
+	const struct table_row r = { .p = c };
+
+	table_cell(out, &t, &store_columns[column], &r, scratch);
+	if (c->err.code == ERR_NONE)
+		return 0;
+	*err = c->err;
+	return -1;
 }
 
 /* ---- what walks records ---------------------------------------------------------------------- */
@@ -229,7 +220,7 @@ static bool is_of_table(const struct raw *c, const struct pd_event *ev)
 	       kind == (c->table == STORE_ibs_op ? IBS_OP : IBS_FETCH);
 }
 
-static int find_events(struct raw *c, struct err *err)
+static void find_events(struct raw *c)
 {
 	size_t n;
 	const struct pd_event *ev = pd_events(raw_of(c)->r.rec, &n);
@@ -237,12 +228,11 @@ static int find_events(struct raw *c, struct err *err)
 	free(c->events);
 	c->events = NULL;
 	if (!c->b.event && !is_packets(c))
-		return 0;
-	c->events = calloc(n + 1, sizeof(*c->events));
-	for (size_t i = 0; c->events && i < n; i++)
+		return;
+	c->events = xcalloc(n, sizeof(*c->events));
+	for (size_t i = 0; i < n; i++)
 		c->events[i] =
 			is_of_table(c, &ev[i]) && (!c->b.event || !strcmp(c->b.event, ev[i].name));
-	return c->events ? 0 : err_nomem(err);
 }
 
 int raw_walk_begin(struct raw *c, bool others, struct err *err)
@@ -260,8 +250,8 @@ int raw_walk_begin(struct raw *c, bool others, struct err *err)
 
 	if (!c->walk[c->run] && cursor_new(&c->walk[c->run], r->r.rec, r->r.spaces, err))
 		return -1;
-	if (!others && find_events(c, err))
-		return -1;
+	if (!others)
+		find_events(c);
 	b.events = c->events;
 	c->i = c->n = 0;
 	c->intel = is_intel(pd_info(r->r.rec)->cpuid);
@@ -286,15 +276,13 @@ int raw_each_sample(struct raw *c, int (*each)(struct raw *at, void *ctx, struct
 	b.run = (struct cursor_range){ run, run };
 	b.stop = c->b.stop;
 	b.stop_ctx = c->b.stop_ctx;
-	if (raw_open(&at, c->runs, STORE_samples, err))
-		return -1;
-	ret = raw_begin(at, &b, err);
-	while (!ret) {
+	at = raw_open(c->runs, STORE_samples);
+	raw_begin(at, &b);
+	do {
 		ret = raw_next(at, err);
-		if (ret <= 0)
-			break;
-		ret = each(at, ctx, err);
-	}
+		if (ret > 0)
+			ret = each(at, ctx, err) ? -1 : 1;
+	} while (ret > 0);
 	raw_close(at);
 	*over = b.stop && b.stop(b.stop_ctx);
 	return ret;
@@ -311,8 +299,8 @@ int raw_name(struct raw_runs *r, uint64_t run, uint32_t pid, uint64_t time, uint
 	*out = NULL;
 	if (!of || !of->r.rec)
 		return 0;
-	if (!of->names && names_new(&of->names, of->r.spaces, err))
-		return -1;
+	if (!of->names)
+		of->names = names_new(of->r.spaces);
 	p = spaces_process(of->r.spaces, pid, time);
 	*out = names_at(of->names, p, p ? process_index(p) : UINT32_MAX,
 			kernel ? SPACE_KERNEL : SPACE_USER, ip, time, err);

@@ -3,11 +3,11 @@
  * raw - the rows of the raw tables (schema.def) of one or several recordings, walked with a cursor.
  * Knows nothing of SQL.
  *
- *	raw_runs_open(&runs, run, n, &err)
- *	raw_open(&c, runs, STORE_samples, &err)
- *	raw_begin(c, &bounds, &err)		before the first row; as often as needed
+ *	runs = raw_runs_open(run, n)
+ *	c = raw_open(runs, STORE_samples)
+ *	raw_begin(c, &bounds)			before the first row; as often as needed
  *	while (raw_next(c, &err) > 0)
- *		raw_value(c, C_samples_time, &v, &err)
+ *		raw_cell(c, C_samples_time, &cell, &scratch, &err)
  *	raw_close(c)
  *	raw_runs_close(runs)			after all cursors
  *
@@ -38,31 +38,21 @@ struct raw_bounds {
 };
 extern const struct raw_bounds raw_bounds_none;
 
-enum value_kind { V_NULL, V_INT, V_REAL, V_TEXT, V_BLOB };
-
-struct raw_cell {
-	enum value_kind kind;
-	bool stays; /* the bytes stay as long as the runs; else until the next value */
-	int64_t i;
-	double r;
-	const char *s; /* ended by 0 where it is a text */
-	size_t len;
-};
-
 struct raw_runs;
 struct raw;
 
-int raw_runs_open(struct raw_runs **out, const struct raw_run *run, size_t n,
-		  struct err *err) MUST_USE;
+struct raw_runs *raw_runs_open(const struct raw_run *run, size_t n);
 void raw_runs_close(struct raw_runs *r); /* NULL is fine */
 /* Rows that all recordings have, for a planner of queries. */
 uint64_t raw_rows(const struct raw_runs *r, enum store_table t);
 
-int raw_open(struct raw **out, struct raw_runs *r, enum store_table t, struct err *err) MUST_USE;
-int raw_begin(struct raw *c, const struct raw_bounds *b, struct err *err) MUST_USE;
+struct raw *raw_open(struct raw_runs *r, enum store_table t);
+void raw_begin(struct raw *c, const struct raw_bounds *b);
 int raw_next(struct raw *c, struct err *err) MUST_USE; /* 1: there is a row; 0: no more; -1 */
-int raw_value(struct raw *c, enum store_column_id column, struct raw_cell *out,
-	      struct err *err) MUST_USE;
+/* The cell of a column; a blob (store_is_blob) is cell->n bytes at cell->text. Texts that are not
+ * in `scratch` stay as long as the runs, blobs until the next row. */
+int raw_cell(struct raw *c, enum store_column_id column, struct table_cell *out,
+	     struct buf *scratch, struct err *err) MUST_USE;
 void raw_close(struct raw *c); /* NULL is fine */
 
 /* The name and line of an address of a recording (from 1) for a process at a time; NULL in *out:

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/xalloc.h"
 #include "store/raw_int.h"
 
 #define NOTHING UINT32_MAX
@@ -55,7 +56,7 @@ static bool is_same_place(const struct place *a, const struct place *b)
 	       a->name.image == b->name.image && a->level == b->level;
 }
 
-/* The number of a frame's place; NOTHING: out of memory, or *err says why. */
+/* The number of a frame's place; NOTHING: *err says why. */
 static uint32_t place_of(struct raw_chains *x, struct raw *c, const struct raw_frame *f,
 			 struct err *err)
 {
@@ -72,16 +73,13 @@ static uint32_t place_of(struct raw_chains *x, struct raw *c, const struct raw_f
 		p.name.offset = 0;
 	}
 	p.address = name->dso ? name->address + p.caller : f->ip;
-	at = u64map_at(&x->place_at, hash_pair(p.address, (uint64_t)name->image << 32 | kind),
-		       NULL);
-	if (!at)
-		return NOTHING;
+	at = u64map_xat(&x->place_at, hash_pair(p.address, (uint64_t)name->image << 32 | kind),
+			NULL);
 	p.same = (uint32_t)*at - 1;
 	for (uint32_t i = p.same; i != NOTHING; i = x->place.v[i].same)
 		if (is_same_place(&x->place.v[i], &p))
 			return i;
-	if (x->place.n >= NOTHING || vec_push(&x->place, p))
-		return NOTHING;
+	vec_xpush(&x->place, p);
 	*at = x->place.n;
 	return (uint32_t)x->place.n - 1;
 }
@@ -92,7 +90,7 @@ static bool is_same_chain(const struct raw_chains *x, const struct chain *a, con
 	       !memcmp(x->step.v + a->first, x->step.v + b->first, a->n * sizeof(*x->step.v));
 }
 
-/* The sample's chain; a new one if it is the first. NULL: out of memory, or *err says why. */
+/* The sample's chain; a new one if it is the first. NULL: *err says why. */
 static struct chain *chain_of(struct raw_chains *x, struct raw *c, struct err *err)
 {
 	struct chain k = { .first = x->step.n };
@@ -101,30 +99,27 @@ static struct chain *chain_of(struct raw_chains *x, struct raw *c, struct err *e
 	for (size_t i = 0; i < c->chain.n; i++) {
 		uint32_t place = place_of(x, c, &c->chain.v[i], err);
 
-		if (place == NOTHING || vec_push(&x->step, place))
+		if (place == NOTHING)
 			return NULL;
+		vec_xpush(&x->step, place);
 	}
 	k.n = (uint32_t)(x->step.n - k.first);
 	/* room for a chain of no frames, too */
-	if (vec_reserve(&x->step, x->step.n + 1))
-		return NULL;
-	at = u64map_at(&x->chain_at, hash_bytes(x->step.v + k.first, k.n * sizeof(*x->step.v)),
-		       NULL);
-	if (!at)
-		return NULL;
+	vec_xreserve(&x->step, x->step.n + 1);
+	at = u64map_xat(&x->chain_at, hash_bytes(x->step.v + k.first, k.n * sizeof(*x->step.v)),
+			NULL);
 	k.same = (uint32_t)*at - 1;
 	for (uint32_t i = k.same; i != NOTHING; i = x->chain.v[i].same)
 		if (is_same_chain(x, &x->chain.v[i], &k)) {
 			x->step.n = k.first;
 			return &x->chain.v[i];
 		}
-	if (x->chain.n >= NOTHING || vec_push(&x->chain, k))
-		return NULL;
+	vec_xpush(&x->chain, k);
 	*at = x->chain.n;
 	return vec_last(&x->chain);
 }
 
-static int take(struct raw *at, void *ctx, struct err *err)
+static int count_chain(struct raw *at, void *ctx, struct err *err)
 {
 	struct chain *k;
 
@@ -134,50 +129,43 @@ static int take(struct raw *at, void *ctx, struct err *err)
 		return 0;
 	k = chain_of(ctx, at, err);
 	if (!k)
-		return err->code == ERR_NONE ? err_nomem(err) : -1;
+		return -1;
 	if (!k->samples++)
 		k->first_sample = cursor_now(at->walk[at->run])->r.seq;
 	return 0;
 }
 
 /* Of the run at hand. If the pass is stopped there are none: the query ends. */
-static int make(struct raw *c, struct err *err)
+static int make_chains(struct raw *c, struct err *err)
 {
 	struct raw_of *of = raw_of(c);
 	struct raw_chains *x;
 	bool over;
+	int ret;
 
 	if (of->chains)
 		return 0;
-	x = calloc(1, sizeof(*x));
-	if (!x)
-		return err_nomem(err);
-	if (raw_each_sample(c, take, x, &over, err)) {
-		raw_chains_free(x);
-		return -1;
-	}
-	if (over)
+	x = xcalloc(1, sizeof(*x));
+	ret = raw_each_sample(c, count_chain, x, &over, err);
+	if (ret || over)
 		raw_chains_free(x);
 	else
 		of->chains = x;
-	return 0;
+	return ret;
 }
 
-int raw_chain_id(struct raw *c, struct raw_cell *out, struct err *err)
+bool raw_chain_id(struct raw *c, uint64_t *out)
 {
 	struct raw_chains *x;
 	const struct chain *k;
 
-	if (make(c, err))
-		return -1;
+	if (make_chains(c, &c->err))
+		return false;
 	x = raw_of(c)->chains;
-	if (!x)
-		return 0;
-	k = chain_of(x, c, err);
-	if (!k)
-		return err->code == ERR_NONE ? err_nomem(err) : -1;
-	value_int(out, (uint64_t)(k - x->chain.v));
-	return 0;
+	k = x ? chain_of(x, c, &c->err) : NULL;
+	if (k)
+		*out = (uint64_t)(k - x->chain.v);
+	return k;
 }
 
 /* ---- chains ---------------------------------------------------------------------------------- */
@@ -188,7 +176,7 @@ static int begin_chains(struct raw *c, struct err *err)
 	const struct cursor_range *b = &c->b.chain;
 	size_t n;
 
-	if (make(c, err))
+	if (make_chains(c, err))
 		return -1;
 	n = raw_of(c)->chains ? raw_of(c)->chains->chain.n : 0;
 	c->i = b->low > 0 ? (size_t)b->low : 0;
@@ -201,52 +189,22 @@ static const struct place *place_at(const struct raw_chains *x, const struct cha
 	return &x->place.v[x->step.v[k->first + depth]];
 }
 
-static int chain_text(struct raw *c, const struct chain *k, struct raw_cell *out, struct err *err)
-{
-	const struct raw_chains *x = raw_of(c)->chains;
+const struct raw_kind raw_chains_rows = { begin_chains, raw_array_next };
 
-	buf_reset(&c->text);
-	for (size_t i = k->n; i--;) {
+#define CHAIN_GET(name, ...)                                            \
+	RAW_GET(name, const struct raw_chains *x = raw_of(raw)->chains; \
+		const struct chain *k = &x->chain.v[raw->i - 1]; __VA_ARGS__)
+CHAIN_GET(chain_frames, out->n = k->n)
+CHAIN_GET(chain_samples, out->n = k->samples)
+CHAIN_GET(chain_first_sample, out->n = k->first_sample)
+CHAIN_GET(chain_function, out->text = k->n ? place_at(x, k, 0)->name.function : NULL)
+CHAIN_GET(
+	chain_chain, for (size_t i = k->n; i--;) {
 		const struct place *p = place_at(x, k, i);
 
-		raw_put_frame(&c->text, p->name.function, p->name.dso, p->address);
-	}
-	value_text(out, buf_str(&c->text), false);
-	return c->text.failed ? err_nomem(err) : 0;
-}
-
-static int chain_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
-		       struct err *err)
-{
-	const struct raw_chains *x = raw_of(c)->chains;
-	const struct chain *k = &x->chain.v[c->i - 1];
-
-	switch (col) {
-	case C_chains_run:
-		value_int(out, c->run + 1);
-		break;
-	case C_chains_chain_id:
-		value_int(out, c->i - 1);
-		break;
-	case C_chains_frames:
-		value_int(out, k->n);
-		break;
-	case C_chains_samples:
-		value_int(out, k->samples);
-		break;
-	case C_chains_first_sample:
-		value_int(out, k->first_sample);
-		break;
-	case C_chains_function:
-		value_text(out, k->n ? place_at(x, k, 0)->name.function : NULL, true);
-		break;
-	default:
-		return chain_text(c, k, out, err);
-	}
-	return 0;
-}
-
-const struct raw_kind raw_chains_rows = { begin_chains, raw_array_next, chain_value };
+		raw_put_frame(out->scratch, p->name.function, p->name.dso, p->address);
+	} out->text = buf_str(out->scratch))
+#undef CHAIN_GET
 
 /* ---- their frames ---------------------------------------------------------------------------- */
 
@@ -269,66 +227,28 @@ static int next_frame(struct raw *c, struct err *err)
 	return 0;
 }
 
-static int line_of(struct raw *c, const struct place *p, enum store_column_id col,
-		   struct raw_cell *out, struct err *err)
-{
-	struct source_line at;
+const struct raw_kind raw_chain_frames = { begin_frames, next_frame };
 
-	if (names_line_of(raw_of(c)->names, &p->name, p->level, &at, err))
-		return -1;
-	if (col == C_chain_frames_file)
-		value_text(out, at.file, true);
-	else if (at.line)
-		value_int(out, at.line);
-	return 0;
-}
-
-static int frame_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
-		       struct err *err)
-{
-	struct raw_chains *x = raw_of(c)->chains;
-	const struct chain *k = &x->chain.v[c->i];
-	struct place *p = &x->place.v[x->step.v[k->first + c->depth - 1]];
-
-	switch (col) {
-	case C_chain_frames_run:
-		value_int(out, c->run + 1);
-		break;
-	case C_chain_frames_chain_id:
-		value_int(out, c->i);
-		break;
-	case C_chain_frames_depth:
-		value_int(out, c->depth - 1);
-		break;
-	case C_chain_frames_samples:
-		value_int(out, k->samples);
-		break;
-	case C_chain_frames_mode:
-		value_text(out, raw_mode_names[p->kind], true);
-		break;
-	case C_chain_frames_in_kernel:
-		value_int(out, p->kind == SPACE_KERNEL);
-		break;
-	case C_chain_frames_inlined:
-		value_int(out, p->level > 0);
-		break;
-	case C_chain_frames_function:
-		value_text(out, p->name.function, true);
-		break;
-	case C_chain_frames_offset:
-		if (p->name.function && !p->level)
-			value_int(out, p->name.offset + p->caller);
-		break;
-	case C_chain_frames_dso:
-		value_text(out, p->name.dso, true);
-		break;
-	case C_chain_frames_address:
-		value_int(out, p->address);
-		break;
-	default:
-		return line_of(c, p, col, out, err);
-	}
-	return 0;
-}
-
-const struct raw_kind raw_chain_frames = { begin_frames, next_frame, frame_value };
+/* The place of the frame at hand, and its line. */
+#define PLACE_GET(name, ...)                                            \
+	RAW_GET(name, const struct raw_chains *x = raw_of(raw)->chains; \
+		const struct chain *k = &x->chain.v[raw->i];            \
+		const struct place *p = place_at(x, k, raw->depth - 1); __VA_ARGS__)
+#define LINE_GET(column, ...)                                                                 \
+	PLACE_GET(                                                                            \
+		column, struct source_line at;                                                \
+		if (!names_line_of(raw_of(raw)->names, &p->name, p->level, &at, &raw->err)) { \
+			__VA_ARGS__;                                                          \
+		})
+RAW_GET(chain_number, out->n = raw->i)
+RAW_GET(place_depth, out->n = raw->depth - 1)
+RAW_GET(chain_frame_samples, out->n = raw_of(raw)->chains->chain.v[raw->i].samples)
+PLACE_GET(place_mode, out->text = raw_mode_names[p->kind])
+PLACE_GET(place_in_kernel, out->n = p->kind == SPACE_KERNEL)
+PLACE_GET(place_inlined, out->n = p->level > 0)
+PLACE_GET(place_function, out->text = p->name.function)
+PLACE_GET(place_offset, raw_put(out, p->name.function && !p->level, p->name.offset + p->caller))
+PLACE_GET(place_dso, out->text = p->name.dso)
+PLACE_GET(place_address, out->n = p->address)
+LINE_GET(place_file, out->text = at.file)
+LINE_GET(place_line, raw_put(out, at.line, at.line))

@@ -3,6 +3,7 @@
  * Frames of the sample at hand: those that report -g has, however the chain was recorded. Calls
  * that the compiler inlined are frames of their own.
  */
+#include "base/xalloc.h"
 #include "store/raw_int.h"
 
 /* A frame and what is inlined at its address, innermost first. */
@@ -15,8 +16,7 @@ static int add_frame(struct raw *c, const struct sample_frame *at, uint8_t kind,
 		return -1;
 	for (f.level = x->n_inl;; f.level--) {
 		f.inlined = f.level ? x->inl[f.level - 1].name : NULL;
-		if (vec_push(&c->chain, f))
-			return err_nomem(err);
+		vec_xpush(&c->chain, f);
 		if (!f.level)
 			return 0;
 	}
@@ -73,9 +73,8 @@ void raw_put_frame(struct buf *b, const char *function, const char *dso, uint64_
 			   (unsigned long long)address);
 }
 
-int raw_chain_text(struct raw *c, struct raw_cell *out, struct err *err)
+int raw_chain_text(struct raw *c, struct buf *out, struct err *err)
 {
-	buf_reset(&c->text);
 	for (size_t i = c->chain.n; i--;) {
 		const struct raw_frame *f = &c->chain.v[i];
 		const struct name *x =
@@ -83,9 +82,8 @@ int raw_chain_text(struct raw *c, struct raw_cell *out, struct err *err)
 
 		if (!x)
 			return -1;
-		raw_put_frame(&c->text, f->inlined ? f->inlined : x->function, x->dso,
+		raw_put_frame(out, f->inlined ? f->inlined : x->function, x->dso,
 			      x->dso ? x->address + f->caller : f->ip);
 	}
-	value_text(out, buf_str(&c->text), false);
-	return c->text.failed ? err_nomem(err) : 0;
+	return 0;
 }

@@ -70,6 +70,7 @@ struct raw {
 	VEC(struct raw_frame) chain; /* raw_frames_make() */
 	bool chain_made;
 	struct pd_branch branch;
+	struct pd_mmap map;
 	enum ibs_part part; /* of the run's CPU */
 	bool intel;	    /* the same */
 	struct ibs ibs;	    /* where it was taken and is not refused */
@@ -78,21 +79,58 @@ struct raw {
 	struct spe spe;
 	bool spe_taken;
 	const char *spe_refused;
-	struct buf text;
+	struct err err; /* why a getter failed */
 };
 
+/* How the rows of a table are walked; the getters of its columns are in schema.def. */
 struct raw_kind {
 	/* At the beginning of a run. */
 	int (*begin)(struct raw *c, struct err *err);
 	int (*next)(struct raw *c, struct err *err);
-	int (*value)(struct raw *c, enum store_column_id col, struct raw_cell *out,
-		     struct err *err);
 };
 extern const struct raw_kind raw_samples, raw_frames, raw_branches, raw_counts, raw_records,
-	raw_mappings, raw_threads, raw_runs_rows, raw_events, raw_losses, raw_ibs, raw_chains_rows,
-	raw_chain_frames, raw_lines_rows, raw_switches, raw_waits, raw_wakes, raw_spe;
-/* The column of samples that tables of packets have at place i: they begin with the same. */
-enum store_column_id raw_sample_column(int i);
+	raw_mappings, raw_threads, raw_one, raw_events, raw_ibs, raw_chains_rows, raw_chain_frames,
+	raw_lines_rows, raw_switches, raw_waits, raw_wakes, raw_spe;
+
+/* ---- getters: t->ctx is the cursor ----------------------------------------------------------- */
+
+#define STORE_TABLE(name, text)
+#define STORE_COLUMN(table, name, kind, unit, means, from, get, which) table_get raw_get_##get;
+#include "store/schema.def"
+#undef STORE_TABLE
+#undef STORE_COLUMN
+
+static inline struct raw *raw_at(const struct table *t)
+{
+	return (struct raw *)(uintptr_t)t->ctx;
+}
+
+/* A getter of one statement, in which `raw` is the cursor. */
+#define RAW_GET(name, ...)                                                       \
+	void raw_get_##name(const struct table *t, const struct table_column *c, \
+			    const struct table_row *r, struct table_cell *out)   \
+	{                                                                        \
+		struct raw *raw = raw_at(t);                                     \
+                                                                                 \
+		(void)raw;                                                       \
+		(void)c;                                                         \
+		(void)r;                                                         \
+		__VA_ARGS__;                                                     \
+	}
+
+/* Null unless `has`. */
+static inline void raw_put(struct table_cell *out, bool has, uint64_t n)
+{
+	out->n = n;
+	out->none = !has;
+}
+
+/* A blob of n bytes; they stay until the next row. */
+static inline void raw_put_blob(struct table_cell *out, bool has, const uint8_t *p, size_t n)
+{
+	out->text = has ? (const char *)p : NULL;
+	out->n = n;
+}
 
 static inline struct raw_of *raw_of(const struct raw *c)
 {
@@ -105,54 +143,27 @@ static inline bool is_intel(const char *cpuid)
 	return cpuid && strstr(cpuid, "GenuineIntel");
 }
 
-static inline void value_int(struct raw_cell *v, uint64_t x)
-{
-	v->kind = V_INT;
-	v->i = (int64_t)x;
-}
-
-/* NAN is no value. */
-static inline void value_real(struct raw_cell *v, double x)
-{
-	if (isnan(x))
-		return;
-	v->kind = V_REAL;
-	v->r = x;
-}
-
-static inline void value_text(struct raw_cell *v, const char *s, bool stays)
-{
-	if (!s)
-		return;
-	v->kind = V_TEXT;
-	v->s = s;
-	v->len = strlen(s);
-	v->stays = stays;
-}
-
 /* Walks samples, or with `others` all records, of the run at hand. */
 int raw_walk_begin(struct raw *c, bool others, struct err *err) MUST_USE;
 bool raw_walk_next(struct raw *c);
 /* The sample at hand; NULL: it is damaged. */
 const struct pd_sample *raw_sample(struct raw *c);
-/* Columns of samples that need it taken apart. */
-int raw_sample_parsed(struct raw *c, enum store_column_id col, struct raw_cell *out,
-		      struct err *err) MUST_USE;
-int raw_threads_make(struct raw_of *r, struct err *err) MUST_USE;
 uint64_t raw_period(const struct raw *c); /* of the sample */
+/* What a name is asked for: `which` of the columns that have a part of one. */
+enum name_part { NAME_FUNCTION, NAME_OFFSET, NAME_DSO, NAME_ADDRESS, NAME_FILE, NAME_LINE };
 /* Whose the sample is, as c->who. */
 int raw_meet(struct raw *c, struct err *err) MUST_USE;
 /* The frames of the sample at hand, innermost first, as c->chain; none if it has no chain. */
 int raw_frames_make(struct raw *c, struct err *err) MUST_USE;
 /* Their functions, outermost first. */
-int raw_chain_text(struct raw *c, struct raw_cell *out, struct err *err) MUST_USE;
+int raw_chain_text(struct raw *c, struct buf *out, struct err *err) MUST_USE;
 /* Where an address of the sample's process lies; NULL: *err says why. */
 struct name *raw_name_at(struct raw *c, enum space_kind kind, uint64_t ip, struct err *err);
 /* Adds its function to the text of a chain; without one "libc.so.6+0x1f" or "0x1f". */
 void raw_put_frame(struct buf *b, const char *function, const char *dso, uint64_t address);
 extern const char *const raw_mode_names[]; /* by enum space_kind */
-/* The number of the sample's chain. */
-int raw_chain_id(struct raw *c, struct raw_cell *out, struct err *err) MUST_USE;
+/* The number of the sample's chain; false: the pass over the samples was stopped, or failed. */
+bool raw_chain_id(struct raw *c, uint64_t *out) MUST_USE;
 
 /* ---- tables that one pass over all samples of the run makes ---------------------------------- */
 

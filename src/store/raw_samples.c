@@ -32,8 +32,10 @@ struct name *raw_name_at(struct raw *c, enum space_kind kind, uint64_t ip, struc
 {
 	struct raw_of *r = raw_of(c);
 
-	if (raw_meet(c, err) || (!r->names && names_new(&r->names, r->r.spaces, err)))
+	if (raw_meet(c, err))
 		return NULL;
+	if (!r->names)
+		r->names = names_new(r->r.spaces);
 	return names_at(r->names, c->who.proc, c->who.proc_index, kind, ip, c->who.time, err);
 }
 
@@ -46,20 +48,7 @@ const char *const raw_mode_names[] = {
 	[SPACE_UNKNOWN] = "unknown",
 };
 
-/* What all tables of samples have: columns of that name, at fixed places of the record. */
-enum common { RUN, SAMPLE, TIME, CPU, PID, TID, COMM, EVENT, PERIOD };
-
-static void fixed64(struct raw_cell *out, const uint8_t *p, uint16_t at)
-{
-	if (at)
-		value_int(out, ld64(p + at));
-}
-
-static void fixed32(struct raw_cell *out, const uint8_t *p, int at)
-{
-	if (at)
-		value_int(out, ld32(p + at));
-}
+/* ---- what stands at a fixed place of a sample, or behind another record ---------------------- */
 
 /* As the kernel counts it where the record has none. */
 uint64_t raw_period(const struct raw *c)
@@ -72,83 +61,168 @@ uint64_t raw_period(const struct raw *c)
 	return !ev->attr.freq && ev->attr.sample_period ? ev->attr.sample_period : 1;
 }
 
-static int common(struct raw *c, enum common what, struct raw_cell *out, struct err *err)
+/* Time, CPU and thread: of samples by their layout, else by what stands behind the record. */
+static struct pd_sample_id record_id(struct raw *raw)
 {
-	const struct cursor_row *r = row_of(c);
-	const struct pd_event *ev = r->ev;
+	const struct cursor_row *x = row_of(raw);
+	struct pd_sample_id id = { 0 };
 
-	switch (what) {
-	case RUN:
-		value_int(out, c->run + 1);
-		break;
-	case SAMPLE:
-		value_int(out, r->r.seq);
-		break;
-	case TIME:
-		fixed64(out, r->r.p, ev->at.time);
-		break;
-	case CPU:
-		fixed32(out, r->r.p, ev->at.cpu);
-		break;
-	case PID:
-		fixed32(out, r->r.p, ev->at.tid);
-		break;
-	case TID:
-		fixed32(out, r->r.p, ev->at.tid ? ev->at.tid + 4 : 0);
-		break;
-	case COMM:
-		if (!ev->at.tid)
-			break;
-		if (raw_meet(c, err))
-			return -1;
-		value_text(out, c->who.comm, c->who.comm_stays);
-		break;
-	case EVENT:
-		value_text(out, ev->name, true);
-		break;
-	case PERIOD:
-		value_int(out, raw_period(c));
-		break;
+	if (x->ev) {
+		const struct pd_layout *at = &x->ev->at;
+
+		id.has = (at->time ? (uint64_t)PERF_SAMPLE_TIME : 0) |
+			 (at->cpu ? (uint64_t)PERF_SAMPLE_CPU : 0) |
+			 (at->tid ? (uint64_t)PERF_SAMPLE_TID : 0);
+		id.time = at->time ? ld64(x->r.p + at->time) : 0;
+		id.cpu = at->cpu ? ld32(x->r.p + at->cpu) : 0;
+		id.pid = at->tid ? ld32(x->r.p + at->tid) : 0;
+		id.tid = at->tid ? ld32(x->r.p + at->tid + 4) : 0;
+	} else if (x->r.type < PD_RECORD_HEADER_ATTR && x->r.type != PERF_RECORD_SAMPLE) {
+		pd_sample_id_get(raw_of(raw)->r.rec, &x->r, &id);
 	}
-	return 0;
+	return id;
 }
 
-/* ---- where an address lies ------------------------------------------------------------------- */
+#define ID_GET(name, bit)                                            \
+	RAW_GET(name, const struct pd_sample_id id = record_id(raw); \
+		raw_put(out, id.has & (bit), id.name))
+ID_GET(time, PERF_SAMPLE_TIME)
+ID_GET(cpu, PERF_SAMPLE_CPU)
+ID_GET(pid, PERF_SAMPLE_TID)
+ID_GET(tid, PERF_SAMPLE_TID)
+#undef ID_GET
 
-enum place { FUNCTION, OFFSET, DSO, ADDRESS, FILE_, LINE };
+RAW_GET(run, out->n = raw->run + 1)
+RAW_GET(place, out->n = row_of(raw)->r.seq)
+RAW_GET(event, out->text = row_of(raw)->ev->name)
+RAW_GET(event_id, out->n = row_of(raw)->event)
+RAW_GET(period, out->n = raw_period(raw))
+RAW_GET(mode, out->text = raw_mode_names[space_kind_of_misc(row_of(raw)->r.misc)])
+RAW_GET(in_kernel, out->n = space_kind_of_misc(row_of(raw)->r.misc) == SPACE_KERNEL)
 
-static int place(struct raw *c, enum space_kind kind, uint64_t ip, bool caller, enum place what,
-		 struct raw_cell *out, struct err *err)
+static void put_word(struct table_cell *out, const struct cursor_row *x, uint16_t at)
 {
-	struct name *x = raw_name_at(c, kind, caller ? ip - 1 : ip, err);
-
-	if (!x || ((what == FILE_ || what == LINE) && names_line(raw_of(c)->names, x, err)))
-		return -1;
-	switch (what) {
-	case FUNCTION:
-		value_text(out, x->function, true);
-		break;
-	case OFFSET:
-		if (x->function)
-			value_int(out, x->offset + caller);
-		break;
-	case DSO:
-		value_text(out, x->dso, true);
-		break;
-	case ADDRESS:
-		if (x->dso)
-			value_int(out, x->address + caller);
-		break;
-	case FILE_:
-		value_text(out, x->file, true);
-		break;
-	case LINE:
-		if (x->line)
-			value_int(out, x->line);
-		break;
-	}
-	return 0;
+	raw_put(out, at, at ? ld64(x->r.p + at) : 0);
 }
+
+#define LAYOUT_GET(name, place) \
+	RAW_GET(name, const struct cursor_row *x = row_of(raw); put_word(out, x, x->ev->at.place))
+LAYOUT_GET(ip, ip)
+LAYOUT_GET(addr, addr)
+LAYOUT_GET(stream_id, stream_id)
+#undef LAYOUT_GET
+RAW_GET(sample_id, const struct cursor_row *x = row_of(raw);
+	put_word(out, x, x->ev->at.id ? x->ev->at.id : x->ev->at.identifier))
+
+RAW_GET(
+	comm, if (row_of(raw)->ev->at.tid && !raw_meet(raw, &raw->err)) {
+		out->text = raw->who.comm;
+		if (out->text && !raw->who.comm_stays) {
+			buf_puts(out->scratch, out->text);
+			out->text = buf_str(out->scratch);
+		}
+	})
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Part of the name of an address. That of a caller is the return address: its code lies before. */
+static void put_name(struct raw *raw, enum space_kind kind, uint64_t ip, bool caller, size_t part,
+		     struct table_cell *out)
+{
+	struct name *x = raw_name_at(raw, kind, caller ? ip - 1 : ip, &raw->err);
+
+	out->none = true;
+	if (!x || ((part == NAME_FILE || part == NAME_LINE) &&
+		   names_line(raw_of(raw)->names, x, &raw->err)))
+		return;
+	if (part == NAME_OFFSET)
+		raw_put(out, x->function, x->offset + caller);
+	else if (part == NAME_ADDRESS)
+		raw_put(out, x->dso, x->address + caller);
+	else if (part == NAME_LINE)
+		raw_put(out, x->line, x->line);
+	else
+		out->text = part == NAME_FUNCTION ? x->function
+			    : part == NAME_DSO	  ? x->dso
+						  : x->file;
+	out->none &= !out->text;
+}
+
+RAW_GET(ip_name, const struct cursor_row *x = row_of(raw); out->none = true;
+	if (x->ev->at.ip) put_name(raw, space_kind_of_misc(x->r.misc), ld64(x->r.p + x->ev->at.ip),
+				   false, c->which, out))
+
+/* ---- fields of a sample that is taken apart -------------------------------------------------- */
+
+/* The sample, if it has one of these parts; else the cell is null. */
+static const struct pd_sample *sample_with(struct raw *raw, uint64_t parts, struct table_cell *out)
+{
+	const struct pd_sample *s = raw_sample(raw);
+
+	out->none = !s || !(s->has & parts);
+	return out->none ? NULL : s;
+}
+
+#define FIELD_GET(name, parts, value)                                           \
+	RAW_GET(name, const struct pd_sample *s = sample_with(raw, parts, out); \
+		if (s) out->n = (value))
+FIELD_GET(phys_addr, PERF_SAMPLE_PHYS_ADDR, s->phys_addr)
+FIELD_GET(weight, PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT, s->weight)
+FIELD_GET(weight2, PERF_SAMPLE_WEIGHT_STRUCT, s->weight2)
+FIELD_GET(weight3, PERF_SAMPLE_WEIGHT_STRUCT, s->weight3)
+FIELD_GET(instruction_latency, raw->intel ? PERF_SAMPLE_WEIGHT_STRUCT : 0, s->weight2)
+FIELD_GET(retire_latency, raw->intel ? PERF_SAMPLE_WEIGHT_STRUCT : 0, s->weight3)
+FIELD_GET(sample_transaction, PERF_SAMPLE_TRANSACTION, s->transaction)
+FIELD_GET(sample_cgroup_id, PERF_SAMPLE_CGROUP, s->cgroup)
+FIELD_GET(data_page_size, PERF_SAMPLE_DATA_PAGE_SIZE, s->data_page_size)
+FIELD_GET(code_page_size, PERF_SAMPLE_CODE_PAGE_SIZE, s->code_page_size)
+FIELD_GET(sample_branches, PERF_SAMPLE_BRANCH_STACK, s->n_branch)
+FIELD_GET(sample_stack_bytes, PERF_SAMPLE_STACK_USER, s->stack_size)
+FIELD_GET(data_src, PERF_SAMPLE_DATA_SRC, s->data_src)
+#undef FIELD_GET
+
+RAW_GET(sample_cgroup, const struct pd_sample *s = sample_with(raw, PERF_SAMPLE_CGROUP, out);
+	if (s) out->text = spaces_cgroup_path(raw_of(raw)->r.spaces, s->cgroup))
+RAW_GET(sample_raw, const struct pd_sample *s = sample_with(raw, PERF_SAMPLE_RAW, out);
+	if (s) raw_put_blob(out, true, s->raw, s->raw_size))
+
+/* The words of PERF_SAMPLE_DATA_SRC; false: the sample has none. */
+static bool memop_at(struct raw *raw, struct memop *op, struct table_cell *out)
+{
+	const struct pd_sample *s = sample_with(raw, PERF_SAMPLE_DATA_SRC, out);
+
+	if (s)
+		memop_of_data_src(op, s->data_src);
+	return s;
+}
+
+#define DATA_GET(name, ...) \
+	RAW_GET(            \
+		name, struct memop op; if (memop_at(raw, &op, out)) { __VA_ARGS__; })
+DATA_GET(data_level, out->text = memop_level_name(op.level))
+DATA_GET(data_hit, raw_put(out, op.has &MEMOP_HAS_HIT, op.hit))
+DATA_GET(data_remote, out->n = memop_remote(&op))
+DATA_GET(data_where, out->text = op.where ? memop_where_name(op.where) : NULL)
+DATA_GET(data_locked, raw_put(out, op.has &MEMOP_HAS_LOCKED, op.locked))
+#undef DATA_GET
+
+/* Several words of a set. */
+static void put_set(struct raw *raw, enum memop_set set, struct table_cell *out)
+{
+	char text[MEMOP_TEXT];
+	const char *words;
+	struct memop op;
+
+	if (!memop_at(raw, &op, out))
+		return;
+	words = memop_set_text(text, set, op.set[set]);
+	if (words)
+		cell_printf(out, "%s", words);
+}
+RAW_GET(data_op, put_set(raw, MEMOP_KIND, out))
+RAW_GET(data_snoop, put_set(raw, MEMOP_SNOOP, out))
+RAW_GET(data_tlb, put_set(raw, MEMOP_TLB, out))
+RAW_GET(data_blocked, put_set(raw, MEMOP_BLOCK, out))
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
@@ -163,221 +237,18 @@ static int next_sample(struct raw *c, struct err *err)
 	return raw_walk_next(c);
 }
 
-static void value_set(struct raw *c, const char *text, struct raw_cell *out)
+const struct raw_kind raw_samples = { begin_samples, next_sample };
+
+/* It has a chain. */
+static bool has_chain(struct raw *raw, struct table_cell *out)
 {
-	if (!text)
-		return;
-	buf_reset(&c->text);
-	buf_puts(&c->text, text);
-	value_text(out, buf_str(&c->text), false);
+	out->none = raw_frames_make(raw, &raw->err) || !raw->chain.n;
+	return !out->none;
 }
-
-/* The words of PERF_SAMPLE_DATA_SRC. */
-static void data_words(struct raw *c, uint64_t src, enum store_column_id col, struct raw_cell *out)
-{
-	char text[MEMOP_TEXT];
-	struct memop op;
-
-	memop_of_data_src(&op, src);
-	switch (col) {
-	case C_samples_data_src:
-		value_int(out, src);
-		break;
-	case C_samples_data_op:
-		value_set(c, memop_set_text(text, MEMOP_KIND, op.set[MEMOP_KIND]), out);
-		break;
-	case C_samples_data_level:
-		value_text(out, memop_level_name(op.level), true);
-		break;
-	case C_samples_data_hit:
-		if (op.has & MEMOP_HAS_HIT)
-			value_int(out, op.hit);
-		break;
-	case C_samples_data_remote:
-		value_int(out, memop_remote(&op));
-		break;
-	case C_samples_data_where:
-		if (op.where)
-			value_text(out, memop_where_name(op.where), true);
-		break;
-	case C_samples_data_snoop:
-		value_set(c, memop_set_text(text, MEMOP_SNOOP, op.set[MEMOP_SNOOP]), out);
-		break;
-	case C_samples_data_tlb:
-		value_set(c, memop_set_text(text, MEMOP_TLB, op.set[MEMOP_TLB]), out);
-		break;
-	case C_samples_data_blocked:
-		value_set(c, memop_set_text(text, MEMOP_BLOCK, op.set[MEMOP_BLOCK]), out);
-		break;
-	default:
-		if (op.has & MEMOP_HAS_LOCKED)
-			value_int(out, op.locked);
-		break;
-	}
-}
-
-/* By PERF_SAMPLE_*: the fields whose values are numbers. */
-static void number(const struct pd_sample *s, enum store_column_id col, struct raw_cell *out)
-{
-	const uint64_t weights = PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT;
-	static const uint64_t page_sizes = PERF_SAMPLE_DATA_PAGE_SIZE;
-	const struct {
-		enum store_column_id col;
-		uint64_t bits, v;
-	} rows[] = {
-		{ C_samples_phys_addr, PERF_SAMPLE_PHYS_ADDR, s->phys_addr },
-		{ C_samples_weight, weights, s->weight },
-		{ C_samples_weight2, PERF_SAMPLE_WEIGHT_STRUCT, s->weight2 },
-		{ C_samples_weight3, PERF_SAMPLE_WEIGHT_STRUCT, s->weight3 },
-		{ C_samples_transaction, PERF_SAMPLE_TRANSACTION, s->transaction },
-		{ C_samples_cgroup_id, PERF_SAMPLE_CGROUP, s->cgroup },
-		{ C_samples_data_page_size, page_sizes, s->data_page_size },
-		{ C_samples_code_page_size, PERF_SAMPLE_CODE_PAGE_SIZE, s->code_page_size },
-		{ C_samples_branches, PERF_SAMPLE_BRANCH_STACK, s->n_branch },
-		{ C_samples_stack_bytes, PERF_SAMPLE_STACK_USER, s->stack_size },
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (rows[i].col == col && s->has & rows[i].bits)
-			value_int(out, rows[i].v);
-}
-
-static int of_chain(struct raw *c, enum store_column_id col, struct raw_cell *out, struct err *err)
-{
-	if (raw_frames_make(c, err))
-		return -1;
-	if (!c->chain.n)
-		return 0;
-	if (col == C_samples_chain_id)
-		return raw_chain_id(c, out, err);
-	if (col == C_samples_chain)
-		return raw_chain_text(c, out, err);
-	value_int(out, c->chain.n);
-	return 0;
-}
-
-/* Columns that need the sample taken apart. */
-int raw_sample_parsed(struct raw *c, enum store_column_id col, struct raw_cell *out,
-		      struct err *err)
-{
-	const struct pd_sample *s = raw_sample(c);
-
-	if (!s)
-		return 0;
-	switch (col) {
-	case C_samples_frames:
-	case C_samples_chain_id:
-	case C_samples_chain:
-		return of_chain(c, col, out, err);
-	case C_samples_cgroup:
-		if (s->has & PERF_SAMPLE_CGROUP)
-			value_text(out, spaces_cgroup_path(raw_of(c)->r.spaces, s->cgroup), true);
-		return 0;
-	case C_samples_raw:
-		if (s->has & PERF_SAMPLE_RAW)
-			*out = (struct raw_cell){ .kind = V_BLOB,
-						  .s = (const char *)s->raw,
-						  .len = s->raw_size,
-						  .stays = true };
-		return 0;
-	case C_samples_instruction_latency:
-	case C_samples_retire_latency:
-		if (s->has & PERF_SAMPLE_WEIGHT_STRUCT && c->intel)
-			value_int(out, col == C_samples_retire_latency ? s->weight3 : s->weight2);
-		return 0;
-	case C_samples_data_src:
-	case C_samples_data_op:
-	case C_samples_data_level:
-	case C_samples_data_hit:
-	case C_samples_data_remote:
-	case C_samples_data_where:
-	case C_samples_data_snoop:
-	case C_samples_data_tlb:
-	case C_samples_data_locked:
-	case C_samples_data_blocked:
-		if (s->has & PERF_SAMPLE_DATA_SRC)
-			data_words(c, s->data_src, col, out);
-		return 0;
-	default:
-		number(s, col, out);
-		return 0;
-	}
-}
-
-static int of_ip(struct raw *c, enum place what, struct raw_cell *out, struct err *err)
-{
-	const struct cursor_row *r = row_of(c);
-
-	if (!r->ev->at.ip)
-		return 0;
-	return place(c, space_kind_of_misc(r->r.misc), ld64(r->r.p + r->ev->at.ip), false, what,
-		     out, err);
-}
-
-static int sample_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
-			struct err *err)
-{
-	const struct cursor_row *r = row_of(c);
-	const struct pd_layout *at = &r->ev->at;
-
-	switch (col) {
-	case C_samples_run:
-		return common(c, RUN, out, err);
-	case C_samples_sample:
-		return common(c, SAMPLE, out, err);
-	case C_samples_time:
-		return common(c, TIME, out, err);
-	case C_samples_cpu:
-		return common(c, CPU, out, err);
-	case C_samples_pid:
-		return common(c, PID, out, err);
-	case C_samples_tid:
-		return common(c, TID, out, err);
-	case C_samples_comm:
-		return common(c, COMM, out, err);
-	case C_samples_event:
-		return common(c, EVENT, out, err);
-	case C_samples_period:
-		return common(c, PERIOD, out, err);
-	case C_samples_event_id:
-		value_int(out, r->event);
-		return 0;
-	case C_samples_id:
-		fixed64(out, r->r.p, at->id ? at->id : at->identifier);
-		return 0;
-	case C_samples_stream_id:
-		fixed64(out, r->r.p, at->stream_id);
-		return 0;
-	case C_samples_ip:
-		fixed64(out, r->r.p, at->ip);
-		return 0;
-	case C_samples_addr:
-		fixed64(out, r->r.p, at->addr);
-		return 0;
-	case C_samples_mode:
-		value_text(out, raw_mode_names[space_kind_of_misc(r->r.misc)], true);
-		return 0;
-	case C_samples_in_kernel:
-		value_int(out, space_kind_of_misc(r->r.misc) == SPACE_KERNEL);
-		return 0;
-	case C_samples_function:
-		return of_ip(c, FUNCTION, out, err);
-	case C_samples_offset:
-		return of_ip(c, OFFSET, out, err);
-	case C_samples_dso:
-		return of_ip(c, DSO, out, err);
-	case C_samples_address:
-		return of_ip(c, ADDRESS, out, err);
-	case C_samples_file:
-		return of_ip(c, FILE_, out, err);
-	case C_samples_line:
-		return of_ip(c, LINE, out, err);
-	default:
-		return raw_sample_parsed(c, col, out, err);
-	}
-}
-
-const struct raw_kind raw_samples = { begin_samples, next_sample, sample_value };
+RAW_GET(sample_frames, if (has_chain(raw, out)) out->n = raw->chain.n)
+RAW_GET(sample_chain_id, if (has_chain(raw, out)) out->none = !raw_chain_id(raw, &out->n))
+RAW_GET(sample_chain, if (has_chain(raw, out) && !raw_chain_text(raw, out->scratch, &raw->err))
+			      out->text = buf_str(out->scratch))
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
@@ -403,76 +274,41 @@ static int next_frame_row(struct raw *c, struct err *err)
 	return 1;
 }
 
-static int frame_line(struct raw *c, const struct raw_frame *f, enum store_column_id col,
-		      struct raw_cell *out, struct err *err)
-{
-	struct name *x = raw_name_at(c, (enum space_kind)f->kind, f->ip - f->caller, err);
-	struct source_line at;
+const struct raw_kind raw_frames = { begin_frames, next_frame_row };
 
-	if (!x || names_line_of(raw_of(c)->names, x, f->level, &at, err))
-		return -1;
-	if (col == C_frames_file)
-		value_text(out, at.file, true);
-	else if (at.line)
-		value_int(out, at.line);
-	return 0;
+static const struct raw_frame *frame_of(const struct raw *raw)
+{
+	return &raw->chain.v[raw->i - 1];
 }
+RAW_GET(frame_depth, out->n = raw->i - 1)
+RAW_GET(frame_ip, out->n = frame_of(raw)->ip)
+RAW_GET(frame_mode, out->text = raw_mode_names[frame_of(raw)->kind])
+RAW_GET(frame_in_kernel, out->n = frame_of(raw)->kind == SPACE_KERNEL)
+RAW_GET(frame_inlined, out->n = frame_of(raw)->level > 0)
 
-static int frame_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
-		       struct err *err)
+/* An inlined call has a name and a line of its own; the rest is that of the code around it. */
+static void put_frame(struct raw *raw, size_t part, struct table_cell *out)
 {
-	static const enum common same[] = {
-		[C_frames_run - C_frames_run] = RUN,
-		[C_frames_sample - C_frames_run] = SAMPLE,
-		[C_frames_time - C_frames_run] = TIME,
-		[C_frames_cpu - C_frames_run] = CPU,
-		[C_frames_pid - C_frames_run] = PID,
-		[C_frames_tid - C_frames_run] = TID,
-		[C_frames_comm - C_frames_run] = COMM,
-		[C_frames_event - C_frames_run] = EVENT,
-		[C_frames_period - C_frames_run] = PERIOD,
-	};
+	const struct raw_frame *f = frame_of(raw);
+	struct source_line at = { 0 };
 
-	const struct raw_frame *f = &c->chain.v[c->i - 1];
+	if (part == NAME_FILE || part == NAME_LINE) {
+		struct name *x =
+			raw_name_at(raw, (enum space_kind)f->kind, f->ip - f->caller, &raw->err);
 
-	switch (col) {
-	case C_frames_depth:
-		value_int(out, c->i - 1);
-		return 0;
-	case C_frames_ip:
-		value_int(out, f->ip);
-		return 0;
-	case C_frames_mode:
-		value_text(out, raw_mode_names[f->kind], true);
-		return 0;
-	case C_frames_in_kernel:
-		value_int(out, f->kind == SPACE_KERNEL);
-		return 0;
-	case C_frames_inlined:
-		value_int(out, f->level > 0);
-		return 0;
-	case C_frames_function:
-	case C_frames_offset:
-		if (f->level) {
-			if (col == C_frames_function)
-				value_text(out, f->inlined, true);
-			return 0;
-		}
-		return place(c, (enum space_kind)f->kind, f->ip, f->caller,
-			     col == C_frames_function ? FUNCTION : OFFSET, out, err);
-	case C_frames_dso:
-	case C_frames_address:
-		return place(c, (enum space_kind)f->kind, f->ip, f->caller,
-			     col == C_frames_dso ? DSO : ADDRESS, out, err);
-	case C_frames_file:
-	case C_frames_line:
-		return frame_line(c, f, col, out, err);
-	default:
-		return common(c, same[col - C_frames_run], out, err);
+		if (!x || names_line_of(raw_of(raw)->names, x, f->level, &at, &raw->err))
+			out->none = true;
+		out->text = at.file;
+		raw_put(out, part == NAME_FILE || at.line, at.line);
+	} else if (f->level && part == NAME_FUNCTION) {
+		out->text = f->inlined;
+	} else if (f->level && part == NAME_OFFSET) {
+		out->none = true;
+	} else {
+		put_name(raw, (enum space_kind)f->kind, f->ip, f->caller, part, out);
 	}
 }
-
-const struct raw_kind raw_frames = { begin_frames, next_frame_row, frame_value };
+RAW_GET(frame_name, put_frame(raw, c->which, out))
 
 /* ---- branches -------------------------------------------------------------------------------- */
 
@@ -502,6 +338,8 @@ static int next_branch(struct raw *c, struct err *err)
 	return 0;
 }
 
+const struct raw_kind raw_branches = { begin_inside, next_branch };
+
 static const char *branch_type(uint8_t type)
 {
 	static const char *const names[] = {
@@ -514,80 +352,25 @@ static const char *branch_type(uint8_t type)
 	return type < sizeof(names) / sizeof(*names) ? names[type] : NULL;
 }
 
+RAW_GET(branch_depth, out->n = raw->i)
+RAW_GET(branch_ip_from, out->n = raw->branch.from)
+RAW_GET(branch_ip_to, out->n = raw->branch.to)
+RAW_GET(branch_mispredicted, out->n = raw->branch.mispred)
+RAW_GET(branch_predicted, out->n = raw->branch.predicted)
+RAW_GET(branch_in_tx, out->n = raw->branch.in_tx)
+RAW_GET(branch_abort, out->n = raw->branch.abort)
+RAW_GET(branch_cycles, raw_put(out, raw->branch.cycles, raw->branch.cycles))
+RAW_GET(branch_type, out->text = branch_type(raw->branch.type))
+
 /* An address of a branch has no mode: by its half of the address space, as perf does. */
-static int end_of_branch(struct raw *c, bool to, enum place what, struct raw_cell *out,
-			 struct err *err)
+static void put_end(struct raw *raw, uint64_t ip, size_t part, struct table_cell *out)
 {
-	uint64_t ip = to ? c->branch.to : c->branch.from;
-
-	if (!ip)
-		return 0;
-	return place(c, ip >> 63 ? SPACE_KERNEL : SPACE_USER, ip, false, what, out, err);
+	out->none = true;
+	if (ip)
+		put_name(raw, ip >> 63 ? SPACE_KERNEL : SPACE_USER, ip, false, part, out);
 }
-
-static int branch_place(struct raw *c, enum store_column_id col, struct raw_cell *out,
-			struct err *err)
-{
-	static const enum place what[] = { FUNCTION, DSO, ADDRESS, FILE_, LINE };
-	bool to = col >= C_branches_function_to;
-
-	return end_of_branch(c, to,
-			     what[col - (to ? C_branches_function_to : C_branches_function_from)],
-			     out, err);
-}
-
-static int branch_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
-			struct err *err)
-{
-	static const enum common same[] = {
-		[C_branches_run - C_branches_run] = RUN,
-		[C_branches_sample - C_branches_run] = SAMPLE,
-		[C_branches_time - C_branches_run] = TIME,
-		[C_branches_cpu - C_branches_run] = CPU,
-		[C_branches_pid - C_branches_run] = PID,
-		[C_branches_tid - C_branches_run] = TID,
-		[C_branches_comm - C_branches_run] = COMM,
-		[C_branches_event - C_branches_run] = EVENT,
-		[C_branches_period - C_branches_run] = PERIOD,
-	};
-
-	if (col >= C_branches_function_from)
-		return branch_place(c, col, out, err);
-	switch (col) {
-	case C_branches_depth:
-		value_int(out, c->i);
-		return 0;
-	case C_branches_ip_from:
-		value_int(out, c->branch.from);
-		return 0;
-	case C_branches_ip_to:
-		value_int(out, c->branch.to);
-		return 0;
-	case C_branches_mispredicted:
-		value_int(out, c->branch.mispred);
-		return 0;
-	case C_branches_predicted:
-		value_int(out, c->branch.predicted);
-		return 0;
-	case C_branches_in_tx:
-		value_int(out, c->branch.in_tx);
-		return 0;
-	case C_branches_abort:
-		value_int(out, c->branch.abort);
-		return 0;
-	case C_branches_cycles:
-		if (c->branch.cycles)
-			value_int(out, c->branch.cycles);
-		return 0;
-	case C_branches_type:
-		value_text(out, branch_type(c->branch.type), true);
-		return 0;
-	default:
-		return common(c, same[col - C_branches_run], out, err);
-	}
-}
-
-const struct raw_kind raw_branches = { begin_inside, next_branch, branch_value };
+RAW_GET(branch_from, put_end(raw, raw->branch.from, c->which, out))
+RAW_GET(branch_to, put_end(raw, raw->branch.to, c->which, out))
 
 /* ---- values of counters ---------------------------------------------------------------------- */
 
@@ -610,52 +393,30 @@ static int next_count(struct raw *c, struct err *err)
 	return 0;
 }
 
-static int count_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
-		       struct err *err)
+const struct raw_kind raw_counts = { begin_inside, next_count };
+
+static uint64_t read_format(const struct raw *raw)
 {
-	const struct pd_sample *s = &c->sample;
-	uint64_t format = s->event->attr.read_format;
-	struct pd_read r = pd_read_get(s, c->i);
-	const struct pd *rec = raw_of(c)->r.rec;
+	return raw->sample.event->attr.read_format;
+}
+RAW_GET(count_depth, out->n = raw->i)
+RAW_GET(count_value, out->n = pd_read_get(&raw->sample, raw->i).value)
+RAW_GET(count_id,
+	raw_put(out, read_format(raw) & PERF_FORMAT_ID, pd_read_get(&raw->sample, raw->i).id))
+RAW_GET(count_enabled,
+	raw_put(out, read_format(raw) & PERF_FORMAT_TOTAL_TIME_ENABLED, raw->sample.read_enabled))
+RAW_GET(count_running,
+	raw_put(out, read_format(raw) & PERF_FORMAT_TOTAL_TIME_RUNNING, raw->sample.read_running))
+
+static const char *counted_event(const struct raw *raw)
+{
+	const struct pd *rec = raw_of(raw)->r.rec;
 	size_t n;
 	const struct pd_event *ev = pd_events(rec, &n);
-	int e = format & PERF_FORMAT_ID ? pd_id_event(rec, r.id) : -1;
+	int e = read_format(raw) & PERF_FORMAT_ID
+			? pd_id_event(rec, pd_read_get(&raw->sample, raw->i).id)
+			: -1;
 
-	switch (col) {
-	case C_counts_run:
-		return common(c, RUN, out, err);
-	case C_counts_sample:
-		return common(c, SAMPLE, out, err);
-	case C_counts_time:
-		return common(c, TIME, out, err);
-	case C_counts_cpu:
-		return common(c, CPU, out, err);
-	case C_counts_pid:
-		return common(c, PID, out, err);
-	case C_counts_tid:
-		return common(c, TID, out, err);
-	case C_counts_depth:
-		value_int(out, c->i);
-		return 0;
-	case C_counts_id:
-		if (format & PERF_FORMAT_ID)
-			value_int(out, r.id);
-		return 0;
-	case C_counts_event:
-		value_text(out, e >= 0 && (size_t)e < n ? ev[e].name : NULL, true);
-		return 0;
-	case C_counts_value:
-		value_int(out, r.value);
-		return 0;
-	case C_counts_enabled:
-		if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
-			value_int(out, s->read_enabled);
-		return 0;
-	default:
-		if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
-			value_int(out, s->read_running);
-		return 0;
-	}
+	return e >= 0 && (size_t)e < n ? ev[e].name : NULL;
 }
-
-const struct raw_kind raw_counts = { begin_inside, next_count, count_value };
+RAW_GET(count_event, out->text = counted_event(raw))

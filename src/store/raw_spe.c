@@ -3,24 +3,18 @@
  * Samples made of records of Arm's Statistical Profiling Extension, one row each, with the fields
  * of their packets.
  */
-#include <assert.h>
-
 #include "store/raw_int.h"
-
-/* The fields are the last columns, as they stand in spe_field.def. */
-static_assert(C_spe_timestamp - C_spe_events == SPE_TIME_STAMP - SPE_EVENTS_CODE, "");
-static_assert(C_spe_refused - C_spe_run == C_ibs_op_refused - C_ibs_op_run, "columns of samples");
 
 #define N1_MODEL      0x4100d0c0u /* implementer and part of MIDR_EL1 */
 #define N1_MASK	      0xff00fff0u
 #define LATE_PREFETCH 12
 
-static int begin(struct raw *c, struct err *err)
+static int begin_spe(struct raw *c, struct err *err)
 {
 	return raw_walk_begin(c, false, err);
 }
 
-static int next(struct raw *c, struct err *err)
+static int next_spe(struct raw *c, struct err *err)
 {
 	(void)err;
 	if (!raw_walk_next(c))
@@ -42,18 +36,26 @@ static const struct spe *spe_of(struct raw *c)
 	return c->spe_refused ? NULL : &c->spe;
 }
 
-static void put_late_prefetch(const struct spe *x, struct raw_cell *out)
-{
-	uint64_t v;
+const struct raw_kind raw_spe = { begin_spe, next_spe };
 
-	if ((x->midr & N1_MASK) == N1_MODEL && x->events_size > 1 &&
-	    !spe_get(x, SPE_EVENTS_CODE, &v))
-		value_int(out, v >> LATE_PREFETCH & 1);
-}
+/* A column that is null where the raw data are no record. */
+#define SPE_GET(name, ...) \
+	RAW_GET(           \
+		name, const struct spe *x = spe_of(raw); out->none = !x; if (x) { __VA_ARGS__; })
+RAW_GET(spe_refused, (void)spe_of(raw); out->text = raw->spe_refused)
+SPE_GET(spe_midr, out->n = x->midr)
+SPE_GET(spe_operation, out->text = spe_class_name(x))
+SPE_GET(spe_subclass, out->text = spe_subclass_name(x))
+SPE_GET(spe_source, const char *why; out->text = spe_source_name(x, &why))
+SPE_GET(spe_field, out->none = spe_get(x, (enum spe_field)c->which, &out->n))
+SPE_GET(spe_late_prefetch, uint64_t v = 0;
+	bool has = (x->midr & N1_MASK) == N1_MODEL && x->events_size > 1 &&
+		   !spe_get(x, SPE_EVENTS_CODE, &v);
+	raw_put(out, has, v >> LATE_PREFETCH & 1))
 
-static void put_packets(struct raw *c, struct raw_cell *out)
+static void put_packets(struct raw *raw, struct table_cell *out)
 {
-	const struct pd_sample *s = raw_sample(c);
+	const struct pd_sample *s = raw_sample(raw);
 	size_t len = s->raw_size - SPE_RAW_HEAD, n;
 	const uint8_t *p = s->raw + SPE_RAW_HEAD;
 	struct spe_packet k = { .kind = SPE_PAD };
@@ -63,37 +65,6 @@ static void put_packets(struct raw *c, struct raw_cell *out)
 	for (size_t at = 0; at < len && (n = spe_packet_read(&k, p + at, len - at, at)); at += n)
 		if (k.kind != SPE_PAD)
 			end = at + n;
-	*out = (struct raw_cell){ .kind = V_BLOB, .s = (const char *)p, .len = end, .stays = true };
+	raw_put_blob(out, true, p, end);
 }
-
-static int value(struct raw *c, enum store_column_id col, struct raw_cell *out, struct err *err)
-{
-	const struct spe *x;
-	const char *why;
-	uint64_t v;
-
-	if (col < C_spe_refused) /* the same as of an IBS op */
-		return raw_samples.value(c, raw_sample_column((int)(col - C_spe_run)), out, err);
-	x = spe_of(c);
-	if (col == C_spe_refused)
-		value_text(out, c->spe_refused, true);
-	else if (!x)
-		return 0;
-	else if (col == C_spe_midr)
-		value_int(out, x->midr);
-	else if (col == C_spe_operation)
-		value_text(out, spe_class_name(x), true);
-	else if (col == C_spe_subclass)
-		value_text(out, spe_subclass_name(x), true);
-	else if (col == C_spe_source)
-		value_text(out, spe_source_name(x, &why), true);
-	else if (col == C_spe_late_prefetch)
-		put_late_prefetch(x, out);
-	else if (col == C_spe_packets)
-		put_packets(c, out);
-	else if (!spe_get(x, (enum spe_field)((int)(col - C_spe_events)), &v))
-		value_int(out, v);
-	return 0;
-}
-
-const struct raw_kind raw_spe = { begin, next, value };
+SPE_GET(spe_packets, put_packets(raw, out))

@@ -25,63 +25,29 @@ static int next_switch(struct raw *c, struct err *err)
 	return 0;
 }
 
+const struct raw_kind raw_switches = { begin_switches, next_switch };
+
+static bool is_leaving(const struct pd_record *r)
+{
+	return r->misc & PERF_RECORD_MISC_SWITCH_OUT;
+}
+
 /* Who had the CPU before, or got it: of whole CPUs. */
-static void other_side(const struct pd_record *r, size_t at, struct raw_cell *out)
+static void put_other(const struct pd_record *r, size_t at, struct table_cell *out)
 {
-	if (r->type == PERF_RECORD_SWITCH_CPU_WIDE && r->size >= 16)
-		value_int(out, ld32(r->p + at));
+	bool has = r->type == PERF_RECORD_SWITCH_CPU_WIDE && r->size >= 16;
+
+	raw_put(out, has, has ? ld32(r->p + at) : 0);
 }
 
-static int switch_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
-			struct err *err)
-{
-	const struct pd_record *r = &cursor_now(c->walk[c->run])->r;
-	const bool leaves = r->misc & PERF_RECORD_MISC_SWITCH_OUT;
-	struct pd_sample_id id = { 0 };
-
-	(void)err;
-	pd_sample_id_get(raw_of(c)->r.rec, r, &id);
-	switch (col) {
-	case C_switches_run:
-		value_int(out, c->run + 1);
-		break;
-	case C_switches_record:
-		value_int(out, r->seq);
-		break;
-	case C_switches_time:
-		if (id.has & PERF_SAMPLE_TIME)
-			value_int(out, id.time);
-		break;
-	case C_switches_cpu:
-		if (id.has & PERF_SAMPLE_CPU)
-			value_int(out, id.cpu);
-		break;
-	case C_switches_pid:
-		if (id.has & PERF_SAMPLE_TID)
-			value_int(out, id.pid);
-		break;
-	case C_switches_tid:
-		if (id.has & PERF_SAMPLE_TID)
-			value_int(out, id.tid);
-		break;
-	case C_switches_leaves:
-		value_int(out, leaves);
-		break;
-	case C_switches_preempted:
-		if (leaves)
-			value_int(out, (r->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0);
-		break;
-	case C_switches_other_pid:
-		other_side(r, 8, out);
-		break;
-	default:
-		other_side(r, 12, out);
-		break;
-	}
-	return 0;
-}
-
-const struct raw_kind raw_switches = { begin_switches, next_switch, switch_value };
+#define SWITCH_GET(name, ...) \
+	RAW_GET(name, const struct pd_record *x = &cursor_now(raw->walk[raw->run])->r; __VA_ARGS__)
+SWITCH_GET(switch_leaves, out->n = is_leaving(x))
+SWITCH_GET(switch_preempted,
+	   raw_put(out, is_leaving(x), (x->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0))
+SWITCH_GET(switch_other_pid, put_other(x, 8, out))
+SWITCH_GET(switch_other_tid, put_other(x, 12, out))
+#undef SWITCH_GET
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
@@ -98,104 +64,73 @@ static int begin_waits(struct raw *c, struct err *err)
 	return 0;
 }
 
-static void put_place(const struct raw_of *of, uint32_t place, bool dso, struct raw_cell *out)
-{
-	const struct wait_place *p = &of->wait->place[place];
+const struct raw_kind raw_waits = { begin_waits, raw_array_next };
 
-	if (dso && p->image != IMAGE_NONE)
-		value_text(out, image_name(spaces_images(of->r.spaces), p->image), true);
-	else if (!dso && p->symbol)
-		value_text(out, p->symbol->name, true);
+static const struct wait_span *span_of(const struct raw *raw)
+{
+	return &raw_of(raw)->wait->span[raw->i - 1];
 }
+
+static const struct wait_thread *waiting_thread(const struct raw *raw)
+{
+	return &raw_of(raw)->wait->thread[span_of(raw)->thread];
+}
+
+RAW_GET(wait_number, out->n = raw->i)
+RAW_GET(wait_started, out->n = span_of(raw)->from)
+RAW_GET(wait_ended, out->n = span_of(raw)->until)
+RAW_GET(wait_ns, out->n = span_of(raw)->until - span_of(raw)->from)
+RAW_GET(wait_pid, out->n = waiting_thread(raw)->pid)
+RAW_GET(wait_tid, out->n = waiting_thread(raw)->tid)
+RAW_GET(wait_comm, out->text = waiting_thread(raw)->comm)
+RAW_GET(wait_cpu, raw_put(out, span_of(raw)->cpu != WAIT_NO_CPU, span_of(raw)->cpu))
+RAW_GET(wait_state, out->text = wait_state_name(wait_reasons[span_of(raw)->reason].state))
+RAW_GET(wait_reason, out->text = wait_reasons[span_of(raw)->reason].name)
+RAW_GET(wait_guessed, out->n = span_of(raw)->guessed)
+
+static const char *dso_of_place(const struct raw_of *of, uint32_t place)
+{
+	uint32_t image = of->wait->place[place].image;
+
+	return image == IMAGE_NONE ? NULL : image_name(spaces_images(of->r.spaces), image);
+}
+
+static const char *function_of_place(const struct raw_of *of, uint32_t place)
+{
+	const struct symbol *s = of->wait->place[place].symbol;
+
+	return s ? s->name : NULL;
+}
+
+static uint32_t waiting_place(const struct raw *raw)
+{
+	return raw_of(raw)->wait->chain_place[span_of(raw)->chain];
+}
+RAW_GET(wait_function, out->text = function_of_place(raw_of(raw), waiting_place(raw)))
+RAW_GET(wait_dso, out->text = dso_of_place(raw_of(raw), waiting_place(raw)))
 
 #define DEPTH 512u
 
 /* Outermost first, as report --wait has it. */
-static void put_stack(struct raw *c, uint32_t chain, struct raw_cell *out)
+static void put_stack(const struct raw_of *of, uint32_t chain, struct table_cell *out)
 {
-	const struct wait *w = raw_of(c)->wait;
+	const struct wait *w = of->wait;
 	uint32_t frame[DEPTH], n = 0;
 
+	out->none = !chain;
 	for (uint32_t i = chain; i && n < DEPTH; i = w->chain.node[i].parent)
 		frame[n++] = (uint32_t)w->chain.node[i].frame;
-	buf_reset(&c->text);
 	while (n) {
-		const struct wait_place *p = &w->place[frame[--n]];
+		const char *name = function_of_place(of, frame[--n]);
 
-		buf_puts(&c->text,
-			 p->symbol ? p->symbol->name
-			 : p->image != IMAGE_NONE
-				 ? image_name(spaces_images(raw_of(c)->r.spaces), p->image)
-				 : "[unknown]");
-		if (n)
-			buf_putc(&c->text, ';');
+		name = name ? name : dso_of_place(of, frame[n]);
+		buf_printf(out->scratch, "%s%s", name ? name : "[unknown]", n ? ";" : "");
 	}
-	if (chain)
-		value_text(out, buf_str(&c->text), false);
+	out->text = buf_str(out->scratch);
 }
+RAW_GET(wait_stack, put_stack(raw_of(raw), span_of(raw)->chain, out))
 
-static int wait_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
-		      struct err *err)
-{
-	const struct raw_of *of = raw_of(c);
-	const struct wait_span *s = &of->wait->span[c->i - 1];
-	const struct wait_thread *t = &of->wait->thread[s->thread];
-
-	(void)err;
-	switch (col) {
-	case C_waits_run:
-		value_int(out, c->run + 1);
-		break;
-	case C_waits_wait:
-		value_int(out, c->i);
-		break;
-	case C_waits_started:
-		value_int(out, s->from);
-		break;
-	case C_waits_ended:
-		value_int(out, s->until);
-		break;
-	case C_waits_ns:
-		value_int(out, s->until - s->from);
-		break;
-	case C_waits_pid:
-		value_int(out, t->pid);
-		break;
-	case C_waits_tid:
-		value_int(out, t->tid);
-		break;
-	case C_waits_comm:
-		value_text(out, t->comm, true);
-		break;
-	case C_waits_cpu:
-		if (s->cpu != WAIT_NO_CPU)
-			value_int(out, s->cpu);
-		break;
-	case C_waits_state:
-		value_text(out, wait_state_name(wait_reasons[s->reason].state), true);
-		break;
-	case C_waits_reason:
-		value_text(out, wait_reasons[s->reason].name, true);
-		break;
-	case C_waits_function:
-		put_place(of, of->wait->chain_place[s->chain], false, out);
-		break;
-	case C_waits_guessed:
-		value_int(out, s->guessed);
-		break;
-	case C_waits_dso:
-		put_place(of, of->wait->chain_place[s->chain], true, out);
-		break;
-	default:
-		put_stack(c, s->chain, out);
-		break;
-	}
-	return 0;
-}
-
-const struct raw_kind raw_waits = { begin_waits, raw_array_next, wait_value };
-
-/* ---- wakes ----------------------------------------------------------------------------------- */
+/* ---- wakes: a wait that was ended; what both have are columns of waits ----------------------- */
 
 static int next_wake(struct raw *c, struct err *err)
 {
@@ -220,49 +155,18 @@ static uint64_t delay_of(const struct wait *w, size_t i)
 		       : 0;
 }
 
-static void put_waker(const struct wait *w, const struct wait_span *s, enum store_column_id col,
-		      struct raw_cell *out)
+const struct raw_kind raw_wakes = { begin_waits, next_wake };
+
+static const struct wait_thread *waker_of(const struct raw *raw)
 {
-	const struct wait_thread *t = s->waker < w->n_threads ? &w->thread[s->waker] : NULL;
+	const struct wait *w = raw_of(raw)->wait;
+	uint32_t waker = span_of(raw)->waker;
 
-	if (col == C_wakes_waker)
-		value_text(out, t ? t->comm : "[interrupt]", true);
-	else if (t)
-		value_int(out, col == C_wakes_waker_pid ? t->pid : t->tid);
+	return waker < w->n_threads ? &w->thread[waker] : NULL;
 }
-
-/* The wait that it ended: its columns have the values that they have there. */
-static const enum store_column_id of_wait[] = {
-	[C_wakes_run] = C_waits_run,	   [C_wakes_wait] = C_waits_wait,
-	[C_wakes_time] = C_waits_ended,	   [C_wakes_pid] = C_waits_pid,
-	[C_wakes_tid] = C_waits_tid,	   [C_wakes_comm] = C_waits_comm,
-	[C_wakes_reason] = C_waits_reason, [C_wakes_ns] = C_waits_ns,
-};
-
-static int wake_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
-		      struct err *err)
-{
-	const struct raw_of *of = raw_of(c);
-	const struct wait_span *s = &of->wait->span[c->i - 1];
-
-	switch (col) {
-	case C_wakes_delay_ns:
-		value_int(out, delay_of(of->wait, c->i - 1));
-		return 0;
-	case C_wakes_function:
-		put_place(of, s->waker_place, false, out);
-		return 0;
-	case C_wakes_dso:
-		put_place(of, s->waker_place, true, out);
-		return 0;
-	case C_wakes_waker:
-	case C_wakes_waker_pid:
-	case C_wakes_waker_tid:
-		put_waker(of->wait, s, col, out);
-		return 0;
-	default:
-		return wait_value(c, of_wait[col], out, err);
-	}
-}
-
-const struct raw_kind raw_wakes = { begin_waits, next_wake, wake_value };
+RAW_GET(wake_delay, out->n = delay_of(raw_of(raw)->wait, raw->i - 1))
+RAW_GET(waker, out->text = waker_of(raw) ? waker_of(raw)->comm : "[interrupt]")
+RAW_GET(waker_pid, const struct wait_thread *x = waker_of(raw); raw_put(out, x, x ? x->pid : 0))
+RAW_GET(waker_tid, const struct wait_thread *x = waker_of(raw); raw_put(out, x, x ? x->tid : 0))
+RAW_GET(waker_function, out->text = function_of_place(raw_of(raw), span_of(raw)->waker_place))
+RAW_GET(waker_dso, out->text = dso_of_place(raw_of(raw), span_of(raw)->waker_place))

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file_in.h"
+#include "base/xalloc.h"
 
 #define FILE_MAX ((size_t)64 << 20)
 
@@ -91,7 +92,6 @@ TABLE_GET(get)
 	const cJSON *x = cJSON_IsObject(o) ? member(o, c->key, "") : o;
 	const cJSON *half = member(o, c->key, "_error"), *why = member(o, c->key, "_why");
 
-	(void)t;
 	if (cJSON_IsString(why))
 		out->e.why = why->valuestring;
 	if (cJSON_IsNumber(half))
@@ -114,29 +114,25 @@ TABLE_GET(get)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static int add_rows(rows *v, const struct table_form *f, const cJSON *doc)
+static void add_rows(rows *v, const struct table_form *f, const cJSON *doc)
 {
 	const cJSON *x =
 		f->flags & TABLE_HEAD ? doc : cJSON_GetObjectItemCaseSensitive(doc, f->name);
 	const cJSON *row;
-	int failed = 0;
 
 	if (cJSON_IsObject(x))
-		return vec_push(v, x);
+		vec_xpush(v, x);
 	if (cJSON_IsArray(x)) /* of objects, or of texts */
-		cJSON_ArrayForEach(row, x) failed |= vec_push(v, row);
-	return failed;
+		cJSON_ArrayForEach(row, x) vec_xpush(v, row);
 }
 
 /* The form with values that are read from objects. */
-static int add_table(struct saved *s, const struct table_form *f, const rows *v)
+static void add_table(struct saved *s, const struct table_form *f, const rows *v)
 {
-	struct table_column *c = arena_alloc(&s->d.a, (f->n_columns + 1) * sizeof(*c));
-	struct table_form *own = arena_memdup(&s->d.a, f, sizeof(*f));
+	struct table_column *c = arena_xalloc(&s->d.a, (f->n_columns + 1) * sizeof(*c));
+	struct table_form *own = arena_xmemdup(&s->d.a, f, sizeof(*f));
 	struct table t = { .form = own, .array = v->v, .n = v->n, .stride = sizeof(*v->v) };
 
-	if (!c || !own)
-		return -1;
 	own->column = c;
 	own->next = NULL; /* rows are an array, whatever those of the result are */
 	for (size_t i = 0; i < f->n_columns; i++) {
@@ -144,24 +140,19 @@ static int add_table(struct saved *s, const struct table_form *f, const rows *v)
 		c[i].get = get;
 		c[i].field = (struct table_field){ 0, 0 };
 	}
-	return vec_push(&s->d.table, t);
+	vec_xpush(&s->d.table, t);
 }
 
-static int make_tables(struct saved *s, const struct document_form *f, struct err *err)
+static void make_tables(struct saved *s, const struct document_form *f)
 {
-	int failed = 0;
-
-	s->row = calloc(f->n_tables + 1, sizeof(*s->row));
-	if (!s->row)
-		return err_nomem(err);
-	for (size_t i = 0; i < f->n_tables && !failed; i++) {
+	s->row = xcalloc(f->n_tables, sizeof(*s->row));
+	for (size_t i = 0; i < f->n_tables; i++) {
 		if (f->table[i]->flags & TABLE_PEOPLE)
 			continue;
 		for (size_t k = 0; k < s->text.n; k++)
-			failed |= add_rows(&s->row[i], f->table[i], s->text.v[k]);
-		failed |= add_table(s, f->table[i], &s->row[i]);
+			add_rows(&s->row[i], f->table[i], s->text.v[k]);
+		add_table(s, f->table[i], &s->row[i]);
 	}
-	return failed ? err_nomem(err) : 0;
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -177,7 +168,8 @@ static bool is_of(const cJSON *doc, const struct document_form *f)
 	       strtoul(s + 9 + len, NULL, 10) == f->version;
 }
 
-static int parse(struct saved *s, const char *text, size_t len, const char *path, struct err *err)
+static int parse_documents(struct saved *s, const char *text, size_t len, const char *path,
+			   struct err *err)
 {
 	const char *end = text + len, *at = text;
 
@@ -192,10 +184,7 @@ static int parse(struct saved *s, const char *text, size_t len, const char *path
 		if (!doc)
 			return err_set(err, ERR_FORMAT, "%s: is no JSON at byte %zu", path,
 				       (size_t)((stop ? stop : at) - text));
-		if (vec_push(&s->text, doc)) {
-			cJSON_Delete(doc);
-			return err_nomem(err);
-		}
+		vec_xpush(&s->text, doc);
 		at = stop;
 	}
 	return s->text.n ? 0 : err_set(err, ERR_FORMAT, "%s: is empty", path);
@@ -213,12 +202,10 @@ static int read_file(struct saved *s, const char *path, struct err *err)
 		file_map_close(&map);
 		return err_set(err, ERR_LIMIT, "%s: is larger than 64 MB", path);
 	}
-	text = malloc(map.len + 1); /* ended by 0, for strspn() */
-	if (text) {
-		memcpy(text, map.p, map.len);
-		text[map.len] = 0;
-	}
-	ret = text ? parse(s, text, map.len, path, err) : err_nomem(err);
+	text = xmalloc(map.len + 1); /* ended by 0, for strspn() */
+	memcpy(text, map.p, map.len);
+	text[map.len] = 0;
+	ret = parse_documents(s, text, map.len, path, err);
 	free(text);
 	file_map_close(&map);
 	return ret;
@@ -251,17 +238,16 @@ static int choose(struct saved *s, const char *path, const struct document_form 
 		return hint_forms(forms, n, err);
 	}
 	document_open(&s->d, f, NULL);
-	return make_tables(s, f, err);
+	make_tables(s, f);
+	return 0;
 }
 
 int saved_open(struct saved **out, const char *path, const struct document_form *const *forms,
 	       size_t n, struct err *err)
 {
-	struct saved *s = calloc(1, sizeof(*s));
+	struct saved *s = xcalloc(1, sizeof(*s));
 
 	*out = NULL;
-	if (!s)
-		return err_nomem(err);
 	document_open(&s->d, NULL, NULL);
 	if (read_file(s, path, err) || choose(s, path, forms, n, err)) {
 		saved_free(s);

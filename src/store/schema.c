@@ -3,20 +3,31 @@
 
 #include <string.h>
 
+#include "store/raw_int.h"
+
 #define STORE_TABLE(name, text)
-#define STORE_COLUMN(table, name, kind, unit, means, from) \
-	{ STORE_##table, #name, kind, unit, means, from },
-const struct store_column store_columns[STORE_COLUMNS] = {
+#define STORE_COLUMN(table, name, kind_, unit_, means_, from_, get_, which_) \
+	{ .key = #name,                                                      \
+	  .head = #name,                                                     \
+	  .kind = kind_,                                                     \
+	  .unit = unit_,                                                     \
+	  .means = means_,                                                   \
+	  .from = from_,                                                     \
+	  .get = raw_get_##get_,                                             \
+	  .which = which_ },
+const struct table_column store_columns[STORE_COLUMNS] = {
+#include "store/schema.def"
+};
+#undef STORE_COLUMN
+#define STORE_COLUMN(table, name, kind, unit, means, from, get, which) STORE_##table,
+static const uint8_t tables_of[STORE_COLUMNS] = {
 #include "store/schema.def"
 };
 #undef STORE_TABLE
 #undef STORE_COLUMN
-
-#define STORE_TABLE(name, text) { #name, text },
-#define STORE_COLUMN(table, name, kind, unit, means, from)
-static const struct {
-	const char *name, *text;
-} tables[STORE_TABLES] = {
+#define STORE_TABLE(name, text) { #name, text, STORE_COLUMNS, 0 },
+#define STORE_COLUMN(table, name, kind, unit, means, from, get, which)
+static const struct store_table_row rows[STORE_TABLES] = {
 #include "store/schema.def"
 };
 #undef STORE_TABLE
@@ -24,17 +35,19 @@ static const struct {
 
 void store_tables(struct store_table_row *out)
 {
-	for (int t = 0; t < STORE_TABLES; t++)
-		out[t] = (struct store_table_row){ tables[t].name, tables[t].text, 0, 0 };
-	for (int c = 0; c < STORE_COLUMNS; c++) {
-		struct store_table_row *t = &out[store_columns[c].table];
-
-		if (!t->n++)
-			t->first = c;
+	memcpy(out, rows, sizeof(rows));
+	for (int i = STORE_COLUMNS; i-- > 0;) {
+		out[tables_of[i]].first = (enum store_column_id)i;
+		out[tables_of[i]].n++;
 	}
 }
 
-bool store_is_blob(const struct store_column *c)
+enum store_table store_table_of(enum store_column_id column)
+{
+	return (enum store_table)tables_of[column];
+}
+
+bool store_is_blob(const struct table_column *c)
 {
 	return c->unit && !strcmp(c->unit, "blob");
 }

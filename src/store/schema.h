@@ -13,7 +13,7 @@
 
 enum store_table {
 #define STORE_TABLE(name, text) STORE_##name,
-#define STORE_COLUMN(table, name, kind, unit, means, from)
+#define STORE_COLUMN(table, name, kind, unit, means, from, get, which)
 #include "store/schema.def"
 #undef STORE_TABLE
 	STORE_TABLES
@@ -23,31 +23,25 @@ enum store_table {
 enum store_column_id {
 #undef STORE_COLUMN
 #define STORE_TABLE(name, text)
-#define STORE_COLUMN(table, name, kind, unit, means, from) C_##table##_##name,
+#define STORE_COLUMN(table, name, kind, unit, means, from, get, which) C_##table##_##name,
 #include "store/schema.def"
 #undef STORE_TABLE
 #undef STORE_COLUMN
 	STORE_COLUMNS
 };
 
-struct store_column {
-	enum store_table table;
-	const char *name;
-	enum table_kind kind;
-	const char *unit; /* NULL: none */
-	const char *means, *from;
-};
-
 struct store_table_row {
 	const char *name, *text;
-	int first, n; /* of store_columns */
+	enum store_column_id first;
+	int n; /* of store_columns, from `first` on */
 };
 
-extern const struct store_column store_columns[STORE_COLUMNS];
+extern const struct table_column store_columns[STORE_COLUMNS]; /* their getters: raw.h */
 
 /* All tables; *out has STORE_TABLES rows. */
 void store_tables(struct store_table_row *out);
-bool store_is_blob(const struct store_column *c);
+enum store_table store_table_of(enum store_column_id column);
+bool store_is_blob(const struct table_column *c);
 /* What SQL declares a column of the kind as: "ADDRESS INT", "TEXT", ... The first word is the kind,
  * by which store_kind_of() finds it again; false: it is none of these. */
 const char *store_sql_type(enum table_kind k, bool blob);

@@ -73,8 +73,9 @@ static int put_tables_with(struct buf *b, const char *name)
 
 	store_tables(row);
 	for (int i = 0; i < STORE_COLUMNS; i++)
-		if (!strcasecmp(store_columns[i].name, name) && n++ < 4)
-			buf_printf(b, "%s%s", n > 1 ? ", " : "", row[store_columns[i].table].name);
+		if (!strcasecmp(store_columns[i].key, name) && n++ < 4)
+			buf_printf(b, "%s%s", n > 1 ? ", " : "",
+				   row[store_table_of((enum store_column_id)i)].name);
 	if (n > 4)
 		buf_puts(b, ", ...");
 	return n;
@@ -271,9 +272,9 @@ int sql_open(struct sql **out, const struct sql_opts *opts, struct err *err)
 	(void)sqlite.hard_heap_limit64(
 		(sqlite3_int64)(db->o.memory < INT64_MAX ? db->o.memory : INT64_MAX));
 	rc = sqlite.open_v2(":memory:", &db->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-	if (rc == SQLITE_OK && !raw_runs_open(&db->runs, opts->run, opts->n_runs, err) &&
-	    !sql_raw_register(db, err) && !sql_results_register(db, err) &&
-	    !sql_functions_register(db, err) && !close_doors(db, err))
+	db->runs = raw_runs_open(opts->run, opts->n_runs);
+	if (rc == SQLITE_OK && !sql_tables_register(db, err) && !sql_functions_register(db, err) &&
+	    !close_doors(db, err))
 		return 0;
 	if (err->code == ERR_NONE)
 		(void)sql_failed(db, rc, err);

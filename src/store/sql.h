@@ -69,7 +69,7 @@ size_t sql_tables_put(struct document *d, const struct sql_result *result, size_
 const char *sql_table_name(struct arena *a, const struct sql_result *r, const struct table_form *t);
 /* The name that SQL has for a column of a result: each table has a `run` of its own. */
 const char *sql_column_name(const struct table_column *c);
-/* Names of all tables; of the raw tables' columns. Ended by NULL; NULL: no memory. */
+/* Names of all tables; of the raw tables' columns. Ended by NULL. */
 const char *const *sql_table_names(struct arena *a, const struct ibs_own *own,
 				   const struct sql_result *r, size_t n);
 const char *const *sql_column_names(struct arena *a);

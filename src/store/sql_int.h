@@ -9,8 +9,6 @@
 #include "store/sql.h"
 #include "store/sqlite_int.h"
 
-struct sql_table_of; /* a table of an analysis */
-
 struct sql {
 	sqlite3 *db;
 	struct sql_opts o;
@@ -32,7 +30,9 @@ int sql_declare(struct sql *db, const struct buf *create);
 /* SQLite's code as an error; always -1. */
 int sql_failed(struct sql *db, int rc, struct err *err);
 
-void sql_result_cell(sqlite3_context *x, const struct raw_cell *v);
+/* A text or a blob that is not in the scratch `stays` lives as long as the query; NULL: none. */
+void sql_result_cell(sqlite3_context *x, const struct table_cell *cell, bool blob,
+		     const struct buf *stays);
 /* Makes the views that the query names, if the event exists here; returns SQLite's code. */
 int sql_ibs_views(struct sql *db, const char *query);
 /* An error if no run has such samples, or its CPU cannot have the event. */
@@ -43,8 +43,7 @@ void sql_ibs_doubts(const struct sql *db, const char *query, struct document *d)
 int sql_order_check(const char *query, struct err *err) MUST_USE;
 /* A note where a query orders something and read such an address. */
 void sql_order_doubts(const struct sql *db, const char *query, struct document *d);
-int sql_raw_register(struct sql *db, struct err *err) MUST_USE;
-int sql_results_register(struct sql *db, struct err *err) MUST_USE;
+int sql_tables_register(struct sql *db, struct err *err) MUST_USE;
 int sql_functions_register(struct sql *db, struct err *err) MUST_USE;
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "report/recorded.h"
 #include "store/schema.h"
 #include "store/sql_int.h"
@@ -71,7 +72,6 @@ TABLE_GET(get)
 {
 	const struct cell *x = cell_of(c, r);
 
-	(void)t;
 	switch (x->type) {
 	case SQLITE_INTEGER:
 		put_int(out, x->i);
@@ -102,24 +102,19 @@ static const char *key_of(struct sql_rows *r, const char *name, size_t i)
 		for (size_t k = 0; k < i && !taken; k++)
 			taken = !strcmp(r->column[k].key, key);
 		if (!taken)
-			return arena_strdup(&r->d->a, key);
-		key = arena_printf(&r->d->a, "%s_%u", name, n);
-		if (!key)
-			return NULL;
+			return arena_xstrdup(&r->d->a, key);
+		key = arena_xprintf(&r->d->a, "%s_%u", name, n);
 	}
 }
 
 int sql_rows_open(struct sql_rows **out, struct document *d, sqlite3_stmt *s, uint64_t most,
 		  struct err *err)
 {
-	struct sql_rows *r = arena_alloc(&d->a, sizeof(*r));
+	struct sql_rows *r = arena_xalloc(&d->a, sizeof(*r));
 	int n = sqlite.column_count(s);
 
 	*out = r;
-	if (r)
-		r->column = arena_alloc(&d->a, ((size_t)n + 1) * sizeof(*r->column));
-	if (!r || !r->column)
-		return err_nomem(err);
+	r->column = arena_xalloc(&d->a, ((size_t)n + 1) * sizeof(*r->column));
 	r->d = d;
 	r->most = most;
 	r->n_columns = (size_t)n;
@@ -152,10 +147,9 @@ static void kind_from(struct table_column *c, int type)
 
 static const char *copy_blob(struct arena *a, const uint8_t *p, size_t n)
 {
-	char *s = arena_alloc(a, 2 * n + 1);
+	char *s = arena_xalloc(a, 2 * n + 1);
 
-	if (s)
-		text_hex(s, p, n);
+	text_hex(s, p, n);
 	return s;
 }
 
@@ -166,13 +160,13 @@ static const char *copy_text(struct arena *a, const char *p, size_t n)
 	const char *s;
 
 	if (!memchr(p, 0, n))
-		return arena_strndup(a, p, n);
+		return arena_xstrndup(a, p, n);
 	for (size_t i = 0; i < n; i++)
 		if (p[i])
 			buf_putc(&b, p[i]);
 		else
 			buf_puts(&b, "\\x00");
-	s = b.failed ? NULL : arena_strdup(a, buf_str(&b));
+	s = arena_xstrdup(a, buf_str(&b));
 	buf_free(&b);
 	return s;
 }
@@ -195,7 +189,7 @@ static int read_cell(struct sql_rows *r, struct cell *x, sqlite3_stmt *s, int i)
 	case SQLITE_BLOB:
 		p = sqlite.column_blob(s, i);
 		x->s = copy_blob(&r->d->a, p, (size_t)sqlite.column_bytes(s, i));
-		return x->s ? 0 : -1;
+		return 0;
 	default:
 		p = sqlite.column_text(s, i);
 		x->s = p ? copy_text(&r->d->a, p, (size_t)sqlite.column_bytes(s, i)) : NULL;
@@ -210,9 +204,7 @@ static struct cell *new_row(struct sql_rows *r)
 	if (!b || b->n == b->cap) {
 		size_t cap = b ? b->cap < 4096 ? b->cap * 2 : b->cap : 16;
 
-		b = arena_alloc(&r->d->a, sizeof(*b) + cap * r->n_columns * sizeof(struct cell));
-		if (!b)
-			return NULL;
+		b = arena_xalloc(&r->d->a, sizeof(*b) + cap * r->n_columns * sizeof(struct cell));
 		b->cap = cap;
 		*(r->tail ? &r->tail->next : &r->head) = b;
 		r->tail = b;
@@ -248,10 +240,10 @@ int sql_rows_add(struct sql_rows *r, sqlite3_stmt *s, struct err *err)
 		return err_hint(err, "LIMIT them, group them, or allow more: --memory 4G");
 	}
 	x = new_row(r);
-	for (size_t i = 0; x && i < r->n_columns; i++)
+	for (size_t i = 0; i < r->n_columns; i++)
 		if (read_cell(r, &x[i], s, (int)i))
 			return err_nomem(err);
-	return x ? 0 : err_nomem(err);
+	return 0;
 }
 
 /* at[0] is the row in the block, at[1] the block; both 0 before the first row. */

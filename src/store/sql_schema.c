@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 #include "store/ibs_event.h"
 #include "store/sql.h"
 
@@ -43,7 +44,7 @@ const char *sql_table_name(struct arena *a, const struct sql_result *r, const st
 		return NULL;
 	if (is_main(r->form, t) && !is_raw(r->name))
 		return r->name;
-	return arena_printf(a, "%s_%s", r->name, t->name);
+	return arena_xprintf(a, "%s_%s", r->name, t->name);
 }
 
 const char *sql_column_name(const struct table_column *c)
@@ -53,12 +54,12 @@ const char *sql_column_name(const struct table_column *c)
 
 typedef VEC(const char *) names_vec;
 
-static const char *const *names_end(names_vec *v, struct arena *a, int failed)
+static const char *const *names_end(names_vec *v, struct arena *a)
 {
-	const char *const *names = NULL;
+	const char *const *names;
 
-	if (!failed && !vec_push(v, NULL))
-		names = arena_memdup(a, v->v, v->n * sizeof(*v->v));
+	vec_xpush(v, NULL);
+	names = arena_xmemdup(a, v->v, v->n * sizeof(*v->v));
 	vec_free(v);
 	return names;
 }
@@ -68,40 +69,38 @@ const char *const *sql_table_names(struct arena *a, const struct ibs_own *own,
 {
 	struct store_table_row row[STORE_TABLES];
 	names_vec v = VEC_INIT;
-	int failed = 0;
 
 	store_tables(row);
 	for (int i = 0; i < STORE_TABLES; i++)
-		failed |= vec_push(&v, row[i].name);
+		vec_xpush(&v, row[i].name);
 	for (size_t i = 0; i < n_ibs_events; i++)
 		if (ibs_events[i].name)
-			failed |= vec_push(&v, ibs_events[i].name);
+			vec_xpush(&v, ibs_events[i].name);
 	for (size_t i = 0; own && i < own->n; i++)
-		failed |= vec_push(&v, own->event[i].name);
+		vec_xpush(&v, own->event[i].name);
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < r[i].form->n_tables; k++) {
 			const char *name = sql_table_name(a, &r[i], r[i].form->table[k]);
 
 			if (name)
-				failed |= vec_push(&v, name);
+				vec_xpush(&v, name);
 		}
-	return names_end(&v, a, failed);
+	return names_end(&v, a);
 }
 
 const char *const *sql_column_names(struct arena *a)
 {
 	names_vec v = VEC_INIT;
-	int failed = 0;
 
 	for (int i = 0; i < STORE_COLUMNS; i++) {
 		bool again = false;
 
 		for (size_t k = 0; k < v.n && !again; k++)
-			again = !strcmp(v.v[k], store_columns[i].name);
+			again = !strcmp(v.v[k], store_columns[i].key);
 		if (!again)
-			failed |= vec_push(&v, store_columns[i].name);
+			vec_xpush(&v, store_columns[i].key);
 	}
-	return names_end(&v, a, failed);
+	return names_end(&v, a);
 }
 
 /* ---- the table of columns -------------------------------------------------------------------- */
@@ -124,9 +123,8 @@ const struct document_form sql_tables_document = { "tables", 1, forms, 1, NULL, 
 
 static bool matches(struct arena *a, const char *pattern, const char *table, const char *column)
 {
-	const char *both = arena_printf(a, "%s.%s", table, column);
-
-	return text_means(pattern, table) || (both && text_means(pattern, both));
+	return text_means(pattern, table) ||
+	       text_means(pattern, arena_xprintf(a, "%s.%s", table, column));
 }
 
 struct adding {
@@ -135,10 +133,10 @@ struct adding {
 	VEC(struct column_row) v;
 };
 
-static void add(struct adding *x, struct column_row row)
+static void add_matching(struct adding *x, struct column_row row)
 {
-	if (matches(&x->d->a, x->pattern, row.table, row.column) && vec_push(&x->v, row))
-		x->d->failed = true;
+	if (matches(&x->d->a, x->pattern, row.table, row.column))
+		vec_xpush(&x->v, row);
 }
 
 static const char *type_word(enum table_kind k, bool blob)
@@ -164,25 +162,27 @@ static void add_result(struct adding *x, const struct sql_result *r)
 
 		if (!name)
 			continue;
-		add(x, (struct column_row){ name, "run", "id", NULL, "the recording",
-					    "command line" });
+		add_matching(x, (struct column_row){ name, "run", "id", NULL, "the recording",
+						     "command line" });
 		for (size_t k = 0; k < t->n_columns; k++) {
 			const struct table_column *c = &t->column[k];
 
 			if (c->flags & C_PEOPLE)
 				continue;
-			add(x, (struct column_row){ name, sql_column_name(c),
-						    type_word(c->kind, false), c->unit, c->means,
-						    f->name });
+			add_matching(x, (struct column_row){ name, sql_column_name(c),
+							     type_word(c->kind, false), c->unit,
+							     c->means, f->name });
 			if (c->flags & C_ERROR)
-				add(x, (struct column_row){
-					       name, arena_printf(a, "%s_error", c->key), "number",
-					       c->unit, "half of the 95 % interval", f->name });
+				add_matching(x, (struct column_row){
+							name, arena_xprintf(a, "%s_error", c->key),
+							"number", c->unit,
+							"half of the 95 % interval", f->name });
 			if (c->flags & C_WHY)
-				add(x, (struct column_row){ name, arena_printf(a, "%s_why", c->key),
-							    "text", NULL,
-							    "why there is no value or no error",
-							    f->name });
+				add_matching(x, (struct column_row){
+							name, arena_xprintf(a, "%s_why", c->key),
+							"text", NULL,
+							"why there is no value or no error",
+							f->name });
 		}
 	}
 }
@@ -196,20 +196,19 @@ size_t sql_tables_put(struct document *d, const struct sql_result *result, size_
 
 	store_tables(row);
 	for (int i = 0; i < STORE_COLUMNS; i++) {
-		const struct store_column *c = &store_columns[i];
+		const struct table_column *c = &store_columns[i];
 		bool blob = store_is_blob(c);
 
-		add(&x, (struct column_row){ row[c->table].name, c->name, type_word(c->kind, blob),
-					     blob ? NULL : c->unit, c->means, c->from });
+		add_matching(&x,
+			     (struct column_row){ row[store_table_of((enum store_column_id)i)].name,
+						  c->key, type_word(c->kind, blob),
+						  blob ? NULL : c->unit, c->means, c->from });
 	}
 	for (size_t i = 0; i < n; i++)
 		add_result(&x, &result[i]);
 	t.n = x.v.n;
-	t.array = arena_memdup(&d->a, x.v.v, x.v.n * sizeof(*x.v.v));
+	t.array = arena_xmemdup(&d->a, x.v.v, x.v.n * sizeof(*x.v.v));
 	vec_free(&x.v);
-	if (!t.array && t.n)
-		d->failed = true;
-	else
-		document_table(d, &t);
+	document_table(d, &t);
 	return t.n;
 }

@@ -492,6 +492,9 @@ columns = [(c, part) for c, part in columns if part]
 asked = [(c, run("record", "--dry-run", "-e", "cpu-clock", "-c", "1000000", "-d", "-W", "--phys-data", "--keep", c + " IS NULL", "--fields", "id", "--", "true")) for c, _ in columns]
 t.equal([(c, re.findall(r"^ *sample +(\S.*)$", r.stdout.replace("_struct", ""), re.M)) for c, r in asked], [(c, ["ip|tid|time|" + part]) for c, part in columns],
         "what --keep reads of a sample is recorded: %d columns" % len(columns))
+kept = os.path.join(tmp, "kept.data")
+r = run("record", "-q", "-g", "-e", "cpu-clock:u", "-F", "4000", "--keep", "frames > 0", "-o", kept, "--", "sh", "-c", "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done")
+t.ok(r.returncode == 0, "--keep reads how many frames a chain has", r.stderr)
 for options, why in ((["-g=dwarf", "--fields=-stack"], "makes its chains from"), (["--fields", "addr"], "-d records it"), (["--wait", "--fields", "cpu"], "does not go with --wait"),
                      (["--fields=-period"], "different numbers of events")):
     r = run("record", "--dry-run", "-e", "cpu-clock", *options, "--", "true")

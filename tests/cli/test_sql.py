@@ -68,7 +68,7 @@ corpus = sorted(p for p in glob.glob(os.path.join(SHARED, "corpus", "recordings"
 # ---- the schema: each column is documented, typed, there, and read
 with open(os.path.join(ROOT, "src/store/schema.def"), encoding="utf-8") as f:
     text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
-schema = re.findall(r'^STORE_COLUMN\((\w+), (\w+), T_(\w+), (NULL|"[^"]*"), "([^"]+)", "([^"]+)"\)$', text, re.M)
+schema = re.findall(r'^STORE_COLUMN\((\w+), (\w+), T_(\w+), (NULL|"[^"]*"), "([^"]+)", "([^"]+)", \w+, .+\)$', text, re.M)
 named = re.findall(r'^STORE_TABLE\((\w+), "[^"]+"\)$', text, re.M)
 t.equal(len(schema), text.count("STORE_COLUMN("), "each row of schema.def is whole")
 t.ok(len(named) == 16 and {c[0] for c in schema} == set(named), "each table has columns", named)

@@ -193,7 +193,7 @@ SCHEMA = []
 for part in ("schema.def", "schema_ibs.def"):
     with open(os.path.join(ROOT, "src/store", part), encoding="utf-8") as f:
         text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
-    SCHEMA += re.findall(r'^STORE_COLUMN\((\w+), (\w+), T_(\w+), (?:NULL|"[^"]*"),\s+"([^"]+)",\s+"([^"]+)"\)$', text, re.M)
+    SCHEMA += re.findall(r'^STORE_COLUMN\((\w+), (\w+), T_(\w+), (?:NULL|"[^"]*"),\s+"([^"]+)",\s+"([^"]+)", \w+, .+\)$', text, re.M)
 ibs = []
 if "SIM_LIB" in os.environ:
     from sim import SPIN, SYSROOT, run_on  # noqa: E402

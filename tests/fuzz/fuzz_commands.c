@@ -512,7 +512,7 @@ static const char *word(void)
 	struct store_table_row row[STORE_TABLES];
 
 	if (n < STORE_COLUMNS)
-		return store_columns[n].name;
+		return store_columns[n].key;
 	n -= STORE_COLUMNS;
 	store_tables(row);
 	return n < STORE_TABLES ? row[n].name : sql[n - STORE_TABLES];
