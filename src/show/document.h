@@ -94,7 +94,10 @@ struct document {
 	struct next next[NEXT_MAX + 1]; /* and one behind them */
 	size_t n_next;
 	struct arena a; /* the lines; a maker may keep things here */
-	bool failed;	/* out of memory: document_write says so */
+	/* For people on a terminal: lines between the titles and the tables; NULL: none. */
+	void (*above)(struct buf *out, const struct document *d, const struct style *st);
+	bool tight;  /* no blank line above the next commands */
+	bool failed; /* out of memory: document_write says so */
 };
 
 void document_open(struct document *d, const struct document_form *f, const void *ctx);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/xalloc.h"
 #include "cli/browse/browse.h"
 
 #include <unistd.h>
@@ -19,12 +20,7 @@ struct browse_view *browse_top(const struct browse *b)
 
 struct browse_tab *browse_tab(struct browse *b)
 {
-	struct err err = ERR_INIT;
-	struct browse_tab *x = browse_view_tab(browse_top(b), b->columns, b->style.ascii, &err);
-
-	if (!x)
-		browse_say(b, &err);
-	return x;
+	return browse_view_tab(browse_top(b), b->columns, b->style.ascii);
 }
 
 void browse_say(struct browse *b, const struct err *why)
@@ -41,22 +37,14 @@ int browse_open(struct browse *b, struct cli *cli, const char *path, struct err 
 	if (sources_open(&b->sources, cli, path, err) ||
 	    browse_view_open(&v, b->sources.v.v[0], RESULT_FUNCTIONS, NULL, err))
 		return -1;
-	if (!vec_push(&b->stack, v))
-		return 0;
-	browse_view_close(v);
-	return err_nomem(err);
+	vec_xpush(&b->stack, v);
+	return 0;
 }
 
 /* A table that does not know its length is counted while nobody types. */
 static bool counts(struct browse *b)
 {
-	struct browse_tab *x = browse_tab(b);
-	struct err err = ERR_INIT;
-	bool all = true;
-
-	if (x && pager_index(x->pager, INDEX_ROWS, &all, &err))
-		browse_say(b, &err);
-	return !all && err.code == ERR_NONE;
+	return !pager_index(browse_tab(b)->s.pager, INDEX_ROWS);
 }
 
 int browse_run(struct browse *b, struct err *err)

@@ -21,7 +21,6 @@ struct browse {
 	struct sources sources;
 	VEC(struct browse_view *) stack;
 	unsigned lines, columns; /* of the screen */
-	unsigned rows_at, rows;	 /* of it: where rows begin, how many there is room for */
 	char message[512];	 /* instead of what stands below the rows; until the next key */
 	char found[128];	 /* was searched for last */
 	bool backwards, ended;
@@ -38,7 +37,7 @@ enum { BROWSE_NUMBERED = 9 }; /* as 1 ... 9 number them; others have no key of t
 enum result_id browse_result(size_t number);
 
 struct browse_view *browse_top(const struct browse *b);
-/* The table at hand; NULL: what went wrong is the message. */
+/* The table at hand. */
 struct browse_tab *browse_tab(struct browse *b);
 void browse_say(struct browse *b, const struct err *why);
 /* Does what a key is for. */

@@ -56,67 +56,7 @@ static void draw_tables(struct browse *b)
 		     2;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
-
-static void keep_in_sight(struct browse *b, struct browse_tab *x)
-{
-	bool all;
-	size_t lines = pager_lines(x->pager, &all);
-
-	if (x->line >= lines && all)
-		x->line = lines ? lines - 1 : 0;
-	if (x->line < x->top)
-		x->top = x->line;
-	if (b->rows && x->line >= x->top + b->rows)
-		x->top = x->line - b->rows + 1;
-	if (all && x->top + b->rows > lines)
-		x->top = lines > b->rows ? lines - b->rows : 0;
-}
-
-static int draw_rows(struct browse *b, struct browse_tab *x, struct err *err)
-{
-	struct table_row r = { 0 };
-	int rc = 1;
-
-	for (unsigned i = 0; i < b->rows && rc > 0; i++) {
-		rc = pager_row(x->pager, x->top + i, &r, err);
-		if (rc > 0)
-			sheet_draw_row(&x->sheet, x->pager, b->rows_at + (unsigned)i, x->top + i,
-				       &r, x->top + i == x->line);
-	}
-	return rc < 0 ? -1 : 0;
-}
-
-static int draw_table(struct browse *b, struct browse_tab *x, struct err *err)
-{
-	enum { FIRST = 100 }; /* rows are measured beside those in sight */
-
-	keep_in_sight(b, x);
-	if (sheet_measure(&x->sheet, x->pager, 0, FIRST, err) ||
-	    sheet_measure(&x->sheet, x->pager, x->top, b->lines, err))
-		return -1;
-	sheet_arrange(&x->sheet, x->pager, b->columns);
-	b->rows_at = ABOVE + x->sheet.heads;
-	b->rows = b->lines > b->rows_at + BELOW ? b->lines - b->rows_at - BELOW : 0;
-	keep_in_sight(b, x);
-	sheet_draw_heads(&x->sheet, &x->table, ABOVE, x->sort, x->reverse);
-	return draw_rows(b, x, err);
-}
-
 /* ---- below them ------------------------------------------------------------------------------ */
-
-static void put_place(struct buf *out, const struct browse_tab *x)
-{
-	bool all;
-	size_t lines = pager_lines(x->pager, &all);
-	char a[NUM_MAX], n[NUM_MAX];
-
-	buf_printf(out, "%s of %s%s", num_exact(a, lines ? x->line + 1 : 0), num_exact(n, lines),
-		   all ? "" : "+");
-	if (x->sheet.out)
-		buf_printf(out, "  %s%zu more column%s", x->sheet.left ? "<" : "", x->sheet.out,
-			   x->sheet.out == 1 ? " >" : "s >");
-}
 
 /* The file is cut before what was lost is. */
 static void draw_state(struct browse *b, const struct browse_view *v, const struct browse_tab *x)
@@ -125,7 +65,7 @@ static void draw_state(struct browse *b, const struct browse_view *v, const stru
 	size_t room;
 
 	if (x)
-		put_place(&right, x);
+		sheet_put_place(&right, &x->s);
 	if (v->d) {
 		buf_puts(&right, "  ");
 		page_put_losses(&right, v->d);
@@ -202,15 +142,15 @@ void browse_draw(struct browse *b)
 {
 	struct browse_view *v = browse_top(b);
 	struct browse_tab *x;
-	struct err err = ERR_INIT;
 
 	screen_size(&b->lines, &b->columns);
 	screen_begin();
 	x = browse_tab(b);
 	draw_results(b);
 	draw_tables(b);
-	if (x && draw_table(b, x, &err))
-		browse_say(b, &err);
+	if (x)
+		sheet_draw(&x->s, ABOVE, b->lines > ABOVE + BELOW ? b->lines - ABOVE - BELOW : 0,
+			   b->columns);
 	draw_detail(b, v);
 	draw_state(b, v, x);
 	screen_end();

@@ -2,8 +2,10 @@
 /*
  * What the keys of keys.def do.
  */
+#include <limits.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "cli/browse/browse.h"
 #include "cli/screen/screen.h"
 
@@ -11,72 +13,52 @@ enum { FIND_ROWS = 20000 }; /* searched before a key is looked for */
 
 /* ---- moving ---------------------------------------------------------------------------------- */
 
-static void move_by(struct browse_tab *x, long by)
-{
-	struct table_row r;
-	size_t to = by < 0 && x->line < (size_t)-by ? 0 : x->line + (size_t)by;
-	bool all;
-
-	if (pager_row(x->pager, to, &r, NULL) > 0) {
-		x->line = to;
-	} else {
-		to = pager_lines(x->pager, &all);
-		x->line = to ? to - 1 : 0;
-	}
-}
-
 static void down(struct browse *b, struct browse_tab *x)
 {
 	(void)b;
-	move_by(x, 1);
+	sheet_move(&x->s, 1);
 }
 
 static void up(struct browse *b, struct browse_tab *x)
 {
 	(void)b;
-	move_by(x, -1);
+	sheet_move(&x->s, -1);
 }
 
 static void page_down(struct browse *b, struct browse_tab *x)
 {
-	x->top += b->rows;
-	move_by(x, b->rows);
+	(void)b;
+	sheet_page(&x->s, 1);
 }
 
 static void page_up(struct browse *b, struct browse_tab *x)
 {
-	x->top -= x->top < b->rows ? x->top : b->rows;
-	move_by(x, -(long)b->rows);
+	(void)b;
+	sheet_page(&x->s, -1);
 }
 
 static void first(struct browse *b, struct browse_tab *x)
 {
 	(void)b;
-	x->line = 0;
+	x->s.line = 0;
 }
 
 static void last(struct browse *b, struct browse_tab *x)
 {
-	struct err err = ERR_INIT;
-	bool all;
-	size_t n;
-
-	if (pager_index(x->pager, SIZE_MAX, &all, &err))
-		browse_say(b, &err);
-	n = pager_lines(x->pager, &all);
-	x->line = n ? n - 1 : 0;
+	(void)b;
+	sheet_move(&x->s, LONG_MAX);
 }
 
 static void wheel_down(struct browse *b, struct browse_tab *x)
 {
 	(void)b;
-	move_by(x, 3);
+	sheet_move(&x->s, 3);
 }
 
 static void wheel_up(struct browse *b, struct browse_tab *x)
 {
 	(void)b;
-	move_by(x, -3);
+	sheet_move(&x->s, -3);
 }
 
 /* ---- views ----------------------------------------------------------------------------------- */
@@ -97,11 +79,7 @@ static void show_view(struct browse *b, struct source *s, enum result_id id, con
 	}
 	while (!under && b->stack.n)
 		browse_view_close(b->stack.v[--b->stack.n]);
-	if (!vec_push(&b->stack, v))
-		return;
-	browse_view_close(v);
-	(void)err_nomem(&err);
-	browse_say(b, &err);
+	vec_xpush(&b->stack, v);
 }
 
 static void back(struct browse *b, struct browse_tab *x)
@@ -127,16 +105,9 @@ static void back_or_quit(struct browse *b, struct browse_tab *x)
 
 static void help(struct browse *b, struct browse_tab *x)
 {
-	struct browse_view *v;
-	struct err err = ERR_INIT;
-
 	(void)x;
-	if (!browse_top(b)->d)
-		return;
-	if (browse_view_keys(&v, &err) || vec_push(&b->stack, v)) {
-		(void)err_nomem(&err);
-		browse_say(b, &err);
-	}
+	if (browse_top(b)->d)
+		vec_xpush(&b->stack, browse_view_keys());
 }
 
 static struct source *source_here(const struct browse *b)
@@ -223,15 +194,15 @@ static void annotate(struct browse *b, struct browse_tab *x)
 static void find_name(struct browse_tab *x, const char *name)
 {
 	struct buf here = BUF_INIT;
-	size_t was = x->line;
+	size_t was = x->s.line;
 	bool all, found = false;
 
-	for (x->line = 0; !found && x->line < pager_lines(x->pager, &all);) {
+	for (x->s.line = 0; !found && x->s.line < pager_lines(x->s.pager, &all);) {
 		buf_reset(&here);
 		found = browse_tab_name(x, &here) && !strcmp(buf_str(&here), name);
-		x->line += !found;
+		x->s.line += !found;
 	}
-	x->line = found ? x->line : was;
+	x->s.line = found ? x->s.line : was;
 	buf_free(&here);
 }
 
@@ -244,12 +215,12 @@ static void callers(struct browse *b, struct browse_tab *x)
 		no_function(b);
 	} else {
 		show_view(b, source_here(b), RESULT_CALLERS, NULL, true);
-		x = b->stack.n > n ? browse_tab(b) : NULL;
-		if (x) {
-			pager_fold_all(x->pager, false);
+		if (b->stack.n > n) {
+			x = browse_tab(b);
+			pager_fold_all(x->s.pager, false);
 			find_name(x, buf_str(&name));
-			pager_unfold_first(x->pager, x->line);
-			x->top = x->line;
+			pager_unfold_first(x->s.pager, x->s.line);
+			x->s.top = x->s.line;
 		}
 	}
 	buf_free(&name);
@@ -281,47 +252,47 @@ static void thread(struct browse *b, struct browse_tab *x)
 static void unfold(struct browse *b, struct browse_tab *x)
 {
 	(void)b;
-	if (pager_place(x->pager, x->line).opens && !pager_place(x->pager, x->line).open)
-		pager_fold(x->pager, x->line, true);
-	else if (pager_is_tree(x->pager))
-		move_by(x, 1);
+	if (pager_place(x->s.pager, x->s.line).opens && !pager_place(x->s.pager, x->s.line).open)
+		pager_fold(x->s.pager, x->s.line, true);
+	else if (pager_is_tree(x->s.pager))
+		sheet_move(&x->s, 1);
 }
 
 static void fold(struct browse *b, struct browse_tab *x)
 {
-	struct pager_place at = pager_place(x->pager, x->line);
+	struct layout_place at = pager_place(x->s.pager, x->s.line);
 	size_t above;
 
 	(void)b;
 	if (at.opens && at.open) {
-		pager_fold(x->pager, x->line, false);
+		pager_fold(x->s.pager, x->s.line, false);
 		return;
 	}
-	above = pager_parent(x->pager, x->line);
+	above = pager_parent(x->s.pager, x->s.line);
 	if (above != PAGER_NO_LINE)
-		x->line = above;
+		x->s.line = above;
 }
 
 static void unfold_all(struct browse *b, struct browse_tab *x)
 {
 	(void)b;
-	pager_fold_all(x->pager, true);
+	pager_fold_all(x->s.pager, true);
 }
 
 static void fold_all(struct browse *b, struct browse_tab *x)
 {
 	(void)b;
-	pager_fold_all(x->pager, false);
-	x->line = 0;
+	pager_fold_all(x->s.pager, false);
+	x->s.line = 0;
 }
 
 static void enter(struct browse *b, struct browse_tab *x)
 {
-	struct pager_place at = pager_place(x->pager, x->line);
+	struct layout_place at = pager_place(x->s.pager, x->s.line);
 	struct browse_view *v = browse_top(b);
 
 	if (at.opens)
-		pager_fold(x->pager, x->line, !at.open);
+		pager_fold(x->s.pager, x->s.line, !at.open);
 	else if (v->source && v->source->by_thread)
 		thread(b, x);
 	else if (v->d && v->id != RESULT_ANNOTATE)
@@ -340,23 +311,24 @@ static void find(struct browse *b, struct browse_tab *x, bool backwards)
 		(void)snprintf(b->message, sizeof(b->message), "nothing was searched for yet: /");
 		return;
 	}
-	if (pager_find(x->pager, b->found, x->line, backwards, sheet_not_flags(&x->sheet), &err)) {
+	if (pager_find(x->s.pager, b->found, x->s.line, backwards, layout_not_flags(&x->s.l),
+		       &err)) {
 		browse_say(b, &err);
 		return;
 	}
-	while ((found = pager_find_step(x->pager, FIND_ROWS, &line)) == PAGER_MORE) {
+	while ((found = pager_find_step(x->s.pager, FIND_ROWS, &line)) == PAGER_MORE) {
 		if (screen_waiting()) {
 			(void)snprintf(b->message, sizeof(b->message), "search given up at %.0f %%",
-				       100 * pager_find_done(x->pager));
+				       100 * pager_find_done(x->s.pager));
 			return;
 		}
 		(void)snprintf(b->message, sizeof(b->message), "searching ... %.0f %%",
-			       100 * pager_find_done(x->pager));
+			       100 * pager_find_done(x->s.pager));
 		browse_draw(b);
 	}
 	b->message[0] = 0;
 	if (found == PAGER_FOUND)
-		x->line = line;
+		x->s.line = line;
 	else
 		(void)snprintf(b->message, sizeof(b->message), "not found: %s", b->found);
 }
@@ -384,98 +356,52 @@ static void search_previous(struct browse *b, struct browse_tab *x)
 
 /* ---- order and columns ----------------------------------------------------------------------- */
 
-static void sort_by(struct browse *b, struct browse_tab *x, size_t column, bool reverse)
-{
-	struct err err = ERR_INIT;
-
-	if (pager_sort(x->pager, column, reverse, &err)) {
-		browse_say(b, &err);
-		return;
-	}
-	x->sort = column;
-	x->reverse = reverse;
-	x->line = x->top = 0;
-}
-
-/* From the one that it is sorted by to the next on the screen; behind the last to the table's own
- * order. */
 static void sort(struct browse *b, struct browse_tab *x)
 {
-	size_t at = 0;
-
-	while (x->sort != PAGER_UNSORTED && at < x->sheet.n && x->sheet.on[at].column != x->sort)
-		at++;
-	if (x->sort != PAGER_UNSORTED)
-		at++;
-	sort_by(b, x, at < x->sheet.n ? x->sheet.on[at].column : PAGER_UNSORTED, false);
+	(void)b;
+	sheet_step_sort(&x->s, 1);
 }
 
 static void sort_reverse(struct browse *b, struct browse_tab *x)
 {
-	if (x->sort == PAGER_UNSORTED)
+	if (x->s.sort == PAGER_UNSORTED)
 		sort(b, x);
-	sort_by(b, x, x->sort, !x->reverse);
+	sheet_sort(&x->s, x->s.sort, !x->s.reverse);
 }
 
 static void scroll_right(struct browse *b, struct browse_tab *x)
 {
 	(void)b;
-	if (x->sheet.out > x->sheet.left && x->sheet.n)
-		x->sheet.left++;
+	sheet_scroll(&x->s, 1);
 }
 
 static void scroll_left(struct browse *b, struct browse_tab *x)
 {
 	(void)b;
-	x->sheet.left -= x->sheet.left > 0;
+	sheet_scroll(&x->s, -1);
 }
 
 static void columns(struct browse *b, struct browse_tab *x)
 {
 	(void)b;
-	x->sheet = (struct sheet){ .ascii = x->sheet.ascii, .all = !x->sheet.all };
+	sheet_columns(&x->s);
 }
 
 static void reset(struct browse *b, struct browse_tab *x)
 {
-	struct err err = ERR_INIT;
-
-	if (browse_tab_reset(x, &err)) {
-		browse_say(b, &err);
-		return;
-	}
+	sheet_reset(&x->s);
 	if (source_here(b)->tid != SOURCE_ALL)
 		show_view(b, b->sources.v.v[0], browse_top(b)->source ? b->stack.v[0]->id : 0, NULL,
 			  false);
 }
 
-/* ---- the mouse ------------------------------------------------------------------------------- */
-
-static void click_head(struct browse *b, struct browse_tab *x, unsigned column)
-{
-	for (size_t i = x->sheet.n; i-- > 0;)
-		if (column + 1 >= x->sheet.on[i].at) {
-			bool again = x->sort == x->sheet.on[i].column;
-
-			sort_by(b, x, x->sheet.on[i].column, again && !x->reverse);
-			return;
-		}
-}
-
 static void click(struct browse *b, struct browse_tab *x)
 {
 	unsigned line, column;
-	size_t was = x->line, to;
 
 	screen_clicked(&line, &column);
-	if (line >= 2 && line < b->rows_at) {
-		click_head(b, x, column);
-	} else if (line >= b->rows_at && line < b->rows_at + b->rows) {
-		to = x->top + line - b->rows_at;
-		move_by(x, (long)to - (long)x->line);
-		if (to == was)
-			enter(b, x);
-	}
+	if (sheet_click(&x->s, line, column))
+		enter(b, x);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -501,10 +427,6 @@ void browse_key(struct browse *b, int key)
 	}
 	if (key >= '1' && key <= '9') {
 		show_result(b, (size_t)(key - '1'));
-		return;
-	}
-	if (!x) {
-		back_or_quit(b, NULL);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)

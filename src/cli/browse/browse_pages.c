@@ -5,6 +5,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 /* ---- a table on its side --------------------------------------------------------------------- */
 
@@ -29,8 +30,6 @@ static bool record_next(const struct table *t, struct table_row *r)
 
 TABLE_GET(record_head)
 {
-	(void)t;
-	(void)c;
 	table_put_head(out->scratch, r->p);
 	out->text = buf_str(out->scratch);
 }
@@ -41,7 +40,6 @@ TABLE_GET(record_value)
 	struct table_cell x;
 	struct buf scratch = BUF_INIT;
 
-	(void)c;
 	if (!table_next(of(t), &one))
 		return;
 	table_cell(&x, of(t), r->p, &one, &scratch);
@@ -52,7 +50,6 @@ TABLE_GET(record_value)
 	}
 	if (!cell_has(&x) && x.e.why)
 		buf_printf(out->scratch, " (%s)", x.e.why);
-	out->scratch->failed |= scratch.failed;
 	out->text = buf_str(out->scratch);
 	buf_free(&scratch);
 }
@@ -91,7 +88,6 @@ struct lines {
 	VEC(struct page_line) v;
 	struct arena *a;
 	unsigned width; /* of texts */
-	bool failed;
 };
 
 /* What labels leave of the screen. */
@@ -108,15 +104,8 @@ static unsigned text_room(const struct document *d, unsigned width)
 	return width > label + 23 ? width - (unsigned)label - 3 : 20;
 }
 
-static void add_line(struct lines *l, const char *label, const char *text)
-{
-	const struct page_line x = { label, text };
-
-	l->failed |= !text || vec_push(&l->v, x);
-}
-
 /* In lines as wide as the screen. */
-static void add(struct lines *l, const char *label, const char *text)
+static void add_wrapped(struct lines *l, const char *label, const char *text)
 {
 	struct buf safe = BUF_INIT, wrapped = BUF_INIT;
 	char *save = NULL, *line;
@@ -124,10 +113,8 @@ static void add(struct lines *l, const char *label, const char *text)
 	text_put_safe(&safe, text, false);
 	text_put_wrapped(&wrapped, buf_str(&safe), 0, l->width);
 	buf_putc(&wrapped, '\n');
-	l->failed |= safe.failed | wrapped.failed;
-	line = wrapped.failed ? NULL : strtok_r(wrapped.s, "\n", &save);
-	for (; line; line = strtok_r(NULL, "\n", &save)) {
-		add_line(l, label, arena_strdup(l->a, line));
+	for (line = strtok_r(wrapped.s, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		*vec_xadd(&l->v) = (struct page_line){ label, arena_xstrdup(l->a, line) };
 		label = NULL;
 	}
 	buf_free(&safe);
@@ -162,45 +149,35 @@ static void add_loss(void *ctx, const struct table_column *c, uint64_t n)
 {
 	struct lines *l = ctx;
 	char num[NUM_MAX];
-	const char *text;
 
-	if (!n)
-		return;
-	text = arena_printf(l->a, "%s: %s %s", c->key, num_exact(num, n), c->means);
-	l->failed |= !text;
-	if (text)
-		add(l, "lost", text);
+	if (n)
+		add_wrapped(l, "lost",
+			    arena_xprintf(l->a, "%s: %s %s", c->key, num_exact(num, n), c->means));
 }
 
-int page_about(struct table *out, const struct document *d, unsigned width, struct arena *a,
-	       struct err *err)
+struct table page_about(const struct document *d, unsigned width, struct arena *a)
 {
 	struct lines l = { .v = VEC_INIT, .a = a, .width = text_room(d, width) };
-	struct page_line *v;
+	struct table t = { .form = &lines_form, .stride = sizeof(struct page_line) };
 
 	for (size_t i = 0; i < d->title.n; i++)
-		add(&l,
-		    d->title.v[i].label ? d->title.v[i].label
-		    : i			? ""
-					: "of",
-		    d->title.v[i].text);
+		add_wrapped(&l,
+			    d->title.v[i].label ? d->title.v[i].label
+			    : i			? ""
+						: "of",
+			    d->title.v[i].text);
 	for (size_t i = 0; i < d->fact.n; i++)
-		add(&l, d->fact.v[i].label, d->fact.v[i].text);
+		add_wrapped(&l, d->fact.v[i].label, d->fact.v[i].text);
 	each_loss(d, add_loss, &l);
 	for (size_t i = 0; i < d->note.n; i++)
-		add(&l, "note", d->note.v[i]);
-	for (size_t i = 0; i < d->n_next; i++) {
-		const char *s = arena_printf(a, "%s  (%s)", d->next[i].command, d->next[i].why);
-
-		l.failed |= !s;
-		if (s)
-			add(&l, "next", s);
-	}
-	v = l.v.n ? arena_memdup(a, l.v.v, l.v.n * sizeof(*v)) : NULL;
-	*out = (struct table){ .form = &lines_form, .array = v, .stride = sizeof(*v), .n = l.v.n };
-	l.failed |= l.v.n && !v;
+		add_wrapped(&l, "note", d->note.v[i]);
+	for (size_t i = 0; i < d->n_next; i++)
+		add_wrapped(&l, "next",
+			    arena_xprintf(a, "%s  (%s)", d->next[i].command, d->next[i].why));
+	t.array = arena_xmemdup(a, l.v.v, l.v.n * sizeof(*l.v.v));
+	t.n = l.v.n;
 	vec_free(&l.v);
-	return l.failed ? err_nomem(err) : 0;
+	return t;
 }
 
 struct losses {

@@ -17,8 +17,7 @@ struct table page_record(const struct table *one);
 
 /* Titles, facts, notes, losses that are not 0 and commands of a document, broken into lines of this
  * width. The lines are in the arena. */
-int page_about(struct table *out, const struct document *d, unsigned width, struct arena *a,
-	       struct err *err) MUST_USE;
+struct table page_about(const struct document *d, unsigned width, struct arena *a);
 struct table page_nothing(void); /* the same without a line */
 struct table page_keys(void);
 

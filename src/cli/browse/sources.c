@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/xalloc.h"
+
 static int begin(struct source *x, const struct sources *s, struct err *err)
 {
 	x->cli = *s->cli;
@@ -11,9 +13,7 @@ static int begin(struct source *x, const struct sources *s, struct err *err)
 	if (x->by_thread)
 		x->cli.opt.sort = "comm,pid,tid";
 	if (x->tid != SOURCE_ALL) {
-		x->text = arena_printf(&x->cli.arena, "%" PRIu64, x->tid);
-		if (!x->text)
-			return err_nomem(err);
+		x->text = arena_xprintf(&x->cli.arena, "%" PRIu64, x->tid);
 		x->cli.opt.only_tid = (struct text_list){ &x->text, 1 };
 	}
 	return results_open(&x->all, &x->cli, s->path, err);
@@ -33,18 +33,15 @@ struct source *sources_get(struct sources *s, uint64_t tid, bool by_thread, stru
 	for (size_t i = 0; i < s->v.n; i++)
 		if (s->v.v[i]->tid == tid && s->v.v[i]->by_thread == by_thread)
 			return s->v.v[i];
-	x = calloc(1, sizeof(*x));
-	if (!x) {
-		(void)err_nomem(err);
-		return NULL;
-	}
+	x = xcalloc(1, sizeof(*x));
 	x->tid = tid;
 	x->by_thread = by_thread;
-	if (!begin(x, s, err) && !vec_push(&s->v, x))
-		return x;
-	(void)err_nomem(err);
-	end(x);
-	return NULL;
+	if (begin(x, s, err)) {
+		end(x);
+		return NULL;
+	}
+	vec_xpush(&s->v, x);
+	return x;
 }
 
 int sources_open(struct sources *s, struct cli *cli, const char *path, struct err *err)

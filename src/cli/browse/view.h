@@ -17,16 +17,12 @@
 
 struct browse_tab {
 	const char *name;
-	struct table table;
-	struct pager *pager; /* NULL: not looked at yet */
-	struct sheet sheet;
-	size_t top, line; /* of the screen, selected */
-	size_t sort;	  /* column; PAGER_UNSORTED */
-	bool reverse, about;
+	struct sheet s; /* closed: not looked at yet */
+	bool about;
 };
 
 struct browse_view {
-	char *title;	       /* "functions", "annotate main" */
+	const char *title;     /* "functions", "annotate main" */
 	struct source *source; /* NULL: of none */
 	enum result_id id;
 	const struct document *d;
@@ -38,15 +34,12 @@ struct browse_view {
 int browse_view_open(struct browse_view **out, struct source *source, enum result_id id,
 		     const char *function, struct err *err) MUST_USE;
 /* The keys. */
-int browse_view_keys(struct browse_view **out, struct err *err) MUST_USE;
+struct browse_view *browse_view_keys(void);
 void browse_view_close(struct browse_view *v);
-/* The table at hand, ready to be shown in so many columns. NULL: *err says why not. */
-struct browse_tab *browse_view_tab(struct browse_view *v, unsigned width, bool ascii,
-				   struct err *err);
+/* The table at hand, ready to be shown in so many columns. */
+struct browse_tab *browse_view_tab(struct browse_view *v, unsigned width, bool ascii);
 /* The window has another width: texts are broken anew. */
 void browse_view_resized(struct browse_view *v);
-/* The table's own order, columns and first row again. */
-int browse_tab_reset(struct browse_tab *x, struct err *err) MUST_USE;
 
 /* The text of a row's column by its key, put to `out`, empty where it has none. */
 bool browse_tab_text(struct browse_tab *x, const char *key, struct buf *out);

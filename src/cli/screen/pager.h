@@ -23,40 +23,35 @@
 #define CYCLADE_CLI_PAGER_H
 
 #include "base/err.h"
-#include "show/table.h"
+#include "show/layout.h"
 
 #define PAGER_UNSORTED SIZE_MAX
 #define PAGER_NO_LINE  SIZE_MAX
 
 struct pager;
 
-int pager_open(struct pager **out, const struct table *t, struct err *err) MUST_USE;
+struct pager *pager_open(const struct table *t);
 void pager_close(struct pager *p); /* NULL is fine */
 const struct table *pager_table(const struct pager *p);
 
-/* Indexes `rows` more. *done: there are no more. */
-int pager_index(struct pager *p, size_t rows, bool *done, struct err *err) MUST_USE;
+/* Indexes `rows` more. Returns whether these were the last. */
+bool pager_index(struct pager *p, size_t rows);
 /* Lines that are known; *all: that is how many there are. */
 size_t pager_lines(const struct pager *p, bool *all);
-/* The row of a line. 1: it has one; 0: there is no such line. Indexes as far as it must. */
-int pager_row(struct pager *p, size_t line, struct table_row *r, struct err *err) MUST_USE;
+/* The row of a line; false: there is no such line. Indexes as far as it must. */
+bool pager_row(struct pager *p, size_t line, struct table_row *r);
 /* The line of the row with this number (table_row.i); PAGER_NO_LINE: it is folded away. */
 size_t pager_line_of(const struct pager *p, size_t row);
 
 /* Sorts by a column's values: amounts from the largest down, names, numbers that name and addresses
  * upwards, `reverse` the other way; rows without a value stand last. In a tree, siblings are
  * sorted. */
-int pager_sort(struct pager *p, size_t column, bool reverse, struct err *err) MUST_USE;
+void pager_sort(struct pager *p, size_t column, bool reverse);
 
 /* ---- trees ----------------------------------------------------------------------------------- */
 
 bool pager_is_tree(const struct pager *p);
-struct pager_place {
-	unsigned depth;	  /* to be indented by: a single child stands as its parent does */
-	bool opens, open; /* has rows below it; shows them */
-	bool last;	  /* no sibling below */
-};
-struct pager_place pager_place(const struct pager *p, size_t line);
+struct layout_place pager_place(const struct pager *p, size_t line);
 void pager_fold(struct pager *p, size_t line, bool open);
 void pager_fold_all(struct pager *p, bool open);
 /* The line of the row above it in the tree; PAGER_NO_LINE. */

@@ -102,67 +102,49 @@ static bool passes(const struct live *l, const struct table *t, const struct tab
 }
 
 /* A tree has all of its rows: without those above, those below would be nowhere. */
-static int filter_rows(struct live *l, struct live_tab *x, struct err *err)
+static void filter_rows(struct live *l, struct live_tab *x)
 {
 	struct table_row r = { 0 };
-	struct table all = x->table;
+	struct table all = x->s.table;
 
 	buf_reset(&x->rows);
 	if (!*l->filter || l->view == VIEW_TREE)
-		return 0;
+		return;
 	while (table_next(&all, &r))
 		if (passes(l, &all, &r))
 			buf_put(&x->rows, r.p, all.stride);
-	x->table.array = buf_str(&x->rows);
-	x->table.n = x->rows.len / all.stride;
-	return buf_error(&x->rows, err);
+	x->s.table.array = buf_str(&x->rows);
+	x->s.table.n = x->rows.len / all.stride;
 }
 
-static void fold_nodes(struct live *l, struct live_tab *x)
+static void fold_nodes(struct live *l, struct pager *p)
 {
 	struct table_row r;
 	bool all;
 
-	for (size_t line = 0; line < pager_lines(x->pager, &all); line++)
-		if (pager_row(x->pager, line, &r, NULL) > 0)
-			pager_fold(x->pager, line, live_node_open(l, r.p));
+	for (size_t line = 0; line < pager_lines(p, &all); line++)
+		if (pager_row(p, line, &r))
+			pager_fold(p, line, live_node_open(l, r.p));
 }
 
-static int make_tab(struct live *l, struct live_tab *x, struct err *err)
-{
-	bool all;
-
-	x->table = all_rows(l, l->view);
-	if (filter_rows(l, x, err) || pager_open(&x->pager, &x->table, err) ||
-	    pager_index(x->pager, SIZE_MAX, &all, err) ||
-	    (x->sort != PAGER_UNSORTED && pager_sort(x->pager, x->sort, x->reverse, err)))
-		return -1;
-	if (l->view == VIEW_TREE)
-		fold_nodes(l, x);
-	return 0;
-}
-
-struct live_tab *live_tab(struct live *l)
+struct sheet *live_sheet(struct live *l)
 {
 	struct live_tab *x = &l->tab[l->view];
-	struct err err = ERR_INIT;
 
-	if (x->pager)
-		return x;
-	if (!make_tab(l, x, &err))
-		return x;
-	live_say(l, "%.300s", err.what);
-	pager_close(x->pager);
-	x->pager = NULL;
-	return NULL;
+	if (x->s.pager)
+		return &x->s;
+	x->s.table = all_rows(l, l->view);
+	filter_rows(l, x);
+	sheet_open(&x->s);
+	if (l->view == VIEW_TREE)
+		fold_nodes(l, x->s.pager);
+	return &x->s;
 }
 
 void live_refresh(struct live *l)
 {
-	for (size_t i = 0; i < VIEWS; i++) {
-		pager_close(l->tab[i].pager);
-		l->tab[i].pager = NULL;
-	}
+	for (size_t i = 0; i < VIEWS; i++)
+		sheet_close(&l->tab[i].s);
 }
 
 void live_filter(struct live *l, const char *text)
@@ -251,7 +233,7 @@ int live_open(struct live *l, struct cli *cli, struct err *err)
 
 	*l = (struct live){ .cli = cli, .tree = { .verbose = cli->opt.verbose, .a = ARENA_INIT } };
 	for (size_t i = 0; i < VIEWS; i++)
-		l->tab[i].sort = PAGER_UNSORTED;
+		l->tab[i].s.sort = PAGER_UNSORTED;
 	if (!io)
 		return err_nomem(err);
 	if (cli->args.n)
@@ -293,7 +275,7 @@ int live_run(struct live *l, struct err *err)
 void live_close(struct live *l)
 {
 	for (size_t i = 0; i < VIEWS; i++) {
-		pager_close(l->tab[i].pager);
+		sheet_close(&l->tab[i].s);
 		buf_free(&l->tab[i].rows);
 	}
 	if (l->has_re)

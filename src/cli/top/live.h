@@ -29,14 +29,9 @@ enum live_view {
 	VIEWS
 };
 
-struct live_tab { /* a view's table */
-	struct table table;
+struct live_tab { /* a view's table; its own rows are made anew after each interval */
+	struct sheet s;
 	struct buf rows; /* of it that the filter leaves */
-	struct pager *pager;
-	struct sheet sheet;
-	size_t top, line; /* of the screen; selected */
-	size_t sort;	  /* column; PAGER_UNSORTED */
-	bool reverse;
 };
 
 enum live_prompt { PROMPT_NONE, PROMPT_FILTER, PROMPT_FILE };
@@ -60,7 +55,7 @@ struct live {
 	struct style style;
 	enum live_view view;
 	struct live_tab tab[VIEWS];
-	unsigned lines, columns, rows_at, rows;
+	unsigned lines, columns;
 	enum live_prompt prompt;
 	char typed[256];
 	char filter[256]; /* "": none */
@@ -80,8 +75,8 @@ void live_close(struct live *l);
 extern const char *const live_views[VIEWS];
 extern const struct table_form *const live_forms[VIEWS];
 
-/* The view's table of the last interval, filtered and sorted; its pager. NULL: no memory. */
-struct live_tab *live_tab(struct live *l);
+/* The view's table of the last interval, filtered and sorted. */
+struct sheet *live_sheet(struct live *l);
 /* It is to be made anew: an interval ended, the filter or the order changed. */
 void live_refresh(struct live *l);
 void live_key(struct live *l, int key);

@@ -176,21 +176,6 @@ static unsigned draw_tree(struct live *l, unsigned line, unsigned most)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static void keep_in_sight(struct live *l, struct live_tab *x)
-{
-	bool all;
-	size_t n = pager_lines(x->pager, &all);
-
-	if (x->line >= n)
-		x->line = n ? n - 1 : 0;
-	if (x->line < x->top)
-		x->top = x->line;
-	if (l->rows && x->line >= x->top + l->rows)
-		x->top = x->line - l->rows + 1;
-	if (x->top + l->rows > n)
-		x->top = n > l->rows ? n - l->rows : 0;
-}
-
 static const char *nothing(const struct live *l)
 {
 	if (!top_interval(l->top)->number)
@@ -209,50 +194,27 @@ static const char *nothing(const struct live *l)
 
 static void draw_table(struct live *l, unsigned at)
 {
-	struct live_tab *x = live_tab(l);
-	struct table_row r = { 0 };
-	struct err err = ERR_INIT;
+	struct sheet *s = live_sheet(l);
 	bool all;
 
-	l->rows = 0;
-	if (!x)
-		return;
-	if (!pager_lines(x->pager, &all)) {
+	s->rows = 0;
+	s->l.ascii = l->style.ascii;
+	if (!pager_lines(s->pager, &all))
 		(void)draw_reason(l, at, 2, "", nothing(l));
-		return;
-	}
-	x->sheet.ascii = l->style.ascii;
-	if (sheet_measure(&x->sheet, x->pager, 0, 100, &err) ||
-	    sheet_measure(&x->sheet, x->pager, x->top, l->lines, &err)) {
-		live_say(l, "%.300s", err.what);
-		return;
-	}
-	sheet_arrange(&x->sheet, x->pager, l->columns);
-	l->rows_at = at + x->sheet.heads;
-	l->rows = l->lines > l->rows_at + BELOW ? l->lines - l->rows_at - BELOW : 0;
-	keep_in_sight(l, x);
-	sheet_draw_heads(&x->sheet, &x->table, at, x->sort, x->reverse);
-	for (unsigned i = 0; i < l->rows; i++)
-		if (pager_row(x->pager, x->top + i, &r, NULL) > 0)
-			sheet_draw_row(&x->sheet, x->pager, l->rows_at + (unsigned)i, x->top + i,
-				       &r, x->top + i == x->line);
+	else
+		sheet_draw(s, at, l->lines > at + BELOW ? l->lines - at - BELOW : 0, l->columns);
 }
 
 /* ---- below them ------------------------------------------------------------------------------ */
 
 static void put_place(struct buf *b, struct live *l)
 {
-	const struct live_tab *x = &l->tab[l->view];
-	char a[NUM_MAX], n[NUM_MAX];
-	size_t lines;
-	bool all;
+	const struct sheet *s = &l->tab[l->view].s;
+	char n[NUM_MAX];
 
-	if (!x->pager)
+	if (!s->pager)
 		return;
-	lines = pager_lines(x->pager, &all);
-	buf_printf(b, "%s of %s", num_exact(a, lines ? x->line + 1 : 0), num_exact(n, lines));
-	if (x->sheet.out)
-		buf_printf(b, "  %zu more column%s", x->sheet.out, x->sheet.out == 1 ? "" : "s");
+	sheet_put_place(b, s);
 	if (l->view == VIEW_FUNCTIONS && top_interval(l->top)->more_functions)
 		buf_printf(b, "  %s smaller", num_exact(n, top_interval(l->top)->more_functions));
 }

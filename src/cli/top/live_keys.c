@@ -2,72 +2,54 @@
 /*
  * What the keys of keys.def do.
  */
+#include <limits.h>
 #include <string.h>
 
 #include "base/num.h"
+#include "base/xalloc.h"
 #include "cli/screen/screen.h"
 #include "cli/top/live.h"
 
 /* ---- moving ---------------------------------------------------------------------------------- */
 
-static void move_by(struct live *l, long by)
-{
-	struct live_tab *x = live_tab(l);
-	size_t n;
-	bool all;
-
-	if (!x)
-		return;
-	n = pager_lines(x->pager, &all);
-	if (by < 0)
-		x->line -= (size_t)-by < x->line ? (size_t)-by : x->line;
-	else
-		x->line += (size_t)by;
-	if (x->line >= n)
-		x->line = n ? n - 1 : 0;
-}
-
 static void down(struct live *l)
 {
-	move_by(l, 1);
+	sheet_move(live_sheet(l), 1);
 }
 
 static void up(struct live *l)
 {
-	move_by(l, -1);
+	sheet_move(live_sheet(l), -1);
 }
 
 static void page_down(struct live *l)
 {
-	l->tab[l->view].top += l->rows;
-	move_by(l, l->rows);
+	sheet_page(live_sheet(l), 1);
 }
 
 static void page_up(struct live *l)
 {
-	l->tab[l->view].top -= l->tab[l->view].top < l->rows ? l->tab[l->view].top : l->rows;
-	move_by(l, -(long)l->rows);
+	sheet_page(live_sheet(l), -1);
 }
 
 static void wheel_down(struct live *l)
 {
-	move_by(l, 3);
+	sheet_move(live_sheet(l), 3);
 }
 
 static void wheel_up(struct live *l)
 {
-	move_by(l, -3);
+	sheet_move(live_sheet(l), -3);
 }
 
 static void first(struct live *l)
 {
-	l->tab[l->view].line = 0;
+	live_sheet(l)->line = 0;
 }
 
 static void last(struct live *l)
 {
-	l->tab[l->view].line = 0;
-	move_by(l, INT32_MAX);
+	sheet_move(live_sheet(l), LONG_MAX);
 }
 
 /* ---- views ----------------------------------------------------------------------------------- */
@@ -109,121 +91,78 @@ static void view_previous(struct live *l)
 
 /* ---- the tree's folds; columns --------------------------------------------------------------- */
 
-static void fold(struct live *l, struct live_tab *x, bool open)
+static void fold(struct live *l, bool open)
 {
-	struct table_row r;
+	struct sheet *s = live_sheet(l);
 	const struct live_node *n;
-	uint64_t *at;
+	struct table_row r;
 
-	if (pager_row(x->pager, x->line, &r, NULL) <= 0)
+	if (!pager_row(s->pager, s->line, &r))
 		return;
 	n = r.p;
-	at = u64map_at(&l->folds, n->id, NULL);
-	if (at)
-		*at = open ? 1 : 2;
-	pager_fold(x->pager, x->line, open);
+	*u64map_xat(&l->folds, n->id, NULL) = open ? 1 : 2;
+	pager_fold(s->pager, s->line, open);
 }
 
 static void toggle(struct live *l)
 {
-	struct live_tab *x = live_tab(l);
+	const struct sheet *s = live_sheet(l);
 
-	if (x && l->view == VIEW_TREE)
-		fold(l, x, !pager_place(x->pager, x->line).open);
+	if (l->view == VIEW_TREE)
+		fold(l, !pager_place(s->pager, s->line).open);
 }
 
 static void right(struct live *l)
 {
-	struct live_tab *x = live_tab(l);
-
-	if (x && l->view == VIEW_TREE)
-		fold(l, x, true);
-	else if (x && x->sheet.out)
-		x->sheet.left++;
+	if (l->view == VIEW_TREE)
+		fold(l, true);
+	else
+		sheet_scroll(live_sheet(l), 1);
 }
 
 static void left(struct live *l)
 {
-	struct live_tab *x = live_tab(l);
-	struct pager_place p;
-	size_t above;
+	struct sheet *s = live_sheet(l);
+	struct layout_place p = pager_place(s->pager, s->line);
+	size_t above = pager_parent(s->pager, s->line);
 
-	if (!x)
-		return;
-	if (l->view != VIEW_TREE) {
-		x->sheet.left -= x->sheet.left > 0;
-		return;
-	}
-	p = pager_place(x->pager, x->line);
-	above = pager_parent(x->pager, x->line);
-	if (p.opens && p.open)
-		fold(l, x, false);
+	if (l->view != VIEW_TREE)
+		sheet_scroll(s, -1);
+	else if (p.opens && p.open)
+		fold(l, false);
 	else if (above != PAGER_NO_LINE)
-		x->line = above;
+		s->line = above;
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-/* Among the columns that stand on the screen, and the rows' own order. */
-static void sort_by(struct live *l, int step)
-{
-	struct live_tab *x = live_tab(l);
-	size_t at = 0;
-
-	if (!x || !x->sheet.n)
-		return;
-	while (at < x->sheet.n && x->sheet.on[at].column != x->sort)
-		at++;
-	/* at == n: their own order, which is between the last column and the first */
-	at = (at + (step > 0 ? 1 : x->sheet.n)) % (x->sheet.n + 1);
-	x->sort = at == x->sheet.n ? PAGER_UNSORTED : x->sheet.on[at].column;
-	x->reverse = false;
-	live_refresh(l);
-}
-
 static void sort_next(struct live *l)
 {
-	sort_by(l, 1);
+	sheet_step_sort(live_sheet(l), 1);
 }
 
 static void sort_previous(struct live *l)
 {
-	sort_by(l, -1);
+	sheet_step_sort(live_sheet(l), -1);
 }
 
 static void reverse(struct live *l)
 {
-	struct live_tab *x = &l->tab[l->view];
+	struct sheet *s = live_sheet(l);
 
-	if (x->sort == PAGER_UNSORTED) {
+	if (s->sort == PAGER_UNSORTED) {
 		live_say(l, "> or < chooses a column first");
 		return;
 	}
-	x->reverse = !x->reverse;
-	live_refresh(l);
+	sheet_sort(s, s->sort, !s->reverse);
 }
 
 static void click(struct live *l)
 {
-	struct live_tab *x = live_tab(l);
 	unsigned line, column;
 
 	screen_clicked(&line, &column);
-	if (!x)
-		return;
-	if (line >= l->rows_at && line < l->rows_at + l->rows) {
-		x->line = x->top + (line - l->rows_at);
-		move_by(l, 0);
-		return;
-	}
-	for (size_t i = 0; line + 1 == l->rows_at && i < x->sheet.n; i++)
-		if (column >= x->sheet.on[i].at &&
-		    column < x->sheet.on[i].at + x->sheet.on[i].width) {
-			x->reverse = x->sort == x->sheet.on[i].column && !x->reverse;
-			x->sort = x->sheet.on[i].column;
-			live_refresh(l);
-			return;
-		}
+	(void)sheet_click(live_sheet(l), line, column);
 }
 
 /* ---- intervals, files ------------------------------------------------------------------------ */

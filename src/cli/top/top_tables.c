@@ -14,8 +14,6 @@ TABLE_GET(change)
 {
 	const struct top_function *f = r->p;
 
-	(void)t;
-	(void)c;
 	cell_estimate(out, f->change);
 	out->sign = true;
 	if (f->noise && !isnan(f->change.v)) {
@@ -51,8 +49,6 @@ TABLE_GET(node_parent)
 {
 	const struct live_node *n = r->p;
 
-	(void)t;
-	(void)c;
 	out->n = n->parent;
 	out->none = !n->parent;
 }
@@ -68,8 +64,6 @@ TABLE_GET(node_name)
 
 	const char *dot = strrchr(n->m->path, '.'), *name = dot ? dot + 1 : n->m->path;
 
-	(void)t;
-	(void)c;
 	if (!n->parent && n->label)
 		cell_printf(out, "%s %s", n->label, name);
 	else
@@ -80,8 +74,6 @@ TABLE_GET(node_share)
 {
 	const struct live_node *n = r->p;
 
-	(void)t;
-	(void)c;
 	if (has_value(n))
 		cell_estimate(out, (struct estimate){ n->n->shown, n->n->error, n->n->no_error });
 	else
@@ -95,7 +87,6 @@ TABLE_GET(node_bar)
 	const struct style *st = t->ctx;
 	double v = has_value(n) ? n->n->shown : 0;
 
-	(void)c;
 	for (int i = 0; i < (int)(v * BAR + 0.5) && i < BAR; i++)
 		buf_puts(out->scratch, st && st->ascii ? "#" : "\xe2\x96\x88");
 	out->text = buf_str(out->scratch);
@@ -127,8 +118,6 @@ TABLE_GET(state)
 {
 	const struct top_process *p = r->p;
 
-	(void)t;
-	(void)c;
 	if (p->state)
 		cell_printf(out, "%c", p->state);
 	else
@@ -139,8 +128,6 @@ TABLE_GET(threads)
 {
 	const struct top_process *p = r->p;
 
-	(void)t;
-	(void)c;
 	out->n = p->threads;
 	out->none = !p->threads;
 }
@@ -192,8 +179,6 @@ TABLE_GET(metric_now)
 {
 	const struct top_metric *m = r->p;
 
-	(void)t;
-	(void)c;
 	out->kind = m->share ? T_SHARE : T_AMOUNT;
 	cell_estimate(out, m->now);
 }
@@ -204,8 +189,6 @@ TABLE_GET(metric_error)
 	const struct top_metric *m = r->p;
 	struct table_cell x = { .kind = m->share ? T_SHARE : T_AMOUNT, .e = m->now };
 
-	(void)t;
-	(void)c;
 	if (!(m->now.half <= 0))
 		cell_put_error(out->scratch, &x);
 	out->text = out->scratch->len ? buf_str(out->scratch) : NULL;
@@ -215,8 +198,6 @@ TABLE_GET(metric_unit)
 {
 	const struct top_metric *m = r->p;
 
-	(void)t;
-	(void)c;
 	out->text = m->unit && *m->unit && !m->share ? m->unit : "";
 }
 
@@ -240,7 +221,6 @@ TABLE_GET(metric_sparks)
 	const double *v = m->past + (m->n_past - n);
 	double most = m->share ? 1 : 0;
 
-	(void)c;
 	for (size_t i = 0; i < n; i++)
 		most = v[i] > most ? v[i] : most;
 	for (size_t i = n; i < SPARKS; i++)
