@@ -48,9 +48,8 @@ enum column_of { /* the reports that have it; of a key: where -s takes it */
 struct column {
 	const char *name;	  /* show.key */
 	struct table_column show; /* without what only a certain report has; .which is a key's */
-	const char *words; /* taken for it, the name first; each ends in \0, all in one more */
-	enum text_fit align;
-	unsigned width, flags;
+	const char *words;     /* taken for it, the name first; each ends in \0, all in one more */
+	unsigned width, flags; /* width: for people, at least */
 	enum column_of of;
 };
 
@@ -68,10 +67,10 @@ struct view;
 struct view_row;
 
 /* Columns of a table of view_row, whose context is the view: in table_row.at[0] is the number of
- * the view's table, in at[2] that of the event within it. This is a cell for those who have no such
- * table. */
+ * the view's table, in table_column.nth that of the event within it. This is a cell of the first
+ * event for those who have no such table. */
 struct table_cell column_cell(enum column_id id, const struct view *v, size_t table,
-			      const struct view_row *r, size_t event, struct buf *scratch);
+			      const struct view_row *r, struct buf *scratch);
 
 /* The keys of -s into opts->key; NULL is "comm,dso,function". `event` is no key of the profile: it
  * only asks for a table per event, and *by_event says so. */

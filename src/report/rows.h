@@ -6,8 +6,8 @@
  *	document_open(&d, &rows_document, v)
  *	rows_put(&d, v)
  *
- * Table "rows" has the view's columns; rows of call trees have an id and their parent's. Faces of
- * its own are term and folded.
+ * Table "rows" has the view's columns; rows of call trees have an id and their parent's. It has a
+ * format of its own, folded.
  */
 #ifndef CYCLADE_REPORT_ROWS_H
 #define CYCLADE_REPORT_ROWS_H
@@ -26,6 +26,6 @@ void rows_fold_name(struct buf *b, const struct view_row *r);
  * columns: none of them does. */
 size_t rows_fold_column(const struct view *v);
 
-document_write_fn rows_term, rows_folded;
+document_write_fn rows_folded;
 
 #endif

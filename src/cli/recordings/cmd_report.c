@@ -131,7 +131,7 @@ static bool fits_side_by_side(const struct report *rp)
 
 	for (size_t e = 0; e < n_events; e++)
 		n += s[e].selected.samples != 0;
-	return !rp->by_event && rp->show->format->write == rows_term && !rp->show->table &&
+	return !rp->by_event && rp->show->format->write == format_term && !rp->show->table &&
 	       view_width_side_by_side(n) <= width;
 }
 

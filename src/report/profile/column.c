@@ -20,11 +20,12 @@ struct at { /* where a cell is */
 	size_t event;
 };
 
-static struct at at_of(const struct table *t, const struct table_row *r)
+static struct at at_of(const struct table *t, const struct table_column *c,
+		       const struct table_row *r)
 {
 	const struct view *v = t->ctx;
 
-	return (struct at){ v, &v->table[r->at[0]], r->p, r->at[2] };
+	return (struct at){ v, &v->table[r->at[0]], r->p, c->nth };
 }
 
 enum { OF_SELF, OF_TOTAL };
@@ -63,15 +64,14 @@ static void put_string(const struct at *a, uint64_t id, struct table_cell *out)
 
 TABLE_GET(get_event)
 {
-	const struct at a = at_of(t, r);
+	const struct at a = at_of(t, c, r);
 
-	(void)c;
 	out->text = a.v->source.event[a.t->event[a.event]].name;
 }
 
 TABLE_GET(get_samples)
 {
-	const struct at a = at_of(t, r);
+	const struct at a = at_of(t, c, r);
 
 	out->none = overlaps(&a, c);
 	put_count(&a, weight_of(&a, c)->samples, out);
@@ -79,7 +79,7 @@ TABLE_GET(get_samples)
 
 TABLE_GET(get_period)
 {
-	const struct at a = at_of(t, r);
+	const struct at a = at_of(t, c, r);
 
 	out->none = overlaps(&a, c);
 	put_count(&a, weight_of(&a, c)->period, out);
@@ -87,12 +87,15 @@ TABLE_GET(get_period)
 
 TABLE_GET(get_share)
 {
-	const struct at a = at_of(t, r);
+	const struct at a = at_of(t, c, r);
 	const struct tally *w = weight_of(&a, c), *all = &a.t->sum[a.event]->selected;
 	struct error_bar e =
 		error_bar_share((double)w->period, (double)all->period, all->period_sq);
+	/* a fold of a tree stands for whole subtrees */
+	bool subtrees = c->which == OF_SELF && a.r->id && a.r->folded && !a.v->opts.machine;
 
-	if (overlaps(&a, c))
+	out->dim = a.r->folded && !a.v->opts.machine;
+	if (overlaps(&a, c) || subtrees)
 		out->says = "";
 	else
 		put_share(all->period ? (double)w->period / (double)all->period : NAN,
@@ -102,16 +105,17 @@ TABLE_GET(get_share)
 /* The error of another column, where that stands elsewhere or not at all. */
 TABLE_GET(get_bar)
 {
-	const struct table_column *of = &column_table[c->which].show;
+	struct table_column of = column_table[c->which].show;
 
-	of->get(t, of, r, out);
+	of.nth = c->nth;
+	of.get(t, &of, r, out);
 	out->e.v = out->e.half;
 }
 
 /* A key of a table's row. */
 TABLE_GET(get_key)
 {
-	const struct at a = at_of(t, r);
+	const struct at a = at_of(t, c, r);
 	const struct profile_opts *o = profile_options(a.v->profile);
 	size_t i = 0;
 
@@ -137,7 +141,7 @@ static const struct profile_frame *frame_of(const struct at *a)
 #define FRAME_GETTER(name, ...)                               \
 	TABLE_GET(name)                                       \
 	{                                                     \
-		const struct at a = at_of(t, r);              \
+		const struct at a = at_of(t, c, r);           \
 		const struct profile_frame *f = frame_of(&a); \
                                                               \
 		if (!f)                                       \
@@ -154,11 +158,15 @@ FRAME_GETTER(get_inline, out->text = f->inlined ? "inlined" : NULL)
 /* For people: a frame, as deep as it is shown. */
 TABLE_GET(get_frame)
 {
-	const struct at a = at_of(t, r);
+	const struct at a = at_of(t, c, r);
 	const struct profile_frame *f = frame_of(&a);
 
 	get_function(t, c, r, out);
 	out->indent = a.r->indent;
+	out->branch = a.r->indent == (a.r->parent ? a.t->row[a.r->parent - 1].indent : 0)
+			      ? BRANCH_ONLY
+		      : a.r->last ? BRANCH_LAST
+				  : BRANCH_MORE;
 	if (f && f->inlined)
 		buf_puts(out->scratch, " (inlined)");
 	if (a.r->levels > 1)
@@ -172,7 +180,6 @@ TABLE_GET(get_node)
 	const struct view_row *row = r->p;
 	uint32_t n;
 
-	(void)t;
 	memcpy(&n, (const char *)row + c->which, sizeof(n));
 	out->n = n;
 	out->none = !row->id;
@@ -188,11 +195,9 @@ static const struct branch_tally *branch_of(const struct at *a)
 /* Of those that the processor told of. */
 TABLE_GET(get_mispredicted)
 {
-	const struct at a = at_of(t, r);
+	const struct at a = at_of(t, c, r);
 	const struct branch_tally *b = branch_of(&a);
 	uint64_t told = b ? b->mispredicted + b->predicted : 0;
-
-	(void)c;
 	out->says = "";
 	if (b)
 		put_share(told ? (double)b->mispredicted / (double)told : NAN, NAN, out);
@@ -201,10 +206,8 @@ TABLE_GET(get_mispredicted)
 /* The mean over those whose cycles were counted. */
 TABLE_GET(get_cycles)
 {
-	const struct at a = at_of(t, r);
+	const struct at a = at_of(t, c, r);
 	const struct branch_tally *b = branch_of(&a);
-
-	(void)c;
 	out->none = !b || !b->timed;
 	if (!out->none)
 		put_count(&a, (b->cycles + b->timed / 2) / b->timed, out);
@@ -212,7 +215,7 @@ TABLE_GET(get_cycles)
 
 TABLE_GET(get_branches)
 {
-	const struct at a = at_of(t, r);
+	const struct at a = at_of(t, c, r);
 	const struct branch_tally *b = branch_of(&a);
 	uint64_t n = 0;
 
@@ -234,7 +237,7 @@ static void put_part(const struct at *a, enum topdown_part part, struct table_ce
 
 TABLE_GET(get_part)
 {
-	const struct at a = at_of(t, r);
+	const struct at a = at_of(t, c, r);
 
 	out->says = "";
 	if (a.r->row)
@@ -248,20 +251,16 @@ static enum topdown_part mostly(const struct at *a, struct topdown_value *v)
 
 TABLE_GET(get_mostly)
 {
-	const struct at a = at_of(t, r);
+	const struct at a = at_of(t, c, r);
 	struct topdown_value v;
 	enum topdown_part part = mostly(&a, &v);
-
-	(void)c;
 	out->text = part == TOPDOWN_PARTS ? NULL : topdown_names[part];
 }
 
 TABLE_GET(get_mostly_share)
 {
-	const struct at a = at_of(t, r);
+	const struct at a = at_of(t, c, r);
 	struct topdown_value v;
-
-	(void)c;
 	out->says = "";
 	if (mostly(&a, &v) != TOPDOWN_PARTS)
 		put_share(v.share, v.half, out);
@@ -273,7 +272,7 @@ enum { LATENCY_MEAN, LATENCY_TIMED, LATENCY_P50 = 50, LATENCY_P90 = 90, LATENCY_
 
 TABLE_GET(get_latency)
 {
-	const struct at a = at_of(t, r);
+	const struct at a = at_of(t, c, r);
 	size_t event = a.t->event[a.event];
 	const char *why;
 	const struct memory_spread *s = view_latency_of(a.v, event, a.r, &why);
@@ -293,14 +292,11 @@ TABLE_GET(get_latency)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-#define LEFT   TEXT_LEFT
-#define RIGHT  TEXT_RIGHT
 #define WEIGHT COLUMN_WEIGHT
 #define BAR    COLUMN_BAR
 #define FRAME  COLUMN_FRAME
 const struct column column_table[COL_COUNT] = {
-#define PROFILE_COLUMN(id, key_, words_, head_, align_, width_, kind_, flags_, of_, get_, which_, \
-		       means_)                                                                    \
+#define PROFILE_COLUMN(id, key_, words_, head_, width_, kind_, flags_, of_, get_, which_, means_) \
 	[COL_##id] = { .show = { .key = key_,                                                     \
 				 .head = head_,                                                   \
 				 .kind = kind_,                                                   \
@@ -309,24 +305,21 @@ const struct column column_table[COL_COUNT] = {
 				 .get = get_,                                                     \
 				 .which = which_ },                                               \
 		       .words = key_ "\0" words_ "\0",                                            \
-		       .align = align_,                                                           \
 		       .width = width_,                                                           \
 		       .flags = flags_,                                                           \
 		       .of = COLUMN_OF_##of_ },
 #include "report/profile/column.def"
 #undef PROFILE_COLUMN
 };
-#undef LEFT
-#undef RIGHT
 #undef WEIGHT
 #undef BAR
 #undef FRAME
 
 struct table_cell column_cell(enum column_id id, const struct view *v, size_t table,
-			      const struct view_row *r, size_t event, struct buf *scratch)
+			      const struct view_row *r, struct buf *scratch)
 {
 	const struct table t = { .ctx = v };
-	const struct table_row row = { .p = r, .at = { table, 0, event } };
+	const struct table_row row = { .p = r, .at = { table } };
 	struct table_cell x;
 
 	table_cell(&x, &t, &column_table[id].show, &row, scratch);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 
+#include "base/xalloc.h"
 #include "report/profile/view_parts.h"
 
 static int compile(regex_t *re, const char *pattern, const char *option, struct err *err)
@@ -31,8 +32,8 @@ int filter_init(struct filter *f, const struct view *v, struct err *err)
 		f->has_hide = true;
 	}
 	f->n_strings = profile_strings(v->profile)->n;
-	f->seen = calloc(f->n_strings + 1, 1);
-	return f->seen ? 0 : err_nomem(err);
+	f->seen = xcalloc(f->n_strings, 1);
+	return 0;
 }
 
 void filter_free(struct filter *f)

@@ -29,7 +29,7 @@ struct folding {
 
 static struct table_cell cell_of(struct folding *f, enum column_id id, const struct view_row *r)
 {
-	return column_cell(id, f->v, f->table, r, 0, &f->scratch);
+	return column_cell(id, f->v, f->table, r, &f->scratch);
 }
 
 static const struct profile_frame *frame_of(const struct folding *f, const struct view_row *r)

@@ -6,10 +6,12 @@
 #include "report/rows.h"
 
 #include "base/num.h"
+#include "base/xalloc.h"
 #include "report/profile/facts.h"
 #include "report/profile/steps.h"
 #include "report/recorded.h"
 #include "report/tree_saved.h"
+#include "show/page.h"
 
 static const struct view *view_of(const struct table *t)
 {
@@ -53,30 +55,31 @@ size_t rows_fold_column(const struct view *v)
 	return l->n;
 }
 
-/* For people a fold says what it is: where rows are named, or behind its last value. */
+/* For people a fold says what it is: in place of a name, or behind its last value. */
 TABLE_GET(fold)
 {
 	const struct view *v = view_of(t);
 	const struct view_row *row = r->p;
 	size_t at = rows_fold_column(v);
-	struct buf said = BUF_INIT;
+	struct buf value = BUF_INIT;
 
 	column_table[v->columns.id[at < v->columns.n ? at : at - 1]].show.get(t, c, r, out);
 	if (!row->folded || (out->kind == T_TEXT && out->text))
 		return;
-	if (at == v->columns.n && cell_has(out)) {
-		cell_put(&said, out);
-		buf_putc(&said, ' ');
-	}
-	rows_fold_name(&said, row);
+	if (at == v->columns.n && cell_has(out))
+		cell_put(&value, out);
 	buf_reset(out->scratch);
-	buf_puts(out->scratch, buf_str(&said));
-	out->scratch->failed |= said.failed;
-	buf_free(&said);
+	buf_puts(out->scratch, buf_str(&value));
+	buf_putc(out->scratch, '\0');
+	buf_puts(out->scratch, value.len ? "  " : "");
+	rows_fold_name(out->scratch, row);
 	out->text = buf_str(out->scratch);
+	out->tail = out->text + value.len + 1;
 	out->kind = T_TEXT;
 	out->none = false;
 	out->dim = true;
+	out->spills = v->opts.shape < VIEW_CALLEES;
+	buf_free(&value);
 }
 
 /* "1,000 samples of cycles, 1.00 M, over 3.21 s" */
@@ -84,7 +87,6 @@ TABLE_GET(title)
 {
 	const struct view *v = view_of(t);
 
-	(void)c;
 	fact_title(out->scratch, v, &v->table[r->at[0]], 0);
 	out->text = buf_str(out->scratch);
 }
@@ -119,43 +121,77 @@ static bool has_folds(const struct view *v)
 	return false;
 }
 
-/* The view's columns; an error that stands behind its value is the value's. */
+struct columns_made {
+	struct table_column *v;
+	size_t n;
+};
+
+/* An error that stands behind its value is the value's. */
+static void make_column(struct columns_made *made, const struct view *v, size_t i, size_t event)
+{
+	const struct column_list *l = &v->columns;
+	const struct column *c = &column_table[l->id[i]];
+	struct table_column *to = &made->v[made->n];
+
+	if (c->flags & COLUMN_BAR && i && l->id[i - 1] == c->show.which) {
+		to[-1].flags |= C_ERROR;
+		return;
+	}
+	*to = c->show;
+	to->nth = event;
+	made->n++;
+	if (v->opts.machine)
+		return;
+	to->least = c->width;
+	if (c->flags & C_KEY && to->kind == T_TEXT)
+		to->flags |= C_FLEX;
+	/* what is hot by itself; all that calls it would be, too */
+	if (l->id[i] == (v->opts.shape == VIEW_CALLERS ? COL_SELF : COL_TOTAL))
+		to->flags &= ~(unsigned)C_HEAT;
+	if (l->id[i] == COL_SELF && v->opts.shape != VIEW_CALLERS)
+		to->flags |= C_HEAT;
+}
+
+/* The view's columns. Of events side by side weights stand once for each, then what names rows. */
 static size_t make_columns(struct table_column *to, const struct view *v)
 {
 	const struct column_list *l = &v->columns;
-	size_t n = 0, named = 0, at = rows_fold_column(v);
+	const struct view_table *t = v->table;
+	size_t at = rows_fold_column(v), named = 0, events = v->n_tables == 1 ? t->n_events : 1;
+	struct columns_made made = { .v = to };
 
 	if (v->n_tables > 1 && !v->opts.machine)
-		to[n++] = more_columns[TITLE];
+		to[made.n++] = more_columns[TITLE];
 	else if (v->n_tables > 1 && !has_column(v, COL_EVENT))
-		to[n++] = column_table[COL_EVENT].show;
+		to[made.n++] = column_table[COL_EVENT].show;
+	for (size_t e = 0; e < events; e++)
+		for (size_t i = 0; i < l->n; i++)
+			if (events > 1 && column_table[l->id[i]].flags & COLUMN_WEIGHT) {
+				make_column(&made, v, i, e);
+				to[made.n - 1].over = v->source.event[t->event[e]].name;
+			}
 	for (size_t i = 0; i < l->n; i++) {
-		const struct column *c = &column_table[l->id[i]];
-
-		if (c->flags & COLUMN_BAR && i && l->id[i - 1] == c->show.which)
-			to[n - 1].flags |= C_ERROR;
-		else
-			to[n++] = c->show;
+		if (events > 1 && column_table[l->id[i]].flags & COLUMN_WEIGHT)
+			continue;
+		make_column(&made, v, i, 0);
 		if (i <= at)
-			named = n - 1;
+			named = made.n - 1;
 	}
 	if (!has_folds(v))
-		return n;
+		return made.n;
 	if (!v->opts.machine)
 		to[named].get = fold;
-	to[n++] = more_columns[FOLDED];
-	to[n++] = more_columns[LEFT_OUT];
-	return n;
+	to[made.n++] = more_columns[FOLDED];
+	to[made.n++] = more_columns[LEFT_OUT];
+	return made.n;
 }
 
 static void add_rows(struct document *d, const struct view *v)
 {
 	struct table rows = { .form = &rows_form, .ctx = v };
-	struct table_column *c = arena_alloc(&d->a, (COL_COUNT + 4) * sizeof(*c));
+	size_t events = v->n_tables == 1 ? v->table->n_events : 1;
+	struct table_column *c = arena_xalloc(&d->a, (COL_COUNT * events + 4) * sizeof(*c));
 
-	d->failed |= !c;
-	if (!c)
-		return;
 	rows.column = c;
 	rows.n_columns = make_columns(c, v);
 	document_table(d, &rows);
@@ -189,7 +225,6 @@ TABLE_CELL(unlisted_period, out->n = table_of(t, r)->unlisted[r->at[1]].period)
 
 TABLE_GET(trees)
 {
-	(void)c;
 	(void)facts_doubtful_trees(view_of(t), table_of(t, r), &out->n);
 }
 
@@ -197,7 +232,6 @@ TABLE_GET(doubtful)
 {
 	size_t n;
 
-	(void)c;
 	out->n = facts_doubtful_trees(view_of(t), table_of(t, r), &n);
 }
 
@@ -261,8 +295,6 @@ TABLE_GET(shape)
 {
 	static const char *const shapes[] = { "table", "functions", "callees", "callers" };
 
-	(void)t;
-	(void)c;
 	out->text = shapes[((const struct view *)r->p)->opts.shape];
 }
 
@@ -278,12 +310,38 @@ static const struct table_column head_columns[] = {
 static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
 					     TABLE_COLUMNS(head_columns) };
 
+/* For people: what `run` counted beside the samples. */
+static void put_tree(struct buf *out, const struct document *d, const struct style *st)
+{
+	const struct view *v = d->ctx;
+	const struct pd_info *i = v->source.info;
+	struct page p = { .out = out, .st = st };
+	struct arena a = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct tree_saved t;
+
+	if (!i || !i->tree)
+		return;
+	buf_putc(out, ' ');
+	page_ink(&p, INK_DIM);
+	page_text(&p, "counted beside the samples, for the whole of the program:", page_room(&p, 1),
+		  true);
+	page_ink(&p, INK_PLAIN);
+	page_end(&p);
+	if (tree_saved_read(&t, &a, i->tree, i->tree_len, &err))
+		page_labelled(&p, "no tree", err.what, true);
+	else
+		tree_saved_put(out, &t, st);
+	page_end(&p);
+	arena_free(&a);
+	buf_free(&p.text);
+}
+
 static const struct table_form *const forms[] = { &head_form,		&recorded_form,
 						  &tree_saved_form,	&tree_saved_notes_form,
 						  &events_form,		&rows_form,
 						  &recorded_losses_form };
-static const struct format faces[] = { { "term", rows_term, false, false },
-				       { "folded", rows_folded, true, true } };
+static const struct format faces[] = { { "folded", rows_folded, true, true } };
 const struct document_form rows_document = { .name = "report",
 					     .version = 2,
 					     .table = forms,
@@ -294,15 +352,12 @@ const struct document_form rows_document = { .name = "report",
 static const struct tree_saved *read_tree(struct document *d, const struct view *v)
 {
 	const struct pd_info *i = v->source.info;
-	struct tree_saved *t = arena_alloc(&d->a, sizeof(*t));
+	struct tree_saved *t = arena_xalloc(&d->a, sizeof(*t));
 	struct err err = ERR_INIT;
 
-	d->failed |= !t;
-	if (!t)
-		return NULL;
 	*t = (struct tree_saved){ .missing = "the recording has none" };
 	if (i->tree && tree_saved_read(t, &d->a, i->tree, i->tree_len, &err))
-		*t = (struct tree_saved){ .missing = arena_strdup(&d->a, err.what) };
+		*t = (struct tree_saved){ .missing = arena_xstrdup(&d->a, err.what) };
 	return t;
 }
 
@@ -316,19 +371,35 @@ static void add_facts(struct document *d, const struct view *v)
 	for (size_t i = 0; i < v->n_tables; i++)
 		for (size_t e = 0; e < v->table[i].n_events; e++) {
 			const char *of = v->source.event[v->table[i].event[e]].name;
+			bool several = v->n_tables > 1 || v->table[i].n_events > 1;
 
 			n = facts_of_event(v, &v->table[i], e, f);
 			for (size_t k = 0; k < n; k++)
 				document_fact(d, f[k].label, f[k].bad, "%s%s%s%s", f[k].text,
-					      v->n_tables > 1 ? " (" : "",
-					      v->n_tables > 1 ? of : "",
-					      v->n_tables > 1 ? ")" : "");
+					      several ? " (" : "", several ? of : "",
+					      several ? ")" : "");
 		}
 	if (!v->n_tables)
 		document_fact(d, "events", true, "none, so no samples");
 	n = facts_of_chains(v, f);
 	for (size_t k = 0; k < n; k++)
 		document_fact(d, f[k].label, f[k].bad, "%s", f[k].text);
+}
+
+/* Several tables have theirs above their rows, if they have rows. */
+static void add_titles(struct document *d, const struct view *v)
+{
+	struct buf line = BUF_INIT;
+
+	for (size_t i = 0; i < v->n_tables; i++)
+		for (size_t e = 0; e < v->table[i].n_events; e++) {
+			if (v->n_tables > 1 && v->table[i].n_rows)
+				continue;
+			buf_reset(&line);
+			fact_title(&line, v, &v->table[i], e);
+			document_title(d, INK_PLAIN, "%s", buf_str(&line));
+		}
+	buf_free(&line);
 }
 
 void rows_put(struct document *d, const struct view *v)
@@ -338,20 +409,16 @@ void rows_put(struct document *d, const struct view *v)
 	const struct table saved = { .form = &tree_saved_form, .ctx = tree };
 	const struct table notes = { .form = &tree_saved_notes_form,
 				     .ctx = tree,
-				     .array = tree ? tree->note : NULL,
+				     .array = tree->note,
 				     .stride = sizeof(*tree->note),
-				     .n = tree ? tree->n_notes : 0 };
+				     .n = tree->n_notes };
 	const struct table events = { .form = &events_form, .ctx = v, .hidden = hidden_sums(v) };
-	struct buf line = BUF_INIT;
 
-	if (!tree)
-		return;
+	d->above = put_tree;
+	d->tight = true;
 	document_table(d, &head);
 	recorded_head(d, &v->source);
-	if (v->n_tables == 1) {
-		fact_title(&line, v, v->table, 0);
-		document_title(d, INK_PLAIN, "%s", buf_str(&line));
-	}
+	add_titles(d, v);
 	document_table(d, &saved);
 	document_table(d, &notes);
 	document_table(d, &events);
@@ -359,5 +426,4 @@ void rows_put(struct document *d, const struct view *v)
 	add_facts(d, v);
 	recorded_tail(d, &v->source);
 	d->n_next = next_steps(v, d->next, &d->a);
-	buf_free(&line);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "report/profile/view_parts.h"
 #include "report/view_latency.h"
 
@@ -25,10 +26,8 @@ static bool event_wanted(const struct view *v, size_t e)
 
 static int no_such_event(const struct view *v, struct err *err)
 {
-	const char **names = calloc(v->source.n_events + 1, sizeof(*names));
+	const char **names = xcalloc(v->source.n_events + 1, sizeof(*names));
 
-	if (!names)
-		return err_nomem(err);
 	for (size_t i = 0; i < v->source.n_events; i++)
 		names[i] = v->source.event[i].name;
 	(void)err_set(err, ERR_USAGE, "no event of the recording is called '%.60s'",
@@ -73,11 +72,9 @@ static int make_tables(struct view *v, struct err *err)
 	size_t n_sums, n = 0, n_seen = 0;
 	const struct profile_sum *sum = profile_sums(v->profile, &n_sums);
 	size_t n_events = v->source.n_events < n_sums ? v->source.n_events : n_sums;
-	uint32_t *index = arena_alloc(&v->arena, (n_events + 1) * sizeof(*index));
-	const struct profile_sum **sums = arena_alloc(&v->arena, (n_events + 1) * sizeof(*sums));
+	uint32_t *index = arena_xalloc(&v->arena, (n_events + 1) * sizeof(*index));
+	const struct profile_sum **sums = arena_xalloc(&v->arena, (n_events + 1) * sizeof(*sums));
 
-	if (!index || !sums)
-		return err_nomem(err);
 	for (size_t e = 0; e < n_events; e++)
 		n_seen += event_wanted(v, e) && !is_column(v, e) && sum[e].selected.samples;
 	for (size_t e = 0; e < n_events; e++) {
@@ -95,18 +92,14 @@ static int make_tables(struct view *v, struct err *err)
 		return no_such_event(v, err);
 	v->opts.side_by_side &= v->opts.shape == VIEW_TABLE && n > 1;
 	v->n_tables = v->opts.side_by_side ? 1 : n;
-	v->table = arena_alloc(&v->arena, (n + 1) * sizeof(*v->table));
-	if (!v->table)
-		return err_nomem(err);
+	v->table = arena_xalloc(&v->arena, (n + 1) * sizeof(*v->table));
 	for (size_t i = 0; i < v->n_tables; i++) {
 		struct view_table *t = &v->table[i];
 
 		t->event = index + i;
 		t->sum = sums + i;
 		t->n_events = v->opts.side_by_side ? n : 1;
-		t->unlisted = arena_alloc(&v->arena, t->n_events * sizeof(*t->unlisted));
-		if (!t->unlisted)
-			return err_nomem(err);
+		t->unlisted = arena_xalloc(&v->arena, t->n_events * sizeof(*t->unlisted));
 	}
 	return 0;
 }
@@ -251,7 +244,7 @@ unsigned view_row_bits(const struct view *v, const struct profile_row *r, struct
 }
 
 /* So that not each table of one event looks at all rows. */
-static int sort_by_event(struct view *v, struct err *err)
+static void sort_by_event(struct view *v)
 {
 	size_t n, n_events, n_cells = 0;
 	const struct profile_row *rows = profile_rows(v->profile, &n);
@@ -259,16 +252,14 @@ static int sort_by_event(struct view *v, struct err *err)
 
 	(void)profile_sums(v->profile, &n_events);
 	if (v->opts.shape != VIEW_TABLE || v->opts.side_by_side || v->n_tables < 2)
-		return 0;
+		return;
 	for (size_t i = 0; i < n; i++) {
 		if (!rows[i].event)
-			return 0; /* it has all events */
+			return; /* it has all events */
 		n_cells += rows[i].n_cells;
 	}
-	next = arena_alloc(&v->arena, (n_events + 2) * sizeof(*next));
-	v->by_event = arena_alloc(&v->arena, (n_cells + 1) * sizeof(*v->by_event));
-	if (!next || !v->by_event)
-		return err_nomem(err);
+	next = arena_xalloc(&v->arena, (n_events + 2) * sizeof(*next));
+	v->by_event = arena_xalloc(&v->arena, (n_cells + 1) * sizeof(*v->by_event));
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t k = 0; k < rows[i].n_cells; k++)
 			next[rows[i].event[k] + 2]++;
@@ -279,11 +270,10 @@ static int sort_by_event(struct view *v, struct err *err)
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t k = 0; k < rows[i].n_cells; k++)
 			v->by_event[next[rows[i].event[k]]++] = (uint32_t)i;
-	return 0;
 }
 
 /* Appends a row to *rows, or adds it to `out` if the filter leaves it out. */
-static int take_row(struct view *v, const struct view_table *t, struct filter *f,
+static void add_row(struct view *v, const struct view_table *t, struct filter *f,
 		    const struct profile_row *r, row_vec *rows, struct tally *out, size_t *n_out)
 {
 	bool any = false;
@@ -292,46 +282,35 @@ static int take_row(struct view *v, const struct view_table *t, struct filter *f
 	for (size_t e = 0; e < t->n_events; e++)
 		any |= profile_tally(r, t->event[e])->samples != 0;
 	if (!any)
-		return 0;
+		return;
 	if (!filter_keeps(f, view_row_bits(v, r, f))) {
 		++*n_out;
 		for (size_t e = 0; e < t->n_events; e++)
 			tally_add(&out[e], profile_tally(r, t->event[e]));
-		return 0;
+		return;
 	}
-	w = arena_alloc(&v->arena, t->n_events * sizeof(*w));
-	if (!w ||
-	    vec_push(rows,
-		     ((struct view_row){
-			     .row = r, .frame = UINT32_MAX, .levels = 1, .self = w, .total = w })))
-		return -1;
+	w = arena_xalloc(&v->arena, t->n_events * sizeof(*w));
+	*vec_xadd(rows) = (struct view_row){
+		.row = r, .frame = UINT32_MAX, .levels = 1, .self = w, .total = w
+	};
 	for (size_t e = 0; e < t->n_events; e++)
 		w[e] = *profile_tally(r, t->event[e]);
-	return 0;
 }
 
-int view_rows_fill(struct view *v, struct view_table *t, struct filter *f, struct err *err)
+static void fill_rows(struct view *v, struct view_table *t, struct filter *f)
 {
 	size_t n, n_out = 0, at = 0;
 	const struct profile_row *rows = profile_rows(v->profile, &n);
-	struct tally *out = arena_alloc(&v->arena, t->n_events * sizeof(*out));
+	struct tally *out = arena_xalloc(&v->arena, t->n_events * sizeof(*out));
 	row_vec vec = VEC_INIT;
 
-	if (!out)
-		return err_nomem(err);
 	if (v->first) {
 		at = v->first[t->event[0]];
 		n = v->first[t->event[0] + 1];
 	}
-	for (; at < n; at++) {
-		const struct profile_row *r = &rows[v->first ? v->by_event[at] : at];
-
-		if (take_row(v, t, f, r, &vec, out, &n_out)) {
-			vec_free(&vec);
-			return err_nomem(err);
-		}
-	}
-	return view_fold(v, t, &vec, out, n_out, err);
+	for (; at < n; at++)
+		add_row(v, t, f, &rows[v->first ? v->by_event[at] : at], &vec, out, &n_out);
+	view_fold(v, t, &vec, out, n_out);
 }
 
 struct by_weight {
@@ -367,38 +346,35 @@ static bool too_small(const struct view *v, const struct view_table *t, const st
 	return true;
 }
 
-static int push_fold(struct view *v, struct view_table *t, row_vec *rows, const struct tally *w,
-		     uint64_t n, bool left_out)
+static void push_fold(struct view *v, struct view_table *t, row_vec *rows, const struct tally *w,
+		      uint64_t n, bool left_out)
 {
-	struct tally *copy = arena_memdup(&v->arena, w, t->n_events * sizeof(*w));
-	struct view_row r = { .frame = UINT32_MAX, .levels = 1, .folded = n, .left_out = left_out };
+	struct tally *copy = arena_xmemdup(&v->arena, w, t->n_events * sizeof(*w));
 
-	if (!copy)
-		return -1;
-	r.self = r.total = copy;
-	return vec_push(rows, r);
+	*vec_xadd(rows) = (struct view_row){ .frame = UINT32_MAX,
+					     .levels = 1,
+					     .folded = n,
+					     .left_out = left_out,
+					     .self = copy,
+					     .total = copy };
 }
 
-int view_keep(struct view *v, struct view_table *t, const row_vec *rows)
+void view_keep(struct view *v, struct view_table *t, const row_vec *rows)
 {
 	t->n_rows = rows->n;
-	t->row = rows->n ? arena_memdup(&v->arena, rows->v, rows->n * sizeof(*rows->v)) : NULL;
-	return t->row || !rows->n ? 0 : -1;
+	t->row = arena_xmemdup(&v->arena, rows->v, rows->n * sizeof(*rows->v));
 }
 
 /* Takes `rows` over. With --min and --limit the tail of the sorted rows becomes one. Functions'
  * totals overlap, so only their self weights are summed. */
-int view_fold(struct view *v, struct view_table *t, row_vec *rows, const struct tally *left_out,
-	      uint64_t n_left_out, struct err *err)
+void view_fold(struct view *v, struct view_table *t, row_vec *rows, const struct tally *left_out,
+	       uint64_t n_left_out)
 {
-	struct tally *rest = arena_alloc(&v->arena, t->n_events * sizeof(*rest));
+	struct tally *rest = arena_xalloc(&v->arena, t->n_events * sizeof(*rest));
 	struct view_row only = { 0 };
 	size_t keep = 0;
 	uint64_t n_rest;
-	int ret = -1;
 
-	if (!rest)
-		goto out;
 	/* of tens of thousands of rows a few are shown: the others need no order */
 	for (size_t i = 0; i < rows->n; i++) {
 		struct view_row r = rows->v[i];
@@ -425,13 +401,12 @@ int view_fold(struct view *v, struct view_table *t, row_vec *rows, const struct 
 		n_rest = 0;
 	}
 	rows->n = keep;
-	if ((n_rest && push_fold(v, t, rows, rest, n_rest, false)) ||
-	    (n_left_out && push_fold(v, t, rows, left_out, n_left_out, true)))
-		goto out;
-	ret = view_keep(v, t, rows);
-out:
+	if (n_rest)
+		push_fold(v, t, rows, rest, n_rest, false);
+	if (n_left_out)
+		push_fold(v, t, rows, left_out, n_left_out, true);
+	view_keep(v, t, rows);
 	vec_free(rows);
-	return ret ? err_nomem(err) : 0;
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------
@@ -455,31 +430,29 @@ static bool closes(const struct view *v, const struct view_table *t)
 }
 #endif
 
-static int fill(struct view *v, struct filter *f, struct err *err)
+static void fill_tables(struct view *v, struct filter *f)
 {
 	for (size_t i = 0; i < v->n_tables; i++) {
 		struct view_table *t = &v->table[i];
-		int rc = v->opts.shape == VIEW_TABLE	   ? view_rows_fill(v, t, f, err)
-			 : v->opts.shape == VIEW_FUNCTIONS ? view_functions_fill(v, t, f, err)
-							   : view_tree_fill(v, t, f, err);
 
-		if (rc)
-			return -1;
+		if (v->opts.shape == VIEW_TABLE)
+			fill_rows(v, t, f);
+		else if (v->opts.shape == VIEW_FUNCTIONS)
+			view_functions_fill(v, t, f);
+		else
+			view_tree_fill(v, t, f);
 		assert(closes(v, t));
 	}
-	return 0;
 }
 
 int view_build(struct view **out, const struct profile *p, const struct view_source *source,
 	       const struct view_opts *opts, struct err *err)
 {
-	struct view *v = calloc(1, sizeof(*v));
+	struct view *v = xcalloc(1, sizeof(*v));
 	struct filter f = { 0 };
 	int ret = -1;
 
 	*out = NULL;
-	if (!v)
-		return err_nomem(err);
 	v->profile = p;
 	v->source = *source;
 	v->opts = *opts;
@@ -492,9 +465,10 @@ int view_build(struct view **out, const struct profile *p, const struct view_sou
 	default_columns(v);
 	if ((columns_want_latency(opts->fields) && view_latency_check(v, err)) ||
 	    columns_parse(&v->columns, opts->fields, column_allowed, v, err) ||
-	    filter_init(&f, v, err) || make_tables(v, err) || sort_by_event(v, err) ||
-	    fill(v, &f, err))
+	    filter_init(&f, v, err) || make_tables(v, err))
 		goto out;
+	sort_by_event(v);
+	fill_tables(v, &f);
 	*out = v;
 	v = NULL;
 	ret = 0;

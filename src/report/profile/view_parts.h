@@ -37,34 +37,14 @@ unsigned view_row_bits(const struct view *v, const struct profile_row *r, struct
 
 typedef VEC(struct view_row) row_vec;
 
-static inline uint64_t tally_order(const struct tally *t)
-{
-	return t->period;
-}
-
-/* Fill t->row from the profile's rows, its functions or its chains. */
-int view_rows_fill(struct view *v, struct view_table *t, struct filter *f,
-		   struct err *err) MUST_USE;
-int view_functions_fill(struct view *v, struct view_table *t, struct filter *f,
-			struct err *err) MUST_USE;
-int view_tree_fill(struct view *v, struct view_table *t, struct filter *f,
-		   struct err *err) MUST_USE;
+/* Fill t->row from the profile's functions or its chains. */
+void view_functions_fill(struct view *v, struct view_table *t, struct filter *f);
+void view_tree_fill(struct view *v, struct view_table *t, struct filter *f);
 /* Sorts `rows` by weight, folds by --min and --limit, appends what was left out, moves all to *t.
  */
-int view_fold(struct view *v, struct view_table *t, row_vec *rows, const struct tally *left_out,
-	      uint64_t n_left_out, struct err *err) MUST_USE;
-/* Copies finished rows into the table; -1 when out of memory. */
-int view_keep(struct view *v, struct view_table *t, const row_vec *rows) MUST_USE;
-/* The tree as shown before folding: filtered weights by node; the profile's own where nothing is
- * filtered. Used for functions and trees. */
-struct weights {
-	const struct tally *self, *total;
-	struct tally *own[2]; /* the same two, to be freed, or NULL */
-	struct tally left_out;
-	uint64_t n_left_out;
-};
-int view_weights(const struct view *v, size_t event, struct filter *f, struct weights *w,
-		 struct err *err) MUST_USE;
-void view_weights_free(struct weights *w);
+void view_fold(struct view *v, struct view_table *t, row_vec *rows, const struct tally *left_out,
+	       uint64_t n_left_out);
+/* Copies finished rows into the table. */
+void view_keep(struct view *v, struct view_table *t, const row_vec *rows);
 
 #endif

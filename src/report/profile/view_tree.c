@@ -9,10 +9,20 @@
 #include <string.h>
 
 #include "base/bisect.h"
+#include "base/xalloc.h"
 #include "report/profile/view_parts.h"
 
 /* ---- weights under --focus and --hide ----------------------------------------------------------
  */
+
+/* The tree as shown before folding: filtered weights by node; the profile's own if nothing is
+ * filtered. Used for functions and trees. */
+struct weights {
+	const struct tally *self, *total;
+	struct tally *own[2]; /* the same two, to be freed, or NULL */
+	struct tally left_out;
+	uint64_t n_left_out;
+};
 
 static void sum_up(const struct chain_tree *t, struct tally *total)
 {
@@ -20,26 +30,22 @@ static void sum_up(const struct chain_tree *t, struct tally *total)
 		tally_add(&total[t->node[i].parent], &total[i]);
 }
 
-void view_weights_free(struct weights *w)
+static void free_weights(struct weights *w)
 {
 	free(w->own[0]);
 	free(w->own[1]);
 	*w = (struct weights){ 0 };
 }
 
-static int filter_weights(const struct profile_chains *c, size_t event, struct filter *f,
-			  struct weights *w)
+static void filter_weights(const struct profile_chains *c, size_t event, struct filter *f,
+			   struct weights *w)
 {
 	size_t n = c->tree.n;
-	uint8_t *bits = calloc(n + 1, 1);
-	struct tally *self = calloc(n + 1, sizeof(*self)), *total = calloc(n + 1, sizeof(*total));
+	uint8_t *bits = xcalloc(n, 1);
+	struct tally *self = xcalloc(n + 1, sizeof(*self)), *total = xcalloc(n + 1, sizeof(*total));
 
 	w->self = w->own[0] = self;
 	w->total = w->own[1] = total;
-	if (!bits || !self || !total) {
-		free(bits);
-		return -1;
-	}
 	for (size_t i = 0; i < n; i++) {
 		if (i) {
 			const struct profile_frame *fr = &c->frame[c->tree.node[i].frame];
@@ -58,19 +64,16 @@ static int filter_weights(const struct profile_chains *c, size_t event, struct f
 	}
 	sum_up(&c->tree, total);
 	free(bits);
-	return 0;
 }
 
-int view_weights(const struct view *v, size_t event, struct filter *f, struct weights *w,
-		 struct err *err)
+static struct weights weights_of(const struct view *v, size_t event, struct filter *f)
 {
 	const struct profile_chains *c = profile_chains(v->profile);
+	struct weights w = { .self = c->self[event], .total = c->total[event] };
 
-	*w = (struct weights){ .self = c->self[event], .total = c->total[event] };
-	if (!(f->has_focus || f->has_hide) || !filter_weights(c, event, f, w))
-		return 0;
-	view_weights_free(w);
-	return err_nomem(err);
+	if (f->has_focus || f->has_hide)
+		filter_weights(c, event, f, &w);
+	return w;
 }
 
 /* ---- functions ---------------------------------------------------------------------------------
@@ -83,27 +86,22 @@ struct functions {
 	size_t n;
 };
 
-static int number_functions(struct functions *fn, struct view *v, struct err *err)
+static void number_functions(struct functions *fn, struct view *v)
 {
 	const struct profile_chains *c = profile_chains(v->profile);
 	struct u64map at = U64MAP_INIT;
 
-	fn->of_frame = calloc(c->n_frames + 1, sizeof(*fn->of_frame));
-	fn->on_path = calloc(c->n_frames + 1, sizeof(*fn->on_path));
-	fn->row = calloc(c->n_frames + 1, sizeof(*fn->row));
-	if (!fn->of_frame || !fn->on_path || !fn->row)
-		return err_nomem(err);
+	fn->of_frame = xcalloc(c->n_frames, sizeof(*fn->of_frame));
+	fn->on_path = xcalloc(c->n_frames, sizeof(*fn->on_path));
+	fn->row = xcalloc(c->n_frames, sizeof(*fn->row));
 	for (size_t i = 0; i < c->n_frames; i++) {
 		uint64_t key = (uint64_t)c->frame[i].name << 32 | c->frame[i].dso;
 		bool fresh;
-		uint64_t *slot = u64map_at(&at, key, &fresh);
-		struct tally *w = slot && fresh ? arena_alloc(&v->arena, 2 * sizeof(*w)) : NULL;
+		uint64_t *slot = u64map_xat(&at, key, &fresh);
 
-		if (!slot || (fresh && !w)) {
-			u64map_free(&at);
-			return err_nomem(err);
-		}
 		if (fresh) {
+			struct tally *w = arena_xalloc(&v->arena, 2 * sizeof(*w));
+
 			*slot = fn->n;
 			fn->row[fn->n++] = (struct view_row){
 				.frame = (uint32_t)i, .levels = 1, .self = w, .total = w + 1
@@ -112,7 +110,6 @@ static int number_functions(struct functions *fn, struct view *v, struct err *er
 		fn->of_frame[i] = (uint32_t)*slot;
 	}
 	u64map_free(&at);
-	return 0;
 }
 
 /* Depth first by the tree's own links: a function's total is added where its name is met first on
@@ -141,33 +138,26 @@ static void sum_functions(const struct chain_tree *t, struct functions *fn, cons
 	}
 }
 
-int view_functions_fill(struct view *v, struct view_table *t, struct filter *f, struct err *err)
+void view_functions_fill(struct view *v, struct view_table *t, struct filter *f)
 {
 	struct functions fn = { 0 };
-	struct weights w = { 0 };
+	struct weights w = weights_of(v, t->event[0], f);
 	row_vec rows = VEC_INIT;
-	int ret = -1;
 
-	if (number_functions(&fn, v, err) || view_weights(v, t->event[0], f, &w, err))
-		goto out;
+	number_functions(&fn, v);
 	sum_functions(&profile_chains(v->profile)->tree, &fn, &w);
 	for (size_t i = 0; i < fn.n; i++)
-		if (fn.row[i].total->samples && vec_push(&rows, fn.row[i])) {
-			vec_free(&rows);
-			(void)err_nomem(err);
-			goto out;
-		}
+		if (fn.row[i].total->samples)
+			vec_xpush(&rows, fn.row[i]);
 	if (w.self[0].samples) { /* samples without any frame are the root's own */
 		tally_add(&w.left_out, &w.self[0]);
 		w.n_left_out++;
 	}
-	ret = view_fold(v, t, &rows, &w.left_out, w.n_left_out, err);
-out:
+	view_fold(v, t, &rows, &w.left_out, w.n_left_out);
 	free(fn.of_frame);
 	free(fn.on_path);
 	free(fn.row);
-	view_weights_free(&w);
-	return ret;
+	free_weights(&w);
 }
 
 /* ---- trees -------------------------------------------------------------------------------------
@@ -184,7 +174,7 @@ struct shown {
 };
 
 /* The tree whose first level are the sampled functions. */
-static int invert(struct chain_tree *out, struct weights *w, const struct profile_chains *c)
+static void invert_tree(struct chain_tree *out, struct weights *w, const struct profile_chains *c)
 {
 	struct tally *self = NULL, *total = NULL;
 	size_t cap = 0;
@@ -201,25 +191,20 @@ static int invert(struct chain_tree *out, struct weights *w, const struct profil
 		for (uint32_t k = i; k; k = c->tree.node[k].parent) {
 			at = chain_add(out, at, c->tree.node[k].frame);
 			if (at == UINT32_MAX)
-				goto fail;
+				nomem_die();
 		}
 		if (out->n > cap) {
 			size_t want = out->n * 2;
-			struct tally *more = realloc(self, want * sizeof(*more));
 
-			if (!more)
-				goto fail;
-			memset(more + cap, 0, (want - cap) * sizeof(*more));
-			self = more;
+			self = xreallocarray(self, want, sizeof(*self));
+			memset(self + cap, 0, (want - cap) * sizeof(*self));
 			cap = want;
 		}
 		tally_add(&self[at], &w->self[i]);
 	}
-	total = calloc(out->n + 1, sizeof(*total));
+	total = xcalloc(out->n + 1, sizeof(*total));
 	if (!self)
-		self = calloc(1, sizeof(*self));
-	if (!self || !total)
-		goto fail;
+		self = xcalloc(1, sizeof(*self));
 	if (out->n)
 		memcpy(total, self, out->n * sizeof(*total));
 	sum_up(out, total);
@@ -227,11 +212,6 @@ static int invert(struct chain_tree *out, struct weights *w, const struct profil
 	free(w->own[1]);
 	w->self = w->own[0] = self;
 	w->total = w->own[1] = total;
-	return 0;
-fail:
-	free(self);
-	free(total);
-	return -1;
 }
 
 static int by_total(const void *va, const void *vb, void *ctx)
@@ -257,16 +237,14 @@ static int by_parent_total(const void *va, const void *vb, void *ctx)
 
 /* A parent weighs at least what its children do and has the smaller number: whatever is dropped by
  * weight and then number leaves a tree. */
-static int choose(struct shown *s, const struct view_opts *o)
+static void choose_nodes(struct shown *s, const struct view_opts *o)
 {
 	for (uint32_t i = 1; i < s->t->n; i++) {
 		s->visible[i] = s->total[i].samples &&
 				(double)s->total[i].period >= o->min * (double)s->all;
 		s->n += s->visible[i];
 	}
-	s->order = calloc(s->n + 1, sizeof(*s->order));
-	if (!s->order)
-		return -1;
+	s->order = xcalloc(s->n, sizeof(*s->order));
 	s->n = 0;
 	for (uint32_t i = 1; i < s->t->n; i++)
 		if (s->visible[i])
@@ -279,7 +257,6 @@ static int choose(struct shown *s, const struct view_opts *o)
 	}
 	if (s->n)
 		qsort_r(s->order, s->n, sizeof(*s->order), by_parent_total, s);
-	return 0;
 }
 
 /* Where the visible children of a node stand in `order`. */
@@ -346,8 +323,8 @@ struct walk {
 	bool rest; /* a row of what the filters took away will follow */
 };
 
-static int open_level(struct walk *w, const struct below *b, uint32_t id, uint32_t indent,
-		      uint32_t depth)
+static void open_level(struct walk *w, const struct below *b, uint32_t id, uint32_t indent,
+		       uint32_t depth)
 {
 	struct level l = { .next = b->first,
 			   .end = b->end,
@@ -359,17 +336,15 @@ static int open_level(struct walk *w, const struct below *b, uint32_t id, uint32
 	l.n_left = l.below.n + l.below.fold_row;
 	if (l.below.n_folded && !l.below.fold_row)
 		tally_add(w->t->unlisted, &l.below.folded);
-	return vec_push(&w->levels, l);
+	vec_xpush(&w->levels, l);
 }
 
-static int push_row(struct walk *w, struct level *l, const struct view_row *how,
-		    const struct tally *self, const struct tally *total)
+static void push_row(struct walk *w, struct level *l, const struct view_row *how,
+		     const struct tally *self, const struct tally *total)
 {
 	struct view_row r = *how;
-	struct tally *copy = arena_alloc(&w->v->arena, 2 * sizeof(*copy));
+	struct tally *copy = arena_xalloc(&w->v->arena, 2 * sizeof(*copy));
 
-	if (!copy)
-		return -1;
 	copy[0] = *self;
 	copy[1] = *total;
 	r.self = copy;
@@ -379,11 +354,11 @@ static int push_row(struct walk *w, struct level *l, const struct view_row *how,
 	r.depth = l->depth;
 	r.indent = l->indent;
 	r.last = --l->n_left == 0;
-	return vec_push(&w->rows, r);
+	vec_xpush(&w->rows, r);
 }
 
 /* A node's row; direct recursion below it, with nothing beside it, is merged into it. */
-static int show_node(struct walk *w, struct level *l, uint32_t node)
+static void show_node(struct walk *w, struct level *l, uint32_t node)
 {
 	const struct shown *s = w->s;
 	struct view_row how = { .frame = (uint32_t)s->t->node[node].frame, .levels = 1 };
@@ -399,21 +374,19 @@ static int show_node(struct walk *w, struct level *l, uint32_t node)
 		depth++;
 		b = look_below(w->v, s, node);
 	}
-	if (push_row(w, l, &how, &self, &total))
-		return -1;
-	return open_level(w, &b, (uint32_t)w->rows.n, indent + (b.n + b.fold_row > 1),
-			  depth + 1); /* `l` is stale from here on */
+	push_row(w, l, &how, &self, &total);
+	/* `l` is stale from here on */
+	open_level(w, &b, (uint32_t)w->rows.n, indent + (b.n + b.fold_row > 1), depth + 1);
 }
 
-static int walk_down(struct walk *w)
+static void walk_down(struct walk *w)
 {
 	struct level *top;
 
 	if (w->s->t->n) {
 		struct below b = look_below(w->v, w->s, 0);
 
-		if (open_level(w, &b, 0, 0, 1))
-			return -1;
+		open_level(w, &b, 0, 0, 1);
 		top = vec_last(&w->levels);
 		top->n_left += w->rest;
 		top->indent = top->n_left > 1;
@@ -422,8 +395,7 @@ static int walk_down(struct walk *w)
 		struct level *l = vec_last(&w->levels);
 
 		if (l->next < l->end) {
-			if (show_node(w, l, w->s->order[l->next++]))
-				return -1;
+			show_node(w, l, w->s->order[l->next++]);
 			continue;
 		}
 		if (l->below.fold_row) {
@@ -432,67 +404,55 @@ static int walk_down(struct walk *w)
 						.folded = l->below.n_folded };
 
 			/* it stands for whole subtrees: all of it is its own */
-			if (push_row(w, l, &how, &l->below.folded, &l->below.folded))
-				return -1;
+			push_row(w, l, &how, &l->below.folded, &l->below.folded);
 		}
 		w->levels.n--;
 	}
-	return 0;
 }
 
 /* What the filters took away. */
-static int push_rest(struct walk *w, const struct weights *wt)
+static void push_rest(struct walk *w, const struct weights *wt)
 {
 	struct level top = { .n_left = 1, .depth = 1, .indent = w->rows.n > 0 };
 	struct view_row how = {
 		.frame = UINT32_MAX, .levels = 1, .folded = wt->n_left_out, .left_out = true
 	};
 
-	if (wt->n_left_out && push_row(w, &top, &how, &wt->left_out, &wt->left_out))
-		return -1;
-	return 0;
+	if (wt->n_left_out)
+		push_row(w, &top, &how, &wt->left_out, &wt->left_out);
 }
 
-static int show(struct view *v, struct view_table *t, const struct chain_tree *tree,
-		struct weights *wt)
+static void show_tree(struct view *v, struct view_table *t, const struct chain_tree *tree,
+		      struct weights *wt)
 {
 	size_t n = tree->n;
 	struct shown s = { .t = tree,
 			   .self = wt->self,
 			   .total = wt->total,
 			   .all = t->sum[0]->selected.period,
-			   .visible = calloc(n + 1, sizeof(*s.visible)) };
+			   .visible = xcalloc(n, sizeof(*s.visible)) };
 	struct walk w = { .v = v, .t = t, .s = &s, .rest = wt->n_left_out > 0 };
-	int ret = -1;
 
-	if (!s.visible || choose(&s, &v->opts))
-		goto out;
-	if (walk_down(&w) || push_rest(&w, wt))
-		goto out;
+	choose_nodes(&s, &v->opts);
+	walk_down(&w);
+	push_rest(&w, wt);
 	assert(!n || wt->total[0].period + wt->left_out.period == s.all);
-	ret = view_keep(v, t, &w.rows);
-out:
+	view_keep(v, t, &w.rows);
 	free(s.visible);
 	free(s.order);
 	vec_free(&w.rows);
 	vec_free(&w.levels);
-	return ret;
 }
 
-int view_tree_fill(struct view *v, struct view_table *t, struct filter *f, struct err *err)
+void view_tree_fill(struct view *v, struct view_table *t, struct filter *f)
 {
 	const struct profile_chains *c = profile_chains(v->profile);
 	struct chain_tree inverted = CHAIN_INIT;
-	struct weights w = { 0 };
-	int ret = -1;
+	struct weights w = weights_of(v, t->event[0], f);
 
-	if (view_weights(v, t->event[0], f, &w, err))
-		return -1;
 	if (v->opts.shape == VIEW_CALLERS)
-		ret = invert(&inverted, &w, c) ? -1 : show(v, t, &inverted, &w);
-	else
-		ret = show(v, t, &c->tree, &w);
+		invert_tree(&inverted, &w, c);
+	show_tree(v, t, v->opts.shape == VIEW_CALLERS ? &inverted : &c->tree, &w);
 	chain_free(&inverted);
-	view_weights_free(&w);
-	return ret ? err_nomem(err) : 0;
+	free_weights(&w);
 }
