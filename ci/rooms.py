@@ -38,6 +38,23 @@ WRITES = re.compile(r"\b(json_(init|object|array|end_object|end_array|str|string
 # Samples are walked by one file of analyse.
 WALK = re.compile(r"\b(pd_chunks|pd_next|pd_walk_all)\(")
 WALKER = "analyse/pass/pass.c"
+# What needs a walk over samples of its own, and why; the others have a visitor in a walk that is shared (analyse/pass.h).
+WALKS = re.compile(r"\bpass_(each|run)\(")
+WALKERS = {
+    "analyse/pass/pass.c": "the walk",
+    "cli/recordings/result_bases.c": "the one that results share",
+    "analyse/profile/profile.c": "profile_build: a profile alone",
+    "analyse/profile/profile_reads.c": "what counters stood at before each chunk",
+    "analyse/flow/flow.c": "flow_build: a flow alone, or weighed by the one before",
+    "analyse/flow/blocks_trips.c": "loops are known when branches are counted",
+    "analyse/cube/cube.c": "when the samples of a selection were taken",
+    "analyse/pass/mux.c": "periods are weighed by it",
+    "analyse/pass/mux_pause.c": "the same",
+    "analyse/memory/memory_scan.c": "may need the order of the file",
+    "analyse/sharing/sharing.c": "needs the order of the file",
+    "analyse/registers/registers.c": "needs the order of the file",
+    "analyse/wait/": "need the order of the file, or the waits",
+}
 # Where an address lies is asked of tables of places (symbol/place.h), which ask the address spaces.
 FIND = re.compile(r"\bspace_find(_span)?\(")
 # Files are opened, and looked at by name, by the two doors: base/file_in.c, base/file_out.c. The others, and why:
@@ -125,6 +142,9 @@ for room in ALLOWED:
             continue
         if WRITES.search(open(os.path.join("src", path), encoding="utf-8").read()):
             bad.append("src/%s: writes a format; make a table of it (src/show/table.h)" % path)
+bad += ["src/%s walks over samples: share a walk (analyse/pass.h), or give ci/rooms.py the reason" % name
+        for room in ("analyse", "report", "store", "cli") for name in files(room)
+        if not any(name.startswith(known) for known in WALKERS) and name.endswith(".c") and WALKS.search(open(os.path.join("src", name), encoding="utf-8").read())]
 bad += ["src/%s asks the address spaces where an address lies: symbol/place.h does" % name for room in ("analyse", "store", "report", "cli")
         for name in files(room) if FIND.search(open(os.path.join("src", name), encoding="utf-8").read())]
 walks = [name for name in files("analyse") if WALK.search(open(os.path.join("src", name), encoding="utf-8").read())]

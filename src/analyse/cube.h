@@ -3,7 +3,9 @@
  * cube - samples of one event by call chain, thread, CPU and time: what a viewer filters without
  * the recording.
  *
- *	cube_build(&c, rec, spaces, &opts, event, &err)		two passes, one only for the times
+ *	cube_begin(&c, pass, rec, spaces, &opts, event, &err)
+ *	pass_run(pass, &err)
+ *	cube_end(c, &err)	only then there are cells
  *	cube_free(c)
  *
  * A cell counts the samples of a chain in a thread, on a CPU, in a bin of time. So that a cube is
@@ -57,9 +59,12 @@ struct wall_tree;
 struct wait;
 struct images;
 
-/* `opts`: selection, mux, machine, max_stack and progress are used. `event`: of pd_events. */
-int cube_build(struct cube **out, const struct pd *rec, struct spaces *sp,
+struct pass;
+/* `opts`: selection (the pass's), mux, machine and max_stack are used. `event`: of pd_events. If
+ * there is a selection, a walk of its own finds when samples were taken. */
+int cube_begin(struct cube **out, struct pass *pass, const struct pd *rec, struct spaces *sp,
 	       const struct profile_opts *opts, size_t event, struct err *err) MUST_USE;
+int cube_end(struct cube *c, struct err *err) MUST_USE;
 /*
  * The same of the time of all threads, on the CPU and off it: periods are ns, samples those on the
  * CPU. Outermost frames are names of threads; what is off the CPU has a reason as its leaf. The

@@ -169,6 +169,12 @@ struct flow;
 
 int flow_build(struct flow **out, const struct pd *rec, struct spaces *sp,
 	       const struct flow_opts *opts, struct err *err) MUST_USE;
+/* The same in a walk that others share (pass.h), whose selection is that of `opts`; the pass
+ * outlives flow_end(). */
+struct pass;
+int flow_begin(struct flow **out, struct pass *p, const struct pd *rec,
+	       const struct flow_opts *opts, struct err *err) MUST_USE;
+int flow_end(struct flow *f, struct err *err) MUST_USE;
 /* The same anew where the event counts not taken branches but something that spans have: `cost` is
  * how much of it one run of each span has; 0: not known. A sample falls into a span as often as it
  * ran and costs, so that one that fell into a span of mean cost c stands for period / c taken

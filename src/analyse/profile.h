@@ -6,6 +6,13 @@
  *	... rows, totals, chains ...
  *	profile_free(p)
  *
+ * With others in one walk over the samples (pass.h):
+ *
+ *	profile_begin(&p, pass, rec, spaces, &opts, &err)
+ *	pass_run(pass, &err)
+ *	profile_end(p, &err)		only then there are rows
+ *	profile_again(&q, p, &opts, &err)	the same samples by other keys (opts.also): no walk
+ *
  * The second pass reads the recording's chunks in parallel. Each sample is reduced to a handful of
  * small numbers (event, thread's name, mapping, address, chain node) and counted in a hash table
  * per worker; names are looked up afterwards, once per unique (image, address). Nothing is sorted
@@ -56,6 +63,9 @@ enum profile_stacks_how {
 struct profile_opts {
 	enum profile_key key[KEY_COUNT]; /* in order of wish */
 	size_t n_keys;
+	/* Keys that profile_again() may be asked for, 1 << KEY: samples are counted apart for them,
+	 * too, and what was counted stays. */
+	uint32_t also;
 	bool branches;	   /* rows are of the branches recorded with samples, counted one by one */
 	bool chains;	   /* build the prefix tree; not with branches */
 	bool chain_lines;  /* its frames are told apart by source line, not only by symbol */
@@ -201,6 +211,21 @@ struct profile;
 int profile_build(struct profile **out, const struct pd *rec, struct spaces *sp,
 		  const struct profile_opts *opts, struct err *err) MUST_USE;
 void profile_free(struct profile *p);
+
+struct pass;
+/* The pass's selection is that of `opts`, but for the event, and it outlives profile_end(). Of
+ * `opts` those of progress and `threads` are not used. */
+int profile_begin(struct profile **out, struct pass *pass, const struct pd *rec, struct spaces *sp,
+		  const struct profile_opts *opts, struct err *err) MUST_USE;
+int profile_end(struct profile *p, struct err *err) MUST_USE;
+/* Rows of `of` by keys of `opts` that its opts.also has, or its own: no branches, no chains. `of`
+ * must outlive *out. */
+int profile_again(struct profile **out, const struct profile *of, const struct profile_opts *opts,
+		  struct err *err) MUST_USE;
+
+/* Whether profile_build() with these options makes the same as `p` is; or profile_again() can. */
+bool profile_is(const struct profile *p, const struct profile_opts *opts);
+bool profile_has(const struct profile *p, const struct profile_opts *opts);
 
 /* The samples and the sum of periods of each event, into `of` (one for each of pd_events; period_sq
  * stays 0): those of the records, but of a group that is read with its leader (:S) each member's

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct pd_event;
 struct pd_record;
@@ -42,6 +43,30 @@ static inline bool selection_all(const struct selection *s)
 {
 	return !s->comm && !s->n_cgroups && !s->n_pids && !s->n_tids && !s->n_cpus &&
 	       !s->time_from && !s->time_to && !s->wants;
+}
+
+static inline bool selection_same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static inline bool selection_same_list(const uint32_t *a, size_t n_a, const uint32_t *b, size_t n_b)
+{
+	return n_a == n_b && (!n_a || !memcmp(a, b, n_a * sizeof(*a)));
+}
+
+/* Whether both select the same samples, but for the event. */
+static inline bool selection_same(const struct selection *a, const struct selection *b)
+{
+	for (size_t i = 0; i < a->n_cgroups && i < b->n_cgroups; i++)
+		if (strcmp(a->cgroups[i], b->cgroups[i]) != 0)
+			return false;
+	return a->n_cgroups == b->n_cgroups && selection_same_text(a->comm, b->comm) &&
+	       selection_same_list(a->pids, a->n_pids, b->pids, b->n_pids) &&
+	       selection_same_list(a->tids, a->n_tids, b->tids, b->n_tids) &&
+	       selection_same_list(a->cpus, a->n_cpus, b->cpus, b->n_cpus) &&
+	       a->time_from == b->time_from && a->time_to == b->time_to && a->wants == b->wants &&
+	       a->wants_ctx == b->wants_ctx;
 }
 
 #endif

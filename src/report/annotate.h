@@ -4,7 +4,8 @@
  * there.
  *
  *	profile_build(&p, ...)		with the keys of annotate_keys
- *	annotate_find(&list, p, event, "name", &err)
+ *	annotate_targets(&all, p, event)
+ *	annotate_find(&list, &all, "name", &err)
  *	annotate_build(&a, p, images, event, &list.v[0], &opts, &err)
  *	annotate_blocks(a, &blocks, &err)	where the recording has branch stacks
  *	annotate_put(&document, &view)
@@ -46,9 +47,11 @@ struct annotate_targets {
 	VEC(struct annotate_target) v; /* most samples first */
 };
 
-/* The sampled functions that `name` may mean (symbol/named.h). None is ERR_NOT_FOUND, with the
- * nearest name as a hint. */
-int annotate_find(struct annotate_targets *out, const struct profile *p, size_t event,
+/* Every function with samples of the event; texts are the profile's. */
+void annotate_targets(struct annotate_targets *out, const struct profile *p, size_t event);
+/* Those of `all` that `name` may mean (symbol/named.h). None is ERR_NOT_FOUND, with the nearest
+ * name as a hint. */
+int annotate_find(struct annotate_targets *out, const struct annotate_targets *all,
 		  const char *name, struct err *err) MUST_USE;
 void annotate_targets_free(struct annotate_targets *t);
 

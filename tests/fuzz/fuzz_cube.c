@@ -95,13 +95,20 @@ static void build(const struct pd *rec, struct spaces *sp)
 	const struct pd_event *ev = pd_events(rec, &n);
 
 	for (size_t i = 0; i < n && i < 4; i++) {
+		const struct pass_opts po = { .threads = 1 };
 		struct err err = ERR_INIT;
-		struct cube *c;
+		struct cube *c = NULL;
+		struct pass *p;
 
-		if (cube_build(&c, rec, sp, &one, i, &err)) {
+		hold(!pass_new(&p, rec, sp, NULL, &po, &err));
+		if (cube_begin(&c, p, rec, sp, &one, i, &err) || pass_run(p, &err) ||
+		    cube_end(c, &err)) {
 			hold(err.what[0]);
+			cube_free(c);
+			pass_free(p);
 			continue;
 		}
+		pass_free(p);
 		check(c);
 		pack(c, ev[i].name);
 		cube_free(c);

@@ -4,8 +4,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 #include "base/invariant.h"
+#include "base/xalloc.h"
 
 void cube_free(struct cube *c)
 {
@@ -106,45 +107,47 @@ void cube_hand_out(struct making *m)
 	assert(c->n_bins <= CUBE_BINS);
 }
 
-static int make(struct making *m, const struct pd *rec, struct spaces *sp,
-		const struct profile_opts *opts, struct err *err)
+int cube_begin(struct cube **out, struct pass *pass, const struct pd *rec, struct spaces *sp,
+	       const struct profile_opts *opts, size_t event, struct err *err)
 {
+	struct making *m = xcalloc(1, sizeof(*m));
+	const struct selection *sel = &opts->select;
 	struct profile_opts po = { .key = { KEY_COMM, KEY_PID, KEY_TID },
 				   .n_keys = 3,
 				   .chains = true,
 				   .stacks = STACKS_CELLS,
 				   .max_stack = opts->max_stack,
 				   .mux = opts->mux,
-				   .select = opts->select,
-				   .machine = opts->machine,
-				   .progress = opts->progress,
-				   .progress_ctx = opts->progress_ctx };
+				   .select = *sel,
+				   .machine = opts->machine };
+	uint64_t last;
 
-	if (pd_has_time(rec) && find_span(m, rec, sp, opts, err))
-		return -1;
+	*out = NULL;
+	m->c.event = (uint32_t)event;
+	if (pd_has_time(rec) && selection_all(sel) && !sel->event &&
+	    pd_time_span(rec, &m->c.from, &last))
+		m->c.width = (last - m->c.from) / CUBE_BINS + 1;
+	else if (pd_has_time(rec) && find_span(m, rec, sp, opts, err))
+		goto fail;
 	po.bin = (struct profile_bin){ m->c.from, m->c.width, m->c.event };
-	if (profile_build(&m->p, rec, sp, &po, err))
+	if (profile_begin(&m->p, pass, rec, sp, &po, err))
+		goto fail;
+	*out = &m->c;
+	return 0;
+fail:
+	cube_free(&m->c);
+	return -1;
+}
+
+int cube_end(struct cube *c, struct err *err)
+{
+	struct making *m = (struct making *)c; /* its first member */
+
+	if (profile_end(m->p, err))
 		return -1;
 	m->s = profile_stacks(m->p);
 	if (cube_make_tree(m, err) || cube_make_cells(m, err) || cube_make_nodes(m, err))
 		return -1;
 	cube_hand_out(m);
-	return 0;
-}
-
-int cube_build(struct cube **out, const struct pd *rec, struct spaces *sp,
-	       const struct profile_opts *opts, size_t event, struct err *err)
-{
-	struct making *m = calloc(1, sizeof(*m));
-
-	*out = NULL;
-	if (!m)
-		return err_nomem(err);
-	m->c.event = (uint32_t)event;
-	if (make(m, rec, sp, opts, err)) {
-		cube_free(&m->c);
-		return -1;
-	}
-	*out = &m->c;
 	return 0;
 }

@@ -225,7 +225,9 @@ static int one_sample(void *ctx, const struct pass_sample *s, struct err *err)
 
 static int walk(struct trips *t, struct pass *p, struct err *err)
 {
-	const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE, .sample = one_sample };
+	const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE,
+					.events = t->events.used,
+					.sample = one_sample };
 
 	t->n_workers = pass_workers(p);
 	t->worker = calloc(t->n_workers, sizeof(struct trips_worker *));
@@ -257,6 +259,7 @@ static int walk(struct trips *t, struct pass *p, struct err *err)
 int blocks_loops(struct blocks *b, const struct pd *rec, struct spaces *sp,
 		 const struct flow_opts *opts, struct err *err)
 {
+	const struct pass_opts po = { .threads = opts->threads };
 	struct trips t = { .follow = b->follow_paths };
 	struct flow_sums sums = { .filter = FLOW_ANY };
 	struct pass *p = NULL;
@@ -272,7 +275,7 @@ int blocks_loops(struct blocks *b, const struct pd *rec, struct spaces *sp,
 		rc = 0;
 		goto out;
 	}
-	rc = flow_pass(&p, rec, sp, opts, &t.events, false, err) || walk(&t, p, err) ? -1 : 0;
+	rc = pass_new(&p, rec, sp, &opts->select, &po, err) || walk(&t, p, err) ? -1 : 0;
 out:
 	for (unsigned i = 0; t.worker && i < t.n_workers; i++) {
 		if (t.worker[i]) {
@@ -288,7 +291,7 @@ out:
 	}
 	pass_free(p);
 	free(t.worker);
-	free(t.events.v);
+	flow_events_free(&t.events);
 	free(t.f);
 	free(t.image);
 	return rc;

@@ -11,6 +11,7 @@
 #include "base/bisect.h"
 #include "base/invariant.h"
 #include "base/sort.h"
+#include "base/xalloc.h"
 
 /* ---- order: by the last thing that matters first, since equal ones stay as they are -------- */
 
@@ -144,20 +145,28 @@ int flow_sort(struct flow *f, struct err *err)
 
 /* ---- from counters ------------------------------------------------------------------------- */
 
-static struct flow_weight weight_of(uint64_t hits, const uint64_t *group, double unit)
+static struct flow_weight weight_of(uint64_t hits, const uint64_t *group,
+				    const struct flow_halves *half, size_t i, double unit)
 {
 	struct flow_weight w = { .hits = hits };
 
 	for (unsigned g = 0; g < FLOW_GROUPS; g++)
 		w.group[g] = (double)group[g] * unit;
+	if (i < half->n) {
+		w.group[FLOW_GROUPS] = (double)half->v[i].newer * unit;
+		w.group[FLOW_GROUPS + 1] = (double)half->v[i].older * unit;
+	}
 	return w;
 }
 
-static struct flow_edge edge_of(const struct edge_count *e, const struct edge_rare *r, double unit)
+static struct flow_edge edge_of(const struct flow_counts_of_worker *c, size_t i, double unit)
 {
+	const struct edge_count *e = &c->edge.v[i];
+	const struct edge_rare *r = &c->rare.v[i];
+
 	return (struct flow_edge){ .from = flow_place_of(e->from),
 				   .to = flow_place_of(e->to),
-				   .w = weight_of(e->hits, e->group, unit),
+				   .w = weight_of(e->hits, e->group, &c->edge_half, i, unit),
 				   .tally = { .mispredicted = e->mispredicted,
 					      .predicted = e->predicted,
 					      .in_tx = r->in_tx,
@@ -167,13 +176,14 @@ static struct flow_edge edge_of(const struct edge_count *e, const struct edge_ra
 				   .type = e->type };
 }
 
-static struct flow_span span_of(const struct span_count *s, double unit)
+static struct flow_span span_of(const struct span_count *s, const struct flow_halves *half,
+				size_t i, double unit)
 {
 	return (struct flow_span){ .image = (uint32_t)s->start.where,
 				   .kind = (uint8_t)(s->start.where >> 32),
 				   .start = s->start.addr,
 				   .end = s->end,
-				   .w = weight_of(s->hits, s->group, unit),
+				   .w = weight_of(s->hits, s->group, half, i, unit),
 				   .timed = s->timed,
 				   .time_stacks = s->stacks,
 				   .cycles = s->cycles,
@@ -222,26 +232,19 @@ static int fill(struct flow *f, struct flow_counts_of_worker *c, unsigned shift,
 	if (!f->edge || !f->span || !f->stop)
 		return err_nomem(err);
 	for (size_t i = 0; i < f->n_stops; i++)
-		f->stop[i] = span_of(&c->stop.v[i], unit);
+		f->stop[i] = span_of(&c->stop.v[i], &c->stop_half, i, unit);
 	qsort(f->stop, f->n_stops, sizeof(*f->stop), by_span);
 	for (size_t i = 0; i < f->n_edges; i++)
-		f->edge[i] = edge_of(&c->edge.v[i], &c->rare.v[i], unit);
+		f->edge[i] = edge_of(c, i, unit);
 	for (size_t i = 0; i < f->n_spans; i++)
-		f->span[i] = span_of(&c->span.v[i], unit);
+		f->span[i] = span_of(&c->span.v[i], &c->span_half, i, unit);
 	vec_free(&c->edge);
 	vec_free(&c->span);
+	vec_free(&c->edge_half);
+	vec_free(&c->span_half);
 	if (flow_sort(f, err))
 		return -1;
 	return put_times(f, c) ? err_nomem(err) : 0;
-}
-
-static void flow_release(struct flow *f)
-{
-	free(f->edge);
-	free(f->span);
-	free(f->stop);
-	free(f->into);
-	free(f->times);
 }
 
 /* What choosing events said stays; the rest is what was counted. */
@@ -262,81 +265,103 @@ static void fill_sums(struct flow_sums *s, const struct flow_counts_of_worker *c
 	*s = all;
 }
 
-static void take_half(struct flow_weight *w, const struct flow_weight *halves)
+static void no_error(struct flow_weight *w)
 {
-	w->group[FLOW_GROUPS] = halves->group[0];
-	w->group[FLOW_GROUPS + 1] = halves->group[1];
-}
-
-/* The same stacks once more, by the place in them: edges and spans are the same, in the same
- * order. */
-static int add_halves(struct flow *f, const struct pd *rec, struct spaces *sp,
-		      const struct flow_opts *opts, const struct flow_events *events,
-		      const struct flow_costs *costs, struct err *err)
-{
-	struct flow_counts_of_worker counts = { 0 };
-	struct flow h = { .edge = NULL };
-	int ret = -1;
-
-	if (flow_scan(&counts, rec, sp, opts, events, f->sums.filter, costs, true, err) ||
-	    fill(&h, &counts, events->shift, err))
-		goto out;
-	for (size_t i = 0; i < f->n_edges && i < h.n_edges; i++)
-		take_half(&f->edge[i].w, &h.edge[i].w);
-	for (size_t i = 0; i < f->n_spans && i < h.n_spans; i++)
-		take_half(&f->span[i].w, &h.span[i].w);
-	for (size_t i = 0; i < f->n_stops && i < h.n_stops; i++)
-		take_half(&f->stop[i].w, &h.stop[i].w);
-	ret = 0;
-out:
-	flow_counts_free(&counts);
-	flow_release(&h);
-	return ret;
+	w->group[FLOW_GROUPS] = w->group[FLOW_GROUPS + 1] = NAN;
 }
 
 /* How late samples are is not recorded: nothing bounds what figures are off by. */
 static void no_errors(struct flow *f)
 {
-	static const struct flow_weight none = { .group = { NAN, NAN } };
-
 	for (size_t i = 0; i < f->n_edges; i++)
-		take_half(&f->edge[i].w, &none);
+		no_error(&f->edge[i].w);
 	for (size_t i = 0; i < f->n_spans; i++)
-		take_half(&f->span[i].w, &none);
+		no_error(&f->span[i].w);
 	for (size_t i = 0; i < f->n_stops; i++)
-		take_half(&f->stop[i].w, &none);
+		no_error(&f->stop[i].w);
+}
+
+struct flow_making {
+	struct flow_events events;
+	struct flow_scan *scan;
+	bool weighed;
+};
+
+static void making_free(struct flow *f)
+{
+	struct flow_making *m = f->making;
+
+	if (!m)
+		return;
+	flow_scan_free(m->scan);
+	flow_events_free(&m->events);
+	free(m);
+	f->making = NULL;
+}
+
+static int begin(struct flow **out, struct pass *p, const struct pd *rec,
+		 const struct flow_opts *opts, const struct flow_costs *costs, struct err *err)
+{
+	struct flow *f = xcalloc(1, sizeof(*f));
+	struct flow_making *m = f->making = xcalloc(1, sizeof(*m));
+
+	*out = NULL;
+	f->info = pd_info(rec);
+	m->weighed = costs != NULL;
+	if (flow_choose(&m->events, &f->sums, rec, opts, err) ||
+	    flow_scan_begin(&m->scan, p, &m->events, f->sums.filter, costs,
+			    f->sums.leaning && !f->sums.late, err)) {
+		flow_free(f);
+		return -1;
+	}
+	*out = f;
+	return 0;
+}
+
+int flow_begin(struct flow **out, struct pass *p, const struct pd *rec,
+	       const struct flow_opts *opts, struct err *err)
+{
+	return begin(out, p, rec, opts, NULL, err);
+}
+
+int flow_end(struct flow *f, struct err *err)
+{
+	struct flow_counts_of_worker counts = { 0 };
+	struct flow_making *m = f->making;
+	int ret = flow_scan_end(m->scan, &counts, err);
+
+	m->scan = NULL;
+	if (!ret) {
+		fill_sums(&f->sums, &counts);
+		f->sums.weighed = m->weighed;
+		f->sums.scale = 1;
+		ret = fill(f, &counts, m->events.shift, err);
+	}
+	if (!ret && f->sums.late)
+		no_errors(f);
+	flow_counts_free(&counts);
+	making_free(f);
+	return ret;
 }
 
 static int build(struct flow **out, const struct pd *rec, struct spaces *sp,
 		 const struct flow_opts *opts, const struct flow_costs *costs, struct err *err)
 {
-	struct flow_counts_of_worker counts = { 0 };
-	struct flow_events events = { 0 };
-	struct flow *f = calloc(1, sizeof(*f));
-	int ret = -1;
+	const struct pass_opts po = { .threads = opts->threads,
+				      .progress = opts->progress,
+				      .progress_ctx = opts->progress_ctx };
+	struct flow *f = NULL;
+	struct pass *p;
+	int ret;
 
-	if (!f)
-		return err_nomem(err);
-	if (flow_choose(&events, &f->sums, rec, opts, err) ||
-	    flow_scan(&counts, rec, sp, opts, &events, f->sums.filter, costs, false, err))
-		goto out;
-	f->info = pd_info(rec);
-	fill_sums(&f->sums, &counts);
-	f->sums.weighed = costs != NULL;
-	f->sums.scale = 1;
-	if (fill(f, &counts, events.shift, err))
-		goto out;
-	if (f->sums.late)
-		no_errors(f);
-	else if (f->sums.leaning && add_halves(f, rec, sp, opts, &events, costs, err))
-		goto out;
-	*out = f;
-	ret = 0;
-out:
+	if (pass_new(&p, rec, sp, &opts->select, &po, err))
+		return -1;
+	ret = begin(&f, p, rec, opts, costs, err) || pass_run(p, err) || flow_end(f, err) ? -1 : 0;
+	pass_free(p);
 	if (ret)
 		flow_free(f);
-	flow_counts_free(&counts);
-	free(events.v);
+	else
+		*out = f;
 	return ret;
 }
 
@@ -397,7 +422,12 @@ void flow_free(struct flow *f)
 {
 	if (!f)
 		return;
-	flow_release(f);
+	making_free(f);
+	free(f->edge);
+	free(f->span);
+	free(f->stop);
+	free(f->into);
+	free(f->times);
 	free(f);
 }
 

@@ -9,6 +9,7 @@
 #include "analyse/flow/flow_scan_int.h"
 #include "base/big.h"
 #include "base/invariant.h"
+#include "base/xalloc.h"
 
 struct edge_count *flow_new_edge(struct flow_counts_of_worker *c, uint64_t h,
 				 const struct flow_at *from, const struct flow_at *to)
@@ -72,11 +73,38 @@ void flow_counts_free(struct flow_counts_of_worker *c)
 	vec_free(&c->rare);
 	vec_free(&c->span);
 	vec_free(&c->stop);
+	vec_free(&c->edge_half);
+	vec_free(&c->span_half);
+	vec_free(&c->stop_half);
 	itab_free(&c->stop_at);
 	vec_free(&c->times);
 	itab_free(&c->edge_at);
 	itab_free(&c->span_at);
 }
+
+struct flow_half *flow_half_of(struct flow_halves *h, size_t n, size_t i)
+{
+	if (h->n < n) {
+		vec_xreserve(h, n);
+		memset(h->v + h->n, 0, (h->cap - h->n) * sizeof(*h->v));
+		h->n = h->cap;
+	}
+	return &h->v[i];
+}
+
+/* If the other has any. */
+static void add_half(struct flow_halves *h, size_t n, size_t i, const struct flow_halves *more,
+		     size_t k)
+{
+	struct flow_half *o;
+
+	if (k >= more->n)
+		return;
+	o = flow_half_of(h, n, i);
+	o->newer += more->v[k].newer;
+	o->older += more->v[k].older;
+}
+
 static void add_sums(struct flow_sums *s, const struct flow_sums *more)
 {
 	assert(more->stacks + more->empty <= more->samples);
@@ -143,6 +171,8 @@ int flow_counts_add(struct flow_counts_of_worker *c, const struct flow_counts_of
 		if (!o)
 			return err_nomem(err);
 		add_edge(o, &c->rare.v[o - c->edge.v], e, &more->rare.v[e - more->edge.v]);
+		add_half(&c->edge_half, c->edge.n, (size_t)(o - c->edge.v), &more->edge_half,
+			 (size_t)(e - more->edge.v));
 	}
 	vec_each (&more->span, const struct span_count *, s) {
 		struct span_count *o =
@@ -152,6 +182,8 @@ int flow_counts_add(struct flow_counts_of_worker *c, const struct flow_counts_of
 		if (!o)
 			return err_nomem(err);
 		add_span(o, s);
+		add_half(&c->span_half, c->span.n, (size_t)(o - c->span.v), &more->span_half,
+			 (size_t)(s - more->span.v));
 		if (s->times == FLOW_NO_TIMES)
 			continue;
 		t = flow_times_of(c, o);
@@ -165,6 +197,8 @@ int flow_counts_add(struct flow_counts_of_worker *c, const struct flow_counts_of
 		if (!o)
 			return err_nomem(err);
 		add_span(o, s);
+		add_half(&c->stop_half, c->stop.n, (size_t)(o - c->stop.v), &more->stop_half,
+			 (size_t)(s - more->stop.v));
 	}
 	return 0;
 }

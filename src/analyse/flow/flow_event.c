@@ -15,6 +15,7 @@
 #include "analyse/flow/flow_scan_int.h"
 #include "base/buf.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 #define B(name)	   PERF_SAMPLE_BRANCH_##name
 #define PRIVILEGES ((uint64_t)B(USER) | B(KERNEL) | B(HV))
@@ -262,6 +263,12 @@ static unsigned shift_of(uint64_t period)
 	return clear < 2 ? 0 : clear - 1 < 40 ? clear - 1 : 40;
 }
 
+void flow_events_free(struct flow_events *e)
+{
+	free(e->v);
+	free(e->used);
+}
+
 int flow_choose(struct flow_events *out, struct flow_sums *sums, const struct pd *rec,
 		const struct flow_opts *opts, struct err *err)
 {
@@ -269,10 +276,11 @@ int flow_choose(struct flow_events *out, struct flow_sums *sums, const struct pd
 	uint64_t period = 0;
 	bool any = false;
 
-	out->v = calloc(out->n + 1, sizeof(*out->v));
-	if (!out->v)
-		return err_nomem(err);
+	out->v = xcalloc(out->n + 1, sizeof(*out->v));
+	out->used = xcalloc(out->n + 1, sizeof(*out->used));
 	use(out, rec, ev, opts);
+	for (size_t i = 0; i < out->n; i++)
+		out->used[i] = out->v[i].used;
 	for (size_t i = 0; i < out->n; i++) {
 		any |= wanted(&ev[i], NULL);
 		if (!out->v[i].used)

@@ -16,6 +16,7 @@ struct flow {
 	size_t n_edges, n_spans, n_stops, n_times;
 	struct flow_sums sums;
 	const struct pd_info *info; /* the recording's */
+	struct flow_making *making; /* until flow_end() */
 };
 
 /* Sorts edges and spans and fills `into`, of a flow whose arrays are of malloc. */

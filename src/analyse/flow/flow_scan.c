@@ -10,7 +10,7 @@
 
 #include "analyse/flow/flow_scan_int.h"
 #include "analyse/flow/flow_window.h"
-#include "base/big.h"
+#include "base/xalloc.h"
 
 #define AHEAD	      32u
 #define TYPE_EXTENDED 15
@@ -42,7 +42,7 @@ struct worker {
 	unsigned n_dealt;
 };
 
-struct scan {
+struct flow_scan {
 	struct pass *pass;
 	const struct flow_events *events;
 	enum flow_filter filter;
@@ -383,33 +383,40 @@ static uint64_t half_part(double all, const struct halves *h, size_t i)
 	return part(all, h->weight[i] / h->sum[i >= h->newer]);
 }
 
-/* `stops`: some end in the kernel; else what entries say of it is not theirs. */
-static int count_halves(struct worker *w, size_t n, bool stops, double all_edges, double all_spans)
+static void add_half(struct flow_halves *to, size_t n, size_t at, const struct halves *h, size_t i,
+		     double all)
+{
+	struct flow_half *o = flow_half_of(to, n, at);
+
+	*(i >= h->newer ? &o->older : &o->newer) += half_part(all, h, i);
+}
+
+/* Edges and spans that were counted just now. */
+static void count_halves(struct worker *w, size_t n, bool stops, double all_edges, double all_spans)
 {
 	struct flow_counts_of_worker *c = &w->counts;
 	struct halves edge = halves_of(w->window.edge, n), span = halves_of(w->window.span, n - 1);
 
 	for (size_t k = 0; k < n; k++) {
-		struct entry *e = &w->entry[k];
-		unsigned group;
-		uint64_t weight;
+		const struct entry *e = &w->entry[k];
+		const struct edge_count *o = flow_edge_of(c, e->edge_hash, &e->from, &e->to);
+		const struct span_count *s;
 
-		e->edge_at = e->span_at = ITAB_NONE;
-		if (count_edge(c, e, k >= edge.newer, half_part(all_edges, &edge, k)))
-			return -1;
-		if (!k || (!e->span && !(stops && e->stop)))
-			continue;
-		group = k - 1 >= span.newer;
-		weight = half_part(all_spans, &span, k - 1);
-		if (e->span && count_span(c, e, group, weight))
-			return -1;
-		if (stops && e->stop && count_stop(c, e, group, weight))
-			return -1;
+		add_half(&c->edge_half, c->edge.n, (size_t)(o - c->edge.v), &edge, k, all_edges);
+		if (k && e->span) {
+			s = flow_span_of(c, e->span_hash, &e->to, e[-1].from.addr);
+			add_half(&c->span_half, c->span.n, (size_t)(s - c->span.v), &span, k - 1,
+				 all_spans);
+		}
+		if (k && stops && e->stop) {
+			s = flow_stop_of(c, &e->to, e[-1].to.addr);
+			add_half(&c->stop_half, c->stop.n, (size_t)(s - c->stop.v), &span, k - 1,
+				 all_spans);
+		}
 	}
-	return 0;
 }
 
-static int count_stack(struct scan *sc, struct worker *w, const struct pd_branches *stack,
+static int count_stack(struct flow_scan *sc, struct worker *w, const struct pd_branches *stack,
 		       uint64_t period, const struct flow_event *ev)
 {
 	struct flow_counts_of_worker *c = &w->counts;
@@ -442,8 +449,6 @@ static int count_stack(struct scan *sc, struct worker *w, const struct pd_branch
 	all_edges = weight * (double)n / (double)edges;
 	all_spans = weight * (double)(n > 1 ? n - 1 : 1) / (double)spans;
 	flow_window_set(&w->window, n, ev->counts_entries);
-	if (sc->halves)
-		return count_halves(w, n, stops != 0, all_edges, all_spans);
 	if (stops && count_stops(c, w->entry, n, group, &w->window, all_spans))
 		return -1;
 	edge = part(all_edges, w->window.edge[0]);
@@ -467,6 +472,8 @@ static int count_stack(struct scan *sc, struct worker *w, const struct pd_branch
 		}
 	}
 	c->sums.spans += seen;
+	if (sc->halves)
+		count_halves(w, n, stops != 0, all_edges, all_spans);
 	return 0;
 }
 
@@ -474,7 +481,7 @@ static int count_stack(struct scan *sc, struct worker *w, const struct pd_branch
 
 static int take_sample(void *ctx, const struct pass_sample *s, struct err *err)
 {
-	struct scan *sc = ctx;
+	struct flow_scan *sc = ctx;
 	struct worker *w = sc->worker[s->worker];
 	struct flow_sums *sums = &w->counts.sums;
 	const struct flow_event *ev = &sc->events->v[s->event];
@@ -498,7 +505,7 @@ static int take_sample(void *ctx, const struct pass_sample *s, struct err *err)
 
 static int leave_sample(void *ctx, const struct pass_sample *s, struct err *err)
 {
-	struct flow_sums *sums = &((struct scan *)ctx)->worker[s->worker]->counts.sums;
+	struct flow_sums *sums = &((struct flow_scan *)ctx)->worker[s->worker]->counts.sums;
 
 	(void)err;
 	sums->samples++;
@@ -508,7 +515,7 @@ static int leave_sample(void *ctx, const struct pass_sample *s, struct err *err)
 
 static int begin_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
 {
-	struct worker *w = ((struct scan *)ctx)->worker[worker];
+	struct worker *w = ((struct flow_scan *)ctx)->worker[worker];
 
 	(void)err;
 	w->n_dealt = 0;
@@ -518,61 +525,18 @@ static int begin_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err
 
 /* ---- all of them --------------------------------------------------------------------------- */
 
-static void free_workers(struct scan *sc)
+void flow_scan_free(struct flow_scan *sc)
 {
-	for (unsigned i = 0; sc->worker && i < sc->n_workers; i++) {
-		if (!sc->worker[i])
-			continue;
+	for (unsigned i = 0; sc && i < sc->n_workers; i++) {
 		flow_counts_free(&sc->worker[i]->counts);
 		free(sc->worker[i]);
 	}
-	free(sc->worker);
+	if (sc)
+		free(sc->worker);
+	free(sc);
 }
 
-static int new_workers(struct scan *sc, struct err *err)
-{
-	sc->worker = calloc(sc->n_workers, sizeof(struct worker *));
-	if (!sc->worker)
-		return err_nomem(err);
-	for (unsigned i = 0; i < sc->n_workers; i++) {
-		sc->worker[i] = calloc(1, sizeof(struct worker));
-		if (!sc->worker[i])
-			return err_nomem(err);
-	}
-	return 0;
-}
-
-/* So many entries that a counter of 32 bits might not hold them? */
-static int check_size(const struct scan *sc, struct err *err)
-{
-	if (pass_bytes(sc->pass) / PD_BRANCH_SIZE < UINT32_MAX)
-		return 0;
-	(void)err_set(err, ERR_LIMIT, "branch stacks of more than 100 GB are not read");
-	return err_hint(err, "record with longer periods: errors are small enough long before");
-}
-
-int flow_pass(struct pass **out, const struct pd *rec, const struct spaces *sp,
-	      const struct flow_opts *opts, const struct flow_events *events, bool progress,
-	      struct err *err)
-{
-	bool *used = calloc(events->n + 1, sizeof(*used));
-	const struct pass_opts po = { .events = used,
-				      .threads = opts->threads,
-				      .progress = progress ? opts->progress : NULL,
-				      .progress_ctx = opts->progress_ctx };
-	int ret;
-
-	*out = NULL;
-	if (!used)
-		return err_nomem(err);
-	for (size_t e = 0; e < events->n; e++)
-		used[e] = events->v[e].used;
-	ret = pass_new(out, rec, sp, &opts->select, &po, err);
-	free(used);
-	return ret;
-}
-
-static void add_bad(struct flow_sums *sums, const struct scan *sc)
+static void add_bad(struct flow_sums *sums, const struct flow_scan *sc)
 {
 	const struct pass_seen *seen = pass_seen(sc->pass);
 
@@ -582,31 +546,48 @@ static void add_bad(struct flow_sums *sums, const struct scan *sc)
 	}
 }
 
-int flow_scan(struct flow_counts_of_worker *out, const struct pd *rec, const struct spaces *sp,
-	      const struct flow_opts *opts, const struct flow_events *events,
-	      enum flow_filter filter, const struct flow_costs *costs, bool halves, struct err *err)
+int flow_scan_begin(struct flow_scan **out, struct pass *p, const struct flow_events *events,
+		    enum flow_filter filter, const struct flow_costs *costs, bool halves,
+		    struct err *err)
 {
 	const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE,
+					.events = events->used,
 					.sample = take_sample,
 					.left_out = leave_sample,
 					.begin = begin_chunk };
-	struct scan sc = { .halves = halves, .costs = costs, .events = events, .filter = filter };
-	int ret = -1;
+	struct flow_scan *sc;
 
-	if (flow_pass(&sc.pass, rec, sp, opts, events, true, err))
-		return -1;
-	sc.n_workers = pass_workers(sc.pass);
-	if (check_size(&sc, err) || new_workers(&sc, err) || pass_each(sc.pass, &v, &sc, err))
-		goto out;
-	*out = sc.worker[0]->counts;
-	sc.worker[0]->counts = (struct flow_counts_of_worker){ 0 };
-	for (unsigned i = 1; i < sc.n_workers; i++)
-		if (flow_counts_add(out, &sc.worker[i]->counts, err))
-			goto out;
-	add_bad(&out->sums, &sc);
-	ret = 0;
-out:
-	free_workers(&sc);
-	pass_free(sc.pass);
+	*out = NULL;
+	/* so many entries that a counter of 32 bits might not hold them */
+	if (pass_bytes(p) / PD_BRANCH_SIZE >= UINT32_MAX) {
+		(void)err_set(err, ERR_LIMIT, "branch stacks of more than 100 GB are not read");
+		return err_hint(err, "record with longer periods: errors are small enough long "
+				     "before");
+	}
+	sc = xcalloc(1, sizeof(*sc));
+	*sc = (struct flow_scan){ .pass = p,
+				  .events = events,
+				  .filter = filter,
+				  .costs = costs,
+				  .halves = halves,
+				  .n_workers = pass_workers(p) };
+	sc->worker = xcalloc(sc->n_workers, sizeof(struct worker *));
+	for (unsigned i = 0; i < sc->n_workers; i++)
+		sc->worker[i] = xcalloc(1, sizeof(struct worker));
+	pass_add(p, &v, sc);
+	*out = sc;
+	return 0;
+}
+
+int flow_scan_end(struct flow_scan *sc, struct flow_counts_of_worker *out, struct err *err)
+{
+	int ret = 0;
+
+	*out = sc->worker[0]->counts;
+	sc->worker[0]->counts = (struct flow_counts_of_worker){ 0 };
+	for (unsigned i = 1; i < sc->n_workers && !ret; i++)
+		ret = flow_counts_add(out, &sc->worker[i]->counts, err);
+	add_bad(&out->sums, sc);
+	flow_scan_free(sc);
 	return ret;
 }

@@ -19,7 +19,7 @@
 
 #include "analyse/flow/flow_int.h"
 #include "analyse/itab.h"
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 #include "base/vec.h"
 
 #define FLOW_WRONG_PATH 1 /* PERF_BR_SPEC_WRONG_PATH: executed, but never retired */
@@ -35,6 +35,7 @@ struct flow_event {
 
 struct flow_events {
 	struct flow_event *v; /* as pd_events */
+	bool *used;	      /* the same, for a pass */
 	size_t n;
 	unsigned shift; /* what weights are shifted by: their sum stays below 2^63 */
 };
@@ -44,6 +45,8 @@ enum flow_counts flow_counts_of(const struct pd *rec, const struct pd_event *ev)
 /* Fills what is known before a sample is read: filter, counts, event, biased, user_only. */
 int flow_choose(struct flow_events *out, struct flow_sums *sums, const struct pd *rec,
 		const struct flow_opts *opts, struct err *err) MUST_USE;
+
+void flow_events_free(struct flow_events *e);
 
 /* ---- places -------------------------------------------------------------------------------- */
 
@@ -111,6 +114,15 @@ static inline struct flow_place flow_map_place(struct flow_map *m, uint64_t ip)
 
 /* ---- counters ------------------------------------------------------------------------------ */
 
+/* What each half of all stacks says by itself: of edges, spans or stops, by the same number. */
+struct flow_half {
+	uint64_t newer, older;
+};
+struct flow_halves {
+	struct flow_half *v;
+	size_t n, cap;
+};
+
 /* What most entries change is a cache line, and another of the groups; tables are aligned to lines.
  * Numbers of 32 bits do: a recording whose entries they could not count is refused. */
 struct edge_count {
@@ -137,6 +149,7 @@ struct flow_counts_of_worker {
 	VEC(struct edge_count) edge;
 	VEC(struct edge_rare) rare; /* of edges, by the same number */
 	VEC(struct span_count) span, stop;
+	struct flow_halves edge_half, span_half, stop_half; /* empty unless asked for */
 	VEC(struct flow_times) times;
 	struct itab edge_at, span_at, stop_at;
 	struct flow_sums sums;
@@ -205,6 +218,8 @@ static inline struct span_count *flow_span_of(struct flow_counts_of_worker *c, u
 }
 
 void flow_counts_free(struct flow_counts_of_worker *c);
+/* The halves of the i-th of n. */
+struct flow_half *flow_half_of(struct flow_halves *h, size_t n, size_t i);
 /* Adds what `more` counted. */
 int flow_counts_add(struct flow_counts_of_worker *c, const struct flow_counts_of_worker *more,
 		    struct err *err) MUST_USE;
@@ -219,16 +234,14 @@ struct flow_costs {
 };
 int flow_costs_index(struct flow_costs *c) MUST_USE;
 
-/* A pass over the samples of the events used that `opts` select; the caller frees it. */
-int flow_pass(struct pass **out, const struct pd *rec, const struct spaces *sp,
-	      const struct flow_opts *opts, const struct flow_events *events, bool progress,
-	      struct err *err) MUST_USE;
-
-/* All stacks of the recording into `out`; `costs` NULL: stacks weigh their periods. `halves`: group
- * 0 is what the newer half of each stack says by itself, group 1 the older half. */
-int flow_scan(struct flow_counts_of_worker *out, const struct pd *rec, const struct spaces *sp,
-	      const struct flow_opts *opts, const struct flow_events *events,
-	      enum flow_filter filter, const struct flow_costs *costs, bool halves,
-	      struct err *err) MUST_USE;
+/* All stacks of the recording, in a pass: begin adds its visitor, end frees the scan. `events`,
+ * `costs` (NULL: stacks weigh their periods) and the pass outlive it. `halves` are wanted. */
+struct flow_scan;
+int flow_scan_begin(struct flow_scan **out, struct pass *p, const struct flow_events *events,
+		    enum flow_filter filter, const struct flow_costs *costs, bool halves,
+		    struct err *err) MUST_USE;
+int flow_scan_end(struct flow_scan *sc, struct flow_counts_of_worker *out,
+		  struct err *err) MUST_USE;
+void flow_scan_free(struct flow_scan *sc); /* NULL is fine */
 
 #endif

@@ -25,7 +25,7 @@
 #include "analyse/memory.h"
 #include "analyse/memory/memory_cells_int.h"
 #include "analyse/memory/memory_hist.h"
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 #include "base/vec.h"
 
 _Static_assert(HIST_VALUES == MEMORY_EXACT, "what is not in a histogram is in a bin with others");

@@ -6,7 +6,7 @@
 #include "analyse/memory/memory_int.h"
 
 #include "analyse/memory/memory_types.h"
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 #include "base/hash.h"
 #include "symbol/source.h"
 

@@ -2,7 +2,7 @@
 #include "analyse/memory/memory_locks_int.h"
 
 #include "analyse/memory/memory_counts_int.h"
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 
 static struct memory_locked_line *line_of(struct memory_locks *w, uint32_t object, uint32_t pid,
 					  uint64_t address)

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 #include "base/hash.h"
 #include "base/invariant.h"
 

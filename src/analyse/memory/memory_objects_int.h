@@ -27,7 +27,7 @@
 #include "analyse/memory/memory_places_int.h"
 #include "analyse/memory/memory_walks_int.h"
 #include "analyse/memory_objects.h"
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 #include "base/big.h"
 #include "base/hash.h"
 #include "base/vec.h"

@@ -25,7 +25,7 @@
 
 #include "analyse/itab.h"
 #include "analyse/memory.h"
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 #include "base/vec.h"
 #include "symbol/operands.h"
 

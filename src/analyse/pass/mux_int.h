@@ -6,7 +6,7 @@
 #define CYCLADE_ANALYSE_PASS_MUX_INT_H
 
 #include "analyse/mux.h"
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 #include "base/vec.h"
 
 struct mux_pause {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 
 #include <assert.h>
 #include <stdlib.h>

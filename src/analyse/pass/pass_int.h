@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 
 struct pass_worker {
 	struct pass_thread *thread; /* direct-mapped; NULL: no chunk came yet, or not needed */

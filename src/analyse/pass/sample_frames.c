@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 
 #define LINK_REGISTER (1ULL << 30) /* of AArch64, in perf's order */
 

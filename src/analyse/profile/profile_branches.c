@@ -416,14 +416,8 @@ static int add_worker(struct grouping *g, unsigned worker, struct err *err)
 	}
 	free(comm);
 	for (size_t e = 0; e < g->sc->n_events; e++) {
-		struct profile_sum *s = &g->p->sums[e];
-		struct tally left = { 0 };
-
-		s->stacks += b->stacks[e];
-		s->no_stack += b->no_stack[e];
-		s->bad += w->bad[e];
-		weight_to_tally(&left, &w->left_out[e]);
-		tally_add(&s->left_out, &left);
+		g->p->sums[e].stacks += b->stacks[e];
+		g->p->sums[e].no_stack += b->no_stack[e];
 	}
 	return ret;
 }
@@ -485,14 +479,8 @@ int make_branch_rows(struct profile *p, const struct scan *sc, struct err *err)
 	struct grouping g = { .p = p, .sc = sc };
 	int ret = 0;
 
-	p->n_events = sc->n_events;
-	p->sums = calloc(p->n_events + 1, sizeof(*p->sums));
-	if (!p->sums)
-		return err_nomem(err);
 	for (unsigned i = 0; !ret && i < sc->n_workers; i++)
 		ret = add_worker(&g, i, err);
-	for (size_t e = 0; e < p->n_events; e++)
-		p->sums[e].bad += pass_seen(sc->pass)[e].bad;
 	if (!ret)
 		ret = finish_rows(&g, err);
 	vec_free(&g.group);

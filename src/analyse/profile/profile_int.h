@@ -26,7 +26,7 @@
 #include <pthread.h>
 
 #include "analyse/mux.h"
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 #include "analyse/profile.h"
 #include "analyse/profile/profile_count.h"
 #include "analyse/profile_stacks.h"
@@ -180,9 +180,9 @@ struct scan {
 	bool all;	    /* nothing is left out but by event */
 };
 
-int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
-	      const struct profile_opts *opts, struct err *err) MUST_USE;
-int scan_run(struct scan *sc, struct err *err) MUST_USE;
+/* Adds its visitor to the pass. */
+int scan_begin(struct scan *sc, struct pass *pass, const struct pd *rec, const struct spaces *sp,
+	       const struct profile_opts *opts, struct err *err) MUST_USE;
 /* A sample that is taken apart goes to its row, and its chain to the tree; or is left out. */
 int scan_sample_take(struct worker *w, struct scan_sample *s, struct err *err) MUST_USE;
 void scan_free(struct scan *sc);
@@ -309,9 +309,14 @@ struct named_site {
 
 struct profile {
 	struct profile_opts opts;
+	const struct pd *rec;
 	struct spaces *sp;
+	struct scan *scan; /* until profile_end() */
+	/* Whose sites, hits and groups these are: profile_again(). NULL: its own. */
+	const struct profile *of;
 	struct strtab strings;
-	struct site_table sites;
+	struct site_table sites; /* those of hits, then those of chains */
+	size_t n_hit_sites;
 	struct hit *hits;
 	size_t n_hits;
 	struct count_group *group; /* what hits have in common; not by period */
@@ -328,7 +333,7 @@ struct profile {
 	struct profile_row *rows;
 	uint64_t *row_keys; /* [row * n_keys + key] */
 	size_t n_rows;
-	struct profile_sum *sums;
+	struct profile_sum *sums; /* by event */
 	size_t n_events;
 	struct profile_chains chains;
 	struct profile_stacks stacks;
@@ -354,7 +359,8 @@ static inline void place_ahead(const struct profile *p, size_t i)
 int profile_too_big(struct err *err);
 
 int merge_tables(struct profile *p, struct scan *sc, struct err *err) MUST_USE;
-void profile_drop_names(struct profile *p); /* of sites; rows and frames have them */
+/* Of sites, and what was counted: rows and frames have them. With opts.also only their names. */
+void profile_drop_names(struct profile *p);
 /* What a second thread does when all samples are counted: it loads the symbols of their images,
  * beside whoever calls `load`, which returns when all are there; then it gives the recording's
  * pages back (`drop`, or NULL), which only costs time while the caller has none to spare. NULL
@@ -371,6 +377,8 @@ int make_frame_ids(struct profile *p, struct err *err) MUST_USE;
 /* What samples are counted apart for, if a key is made of it. */
 enum key_apart { BY_NOTHING, BY_COMM, BY_PID, BY_TID, BY_CPU, BY_CGROUP };
 bool keys_need(const struct profile_opts *o, enum key_apart apart);
+/* Whether samples are counted apart for it. */
+bool key_counted(const struct profile_opts *o, enum profile_key key);
 static inline bool key_is_text(enum profile_key key)
 {
 	return profile_key_kind(key) == KEY_IS_TEXT;
@@ -379,7 +387,7 @@ static inline bool key_is_text(enum profile_key key)
 /* Of n rows, whose keys' values are value[key * n + row]: order[i] is the one that comes i-th. */
 int order_rows(struct profile *p, const uint64_t *value, size_t n, uint32_t *order,
 	       struct err *err) MUST_USE;
-int make_rows(struct profile *p, const struct scan *sc, struct err *err) MUST_USE;
+int make_rows(struct profile *p, struct err *err) MUST_USE;
 /* profile_cells.c: of rows of many events what they have; `row_of`: by hit, the row as it was met,
  * order[i] the one that comes i-th. */
 #define PROFILE_DENSE 4u /* events; rows of more are kept by what they have */

@@ -18,8 +18,14 @@ enum profile_key_kind profile_key_kind(enum profile_key key)
 
 bool keys_need(const struct profile_opts *o, enum key_apart apart)
 {
-	for (size_t i = 0; i < o->n_keys; i++)
-		if (rows[o->key[i]].apart == apart)
+	for (unsigned key = 0; key < KEY_COUNT; key++)
+		if (rows[key].apart == apart &&
+		    (o->also >> key & 1 || profile_has_key(o, (enum profile_key)key)))
 			return true;
 	return false;
+}
+
+bool key_counted(const struct profile_opts *o, enum profile_key key)
+{
+	return rows[key].apart == BY_NOTHING || keys_need(o, rows[key].apart);
 }

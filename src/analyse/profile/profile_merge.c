@@ -344,5 +344,6 @@ int merge_tables(struct profile *p, struct scan *sc, struct err *err)
 	int ret = merge_hits(&m, err);
 
 	merge_free(&m);
+	p->n_hit_sites = p->sites.n;
 	return ret || !(p->opts.chains || p->opts.branches) ? ret : merge_chains(p, sc, err);
 }

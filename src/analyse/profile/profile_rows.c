@@ -25,7 +25,6 @@ struct group {
 
 struct grouping {
 	struct profile *p;
-	const struct scan *sc;
 	struct group *v;
 	size_t n, cap;
 	struct itab at;
@@ -129,11 +128,11 @@ static uint64_t group_value(struct grouping *g, enum profile_key key, const stru
 	case KEY_CPU:
 		return number(c->cpu);
 	case KEY_SOCKET:
-		return socket_of(pd_info(g->sc->rec), c->cpu);
+		return socket_of(pd_info(g->p->rec), c->cpu);
 	case KEY_DSO:
 		return strtab_adds(&g->p->strings, profile_dso_name(g->p, c->image, c->kind));
 	case KEY_EVENT:
-		ev = pd_events(g->sc->rec, &n);
+		ev = pd_events(g->p->rec, &n);
 		return strtab_adds(&g->p->strings, ev[c->event].name);
 	case KEY_CGROUP:
 		return cgroup_string(g, c->cgroup);
@@ -363,30 +362,20 @@ out:
 	return ret;
 }
 
+/* The rest of the sums is there before there are rows. */
 static int finish_sums(struct grouping *g, struct err *err)
 {
 	struct profile *p = g->p;
 	uint64_t rows = 0, hits = 0;
 
-	p->n_events = g->sc->n_events;
-	p->sums = calloc(p->n_events + 1, sizeof(*p->sums));
-	if (!p->sums)
-		return err_nomem(err);
 	for (size_t e = 0; e < p->n_events; e++) {
 		struct profile_sum *s = &p->sums[e];
-		struct weight left = { 0, 0, 0 };
 
 		weight_to_tally(&s->selected, &g->selected[e]);
 		weight_to_tally(&s->no_map, &g->no_map[e]);
 		weight_to_tally(&s->no_symbol, &g->no_symbol[e]);
 		weight_to_tally(&s->nameless, &g->nameless[e]);
 		hits += s->selected.samples;
-		for (unsigned i = 0; i < g->sc->n_workers; i++) {
-			weight_sum(&left, &g->sc->worker[i].left_out[e]);
-			s->bad += g->sc->worker[i].bad[e];
-		}
-		s->bad += pass_seen(g->sc->pass)[e].bad;
-		weight_to_tally(&s->left_out, &left);
 	}
 	for (size_t i = 0; i < p->n_rows; i++)
 		rows += p->rows[i].all.samples;
@@ -420,10 +409,10 @@ static int add_hits(struct grouping *g, struct err *err)
 	return 0;
 }
 
-int make_rows(struct profile *p, const struct scan *sc, struct err *err)
+int make_rows(struct profile *p, struct err *err)
 {
-	struct grouping g = { .p = p, .sc = sc, .comm = U64MAP_INIT, .per_group = sc->n_events };
-	size_t n = sc->n_events ? sc->n_events : 1;
+	struct grouping g = { .p = p, .comm = U64MAP_INIT, .per_group = p->n_events };
+	size_t n = p->n_events ? p->n_events : 1;
 	int ret = -1;
 
 	if (profile_has_key(&p->opts, KEY_EVENT))
@@ -440,7 +429,7 @@ int make_rows(struct profile *p, const struct scan *sc, struct err *err)
 	g.selected = g.nameless + n;
 	if (add_hits(&g, err))
 		goto out;
-	if (!g.row_of) { /* rows take their room */
+	if (!g.row_of && !p->of && !p->opts.also) { /* rows take their room */
 		free(p->hits);
 		p->hits = NULL;
 	}

@@ -19,6 +19,7 @@
 #include "base/task.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 
 #define PLACES 4096u
 
@@ -347,17 +348,28 @@ static int init_locks(struct scan *sc, struct err *err)
 	return 0;
 }
 
-int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
-	      const struct profile_opts *opts, struct err *err)
+static void add_visitor(struct scan *sc)
 {
-	const struct pass_opts po = { .threads = opts->threads,
-				      .progress = opts->progress,
-				      .progress_ctx = opts->progress_ctx };
-	struct selection select = opts->select;
+	struct pass_visitor v = { .wants = PASS_THREAD | (sc->by_comm ? PASS_COMM : 0),
+				  .sample = take_sample,
+				  .left_out = leave_sample,
+				  .begin = begin_chunk,
+				  .end = end_chunk,
+				  .thread = tag_thread };
+
+	for (size_t e = 0; e < sc->n_events; e++)
+		if (sc->ev[e].plain)
+			v.bulk = bulk;
+	pass_add(sc->pass, &v, sc);
+}
+
+int scan_begin(struct scan *sc, struct pass *pass, const struct pd *rec, const struct spaces *sp,
+	       const struct profile_opts *opts, struct err *err)
+{
 	const struct pd_event *ev;
 
 	memset(sc, 0, sizeof(*sc));
-	select.event = NULL; /* members of a group are selected each for itself */
+	sc->pass = pass;
 	sc->rec = rec;
 	sc->sp = sp;
 	sc->opts = opts;
@@ -370,9 +382,7 @@ int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
 	sc->all = selection_all(&opts->select);
 	sc->caller_sites = opts->chain_lines || opts->chain_inline;
 	ev = pd_events(rec, &sc->n_events);
-	sc->ev = calloc(sc->n_events ? sc->n_events : 1, sizeof(*sc->ev));
-	if (!sc->ev)
-		return err_nomem(err);
+	sc->ev = xcalloc(sc->n_events ? sc->n_events : 1, sizeof(*sc->ev));
 	/* all samples have their id where the first event says; see pd_sample_event */
 	if (sc->n_events > 1)
 		sc->id_at = ev[0].at.identifier ? ev[0].at.identifier : ev[0].at.id;
@@ -385,33 +395,17 @@ int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
 		if (ev[i].at.fixed_end > sc->least)
 			sc->least = ev[i].at.fixed_end;
 	}
-	if (pass_new(&sc->pass, rec, sp, &select, &po, err))
-		return -1;
 	sc->n_workers = pass_workers(sc->pass);
-	sc->worker = calloc(sc->n_workers, sizeof(*sc->worker));
-	if (!sc->worker)
-		return err_nomem(err);
+	sc->worker = xcalloc(sc->n_workers, sizeof(*sc->worker));
 	if (opts->chains && init_locks(sc, err))
 		return -1;
 	for (unsigned i = 0; i < sc->n_workers; i++)
 		if (init_worker(sc, &sc->worker[i], err))
 			return -1;
+	if (reads_prepare(sc, err))
+		return -1;
+	add_visitor(sc);
 	return 0;
-}
-
-int scan_run(struct scan *sc, struct err *err)
-{
-	struct pass_visitor v = { .wants = PASS_THREAD | (sc->by_comm ? PASS_COMM : 0),
-				  .sample = take_sample,
-				  .left_out = leave_sample,
-				  .begin = begin_chunk,
-				  .end = end_chunk,
-				  .thread = tag_thread };
-
-	for (size_t e = 0; e < sc->n_events; e++)
-		if (sc->ev[e].plain)
-			v.bulk = bulk;
-	return reads_prepare(sc, err) || pass_each(sc->pass, &v, sc, err) ? -1 : 0;
 }
 
 void scan_free(struct scan *sc)
@@ -433,7 +427,6 @@ void scan_free(struct scan *sc)
 		(void)pthread_mutex_destroy(&sc->image_lock[i]);
 	free(sc->image_lock);
 	reads_free(sc);
-	pass_free(sc->pass);
 	free(sc->worker);
 	free(sc->ev);
 	memset(sc, 0, sizeof(*sc));

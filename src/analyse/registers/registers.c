@@ -7,7 +7,7 @@
 
 #include "analyse/error_bar.h"
 #include "analyse/itab.h"
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 #include "base/arena.h"
 #include "base/estimate.h"
 #include "base/invariant.h"

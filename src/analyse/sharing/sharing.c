@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analyse/itab.h"
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 #include "analyse/sharing/sharing_int.h"
 #include "base/vec.h"
 #include "perfdata/memop.h"

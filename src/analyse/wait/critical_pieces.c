@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 #include "analyse/wait/critical_int.h"
 #include "base/bisect.h"
 #include "base/sort.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 #include "base/bisect.h"
 #include "base/sort.h"
 #include "base/vec.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 #include "analyse/wait/wait_int.h"
 #include "base/bisect.h"
 #include "base/invariant.h"

@@ -16,7 +16,8 @@ struct account_report {
 	const struct recording *r;
 	struct accounting x;
 	struct profile_opts po;
-	struct profile *profile;
+	const struct profile *profile;
+	struct profile *own_profile; /* the same, unless others share it */
 	struct view_source source;
 	struct result_shared own_flow;
 	const struct flow *flow; /* of branch records; NULL: none, or they do not add up */
@@ -39,7 +40,7 @@ static void end(void *own)
 	blocks_free(&rp->blocks);
 	result_shared_free(&rp->own_flow);
 	accounting_close(&rp->x);
-	profile_free(rp->profile);
+	profile_free(rp->own_profile);
 	free(rp);
 }
 
@@ -147,12 +148,12 @@ static int build(struct account_report *rp, const struct result_ask *ask, struct
 	struct account_source s;
 	const char *models;
 
-	rp->po.once = true;
 	if (accounting_open(&rp->x, rp->cli, rp->r->rec, err) ||
 	    recording_select(rp->r, rp->cli, &rp->po, err))
 		return -1;
+	rp->po.once = true;
 	rp->po.mux = rp->x.mux;
-	if (profile_build(&rp->profile, rp->r->rec, rp->r->spaces, &rp->po, err) ||
+	if (result_profile(&rp->profile, &rp->own_profile, ask, &rp->po, err) ||
 	    accounting_whole(&rp->x, rp->cli, rp->r->rec, rp->profile, err) ||
 	    add_branches(rp, ask, err))
 		return -1;

@@ -17,10 +17,12 @@
 
 /* What functions of a recording have in common: where its samples fell, and the account. */
 struct annotating {
-	struct profile *profile;
+	const struct profile *profile;
+	struct profile *own_profile; /* the same, unless others share it */
 	struct accounting x;
 	bool account;
 	size_t event;
+	struct annotate_targets all; /* functions of the event */
 	struct result_shared own_flow;
 	const struct flow *flow;     /* NULL: no branch records, or not asked for */
 	const struct memory *memory; /* NULL: the event does not tell of memory */
@@ -33,11 +35,12 @@ static void end_shared(void *own)
 {
 	struct annotating *s = own;
 
+	annotate_targets_free(&s->all);
 	blocks_free(&s->blocks);
 	result_shared_free(&s->own_flow);
 	memory_free(s->own_memory);
 	accounting_close(&s->x);
-	profile_free(s->profile);
+	profile_free(s->own_profile);
 	free(s);
 }
 
@@ -240,7 +243,7 @@ static int read_samples(struct annotating *s, const struct result_ask *ask, stru
 	    open_account(ask->cli, r, &s->x, &s->account, err))
 		return -1;
 	po.mux = s->account ? s->x.mux : NULL;
-	if (profile_build(&s->profile, r->rec, r->spaces, &po, err) ||
+	if (result_profile(&s->profile, &s->own_profile, ask, &po, err) ||
 	    (s->account && accounting_whole(&s->x, ask->cli, r->rec, s->profile, err)))
 		return -1;
 	if (s->account && !ask->cli->opt.event.n)
@@ -301,6 +304,7 @@ static int share(struct annotating **out, const struct result_ask *ask, struct e
 		end_shared(s);
 		return -1;
 	}
+	annotate_targets(&s->all, s->profile, s->event);
 	*ask->shared = (struct result_shared){ .own = s, .end = end_shared };
 	*out = s;
 	return 0;
@@ -357,8 +361,7 @@ int annotate_make(struct result *out, const struct result_ask *ask, struct err *
 	out->end = end;
 	v->source = view_source_of(ask->r->rec);
 	if (derived_note(ask->r->derived, &v->source, &ask->cli->arena, err) ||
-	    share(&s, ask, err) ||
-	    annotate_find(&found, s->profile, s->event, ask->said.function, err))
+	    share(&s, ask, err) || annotate_find(&found, &s->all, ask->said.function, err))
 		goto out;
 	if (found.v.n > 1) {
 		ret = list_choices(out, ask->cli, &found);

@@ -24,8 +24,9 @@ struct report {
 	const struct recording *r;
 	const struct show *show;
 	struct profile_opts po;
-	struct profile *profile;
-	bool programs, folded; /* what is shown is for programs; is folded stacks */
+	const struct profile *profile;
+	struct profile *own_profile; /* the same, unless others share it */
+	bool programs, folded;	     /* what is shown is for programs; is folded stacks */
 	struct view_opts vo;
 	struct view *view;
 	struct view_source source;
@@ -44,7 +45,7 @@ static void end(void *own)
 		memory_free(*m);
 	vec_free(&rp->memory);
 	vec_free(&rp->notes);
-	profile_free(rp->profile);
+	profile_free(rp->own_profile);
 	free(rp);
 }
 
@@ -98,7 +99,6 @@ static int choose_rows(struct report *rp, struct err *err)
 	if (keys_parse(&rp->po, &rp->by_event, sort, err))
 		return -1;
 	rp->po.chains = rp->vo.shape != VIEW_TABLE;
-	rp->po.once = true;
 	rp->po.chain_inline = rp->vo.shape != VIEW_TABLE;
 	for (size_t i = 0; rp->po.chains && i < rp->po.n_keys; i++) {
 		rp->po.chain_lines |= rp->po.key[i] == KEY_SRCLINE;
@@ -191,13 +191,14 @@ static int gather_notes(struct report *rp, struct err *err)
 	return ret ? err_nomem(err) : 0;
 }
 
-static int build(struct report *rp, struct err *err)
+static int build(struct report *rp, const struct result_ask *ask, struct err *err)
 {
 	if (choose_shape(rp, err) || choose_rows(rp, err) ||
 	    recording_select(rp->r, rp->cli, &rp->po, err))
 		return -1;
+	rp->po.once = true;
 	rp->po.late_names = !rp->programs; /* those are given all names */
-	if (profile_build(&rp->profile, rp->r->rec, rp->r->spaces, &rp->po, err))
+	if (result_profile(&rp->profile, &rp->own_profile, ask, &rp->po, err))
 		return -1;
 	rp->vo.side_by_side = fits_side_by_side(rp);
 	return gather_notes(rp, err);
@@ -252,8 +253,9 @@ int report_make(struct result *out, const struct result_ask *ask, struct err *er
 	rp->source = view_source_of(ask->r->rec);
 	rp->source.version = CYCLADE_VERSION;
 	rp->source.input = ask->said.input;
-	if (derived_note(ask->r->derived, &rp->source, &ask->cli->arena, err) || build(rp, err) ||
-	    view_build(&rp->view, rp->profile, &rp->source, &rp->vo, err) || add_latencies(rp, err))
+	if (derived_note(ask->r->derived, &rp->source, &ask->cli->arena, err) ||
+	    build(rp, ask, err) || view_build(&rp->view, rp->profile, &rp->source, &rp->vo, err) ||
+	    add_latencies(rp, err))
 		return -1;
 	document_open(&out->d, &rows_document, rp->view);
 	rows_put(&out->d, rp->view);

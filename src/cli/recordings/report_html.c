@@ -41,7 +41,7 @@ static bool is_still(enum result_id id)
 struct writing {
 	struct cli *cli;
 	struct results *all;
-	struct cube *cube;
+	const struct cube *cube;
 	struct document cube_document;
 	struct wall_cube *wall;
 	struct document wall_document;
@@ -101,15 +101,14 @@ static int get_cube(struct writing *w, struct err *err)
 {
 	const struct recording *r = results_recording(w->all);
 	const char *said = w->cli->opt.event.n ? w->cli->opt.event.v[0] : NULL;
-	struct profile_opts po = { .max_stack = (uint32_t)w->cli->opt.max_stack };
 	size_t n, event = recording_event(r, said, NULL);
 
-	if (event == SIZE_MAX)
+	if (result_bases_walk(results_bases(w->all), w->cli, r, event, err))
+		return -1;
+	w->cube = results_bases(w->all)->cube;
+	if (!w->cube)
 		return 0;
 	w->event = pd_events(r->rec, &n)[event].name;
-	if (recording_select(r, w->cli, &po, err) ||
-	    cube_build(&w->cube, r->rec, r->spaces, &po, event, err))
-		return -1;
 	document_open(&w->cube_document, &cube_document, NULL);
 	cube_put(&w->cube_document, w->cube, w->event,
 		 event_cost_unit(event_cost(r->rec, &pd_events(r->rec, &n)[event])));
@@ -324,7 +323,6 @@ int report_html(struct cli *cli, const char *input, const char *file)
 		block_graph_free(f->graph);
 	document_close(&w.cube_document);
 	vec_free(&w.function);
-	cube_free(w.cube);
 	document_close(&w.wall_document);
 	wall_cube_close(w.wall);
 	results_close(w.all);

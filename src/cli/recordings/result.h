@@ -15,6 +15,7 @@
 #ifndef CYCLADE_CLI_RESULT_H
 #define CYCLADE_CLI_RESULT_H
 
+#include "base/vec.h"
 #include "cli/cli.h"
 #include "cli/recording.h"
 #include "show/document.h"
@@ -25,11 +26,15 @@ struct result_shared {
 	void (*end)(void *own);
 };
 
-/* What results of several kinds rest on, all of one selection: made by the first of them. */
+/* What results of several kinds rest on, all of one selection: made by the first of them, or for
+ * all of them in one walk (result_bases_walk). */
 struct result_bases {
 	struct result_shared memory; /* what mem built (memory.h) */
 	struct result_shared flow, wait;
+	VEC(struct profile *) profile;
+	struct cube *cube;
 };
+void result_bases_free(struct result_bases *b);
 
 struct result_ask {
 	struct cli *cli; /* the options; what documents point to may be in its arena */
@@ -73,6 +78,11 @@ extern const struct result_kind result_kinds[RESULT_COUNT];
 #include "cli/recordings/results.def"
 #undef RESULT
 
+/* Walks over the samples once for what most results of the recording rest on, and for the cube of
+ * that event (SIZE_MAX: none). What cannot be made is left to who asks for it. */
+int result_bases_walk(struct result_bases *b, struct cli *cli, const struct recording *r,
+		      size_t cube_event, struct err *err) MUST_USE;
+
 /* Safe on what is empty or failed. */
 void result_free(struct result *x);
 void result_shared_free(struct result_shared *s);
@@ -83,6 +93,10 @@ struct wait;
  * outlive the result; where it is the only one they are its `own`, which it frees. */
 int result_flow(const struct flow **out, const struct result_ask *ask, struct result_shared *own,
 		struct err *err) MUST_USE;
+/* Samples by keys. `own` gets it if this is the only result; else NULL. */
+struct profile;
+int result_profile(const struct profile **out, struct profile **own, const struct result_ask *ask,
+		   const struct profile_opts *po, struct err *err) MUST_USE;
 int result_wait(const struct wait **out, const struct result_ask *ask, struct result_shared *own,
 		struct err *err) MUST_USE;
 

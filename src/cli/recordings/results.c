@@ -214,9 +214,7 @@ void results_close(struct results *all)
 		result_shared_free(&all->shared[i]);
 		arena_free(&all->of[i].arena);
 	}
-	result_shared_free(&all->bases.memory);
-	result_shared_free(&all->bases.flow);
-	result_shared_free(&all->bases.wait);
+	result_bases_free(&all->bases);
 	recording_close(&all->r);
 	free(all);
 }

@@ -35,8 +35,7 @@ static int by_weight(const void *a, const void *b)
 	return by_symbol(a, b);
 }
 
-/* Every function with samples of the event, once. */
-static void all_targets(struct annotate_targets *out, const struct profile *p, size_t event)
+void annotate_targets(struct annotate_targets *out, const struct profile *p, size_t event)
 {
 	const struct strtab *str = profile_strings(p);
 	size_t n, kept = 0;
@@ -82,22 +81,14 @@ static int not_found(const struct annotate_targets *all, const char *name, struc
 	return -1;
 }
 
-int annotate_find(struct annotate_targets *out, const struct profile *p, size_t event,
+int annotate_find(struct annotate_targets *out, const struct annotate_targets *all,
 		  const char *name, struct err *err)
 {
-	struct annotate_targets all = { VEC_INIT };
-	int rc = -1;
-
-	all_targets(&all, p, event);
-	for (enum symbol_way way = 0; way < SYMBOL_WAYS && !out->v.n && *name; way++) {
-		vec_each (&all.v, struct annotate_target *, t) {
+	for (enum symbol_way way = 0; way < SYMBOL_WAYS && !out->v.n && *name; way++)
+		vec_each (&all->v, const struct annotate_target *, t)
 			if (symbol_means(t->symbol, t->dso, name, way))
 				vec_xpush(&out->v, *t);
-		}
-	}
-	rc = out->v.n ? 0 : not_found(&all, name, err);
-	annotate_targets_free(&all);
-	return rc;
+	return out->v.n ? 0 : not_found(all, name, err);
 }
 
 void annotate_targets_free(struct annotate_targets *t)

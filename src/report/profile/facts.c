@@ -48,6 +48,12 @@ void fact_title(struct buf *b, const struct view *v, const struct view_table *t,
 		buf_puts(b, ", time span not recorded");
 }
 
+/* NULL: a view of rows; its profile may have chains for other views. */
+static const struct profile_chains *shown_chains(const struct view *v)
+{
+	return v->opts.shape == VIEW_TABLE ? NULL : profile_chains(v->profile);
+}
+
 /* Period of the samples whose outermost caller lies in no mapping: what a chain by frame pointers
  * meets in code that has none. */
 static uint64_t lost_callers(const struct profile_chains *c, uint32_t event)
@@ -181,7 +187,7 @@ static size_t branch_facts(struct fact *out, const struct profile_sum *s)
 size_t facts_of_event(const struct view *v, const struct view_table *t, size_t event,
 		      struct fact *out)
 {
-	const struct profile_chains *chains = profile_chains(v->profile);
+	const struct profile_chains *chains = shown_chains(v);
 	const struct profile_sum *s = t->sum[event];
 	char a[NUM_MAX], b[NUM_MAX];
 	uint64_t all = s->selected.period;
@@ -220,7 +226,7 @@ size_t facts_of_chains(const struct view *v, struct fact *out)
 {
 	size_t n = 0;
 
-	if (profile_chains(v->profile))
-		chains_cut(out, &n, profile_chains(v->profile));
+	if (shown_chains(v))
+		chains_cut(out, &n, shown_chains(v));
 	return n;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 #include "base/err.h"
 #include "made.h"
 

@@ -40,8 +40,8 @@
  * Costs: some 5 ns a sample. A thread is looked up if a sample's thread differs from the one
  * before, in a small table; some 200 ns if it is not there. See symbol/place.h for places.
  */
-#ifndef CYCLADE_ANALYSE_PASS_PASS_H
-#define CYCLADE_ANALYSE_PASS_PASS_H
+#ifndef CYCLADE_ANALYSE_PASS_H
+#define CYCLADE_ANALYSE_PASS_H
 
 #include "analyse/selection.h"
 #include "base/err.h"
