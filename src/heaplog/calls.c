@@ -265,32 +265,19 @@ static void *long_pointer(long v)
 	return p;
 }
 
-static void *call_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset)
-{
-	return long_pointer(syscall(SYS_mmap, at, n, prot, flags, fd, offset));
-}
-
-EXPORT void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset)
-{
-	void *p;
-
-	if (!real_find())
-		return call_mmap(at, n, prot, flags, fd, offset);
-	p = real.mmap(at, n, prot, flags, fd, offset);
-	log_map(p, n, flags, fd, CALLER);
-	return p;
-}
-
-EXPORT void *mmap64(void *at, size_t n, int prot, int flags, int fd, off_t offset)
-{
-	void *p;
-
-	if (!real_find())
-		return call_mmap(at, n, prot, flags, fd, offset);
-	p = real.mmap(at, n, prot, flags, fd, offset);
-	log_map(p, n, flags, fd, CALLER);
-	return p;
-}
+#define MMAP(name)                                                                              \
+	EXPORT void *name(void *at, size_t n, int prot, int flags, int fd, off_t offset)        \
+	{                                                                                       \
+		void *p;                                                                        \
+                                                                                                \
+		if (!real_find())                                                               \
+			return long_pointer(syscall(SYS_mmap, at, n, prot, flags, fd, offset)); \
+		p = real.mmap(at, n, prot, flags, fd, offset);                                  \
+		log_map(p, n, flags, fd, CALLER);                                               \
+		return p;                                                                       \
+	}
+MMAP(mmap)
+MMAP(mmap64)
 
 EXPORT int munmap(void *at, size_t n)
 {

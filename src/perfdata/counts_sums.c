@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/invariant.h"
 #include "perfdata/counts_file_int.h"
 
@@ -116,22 +117,6 @@ static size_t sum_group(struct counts_sums *out, const struct counts_file *f, co
 	return i;
 }
 
-/* The first of the file's cells that is not before that time. */
-static size_t first_cell(const struct counts_file *f, uint32_t time)
-{
-	size_t low = 0;
-
-	for (size_t high = f->n_cells; low < high;) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->cell[middle].time < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static int sum_events(struct counts_sums *out, struct arena *a, const struct counts_file *f,
 		      const struct counts_span *s, struct err *err)
 {
@@ -141,11 +126,11 @@ static int sum_events(struct counts_sums *out, struct arena *a, const struct cou
 	size_t first, end, n = 0, at = 0;
 
 	span_limits(f, s, &from, &to);
-	first = first_cell(f, from);
-	end = first_cell(f, to);
+	bisect(first, f->n_cells, i, f->cell[i].time >= from);
+	bisect(end, f->n_cells, i, f->cell[i].time >= to);
 	if (first == end && from == 1 && !s->from) { /* intervals are of figures alone */
 		first = 0;
-		end = first_cell(f, 1);
+		bisect(end, f->n_cells, i, f->cell[i].time >= 1);
 	}
 	row = arena_alloc(a, (end - first + 1) * sizeof(*row));
 	ev = arena_alloc(a, (end - first + 1) * sizeof(*ev));
@@ -210,22 +195,6 @@ static void add_figure(struct counted_figure *to, const struct said *x, size_t n
 	to->pieces = (uint32_t)used;
 }
 
-/* The first of the file's figures that is not before that time. */
-static size_t first_figure(const struct counts_file *f, uint32_t time)
-{
-	size_t low = 0;
-
-	for (size_t high = f->n_figures; low < high;) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->figure[middle].time < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static int mean_figures(struct counts_sums *out, struct arena *a, const struct counts_file *f,
 			const struct counts_span *s, struct err *err)
 {
@@ -235,8 +204,9 @@ static int mean_figures(struct counts_sums *out, struct arena *a, const struct c
 	size_t first, end, n = 0, made = 0;
 
 	span_limits(f, s, &from, &to);
-	first = first_figure(f, !s->from && !s->to ? 0 : from);
-	end = first_figure(f, to);
+	from = !s->from && !s->to ? 0 : from;
+	bisect(first, f->n_figures, i, f->figure[i].time >= from);
+	bisect(end, f->n_figures, i, f->figure[i].time >= to);
 	x = arena_alloc(a, (end - first + 1) * sizeof(*x));
 	to_put = arena_alloc(a, (end - first + 1) * sizeof(*to_put));
 	if (!x || !to_put)

@@ -14,7 +14,6 @@
 
 #include "base/file_in.h"
 #include "base/invariant.h"
-#include "base/nomem.h"
 #include "base/vec.h"
 
 static bool is_sys_blank(char c)
@@ -22,137 +21,89 @@ static bool is_sys_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-struct sys_path {
-	char whole[PATH_MAX];
-	size_t root; /* bytes of it that are the root, the slash behind it included */
-};
-
-__attribute__((format(printf, 3, 0))) static bool path_of(struct sys_path *out, const char *root,
-							  const char *fmt, va_list ap)
+/* A captured tree stands for itself: a link in it that leads out of it leads nowhere. */
+PRINTF_(3, 0)
+static int open_sys(const char *root, int flags, const char *fmt, va_list ap)
 {
-	int at = snprintf(out->whole, PATH_MAX, "%s/", root);
-	int len;
+	char path[PATH_MAX];
+	int at = snprintf(path, sizeof(path), "%s/", root), len = -1;
 
-	if (at < 0 || at >= PATH_MAX)
-		return false;
-	out->root = (size_t)at;
-	len = vsnprintf(out->whole + at, PATH_MAX - (size_t)at, fmt, ap);
-	return len >= 0 && len < PATH_MAX - at;
+	if (at > 0 && at < PATH_MAX)
+		len = vsnprintf(path + at, sizeof(path) - (size_t)at, fmt, ap);
+	if (len < 0 || len >= PATH_MAX - at) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return *root ? file_in_below(root, path + at, flags) : file_in_below(NULL, path, flags);
 }
 
-/* A captured tree speaks for itself alone: a link in it that leads out of it leads nowhere. */
-static int open_path(const struct sys_path *p, const char *root, int flags)
-{
-	return *root ? file_in_below(root, p->whole + p->root, flags)
-		     : file_in_below(NULL, p->whole, flags);
-}
-
-static ssize_t read_sys_head(char *out, size_t size, const struct sys_path *p, const char *root)
+PRINTF_(4, 0)
+static ssize_t read_sys(char *out, size_t size, const char *root, const char *fmt, va_list ap)
 {
 	struct stat st;
-	ssize_t got;
-	size_t len;
-	int fd = open_path(p, root, O_RDONLY | O_NONBLOCK | O_NOCTTY), saved;
+	ssize_t got = -1;
+	int fd = open_sys(root, O_RDONLY | O_NONBLOCK | O_NOCTTY, fmt, ap), saved;
 
 	out[0] = 0;
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		(void)close(fd);
-		errno = EINVAL;
-		return -1;
-	}
-	got = fd_read_full(fd, out, size - 1);
+	errno = EINVAL;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		got = fd_read_full(fd, out, size - 1);
 	saved = errno;
 	(void)close(fd);
-	if (got < 0) {
-		out[0] = 0;
-		errno = saved;
+	errno = saved;
+	out[got > 0 ? got : 0] = 0;
+	if (got < 0)
 		return -1;
-	}
-	len = (size_t)got;
-	while (len && is_sys_blank(out[len - 1]))
-		len--;
-	out[len] = 0;
+	while (got && is_sys_blank(out[got - 1]))
+		out[--got] = 0;
 	return (ssize_t)strlen(out);
 }
 
 ssize_t sys_read(char *out, size_t size, const char *root, const char *fmt, ...)
 {
-	struct sys_path path;
+	ssize_t len;
 	va_list ap;
-	bool fits;
 
-	out[0] = 0;
 	va_start(ap, fmt);
-	fits = path_of(&path, root, fmt, ap);
+	len = read_sys(out, size, root, fmt, ap);
 	va_end(ap);
-	if (!fits) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	return read_sys_head(out, size, &path, root);
+	return len;
 }
 
 char *sys_text(struct arena *a, const char *root, const char *fmt, ...)
 {
-	struct sys_path path;
-	char small[4096];
-	char *big = NULL, *out = NULL;
+	char text[SYS_TEXT_MAX];
 	ssize_t len;
 	va_list ap;
-	bool fits;
 
 	va_start(ap, fmt);
-	fits = path_of(&path, root, fmt, ap);
+	len = read_sys(text, sizeof(text), root, fmt, ap);
 	va_end(ap);
-	if (!fits)
-		return NULL;
-	len = read_sys_head(small, sizeof(small), &path, root);
-	if (len > 0 && (size_t)len < sizeof(small) - 1)
-		return arena_strndup(a, small, (size_t)len);
-	if (len <= 0)
-		return NULL;
-	big = malloc(SYS_TEXT_MAX);
-	if (!big) {
-		nomem_note();
-		return NULL;
-	}
-	len = read_sys_head(big, SYS_TEXT_MAX, &path, root);
-	if (len > 0)
-		out = arena_strndup(a, big, (size_t)len);
-	free(big);
-	return out;
+	return len > 0 ? arena_strndup(a, text, (size_t)len) : NULL;
 }
 
 bool sys_number(int64_t *out, const char *root, const char *fmt, ...)
 {
-	struct sys_path path;
 	char text[64];
 	ssize_t len;
 	va_list ap;
-	bool fits;
 
 	va_start(ap, fmt);
-	fits = path_of(&path, root, fmt, ap);
+	len = read_sys(text, sizeof(text), root, fmt, ap);
 	va_end(ap);
-	if (!fits)
-		return false;
-	len = read_sys_head(text, sizeof(text), &path, root);
 	return len > 0 && text_number(out, text, (size_t)len);
 }
 
 bool sys_exists(const char *root, const char *fmt, ...)
 {
-	struct sys_path path;
 	va_list ap;
-	bool fits;
 	int fd;
 
 	va_start(ap, fmt);
-	fits = path_of(&path, root, fmt, ap);
+	fd = open_sys(root, O_PATH, fmt, ap);
 	va_end(ap);
-	fd = fits ? open_path(&path, root, O_PATH) : -1;
 	if (fd >= 0)
 		(void)close(fd);
 	return fd >= 0;
@@ -176,20 +127,17 @@ bool sys_names(struct arena *a, const char *const **out, size_t *n, const char *
 	       const char *fmt, ...)
 {
 	VEC(const char *) names = VEC_INIT;
-	struct sys_path path;
 	struct dirent *d;
 	DIR *dir;
-	bool ok = false;
+	bool ok = true;
 	va_list ap;
 	int fd;
 
 	*out = NULL;
 	*n = 0;
 	va_start(ap, fmt);
-	ok = path_of(&path, root, fmt, ap);
+	fd = open_sys(root, O_RDONLY | O_DIRECTORY, fmt, ap);
 	va_end(ap);
-	fd = ok ? open_path(&path, root, O_RDONLY | O_DIRECTORY) : -1;
-	ok = false;
 	if (fd < 0)
 		return false;
 	dir = fdopendir(fd);
@@ -197,26 +145,18 @@ bool sys_names(struct arena *a, const char *const **out, size_t *n, const char *
 		(void)close(fd);
 		return false;
 	}
-	while (names.n < SYS_NAMES_MAX && (d = readdir(dir))) {
-		const char *name;
+	while (ok && names.n < SYS_NAMES_MAX && (d = readdir(dir)))
+		if (d->d_name[0] != '.') {
+			const char *name = arena_strdup(a, d->d_name);
 
-		if (d->d_name[0] == '.')
-			continue;
-		name = arena_strdup(a, d->d_name);
-		if (!name || vec_push(&names, name))
-			goto out;
-	}
+			ok = name && !vec_push(&names, name);
+		}
 	vec_sort(&names, names_by_text);
 	assert(pairs_hold(names.n, i, names_by_text(&names.v[i], &names.v[i + 1]) < 0));
-	*n = names.n;
-	if (names.n)
+	if (ok && names.n)
 		*out = arena_memdup(a, names.v, names.n * sizeof(*names.v));
-	if (names.n && !*out)
-		goto out;
-	ok = true;
-out:
-	if (!ok)
-		*n = 0;
+	ok = ok && (*out || !names.n);
+	*n = ok ? names.n : 0;
 	vec_free(&names);
 	(void)closedir(dir);
 	return ok;
