@@ -34,7 +34,7 @@ char *arena_strdup(struct arena *a, const char *s) MUST_USE;
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_(2, 3) MUST_USE;
 /* Frees every block; the arena is ready for use again. */
 void arena_free(struct arena *a);
-/* As that, but keeps the newest block: for what is filled again and again. */
+/* As that, but keeps the newest block: if it is filled again and again. */
 void arena_reset(struct arena *a);
 
 #endif

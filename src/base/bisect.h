@@ -7,8 +7,8 @@
  *	bisect(at, k->n, i, k->sym[i].addr > addr);
  *	return at ? &k->sym[at - 1] : NULL;		the last that begins at or before `addr`
  *
- * Sets `at` to the first `i` of [0, n) for which `beyond` is true, to n where it is of none. What
- * is behind such an i must be beyond as well. `beyond` is evaluated some log2(n) times, `n` once.
+ * Sets `at` to the first `i` of [0, n) for which `beyond` is true, to n if it is of none. All
+ * behind such an i must be beyond, too. `beyond` is evaluated some log2(n) times, `n` once.
  */
 #ifndef CYCLADE_BASE_BISECT_H
 #define CYCLADE_BASE_BISECT_H

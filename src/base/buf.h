@@ -5,10 +5,10 @@
  * Failure is sticky: when memory runs out the buffer keeps what it has and `failed` is set, so that
  * a long run of puts needs one test at its end. Always NUL-ended once something was put.
  *
- * A text that may be larger than memory leaves by the way: who writes it calls buf_spill() between
- * rows, where what was put is not looked at again. Only a buffer with a drain spills; others grow.
- * A drain that fails sets `failed` and `refused` (why is the drain's to keep), and a loop over many
- * rows ends by that.
+ * A text that may be larger than memory leaves by the way: its writer calls buf_spill() between
+ * rows, when the rows before are not looked at again. Only a buffer with a drain spills; others
+ * grow. A drain that fails sets `failed` and `refused` (why is the drain's to keep), and a loop
+ * over many rows ends by that.
  */
 #ifndef CYCLADE_BASE_BUF_H
 #define CYCLADE_BASE_BUF_H
@@ -60,7 +60,7 @@ void buf_end_line(struct buf *b); /* the same, and puts a newline */
 void buf_reset(struct buf *b);	  /* empty, memory kept */
 void buf_spill(struct buf *b);	  /* to the drain, if there is one and enough to be worth it */
 void buf_free(struct buf *b);
-/* 0; -1 where the text is incomplete: memory ran out, or (ERR_IO) the drain failed. */
+/* 0; -1 if the text is incomplete: memory ran out, or (ERR_IO) the drain failed. */
 int buf_error(const struct buf *b, struct err *err);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* One number of a list; -1 where none stands or it is too large for a CPU. */
+/* One number of a list; -1 if none stands or it is too large for a CPU. */
 static int64_t cpu_list_number(const char **p, const char *end)
 {
 	const char *s = *p;
@@ -26,7 +26,7 @@ int cpu_list_parse(struct arena *a, const char *s, size_t len, const uint32_t **
 	const char *end = s + len;
 	uint32_t *list;
 	size_t count = 0, words = 0; /* words: of the set that are used */
-	int64_t work = 0; /* ranges that say the same again and again must not cost time */
+	int64_t work = 0;	     /* a range that is repeated must not cost time */
 
 	*out = NULL;
 	*n = 0;
@@ -42,7 +42,7 @@ int cpu_list_parse(struct arena *a, const char *s, size_t len, const uint32_t **
 		work += to - from;
 		if (work > 4 * (int64_t)CPU_LIST_MAX)
 			return -1;
-		/* the set is large: only what is used of it is touched */
+		/* the set is large: only the used part is touched */
 		for (; words <= (size_t)to / 64; words++)
 			set[words] = 0;
 		for (int64_t i = from; i <= to; i++)

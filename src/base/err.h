@@ -18,8 +18,8 @@
 enum err_code {
 	ERR_NONE = 0,
 	ERR_USAGE,	 /* the user asked for something that makes no sense */
-	ERR_IO,		 /* a system call on a file or pipe failed; sys_errno says how */
-	ERR_FORMAT,	 /* bytes from outside are not what they claim to be */
+	ERR_IO,		 /* a system call on a file or pipe failed: sys_errno */
+	ERR_FORMAT,	 /* bytes from outside are not of the form they claim */
 	ERR_NOMEM,	 /* out of memory */
 	ERR_PERM,	 /* the kernel refuses; hint names the knob */
 	ERR_UNSUPPORTED, /* understood, but this machine or this build cannot */
@@ -30,7 +30,7 @@ enum err_code {
 
 struct err {
 	enum err_code code;
-	int sys_errno;	/* 0 where no system call failed */
+	int sys_errno;	/* 0 if no system call failed */
 	char what[512]; /* one line, no full stop, no newline: "x.data: offset 104: ..." */
 	char hint[512]; /* one line, or a text and a caret below it; may be empty */
 };
@@ -56,7 +56,7 @@ int err_nomem(struct err *err);
 /* Set the hint of a filled error that has none yet. Always returns -1. */
 int err_hint(struct err *err, const char *fmt, ...) PRINTF_(2, 3);
 
-/* Put "prefix: " before what an error already says (for instance a file's name). Returns -1. */
+/* Put "prefix: " before the error's text (for instance a file's name). Returns -1. */
 int err_prefix(struct err *err, const char *fmt, ...) PRINTF_(2, 3);
 
 void err_clear(struct err *err);

@@ -3,8 +3,8 @@
  * estimate - a figure with the error bar that is shown with it.
  *
  * `half` is half the width of the 95 % interval, in the figure's own unit. An estimate without a
- * value, or with a value but without an error bar, has the reason in `why`. What was not measured
- * is NAN, never 0.
+ * value, or with a value but without an error bar, has the reason in `why`. A figure that was not
+ * measured is NAN, never 0.
  */
 #ifndef CYCLADE_BASE_ESTIMATE_H
 #define CYCLADE_BASE_ESTIMATE_H
@@ -28,8 +28,7 @@ double t95(size_t freedom);
 /* Half width at 95 %, in standard errors, of the mean or sum of n draws of something that is never
  * below 0 and may be skewed, as latencies are; `relative`: the standard error by the mean. Wider
  * than Student's: of lognormal draws (sigma 1, 1.5) Student's holds 85 and 73 % of 13, this 96 and
- * 92 %. Fewer than SKEWED_FEWEST give none (NAN). What is so rare that no draw has it is in no
- * bar. */
+ * 92 %. Fewer than SKEWED_FEWEST give none (NAN). Values too rare for any draw are in no bar. */
 #define SKEWED_FEWEST 13
 double skewed95(uint64_t n, double relative);
 /* Of n draws their sum and the sum of their squares: the variance of one (n: 2 or more), and the

@@ -82,8 +82,8 @@ static char *go_into(char out[PATH_MAX], const char *name, size_t len)
 }
 
 /* Where `path` leads to below the directory `top`, as "/a/b" without links; absolute links begin at
- * `top`, and ".." ends there. What is not there is no error yet. `whole`: the last name, too, may
- * be a link. */
+ * `top`, and ".." ends there. If it is not there, that is no error yet. `whole`: the last name,
+ * too, may be a link. */
 static int without_links(int top, const char *path, bool whole, char out[PATH_MAX])
 {
 	char rest[2 * PATH_MAX], link[PATH_MAX], *at = rest, *name;
@@ -128,9 +128,9 @@ static int without_links(int top, const char *path, bool whole, char out[PATH_MA
 	return 0;
 }
 
-/* Where the kernel has no openat2 (before 5.6, some sandboxes): what the links on the way lead to
- * is looked up beforehand, and then no link is followed. With O_NOFOLLOW the last name is left as
- * it is. */
+/* If the kernel has no openat2 (before 5.6, some sandboxes): the targets of links on the way are
+ * looked up beforehand, and then no link is followed. With O_NOFOLLOW the last name is left as it
+ * is. */
 static int open_unsure(int top, const char *path, int flags)
 {
 	char out[PATH_MAX], *name, *slash;
@@ -156,7 +156,7 @@ static int open_unsure(int top, const char *path, int flags)
 	return next;
 }
 
-/* A sandbox keeps us from what a running program is made of: somebody beside us is asked then. */
+/* A sandbox keeps us from the files of a running program: somebody beside us is asked then. */
 static int open_lent(const char *path, int fd)
 {
 	return fd < 0 && (errno == EACCES || errno == EPERM) ? lender_open(path) : fd;
@@ -203,8 +203,8 @@ static int open_name(const char *root, const char *path, unsigned how, int flags
 			  how & FILE_IN_PROC ? 0 : RESOLVE_NO_MAGICLINKS);
 }
 
-/* The file behind `at`, for reading; non-blocking: its owner may hold a lease on it. Where /proc is
- * not mounted, what has the name now, if it is still that file. */
+/* The file behind `at`, for reading; non-blocking: its owner may hold a lease on it. If /proc is
+ * not mounted, the file of that name, if it is the same. */
 static int open_same(int at, const char *root, const char *path, unsigned how,
 		     const struct stat *st)
 {
@@ -303,7 +303,7 @@ bool file_in_fault(void *address)
 		if (!p || at < p || at - p >= w->len)
 			continue;
 		at -= at % w->page;
-		/* up to the end, so that what is read behind it cannot come back */
+		/* up to the end, so that bytes behind it cannot come back */
 		zeros = mmap((void *)at, p + w->len - at, PROT_READ | PROT_WRITE, // NOLINT
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 		atomic_store(&w->cut, true);
@@ -652,7 +652,8 @@ static bool real_place(int fd, const char *root, const char *path, char top[PATH
 	       path_is_below(whole, top);
 }
 
-/* From one directory into the next, so that what was judged is what is passed. */
+/* From one directory into the next, so that the directory that was judged is the one that is
+ * passed. */
 static bool way_passed_by(int fd, const char *root, const char *path, const struct stat *st,
 			  uid_t user)
 {

@@ -2,7 +2,7 @@
 /*
  * file_in - the door in: every file that somebody else may have written is opened here.
  *
- *	fd = file_in_open(root, path, how, &st, &err)	once; `st` is the fstat() of what is opened
+ *	fd = file_in_open(root, path, how, &st, &err)	once; `st` is its fstat()
  *	... judge `st`: owner, mode, size ...
  *	file_in_map(&m, fd, &st, name, &err)		or file_in_slurp(): takes over fd
  *	file_map_close(&m)
@@ -16,8 +16,8 @@
  * - Bytes that only root or this user can write are mapped. If the file is cut short meanwhile, the
  *   rest of the mapping reads as zeros and file_map_cut() returns true: a signal handler for SIGBUS
  *   calls file_in_fault(). All other files are read, so that their owners cannot change them later.
- * - What is read so is charged to one budget of the process (file_in_charge): a quarter of the
- *   memory. What exceeds it fails with ERR_LIMIT; file_map_close() and buf_free() give it back.
+ * - Bytes that are read are charged to one budget of the process (file_in_charge): a quarter of the
+ *   memory. More fails with ERR_LIMIT; file_map_close() and buf_free() give it back.
  *   Like the flag of nomem, the budget and the list of mappings are of the process, not of a
  *   caller.
  *
@@ -43,13 +43,13 @@ enum {
 	FILE_IN_STATE = 4, /* a file that may be written again: all others are inputs (file_keep) */
 };
 
-/* What is at `path`, whatever it is, below `root` if that is not NULL, with open(2)'s flags, none
- * of which opens a device or waits (O_PATH, O_DIRECTORY, O_NONBLOCK): for trees of which the caller
- * knows that they are /sys, /proc or a copy. -1: errno. */
+/* Opens `path`, of any type, below `root` if that is not NULL, with open(2)'s flags, none of which
+ * opens a device or waits (O_PATH, O_DIRECTORY, O_NONBLOCK): for trees of which the caller knows
+ * that they are /sys, /proc or a copy. -1: errno. */
 int file_in_below(const char *root, const char *path, int flags) MUST_USE;
 
 /* A descriptor for reading the regular file at `path`, below `root` if that is not NULL; the caller
- * closes it. -1: err says why; `st` is what is there even so, or st_mode is 0. */
+ * closes it. -1: err says why; `st` is filled even so, or st_mode is 0. */
 int file_in_open(const char *root, const char *path, unsigned how, struct stat *st,
 		 struct err *err) MUST_USE;
 
@@ -61,8 +61,8 @@ struct file_map {
 	struct file_copy *copy; /* of bytes that were read: one file has one, by device and inode */
 };
 
-/* These take over `fd`, and close it. `name` is for messages. `copy`: read even what root or this
- * user wrote, since somebody else has that number in his container. */
+/* These take over `fd`, and close it. `name` is for messages. `copy`: read even files of root or
+ * this user, since somebody else has that number in his container. */
 int file_in_map(struct file_map *m, int fd, const struct stat *st, bool copy, const char *name,
 		struct err *err) MUST_USE;
 /* As file_slurp(). */
@@ -78,18 +78,18 @@ int file_map_own(struct file_map *own, const struct file_map *m) MUST_USE;
 /* Whether the file became shorter than its mapping while that was read. */
 bool file_map_cut(const struct file_map *m);
 
-/* Reads a file to its end whatever stat says of its size (so /proc and /sys work), up to `limit`
- * bytes; more is ERR_LIMIT. The text is NUL-ended. Only regular files, as above. */
+/* Reads a file to its end whatever its size by stat (so /proc and /sys work), up to `limit` bytes;
+ * more is ERR_LIMIT. The text is NUL-ended. Only regular files, as above. */
 int file_slurp(struct buf *out, const char *path, size_t limit, struct err *err) MUST_USE;
 /* Up to `len` bytes, fewer at the end of the file; -1 and errno. */
 ssize_t fd_read_full(int fd, void *p, size_t len) MUST_USE;
 int fd_slurp(struct buf *out, int fd, size_t limit, const char *name, struct err *err) MUST_USE;
 
-/* The first bytes of a regular file, to find out what it is: how many were read, up to `len`; 0
- * where there is no such file. */
+/* The first bytes of a regular file, to recognize its format: how many were read, up to `len`; 0
+ * if there is no such file. */
 size_t file_in_head(const char *path, void *p, size_t len);
 
-/* Whether there is something under that name, and what: to understand a word, or to choose a place.
+/* Whether something has that name, and of which type: to understand a word, or to choose a place.
  * It may be something else by the time it is opened, so whoever opens it judges again. `st` may be
  * NULL. */
 bool file_look(const char *path, struct stat *st);
@@ -104,19 +104,20 @@ bool file_written_by(const struct stat *st, uid_t other);
 /* Whether a user with that number, in no groups but those of that number, can read the file. */
 bool file_read_by(const struct stat *st, uid_t user);
 
-/* Whether what is in an open file, found at `path` below `root`, may be shown to others because a
- * program of `user` names it: he can read it and pass all directories on the way (those of `root`
- * itself aside), or it is the person's own, who is not root (who reads on behalf of all). */
+/* Whether the contents of an open file, found at `path` below `root`, may be shown to others
+ * because a program of `user` names it: he can read it and pass all directories on the way (those
+ * of `root` itself aside), or it is the person's own, who is not root (who reads on behalf of all).
+ */
 bool file_shown_for(int fd, const char *root, const char *path, const struct stat *st, uid_t user);
 
-/* Takes memory for the bytes of others from the budget; false: there is not that much left. What
- * was taken is given back with file_in_release(). */
+/* Takes memory for the bytes of others from the budget; false: there is not that much left. It is
+ * given back with file_in_release(). */
 bool file_in_charge(size_t bytes) MUST_USE;
 void file_in_release(size_t bytes);
 void file_in_limit(size_t bytes); /* another budget: tests, options */
 
-/* For a handler of SIGBUS: replaces what was cut off behind `address`; false: that is in no mapping
- * of ours. Safe in signal handlers. */
+/* For a handler of SIGBUS: replaces the bytes cut off behind `address`; false: that is in no
+ * mapping of ours. Safe in signal handlers. */
 bool file_in_fault(void *address);
 
 #endif

@@ -23,12 +23,12 @@ struct kept_file {
 	ino_t ino;
 };
 
-/* What the process reads is a fact of the process: whoever opens an output need not know who
+/* Which files the process reads is a fact of the process: whoever opens an output need not know who
  * opened the inputs. */
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static VEC(struct kept_file) kept;
 static bool kept_failed;	/* one could not be remembered: nothing may be replaced */
-static mode_t kept_mode = 0777; /* what all recordings allow */
+static mode_t kept_mode = 0777; /* the permissions that all recordings allow */
 
 static bool kept_has(const struct stat *st)
 {
@@ -185,7 +185,7 @@ void file_new_remove_temps(void)
 }
 
 /* Makes a file called "PATH.xxxxxx", trying names until one is free, as mkostemp() does. Returns
- * what make() returned last. */
+ * the last result of make(). */
 static int with_temp(struct file_new *f, int (*make)(const struct file_new *f, mode_t mode),
 		     mode_t mode)
 {
@@ -229,7 +229,7 @@ static int link_temp(const struct file_new *f, mode_t mode)
 	return linkat(AT_FDCWD, fd, AT_FDCWD, f->temp, AT_SYMLINK_FOLLOW);
 }
 
-/* A file without a name in the directory of f->path; -1 where it could not be given one later. */
+/* A file without a name in the directory of f->path; -1 if it could not be given one later. */
 static int create_nameless(const struct file_new *f, mode_t mode)
 {
 	char dir[sizeof(f->path)];
@@ -298,7 +298,7 @@ static const char *file_kind_name(mode_t mode)
 	return S_ISLNK(mode) ? "symbolic link" : S_ISFIFO(mode) ? "FIFO" : "special file";
 }
 
-/* One link of a path of ours: f->path becomes what it holds. */
+/* One link of a path of ours: f->path becomes its target. */
 static int follow_one(struct file_new *f, int link, struct err *err)
 {
 	char to[sizeof(f->path)], dir[sizeof(f->path)];
@@ -317,8 +317,8 @@ static int follow_one(struct file_new *f, int link, struct err *err)
 	return 0;
 }
 
-/* Follows links of this user's and of root's, each judged by the descriptor that is read. What
- * another put in their place is not touched. */
+/* Follows links of this user's and of root's, each judged by the descriptor that is read. A file
+ * that another put in their place is not touched. */
 static int follow_ours(struct file_new *f, struct err *err)
 {
 	for (int hop = 0; hop < 16; hop++) {
@@ -370,7 +370,7 @@ int file_new_open(struct file_new *f, const char *path, mode_t mode, enum file_n
 	} else if (file_is_kept(&st)) {
 		return refuse_input(path, err);
 	} else if (!S_ISREG(st.st_mode)) {
-		/* What is no regular file is written to as it is. */
+		/* not a regular file: written as it is. */
 		f->direct = true;
 		f->fd = open(f->path, O_WRONLY | O_CLOEXEC | O_NOCTTY | (!ours ? 0 : O_NOFOLLOW));
 		return f->fd < 0 ? err_sys(err, "%s", f->path) : 0;

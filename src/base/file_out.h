@@ -39,15 +39,15 @@
 
 enum file_kind {
 	FILE_INPUT,
-	FILE_SECRET, /* a recording: what is made of it is no more readable than it is */
+	FILE_SECRET, /* a recording: files made of it are no more readable than it is */
 };
 
 /* Regular files and FIFOs are kept, others passed over. Threads may call it side by side. */
 void file_keep(const struct stat *st, enum file_kind kind);
-/* The same of what a path leads to; nothing where there is nothing. */
+/* The same for the target of a path; nothing if there is none. */
 void file_keep_path(const char *path, enum file_kind kind);
 bool file_is_kept(const struct stat *st);
-/* An error where the path leads to an input. */
+/* An error if the path leads to an input. */
 int file_out_check(const char *path, struct err *err) MUST_USE;
 /* The same of a descriptor that is open already: standard output. */
 int file_out_check_fd(int fd, const char *name, struct err *err) MUST_USE;
@@ -81,7 +81,7 @@ struct file_new {
 	}
 int file_new_open(struct file_new *f, const char *path, mode_t mode, enum file_new_how how,
 		  struct err *err) MUST_USE;
-/* Takes `bytes` of the disk, for what has to be written when it is full: closing the descriptor
+/* Takes `bytes` of the disk, for bytes that must be written when it is full: closing the descriptor
  * gives them back. -1: there is no such thing here. */
 int file_new_reserve(const struct file_new *f, uint64_t bytes);
 int file_new_show(struct file_new *f, struct err *err) MUST_USE;   /* twice is fine */

@@ -14,16 +14,16 @@
 #include "base/err.h"
 
 int dir_make_all(const char *path, mode_t mode, struct err *err) MUST_USE; /* mkdir -p */
-/* "a/b" with exactly one slash between. -1 where it does not fit. */
+/* "a/b" with exactly one slash between. -1 if it does not fit. */
 int path_join(char *out, size_t size, const char *a, const char *b) MUST_USE;
-const char *path_base(const char *path); /* what follows the last slash */
+const char *path_base(const char *path); /* the part behind the last slash */
 /* The directory that a path's last name is in: "." where there is no slash. -1: it does not fit. */
 int path_dir(char *out, size_t size, const char *path) MUST_USE;
 /* Whether a path is `top` or leads below it, by its letters: both as realpath() gives them. */
 bool path_is_below(const char *path, const char *top);
 /* The path without empty parts, "." and "NAME/..", by its letters alone: symbolic links are not
  * looked at. ".." at the root is the root; a relative path keeps leading ".."s, and may become "".
- * -1 where it does not fit. */
+ * -1 if it does not fit. */
 int path_lexical(char *out, size_t size, const char *path) MUST_USE;
 
 /* Whether an open file is on one of `n` file systems, by statfs.f_type: 1 or 0; -1: errno. */

@@ -59,7 +59,7 @@ struct u64map {
 
 /* The place of the value under `key`, or NULL. Valid until the next u64map_at. */
 uint64_t *u64map_find(const struct u64map *m, uint64_t key);
-/* The same, put in with value 0 where it was absent (*fresh says so; may be NULL). NULL: memory. */
+/* The same, put in with value 0 if it was absent (then *fresh; may be NULL). NULL: memory. */
 uint64_t *u64map_at(struct u64map *m, uint64_t key, bool *fresh) MUST_USE;
 /* Steps through all of them, from *i 0 on, in no order. False: there is none left. */
 bool u64map_next(const struct u64map *m, size_t *i, uint64_t *key, uint64_t **value);

@@ -175,7 +175,7 @@ void json_real(struct json *j, const char *key, double v)
 		buf_put_decimal(j->out, (uint64_t)v);
 		return;
 	}
-	/* what 15 digits tell exactly %g writes without the zeros behind it */
+	/* a number of 15 digits or fewer: %g leaves out its zeros */
 	for (int digits = 15; digits <= 17; digits++) {
 		(void)snprintf(text, sizeof(text), "%.*g", digits, v);
 		if (strtod(text, NULL) == v)

@@ -3,8 +3,8 @@
  * json - writing JSON as it is known, without building it first (reading is cJSON's work).
  *
  * Commas, quoting and indentation are taken care of; a string that is not UTF-8 has its odd bytes
- * written as U+FFFD. A number that is not finite becomes null. What was put may leave the buffer
- * before each value (buf_spill), so that large tables are never held.
+ * written as U+FFFD. A number that is not finite becomes null. Text may leave the buffer before
+ * each value (buf_spill), so that large tables are never held.
  */
 #ifndef CYCLADE_BASE_JSON_H
 #define CYCLADE_BASE_JSON_H

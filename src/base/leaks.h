@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * leaks - what a library allocates between LEAKS_BEGIN() and LEAKS_END() and never frees is not
- * reported by a build that looks for leaks: it is not ours to mend.
+ * leaks - memory that a library allocates between LEAKS_BEGIN() and LEAKS_END() and never frees is
+ * not reported by a build that looks for leaks: it is not ours to mend.
  */
 #ifndef CYCLADE_BASE_LEAKS_H
 #define CYCLADE_BASE_LEAKS_H

@@ -119,7 +119,7 @@ void lender_end(void)
 		;
 }
 
-/* What was asked for last; the lock is held. */
+/* The last request; the lock is held. */
 static int take_answer(void)
 {
 	union answer_room room;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lender - a process beside that opens what running programs are made of, for one in a sandbox.
+ * lender - a process beside that opens the files of running programs, for one in a sandbox.
  *
  *	lender_start()			before sandbox_enter()
  *	lender_open("/proc/7/exe")	a descriptor as of open(path, O_PATH); -1 and errno

@@ -8,7 +8,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of `open` and `calls` */
 
-/* The loader says the same of a missing library and of missing memory, but for the words. */
+/* The loader has one error for a missing library and for missing memory: its text differs. */
 static int library_failed(const struct library *l, struct err *err)
 {
 	const char *why = dlerror();

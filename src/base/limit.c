@@ -76,7 +76,7 @@ int limit_parse(struct limit *out, struct arena *a, const char *text, struct err
 	if (!out->name)
 		return err_nomem(err);
 	out->above = *op == '>';
-	/* the copy: what is wrong is shown in it */
+	/* the copy: the fault is shown in it */
 	return parse_limit_value(out, skip_limit_blanks(out->text + (op - text) + 1), err);
 }
 

@@ -24,8 +24,8 @@ struct limit {
 };
 
 /* NAME > [+]NUMBER% or NAME < -NUMBER%; blanks do not matter. The last > or < counts: functions of
- * C++ have some in their names. The texts are in `a`. ERR_USAGE: the hint has a caret below what is
- * wrong. */
+ * C++ have some in their names. The texts are in `a`. ERR_USAGE: the hint has a caret below the
+ * fault. */
 int limit_parse(struct limit *out, struct arena *a, const char *text, struct err *err) MUST_USE;
 bool limit_broken(const struct limit *l, double change, bool sure);
 

@@ -9,14 +9,14 @@
  *   failure calls `end`, which removes temporary files, prints a message and exits. Code of these
  *   commands allocates with base/xalloc.h, whose functions never return a failure.
  * - Code that counts, records, or runs inside of another program (libcyclade) returns -1, so that
- *   its caller can save what there is. There nomem_note() only sets a flag, which is never cleared:
+ * its caller can save its data. There nomem_note() only sets a flag, which is never cleared:
  *   a command asks nomem_noted() before it ends with success. base/xalloc.h ends even these.
  *
  * Other libraries return no reason, but malloc() sets errno:
  *
  *	nomem_begin();
  *	lines = of_another_library();
- *	nomem_end();		reports what malloc() refused in between, in this thread
+ *	nomem_end();		notes a malloc() that failed in between, in this thread
  *
  * The policy and the flag are global variables of the process. All functions may be called by any
  * thread; nomem_policy() is called before other threads start.

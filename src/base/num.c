@@ -14,8 +14,7 @@ static const char *put_unknown(char out[NUM_MAX])
 	return out;
 }
 
-/* The digits of v end where `end` points; where they begin. `each`: a comma before so many, 0:
- * none. */
+/* Puts the digits of v before `end`; returns where they begin. `each`: a comma before so many. */
 static char *digits_before(char *end, uint64_t v, unsigned each)
 {
 	unsigned n = 0;
@@ -77,7 +76,7 @@ size_t num_fixed(char out[NUM_MAX], double v, unsigned decimals)
 	return (size_t)(end - s);
 }
 
-/* A number, what stands behind it, and an end: "11.90 G". `a` and `b` may be "". */
+/* A number, its unit, and an end: "11.90 G". `a` and `b` may be "". */
 static const char *put_fixed(char out[NUM_MAX], double v, unsigned decimals, const char *a,
 			     const char *b)
 {

@@ -35,8 +35,8 @@ int num_parse_double(double *out, const char *s, struct err *err) MUST_USE;
 /* "10ms", "5s", "200us", "2m"; a bare number is in units of `bare_ns`, 0: the unit must be there.
  */
 int num_parse_duration(uint64_t *out_ns, const char *s, uint64_t bare_ns, struct err *err) MUST_USE;
-/* "0-3,8": calls back for each number, ascending within a range, at most `limit` in all.
- * Where `each` returns -1 it ends with that, and the error is the caller's to tell. */
+/* "0-3,8": calls back for each number, ascending within a range, at most `limit` in all. If `each`
+ * returns -1 it ends with that, and the caller sets the error. */
 int num_parse_list(const char *s, uint64_t limit, int (*each)(void *ctx, uint64_t v), void *ctx,
 		   struct err *err) MUST_USE;
 

@@ -10,7 +10,7 @@
 #include "base/num.h"
 
 #define EXACT 100u  /* pairs up to which ranks are counted out; beyond, their sum is normal */
-#define TAIL  0.025 /* what the interval leaves out on either side */
+#define TAIL  0.025 /* left out of the interval on either side */
 
 static double rank_sd(size_t n)
 {
@@ -100,7 +100,7 @@ static double normal_point(double p)
 }
 
 /* Of effects `far` from 0: how many of the first series are beyond `go`, and with the second one
- * beyond `level`. Simpson's rule over what the first one may be. */
+ * beyond `level`. Simpson's rule over the values of the first one. */
 static double power(double far, double go, double level)
 {
 	const int steps = 400;

@@ -2,7 +2,7 @@
 /*
  * perf_abi - the kernel's perf_event interface, up to today's.
  *
- * <linux/perf_event.h> of Debian 12 is of Linux 6.1 (attr size 128). What newer kernels added is
+ * <linux/perf_event.h> of Debian 12 is of Linux 6.1 (attr size 128). Additions of newer kernels are
  * given here under #ifndef, so that recordings of newer machines can be read and their features
  * asked for. Source: include/uapi/linux/perf_event.h of Linux 6.16.
  */

@@ -19,8 +19,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* What the sanitizers' run-time library does by itself at the end: it looks for leaks from a
- * process beside, and has another program name addresses. */
+/* The sanitizers' run-time library does this at the end: it looks for leaks from a process beside,
+ * and has another program name addresses. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -63,8 +63,8 @@ enum {
 	FS_TRUNCATE = 1 << 14, /* version 3 */
 
 	FS_READ = FS_READ_FILE | FS_READ_DIR,
-	FS_OF_FILE =
-		FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE, /* what a rule of a file may have */
+	FS_OF_FILE = FS_WRITE_FILE | FS_READ_FILE |
+		     FS_TRUNCATE, /* the rights that a file's rule may have */
 	FS_WRITE =
 		FS_WRITE_FILE | FS_REMOVE_FILE | FS_MAKE_DIR | FS_MAKE_REG | FS_REFER | FS_TRUNCATE,
 	FS_CHANGE = FS_WRITE | FS_REMOVE_DIR | FS_MAKE_CHAR | FS_MAKE_SOCK | FS_MAKE_FIFO |
@@ -87,7 +87,7 @@ static int landlock_version(void)
 	return v > 0 ? (int)v : 0;
 }
 
-/* What a kernel of that version can be asked to refuse. */
+/* The rights that a kernel of that version can refuse. */
 static uint64_t known_rights(int version)
 {
 	uint64_t no = (version < 2 ? FS_REFER : 0u) | (version < 3 ? FS_TRUNCATE : 0u);
@@ -116,7 +116,7 @@ static int enter_landlock(const struct sandbox *s, int version, struct err *err)
 
 	for (unsigned i = 0; i < s->n; i++)
 		reads |= !s->path[i].write;
-	/* reading is left alone, and not allowed below "/": what lies in another mount namespace,
+	/* reading is left alone, and not allowed below "/": a file in another mount namespace,
 	 * as a container's files do, is below no directory of this one */
 	if (!reads)
 		r.fs &= ~(uint64_t)FS_READ;
@@ -189,7 +189,7 @@ out:
 #define SYS_file_setattr 469
 #endif
 
-/* What those do: sanitized builds leave it alone. */
+/* Their calls: sanitized builds leave them alone. */
 static bool is_sanitizers(int number)
 {
 	return SANITIZED && (number == SYS_ptrace || number == SYS_execve);
@@ -340,7 +340,7 @@ static void put_by_argument(struct filter *x, bool owners, int landlock)
 	put_by_process(x, SYS_tgkill);
 	put_by_process(x, SYS_kill);
 	put_by_process(x, SYS_prlimit64);
-	/* what is typed for the shell */
+	/* typed for the shell */
 	put_filter(x, (struct sock_filter)IF_EQUAL(SYS_ioctl, 0, 5));
 	put_filter(x, (struct sock_filter)LOAD(args[1]));
 	put_filter(x, (struct sock_filter)IF_EQUAL(TIOCSTI, 1, 0));

@@ -20,8 +20,8 @@ void text_put_safe(struct buf *b, const char *s, bool ascii);
 /* The same so that no character means anything to Markdown or HTML either. NULL is "". */
 void text_put_markdown(struct buf *b, const char *s);
 
-/* A word for a POSIX shell. False where it cannot be typed: it holds what a terminal should not
- * show, or has no end that anybody would find. */
+/* A word for a POSIX shell. False if it cannot be typed: it holds characters that a terminal
+ * should not show, or has no end that anybody would find. */
 bool text_put_word(struct buf *b, const char *s);
 
 /* Columns a terminal needs for `s` (which must be safe already): wide characters count 2, combining
@@ -71,7 +71,7 @@ void text_put_csv_real(struct buf *b, double v);
 
 /* Shell-style glob (* ? [..]), whole string, case-sensitive. */
 bool text_glob(const char *pattern, const char *s);
-/* What was typed is this name, or a pattern of it. NULL: anything. */
+/* The typed word is this name, or a pattern of it. NULL: anything. */
 bool text_means(const char *said, const char *name);
 
 #endif

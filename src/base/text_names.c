@@ -101,8 +101,8 @@ static bool is_name_char(char c)
 	return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* What differs, and if `room` bytes suffice the words that it begins and ends in, and the commas
- * around. */
+/* The part that differs and, if `room` bytes suffice, the words that it begins and ends in, and the
+ * commas around. */
 static struct text_keep differing(const char *s, size_t head, size_t tail, size_t room)
 {
 	size_t len = strlen(s), from = head < len ? head : len;
@@ -123,7 +123,7 @@ static struct text_keep differing(const char *s, size_t head, size_t tail, size_
 	return (struct text_keep){ from, to };
 }
 
-/* Cuts the names with equal texts anew, so that they keep what differs. */
+/* Cuts the names with equal texts anew, so that they keep the part that differs. */
 static void tell_apart(struct text_names *n, bool ascii)
 {
 	struct u64map m = U64MAP_INIT;
@@ -163,7 +163,7 @@ static bool claim_text(struct text_names *n, struct u64map *m, struct text_name 
 	return !first || first == x || !strcmp(first->name, x->name);
 }
 
-/* Names that a number tells apart. */
+/* Names that a number distinguishes. */
 struct numbers {
 	struct u64map of; /* hash of a name -> its number: in all rows the same, if it can be */
 	uint64_t last;

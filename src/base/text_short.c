@@ -102,7 +102,7 @@ static size_t operator_bytes(const char *s)
 	return 8 + strspn(s + 8, "+-*/%^&|~!=[]");
 }
 
-/* Opening brackets of every kind; `call`: what stands before them takes arguments. */
+/* Opening brackets of every kind; `call`: a function's, with arguments. */
 static bool take_open(struct shape *p, size_t i, bool call)
 {
 	if (!strchr("<({[", p->s[i]))

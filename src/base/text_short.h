@@ -30,7 +30,7 @@ struct text_keep {
 
 /* Puts `s` in at most `width` columns, without padding. Dropped first: the innermost argument
  * lists, of template arguments and parameters, the longest first, each from its last argument on;
- * then the result type and namespaces from the left; then what is behind the function's name. Time
+ * then the result type and namespaces from the left; then the part behind the function's name. Time
  * is n log n in the bytes of `s`, whatever its brackets. */
 void text_short(struct buf *b, const char *s, size_t width, struct text_keep keep, bool ascii);
 

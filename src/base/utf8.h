@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the well-formed code point at s (1 to 4), or 0 where the bytes are none: overlong forms,
+/* Bytes of the well-formed code point at s (1 to 4), or 0 if the bytes are none: overlong forms,
  * surrogates and numbers past U+10FFFF are refused (RFC 3629). */
 static inline size_t utf8_decode(const char *s, size_t len, uint32_t *cp)
 {

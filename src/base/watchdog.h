@@ -9,7 +9,7 @@
  *
  * The child waits for the end of a pipe that only this process holds open. It is in a session of
  * its own, holds back all signals, and keeps open the descriptors of the job alone. It has the
- * memory of the moment at which it began: what changes later has to be in shared mappings.
+ * memory of the moment at which it began: later changes have to be in shared mappings.
  */
 #ifndef CYCLADE_BASE_WATCHDOG_H
 #define CYCLADE_BASE_WATCHDOG_H

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an allocation returned, which is the end if that is nothing. */
+/* Ends the process if an allocation failed. */
 static inline void *or_die(void *p)
 {
 	if (!p)

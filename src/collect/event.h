@@ -49,7 +49,7 @@ struct event {
 	bool sample_read; /* :S on its group */
 	bool has_period, has_freq;
 	/* One word (uncore_imc/.../) for several boxes outside the cores: the index of the first of
-	 * them, and the word. What they count adds up. Its own index and NULL where it is alone. */
+	 * them, and the word. What they count adds up. Its own index and NULL if it is alone. */
 	int box_of;
 	const char *boxes;
 	const char *unit; /* sysfs .unit, or NULL */
@@ -57,7 +57,7 @@ struct event {
 	/* what the event's own terms ask for, over the options of the command */
 	const char *call_graph; /* call-graph=fp|dwarf|lbr|no, or NULL */
 	uint32_t stack_size;	/* stack-size=, or 0 */
-	int8_t inherit;		/* inherit, no-inherit: 1, -1; 0: not said */
+	int8_t inherit;		/* inherit, no-inherit: 1, -1; 0: unknown */
 	enum event_topdown topdown;
 	enum event_tool tool; /* a clock of ours: the event itself is "dummy" */
 };
@@ -96,7 +96,7 @@ struct event_list {
 
 /* Appends the events of `text`; on failure the list is as before. Errors name the word and its
  * place, with the nearest known name. Paths of probes lie in the list's arena: the list must live
- * until the events are open. A tracepoint asked of the real machine ("" root) mounts tracefs, where
+ * until the events are open. A tracepoint asked of the real machine ("" root) mounts tracefs, if
  * that is not mounted and we may. The machine's PMUs are read once for a list and root. */
 int event_parse(struct event_list *list, const char *root, const char *text,
 		struct err *err) MUST_USE;
@@ -104,10 +104,10 @@ int event_parse(struct event_list *list, const char *root, const char *text,
 int event_topdown_check(const struct event_list *list, struct err *err) MUST_USE;
 /* True if the group of this leader has a top-down metric: slots do not sample then. */
 bool event_topdown_led(const struct event_list *list, size_t leader);
-/* The type and number of a generic name (cycles, page-faults, L1-dcache-load-misses): false where
+/* The type and number of a generic name (cycles, page-faults, L1-dcache-load-misses): false if
  * it is none. */
 bool event_generic(const char *name, size_t len, uint32_t *type, uint64_t *config);
-/* What to sample when nobody says: cycles, as precise as the PMU can, where a PMU counts them (as
+/* What to sample when nobody says: cycles, as precise as the PMU can, if a PMU counts them (as
  * seen by opening one; of a captured machine, by its having a PMU), else cpu-clock; *why tells what
  * was looked at and found ("" with cycles). */
 int event_default(struct event_list *list, const char *root, char why[256],
@@ -127,7 +127,7 @@ int event_names(struct arena *a, const char *root, struct event_name **out, size
 		struct err *err) MUST_USE;
 
 /* "any_ret,u": bits of branch_sample_type, words as of branch_type=, parted by commas or bars.
- * Where none of them is a kind of branch, any is meant. */
+ * If none of them is a kind of branch, any is meant. */
 int event_branch_filter(uint64_t *out, const char *words, struct err *err) MUST_USE;
 
 #endif

@@ -105,7 +105,7 @@ int recorder_stop(struct recorder *r, struct err *err) MUST_USE;
  * inherited its counter keeps the period that held when it began. */
 #define RECORDER_STEADY 100u
 void recorder_saw(struct recorder *r, uint64_t id, uint32_t tid);
-/* Samples that counters say they lost (PERF_FORMAT_LOST); false where the kernel does not tell. */
+/* Samples that counters say they lost (PERF_FORMAT_LOST); false if the kernel does not tell. */
 bool recorder_lost(const struct recorder *r, uint64_t *lost);
 /* Counters that were to be on the PMU all the time (pinned) and lost their place: they sample no
  * more. *all: how many there are. */

@@ -23,16 +23,16 @@
 #define SYS_TEXT_MAX  65536u /* bytes of one small file */
 
 /* The first size - 1 bytes of a file, NUL-ended, white space at the end cut. The length, or -1
- * where it cannot be read (errno says why). */
+ * if it cannot be read (errno says why). */
 ssize_t sys_read(char *out, size_t size, const char *root, const char *fmt, ...) PRINTF_(4, 5);
-/* The same as a new string; NULL where the file cannot be read, is empty or memory ran out. */
+/* The same as a new string; NULL if the file cannot be read, is empty or memory ran out. */
 char *sys_text(struct arena *a, const char *root, const char *fmt, ...) PRINTF_(3, 4) MUST_USE;
-/* A file that is one number (12, -1, 0x1f). False where it is anything else. */
+/* A file that is one number (12, -1, 0x1f). False if it is anything else. */
 bool sys_number(int64_t *out, const char *root, const char *fmt, ...) PRINTF_(3, 4);
 bool sys_exists(const char *root, const char *fmt, ...) PRINTF_(2, 3);
 /* A PMU of the cores whose events can be counted. */
 bool sys_core_pmu(const char *root, const char *name);
-/* The names in a directory, sorted, those that begin with a dot left out. False where it cannot be
+/* The names in a directory, sorted, those that begin with a dot left out. False if it cannot be
  * read; *n is 0 then. */
 bool sys_names(struct arena *a, const char *const **out, size_t *n, const char *root,
 	       const char *fmt, ...) PRINTF_(5, 6);
@@ -43,7 +43,7 @@ bool text_number(int64_t *out, const char *s, size_t len);
 bool text_natural(uint64_t *out, const char *s, size_t len);
 
 /* One line "key : value" after the other: the value of the first line whose key is `key`, cut of
- * blanks, as a piece of the text. False where there is none. `sep` is ':' or another character. */
+ * blanks, as a piece of the text. False if there is none. `sep` is ':' or another character. */
 bool text_field(const char *text, size_t len, const char *key, char sep, const char **value,
 		size_t *value_len);
 

@@ -7,15 +7,15 @@
 #ifndef CYCLADE_COLLECT_TSC_H
 #define CYCLADE_COLLECT_TSC_H
 
-/* Hz; NAN where none of them tells, or on other architectures than x86. */
+/* Hz; NAN if none of them tells, or on other architectures than x86. */
 double tsc_hz(void);
 
 struct perf_event_mmap_page;
 
 /* Hz by the kernel's page of an event, which has (ticks * time_mult) >> time_shift nanoseconds
- * (perf_event_open(2)); NAN where it has no such numbers. */
+ * (perf_event_open(2)); NAN if it has no such numbers. */
 double tsc_hz_of_page(const struct perf_event_mmap_page *page);
-/* What Intel's CPUs are called has it: "... @ 2.67GHz". NAN where the name (NULL is fine) does not
+/* What Intel's CPUs are called has it: "... @ 2.67GHz". NAN if the name (NULL is fine) does not
  * say. */
 double tsc_hz_of_name(const char *cpu_desc);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * calls_int - what calls.c and new.c log with.
+ * calls_int - how calls.c and new.c log.
  */
 #ifndef CYCLADE_HEAPLOG_CALLS_INT_H
 #define CYCLADE_HEAPLOG_CALLS_INT_H
@@ -13,7 +13,7 @@
 void call_log(enum heap_record type, const void *p, size_t n, const void *from, const void *frame);
 void call_log_free(const void *p);
 
-/* What the allocator made of it: the same when it is released. */
+/* The allocator's own size: the same when it is released. */
 static inline bool call_big(const void *p)
 {
 	void *q;

@@ -209,7 +209,7 @@ static char *const *env_for(enum how how, int at, const char *path, int flags, c
 	char *const *entry = find_our_preload(env, &n);
 	bool fits = true;
 
-	/* nor may a filter of system calls let through what this library does when it begins */
+	/* nor may a filter of system calls let through the system calls of this library's start */
 	if (entry && (log_is_filtered() || heap_fit_names_sanitizer(*entry, strlen(*entry))))
 		fits = false;
 	else if (entry && how == BY_NOBODY)
@@ -275,8 +275,8 @@ EXPORT int execveat(int at, const char *path, char *const argv[], char *const en
 
 /* ---- posix_spawn() ------------------------------------------------------------------------- */
 
-/* The program's name may be one below a directory that the child goes to first. What the actions
- * are, libc alone knows: so it is kept who had one such added. */
+/* The program's name may be one below a directory that the child goes to first. Only libc can read
+ * the actions, so those with such an addition are noted. */
 static struct move {
 	_Atomic(const void *) of; /* the actions; NULL: free */
 	bool unknown;		  /* more than one, or a descriptor that others may open before */

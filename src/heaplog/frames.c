@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * From a return address to its caller, by the program's own call-frame tables: compilers leave out
- * frame pointers, and what then calls malloc is a wrapper of it at best. x86-64 only; code for
+ * frame pointers, and the caller of malloc is a wrapper of it at best. x86-64 only; code for
  * AArch64 has frame pointers as a rule.
  *
- * What the table says of an address is kept, so that a frame is one look-up and two loads. Each
- * would wait for the one before, which says where the frame lies: so the places of the last walk
- * from there are taken for this one's until they turn out to be others, and the CPU goes ahead. A
- * table is found without a lock by _dl_find_object(), of glibc 2.35; without it chains are those of
- * frame pointers, and the log says so.
+ * An address's rule is kept, so that a frame is one look-up and two loads. Each would wait for the
+ * frame's place from the one before: so the places of the last walk from there are taken for this
+ * one's until they turn out to be others, and the CPU goes ahead. A table is found without a lock
+ * by _dl_find_object(), of glibc 2.35; without it chains are those of frame pointers, and the log
+ * notes it.
  */
 #include <elf.h>
 #include <sys/mman.h>
@@ -33,10 +33,10 @@ struct frame_rule {
 };
 
 enum {
-	FRAME_END,	/* the outermost, or more than a rule can say */
+	FRAME_END,	/* the outermost, or more than a rule can hold */
 	FRAME_SP,	/* stack pointer + cfa */
 	FRAME_FP,	/* frame pointer + cfa */
-	FRAME_AT_FP,	/* what lies at frame pointer + cfa: of functions that align their stack */
+	FRAME_AT_FP,	/* the word at frame pointer + cfa: of functions that align their stack */
 	FRAME_NO_TABLE, /* code made at run time: by frame pointers */
 };
 
@@ -47,7 +47,7 @@ struct kept {
 	uint64_t key, rule;
 };
 
-/* What _dl_find_object() fills in. */
+/* The result of _dl_find_object(). */
 struct found {
 	unsigned long long flags;
 	const uint8_t *start, *end;
@@ -172,7 +172,7 @@ static bool is_expr(const struct cfi_rule *r, const uint8_t *ops, size_t n, int8
 	return true;
 }
 
-/* False: more than a rule can say. */
+/* False: more than a rule can hold. */
 static bool make_rule(const struct cfi_run *run, struct frame_rule *out)
 {
 	static const uint8_t deref[] = { OP_DEREF };
@@ -217,7 +217,7 @@ static bool read_rule(uint64_t pc, struct frame_rule *out)
 
 	*out = (struct frame_rule){ .from = FRAME_NO_TABLE };
 	memcpy(&at, &pc, sizeof(at));
-	if (find_object(at, &o)) /* made at run time: what is there later may be a library's */
+	if (find_object(at, &o)) /* made at run time: a library may be there later */
 		return false;
 	if (!o.table || !table_bytes(&o, &s) || !find_entry(&s, o.table, pc, &fde) ||
 	    !covers(&s, fde, pc, &cie))

@@ -2,7 +2,7 @@
 /*
  * Filters of system calls: who sets one through libc's functions is noticed before it holds, and
  * from then on this library makes no system call (log.c). A filter that a program had when it was
- * executed has let through what the dynamic linker does, which is more than what is done here.
+ * executed has let through the dynamic linker's calls, which are more than those of here.
  *
  * And programs that are executed by syscall().
  *
@@ -36,7 +36,7 @@ static enum guard what_of(long n, long a, long b)
 	return n == SYS_seccomp && a == SECCOMP_SET_MODE_FILTER ? GUARD_FILTER : GUARD_NONE;
 }
 
-/* What the kernel refuses changes nothing, nor what a child of vfork() does. */
+/* A refusal of the kernel changes nothing, nor does a child of vfork(). */
 static __attribute__((noinline)) long guarded(enum guard what, long n, long a, long b, long c,
 					      long d, long e, long f)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * heaplog - a library that `record --heap` preloads into a program: it logs what the program
- * allocates (symbol/heap_format.h).
+ * heaplog - a library that `record --heap` preloads into a program: it logs the program's
+ * allocations (symbol/heap_format.h).
  *
  *	calls.c		the functions that it stands before; new.c: those of C++
  *	exec.c		programs that it executes and that this library would end
@@ -13,13 +13,13 @@
  * It runs inside of any program, so: no malloc, no locks that a fork or a signal could leave held,
  * no file descriptor that stays open, no signal handler, no key of pthread_key_create(), no frame
  * below a thread's function, less than 1 kB of the stack (coroutines); errno and dlerror() are
- * kept; and what cannot be logged is counted, never an error of the program. What is not logged:
+ * kept; and a call that cannot be logged is counted, never an error of the program. Not logged:
  * calls while a thread is in here (a signal handler that allocates), programs that are static, or
  * were given more rights than we have.
  *
- * A log is written through shared mappings of its file, so what is in it survives any death of the
+ * A log is written through shared mappings of its file, so its contents survive any death of the
  * program. Blocks of the disk are reserved for a chunk before it is written: on a full disk logging
- * ends. What was written is unmapped: limits of memory are the program's.
+ * ends. Written chunks are unmapped: limits of memory are the program's.
  *
  * State of a process is in a page that fork clears: a child begins a log of its own at its first
  * call, whatever way it was made.
@@ -96,8 +96,8 @@ size_t early_size(const void *p);
 
 enum busy {
 	NOT_BUSY,
-	LOGGING, /* what is allocated now, by a signal handler, is not logged */
-	INSIDE,	 /* what is allocated now is a part of what is logged, or ours */
+	LOGGING, /* allocations of now, by a signal handler, are not logged */
+	INSIDE,	 /* allocations of now are a part of a logged one, or ours */
 };
 
 /* Of a process; fork clears it. */

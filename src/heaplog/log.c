@@ -68,7 +68,7 @@ uint64_t log_ns(void)
 	return heap_ns(clock_id);
 }
 
-/* Whether the counter has the same rate at all times: the CPU says so. */
+/* Whether the counter has the same rate at all times: by the CPU's own flag. */
 static bool steady(void)
 {
 #if defined(__x86_64__)
@@ -109,8 +109,8 @@ static uint64_t stretch(int fd)
 	return 0;
 }
 
-/* The file, of which one page is mapped: chunks are what that mapping grows by. So they need no
- * descriptor, and neither the path nor the right to open it, which the program may give up. */
+/* The file, of which one page is mapped: that mapping grows by chunks. So they need no descriptor,
+ * and neither the path nor the right to open it, which the program may give up. */
 static bool open_log(void)
 {
 	int fd = open(process->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -123,7 +123,7 @@ static bool open_log(void)
 		p = real.mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	(void)close(fd);
 	process->seed = p == MAP_FAILED ? NULL : p;
-	if (process->seed) /* else the kernel reads ahead, what has never been written */
+	if (process->seed) /* else the kernel reads ahead bytes that were never written */
 		(void)madvise(p, page, MADV_RANDOM);
 	return process->seed;
 }
@@ -169,7 +169,7 @@ static void *map_chunk(size_t size)
 	return NULL;
 }
 
-/* Nobody writes there any more. The first one has the count of what is not logged. */
+/* Nobody writes there any more. The first one counts the calls that are not logged. */
 static void unmap_chunk(void *chunk, const uint64_t *end)
 {
 	if (chunk && chunk != process->first)
@@ -239,8 +239,8 @@ static void find_pid(void)
 }
 
 /* Threads leave without a word: a key of pthread_key_create() would be missing in a program that
- * uses all of them. So who needs a chunk looks at a few of the others, and takes what one that has
- * ended has left. */
+ * uses all of them. So who needs a chunk looks at a few of the others, and takes the rest of one
+ * that has ended. */
 static bool inherit_chunk(struct thread *t)
 {
 	uint32_t n = process->n_owners < HEAPLOG_LOOKS ? process->n_owners : HEAPLOG_LOOKS;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * C++'s new and delete, under their names in the object files: libstdc++'s call malloc without a
- * frame, so that the chain would lack their caller. What they call is not logged again. An
- * exception may pass through here.
+ * frame, so that the chain would lack their caller. Their calls are not logged again. An exception
+ * may pass through here.
  */
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -49,9 +49,9 @@ size_t early_size(const void *p)
 
 /* ---- looking for them ---------------------------------------------------------------------- */
 
-/* What is not there is no news for the program, which may ask dlerror(). A call that succeeds takes
- * it back; dlerror() itself would translate the message, under locks that the program may have: a
- * library that begins before us calls bindtextdomain(), and that malloc(). */
+/* A missing function is no news for the program, which may ask dlerror(). A call that succeeds
+ * takes it back; dlerror() itself would translate the message, under locks that the program may
+ * have: a library that begins before us calls bindtextdomain(), and that malloc(). */
 void real_forget(void)
 {
 	(void)dlsym(RTLD_DEFAULT, "malloc");

@@ -11,7 +11,7 @@
  *	LAYOUTS(w, n, body, operands)
  *
  * The same in KERNEL_LAYOUTS copies that begin at other bytes of a line of 64: w->layout chooses.
- * What a mispredict costs depends on how code around it lies.
+ * The cost of a mispredict depends on the place of the code around it.
  */
 #ifndef CYCLADE_KERNELS_ASM_H
 #define CYCLADE_KERNELS_ASM_H

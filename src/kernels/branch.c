@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Kernels of branches, calls and returns. Those that are mispredicted at a rate that is certain
- * read what to do from a table, one iteration ahead: the load is no part of the penalty. Taken
+ * read their next step from a table, one iteration ahead: the load is no part of the penalty. Taken
  * branches right behind a mispredict make it dearer, as the predictor begins anew: there are as few
  * as can be.
  */
@@ -91,8 +91,8 @@ RUN(indirect)
 }
 
 /* Code of its own for the same place: a jump that had many targets is predicted later also when it
- * has one again (4 cycles on Zen 3), and how long for depends on what ran when. The comment keeps
- * the compiler from making one function of both. */
+ * has one again (4 cycles on Zen 3), for a time that depends on earlier code. The comment keeps the
+ * compiler from making one function of both. */
 RUN(indirect_same)
 {
 	TABLE(n, "/* same */\n" INDIRECTLY, w);

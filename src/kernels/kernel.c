@@ -79,7 +79,7 @@ double kernel_count(const struct kernel *k, enum kernel_quantity q, unsigned uni
 	return k->each[q] + k->per_unit[q] * units;
 }
 
-/* ---- what moves ------------------------------------------------------------------------------ */
+/* ---- lines that move ------------------------------------------------------------------------- */
 
 #define LINES_OF_PAGE 64.0
 

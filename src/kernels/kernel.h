@@ -7,7 +7,7 @@
  *	k->run(&w, n)				n iterations, a multiple of w.round
  *	kernel_release(&w)
  *
- * A kernel is a function and a row of kernels.def. The row has what one iteration counts, the loop
+ * A kernel is a function and a row of kernels.def. The row has the counts of an iteration, the loop
  * around the body included: `each`, and `per_unit` for each of w.units (lines, levels of calls).
  * A quantity that a row does not name is zero: if an event counts it nevertheless, it leaks. So
  * run(2 * n) minus run(n) is n times the row, exactly; tests/truth/test_kernels.py proves it by
@@ -62,24 +62,25 @@ struct kernel_work {
 
 struct kernel {
 	const char *name;
-	const char *means; /* what it provokes */
+	const char *means; /* the stall it provokes */
 	const char *unit;  /* "line", "level"; NULL: its counts depend on nothing */
 	void (*run)(struct kernel_work *w, uint64_t n);
 	int (*prepare)(struct kernel_work *w, const struct kernel_setup *s, struct err *err);
 	struct kernel_setup usual;
 	double each[QUANTITIES], per_unit[QUANTITIES];
-	/* What happens to its lines before each run of w.round iterations: on another CPU (other),
+	/* Done to its lines before each run of w.round iterations: on another CPU (other),
 	 * then on this one. NULL: nothing. */
 	void (*before)(struct kernel_work *w, bool other);
 };
 
 extern const struct kernel kernels[];
 extern const size_t n_kernels;
-/* By quantity: the word of programs, and what is counted. */
+/* By quantity: its key, and its meaning. */
 extern const char *const kernel_quantity_key[QUANTITIES], *const kernel_quantity_text[QUANTITIES];
 
 const struct kernel *kernel_find(const char *name); /* NULL */
-/* What an iteration counts with so many units; NAN: pages in an order that gives no exact count. */
+/* The count of an iteration with so many units; NAN: pages in an order that gives no exact count.
+ */
 double kernel_count(const struct kernel *k, enum kernel_quantity q, unsigned units);
 
 #define KERNEL_LINE  64u
@@ -102,7 +103,7 @@ uint64_t kernel_turn(const struct kernel *k,
 		     const struct kernel_setup *s); /* iterations of a turn */
 double kernel_lines(const struct kernel *k);	    /* that come in an iteration */
 
-/* The kernel "skid": where its load is, what follows it, and the register of the kernel's numbers
+/* The kernel "skid": its load, the code behind it, and the register of the kernel's numbers
  * (PERF_REG_X86_SI, PERF_REG_ARM64_X9) that holds its address until the next iteration. */
 struct kernel_skid {
 	uintptr_t load, after;
@@ -112,7 +113,7 @@ struct kernel_skid {
 bool kernel_skid_place(struct kernel_skid *out); /* false: this machine has no kernels */
 
 /* The kernel "address": its loads are of base + index * scale + disp, registers by the kernel's
- * numbers. The second one overwrites its base with what it loads: a word that tells its place. */
+ * numbers. The second one overwrites its base with the loaded word, which holds its place. */
 struct kernel_load {
 	uintptr_t load, after; /* the load, and the instruction behind it */
 	unsigned base, index, scale;

@@ -48,7 +48,7 @@ RUN(read)
 }
 
 /* A load whose address stays in a register that nothing writes until the next iteration, and
- * instructions of one length, so that the distance from it can be told. */
+ * instructions of one length, so that the distance from it is known. */
 #define SKID_ONE	X86("lea 1(%%rdx), %%eax\n") ARM("add w8, w2, #1\n")
 #define SKID_MARK(name) ".globl " name "\n.hidden " name "\n" name ":\n"
 
@@ -158,7 +158,7 @@ RUN(triad_nt)
 		LOOP(n, body, [a] "+r"(a_), [b] "+r"(b_), [v] "+r"(v_)); \
 	} while (0)
 
-/* What is loaded is stored next, and (being 0) is part of the next load's address: a load that has
+/* The loaded word is stored next, and (being 0) is part of the next load's address: a load that has
  * to wait makes the chain longer. */
 RUN(forward)
 {
@@ -185,7 +185,7 @@ RUN(atomic)
 	     w);
 }
 
-/* AArch64 has none, and prepare_split_lock() says so. */
+/* AArch64 has none, see prepare_split_lock(). */
 RUN(split_lock)
 {
 	PAIR(n, X86("lock xadd %[v], (%[a])\n") ARM("nop\n"), w);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory for kernels, and what stands in it.
+ * Memory for kernels, and its contents.
  */
 #include <errno.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What happens to the lines of a list before another CPU reads them. Each function runs twice: on
- * the CPU that is to have the lines (other), then on the CPU that reads them.
+ * Done to the lines of a list before another CPU reads them. Each function runs twice: on the CPU
+ * that is to have the lines (other), then on the CPU that reads them.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ahead - what a second thread does while the walk hops over a large mapped file: it makes the
+ * ahead - a second thread that works while the walk hops over a large mapped file: it makes the
  * kernel map the pages that come next, and hands the side-band records of finished chunks to
  * whoever wants them (pd_feed), while they are still in the caches.
  *
@@ -14,12 +14,12 @@
 
 #include "base/task.h"
 
-/* One byte of each 64 KB is read: the kernel maps what lies around it and is in memory with one
- * fault, at two thirds of what MADV_POPULATE_READ takes page by page. */
+/* One byte of each 64 KB is read: the kernel maps the pages around it that are in memory with one
+ * fault, in two thirds of the time of MADV_POPULATE_READ. */
 #define FAULT_STEP  ((size_t)64 << 10)
 #define FAULT_STEPS 16u /* between looks for chunks */
-/* Kept between the walk and what is mapped here: a page table, over which both would wait for each
- * other's lock. */
+/* Kept between the walk and the pages mapped here: a page table, over which both would wait for
+ * each other's lock. */
 #define FAULT_APART ((size_t)2 << 20)
 
 struct job {

@@ -3,7 +3,7 @@
  * Lines of perf stat -x:
  *
  *	[time,][place,[counters,]]value,unit,event,[cgroup,][noise%,]runtime,percent[,metric,unit]
- *	[time,][place,[counters,]],,,[,]metric,unit		more of what belongs to that event
+ *	[time,][place,[counters,]],,,[,]metric,unit		more of that event
  *
  * and with --metric-only a line of names, then lines of values, each with a separator at its end:
  *

@@ -133,8 +133,8 @@ static size_t unit_of_box(const char *s, size_t len)
 	return n < len && n > 1 && s[n - 1] == '_' ? n - 1 : len;
 }
 
-/* The name "EVENT [PMU]" of perf 6.12 and 'PMU/EVENT/MODIFIERS': which PMU it is, and what is left
- * as the name. `out` has room for NAME_LONG bytes. */
+/* The name "EVENT [PMU]" of perf 6.12 and 'PMU/EVENT/MODIFIERS': which PMU it is, and the rest, its
+ * name. `out` has room for NAME_LONG bytes. */
 static size_t split_name(struct piece event, struct piece *pmu, char *out)
 {
 	const char *slash = memchr(event.s, '/', event.len), *open, *end;
@@ -549,7 +549,7 @@ static int figure_by_time(const void *a, const void *b)
 	return (x->name > y->name) - (x->name < y->name);
 }
 
-/* What the reader has, into the arena: names, places, times, rows. */
+/* The reader's data, into the arena: names, places, times, rows. */
 static int keep_counts(struct counts_reader *r, struct counts_file *out, struct arena *a,
 		       struct err *err)
 {

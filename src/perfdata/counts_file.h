@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * counts_file - reads what another run left as text: counts, and figures that the tool itself made
+ * counts_file - reads the text that another run left: counts, and figures that the tool itself made
  * of them. The forms are rows of a table (counts_file.c): perf stat's table, -x, -j, each with
  * --metric-only; toplev; PerfSpect; cyclade's own JSON. The form is recognised; comments are
  * skipped.
@@ -11,8 +11,8 @@
  * A sum is over intervals (-I), places (-A, --per-core, boxes of a unit) and runs (--append) of the
  * span; an event that stands twice for one piece (perf counts one in several groups) is taken where
  * it was counted longest. Events keep their modifiers ("cycles:k" is not "cycles") and the kind of
- * cores they were counted on. What was not counted is left out. Figures do not add up: of several
- * pieces they are the mean, but where the tool printed a summary, which goes before.
+ * cores they were counted on. An event that was not counted is left out. Figures do not add up:
+ * of several pieces they are the mean, unless the tool printed a summary, which goes before.
  *
  * Refused with a cause: a file without counts and figures, runs that counted different events,
  * several cgroups of which none is chosen.
@@ -31,11 +31,11 @@
 
 struct counted_event {
 	const char *name; /* without its PMU where that is a kind of cores: "cycles:k" */
-	const char *pmu;  /* of cores: "cpu_core", "cpu"; "" where it is not said */
+	const char *pmu;  /* of cores: "cpu_core", "cpu"; "" if unknown */
 	const char *unit; /* "ns", "Joules"; "" */
 	double value;
-	double counted;	 /* share of the time, 0..1; NAN: not said */
-	double noise;	 /* -r: standard error of the mean, as a share of it; NAN: not said */
+	double counted;	 /* share of the time, 0..1; NAN: unknown */
+	double noise;	 /* -r: standard error of the mean, as a share of it; NAN: unknown */
 	uint32_t pieces; /* intervals or places that it was counted in */
 	uint32_t blank;	 /* where it never got a counter, although it was wanted */
 };
@@ -45,14 +45,14 @@ struct counted_figure {
 	const char *unit;  /* "%", "GHz", "" */
 	const char *event; /* that it stood beside; "" */
 	double value;
-	double error;	 /* what was printed as +-, in the unit; NAN: nothing */
+	double error;	 /* printed as +-, in the unit; NAN: nothing */
 	uint32_t pieces; /* that it is the mean of */
 };
 
 #define COUNTS_MODELS 4u
 
 struct counts_model {	      /* the model that was counted by, or the CPU's name */
-	const char *pmu, *id; /* pmu: "" where there is one kind of cores */
+	const char *pmu, *id; /* pmu: "" if there is one kind of cores */
 };
 
 struct counts_cell;
@@ -64,16 +64,16 @@ struct counts_file {
 	const char *const *name;
 	const uint32_t *place; /* names of places, in the order in which they came */
 	size_t n_places;       /* the first is "": none is named */
-	const double *time;    /* ends of intervals; the first is NAN: none is said */
+	const double *time;    /* ends of intervals; the first is NAN: none is known */
 	size_t n_times;
 	const struct counts_cell *cell; /* by time */
 	const struct counts_figure *figure;
 	size_t n_cells, n_figures;
-	double seconds;	      /* of the measurement, of all runs; NAN: not said */
-	double user_s, sys_s; /* NAN: not said */
+	double seconds;	      /* of the measurement, of all runs; NAN: unknown */
+	double user_s, sys_s; /* NAN: unknown */
 	uint32_t runs;	      /* that are summed: perf stat --append; at least 1 */
 	uint32_t unnamed;     /* figures without a name, left out */
-	uint32_t repeats;     /* -r: runs that counts are the mean of; 0: not said */
+	uint32_t repeats;     /* -r: runs that counts are the mean of; 0: unknown */
 	struct counts_model model[COUNTS_MODELS];
 	size_t n_models;
 };

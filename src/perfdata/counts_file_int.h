@@ -26,9 +26,9 @@ enum counts_state {
 	COUNTS_IDLE,  /* never enabled, or not supported: there is nothing to miss */
 };
 
-struct counts_row { /* as text has it; lengths of 0: not said */
+struct counts_row { /* as text has it; lengths of 0: unknown */
 	struct piece event, cgroup, pmu, place, unit;
-	uint64_t apart; /* tells rows of one place and time apart that are different pieces */
+	uint64_t apart; /* differs if rows of one place and time are different pieces */
 	double time;	/* NAN */
 	double value, counted, noise;
 	enum counts_state state;
@@ -44,7 +44,7 @@ struct counts_cell {
 	uint32_t event, pmu, unit; /* of the names */
 	uint32_t place, time;	   /* of the file's */
 	uint64_t piece;
-	double value, counted, noise; /* -1: not said */
+	double value, counted, noise; /* -1: unknown */
 	uint8_t run;
 	bool never;
 };
@@ -87,9 +87,9 @@ static inline bool piece_is(struct piece p, const char *s)
 struct piece piece_trim(struct piece p); /* of nothing: an empty text */
 /* A number: separators of thousands and a decimal comma are understood. NAN: it is none. */
 double piece_number(struct piece p);
-/* Per cent as a share; NAN where it is none. */
+/* Per cent as a share; NAN if it is none. */
 double counts_share(double percent);
-/* COUNTS_VALUE for what is no "<not counted>" or "<not supported>". `share`: as printed beside. */
+/* COUNTS_VALUE unless "<not counted>" or "<not supported>". `share`: as printed beside. */
 enum counts_state counts_state_of(struct piece p, double share);
 
 void counts_add(struct counts_reader *r, const struct counts_row *row);
@@ -117,7 +117,7 @@ bool counts_is_time(struct piece w);
 bool counts_is_unit(struct piece w);
 /* A number, or "<not counted>". */
 bool counts_is_count(struct piece w);
-/* What an event can begin with. */
+/* A character that an event can begin with. */
 bool counts_is_name(struct piece w);
 /* A value with its unit: milliseconds become nanoseconds, as the kernel counts them. */
 void counts_set_unit(struct counts_row *row, struct piece unit);
@@ -129,7 +129,7 @@ bool counts_next_line(struct piece *text, struct piece *line);
 /* ---- forms ---- */
 struct counts_form {
 	const char *name;
-	/* 0: it is none of this form; else what the reader needs to know: a separator, or 1. */
+	/* 0: it is none of this form; else the separator, or 1. */
 	char (*is)(struct piece text, char separator);
 	void (*read)(struct counts_reader *r, struct piece text, char separator);
 };
@@ -141,7 +141,8 @@ size_t counts_fields(struct piece line, char separator, struct piece *out, size_
 
 /* How many lines of `text` are of a form, with this separator. */
 typedef size_t counts_rate(struct piece text, char separator);
-/* The separator with which most are; `separator`: the one that was said, or 0. 0: none are. */
+/* The separator with which most are; `separator`: the one that the user chose, or 0. 0: none are.
+ */
 char counts_separator(struct piece text, char separator, counts_rate rate);
 
 char counts_json_is(struct piece text, char separator);

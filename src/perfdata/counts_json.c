@@ -3,10 +3,10 @@
  * JSON of perf stat -j (an object a line), of cyclade stat -j (a document, or one a line) and of
  * PerfSpect: every object that has an event and a count, or a figure and its name, wherever it
  * stands. Objects have the place of those around them. No structure is asked for, so that cut-off
- * text gives what is whole in it.
+ * text gives its whole objects.
  *
- * perf stat --metric-only has names as keys: {"GHz" : "3.1", ...}; older ones a line of
- * {"unit" : "GHz"}{...} and lines of {"metric-value" : "3.1"}{...} in that order.
+ * perf stat --metric-only has names as keys: {"GHz" : "3.1", ...}; older ones a line of {"unit" :
+ * "GHz"}{...} and lines of {"metric-value" : "3.1"}{...} in that order.
  */
 #include <ctype.h>
 #include <math.h>
@@ -21,14 +21,14 @@
 struct object {
 	struct counts_row row;
 	struct piece id;     /* of a model */
-	struct piece metric; /* what a figure is called */
+	struct piece metric; /* the figure's name */
 	struct piece unit;
 	uint64_t where; /* hash of the place, for the place's name */
 	double figure;
 	bool has_value, is_end;
 };
 
-/* Keys whose values tell pieces of one run apart. */
+/* Keys whose values distinguish pieces of one run. */
 static const char *const place_keys[] = {
 	"interval", "time", "cpu",    "core",  "cluster", "cache",  "die",
 	"socket",   "node", "thread", "where", "CPU",	  "Socket",
@@ -58,7 +58,7 @@ static struct piece json_string(struct piece *p)
 	return out;
 }
 
-/* "S0 cpu_core": which kind of cores, if it says so. */
+/* "S0 cpu_core": the kind of cores, if it is there. */
 static struct piece core_pmu_in(struct piece where)
 {
 	const char *blank = where.len ? memrchr(where.s, ' ', where.len) : NULL;
@@ -107,7 +107,7 @@ static void take_place(struct parser *p, struct object *o, struct piece v, doubl
 		o->row.place = counts_prefixed(r, "S", v);
 }
 
-/* What --metric-only has as keys are names that no key of perf's has. */
+/* The keys of --metric-only are names that no key of perf's has. */
 static bool is_known_key(struct piece key)
 {
 	static const char *const keys[] = { "aggregate-number", "counters", "event-runtime",

@@ -183,7 +183,7 @@ static void add_figure(struct counted_figure *to, const struct said *x, size_t n
 	double sum = 0, errors = 0;
 	size_t used = 0;
 
-	/* a summary alone, where the tool made one */
+	/* a summary alone, if the tool made one */
 	while (used < n && x[used].f->summary == x->f->summary)
 		used++;
 	for (size_t i = 0; i < used; i++) {

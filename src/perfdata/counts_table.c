@@ -6,7 +6,7 @@
  *							      [# metric]
  *
  * and with --metric-only a line of names, then lines of values. Numbers are as the language has
- * them: "1,234.5", "1.234,5", "1 234,5"; how long it took tells which sign is the decimal point.
+ * them: "1,234.5", "1.234,5", "1 234,5"; the elapsed time shows which sign is the decimal point.
  * perf 3 wrote "task-clock (msec)" and [percent%].
  */
 #include <ctype.h>
@@ -151,7 +151,7 @@ static char find_decimal(struct piece text)
 	return commas > dots ? ',' : dots > commas ? '.' : 0;
 }
 
-/* ---- what stands behind the event ------------------------------------------------------- */
+/* ---- behind the event ------------------------------------------------------- */
 
 /* "(66.67%)", "[66.67%]" and "( +- 0.16% )" at the end of a line are taken off it. */
 struct tail {

@@ -111,7 +111,7 @@ void ibs_clear(enum ibs_kind kind, uint32_t registers, uint8_t *raw, size_t len)
 const char *ibs_key(enum ibs_field f);
 const char *ibs_means(enum ibs_field f);
 enum ibs_kind ibs_kind_of(enum ibs_field f);
-/* The bits as they are, whatever they mean; 0 where the register is missing. */
+/* The bits as they are, whatever they mean; 0 if the register is missing. */
 uint64_t ibs_bits(const struct ibs *x, enum ibs_field f);
 /* NULL, or why the field has no value in this sample. */
 const char *ibs_get(const struct ibs *x, enum ibs_field f, uint64_t *value);

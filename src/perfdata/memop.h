@@ -147,7 +147,7 @@ struct memop_kind {
 	uint8_t open;
 	uint16_t tag, complete, data, refill;
 	uint64_t address, physical;
-	uint64_t user[2]; /* the caller's; 0 where the kind is new */
+	uint64_t user[2]; /* the caller's; 0 if the kind is new */
 	struct memop op;
 };
 const struct memop *memop_of_kind(struct memop *other, struct memop_kind **kind,

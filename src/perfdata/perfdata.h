@@ -209,7 +209,7 @@ const struct pd_info *pd_info(const struct pd *rec);
 /* How precise the addresses of an event's samples are: its precise_ip, but 0 on Arm, whose kernels
  * accept precise_ip and take the address at the interrupt all the same. */
 unsigned pd_precise(const struct pd *rec, const struct pd_event *ev);
-/* Name of a header feature ("HOSTNAME"), or NULL where this program knows none. */
+/* Name of a header feature ("HOSTNAME"), or NULL if this program knows none. */
 const char *pd_feature_name(unsigned bit);
 const struct pd_event *pd_events(const struct pd *rec, size_t *n);
 /* True where every event's records carry a time (sample_id_all with PERF_SAMPLE_TIME). */
@@ -312,11 +312,11 @@ struct pd_sample_id {
 	uint64_t has;
 	uint32_t pid, tid, cpu;
 	uint64_t time, id, stream_id;
-	uint32_t event; /* index into pd_events; 0 where no id tells */
+	uint32_t event; /* index into pd_events; 0 if no id tells */
 };
 void pd_sample_id_get(const struct pd *rec, const struct pd_record *r, struct pd_sample_id *out);
 
-/* Which event a sample belongs to, from its id; -1 where the id is unknown or the sample too short.
+/* Which event a sample belongs to, from its id; -1 if the id is unknown or the sample too short.
  * Inline-fast for recordings with one event. */
 int pd_sample_event(const struct pd *rec, const struct pd_record *r);
 
@@ -366,7 +366,7 @@ struct pd_regs {
 };
 
 struct pd_read {
-	uint64_t id, value, lost; /* id and lost 0 where the read format lacks them */
+	uint64_t id, value, lost; /* id and lost 0 if the read format lacks them */
 };
 
 /* What PERF_SAMPLE_x is called, by its bit. */
@@ -402,7 +402,7 @@ struct pd_sample {
 	uint64_t aux_size;
 };
 
-/* -1 where the record is no sample of a known event or its fixed fields do not fit. A field of
+/* -1 if the record is no sample of a known event or its fixed fields do not fit. A field of
  * varying size that does not fit, and all behind it, are left out of `has`. */
 int pd_sample_parse(const struct pd *rec, const struct pd_record *r,
 		    struct pd_sample *out) MUST_USE;
@@ -416,7 +416,7 @@ int pd_sample_parse_of(const struct pd_event *ev, const struct pd_record *r,
 int pd_sample_without(const struct pd_event *ev, const struct pd_record *r, uint64_t drop,
 		      uint8_t *out);
 /* The branch stack alone, several times faster than taking all of the sample apart. `ev` tells how
- * the record lies. False where there is none, or it does not fit; none with n 0 is true. */
+ * the record lies. False if there is none, or it does not fit; none with n 0 is true. */
 bool pd_branches_find(const struct pd_event *ev, const struct pd_record *r,
 		      struct pd_branches *out);
 /* The raw data alone, in the same way. */
@@ -427,7 +427,7 @@ uint64_t pd_sample_cgroup(const struct pd_event *ev, const struct pd_record *r);
 struct pd_branch pd_branch_get(const struct pd_sample *s, uint64_t i);
 struct pd_read pd_read_get(const struct pd_sample *s, uint64_t i);
 
-/* ---- side-band records taken apart; -1 where the record is not of that kind or is too short ----
+/* ---- side-band records taken apart; -1 if the record is not of that kind or is too short ----
  */
 
 struct pd_mmap {

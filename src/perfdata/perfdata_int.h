@@ -4,7 +4,7 @@
  *
  *	load.c		bytes of a path: mapped, read, or collected from a pipe
  *	toolkit.c	another tool's file as a recording
- *	ahead.c		what a second thread does while the walk goes on
+ *	ahead.c		a second thread that works while the walk goes on
  *	reader.c	header, attributes, feature sections; open and close
  *	feature.c	payloads of header features
  *	attr.c		attributes, ids, layouts, names of events

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* The string at `off`, ended within the record; NULL where it is not. */
+/* The string at `off`, ended within the record; NULL if it is not. */
 static const char *record_text_at(const struct pd_record *r, size_t off)
 {
 	if (off >= r->size || !memchr(r->p + off, 0, r->size - off))
@@ -200,7 +200,7 @@ void pd_sample_id_get(const struct pd *rec, const struct pd_record *r, struct pd
 	a = &rec->events.v[out->event].attr;
 	if (!a->sample_id_all)
 		return;
-/* from the end towards the front; where it does not fit, what was found stays */
+/* from the end towards the front; if it does not fit, what was found stays */
 #define TRAILER(bit, action)                      \
 	if (a->sample_type & PERF_SAMPLE_##bit) { \
 		if (p - start < 8)                \

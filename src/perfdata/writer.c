@@ -49,7 +49,7 @@ struct pdw {
 	bool regular, aside; /* aside: the older recording is PATH.old already */
 	bool ended;	     /* it is whole, and says how it ended */
 	int reserve;	     /* room on the disk, -1: none */
-	uint64_t limit;	     /* of the bytes of records, where a file's size has one */
+	uint64_t limit;	     /* of the bytes of records, if a file's size has one */
 	bool full;	     /* nothing more is taken, */
 	struct err why;	     /* for this reason */
 	ZSTD_CCtx *zstd;

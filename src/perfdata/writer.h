@@ -77,7 +77,7 @@ const struct err *pdw_full(const struct pdw *w);
 /* A record behind the last one of a file that is full. */
 int pdw_behind(struct pdw *w, const void *p, size_t len, struct err *err) MUST_USE;
 /* Completes, shows and closes the file, and returns errors of that. Only pdw_bytes, pdw_shown,
- * pdw_full and pdw_close may follow, and, where it failed with a sys_errno, another pdw_commit:
+ * pdw_full and pdw_close may follow, and, if it failed with a sys_errno, another pdw_commit:
  * with more room on the disk, or with a feature less. */
 int pdw_commit(struct pdw *w, const struct pdw_end *end, struct err *err) MUST_USE;
 /* Instead, or after a pdw_commit that failed: the file is what it is, and tells how it ended. One

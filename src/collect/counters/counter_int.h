@@ -57,7 +57,7 @@ int perf_counters_read(void *own, size_t group, struct counter_value *out,
 /* Opens event e of group g at a place behind `leader` (-1: leads). Returns the file descriptor, or
  * -errno. */
 int counter_open_one(struct perf_counters *c, size_t g, size_t e, size_t place, int leader);
-/* True where the event can count on the place's CPU. */
+/* True if the event can count on the place's CPU. */
 bool counter_counts_on(const struct counter_event *e, const struct perf_counters *c, size_t place);
 /* Reason of a refusal; static text. */
 const char *counter_reason(const struct perf_counters *c, const struct counter_event *e,

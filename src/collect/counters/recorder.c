@@ -132,7 +132,7 @@ static uint64_t draw_period(struct recorder *r, uint64_t nominal, uint64_t step)
 		    : jitter_period(nominal, r->jitter, &r->seed);
 }
 
-/* A counter of its own period, where that can be. */
+/* A counter of its own period, if that can be. */
 static uint64_t vary_first(struct recorder *r, struct perf_event_attr *a, uint64_t step)
 {
 	uint64_t nominal = jitter_can_change(a) ? a->sample_period : 0;
@@ -303,7 +303,7 @@ struct cpu_set {
 	VEC(int) v; /* ascending, each once; -1: no CPU in particular */
 };
 
-/* Where there is something to open: setup's CPUs, and those of events that go beyond them. */
+/* The places to open: setup's CPUs, and those of events that go beyond them. */
 static int cpus_to_open(struct cpu_set *set, const struct recorder_setup *s, struct err *err)
 {
 	size_t kept = 0;
@@ -517,7 +517,7 @@ static void set_wait(struct recorder *r, unsigned most_seen)
 		r->wait_ms = r->flush_ms;
 }
 
-/* Any of those that are due, where they are too many for a round. */
+/* Any of those that are due, if they are too many for a round. */
 static void change_periods(struct recorder *r)
 {
 	unsigned most_seen = 0;
@@ -666,7 +666,7 @@ size_t recorder_ousted(const struct recorder *r, size_t *all)
 
 	*all = r->counter.n;
 	vec_each (&r->counter, const struct counter *, c) {
-		n += !read(c->fd, v, sizeof(v)); /* end of file: that is how the kernel says it */
+		n += !read(c->fd, v, sizeof(v)); /* end of file: so the kernel reports it */
 	}
 	return n;
 }

@@ -14,7 +14,7 @@
 
 #define GROUP_MAX 64
 #define WAIT	  4500000u /* ns on the counters' clock: a turn of the kernel's, and some */
-#define READS_MAX 20000u   /* of one group, whatever its clock says */
+#define READS_MAX 20000u   /* of one group, whatever its clock */
 
 struct group {
 	int fd[GROUP_MAX];
@@ -69,7 +69,7 @@ static enum vacant open_vacant_group(struct group *g, const struct perf_event_at
 	return VACANT_YES;
 }
 
-/* Reading is what the thread does meanwhile: its time passes by it. */
+/* The thread reads meanwhile, so that time passes. */
 static enum vacant watch_vacant(const struct group *g)
 {
 	struct {

@@ -23,7 +23,7 @@ uint64_t attr_all_regs(void)
 #endif
 }
 
-/* What frame pointers alone do not tell: AArch64's functions that call nothing keep their caller in
+/* Frame pointers alone do not suffice: AArch64's functions that call nothing keep their caller in
  * the link register. */
 static uint64_t leaf_regs(enum attr_chain chain)
 {
@@ -66,7 +66,7 @@ bool attr_is_spe(const struct event *e)
 	return e->pmu && !strncmp(e->pmu, "arm_spe", 7);
 }
 
-/* No sample is the kernel's: its records tell who ran where, for those of the trace. */
+/* No sample is the kernel's: its records give the thread on each CPU, for those of the trace. */
 static void make_spe(struct perf_event_attr *a, const struct event *e, const struct attr_opts *o)
 {
 	a->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
@@ -288,8 +288,8 @@ static unsigned give_up_field(struct perf_event_attr *a, int refusal, const stru
 	return 0;
 }
 
-/* Has again what was given up for nothing: the steps go from the least missed to the most, and the
- * last of them need not have needed those before it. */
+/* Restores fields that were given up for nothing: the steps go from the least missed to the most,
+ * and the last of them need not have needed those before it. */
 static void have_again(struct perf_event_attr *a, const struct perf_event_attr *wish,
 		       const struct attr_place *at, unsigned *given_up)
 {
@@ -349,7 +349,7 @@ int attr_fit(struct perf_event_attr *attr, const struct attr_place *at, unsigned
 		unsigned step = refusal ? give_up_field(attr, refusal, at) : 0;
 
 		if (!refusal) {
-			/* one step was needed: the kernel has just said so */
+			/* one step was needed: the kernel has just refused */
 			if (*given_up & (*given_up - 1))
 				have_again(attr, &wish, at, given_up);
 			/* It was taken a moment ago. */
@@ -362,7 +362,7 @@ int attr_fit(struct perf_event_attr *attr, const struct attr_place *at, unsigned
 			*given_up |= step;
 			continue;
 		}
-		/* nothing helped: the wish as it was tells most */
+		/* nothing helped: the wish as it was has the best error */
 		*attr = wish;
 		*given_up = 0;
 		errno = refusal;

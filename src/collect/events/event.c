@@ -9,14 +9,14 @@
 #include "collect/events/event_int.h"
 #include "collect/sysfs.h"
 
-/* What the events of one word have in common. */
+/* What the events of a word share. */
 struct parsed {
 	size_t from;	   /* first event of it in the list */
 	const char *start; /* in the text */
 	struct word head, terms, mods;
 	bool slashes;  /* terms stood between slashes, however few */
 	bool is_pmu;   /* head is a PMU (or many) */
-	bool expanded; /* one word became events of several PMUs: their names tell which */
+	bool expanded; /* one word became events of several PMUs: their names have the PMU */
 	bool boxes;    /* and none of them counts for the cores */
 };
 
@@ -409,8 +409,8 @@ static int add_more_name(struct event_parser *p, struct parsed *q, struct word n
 	return !any;
 }
 
-/* Names of vendors' lists, which may have colons: without modifiers behind them, then with what
- * looks like such. 1: nobody knows it. */
+/* Names of vendors' lists, which may have colons: without modifiers behind them, then with them. 1:
+ * nobody knows it. */
 static int add_more(struct event_parser *p, struct parsed *q)
 {
 	const char *from = p->at;
@@ -471,7 +471,7 @@ static int add_plain_event(struct event_parser *p, struct parsed *q)
 		rc = add_alias(p, q);
 	if (rc > 0) {
 		rc = add_more(p, q);
-		/* libpfm's have colons: what is behind them could not be seen before */
+		/* libpfm's have colons: the rest could not be seen before */
 		if (!rc && at_char(p, '/'))
 			return take_terms(p, q) || terms_of_all(p, q, true) ? -1 : 0;
 	}
@@ -539,7 +539,7 @@ static int parse_event(struct event_parser *p)
 		if (event_modifiers_apply(p, &p->list->ev.v[i], q.mods, true))
 			return -1;
 	typed = word_of(q.start, p->at);
-	/* the name, unless terms gave one: what was typed, or what it became on each PMU */
+	/* the name, unless terms gave one: as typed, or as expanded on each PMU */
 	for (size_t i = q.from; i < p->list->ev.n; i++) {
 		struct event *ev = &p->list->ev.v[i];
 		struct arena *a = &p->list->arena;
@@ -601,7 +601,7 @@ static int parse_group(struct event_parser *p)
 	if (take_modifiers(p, &q))
 		return -1;
 	/* One PMU counts a group. If words became events of several PMUs, each gets a group of its
-	 * own; what the kernel counts itself goes with the first. */
+	 * own; software events go with the first. */
 	for (size_t i = q.from; i < p->list->ev.n; i++) {
 		struct event *ev = &p->list->ev.v[i];
 
@@ -662,7 +662,7 @@ fail:
 	return -1;
 }
 
-/* Newer words of the attribute, where the headers we are built with have them. */
+/* Newer words of the attribute, if the headers we are built with have them. */
 static int put_config3(struct event *ev, struct err *err)
 {
 	const uint64_t more[] = { ev->config3, ev->config4 };

@@ -3,7 +3,7 @@
  * event_elf - where in a file the code of a function lies, for a uprobe.
  *
  * Only the symbol tables and the program headers are read, through libelf. The tables of a large
- * program cost what reading them costs; the names are compared in place.
+ * program cost their reading; the names are compared in place.
  */
 #include "collect/events/event_int.h"
 

@@ -6,7 +6,7 @@
  *	event_modifier.c  the letters behind it
  *	event_names.c	generic and cache names
  *	event_pmu.c	PMUs of sysfs: formats, aliases
- *	event_term.c	what stands between the slashes
+ *	event_term.c	the terms between the slashes
  *	event_topdown.c	groups of slots and top-down metrics
  *	event_trace.c	tracepoints
  *	event_probe.c	breakpoints, uprobes, kprobes
@@ -36,9 +36,9 @@ extern const struct event_symbol event_symbols[];
 extern const size_t n_event_symbols;
 
 const struct event_symbol *event_symbol_find(struct word w);
-/* *known: the word begins with a cache's name, so that a failure is about what follows. */
+/* *known: the word begins with a cache's name, so that a failure is about the rest. */
 bool event_cache_find(struct word w, uint64_t *config, bool *known);
-/* The cache event of this number by its first spellings; false where there is no such event. */
+/* The cache event of this number by its first spellings; false if there is no such event. */
 bool event_cache_name(uint64_t config, char out[64]);
 
 /* ---- parsing ---------------------------------------------------------------------------- */
@@ -58,7 +58,7 @@ int event_suggest(struct event_parser *p, struct word w, const char *const *word
 int event_suggest_more(struct event_parser *p, struct word w, const char *const *words);
 /* Everything that could have been meant by a word without slash or colon, NULL-ended, or NULL. */
 const char *const *event_words(struct event_parser *p);
-/* A new event at the end of the list, with the defaults and without a name; NULL: told in err. */
+/* A new event at the end of the list, with the defaults and without a name; NULL: see err. */
 struct event *event_add(struct event_parser *p, uint32_t type, uint64_t config, const char *pmu);
 bool event_raw_code(struct word w, uint64_t *config); /* r1a8 */
 
@@ -66,25 +66,25 @@ bool event_raw_code(struct word w, uint64_t *config); /* r1a8 */
 int event_terms(struct event_parser *p, struct event *ev, struct pmu *pmu,
 		struct word terms) MUST_USE;
 
-/* What a list of events says that `name` means on this PMU, which is loaded. */
+/* Applies the meaning that a list of events gives `name` on this PMU, which is loaded. */
 int event_meant(struct event_parser *p, struct event *ev, const struct pmu *pmu, struct word name,
 		const struct event_meaning *m) MUST_USE;
 
 bool event_modifiers_known(struct word w);
-/* Says which letter is wrong. */
+/* The error names the wrong letter. */
 int event_modifiers_check(struct event_parser *p, struct word w) MUST_USE;
-/* Letters that were checked. A group's add to what its members have of their own: {a:k,b}:u gives a
- * both. `leads`: the event leads a group or is alone. */
+/* Letters that were checked. A group's are added to its members' own: {a:k,b}:u gives a both.
+ * `leads`: the event leads a group or is alone. */
 int event_modifiers_apply(struct event_parser *p, struct event *ev, struct word w,
 			  bool leads) MUST_USE;
 
 /* Those found by a glob get their names, one that was named stays without. */
 int event_tracepoint(struct event_parser *p, struct word whole, struct word system,
 		     struct word name) MUST_USE;
-/* Where it is below root; NULL where it is not mounted or not ours to look into. */
+/* Its path below root; NULL if it is not mounted or not ours to look into. */
 const char *event_tracefs(const char *root);
 bool event_is_trace_system(struct event_parser *p, struct word system);
-/* Both begin at p->at, behind their prefix, and leave it behind what they took. */
+/* Both begin at p->at, behind their prefix, and leave it behind their text. */
 int event_breakpoint(struct event_parser *p) MUST_USE;
 int event_probe(struct event_parser *p, const char *start, bool kernel, bool at_return) MUST_USE;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * event_list - every name this machine knows, and the event to sample when nobody says which.
+ * event_list - every name this machine knows, and the default event to sample.
  *
  * On the machine at hand a generic name is listed only if the kernel opens it: names that the PMU
  * does not count are left out. On a captured machine nothing can be opened: a core PMU suffices.
@@ -196,7 +196,7 @@ static const char *core_pmu(const struct pmu_set *set)
 	return NULL;
 }
 
-/* 0: cycles can be opened, as precisely as *precise now says. Else the errno without precision. */
+/* 0: cycles can be opened, as precisely as *precise. Else the errno without precision. */
 static int try_cycles(const struct event *ev, uint32_t *precise)
 {
 	struct perf_event_attr attr = ev->attr;

@@ -76,7 +76,7 @@ const struct event_symbol *event_symbol_find(struct word w)
 }
 
 /* The longest spelling that w begins with and that ends at its end or before a '-'. Returns its
- * length, 0 where there is none. */
+ * length, 0 if there is none. */
 static size_t longest_cache_word(const struct cache_word *words, size_t n, struct word w,
 				 uint32_t *index)
 {

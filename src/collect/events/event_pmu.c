@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * event_pmu - what sysfs says of the PMUs: names and types at once, formats and aliases on demand.
+ * event_pmu - the PMUs of sysfs: names and types at once, formats and aliases on demand.
  *
  * A server has a hundred uncore PMUs with as many files each: only those that an event names are
  * read.

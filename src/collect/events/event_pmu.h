@@ -34,7 +34,7 @@ struct pmu_format {
 };
 
 struct pmu_alias {
-	const char *name, *text, *unit; /* pmu_alias_read(): text and what follows */
+	const char *name, *text, *unit; /* pmu_alias_read(): text and the next fields */
 	double scale;
 	bool read;
 };
@@ -68,7 +68,7 @@ struct pmu *pmu_find(const struct pmu_set *set, struct word name);
 /* True where `word` means this PMU: its name, its name without "uncore_", without a number at its
  * end, or a glob of any of them. */
 bool pmu_matches(const struct pmu *pmu, struct word w);
-/* False where no file of this name is among its events: it need not be loaded to know. */
+/* False if no file of this name is among its events: it need not be loaded to know. */
 bool pmu_may_have(const struct pmu_set *set, const struct pmu *pmu, struct word alias);
 /* cpus and max_precise: all that an event without terms needs. */
 void pmu_know(const struct pmu_set *set, struct pmu *pmu);
@@ -79,10 +79,10 @@ const struct pmu_format *pmu_format_find(const struct pmu *pmu, struct word name
 bool pmu_alias_read(const struct pmu_set *set, const struct pmu *pmu, struct pmu_alias *alias);
 const struct pmu_alias *pmu_alias_find(const struct pmu_set *set, const struct pmu *pmu,
 				       struct word name);
-/* "config1:0-7,32-35"; false where the text is no such thing. */
+/* "config1:0-7,32-35"; false if the text is no such thing. */
 bool pmu_format_parse(struct pmu_format *out, const char *text, size_t len);
 uint64_t pmu_format_max(const struct pmu_format *f);
-/* Puts the value's bits where the format says, in place of what stood there. */
+/* Puts the value's bits at the format's bits, over the old ones. */
 uint64_t pmu_format_put(const struct pmu_format *f, uint64_t config, uint64_t value);
 
 #endif

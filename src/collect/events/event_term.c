@@ -4,7 +4,7 @@
  *
  * Three rounds over the same terms, so that their order does not matter: whole config words first,
  * then names (aliases of sysfs, generic events), then single fields. A field given by the user
- * replaces what an alias put there: mem-loads,ldlat=30 means 30. (perf ors the two.)
+ * replaces that of an alias: mem-loads,ldlat=30 means 30. (perf ors the two.)
  */
 #include "collect/events/event_int.h"
 
@@ -221,8 +221,7 @@ bad:
 
 /* ---- names of vendors' lists ------------------------------------------------------------ */
 
-/* A term of what such a name means: a field of the PMU, a whole config word, or an alias of
- * sysfs. */
+/* A term of such a meaning: a field of the PMU, a whole config word, or an alias of sysfs. */
 static int put_meant_term(struct event_parser *p, struct event *ev, const struct pmu *pmu,
 			  const struct term *t)
 {
@@ -397,7 +396,7 @@ static int put_number_term(struct event_parser *p, struct event *ev, const struc
 					 "every sample carries its time: records are put in "
 					 "order by it");
 		break;
-	default: /* percore tells how counts are printed, no-overwrite what is so anyway */
+	default: /* percore is about printing, no-overwrite is the default */
 		break;
 	}
 	if (ev->has_period && ev->has_freq)
@@ -537,7 +536,7 @@ static int put_event_term(struct event_parser *p, struct event *ev, const struct
 	if (pmu && !t->has_value) {
 		const struct event_symbol *sym = event_symbol_find(t->key);
 
-		/* cycles where sysfs says cpu-cycles, and the other way round */
+		/* cycles for cpu-cycles of sysfs, and the other way round */
 		if (sym && !alias)
 			alias = pmu_alias_find(p->pmus, pmu,
 					       (struct word){ sym->name, strlen(sym->name) });

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Layout, version 0.6, numbers in host order (known from trace-cmd.dat(5) and what perf writes):
+ * Layout, version 0.6, numbers in host order (known from trace-cmd.dat(5) and perf's files):
  *
  *	0x17 0x08 0x44 "tracing", "0.6" NUL, u8 big endian?, u8 sizeof(long), u32 page size
  *	"header_page" NUL, u64 size, text		"header_event" NUL, u64 size, text

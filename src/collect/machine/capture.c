@@ -34,7 +34,7 @@ struct capture {
 	struct err *err;
 };
 
-/* What becomes of a text; `out` is what is written. */
+/* Filters of a text; `out` is written. */
 typedef void filter_fn(struct buf *out, const char *text);
 
 struct row {
@@ -44,7 +44,7 @@ struct row {
 
 /* ---- filters ---------------------------------------------------------------------------- */
 
-/* Lines whose key, before `sep`, is said. */
+/* Lines with one of the keys before `sep`. */
 static void keep_lines(struct buf *out, const char *text, char sep, bool (*want)(const char *key))
 {
 	while (*text) {
@@ -246,7 +246,7 @@ static int take_file(struct capture *c, const struct row *r, const char *path)
 
 /* ---- finding ---------------------------------------------------------------------------- */
 
-/* `done` is what of the pattern was found already. */
+/* `done`: the part of the pattern that was found already. */
 static int expand(struct capture *c, const struct row *r, const char *done, const char *pattern)
 {
 	const char *end = strchrnul(pattern, '/');
@@ -298,7 +298,7 @@ static int capture_row(struct capture *c, const struct row *r)
 	return rc;
 }
 
-/* What the CPU itself says, and what uname does. */
+/* Facts of the CPU itself and of uname. */
 static int write_facts(struct capture *c, const struct machine *m)
 {
 	struct buf b = BUF_INIT;

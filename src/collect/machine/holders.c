@@ -18,7 +18,7 @@
 #define HOLDERS_MAX  4u /* by name; the rest is a number */
 
 #if defined(__x86_64__) || defined(__i386__)
-/* Leaf 0xa: what Intel's PMUs (and those that follow its architecture) have. */
+/* Leaf 0xa: the counters of Intel's PMUs (and those of its architecture). */
 static void ask_intel(struct holders *h)
 {
 	unsigned a, b, c, d;
@@ -29,7 +29,7 @@ static void ask_intel(struct holders *h)
 	h->fixed = (a & 0xff) > 1 ? d & 0x1f : 0;
 }
 
-/* Leaf 0x80000022 since Zen 4; before that a flag tells six counters from four. */
+/* Leaf 0x80000022 since Zen 4; before that a flag means six counters, not four. */
 static void ask_amd(struct holders *h)
 {
 	unsigned a, b, c, d;
@@ -60,7 +60,7 @@ static void ask_cpu(struct holders *h)
 }
 #endif
 
-/* What the CPU said when the machine was captured. */
+/* From the CPU, when the machine was captured. */
 static void ask_capture(struct holders *h, const char *root)
 {
 	char text[1024];
@@ -109,7 +109,7 @@ void holders_read(struct holders *h, const char *root, const char *pmu)
 
 /* ---- by name ---- */
 
-/* Events that a process has open; 0 where that cannot be seen. */
+/* Events that a process has open; 0 if that cannot be seen. */
 static unsigned perf_files_of(const char *pid)
 {
 	char path[64], to[64];

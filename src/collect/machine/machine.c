@@ -40,7 +40,7 @@ static void read_machine_names(struct machine *m, struct arena *a, const char *r
 		m->hostname = arena_strdup(a, u.nodename);
 	if (!m->release)
 		m->release = arena_strdup(a, u.release);
-	/* of the program, should the two differ: it is what perf stores */
+	/* of the program, should the two differ: perf stores it */
 	m->arch = arena_strdup(a, u.machine);
 }
 
@@ -229,7 +229,7 @@ int machine_pmus(struct machine *m, struct arena *a, const char *root)
 	return 0;
 }
 
-/* cpu_desc to stepping; *guest: the CPU says that a hypervisor runs us. */
+/* cpu_desc to stepping; *guest: the CPU's flags have a hypervisor. */
 static int read_model(struct machine *m, struct arena *a, const char *root, bool *guest)
 {
 	char *text = malloc(CPUINFO_HEAD);

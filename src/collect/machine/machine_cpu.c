@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * machine_cpu - what the CPUs are and how they hang together: model, topology, caches.
+ * machine_cpu - the CPUs and their connections: model, topology, caches.
  */
 #include "collect/machine/machine_int.h"
 
@@ -265,7 +265,7 @@ int machine_caches(struct machine *m, struct arena *a, const char *root)
 	VEC(struct machine_cache) caches = VEC_INIT;
 	int rc = -1;
 
-	/* A cache shared by many CPUs is read once: level, type and CPUs tell it. */
+	/* A cache shared by many CPUs is read once: level, type and CPUs identify it. */
 	for (uint32_t i = 0; i < m->cpus_online; i++)
 		for (uint32_t index = 0; index < CACHE_INDEXES; index++) {
 			struct machine_cache c = { 0 };

@@ -2,8 +2,8 @@
 /*
  * machine_virt - whether this is a guest, and whose.
  *
- * Asked in this order: the CPU itself (x86, or what it said to a capture), /sys/hypervisor, the
- * device tree, DMI. Where nothing but the "hypervisor" flag of the CPU speaks, only that is said.
+ * Asked in this order: the CPU itself (x86, or its answer in a capture), /sys/hypervisor, the
+ * device tree, DMI. If there is only the CPU's flag "hypervisor", the guest's kind is unknown.
  */
 #include "collect/machine/machine_int.h"
 
@@ -15,7 +15,7 @@
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 
-/* What the CPU says in leaf 0x40000000. */
+/* Signatures in leaf 0x40000000. */
 static const struct {
 	char signature[13];
 	const char *name;
@@ -29,7 +29,7 @@ static const struct {
 };
 #endif
 
-/* What stands in DMI's vendor or product, at its beginning. */
+/* DMI's vendor or product begins so. */
 static const struct {
 	const char *text, *name;
 } dmi_words[] = {
@@ -105,7 +105,7 @@ static const char *of_dmi(struct arena *a, const char *root)
 	return NULL;
 }
 
-/* What the CPU said when the machine was captured. */
+/* From the CPU, when the machine was captured. */
 static const char *of_capture(struct arena *a, const char *root)
 {
 	const char *facts = sys_text(a, root, "cyclade/facts"), *v;

@@ -367,7 +367,7 @@ int synth_process(const struct synth *s, pid_t pid, struct err *err)
 
 	if (synth_threads(pid, &tids, &n, NULL))
 		return 0;
-	/* the process first: its threads take what it has */
+	/* the process first: its threads inherit from it */
 	rc = put_fork_comm(s, &r, pid, pid, err);
 	if (!rc)
 		rc = put_process_maps(s, &r, pid, err);

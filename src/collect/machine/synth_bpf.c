@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The functions of BPF programs that are loaded, by bpf(2): for those who may list programs (root,
- * CAP_SYS_ADMIN), and only what was translated to machine code. Names are those of the kernel's own
- * list: bpf_prog_TAG_NAME. A program's own name has 15 bytes at most, and its further functions
- * have theirs in its BTF: for these the list is read, which takes as long as the rest of a start.
+ * CAP_SYS_ADMIN), and only programs in machine code. Names are those of the kernel's own list:
+ * bpf_prog_TAG_NAME. A program's own name has 15 bytes at most, and its further functions have
+ * theirs in its BTF: for these the list is read, which takes as long as the rest of a start.
  */
 #include <linux/bpf.h>
 #include <stdio.h>

@@ -37,14 +37,14 @@ struct synth_status {
 	uint32_t tgid, ppid, uid; /* uid: the real one */
 };
 
-/* /proc/PID/status, which is cut into lines. False: it does not tell the process. */
+/* /proc/PID/status, which is cut into lines. False: the process is not in it. */
 bool synth_status_text(struct synth_status *st, char *text);
 
 struct synth_mapping {
 	uint64_t start, end, offset, inode;
 	uint32_t major, minor, prot;
 	bool shared;
-	const char *path; /* within the line; "" where nothing is mapped */
+	const char *path; /* within the line; "" if nothing is mapped */
 };
 
 /* A line of /proc/PID/maps. False: no mapping of at least a byte. */

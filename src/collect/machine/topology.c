@@ -14,7 +14,7 @@ static const struct machine_cpu *online_cpu(const struct machine *m, uint32_t i)
 	return m->online[i] < m->cpus_available ? &m->cpu[m->online[i]] : &nowhere;
 }
 
-/* Different (socket, die, core); NAN where one is not known. */
+/* Different (socket, die, core); NAN if one is not known. */
 static double different(const struct machine *m, bool die, bool core)
 {
 	double n = 0;

@@ -22,7 +22,7 @@ double tsc_hz_of_page(const struct perf_event_mmap_page *page)
 
 #if defined(__x86_64__) || defined(__i386__)
 
-/* Leaf 0x15: the crystal's Hz, times a fraction; where a hypervisor says, its leaf of kHz. */
+/* Leaf 0x15: the crystal's Hz, times a fraction; under some hypervisors, their leaf of kHz. */
 static double hz_of_cpuid(void)
 {
 	unsigned a, b, c, d;
