@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""insn_mix - classes of instructions by objdump's mnemonics: a second opinion on src/symbol/*_class.c.
+"""insn_mix - classes of instructions by objdump's mnemonics: a second opinion on src/symbol/insn.
 
     for addr, text in listing("objdump", path): x86(text), arm(text)	-> (class, memory: "-", "r", "w", "rw")
 """

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cfi - call-frame tables: .eh_frame and .debug_frame (cfi.c; their programs: cfi_run.h), and the
- * bounds of functions that .eh_frame has for stripped files (cfi_bounds.c).
+ * cfi - call-frame tables: .eh_frame and .debug_frame (their programs: cfi_run.h), and the bounds
+ * of functions that .eh_frame has for stripped files.
  *
  * The tables are read by ourselves rather than through libdw: a row is asked for once per unique
  * address and kept, each read is bounds-checked by our own hand, and AArch64's signed return
@@ -42,11 +42,6 @@ struct cfi {
 	struct cfi_section sec[2]; /* .eh_frame of the code, .debug_frame */
 	const char *unread; /* why .debug_frame could not be read; NULL: it was, or is absent */
 };
-
-/* The .eh_frame of a file, nothing of it read yet; false if there is none that can be. */
-bool cfi_section_of(const struct elf_file *elf, const char *name, bool eh, struct cfi_section *s);
-/* How the functions' addresses are written of the CIE at that offset (a DW_EH_PE). */
-bool cfi_encoding(const struct cfi_section *s, uint32_t cie, uint8_t *enc);
 
 /* Reads the tables of either file (NULL: no such file). The files must stay. */
 struct cfi *cfi_new(const struct elf_file *code, const struct elf_file *dwarf) MUST_USE;

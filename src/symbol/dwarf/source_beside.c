@@ -73,14 +73,6 @@ static bool open_named(struct source *s, const char *dir, const char *name, stru
 	return n > 0 && (size_t)n < sizeof(path) && open_beside(s, path, m);
 }
 
-static const char *text_attr(const Dwarf_Die *unit, unsigned name)
-{
-	Dwarf_Attribute a;
-	Dwarf_Die die = *unit;
-
-	return dwarf_attr(&die, name, &a) ? dwarf_formstring(&a) : NULL;
-}
-
 /* ---- split units ------------------------------------------------------------------------- */
 
 /* Whether a unit of that file has the id: libdw looks for a skeleton's file but once. */
@@ -167,12 +159,12 @@ static bool try_package(struct source *s, struct src_split *split, uint64_t id)
 
 static void find_contents(struct source *s, struct src_split *split)
 {
-	const char *name = text_attr(split->die, DW_AT_dwo_name);
-	const char *dir = text_attr(split->die, DW_AT_comp_dir);
+	const char *name = src_text(split->die, DW_AT_dwo_name);
+	const char *dir = src_text(split->die, DW_AT_comp_dir);
 	uint64_t id;
 
 	if (!name)
-		name = text_attr(split->die, DW_AT_GNU_dwo_name);
+		name = src_text(split->die, DW_AT_GNU_dwo_name);
 	if (!name || dwarf_cu_info(split->die->cu, NULL, NULL, NULL, NULL, &id, NULL, NULL))
 		return;
 	if (try_package(s, split, id) || try_dwo(s, split, NULL, name, id) ||

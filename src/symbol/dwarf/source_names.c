@@ -57,11 +57,30 @@ void src_find_line_sections(struct source *s)
 	}
 }
 
+bool src_number(const Dwarf_Die *die, unsigned name, uint64_t *v)
+{
+	Dwarf_Die mine = *die;
+	Dwarf_Attribute attr;
+	Dwarf_Word word;
+
+	if (!dwarf_attr(&mine, name, &attr) || dwarf_formudata(&attr, &word))
+		return false;
+	*v = word;
+	return true;
+}
+
+const char *src_text(const Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Die mine = *die;
+	Dwarf_Attribute attr;
+
+	return dwarf_attr(&mine, name, &attr) ? dwarf_formstring(&attr) : NULL;
+}
+
 /* NULL: libdw's names stay as they are. */
 static const char *comp_dir_of(Dwarf_Die *unit)
 {
-	Dwarf_Attribute attr;
-	const char *dir = dwarf_attr(unit, DW_AT_comp_dir, &attr) ? dwarf_formstring(&attr) : NULL;
+	const char *dir = src_text(unit, DW_AT_comp_dir);
 
 	/* a relative one is in libdw's names already, and leads nowhere by itself */
 	return dir && dir[0] == '/' ? dir : NULL;
@@ -89,17 +108,6 @@ void src_name_files(struct source *s, Dwarf_Die *unit, Dwarf_Files *files, size_
 /* ---- one file of a unit, without its line program ---------------------------------------------
  */
 
-static bool header_offset(Dwarf_Die *unit, uint64_t *off)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Word at;
-
-	if (!dwarf_attr(unit, DW_AT_stmt_list, &attr) || dwarf_formudata(&attr, &at))
-		return false;
-	*off = at;
-	return true;
-}
-
 /* The files in the header of the unit's line program, read once. */
 static const struct line_files *header_files(struct source *s, const Dwarf_Die *unit, uint64_t off)
 {
@@ -126,7 +134,7 @@ static const char *name_in_header(struct source *s, Dwarf_Die *unit, uint32_t fi
 	uint64_t off;
 
 	/* the sections are those of this file, not of a supplementary or split one */
-	if (dwarf_cu_getdwarf(unit->cu) != s->dw || !header_offset(unit, &off))
+	if (dwarf_cu_getdwarf(unit->cu) != s->dw || !src_number(unit, DW_AT_stmt_list, &off))
 		return NULL;
 	h = header_files(s, unit, off);
 	if (file < h->first || file - h->first >= h->v.n)
@@ -171,7 +179,7 @@ void src_sum_files(struct source *s, Dwarf_Die *unit, const src_file_names *name
 	struct line_files files;
 	uint64_t off;
 
-	if (!s->sections.line || !header_offset(unit, &off))
+	if (!s->sections.line || !src_number(unit, DW_AT_stmt_list, &off))
 		return;
 	line_files_read(&files, &s->sections, off);
 	for (size_t i = files.first; i < names->n && i - files.first < files.v.n; i++) {

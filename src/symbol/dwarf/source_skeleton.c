@@ -150,14 +150,6 @@ struct skeleton {
 	const char *dir;
 };
 
-static uint64_t offset_attr(Dwarf_Die *die, unsigned name)
-{
-	Dwarf_Attribute a;
-	Dwarf_Word v;
-
-	return dwarf_attr(die, name, &a) && !dwarf_formudata(&a, &v) ? v : 0;
-}
-
 static bool read_skeleton(const Dwarf_Die *unit, struct skeleton *k)
 {
 	Dwarf_Die die = *unit;
@@ -169,14 +161,16 @@ static bool read_skeleton(const Dwarf_Die *unit, struct skeleton *k)
 	    k->type != DW_UT_skeleton || (k->address_size != 4 && k->address_size != 8))
 		return false;
 	new = k->version > 4;
-	k->addr_base = offset_attr(&die, new ? DW_AT_addr_base : DW_AT_GNU_addr_base);
-	k->ranges_base = new ? 0 : offset_attr(&die, DW_AT_GNU_ranges_base);
+	k->addr_base = k->ranges_base = 0;
+	(void)src_number(&die, new ? DW_AT_addr_base : DW_AT_GNU_addr_base, &k->addr_base);
+	if (!new)
+		(void)src_number(&die, DW_AT_GNU_ranges_base, &k->ranges_base);
 	if (k->addr_base > UINT32_MAX || k->ranges_base > UINT32_MAX)
 		return false;
 	if (dwarf_lowpc(&die, &k->low) &&
 	    (!dwarf_attr(&die, DW_AT_entry_pc, &a) || dwarf_formaddr(&a, &k->low)))
 		k->low = 0;
-	k->dir = dwarf_attr(&die, DW_AT_comp_dir, &a) ? dwarf_formstring(&a) : NULL;
+	k->dir = src_text(&die, DW_AT_comp_dir);
 	if (!k->dir || strnlen(k->dir, DIR_MAX) == DIR_MAX)
 		k->dir = "/";
 	return true;

@@ -201,6 +201,9 @@ void src_discharge(struct source *s, size_t bytes);
 int src_begin(struct source *s, const struct file_map *m, struct file_map *own, Elf **elf,
 	      Dwarf **dw) MUST_USE;
 
+/* An attribute that is a number, or a text. False, NULL: it has none, or one of another form. */
+bool src_number(const Dwarf_Die *die, unsigned name, uint64_t *v);
+const char *src_text(const Dwarf_Die *die, unsigned name);
 /* True if code can be at `addr`. Linkers leave dropped functions' debug information at 0 or -1.
  */
 bool src_is_code(const struct source *s, uint64_t addr);

@@ -50,22 +50,6 @@ static bool fills_slot(uint16_t machine, uint32_t type, bool *irelative)
 	return false;
 }
 
-static const char *dynamic_name(const struct elf_file *f, const struct elf_sec *dynsym, uint64_t i)
-{
-	size_t each = f->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	const struct elf_sec *str;
-	uint32_t off;
-
-	if (!dynsym || !dynsym->data || i >= dynsym->size / each || dynsym->link >= f->n_sec)
-		return NULL;
-	str = &f->sec[dynsym->link];
-	off = elf_u32(f, dynsym->data + i * each); /* st_name comes first in both classes */
-	if (!str->data || off >= str->size ||
-	    !memchr(str->data + off, 0, (size_t)(str->size - off)) || !str->data[off])
-		return NULL;
-	return (const char *)str->data + off;
-}
-
 static void read_relocations(struct plt *p, const struct elf_sec *s)
 {
 	const struct elf_file *f = p->f;
@@ -83,7 +67,7 @@ static void read_relocations(struct plt *p, const struct elf_sec *s)
 		if (irelative && s->type == SHT_RELA)
 			slot.target = elf_word(f, r + 2 * word);
 		else if (!irelative)
-			slot.name = dynamic_name(f, dynsym, sym);
+			slot.name = elf_symbol_name(f, dynsym, sym);
 		if (slot.name || slot.target)
 			vec_xpush(&p->slot, slot);
 	}

@@ -148,6 +148,22 @@ static bool find_symbols(const struct elf_file *f, bool dynamic, struct sym_span
 	return true;
 }
 
+const char *elf_symbol_name(const struct elf_file *f, const struct elf_sec *symbols, uint64_t i)
+{
+	size_t each = f->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	const struct elf_sec *str;
+	uint32_t off;
+
+	if (!symbols || !symbols->data || i >= symbols->size / each || symbols->link >= f->n_sec)
+		return NULL;
+	str = &f->sec[symbols->link];
+	off = elf_u32(f, symbols->data + i * each); /* st_name comes first in both classes */
+	if (!str->data || off >= str->size ||
+	    !memchr(str->data + off, 0, (size_t)(str->size - off)) || !str->data[off])
+		return NULL;
+	return (const char *)str->data + off;
+}
+
 bool elf_symbol_value(const struct elf_file *f, const char *name, uint64_t *vaddr)
 {
 	struct sym_span t;

@@ -78,6 +78,8 @@ void elf_symbols_read(struct sym_list *l, const struct elf_file *f, bool dynamic
 /* Adds the variables (STT_OBJECT) alone, by their ELF virtual addresses: .bss has no others. */
 void elf_objects_read(struct sym_list *l, const struct elf_file *f, bool dynamic);
 /* The value of the symbol of that name in .symtab. */
+/* The name of symbol `i` of a table that links to its names; NULL: none that ends. */
+const char *elf_symbol_name(const struct elf_file *f, const struct elf_sec *symbols, uint64_t i);
 bool elf_symbol_value(const struct elf_file *f, const char *name, uint64_t *vaddr);
 void elf_plt_read(struct sym_list *l, const struct elf_file *f, const struct addr_map *map);
 /* Adds the functions of a Go program, which .gopclntab has though it is stripped. */

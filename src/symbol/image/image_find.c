@@ -61,6 +61,14 @@ void put_build_id(struct buf *b, const uint8_t *id, size_t len)
 	buf_puts(b, hex);
 }
 
+void image_put_ids(struct buf *b, const struct image *im, const uint8_t *id, size_t len)
+{
+	buf_puts(b, len ? "build-id " : "no build-id");
+	put_build_id(b, id, len);
+	buf_puts(b, ", the recording's is ");
+	put_build_id(b, im->key.build_id, im->key.build_id_len);
+}
+
 /* Recordings keep 20 bytes and fill up shorter ids with zeros, or cut longer ones. */
 bool same_build_id(const uint8_t *a, size_t na, const uint8_t *b, size_t nb)
 {
@@ -142,14 +150,7 @@ static enum verdict judge_file(const struct images *set, struct image *im,
 			return VERIFIED;
 		if (!im->refusal.len && im->key.build_id_len) {
 			buf_printf(&im->refusal, "%s has ", f->path);
-			if (n) {
-				buf_puts(&im->refusal, "build-id ");
-				put_build_id(&im->refusal, id, n);
-			} else {
-				buf_puts(&im->refusal, "no build-id");
-			}
-			buf_puts(&im->refusal, ", the recording's is ");
-			put_build_id(&im->refusal, want, n_want);
+			image_put_ids(&im->refusal, im, id, n);
 			buf_puts(&im->refusal, ": not used");
 			im->refused = true;
 		}

@@ -132,10 +132,8 @@ static void choose_list(const struct images *set, struct image *im, char *path, 
 		}
 		if (!im->verified) {
 			im->refused = true;
-			buf_puts(&im->origin, "the running kernel has build-id ");
-			put_build_id(&im->origin, id, n);
-			buf_puts(&im->origin, ", the recording's is ");
-			put_build_id(&im->origin, im->key.build_id, im->key.build_id_len);
+			buf_puts(&im->origin, "the running kernel has ");
+			image_put_ids(&im->origin, im, id, n);
 			buf_puts(&im->origin, ": /proc/kallsyms not used");
 			return;
 		}
@@ -271,10 +269,8 @@ static bool module_fits(struct image *im)
 	if (im->verified)
 		return true;
 	im->refused = true;
-	buf_printf(&im->origin, "the loaded module %s has build-id ", im->name);
-	put_build_id(&im->origin, id, n);
-	buf_puts(&im->origin, ", the recording's is ");
-	put_build_id(&im->origin, im->key.build_id, im->key.build_id_len);
+	buf_printf(&im->origin, "the loaded module %s has ", im->name);
+	image_put_ids(&im->origin, im, id, n);
 	buf_puts(&im->origin, ": not used");
 	return false;
 }

@@ -136,6 +136,8 @@ bool image_complete(const struct image *im);
 /* Puts how a file was verified into the origin. */
 void image_say_verified(struct image *im);
 void put_build_id(struct buf *b, const uint8_t *id, size_t len);
+/* "build-id ID, the recording's is ID" */
+void image_put_ids(struct buf *b, const struct image *im, const uint8_t *id, size_t len);
 bool same_build_id(const uint8_t *a, size_t na, const uint8_t *b, size_t nb);
 
 /* image_identity.c. differs: certainly two files, by inodes or generations of one device. same: one

@@ -32,14 +32,6 @@ int disasm_range_plain(struct images *set, uint32_t image, uint64_t vaddr, uint6
 /* Where an instruction of AArch64 can lead: fills flow, has_target and target. */
 void disasm_a64_flow(uint32_t word, struct insn *in);
 
-/* Class, width and memory of an instruction of AArch64, by its text and flow. */
-void disasm_a64_class(struct insn *in);
-/* The same of x86, by Zydis' result, with all operands; a build without it has none. */
-struct ZydisDecodedInstruction_;
-struct ZydisDecodedOperand_;
-void disasm_x86_class(struct insn *in, const struct ZydisDecodedInstruction_ *z,
-		      const struct ZydisDecodedOperand_ *op);
-
 struct elf_file;
 /* The file's bytes for [vaddr, vaddr + *len): *len is cut to the segment. NULL: none. */
 const uint8_t *disasm_code_at(const struct elf_file *f, uint64_t vaddr, uint64_t *len);

@@ -15,12 +15,11 @@
 
 static bool is_floating(const struct types *t, uint32_t type)
 {
-	Dwarf_Die die = t->type.v[type].die;
-	Dwarf_Attribute attr;
-	Dwarf_Word v;
+	uint64_t v;
 
-	return t->type.v[type].kind == TYPE_SCALAR && dwarf_attr(&die, DW_AT_encoding, &attr) &&
-	       !dwarf_formudata(&attr, &v) && (v == DW_ATE_float || v == DW_ATE_complex_float);
+	return t->type.v[type].kind == TYPE_SCALAR &&
+	       src_number(&t->type.v[type].die, DW_AT_encoding, &v) &&
+	       (v == DW_ATE_float || v == DW_ATE_complex_float);
 }
 
 /* The function that the DIE is an instance of, or declares. */

@@ -87,17 +87,15 @@ static uint64_t array_length(Dwarf_Die *array)
 	if (dwarf_child(array, &die))
 		return 0;
 	do {
-		Dwarf_Attribute attr;
-		Dwarf_Word v;
+		uint64_t v;
 
 		if (dwarf_tag(&die) != DW_TAG_subrange_type)
 			continue;
-		if (dwarf_attr(&die, DW_AT_count, &attr) && !dwarf_formudata(&attr, &v))
-			;
-		else if (dwarf_attr(&die, DW_AT_upper_bound, &attr) && !dwarf_formudata(&attr, &v))
+		if (!src_number(&die, DW_AT_count, &v)) {
+			if (!src_number(&die, DW_AT_upper_bound, &v))
+				return 0;
 			v++;
-		else
-			return 0;
+		}
 		if (!v || v > UINT32_MAX || all > UINT32_MAX)
 			return 0;
 		all *= v;
@@ -189,17 +187,6 @@ bool type_is_declared(struct types *t, uint32_t pointer)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-static bool number_attr(Dwarf_Die *die, unsigned name, uint64_t *v)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Word word;
-
-	if (!dwarf_attr(die, name, &attr) || dwarf_formudata(&attr, &word))
-		return false;
-	*v = word;
-	return true;
-}
-
 /* False: not at a constant place (a virtual base). */
 static bool member_offset(Dwarf_Die *die, uint64_t *off)
 {
@@ -210,7 +197,7 @@ static bool member_offset(Dwarf_Die *die, uint64_t *off)
 	*off = 0;
 	if (!dwarf_attr(die, DW_AT_data_member_location, &attr))
 		return true;
-	if (!number_attr(die, DW_AT_data_member_location, off)) {
+	if (!src_number(die, DW_AT_data_member_location, off)) {
 		if (dwarf_getlocation(&attr, &op, &n) || n != 1 || op->atom != DW_OP_plus_uconst)
 			return false;
 		*off = op->number;
@@ -224,13 +211,13 @@ static bool place_bits(const struct types *t, Dwarf_Die *die, struct type_member
 {
 	uint64_t bits, from = 0, storage = t->type.v[m->type].size;
 
-	if (!number_attr(die, DW_AT_bit_size, &bits))
+	if (!src_number(die, DW_AT_bit_size, &bits))
 		return true;
 	if (!bits || bits > UINT8_MAX - 7)
 		return false;
-	if (!number_attr(die, DW_AT_data_bit_offset, &from) &&
-	    number_attr(die, DW_AT_bit_offset, &from)) {
-		(void)number_attr(die, DW_AT_byte_size, &storage);
+	if (!src_number(die, DW_AT_data_bit_offset, &from) &&
+	    src_number(die, DW_AT_bit_offset, &from)) {
+		(void)src_number(die, DW_AT_byte_size, &storage);
 		from = 8 * storage - from - bits;
 	}
 	if (storage > UINT32_MAX || (int64_t)from < 0 || from > INT64_MAX / 16)
@@ -327,14 +314,11 @@ struct value type_value(struct types *t, uint32_t id)
 bool type_in_memory(const struct types *t, uint32_t id)
 {
 	const struct type *y = &t->type.v[id];
-	Dwarf_Die die = y->die;
-	Dwarf_Attribute attr;
-	Dwarf_Word v;
+	uint64_t v;
 
-	if (y->kind != TYPE_STRUCT)
-		return false;
-	return y->size > 16 || (dwarf_attr(&die, DW_AT_calling_convention, &attr) &&
-				!dwarf_formudata(&attr, &v) && v == DW_CC_pass_by_reference);
+	return y->kind == TYPE_STRUCT &&
+	       (y->size > 16 || (src_number(&y->die, DW_AT_calling_convention, &v) &&
+				 v == DW_CC_pass_by_reference));
 }
 
 bool type_has_end(struct types *t, uint32_t id)

@@ -9,6 +9,7 @@
 
 #include "base/bisect.h"
 #include "base/xalloc.h"
+#include "symbol/elf/elf_symbols.h"
 #include "symbol/insn/decode.h"
 #include "symbol/types/types_int.h"
 
@@ -158,18 +159,6 @@ static int symbol_by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* The name of a symbol of a table that links to its names, which end; NULL: none. */
-static const char *symbol_name(const struct elf_file *f, const struct elf_sec *symbols, uint64_t n)
-{
-	const struct elf_sec *names = symbols->link < f->n_sec ? &f->sec[symbols->link] : NULL;
-	uint32_t name = elf_u32(f, symbols->data + n * SYM);
-
-	if (!names || !names->data || !names->size || names->data[names->size - 1] ||
-	    name >= names->size)
-		return NULL;
-	return (const char *)names->data + name;
-}
-
 static void read_thread_symbols(struct types *t)
 {
 	const struct elf_file *f = t->code;
@@ -181,7 +170,7 @@ static void read_thread_symbols(struct types *t)
 
 		if (ELF64_ST_TYPE(p[4]) != STT_TLS || !elf_u16(f, p + 6))
 			continue;
-		x.name = symbol_name(f, s, i);
+		x.name = elf_symbol_name(f, s, i);
 		if (x.name)
 			vec_xpush(&t->thread_symbols.sym, x);
 	}
@@ -203,7 +192,7 @@ static void read_copies(struct types *t)
 
 		if ((uint32_t)info != copy || info >> 32 >= s->size / SYM)
 			continue;
-		x.name = symbol_name(f, s, info >> 32);
+		x.name = elf_symbol_name(f, s, info >> 32);
 		if (x.name)
 			vec_xpush(&t->copies.sym, x);
 	}

@@ -115,16 +115,13 @@ static void add_definition(struct types *t, Dwarf_Die *die, const char *scope)
 {
 	struct type_definition d = { .die = *die }, *known;
 	uint64_t hash = hash_full_name(die, scope), *at;
-	Dwarf_Attribute attr;
-	Dwarf_Word size;
 
 	if (!hash || dwarf_hasattr(die, DW_AT_declaration) ||
-	    !dwarf_attr(die, DW_AT_byte_size, &attr) || dwarf_formudata(&attr, &size))
+	    !src_number(die, DW_AT_byte_size, &d.size))
 		return;
-	d.size = size;
 	at = u64map_xat(&t->by_name, hash, NULL);
 	known = *at ? &t->definition.v[*at - 1] : NULL;
-	if (known && known->size != size)
+	if (known && known->size != d.size)
 		known->die.addr = NULL;
 	if (known)
 		return;

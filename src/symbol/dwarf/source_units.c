@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * source_inlines - the functions and inlined calls of one unit as disjoint address segments.
+ * source_units - the functions and inlined calls of one unit as disjoint address segments, and its
+ * line program as sorted rows.
  *
  * Walks the unit's tree of scopes; each DW_TAG_inlined_subroutine becomes a src_call that knows the
  * call around it, and one interval for each of its address ranges; a function does likewise. Scopes
@@ -44,14 +45,11 @@ static bool is_scope(int tag)
 	}
 }
 
-static uint32_t attr_u32(Dwarf_Die *die, unsigned name)
+static uint32_t number_or_0(Dwarf_Die *die, unsigned name)
 {
-	Dwarf_Attribute attr;
-	Dwarf_Word v;
+	uint64_t v;
 
-	if (!dwarf_attr(die, name, &attr) || dwarf_formudata(&attr, &v) || v > UINT32_MAX - 1)
-		return 0;
-	return (uint32_t)v;
+	return src_number(die, name, &v) && v < UINT32_MAX ? (uint32_t)v : 0;
 }
 
 /* The name of a DIE's function: along its abstract origins and specifications,
@@ -64,17 +62,18 @@ static void read_function_name(struct source *s, const Dwarf_Die *from, struct s
 	for (int i = 0; i < SRC_MAX_CHAIN; i++) {
 		Dwarf_Attribute attr;
 
-		if (!linkage && (dwarf_attr(&die, DW_AT_linkage_name, &attr) ||
-				 dwarf_attr(&die, DW_AT_MIPS_linkage_name, &attr)))
-			linkage = dwarf_formstring(&attr);
+		if (!linkage)
+			linkage = src_text(&die, DW_AT_linkage_name);
+		if (!linkage)
+			linkage = src_text(&die, DW_AT_MIPS_linkage_name);
 		if (linkage && !*linkage)
 			linkage = NULL;
-		if (!plain && dwarf_attr(&die, DW_AT_name, &attr))
-			plain = dwarf_formstring(&attr);
+		if (!plain)
+			plain = src_text(&die, DW_AT_name);
 		if (!out->first_line)
-			out->first_line = attr_u32(&die, DW_AT_decl_line);
+			out->first_line = number_or_0(&die, DW_AT_decl_line);
 		if (!out->file_die.addr && dwarf_hasattr(&die, DW_AT_decl_file)) {
-			out->file = attr_u32(&die, DW_AT_decl_file);
+			out->file = number_or_0(&die, DW_AT_decl_file);
 			out->file_die = die;
 		}
 		out->external |= dwarf_hasattr(&die, DW_AT_external);
@@ -107,17 +106,6 @@ static struct src_name *function_name(struct source *s, const Dwarf_Die *die)
 	return (struct src_name *)(uintptr_t)*at;
 }
 
-static struct src_name *call_name(struct source *s, Dwarf_Die *die)
-{
-	static struct src_name unknown = { .shown = "[unknown]", .linkage = "[unknown]" };
-	Dwarf_Attribute attr;
-	Dwarf_Die origin;
-
-	if (!dwarf_attr(die, DW_AT_abstract_origin, &attr) || !dwarf_formref_die(&attr, &origin))
-		return &unknown;
-	return function_name(s, &origin);
-}
-
 /* Where the code of a scope lies. */
 static void add_ranges(struct call_walk *w, Dwarf_Die *die, src_intervals *to, uint32_t depth,
 		       uint32_t id)
@@ -139,15 +127,20 @@ static void add_ranges(struct call_walk *w, Dwarf_Die *die, src_intervals *to, u
 static uint32_t add_inlined_call(struct call_walk *w, Dwarf_Die *die, uint32_t depth,
 				 uint32_t parent)
 {
-	struct src_call call = { .name = call_name(w->s, die),
+	static struct src_name unknown = { .shown = "[unknown]", .linkage = "[unknown]" };
+	struct src_call call = { .name = &unknown,
 				 .file = SRC_NONE,
-				 .line = attr_u32(die, DW_AT_call_line),
-				 .discriminator = attr_u32(die, DW_AT_GNU_discriminator),
+				 .line = number_or_0(die, DW_AT_call_line),
+				 .discriminator = number_or_0(die, DW_AT_GNU_discriminator),
 				 .parent = parent };
 	uint32_t id = (uint32_t)w->t->calls.n;
+	Dwarf_Attribute attr;
+	Dwarf_Die origin;
 
+	if (dwarf_attr(die, DW_AT_abstract_origin, &attr) && dwarf_formref_die(&attr, &origin))
+		call.name = function_name(w->s, &origin);
 	if (dwarf_hasattr(die, DW_AT_call_file))
-		call.file = attr_u32(die, DW_AT_call_file);
+		call.file = number_or_0(die, DW_AT_call_file);
 	vec_xpush(&w->t->calls, call);
 	add_ranges(w, die, &w->iv, depth, id);
 	return id;
@@ -225,5 +218,79 @@ struct src_file_tab *src_read_files(struct source *s, Dwarf_Die *unit)
 
 	if (!dwarf_getsrcfiles(&top, &files, &n) || !dwarf_getsrcfiles(unit, &files, &n))
 		src_name_files(s, unit, files, n, &t->files);
+	return t;
+}
+
+/* ---- lines -------------------------------------------------------------------------------------
+ *
+ * libdw runs the program and sorts its rows by address, an end of sequence before a start at the
+ * same place. If several rows have one address, the last is kept: the instruction belongs to it. */
+
+static void add_line_row(struct src_line_tab *t, Dwarf_Line *line)
+{
+	struct src_row row = { 0, SRC_NONE, 0, 0 };
+	unsigned discriminator = 0;
+	Dwarf_Files *files;
+	bool end = false;
+	size_t file;
+	int no = 0;
+
+	if (dwarf_lineaddr(line, &row.addr) || dwarf_lineendsequence(line, &end))
+		return;
+	if (!end) {
+		if (dwarf_line_file(line, &files, &file) || file >= SRC_NONE ||
+		    dwarf_lineno(line, &no))
+			return;
+		row.file = (uint32_t)file;
+		row.line = no > 0 ? (uint32_t)no : 0;
+		if (!dwarf_linediscriminator(line, &discriminator))
+			row.discriminator = discriminator;
+	}
+	if (t->rows.n) {
+		struct src_row *last = vec_last(&t->rows);
+
+		if (last->addr == row.addr) {
+			*last = row;
+			return;
+		}
+		if (last->file == row.file && last->line == row.line &&
+		    last->discriminator == row.discriminator)
+			return;
+	}
+	vec_xpush(&t->rows, row);
+}
+
+void src_lines_free(struct src_line_tab *t)
+{
+	if (!t)
+		return;
+	vec_free(&t->rows);
+	vec_free(&t->files);
+	free(t);
+}
+
+struct src_line_tab *src_read_lines(struct source *s, Dwarf_Die *unit)
+{
+	struct src_line_tab *t = xcalloc(1, sizeof(*t));
+	Dwarf_Lines *lines = NULL;
+	Dwarf_Files *files;
+	size_t n = 0, n_files;
+
+	if (dwarf_getsrclines(unit, &lines, &n))
+		return t;
+	if (!dwarf_getsrcfiles(unit, &files, &n_files)) {
+		src_name_files(s, unit, files, n_files, &t->files);
+		src_sum_files(s, unit, &t->files);
+	}
+	for (size_t i = 0; i < n; i++) {
+		Dwarf_Line *line = dwarf_onesrcline(lines, i);
+		Dwarf_Addr addr;
+		bool end = false;
+
+		if (!line || dwarf_lineaddr(line, &addr) || dwarf_lineendsequence(line, &end))
+			continue;
+		if (end || src_is_code(s, addr))
+			add_line_row(t, line);
+	}
 	return t;
 }
