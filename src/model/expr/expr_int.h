@@ -112,8 +112,6 @@ int expr_query(struct expr_parser *p, enum expr_ask ask, const struct expr_token
 /* The metric that a threshold is of. */
 int expr_subject(struct expr_parser *p, size_t at, uint32_t *out) MUST_USE;
 
-/* One infix operator or function over values that are at hand; expr_eval's arithmetic. */
-struct value expr_apply(enum expr_op op, struct value a, struct value b);
 static inline struct value expr_value(double v)
 {
 	return (struct value){ v, VALUE_OK, 0 };

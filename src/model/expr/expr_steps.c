@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Formulas over counts: one by one, as a walk of the tree (expr_eval), and many of them as a list
+ * of steps (expr_steps.h). Both do the same arithmetic in the same order. If min and max work on
+ * counts, they are worked out once per logical processor.
+ */
 #include "model/expr_steps.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,6 +21,8 @@ enum {
 	STEP_SUM, /* of a count on each logical processor, from slot kid[0] on */
 };
 
+/* ---- arithmetic ------------------------------------------------------------------------- */
+
 static struct value none(enum value_why why, uint32_t which)
 {
 	return (struct value){ NAN, why, which };
@@ -25,13 +33,26 @@ static struct value checked(double v)
 	return isfinite(v) ? expr_value(v) : none(VALUE_NOT_FINITE, 0);
 }
 
-/* ---- working out ------------------------------------------------------------------------ */
+static struct value modulo(double a, double b)
+{
+	long n, d;
+
+	/* as perf: of whole numbers, and a divisor below 1 is 0 */
+	if (!(fabs(a) < 9e18) || !(fabs(b) < 9e18))
+		return none(VALUE_NOT_FINITE, 0);
+	n = (long)a;
+	d = (long)b;
+	if (!d)
+		return none(VALUE_DIVIDED_BY_0, 0);
+	return expr_value(d == -1 ? 0 : (double)(n % d));
+}
 
 static struct value truth(struct value v)
 {
 	return v.why ? v : expr_value(v.v != 0);
 }
 
+/* 0 & x is 0 and 1 | x is 1, whatever x is. */
 static struct value logic(bool is_or, struct value a, struct value b)
 {
 	double decides = is_or;
@@ -45,66 +66,221 @@ static struct value logic(bool is_or, struct value a, struct value b)
 	return a.why ? a : b;
 }
 
-/* What is not counted on one of them is left out; any other trouble is that of the sum. */
-static struct value sum_lps(const struct value *v, size_t n)
+/* Of two values that are known. */
+static struct value compared(enum expr_op op, struct value a, struct value b)
 {
-	struct value first_bad = expr_value(0);
+	switch (op) {
+	case OP_LT:
+		return expr_value(a.v < b.v);
+	case OP_GT:
+		return expr_value(a.v > b.v);
+	case OP_LE:
+		return expr_value(a.v <= b.v);
+	case OP_GE:
+		return expr_value(a.v >= b.v);
+	case OP_EQ:
+		return expr_value(a.v == b.v);
+	case OP_XOR:
+		return expr_value((a.v != 0) != (b.v != 0));
+	case OP_RATIO:
+		return b.v == 0 ? expr_value(0) : checked(a.v / b.v);
+	case OP_MOD:
+		return modulo(a.v, b.v);
+	case OP_MIN:
+		return a.v < b.v ? a : b;
+	case OP_MAX:
+		return a.v > b.v ? a : b;
+	default:
+		return none(VALUE_ABSENT, 0);
+	}
+}
+
+/* In line, as a value that a call returns goes through memory. */
+static inline __attribute__((always_inline)) struct value apply(uint32_t op, const struct value *a,
+								const struct value *b)
+{
+	if (op == OP_NEG)
+		return a->why ? *a : expr_value(-a->v);
+	if (op == OP_AND || op == OP_OR)
+		return logic(op == OP_OR, *a, *b);
+	if (a->why | b->why)
+		return a->why ? *a : *b;
+	switch (op) {
+	case OP_ADD:
+		return checked(a->v + b->v);
+	case OP_SUB:
+		return checked(a->v - b->v);
+	case OP_MUL:
+		return checked(a->v * b->v);
+	case OP_DIV:
+		return b->v == 0 ? none(VALUE_DIVIDED_BY_0, 0) : checked(a->v / b->v);
+	default:
+		return compared((enum expr_op)op, *a, *b);
+	}
+}
+
+/* Over logical processors. If a value is not counted on some of them, it is left out; any other
+ * trouble is that of the sum. */
+struct lps_sum {
+	struct value first_bad;
+	double sum;
+	bool any;
+};
+
+/* False: *v is the sum. */
+static bool add_lp(struct lps_sum *s, const struct value *v)
+{
+	if (!v->why) {
+		s->sum += v->v;
+		s->any = true;
+	} else if (v->why != VALUE_NOT_COUNTED) {
+		return false;
+	} else if (!s->first_bad.why) {
+		s->first_bad = *v;
+	}
+	return true;
+}
+
+static struct value sum_of(const struct lps_sum *s)
+{
+	return s->any ? checked(s->sum) : s->first_bad;
+}
+
+static struct value count_of(const double *count, size_t n_lps, uint32_t event)
+{
 	double sum = 0;
 	bool any = false;
 
-	for (size_t i = 0; i < n; i++) {
-		if (!v[i].why) {
-			sum += v[i].v;
-			any = true;
-		} else if (v[i].why != VALUE_NOT_COUNTED) {
-			return v[i];
-		} else if (!first_bad.why) {
-			first_bad = v[i];
-		}
+	for (size_t i = 0; i < n_lps; i++) {
+		if (isnan(count[i]))
+			continue;
+		sum += count[i];
+		any = true;
 	}
-	return any ? checked(sum) : first_bad;
+	return any ? checked(sum) : none(VALUE_NOT_COUNTED, event);
 }
 
-/* Both are known. */
-static inline bool known(const struct value *a, const struct value *b)
+static struct value fact_of(const double *system, uint32_t index)
 {
-	return !(a->why | b->why);
+	double v = system ? system[index] : NAN;
+
+	return isnan(v) ? none(VALUE_NO_SYSTEM, index) : checked(v);
 }
 
-/* In line, as a value that is given back by a call goes through memory. */
+static struct value latency_of(double v, uint32_t event)
+{
+	return isnan(v) ? none(VALUE_NO_LATENCY, event) : checked(v);
+}
+
+/* ---- one formula ------------------------------------------------------------------------ */
+
+struct run {
+	const struct expr *e;
+	const struct expr_env *env;
+};
+
+static struct value eval(const struct run *r, uint32_t at, size_t lp);
+
+static struct value eval_leaf(const struct run *r, const struct expr_node *n, size_t lp)
+{
+	const struct expr_env *env = r->env;
+	const struct run own = { n->program, env };
+
+	switch (n->op) {
+	case OP_NUMBER:
+		return checked(n->value);
+	case OP_EVENT:
+		if (!env->count)
+			return none(VALUE_NOT_COUNTED, n->index);
+		return lp == ALL_LPS ? count_of(env->count + (size_t)n->index * env->n_lps,
+						env->n_lps, n->index)
+				     : count_of(env->count + (size_t)n->index * env->n_lps + lp, 1,
+						n->index);
+	case OP_METRIC:
+		if (lp != ALL_LPS && n->program)
+			return eval(&own, expr_root(n->program), lp);
+		return env->metric ? env->metric[n->index] : none(VALUE_ABSENT, n->index);
+	case OP_PASSES:
+		return env->passes ? env->passes[n->index] : none(VALUE_NO_PASS, n->index);
+	case OP_LATENCY:
+		return latency_of(env->latency ? env->latency[n->index] : NAN, n->index);
+	case OP_SYSTEM:
+		return fact_of(env->system, n->index);
+	default:
+		return none(VALUE_ABSENT, 0);
+	}
+}
+
+static struct value eval_over_lps(const struct run *r, uint32_t at)
+{
+	struct lps_sum s = { .first_bad = expr_value(0) };
+
+	for (size_t lp = 0; lp < r->env->n_lps; lp++) {
+		struct value v = eval(r, at, lp);
+
+		if (!add_lp(&s, &v))
+			return v;
+	}
+	return sum_of(&s);
+}
+
+static struct value eval(const struct run *r, uint32_t at, size_t lp)
+{
+	const struct expr_node *n = &r->e->node[at];
+	unsigned kids = expr_op_facts[n->op].kids;
+	struct value a, b = expr_value(0);
+
+	if (!kids)
+		return eval_leaf(r, n, lp);
+	if (n->op == OP_IF) {
+		a = eval(r, n->kid[1], ALL_LPS);
+		return a.why ? a : eval(r, n->kid[a.v != 0 ? 0 : 2], lp);
+	}
+	if ((n->op == OP_MIN || n->op == OP_MAX) && lp == ALL_LPS && n->extensive &&
+	    r->env->n_lps > 1)
+		return eval_over_lps(r, at);
+	if (n->op == OP_AND || n->op == OP_OR)
+		lp = ALL_LPS;
+	a = eval(r, n->kid[0], lp);
+	if (kids > 1)
+		b = eval(r, n->kid[1], lp);
+	return apply(n->op, &a, &b);
+}
+
+struct value expr_eval(const struct expr *e, const struct expr_env *env)
+{
+	struct run r = { e, env };
+
+	return eval(&r, expr_root(e), ALL_LPS);
+}
+
+/* ---- steps ------------------------------------------------------------------------------ */
+
+static struct value sum_slots(const struct value *v, size_t n)
+{
+	struct lps_sum s = { .first_bad = expr_value(0) };
+
+	for (size_t i = 0; i < n; i++)
+		if (!add_lp(&s, &v[i]))
+			return v[i];
+	return sum_of(&s);
+}
+
 static inline __attribute__((always_inline)) struct value
 result(const struct value *slot, size_t n_lps, const struct expr_step *p)
 {
 	const struct value *a = &slot[p->kid[0]], *b = &slot[p->kid[1]];
 
 	switch (p->op) {
-	case OP_ADD:
-		return known(a, b) ? checked(a->v + b->v) : a->why ? *a : *b;
-	case OP_SUB:
-		return known(a, b) ? checked(a->v - b->v) : a->why ? *a : *b;
-	case OP_MUL:
-		return known(a, b) ? checked(a->v * b->v) : a->why ? *a : *b;
-	case OP_DIV:
-		if (known(a, b) && b->v != 0)
-			return checked(a->v / b->v);
-		break;
 	case OP_IF:
-		if (b->why)
-			return *b;
-		return b->v != 0 ? *a : slot[p->kid[2]];
-	case OP_AND:
-	case OP_OR:
-		return logic(p->op == OP_OR, *a, *b);
-	case OP_NEG:
-		return a->why ? *a : expr_value(-a->v);
+		return b->why ? *b : b->v != 0 ? *a : slot[p->kid[2]];
 	case STEP_COPY:
 		return *a;
 	case STEP_SUM:
-		return sum_lps(a, n_lps);
+		return sum_slots(a, n_lps);
 	default:
-		break;
+		return apply(p->op, a, b);
 	}
-	return expr_apply((enum expr_op)p->op, *a, *b);
 }
 
 static void run(struct expr_steps *s, const struct expr_step *p, const struct expr_step *end)
@@ -144,36 +320,17 @@ void expr_steps_bring(struct expr_steps *s, const struct expr_reach *r, const st
 void expr_steps_event(struct expr_steps *s, uint32_t event, const double *count)
 {
 	uint32_t sum_slot = s->sum_slot[event], lps_slot = s->lps_slot[event];
-	double sum = 0;
-	bool any = false;
 
-	for (size_t i = 0; i < s->n_lps; i++) {
-		bool told = !isnan(count[i]);
-
-		if (lps_slot)
-			s->slot.v[lps_slot + i] =
-				told ? checked(count[i]) : none(VALUE_NOT_COUNTED, event);
-		if (!told)
-			continue;
-		sum += count[i];
-		any = true;
-	}
+	for (size_t i = 0; lps_slot && i < s->n_lps; i++)
+		s->slot.v[lps_slot + i] = count_of(&count[i], 1, event);
 	if (sum_slot)
-		s->slot.v[sum_slot] = any ? checked(sum) : none(VALUE_NOT_COUNTED, event);
+		s->slot.v[sum_slot] = count_of(count, s->n_lps, event);
 }
 
 void expr_steps_latency(struct expr_steps *s, uint32_t event, double latency)
 {
 	if (s->latency_slot[event])
-		s->slot.v[s->latency_slot[event]] =
-			isnan(latency) ? none(VALUE_NO_LATENCY, event) : checked(latency);
-}
-
-static struct value fact(const double *system, uint32_t index)
-{
-	double v = system ? system[index] : NAN;
-
-	return isnan(v) ? none(VALUE_NO_SYSTEM, index) : checked(v);
+		s->slot.v[s->latency_slot[event]] = latency_of(latency, event);
 }
 
 void expr_steps_take(struct expr_steps *s, const double *count, const double *latency,
@@ -185,7 +342,7 @@ void expr_steps_take(struct expr_steps *s, const double *count, const double *la
 		expr_steps_latency(s, s->latency.v[i], latency ? latency[s->latency.v[i]] : NAN);
 	for (uint32_t i = 0; i < SYSTEM_COUNT; i++)
 		if (s->fact_slot[i])
-			s->slot.v[s->fact_slot[i]] = fact(system, i);
+			s->slot.v[s->fact_slot[i]] = fact_of(system, i);
 }
 
 /* ---- making steps ----------------------------------------------------------------------- */
@@ -256,7 +413,7 @@ static uint32_t latency_leaf(struct expr_steps *s, uint32_t event)
 static uint32_t fact_leaf(struct expr_steps *s, uint32_t index)
 {
 	if (!s->varies[index])
-		return constant(s, fact(s->system, index));
+		return constant(s, fact_of(s->system, index));
 	if (!s->fact_slot[index])
 		s->fact_slot[index] = new_slots(s, 1);
 	return s->fact_slot[index];
