@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The patches of doc/HOWTO_ADD.md, applied to a copy of the sources: it builds, and has what they add.
+"""The patches of doc/HOWTO_ADD.md, applied to a copy of the sources: it builds, and has what they add. Five additions take
+at most three places each: files, or a directory of new ones.
 
 In a build without optimisation (stage bare) the copy begins with its objects, and what the patches touch is compiled anew."""
 import filecmp
@@ -42,10 +43,23 @@ def begin(made):
     shutil.copytree(os.path.join(BUILD, "src"), os.path.join(made, "src"), dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.so*"))
 
 
+with open(os.path.join(ROOT, "doc", "HOWTO_ADD.md"), encoding="utf-8") as howto:
+    SECTIONS = dict(re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", howto.read(), re.M | re.S))
+
+
+def patches_of(text):
+    return re.findall(r"^```diff\n(.*?)^```$", text, re.M | re.S)
+
+
+def places(section):
+    """The files that a section's patches change, and the directories in which they make files."""
+    pairs = re.findall(r"^--- (\S+)\n\+\+\+ b/(\S+)$", "".join(patches_of(SECTIONS[section])), re.M)
+    return {os.path.dirname(new) + "/" if old == "/dev/null" else new for old, new in pairs}
+
+
 def build(tree):
     """The program made of the patched copy, or None."""
-    with open(os.path.join(ROOT, "doc", "HOWTO_ADD.md"), encoding="utf-8") as f:
-        patches = re.findall(r"^```diff\n(.*?)^```$", f.read(), re.M | re.S)
+    patches = patches_of("".join(SECTIONS.values()))
     for name in (n for n in os.listdir(ROOT) if not n.startswith(UNNEEDED)):
         at = os.path.join(ROOT, name)
         if os.path.isdir(at):
@@ -67,6 +81,8 @@ def build(tree):
 
 
 def main():
+    for section in ("A result", "A format of all results", "A sort key or column of report", "An option", "A CPU model"):
+        t.ok(0 < len(places(section)) <= 3, "%s: at most three places" % section, places(section))
     if SANITIZED or not shutil.which("patch") or not shutil.which("meson"):
         t.skip("the patches", "built with sanitizers, where one build is enough" if SANITIZED else "no patch, or no meson")
         t.done()
@@ -91,6 +107,9 @@ def main():
             t.ok(run(CYCLADE, *words).returncode, "which is new")
             words = ["record", "--dry-run", "-e", "cpu-clock/exclude-idle/", "--", "true"]
             t.equal([run(x, *words).returncode != 0 for x in (new, CYCLADE)], [False, True], "the term, which is new")
+            limit = run(new, "list", "events", "--model", "neoverse-v3ae", "-x", ",", "STALL_SLOT").stdout
+            t.ok(re.search(r"^STALL_SLOT,.*,0-1,", limit, re.M) and not run(new, "models", "check", "neoverse-v3ae").returncode,
+                 "the limit of a new CPU's counters", limit)
     t.done()
 
 
