@@ -9,6 +9,7 @@
 
 #include "base/file_in.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 struct reader {
 	struct config *c;
@@ -27,7 +28,7 @@ static char *trimmed(struct arena *a, const char *s, size_t len)
 		s++;
 		len--;
 	}
-	return arena_strndup(a, s, len);
+	return arena_xstrndup(a, s, len);
 }
 
 static int on_section(struct reader *r, const char *line)
@@ -47,7 +48,7 @@ static int on_section(struct reader *r, const char *line)
 				       command_names[i]);
 		}
 	(void)err_set(r->err, ERR_USAGE, "there is no command of the section's name: %.40s", line);
-	near = text_nearest(arena_strndup(r->a, line + 1, len - 2), command_names);
+	near = text_nearest(arena_xstrndup(r->a, line + 1, len - 2), command_names);
 	return near ? err_hint(r->err, "did you mean [%s]?", near) : -1;
 }
 
@@ -81,8 +82,6 @@ static int on_line(struct reader *r, const char *text, size_t len)
 	struct config_line l = { .cmd = r->cmd, .where = r->where };
 	char *line = trimmed(r->a, text, len);
 
-	if (!line)
-		return err_nomem(r->err);
 	if (memchr(text, '\0', len))
 		return err_set(r->err, ERR_USAGE, "there is a zero byte in the line: no text");
 	if (!*line || *line == '#')
@@ -91,11 +90,10 @@ static int on_line(struct reader *r, const char *text, size_t len)
 		return on_section(r, line);
 	l.key = eq ? trimmed(r->a, text, (size_t)(eq - text)) : line;
 	l.value = eq ? trimmed(r->a, eq + 1, len - (size_t)(eq + 1 - text)) : NULL;
-	if (!l.key || (eq && !l.value))
-		return err_nomem(r->err);
 	if (check(r, &l))
 		return -1;
-	return vec_push(&r->c->line, l) ? err_nomem(r->err) : 0;
+	vec_xpush(&r->c->line, l);
+	return 0;
 }
 
 int config_parse(struct config *c, struct arena *a, const char *path, const char *text, size_t len,
@@ -108,9 +106,7 @@ int config_parse(struct config *c, struct arena *a, const char *path, const char
 		const char *end = memchr(text, '\n', len);
 		size_t line = end ? (size_t)(end - text) : len;
 
-		r.where = arena_printf(a, "%s:%u", path, ++n);
-		if (!r.where)
-			return err_nomem(err);
+		r.where = arena_xprintf(a, "%s:%u", path, ++n);
 		if (on_line(&r, text, line))
 			return err_prefix(err, "%s", r.where);
 		line += end != NULL;
@@ -126,9 +122,9 @@ const char *config_beside(struct arena *a, const char *name)
 
 	/* the XDG base directory specification: a relative path is to be ignored */
 	if (xdg && *xdg == '/')
-		return arena_printf(a, "%s/cyclade/%s", xdg, name);
+		return arena_xprintf(a, "%s/cyclade/%s", xdg, name);
 	if (home && *home == '/')
-		return arena_printf(a, "%s/.config/cyclade/%s", home, name);
+		return arena_xprintf(a, "%s/.config/cyclade/%s", home, name);
 	return NULL;
 }
 
@@ -169,7 +165,7 @@ int config_read(struct config *c, struct arena *a, struct err *err)
 			(void)err_hint(err, "XDG_CONFIG_HOME=/nonexistent does without it");
 			rc = -1;
 		} else {
-			c->unread = arena_strdup(a, why.what);
+			c->unread = arena_xstrdup(a, why.what);
 		}
 	}
 	buf_free(&text);

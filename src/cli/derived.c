@@ -8,6 +8,7 @@
 
 #include "base/file_in.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "cli/config_file.h"
 #include "cli/recording.h"
 #include "collect/machine.h"
@@ -42,9 +43,7 @@ int derived_own(struct cli *cli, const struct ibs_own **out, struct err *err)
 	struct ibs_own *own;
 
 	if (!cli->ibs_own) {
-		own = arena_alloc(&cli->arena, sizeof(*own));
-		if (!own)
-			return err_nomem(err);
+		own = arena_xalloc(&cli->arena, sizeof(*own));
 		*own = (struct ibs_own){ 0 };
 		if (!path)
 			path = config_beside(&cli->arena, "ibs-events");
@@ -125,7 +124,7 @@ static int sort_out(struct cli *cli, struct asked *a, struct err *err)
 
 static int ask_ibs(struct cli *cli, const struct asked *a, const char **keep, struct err *err)
 {
-	const char *own = *keep ? arena_printf(&cli->arena, "(%s) AND ", *keep) : "";
+	const char *own = *keep ? arena_xprintf(&cli->arena, "(%s) AND ", *keep) : "";
 
 	if (cli->opt.measure.ibs)
 		return err_set(err, ERR_USAGE, "-e %s brings its own --ibs: leave that out",
@@ -134,14 +133,14 @@ static int ask_ibs(struct cli *cli, const struct asked *a, const char **keep, st
 		cli_warn("%s counts samples of ops or fetches, the other events count what "
 			 "happened: no ratio of the two is a rate",
 			 a->name);
-		*keep = arena_printf(&cli->arena, "%s(event NOT LIKE 'ibs_%%' OR %s)", own,
-				     buf_str(&a->any));
+		*keep = arena_xprintf(&cli->arena, "%s(event NOT LIKE 'ibs_%%' OR %s)", own,
+				      buf_str(&a->any));
 	} else {
-		*keep = arena_printf(&cli->arena, "%s(%s)", own, buf_str(&a->any));
+		*keep = arena_xprintf(&cli->arena, "%s(%s)", own, buf_str(&a->any));
 	}
 	cli->opt.measure.ibs = a->op && a->fetch ? "both" : a->fetch ? "fetch" : "op";
 	cli->opt.measure.event = a->others;
-	return *keep && !a->any.failed ? 0 : err_nomem(err);
+	return 0;
 }
 
 int derived_record(struct cli *cli, const char **keep, struct err *err)
@@ -246,24 +245,21 @@ static int take_event(struct cli *cli, const struct ibs_event *e, struct err *er
 
 /* The derived event that a word may be a slip of; NULL: none. Nearer names of the recording are the
  * command's to offer. */
-static int nearest(const char **out, struct cli *cli, const struct pd *rec, const char *word,
-		   struct err *err)
+static const char *nearest(struct cli *cli, const struct pd *rec, const char *word)
 {
 	const struct ibs_own *own = cli->ibs_own;
+	const char *near;
 	size_t n, many = 0;
 	const struct pd_event *ev = pd_events(rec, &n);
 	const char **name =
-		arena_alloc(&cli->arena, (n + n_ibs_events + own->n + 1) * sizeof(*name));
-	char *upper = arena_strdup(&cli->arena, word);
+		arena_xalloc(&cli->arena, (n + n_ibs_events + own->n + 1) * sizeof(*name));
+	char *upper = arena_xstrdup(&cli->arena, word);
 
-	*out = NULL;
-	if (!name || !upper)
-		return err_nomem(err);
 	for (size_t i = 0; i < n; i++)
 		name[many++] = ev[i].name;
 	name[many] = NULL;
 	if (text_nearest(word, name))
-		return 0;
+		return NULL;
 	many = 0;
 	for (size_t i = 0; i < own->n; i++)
 		name[many++] = own->event[i].name;
@@ -273,18 +269,15 @@ static int nearest(const char **out, struct cli *cli, const struct pd *rec, cons
 	name[many] = NULL;
 	for (char *c = upper; *c; c++)
 		*c = (char)toupper((unsigned char)*c);
-	*out = text_nearest(word, name);
-	*out = *out ? *out : text_nearest(upper, name);
-	return 0;
+	near = text_nearest(word, name);
+	return near ? near : text_nearest(upper, name);
 }
 
 /* A name that is neither of the recording nor derived, but nearly one. */
 static int misspelt(struct cli *cli, const struct pd *rec, const char *word, struct err *err)
 {
-	const char *near;
+	const char *near = nearest(cli, rec, word);
 
-	if (nearest(&near, cli, rec, word, err))
-		return -1;
 	if (!near)
 		return 0;
 	(void)err_set(err, ERR_USAGE, "no event of the recording is called '%.60s'", word);
@@ -325,11 +318,9 @@ static int named(struct cli *cli, const struct pd *rec, struct err *err)
 static int name_recorded(struct derived *d, struct cli *cli, struct err *err)
 {
 	const struct text_list *others = &cli->beside_derived;
-	struct text_list list = { .v = arena_alloc(&cli->arena,
-						   (others->n + KINDS) * sizeof(*list.v)) };
+	struct text_list list = { .v = arena_xalloc(&cli->arena,
+						    (others->n + KINDS) * sizeof(*list.v)) };
 
-	if (!list.v)
-		return err_nomem(err);
 	for (; list.n < others->n; list.n++)
 		list.v[list.n] = others->v[list.n];
 	for (size_t i = 0; i < KINDS; i++) {
@@ -340,9 +331,7 @@ static int name_recorded(struct derived *d, struct cli *cli, struct err *err)
 			continue;
 		if (ibs_event_exists(d->e[i], &part, 1, err))
 			return -1;
-		list.v[list.n] = arena_strdup(&cli->arena, name);
-		if (!list.v[list.n++])
-			return err_nomem(err);
+		list.v[list.n++] = arena_xstrdup(&cli->arena, name);
 	}
 	cli->opt.event = list;
 	return 0;
@@ -357,9 +346,7 @@ int derived_open(struct derived **out, struct cli *cli, const struct pd *rec, st
 		return -1;
 	if (!cli->derived[0] && !cli->derived[1])
 		return 0;
-	d = calloc(1, sizeof(*d));
-	if (!d)
-		return err_nomem(err);
+	d = xcalloc(1, sizeof(*d));
 	*d = (struct derived){ .e = { cli->derived[0], cli->derived[1] },
 			       .own = cli->ibs_own,
 			       .rec = rec,
@@ -390,57 +377,46 @@ static bool is_remapped(const struct derived *d, const struct ibs_event *e)
 }
 
 /* What a user's own event reads and this CPU has not; NULL: nothing. */
-static int note_missing(const struct derived *d, const struct ibs_event *e, const char **note,
-			struct arena *a, struct err *err)
+static const char *note_missing(const struct derived *d, const struct ibs_event *e, struct arena *a)
 {
 	enum ibs_part part = ibs_part_of(pd_info(d->rec)->cpuid);
 	struct buf b = BUF_INIT;
-	int ret = 0;
+	const char *note = NULL;
 
-	*note = NULL;
-	if (ibs_fields_missing(&b, e->predicate, part)) {
-		*note = arena_printf(a, "%s reads %s: IBS of this CPU (AMD %s) does not report it",
+	if (ibs_fields_missing(&b, e->predicate, part))
+		note = arena_xprintf(a, "%s reads %s: IBS of this CPU (AMD %s) does not report it",
 				     e->name, buf_str(&b), ibs_part_name(part));
-		ret = *note ? 0 : err_nomem(err);
-	}
 	buf_free(&b);
-	return ret;
+	return note;
 }
 
-int derived_note(const struct derived *d, struct view_source *s, struct arena *a, struct err *err)
+void derived_note(const struct derived *d, struct view_source *s, struct arena *a)
 {
 	const char **note;
 
 	if (!d)
-		return 0;
-	note = arena_alloc(a, (s->n_notes + 2 * KINDS) * sizeof(*note));
-	if (!note)
-		return err_nomem(err);
+		return;
+	note = arena_xalloc(a, (s->n_notes + 2 * KINDS) * sizeof(*note));
 	if (s->n_notes)
 		memcpy(note, s->notes, s->n_notes * sizeof(*note));
 	for (size_t i = 0; i < KINDS; i++) {
 		if (!d->e[i])
 			continue;
-		note[s->n_notes] = arena_printf(a, "only samples of %s that are %s: %s",
-						d->e[i]->table, d->e[i]->name, d->e[i]->predicate);
-		if (!note[s->n_notes++])
-			return err_nomem(err);
-		if (d->e[i]->from && note_missing(d, d->e[i], &note[s->n_notes], a, err))
-			return -1;
-		s->n_notes += d->e[i]->from && note[s->n_notes];
+		note[s->n_notes++] =
+			arena_xprintf(a, "only samples of %s that are %s: %s", d->e[i]->table,
+				      d->e[i]->name, d->e[i]->predicate);
+		note[s->n_notes] = d->e[i]->from ? note_missing(d, d->e[i], a) : NULL;
+		s->n_notes += note[s->n_notes] != NULL;
 		if (!is_remapped(d, d->e[i]))
 			continue;
-		note[s->n_notes] = arena_printf(
+		note[s->n_notes++] = arena_xprintf(
 			a,
 			"AMD defines %s for data sources of 3 bits, this CPU has 5: the event goes "
 			"by what the source is, with another core complex of the node as local and "
 			"any cache of another node as remote",
 			d->e[i]->name);
-		if (!note[s->n_notes++])
-			return err_nomem(err);
 	}
 	s->notes = note;
-	return 0;
 }
 
 void derived_close(struct derived *d)

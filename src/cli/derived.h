@@ -32,8 +32,7 @@ int derived_open(struct derived **out, struct cli *cli, const struct pd *rec,
 		 struct err *err) MUST_USE;
 void derived_select(struct derived *d, struct selection *s); /* NULL is fine */
 /* Adds a note on which samples are meant, and one if AMD means them otherwise on older CPUs. */
-int derived_note(const struct derived *d, struct view_source *s, struct arena *a,
-		 struct err *err) MUST_USE;
+void derived_note(const struct derived *d, struct view_source *s, struct arena *a);
 void derived_close(struct derived *d); /* NULL is fine */
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/file_in.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "measure/measure_opts.h"
 
 enum { /* the commands as bits, for the rows of options.def */
@@ -233,37 +234,32 @@ static bool has_choices(const struct option_row *row)
 	return strchr(option_arg(row, arg), '|') || !strcmp(row->arg, "pmu");
 }
 
-static int list_add(struct arena *a, struct text_list *l, const char *v, struct err *err)
+static void list_add(struct arena *a, struct text_list *l, const char *v)
 {
-	const char **more = arena_alloc(a, (l->n + 2) * sizeof(*more));
+	const char **more = arena_xalloc(a, (l->n + 2) * sizeof(*more));
 
-	if (!more)
-		return err_nomem(err);
 	if (l->n)
 		memcpy(more, l->v, l->n * sizeof(*more));
 	more[l->n++] = v;
 	l->v = more;
-	return 0;
 }
 
-static const struct {
-	size_t size;
-} kinds[] = {
-	[OPT_FLAG] = { sizeof(bool) },
-	[OPT_TEXT] = { sizeof(char *) },
-	[OPT_LIST] = { sizeof(struct text_list) },
-	[OPT_MAYBE] = { sizeof(char *) },
-	[OPT_COUNT] = { sizeof(uint64_t) },
-	[OPT_BYTES] = { sizeof(uint64_t) },
-	[OPT_TIME] = { sizeof(uint64_t) },
-	[OPT_MS] = { sizeof(uint64_t) },
-	[OPT_DELAY] = { sizeof(uint64_t) },
-	[OPT_PERCENT] = { sizeof(double) },
+static const size_t kind_size[] = {
+	[OPT_FLAG] = sizeof(bool),
+	[OPT_TEXT] = sizeof(char *),
+	[OPT_LIST] = sizeof(struct text_list),
+	[OPT_MAYBE] = sizeof(char *),
+	[OPT_COUNT] = sizeof(uint64_t),
+	[OPT_BYTES] = sizeof(uint64_t),
+	[OPT_TIME] = sizeof(uint64_t),
+	[OPT_MS] = sizeof(uint64_t),
+	[OPT_DELAY] = sizeof(uint64_t),
+	[OPT_PERCENT] = sizeof(double),
 };
 
 static void unset(struct options *o, const struct option_row *row)
 {
-	memset((char *)o + row->offset, 0, kinds[row->kind].size);
+	memset((char *)o + row->offset, 0, kind_size[row->kind]);
 	o->said[row - option_rows] = (struct option_said){ 0 };
 }
 
@@ -333,7 +329,7 @@ static int store(const struct parse *p, const struct option_row *row, const char
 		struct text_list l;
 
 		memcpy(&l, field, sizeof(l));
-		rc = list_add(p->arena, &l, v, p->err);
+		list_add(p->arena, &l, v);
 		memcpy(field, &l, sizeof(l));
 		break;
 	}
@@ -449,8 +445,8 @@ static int perf_word(struct parse *p, const struct perf_option *o, const char *a
 	if (!*means) /* that is so anyway */
 		return 0;
 	if (o->argument)
-		means = arena_printf(p->arena, "%.*s%s%s", (int)n, means, attached, means + n + 2);
-	return means ? long_option(p, means) : err_nomem(p->err);
+		means = arena_xprintf(p->arena, "%.*s%s%s", (int)n, means, attached, means + n + 2);
+	return long_option(p, means);
 }
 
 static int long_option(struct parse *p, const char *word)
@@ -512,8 +508,7 @@ static int parse_words(struct parse *p, struct text_list *rest)
 		const char *word = p->argv[p->at++];
 
 		if (only_operands || word[0] != '-' || !word[1]) {
-			if (list_add(p->arena, rest, word, p->err))
-				return -1;
+			list_add(p->arena, rest, word);
 			only_operands |= workload;
 		} else if (!strcmp(word, "--")) {
 			only_operands = true;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/file_in.h"
+#include "base/xalloc.h"
 #include "cli/verdicts.h"
 
 #define PENALTIES_MAX ((size_t)1 << 20)
@@ -21,7 +22,7 @@ static const char *kept_path(struct cli *cli, const struct pd_info *i, struct er
 	return k.path ? verdicts_beside(cli, &k, "penalties") : NULL;
 }
 
-static int read_kept(struct penalties *p, struct cli *cli, const struct pd_info *i, struct err *err)
+static void read_kept(struct penalties *p, struct cli *cli, const struct pd_info *i)
 {
 	struct err why = ERR_INIT;
 	const char *path = kept_path(cli, i, &why);
@@ -29,21 +30,17 @@ static int read_kept(struct penalties *p, struct cli *cli, const struct pd_info 
 	struct stat st;
 
 	if (!path || !file_look(path, &st) || !S_ISREG(st.st_mode))
-		return why.code == ERR_NOMEM ? err_nomem(err) : 0;
+		return;
 	p->path = path;
 	p->kept = true;
 	if (file_slurp(&p->text, path, PENALTIES_MAX, &why)) {
-		if (why.code == ERR_NOMEM)
-			return err_nomem(err);
 		penalties_leave_out(p, cli, &why);
-		return 0;
+		return;
 	}
 	validate_kept_day(&day, (uint64_t)st.st_mtim.tv_sec);
-	p->says = day.failed ? NULL
-			     : arena_printf(&cli->arena, "penalties measured here on %s (%s)",
-					    buf_str(&day), path);
+	p->says = arena_xprintf(&cli->arena, "penalties measured here on %s (%s)", buf_str(&day),
+				path);
 	buf_free(&day);
-	return p->says ? 0 : err_nomem(err);
 }
 
 int penalties_read(struct penalties *out, struct cli *cli, const struct pd_info *i, struct err *err)
@@ -52,14 +49,14 @@ int penalties_read(struct penalties *out, struct cli *cli, const struct pd_info 
 
 	*out = (struct penalties){ .text = BUF_INIT };
 	if (!asked)
-		return read_kept(out, cli, i, err);
-	if (!strcmp(asked, "none"))
+		read_kept(out, cli, i);
+	if (!asked || !strcmp(asked, "none"))
 		return 0;
 	out->path = asked;
 	if (file_slurp(&out->text, asked, PENALTIES_MAX, err))
 		return -1;
-	out->says = arena_printf(&cli->arena, "penalties of %s", asked);
-	return out->says ? 0 : err_nomem(err);
+	out->says = arena_xprintf(&cli->arena, "penalties of %s", asked);
+	return 0;
 }
 
 void penalties_leave_out(struct penalties *p, struct cli *cli, const struct err *why)

@@ -11,6 +11,7 @@
 #include "analyse/sharing.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "cli/derived.h"
 #include "cli/heap.h"
 #include "cli/repeats.h"
@@ -284,8 +285,8 @@ bool recording_has(const struct recording *r, uint64_t sample_type)
 	return false;
 }
 
-int recording_source(struct view_source *out, const struct recording *r, struct cli *cli,
-		     const char *input, const bool *missing, struct err *err)
+void recording_source(struct view_source *out, const struct recording *r, struct cli *cli,
+		      const char *input, const bool *missing)
 {
 	size_t n_images = images_count(r->images), n;
 	const char **note, *const *failed = NULL;
@@ -295,11 +296,8 @@ int recording_source(struct view_source *out, const struct recording *r, struct 
 	out->version = CYCLADE_VERSION;
 	out->input = input;
 	n = out->n_notes;
-	if (verdicts_notes(&failed, &n_failed, cli, r->rec, SIZE_MAX, err))
-		return -1;
-	note = arena_alloc(&cli->arena, (n + n_failed + n_images + 1) * sizeof(*note));
-	if (!note)
-		return err_nomem(err);
+	verdicts_notes(&failed, &n_failed, cli, r->rec, SIZE_MAX);
+	note = arena_xalloc(&cli->arena, (n + n_failed + n_images + 1) * sizeof(*note));
 	if (n)
 		memcpy(note, out->notes, n * sizeof(*note));
 	for (size_t i = 0; i < n_failed; i++)
@@ -310,7 +308,7 @@ int recording_source(struct view_source *out, const struct recording *r, struct 
 			note[n++] = image_origin(r->images, id);
 	out->notes = note;
 	out->n_notes = n;
-	return derived_note(r->derived, out, &cli->arena, err);
+	derived_note(r->derived, out, &cli->arena);
 }
 
 /* Length of the first event of a list: "cpu/event=0x3c,umask=1/u,cycles" has two. */
@@ -333,18 +331,14 @@ int split_events(struct cli *cli, const struct text_list *said, struct text_list
 	*out = (struct text_list){ 0 };
 	for (size_t i = 0; i < said->n; i++)
 		n += strlen(said->v[i]) + 1;
-	out->v = arena_alloc(&cli->arena, (n + 1) * sizeof(*out->v));
-	if (!out->v)
-		return err_nomem(err);
+	out->v = arena_xalloc(&cli->arena, (n + 1) * sizeof(*out->v));
 	for (size_t i = 0; i < said->n; i++) {
 		const char *s = said->v[i];
 
 		for (;;) {
 			size_t len = event_length(s);
 
-			out->v[out->n] = arena_strndup(&cli->arena, s, len);
-			if (!out->v[out->n])
-				return err_nomem(err);
+			out->v[out->n] = arena_xstrndup(&cli->arena, s, len);
 			if (!len)
 				return err_set(err, ERR_USAGE, "-e names an event that is empty");
 			out->n++;

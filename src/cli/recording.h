@@ -62,8 +62,8 @@ bool recording_lacks(const struct recording *r, uint32_t image, uint64_t samples
 /* What views say of the recording, which the user named as `input` (NULL: the usual one): notes of
  * the recording, then where symbols came from for images whose file is another than the recorded
  * one, or that are `missing` (by image; NULL: none). Notes are in the cli's arena. */
-int recording_source(struct view_source *out, const struct recording *r, struct cli *cli,
-		     const char *input, const bool *missing, struct err *err) MUST_USE;
+void recording_source(struct view_source *out, const struct recording *r, struct cli *cli,
+		      const char *input, const bool *missing);
 
 /* EM_* of a uname machine ("x86_64"), 0 for one we do not know. */
 unsigned machine_of_arch(const char *arch);

@@ -6,6 +6,7 @@
 
 #include "analyse/again.h"
 #include "base/num.h"
+#include "base/xalloc.h"
 
 #define CPUS_MAX  65536u
 #define SECOND_NS 1000000000u
@@ -22,10 +23,8 @@ static int add_id(void *ctx, uint64_t id)
 
 	if (ids->n == ids->cap) {
 		size_t cap = ids->cap ? ids->cap * 2 : 16;
-		uint32_t *more = arena_alloc(ids->arena, cap * sizeof(*more));
+		uint32_t *more = arena_xalloc(ids->arena, cap * sizeof(*more));
 
-		if (!more)
-			return -1;
 		if (ids->n)
 			memcpy(more, ids->v, ids->n * sizeof(*more));
 		ids->v = more;
@@ -41,10 +40,8 @@ static int read_ids(struct cli *cli, const struct text_list *said, const char *o
 	struct ids ids = { .arena = &cli->arena };
 
 	for (size_t i = 0; i < said->n; i++)
-		if (num_parse_list(said->v[i], UINT32_MAX, add_id, &ids, err)) {
-			(void)err_nomem(err);
+		if (num_parse_list(said->v[i], UINT32_MAX, add_id, &ids, err))
 			return err_prefix(err, "%s", option);
-		}
 	*out = ids.v;
 	*n = ids.n;
 	return 0;
@@ -203,9 +200,7 @@ static int select_time(struct selection *s, const struct pd *rec, struct cli *cl
 		return err_hint(err, "cyclade record has them; perf record with --timestamp");
 	}
 	(void)pd_time_span(rec, &span.first, &span.last);
-	text = arena_strdup(&cli->arena, cli->opt.time);
-	if (!text)
-		return err_nomem(err);
+	text = arena_xstrdup(&cli->arena, cli->opt.time);
 	return read_range(s, text, &span, err) ? err_prefix(err, "--time") : 0;
 }
 

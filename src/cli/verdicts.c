@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/xalloc.h"
 #include "cli/verdicts.h"
 
 #include <math.h>
@@ -83,13 +84,13 @@ bool verdicts_is_here(struct machine *here, struct cli *cli, const struct pd_inf
 
 static const char *failed(struct cli *cli, const struct validate_verdict_kept *v, const char *event)
 {
-	return arena_printf(&cli->arena, "%s%sfailed validation here: %s%s%s", event,
-			    *event ? " " : "", validate_verdict_key[v->verdict],
-			    *v->text ? ", " : "", v->text);
+	return arena_xprintf(&cli->arena, "%s%sfailed validation here: %s%s%s", event,
+			     *event ? " " : "", validate_verdict_key[v->verdict],
+			     *v->text ? ", " : "", v->text);
 }
 
-int verdicts_notes(const char *const **note, size_t *n, struct cli *cli, const struct pd *rec,
-		   size_t event, struct err *err)
+void verdicts_notes(const char *const **note, size_t *n, struct cli *cli, const struct pd *rec,
+		    size_t event)
 {
 	struct err why = ERR_INIT;
 	struct validate_kept k;
@@ -101,45 +102,32 @@ int verdicts_notes(const char *const **note, size_t *n, struct cli *cli, const s
 	*n = 0;
 	if (!verdicts_is_here(&here, cli, pd_info(rec), &why) ||
 	    cli_verdicts(cli, &here, &k, &why) || !k.n)
-		return why.code == ERR_NOMEM ? err_nomem(err) : 0;
-	*note = out = arena_alloc(&cli->arena, (n_events + 1) * sizeof(*out));
-	if (!out)
-		return err_nomem(err);
+		return;
+	*note = out = arena_xalloc(&cli->arena, (n_events + 1) * sizeof(*out));
 	for (size_t i = 0; i < n_events; i++) {
 		const struct validate_verdict_kept *v = validate_kept_find(&k, e[i].name);
 
 		if ((event != SIZE_MAX && i != event) || !v || !validate_failed(v->verdict))
 			continue;
-		out[*n] = failed(cli, v, e[i].name);
-		if (!out[(*n)++])
-			return err_nomem(err);
+		out[(*n)++] = failed(cli, v, e[i].name);
 	}
-	return 0;
 }
 
-int verdicts_wrong(const char *const **out, struct cli *cli, const struct pd_info *i,
-		   const struct model *m, struct err *err)
+const char *const *verdicts_wrong(struct cli *cli, const struct pd_info *i, const struct model *m)
 {
 	struct err why = ERR_INIT;
 	struct validate_kept k;
 	struct machine here;
 	const char **wrong;
 
-	*out = NULL;
 	if (!verdicts_is_here(&here, cli, i, &why) || cli_verdicts(cli, &here, &k, &why) || !k.n)
-		return why.code == ERR_NOMEM ? err_nomem(err) : 0;
-	wrong = arena_alloc(&cli->arena, (m->n_events + 1) * sizeof(*wrong));
-	if (!wrong)
-		return err_nomem(err);
+		return NULL;
+	wrong = arena_xalloc(&cli->arena, (m->n_events + 1) * sizeof(*wrong));
 	for (size_t e = 0; e < m->n_events; e++) {
 		const struct validate_verdict_kept *v = validate_kept_find(&k, m->event[e].name);
 
-		if (!v || !validate_failed(v->verdict))
-			continue;
-		wrong[e] = failed(cli, v, "");
-		if (!wrong[e])
-			return err_nomem(err);
+		if (v && validate_failed(v->verdict))
+			wrong[e] = failed(cli, v, "");
 	}
-	*out = wrong;
-	return 0;
+	return wrong;
 }

@@ -32,12 +32,11 @@ const char *verdicts_of(struct cli *cli, const struct validate_kept *k, const ch
 
 /* Of the recording's events (`event` SIZE_MAX: of all) those that failed validation on this
  * machine, a note each. */
-int verdicts_notes(const char *const **note, size_t *n, struct cli *cli, const struct pd *rec,
-		   size_t event, struct err *err) MUST_USE;
+void verdicts_notes(const char *const **note, size_t *n, struct cli *cli, const struct pd *rec,
+		    size_t event);
 
 /* By the model's events: "failed validation here: over-counts, 2 times", or NULL. *out is NULL if
  * the recording is of another CPU model or kernel than this machine, or nothing was kept. */
-int verdicts_wrong(const char *const **out, struct cli *cli, const struct pd_info *i,
-		   const struct model *m, struct err *err) MUST_USE;
+const char *const *verdicts_wrong(struct cli *cli, const struct pd_info *i, const struct model *m);
 
 #endif

@@ -81,18 +81,13 @@ static int stand_in(struct cli *cli, const char *name, struct model **out)
 }
 
 /* What validate found out about events; only if the model is this machine's own. */
-static int add_verdicts(struct cli *cli, struct explain *x, bool own, struct err *err)
+static void add_verdicts(struct cli *cli, struct explain *x, bool own)
 {
 	const struct validate_kept *k = own ? cli_verdicts_noted(cli) : NULL;
 
-	for (size_t i = 0; k && i < x->n; i++) {
-		if (x->name[i].kind != EXPLAIN_EVENT)
-			continue;
-		x->name[i].verdict = verdicts_of(cli, k, x->name[i].name);
-		if (!x->name[i].verdict)
-			return err_nomem(err);
-	}
-	return 0;
+	for (size_t i = 0; k && i < x->n; i++)
+		if (x->name[i].kind == EXPLAIN_EVENT)
+			x->name[i].verdict = verdicts_of(cli, k, x->name[i].name);
 }
 
 int cmd_explain(struct cli *cli)
@@ -141,10 +136,10 @@ int cmd_explain(struct cli *cli)
 	}
 	from = from_of(cli, m, &rows);
 	if (explain_make(&x, &cli->arena, &from, (const char *const *)cli->args.v, cli->args.n,
-			 &err) ||
-	    add_verdicts(cli, &x, own && !cli->opt.model, &err)) {
+			 &err)) {
 		code = cli_fail(&err);
 	} else {
+		add_verdicts(cli, &x, own && !cli->opt.model);
 		document_open(&d, &explain_document, &x);
 		explain_put(&d, &x);
 		code = cli_document(cli, &d, &show);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "cli/model_choice.h"
 #include "cli/recordings/sql_tables.h"
 #include "collect/event.h"
@@ -69,9 +70,7 @@ static int take_names(struct cli *cli, struct list_source *s, struct err *err)
 
 	if (event_names(&cli->arena, root, &all, &s->n_names, err))
 		return -1;
-	name = arena_alloc(&cli->arena, (s->n_names + 1) * sizeof(*name));
-	if (!name)
-		return err_nomem(err);
+	name = arena_xalloc(&cli->arena, (s->n_names + 1) * sizeof(*name));
 	for (size_t i = 0; i < s->n_names; i++) {
 		name[i] = (struct list_name){ all[i].name, all[i].kind, all[i].text };
 		traced |= !strcmp(all[i].kind, "tracepoint");

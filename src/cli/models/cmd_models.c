@@ -14,6 +14,7 @@
 #include "base/file_out.h"
 #include "base/fs.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 #include "cli/model_choice.h"
 #include "model/account.h"
 #include "model/core.h"
@@ -218,8 +219,7 @@ static int export_one(void *ctx, const char *path, const char *text, size_t len)
 	if (dir_make_all(full, 0777, x->err))
 		return -1;
 	*slash = '/';
-	if (!kept || vec_push(&x->w->file, kept))
-		return err_nomem(x->err);
+	vec_xpush(&x->w->file, kept);
 	return file_put(full, 0666, FILE_NEW_NAMED, text, len, x->err);
 }
 
@@ -279,18 +279,17 @@ static int import_read(struct import_job *j, const char *path)
 {
 	struct buf b = BUF_INIT;
 	struct import_file f = { .len = 0 };
-	int rc = -1;
 
 	if (j->files.n >= IMPORT_FILES_MAX)
 		return err_set(j->err, ERR_LIMIT, "more than %u files", IMPORT_FILES_MAX);
 	if (file_slurp(&b, path, IMPORT_FILE_MAX, j->err))
 		return -1;
 	f.len = b.len;
-	f.s = arena_strndup(&j->cli->arena, buf_str(&b), b.len);
-	f.name = arena_strdup(&j->cli->arena, path);
-	rc = f.s && f.name && !vec_push(&j->files, f) ? 0 : err_nomem(j->err);
+	f.s = arena_xstrndup(&j->cli->arena, buf_str(&b), b.len);
+	f.name = arena_xstrdup(&j->cli->arena, path);
+	vec_xpush(&j->files, f);
 	buf_free(&b);
-	return rc;
+	return 0;
 }
 
 /* A file, or all *.json of a directory and those in it. */
@@ -369,10 +368,7 @@ static int import_into(struct import_job *j)
 	j->w.metrics = made.metrics;
 	j->w.sources = j->files.n;
 	for (size_t i = 0; i < made.n_notes; i++)
-		if (vec_push(&j->w.note, made.note[i])) {
-			(void)err_nomem(j->err);
-			goto out;
-		}
+		vec_xpush(&j->w.note, made.note[i]);
 	rc = 0;
 out:
 	model_free(known);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "cli/model_choice.h"
 #include "cli/recordings/accounting.h"
 #include "cli/recordings/result.h"
@@ -153,15 +154,13 @@ static int build(struct account_report *rp, const struct result_ask *ask, struct
 		return -1;
 	rp->po.once = true;
 	rp->po.mux = rp->x.mux;
-	if (result_profile(&rp->profile, &rp->own_profile, ask, &rp->po, err) ||
-	    accounting_whole(&rp->x, rp->cli, rp->r->rec, rp->profile, err) ||
-	    add_branches(rp, ask, err))
+	if (result_profile(&rp->profile, &rp->own_profile, ask, &rp->po, err))
 		return -1;
-	if (recording_source(&rp->source, rp->r, rp->cli, ask->said.input, NULL, err))
+	accounting_whole(&rp->x, rp->cli, rp->r->rec, rp->profile);
+	if (add_branches(rp, ask, err))
 		return -1;
+	recording_source(&rp->source, rp->r, rp->cli, ask->said.input, NULL);
 	models = words_of_models(rp->cli);
-	if (!models)
-		return err_nomem(err);
 	for (size_t k = 0; k < rp->x.n_cores; k++)
 		rp->bound[k] = &rp->x.core[k].bound;
 	for (size_t k = 0; k < rp->x.n_cores; k++) {
@@ -184,10 +183,8 @@ static int build(struct account_report *rp, const struct result_ask *ask, struct
 
 int account_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
-	struct account_report *rp = calloc(1, sizeof(*rp));
+	struct account_report *rp = xcalloc(1, sizeof(*rp));
 
-	if (!rp)
-		return err_nomem(err);
 	out->own = rp;
 	out->end = end;
 	rp->cli = ask->cli;

@@ -2,12 +2,14 @@
 #include "cli/recordings/accounting.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyse/again.h"
 #include "base/bytes.h"
 #include "base/fs.h"
 #include "base/num.h"
+#include "base/xalloc.h"
 #include "cli/model_choice.h"
 #include "cli/penalties.h"
 #include "cli/verdicts.h"
@@ -22,14 +24,10 @@ static const char *vendor_of(const struct model *m)
 					   : "GenuineIntel";
 }
 
-/* `text`: of arena_printf. */
-static int note(struct accounting *x, const char *text, struct err *err)
+static void add_note(struct accounting *x, const char *text)
 {
-	if (!text)
-		return err_nomem(err);
 	if (x->n_notes < ACCOUNTING_NOTES)
 		x->notes[x->n_notes++] = text;
-	return 0;
 }
 
 /* Of a file that was kept all lines or none. */
@@ -43,14 +41,12 @@ static int take_penalties(struct accounting *x, struct cli *cli, struct penaltie
 	for (size_t k = 0; k < x->n_cores; k++) {
 		acc[k] = x->core[k].acc;
 		before[k] =
-			arena_memdup(&cli->arena, acc[k]->node, acc[k]->n * sizeof(*acc[k]->node));
-		if (!before[k] && acc[k]->n)
-			return err_nomem(err);
+			arena_xmemdup(&cli->arena, acc[k]->node, acc[k]->n * sizeof(*acc[k]->node));
 	}
 	if (!account_penalties(acc, x->n_cores, &cli->arena, p->path, buf_str(&p->text),
 			       p->text.len, &why))
 		return 0;
-	if (!p->kept || why.code == ERR_NOMEM)
+	if (!p->kept)
 		return *err = why, -1;
 	for (size_t k = 0; k < x->n_cores; k++)
 		acc[k]->node = before[k];
@@ -67,10 +63,8 @@ static int read_penalties(struct accounting *x, struct cli *cli, const struct pd
 	if (!ret && p.path)
 		ret = take_penalties(x, cli, &p, err);
 	if (!ret && p.says)
-		ret = note(x,
-			   arena_printf(&cli->arena, "%s go over the model's%s", p.says,
-					p.kept ? "; --penalties none: the model's alone" : ""),
-			   err);
+		add_note(x, arena_xprintf(&cli->arena, "%s go over the model's%s", p.says,
+					  p.kept ? "; --penalties none: the model's alone" : ""));
 	penalties_free(&p);
 	return ret;
 }
@@ -146,13 +140,14 @@ static int add_core(struct accounting *x, struct cli *cli, const struct pd *rec,
 	if (!open_core(c, cli, rec, cpu, &why))
 		return 0;
 	drop_core(x, x->n_cores - 1);
-	if (why.code == ERR_NOMEM || why.code == ERR_USAGE) {
+	if (why.code == ERR_USAGE) {
 		*err = why;
 		return -1;
 	}
 	if (!first->code)
 		*first = why;
-	return note(x, arena_printf(&cli->arena, "no account of %s: %s", cpu->pmu, why.what), err);
+	add_note(x, arena_xprintf(&cli->arena, "no account of %s: %s", cpu->pmu, why.what));
+	return 0;
 }
 
 /* The large cores first. Of --model that of its kind, else the first kind that has the cycles. */
@@ -203,8 +198,7 @@ int accounting_open(struct accounting *x, struct cli *cli, const struct pd *rec,
 			return -1;
 	}
 	for (size_t k = 0; k < x->n_cores; k++)
-		if (verdicts_wrong(&x->core[k].bound.wrong, cli, i, x->core[k].model, err))
-			return -1;
+		x->core[k].bound.wrong = verdicts_wrong(cli, i, x->core[k].model);
 	return read_penalties(x, cli, i, err) ? -1 : mux_build(&x->mux, rec, 0, err);
 }
 
@@ -223,19 +217,15 @@ static bool of_whole_cpus(const struct pd_info *i)
 }
 
 /* A kind of cores where nothing was sampled has no tree, if another has. */
-static int drop_idle(struct accounting *x, struct cli *cli, struct err *err)
+static void drop_idle(struct accounting *x, struct cli *cli)
 {
 	for (size_t k = x->n_cores; k-- > 0 && x->n_cores > 1;) {
 		if (x->core[k].bound.whole[0].samples)
 			continue;
-		if (note(x,
-			 arena_printf(&cli->arena, "nothing was sampled on the cores of %s",
-				      x->core[k].pmu),
-			 err))
-			return -1;
+		add_note(x, arena_xprintf(&cli->arena, "nothing was sampled on the cores of %s",
+					  x->core[k].pmu));
 		drop_core(x, k);
 	}
-	return 0;
 }
 
 /* A task's counters run while it does, in user space and the kernel alike: cycles in each ns of
@@ -261,33 +251,26 @@ static bool one_thread_a_core(const struct pd_info *i)
 	return i->n_thread_siblings > 0;
 }
 
-/* By recorded event; NULL: memory. Notes the one that stood still longest. */
-static const double *made_up(struct accounting *x, struct cli *cli, const struct pd_event *ev,
-			     struct err *err)
+/* By recorded event. Notes the one that stood still longest. */
+static const double *made_up(struct accounting *x, struct cli *cli, const struct pd_event *ev)
 {
 	size_t n, most = 0;
 	const struct mux_event *m = mux_events(x->mux, &n);
-	double *share = arena_alloc(&cli->arena, (n + 1) * sizeof(*share));
+	double *share = arena_xalloc(&cli->arena, (n + 1) * sizeof(*share));
 
-	if (!share) {
-		(void)err_nomem(err);
-		return NULL;
-	}
 	for (size_t e = 0; e < n; e++) {
 		share[e] = m[e].running > 0 ? m[e].paused / m[e].running : 0;
 		if (share[e] > share[most])
 			most = e;
 	}
-	if (n && share[most] > 0.0005 &&
-	    note(x,
-		 arena_printf(
-			 &cli->arena,
-			 "throttled: %s stood still for %.1f %% of its time on a counter. The "
-			 "rest of its time makes up for it, error bars say by how much; longer "
-			 "periods avoid it",
-			 ev[most].name, 100 * share[most]),
-		 err))
-		return NULL;
+	if (n && share[most] > 0.0005)
+		add_note(x, arena_xprintf(&cli->arena,
+					  "throttled: %s stood still for %.1f %% of its time on a "
+					  "counter. The "
+					  "rest of its time makes up for it, error bars say by how "
+					  "much; longer "
+					  "periods avoid it",
+					  ev[most].name, 100 * share[most]));
 	return share;
 }
 
@@ -305,48 +288,40 @@ static double turns_of(const struct accounting *x)
 }
 
 /* Events whose counters seem to be dead, in all formats. */
-static int note_dead(struct accounting *x, struct cli *cli, const struct accounting_core *c,
-		     const struct pd_event *ev, size_t n, struct err *err)
+static void note_dead(struct accounting *x, struct cli *cli, const struct accounting_core *c,
+		      const struct pd_event *ev, size_t n)
 {
 	char cycles[NUM_MAX];
 	struct buf b = BUF_INIT;
-	int ret = 0;
 
 	for (size_t e = 0; e < n; e++)
 		if (c->bound.dead[e])
 			buf_printf(&b, "%s%s", b.len ? ", " : "", ev[e].name);
 	if (b.len)
-		ret = note(
-			x,
-			arena_printf(&cli->arena,
-				     "no sample of %s in %s cycles, though any program has some: "
-				     "the counter may not work here, and what needs it is "
-				     "doubtful (?)",
-				     buf_str(&b), num_count(cycles, c->bound.whole[0].v)),
-			err);
-	if (b.failed)
-		ret = err_nomem(err);
+		add_note(x, arena_xprintf(&cli->arena,
+					  "no sample of %s in %s cycles, though any program has "
+					  "some: the counter "
+					  "may not work here, and what needs it is doubtful (?)",
+					  buf_str(&b), num_count(cycles, c->bound.whole[0].v)));
 	buf_free(&b);
-	return ret;
 }
 
-static int note_nominal(struct accounting *x, struct cli *cli, double hz, struct err *err)
+static void note_nominal(struct accounting *x, struct cli *cli, double hz)
 {
 	bool any = false;
 
 	for (size_t k = 0; k < x->n_cores; k++)
 		any |= x->core[k].bound.nominal;
-	return any ? note(x,
-			  arena_printf(&cli->arena,
-				       "costs in nanoseconds are by the nominal frequency, %.2f "
-				       "GHz: nothing in the recording tells how fast cores ran",
-				       hz / 1e9),
-			  err)
-		   : 0;
+	if (any)
+		add_note(x, arena_xprintf(&cli->arena,
+					  "costs in nanoseconds are by the nominal frequency, %.2f "
+					  "GHz: nothing in "
+					  "the recording tells how fast cores ran",
+					  hz / 1e9));
 }
 
-int accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec,
-		     const struct profile *p, struct err *err)
+void accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec,
+		      const struct profile *p)
 {
 	const struct pd_info *i = pd_info(rec);
 	struct account_time time = { 0 };
@@ -357,9 +332,7 @@ int accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec
 	size_t n;
 
 	sum = profile_sums(p, &n);
-	all = arena_alloc(&cli->arena, (n + 1) * sizeof(*all));
-	if (!all)
-		return err_nomem(err);
+	all = arena_xalloc(&cli->arena, (n + 1) * sizeof(*all));
 	for (size_t e = 0; e < n; e++)
 		all[e] = sum[e].selected;
 	if (of_whole_cpus(i) && pd_time_span(rec, &first, &last) && last > first &&
@@ -374,19 +347,17 @@ int accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec
 		time.nominal = time.reference;
 	time.one_thread = one_thread_a_core(i);
 	time.turns = turns_of(x);
-	time.made_up = made_up(x, cli, pd_events(rec, &n), err);
-	if (!time.made_up)
-		return -1;
+	time.made_up = made_up(x, cli, pd_events(rec, &n));
 	for (size_t k = 0; k < x->n_cores; k++) {
 		struct accounting_core *c = &x->core[k];
 
 		time.cpus = c->cpus ? c->cpus : i->cpus_online;
 		time.ghz = ghz_of_tasks(x, c, rec, sum);
 		account_whole(&c->bound, &cli->arena, all, &time);
-		if (note_dead(x, cli, c, pd_events(rec, &n), n, err))
-			return -1;
+		note_dead(x, cli, c, pd_events(rec, &n), n);
 	}
-	return note_nominal(x, cli, hz, err) ? -1 : drop_idle(x, cli, err);
+	note_nominal(x, cli, hz);
+	drop_idle(x, cli);
 }
 
 const struct accounting_core *accounting_most(const struct accounting *x)

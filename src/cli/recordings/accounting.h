@@ -6,7 +6,7 @@
  *
  *	accounting_open(&x, cli, rec, &err)
  *	profile_build() with po.mux = x.mux
- *	accounting_whole(&x, cli, rec, profile, &err)	kinds without a sample are gone after it
+ *	accounting_whole(&x, cli, rec, profile)		kinds without a sample are gone after it
  *	accounting_close(&x)		after whatever was made with it
  */
 #ifndef CYCLADE_CLI_ACCOUNTING_H
@@ -37,8 +37,8 @@ struct accounting {
 
 int accounting_open(struct accounting *x, struct cli *cli, const struct pd *rec,
 		    struct err *err) MUST_USE;
-int accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec,
-		     const struct profile *p, struct err *err) MUST_USE;
+void accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec,
+		      const struct profile *p);
 /* Of one table: the kind of cores with the most cycles; after accounting_whole. */
 const struct accounting_core *accounting_most(const struct accounting *x);
 void accounting_close(struct accounting *x);

@@ -8,6 +8,7 @@
 
 #include "base/file_in.h"
 #include "base/num.h"
+#include "base/xalloc.h"
 #include "cli/derived.h"
 #include "cli/recordings/accounting.h"
 #include "cli/recordings/result.h"
@@ -96,12 +97,12 @@ static int choose_event(const struct cli *cli, const struct recording *r, size_t
 			n > 1 ? " and more" : "");
 }
 
-static int list_choices(struct result *out, struct cli *cli, const struct annotate_targets *t)
+static void list_choices(struct result *out, struct cli *cli, const struct annotate_targets *t)
 {
-	struct cli_choice *c = arena_alloc(&cli->arena, t->v.n * sizeof(*c));
+	struct cli_choice *c = arena_xalloc(&cli->arena, t->v.n * sizeof(*c));
 	char num[NUM_MAX];
 
-	for (size_t i = 0; c && i < t->v.n; i++) {
+	for (size_t i = 0; i < t->v.n; i++) {
 		const struct annotate_target *x = &t->v.v[i];
 
 		c[i] = (struct cli_choice){ x->dso, x->name, x->symbol->start, "" };
@@ -110,12 +111,11 @@ static int list_choices(struct result *out, struct cli *cli, const struct annota
 	}
 	out->choice = c;
 	out->n_choices = t->v.n;
-	return 0;
 }
 
 /* Notes on what was recorded rather than on what was found. */
-static int add_notes(struct annotate *a, struct cli *cli, const struct pd *rec,
-		     const struct profile *p, size_t event, bool account, struct err *err)
+static void add_notes(struct annotate *a, struct cli *cli, const struct pd *rec,
+		      const struct profile *p, size_t event, bool account)
 {
 	const char *const *failed = NULL;
 	size_t n, others = 0;
@@ -133,15 +133,13 @@ static int add_notes(struct annotate *a, struct cli *cli, const struct pd *rec,
 			      "instruction behind the one that took the time",
 			      ev[event].name,
 			      ev[event].attr.precise_ip ? "no event does on Arm" : "precise_ip 0");
-	if (verdicts_notes(&failed, &n, cli, rec, event, err))
-		return -1;
+	verdicts_notes(&failed, &n, cli, rec, event);
 	if (n)
 		annotate_note(a, "%s", failed[0]);
-	return 0;
 }
 
 /* How often blocks ran, where stacks of any branch tell. That it cannot be told is no failure. */
-static int count_blocks(struct annotating *s, const struct result_ask *ask, struct err *err)
+static void count_blocks(struct annotating *s, const struct result_ask *ask)
 {
 	const struct recording *r = ask->r;
 	const struct blocks_opts all = { .function = NULL };
@@ -153,12 +151,11 @@ static int count_blocks(struct annotating *s, const struct result_ask *ask, stru
 		with += ev[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK &&
 			ev[i].attr.branch_sample_type & PERF_SAMPLE_BRANCH_ANY;
 	if (ask->cli->opt.no_blocks || !with)
-		return 0;
+		return;
 	if (!result_flow(&s->flow, ask, &s->own_flow, &why) &&
 	    !blocks_build(&s->blocks, s->flow, r->images, &all, &why))
-		return 0;
-	s->no_blocks = arena_printf(&ask->cli->arena, "no runs of blocks: %s", why.what);
-	return why.code == ERR_NOMEM || !s->no_blocks ? err_nomem(err) : 0;
+		return;
+	s->no_blocks = arena_xprintf(&ask->cli->arena, "no runs of blocks: %s", why.what);
 }
 
 static void add_blocks(struct annotate *a, const struct annotating *s)
@@ -196,7 +193,7 @@ static int open_account(struct cli *cli, const struct recording *r, struct accou
 	if (accounting_open(x, cli, r->rec, &why)) {
 		accounting_close(x);
 		if (!cli->opt.account)
-			return why.code == ERR_NOMEM ? err_nomem(err) : 0;
+			return 0;
 		*err = why;
 		return -1;
 	}
@@ -243,9 +240,10 @@ static int read_samples(struct annotating *s, const struct result_ask *ask, stru
 	    open_account(ask->cli, r, &s->x, &s->account, err))
 		return -1;
 	po.mux = s->account ? s->x.mux : NULL;
-	if (result_profile(&s->profile, &s->own_profile, ask, &po, err) ||
-	    (s->account && accounting_whole(&s->x, ask->cli, r->rec, s->profile, err)))
+	if (result_profile(&s->profile, &s->own_profile, ask, &po, err))
 		return -1;
+	if (s->account)
+		accounting_whole(&s->x, ask->cli, r->rec, s->profile);
 	if (s->account && !ask->cli->opt.event.n)
 		s->event = cycles_event(accounting_most(&s->x));
 	cli_progress_end(ask->cli);
@@ -297,9 +295,7 @@ static int share(struct annotating **out, const struct result_ask *ask, struct e
 	*out = s;
 	if (s)
 		return 0;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return err_nomem(err);
+	s = xcalloc(1, sizeof(*s));
 	if (read_samples(s, ask, err) || read_memory(s, ask, err)) {
 		end_shared(s);
 		return -1;
@@ -340,31 +336,29 @@ static int annotate(struct annotate **out, const struct result_ask *ask, struct 
 		annotate_memory(a, s->memory, r->images);
 	if (s->account && add_account(a, ask->cli, r, s, err))
 		return -1;
-	if (add_notes(a, ask->cli, r->rec, s->profile, s->event, s->account, err))
-		return -1;
-	if (a->has_code && !s->flow && !s->no_blocks && count_blocks(s, ask, err))
-		return -1;
+	add_notes(a, ask->cli, r->rec, s->profile, s->event, s->account);
+	if (a->has_code && !s->flow && !s->no_blocks)
+		count_blocks(s, ask);
 	add_blocks(a, s);
 	return 0;
 }
 
 int annotate_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
-	struct annotate_view *v = calloc(1, sizeof(*v));
+	struct annotate_view *v = xcalloc(1, sizeof(*v));
 	struct annotate_targets found = { VEC_INIT };
 	struct annotating *s;
 	int ret = -1;
 
-	if (!v)
-		return err_nomem(err);
 	out->own = v;
 	out->end = end;
 	v->source = view_source_of(ask->r->rec);
-	if (derived_note(ask->r->derived, &v->source, &ask->cli->arena, err) ||
-	    share(&s, ask, err) || annotate_find(&found, &s->all, ask->said.function, err))
+	derived_note(ask->r->derived, &v->source, &ask->cli->arena);
+	if (share(&s, ask, err) || annotate_find(&found, &s->all, ask->said.function, err))
 		goto out;
 	if (found.v.n > 1) {
-		ret = list_choices(out, ask->cli, &found);
+		list_choices(out, ask->cli, &found);
+		ret = 0;
 		goto out;
 	}
 	if (annotate(&v->a, ask, s, &found.v.v[0], err))

@@ -7,6 +7,7 @@
 #include "analyse/again.h"
 #include "cli/recordings/result.h"
 #include "base/fs.h"
+#include "base/xalloc.h"
 #include "cli/model_choice.h"
 #include "cli/penalties.h"
 #include "report/blocks_view.h"
@@ -58,18 +59,16 @@ static int no_function(const struct blocks *b, const char *function, struct err 
 }
 
 /* What the recording says of itself, and why code is missing. */
-static int make_source(const struct blocks *b, const struct result_ask *ask,
-		       struct view_source *out, struct err *err)
+static void make_source(const struct blocks *b, const struct result_ask *ask,
+			struct view_source *out)
 {
 	size_t n_images = images_count(ask->r->images);
-	bool *missing = arena_alloc(&ask->cli->arena, n_images + 1);
+	bool *missing = arena_xalloc(&ask->cli->arena, n_images + 1);
 
-	if (!missing)
-		return err_nomem(err);
 	for (size_t i = 0; i < b->n; i++)
 		if (b->f[i].image < n_images)
 			missing[b->f[i].image] |= !b->f[i].code;
-	return recording_source(out, ask->r, ask->cli, ask->said.input, missing, err);
+	recording_source(out, ask->r, ask->cli, ask->said.input, missing);
 }
 
 static int count(struct counting_blocks *c, const struct result_ask *ask, enum about about,
@@ -103,17 +102,15 @@ static struct counting_blocks *make(struct result *out, const struct result_ask 
 {
 	const struct blocks_view_opts vo = { .function = ask->said.function,
 					     .limit = (size_t)ask->cli->opt.limit };
-	struct counting_blocks *c = calloc(1, sizeof(*c));
+	struct counting_blocks *c = xcalloc(1, sizeof(*c));
 	struct view_source source;
 
-	if (!c) {
-		(void)err_nomem(err);
-		return NULL;
-	}
 	out->own = c;
 	out->end = end;
-	if (count(c, ask, about, err) || make_source(&c->blocks, ask, &source, err) ||
-	    blocks_view_build(&c->view, &c->blocks, ask->r->images, &source, &vo, err))
+	if (count(c, ask, about, err))
+		return NULL;
+	make_source(&c->blocks, ask, &source);
+	if (blocks_view_build(&c->view, &c->blocks, ask->r->images, &source, &vo, err))
 		return NULL;
 	return c;
 }
@@ -210,9 +207,7 @@ int chains_make(struct result *out, const struct result_ask *ask, struct err *er
 			return -1;
 		}
 		core = NULL;
-		why = arena_strdup(&ask->cli->arena, no_core.what);
-		if (!why)
-			return err_nomem(err);
+		why = arena_xstrdup(&ask->cli->arena, no_core.what);
 	}
 	if (read_penalties(core, ask, &says, err) ||
 	    loop_chains_build(&c->chains, &c->blocks, ask->r->images, core, why, err) ||

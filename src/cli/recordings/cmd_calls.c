@@ -8,6 +8,7 @@
 #include "analyse/again.h"
 #include "analyse/blocks.h"
 #include "base/num.h"
+#include "base/xalloc.h"
 #include "cli/recordings/result.h"
 #include "report/calls_view.h"
 
@@ -83,12 +84,10 @@ static int put(struct result *out, const struct result_ask *ask, struct counting
 
 int calls_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
-	struct counting_calls *c = calloc(1, sizeof(*c));
+	struct counting_calls *c = xcalloc(1, sizeof(*c));
 	struct calls_found found = { .v = VEC_INIT };
 	int ret = -1;
 
-	if (!c)
-		return err_nomem(err);
 	out->own = c;
 	out->end = end;
 	c->v = (struct calls_view){ .function = CALLS_ALL, .c = &c->calls };
@@ -97,9 +96,9 @@ int calls_make(struct result *out, const struct result_ask *ask, struct err *err
 	c->v.sums = flow_sums(c->flow);
 	c->v.images = ask->r->images;
 	c->v.limit = (size_t)ask->cli->opt.limit;
-	if (!recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err) &&
-	    (!ask->said.function ||
-	     !calls_find(&c->calls, c->v.images, ask->said.function, &found, err)))
+	recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL);
+	if (!ask->said.function ||
+	    !calls_find(&c->calls, c->v.images, ask->said.function, &found, err))
 		ret = put(out, ask, c, &found);
 	vec_free(&found.v);
 	return ret;

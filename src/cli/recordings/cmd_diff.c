@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/file_in.h"
+#include "base/xalloc.h"
 #include "cli/recordings/diff_runs.h"
 
 struct comparing {
@@ -28,11 +29,9 @@ static int open_side(struct comparing *c, const char *operand, struct err *err)
 
 	for (const char *p = operand; !rc; p++) {
 		size_t len = several ? strcspn(p, ",") : strlen(p);
-		char *path = arena_strndup(a, p, len);
+		char *path = arena_xstrndup(a, p, len);
 
-		if (!path)
-			rc = err_nomem(err);
-		else if (!len && several)
+		if (!len && several)
 			rc = err_set(err, ERR_USAGE, "'%.120s': a file is missing between commas",
 				     operand);
 		else
@@ -42,11 +41,12 @@ static int open_side(struct comparing *c, const char *operand, struct err *err)
 			break;
 	}
 	s.n = list.n;
-	s.run = rc ? NULL : arena_memdup(a, list.v, list.n * sizeof(*list.v));
+	if (!rc) {
+		s.run = arena_xmemdup(a, list.v, list.n * sizeof(*list.v));
+		vec_xpush(&c->side, s);
+	}
 	vec_free(&list);
-	if (rc)
-		return -1;
-	return !s.run || vec_push(&c->side, s) ? err_nomem(err) : 0;
+	return rc;
 }
 
 static int compare(struct comparing *c, struct err *err)
@@ -78,9 +78,7 @@ static int check(struct comparing *c, struct err *err)
 			err,
 			"cyclade diff base.data new.data; repeats of a run: A1,A2,A3 B1,B2,B3");
 	}
-	c->gate = arena_alloc(&c->cli->arena, (o->fail_if.n + 1) * sizeof(*c->gate));
-	if (!c->gate)
-		return err_nomem(err);
+	c->gate = arena_xalloc(&c->cli->arena, (o->fail_if.n + 1) * sizeof(*c->gate));
 	for (size_t i = 0; i < o->fail_if.n; i++)
 		if (limit_parse(&c->gate[i], &c->cli->arena, o->fail_if.v[i], err))
 			return err_prefix(err, "--fail-if");

@@ -2,6 +2,7 @@
 /*
  * cyclade info [FILE] - see doc/cyclade-info.1.md. Symbols are not looked at, so that it is quick.
  */
+#include "base/xalloc.h"
 #include "analyse/profile.h"
 #include "cli/cli.h"
 #include "cli/recordings/result.h"
@@ -24,12 +25,10 @@ static int open_input(struct recording *r, struct cli *cli, const char *file, st
 static int count_samples(struct info_view *v, const struct result_ask *ask, struct err *err)
 {
 	struct selection select = { .event = NULL };
-	struct tally *of = arena_alloc(&ask->cli->arena, (v->source.n_events + 1) * sizeof(*of));
+	struct tally *of = arena_xalloc(&ask->cli->arena, (v->source.n_events + 1) * sizeof(*of));
 
 	v->of = of;
 	v->selects = selects(&ask->cli->opt);
-	if (!of)
-		return err_nomem(err);
 	return selecting(&select, v->rec, ask->cli, err) ||
 			       profile_samples(v->rec, ask->r->spaces, &select, of, err)
 		       ? -1
@@ -38,10 +37,8 @@ static int count_samples(struct info_view *v, const struct result_ask *ask, stru
 
 int info_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
-	struct info_view *v = arena_alloc(&ask->cli->arena, sizeof(*v));
+	struct info_view *v = arena_xalloc(&ask->cli->arena, sizeof(*v));
 
-	if (!v)
-		return err_nomem(err);
 	*v = (struct info_view){ .source = view_source_of(ask->r->rec),
 				 .rec = ask->r->rec,
 				 .file = ask->said.path,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/num.h"
+#include "base/xalloc.h"
 #include "cli/recordings/result.h"
 #include "report/memory_view.h"
 
@@ -38,37 +39,29 @@ static int read_width(uint64_t *width, const char *text, struct err *err)
 }
 
 /* Images that are worth a note (recording_lacks), by image. */
-static int find_absent(bool **out, const struct memory *m, const struct result_ask *ask,
-		       struct err *err)
+static bool *find_absent(const struct memory *m, const struct result_ask *ask)
 {
 	size_t n_images = images_count(ask->r->images);
-	uint64_t *samples = calloc(n_images + 1, sizeof(*samples));
+	uint64_t *samples = xcalloc(n_images + 1, sizeof(*samples));
+	bool *absent = arena_xalloc(&ask->cli->arena, n_images + 1);
 
-	*out = arena_alloc(&ask->cli->arena, n_images + 1);
-	if (!*out || !samples) {
-		free(samples);
-		return err_nomem(err);
-	}
 	for (size_t i = m->first[MEMORY_INSTRUCTION]; i < m->first[MEMORY_INSTRUCTION + 1]; i++)
 		if (m->group[i].key[1] < n_images)
 			samples[m->group[i].key[1]] += m->group[i].samples;
 	for (uint32_t id = 0; id < n_images; id++)
-		(*out)[id] = recording_lacks(ask->r, id, samples[id], m->samples);
+		absent[id] = recording_lacks(ask->r, id, samples[id], m->samples);
 	free(samples);
-	return 0;
+	return absent;
 }
 
 int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
-	struct reading *c = calloc(1, sizeof(*c));
+	struct reading *c = xcalloc(1, sizeof(*c));
 	const struct options *o = &ask->cli->opt;
 	struct profile_opts po = { 0 };
 	struct memory_opts mo = { 0 };
 	struct text_list events;
-	bool *absent;
 
-	if (!c)
-		return err_nomem(err);
 	out->own = c;
 	out->end = end;
 	c->v.is_linear = o->linear;
@@ -92,10 +85,10 @@ int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 		return -1;
 	mo.events = events.v;
 	mo.n_events = events.n;
-	if (memory_build(&c->memory, &c->objects, ask->r->rec, ask->r->spaces, &mo, err) ||
-	    find_absent(&absent, c->memory, ask, err) ||
-	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, absent, err))
+	if (memory_build(&c->memory, &c->objects, ask->r->rec, ask->r->spaces, &mo, err))
 		return -1;
+	recording_source(&c->v.source, ask->r, ask->cli, ask->said.input,
+			 find_absent(c->memory, ask));
 	c->v.m = c->memory;
 	if (ask->bases && !ask->bases->memory.own) {
 		ask->bases->memory = (struct result_shared){ .own = c->memory, .end = end_memory };

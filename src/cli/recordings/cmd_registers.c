@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "base/xalloc.h"
 #include "analyse/again.h"
 #include "cli/recordings/result.h"
 #include "report/registers_view.h"
@@ -59,24 +60,21 @@ static int read_registers(struct reading *c, const struct result_ask *ask, struc
 		return -1;
 	c->v.all = o->all_registers;
 	c->v.r = c->regs;
+	recording_source(&c->v.source, r, ask->cli, ask->said.input, NULL);
 	c->v.images = r->images;
 	c->v.source.info = pd_info(r->rec);
 	c->v.event = &pd_events(r->rec, &n)[ro.event];
 	return registers_view_choose(&c->v, c->regs, ask->said.function, o->at.v, o->at.n,
 				     OPTION_GIVEN(o, limit) ? (size_t)o->limit : ENTRIES, err) ||
-			       registers_read(c->regs, err) ||
-			       recording_source(&c->v.source, r, ask->cli, ask->said.input, NULL,
-						err)
+			       registers_read(c->regs, err)
 		       ? -1
 		       : 0;
 }
 
 int registers_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
-	struct reading *c = calloc(1, sizeof(*c));
+	struct reading *c = xcalloc(1, sizeof(*c));
 
-	if (!c)
-		return err_nomem(err);
 	out->own = c;
 	out->end = end;
 	if (read_registers(c, ask, err))

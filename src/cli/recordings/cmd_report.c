@@ -8,6 +8,7 @@
 
 #include "analyse/again.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 #include "cli/derived.h"
 #include "cli/recordings/report_html.h"
 #include "cli/recordings/result.h"
@@ -149,29 +150,26 @@ static void count_samples(const struct report *rp, uint64_t *samples)
 }
 
 /* The recording's notes, and what is to be said of the files that symbols should have come from. */
-static int gather_notes(struct report *rp, struct err *err)
+static void gather_notes(struct report *rp)
 {
 	size_t n, n_images = images_count(rp->r->images);
 	const struct profile_row *rows = profile_rows(rp->profile, &n);
-	bool *seen = calloc(n_images + 1, sizeof(*seen));
-	uint64_t *samples = calloc(n_images + 1, sizeof(*samples));
+	bool *seen = xcalloc(n_images + 1, sizeof(*seen));
+	uint64_t *samples = xcalloc(n_images + 1, sizeof(*samples));
 	bool elsewhere = !pd_info(rp->r->rec)->hostname; /* as far as anybody knows */
-	int ret = seen && samples ? 0 : -1;
 	const char *const *failed = NULL;
 	size_t n_failed = 0;
 
-	if (!ret)
-		count_samples(rp, samples);
-	if (!ret)
-		ret = verdicts_notes(&failed, &n_failed, rp->cli, rp->r->rec, SIZE_MAX, err);
-	for (size_t i = 0; !ret && i < rp->source.n_notes; i++)
-		ret = vec_push(&rp->notes, rp->source.notes[i]);
-	for (size_t i = 0; !ret && i < n_failed; i++)
-		ret = vec_push(&rp->notes, failed[i]);
-	if (!ret && rp->without_comm)
-		ret = vec_push(&rp->notes, "rows are not told apart by the thread's name (comm): "
-					   "latencies are of functions as a whole");
-	for (size_t i = 0; !ret && i < n; i++) {
+	count_samples(rp, samples);
+	verdicts_notes(&failed, &n_failed, rp->cli, rp->r->rec, SIZE_MAX);
+	for (size_t i = 0; i < rp->source.n_notes; i++)
+		vec_xpush(&rp->notes, rp->source.notes[i]);
+	for (size_t i = 0; i < n_failed; i++)
+		vec_xpush(&rp->notes, failed[i]);
+	if (rp->without_comm)
+		vec_xpush(&rp->notes, "rows are not told apart by the thread's name (comm): "
+				      "latencies are of functions as a whole");
+	for (size_t i = 0; i < n; i++) {
 		uint32_t id = rows[i].image;
 		const char *origin;
 
@@ -182,13 +180,12 @@ static int gather_notes(struct report *rp, struct err *err)
 		if (*origin && (rp->cli->opt.verbose || image_mismatch(rp->r->images, id) ||
 				recording_lacks(rp->r, id, samples[id], samples[n_images]) ||
 				(elsewhere && image_unverified(rp->r->images, id))))
-			ret = vec_push(&rp->notes, origin);
+			vec_xpush(&rp->notes, origin);
 	}
 	free(seen);
 	free(samples);
 	rp->source.notes = rp->notes.v;
 	rp->source.n_notes = rp->notes.n;
-	return ret ? err_nomem(err) : 0;
 }
 
 static int build(struct report *rp, const struct result_ask *ask, struct err *err)
@@ -201,7 +198,8 @@ static int build(struct report *rp, const struct result_ask *ask, struct err *er
 	if (result_profile(&rp->profile, &rp->own_profile, ask, &rp->po, err))
 		return -1;
 	rp->vo.side_by_side = fits_side_by_side(rp);
-	return gather_notes(rp, err);
+	gather_notes(rp);
+	return 0;
 }
 
 /* A pass for each event that is shown and has latencies: if a column of them was asked for. */
@@ -227,10 +225,7 @@ static int add_latencies(struct report *rp, struct err *err)
 				continue;
 			if (memory_build(&m, NULL, rp->r->rec, rp->r->spaces, &mo, err))
 				return -1;
-			if (vec_push(&rp->memory, m)) {
-				memory_free(m);
-				return err_nomem(err);
-			}
+			vec_xpush(&rp->memory, m);
 			if (view_latency_add(rp->view, e, m, err))
 				return -1;
 		}
@@ -239,10 +234,8 @@ static int add_latencies(struct report *rp, struct err *err)
 
 int report_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
-	struct report *rp = calloc(1, sizeof(*rp));
+	struct report *rp = xcalloc(1, sizeof(*rp));
 
-	if (!rp)
-		return err_nomem(err);
 	out->own = rp;
 	out->end = end;
 	rp->cli = ask->cli;
@@ -253,8 +246,8 @@ int report_make(struct result *out, const struct result_ask *ask, struct err *er
 	rp->source = view_source_of(ask->r->rec);
 	rp->source.version = CYCLADE_VERSION;
 	rp->source.input = ask->said.input;
-	if (derived_note(ask->r->derived, &rp->source, &ask->cli->arena, err) ||
-	    build(rp, ask, err) || view_build(&rp->view, rp->profile, &rp->source, &rp->vo, err) ||
+	derived_note(ask->r->derived, &rp->source, &ask->cli->arena);
+	if (build(rp, ask, err) || view_build(&rp->view, rp->profile, &rp->source, &rp->vo, err) ||
 	    add_latencies(rp, err))
 		return -1;
 	document_open(&out->d, &rows_document, rp->view);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyse/again.h"
+#include "base/xalloc.h"
 #include "cli/recordings/result.h"
 #include "report/sharing_view.h"
 
@@ -46,14 +47,11 @@ static bool *find_absent(const struct sharing *s, const struct result_ask *ask)
 
 int sharing_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
-	struct finding *f = calloc(1, sizeof(*f));
+	struct finding *f = xcalloc(1, sizeof(*f));
 	const struct recording *r = ask->r;
 	struct sharing_opts so = { .line_size = 0 };
 	struct profile_opts po = { 0 };
-	bool *absent;
 
-	if (!f)
-		return err_nomem(err);
 	out->own = f;
 	out->end = end;
 	if (recording_line_size(r, ask->cli, &so.line_size, err) || check_options(ask, err) ||
@@ -63,11 +61,7 @@ int sharing_make(struct result *out, const struct result_ask *ask, struct err *e
 	so.select.event = ask->cli->opt.event.n ? ask->cli->opt.event.v[0] : NULL;
 	if (sharing_find(&f->sharing, r->rec, r->spaces, &so, err))
 		return -1;
-	absent = find_absent(f->sharing, ask);
-	if (!absent)
-		return err_nomem(err);
-	if (recording_source(&f->v.source, r, ask->cli, ask->said.input, absent, err))
-		return -1;
+	recording_source(&f->v.source, r, ask->cli, ask->said.input, find_absent(f->sharing, ask));
 	f->v.s = f->sharing;
 	f->v.spaces = r->spaces;
 	f->v.images = r->images;

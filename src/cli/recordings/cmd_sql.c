@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file_in.h"
+#include "base/xalloc.h"
 #include "cli/cli.h"
 #include "cli/derived.h"
 #include "cli/recordings/results.h"
@@ -85,11 +86,9 @@ static int open_runs(struct asked *a, struct err *err)
 	struct cli *cli = a->cli;
 	size_t n = cli->args.n + 1;
 
-	a->r = calloc(n, sizeof(struct results *));
-	a->saved = calloc(n, sizeof(struct saved *));
-	a->run = calloc(n, sizeof(*a->run));
-	if (!a->r || !a->saved || !a->run)
-		return err_nomem(err);
+	a->r = xcalloc(n, sizeof(struct results *));
+	a->saved = xcalloc(n, sizeof(struct saved *));
+	a->run = xcalloc(n, sizeof(*a->run));
 	do {
 		const char *path = cli_input(cli, err);
 
@@ -216,7 +215,7 @@ static int query(struct asked *a, const char *text)
 		return answer(a, text);
 	s.table = sql_table_names(&a->cli->arena, a->cli->ibs_own, a->kinds.result, a->kinds.n);
 	s.column = sql_column_names(&a->cli->arena);
-	line = arena_printf(&a->cli->arena, "%s", begin ? begin : "");
+	line = arena_xprintf(&a->cli->arena, "%s", begin ? begin : "");
 	if (!s.table || !s.column || !line) {
 		(void)err_nomem(&err);
 		return cli_fail(&err);

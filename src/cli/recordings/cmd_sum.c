@@ -2,6 +2,7 @@
 /*
  * cyclade sum FILE... - see doc/cyclade-sum.1.md.
  */
+#include "base/xalloc.h"
 #include "cli/recordings/diff_runs.h"
 #include "report/sum.h"
 
@@ -20,11 +21,9 @@ static int add_up(struct sum **out, struct diff_runs *r, struct err *err)
 	for (size_t i = 0; !rc && i < files->n; i++)
 		rc = diff_runs_open(r, &list, files->v[i], err);
 	n = list.n;
-	run = rc ? NULL : arena_memdup(&r->cli->arena, list.v, n * sizeof(*run));
+	run = arena_xmemdup(&r->cli->arena, list.v, n * sizeof(*run));
 	vec_free(&list);
-	if (rc)
-		return -1;
-	return run ? sum_build(out, run, n, err) : err_nomem(err);
+	return rc ? -1 : sum_build(out, run, n, err);
 }
 
 int cmd_sum(struct cli *cli)

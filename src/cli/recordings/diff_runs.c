@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "cli/repeats.h"
 #include "store/saved.h"
 
@@ -64,10 +65,7 @@ static int add(struct opening *o, struct cli *cli, enum result_id id, struct res
 	if (!*all) {
 		if (results_open(all, cli, o->path, err))
 			return -1;
-		if (vec_push(&o->r->results, *all)) {
-			results_close(*all);
-			return err_nomem(err);
-		}
+		vec_xpush(&o->r->results, *all);
 	}
 	if (results_get(&d, *all, id, NULL, err))
 		return -1;
@@ -87,10 +85,11 @@ static int open_one(struct diff_runs *r, diff_run_list *list, const char *path, 
 	    (r->memory && add(&o, r->cli, RESULT_MEM, &all, err)))
 		return -1;
 	run = (struct diff_run){ .input = path,
-				 .doc = arena_memdup(&r->cli->arena, o.doc, sizeof(o.doc)),
+				 .doc = arena_xmemdup(&r->cli->arena, o.doc, sizeof(o.doc)),
 				 .n_docs = o.n,
 				 .images = results_recording(all)->images };
-	return !run.doc || vec_push(list, run) ? err_nomem(err) : 0;
+	vec_xpush(list, run);
+	return 0;
 }
 
 /* A result that was saved as JSON. */
@@ -103,9 +102,9 @@ static int open_saved(struct diff_runs *r, diff_run_list *list, const char *path
 	if (saved_open(&s, path, diff_counted_forms, DIFF_COUNTED_FORMS, err))
 		return -1;
 	rc = diff_counted_open(&c, list, saved_document(s), path, err);
-	if (!rc && vec_push(&r->counted, c))
-		rc = err_nomem(err);
-	if (rc)
+	if (!rc)
+		vec_xpush(&r->counted, c);
+	else
 		diff_counted_free(c);
 	saved_free(s);
 	return rc;

@@ -13,6 +13,7 @@
 #include "base/estimate.h"
 #include "base/fs.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "cli/recordings/export_int.h"
 #include "report/export.h"
 #include "perfdata/memop.h"
@@ -111,24 +112,21 @@ static int by_samples(const void *a, const void *b)
 }
 
 /* Half of what was sampled is at addresses with so many samples each, or more. */
-static int typical_samples(const struct profile_row *r, size_t n, uint64_t total, uint64_t *out,
-			   struct err *err)
+static uint64_t typical_samples(const struct profile_row *r, size_t n, uint64_t total)
 {
-	uint64_t *v = calloc(n + 1, sizeof(*v)), sum = 0;
+	uint64_t *v = xcalloc(n + 1, sizeof(*v)), sum = 0, typical;
 
-	if (!v)
-		return err_nomem(err);
 	for (size_t i = 0; i < n; i++)
 		v[i] = r[i].all.samples;
 	if (n > 1)
 		qsort(v, n, sizeof(*v), by_samples);
-	*out = n ? v[0] : 0;
+	typical = n ? v[0] : 0;
 	for (size_t i = 0; i < n && 2 * sum < total; i++) {
-		*out = v[i];
+		typical = v[i];
 		sum += v[i];
 	}
 	free(v);
-	return 0;
+	return typical;
 }
 
 static int read_samples(struct exporting *x, struct code_facts *c, struct err *err)
@@ -161,8 +159,7 @@ static int read_samples(struct exporting *x, struct code_facts *c, struct err *e
 		if (r[i].image != IMAGE_NONE && r[i].space == SPACE_USER)
 			c->weight[r[i].image] += r[i].all.samples;
 	}
-	if (typical_samples(r, n, c->total, &typical, err))
-		return -1;
+	typical = typical_samples(r, n, c->total);
 	if (typical)
 		cli_note(x->cli,
 			 "half of it is at addresses with %" PRIu64 " samples or more, each by "
@@ -227,9 +224,7 @@ static int find_file(const struct exporting *x, const struct code_facts *c, stru
 static int read_code(struct exporting *x, struct code_facts *c, struct err *err)
 {
 	*c = (struct code_facts){ 0 };
-	c->weight = calloc(images_count(x->r.images) + 1, sizeof(*c->weight));
-	if (!c->weight)
-		return err_nomem(err);
+	c->weight = xcalloc(images_count(x->r.images) + 1, sizeof(*c->weight));
 	if (any_stacks(x) ? read_flow(x, c, err) : read_samples(x, c, err))
 		return -1;
 	return choose_image(x, c, err) || find_file(x, c, err) ? -1 : 0;

@@ -7,6 +7,7 @@
 #include "analyse/event_cost.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 #include "cli/heap.h"
 #include "cli/recordings/results.h"
 #include "cli/recordings/waiting.h"
@@ -85,14 +86,12 @@ static int get_views(struct writing *w, struct err *err)
 				(struct html_page_part){ view_name(id), d, is_still(id) };
 			continue;
 		}
-		if (why.code == ERR_NOMEM || id == RESULT_FUNCTIONS) {
+		if (id == RESULT_FUNCTIONS) {
 			*err = why;
 			return -1;
 		}
 		w->absent[w->page.n_absent].view = view_name(id);
-		w->absent[w->page.n_absent].why = arena_strdup(&w->cli->arena, why.what);
-		if (!w->absent[w->page.n_absent++].why)
-			return err_nomem(err);
+		w->absent[w->page.n_absent++].why = arena_xstrdup(&w->cli->arena, why.what);
 	}
 	return 0;
 }
@@ -155,12 +154,10 @@ static int by_weight(const void *va, const void *vb)
 /* The functions of the cube with the periods of samples in themselves. NULL: out of memory. */
 static struct weighed *weigh(const struct cube *c, size_t *n, uint64_t *all)
 {
-	struct weighed *v = calloc(c->n_frames + 1, sizeof(*v));
+	struct weighed *v = xcalloc(c->n_frames + 1, sizeof(*v));
 
 	*n = 0;
 	*all = 0;
-	if (!v)
-		return NULL;
 	for (size_t i = 0; i < c->n_frames; i++)
 		v[i] = (struct weighed){ c->frame[i].dso, c->frame[i].function, 0 };
 	for (size_t i = 0; i < c->n_cells; i++) {
@@ -185,10 +182,8 @@ static int put_function(struct writing *w, const struct weighed *f, struct docum
 	if (block_graph_of(&graph, d, err))
 		return -1;
 	page.graph = graph;
-	if (!vec_push(&w->function, page))
-		return 0;
-	block_graph_free(graph);
-	return err_nomem(err);
+	vec_xpush(&w->function, page);
+	return 0;
 }
 
 /* One that cannot be annotated (an address without a symbol) has no page. */
@@ -200,12 +195,8 @@ static int add_function(struct writing *w, const struct weighed *f, struct err *
 	int ret = 0;
 
 	buf_printf(&name, "%s:%s", f->dso, f->function);
-	if (name.failed)
-		ret = err_nomem(err);
-	else if (!results_get(&d, w->all, RESULT_ANNOTATE, buf_str(&name), &why))
+	if (!results_get(&d, w->all, RESULT_ANNOTATE, buf_str(&name), &why))
 		ret = put_function(w, f, d, err);
-	else if (why.code == ERR_NOMEM)
-		ret = err_nomem(err);
 	buf_free(&name);
 	return ret;
 }
@@ -222,8 +213,6 @@ static int get_functions(struct writing *w, struct err *err)
 	if (!w->cube || !most)
 		return 0;
 	v = weigh(w->cube, &n, &all);
-	if (!v)
-		return err_nomem(err);
 	for (size_t i = 0; i < n && i < most && !ret; i++) {
 		if (!v[i].period || (double)had >= OF_ALL * (double)all)
 			break;
@@ -240,10 +229,10 @@ static int get_functions(struct writing *w, struct err *err)
 /* The name that most of the samples' threads have. */
 static const char *hottest_comm(const struct cube *c)
 {
-	uint64_t *sum = calloc(c->n_threads + 1, sizeof(*sum));
+	uint64_t *sum = xcalloc(c->n_threads + 1, sizeof(*sum));
 	size_t most = 0;
 
-	if (!sum || !c->n_threads) {
+	if (!c->n_threads) {
 		free(sum);
 		return NULL;
 	}
@@ -308,7 +297,7 @@ static int gather(struct writing *w, const char *input, struct err *err)
 	w->page.absent = w->absent;
 	w->page.function = w->function.v;
 	w->page.n_functions = w->function.n;
-	return w->page.title ? 0 : err_nomem(err);
+	return 0;
 }
 
 int report_html(struct cli *cli, const char *input, const char *file)

@@ -8,6 +8,7 @@
 #include "analyse/memory.h"
 #include "analyse/wait.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 
 /* A document that was asked for; those of functions may be many. */
 struct made {
@@ -31,11 +32,9 @@ struct results {
 
 int results_open(struct results **out, struct cli *cli, const char *input, struct err *err)
 {
-	struct results *all = calloc(1, sizeof(*all));
+	struct results *all = xcalloc(1, sizeof(*all));
 
 	*out = NULL;
-	if (!all)
-		return err_nomem(err);
 	all->cli = cli;
 	all->input = input;
 	if (recording_open(&all->r, cli, input, err)) {

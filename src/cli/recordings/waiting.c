@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "cli/recordings/waiting.h"
 #include "analyse/cube.h"
 #include "collect/tsc.h"
@@ -41,10 +42,8 @@ static int check(const struct cli *cli, struct err *err)
 
 int wait_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
-	struct waiting *c = calloc(1, sizeof(*c));
+	struct waiting *c = xcalloc(1, sizeof(*c));
 
-	if (!c)
-		return err_nomem(err);
 	out->own = c;
 	out->end = end;
 	if (check(ask->cli, err))
@@ -54,8 +53,7 @@ int wait_make(struct result *out, const struct result_ask *ask, struct err *err)
 	if (result_wait(&c->w, ask, &c->own_wait, err))
 		return -1;
 	wait_view_order(&c->v, c->w);
-	if (recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
-		return -1;
+	recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL);
 	document_open(&out->d, &wait_document, &c->v);
 	wait_put(&out->d, &c->v);
 	return 0;
@@ -132,13 +130,11 @@ static int make_running(struct result *out, const struct result_ask *ask,
 			struct err *err)
 {
 	const char *wanted = ask->cli->opt.event.n ? ask->cli->opt.event.v[0] : NULL;
-	struct running *c = calloc(1, sizeof(*c));
+	struct running *c = xcalloc(1, sizeof(*c));
 	struct profile_opts po = { 0 };
 	struct parallel_opts lo;
 	size_t n;
 
-	if (!c)
-		return err_nomem(err);
 	out->own = c;
 	out->end = end_running;
 	if (recording_select(ask->r, ask->cli, &po, err))
@@ -160,8 +156,7 @@ static int make_running(struct result *out, const struct result_ask *ask,
 	if (make_tree(c, ask, lo.event, err))
 		return -1;
 	parallel_view_order(&c->v);
-	if (recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
-		return -1;
+	recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL);
 	document_open(&out->d, form, &c->v);
 	put(&out->d, &c->v);
 	return 0;
@@ -215,9 +210,7 @@ int wall_cube_open(struct wall_cube **out, struct cli *cli, const struct recordi
 	*out = NULL;
 	if (cli->opt.cpu || !wait_able(r->rec))
 		return 0;
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		return err_nomem(err);
+	c = xcalloc(1, sizeof(*c));
 	if (!make_cube(c, cli, r, bases, &why)) {
 		*out = c;
 		return 0;
@@ -291,9 +284,9 @@ int critical_make(struct result *out, const struct result_ask *ask, struct err *
 	if (co.event != SIZE_MAX)
 		c->v.event = pd_events(ask->r->rec, &n)[co.event].name;
 	if (result_wait(&c->w, ask, &c->own_wait, err) ||
-	    critical_build(&c->c, ask->r->rec, ask->r->spaces, c->w, &co, err) ||
-	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
+	    critical_build(&c->c, ask->r->rec, ask->r->spaces, c->w, &co, err))
 		return -1;
+	recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL);
 	c->v.w = c->w;
 	c->v.c = c->c;
 	document_open(&out->d, &critical_document, &c->v);
