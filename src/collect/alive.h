@@ -3,10 +3,10 @@
  * alive - whether an event counts anything on this machine.
  *
  * A hypervisor or emulator may offer an event, and the kernel open it, but its counter stays 0.
- * alive_test() counts the event on the calling thread while that does what stalls any pipeline:
- * dependent loads from memory that is not cached, calls whose targets look random, entries to the
- * kernel. It is meant for events of a tree's first level (cycles, instructions, stalls, slots).
- * For a rare event (machine clears, remote memory) a 0 here proves nothing.
+ * alive_test() counts the event on the calling thread while that runs code that stalls any
+ * pipeline: dependent loads from memory that is not cached, calls whose targets look random,
+ * entries to the kernel. It is meant for events of a tree's first level (cycles, instructions,
+ * stalls, slots). For a rare event (machine clears, remote memory) a 0 here proves nothing.
  *
  * Cost: about a millisecond and 4 MiB of memory that is freed again.
  */

@@ -52,10 +52,10 @@ enum attr_chain attr_chain_of(const struct event *e, const struct attr_opts *o);
 void attr_make(struct perf_event_attr *out, const struct event *e, const struct attr_opts *o,
 	       bool tracking);
 
-/* Asks the kernel for the counter at a place and, if it refuses, gives up what newer kernels
- * or more rights would be needed for, step by step, until it agrees. *given_up has a bit
- * ATTR_WITHOUT_x for each; what turns out not to have been the reason is had again. Fails with the
- * kernel's last word. */
+/* Asks the kernel for the counter at a place and, if it refuses, gives up what newer kernels or
+ * more rights would be needed for, step by step, until it agrees. *given_up has a bit
+ * ATTR_WITHOUT_x for each; a field that was not the reason is restored. Fails with the kernel's
+ * last word. */
 enum {
 	ATTR_WITHOUT_KERNEL = 1, /* no permission: user space only */
 	ATTR_WITHOUT_LOST = 2,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * capture - a copy of what this program reads of a machine, for --sysroot elsewhere.
+ * capture - a copy of the files that this program reads of a machine, for --sysroot elsewhere.
  *
  *	capture_make(&stats, root, dir, &stop, &err)
  *
- * Which files, and what of them, says capture.def. Besides, cyclade/facts holds what is asked of
+ * The files and their parts are in capture.def. Besides, cyclade/facts holds what is asked of
  * the CPU itself, which nobody can ask elsewhere. `root` may be a captured machine; its capture is
  * the same again. The copy is made beside `dir` and renamed: it is there whole or not at all, and
  * nothing that is there already is touched. Once a signal's handler has set *stop, it ends and
@@ -33,8 +33,8 @@ struct capture_stats {
 int capture_make(struct capture_stats *out, const char *root, const char *dir,
 		 const volatile sig_atomic_t *stop, struct err *err) MUST_USE;
 
-/* What of a file's text is taken; false where `path` (as capture.def has it) is no row of a
- * file. */
+/* The part of a file's text that is taken; false where `path` (as capture.def has it) is no row of
+ * a file. */
 bool capture_filter(struct buf *out, const char *path, const char *text);
 
 /* Names of containers in /proc/1/cgroup, ended by NULL. */

@@ -18,7 +18,7 @@
  *
  * perf_event goes through perf_event_open, ioctl and read of the C library, one read for a group on
  * a target: its events have the same times. A CPU that goes offline (ENODEV, 0 bytes, or a group
- * that fell apart) keeps its last values and is marked. A task that ended keeps what it counted.
+ * that fell apart) keeps its last values and is marked. A task that ended keeps its count.
  */
 #ifndef CYCLADE_COLLECT_COUNTER_H
 #define CYCLADE_COLLECT_COUNTER_H
@@ -92,9 +92,9 @@ bool counters_without_kernel(const struct counters *c);
 size_t counters_files(const struct counters *c);
 int counters_enable(struct counters *c, size_t group, bool on, struct err *err) MUST_USE;
 /* Takes a group apart that is open: from now on each of its events takes turns by itself, in tasks
- * that have inherited it, too. This costs the leader, which keeps what it has counted and counts no
- * more; who needs it has opened it once more, in a group of its own. Not for groups with events
- * that need their leader. False: it was no whole group, or the back-end cannot. */
+ * that have inherited it, too. This costs the leader, which keeps its count and counts no more; who
+ * needs it has opened it once more, in a group of its own. Not for groups with events that need
+ * their leader. False: it was no whole group, or the back-end cannot. */
 bool counters_apart(struct counters *c, size_t group);
 /* out[event * targets + target]. `group` is one of the setup's. */
 int counters_read(struct counters *c, size_t group, struct counter_value *out,

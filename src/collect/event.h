@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * event - from what a person types after -e to what perf_event_open takes.
+ * event - from the text after -e to attributes of perf_event_open.
  *
  * Understood, as perf does: generic hardware names (cycles, instructions, cache-misses, ...), cache
  * events (L1-dcache-load-misses), software names (cpu-clock, task-clock, page-faults, ...), raw
@@ -49,12 +49,12 @@ struct event {
 	bool sample_read; /* :S on its group */
 	bool has_period, has_freq;
 	/* One word (uncore_imc/.../) for several boxes outside the cores: the index of the first of
-	 * them, and the word. What they count adds up. Its own index and NULL if it is alone. */
+	 * them, and the word. Their counts add up. Its own index and NULL if it is alone. */
 	int box_of;
 	const char *boxes;
 	const char *unit; /* sysfs .unit, or NULL */
 	double scale;	  /* sysfs .scale, 1 where absent */
-	/* what the event's own terms ask for, over the options of the command */
+	/* by the event's own terms, which override the command's options */
 	const char *call_graph; /* call-graph=fp|dwarf|lbr|no, or NULL */
 	uint32_t stack_size;	/* stack-size=, or 0 */
 	int8_t inherit;		/* inherit, no-inherit: 1, -1; 0: unknown */
@@ -62,7 +62,7 @@ struct event {
 	enum event_tool tool; /* a clock of ours: the event itself is "dummy" */
 };
 
-/* What a name that neither the kernel nor sysfs has means. */
+/* The meaning of a name that neither the kernel nor sysfs has. */
 struct event_meaning {
 	const char *pmu, *terms; /* as between its slashes */
 	bool exclude_user, exclude_kernel;
@@ -107,9 +107,9 @@ bool event_topdown_led(const struct event_list *list, size_t leader);
 /* The type and number of a generic name (cycles, page-faults, L1-dcache-load-misses): false if
  * it is none. */
 bool event_generic(const char *name, size_t len, uint32_t *type, uint64_t *config);
-/* What to sample when nobody says: cycles, as precise as the PMU can, if a PMU counts them (as
- * seen by opening one; of a captured machine, by its having a PMU), else cpu-clock; *why tells what
- * was looked at and found ("" with cycles). */
+/* The default event to sample: cycles, as precise as the PMU can, if a PMU counts them (as seen by
+ * opening one; of a captured machine, by its having a PMU), else cpu-clock; *why tells what was
+ * looked at and found ("" with cycles). */
 int event_default(struct event_list *list, const char *root, char why[256],
 		  struct err *err) MUST_USE;
 void event_list_free(struct event_list *list);
@@ -121,7 +121,7 @@ void event_cpus(const uint32_t **cpus, size_t *n, const struct event *ev, struct
 struct event_name {
 	const char *name,
 		*kind;	  /* "hardware", "cache", "software", "pmu", "tracepoint", "raw", ... */
-	const char *text; /* one line on what it counts, or "" */
+	const char *text; /* one line on its meaning, or "" */
 };
 int event_names(struct arena *a, const char *root, struct event_name **out, size_t *n,
 		struct err *err) MUST_USE;

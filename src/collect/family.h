@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * family - the threads of a process and of what it started, as /proc shows them now.
+ * family - the threads of a process and of its children, as /proc shows them now.
  *
  * A process whose parent has ended is nobody's child any more, and tasks come and go while we look.
  * Kernels without CONFIG_PROC_CHILDREN show threads only.

@@ -5,7 +5,7 @@
  * Linux does not say it in one place. The number of counters is asked of the CPU itself (CPUID, x86
  * only; of a captured machine it is in cyclade/facts), because a hypervisor may give fewer than the
  * CPU has, and because threads that share a core may have half of them each. On a hybrid, whose
- * kinds of core differ, it is left out. What cannot be known is 0 or -1, never a guess.
+ * kinds of core differ, it is left out. An unknown fact is 0 or -1, never a guess.
  */
 #ifndef CYCLADE_COLLECT_HOLDERS_H
 #define CYCLADE_COLLECT_HOLDERS_H

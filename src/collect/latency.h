@@ -4,7 +4,7 @@
  *
  *	latency_open(&l, &setup, &err)		opens the counters, disabled; a thread reads samples
  *	latency_switch(l, event, on, &err)	a group, by its leader; all: latency_enable()
- *	latency_read(l, sums)			what has been seen so far; at any time
+ *	latency_read(l, sums)			sums so far; at any time
  *	latency_value_of(&sums[i], &value)	mean, error, least and most
  *	latency_close(l)
  *
@@ -22,7 +22,7 @@
  * less than that of samples that know nothing of each other.
  *
  * Each event holds a general counter while it samples; the kernel lets groups of them take turns
- * with the groups that count. What is lost by a full ring is lost evenly enough: only the mean is
+ * with the groups that count. A full ring's losses are even enough: only the mean is
  * used.
  */
 #ifndef CYCLADE_COLLECT_LATENCY_H
@@ -96,7 +96,7 @@ void latency_close(struct latency *l); /* NULL is fine */
 
 void latency_value_of(const struct latency_sums *s, struct latency_value *out);
 void latency_add(struct latency_sums *to, const struct latency_sums *more);
-/* What came after `earlier`; least and most stay those of `*s`. */
+/* The part after `earlier`; least and most stay those of `*s`. */
 void latency_since(struct latency_sums *s, const struct latency_sums *earlier);
 
 /* The bytes of rings, in runs that may cut a record: for tests and fuzzing. Samples are an id (of

@@ -2,8 +2,8 @@
 /*
  * machine - facts about the machine at hand, as recordings store them and `doctor` judges them.
  *
- * All of it is read below `root` ("" on the real machine). What cannot be read is NULL or 0, never
- * a guess. Everything is owned by the arena it was read into.
+ * All of it is read below `root` ("" on the real machine). A fact that cannot be read is NULL or 0,
+ * never a guess. Everything is owned by the arena it was read into.
  */
 #ifndef CYCLADE_COLLECT_MACHINE_H
 #define CYCLADE_COLLECT_MACHINE_H
@@ -66,8 +66,8 @@ struct machine {
 	bool privileged; /* CAP_PERFMON or CAP_SYS_ADMIN, in the first user namespace */
 };
 
-/* What there is to read. Which CPUs there are is always read; a hundred CPUs have thousands of
- * files about the rest, at some 10 us each, so whoever is in a hurry names what it needs. */
+/* The parts to read. The list of CPUs is always read; a hundred CPUs have thousands of files about
+ * the rest, at some 10 us each, so whoever is in a hurry names what it needs. */
 enum machine_part {
 	MACHINE_NAMES = 1,	  /* hostname, release, arch */
 	MACHINE_KNOBS = 2,	  /* paranoid to mlock_kb, privileged */

@@ -49,7 +49,7 @@ size_t msr_held(const struct msr *m);
 const char *msr_no_plan(const struct msr *m);
 void msr_close(struct msr *m); /* NULL is fine */
 
-/* Gives back what monitors left that are dead: registers that still have a value of theirs.
+/* Gives back the registers of dead monitors: registers that still have a value of theirs.
  * *restored: how many. */
 int msr_restore(const char *root, size_t *restored, struct err *err) MUST_USE;
 

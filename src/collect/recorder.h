@@ -12,7 +12,7 @@
  *
  * The thread sleeps until a ring is half full or `flush_ms` have passed (with jitter less, down to
  * 10 ms, where counters take samples faster than they get periods), drains all rings and calls
- * round(), so that what is older than that is out of our hands. The sink is called on that thread
+ * round(), so that older records are out of our hands. The sink is called on that thread
  * only. Records are handed over as the kernel wrote them, in runs of bytes: a record may be cut by
  * the end of a run, its rest is the next run. Nothing ever waits for us: where a ring is full the
  * kernel drops samples and says so in LOST records.
@@ -62,7 +62,7 @@ struct recorder_setup {
 	uint64_t seed; /* of jitter */
 };
 
-/* A piece of an AUX ring: what is cut by the ring's end is in two. */
+/* A piece of an AUX ring: two if the ring's end cuts it. */
 struct recorder_trace {
 	const void *p[2];
 	size_t len[2];
@@ -99,7 +99,7 @@ int recorder_disable(struct recorder *r, struct err *err) MUST_USE;
 int recorder_switch(struct recorder *r, size_t event, bool on, struct err *err) MUST_USE;
 int recorder_stop(struct recorder *r, struct err *err) MUST_USE;
 /* From the sink: a sample of the counter with this id, of this thread. With jitter a counter that
- * has taken RECORDER_STEADY samples since its last period gets a new one: what it had counted
+ * has taken RECORDER_STEADY samples since its last period gets a new one: its count up to then
  * towards its next sample is thrown away by the kernel then, half a period on average, so that at
  * most 0.5 % of its samples are missing. Samples tell the period that they stand for. A thread that
  * inherited its counter keeps the period that held when it began. */

@@ -15,8 +15,8 @@ struct perf_event_mmap_page;
 /* Hz by the kernel's page of an event, which has (ticks * time_mult) >> time_shift nanoseconds
  * (perf_event_open(2)); NAN if it has no such numbers. */
 double tsc_hz_of_page(const struct perf_event_mmap_page *page);
-/* What Intel's CPUs are called has it: "... @ 2.67GHz". NAN if the name (NULL is fine) does not
- * say. */
+/* The names of Intel's CPUs have it: "... @ 2.67GHz". NAN if the name (NULL is fine) does not say.
+ */
 double tsc_hz_of_name(const char *cpu_desc);
 
 #endif

@@ -32,7 +32,7 @@ struct workload {
 	struct rusage usage; /* of it and the children it waited for */
 };
 
-/* What of the program's is /dev/null: */
+/* Streams of the program that are /dev/null: */
 enum { WORKLOAD_NO_INPUT = 1, WORKLOAD_NO_OUTPUT = 2 /* nor messages */ };
 /* `mask`: the signals the child shall have blocked. */
 int workload_prepare(struct workload *w, char *const *argv, char *const *env, const sigset_t *mask,

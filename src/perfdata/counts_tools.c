@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What other tools print of their own figures.
+ * Figures that other tools print.
  *
  * toplev (pmu-tools), for people and with -x:
  *
@@ -79,7 +79,7 @@ static void take_head(struct counts_reader *r, struct piece line)
 	counts_add_model(r, (struct piece){ "", 0 }, id);
 }
 
-/* The name of a node without what columns have around it. */
+/* The name of a node without its column's colon. */
 static struct piece node_name(struct piece p)
 {
 	p = piece_trim(p);

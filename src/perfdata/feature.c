@@ -4,7 +4,7 @@
  *
  * Strings are a u32 of length, then so many bytes, ended and padded by NULs. Counts from outside
  * are held against the bytes that are left before anything is allocated. A payload that does not
- * hold what it should is noted and marked bad; what was read before the fault stays.
+ * hold its fields is noted and marked bad; the fields before the fault stay.
  */
 #include "perfdata/perfdata_int.h"
 

@@ -71,7 +71,7 @@ enum ibs_part ibs_part_of(const char *cpuid)
 #define CAPS_15H_3 (CAPS_15H | IBS_CAP_FUSED)
 #define CAPS_17H   (CAPS_15H_3 | IBS_CAP_FETCH_EXTENDED)
 
-/* caps: what CPUs of the part may have, whatever one of them says. */
+/* caps: those that CPUs of the part may have, whatever one of them reports. */
 static const struct {
 	const char *name;
 	uint32_t caps;
@@ -216,11 +216,6 @@ void ibs_clear(enum ibs_kind kind, uint32_t registers, uint8_t *raw, size_t len)
 const char *ibs_key(enum ibs_field f)
 {
 	return ibs_rows[f].key;
-}
-
-const char *ibs_means(enum ibs_field f)
-{
-	return ibs_rows[f].means;
 }
 
 enum ibs_kind ibs_kind_of(enum ibs_field f)

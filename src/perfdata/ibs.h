@@ -10,7 +10,7 @@
  * registers, 64 bits each (the kernel's perf_ibs_handle_irq()); how many there are is told by the
  * size, since kernels dump fewer than caps says. Fields are rows of ibs_field.def. A field that the
  * part does not have, or whose value means nothing in this sample (or by an erratum), has no value:
- * it is never 0 for that. Registers of later CPUs are what `more` points to.
+ * it is never 0 for that. `more` points to registers of later CPUs.
  */
 #ifndef CYCLADE_PERFDATA_IBS_H
 #define CYCLADE_PERFDATA_IBS_H
@@ -90,7 +90,7 @@ struct ibs {
 	uint32_t caps;
 	uint32_t has; /* bit by register */
 	uint64_t reg[IBS_REGISTERS];
-	const uint8_t *more; /* in the raw bytes: what is behind the known registers */
+	const uint8_t *more; /* in the raw bytes: behind the known registers */
 	size_t more_len;
 };
 
@@ -109,7 +109,6 @@ const char *ibs_read(struct ibs *out, enum ibs_kind kind, enum ibs_part part, co
 /* Clears these registers (bits by enum ibs_register), of those that each sample has. */
 void ibs_clear(enum ibs_kind kind, uint32_t registers, uint8_t *raw, size_t len);
 const char *ibs_key(enum ibs_field f);
-const char *ibs_means(enum ibs_field f);
 enum ibs_kind ibs_kind_of(enum ibs_field f);
 /* The bits as they are, whatever they mean; 0 if the register is missing. */
 uint64_t ibs_bits(const struct ibs *x, enum ibs_field f);

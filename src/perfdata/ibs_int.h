@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ibs_int - what ibs_get(), ibs_bits() and ibs_source() do, inline: with a field that is known when
+ * ibs_int - ibs_get(), ibs_bits() and ibs_source() inline: with a field that is known when
  * compiling, its row and rule are, too, and a few instructions are left. For whoever reads many
  * fields of each of many samples.
  */
@@ -25,10 +25,10 @@ enum ibs_rule {
 	RULE_LINEAR,
 	RULE_PHYSICAL,
 	RULE_TLB,
-	RULE_REFILL,   /* the same; Zen 4 and later: of what has a physical address */
+	RULE_REFILL,   /* the same; Zen 4 and later: of operations with a physical address */
 	RULE_TLB_HITS, /* of TLB, before the processor told the page's size */
 	RULE_CACHED,   /* not of uncacheable memory */
-	RULE_MISSED,   /* of what missed the data cache */
+	RULE_MISSED,   /* of operations that missed the data cache */
 	RULE_L2,       /* the same, and not by erratum 1293 */
 	RULE_LATENCY,  /* of a load that missed the data cache */
 	RULE_SOURCE,   /* of a load that missed the caches before, with a source */
@@ -37,14 +37,14 @@ enum ibs_rule {
 
 /* In the order of enum ibs_field: of the same rows. */
 static const struct ibs_row {
-	const char *key, *means;
+	const char *key;
 	enum ibs_register reg;
 	unsigned low, high;
 	uint32_t caps, parts;
 	enum ibs_rule rule;
 } ibs_rows[IBS_FIELDS] = {
 #define OP_FIELD(id, key, type, reg, low, high, caps, parts, rule, means) \
-	{ #key, means, IBS_REG_##reg, low, high, caps, parts, RULE_##rule },
+	{ #key, IBS_REG_##reg, low, high, caps, parts, RULE_##rule },
 #define FETCH_FIELD(...) OP_FIELD(__VA_ARGS__)
 #include "perfdata/ibs_field.def"
 #undef OP_FIELD

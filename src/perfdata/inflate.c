@@ -46,7 +46,7 @@ void inflate_end(struct walk *w)
 	w->z = NULL;
 }
 
-/* A block with room: the present one, or a new one with what is not walked yet carried over. */
+/* A block with room: the present one, or a new one with the bytes not walked yet carried over. */
 static int inflate_room(struct walk *w, struct err *err)
 {
 	struct inflate *z = w->z;

@@ -2,7 +2,7 @@
 /*
  * load - the bytes behind a path.
  *
- * A file's size is asked once; what is appended later is not looked at. Files up to 32 MB are read
+ * A file's size is asked once; bytes appended later are not looked at. Files up to 32 MB are read
  * into memory, where nobody can take bytes away any more; larger ones are mapped, and must not
  * shrink while they are read (the kernel would answer with SIGBUS; nobody who writes recordings
  * shrinks them). Pipes and FIFOs are collected to their end, if they begin as recordings do;
@@ -87,7 +87,7 @@ bool pd_begins(const void *p, size_t len)
 	return false;
 }
 
-/* Whether to read on: what does not begin as recordings do may well have no end. */
+/* Whether to read on: a stream that does not begin like a recording may well have no end. */
 static bool stream_goes_on(const struct pd_source *s)
 {
 	return s->name || s->len < 32 || pd_begins(s->p, s->len) || pd_toolkit_is(s->p, s->len);

@@ -350,7 +350,7 @@ static void read_ibs_terms(struct memop_how *how, const struct perf_event_attr *
 	}
 }
 
-/* What Intel's kernels call mem-loads: of cores, of Nehalem and Westmere, of Atoms. */
+/* mem-loads of Intel's kernels: of cores, of Nehalem and Westmere, of Atoms. */
 static bool is_load_latency(const struct perf_event_attr *a)
 {
 	uint64_t code = a->config & 0xffff;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memop_kind - IBS ops by what they have in common. Two ops with the same bits differ only in their
+ * memop_kind - IBS ops by their shared bits. Two ops with the same bits differ only in their
  * cycles, addresses and open misses, so a kind of them is decoded once (ibs_field.def). Which of
  * these numbers are 0 is part of the kind: an op does not have such a latency or address.
  */
@@ -11,7 +11,7 @@
 #define OF_KIND ((1u << OPEN_AT) - 1)
 #define NEEDED	(sizeof(uint32_t) + 7 * sizeof(uint64_t))
 
-/* The registers of an op, and what its kind is found by. */
+/* The registers of an op, and the key of its kind. */
 struct packet {
 	const uint8_t *raw;
 	size_t len;

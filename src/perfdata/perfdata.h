@@ -9,7 +9,7 @@
  *	pd_sample_parse(rec, r, &s)	a sample taken apart
  *	pd_close(rec)
  *
- * What a reader behind this header may rely on: every record handed out lies whole inside memory
+ * A reader behind this header may rely on this: every record handed out lies whole inside memory
  * that stays until pd_close; its size is at least 8 and a multiple of nothing in particular; all
  * numbers are in host byte order (a foreign recording is swapped in a private copy at open);
  * compressed records are already unpacked and are never handed out themselves, but counted.
@@ -17,7 +17,7 @@
  * functions, never by callers.
  *
  * Truth: a recording cut short is not an error. pd_open succeeds with all that is intact and
- * `pd_notes` says what is missing. It fails only where nothing at all can be read.
+ * `pd_notes` names missing parts. It fails only if nothing can be read.
  *
  * Costs: pd_open touches every record's header once (memory speed) and maps rather than reads;
  * unpacked data live in memory (or an unlinked temporary file when large).
@@ -50,7 +50,7 @@ int pd_open(struct pd **out, const char *path, struct err *err) MUST_USE;
  * helps. */
 struct pd_record;
 struct pd_feed {
-	/* The header is known. What was told before, if anything, is to be forgotten. */
+	/* The header is known. Anything reported before is to be forgotten. */
 	int (*begin)(void *ctx, const struct pd *rec, struct err *err);
 	/* Records as pd_walk tells them, one at a time, between `begin` and the end of
 	 * pd_open_feed. Of `rec` its events, and the functions that take records apart, may be
@@ -67,14 +67,14 @@ void pd_close(struct pd *rec); /* NULL is fine */
 
 /* Gives the pages of mapped files back to the kernel, which pd_close would have to wait for: to be
  * done while somebody else has work. Any number of threads may do it together, each returns when
- * there is no more to begin with. What is read again is brought in again. NULL: nothing to give
- * back. */
+ * there is no more to begin with. Bytes that are read again are brought in again. NULL: nothing to
+ * give back. */
 struct pd_drop;
 struct pd_drop *pd_drop_new(const struct pd *rec);
 void pd_drop_do(struct pd_drop *d);   /* NULL is fine */
 void pd_drop_free(struct pd_drop *d); /* before pd_close; NULL is fine */
 
-/* ---- what the header says --------------------------------------------------------------- */
+/* ---- the header --------------------------------------------------------------- */
 
 /* How the fields at fixed places of an event's samples lie: byte offsets from the start of the
  * record, 0 where absent. */
@@ -139,12 +139,13 @@ struct pd_buildid {
 
 #define PD_TREE_MAX (1u << 20) /* bytes of a tree beside the samples */
 
-/* CYCLADE_PLACES: what processes see as `inside` lies at `rest` below the directory `root`. */
+/* CYCLADE_PLACES: the path that processes see as `inside` lies at `rest` below the directory
+ * `root`. */
 struct pd_place {
 	const char *inside, *root, *rest;
 };
 
-/* CYCLADE_LEFT_OUT: what record --keep and --fields did not store. */
+/* CYCLADE_LEFT_OUT: parts that record --keep and --fields did not store. */
 struct pd_left_out {
 	bool keep, fields; /* the options */
 	uint64_t samples;  /* that did not hold */
@@ -191,7 +192,7 @@ struct pd_info {
 	size_t n_pmus;
 	uint32_t compressed_type, compressed_level, compressed_ratio, compressed_mmap_len;
 	uint64_t aux_bytes;   /* payloads of AUXTRACE records */
-	uint64_t aux_decoded; /* of these: what samples were made of (Arm SPE) */
+	uint64_t aux_decoded; /* of these: made into samples (Arm SPE) */
 	bool has_auxtrace, has_stat, has_dir, has_bpf_prog, has_bpf_btf;
 	const char *tree; /* CYCLADE_TREE: text, not ended by 0; NULL: none */
 	size_t tree_len;
@@ -215,7 +216,7 @@ const struct pd_event *pd_events(const struct pd *rec, size_t *n);
 /* True where every event's records carry a time (sample_id_all with PERF_SAMPLE_TIME). */
 bool pd_has_time(const struct pd *rec);
 
-/* ---- what the walk found ---------------------------------------------------------------- */
+/* ---- found by the walk ---------------------------------------------------------------- */
 
 struct pd_type_count {
 	uint32_t type;
@@ -257,7 +258,7 @@ void pd_losses_add(struct pd_losses *to, const struct pd_losses *l);
 /* Sorted by type. COMPRESSED records are counted, and so are the records inside them. */
 const struct pd_type_count *pd_type_counts(const struct pd *rec, size_t *n);
 const struct pd_losses *pd_losses(const struct pd *rec);
-/* Sentences on what is unusual or missing (cut short, unknown records, bad features, ...), one line
+/* Sentences on unusual or missing parts (cut short, unknown records, bad features, ...), one line
  * each, with offsets. */
 const char *const *pd_notes(const struct pd *rec, size_t *n);
 const char *pd_record_name(uint32_t type); /* NULL for an unknown one */
@@ -369,7 +370,7 @@ struct pd_read {
 	uint64_t id, value, lost; /* id and lost 0 if the read format lacks them */
 };
 
-/* What PERF_SAMPLE_x is called, by its bit. */
+/* The name of PERF_SAMPLE_x, by its bit. */
 #define PD_SAMPLE_WORDS 25
 extern const char *const pd_sample_words[PD_SAMPLE_WORDS];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * perfdata_int - what the files of this room share. Nothing outside includes it.
+ * perfdata_int - shared by the files of this room. Nothing outside includes it.
  *
  *	load.c		bytes of a path: mapped, read, or collected from a pipe
  *	toolkit.c	another tool's file as a recording
@@ -9,7 +9,7 @@
  *	feature.c	payloads of header features
  *	attr.c		attributes, ids, layouts, names of events
  *	record.c	the table of record types, and turning a foreign record round
- *	walk.c		the one walk over all records; walk_hook.c what it does with some
+ *	walk.c		the one walk over all records; walk_hook.c: its actions on some
  *	inflate.c	COMPRESSED records
  *	spe_trace.c	samples of an AUX trace of Arm's SPE
  *	sample.c	samples; sideband.c the others
@@ -99,7 +99,7 @@ struct pd {
 
 /* The block of cyclade's behind the header, if there is one (ended.h). */
 void pd_end_block(struct pd *rec, const struct pd_source *s, uint64_t header);
-/* Something is missing; what was known of the end before stays. */
+/* Something is missing; a reason that was known before stays. */
 void pd_end_cut(struct pd *rec, const char *what);
 void pd_end_unfinished(struct pd *rec);
 /* Whether a recorder holds its lock on the file. */
@@ -134,13 +134,13 @@ int pd_ahead_end(struct pd_ahead *a, bool finish, struct err *err) MUST_USE;
 int pd_attr_add(struct pd *rec, const uint8_t *p, size_t room, const uint8_t *ids, size_t n_ids,
 		struct err *err) MUST_USE;
 int pd_event_ids(struct pd *rec, size_t event, const uint8_t *ids, size_t n, bool swap) MUST_USE;
-/* Layouts of what the events have in common; called after the attributes are known or changed. */
+/* Layouts shared by the events; called after the attributes are known or changed. */
 void pd_attrs_done(struct pd *rec);
 /* To be asked before a search through all events: false when so many were made that only a file
  * made to waste our time can be the reason. */
 bool pd_may_search(struct pd *rec);
 /* True where an old name table, which goes by config alone, may name such an event: hardware's 0
- * and software's 0 are not the same, and what these are called is known anyway. */
+ * and software's 0 are not the same, and their names are known anyway. */
 bool pd_event_type_names(const struct perf_event_attr *a);
 const char *pd_event_make_name(struct pd *rec, const struct pd_event *ev);
 
@@ -163,7 +163,8 @@ void pd_sample_swap(const struct pd *rec, uint8_t *p, size_t size);
 void pd_swap_run(uint8_t *p, size_t len, unsigned width); /* numbers of `width` bytes */
 
 /* ---- feature.c ---- */
-/* Takes payload of feature `bit`; what cannot be read is noted. -1 only when out of memory. */
+/* Takes payload of feature `bit`; a payload that cannot be read is noted. -1 only when out of
+ * memory. */
 int pd_feature_take(struct pd *rec, unsigned bit, const uint8_t *p, size_t len,
 		    struct err *err) MUST_USE;
 
@@ -196,7 +197,7 @@ int pd_feed_begin(struct pd *rec, struct err *err) MUST_USE;
 int pd_feed_end(struct pd *rec, struct err *err) MUST_USE;
 int pd_feed_sides(const struct pd *rec, const struct pd_chunk *c, const struct pd_side *side,
 		  size_t n, struct err *err) MUST_USE;
-/* What records say of the recording is to change: what was told by now is forgotten, and all is
+/* What records say of the recording is to change: the reports up to now are forgotten, and all is
  * told when everything is known. */
 void pd_feed_later(struct pd *rec);
 /* Sums and notes after the last source. */
@@ -211,7 +212,7 @@ int pd_keep_lost(struct pd *rec, uint64_t id, uint64_t lost, struct err *err) MU
 int pd_spe_decode(struct pd *rec, struct err *err) MUST_USE;
 
 /* ---- inflate.c ---- */
-/* Unpacks the payload of the COMPRESSED record at `record` and walks what comes out. Faults of the
+/* Unpacks the payload of the COMPRESSED record at `record` and walks its records. Faults of the
  * data are notes. */
 int inflate_record(struct walk *w, const uint8_t *record, const uint8_t *p, size_t len,
 		   struct err *err) MUST_USE;

@@ -59,7 +59,7 @@ static struct section get_section(struct cur *c)
 	return s;
 }
 
-/* What of a section lies within the file. */
+/* The part of a section that lies within the file. */
 static uint64_t section_inside(const struct pd_source *s, const struct section *x)
 {
 	if (x->off >= s->len)
@@ -476,7 +476,7 @@ void pd_close(struct pd *rec)
 	free(rec);
 }
 
-/* ---- what was found ---- */
+/* ---- results ---- */
 
 const struct pd_info *pd_info(const struct pd *rec)
 {

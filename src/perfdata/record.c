@@ -3,7 +3,8 @@
  * record - the table of record types, and the turning of foreign records.
  *
  * A record of the other byte order is turned once, by its row's layout, in a private copy; behind
- * that nobody needs to know. What a layout does not name (text, opaque payloads) stays as it was.
+ * that nobody needs to know. Bytes that a layout does not name (text, opaque payloads) stay as they
+ * were.
  */
 #include "base/bisect.h"
 #include "perfdata/perfdata_int.h"
@@ -72,7 +73,7 @@ void pd_swap_run(uint8_t *p, size_t len, unsigned width)
 }
 
 /* Bytes of the trailer that sample_id_all puts behind kernel records of this recording. All events
- * of one recording share it: what the first says is taken. */
+ * of one recording share it: the first one's is taken. */
 static uint64_t trailer_bits(const struct pd *rec)
 {
 	const struct perf_event_attr *a;

@@ -3,8 +3,8 @@
  * sample - SAMPLE records taken apart: which event, which fields, where.
  *
  * The fields of fixed size lie where pd_layout says; behind them those of varying size follow one
- * another, each saying its own length. A length that does not fit ends the parse there: what was
- * before it is good, it and what follows is left out of `has`.
+ * another, each saying its own length. A length that does not fit ends the parse there: the fields
+ * before it are good, it and those behind it are left out of `has`.
  */
 #include "perfdata/perfdata_int.h"
 
@@ -269,7 +269,7 @@ static const struct {
 
 #define N_VARYING (sizeof(varying) / sizeof(varying[0]))
 
-/* Reads the fields of varying size up to `bit`; `s` has only what their getters fill. */
+/* Reads the fields of varying size up to `bit`; `s` has only the fields of their getters. */
 static bool read_up_to(uint64_t bit, const struct pd_event *ev, const struct pd_record *r,
 		       struct pd_sample *s)
 {

@@ -200,7 +200,7 @@ void pd_sample_id_get(const struct pd *rec, const struct pd_record *r, struct pd
 	a = &rec->events.v[out->event].attr;
 	if (!a->sample_id_all)
 		return;
-/* from the end towards the front; if it does not fit, what was found stays */
+/* from the end towards the front; if it does not fit, the parts found stay */
 #define TRAILER(bit, action)                      \
 	if (a->sample_type & PERF_SAMPLE_##bit) { \
 		if (p - start < 8)                \

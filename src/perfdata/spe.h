@@ -12,7 +12,7 @@
  * host order, the CPU's MIDR_EL1 and bits of enum spe_flag (u32 each), then the packets as they
  * were, without padding. Packets are little-endian on every machine.
  *
- * Which fields there are is spe_field.def; which number of a source means what is spe_source.def,
+ * The fields are in spe_field.def, the meanings of a source's numbers in spe_source.def,
  * by the CPU's MIDR: on a CPU that is not there, source_code is all that is known.
  */
 #ifndef CYCLADE_PERFDATA_SPE_H
@@ -53,7 +53,7 @@ struct spe_packet {
 /* `at`: where in its buffer p lies, for alignment. The packet's length; 0: none, or cut off. */
 size_t spe_packet_read(struct spe_packet *out, const uint8_t *p, size_t len, uint64_t at);
 
-/* What packets hold; the order is that of x->word. */
+/* The contents of packets; the order is that of x->word. */
 enum spe_word {
 	SPE_W_EVENTS,
 	SPE_W_OPERATION,
@@ -73,7 +73,7 @@ enum spe_word {
 	SPE_WORDS
 };
 
-enum spe_subclass { /* of an operation: its class, and what its payload further says */
+enum spe_subclass { /* of an operation: its class, and more of its payload */
 		    SPE_OTHER,
 		    SPE_OTHER_SVE,
 		    SPE_OTHER_SME,
@@ -109,9 +109,9 @@ struct spe {
 	uint64_t word[SPE_WORDS];
 };
 
-/* Adds what a packet tells to a record that is all zero at first. */
+/* Adds a packet to a record that is all zero at first. */
 void spe_add(struct spe *x, const struct spe_packet *packet);
-/* What is known when all packets are there. */
+/* Completes a record when all packets are there. */
 void spe_finish(struct spe *x);
 const char *spe_read(struct spe *out, const uint8_t *raw, size_t len);
 /* NULL and *value, or why there is none. */

@@ -2,18 +2,18 @@
 /*
  * spe_trace - samples of the AUX trace of Arm's SPE, made when a recording is opened.
  *
- * Each record of the trace becomes a SAMPLE record of its event (perfdata/spe.h says what is in
- * it), in memory that stays until pd_close; the walk takes it as if the kernel had written it. The
- * kernel tells what a record lacks:
+ * Each record of the trace becomes a SAMPLE record of its event (perfdata/spe.h describes it), in
+ * memory that stays until pd_close; the walk takes it as if the kernel had written it. The
+ * kernel has the fields that a record lacks:
  *
  *	time	its time stamp by TIME_CONV; without either, of the AUX record of its bytes
  *	thread	its context packet; without one, who the kernel says ran on the CPU at that time, or
  *		whom the trace is of
  *	MIDR	of its CPU by AUXTRACE_INFO; version 1 has none: of the header's CPUID
  *
- * Bytes that are no packet, and what follows up to the end of a record, are left out and noted, as
+ * Bytes that are no packet, and the bytes up to the end of a record, are left out and noted, as
  * are records without an address of code. A record may be RECORD_MOST long: made samples take at
- * most some 20 times what the trace does, as a rule 3 times.
+ * at most some 20 times that of the trace, as a rule 3 times.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@
 #define SAMPLE_MOST	 (RECORD_MOST + 256u)
 #define NOBODY		 UINT32_MAX
 
-/* Of a CPU or a thread, by `key`: what was so from `at` on, a time or a place in its buffer. */
+/* Of a CPU or a thread, by `key`: a fact from `at` on, a time or a place in its buffer. */
 struct fact {
 	uint32_t key, pid, tid;
 	uint64_t at, time;
@@ -61,7 +61,7 @@ struct decoding {
 	uint64_t records, cut, bad, nowhere, untimed, nobody;
 };
 
-/* What is being read of one trace. */
+/* The reading of one trace. */
 struct reading {
 	const struct pd_trace *trace;
 	const struct pd_event *ev;
@@ -72,7 +72,7 @@ struct reading {
 	uint32_t context; /* the last one; NOBODY: none yet */
 };
 
-/* ---- what the kernel tells ------------------------------------------------------------------- */
+/* ---- the kernel's records ------------------------------------------------------------------- */
 
 static int facts_by_key(const void *a, const void *b)
 {
@@ -294,7 +294,8 @@ static uint8_t *put_trace_sample(uint8_t *p, const struct reading *r, uint32_t p
 	return put64(put64(p, spe_data_src(x)), v[2]);
 }
 
-/* What added fields a record of SPE fills; those in a kernel record's trailer stay as they were. */
+/* The added fields that a record of SPE fills; those in a kernel record's trailer stay as they
+ * were. */
 #define TRAILER                                                                        \
 	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)

@@ -124,7 +124,7 @@ static int take_stat_record(void *ctx, const struct pd_record *r)
 	return rc;
 }
 
-/* What is new since the cell before, of each event and place. */
+/* The difference to the cell before, of each event and place. */
 static int subtract(struct walker *w)
 {
 	struct u64map last = U64MAP_INIT; /* -> index of the sum so far */

@@ -5,7 +5,7 @@
  *
  *	stat_data_read(&s, arena, rec, &err)
  *
- * A recording has what the kernel's counters said, grown since they were opened; a cell has what
+ * A recording has the kernel's counters, grown since they were opened; a cell has what
  * was new in its round. A round is an interval (perf stat -I) or the whole run. Memory: a cell for
  * each STAT record.
  */

@@ -9,8 +9,8 @@
  *	fetch	ctl extended linear physical tsc cr3				u64 each
  *		tid pid cpu kernel						int each, of both
  *
- * It is rewritten as a recording in pipe form, whose samples have what the kernel's driver
- * leaves in PERF_SAMPLE_RAW. What the file does not have stays missing: mappings, threads'
+ * It is rewritten as a recording in pipe form, whose samples have the words that the kernel's
+ * driver leaves in PERF_SAMPLE_RAW. Parts that the file lacks stay missing: mappings, threads'
  * names, losses; its times are ticks of the processor's counter.
  */
 #include <inttypes.h>
@@ -68,7 +68,7 @@ bool pd_toolkit_is(const uint8_t *p, size_t len)
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
-/* What stands behind "key: ", up to the line's end. */
+/* The text behind "key: ", up to the line's end. */
 static const char *toolkit_value(const struct toolkit *t, const char *key, size_t *len)
 {
 	size_t n = strlen(key);

@@ -333,7 +333,7 @@ static uint8_t *follow_records(struct walk *w, uint8_t *p, const uint8_t *end, s
 	return p;
 }
 
-/* Passes COMPRESSED records, walking what is in them. */
+/* Passes COMPRESSED records, walking the records in them. */
 static uint8_t *pass_packed(struct walk *w, uint8_t *p, const uint8_t *end, struct err *err)
 {
 	struct pd *rec = w->rec;
@@ -467,7 +467,7 @@ out:
 	return rc;
 }
 
-/* ---- walking again, over what was written down ---- */
+/* ---- walking again, over the noted records ---- */
 
 #define SIDES_AHEAD 6
 

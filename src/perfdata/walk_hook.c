@@ -11,7 +11,7 @@ HOOK(lost)
 	return 0;
 }
 
-/* What never samples cannot be throttled: `run` paused its switch records. */
+/* An event that never samples cannot be throttled: `run` paused its switch records. */
 static bool is_pause(const struct walk *w, const uint8_t *p)
 {
 	int i = pd_id_event(w->rec, ld64(p + 16));
@@ -93,7 +93,7 @@ HOOK(read)
 	return 0;
 }
 
-/* ---- what stands in the header of a file, and comes as records through a pipe ---- */
+/* ---- in the header of a file, and records through a pipe ---- */
 
 HOOK(attr)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * walk_hook - what the one walk does on meeting certain records; named by record.def. `p` holds a
- * whole record of at least the row's least size, in host order. -1 only for lack of memory.
+ * walk_hook - actions of the one walk on certain records; named by record.def. `p` holds a whole
+ * record of at least the row's least size, in host order. -1 only for lack of memory.
  */
 #ifndef CYCLADE_PERFDATA_WALK_HOOK_H
 #define CYCLADE_PERFDATA_WALK_HOOK_H

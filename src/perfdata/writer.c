@@ -53,7 +53,7 @@ struct pdw {
 	bool full;	     /* nothing more is taken, */
 	struct err why;	     /* for this reason */
 	ZSTD_CCtx *zstd;
-	uint8_t *packed; /* a record's head and room for what zstd gives */
+	uint8_t *packed; /* a record's head and room for zstd's bytes */
 	VEC(struct feature) feature;
 };
 
@@ -232,7 +232,7 @@ int pdw_open(struct pdw **out, const char *path, const struct pdw_setup *setup, 
 	struct pdw *w = calloc(1, sizeof(*w));
 	const uint64_t no_features[4] = { 0 };
 	uint8_t header[HEADER_SIZE], ended[ENDED_SIZE];
-	struct pd_ended now = { .how = PD_END_UNTOLD }; /* what a pipe's end cannot change */
+	struct pd_ended now = { .how = PD_END_UNTOLD }; /* a pipe's end cannot change it */
 	char old[4096];
 	uint64_t ids = 0;
 
@@ -458,7 +458,7 @@ static int by_bit(const void *a, const void *b)
 	return (x->bit > y->bit) - (x->bit < y->bit);
 }
 
-/* The table of sections, one per bit set, in order of bits; then what they point at. */
+/* The table of sections, one per bit set, in order of bits; then the sections. */
 static int write_features(struct pdw *w, uint64_t features[4], struct err *err)
 {
 	uint64_t at = w->at + w->feature.n * 16;

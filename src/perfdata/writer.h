@@ -10,13 +10,13 @@
  *	pdw_feature(w, bit, p, len, &err)  payload of a header feature, any time before the end
  *	pdw_commit(w, &end, &err)	   features, and the header that tells of them
  *
- * Until pdw_show or pdw_commit the file has no name, and pdw_close drops it: what was recorded
+ * Until pdw_show or pdw_commit the file has no name, and pdw_close drops it: the recording of
  * before stays where it is. Call pdw_show once there is something to keep.
- * If the disk is full after pdw_show (or a file's size at its limit), what was flushed last stays,
+ * If the disk is full after pdw_show (or a file's size at its limit), the last flushed state stays,
  * pdw_data and pdw_flush do nothing from then on, and pdw_full says why. Features, and what
  * pdw_behind adds, have room that was reserved for them. pdw_commit then writes that end, whatever
  * it is given. A writer killed after that leaves a file whose header describes all that was
- * flushed; what was being written then lies behind it. Its only features are the early ones, which
+ * flushed; bytes written at that moment lie behind it. Its only features are the early ones, which
  * are records as in a pipe; with zstd one of them must be COMPRESSED, without which perf cannot
  * unpack.
  */
@@ -53,17 +53,17 @@ struct pdw_end {
 	enum pd_end how;
 	int number;    /* the signal, or errno */
 	bool program;  /* one was started, whose end the recording should have */
-	bool outlived; /* what it had started went on */
+	bool outlived; /* processes that it had started went on */
 };
 
 int pdw_open(struct pdw **out, const char *path, const struct pdw_setup *setup,
 	     struct err *err) MUST_USE;
-/* The same in memory: what stands before the records. pdw_head_size() sets how many bytes they
- * are. */
+/* The same in memory: the bytes before the records. pdw_head_size() sets how many bytes they are.
+ */
 void pdw_head(struct buf *out, const struct pdw_setup *setup);
 void pdw_head_size(struct buf *head, uint64_t data);
 int pdw_data(struct pdw *w, const void *p, size_t len, struct err *err) MUST_USE;
-/* Hands what is buffered to the kernel, so that it survives our own death. */
+/* Hands the buffer to the kernel, so that it survives our own death. */
 int pdw_flush(struct pdw *w, struct err *err) MUST_USE;
 int pdw_feature(struct pdw *w, unsigned bit, const void *p, size_t len, struct err *err) MUST_USE;
 void pdw_feature_drop(struct pdw *w, unsigned bit); /* it is not there, or not any more */
@@ -80,8 +80,8 @@ int pdw_behind(struct pdw *w, const void *p, size_t len, struct err *err) MUST_U
  * pdw_full and pdw_close may follow, and, if it failed with a sys_errno, another pdw_commit:
  * with more room on the disk, or with a feature less. */
 int pdw_commit(struct pdw *w, const struct pdw_end *end, struct err *err) MUST_USE;
-/* Instead, or after a pdw_commit that failed: the file is what it is, and tells how it ended. One
- * that is whole has told that already. */
+/* Instead, or after a pdw_commit that failed: the file stays as it is, with how it ended. One that
+ * is whole has told that already. */
 void pdw_give_up(struct pdw *w, const struct pdw_end *end);
 uint64_t pdw_bytes(const struct pdw *w); /* written to the file so far */
 void pdw_close(struct pdw *w);		 /* NULL is fine; a file that was shown is left as it is */

@@ -16,7 +16,7 @@
 #define ENTERS 100u
 #define TRIES  3
 
-/* ---- what stalls ------------------------------------------------------------------------- */
+/* ---- stalls ------------------------------------------------------------------------- */
 
 static __attribute__((noinline)) uint64_t odd(uint64_t x)
 {
@@ -36,7 +36,7 @@ static uint64_t next_random(uint64_t *state)
 	return *state;
 }
 
-/* Each load's address is made of what the one before it returned. */
+/* Each load's address is made of the word that the one before it returned. */
 static uint64_t chase(volatile uint64_t *memory, uint64_t *state)
 {
 	uint64_t at = 0;
@@ -111,7 +111,7 @@ enum alive alive_test(const struct perf_event_attr *attr)
 	return found;
 }
 
-/* ---- what the driver lists --------------------------------------------------------------- */
+/* ---- the driver's list --------------------------------------------------------------- */
 
 #define EVENTS "sys/bus/event_source/devices/%.60s/events"
 #define CODES  0x38u

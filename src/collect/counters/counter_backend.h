@@ -3,9 +3,9 @@
  * counter_backend - who does the work of counter.h: perf_event (counter_perf.c) or another, which a
  * setup names.
  *
- * open() gets the setup's backend_ctx and makes what the other functions get as `own`. Nothing
- * counts before enable(). Contracts are those of the functions counters_* of the same names;
- * close() is called once, also after a failure of the others.
+ * open() gets the setup's backend_ctx and makes the `own` of the other functions. Nothing counts
+ * before enable(). Contracts are those of the functions counters_* of the same names; close() is
+ * called once, also after a failure of the others.
  */
 #ifndef CYCLADE_COLLECT_COUNTER_BACKEND_H
 #define CYCLADE_COLLECT_COUNTER_BACKEND_H

@@ -20,7 +20,7 @@ struct counter_event_state {
 	bool any_guest; /* this PMU does not tell guests apart */
 };
 
-struct counter_last { /* what was read last */
+struct counter_last { /* of the last reading */
 	uint64_t value, enabled, running;
 	uint64_t before; /* enabled, as it was read before that */
 	bool gone;
@@ -37,7 +37,7 @@ struct counter_group_state {
 };
 
 struct perf_counters {
-	/* as in the setup; what it points to must live as long */
+	/* as in the setup; its pointers must live as long */
 	struct counter_setup setup;
 	size_t n_cpus, n_tasks, n_places; /* at least 1 each */
 	struct counter_group_state *group;

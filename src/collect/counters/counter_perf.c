@@ -30,7 +30,7 @@ static void close_perf_group(struct perf_counters *c, size_t g)
 		close_place(c, g, p);
 }
 
-/* The leader and what needs it stay together in the first half. */
+/* The leader and the events that need it stay together in the first half. */
 static void split_part(struct perf_counters *c, size_t g, uint32_t part)
 {
 	const struct counter_group *group = &c->setup.group[g];
@@ -78,7 +78,7 @@ static bool opens_alone(struct perf_counters *c, size_t g, size_t e, size_t plac
 	return true;
 }
 
-/* What to do about an event that could not be opened. */
+/* The next step for an event that could not be opened. */
 static enum outcome on_refusal(struct perf_counters *c, size_t g, size_t e, size_t place, bool led,
 			       int number, struct err *err)
 {

@@ -98,7 +98,7 @@ void latency_parse(struct latency_parser *p, const void *bytes, size_t len)
 		len -= take;
 		if (!p->want && p->have == HEADER) {
 			p->want = ld16(p->head + 6);
-			/* a record is at least its header: else the ring is not what we think */
+			/* a record is at least its header: else the ring is of another kind */
 			p->want = p->want < HEADER ? HEADER : p->want;
 		}
 		if (p->want && p->have == p->want) {

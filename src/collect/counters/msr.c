@@ -24,7 +24,7 @@ static const struct msr_form forms[MSR_UNITS] = {
 
 /* ---- the machine ---- */
 
-/* A tree of another machine shall never decide what is written to this one's registers. */
+/* A tree of another machine shall never decide on this one's registers. */
 static int same_machine(const struct msr *m, struct err *err)
 {
 	struct machine own;
@@ -64,7 +64,7 @@ bool msr_is_zen4(const struct machine *m)
 							   (model >= 0xa0 && model <= 0xaf)));
 }
 
-/* What CPUID says of counters beside the cores', on a CPU; false: nothing. */
+/* The counters beside the cores' by CPUID, on a CPU; false: nothing. */
 static bool perfmon_leaf(uint32_t cpu, uint32_t leaf[4])
 {
 	char path[64];
@@ -113,7 +113,7 @@ static int64_t l3_of_cpu(const struct msr *m, uint32_t cpu)
 	return -1;
 }
 
-/* What CPUs that share a set of counters have in common; -1: not known. */
+/* The key of CPUs that share a set of counters; -1: not known. */
 static int64_t unit_key(const struct msr *m, enum msr_each each, uint32_t target)
 {
 	uint32_t cpu = m->cpus[target];

@@ -415,8 +415,8 @@ static void begin_cell(struct msr_counters *c, const struct event_at *at, struct
 
 enum kept { KEPT, CLEARED, LOST };
 
-/* Whether a control register still has what we wrote. One that is 0 was reset, by sleep as a rule:
- * it gets our value again. */
+/* Whether a control register still has our value. One that is 0 was reset, by sleep as a rule: it
+ * gets our value again. */
 static enum kept still(struct msr_counters *c, struct msr_row *r, uint64_t v, const char **why)
 {
 	uint64_t now;
@@ -494,7 +494,7 @@ static void read_msr_cell(struct msr_counters *c, const struct event_at *at, str
 			x->enabled += x->since - now;
 		return;
 	}
-	/* also what went backwards is too much, modulo 2^48 or 2^64 */
+	/* a count that went backwards is too much, too, modulo 2^48 or 2^64 */
 	if ((double)by > c->m->form[at->unit].most * ((double)ns / 1e9 + 0.001)) {
 		if (++x->odd >= ODD_MOST)
 			x->why = "its counter jumps: somebody else writes to it";

@@ -2,7 +2,7 @@
 /*
  * msr_int - the pieces of msr.h.
  *
- *	msr.c		what machine it is, its places, which counters are free
+ *	msr.c		the machine, its places, its free counters
  *	msr_pmu.c	PMUs as event.h wants them, and control registers' values
  *	msr_file.c	one register of one CPU; why it failed
  *	msr_count.c	the back-end: counters dealt to events, switched and read
@@ -64,8 +64,8 @@ struct msr_place { /* a set of a unit's counters: who reads it, and which are ou
 	const char *why; /* none can be had */
 };
 
-/* What is given back, in memory that the watchdog shares. Control registers only while they have
- * one of our values. */
+/* The values to give back, in memory that the watchdog shares. Control registers only while they
+ * have one of our values. */
 struct msr_row {
 	uint32_t cpu, reg, ctr; /* ctr 0: only `mask` of reg is ours */
 	int fd;
@@ -119,7 +119,7 @@ static inline uint64_t msr_enable(uint32_t ctl)
 
 /* Zen 4 on: PerfMonV2, and a register of prefetchers. */
 bool msr_is_zen4(const struct machine *m);
-/* What the control register gets for an event of this config. */
+/* The control register's value for an event of this config. */
 uint64_t msr_control(const struct msr *m, unsigned u, uint64_t config);
 /* The event counts more than 15 at a time and takes two counters. */
 bool msr_is_pair(unsigned u, uint64_t config);

@@ -49,7 +49,7 @@ struct event_ids {
 	VEC(uint64_t) id;
 };
 
-/* How a counter tells what it lost: by itself, by its group's leader, or not at all. */
+/* How a counter reports its losses: by itself, by its group's leader, or not at all. */
 enum lost_how { LOST_UNTOLD, LOST_ALONE, LOST_GROUP };
 
 struct recorder {
@@ -627,7 +627,7 @@ int recorder_stop(struct recorder *r, struct err *err)
 	return -1;
 }
 
-/* What one read() of a counter says was lost: LOST stands last with each counter in it. */
+/* The losses that one read() of a counter reports: LOST stands last with each counter in it. */
 static uint64_t lost_of(enum lost_how how, const uint64_t *v, size_t words)
 {
 	uint64_t sum = 0;

@@ -9,7 +9,7 @@
 #include "collect/events/event_int.h"
 #include "collect/sysfs.h"
 
-/* What the events of a word share. */
+/* Shared by the events of a word. */
 struct parsed {
 	size_t from;	   /* first event of it in the list */
 	const char *start; /* in the text */
