@@ -88,6 +88,7 @@ static int read_options(struct cli *cli, int argc, char **argv, struct err *err)
 	return 0;
 }
 
+static volatile sig_atomic_t stack_grows;
 static volatile sig_atomic_t failed = EXIT_ERROR; /* the exit code where cyclade fails */
 
 /* The exit code of a command that ended with `code`: no success where names or lines are missing
@@ -196,7 +197,7 @@ static void fault(int sig, siginfo_t *info, void *context)
 	bool sent = info->si_code <= 0 && info->si_pid != getpid();
 
 	(void)context;
-	if (errno == ENOMEM && !sent)
+	if ((errno == ENOMEM || stack_grows) && !sent)
 		_exit(write(STDERR_FILENO, no_memory, strlen(no_memory)) < 0 ? EXIT_TOOL : failed);
 	(void)signal(sig, SIG_DFL);
 	(void)raise(sig); /* delivered when this returns */
@@ -214,7 +215,8 @@ static void hold_closed(void)
 }
 
 /* Where address space is limited, the stack could not grow any more once the rest is used up, and
- * libdw takes up to 230 kB of it for a unit's lines: it grows now, by its lowest page. */
+ * libdw takes up to 230 kB of it for a unit's lines: it grows now, by its lowest page. If it cannot,
+ * that is a fault for want of memory. */
 static __attribute__((noinline)) void grow_stack(void)
 {
 	volatile char room[512 << 10];
@@ -225,22 +227,29 @@ static __attribute__((noinline)) void grow_stack(void)
 
 int main(int argc, char **argv)
 {
-	const struct sigaction faults = { .sa_sigaction = fault, .sa_flags = SA_SIGINFO };
+	/* where the stack cannot grow, there is no room on it for a handler */
+	static char other_stack[64 << 10];
+	const stack_t other = { .ss_sp = other_stack, .ss_size = sizeof(other_stack) };
+	const struct sigaction faults = { .sa_sigaction = fault,
+					  .sa_flags = SA_SIGINFO | SA_ONSTACK };
 	const struct sigaction shrank = { .sa_sigaction = file_shrank, .sa_flags = SA_SIGINFO };
 	struct cli cli = { .arena = ARENA_INIT };
 	int code;
 
 	hold_closed();
-	grow_stack();
 	/* a reader that goes away is met as EPIPE where we write */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN); /* EFBIG */
 	(void)sigaction(SIGBUS, &shrank, NULL);
 	if (!heap_is_watched()) {
 		name_limits();
+		(void)sigaltstack(&other, NULL);
 		(void)sigaction(SIGSEGV, &faults, NULL);
 		(void)sigaction(SIGABRT, &faults, NULL);
 	}
+	stack_grows = 1;
+	grow_stack();
+	stack_grows = 0;
 	code = dispatch(&cli, argc, argv);
 	arena_free(&cli.arena);
 	return code;

@@ -308,11 +308,14 @@ else:
         t.ok(mb > 64 or "memory" in (c["tlb_walk"]["value_why"] or ""), "%d MB: no list of pages" % mb, c["tlb_walk"])
     # too little for anything: limits under which the program itself gets to speak, and has no memory for more
     said = []
-    for kb in range(9000, 30000, 250):
+    ended = []
+    for kb in range(9000, 30000, 50):
         p = subprocess.run(["sh", "-c", 'ulimit -v %d; exec "$@"' % kb, "sh", CYCLADE, "list", "events"], capture_output=True, text=True)
         if p.returncode == 0:
             break
         said += [(kb, p.stderr)] if p.stderr.startswith("cyclade: ") else []
+        ended += [(kb, p.returncode, p.stderr)] if p.returncode not in (2, 127) or not p.stderr else []
+    t.equal(ended, [], "ulimit -v: none ends it without a word")
     if said:
         t.ok(all("limited to %d KB" % kb in x and "ulimit -v" in x for kb, x in said), "ulimit -v: the limit that is too low is named", said)
     else:
