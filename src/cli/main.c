@@ -215,8 +215,8 @@ static void hold_closed(void)
 }
 
 /* Where address space is limited, the stack could not grow any more once the rest is used up, and
- * libdw takes up to 230 kB of it for a unit's lines: it grows now, by its lowest page. If it cannot,
- * that is a fault for want of memory. */
+ * libdw takes up to 230 kB of it for a unit's lines: it grows now, by its lowest page. If it
+ * cannot, that is a fault for want of memory. */
 static __attribute__((noinline)) void grow_stack(void)
 {
 	volatile char room[512 << 10];

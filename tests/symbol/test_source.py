@@ -3,6 +3,7 @@
 """Source lines and inlined calls against binutils' and elfutils' addr2line, on programs built here
 in several ways. usage: test_source.py LINES_OF"""
 import functools
+import glob
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import package_made  # noqa: E402
 from tap import Tap  # noqa: E402
 
 C_CODE = {
@@ -103,6 +105,14 @@ BUILDS = [  # name, compiler, flags, code, after the link
     ("gcc-gc", "gcc", "-O2 -g -ffunction-sections -Wl,--gc-sections -no-pie", C_CODE, None),
     ("gcc-split-5", "gcc", "-O2 -g -gdwarf-5 -gsplit-dwarf", C_CODE, None),
     ("gcc-split-4", "gcc", "-O2 -g -gdwarf-4 -gsplit-dwarf", C_CODE, None),
+    ("gcc-package-4", "gcc", "-O2 -g -gdwarf-4 -gsplit-dwarf", C_CODE, "dwp"),
+    ("gcc-package-4-llvm", "gcc", "-O2 -g -gdwarf-4 -gsplit-dwarf", C_CODE, "llvm-dwp"),
+    ("gcc-package-5", "gcc", "-O2 -g -gdwarf-5 -gsplit-dwarf", C_CODE, "package_made"),
+    ("clang-package-4", "clang", "-O2 -g -gdwarf-4 -gsplit-dwarf", C_CODE, "dwp"),
+    ("clang-package-5", "clang", "-O2 -g -gdwarf-5 -gsplit-dwarf", C_CODE, "llvm-dwp"),
+    ("clang-package-5-made", "clang", "-O2 -g -gdwarf-5 -gsplit-dwarf", C_CODE, "package_made"),
+    ("g++-package-4", "g++", "-O2 -g -gdwarf-4 -gsplit-dwarf", CXX_CODE, "dwp"),
+    ("g++-package-5", "g++", "-O2 -g -gdwarf-5 -gsplit-dwarf", CXX_CODE, "package_made"),
     ("gcc-z", "gcc", "-O2 -g -gz", C_CODE, None),
     ("clang-4", "clang", "-O2 -g -gdwarf-4", C_CODE, None),
     ("clang-5", "clang", "-O2 -g -gdwarf-5", C_CODE, None),
@@ -116,6 +126,7 @@ BUILDS = [  # name, compiler, flags, code, after the link
     ("aarch64", "aarch64-linux-gnu-gcc", "-O2 -g", C_CODE, None),
 ]
 
+PACKAGERS = ("dwp", "llvm-dwp", "package_made")
 tap = Tap()
 PROGRAMS = tempfile.TemporaryDirectory(prefix="cyclade-source-")
 
@@ -145,6 +156,8 @@ def compiled(cc, flags, is_cxx):
 
 
 def build(cc, flags, code, after):
+    if after in PACKAGERS:
+        return packed(cc, flags, code is CXX_CODE, after)
     path, why = compiled(cc, flags, code is CXX_CODE)
     if not path or not after:
         return path, why
@@ -158,6 +171,29 @@ def build(cc, flags, code, after):
     if r.returncode:
         return None, r.stderr.strip().split("\n")[-1]
     return os.path.join(where, "prog"), ""
+
+
+def packed(cc, flags, is_cxx, how):
+    """A program whose split units are in a package alone."""
+    path, why = compiled.__wrapped__(cc, flags, is_cxx)
+    if not path:
+        return None, why
+    at = os.path.dirname(path)
+    files = sorted(glob.glob(at + "/*.dwo"))
+    if how == "package_made":
+        package_made.write(files, path + ".dwp")
+    elif not shutil.which(how):
+        return None, "no " + how
+    else:
+        try:
+            r = run(how, "-e", path, "-o", path + ".dwp", cwd=at, timeout=60)
+        except subprocess.TimeoutExpired:
+            return None, how + " does not end"
+        if r.returncode:
+            return None, "%s: %s" % (how, (r.stderr.strip() or str(r.returncode)).split("\n")[-1])
+    for f in files:
+        os.unlink(f)
+    return path, ""
 
 
 def text_addresses(path):
@@ -292,7 +328,7 @@ def main():
         if not shutil.which(cc) or not shutil.which("addr2line"):
             tap.skip(name, f"no {cc} or addr2line")
             continue
-        if after and not shutil.which("dwz"):
+        if after in ("dwz", "dwz-alt") and not shutil.which("dwz"):
             tap.skip(name, "no dwz")
             continue
         path, why = build(cc, flags, code, after)
@@ -301,7 +337,7 @@ def main():
             continue
         twin = path
         if "-gsplit-dwarf" in flags:
-            twin, _ = build(cc, flags.replace(" -gsplit-dwarf", ""), code, after)
+            twin, _ = build(cc, flags.replace(" -gsplit-dwarf", ""), code, None)
         compare(name, lines_of, path, twin)
     PROGRAMS.cleanup()
     tap.done()

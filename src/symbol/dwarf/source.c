@@ -244,7 +244,7 @@ struct source *source_open_file(const struct source_opened *f, struct err *err)
 
 	(void)elf_version(EV_CURRENT);
 	(void)pthread_mutex_init(&s->lock, NULL);
-	s->split_fd = s->package_fd = -1;
+	s->split_fd = -1;
 	s->user = f->user;
 	s->root = f->root ? xstrdup(f->root) : NULL;
 	s->path = f->path ? xstrdup(f->path) : NULL;
@@ -313,8 +313,7 @@ void source_free(struct source *s)
 	file_map_close(&s->map);
 	if (s->split_fd >= 0)
 		(void)close(s->split_fd);
-	if (s->package_fd >= 0)
-		(void)close(s->package_fd);
+	src_package_free(s->package);
 	file_in_release(s->charged);
 	(void)pthread_mutex_destroy(&s->lock);
 	free(s->root);

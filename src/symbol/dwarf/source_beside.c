@@ -14,7 +14,6 @@
 #include <dwarf.h>
 #include <elf.h>
 #include <elfutils/libdwelf.h>
-#include <elfutils/version.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -26,13 +25,6 @@
 #include "base/xalloc.h"
 #include "symbol/elf_file.h"
 #include "symbol/dwarf/source_tables.h"
-
-/* Units of packages are understood from there on. */
-#if _ELFUTILS_PREREQ(0, 191)
-static const bool reads_packages = true;
-#else
-static const bool reads_packages;
-#endif
 
 /* False: there is none that may be read; the first that may not is told. */
 static bool open_beside(struct source *s, const char *path, struct file_map *m)
@@ -110,51 +102,50 @@ static bool join_contents(struct source *s, struct src_split *split, int fd, uin
 	return split->contents.addr != NULL;
 }
 
-/* The file's bytes in memory that nobody else can change, charged; -1: none. */
-static int copy_named(struct source *s, const char *dir, const char *name)
+/* Joins a unit with the bytes, in memory that nobody else can change; charged if it has them. */
+static bool join_copy(struct source *s, struct src_split *split, const void *p, size_t len,
+		      uint64_t id)
 {
-	struct file_map m = { 0 };
-	int fd = -1;
+	int fd = src_charge(s, len) ? src_copy(p, len) : -2;
+	bool joined = fd >= 0 && join_contents(s, split, fd, id);
 
-	if (open_named(s, dir, name, &m) && src_charge(s, m.len)) {
-		fd = src_copy(&m);
-		if (fd < 0) {
-			src_discharge(s, m.len);
-			no_contents(s);
-		}
-	}
-	file_map_close(&m);
-	return fd;
+	if (fd == -1)
+		no_contents(s);
+	if (fd > -2 && !joined)
+		src_discharge(s, len);
+	if (fd >= 0)
+		(void)close(fd);
+	return joined;
 }
 
 static bool try_dwo(struct source *s, struct src_split *split, const char *dir, const char *name,
 		    uint64_t id)
 {
-	int fd = copy_named(s, dir, name);
-	bool joined = join_contents(s, split, fd, id);
-	struct stat st;
+	struct file_map m = { 0 };
+	bool joined = open_named(s, dir, name, &m) && join_copy(s, split, m.p, m.len, id);
 
-	if (fd >= 0) {
-		if (!joined && !fstat(fd, &st))
-			src_discharge(s, (size_t)st.st_size);
-		(void)close(fd);
-	}
+	file_map_close(&m);
 	return joined;
 }
 
-/* One copy for all units: a package may be as large as the program. */
 static bool try_package(struct source *s, struct src_split *split, uint64_t id)
 {
 	char name[NAME_MAX + 8];
+	struct file_map m = { 0 };
+	struct buf unit = BUF_INIT;
+	bool joined;
 
-	if (!reads_packages || !s->path)
-		return false;
-	if (!s->package_tried) {
-		s->package_tried = true;
+	if (!s->package_tried && s->path) {
 		(void)snprintf(name, sizeof(name), "%s.dwp", path_base(s->path));
-		s->package_fd = copy_named(s, NULL, name);
+		if (open_named(s, NULL, name, &m))
+			s->package = src_package_read(&m);
+		file_map_close(&m);
 	}
-	return join_contents(s, split, s->package_fd, id);
+	s->package_tried = true;
+	joined = s->package && src_package_unit(s->package, id, &unit) &&
+		 join_copy(s, split, unit.s, unit.len, id);
+	buf_free(&unit);
+	return joined;
 }
 
 static void find_contents(struct source *s, struct src_split *split)

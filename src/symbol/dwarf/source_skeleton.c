@@ -30,81 +30,6 @@ enum { INFO, ABBREV, ADDR, RANGES, STR, SECTIONS, DIR_MAX = 4096 };
 static const char *const section_name[SECTIONS] = { ".debug_info", ".debug_abbrev", ".debug_addr",
 						    ".debug_ranges", ".debug_str" };
 
-/* A file in the class and byte order of another. */
-struct made {
-	bool big, is64;
-	uint16_t machine;
-	struct buf section[SECTIONS];
-	struct buf file;
-};
-
-static void put_elf_number(const struct made *m, struct buf *b, uint64_t v, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++)
-		buf_putc(b, (char)(v >> 8 * (m->big ? bytes - 1 - i : i)));
-}
-
-static void put_file_word(struct made *m, uint64_t v)
-{
-	put_elf_number(m, &m->file, v, m->is64 ? 8 : 4);
-}
-
-static void put_section(struct made *m, size_t name, uint32_t type, uint64_t at, uint64_t len)
-{
-	put_elf_number(m, &m->file, name, 4);
-	put_elf_number(m, &m->file, type, 4);
-	put_file_word(m, 0); /* flags */
-	put_file_word(m, 0); /* address */
-	put_file_word(m, at);
-	put_file_word(m, len);
-	put_elf_number(m, &m->file, 0, 8); /* link, info */
-	put_file_word(m, 1);		   /* alignment */
-	put_file_word(m, 0);
-}
-
-/* The sections one after the other, then their names, then their headers. */
-static void make_file(struct made *m)
-{
-	size_t at[SECTIONS], name[SECTIONS], names = 0, shnum = SECTIONS + 2;
-	size_t head = m->is64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr), end = head, pad;
-	struct buf *f = &m->file;
-
-	for (size_t i = 0; i < SECTIONS; i++) {
-		at[i] = end;
-		end += m->section[i].len;
-		name[i] = 1 + names;
-		names += strlen(section_name[i]) + 1;
-	}
-	pad = -(end + 1 + names) % 8;
-	buf_put(f, ELFMAG, SELFMAG);
-	buf_putc(f, m->is64 ? ELFCLASS64 : ELFCLASS32);
-	buf_putc(f, m->big ? ELFDATA2MSB : ELFDATA2LSB);
-	buf_putc(f, EV_CURRENT);
-	buf_fill(f, '\0', EI_NIDENT - EI_VERSION - 1);
-	put_elf_number(m, f, ET_REL, 2);
-	put_elf_number(m, f, m->machine, 2);
-	put_elf_number(m, f, EV_CURRENT, 4);
-	put_file_word(m, 0); /* entry */
-	put_file_word(m, 0); /* program headers */
-	put_file_word(m, end + 1 + names + pad);
-	put_elf_number(m, f, 0, 4); /* flags */
-	put_elf_number(m, f, head, 2);
-	put_elf_number(m, f, 0, 4); /* program headers: size, number */
-	put_elf_number(m, f, m->is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr), 2);
-	put_elf_number(m, f, shnum, 2);
-	put_elf_number(m, f, shnum - 1, 2);
-	for (size_t i = 0; i < SECTIONS; i++)
-		buf_put(f, m->section[i].s, m->section[i].len);
-	buf_putc(f, '\0');
-	for (size_t i = 0; i < SECTIONS; i++)
-		buf_put(f, section_name[i], strlen(section_name[i]) + 1);
-	buf_fill(f, '\0', pad);
-	put_section(m, 0, SHT_NULL, 0, 0);
-	for (size_t i = 0; i < SECTIONS; i++)
-		put_section(m, name[i], SHT_PROGBITS, at[i], m->section[i].len);
-	put_section(m, 0, SHT_STRTAB, end, names + 1);
-}
-
 static void put_uleb(struct buf *b, unsigned v)
 {
 	for (; v > 0x7f; v >>= 7)
@@ -113,7 +38,7 @@ static void put_uleb(struct buf *b, unsigned v)
 }
 
 /* 1: a skeleton of DWARF 5; 2: one of DWARF 4. */
-static void make_abbrevs(struct made *m)
+static void make_abbrevs(struct src_elf *m)
 {
 	static const uint16_t attrs[2][7][2] = {
 		{ { DW_AT_dwo_name, DW_FORM_string },
@@ -176,31 +101,31 @@ static bool read_skeleton(const Dwarf_Die *unit, struct skeleton *k)
 	return true;
 }
 
-static void put_skeleton(struct made *m, const struct skeleton *k, const char *name)
+static void put_skeleton(struct src_elf *m, const struct skeleton *k, const char *name)
 {
 	size_t size = k->address_size;
 	struct buf unit = BUF_INIT;
 
-	put_elf_number(m, &unit, k->version, 2);
+	src_elf_put(m, &unit, k->version, 2);
 	if (k->version > 4)
-		put_elf_number(m, &unit, DW_UT_skeleton, 1);
+		src_elf_put(m, &unit, DW_UT_skeleton, 1);
 	if (k->version > 4)
-		put_elf_number(m, &unit, size, 1);
-	put_elf_number(m, &unit, 0, 4); /* of the abbreviations */
+		src_elf_put(m, &unit, size, 1);
+	src_elf_put(m, &unit, 0, 4); /* of the abbreviations */
 	if (k->version > 4)
-		put_elf_number(m, &unit, k->id, 8);
+		src_elf_put(m, &unit, k->id, 8);
 	else
-		put_elf_number(m, &unit, size, 1);
+		src_elf_put(m, &unit, size, 1);
 	buf_putc(&unit, k->version > 4 ? 1 : 2);
 	buf_put(&unit, name, strlen(name) + 1);
 	buf_put(&unit, k->dir, strlen(k->dir) + 1);
-	put_elf_number(m, &unit, k->addr_base, 4);
-	put_elf_number(m, &unit, k->low, size);
+	src_elf_put(m, &unit, k->addr_base, 4);
+	src_elf_put(m, &unit, k->low, size);
 	if (k->version <= 4) {
-		put_elf_number(m, &unit, k->ranges_base, 4);
-		put_elf_number(m, &unit, k->id, 8);
+		src_elf_put(m, &unit, k->ranges_base, 4);
+		src_elf_put(m, &unit, k->id, 8);
 	}
-	put_elf_number(m, &m->section[INFO], unit.len, 4);
+	src_elf_put(m, &m->section[INFO], unit.len, 4);
 	buf_put(&m->section[INFO], unit.s, unit.len);
 	buf_free(&unit);
 }
@@ -228,12 +153,9 @@ static void copy_section(struct source *s, const char *name, struct buf *out)
 	}
 }
 
-static bool begin_made(struct src_made *to, struct made *m)
+static bool begin_made(struct src_made *to, struct src_elf *m)
 {
-	make_file(m);
-	for (size_t i = 0; i < SECTIONS; i++)
-		buf_free(&m->section[i]);
-	to->bytes = m->file;
+	src_elf_make(m, &to->bytes);
 	to->elf = elf_memory(to->bytes.s, to->bytes.len);
 	to->dw = to->elf ? dwarf_begin_elf(to->elf, DWARF_C_READ, NULL) : NULL;
 	if (to->dw)
@@ -241,16 +163,19 @@ static bool begin_made(struct src_made *to, struct made *m)
 	return to->dw != NULL;
 }
 
-static void made_like(const struct source *s, struct made *m)
+static void made_like(const struct source *s, struct src_elf *m)
 {
 	const char *ident = elf_getident(s->elf, NULL);
 	GElf_Ehdr mem;
 	const GElf_Ehdr *head = gelf_getehdr(s->elf, &mem);
 
-	memset(m, 0, sizeof(*m));
-	m->big = ident && ident[EI_DATA] == ELFDATA2MSB;
-	m->is64 = ident && ident[EI_CLASS] == ELFCLASS64;
-	m->machine = head ? head->e_machine : EM_NONE;
+	*m = (struct src_elf){
+		.big = ident && ident[EI_DATA] == ELFDATA2MSB,
+		.is64 = ident && ident[EI_CLASS] == ELFCLASS64,
+		.machine = head ? head->e_machine : EM_NONE,
+		.name = section_name,
+		.n = SECTIONS,
+	};
 }
 
 void src_made_end(struct src_made *m)
@@ -263,7 +188,7 @@ void src_made_end(struct src_made *m)
 
 bool src_make_strings(const struct source *s, struct src_made *to, const void *strings, size_t len)
 {
-	struct made m;
+	struct src_elf m;
 
 	made_like(s, &m);
 	buf_fill(&m.section[INFO], '\0', 4);
@@ -295,7 +220,7 @@ static void pair_units(struct source *s)
 void src_make_skeletons(struct source *s)
 {
 	struct skeleton k;
-	struct made m;
+	struct src_elf m;
 	char name[40];
 	bool any = false;
 
@@ -334,11 +259,11 @@ static bool write_copy(int fd, const uint8_t *p, size_t len)
 	return true;
 }
 
-int src_copy(const struct file_map *m)
+int src_copy(const void *p, size_t len)
 {
 	int fd = memfd_create("cyclade-split", MFD_CLOEXEC);
 
-	if (fd < 0 || write_copy(fd, m->p, m->len))
+	if (fd < 0 || write_copy(fd, p, len))
 		return fd;
 	(void)close(fd);
 	return -1;

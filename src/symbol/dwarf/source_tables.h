@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "base/nomem.h"
 #include "base/vec.h"
+#include "symbol/elf_file.h"
 #include "symbol/source.h"
 
 /* Split DWARF as DWARF 5 has it, and as GCC had it before; older headers lack them. */
@@ -133,6 +134,26 @@ struct src_split {
 	bool tried;
 };
 
+enum { SRC_ELF_SECTIONS = 8 };
+
+struct src_elf { /* one that is being made */
+	bool big, is64;
+	uint16_t machine;
+	const char *const *name;
+	size_t n;
+	struct buf section[SRC_ELF_SECTIONS];
+};
+
+struct src_package { /* a .dwp */
+	struct file_map map;
+	struct elf_file elf;
+	const struct elf_sec *from[SRC_ELF_SECTIONS]; /* of source_package.c; NULL: it has none */
+	unsigned version;			      /* of its index: DWARF's from 5 on */
+	uint32_t columns;
+	const uint8_t *ids, *offsets, *sizes; /* of the index: a row of columns for each unit */
+	struct u64map rows;		      /* a unit's id -> 1 + its row */
+};
+
 struct src_made { /* an ELF file that we made */
 	struct buf bytes;
 	Elf *elf;
@@ -168,7 +189,7 @@ struct source {
 	struct src_made nothing, skeletons; /* the alternate of files without one; for libdw */
 	struct src_made alternate; /* no bytes: those are alternate_own's, if it has units */
 	struct file_map alternate_map, alternate_own;
-	int package_fd; /* a copy of the .dwp; -1: none */
+	struct src_package *package; /* the .dwp; NULL: none */
 	bool package_tried, splits_made;
 	int split_fd; /* the file that libdw finds for a skeleton; -1: none */
 	VEC(struct src_split) splits;
@@ -236,12 +257,23 @@ const Dwarf_Die *src_skeleton(const struct source *s, const Dwarf_Die *die);
 /* Gives libdw dwz's alternate file, or one without anything: else it would open one. */
 void src_find_alternate(struct source *s);
 
+/* source_elf.c. The sections are filled by the caller. */
+void src_elf_put(const struct src_elf *m, struct buf *b, uint64_t v, size_t bytes);
+void src_elf_make(struct src_elf *m, struct buf *file); /* frees the sections */
+void src_elf_free(struct src_elf *m);			/* those of a file that is not made */
+
+/* source_package.c: takes over the bytes; NULL: it is no package. */
+struct src_package *src_package_read(struct file_map *m) MUST_USE;
+void src_package_free(struct src_package *p); /* NULL is fine */
+/* Fills `file`, which the caller frees, with a .dwo of the unit with that id. False: none. */
+bool src_package_unit(const struct src_package *p, uint64_t id, struct buf *file) MUST_USE;
+
 /* source_skeleton.c. A file without units that has these strings; false: libdw does not read it. */
 bool src_make_strings(const struct source *s, struct src_made *to, const void *strings, size_t len);
 void src_make_skeletons(struct source *s);
 void src_made_end(struct src_made *m);
-/* A descriptor of memory with the file's bytes; -1: there is none. The caller closes it. */
-int src_copy(const struct file_map *m) MUST_USE;
+/* A descriptor of memory with these bytes; -1: there is none. The caller closes it. */
+int src_copy(const void *p, size_t len) MUST_USE;
 /* Once for each unit: a unit of such a copy has its id. False: it has no contents. */
 bool src_join(struct source *s, struct src_split *split, int fd) MUST_USE;
 
