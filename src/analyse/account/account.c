@@ -230,43 +230,38 @@ static bool differentiate(struct eval *x, uint32_t node, double mid)
 	return true;
 }
 
-static void why_of(const struct eval *x, const struct value *v, struct account_cell *c)
-{
-	switch (v->why) {
-	case VALUE_NOT_COUNTED:
-		none(c, ACCOUNT_NOT_RECORDED, v->which);
-		for (size_t i = 0; i < x->w->n_use; i++)
-			if (x->w->use[i].event == v->which && why_no_event(&x->w->use[i]))
-				c->why = why_no_event(&x->w->use[i]);
-		break;
-	case VALUE_DIVIDED_BY_0:
-	case VALUE_NOT_FINITE:
-		none(c, ACCOUNT_DIVIDED_BY_0, MODEL_NONE);
-		break;
-	case VALUE_ABSENT:
-		none(c, ACCOUNT_NOT_COVERED, MODEL_NONE);
-		break;
-	case VALUE_NO_SYSTEM:
-		if (v->which >= OF_NODE && v->which - OF_NODE < x->acc->n) {
-			const struct account_cell *o = &x->cell[v->which - OF_NODE];
-
-			none(c, o->why, o->which);
-			break;
-		}
-		none(c, ACCOUNT_UNKNOWN, MODEL_NONE);
-		break;
-	default:
-		none(c, ACCOUNT_UNKNOWN, MODEL_NONE);
-	}
-}
-
 static void eval_formula(struct eval *x, uint32_t node, struct account_cell *c)
 {
 	struct account_work *w = x->w;
 	struct value v = run(x, x->acc->node[node].expr);
 
 	if (v.why) {
-		why_of(x, &v, c);
+		switch (v.why) {
+		case VALUE_NOT_COUNTED:
+			none(c, ACCOUNT_NOT_RECORDED, v.which);
+			for (size_t i = 0; i < x->w->n_use; i++)
+				if (x->w->use[i].event == v.which && why_no_event(&x->w->use[i]))
+					c->why = why_no_event(&x->w->use[i]);
+			break;
+		case VALUE_DIVIDED_BY_0:
+		case VALUE_NOT_FINITE:
+			none(c, ACCOUNT_DIVIDED_BY_0, MODEL_NONE);
+			break;
+		case VALUE_ABSENT:
+			none(c, ACCOUNT_NOT_COVERED, MODEL_NONE);
+			break;
+		case VALUE_NO_SYSTEM:
+			if (v.which >= OF_NODE && v.which - OF_NODE < x->acc->n) {
+				const struct account_cell *o = &x->cell[v.which - OF_NODE];
+
+				none(c, o->why, o->which);
+				break;
+			}
+			none(c, ACCOUNT_UNKNOWN, MODEL_NONE);
+			break;
+		default:
+			none(c, ACCOUNT_UNKNOWN, MODEL_NONE);
+		}
 		return;
 	}
 	c->v = v.v;
@@ -399,23 +394,18 @@ static double square(double v)
 	return v * v;
 }
 
-static void take_tallies(struct account_work *w, const struct tally *by_event)
-{
-	for (size_t i = 0; i < w->n_use; i++) {
-		const struct account_use *u = &w->use[i];
-		bool there = !why_no_event(u);
-
-		w->tally[i] = there ? by_event[u->recorded] : (struct tally){ 0 };
-		w->variance[i] = w->tally[i].period_sq +
-				 square(u->made_up / Z95 * (double)w->tally[i].period);
-		assert(w->variance[i] >= 0);
-		w->count[u->event] = there ? (double)w->tally[i].period : NAN;
-	}
-}
-
 static void evaluate(struct eval *x, const struct tally *by_event)
 {
-	take_tallies(x->w, by_event);
+	for (size_t i = 0; i < x->w->n_use; i++) {
+		const struct account_use *u = &x->w->use[i];
+		bool there = !why_no_event(u);
+
+		x->w->tally[i] = there ? by_event[u->recorded] : (struct tally){ 0 };
+		x->w->variance[i] = x->w->tally[i].period_sq +
+				    square(u->made_up / Z95 * (double)x->w->tally[i].period);
+		assert(x->w->variance[i] >= 0);
+		x->w->count[u->event] = there ? (double)x->w->tally[i].period : NAN;
+	}
 	for (size_t i = 0; i < x->acc->n; i++)
 		eval_node(x, x->acc->order[i]);
 	for (size_t i = 0; i < x->acc->n; i++)
@@ -521,9 +511,12 @@ static bool find_dead(struct account_bound *b, const struct account_time *time)
 	return found;
 }
 
-static void weigh_uses(struct account_bound *b, const struct tally *by_event,
-		       const struct account_time *time)
+void account_whole(struct account_bound *b, struct arena *a, const struct tally *by_event,
+		   const struct account_time *time)
 {
+	struct eval x = { .b = b, .acc = b->acc, .w = b->work };
+
+	b->whole = arena_xalloc(a, (b->acc->n + 1) * sizeof(*b->whole));
 	for (size_t i = 0; i < b->work->n_use; i++) {
 		struct account_use *u = &b->work->use[i];
 		const struct tally *t = u->recorded < 0 ? NULL : &by_event[u->recorded];
@@ -533,15 +526,6 @@ static void weigh_uses(struct account_bound *b, const struct tally *by_event,
 		if (t && t->samples)
 			u->weight = (double)t->period / (double)t->samples;
 	}
-}
-
-void account_whole(struct account_bound *b, struct arena *a, const struct tally *by_event,
-		   const struct account_time *time)
-{
-	struct eval x = { .b = b, .acc = b->acc, .w = b->work };
-
-	b->whole = arena_xalloc(a, (b->acc->n + 1) * sizeof(*b->whole));
-	weigh_uses(b, by_event, time);
 	b->clock_ratio = clock_ratio(b, by_event);
 	b->ghz = ghz_of(b, time);
 	b->one_thread = time && time->one_thread;

@@ -57,21 +57,6 @@ static void take_needs(struct binding *x)
 	x->w->need_from[acc->n] = (uint32_t)x->n_needs;
 }
 
-/* Children in the order of the tree. */
-static void take_children(struct account_work *w, const struct account *acc)
-{
-	for (size_t i = 0; i < acc->n; i++)
-		w->child[i] = w->sibling[i] = MODEL_NONE;
-	for (size_t i = acc->n; i-- > 0;) {
-		const struct account_node *t = &acc->node[i];
-
-		if (!t->adds || t->parent == MODEL_NONE || t->parent >= acc->n)
-			continue;
-		w->sibling[i] = w->child[t->parent];
-		w->child[t->parent] = (uint32_t)i;
-	}
-}
-
 /* Of two that are the same: the one of all privilege levels, then of more samples. */
 static bool goes_before(const struct pd_event *a, const struct pd_event *b)
 {
@@ -196,7 +181,17 @@ int account_bind(struct account_bound *out, struct arena *a, const struct accoun
 	alloc_rows(&x);
 	x.counting = false;
 	take_needs(&x);
-	take_children(x.w, acc);
+	/* Children in the order of the tree. */
+	for (size_t i = 0; i < acc->n; i++)
+		x.w->child[i] = x.w->sibling[i] = MODEL_NONE;
+	for (size_t i = acc->n; i-- > 0;) {
+		const struct account_node *t = &acc->node[i];
+
+		if (!t->adds || t->parent == MODEL_NONE || t->parent >= acc->n)
+			continue;
+		x.w->sibling[i] = x.w->child[t->parent];
+		x.w->child[t->parent] = (uint32_t)i;
+	}
 	bind_events(&x, event, n, pmu);
 	return out->event[acc->node[0].event] < 0 ? no_cycles(acc, err) : 0;
 }

@@ -134,26 +134,6 @@ static void look_up(const struct making *x, struct chain_step *s)
 	}
 }
 
-static void describe(struct chain_insn *i, const struct chain_step *s)
-{
-	i->op = (enum insn_op)s->o.op;
-	for (unsigned k = 0; k < s->o.n_memory; k++) {
-		i->load |= s->o.memory[k].load;
-		i->store |= s->o.memory[k].store;
-	}
-	i->latency = (struct chain_range){ NAN, NAN };
-	if (s->cost) {
-		i->latency = (struct chain_range){ s->cost->low, s->cost->high };
-		i->measured = s->cost->measured;
-	}
-	put_uops(i->ports, sizeof(i->ports), s->cost);
-	if (i->load && !chain_is_copy(&s->o))
-		put_uops(i->ports, sizeof(i->ports), s->load);
-	if (i->store && !chain_is_copy(&s->o))
-		put_uops(i->ports, sizeof(i->ports), s->store);
-	put_uops(i->ports, sizeof(i->ports), s->step);
-}
-
 static int take(void *ctx, const struct insn *in)
 {
 	struct making *x = ctx;
@@ -182,23 +162,23 @@ static int take(void *ctx, const struct insn *in)
 		i->file = line.file;
 		i->line = line.file ? line.line : 0;
 	}
-	describe(i, s);
-	return 0;
-}
-
-/* A comparison and the branch behind it are one. */
-static void fuse(struct making *x)
-{
-	for (size_t k = 0; k + 1 < x->code->n; k++) {
-		struct chain_step *s = &x->code->step[k];
-
-		if (!s->o.compares || x->code->step[k + 1].o.op != OP_BRANCH)
-			continue;
-		s->fused = x->p->insn[k].fused = true;
-		x->p->insn[k].ports[0] = '\0';
-		if (x->p->insn[k].load)
-			put_uops(x->p->insn[k].ports, sizeof(x->p->insn[k].ports), s->load);
+	i->op = (enum insn_op)s->o.op;
+	for (unsigned k = 0; k < s->o.n_memory; k++) {
+		i->load |= s->o.memory[k].load;
+		i->store |= s->o.memory[k].store;
 	}
+	i->latency = (struct chain_range){ NAN, NAN };
+	if (s->cost) {
+		i->latency = (struct chain_range){ s->cost->low, s->cost->high };
+		i->measured = s->cost->measured;
+	}
+	put_uops(i->ports, sizeof(i->ports), s->cost);
+	if (i->load && !chain_is_copy(&s->o))
+		put_uops(i->ports, sizeof(i->ports), s->load);
+	if (i->store && !chain_is_copy(&s->o))
+		put_uops(i->ports, sizeof(i->ports), s->store);
+	put_uops(i->ports, sizeof(i->ports), s->step);
+	return 0;
 }
 
 static unsigned taken_branches(const struct code *code, const struct block_path *p)
@@ -238,7 +218,17 @@ static int read_path(struct making *x, const struct block_path *path)
 	}
 	x->p->n = x->code->n;
 	x->code->taken = taken_branches(code, path);
-	fuse(x);
+	/* A comparison and the branch behind it are one. */
+	for (size_t k = 0; k + 1 < x->code->n; k++) {
+		struct chain_step *s = &x->code->step[k];
+
+		if (!s->o.compares || x->code->step[k + 1].o.op != OP_BRANCH)
+			continue;
+		s->fused = x->p->insn[k].fused = true;
+		x->p->insn[k].ports[0] = '\0';
+		if (x->p->insn[k].load)
+			put_uops(x->p->insn[k].ports, sizeof(x->p->insn[k].ports), s->load);
+	}
 	return 0;
 }
 

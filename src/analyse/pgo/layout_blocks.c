@@ -172,31 +172,6 @@ static uint32_t chain_of(struct chaining *x, uint32_t i)
 	return i;
 }
 
-static void join(struct chaining *x)
-{
-	for (uint32_t i = 0; i < x->n; i++) {
-		x->next[i] = x->prev[i] = NONE;
-		x->chain[i] = x->tail[i] = i;
-		x->heat[i] = x->ran[i];
-	}
-	vec_sort(&x->jump, heaviest_first);
-	vec_each (&x->jump, const struct jump *, j) {
-		uint32_t a, b;
-
-		if (!j->to || !x->hits[j->from] || !x->hits[j->to] || x->next[j->from] != NONE ||
-		    x->prev[j->to] != NONE)
-			continue;
-		a = chain_of(x, j->from);
-		b = chain_of(x, j->to);
-		if (a == b)
-			continue;
-		x->next[j->from] = j->to;
-		x->prev[j->to] = j->from;
-		x->chain[b] = a;
-		x->heat[a] = x->heat[b] > x->heat[a] ? x->heat[b] : x->heat[a];
-	}
-}
-
 struct ranked {
 	double heat;
 	uint32_t first;
@@ -264,7 +239,27 @@ static int add_function(struct chaining *x, struct layout_whole *w, struct image
 		return 0;
 	}
 	add_jumps(x, image, start, end);
-	join(x);
+	for (uint32_t i = 0; i < x->n; i++) {
+		x->next[i] = x->prev[i] = NONE;
+		x->chain[i] = x->tail[i] = i;
+		x->heat[i] = x->ran[i];
+	}
+	vec_sort(&x->jump, heaviest_first);
+	vec_each (&x->jump, const struct jump *, j) {
+		uint32_t a, b;
+
+		if (!j->to || !x->hits[j->from] || !x->hits[j->to] || x->next[j->from] != NONE ||
+		    x->prev[j->to] != NONE)
+			continue;
+		a = chain_of(x, j->from);
+		b = chain_of(x, j->to);
+		if (a == b)
+			continue;
+		x->next[j->from] = j->to;
+		x->prev[j->to] = j->from;
+		x->chain[b] = a;
+		x->heat[a] = x->heat[b] > x->heat[a] ? x->heat[b] : x->heat[a];
+	}
 	f->name = sym->linkage;
 	f->id = list_blocks(x, &w->arena, &f->n);
 	if (!f->id)

@@ -180,26 +180,6 @@ static int most_first(const void *va, const void *vb)
 	return (a->i > b->i) - (a->i < b->i);
 }
 
-static void put_in_order(struct ordering *x)
-{
-	size_t n = x->v.n;
-	struct ranked *r = xmalloc((n + 1) * sizeof(*r));
-
-	x->calls = xcalloc(n + 1, sizeof(*x->calls));
-	x->touched = xmalloc((n + 1) * sizeof(*x->touched));
-	for (size_t i = 0; i < n; i++)
-		r[i] = (struct ranked){ x->v.v[i].weight, (uint32_t)i };
-	if (n > 1)
-		qsort(r, n, sizeof(*r), most_first);
-	for (size_t i = 0; i < n; i++) {
-		uint32_t caller = caller_of(x, r[i].i);
-
-		if (caller != NONE)
-			put_behind(x, caller, r[i].i);
-	}
-	free(r);
-}
-
 static void list_clusters(struct ordering *x, struct layout_whole *w)
 {
 	VEC(struct ranked) r = VEC_INIT;
@@ -230,7 +210,22 @@ int layout_functions(struct layout **out, const struct flow *f, struct images *i
 	if (ret) {
 		layout_free(&w->l);
 	} else {
-		put_in_order(&x);
+		size_t n = x.v.n;
+		struct ranked *r = xmalloc((n + 1) * sizeof(*r));
+
+		x.calls = xcalloc(n + 1, sizeof(*x.calls));
+		x.touched = xmalloc((n + 1) * sizeof(*x.touched));
+		for (size_t i = 0; i < n; i++)
+			r[i] = (struct ranked){ x.v.v[i].weight, (uint32_t)i };
+		if (n > 1)
+			qsort(r, n, sizeof(*r), most_first);
+		for (size_t i = 0; i < n; i++) {
+			uint32_t caller = caller_of(&x, r[i].i);
+
+			if (caller != NONE)
+				put_behind(&x, caller, r[i].i);
+		}
+		free(r);
 		list_clusters(&x, w);
 		*out = &w->l;
 	}

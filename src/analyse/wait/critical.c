@@ -224,33 +224,6 @@ static void fill_share(const struct critical *c, struct critical_row *r)
 		r->gain[i] = ESTIMATE_NONE("not computed");
 }
 
-/* Rows in their order; steps and pieces get the new numbers. */
-static int put_rows(struct critical_work *k)
-{
-	struct critical *c = k->out;
-	const size_t n = k->row.n;
-	uint32_t *order = xmalloc((n + 1) * sizeof(*order)), *to = xmalloc((n + 1) * sizeof(*to));
-
-	c->row = xmalloc((n + 1) * sizeof(*c->row));
-	for (uint32_t i = 0; i < n; i++)
-		order[i] = i;
-	if (n > 1)
-		qsort_r(order, n, sizeof(*order), most_time, k->row.v);
-	for (uint32_t i = 0; i < n; i++) {
-		to[order[i]] = i;
-		c->row[i] = k->row.v[order[i]];
-		fill_share(c, &c->row[i]);
-		c->n_rows += c->row[i].time != 0;
-	}
-	vec_each (&k->piece, struct piece *, p)
-		p->row = to[p->row];
-	for (size_t i = 0; i < c->n_steps; i++)
-		c->step[i].row = to[c->step[i].row];
-	free(order);
-	free(to);
-	return 0;
-}
-
 static int make_path(struct critical_work *k, struct err *err)
 {
 	struct walking g = { .k = k };
@@ -262,8 +235,32 @@ static int make_path(struct critical_work *k, struct err *err)
 	put_threads(&g);
 	ret = 0;
 	put_steps(&g);
-	if (!ret)
-		ret = put_rows(k);
+	if (!ret) {
+		/* Rows in their order; steps and pieces get the new numbers. */
+		struct critical *c = k->out;
+		const size_t n = k->row.n;
+		uint32_t *order = xmalloc((n + 1) * sizeof(*order)),
+			 *to = xmalloc((n + 1) * sizeof(*to));
+
+		c->row = xmalloc((n + 1) * sizeof(*c->row));
+		for (uint32_t i = 0; i < n; i++)
+			order[i] = i;
+		if (n > 1)
+			qsort_r(order, n, sizeof(*order), most_time, k->row.v);
+		for (uint32_t i = 0; i < n; i++) {
+			to[order[i]] = i;
+			c->row[i] = k->row.v[order[i]];
+			fill_share(c, &c->row[i]);
+			c->n_rows += c->row[i].time != 0;
+		}
+		vec_each (&k->piece, struct piece *, p)
+			p->row = to[p->row];
+		for (size_t i = 0; i < c->n_steps; i++)
+			c->step[i].row = to[c->step[i].row];
+		free(order);
+		free(to);
+		ret = 0;
+	}
 	assert(ret ||
 	       pairs_hold(k->out->n_steps, i, k->out->step[i].until == k->out->step[i + 1].from));
 	free(g.took);

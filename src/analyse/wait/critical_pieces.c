@@ -307,17 +307,6 @@ static void put_thread(struct critical_work *k, uint32_t thread, const uint32_t 
 	free(c.ran);
 }
 
-/* by[first[i]..first[i + 1]): the spans of thread i. */
-static void sort_spans(const struct wait *w, uint32_t *by, size_t *first)
-{
-	for (size_t i = 0; i < w->n_spans; i++)
-		first[w->span[i].thread + 2]++;
-	for (size_t i = 0; i < w->n_threads; i++)
-		first[i + 2] += first[i + 1];
-	for (size_t i = 0; i < w->n_spans; i++)
-		by[first[w->span[i].thread + 1]++] = (uint32_t)i;
-}
-
 int critical_pieces(struct critical_work *k, struct err *err)
 {
 	const struct wait *w = k->w;
@@ -330,7 +319,13 @@ int critical_pieces(struct critical_work *k, struct err *err)
 	if (make_marks(k, err))
 		goto out;
 	none = row_of(k, &w->place[0], WAIT_RAN);
-	sort_spans(w, by, first);
+	/* by[first[i]..first[i + 1]): the spans of thread i. */
+	for (size_t i = 0; i < w->n_spans; i++)
+		first[w->span[i].thread + 2]++;
+	for (size_t i = 0; i < w->n_threads; i++)
+		first[i + 2] += first[i + 1];
+	for (size_t i = 0; i < w->n_spans; i++)
+		by[first[w->span[i].thread + 1]++] = (uint32_t)i;
 	for (uint32_t i = 0; i < w->n_threads; i++) {
 		k->first[i] = k->piece.n;
 		put_thread(k, i, by + first[i], first[i + 1] - first[i], none);

@@ -56,13 +56,6 @@ static uint64_t length_of(const struct work *k)
 	return k->w->until - k->w->from;
 }
 
-static void make_edges(struct work *k)
-{
-	for (size_t i = 0; i < BINS; i++)
-		k->edge[i] = k->w->from + length_of(k) / HALTED_INTERVALS * i +
-			     length_of(k) % HALTED_INTERVALS * i / HALTED_INTERVALS;
-}
-
 static void add_part(const struct work *k, struct bin *b, uint64_t part, uint64_t whole,
 		     struct bin x)
 {
@@ -452,7 +445,9 @@ static int build(struct work *k, struct err *err)
 	k->bin = xcalloc(n * BINS + 1, sizeof(*k->bin));
 	k->seen = xcalloc(n + 1, sizeof(*k->seen));
 	k->counted = xcalloc(n + 1, sizeof(*k->counted));
-	make_edges(k);
+	for (size_t i = 0; i < BINS; i++)
+		k->edge[i] = k->w->from + length_of(k) / HALTED_INTERVALS * i +
+			     length_of(k) % HALTED_INTERVALS * i / HALTED_INTERVALS;
 	choose(k);
 	k->rate = k->opts->tsc_hz / 1e9;
 	if (k->ev) {

@@ -67,23 +67,6 @@ static struct parallel_cpu *cpu_of(const struct counting *c, uint32_t cpu)
 	return cpu < c->out->n_cpus ? &c->out->cpu[cpu] : NULL;
 }
 
-static int add_level(struct parallel *p, size_t running, uint64_t time, bool wanting)
-{
-	if (running >= p->n_levels) {
-		size_t n = running + 1;
-		struct parallel_level *v = realloc(p->level, n * sizeof(*v));
-
-		if (!v)
-			return -1;
-		memset(v + p->n_levels, 0, (n - p->n_levels) * sizeof(*v));
-		p->level = v;
-		p->n_levels = n;
-	}
-	p->level[running].time += time;
-	p->level[running].wanting += wanting ? time : 0;
-	return 0;
-}
-
 struct cpu_now {
 	uint32_t on;	 /* threads that run there */
 	uint64_t since;	 /* it is busy */
@@ -108,7 +91,19 @@ static int spend(struct counting *c, struct now *now, uint64_t time)
 	c->out->unknown += now->lost ? d : 0;
 	now->wanted += now->wanting ? d : 0;
 	now->time = time;
-	return add_level(c->out, now->running, d, now->wanting);
+	if (now->running >= c->out->n_levels) {
+		size_t n = now->running + 1;
+		struct parallel_level *v = realloc(c->out->level, n * sizeof(*v));
+
+		if (!v)
+			return -1;
+		memset(v + c->out->n_levels, 0, (n - c->out->n_levels) * sizeof(*v));
+		c->out->level = v;
+		c->out->n_levels = n;
+	}
+	c->out->level[now->running].time += d;
+	c->out->level[now->running].wanting += now->wanting ? d : 0;
+	return 0;
 }
 
 static void begin_run(struct counting *c, struct now *now, uint32_t cpu)
@@ -287,14 +282,6 @@ static void count_moves(struct counting *c)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-static uint32_t running_at(const struct counting *c, uint64_t time)
-{
-	size_t at;
-
-	bisect(at, c->step.n, i, c->step.v[i].time > time);
-	return at && c->step.v[at - 1].running ? c->step.v[at - 1].running : 1;
-}
-
 static void put_share(struct parallel_share *s, double w)
 {
 	s->w += w;
@@ -310,6 +297,7 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 	uint64_t from, until;
 	uint32_t frame, n;
 	double period;
+	size_t at;
 
 	(void)err;
 	if (!task_tid(s->task) || s->time < c->w->from || s->time > c->w->until ||
@@ -320,7 +308,9 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 	frame = frames_number(&c->frames, s, space_kind_of_misc(x.cpumode), x.ip, &from, &until);
 	while (c->at.n <= frame)
 		vec_xpush(&c->at, none);
-	n = running_at(c, s->time);
+
+	bisect(at, c->step.n, i, c->step.v[i].time > s->time);
+	n = at && c->step.v[at - 1].running ? c->step.v[at - 1].running : 1;
 	f = &c->at.v[frame];
 	period = (double)x.period;
 	f->samples++;

@@ -101,19 +101,6 @@ static void by_length(const struct donating *d, struct keyed *v, size_t n)
 
 /* ---- a slice --------------------------------------------------------------------------------- */
 
-static void note_slice(struct wait_work *k, const struct keyed *give, size_t n)
-{
-	const struct wait_span *first = &k->span.v[give[0].a];
-	const struct donor_slice x = { .thread = first->thread,
-				       .preempted = first->reason == WAIT_PREEMPTED,
-				       .first = k->donor.n,
-				       .n = n };
-
-	for (size_t i = 0; i < n; i++)
-		vec_xpush(&k->donor, k->span.v[give[i].a].chain);
-	vec_xpush(&k->slice, x);
-}
-
 /* All that give have one chain, and a thread ended them: then a long wait is as the short ones. */
 static bool is_plain(const struct wait_work *k, const struct keyed *from, size_t n)
 {
@@ -133,8 +120,17 @@ static void give(struct donating *d, struct keyed *from, size_t n, struct keyed 
 
 	if (!n_to)
 		return;
-	if (!d->way->place)
-		note_slice(k, from, n);
+	if (!d->way->place) {
+		const struct wait_span *first = &k->span.v[from[0].a];
+		const struct donor_slice x = { .thread = first->thread,
+					       .preempted = first->reason == WAIT_PREEMPTED,
+					       .first = k->donor.n,
+					       .n = n };
+
+		for (size_t i = 0; i < n; i++)
+			vec_xpush(&k->donor, k->span.v[from[i].a].chain);
+		vec_xpush(&k->slice, x);
+	}
 	by_length(d, from, n);
 	by_length(d, to, n_to);
 	for (size_t i = 0; i < n_to; i++) {

@@ -173,23 +173,6 @@ static int fold_chains(struct wait_work *k, uint32_t *to, struct err *err)
 	return 0;
 }
 
-static void name_span(const struct wait_work *k, const uint32_t *to, struct wait_span *s)
-{
-	uint32_t wake = to[s->waker_place];
-
-	s->chain = to[s->chain];
-	s->waker_place = k->at[wake];
-	if (s->waker != WAIT_NOBODY && k->interrupt[wake]) {
-		s->waker = WAIT_INTERRUPT;
-		s->waker_place = 0;
-	}
-	if (s->reason == WAIT_OTHER)
-		s->reason = s->chain ? k->reason[s->chain] : WAIT_NO_STACK;
-	else if (s->reason == WAIT_PREEMPTED &&
-		 (k->reason[s->chain] == WAIT_THROTTLED || (s->idled && !k->hidden)))
-		s->reason = WAIT_THROTTLED;
-}
-
 int wait_name(struct wait_work *k, struct err *err)
 {
 	uint32_t *to = xcalloc(k->chains.raw.n + 1, sizeof(*to));
@@ -202,8 +185,21 @@ int wait_name(struct wait_work *k, struct err *err)
 	k->interrupt = xcalloc(k->out->chain.n + 1, sizeof(*k->interrupt));
 	for (uint32_t i = 1; i < k->out->chain.n; i++)
 		judge(k, i);
-	vec_each (&k->span, struct wait_span *, s)
-		name_span(k, to, s);
+	vec_each (&k->span, struct wait_span *, s) {
+		uint32_t wake = to[s->waker_place];
+
+		s->chain = to[s->chain];
+		s->waker_place = k->at[wake];
+		if (s->waker != WAIT_NOBODY && k->interrupt[wake]) {
+			s->waker = WAIT_INTERRUPT;
+			s->waker_place = 0;
+		}
+		if (s->reason == WAIT_OTHER)
+			s->reason = s->chain ? k->reason[s->chain] : WAIT_NO_STACK;
+		else if (s->reason == WAIT_PREEMPTED &&
+			 (k->reason[s->chain] == WAIT_THROTTLED || (s->idled && !k->hidden)))
+			s->reason = WAIT_THROTTLED;
+	}
 	vec_each (&k->donor, uint32_t *, chain)
 		*chain = to[*chain];
 	ret = 0;

@@ -416,19 +416,6 @@ static void assume_in(struct tracking *t, struct track *r, const struct fact *f)
 	begin_run(t, r, f, in, idled && k->out->has_wakings && !r->woken ? f->time : in);
 }
 
-/* The kernel counts a thread's runtime from its switch to a CPU, and anew after each record of
- * it: the first gives the time of the switch. */
-static void begin_before(struct tracking *t, struct track *r, const struct fact *f)
-{
-	uint64_t in = f->ran < f->time ? f->time - f->ran : 0, free = free_since(t, r, f);
-
-	in = in > free ? in : free;
-	in = in > r->woken ? in : r->woken;
-	in = in > r->since ? in : r->since;
-	in = in < f->time ? in : f->time;
-	begin_run(t, r, f, in, in);
-}
-
 /* Several events of the same switch, told as one event twice: kernels do so (6.18). */
 static bool is_twice(struct track *r, const struct fact *f)
 {
@@ -501,29 +488,18 @@ static void take_seen(struct tracking *t, struct track *r, const struct fact *f)
 {
 	if (r->running)
 		return;
-	if (f->kind == FACT_RUNTIME)
-		begin_before(t, r, f);
-	else
+	if (f->kind == FACT_RUNTIME) {
+		/* The kernel counts a thread's runtime from its switch to a CPU, and anew
+			 * after each record of it: the first gives the time of the switch. */
+		uint64_t in = f->ran < f->time ? f->time - f->ran : 0, free = free_since(t, r, f);
+
+		in = in > free ? in : free;
+		in = in > r->woken ? in : r->woken;
+		in = in > r->since ? in : r->since;
+		in = in < f->time ? in : f->time;
+		begin_run(t, r, f, in, in);
+	} else
 		take_in(t, r, f);
-}
-
-static void begin_fork(struct tracking *t, struct track *r, const struct fact *f)
-{
-	end_thread(t, r, r->exited ? r->exit : f->time);
-	begin_thread(t, r, f, f->time, false);
-	r->begun = f->time >= t->k->begins; /* else it may have run since */
-	r->before = !r->begun;
-}
-
-static void take_wake(struct tracking *t, struct track *r, const struct fact *f)
-{
-	if (!r->running && !r->woken && !r->begun) {
-		r->woken = f->time;
-		r->waker = waker_of(t, f->waker);
-		r->waker_chain = f->chain;
-	} else if (r->woken && !r->waker_chain && r->waker == waker_of(t, f->waker)) {
-		r->waker_chain = f->chain; /* another event of the same waking */
-	}
 }
 
 static bool is_switch(const struct fact *f)
@@ -536,11 +512,20 @@ static void take_own(struct tracking *t, struct track *r, const struct fact *f)
 	if (f->pid && f->pid != UINT32_MAX && f->kind != FACT_FORK)
 		thread_of(t, r)->pid = f->pid;
 	if (f->kind == FACT_FORK) {
-		begin_fork(t, r, f);
+		end_thread(t, r, r->exited ? r->exit : f->time);
+		begin_thread(t, r, f, f->time, false);
+		r->begun = f->time >= t->k->begins; /* else it may have run since */
+		r->before = !r->begun;
 		return;
 	}
 	if (f->kind == FACT_WAKE) {
-		take_wake(t, r, f);
+		if (!r->running && !r->woken && !r->begun) {
+			r->woken = f->time;
+			r->waker = waker_of(t, f->waker);
+			r->waker_chain = f->chain;
+		} else if (r->woken && !r->waker_chain && r->waker == waker_of(t, f->waker)) {
+			r->waker_chain = f->chain; /* another event of the same waking */
+		}
 		return;
 	}
 	if (f->kind != FACT_EXIT && !tells_out(f->kind))
@@ -610,28 +595,6 @@ static uint64_t known_until(const struct tracking *t, const struct track *r, uin
 	return t->cpu.v[r->cpu].seen > r->since ? t->cpu.v[r->cpu].seen : r->since;
 }
 
-static void end_all(struct tracking *t, uint64_t until)
-{
-	for (size_t i = 0; i < t->v.n; i++) {
-		struct track *r = &t->v.v[i];
-		uint64_t end = r->exited ? r->exit : until;
-		struct wait_span gone = { .until = end,
-					  .thread = r->thread,
-					  .cpu = r->cpu,
-					  .waker = WAIT_NOBODY,
-					  .reason = WAIT_LOST };
-
-		if (r->ended)
-			continue;
-		gone.from = known_until(t, r, end);
-		if (gone.from > r->since)
-			close_span(t, r, gone.from);
-		r->ended = true;
-		thread_of(t, r)->until = end > r->since ? end : r->since;
-		put_span(t, &gone);
-	}
-}
-
 static bool in_cgroup(const struct wait_work *k, uint32_t tid)
 {
 	const struct selection *sel = &k->opts->select;
@@ -692,7 +655,24 @@ int wait_track(struct wait_work *k, struct err *err)
 		k->out->from = k->out->until;
 	if (take_sorted(&t))
 		goto out;
-	end_all(&t, until);
+	for (size_t i = 0; i < t.v.n; i++) {
+		struct track *r = &t.v.v[i];
+		uint64_t end = r->exited ? r->exit : until;
+		struct wait_span gone = { .until = end,
+					  .thread = r->thread,
+					  .cpu = r->cpu,
+					  .waker = WAIT_NOBODY,
+					  .reason = WAIT_LOST };
+
+		if (r->ended)
+			continue;
+		gone.from = known_until(&t, r, end);
+		if (gone.from > r->since)
+			close_span(&t, r, gone.from);
+		r->ended = true;
+		thread_of(&t, r)->until = end > r->since ? end : r->since;
+		put_span(&t, &gone);
+	}
 	finish_threads(k);
 	k->out->outs_only = t.outs > 1 && !t.ins && k->out->contradicted;
 	ret = 0;

@@ -150,18 +150,6 @@ static bool used_elsewhere(const struct account_view *v, size_t event)
 	return false;
 }
 
-static void not_used(struct document *d, const struct account_view *v, struct buf *b)
-{
-	const struct account_bound *bd = v->source.bound;
-	struct names x = { .b = b, .all = v->opts.all };
-
-	for (size_t i = 0; i < bd->n_unknown; i++)
-		if (!used_elsewhere(v, bd->unknown[i]))
-			put_name(&x, v->source.view->event[bd->unknown[i]].name);
-	end_names(&x);
-	add(d, v, "not in a tree", b);
-}
-
 /* Each event that failed, and the nodes that rest on it. */
 static void failures(struct document *d, const struct account_view *v, struct buf *b)
 {
@@ -221,8 +209,16 @@ void account_put_facts(struct document *d, struct account_view *v)
 	missing(d, v, &b);
 	doubts(d, v, &b);
 	failures(d, v, &b);
-	if (v->source.bound == v->source.all[v->source.n_all - 1])
-		not_used(d, v, &b);
+	if (v->source.bound == v->source.all[v->source.n_all - 1]) {
+		const struct account_bound *bd = v->source.bound;
+		struct names x = { .b = &b, .all = v->opts.all };
+
+		for (size_t i = 0; i < bd->n_unknown; i++)
+			if (!used_elsewhere(v, bd->unknown[i]))
+				put_name(&x, v->source.view->event[bd->unknown[i]].name);
+		end_names(&x);
+		add(d, v, "not in a tree", &b);
+	}
 	buf_free(&b);
 }
 

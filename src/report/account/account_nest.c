@@ -28,16 +28,6 @@ struct nesting {
 	struct err *err;
 };
 
-static size_t piece_end(const struct nesting *k, size_t level, size_t from, size_t to)
-{
-	size_t end = from + 1;
-
-	while (level + 1 < k->levels && end < to &&
-	       k->rows[end].key[level] == k->rows[from].key[level])
-		end++;
-	return end;
-}
-
 /* Cycles of those that are kept; false where none is. */
 static bool weigh(const struct nesting *k, struct piece *p)
 {
@@ -100,7 +90,12 @@ static int put_level(const struct nesting *k, size_t level, size_t from, size_t 
 
 	rest.tally = arena_xalloc(&k->v->arena, (k->v->n_events + 1) * sizeof(*rest.tally));
 	for (struct piece p = { from, from, 0 }; p.from < to; p.from = p.to) {
-		p.to = piece_end(k, level, p.from, to);
+		size_t end = p.from + 1;
+
+		while (level + 1 < k->levels && end < to &&
+		       k->rows[end].key[level] == k->rows[p.from].key[level])
+			end++;
+		p.to = end;
 		if (!weigh(k, &p))
 			continue;
 		if ((double)p.cycles < k->least) {

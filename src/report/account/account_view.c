@@ -84,17 +84,12 @@ static bool leads_to_opened(const struct account_view *v, uint32_t node)
 	return false;
 }
 
-static void add_column(struct account_view *v, uint32_t node, unsigned indent)
-{
-	v->indent[v->n_columns] = (uint8_t)indent;
-	v->column[v->n_columns++] = node;
-}
-
 static void add_open(struct account_view *v, uint32_t node, unsigned indent)
 {
 	const struct account *acc = acc_of(v);
 
-	add_column(v, node, indent);
+	v->indent[v->n_columns] = (uint8_t)indent;
+	v->column[v->n_columns++] = node;
 	if (!leads_to_opened(v, node))
 		return;
 	for (uint32_t i = node + 1; i < acc->n; i++) {

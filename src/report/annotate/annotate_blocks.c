@@ -13,19 +13,6 @@
 #include "report/blocks_view.h"
 #include "report/page.h"
 
-/* The taken branches of a block, together. */
-static void sum_taken(const struct block_function *f, struct annotate *a)
-{
-	for (size_t i = 0; i < f->n_edges; i++) {
-		const struct block_edge *e = &f->edge[i];
-
-		if (e->from == CODE_NONE || e->fallthrough)
-			continue;
-		a->taken[e->from].mispredicted += e->tally.mispredicted;
-		a->taken[e->from].predicted += e->tally.predicted;
-	}
-}
-
 void annotate_blocks(struct annotate *a, const struct blocks *b)
 {
 	const struct block_function *f = NULL;
@@ -42,7 +29,15 @@ void annotate_blocks(struct annotate *a, const struct blocks *b)
 	}
 	a->taken = arena_xalloc(&a->arena, f->code->n_blocks * sizeof(*a->taken));
 	memset(a->taken, 0, f->code->n_blocks * sizeof(*a->taken));
-	sum_taken(f, a);
+	/* The taken branches of a block, together. */
+	for (size_t i = 0; i < f->n_edges; i++) {
+		const struct block_edge *e = &f->edge[i];
+
+		if (e->from == CODE_NONE || e->fallthrough)
+			continue;
+		a->taken[e->from].mispredicted += e->tally.mispredicted;
+		a->taken[e->from].predicted += e->tally.predicted;
+	}
 	a->blocks = b;
 	a->ran = f;
 	if (flow_sums(b->flow)->leaning)

@@ -56,28 +56,6 @@ static int find_range(struct annotate *a, struct images *images, struct err *err
 	return 0;
 }
 
-/* Behind a call or jump out of the function: whose code is there. */
-static int name_targets(struct annotate *a, struct images *images, struct err *err)
-{
-	vec_each (&a->insn, struct annotate_insn *, i) {
-		const struct symbol *s = NULL;
-		size_t at = strlen(i->in.text);
-		uint64_t addr;
-
-		if (!i->in.has_target || i->in.target - a->vaddr < a->len ||
-		    !image_from_vaddr(images, a->target.image, i->in.target, &addr))
-			continue;
-		if (image_resolve(images, a->target.image, &addr, 1, &s, err))
-			return -1;
-		if (s && addr == s->start)
-			(void)snprintf(i->in.text + at, sizeof(i->in.text) - at, " <%s>", s->name);
-		else if (s)
-			(void)snprintf(i->in.text + at, sizeof(i->in.text) - at,
-				       " <%s+0x%" PRIx64 ">", s->name, addr - s->start);
-	}
-	return 0;
-}
-
 static int read_code(struct annotate *a, struct images *images, struct err *err)
 {
 	struct err why = ERR_INIT;
@@ -86,8 +64,24 @@ static int read_code(struct annotate *a, struct images *images, struct err *err)
 	if (len && !disasm_range(images, a->target.image, a->vaddr, len, each_insn, a, &why) &&
 	    a->insn.n) {
 		a->has_code = true;
-		if (name_targets(a, images, err))
-			return -1;
+		/* Behind a call or jump out of the function: whose code is there. */
+		vec_each (&a->insn, struct annotate_insn *, i) {
+			const struct symbol *s = NULL;
+			size_t at = strlen(i->in.text);
+			uint64_t addr;
+
+			if (!i->in.has_target || i->in.target - a->vaddr < a->len ||
+			    !image_from_vaddr(images, a->target.image, i->in.target, &addr))
+				continue;
+			if (image_resolve(images, a->target.image, &addr, 1, &s, err))
+				return -1;
+			if (s && addr == s->start)
+				(void)snprintf(i->in.text + at, sizeof(i->in.text) - at, " <%s>",
+					       s->name);
+			else if (s)
+				(void)snprintf(i->in.text + at, sizeof(i->in.text) - at,
+					       " <%s+0x%" PRIx64 ">", s->name, addr - s->start);
+		}
 		if (len < a->len)
 			annotate_note(a, "only the first %d bytes of %" PRIu64 " are shown",
 				      CODE_MAX, a->len);

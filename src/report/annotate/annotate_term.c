@@ -190,22 +190,6 @@ static size_t name_room(struct face *f, const struct annotate_inline *c)
 	return (width - rest) / c->n;
 }
 
-/* All names that are cut, so that each gets a text of its own. */
-static void settle_names(struct face *f)
-{
-	vec_each (&f->rows.v, const struct annotate_row *, r) {
-		const struct annotate_inline *c = &f->a->inl.v[f->a->insn.v[r->first].inl];
-		size_t room = r->kind == ROW_INLINE && c->n ? name_room(f, c) : 0;
-
-		for (size_t i = 0; room && i < c->n; i++) {
-			buf_reset(&f->text);
-			text_put_safe(&f->text, c->level[i].name, f->st->ascii);
-			text_names_add(&f->names, buf_str(&f->text), f->st->width - room);
-		}
-	}
-	text_names_settle(&f->names, f->st->width, f->st->ascii);
-}
-
 static void put_inline_row(struct face *f, const struct annotate_row *r, size_t row)
 {
 	const struct annotate_inline *c = &f->a->inl.v[f->a->insn.v[r->first].inl];
@@ -322,7 +306,18 @@ static void put_instructions(struct face *f)
 		f->out->failed = true;
 		return;
 	}
-	settle_names(f);
+	/* All names that are cut, so that each gets a text of its own. */
+	vec_each (&f->rows.v, const struct annotate_row *, r) {
+		const struct annotate_inline *c = &f->a->inl.v[f->a->insn.v[r->first].inl];
+		size_t room = r->kind == ROW_INLINE && c->n ? name_room(f, c) : 0;
+
+		for (size_t i = 0; room && i < c->n; i++) {
+			buf_reset(&f->text);
+			text_put_safe(&f->text, c->level[i].name, f->st->ascii);
+			text_names_add(&f->names, buf_str(&f->text), f->st->width - room);
+		}
+	}
+	text_names_settle(&f->names, f->st->width, f->st->ascii);
 	put_account_heads(f);
 	buf_puts(f->out, "  share    samples");
 	annotate_account_head(f->out, a, f->st, 2);

@@ -70,24 +70,6 @@ static bool has_short_part(const struct splitting *p)
 	return false;
 }
 
-static void keep(struct splitting *p, double like, bool certain)
-{
-	struct diff_match *match;
-	struct arena *a = &p->m->x->a;
-
-	match = match_new(p->m, kind_of(p), certain);
-	match->alike = like;
-	match->why = arena_xprintf(a, "%.0f %% of its code is in the parts%s", 100 * like,
-				   certain	       ? "; their sum is compared"
-				   : has_short_part(p) ? "; a part is too short to be sure"
-						       : "; the code differs much");
-	match_add(p->m, match, p->s, p->whole);
-	if (p->rest)
-		match_add(p->m, match, !p->s, p->rest);
-	for (size_t i = 0; i < p->part.n; i++)
-		match_add(p->m, match, !p->s, p->part.v[i]);
-}
-
 static bool is_part(const struct match_func *f)
 {
 	return f->symbol && !f->twin && !f->match && f->samples > 0;
@@ -108,8 +90,22 @@ static void match_whole(struct splitting *p, bool certain)
 	if (p->part.n < (p->rest ? 1 : 2))
 		return;
 	like = alike(p);
-	if (like >= PERHAPS && (like >= ALIKE && !has_short_part(p)) == certain)
-		keep(p, like, certain);
+	if (like >= PERHAPS && (like >= ALIKE && !has_short_part(p)) == certain) {
+		struct diff_match *match;
+		struct arena *a = &p->m->x->a;
+
+		match = match_new(p->m, kind_of(p), certain);
+		match->alike = like;
+		match->why = arena_xprintf(a, "%.0f %% of its code is in the parts%s", 100 * like,
+					   certain	       ? "; their sum is compared"
+					   : has_short_part(p) ? "; a part is too short to be sure"
+							       : "; the code differs much");
+		match_add(p->m, match, p->s, p->whole);
+		if (p->rest)
+			match_add(p->m, match, !p->s, p->rest);
+		for (size_t i = 0; i < p->part.n; i++)
+			match_add(p->m, match, !p->s, p->part.v[i]);
+	}
 }
 
 static bool any_part(const struct match_file *file)

@@ -113,18 +113,6 @@ static const char *put_why(struct arena *a, const struct evidence *e, const char
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-static void keep_pair(struct matching *m, int s, struct match_func *f, struct match_func *g,
-		      const struct evidence *e)
-{
-	const char *but = doubt(e);
-	struct diff_match *match = match_new(m, DIFF_RENAMED, !but);
-
-	match->why = put_why(&m->x->a, e, but);
-	match->alike = e->alike;
-	match_add(m, match, s, f);
-	match_add(m, match, !s, g);
-}
-
 static void match_one(struct matching *m, int s, struct match_func *f, bool certain)
 {
 	struct best there, back;
@@ -145,8 +133,15 @@ static void match_one(struct matching *m, int s, struct match_func *f, bool cert
 		.calls = calls_alike(f->shape, there.f->shape),
 		.name = same_plain_name(f, there.f),
 	};
-	if (e.insns >= LEAST_TOLD && (doubt(&e) == NULL) == certain)
-		keep_pair(m, s, f, there.f, &e);
+	if (e.insns >= LEAST_TOLD && (doubt(&e) == NULL) == certain) {
+		const char *but = doubt(&e);
+		struct diff_match *match = match_new(m, DIFF_RENAMED, !but);
+
+		match->why = put_why(&m->x->a, &e, but);
+		match->alike = e.alike;
+		match_add(m, match, s, f);
+		match_add(m, match, !s, there.f);
+	}
 }
 
 static int by_samples(const void *a, const void *b)

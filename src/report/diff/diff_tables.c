@@ -250,26 +250,6 @@ static const char *name_in_limits(struct document *d, const struct diff_item *it
 	return it->key[table == DIFF_TREE];
 }
 
-/* Totals, and what limits name: "cycles +2.1 % (+-0.4), instructions +5.0 % (+-0.1)". */
-static void put_changed(struct document *d, const struct diff *x, struct buf *line)
-{
-	for (int t = 0; t < DIFF_SUMMED; t++)
-		for (size_t i = 0; i < x->table[t].n; i++) {
-			const struct diff_item *it = &x->table[t].v[i];
-			const char *name;
-
-			if (!diff_reported(it) || !(t == DIFF_TOTALS || it->named))
-				continue;
-			name = name_in_limits(d, it, t);
-			buf_printf(line, "%s%s ", line->len ? ", " : "", name ? name : "?");
-			if (isnan(it->change.v))
-				buf_puts(line, "is new");
-			else
-				buf_printf(line, "%+.1f %% (+-%.1f)", 100 * it->change.v,
-					   100 * it->change.half);
-		}
-}
-
 struct verdict_tally { /* of all tables */
 	size_t compared, changed, outside, same, not_comparable;
 	const char *why; /* the first that is not comparable */
@@ -299,7 +279,22 @@ static void put_verdict(struct document *d, const struct diff *x)
 	struct buf line = BUF_INIT;
 	char a[NUM_MAX], b[NUM_MAX];
 
-	put_changed(d, x, &line);
+	/* Totals, and what limits name: "cycles +2.1 % (+-0.4), instructions +5.0 % (+-0.1)". */
+	for (int t = 0; t < DIFF_SUMMED; t++)
+		for (size_t i = 0; i < x->table[t].n; i++) {
+			const struct diff_item *it = &x->table[t].v[i];
+			const char *name;
+
+			if (!diff_reported(it) || !(t == DIFF_TOTALS || it->named))
+				continue;
+			name = name_in_limits(d, it, t);
+			buf_printf(&line, "%s%s ", line.len ? ", " : "", name ? name : "?");
+			if (isnan(it->change.v))
+				buf_puts(&line, "is new");
+			else
+				buf_printf(&line, "%+.1f %% (+-%.1f)", 100 * it->change.v,
+					   100 * it->change.half);
+		}
 	if (line.len)
 		;
 	else if (n.changed)

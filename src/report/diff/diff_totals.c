@@ -40,43 +40,39 @@ static void add_total(struct diff *x, size_t number, uint32_t event, double peri
 	to->samples += to->counted ? 0 : samples;
 }
 
-static void read_run(struct diff *x, size_t side, size_t run)
-{
-	const struct table *t = diff_find(&x->side[side].run[run], "events");
-	size_t event = t ? diff_column(t, "event") : 0, period = t ? diff_column(t, "period") : 0;
-	size_t samples = t ? diff_column(t, "samples") : 0, number = number_of(x, side, run);
-	struct table_row row = { 0 };
-	struct arena a = ARENA_INIT;
-
-	while (t && table_next(t, &row)) {
-		const char *name = diff_text(&a, t, event, &row);
-
-		if (name)
-			add_total(x, number, strtab_xadds(&x->event, name),
-				  diff_number(t, period, &row).v, diff_number(t, samples, &row).v);
-		arena_reset(&a);
-	}
-	arena_free(&a);
-}
-
-/* The kind of an event on a side is that of the first recording that has it. */
-static void find_kinds(struct diff *x, size_t side, size_t run)
-{
-	for (uint32_t id = 0; id < x->event.n; id++) {
-		const uint64_t *at = u64map_find(&x->total_at, key_of(number_of(x, side, run), id));
-		uint64_t *kind = at ? u64map_xat(&x->kind, key_of(side, id), NULL) : NULL;
-
-		if (at && !*kind)
-			*kind = kind_of(&x->total.v[*at - 1]);
-	}
-}
-
 void diff_read_totals(struct diff *x)
 {
 	for (size_t s = 0; s < x->n_sides; s++)
 		for (size_t i = 0; i < x->side[s].n; i++) {
-			read_run(x, s, i);
-			find_kinds(x, s, i);
+			const struct table *t = diff_find(&x->side[s].run[i], "events");
+			size_t event = t ? diff_column(t, "event") : 0,
+			       period = t ? diff_column(t, "period") : 0;
+			size_t samples = t ? diff_column(t, "samples") : 0,
+			       number = number_of(x, s, i);
+			struct table_row row = { 0 };
+			struct arena a = ARENA_INIT;
+
+			while (t && table_next(t, &row)) {
+				const char *name = diff_text(&a, t, event, &row);
+
+				if (name)
+					add_total(x, number, strtab_xadds(&x->event, name),
+						  diff_number(t, period, &row).v,
+						  diff_number(t, samples, &row).v);
+				arena_reset(&a);
+			}
+			arena_free(&a);
+			/* The kind of an event on a side is that of the first recording that has
+			 * it. */
+			for (uint32_t id = 0; id < x->event.n; id++) {
+				const uint64_t *at =
+					u64map_find(&x->total_at, key_of(number_of(x, s, i), id));
+				uint64_t *kind =
+					at ? u64map_xat(&x->kind, key_of(s, id), NULL) : NULL;
+
+				if (at && !*kind)
+					*kind = kind_of(&x->total.v[*at - 1]);
+			}
 		}
 }
 

@@ -125,20 +125,6 @@ static int func_of(struct fox *x, const struct profile_frame *f, uint32_t *out)
 	return 0;
 }
 
-static void alloc_tables(struct fox *x, size_t n_frames)
-{
-	x->n_images = images_count(x->in->images);
-	x->frame_func = xmalloc((n_frames + 1) * sizeof(uint32_t));
-	x->frame_site = xmalloc((n_frames + 1) * sizeof(uint32_t));
-	x->func_name = xmalloc((n_frames + 1) * sizeof(uint32_t));
-	x->func_lib = xmalloc((n_frames + 1) * sizeof(uint32_t));
-	x->func_file = xmalloc((n_frames + 1) * sizeof(uint32_t));
-	x->lib = xmalloc((x->n_images + 1) * sizeof(uint32_t));
-	x->lib_image = xmalloc((x->n_images + 1) * sizeof(uint32_t));
-	x->lib_name = xmalloc((x->n_images + 1) * sizeof(uint32_t));
-	x->last = xmalloc((x->s->n_nodes + 1) * sizeof(uint32_t));
-}
-
 static size_t count_frame_rows(const struct profile_stacks *s)
 {
 	size_t n = 0;
@@ -150,7 +136,16 @@ static size_t count_frame_rows(const struct profile_stacks *s)
 
 static int make_funcs(struct fox *x, size_t n_frames)
 {
-	alloc_tables(x, n_frames);
+	x->n_images = images_count(x->in->images);
+	x->frame_func = xmalloc((n_frames + 1) * sizeof(uint32_t));
+	x->frame_site = xmalloc((n_frames + 1) * sizeof(uint32_t));
+	x->func_name = xmalloc((n_frames + 1) * sizeof(uint32_t));
+	x->func_lib = xmalloc((n_frames + 1) * sizeof(uint32_t));
+	x->func_file = xmalloc((n_frames + 1) * sizeof(uint32_t));
+	x->lib = xmalloc((x->n_images + 1) * sizeof(uint32_t));
+	x->lib_image = xmalloc((x->n_images + 1) * sizeof(uint32_t));
+	x->lib_name = xmalloc((x->n_images + 1) * sizeof(uint32_t));
+	x->last = xmalloc((x->s->n_nodes + 1) * sizeof(uint32_t));
 	memset(x->lib, 0xff, (x->n_images + 1) * sizeof(uint32_t));
 	for (size_t i = 0; i < x->s->n_sites; i++) {
 		const struct stack_site *s = &x->s->site[i];
@@ -230,22 +225,6 @@ static void cell_line(struct fox *x, size_t i)
 	uint32_t line = x->s->frame[x->s->frame_id[i]].line.line;
 
 	number_or_null(x, line ? line : UINT32_MAX);
-}
-
-static void put_frames(struct fox *x, size_t n)
-{
-	json_object(&x->j, "frameTable");
-	json_u64(&x->j, "length", n);
-	column(x, "address", n, cell_address);
-	column(x, "inlineDepth", n, cell_depth);
-	column(x, "category", n, cell_category);
-	column(x, "subcategory", n, cell_zero);
-	column(x, "func", n, cell_func);
-	column(x, "nativeSymbol", n, cell_null);
-	column(x, "innerWindowID", n, cell_zero);
-	column(x, "line", n, cell_line);
-	column(x, "column", n, cell_null);
-	json_end_object(&x->j);
 }
 
 static void cell_func_name(struct fox *x, size_t i)
@@ -328,8 +307,23 @@ static void cell_source(struct fox *x, size_t i)
 	json_u64(&x->j, NULL, x->source[i]);
 }
 
-static void put_small_tables(struct fox *x)
+static void put_shared(struct fox *x, size_t n_frames)
 {
+	json_object(&x->j, "shared");
+	json_object(&x->j, "frameTable");
+	json_u64(&x->j, "length", n_frames);
+	column(x, "address", n_frames, cell_address);
+	column(x, "inlineDepth", n_frames, cell_depth);
+	column(x, "category", n_frames, cell_category);
+	column(x, "subcategory", n_frames, cell_zero);
+	column(x, "func", n_frames, cell_func);
+	column(x, "nativeSymbol", n_frames, cell_null);
+	column(x, "innerWindowID", n_frames, cell_zero);
+	column(x, "line", n_frames, cell_line);
+	column(x, "column", n_frames, cell_null);
+	json_end_object(&x->j);
+	put_funcs(x);
+	put_stacks(x);
 	json_object(&x->j, "resourceTable");
 	json_u64(&x->j, "length", x->n_libs);
 	column(x, "lib", x->n_libs, cell_index);
@@ -352,15 +346,6 @@ static void put_small_tables(struct fox *x)
 	column(x, "startColumn", x->n_sources, cell_one);
 	column(x, "sourceMapURL", x->n_sources, cell_null);
 	json_end_object(&x->j);
-}
-
-static void put_shared(struct fox *x, size_t n_frames)
-{
-	json_object(&x->j, "shared");
-	put_frames(x, n_frames);
-	put_funcs(x);
-	put_stacks(x);
-	put_small_tables(x);
 	json_array(&x->j, "stringArray");
 	for (size_t i = 0; i < x->names.strings.n; i++)
 		json_str(&x->j, NULL, strtab_get(&x->names.strings, (uint32_t)i));
@@ -392,30 +377,6 @@ static void breakpad_id(char out[2 * 16 + 2], const struct image_key *key)
 	}
 	out[32] = '0';
 	out[33] = '\0';
-}
-
-static void put_libs(struct fox *x)
-{
-	json_array(&x->j, "libs");
-	for (size_t i = 0; i < x->n_libs; i++) {
-		const struct image_key *key = image_key(x->in->images, x->lib_image[i]);
-		char id[2 * BUILD_ID_MAX + 1] = "", breakpad[34] = "";
-
-		if (key->build_id)
-			text_hex(id, key->build_id, key->build_id_len);
-		if (*id)
-			breakpad_id(breakpad, key);
-		json_object(&x->j, NULL);
-		safe(x, "name", image_name(x->in->images, x->lib_image[i]));
-		safe(x, "path", key->path);
-		safe(x, "debugName", image_name(x->in->images, x->lib_image[i]));
-		safe(x, "debugPath", key->path);
-		json_str(&x->j, "breakpadId", breakpad);
-		json_str(&x->j, "codeId", *id ? id : NULL);
-		safe(x, "arch", x->in->source.info->arch);
-		json_end_object(&x->j);
-	}
-	json_end_array(&x->j);
 }
 
 /* ---- what was measured, and threads ---------------------------------------------------------- */
@@ -605,23 +566,6 @@ static void put_threads(struct fox *x)
 	json_end_array(&x->j);
 }
 
-static void fox_free(struct fox *x)
-{
-	free(x->frame_func);
-	free(x->frame_site);
-	free(x->func_name);
-	free(x->func_lib);
-	free(x->func_file);
-	free(x->lib);
-	free(x->lib_image);
-	free(x->lib_name);
-	free(x->file_of_string);
-	free(x->source);
-	free(x->last);
-	export_names_free(&x->names);
-	export_ids_free(&x->funcs);
-}
-
 int export_firefox(struct buf *out, const struct export_in *in, struct err *err)
 {
 	static const char *const none[] = { "pages", "profilerOverhead", "counters" };
@@ -637,7 +581,26 @@ int export_firefox(struct buf *out, const struct export_in *in, struct err *err)
 	json_init(&x.j, out, false);
 	json_object(&x.j, NULL);
 	put_meta(&x);
-	put_libs(&x);
+	json_array(&x.j, "libs");
+	for (size_t i = 0; i < x.n_libs; i++) {
+		const struct image_key *key = image_key(x.in->images, x.lib_image[i]);
+		char id[2 * BUILD_ID_MAX + 1] = "", breakpad[34] = "";
+
+		if (key->build_id)
+			text_hex(id, key->build_id, key->build_id_len);
+		if (*id)
+			breakpad_id(breakpad, key);
+		json_object(&x.j, NULL);
+		safe(&x, "name", image_name(x.in->images, x.lib_image[i]));
+		safe(&x, "path", key->path);
+		safe(&x, "debugName", image_name(x.in->images, x.lib_image[i]));
+		safe(&x, "debugPath", key->path);
+		json_str(&x.j, "breakpadId", breakpad);
+		json_str(&x.j, "codeId", *id ? id : NULL);
+		safe(&x, "arch", x.in->source.info->arch);
+		json_end_object(&x.j);
+	}
+	json_end_array(&x.j);
 	put_empty_arrays(&x, none, 3);
 	put_shared(&x, n_frames);
 	put_threads(&x);
@@ -645,6 +608,18 @@ int export_firefox(struct buf *out, const struct export_in *in, struct err *err)
 	buf_putc(out, '\n');
 	ret = buf_error(out, err);
 out:
-	fox_free(&x);
+	free(x.frame_func);
+	free(x.frame_site);
+	free(x.func_name);
+	free(x.func_lib);
+	free(x.func_file);
+	free(x.lib);
+	free(x.lib_image);
+	free(x.lib_name);
+	free(x.file_of_string);
+	free(x.source);
+	free(x.last);
+	export_names_free(&x.names);
+	export_ids_free(&x.funcs);
 	return ret;
 }

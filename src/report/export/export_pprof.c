@@ -293,29 +293,6 @@ static uint64_t function_of(struct pprof *x, const struct profile_frame *f)
 	return id + 1ULL;
 }
 
-static void put_location(struct pprof *x, size_t i)
-{
-	const struct stack_site *s = &x->s->site[i];
-	const struct mapping *m = s->image < x->n_map ? &x->map[s->image] : NULL;
-	bool named = s->symbol || addr_is_stray(s->image, s->addr);
-	struct buf lines = BUF_INIT;
-
-	/* innermost first */
-	for (uint32_t k = named ? s->n : 0; k--;) {
-		const struct profile_frame *f = &x->s->frame[x->s->frame_id[s->first + k]];
-
-		proto_u64(&x->inner, 1, function_of(x, f));
-		proto_u64(&x->inner, 2, f->line.line);
-		proto_message(&lines, 4, &x->inner);
-	}
-	proto_u64(&x->message, 1, i + 1);
-	proto_u64(&x->message, 2, m ? s->image + 1ULL : 0);
-	proto_u64(&x->message, 3, export_address(x->in->images, s) + (m ? m->bias : 0));
-	buf_put(&x->message, buf_str(&lines), lines.len);
-	buf_free(&lines);
-	put(x, PROFILE_LOCATION);
-}
-
 /* ---- samples --------------------------------------------------------------------------------- */
 
 static void put_label(struct pprof *x, const char *key, const char *text, uint64_t number)
@@ -447,8 +424,27 @@ int export_pprof(struct buf *out, const struct export_in *in, struct err *err)
 	find_mappings(&x);
 	put_events(&x);
 	put_mappings(&x);
-	for (size_t i = 0; i < x.s->n_sites && !plain.failed; i++)
-		put_location(&x, i);
+	for (size_t i = 0; i < x.s->n_sites && !plain.failed; i++) {
+		const struct stack_site *s = &x.s->site[i];
+		const struct mapping *m = s->image < x.n_map ? &x.map[s->image] : NULL;
+		bool named = s->symbol || addr_is_stray(s->image, s->addr);
+		struct buf lines = BUF_INIT;
+
+		/* innermost first */
+		for (uint32_t k = named ? s->n : 0; k--;) {
+			const struct profile_frame *f = &x.s->frame[x.s->frame_id[s->first + k]];
+
+			proto_u64(&x.inner, 1, function_of(&x, f));
+			proto_u64(&x.inner, 2, f->line.line);
+			proto_message(&lines, 4, &x.inner);
+		}
+		proto_u64(&x.message, 1, i + 1);
+		proto_u64(&x.message, 2, m ? s->image + 1ULL : 0);
+		proto_u64(&x.message, 3, export_address(x.in->images, s) + (m ? m->bias : 0));
+		buf_put(&x.message, buf_str(&lines), lines.len);
+		buf_free(&lines);
+		put(&x, PROFILE_LOCATION);
+	}
 	put_samples(&x);
 	put_facts(&x);
 	put_strings(&x);

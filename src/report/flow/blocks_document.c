@@ -199,16 +199,6 @@ static void add_scale(struct document *d, const struct blocks_view *v)
 			      "of taken branches has no such favour");
 }
 
-static void add_times(struct document *d, const struct blocks_view *v)
-{
-	if (v->timed)
-		document_fact(
-			d, "times", false,
-			"of branch records, cycles; m: several modes, t: the slowest 5 %% "
-			"have a quarter of the cycles or more; ?: too few stacks to bound it; "
-			"-: mostly runs on into other blocks, or was not timed");
-}
-
 /* By the blocks; where none could be made, by the stacks alone. */
 static void add_balance(struct document *d, const struct blocks_view *v)
 {
@@ -340,7 +330,12 @@ void blocks_put(struct document *d, const struct blocks_view *v)
 	t = (struct table){ .form = &places_form, .array = &v->places, .n = 1 };
 	document_table(d, &t);
 	blocks_put_facts(d, v);
-	add_times(d, v);
+	if (v->timed)
+		document_fact(
+			d, "times", false,
+			"of branch records, cycles; m: several modes, t: the slowest 5 %% "
+			"have a quarter of the cycles or more; ?: too few stacks to bound it; "
+			"-: mostly runs on into other blocks, or was not timed");
 	recorded_tail(d, &v->source);
 	add_next(d, v);
 }

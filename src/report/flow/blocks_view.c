@@ -218,21 +218,6 @@ static void list_intervals(struct blocks_view *v)
 
 /* ---- the view -------------------------------------------------------------------------------- */
 
-static void fill(struct blocks_view *v)
-{
-	for (size_t i = 0; i < v->b->n; i++) {
-		list_rows(v, &v->b->f[i]);
-		if (v->opts.function)
-			list_function(v, &v->b->f[i]);
-	}
-	if (!v->opts.function) {
-		vec_sort(&v->row, by_weight);
-		vec_sort(&v->edge, by_weight);
-	}
-	vec_sort(&v->loop, by_weight);
-	list_intervals(v);
-}
-
 int blocks_view_build(struct blocks_view **out, const struct blocks *b, struct images *images,
 		      const struct view_source *source, const struct blocks_view_opts *opts,
 		      struct err *err)
@@ -246,7 +231,17 @@ int blocks_view_build(struct blocks_view **out, const struct blocks *b, struct i
 	v->balance = blocks_balance(b);
 	if (!v->balance.places && flow_balance(&v->places, b->flow, BLOCKS_BALANCE_HITS, err))
 		goto failed;
-	fill(v);
+	for (size_t i = 0; i < v->b->n; i++) {
+		list_rows(v, &v->b->f[i]);
+		if (v->opts.function)
+			list_function(v, &v->b->f[i]);
+	}
+	if (!v->opts.function) {
+		vec_sort(&v->row, by_weight);
+		vec_sort(&v->edge, by_weight);
+	}
+	vec_sort(&v->loop, by_weight);
+	list_intervals(v);
 	*out = v;
 	return 0;
 failed:

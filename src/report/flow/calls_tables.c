@@ -390,25 +390,6 @@ static void add_value(struct document *d, const struct calls_view *v, const char
 		       v->c->scaled ? "times" : "of all calls", page_error(b, x), text);
 }
 
-static void add_function(struct document *d, const struct calls_view *v)
-{
-	const struct call_function *f = &v->c->f[v->function];
-
-	document_title(d, INK_PLAIN, "%s", "");
-	document_title(d, INK_BOLD, "%s  %s", calls_name(v, v->function),
-		       calls_dso(v, v->function));
-	add_value(d, v, "called", f->called, "");
-	if (f->recursive.v > 0)
-		add_value(d, v, "of these by itself", f->recursive, "");
-	if (f->tailed.v > 0)
-		add_value(d, v, "tail-called", f->tailed, ": jumps to its start");
-	add_value(d, v, "calls others", f->calls, "");
-	if (!f->n_callers)
-		document_fact(d, "callers", false, "none in the recording");
-	if (!f->n_callees)
-		document_fact(d, "callees", false, "none in the recording");
-}
-
 static const char *why_no_calls(const struct calls_view *v)
 {
 	if (!v->sums->stacks)
@@ -536,8 +517,23 @@ void calls_put(struct document *d, const struct calls_view *v)
 	document_table(d, &head);
 	recorded_head(d, &v->source);
 	add_titles(d, v);
-	if (v->function != CALLS_ALL)
-		add_function(d, v);
+	if (v->function != CALLS_ALL) {
+		const struct call_function *f = &v->c->f[v->function];
+
+		document_title(d, INK_PLAIN, "%s", "");
+		document_title(d, INK_BOLD, "%s  %s", calls_name(v, v->function),
+			       calls_dso(v, v->function));
+		add_value(d, v, "called", f->called, "");
+		if (f->recursive.v > 0)
+			add_value(d, v, "of these by itself", f->recursive, "");
+		if (f->tailed.v > 0)
+			add_value(d, v, "tail-called", f->tailed, ": jumps to its start");
+		add_value(d, v, "calls others", f->calls, "");
+		if (!f->n_callers)
+			document_fact(d, "callers", false, "none in the recording");
+		if (!f->n_callees)
+			document_fact(d, "callees", false, "none in the recording");
+	}
 	add_tables(d, v);
 	document_table(d, &lost);
 	add_facts(d, v);

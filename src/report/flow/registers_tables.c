@@ -307,26 +307,6 @@ static void add_calls(struct document *d, const struct pd_info *info)
 	buf_free(&b);
 }
 
-static void add_advice(struct document *d, const struct registers *k, const struct pd_info *info)
-{
-	if (k->samples == k->late) {
-		document_fact(
-			d, "no registers", true,
-			"record breakpoints or probes: cyclade record -e uprobe:PROGRAM:FUNCTION "
-			"--user-regs");
-	} else if (k->samples == k->without) {
-		document_fact(
-			d, "no registers", true,
-			"not one sample has any: cyclade record has --intr-regs and --user-regs");
-	} else if (!k->at_entry) {
-		document_fact(d, "no entry", true,
-			      "no sample is at the first instruction of a function; other "
-			      "instructions: --at FUNCTION+0xOFFSET; every call of a function: "
-			      "cyclade record -e uprobe:PROGRAM:FUNCTION --user-regs");
-		add_calls(d, info);
-	}
-}
-
 static void add_facts(struct document *d, const struct registers_view *v)
 {
 	const struct registers *k = v->r;
@@ -351,7 +331,22 @@ static void add_facts(struct document *d, const struct registers_view *v)
 		document_fact(d, "names", false,
 			      "registers of this architecture have only numbers, as in perf's "
 			      "mask");
-	add_advice(d, k, v->source.info);
+	if (k->samples == k->late) {
+		document_fact(
+			d, "no registers", true,
+			"record breakpoints or probes: cyclade record -e uprobe:PROGRAM:FUNCTION "
+			"--user-regs");
+	} else if (k->samples == k->without) {
+		document_fact(
+			d, "no registers", true,
+			"not one sample has any: cyclade record has --intr-regs and --user-regs");
+	} else if (!k->at_entry) {
+		document_fact(d, "no entry", true,
+			      "no sample is at the first instruction of a function; other "
+			      "instructions: --at FUNCTION+0xOFFSET; every call of a function: "
+			      "cyclade record -e uprobe:PROGRAM:FUNCTION --user-regs");
+		add_calls(d, v->source.info);
+	}
 }
 
 void registers_put(struct document *d, const struct registers_view *v)

@@ -105,25 +105,6 @@ static void add_groups(struct document *d, const struct memory_view *v,
 	document_table(d, &t);
 }
 
-static void put_title(struct document *d, const struct memory_view *v)
-{
-	const struct memory *m = v->m;
-	uint64_t told = m->samples - m->without;
-	bool bare = !m->raw && told && m->no_access == told;
-	const char *nothing = m->n_computed ? "of a precise event" : "of an event with latencies";
-	bool timed = told && memory_spread(m, &m->group[m->first[MEMORY_ALL]], v->latency);
-	char a[NUM_MAX];
-
-	(void)num_exact(a, told - (bare ? 0 : m->no_access));
-	if (timed)
-		document_title(d, INK_PLAIN, "%s samples %s. Shown: %s latency in cycles, %s", a,
-			       bare ? "with nothing but latencies" : "of memory operations",
-			       memop_latency_head(v->latency), memop_latency_means(v->latency));
-	else
-		document_title(d, INK_PLAIN, "%s samples %s, none with a latency", a,
-			       bare ? nothing : "of memory operations");
-}
-
 void memory_put(struct document *d, struct memory_view *v)
 {
 	const struct table head = { .form = &summary_form, .ctx = v, .array = v->m, .n = 1 };
@@ -131,9 +112,25 @@ void memory_put(struct document *d, struct memory_view *v)
 	v->latency = memory_shown_latency(v->m);
 	document_table(d, &head);
 	recorded_head(d, &v->source);
-	if (v->m->samples)
-		put_title(d, v);
-	else
+	if (v->m->samples) {
+		const struct memory *m = v->m;
+		uint64_t told = m->samples - m->without;
+		bool bare = !m->raw && told && m->no_access == told;
+		const char *nothing =
+			m->n_computed ? "of a precise event" : "of an event with latencies";
+		bool timed = told && memory_spread(m, &m->group[m->first[MEMORY_ALL]], v->latency);
+		char a[NUM_MAX];
+
+		(void)num_exact(a, told - (bare ? 0 : m->no_access));
+		if (timed)
+			document_title(
+				d, INK_PLAIN, "%s samples %s. Shown: %s latency in cycles, %s", a,
+				bare ? "with nothing but latencies" : "of memory operations",
+				memop_latency_head(v->latency), memop_latency_means(v->latency));
+		else
+			document_title(d, INK_PLAIN, "%s samples %s, none with a latency", a,
+				       bare ? nothing : "of memory operations");
+	} else
 		document_title(d, INK_PLAIN, "no samples of memory operations (record --mem)");
 	add_groups(d, v, &memory_sources_form, MEMORY_SOURCE);
 	add_groups(d, v, &memory_tlb_form, MEMORY_TLB);

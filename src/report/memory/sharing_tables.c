@@ -474,18 +474,6 @@ const struct document_form sharing_document = {
 
 /* ---- lines for people ------------------------------------------------------------------------ */
 
-static void add_titles(struct document *d, const struct sharing *s)
-{
-	char a[NUM_MAX], b[NUM_MAX], c[NUM_MAX], e[NUM_MAX];
-
-	document_title(d, INK_PLAIN, "%s accesses to %s cache lines of %u bytes; %s lines shared",
-		       num_exact(a, s->all.samples), num_exact(b, s->lines), s->line_size,
-		       num_exact(c, s->n));
-	document_title(d, INK_PLAIN, "%s loads, %s stores, %s HITM", num_exact(a, s->all.loads),
-		       num_exact(b, s->all.stores),
-		       num_exact(e, s->all.hitm_local + s->all.hitm_remote));
-}
-
 static const char *why_no_lines(const struct sharing *s)
 {
 	if (!s->all.samples)
@@ -582,10 +570,17 @@ void sharing_put(struct document *d, const struct sharing_view *v)
 				       .n = v->s->n_objects,
 				       .people = v->limit ? v->limit : LINES };
 	const struct table lost = { .form = &lost_form, .array = v->s, .n = 1 };
+	char a[NUM_MAX], b[NUM_MAX], c[NUM_MAX], e[NUM_MAX];
 
 	document_table(d, &head);
 	recorded_head(d, &v->source);
-	add_titles(d, v->s);
+
+	document_title(d, INK_PLAIN, "%s accesses to %s cache lines of %u bytes; %s lines shared",
+		       num_exact(a, v->s->all.samples), num_exact(b, v->s->lines), v->s->line_size,
+		       num_exact(c, v->s->n));
+	document_title(d, INK_PLAIN, "%s loads, %s stores, %s HITM", num_exact(a, v->s->all.loads),
+		       num_exact(b, v->s->all.stores),
+		       num_exact(e, v->s->all.hitm_local + v->s->all.hitm_remote));
 	document_table(d, &lines);
 	document_table(d, &objects);
 	document_table(d, &accesses);

@@ -209,19 +209,6 @@ static const char *or_null(const char *s)
 	return *s ? s : NULL;
 }
 
-static void find_metric(struct search *s)
-{
-	const struct model_metric *t = &s->x->m->metric[s->e->index];
-
-	s->e->name = t->name;
-	s->e->says = or_null(t->says);
-	s->e->advice = or_null(t->try_);
-	s->e->formula = t->text;
-	(void)need(s, EXPR_METRIC, s->e->index);
-	add_names(s, &s->e->children, false, is_child);
-	add_names(s, &s->e->related, false, is_related);
-}
-
 /* A text made by put_account_cost() and its like, in the arena. */
 static void keep_text(struct search *s, struct buf *b, const char **out)
 {
@@ -241,25 +228,6 @@ static void find_account(struct search *s)
 	keep_text(s, &b, &s->e->formula);
 	(void)need_of_account(s, EXPR_METRIC, s->e->index);
 	add_names(s, &s->e->children, true, is_account_child);
-}
-
-static void find_event(struct search *s)
-{
-	const struct model_event *e = &s->x->m->event[s->e->index];
-	struct model_words w;
-	struct buf b = BUF_INIT;
-
-	s->e->name = e->name;
-	if (!model_describe(&w, s->x->a, s->x->m, e->name, NULL)) {
-		s->e->says = w.text;
-		s->e->wrong = w.wrong;
-		s->e->vendors = w.vendors;
-	}
-	buf_printf(&b, "%s/%s/%s", *e->pmu ? e->pmu : "cpu", e->code, e->modifiers);
-	keep_text(s, &b, &s->e->formula);
-	s->needed[s->e->index] = true;
-	add_names(s, &s->e->users, false, metric_uses);
-	add_names(s, &s->e->users, true, account_uses);
 }
 
 static int find_group(struct search *s, const char *name)
@@ -416,13 +384,35 @@ static int find(struct search *s, const char *name)
 	memset(s->latency, 0, m->n_events * sizeof(*s->latency));
 	if (s->e->kind == EXPLAIN_ACCOUNT)
 		find_account(s);
-	else if (s->e->kind == EXPLAIN_EVENT)
-		find_event(s);
-	else if (s->e->kind == EXPLAIN_MONITOR)
+	else if (s->e->kind == EXPLAIN_EVENT) {
+		const struct model_event *e = &s->x->m->event[s->e->index];
+		struct model_words w;
+		struct buf b = BUF_INIT;
+
+		s->e->name = e->name;
+		if (!model_describe(&w, s->x->a, s->x->m, e->name, NULL)) {
+			s->e->says = w.text;
+			s->e->wrong = w.wrong;
+			s->e->vendors = w.vendors;
+		}
+		buf_printf(&b, "%s/%s/%s", *e->pmu ? e->pmu : "cpu", e->code, e->modifiers);
+		keep_text(s, &b, &s->e->formula);
+		s->needed[s->e->index] = true;
+		add_names(s, &s->e->users, false, metric_uses);
+		add_names(s, &s->e->users, true, account_uses);
+	} else if (s->e->kind == EXPLAIN_MONITOR)
 		find_row(s, name);
-	else if (s->e->kind == EXPLAIN_METRIC || s->e->kind == EXPLAIN_NODE)
-		find_metric(s);
-	else if (find_group(s, name))
+	else if (s->e->kind == EXPLAIN_METRIC || s->e->kind == EXPLAIN_NODE) {
+		const struct model_metric *t = &s->x->m->metric[s->e->index];
+
+		s->e->name = t->name;
+		s->e->says = or_null(t->says);
+		s->e->advice = or_null(t->try_);
+		s->e->formula = t->text;
+		(void)need(s, EXPR_METRIC, s->e->index);
+		add_names(s, &s->e->children, false, is_child);
+		add_names(s, &s->e->related, false, is_related);
+	} else if (find_group(s, name))
 		return -1;
 	keep_needs(s);
 	if (s->e->kind == EXPLAIN_EVENT || s->e->kind == EXPLAIN_MONITOR)

@@ -47,16 +47,6 @@ static void put_head(struct buf *b, const struct run_report *r, const struct sty
 	buf_putc(b, '\n');
 }
 
-/* "base.data", "base.data.1 to .5" */
-static void put_files(struct buf *b, const struct run_report *r)
-{
-	buf_puts(b, r->file);
-	if (r->files)
-		buf_puts(b, ".1");
-	if (r->files > 1)
-		buf_printf(b, " to .%zu", r->files);
-}
-
 static void put_samples(struct buf *b, const struct run_report *r, const struct style *st)
 {
 	char n[NUM_MAX], size[NUM_MAX], lost[NUM_MAX];
@@ -67,7 +57,12 @@ static void put_samples(struct buf *b, const struct run_report *r, const struct 
 			   r->file);
 	} else {
 		buf_printf(&line, "%s samples in ", num_exact(n, r->samples));
-		put_files(&line, r);
+		/* "base.data", "base.data.1 to .5" */
+		buf_puts(&line, r->file);
+		if (r->files)
+			buf_puts(&line, ".1");
+		if (r->files > 1)
+			buf_printf(&line, " to .%zu", r->files);
 		buf_printf(&line, " (%s)", num_bytes(size, r->bytes));
 	}
 	if (r->lost)
@@ -83,9 +78,30 @@ static void put_samples(struct buf *b, const struct run_report *r, const struct 
 	buf_free(&line);
 }
 
-static void put_tail(struct buf *b, const struct run_report *r, const struct style *st)
+int run_write_term(struct buf *b, const struct document *d, const struct show *s, struct err *err)
 {
+	const struct run_report *r = d->ctx;
+	const struct style *st = &s->style;
 	char line[160];
+
+	if (s->table)
+		return format_term(b, d, s, err);
+	put_head(b, r, st);
+	if (!r->samples)
+		buf_puts(b,
+			 " not one sample: it ended too soon for the frequency (-F), or slept\n");
+	else {
+		for (size_t i = 0; i < r->n_tables; i++) {
+			if (r->several && r->table[i].event) {
+				buf_puts(b, i ? "\n " : " ");
+				text_put_safe(b, r->table[i].event, st->ascii);
+				buf_putc(b, '\n');
+			}
+			where_put(b, &r->table[i].where, st);
+		}
+	}
+	buf_putc(b, '\n');
+	next_put(b, r->next, r->n_next, st);
 
 	tree_put_notes(b, &r->tree->head, st);
 	if (r->ousted) {
@@ -96,35 +112,5 @@ static void put_tail(struct buf *b, const struct run_report *r, const struct sty
 		tree_put_line(b, line, st);
 	}
 	put_samples(b, r, st);
-}
-
-static void put_tables(struct buf *b, const struct run_report *r, const struct style *st)
-{
-	for (size_t i = 0; i < r->n_tables; i++) {
-		if (r->several && r->table[i].event) {
-			buf_puts(b, i ? "\n " : " ");
-			text_put_safe(b, r->table[i].event, st->ascii);
-			buf_putc(b, '\n');
-		}
-		where_put(b, &r->table[i].where, st);
-	}
-}
-
-int run_write_term(struct buf *b, const struct document *d, const struct show *s, struct err *err)
-{
-	const struct run_report *r = d->ctx;
-	const struct style *st = &s->style;
-
-	if (s->table)
-		return format_term(b, d, s, err);
-	put_head(b, r, st);
-	if (!r->samples)
-		buf_puts(b,
-			 " not one sample: it ended too soon for the frequency (-F), or slept\n");
-	else
-		put_tables(b, r, st);
-	buf_putc(b, '\n');
-	next_put(b, r->next, r->n_next, st);
-	put_tail(b, r, st);
 	return 0;
 }

@@ -409,32 +409,28 @@ void wall_put(struct document *d, const struct parallel_view *v)
 	finish(d, v);
 }
 
-/* Of the CPUs that have samples of the event. */
-static void say_counted(struct document *d, const struct halted *h)
-{
-	double sum = 0, half = 0, n = 0;
-	char share[NUM_MAX];
-
-	for (size_t i = 0; i < h->n_cpus; i++) {
-		if (h->cpu[i].by != HALTED_COUNTER)
-			continue;
-		sum += h->cpu[i].share.v;
-		half += h->cpu[i].share.half;
-		n++;
-	}
-	document_fact(d, "halted", false, "%s +-%.1f of the time of %.0f CPU%s, by %s",
-		      num_percent(share, sum / n), 100 * half / n, n, n > 1 ? "s" : "", h->event);
-}
-
 static void say_halted(struct document *d, const struct halted *h)
 {
 	bool by_switches = false;
 
 	for (size_t i = 0; i < h->n_cpus; i++)
 		by_switches |= h->cpu[i].by == HALTED_SWITCHES;
-	if (h->event)
-		say_counted(d, h);
-	else if (by_switches)
+	if (h->event) {
+		/* Of the CPUs that have samples of the event. */
+		double sum = 0, half = 0, n = 0;
+		char share[NUM_MAX];
+
+		for (size_t i = 0; i < h->n_cpus; i++) {
+			if (h->cpu[i].by != HALTED_COUNTER)
+				continue;
+			sum += h->cpu[i].share.v;
+			half += h->cpu[i].share.half;
+			n++;
+		}
+		document_fact(d, "halted", false, "%s +-%.1f of the time of %.0f CPU%s, by %s",
+			      num_percent(share, sum / n), 100 * half / n, n, n > 1 ? "s" : "",
+			      h->event);
+	} else if (by_switches)
 		document_fact(d, "halted", false, "while idle, at most: %s", h->uncounted);
 }
 

@@ -84,26 +84,6 @@ static uint32_t deepest(const struct wall_tree *t, double all)
 	return most;
 }
 
-static void put_head(struct drawing *g)
-{
-	char a[NUM_MAX], b[NUM_MAX];
-	const struct wall_node *root = g->v->tree->node;
-
-	buf_printf(
-		g->out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" width=\"%g\" "
-		"height=\"%g\" font-family=\"monospace\" font-size=\"11\">\n"
-		"<style>svg{background:#fff}.on{fill:#f0a060}.off{fill:#8fb8de}text{fill:#111}"
-		"g:hover rect{stroke:#111}@media(prefers-color-scheme:dark){svg{background:#181818}"
-		".on{fill:#b0601c}.off{fill:#2f5f8f}text{fill:#eee}g:hover rect{stroke:#eee}}"
-		"</style>\n",
-		WIDTH + 2 * MARGIN, g->height, WIDTH + 2 * MARGIN, g->height);
-	buf_printf(g->out,
-		   "<text x=\"%g\" y=\"20\">Time of all threads: %s on CPU (warm), %s off CPU "
-		   "(cold)</text>\n",
-		   MARGIN, num_seconds(a, root->on / 1e9), num_seconds(b, root->off / 1e9));
-}
-
 /* Nodes are in depth-first order, so that each begins where its sibling before it ended. */
 int wall_svg(struct buf *out, const struct document *d, const struct show *s, struct err *err)
 {
@@ -115,9 +95,29 @@ int wall_svg(struct buf *out, const struct document *d, const struct show *s, st
 	(void)s;
 	g.all = t->n ? t->node[0].on + t->node[0].off : 0;
 	g.height = HEAD + MARGIN + ROW * (deepest(t, g.all) + 1);
-	if (g.all > 0)
-		put_head(&g);
-	else
+	if (g.all > 0) {
+		char a[NUM_MAX], b[NUM_MAX];
+		const struct wall_node *root = g.v->tree->node;
+
+		buf_printf(
+			g.out,
+			"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" "
+			"width=\"%g\" "
+			"height=\"%g\" font-family=\"monospace\" font-size=\"11\">\n"
+			"<style>svg{background:#fff}.on{fill:#f0a060}.off{fill:#8fb8de}text{fill:#"
+			"111}"
+			"g:hover "
+			"rect{stroke:#111}@media(prefers-color-scheme:dark){svg{background:#181818}"
+			".on{fill:#b0601c}.off{fill:#2f5f8f}text{fill:#eee}g:hover "
+			"rect{stroke:#eee}}"
+			"</style>\n",
+			WIDTH + 2 * MARGIN, g.height, WIDTH + 2 * MARGIN, g.height);
+		buf_printf(
+			g.out,
+			"<text x=\"%g\" y=\"20\">Time of all threads: %s on CPU (warm), %s off CPU "
+			"(cold)</text>\n",
+			MARGIN, num_seconds(a, root->on / 1e9), num_seconds(b, root->off / 1e9));
+	} else
 		buf_puts(out, "<svg xmlns=\"http://www.w3.org/2000/svg\"/>\n");
 	for (size_t i = 0; i < t->n && g.all > 0; i++) {
 		const struct wall_node *n = &t->node[i];
