@@ -58,7 +58,7 @@ static double variance_of(const struct account_work *w, const double *g)
 
 /* ---- values ---- */
 
-static void none(struct account_cell *c, enum account_why why, uint32_t which)
+static void no_estimate(struct account_cell *c, enum account_why why, uint32_t which)
 {
 	c->v = c->half = NAN;
 	c->why = why;
@@ -74,13 +74,13 @@ static enum account_why why_no_event(const struct account_use *u)
 }
 
 /* The event's occurrences, or why they are not known. */
-static bool has_event(const struct eval *x, uint32_t use, struct account_cell *c)
+static bool account_has_event(const struct eval *x, uint32_t use, struct account_cell *c)
 {
 	const struct account_use *u = &x->w->use[use];
 
 	if (!why_no_event(u))
 		return true;
-	none(c, why_no_event(u), u->event);
+	no_estimate(c, why_no_event(u), u->event);
 	return false;
 }
 
@@ -108,14 +108,14 @@ static void eval_event(struct eval *x, uint32_t node, struct account_cell *c)
 	double *g = gradient_of(x->w, node);
 	double cost = t->cycles || t->penalty > 0 ? t->penalty : 1;
 
-	if (!has_event(x, use, c))
+	if (!account_has_event(x, use, c))
 		return;
 	if (t->reference)
 		cost *= x->b->clock_ratio;
 	if (t->ns)
 		cost *= x->b->ghz;
 	if (isnan(cost)) {
-		none(c, t->ns ? ACCOUNT_NO_TIME : ACCOUNT_NO_CLOCK, x->acc->reference);
+		no_estimate(c, t->ns ? ACCOUNT_NO_TIME : ACCOUNT_NO_CLOCK, x->acc->reference);
 		return;
 	}
 	c->v = (double)x->w->tally[use].period * cost;
@@ -155,8 +155,8 @@ static void eval_sum(struct eval *x, uint32_t node, struct account_cell *c)
 			g[i] += more[i];
 	}
 	if (!known) {
-		none(c, lacks ? lacks->why : ACCOUNT_NOT_COVERED,
-		     lacks ? lacks->which : MODEL_NONE);
+		no_estimate(c, lacks ? lacks->why : ACCOUNT_NOT_COVERED,
+			    lacks ? lacks->which : MODEL_NONE);
 		return;
 	}
 	if (lacks && lacks->why != ACCOUNT_NOT_COVERED)
@@ -167,7 +167,7 @@ static void eval_sum(struct eval *x, uint32_t node, struct account_cell *c)
 	}
 }
 
-static struct value run(const struct eval *x, const struct expr *e)
+static struct value run_formula(const struct eval *x, const struct expr *e)
 {
 	const struct expr_env env = {
 		.count = x->w->count, .n_lps = 1, .metric = x->w->value, .system = x->w->system
@@ -177,16 +177,16 @@ static struct value run(const struct eval *x, const struct expr *e)
 }
 
 /* How a formula changes when what it asks for does, by one standard error each way. */
-static bool slope(const struct eval *x, const struct expr *e, double *input, double sd, double mid,
-		  double *out)
+static bool slope_of_event(const struct eval *x, const struct expr *e, double *input, double sd,
+			   double mid, double *out)
 {
 	double was = *input;
 	struct value up, down;
 
 	*input = was + sd;
-	up = run(x, e);
+	up = run_formula(x, e);
 	*input = was - sd;
-	down = run(x, e);
+	down = run_formula(x, e);
 	*input = was;
 	if (up.why && down.why)
 		return false;
@@ -211,7 +211,7 @@ static bool differentiate(struct eval *x, uint32_t node, double mid)
 			sd = sqrt(w->variance[n->index]);
 			if (!(sd > 0))
 				continue;
-			if (!slope(x, e, &w->count[n->event], sd, mid, &s))
+			if (!slope_of_event(x, e, &w->count[n->event], sd, mid, &s))
 				return false;
 			g[n->index] += s;
 			continue;
@@ -222,7 +222,7 @@ static bool differentiate(struct eval *x, uint32_t node, double mid)
 		sd = sqrt(variance_of(w, from));
 		if (!(sd > 0))
 			continue;
-		if (!slope(x, e, &w->value[n->index].v, sd, mid, &s))
+		if (!slope_of_event(x, e, &w->value[n->index].v, sd, mid, &s))
 			return false;
 		for (size_t k = 0; k < w->n_sources; k++)
 			g[k] += s * from[k];
@@ -233,34 +233,34 @@ static bool differentiate(struct eval *x, uint32_t node, double mid)
 static void eval_formula(struct eval *x, uint32_t node, struct account_cell *c)
 {
 	struct account_work *w = x->w;
-	struct value v = run(x, x->acc->node[node].expr);
+	struct value v = run_formula(x, x->acc->node[node].expr);
 
 	if (v.why) {
 		switch (v.why) {
 		case VALUE_NOT_COUNTED:
-			none(c, ACCOUNT_NOT_RECORDED, v.which);
+			no_estimate(c, ACCOUNT_NOT_RECORDED, v.which);
 			for (size_t i = 0; i < x->w->n_use; i++)
 				if (x->w->use[i].event == v.which && why_no_event(&x->w->use[i]))
 					c->why = why_no_event(&x->w->use[i]);
 			break;
 		case VALUE_DIVIDED_BY_0:
 		case VALUE_NOT_FINITE:
-			none(c, ACCOUNT_DIVIDED_BY_0, MODEL_NONE);
+			no_estimate(c, ACCOUNT_DIVIDED_BY_0, MODEL_NONE);
 			break;
 		case VALUE_ABSENT:
-			none(c, ACCOUNT_NOT_COVERED, MODEL_NONE);
+			no_estimate(c, ACCOUNT_NOT_COVERED, MODEL_NONE);
 			break;
 		case VALUE_NO_SYSTEM:
 			if (v.which >= OF_NODE && v.which - OF_NODE < x->acc->n) {
 				const struct account_cell *o = &x->cell[v.which - OF_NODE];
 
-				none(c, o->why, o->which);
+				no_estimate(c, o->why, o->which);
 				break;
 			}
-			none(c, ACCOUNT_UNKNOWN, MODEL_NONE);
+			no_estimate(c, ACCOUNT_UNKNOWN, MODEL_NONE);
 			break;
 		default:
-			none(c, ACCOUNT_UNKNOWN, MODEL_NONE);
+			no_estimate(c, ACCOUNT_UNKNOWN, MODEL_NONE);
 		}
 		return;
 	}
@@ -290,7 +290,7 @@ static void eval_node(struct eval *x, uint32_t node)
 	memset(gradient_of(w, node), 0, w->n_sources * sizeof(double));
 	w->vague[node] = false;
 	if (t->smt && x->b->one_thread) {
-		none(c, ACCOUNT_ONE_THREAD, MODEL_NONE);
+		no_estimate(c, ACCOUNT_ONE_THREAD, MODEL_NONE);
 	} else if (x->row && t->whole) {
 		*c = x->b->whole[node];
 		gradient_of(w, node)[w->source_of[node]] = 1;
@@ -300,7 +300,7 @@ static void eval_node(struct eval *x, uint32_t node)
 	} else if (t->expr) {
 		eval_formula(x, node, c);
 	} else if (t->cover == COVER_NONE || w->child[node] == MODEL_NONE) {
-		none(c, ACCOUNT_NOT_COVERED, MODEL_NONE);
+		no_estimate(c, ACCOUNT_NOT_COVERED, MODEL_NONE);
 	} else {
 		eval_sum(x, node, c);
 	}
@@ -340,7 +340,7 @@ static double half_between(const struct eval *x, uint32_t a, uint32_t b)
 	return Z95 * sqrt(sum);
 }
 
-static uint32_t bound_of(const struct account *acc, uint32_t node)
+static uint32_t account_bound_of(const struct account *acc, uint32_t node)
 {
 	const struct account_node *t = &acc->node[node];
 
@@ -350,7 +350,7 @@ static uint32_t bound_of(const struct account *acc, uint32_t node)
 }
 
 /* The first event by which its value changes that is known to count wrong. */
-static uint32_t failed(const struct eval *x, uint32_t node)
+static uint32_t why_failed(const struct eval *x, uint32_t node)
 {
 	const struct account_work *w = x->w;
 
@@ -362,16 +362,16 @@ static uint32_t failed(const struct eval *x, uint32_t node)
 	return MODEL_NONE;
 }
 
-static void judge(struct eval *x, uint32_t node)
+static void judge_node(struct eval *x, uint32_t node)
 {
 	const struct account_node *t = &x->acc->node[node];
 	struct account_cell *c = &x->cell[node];
-	uint32_t bound = bound_of(x->acc, node);
+	uint32_t bound = account_bound_of(x->acc, node);
 
 	c->failed = MODEL_NONE;
 	if (isnan(c->v))
 		return;
-	c->failed = failed(x, node);
+	c->failed = why_failed(x, node);
 	c->significant = c->samples >= ACCOUNT_FEW && !isnan(c->half) && fabs(c->v) > c->half;
 	if (x->row && t->whole)
 		return;
@@ -394,7 +394,7 @@ static double square(double v)
 	return v * v;
 }
 
-static void evaluate(struct eval *x, const struct tally *by_event)
+static void evaluate_all(struct eval *x, const struct tally *by_event)
 {
 	for (size_t i = 0; i < x->w->n_use; i++) {
 		const struct account_use *u = &x->w->use[i];
@@ -409,7 +409,7 @@ static void evaluate(struct eval *x, const struct tally *by_event)
 	for (size_t i = 0; i < x->acc->n; i++)
 		eval_node(x, x->acc->order[i]);
 	for (size_t i = 0; i < x->acc->n; i++)
-		judge(x, (uint32_t)i);
+		judge_node(x, (uint32_t)i);
 }
 
 /* What rows take from all of the recording has the errors that it has there. */
@@ -478,7 +478,7 @@ static double halted(const struct account_bound *b, const struct tally *by_event
 /* ---- events that do not work ---- */
 
 /* So many samples were due of an event that has none: it is dead. */
-static bool suspect(struct account_bound *b, uint32_t use, double rate, double turns)
+static bool suspect_event(struct account_bound *b, uint32_t use, double rate, double turns)
 {
 	struct account_use *u = &b->work->use[use];
 	double due = b->whole[0].v * rate / (u->weight * (turns > 1 ? turns : 1));
@@ -502,11 +502,11 @@ static bool find_dead(struct account_bound *b, const struct account_time *time)
 		if (!(t->always > 0))
 			continue;
 		if (t->event != MODEL_NONE)
-			found |= suspect(b, w->use_of[i], t->always, turns);
+			found |= suspect_event(b, w->use_of[i], t->always, turns);
 		for (uint32_t k = w->need_from[i]; b->whole[i].v == 0 && k < w->need_from[i + 1];
 		     k++)
 			if (w->need[k].kind == EXPR_EVENT)
-				found |= suspect(b, w->need[k].index, t->always, turns);
+				found |= suspect_event(b, w->need[k].index, t->always, turns);
 	}
 	return found;
 }
@@ -536,9 +536,9 @@ void account_whole(struct account_bound *b, struct arena *a, const struct tally 
 	x.cell = b->whole;
 	for (size_t i = b->work->n_use; i < b->work->n_sources; i++)
 		b->work->variance[i] = 0;
-	evaluate(&x, by_event);
+	evaluate_all(&x, by_event);
 	if (find_dead(b, time))
-		evaluate(&x, by_event);
+		evaluate_all(&x, by_event);
 	b->halted = halted(b, by_event, b->work->system[SYSTEM_TSC]);
 	assert(is_share_or_unknown(b->halted));
 	keep_errors(b, by_event);
@@ -549,5 +549,5 @@ void account_row(const struct account_bound *b, const struct tally *by_event,
 {
 	struct eval x = { b, b->acc, b->work, cells, true };
 
-	evaluate(&x, by_event);
+	evaluate_all(&x, by_event);
 }

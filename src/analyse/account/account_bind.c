@@ -58,7 +58,7 @@ static void take_needs(struct binding *x)
 }
 
 /* Of two that are the same: the one of all privilege levels, then of more samples. */
-static bool goes_before(const struct pd_event *a, const struct pd_event *b)
+static bool bind_goes_before(const struct pd_event *a, const struct pd_event *b)
 {
 	bool some_a = a->attr.exclude_user || a->attr.exclude_kernel;
 	bool some_b = b->attr.exclude_user || b->attr.exclude_kernel;
@@ -76,7 +76,7 @@ static int32_t find_recorded(const struct model_event *m, const struct pd_event 
 		unsigned sure = account_same_event(m, &ev[i], pmu);
 
 		if (!sure || sure < best ||
-		    (sure == best && at >= 0 && !goes_before(&ev[i], &ev[at])))
+		    (sure == best && at >= 0 && !bind_goes_before(&ev[i], &ev[at])))
 			continue;
 		best = sure;
 		at = (int32_t)i;

@@ -100,7 +100,7 @@ static const struct vendor vendors[] = {
 	  { { 0 } } },
 };
 
-static const struct vendor *vendor_of(const char *name)
+static const struct vendor *code_vendor_of(const char *name)
 {
 	static const struct vendor *const other = &vendors[2];
 
@@ -112,7 +112,7 @@ static const struct vendor *vendor_of(const char *name)
 	return other;
 }
 
-static void put_bits(uint64_t *to, const struct span *span, uint64_t v)
+static void put_code_bits(uint64_t *to, const struct span *span, uint64_t v)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		unsigned n = (unsigned)span[i].to - span[i].from;
@@ -143,14 +143,14 @@ static bool put_term(struct raw_config *out, const struct vendor *vd, const char
 	for (const struct format *f = vd->formats; f->term; f++) {
 		if (strlen(f->term) != key || memcmp(f->term, term, key) != 0)
 			continue;
-		put_bits(f->config1 ? &out->config1 : &out->config, f->span, v);
+		put_code_bits(f->config1 ? &out->config1 : &out->config, f->span, v);
 		return true;
 	}
 	return false;
 }
 
 /* What the terms of a model's event make. False: some of them are not of this PMU. */
-static bool encode(struct raw_config *out, const struct vendor *vd, const char *code)
+static bool encode_event(struct raw_config *out, const struct vendor *vd, const char *code)
 {
 	*out = (struct raw_config){ 0, 0 };
 	if (!*code || strchr(code, '/'))
@@ -168,7 +168,7 @@ static bool encode(struct raw_config *out, const struct vendor *vd, const char *
 
 /* ---- what was recorded ---- */
 
-static bool is_core(const struct account_pmu *pmu, uint32_t type)
+static bool code_is_core(const struct account_pmu *pmu, uint32_t type)
 {
 	const struct pd_info *i = pmu->info;
 	const char *name = pmu->cpu->pmu ? pmu->cpu->pmu : "cpu";
@@ -183,32 +183,32 @@ static bool is_core(const struct account_pmu *pmu, uint32_t type)
 	return type == PERF_TYPE_RAW;
 }
 
-static bool is_raw(const struct account_pmu *pmu, uint32_t type)
+static bool code_is_raw(const struct account_pmu *pmu, uint32_t type)
 {
 	/* PERF_TYPE_RAW is of the first PMU there is: of a hybrid, of the large cores */
-	return is_core(pmu, type) ||
+	return code_is_core(pmu, type) ||
 	       (type == PERF_TYPE_RAW && (!pmu->cpu->pmu || strcmp(pmu->cpu->pmu, "cpu_atom")));
 }
 
-static bool recorded(struct raw_config *out, const struct vendor *vd, const struct pd_event *e,
-		     const struct account_pmu *pmu)
+static bool recorded_code(struct raw_config *out, const struct vendor *vd, const struct pd_event *e,
+			  const struct account_pmu *pmu)
 {
 	const struct perf_event_attr *a = &e->attr;
 	uint32_t which = (uint32_t)(a->config >> 32);
 
-	if (is_raw(pmu, a->type)) {
+	if (code_is_raw(pmu, a->type)) {
 		*out = (struct raw_config){ a->config & ~vd->noise, a->config1 };
 		return true;
 	}
 	/* of a hybrid's, the upper half says on which cores */
 	if (a->type != PERF_TYPE_HARDWARE || (uint32_t)a->config >= PERF_COUNT_HW_MAX ||
-	    (which && !is_core(pmu, which)))
+	    (which && !code_is_core(pmu, which)))
 		return false;
 	*out = (struct raw_config){ vd->hardware[(uint32_t)a->config], 0 };
 	return out->config != NO_CODE;
 }
 
-static uint64_t folded(const struct vendor *vd, uint64_t config)
+static uint64_t folded_name(const struct vendor *vd, uint64_t config)
 {
 	for (size_t i = 0; i < sizeof(vd->alias) / sizeof(vd->alias[0]); i++)
 		if (vd->alias[i][0] && vd->alias[i][0] == config)
@@ -226,7 +226,7 @@ struct name {
 	bool failed;
 };
 
-static void put_part(struct name *o, const char *s, size_t len)
+static void put_code_part(struct name *o, const char *s, size_t len)
 {
 	if (o->n + len + 2 > sizeof(o->s)) {
 		o->failed = true;
@@ -300,7 +300,7 @@ static void read_name(struct name *o, const char *s)
 	for (;;) {
 		len = strcspn(s, slash ? ",/" : ":,");
 		if (first || (!take_option(o, s, len) && !is_modifiers(s, len)))
-			put_part(o, s, len);
+			put_code_part(o, s, len);
 		first = false;
 		if (!s[len] || s[len] == '/')
 			return;
@@ -308,7 +308,7 @@ static void read_name(struct name *o, const char *s)
 	}
 }
 
-static bool same_name(const char *a, const char *b)
+static bool code_same_name(const char *a, const char *b)
 {
 	struct name x, y;
 
@@ -325,22 +325,22 @@ static bool same_name(const char *a, const char *b)
 unsigned account_same_event(const struct model_event *m, const struct pd_event *e,
 			    const struct account_pmu *pmu)
 {
-	const struct vendor *vd = vendor_of(pmu->cpu->vendor);
+	const struct vendor *vd = code_vendor_of(pmu->cpu->vendor);
 	struct raw_config want, have;
 	uint32_t which = (uint32_t)(e->attr.config >> 32);
 
 	/* another kind of core's: the same name, another count */
-	if (e->attr.type == PERF_TYPE_HARDWARE && which && !is_core(pmu, which))
+	if (e->attr.type == PERF_TYPE_HARDWARE && which && !code_is_core(pmu, which))
 		return 0;
-	if (!*m->pmu && encode(&want, vd, m->code) && recorded(&have, vd, e, pmu)) {
+	if (!*m->pmu && encode_event(&want, vd, m->code) && recorded_code(&have, vd, e, pmu)) {
 		if (want.config == have.config && want.config1 == have.config1)
 			return 3;
 		if (!want.config1 && !have.config1 &&
-		    folded(vd, want.config) == folded(vd, have.config))
+		    folded_name(vd, want.config) == folded_name(vd, have.config))
 			return 2;
 		return 0; /* whatever it is called */
 	}
-	if (e->attr.type >= PERF_TYPE_MAX && pmu->info && !is_core(pmu, e->attr.type))
+	if (e->attr.type >= PERF_TYPE_MAX && pmu->info && !code_is_core(pmu, e->attr.type))
 		return 0;
-	return same_name(m->name, e->name);
+	return code_same_name(m->name, e->name);
 }

@@ -71,7 +71,7 @@ bool topdown_is_part(const struct topdown *t, size_t event)
 }
 
 /* What a field's sum is divided by. */
-static double whole(const struct topdown *t, const struct profile_row *w)
+static double topdown_whole(const struct topdown *t, const struct profile_row *w)
 {
 	double sum = 0;
 
@@ -83,8 +83,8 @@ static double whole(const struct topdown *t, const struct profile_row *w)
 	return sum;
 }
 
-static struct topdown_value counted(const struct topdown *t, const struct profile_row *w,
-				    unsigned f)
+static struct topdown_value topdown_counted(const struct topdown *t, const struct profile_row *w,
+					    unsigned f)
 {
 	struct topdown_value v = { NAN, NAN };
 	const struct tally *s, *m;
@@ -94,7 +94,7 @@ static struct topdown_value counted(const struct topdown *t, const struct profil
 		return v;
 	s = profile_tally(w, (size_t)t->slots);
 	m = profile_tally(w, (size_t)t->field[f]);
-	all = whole(t, w);
+	all = topdown_whole(t, w);
 	if (all <= 0)
 		return v;
 	v.share = (double)m->period / all;
@@ -125,10 +125,10 @@ static struct topdown_value clamped(struct topdown_value v)
 static struct topdown_value field_share(const struct topdown *t, const struct profile_row *w,
 					enum topdown_part part)
 {
-	struct topdown_value v = counted(t, w, part), whole_of = { 1, 0 };
+	struct topdown_value v = topdown_counted(t, w, part), whole_of = { 1, 0 };
 
 	if (part >= TOPDOWN_HEAVY_OPERATIONS && t->field[parent_of[part]] >= 0)
-		whole_of = counted(t, w, parent_of[part]);
+		whole_of = topdown_counted(t, w, parent_of[part]);
 	return v.share > whole_of.share + slack(v) + slack(whole_of) ? contradiction() : v;
 }
 
@@ -141,7 +141,7 @@ struct topdown_value topdown_share(const struct topdown *t, const struct profile
 		return contradiction();
 	if (part < TOPDOWN_FIELDS)
 		return clamped(field_share(t, row, part));
-	v = counted(t, row, parent_of[part]);
+	v = topdown_counted(t, row, parent_of[part]);
 	sibling = field_share(t, row,
 			      part - TOPDOWN_LIGHT_OPERATIONS + (unsigned)TOPDOWN_HEAVY_OPERATIONS);
 	v.share -= sibling.share;
@@ -152,7 +152,7 @@ struct topdown_value topdown_share(const struct topdown *t, const struct profile
 bool topdown_contradicts(const struct topdown *t, const struct profile_row *row)
 {
 	for (unsigned p = 0; p < TOPDOWN_FIELDS; p++)
-		if (t->field[p] >= 0 && !isnan(counted(t, row, p).share) &&
+		if (t->field[p] >= 0 && !isnan(topdown_counted(t, row, p).share) &&
 		    isnan(field_share(t, row, (enum topdown_part)p).share))
 			return true;
 	return false;

@@ -64,7 +64,7 @@ static int hottest_first(const void *a, const void *b)
 	return x->l.loop < y->l.loop ? -1 : x->l.loop > y->l.loop;
 }
 
-static void list_loops(struct chains *c, const struct blocks *b)
+static void list_chain_loops(struct chains *c, const struct blocks *b)
 {
 	VEC(struct ranked) all = VEC_INIT;
 
@@ -106,35 +106,37 @@ static void put_uops(char *out, size_t size, const struct core_op *op)
 	}
 }
 
-static const struct core_op *find(const struct making *x, const char *name, unsigned bits)
+static const struct core_op *find_insn_facts(const struct making *x, const char *name,
+					     unsigned bits)
 {
 	return x->c->core ? core_find(x->c->core, name, bits) : NULL;
 }
 
-static void look_up(const struct making *x, struct chain_step *s)
+static void look_up_insn(const struct making *x, struct chain_step *s)
 {
 	bool vector = s->o.bits != 0;
 
-	s->cost = s->o.atomic ? find(x, "atomic", 0)
-			      : find(x, insn_op_name((enum insn_op)s->o.op), s->o.bits);
-	s->load = s->o.op == OP_LOAD_PAIR ? s->cost
-					  : find(x, vector ? "load-vector" : "load", s->o.bits);
-	s->store = find(x, "store", s->o.bits);
-	s->forward = find(x, vector ? "forward-vector" : "forward", s->o.bits);
-	s->blocked = find(x, "blocked", 0);
+	s->cost = s->o.atomic ? find_insn_facts(x, "atomic", 0)
+			      : find_insn_facts(x, insn_op_name((enum insn_op)s->o.op), s->o.bits);
+	s->load = s->o.op == OP_LOAD_PAIR
+			  ? s->cost
+			  : find_insn_facts(x, vector ? "load-vector" : "load", s->o.bits);
+	s->store = find_insn_facts(x, "store", s->o.bits);
+	s->forward = find_insn_facts(x, vector ? "forward-vector" : "forward", s->o.bits);
+	s->blocked = find_insn_facts(x, "blocked", 0);
 	if (s->cost && s->cost->repeats)
 		s->o.reads |= s->o.writes & ~s->o.flags;
 	if (s->o.stepped != UNIT_NONE)
-		s->step = find(x, "alu", 0);
+		s->step = find_insn_facts(x, "alu", 0);
 	if (s->o.sum) {
 		char name[32];
 
 		(void)snprintf(name, sizeof(name), "%s-sum", insn_op_name((enum insn_op)s->o.op));
-		s->sum = find(x, name, s->o.bits);
+		s->sum = find_insn_facts(x, name, s->o.bits);
 	}
 }
 
-static int take(void *ctx, const struct insn *in)
+static int take_chain_insn(void *ctx, const struct insn *in)
 {
 	struct making *x = ctx;
 	struct chain_step *s;
@@ -152,7 +154,7 @@ static int take(void *ctx, const struct insn *in)
 		x->leaves = "it calls other code, whose instructions are not looked at";
 	if ((s->o.breaks || s->o.bad) && !x->leaves)
 		x->leaves = "an instruction of it is not modelled (string, x87, gather, ...)";
-	look_up(x, s);
+	look_up_insn(x, s);
 	i->vaddr = in->vaddr;
 	i->block = x->block;
 	i->text = arena_xstrdup(&x->c->a, in->text);
@@ -194,7 +196,7 @@ static unsigned taken_branches(const struct code *code, const struct block_path 
 }
 
 /* Decodes the blocks of a path. 1: there are too many instructions. */
-static int read_path(struct making *x, const struct block_path *path)
+static int read_chain_path(struct making *x, const struct block_path *path)
 {
 	const struct code *code = x->l->f->code;
 	size_t n = 0;
@@ -213,7 +215,7 @@ static int read_path(struct making *x, const struct block_path *path)
 
 		x->block = path->block[k];
 		if (disasm_range(x->images, x->l->f->image, code->vaddr + b->start,
-				 b->end - b->start, take, x, x->err) < 0)
+				 b->end - b->start, take_chain_insn, x, x->err) < 0)
 			return -1;
 	}
 	x->p->n = x->code->n;
@@ -243,7 +245,7 @@ static const char *unknown_of(const struct chain_path *p)
 }
 
 /* The chain of one path, and which instructions are on it. */
-static void find_chain(struct chain_path *p, const struct chain_code *code)
+static void find_path_chain(struct chain_path *p, const struct chain_code *code)
 {
 	struct chain_run low = { .link = NULL }, high = { .link = NULL };
 	struct chain_link *link = xcalloc(code->n + 1, sizeof(*link));
@@ -273,7 +275,7 @@ static void find_bounds(struct making *x, const struct chain_code *code)
 	for (size_t k = 0; k < l->n_paths; k++) {
 		weight[k] = l->path[k].share;
 		chains_ports(&l->path[k].bound, x->c->core, &code[k], 1, &one);
-		find_chain(&l->path[k], &code[k]);
+		find_path_chain(&l->path[k], &code[k]);
 	}
 	chains_ports(&l->bound, x->c->core, code, l->n_paths, weight);
 	l->bound.chain = l->path[0].bound.chain;
@@ -290,7 +292,7 @@ static void find_bounds(struct making *x, const struct chain_code *code)
 #define KEPT 0.95 /* of the times, where the rest is left out */
 
 /* The standard deviation of the fastest. */
-static double spread(const struct flow_times *t, double all)
+static double spread_of_fastest(const struct flow_times *t, double all)
 {
 	double left = all * KEPT, sum = 0, squares = 0;
 
@@ -308,7 +310,7 @@ static double spread(const struct flow_times *t, double all)
 }
 
 /* Cycles of an iteration; of a heavy tail without it: what waits now and then is not the loop. */
-static void measure(struct chain_loop *l, bool late)
+static void measure_loop(struct chain_loop *l, bool late)
 {
 	const struct block_times *t = l->f->loop[l->loop].iteration;
 	struct flow_shape shape;
@@ -330,7 +332,8 @@ static void measure(struct chain_loop *l, bool late)
 	l->trimmed = true;
 	l->cycles.v *= (1 - shape.tail) / KEPT;
 	if (!isnan(l->cycles.half))
-		l->cycles.half = Z95 * spread(&t->times, n) / KEPT / sqrt((double)t->stacks);
+		l->cycles.half =
+			Z95 * spread_of_fastest(&t->times, n) / KEPT / sqrt((double)t->stacks);
 }
 
 /* The blocks of an iteration of a loop that is one block; else what stacks show. */
@@ -382,7 +385,7 @@ static int read_paths(struct making *x, struct chain_code *code, const struct bl
 		x->code = &code[k];
 		if (path[k].timed)
 			x->p->cycles = (double)path[k].cycles / (double)path[k].timed;
-		ret = read_path(x, &path[k]);
+		ret = read_chain_path(x, &path[k]);
 	}
 	l->iterations = l->f->loop[l->loop].iterations;
 	l->left_out = l->iterations > kept ? l->iterations - kept : 0;
@@ -391,7 +394,7 @@ static int read_paths(struct making *x, struct chain_code *code, const struct bl
 	return ret < 0 ? -1 : 0;
 }
 
-static int look_at(struct making *x, bool late, const char *no_core)
+static int examine_loop(struct making *x, bool late, const char *no_core)
 {
 	struct chain_code code[BLOCK_PATHS] = { { NULL, 0, 0 } };
 	struct chain_loop *l = x->l;
@@ -400,7 +403,7 @@ static int look_at(struct making *x, bool late, const char *no_core)
 	size_t n;
 
 	l->bound = NO_BOUNDS;
-	measure(l, late);
+	measure_loop(l, late);
 	open_decoder(x);
 	if (l->why)
 		return 0;
@@ -438,10 +441,10 @@ int loop_chains_build(struct chains **out, const struct blocks *b, struct images
 
 	*out = NULL;
 	x.c->core = core;
-	list_loops(x.c, b);
+	list_chain_loops(x.c, b);
 	for (size_t i = 0; !ret && i < x.c->loop.n; i++) {
 		x.l = &x.c->loop.v[i];
-		ret = look_at(&x, flow_sums(b->flow)->late, no_core);
+		ret = examine_loop(&x, flow_sums(b->flow)->late, no_core);
 	}
 	insn_decoder_free(x.decoder);
 	if (ret)

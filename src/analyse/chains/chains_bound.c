@@ -48,7 +48,7 @@ static void add_op(struct pressure *p, const struct core_op *op, double weight, 
 	p->slots += weight * (!op || isnan(op->slots) ? !joins : op->slots - joins);
 }
 
-static void add_step(struct pressure *p, const struct chain_step *s, double weight)
+static void add_bound_step(struct pressure *p, const struct chain_step *s, double weight)
 {
 	bool loads = false, stores = false;
 
@@ -106,7 +106,7 @@ static double fullest(const struct pressure *p, uint32_t *which)
 }
 
 /* Each kind goes to its ports so that the fullest is as empty as it can be, by and by. */
-static void deal(double load[CORE_PORTS], const struct pressure *p)
+static void deal_uops(double load[CORE_PORTS], const struct pressure *p)
 {
 	enum { STEPS = 200 };
 
@@ -130,11 +130,11 @@ void chains_ports(struct chain_bounds *out, const struct core *core, const struc
 
 	for (size_t i = 0; i < n; i++) {
 		for (size_t k = 0; k < code[i].n; k++)
-			add_step(&p, &code[i].step[k], weight[i]);
+			add_bound_step(&p, &code[i].step[k], weight[i]);
 		p.taken += weight[i] * code[i].taken;
 	}
 	out->ports = fullest(&p, &out->fullest);
-	deal(out->load, &p);
+	deal_uops(out->load, &p);
 	out->at_least = p.at_least;
 	out->slots = p.slots;
 	out->taken = p.taken;
@@ -156,7 +156,7 @@ static double larger(double a, double b)
 }
 
 /* The chain's bound, of a range what fits best. */
-static double fit(const struct chain_range *c, double time)
+static double fit_ports(const struct chain_range *c, double time)
 {
 	double high = isnan(c->high) ? CHAIN_LONG : c->high;
 
@@ -165,9 +165,9 @@ static double fit(const struct chain_range *c, double time)
 	return time < c->low ? c->low : time > high ? high : time;
 }
 
-static enum chain_verdict explained(const struct chain_bounds *b, double time, double off)
+static enum chain_verdict bound_explained(const struct chain_bounds *b, double time, double off)
 {
-	bool sure = b->chain.low >= time - off, maybe = fit(&b->chain, time) >= time - off;
+	bool sure = b->chain.low >= time - off, maybe = fit_ports(&b->chain, time) >= time - off;
 	bool ports = b->ports >= time - off, issue = b->issue >= time - off;
 
 	if (sure && (ports || issue))
@@ -199,7 +199,7 @@ void chains_judge(struct chain_loop *l)
 		l->why = "iterations are faster than a bound: the model is wrong here";
 		return;
 	}
-	l->verdict = explained(b, time, off);
+	l->verdict = bound_explained(b, time, off);
 	if (l->verdict == CHAIN_SERIAL && isnan(b->chain.high)) {
 		l->verdict = CHAIN_UNKNOWN;
 		l->why = "a latency of the chain is not known";

@@ -80,21 +80,21 @@ double chain_latency(const struct core_op *op, enum chain_end end)
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 /* The values of these units are followed. */
-static bool has_value(uint8_t unit)
+static bool chain_run_has_value(uint8_t unit)
 {
 	return unit < UNIT_FLAGS || unit == UNIT_SP;
 }
 
-static struct place place_of(const struct running *r, const struct operands_memory *m)
+static struct place chain_run_place_of(const struct running *r, const struct operands_memory *m)
 {
 	struct known base = { ORIGIN_FIXED, 0 }, index = { 0, 0 };
 	uint64_t scale = m->scale ? m->scale : 1;
 
-	if (has_value(m->base))
+	if (chain_run_has_value(m->base))
 		base = r->value[m->base];
-	if (has_value(m->index))
+	if (chain_run_has_value(m->index))
 		index = r->value[m->index];
-	if (!has_value(m->base) && has_value(m->index) && scale == 1) {
+	if (!chain_run_has_value(m->base) && chain_run_has_value(m->index) && scale == 1) {
 		base = index; /* the same address, written another way */
 		index = (struct known){ 0, 0 };
 	}
@@ -106,32 +106,32 @@ static struct place place_of(const struct running *r, const struct operands_memo
 	};
 }
 
-static bool overlap(const struct place *a, const struct place *b)
+static bool chain_run_overlap(const struct place *a, const struct place *b)
 {
 	return a->key == b->key && a->at - b->at + a->bytes - 1 < (uint64_t)a->bytes + b->bytes - 1;
 }
 
-static bool holds(const struct place *outer, const struct place *inner)
+static bool chain_run_holds(const struct place *outer, const struct place *inner)
 {
 	return inner->at - outer->at <= outer->bytes &&
 	       inner->at - outer->at + inner->bytes <= outer->bytes;
 }
 
 /* The newest that overlaps; NULL: none. */
-static const struct slot *slot_at(const struct running *r, const struct place *p)
+static const struct slot *chain_run_slot_at(const struct running *r, const struct place *p)
 {
 	unsigned n = r->n_slots < STORES ? r->n_slots : STORES;
 
 	for (unsigned i = 1; i <= n; i++) {
 		const struct slot *s = &r->slot[(r->n_slots - i) % STORES];
 
-		if (overlap(&s->place, p))
+		if (chain_run_overlap(&s->place, p))
 			return s;
 	}
 	return NULL;
 }
 
-static void add_slot(struct running *r, const struct slot *s)
+static void add_chain_run_slot(struct running *r, const struct slot *s)
 {
 	r->slot[r->n_slots++ % STORES] = *s;
 	if (r->n_slots == 2 * STORES)
@@ -145,7 +145,7 @@ static struct known new_value(struct running *r)
 
 /* ---- an instruction -------------------------------------------------------------------------- */
 
-static void wait_for(struct wait *w, double ready, uint32_t node, enum chain_via via)
+static void wait_chain_run_for(struct wait *w, double ready, uint32_t node, enum chain_via via)
 {
 	if (ready <= w->ready && (w->node != NOWHERE || ready < w->ready || node == NOWHERE))
 		return;
@@ -158,10 +158,10 @@ static void wait_units(const struct running *r, struct wait *w, const struct ope
 	for (uint64_t units = address ? o->address : o->reads; units; units &= units - 1) {
 		unsigned u = (unsigned)__builtin_ctzll(units);
 
-		wait_for(w, r->ready[u], r->last[u],
-			 address	     ? VIA_ADDRESS
-			 : o->flags >> u & 1 ? VIA_FLAGS
-					     : VIA_REGISTER);
+		wait_chain_run_for(w, r->ready[u], r->last[u],
+				   address	       ? VIA_ADDRESS
+				   : o->flags >> u & 1 ? VIA_FLAGS
+						       : VIA_REGISTER);
 	}
 }
 
@@ -177,34 +177,35 @@ static void wait_operands(const struct running *r, struct wait *w, const struct 
 
 		if (r->made_by[u] != s->o.op && !(s->o.op == OP_FMA && r->made_by[u] == OP_FMUL))
 			continue;
-		wait_for(w, r->ready[u] - later, r->last[u], VIA_REGISTER);
+		wait_chain_run_for(w, r->ready[u] - later, r->last[u], VIA_REGISTER);
 		plain.reads &= ~(UINT64_C(1) << u);
 	}
 	wait_units(r, w, &plain, false);
 }
 
 /* When a load has its value; *value: what is known of it. */
-static struct wait load(struct running *r, const struct chain_step *s,
-			const struct operands_memory *m, struct known *value)
+static struct wait load_value(struct running *r, const struct chain_step *s,
+			      const struct operands_memory *m, struct known *value)
 {
-	const struct place p = place_of(r, m);
-	const struct slot *from = slot_at(r, &p);
+	const struct place p = chain_run_place_of(r, m);
+	const struct slot *from = chain_run_slot_at(r, &p);
 	struct wait w = { 0, NOWHERE, VIA_NOTHING };
 
 	wait_units(r, &w, &s->o, true);
 	w.ready += chain_latency(s->load, r->end);
 	if (from && from->node != NOWHERE) {
-		bool whole = holds(&from->place, &p);
+		bool whole = chain_run_holds(&from->place, &p);
 
-		wait_for(&w, from->ready + chain_latency(whole ? s->forward : s->blocked, r->end),
-			 from->node, VIA_MEMORY);
+		wait_chain_run_for(
+			&w, from->ready + chain_latency(whole ? s->forward : s->blocked, r->end),
+			from->node, VIA_MEMORY);
 	}
 	if (from && from->place.at == p.at && from->place.bytes == p.bytes) {
 		*value = from->value;
 	} else {
 		*value = new_value(r);
 		if (!from)
-			add_slot(r, &(struct slot){ p, *value, 0, NOWHERE });
+			add_chain_run_slot(r, &(struct slot){ p, *value, 0, NOWHERE });
 	}
 	return w;
 }
@@ -213,16 +214,16 @@ static void set_values(struct running *r, const struct operands *o, struct known
 {
 	struct known known = { ORIGIN_FIXED, 0 };
 
-	if (has_value(o->known)) {
-		if (has_value(o->from))
+	if (chain_run_has_value(o->known)) {
+		if (chain_run_has_value(o->from))
 			known = r->value[o->from];
 		known.add += (uint64_t)o->add;
 	}
 	for (uint64_t w = o->writes & ((1u << UNIT_FLAGS) - 1); w; w &= w - 1)
 		r->value[__builtin_ctzll(w)] = new_value(r);
-	if (has_value(o->copies) && loaded.origin)
+	if (chain_run_has_value(o->copies) && loaded.origin)
 		r->value[o->copies] = loaded;
-	if (has_value(o->known))
+	if (chain_run_has_value(o->known))
 		r->value[o->known] = known;
 }
 
@@ -232,7 +233,7 @@ static void step_address(struct running *r, const struct chain_step *s, const st
 	struct wait w = { 0, NOWHERE, VIA_NOTHING };
 	uint8_t u = s->o.stepped;
 
-	wait_for(&w, r->ready[u], r->last[u], VIA_REGISTER);
+	wait_chain_run_for(&w, r->ready[u], r->last[u], VIA_REGISTER);
 	w.ready += chain_latency(s->step, r->end);
 	r->node[r->n] = *of;
 	r->node[r->n].ready = w.ready;
@@ -243,8 +244,8 @@ static void step_address(struct running *r, const struct chain_step *s, const st
 	r->last[u] = r->n++;
 }
 
-static void run_one(struct running *r, const struct chain_step *s, uint16_t path, uint32_t insn,
-		    uint32_t round)
+static void run_one_step(struct running *r, const struct chain_step *s, uint16_t path,
+			 uint32_t insn, uint32_t round)
 {
 	const struct operands *o = &s->o;
 	struct wait w = { 0, NOWHERE, VIA_NOTHING };
@@ -253,9 +254,9 @@ static void run_one(struct running *r, const struct chain_step *s, uint16_t path
 
 	for (unsigned i = 0; i < o->n_memory; i++) {
 		if (o->memory[i].load) {
-			struct wait l = load(r, s, &o->memory[i], &loaded);
+			struct wait l = load_value(r, s, &o->memory[i], &loaded);
 
-			wait_for(&w, l.ready, l.node, l.via);
+			wait_chain_run_for(&w, l.ready, l.node, l.via);
 		}
 	}
 	wait_operands(r, &w, s);
@@ -270,11 +271,11 @@ static void run_one(struct running *r, const struct chain_step *s, uint16_t path
 		wait_units(r, &at, o, true);
 		if (at.ready > w.ready)
 			to.ready = w.ready = at.ready, w.node = at.node, w.via = VIA_ADDRESS;
-		if (has_value(o->copies) && !o->memory[i].load && o->memory[i].bytes == 8)
+		if (chain_run_has_value(o->copies) && !o->memory[i].load && o->memory[i].bytes == 8)
 			to.value = r->value[o->copies];
 		/* a push: its place is below where the stack pointer was */
-		to.place = place_of(r, &o->memory[i]);
-		add_slot(r, &to);
+		to.place = chain_run_place_of(r, &o->memory[i]);
+		add_chain_run_slot(r, &to);
 	}
 	r->node[node] = (struct node){ w.ready, w.node, path, (uint16_t)w.via, insn, round, false };
 	for (uint64_t u = o->writes; u; u &= u - 1) {
@@ -301,7 +302,7 @@ struct deck {
 	unsigned left;
 };
 
-static void shuffle(struct deck *d, const double *weight, size_t n)
+static void shuffle_deck(struct deck *d, const double *weight, size_t n)
 {
 	unsigned k = 0;
 
@@ -327,12 +328,12 @@ static void shuffle(struct deck *d, const double *weight, size_t n)
 	d->left = DECK;
 }
 
-static size_t choose(struct deck *d, const double *weight, size_t n)
+static size_t choose_path(struct deck *d, const double *weight, size_t n)
 {
 	if (n == 1)
 		return 0;
 	if (!d->left)
-		shuffle(d, weight, n);
+		shuffle_deck(d, weight, n);
 	return d->card[--d->left];
 }
 
@@ -415,8 +416,8 @@ static uint32_t rounds_of(const struct chain_code *code, size_t n)
 	return rounds < ROUNDS_LEAST ? ROUNDS_LEAST : (uint32_t)rounds;
 }
 
-static struct running *start(const struct chain_code *code, size_t n, enum chain_end end,
-			     uint32_t rounds)
+static struct running *start_run(const struct chain_code *code, size_t n, enum chain_end end,
+				 uint32_t rounds)
 {
 	struct running *r = xcalloc(1, sizeof(*r));
 	size_t most = 1;
@@ -439,16 +440,16 @@ void chains_run(struct chain_run *out, const struct chain_code *code, size_t n,
 		const double *weight, enum chain_end end)
 {
 	uint32_t rounds = rounds_of(code, n), *first = xcalloc((size_t)rounds + 1, sizeof(*first));
-	struct running *r = start(code, n, end, rounds);
+	struct running *r = start_run(code, n, end, rounds);
 	struct deck deck = { .state = 1 };
 
 	out->cycles = 0;
 	for (uint32_t k = 0; k < rounds; k++) {
-		size_t p = choose(&deck, weight, n);
+		size_t p = choose_path(&deck, weight, n);
 
 		first[k] = r->n;
 		for (uint32_t i = 0; i < code[p].n; i++)
-			run_one(r, &code[p].step[i], (uint16_t)p, i, k);
+			run_one_step(r, &code[p].step[i], (uint16_t)p, i, k);
 		first[k + 1] = r->n;
 	}
 	if (r->n && n == 1)

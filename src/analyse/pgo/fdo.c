@@ -57,7 +57,7 @@ uint64_t fdo_count(const struct flow_weight *w, double scale)
 	return rounded(flow_sum(w) * scale);
 }
 
-static uint64_t scaled(const struct flowing *x, const struct flow_weight *w)
+static uint64_t scaled_count(const struct flowing *x, const struct flow_weight *w)
 {
 	return fdo_count(w, x->scale);
 }
@@ -75,7 +75,7 @@ double fdo_scale(const struct flow *f)
 	return weight > 0 ? hits / weight : 0;
 }
 
-static void make_room(struct flowing *x, size_t n)
+static void make_fdo_room(struct flowing *x, size_t n)
 {
 	if (n <= x->cap)
 		return;
@@ -96,7 +96,7 @@ static void count_insns(struct flowing *x, const struct code *c, const struct fl
 {
 	double sum = 0;
 
-	make_room(x, c->n_insns + 1);
+	make_fdo_room(x, c->n_insns + 1);
 	memset(x->diff, 0, (c->n_insns + 1) * sizeof(*x->diff));
 	memset(x->ends, 0, (c->n_insns + 1) * sizeof(*x->ends));
 	for (size_t i = 0; i < n; i++) {
@@ -107,7 +107,7 @@ static void count_insns(struct flowing *x, const struct code *c, const struct fl
 		else if (c->n_insns) /* runs on into what lies behind */
 			last = (uint32_t)c->n_insns - 1;
 		if (first == CODE_NONE || last == CODE_NONE || last < first) {
-			x->m.counts.no_insn += scaled(x, &s[i].w);
+			x->m.counts.no_insn += scaled_count(x, &s[i].w);
 			continue;
 		}
 		x->diff[first] += flow_sum(&s[i].w);
@@ -121,7 +121,7 @@ static void count_insns(struct flowing *x, const struct code *c, const struct fl
 	}
 }
 
-static bool within(const struct code *c, uint32_t image, const struct flow_place *p)
+static bool within_function(const struct code *c, uint32_t image, const struct flow_place *p)
 {
 	return p->image == image && p->addr >= c->start && p->addr - c->start < c->len;
 }
@@ -151,7 +151,7 @@ static int add_targets(struct flowing *x, const struct code *c, struct err *err)
 		if (insn == CODE_NONE || e[i].to.image != x->m.image || x->line[insn] == FDO_NONE ||
 		    c->insn[insn].flow == INSN_RETURN)
 			continue;
-		if (c->insn[insn].flow != INSN_CALL && within(c, x->m.image, &e[i].to))
+		if (c->insn[insn].flow != INSN_CALL && within_function(c, x->m.image, &e[i].to))
 			continue; /* a loop, though to the function's start */
 		if (starts_function(x, e[i].to.addr, &start, err))
 			return -1;
@@ -159,14 +159,14 @@ static int add_targets(struct flowing *x, const struct code *c, struct err *err)
 			continue;
 		if (fdo_name_at(&x->m, e[i].to.addr, &name) ||
 		    (name != FDO_NONE &&
-		     fdo_add_target(&x->m, x->line[insn], name, scaled(x, &e[i].w))))
+		     fdo_add_target(&x->m, x->line[insn], name, scaled_count(x, &e[i].w))))
 			return err_nomem(err);
 	}
 	return 0;
 }
 
 /* Branches to the function's first instruction, but for loops. */
-static int add_head(struct flowing *x, const struct code *c, struct err *err)
+static int add_fdo_head(struct flowing *x, const struct code *c, struct err *err)
 {
 	size_t n_all, first;
 	const struct flow_edge *e = flow_edges(x->f, &n_all);
@@ -177,7 +177,7 @@ static int add_head(struct flowing *x, const struct code *c, struct err *err)
 	for (size_t i = first; i < first + n; i++) {
 		const struct flow_edge *o = &e[into[i]];
 
-		if (within(c, x->m.image, &o->from)) {
+		if (within_function(c, x->m.image, &o->from)) {
 			uint32_t insn = code_insn_at(c, o->from.addr);
 
 			if (insn == CODE_NONE || c->insn[insn].flow != INSN_CALL)
@@ -190,8 +190,8 @@ static int add_head(struct flowing *x, const struct code *c, struct err *err)
 	return fdo_add_head(&x->m, c->start, rounded(sum * x->scale)) ? err_nomem(err) : 0;
 }
 
-static int add_function(struct flowing *x, const struct symbol *sym, const struct flow_span *s,
-			size_t n, uint64_t end, struct err *err)
+static int add_fdo_function(struct flowing *x, const struct symbol *sym, const struct flow_span *s,
+			    size_t n, uint64_t end, struct err *err)
 {
 	struct code *c;
 	int ret = -1;
@@ -211,14 +211,14 @@ static int add_function(struct flowing *x, const struct symbol *sym, const struc
 			goto out;
 		}
 	}
-	ret = add_targets(x, c, err) || add_head(x, c, err) ? -1 : 0;
+	ret = add_targets(x, c, err) || add_fdo_head(x, c, err) ? -1 : 0;
 out:
 	code_free(c);
 	return ret;
 }
 
 /* Where a function ends: its size, else the next symbol. */
-static uint64_t end_of(const struct symbol *sym, const struct symbol *all, size_t n)
+static uint64_t fdo_end_of(const struct symbol *sym, const struct symbol *all, size_t n)
 {
 	if (sym->size)
 		return sym->start + sym->size;
@@ -228,7 +228,7 @@ static uint64_t end_of(const struct symbol *sym, const struct symbol *all, size_
 	return sym->start + 1;
 }
 
-static int add_spans(struct flowing *x, const struct flow_span *s, size_t n, struct err *err)
+static int add_fdo_spans(struct flowing *x, const struct flow_span *s, size_t n, struct err *err)
 {
 	const struct symbol **sym = xcalloc(n + 1, sizeof(*sym)), *all;
 	uint64_t *addr = xmalloc((n + 1) * sizeof(*addr));
@@ -245,10 +245,10 @@ static int add_spans(struct flowing *x, const struct flow_span *s, size_t n, str
 			;
 		if (!symbol_has_name(sym[i])) {
 			for (size_t j = i; j < k; j++)
-				x->m.counts.no_symbol += scaled(x, &s[j].w);
+				x->m.counts.no_symbol += scaled_count(x, &s[j].w);
 			continue;
 		}
-		if (add_function(x, sym[i], &s[i], k - i, end_of(sym[i], all, n_all), err))
+		if (add_fdo_function(x, sym[i], &s[i], k - i, fdo_end_of(sym[i], all, n_all), err))
 			goto out;
 	}
 	ret = 0;
@@ -272,8 +272,8 @@ int fdo_of_flow(struct fdo **out, const struct flow *f, struct images *images, u
 		goto out;
 	for (size_t i = 0; i < n_all; i++)
 		if ((i < first || i >= first + n) && s[i].kind == SPACE_USER)
-			x.m.counts.elsewhere += scaled(&x, &s[i].w);
-	if (!add_spans(&x, s + first, n, err))
+			x.m.counts.elsewhere += scaled_count(&x, &s[i].w);
+	if (!add_fdo_spans(&x, s + first, n, err))
 		ret = fdo_finish(&x.m, out, err);
 out:
 	free(x.count);

@@ -21,7 +21,7 @@ static bool has_room_for(const char *s)
 	return true;
 }
 
-static int add_name(struct fdo_maker *m, const char *s, uint32_t *name)
+static int add_made_name(struct fdo_maker *m, const char *s, uint32_t *name)
 {
 	*name = FDO_NONE;
 	if (!s || !has_room_for(s))
@@ -34,27 +34,27 @@ static int add_name(struct fdo_maker *m, const char *s, uint32_t *name)
  * -----------------------------------------------------------------------
  */
 
-static uint64_t place_hash(uint32_t owner, const struct fdo_place *at, uint32_t name)
+static uint64_t made_place_hash(uint32_t owner, const struct fdo_place *at, uint32_t name)
 {
 	return hash_pair((uint64_t)owner << 32 | name,
 			 (uint64_t)at->line << 32 | at->discriminator);
 }
 
-static bool same_place(const struct fdo_place *a, const struct fdo_place *b)
+static bool made_same_place(const struct fdo_place *a, const struct fdo_place *b)
 {
 	return a->line == b->line && a->discriminator == b->discriminator;
 }
 
-static uint32_t function_of(struct fdo_maker *m, uint32_t parent, struct fdo_place at,
-			    uint32_t name)
+static uint32_t made_function_of(struct fdo_maker *m, uint32_t parent, struct fdo_place at,
+				 uint32_t name)
 {
-	uint64_t h = place_hash(parent, &at, name);
+	uint64_t h = made_place_hash(parent, &at, name);
 	uint32_t idx;
 
 	for (size_t i = itab_first(&m->function_at, h); itab_at(&m->function_at, &i, h, &idx);) {
 		const struct made_function *o = &m->function.v[idx];
 
-		if (o->parent == parent && o->name == name && same_place(&o->at, &at))
+		if (o->parent == parent && o->name == name && made_same_place(&o->at, &at))
 			return idx;
 	}
 	if (m->function.n >= ITAB_NONE - 1 || itab_put(&m->function_at, h, m->function.n))
@@ -63,15 +63,15 @@ static uint32_t function_of(struct fdo_maker *m, uint32_t parent, struct fdo_pla
 	return (uint32_t)m->function.n - 1;
 }
 
-static uint32_t line_of(struct fdo_maker *m, uint32_t function, struct fdo_place at)
+static uint32_t made_line_of(struct fdo_maker *m, uint32_t function, struct fdo_place at)
 {
-	uint64_t h = place_hash(function, &at, 0);
+	uint64_t h = made_place_hash(function, &at, 0);
 	uint32_t idx;
 
 	for (size_t i = itab_first(&m->line_at, h); itab_at(&m->line_at, &i, h, &idx);) {
 		const struct made_line *o = &m->line.v[idx];
 
-		if (o->function == function && same_place(&o->at, &at))
+		if (o->function == function && made_same_place(&o->at, &at))
 			return idx;
 	}
 	if (m->line.n >= ITAB_NONE - 1 || itab_put(&m->line_at, h, m->line.n))
@@ -80,7 +80,7 @@ static uint32_t line_of(struct fdo_maker *m, uint32_t function, struct fdo_place
 	return (uint32_t)m->line.n - 1;
 }
 
-static struct fdo_place place_of(const struct source_line *l, uint32_t first_line)
+static struct fdo_place made_place_of(const struct source_line *l, uint32_t first_line)
 {
 	return (struct fdo_place){ (l->line - first_line) & 0xffff,
 				   fdo_base_discriminator(l->discriminator) };
@@ -98,7 +98,7 @@ struct frames {
 	size_t n;
 };
 
-static bool find_frames(const struct fdo_maker *m, uint64_t addr, struct frames *f)
+static bool find_made_frames(const struct fdo_maker *m, uint64_t addr, struct frames *f)
 {
 	uint64_t vaddr;
 
@@ -111,7 +111,7 @@ static bool find_frames(const struct fdo_maker *m, uint64_t addr, struct frames 
 }
 
 /* Line 0 is that of code which no line is to blame for; compilers look it up like any other. */
-static bool is_known(const struct source_line *l)
+static bool made_is_known(const struct source_line *l)
 {
 	return l->line || l->file;
 }
@@ -125,40 +125,40 @@ int fdo_add_insn(struct fdo_maker *m, uint64_t addr, uint64_t count, uint64_t by
 
 	if (line)
 		*line = FDO_NONE;
-	if (!find_frames(m, addr, &f)) {
+	if (!find_made_frames(m, addr, &f)) {
 		m->counts.no_lines += count;
 		return 0;
 	}
 	copies = fdo_duplication(f.line.discriminator);
-	if (add_name(m, f.outer.linkage, &name))
+	if (add_made_name(m, f.outer.linkage, &name))
 		return -1;
 	if (name == FDO_NONE) {
 		m->counts.bad_name += count;
 		return 0;
 	}
 	m->counts.used += count;
-	at = function_of(m, FDO_NONE, nowhere, name);
+	at = made_function_of(m, FDO_NONE, nowhere, name);
 	if (at == FDO_NONE)
 		return -1;
 	m->function.v[at].total += bytes * copies;
 	for (size_t i = 0; i < f.n; i++) {
 		uint32_t first = i ? f.inl[i - 1].first_line : f.outer.first_line;
 
-		if (!first || !is_known(&f.inl[i].at))
+		if (!first || !made_is_known(&f.inl[i].at))
 			return 0; /* it is known of the functions around it alone */
-		if (add_name(m, f.inl[i].linkage, &name))
+		if (add_made_name(m, f.inl[i].linkage, &name))
 			return -1;
 		if (name == FDO_NONE)
 			return 0;
-		at = function_of(m, at, place_of(&f.inl[i].at, first), name);
+		at = made_function_of(m, at, made_place_of(&f.inl[i].at, first), name);
 		if (at == FDO_NONE)
 			return -1;
 		m->function.v[at].total += bytes * copies;
 	}
 	name = f.n ? f.inl[f.n - 1].first_line : f.outer.first_line;
-	if (!name || !is_known(&f.line))
+	if (!name || !made_is_known(&f.line))
 		return 0;
-	at = line_of(m, at, place_of(&f.line, name));
+	at = made_line_of(m, at, made_place_of(&f.line, name));
 	if (at == FDO_NONE)
 		return -1;
 	if (count * copies > m->line.v[at].count)
@@ -177,7 +177,7 @@ int fdo_name_at(struct fdo_maker *m, uint64_t addr, uint32_t *name)
 	if (!image_to_vaddr(m->images, m->image, addr, &vaddr) ||
 	    !source_function(m->source, vaddr, &f))
 		return 0;
-	return add_name(m, f.linkage, name);
+	return add_made_name(m, f.linkage, name);
 }
 
 int fdo_add_target(struct fdo_maker *m, uint32_t line, uint32_t name, uint64_t count)
@@ -210,7 +210,7 @@ int fdo_add_head(struct fdo_maker *m, uint64_t addr, uint64_t count)
 		return -1;
 	if (name == FDO_NONE)
 		return 0;
-	at = function_of(m, FDO_NONE, nowhere, name);
+	at = made_function_of(m, FDO_NONE, nowhere, name);
 	if (at == FDO_NONE)
 		return -1;
 	m->function.v[at].head += count;
@@ -258,7 +258,7 @@ void fdo_maker_free(struct fdo_maker *m)
 	} while (0)
 
 /* Names are by rank when these run; owners are those of the finished order. */
-static int by_place(const void *va, const void *vb)
+static int made_by_place(const void *va, const void *vb)
 {
 	const struct made_function *a = va, *b = vb;
 
@@ -269,7 +269,7 @@ static int by_place(const void *va, const void *vb)
 	return 0;
 }
 
-static int by_total(const void *va, const void *vb)
+static int made_by_total(const void *va, const void *vb)
 {
 	const struct made_function *a = va, *b = vb;
 
@@ -303,7 +303,7 @@ struct named {
 	uint32_t id;
 };
 
-static int by_text(const void *va, const void *vb)
+static int made_by_text(const void *va, const void *vb)
 {
 	const struct named *a = va, *b = vb;
 
@@ -322,7 +322,7 @@ struct whole {
 	struct arena arena;
 };
 
-static int order_names(struct fdo_maker *m, struct whole *w)
+static int order_made_names(struct fdo_maker *m, struct whole *w)
 {
 	size_t n = m->names.n;
 	struct named *v = xmalloc(n * sizeof(*v));
@@ -332,7 +332,7 @@ static int order_names(struct fdo_maker *m, struct whole *w)
 	for (size_t i = 1; i < n; i++)
 		v[i - 1] = (struct named){ strtab_get(&m->names, (uint32_t)i), (uint32_t)i };
 	if (n > 2)
-		qsort(v, n - 1, sizeof(*v), by_text);
+		qsort(v, n - 1, sizeof(*v), made_by_text);
 	for (size_t i = 0; i + 1 < n; i++) {
 		rank[v[i].id] = (uint32_t)i;
 		name[i] = arena_xstrdup(&w->arena, v[i].s);
@@ -350,15 +350,15 @@ static int order_names(struct fdo_maker *m, struct whole *w)
 
 static int sort_top(const void *a, const void *b)
 {
-	return by_total(&((const struct sortable *)a)->f, &((const struct sortable *)b)->f);
+	return made_by_total(&((const struct sortable *)a)->f, &((const struct sortable *)b)->f);
 }
 
 static int sort_inlined(const void *a, const void *b)
 {
-	return by_place(&((const struct sortable *)a)->f, &((const struct sortable *)b)->f);
+	return made_by_place(&((const struct sortable *)a)->f, &((const struct sortable *)b)->f);
 }
 
-static void put_function(struct fdo *p, const struct sortable *s, uint32_t *now)
+static void put_made_function(struct fdo *p, const struct sortable *s, uint32_t *now)
 {
 	now[s->was] = (uint32_t)p->n_functions;
 	p->f[p->n_functions++] = (struct fdo_function){
@@ -380,7 +380,7 @@ static void order_functions(struct fdo_maker *m, struct whole *w, uint32_t *now)
 	if (left > 1)
 		qsort(v, left, sizeof(*v), sort_top);
 	for (size_t i = 0; i < left; i++)
-		put_function(p, &v[i], now);
+		put_made_function(p, &v[i], now);
 	p->n_top = left;
 	/* a parent was made before those in it, so that its level is known */
 	while (done < p->n_functions) {
@@ -403,7 +403,7 @@ static void order_functions(struct fdo_maker *m, struct whole *w, uint32_t *now)
 
 			if (!parent->n_inlined++)
 				parent->first_inlined = (uint32_t)p->n_functions;
-			put_function(p, &v[i], now);
+			put_made_function(p, &v[i], now);
 		}
 		done = level;
 	}
@@ -461,7 +461,7 @@ int fdo_finish(struct fdo_maker *m, struct fdo **out, struct err *err)
 
 	memset(now, 0xff, (m->function.n + 1) * sizeof(*now));
 	w->p = m->counts;
-	if (order_names(m, w)) {
+	if (order_made_names(m, w)) {
 		free(now);
 		fdo_free(w ? &w->p : NULL);
 		return err_nomem(err);

@@ -56,7 +56,7 @@ bool layout_name_fits(const char *name)
 	return true;
 }
 
-static void make_room(struct chaining *x, size_t n)
+static void make_laid_block_room(struct chaining *x, size_t n)
 {
 	if (n <= x->cap)
 		return;
@@ -80,7 +80,7 @@ static void make_room(struct chaining *x, size_t n)
 }
 
 /* The block that holds an offset, the last one that begins at or before it; NONE. */
-static uint32_t block_at(const struct chaining *x, uint64_t at)
+static uint32_t laid_block_at(const struct chaining *x, uint64_t at)
 {
 	uint32_t lo = 0, n = x->n;
 
@@ -97,7 +97,7 @@ static uint32_t block_at(const struct chaining *x, uint64_t at)
 	return at - x->block[lo].at < x->block[lo].size ? lo : NONE;
 }
 
-static void add_spans(struct chaining *x, uint32_t image, uint64_t start, uint64_t end)
+static void add_laid_block_spans(struct chaining *x, uint32_t image, uint64_t start, uint64_t end)
 {
 	size_t n_all, first;
 	const struct flow_span *s = flow_spans(x->f, &n_all);
@@ -109,7 +109,8 @@ static void add_spans(struct chaining *x, uint32_t image, uint64_t start, uint64
 		x->hits[i] = 0;
 	}
 	for (size_t i = first; i < first + n; i++) {
-		uint32_t a = block_at(x, s[i].start - start), b = block_at(x, s[i].end - start);
+		uint32_t a = laid_block_at(x, s[i].start - start),
+			 b = laid_block_at(x, s[i].end - start);
 		double w = flow_sum(&s[i].w);
 
 		if (a == NONE || b == NONE || b < a)
@@ -146,8 +147,8 @@ static void add_jumps(struct chaining *x, uint32_t image, uint64_t start, uint64
 
 		if (e[i].to.image != image || e[i].to.addr < start || e[i].to.addr >= end)
 			continue;
-		a = block_at(x, e[i].from.addr - start);
-		b = block_at(x, e[i].to.addr - start);
+		a = laid_block_at(x, e[i].from.addr - start);
+		b = laid_block_at(x, e[i].to.addr - start);
 		/* calls that come back land inside of blocks */
 		if (a != NONE && b != NONE && x->block[b].at == e[i].to.addr - start)
 			vec_xpush(&x->jump, ((struct jump){ flow_sum(&e[i].w), a, b }));
@@ -165,7 +166,7 @@ static int heaviest_first(const void *va, const void *vb)
 	return (a->to > b->to) - (a->to < b->to);
 }
 
-static uint32_t chain_of(struct chaining *x, uint32_t i)
+static uint32_t laid_block_chain_of(struct chaining *x, uint32_t i)
 {
 	while (x->chain[i] != i)
 		i = x->chain[i] = x->chain[x->chain[i]];
@@ -198,7 +199,7 @@ static uint32_t *list_blocks(struct chaining *x, struct arena *arena, size_t *n)
 	*n = 0;
 	for (uint32_t i = 0; i < x->n && !failed; i++)
 		if (x->prev[i] == NONE && (!i || x->hits[i])) {
-			vec_xpush(&v, ((struct ranked){ x->heat[chain_of(x, i)], i }));
+			vec_xpush(&v, ((struct ranked){ x->heat[laid_block_chain_of(x, i)], i }));
 			failed = 0;
 		}
 	vec_sort(&v, by_heat);
@@ -211,9 +212,9 @@ static uint32_t *list_blocks(struct chaining *x, struct arena *arena, size_t *n)
 	return failed ? NULL : id;
 }
 
-static int add_function(struct chaining *x, struct layout_whole *w, struct images *images,
-			uint32_t image, const struct bbmap *map, const struct bbmap_function *fn,
-			struct err *err)
+static int add_laid_block_function(struct chaining *x, struct layout_whole *w,
+				   struct images *images, uint32_t image, const struct bbmap *map,
+				   const struct bbmap_function *fn, struct err *err)
 {
 	const struct bbmap_block *last = &map->block.v[fn->first + fn->n - 1];
 	struct layout_function *f = &w->l.f[w->l.n];
@@ -224,8 +225,8 @@ static int add_function(struct chaining *x, struct layout_whole *w, struct image
 	x->block = &map->block.v[fn->first];
 	x->n = (uint32_t)fn->n;
 	end = start + last->at + last->size;
-	make_room(x, fn->n);
-	add_spans(x, image, start, end);
+	make_laid_block_room(x, fn->n);
+	add_laid_block_spans(x, image, start, end);
 	f->weight = 0;
 	for (uint32_t i = 0; i < x->n; i++) {
 		f->weight += x->ran[i] * x->block[i].size;
@@ -251,8 +252,8 @@ static int add_function(struct chaining *x, struct layout_whole *w, struct image
 		if (!j->to || !x->hits[j->from] || !x->hits[j->to] || x->next[j->from] != NONE ||
 		    x->prev[j->to] != NONE)
 			continue;
-		a = chain_of(x, j->from);
-		b = chain_of(x, j->to);
+		a = laid_block_chain_of(x, j->from);
+		b = laid_block_chain_of(x, j->to);
 		if (a == b)
 			continue;
 		x->next[j->from] = j->to;
@@ -268,7 +269,7 @@ static int add_function(struct chaining *x, struct layout_whole *w, struct image
 	return 0;
 }
 
-static int by_weight(const void *va, const void *vb)
+static int laid_block_by_weight(const void *va, const void *vb)
 {
 	const struct layout_function *a = va, *b = vb;
 
@@ -286,10 +287,10 @@ int layout_blocks(struct layout **out, const struct flow *f, struct images *imag
 
 	*out = NULL;
 	for (size_t i = 0; !ret && i < map->function.n; i++)
-		ret = add_function(&x, w, images, image, map, &map->function.v[i], err);
+		ret = add_laid_block_function(&x, w, images, image, map, &map->function.v[i], err);
 	if (!ret) {
 		if (w->l.n > 1)
-			qsort(w->l.f, w->l.n, sizeof(*w->l.f), by_weight);
+			qsort(w->l.f, w->l.n, sizeof(*w->l.f), laid_block_by_weight);
 		*out = &w->l;
 	} else {
 		layout_free(w ? &w->l : NULL);

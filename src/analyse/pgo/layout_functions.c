@@ -29,8 +29,8 @@ struct ordering {
 	uint32_t *touched;
 };
 
-static int add_node(struct ordering *x, struct layout_whole *w, const struct symbol *s,
-		    double weight, uint64_t end)
+static int add_laid_function_node(struct ordering *x, struct layout_whole *w,
+				  const struct symbol *s, double weight, uint64_t end)
 {
 	struct node n = { s,	s->start,	  end,	  weight,	 (uint32_t)x->v.n,
 			  NONE, (uint32_t)x->v.n, weight, end - s->start };
@@ -73,7 +73,8 @@ static int list_nodes(struct ordering *x, struct layout_whole *w, struct images 
 			if (sym[i] && s[k].end >= end)
 				end = s[k].end + 1;
 		}
-		if (symbol_has_name(sym[i]) && weight > 0 && add_node(x, w, sym[i], weight, end)) {
+		if (symbol_has_name(sym[i]) && weight > 0 &&
+		    add_laid_function_node(x, w, sym[i], weight, end)) {
 			(void)err_nomem(err);
 			goto out;
 		}

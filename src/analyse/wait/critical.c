@@ -14,8 +14,8 @@
 
 /* A main thread before others; the one that lived longest, of several that of the process that ran
  * most (`ran`, by pid). */
-static bool is_better(const struct u64map *ran, const struct wait_thread *a,
-		      const struct wait_thread *b)
+static bool path_is_better(const struct u64map *ran, const struct wait_thread *a,
+			   const struct wait_thread *b)
 {
 	bool main_a = a->pid == a->tid, main_b = b->pid == b->tid;
 	uint64_t life_a = a->until - a->from, life_b = b->until - b->from;
@@ -45,7 +45,7 @@ static int choose_end(struct critical_work *k, struct err *err)
 	}
 	for (uint32_t i = 0; i < w->n_threads && !ret; i++)
 		if (w->thread[i].wanted &&
-		    (best == WAIT_NOBODY || is_better(&ran, &w->thread[i], &w->thread[best])))
+		    (best == WAIT_NOBODY || path_is_better(&ran, &w->thread[i], &w->thread[best])))
 			best = i;
 	if (!ret && best == WAIT_NOBODY)
 		ret = err_set(err, ERR_NOT_FOUND, "no thread is selected");
@@ -101,7 +101,7 @@ static bool needs_other(uint8_t reason)
 }
 
 /* [from, until) of a piece is on the path. */
-static void take(struct walking *g, const struct piece *p, uint64_t until)
+static void take_path_piece(struct walking *g, const struct piece *p, uint64_t until)
 {
 	struct critical_work *k = g->k;
 	struct critical_row *r = &k->row.v[p->row];
@@ -133,7 +133,7 @@ static void take(struct walking *g, const struct piece *p, uint64_t until)
 	k->out->samples += b - a;
 }
 
-static void walk(struct walking *g)
+static void walk_path(struct walking *g)
 {
 	struct critical_work *k = g->k;
 	const struct wait_thread *thread = k->w->thread;
@@ -157,7 +157,7 @@ static void walk(struct walking *g)
 		}
 		if (!p)
 			break;
-		take(g, p, time);
+		take_path_piece(g, p, time);
 		time = p->from;
 	}
 	k->out->from = time;
@@ -185,7 +185,7 @@ static int most_thread(const void *pa, const void *pb)
 	return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
-static void put_threads(struct walking *g)
+static void put_path_threads(struct walking *g)
 {
 	struct critical *c = g->k->out;
 	const struct wait *w = g->k->w;
@@ -231,8 +231,8 @@ static int make_path(struct critical_work *k, struct err *err)
 
 	g.took = xcalloc(k->row.n + 1, sizeof(*g.took));
 	g.by_thread = xcalloc(k->w->n_threads + 1, sizeof(*g.by_thread));
-	walk(&g);
-	put_threads(&g);
+	walk_path(&g);
+	put_path_threads(&g);
 	ret = 0;
 	put_steps(&g);
 	if (!ret) {

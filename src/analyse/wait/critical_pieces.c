@@ -13,7 +13,8 @@
 #include "base/xalloc.h"
 
 /* The row of a function that ran, or of a wait. */
-static uint32_t row_of(struct critical_work *k, const struct wait_place *place, uint8_t reason)
+static uint32_t piece_row_of(struct critical_work *k, const struct wait_place *place,
+			     uint8_t reason)
 {
 	/* 64 bits of a hash tell them apart well enough */
 	uint64_t h =
@@ -39,7 +40,7 @@ struct marking {
 	VEC(struct keyed) v;
 };
 
-static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
+static int on_piece_sample(void *ctx, const struct pass_sample *s, struct err *err)
 {
 	struct marking *m = ctx;
 	const struct critical_work *k = m->k;
@@ -57,10 +58,10 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 	return 0;
 }
 
-static int walk_samples(struct marking *m, struct err *err)
+static int walk_piece_samples(struct marking *m, struct err *err)
 {
 	static const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE,
-					       .sample = on_sample };
+					       .sample = on_piece_sample };
 	const struct critical_work *k = m->k;
 	struct pass_opts po = { .threads = 1 };
 	struct pass *p = NULL;
@@ -99,7 +100,7 @@ static int keep_marks(struct marking *m, struct err *err)
 	for (size_t i = 0; i < m->v.n; i++) {
 		const struct keyed *x = &m->v.v[i];
 		uint32_t place = m->frames.frame.v[x->b].place;
-		uint32_t row = row_of(k, &m->frames.place.v[place], WAIT_RAN);
+		uint32_t row = piece_row_of(k, &m->frames.place.v[place], WAIT_RAN);
 
 		k->mark.v[at[x->a + 1]++] = (struct mark){ x->key, x->a, row };
 	}
@@ -120,7 +121,7 @@ static int make_marks(struct critical_work *k, struct err *err)
 	k->first_mark = xcalloc(k->w->n_threads + 1, sizeof(*k->first_mark));
 	tids_make(&m.tids, k->w);
 	if (k->opts->event != SIZE_MAX)
-		ret = walk_samples(&m, err) || keep_marks(&m, err) ? -1 : 0;
+		ret = walk_piece_samples(&m, err) || keep_marks(&m, err) ? -1 : 0;
 	vec_free(&m.frames.place);
 	frames_free(&m.frames);
 	tids_free(&m.tids);
@@ -140,8 +141,8 @@ struct cutting {
 	uint32_t none;	 /* the row of a thread without samples */
 };
 
-static void put_piece(struct critical_work *k, uint64_t from, uint64_t until, uint32_t row,
-		      uint32_t span)
+static void put_one_piece(struct critical_work *k, uint64_t from, uint64_t until, uint32_t row,
+			  uint32_t span)
 {
 	const struct piece x = { from, until, row, span, WAIT_NOBODY, WAIT_RAN };
 
@@ -184,11 +185,11 @@ static void cut(struct cutting *c, uint32_t i)
 			continue;
 		t = s->from + (middle > c->before ? middle - c->before : 0);
 		if (t > from)
-			put_piece(c->k, from, t, c->mark[c->at].row, i);
+			put_one_piece(c->k, from, t, c->mark[c->at].row, i);
 		from = t > from ? t : from;
 	}
 	c->before = end;
-	put_piece(c->k, from, s->until, c->n ? c->mark[c->at].row : c->none, i);
+	put_one_piece(c->k, from, s->until, c->n ? c->mark[c->at].row : c->none, i);
 }
 
 /* ---- waits for a thread's end ---------------------------------------------------------------- */
@@ -261,7 +262,7 @@ static void sort_exits(struct critical_work *k)
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 /* A span that is not on a CPU. */
-static int put_off(struct critical_work *k, uint32_t i)
+static int put_piece_off(struct critical_work *k, uint32_t i)
 {
 	const struct wait_span *s = &k->w->span[i];
 	const struct wait_place *nowhere = &k->w->place[0];
@@ -275,7 +276,7 @@ static int put_off(struct critical_work *k, uint32_t i)
 	}
 	if (p.waker == s->thread)
 		p.waker = WAIT_NOBODY;
-	p.row = row_of(k, &k->w->place[place], s->reason);
+	p.row = piece_row_of(k, &k->w->place[place], s->reason);
 	if (p.row == UINT32_MAX)
 		return -1;
 	if (p.until > p.from)
@@ -283,15 +284,15 @@ static int put_off(struct critical_work *k, uint32_t i)
 	if (p.until == s->until)
 		return 0;
 	p = (struct piece){ p.until, s->until, 0, i, WAIT_NOBODY, WAIT_WOKEN };
-	p.row = row_of(k, nowhere, WAIT_WOKEN);
+	p.row = piece_row_of(k, nowhere, WAIT_WOKEN);
 	if (p.row == UINT32_MAX)
 		return -1;
 	vec_xpush(&k->piece, p);
 	return 0;
 }
 
-static void put_thread(struct critical_work *k, uint32_t thread, const uint32_t *spans, size_t n,
-		       uint32_t none)
+static void put_piece_thread(struct critical_work *k, uint32_t thread, const uint32_t *spans,
+			     size_t n, uint32_t none)
 {
 	const size_t first = k->first_mark[thread];
 	struct cutting c = { .k = k, .n = k->first_mark[thread + 1] - first, .none = none };
@@ -303,7 +304,7 @@ static void put_thread(struct critical_work *k, uint32_t thread, const uint32_t 
 		if (k->w->span[spans[i]].reason == WAIT_RAN)
 			cut(&c, spans[i]);
 		else
-			put_off(k, spans[i]);
+			put_piece_off(k, spans[i]);
 	free(c.ran);
 }
 
@@ -318,7 +319,7 @@ int critical_pieces(struct critical_work *k, struct err *err)
 	sort_exits(k);
 	if (make_marks(k, err))
 		goto out;
-	none = row_of(k, &w->place[0], WAIT_RAN);
+	none = piece_row_of(k, &w->place[0], WAIT_RAN);
 	/* by[first[i]..first[i + 1]): the spans of thread i. */
 	for (size_t i = 0; i < w->n_spans; i++)
 		first[w->span[i].thread + 2]++;
@@ -328,7 +329,7 @@ int critical_pieces(struct critical_work *k, struct err *err)
 		by[first[w->span[i].thread + 1]++] = (uint32_t)i;
 	for (uint32_t i = 0; i < w->n_threads; i++) {
 		k->first[i] = k->piece.n;
-		put_thread(k, i, by + first[i], first[i + 1] - first[i], none);
+		put_piece_thread(k, i, by + first[i], first[i + 1] - first[i], none);
 	}
 	k->first[w->n_threads] = k->piece.n;
 	vec_each (&k->piece, struct piece *, p)

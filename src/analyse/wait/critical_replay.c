@@ -209,7 +209,7 @@ static void sort_deeds(struct making *m)
 	free(v);
 }
 
-static void put_op(struct replay *r, enum op_kind kind, uint64_t time, uint32_t what)
+static void put_replay_op(struct replay *r, enum op_kind kind, uint64_t time, uint32_t what)
 {
 	const struct op x = { time, what, (uint8_t)kind };
 
@@ -218,7 +218,7 @@ static void put_op(struct replay *r, enum op_kind kind, uint64_t time, uint32_t 
 }
 
 /* A piece on a CPU, with what it did to others. */
-static void put_run(struct making *m, const struct piece *p, size_t *deed, size_t last)
+static void put_replay_run(struct making *m, const struct piece *p, size_t *deed, size_t last)
 {
 	uint64_t from = p->from;
 
@@ -226,21 +226,21 @@ static void put_run(struct making *m, const struct piece *p, size_t *deed, size_
 		const struct keyed *x = &m->at.v[*deed];
 		const struct deed *d = &m->deed.v[x->b];
 
-		put_op(m->r, OP_RUN, x->key - from, p->row);
-		put_op(m->r, (enum op_kind)d->kind, 0, d->what);
+		put_replay_op(m->r, OP_RUN, x->key - from, p->row);
+		put_replay_op(m->r, (enum op_kind)d->kind, 0, d->what);
 		from = x->key;
 	}
-	put_op(m->r, OP_RUN, p->until - from, p->row);
+	put_replay_op(m->r, OP_RUN, p->until - from, p->row);
 }
 
 /* What it held while it waited for something else. */
 static void put_held(struct making *m, const struct piece *p, size_t *deed, size_t last)
 {
 	for (; *deed < last && m->at.v[*deed].key < p->until; ++*deed)
-		put_op(m->r, OP_HOLD, 0, m->deed.v[m->at.v[*deed].b].what);
+		put_replay_op(m->r, OP_HOLD, 0, m->deed.v[m->at.v[*deed].b].what);
 }
 
-static void put_thread(struct making *m, uint32_t t)
+static void put_replay_thread(struct making *m, uint32_t t)
 {
 	struct replay *r = m->r;
 	const struct critical_work *k = r->k;
@@ -248,23 +248,23 @@ static void put_thread(struct making *m, uint32_t t)
 	size_t deed = m->first[t];
 
 	if (!r->created[t])
-		put_op(r, OP_PAUSE, x->from - k->w->from, NO_ROW);
+		put_replay_op(r, OP_PAUSE, x->from - k->w->from, NO_ROW);
 	for (size_t i = k->first[t]; i < k->first[t + 1]; i++) {
 		const struct piece *p = &k->piece.v[i];
 
 		if (p->reason != WAIT_RAN)
 			put_held(m, p, &deed, m->first[t + 1]);
 		if (p->reason == WAIT_RAN) {
-			put_run(m, p, &deed, m->first[t + 1]);
+			put_replay_run(m, p, &deed, m->first[t + 1]);
 		} else if (m->waking_of[i] != NO_ROW) {
-			put_op(r, OP_WAIT, 0, m->waking_of[i]);
+			put_replay_op(r, OP_WAIT, 0, m->waking_of[i]);
 		} else if (wait_reasons[p->reason].state != WAIT_RUNNABLE) {
-			put_op(r, OP_PAUSE, p->until - p->from, p->row);
+			put_replay_op(r, OP_PAUSE, p->until - p->from, p->row);
 		} else if (p->reason == WAIT_WOKEN && r->op.n > r->first[t] &&
 			   vec_last(&r->op)->kind == OP_WAIT)
 			vec_last(&r->op)->time = foreign(r, p);
 		else {
-			put_op(r, OP_PAUSE, foreign(r, p), NO_ROW);
+			put_replay_op(r, OP_PAUSE, foreign(r, p), NO_ROW);
 		}
 	}
 }
@@ -298,7 +298,7 @@ static int make_ops(struct replay *r)
 	for (uint32_t t = 0; t < w->n_threads; t++) {
 		r->first[t] = r->op.n;
 		r->needed[t] = is_needed(r->k, t);
-		put_thread(&m, t);
+		put_replay_thread(&m, t);
 	}
 	r->first[w->n_threads] = r->op.n;
 	free(m.first);
@@ -310,17 +310,17 @@ static int make_ops(struct replay *r)
 
 /* ---- heaps: the least first ------------------------------------------------------------------ */
 
-static bool is_before(const struct moment *a, const struct moment *b)
+static bool replay_is_before(const struct moment *a, const struct moment *b)
 {
 	return a->at != b->at ? a->at < b->at : a->thread < b->thread;
 }
 
-static void heap_put(struct heap *h, double at, uint32_t thread)
+static void replay_heap_put(struct heap *h, double at, uint32_t thread)
 {
 	const struct moment x = { at, thread };
 	size_t i = h->n++;
 
-	for (; i && is_before(&x, &h->v[(i - 1) / 2]); i = (i - 1) / 2)
+	for (; i && replay_is_before(&x, &h->v[(i - 1) / 2]); i = (i - 1) / 2)
 		h->v[i] = h->v[(i - 1) / 2];
 	h->v[i] = x;
 }
@@ -332,9 +332,9 @@ static uint32_t heap_take(struct heap *h)
 	size_t i = 0;
 
 	for (size_t c; (c = 2 * i + 1) < h->n; i = c) {
-		if (c + 1 < h->n && is_before(&h->v[c + 1], &h->v[c]))
+		if (c + 1 < h->n && replay_is_before(&h->v[c + 1], &h->v[c]))
 			c++;
-		if (!is_before(&h->v[c], &x))
+		if (!replay_is_before(&h->v[c], &x))
 			break;
 		h->v[i] = h->v[c];
 	}
@@ -345,12 +345,12 @@ static uint32_t heap_take(struct heap *h)
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-static double time_of(const struct replay *r, const struct op *o)
+static double replay_time_of(const struct replay *r, const struct op *o)
 {
 	return (double)o->time * (o->what == r->less ? r->factor : 1);
 }
 
-static void end_thread(struct replay *r, uint32_t t)
+static void end_replay_thread(struct replay *r, uint32_t t)
 {
 	if (t == r->k->out->end)
 		r->ended = r->now;
@@ -360,7 +360,7 @@ static void end_thread(struct replay *r, uint32_t t)
 	}
 }
 
-static bool waits(const struct replay *r, uint32_t waking)
+static bool replay_waits(const struct replay *r, uint32_t waking)
 {
 	const uint8_t is = r->woken[waking & ~MUTEX];
 
@@ -368,7 +368,7 @@ static bool waits(const struct replay *r, uint32_t waking)
 }
 
 /* Until it runs, pauses, waits or ends. Has room in `ready`: a thread is there once at a time. */
-static void go_on(struct replay *r, uint32_t t)
+static void replay_go_on(struct replay *r, uint32_t t)
 {
 	double run = 0;
 
@@ -379,14 +379,14 @@ static void go_on(struct replay *r, uint32_t t)
 			break;
 		switch ((enum op_kind)o->kind) {
 		case OP_RUN:
-			run += time_of(r, o);
+			run += replay_time_of(r, o);
 			break;
 		case OP_PAUSE:
 			r->at[t]++;
-			heap_put(&r->pause, r->now + time_of(r, o), t);
+			replay_heap_put(&r->pause, r->now + replay_time_of(r, o), t);
 			return;
 		case OP_WAIT:
-			if (!waits(r, o->what))
+			if (!replay_waits(r, o->what))
 				break;
 			r->waiter[o->what & ~MUTEX] = t + 1;
 			r->at[t]++;
@@ -399,23 +399,24 @@ static void go_on(struct replay *r, uint32_t t)
 			if (r->waiter[o->what]) {
 				uint32_t other = r->waiter[o->what] - 1;
 
-				heap_put(&r->pause, r->now + (double)r->op.v[r->at[other] - 1].time,
-					 other);
+				replay_heap_put(&r->pause,
+						r->now + (double)r->op.v[r->at[other] - 1].time,
+						other);
 			}
 			break;
 		case OP_CREATE:
-			heap_put(&r->pause, r->now, o->what);
+			replay_heap_put(&r->pause, r->now, o->what);
 			break;
 		}
 	}
 	if (run > 0)
-		heap_put(&r->run, r->even + run, t);
+		replay_heap_put(&r->run, r->even + run, t);
 	else
-		end_thread(r, t);
+		end_replay_thread(r, t);
 }
 
 /* Sets ended and all: when the thread, and all that are needed, ended. */
-static void run_once(struct replay *r, uint32_t less, double factor, bool any_order)
+static void run_replay_once(struct replay *r, uint32_t less, double factor, bool any_order)
 {
 	const size_t n = r->k->w->n_threads;
 	const double cpus = (double)r->k->out->cpus;
@@ -432,7 +433,7 @@ static void run_once(struct replay *r, uint32_t less, double factor, bool any_or
 	for (uint32_t t = 0; t < n; t++) {
 		r->left += r->needed[t];
 		if (!r->created[t])
-			heap_put(&r->pause, 0, t);
+			replay_heap_put(&r->pause, 0, t);
 	}
 	while (r->left && (r->run.n || r->pause.n)) {
 		double rate = (double)r->run.n <= cpus ? 1 : cpus / (double)r->run.n;
@@ -442,7 +443,7 @@ static void run_once(struct replay *r, uint32_t less, double factor, bool any_or
 
 		r->even = pauses ? r->even + (next - r->now) * rate : r->run.v[0].at;
 		r->now = next;
-		go_on(r, heap_take(pauses ? &r->pause : &r->run));
+		replay_go_on(r, heap_take(pauses ? &r->pause : &r->run));
 	}
 }
 
@@ -452,15 +453,15 @@ struct ends { /* of the path's thread, and of all that are needed; in either ord
 	double v[4];
 };
 
-static struct ends run_all(struct replay *r, uint32_t less, double factor)
+static struct ends run_replay_all(struct replay *r, uint32_t less, double factor)
 {
 	struct ends e;
 
-	run_once(r, less, factor, false);
+	run_replay_once(r, less, factor, false);
 	e.v[0] = r->ended;
 	e.v[1] = r->all;
 	if (r->n_mutexes)
-		run_once(r, less, factor, true);
+		run_replay_once(r, less, factor, true);
 	e.v[2] = r->ended;
 	e.v[3] = r->all;
 	return e;
@@ -488,7 +489,7 @@ static struct estimate gain_of(const struct replay *r, const struct critical_row
 				  part * row->share.half + off / length, NULL };
 }
 
-static void why_none(struct critical_row *row, const char *why)
+static void replay_why_none(struct critical_row *row, const char *why)
 {
 	for (size_t k = 0; k < CRITICAL_GAINS; k++)
 		row->gain[k].why = why;
@@ -499,7 +500,7 @@ static void fill_gains(struct replay *r)
 	static const double parts[CRITICAL_GAINS] = { 0.1, 0.5, 1 };
 	struct critical *c = r->k->out;
 	size_t most = r->op.n ? EFFORT / 2 / CRITICAL_GAINS / r->op.n : 0;
-	const struct ends base = run_all(r, NO_ROW - 1, 1);
+	const struct ends base = run_replay_all(r, NO_ROW - 1, 1);
 
 	c->base = base.v[0];
 	most = most ? most : 1;
@@ -509,28 +510,28 @@ static void fill_gains(struct replay *r)
 
 		if (wait_reasons[row->reason].state == WAIT_RUNNABLE || row->reason == WAIT_LOST ||
 		    row->reason == WAIT_BEFORE) {
-			why_none(row, "no function did it");
+			replay_why_none(row, "no function did it");
 			continue;
 		}
 		if (row->unended) {
-			why_none(row, "who ended these waits was not recorded");
+			replay_why_none(row, "who ended these waits was not recorded");
 			continue;
 		}
 		if (c->replayed == most || r->left || !(c->base > 0)) {
-			why_none(row, r->left ? "the replay does not end"
-					      : "too little of the path: see --limit");
+			replay_why_none(row, r->left ? "the replay does not end"
+						     : "too little of the path: see --limit");
 			continue;
 		}
 		c->replayed++;
 		for (size_t k = 0; k < CRITICAL_GAINS; k++) {
-			const struct ends e = run_all(r, i, 1 - parts[k]);
+			const struct ends e = run_replay_all(r, i, 1 - parts[k]);
 
 			row->gain[k] = gain_of(r, row, parts[k], &base, &e);
 		}
 	}
 }
 
-static size_t cpus_of(const struct critical_work *k)
+static size_t replay_cpus_of(const struct critical_work *k)
 {
 	size_t n = pd_info(k->rec)->cpus_online;
 
@@ -547,7 +548,7 @@ int critical_replay(struct critical_work *k, struct err *err)
 	struct replay r = { .k = k };
 	int ret = -1;
 
-	k->out->cpus = cpus_of(k);
+	k->out->cpus = replay_cpus_of(k);
 	r.first = xcalloc(n + 1, sizeof(*r.first));
 	r.created = xcalloc(n + 1, sizeof(*r.created));
 	r.needed = xcalloc(n + 1, sizeof(*r.needed));

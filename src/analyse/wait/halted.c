@@ -51,13 +51,13 @@ struct work {
 
 /* ---- intervals ------------------------------------------------------------------------------- */
 
-static uint64_t length_of(const struct work *k)
+static uint64_t halt_length_of(const struct work *k)
 {
 	return k->w->until - k->w->from;
 }
 
-static void add_part(const struct work *k, struct bin *b, uint64_t part, uint64_t whole,
-		     struct bin x)
+static void add_halt_part(const struct work *k, struct bin *b, uint64_t part, uint64_t whole,
+			  struct bin x)
 {
 	double most = k->rate * (double)part, least;
 
@@ -74,25 +74,26 @@ static void add_part(const struct work *k, struct bin *b, uint64_t part, uint64_
 }
 
 /* From `from` to `until` a CPU ran for x: what of it falls between two times. */
-static void add_to(const struct work *k, struct bin *b, uint64_t a, uint64_t z, uint64_t from,
-		   uint64_t until, struct bin x)
+static void add_halt_to(const struct work *k, struct bin *b, uint64_t a, uint64_t z, uint64_t from,
+			uint64_t until, struct bin x)
 {
 	const uint64_t left = from > a ? from : a, right = until < z ? until : z;
 
 	if (right > left)
-		add_part(k, b, right - left, until - from, x);
+		add_halt_part(k, b, right - left, until - from, x);
 	else if (from == until && from >= a && from < z)
-		add_part(k, b, 0, 0, x);
+		add_halt_part(k, b, 0, 0, x);
 }
 
-static void add(const struct work *k, struct bin *bins, uint64_t from, uint64_t until, struct bin x)
+static void add_to_bins(const struct work *k, struct bin *bins, uint64_t from, uint64_t until,
+			struct bin x)
 {
 	size_t i;
 
 	bisect(i, HALTED_INTERVALS, n, k->edge[n + 1] > from);
 	for (; i < HALTED_INTERVALS && k->edge[i] <= until; i++)
-		add_to(k, &bins[i], k->edge[i], k->edge[i + 1], from, until, x);
-	add_to(k, &bins[HALTED_INTERVALS], k->w->from, k->w->until, from, until, x);
+		add_halt_to(k, &bins[i], k->edge[i], k->edge[i + 1], from, until, x);
+	add_halt_to(k, &bins[HALTED_INTERVALS], k->w->from, k->w->until, from, until, x);
 }
 
 /* ---- the counter ----------------------------------------------------------------------------- */
@@ -148,7 +149,7 @@ static const char *unfit(const struct work *k, const struct pd_event *e, size_t 
 	return NULL;
 }
 
-static void choose(struct work *k)
+static void choose_clock(struct work *k)
 {
 	size_t n, hardware = 0;
 	const struct pd_event *e = pd_events(k->rec, &n);
@@ -169,7 +170,7 @@ static void choose(struct work *k)
 	k->out->uncounted = k->ev ? NULL : why;
 }
 
-static int put(struct work *k, uint32_t cpu, struct mark x, struct err *err)
+static int put_mark(struct work *k, uint32_t cpu, struct mark x, struct err *err)
 {
 	const struct keyed at = { x.time, (uint32_t)k->mark.n, cpu };
 
@@ -209,7 +210,7 @@ static void note_began(struct work *k, const struct pass_sample *s, const struct
 		k->seen[s->cpu].began = s->time - x->read_enabled;
 }
 
-static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
+static int on_halt_sample(void *ctx, const struct pass_sample *s, struct err *err)
 {
 	struct work *k = ctx;
 	struct mark m = { .time = s->time, .sample = true };
@@ -237,7 +238,7 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 			m.count = (double)(now.value - was->value);
 		*was = now;
 	}
-	return put(k, s->cpu, m, err);
+	return put_mark(k, s->cpu, m, err);
 }
 
 static bool of_event(const struct work *k, uint64_t id)
@@ -248,7 +249,7 @@ static bool of_event(const struct work *k, uint64_t id)
 	return !k->ev->n_ids;
 }
 
-static int on_other(void *ctx, unsigned worker, const struct pd_record *r, struct err *err)
+static int on_halt_other(void *ctx, unsigned worker, const struct pd_record *r, struct err *err)
 {
 	struct work *k = ctx;
 	struct pd_sample_id id;
@@ -264,12 +265,12 @@ static int on_other(void *ctx, unsigned worker, const struct pd_record *r, struc
 		k->lost = true;
 		return 0;
 	}
-	return put(k, id.cpu, (struct mark){ .time = id.time, .blind = INFINITY }, err);
+	return put_mark(k, id.cpu, (struct mark){ .time = id.time, .blind = INFINITY }, err);
 }
 
-static int scan(struct work *k, struct err *err)
+static int scan_counts(struct work *k, struct err *err)
 {
-	static const struct pass_visitor v = { .sample = on_sample, .other = on_other };
+	static const struct pass_visitor v = { .sample = on_halt_sample, .other = on_halt_other };
 	struct pass_opts po = { .threads = 1 };
 	struct pass *p;
 	bool *only;
@@ -300,7 +301,7 @@ static void end_gap(const struct work *k, struct gap *g, uint32_t cpu, const str
 	struct bin x = { m->count, fmin(m->count + k->rate * blind, all) };
 
 	x.most = fmax(x.least, x.most); /* an interrupt may be late */
-	add(k, k->bin + cpu * BINS, g->from, m->time, x);
+	add_to_bins(k, k->bin + cpu * BINS, g->from, m->time, x);
 	g->from = m->time;
 	g->blind = 0;
 	g->longest = m->count > g->longest ? m->count : g->longest;
@@ -313,7 +314,8 @@ static uint64_t begin_at(const struct work *k, uint32_t cpu, uint64_t first)
 
 	if (!k->counted[cpu] || on <= first)
 		return first;
-	add(k, k->bin + cpu * BINS, first, on, (struct bin){ 0, k->rate * (double)(on - first) });
+	add_to_bins(k, k->bin + cpu * BINS, first, on,
+		    (struct bin){ 0, k->rate * (double)(on - first) });
 	return on;
 }
 
@@ -326,14 +328,14 @@ static void end_count(const struct work *k, const struct gap *g, uint32_t cpu, u
 	const double most = any ? INFINITY : g->longest;
 
 	if (end > g->from)
-		add(k, k->bin + cpu * BINS, g->from, end,
-		    (struct bin){ 0, fmin(most, k->rate * (double)(end - g->from)) });
+		add_to_bins(k, k->bin + cpu * BINS, g->from, end,
+			    (struct bin){ 0, fmin(most, k->rate * (double)(end - g->from)) });
 	if (last > end)
-		add(k, k->bin + cpu * BINS, end, last,
-		    (struct bin){ 0, k->rate * (double)(last - end) });
+		add_to_bins(k, k->bin + cpu * BINS, end, last,
+			    (struct bin){ 0, k->rate * (double)(last - end) });
 }
 
-static void count(struct work *k)
+static void count_halted(struct work *k)
 {
 	struct gap *gap = xcalloc(k->p->n_cpus + 1, sizeof(*gap));
 	struct keyed *scratch = xmalloc((k->at.n + 1) * sizeof(*scratch));
@@ -371,9 +373,9 @@ static void time_cpus(const struct work *k, struct bin *hidden)
 
 		if (s->reason == WAIT_RAN && s->cpu < k->p->n_cpus) {
 			if (!k->counted[s->cpu])
-				add(k, k->bin + s->cpu * BINS, s->from, s->until, all);
+				add_to_bins(k, k->bin + s->cpu * BINS, s->from, s->until, all);
 		} else if (s->reason == WAIT_RAN || wait_reasons[s->reason].state == WAIT_UNKNOWN) {
-			add(k, hidden, s->from, s->until, all);
+			add_to_bins(k, hidden, s->from, s->until, all);
 		}
 	}
 	for (size_t i = 0; i < k->p->n_cpus; i++)
@@ -383,7 +385,7 @@ static void time_cpus(const struct work *k, struct bin *hidden)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static struct estimate share_of(const struct bin *b, uint64_t ns, double rate, double error)
+static struct estimate halt_share_of(const struct bin *b, uint64_t ns, double rate, double error)
 {
 	const double all = rate * (double)ns;
 	double least = b->least / all, most = b->most / all, v;
@@ -396,7 +398,7 @@ static struct estimate share_of(const struct bin *b, uint64_t ns, double rate, d
 	return (struct estimate){ 1 - v, (most - least) / 2 + v * error, NULL };
 }
 
-static struct halted_span span_of(const struct work *k, uint32_t cpu, size_t i)
+static struct halted_span halt_span_of(const struct work *k, uint32_t cpu, size_t i)
 {
 	const struct bin *b = k->bin + cpu * BINS + i;
 	const bool counted = k->counted[cpu], all = i == HALTED_INTERVALS;
@@ -409,32 +411,32 @@ static struct halted_span span_of(const struct work *k, uint32_t cpu, size_t i)
 		return s;
 	}
 	s.by = counted ? HALTED_COUNTER : HALTED_SWITCHES;
-	s.share = share_of(b, s.until - s.from, counted ? k->opts->tsc_hz / 1e9 : 1,
-			   counted ? k->opts->tsc_error : 0);
+	s.share = halt_share_of(b, s.until - s.from, counted ? k->opts->tsc_hz / 1e9 : 1,
+				counted ? k->opts->tsc_error : 0);
 	return s;
 }
 
-static void put_rows(struct work *k)
+static void put_halt_rows(struct work *k)
 {
 	struct halted *h = k->out;
 
 	for (uint32_t cpu = 0; cpu < h->n_cpus; cpu++) {
-		h->cpu[cpu] = span_of(k, cpu, HALTED_INTERVALS);
+		h->cpu[cpu] = halt_span_of(k, cpu, HALTED_INTERVALS);
 		if (!k->p->whole && !k->p->cpu[cpu].seen && !k->counted[cpu])
 			continue;
-		if (h->cpu[cpu].by == HALTED_UNKNOWN || length_of(k) < HALTED_INTERVALS ||
+		if (h->cpu[cpu].by == HALTED_UNKNOWN || halt_length_of(k) < HALTED_INTERVALS ||
 		    (!k->p->cpu[cpu].seen && !k->counted[cpu])) {
 			h->span[h->n_spans++] = h->cpu[cpu];
 			continue;
 		}
 		for (size_t i = 0; i < HALTED_INTERVALS; i++)
-			h->span[h->n_spans++] = span_of(k, cpu, i);
+			h->span[h->n_spans++] = halt_span_of(k, cpu, i);
 	}
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static int build(struct work *k, struct err *err)
+static int build_halted(struct work *k, struct err *err)
 {
 	struct bin hidden[BINS] = { { 0, 0 } };
 	const size_t n = k->p->n_cpus;
@@ -446,18 +448,18 @@ static int build(struct work *k, struct err *err)
 	k->seen = xcalloc(n + 1, sizeof(*k->seen));
 	k->counted = xcalloc(n + 1, sizeof(*k->counted));
 	for (size_t i = 0; i < BINS; i++)
-		k->edge[i] = k->w->from + length_of(k) / HALTED_INTERVALS * i +
-			     length_of(k) % HALTED_INTERVALS * i / HALTED_INTERVALS;
-	choose(k);
+		k->edge[i] = k->w->from + halt_length_of(k) / HALTED_INTERVALS * i +
+			     halt_length_of(k) % HALTED_INTERVALS * i / HALTED_INTERVALS;
+	choose_clock(k);
 	k->rate = k->opts->tsc_hz / 1e9;
 	if (k->ev) {
-		if (scan(k, err))
+		if (scan_counts(k, err))
 			return -1;
-		count(k);
+		count_halted(k);
 	}
 	k->rate = 1;
 	time_cpus(k, hidden);
-	put_rows(k);
+	put_halt_rows(k);
 	return 0;
 }
 
@@ -469,7 +471,7 @@ int halted_build(struct halted **out, const struct pd *rec, const struct wait *w
 
 	*out = NULL;
 	k.out = xcalloc(1, sizeof(*k.out));
-	ret = build(&k, err);
+	ret = build_halted(&k, err);
 	free(k.bin);
 	free(k.seen);
 	free(k.counted);

@@ -62,7 +62,7 @@ static size_t changes_of(const struct wait *w, struct keyed *v)
 	return n;
 }
 
-static struct parallel_cpu *cpu_of(const struct counting *c, uint32_t cpu)
+static struct parallel_cpu *parallel_cpu_of(const struct counting *c, uint32_t cpu)
 {
 	return cpu < c->out->n_cpus ? &c->out->cpu[cpu] : NULL;
 }
@@ -106,38 +106,38 @@ static int spend(struct counting *c, struct now *now, uint64_t time)
 	return 0;
 }
 
-static void begin_run(struct counting *c, struct now *now, uint32_t cpu)
+static void begin_parallel_run(struct counting *c, struct now *now, uint32_t cpu)
 {
 	now->running++;
-	if (!cpu_of(c, cpu))
+	if (!parallel_cpu_of(c, cpu))
 		return;
 	now->crowded += now->cpu[cpu].on == 1;
 	if (now->cpu[cpu].on++)
 		return;
-	cpu_of(c, cpu)->wanted += now->wanted - now->cpu[cpu].wanted;
+	parallel_cpu_of(c, cpu)->wanted += now->wanted - now->cpu[cpu].wanted;
 	now->cpu[cpu].since = now->time;
 }
 
-static void end_run(struct counting *c, struct now *now, uint32_t cpu)
+static void end_parallel_run(struct counting *c, struct now *now, uint32_t cpu)
 {
 	now->running--;
-	if (!cpu_of(c, cpu))
+	if (!parallel_cpu_of(c, cpu))
 		return;
 	now->crowded -= now->cpu[cpu].on == 2;
 	if (--now->cpu[cpu].on)
 		return;
-	cpu_of(c, cpu)->busy += now->time - now->cpu[cpu].since;
+	parallel_cpu_of(c, cpu)->busy += now->time - now->cpu[cpu].since;
 	now->cpu[cpu].wanted = now->wanted;
 }
 
-static void change(struct counting *c, struct now *now, const struct keyed *x)
+static void change_now(struct counting *c, struct now *now, const struct keyed *x)
 {
 	switch ((enum change)x->a) {
 	case RUNS:
-		begin_run(c, now, x->b);
+		begin_parallel_run(c, now, x->b);
 		break;
 	case RUNS_NOT:
-		end_run(c, now, x->b);
+		end_parallel_run(c, now, x->b);
 		break;
 	case WANTS:
 		now->wanting++;
@@ -170,7 +170,7 @@ static int walk_time(struct counting *c, struct err *err)
 
 		if (spend(c, &now, v[i].key))
 			goto out;
-		change(c, &now, &v[i]);
+		change_now(c, &now, &v[i]);
 		s.running = (uint32_t)now.running;
 		if (c->step.n && vec_last(&c->step)->time == s.time)
 			*vec_last(&c->step) = s;
@@ -214,12 +214,12 @@ static int make_cpus(struct counting *c, struct err *err)
 	return name_nodes(c, err);
 }
 
-static bool is_far(const struct parallel_cpu *from, const struct parallel_cpu *to)
+static bool parallel_is_far(const struct parallel_cpu *from, const struct parallel_cpu *to)
 {
 	return from && from->node != NODE_NONE && to->node != NODE_NONE && from->node != to->node;
 }
 
-static int by_node(const void *pa, const void *pb)
+static int parallel_by_node(const void *pa, const void *pb)
 {
 	const struct parallel_node *a = pa, *b = pb;
 
@@ -250,7 +250,7 @@ static void sum_nodes(struct counting *c)
 		to->from_nodes += x->from_nodes;
 	}
 	if (n > 1)
-		qsort(p->node, n, sizeof(*p->node), by_node);
+		qsort(p->node, n, sizeof(*p->node), parallel_by_node);
 	p->n_nodes = n > 1 ? n : 0;
 }
 
@@ -263,7 +263,7 @@ static void count_moves(struct counting *c)
 	memset(last, 0xff, w->n_threads * sizeof(*last));
 	for (size_t i = 0; i < w->n_spans; i++) {
 		const struct wait_span *s = &w->span[i];
-		struct parallel_cpu *x = cpu_of(c, s->cpu);
+		struct parallel_cpu *x = parallel_cpu_of(c, s->cpu);
 
 		if (!x)
 			continue;
@@ -274,7 +274,7 @@ static void count_moves(struct counting *c)
 			continue;
 		x->switches += !s->there;
 		x->arrivals += last[s->thread] != WAIT_NO_CPU && last[s->thread] != s->cpu;
-		x->from_nodes += is_far(cpu_of(c, last[s->thread]), x);
+		x->from_nodes += parallel_is_far(parallel_cpu_of(c, last[s->thread]), x);
 		last[s->thread] = s->cpu;
 	}
 	free(last);
@@ -282,13 +282,13 @@ static void count_moves(struct counting *c)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-static void put_share(struct parallel_share *s, double w)
+static void put_parallel_share(struct parallel_share *s, double w)
 {
 	s->w += w;
 	s->w2 += w * w;
 }
 
-static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
+static int on_parallel_sample(void *ctx, const struct pass_sample *s, struct err *err)
 {
 	struct counting *c = ctx;
 	const struct parallel_function none = { 0 };
@@ -315,17 +315,17 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 	period = (double)x.period;
 	f->samples++;
 	f->period += x.period;
-	put_share(&f->cpu, period);
-	put_share(&f->wall, period / n);
+	put_parallel_share(&f->cpu, period);
+	put_parallel_share(&f->wall, period / n);
 	if (n == 1)
-		put_share(&f->alone, period);
+		put_parallel_share(&f->alone, period);
 	return 0;
 }
 
-static int count_samples(struct counting *c, struct err *err)
+static int count_parallel_samples(struct counting *c, struct err *err)
 {
 	static const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE,
-					       .sample = on_sample };
+					       .sample = on_parallel_sample };
 	struct pass_opts po = { .threads = 1 };
 	struct pass *p;
 	size_t n;
@@ -351,7 +351,7 @@ static void add_share(struct parallel_share *to, const struct parallel_share *x)
 	to->w2 += x->w2;
 }
 
-static void add_function(struct parallel_function *to, const struct parallel_function *x)
+static void add_parallel_function(struct parallel_function *to, const struct parallel_function *x)
 {
 	to->samples += x->samples;
 	to->period += x->period;
@@ -369,7 +369,7 @@ static int most_wall(const void *pa, const void *pb)
 	return a->place < b->place ? -1 : a->place > b->place;
 }
 
-static int sum_functions(struct counting *c, struct err *err)
+static int parallel_sum_functions(struct counting *c, struct err *err)
 {
 	struct parallel *p = c->out;
 	size_t n = 0;
@@ -383,8 +383,8 @@ static int sum_functions(struct counting *c, struct err *err)
 		uint32_t place = c->frames.frame.v[i].place;
 
 		p->function[place].place = place;
-		add_function(&p->function[place], &c->at.v[i]);
-		add_function(&p->all, &c->at.v[i]);
+		add_parallel_function(&p->function[place], &c->at.v[i]);
+		add_parallel_function(&p->all, &c->at.v[i]);
 	}
 	for (size_t i = 0; i < p->n_places; i++)
 		if (p->function[i].samples)
@@ -428,7 +428,8 @@ int parallel_build(struct parallel **out, const struct pd *rec, const struct spa
 	if (!ret) {
 		count_moves(&c);
 		sum_nodes(&c);
-		ret = opts->event != SIZE_MAX && (count_samples(&c, err) || sum_functions(&c, err))
+		ret = opts->event != SIZE_MAX && (count_parallel_samples(&c, err) ||
+						  parallel_sum_functions(&c, err))
 			      ? -1
 			      : 0;
 	}

@@ -20,7 +20,7 @@ static bool is_cut(const struct pd *rec)
 	return false;
 }
 
-static int check(const struct pd *rec, struct err *err)
+static int check_recording(const struct pd *rec, struct err *err)
 {
 	if (wait_able(rec))
 		return 0;
@@ -31,7 +31,7 @@ static int check(const struct pd *rec, struct err *err)
 }
 
 /* What stays; the rest of the work is freed. */
-static void keep(struct wait_work *k)
+static void keep_results(struct wait_work *k)
 {
 	struct wait *w = k->out;
 
@@ -61,7 +61,7 @@ int wait_build(struct wait **out, const struct pd *rec, const struct spaces *spa
 	int ret;
 
 	*out = NULL;
-	if (check(rec, err))
+	if (check_recording(rec, err))
 		return -1;
 	k.out = xcalloc(1, sizeof(*k.out));
 	k.out->cut = is_cut(rec);
@@ -72,7 +72,7 @@ int wait_build(struct wait **out, const struct pd *rec, const struct spaces *spa
 	if (!ret) {
 		wait_bars(&k);
 	}
-	keep(&k);
+	keep_results(&k);
 	if (ret)
 		wait_free(k.out);
 	else

@@ -18,7 +18,7 @@ struct bars {
 	struct u64map place_at, chain_at; /* row_key() -> row */
 };
 
-static uint64_t row_key(uint32_t at, uint8_t reason)
+static uint64_t bar_row_key(uint32_t at, uint8_t reason)
 {
 	return (uint64_t)at << 8 | reason;
 }
@@ -27,7 +27,7 @@ static void number_rows(struct u64map *at, const struct wait_at *v, size_t n, bo
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t *p = u64map_xat(
-			at, row_key(by_chain ? v[i].chain : v[i].place, v[i].reason), NULL);
+			at, bar_row_key(by_chain ? v[i].chain : v[i].place, v[i].reason), NULL);
 
 		*p = i;
 	}
@@ -36,21 +36,22 @@ static void number_rows(struct u64map *at, const struct wait_at *v, size_t n, bo
 /* What a donor is counted by: a reason, a place or a chain. */
 enum of { OF_REASON, OF_PLACE, OF_CHAIN };
 
-static struct wait_time *row_of(const struct bars *b, enum of of, uint32_t chain, uint8_t reason)
+static struct wait_time *bar_row_of(const struct bars *b, enum of of, uint32_t chain,
+				    uint8_t reason)
 {
 	struct wait *w = b->k->out;
 	const uint64_t *at;
 
 	if (of == OF_REASON)
 		return &w->reason[reason].t;
-	at = of == OF_PLACE ? u64map_find(&b->place_at, row_key(b->k->at[chain], reason))
-			    : u64map_find(&b->chain_at, row_key(chain, reason));
+	at = of == OF_PLACE ? u64map_find(&b->place_at, bar_row_key(b->k->at[chain], reason))
+			    : u64map_find(&b->chain_at, bar_row_key(chain, reason));
 	if (!at)
 		return NULL;
 	return of == OF_PLACE ? &w->place_sum[*at].t : &w->chain_sum[*at].t;
 }
 
-static uint8_t reason_of(const struct bars *b, const struct donor_slice *s, uint32_t chain)
+static uint8_t bar_reason_of(const struct bars *b, const struct donor_slice *s, uint32_t chain)
 {
 	uint8_t reason = b->k->reason[chain];
 
@@ -67,8 +68,8 @@ static void add_slice(struct bars *b, const struct donor_slice *s, enum of of, d
 
 	for (size_t i = 0; i < s->n; i++) {
 		uint32_t chain = b->k->donor.v[s->first + i];
-		uint8_t reason = woken ? (uint8_t)WAIT_WOKEN : reason_of(b, s, chain);
-		struct wait_time *t = row_of(b, of, chain, reason);
+		uint8_t reason = woken ? (uint8_t)WAIT_WOKEN : bar_reason_of(b, s, chain);
+		struct wait_time *t = bar_row_of(b, of, chain, reason);
 		size_t at = 0;
 
 		while (at < n && row[at] != t)
@@ -87,7 +88,7 @@ static void add_slice(struct bars *b, const struct donor_slice *s, enum of of, d
 	}
 }
 
-static void finish(struct wait_time *t)
+static void finish_bars(struct wait_time *t)
 {
 	t->bar = Z95 * sqrt(t->bar);
 }
@@ -106,11 +107,11 @@ static void sum_bars(struct bars *b)
 		add_slice(b, s, OF_CHAIN, s->woken, true);
 	}
 	for (size_t i = 0; i < WAIT_REASONS; i++)
-		finish(&w->reason[i].t);
+		finish_bars(&w->reason[i].t);
 	for (size_t i = 0; i < w->n_place_sums; i++)
-		finish(&w->place_sum[i].t);
+		finish_bars(&w->place_sum[i].t);
 	for (size_t i = 0; i < w->n_chain_sums; i++)
-		finish(&w->chain_sum[i].t);
+		finish_bars(&w->chain_sum[i].t);
 }
 
 void wait_bars(struct wait_work *k)

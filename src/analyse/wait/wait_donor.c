@@ -36,7 +36,7 @@ struct donating {
 	size_t n_give, n_get;
 };
 
-static uint64_t length_of(const struct wait_span *s)
+static uint64_t donor_length_of(const struct wait_span *s)
 {
 	return s->until - s->from;
 }
@@ -61,7 +61,7 @@ static bool gets(const struct donating *d, const struct wait_span *s)
 }
 
 /* What waits of a cell have in common. */
-static uint64_t cell_of(const struct donating *d, const struct wait_span *s)
+static uint64_t donor_cell_of(const struct donating *d, const struct wait_span *s)
 {
 	uint64_t waker = d->way->any_waker ? 0 : s->waker;
 
@@ -70,7 +70,7 @@ static uint64_t cell_of(const struct donating *d, const struct wait_span *s)
 }
 
 /* Those of a thread stand in the order of time already. */
-static void gather(struct donating *d)
+static void gather_waits(struct donating *d)
 {
 	const struct wait_work *k = d->k;
 	size_t bytes = (k->span.n + 1) * sizeof(*d->give);
@@ -80,7 +80,7 @@ static void gather(struct donating *d)
 	d->scratch = xmalloc(bytes);
 	for (size_t i = 0; i < k->span.n; i++) {
 		const struct wait_span *s = &k->span.v[i];
-		const struct keyed x = { .key = cell_of(d, s), .a = (uint32_t)i };
+		const struct keyed x = { .key = donor_cell_of(d, s), .a = (uint32_t)i };
 
 		if (gives(d, s))
 			d->give[d->n_give++] = x;
@@ -92,17 +92,17 @@ static void gather(struct donating *d)
 }
 
 /* From here on the keys of a slice are lengths. */
-static void by_length(const struct donating *d, struct keyed *v, size_t n)
+static void donor_by_length(const struct donating *d, struct keyed *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		v[i].key = length_of(&d->k->span.v[v[i].a]);
+		v[i].key = donor_length_of(&d->k->span.v[v[i].a]);
 	keyed_sort(v, d->scratch, n);
 }
 
 /* ---- a slice --------------------------------------------------------------------------------- */
 
 /* All that give have one chain, and a thread ended them: then a long wait is as the short ones. */
-static bool is_plain(const struct wait_work *k, const struct keyed *from, size_t n)
+static bool donor_is_plain(const struct wait_work *k, const struct keyed *from, size_t n)
 {
 	const struct wait_span *first = &k->span.v[from->a];
 	size_t same = 0;
@@ -113,10 +113,11 @@ static bool is_plain(const struct wait_work *k, const struct keyed *from, size_t
 	return n >= 8 && same == n && first->waker < k->thread.n;
 }
 
-static void give(struct donating *d, struct keyed *from, size_t n, struct keyed *to, size_t n_to)
+static void give_chains(struct donating *d, struct keyed *from, size_t n, struct keyed *to,
+			size_t n_to)
 {
 	struct wait_work *k = d->k;
-	bool plain = is_plain(k, from, n);
+	bool plain = donor_is_plain(k, from, n);
 
 	if (!n_to)
 		return;
@@ -131,8 +132,8 @@ static void give(struct donating *d, struct keyed *from, size_t n, struct keyed 
 			vec_xpush(&k->donor, k->span.v[from[i].a].chain);
 		vec_xpush(&k->slice, x);
 	}
-	by_length(d, from, n);
-	by_length(d, to, n_to);
+	donor_by_length(d, from, n);
+	donor_by_length(d, to, n_to);
 	for (size_t i = 0; i < n_to; i++) {
 		struct wait_span *s = &k->span.v[to[i].a];
 		const struct wait_span *donor = &k->span.v[from[(2 * i + 1) * n / (2 * n_to)].a];
@@ -141,12 +142,13 @@ static void give(struct donating *d, struct keyed *from, size_t n, struct keyed 
 			s->waker_place = donor->waker_place;
 			continue;
 		}
-		if (!plain && length_of(s) > LONG && length_of(s) / LONGER > length_of(donor))
+		if (!plain && donor_length_of(s) > LONG &&
+		    donor_length_of(s) / LONGER > donor_length_of(donor))
 			continue;
 		s->chain = donor->chain;
 		s->guessed = true;
 		k->slice_of[to[i].a] = (uint32_t)k->slice.n - 1;
-		k->slice.v[k->slice.n - 1].time += (double)length_of(s);
+		k->slice.v[k->slice.n - 1].time += (double)donor_length_of(s);
 	}
 }
 
@@ -163,12 +165,12 @@ static void share_out(struct donating *d, struct keyed *from, size_t n, struct k
 		while (till < n_to &&
 		       (i + 1 == slices || span[to[till].a].from < span[from[end].a].from))
 			till++;
-		give(d, from + begin, end - begin, to + at, till - at);
+		give_chains(d, from + begin, end - begin, to + at, till - at);
 		at = till;
 	}
 }
 
-static size_t run_of(const struct keyed *v, size_t at, size_t n)
+static size_t donor_run_of(const struct keyed *v, size_t at, size_t n)
 {
 	size_t end = at;
 
@@ -183,10 +185,11 @@ static void go(struct wait_work *k, const struct way *way)
 
 	size_t i = 0, j = 0;
 
-	gather(&d);
+	gather_waits(&d);
 
 	while (i < d.n_give && j < d.n_get) {
-		size_t n = run_of(d.give, i, d.n_give), n_to = run_of(d.get, j, d.n_get);
+		size_t n = donor_run_of(d.give, i, d.n_give),
+		       n_to = donor_run_of(d.get, j, d.n_get);
 
 		if (d.give[i].key < d.get[j].key) {
 			i += n;
@@ -206,7 +209,7 @@ static void go(struct wait_work *k, const struct way *way)
 /* ---- wake-ups -------------------------------------------------------------------------------- */
 
 /* The wake-up behind a wait has the chain of the wait. */
-static void follow(struct wait_work *k)
+static void follow_wakings(struct wait_work *k)
 {
 	uint32_t *last = xmalloc((k->thread.n + 1) * sizeof(*last));
 
@@ -222,7 +225,7 @@ static void follow(struct wait_work *k)
 			continue;
 		s->chain = k->span.v[b].chain;
 		s->guessed = true;
-		k->slice.v[k->slice_of[b]].woken += (double)length_of(s);
+		k->slice.v[k->slice_of[b]].woken += (double)donor_length_of(s);
 	}
 	free(last);
 }
@@ -236,6 +239,6 @@ int wait_donate(struct wait_work *k, struct err *err)
 	k->slice_of = xcalloc(k->span.n + 1, sizeof(*k->slice_of));
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
 		go(k, &ways[i]);
-	follow(k);
+	follow_wakings(k);
 	return 0;
 }

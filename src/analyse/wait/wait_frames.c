@@ -53,7 +53,7 @@ static uint32_t place_number(struct naming *n, const struct wait_place *x)
 	return (uint32_t)f->place.n - 1;
 }
 
-static int by_address(const void *pa, const void *pb, void *frames)
+static int frame_by_address(const void *pa, const void *pb, void *frames)
 {
 	const struct wait_frame *a = (const struct wait_frame *)frames + *(const uint32_t *)pa;
 	const struct wait_frame *b = (const struct wait_frame *)frames + *(const uint32_t *)pb;
@@ -64,7 +64,7 @@ static int by_address(const void *pa, const void *pb, void *frames)
 }
 
 /* Frames order[0..n) of one image. */
-static int name_run(struct naming *m, const uint32_t *order, size_t n, struct err *err)
+static int name_frame_run(struct naming *m, const uint32_t *order, size_t n, struct err *err)
 {
 	struct wait_frame *f = m->f->frame.v;
 	uint32_t image = f[order[0]].image;
@@ -105,11 +105,11 @@ int frames_name(struct wait_frames *f, const struct spaces *sp, struct err *err)
 	for (size_t i = 0; i < n; i++)
 		order[i] = (uint32_t)i;
 	if (n > 1)
-		qsort_r(order, n, sizeof(*order), by_address, f->frame.v);
+		qsort_r(order, n, sizeof(*order), frame_by_address, f->frame.v);
 	for (size_t i = 0, end; i < n && !ret; i = end) {
 		for (end = i + 1; end < n && x[order[end]].image == x[order[i]].image; end++)
 			;
-		ret = name_run(&m, &order[i], end - i, err);
+		ret = name_frame_run(&m, &order[i], end - i, err);
 	}
 	free(order);
 	itab_free(&m.at);

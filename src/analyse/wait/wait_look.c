@@ -10,8 +10,8 @@
 #define ENOUGH 3u /* looks, of threads that waited more than so often */
 
 /* How often the thread was seen waiting for what; in all. `look` is by thread. */
-static uint64_t count(const struct wait_look *look, size_t n, uint32_t tid,
-		      uint64_t by[WAIT_REASONS])
+static uint64_t count_wchans(const struct wait_look *look, size_t n, uint32_t tid,
+			     uint64_t by[WAIT_REASONS])
 {
 	uint64_t all = 0;
 	size_t at;
@@ -60,7 +60,7 @@ void wait_looked(struct wait *w, const struct wait_look *look, size_t n)
 
 		if (!x->time[WAIT_NO_STACK] || !last || *last != i || tids.before[i] != WAIT_NOBODY)
 			continue;
-		all = count(look, n, x->tid, by);
+		all = count_wchans(look, n, x->tid, by);
 		if (all >= ENOUGH || (all && x->switches <= 2 * ENOUGH))
 			divide(x, by, all);
 	}

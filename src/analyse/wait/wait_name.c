@@ -33,7 +33,7 @@ const char *wait_state_name(enum wait_state s)
 }
 
 /* `name` as a row has it, up to its length: <0, 0, >0. */
-static int compare(const char *row, const char *name, size_t len)
+static int compare_rules(const char *row, const char *name, size_t len)
 {
 	int rc = strncmp(row, name, len);
 
@@ -49,8 +49,8 @@ enum wait_reason wait_function_reason(const char *name, size_t len)
 		len = (size_t)(end - name);
 	if (version && version != name && (size_t)(version - name) < len)
 		len = (size_t)(version - name);
-	bisect(at, N_FUNCTIONS, i, compare(functions[i].name, name, len) >= 0);
-	if (at < N_FUNCTIONS && !compare(functions[at].name, name, len))
+	bisect(at, N_FUNCTIONS, i, compare_rules(functions[i].name, name, len) >= 0);
+	if (at < N_FUNCTIONS && !compare_rules(functions[at].name, name, len))
 		return functions[at].reason;
 	return WAIT_REASONS;
 }
@@ -70,7 +70,7 @@ static bool is_interrupt(const char *name)
 
 /* ---- chains ---------------------------------------------------------------------------------- */
 
-static const char *name_at(const struct wait_work *k, uint32_t place, size_t *len)
+static const char *name_cause_at(const struct wait_work *k, uint32_t place, size_t *len)
 {
 	const struct symbol *s = k->chains.frames.place.v[place].symbol;
 
@@ -78,7 +78,7 @@ static const char *name_at(const struct wait_work *k, uint32_t place, size_t *le
 	return s ? s->name : "";
 }
 
-static bool is_name(const char *name, size_t len, const char *what)
+static bool cause_is_name(const char *name, size_t len, const char *what)
 {
 	return len == strlen(what) && !memcmp(name, what, len);
 }
@@ -87,15 +87,15 @@ static bool is_name(const char *name, size_t len, const char *what)
  * them is where the thread is, whatever it called. */
 static bool is_gate(const char *name, size_t len)
 {
-	return is_name(name, len, "__syscall_cancel_arch") ||
-	       is_name(name, len, "__internal_syscall_cancel") ||
-	       is_name(name, len, "__syscall_cancel");
+	return cause_is_name(name, len, "__syscall_cancel_arch") ||
+	       cause_is_name(name, len, "__internal_syscall_cancel") ||
+	       cause_is_name(name, len, "__syscall_cancel");
 }
 
 /* "ksys_read", "__arm64_sys_futex": the system call, as the kernel's own function of it. */
 static bool is_system_call(const char *name, size_t len)
 {
-	return memmem(name, len, "sys_", 4) && !is_name(name, len, "x64_sys_call");
+	return memmem(name, len, "sys_", 4) && !cause_is_name(name, len, "x64_sys_call");
 }
 
 struct user_place {
@@ -119,7 +119,7 @@ static void take_user(struct user_place *u, uint32_t place, bool gate)
 
 /* The reason, and the place: the innermost function of user space, behind the gates of glibc, else
  * of the kernel the one that waits. Entries of interrupts are told, too. */
-static void judge(struct wait_work *k, uint32_t chain)
+static void judge_chain(struct wait_work *k, uint32_t chain)
 {
 	const struct chain_tree *t = &k->out->chain;
 	enum wait_reason reason = WAIT_REASONS, here;
@@ -131,13 +131,13 @@ static void judge(struct wait_work *k, uint32_t chain)
 		uint32_t place = (uint32_t)t->node[i].frame;
 		bool in_user = k->chains.frames.place.v[place].kind == SPACE_USER;
 		size_t len;
-		const char *name = name_at(k, place, &len);
+		const char *name = name_cause_at(k, place, &len);
 
 		here = wait_function_reason(name, len);
-		if (yields && is_name(name, len, "task_work_run"))
+		if (yields && cause_is_name(name, len, "task_work_run"))
 			here = WAIT_THROTTLED; /* throttle_cfs_rq_work has returned to it,
 						* or, rarely, another work */
-		yields = is_name(name, len, "__cond_resched");
+		yields = cause_is_name(name, len, "__cond_resched");
 		k->interrupt[chain] |= !in_user && is_interrupt(name);
 		if (in_user)
 			take_user(&user, place, is_gate(name, len));
@@ -184,7 +184,7 @@ int wait_name(struct wait_work *k, struct err *err)
 	k->at = xcalloc(k->out->chain.n + 1, sizeof(*k->at));
 	k->interrupt = xcalloc(k->out->chain.n + 1, sizeof(*k->interrupt));
 	for (uint32_t i = 1; i < k->out->chain.n; i++)
-		judge(k, i);
+		judge_chain(k, i);
 	vec_each (&k->span, struct wait_span *, s) {
 		uint32_t wake = to[s->waker_place];
 

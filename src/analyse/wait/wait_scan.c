@@ -41,7 +41,7 @@ struct scan {
 	VEC(uint64_t) last; /* by CPU + 1: the time of its last record; 0: CPU not recorded */
 };
 
-static enum event_kind kind_of(const struct pd_event *e, bool has_waking)
+static enum event_kind fact_kind_of(const struct pd_event *e, bool has_waking)
 {
 	if (e->attr.type == PERF_TYPE_SOFTWARE && e->attr.config == PERF_COUNT_SW_CONTEXT_SWITCHES)
 		return e->attr.freq		   ? EVENT_RARE
@@ -58,7 +58,7 @@ static enum event_kind kind_of(const struct pd_event *e, bool has_waking)
 	return EVENT_OTHER;
 }
 
-static bool has_event(const struct pd *rec, const char *name)
+static bool fact_has_event(const struct pd *rec, const char *name)
 {
 	size_t n;
 	const struct pd_event *e = pd_events(rec, &n);
@@ -80,29 +80,29 @@ bool wait_able(const struct pd *rec)
 	for (size_t i = 0; i < n; i++)
 		if (t[i].type == PERF_RECORD_SWITCH || t[i].type == PERF_RECORD_SWITCH_CPU_WIDE)
 			return true;
-	return has_event(rec, "sched:sched_switch");
+	return fact_has_event(rec, "sched:sched_switch");
 }
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void put(struct scan *c, const struct fact *f)
+static void put_fact(struct scan *c, const struct fact *f)
 {
 	vec_xpush(&c->k->fact, *f);
 }
 
 /* A thread's own record: it is one of those that are recorded. */
-static void own(struct scan *c, const struct fact *f)
+static void own_thread(struct scan *c, const struct fact *f)
 {
 	bool fresh;
 	uint64_t *first = u64map_xat(&c->k->own, f->tid, &fresh);
 
 	if (!fresh && *first <= f->time) {
 		if (!(f->kind == FACT_SEEN))
-			put(c, f);
+			put_fact(c, f);
 		return;
 	}
 	*first = f->time;
-	put(c, f);
+	put_fact(c, f);
 }
 
 static void pass_time(struct scan *c, uint64_t time)
@@ -156,9 +156,9 @@ static void take_switch(struct scan *c, const struct pass_sample *s, struct fact
 	if (f->pid == UINT32_MAX)
 		f->pid = 0;
 	if (f->tid)
-		own(c, f);
+		own_thread(c, f);
 	if (next.tid)
-		put(c, &next);
+		put_fact(c, &next);
 }
 
 static void take_wake(struct scan *c, const struct pass_sample *s, struct fact *f)
@@ -174,7 +174,7 @@ static void take_wake(struct scan *c, const struct pass_sample *s, struct fact *
 	f->pid = 0;
 	f->tid = raw32(c, x.raw + TRACE_PID);
 	if (f->tid)
-		put(c, f);
+		put_fact(c, f);
 }
 
 /* The kernel brought the thread's runtime up to date, which it does at ticks and at switches. */
@@ -196,7 +196,7 @@ static void take_runtime(struct scan *c, const struct pass_sample *s, struct fac
 		f->kind = FACT_RUNTIME;
 		f->ran = ran < UINT32_MAX ? (uint32_t)ran : UINT32_MAX;
 	}
-	own(c, f);
+	own_thread(c, f);
 }
 
 /* Where somebody asks for cgroups. */
@@ -210,7 +210,7 @@ static void note_cgroup(struct scan *c, const struct pass_sample *s)
 	*at = id;
 }
 
-static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
+static int on_fact_sample(void *ctx, const struct pass_sample *s, struct err *err)
 {
 	struct scan *c = ctx;
 	uint32_t tid = task_tid(s->task);
@@ -239,11 +239,11 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 	case EVENT_RARE:
 		f.kind = (uint8_t)(FACT_STACK + c->kind[s->event] - EVENT_STACK);
 		if (tid)
-			own(c, &f);
+			own_thread(c, &f);
 		return 0;
 	case EVENT_WAKE:
 		if (tid)
-			own(c, &seen);
+			own_thread(c, &seen);
 		take_wake(c, s, &f);
 		return 0;
 	case EVENT_RUNTIME:
@@ -254,7 +254,7 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 		break;
 	}
 	if (tid)
-		own(c, &seen);
+		own_thread(c, &seen);
 	return 0;
 }
 
@@ -293,7 +293,7 @@ static bool gives_to_idle(const struct pd_record *r)
 	return r->size >= 16 && !ld32(r->p + 8) && !ld32(r->p + 12);
 }
 
-static int on_other(void *ctx, unsigned worker, const struct pd_record *r, struct err *err)
+static int on_fact_other(void *ctx, unsigned worker, const struct pd_record *r, struct err *err)
 {
 	struct scan *c = ctx;
 	struct pd_sample_id id;
@@ -346,7 +346,7 @@ static int on_other(void *ctx, unsigned worker, const struct pd_record *r, struc
 	}
 	if (!f.tid || f.tid == UINT32_MAX)
 		return 0;
-	own(c, &f);
+	own_thread(c, &f);
 	return 0;
 }
 
@@ -379,12 +379,12 @@ static void join_windows(struct wait_work *k)
 int wait_scan(struct wait_work *k, struct err *err)
 {
 	static const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE,
-					       .sample = on_sample,
-					       .other = on_other };
+					       .sample = on_fact_sample,
+					       .other = on_fact_other };
 	const struct pass_opts po = { .threads = 1,
 				      .progress = k->opts->progress,
 				      .progress_ctx = k->opts->progress_ctx };
-	bool has_waking = has_event(k->rec, "sched:sched_waking");
+	bool has_waking = fact_has_event(k->rec, "sched:sched_waking");
 	struct scan c = { .k = k };
 	struct pass *p = NULL;
 	size_t n;
@@ -394,7 +394,7 @@ int wait_scan(struct wait_work *k, struct err *err)
 	k->out->from = k->first_sample = UINT64_MAX;
 	c.kind = xcalloc(n + 1, sizeof(*c.kind));
 	for (size_t i = 0; i < n; i++) {
-		c.kind[i] = (uint8_t)kind_of(&ev[i], has_waking);
+		c.kind[i] = (uint8_t)fact_kind_of(&ev[i], has_waking);
 		k->out->has_wakings |= c.kind[i] == EVENT_WAKE;
 		k->thinned |= (c.kind[i] == EVENT_SOME || c.kind[i] == EVENT_RARE) && ev[i].samples;
 	}

@@ -10,7 +10,7 @@
 #include "base/sort.h"
 #include "base/xalloc.h"
 
-static void add(struct wait_time *t, uint64_t time)
+static void add_waited(struct wait_time *t, uint64_t time)
 {
 	t->n++;
 	t->time += time;
@@ -44,7 +44,7 @@ static void add_waker(struct summing *m, const struct wait_span *s)
 		*at = m->waker.n;
 		vec_xpush(&m->waker, x);
 	}
-	add(&m->waker.v[*at].t, s->until - s->from);
+	add_waited(&m->waker.v[*at].t, s->until - s->from);
 }
 
 static int add_at(struct summing *m, const struct wait_span *s)
@@ -62,7 +62,7 @@ static int add_at(struct summing *m, const struct wait_span *s)
 	}
 	if (!at)
 		return -1;
-	add(&m->place.v[*at].t, time);
+	add_waited(&m->place.v[*at].t, time);
 	at = u64map_xat(&m->by_chain, (uint64_t)x.chain << 8 | x.reason, &fresh);
 	if (fresh) {
 		*at = m->chain.n;
@@ -70,11 +70,11 @@ static int add_at(struct summing *m, const struct wait_span *s)
 	}
 	if (!at)
 		return -1;
-	add(&m->chain.v[*at].t, time);
+	add_waited(&m->chain.v[*at].t, time);
 	return 0;
 }
 
-static int add_span(struct summing *m, const struct wait_span *s)
+static int add_waited_span(struct summing *m, const struct wait_span *s)
 {
 	struct wait_thread *t = &m->k->thread.v[s->thread];
 	struct wait_reason_sum *r = &m->k->out->reason[s->reason];
@@ -88,7 +88,7 @@ static int add_span(struct summing *m, const struct wait_span *s)
 		m->k->out->guessed += s->guessed;
 		m->k->out->chainless += !s->chain;
 	}
-	add(&r->t, time);
+	add_waited(&r->t, time);
 	r->bucket[63 - (unsigned)__builtin_clzll(time)]++;
 	if (add_at(m, s))
 		return -1;
@@ -98,7 +98,7 @@ static int add_span(struct summing *m, const struct wait_span *s)
 
 /* ---- quantiles ------------------------------------------------------------------------------- */
 
-static uint64_t quantile(const struct keyed *v, uint64_t n, unsigned percent)
+static uint64_t waited_quantile(const struct keyed *v, uint64_t n, unsigned percent)
 {
 	uint64_t at = (n * percent + 99) / 100;
 
@@ -124,16 +124,16 @@ static void fill_quantiles(struct wait_work *k)
 		keyed_sort(mine, v + k->span.n, r[i].t.n);
 		if (!r[i].t.n)
 			continue;
-		r[i].p50 = quantile(mine, r[i].t.n, 50);
-		r[i].p90 = quantile(mine, r[i].t.n, 90);
-		r[i].p99 = quantile(mine, r[i].t.n, 99);
+		r[i].p50 = waited_quantile(mine, r[i].t.n, 50);
+		r[i].p90 = waited_quantile(mine, r[i].t.n, 90);
+		r[i].p99 = waited_quantile(mine, r[i].t.n, 99);
 	}
 	free(v);
 }
 
 /* ---- in order -------------------------------------------------------------------------------- */
 
-static int by_time(const struct wait_time *a, const struct wait_time *b)
+static int waited_by_time(const struct wait_time *a, const struct wait_time *b)
 {
 	return (a->time < b->time) - (a->time > b->time);
 }
@@ -148,7 +148,7 @@ static int longest_at(const void *pa, const void *pb)
 {
 	const struct wait_at *a = pa, *b = pb;
 	int rc = is_idle(a->reason) != is_idle(b->reason) ? is_idle(a->reason) - is_idle(b->reason)
-							  : by_time(&a->t, &b->t);
+							  : waited_by_time(&a->t, &b->t);
 
 	if (rc || a->place != b->place)
 		return rc ? rc : a->place < b->place ? -1 : 1;
@@ -160,7 +160,7 @@ static int longest_waker(const void *pa, const void *pb)
 {
 	const struct wait_waker *a = pa, *b = pb;
 	int rc = is_idle(a->reason) != is_idle(b->reason) ? is_idle(a->reason) - is_idle(b->reason)
-							  : by_time(&a->t, &b->t);
+							  : waited_by_time(&a->t, &b->t);
 
 	if (rc || a->thread != b->thread)
 		return rc ? rc : a->thread < b->thread ? -1 : 1;
@@ -173,7 +173,7 @@ int wait_sum(struct wait_work *k, struct err *err)
 	int ret = 0;
 
 	for (size_t i = 0; i < k->span.n && !ret; i++)
-		if (add_span(&m, &k->span.v[i]))
+		if (add_waited_span(&m, &k->span.v[i]))
 			ret = err_nomem(err);
 	assert(ret || all_hold(k->thread.n, i,
 			       wait_thread_time(&k->thread.v[i], WAIT_STATES) ==

@@ -51,7 +51,7 @@ struct tracking {
 
 /* ---- spans ----------------------------------------------------------------------------------- */
 
-static void put_span(struct tracking *t, const struct wait_span *x)
+static void put_track_span(struct tracking *t, const struct wait_span *x)
 {
 	struct wait *w = t->k->out;
 	struct wait_span s = *x;
@@ -85,7 +85,7 @@ static void put_lost(struct tracking *t, const struct wait_span *s, uint64_t fro
 					.waker = WAIT_NOBODY,
 					.reason = WAIT_LOST };
 
-	put_span(t, &gone);
+	put_track_span(t, &gone);
 }
 
 /* What of it lies in a window of losses is not known; where there are many, nor what is between. */
@@ -105,12 +105,12 @@ static void put_known(struct tracking *t, struct wait_span s)
 		from = from > s.from ? from : s.from;
 		to = to < until ? to : until;
 		s.until = from;
-		put_span(t, &s);
+		put_track_span(t, &s);
 		put_lost(t, &s, from, to);
 		s.from = to;
 		s.until = until;
 	}
-	put_span(t, &s);
+	put_track_span(t, &s);
 }
 
 /* The thread ran on its CPU until then, whichever record shows it. */
@@ -183,7 +183,7 @@ static void contradict(struct tracking *t, struct track *r, uint64_t until, uint
 
 	if (!explained) {
 		t->k->out->contradicted++;
-		put_span(t, &gone);
+		put_track_span(t, &gone);
 		return;
 	}
 	if (k->lost.v[at].from > gone.from)
@@ -201,7 +201,7 @@ static void contradict(struct tracking *t, struct track *r, uint64_t until, uint
 	after.woken = 0;
 	after.since = gone.until;
 	close_span(t, r, gone.from);
-	put_span(t, &gone);
+	put_track_span(t, &gone);
 	close_span(t, &after, until);
 }
 
@@ -249,19 +249,19 @@ static uint64_t free_since(const struct tracking *t, const struct track *r, cons
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-static struct wait_thread *thread_of(const struct tracking *t, const struct track *r)
+static struct wait_thread *track_thread_of(const struct tracking *t, const struct track *r)
 {
 	return &t->k->thread.v[r->thread];
 }
 
-static void end_thread(struct tracking *t, struct track *r, uint64_t until)
+static void end_track_thread(struct tracking *t, struct track *r, uint64_t until)
 {
 	if (r->ended)
 		return;
 	r->ended = true;
 	if (until < r->since)
 		until = r->since;
-	thread_of(t, r)->until = until;
+	track_thread_of(t, r)->until = until;
 	close_span(t, r, until);
 }
 
@@ -277,7 +277,7 @@ static void evict(struct tracking *t, const struct cpu_now *c, uint32_t cpu, uin
 		return;
 	}
 	/* no switch is recorded behind an exit */
-	end_thread(t, other, other->exit < time ? other->exit : time);
+	end_track_thread(t, other, other->exit < time ? other->exit : time);
 }
 
 /* A thread has the CPU now. */
@@ -383,8 +383,8 @@ static struct track *track_of(struct tracking *t, const struct fact *f)
 }
 
 /* It runs since `in`; up to `from` it is not known whether it did. */
-static void begin_run(struct tracking *t, struct track *r, const struct fact *f, uint64_t in,
-		      uint64_t from)
+static void begin_track_run(struct tracking *t, struct track *r, const struct fact *f, uint64_t in,
+			    uint64_t from)
 {
 	const struct wait_span unknown = { .thread = r->thread, .cpu = f->cpu };
 
@@ -413,7 +413,7 @@ static void assume_in(struct tracking *t, struct track *r, const struct fact *f)
 		return;
 	}
 	k->out->assumed++;
-	begin_run(t, r, f, in, idled && k->out->has_wakings && !r->woken ? f->time : in);
+	begin_track_run(t, r, f, in, idled && k->out->has_wakings && !r->woken ? f->time : in);
 }
 
 /* Several events of the same switch, told as one event twice: kernels do so (6.18). */
@@ -445,11 +445,11 @@ static void take_out(struct tracking *t, struct track *r, const struct fact *f)
 		r->chain = 0;
 		r->woken = 0;
 		r->waker = WAIT_NOBODY;
-		thread_of(t, r)->switches++;
+		track_thread_of(t, r)->switches++;
 	}
 	r->tellers |= bit;
 	if (f->preempted && !r->preempted)
-		thread_of(t, r)->preempted++;
+		track_thread_of(t, r)->preempted++;
 	r->preempted |= f->preempted;
 	r->idled |= f->idled;
 	if (f->chain)
@@ -458,7 +458,7 @@ static void take_out(struct tracking *t, struct track *r, const struct fact *f)
 	if (f->cpu != WAIT_NO_CPU)
 		r->cpu = f->cpu;
 	if (r->exited)
-		end_thread(t, r, f->time);
+		end_track_thread(t, r, f->time);
 }
 
 static void take_in(struct tracking *t, struct track *r, const struct fact *f)
@@ -476,7 +476,7 @@ static void take_in(struct tracking *t, struct track *r, const struct fact *f)
 		r->tellers = 0;
 		r->since = f->time;
 		if (f->cpu != WAIT_NO_CPU && r->cpu != WAIT_NO_CPU && r->cpu != f->cpu)
-			thread_of(t, r)->moved++;
+			track_thread_of(t, r)->moved++;
 		r->cpu = f->cpu;
 	} else if (r->cpu == WAIT_NO_CPU && free_since(t, r, f) <= r->since) {
 		r->cpu = f->cpu;
@@ -497,7 +497,7 @@ static void take_seen(struct tracking *t, struct track *r, const struct fact *f)
 		in = in > r->woken ? in : r->woken;
 		in = in > r->since ? in : r->since;
 		in = in < f->time ? in : f->time;
-		begin_run(t, r, f, in, in);
+		begin_track_run(t, r, f, in, in);
 	} else
 		take_in(t, r, f);
 }
@@ -510,9 +510,9 @@ static bool is_switch(const struct fact *f)
 static void take_own(struct tracking *t, struct track *r, const struct fact *f)
 {
 	if (f->pid && f->pid != UINT32_MAX && f->kind != FACT_FORK)
-		thread_of(t, r)->pid = f->pid;
+		track_thread_of(t, r)->pid = f->pid;
 	if (f->kind == FACT_FORK) {
-		end_thread(t, r, r->exited ? r->exit : f->time);
+		end_track_thread(t, r, r->exited ? r->exit : f->time);
 		begin_thread(t, r, f, f->time, false);
 		r->begun = f->time >= t->k->begins; /* else it may have run since */
 		r->before = !r->begun;
@@ -545,7 +545,7 @@ static void take_own(struct tracking *t, struct track *r, const struct fact *f)
 	}
 }
 
-static int take(struct tracking *t, const struct fact *f)
+static int take_fact(struct tracking *t, const struct fact *f)
 {
 	bool early = f->kind == FACT_SEEN && f->time < t->k->begins;
 	bool on_cpu = f->kind != FACT_FORK && f->kind != FACT_WAKE;
@@ -579,7 +579,7 @@ static int take_sorted(struct tracking *t)
 		v[i] = (struct keyed){ .key = k->fact.v[i].time, .a = (uint32_t)i };
 	keyed_sort(v, v + k->fact.n, k->fact.n);
 	for (size_t i = 0; i < k->fact.n && !ret; i++)
-		ret = take(t, &k->fact.v[v[i].a]);
+		ret = take_fact(t, &k->fact.v[v[i].a]);
 	free(v);
 	return ret;
 }
@@ -670,8 +670,8 @@ int wait_track(struct wait_work *k, struct err *err)
 		if (gone.from > r->since)
 			close_span(&t, r, gone.from);
 		r->ended = true;
-		thread_of(&t, r)->until = end > r->since ? end : r->since;
-		put_span(&t, &gone);
+		track_thread_of(&t, r)->until = end > r->since ? end : r->since;
+		put_track_span(&t, &gone);
 	}
 	finish_threads(k);
 	k->out->outs_only = t.outs > 1 && !t.ins && k->out->contradicted;

@@ -45,8 +45,8 @@ struct planting {
 /* ---- samples --------------------------------------------------------------------------------- */
 
 /* One that has no chain is a chain of one. */
-static int chain_of(struct planting *p, const struct pass_sample *s, uint32_t *chain,
-		    struct err *err)
+static int wall_chain_of(struct planting *p, const struct pass_sample *s, uint32_t *chain,
+			 struct err *err)
 {
 	uint64_t from = 0, until = UINT64_MAX;
 	struct pd_sample x;
@@ -62,13 +62,13 @@ static int chain_of(struct planting *p, const struct pass_sample *s, uint32_t *c
 	return *chain == UINT32_MAX ? err_nomem(err) : 0;
 }
 
-static uint32_t bin_of(const struct planting *p, uint64_t time)
+static uint32_t wall_bin_of(const struct planting *p, uint64_t time)
 {
 	return p->opts->width ? (uint32_t)((time - p->w->from) / p->opts->width) : 0;
 }
 
-static struct thread_samples *part_of(struct planting *p, uint32_t thread, uint32_t chain,
-				      uint32_t bin)
+static struct thread_samples *wall_part_of(struct planting *p, uint32_t thread, uint32_t chain,
+					   uint32_t bin)
 {
 	const uint64_t h = hash_pair((uint64_t)thread << 32 | chain, bin);
 	const struct thread_samples x = { thread, chain, bin, 0 };
@@ -86,7 +86,7 @@ static struct thread_samples *part_of(struct planting *p, uint32_t thread, uint3
 	return &p->part.v[p->part.n - 1];
 }
 
-static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
+static int on_wall_sample(void *ctx, const struct pass_sample *s, struct err *err)
 {
 	struct planting *p = ctx;
 	uint32_t thread = tids_at(&p->tids, p->w, task_tid(s->task), s->time), chain;
@@ -95,9 +95,9 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 	if (!task_tid(s->task) || thread == WAIT_NOBODY || !p->w->thread[thread].wanted ||
 	    s->time < p->w->from || s->time > p->w->until)
 		return 0;
-	if (chain_of(p, s, &chain, err))
+	if (wall_chain_of(p, s, &chain, err))
 		return -1;
-	part = part_of(p, thread, chain, bin_of(p, s->time));
+	part = wall_part_of(p, thread, chain, wall_bin_of(p, s->time));
 	if (!part)
 		return err_nomem(err);
 	part->n++;
@@ -106,10 +106,10 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 	return 0;
 }
 
-static int walk_samples(struct planting *p, struct err *err)
+static int walk_wall_samples(struct planting *p, struct err *err)
 {
 	static const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE,
-					       .sample = on_sample };
+					       .sample = on_wall_sample };
 	struct pass_opts po = { .threads = 1 };
 	struct pass *pass = NULL;
 	size_t n;
@@ -131,7 +131,7 @@ static int walk_samples(struct planting *p, struct err *err)
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-static uint32_t add_node(struct planting *p, uint32_t parent, uint64_t frame)
+static uint32_t add_wall_node(struct planting *p, uint32_t parent, uint64_t frame)
 {
 	const struct amount none = { 0, 0 };
 	uint32_t node = chain_add(&p->tree, parent, frame);
@@ -142,7 +142,7 @@ static uint32_t add_node(struct planting *p, uint32_t parent, uint64_t frame)
 }
 
 /* Places of waits and of samples have numbers of their own. */
-static uint32_t number_of(struct planting *p, const struct wait_place *x)
+static uint32_t wall_number_of(struct planting *p, const struct wait_place *x)
 {
 	const uint64_t h =
 		hash_pair((uint64_t)(uintptr_t)x->symbol, (uint64_t)x->image << 8 | x->kind);
@@ -171,22 +171,22 @@ static uint32_t put_chain(struct planting *p, uint32_t thread, const struct chai
 
 	while (p->name.n <= comm)
 		vec_xpush(&p->name, name);
-	at = add_node(p, 0, FRAME(WALL_COMM, comm));
+	at = add_wall_node(p, 0, FRAME(WALL_COMM, comm));
 	for (; chain && n < DEPTH; chain = t->node[chain].parent)
 		frame[n++] = (uint32_t)t->node[chain].frame;
 	while (n && at != UINT32_MAX) {
 		uint32_t x = frame[--n], number;
 
-		number = number_of(p, &place[frame_place ? frame_place[x].place : x]);
+		number = wall_number_of(p, &place[frame_place ? frame_place[x].place : x]);
 		at = number == UINT32_MAX ? UINT32_MAX
-					  : add_node(p, at, FRAME(WALL_FUNCTION, number));
+					  : add_wall_node(p, at, FRAME(WALL_FUNCTION, number));
 	}
 	return at;
 }
 
 /* A cell's samples are few enough: more of them are in more cells. */
-static void put_cell(struct planting *p, uint32_t node, uint32_t thread, uint32_t bin,
-		     uint64_t samples, double time)
+static void put_wall_cell(struct planting *p, uint32_t node, uint32_t thread, uint32_t bin,
+			  uint64_t samples, double time)
 {
 	const double each = samples ? time / (double)samples : 0;
 	struct wall_cell x = { .node = node, .thread = thread, .bin = (uint16_t)bin };
@@ -202,18 +202,18 @@ static void put_cell(struct planting *p, uint32_t node, uint32_t thread, uint32_
 }
 
 /* Each bin has its part. */
-static void put_span(struct planting *p, uint32_t node, const struct wait_span *s)
+static void put_wall_span(struct planting *p, uint32_t node, const struct wait_span *s)
 {
 	const uint64_t width = p->opts->width;
 
 	if (!width)
 		return;
 	for (uint64_t at = s->from; at < s->until;) {
-		uint32_t bin = bin_of(p, at);
+		uint32_t bin = wall_bin_of(p, at);
 		uint64_t end = p->w->from + (bin + 1u) * width;
 
 		end = end < s->until ? end : s->until;
-		put_cell(p, node, s->thread, bin, 0, (double)(end - at));
+		put_wall_cell(p, node, s->thread, bin, 0, (double)(end - at));
 		at = end;
 	}
 }
@@ -244,7 +244,7 @@ static int plant_unseen(struct planting *p)
 		at = put_chain(p, s->thread, &p->chains.raw, 0, NULL, NULL);
 		if (at == UINT32_MAX)
 			return -1;
-		put_span(p, at, s);
+		put_wall_span(p, at, s);
 		p->self.v[at].on += (double)(s->until - s->from);
 	}
 	return 0;
@@ -263,7 +263,7 @@ static int plant_on(struct planting *p, struct err *err)
 		if (at == UINT32_MAX)
 			return err_nomem(err);
 		if (p->opts->width)
-			put_cell(p, at, x->thread, x->bin, x->n, ran);
+			put_wall_cell(p, at, x->thread, x->bin, x->n, ran);
 		p->self.v[at].on += ran;
 	}
 	return plant_unseen(p) ? err_nomem(err) : 0;
@@ -281,10 +281,10 @@ static int plant_off(struct planting *p)
 			continue;
 		at = put_chain(p, s->thread, &w->chain, s->chain, NULL, w->place);
 		if (at != UINT32_MAX)
-			at = add_node(p, at, FRAME(WALL_REASON, s->reason));
+			at = add_wall_node(p, at, FRAME(WALL_REASON, s->reason));
 		if (at == UINT32_MAX)
 			return -1;
-		put_span(p, at, s);
+		put_wall_span(p, at, s);
 		p->self.v[at].off += (double)(s->until - s->from);
 	}
 	return 0;
@@ -308,7 +308,7 @@ static int by_parent(const void *pa, const void *pb)
 	return (a->node > b->node) - (a->node < b->node);
 }
 
-static void describe(const struct planting *p, struct wall_node *x, uint64_t frame)
+static void describe_wall(const struct planting *p, struct wall_node *x, uint64_t frame)
 {
 	uint32_t number = (uint32_t)frame;
 
@@ -365,7 +365,7 @@ static int put_nodes(struct planting *p)
 		to->off = sum[x.node].off;
 		to->self_on = p->self.v[x.node].on;
 		to->self_off = p->self.v[x.node].off;
-		describe(p, to, x.node ? p->tree.node[x.node].frame : FRAME(WALL_ALL, 0));
+		describe_wall(p, to, x.node ? p->tree.node[x.node].frame : FRAME(WALL_ALL, 0));
 		for (size_t i = first[x.node + 1]; i > first[x.node]; i--)
 			todo[left++] =
 				(struct todo){ o[i - 1].node, (uint32_t)out->n, x.depth + 1 };
@@ -387,7 +387,7 @@ static int plant(struct planting *p, struct err *err)
 {
 	p->samples = xcalloc(p->w->n_threads + 1, sizeof(*p->samples));
 	tids_make(&p->tids, p->w);
-	if (walk_samples(p, err) || plant_on(p, err))
+	if (walk_wall_samples(p, err) || plant_on(p, err))
 		return -1;
 	return plant_off(p) || put_nodes(p) ? err_nomem(err) : 0;
 }

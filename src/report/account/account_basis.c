@@ -11,7 +11,8 @@
 #include "report/account/account_int.h"
 
 /* A line below the tables; of several kinds of cores with the name of this one. */
-static void add(struct document *d, const struct account_view *v, const char *label, struct buf *b)
+static void add_basis(struct document *d, const struct account_view *v, const char *label,
+		      struct buf *b)
 {
 	bool several = v->source.n_all > 1;
 
@@ -29,7 +30,7 @@ struct names {
 	bool all;
 };
 
-static void put_name(struct names *x, const char *name)
+static void put_basis_name(struct names *x, const char *name)
 {
 	x->n++;
 	if (!x->all && x->shown == 4)
@@ -70,10 +71,10 @@ static void clocks(struct document *d, const struct account_view *v, struct buf 
 			   "%s%s was not recorded: costs in reference cycles have no value, and "
 			   "branches with them are lower bounds (>)",
 			   b->len ? "; " : "", account_event_name(v, bd->acc->reference));
-	add(d, v, "clocks", b);
+	add_basis(d, v, "clocks", b);
 	if (!isnan(bd->halted))
 		buf_printf(b, "%s of the CPUs' time", num_percent(num, bd->halted));
-	add(d, v, "halted", b);
+	add_basis(d, v, "halted", b);
 }
 
 static bool of_several(const struct account_view *v)
@@ -81,7 +82,7 @@ static bool of_several(const struct account_view *v)
 	return v->source.n_all > 1;
 }
 
-static void multiplexed(struct document *d, const struct account_view *v, struct buf *b)
+static void basis_multiplexed(struct document *d, const struct account_view *v, struct buf *b)
 {
 	const struct mux_event *m;
 	double least = INFINITY, most = 0;
@@ -90,7 +91,7 @@ static void multiplexed(struct document *d, const struct account_view *v, struct
 	if (!v->source.mux || !mux_told(v->source.mux)) {
 		buf_puts(b, "not known: the times on a counter were not recorded. If events shared "
 			    "counters, all but the cycles are underestimated");
-		add(d, v, "multiplexed", b);
+		add_basis(d, v, "multiplexed", b);
 		return;
 	}
 	m = mux_events(v->source.mux, &n);
@@ -116,10 +117,10 @@ static void multiplexed(struct document *d, const struct account_view *v, struct
 			   least, most);
 		buf_puts(b, v->source.view->event[worst].name);
 	}
-	add(d, v, "multiplexed", b);
+	add_basis(d, v, "multiplexed", b);
 }
 
-static void missing(struct document *d, const struct account_view *v, struct buf *b)
+static void missing_events(struct document *d, const struct account_view *v, struct buf *b)
 {
 	const struct account_bound *bd = v->source.bound;
 	const struct account *acc = bd->acc;
@@ -127,18 +128,18 @@ static void missing(struct document *d, const struct account_view *v, struct buf
 
 	for (uint32_t e = 0; e < acc->model->n_events; e++)
 		if (bd->event[e] < 0 && account_wants(v, e))
-			put_name(&x, acc->model->event[e].name);
+			put_basis_name(&x, acc->model->event[e].name);
 	end_names(&x);
-	add(d, v, "not recorded", b);
+	add_basis(d, v, "not recorded", b);
 	x = (struct names){ .b = b, .all = v->opts.all };
 	for (uint32_t e = 0; e < acc->model->n_events; e++)
 		if (bd->event[e] >= 0 && !v->whole[bd->event[e]].samples && !bd->dead[bd->event[e]])
-			put_name(&x, v->source.view->event[bd->event[e]].name);
+			put_basis_name(&x, v->source.view->event[bd->event[e]].name);
 	end_names(&x);
 	if (b->len)
 		buf_puts(b, x.n == 1 ? " (rarer than its period, or without a counter)"
 				     : " (rarer than their period, or without a counter)");
-	add(d, v, "no sample", b);
+	add_basis(d, v, "no sample", b);
 }
 
 /* Is the recording's event of a tree of another kind of cores? */
@@ -165,7 +166,7 @@ static void failures(struct document *d, const struct account_view *v, struct bu
 			continue;
 		buf_printf(b, "%s %s: %zu nodes rest on it", acc->model->event[e].name,
 			   bd->wrong[e], n);
-		add(d, v, "failed ?", b);
+		add_basis(d, v, "failed ?", b);
 	}
 }
 
@@ -184,7 +185,7 @@ static void doubts(struct document *d, const struct account_view *v, struct buf 
 			buf_printf(b, "%s %s, %s %s: they should measure the same", t->name,
 				   num_count(x, c->v), acc->node[t->same].name,
 				   num_count(y, bd->whole[t->same].v));
-			add(d, v, "disagree ?", b);
+			add_basis(d, v, "disagree ?", b);
 		}
 		if (c->overlap) {
 			bool counts = t->event != MODEL_NONE && t->penalty <= 1;
@@ -195,7 +196,7 @@ static void doubts(struct document *d, const struct account_view *v, struct buf 
 					    "together, on the same CPUs"
 					  : "penalties overlapped in time, or are too large for "
 					    "this machine (--penalties)");
-			add(d, v, "overlap ^", b);
+			add_basis(d, v, "overlap ^", b);
 		}
 	}
 }
@@ -205,8 +206,8 @@ void account_put_facts(struct document *d, struct account_view *v)
 	struct buf b = BUF_INIT;
 
 	clocks(d, v, &b);
-	multiplexed(d, v, &b);
-	missing(d, v, &b);
+	basis_multiplexed(d, v, &b);
+	missing_events(d, v, &b);
 	doubts(d, v, &b);
 	failures(d, v, &b);
 	if (v->source.bound == v->source.all[v->source.n_all - 1]) {
@@ -215,9 +216,9 @@ void account_put_facts(struct document *d, struct account_view *v)
 
 		for (size_t i = 0; i < bd->n_unknown; i++)
 			if (!used_elsewhere(v, bd->unknown[i]))
-				put_name(&x, v->source.view->event[bd->unknown[i]].name);
+				put_basis_name(&x, v->source.view->event[bd->unknown[i]].name);
 		end_names(&x);
-		add(d, v, "not in a tree", &b);
+		add_basis(d, v, "not in a tree", &b);
 	}
 	buf_free(&b);
 }

@@ -29,7 +29,7 @@ struct nesting {
 };
 
 /* Cycles of those that are kept; false where none is. */
-static bool weigh(const struct nesting *k, struct piece *p)
+static bool weigh_pieces(const struct nesting *k, struct piece *p)
 {
 	bool any = false;
 
@@ -43,7 +43,7 @@ static bool weigh(const struct nesting *k, struct piece *p)
 	return any;
 }
 
-static void add_piece(const struct nesting *k, struct account_row *to, const struct piece *p)
+static void add_nest_piece(const struct nesting *k, struct account_row *to, const struct piece *p)
 {
 	for (size_t i = p->from; i < p->to; i++) {
 		if (!k->kept[i])
@@ -54,7 +54,7 @@ static void add_piece(const struct nesting *k, struct account_row *to, const str
 	to->cycles += p->cycles;
 }
 
-static int by_cycles(const void *va, const void *vb)
+static int nest_by_cycles(const void *va, const void *vb)
 {
 	const struct piece *a = va, *b = vb;
 
@@ -63,9 +63,9 @@ static int by_cycles(const void *va, const void *vb)
 	return a->from < b->from ? -1 : a->from > b->from;
 }
 
-static int put_level(const struct nesting *k, size_t level, size_t from, size_t to);
+static int put_nest_level(const struct nesting *k, size_t level, size_t from, size_t to);
 
-static int put_piece(const struct nesting *k, size_t level, const struct piece *p)
+static int put_nest_piece(const struct nesting *k, size_t level, const struct piece *p)
 {
 	struct account_row r = { .row = &k->rows[p->from], .depth = (unsigned)level };
 
@@ -75,13 +75,13 @@ static int put_piece(const struct nesting *k, size_t level, const struct piece *
 	}
 	r.sum = true;
 	r.tally = arena_xalloc(&k->v->arena, (k->v->n_events + 1) * sizeof(*r.tally));
-	add_piece(k, &r, p);
+	add_nest_piece(k, &r, p);
 	if (account_view_push(k->v, &r, k->err))
 		return -1;
-	return put_level(k, level + 1, p->from, p->to);
+	return put_nest_level(k, level + 1, p->from, p->to);
 }
 
-static int put_level(const struct nesting *k, size_t level, size_t from, size_t to)
+static int put_nest_level(const struct nesting *k, size_t level, size_t from, size_t to)
 {
 	size_t limit = level + 1 == k->levels ? k->v->opts.limit : 0;
 	struct account_row rest = { .depth = (unsigned)level };
@@ -96,20 +96,20 @@ static int put_level(const struct nesting *k, size_t level, size_t from, size_t 
 		       k->rows[end].key[level] == k->rows[p.from].key[level])
 			end++;
 		p.to = end;
-		if (!weigh(k, &p))
+		if (!weigh_pieces(k, &p))
 			continue;
 		if ((double)p.cycles < k->least) {
-			add_piece(k, &rest, &p);
+			add_nest_piece(k, &rest, &p);
 		} else
 			vec_xpush(&large, p);
 	}
 	if (large.n > 1)
-		qsort(large.v, large.n, sizeof(*large.v), by_cycles);
-	assert(pairs_hold(large.n, i, by_cycles(&large.v[i], &large.v[i + 1]) <= 0));
+		qsort(large.v, large.n, sizeof(*large.v), nest_by_cycles);
+	assert(pairs_hold(large.n, i, nest_by_cycles(&large.v[i], &large.v[i + 1]) <= 0));
 	for (size_t i = 0; i < large.n; i++) {
 		if (limit && i >= limit)
-			add_piece(k, &rest, &large.v[i]);
-		else if (put_piece(k, level, &large.v[i]))
+			add_nest_piece(k, &rest, &large.v[i]);
+		else if (put_nest_piece(k, level, &large.v[i]))
 			goto out;
 	}
 	ret = rest.folded ? account_view_push(k->v, &rest, k->err) : 0;
@@ -130,5 +130,5 @@ int account_view_nest(struct account_view *v, size_t cycles, double least, const
 	size_t n;
 
 	k.rows = profile_rows(v->source.profile, &n);
-	return n && k.levels ? put_level(&k, 0, 0, n) : 0;
+	return n && k.levels ? put_nest_level(&k, 0, 0, n) : 0;
 }

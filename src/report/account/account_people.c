@@ -43,7 +43,7 @@ static void put_marks(struct buf *b, const struct account_cell *x, bool before)
 	}
 }
 
-static unsigned char no_value(const struct account_cell *x)
+static unsigned char face_no_value(const struct account_cell *x)
 {
 	return x->why == ACCOUNT_DEAD ? '?' : '-';
 }
@@ -53,7 +53,7 @@ static void note_marks(bool used[128], const struct account_cell *x)
 	struct buf b = BUF_INIT;
 
 	if (isnan(x->v)) {
-		used[no_value(x)] = true;
+		used[face_no_value(x)] = true;
 		return;
 	}
 	put_marks(&b, x, true);
@@ -65,29 +65,29 @@ static void note_marks(bool used[128], const struct account_cell *x)
 
 /* ---- rows: r->p is the row ------------------------------------------------------------------- */
 
-static struct account_view *view_of(const struct table *t)
+static struct account_view *face_view_of(const struct table *t)
 {
 	struct account_view *const *v = t->ctx;
 
 	return *v;
 }
 
-static const struct account *acc_of(const struct account_view *v)
+static const struct account *face_acc_of(const struct account_view *v)
 {
 	return v->source.bound->acc;
 }
 
-TABLE_GET(cycles)
+TABLE_GET(face_cycles)
 {
-	struct account_view *v = view_of(t);
+	struct account_view *v = face_view_of(t);
 	double all = v->source.bound->whole[0].v;
 
 	(void)c;
 	out->e.v = all > 0 ? account_view_cells(v, r->p)[0].v / all : NAN;
 }
 
-static void put_number(struct buf *b, const struct account_view *v, const struct account_cell *x,
-		       bool counts, double cycles)
+static void put_face_number(struct buf *b, const struct account_view *v,
+			    const struct account_cell *x, bool counts, double cycles)
 {
 	char num[NUM_MAX];
 
@@ -106,17 +106,17 @@ static void put_number(struct buf *b, const struct account_view *v, const struct
 }
 
 /* A node of a row, in the unit asked for. */
-TABLE_GET(branch)
+TABLE_GET(face_branch)
 {
-	struct account_view *v = view_of(t);
+	struct account_view *v = face_view_of(t);
 	const struct account_cell *all = account_view_cells(v, r->p), *x = &all[c->which];
-	bool counts = !acc_of(v)->node[c->which].cycles || v->opts.unit == ACCOUNT_CYCLES;
+	bool counts = !face_acc_of(v)->node[c->which].cycles || v->opts.unit == ACCOUNT_CYCLES;
 	struct buf *b = out->scratch;
 
 	out->kind = T_TEXT;
 	out->dim = !x->significant;
 	if (isnan(x->v)) {
-		buf_putc(b, (char)no_value(x));
+		buf_putc(b, (char)face_no_value(x));
 	} else if (x->v == 0 && !x->samples) {
 		buf_puts(b, x->why == ACCOUNT_PARTS ? ">0" : "0");
 	} else {
@@ -124,7 +124,7 @@ TABLE_GET(branch)
 		if (!counts && v->opts.unit == ACCOUNT_SAMPLES)
 			buf_printf(b, "%llu", (unsigned long long)x->samples);
 		else if (counts || all[0].v > 0)
-			put_number(b, v, x, counts, all[0].v);
+			put_face_number(b, v, x, counts, all[0].v);
 		else
 			buf_putc(b, '?'); /* no cycles of its own to be a share of */
 		put_marks(b, x, false);
@@ -132,9 +132,9 @@ TABLE_GET(branch)
 	out->text = buf_str(b);
 }
 
-TABLE_GET(insns)
+TABLE_GET(face_insns)
 {
-	const struct account_ran *x = account_view_ran(view_of(t), r->p);
+	const struct account_ran *x = account_view_ran(face_view_of(t), r->p);
 	char num[NUM_MAX];
 
 	(void)c;
@@ -145,9 +145,9 @@ TABLE_GET(insns)
 		out->says = "-";
 }
 
-TABLE_GET(neighbours)
+TABLE_GET(face_neighbours)
 {
-	const struct account_ran *x = account_view_ran(view_of(t), r->p);
+	const struct account_ran *x = account_view_ran(face_view_of(t), r->p);
 
 	out->none = !x || !x->has_calls;
 	if (x)
@@ -155,7 +155,7 @@ TABLE_GET(neighbours)
 }
 
 /* What a fold stands for. */
-static void put_fold(const struct account_row *row, struct table_cell *out)
+static void put_face_fold(const struct account_row *row, struct table_cell *out)
 {
 	out->kind = T_TEXT;
 	if (row->left_out)
@@ -165,18 +165,18 @@ static void put_fold(const struct account_row *row, struct table_cell *out)
 }
 
 /* A nested row has but its own key, since the others stand above. */
-TABLE_GET(where)
+TABLE_GET(face_where)
 {
-	const struct account_view *v = view_of(t);
+	const struct account_view *v = face_view_of(t);
 	const struct account_row *row = r->p;
 
 	out->indent = row->depth;
 	if (!row->row) {
-		put_fold(row, out);
+		put_face_fold(row, out);
 		return;
 	}
 	if (v->opts.nested) {
-		struct table_column own = account_key_column(v, row->depth, 0, where);
+		struct table_column own = account_key_column(v, row->depth, 0, face_where);
 
 		out->kind = own.kind;
 		account_key(v, row, row->depth, out);
@@ -188,7 +188,7 @@ TABLE_GET(where)
 /* Of rows that are not nested: the last key, which says most, is the first. */
 TABLE_GET(other_key)
 {
-	account_key(view_of(t), r->p, c->which, out);
+	account_key(face_view_of(t), r->p, c->which, out);
 }
 
 /* The parts of a name, one a line, the last ones together where there are more. Nesting is shown by
@@ -214,35 +214,37 @@ static const char *make_head(struct document *d, const char *name, unsigned inde
 }
 
 static const struct table_column cycles_column[] = {
-	COLUMN("share", "cycles", T_SHARE, 0, "of all cycles", .get = cycles),
+	COLUMN("share", "cycles", T_SHARE, 0, "of all cycles", .get = face_cycles),
 };
 static const struct table_column ran_columns[] = {
-	COLUMN("insns", "insns", T_AMOUNT, C_DROP, "instructions, by branch records", .get = insns),
-	COLUMN("callers", "callers", T_COUNT, C_DROP, "functions that call it", .get = neighbours),
-	COLUMN("callees", "callees", T_COUNT, C_DROP, "functions that it calls", .get = neighbours,
-	       .which = 1),
+	COLUMN("insns", "insns", T_AMOUNT, C_DROP, "instructions, by branch records",
+	       .get = face_insns),
+	COLUMN("callers", "callers", T_COUNT, C_DROP, "functions that call it",
+	       .get = face_neighbours),
+	COLUMN("callees", "callees", T_COUNT, C_DROP, "functions that it calls",
+	       .get = face_neighbours, .which = 1),
 };
 const struct table_form account_branches_form = { "branches", NULL, TABLE_PEOPLE,
 						  TABLE_COLUMNS(cycles_column) };
 
-static void put_keys(struct account_view *v, struct table_column *c, struct table *t)
+static void put_face_keys(struct account_view *v, struct table_column *c, struct table *t)
 {
 	size_t n = profile_options(v->source.profile)->n_keys;
 
 	if (v->opts.nested) {
-		c[t->n_columns++] = (struct table_column)COLUMN("where", "where", T_TEXT, C_FLEX,
-								"what the row is of", .get = where);
+		c[t->n_columns++] = (struct table_column)COLUMN(
+			"where", "where", T_TEXT, C_FLEX, "what the row is of", .get = face_where);
 		return;
 	}
 	for (size_t k = n; k-- > 0;) {
 		struct table_column *x = &c[t->n_columns++];
 
-		*x = account_key_column(v, k, 0, k + 1 == n ? where : other_key);
+		*x = account_key_column(v, k, 0, k + 1 == n ? face_where : other_key);
 		x->flags |= x->kind == T_TEXT ? C_FLEX : 0;
 	}
 }
 
-static const char *title_of(struct document *d, const struct account_view *v, const char *text)
+static const char *face_title_of(struct document *d, const struct account_view *v, const char *text)
 {
 	const char *s =
 		v->source.n_all > 1 ? arena_xprintf(&d->a, "%s: %s", v->source.pmu, text) : text;
@@ -251,7 +253,7 @@ static const char *title_of(struct document *d, const struct account_view *v, co
 	return s ? s : "";
 }
 
-static void put_rows(struct document *d, struct account_view *const *of)
+static void put_face_rows(struct document *d, struct account_view *const *of)
 {
 	struct account_view *v = *of;
 	static const char *const units[] = {
@@ -268,21 +270,21 @@ static void put_rows(struct document *d, struct account_view *const *of)
 			   .stride = sizeof(*v->row),
 			   .n = v->n_rows,
 			   .column = c,
-			   .title = title_of(d, v, units[v->opts.unit]) };
+			   .title = face_title_of(d, v, units[v->opts.unit]) };
 
 	c[t.n_columns++] = cycles_column[0];
 	for (size_t i = 0; i < n; i++) {
-		const struct account_node *node = &acc_of(v)->node[v->column[i]];
+		const struct account_node *node = &face_acc_of(v)->node[v->column[i]];
 
 		c[t.n_columns++] = (struct table_column)COLUMN(
 			node->name, make_head(d, node->name, v->indent[i]), T_REAL, C_DROP,
-			node->says ? node->says : "", .get = branch, .which = v->column[i]);
+			node->says ? node->says : "", .get = face_branch, .which = v->column[i]);
 	}
 	if (v->source.rans && v->source.rans->n) {
 		memcpy(c + t.n_columns, ran_columns, sizeof(ran_columns));
 		t.n_columns += sizeof(ran_columns) / sizeof(*ran_columns);
 	}
-	put_keys(v, c, &t);
+	put_face_keys(v, c, &t);
 	document_table(d, &t);
 }
 
@@ -294,28 +296,28 @@ struct line {
 	unsigned indent;
 };
 
-static const struct account_cell *cell_of(const struct table *t, const struct table_row *r)
+static const struct account_cell *face_cell_of(const struct table *t, const struct table_row *r)
 {
 	const struct line *l = r->p;
 
-	return l->heading ? NULL : &view_of(t)->source.bound->whole[l->node];
+	return l->heading ? NULL : &face_view_of(t)->source.bound->whole[l->node];
 }
 
-TABLE_GET(node_name)
+TABLE_GET(face_node_name)
 {
 	const struct line *l = r->p;
-	const struct account_cell *x = cell_of(t, r);
+	const struct account_cell *x = face_cell_of(t, r);
 
 	(void)c;
-	out->text = l->heading ? l->heading : acc_of(view_of(t))->node[l->node].name;
+	out->text = l->heading ? l->heading : face_acc_of(face_view_of(t))->node[l->node].name;
 	out->indent = l->indent;
 	out->dim = x && (isnan(x->v) || !x->significant);
 }
 
-TABLE_GET(node_share)
+TABLE_GET(face_node_share)
 {
-	const struct account_cell *x = cell_of(t, r);
-	const struct account_view *v = view_of(t);
+	const struct account_cell *x = face_cell_of(t, r);
+	const struct account_view *v = face_view_of(t);
 
 	(void)c;
 	out->kind = T_TEXT;
@@ -323,10 +325,10 @@ TABLE_GET(node_share)
 		return;
 	out->dim = !x->significant;
 	if (isnan(x->v)) {
-		cell_printf(out, "%c", no_value(x));
+		cell_printf(out, "%c", face_no_value(x));
 		return;
 	}
-	if (!acc_of(v)->node[((const struct line *)r->p)->node].cycles)
+	if (!face_acc_of(v)->node[((const struct line *)r->p)->node].cycles)
 		return;
 	put_marks(out->scratch, x, true);
 	buf_printf(out->scratch, "%.1f %%", 100 * x->v / v->source.bound->whole[0].v);
@@ -336,11 +338,11 @@ TABLE_GET(node_share)
 
 TABLE_GET(node_error)
 {
-	const struct account_cell *x = cell_of(t, r);
-	const struct account_view *v = view_of(t);
+	const struct account_cell *x = face_cell_of(t, r);
+	const struct account_view *v = face_view_of(t);
 
 	(void)c;
-	if (!x || isnan(x->v) || !acc_of(v)->node[((const struct line *)r->p)->node].cycles)
+	if (!x || isnan(x->v) || !face_acc_of(v)->node[((const struct line *)r->p)->node].cycles)
 		return;
 	if (isnan(x->half))
 		out->text = "+-?";
@@ -350,7 +352,7 @@ TABLE_GET(node_error)
 
 TABLE_GET(node_value)
 {
-	const struct account_cell *x = cell_of(t, r);
+	const struct account_cell *x = face_cell_of(t, r);
 	char num[NUM_MAX];
 
 	(void)c;
@@ -365,7 +367,7 @@ TABLE_GET(node_value)
 }
 
 /* Its unit, how good it is, or why it has no value: in few words, csv and json have more. */
-TABLE_GET(remark)
+TABLE_GET(face_remark)
 {
 	static const char *const cover[] = {
 		[COVER_PROFILE] = "poor by line",
@@ -383,13 +385,13 @@ TABLE_GET(remark)
 		[ACCOUNT_ONE_THREAD] = "one thread a core",
 		[ACCOUNT_UNKNOWN] = "not in a recording",
 	};
-	const struct account_cell *x = cell_of(t, r);
+	const struct account_cell *x = face_cell_of(t, r);
 	const struct account_node *n;
 
 	(void)c;
 	if (!x)
 		return;
-	n = &acc_of(view_of(t))->node[((const struct line *)r->p)->node];
+	n = &face_acc_of(face_view_of(t))->node[((const struct line *)r->p)->node];
 	out->dim = !x->significant;
 	if (!isnan(x->v))
 		out->text = n->cycles ? cover[n->cover] : n->unit;
@@ -400,18 +402,19 @@ TABLE_GET(remark)
 }
 
 static const struct table_column tree_columns[] = {
-	COLUMN("node", "node", T_TEXT, 0, "its name", .get = node_name),
-	COLUMN("share", "share", T_REAL, 0, "of all cycles", .get = node_share),
+	COLUMN("node", "node", T_TEXT, 0, "its name", .get = face_node_name),
+	COLUMN("share", "share", T_REAL, 0, "of all cycles", .get = face_node_share),
 	COLUMN("error", "+-", T_TEXT, 0, "of the share", .get = node_error),
 	COLUMN("value", "value", T_REAL, 0, "cycles, or its unit", .get = node_value),
-	COLUMN("remark", "", T_TEXT, C_FLEX, "its unit, or why it has no value", .get = remark),
+	COLUMN("remark", "", T_TEXT, C_FLEX, "its unit, or why it has no value",
+	       .get = face_remark),
 };
 const struct table_form account_tree_form = { "tree", NULL, TABLE_PEOPLE,
 					      TABLE_COLUMNS(tree_columns) };
 
 /* What the paper's figure has: the whole, halted and not, stalled and not; each with its
  * branches. */
-static void put_tree(struct document *d, struct account_view *const *of)
+static void put_face_tree(struct document *d, struct account_view *const *of)
 {
 	struct account_view *v = *of;
 	static const struct {
@@ -422,14 +425,14 @@ static void put_tree(struct document *d, struct account_view *const *of)
 		      { PART_STALLED, "stalled: cycles without progress" },
 		      { PART_UNSTALLED, "unstalled: cycles with progress" },
 		      { PART_INFO, "other counts" } };
-	const struct account *acc = acc_of(v);
+	const struct account *acc = face_acc_of(v);
 	size_t most = acc->n + sizeof(parts) / sizeof(*parts);
 	struct line *line = arena_xalloc(&d->a, most * sizeof(*line));
 	struct table t = { .form = &account_tree_form,
 			   .ctx = of,
 			   .array = line,
 			   .stride = sizeof(*line),
-			   .title = title_of(d, v, "all of the recording") };
+			   .title = face_title_of(d, v, "all of the recording") };
 
 	for (size_t k = 0; k < sizeof(parts) / sizeof(*parts); k++) {
 		unsigned heading = parts[k].heading != NULL, above = heading;
@@ -461,7 +464,7 @@ static void note_all_marks(bool used[128], struct account_view *v)
 		for (size_t i = 0; i < v->n_columns; i++)
 			note_marks(used, &x[v->column[i]]);
 	}
-	for (uint32_t i = 0; i < acc_of(v)->n; i++)
+	for (uint32_t i = 0; i < face_acc_of(v)->n; i++)
 		if (account_shows(v, i))
 			note_marks(used, &v->source.bound->whole[i]);
 }
@@ -493,13 +496,13 @@ void account_put_people(struct document *d, struct account_view *const *of)
 
 	document_title(d, INK_PLAIN, "%s cycles, %s samples; account of %s%s%s%s",
 		       num_count(cycles, all->v), num_exact(samples, all->samples),
-		       acc_of(v)->model->title, v->source.pmu ? " (" : "",
+		       face_acc_of(v)->model->title, v->source.pmu ? " (" : "",
 		       v->source.pmu ? v->source.pmu : "", v->source.pmu ? ")" : "");
 	if (!(all->v > 0)) {
 		document_fact(d, "no cycles", true,
 			      "nothing to account for: a branch is a share of the cycles");
 		return;
 	}
-	put_rows(d, of);
-	put_tree(d, of);
+	put_face_rows(d, of);
+	put_face_tree(d, of);
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int by_place(const void *x, const void *y)
+static int ran_by_place(const void *x, const void *y)
 {
 	const struct account_ran *a = x, *b = y;
 
@@ -14,8 +14,8 @@ static int by_place(const void *x, const void *y)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-static void add(struct account_rans *r, uint32_t image, const struct symbol *s,
-		const struct account_ran *what)
+static void add_ran(struct account_rans *r, uint32_t image, const struct symbol *s,
+		    const struct account_ran *what)
 {
 	struct account_ran *o = &r->v[r->n++];
 
@@ -25,16 +25,16 @@ static void add(struct account_rans *r, uint32_t image, const struct symbol *s,
 }
 
 /* One of each function: of those with the same place the first has what the others have. */
-static void join(struct account_rans *r)
+static void join_ran(struct account_rans *r)
 {
 	size_t kept = 0;
 
 	if (r->n > 1)
-		qsort(r->v, r->n, sizeof(*r->v), by_place);
+		qsort(r->v, r->n, sizeof(*r->v), ran_by_place);
 	for (size_t i = 0; i < r->n; i++) {
 		struct account_ran *o = kept ? &r->v[kept - 1] : NULL, *x = &r->v[i];
 
-		if (!o || by_place(o, x)) {
+		if (!o || ran_by_place(o, x)) {
 			r->v[kept++] = *x;
 			continue;
 		}
@@ -49,12 +49,12 @@ static void join(struct account_rans *r)
 	r->n = kept;
 }
 
-static struct account_ran *find(const struct account_rans *r, const struct profile_row *row)
+static struct account_ran *find_ran(const struct account_rans *r, const struct profile_row *row)
 {
 	const struct account_ran key = { .image = row->image,
 					 .start = row->symbol ? row->symbol->start : 0 };
 
-	return row->symbol && r->n ? bsearch(&key, r->v, r->n, sizeof(*r->v), by_place) : NULL;
+	return row->symbol && r->n ? bsearch(&key, r->v, r->n, sizeof(*r->v), ran_by_place) : NULL;
 }
 
 void account_rans_make(struct account_rans *out, struct arena *a, const struct blocks *blocks,
@@ -70,7 +70,7 @@ void account_rans_make(struct account_rans *out, struct arena *a, const struct b
 		const struct account_ran x = { .insns = f->insns, .called = FLOW_UNKNOWN };
 
 		if (blocks->scaled && f->symbol && f->code)
-			add(out, f->image, f->symbol, &x);
+			add_ran(out, f->image, f->symbol, &x);
 	}
 	for (size_t i = 0; i < calls->n; i++) {
 		const struct call_function *f = &calls->f[i];
@@ -81,12 +81,12 @@ void account_rans_make(struct account_rans *out, struct arena *a, const struct b
 					       .has_calls = true };
 
 		if (f->symbol)
-			add(out, f->image, f->symbol, &x);
+			add_ran(out, f->image, f->symbol, &x);
 	}
-	join(out);
+	join_ran(out);
 	row = profile_rows(p, &n);
 	for (size_t i = 0; i < n; i++) {
-		struct account_ran *x = find(out, &row[i]);
+		struct account_ran *x = find_ran(out, &row[i]);
 
 		if (x)
 			x->rows++;
@@ -96,7 +96,7 @@ void account_rans_make(struct account_rans *out, struct arena *a, const struct b
 const struct account_ran *account_ran_of(const struct account_rans *r,
 					 const struct profile_row *row)
 {
-	const struct account_ran *x = r ? find(r, row) : NULL;
+	const struct account_ran *x = r ? find_ran(r, row) : NULL;
 
 	return x && x->rows == 1 ? x : NULL;
 }

@@ -23,22 +23,22 @@ static inline const struct account_result *result_of(const struct table *t)
 	return t->ctx;
 }
 
-static inline struct account_view *view_of(const struct table *t, const struct table_row *r)
+static inline struct account_view *result_view_of(const struct table *t, const struct table_row *r)
 {
 	return result_of(t)->v[r->at[0]];
 }
 
-static inline const struct account *acc_of(const struct table *t, const struct table_row *r)
+static inline const struct account *result_acc_of(const struct table *t, const struct table_row *r)
 {
-	return view_of(t, r)->source.bound->acc;
+	return result_view_of(t, r)->source.bound->acc;
 }
 
-static inline void put_text(struct table_cell *out, const char *text)
+static inline void put_result_text(struct table_cell *out, const char *text)
 {
 	out->text = text && *text ? text : NULL;
 }
 
-static inline void put_value(struct table_cell *out, const struct account_cell *x)
+static inline void put_result_value(struct table_cell *out, const struct account_cell *x)
 {
 	out->e = (struct estimate){ x->v, x->half, x->why ? account_why_text(x->why) : NULL };
 }

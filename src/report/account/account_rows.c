@@ -12,39 +12,39 @@
 /* ---- rows and their cells: at[1] is the row, at[2] the node; r->p is the row ----------------- */
 
 /* Sums of nested rows are for people. */
-static bool row_next(const struct table *t, struct table_row *r)
+static bool account_cell_row_next(const struct table *t, struct table_row *r)
 {
 	r->at[1] += r->p != NULL;
 	for (; r->at[0] < result_of(t)->n; r->at[0]++, r->at[1] = 0)
-		for (; r->at[1] < view_of(t, r)->n_rows; r->at[1]++)
-			if (!view_of(t, r)->row[r->at[1]].sum)
-				return (r->p = &view_of(t, r)->row[r->at[1]]);
+		for (; r->at[1] < result_view_of(t, r)->n_rows; r->at[1]++)
+			if (!result_view_of(t, r)->row[r->at[1]].sum)
+				return (r->p = &result_view_of(t, r)->row[r->at[1]]);
 	return false;
 }
 
-static const struct account_cell *cell_of(const struct table *t, const struct table_row *r)
+static const struct account_cell *account_cell_of(const struct table *t, const struct table_row *r)
 {
-	return &account_view_cells(view_of(t, r), r->p)[r->at[2]];
+	return &account_view_cells(result_view_of(t, r), r->p)[r->at[2]];
 }
 
 /* Those that rest on samples, or lack a value for another reason than in all of the recording. */
-static bool cell_next(const struct table *t, struct table_row *r)
+static bool account_cell_next(const struct table *t, struct table_row *r)
 {
 	bool begun = r->p != NULL;
 
-	if (!begun && !row_next(t, r))
+	if (!begun && !account_cell_row_next(t, r))
 		return false;
 	for (r->at[2] += begun;; r->at[2]++) {
 		const struct account_cell *x, *all;
 
-		if (r->at[2] == acc_of(t, r)->n) {
-			if (!row_next(t, r))
+		if (r->at[2] == result_acc_of(t, r)->n) {
+			if (!account_cell_row_next(t, r))
 				return false;
 			r->at[2] = 0;
 		}
-		x = cell_of(t, r);
-		all = &view_of(t, r)->source.bound->whole[r->at[2]];
-		if (acc_of(t, r)->node[r->at[2]].whole)
+		x = account_cell_of(t, r);
+		all = &result_view_of(t, r)->source.bound->whole[r->at[2]];
+		if (result_acc_of(t, r)->node[r->at[2]].whole)
 			continue;
 		if (x->samples || x->why != all->why || x->which != all->which)
 			return true;
@@ -58,7 +58,8 @@ void account_key(const struct account_view *v, const struct account_row *r, size
 
 	if (out->kind == T_TEXT) {
 		if (r->row)
-			put_text(out, strtab_get(profile_strings(v->source.profile), (uint32_t)x));
+			put_result_text(
+				out, strtab_get(profile_strings(v->source.profile), (uint32_t)x));
 		return;
 	}
 	out->none = !r->row || (out->kind == T_ID && x == UINT64_MAX);
@@ -77,9 +78,9 @@ struct table_column account_key_column(const struct account_view *v, size_t key,
 	return c;
 }
 
-TABLE_CELL(key, account_key(view_of(t, r), r->p, c->which, out))
+TABLE_CELL(account_cell_key, account_key(result_view_of(t, r), r->p, c->which, out))
 
-TABLE_GET(folded)
+TABLE_GET(account_cell_folded)
 {
 	const struct account_row *row = r->p;
 
@@ -89,36 +90,37 @@ TABLE_GET(folded)
 	out->none = !row->folded;
 }
 
-TABLE_GET(amount)
+TABLE_GET(account_cell_amount)
 {
 	const struct account_result *x = t->ctx;
 	uint32_t node = x->node[r->at[0] * x->n_names + c->which];
 
 	if (node != MODEL_NONE)
-		put_value(out, &account_view_cells(view_of(t, r), r->p)[node]);
+		put_result_value(out, &account_view_cells(result_view_of(t, r), r->p)[node]);
 }
 
-static const struct account_ran *ran_of(const struct table *t, const struct table_row *r)
+static const struct account_ran *account_cell_ran_of(const struct table *t,
+						     const struct table_row *r)
 {
-	return account_view_ran(view_of(t, r), r->p);
+	return account_view_ran(result_view_of(t, r), r->p);
 }
 
-TABLE_GET(flow)
+TABLE_GET(account_cell_flow)
 {
-	const struct account_ran *x = ran_of(t, r);
+	const struct account_ran *x = account_cell_ran_of(t, r);
 	struct flow_value v;
 
 	if (!x)
 		return;
 	memcpy(&v, (const char *)x + c->which, sizeof(v));
 	cell_flow(out, v);
-	if (!out->e.why && view_of(t, r)->source.rans->late)
+	if (!out->e.why && result_view_of(t, r)->source.rans->late)
 		out->e.why = flow_late;
 }
 
-TABLE_GET(neighbours)
+TABLE_GET(account_cell_neighbours)
 {
-	const struct account_ran *x = ran_of(t, r);
+	const struct account_ran *x = account_cell_ran_of(t, r);
 	uint32_t n = 0;
 
 	if (x)
@@ -130,32 +132,33 @@ TABLE_GET(neighbours)
 #define ROW(member) TABLE_FIELD(struct account_row, member)
 static const struct table_column fold_columns[] = {
 	COLUMN("folded", "rows", T_COUNT, 0, "rows that this one sums; null: it is a row itself",
-	       .get = folded),
+	       .get = account_cell_folded),
 	COLUMN("left_out", "left out", T_FLAG, 0, "by --focus or --hide", ROW(left_out)),
 };
 #undef ROW
 #define RAN(member) .which = offsetof(struct account_ran, member)
 static const struct table_column ran_columns[] = {
 	COLUMN("insns", "insns", T_AMOUNT, C_ERROR | C_WHY, "instructions, by branch records",
-	       .get = flow, RAN(insns)),
+	       .get = account_cell_flow, RAN(insns)),
 	COLUMN("called", "called", T_AMOUNT, C_ERROR | C_WHY, "how often it was called",
-	       .get = flow, RAN(called)),
-	COLUMN("callers", "callers", T_COUNT, 0, "functions that call it", .get = neighbours,
-	       RAN(callers)),
-	COLUMN("callees", "callees", T_COUNT, 0, "functions that it calls", .get = neighbours,
-	       RAN(callees)),
+	       .get = account_cell_flow, RAN(called)),
+	COLUMN("callers", "callers", T_COUNT, 0, "functions that call it",
+	       .get = account_cell_neighbours, RAN(callers)),
+	COLUMN("callees", "callees", T_COUNT, 0, "functions that it calls",
+	       .get = account_cell_neighbours, RAN(callees)),
 };
 #undef RAN
 
-TABLE_CELL(cell_node, out->text = acc_of(t, r)->node[r->at[2]].name)
-TABLE_CELL(cell_value, put_value(out, cell_of(t, r)))
-TABLE_CELL(cell_lacks, out->text = account_event_name(view_of(t, r), cell_of(t, r)->which))
-TABLE_CELL(cell_samples, out->n = cell_of(t, r)->samples)
-TABLE_CELL(cell_significant, out->n = cell_of(t, r)->significant)
-TABLE_CELL(cell_overlap, out->n = cell_of(t, r)->overlap)
-TABLE_CELL(cell_disagrees, out->n = cell_of(t, r)->disagrees)
+TABLE_CELL(account_cell_node, out->text = result_acc_of(t, r)->node[r->at[2]].name)
+TABLE_CELL(cell_value, put_result_value(out, account_cell_of(t, r)))
+TABLE_CELL(cell_lacks,
+	   out->text = account_event_name(result_view_of(t, r), account_cell_of(t, r)->which))
+TABLE_CELL(cell_samples, out->n = account_cell_of(t, r)->samples)
+TABLE_CELL(cell_significant, out->n = account_cell_of(t, r)->significant)
+TABLE_CELL(cell_overlap, out->n = account_cell_of(t, r)->overlap)
+TABLE_CELL(cell_disagrees, out->n = account_cell_of(t, r)->disagrees)
 static const struct table_column cell_columns[] = {
-	COLUMN("node", "node", T_TEXT, C_KEY, "its name", .get = cell_node),
+	COLUMN("node", "node", T_TEXT, C_KEY, "its name", .get = account_cell_node),
 	COLUMN("value", "value", T_AMOUNT, C_ERROR | C_WHY, "of the row", .get = cell_value),
 	COLUMN("lacks", "lacks", T_TEXT, 0, "the event that value_why is about", .get = cell_lacks),
 	COLUMN("samples", "samples", T_COUNT, 0, "that it is made of", .get = cell_samples),
@@ -169,20 +172,22 @@ static const struct table_column cell_columns[] = {
 static const struct table_column pmu_column[] = { PMU };
 /* The columns of both are known only of a recording and a model. */
 const struct table_form account_rows_form = { "rows", NULL, TABLE_MAIN | TABLE_DATA,
-					      TABLE_COLUMNS(pmu_column), .next = row_next };
+					      TABLE_COLUMNS(pmu_column),
+					      .next = account_cell_row_next };
 const struct table_form account_cells_form = { "cells", NULL, TABLE_DATA, TABLE_COLUMNS(pmu_column),
-					       .next = cell_next };
+					       .next = account_cell_next };
 
 /* Columns: of which cores, the keys, what a fold is; then `more`. */
-static struct table_column *make_columns(struct document *d, const struct account_result *x,
-					 size_t more, size_t *n)
+static struct table_column *make_account_cell_columns(struct document *d,
+						      const struct account_result *x, size_t more,
+						      size_t *n)
 {
 	size_t n_keys = profile_options(x->v[0]->source.profile)->n_keys;
 	struct table_column *c = arena_xalloc(&d->a, (3 + n_keys + more) * sizeof(*c));
 
 	c[0] = pmu_column[0];
 	for (size_t k = 0; k < n_keys; k++)
-		c[1 + k] = account_key_column(x->v[0], k, 0, key);
+		c[1 + k] = account_key_column(x->v[0], k, 0, account_cell_key);
 	c[1 + n_keys] = fold_columns[0];
 	c[2 + n_keys] = fold_columns[1];
 	*n = 3 + n_keys;
@@ -193,12 +198,12 @@ void account_put_rows(struct document *d, const struct account_result *x)
 {
 	struct table t = { .form = &account_rows_form, .ctx = x };
 	size_t n_ran = x->v[0]->source.rans ? sizeof(ran_columns) / sizeof(*ran_columns) : 0;
-	struct table_column *c = make_columns(d, x, x->n_names + n_ran, &t.n_columns);
+	struct table_column *c = make_account_cell_columns(d, x, x->n_names + n_ran, &t.n_columns);
 
 	for (size_t i = 0; i < x->n_names; i++)
 		c[t.n_columns++] = (struct table_column)COLUMN(
 			x->name[i], x->name[i], T_AMOUNT, C_ERROR, "cycles, or the node's unit",
-			.get = amount, .which = i);
+			.get = account_cell_amount, .which = i);
 	memcpy(c + t.n_columns, ran_columns, n_ran * sizeof(*c));
 	t.n_columns += n_ran;
 	t.column = c;
@@ -209,7 +214,7 @@ void account_put_cells(struct document *d, const struct account_result *x)
 {
 	struct table t = { .form = &account_cells_form, .ctx = x };
 	size_t more = sizeof(cell_columns) / sizeof(*cell_columns);
-	struct table_column *c = make_columns(d, x, more, &t.n_columns);
+	struct table_column *c = make_account_cell_columns(d, x, more, &t.n_columns);
 
 	memcpy(c + t.n_columns, cell_columns, sizeof(cell_columns));
 	t.n_columns += more;

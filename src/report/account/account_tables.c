@@ -14,7 +14,7 @@
 /* ---- events ---------------------------------------------------------------------------------- */
 
 /* The kind of cores whose tree has the event; NULL: none has. */
-static const struct account_view *user_of(const struct table *t, size_t event)
+static const struct account_view *account_head_user_of(const struct table *t, size_t event)
 {
 	const struct account_result *x = t->ctx;
 
@@ -34,17 +34,18 @@ static const struct mux_event *mux_of(const struct table *t, size_t event)
 
 TABLE_GET(event_pmu)
 {
-	const struct account_view *v = user_of(t, r->i);
+	const struct account_view *v = account_head_user_of(t, r->i);
 
 	(void)c;
 	out->text = v ? v->source.pmu : NULL;
 }
 
-TABLE_CELL(event_name, out->text = view_of(t, r)->source.view->event[r->i].name)
-TABLE_CELL(suspect, out->n = user_of(t, r->i) && user_of(t, r->i)->source.bound->dead[r->i])
-TABLE_CELL(used, out->n = user_of(t, r->i) != NULL)
+TABLE_CELL(account_head_event_name, out->text = result_view_of(t, r)->source.view->event[r->i].name)
+TABLE_CELL(suspect_account_head, out->n = account_head_user_of(t, r->i) &&
+					  account_head_user_of(t, r->i)->source.bound->dead[r->i])
+TABLE_CELL(account_head_used, out->n = account_head_user_of(t, r->i) != NULL)
 
-TABLE_GET(factor)
+TABLE_GET(account_head_factor)
 {
 	const struct mux_event *m = mux_of(t, r->i);
 
@@ -64,7 +65,7 @@ TABLE_GET(windows)
 }
 
 #define OF(member)     TABLE_FIELD(struct tally, member)
-#define FACTOR(member) .get = factor, .which = offsetof(struct mux_event, member)
+#define FACTOR(member) .get = account_head_factor, .which = offsetof(struct mux_event, member)
 static const struct table_column event_columns[] = {
 	COLUMN("samples", "samples", T_COUNT, 0, "that are selected", OF(samples)),
 	COLUMN("occurrences", "occurrences", T_COUNT, C_DATA, "sum of their corrected periods",
@@ -75,10 +76,11 @@ static const struct table_column event_columns[] = {
 	COLUMN("most", "most", T_REAL, 0, "the greatest of them", FACTOR(most)),
 	COLUMN("windows", "windows", T_COUNT, C_DATA, "how many there are", .get = windows),
 	COLUMN("suspect", "suspect", T_FLAG, 0, "has no sample, though any program has it",
-	       .get = suspect),
-	COLUMN("used", "used", T_FLAG, 0, "an account uses it", .get = used),
+	       .get = suspect_account_head),
+	COLUMN("used", "used", T_FLAG, 0, "an account uses it", .get = account_head_used),
 	COLUMN("pmu", "cores", T_TEXT, C_SPARSE, "kind of cores of a hybrid", .get = event_pmu),
-	COLUMN("event", "event", T_TEXT, C_KEY, "that was recorded", .get = event_name),
+	COLUMN("event", "event", T_TEXT, C_KEY, "that was recorded",
+	       .get = account_head_event_name),
 };
 #undef OF
 #undef FACTOR
@@ -91,11 +93,11 @@ static bool missing_next(const struct table *t, struct table_row *r)
 {
 	r->at[1] += r->p != NULL;
 	for (; r->at[0] < result_of(t)->n; r->at[0]++, r->at[1] = 0) {
-		const struct model *m = acc_of(t, r)->model;
+		const struct model *m = result_acc_of(t, r)->model;
 
 		for (; r->at[1] < m->n_events; r->at[1]++)
-			if (view_of(t, r)->source.bound->event[r->at[1]] < 0 &&
-			    account_wants(view_of(t, r), (uint32_t)r->at[1]))
+			if (result_view_of(t, r)->source.bound->event[r->at[1]] < 0 &&
+			    account_wants(result_view_of(t, r), (uint32_t)r->at[1]))
 				return (r->p = &m->event[r->at[1]]);
 	}
 	return false;
@@ -112,9 +114,9 @@ static const struct table_form missing_form = { "not_recorded", NULL, TABLE_DATA
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-TABLE_CELL(version, out->text = view_of(t, r)->source.view->version)
+TABLE_CELL(account_head_version, out->text = result_view_of(t, r)->source.view->version)
 static const struct table_column head_columns[] = {
-	COLUMN("version", "version", T_TEXT, 0, "of cyclade", .get = version),
+	COLUMN("version", "version", T_TEXT, 0, "of cyclade", .get = account_head_version),
 };
 static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
 					     TABLE_COLUMNS(head_columns) };
@@ -128,8 +130,8 @@ static const struct table_form *const forms[] = {
 const struct document_form account_document = { "account", 3, forms, sizeof(forms) / sizeof(*forms),
 						NULL,	   0 };
 
-static struct account_result *make_result(struct document *d, struct account_view *const *v,
-					  size_t n)
+static struct account_result *make_account_head_result(struct document *d,
+						       struct account_view *const *v, size_t n)
 {
 	struct account_result *x = arena_xalloc(&d->a, sizeof(*x));
 	size_t most = 0;
@@ -171,7 +173,7 @@ static const struct account_view *most_cycles(struct account_view *const *v, siz
 void account_put(struct document *d, struct account_view *const *v, size_t n)
 {
 	const struct account_source *s = &v[0]->source;
-	struct account_result *x = make_result(d, v, n);
+	struct account_result *x = make_account_head_result(d, v, n);
 	const struct table head = { .form = &head_form, .ctx = x, .array = x, .n = 1 };
 	const struct table accounts = { .form = &account_accounts_form, .ctx = x };
 	const struct table nodes = { .form = &account_nodes_form, .ctx = x };

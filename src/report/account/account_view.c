@@ -13,38 +13,38 @@
 
 #define SMALL 0.005 /* of all cycles: branches below are not columns */
 
-static const struct account *acc_of(const struct account_view *v)
+static const struct account *account_view_acc_of(const struct account_view *v)
 {
 	return v->source.bound->acc;
 }
 
-static size_t cycles_event(const struct account_view *v)
+static size_t account_view_cycles_event(const struct account_view *v)
 {
-	const struct account *acc = acc_of(v);
+	const struct account *acc = account_view_acc_of(v);
 
 	return (size_t)v->source.bound->event[acc->node[0].event];
 }
 
 /* ---- columns ---- */
 
-static double share_of(const struct account_view *v, uint32_t node)
+static double account_view_share_of(const struct account_view *v, uint32_t node)
 {
 	const struct account_cell *c = &v->source.bound->whole[node];
 	double all = v->source.bound->whole[0].v;
 
-	return acc_of(v)->node[node].cycles && all > 0 ? c->v / all : NAN;
+	return account_view_acc_of(v)->node[node].cycles && all > 0 ? c->v / all : NAN;
 }
 
 bool account_shows(const struct account_view *v, uint32_t node)
 {
 	const struct account_cell *c = &v->source.bound->whole[node];
-	const struct account_node *t = &acc_of(v)->node[node];
+	const struct account_node *t = &account_view_acc_of(v)->node[node];
 
 	if (v->opts.all || t->parent == MODEL_NONE)
 		return true;
 	if (isnan(c->v))
 		return false;
-	return t->cycles ? fabs(share_of(v, node)) >= SMALL : c->significant;
+	return t->cycles ? fabs(account_view_share_of(v, node)) >= SMALL : c->significant;
 }
 
 static bool is_branch(const struct account *acc, uint32_t node)
@@ -58,7 +58,7 @@ static bool is_branch(const struct account *acc, uint32_t node)
 
 static bool is_opened(const struct account_view *v, uint32_t node)
 {
-	const char *name = acc_of(v)->node[node].name;
+	const char *name = account_view_acc_of(v)->node[node].name;
 
 	for (size_t i = 0; i < v->opts.n_expand; i++)
 		if (!strcasecmp(v->opts.expand[i], name) || !strcasecmp(v->opts.expand[i], "all"))
@@ -69,7 +69,7 @@ static bool is_opened(const struct account_view *v, uint32_t node)
 /* An opened branch, or one above an opened one. */
 static bool leads_to_opened(const struct account_view *v, uint32_t node)
 {
-	const struct account *acc = acc_of(v);
+	const struct account *acc = account_view_acc_of(v);
 
 	for (uint32_t i = node; i < acc->n; i++) {
 		uint32_t up = i;
@@ -86,7 +86,7 @@ static bool leads_to_opened(const struct account_view *v, uint32_t node)
 
 static void add_open(struct account_view *v, uint32_t node, unsigned indent)
 {
-	const struct account *acc = acc_of(v);
+	const struct account *acc = account_view_acc_of(v);
 
 	v->indent[v->n_columns] = (uint8_t)indent;
 	v->column[v->n_columns++] = node;
@@ -101,12 +101,12 @@ static void add_open(struct account_view *v, uint32_t node, unsigned indent)
 	}
 }
 
-static int by_share(const void *va, const void *vb, void *ctx)
+static int account_view_by_share(const void *va, const void *vb, void *ctx)
 {
 	const struct account_view *v = ctx;
 	const uint32_t *a = va, *b = vb;
 	bool open_a = leads_to_opened(v, *a), open_b = leads_to_opened(v, *b);
-	double x = share_of(v, *a), y = share_of(v, *b);
+	double x = account_view_share_of(v, *a), y = account_view_share_of(v, *b);
 
 	if (open_a != open_b)
 		return open_a ? -1 : 1;
@@ -116,23 +116,23 @@ static int by_share(const void *va, const void *vb, void *ctx)
 }
 
 /* In one of the trees. */
-static bool is_node(const struct account_view *v, const char *s)
+static bool account_view_is_node(const struct account_view *v, const char *s)
 {
 	for (size_t i = 0; i < v->source.n_all; i++)
 		if (account_find(v->source.all[i]->acc, s, strlen(s)) != MODEL_NONE)
 			return true;
-	return account_find(acc_of(v), s, strlen(s)) != MODEL_NONE;
+	return account_find(account_view_acc_of(v), s, strlen(s)) != MODEL_NONE;
 }
 
 static int check_expand(const struct account_view *v, struct err *err)
 {
-	const struct account *acc = acc_of(v);
+	const struct account *acc = account_view_acc_of(v);
 	const char **names;
 
 	for (size_t i = 0; i < v->opts.n_expand; i++) {
 		const char *s = v->opts.expand[i];
 
-		if (!strcasecmp(s, "all") || is_node(v, s))
+		if (!strcasecmp(s, "all") || account_view_is_node(v, s))
 			continue;
 		(void)err_set(err, ERR_USAGE, "the account of %s has no node '%.60s'",
 			      acc->model->title, s);
@@ -147,9 +147,9 @@ static int check_expand(const struct account_view *v, struct err *err)
 }
 
 /* The branches that are large enough somewhere to be told, largest first; opened ones before. */
-static int choose_columns(struct account_view *v, struct err *err)
+static int choose_account_view_columns(struct account_view *v, struct err *err)
 {
-	const struct account *acc = acc_of(v);
+	const struct account *acc = account_view_acc_of(v);
 	uint32_t *branch = arena_xalloc(&v->arena, (acc->n + 1) * sizeof(*branch));
 	size_t n = 0;
 
@@ -158,13 +158,13 @@ static int choose_columns(struct account_view *v, struct err *err)
 	if (check_expand(v, err))
 		return -1;
 	for (uint32_t i = 0; i < acc->n; i++) {
-		bool large = share_of(v, i) >= SMALL;
+		bool large = account_view_share_of(v, i) >= SMALL;
 
 		if (leads_to_opened(v, i) ? acc->node[i].parent == MODEL_NONE
 					  : is_branch(acc, i) && large)
 			branch[n++] = i;
 	}
-	qsort_r(branch, n, sizeof(*branch), by_share, v);
+	qsort_r(branch, n, sizeof(*branch), account_view_by_share, v);
 	for (size_t i = 0; i < n; i++)
 		add_open(v, branch[i], 0);
 	return 0;
@@ -186,7 +186,7 @@ static void new_fold(struct account_view *v, struct account_row *r, bool left_ou
 	r->tally = arena_xalloc(&v->arena, (v->n_events + 1) * sizeof(*r->tally));
 }
 
-static int by_cycles(const void *va, const void *vb)
+static int account_view_by_cycles(const void *va, const void *vb)
 {
 	const struct account_row *a = va, *b = vb;
 
@@ -198,7 +198,7 @@ static int by_cycles(const void *va, const void *vb)
 }
 
 /* For one more behind `n`. Of a million rows a few are kept, as a rule. */
-static int room(struct account_view *v, size_t n)
+static int account_view_room(struct account_view *v, size_t n)
 {
 	size_t cap = v->cap_rows ? v->cap_rows * 2 : 256;
 	struct account_row *more;
@@ -215,14 +215,14 @@ static int room(struct account_view *v, size_t n)
 
 int account_view_push(struct account_view *v, const struct account_row *r, struct err *err)
 {
-	if (room(v, v->n_rows))
+	if (account_view_room(v, v->n_rows))
 		return err_nomem(err);
 	v->row[v->n_rows++] = *r;
 	return 0;
 }
 
 /* Of a hybrid each kind of cores has but some of the rows. */
-static bool has_samples(const struct account_view *v, const struct profile_row *r)
+static bool account_view_has_samples(const struct account_view *v, const struct profile_row *r)
 {
 	if (v->source.n_all < 2)
 		return true;
@@ -237,7 +237,7 @@ static int nest_rows(struct account_view *v, struct filter *f, const struct view
 {
 	const struct profile_row *rows;
 	struct account_row hidden;
-	size_t n, cycles = cycles_event(v);
+	size_t n, cycles = account_view_cycles_event(v);
 	bool *kept;
 	int ret = -1;
 
@@ -248,7 +248,7 @@ static int nest_rows(struct account_view *v, struct filter *f, const struct view
 		const struct account_row r = { .row = &rows[i],
 					       .cycles = profile_tally(&rows[i], cycles)->period };
 
-		if (!has_samples(v, &rows[i]))
+		if (!account_view_has_samples(v, &rows[i]))
 			continue;
 		kept[i] = filter_keeps(f, view_row_bits(fake, &rows[i], f));
 		if (!kept[i])
@@ -262,12 +262,12 @@ static int nest_rows(struct account_view *v, struct filter *f, const struct view
 	return ret;
 }
 
-static int fill_rows(struct account_view *v, struct filter *f, const struct view *fake,
-		     struct err *err)
+static int fill_account_view_rows(struct account_view *v, struct filter *f, const struct view *fake,
+				  struct err *err)
 {
 	const struct profile_row *rows;
 	struct account_row rest, out;
-	size_t n, cycles = cycles_event(v), keep = 0;
+	size_t n, cycles = account_view_cycles_event(v), keep = 0;
 	double least = v->opts.min * (double)v->whole[cycles].period;
 
 	rows = profile_rows(v->source.profile, &n);
@@ -277,22 +277,22 @@ static int fill_rows(struct account_view *v, struct filter *f, const struct view
 		struct account_row r = { .row = &rows[i],
 					 .cycles = profile_tally(&rows[i], cycles)->period };
 
-		if (!has_samples(v, &rows[i]))
+		if (!account_view_has_samples(v, &rows[i]))
 			continue;
 		if (!filter_keeps(f, view_row_bits(fake, &rows[i], f)))
 			add_tallies(v, &out, &r);
 		else if (v->opts.min > 0 && (double)r.cycles < least)
 			add_tallies(v, &rest, &r);
-		else if (room(v, keep))
+		else if (account_view_room(v, keep))
 			return err_nomem(err);
 		else
 			v->row[keep++] = r;
 	}
 	if (keep > 1)
-		qsort(v->row, keep, sizeof(*v->row), by_cycles);
+		qsort(v->row, keep, sizeof(*v->row), account_view_by_cycles);
 	while (v->opts.limit && keep > v->opts.limit)
 		add_tallies(v, &rest, &v->row[--keep]);
-	if (room(v, keep + 1))
+	if (account_view_room(v, keep + 1))
 		return err_nomem(err);
 	v->n_rows = keep;
 	if (rest.folded)
@@ -310,7 +310,8 @@ static int make_rows(struct account_view *v, struct err *err)
 	int ret = filter_init(&f, &fake, err);
 
 	if (!ret)
-		ret = v->opts.nested ? nest_rows(v, &f, &fake, err) : fill_rows(v, &f, &fake, err);
+		ret = v->opts.nested ? nest_rows(v, &f, &fake, err)
+				     : fill_account_view_rows(v, &f, &fake, err);
 	filter_free(&f);
 	return ret;
 }
@@ -328,11 +329,11 @@ int account_view_make(struct account_view **out, const struct account_source *so
 	sum = profile_sums(source->profile, &v->n_events);
 	whole = arena_xalloc(&v->arena, (v->n_events + 1) * sizeof(*whole));
 	v->tally = arena_xalloc(&v->arena, (v->n_events + 1) * sizeof(*v->tally));
-	v->cell = arena_xalloc(&v->arena, (acc_of(v)->n + 1) * sizeof(*v->cell));
+	v->cell = arena_xalloc(&v->arena, (account_view_acc_of(v)->n + 1) * sizeof(*v->cell));
 	for (size_t e = 0; e < v->n_events; e++)
 		whole[e] = sum[e].selected;
 	v->whole = whole;
-	if (choose_columns(v, err) || make_rows(v, err))
+	if (choose_account_view_columns(v, err) || make_rows(v, err))
 		goto fail;
 	*out = v;
 	return 0;
@@ -367,12 +368,12 @@ const struct account_cell *account_view_cells(struct account_view *v, const stru
 
 const char *account_event_name(const struct account_view *v, uint32_t event)
 {
-	return event == MODEL_NONE ? NULL : acc_of(v)->model->event[event].name;
+	return event == MODEL_NONE ? NULL : account_view_acc_of(v)->model->event[event].name;
 }
 
 bool account_wants(const struct account_view *v, uint32_t event)
 {
-	const struct account *acc = acc_of(v);
+	const struct account *acc = account_view_acc_of(v);
 
 	for (size_t i = 0; i < acc->n; i++)
 		if (acc->node[i].event == event && acc->node[i].cover != COVER_NONE)

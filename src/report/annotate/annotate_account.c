@@ -16,19 +16,19 @@
 #define LARGE 0.01 /* of the function's cycles: a leaf that is worth a column */
 #define CELL  (ANNOTATE_ACCOUNT_WIDTH - 1)
 
-static const struct account *acc_of(const struct annotate *a)
+static const struct account *line_account_acc_of(const struct annotate *a)
 {
 	return a->account->bound->acc;
 }
 
 /* ---- which rows are where ---- */
 
-static void add_row(struct annotate_account *x, const struct profile_row *r)
+static void add_line_account_row(struct annotate_account *x, const struct profile_row *r)
 {
 	profile_tallies(r, x->n_events, x->tally);
 }
 
-static void evaluate(struct annotate_account *x, struct account_cell *out)
+static void evaluate_line(struct annotate_account *x, struct account_cell *out)
 {
 	x->at = SIZE_MAX;
 	account_row(x->bound, x->tally, out);
@@ -57,15 +57,15 @@ static void find_rows(struct annotate *a, const struct profile *p, struct images
 			vaddr = row[i].key[2];
 		at = annotate_insn_at(a, vaddr);
 		x->row[k] = &row[i];
-		add_row(x, &row[i]);
+		add_line_account_row(x, &row[i]);
 		if (at != SIZE_MAX) {
 			x->next[k] = x->first[at];
 			x->first[at] = (uint32_t)k + 1;
 		}
 		k++;
 	}
-	evaluate(x, x->all);
-	evaluate(x, x->none);
+	evaluate_line(x, x->all);
+	evaluate_line(x, x->none);
 }
 
 /* ---- which columns ---- */
@@ -95,10 +95,10 @@ static bool is_leaf(const struct account *acc, uint32_t node)
 	       strcmp(t->name, "Stalled") != 0 && strcmp(t->name, "Unstalled") != 0;
 }
 
-static void choose_columns(struct annotate *a)
+static void choose_line_account_columns(struct annotate *a)
 {
 	struct annotate_account *x = a->account;
-	const struct account *acc = acc_of(a);
+	const struct account *acc = line_account_acc_of(a);
 	double all = x->all[0].v;
 
 	for (size_t k = 0; k < ANNOTATE_ACCOUNT_MAX; k++) {
@@ -124,7 +124,7 @@ static void choose_columns(struct annotate *a)
 static int take_columns(struct annotate *a, const char *const *node, size_t n, struct err *err)
 {
 	struct annotate_account *x = a->account;
-	const struct account *acc = acc_of(a);
+	const struct account *acc = line_account_acc_of(a);
 
 	for (size_t i = 0; i < n && x->n_columns < ANNOTATE_ACCOUNT_MAX; i++) {
 		uint32_t at = account_find(acc, node[i], strlen(node[i]));
@@ -155,7 +155,7 @@ int annotate_account(struct annotate *a, const struct profile *p, struct images 
 	find_rows(a, p, images);
 	if (n)
 		return take_columns(a, node, n, err);
-	choose_columns(a);
+	choose_line_account_columns(a);
 	return 0;
 }
 
@@ -167,7 +167,7 @@ static void add_insns(const struct annotate *a, size_t first, size_t last)
 
 	for (size_t i = first; i < last; i++)
 		for (uint32_t k = x->first[i]; k; k = x->next[k - 1])
-			add_row(x, x->row[k - 1]);
+			add_line_account_row(x, x->row[k - 1]);
 }
 
 const struct account_cell *annotate_account_of(const struct annotate *a, size_t first, size_t last)
@@ -181,7 +181,7 @@ const struct account_cell *annotate_account_of(const struct annotate *a, size_t 
 		return x->none;
 	if (x->at != first || last != first + 1) {
 		add_insns(a, first, last);
-		evaluate(x, x->cell);
+		evaluate_line(x, x->cell);
 		x->at = last == first + 1 ? first : SIZE_MAX;
 	}
 	return x->cell;
@@ -201,7 +201,7 @@ void annotate_account_put(struct buf *b, const struct annotate *a, uint32_t node
 		return;
 	if (!c->significant)
 		buf_putc(b, '~');
-	if (!acc_of(a)->node[node].cycles || !(all > 0))
+	if (!line_account_acc_of(a)->node[node].cycles || !(all > 0))
 		buf_puts(b, num_count(num, c->v));
 	else
 		buf_printf(b, "%.1f", 100 * c->v / all);
@@ -227,7 +227,7 @@ size_t annotate_account_width(const struct annotate *a, const struct style *st)
 }
 
 /* Word `line` of a name, words standing at the bottom of WORDS lines. */
-static void put_word(struct buf *b, const char *name, unsigned line)
+static void put_line_account_word(struct buf *b, const char *name, unsigned line)
 {
 	unsigned words = 1, skip;
 	char word[CELL + 1] = "";
@@ -250,11 +250,12 @@ void annotate_account_head(struct buf *out, const struct annotate *a, const stru
 			   unsigned line)
 {
 	for (size_t i = 0; i < n_columns(a, st); i++)
-		put_word(out, acc_of(a)->node[a->account->column[i]].name, line);
+		put_line_account_word(out, line_account_acc_of(a)->node[a->account->column[i]].name,
+				      line);
 }
 
-static void put_cells(struct buf *out, const struct annotate *a, const struct style *st,
-		      const struct account_cell *c)
+static void put_line_account_cells(struct buf *out, const struct annotate *a,
+				   const struct style *st, const struct account_cell *c)
 {
 	struct buf b = BUF_INIT;
 
@@ -276,7 +277,7 @@ void annotate_account_cells(struct buf *out, const struct annotate *a, const str
 			    size_t first, size_t last)
 {
 	if (n_columns(a, st))
-		put_cells(out, a, st, annotate_account_of(a, first, last));
+		put_line_account_cells(out, a, st, annotate_account_of(a, first, last));
 }
 
 void annotate_account_line(struct buf *out, const struct annotate *a, const struct style *st,
@@ -287,8 +288,8 @@ void annotate_account_line(struct buf *out, const struct annotate *a, const stru
 	for (size_t i = 0; i < a->insn.n; i++)
 		if (same_line(&a->insn.v[i].line, l))
 			add_insns(a, i, i + 1);
-	evaluate(a->account, a->account->cell);
-	put_cells(out, a, st, a->account->cell);
+	evaluate_line(a->account, a->account->cell);
+	put_line_account_cells(out, a, st, a->account->cell);
 }
 
 /* "Load_Latency 41.2 %, Branch_Misprediction 8.1 %" */
@@ -300,7 +301,7 @@ void annotate_account_sum(struct buf *out, const struct annotate *a)
 
 	if (!a->account)
 		return;
-	acc = acc_of(a);
+	acc = line_account_acc_of(a);
 	all = a->account->all[0].v;
 	for (uint32_t i = 1; i < acc->n && all > 0; i++) {
 		const struct account_cell *c = &a->account->all[i];

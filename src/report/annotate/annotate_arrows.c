@@ -32,7 +32,7 @@ static int by_target(const void *x, const void *y)
 	return a->from < b->from ? -1 : a->from > b->from;
 }
 
-static int by_length(const void *x, const void *y)
+static int arrow_by_length(const void *x, const void *y)
 {
 	const struct bundle *a = x, *b = y;
 	size_t la = a->high - a->low, lb = b->high - b->low;
@@ -74,11 +74,11 @@ static void make_bundles(bundles *out, jumps *j)
 		b.last = k;
 		vec_xpush(out, b);
 	}
-	vec_sort(out, by_length);
+	vec_sort(out, arrow_by_length);
 }
 
 /* Draws bundle `b` into `grid` if a lane is free along its way. */
-static void place(const struct bundle *b, const jumps *j, uint8_t (*grid)[ARROW_LANES])
+static void place_arrow(const struct bundle *b, const jumps *j, uint8_t (*grid)[ARROW_LANES])
 {
 	for (unsigned lane = 0; lane < ARROW_LANES; lane++) {
 		size_t r = b->low;
@@ -105,7 +105,7 @@ static const char *glyph(unsigned bits, bool ascii)
 }
 
 /* The same with a line from the left going through. */
-static const char *crossing(unsigned bits, bool ascii)
+static const char *arrow_crossing(unsigned bits, bool ascii)
 {
 	if (ascii)
 		return bits & RIGHT ? "+" : "|";
@@ -123,7 +123,7 @@ static void draw(char *cell, size_t size, const uint8_t *lane, unsigned n, bool 
 		const char *g;
 
 		if (across && bits)
-			g = crossing(bits, ascii);
+			g = arrow_crossing(bits, ascii);
 		else if (across)
 			g = glyph(RIGHT, ascii);
 		else
@@ -166,7 +166,7 @@ int annotate_arrows(struct annotate_arrows *out, const struct annotate *a,
 	grid = xcalloc(rows->v.n, sizeof(*grid));
 	out->cell = xcalloc(rows->v.n, sizeof(*out->cell));
 	vec_each (&b, struct bundle *, it)
-		place(it, &j, grid);
+		place_arrow(it, &j, grid);
 	for (size_t r = 0; r < rows->v.n; r++)
 		for (unsigned i = used; i < ARROW_LANES; i++)
 			if (grid[r][i])

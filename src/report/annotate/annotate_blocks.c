@@ -65,7 +65,7 @@ const struct block *annotate_block_of(const struct annotate *a, const struct ann
 	return &a->ran->block[i->block];
 }
 
-static double mispredicted(const struct annotate *a, const struct annotate_insn *i)
+static double line_block_mispredicted(const struct annotate *a, const struct annotate_insn *i)
 {
 	return blocks_mispredicted(&a->taken[i->block]);
 }
@@ -107,8 +107,8 @@ void annotate_blocks_cells(struct buf *out, const struct annotate *a, const stru
 	} else {
 		buf_printf(out, "  %9s %-6s", first ? "-" : "", "");
 	}
-	if (last && !isnan(mispredicted(a, i)))
-		buf_printf(out, " %3.0f%%", 100 * mispredicted(a, i));
+	if (last && !isnan(line_block_mispredicted(a, i)))
+		buf_printf(out, " %3.0f%%", 100 * line_block_mispredicted(a, i));
 	else
 		buf_fill(out, ' ', 5);
 }

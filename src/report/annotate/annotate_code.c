@@ -25,59 +25,65 @@ void annotate_put_place(struct table_cell *out, const struct annotate *a,
 
 static bool insn_next(const struct table *t, struct table_row *r)
 {
-	struct annotate *a = of(t);
+	struct annotate *a = annotated_of(t);
 	size_t i = r->at[0]++;
 
 	r->p = i < a->insn.n ? &a->insn.v[i] : &a->elsewhere;
 	return i < a->insn.n || (i == a->insn.n && a->elsewhere.t.samples);
 }
 
-static bool shown_next(const struct table *t, struct table_row *r)
+static bool next_shown_insn(const struct table *t, struct table_row *r)
 {
 	while (insn_next(t, r))
-		if (annotate_share(of(t), &insn_of(r)->t) >= of(t)->opts.min)
+		if (annotate_share(annotated_of(t), &annotated_insn_of(r)->t) >=
+		    annotated_of(t)->opts.min)
 			return true;
 	return false;
 }
 
 static bool hottest_next(const struct table *t, struct table_row *r)
 {
-	if (r->at[0] == of(t)->hottest.n)
+	if (r->at[0] == annotated_of(t)->hottest.n)
 		return false;
-	r->p = of(t)->hottest.v[r->at[0]++];
+	r->p = annotated_of(t)->hottest.v[r->at[0]++];
 	return true;
 }
 
-TABLE_CELL(share, out->e.v = annotate_share(of(t), &insn_of(r)->t))
+TABLE_CELL(annotate_code_share,
+	   out->e.v = annotate_share(annotated_of(t), &annotated_insn_of(r)->t))
 
-TABLE_CELL(address, out->n = insn_of(r)->in.vaddr, out->none = !is_insn(t, r))
+TABLE_CELL(annotate_code_address, out->n = annotated_insn_of(r)->in.vaddr,
+	   out->none = !is_insn(t, r))
 
 TABLE_GET(instruction)
 {
 	(void)c;
-	out->text = of(t)->has_code && is_insn(t, r) ? insn_of(r)->in.text : NULL;
+	out->text =
+		annotated_of(t)->has_code && is_insn(t, r) ? annotated_insn_of(r)->in.text : NULL;
 	out->says = is_insn(t, r) ? NULL : "(at no instruction of the code that is here)";
 }
 
-TABLE_CELL(length, out->n = insn_of(r)->in.len, out->none = !out->n)
-TABLE_CELL(target, out->n = insn_of(r)->in.target, out->none = !insn_of(r)->in.has_target)
+TABLE_CELL(insn_length, out->n = annotated_insn_of(r)->in.len, out->none = !out->n)
+TABLE_CELL(insn_target, out->n = annotated_insn_of(r)->in.target,
+	   out->none = !annotated_insn_of(r)->in.has_target)
 
-TABLE_GET(flow)
+TABLE_GET(annotate_code_flow)
 {
 	static const char *const name[] = { "other", "jump", "branch", "call", "return" };
-	const struct insn *in = &insn_of(r)->in;
+	const struct insn *in = &annotated_insn_of(r)->in;
 
 	(void)c;
-	if (of(t)->has_code && is_insn(t, r))
+	if (annotated_of(t)->has_code && is_insn(t, r))
 		out->text = name[in->flow <= INSN_RETURN ? in->flow : 0];
 }
 
-TABLE_CELL(place, annotate_put_place(out, of(t), &insn_of(r)->line))
-TABLE_CELL(line, out->n = insn_of(r)->line.line, out->none = !out->n)
+TABLE_CELL(annotate_code_place,
+	   annotate_put_place(out, annotated_of(t), &annotated_insn_of(r)->line))
+TABLE_CELL(annotate_code_line, out->n = annotated_insn_of(r)->line.line, out->none = !out->n)
 
 TABLE_GET(inlined)
 {
-	const struct annotate_inline *i = &of(t)->inl.v[insn_of(r)->inl];
+	const struct annotate_inline *i = &annotated_of(t)->inl.v[annotated_insn_of(r)->inl];
 
 	(void)c;
 	for (size_t k = i->n; k-- > 0;)
@@ -92,15 +98,15 @@ struct ran {
 	bool first, last;
 };
 
-static struct ran ran_of(const struct table *t, const struct table_row *r)
+static struct ran insn_ran_of(const struct table *t, const struct table_row *r)
 {
 	struct ran x;
 
-	x.block = annotate_block_of(of(t), insn_of(r), &x.first, &x.last);
+	x.block = annotate_block_of(annotated_of(t), annotated_insn_of(r), &x.first, &x.last);
 	return x;
 }
 
-static void put_runs(struct ran x, struct table_cell *out)
+static void put_insn_runs(struct ran x, struct table_cell *out)
 {
 	if (x.block)
 		cell_flow(out, x.block->runs);
@@ -111,18 +117,20 @@ static void put_runs_of_block(struct ran x, struct table_cell *out)
 {
 	out->says = x.block && x.first ? "-" : "";
 	if (x.block && x.first && x.block->hits)
-		put_runs(x, out);
+		put_insn_runs(x, out);
 }
 
-TABLE_CELL(block, out->n = insn_of(r)->block, out->none = out->n == CODE_NONE)
-TABLE_CELL(runs, put_runs(ran_of(t, r), out))
-TABLE_CELL(runs_of_block, put_runs_of_block(ran_of(t, r), out))
+TABLE_CELL(annotate_code_block, out->n = annotated_insn_of(r)->block,
+	   out->none = out->n == CODE_NONE)
+TABLE_CELL(annotate_code_runs, put_insn_runs(insn_ran_of(t, r), out))
+TABLE_CELL(runs_of_block, put_runs_of_block(insn_ran_of(t, r), out))
 
 /* Of the taken branches at a block's end; NULL: it is not the end, or the CPU did not tell. */
-static const struct branch_tally *taken(const struct table *t, const struct table_row *r)
+static const struct branch_tally *insn_taken(const struct table *t, const struct table_row *r)
 {
-	struct ran x = ran_of(t, r);
-	const struct branch_tally *b = x.last ? &of(t)->taken[insn_of(r)->block] : NULL;
+	struct ran x = insn_ran_of(t, r);
+	const struct branch_tally *b =
+		x.last ? &annotated_of(t)->taken[annotated_insn_of(r)->block] : NULL;
 
 	return b && !isnan(blocks_mispredicted(b)) ? b : NULL;
 }
@@ -135,11 +143,11 @@ void annotate_put_predicted(const struct table_column *c, const struct branch_ta
 		out->n = c->which == PREDICTED ? b->predicted : b->mispredicted;
 }
 
-TABLE_CELL(predicted, annotate_put_predicted(c, taken(t, r), out))
+TABLE_CELL(predicted, annotate_put_predicted(c, insn_taken(t, r), out))
 
-TABLE_GET(mispredicted_share)
+TABLE_GET(insn_mispredicted_share)
 {
-	const struct branch_tally *b = taken(t, r);
+	const struct branch_tally *b = insn_taken(t, r);
 
 	(void)c;
 	out->e.v = b ? blocks_mispredicted(b) : NAN;
@@ -148,9 +156,9 @@ TABLE_GET(mispredicted_share)
 
 /* ---- what they access ------------------------------------------------------------------------ */
 
-TABLE_GET(type)
+TABLE_GET(insn_type)
 {
-	const struct types_access *x = &insn_of(r)->data;
+	const struct types_access *x = &annotated_insn_of(r)->data;
 
 	(void)c;
 	out->text = x->type;
@@ -158,20 +166,21 @@ TABLE_GET(type)
 		cell_none(out, types_why_means(x->why));
 }
 
-TABLE_GET(field)
+TABLE_GET(insn_field)
 {
-	const char *name = insn_of(r)->data.field;
+	const char *name = annotated_insn_of(r)->data.field;
 
 	(void)t;
 	(void)c;
 	out->text = name && *name ? name : NULL;
 }
 
-TABLE_CELL(field_offset, out->n = insn_of(r)->data.offset, out->none = !insn_of(r)->data.type)
+TABLE_CELL(field_offset, out->n = annotated_insn_of(r)->data.offset,
+	   out->none = !annotated_insn_of(r)->data.type)
 
-TABLE_GET(data)
+TABLE_GET(insn_data)
 {
-	const struct types_access *x = &insn_of(r)->data;
+	const struct types_access *x = &annotated_insn_of(r)->data;
 
 	(void)t;
 	(void)c;
@@ -183,10 +192,12 @@ TABLE_GET(data)
 /* ---- columns of instructions ----------------------------------------------------------------- */
 
 #define OF(member) TABLE_FIELD(struct annotate_insn, member)
-#define SHARE \
-	COLUMN("share", "share", T_SHARE, C_HEAT, "of the function's, by period", .get = share)
+#define SHARE                                                                     \
+	COLUMN("share", "share", T_SHARE, C_HEAT, "of the function's, by period", \
+	       .get = annotate_code_share)
 #define SAMPLES COLUMN("samples", "samples", T_COUNT, 0, "that fell there", OF(t.samples))
-#define ADDRESS COLUMN("address", "address", T_ADDRESS, C_KEY, "in the file", .get = address)
+#define ADDRESS \
+	COLUMN("address", "address", T_ADDRESS, C_KEY, "in the file", .get = annotate_code_address)
 #define INSTRUCTION                                                                            \
 	COLUMN("instruction", "instruction", T_TEXT, C_FLEX | C_CUT, "as assemblers write it", \
 	       .get = instruction)
@@ -201,10 +212,10 @@ static const struct table_column ran_columns[] = {
 	COLUMN("runs_of_block", "runs", T_AMOUNT, C_PEOPLE | C_ERROR | C_SPARSE, "of its block",
 	       .get = runs_of_block),
 	COLUMN("mispredicted_share", "mispred", T_SHARE, C_PEOPLE | C_SPARSE, "of taken branches",
-	       .get = mispredicted_share),
-	COLUMN("block", "block", T_ID, C_DATA, "its basic block", .get = block),
+	       .get = insn_mispredicted_share),
+	COLUMN("block", "block", T_ID, C_DATA, "its basic block", .get = annotate_code_block),
 	COLUMN("runs", "runs", T_AMOUNT, C_DATA | C_ERROR | C_WHY, "how often the block ran",
-	       .get = runs),
+	       .get = annotate_code_runs),
 	COLUMN("mispredicted", "mispredicted", T_COUNT, C_DATA, "taken branches, as seen in stacks",
 	       .get = predicted, .which = MISPREDICTED),
 	COLUMN("predicted", "predicted", T_COUNT, C_DATA, "the same, predicted", .get = predicted,
@@ -213,31 +224,34 @@ static const struct table_column ran_columns[] = {
 static const struct table_column last_columns[] = {
 	ADDRESS,
 	COLUMN("place", "line", T_TEXT, C_PEOPLE | C_SPARSE | C_FLEX | C_KEEP_END, "of the source",
-	       .get = place),
+	       .get = annotate_code_place),
 	COLUMN("file", "file", T_TEXT, C_DATA, "of its source", OF(line.file)),
-	COLUMN("line", "line", T_ID, C_DATA, "in the file", .get = line),
+	COLUMN("line", "line", T_ID, C_DATA, "in the file", .get = annotate_code_line),
 	COLUMN("inlined", "inlined", T_TEXT, C_DATA, "functions whose code it is, innermost first",
 	       .get = inlined),
 	INSTRUCTION,
-	COLUMN("length", "length", T_BYTES, C_DATA, "of its code", .get = length),
+	COLUMN("length", "length", T_BYTES, C_DATA, "of its code", .get = insn_length),
 	COLUMN("flow", "flow", T_TEXT, C_DATA, "jump, branch (conditional), call, return, other",
-	       .get = flow),
-	COLUMN("target", "target", T_ADDRESS, C_DATA, "of a jump or call", .get = target),
+	       .get = annotate_code_flow),
+	COLUMN("target", "target", T_ADDRESS, C_DATA, "of a jump or call", .get = insn_target),
 };
 /* Of the data that they access. */
 static const struct table_column data_columns[] = {
-	COLUMN("type", "type", T_TEXT, C_DATA | C_WHY, "of the data that it accesses", .get = type),
-	COLUMN("field", "field", T_TEXT, C_DATA, "of the type; null: it has none", .get = field),
+	COLUMN("type", "type", T_TEXT, C_DATA | C_WHY, "of the data that it accesses",
+	       .get = insn_type),
+	COLUMN("field", "field", T_TEXT, C_DATA, "of the type; null: it has none",
+	       .get = insn_field),
 	COLUMN("offset", "offset", T_COUNT, C_DATA, "of the field in the type, in bytes",
 	       .get = field_offset),
-	COLUMN("data", "data", T_TEXT, C_PEOPLE | C_SPARSE | C_FLEX, "", .get = data),
+	COLUMN("data", "data", T_TEXT, C_PEOPLE | C_SPARSE | C_FLEX, "", .get = insn_data),
 };
 #undef OF
 const struct table_form annotate_instructions_form = { "instructions", NULL, TABLE_MAIN,
 						       TABLE_COLUMNS(last_columns),
 						       .next = insn_next };
 const struct table_form annotate_shown_form = { "shown", NULL, TABLE_PEOPLE,
-						TABLE_COLUMNS(last_columns), .next = shown_next };
+						TABLE_COLUMNS(last_columns),
+						.next = next_shown_insn };
 const struct table_form annotate_hottest_form = { "hottest",
 						  "hottest instructions",
 						  TABLE_PEOPLE,

@@ -9,20 +9,20 @@
 #include "base/xalloc.h"
 #include "report/annotate/annotate_int.h"
 
-static const struct account_node *node_of(const struct table *t, size_t node)
+static const struct account_node *insn_cost_node_of(const struct table *t, size_t node)
 {
-	return &of(t)->account->bound->acc->node[node];
+	return &annotated_of(t)->account->bound->acc->node[node];
 }
 
 /* By node, of a row's instruction. */
 static const struct account_cell *costs(const struct table *t, const struct table_row *r)
 {
-	size_t i = (size_t)(insn_of(r) - of(t)->insn.v);
+	size_t i = (size_t)(annotated_insn_of(r) - annotated_of(t)->insn.v);
 
-	return annotate_account_of(of(t), i, i + 1);
+	return annotate_account_of(annotated_of(t), i, i + 1);
 }
 
-TABLE_GET(cost)
+TABLE_GET(insn_cost)
 {
 	if (is_insn(t, r))
 		out->e.v = costs(t, r)[c->which].v;
@@ -34,7 +34,8 @@ TABLE_GET(cost_share)
 	out->kind = T_TEXT;
 	if (!is_insn(t, r))
 		return;
-	annotate_account_put(out->scratch, of(t), (uint32_t)c->which, &costs(t, r)[c->which]);
+	annotate_account_put(out->scratch, annotated_of(t), (uint32_t)c->which,
+			     &costs(t, r)[c->which]);
 	out->text = buf_str(out->scratch);
 }
 
@@ -44,13 +45,13 @@ static void put_cost(struct table_cell *out, const struct account_cell *x)
 }
 
 /* Of the function, by node. */
-TABLE_CELL(sum_node, out->text = node_of(t, r->i)->name)
-TABLE_CELL(sum_cycles, out->n = node_of(t, r->i)->cycles)
+TABLE_CELL(sum_node, out->text = insn_cost_node_of(t, r->i)->name)
+TABLE_CELL(sum_cycles, out->n = insn_cost_node_of(t, r->i)->cycles)
 TABLE_CELL(sum_value, put_cost(out, r->p))
 
 TABLE_GET(sum_shown)
 {
-	const struct annotate_account *x = of(t)->account;
+	const struct annotate_account *x = annotated_of(t)->account;
 
 	(void)c;
 	for (size_t i = 0; i < x->n_columns; i++)
@@ -73,7 +74,7 @@ const struct table_form annotate_account_form = { "account", NULL, TABLE_DATA,
 /* at[0] is the instruction, at[1] the node: those that samples fell on. */
 static bool cost_next(const struct table *t, struct table_row *r)
 {
-	const struct annotate *a = of(t);
+	const struct annotate *a = annotated_of(t);
 	const struct account *acc = a->account->bound->acc;
 
 	r->at[1] += r->p != NULL;
@@ -88,15 +89,16 @@ static bool cost_next(const struct table *t, struct table_row *r)
 	return false;
 }
 
-TABLE_CELL(cost_node, out->text = node_of(t, r->at[1])->name)
+TABLE_CELL(cost_node, out->text = insn_cost_node_of(t, r->at[1])->name)
 TABLE_CELL(cost_value, put_cost(out, &costs(t, r)[r->at[1]]))
 TABLE_CELL(cost_samples, out->n = costs(t, r)[r->at[1]].samples)
 TABLE_CELL(cost_significant, out->n = costs(t, r)[r->at[1]].significant)
 
-TABLE_CELL(address, out->n = insn_of(r)->in.vaddr)
+TABLE_CELL(insn_cost_address, out->n = annotated_insn_of(r)->in.vaddr)
 
 static const struct table_column cost_columns[] = {
-	COLUMN("address", "address", T_ADDRESS, C_KEY, "of an instruction", .get = address),
+	COLUMN("address", "address", T_ADDRESS, C_KEY, "of an instruction",
+	       .get = insn_cost_address),
 	COLUMN("node", "node", T_TEXT, C_KEY, "of the account's tree", .get = cost_node),
 	COLUMN("value", "value", T_AMOUNT, C_ERROR | C_WHY, "of the instruction",
 	       .get = cost_value),
@@ -127,7 +129,7 @@ void annotate_costs(struct annotate_columns *to, const struct annotate_account *
 			continue;
 		to->v[to->n++] = (struct table_column)COLUMN(node->name, node->name, T_AMOUNT,
 							     C_DATA, "what its cycles went into",
-							     .get = cost, .which = i);
+							     .get = insn_cost, .which = i);
 	}
 }
 

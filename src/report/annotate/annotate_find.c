@@ -24,7 +24,7 @@ static int by_symbol(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static int by_weight(const void *a, const void *b)
+static int target_by_weight(const void *a, const void *b)
 {
 	const struct annotate_target *x = a, *y = b;
 
@@ -61,8 +61,8 @@ void annotate_targets(struct annotate_targets *out, const struct profile *p, siz
 			out->v.v[kept++] = out->v.v[i];
 	}
 	out->v.n = kept;
-	vec_sort(&out->v, by_weight);
-	assert(pairs_hold(out->v.n, i, by_weight(&out->v.v[i], &out->v.v[i + 1]) <= 0));
+	vec_sort(&out->v, target_by_weight);
+	assert(pairs_hold(out->v.n, i, target_by_weight(&out->v.v[i], &out->v.v[i + 1]) <= 0));
 }
 
 static int not_found(const struct annotate_targets *all, const char *name, struct err *err)

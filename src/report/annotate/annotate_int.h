@@ -99,12 +99,12 @@ void annotate_account_put(struct buf *b, const struct annotate *a, uint32_t node
 			  const struct account_cell *c);
 
 /* What rows and columns of tables are made of. */
-static inline struct annotate *of(const struct table *t)
+static inline struct annotate *annotated_of(const struct table *t)
 {
 	return ((const struct annotate_view *)t->ctx)->a;
 }
 
-static inline const struct annotate_insn *insn_of(const struct table_row *r)
+static inline const struct annotate_insn *annotated_insn_of(const struct table_row *r)
 {
 	return r->p;
 }
@@ -112,7 +112,7 @@ static inline const struct annotate_insn *insn_of(const struct table_row *r)
 /* A row of samples that are at no instruction has no address. */
 static inline bool is_insn(const struct table *t, const struct table_row *r)
 {
-	return r->p != &of(t)->elsewhere;
+	return r->p != &annotated_of(t)->elsewhere;
 }
 
 struct annotate_columns {

@@ -37,7 +37,8 @@ void annotate_memory(struct annotate *a, const struct memory *m, struct images *
 			      memop_latency_means(a->latency));
 }
 
-static const struct memory_spread *spread(const struct annotate *a, const struct annotate_insn *i)
+static const struct memory_spread *spread_line_memory(const struct annotate *a,
+						      const struct annotate_insn *i)
 {
 	return a->memory && i->memory ? memory_spread(a->memory, i->memory, a->latency) : NULL;
 }
@@ -58,7 +59,7 @@ void annotate_memory_blank(struct buf *out, const struct annotate *a)
 
 void annotate_memory_cells(struct buf *out, const struct annotate *a, const struct annotate_insn *i)
 {
-	const struct memory_spread *s = spread(a, i);
+	const struct memory_spread *s = spread_line_memory(a, i);
 	struct estimate mean, p90;
 	char error[16] = "+-?";
 
@@ -79,30 +80,32 @@ void annotate_memory_cells(struct buf *out, const struct annotate *a, const stru
 
 enum { TIMED, MEAN, P90, MOST };
 
-TABLE_GET(latency)
+TABLE_GET(line_memory_latency)
 {
-	const struct memory_spread *s = is_insn(t, r) ? spread(of(t), insn_of(r)) : NULL;
+	const struct memory_spread *s =
+		is_insn(t, r) ? spread_line_memory(annotated_of(t), annotated_insn_of(r)) : NULL;
 
 	if (!s)
 		cell_none(out, "no sample has a latency");
 	else if (c->which == MEAN || c->which == P90)
-		cell_estimate(out, c->which == MEAN ? memory_mean(s)
-						    : memory_quantile(of(t)->memory, s, 0.9));
+		cell_estimate(out, c->which == MEAN
+					   ? memory_mean(s)
+					   : memory_quantile(annotated_of(t)->memory, s, 0.9));
 	else
 		out->n = c->which == TIMED ? s->n : s->most;
 	out->says = s ? out->says : "";
 }
 
 const struct table_column annotate_memory_columns[] = {
-	COLUMN("timed", "timed", T_COUNT, C_DATA, "samples that have a latency", .get = latency,
-	       .which = TIMED),
+	COLUMN("timed", "timed", T_COUNT, C_DATA, "samples that have a latency",
+	       .get = line_memory_latency, .which = TIMED),
 	COLUMN("latency", "cycles", T_REAL, C_ERROR | C_SPARSE,
-	       "mean latency, as in the tables of mem", .unit = "cycles", .get = latency,
-	       .which = MEAN),
+	       "mean latency, as in the tables of mem", .unit = "cycles",
+	       .get = line_memory_latency, .which = MEAN),
 	COLUMN("latency_p90", "p90", T_REAL, C_ERROR | C_DATA, "90 % took no longer",
-	       .unit = "cycles", .get = latency, .which = P90),
+	       .unit = "cycles", .get = line_memory_latency, .which = P90),
 	COLUMN("latency_most", "most", T_COUNT, C_DATA, "the longest", .unit = "cycles",
-	       .get = latency, .which = MOST),
+	       .get = line_memory_latency, .which = MOST),
 };
 const size_t annotate_n_memory_columns =
 	sizeof(annotate_memory_columns) / sizeof(*annotate_memory_columns);

@@ -56,7 +56,7 @@ static int find_range(struct annotate *a, struct images *images, struct err *err
 	return 0;
 }
 
-static int read_code(struct annotate *a, struct images *images, struct err *err)
+static int read_annotated_code(struct annotate *a, struct images *images, struct err *err)
 {
 	struct err why = ERR_INIT;
 	uint64_t len = a->len < CODE_MAX ? a->len : CODE_MAX;
@@ -96,7 +96,7 @@ static int read_code(struct annotate *a, struct images *images, struct err *err)
 	return 0;
 }
 
-static int by_vaddr(const void *x, const void *y)
+static int annotated_by_vaddr(const void *x, const void *y)
 {
 	const struct annotate_insn *a = x, *b = y;
 
@@ -126,7 +126,7 @@ size_t annotate_jump(const struct annotate *a, const struct annotate_insn *i)
 }
 
 /* Puts samples on the instruction that holds `vaddr`; without code each address is its own. */
-static void add_samples(struct annotate *a, uint64_t vaddr, const struct tally *t)
+static void add_annotated_samples(struct annotate *a, uint64_t vaddr, const struct tally *t)
 {
 	struct annotate_insn *i;
 	size_t at;
@@ -143,8 +143,8 @@ static void add_samples(struct annotate *a, uint64_t vaddr, const struct tally *
 	tally_add(at == SIZE_MAX ? &a->elsewhere.t : &a->insn.v[at].t, t);
 }
 
-static void read_samples(struct annotate *a, const struct profile *p, struct images *images,
-			 size_t event)
+static void read_annotated_samples(struct annotate *a, const struct profile *p,
+				   struct images *images, size_t event)
 {
 	size_t n;
 	const struct profile_row *row = profile_rows(p, &n);
@@ -157,12 +157,12 @@ static void read_samples(struct annotate *a, const struct profile *p, struct ima
 			continue;
 		if (!image_to_vaddr(images, a->target.image, row[k].key[2], &vaddr))
 			vaddr = row[k].key[2];
-		add_samples(a, vaddr, profile_tally(&row[k], event));
+		add_annotated_samples(a, vaddr, profile_tally(&row[k], event));
 	}
 	if (!a->has_code) { /* two rows may have one address: two symbols' names, two spaces */
 		size_t kept = 0;
 
-		vec_sort(&a->insn, by_vaddr);
+		vec_sort(&a->insn, annotated_by_vaddr);
 		for (size_t k = 0; k < a->insn.n; k++) {
 			if (kept && a->insn.v[kept - 1].in.vaddr == a->insn.v[k].in.vaddr)
 				tally_add(&a->insn.v[kept - 1].t, &a->insn.v[k].t);
@@ -186,7 +186,8 @@ static bool same_chain(const struct annotate_inline *a, const struct annotate_in
 }
 
 /* The chain's place, among the latest few: an older one that comes again is kept again. */
-static void find_chain(struct annotate *a, const struct annotate_inline *chain, uint32_t *at)
+static void find_annotated_chain(struct annotate *a, const struct annotate_inline *chain,
+				 uint32_t *at)
 {
 	*at = 0;
 	if (!chain->n)
@@ -201,7 +202,7 @@ static void find_chain(struct annotate *a, const struct annotate_inline *chain, 
 	vec_xpush(&a->inl, *chain);
 }
 
-static void read_lines(struct annotate *a, struct images *images)
+static void read_annotated_lines(struct annotate *a, struct images *images)
 {
 	const struct source *s = source_of(images, a->target.image, NULL);
 
@@ -219,7 +220,7 @@ static void read_lines(struct annotate *a, struct images *images)
 		i->line = source_line(s, i->in.vaddr);
 		a->has_lines |= i->line.file != NULL;
 		chain.n = source_inlines(s, i->in.vaddr, chain.level, 8);
-		find_chain(a, &chain, &i->inl);
+		find_annotated_chain(a, &chain, &i->inl);
 	}
 	vec_each (&a->inl, struct annotate_inline *, c)
 		for (size_t k = 0; k < c->n; k++)
@@ -242,7 +243,7 @@ static int read_types(struct annotate *a, struct images *images, struct err *err
 	return 0;
 }
 
-static int by_place(const void *x, const void *y)
+static int annotated_by_place(const void *x, const void *y)
 {
 	const struct annotate_line *a = x, *b = y;
 	int c = strcmp(a->line.file ? a->line.file : "", b->line.file ? b->line.file : "");
@@ -258,7 +259,7 @@ static int line_weight(const void *x, const void *y)
 		return a->t.period > b->t.period ? -1 : 1;
 	if (a->t.samples != b->t.samples)
 		return a->t.samples > b->t.samples ? -1 : 1;
-	return by_place(x, y);
+	return annotated_by_place(x, y);
 }
 
 static void sum_lines(struct annotate *a)
@@ -270,7 +271,7 @@ static void sum_lines(struct annotate *a)
 
 		vec_xpush(&a->line, l);
 	}
-	vec_sort(&a->line, by_place);
+	vec_sort(&a->line, annotated_by_place);
 	for (size_t k = 0; k < a->line.n; k++) {
 		if (kept && same_line(&a->line.v[kept - 1].line, &a->line.v[k].line))
 			tally_add(&a->line.v[kept - 1].t, &a->line.v[k].t);
@@ -305,10 +306,10 @@ int annotate_build(struct annotate **out, const struct profile *p, struct images
 			    ? (double)target->total.samples / (double)sum->selected.samples
 			    : 0;
 	vec_xpush(&a->inl, none);
-	if (find_range(a, images, err) || read_code(a, images, err))
+	if (find_range(a, images, err) || read_annotated_code(a, images, err))
 		goto fail;
-	read_samples(a, p, images, event);
-	read_lines(a, images);
+	read_annotated_samples(a, p, images, event);
+	read_annotated_lines(a, images);
 	if (opts->data && read_types(a, images, err))
 		goto fail;
 	sum_lines(a);

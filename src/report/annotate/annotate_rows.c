@@ -17,25 +17,25 @@ static bool same_run(const struct annotate *a, size_t x, size_t y)
 	return i->inl == j->inl && same_line(&i->line, &j->line);
 }
 
-static void put(struct annotate_rows *out, enum annotate_row_kind kind, size_t first, size_t last,
-		const struct tally *t)
+static void put_listed_row(struct annotate_rows *out, enum annotate_row_kind kind, size_t first,
+			   size_t last, const struct tally *t)
 {
 	struct annotate_row row = { kind, first, last, *t };
 
 	vec_xpush(&out->v, row);
 }
 
-static void put_run(struct annotate_rows *out, const struct annotate *a, size_t first, size_t last,
-		    const struct tally *t, uint32_t *inl)
+static void put_listed_run(struct annotate_rows *out, const struct annotate *a, size_t first,
+			   size_t last, const struct tally *t, uint32_t *inl)
 {
 	if (a->has_lines && !a->opts.no_source) {
 		if (*inl != a->insn.v[first].inl)
-			put(out, ROW_INLINE, first, last, t);
+			put_listed_row(out, ROW_INLINE, first, last, t);
 		*inl = a->insn.v[first].inl;
-		put(out, ROW_LINE, first, last, t);
+		put_listed_row(out, ROW_LINE, first, last, t);
 	}
 	for (size_t i = first; i < last; i++)
-		put(out, ROW_INSN, i, i + 1, &a->insn.v[i].t);
+		put_listed_row(out, ROW_INSN, i, i + 1, &a->insn.v[i].t);
 }
 
 void annotate_rows(struct annotate_rows *out, const struct annotate *a)
@@ -49,7 +49,7 @@ void annotate_rows(struct annotate_rows *out, const struct annotate *a)
 		for (last = first + 1; last < a->insn.n && same_run(a, first, last); last++)
 			tally_add(&t, &a->insn.v[last].t);
 		if (annotate_share(a, &t) >= a->opts.min) {
-			put_run(out, a, first, last, &t, &inl);
+			put_listed_run(out, a, first, last, &t, &inl);
 			continue;
 		}
 		prev = out->v.n ? vec_last(&out->v) : NULL;
@@ -57,6 +57,6 @@ void annotate_rows(struct annotate_rows *out, const struct annotate *a)
 			prev->last = last;
 			tally_add(&prev->t, &t);
 		} else
-			put(out, ROW_FOLD, first, last, &t);
+			put_listed_row(out, ROW_FOLD, first, last, &t);
 	}
 }

@@ -39,7 +39,7 @@ const char *annotate_source(struct annotate *a, const char *file, uint32_t line)
 
 /* ---- names for people ------------------------------------------------------------------------ */
 
-static void add_name(struct annotate *a, const char *name)
+static void add_shown_source_name(struct annotate *a, const char *name)
 {
 	const struct annotate_file f = { name, name ? path_base(name) : NULL };
 
@@ -51,7 +51,7 @@ static void add_name(struct annotate *a, const char *name)
 }
 
 /* One part more, where there is one. */
-static bool widen(struct annotate_file *f)
+static bool shown_source_widen(struct annotate_file *f)
 {
 	const char *s = f->shown;
 
@@ -68,10 +68,10 @@ void annotate_name_files(struct annotate *a)
 	bool more = true;
 
 	vec_each (&a->line, struct annotate_line *, l)
-		add_name(a, l->line.file);
+		add_shown_source_name(a, l->line.file);
 	vec_each (&a->inl, struct annotate_inline *, c)
 		for (size_t k = 0; k < c->n; k++)
-			add_name(a, c->level[k].at.file);
+			add_shown_source_name(a, c->level[k].at.file);
 	while (more) {
 		more = false;
 		for (size_t i = 0; i < a->names.n; i++)
@@ -80,8 +80,8 @@ void annotate_name_files(struct annotate *a)
 
 				if (strcmp(x->shown, y->shown) != 0)
 					continue;
-				more |= widen(x);
-				more |= widen(y);
+				more |= shown_source_widen(x);
+				more |= shown_source_widen(y);
 			}
 	}
 }

@@ -17,20 +17,23 @@ enum { HOTTEST = 5 };
 
 /* ---- source lines ---------------------------------------------------------------------------- */
 
-static const struct annotate_line *line_of(const struct table_row *r)
+static const struct annotate_line *annotated_line_of(const struct table_row *r)
 {
 	return r->p;
 }
 
-TABLE_CELL(line_share, out->e.v = annotate_share(of(t), &line_of(r)->t))
-TABLE_CELL(line_place, annotate_put_place(out, of(t), &line_of(r)->line))
-TABLE_CELL(line_number, out->n = line_of(r)->line.line, out->none = !out->n)
-TABLE_CELL(source, out->text = annotate_source(of(t), line_of(r)->line.file, line_of(r)->line.line))
+TABLE_CELL(line_share, out->e.v = annotate_share(annotated_of(t), &annotated_line_of(r)->t))
+TABLE_CELL(line_place, annotate_put_place(out, annotated_of(t), &annotated_line_of(r)->line))
+TABLE_CELL(line_number, out->n = annotated_line_of(r)->line.line, out->none = !out->n)
+TABLE_CELL(annotated_source,
+	   out->text = annotate_source(annotated_of(t), annotated_line_of(r)->line.file,
+				       annotated_line_of(r)->line.line))
 
 /* Without its indent; tabs are blanks. */
 TABLE_GET(source_text)
 {
-	const char *s = annotate_source(of(t), line_of(r)->line.file, line_of(r)->line.line);
+	const char *s = annotate_source(annotated_of(t), annotated_line_of(r)->line.file,
+					annotated_line_of(r)->line.line);
 
 	(void)c;
 	if (!s)
@@ -49,7 +52,7 @@ static const struct table_column line_columns[] = {
 	COLUMN("place", "line", T_TEXT, C_PEOPLE | C_FLEX | C_KEEP_END, "", .get = line_place),
 	COLUMN("file", "file", T_TEXT, C_KEY | C_DATA, "with its directory", OF(line.file)),
 	COLUMN("line", "line", T_ID, C_KEY | C_DATA, "in the file", .get = line_number),
-	COLUMN("source", "source", T_TEXT, C_DATA, "its text", .get = source),
+	COLUMN("source", "source", T_TEXT, C_DATA, "its text", .get = annotated_source),
 	COLUMN("source_text", "source", T_TEXT, C_PEOPLE | C_SPARSE | C_FLEX | C_CUT, "",
 	       .get = source_text),
 };
@@ -59,9 +62,9 @@ static const struct table_form lines_form = { "lines", "hottest lines", 0,
 
 /* ---- jumps and inlined calls ----------------------------------------------------------------- */
 
-static bool edge_next(const struct table *t, struct table_row *r)
+static bool annotated_edge_next(const struct table *t, struct table_row *r)
 {
-	struct annotate *a = of(t);
+	struct annotate *a = annotated_of(t);
 
 	while (r->at[0] < a->insn.n) {
 		r->p = &a->insn.v[r->at[0]++];
@@ -72,7 +75,8 @@ static bool edge_next(const struct table *t, struct table_row *r)
 }
 
 /* The taken edge between blocks that a jump is; NULL: not known, or not seen. */
-static const struct block_edge *edge_of(const struct annotate *a, const struct annotate_insn *i)
+static const struct block_edge *annotated_edge_of(const struct annotate *a,
+						  const struct annotate_insn *i)
 {
 	const struct block_function *f = a->ran;
 	uint32_t to = f ? a->insn.v[annotate_jump(a, i)].block : CODE_NONE;
@@ -90,34 +94,35 @@ static const struct block_edge *edge_of(const struct annotate *a, const struct a
 		       : NULL;
 }
 
-TABLE_CELL(address, out->n = insn_of(r)->in.vaddr)
-TABLE_CELL(target, out->n = insn_of(r)->in.target)
-TABLE_CELL(flow, out->text = insn_of(r)->in.flow == INSN_COND ? "branch" : "jump")
+TABLE_CELL(annotated_address, out->n = annotated_insn_of(r)->in.vaddr)
+TABLE_CELL(annotated_target, out->n = annotated_insn_of(r)->in.target)
+TABLE_CELL(annotated_flow,
+	   out->text = annotated_insn_of(r)->in.flow == INSN_COND ? "branch" : "jump")
 
 TABLE_GET(edge_runs)
 {
-	const struct block_edge *e = edge_of(of(t), r->p);
+	const struct block_edge *e = annotated_edge_of(annotated_of(t), r->p);
 
 	(void)c;
 	if (e)
 		cell_flow(out, e->runs);
 	else
-		cell_none(out, of(t)->ran ? "no stack shows it" : "no branch stacks");
+		cell_none(out, annotated_of(t)->ran ? "no stack shows it" : "no branch stacks");
 }
 
 TABLE_GET(edge_predicted)
 {
-	const struct block_edge *e = edge_of(of(t), r->p);
+	const struct block_edge *e = annotated_edge_of(annotated_of(t), r->p);
 
 	annotate_put_predicted(c, e && !isnan(blocks_mispredicted(&e->tally)) ? &e->tally : NULL,
 			       out);
 }
 
 static const struct table_column edge_columns[] = {
-	COLUMN("address", "address", T_ADDRESS, C_KEY, "of the jump", .get = address),
+	COLUMN("address", "address", T_ADDRESS, C_KEY, "of the jump", .get = annotated_address),
 	COLUMN("target", "target", T_ADDRESS, C_KEY, "an instruction of the function",
-	       .get = target),
-	COLUMN("flow", "flow", T_TEXT, 0, "jump, or branch: conditional", .get = flow),
+	       .get = annotated_target),
+	COLUMN("flow", "flow", T_TEXT, 0, "jump, or branch: conditional", .get = annotated_flow),
 	COLUMN("runs", "runs", T_AMOUNT, C_ERROR | C_WHY, "how often it was taken",
 	       .get = edge_runs),
 	COLUMN("mispredicted", "mispredicted", T_COUNT, 0, "as seen in stacks",
@@ -126,12 +131,13 @@ static const struct table_column edge_columns[] = {
 	       .which = PREDICTED),
 };
 static const struct table_form edges_form = { "edges", NULL, TABLE_DATA,
-					      TABLE_COLUMNS(edge_columns), .next = edge_next };
+					      TABLE_COLUMNS(edge_columns),
+					      .next = annotated_edge_next };
 
 /* at[0] is the instruction, at[1] the level. */
 static bool inline_next(const struct table *t, struct table_row *r)
 {
-	struct annotate *a = of(t);
+	struct annotate *a = annotated_of(t);
 
 	r->at[1] += r->p != NULL;
 	for (; r->at[0] < a->insn.n; r->at[0]++, r->at[1] = 0) {
@@ -144,19 +150,20 @@ static bool inline_next(const struct table *t, struct table_row *r)
 
 static const struct source_inline *inline_of(const struct table *t, const struct table_row *r)
 {
-	const struct annotate_inline *i = &of(t)->inl.v[insn_of(r)->inl];
+	const struct annotate_inline *i = &annotated_of(t)->inl.v[annotated_insn_of(r)->inl];
 
 	return &i->level[i->n - 1 - r->at[1]];
 }
 
-TABLE_CELL(level, out->n = r->at[1] + 1)
+TABLE_CELL(annotated_level, out->n = r->at[1] + 1)
 TABLE_CELL(inline_name, out->text = inline_of(t, r)->name)
 TABLE_CELL(inline_file, out->text = inline_of(t, r)->at.file)
 TABLE_CELL(inline_line, out->n = inline_of(t, r)->at.line, out->none = !out->n)
 
 static const struct table_column inline_columns[] = {
-	COLUMN("address", "address", T_ADDRESS, C_KEY, "of an instruction", .get = address),
-	COLUMN("level", "level", T_ID, C_KEY, "1: innermost", .get = level),
+	COLUMN("address", "address", T_ADDRESS, C_KEY, "of an instruction",
+	       .get = annotated_address),
+	COLUMN("level", "level", T_ID, C_KEY, "1: innermost", .get = annotated_level),
 	COLUMN("function", "function", T_TEXT, 0, "whose code it is", .get = inline_name),
 	COLUMN("file", "file", T_TEXT, 0, "of the call", .get = inline_file),
 	COLUMN("line", "line", T_ID, 0, "of the call", .get = inline_line),
@@ -167,14 +174,14 @@ static const struct table_form inlined_form = { "inlined", NULL, TABLE_DATA,
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
-TABLE_CELL(size, out->n = of(t)->len, out->none = !out->n)
+TABLE_CELL(annotated_size, out->n = annotated_of(t)->len, out->none = !out->n)
 
 #define OF(member) TABLE_FIELD(struct annotate, member)
 static const struct table_column head_columns[] = {
 	COLUMN("function", "function", T_TEXT, 0, "its name", OF(target.name)),
 	COLUMN("dso", "of", T_TEXT, 0, "its file", OF(target.dso)),
 	COLUMN("address", "address", T_ADDRESS, 0, "in the file", OF(vaddr)),
-	COLUMN("size", "size", T_BYTES, 0, "of its code", .get = size),
+	COLUMN("size", "size", T_BYTES, 0, "of its code", .get = annotated_size),
 	COLUMN("event", "event", T_TEXT, 0, "that was sampled", OF(event)),
 	COLUMN("samples", "samples", T_COUNT, 0, "in the function", OF(target.total.samples)),
 	COLUMN("period", "period", T_COUNT, 0, "the sum of their periods", OF(target.total.period)),
@@ -186,10 +193,10 @@ static const struct table_column head_columns[] = {
 static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
 					     TABLE_COLUMNS(head_columns) };
 
-TABLE_CELL(ran_event, out->text = flow_sums(of(t)->blocks->flow)->event)
-TABLE_CELL(ran_stacks, out->n = flow_sums(of(t)->blocks->flow)->stacks)
-TABLE_CELL(ran_entered, cell_flow(out, of(t)->ran->calls))
-TABLE_CELL(ran_retired, cell_flow(out, of(t)->ran->insns))
+TABLE_CELL(ran_event, out->text = flow_sums(annotated_of(t)->blocks->flow)->event)
+TABLE_CELL(ran_stacks, out->n = flow_sums(annotated_of(t)->blocks->flow)->stacks)
+TABLE_CELL(ran_entered, cell_flow(out, annotated_of(t)->ran->calls))
+TABLE_CELL(ran_retired, cell_flow(out, annotated_of(t)->ran->insns))
 
 #define OF(member) TABLE_FIELD(struct blocks, member)
 static const struct table_column ran_from_columns[] = {
@@ -246,7 +253,7 @@ static void add_ran(struct document *d, const struct annotate *a)
 			      num_exact(k, s->stacks), event);
 }
 
-static void add_titles(struct document *d, const struct annotate *a)
+static void add_annotated_titles(struct document *d, const struct annotate *a)
 {
 	struct buf cycles = BUF_INIT;
 	char n[NUM_MAX], p[NUM_MAX];
@@ -266,7 +273,7 @@ static void add_titles(struct document *d, const struct annotate *a)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static int by_samples(const void *x, const void *y)
+static int annotated_by_samples(const void *x, const void *y)
 {
 	const struct annotate_insn *a = *(const struct annotate_insn *const *)x;
 	const struct annotate_insn *b = *(const struct annotate_insn *const *)y;
@@ -304,7 +311,7 @@ static void add_hottest(struct document *d, const struct annotate_view *v)
 	vec_each (&a->insn, struct annotate_insn *, i)
 		if (i->t.samples)
 			vec_xpush(&a->hottest, i);
-	vec_sort(&a->hottest, by_samples);
+	vec_sort(&a->hottest, annotated_by_samples);
 	if (a->hottest.n > 1)
 		document_table(d, &hottest);
 }
@@ -318,7 +325,7 @@ void annotate_put(struct document *d, const struct annotate_view *v)
 
 	document_table(d, &head);
 	recorded_head(d, &v->source);
-	add_titles(d, v->a);
+	add_annotated_titles(d, v->a);
 	add_hottest(d, v);
 	annotate_code(d, v);
 	document_table(d, &inlined);

@@ -33,7 +33,7 @@ static void ink(struct face *f, enum ink i)
 	style_ink(f->out, f->st, i);
 }
 
-static void put_numbers(struct face *f, const struct tally *t)
+static void put_listing_numbers(struct face *f, const struct tally *t)
 {
 	char n[NUM_MAX];
 	double share = annotate_share(f->a, t);
@@ -49,7 +49,7 @@ static void put_numbers(struct face *f, const struct tally *t)
 }
 
 /* Puts a line of outside text, cut to what is left of the width when `used` columns are taken. */
-static void put_cut(struct face *f, const char *s, size_t used)
+static void put_listing_cut(struct face *f, const char *s, size_t used)
 {
 	struct buf *b = &f->text;
 
@@ -74,13 +74,13 @@ static void put_cut(struct face *f, const char *s, size_t used)
 	}
 }
 
-static void put_safe(struct face *f, const char *s)
+static void put_listing_safe(struct face *f, const char *s)
 {
 	text_put_safe(f->out, s, f->st->ascii);
 }
 
 /* "file.c:12"; "??" where not known. */
-static void place_of(struct face *f, const struct source_line *l, struct buf *b)
+static void listing_place_of(struct face *f, const struct source_line *l, struct buf *b)
 {
 	text_put_safe(b, l->file ? annotate_file(f->a, l->file) : "??", f->st->ascii);
 	if (l->line)
@@ -90,12 +90,12 @@ static void place_of(struct face *f, const struct source_line *l, struct buf *b)
 }
 
 /* The columns it took. */
-static size_t put_place(struct face *f, const struct source_line *l)
+static size_t put_listing_place(struct face *f, const struct source_line *l)
 {
 	struct buf b = BUF_INIT;
 	size_t width;
 
-	place_of(f, l, &b);
+	listing_place_of(f, l, &b);
 	buf_puts(f->out, buf_str(&b));
 	width = text_width(buf_str(&b));
 	buf_free(&b);
@@ -116,7 +116,7 @@ static size_t columns_before(const struct face *f)
 	return 20 + blocks_width(f) + f->addr_width + (f->arrows.width ? f->arrows.width + 2 : 1);
 }
 
-static void put_arrow(struct face *f, size_t row)
+static void put_listing_arrow(struct face *f, size_t row)
 {
 	buf_putc(f->out, ' ');
 	if (f->arrows.width) {
@@ -133,17 +133,17 @@ static void put_line_row(struct face *f, const struct annotate_row *r, size_t ro
 	const char *text = annotate_source(f->a, l->file, l->line);
 	size_t used = columns_before(f);
 
-	put_numbers(f, &r->t);
+	put_listing_numbers(f, &r->t);
 	annotate_account_cells(f->out, f->a, f->st, r->first, r->last);
 	annotate_memory_blank(f->out, f->a);
 	annotate_blocks_blank(f->out, f->a);
 	buf_fill(f->out, ' ', 2 + f->addr_width);
-	put_arrow(f, row);
+	put_listing_arrow(f, row);
 	ink(f, INK_BOLD);
-	used += put_place(f, l);
+	used += put_listing_place(f, l);
 	if (text) {
 		buf_puts(f->out, "  ");
-		put_cut(f, text, used + 2);
+		put_listing_cut(f, text, used + 2);
 	}
 	ink(f, INK_PLAIN);
 	buf_putc(f->out, '\n');
@@ -151,7 +151,8 @@ static void put_line_row(struct face *f, const struct annotate_row *r, size_t ro
 
 /* "inlined: mix from p.c:12, in outer from p.c:20", safe. Each name has at most `room` columns (0:
  * any); SIZE_MAX: the line is made without names. */
-static void chain_of(struct face *f, const struct annotate_inline *c, size_t room, struct buf *line)
+static void listing_chain_of(struct face *f, const struct annotate_inline *c, size_t room,
+			     struct buf *line)
 {
 	struct buf name = BUF_INIT;
 
@@ -163,7 +164,7 @@ static void chain_of(struct face *f, const struct annotate_inline *c, size_t roo
 									 f->st->width - room)
 							: buf_str(&name));
 		buf_puts(line, " from ");
-		place_of(f, &c->level[i].at, line);
+		listing_place_of(f, &c->level[i].at, line);
 	}
 	buf_free(&name);
 }
@@ -176,13 +177,13 @@ static size_t name_room(struct face *f, const struct annotate_inline *c)
 
 	if (!width)
 		return 0;
-	chain_of(f, c, 0, &line);
+	listing_chain_of(f, c, 0, &line);
 	if (used + text_width(buf_str(&line)) <= width) {
 		buf_free(&line);
 		return 0;
 	}
 	buf_reset(&line);
-	chain_of(f, c, SIZE_MAX, &line);
+	listing_chain_of(f, c, SIZE_MAX, &line);
 	rest = used + text_width(buf_str(&line));
 	buf_free(&line);
 	if (width < rest + LEAST_NAME * c->n)
@@ -196,14 +197,14 @@ static void put_inline_row(struct face *f, const struct annotate_row *r, size_t 
 	struct buf line = BUF_INIT;
 
 	buf_fill(f->out, ' ', 20 + blocks_width(f) + f->addr_width);
-	put_arrow(f, row);
+	put_listing_arrow(f, row);
 	ink(f, INK_DIM);
 	if (c->n) {
-		chain_of(f, c, name_room(f, c), &line);
+		listing_chain_of(f, c, name_room(f, c), &line);
 		buf_puts(f->out, buf_str(&line));
 	} else {
 		buf_printf(&line, "in %s", f->a->target.name);
-		put_cut(f, buf_str(&line), columns_before(f));
+		put_listing_cut(f, buf_str(&line), columns_before(f));
 	}
 	ink(f, INK_PLAIN);
 	buf_putc(f->out, '\n');
@@ -229,12 +230,12 @@ static void put_insn_row(struct face *f, const struct annotate_row *r, size_t ro
 	const struct annotate_insn *i = &f->a->insn.v[r->first];
 	size_t used = columns_before(f);
 
-	put_numbers(f, &r->t);
+	put_listing_numbers(f, &r->t);
 	annotate_account_cells(f->out, f->a, f->st, r->first, r->last);
 	annotate_memory_cells(f->out, f->a, i);
 	annotate_blocks_cells(f->out, f->a, i);
 	buf_printf(f->out, "  %*" PRIx64, (int)f->addr_width, i->in.vaddr);
-	put_arrow(f, row);
+	put_listing_arrow(f, row);
 	if (f->a->has_lines && !f->a->opts.no_source) {
 		buf_puts(f->out, "  ");
 		used += 2;
@@ -246,7 +247,7 @@ static void put_insn_row(struct face *f, const struct annotate_row *r, size_t ro
 			buf_fill(f->out, ' ', 3u * (8u - i->in.len));
 		used += 3u * (i->in.len < 8 ? 8u : i->in.len);
 	}
-	put_cut(f, text_and_data(f, i), used);
+	put_listing_cut(f, text_and_data(f, i), used);
 	buf_putc(f->out, '\n');
 }
 
@@ -254,12 +255,12 @@ static void put_fold_row(struct face *f, const struct annotate_row *r, size_t ro
 {
 	size_t n = r->last - r->first;
 
-	put_numbers(f, &r->t);
+	put_listing_numbers(f, &r->t);
 	annotate_account_cells(f->out, f->a, f->st, r->first, r->last);
 	annotate_memory_blank(f->out, f->a);
 	annotate_blocks_blank(f->out, f->a);
 	buf_fill(f->out, ' ', 2 + f->addr_width);
-	put_arrow(f, row);
+	put_listing_arrow(f, row);
 	ink(f, INK_DIM);
 	buf_printf(f->out, "(%zu instruction%s below --min)", n, n == 1 ? "" : "s");
 	ink(f, INK_PLAIN);
@@ -270,7 +271,7 @@ static void put_elsewhere(struct face *f)
 {
 	if (!f->a->elsewhere.t.samples)
 		return;
-	put_numbers(f, &f->a->elsewhere.t);
+	put_listing_numbers(f, &f->a->elsewhere.t);
 	buf_puts(f->out, "  at addresses that are no instruction of this function's code here\n");
 }
 
@@ -333,7 +334,7 @@ static void put_instructions(struct face *f)
 
 /* ---- source alone ---------------------------------------------------------------------------- */
 
-static int by_place(const void *x, const void *y)
+static int listing_by_place(const void *x, const void *y)
 {
 	const struct annotate_line *a = x, *b = y;
 	int c = strcmp(a->line.file ? a->line.file : "", b->line.file ? b->line.file : "");
@@ -345,13 +346,13 @@ static void put_source_line(struct face *f, const struct source_line *l, const s
 {
 	const char *text = annotate_source(f->a, l->file, l->line);
 
-	put_numbers(f, t);
+	put_listing_numbers(f, t);
 	annotate_account_line(f->out, f->a, f->st, l);
 	if (l->line)
 		buf_printf(f->out, "  %6u  ", l->line);
 	else
 		buf_puts(f->out, "       ?  ");
-	put_cut(f, text ? text : "", 28 + annotate_account_width(f->a, f->st));
+	put_listing_cut(f, text ? text : "", 28 + annotate_account_width(f->a, f->st));
 	buf_end_line(f->out);
 }
 
@@ -370,7 +371,7 @@ static void put_between(struct face *f, const struct source_line *from, uint32_t
 		put_source_line(f, &l, &none);
 }
 
-static void put_source(struct face *f)
+static void put_listing_source(struct face *f)
 {
 	struct annotate *a = f->a;
 	const struct annotate_line *prev = NULL;
@@ -378,7 +379,7 @@ static void put_source(struct face *f)
 
 	vec_each (&a->line, const struct annotate_line *, l)
 		vec_xpush(&lines, *l);
-	vec_sort(&lines, by_place);
+	vec_sort(&lines, listing_by_place);
 	vec_each (&lines, const struct annotate_line *, l) {
 		if (a->opts.min > 0 && annotate_share(a, &l->t) < a->opts.min)
 			continue;
@@ -388,7 +389,7 @@ static void put_source(struct face *f)
 			buf_puts(f->out, "  share    samples");
 			annotate_account_head(f->out, a, f->st, 2);
 			buf_puts(f->out, "    line  ");
-			put_safe(f, l->line.file ? l->line.file : "(no line known)");
+			put_listing_safe(f, l->line.file ? l->line.file : "(no line known)");
 			buf_putc(f->out, '\n');
 		} else if (prev->line.line) {
 			put_between(f, &prev->line, l->line.line);
@@ -426,7 +427,7 @@ int annotate_term(struct buf *out, const struct document *d, const struct show *
 	term_notes(out, d, &s->style);
 	put_hottest(&f, d, s);
 	if (f.a->opts.no_asm && f.a->has_lines)
-		put_source(&f);
+		put_listing_source(&f);
 	else
 		put_instructions(&f);
 	buf_putc(out, '\n');

@@ -59,20 +59,20 @@ static const struct table_form *const forms[] = { &recording_form, &events_form,
 static const struct document_form run_form = { "counted", 1, forms, sizeof(forms) / sizeof(*forms),
 					       NULL,	  0 };
 
-static void add_table(struct counted_run *r, const struct table_form *f, const void *v,
-		      size_t stride, size_t n)
+static void add_counted_table(struct counted_run *r, const struct table_form *f, const void *v,
+			      size_t stride, size_t n)
 {
 	const struct table t = { .form = f, .array = v, .stride = stride, .n = n };
 
 	document_table(&r->d, &t);
 }
 
-static void put_run(struct counted_run *r)
+static void put_counted_run(struct counted_run *r)
 {
-	add_table(r, &recording_form, r, sizeof(*r), 1);
-	add_table(r, &events_form, r->event.v, sizeof(*r->event.v), r->event.n);
-	add_table(r, &tree_form, r->node.v, sizeof(*r->node.v), r->node.n);
-	add_table(r, &rows_form, r->function.v, sizeof(*r->function.v), r->function.n);
+	add_counted_table(r, &recording_form, r, sizeof(*r), 1);
+	add_counted_table(r, &events_form, r->event.v, sizeof(*r->event.v), r->event.n);
+	add_counted_table(r, &tree_form, r->node.v, sizeof(*r->node.v), r->node.n);
+	add_counted_table(r, &rows_form, r->function.v, sizeof(*r->function.v), r->function.n);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -104,8 +104,8 @@ struct estimate counted_number(const struct table *t, const char *key, const str
 }
 
 /* "cycles", "cycles on CPU 3". */
-static const char *event_name(struct diff_counted *c, const struct table *t,
-			      const struct table_row *r)
+static const char *counted_event_name(struct diff_counted *c, const struct table *t,
+				      const struct table_row *r)
 {
 	const char *event = counted_text(c, t, "event", r), *where = counted_text(c, t, "where", r);
 
@@ -116,18 +116,19 @@ static const char *event_name(struct diff_counted *c, const struct table *t,
 	return event;
 }
 
-static void add_event(struct diff_counted *c, struct counted_run *to, const struct table *t,
-		      const struct table_row *r)
+static void add_counted_event(struct diff_counted *c, struct counted_run *to, const struct table *t,
+			      const struct table_row *r)
 {
-	struct event_row row = { event_name(c, t, r), counted_number(t, "value", r).v, NAN };
+	struct event_row row = { counted_event_name(c, t, r), counted_number(t, "value", r).v,
+				 NAN };
 
 	vec_xpush(&to->event, row);
 }
 
 /* ---- rows of the result ---------------------------------------------------------------------- */
 
-static void add_rows(struct diff_counted *c, struct counted_run *to, const char *table,
-		     const char *key)
+static void add_counted_rows(struct diff_counted *c, struct counted_run *to, const char *table,
+			     const char *key)
 {
 	const struct table *t = counted_table(c, table);
 	struct table_row r = { 0 };
@@ -136,11 +137,11 @@ static void add_rows(struct diff_counted *c, struct counted_run *to, const char 
 		if (key)
 			counted_node(c, to, t, key, &r);
 		else
-			add_event(c, to, t, &r);
+			add_counted_event(c, to, t, &r);
 }
 
 /* What `run` sampled: not a count. */
-static void add_samples(struct diff_counted *c, struct counted_run *to)
+static void add_counted_samples(struct diff_counted *c, struct counted_run *to)
 {
 	const struct table *t = counted_table(c, "events");
 	struct table_row r = { 0 };
@@ -183,7 +184,7 @@ static void add_repeats(struct diff_counted *c)
 		if (to && nodes)
 			counted_node(c, to, t, "node", &r);
 		else if (to)
-			add_event(c, to, t, &r);
+			add_counted_event(c, to, t, &r);
 	}
 }
 
@@ -229,13 +230,13 @@ static void add_one(struct diff_counted *c)
 	struct counted_run *r = &c->run[0];
 
 	if (c->of->form == &counts_document) {
-		add_rows(c, r, "counts", NULL);
+		add_counted_rows(c, r, "counts", NULL);
 		return;
 	}
-	add_rows(c, r, "nodes", "node");
-	add_rows(c, r, "metrics", "metric");
+	add_counted_rows(c, r, "nodes", "node");
+	add_counted_rows(c, r, "metrics", "metric");
 	if (c->of->form == &run_document)
-		add_samples(c, r);
+		add_counted_samples(c, r);
 }
 
 /* Words of a command: a list, which is read as one text. */
@@ -254,7 +255,8 @@ static const char *command_of(struct diff_counted *c, const struct table *head,
 	return all;
 }
 
-static void open_runs(struct diff_counted *c, const struct table *head, const struct table_row *r)
+static void counted_open_runs(struct diff_counted *c, const struct table *head,
+			      const struct table_row *r)
 {
 	const struct table *times = counted_table(c, "times");
 	const char *command = command_of(c, head, r);
@@ -284,8 +286,8 @@ static void open_runs(struct diff_counted *c, const struct table *head, const st
 			counted_order(c, &c->run[i]);
 }
 
-static int check(struct diff_counted *c, const struct table *head, struct table_row *r,
-		 struct err *err)
+static int check_counted(struct diff_counted *c, const struct table *head, struct table_row *r,
+			 struct err *err)
 {
 	struct table_row next;
 
@@ -310,14 +312,14 @@ int diff_counted_open(struct diff_counted **out, diff_run_list *list, const stru
 	c->of = of;
 	c->input = input;
 	head = counted_table(c, "summary");
-	if (check(c, head, &r, err))
+	if (check_counted(c, head, &r, err))
 		return -1;
-	open_runs(c, head, &r);
+	counted_open_runs(c, head, &r);
 	c->of = NULL;
 	for (size_t i = 0; i < c->n; i++) {
 		struct diff_run run = { .input = input, .doc = &c->run[i].doc, .n_docs = 1 };
 
-		put_run(&c->run[i]);
+		put_counted_run(&c->run[i]);
 		vec_xpush(list, run);
 	}
 	return 0;

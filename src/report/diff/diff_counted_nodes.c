@@ -9,7 +9,7 @@
 
 /* ---- what a result has of its nodes ---------------------------------------------------------- */
 
-static int by_node(const void *a, const void *b)
+static int counted_by_node(const void *a, const void *b)
 {
 	return strcmp(((const struct known_node *)a)->node, ((const struct known_node *)b)->node);
 }
@@ -29,7 +29,7 @@ void counted_known(struct diff_counted *c)
 		if (n.node)
 			vec_xpush(&c->node, n);
 	}
-	vec_sort(&c->node, by_node);
+	vec_sort(&c->node, counted_by_node);
 	t = counted_table(c, "trees");
 	r = (struct table_row){ 0 };
 	while (t && table_next(t, &r)) {
@@ -46,7 +46,7 @@ static bool same_text(const char *a, const char *b)
 }
 
 /* The slots that a place's tree divides; NAN: not known. */
-static double slots_of(const struct diff_counted *c, const char *where)
+static double counted_slots_of(const struct diff_counted *c, const char *where)
 {
 	vec_each (&c->tree, const struct known_tree *, x)
 		if (same_text(x->where, where))
@@ -60,7 +60,8 @@ static void add_known(struct diff_counted *c, struct node_row *row)
 	const struct known_node key = { .node = row->node }, *n;
 	const char *dot = strrchr(row->node, '.');
 
-	n = c->node.n ? bsearch(&key, c->node.v, c->node.n, sizeof(*c->node.v), by_node) : NULL;
+	n = c->node.n ? bsearch(&key, c->node.v, c->node.n, sizeof(*c->node.v), counted_by_node)
+		      : NULL;
 	if (n) {
 		row->unit = n->unit;
 		row->above = n->above;
@@ -80,7 +81,7 @@ void counted_node(struct diff_counted *c, struct counted_run *to, const struct t
 	if (!row.node)
 		return;
 	add_known(c, &row);
-	row.slots = slots_of(c, row.where);
+	row.slots = counted_slots_of(c, row.where);
 	vec_xpush(&to->node, row);
 }
 
@@ -95,7 +96,7 @@ struct family {
 };
 
 /* The id of a name in a place. */
-static uint32_t name_id(struct strtab *names, const char *where, const char *node)
+static uint32_t counted_name_id(struct strtab *names, const char *where, const char *node)
 {
 	struct buf b = BUF_INIT;
 	uint32_t id;
@@ -113,7 +114,7 @@ static void find_families(struct family *f, const struct counted_run *r)
 	VEC(uint32_t) row = VEC_INIT; /* by id */
 
 	for (size_t i = 0; i < r->node.n; i++) {
-		uint32_t id = name_id(&names, r->node.v[i].where, r->node.v[i].node);
+		uint32_t id = counted_name_id(&names, r->node.v[i].where, r->node.v[i].node);
 
 		f[i] = (struct family){ NOWHERE, NOWHERE, NOWHERE, NOWHERE, false };
 		while (row.n <= id)
@@ -123,7 +124,7 @@ static void find_families(struct family *f, const struct counted_run *r)
 	}
 	for (size_t i = 0; i < r->node.n; i++) {
 		const struct node_row *n = &r->node.v[i];
-		uint32_t id = n->above ? name_id(&names, n->where, n->above) : 0;
+		uint32_t id = n->above ? counted_name_id(&names, n->where, n->above) : 0;
 
 		if (!n->above || id >= row.n || row.v[id] == NOWHERE || row.v[id] == i)
 			continue;
@@ -139,8 +140,8 @@ static void find_families(struct family *f, const struct counted_run *r)
 }
 
 /* The row and what is below it, `depth` deep at most. */
-static void place(struct node_row *to, size_t *n, const struct counted_run *r, struct family *f,
-		  uint32_t i, uint64_t parent, unsigned depth)
+static void place_counted_node(struct node_row *to, size_t *n, const struct counted_run *r,
+			       struct family *f, uint32_t i, uint64_t parent, unsigned depth)
 {
 	uint64_t id = *n + 1;
 
@@ -151,7 +152,7 @@ static void place(struct node_row *to, size_t *n, const struct counted_run *r, s
 	(*n)++;
 	for (uint32_t c = f[i].child; c != NOWHERE && depth < DEEPEST; c = f[c].next)
 		if (!f[c].placed)
-			place(to, n, r, f, c, id, depth + 1);
+			place_counted_node(to, n, r, f, c, id, depth + 1);
 }
 
 void counted_order(struct diff_counted *c, struct counted_run *r)
@@ -164,7 +165,7 @@ void counted_order(struct diff_counted *c, struct counted_run *r)
 	for (int rest = 0; rest < 2; rest++) /* at last those of a circle */
 		for (size_t i = 0; i < r->node.n; i++)
 			if (!f[i].placed && (rest || f[i].above == NOWHERE))
-				place(to, &n, r, f, (uint32_t)i, 0, 0);
+				place_counted_node(to, &n, r, f, (uint32_t)i, 0, 0);
 	memcpy(r->node.v, to, r->node.n * sizeof(*to));
 	free(f);
 }

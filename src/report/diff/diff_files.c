@@ -10,7 +10,7 @@
 #include "report/diff/diff_match_int.h"
 #include "symbol/source.h"
 
-static int by_name(const void *a, const void *b)
+static int matched_by_name(const void *a, const void *b)
 {
 	const struct match_func *p = a, *q = b;
 	int c = strcmp(p->name, q->name);
@@ -43,7 +43,7 @@ bool match_alone(const struct match_func *f)
 
 typedef VEC(struct match_func) match_funcs;
 
-static int add_image(match_funcs *out, struct images *set, uint32_t image, struct err *err)
+static int add_matched_image(match_funcs *out, struct images *set, uint32_t image, struct err *err)
 {
 	const struct symbol *s;
 	size_t n;
@@ -104,9 +104,9 @@ int match_open_file(struct match_file *file, const struct diff_side *s, const ch
 		for (uint32_t i = next_image(set, dso, IMAGE_NONE); !rc && i != IMAGE_NONE;
 		     i = next_image(set, dso, i))
 			if (image_key(set, i)->kind == IMAGE_FILE)
-				rc = add_image(&all, set, i, err);
+				rc = add_matched_image(&all, set, i, err);
 	}
-	vec_sort(&all, by_name);
+	vec_sort(&all, matched_by_name);
 	file->f = all.v;
 	file->n = all.n;
 	file->known = all.n > 0;
@@ -132,7 +132,7 @@ const struct symbol *diff_symbol(const struct diff_run *r, const char *dso, cons
 	return NULL;
 }
 
-static bool is_mine(const struct matching *m, const struct diff_item *it)
+static bool matched_is_mine(const struct matching *m, const struct diff_item *it)
 {
 	return it->side == m->side && it->key[1] && it->key[2] && !strcmp(it->key[1], m->dso);
 }
@@ -156,7 +156,7 @@ static void add_nameless(struct matching *m, int s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < rows->n; i++)
-		n += is_mine(m, &rows->v[i]);
+		n += matched_is_mine(m, &rows->v[i]);
 	if (!n)
 		return;
 	/* may be most of what the comparison takes: it grows once, by no more than that */
@@ -164,22 +164,23 @@ static void add_nameless(struct matching *m, int s)
 	all = file->f + file->n;
 	n = 0;
 	for (size_t i = 0; i < rows->n; i++)
-		if (is_mine(m, &rows->v[i]) && diff_samples(m->x, &rows->v[i], s) > 0 &&
+		if (matched_is_mine(m, &rows->v[i]) && diff_samples(m->x, &rows->v[i], s) > 0 &&
 		    !match_named(file, rows->v[i].key[2]))
 			all[n++] = (struct match_func){ .name = rows->v[i].key[2] };
 	file->n += n;
 	if (n)
-		qsort(file->f, file->n, sizeof(*file->f), by_name);
+		qsort(file->f, file->n, sizeof(*file->f), matched_by_name);
 }
 
-static void add_samples(struct matching *m, int s)
+static void add_matched_samples(struct matching *m, int s)
 {
 	const diff_items *rows = &m->x->table[DIFF_ROWS];
 
 	add_nameless(m, s);
 	for (size_t i = 0; i < rows->n; i++) {
-		struct match_func *f =
-			is_mine(m, &rows->v[i]) ? match_named(&m->of[s], rows->v[i].key[2]) : NULL;
+		struct match_func *f = matched_is_mine(m, &rows->v[i])
+					       ? match_named(&m->of[s], rows->v[i].key[2])
+					       : NULL;
 
 		if (f)
 			f->samples += diff_samples(m->x, &rows->v[i], s);
@@ -200,7 +201,7 @@ static void rename_nameless(struct matching *m, const char *was)
 		f->name = arena_xprintf(&m->x->a, "%s%s", m->dso, f->name + n);
 	}
 	if (file->n)
-		qsort(file->f, file->n, sizeof(*file->f), by_name);
+		qsort(file->f, file->n, sizeof(*file->f), matched_by_name);
 }
 
 int match_open(struct matching *m, struct diff *x, size_t side, const char *dso, struct err *err)
@@ -215,7 +216,7 @@ int match_open(struct matching *m, struct diff *x, size_t side, const char *dso,
 			return -1;
 		if (s == BASE && name[s] != dso)
 			rename_nameless(m, name[s]);
-		add_samples(m, s);
+		add_matched_samples(m, s);
 	}
 	for (int s = 0; s < BOTH; s++)
 		for (size_t i = 0; i < m->of[s].n; i++) {
@@ -253,7 +254,7 @@ enum { DEEPEST_INLINE = 32, STEP = 4, MOST_LOOKUPS = 4096 };
 
 typedef VEC(const char *) names;
 
-static void add_name(names *to, const char *name)
+static void add_matched_name(names *to, const char *name)
 {
 	vec_each (to, const char **, had)
 		if (!strcmp(*had, name))
@@ -278,7 +279,7 @@ static void find_inlined(struct matching *m, int s, struct match_func *f)
 		size_t n = source_inline_names(src, from + at, in, DEEPEST_INLINE);
 
 		for (size_t i = 0; i < n; i++)
-			add_name(&all, in[i].name);
+			add_matched_name(&all, in[i].name);
 	}
 	if (all.n) {
 		f->inlined = arena_xmemdup(&m->x->a, all.v, all.n * sizeof(*all.v));

@@ -23,7 +23,7 @@ static bool names_function(const char *name, const struct diff_item *it)
 	return false;
 }
 
-static bool names(const struct limit *l, const struct diff_item *it, enum diff_table table)
+static bool gate_names(const struct limit *l, const struct diff_item *it, enum diff_table table)
 {
 	size_t prefix = strlen(LIMIT_FUNCTION);
 	bool function = !strncmp(l->name, LIMIT_FUNCTION, prefix);
@@ -34,7 +34,7 @@ static bool names(const struct limit *l, const struct diff_item *it, enum diff_t
 	       !strcmp(it->key[table == DIFF_TREE], l->name);
 }
 
-static const char *in_words(const struct diff_item *it, bool over)
+static const char *gate_in_words(const struct diff_item *it, bool over)
 {
 	return over			   ? "beyond the limit, and more than chance"
 	       : it->why		   ? it->why
@@ -43,13 +43,13 @@ static const char *in_words(const struct diff_item *it, bool over)
 					   : "within the limit";
 }
 
-static void add_row(struct diff *x, const struct limit *l, struct diff_item *it)
+static void add_gate_row(struct diff *x, const struct limit *l, struct diff_item *it)
 {
 	double change = it->base.v == 0 && it->new.v > 0 ? INFINITY : it->change.v;
 	bool over = limit_broken(l, change, diff_reported(it));
 	struct diff_limit row = { .expr = l->text,
 				  .side = x->side[it->side].name,
-				  .what = in_words(it, over),
+				  .what = gate_in_words(it, over),
 				  .exceeded = over,
 				  .change = it->change };
 
@@ -68,7 +68,7 @@ static int each_named(struct diff *x, const struct limit *l,
 		for (size_t i = 0; i < x->table[t].n; i++) {
 			struct diff_item *it = &x->table[t].v[i];
 
-			if (!names(l, it, (enum diff_table)t))
+			if (!gate_names(l, it, (enum diff_table)t))
 				continue;
 			found = true;
 			fn(x, l, it);
@@ -81,7 +81,7 @@ static int each_named(struct diff *x, const struct limit *l,
 			     "function:NAME");
 }
 
-static void mark(struct diff *x, const struct limit *l, struct diff_item *it)
+static void mark_named(struct diff *x, const struct limit *l, struct diff_item *it)
 {
 	(void)x;
 	(void)l;
@@ -91,7 +91,7 @@ static void mark(struct diff *x, const struct limit *l, struct diff_item *it)
 int diff_mark_named(struct diff *x, struct err *err)
 {
 	for (size_t i = 0; i < x->opts.n_gates; i++)
-		if (each_named(x, &x->opts.gate[i], mark, err))
+		if (each_named(x, &x->opts.gate[i], mark_named, err))
 			return -1;
 	return 0;
 }
@@ -99,7 +99,7 @@ int diff_mark_named(struct diff *x, struct err *err)
 int diff_gates(struct diff *x, struct err *err)
 {
 	for (size_t i = 0; i < x->opts.n_gates; i++)
-		if (each_named(x, &x->opts.gate[i], add_row, err))
+		if (each_named(x, &x->opts.gate[i], add_gate_row, err))
 			return -1;
 	return 0;
 }

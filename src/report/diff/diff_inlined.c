@@ -108,7 +108,7 @@ static bool takes_in(struct matching *m, int s, struct match_func *f, struct mat
 	       is_called(m, s, f, before, g);
 }
 
-static void join(struct matching *m, struct diff_match **to, int s, struct match_func *g)
+static void join_inlined(struct matching *m, struct diff_match **to, int s, struct match_func *g)
 {
 	struct match_func *before = counterpart(m, s, g);
 	enum diff_match_kind kind = s == BASE ? DIFF_INLINED : DIFF_UNINLINED;
@@ -131,7 +131,7 @@ static void match_inlined_one(struct matching *m, int s, struct match_func *f)
 
 	for (size_t i = 0; i < m->of[!s].n; i++)
 		if (takes_in(m, s, f, &m->of[!s].f[i]))
-			join(m, &match, s, &m->of[!s].f[i]);
+			join_inlined(m, &match, s, &m->of[!s].f[i]);
 	if (!match)
 		return;
 	match->why = "debug information; their sum is compared";

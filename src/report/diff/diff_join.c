@@ -107,7 +107,7 @@ struct diff_item *diff_item_at(struct joining *j, const char *const key[DIFF_KEY
 
 /* ---- what values are divided by -------------------------------------------------------------- */
 
-static double seconds_of(const struct diff_run *r)
+static double joined_seconds_of(const struct diff_run *r)
 {
 	const struct table *t = diff_find(r, "recording");
 	struct table_row row = { 0 };
@@ -115,7 +115,7 @@ static double seconds_of(const struct diff_run *r)
 	return t && table_next(t, &row) ? diff_number(t, diff_column(t, "seconds"), &row).v : NAN;
 }
 
-static bool is_clock(const char *event)
+static bool joined_is_clock(const char *event)
 {
 	return !strncmp(event, "cpu-clock", 9) || !strncmp(event, "task-clock", 10);
 }
@@ -134,18 +134,18 @@ static struct diff_total divisor(const struct joining *j, const struct diff_run 
 				 const char *event)
 {
 	const char *per = j->x->opts.per;
-	struct diff_total one = { .period = is_clock(event) ? 1e9 : 1 }, by;
+	struct diff_total one = { .period = joined_is_clock(event) ? 1e9 : 1 }, by;
 
 	if (!per || !strcmp(per, "run"))
 		return one;
 	if (!strcmp(per, "time"))
-		return (struct diff_total){ .period = one.period * seconds_of(r) };
+		return (struct diff_total){ .period = one.period * joined_seconds_of(r) };
 	if (!strcmp(per, "samples")) {
 		one.period = total_in(j, slot, event).period;
 		return one;
 	}
 	by = total_in(j, slot, per);
-	if (is_clock(per))
+	if (joined_is_clock(per))
 		by.period /= 1e9;
 	by.period *= one.period;
 	if (!strcmp(per, event))
@@ -154,7 +154,7 @@ static struct diff_total divisor(const struct joining *j, const struct diff_run 
 }
 
 /* samples NAN: it was counted, with an error that one run does not show. */
-static struct diff_amount amount(double period, double samples, struct diff_total by)
+static struct diff_amount amount_per(double period, double samples, struct diff_total by)
 {
 	struct diff_amount m = { .v = period / by.period, .samples = samples };
 
@@ -181,9 +181,9 @@ struct diff_item *diff_join_amount(struct joining *j, const struct diff_run *r, 
 	if (!kind || kind != diff_kind(j->x, j->side, key[0]))
 		return NULL;
 	it = diff_item_at(j, key, alone);
-	it->seconds = is_clock(key[0]);
+	it->seconds = joined_is_clock(key[0]);
 	it->unit = it->seconds ? "s" : it->key[0];
-	it->run[slot] = amount(period, samples, divisor(j, r, slot, key[0]));
+	it->run[slot] = amount_per(period, samples, divisor(j, r, slot, key[0]));
 	it->counts |= isnan(samples);
 	return it;
 }
@@ -216,13 +216,13 @@ static bool all_have(const struct joining *j,
 
 static bool has_seconds(const struct diff *x, size_t side, size_t run)
 {
-	return seconds_of(&x->side[side].run[run]) > 0;
+	return joined_seconds_of(&x->side[side].run[run]) > 0;
 }
 
 static void join_elapsed(struct joining *j, const struct diff_run *r, size_t slot)
 {
 	static const char *const key[DIFF_KEYS] = { "elapsed" };
-	double s = seconds_of(r);
+	double s = joined_seconds_of(r);
 	bool have = j->side ? all_have(j, has_seconds) : !isnan(s);
 	struct diff_item *it;
 
@@ -259,8 +259,8 @@ static void join_ipc(struct joining *j, const struct diff_run *r, size_t slot)
 	it->ratio = true;
 	it->unit = "";
 	it->run[slot] =
-		amount(i.period, i.counted ? (double)NAN : 1 / (1 / c.samples + 1 / i.samples),
-		       (struct diff_total){ .period = c.period });
+		amount_per(i.period, i.counted ? (double)NAN : 1 / (1 / c.samples + 1 / i.samples),
+			   (struct diff_total){ .period = c.period });
 	it->counts = i.counted;
 }
 
@@ -321,7 +321,7 @@ void diff_join_file(const struct joining *j, size_t slot, const char *key[DIFF_K
 		key[2] = arena_xprintf(&j->x->a, "%s%s", now, key[2] + n);
 }
 
-static void join_rows(struct joining *j, const struct diff_run *r, size_t slot)
+static void join_function_rows(struct joining *j, const struct diff_run *r, size_t slot)
 {
 	const struct table *t = diff_find(r, "rows");
 	struct table_row row = { 0 };
@@ -407,7 +407,7 @@ static void join_tree(struct joining *j, const struct diff_run *r, size_t slot)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static void join(struct diff *x, size_t side, enum diff_table table, join_fn *fn)
+static void join_table(struct diff *x, size_t side, enum diff_table table, join_fn *fn)
 {
 	const struct diff_side *base = &x->side[0], *new = &x->side[side];
 	size_t n_new = side ? new->n : 0; /* a single side is all there is */
@@ -438,7 +438,7 @@ static int check_per(const struct diff *x, struct err *err)
 			const struct diff_run *r = &x->side[s].run[i];
 			bool time = !strcmp(per, "time");
 
-			if (time ? seconds_of(r) > 0 : diff_total(x, s, i, per).period > 0)
+			if (time ? joined_seconds_of(r) > 0 : diff_total(x, s, i, per).period > 0)
 				continue;
 			return err_set(err, ERR_NOT_FOUND,
 				       time ? "%s: values per second need samples with times"
@@ -455,13 +455,13 @@ int diff_join(struct diff *x, struct err *err)
 	for (size_t s = x->n_sides > 1; s < x->n_sides; s++) {
 		if (s && diff_match_files(x, s, err))
 			return -1;
-		join(x, s, DIFF_TOTALS, join_totals);
-		join(x, s, DIFF_TREE, join_tree);
-		join(x, s, DIFF_ROWS, join_rows);
+		join_table(x, s, DIFF_TOTALS, join_totals);
+		join_table(x, s, DIFF_TREE, join_tree);
+		join_table(x, s, DIFF_ROWS, join_function_rows);
 		if (s && diff_match(x, s, err))
 			return -1;
 		for (int t = DIFF_SUMMED; s && t < DIFF_TABLES; t++)
-			join(x, s, (enum diff_table)t, diff_join_more[t - DIFF_SUMMED]);
+			join_table(x, s, (enum diff_table)t, diff_join_more[t - DIFF_SUMMED]);
 	}
 	return 0;
 }

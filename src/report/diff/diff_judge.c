@@ -19,7 +19,7 @@ struct sample { /* the recordings of a side */
 	size_t n;
 };
 
-static struct sample gather(const struct diff_amount *run, size_t n)
+static struct sample gather_side(const struct diff_amount *run, size_t n)
 {
 	struct sample s = { .spread = NAN, .n = n };
 	double squares = 0;
@@ -40,7 +40,7 @@ static struct sample gather(const struct diff_amount *run, size_t n)
 
 /* The variance of one recording: the spread's, or what sampling has, whichever is more; of a side
  * with one recording the spread is as large in relation as the other side's. */
-static double variance(const struct sample *s, const struct sample *other)
+static double judged_variance(const struct sample *s, const struct sample *other)
 {
 	double spread = s->spread, var = s->var;
 
@@ -53,7 +53,7 @@ static double variance(const struct sample *s, const struct sample *other)
 
 struct estimate diff_mean(const struct diff_amount *run, size_t n)
 {
-	struct sample s = gather(run, n);
+	struct sample s = gather_side(run, n);
 	double sampling = Z95 * sqrt(s.var / (double)n);
 	double half = n > 1 ? fmax(sampling, t95(n - 1) * sqrt(s.spread / (double)n)) : sampling;
 
@@ -71,8 +71,8 @@ static double freedom(const struct sample *a, double va, const struct sample *b,
 	return sum > 0 ? (ta + tb) * (ta + tb) / sum : (double)(a->n + b->n - 2);
 }
 
-static const char *why_not(const struct diff_item *it, const struct sample *a,
-			   const struct sample *b)
+static const char *judged_why_not(const struct diff_item *it, const struct sample *a,
+				  const struct sample *b)
 {
 	if (it->why)
 		return it->why;
@@ -82,7 +82,7 @@ static const char *why_not(const struct diff_item *it, const struct sample *a,
 }
 
 /* The chance of a difference like this one; fills the error bars. NAN: nothing can be told. */
-static double test(struct diff_item *it, struct sample a, struct sample b)
+static double test_difference(struct diff_item *it, struct sample a, struct sample b)
 {
 	bool repeats = a.n > 1 || b.n > 1;
 	double va, vb, se, df = INFINITY, quantile = Z95;
@@ -92,8 +92,8 @@ static double test(struct diff_item *it, struct sample a, struct sample b)
 		a.worth = b.worth, a.var = b.worth * b.worth;
 	if (b.samples == 0 && a.samples > 0)
 		b.worth = a.worth, b.var = a.worth * a.worth;
-	va = variance(&a, &b);
-	vb = variance(&b, &a);
+	va = judged_variance(&a, &b);
+	vb = judged_variance(&b, &a);
 	if (repeats) {
 		df = freedom(&a, va, &b, vb);
 		/* a saved result may have values whose squares are none */
@@ -159,10 +159,10 @@ static void judge_partial(struct diff_item *it)
 	it->verdict = DIFF_NOT_COMPARABLE;
 }
 
-static void judge(struct diff *x, struct diff_item *it, bool node)
+static void judge_item(struct diff *x, struct diff_item *it, bool node)
 {
 	size_t n_base = x->side[0].n, n_new = x->side[it->side].n;
-	struct sample a = gather(it->run, n_base), b = gather(it->run + n_base, n_new);
+	struct sample a = gather_side(it->run, n_base), b = gather_side(it->run + n_base, n_new);
 
 	it->base = (struct estimate){ a.mean, NAN, NULL };
 	it->new = (struct estimate){ b.mean, NAN, NULL };
@@ -170,9 +170,9 @@ static void judge(struct diff *x, struct diff_item *it, bool node)
 	it->difference = b.mean - a.mean;
 	it->base_samples = a.samples;
 	it->new_samples = b.samples;
-	it->chance = test(it, a, b);
+	it->chance = test_difference(it, a, b);
 	it->base.why = it->new.why = it->change.why =
-		isnan(it->chance) ? why_not(it, &a, &b) : NULL;
+		isnan(it->chance) ? judged_why_not(it, &a, &b) : NULL;
 	if (isnan(it->change.v))
 		it->change.why = "the base has none";
 	if (all_same(it, n_base, n_new)) {
@@ -180,7 +180,7 @@ static void judge(struct diff *x, struct diff_item *it, bool node)
 		it->chance = NAN; /* not a comparison */
 	} else if (isnan(it->chance)) {
 		it->verdict = DIFF_NOT_COMPARABLE;
-		it->why = why_not(it, &a, &b);
+		it->why = judged_why_not(it, &a, &b);
 	}
 	if (node || it->counts)
 		judge_lacking(it, n_base, n_new);
@@ -188,14 +188,14 @@ static void judge(struct diff *x, struct diff_item *it, bool node)
 		judge_partial(it);
 }
 
-static int by_chance(const void *a, const void *b)
+static int judged_by_chance(const void *a, const void *b)
 {
 	const struct diff_item *const *p = a, *const *q = b;
 
 	return ((*p)->chance > (*q)->chance) - ((*p)->chance < (*q)->chance);
 }
 
-static enum diff_verdict verdict_of(const struct diff_item *it)
+static enum diff_verdict judged_verdict_of(const struct diff_item *it)
 {
 	return it->base.v == 0 ? DIFF_NEW : it->new.v == 0 ? DIFF_GONE : DIFF_MOVED;
 }
@@ -212,21 +212,21 @@ bool diff_outside(const struct diff_item *it)
 
 /* ---- many comparisons ------------------------------------------------------------------------ */
 
-static int family_of(const struct diff_item *it, int table)
+static int judged_family_of(const struct diff_item *it, int table)
 {
 	return it->named ? DIFF_NAMED : table == DIFF_TOTALS ? DIFF_OF_TOTALS : DIFF_OTHERS;
 }
 
 /* Holm: the k-th smallest chance of n must be below level / (n - k). */
-static void correct(struct diff_family *f, struct diff_item **all)
+static void correct_family(struct diff_family *f, struct diff_item **all)
 {
 	if (f->n)
-		qsort(all, f->n, sizeof(struct diff_item *), by_chance);
+		qsort(all, f->n, sizeof(struct diff_item *), judged_by_chance);
 	for (f->changed = 0; f->changed < f->n; f->changed++) {
 		f->needed = f->level / (double)(f->n - f->changed);
 		if (!(all[f->changed]->chance < f->needed))
 			break;
-		all[f->changed]->verdict = verdict_of(all[f->changed]);
+		all[f->changed]->verdict = judged_verdict_of(all[f->changed]);
 	}
 }
 
@@ -239,7 +239,7 @@ static void put_chance(char s[NUM_MAX], double chance)
 }
 
 /* Why a row's verdict is not what its bar shows. */
-static void explain(struct diff *x, struct diff_item *it, const struct diff_family *f)
+static void explain_verdict(struct diff *x, struct diff_item *it, const struct diff_family *f)
 {
 	char chance[NUM_MAX], needed[NUM_MAX], n[NUM_MAX];
 
@@ -281,7 +281,7 @@ static void correct_all(struct diff *x)
 	for (int t = 0; t < DIFF_TABLES; t++)
 		for (size_t i = 0; i < x->table[t].n; i++) {
 			struct diff_item *it = &x->table[t].v[i];
-			int k = family_of(it, t);
+			int k = judged_family_of(it, t);
 
 			if (!isnan(it->chance))
 				of[k][x->family[k].n++] = it;
@@ -292,12 +292,12 @@ static void correct_all(struct diff *x)
 		struct diff_family *f = &x->family[k];
 
 		f->level = k == last ? left : f->n ? share[k] * level : 0;
-		correct(f, of[k]);
+		correct_family(f, of[k]);
 		if (f->changed <
 		    f->n) /* else the next one may have it, too: all of these changed */
 			left -= f->level;
 		for (size_t i = 0; i < f->n; i++)
-			explain(x, of[k][i], f);
+			explain_verdict(x, of[k][i], f);
 	}
 }
 
@@ -334,14 +334,14 @@ void diff_number_events(struct diff *x, enum diff_table t)
 	free(number);
 }
 
-static int rank_of(const struct diff_item *it)
+static int judged_rank_of(const struct diff_item *it)
 {
 	return diff_reported(it) ? 0 : it->verdict != DIFF_SAME ? 1 : 2;
 }
 
 /* Side by side; of each those that are reported, then those that differ, event by event, the
  * largest difference first. */
-static int by_weight(const void *a, const void *b)
+static int judged_by_weight(const void *a, const void *b)
 {
 	const struct diff_item *p = a, *q = b;
 	double pw = diff_reported(p) ? fabs(p->difference) : p->base.v + p->new.v;
@@ -349,8 +349,8 @@ static int by_weight(const void *a, const void *b)
 
 	if (p->side != q->side)
 		return (p->side > q->side) - (p->side < q->side);
-	if (rank_of(p) != rank_of(q))
-		return rank_of(p) - rank_of(q);
+	if (judged_rank_of(p) != judged_rank_of(q))
+		return judged_rank_of(p) - judged_rank_of(q);
 	if (p->event != q->event)
 		return (p->event > q->event) - (p->event < q->event);
 	if (pw != qw)
@@ -383,12 +383,12 @@ void diff_judge(struct diff *x)
 {
 	for (int t = 0; t < DIFF_TABLES; t++)
 		for (size_t i = 0; i < x->table[t].n; i++)
-			judge(x, &x->table[t].v[i],
-			      t == DIFF_TREE || t == DIFF_BLOCKS || t == DIFF_MEMORY);
+			judge_item(x, &x->table[t].v[i],
+				   t == DIFF_TREE || t == DIFF_BLOCKS || t == DIFF_MEMORY);
 	correct_all(x);
 	diff_number_events(x, DIFF_ROWS);
 	diff_number_events(x, DIFF_LINES);
 	for (int t = DIFF_ROWS; t < DIFF_TABLES; t++)
-		vec_sort(&x->table[t], by_weight);
+		vec_sort(&x->table[t], judged_by_weight);
 	order_matches(x);
 }

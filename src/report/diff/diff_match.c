@@ -11,7 +11,7 @@
 
 static const double NAMELESS = 0.2; /* of the samples: worth a note */
 
-static bool has(const struct diff *x, const struct diff_item *it, int s)
+static bool has_samples_on(const struct diff *x, const struct diff_item *it, int s)
 {
 	return diff_samples(x, it, s) > 0;
 }
@@ -19,7 +19,7 @@ static bool has(const struct diff *x, const struct diff_item *it, int s)
 /* ---- a file ---------------------------------------------------------------------------------- */
 
 /* The main function of each side first: that with most samples, the new one's by its own. */
-static void order_names(struct matching *m, struct diff_match *match)
+static void order_match_names(struct matching *m, struct diff_match *match)
 {
 	for (int s = 0; s < BOTH; s++) {
 		double most = -1;
@@ -75,7 +75,7 @@ static int match_file(struct diff *x, size_t side, const char *dso, struct err *
 		note_unknown(&m);
 	}
 	for (size_t i = first; !rc && i < x->match.n; i++)
-		order_names(&m, x->match.v[i]);
+		order_match_names(&m, x->match.v[i]);
 	match_close(&m);
 	return rc ? -1 : 0;
 }
@@ -83,7 +83,7 @@ static int match_file(struct diff *x, size_t side, const char *dso, struct err *
 /* ---- joined rows ----------------------------------------------------------------------------- */
 
 /* `it` is in the match, and in none before it. */
-static bool names(const struct diff_match *match, const struct diff_item *it)
+static bool match_names_item(const struct diff_match *match, const struct diff_item *it)
 {
 	if (it->match || it->side != match->side || !it->key[0] || !it->key[1] || !it->key[2] ||
 	    strcmp(it->key[1], match->dso))
@@ -106,7 +106,7 @@ static void add_amounts(struct diff_item *to, const struct diff_item *more, size
 }
 
 /* Each event has a row of its own. Rows that went into another one lose their keys. */
-static void join_rows(struct diff *x, struct diff_match *match)
+static void join_match_rows(struct diff *x, struct diff_match *match)
 {
 	diff_items *rows = &x->table[DIFF_ROWS];
 	size_t n_runs = x->side[0].n + x->side[match->side].n;
@@ -114,13 +114,13 @@ static void join_rows(struct diff *x, struct diff_match *match)
 	for (size_t i = 0; i < rows->n; i++) {
 		struct diff_item *to = &rows->v[i];
 
-		if (!names(match, to))
+		if (!match_names_item(match, to))
 			continue;
 		if (match->certain)
 			for (size_t k = i + 1; k < rows->n; k++) {
 				struct diff_item *it = &rows->v[k];
 
-				if (!names(match, it) || strcmp(it->key[0], to->key[0]))
+				if (!match_names_item(match, it) || strcmp(it->key[0], to->key[0]))
 					continue;
 				add_amounts(to, it, n_runs);
 				it->key[0] = NULL;
@@ -187,7 +187,7 @@ int diff_match(struct diff *x, size_t side, struct err *err)
 		const struct diff_item *it = &rows->v[i];
 
 		if (it->side == side && it->key[1] && *it->key[1] &&
-		    has(x, it, BASE) != has(x, it, NEW))
+		    has_samples_on(x, it, BASE) != has_samples_on(x, it, NEW))
 			(void)strtab_xadds(&dsos, it->key[1]);
 	}
 	for (uint32_t i = 1; !rc && i < dsos.n; i++) {
@@ -201,7 +201,7 @@ int diff_match(struct diff *x, size_t side, struct err *err)
 	if (rc)
 		return -1;
 	for (size_t i = first; i < x->match.n; i++)
-		join_rows(x, x->match.v[i]);
+		join_match_rows(x, x->match.v[i]);
 	drop_joined(x);
 	return 0;
 }

@@ -10,7 +10,7 @@ enum { BASE, NEW };
 const char *const diff_match_kinds[] = { "renamed",	      "file renamed", "inlined",
 					 "no longer inlined", "split",	      "merged" };
 
-static const char *put_names(struct arena *a, const struct diff_match *m, int s)
+static const char *put_match_names(struct arena *a, const struct diff_match *m, int s)
 {
 	const char *all = m->of[s][0];
 
@@ -26,8 +26,8 @@ const char *diff_function_name(struct arena *a, const struct diff_item *it)
 
 	if (!m || (!m->certain && it->key[2]))
 		return it->key[2];
-	base = put_names(a, m, BASE);
-	new = put_names(a, m, NEW);
+	base = put_match_names(a, m, BASE);
+	new = put_match_names(a, m, NEW);
 	return base && new ? arena_xprintf(a, "%s -> %s", base, new) : NULL;
 }
 

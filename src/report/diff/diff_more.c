@@ -78,8 +78,8 @@ static uint64_t first_line(struct joining *j, const struct diff_run *r, const ch
 }
 
 /* "+12" from the function's first line on; else the line as it is. */
-static const char *place_of(struct joining *j, const struct diff_run *r, const char *dso,
-			    const char *function, const char *srcline)
+static const char *more_place_of(struct joining *j, const struct diff_run *r, const char *dso,
+				 const char *function, const char *srcline)
 {
 	const char *colon = strrchr(srcline, ':');
 	uint64_t first = 0, line = colon ? strtoull(colon + 1, NULL, 10) : 0;
@@ -110,7 +110,7 @@ static void join_lines(struct joining *j, const struct diff_run *r, size_t slot)
 
 		if (!event || !dso || !function || !line || !strcmp(line, "??:0"))
 			continue;
-		key[3] = place_of(j, r, dso, function, line);
+		key[3] = more_place_of(j, r, dso, function, line);
 		diff_join_file(j, slot, key);
 		if (slot < j->x->side[0].n)
 			key[2] = new_name(j->x, j->side, key[1], key[2]);
@@ -124,8 +124,8 @@ static void join_lines(struct joining *j, const struct diff_run *r, size_t slot)
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* The number of blocks of the function whose rows follow one another from `row` on. */
-static size_t count_blocks(const struct table *t, const struct table_row *row, const char *dso,
-			   const char *function)
+static size_t count_more_blocks(const struct table *t, const struct table_row *row, const char *dso,
+				const char *function)
 {
 	struct table_row next = *row;
 	struct arena a = ARENA_INIT;
@@ -163,7 +163,7 @@ static void join_blocks(struct joining *j, const struct diff_run *r, size_t slot
 		if (!dso || !function)
 			continue;
 		if (strcmp(last, function) != 0 || strcmp(last_dso, dso) != 0)
-			of = count_blocks(t, &row, dso, function);
+			of = count_more_blocks(t, &row, dso, function);
 		last = function;
 		last_dso = dso;
 		diff_join_file(j, slot, key);
@@ -183,7 +183,7 @@ static void join_blocks(struct joining *j, const struct diff_run *r, size_t slot
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* The values of a row's key columns, as people read them. */
-static const char *key_text(struct arena *a, const struct table *t, const struct table_row *r)
+static const char *more_key_text(struct arena *a, const struct table *t, const struct table_row *r)
 {
 	struct buf all = BUF_INIT, scratch = BUF_INIT;
 	const char *text;
@@ -211,8 +211,8 @@ static const char *key_text(struct arena *a, const struct table *t, const struct
 	return text;
 }
 
-static void add_memory(struct joining *j, const char *by, const char *what, const char *figure,
-		       size_t slot, struct diff_amount amount)
+static void add_more_memory(struct joining *j, const char *by, const char *what, const char *figure,
+			    size_t slot, struct diff_amount amount)
 {
 	const char *key[DIFF_KEYS] = { by, what, figure };
 	struct diff_item *it = diff_item_at(j, key, DIFF_OF_BOTH);
@@ -230,7 +230,7 @@ static void join_memory_by(struct joining *j, const struct diff_run *r, size_t s
 	struct table_row row = { 0 };
 
 	while (t && table_next(t, &row)) {
-		const char *what = key_text(&j->x->a, t, &row);
+		const char *what = more_key_text(&j->x->a, t, &row);
 		double samples = diff_number(t, diff_column(t, "samples"), &row).v;
 		struct estimate mean = diff_number(t, diff_column(t, "mean"), &row);
 		struct diff_amount count = { .v = samples, .samples = samples, .var = samples };
@@ -240,9 +240,9 @@ static void join_memory_by(struct joining *j, const struct diff_run *r, size_t s
 		if (!*what)
 			continue;
 		if (samples > 0)
-			add_memory(j, table, what, "samples", slot, count);
+			add_more_memory(j, table, what, "samples", slot, count);
 		if (mean.v > 0)
-			add_memory(j, table, what, "latency", slot, latency);
+			add_more_memory(j, table, what, "latency", slot, latency);
 	}
 }
 

@@ -23,7 +23,7 @@ struct splitting {
 	VEC(struct match_func *) part;
 };
 
-static void add_part(struct splitting *p, struct match_func *part)
+static void add_code_part(struct splitting *p, struct match_func *part)
 {
 	const struct shape *shape = match_shape(p->m, !p->s, part);
 
@@ -57,7 +57,7 @@ static double alike(const struct splitting *p)
 	return 2 * (double)held / (double)(n + p->whole_shape->n_pairs);
 }
 
-static enum diff_match_kind kind_of(const struct splitting *p)
+static enum diff_match_kind part_kind_of(const struct splitting *p)
 {
 	return p->s == BASE ? DIFF_SPLIT : p->rest ? DIFF_INLINED : DIFF_MERGED;
 }
@@ -70,7 +70,7 @@ static bool has_short_part(const struct splitting *p)
 	return false;
 }
 
-static bool is_part(const struct match_func *f)
+static bool may_be_part(const struct match_func *f)
 {
 	return f->symbol && !f->twin && !f->match && f->samples > 0;
 }
@@ -85,8 +85,8 @@ static void match_whole(struct splitting *p, bool certain)
 	if (p->rest && shape_alike(p->whole_shape, p->rest_shape) == 1)
 		return;
 	for (size_t i = 0; i < parts->n; i++)
-		if (is_part(&parts->f[i]))
-			add_part(p, &parts->f[i]);
+		if (may_be_part(&parts->f[i]))
+			add_code_part(p, &parts->f[i]);
 	if (p->part.n < (p->rest ? 1 : 2))
 		return;
 	like = alike(p);
@@ -94,7 +94,7 @@ static void match_whole(struct splitting *p, bool certain)
 		struct diff_match *match;
 		struct arena *a = &p->m->x->a;
 
-		match = match_new(p->m, kind_of(p), certain);
+		match = match_new(p->m, part_kind_of(p), certain);
 		match->alike = like;
 		match->why = arena_xprintf(a, "%.0f %% of its code is in the parts%s", 100 * like,
 					   certain	       ? "; their sum is compared"
@@ -111,7 +111,7 @@ static void match_whole(struct splitting *p, bool certain)
 static bool any_part(const struct match_file *file)
 {
 	for (size_t i = 0; i < file->n; i++)
-		if (is_part(&file->f[i]))
+		if (may_be_part(&file->f[i]))
 			return true;
 	return false;
 }

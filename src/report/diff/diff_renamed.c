@@ -66,7 +66,7 @@ static bool calls_alike(const struct shape *a, const struct shape *b)
 	return both && 2 * both >= a->n_callees && 2 * both >= b->n_callees;
 }
 
-static bool same_file(const struct shape *a, const struct shape *b)
+static bool renamed_same_file(const struct shape *a, const struct shape *b)
 {
 	return a->file && b->file && !strcmp(a->file, b->file);
 }
@@ -86,7 +86,7 @@ struct evidence {
 };
 
 /* NULL: it is certain. Else what speaks against it. */
-static const char *doubt(const struct evidence *e)
+static const char *doubt_rename(const struct evidence *e)
 {
 	bool more = e->name || (e->file && e->calls);
 
@@ -99,7 +99,7 @@ static const char *doubt(const struct evidence *e)
 	return "its code differs much";
 }
 
-static const char *put_why(struct arena *a, const struct evidence *e, const char *but)
+static const char *put_renamed_why(struct arena *a, const struct evidence *e, const char *but)
 {
 	const char *and = e->name ? ", same name" : e->file ? ", same source file" : "";
 	const char *calls = e->calls ? ", same callees" : "";
@@ -129,22 +129,22 @@ static void match_one(struct matching *m, int s, struct match_func *f, bool cert
 		.second = fmax(there.second, back.second),
 		.insns = f->shape->insns < there.f->shape->insns ? f->shape->insns
 								 : there.f->shape->insns,
-		.file = same_file(f->shape, there.f->shape),
+		.file = renamed_same_file(f->shape, there.f->shape),
 		.calls = calls_alike(f->shape, there.f->shape),
 		.name = same_plain_name(f, there.f),
 	};
-	if (e.insns >= LEAST_TOLD && (doubt(&e) == NULL) == certain) {
-		const char *but = doubt(&e);
+	if (e.insns >= LEAST_TOLD && (doubt_rename(&e) == NULL) == certain) {
+		const char *but = doubt_rename(&e);
 		struct diff_match *match = match_new(m, DIFF_RENAMED, !but);
 
-		match->why = put_why(&m->x->a, &e, but);
+		match->why = put_renamed_why(&m->x->a, &e, but);
 		match->alike = e.alike;
 		match_add(m, match, s, f);
 		match_add(m, match, !s, there.f);
 	}
 }
 
-static int by_samples(const void *a, const void *b)
+static int renamed_by_samples(const void *a, const void *b)
 {
 	const struct match_func *const *p = a, *const *q = b;
 
@@ -159,7 +159,7 @@ void match_renamed(struct matching *m, bool certain)
 		for (size_t i = 0; i < m->of[s].n; i++)
 			if (is_candidate(&m->of[s].f[i]) && m->of[s].f[i].samples > 0)
 				vec_xpush(&wanted, &m->of[s].f[i]);
-		vec_sort(&wanted, by_samples);
+		vec_sort(&wanted, renamed_by_samples);
 		for (size_t i = 0; i < wanted.n && i < MOST_WANTED; i++)
 			if (!wanted.v[i]->match)
 				match_one(m, s, wanted.v[i], certain);

@@ -89,8 +89,8 @@ struct named { /* files of a side */
 	VEC(double) samples; /* by id; 0: taken */
 };
 
-static void add_name(struct files *all, int s, const char *dso, const char *function,
-		     double samples, void *ctx)
+static void add_renamed_file_name(struct files *all, int s, const char *dso, const char *function,
+				  double samples, void *ctx)
 {
 	struct named *to = ctx;
 	uint32_t id;
@@ -129,8 +129,8 @@ static struct file *file_named(struct files *all, int s, const char *dso)
 	return NULL;
 }
 
-static void add_samples(struct files *all, int s, const char *dso, const char *function,
-			double samples, void *ctx)
+static void add_renamed_file_samples(struct files *all, int s, const char *dso,
+				     const char *function, double samples, void *ctx)
 {
 	struct file *file = file_named(all, s, dso);
 	struct match_func *f = file ? match_named(&file->code, function) : NULL;
@@ -142,7 +142,8 @@ static void add_samples(struct files *all, int s, const char *dso, const char *f
 		f->samples += samples;
 }
 
-static void add_files(struct files *all, int s, struct named *mine, const struct named *other)
+static void add_renamed_file_files(struct files *all, int s, struct named *mine,
+				   const struct named *other)
 {
 	uint32_t id;
 
@@ -162,7 +163,7 @@ static int read_files(struct files *all, struct err *err)
 			if (match_open_file(&all->of[s][i].code, side_of(all, s), all->of[s][i].dso,
 					    err))
 				return -1;
-		each_row(all, s, add_samples, NULL);
+		each_row(all, s, add_renamed_file_samples, NULL);
 	}
 	return 0;
 }
@@ -180,7 +181,7 @@ static bool are_alike(struct matching *m, int s, struct match_func *f, struct ma
 }
 
 /* Some function of the other file has exactly this code. */
-static bool has_code(struct matching *m, int s, struct match_func *f)
+static bool renamed_file_has_code(struct matching *m, int s, struct match_func *f)
 {
 	const struct shape *mine = match_shape(m, s, f);
 	struct match_file *other = &m->of[!s];
@@ -204,7 +205,7 @@ static bool has_function(struct matching *m, int s, struct match_func *f, size_t
 	struct match_func *g = f->symbol->nameless ? NULL : match_named(&m->of[!s], f->name);
 
 	return (g && g->symbol && are_alike(m, s, f, g)) ||
-	       ((*looked_for)++ < MOST_LOOKED_FOR && has_code(m, s, f));
+	       ((*looked_for)++ < MOST_LOOKED_FOR && renamed_file_has_code(m, s, f));
 }
 
 /* The part of both files' samples that is in functions of both. */
@@ -231,7 +232,7 @@ static double likeness(struct files *all, const struct file *base, const struct 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
 /* A row of the table of matches. */
-static void tell(struct diff *x, const struct diff_file *pair)
+static void put_file_match(struct diff *x, const struct diff_file *pair)
 {
 	struct diff_match *m = arena_xalloc(&x->a, sizeof(*m));
 	const char **of = arena_xalloc(&x->a, BOTH * sizeof(*of));
@@ -250,8 +251,8 @@ static void tell(struct diff *x, const struct diff_file *pair)
 	vec_xpush(&x->match, m);
 }
 
-static void keep(struct files *all, struct file *base, struct file *new, double alike,
-		 const char *but, bool same_build)
+static void keep_file_pair(struct files *all, struct file *base, struct file *new, double alike,
+			   const char *but, bool same_build)
 {
 	struct arena *a = &all->x->a;
 	struct diff_file pair = { .side = all->side,
@@ -266,7 +267,7 @@ static void keep(struct files *all, struct file *base, struct file *new, double 
 					   100 * alike, but ? "; " : "", but ? but : "");
 	base->paired = new->paired = true;
 	vec_xpush(&all->x->file, pair);
-	tell(all->x, &pair);
+	put_file_match(all->x, &pair);
 }
 
 static void pair_builds(struct files *all)
@@ -278,7 +279,7 @@ static void pair_builds(struct files *all)
 			if (!new->paired &&
 			    diff_builds(side_of(all, BASE), base->dso, side_of(all, NEW),
 					new->dso) == DIFF_BUILDS_SAME)
-				keep(all, base, new, 1, NULL, true);
+				keep_file_pair(all, base, new, 1, NULL, true);
 		}
 }
 
@@ -305,11 +306,11 @@ static void pair_best(struct files *all, double alike[MOST_FILES][MOST_FILES], b
 	for (size_t i = 0; i < all->n[BASE]; i++)
 		if (i != at[BASE] && !all->of[BASE][i].paired)
 			second = fmax(second, alike[i][at[NEW]]);
-	keep(all, &all->of[BASE][at[BASE]], &all->of[NEW][at[NEW]], best,
-	     best < ENOUGH	      ? "too few to be sure"
-	     : second > best - MARGIN ? "another file is about as much like it"
-				      : NULL,
-	     false);
+	keep_file_pair(all, &all->of[BASE][at[BASE]], &all->of[NEW][at[NEW]], best,
+		       best < ENOUGH		? "too few to be sure"
+		       : second > best - MARGIN ? "another file is about as much like it"
+						: NULL,
+		       false);
 }
 
 static void pair_code(struct files *all)
@@ -337,10 +338,10 @@ int diff_match_files(struct diff *x, size_t side, struct err *err)
 	all->x = x;
 	all->side = side;
 	all->m = (struct matching){ .x = x, .side = side };
-	each_row(all, BASE, add_name, &of[BASE]);
-	each_row(all, NEW, add_name, &of[NEW]);
-	add_files(all, BASE, &of[BASE], &of[NEW]);
-	add_files(all, NEW, &of[NEW], &of[BASE]);
+	each_row(all, BASE, add_renamed_file_name, &of[BASE]);
+	each_row(all, NEW, add_renamed_file_name, &of[NEW]);
+	add_renamed_file_files(all, BASE, &of[BASE], &of[NEW]);
+	add_renamed_file_files(all, NEW, &of[NEW], &of[BASE]);
 	if (all->n[BASE] && all->n[NEW]) {
 		pair_builds(all);
 		if (read_files(all, err))

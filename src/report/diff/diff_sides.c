@@ -9,7 +9,7 @@
 #include "report/diff/diff_int.h"
 #include "report/recorded.h"
 
-static void note(struct diff *x, const char *text)
+static void note_diff(struct diff *x, const char *text)
 {
 	vec_xpush(&x->note, text);
 }
@@ -33,7 +33,7 @@ static const char *shared(struct diff *x, const struct diff_side *s, const char 
 	return all;
 }
 
-static struct estimate seconds(const struct diff_side *s)
+static struct estimate side_seconds(const struct diff_side *s)
 {
 	double sum = 0, squares = 0, n = (double)s->n;
 
@@ -63,7 +63,7 @@ static bool is_unknown(const struct diff_run *r)
 	return t && diff_column(t, "host") == SIZE_MAX;
 }
 
-static void fill(struct diff *x, struct diff_side_sum *sum, const struct diff_side *s)
+static void fill_side(struct diff *x, struct diff_side_sum *sum, const struct diff_side *s)
 {
 	const char *inputs = s->run[0].input;
 
@@ -78,10 +78,10 @@ static void fill(struct diff *x, struct diff_side_sum *sum, const struct diff_si
 				       .cpu = shared(x, s, "cpu"),
 				       .recordings = s->n,
 				       .unknown = is_unknown(&s->run[0]),
-				       .seconds = seconds(s) };
+				       .seconds = side_seconds(s) };
 }
 
-static bool differ(const char *a, const char *b)
+static bool texts_differ(const char *a, const char *b)
 {
 	return strcmp(a ? a : "", b ? b : "") != 0;
 }
@@ -103,10 +103,10 @@ static void note_machines(struct diff *x, const struct diff_side_sum *a,
 	if (a->unknown || b->unknown)
 		return;
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
-		if (differ(of[i].a, of[i].b))
-			note(x, arena_xprintf(&x->a, "%s (%s; %s)", of[i].what,
-					      of[i].a ? of[i].a : "not recorded",
-					      of[i].b ? of[i].b : "not recorded"));
+		if (texts_differ(of[i].a, of[i].b))
+			note_diff(x, arena_xprintf(&x->a, "%s (%s; %s)", of[i].what,
+						   of[i].a ? of[i].a : "not recorded",
+						   of[i].b ? of[i].b : "not recorded"));
 }
 
 /* Events of side `s` that the other one has not. */
@@ -128,13 +128,14 @@ static void note_events(struct diff *x, size_t s, size_t other)
 		buf_printf(&all, "%s%s", all.len ? ", " : "", name);
 	}
 	if (all.len)
-		note(x,
-		     arena_xprintf(&x->a, "only %s has %s of these, which are not compared: %s",
-				   x->side[s].name, counted ? "counts" : "samples", buf_str(&all)));
+		note_diff(x, arena_xprintf(&x->a,
+					   "only %s has %s of these, which are not compared: %s",
+					   x->side[s].name, counted ? "counts" : "samples",
+					   buf_str(&all)));
 	buf_free(&all);
 }
 
-static void add_losses(struct diff *x, const struct diff_run *r)
+static void add_side_losses(struct diff *x, const struct diff_run *r)
 {
 	const struct table *t = diff_find(r, recorded_losses_form.name);
 	const struct pd_losses *l = t && t->form == &recorded_losses_form ? t->array : NULL;
@@ -143,7 +144,7 @@ static void add_losses(struct diff *x, const struct diff_run *r)
 		return;
 	pd_losses_add(&x->losses, l);
 	if (l->partial)
-		note(x, arena_xprintf(&x->a, "%s: %s", r->input, l->ended));
+		note_diff(x, arena_xprintf(&x->a, "%s: %s", r->input, l->ended));
 }
 
 void diff_sides(struct diff *x)
@@ -152,10 +153,10 @@ void diff_sides(struct diff *x)
 
 	x->sum = arena_xalloc(&x->a, x->n_sides * sizeof(*x->sum));
 	for (size_t k = 0; k < x->n_sides; k++) {
-		fill(x, &x->sum[k], &x->side[k]);
+		fill_side(x, &x->sum[k], &x->side[k]);
 		single &= x->side[k].n == 1;
 		for (size_t i = 0; i < x->side[k].n; i++)
-			add_losses(x, &x->side[k].run[i]);
+			add_side_losses(x, &x->side[k].run[i]);
 	}
 	for (size_t k = 1; k < x->n_sides; k++) {
 		note_machines(x, &x->sum[0], &x->sum[k]);
@@ -163,8 +164,8 @@ void diff_sides(struct diff *x)
 		note_events(x, k, 0);
 	}
 	if (single)
-		note(x, "error bars are those of sampling: runs of a program vary by more. "
-			"Record both sides several times: cyclade diff A1,A2,A3 B1,B2,B3");
+		note_diff(x, "error bars are those of sampling: runs of a program vary by more. "
+			     "Record both sides several times: cyclade diff A1,A2,A3 B1,B2,B3");
 }
 
 void diff_recordings(struct diff *x)
@@ -175,12 +176,12 @@ void diff_recordings(struct diff *x)
 	for (size_t i = 0; i < all->n; i++) {
 		const struct diff_side one = { all->run[i].input, &all->run[i], 1 };
 
-		fill(x, &x->sum[i], &one);
+		fill_side(x, &x->sum[i], &one);
 		if (i)
 			note_machines(x, &x->sum[0], &x->sum[i]);
 		x->sum[i].seconds.why = NULL;
-		add_losses(x, &all->run[i]);
+		add_side_losses(x, &all->run[i]);
 	}
 	if (all->n == 1)
-		note(x, "one recording: error bars are those of sampling");
+		note_diff(x, "one recording: error bars are those of sampling");
 }

@@ -19,7 +19,7 @@ enum {
 
 static const char *const verdicts[] = { "noise", "moved", "new", "gone", "not comparable", "same" };
 
-static const struct diff_item *item_of(const struct table_row *r)
+static const struct diff_item *diff_item_of(const struct table_row *r)
 {
 	return r->p;
 }
@@ -29,23 +29,23 @@ TABLE_GET(side)
 	const struct diff *x = t->ctx;
 
 	(void)c;
-	out->text = x->side[item_of(r)->side].name;
+	out->text = x->side[diff_item_of(r)->side].name;
 }
 
-TABLE_CELL(change, cell_estimate(out, item_of(r)->change); out->sign = true)
-TABLE_CELL(verdict, out->text = verdicts[item_of(r)->verdict])
+TABLE_CELL(change_diff, cell_estimate(out, diff_item_of(r)->change); out->sign = true)
+TABLE_CELL(diff_verdict_cell, out->text = verdicts[diff_item_of(r)->verdict])
 
-TABLE_GET(samples)
+TABLE_GET(diff_samples_cell)
 {
 	(void)t;
 	out->e = (struct estimate){ *(const double *)(const void *)((const char *)r->p + c->which),
 				    0, NULL };
-	out->none = out->e.v == 0 && item_of(r)->ratio;
+	out->none = out->e.v == 0 && diff_item_of(r)->ratio;
 }
 
-TABLE_GET(match)
+TABLE_GET(diff_match_cell)
 {
-	const struct diff_match *m = item_of(r)->match;
+	const struct diff_match *m = diff_item_of(r)->match;
 
 	(void)t;
 	(void)c;
@@ -56,7 +56,7 @@ TABLE_GET(match)
 /* Names of the match on side c->which. */
 TABLE_GET(matched)
 {
-	const struct diff_match *m = item_of(r)->match;
+	const struct diff_match *m = diff_item_of(r)->match;
 
 	(void)t;
 	if (!m)
@@ -68,7 +68,7 @@ TABLE_GET(matched)
 TABLE_GET(function_shown)
 {
 	struct arena a = ARENA_INIT;
-	const char *name = diff_function_name(&a, item_of(r));
+	const char *name = diff_function_name(&a, diff_item_of(r));
 
 	(void)t;
 	(void)c;
@@ -81,7 +81,7 @@ TABLE_GET(function_shown)
 #define SIDE \
 	COLUMN("side", "", T_TEXT, C_KEY | C_DATA, "the new side", .get = side)
 #define SAMPLES(key, means, member) \
-	COLUMN(key, "samples", T_REAL, C_DATA, means, .get = samples, DIFF_AT(member))
+	COLUMN(key, "samples", T_REAL, C_DATA, means, .get = diff_samples_cell, DIFF_AT(member))
 #define VALUES \
 	COLUMN("unit", "unit", T_TEXT, C_DATA, "of base, new and difference", DIFF_OF(unit)), \
 	DIFF_AMOUNT("base", "base", "of the base, a recording's mean", base, 0), \
@@ -89,9 +89,9 @@ TABLE_GET(function_shown)
 	COLUMN("difference", "difference", T_AMOUNT, C_DATA, "new less base", \
 	       DIFF_OF(difference)), \
 	COLUMN("change", "change", T_SHARE, C_ERROR | C_WHY, "difference, as a part of base", \
-	       .get = change), \
+	       .get = change_diff), \
 	COLUMN("verdict", "", T_TEXT, 0, "noise, moved, new, gone, same, not comparable", \
-	       .get = verdict), \
+	       .get = diff_verdict_cell), \
 	COLUMN("why", "why", T_TEXT, C_SPARSE | C_FLEX | C_CUT, \
 	       "it is not comparable, or bar and verdict differ", \
 	       DIFF_OF(why)), \
@@ -109,7 +109,7 @@ static const struct table_column row_columns[] = {
 	COLUMN("function_shown", "function", T_TEXT, C_PEOPLE | C_FLEX, "", .get = function_shown),
 	VALUES,
 	COLUMN("match", "", T_TEXT, C_SPARSE | C_DROP,
-	       "renamed, inlined, split, ...; with ?: only perhaps", .get = match),
+	       "renamed, inlined, split, ...; with ?: only perhaps", .get = diff_match_cell),
 	COLUMN("base_functions", "base", T_LIST, C_DATA, "what was matched, in the base",
 	       .get = matched, .which = 0),
 	COLUMN("new_functions", "new", T_LIST, C_DATA, "and on the new side", .get = matched,
@@ -197,14 +197,14 @@ static size_t count_same(const struct diff *x)
 }
 
 TABLE_CELL(unchanged, out->n = count_same(r->p))
-TABLE_CELL(level, out->e.v = DIFF_LEVEL_PER_MILLE / 1000.0)
+TABLE_CELL(diff_level, out->e.v = DIFF_LEVEL_PER_MILLE / 1000.0)
 
 static const struct table_column head_columns[] = {
 	COLUMN("normalized_by", "by", T_TEXT, 0, "run, time, samples or an event", .get = per),
 	COLUMN("same", "same", T_COUNT, 0, "functions all of whose figures are alike",
 	       .get = unchanged),
 	COLUMN("level", "level", T_REAL, 0, "of diffs without a change, those that report one",
-	       .get = level),
+	       .get = diff_level),
 };
 static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
 					     TABLE_COLUMNS(head_columns) };
@@ -273,7 +273,7 @@ static struct verdict_tally count_verdicts(const struct diff *x)
 	return n;
 }
 
-static void put_verdict(struct document *d, const struct diff *x)
+static void put_diff_verdict(struct document *d, const struct diff *x)
 {
 	struct verdict_tally n = count_verdicts(x);
 	struct buf line = BUF_INIT;
@@ -339,7 +339,7 @@ static void put_families(struct document *d, const struct diff *x)
 	buf_free(&line);
 }
 
-static void put_heads(struct document *d, const struct diff *x)
+static void put_diff_heads(struct document *d, const struct diff *x)
 {
 	char s[NUM_MAX];
 
@@ -439,7 +439,7 @@ static void put_moved(struct document *d, const struct diff *x)
 	buf_free(&names);
 }
 
-static void put_counts(struct document *d, const struct diff *x)
+static void put_diff_counts(struct document *d, const struct diff *x)
 {
 	const diff_items *rows = &x->table[DIFF_ROWS];
 	size_t n = 0, same = count_same(x);
@@ -453,7 +453,7 @@ static void put_counts(struct document *d, const struct diff *x)
 			      num_exact(a, n), num_exact(b, same));
 }
 
-static void put_next(struct document *d, const struct diff *x)
+static void put_diff_next(struct document *d, const struct diff *x)
 {
 	const struct diff_item *it = x->table[DIFF_ROWS].v;
 	struct next_list l = { .v = d->next, .a = &d->a };
@@ -466,7 +466,7 @@ static void put_next(struct document *d, const struct diff *x)
 	d->n_next = l.n;
 }
 
-static size_t rows_for_people(const struct diff *x, int table)
+static size_t diff_rows_for_people(const struct diff *x, int table)
 {
 	const diff_items *rows = &x->table[table];
 	size_t n = 0;
@@ -511,18 +511,19 @@ void diff_put(struct document *d, const struct diff *x)
 				       .people = matches_for_people(x) };
 
 	if (x->n_sides == 2)
-		put_verdict(d, x);
+		put_diff_verdict(d, x);
 	document_table(d, &head);
 	document_table(d, &sides);
 	document_table(d, &families);
-	put_heads(d, x);
+	put_diff_heads(d, x);
 	for (int k = 0; k < DIFF_TABLES; k++) {
 		const struct table t = { .form = &table_forms[k],
 					 .ctx = x,
 					 .array = x->table[k].v,
 					 .stride = sizeof(struct diff_item),
 					 .n = x->table[k].n,
-					 .people = k >= DIFF_ROWS ? rows_for_people(x, k) : 0 };
+					 .people =
+						 k >= DIFF_ROWS ? diff_rows_for_people(x, k) : 0 };
 
 		document_table(d, &t);
 	}
@@ -530,9 +531,9 @@ void diff_put(struct document *d, const struct diff *x)
 	document_table(d, &limits);
 	put_moved_node(d, x);
 	put_moved(d, x);
-	put_counts(d, x);
+	put_diff_counts(d, x);
 	put_families(d, x);
-	put_next(d, x);
+	put_diff_next(d, x);
 	for (size_t i = 0; i < x->note.n; i++)
 		document_note(d, x->note.v[i]);
 	document_table(d, &losses);

@@ -7,17 +7,17 @@
 #include "base/xalloc.h"
 #include "report/diff/diff_int.h"
 
-static uint64_t key_of(uint64_t number, uint32_t event)
+static uint64_t total_key_of(uint64_t number, uint32_t event)
 {
 	return number << 32 | event;
 }
 
-static enum diff_kind kind_of(const struct diff_total *t)
+static enum diff_kind total_kind_of(const struct diff_total *t)
 {
 	return t->counted ? DIFF_COUNTED : t->samples > 0 ? DIFF_SAMPLED : DIFF_ABSENT;
 }
 
-static size_t number_of(const struct diff *x, size_t side, size_t run)
+static size_t total_number_of(const struct diff *x, size_t side, size_t run)
 {
 	for (size_t s = 0; s < side; s++)
 		run += x->side[s].n;
@@ -27,7 +27,7 @@ static size_t number_of(const struct diff *x, size_t side, size_t run)
 /* Rows of one name add up. */
 static void add_total(struct diff *x, size_t number, uint32_t event, double period, double samples)
 {
-	uint64_t *at = u64map_xat(&x->total_at, key_of(number, event), NULL);
+	uint64_t *at = u64map_xat(&x->total_at, total_key_of(number, event), NULL);
 	struct diff_total *to, none = { 0 };
 
 	if (!*at) {
@@ -48,7 +48,7 @@ void diff_read_totals(struct diff *x)
 			size_t event = t ? diff_column(t, "event") : 0,
 			       period = t ? diff_column(t, "period") : 0;
 			size_t samples = t ? diff_column(t, "samples") : 0,
-			       number = number_of(x, s, i);
+			       number = total_number_of(x, s, i);
 			struct table_row row = { 0 };
 			struct arena a = ARENA_INIT;
 
@@ -65,13 +65,13 @@ void diff_read_totals(struct diff *x)
 			/* The kind of an event on a side is that of the first recording that has
 			 * it. */
 			for (uint32_t id = 0; id < x->event.n; id++) {
-				const uint64_t *at =
-					u64map_find(&x->total_at, key_of(number_of(x, s, i), id));
+				const uint64_t *at = u64map_find(
+					&x->total_at, total_key_of(total_number_of(x, s, i), id));
 				uint64_t *kind =
-					at ? u64map_xat(&x->kind, key_of(s, id), NULL) : NULL;
+					at ? u64map_xat(&x->kind, total_key_of(s, id), NULL) : NULL;
 
 				if (at && !*kind)
-					*kind = kind_of(&x->total.v[*at - 1]);
+					*kind = total_kind_of(&x->total.v[*at - 1]);
 			}
 		}
 }
@@ -79,9 +79,10 @@ void diff_read_totals(struct diff *x)
 struct diff_total diff_total(const struct diff *x, size_t side, size_t run, const char *event)
 {
 	uint32_t id = strtab_find(&x->event, event);
-	const uint64_t *at =
-		id == STR_NONE ? NULL
-			       : u64map_find(&x->total_at, key_of(number_of(x, side, run), id));
+	const uint64_t *at = id == STR_NONE
+				     ? NULL
+				     : u64map_find(&x->total_at,
+						   total_key_of(total_number_of(x, side, run), id));
 
 	return at ? x->total.v[*at - 1] : (struct diff_total){ 0 };
 }
@@ -89,7 +90,8 @@ struct diff_total diff_total(const struct diff *x, size_t side, size_t run, cons
 enum diff_kind diff_kind(const struct diff *x, size_t side, const char *event)
 {
 	uint32_t id = strtab_find(&x->event, event);
-	const uint64_t *kind = id == STR_NONE ? NULL : u64map_find(&x->kind, key_of(side, id));
+	const uint64_t *kind =
+		id == STR_NONE ? NULL : u64map_find(&x->kind, total_key_of(side, id));
 
 	return kind ? (enum diff_kind) * kind : DIFF_ABSENT;
 }

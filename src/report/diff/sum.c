@@ -18,7 +18,8 @@ struct sum {
 /* ---- values and errors ----------------------------------------------------------------------- */
 
 /* What a recording has of an item's whole: of the tree all slots, of a function its event. */
-static double whole_of(const struct diff *x, const struct diff_item *it, bool function, size_t run)
+static double sum_whole_of(const struct diff *x, const struct diff_item *it, bool function,
+			   size_t run)
 {
 	const diff_items *totals = &x->table[DIFF_TOTALS];
 
@@ -31,14 +32,14 @@ static double whole_of(const struct diff *x, const struct diff_item *it, bool fu
 }
 
 /* All of it as a part of all of its whole (a ratio estimate); NAN: it has no whole. */
-static struct estimate share_of(const struct diff *x, const struct diff_item *it, bool function)
+static struct estimate sum_share_of(const struct diff *x, const struct diff_item *it, bool function)
 {
 	struct estimate share = ESTIMATE_NONE("it is a part of nothing");
 	double sum = 0, whole = 0, samples = 0, sampling = 0, squares = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < x->side->n; i++) {
-		double w = whole_of(x, it, function, i);
+		double w = sum_whole_of(x, it, function, i);
 
 		n += w > 0;
 		sum += it->run[i].v;
@@ -50,7 +51,7 @@ static struct estimate share_of(const struct diff *x, const struct diff_item *it
 		return share;
 	share = (struct estimate){ .v = sum / whole };
 	for (size_t i = 0; i < x->side->n; i++) {
-		double off = it->run[i].v - share.v * whole_of(x, it, function, i);
+		double off = it->run[i].v - share.v * sum_whole_of(x, it, function, i);
 
 		squares += off * off;
 	}
@@ -78,7 +79,7 @@ static size_t counted_first(struct diff_item *it, size_t n)
 	return kept;
 }
 
-static void add_up(const struct diff *x, struct diff_item *it, enum diff_table table)
+static void add_up_item(const struct diff *x, struct diff_item *it, enum diff_table table)
 {
 	size_t own = table == DIFF_TREE ? counted_first(it, x->side->n) : x->side->n;
 	double n = (double)own;
@@ -91,7 +92,7 @@ static void add_up(const struct diff *x, struct diff_item *it, enum diff_table t
 	it->new = (struct estimate){ it->base.v * n, it->base.half * n, it->base.why };
 	if (it->ratio && !it->seconds)
 		it->new = ESTIMATE_NONE("a ratio has no sum");
-	it->change = share_of(x, it, table == DIFF_ROWS);
+	it->change = sum_share_of(x, it, table == DIFF_ROWS);
 	it->side = 0; /* recordings that have it */
 	for (size_t i = 0; i < x->side->n; i++) {
 		it->side += it->counts ? it->run[i].counted : it->run[i].v != 0;
@@ -100,7 +101,7 @@ static void add_up(const struct diff *x, struct diff_item *it, enum diff_table t
 }
 
 /* Event by event, the largest sum first. */
-static int by_share(const void *a, const void *b)
+static int sum_by_share(const void *a, const void *b)
 {
 	const struct diff_item *p = a, *q = b;
 	int c = (p->event > q->event) - (p->event < q->event);
@@ -112,7 +113,7 @@ static int by_share(const void *a, const void *b)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-TABLE_GET(has_samples)
+TABLE_GET(sum_has_samples)
 {
 	const struct diff_item *it = r->p;
 
@@ -128,7 +129,8 @@ TABLE_GET(has_samples)
 	DIFF_AMOUNT("mean", "mean", "of a recording", base, flags), \
 	COLUMN("unit", "unit", T_TEXT, C_DATA, "of sum and mean", DIFF_OF(unit)), \
 	COLUMN("recordings", "in", T_COUNT, C_DATA, "recordings that have it", DIFF_OF(side)), \
-	COLUMN("samples", "samples", T_REAL, C_DATA, "that the sum is worth", .get = has_samples)
+	COLUMN("samples", "samples", T_REAL, C_DATA, "that the sum is worth", \
+	       .get = sum_has_samples)
 #define SHARE(means) \
 	COLUMN("share", "share", T_SHARE, C_ERROR | C_WHY, means, DIFF_OF(change))
 /* clang-format on */
@@ -166,7 +168,7 @@ const struct document_form sum_document = {
 
 enum { LEAST_ROWS = 5 };
 
-static size_t rows_for_people(const diff_items *rows)
+static size_t sum_rows_for_people(const diff_items *rows)
 {
 	size_t n = 0;
 
@@ -195,7 +197,7 @@ void sum_put(struct document *d, const struct sum *s, size_t limit)
 					 .n = rows->n,
 					 .people = k != DIFF_ROWS ? 0
 						   : limit	  ? limit
-								  : rows_for_people(rows) };
+								  : sum_rows_for_people(rows) };
 
 		document_table(d, &t);
 	}
@@ -236,9 +238,9 @@ int sum_build(struct sum **out, const struct diff_run *run, size_t n, struct err
 		return -1;
 	for (int k = 0; k < DIFF_SUMMED; k++)
 		for (size_t i = 0; i < x->table[k].n; i++)
-			add_up(x, &x->table[k].v[i], (enum diff_table)k);
+			add_up_item(x, &x->table[k].v[i], (enum diff_table)k);
 	diff_number_events(x, DIFF_ROWS);
-	vec_sort(&x->table[DIFF_ROWS], by_share);
+	vec_sort(&x->table[DIFF_ROWS], sum_by_share);
 	note_lacking(x);
 	return x->failed ? err_nomem(err) : 0;
 }

@@ -18,7 +18,7 @@ void export_names_free(struct export_names *x)
 	buf_free(&x->scratch);
 }
 
-static uint32_t number(struct u64map *m, uint32_t a, uint32_t b, bool *fresh)
+static uint32_t export_number(struct u64map *m, uint32_t a, uint32_t b, bool *fresh)
 {
 	uint64_t n = m->n, *at = u64map_xat(m, (uint64_t)a << 32 | b, fresh);
 
@@ -31,9 +31,9 @@ static uint32_t number(struct u64map *m, uint32_t a, uint32_t b, bool *fresh)
 
 uint32_t export_id(struct export_ids *x, uint32_t a, uint32_t b, uint32_t c, bool *fresh)
 {
-	uint32_t ab = number(&x->pair, a, b, fresh);
+	uint32_t ab = export_number(&x->pair, a, b, fresh);
 
-	return ab == UINT32_MAX ? UINT32_MAX : number(&x->triple, ab, c, fresh);
+	return ab == UINT32_MAX ? UINT32_MAX : export_number(&x->triple, ab, c, fresh);
 }
 
 void export_ids_free(struct export_ids *x)

@@ -9,7 +9,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-static bool place(struct buf *b, struct images *images, uint32_t image, const struct flow_place *p)
+static bool put_bolt_place(struct buf *b, struct images *images, uint32_t image,
+			   const struct flow_place *p)
 {
 	uint64_t vaddr;
 
@@ -21,8 +22,8 @@ static bool place(struct buf *b, struct images *images, uint32_t image, const st
 	return false;
 }
 
-static void put_edge(struct buf *b, struct images *images, uint32_t image,
-		     const struct flow_edge *e, double scale)
+static void put_bolt_edge(struct buf *b, struct images *images, uint32_t image,
+			  const struct flow_edge *e, double scale)
 {
 	uint64_t count = fdo_count(&e->w, scale), missed;
 	size_t before = b->len;
@@ -31,8 +32,8 @@ static void put_edge(struct buf *b, struct images *images, uint32_t image,
 	if (!count || (e->from.image != image && e->to.image != image))
 		return;
 	buf_putc(b, 'B');
-	from = place(b, images, image, &e->from);
-	to = place(b, images, image, &e->to);
+	from = put_bolt_place(b, images, image, &e->from);
+	to = put_bolt_place(b, images, image, &e->to);
 	if (!from && !to) {
 		b->len = before;
 		return;
@@ -51,7 +52,7 @@ int export_bolt(struct buf *out, const struct flow *f, struct images *images, ui
 	const struct flow_span *s;
 
 	for (size_t i = 0; i < n; i++) {
-		put_edge(out, images, image, &e[i], scale);
+		put_bolt_edge(out, images, image, &e[i], scale);
 		buf_spill(out);
 	}
 	s = flow_spans(f, &n);

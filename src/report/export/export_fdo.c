@@ -22,7 +22,7 @@
 
 #define LEVELS_MAX 80u /* more than inlined calls are told of */
 
-static void put_place(struct buf *b, unsigned depth, const struct fdo_place *at)
+static void put_fdo_text_place(struct buf *b, unsigned depth, const struct fdo_place *at)
 {
 	buf_fill(b, ' ', depth);
 	buf_printf(b, "%u", at->line);
@@ -31,8 +31,8 @@ static void put_place(struct buf *b, unsigned depth, const struct fdo_place *at)
 	buf_puts(b, ": ");
 }
 
-static void put_text(struct buf *b, const struct fdo *p, const struct fdo_function *f,
-		     unsigned depth)
+static void put_fdo_text(struct buf *b, const struct fdo *p, const struct fdo_function *f,
+			 unsigned depth)
 {
 	buf_printf(b, "%s:%llu", p->name[f->name], (unsigned long long)f->total);
 	if (depth == 1)
@@ -41,7 +41,7 @@ static void put_text(struct buf *b, const struct fdo *p, const struct fdo_functi
 	for (uint32_t i = f->first_line; i < f->first_line + f->n_lines; i++) {
 		const struct fdo_line *l = &p->line[i];
 
-		put_place(b, depth, &l->at);
+		put_fdo_text_place(b, depth, &l->at);
 		buf_printf(b, "%llu", (unsigned long long)l->count);
 		for (uint32_t k = l->first_target; k < l->first_target + l->n_targets; k++)
 			buf_printf(b, " %s:%llu", p->name[p->target[k].name],
@@ -49,16 +49,16 @@ static void put_text(struct buf *b, const struct fdo *p, const struct fdo_functi
 		buf_putc(b, '\n');
 	}
 	for (uint32_t i = f->first_inlined; i < f->first_inlined + f->n_inlined; i++) {
-		put_place(b, depth, &p->f[i].at);
+		put_fdo_text_place(b, depth, &p->f[i].at);
 		if (depth < LEVELS_MAX)
-			put_text(b, p, &p->f[i], depth + 1);
+			put_fdo_text(b, p, &p->f[i], depth + 1);
 	}
 }
 
 int export_fdo_text(struct buf *out, const struct fdo *p, struct err *err)
 {
 	for (size_t i = 0; i < p->n_top; i++)
-		put_text(out, p, &p->f[i], 1);
+		put_fdo_text(out, p, &p->f[i], 1);
 	return buf_error(out, err);
 }
 
@@ -100,7 +100,7 @@ static void put_body(struct buf *b, const struct fdo *p, const struct fdo_functi
 	}
 }
 
-static int bigger_first(const void *va, const void *vb)
+static int fdo_text_bigger_first(const void *va, const void *vb)
 {
 	uint64_t a = *(const uint64_t *)va, b = *(const uint64_t *)vb;
 
@@ -123,7 +123,7 @@ static void put_summary(struct buf *b, const struct fdo *p)
 	for (size_t i = 0; i < p->n_top; i++)
 		head = p->f[i].head > head ? p->f[i].head : head;
 	if (p->n_lines > 1)
-		qsort(count, p->n_lines, sizeof(*count), bigger_first);
+		qsort(count, p->n_lines, sizeof(*count), fdo_text_bigger_first);
 	proto_varint(b, (uint64_t)total);
 	proto_varint(b, p->n_lines ? count[0] : 0);
 	proto_varint(b, head);
@@ -143,14 +143,14 @@ static void put_summary(struct buf *b, const struct fdo *p)
 	free(count);
 }
 
-static void put_names(struct buf *b, const struct fdo *p)
+static void put_fdo_text_names(struct buf *b, const struct fdo *p)
 {
 	proto_varint(b, p->n_names);
 	for (size_t i = 0; i < p->n_names; i++)
 		buf_put(b, p->name[i], strlen(p->name[i]) + 1);
 }
 
-static void put_functions(struct buf *functions, struct buf *offsets, const struct fdo *p)
+static void put_fdo_text_functions(struct buf *functions, struct buf *offsets, const struct fdo *p)
 {
 	proto_varint(offsets, p->n_top);
 	for (size_t i = 0; i < p->n_top; i++) {
@@ -189,8 +189,8 @@ int export_fdo_binary(struct buf *out, const struct fdo *p, struct err *err)
 	int ret = -1;
 
 	put_summary(&s[0].b, p);
-	put_names(&s[1].b, p);
-	put_functions(&s[3].b, &s[2].b, p);
+	put_fdo_text_names(&s[1].b, p);
+	put_fdo_text_functions(&s[3].b, &s[2].b, p);
 	proto_varint(out, MAGIC);
 	proto_varint(out, VERSION);
 	put_le64(out, n);

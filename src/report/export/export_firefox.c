@@ -45,7 +45,7 @@ typedef void (*cell_fn)(struct fox *x, size_t i);
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static void column(struct fox *x, const char *name, size_t n, cell_fn cell)
+static void fox_column(struct fox *x, const char *name, size_t n, cell_fn cell)
 {
 	json_array(&x->j, name);
 	for (size_t i = 0; i < n; i++)
@@ -252,13 +252,13 @@ static void put_funcs(struct fox *x)
 
 	json_object(&x->j, "funcTable");
 	json_u64(&x->j, "length", n);
-	column(x, "name", n, cell_func_name);
-	column(x, "isJS", n, cell_false);
-	column(x, "relevantForJS", n, cell_false);
-	column(x, "resource", n, cell_func_resource);
-	column(x, "source", n, cell_func_source);
-	column(x, "lineNumber", n, cell_null);
-	column(x, "columnNumber", n, cell_null);
+	fox_column(x, "name", n, cell_func_name);
+	fox_column(x, "isJS", n, cell_false);
+	fox_column(x, "relevantForJS", n, cell_false);
+	fox_column(x, "resource", n, cell_func_resource);
+	fox_column(x, "source", n, cell_func_source);
+	fox_column(x, "lineNumber", n, cell_null);
+	fox_column(x, "columnNumber", n, cell_null);
 	json_end_object(&x->j);
 }
 
@@ -312,39 +312,39 @@ static void put_shared(struct fox *x, size_t n_frames)
 	json_object(&x->j, "shared");
 	json_object(&x->j, "frameTable");
 	json_u64(&x->j, "length", n_frames);
-	column(x, "address", n_frames, cell_address);
-	column(x, "inlineDepth", n_frames, cell_depth);
-	column(x, "category", n_frames, cell_category);
-	column(x, "subcategory", n_frames, cell_zero);
-	column(x, "func", n_frames, cell_func);
-	column(x, "nativeSymbol", n_frames, cell_null);
-	column(x, "innerWindowID", n_frames, cell_zero);
-	column(x, "line", n_frames, cell_line);
-	column(x, "column", n_frames, cell_null);
+	fox_column(x, "address", n_frames, cell_address);
+	fox_column(x, "inlineDepth", n_frames, cell_depth);
+	fox_column(x, "category", n_frames, cell_category);
+	fox_column(x, "subcategory", n_frames, cell_zero);
+	fox_column(x, "func", n_frames, cell_func);
+	fox_column(x, "nativeSymbol", n_frames, cell_null);
+	fox_column(x, "innerWindowID", n_frames, cell_zero);
+	fox_column(x, "line", n_frames, cell_line);
+	fox_column(x, "column", n_frames, cell_null);
 	json_end_object(&x->j);
 	put_funcs(x);
 	put_stacks(x);
 	json_object(&x->j, "resourceTable");
 	json_u64(&x->j, "length", x->n_libs);
-	column(x, "lib", x->n_libs, cell_index);
-	column(x, "name", x->n_libs, cell_lib_name);
-	column(x, "host", x->n_libs, cell_null);
-	column(x, "type", x->n_libs, cell_one); /* a library */
+	fox_column(x, "lib", x->n_libs, cell_index);
+	fox_column(x, "name", x->n_libs, cell_lib_name);
+	fox_column(x, "host", x->n_libs, cell_null);
+	fox_column(x, "type", x->n_libs, cell_one); /* a library */
 	json_end_object(&x->j);
 	json_object(&x->j, "nativeSymbols");
 	json_u64(&x->j, "length", 0);
-	column(x, "address", 0, cell_null);
-	column(x, "functionSize", 0, cell_null);
-	column(x, "libIndex", 0, cell_null);
-	column(x, "name", 0, cell_null);
+	fox_column(x, "address", 0, cell_null);
+	fox_column(x, "functionSize", 0, cell_null);
+	fox_column(x, "libIndex", 0, cell_null);
+	fox_column(x, "name", 0, cell_null);
 	json_end_object(&x->j);
 	json_object(&x->j, "sources");
 	json_u64(&x->j, "length", x->n_sources);
-	column(x, "id", x->n_sources, cell_null);
-	column(x, "filename", x->n_sources, cell_source);
-	column(x, "startLine", x->n_sources, cell_one);
-	column(x, "startColumn", x->n_sources, cell_one);
-	column(x, "sourceMapURL", x->n_sources, cell_null);
+	fox_column(x, "id", x->n_sources, cell_null);
+	fox_column(x, "filename", x->n_sources, cell_source);
+	fox_column(x, "startLine", x->n_sources, cell_one);
+	fox_column(x, "startColumn", x->n_sources, cell_one);
+	fox_column(x, "sourceMapURL", x->n_sources, cell_null);
 	json_end_object(&x->j);
 	json_array(&x->j, "stringArray");
 	for (size_t i = 0; i < x->names.strings.n; i++)
@@ -381,15 +381,15 @@ static void breakpad_id(char out[2 * 16 + 2], const struct image_key *key)
 
 /* ---- what was measured, and threads ---------------------------------------------------------- */
 
-static const struct pd_event *event_of(const struct fox *x)
+static const struct pd_event *fox_event_of(const struct fox *x)
 {
 	return x->s->n_samples ? &x->in->source.event[x->s->sample[0].event] : NULL;
 }
 
 /* ms between a thread's samples, as it was asked for; else what it came to on the whole. */
-static double interval(const struct fox *x)
+static double fox_interval(const struct fox *x)
 {
-	const struct pd_event *e = event_of(x);
+	const struct pd_event *e = fox_event_of(x);
 	const struct view_source *src = &x->in->source;
 
 	if (e && e->attr.freq && e->attr.sample_freq)
@@ -416,11 +416,11 @@ static void put_category(struct fox *x, const char *name, const char *color)
 static void put_empty_arrays(struct fox *x, const char *const *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		column(x, names[i], 0, cell_null);
+		fox_column(x, names[i], 0, cell_null);
 }
 
 /* "More about the profile" shows it. */
-static void put_end(struct fox *x)
+static void put_fox_end(struct fox *x)
 {
 	struct json *j = &x->j;
 
@@ -449,7 +449,7 @@ static void put_meta(struct fox *x)
 	json_object(j, "meta");
 	json_u64(j, "version", GECKO_VERSION);
 	json_u64(j, "preprocessedProfileVersion", FORMAT_VERSION);
-	json_real(j, "interval", interval(x));
+	json_real(j, "interval", fox_interval(x));
 	json_real(j, "startTime",
 		  x->in->wall_known ? (double)(x->in->wall + (int64_t)src->time_first) / 1e6 : 0);
 	json_u64(j, "processType", 0);
@@ -474,9 +474,9 @@ static void put_meta(struct fox *x)
 	json_u64(j, "length", 0);
 	put_empty_arrays(x, extension, 3);
 	json_end_object(j);
-	column(x, "markerSchema", 0, cell_null);
-	column(x, "pausedRanges", 0, cell_null);
-	put_end(x);
+	fox_column(x, "markerSchema", 0, cell_null);
+	fox_column(x, "pausedRanges", 0, cell_null);
+	put_fox_end(x);
 	json_end_object(j);
 }
 
@@ -488,7 +488,7 @@ static double ms(const struct fox *x, uint64_t time)
 							: 0;
 }
 
-static void put_samples(struct fox *x, const struct stack_sample *v, size_t n)
+static void put_fox_samples(struct fox *x, const struct stack_sample *v, size_t n)
 {
 	struct json *j = &x->j;
 	uint64_t before = x->in->source.has_time ? x->in->source.time_first : 0;
@@ -515,7 +515,8 @@ static void put_samples(struct fox *x, const struct stack_sample *v, size_t n)
 }
 
 /* Of one thread: v[0..n), in time. `process` is its process' name. */
-static void put_thread(struct fox *x, const struct stack_sample *v, size_t n, const char *process)
+static void put_fox_thread(struct fox *x, const struct stack_sample *v, size_t n,
+			   const char *process)
 {
 	static const char *const marker[] = { "category", "data",  "endTime",
 					      "name",	  "phase", "startTime" };
@@ -537,16 +538,16 @@ static void put_thread(struct fox *x, const struct stack_sample *v, size_t n, co
 	json_real(j, "registerTime", ms(x, v[0].time));
 	json_null(j, "unregisterTime");
 	json_bool(j, "showMarkersInTimeline", false);
-	column(x, "pausedRanges", 0, cell_null);
+	fox_column(x, "pausedRanges", 0, cell_null);
 	json_object(j, "markers");
 	json_u64(j, "length", 0);
 	put_empty_arrays(x, marker, 6);
 	json_end_object(j);
-	put_samples(x, v, n);
+	put_fox_samples(x, v, n);
 	json_end_object(j);
 }
 
-static void put_threads(struct fox *x)
+static void put_fox_threads(struct fox *x)
 {
 	const struct stack_sample *v = x->s->sample;
 	const char *process = "";
@@ -561,7 +562,7 @@ static void put_threads(struct fox *x)
 		if (!i || t->pid != pid || t->tid == t->pid)
 			process = t->comm;
 		pid = t->pid;
-		put_thread(x, &v[i], k - i, process);
+		put_fox_thread(x, &v[i], k - i, process);
 	}
 	json_end_array(&x->j);
 }
@@ -603,7 +604,7 @@ int export_firefox(struct buf *out, const struct export_in *in, struct err *err)
 	json_end_array(&x.j);
 	put_empty_arrays(&x, none, 3);
 	put_shared(&x, n_frames);
-	put_threads(&x);
+	put_fox_threads(&x);
 	json_end_object(&x.j);
 	buf_putc(out, '\n');
 	ret = buf_error(out, err);

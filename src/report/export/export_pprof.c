@@ -66,7 +66,7 @@ static uint64_t str(struct pprof *x, const char *s)
 	return id == STR_NONE ? 0 : id;
 }
 
-static void put(struct pprof *x, unsigned field)
+static void put_pprof_field(struct pprof *x, unsigned field)
 {
 	proto_message(x->out, field, &x->message);
 	buf_spill(x->out);
@@ -76,7 +76,7 @@ static void put_value_type(struct pprof *x, unsigned field, const char *type, co
 {
 	proto_u64(&x->message, 1, str(x, type));
 	proto_u64(&x->message, 2, str(x, unit));
-	put(x, field);
+	put_pprof_field(x, field);
 }
 
 static bool counts_time(const struct pd_event *e)
@@ -86,7 +86,7 @@ static bool counts_time(const struct pd_event *e)
 }
 
 /* Events with samples; one alone has the names that pprof gives to CPU profiles. */
-static void choose_events(struct pprof *x)
+static void choose_pprof_events(struct pprof *x)
 {
 	const struct view_source *src = &x->in->source;
 
@@ -100,7 +100,7 @@ static void choose_events(struct pprof *x)
 			x->event[i] = (uint32_t)x->n_events++;
 }
 
-static void put_events(struct pprof *x)
+static void put_pprof_events(struct pprof *x)
 {
 	const struct view_source *src = &x->in->source;
 	const struct pd_event *lead = NULL;
@@ -133,7 +133,7 @@ static void put_events(struct pprof *x)
 
 /* ---- mappings -------------------------------------------------------------------------------- */
 
-static void lay_out(struct pprof *x, uint32_t image, uint64_t *next)
+static void pprof_lay_out(struct pprof *x, uint32_t image, uint64_t *next)
 {
 	struct mapping *m = &x->map[image];
 	struct images *images = x->in->images;
@@ -184,7 +184,7 @@ static void find_mappings(struct pprof *x)
 	}
 	for (size_t i = 0; i < x->n_map; i++)
 		if (x->map[i].used)
-			lay_out(x, (uint32_t)i, &next);
+			pprof_lay_out(x, (uint32_t)i, &next);
 }
 
 /* Samples of threads that are called as the file is, as those of a program are at first. */
@@ -253,7 +253,7 @@ static void put_mapping(struct pprof *x, size_t i)
 	/* where all is named, pprof need not look itself */
 	for (unsigned f = 7; f <= 10; f++)
 		proto_u64(&x->message, f, !m->unnamed);
-	put(x, PROFILE_MAPPING);
+	put_pprof_field(x, PROFILE_MAPPING);
 }
 
 static void put_mappings(struct pprof *x)
@@ -270,7 +270,7 @@ static void put_mappings(struct pprof *x)
 /* ---- locations ------------------------------------------------------------------------------- */
 
 /* The number of a frame's function, which is written at first sight. Numbers count from 1. */
-static uint64_t function_of(struct pprof *x, const struct profile_frame *f)
+static uint64_t pprof_function_of(struct pprof *x, const struct profile_frame *f)
 {
 	const char *name = strtab_get(profile_strings(x->in->profile), f->name);
 	uint32_t shown = (uint32_t)str(x, name);
@@ -288,14 +288,14 @@ static uint64_t function_of(struct pprof *x, const struct profile_frame *f)
 		proto_u64(&x->message, 2, shown);
 		proto_u64(&x->message, 3, system);
 		proto_u64(&x->message, 4, file);
-		put(x, PROFILE_FUNCTION);
+		put_pprof_field(x, PROFILE_FUNCTION);
 	}
 	return id + 1ULL;
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-static void put_label(struct pprof *x, const char *key, const char *text, uint64_t number)
+static void put_pprof_label(struct pprof *x, const char *key, const char *text, uint64_t number)
 {
 	proto_u64(&x->inner, 1, str(x, key));
 	proto_u64(&x->inner, 2, text ? str(x, text) : 0);
@@ -320,15 +320,15 @@ static void put_sample(struct pprof *x, const struct stack_sample *v, size_t n)
 		at += has;
 	}
 	proto_message(&x->message, 2, &x->values);
-	put_label(x, "comm", t->comm, 0);
+	put_pprof_label(x, "comm", t->comm, 0);
 	if (t->pid != UINT32_MAX)
-		put_label(x, "pid", NULL, t->pid);
+		put_pprof_label(x, "pid", NULL, t->pid);
 	if (t->tid != UINT32_MAX)
-		put_label(x, "tid", NULL, t->tid);
-	put(x, PROFILE_SAMPLE);
+		put_pprof_label(x, "tid", NULL, t->tid);
+	put_pprof_field(x, PROFILE_SAMPLE);
 }
 
-static void put_samples(struct pprof *x)
+static void put_pprof_samples(struct pprof *x)
 {
 	const struct stack_sample *v = x->s->sample;
 
@@ -340,7 +340,7 @@ static void put_samples(struct pprof *x)
 	}
 }
 
-static void put_facts(struct pprof *x)
+static void put_pprof_facts(struct pprof *x)
 {
 	const struct view_source *src = &x->in->source;
 	struct buf b = BUF_INIT;
@@ -372,7 +372,7 @@ struct packer {
 	struct buf *out;
 };
 
-static int pack(struct packer *p, const char *s, size_t len, int flush)
+static int pack_sample(struct packer *p, const char *s, size_t len, int flush)
 {
 	Bytef room[65536];
 	int rc = Z_OK;
@@ -394,10 +394,10 @@ static int pack(struct packer *p, const char *s, size_t len, int flush)
 
 static int pack_more(void *packer, const char *s, size_t len)
 {
-	return pack(packer, s, len, Z_NO_FLUSH);
+	return pack_sample(packer, s, len, Z_NO_FLUSH);
 }
 
-static void put_strings(struct pprof *x)
+static void put_pprof_strings(struct pprof *x)
 {
 	for (size_t i = 0; i < x->names.strings.n; i++) {
 		const char *s = strtab_get(&x->names.strings, (uint32_t)i);
@@ -420,9 +420,9 @@ int export_pprof(struct buf *out, const struct export_in *in, struct err *err)
 		return err_nomem(err);
 	/* number 0 is the empty string, as in every strtab */
 	(void)strtab_xadds(&x.names.strings, "");
-	choose_events(&x);
+	choose_pprof_events(&x);
 	find_mappings(&x);
-	put_events(&x);
+	put_pprof_events(&x);
 	put_mappings(&x);
 	for (size_t i = 0; i < x.s->n_sites && !plain.failed; i++) {
 		const struct stack_site *s = &x.s->site[i];
@@ -434,7 +434,7 @@ int export_pprof(struct buf *out, const struct export_in *in, struct err *err)
 		for (uint32_t k = named ? s->n : 0; k--;) {
 			const struct profile_frame *f = &x.s->frame[x.s->frame_id[s->first + k]];
 
-			proto_u64(&x.inner, 1, function_of(&x, f));
+			proto_u64(&x.inner, 1, pprof_function_of(&x, f));
 			proto_u64(&x.inner, 2, f->line.line);
 			proto_message(&lines, 4, &x.inner);
 		}
@@ -443,13 +443,13 @@ int export_pprof(struct buf *out, const struct export_in *in, struct err *err)
 		proto_u64(&x.message, 3, export_address(x.in->images, s) + (m ? m->bias : 0));
 		buf_put(&x.message, buf_str(&lines), lines.len);
 		buf_free(&lines);
-		put(&x, PROFILE_LOCATION);
+		put_pprof_field(&x, PROFILE_LOCATION);
 	}
-	put_samples(&x);
-	put_facts(&x);
-	put_strings(&x);
+	put_pprof_samples(&x);
+	put_pprof_facts(&x);
+	put_pprof_strings(&x);
 	ret = 0;
-	if (x.failed || plain.failed || pack(&packer, buf_str(&plain), plain.len, Z_FINISH))
+	if (x.failed || plain.failed || pack_sample(&packer, buf_str(&plain), plain.len, Z_FINISH))
 		ret = err_nomem(err);
 	(void)deflateEnd(&packer.z);
 	free(x.event);

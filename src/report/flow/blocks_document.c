@@ -14,12 +14,13 @@ enum { ROWS = 20, LOOPS = 10 }; /* that people are shown unless --limit says */
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
-TABLE_CELL(event, out->text = flow_sums(view_of(t)->b->flow)->event)
-TABLE_CELL(scale, out->e.v = view_of(t)->b->scale * flow_sums(view_of(t)->b->flow)->scale)
-TABLE_CELL(all_insns, cell_flow(out, view_of(t)->b->insns))
-TABLE_CELL(all_leans, out->n = view_of(t)->b->insns.leans)
+TABLE_CELL(blocks_event, out->text = flow_sums(blocks_view_of(t)->b->flow)->event)
+TABLE_CELL(scale,
+	   out->e.v = blocks_view_of(t)->b->scale * flow_sums(blocks_view_of(t)->b->flow)->scale)
+TABLE_CELL(all_insns, cell_flow(out, blocks_view_of(t)->b->insns))
+TABLE_CELL(all_leans, out->n = blocks_view_of(t)->b->insns.leans)
 
-TABLE_GET(filter)
+TABLE_GET(blocks_filter)
 {
 	static const char *const names[] = {
 		[FLOW_ANY] = "any",	    [FLOW_CALLS] = "calls", [FLOW_RETURNS] = "returns",
@@ -28,14 +29,14 @@ TABLE_GET(filter)
 
 	(void)c;
 	(void)r;
-	out->text = names[flow_sums(view_of(t)->b->flow)->filter];
+	out->text = names[flow_sums(blocks_view_of(t)->b->flow)->filter];
 }
 
 #define OF(member) TABLE_FIELD(struct blocks, member)
 static const struct table_column head_columns[] = {
 	COLUMN("event", "event", T_TEXT, 0, "whose samples have the stacks; null: several",
-	       .get = event),
-	COLUMN("filter", "filter", T_TEXT, 0, "which branches stacks hold", .get = filter),
+	       .get = blocks_event),
+	COLUMN("filter", "filter", T_TEXT, 0, "which branches stacks hold", .get = blocks_filter),
 	COLUMN("scaled", "scaled", T_FLAG, 0,
 	       "figures are executions; else only their ratios mean "
 	       "anything",
@@ -122,7 +123,7 @@ bool blocks_shows_visits(const struct show *s, bool of_function, bool timed)
 /* ---- lines for people ------------------------------------------------------------------------ */
 
 /* Why there are no blocks; NULL: there are. */
-static const char *why_none(const struct blocks_view *v)
+static const char *blocks_why_none(const struct blocks_view *v)
 {
 	const struct flow_sums *s = flow_sums(v->b->flow);
 
@@ -218,7 +219,7 @@ static void add_balance(struct document *d, const struct blocks_view *v)
 			      b->judged ? " of them by no more than the error of their count" : "");
 }
 
-static void add_next(struct document *d, const struct blocks_view *v)
+static void add_blocks_next(struct document *d, const struct blocks_view *v)
 {
 	struct next_list l = { .v = d->next, .a = &d->a, .input = v->source.input };
 	const char *name = v->ran ? v->row.v->f->symbol->name : NULL;
@@ -256,7 +257,7 @@ void blocks_put_table(struct document *d, const struct blocks_view *v, struct ta
 }
 
 /* `all`: of all functions; people read one as a listing. */
-static void add_tables(struct document *d, const struct blocks_view *v, bool all)
+static void add_blocks_tables(struct document *d, const struct blocks_view *v, bool all)
 {
 	size_t rows = v->opts.limit ? v->opts.limit : ROWS;
 	size_t loops = v->opts.limit ? v->opts.limit : LOOPS;
@@ -301,8 +302,8 @@ void blocks_put_head(struct document *d, const struct blocks_view *v)
 	recorded_head(d, &v->source);
 	document_title(d, INK_PLAIN, "%s branch stacks of %s, up to %u entries",
 		       num_exact(a, s->stacks), s->event ? s->event : "several events", s->depth);
-	if (why_none(v))
-		document_note(d, why_none(v));
+	if (blocks_why_none(v))
+		document_note(d, blocks_why_none(v));
 	if (*v->b->undecoded)
 		document_note(d, v->b->undecoded);
 }
@@ -324,7 +325,7 @@ void blocks_put(struct document *d, const struct blocks_view *v)
 
 	blocks_put_head(d, v);
 	document_table(d, &t);
-	add_tables(d, v, !v->opts.function);
+	add_blocks_tables(d, v, !v->opts.function);
 	t = (struct table){ .form = &balance_form, .array = &v->balance, .n = 1 };
 	document_table(d, &t);
 	t = (struct table){ .form = &places_form, .array = &v->places, .n = 1 };
@@ -337,5 +338,5 @@ void blocks_put(struct document *d, const struct blocks_view *v)
 			"have a quarter of the cycles or more; ?: too few stacks to bound it; "
 			"-: mostly runs on into other blocks, or was not timed");
 	recorded_tail(d, &v->source);
-	add_next(d, v);
+	add_blocks_next(d, v);
 }

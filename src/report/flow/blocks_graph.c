@@ -33,7 +33,7 @@ struct drawing {
 	struct err *err;
 };
 
-static uint8_t flow_of(const struct drawing *d, uint32_t block)
+static uint8_t block_graph_flow_of(const struct drawing *d, uint32_t block)
 {
 	return d->f->code->block[block].flow;
 }
@@ -46,7 +46,7 @@ static bool comes_back(uint8_t flow)
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* The first walk over the boxes collects names, the second has them short: no two look alike. */
-static void put_name(struct buf *b, struct drawing *d, const char *name, size_t taken)
+static void put_block_graph_name(struct buf *b, struct drawing *d, const char *name, size_t taken)
 {
 	struct buf safe = BUF_INIT;
 
@@ -58,17 +58,17 @@ static void put_name(struct buf *b, struct drawing *d, const char *name, size_t 
 	buf_free(&safe);
 }
 
-static void put_place(struct buf *b, struct drawing *d, uint32_t i)
+static void put_block_graph_place(struct buf *b, struct drawing *d, uint32_t i)
 {
 	struct source_line at = blocks_line(d->v, d->f, i);
 
 	if (i)
 		buf_printf(b, "+0x%x", d->f->code->block[i].start);
 	else
-		put_name(b, d, d->f->symbol->name, 0);
+		put_block_graph_name(b, d, d->f->symbol->name, 0);
 	if (at.file) {
 		buf_puts(b, "  ");
-		put_name(b, d, path_base(at.file), 12);
+		put_block_graph_name(b, d, path_base(at.file), 12);
 		buf_printf(b, ":%u", at.line);
 	}
 }
@@ -81,7 +81,7 @@ static void put_leaves(struct buf *b, struct drawing *d, uint32_t i)
 	const char *dso;
 	size_t n = 0;
 
-	if (flow_of(d, i) == INSN_RETURN) {
+	if (block_graph_flow_of(d, i) == INSN_RETURN) {
 		buf_puts(b, "returns");
 		return;
 	}
@@ -97,15 +97,15 @@ static void put_leaves(struct buf *b, struct drawing *d, uint32_t i)
 	if (!best)
 		return;
 	s = blocks_symbol(d->v, &best->other, &dso);
-	buf_puts(b, flow_of(d, i) == INSN_CALL	   ? "calls "
-		    : flow_of(d, i) == INSN_SYSTEM ? "system call "
-						   : "leaves for ");
-	put_name(b, d, s ? s->name : dso ? dso : "unmapped code", 0);
+	buf_puts(b, block_graph_flow_of(d, i) == INSN_CALL     ? "calls "
+		    : block_graph_flow_of(d, i) == INSN_SYSTEM ? "system call "
+							       : "leaves for ");
+	put_block_graph_name(b, d, s ? s->name : dso ? dso : "unmapped code", 0);
 	if (n > 1)
 		buf_printf(b, " and %zu more", n - 1);
 }
 
-static void put_runs(struct buf *b, const struct drawing *d, uint32_t i)
+static void put_block_graph_runs(struct buf *b, const struct drawing *d, uint32_t i)
 {
 	const struct block *k = &d->f->block[i];
 	char n[NUM_MAX], e[NUM_MAX];
@@ -116,7 +116,7 @@ static void put_runs(struct buf *b, const struct drawing *d, uint32_t i)
 		buf_printf(b, "seen %s times", num_exact(n, k->hits));
 }
 
-static int put_node(struct drawing *d, uint32_t i)
+static int put_block_graph_node(struct drawing *d, uint32_t i)
 {
 	const struct code_block *c = &d->f->code->block[i];
 	const struct block *k = &d->f->block[i];
@@ -126,8 +126,8 @@ static int put_node(struct drawing *d, uint32_t i)
 	bool failed = false;
 	char a[NUM_MAX], b[NUM_MAX];
 
-	put_place(&line[0], d, i);
-	put_runs(&line[1], d, i);
+	put_block_graph_place(&line[0], d, i);
+	put_block_graph_runs(&line[1], d, i);
 	buf_printf(&line[2], "%" PRIu32 " instruction%s, %s", c->n, c->n == 1 ? "" : "s",
 		   page_share(a, n.cost));
 	put_leaves(&line[3], d, i);
@@ -152,13 +152,13 @@ static int put_node(struct drawing *d, uint32_t i)
 	return failed || d->node[i] == GRAPH_NONE ? err_nomem(d->err) : 0;
 }
 
-static int settle_names(struct drawing *d)
+static int settle_block_graph_names(struct drawing *d)
 {
 	struct buf unused = BUF_INIT;
 
 	for (uint32_t i = 0; i < d->f->code->n_blocks; i++)
 		if (d->f->block[i].hits) {
-			put_place(&unused, d, i);
+			put_block_graph_place(&unused, d, i);
 			put_leaves(&unused, d, i);
 			buf_reset(&unused);
 		}
@@ -170,8 +170,9 @@ static int settle_names(struct drawing *d)
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-static int put_arrow(struct drawing *d, uint32_t from, uint32_t to, enum graph_edge_kind kind,
-		     double runs, uint64_t hits, double wrong)
+static int put_block_graph_arrow(struct drawing *d, uint32_t from, uint32_t to,
+				 enum graph_edge_kind kind, double runs, uint64_t hits,
+				 double wrong)
 {
 	struct graph_edge e = { .kind = kind, .weight = runs };
 	char count[NUM_MAX], more[NUM_MAX + 16], a[NUM_MAX];
@@ -188,19 +189,19 @@ static int put_arrow(struct drawing *d, uint32_t from, uint32_t to, enum graph_e
 	return graph_edge(d->g, &e) ? err_nomem(d->err) : 0;
 }
 
-static int put_edge(struct drawing *d, const struct block_edge *e)
+static int put_block_graph_edge(struct drawing *d, const struct block_edge *e)
 {
 	uint8_t flow;
 
 	if (e->from == CODE_NONE || e->to == CODE_NONE)
 		return 0;
-	flow = flow_of(d, e->from);
-	return put_arrow(d, e->from, e->to,
-			 e->fallthrough				    ? GRAPH_FALLS
-			 : flow == INSN_CALL || flow == INSN_RETURN ? GRAPH_TAIL
-			 : e->to <= e->from			    ? GRAPH_BACK
-								    : GRAPH_TAKEN,
-			 e->runs.v, e->hits, blocks_mispredicted(&e->tally));
+	flow = block_graph_flow_of(d, e->from);
+	return put_block_graph_arrow(d, e->from, e->to,
+				     e->fallthrough				? GRAPH_FALLS
+				     : flow == INSN_CALL || flow == INSN_RETURN ? GRAPH_TAIL
+				     : e->to <= e->from				? GRAPH_BACK
+										: GRAPH_TAKEN,
+				     e->runs.v, e->hits, blocks_mispredicted(&e->tally));
 }
 
 /* What came back behind each call, from other functions or from a recursion. */
@@ -215,14 +216,15 @@ static int put_returns(struct drawing *d)
 		const struct block_edge *e = &d->f->edge[i];
 
 		if (e->to == CODE_NONE || e->fallthrough ||
-		    (e->from != CODE_NONE && flow_of(d, e->from) != INSN_RETURN))
+		    (e->from != CODE_NONE && block_graph_flow_of(d, e->from) != INSN_RETURN))
 			continue;
 		runs[e->to] += e->runs.v;
 		hits[e->to] += e->hits;
 	}
 	for (uint32_t i = 0; i + 1 < n && !rc; i++)
-		if (comes_back(flow_of(d, i)) && hits[i + 1])
-			rc = put_arrow(d, i, i + 1, GRAPH_FALLS, runs[i + 1], hits[i + 1], NAN);
+		if (comes_back(block_graph_flow_of(d, i)) && hits[i + 1])
+			rc = put_block_graph_arrow(d, i, i + 1, GRAPH_FALLS, runs[i + 1],
+						   hits[i + 1], NAN);
 	free(runs);
 	free(hits);
 	return rc;
@@ -239,7 +241,7 @@ static bool calls_itself(const struct block_function *f)
 	return false;
 }
 
-static int put_notes(struct drawing *d, size_t unseen, size_t functions)
+static int put_block_graph_notes(struct drawing *d, size_t unseen, size_t functions)
 {
 	bool wrong = false;
 	char a[NUM_MAX];
@@ -265,7 +267,7 @@ static int put_notes(struct drawing *d, size_t unseen, size_t functions)
 	return rc ? err_nomem(d->err) : 0;
 }
 
-static void put_title(struct buf *b, const struct drawing *d)
+static void put_block_graph_title(struct buf *b, const struct drawing *d)
 {
 	char n[NUM_MAX], e[NUM_MAX];
 
@@ -278,22 +280,22 @@ static void put_title(struct buf *b, const struct drawing *d)
 			   page_error(e, d->f->calls));
 }
 
-static int fill(struct drawing *d, size_t functions)
+static int fill_of_heat(struct drawing *d, size_t functions)
 {
 	size_t unseen = 0;
 
-	if (settle_names(d))
+	if (settle_block_graph_names(d))
 		return -1;
 	for (uint32_t i = 0; i < d->f->code->n_blocks; i++) {
 		d->node[i] = GRAPH_NONE;
 		unseen += !d->f->block[i].hits;
-		if (d->f->block[i].hits && put_node(d, i))
+		if (d->f->block[i].hits && put_block_graph_node(d, i))
 			return -1;
 	}
 	for (size_t i = 0; i < d->f->n_edges; i++)
-		if (put_edge(d, &d->f->edge[i]))
+		if (put_block_graph_edge(d, &d->f->edge[i]))
 			return -1;
-	if (put_returns(d) || put_notes(d, unseen, functions))
+	if (put_returns(d) || put_block_graph_notes(d, unseen, functions))
 		return -1;
 	if (graph_cut(d->g, d->v->opts.limit ? d->v->opts.limit : BOXES, 0))
 		return err_nomem(d->err);
@@ -318,13 +320,13 @@ struct graph *blocks_graph(const void *view, struct err *err)
 		(void)err_hint(err, "--symbols DIR says where the programs are");
 		return NULL;
 	}
-	put_title(&title, &d);
+	put_block_graph_title(&title, &d);
 	d.g = graph_new(buf_str(&title), GRAPH_DOWN, err);
 	d.node = xmalloc((d.f->code->n_blocks + 1) * sizeof(*d.node));
 	if (!d.g)
 		(void)err_nomem(err);
 	else
-		rc = fill(&d, functions);
+		rc = fill_of_heat(&d, functions);
 	free(d.node);
 	rc |= d.names.failed ? err_nomem(err) : 0;
 	text_names_free(&d.names, &title);

@@ -10,12 +10,13 @@
 #include "report/blocks_view.h"
 #include "report/recorded.h"
 
-static inline const struct blocks_view *view_of(const struct table *t)
+static inline const struct blocks_view *blocks_view_of(const struct table *t)
 {
 	return t->ctx;
 }
 
-static inline const struct blocks_row *row_of(const struct table *t, const struct table_row *r)
+static inline const struct blocks_row *blocks_row_of(const struct table *t,
+						     const struct table_row *r)
 {
 	return (const struct blocks_row *)t->array + r->at[0];
 }

@@ -8,15 +8,15 @@
 #include "base/fs.h"
 #include "report/flow/blocks_int.h"
 
-static const struct blocks_listing *list_of(const struct table_row *r)
+static const struct blocks_listing *block_listing_list_of(const struct table_row *r)
 {
 	return r->p;
 }
 
 /* NULL in lines that are no block's. */
-static const struct block *listed(const struct table_row *r, struct table_cell *out)
+static const struct block *block_listing_listed(const struct table_row *r, struct table_cell *out)
 {
-	const struct blocks_listing *l = list_of(r);
+	const struct blocks_listing *l = block_listing_list_of(r);
 
 	out->says = "";
 	out->none = l->kind != LIST_BLOCK;
@@ -24,27 +24,30 @@ static const struct block *listed(const struct table_row *r, struct table_cell *
 }
 
 /* "f  prog" */
-TABLE_GET(heading)
+TABLE_GET(block_listing_heading)
 {
 	(void)c;
-	buf_printf(out->scratch, "%s  %s", list_of(r)->f->symbol->name,
-		   blocks_dso(view_of(t), list_of(r)->f));
+	buf_printf(out->scratch, "%s  %s", block_listing_list_of(r)->f->symbol->name,
+		   blocks_dso(blocks_view_of(t), block_listing_list_of(r)->f));
 	out->text = buf_str(out->scratch);
 }
 
-TABLE_GET(share)
+TABLE_GET(block_listing_share)
 {
-	const struct block *b = listed(r, out);
+	const struct block *b = block_listing_listed(r, out);
 
 	(void)c;
 	if (b)
-		out->e.v = b->runs.v * list_of(r)->f->code->block[list_of(r)->block].n /
-			   view_of(t)->b->insns.v;
+		out->e.v = b->runs.v *
+			   block_listing_list_of(r)
+				   ->f->code->block[block_listing_list_of(r)->block]
+				   .n /
+			   blocks_view_of(t)->b->insns.v;
 }
 
-TABLE_GET(runs)
+TABLE_GET(block_listing_runs)
 {
-	const struct block *b = listed(r, out);
+	const struct block *b = block_listing_listed(r, out);
 
 	(void)t;
 	(void)c;
@@ -52,21 +55,22 @@ TABLE_GET(runs)
 	out->dim = !b;
 	if (b)
 		cell_flow(out, b->runs);
-	else if (list_of(r)->edge)
-		cell_flow(out, list_of(r)->edge->runs);
+	else if (block_listing_list_of(r)->edge)
+		cell_flow(out, block_listing_list_of(r)->edge->runs);
 }
 
-TABLE_GET(insns)
+TABLE_GET(block_listing_insns)
 {
 	(void)t;
 	(void)c;
-	if (listed(r, out))
-		out->n = list_of(r)->f->code->block[list_of(r)->block].n;
+	if (block_listing_listed(r, out))
+		out->n =
+			block_listing_list_of(r)->f->code->block[block_listing_list_of(r)->block].n;
 }
 
-TABLE_GET(mispredicted)
+TABLE_GET(block_listing_mispredicted)
 {
-	const struct block_edge *e = list_of(r)->edge;
+	const struct block_edge *e = block_listing_list_of(r)->edge;
 
 	(void)t;
 	(void)c;
@@ -78,9 +82,9 @@ TABLE_GET(mispredicted)
 
 enum { IN, OUT };
 
-TABLE_GET(flow)
+TABLE_GET(block_listing_flow)
 {
-	const struct block *b = listed(r, out);
+	const struct block *b = block_listing_listed(r, out);
 
 	(void)t;
 	if (!b)
@@ -103,13 +107,14 @@ static const char *verb(const struct blocks_listing *l)
 	return l->kind == LIST_IN ? "from" : verbs[l->f->code->block[l->block].flow];
 }
 
-static uint64_t address_of(const struct blocks_listing *l, uint32_t block)
+static uint64_t block_listing_address_of(const struct blocks_listing *l, uint32_t block)
 {
 	return l->f->code->vaddr + l->f->code->block[block].start;
 }
 
 /* "jumps to 401016", as in that block's own line; "calls g (libx.so)". */
-static void put_edge(struct buf *b, const struct blocks_view *v, const struct blocks_listing *l)
+static void put_block_listing_edge(struct buf *b, const struct blocks_view *v,
+				   const struct blocks_listing *l)
 {
 	const struct block_edge *e = l->edge;
 	uint32_t block = l->kind == LIST_IN ? e->from : e->to;
@@ -118,7 +123,7 @@ static void put_edge(struct buf *b, const struct blocks_view *v, const struct bl
 
 	buf_printf(b, "%s ", verb(l));
 	if (block != CODE_NONE) {
-		buf_printf(b, "%" PRIx64, address_of(l, block));
+		buf_printf(b, "%" PRIx64, block_listing_address_of(l, block));
 		return;
 	}
 	s = blocks_symbol(v, &e->other, &dso);
@@ -138,7 +143,7 @@ static void put_block(struct buf *b, const struct blocks_view *v, const struct b
 	const struct block *k = &l->f->block[l->block];
 	struct source_line at = blocks_line(v, l->f, l->block);
 
-	buf_printf(b, "%" PRIx64, address_of(l, l->block));
+	buf_printf(b, "%" PRIx64, block_listing_address_of(l, l->block));
 	if (k->loop != CODE_NONE && l->f->loop[k->loop].head == l->block)
 		buf_printf(b, " loop %" PRIu32, l->f->loop[k->loop].depth);
 	if (at.file)
@@ -147,7 +152,7 @@ static void put_block(struct buf *b, const struct blocks_view *v, const struct b
 
 TABLE_GET(text)
 {
-	const struct blocks_listing *l = list_of(r);
+	const struct blocks_listing *l = block_listing_list_of(r);
 	struct buf *b = out->scratch;
 
 	(void)c;
@@ -158,20 +163,20 @@ TABLE_GET(text)
 	else if (l->kind == LIST_MORE)
 		buf_printf(b, "(from %zu more places)", l->n);
 	else if (l->kind == LIST_BLOCK)
-		put_block(b, view_of(t), l);
+		put_block(b, blocks_view_of(t), l);
 	else
-		put_edge(b, view_of(t), l);
+		put_block_listing_edge(b, blocks_view_of(t), l);
 	out->text = buf_str(b);
 }
 
 static const struct table_column columns[] = {
-	COLUMN("function", "", T_TEXT, C_GROUP, "", .get = heading),
-	COLUMN("share", "share", T_SHARE, C_HEAT, "", .get = share),
-	COLUMN("runs", "runs", T_AMOUNT, C_ERROR, "", .get = runs),
-	COLUMN("insns", "insns", T_COUNT, 0, "", .get = insns),
-	COLUMN("in", "in", T_AMOUNT, 0, "", .get = flow, .which = IN),
-	COLUMN("out", "out", T_AMOUNT, 0, "", .get = flow, .which = OUT),
-	COLUMN("mispredicted", "mispred", T_SHARE, C_SPARSE, "", .get = mispredicted),
+	COLUMN("function", "", T_TEXT, C_GROUP, "", .get = block_listing_heading),
+	COLUMN("share", "share", T_SHARE, C_HEAT, "", .get = block_listing_share),
+	COLUMN("runs", "runs", T_AMOUNT, C_ERROR, "", .get = block_listing_runs),
+	COLUMN("insns", "insns", T_COUNT, 0, "", .get = block_listing_insns),
+	COLUMN("in", "in", T_AMOUNT, 0, "", .get = block_listing_flow, .which = IN),
+	COLUMN("out", "out", T_AMOUNT, 0, "", .get = block_listing_flow, .which = OUT),
+	COLUMN("mispredicted", "mispred", T_SHARE, C_SPARSE, "", .get = block_listing_mispredicted),
 	COLUMN("text", "address", T_TEXT, C_FLEX | C_CUT, "", .get = text),
 };
 const struct table_form blocks_listing_form = { "listing", NULL, TABLE_PEOPLE,

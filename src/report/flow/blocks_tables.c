@@ -14,55 +14,56 @@
 BLOCKS_GET(blocks_get_dso)
 {
 	(void)c;
-	out->text = blocks_dso(view_of(t), row_of(t, r)->f);
+	out->text = blocks_dso(blocks_view_of(t), blocks_row_of(t, r)->f);
 }
 
 BLOCKS_GET(blocks_get_function)
 {
 	(void)c;
-	out->text = row_of(t, r)->f->symbol->name;
+	out->text = blocks_row_of(t, r)->f->symbol->name;
 }
 
 BLOCKS_GET(blocks_get_number)
 {
 	(void)c;
-	out->n = row_of(t, r)->block;
+	out->n = blocks_row_of(t, r)->block;
 }
 
 /* A block, or the head of a loop. */
-static uint32_t block_at(const struct table *t, const struct table_row *r)
+static uint32_t blocks_block_at(const struct table *t, const struct table_row *r)
 {
 	return t->form == &blocks_loops_form || t->form == &blocks_iterations_form ||
 			       t->form == &blocks_visits_form
 		       ? loop_of(r)->head
-		       : row_of(t, r)->block;
+		       : blocks_row_of(t, r)->block;
 }
 
 BLOCKS_GET(blocks_get_name)
 {
-	uint32_t start = row_of(t, r)->f->code->block[block_at(t, r)].start;
+	uint32_t start = blocks_row_of(t, r)->f->code->block[blocks_block_at(t, r)].start;
 
 	(void)c;
-	out->text = row_of(t, r)->f->symbol->name;
+	out->text = blocks_row_of(t, r)->f->symbol->name;
 	if (!start)
 		return;
 	buf_printf(out->scratch, "+0x%" PRIx32, start);
 	out->tail = buf_str(out->scratch);
 }
 
-TABLE_GET(place)
+TABLE_GET(block_place)
 {
-	struct source_line at = blocks_line(view_of(t), row_of(t, r)->f, block_at(t, r));
+	struct source_line at =
+		blocks_line(blocks_view_of(t), blocks_row_of(t, r)->f, blocks_block_at(t, r));
 
 	(void)c;
 	if (at.file)
 		cell_printf(out, "%s:%u", path_base(at.file), at.line);
 }
 
-#define PLACE COLUMN("place", "line", T_TEXT, C_PEOPLE | C_FLEX | C_SPARSE, "", .get = place)
+#define PLACE COLUMN("place", "line", T_TEXT, C_PEOPLE | C_FLEX | C_SPARSE, "", .get = block_place)
 
 /* A block or a loop by its number; none: CODE_NONE. */
-TABLE_GET(index_of)
+TABLE_GET(block_index_of)
 {
 	uint32_t i;
 
@@ -73,7 +74,7 @@ TABLE_GET(index_of)
 }
 
 /* A figure with its error. */
-TABLE_GET(flow)
+TABLE_GET(block_flow)
 {
 	struct flow_value x;
 
@@ -83,8 +84,8 @@ TABLE_GET(flow)
 	out->says = "?";
 }
 
-#define FLOW(type, member)  .get = flow, .which = offsetof(type, member)
-#define INDEX(type, member) .get = index_of, .which = offsetof(type, member)
+#define FLOW(type, member)  .get = block_flow, .which = offsetof(type, member)
+#define INDEX(type, member) .get = block_index_of, .which = offsetof(type, member)
 
 /* ---- functions: rows of blocks.f ------------------------------------------------------------- */
 
@@ -93,16 +94,16 @@ static const struct block_function *function_at(const struct table_row *r)
 	return r->p;
 }
 
-static double share_of(const struct blocks_view *v, double insns)
+static double block_share_of(const struct blocks_view *v, double insns)
 {
 	return insns / v->b->insns.v;
 }
 
-TABLE_CELL(function_share, out->e.v = share_of(view_of(t), function_at(r)->insns.v))
+TABLE_CELL(function_share, out->e.v = block_share_of(blocks_view_of(t), function_at(r)->insns.v))
 TABLE_CELL(function_name, out->text = function_at(r)->symbol->name)
-TABLE_CELL(function_dso, out->text = blocks_dso(view_of(t), function_at(r)))
-TABLE_CELL(function_address,
-	   out->n = blocks_vaddr(view_of(t), function_at(r)->image, function_at(r)->symbol->start))
+TABLE_CELL(function_dso, out->text = blocks_dso(blocks_view_of(t), function_at(r)))
+TABLE_CELL(function_address, out->n = blocks_vaddr(blocks_view_of(t), function_at(r)->image,
+						   function_at(r)->symbol->start))
 TABLE_CELL(function_size,
 	   out->n = function_at(r)->code ? function_at(r)->code->len : function_at(r)->symbol->size)
 
@@ -114,7 +115,7 @@ TABLE_GET(function_blocks)
 	if (f->code)
 		out->n = f->code->n_blocks;
 	else
-		cell_none(out, image_origin(view_of(t)->images, f->image));
+		cell_none(out, image_origin(blocks_view_of(t)->images, f->image));
 }
 
 /* Intervals that are not used, by why. */
@@ -165,23 +166,25 @@ const struct table_form blocks_functions_form = { "functions", NULL, 0,
 
 /* ---- blocks: rows of view.row ---------------------------------------------------------------- */
 
-static const struct code_block *code_of(const struct table *t, const struct table_row *r)
+static const struct code_block *block_code_of(const struct table *t, const struct table_row *r)
 {
-	return &row_of(t, r)->f->code->block[row_of(t, r)->block];
+	return &blocks_row_of(t, r)->f->code->block[blocks_row_of(t, r)->block];
 }
 
-TABLE_CELL(block_share, out->e.v = share_of(view_of(t), row_of(t, r)->weight))
-TABLE_CELL(block_insns, out->n = code_of(t, r)->n)
+TABLE_CELL(block_share, out->e.v = block_share_of(blocks_view_of(t), blocks_row_of(t, r)->weight))
+TABLE_CELL(blocks_block_insns, out->n = block_code_of(t, r)->n)
 TABLE_CELL(block_alone, if (blocks_is_alone(block_of(r))) out->e.v = block_of(r)->cycles)
-TABLE_CELL(block_start, out->n = row_of(t, r)->f->code->vaddr + code_of(t, r)->start)
-TABLE_CELL(block_end, out->n = row_of(t, r)->f->code->vaddr + code_of(t, r)->end)
-TABLE_CELL(block_file,
-	   out->text = blocks_line(view_of(t), row_of(t, r)->f, row_of(t, r)->block).file)
+TABLE_CELL(block_start, out->n = blocks_row_of(t, r)->f->code->vaddr + block_code_of(t, r)->start)
+TABLE_CELL(block_end, out->n = blocks_row_of(t, r)->f->code->vaddr + block_code_of(t, r)->end)
+TABLE_CELL(block_file, out->text = blocks_line(blocks_view_of(t), blocks_row_of(t, r)->f,
+					       blocks_row_of(t, r)->block)
+					   .file)
 
 TABLE_GET(block_line)
 {
 	(void)c;
-	out->n = blocks_line(view_of(t), row_of(t, r)->f, row_of(t, r)->block).line;
+	out->n = blocks_line(blocks_view_of(t), blocks_row_of(t, r)->f, blocks_row_of(t, r)->block)
+			 .line;
 	out->none = !out->n;
 }
 
@@ -190,7 +193,7 @@ static const struct table_column block_columns[] = {
 	COLUMN("share", "share", T_SHARE, C_HEAT, "of all instructions", .get = block_share),
 	COLUMN("runs", "runs", T_AMOUNT, C_ERROR | C_WHY, "executions", FLOW(struct block, runs)),
 	COLUMN("leans", "~", T_FLAG, C_DATA, "the error lacks what no stack shows", OF(runs.leans)),
-	COLUMN("insns", "insns", T_COUNT, 0, "instructions in it", .get = block_insns),
+	COLUMN("insns", "insns", T_COUNT, 0, "instructions in it", .get = blocks_block_insns),
 	COLUMN("hits", "hits", T_COUNT, C_DATA, "intervals seen that cover it", OF(hits)),
 	COLUMN("in", "in", T_AMOUNT, C_DATA, "executions of the edges into it", OF(flow_in)),
 	COLUMN("out", "out", T_AMOUNT, C_DATA, "and out of it", OF(flow_out)),
@@ -220,7 +223,7 @@ const struct table_form blocks_blocks_form = {
 
 /* ---- edges: rows of view.edge ---------------------------------------------------------------- */
 
-static const struct block_edge *edge_of(const struct table_row *r)
+static const struct block_edge *block_edge_of(const struct table_row *r)
 {
 	return r->p;
 }
@@ -229,15 +232,15 @@ static const struct block_edge *edge_of(const struct table_row *r)
 static const struct symbol *other_of(const struct table *t, const struct table_row *r,
 				     const char **dso)
 {
-	const struct block_edge *e = edge_of(r);
+	const struct block_edge *e = block_edge_of(r);
 
 	*dso = NULL;
 	if (e->from != CODE_NONE && e->to != CODE_NONE)
 		return NULL;
-	return blocks_symbol(view_of(t), &e->other, dso);
+	return blocks_symbol(blocks_view_of(t), &e->other, dso);
 }
 
-TABLE_CELL(edge_wrong, out->e.v = blocks_mispredicted(&edge_of(r)->tally))
+TABLE_CELL(edge_wrong, out->e.v = blocks_mispredicted(&block_edge_of(r)->tally))
 TABLE_CELL(other_dso, (void)other_of(t, r, &out->text))
 
 TABLE_GET(other_function)
@@ -251,11 +254,11 @@ TABLE_GET(other_function)
 
 TABLE_GET(other_address)
 {
-	const struct block_edge *e = edge_of(r);
+	const struct block_edge *e = block_edge_of(r);
 
 	(void)c;
 	out->none = e->from != CODE_NONE && e->to != CODE_NONE;
-	out->n = out->none ? 0 : blocks_vaddr(view_of(t), e->other.image, e->other.addr);
+	out->n = out->none ? 0 : blocks_vaddr(blocks_view_of(t), e->other.image, e->other.addr);
 }
 
 #define OF(member) TABLE_FIELD(struct block_edge, member)
@@ -302,11 +305,11 @@ TABLE_GET(loop_entries)
 		cell_none(out, "no stack shows one");
 }
 
-TABLE_CELL(loop_runs, out->e.v = row_of(t, r)->weight)
+TABLE_CELL(block_loop_runs, out->e.v = blocks_row_of(t, r)->weight)
 
 #define OF(member) TABLE_FIELD(struct block_loop, member)
 static const struct table_column loop_columns[] = {
-	COLUMN("runs", "runs", T_AMOUNT, 0, "executions of its head", .get = loop_runs),
+	COLUMN("runs", "runs", T_AMOUNT, 0, "executions of its head", .get = block_loop_runs),
 	COLUMN("trips", "trips", T_AMOUNT, C_ERROR | C_WHY,
 	       "runs by entry; none: fewer than two entries were seen",
 	       FLOW(struct block_loop, trips)),
@@ -333,26 +336,26 @@ const struct table_form blocks_loops_form = {
 
 /* ---- what is not used ------------------------------------------------------------------------ */
 
-static const struct flow_sums *sums_of(const struct table *t)
+static const struct flow_sums *block_sums_of(const struct table *t)
 {
-	return flow_sums(view_of(t)->b->flow);
+	return flow_sums(blocks_view_of(t)->b->flow);
 }
 
-TABLE_CELL(switched, out->n = sums_of(t)->switched - view_of(t)->b->system)
-TABLE_CELL(crossing, out->n = sums_of(t)->crossing)
-TABLE_CELL(backwards, out->n = sums_of(t)->backwards)
-TABLE_CELL(far_apart, out->n = sums_of(t)->far_apart)
+TABLE_CELL(block_switched, out->n = block_sums_of(t)->switched - blocks_view_of(t)->b->system)
+TABLE_CELL(block_crossing, out->n = block_sums_of(t)->crossing)
+TABLE_CELL(backwards, out->n = block_sums_of(t)->backwards)
+TABLE_CELL(block_far_apart, out->n = block_sums_of(t)->far_apart)
 
 static const struct table_column dropped_columns[] = {
 	DROPS(struct blocks, C_LOSS),
 	COLUMN("switched", "switched", T_COUNT, 0, "between kernel and user space",
-	       .get = switched),
+	       .get = block_switched),
 	COLUMN("crossing", "crossing", T_COUNT, 0, "between different files, or in no mapping",
-	       .get = crossing),
+	       .get = block_crossing),
 	COLUMN("backwards", "backwards", T_COUNT, 0,
 	       "the newer branch leaves below where the older one led", .get = backwards),
 	COLUMN("far_apart", "far apart", T_COUNT, 0, "too far apart to be one run of code",
-	       .get = far_apart),
+	       .get = block_far_apart),
 };
 const struct table_form blocks_dropped_form = { "dropped", "intervals that are not used, by why",
 						TABLE_ONE | TABLE_DATA,

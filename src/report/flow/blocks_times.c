@@ -49,35 +49,37 @@ static bool shape_of_loop(const struct block_loop *l, struct flow_shape *out)
 	return true;
 }
 
-static const struct flow_span *span_of(const struct table_row *r)
+static const struct flow_span *block_time_span_of(const struct table_row *r)
 {
 	return ((const struct blocks_interval *)r->p)->span;
 }
 
-static bool shape_of(const struct table *t, const struct table_row *r, struct flow_shape *out)
+static bool block_time_shape_of(const struct table *t, const struct table_row *r,
+				struct flow_shape *out)
 {
 	const struct flow_span *s;
 
 	if (t->form == &blocks_iterations_form || t->form == &blocks_rounds_form)
 		return shape_of_loop(loop_of(r), out);
 	if (t->form != &blocks_intervals_form)
-		return shape_of_block(view_of(t), block_of(r), out);
-	s = span_of(r);
-	return s->timed && shape_of_times(view_of(t), s->times, s->cycles, s->time_stacks, out);
+		return shape_of_block(blocks_view_of(t), block_of(r), out);
+	s = block_time_span_of(r);
+	return s->timed &&
+	       shape_of_times(blocks_view_of(t), s->times, s->cycles, s->time_stacks, out);
 }
 
 /* What people are shown of it: not of blocks that mostly run together with others. */
 static bool seen_shape(const struct table *t, const struct table_row *r, struct flow_shape *out)
 {
 	return (t->form != &blocks_blocks_form || blocks_is_alone(block_of(r))) &&
-	       shape_of(t, r, out);
+	       block_time_shape_of(t, r, out);
 }
 
 BLOCKS_GET(blocks_get_figure)
 {
 	struct flow_shape s;
 
-	if (shape_of(t, r, &s))
+	if (block_time_shape_of(t, r, &s))
 		memcpy(&out->e.v, (const char *)&s + c->which, sizeof(out->e.v));
 }
 
@@ -86,7 +88,7 @@ BLOCKS_GET(blocks_get_modes)
 	struct flow_shape s;
 
 	(void)c;
-	out->none = !shape_of(t, r, &s);
+	out->none = !block_time_shape_of(t, r, &s);
 	out->n = out->none ? 0 : s.modes;
 }
 
@@ -166,7 +168,7 @@ TABLE_GET(iteration)
 		return;
 	n = (double)x->n;
 	out->e = (struct estimate){ (double)x->cycles / n, NAN, "fewer than two stacks have any" };
-	if (flow_sums(view_of(t)->b->flow)->late) { /* those that wait are seen more often */
+	if (flow_sums(blocks_view_of(t)->b->flow)->late) { /* those that wait are seen more often */
 		out->e.why = flow_late;
 		out->mark = '~';
 	} else if (x->stacks > 1) { /* times of one stack are not independent */
@@ -277,10 +279,11 @@ static const struct table_column alone_columns[] = {
 const struct table_form blocks_alone_form = { "alone", NULL, TABLE_PEOPLE,
 					      TABLE_COLUMNS(alone_columns), .next = blocks_next };
 
-static const struct flow_times *times_of(const struct table *t, const struct table_row *r)
+static const struct flow_times *block_time_times_of(const struct table *t,
+						    const struct table_row *r)
 {
 	size_t n;
-	const struct flow_times *x = flow_times(view_of(t)->b->flow, &n);
+	const struct flow_times *x = flow_times(blocks_view_of(t)->b->flow, &n);
 
 	if (t->form == &blocks_rounds_times_form)
 		return loop_of(r)->iteration ? &loop_of(r)->iteration->times : NULL;
@@ -288,7 +291,7 @@ static const struct flow_times *times_of(const struct table *t, const struct tab
 }
 
 TABLE_CELL(times_from, out->n = flow_time_from((unsigned)r->at[1]))
-TABLE_CELL(times_count, out->n = times_of(t, r)->n[r->at[1]])
+TABLE_CELL(times_count, out->n = block_time_times_of(t, r)->n[r->at[1]])
 
 #define TIMES                                                                                      \
 	COLUMN("cycles", "cycles", T_ID, C_KEY, "at least; 16 and more in four classes an octave", \
@@ -305,9 +308,10 @@ const struct table_form blocks_rounds_times_form = { "iteration_times",
 						     TABLE_COLUMNS(rounds_times_columns),
 						     .next = blocks_next };
 
-TABLE_CELL(mode_cycles, struct flow_shape s; if (shape_of(t, r, &s)) out->e.v = s.mode[r->at[1]].at)
+TABLE_CELL(mode_cycles, struct flow_shape s;
+	   if (block_time_shape_of(t, r, &s)) out->e.v = s.mode[r->at[1]].at)
 TABLE_CELL(mode_share, struct flow_shape s;
-	   if (shape_of(t, r, &s)) out->e.v = s.mode[r->at[1]].share)
+	   if (block_time_shape_of(t, r, &s)) out->e.v = s.mode[r->at[1]].share)
 
 #define MODE                                                                          \
 	COLUMN("cycles", "cycles", T_REAL, C_KEY, "at the peak", .get = mode_cycles), \
@@ -347,15 +351,16 @@ static bool is_row(const struct table *t, const struct table_row *r)
 	if (f == &blocks_trips_form)
 		return loop_of(r)->trip[r->at[1]];
 	if (f == &blocks_times_form || f == &blocks_rounds_times_form)
-		return times_of(t, r) && times_of(t, r)->n[r->at[1]];
+		return block_time_times_of(t, r) && block_time_times_of(t, r)->n[r->at[1]];
 	if (f == &blocks_modes_form || f == &blocks_rounds_form)
-		return shape_of(t, r, &s) && r->at[1] < s.modes;
+		return block_time_shape_of(t, r, &s) && r->at[1] < s.modes;
 	if (f == &blocks_alone_form)
-		return blocks_is_alone(block_of(r)) && shape_of(t, r, &s);
+		return blocks_is_alone(block_of(r)) && block_time_shape_of(t, r, &s);
 	if (f == &blocks_visits_form)
 		return loop_of(r)->visits;
 	if (f == &blocks_iterations_form) /* of a function those without a time, too: why */
-		return loop_of(r)->iteration || (view_of(t)->timed && view_of(t)->opts.function);
+		return loop_of(r)->iteration ||
+		       (blocks_view_of(t)->timed && blocks_view_of(t)->opts.function);
 	return true;
 }
 
@@ -370,7 +375,7 @@ bool blocks_next(const struct table *t, struct table_row *r)
 		}
 		if (r->at[0] >= t->n)
 			return false;
-		x = row_of(t, r);
+		x = blocks_row_of(t, r);
 		if (t->form == &blocks_edges_form)
 			r->p = &x->f->edge[x->block];
 		else if (is_of_block(t->form))
@@ -386,32 +391,36 @@ bool blocks_next(const struct table *t, struct table_row *r)
 
 #define INTERVAL ((const struct blocks_interval *)r->p)
 
-TABLE_CELL(of_time, if (INTERVAL->cycles > 0) out->e.v = INTERVAL->cycles / view_of(t)->cycles)
-TABLE_CELL(weight, cell_flow(out, flow_ratio(span_of(r)->w.group, view_of(t)->group)))
+TABLE_CELL(of_time,
+	   if (INTERVAL->cycles > 0) out->e.v = INTERVAL->cycles / blocks_view_of(t)->cycles)
+TABLE_CELL(block_time_weight,
+	   cell_flow(out, flow_ratio(block_time_span_of(r)->w.group, blocks_view_of(t)->group)))
 
-TABLE_CELL(seen, out->n = span_of(r)->w.hits)
+TABLE_CELL(seen, out->n = block_time_span_of(r)->w.hits)
 
 /* For people where times do not say more. */
-static bool is_counted(const struct table *t, struct table_cell *out)
+static bool block_time_is_counted(const struct table *t, struct table_cell *out)
 {
 	out->says = "";
-	out->none = view_of(t)->cycles > 0 && view_of(t)->b->used;
+	out->none = blocks_view_of(t)->cycles > 0 && blocks_view_of(t)->b->used;
 	return !out->none;
 }
 
-TABLE_CELL(counted_weight, if (is_counted(t, out)) weight(t, c, r, out))
-TABLE_CELL(counted_seen, if (is_counted(t, out)) seen(t, c, r, out))
+TABLE_CELL(counted_weight, if (block_time_is_counted(t, out)) block_time_weight(t, c, r, out))
+TABLE_CELL(counted_seen, if (block_time_is_counted(t, out)) seen(t, c, r, out))
 
-TABLE_CELL(timed, out->n = span_of(r)->timed; out->none = !out->n)
-TABLE_CELL(cycles,
-	   if (span_of(r)->timed) out->e.v = (double)span_of(r)->cycles / (double)span_of(r)->timed)
+TABLE_CELL(block_time_timed, out->n = block_time_span_of(r)->timed; out->none = !out->n)
+TABLE_CELL(block_time_cycles,
+	   if (block_time_span_of(r)->timed) out->e.v = (double)block_time_span_of(r)->cycles /
+							(double)block_time_span_of(r)->timed)
 
 static const struct symbol *symbol_of(const struct table *t, const struct table_row *r,
 				      const char **dso)
 {
-	const struct flow_place at = { span_of(r)->image, span_of(r)->start, span_of(r)->kind };
+	const struct flow_place at = { block_time_span_of(r)->image, block_time_span_of(r)->start,
+				       block_time_span_of(r)->kind };
 
-	return blocks_symbol(view_of(t), &at, dso);
+	return blocks_symbol(blocks_view_of(t), &at, dso);
 }
 
 TABLE_GET(interval_function)
@@ -424,10 +433,13 @@ TABLE_GET(interval_function)
 }
 
 TABLE_CELL(interval_dso, (void)symbol_of(t, r, &out->text); out->says = "[in no mapping]")
-TABLE_CELL(interval_start, out->n = blocks_vaddr(view_of(t), span_of(r)->image, span_of(r)->start))
-TABLE_CELL(interval_end, out->n = blocks_vaddr(view_of(t), span_of(r)->image, span_of(r)->end))
+TABLE_CELL(interval_start, out->n = blocks_vaddr(blocks_view_of(t), block_time_span_of(r)->image,
+						 block_time_span_of(r)->start))
+TABLE_CELL(block_time_interval_end,
+	   out->n = blocks_vaddr(blocks_view_of(t), block_time_span_of(r)->image,
+				 block_time_span_of(r)->end))
 
-TABLE_CELL(counted_dso, if (is_counted(t, out)) interval_dso(t, c, r, out))
+TABLE_CELL(counted_dso, if (block_time_is_counted(t, out)) interval_dso(t, c, r, out))
 
 /* "f+0x5..+0x9"; where there is no symbol its addresses. */
 TABLE_GET(interval_name)
@@ -439,13 +451,16 @@ TABLE_GET(interval_name)
 	if (s) {
 		out->text = s->name;
 		buf_printf(out->scratch, "+0x%" PRIx64 "..+0x%" PRIx64,
-			   span_of(r)->start - s->start, span_of(r)->end - s->start);
+			   block_time_span_of(r)->start - s->start,
+			   block_time_span_of(r)->end - s->start);
 		out->tail = buf_str(out->scratch);
 		return;
 	}
 	cell_printf(out, "%" PRIx64 "..%" PRIx64,
-		    blocks_vaddr(view_of(t), span_of(r)->image, span_of(r)->start),
-		    blocks_vaddr(view_of(t), span_of(r)->image, span_of(r)->end));
+		    blocks_vaddr(blocks_view_of(t), block_time_span_of(r)->image,
+				 block_time_span_of(r)->start),
+		    blocks_vaddr(blocks_view_of(t), block_time_span_of(r)->image,
+				 block_time_span_of(r)->end));
 }
 
 static const struct table_column interval_columns[] = {
@@ -455,10 +470,12 @@ static const struct table_column interval_columns[] = {
 	       .get = counted_weight),
 	COLUMN("count", "seen", T_COUNT, C_PEOPLE | C_SPARSE, "", .get = counted_seen),
 	COLUMN("share", "share", T_SHARE, C_DATA | C_ERROR | C_WHY, "of the runs of all intervals",
-	       .get = weight),
+	       .get = block_time_weight),
 	COLUMN("hits", "seen", T_COUNT, C_DATA, "as seen in stacks", .get = seen),
-	COLUMN("timed", "times", T_COUNT, C_SPARSE, "times that were measured", .get = timed),
-	COLUMN("cycles", "cycles", T_REAL, C_SPARSE, "of one run, in the mean", .get = cycles),
+	COLUMN("timed", "times", T_COUNT, C_SPARSE, "times that were measured",
+	       .get = block_time_timed),
+	COLUMN("cycles", "cycles", T_REAL, C_SPARSE, "of one run, in the mean",
+	       .get = block_time_cycles),
 	BLOCKS_SHAPE,
 	BLOCKS_QUANTILES(blocks_get_quantile),
 	COLUMN("shape", "modes", T_TEXT, C_PEOPLE | C_SPARSE | C_FLEX | C_CUT, "",
@@ -470,7 +487,8 @@ static const struct table_column interval_columns[] = {
 	       .get = interval_function),
 	COLUMN("address", "address", T_ADDRESS, C_KEY | C_DATA, "where a branch led",
 	       .get = interval_start),
-	COLUMN("end", "end", T_ADDRESS, C_KEY | C_DATA, "of the next branch", .get = interval_end),
+	COLUMN("end", "end", T_ADDRESS, C_KEY | C_DATA, "of the next branch",
+	       .get = block_time_interval_end),
 };
 const struct table_form blocks_intervals_form = { "intervals",
 						  "code that ran from one branch to the next", 0,

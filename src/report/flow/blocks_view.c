@@ -75,7 +75,7 @@ const char *blocks_scale_says(const struct blocks *b)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static int by_weight(const void *x, const void *y)
+static int blocks_view_by_weight(const void *x, const void *y)
 {
 	const struct blocks_row *a = x, *b = y;
 
@@ -86,7 +86,7 @@ static int by_weight(const void *x, const void *y)
 	return a->block < b->block ? -1 : a->block > b->block;
 }
 
-static void list_rows(struct blocks_view *v, const struct block_function *f)
+static void list_blocks_view_rows(struct blocks_view *v, const struct block_function *f)
 {
 	for (uint32_t k = 0; f->code && k < f->code->n_blocks; k++) {
 		const struct block *b = &f->block[k];
@@ -107,7 +107,7 @@ static void list_rows(struct blocks_view *v, const struct block_function *f)
 
 enum { EDGES = 8 }; /* from outside into a block */
 
-static void list(struct blocks_view *v, struct blocks_listing l)
+static void list_blocks(struct blocks_view *v, struct blocks_listing l)
 {
 	vec_xpush(&v->listing, l);
 }
@@ -137,9 +137,9 @@ static void list_edges_in(struct blocks_view *v, const struct block_function *f,
 		left += e != NULL;
 	}
 	for (size_t k = 0; k < EDGES && best[k]; k++)
-		list(v, (struct blocks_listing){ f, best[k], block, 0, LIST_IN });
+		list_blocks(v, (struct blocks_listing){ f, best[k], block, 0, LIST_IN });
 	if (left)
-		list(v, (struct blocks_listing){ f, NULL, block, left, LIST_MORE });
+		list_blocks(v, (struct blocks_listing){ f, NULL, block, left, LIST_MORE });
 }
 
 static void list_edges_out(struct blocks_view *v, const struct block_function *f, uint32_t block)
@@ -148,31 +148,31 @@ static void list_edges_out(struct blocks_view *v, const struct block_function *f
 
 	bisect(at, f->n_edges, i, f->edge[i].from >= block); /* sorted by where they leave from */
 	for (; at < f->n_edges && f->edge[at].from == block; at++)
-		list(v, (struct blocks_listing){ f, &f->edge[at], block, 0, LIST_OUT });
+		list_blocks(v, (struct blocks_listing){ f, &f->edge[at], block, 0, LIST_OUT });
 }
 
 /* Its blocks with their edges; how many in a row did not run. */
-static void list_function(struct blocks_view *v, const struct block_function *f)
+static void list_blocks_view_function(struct blocks_view *v, const struct block_function *f)
 {
 	for (uint32_t i = 0; f->code && i < f->code->n_blocks; i++) {
 		struct blocks_listing l = { f, NULL, i, 1, LIST_BLOCK };
 
 		if (f->block[i].hits) {
 			list_edges_in(v, f, i);
-			list(v, l);
+			list_blocks(v, l);
 			list_edges_out(v, f, i);
 			continue;
 		}
 		l.kind = LIST_COLD;
 		for (; i + 1 < f->code->n_blocks && !f->block[i + 1].hits; i++)
 			l.n++;
-		list(v, l);
+		list_blocks(v, l);
 	}
 }
 
 /* ---- intervals ------------------------------------------------------------------------------- */
 
-static int by_time(const void *x, const void *y)
+static int blocks_view_by_time(const void *x, const void *y)
 {
 	const struct blocks_interval *a = x, *b = y;
 
@@ -184,7 +184,7 @@ static int by_time(const void *x, const void *y)
 }
 
 /* Whether a span begins in a function that is shown. */
-static bool is_shown(const struct blocks_view *v, const struct flow_span *s)
+static bool blocks_view_is_shown(const struct blocks_view *v, const struct flow_span *s)
 {
 	for (size_t i = 0; v->opts.function && i < v->b->n; i++) {
 		const struct block_function *f = &v->b->f[i];
@@ -210,10 +210,10 @@ static void list_intervals(struct blocks_view *v)
 		v->cycles += x.cycles;
 		for (unsigned g = 0; g < FLOW_SLOTS; g++)
 			v->group[g] += s[i].w.group[g];
-		if (is_shown(v, &s[i]))
+		if (blocks_view_is_shown(v, &s[i]))
 			vec_xpush(&v->interval, x);
 	}
-	vec_sort(&v->interval, by_time);
+	vec_sort(&v->interval, blocks_view_by_time);
 }
 
 /* ---- the view -------------------------------------------------------------------------------- */
@@ -232,15 +232,15 @@ int blocks_view_build(struct blocks_view **out, const struct blocks *b, struct i
 	if (!v->balance.places && flow_balance(&v->places, b->flow, BLOCKS_BALANCE_HITS, err))
 		goto failed;
 	for (size_t i = 0; i < v->b->n; i++) {
-		list_rows(v, &v->b->f[i]);
+		list_blocks_view_rows(v, &v->b->f[i]);
 		if (v->opts.function)
-			list_function(v, &v->b->f[i]);
+			list_blocks_view_function(v, &v->b->f[i]);
 	}
 	if (!v->opts.function) {
-		vec_sort(&v->row, by_weight);
-		vec_sort(&v->edge, by_weight);
+		vec_sort(&v->row, blocks_view_by_weight);
+		vec_sort(&v->edge, blocks_view_by_weight);
 	}
-	vec_sort(&v->loop, by_weight);
+	vec_sort(&v->loop, blocks_view_by_weight);
 	list_intervals(v);
 	*out = v;
 	return 0;

@@ -97,7 +97,7 @@ static void hang(struct drawing *d)
 	}
 }
 
-static void choose(struct drawing *d)
+static void choose_calls(struct drawing *d)
 {
 	const struct calls *c = d->v->c;
 	size_t most = d->v->limit ? d->v->limit : NEIGHBOURS;
@@ -153,7 +153,7 @@ static void put_safe_name(struct buf *b, const struct calls_view *v, uint32_t f)
 }
 
 /* Names of all functions that are drawn: two of them never look alike. */
-static void settle_names(struct drawing *d)
+static void settle_call_graph_names(struct drawing *d)
 {
 	const struct calls *c = d->v->c;
 	struct buf name = BUF_INIT;
@@ -176,7 +176,7 @@ static void settle_names(struct drawing *d)
 	buf_free(&name);
 }
 
-static int put_node(struct drawing *d, uint32_t f)
+static int put_call_graph_node(struct drawing *d, uint32_t f)
 {
 	const struct calls_view *v = d->v;
 	const struct call_function *x = &v->c->f[f];
@@ -214,7 +214,7 @@ static int put_node(struct drawing *d, uint32_t f)
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-static int put_edge(struct drawing *d, const struct call_edge *e)
+static int put_call_graph_edge(struct drawing *d, const struct call_edge *e)
 {
 	const struct calls_view *v = d->v;
 	double wrong = calls_mispredicted(&e->tally);
@@ -245,7 +245,7 @@ static int put_edge(struct drawing *d, const struct call_edge *e)
 	return rc ? err_nomem(d->err) : 0;
 }
 
-static int put_notes(struct drawing *d)
+static int put_call_graph_notes(struct drawing *d)
 {
 	const struct calls *c = d->v->c;
 	double drawn = 0;
@@ -291,18 +291,19 @@ struct graph *calls_graph(const void *view, struct err *err)
 		goto out;
 	}
 	memset(d.node, 0xff, (v->c->n + 1) * sizeof(*d.node));
-	choose(&d);
-	settle_names(&d);
-	if (v->function != CALLS_ALL && put_node(&d, v->function))
+	choose_calls(&d);
+	settle_call_graph_names(&d);
+	if (v->function != CALLS_ALL && put_call_graph_node(&d, v->function))
 		goto out;
 	for (size_t i = 0; i < v->c->n_edges; i++) {
 		const struct call_edge *e = &v->c->edge[i];
 
 		if (d.drawn[i] &&
-		    (put_node(&d, e->caller) || put_node(&d, e->callee) || put_edge(&d, e)))
+		    (put_call_graph_node(&d, e->caller) || put_call_graph_node(&d, e->callee) ||
+		     put_call_graph_edge(&d, e)))
 			goto out;
 	}
-	rc = put_notes(&d);
+	rc = put_call_graph_notes(&d);
 out:
 	free(d.node);
 	free(d.drawn);

@@ -21,7 +21,7 @@ enum {
 
 #define SMALL 0.0005 /* a share that people are not shown unless asked for */
 
-static const struct calls_view *view_of(const struct table *t)
+static const struct calls_view *call_view_of(const struct table *t)
 {
 	return t->ctx;
 }
@@ -44,7 +44,7 @@ static void put_error(const struct calls_view *v, struct flow_value x, struct ta
 		cell_printf(out, "%s", page_error(text, x));
 }
 
-static void put_share(const struct calls_view *v, struct flow_value x, struct table_cell *out)
+static void put_call_share(const struct calls_view *v, struct flow_value x, struct table_cell *out)
 {
 	cell_flow(out, (struct flow_value){ calls_share(v, x.v), calls_share(v, x.half), x.leans,
 					    x.why });
@@ -52,20 +52,22 @@ static void put_share(const struct calls_view *v, struct flow_value x, struct ta
 
 /* ---- functions: rows of calls.f -------------------------------------------------------------- */
 
-static uint32_t number_of(const struct table *t, const struct table_row *r)
+static uint32_t call_number_of(const struct table *t, const struct table_row *r)
 {
-	return (uint32_t)((const struct call_function *)r->p - view_of(t)->c->f);
+	return (uint32_t)((const struct call_function *)r->p - call_view_of(t)->c->f);
 }
 
-TABLE_CELL(called_share, put_share(view_of(t), ((const struct call_function *)r->p)->called, out))
-TABLE_CELL(called_error, put_error(view_of(t), ((const struct call_function *)r->p)->called, out))
+TABLE_CELL(called_share,
+	   put_call_share(call_view_of(t), ((const struct call_function *)r->p)->called, out))
+TABLE_CELL(called_error,
+	   put_error(call_view_of(t), ((const struct call_function *)r->p)->called, out))
 
-TABLE_GET(flow)
+TABLE_GET(call_flow)
 {
 	struct flow_value x;
 
 	memcpy(&x, (const char *)r->p + c->which, sizeof(x));
-	put_flow(view_of(t), x, out);
+	put_flow(call_view_of(t), x, out);
 }
 
 /* Jumps to its start, which stand beside the calls and are no part of their share. */
@@ -77,49 +79,50 @@ TABLE_GET(tailed_text)
 	(void)c;
 	if (x.v > 0)
 		cell_printf(out, "%s",
-			    view_of(t)->c->scaled ? page_estimate(text, x.v)
-						  : page_share(text, calls_share(view_of(t), x.v)));
+			    call_view_of(t)->c->scaled
+				    ? page_estimate(text, x.v)
+				    : page_share(text, calls_share(call_view_of(t), x.v)));
 	out->kind = T_TEXT;
 }
 
-TABLE_CELL(leans, out->n = ((const struct call_function *)r->p)->called.leans)
-TABLE_CELL(why, out->text = ((const struct call_function *)r->p)->called.why)
+TABLE_CELL(call_leans, out->n = ((const struct call_function *)r->p)->called.leans)
+TABLE_CELL(call_why, out->text = ((const struct call_function *)r->p)->called.why)
 
 static void put_address(const struct table *t, uint32_t function, struct table_cell *out)
 {
-	out->none = !calls_vaddr(view_of(t), function, &out->n);
+	out->none = !calls_vaddr(call_view_of(t), function, &out->n);
 }
 
-static void put_name(const struct table *t, uint32_t function, struct table_cell *out)
+static void put_call_name(const struct table *t, uint32_t function, struct table_cell *out)
 {
-	if (view_of(t)->c->f[function].symbol)
-		out->text = calls_name(view_of(t), function);
+	if (call_view_of(t)->c->f[function].symbol)
+		out->text = calls_name(call_view_of(t), function);
 }
 
-static void put_dso(const struct table *t, uint32_t function, struct table_cell *out)
+static void put_call_dso(const struct table *t, uint32_t function, struct table_cell *out)
 {
-	if (view_of(t)->c->f[function].image != IMAGE_NONE)
-		out->text = calls_dso(view_of(t), function);
+	if (call_view_of(t)->c->f[function].image != IMAGE_NONE)
+		out->text = calls_dso(call_view_of(t), function);
 }
 
-TABLE_CELL(address, put_address(t, number_of(t, r), out))
+TABLE_CELL(call_address, put_address(t, call_number_of(t, r), out))
 
-TABLE_GET(name)
+TABLE_GET(name_call)
 {
 	(void)c;
-	put_name(t, number_of(t, r), out);
+	put_call_name(t, call_number_of(t, r), out);
 	out->says = "[no symbol]";
 }
 
-TABLE_GET(dso)
+TABLE_GET(call_dso)
 {
 	(void)c;
-	put_dso(t, number_of(t, r), out);
+	put_call_dso(t, call_number_of(t, r), out);
 	out->says = "[in no mapping]";
 }
 
 #define OF(member)   TABLE_FIELD(struct call_function, member)
-#define FLOW(member) .get = flow, .which = offsetof(struct call_function, member)
+#define FLOW(member) .get = call_flow, .which = offsetof(struct call_function, member)
 static const struct table_column function_columns[] = {
 	COLUMN("share", "share", T_SHARE, C_HEAT, "of all calls", .get = called_share),
 	COLUMN("error", "+-", T_TEXT, C_PEOPLE | C_SPARSE, "", .get = called_error),
@@ -131,14 +134,14 @@ static const struct table_column function_columns[] = {
 	       FLOW(recursive)),
 	COLUMN("calls", "calls", T_AMOUNT, C_ERROR | C_DATA, "how often it called others",
 	       FLOW(calls)),
-	COLUMN("leans", "~", T_FLAG, C_DATA, "errors lack what no stack shows", .get = leans),
-	COLUMN("why", "why", T_TEXT, C_DATA, "why there are no errors", .get = why),
+	COLUMN("leans", "~", T_FLAG, C_DATA, "errors lack what no stack shows", .get = call_leans),
+	COLUMN("why", "why", T_TEXT, C_DATA, "why there are no errors", .get = call_why),
 	COLUMN("callers", "callers", T_COUNT, 0, "functions that call it", OF(n_callers)),
 	COLUMN("callees", "callees", T_COUNT, C_DATA, "functions that it calls", OF(n_callees)),
 	COLUMN("address", "address", T_ADDRESS, C_DATA | C_KEY, "of its start, in the file",
-	       .get = address),
-	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name", .get = name),
-	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = dso),
+	       .get = call_address),
+	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name", .get = name_call),
+	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = call_dso),
 };
 #undef OF
 #undef FLOW
@@ -148,22 +151,22 @@ static const struct table_form functions_form = { "functions", NULL, 0,
 
 /* ---- edges: at[0] counts in view.order, by_callee or edge ------------------------------------ */
 
-static const struct call_edge *edge_of(const struct table_row *r)
+static const struct call_edge *call_edge_of(const struct table_row *r)
 {
 	return r->p;
 }
 
-static bool wanted(const struct calls_view *v, const struct call_edge *e)
+static bool call_wanted(const struct calls_view *v, const struct call_edge *e)
 {
 	return v->function == CALLS_ALL || e->caller == v->function || e->callee == v->function;
 }
 
-static bool edge_next(const struct table *t, struct table_row *r)
+static bool call_edge_next(const struct table *t, struct table_row *r)
 {
 	const struct calls_view *v = t->ctx;
 
 	r->at[0] += r->p != NULL;
-	while (r->at[0] < v->c->n_edges && !wanted(v, &v->c->edge[v->order[r->at[0]]]))
+	while (r->at[0] < v->c->n_edges && !call_wanted(v, &v->c->edge[v->order[r->at[0]]]))
 		r->at[0]++;
 	if (r->at[0] >= v->c->n_edges)
 		return false;
@@ -176,8 +179,8 @@ static const struct table_form callers_form;
 /* Edges into the function, which by_callee has as a group, or out of it. */
 static bool neighbour_next(const struct table *t, struct table_row *r)
 {
-	const struct calls *k = view_of(t)->c;
-	const struct call_function *f = &k->f[view_of(t)->function];
+	const struct calls *k = call_view_of(t)->c;
+	const struct call_function *f = &k->f[call_view_of(t)->function];
 	bool callers = t->form == &callers_form;
 	size_t i = r->at[0] += r->p != NULL;
 
@@ -187,46 +190,46 @@ static bool neighbour_next(const struct table *t, struct table_row *r)
 	return true;
 }
 
-TABLE_CELL(edge_share, put_share(view_of(t), edge_of(r)->runs, out))
+TABLE_CELL(edge_share, put_call_share(call_view_of(t), call_edge_of(r)->runs, out))
 
 /* Of all that call the function, or that it calls: c->which. */
 enum { OF_CALLERS, OF_CALLEES };
 
-TABLE_GET(part)
+TABLE_GET(call_part)
 {
-	const struct call_function *f = &view_of(t)->c->f[view_of(t)->function];
+	const struct call_function *f = &call_view_of(t)->c->f[call_view_of(t)->function];
 	double all = c->which == OF_CALLERS ? f->called.v + f->tailed.v : f->calls.v;
 
-	out->e.v = all > 0 ? edge_of(r)->runs.v / all : NAN;
+	out->e.v = all > 0 ? call_edge_of(r)->runs.v / all : NAN;
 }
 
-TABLE_CELL(edge_error, put_error(view_of(t), edge_of(r)->runs, out))
-TABLE_CELL(edge_calls, put_flow(view_of(t), edge_of(r)->runs, out))
-TABLE_CELL(edge_leans, out->n = edge_of(r)->runs.leans)
-TABLE_CELL(edge_why, out->text = edge_of(r)->runs.why)
-TABLE_CELL(mispredicted_share, out->e.v = calls_mispredicted(&edge_of(r)->tally))
-TABLE_CELL(how, out->text = calls_how(view_of(t), edge_of(r)))
+TABLE_CELL(edge_error, put_error(call_view_of(t), call_edge_of(r)->runs, out))
+TABLE_CELL(edge_calls, put_flow(call_view_of(t), call_edge_of(r)->runs, out))
+TABLE_CELL(edge_leans, out->n = call_edge_of(r)->runs.leans)
+TABLE_CELL(edge_why, out->text = call_edge_of(r)->runs.why)
+TABLE_CELL(call_mispredicted_share, out->e.v = calls_mispredicted(&call_edge_of(r)->tally))
+TABLE_CELL(call_how, out->text = calls_how(call_view_of(t), call_edge_of(r)))
 
 enum { CALLER, CALLEE };
 
-static uint32_t end_of(const struct table_column *c, const struct table_row *r)
+static uint32_t call_end_of(const struct table_column *c, const struct table_row *r)
 {
-	return c->which == CALLER ? edge_of(r)->caller : edge_of(r)->callee;
+	return c->which == CALLER ? call_edge_of(r)->caller : call_edge_of(r)->callee;
 }
 
-TABLE_CELL(end_address, put_address(t, end_of(c, r), out))
-TABLE_CELL(end_name, put_name(t, end_of(c, r), out))
+TABLE_CELL(end_address, put_address(t, call_end_of(c, r), out))
+TABLE_CELL(end_name, put_call_name(t, call_end_of(c, r), out))
 
 TABLE_GET(end_dso)
 {
-	put_dso(t, end_of(c, r), out);
+	put_call_dso(t, call_end_of(c, r), out);
 	out->says = "[in no mapping]";
 }
 
 /* With the file where there is no name. */
 TABLE_GET(end_label)
 {
-	calls_put_name(out->scratch, view_of(t), end_of(c, r));
+	calls_put_name(out->scratch, call_view_of(t), call_end_of(c, r));
 	out->text = buf_str(out->scratch);
 }
 
@@ -236,10 +239,11 @@ TABLE_GET(end_label)
 	COLUMN("error", "+-", T_TEXT, C_PEOPLE | C_SPARSE, "", .get = edge_error), \
 	COLUMN("calls", "calls", T_AMOUNT, C_ERROR | C_SPARSE, "how often", .get = edge_calls), \
 	COLUMN("mispredicted_share", "mispred", T_SHARE, 0, "of those that the CPU told of", \
-	       .get = mispredicted_share), \
+	       .get = call_mispredicted_share), \
 	COLUMN("sites", "sites", T_COUNT, 0, "places that call", OF(sites)), \
 	COLUMN("how", "how", T_TEXT, 0, \
-	       "tail, PLT, indir(ect), part (some indirect), self; else a plain call", .get = how)
+	       "tail, PLT, indir(ect), part (some indirect), self; else a plain call", \
+	       .get = call_how)
 /* clang-format on */
 static const struct table_column edge_columns[] = {
 	COLUMN("share", "share", T_SHARE, C_HEAT, "of all calls", .get = edge_share),
@@ -271,22 +275,24 @@ static const struct table_column edge_columns[] = {
 	       .which = CALLEE),
 };
 static const struct table_column caller_columns[] = {
-	COLUMN("share", "share", T_SHARE, C_HEAT, "of its calls", .get = part, .which = OF_CALLERS),
+	COLUMN("share", "share", T_SHARE, C_HEAT, "of its calls", .get = call_part,
+	       .which = OF_CALLERS),
 	EDGE_FIGURES,
 	COLUMN("caller", "called by", T_TEXT, C_FLEX, "", .get = end_label, .which = CALLER),
 	COLUMN("dso", "of", T_TEXT, C_FLEX, "", .get = end_dso, .which = CALLER),
 };
 static const struct table_column callee_columns[] = {
-	COLUMN("share", "share", T_SHARE, C_HEAT, "of what it calls", .get = part,
+	COLUMN("share", "share", T_SHARE, C_HEAT, "of what it calls", .get = call_part,
 	       .which = OF_CALLEES),
 	EDGE_FIGURES,
 	COLUMN("callee", "calls", T_TEXT, C_FLEX, "", .get = end_label, .which = CALLEE),
 	COLUMN("dso", "of", T_TEXT, C_FLEX, "", .get = end_dso, .which = CALLEE),
 };
 #undef OF
-static const struct table_form edges_form = { "edges",		 NULL,
-					      TABLE_MAIN,	 TABLE_COLUMNS(edge_columns),
-					      .next = edge_next, .rest = "edge" };
+static const struct table_form edges_form = {
+	"edges",       NULL, TABLE_MAIN, TABLE_COLUMNS(edge_columns), .next = call_edge_next,
+	.rest = "edge"
+};
 static const struct table_form callers_form = {
 	"callers",	 NULL, TABLE_PEOPLE, TABLE_COLUMNS(caller_columns), .next = neighbour_next,
 	.rest = "caller"
@@ -298,23 +304,24 @@ static const struct table_form callees_form = {
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
-TABLE_CELL(event, out->text = view_of(t)->sums->event)
-TABLE_CELL(by, out->text = calls_by(r->p))
-TABLE_CELL(all_calls, put_flow(view_of(t), ((const struct calls *)r->p)->runs, out))
+TABLE_CELL(call_event, out->text = call_view_of(t)->sums->event)
+TABLE_CELL(calls_by_cell, out->text = calls_by(r->p))
+TABLE_CELL(all_calls, put_flow(call_view_of(t), ((const struct calls *)r->p)->runs, out))
 
 TABLE_GET(chosen)
 {
 	(void)c;
 	(void)r;
-	if (view_of(t)->function != CALLS_ALL)
-		put_name(t, view_of(t)->function, out);
+	if (call_view_of(t)->function != CALLS_ALL)
+		put_call_name(t, call_view_of(t)->function, out);
 }
 
 #define OF(member) TABLE_FIELD(struct calls, member)
 static const struct table_column head_columns[] = {
 	COLUMN("event", "event", T_TEXT, 0, "whose samples have the stacks; null: several",
-	       .get = event),
-	COLUMN("by", "by", T_TEXT, 0, "calls, or returns: what tells of calls", .get = by),
+	       .get = call_event),
+	COLUMN("by", "by", T_TEXT, 0, "calls, or returns: what tells of calls",
+	       .get = calls_by_cell),
 	COLUMN("scaled", "scaled", T_FLAG, 0, "the event counts the recorded branches", OF(scaled)),
 	COLUMN("calls", "calls", T_AMOUNT, C_ERROR | C_WHY, "in all, without tail calls",
 	       .get = all_calls),
@@ -368,7 +375,7 @@ const struct document_form calls_document = { "calls", 2, forms, sizeof(forms) /
 
 /* ---- lines for people ------------------------------------------------------------------------ */
 
-static void add_titles(struct document *d, const struct calls_view *v)
+static void add_call_titles(struct document *d, const struct calls_view *v)
 {
 	const struct flow_sums *s = v->sums;
 	char a[NUM_MAX], b[NUM_MAX];
@@ -380,8 +387,8 @@ static void add_titles(struct document *d, const struct calls_view *v)
 			       page_error(b, v->c->runs));
 }
 
-static void add_value(struct document *d, const struct calls_view *v, const char *label,
-		      struct flow_value x, const char *text)
+static void add_call_value(struct document *d, const struct calls_view *v, const char *label,
+			   struct flow_value x, const char *text)
 {
 	char a[NUM_MAX], b[NUM_MAX];
 
@@ -402,7 +409,7 @@ static const char *why_no_calls(const struct calls_view *v)
 }
 
 /* A count of lost_columns, of all of its kind. */
-static void add_lost(struct document *d, const struct calls *k, size_t column)
+static void add_call_lost(struct document *d, const struct calls *k, size_t column)
 {
 	const struct table_column *c = &lost_columns[column];
 	uint64_t n, all = k->hits + k->strange;
@@ -417,7 +424,7 @@ static void add_lost(struct document *d, const struct calls *k, size_t column)
 			      c->means);
 }
 
-static void add_facts(struct document *d, const struct calls_view *v)
+static void add_call_facts(struct document *d, const struct calls_view *v)
 {
 	const struct calls *k = v->c;
 	char a[NUM_MAX], b[NUM_MAX];
@@ -440,14 +447,14 @@ static void add_facts(struct document *d, const struct calls_view *v)
 			      "stacks, and by exceptions",
 			      num_exact(a, k->hits_calls), num_exact(b, k->hits_returns));
 	for (size_t i = 0; i < sizeof(lost_columns) / sizeof(*lost_columns); i++)
-		add_lost(d, k, i);
+		add_call_lost(d, k, i);
 	if (k->kernel)
 		document_fact(d, "kernel", false,
 			      "%s ways into the kernel or out of it, which are no calls",
 			      num_exact(a, k->kernel));
 }
 
-static void add_next(struct document *d, const struct calls_view *v)
+static void add_call_next(struct document *d, const struct calls_view *v)
 {
 	uint32_t f = v->function == CALLS_ALL ? 0 : v->function;
 	struct next_list l = { .v = d->next, .a = &d->a, .input = v->source.input };
@@ -483,7 +490,7 @@ static size_t functions_enough(const struct calls_view *v)
 	return n;
 }
 
-static void add_tables(struct document *d, const struct calls_view *v)
+static void add_call_tables(struct document *d, const struct calls_view *v)
 {
 	struct table functions = { .form = &functions_form,
 				   .ctx = v,
@@ -516,27 +523,27 @@ void calls_put(struct document *d, const struct calls_view *v)
 
 	document_table(d, &head);
 	recorded_head(d, &v->source);
-	add_titles(d, v);
+	add_call_titles(d, v);
 	if (v->function != CALLS_ALL) {
 		const struct call_function *f = &v->c->f[v->function];
 
 		document_title(d, INK_PLAIN, "%s", "");
 		document_title(d, INK_BOLD, "%s  %s", calls_name(v, v->function),
 			       calls_dso(v, v->function));
-		add_value(d, v, "called", f->called, "");
+		add_call_value(d, v, "called", f->called, "");
 		if (f->recursive.v > 0)
-			add_value(d, v, "of these by itself", f->recursive, "");
+			add_call_value(d, v, "of these by itself", f->recursive, "");
 		if (f->tailed.v > 0)
-			add_value(d, v, "tail-called", f->tailed, ": jumps to its start");
-		add_value(d, v, "calls others", f->calls, "");
+			add_call_value(d, v, "tail-called", f->tailed, ": jumps to its start");
+		add_call_value(d, v, "calls others", f->calls, "");
 		if (!f->n_callers)
 			document_fact(d, "callers", false, "none in the recording");
 		if (!f->n_callees)
 			document_fact(d, "callees", false, "none in the recording");
 	}
-	add_tables(d, v);
+	add_call_tables(d, v);
 	document_table(d, &lost);
-	add_facts(d, v);
+	add_call_facts(d, v);
 	recorded_tail(d, &v->source);
-	add_next(d, v);
+	add_call_next(d, v);
 }

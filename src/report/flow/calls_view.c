@@ -63,7 +63,7 @@ double calls_share(const struct calls_view *v, double runs)
 	return v->c->runs.v > 0 ? runs / v->c->runs.v : NAN;
 }
 
-static int by_runs(const void *pa, const void *pb, void *edges)
+static int calls_view_by_runs(const void *pa, const void *pb, void *edges)
 {
 	const struct call_edge *a = (const struct call_edge *)edges + *(const uint32_t *)pa;
 	const struct call_edge *b = (const struct call_edge *)edges + *(const uint32_t *)pb;
@@ -80,7 +80,7 @@ uint32_t *calls_by_runs(const struct calls *c)
 	for (size_t i = 0; i < c->n_edges; i++)
 		order[i] = (uint32_t)i;
 	if (c->n_edges > 1)
-		qsort_r(order, c->n_edges, sizeof(*order), by_runs, c->edge);
+		qsort_r(order, c->n_edges, sizeof(*order), calls_view_by_runs, c->edge);
 	return order;
 }
 

@@ -25,7 +25,7 @@ static const struct chain_loop *loop_at(const struct table_row *r)
 	return r->p;
 }
 
-static const struct chains_row *row_at(const struct table_row *r)
+static const struct chains_row *bound_row_at(const struct table_row *r)
 {
 	return r->p;
 }
@@ -33,14 +33,14 @@ static const struct chains_row *row_at(const struct table_row *r)
 /* Of any table: rows of `chains` are the loops themselves. */
 static const struct chain_loop *loop_in(const struct table *t, const struct table_row *r)
 {
-	return t->n && t->stride == sizeof(struct chain_loop) ? loop_at(r) : row_at(r)->l;
+	return t->n && t->stride == sizeof(struct chain_loop) ? loop_at(r) : bound_row_at(r)->l;
 }
 
 /* ---- what several tables have ---------------------------------------------------------------- */
 
 _Static_assert(sizeof(struct chain_loop) != sizeof(struct chains_row), "rows are told by size");
 
-static uint32_t head_of(const struct chain_loop *l)
+static uint32_t bound_row_head_of(const struct chain_loop *l)
 {
 	return l->f->code->block[l->f->loop[l->loop].head].start;
 }
@@ -55,9 +55,9 @@ TABLE_GET(loop_name)
 
 	(void)c;
 	out->text = l->f->symbol->name;
-	if (!head_of(l))
+	if (!bound_row_head_of(l))
 		return;
-	buf_printf(out->scratch, "+0x%" PRIx32, head_of(l));
+	buf_printf(out->scratch, "+0x%" PRIx32, bound_row_head_of(l));
 	out->tail = buf_str(out->scratch);
 }
 
@@ -74,8 +74,9 @@ static const struct chain_bounds *bounds_in(const struct table *t, const struct 
 {
 	const struct chain_loop *l = loop_in(t, r);
 
-	return t->stride == sizeof(struct chain_loop) || !row_at(r)->p ? &l->bound
-								       : &row_at(r)->p->bound;
+	return t->stride == sizeof(struct chain_loop) || !bound_row_at(r)->p
+		       ? &l->bound
+		       : &bound_row_at(r)->p->bound;
 }
 
 /* A member of struct chain_bounds; without paths nothing is known. */
@@ -86,7 +87,7 @@ TABLE_GET(bound)
 }
 
 /* "4", "4-5", "4-?": for people. */
-static void put_range(struct table_cell *out, const struct chain_range *x)
+static void put_bound_row_range(struct table_cell *out, const struct chain_range *x)
 {
 	if (isnan(x->low))
 		return;
@@ -102,7 +103,7 @@ TABLE_GET(bound_chain)
 {
 	(void)c;
 	if (loop_in(t, r)->n_paths && chains_of(t)->c->core)
-		put_range(out, &bounds_in(t, r)->chain);
+		put_bound_row_range(out, &bounds_in(t, r)->chain);
 }
 
 static void put_ports(struct table_cell *out, uint32_t ports)
@@ -146,7 +147,7 @@ static const struct block *head_block(const struct table_row *r)
 	return &loop_at(r)->f->block[loop_at(r)->f->loop[loop_at(r)->loop].head];
 }
 
-static void sum_insns(const struct chain_loop *l, double group[FLOW_SLOTS])
+static void bound_row_sum_insns(const struct chain_loop *l, double group[FLOW_SLOTS])
 {
 	memset(group, 0, FLOW_SLOTS * sizeof(*group));
 	for (size_t b = 0; b < l->f->code->n_blocks; b++)
@@ -159,20 +160,20 @@ TABLE_GET(loop_share)
 	double group[FLOW_SLOTS], sum = 0;
 
 	(void)c;
-	sum_insns(loop_at(r), group);
+	bound_row_sum_insns(loop_at(r), group);
 	for (int g = 0; g < FLOW_GROUPS; g++)
 		sum += group[g];
 	out->e.v = sum / chains_of(t)->v->b->insns.v;
 }
 
-TABLE_CELL(loop_runs, cell_flow(out, head_block(r)->runs))
+TABLE_CELL(bound_row_loop_runs, cell_flow(out, head_block(r)->runs))
 TABLE_CELL(loop_cycles, cell_flow(out, loop_at(r)->cycles); out->says = "?")
 TABLE_CELL(loop_verdict, out->text = chain_verdict_name(loop_at(r)->verdict))
 TABLE_CELL(loop_why, out->text = loop_at(r)->why)
 TABLE_CELL(loop_trimmed, out->n = loop_at(r)->trimmed)
 TABLE_CELL(loop_iterations, out->n = loop_at(r)->iterations)
 TABLE_CELL(loop_left_out, out->n = loop_at(r)->left_out)
-TABLE_CELL(loop_address, out->n = loop_at(r)->f->code->vaddr + head_of(loop_at(r)))
+TABLE_CELL(loop_address, out->n = loop_at(r)->f->code->vaddr + bound_row_head_of(loop_at(r)))
 TABLE_CELL(loop_paths, out->n = loop_at(r)->n_paths)
 
 TABLE_GET(loop_place)
@@ -196,7 +197,8 @@ static const struct table_column loop_columns[] = {
 	COLUMN("trimmed", "trimmed", T_FLAG, C_DATA,
 	       "cycles are without the slowest 5 %, which have a quarter of all or more",
 	       .get = loop_trimmed),
-	COLUMN("runs", "runs", T_AMOUNT, C_DATA | C_ERROR | C_WHY, "of its head", .get = loop_runs),
+	COLUMN("runs", "runs", T_AMOUNT, C_DATA | C_ERROR | C_WHY, "of its head",
+	       .get = bound_row_loop_runs),
 	COLUMN("iterations", "iterations", T_COUNT, C_DATA, "that stacks show whole",
 	       .get = loop_iterations),
 	COLUMN("left_out", "left out", T_COUNT, C_DATA, "of these, by rare or long paths",
@@ -214,16 +216,16 @@ static const struct table_form loop_form = { "bounds", "what bounds innermost lo
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-TABLE_CELL(path_number, out->n = row_at(r)->path)
-TABLE_CELL(path_share, out->e.v = row_at(r)->p->share)
-TABLE_CELL(path_seen, out->n = row_at(r)->p->path->seen)
-TABLE_CELL(path_cycles, out->e.v = row_at(r)->p->cycles)
-TABLE_CELL(path_insns, out->n = row_at(r)->p->n)
-TABLE_CELL(path_unknown, out->text = row_at(r)->p->unknown)
+TABLE_CELL(path_number, out->n = bound_row_at(r)->path)
+TABLE_CELL(path_share, out->e.v = bound_row_at(r)->p->share)
+TABLE_CELL(path_seen, out->n = bound_row_at(r)->p->path->seen)
+TABLE_CELL(path_cycles, out->e.v = bound_row_at(r)->p->cycles)
+TABLE_CELL(path_insns, out->n = bound_row_at(r)->p->n)
+TABLE_CELL(path_unknown, out->text = bound_row_at(r)->p->unknown)
 
 TABLE_GET(path_blocks)
 {
-	const struct block_path *p = row_at(r)->p->path;
+	const struct block_path *p = bound_row_at(r)->p->path;
 
 	(void)t;
 	(void)c;
@@ -258,27 +260,28 @@ static const struct table_form ways_form = { "ways", "ways through loops that ha
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-TABLE_CELL(insn_address, out->n = row_at(r)->i->vaddr)
-TABLE_CELL(insn_text, out->text = row_at(r)->i->text)
-TABLE_CELL(insn_op, out->text = insn_op_name(row_at(r)->i->op))
-TABLE_CELL(insn_block, out->n = row_at(r)->i->block)
-TABLE_CELL(insn_step, out->n = row_at(r)->i->step; out->none = !out->n)
-TABLE_CELL(insn_cycles, if (row_at(r)->i->step) out->e.v = row_at(r)->i->cycles)
-TABLE_CELL(insn_via, if (row_at(r)->i->step) out->text = chain_via_name(row_at(r)->i->via))
-TABLE_CELL(insn_low, out->e.v = row_at(r)->i->latency.low)
-TABLE_CELL(insn_high, out->e.v = row_at(r)->i->latency.high)
-TABLE_CELL(insn_latency, put_range(out, &row_at(r)->i->latency))
-TABLE_CELL(insn_measured, out->n = row_at(r)->i->measured)
-TABLE_CELL(insn_ports, out->text = *row_at(r)->i->ports ? row_at(r)->i->ports : NULL)
-TABLE_CELL(insn_fused, out->n = row_at(r)->i->fused)
-TABLE_CELL(insn_mark, out->text = row_at(r)->i->step ? "*" : NULL; out->says = "")
-TABLE_CELL(insn_file, out->text = row_at(r)->i->file)
-TABLE_CELL(insn_line, out->n = row_at(r)->i->line; out->none = !out->n)
-TABLE_CELL(insn_number, out->n = (uint64_t)(row_at(r)->i - row_at(r)->p->insn))
+TABLE_CELL(insn_address, out->n = bound_row_at(r)->i->vaddr)
+TABLE_CELL(insn_text, out->text = bound_row_at(r)->i->text)
+TABLE_CELL(insn_op, out->text = insn_op_name(bound_row_at(r)->i->op))
+TABLE_CELL(insn_block, out->n = bound_row_at(r)->i->block)
+TABLE_CELL(insn_step, out->n = bound_row_at(r)->i->step; out->none = !out->n)
+TABLE_CELL(insn_cycles, if (bound_row_at(r)->i->step) out->e.v = bound_row_at(r)->i->cycles)
+TABLE_CELL(insn_via,
+	   if (bound_row_at(r)->i->step) out->text = chain_via_name(bound_row_at(r)->i->via))
+TABLE_CELL(insn_low, out->e.v = bound_row_at(r)->i->latency.low)
+TABLE_CELL(insn_high, out->e.v = bound_row_at(r)->i->latency.high)
+TABLE_CELL(insn_latency, put_bound_row_range(out, &bound_row_at(r)->i->latency))
+TABLE_CELL(insn_measured, out->n = bound_row_at(r)->i->measured)
+TABLE_CELL(insn_ports, out->text = *bound_row_at(r)->i->ports ? bound_row_at(r)->i->ports : NULL)
+TABLE_CELL(insn_fused, out->n = bound_row_at(r)->i->fused)
+TABLE_CELL(insn_mark, out->text = bound_row_at(r)->i->step ? "*" : NULL; out->says = "")
+TABLE_CELL(insn_file, out->text = bound_row_at(r)->i->file)
+TABLE_CELL(bound_row_insn_line, out->n = bound_row_at(r)->i->line; out->none = !out->n)
+TABLE_CELL(insn_number, out->n = (uint64_t)(bound_row_at(r)->i - bound_row_at(r)->p->insn))
 
 TABLE_GET(insn_place)
 {
-	const struct chain_insn *i = row_at(r)->i;
+	const struct chain_insn *i = bound_row_at(r)->i;
 
 	(void)t;
 	(void)c;
@@ -289,13 +292,13 @@ TABLE_GET(insn_place)
 /* "sum+0x10: serial" */
 TABLE_GET(insn_group)
 {
-	const struct chain_loop *l = row_at(r)->l;
+	const struct chain_loop *l = bound_row_at(r)->l;
 
 	(void)t;
 	(void)c;
-	buf_printf(out->scratch, "%s+0x%" PRIx32, l->f->symbol->name, head_of(l));
+	buf_printf(out->scratch, "%s+0x%" PRIx32, l->f->symbol->name, bound_row_head_of(l));
 	if (l->n_paths > 1)
-		buf_printf(out->scratch, ", path %" PRIu32, row_at(r)->path);
+		buf_printf(out->scratch, ", path %" PRIu32, bound_row_at(r)->path);
 	buf_printf(out->scratch, ": %s", chain_verdict_name(l->verdict));
 	out->text = buf_str(out->scratch);
 }
@@ -333,7 +336,7 @@ static const struct table_column code_columns[] = {
 	       .get = insn_step),
 	CODE_STEPS,
 	COLUMN("file", "file", T_TEXT, 0, "of its source", .get = insn_file),
-	COLUMN("line", "line", T_ID, 0, "of its source", .get = insn_line),
+	COLUMN("line", "line", T_ID, 0, "of its source", .get = bound_row_insn_line),
 };
 static const struct table_form code_form = { "code", NULL, TABLE_DATA, TABLE_COLUMNS(code_columns),
 					     .rest = "instruction" };
@@ -353,9 +356,9 @@ static const struct table_form shown_form = { "chain", "instructions of the chai
 
 /* ---- ports ----------------------------------------------------------------------------------- */
 
-TABLE_CELL(port_name, cell_printf(out, "%c", core_port_name(row_at(r)->port)))
-TABLE_CELL(port_uops, out->e.v = row_at(r)->l->bound.load[row_at(r)->port])
-TABLE_CELL(port_unit, out->n = core_port_is_unit(row_at(r)->port))
+TABLE_CELL(port_name, cell_printf(out, "%c", core_port_name(bound_row_at(r)->port)))
+TABLE_CELL(port_uops, out->e.v = bound_row_at(r)->l->bound.load[bound_row_at(r)->port])
+TABLE_CELL(port_unit, out->n = core_port_is_unit(bound_row_at(r)->port))
 
 static const struct table_column port_columns[] = {
 	LOOP,
@@ -418,7 +421,7 @@ static void list_path(struct chains_view *x, const struct chain_loop *l, uint32_
 	}
 }
 
-static void list_rows(struct chains_view *x)
+static void list_bound_row_rows(struct chains_view *x)
 {
 	size_t most = x->v->opts.limit ? x->v->opts.limit : CHAINS;
 
@@ -441,7 +444,7 @@ int chains_view_build(struct chains_view **out, const struct blocks_view *v, con
 	*out = x;
 	x->v = v;
 	x->c = c;
-	list_rows(x);
+	list_bound_row_rows(x);
 	return 0;
 	chains_view_free(x);
 	*out = NULL;
@@ -460,7 +463,7 @@ void chains_view_free(struct chains_view *x)
 	free(x);
 }
 
-static void put_tables(struct document *d, const struct chains_view *x)
+static void put_bound_row_tables(struct document *d, const struct chains_view *x)
 {
 	size_t limit = x->v->opts.limit;
 #define ROWS_OF(from) .ctx = x, .array = (from).v, .n = (from).n, .stride = sizeof(*(from).v)
@@ -483,7 +486,7 @@ static void put_tables(struct document *d, const struct chains_view *x)
 }
 
 /* "the error of ... (3 loops), it calls ... (2)": people read reasons together. */
-static void put_reasons(struct document *d, const struct chains *c)
+static void put_bound_row_reasons(struct document *d, const struct chains *c)
 {
 	struct buf b = BUF_INIT;
 
@@ -506,7 +509,7 @@ static void put_reasons(struct document *d, const struct chains *c)
 	buf_free(&b);
 }
 
-static void put_facts(struct document *d, const struct chains_view *x)
+static void put_bound_row_facts(struct document *d, const struct chains_view *x)
 {
 	const struct core *core = x->c->core;
 
@@ -517,7 +520,7 @@ static void put_facts(struct document *d, const struct chains_view *x)
 			      "serial: the chain from iteration to iteration explains the time; "
 			      "ports, issue: uops do; other: more time than any bound (misses, "
 			      "mispredictions); bounds are cycles an iteration");
-	put_reasons(d, x->c);
+	put_bound_row_reasons(d, x->c);
 	if (core)
 		document_fact(d, "latencies", false, "of the model %s%s%s%s", core->id,
 			      *core->from ? ": " : "", core->from,
@@ -529,7 +532,7 @@ static void put_facts(struct document *d, const struct chains_view *x)
 		document_fact(d, "left out", false, "%zu colder loops", x->c->more);
 }
 
-static void put_next(struct document *d, const struct chains_view *x)
+static void put_bound_row_next(struct document *d, const struct chains_view *x)
 {
 	struct next_list l = { .v = d->next, .a = &d->a, .input = x->v->source.input };
 	const char *name = x->c->loop.n ? x->c->loop.v->f->symbol->name : NULL;
@@ -545,9 +548,9 @@ static void put_next(struct document *d, const struct chains_view *x)
 void chains_put(struct document *d, const struct chains_view *x)
 {
 	blocks_put_head(d, x->v);
-	put_tables(d, x);
-	put_facts(d, x);
+	put_bound_row_tables(d, x);
+	put_bound_row_facts(d, x);
 	blocks_put_facts(d, x->v);
 	recorded_tail(d, &x->v->source);
-	put_next(d, x);
+	put_bound_row_next(d, x);
 }

@@ -18,17 +18,17 @@ static const struct mix_view *mix_of(const struct table *t)
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-static const struct mix_sum *sum_of(const struct table_column *c, const struct table_row *r)
+static const struct mix_sum *mix_sum_of(const struct table_column *c, const struct table_row *r)
 {
 	return (const void *)((const char *)r->p + c->which);
 }
 
-TABLE_CELL(sum_runs, cell_flow(out, flow_total(sum_of(c, r)->group)); out->says = "?")
-TABLE_CELL(sum_insns, out->n = sum_of(c, r)->insns)
+TABLE_CELL(sum_runs, cell_flow(out, flow_total(mix_sum_of(c, r)->group)); out->says = "?")
+TABLE_CELL(mix_sum_insns, out->n = mix_sum_of(c, r)->insns)
 
 TABLE_GET(sum_share)
 {
-	cell_flow(out, flow_ratio(sum_of(c, r)->group, mix_of(t)->m->all.group));
+	cell_flow(out, flow_ratio(mix_sum_of(c, r)->group, mix_of(t)->m->all.group));
 	out->says = "?";
 }
 
@@ -41,12 +41,12 @@ TABLE_GET(sum_share)
 	       .which = offsetof(type, member))
 #define INSNS(type, member) \
 	COLUMN("insns", "insns", T_COUNT, 0, "instructions of the code, that ran", \
-	       .get = sum_insns, .which = offsetof(type, member))
+	       .get = mix_sum_insns, .which = offsetof(type, member))
 /* clang-format on */
 
 /* ---- by class -------------------------------------------------------------------------------- */
 
-static const struct mix_class *class_of(const struct table_row *r)
+static const struct mix_class *mix_class_of(const struct table_row *r)
 {
 	return r->p;
 }
@@ -55,12 +55,12 @@ static const struct mix_class *class_of(const struct table_row *r)
 TABLE_GET(class_accesses)
 {
 	(void)t;
-	out->e.v = mix_runs(sum_of(c, r)) / mix_runs(&class_of(r)->all);
+	out->e.v = mix_runs(mix_sum_of(c, r)) / mix_runs(&mix_class_of(r)->all);
 }
 
-TABLE_CELL(class_name, out->text = insn_class_name(class_of(r)->class))
-TABLE_CELL(class_means, out->text = insn_class_means(class_of(r)->class))
-TABLE_CELL(class_width, out->n = class_of(r)->width; out->none = !out->n)
+TABLE_CELL(class_name, out->text = insn_class_name(mix_class_of(r)->class))
+TABLE_CELL(class_means, out->text = insn_class_means(mix_class_of(r)->class))
+TABLE_CELL(class_width, out->n = mix_class_of(r)->width; out->none = !out->n)
 
 #define READS                                                                                \
 	COLUMN("reads", "read", T_SHARE, 0, "of its executions that read memory",            \
@@ -150,18 +150,19 @@ static const struct table_form held_form = { "held", "how few hold most of all e
 
 /* ---- lines and pages ------------------------------------------------------------------------- */
 
-static const struct mix_place *place_of(const struct table_row *r)
+static const struct mix_place *mix_place_of(const struct table_row *r)
 {
 	return r->p;
 }
 
-TABLE_CELL(place_dso, out->text = image_name(mix_of(t)->v->images, place_of(r)->image))
-TABLE_CELL(place_name, cell_printf(out, "%s:%u", path_base(place_of(r)->file), place_of(r)->line))
+TABLE_CELL(mix_place_dso, out->text = image_name(mix_of(t)->v->images, mix_place_of(r)->image))
+TABLE_CELL(place_name,
+	   cell_printf(out, "%s:%u", path_base(mix_place_of(r)->file), mix_place_of(r)->line))
 
 #define UNTIL                                                                 \
 	COLUMN("until", "sum", T_SHARE, 0, "share of this row and all above", \
 	       TABLE_FIELD(struct mix_place, until))
-#define DSO COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "file of the code", .get = place_dso)
+#define DSO COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "file of the code", .get = mix_place_dso)
 
 static const struct table_column line_columns[] = {
 	SHARE(struct mix_place, all),
@@ -192,25 +193,25 @@ static const struct table_form page_form = { "pages", "pages of code, 4 kB", 0,
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static const struct mix_insn *insn_of(const struct table_row *r)
+static const struct mix_insn *mix_insn_of(const struct table_row *r)
 {
 	return r->p;
 }
 
-static const struct block *ran(const struct table_row *r)
+static const struct block *mix_ran(const struct table_row *r)
 {
-	return &insn_of(r)->f->block[insn_of(r)->block];
+	return &mix_insn_of(r)->f->block[mix_insn_of(r)->block];
 }
 
-TABLE_CELL(insn_share, cell_flow(out, flow_ratio(ran(r)->group, mix_of(t)->m->all.group)))
-TABLE_CELL(insn_runs, cell_flow(out, ran(r)->runs))
-TABLE_CELL(insn_leans, out->n = ran(r)->runs.leans)
-TABLE_CELL(insn_function, out->text = insn_of(r)->f->symbol->name)
-TABLE_CELL(insn_dso, out->text = blocks_dso(mix_of(t)->v, insn_of(r)->f))
-TABLE_CELL(insn_class, out->text = insn_class_name((enum insn_class)insn_of(r)->class))
-TABLE_CELL(insn_width, out->n = insn_of(r)->width; out->none = !out->n)
-TABLE_CELL(insn_access, out->n = insn_of(r)->access; out->none = !out->n)
-TABLE_CELL(insn_line, out->n = insn_of(r)->line; out->none = !out->n)
+TABLE_CELL(insn_share, cell_flow(out, flow_ratio(mix_ran(r)->group, mix_of(t)->m->all.group)))
+TABLE_CELL(insn_runs, cell_flow(out, mix_ran(r)->runs))
+TABLE_CELL(insn_leans, out->n = mix_ran(r)->runs.leans)
+TABLE_CELL(insn_function, out->text = mix_insn_of(r)->f->symbol->name)
+TABLE_CELL(insn_dso, out->text = blocks_dso(mix_of(t)->v, mix_insn_of(r)->f))
+TABLE_CELL(insn_class, out->text = insn_class_name((enum insn_class)mix_insn_of(r)->class))
+TABLE_CELL(insn_width, out->n = mix_insn_of(r)->width; out->none = !out->n)
+TABLE_CELL(insn_access, out->n = mix_insn_of(r)->access; out->none = !out->n)
+TABLE_CELL(mix_insn_line, out->n = mix_insn_of(r)->line; out->none = !out->n)
 
 TABLE_GET(insn_memory)
 {
@@ -220,7 +221,7 @@ TABLE_GET(insn_memory)
 
 	(void)t;
 	(void)c;
-	out->text = words[insn_of(r)->memory];
+	out->text = words[mix_insn_of(r)->memory];
 }
 
 #define OF(member) TABLE_FIELD(struct mix_insn, member)
@@ -244,7 +245,7 @@ static const struct table_column insn_columns[] = {
 	       .get = insn_access),
 	COLUMN("operand", "operand", T_TEXT, 0, "in memory; none: it names none", OF(operand)),
 	COLUMN("file", "file", T_TEXT, 0, "of its source", OF(file)),
-	COLUMN("line", "line", T_ID, 0, "of its source", .get = insn_line),
+	COLUMN("line", "line", T_ID, 0, "of its source", .get = mix_insn_line),
 };
 #undef OF
 static const struct table_form insn_form = { "instructions", NULL, TABLE_MAIN | TABLE_DATA,
@@ -262,7 +263,7 @@ const struct document_form mix_document = { "instructions", 1,
 					    forms,	    sizeof(forms) / sizeof(*forms),
 					    NULL,	    0 };
 
-static void put_tables(struct document *d, const struct mix_view *x)
+static void put_mix_tables(struct document *d, const struct mix_view *x)
 {
 	const struct mix *m = x->m;
 	size_t limit = x->v->opts.limit, rows = limit ? limit : ROWS;
@@ -287,7 +288,7 @@ static void put_tables(struct document *d, const struct mix_view *x)
 		blocks_put_table(d, x->v, tables[i]);
 }
 
-static void put_next(struct document *d, const struct blocks_view *v)
+static void put_mix_next(struct document *d, const struct blocks_view *v)
 {
 	struct next_list l = { .v = d->next, .a = &d->a, .input = v->source.input };
 	const char *name = v->ran ? v->row.v->f->symbol->name : NULL;
@@ -306,12 +307,12 @@ void mix_put(struct document *d, const struct mix_view *x)
 	char a[NUM_MAX], b[NUM_MAX];
 
 	blocks_put_head(d, x->v);
-	put_tables(d, x);
+	put_mix_tables(d, x);
 	if (all > 0)
 		document_fact(d, "memory", false, "%s of all instructions read it, %s write it",
 			      num_percent(a, mix_runs(&x->m->reads) / all),
 			      num_percent(b, mix_runs(&x->m->writes) / all));
 	blocks_put_facts(d, x->v);
 	recorded_tail(d, &x->v->source);
-	put_next(d, x->v);
+	put_mix_next(d, x->v);
 }

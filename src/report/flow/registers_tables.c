@@ -26,7 +26,8 @@ static bool place_next(const struct table *t, struct table_row *r)
 }
 
 /* The register at at[1], or the next that is shown. */
-static const struct registers_cell *cell_at(const struct registers_view *v, struct table_row *r)
+static const struct registers_cell *register_cell_at(const struct registers_view *v,
+						     struct table_row *r)
 {
 	for (; r->at[0] < v->r->n; r->at[0]++, r->at[1] = 0) {
 		const struct registers_place *p = &v->r->place[r->at[0]];
@@ -38,10 +39,10 @@ static const struct registers_cell *cell_at(const struct registers_view *v, stru
 	return NULL;
 }
 
-static bool cell_next(const struct table *t, struct table_row *r)
+static bool register_cell_next(const struct table *t, struct table_row *r)
 {
 	r->at[1] += r->p != NULL;
-	return (r->p = cell_at(t->ctx, r));
+	return (r->p = register_cell_at(t->ctx, r));
 }
 
 static bool value_next(const struct table *t, struct table_row *r)
@@ -49,44 +50,46 @@ static bool value_next(const struct table *t, struct table_row *r)
 	const struct registers_cell *c;
 
 	r->at[2] += r->p != NULL;
-	for (; (c = cell_at(t->ctx, r)); r->at[1]++, r->at[2] = 0)
+	for (; (c = register_cell_at(t->ctx, r)); r->at[1]++, r->at[2] = 0)
 		if (r->at[2] < c->n_values)
 			return (r->p = &c->value[r->at[2]]);
 	return false;
 }
 
-static const struct registers_place *place_of(const struct table *t, const struct table_row *r)
+static const struct registers_place *register_place_of(const struct table *t,
+						       const struct table_row *r)
 {
 	return &((const struct registers_view *)t->ctx)->r->place[r->at[0]];
 }
 
-static const struct registers_cell *cell_of(const struct table *t, const struct table_row *r)
+static const struct registers_cell *register_cell_of(const struct table *t,
+						     const struct table_row *r)
 {
-	return &place_of(t, r)->cell[r->at[1]];
+	return &register_place_of(t, r)->cell[r->at[1]];
 }
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-TABLE_GET(dso)
+TABLE_GET(register_dso)
 {
-	const struct registers_place *p = place_of(t, r);
+	const struct registers_place *p = register_place_of(t, r);
 
 	(void)c;
 	if (p->image != IMAGE_NONE)
 		out->text = registers_dso(t->ctx, p);
 }
 
-TABLE_GET(function)
+TABLE_GET(register_function)
 {
-	const struct symbol *s = place_of(t, r)->symbol;
+	const struct symbol *s = register_place_of(t, r)->symbol;
 
 	(void)c;
 	out->text = s ? s->name : NULL;
 }
 
-TABLE_GET(offset)
+TABLE_GET(register_offset)
 {
-	const struct registers_place *p = place_of(t, r);
+	const struct registers_place *p = register_place_of(t, r);
 
 	(void)c;
 	out->none = !p->symbol;
@@ -94,13 +97,13 @@ TABLE_GET(offset)
 		out->n = p->addr - p->symbol->start;
 }
 
-TABLE_CELL(address, (void)registers_vaddr(t->ctx, place_of(t, r), &out->n))
+TABLE_CELL(register_address, (void)registers_vaddr(t->ctx, register_place_of(t, r), &out->n))
 
 /* "a.out:work+0x1c  12 samples; registers are those behind the instruction" */
-TABLE_GET(heading)
+TABLE_GET(register_heading)
 {
 	const struct registers_view *v = t->ctx;
-	const struct registers_place *p = place_of(t, r);
+	const struct registers_place *p = register_place_of(t, r);
 	char n[NUM_MAX];
 
 	(void)c;
@@ -113,14 +116,14 @@ TABLE_GET(heading)
 	out->text = buf_str(out->scratch);
 }
 
-#define PLACE(flags)                                                                          \
-	{ "dso", "of", T_TEXT, flags, NULL, "the file", .get = dso },                         \
-		{ "function", "function", T_TEXT, flags, NULL, "its name", .get = function }, \
-		{ "offset",	"offset", T_ID, flags, "bytes", "from the function's start",  \
-		  .get = offset },                                                            \
-	{                                                                                     \
-		"address", "address", T_ADDRESS, flags, NULL, "in the file", .get = address   \
-	}
+/* clang-format off */
+#define PLACE(flags) \
+	COLUMN("dso", "of", T_TEXT, flags, "the file", .get = register_dso), \
+	COLUMN("function", "function", T_TEXT, flags, "its name", .get = register_function), \
+	COLUMN("offset", "offset", T_ID, flags, "from the function's start", .unit = "bytes", \
+	       .get = register_offset), \
+	COLUMN("address", "address", T_ADDRESS, flags, "in the file", .get = register_address)
+/* clang-format on */
 
 #define OF(member) TABLE_FIELD(struct registers_place, member)
 static const struct table_column place_columns[] = {
@@ -136,9 +139,9 @@ static const struct table_form places_form = { "places", NULL, TABLE_DATA,
 
 /* ---- registers ------------------------------------------------------------------------------- */
 
-TABLE_GET(name)
+TABLE_GET(name_register)
 {
-	const struct registers_cell *k = cell_of(t, r);
+	const struct registers_cell *k = register_cell_of(t, r);
 
 	(void)c;
 	out->text = registers_name(((const struct registers_view *)t->ctx)->r->arch, k->bit, NULL);
@@ -151,16 +154,16 @@ TABLE_GET(argument)
 	unsigned argument;
 
 	(void)c;
-	(void)registers_name(((const struct registers_view *)t->ctx)->r->arch, cell_of(t, r)->bit,
-			     &argument);
+	(void)registers_name(((const struct registers_view *)t->ctx)->r->arch,
+			     register_cell_of(t, r)->bit, &argument);
 	out->n = argument;
 	out->none = !argument;
 }
 
-TABLE_CELL(guess, out->text = registers_guess_name(cell_of(t, r)->guess))
+TABLE_CELL(register_guess, out->text = registers_guess_name(register_cell_of(t, r)->guess))
 
 /* Numbers that a double holds are numbers; others, and addresses, are text. */
-static void put_raw(struct table_cell *out, enum registers_guess g, uint64_t v)
+static void put_register_raw(struct table_cell *out, enum registers_guess g, uint64_t v)
 {
 	const uint64_t exact = (uint64_t)1 << 53;
 	char text[24];
@@ -177,12 +180,14 @@ static void put_raw(struct table_cell *out, enum registers_guess g, uint64_t v)
 	}
 }
 
-TABLE_CELL(least, put_raw(out, cell_of(t, r)->guess, cell_of(t, r)->least))
-TABLE_CELL(most, put_raw(out, cell_of(t, r)->guess, cell_of(t, r)->most))
+TABLE_CELL(register_least,
+	   put_register_raw(out, register_cell_of(t, r)->guess, register_cell_of(t, r)->least))
+TABLE_CELL(register_most,
+	   put_register_raw(out, register_cell_of(t, r)->guess, register_cell_of(t, r)->most))
 
-TABLE_GET(mean)
+TABLE_GET(register_mean)
 {
-	const struct registers_cell *k = cell_of(t, r);
+	const struct registers_cell *k = register_cell_of(t, r);
 
 	(void)c;
 	out->e = (struct estimate){ k->mean, k->half, NULL };
@@ -191,7 +196,7 @@ TABLE_GET(mean)
 /* "0 50.0 %, 1 50.0 %", or why not. */
 TABLE_GET(values_text)
 {
-	const struct registers_cell *k = cell_of(t, r);
+	const struct registers_cell *k = register_cell_of(t, r);
 	char value[24], share[NUM_MAX];
 
 	(void)c;
@@ -209,15 +214,16 @@ TABLE_GET(values_text)
 #define OF(member) TABLE_FIELD(struct registers_cell, member)
 static const struct table_column cell_columns[] = {
 	PLACE(C_KEY | C_DATA),
-	COLUMN("place", "place", T_TEXT, C_PEOPLE | C_GROUP, "", .get = heading),
-	COLUMN("register", "", T_TEXT, C_KEY, "its name", .get = name),
+	COLUMN("place", "place", T_TEXT, C_PEOPLE | C_GROUP, "", .get = register_heading),
+	COLUMN("register", "", T_TEXT, C_KEY, "its name", .get = name_register),
 	COLUMN("bit", "bit", T_ID, C_DATA, "its bit in perf's mask", OF(bit)),
 	COLUMN("argument", "arg", T_ID, 0, "which argument it holds at an entry", .get = argument),
-	COLUMN("guess", "looks like", T_TEXT, 0, "what its values look like", .get = guess),
+	COLUMN("guess", "looks like", T_TEXT, 0, "what its values look like",
+	       .get = register_guess),
 	COLUMN("count", "count", T_COUNT, C_DATA, "samples that have it", OF(n)),
-	COLUMN("least", "least", T_SIGNED, 0, "the least value", .get = least),
-	COLUMN("most", "most", T_SIGNED, 0, "the greatest value", .get = most),
-	COLUMN("mean", "mean", T_REAL, C_ERROR, "of all values", .get = mean),
+	COLUMN("least", "least", T_SIGNED, 0, "the least value", .get = register_least),
+	COLUMN("most", "most", T_SIGNED, 0, "the greatest value", .get = register_most),
+	COLUMN("mean", "mean", T_REAL, C_ERROR, "of all values", .get = register_mean),
 	COLUMN("rms", "rms", T_REAL, 0, "root of the mean square", OF(rms)),
 	COLUMN("zero_bits", "zeros", T_ID, C_DATA, "low bits that are 0 in all values", OF(zeros)),
 	COLUMN("more", "more", T_FLAG, C_DATA, "too many different values to list", OF(more)),
@@ -225,13 +231,15 @@ static const struct table_column cell_columns[] = {
 };
 #undef OF
 static const struct table_form registers_form = { "registers", NULL, TABLE_MAIN,
-						  TABLE_COLUMNS(cell_columns), .next = cell_next };
+						  TABLE_COLUMNS(cell_columns),
+						  .next = register_cell_next };
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-TABLE_CELL(value, put_raw(out, cell_of(t, r)->guess, ((const struct registers_value *)r->p)->v))
+TABLE_CELL(register_value, put_register_raw(out, register_cell_of(t, r)->guess,
+					    ((const struct registers_value *)r->p)->v))
 
-TABLE_GET(share)
+TABLE_GET(register_share)
 {
 	const struct registers_value *v = r->p;
 
@@ -242,18 +250,18 @@ TABLE_GET(share)
 
 static const struct table_column value_columns[] = {
 	PLACE(C_KEY),
-	COLUMN("register", "register", T_TEXT, C_KEY, "its name", .get = name),
-	COLUMN("value", "value", T_SIGNED, C_KEY, "as the guess reads it", .get = value),
+	COLUMN("register", "register", T_TEXT, C_KEY, "its name", .get = name_register),
+	COLUMN("value", "value", T_SIGNED, C_KEY, "as the guess reads it", .get = register_value),
 	COLUMN("count", "count", T_COUNT, 0, "samples that have it",
 	       TABLE_FIELD(struct registers_value, n)),
-	COLUMN("share", "share", T_SHARE, C_ERROR, "of the samples", .get = share),
+	COLUMN("share", "share", T_SHARE, C_ERROR, "of the samples", .get = register_share),
 };
 static const struct table_form values_form = { "values", NULL, TABLE_DATA,
 					       TABLE_COLUMNS(value_columns), .next = value_next };
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
-TABLE_CELL(event, out->text = ((const struct registers_view *)t->ctx)->event->name)
+TABLE_CELL(register_event, out->text = ((const struct registers_view *)t->ctx)->event->name)
 
 TABLE_GET(with_registers)
 {
@@ -268,7 +276,7 @@ TABLE_CELL(not_shown, out->n = ((const struct registers_view *)t->ctx)->more)
 
 #define OF(member) TABLE_FIELD(struct registers, member)
 static const struct table_column head_columns[] = {
-	COLUMN("event", "event", T_TEXT, 0, "that was sampled", .get = event),
+	COLUMN("event", "event", T_TEXT, 0, "that was sampled", .get = register_event),
 	COLUMN("every", "every", T_FLAG, 0, "all occurrences were recorded, not a part", OF(every)),
 	COLUMN("samples", "samples", T_COUNT, 0, "of the event", OF(samples)),
 	COLUMN("samples_with_registers", "with", T_COUNT, 0, "samples that have registers",
@@ -307,7 +315,7 @@ static void add_calls(struct document *d, const struct pd_info *info)
 	buf_free(&b);
 }
 
-static void add_facts(struct document *d, const struct registers_view *v)
+static void add_register_facts(struct document *d, const struct registers_view *v)
 {
 	const struct registers *k = v->r;
 	char a[NUM_MAX], b[NUM_MAX], c[NUM_MAX];
@@ -361,6 +369,6 @@ void registers_put(struct document *d, const struct registers_view *v)
 	document_table(d, &places);
 	document_table(d, &registers);
 	document_table(d, &values);
-	add_facts(d, v);
+	add_register_facts(d, v);
 	recorded_tail(d, &v->source);
 }

@@ -68,7 +68,7 @@ const char *registers_put_value(char out[24], enum registers_guess g, uint64_t v
 /* ---- which places --------------------------------------------------------------------------- */
 
 /* "work+0x1c" and "work:28" have an offset, "a::b" and "operator+" have none. */
-static char *split(const char *said, uint64_t *offset)
+static char *split_place(const char *said, uint64_t *offset)
 {
 	char *name = xstrdup(said);
 	size_t at = strlen(said);
@@ -96,8 +96,8 @@ static int every_call(const struct registers_view *v, const char *name, struct e
 	return -1;
 }
 
-static int no_such(const struct registers_view *v, const struct registers *r, const char *name,
-		   uint64_t offset, bool known, struct err *err)
+static int registers_no_such(const struct registers_view *v, const struct registers *r,
+			     const char *name, uint64_t offset, bool known, struct err *err)
 {
 	const char **words = xcalloc(r->n + 1, sizeof(*words));
 	const char *near = NULL;
@@ -127,7 +127,7 @@ static int choose_named(struct registers_view *v, struct registers *r, const cha
 			struct err *err)
 {
 	uint64_t offset;
-	char *name = split(said, &offset);
+	char *name = split_place(said, &offset);
 	size_t n = 0;
 	bool known = false;
 
@@ -144,7 +144,7 @@ static int choose_named(struct registers_view *v, struct registers *r, const cha
 			n++;
 		}
 	if (!n)
-		(void)no_such(v, r, name, offset, known, err);
+		(void)registers_no_such(v, r, name, offset, known, err);
 	free(name);
 	return n ? 0 : -1;
 }

@@ -132,7 +132,7 @@ static void add_fetches(struct document *d, const struct memory *m)
 			      num_exact(a, aborted), num_exact(b, done + aborted));
 }
 
-static bool is_spe(const struct memory_view *v)
+static bool memory_is_spe(const struct memory_view *v)
 {
 	for (size_t i = 0; i < v->source.n_events; i++)
 		if (v->m->how[i].from == MEMOP_FROM_SPE)
@@ -156,11 +156,11 @@ void memory_put_facts(struct document *d, const struct memory_view *v)
 		document_fact(d, "multi-op", false,
 			      "an instruction of several ops is sampled once for each: it has more "
 			      "samples than its runs");
-	if (m->raw && !is_spe(v) && v->latency == MEMOP_LATENCY_DATA)
+	if (m->raw && !memory_is_spe(v) && v->latency == MEMOP_LATENCY_DATA)
 		document_fact(
 			d, "latency", false,
 			"told of loads that missed the data cache: hits and stores have none");
-	else if (is_spe(v) && v->latency == MEMOP_LATENCY_DATA)
+	else if (memory_is_spe(v) && v->latency == MEMOP_LATENCY_DATA)
 		document_fact(d, "latency", false,
 			      "from a load's issue to its data; its wait for registers is in "
 			      "`total`, which stores have, too");

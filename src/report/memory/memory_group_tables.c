@@ -6,19 +6,19 @@
 #include "analyse/error_bar.h"
 #include "report/memory/memory_int.h"
 
-static const struct memory_view *view_of(const struct table *t)
+static const struct memory_view *group_view_of(const struct table *t)
 {
 	return t->ctx;
 }
 
-static const struct memory_group *group_of(const struct table_row *r)
+static const struct memory_group *memory_group_of(const struct table_row *r)
 {
 	return r->p;
 }
 
-static const struct memory_spread *spread_of(const struct table *t, const struct table_row *r)
+static const struct memory_spread *group_spread_of(const struct table *t, const struct table_row *r)
 {
-	return memory_spread(view_of(t)->m, group_of(r), view_of(t)->latency);
+	return memory_spread(group_view_of(t)->m, memory_group_of(r), group_view_of(t)->latency);
 }
 
 /* ---- figures of a spread --------------------------------------------------------------------- */
@@ -43,13 +43,13 @@ void memory_cell_figure(const struct memory *m, const struct memory_spread *s, s
 
 TABLE_GET(of_group)
 {
-	memory_cell_figure(view_of(t)->m, spread_of(t, r), c->which, out);
+	memory_cell_figure(group_view_of(t)->m, group_spread_of(t, r), c->which, out);
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* Of all samples that say something, of those that access memory, or data. */
-static uint64_t whole(const struct memory *m, enum memory_by by)
+static uint64_t group_whole(const struct memory *m, enum memory_by by)
 {
 	uint64_t all = m->samples - m->without;
 
@@ -63,15 +63,16 @@ struct estimate memory_part(uint64_t n, uint64_t all)
 	return error_bar_part(n, all, NULL);
 }
 
-TABLE_CELL(share, cell_estimate(out, memory_part(group_of(r)->samples,
-						 whole(view_of(t)->m, group_of(r)->by))))
+TABLE_CELL(group_share, cell_estimate(out, memory_part(memory_group_of(r)->samples,
+						       group_whole(group_view_of(t)->m,
+								   memory_group_of(r)->by))))
 
-TABLE_CELL(open_misses, cell_estimate(out, memory_open(group_of(r))))
+TABLE_CELL(open_misses, cell_estimate(out, memory_open(memory_group_of(r))))
 
 #define OF(member) TABLE_FIELD(struct memory_group, member)
 /* clang-format off */
 #define SAMPLES \
-	COLUMN("share", "share", T_SHARE, C_ERROR | C_HEAT, "of the samples", .get = share), \
+	COLUMN("share", "share", T_SHARE, C_ERROR | C_HEAT, "of the samples", .get = group_share), \
 	COLUMN("samples", "samples", T_COUNT, 0, "each counts once", OF(samples))
 #define ACCESSES \
 	COLUMN("loads", "loads", T_COUNT, C_DATA, "samples that load", OF(loads)), \
@@ -108,7 +109,7 @@ TABLE_GET(set)
 	struct memop op;
 
 	(void)t;
-	memory_op(&op, group_of(r));
+	memory_op(&op, memory_group_of(r));
 	memory_cell_text(out, memop_set_text(text, (enum memop_set)c->which, op.set[c->which]));
 }
 
@@ -121,35 +122,35 @@ void memory_cell_source(const struct memory_group *g, struct table_cell *out)
 	memory_cell_text(out, memop_source(text, &op));
 }
 
-TABLE_CELL(source, memory_cell_source(group_of(r), out))
+TABLE_CELL(group_source, memory_cell_source(memory_group_of(r), out))
 
-TABLE_GET(level)
+TABLE_GET(group_level)
 {
 	struct memop op;
 
 	(void)t;
 	(void)c;
-	memory_op(&op, group_of(r));
+	memory_op(&op, memory_group_of(r));
 	out->text = memop_level_name(op.level);
 }
 
-TABLE_GET(where)
+TABLE_GET(group_where)
 {
 	struct memop op;
 
 	(void)t;
 	(void)c;
-	memory_op(&op, group_of(r));
+	memory_op(&op, memory_group_of(r));
 	out->text = op.where ? memop_where_name(op.where) : NULL;
 }
 
-TABLE_GET(hit)
+TABLE_GET(group_hit)
 {
 	struct memop op;
 
 	(void)t;
 	(void)c;
-	memory_op(&op, group_of(r));
+	memory_op(&op, memory_group_of(r));
 	out->none = !(op.has & MEMOP_HAS_HIT);
 	out->n = op.hit;
 }
@@ -160,7 +161,7 @@ TABLE_GET(locked)
 
 	(void)t;
 	(void)c;
-	memory_op(&op, group_of(r));
+	memory_op(&op, memory_group_of(r));
 	out->none = !(op.has & MEMOP_HAS_LOCKED);
 	out->n = op.locked;
 	out->says = "not told";
@@ -170,11 +171,13 @@ static const struct table_column source_columns[] = {
 	SAMPLES,
 	COLUMN("kind", "kind", T_TEXT, C_KEY, "load, store, prefetch, exec (a fetch)", .get = set,
 	       .which = MEMOP_KIND),
-	COLUMN("source", "source", T_TEXT, C_PEOPLE, "", .get = source),
-	COLUMN("level", "level", T_TEXT, C_KEY | C_DATA, "L1, LFB, L2, L3, RAM, ...", .get = level),
+	COLUMN("source", "source", T_TEXT, C_PEOPLE, "", .get = group_source),
+	COLUMN("level", "level", T_TEXT, C_KEY | C_DATA, "L1, LFB, L2, L3, RAM, ...",
+	       .get = group_level),
 	COLUMN("where", "where", T_TEXT, C_KEY | C_DATA, "whose; null: its own, or not told",
-	       .get = where),
-	COLUMN("hit", "hit", T_FLAG, C_KEY | C_DATA, "the level had it; 0: missed", .get = hit),
+	       .get = group_where),
+	COLUMN("hit", "hit", T_FLAG, C_KEY | C_DATA, "the level had it; 0: missed",
+	       .get = group_hit),
 	MEMORY_SPREAD(of_group),
 };
 static const struct table_column tlb_columns[] = {
@@ -205,7 +208,7 @@ static const struct table_column block_columns[] = {
 
 static struct images *images_of(const struct table *t)
 {
-	return spaces_images(view_of(t)->spaces);
+	return spaces_images(group_view_of(t)->spaces);
 }
 
 void memory_cell_function(const struct memory_group *g, struct table_cell *out)
@@ -234,25 +237,25 @@ void memory_cell_address(const struct table *t, const struct memory_group *g,
 		(void)image_to_vaddr(images_of(t), image, g->key[0], &out->n);
 }
 
-TABLE_CELL(function, memory_cell_function(group_of(r), out))
-TABLE_CELL(dso, memory_cell_dso(t, group_of(r), out))
-TABLE_CELL(address, memory_cell_address(t, group_of(r), out))
+TABLE_CELL(group_function, memory_cell_function(memory_group_of(r), out))
+TABLE_CELL(group_dso, memory_cell_dso(t, memory_group_of(r), out))
+TABLE_CELL(group_address, memory_cell_address(t, memory_group_of(r), out))
 
 /* clang-format off */
 #define CODE(of_) \
-	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name", .get = function), \
-	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = dso), \
-	COLUMN("address", "address", T_ADDRESS, C_KEY | C_DATA, of_, .get = address)
+	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name", .get = group_function), \
+	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = group_dso), \
+	COLUMN("address", "address", T_ADDRESS, C_KEY | C_DATA, of_, .get = group_address)
 /* clang-format on */
 #define LINE(flags_)                                                                             \
 	COLUMN("file", "file", T_TEXT, flags_ | C_FLEX | C_KEEP_END, "of the source", OF(file)), \
-		COLUMN("line", "line", T_ID, flags_, "in it", .get = line)
-TABLE_GET(line)
+		COLUMN("line", "line", T_ID, flags_, "in it", .get = group_line)
+TABLE_GET(group_line)
 {
 	(void)t;
 	(void)c;
-	out->n = group_of(r)->line;
-	out->none = !group_of(r)->file;
+	out->n = memory_group_of(r)->line;
+	out->none = !memory_group_of(r)->file;
 }
 
 static const struct table_column line_columns[] = {
@@ -261,7 +264,7 @@ static const struct table_column line_columns[] = {
 	FETCHES,
 	MEMORY_SPREAD(of_group),
 	LINE(C_KEY),
-	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "the file of its code", .get = dso),
+	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "the file of its code", .get = group_dso),
 };
 static const struct table_column function_columns[] = {
 	SAMPLES, ACCESSES, FETCHES, MEMORY_SPREAD(of_group), CODE("of its start, in the file"),
@@ -275,22 +278,22 @@ static const struct table_column instruction_columns[] = {
 	LINE(C_DATA),
 };
 
-TABLE_CELL(pid, out->n = memory_pid(group_of(r)))
-TABLE_CELL(tid, out->n = memory_tid(group_of(r)))
+TABLE_CELL(group_pid, out->n = memory_pid(memory_group_of(r)))
+TABLE_CELL(group_tid, out->n = memory_tid(memory_group_of(r)))
 
-TABLE_GET(comm)
+TABLE_GET(group_comm)
 {
 	char text[MEMORY_COMM];
 
 	(void)c;
-	cell_printf(out, "%s", memory_comm(view_of(t)->spaces, group_of(r), text));
+	cell_printf(out, "%s", memory_comm(group_view_of(t)->spaces, memory_group_of(r), text));
 }
 
-TABLE_GET(cpu)
+TABLE_GET(group_cpu)
 {
 	(void)t;
 	(void)c;
-	out->n = group_of(r)->key[0];
+	out->n = memory_group_of(r)->key[0];
 	out->none = out->n == UINT32_MAX;
 }
 
@@ -298,27 +301,27 @@ static const struct table_column thread_columns[] = {
 	SAMPLES,
 	ACCESSES,
 	MEMORY_SPREAD(of_group),
-	COLUMN("pid", "pid", T_ID, C_KEY, "its process", .get = pid),
-	COLUMN("tid", "tid", T_ID, C_KEY, "its number", .get = tid),
-	COLUMN("comm", "comm", T_TEXT, C_KEY | C_FLEX, "its name", .get = comm),
+	COLUMN("pid", "pid", T_ID, C_KEY, "its process", .get = group_pid),
+	COLUMN("tid", "tid", T_ID, C_KEY, "its number", .get = group_tid),
+	COLUMN("comm", "comm", T_TEXT, C_KEY | C_FLEX, "its name", .get = group_comm),
 };
 static const struct table_column cpu_columns[] = {
 	SAMPLES,
 	ACCESSES,
 	MEMORY_SPREAD(of_group),
-	COLUMN("cpu", "CPU", T_ID, C_KEY, "that the samples were taken on", .get = cpu),
+	COLUMN("cpu", "CPU", T_ID, C_KEY, "that the samples were taken on", .get = group_cpu),
 };
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
 static bool is_typed(const struct table_row *r)
 {
-	return group_of(r)->access.why == TYPES_KNOWN;
+	return memory_group_of(r)->access.why == TYPES_KNOWN;
 }
 
-TABLE_GET(type)
+TABLE_GET(group_type)
 {
-	const struct types_access *a = &group_of(r)->access;
+	const struct types_access *a = &memory_group_of(r)->access;
 
 	(void)t;
 	(void)c;
@@ -328,19 +331,19 @@ TABLE_GET(type)
 	out->says = types_why_key(a->why);
 }
 
-TABLE_GET(field)
+TABLE_GET(group_field)
 {
 	(void)t;
 	(void)c;
-	if (is_typed(r) && *group_of(r)->access.field)
-		out->text = group_of(r)->access.field;
+	if (is_typed(r) && *memory_group_of(r)->access.field)
+		out->text = memory_group_of(r)->access.field;
 	out->says = "";
 }
 
 /* Numbers that unknown types do not have: 0, 1, 2. */
 TABLE_GET(of_type)
 {
-	const struct types_access *a = &group_of(r)->access;
+	const struct types_access *a = &memory_group_of(r)->access;
 
 	(void)t;
 	out->n = c->which == 0 ? a->offset : c->which == 1 ? a->size : a->type_size;
@@ -351,7 +354,7 @@ TABLE_GET(of_type)
 /* clang-format off */
 #define TYPE \
 	COLUMN("type", "type", T_TEXT, C_KEY | C_WHY | C_FLEX, "of the data that is accessed", \
-	       .get = type)
+	       .get = group_type)
 /* clang-format on */
 static const struct table_column type_columns[] = {
 	SAMPLES,
@@ -366,7 +369,7 @@ static const struct table_column field_columns[] = {
 	MEMORY_SPREAD(of_group),
 	TYPE,
 	COLUMN("field", "field", T_TEXT, C_KEY | C_FLEX | C_KEEP_END,
-	       "of the type; null: the type has none", .get = field),
+	       "of the type; null: the type has none", .get = group_field),
 	COLUMN("offset", "at", T_COUNT, C_KEY,
 	       "bytes from the start of the type; of an array: "
 	       "its first element",

@@ -9,7 +9,7 @@
 
 #define BAR 24 /* characters of a histogram's longest bar */
 
-static const struct memory_view *view_of(const struct table *t)
+static const struct memory_view *latency_view_of(const struct table *t)
 {
 	return t->ctx;
 }
@@ -21,16 +21,16 @@ static const struct memory_spread *row_spread(const struct table_row *r)
 
 static const struct memory_group *spreads_group(const struct table *t, const struct table_row *r)
 {
-	return &view_of(t)->m->group[row_spread(r)->group];
+	return &latency_view_of(t)->m->group[row_spread(r)->group];
 }
 
 TABLE_GET(of_spread)
 {
-	memory_cell_figure(view_of(t)->m, r->p, c->which, out);
+	memory_cell_figure(latency_view_of(t)->m, r->p, c->which, out);
 }
 
-TABLE_CELL(latency, out->text = memop_latency_key(row_spread(r)->latency))
-TABLE_CELL(means, out->text = memop_latency_means(row_spread(r)->latency))
+TABLE_CELL(memory_latency, out->text = memop_latency_key(row_spread(r)->latency))
+TABLE_CELL(latency_means, out->text = memop_latency_means(row_spread(r)->latency))
 TABLE_CELL(spread_kind, {
 	char text[MEMOP_TEXT];
 	struct memop op;
@@ -43,11 +43,11 @@ TABLE_CELL(spread_function, memory_cell_function(spreads_group(t, r), out))
 TABLE_CELL(spread_dso, memory_cell_dso(t, spreads_group(t, r), out))
 TABLE_CELL(spread_address, memory_cell_address(t, spreads_group(t, r), out))
 
-#define LATENCY COLUMN("latency", "latency", T_TEXT, C_KEY, "which", .get = latency)
+#define LATENCY COLUMN("latency", "latency", T_TEXT, C_KEY, "which", .get = memory_latency)
 static const struct table_column latency_columns[] = {
 	LATENCY,
 	MEMORY_SPREAD(of_spread),
-	COLUMN("means", "", T_TEXT, C_FLEX | C_CUT, "what it is", .get = means),
+	COLUMN("means", "", T_TEXT, C_FLEX | C_CUT, "what it is", .get = latency_means),
 };
 static const struct table_column source_latency_columns[] = {
 	COLUMN("kind", "kind", T_TEXT, C_KEY, "load, store, ...", .get = spread_kind),
@@ -77,9 +77,9 @@ static double high_of(const struct table_row *r)
 	return ldexp(1, (int)r->at[1]);
 }
 
-static uint64_t count_of(const struct table *t, const struct table_row *r)
+static uint64_t latency_count_of(const struct table *t, const struct table_row *r)
 {
-	return memory_count_in(view_of(t)->m, row_spread(r), (int)r->at[1] - 1);
+	return memory_count_in(latency_view_of(t)->m, row_spread(r), (int)r->at[1] - 1);
 }
 
 /* From the first bin with samples to the last one; r->p is the spread. */
@@ -92,7 +92,7 @@ static bool bin_next(const struct table *t, struct table_row *r)
 		r->at[1]++;
 	for (; r->at[0] < t->n; r->at[0]++, r->at[1] = 0) {
 		r->p = &s[r->at[0]];
-		while (high_of(r) <= memory_bins(view_of(t)->m, r->p, &n)[0].cycles)
+		while (high_of(r) <= memory_bins(latency_view_of(t)->m, r->p, &n)[0].cycles)
 			r->at[1]++;
 		if (low_of(r) <= (double)s[r->at[0]].most)
 			return true;
@@ -100,20 +100,20 @@ static bool bin_next(const struct table *t, struct table_row *r)
 	return false;
 }
 
-TABLE_CELL(low, out->n = (uint64_t)low_of(r))
-TABLE_CELL(high, out->n = (uint64_t)high_of(r))
-TABLE_CELL(bin_samples, out->n = count_of(t, r))
-TABLE_CELL(bin_share, cell_estimate(out, memory_part(count_of(t, r), row_spread(r)->n)))
+TABLE_CELL(latency_low, out->n = (uint64_t)low_of(r))
+TABLE_CELL(bin_high, out->n = (uint64_t)high_of(r))
+TABLE_CELL(bin_samples, out->n = latency_count_of(t, r))
+TABLE_CELL(bin_share, cell_estimate(out, memory_part(latency_count_of(t, r), row_spread(r)->n)))
 
-TABLE_GET(bar)
+TABLE_GET(latency_bar)
 {
-	uint64_t most = 1, n = count_of(t, r);
+	uint64_t most = 1, n = latency_count_of(t, r);
 	char hashes[BAR + 1];
 
 	(void)t;
 	(void)c;
 	for (int log2 = -1; log2 < 32; log2++) {
-		uint64_t x = memory_count_in(view_of(t)->m, row_spread(r), log2);
+		uint64_t x = memory_count_in(latency_view_of(t)->m, row_spread(r), log2);
 
 		most = x > most ? x : most;
 	}
@@ -122,27 +122,29 @@ TABLE_GET(bar)
 	cell_printf(out, "%s", hashes);
 }
 
-TABLE_CELL(heading, cell_printf(out, "%s latency, %s", memop_latency_head(row_spread(r)->latency),
-				memop_latency_means(row_spread(r)->latency)))
+TABLE_CELL(latency_heading,
+	   cell_printf(out, "%s latency, %s", memop_latency_head(row_spread(r)->latency),
+		       memop_latency_means(row_spread(r)->latency)))
 
 /* clang-format off */
 #define BINS \
-	COLUMN("low", "cycles", T_COUNT, C_KEY, "the least of the bin", .get = low), \
-	COLUMN("high", "to below", T_COUNT, C_DROP, "the first of the next bin", .get = high), \
+	COLUMN("low", "cycles", T_COUNT, C_KEY, "the least of the bin", .get = latency_low), \
+	COLUMN("high", "to below", T_COUNT, C_DROP, "the first of the next bin", \
+	       .get = bin_high), \
 	COLUMN("samples", "samples", T_COUNT, 0, "in the bin", .get = bin_samples), \
 	COLUMN("share", "share", T_SHARE, C_ERROR, "of the samples with this latency", \
 	       .get = bin_share)
 /* clang-format on */
 static const struct table_column histogram_columns[] = {
-	COLUMN("latency", "latency", T_TEXT, C_KEY | C_DATA, "which", .get = latency),
-	COLUMN("heading", "", T_TEXT, C_PEOPLE | C_GROUP, "", .get = heading),
+	COLUMN("latency", "latency", T_TEXT, C_KEY | C_DATA, "which", .get = memory_latency),
+	COLUMN("heading", "", T_TEXT, C_PEOPLE | C_GROUP, "", .get = latency_heading),
 	BINS,
-	COLUMN("bar", "", T_TEXT, C_PEOPLE, "", .get = bar, .least = BAR),
+	COLUMN("bar", "", T_TEXT, C_PEOPLE, "", .get = latency_bar, .least = BAR),
 };
 static const struct table_column source_histogram_columns[] = {
 	COLUMN("kind", "kind", T_TEXT, C_KEY, "load, store, ...", .get = spread_kind),
 	COLUMN("source", "source", T_TEXT, C_KEY, "of the data", .get = spread_source),
-	COLUMN("latency", "latency", T_TEXT, C_KEY, "which", .get = latency),
+	COLUMN("latency", "latency", T_TEXT, C_KEY, "which", .get = memory_latency),
 	BINS,
 };
 

@@ -14,7 +14,7 @@
 #define BINS_MAX  1000
 #define WIDTH_MAX (UINT64_C(1) << 32)
 
-static uint64_t samples_of(const struct memory_bin *b, size_t n, uint64_t low, uint64_t high)
+static uint64_t linear_samples_of(const struct memory_bin *b, size_t n, uint64_t low, uint64_t high)
 {
 	uint64_t sum = 0;
 
@@ -62,31 +62,33 @@ size_t memory_linear_bins(const struct memory_view *v, const struct memory_sprea
 		width = width_for(p99 - low);
 	for (low -= low % width; low <= p99 && k < BINS_MAX; low += width, k++)
 		out[k] = (struct memory_linear_bin){ s, low, low + width,
-						     samples_of(b, n, low, low + width) };
+						     linear_samples_of(b, n, low, low + width) };
 	if (low <= s->most)
 		out[k++] = (struct memory_linear_bin){ s, low, s->most + 1,
-						       samples_of(b, n, low, UINT64_MAX) };
+						       linear_samples_of(b, n, low, UINT64_MAX) };
 	return k;
 }
 
 /* ---- as tables ------------------------------------------------------------------------------- */
 
-static const struct memory_linear_bin *bin_of(const struct table_row *r)
+static const struct memory_linear_bin *linear_bin_of(const struct table_row *r)
 {
 	return r->p;
 }
 
 static const struct memory_group *bin_group(const struct table *t, const struct table_row *r)
 {
-	return &((const struct memory_view *)t->ctx)->m->group[bin_of(r)->s->group];
+	return &((const struct memory_view *)t->ctx)->m->group[linear_bin_of(r)->s->group];
 }
 
-TABLE_CELL(latency, out->text = memop_latency_key(bin_of(r)->s->latency))
-TABLE_CELL(share, cell_estimate(out, memory_part(bin_of(r)->n, bin_of(r)->s->n)))
-TABLE_CELL(source, memory_cell_source(bin_group(t, r), out))
-TABLE_CELL(heading, cell_printf(out, "%s latency, %s", memop_latency_head(bin_of(r)->s->latency),
-				memop_latency_means(bin_of(r)->s->latency)))
-TABLE_CELL(kind, {
+TABLE_CELL(linear_latency, out->text = memop_latency_key(linear_bin_of(r)->s->latency))
+TABLE_CELL(linear_share,
+	   cell_estimate(out, memory_part(linear_bin_of(r)->n, linear_bin_of(r)->s->n)))
+TABLE_CELL(linear_source, memory_cell_source(bin_group(t, r), out))
+TABLE_CELL(linear_heading,
+	   cell_printf(out, "%s latency, %s", memop_latency_head(linear_bin_of(r)->s->latency),
+		       memop_latency_means(linear_bin_of(r)->s->latency)))
+TABLE_CELL(linear_kind, {
 	char text[MEMOP_TEXT];
 	struct memop op;
 
@@ -94,9 +96,9 @@ TABLE_CELL(kind, {
 	memory_cell_text(out, memop_set_text(text, MEMOP_KIND, op.set[MEMOP_KIND]));
 })
 
-TABLE_GET(bar)
+TABLE_GET(linear_bar)
 {
-	const struct memory_linear_bin *b = t->array, *own = bin_of(r);
+	const struct memory_linear_bin *b = t->array, *own = linear_bin_of(r);
 	uint64_t most = 1;
 	char hashes[BAR + 1];
 
@@ -116,18 +118,18 @@ TABLE_GET(bar)
 	COLUMN("high", "to below", T_COUNT, C_DROP, "the first of the next bin", OF(high)), \
 	COLUMN("samples", "samples", T_COUNT, 0, "in the bin", OF(n)), \
 	COLUMN("share", "share", T_SHARE, C_ERROR, "of the samples with this latency", \
-	       .get = share)
+	       .get = linear_share)
 /* clang-format on */
 static const struct table_column columns[] = {
-	COLUMN("latency", "latency", T_TEXT, C_KEY | C_DATA, "which", .get = latency),
-	COLUMN("heading", "", T_TEXT, C_PEOPLE | C_GROUP, "", .get = heading),
+	COLUMN("latency", "latency", T_TEXT, C_KEY | C_DATA, "which", .get = linear_latency),
+	COLUMN("heading", "", T_TEXT, C_PEOPLE | C_GROUP, "", .get = linear_heading),
 	COLUMNS,
-	COLUMN("bar", "", T_TEXT, C_PEOPLE, "", .get = bar, .least = BAR),
+	COLUMN("bar", "", T_TEXT, C_PEOPLE, "", .get = linear_bar, .least = BAR),
 };
 static const struct table_column source_columns[] = {
-	COLUMN("kind", "kind", T_TEXT, C_KEY, "load, store, ...", .get = kind),
-	COLUMN("source", "source", T_TEXT, C_KEY, "of the data", .get = source),
-	COLUMN("latency", "latency", T_TEXT, C_KEY, "which", .get = latency),
+	COLUMN("kind", "kind", T_TEXT, C_KEY, "load, store, ...", .get = linear_kind),
+	COLUMN("source", "source", T_TEXT, C_KEY, "of the data", .get = linear_source),
+	COLUMN("latency", "latency", T_TEXT, C_KEY, "which", .get = linear_latency),
 	COLUMNS,
 };
 #undef OF
@@ -137,8 +139,8 @@ const struct table_form memory_source_linear_form = { "source_linear", NULL, TAB
 						      TABLE_COLUMNS(source_columns) };
 
 /* Of the groups of `by`. */
-static bool add_bins(struct document *d, const struct memory_view *v, const struct table_form *form,
-		     enum memory_by by)
+static bool add_linear_bins(struct document *d, const struct memory_view *v,
+			    const struct table_form *form, enum memory_by by)
 {
 	const struct memory *m = v->m;
 	struct memory_linear_bin *bin = arena_xalloc(&d->a, MEMORY_LINEAR_BINS * sizeof(*bin)),
@@ -166,7 +168,7 @@ static bool add_bins(struct document *d, const struct memory_view *v, const stru
 
 void memory_put_linear(struct document *d, const struct memory_view *v)
 {
-	if (!add_bins(d, v, &memory_linear_form, MEMORY_ALL) ||
-	    !add_bins(d, v, &memory_source_linear_form, MEMORY_SOURCE))
+	if (!add_linear_bins(d, v, &memory_linear_form, MEMORY_ALL) ||
+	    !add_linear_bins(d, v, &memory_source_linear_form, MEMORY_SOURCE))
 		d->failed = true;
 }

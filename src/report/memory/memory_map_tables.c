@@ -10,57 +10,59 @@ enum {
 	REGIONS = 5, /* that people are shown unless --limit says */
 };
 
-static const struct memory_view *view_of(const struct table *t)
+static const struct memory_view *map_view_of(const struct table *t)
 {
 	return t->ctx;
 }
 
 static const struct memory_map *map_of(const struct table *t)
 {
-	return &view_of(t)->objects->map;
+	return &map_view_of(t)->objects->map;
 }
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-static const struct memory_region *region_of(const struct table_row *r)
+static const struct memory_region *map_region_of(const struct table_row *r)
 {
 	return r->p;
 }
 
-static const struct memory_object *object_of(const struct table *t, const struct memory_region *r)
+static const struct memory_object *map_object_of(const struct table *t,
+						 const struct memory_region *r)
 {
-	return &view_of(t)->objects->object[r->object];
+	return &map_view_of(t)->objects->object[r->object];
 }
 
-TABLE_CELL(number, out->n = (uint64_t)(region_of(r) - map_of(t)->region) + 1)
-TABLE_CELL(share,
-	   cell_estimate(out, memory_part(region_of(r)->samples, view_of(t)->objects->all.samples)))
-TABLE_CELL(size, out->n = region_of(r)->end - region_of(r)->start)
-TABLE_CELL(kind, out->text = data_kind_name(object_of(t, region_of(r))->data.kind))
-TABLE_CELL(object, memory_cell_object(t, object_of(t, region_of(r)), out))
+TABLE_CELL(map_number, out->n = (uint64_t)(map_region_of(r) - map_of(t)->region) + 1)
+TABLE_CELL(map_share, cell_estimate(out, memory_part(map_region_of(r)->samples,
+						     map_view_of(t)->objects->all.samples)))
+TABLE_CELL(map_size, out->n = map_region_of(r)->end - map_region_of(r)->start)
+TABLE_CELL(map_kind, out->text = data_kind_name(map_object_of(t, map_region_of(r))->data.kind))
+TABLE_CELL(map_object, memory_cell_object(t, map_object_of(t, map_region_of(r)), out))
 
-TABLE_GET(pid)
+TABLE_GET(map_pid)
 {
 	(void)t;
 	(void)c;
-	out->n = region_of(r)->pid;
+	out->n = map_region_of(r)->pid;
 	out->none = !out->n;
 }
 
 #define OF(member) TABLE_FIELD(struct memory_region, member)
 static const struct table_column region_columns[] = {
-	COLUMN("region", "region", T_ID, C_KEY, "its number: most samples first", .get = number),
-	COLUMN("share", "share", T_SHARE, C_ERROR | C_HEAT, "of the samples", .get = share),
+	COLUMN("region", "region", T_ID, C_KEY, "its number: most samples first",
+	       .get = map_number),
+	COLUMN("share", "share", T_SHARE, C_ERROR | C_HEAT, "of the samples", .get = map_share),
 	COLUMN("samples", "samples", T_COUNT, 0, "in it", OF(samples)),
 	COLUMN("stores", "stores", T_COUNT, C_DROP, "of these", OF(stores)),
 	COLUMN("threads", "threads", T_COUNT, 0, "that accessed it", OF(threads)),
 	COLUMN("pages", "pages", T_COUNT, C_DATA, "of 4 KB that have samples", OF(pages)),
 	COLUMN("address", "address", T_ADDRESS, 0, "of its first page", OF(start)),
-	COLUMN("size", "size", T_BYTES, 0, "up to the end of its last page", .get = size),
-	COLUMN("pid", "pid", T_ID, C_DATA, "process; null: the kernel", .get = pid),
-	COLUMN("kind", "kind", T_TEXT, C_DROP, "of the object", .get = kind),
+	COLUMN("size", "size", T_BYTES, 0, "up to the end of its last page", .get = map_size),
+	COLUMN("pid", "pid", T_ID, C_DATA, "process; null: the kernel", .get = map_pid),
+	COLUMN("kind", "kind", T_TEXT, C_DROP, "of the object", .get = map_kind),
 	COLUMN("object", "object", T_TEXT, C_FLEX | C_CUT, "that has most of its samples",
-	       .get = object),
+	       .get = map_object),
 };
 #undef OF
 const struct table_form memory_regions_form = { "regions", "regions of addresses", 0,
@@ -68,7 +70,7 @@ const struct table_form memory_regions_form = { "regions", "regions of addresses
 
 /* ---- by address, thread and time: at[0] a row, at[1] its column of time ---------------------- */
 
-static const struct memory_map_row *row_of(const struct table_row *r)
+static const struct memory_map_row *map_row_of(const struct table_row *r)
 {
 	return r->p;
 }
@@ -97,11 +99,11 @@ static uint64_t instant(const struct memory_map *m, uint64_t column)
 	return m->first + (uint64_t)((double)column * span / MEMORY_MAP_TIMES);
 }
 
-TABLE_CELL(row_region, out->n = row_of(r)->region + 1)
-TABLE_CELL(row_tid, out->n = row_of(r)->tid, out->none = !out->n, out->says = "others")
-TABLE_CELL(from, out->n = instant(map_of(t), r->at[1]))
+TABLE_CELL(row_region, out->n = map_row_of(r)->region + 1)
+TABLE_CELL(row_tid, out->n = map_row_of(r)->tid, out->none = !out->n, out->says = "others")
+TABLE_CELL(map_from, out->n = instant(map_of(t), r->at[1]))
 TABLE_CELL(until, out->n = instant(map_of(t), r->at[1] + 1))
-TABLE_CELL(samples_then, out->n = row_of(r)->at[r->at[1]])
+TABLE_CELL(samples_then, out->n = map_row_of(r)->at[r->at[1]])
 
 #define OF(member) TABLE_FIELD(struct memory_map_row, member)
 static const struct table_column map_columns[] = {
@@ -109,7 +111,7 @@ static const struct table_column map_columns[] = {
 	COLUMN("address", "address", T_ADDRESS, C_KEY, "the first of the row", OF(address)),
 	COLUMN("size", "size", T_BYTES, 0, "of the row", OF(size)),
 	COLUMN("tid", "thread", T_ID, C_KEY, "null: those with fewer samples", .get = row_tid),
-	COLUMN("from_ns", "from", T_COUNT, C_KEY, "time", .unit = "ns", .get = from),
+	COLUMN("from_ns", "from", T_COUNT, C_KEY, "time", .unit = "ns", .get = map_from),
 	COLUMN("until_ns", "until", T_COUNT, 0, "time", .unit = "ns", .get = until),
 	COLUMN("samples", "samples", T_COUNT, 0, "there and then", .get = samples_then),
 };
@@ -119,11 +121,11 @@ const struct table_form memory_map_form = { "map", NULL, TABLE_DATA, TABLE_COLUM
 /* ---- the same as a picture ------------------------------------------------------------------- */
 
 /* "region 1: 0x7f..., 4 MB, heap: make_points" */
-TABLE_GET(heading)
+TABLE_GET(map_heading)
 {
 	const struct memory_map *m = map_of(t);
-	const struct memory_region *g = &m->region[row_of(r)->region];
-	const struct memory_object *o = object_of(t, g);
+	const struct memory_region *g = &m->region[map_row_of(r)->region];
+	const struct memory_object *o = map_object_of(t, g);
 	struct table_cell name = *out;
 	struct buf b = BUF_INIT;
 	char size[NUM_MAX];
@@ -131,7 +133,7 @@ TABLE_GET(heading)
 	(void)c;
 	name.scratch = &b;
 	memory_cell_object(t, o, &name);
-	cell_printf(out, "region %u, %s: %s", row_of(r)->region + 1,
+	cell_printf(out, "region %u, %s: %s", map_row_of(r)->region + 1,
 		    num_bytes(size, g->end - g->start), name.text ? name.text : name.says);
 	buf_free(&b);
 }
@@ -140,7 +142,7 @@ TABLE_GET(picture)
 {
 	static const char ink[] = " .:-=+*#%@";
 	const struct memory_map *m = map_of(t);
-	const struct memory_region *g = &m->region[row_of(r)->region];
+	const struct memory_region *g = &m->region[map_row_of(r)->region];
 	char text[MEMORY_MAP_TIMES + 1];
 	uint32_t most = 1;
 
@@ -149,7 +151,7 @@ TABLE_GET(picture)
 		for (size_t k = 0; k < MEMORY_MAP_TIMES; k++)
 			most = m->row[i].at[k] > most ? m->row[i].at[k] : most;
 	for (size_t k = 0; k < MEMORY_MAP_TIMES; k++) {
-		uint64_t n = row_of(r)->at[k];
+		uint64_t n = map_row_of(r)->at[k];
 
 		text[k] = ink[(n * (sizeof(ink) - 2) + most - 1) / most];
 	}
@@ -158,7 +160,7 @@ TABLE_GET(picture)
 }
 
 static const struct table_column picture_columns[] = {
-	COLUMN("heading", "", T_TEXT, C_GROUP, "", .get = heading),
+	COLUMN("heading", "", T_TEXT, C_GROUP, "", .get = map_heading),
 	COLUMN("address", "address", T_ADDRESS, 0, "", OF(address)),
 	COLUMN("tid", "thread", T_ID, 0, "", .get = row_tid),
 	COLUMN("samples", "samples", T_COUNT, 0, "", OF(samples)),

@@ -10,17 +10,17 @@ enum {
 	LEAST = 5, /* rows that people are shown unless --limit says */
 };
 
-static const struct memory_view *view_of(const struct table *t)
+static const struct memory_view *numa_view_of(const struct table *t)
 {
 	return t->ctx;
 }
 
-static const struct memory_objects *objects_of(const struct table *t)
+static const struct memory_objects *numa_objects_of(const struct table *t)
 {
-	return view_of(t)->objects;
+	return numa_view_of(t)->objects;
 }
 
-static void put_node(int32_t node, const char *many, struct table_cell *out)
+static void put_numa_node(int32_t node, const char *many, struct table_cell *out)
 {
 	out->n = (uint64_t)node;
 	out->none = node < 0;
@@ -29,24 +29,27 @@ static void put_node(int32_t node, const char *many, struct table_cell *out)
 
 /* ---- the matrix ------------------------------------------------------------------------------ */
 
-static const struct memory_way *way_of(const struct table_row *r)
+static const struct memory_way *numa_way_of(const struct table_row *r)
 {
 	return r->p;
 }
 
-TABLE_CELL(cpu_node, put_node(way_of(r)->cpu, "", out))
-TABLE_CELL(memory_node, put_node(way_of(r)->memory, "", out))
-TABLE_CELL(way_share, cell_estimate(out, memory_way_share(&objects_of(t)->nodes, way_of(r))))
-TABLE_CELL(way_mean, cell_estimate(out, memory_way_mean(way_of(r))))
-TABLE_CELL(way_object, memory_cell_object(t, &objects_of(t)->object[way_of(r)->object], out))
-TABLE_CELL(remote_way, out->n = way_of(r)->cpu != way_of(r)->memory)
+TABLE_CELL(numa_cpu_node, put_numa_node(numa_way_of(r)->cpu, "", out))
+TABLE_CELL(numa_memory_node, put_numa_node(numa_way_of(r)->memory, "", out))
+TABLE_CELL(way_share,
+	   cell_estimate(out, memory_way_share(&numa_objects_of(t)->nodes, numa_way_of(r))))
+TABLE_CELL(way_mean, cell_estimate(out, memory_way_mean(numa_way_of(r))))
+TABLE_CELL(way_object,
+	   memory_cell_object(t, &numa_objects_of(t)->object[numa_way_of(r)->object], out))
+TABLE_CELL(remote_way, out->n = numa_way_of(r)->cpu != numa_way_of(r)->memory)
 
 #define OF(member) TABLE_FIELD(struct memory_way, member)
 /* clang-format off */
 #define WAY \
-	COLUMN("cpu_node", "CPUs of", T_ID, C_KEY, "node of the CPU", .get = cpu_node), \
+	COLUMN("cpu_node", "CPUs of", T_ID, C_KEY, "node of the CPU", .get = numa_cpu_node), \
 	COLUMN("memory_node", "memory of", T_ID, C_KEY, \
-	       "node of the memory; null: another one, which is not told", .get = memory_node), \
+	       "node of the memory; null: another one, which is not told", \
+	       .get = numa_memory_node), \
 	COLUMN("remote", "remote", T_FLAG, C_DATA, "they are two", .get = remote_way)
 #define REACH \
 	COLUMN("samples", "samples", T_COUNT, C_DATA, "of which both nodes are known", \
@@ -83,40 +86,41 @@ static const struct memory_object_nodes *nodes_row(const struct table_row *r)
 
 static const struct memory_object *its_object(const struct table *t, const struct table_row *r)
 {
-	return &objects_of(t)->object[nodes_row(r)->object];
+	return &numa_objects_of(t)->object[nodes_row(r)->object];
 }
 
-TABLE_CELL(remote, cell_estimate(out, memory_nodes_remote(nodes_row(r))))
-TABLE_CELL(cost, cell_estimate(out, nodes_row(r)->cycles))
-TABLE_CELL(users, put_node(nodes_row(r)->users, "all", out))
-TABLE_CELL(home, put_node(nodes_row(r)->home, "all", out))
-TABLE_CELL(first, put_node(nodes_row(r)->first, "", out))
-TABLE_CELL(advice, out->text = memory_advice_word(nodes_row(r)->advice))
-TABLE_CELL(object, memory_cell_object(t, its_object(t, r), out))
-TABLE_CELL(kind, out->text = data_kind_name(its_object(t, r)->data.kind))
+TABLE_CELL(numa_remote, cell_estimate(out, memory_nodes_remote(nodes_row(r))))
+TABLE_CELL(numa_cost, cell_estimate(out, nodes_row(r)->cycles))
+TABLE_CELL(numa_users, put_numa_node(nodes_row(r)->users, "all", out))
+TABLE_CELL(home, put_numa_node(nodes_row(r)->home, "all", out))
+TABLE_CELL(numa_first, put_numa_node(nodes_row(r)->first, "", out))
+TABLE_CELL(numa_advice, out->text = memory_advice_word(nodes_row(r)->advice))
+TABLE_CELL(numa_object, memory_cell_object(t, its_object(t, r), out))
+TABLE_CELL(numa_kind, out->text = data_kind_name(its_object(t, r)->data.kind))
 
 #define OF(member) TABLE_FIELD(struct memory_object_nodes, member)
 static const struct table_column object_columns[] = {
 	COLUMN("cycles_share", "of cycles", T_SHARE, C_ERROR | C_WHY | C_HEAT,
 	       "what remote memory took longer, of the cycles of all samples' latencies",
-	       .get = cost),
+	       .get = numa_cost),
 	COLUMN("remote_share", "remote", T_SHARE, C_ERROR | C_WHY,
-	       "of the samples whose data came from memory: from another node", .get = remote),
+	       "of the samples whose data came from memory: from another node", .get = numa_remote),
 	COLUMN("reached", "samples", T_COUNT, 0, "whose data came from memory", OF(n.reached)),
 	COLUMN("users", "used by", T_ID, 0,
-	       "the node that has nine in ten of those samples; null: none has", .get = users),
+	       "the node that has nine in ten of those samples; null: none has", .get = numa_users),
 	COLUMN("home", "lies in", T_ID, 0, "the node whose memory it is; null: of several",
 	       .get = home),
-	COLUMN("first", "first", T_ID, C_DATA, "the node of the first sample's CPU", .get = first),
+	COLUMN("first", "first", T_ID, C_DATA, "the node of the first sample's CPU",
+	       .get = numa_first),
 	COLUMN("pages", "pages", T_COUNT, C_DATA, "of 4 KB that have two samples or more",
 	       OF(pages)),
 	COLUMN("apart", "apart", T_COUNT, C_DATA, "of these: sampled on CPUs of one node alone",
 	       OF(apart)),
 	COLUMN("advice", "advice", T_TEXT, C_SPARSE, "bind, first touch, replicate, interleave",
-	       .get = advice),
-	COLUMN("kind", "kind", T_TEXT, C_KEY | C_DROP, "of the object", .get = kind),
+	       .get = numa_advice),
+	COLUMN("kind", "kind", T_TEXT, C_KEY | C_DROP, "of the object", .get = numa_kind),
 	COLUMN("object", "object", T_TEXT, C_KEY | C_FLEX | C_CUT, "as in the table of objects",
-	       .get = object),
+	       .get = numa_object),
 };
 #undef OF
 const struct table_form memory_object_nodes_form = { "object_nodes", "objects in NUMA nodes", 0,
@@ -132,11 +136,13 @@ static const struct memory_locked_line *locked_row(const struct table_row *r)
 
 static const struct memory_object *locked_object(const struct table *t, const struct table_row *r)
 {
-	return &objects_of(t)->object[locked_row(r)->object];
+	return &numa_objects_of(t)->object[locked_row(r)->object];
 }
 
-TABLE_CELL(lock_share, cell_estimate(out, memory_object_share(objects_of(t), &locked_row(r)->n)))
-TABLE_CELL(lock_cycles, cell_estimate(out, memory_object_cycles(objects_of(t), &locked_row(r)->n)))
+TABLE_CELL(lock_share,
+	   cell_estimate(out, memory_object_share(numa_objects_of(t), &locked_row(r)->n)))
+TABLE_CELL(lock_cycles,
+	   cell_estimate(out, memory_object_cycles(numa_objects_of(t), &locked_row(r)->n)))
 TABLE_CELL(lock_mean, cell_estimate(out, memory_object_mean(&locked_row(r)->n)))
 TABLE_CELL(lock_object, memory_cell_object(t, locked_object(t, r), out))
 TABLE_CELL(lock_kind, out->text = data_kind_name(locked_object(t, r)->data.kind))
@@ -178,8 +184,8 @@ const struct table_form memory_locked_form = { "locked_lines", "locked cache lin
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static void put(struct document *d, const struct memory_view *v, const struct table_form *form,
-		const void *array, size_t stride, size_t n, bool data_only)
+static void put_numa(struct document *d, const struct memory_view *v, const struct table_form *form,
+		     const void *array, size_t stride, size_t n, bool data_only)
 {
 	struct table t = {
 		.form = form,
@@ -204,10 +210,11 @@ void memory_put_nodes(struct document *d, const struct memory_view *v)
 
 	for (size_t i = 0; i < n->n_objects; i++)
 		remote |= n->object[i].remote;
-	put(d, v, &memory_nodes_form, n->way, sizeof(*n->way), n->n_ways, false);
-	put(d, v, &memory_object_nodes_form, n->object, sizeof(*n->object), n->n_objects, !remote);
-	put(d, v, &memory_object_ways_form, n->part, sizeof(*n->part), n->n_parts, true);
-	put(d, v, &memory_locked_form, o->locked, sizeof(*o->locked), o->n_locked, false);
+	put_numa(d, v, &memory_nodes_form, n->way, sizeof(*n->way), n->n_ways, false);
+	put_numa(d, v, &memory_object_nodes_form, n->object, sizeof(*n->object), n->n_objects,
+		 !remote);
+	put_numa(d, v, &memory_object_ways_form, n->part, sizeof(*n->part), n->n_parts, true);
+	put_numa(d, v, &memory_locked_form, o->locked, sizeof(*o->locked), o->n_locked, false);
 }
 
 void memory_put_node_facts(struct document *d, const struct memory_view *v)

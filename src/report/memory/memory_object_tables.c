@@ -16,12 +16,12 @@ enum {
 
 #define SMALL 0.005 /* a share of the samples that people are not shown unless asked for */
 
-static const struct memory_view *view_of(const struct table *t)
+static const struct memory_view *object_view_of(const struct table *t)
 {
 	return t->ctx;
 }
 
-static const struct memory_object *object_of(const struct table *t, const struct table_row *r)
+static const struct memory_object *object_row_of(const struct table *t, const struct table_row *r)
 {
 	(void)t;
 	return r->p;
@@ -39,29 +39,30 @@ void memory_cell_object(const struct table *t, const struct memory_object *o,
 {
 	out->text = NULL;
 	if (!o->why) {
-		data_name(out->scratch, &o->data, spaces_images(view_of(t)->spaces));
+		data_name(out->scratch, &o->data, spaces_images(object_view_of(t)->spaces));
 		out->text = out->scratch->len ? buf_str(out->scratch) : NULL;
 	}
 	out->says = o->why ? o->why : data_kind_name(o->data.kind);
 }
 
-TABLE_CELL(share, cell_estimate(out, memory_object_share(view_of(t)->objects, &object_of(t, r)->n)))
-TABLE_CELL(cycles_share,
-	   cell_estimate(out, memory_object_cycles(view_of(t)->objects, &object_of(t, r)->n)))
-TABLE_CELL(remote, cell_estimate(out, memory_object_remote(&object_of(t, r)->n)))
-TABLE_CELL(missed, cell_estimate(out, memory_object_missed(&object_of(t, r)->n)))
-TABLE_CELL(mean, cell_estimate(out, memory_object_mean(&object_of(t, r)->n)))
-TABLE_CELL(name, memory_cell_object(t, object_of(t, r), out))
-TABLE_CELL(kind, out->text = data_kind_name(object_of(t, r)->data.kind))
-TABLE_CELL(why, out->text = object_of(t, r)->why)
+TABLE_CELL(object_share, cell_estimate(out, memory_object_share(object_view_of(t)->objects,
+								&object_row_of(t, r)->n)))
+TABLE_CELL(object_cycles_share, cell_estimate(out, memory_object_cycles(object_view_of(t)->objects,
+									&object_row_of(t, r)->n)))
+TABLE_CELL(object_remote, cell_estimate(out, memory_object_remote(&object_row_of(t, r)->n)))
+TABLE_CELL(missed, cell_estimate(out, memory_object_missed(&object_row_of(t, r)->n)))
+TABLE_CELL(object_mean, cell_estimate(out, memory_object_mean(&object_row_of(t, r)->n)))
+TABLE_CELL(name_object, memory_cell_object(t, object_row_of(t, r), out))
+TABLE_CELL(object_kind_cell, out->text = data_kind_name(object_row_of(t, r)->data.kind))
+TABLE_CELL(object_why, out->text = object_row_of(t, r)->why)
 
-TABLE_CELL(lines_used, cell_estimate(out, memory_lines_used(object_of(t, r))))
-TABLE_CELL(lines_seen, cell_estimate(out, memory_lines_seen(object_of(t, r))))
+TABLE_CELL(lines_used, cell_estimate(out, memory_lines_used(object_row_of(t, r))))
+TABLE_CELL(lines_seen, cell_estimate(out, memory_lines_seen(object_row_of(t, r))))
 
 /* Lines, and their samples; null where nothing is known of their bytes. */
 TABLE_GET(lines)
 {
-	const struct memory_object *o = object_of(t, r);
+	const struct memory_object *o = object_row_of(t, r);
 
 	out->n = c->which ? o->lines.samples : o->lines.lines;
 	out->none = isnan(memory_lines_seen(o).v);
@@ -70,113 +71,113 @@ TABLE_GET(lines)
 TABLE_GET(line_size)
 {
 	(void)c;
-	out->n = object_of(t, r)->lines.size;
-	out->none = isnan(memory_lines_seen(object_of(t, r)).v);
+	out->n = object_row_of(t, r)->lines.size;
+	out->none = isnan(memory_lines_seen(object_row_of(t, r)).v);
 }
 
-TABLE_GET(cycles)
+TABLE_GET(object_cycles)
 {
-	const struct memory_counts *n = &object_of(t, r)->n;
+	const struct memory_counts *n = &object_row_of(t, r)->n;
 
 	(void)c;
 	out->n = (uint64_t)n->cycles;
 	out->none = !n->timed;
 }
 
-TABLE_GET(size)
+TABLE_GET(object_size_cell)
 {
-	const struct memory_object *o = object_of(t, r);
+	const struct memory_object *o = object_row_of(t, r);
 
 	(void)c;
 	out->n = o->data.size;
 	out->none = o->why || !o->data.start;
 }
 
-TABLE_GET(start)
+TABLE_GET(start_object)
 {
-	const struct memory_object *o = object_of(t, r);
+	const struct memory_object *o = object_row_of(t, r);
 
 	(void)c;
 	out->n = o->data.start;
 	out->none = o->why || !o->data.start;
 }
 
-TABLE_GET(pid)
+TABLE_GET(object_pid_cell)
 {
-	const struct memory_object *o = object_of(t, r);
+	const struct memory_object *o = object_row_of(t, r);
 
 	(void)c;
 	out->n = o->pid;
 	out->none = o->why || o->data.kind == DATA_KERNEL;
 }
 
-TABLE_GET(tid)
+TABLE_GET(object_tid)
 {
 	(void)c;
-	out->n = object_of(t, r)->data.tid;
+	out->n = object_row_of(t, r)->data.tid;
 	out->none = !out->n;
 }
 
 /* Of an allocation's site. */
-static const struct heap_frame *frame_of(const struct table *t, const struct table_row *r)
+static const struct heap_frame *object_frame_of(const struct table *t, const struct table_row *r)
 {
-	const struct heap_site *s = object_of(t, r)->data.site;
+	const struct heap_site *s = object_row_of(t, r)->data.site;
 
 	return s && s->n ? s->frame : NULL;
 }
 
-TABLE_GET(function)
+TABLE_GET(object_function)
 {
-	const struct heap_frame *f = frame_of(t, r);
+	const struct heap_frame *f = object_frame_of(t, r);
 
 	(void)c;
 	out->text = f && f->symbol ? f->symbol->name : NULL;
 }
 
-TABLE_GET(file)
+TABLE_GET(object_file)
 {
-	const struct heap_frame *f = frame_of(t, r);
+	const struct heap_frame *f = object_frame_of(t, r);
 
 	(void)c;
 	out->text = f ? f->file : NULL;
 }
 
-TABLE_GET(line)
+TABLE_GET(object_line)
 {
-	const struct heap_frame *f = frame_of(t, r);
+	const struct heap_frame *f = object_frame_of(t, r);
 
 	(void)c;
 	out->n = f ? f->line : 0;
 	out->none = !out->n;
 }
 
-TABLE_GET(dso)
+TABLE_GET(object_dso)
 {
-	const struct memory_object *o = object_of(t, r);
-	const struct heap_frame *f = frame_of(t, r);
+	const struct memory_object *o = object_row_of(t, r);
+	const struct heap_frame *f = object_frame_of(t, r);
 	uint32_t image = f ? f->image : o->data.image;
 
 	(void)c;
 	if (image != IMAGE_NONE && !o->why)
-		out->text = image_name(spaces_images(view_of(t)->spaces), image);
+		out->text = image_name(spaces_images(object_view_of(t)->spaces), image);
 }
 
 #define OF(member) TABLE_FIELD(struct memory_object, member)
 static const struct table_column object_columns[] = {
-	COLUMN("share", "share", T_SHARE, C_ERROR | C_HEAT, "of the samples", .get = share),
+	COLUMN("share", "share", T_SHARE, C_ERROR | C_HEAT, "of the samples", .get = object_share),
 	COLUMN("samples", "samples", T_COUNT, 0, "each counts once", OF(n.samples)),
 	COLUMN("loads", "loads", T_COUNT, 0, "samples that load", OF(n.loads)),
 	COLUMN("stores", "stores", T_COUNT, C_DROP, "samples that store", OF(n.stores)),
 	COLUMN("missed_share", "missed L1", T_SHARE, C_ERROR | C_SPARSE | C_DROP,
 	       "of the loads whose source is told: not from the L1 cache", .get = missed),
 	COLUMN("remote_share", "remote", T_SHARE, C_ERROR | C_SPARSE | C_DROP,
-	       "of these loads: from another node", .get = remote),
+	       "of these loads: from another node", .get = object_remote),
 	COLUMN("cycles_share", "of cycles", T_SHARE, C_ERROR | C_SPARSE,
-	       "of the cycles of all samples' latencies", .get = cycles_share),
+	       "of the cycles of all samples' latencies", .get = object_cycles_share),
 	COLUMN("cycles", "cycles", T_COUNT, C_DATA, "sum of the latencies; null: none has one",
-	       .unit = "cycles", .get = cycles),
+	       .unit = "cycles", .get = object_cycles),
 	COLUMN("mean", "mean", T_REAL, C_ERROR | C_SPARSE | C_DROP, "latency", .unit = "cycles",
-	       .get = mean),
+	       .get = object_mean),
 	COLUMN("walks", "walks", T_COUNT, C_DATA, "samples whose address a page walk translated",
 	       OF(n.walks)),
 	COLUMN("threads", "threads", T_COUNT, C_DROP, "that accessed it", OF(threads)),
@@ -194,20 +195,21 @@ static const struct table_column object_columns[] = {
 	       .get = line_size),
 	COLUMN("kind", "kind", T_TEXT, C_KEY,
 	       "variable, heap, stack, anonymous, file, shared memory, kernel, unknown",
-	       .get = kind),
+	       .get = object_kind_cell),
 	COLUMN("object", "object", T_TEXT, C_KEY | C_FLEX | C_CUT,
-	       "a variable, who allocated it, whose stack, a file", .get = name),
-	COLUMN("why", "why", T_TEXT, C_KEY | C_DATA, "why it is no object", .get = why),
-	COLUMN("function", "function", T_TEXT, C_DATA, "that allocated it", .get = function),
-	COLUMN("file", "file", T_TEXT, C_DATA, "of its source", .get = file),
-	COLUMN("line", "line", T_ID, C_DATA, "in it", .get = line),
+	       "a variable, who allocated it, whose stack, a file", .get = name_object),
+	COLUMN("why", "why", T_TEXT, C_KEY | C_DATA, "why it is no object", .get = object_why),
+	COLUMN("function", "function", T_TEXT, C_DATA, "that allocated it", .get = object_function),
+	COLUMN("file", "file", T_TEXT, C_DATA, "of its source", .get = object_file),
+	COLUMN("line", "line", T_ID, C_DATA, "in it", .get = object_line),
 	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "the file of that code, or of the variable",
-	       .get = dso),
-	COLUMN("tid", "tid", T_ID, C_KEY | C_DATA, "whose stack", .get = tid),
-	COLUMN("pid", "pid", T_ID, C_DATA, "process of the first sample; null: kernel", .get = pid),
+	       .get = object_dso),
+	COLUMN("tid", "tid", T_ID, C_KEY | C_DATA, "whose stack", .get = object_tid),
+	COLUMN("pid", "pid", T_ID, C_DATA, "process of the first sample; null: kernel",
+	       .get = object_pid_cell),
 	COLUMN("address", "address", T_ADDRESS, C_DATA, "where it begins; of a site the first one",
-	       .get = start),
-	COLUMN("size", "size", T_BYTES, C_DATA, "of that", .get = size),
+	       .get = start_object),
+	COLUMN("size", "size", T_BYTES, C_DATA, "of that", .get = object_size_cell),
 };
 #undef OF
 const struct table_form memory_objects_form = { "objects", "what was accessed", 0,
@@ -217,10 +219,10 @@ const struct table_form memory_objects_form = { "objects", "what was accessed", 
 
 static const struct memory_object *owner(const struct table *t, const struct table_row *r)
 {
-	return &view_of(t)->objects->object[source_of_row(r)->object];
+	return &object_view_of(t)->objects->object[source_of_row(r)->object];
 }
 
-static void put_op(const struct table_row *r, size_t which, struct table_cell *out)
+static void put_object_op(const struct table_row *r, size_t which, struct table_cell *out)
 {
 	char text[MEMOP_TEXT];
 	struct memop op;
@@ -238,10 +240,10 @@ static void put_op(const struct table_row *r, size_t which, struct table_cell *o
 TABLE_GET(op)
 {
 	(void)t;
-	put_op(r, c->which, out);
+	put_object_op(r, c->which, out);
 }
 
-TABLE_GET(hit)
+TABLE_GET(object_hit)
 {
 	(void)t;
 	(void)c;
@@ -263,7 +265,7 @@ static const struct table_column source_columns[] = {
 	COLUMN("level", "level", T_TEXT, C_KEY, "L1, LFB, L2, L3, RAM, ...", .get = op, .which = 1),
 	COLUMN("where", "where", T_TEXT, C_KEY, "whose; null: its own, or not told", .get = op,
 	       .which = 2),
-	COLUMN("hit", "hit", T_FLAG, C_KEY, "the level had it; 0: missed", .get = hit),
+	COLUMN("hit", "hit", T_FLAG, C_KEY, "the level had it; 0: missed", .get = object_hit),
 	COLUMN("samples", "samples", T_COUNT, 0, "each counts once", OF(n.samples)),
 	COLUMN("timed", "timed", T_COUNT, 0, "samples that have a latency", OF(n.timed)),
 	COLUMN("mean", "mean", T_REAL, C_ERROR, "latency", .unit = "cycles", .get = source_mean),
@@ -281,11 +283,12 @@ static const struct memory_object_pages *pages_of(const struct table_row *r)
 
 static const struct memory_object *walked(const struct table *t, const struct table_row *r)
 {
-	return &view_of(t)->objects->object[pages_of(r)->object];
+	return &object_view_of(t)->objects->object[pages_of(r)->object];
 }
 
 TABLE_CELL(walk_share, cell_estimate(out, memory_pages_share(pages_of(r))))
-TABLE_CELL(walk_cycles, cell_estimate(out, memory_pages_cycles(view_of(t)->objects, pages_of(r))))
+TABLE_CELL(walk_cycles,
+	   cell_estimate(out, memory_pages_cycles(object_view_of(t)->objects, pages_of(r))))
 TABLE_CELL(walked_name, memory_cell_object(t, walked(t, r), out))
 TABLE_CELL(walked_kind, out->text = data_kind_name(walked(t, r)->data.kind))
 TABLE_CELL(walked_why, out->text = walked(t, r)->why)
@@ -298,10 +301,10 @@ TABLE_GET(page)
 	out->none = !out->n;
 }
 
-TABLE_GET(advice)
+TABLE_GET(object_advice)
 {
 	(void)c;
-	if (memory_pages_advice(view_of(t)->objects, pages_of(r)))
+	if (memory_pages_advice(object_view_of(t)->objects, pages_of(r)))
 		out->text = "huge pages";
 }
 
@@ -316,7 +319,7 @@ static const struct table_column pages_columns[] = {
 	COLUMN("samples", "samples", T_COUNT, C_DROP, "in all", OF(samples)),
 	COLUMN("page_size", "page", T_BYTES, C_KEY | C_SPARSE, "null: not recorded", .get = page),
 	COLUMN("advice", "advice", T_TEXT, C_SPARSE,
-	       "huge pages: they would save up to the cycles of the walks", .get = advice),
+	       "huge pages: they would save up to the cycles of the walks", .get = object_advice),
 	COLUMN("kind", "kind", T_TEXT, C_KEY | C_DROP, "of the object", .get = walked_kind),
 	COLUMN("object", "object", T_TEXT, C_KEY | C_FLEX | C_CUT, "as in the table of objects",
 	       .get = walked_name),
@@ -330,10 +333,10 @@ const struct table_form memory_walks_form = { "walks", "page walks", 0,
 
 enum { OBJECTS, PROCESSES, OWN, TABLES, RATE, NOT_LOGGED, WITHOUT, OF_OTHERS };
 
-TABLE_GET(fact)
+TABLE_GET(object_fact)
 {
-	const struct heap_facts *f = view_of(t)->objects->heap;
-	const struct data_logs l = data_logs(view_of(t)->spaces);
+	const struct heap_facts *f = object_view_of(t)->objects->heap;
+	const struct data_logs l = data_logs(object_view_of(t)->spaces);
 	const uint64_t v[] = {
 		[OBJECTS] = f ? f->objects : 0, [PROCESSES] = f ? f->processes : 0,
 		[OWN] = f ? f->own : 0,		[TABLES] = f ? f->tables : 0,
@@ -347,7 +350,7 @@ TABLE_GET(fact)
 }
 
 #define FACT(key, head, which_, flags, means) \
-	COLUMN(key, head, T_COUNT, flags, means, .get = fact, .which = which_)
+	COLUMN(key, head, T_COUNT, flags, means, .get = object_fact, .which = which_)
 static const struct table_column allocation_columns[] = {
 	FACT("objects", "objects", OBJECTS, 0, "allocations, mappings and stacks; null: no log"),
 	FACT("processes", "processes", PROCESSES, 0, "that left a log"),
@@ -369,21 +372,22 @@ const struct table_form memory_allocations_form = { "allocations", NULL, TABLE_O
 
 /* ---- sites --------------------------------------------------------------------------------- */
 
-static const struct memory_site *site_of(const struct table_row *r)
+static const struct memory_site *object_site_of(const struct table_row *r)
 {
 	return r->p;
 }
 
 static const struct heap_frame *site_frame(const struct table_row *r)
 {
-	const struct heap_site *s = site_of(r)->site;
+	const struct heap_site *s = object_site_of(r)->site;
 
 	return s->n ? s->frame : NULL;
 }
 
-TABLE_CELL(site_kind, out->text = data_kind_name(site_of(r)->site->type == HEAP_MAP ? DATA_ANONYMOUS
-										    : DATA_HEAP))
-TABLE_CELL(site_name, out->text = site_of(r)->site->n ? site_of(r)->site->name : NULL;
+TABLE_CELL(site_kind,
+	   out->text = data_kind_name(object_site_of(r)->site->type == HEAP_MAP ? DATA_ANONYMOUS
+										: DATA_HEAP))
+TABLE_CELL(site_name, out->text = object_site_of(r)->site->n ? object_site_of(r)->site->name : NULL;
 	   out->says = "[no call chain]")
 TABLE_CELL(site_function, {
 	const struct heap_frame *f = site_frame(r);
@@ -399,7 +403,7 @@ TABLE_CELL(site_dso, {
 	const struct heap_frame *f = site_frame(r);
 
 	if (f && f->image != IMAGE_NONE)
-		out->text = image_name(spaces_images(view_of(t)->spaces), f->image);
+		out->text = image_name(spaces_images(object_view_of(t)->spaces), f->image);
 })
 
 #define OF(member) TABLE_FIELD(struct memory_site, member)

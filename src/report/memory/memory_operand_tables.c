@@ -4,12 +4,12 @@
  */
 #include "report/memory/memory_int.h"
 
-static const struct memory_computed *row_of(const struct table_row *r)
+static const struct memory_computed *operand_row_of(const struct table_row *r)
 {
 	return r->p;
 }
 
-static uint64_t all_of(const struct memory *m)
+static uint64_t operand_all_of(const struct memory *m)
 {
 	uint64_t n = 0;
 
@@ -18,15 +18,18 @@ static uint64_t all_of(const struct memory *m)
 	return n;
 }
 
-TABLE_CELL(share, cell_estimate(out, memory_part(row_of(r)->samples,
-						 all_of(((const struct memory_view *)t->ctx)->m))))
-TABLE_CELL(result, out->text = memory_operand_text(row_of(r)->why))
+TABLE_CELL(operand_share,
+	   cell_estimate(out, memory_part(operand_row_of(r)->samples,
+					  operand_all_of(((const struct memory_view *)t->ctx)->m))))
+TABLE_CELL(operand_result, out->text = memory_operand_text(operand_row_of(r)->why))
 
 static const struct table_column columns[] = {
-	COLUMN("share", "share", T_SHARE, C_ERROR | C_HEAT, "of these samples", .get = share),
+	COLUMN("share", "share", T_SHARE, C_ERROR | C_HEAT, "of these samples",
+	       .get = operand_share),
 	COLUMN("samples", "samples", T_COUNT, 0, "each counts once",
 	       TABLE_FIELD(struct memory_computed, samples)),
-	COLUMN("result", "result", T_TEXT, C_KEY, "\"computed\", or why not", .get = result),
+	COLUMN("result", "result", T_TEXT, C_KEY, "\"computed\", or why not",
+	       .get = operand_result),
 };
 const struct table_form memory_computed_form = {
 	"computed_addresses", "samples without an address: computed from registers", 0,

@@ -8,14 +8,14 @@
 
 enum { ROWS = 15 }; /* that people are shown unless --limit says */
 
-static const struct memory_view *view_of(const struct table *t)
+static const struct memory_view *memory_place_view_of(const struct table *t)
 {
 	return t->ctx;
 }
 
-static const struct memory_objects *objects_of(const struct table *t)
+static const struct memory_objects *memory_place_objects_of(const struct table *t)
 {
-	return view_of(t)->objects;
+	return memory_place_view_of(t)->objects;
 }
 
 /* ---- fields ---------------------------------------------------------------------------------- */
@@ -25,34 +25,39 @@ static const struct memory_placed *placed_of(const struct table_row *r)
 	return r->p;
 }
 
-static const struct memory_object *holder(const struct table *t, const struct table_row *r)
+static const struct memory_object *memory_place_holder(const struct table *t,
+						       const struct table_row *r)
 {
-	return &objects_of(t)->object[placed_of(r)->object];
+	return &memory_place_objects_of(t)->object[placed_of(r)->object];
 }
 
-TABLE_CELL(share, cell_estimate(out, memory_object_share(objects_of(t), &placed_of(r)->n)))
-TABLE_CELL(cycles_share, cell_estimate(out, memory_object_cycles(objects_of(t), &placed_of(r)->n)))
-TABLE_CELL(mean, cell_estimate(out, memory_object_mean(&placed_of(r)->n)))
-TABLE_CELL(type, out->text = placed_of(r)->access.type)
-TABLE_CELL(field, out->text = *placed_of(r)->access.field ? placed_of(r)->access.field : NULL;
+TABLE_CELL(memory_place_share,
+	   cell_estimate(out, memory_object_share(memory_place_objects_of(t), &placed_of(r)->n)))
+TABLE_CELL(memory_place_cycles_share,
+	   cell_estimate(out, memory_object_cycles(memory_place_objects_of(t), &placed_of(r)->n)))
+TABLE_CELL(memory_place_mean, cell_estimate(out, memory_object_mean(&placed_of(r)->n)))
+TABLE_CELL(memory_place_type, out->text = placed_of(r)->access.type)
+TABLE_CELL(memory_place_field,
+	   out->text = *placed_of(r)->access.field ? placed_of(r)->access.field : NULL;
 	   out->says = "")
-TABLE_CELL(holder_name, memory_cell_object(t, holder(t, r), out))
-TABLE_CELL(holder_kind, out->text = data_kind_name(holder(t, r)->data.kind))
+TABLE_CELL(holder_name, memory_cell_object(t, memory_place_holder(t, r), out))
+TABLE_CELL(holder_kind, out->text = data_kind_name(memory_place_holder(t, r)->data.kind))
 
 #define OF(member) TABLE_FIELD(struct memory_placed, member)
 static const struct table_column placed_columns[] = {
-	COLUMN("share", "share", T_SHARE, C_ERROR | C_HEAT, "of the samples", .get = share),
+	COLUMN("share", "share", T_SHARE, C_ERROR | C_HEAT, "of the samples",
+	       .get = memory_place_share),
 	COLUMN("samples", "samples", T_COUNT, 0, "each counts once", OF(n.samples)),
 	COLUMN("loads", "loads", T_COUNT, C_DATA, "samples that load", OF(n.loads)),
 	COLUMN("stores", "stores", T_COUNT, C_DATA, "samples that store", OF(n.stores)),
 	COLUMN("cycles_share", "of cycles", T_SHARE, C_ERROR | C_SPARSE,
-	       "of the cycles of all samples' latencies", .get = cycles_share),
+	       "of the cycles of all samples' latencies", .get = memory_place_cycles_share),
 	COLUMN("mean", "mean", T_REAL, C_ERROR | C_SPARSE | C_DROP, "latency", .unit = "cycles",
-	       .get = mean),
+	       .get = memory_place_mean),
 	COLUMN("type", "type", T_TEXT, C_KEY | C_FLEX, "of the object, or of its elements",
-	       .get = type),
+	       .get = memory_place_type),
 	COLUMN("field", "field", T_TEXT, C_KEY | C_FLEX | C_KEEP_END,
-	       "of the type; null: the type has none", .get = field),
+	       "of the type; null: the type has none", .get = memory_place_field),
 	COLUMN("offset", "at", T_COUNT, C_KEY, "bytes from the start of the type",
 	       OF(access.offset)),
 	COLUMN("size", "bytes", T_COUNT, 0, "of the field", OF(access.size)),
@@ -77,7 +82,7 @@ static const struct memory_object_type *type_of(const struct table_row *r)
 
 static const struct memory_object *typed(const struct table *t, const struct table_row *r)
 {
-	return &objects_of(t)->object[type_of(r)->object];
+	return &memory_place_objects_of(t)->object[type_of(r)->object];
 }
 
 TABLE_GET(object_type)

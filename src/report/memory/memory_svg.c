@@ -22,8 +22,8 @@ struct drawing {
 	double y; /* top of the histogram at hand */
 };
 
-static void put_bar(const struct drawing *g, const struct memory_linear_bin *b, size_t at, size_t n,
-		    uint64_t most)
+static void put_memory_svg_bar(const struct drawing *g, const struct memory_linear_bin *b,
+			       size_t at, size_t n, uint64_t most)
 {
 	double step = (WIDTH - LEFT - RIGHT) / (double)n, x = LEFT + step * (double)at,
 	       full = HEIGHT - TOP - BOTTOM, h = full * (double)b->n / (double)most,
@@ -60,7 +60,7 @@ static void put_histogram(struct drawing *g, const struct memory_linear_bin *b, 
 		   LEFT, g->y + TOP, g->y + HEIGHT - BOTTOM, WIDTH - RIGHT, WIDTH - RIGHT,
 		   g->y + HEIGHT - 6);
 	for (size_t i = 0; i < n; i++)
-		put_bar(g, &b[i], i, n, most);
+		put_memory_svg_bar(g, &b[i], i, n, most);
 	g->y += HEIGHT;
 }
 

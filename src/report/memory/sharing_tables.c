@@ -12,30 +12,30 @@
 #define LINES	20 /* for people */
 #define DETAILS 5  /* lines whose accesses people see */
 
-static const struct sharing_view *view_of(const struct table *t)
+static const struct sharing_view *sharing_view_of(const struct table *t)
 {
 	return t->ctx;
 }
 
 /* A row of either table: at[0] is the line. */
-static const struct sharing_line *line_of(const struct table *t, const struct table_row *r)
+static const struct sharing_line *sharing_line_of(const struct table *t, const struct table_row *r)
 {
-	return &view_of(t)->s->line[r->at[0]];
+	return &sharing_view_of(t)->s->line[r->at[0]];
 }
 
 static bool line_next(const struct table *t, struct table_row *r)
 {
 	r->at[0] += r->p != NULL;
-	if (r->at[0] >= view_of(t)->s->n)
+	if (r->at[0] >= sharing_view_of(t)->s->n)
 		return false;
-	r->p = line_of(t, r);
+	r->p = sharing_line_of(t, r);
 	return true;
 }
 
 /* The accesses of the first line, then those of the second, ... */
 static bool access_next(const struct table *t, struct table_row *r)
 {
-	const struct sharing *s = view_of(t)->s;
+	const struct sharing *s = sharing_view_of(t)->s;
 
 	r->at[1] += r->p != NULL;
 	if (r->at[0] < s->n && r->at[1] == s->line[r->at[0]].n_accesses) {
@@ -50,19 +50,19 @@ static bool access_next(const struct table *t, struct table_row *r)
 
 /* ---- what both have -------------------------------------------------------------------------- */
 
-TABLE_CELL(cache_line, out->n = line_of(t, r)->address)
-TABLE_CELL(by, out->text = sharing_by_name(line_of(t, r)->by))
+TABLE_CELL(cache_line, out->n = sharing_line_of(t, r)->address)
+TABLE_CELL(sharing_by_cell, out->text = sharing_by_name(sharing_line_of(t, r)->by))
 
 TABLE_GET(line_pid)
 {
-	const struct sharing_line *l = line_of(t, r);
+	const struct sharing_line *l = sharing_line_of(t, r);
 
 	(void)c;
 	out->n = l->pid;
 	out->none = l->by == SHARING_KERNEL;
 }
 
-TABLE_CELL(verdict_text, out->text = sharing_verdict_name(line_of(t, r)->verdict))
+TABLE_CELL(verdict_text, out->text = sharing_verdict_name(sharing_line_of(t, r)->verdict))
 
 /* c->which: where a row has its counts. */
 TABLE_GET(hitm)
@@ -110,7 +110,7 @@ static void put_mean(struct table_cell *out, const struct sharing_counts *n)
 
 static const struct sharing_access *main_of(const struct table *t, const struct table_row *r)
 {
-	return &view_of(t)->s->access[line_of(t, r)->main_access];
+	return &sharing_view_of(t)->s->access[sharing_line_of(t, r)->main_access];
 }
 
 static void put_object(struct table_cell *out, const struct table *t, const struct data_place *p)
@@ -118,7 +118,7 @@ static void put_object(struct table_cell *out, const struct table *t, const stru
 	if (p->variable) {
 		out->text = p->variable->name;
 	} else if (p->site || p->tid || p->image != IMAGE_NONE) {
-		data_name(out->scratch, p, view_of(t)->images);
+		data_name(out->scratch, p, sharing_view_of(t)->images);
 		out->text = buf_str(out->scratch);
 	}
 	out->says = data_kind_name(p->kind);
@@ -137,7 +137,7 @@ static void put_type(struct table_cell *out, const struct sharing_access *a)
 		cell_none(out, types_why_means(a->type.why));
 }
 
-static void put_field(struct table_cell *out, const struct sharing_access *a)
+static void put_sharing_field(struct table_cell *out, const struct sharing_access *a)
 {
 	if (a->type.field && *a->type.field)
 		out->text = a->type.field;
@@ -154,7 +154,7 @@ static void put_type_text(struct table_cell *out, const struct sharing_access *a
 /* "counters+8 (+2)": so many more objects on the line. */
 TABLE_GET(main_text)
 {
-	const struct sharing_line *l = line_of(t, r);
+	const struct sharing_line *l = sharing_line_of(t, r);
 	const struct data_place *p = &main_of(t, r)->data;
 
 	(void)c;
@@ -181,13 +181,13 @@ TABLE_CELL(main_kind, out->text = data_kind_name(main_of(t, r)->data.kind))
 TABLE_CELL(main_offset, put_offset(out, &main_of(t, r)->data, main_of(t, r)->address))
 
 TABLE_CELL(main_type, put_type(out, main_of(t, r)))
-TABLE_CELL(main_field, put_field(out, main_of(t, r)))
+TABLE_CELL(main_field, put_sharing_field(out, main_of(t, r)))
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-TABLE_GET(verdict)
+TABLE_GET(sharing_verdict_cell)
 {
-	const struct sharing_line *l = line_of(t, r);
+	const struct sharing_line *l = sharing_line_of(t, r);
 
 	(void)c;
 	if (l->verdict == SHARING_UNKNOWN)
@@ -197,22 +197,24 @@ TABLE_GET(verdict)
 	out->says = "unknown";
 }
 
-TABLE_CELL(stake, cell_estimate(out, line_of(t, r)->stake))
-TABLE_CELL(share, cell_estimate(out, line_of(t, r)->share))
-TABLE_CELL(line_latency, put_mean(out, &line_of(t, r)->n))
+TABLE_CELL(stake, cell_estimate(out, sharing_line_of(t, r)->stake))
+TABLE_CELL(sharing_share, cell_estimate(out, sharing_line_of(t, r)->share))
+TABLE_CELL(line_latency, put_mean(out, &sharing_line_of(t, r)->n))
 
-TABLE_GET(alignment)
+TABLE_GET(sharing_alignment)
 {
 	(void)c;
-	out->n = view_of(t)->s->line_size;
-	out->none = !sharing_padded(line_of(t, r)->verdict);
+	out->n = sharing_view_of(t)->s->line_size;
+	out->none = !sharing_padded(sharing_line_of(t, r)->verdict);
 }
 
 #define OF(member) TABLE_FIELD(struct sharing_line, member)
 static const struct table_column line_columns[] = {
-	COLUMN("verdict", "verdict", T_TEXT, C_WHY, "what threads share", .get = verdict),
+	COLUMN("verdict", "verdict", T_TEXT, C_WHY, "what threads share",
+	       .get = sharing_verdict_cell),
 	COLUMN("share", "share", T_SHARE, C_ERROR | C_HEAT,
-	       "of the latency of all sampled loads, times what each stands for", .get = share),
+	       "of the latency of all sampled loads, times what each stands for",
+	       .get = sharing_share),
 	COLUMN("stake", "at stake", T_AMOUNT, C_ERROR | C_WHY | C_DROP,
 	       "what the line's loads took longer than usual", .unit = "cycles", .get = stake),
 	COUNTS(struct sharing_line, n),
@@ -223,10 +225,11 @@ static const struct table_column line_columns[] = {
 	COLUMN("writers", "write", T_COUNT, 0, "threads that write", OF(writers)),
 	COLUMN("alignment", "align", T_BYTES, C_SPARSE | C_DROP,
 	       "alignment and size, in bytes, for what each thread uses by itself",
-	       .get = alignment),
+	       .get = sharing_alignment),
 	LINE(C_DATA),
 	COLUMN("identity", "identity", T_TEXT, C_DATA,
-	       "what makes it one line: process, kernel, file or physical address", .get = by),
+	       "what makes it one line: process, kernel, file or physical address",
+	       .get = sharing_by_cell),
 	COLUMN("identity_address", "identity address", T_ADDRESS, C_DATA,
 	       "the line's address in that", OF(key)),
 	COLUMN("object_text", "object", T_TEXT, C_PEOPLE | C_FLEX, "", .get = main_text),
@@ -256,9 +259,9 @@ static const struct sharing_access *access_at(const struct table_row *r)
 }
 
 /* "0x404040, false sharing: counters" */
-TABLE_GET(heading)
+TABLE_GET(sharing_heading)
 {
-	const struct sharing_line *l = line_of(t, r);
+	const struct sharing_line *l = sharing_line_of(t, r);
 	const struct data_place *p = &main_of(t, r)->data;
 	size_t head;
 
@@ -267,31 +270,32 @@ TABLE_GET(heading)
 		   sharing_verdict_name(l->verdict), l->why ? " (" : "", l->why ? l->why : "",
 		   l->why ? "): " : ": ");
 	head = out->scratch->len;
-	data_name(out->scratch, p, view_of(t)->images);
+	data_name(out->scratch, p, sharing_view_of(t)->images);
 	if (out->scratch->len == head)
 		buf_puts(out->scratch, data_kind_name(p->kind));
 	out->text = buf_str(out->scratch);
 }
 
-TABLE_CELL(object, put_object(out, t, &access_at(r)->data); out->says = NULL)
+TABLE_CELL(sharing_object_cell, put_object(out, t, &access_at(r)->data); out->says = NULL)
 TABLE_CELL(object_kind, out->text = data_kind_name(access_at(r)->data.kind))
 TABLE_CELL(object_offset, put_offset(out, &access_at(r)->data, access_at(r)->address))
-TABLE_CELL(type, put_type(out, access_at(r)))
-TABLE_CELL(field, put_field(out, access_at(r)))
+TABLE_CELL(sharing_type, put_type(out, access_at(r)))
+TABLE_CELL(sharing_field, put_sharing_field(out, access_at(r)))
 TABLE_CELL(type_text, put_type_text(out, access_at(r)))
-TABLE_CELL(latency, put_mean(out, &access_at(r)->n))
-TABLE_CELL(function, out->text = access_at(r)->function ? access_at(r)->function->name : NULL)
+TABLE_CELL(sharing_latency, put_mean(out, &access_at(r)->n))
+TABLE_CELL(sharing_function,
+	   out->text = access_at(r)->function ? access_at(r)->function->name : NULL)
 
-TABLE_GET(comm)
+TABLE_GET(sharing_comm)
 {
 	uint32_t id = access_at(r)->comm;
 
 	(void)c;
 	if (id != STR_NONE)
-		out->text = spaces_strings(view_of(t)->spaces)->str[id];
+		out->text = spaces_strings(sharing_view_of(t)->spaces)->str[id];
 }
 
-TABLE_GET(width)
+TABLE_GET(sharing_width)
 {
 	(void)t;
 	(void)c;
@@ -299,26 +303,26 @@ TABLE_GET(width)
 	out->none = !out->n;
 }
 
-TABLE_GET(dso)
+TABLE_GET(sharing_dso)
 {
 	const struct sharing_access *a = access_at(r);
 
 	(void)c;
 	if (a->image != IMAGE_NONE)
-		out->text = image_name(view_of(t)->images, a->image);
+		out->text = image_name(sharing_view_of(t)->images, a->image);
 }
 
-TABLE_GET(address)
+TABLE_GET(sharing_address)
 {
 	const struct sharing_access *a = access_at(r);
 
 	(void)c;
 	out->n = a->code;
 	if (a->image != IMAGE_NONE)
-		(void)image_to_vaddr(view_of(t)->images, a->image, a->code, &out->n);
+		(void)image_to_vaddr(sharing_view_of(t)->images, a->image, a->code, &out->n);
 }
 
-TABLE_GET(number)
+TABLE_GET(sharing_number)
 {
 	(void)t;
 	(void)c;
@@ -327,7 +331,7 @@ TABLE_GET(number)
 }
 
 /* "counters.c:12" */
-TABLE_GET(place)
+TABLE_GET(sharing_place)
 {
 	const struct sharing_access *a = access_at(r);
 
@@ -340,18 +344,19 @@ TABLE_GET(place)
 #define OF(member) TABLE_FIELD(struct sharing_access, member)
 static const struct table_column access_columns[] = {
 	LINE(C_DATA),
-	COLUMN("line_text", "line", T_TEXT, C_PEOPLE | C_GROUP, "", .get = heading),
+	COLUMN("line_text", "line", T_TEXT, C_PEOPLE | C_GROUP, "", .get = sharing_heading),
 	COLUMN("verdict", "verdict", T_TEXT, C_DATA, "the line's", .get = verdict_text),
 	COLUMN("offset", "byte", T_ID, C_KEY, "of the line", OF(offset)),
-	COLUMN("width", "width", T_BYTES, C_SPARSE, "of the access; null: not known", .get = width),
+	COLUMN("width", "width", T_BYTES, C_SPARSE, "of the access; null: not known",
+	       .get = sharing_width),
 	COLUMN("pid", "pid", T_ID, C_KEY | C_DATA, "process", OF(pid)),
 	COLUMN("tid", "tid", T_ID, C_KEY, "thread", OF(tid)),
-	COLUMN("comm", "thread", T_TEXT, C_DROP, "its name", .get = comm),
+	COLUMN("comm", "thread", T_TEXT, C_DROP, "its name", .get = sharing_comm),
 	COUNTS(struct sharing_access, n),
 	COLUMN("latency", "cycles", T_REAL, C_SPARSE, "mean latency of its loads", .unit = "cycles",
-	       .get = latency),
+	       .get = sharing_latency),
 	COLUMN("object", "object", T_TEXT, C_FLEX, "variable, who allocated it, or mapping",
-	       .get = object),
+	       .get = sharing_object_cell),
 	COLUMN("object_kind", "kind", T_TEXT, C_DATA,
 	       "variable, file, heap, stack, anonymous, shared memory, kernel, unknown",
 	       .get = object_kind),
@@ -359,15 +364,16 @@ static const struct table_column access_columns[] = {
 	COLUMN("type_text", "type and field", T_TEXT, C_PEOPLE | C_SPARSE | C_FLEX, "",
 	       .get = type_text),
 	COLUMN("type", "type", T_TEXT, C_DATA | C_WHY, "of the variable, or of what code accesses",
-	       .get = type),
-	COLUMN("field", "field", T_TEXT, C_DATA, "null: the type has none", .get = field),
-	COLUMN("function", "function", T_TEXT, C_FLEX, "of the instruction", .get = function),
-	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "its file", .get = dso),
+	       .get = sharing_type),
+	COLUMN("field", "field", T_TEXT, C_DATA, "null: the type has none", .get = sharing_field),
+	COLUMN("function", "function", T_TEXT, C_FLEX, "of the instruction",
+	       .get = sharing_function),
+	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "its file", .get = sharing_dso),
 	COLUMN("address", "address", T_ADDRESS, C_KEY | C_DATA, "of the instruction",
-	       .get = address),
-	COLUMN("place", "source", T_TEXT, C_PEOPLE | C_SPARSE, "", .get = place),
+	       .get = sharing_address),
+	COLUMN("place", "source", T_TEXT, C_PEOPLE | C_SPARSE, "", .get = sharing_place),
 	COLUMN("file", "file", T_TEXT, C_DATA, "of the source line", OF(file)),
-	COLUMN("line", "line", T_ID, C_DATA, "source line", .get = number),
+	COLUMN("line", "line", T_ID, C_DATA, "source line", .get = sharing_number),
 };
 #undef OF
 static const struct table_form accesses_form = { "accesses",
@@ -379,20 +385,20 @@ static const struct table_form accesses_form = { "accesses",
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-static const struct sharing_object *object_at(const struct table_row *r)
+static const struct sharing_object *sharing_object_at(const struct table_row *r)
 {
 	return r->p;
 }
 
-TABLE_CELL(object_name, put_object(out, t, &object_at(r)->data))
-TABLE_CELL(object_kind_name, out->text = data_kind_name(object_at(r)->data.kind))
-TABLE_CELL(object_latency, put_mean(out, &object_at(r)->n))
+TABLE_CELL(object_name, put_object(out, t, &sharing_object_at(r)->data))
+TABLE_CELL(object_kind_name, out->text = data_kind_name(sharing_object_at(r)->data.kind))
+TABLE_CELL(object_latency, put_mean(out, &sharing_object_at(r)->n))
 
 TABLE_GET(object_start)
 {
 	(void)t;
 	(void)c;
-	out->n = object_at(r)->data.start;
+	out->n = sharing_object_at(r)->data.start;
 	out->none = !out->n;
 }
 
@@ -400,16 +406,16 @@ TABLE_GET(object_size)
 {
 	(void)t;
 	(void)c;
-	out->n = object_at(r)->data.size;
-	out->none = !object_at(r)->data.start;
+	out->n = sharing_object_at(r)->data.size;
+	out->none = !sharing_object_at(r)->data.start;
 }
 
 TABLE_GET(object_pid)
 {
 	(void)t;
 	(void)c;
-	out->n = object_at(r)->pid;
-	out->none = object_at(r)->data.kind == DATA_KERNEL;
+	out->n = sharing_object_at(r)->pid;
+	out->none = sharing_object_at(r)->data.kind == DATA_KERNEL;
 }
 
 #define OF(member) TABLE_FIELD(struct sharing_object, member)
@@ -483,7 +489,7 @@ static const char *why_no_lines(const struct sharing *s)
 }
 
 /* How many lines there are of each verdict that has any. */
-static void add_verdicts(struct document *d, const struct sharing *s)
+static void add_sharing_verdicts(struct document *d, const struct sharing *s)
 {
 	for (enum sharing_verdict v = 0; v <= SHARING_UNKNOWN; v++) {
 		uint64_t lines = 0, samples = 0;
@@ -500,14 +506,14 @@ static void add_verdicts(struct document *d, const struct sharing *s)
 	}
 }
 
-static void add_facts(struct document *d, const struct sharing *s)
+static void add_sharing_facts(struct document *d, const struct sharing *s)
 {
 	char a[NUM_MAX], b[NUM_MAX];
 	bool padded = false;
 
 	if (!s->n)
 		document_fact(d, "no lines", true, "%s", why_no_lines(s));
-	add_verdicts(d, s);
+	add_sharing_verdicts(d, s);
 	for (size_t i = 0; i < s->n; i++)
 		padded |= sharing_padded(s->line[i].verdict);
 	if (padded)
@@ -535,7 +541,7 @@ static void add_facts(struct document *d, const struct sharing *s)
 			      num_exact(a, s->other));
 }
 
-static void add_next(struct document *d, const struct sharing_view *v)
+static void add_sharing_next(struct document *d, const struct sharing_view *v)
 {
 	struct next_list l = { .v = d->next, .a = &d->a, .input = v->source.input };
 	const struct sharing *s = v->s;
@@ -585,7 +591,7 @@ void sharing_put(struct document *d, const struct sharing_view *v)
 	document_table(d, &objects);
 	document_table(d, &accesses);
 	document_table(d, &lost);
-	add_facts(d, v->s);
+	add_sharing_facts(d, v->s);
 	recorded_tail(d, &v->source);
-	add_next(d, v);
+	add_sharing_next(d, v);
 }

@@ -24,7 +24,7 @@ struct search {
 
 /* ---- the events that a name needs ------------------------------------------------------------ */
 
-static int need(void *ctx, enum expr_ref_kind kind, uint32_t index)
+static int need_event(void *ctx, enum expr_ref_kind kind, uint32_t index)
 {
 	struct search *s = ctx;
 
@@ -34,7 +34,7 @@ static int need(void *ctx, enum expr_ref_kind kind, uint32_t index)
 		s->needed[index] = true;
 	} else if (!s->seen[index]) {
 		s->seen[index] = true;
-		return expr_needs(s->x->m->metric[index].expr, s->system, need, s);
+		return expr_needs(s->x->m->metric[index].expr, s->system, need_event, s);
 	}
 	return 0;
 }
@@ -101,7 +101,7 @@ static void keep_needs(struct search *s)
 /* ---- other names ----------------------------------------------------------------------------- */
 
 /* Is `word` one of the words of `list`? */
-static bool has_word(const char *list, const char *word, size_t len)
+static bool explained_has_word(const char *list, const char *word, size_t len)
 {
 	while (*list) {
 		size_t n = strcspn(list, " ");
@@ -119,7 +119,7 @@ static bool one_issue_shared(const char *a, const char *b)
 	while (*a) {
 		size_t n = strcspn(a, " ");
 
-		if (n && has_word(b, a, n))
+		if (n && explained_has_word(b, a, n))
 			return true;
 		a += n;
 		a += strspn(a, " ");
@@ -134,7 +134,7 @@ static int uses(void *ctx, enum expr_ref_kind kind, uint32_t index)
 	return kind != EXPR_METRIC && index == *event;
 }
 
-static bool is_child(const struct search *s, uint32_t i)
+static bool explained_is_child(const struct search *s, uint32_t i)
 {
 	return i != s->e->index && s->x->m->metric[i].parent == s->e->index;
 }
@@ -171,7 +171,7 @@ struct named {
 	const char *name;
 };
 
-static int by_order(const void *a, const void *b)
+static int explained_by_order(const void *a, const void *b)
 {
 	const struct named *x = a, *y = b;
 
@@ -194,7 +194,7 @@ static void add_names(struct search *s, struct explain_names *out, bool of_accou
 					 ? (struct named){ i, acc->node[i].name }
 					 : (struct named){ m->metric[i].order, m->metric[i].name };
 	if (n)
-		qsort(v, n, sizeof(*v), by_order);
+		qsort(v, n, sizeof(*v), explained_by_order);
 	if (out->n)
 		memcpy(name, out->v, out->n * sizeof(*name));
 	for (size_t i = 0; i < n; i++)
@@ -230,7 +230,7 @@ static void find_account(struct search *s)
 	add_names(s, &s->e->children, true, is_account_child);
 }
 
-static int find_group(struct search *s, const char *name)
+static int find_explained_group(struct search *s, const char *name)
 {
 	struct list *l = &s->x->part[LIST_GROUPS];
 	struct group_row row;
@@ -276,7 +276,7 @@ static void need_of_row(struct search *s, const char *formula)
 	}
 }
 
-static void find_row(struct search *s, const char *name)
+static void find_explained_row(struct search *s, const char *name)
 {
 	const struct set *set = s->x->monitor;
 	const struct set_row *row = &set->row[s->e->index];
@@ -337,7 +337,7 @@ bool explain_knows(const struct explain_from *from, const char *name)
 	return meant_by(&e, from, name);
 }
 
-static int unknown(const struct explain *x, const char *name, struct err *err)
+static int unknown_name(const struct explain *x, const char *name, struct err *err)
 {
 	const struct model *m = x->m;
 	size_t n = m->n_metrics + m->n_events + (x->account ? x->account->n : 0);
@@ -371,14 +371,14 @@ static const enum list_kind part_of[] = {
 	[EXPLAIN_GROUP] = LIST_GROUPS,
 };
 
-static int find(struct search *s, const char *name)
+static int find_explained(struct search *s, const char *name)
 {
 	const struct model *m = s->x->m;
 	const struct explain_from from = { m, s->x->account, s->x->monitor, "", "" };
 	struct list *part;
 
 	if (!meant_by(s->e, &from, name))
-		return unknown(s->x, name, s->err);
+		return unknown_name(s->x, name, s->err);
 	memset(s->seen, 0, m->n_metrics * sizeof(*s->seen));
 	memset(s->needed, 0, m->n_events * sizeof(*s->needed));
 	memset(s->latency, 0, m->n_events * sizeof(*s->latency));
@@ -401,7 +401,7 @@ static int find(struct search *s, const char *name)
 		add_names(s, &s->e->users, false, metric_uses);
 		add_names(s, &s->e->users, true, account_uses);
 	} else if (s->e->kind == EXPLAIN_MONITOR)
-		find_row(s, name);
+		find_explained_row(s, name);
 	else if (s->e->kind == EXPLAIN_METRIC || s->e->kind == EXPLAIN_NODE) {
 		const struct model_metric *t = &s->x->m->metric[s->e->index];
 
@@ -409,10 +409,10 @@ static int find(struct search *s, const char *name)
 		s->e->says = or_null(t->says);
 		s->e->advice = or_null(t->try_);
 		s->e->formula = t->text;
-		(void)need(s, EXPR_METRIC, s->e->index);
-		add_names(s, &s->e->children, false, is_child);
+		(void)need_event(s, EXPR_METRIC, s->e->index);
+		add_names(s, &s->e->children, false, explained_is_child);
 		add_names(s, &s->e->related, false, is_related);
-	} else if (find_group(s, name))
+	} else if (find_explained_group(s, name))
 		return -1;
 	keep_needs(s);
 	if (s->e->kind == EXPLAIN_EVENT || s->e->kind == EXPLAIN_MONITOR)
@@ -448,7 +448,7 @@ int explain_make(struct explain *out, struct arena *a, const struct explain_from
 	for (; out->n < n; out->n++) {
 		s.e = &out->name[out->n];
 		*s.e = (struct explained){ .name = NULL };
-		if (find(&s, name[out->n]))
+		if (find_explained(&s, name[out->n]))
 			return -1;
 	}
 	return 0;

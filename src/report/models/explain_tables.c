@@ -5,23 +5,23 @@
  */
 #include "report/models/models_int.h"
 
-static const struct explained *explained(const struct table_row *r)
+static const struct explained *explained_by(const struct table_row *r)
 {
 	return r->p;
 }
 
-TABLE_GET(kind)
+TABLE_GET(explained_kind_cell)
 {
 	static const char *const words[] = { "node",  "metric", "account",
 					     "event", "group",	"monitor" };
 
 	(void)t;
 	(void)c;
-	out->text = words[explained(r)->kind];
+	out->text = words[explained_by(r)->kind];
 }
 
 /* The names that stand at c->which. */
-TABLE_GET(names)
+TABLE_GET(explained_names)
 {
 	const struct explain_names *v = (const void *)((const char *)r->p + c->which);
 
@@ -33,11 +33,12 @@ TABLE_GET(names)
 }
 
 #define OF(member)    TABLE_FIELD(struct explained, member)
-#define NAMES(member) .get = names, .which = offsetof(struct explained, member)
+#define NAMES(member) .get = explained_names, .which = offsetof(struct explained, member)
 static const struct table_column name_columns[] = {
 	COLUMN("name", "name", T_TEXT, C_KEY, "as the model has it", OF(name)),
 	COLUMN("kind", "kind", T_TEXT, 0,
-	       "node, metric, account, event, group or monitor (a metric of it)", .get = kind),
+	       "node, metric, account, event, group or monitor (a metric of it)",
+	       .get = explained_kind_cell),
 	COLUMN("says", "meaning", T_TEXT, C_FLEX | C_CUT | C_SPARSE, "what it means", OF(says)),
 	COLUMN("by_vendor", "by vendor", T_FLAG, C_DATA, "the meaning is in the vendor's words",
 	       OF(vendors)),

@@ -21,7 +21,7 @@ struct paper {
 	struct buf text; /* scratch */
 };
 
-static void put_safe(struct paper *p, const char *text)
+static void put_explain_page_safe(struct paper *p, const char *text)
 {
 	text_put_safe(p->b, text, p->st->ascii);
 }
@@ -39,7 +39,7 @@ static void put_wrapped(struct paper *p, const char *text, size_t indent)
 	buf_free(&safe);
 }
 
-static void put_label(struct paper *p, const char *label)
+static void put_explain_page_label(struct paper *p, const char *label)
 {
 	size_t n = strlen(label);
 
@@ -50,52 +50,53 @@ static void put_label(struct paper *p, const char *label)
 }
 
 /* Nothing where the text is empty, or NULL. */
-static void put_fact(struct paper *p, const char *label, const char *text)
+static void put_explain_page_fact(struct paper *p, const char *label, const char *text)
 {
 	if (!text || !*text)
 		return;
-	put_label(p, label);
+	put_explain_page_label(p, label);
 	put_wrapped(p, text, LABEL);
 }
 
 /* A fact whose text was put together in p->text, which is empty then. */
 static void put_made(struct paper *p, const char *label)
 {
-	put_fact(p, label, buf_str(&p->text));
+	put_explain_page_fact(p, label, buf_str(&p->text));
 	buf_reset(&p->text);
 }
 
 /* Words that the model's files part by semicolons. */
-static void put_list(struct paper *p, const char *label, const char *list)
+static void put_explain_page_list(struct paper *p, const char *label, const char *list)
 {
 	for (; *list; list++)
 		buf_printf(&p->text, *list == ';' ? "%c " : "%c", *list);
 	put_made(p, label);
 }
 
-static void put_names(struct paper *p, const char *label, const struct explain_names *v)
+static void put_explain_page_names(struct paper *p, const char *label,
+				   const struct explain_names *v)
 {
 	for (size_t i = 0; i < v->n; i++)
 		buf_printf(&p->text, "%s%s", i ? ", " : "", v->v[i]);
 	put_made(p, label);
 }
 
-static void put_place(struct paper *p, const char *file, unsigned line)
+static void put_explain_page_place(struct paper *p, const char *file, unsigned line)
 {
-	put_label(p, "");
+	put_explain_page_label(p, "");
 	style_ink(p->b, p->st, INK_DIM);
-	put_safe(p, file);
+	put_explain_page_safe(p, file);
 	buf_printf(p->b, ":%u\n", line);
 	style_ink(p->b, p->st, INK_PLAIN);
 }
 
-static void put_title(struct paper *p, const char *what)
+static void put_explain_page_title(struct paper *p, const char *what)
 {
 	const struct model *m = p->x->m;
 	struct buf safe = BUF_INIT;
 
 	style_ink(p->b, p->st, INK_BOLD);
-	put_safe(p, p->e->name);
+	put_explain_page_safe(p, p->e->name);
 	style_ink(p->b, p->st, INK_PLAIN);
 	buf_puts(p->b, "  ");
 	buf_printf(&p->text, "%s of %s, %s%s%s", what, m->id, m->title, *m->tma ? ", TMA " : "",
@@ -105,7 +106,7 @@ static void put_title(struct paper *p, const char *what)
 	buf_reset(&p->text);
 	buf_free(&safe);
 	buf_putc(p->b, '\n');
-	put_fact(p, "caution", m->caution);
+	put_explain_page_fact(p, "caution", m->caution);
 }
 
 static void put_says(struct paper *p)
@@ -127,7 +128,7 @@ static const struct model_event *needed(const struct paper *p, size_t i, bool *l
 }
 
 /* How it is encoded, and on which counters it is. */
-static const char *code_of(struct paper *p, const struct model_event *e)
+static const char *explain_page_code_of(struct paper *p, const struct model_event *e)
 {
 	buf_reset(&p->text);
 	put_event_code(&p->text, e);
@@ -144,7 +145,7 @@ static size_t event_columns(struct paper *p)
 		const struct model_event *e = needed(p, i, &latency);
 		size_t n = strlen(e->name);
 
-		(void)code_of(p, e);
+		(void)explain_page_code_of(p, e);
 		most = p->text.len > most ? p->text.len : most;
 		wide = n > wide ? n : wide;
 	}
@@ -154,15 +155,15 @@ static size_t event_columns(struct paper *p)
 }
 
 /* Name and code in columns, or with wide 0 the code in a line of its own. */
-static void put_event(struct paper *p, const struct model_event *e, size_t wide)
+static void put_explain_page_event(struct paper *p, const struct model_event *e, size_t wide)
 {
-	const char *code = code_of(p, e);
+	const char *code = explain_page_code_of(p, e);
 	size_t n = strlen(e->name);
 
-	put_safe(p, e->name);
+	put_explain_page_safe(p, e->name);
 	if (wide) {
 		buf_fill(p->b, ' ', n < wide ? wide - n + 2 : 2);
-		put_safe(p, code);
+		put_explain_page_safe(p, code);
 		buf_putc(p->b, '\n');
 	} else {
 		buf_putc(p->b, '\n');
@@ -172,14 +173,14 @@ static void put_event(struct paper *p, const struct model_event *e, size_t wide)
 	buf_reset(&p->text);
 }
 
-static void put_events(struct paper *p)
+static void put_explain_page_events(struct paper *p)
 {
 	size_t wide = event_columns(p);
 	bool latency;
 
 	for (size_t i = 0; i < p->e->n_needs; i++) {
-		put_label(p, i ? "" : "events");
-		put_event(p, needed(p, i, &latency), wide);
+		put_explain_page_label(p, i ? "" : "events");
+		put_explain_page_event(p, needed(p, i, &latency), wide);
 	}
 }
 
@@ -189,7 +190,7 @@ static const char *measured(const struct paper *p)
 }
 
 /* Of which events stat samples the retire latency, and what stands in where it cannot. */
-static void put_latencies(struct paper *p)
+static void put_explain_page_latencies(struct paper *p)
 {
 	const char *label = "latency";
 	bool latency;
@@ -215,24 +216,25 @@ static void put_one_event(struct paper *p)
 	const struct model_event *e = &p->x->m->event[p->e->index];
 	char number[NUM_MAX];
 
-	put_title(p, "event");
-	put_fact(p, p->e->vendors ? "Intel" : "says", p->e->says ? p->e->says : "no description");
-	put_fact(p, "but", p->e->wrong);
-	put_fact(p, "code", p->e->formula);
+	put_explain_page_title(p, "event");
+	put_explain_page_fact(p, p->e->vendors ? "Intel" : "says",
+			      p->e->says ? p->e->says : "no description");
+	put_explain_page_fact(p, "but", p->e->wrong);
+	put_explain_page_fact(p, "code", p->e->formula);
 	put_counters(&p->text, e);
 	put_made(p, "counted on");
 	put_flags(&p->text, e->flags);
 	put_made(p, "marks");
 	if (e->period)
-		put_fact(p, "sample by", num_exact(number, e->period));
-	put_fact(p, "here", p->e->verdict);
-	put_fact(p, "errata", e->errata);
+		put_explain_page_fact(p, "sample by", num_exact(number, e->period));
+	put_explain_page_fact(p, "here", p->e->verdict);
+	put_explain_page_fact(p, "errata", e->errata);
 	if (!isnan(e->latency)) {
 		buf_printf(&p->text, "%g cycles to retire on average, measured %s", e->latency,
 			   measured(p));
 		put_made(p, "latency");
 	}
-	put_names(p, "used by", &p->e->users);
+	put_explain_page_names(p, "used by", &p->e->users);
 }
 
 /* ---- metrics --------------------------------------------------------------------------------- */
@@ -251,52 +253,54 @@ static void put_locate(struct paper *p, const struct model_metric *t)
 {
 	uint32_t i;
 
-	put_list(p, "locate", t->locate_all);
+	put_explain_page_list(p, "locate", t->locate_all);
 	if (!*t->locate || p->quiet)
 		return;
 	i = model_event_find(p->x->m, t->locate, strlen(t->locate));
 	if (i == MODEL_NONE)
 		return;
-	put_label(p, "next");
+	put_explain_page_label(p, "next");
 	buf_puts(p->b, "cyclade record ");
-	put_safe(p, p->x->models);
+	put_explain_page_safe(p, p->x->models);
 	buf_puts(p->b, "-e ");
 	put_event_option(&p->text, &p->x->m->event[i], "cpu");
-	put_safe(p, buf_str(&p->text));
+	put_explain_page_safe(p, buf_str(&p->text));
 	buf_reset(&p->text);
 	buf_puts(p->b, " -- ./prog\n");
 }
 
-static void put_metric(struct paper *p)
+static void put_explain_page_metric(struct paper *p)
 {
 	const struct model_metric *t = &p->x->m->metric[p->e->index];
 	char level[32];
 
 	(void)snprintf(level, sizeof(level), "node of level %u", t->level);
-	put_title(p, t->level ? level : "metric");
+	put_explain_page_title(p, t->level ? level : "metric");
 	put_says(p);
 	if (t->approximate)
-		put_fact(p, "note", "an approximation: this CPU does not count slots by reason");
-	put_fact(p, "formula", t->text);
-	put_place(p, t->file, t->line);
+		put_explain_page_fact(p, "note",
+				      "an approximation: this CPU does not count slots by reason");
+	put_explain_page_fact(p, "formula", t->text);
+	put_explain_page_place(p, t->file, t->line);
 	put_threshold(p, t);
 	if (!strcmp(t->domain_text, "Stalls"))
-		put_fact(p, "share of", "clocks: of all cycles those that were stalled so");
+		put_explain_page_fact(p, "share of",
+				      "clocks: of all cycles those that were stalled so");
 	else if (t->level)
-		put_fact(p, "share of", model_share_of(t));
+		put_explain_page_fact(p, "share of", model_share_of(t));
 	else
-		put_fact(p, "counts", t->domain_text);
+		put_explain_page_fact(p, "counts", t->domain_text);
 	if (t->overlap)
-		put_fact(p, "", "may count what siblings count, too");
+		put_explain_page_fact(p, "", "may count what siblings count, too");
 	if (t->parent != MODEL_NONE)
-		put_fact(p, "parent", p->x->m->metric[t->parent].name);
-	put_names(p, "children", &p->e->children);
-	put_names(p, "related", &p->e->related);
-	put_list(p, "groups", t->groups);
-	put_events(p);
-	put_latencies(p);
+		put_explain_page_fact(p, "parent", p->x->m->metric[t->parent].name);
+	put_explain_page_names(p, "children", &p->e->children);
+	put_explain_page_names(p, "related", &p->e->related);
+	put_explain_page_list(p, "groups", t->groups);
+	put_explain_page_events(p);
+	put_explain_page_latencies(p);
 	put_locate(p, t);
-	put_fact(p, "try", p->e->advice);
+	put_explain_page_fact(p, "try", p->e->advice);
 }
 
 /* ---- the cycle accounting -------------------------------------------------------------------- */
@@ -315,29 +319,29 @@ static const char *const covers[] = {
 	[COVER_NONE] = "not measured on this CPU",
 };
 
-static void put_node(struct paper *p)
+static void put_explain_page_node(struct paper *p)
 {
 	const struct account *acc = p->x->account;
 	const struct account_node *t = &acc->node[p->e->index];
 	char number[NUM_MAX];
 
-	put_title(p, "node of the cycle accounting");
+	put_explain_page_title(p, "node of the cycle accounting");
 	put_says(p);
-	put_fact(p, "part", parts[t->part]);
-	put_fact(p, "cover", covers[t->cover]);
-	put_fact(p, "note", t->note);
-	put_fact(p, t->cycles ? "cycles" : "is", p->e->formula);
-	put_place(p, t->file, t->line);
+	put_explain_page_fact(p, "part", parts[t->part]);
+	put_explain_page_fact(p, "cover", covers[t->cover]);
+	put_explain_page_fact(p, "note", t->note);
+	put_explain_page_fact(p, t->cycles ? "cycles" : "is", p->e->formula);
+	put_explain_page_place(p, t->file, t->line);
 	if (t->penalty > 0 && t->penalty != 1.0)
-		put_fact(p, "from", acc->from);
-	put_fact(p, "unit", t->unit);
+		put_explain_page_fact(p, "from", acc->from);
+	put_explain_page_fact(p, "unit", t->unit);
 	if (t->parent != MODEL_NONE)
-		put_fact(p, t->adds ? "adds to" : "parent", acc->node[t->parent].name);
-	put_names(p, "children", &p->e->children);
+		put_explain_page_fact(p, t->adds ? "adds to" : "parent", acc->node[t->parent].name);
+	put_explain_page_names(p, "children", &p->e->children);
 	if (t->within != MODEL_NONE)
-		put_fact(p, "within", acc->node[t->within].name);
+		put_explain_page_fact(p, "within", acc->node[t->within].name);
 	if (t->same != MODEL_NONE)
-		put_fact(p, "same as", acc->node[t->same].name);
+		put_explain_page_fact(p, "same as", acc->node[t->same].name);
 	if (t->event != MODEL_NONE) {
 		buf_printf(&p->text, "%s%s", num_exact(number, t->period),
 			   t->precise > 1 ? ", precise, without skid"
@@ -345,8 +349,8 @@ static void put_node(struct paper *p)
 					  : "");
 		put_made(p, "sample by");
 	}
-	put_events(p);
-	put_fact(p, "try", p->e->advice);
+	put_explain_page_events(p);
+	put_explain_page_fact(p, "try", p->e->advice);
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -359,50 +363,50 @@ static void put_member(struct paper *p, const char *name)
 	size_t n = strlen(name);
 
 	buf_puts(p->b, "  ");
-	put_safe(p, name);
+	put_explain_page_safe(p, name);
 	buf_fill(p->b, ' ', n < MEMBER ? MEMBER - n : 1);
 	put_wrapped(p, *t->says ? t->says : t->text, n < MEMBER ? MEMBER + 2 : n + 3);
 }
 
-static void put_group(struct paper *p)
+static void put_explain_page_group(struct paper *p)
 {
-	put_title(p, "group");
-	put_fact(p, "says", p->e->says);
+	put_explain_page_title(p, "group");
+	put_explain_page_fact(p, "says", p->e->says);
 	for (size_t i = 0; i < p->e->children.n; i++)
 		put_member(p, p->e->children.v[i]);
 	if (!p->quiet) {
-		put_label(p, "next");
+		put_explain_page_label(p, "next");
 		buf_puts(p->b, "cyclade stat ");
-		put_safe(p, p->x->models);
+		put_explain_page_safe(p, p->x->models);
 		buf_puts(p->b, "-M ");
-		put_safe(p, p->e->name);
+		put_explain_page_safe(p, p->e->name);
 		buf_puts(p->b, " -- ./prog\n");
 	}
 }
 
 /* ---- rows of monitor ------------------------------------------------------------------------- */
 
-static void put_row(struct paper *p)
+static void put_explain_page_row(struct paper *p)
 {
 	const struct set_row *row = &p->x->monitor->row[p->e->index];
 
-	put_title(p, row->counter ? "counter of monitor" : "metric of monitor");
+	put_explain_page_title(p, row->counter ? "counter of monitor" : "metric of monitor");
 	put_says(p);
-	put_fact(p, "formula", row->formula);
-	put_place(p, row->file, row->line);
-	put_fact(p, "unit", row->unit);
+	put_explain_page_fact(p, "formula", row->formula);
+	put_explain_page_place(p, row->file, row->line);
+	put_explain_page_fact(p, "unit", row->unit);
 	for (size_t i = 0; i < row->n_alias; i++)
 		buf_printf(&p->text, "%s%s", i ? ", " : "", row->alias[i]);
 	put_made(p, "elsewhere");
-	put_names(p, "related", &p->e->related);
-	put_events(p);
+	put_explain_page_names(p, "related", &p->e->related);
+	put_explain_page_events(p);
 	if (!p->quiet) {
-		put_label(p, "next");
+		put_explain_page_label(p, "next");
 		buf_puts(p->b, "cyclade monitor ");
-		put_safe(p, p->x->models);
+		put_explain_page_safe(p, p->x->models);
 		buf_printf(p->b, "%s--metrics ",
 			   !strcmp(row->place, "cgroup") ? "--cgroup '*' " : "");
-		put_safe(p, p->e->name);
+		put_explain_page_safe(p, p->e->name);
 		buf_putc(p->b, '\n');
 	}
 }
@@ -413,9 +417,12 @@ int explain_write_term(struct buf *out, const struct document *d, const struct s
 		       struct err *err)
 {
 	static void (*const put[])(struct paper * p) = {
-		[EXPLAIN_NODE] = put_metric,  [EXPLAIN_METRIC] = put_metric,
-		[EXPLAIN_ACCOUNT] = put_node, [EXPLAIN_EVENT] = put_one_event,
-		[EXPLAIN_GROUP] = put_group,  [EXPLAIN_MONITOR] = put_row,
+		[EXPLAIN_NODE] = put_explain_page_metric,
+		[EXPLAIN_METRIC] = put_explain_page_metric,
+		[EXPLAIN_ACCOUNT] = put_explain_page_node,
+		[EXPLAIN_EVENT] = put_one_event,
+		[EXPLAIN_GROUP] = put_explain_page_group,
+		[EXPLAIN_MONITOR] = put_explain_page_row,
 	};
 	struct paper p = { .b = out, .st = &s->style, .quiet = s->quiet, .x = d->ctx };
 

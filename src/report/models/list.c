@@ -69,7 +69,7 @@ const struct document_form *list_document(enum list_kind kind)
 
 /* ---- which rows ------------------------------------------------------------------------------ */
 
-static bool fits(const char *pattern, const char *name)
+static bool model_fits_pattern(const char *pattern, const char *name)
 {
 	if (!pattern)
 		return true;
@@ -85,17 +85,18 @@ static bool metric_fits(const struct making *k, uint32_t i)
 		return false;
 	if (!strcmp(t->area, "Aux") && !k->choice->helpers)
 		return false;
-	return fits(k->choice->pattern, t->name) || fits(k->choice->pattern, t->path);
+	return model_fits_pattern(k->choice->pattern, t->name) ||
+	       model_fits_pattern(k->choice->pattern, t->path);
 }
 
 static int model_fits(const struct making *k, const struct model_row *r, bool *yes)
 {
 	const char *pattern = k->choice->pattern;
 
-	*yes = fits(pattern, r->id) || fits(pattern, r->title);
+	*yes = model_fits_pattern(pattern, r->id) || model_fits_pattern(pattern, r->title);
 	if (*yes)
 		return 0;
-	return model_has_name(yes, k->a, &k->s->texts, r->id, fits, pattern, k->err);
+	return model_has_name(yes, k->a, &k->s->texts, r->id, model_fits_pattern, pattern, k->err);
 }
 
 static int row_fits(const struct making *k, uint32_t i, bool *yes)
@@ -108,7 +109,8 @@ static int row_fits(const struct making *k, uint32_t i, bool *yes)
 		return model_fits(k, row, yes);
 	*yes = l->kind == LIST_NODES || l->kind == LIST_METRICS
 		       ? metric_fits(k, i)
-		       : (memcpy(&name, row, sizeof(name)), fits(k->choice->pattern, name));
+		       : (memcpy(&name, row, sizeof(name)),
+			  model_fits_pattern(k->choice->pattern, name));
 	return 0;
 }
 
@@ -129,7 +131,7 @@ int group_row_fill(struct group_row *out, struct arena *a, const struct model *m
 	return 0;
 }
 
-static int take_groups(struct making *k, size_t *n)
+static int take_listed_model_groups(struct making *k, size_t *n)
 {
 	const struct model_group *g;
 	struct group_row *row;
@@ -155,7 +157,7 @@ struct list list_of(enum list_kind kind, const struct model *m, const struct acc
 	return l;
 }
 
-static int take(struct making *k, size_t *n)
+static int take_model(struct making *k, size_t *n)
 {
 	const struct model_row *row;
 
@@ -171,7 +173,7 @@ static int take(struct making *k, size_t *n)
 		*n = k->s->m->n_metrics;
 		return 0;
 	case LIST_GROUPS:
-		return take_groups(k, n);
+		return take_listed_model_groups(k, n);
 	case LIST_MODELS:
 		if (model_list(k->a, &k->s->texts, &row, n, k->err))
 			return -1;
@@ -188,7 +190,7 @@ struct placed {
 	uint32_t order, index;
 };
 
-static int by_order(const void *a, const void *b)
+static int listed_model_by_order(const void *a, const void *b)
 {
 	const struct placed *x = a, *y = b;
 
@@ -196,7 +198,7 @@ static int by_order(const void *a, const void *b)
 }
 
 /* Indices of all rows, as they are read: a tree's parents first. */
-static struct placed *in_order(const struct making *k, size_t n)
+static struct placed *listed_model_in_order(const struct making *k, size_t n)
 {
 	const struct list *l = k->l;
 	struct placed *p = arena_xalloc(k->a, (n + 1) * sizeof(*p));
@@ -205,7 +207,7 @@ static struct placed *in_order(const struct making *k, size_t n)
 	for (uint32_t i = 0; i < n; i++)
 		p[i] = (struct placed){ placed ? l->m->metric[i].order : i, i };
 	if (placed && n)
-		qsort(p, n, sizeof(*p), by_order);
+		qsort(p, n, sizeof(*p), listed_model_by_order);
 	return p;
 }
 
@@ -219,9 +221,9 @@ int list_make(struct list *out, struct arena *a, enum list_kind kind, const stru
 	*out = kind == LIST_MODELS || kind == LIST_NAMES
 		       ? (struct list){ .kind = kind, .stride = kinds[kind].stride }
 		       : list_of(kind, s->m, s->account);
-	if (take(&k, &n))
+	if (take_model(&k, &n))
 		return -1;
-	p = in_order(&k, n);
+	p = listed_model_in_order(&k, n);
 	out->index = arena_xalloc(a, (n + 1) * sizeof(*out->index));
 	for (size_t i = 0; i < n; i++) {
 		bool yes;
@@ -253,7 +255,7 @@ static const char *first_name(const struct list *l)
 	return NULL;
 }
 
-static void add_next(struct document *d, const struct list *l)
+static void add_listed_model_next(struct document *d, const struct list *l)
 {
 	struct buf b = BUF_INIT;
 	const char *name = l->kind == LIST_NAMES ? first_name(l) : NULL;
@@ -295,5 +297,5 @@ void list_put(struct document *d, const struct list *l)
 	if (l->left_out)
 		document_fact(d, "left out", false, "%s more; a larger --limit shows them",
 			      num_exact(count, l->left_out));
-	add_next(d, l);
+	add_listed_model_next(d, l);
 }

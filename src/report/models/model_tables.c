@@ -8,15 +8,15 @@
 
 #include "report/models/models_int.h"
 
-static const struct list *list(const struct table *t)
+static const struct list *list_model_tables(const struct table *t)
 {
 	return t->ctx;
 }
 
 /* at[0] counts in list.index. */
-static bool next(const struct table *t, struct table_row *r)
+static bool model_next(const struct table *t, struct table_row *r)
 {
-	const struct list *l = list(t);
+	const struct list *l = list_model_tables(t);
 
 	r->at[0] += r->p != NULL;
 	if (r->at[0] >= l->n)
@@ -25,9 +25,9 @@ static bool next(const struct table *t, struct table_row *r)
 	return true;
 }
 
-static uint32_t index_of(const struct table *t, const struct table_row *r)
+static uint32_t model_index_of(const struct table *t, const struct table_row *r)
 {
-	return list(t)->index[r->at[0]];
+	return list_model_tables(t)->index[r->at[0]];
 }
 
 static const char *scratch(struct table_cell *out)
@@ -52,28 +52,31 @@ TABLE_CELL(positive, out->none = out->kind == T_REAL ? !(out->e.v > 0) : !out->n
 
 /* ---- nodes of the tree, and metrics ---------------------------------------------------------- */
 
-static const struct model_metric *metric(const struct table_row *r)
+static const struct model_metric *model_metric_cell(const struct table_row *r)
 {
 	return r->p;
 }
 
-TABLE_CELL(metric_name, out->indent = metric(r)->level ? metric(r)->level - 1 : 0)
-TABLE_CELL(asks_latency, out->n = metric_asks_latency(list(t)->m, index_of(t, r)))
+TABLE_CELL(metric_name,
+	   out->indent = model_metric_cell(r)->level ? model_metric_cell(r)->level - 1 : 0)
+TABLE_CELL(asks_latency,
+	   out->n = metric_asks_latency(list_model_tables(t)->m, model_index_of(t, r)))
 
 TABLE_GET(metric_means)
 {
 	(void)c;
-	if (metric_asks_latency(list(t)->m, index_of(t, r)))
+	if (metric_asks_latency(list_model_tables(t)->m, model_index_of(t, r)))
 		buf_puts(out->scratch, "[retire latency] ");
-	buf_puts(out->scratch, *metric(r)->says ? metric(r)->says : metric(r)->text);
+	buf_puts(out->scratch, *model_metric_cell(r)->says ? model_metric_cell(r)->says
+							   : model_metric_cell(r)->text);
 	out->text = buf_str(out->scratch);
 }
 
 TABLE_GET(metric_parent)
 {
 	(void)c;
-	if (metric(r)->parent != MODEL_NONE)
-		out->text = list(t)->m->metric[metric(r)->parent].name;
+	if (model_metric_cell(r)->parent != MODEL_NONE)
+		out->text = list_model_tables(t)->m->metric[model_metric_cell(r)->parent].name;
 }
 
 #define OF(member) TABLE_FIELD(struct model_metric, member)
@@ -103,64 +106,64 @@ static const struct table_column metric_columns[] = {
 	PLACE,
 };
 #undef OF
-const struct table_form model_nodes_form = { "nodes",	   NULL,
-					     TABLE_MAIN,   TABLE_COLUMNS(metric_columns),
-					     .next = next, .rest = "node" };
-const struct table_form model_metrics_form = { "metrics",    NULL,
-					       TABLE_MAIN,   TABLE_COLUMNS(metric_columns),
-					       .next = next, .rest = "metric" };
+const struct table_form model_nodes_form = {
+	"nodes", NULL, TABLE_MAIN, TABLE_COLUMNS(metric_columns), .next = model_next, .rest = "node"
+};
+const struct table_form model_metrics_form = { "metrics",	   NULL,
+					       TABLE_MAIN,	   TABLE_COLUMNS(metric_columns),
+					       .next = model_next, .rest = "metric" };
 
 /* ---- the cycle accounting -------------------------------------------------------------------- */
 
-static const struct account_node *node(const struct table_row *r)
+static const struct account_node *model_node(const struct table_row *r)
 {
 	return r->p;
 }
 
-TABLE_CELL(node_name, out->indent = node(r)->depth)
-TABLE_CELL(part, out->text = account_part_word(node(r)->part))
-TABLE_CELL(cover, out->text = account_cover_word(node(r)->cover))
-TABLE_CELL(node_unit, out->text = node(r)->cycles ? "cycles" : *out->text ? out->text : NULL)
+TABLE_CELL(model_node_name, out->indent = model_node(r)->depth)
+TABLE_CELL(model_part, out->text = account_part_word(model_node(r)->part))
+TABLE_CELL(cover_model, out->text = account_cover_word(model_node(r)->cover))
+TABLE_CELL(node_unit, out->text = model_node(r)->cycles ? "cycles" : *out->text ? out->text : NULL)
 
-TABLE_GET(cost)
+TABLE_GET(model_cost)
 {
 	(void)c;
-	put_account_cost(out->scratch, list(t)->account, index_of(t, r));
+	put_account_cost(out->scratch, list_model_tables(t)->account, model_index_of(t, r));
 	out->text = scratch(out);
 }
 
 /* Another node, by the index that stands at c->which. */
-TABLE_GET(other)
+TABLE_GET(model_other)
 {
 	uint32_t i;
 
 	memcpy(&i, (const char *)r->p + c->which, sizeof(i));
 	if (i != MODEL_NONE)
-		out->text = list(t)->account->node[i].name;
+		out->text = list_model_tables(t)->account->node[i].name;
 }
 
-static const struct model_event *event_of(const struct table *t, const struct table_row *r)
+static const struct model_event *model_event_of(const struct table *t, const struct table_row *r)
 {
 	static const struct model_event none;
-	uint32_t i = node(r)->event;
+	uint32_t i = model_node(r)->event;
 
-	return i == MODEL_NONE ? &none : &list(t)->m->event[i];
+	return i == MODEL_NONE ? &none : &list_model_tables(t)->m->event[i];
 }
 
-TABLE_CELL(node_event, out->text = event_of(t, r)->name)
-TABLE_CELL(node_code, out->text = event_of(t, r)->code)
+TABLE_CELL(node_event, out->text = model_event_of(t, r)->name)
+TABLE_CELL(node_code, out->text = model_event_of(t, r)->code)
 
 #define OF(member)    TABLE_FIELD(struct account_node, member)
-#define OTHER(member) .get = other, .which = offsetof(struct account_node, member)
+#define OTHER(member) .get = model_other, .which = offsetof(struct account_node, member)
 static const struct table_column account_columns[] = {
-	COLUMN("name", "name", T_TEXT, C_KEY, "of the node", OF(name), .get = node_name),
+	COLUMN("name", "name", T_TEXT, C_KEY, "of the node", OF(name), .get = model_node_name),
 	COLUMN("parent", "parent", T_TEXT, C_DATA, "the node above it", OTHER(parent)),
 	COLUMN("depth", "depth", T_COUNT, C_DATA, "below the whole, from 0", OF(depth)),
 	COLUMN("part", "part", T_TEXT, 0, "cycles, halted, stalled, unstalled, info (of no part)",
-	       .get = part),
-	COLUMN("cover", "cover", T_TEXT, 0, "how well this CPU measures it", .get = cover),
+	       .get = model_part),
+	COLUMN("cover", "cover", T_TEXT, 0, "how well this CPU measures it", .get = cover_model),
 	COLUMN("cost", "made of", T_TEXT, C_PEOPLE | C_FLEX | C_CUT, "event, formula or sum",
-	       .get = cost),
+	       .get = model_cost),
 	COLUMN("event", "event", T_TEXT, C_DATA, "that is counted", .get = node_event),
 	COLUMN("code", "code", T_TEXT, C_DATA, "of the event", .get = node_code),
 	COLUMN("penalty", "penalty", T_REAL, C_DATA, "cycles that one costs", OF(penalty),
@@ -183,26 +186,26 @@ static const struct table_column account_columns[] = {
 	PLACE,
 };
 #undef OF
-const struct table_form model_account_form = { "account",    NULL,
-					       TABLE_MAIN,   TABLE_COLUMNS(account_columns),
-					       .next = next, .rest = "node" };
+const struct table_form model_account_form = { "account",	   NULL,
+					       TABLE_MAIN,	   TABLE_COLUMNS(account_columns),
+					       .next = model_next, .rest = "node" };
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static const struct model_event *event(const struct table_row *r)
+static const struct model_event *model_event_cell(const struct table_row *r)
 {
 	return r->p;
 }
 
-TABLE_CELL(of, out->text = list(t)->need[r->at[0]].name)
-TABLE_CELL(by_latency, out->n = list(t)->need[r->at[0]].latency)
-TABLE_CELL(used, out->n = index_of(t, r) < list(t)->m->n_used)
+TABLE_CELL(model_of_cell, out->text = list_model_tables(t)->need[r->at[0]].name)
+TABLE_CELL(by_latency, out->n = list_model_tables(t)->need[r->at[0]].latency)
+TABLE_CELL(model_used, out->n = model_index_of(t, r) < list_model_tables(t)->m->n_used)
 
 TABLE_GET(encoding)
 {
 	(void)t;
 	(void)c;
-	put_event_code(out->scratch, event(r));
+	put_event_code(out->scratch, model_event_cell(r));
 	out->text = scratch(out);
 }
 
@@ -222,7 +225,7 @@ TABLE_GET(flags)
 {
 	(void)t;
 	(void)c;
-	put_flags(out->scratch, event(r)->flags);
+	put_flags(out->scratch, model_event_cell(r)->flags);
 	out->text = scratch(out);
 }
 
@@ -231,7 +234,7 @@ TABLE_GET(flags)
 /* The first two are of events that names need. */
 static const struct table_column event_columns[] = {
 	COLUMN("of", "of", T_TEXT, C_KEY | C_GROUP, "the name that needs it; of an event, itself",
-	       .get = of),
+	       .get = model_of_cell),
 	COLUMN("by_latency", "by latency", T_FLAG, C_SPARSE, "its retire latency is needed",
 	       .get = by_latency),
 	COLUMN("event", "event", T_TEXT, C_KEY, "as -e takes it", OF(name), .get = filled),
@@ -250,7 +253,7 @@ static const struct table_column event_columns[] = {
 	TEXT("errata", "errata", errata, "known faults"),
 	COLUMN("latency", "latency", T_REAL, C_DATA, "mean retire latency, core cycles",
 	       OF(latency)),
-	COLUMN("used", "used", T_FLAG, C_DATA, "by formulas of the model", .get = used),
+	COLUMN("used", "used", T_FLAG, C_DATA, "by formulas of the model", .get = model_used),
 };
 #undef OF
 const struct table_form model_events_form = {
@@ -259,11 +262,11 @@ const struct table_form model_events_form = {
 	TABLE_MAIN,
 	.column = event_columns + 2,
 	.n_columns = sizeof(event_columns) / sizeof(*event_columns) - 2,
-	.next = next,
+	.next = model_next,
 	.rest = "event"
 };
 const struct table_form model_needs_form = {
-	"events", NULL, 0, TABLE_COLUMNS(event_columns), .next = next, .rest = "event"
+	"events", NULL, 0, TABLE_COLUMNS(event_columns), .next = model_next, .rest = "event"
 };
 
 /* Events that the kernel of a machine knows. */
@@ -276,13 +279,13 @@ static const struct table_column name_columns[] = {
 	       OF(text), .get = filled),
 };
 #undef OF
-const struct table_form model_names_form = { "events",	   NULL,
-					     TABLE_MAIN,   TABLE_COLUMNS(name_columns),
-					     .next = next, .rest = "event" };
+const struct table_form model_names_form = { "events",		 NULL,
+					     TABLE_MAIN,	 TABLE_COLUMNS(name_columns),
+					     .next = model_next, .rest = "event" };
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-TABLE_GET(members)
+TABLE_GET(model_members)
 {
 	const struct group_row *g = r->p;
 
@@ -296,12 +299,13 @@ TABLE_GET(members)
 static const struct table_column group_columns[] = {
 	COLUMN("name", "name", T_TEXT, C_KEY, "as stat -M takes it", OF(name)),
 	COLUMN("count", "count", T_COUNT, 0, "members", OF(n)),
-	COLUMN("members", "members", T_LIST, C_FLEX | C_CUT, "metrics and nodes", .get = members),
+	COLUMN("members", "members", T_LIST, C_FLEX | C_CUT, "metrics and nodes",
+	       .get = model_members),
 };
 #undef OF
-const struct table_form model_groups_form = { "groups",	    NULL,
-					      TABLE_MAIN,   TABLE_COLUMNS(group_columns),
-					      .next = next, .rest = "group" };
+const struct table_form model_groups_form = { "groups",		  NULL,
+					      TABLE_MAIN,	  TABLE_COLUMNS(group_columns),
+					      .next = model_next, .rest = "group" };
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
@@ -316,9 +320,9 @@ static const struct table_column model_columns[] = {
 	       .get = filled),
 };
 #undef OF
-const struct table_form model_rows_form = { "models",	  NULL,
-					    TABLE_MAIN,	  TABLE_COLUMNS(model_columns),
-					    .next = next, .rest = "model" };
+const struct table_form model_rows_form = { "models",		NULL,
+					    TABLE_MAIN,		TABLE_COLUMNS(model_columns),
+					    .next = model_next, .rest = "model" };
 
 /* ---- the head -------------------------------------------------------------------------------- */
 

@@ -12,14 +12,14 @@
 
 /* ---- checked --------------------------------------------------------------------------------- */
 
-TABLE_CELL(verdict,
+TABLE_CELL(model_text_verdict,
 	   out->text = ((const struct models_finding *)r->p)->refused ? "refused" : "doubt")
 
 #define OF(member) TABLE_FIELD(struct models_finding, member)
 static const struct table_column finding_columns[] = {
 	COLUMN("model", "model", T_TEXT, C_KEY, "its id", OF(model)),
 	COLUMN("verdict", "verdict", T_TEXT, 0, "refused (it cannot be used) or doubt",
-	       .get = verdict),
+	       .get = model_text_verdict),
 	COLUMN("text", "what", T_TEXT, C_KEY, "file, line and what is wrong", OF(text)),
 	COLUMN("hint", "hint", T_TEXT, C_SPARSE, "the formula with a caret, or what to type",
 	       OF(hint)),
@@ -41,7 +41,7 @@ static const struct table_form checked_form = { "summary", NULL,
 						TABLE_COLUMNS(checked_columns) };
 
 /* Lines of a text stay lines: a caret stands below its formula. */
-static void put_lines(struct buf *out, const char *text, bool ascii)
+static void put_model_text_lines(struct buf *out, const char *text, bool ascii)
 {
 	char line[1024];
 
@@ -56,16 +56,16 @@ static void put_lines(struct buf *out, const char *text, bool ascii)
 	}
 }
 
-static int write_term(struct buf *out, const struct document *d, const struct show *s,
-		      struct err *err)
+static int model_text_write_term(struct buf *out, const struct document *d, const struct show *s,
+				 struct err *err)
 {
 	const struct models_checked *c = d->ctx;
 
 	if (s->table)
 		return format_term(out, d, s, err);
 	for (size_t i = 0; i < c->finding.n; i++) {
-		put_lines(out, c->finding.v[i].text, s->style.ascii);
-		put_lines(out, c->finding.v[i].hint, s->style.ascii);
+		put_model_text_lines(out, c->finding.v[i].text, s->style.ascii);
+		put_model_text_lines(out, c->finding.v[i].hint, s->style.ascii);
 	}
 	buf_printf(out, "%zu loaded, %zu refused, %zu doubts\n", (size_t)c->loaded,
 		   (size_t)c->refused, (size_t)c->doubts);
@@ -73,7 +73,7 @@ static int write_term(struct buf *out, const struct document *d, const struct sh
 }
 
 static const struct table_form *const checked_forms[] = { &checked_form, &findings_form };
-static const struct format checked_faces[] = { { "term", write_term, true, false } };
+static const struct format checked_faces[] = { { "term", model_text_write_term, true, false } };
 const struct document_form models_checked_document = { "models",      1, checked_forms, 2,
 						       checked_faces, 1 };
 
@@ -95,10 +95,10 @@ void models_checked_put(struct document *d, const struct models_checked *c)
 
 /* ---- written --------------------------------------------------------------------------------- */
 
-TABLE_CELL(path, out->text = *(const char *const *)r->p)
+TABLE_CELL(model_text_path, out->text = *(const char *const *)r->p)
 
 static const struct table_column file_columns[] = {
-	COLUMN("file", "file", T_TEXT, C_KEY, "that was written", .get = path),
+	COLUMN("file", "file", T_TEXT, C_KEY, "that was written", .get = model_text_path),
 };
 static const struct table_form files_form = { "files", NULL, TABLE_MAIN | TABLE_DATA,
 					      TABLE_COLUMNS(file_columns), .rest = "file" };
@@ -123,8 +123,8 @@ static const struct table_form *const written_forms[] = { &written_form, &files_
 const struct document_form models_written_document = { "models", 1, written_forms, 2, NULL, 0 };
 
 /* "cyclade HEAD DIR TAIL", where it can be typed. */
-static void add_next(struct document *d, const struct models_written *w, const char *head,
-		     const char *tail, const char *why)
+static void add_model_text_next(struct document *d, const struct models_written *w,
+				const char *head, const char *tail, const char *why)
 {
 	struct buf b = BUF_INIT;
 	const char *command;
@@ -162,10 +162,10 @@ void models_written_put(struct document *d, const struct models_written *w)
 		document_note(d, w->note.v[i]);
 	if (w->doubts) {
 		document_fact(d, "doubts", true, "%zu", (size_t)w->doubts);
-		add_next(d, w, "models check --models", " ", "what is doubtful");
+		add_model_text_next(d, w, "models check --models", " ", "what is doubtful");
 	}
 	if (w->id)
-		add_next(d, w, "list nodes --models", " --model ", "its tree");
+		add_model_text_next(d, w, "list nodes --models", " --model ", "its tree");
 	else
-		add_next(d, w, "models check --models", "", "when files were changed");
+		add_model_text_next(d, w, "models check --models", "", "when files were changed");
 }

@@ -6,7 +6,7 @@
 #include "report/tree/tree_parts.h"
 #include "report/wait_view.h"
 
-static const struct run_report *report_of(const struct table *t)
+static const struct run_report *run_report_of(const struct table *t)
 {
 	return t->ctx;
 }
@@ -14,15 +14,17 @@ static const struct run_report *report_of(const struct table *t)
 /* ---- the head, the recording, losses: of the report ------------------------------------------ */
 
 /* Without a model, what cycles and instructions said is no CPU's name. */
-TABLE_CELL(cpu, out->text = report_of(t)->tree->n_views ? report_of(t)->tree->cpu : NULL)
-TABLE_CELL(beside, out->text = report_of(t)->tree->n_views ? NULL : report_of(t)->tree->cpu)
+TABLE_CELL(run_cpu,
+	   out->text = run_report_of(t)->tree->n_views ? run_report_of(t)->tree->cpu : NULL)
+TABLE_CELL(run_beside,
+	   out->text = run_report_of(t)->tree->n_views ? NULL : run_report_of(t)->tree->cpu)
 TABLE_CELL(files, out->none = !out->n)
-TABLE_CELL(file, out->text = report_of(t)->kept ? report_of(t)->file : NULL)
+TABLE_CELL(run_file, out->text = run_report_of(t)->kept ? run_report_of(t)->file : NULL)
 
 #define OF(member) TABLE_FIELD(struct run_report, member)
 static const struct table_column machine_columns[] = {
-	COLUMN("cpu", "cpu", T_TEXT, 0, "the CPU, its clock and its model", .get = cpu),
-	COLUMN("counted_beside", "counted", T_TEXT, 0, "in place of a tree", .get = beside),
+	COLUMN("cpu", "cpu", T_TEXT, 0, "the CPU, its clock and its model", .get = run_cpu),
+	COLUMN("counted_beside", "counted", T_TEXT, 0, "in place of a tree", .get = run_beside),
 	COLUMN("no_tree", "no tree", T_TEXT, 0, "why there is none", OF(no_tree)),
 };
 static const struct table_form machine_form = { "machine", NULL,
@@ -30,7 +32,7 @@ static const struct table_form machine_form = { "machine", NULL,
 						TABLE_COLUMNS(machine_columns) };
 
 static const struct table_column recording_columns[] = {
-	COLUMN("file", "file", T_TEXT, 0, "null: not written", .get = file),
+	COLUMN("file", "file", T_TEXT, 0, "null: not written", .get = run_file),
 	COLUMN("files", "files", T_COUNT, 0, "of several runs (-r): FILE.1, FILE.2, ...", OF(files),
 	       .get = files),
 	COLUMN("bytes", "bytes", T_BYTES, 0, "of all files", OF(bytes)),
@@ -58,25 +60,25 @@ static const struct table_form losses_form = { "losses", NULL, TABLE_ONE | TABLE
 
 /* ---- events that sampled: rows of report.table ----------------------------------------------- */
 
-static const struct profile_sum *sum_of(const struct table_row *r)
+static const struct profile_sum *run_sum_of(const struct table_row *r)
 {
 	return ((const struct run_table *)r->p)->where.sum;
 }
 
-static const struct tally *tally_of(const struct table_column *c, const struct table_row *r)
+static const struct tally *run_tally_of(const struct table_column *c, const struct table_row *r)
 {
-	return (const struct tally *)((const char *)sum_of(r) + c->which);
+	return (const struct tally *)((const char *)run_sum_of(r) + c->which);
 }
 
-TABLE_CELL(samples_of, out->n = tally_of(c, r)->samples)
-TABLE_CELL(period_of, out->n = tally_of(c, r)->period)
-TABLE_CELL(unreadable, out->n = sum_of(r)->bad)
+TABLE_CELL(run_samples_of, out->n = run_tally_of(c, r)->samples)
+TABLE_CELL(run_period_of, out->n = run_tally_of(c, r)->period)
+TABLE_CELL(unreadable, out->n = run_sum_of(r)->bad)
 
 /* clang-format off */
 #define TALLY(key, member, what) \
-	COLUMN(key "samples", "samples", T_COUNT, 0, what, .get = samples_of, \
+	COLUMN(key "samples", "samples", T_COUNT, 0, what, .get = run_samples_of, \
 	       .which = offsetof(struct profile_sum, member)), \
-	COLUMN(key "period", "period", T_COUNT, 0, what, .get = period_of, \
+	COLUMN(key "period", "period", T_COUNT, 0, what, .get = run_period_of, \
 	       .which = offsetof(struct profile_sum, member))
 /* clang-format on */
 static const struct table_column event_columns[] = {
@@ -106,44 +108,45 @@ static bool function_next(const struct table *t, struct table_row *r)
 	return false;
 }
 
-static const struct where_row *row_of(const struct table_row *r)
+static const struct where_row *run_row_of(const struct table_row *r)
 {
 	return r->p;
 }
 
-TABLE_GET(function)
+TABLE_GET(run_function)
 {
 	char n[NUM_MAX];
 
 	(void)t;
 	(void)c;
-	if (!row_of(r)->folded) {
-		out->text = row_of(r)->sym;
+	if (!run_row_of(r)->folded) {
+		out->text = run_row_of(r)->sym;
 		return;
 	}
-	buf_printf(out->scratch, "(%s more functions)", num_exact(n, row_of(r)->folded));
+	buf_printf(out->scratch, "(%s more functions)", num_exact(n, run_row_of(r)->folded));
 	out->says = buf_str(out->scratch);
 }
 
-TABLE_CELL(event, out->text = report_of(t)->table[r->at[0]].event)
-TABLE_CELL(dso, out->text = row_of(r)->folded ? NULL : row_of(r)->dso)
-TABLE_CELL(share, cell_estimate(out, (struct estimate){ row_of(r)->share.share,
-							row_of(r)->share.half, NULL }))
-TABLE_CELL(folded, out->none = !out->n)
+TABLE_CELL(run_event, out->text = run_report_of(t)->table[r->at[0]].event)
+TABLE_CELL(run_dso, out->text = run_row_of(r)->folded ? NULL : run_row_of(r)->dso)
+TABLE_CELL(run_share, cell_estimate(out, (struct estimate){ run_row_of(r)->share.share,
+							    run_row_of(r)->share.half, NULL }))
+TABLE_CELL(run_folded, out->none = !out->n)
 
 #define OF(member) TABLE_FIELD(struct where_row, member)
 static const struct table_column function_columns[] = {
-	COLUMN("event", "event", T_TEXT, C_KEY, "whose samples they are", .get = event),
-	COLUMN("share", "share", T_SHARE, C_HEAT | C_ERROR, "of the event's period", .get = share),
+	COLUMN("event", "event", T_TEXT, C_KEY, "whose samples they are", .get = run_event),
+	COLUMN("share", "share", T_SHARE, C_HEAT | C_ERROR, "of the event's period",
+	       .get = run_share),
 	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "null: several, folded",
-	       .get = function),
-	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = dso),
+	       .get = run_function),
+	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = run_dso),
 	COLUMN("srcline", "line", T_TEXT, C_FLEX | C_KEEP_END, "that most of it fell on",
 	       OF(srcline)),
 	COLUMN("samples", "samples", T_COUNT, 0, "of it", OF(w.samples)),
 	COLUMN("period", "period", T_COUNT, C_DATA, "of its samples", OF(w.period)),
 	COLUMN("folded", "folded", T_COUNT, C_DATA, "so many functions (--limit)", OF(folded),
-	       .get = folded),
+	       .get = run_folded),
 };
 #undef OF
 static const struct table_form functions_form = { "functions", NULL, TABLE_MAIN,
@@ -177,15 +180,15 @@ static const struct format faces[] = { { "term", run_write_term, false, false } 
 const struct document_form run_document = { "run", 2, forms, sizeof(forms) / sizeof(*forms),
 					    faces, 1 };
 
-static void add(struct document *d, const struct run_report *r, const struct table_form *f,
-		struct table t)
+static void add_run_table(struct document *d, const struct run_report *r,
+			  const struct table_form *f, struct table t)
 {
 	t.form = f;
 	t.ctx = r;
 	document_table(d, &t);
 }
 
-static void add_facts(struct document *d, const struct run_report *r)
+static void add_run_facts(struct document *d, const struct run_report *r)
 {
 	char n[NUM_MAX], lost[NUM_MAX];
 	struct buf line = BUF_INIT;
@@ -219,18 +222,20 @@ void run_report_put(struct document *d, const struct run_report *r)
 	count_head_put(d, &r->tree->head);
 	if (r->tree->cpu)
 		document_title(d, INK_DIM, "%s", r->tree->cpu);
-	add(d, r, &machine_form, one);
+	add_run_table(d, r, &machine_form, one);
 	tree_put_tables(d, r->tree, true);
-	add(d, r, &functions_form, (struct table){ 0 });
+	add_run_table(d, r, &functions_form, (struct table){ 0 });
 	wait_put_threads(d, r->waits);
-	add(d, r, &events_form,
-	    (struct table){ .array = r->table, .stride = sizeof(*r->table), .n = r->n_tables });
-	add(d, r, &recording_form, one);
+	add_run_table(
+		d, r, &events_form,
+		(struct table){ .array = r->table, .stride = sizeof(*r->table), .n = r->n_tables });
+	add_run_table(d, r, &recording_form, one);
 	count_repeats_put(d, &r->tree->head);
-	add(d, r, &repeats_form,
-	    (struct table){ .array = r->repeat, .stride = sizeof(*r->repeat), .n = r->n_repeat });
-	add_facts(d, r);
+	add_run_table(d, r, &repeats_form,
+		      (struct table){
+			      .array = r->repeat, .stride = sizeof(*r->repeat), .n = r->n_repeat });
+	add_run_facts(d, r);
 	for (size_t i = 0; i < r->tree->head.n_notes; i++)
 		document_note(d, r->tree->head.notes[i]);
-	add(d, r, &losses_form, one);
+	add_run_table(d, r, &losses_form, one);
 }

@@ -10,7 +10,7 @@
 #include "report/run.h"
 #include "report/tree/tree_parts.h"
 
-static void put_head(struct buf *b, const struct run_report *r, const struct style *st)
+static void put_run_page_head(struct buf *b, const struct run_report *r, const struct style *st)
 {
 	struct buf line = BUF_INIT;
 
@@ -47,7 +47,7 @@ static void put_head(struct buf *b, const struct run_report *r, const struct sty
 	buf_putc(b, '\n');
 }
 
-static void put_samples(struct buf *b, const struct run_report *r, const struct style *st)
+static void put_run_page_samples(struct buf *b, const struct run_report *r, const struct style *st)
 {
 	char n[NUM_MAX], size[NUM_MAX], lost[NUM_MAX];
 	struct buf line = BUF_INIT;
@@ -86,7 +86,7 @@ int run_write_term(struct buf *b, const struct document *d, const struct show *s
 
 	if (s->table)
 		return format_term(b, d, s, err);
-	put_head(b, r, st);
+	put_run_page_head(b, r, st);
 	if (!r->samples)
 		buf_puts(b,
 			 " not one sample: it ended too soon for the frequency (-F), or slept\n");
@@ -111,6 +111,6 @@ int run_write_term(struct buf *b, const struct document *d, const struct show *s
 			       r->ousted, r->counters);
 		tree_put_line(b, line, st);
 	}
-	put_samples(b, r, st);
+	put_run_page_samples(b, r, st);
 	return 0;
 }

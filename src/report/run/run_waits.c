@@ -31,7 +31,7 @@ bool run_waited(const struct count_head *h)
 	return h->seconds >= SHORT && h->user_s + h->sys_s < h->seconds / 2;
 }
 
-static void add(struct names *all, const struct wait_thread *x)
+static void add_run_waits(struct names *all, const struct wait_thread *x)
 {
 	struct name *name;
 	size_t i = 0;
@@ -55,7 +55,7 @@ static void add(struct names *all, const struct wait_thread *x)
 }
 
 /* What most of its waiting was for; NULL: nothing is known to be. */
-static const char *mostly(const struct name *x)
+static const char *run_wait_mostly(const struct name *x)
 {
 	uint64_t cpu = 0;
 
@@ -69,10 +69,10 @@ static const char *mostly(const struct name *x)
 	return cpu > x->waited / 2 ? "for a CPU" : NULL;
 }
 
-static void put_name(struct buf *b, const struct name *x)
+static void put_run_wait_name(struct buf *b, const struct name *x)
 {
 	char n[NUM_MAX], t[NUM_MAX];
-	const char *why = mostly(x);
+	const char *why = run_wait_mostly(x);
 
 	if (x->threads > 1)
 		buf_printf(b, "%s threads '%s' %s", num_exact(n, x->threads), x->comm,
@@ -83,7 +83,7 @@ static void put_name(struct buf *b, const struct name *x)
 		buf_printf(b, " (%s)", why);
 }
 
-static void put_names(struct buf *b, struct names *all, bool first)
+static void put_run_wait_names(struct buf *b, struct names *all, bool first)
 {
 	char a[NUM_MAX];
 	size_t shown = 0;
@@ -99,7 +99,7 @@ static void put_names(struct buf *b, struct names *all, bool first)
 		buf_puts(b, shown > 1 ? ", " : shown ? ", then " : !first ? " " : "; ");
 		if (!shown)
 			buf_puts(b, most->waited > all->waited / 2 ? "most of it " : "longest ");
-		put_name(b, most);
+		put_run_wait_name(b, most);
 		most->waited = 0;
 	}
 	if (all->unknown > all->life / 20)
@@ -123,6 +123,6 @@ void run_put_waited(struct buf *b, const struct run_report *r)
 	if (r->files)
 		buf_puts(b, "; in run 1");
 	for (size_t i = 0; i < r->waits->n; i++)
-		add(&names, &r->waits->w->thread[r->waits->order[i]]);
-	put_names(b, &names, !r->files);
+		add_run_waits(&names, &r->waits->w->thread[r->waits->order[i]]);
+	put_run_wait_names(b, &names, !r->files);
 }

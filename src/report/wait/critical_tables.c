@@ -15,63 +15,68 @@
 #define STEPS 20   /* for people */
 #define SHORT 0.01 /* of the path: shorter steps are left to programs */
 
-static const struct critical_view *view_of(const struct table *t)
+static const struct critical_view *critical_view_of(const struct table *t)
 {
 	return t->ctx;
 }
 
-static double seconds_of(uint64_t ns)
+static double critical_seconds_of(uint64_t ns)
 {
 	return (double)ns / 1e9;
 }
 
-static uint64_t length_of(const struct critical_view *v)
+static uint64_t critical_length_of(const struct critical_view *v)
 {
 	return v->c->until - v->c->from;
 }
 
-static double part_of(const struct critical_view *v, uint64_t ns)
+static double critical_part_of(const struct critical_view *v, uint64_t ns)
 {
-	return length_of(v) ? (double)ns / (double)length_of(v) : NAN;
+	return critical_length_of(v) ? (double)ns / (double)critical_length_of(v) : NAN;
 }
 
 /* c->which: where a row has the time. */
-static uint64_t time_of(const struct table_column *c, const struct table_row *r)
+static uint64_t critical_time_of(const struct table_column *c, const struct table_row *r)
 {
 	return *(const uint64_t *)(const void *)((const char *)r->p + c->which);
 }
 
-TABLE_CELL(time_seconds, out->e.v = seconds_of(time_of(c, r)))
-TABLE_CELL(time_share, out->e.v = part_of(view_of(t), time_of(c, r)))
-TABLE_CELL(time_since, out->e.v = seconds_of(time_of(c, r) - view_of(t)->c->from))
+TABLE_CELL(critical_time_seconds, out->e.v = critical_seconds_of(critical_time_of(c, r)))
+TABLE_CELL(critical_time_share,
+	   out->e.v = critical_part_of(critical_view_of(t), critical_time_of(c, r)))
+TABLE_CELL(time_since,
+	   out->e.v = critical_seconds_of(critical_time_of(c, r) - critical_view_of(t)->c->from))
 
-static void put_function(const struct wait_place *p, struct table_cell *out)
+static void put_critical_function(const struct wait_place *p, struct table_cell *out)
 {
 	out->text = p->symbol ? p->symbol->name : NULL;
 }
 
-static void put_dso(const struct table *t, const struct wait_place *p, struct table_cell *out)
+static void put_critical_dso(const struct table *t, const struct wait_place *p,
+			     struct table_cell *out)
 {
-	out->text = p->image != IMAGE_NONE ? image_name(view_of(t)->images, p->image) : NULL;
+	out->text =
+		p->image != IMAGE_NONE ? image_name(critical_view_of(t)->images, p->image) : NULL;
 }
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-static const struct critical_row *row_of(const struct table_row *r)
+static const struct critical_row *critical_row_of(const struct table_row *r)
 {
 	return r->p;
 }
 
-TABLE_CELL(row_share, cell_estimate(out, row_of(r)->share))
-TABLE_CELL(row_reason, out->text = wait_reasons[row_of(r)->reason].name)
-TABLE_CELL(row_state, out->text = wait_state_name(wait_reasons[row_of(r)->reason].state))
-TABLE_CELL(row_function, put_function(&row_of(r)->place, out))
-TABLE_CELL(row_dso, put_dso(t, &row_of(r)->place, out))
+TABLE_CELL(row_share, cell_estimate(out, critical_row_of(r)->share))
+TABLE_CELL(critical_row_reason, out->text = wait_reasons[critical_row_of(r)->reason].name)
+TABLE_CELL(critical_row_state,
+	   out->text = wait_state_name(wait_reasons[critical_row_of(r)->reason].state))
+TABLE_CELL(row_function, put_critical_function(&critical_row_of(r)->place, out))
+TABLE_CELL(row_dso, put_critical_dso(t, &critical_row_of(r)->place, out))
 
 /* c->which: CRITICAL_*. */
 TABLE_GET(row_gain)
 {
-	const struct estimate *e = &row_of(r)->gain[c->which];
+	const struct estimate *e = &critical_row_of(r)->gain[c->which];
 
 	(void)t;
 	if (isnan(e->v))
@@ -88,7 +93,8 @@ TABLE_GET(row_gain)
 	       .get = row_gain, .which = which_)
 static const struct table_column row_columns[] = {
 	COLUMN("share", "path", T_SHARE, C_ERROR | C_HEAT, "of the path", .get = row_share),
-	COLUMN("seconds", "time", T_SECONDS, C_DROP, "on the path", .get = time_seconds, AT(time)),
+	COLUMN("seconds", "time", T_SECONDS, C_DROP, "on the path",
+	       .get = critical_time_seconds, AT(time)),
 	GAIN("gain_tenth", "10 % less", C_DATA,
 	     "how much earlier the path would end if this took a tenth less, in parts of it",
 	     CRITICAL_TENTH),
@@ -101,9 +107,9 @@ static const struct table_column row_columns[] = {
 	       .get = time_since, AT(last)),
 	COLUMN("samples", "samples", T_COUNT, C_DATA, "on the path", OF(samples)),
 	COLUMN("reason", "did", T_TEXT, C_KEY, "running, or what was waited for",
-	       .get = row_reason),
+	       .get = critical_row_reason),
 	COLUMN("state", "state", T_TEXT, C_DATA, "running, runnable, blocked, unknown",
-	       .get = row_state),
+	       .get = critical_row_state),
 	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "that ran, or waited",
 	       .get = row_function),
 	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = row_dso),
@@ -116,29 +122,32 @@ static const struct table_form rows_form = { "functions", NULL, TABLE_MAIN,
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-static const struct wait_thread *thread_at(const struct table *t, const struct table_row *r,
-					   size_t at)
+static const struct wait_thread *critical_thread_at(const struct table *t,
+						    const struct table_row *r, size_t at)
 {
-	return &view_of(t)->w->thread[*(const uint32_t *)(const void *)((const char *)r->p + at)];
+	return &critical_view_of(t)
+			->w->thread[*(const uint32_t *)(const void *)((const char *)r->p + at)];
 }
 
-TABLE_CELL(thread_comm, out->text = thread_at(t, r, c->which)->comm)
-TABLE_CELL(thread_pid, out->n = thread_at(t, r, c->which)->pid)
-TABLE_CELL(thread_tid, out->n = thread_at(t, r, c->which)->tid)
+TABLE_CELL(thread_comm, out->text = critical_thread_at(t, r, c->which)->comm)
+TABLE_CELL(critical_thread_pid, out->n = critical_thread_at(t, r, c->which)->pid)
+TABLE_CELL(critical_thread_tid, out->n = critical_thread_at(t, r, c->which)->tid)
 
 /* clang-format off */
 #define THREAD(type) \
-	COLUMN("pid", "pid", T_ID, C_KEY | C_DATA, "its process", .get = thread_pid, \
+	COLUMN("pid", "pid", T_ID, C_KEY | C_DATA, "its process", .get = critical_thread_pid, \
 	       .which = offsetof(struct type, thread)), \
-	COLUMN("tid", "tid", T_ID, C_KEY, "its number", .get = thread_tid, \
+	COLUMN("tid", "tid", T_ID, C_KEY, "its number", .get = critical_thread_tid, \
 	       .which = offsetof(struct type, thread)), \
 	COLUMN("comm", "thread", T_TEXT, C_KEY | C_FLEX, "its name", .get = thread_comm, \
 	       .which = offsetof(struct type, thread))
 /* clang-format on */
 #define AT(member) .which = offsetof(struct critical_thread, member)
 static const struct table_column thread_columns[] = {
-	COLUMN("share", "path", T_SHARE, C_HEAT, "of the path", .get = time_share, AT(time)),
-	COLUMN("seconds", "time", T_SECONDS, 0, "on the path", .get = time_seconds, AT(time)),
+	COLUMN("share", "path", T_SHARE, C_HEAT, "of the path", .get = critical_time_share,
+	       AT(time)),
+	COLUMN("seconds", "time", T_SECONDS, 0, "on the path", .get = critical_time_seconds,
+	       AT(time)),
 	THREAD(critical_thread),
 };
 #undef AT
@@ -147,38 +156,43 @@ static const struct table_form threads_form = { "threads", NULL, 0, TABLE_COLUMN
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static const struct critical_step *step_of(const struct table_row *r)
+static const struct critical_step *critical_step_of(const struct table_row *r)
 {
 	return r->p;
 }
 
 static const struct critical_row *step_row(const struct table *t, const struct table_row *r)
 {
-	return &view_of(t)->c->row[step_of(r)->row];
+	return &critical_view_of(t)->c->row[critical_step_of(r)->row];
 }
 
-TABLE_CELL(step_length, out->e.v = seconds_of(step_of(r)->until - step_of(r)->from))
-TABLE_CELL(step_share, out->e.v = part_of(view_of(t), step_of(r)->until - step_of(r)->from))
+TABLE_CELL(step_length,
+	   out->e.v = critical_seconds_of(critical_step_of(r)->until - critical_step_of(r)->from))
+TABLE_CELL(critical_step_share,
+	   out->e.v = critical_part_of(critical_view_of(t),
+				       critical_step_of(r)->until - critical_step_of(r)->from))
 TABLE_CELL(step_reason, out->text = wait_reasons[step_row(t, r)->reason].name)
-TABLE_CELL(step_function, put_function(&step_row(t, r)->place, out))
-TABLE_CELL(step_dso, put_dso(t, &step_row(t, r)->place, out))
+TABLE_CELL(step_function, put_critical_function(&step_row(t, r)->place, out))
+TABLE_CELL(step_dso, put_critical_dso(t, &step_row(t, r)->place, out))
 
 TABLE_GET(step_next)
 {
-	uint32_t reason = step_of(r)->next_reason;
+	uint32_t reason = critical_step_of(r)->next_reason;
 
 	(void)t, (void)c;
 	out->text = reason < WAIT_REASONS ? wait_reasons[reason].name : NULL;
 }
 
-TABLE_CELL(step_waker, put_function(&view_of(t)->w->place[step_of(r)->waker_place], out))
+TABLE_CELL(step_waker,
+	   put_critical_function(&critical_view_of(t)->w->place[critical_step_of(r)->waker_place],
+				 out))
 
 #define AT(member) .which = offsetof(struct critical_step, member)
 static const struct table_column step_columns[] = {
 	COLUMN("from_seconds", "from", T_SECONDS, 0, "from the beginning of the path",
 	       .get = time_since, AT(from)),
 	COLUMN("seconds", "time", T_SECONDS, 0, "so long", .get = step_length),
-	COLUMN("share", "path", T_SHARE, C_HEAT, "of the path", .get = step_share),
+	COLUMN("share", "path", T_SHARE, C_HEAT, "of the path", .get = critical_step_share),
 	THREAD(critical_step),
 	COLUMN("reason", "mostly", T_TEXT, 0, "what it did longest", .get = step_reason),
 	COLUMN("function", "function", T_TEXT, C_FLEX, "in which", .get = step_function),
@@ -194,15 +208,15 @@ static const struct table_form steps_form = { "steps", NULL, TABLE_DATA,
 
 static bool is_long(const struct critical_view *v, const struct critical_step *s)
 {
-	return part_of(v, s->until - s->from) >= SHORT;
+	return critical_part_of(v, s->until - s->from) >= SHORT;
 }
 
 static bool long_step_next(const struct table *t, struct table_row *r)
 {
-	const struct critical *c = view_of(t)->c;
+	const struct critical *c = critical_view_of(t)->c;
 
 	r->at[0] += r->p != NULL;
-	while (r->at[0] < c->n_steps && !is_long(view_of(t), &c->step[r->at[0]]))
+	while (r->at[0] < c->n_steps && !is_long(critical_view_of(t), &c->step[r->at[0]]))
 		r->at[0]++;
 	if (r->at[0] >= c->n_steps)
 		return false;
@@ -217,27 +231,28 @@ static const struct table_form long_steps_form = {
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
-static const struct wait_thread *end_of(const struct critical_view *v)
+static const struct wait_thread *critical_end_of(const struct critical_view *v)
 {
 	return &v->w->thread[v->c->end];
 }
 
-TABLE_CELL(event, out->text = view_of(t)->event)
-TABLE_CELL(length, out->e.v = seconds_of(length_of(view_of(t))))
-TABLE_CELL(end_comm, out->text = end_of(view_of(t))->comm)
-TABLE_CELL(end_pid, out->n = end_of(view_of(t))->pid)
-TABLE_CELL(end_tid, out->n = end_of(view_of(t))->tid)
-TABLE_CELL(replayed, out->e.v = view_of(t)->c->base > 0 ? view_of(t)->c->base / 1e9 : NAN)
-TABLE_CELL(wakings, out->n = view_of(t)->w->has_wakings)
-TABLE_CELL(contradicted, out->n = view_of(t)->w->contradicted)
+TABLE_CELL(critical_event, out->text = critical_view_of(t)->event)
+TABLE_CELL(critical_length, out->e.v = critical_seconds_of(critical_length_of(critical_view_of(t))))
+TABLE_CELL(end_comm, out->text = critical_end_of(critical_view_of(t))->comm)
+TABLE_CELL(end_pid, out->n = critical_end_of(critical_view_of(t))->pid)
+TABLE_CELL(end_tid, out->n = critical_end_of(critical_view_of(t))->tid)
+TABLE_CELL(replayed,
+	   out->e.v = critical_view_of(t)->c->base > 0 ? critical_view_of(t)->c->base / 1e9 : NAN)
+TABLE_CELL(wakings, out->n = critical_view_of(t)->w->has_wakings)
+TABLE_CELL(critical_contradicted, out->n = critical_view_of(t)->w->contradicted)
 #define OF(member) TABLE_FIELD(struct critical, member)
-#define AT(member) .get = time_seconds, .which = offsetof(struct critical, member)
+#define AT(member) .get = critical_time_seconds, .which = offsetof(struct critical, member)
 static const struct table_column head_columns[] = {
 	COLUMN("pid", "pid", T_ID, 0, "the process of the thread at whose end the path begins",
 	       .get = end_pid),
 	COLUMN("tid", "tid", T_ID, 0, "the thread's number", .get = end_tid),
 	COLUMN("comm", "thread", T_TEXT, 0, "its name", .get = end_comm),
-	COLUMN("length_seconds", "length", T_SECONDS, 0, "of the path", .get = length),
+	COLUMN("length_seconds", "length", T_SECONDS, 0, "of the path", .get = critical_length),
 	COLUMN("running_seconds", "running", T_SECONDS, 0, "of it: some thread of it was on a CPU",
 	       AT(running)),
 	COLUMN("unknown_seconds", "unknown", T_SECONDS, 0, "of it: records were lost", AT(unknown)),
@@ -248,11 +263,12 @@ static const struct table_column head_columns[] = {
 	       "how long the recording takes in the replay that gains are computed by",
 	       .get = replayed),
 	COLUMN("cpus", "cpus", T_COUNT, 0, "that the replay has", OF(cpus)),
-	COLUMN("event", "event", T_TEXT, 0, "of the samples", .get = event),
+	COLUMN("event", "event", T_TEXT, 0, "of the samples", .get = critical_event),
 	COLUMN("samples", "samples", T_COUNT, 0, "on the path", OF(samples)),
 	COLUMN("wakings", "wakings", T_FLAG, 0, "who woke whom was recorded", .get = wakings),
 	COLUMN("contradicted", "contradicted", T_COUNT, C_LOSS,
-	       "times that two records of a thread contradict each other", .get = contradicted),
+	       "times that two records of a thread contradict each other",
+	       .get = critical_contradicted),
 };
 #undef AT
 #undef OF
@@ -269,7 +285,7 @@ const struct document_form critical_document = { "critical", 1,
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static void add_facts(struct document *d, const struct critical_view *v)
+static void add_critical_facts(struct document *d, const struct critical_view *v)
 {
 	const struct critical *c = v->c;
 	char a[NUM_MAX], b[NUM_MAX];
@@ -281,17 +297,17 @@ static void add_facts(struct document *d, const struct critical_view *v)
 		document_fact(
 			d, "waits", v->w->has_wakings,
 			"%s of the path: not recorded who ended them; -a has others' wake-ups",
-			num_seconds(a, seconds_of(c->unended)));
+			num_seconds(a, critical_seconds_of(c->unended)));
 	if (c->unknown)
 		document_fact(d, "unknown", true,
 			      "%s of the path: records were lost or contradict each other",
-			      num_seconds(a, seconds_of(c->unknown)));
+			      num_seconds(a, critical_seconds_of(c->unknown)));
 	if (c->base > 0)
 		document_fact(d, "replay", false,
 			      "%s for the %s that were recorded: the difference is in the errors "
 			      "of the gains",
 			      num_seconds(a, c->base / 1e9),
-			      num_seconds(b, seconds_of(c->until - v->w->from)));
+			      num_seconds(b, critical_seconds_of(c->until - v->w->from)));
 }
 
 void critical_put(struct document *d, const struct critical_view *v)
@@ -324,12 +340,13 @@ void critical_put(struct document *d, const struct critical_view *v)
 	recorded_head(d, &v->source);
 	document_title(d, INK_PLAIN,
 		       "the path to the end of %s (tid %u): %s, %.1f %% of it on a CPU",
-		       end_of(v)->comm, end_of(v)->tid, num_seconds(a, seconds_of(length_of(v))),
-		       100 * part_of(v, c->running));
+		       critical_end_of(v)->comm, critical_end_of(v)->tid,
+		       num_seconds(a, critical_seconds_of(critical_length_of(v))),
+		       100 * critical_part_of(v, c->running));
 	document_table(d, &rows);
 	document_table(d, &threads);
 	document_table(d, &shown);
 	document_table(d, &steps);
-	add_facts(d, v);
+	add_critical_facts(d, v);
 	recorded_tail(d, &v->source);
 }

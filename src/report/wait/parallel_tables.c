@@ -16,82 +16,91 @@
 #define LEAST 10
 #define SMALL 0.005
 
-static const struct parallel_view *view_of(const struct table *t)
+static const struct parallel_view *parallel_view_of(const struct table *t)
 {
 	return t->ctx;
 }
 
-static double seconds_of(uint64_t ns)
+static double parallel_seconds_of(uint64_t ns)
 {
 	return (double)ns / 1e9;
 }
 
-static uint64_t length_of(const struct parallel_view *v)
+static uint64_t parallel_length_of(const struct parallel_view *v)
 {
 	return v->w->until - v->w->from;
 }
 
-static double part_of(const struct parallel_view *v, uint64_t ns)
+static double parallel_part_of(const struct parallel_view *v, uint64_t ns)
 {
-	return length_of(v) ? (double)ns / (double)length_of(v) : NAN;
+	return parallel_length_of(v) ? (double)ns / (double)parallel_length_of(v) : NAN;
 }
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-static const struct parallel_function *function_of(const struct table_row *r)
+static const struct parallel_function *parallel_function_of(const struct table_row *r)
 {
 	return r->p;
 }
 
-static struct estimate share_of(const struct parallel_share *x, const struct parallel_share *all)
+static struct estimate parallel_share_of(const struct parallel_share *x,
+					 const struct parallel_share *all)
 {
 	const struct error_bar e = error_bar_share(x->w, all->w, all->w2);
 
 	return (struct estimate){ e.share, e.half, NULL };
 }
 
-TABLE_CELL(wall, cell_estimate(out, share_of(&function_of(r)->wall, &view_of(t)->p->all.wall)))
-TABLE_CELL(cpu, cell_estimate(out, share_of(&function_of(r)->cpu, &view_of(t)->p->all.cpu)))
-TABLE_CELL(alone, cell_estimate(out, share_of(&function_of(r)->alone, &view_of(t)->p->all.wall)))
+TABLE_CELL(parallel_wall, cell_estimate(out, parallel_share_of(&parallel_function_of(r)->wall,
+							       &parallel_view_of(t)->p->all.wall)))
+TABLE_CELL(parallel_cpu_cell,
+	   cell_estimate(out, parallel_share_of(&parallel_function_of(r)->cpu,
+						&parallel_view_of(t)->p->all.cpu)))
+TABLE_CELL(alone, cell_estimate(out, parallel_share_of(&parallel_function_of(r)->alone,
+						       &parallel_view_of(t)->p->all.wall)))
 
-TABLE_GET(threads)
+TABLE_GET(parallel_threads)
 {
-	const struct parallel_function *f = function_of(r);
+	const struct parallel_function *f = parallel_function_of(r);
 
 	(void)t, (void)c;
 	out->e.v = f->wall.w > 0 ? f->cpu.w / f->wall.w : NAN;
 }
 
-TABLE_GET(function)
+TABLE_GET(parallel_function_cell)
 {
-	const struct wait_place *p = &view_of(t)->p->place[function_of(r)->place];
+	const struct wait_place *p = &parallel_view_of(t)->p->place[parallel_function_of(r)->place];
 
 	(void)c;
 	out->text = p->symbol ? p->symbol->name : NULL;
 }
 
-TABLE_GET(dso)
+TABLE_GET(parallel_dso)
 {
-	const struct wait_place *p = &view_of(t)->p->place[function_of(r)->place];
+	const struct wait_place *p = &parallel_view_of(t)->p->place[parallel_function_of(r)->place];
 
 	(void)c;
-	out->text = p->image != IMAGE_NONE ? image_name(view_of(t)->images, p->image) : NULL;
+	out->text =
+		p->image != IMAGE_NONE ? image_name(parallel_view_of(t)->images, p->image) : NULL;
 }
 
 #define OF(member) TABLE_FIELD(struct parallel_function, member)
 /* clang-format off */
 #define SHARE(key_, head_, get_, means_) \
 	COLUMN(key_, head_, T_SHARE, C_ERROR | C_HEAT, means_, .get = get_)
-#define WALL SHARE("wall_share", "wall", wall, "of wall time: a sample counts 1 / running threads")
-#define CPU SHARE("share", "cpu", cpu, "of CPU time")
+#define WALL \
+	SHARE("wall_share", "wall", parallel_wall, \
+		   "of wall time: a sample counts 1 / running threads")
+#define CPU SHARE("share", "cpu", parallel_cpu_cell, "of CPU time")
 #define ALONE SHARE("alone_share", "alone", alone, "of wall time, while no other thread ran")
 #define FUNCTION \
 	COLUMN("threads", "threads", T_REAL, 0, "that ran at a time, in the mean over wall time", \
-	       .get = threads), \
+	       .get = parallel_threads), \
 	COLUMN("samples", "samples", T_COUNT, C_DATA, "of it", OF(samples)), \
 	COLUMN("period", "period", T_COUNT, C_DATA, "of these", OF(period)), \
-	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name", .get = function), \
-	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = dso)
+	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name", \
+	       .get = parallel_function_cell), \
+	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = parallel_dso)
 /* clang-format on */
 static const struct table_column wall_columns[] = { WALL, CPU, ALONE, FUNCTION };
 static const struct table_column alone_columns[] = { ALONE, WALL, CPU, FUNCTION };
@@ -101,7 +110,7 @@ static const struct table_form wall_form = { "functions", NULL, TABLE_MAIN,
 
 static bool alone_next(const struct table *t, struct table_row *r)
 {
-	const struct parallel_view *v = view_of(t);
+	const struct parallel_view *v = parallel_view_of(t);
 
 	r->at[0] += r->p != NULL;
 	if (r->at[0] >= v->n_order)
@@ -118,7 +127,7 @@ static const struct table_form alone_form = {
 
 static bool level_next(const struct table *t, struct table_row *r)
 {
-	const struct parallel *p = view_of(t)->p;
+	const struct parallel *p = parallel_view_of(t)->p;
 
 	r->at[0] += r->p != NULL;
 	while (r->at[0] < p->n_levels && !p->level[r->at[0]].time)
@@ -130,30 +139,32 @@ static bool level_next(const struct table *t, struct table_row *r)
 }
 
 /* c->which: where a row has the time. */
-static uint64_t time_of(const struct table_column *c, const struct table_row *r)
+static uint64_t parallel_time_of(const struct table_column *c, const struct table_row *r)
 {
 	return *(const uint64_t *)(const void *)((const char *)r->p + c->which);
 }
 
 TABLE_CELL(running, out->n = r->at[0])
-TABLE_CELL(time_share, out->e.v = part_of(view_of(t), time_of(c, r)))
-TABLE_CELL(time_seconds, out->e.v = seconds_of(time_of(c, r)))
+TABLE_CELL(parallel_time_share,
+	   out->e.v = parallel_part_of(parallel_view_of(t), parallel_time_of(c, r)))
+TABLE_CELL(parallel_time_seconds, out->e.v = parallel_seconds_of(parallel_time_of(c, r)))
 #define LEVEL(get_, member) .get = get_, .which = offsetof(struct parallel_level, member)
 static const struct table_column level_columns[] = {
 	COLUMN("running", "running", T_ID, C_KEY, "threads that ran", .get = running),
-	COLUMN("share", "share", T_SHARE, C_HEAT, "of the time", LEVEL(time_share, time)),
-	COLUMN("seconds", "time", T_SECONDS, 0, "so long", LEVEL(time_seconds, time)),
+	COLUMN("share", "share", T_SHARE, C_HEAT, "of the time", LEVEL(parallel_time_share, time)),
+	COLUMN("seconds", "time", T_SECONDS, 0, "so long", LEVEL(parallel_time_seconds, time)),
 	COLUMN("wanting_share", "others waiting", T_SHARE, 0,
-	       "of the time: others waited for a CPU meanwhile", LEVEL(time_share, wanting)),
+	       "of the time: others waited for a CPU meanwhile",
+	       LEVEL(parallel_time_share, wanting)),
 	COLUMN("wanting_seconds", "time", T_SECONDS, C_DATA, "so long",
-	       LEVEL(time_seconds, wanting)),
+	       LEVEL(parallel_time_seconds, wanting)),
 };
 static const struct table_form levels_form = { "levels", NULL, TABLE_MAIN,
 					       TABLE_COLUMNS(level_columns), .next = level_next };
 
 static bool cpu_next(const struct table *t, struct table_row *r)
 {
-	const struct parallel *p = view_of(t)->p;
+	const struct parallel *p = parallel_view_of(t)->p;
 
 	r->at[0] += r->p != NULL;
 	while (r->at[0] < p->n_cpus && !p->whole && !p->cpu[r->at[0]].seen)
@@ -167,15 +178,16 @@ static bool cpu_next(const struct table *t, struct table_row *r)
 /* Where only some threads were recorded, others may have had the CPU meanwhile. */
 static void idle_part(const struct table *t, struct table_cell *out, uint64_t ns)
 {
-	if (view_of(t)->p->whole)
-		out->e.v = part_of(view_of(t), ns);
+	if (parallel_view_of(t)->p->whole)
+		out->e.v = parallel_part_of(parallel_view_of(t), ns);
 	else
 		cell_none(out, "others may have had the CPU: record -a --wait tells");
 }
 
-TABLE_CELL(idle_share,
-	   idle_part(t, out, length_of(view_of(t)) - ((const struct parallel_cpu *)r->p)->busy))
-TABLE_GET(cpu_node)
+TABLE_CELL(idle_share, idle_part(t, out,
+				 parallel_length_of(parallel_view_of(t)) -
+					 ((const struct parallel_cpu *)r->p)->busy))
+TABLE_GET(parallel_cpu_node)
 {
 	const struct parallel_cpu *x = r->p;
 
@@ -184,7 +196,7 @@ TABLE_GET(cpu_node)
 	out->n = x->node < 0 ? 0 : (uint64_t)x->node;
 }
 
-TABLE_CELL(wanted_share, idle_part(t, out, time_of(c, r)))
+TABLE_CELL(wanted_share, idle_part(t, out, parallel_time_of(c, r)))
 
 static void put_halted(struct table_cell *out, const struct halted_span *s)
 {
@@ -200,27 +212,27 @@ static const char *halted_by(const struct halted_span *s)
 	return s->by == HALTED_COUNTER ? "counter" : s->by == HALTED_SWITCHES ? "switches" : NULL;
 }
 
-TABLE_CELL(cpu_halted, put_halted(out, &view_of(t)->halted->cpu[r->at[0]]))
-TABLE_CELL(cpu_halted_by, out->text = halted_by(&view_of(t)->halted->cpu[r->at[0]]))
+TABLE_CELL(cpu_halted, put_halted(out, &parallel_view_of(t)->halted->cpu[r->at[0]]))
+TABLE_CELL(cpu_halted_by, out->text = halted_by(&parallel_view_of(t)->halted->cpu[r->at[0]]))
 #define OF(member)	       TABLE_FIELD(struct parallel_cpu, member)
 #define CPU_TIME(get_, member) .get = get_, .which = offsetof(struct parallel_cpu, member)
 static const struct table_column cpu_columns[] = {
 	COLUMN("cpu", "cpu", T_ID, C_KEY, "its number", .get = running),
 	COLUMN("busy_share", "busy", T_SHARE, C_HEAT, "of the time: recorded threads ran",
-	       CPU_TIME(time_share, busy)),
+	       CPU_TIME(parallel_time_share, busy)),
 	COLUMN("idle_share", "idle", T_SHARE, C_WHY | C_SPARSE, "of the time", .get = idle_share),
 	COLUMN("wanted_share", "idle, wanted", T_SHARE, C_WHY | C_SPARSE,
 	       "of the time: idle while threads waited for a CPU", CPU_TIME(wanted_share, wanted)),
 	COLUMN("runnable_seconds", "runnable", T_SECONDS, 0,
 	       "that threads waited for a CPU after they had run here",
-	       CPU_TIME(time_seconds, runnable)),
+	       CPU_TIME(parallel_time_seconds, runnable)),
 	COLUMN("switches", "switches", T_COUNT, 0, "times that it was given to a thread",
 	       OF(switches)),
 	COLUMN("arrivals", "from others", T_COUNT, 0, "of these: a thread that had run elsewhere",
 	       OF(arrivals)),
 	COLUMN("from_nodes", "from other nodes", T_COUNT, C_DATA,
 	       "of these: on a CPU of another NUMA node", OF(from_nodes)),
-	COLUMN("node", "node", T_ID, C_SPARSE, "its NUMA node", .get = cpu_node),
+	COLUMN("node", "node", T_ID, C_SPARSE, "its NUMA node", .get = parallel_cpu_node),
 	COLUMN("halted_share", "halted", T_SHARE, C_ERROR | C_WHY | C_SPARSE | C_DROP,
 	       "of the time: its clock stood still, or at most so long", .get = cpu_halted),
 	COLUMN("halted_by", "by", T_TEXT, C_SPARSE | C_DROP,
@@ -229,7 +241,8 @@ static const struct table_column cpu_columns[] = {
 };
 #undef OF
 
-TABLE_CELL(node_busy, out->e.v = part_of(view_of(t), ((const struct parallel_node *)r->p)->busy) /
+TABLE_CELL(node_busy, out->e.v = parallel_part_of(parallel_view_of(t),
+						  ((const struct parallel_node *)r->p)->busy) /
 				 (double)((const struct parallel_node *)r->p)->cpus)
 TABLE_GET(node_wanted)
 {
@@ -248,8 +261,8 @@ static const struct table_column node_columns[] = {
 	COLUMN("wanted_share", "idle, wanted", T_SHARE, C_WHY | C_SPARSE,
 	       "of its CPUs' time: idle while threads waited for a CPU", .get = node_wanted),
 	COLUMN("runnable_seconds", "runnable", T_SECONDS, 0,
-	       "that threads waited for a CPU after they had run here", .get = time_seconds,
-	       .which = offsetof(struct parallel_node, runnable)),
+	       "that threads waited for a CPU after they had run here",
+	       .get = parallel_time_seconds, .which = offsetof(struct parallel_node, runnable)),
 	COLUMN("switches", "switches", T_COUNT, 0, "times that a CPU was given to a thread",
 	       OF(switches)),
 	COLUMN("from_nodes", "from others", T_COUNT, 0,
@@ -262,15 +275,15 @@ static const struct table_form cpus_form = { "cpus", NULL, 0, TABLE_COLUMNS(cpu_
 
 /* ---- halted ---------------------------------------------------------------------------------- */
 
-static const struct halted_span *span_of(const struct table_row *r)
+static const struct halted_span *parallel_span_of(const struct table_row *r)
 {
 	return r->p;
 }
 
-TABLE_CELL(span_from, out->e.v = seconds_of(span_of(r)->from))
-TABLE_CELL(span_until, out->e.v = seconds_of(span_of(r)->until))
-TABLE_CELL(span_halted, put_halted(out, span_of(r)))
-TABLE_CELL(span_by, out->text = halted_by(span_of(r)))
+TABLE_CELL(span_from, out->e.v = parallel_seconds_of(parallel_span_of(r)->from))
+TABLE_CELL(span_until, out->e.v = parallel_seconds_of(parallel_span_of(r)->until))
+TABLE_CELL(span_halted, put_halted(out, parallel_span_of(r)))
+TABLE_CELL(span_by, out->text = halted_by(parallel_span_of(r)))
 static const struct table_column halted_columns[] = {
 	COLUMN("cpu", "cpu", T_ID, C_KEY, "its number", TABLE_FIELD(struct halted_span, cpu)),
 	COLUMN("from_seconds", "from", T_SECONDS, C_KEY, "since the beginning", .get = span_from),
@@ -298,23 +311,26 @@ static double mean_running(const struct parallel *p)
 	return all > 0 ? sum / all : NAN;
 }
 
-TABLE_CELL(event, out->text = view_of(t)->event)
-TABLE_CELL(length, out->e.v = seconds_of(length_of(view_of(t))))
-TABLE_CELL(mean, out->e.v = mean_running(r->p))
-TABLE_CELL(unknown, out->e.v = seconds_of(view_of(t)->p->unknown))
-TABLE_CELL(contradicted, out->n = view_of(t)->w->contradicted)
+TABLE_CELL(parallel_event, out->text = parallel_view_of(t)->event)
+TABLE_CELL(parallel_length, out->e.v = parallel_seconds_of(parallel_length_of(parallel_view_of(t))))
+TABLE_CELL(parallel_mean, out->e.v = mean_running(r->p))
+TABLE_CELL(parallel_unknown, out->e.v = parallel_seconds_of(parallel_view_of(t)->p->unknown))
+TABLE_CELL(parallel_contradicted, out->n = parallel_view_of(t)->w->contradicted)
 #define OF(member) TABLE_FIELD(struct parallel, member)
 static const struct table_column head_columns[] = {
-	COLUMN("event", "event", T_TEXT, 0, "of the samples", .get = event),
+	COLUMN("event", "event", T_TEXT, 0, "of the samples", .get = parallel_event),
 	COLUMN("samples", "samples", T_COUNT, 0, "that functions are counted by", OF(all.samples)),
 	COLUMN("period", "period", T_COUNT, 0, "of these", OF(all.period)),
-	COLUMN("length_seconds", "length", T_SECONDS, 0, "of the recording", .get = length),
-	COLUMN("mean_running", "running", T_REAL, 0, "threads at a time, in the mean", .get = mean),
+	COLUMN("length_seconds", "length", T_SECONDS, 0, "of the recording",
+	       .get = parallel_length),
+	COLUMN("mean_running", "running", T_REAL, 0, "threads at a time, in the mean",
+	       .get = parallel_mean),
 	COLUMN("unknown_seconds", "unknown", T_SECONDS, 0,
-	       "time in which it is not known whether some thread ran", .get = unknown),
+	       "time in which it is not known whether some thread ran", .get = parallel_unknown),
 	COLUMN("whole", "whole", T_FLAG, 0, "all that ran was recorded (-a)", OF(whole)),
 	COLUMN("contradicted", "contradicted", T_COUNT, C_LOSS,
-	       "times that two records of a thread contradict each other", .get = contradicted),
+	       "times that two records of a thread contradict each other",
+	       .get = parallel_contradicted),
 };
 #undef OF
 static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
@@ -336,7 +352,7 @@ const struct document_form concurrency_document = {
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static void begin(struct document *d, const struct parallel_view *v)
+static void parallel_begin(struct document *d, const struct parallel_view *v)
 {
 	const struct table head = { .form = &head_form, .ctx = v, .array = v->p, .n = 1 };
 	char a[NUM_MAX];
@@ -344,10 +360,11 @@ static void begin(struct document *d, const struct parallel_view *v)
 	document_table(d, &head);
 	recorded_head(d, &v->source);
 	document_title(d, INK_PLAIN, "%.2f threads ran at a time, in the mean of %s",
-		       mean_running(v->p), num_seconds(a, seconds_of(length_of(v))));
+		       mean_running(v->p),
+		       num_seconds(a, parallel_seconds_of(parallel_length_of(v))));
 }
 
-static void finish(struct document *d, const struct parallel_view *v)
+static void parallel_finish(struct document *d, const struct parallel_view *v)
 {
 	char a[NUM_MAX];
 
@@ -359,7 +376,7 @@ static void finish(struct document *d, const struct parallel_view *v)
 		document_fact(d, "unknown", true,
 			      "%s in which it is not known whether some thread ran: records were "
 			      "lost or contradict each other",
-			      num_seconds(a, seconds_of(v->p->unknown)));
+			      num_seconds(a, parallel_seconds_of(v->p->unknown)));
 	recorded_tail(d, &v->source);
 }
 
@@ -378,7 +395,7 @@ static struct table functions_of(const struct parallel_view *v, const struct tab
 }
 
 /* Of the tree: functions right below the threads' names. */
-static void add_lost(struct document *d, const struct wall_tree *t)
+static void add_parallel_lost(struct document *d, const struct wall_tree *t)
 {
 	double lost = 0;
 
@@ -397,16 +414,16 @@ void wall_put(struct document *d, const struct parallel_view *v)
 {
 	const struct table t = functions_of(v, &wall_form);
 
-	begin(d, v);
+	parallel_begin(d, v);
 	document_table(d, &t);
 	if (v->tree) {
 		const struct table shown = wall_shown_table(v), tree = wall_tree_table(v);
 
 		document_table(d, &shown);
 		document_table(d, &tree);
-		add_lost(d, v->tree);
+		add_parallel_lost(d, v->tree);
 	}
-	finish(d, v);
+	parallel_finish(d, v);
 }
 
 static void say_halted(struct document *d, const struct halted *h)
@@ -450,14 +467,14 @@ void concurrency_put(struct document *d, const struct parallel_view *v)
 				      .stride = sizeof(*v->halted->span),
 				      .n = v->halted->n_spans };
 
-	begin(d, v);
+	parallel_begin(d, v);
 	document_table(d, &levels);
 	document_table(d, &cpus);
 	document_table(d, &nodes);
 	document_table(d, &alone);
 	document_table(d, &halted);
 	say_halted(d, v->halted);
-	finish(d, v);
+	parallel_finish(d, v);
 }
 
 static int longest_alone(const void *pa, const void *pb, void *functions)

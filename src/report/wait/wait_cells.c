@@ -22,18 +22,19 @@ uint64_t wait_all_time(const struct wait_view *v, enum wait_state s)
 	return sum;
 }
 
-static const struct wait_time *time_of(const struct table_column *c, const struct table_row *r)
+static const struct wait_time *wait_cell_time_of(const struct table_column *c,
+						 const struct table_row *r)
 {
 	return (const struct wait_time *)((const char *)r->p + c->which);
 }
 
 WAIT_CELL(wait_cell_time_seconds,
-	  out->e = (struct estimate){ seconds_of(time_of(c, r)->time), 0, NULL })
+	  out->e = (struct estimate){ wait_seconds_of(wait_cell_time_of(c, r)->time), 0, NULL })
 
 void wait_cell_time_bar(const struct table *t, const struct table_column *c,
 			const struct table_row *r, struct table_cell *out)
 {
-	const struct wait_time *x = time_of(c, r);
+	const struct wait_time *x = wait_cell_time_of(c, r);
 
 	(void)t;
 	out->none = x->bar <= 0; /* exact */
@@ -42,15 +43,17 @@ void wait_cell_time_bar(const struct table *t, const struct table_column *c,
 }
 
 WAIT_CELL(wait_cell_time_share,
-	  out->e.v = share_of(time_of(c, r)->time, wait_all_time(view_of(t), WAIT_STATES)))
-WAIT_CELL(wait_cell_time_n, out->n = time_of(c, r)->n)
-WAIT_CELL(wait_cell_time_mean, out->e.v = share_of(time_of(c, r)->time, time_of(c, r)->n) / 1e9)
-WAIT_CELL(wait_cell_time_most, out->e.v = seconds_of(time_of(c, r)->most))
+	  out->e.v = wait_share_of(wait_cell_time_of(c, r)->time,
+				   wait_all_time(wait_view_of(t), WAIT_STATES)))
+WAIT_CELL(wait_cell_time_n, out->n = wait_cell_time_of(c, r)->n)
+WAIT_CELL(wait_cell_time_mean,
+	  out->e.v = wait_share_of(wait_cell_time_of(c, r)->time, wait_cell_time_of(c, r)->n) / 1e9)
+WAIT_CELL(wait_cell_time_most, out->e.v = wait_seconds_of(wait_cell_time_of(c, r)->most))
 
 /* The reason is a byte at c->which. */
-static enum wait_reason reason_of(const struct table_column *c, const struct table_row *r)
+static enum wait_reason wait_cell_reason_of(const struct table_column *c, const struct table_row *r)
 {
 	return *((const uint8_t *)r->p + c->which);
 }
 
-WAIT_CELL(wait_cell_reason, out->text = wait_reasons[reason_of(c, r)].name)
+WAIT_CELL(wait_cell_reason, out->text = wait_reasons[wait_cell_reason_of(c, r)].name)

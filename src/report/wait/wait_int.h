@@ -18,17 +18,17 @@ extern const struct table_form wait_all_threads_form, wait_parts_form, wait_proc
 /* wait_place_tables.c: for flame graphs. */
 document_write_fn wait_folded;
 
-static inline const struct wait_view *view_of(const struct table *t)
+static inline const struct wait_view *wait_view_of(const struct table *t)
 {
 	return t->ctx;
 }
 
-static inline double seconds_of(uint64_t ns)
+static inline double wait_seconds_of(uint64_t ns)
 {
 	return (double)ns / 1e9;
 }
 
-static inline double share_of(uint64_t part, uint64_t all)
+static inline double wait_share_of(uint64_t part, uint64_t all)
 {
 	return all ? (double)part / (double)all : NAN;
 }

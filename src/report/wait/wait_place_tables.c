@@ -8,25 +8,25 @@
 #include "report/wait/wait_int.h"
 
 /* c->which: where the row has its place. */
-static const struct wait_place *place_of(const struct table *t, const struct table_column *c,
-					 const struct table_row *r)
+static const struct wait_place *wait_place_of(const struct table *t, const struct table_column *c,
+					      const struct table_row *r)
 {
-	return &view_of(t)->w->place[*(const uint32_t *)(const void *)((const char *)r->p +
-								       c->which)];
+	return &wait_view_of(t)->w->place[*(const uint32_t *)(const void *)((const char *)r->p +
+									    c->which)];
 }
 
 TABLE_GET(place_function)
 {
-	const struct wait_place *p = place_of(t, c, r);
+	const struct wait_place *p = wait_place_of(t, c, r);
 
 	out->text = p->symbol ? p->symbol->name : NULL;
 }
 
-TABLE_GET(place_dso)
+TABLE_GET(wait_place_dso)
 {
-	const struct wait_place *p = place_of(t, c, r);
+	const struct wait_place *p = wait_place_of(t, c, r);
 
-	out->text = p->image != IMAGE_NONE ? image_name(view_of(t)->images, p->image) : NULL;
+	out->text = p->image != IMAGE_NONE ? image_name(wait_view_of(t)->images, p->image) : NULL;
 }
 
 #define AT(member) .which = offsetof(struct wait_at, member)
@@ -36,14 +36,14 @@ static const struct table_column function_columns[] = {
 	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX,
 	       "the innermost of the program; of kernel threads the one that waits",
 	       .get = place_function, AT(place)),
-	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = place_dso, AT(place)),
+	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = wait_place_dso, AT(place)),
 };
 const struct table_form wait_functions_form = { "functions", NULL, 0,
 						TABLE_COLUMNS(function_columns),
 						.rest = "function" };
 
 /* Frames are told apart by ';'. */
-static void put_frame(struct buf *b, const struct wait_view *v, uint32_t place)
+static void put_wait_place_frame(struct buf *b, const struct wait_view *v, uint32_t place)
 {
 	const struct wait_place *p = &v->w->place[place];
 	size_t from = b->len;
@@ -62,7 +62,7 @@ static void put_frame(struct buf *b, const struct wait_view *v, uint32_t place)
 TABLE_GET(stack)
 {
 	const struct wait_at *a = r->p;
-	const struct chain_node *node = view_of(t)->w->chain.node;
+	const struct chain_node *node = wait_view_of(t)->w->chain.node;
 	uint32_t frame[DEPTH];
 	size_t n = 0;
 
@@ -70,7 +70,7 @@ TABLE_GET(stack)
 	for (uint32_t i = a->chain; i && n < DEPTH; i = node[i].parent)
 		frame[n++] = (uint32_t)node[i].frame;
 	while (n) {
-		put_frame(out->scratch, view_of(t), frame[--n]);
+		put_wait_place_frame(out->scratch, wait_view_of(t), frame[--n]);
 		if (n)
 			buf_putc(out->scratch, ';');
 	}
@@ -119,7 +119,7 @@ static const struct wait_thread *waker_thread(const struct table *t, const struc
 {
 	uint32_t i = *(const uint32_t *)(const void *)((const char *)r->p + c->which);
 
-	return i < view_of(t)->w->n_threads ? &view_of(t)->w->thread[i] : NULL;
+	return i < wait_view_of(t)->w->n_threads ? &wait_view_of(t)->w->thread[i] : NULL;
 }
 
 TABLE_GET(waker_comm)
@@ -162,7 +162,7 @@ static const struct table_column waker_columns[] = {
 	COLUMN("waker_tid", "tid", T_ID, C_KEY | C_DROP, "its number", .get = waker_tid, AT(waker)),
 	COLUMN("function", "in", T_TEXT, C_KEY | C_FLEX, "where it did", .get = place_function,
 	       AT(place)),
-	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "the function's file", .get = place_dso,
+	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "the function's file", .get = wait_place_dso,
 	       AT(place)),
 };
 #undef AT

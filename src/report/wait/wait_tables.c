@@ -19,9 +19,11 @@
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
-TABLE_CELL(head_length, out->e.v = seconds_of(view_of(t)->w->until - view_of(t)->w->from))
-TABLE_CELL(head_state, out->e.v = seconds_of(wait_all_time(view_of(t), (enum wait_state)c->which)))
-TABLE_CELL(head_threads, out->n = view_of(t)->n)
+TABLE_CELL(head_length,
+	   out->e.v = wait_seconds_of(wait_view_of(t)->w->until - wait_view_of(t)->w->from))
+TABLE_CELL(head_state,
+	   out->e.v = wait_seconds_of(wait_all_time(wait_view_of(t), (enum wait_state)c->which)))
+TABLE_CELL(head_threads, out->n = wait_view_of(t)->n)
 
 #define OF(member) TABLE_FIELD(struct wait, member)
 static const struct table_column head_columns[] = {
@@ -63,26 +65,27 @@ const struct document_form wait_document = { "wait", 2, forms, sizeof(forms) / s
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static void add_titles(struct document *d, const struct wait_view *v)
+static void add_wait_titles(struct document *d, const struct wait_view *v)
 {
 	static const char *const words[] = { "running", "waiting for a CPU", "blocked", "unknown" };
 	uint64_t all = wait_all_time(v, WAIT_STATES);
 	char a[NUM_MAX], b[NUM_MAX], n[NUM_MAX];
 
-	document_title(d, INK_PLAIN, "%s of %s thread%s in %s", num_seconds(a, seconds_of(all)),
-		       num_exact(n, v->n), v->n == 1 ? "" : "s",
-		       num_seconds(b, seconds_of(v->w->until - v->w->from)));
+	document_title(d, INK_PLAIN, "%s of %s thread%s in %s",
+		       num_seconds(a, wait_seconds_of(all)), num_exact(n, v->n),
+		       v->n == 1 ? "" : "s",
+		       num_seconds(b, wait_seconds_of(v->w->until - v->w->from)));
 	for (size_t s = 0; s < WAIT_STATES; s++) {
 		uint64_t time = wait_all_time(v, (enum wait_state)s);
 
 		if (time)
 			document_title(d, INK_PLAIN, "%8s %s (%s)",
-				       num_percent(a, share_of(time, all)), words[s],
-				       num_seconds(b, seconds_of(time)));
+				       num_percent(a, wait_share_of(time, all)), words[s],
+				       num_seconds(b, wait_seconds_of(time)));
 	}
 }
 
-static void add_lost(struct document *d, const struct wait *w)
+static void add_wait_lost(struct document *d, const struct wait *w)
 {
 	uint64_t lost = 0, all = 0;
 
@@ -101,7 +104,7 @@ static void add_lost(struct document *d, const struct wait *w)
 	callers_lost_put(d, (double)lost, (double)all);
 }
 
-static void add_facts(struct document *d, const struct wait_view *v)
+static void add_wait_facts(struct document *d, const struct wait_view *v)
 {
 	const struct wait *w = v->w;
 	char a[NUM_MAX], b[NUM_MAX], n[NUM_MAX];
@@ -123,9 +126,10 @@ static void add_facts(struct document *d, const struct wait_view *v)
 			"%s of %s waits have one of their own; the others have that of a wait of "
 			"the same thread, about as long and ended by the same thread: reasons, "
 			"functions and stacks are estimates (record --wait-chains=all has all)",
-			num_percent(a, share_of(w->waits - w->guessed - w->chainless, w->waits)),
+			num_percent(a,
+				    wait_share_of(w->waits - w->guessed - w->chainless, w->waits)),
 			num_exact(n, w->waits));
-	add_lost(d, w);
+	add_wait_lost(d, w);
 	if (!w->has_wakings)
 		document_fact(
 			d, "wake-ups", false,
@@ -141,13 +145,13 @@ static void add_facts(struct document *d, const struct wait_view *v)
 			      "too many for `run`, which paused %s times: unknown time, %s of the "
 			      "threads'; record --wait has all",
 			      num_exact(a, w->pauses),
-			      num_percent(b, share_of(wait_all_time(v, WAIT_UNKNOWN),
-						      wait_all_time(v, WAIT_STATES))));
+			      num_percent(b, wait_share_of(wait_all_time(v, WAIT_UNKNOWN),
+							   wait_all_time(v, WAIT_STATES))));
 	if (w->lost_windows > w->pauses)
 		document_fact(d, "lost records", true, "%s gaps: unknown time, %s of the threads'",
 			      num_exact(a, w->lost_windows),
-			      num_percent(b, share_of(wait_all_time(v, WAIT_UNKNOWN),
-						      wait_all_time(v, WAIT_STATES))));
+			      num_percent(b, wait_share_of(wait_all_time(v, WAIT_UNKNOWN),
+							   wait_all_time(v, WAIT_STATES))));
 	if (w->assumed)
 		document_fact(
 			d, "assumed", true,
@@ -163,8 +167,8 @@ static void add_facts(struct document *d, const struct wait_view *v)
 	buf_free(&again);
 }
 
-static void add_table(struct document *d, const struct wait_view *v, const struct table_form *f,
-		      const void *array, size_t stride, size_t n)
+static void add_wait_table(struct document *d, const struct wait_view *v,
+			   const struct table_form *f, const void *array, size_t stride, size_t n)
 {
 	const struct table t = { .form = f,
 				 .ctx = v,
@@ -184,29 +188,31 @@ void wait_put(struct document *d, const struct wait_view *v)
 {
 	const struct wait *w = v->w;
 
-	add_table(d, v, &head_form, w, sizeof(*w), 1);
+	add_wait_table(d, v, &head_form, w, sizeof(*w), 1);
 	recorded_head(d, &v->source);
-	add_titles(d, v);
-	add_table(d, v, &wait_all_threads_form, NULL, 0, 0);
-	add_table(d, v, &wait_reasons_form, NULL, 0, 0);
-	add_table(d, v, &wait_functions_form, w->place_sum, sizeof(*w->place_sum), w->n_place_sums);
-	add_table(d, v, &wait_wakers_form, w->waker, sizeof(*w->waker), w->n_wakers);
-	add_table(d, v, &wait_stacks_form, w->chain_sum, sizeof(*w->chain_sum), w->n_chain_sums);
-	add_table(d, v, &wait_parts_form, NULL, 0, 0);
-	add_table(d, v, &wait_processes_form, v->process, sizeof(*v->process), v->n_processes);
-	add_table(d, v, &wait_histogram_form, NULL, 0, 0);
-	add_facts(d, v);
+	add_wait_titles(d, v);
+	add_wait_table(d, v, &wait_all_threads_form, NULL, 0, 0);
+	add_wait_table(d, v, &wait_reasons_form, NULL, 0, 0);
+	add_wait_table(d, v, &wait_functions_form, w->place_sum, sizeof(*w->place_sum),
+		       w->n_place_sums);
+	add_wait_table(d, v, &wait_wakers_form, w->waker, sizeof(*w->waker), w->n_wakers);
+	add_wait_table(d, v, &wait_stacks_form, w->chain_sum, sizeof(*w->chain_sum),
+		       w->n_chain_sums);
+	add_wait_table(d, v, &wait_parts_form, NULL, 0, 0);
+	add_wait_table(d, v, &wait_processes_form, v->process, sizeof(*v->process), v->n_processes);
+	add_wait_table(d, v, &wait_histogram_form, NULL, 0, 0);
+	add_wait_facts(d, v);
 	recorded_tail(d, &v->source);
 }
 
 void wait_put_threads(struct document *d, const struct wait_view *v)
 {
-	add_table(d, v, &wait_threads_form, NULL, 0, 0);
+	add_wait_table(d, v, &wait_threads_form, NULL, 0, 0);
 }
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
-static int longest(const void *pa, const void *pb, void *threads)
+static int wait_longest(const void *pa, const void *pb, void *threads)
 {
 	const uint32_t *i = pa, *k = pb;
 	const struct wait_thread *v = threads;
@@ -240,7 +246,7 @@ void wait_view_order(struct wait_view *v, const struct wait *w)
 		if (w->thread[i].wanted)
 			v->order[v->n++] = i;
 	if (v->n > 1)
-		qsort_r(v->order, v->n, sizeof(*v->order), longest, w->thread);
+		qsort_r(v->order, v->n, sizeof(*v->order), wait_longest, w->thread);
 	for (size_t i = 0; i < v->n; i++) {
 		add_process(v, &by_pid, &w->thread[v->order[i]]);
 	}

@@ -6,7 +6,7 @@
 
 static bool thread_next(const struct table *t, struct table_row *r)
 {
-	const struct wait_view *v = view_of(t);
+	const struct wait_view *v = wait_view_of(t);
 
 	r->at[0] += r->p != NULL;
 	if (!v || r->at[0] >= v->n)
@@ -16,7 +16,8 @@ static bool thread_next(const struct table *t, struct table_row *r)
 }
 
 /* c->which: a state; WAIT_STATES: its life. */
-TABLE_CELL(thread_state, out->e.v = seconds_of(wait_thread_time(r->p, (enum wait_state)c->which)))
+TABLE_CELL(thread_state,
+	   out->e.v = wait_seconds_of(wait_thread_time(r->p, (enum wait_state)c->which)))
 
 TABLE_GET(thread_most)
 {
@@ -41,7 +42,7 @@ TABLE_GET(thread_looks)
 
 TABLE_GET(thread_why)
 {
-	const struct wait *w = view_of(t)->w;
+	const struct wait *w = wait_view_of(t)->w;
 	const struct wait_thread *x = r->p;
 
 	(void)c;
@@ -79,7 +80,7 @@ const struct table_form wait_threads_form = {
 /* at[1]: a reason. */
 static bool thread_reason_next(const struct table *t, struct table_row *r)
 {
-	const struct wait_view *v = view_of(t);
+	const struct wait_view *v = wait_view_of(t);
 
 	for (r->at[1] += r->p != NULL; r->at[0] < v->n; r->at[0]++, r->at[1] = 0)
 		for (; r->at[1] < WAIT_REASONS; r->at[1]++) {
@@ -90,15 +91,16 @@ static bool thread_reason_next(const struct table *t, struct table_row *r)
 	return false;
 }
 
-static uint64_t part_of(const struct table_row *r)
+static uint64_t thread_part_of(const struct table_row *r)
 {
 	return ((const struct wait_thread *)r->p)->time[r->at[1]];
 }
 
 TABLE_CELL(part_reason, out->text = wait_reasons[r->at[1]].name)
 TABLE_CELL(part_state, out->text = wait_state_name(wait_reasons[r->at[1]].state))
-TABLE_CELL(part_seconds, out->e.v = seconds_of(part_of(r)))
-TABLE_CELL(part_share, out->e.v = share_of(part_of(r), wait_thread_time(r->p, WAIT_STATES)))
+TABLE_CELL(part_seconds, out->e.v = wait_seconds_of(thread_part_of(r)))
+TABLE_CELL(part_share,
+	   out->e.v = wait_share_of(thread_part_of(r), wait_thread_time(r->p, WAIT_STATES)))
 static const struct table_column part_columns[] = {
 	COLUMN("pid", "pid", T_ID, C_KEY, "its process", OF(pid)),
 	COLUMN("tid", "tid", T_ID, C_KEY, "its number", OF(tid)),
@@ -124,7 +126,7 @@ TABLE_GET(process_state)
 	(void)t;
 	for (size_t i = 0; i < WAIT_STATES; i++)
 		sum += c->which == WAIT_STATES || c->which == i ? p->time[i] : 0;
-	out->e.v = seconds_of(sum);
+	out->e.v = wait_seconds_of(sum);
 }
 
 #define OF(member) TABLE_FIELD(struct wait_process, member)

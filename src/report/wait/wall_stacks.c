@@ -11,17 +11,17 @@
 #define LEAST 0.005 /* of all time: people are not shown less */
 #define ROWS  60
 
-static const struct parallel_view *view_of(const struct table *t)
+static const struct parallel_view *wall_stack_view_of(const struct table *t)
 {
 	return t->ctx;
 }
 
-static const struct wall_node *node_of(const struct table_row *r)
+static const struct wall_node *wall_stack_node_of(const struct table_row *r)
 {
 	return r->p;
 }
 
-static double all_of(const struct wall_tree *t)
+static double wall_stack_all_of(const struct wall_tree *t)
 {
 	return t->n ? t->node[0].on + t->node[0].off : 0;
 }
@@ -48,67 +48,77 @@ void wall_put_name(struct buf *b, const struct parallel_view *v, const struct wa
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-TABLE_CELL(id, out->n = (uint64_t)(node_of(r) - view_of(t)->tree->node) + 1)
-TABLE_CELL(parent, out->n = node_of(r)->kind == WALL_ALL ? 0 : node_of(r)->parent + 1u)
-TABLE_CELL(share, out->e.v = (node_of(r)->on + node_of(r)->off) / all_of(view_of(t)->tree))
-TABLE_CELL(seconds, out->e.v = (node_of(r)->on + node_of(r)->off) / 1e9)
-TABLE_CELL(on, out->e.v = node_of(r)->on / 1e9)
-TABLE_CELL(off, out->e.v = node_of(r)->off / 1e9)
-TABLE_CELL(self_on, out->e.v = node_of(r)->self_on / 1e9)
-TABLE_CELL(comm, out->text = node_of(r)->kind == WALL_COMM ? node_of(r)->comm : NULL)
-TABLE_CELL(reason, out->text = node_of(r)->kind == WALL_REASON
-				       ? wait_reasons[node_of(r)->reason].name
-				       : NULL)
+TABLE_CELL(wall_stack_id,
+	   out->n = (uint64_t)(wall_stack_node_of(r) - wall_stack_view_of(t)->tree->node) + 1)
+TABLE_CELL(wall_stack_parent, out->n = wall_stack_node_of(r)->kind == WALL_ALL
+					       ? 0
+					       : wall_stack_node_of(r)->parent + 1u)
+TABLE_CELL(wall_stack_share, out->e.v = (wall_stack_node_of(r)->on + wall_stack_node_of(r)->off) /
+					wall_stack_all_of(wall_stack_view_of(t)->tree))
+TABLE_CELL(wall_stack_seconds,
+	   out->e.v = (wall_stack_node_of(r)->on + wall_stack_node_of(r)->off) / 1e9)
+TABLE_CELL(on, out->e.v = wall_stack_node_of(r)->on / 1e9)
+TABLE_CELL(wall_stack_off, out->e.v = wall_stack_node_of(r)->off / 1e9)
+TABLE_CELL(self_on, out->e.v = wall_stack_node_of(r)->self_on / 1e9)
+TABLE_CELL(wall_stack_comm, out->text = wall_stack_node_of(r)->kind == WALL_COMM
+						? wall_stack_node_of(r)->comm
+						: NULL)
+TABLE_CELL(wall_stack_reason, out->text = wall_stack_node_of(r)->kind == WALL_REASON
+						  ? wait_reasons[wall_stack_node_of(r)->reason].name
+						  : NULL)
 
-TABLE_GET(function)
+TABLE_GET(wall_stack_function)
 {
-	const struct wall_node *x = node_of(r);
+	const struct wall_node *x = wall_stack_node_of(r);
 
 	(void)t, (void)c;
 	out->text = x->kind == WALL_FUNCTION && x->place.symbol ? x->place.symbol->name : NULL;
 }
 
-TABLE_GET(dso)
+TABLE_GET(wall_stack_dso)
 {
-	const struct wall_node *x = node_of(r);
+	const struct wall_node *x = wall_stack_node_of(r);
 
 	(void)c;
 	out->text = x->kind == WALL_FUNCTION && x->place.image != IMAGE_NONE
-			    ? image_name(view_of(t)->images, x->place.image)
+			    ? image_name(wall_stack_view_of(t)->images, x->place.image)
 			    : NULL;
 }
 
-TABLE_GET(name)
+TABLE_GET(name_wall_stack)
 {
-	const struct wall_node *node = view_of(t)->tree->node;
+	const struct wall_node *node = wall_stack_view_of(t)->tree->node;
 
 	(void)c;
-	wall_put_name(out->scratch, view_of(t), node_of(r));
+	wall_put_name(out->scratch, wall_stack_view_of(t), wall_stack_node_of(r));
 	out->text = buf_str(out->scratch);
 	/* what takes nearly all of its parent's time is not indented under it */
-	for (const struct wall_node *x = node_of(r); x->kind != WALL_ALL; x = &node[x->parent])
+	for (const struct wall_node *x = wall_stack_node_of(r); x->kind != WALL_ALL;
+	     x = &node[x->parent])
 		out->indent += x->on + x->off < 0.99 * (node[x->parent].on + node[x->parent].off);
 }
 
 /* clang-format off */
 #define TIMES \
 	COLUMN("share", "share", T_SHARE, C_HEAT, "of all threads' lives, with what is below", \
-	       .get = share), \
-	COLUMN("seconds", "time", T_SECONDS, C_DATA, "the same", .get = seconds), \
+	       .get = wall_stack_share), \
+	COLUMN("seconds", "time", T_SECONDS, C_DATA, "the same", .get = wall_stack_seconds), \
 	COLUMN("on_seconds", "on CPU", T_SECONDS, 0, "of it: on a CPU", .get = on), \
-	COLUMN("off_seconds", "off CPU", T_SECONDS, 0, "of it: not", .get = off)
+	COLUMN("off_seconds", "off CPU", T_SECONDS, 0, "of it: not", .get = wall_stack_off)
 /* clang-format on */
 static const struct table_column columns[] = {
-	COLUMN("id", "id", T_ID, C_KEY, "of the row", .get = id),
-	COLUMN("parent", "parent", T_ID, 0, "the row that it is below; 0: none", .get = parent),
+	COLUMN("id", "id", T_ID, C_KEY, "of the row", .get = wall_stack_id),
+	COLUMN("parent", "parent", T_ID, 0, "the row that it is below; 0: none",
+	       .get = wall_stack_parent),
 	TIMES,
 	COLUMN("self_on_seconds", "self", T_SECONDS, 0, "on a CPU, without what is below",
 	       .get = self_on),
-	COLUMN("comm", "thread", T_TEXT, 0, "the threads' name, in the first level", .get = comm),
-	COLUMN("function", "function", T_TEXT, 0, "its name", .get = function),
-	COLUMN("dso", "of", T_TEXT, 0, "its file", .get = dso),
+	COLUMN("comm", "thread", T_TEXT, 0, "the threads' name, in the first level",
+	       .get = wall_stack_comm),
+	COLUMN("function", "function", T_TEXT, 0, "its name", .get = wall_stack_function),
+	COLUMN("dso", "of", T_TEXT, 0, "its file", .get = wall_stack_dso),
 	COLUMN("reason", "reason", T_TEXT, 0, "why not on a CPU: the innermost level",
-	       .get = reason),
+	       .get = wall_stack_reason),
 };
 const struct table_form wall_tree_form = { "tree", NULL, TABLE_DATA, TABLE_COLUMNS(columns) };
 
@@ -124,15 +134,16 @@ struct table wall_tree_table(const struct parallel_view *v)
 static const struct table_column shown_columns[] = {
 	TIMES,
 	COLUMN("name", "threads, functions, [reasons]", T_TEXT, C_FLEX, "what the row is of",
-	       .get = name),
+	       .get = name_wall_stack),
 };
 
-static bool shown_next(const struct table *t, struct table_row *r)
+static bool wall_stack_shown_next(const struct table *t, struct table_row *r)
 {
-	const struct wall_tree *x = view_of(t)->tree;
+	const struct wall_tree *x = wall_stack_view_of(t)->tree;
 
 	r->at[0] += r->p != NULL;
-	while (r->at[0] < x->n && x->node[r->at[0]].on + x->node[r->at[0]].off < LEAST * all_of(x))
+	while (r->at[0] < x->n &&
+	       x->node[r->at[0]].on + x->node[r->at[0]].off < LEAST * wall_stack_all_of(x))
 		r->at[0]++;
 	if (r->at[0] >= x->n)
 		return false;
@@ -140,9 +151,12 @@ static bool shown_next(const struct table *t, struct table_row *r)
 	return true;
 }
 
-const struct table_form wall_shown_form = { "shown_tree",	NULL,
-					    TABLE_PEOPLE,	TABLE_COLUMNS(shown_columns),
-					    .next = shown_next, .rest = "row" };
+const struct table_form wall_shown_form = { "shown_tree",
+					    NULL,
+					    TABLE_PEOPLE,
+					    TABLE_COLUMNS(shown_columns),
+					    .next = wall_stack_shown_next,
+					    .rest = "row" };
 
 struct table wall_shown_table(const struct parallel_view *v)
 {
@@ -156,8 +170,8 @@ struct table wall_shown_table(const struct parallel_view *v)
 #define DEPTH 512u
 
 /* Frames are told apart by ';'. */
-static void put_frame(struct buf *out, struct buf *scratch, const struct parallel_view *v,
-		      const struct wall_node *x)
+static void put_wall_stack_frame(struct buf *out, struct buf *scratch,
+				 const struct parallel_view *v, const struct wall_node *x)
 {
 	size_t from = out->len;
 
@@ -184,7 +198,7 @@ int wall_folded(struct buf *out, const struct document *d, const struct show *s,
 		for (uint32_t k = (uint32_t)i; k && ns && n < DEPTH; k = node[k].parent)
 			path[n++] = k;
 		while (n) {
-			put_frame(out, &scratch, v, &node[path[--n]]);
+			put_wall_stack_frame(out, &scratch, v, &node[path[--n]]);
 			buf_putc(out, n ? ';' : ' ');
 			if (!n)
 				buf_printf(out, "%" PRIu64 "\n", ns);

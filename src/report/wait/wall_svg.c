@@ -24,7 +24,7 @@ struct drawing {
 	struct buf name;
 };
 
-static double width_of(const struct drawing *g, double ns)
+static double wall_svg_width_of(const struct drawing *g, double ns)
 {
 	return g->all > 0 ? ns / g->all * WIDTH : 0;
 }
@@ -39,7 +39,7 @@ static void put_box(struct drawing *g, const char *kind, double x, double y, dou
 }
 
 /* What fits of the name; a character of UTF-8 is not cut. */
-static void put_label(struct drawing *g, double x, double y, double width)
+static void put_wall_svg_label(struct drawing *g, double x, double y, double width)
 {
 	size_t fits = width > LETTER * 3 ? (size_t)((width - 6) / LETTER) : 0;
 
@@ -56,7 +56,7 @@ static void put_label(struct drawing *g, double x, double y, double width)
 	buf_puts(g->out, "</text>");
 }
 
-static void put_node(struct drawing *g, const struct wall_node *n, double x)
+static void put_wall_svg_node(struct drawing *g, const struct wall_node *n, double x)
 {
 	double y = g->height - MARGIN - ROW * (n->depth + 1), time = n->on + n->off;
 	char a[NUM_MAX], b[NUM_MAX];
@@ -67,9 +67,9 @@ static void put_node(struct drawing *g, const struct wall_node *n, double x)
 	html_text(g->out, buf_str(&g->name));
 	buf_printf(g->out, ": %.2f %%, on CPU %s, off CPU %s</title>", 100 * time / g->all,
 		   num_seconds(a, n->on / 1e9), num_seconds(b, n->off / 1e9));
-	put_box(g, "on", x, y, width_of(g, n->on));
-	put_box(g, "off", x + width_of(g, n->on), y, width_of(g, n->off));
-	put_label(g, x, y, width_of(g, time));
+	put_box(g, "on", x, y, wall_svg_width_of(g, n->on));
+	put_box(g, "off", x + wall_svg_width_of(g, n->on), y, wall_svg_width_of(g, n->off));
+	put_wall_svg_label(g, x, y, wall_svg_width_of(g, time));
 	buf_puts(g->out, "</g>\n");
 }
 
@@ -125,9 +125,9 @@ int wall_svg(struct buf *out, const struct document *d, const struct show *s, st
 
 		next[i] = x;
 		if (i)
-			next[n->parent] += width_of(&g, time);
-		if (width_of(&g, time) >= LEAST)
-			put_node(&g, n, x);
+			next[n->parent] += wall_svg_width_of(&g, time);
+		if (wall_svg_width_of(&g, time) >= LEAST)
+			put_wall_svg_node(&g, n, x);
 	}
 	if (g.all > 0)
 		buf_puts(out, "</svg>\n");
