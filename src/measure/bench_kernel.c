@@ -39,7 +39,7 @@ bool bench_in_huge_pages(const char *at, uint64_t bytes)
 /* ---- split locks ----------------------------------------------------------------------------- */
 
 /* Words of a line, in white space. */
-static bool has_word(const char *line, const char *word)
+static bool kernel_has_word(const char *line, const char *word)
 {
 	size_t n = strlen(word), end = strcspn(line, "\n");
 
@@ -61,14 +61,14 @@ static const char *split_locks(const char *cpuinfo, const char *root)
 	if (!flags)
 		return "/proc/cpuinfo does not tell whether split locks are trapped";
 	flags++;
-	if (has_word(flags, "hypervisor"))
+	if (kernel_has_word(flags, "hypervisor"))
 		return "the host of a virtual machine may trap split locks";
-	detects = has_word(flags, "split_lock_detect");
-	if (!detects && !has_word(flags, "bus_lock_detect"))
+	detects = kernel_has_word(flags, "split_lock_detect");
+	if (!detects && !kernel_has_word(flags, "bus_lock_detect"))
 		return NULL;
 	if (sys_read(boot, sizeof(boot), root, "proc/cmdline") < 0)
 		return "/proc/cmdline cannot be read: split locks may be trapped";
-	if (has_word(boot, "split_lock_detect=off"))
+	if (kernel_has_word(boot, "split_lock_detect=off"))
 		return NULL;
 	if (detects && !strstr(boot, "split_lock_detect=fatal") &&
 	    !strstr(boot, "split_lock_detect=ratelimit") &&

@@ -22,7 +22,7 @@ static void *partner(void *ctx)
 	}
 }
 
-static int begin(struct bench_partner *p, unsigned cpu, struct err *err)
+static int begin_partner(struct bench_partner *p, unsigned cpu, struct err *err)
 {
 	(void)sem_init(&p->go, 0, 0);
 	(void)sem_init(&p->done, 0, 0);
@@ -39,7 +39,7 @@ int bench_partner_has(struct bench_partner *p, unsigned cpu, const struct kernel
 {
 	if (p->running && p->cpu != cpu)
 		bench_partner_end(p);
-	if (!p->running && begin(p, cpu, err))
+	if (!p->running && begin_partner(p, cpu, err))
 		return -1;
 	p->k = k;
 	p->w = w;

@@ -67,8 +67,8 @@ static void say_unknown(struct control *c, const char *line, const struct measur
 		measure_news(opts, "--control: more such lines are ignored without a message");
 }
 
-static enum control_word word_of(struct control *c, const char *line,
-				 const struct measure_opts *opts)
+static enum control_word control_word_of(struct control *c, const char *line,
+					 const struct measure_opts *opts)
 {
 	static const struct {
 		const char *text;
@@ -119,7 +119,7 @@ enum control_word control_next(struct control *c, const struct measure_opts *opt
 	char line[sizeof(c->text)];
 
 	for (unsigned i = 0; c->fd >= 0 && i < UNKNOWN_MOST && take_line(c, line); i++) {
-		enum control_word word = word_of(c, line, opts);
+		enum control_word word = control_word_of(c, line, opts);
 
 		if (word != CONTROL_NOTHING)
 			return word;

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "measure/pfm.h"
 
-static const struct model *model_of(struct event_more *m, const char *core)
+static const struct model *model_of_pmu(struct event_more *m, const char *core)
 {
 	size_t i = 0;
 
@@ -28,8 +28,8 @@ static const struct model *model_of(struct event_more *m, const char *core)
 	return m->model[i].m;
 }
 
-static bool of_model(const struct model *model, const char *core, const char *name, size_t len,
-		     struct event_meaning *out)
+static bool event_of_model(const struct model *model, const char *core, const char *name,
+			   size_t len, struct event_meaning *out)
 {
 	uint32_t e = model_event_find(model, name, len);
 	const struct model_event *ev;
@@ -62,18 +62,18 @@ static bool of_pfm(const struct model *model, struct arena *a, const char *core,
 	return out->terms;
 }
 
-static bool find(void *ctx, struct arena *a, const char *core, const char *name, size_t len,
-		 struct event_meaning *out)
+static bool find_more_event(void *ctx, struct arena *a, const char *core, const char *name,
+			    size_t len, struct event_meaning *out)
 {
 	struct event_more *m = ctx;
-	const struct model *model = model_of(m, core);
+	const struct model *model = model_of_pmu(m, core);
 
-	return model &&
-	       (of_model(model, core, name, len, out) || of_pfm(model, a, core, name, len, out));
+	return model && (event_of_model(model, core, name, len, out) ||
+			 of_pfm(model, a, core, name, len, out));
 }
 
 /* Small letters are as good as capitals. */
-static const char *nearest(void *ctx, const char *name)
+static const char *nearest_more_event(void *ctx, const char *name)
 {
 	struct event_more *m = ctx;
 	const struct model *model = m->n_models ? m->model[0].m : NULL;
@@ -104,7 +104,7 @@ static const char *nearest(void *ctx, const char *name)
 const struct event_names_more *event_more(struct event_more *m, const struct model_choice *choice)
 {
 	*m = (struct event_more){ .choice = choice };
-	m->names = (struct event_names_more){ find, nearest, m };
+	m->names = (struct event_names_more){ find_more_event, nearest_more_event, m };
 	return &m->names;
 }
 

@@ -34,7 +34,7 @@ static struct library library =
 	LIBRARY("names of events", "libpfm.so.4", names, pfm, "install libpfm4");
 
 /* It encodes for CPUs that are not at hand only if its environment says so when it begins. */
-static bool begin(void)
+static bool begin_pfm(void)
 {
 	static const char word[] = "LIBPFM_ENCODE_INACTIVE";
 	static int state; /* 1: begun, -1: it cannot */
@@ -74,7 +74,7 @@ bool pfm_find(struct pfm_code *out, const char *model, const char *name, size_t 
 		len -= n + 2;
 	}
 	/* another CPU's, or one of the kernel's PMUs: not what is asked for here */
-	if (memmem(name, len, "::", 2) || len > sizeof(text) - n - 3 || !begin())
+	if (memmem(name, len, "::", 2) || len > sizeof(text) - n - 3 || !begin_pfm())
 		return false;
 	(void)snprintf(text, sizeof(text), "%s::%.*s", pmu, (int)len, name);
 	memset(&attr, 0, sizeof(attr));

@@ -149,7 +149,7 @@ static int add_cpu(void *ctx, uint64_t v)
 	return vec_push(&w->cpus, (uint32_t)v);
 }
 
-static int by_cpu(const void *a, const void *b)
+static int by_cpu_number(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
 
@@ -160,7 +160,7 @@ static void cpus_once(struct targets *w)
 {
 	size_t kept = 0;
 
-	vec_sort(&w->cpus, by_cpu);
+	vec_sort(&w->cpus, by_cpu_number);
 	for (size_t i = 0; i < w->cpus.n; i++)
 		if (!kept || w->cpus.v[i] != w->cpus.v[kept - 1])
 			w->cpus.v[kept++] = w->cpus.v[i];

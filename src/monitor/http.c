@@ -99,7 +99,7 @@ static void add_headers(struct MHD_Response *r, const char *type)
 	(void)mhd.add_response_header(r, "Vary", "Accept");
 }
 
-static enum MHD_Result say(struct MHD_Connection *c, unsigned status, const char *words)
+static enum MHD_Result say_plain(struct MHD_Connection *c, unsigned status, const char *words)
 {
 	struct MHD_Response *r = fixed(words, strlen(words));
 	enum MHD_Result rc;
@@ -130,7 +130,7 @@ static struct MHD_Response *respond(struct buf *b, const char *type)
 }
 
 /* Under the lock; NULL: there is no interval yet, or no memory. */
-static struct MHD_Response *text_of(struct http *h, enum http_text which)
+static struct MHD_Response *response_text_of(struct http *h, enum http_text which)
 {
 	struct buf b = BUF_INIT;
 	struct err err = ERR_INIT;
@@ -153,22 +153,23 @@ static struct MHD_Response *text_of(struct http *h, enum http_text which)
 	return h->text[which];
 }
 
-static enum MHD_Result give(struct http *h, struct MHD_Connection *c, enum http_text which)
+static enum MHD_Result give_response(struct http *h, struct MHD_Connection *c, enum http_text which)
 {
 	enum MHD_Result rc = MHD_NO;
 	struct MHD_Response *r;
 	bool any;
 
 	(void)pthread_mutex_lock(&h->lock);
-	r = text_of(h, which);
+	r = response_text_of(h, which);
 	any = h->make;
 	if (r)
 		rc = mhd.queue_response(c, MHD_HTTP_OK, r);
 	(void)pthread_mutex_unlock(&h->lock);
 	if (r)
 		return rc;
-	return say(c, MHD_HTTP_SERVICE_UNAVAILABLE,
-		   any ? "there is no memory for it\n" : "the first interval is not over yet\n");
+	return say_plain(c, MHD_HTTP_SERVICE_UNAVAILABLE,
+			 any ? "there is no memory for it\n"
+			     : "the first interval is not over yet\n");
 }
 
 static struct http_client *client_of(struct MHD_Connection *c)
@@ -188,7 +189,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *u
 	if (!client_of(c)) /* there was no room for it */
 		return MHD_NO;
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+		return say_plain(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
 	if (!*state)
 		http_client_asked(client_of(c), counting_clock());
 	if (!*state || *body_size) { /* its head; what comes behind it means nothing */
@@ -197,16 +198,16 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *u
 		return MHD_YES;
 	}
 	if (!h->remote && !*h->socket.path && !http_host_is_here(host))
-		return say(c, MHD_HTTP_FORBIDDEN, "ask for it by address, or as localhost\n");
+		return say_plain(c, MHD_HTTP_FORBIDDEN, "ask for it by address, or as localhost\n");
 	if (!strcmp(url, "/metrics"))
-		return give(
+		return give_response(
 			h, c,
 			http_accepted(mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Accept")));
 	if (!strcmp(url, "/"))
-		return give(h, c, HTTP_TABLES);
+		return give_response(h, c, HTTP_TABLES);
 	if (!strcmp(url, "/style.css"))
 		return mhd.queue_response(c, MHD_HTTP_OK, h->style);
-	return say(c, MHD_HTTP_NOT_FOUND, "there are / and /metrics\n");
+	return say_plain(c, MHD_HTTP_NOT_FOUND, "there are / and /metrics\n");
 }
 
 /* Requests that are cut short or mean nothing are the client's business. */
@@ -256,7 +257,7 @@ static struct timespec patience(struct http *h, uint64_t until)
 
 /* A time is over only if it was before the library read what had come: a head that waited for the
  * server is no slow one. */
-static void *serve(void *ctx)
+static void *serve_request(void *ctx)
 {
 	struct http *h = ctx;
 	const union MHD_DaemonInfo *epoll =
@@ -278,7 +279,7 @@ static void *serve(void *ctx)
 }
 
 /* The thread takes no signals: they are for whoever counts. */
-static int start(struct http *h, struct err *err)
+static int start_server(struct http *h, struct err *err)
 {
 	sigset_t all, before;
 	int failed;
@@ -297,7 +298,7 @@ static int start(struct http *h, struct err *err)
 	(void)sigfillset(&all);
 	if (pthread_sigmask(SIG_SETMASK, &all, &before))
 		return err_set(err, ERR_IO, "pthread_sigmask failed");
-	failed = pthread_create(&h->thread, NULL, serve, h);
+	failed = pthread_create(&h->thread, NULL, serve_request, h);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	h->runs = !failed;
 	return failed ? err_set(err, ERR_IO, "the HTTP server's thread cannot start") : 0;
@@ -327,7 +328,7 @@ int http_open(struct http **out, const char *listen, bool remote, struct err *er
 		return err_nomem(err);
 	}
 	add_headers(h->style, "text/css; charset=utf-8");
-	if (start(h, err)) {
+	if (start_server(h, err)) {
 		http_close(h);
 		return -1;
 	}
@@ -368,14 +369,14 @@ void http_keep(struct http *h)
 {
 	(void)pthread_mutex_lock(&h->lock);
 	for (int i = 0; h->make && i < HTTP_TEXTS; i++)
-		(void)text_of(h, (enum http_text)i);
+		(void)response_text_of(h, (enum http_text)i);
 	h->make = NULL;
 	h->held = false;
 	(void)pthread_mutex_unlock(&h->lock);
 }
 
 /* Ends the thread; whoever waits for an interval that does not come any more goes first. */
-static void give_up(struct http *h)
+static void give_request_up(struct http *h)
 {
 	const uint64_t one = 1;
 
@@ -393,7 +394,7 @@ void http_close(struct http *h)
 	if (!h)
 		return;
 	if (h->daemon) {
-		give_up(h);
+		give_request_up(h);
 		mhd.stop_daemon(h->daemon); /* closes the socket */
 		h->socket.fd = -1;
 	}

@@ -7,7 +7,7 @@
 
 #define ALL (HTTP_CONNECTIONS + HTTP_LEAVING)
 
-static void end(struct http_clients *cs, struct http_client *c)
+static void end_client(struct http_clients *cs, struct http_client *c)
 {
 	(void)shutdown(c->fd, SHUT_RDWR);
 	c->state = HTTP_ENDED;
@@ -55,14 +55,14 @@ struct http_client *http_client_new(struct http_clients *cs, int fd, uint64_t no
 		victim = left(cs);
 		if (!victim)
 			victim = oldest(cs, HTTP_ASKING);
-		end(cs, victim ? victim : oldest(cs, HTTP_ANSWERED));
+		end_client(cs, victim ? victim : oldest(cs, HTTP_ANSWERED));
 	}
 	*c = (struct http_client){ fd, HTTP_ASKING, now };
 	cs->n++;
 	return c;
 }
 
-static void enter(struct http_client *c, unsigned state, uint64_t now)
+static void enter_client(struct http_client *c, unsigned state, uint64_t now)
 {
 	if (c->state == HTTP_ENDED)
 		return;
@@ -72,12 +72,12 @@ static void enter(struct http_client *c, unsigned state, uint64_t now)
 
 void http_client_asked(struct http_client *c, uint64_t now)
 {
-	enter(c, HTTP_ANSWERED, now);
+	enter_client(c, HTTP_ANSWERED, now);
 }
 
 void http_client_rests(struct http_client *c, uint64_t now)
 {
-	enter(c, HTTP_ASKING, now);
+	enter_client(c, HTTP_ASKING, now);
 }
 
 void http_client_gone(struct http_clients *cs, struct http_client *c)
@@ -98,7 +98,7 @@ uint64_t http_clients_expire(struct http_clients *cs, uint64_t now)
 		if (c->state == HTTP_NOBODY || c->state == HTTP_ENDED)
 			continue;
 		if (due <= now)
-			end(cs, c);
+			end_client(cs, c);
 		else if (due < next)
 			next = due;
 	}

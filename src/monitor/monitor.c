@@ -22,7 +22,7 @@ static uint64_t ns_to_turn(void *ctx)
 	return monitor_tick(ctx);
 }
 
-static int prepare(struct monitor *m, struct err *err)
+static int prepare_monitor(struct monitor *m, struct err *err)
 {
 	const struct counting_reader reader = { .read = read_turns, .tick = ns_to_turn, .ctx = m };
 
@@ -56,7 +56,7 @@ static bool counters_went(struct monitor *m)
 	return went;
 }
 
-static void over(struct monitor *m, bool again)
+static void leave_document(struct monitor *m, bool again)
 {
 	if (!m->is_shown)
 		return;
@@ -66,14 +66,14 @@ static void over(struct monitor *m, bool again)
 	m->is_shown = false;
 }
 
-static int interval(struct monitor *m, struct err *err)
+static int end_monitor_interval(struct monitor *m, struct err *err)
 {
 	struct counting *k = &m->k;
 	int rc;
 
 	if (k->now <= m->began) /* the end came with an interval's */
 		return 0;
-	over(m, false);
+	leave_document(m, false);
 	if (monitor_interval(m, err))
 		return -1;
 	document_open(&m->shown, &monitor_document, m);
@@ -117,8 +117,8 @@ static int open_msr(struct monitor *m, struct err *err)
 }
 
 /* All but the counters themselves; close_all() is due after a failure too. */
-static int begin(struct monitor *m, const struct monitor_opts *opts, struct rows *rows,
-		 struct err *err)
+static int begin_monitor(struct monitor *m, const struct monitor_opts *opts, struct rows *rows,
+			 struct err *err)
 {
 	*m = (struct monitor){
 		.opts = opts, .rows = rows, .own = ARENA_INIT, .list = EVENT_LIST_INIT
@@ -136,30 +136,30 @@ static int begin(struct monitor *m, const struct monitor_opts *opts, struct rows
 
 enum end { END_FAILED, END_NOT_BEGUN, END_DONE, END_AGAIN };
 
-static int count(struct monitor *m, struct err *err)
+static int count_intervals(struct monitor *m, struct err *err)
 {
 	enum counting_event what = COUNTING_SO_FAR;
-	int rc = prepare(m, err);
+	int rc = prepare_monitor(m, err);
 
 	while (!rc && what != COUNTING_OVER) {
 		rc = counting_next(&m->k, &what, err);
 		if (!rc && what == COUNTING_INTERVAL)
-			rc = interval(m, err);
+			rc = end_monitor_interval(m, err);
 	}
 	return counting_finish(&m->k, rc, err);
 }
 
 /* From opening to closing all counters; not begun: rows, or the machine, are not as they should. */
-static enum end run(const struct monitor_opts *opts, struct rows *rows, struct err *err)
+static enum end run_monitor(const struct monitor_opts *opts, struct rows *rows, struct err *err)
 {
 	struct monitor m;
 	enum end end = END_NOT_BEGUN;
 
-	if (!begin(&m, opts, rows, err)) {
-		end = count(&m, err) ? END_FAILED : END_DONE;
+	if (!begin_monitor(&m, opts, rows, err)) {
+		end = count_intervals(&m, err) ? END_FAILED : END_DONE;
 		if (end == END_DONE && (m.again || (opts->rereads && m.k.result.signal == SIGHUP)))
 			end = END_AGAIN;
-		over(&m, end == END_AGAIN);
+		leave_document(&m, end == END_AGAIN);
 	}
 	close_all(&m);
 	return end;
@@ -190,19 +190,19 @@ int monitor_run(const struct monitor_opts *opts, struct err *err)
 	struct rows good = { .a = ARENA_INIT, .born = began }, fresh = good;
 	struct measure_opts left = *opts->opts;
 	struct monitor_opts now = *opts;
-	enum end end = run(&now, &good, err);
+	enum end end = run_monitor(&now, &good, err);
 
 	now.opts = &left;
 	fresh.starved = good.starved;
 	while (end == END_AGAIN && time_left(opts->opts, &left, began)) {
 		struct err why = ERR_INIT;
 
-		end = run(&now, &fresh, &why);
+		end = run_monitor(&now, &fresh, &why);
 		if (end == END_NOT_BEGUN && good.read) {
 			if (opts->said)
 				opts->said(opts->ctx, why.what);
 			rows_free(&fresh);
-			end = run(&now, &good, err);
+			end = run_monitor(&now, &good, err);
 			continue;
 		}
 		if (end == END_FAILED || end == END_NOT_BEGUN)
@@ -223,7 +223,7 @@ struct monitor_own {
 	struct rows rows;
 };
 
-static int start(struct monitor *m, struct err *err)
+static int start_counting(struct monitor *m, struct err *err)
 {
 	struct counting *k = &m->k;
 
@@ -243,7 +243,8 @@ int monitor_open(struct monitor **out, const struct monitor_opts *opts, struct e
 	if (!o)
 		return err_nomem(err);
 	o->rows = (struct rows){ .a = ARENA_INIT, .born = counting_clock() };
-	if (!begin(&o->m, opts, &o->rows, err) && !prepare(&o->m, err) && !start(&o->m, err)) {
+	if (!begin_monitor(&o->m, opts, &o->rows, err) && !prepare_monitor(&o->m, err) &&
+	    !start_counting(&o->m, err)) {
 		*out = &o->m;
 		return 0;
 	}

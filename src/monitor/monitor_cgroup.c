@@ -97,7 +97,7 @@ static void name_group(struct group *g)
 
 /* ---- which there are ---- */
 
-static bool wanted(const struct monitor *m, const char *path)
+static bool is_cgroup_wanted(const struct monitor *m, const char *path)
 {
 	for (size_t i = 0; i < m->opts->cgroups.n; i++)
 		if (text_glob(m->opts->cgroups.v[i], path))
@@ -111,7 +111,7 @@ static void clear_slots(struct monitor *m, size_t slot)
 		memset(&m->source.v[i].at[m->targets + slot], 0, sizeof(struct slot));
 }
 
-static void see(struct monitor *m, const char *dir, const char *path)
+static void see_cgroup(struct monitor *m, const char *dir, const char *path)
 {
 	struct cgroups *c = m->cgroups;
 	size_t free_slot = CGROUPS;
@@ -136,7 +136,7 @@ static void see(struct monitor *m, const char *dir, const char *path)
 }
 
 /* `path`, of `len` bytes, is below `top` bytes of the hierarchy's own. */
-static void walk(struct monitor *m, char *path, size_t top, size_t len, unsigned depth)
+static void walk_cgroups(struct monitor *m, char *path, size_t top, size_t len, unsigned depth)
 {
 	DIR *dir = depth < DEPTH ? opendir(path) : NULL;
 	const struct dirent *e;
@@ -148,9 +148,9 @@ static void walk(struct monitor *m, char *path, size_t top, size_t len, unsigned
 			continue;
 		path[len] = '/';
 		memcpy(path + len + 1, e->d_name, n + 1);
-		if (wanted(m, path + top + 1))
-			see(m, path, path + top + 1);
-		walk(m, path, top, len + 1 + n, depth + 1);
+		if (is_cgroup_wanted(m, path + top + 1))
+			see_cgroup(m, path, path + top + 1);
+		walk_cgroups(m, path, top, len + 1 + n, depth + 1);
 	}
 	path[len] = '\0';
 	if (dir)
@@ -158,7 +158,7 @@ static void walk(struct monitor *m, char *path, size_t top, size_t len, unsigned
 }
 
 /* Slots without their cgroup are free for another; the places are those that have one. */
-static void settle(struct monitor *m)
+static void settle_cgroups(struct monitor *m)
 {
 	struct places *of = &m->of[PLACE_CGROUP];
 
@@ -192,15 +192,15 @@ static void settle(struct monitor *m)
 	}
 }
 
-static void look(struct monitor *m)
+static void look_for_cgroups(struct monitor *m)
 {
 	char path[PATH_ROOM];
 	int n = snprintf(path, sizeof(path), "%s/" HIERARCHY, m->k.root);
 
 	m->cgroups->left = 0;
 	if (n > 0 && (size_t)n < sizeof(path))
-		walk(m, path, (size_t)n, (size_t)n, 0);
-	settle(m);
+		walk_cgroups(m, path, (size_t)n, (size_t)n, 0);
+	settle_cgroups(m);
 }
 
 int monitor_cgroups(struct monitor *m, struct err *err)
@@ -245,7 +245,7 @@ static const struct {
 };
 
 /* A line's field "x=" or, where the key has a word before it, that of lines which begin so. */
-static double field(const char *line, size_t len, const char *key)
+static double read_cgroup_field(const char *line, size_t len, const char *key)
 {
 	const char *space = strchr(key, ' '), *name = space ? space + 1 : key;
 	size_t n = strlen(name), before = space ? (size_t)(space - key) + 1 : 0;
@@ -270,7 +270,7 @@ static double value_in(const char *text, const char *key)
 		double v = NAN;
 
 		if (key[n - 1] == '=')
-			v = field(line, len, key);
+			v = read_cgroup_field(line, len, key);
 		else if (len > n && !memcmp(line, key, n) && line[n] == ' ')
 			v = strtod(line + n, NULL);
 		if (!isnan(v))
@@ -304,5 +304,5 @@ void monitor_cgroup_look(struct monitor *m)
 	if (!m->cgroups || (m->cgroups->looked && now - m->cgroups->looked < AGAIN))
 		return;
 	m->cgroups->looked = now;
-	look(m);
+	look_for_cgroups(m);
 }

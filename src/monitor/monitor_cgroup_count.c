@@ -34,7 +34,7 @@ static void look_for(const struct monitor *m, const struct source *s, bool *here
 	}
 }
 
-static void add_event(struct monitor *m, struct cgroup_setup *to, struct source *s)
+static void add_cgroup_event(struct monitor *m, struct cgroup_setup *to, struct source *s)
 {
 	struct counter_event *ev = &to->event[to->n];
 	const struct event *e = &m->list.ev.v[s->event];
@@ -67,7 +67,7 @@ int monitor_cgroup_events(struct monitor *m, struct err *err)
 		look_for(m, s, &here, &elsewhere);
 		if (!here)
 			continue;
-		add_event(m, to, s);
+		add_cgroup_event(m, to, s);
 		s->of_cgroups = !elsewhere;
 		for (size_t t = 0; s->of_cgroups && t < m->targets; t++)
 			s->at[t].absent = true;
@@ -134,7 +134,8 @@ void monitor_cgroup_end(struct monitor *m)
 }
 
 /* What all CPUs have counted since the last time. Without a task there all stands still. */
-static void take(struct slot *at, const struct counter_value *v, size_t n, double scale)
+static void take_cgroup_counts(struct slot *at, const struct counter_value *v, size_t n,
+			       double scale)
 {
 	uint64_t count = 0, enabled = 0, running = 0;
 	double wanted, ran;
@@ -182,7 +183,7 @@ void monitor_cgroup_count(struct monitor *m, size_t slot)
 					   : counters_refused(own->c, 0, e, NULL);
 		at->absent = at->why != NULL;
 		if (!at->why)
-			take(at, &s->value[e * m->targets], m->targets, of->scale);
+			take_cgroup_counts(at, &s->value[e * m->targets], m->targets, of->scale);
 		if (!own->counted)
 			at->now = NAN;
 	}

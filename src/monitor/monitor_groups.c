@@ -44,7 +44,7 @@ static size_t fabric(const struct monitor *m)
 }
 
 /* Counters that cgroups have beside those of the machine. */
-static size_t taken(const struct monitor *m, const char *pmu)
+static size_t taken_by_cgroups(const struct monitor *m, const char *pmu)
 {
 	const struct cgroup_setup *s = &m->cgroup_setup;
 	size_t n = 0;
@@ -77,11 +77,11 @@ static size_t room_of(const struct monitor *m, const char *pmu)
 		return GENERAL;
 	if (m->k.machine.nmi_watchdog == 1 && n > 1)
 		n--;
-	n -= n > taken(m, pmu) ? taken(m, pmu) : 0;
+	n -= n > taken_by_cgroups(m, pmu) ? taken_by_cgroups(m, pmu) : 0;
 	return n ? n : GENERAL;
 }
 
-static uint32_t known(const struct packing *p, const struct source *s)
+static uint32_t known_event(const struct packing *p, const struct source *s)
 {
 	return p->model ? model_event_find(p->model, s->name, strlen(s->name)) : MODEL_NONE;
 }
@@ -91,7 +91,7 @@ static bool is_field(const struct monitor *m, const struct source *s)
 	return m->list.ev.v[s->event].topdown == TOPDOWN_METRIC;
 }
 
-static bool fits(struct packing *p, size_t g, uint32_t event)
+static bool fits_packing(struct packing *p, size_t g, uint32_t event)
 {
 	struct schedule_limits l = p->limits;
 	size_t n = p->group[g].n, others = p->group[g].others;
@@ -124,7 +124,7 @@ static void limits_of_packing(struct packing *p, const char *pmu)
 		return;
 	}
 	p->limits = k->limits;
-	p->limits.reserved += (unsigned)taken(m, pmu);
+	p->limits.reserved += (unsigned)taken_by_cgroups(m, pmu);
 }
 
 /* ---- packing ---- */
@@ -133,11 +133,11 @@ static void limits_of_packing(struct packing *p, const char *pmu)
 static int put(struct packing *p, size_t source, struct err *err)
 {
 	struct monitor *m = p->m;
-	uint32_t event = known(p, &m->source.v[source]);
+	uint32_t event = known_event(p, &m->source.v[source]);
 	bool field = is_field(m, &m->source.v[source]);
 	size_t g = 0;
 
-	while (g < p->n && !(field ? g == 0 : fits(p, g, event)))
+	while (g < p->n && !(field ? g == 0 : fits_packing(p, g, event)))
 		g++;
 	if (g == p->n) {
 		p->group[g].event = arena_alloc(m->a, (m->source.n + 1) * sizeof(uint32_t));
@@ -155,7 +155,7 @@ static int put(struct packing *p, size_t source, struct err *err)
 }
 
 /* In which order sources come: slots, fields, the rest. */
-static int rank(const struct monitor *m, const struct source *s)
+static int rank_of_source(const struct monitor *m, const struct source *s)
 {
 	enum event_topdown kind = m->list.ev.v[s->event].topdown;
 
@@ -184,7 +184,7 @@ static int close_groups(struct packing *p, const char *pmu, struct err *err)
 			const struct event *e;
 
 			if (!is_of(s, pmu) || p->in[i % m->source.n] != g ||
-			    rank(m, s) != (int)(i / m->source.n))
+			    rank_of_source(m, s) != (int)(i / m->source.n))
 				continue;
 			e = &m->list.ev.v[s->event];
 			s->group = first + g;
@@ -211,8 +211,8 @@ static int group_pmu(struct packing *p, const char *pmu, struct err *err)
 	limits_of_packing(p, pmu);
 	for (int r = 0; r < 3; r++)
 		for (size_t i = 0; i < m->source.n; i++)
-			if (is_of(&m->source.v[i], pmu) && rank(m, &m->source.v[i]) == r &&
-			    put(p, i, err))
+			if (is_of(&m->source.v[i], pmu) &&
+			    rank_of_source(m, &m->source.v[i]) == r && put(p, i, err))
 				return -1;
 	if (close_groups(p, pmu, err))
 		return -1;
@@ -235,8 +235,8 @@ static int add_slots(struct monitor *m, size_t kind, struct err *err)
 		if (m->source.v[i].event == NO_COUNTER ||
 		    monitor_kind_of(m, m->source.v[i].pmu) != k)
 			continue;
-		fields |= rank(m, &m->source.v[i]) == 1;
-		slots |= rank(m, &m->source.v[i]) == 0;
+		fields |= rank_of_source(m, &m->source.v[i]) == 1;
+		slots |= rank_of_source(m, &m->source.v[i]) == 0;
 	}
 	for (uint32_t e = 0; fields && !slots && e < k->model->n_events; e++)
 		if (k->model->event[e].flags & EVENT_SLOTS)

@@ -38,7 +38,7 @@ static void add_kind(struct monitor *m, size_t pmu, size_t *found)
 }
 
 /* The large cores first, as elsewhere; "cpu" where the machine names no PMU of cores. */
-static void find_kinds(struct monitor *m)
+static void find_core_kinds(struct monitor *m)
 {
 	struct rows *r = m->rows;
 	size_t found = 0;
@@ -54,7 +54,7 @@ static void find_kinds(struct monitor *m)
 
 /* What is free is tried out once for a model and its groups; but registers are not the kernel's to
  * give. */
-static struct plan_scope scope_of(const struct monitor *m)
+static struct plan_scope monitor_scope(const struct monitor *m)
 {
 	struct plan_scope s = counting_scope(&m->k);
 
@@ -67,7 +67,7 @@ static int load_kind(struct monitor *m, struct core_kind *k, struct err *err)
 {
 	const struct model_choice *c = &m->opts->opts->model;
 	struct model_sources sources = model_choice_sources(c);
-	const struct plan_scope scope = scope_of(m);
+	const struct plan_scope scope = monitor_scope(m);
 	struct err why = ERR_INIT;
 
 	if (plan_model(&k->model, &k->limits, c, &scope, k->pmu, k->system, &why)) {
@@ -83,13 +83,13 @@ static int load_kind(struct monitor *m, struct core_kind *k, struct err *err)
 
 int monitor_kinds(struct monitor *m, struct err *err)
 {
-	const struct plan_scope scope = scope_of(m);
+	const struct plan_scope scope = monitor_scope(m);
 	double system[SYSTEM_COUNT];
 	struct rows *r = m->rows;
 
 	plan_facts(system, &scope);
 	if (!r->read)
-		find_kinds(m);
+		find_core_kinds(m);
 	for (size_t i = 0; i < r->n_kinds; i++) {
 		struct core_kind *k = &r->kind[i];
 		double no_slots = k->system[SYSTEM_NO_SLOTS];

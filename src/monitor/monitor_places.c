@@ -43,8 +43,8 @@ static bool same_place(enum place_kind kind, const struct place *a, const struct
 }
 
 /* The target joins the place that is like it, or begins one. */
-static int join(struct monitor *m, enum place_kind kind, const struct place *like, uint32_t target,
-		struct err *err)
+static int join_place(struct monitor *m, enum place_kind kind, const struct place *like,
+		      uint32_t target, struct err *err)
 {
 	struct places *of = &m->of[kind];
 	struct place *p;
@@ -97,13 +97,14 @@ int monitor_places(struct monitor *m, struct err *err)
 			p.socket = mc->cpu[cpu].socket;
 			p.die = mc->cpu[cpu].die;
 		}
-		if (join(m, PLACE_HOST, &p, t, err) || join(m, PLACE_SOCKET, &p, t, err))
+		if (join_place(m, PLACE_HOST, &p, t, err) ||
+		    join_place(m, PLACE_SOCKET, &p, t, err))
 			return -1;
 		of_kind(m, &p, cpu);
-		if ((p.kind && join(m, PLACE_KIND, &p, t, err)) ||
-		    (p.l3 >= 0 && join(m, PLACE_L3, &p, t, err)) ||
-		    (p.core >= 0 && join(m, PLACE_CORE, &p, t, err)) ||
-		    join(m, PLACE_CPU, &p, t, err))
+		if ((p.kind && join_place(m, PLACE_KIND, &p, t, err)) ||
+		    (p.l3 >= 0 && join_place(m, PLACE_L3, &p, t, err)) ||
+		    (p.core >= 0 && join_place(m, PLACE_CORE, &p, t, err)) ||
+		    join_place(m, PLACE_CPU, &p, t, err))
 			return -1;
 	}
 	return 0;

@@ -115,7 +115,7 @@ static const struct word words[] = {
 	{ "MemAvailable:", PROC_memory_available, 1024 },
 };
 
-static void put_line(const struct monitor *m, const char *line, struct found *f)
+static void put_proc_line(const struct monitor *m, const char *line, struct found *f)
 {
 	if (!strncmp(line, "cpu", 3) && line[3] != ' ') {
 		size_t i = target_of(m, line + 3);
@@ -144,11 +144,11 @@ static void read_lines(const struct monitor *m, const char *path, char *text, si
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
-		put_line(m, line, f);
+		put_proc_line(m, line, f);
 	}
 }
 
-static void read_all(const struct monitor *m, struct found *f)
+static void read_proc_files(const struct monitor *m, struct found *f)
 {
 	static const char *const files[] = { "proc/stat", "proc/vmstat", "proc/meminfo" };
 	size_t size = 65536 + m->targets * 256; /* intr alone has thousands of numbers */
@@ -174,7 +174,7 @@ static void read_all(const struct monitor *m, struct found *f)
 }
 
 /* What only grows but has become less was counted anew. */
-static void take(struct slot *s, double v, bool level)
+static void take_proc_value(struct slot *s, double v, bool level)
 {
 	bool first = !s->known;
 
@@ -204,7 +204,8 @@ static void read_cgroups(struct monitor *m)
 			struct source *s = &m->source.v[k];
 
 			if (s->event == NO_COUNTER && values[s->proc].of == PLACE_CGROUP)
-				take(&s->at[of->place.v[i].target[0]], v[s->proc], s->level);
+				take_proc_value(&s->at[of->place.v[i].target[0]], v[s->proc],
+						s->level);
 		}
 	}
 }
@@ -219,7 +220,7 @@ void monitor_proc_read(struct monitor *m)
 			f.cpu[i][p] = NAN;
 	}
 	if (f.cpu)
-		read_all(m, &f);
+		read_proc_files(m, &f);
 	for (size_t i = 0; f.cpu && i < m->source.n; i++) {
 		struct source *s = &m->source.v[i];
 		bool any = false;
@@ -229,11 +230,11 @@ void monitor_proc_read(struct monitor *m)
 		for (size_t t = 0; t < m->targets; t++) {
 			bool host = values[s->proc].of == PLACE_HOST;
 
-			take(&s->at[t],
-			     host && t ? NAN
-			     : host    ? f.host[s->proc]
-				       : f.cpu[t][s->proc],
-			     s->level);
+			take_proc_value(&s->at[t],
+					host && t ? NAN
+					: host	  ? f.host[s->proc]
+						  : f.cpu[t][s->proc],
+					s->level);
 			any |= !s->at[t].absent;
 		}
 		s->why = any ? NULL : values[s->proc].why;

@@ -103,7 +103,7 @@ uint64_t monitor_tick(const struct monitor *m)
 }
 
 /* Going to many counters costs: there turns are longer. */
-static uint64_t step_of(const struct monitor *m, const struct rotation *t)
+static uint64_t turn_step_of(const struct monitor *m, const struct rotation *t)
 {
 	size_t counters = 0;
 	uint64_t step;
@@ -142,7 +142,7 @@ int monitor_opened(struct monitor *m, struct err *err)
 		struct rotation *t = &m->turns.v[i];
 
 		t->since = m->began;
-		t->step = step_of(m, t);
+		t->step = turn_step_of(m, t);
 		t->due = m->began + rotation_length(t);
 		if (t->n > 1 && t->step / 4 < m->early)
 			m->early = t->step / 4;
@@ -249,7 +249,7 @@ static void end_slots(struct monitor *m)
 /* ---- cells ---- */
 
 /* Sums an input over the place's targets; NULL, or why it has no value there. */
-static const char *gather(struct monitor *m, uint32_t input, const struct place *p)
+static const char *gather_inputs(struct monitor *m, uint32_t input, const struct place *p)
 {
 	const struct input *in = &m->input.v[input];
 	const char *why = in->why, *lost = NULL;
@@ -309,7 +309,8 @@ static const char *reason(const struct value *v, const char *why)
 	}
 }
 
-static struct value evaluate(struct monitor *m, const struct metric *x, const struct expr_env *env)
+static struct value evaluate_metric(struct monitor *m, const struct metric *x,
+				    const struct expr_env *env)
 {
 	if (x->n_nodes)
 		monitor_nodes(m, x, env->system);
@@ -331,11 +332,11 @@ static void fill_cell(struct monitor *m, const struct metric *x, const struct pl
 	system[SYSTEM_DURATION] = m->seconds;
 	system[SYSTEM_TSC] = facts[SYSTEM_TSC_FREQ] * m->seconds * (double)p->n_targets;
 	for (size_t i = 0; i < x->n_inputs; i++) {
-		const char *w = gather(m, x->input[i], p);
+		const char *w = gather_inputs(m, x->input[i], p);
 
 		why = why ? why : w;
 	}
-	v = evaluate(m, x, &env);
+	v = evaluate_metric(m, x, &env);
 	c->now = (struct estimate){ v.v, 0, reason(&v, why) };
 	for (size_t i = 0; v.why == VALUE_OK && i < x->n_inputs; i++) {
 		double *at = &m->now[x->input[i]], was = *at;
@@ -343,7 +344,7 @@ static void fill_cell(struct monitor *m, const struct metric *x, const struct pl
 		if (m->half[x->input[i]] <= 0)
 			continue;
 		*at += m->half[x->input[i]];
-		square += pow(evaluate(m, x, &env).v - v.v, 2);
+		square += pow(evaluate_metric(m, x, &env).v - v.v, 2);
 		*at = was;
 	}
 	c->now.half = v.why == VALUE_OK ? sqrt(square) : NAN;
@@ -358,7 +359,7 @@ static void fill_cell(struct monitor *m, const struct metric *x, const struct pl
 
 /* A channel's metric is of one instance, or of all that are boxes; one of a kind of cores is of
  * these alone. */
-static bool is_at(const struct metric *x, const struct place *p)
+static bool is_source_at(const struct metric *x, const struct place *p)
 {
 	if (!x->any_kind && p->of_kind != ANY_KIND && p->of_kind != x->model)
 		return false;
@@ -388,7 +389,7 @@ int monitor_interval(struct monitor *m, struct err *err)
 		for (size_t p = 0; p < of->place.n; p++) {
 			struct cell *c = &of->cell[p * of->column.n + x->column];
 
-			if (!is_at(x, &of->place.v[p]))
+			if (!is_source_at(x, &of->place.v[p]))
 				continue;
 			fill_cell(m, x, &of->place.v[p], c);
 			any |= !isnan(c->now.v);

@@ -46,7 +46,7 @@ static bool is_of_cores(const struct monitor *m, const struct event *e)
 
 /* An event may be several counters: the boxes of an uncore unit. `text` is what it is to the
  * machine where its name is not (NULL: that is). */
-static int add_event(struct monitor *m, struct input *in, const char *text, struct err *err)
+static int add_source_event(struct monitor *m, struct input *in, const char *text, struct err *err)
 {
 	struct err e = ERR_INIT;
 	size_t from = m->list.ev.n;
@@ -97,7 +97,7 @@ int monitor_input(struct monitor *m, struct input_name name, const char *text, u
 		if (add_source(m, &proc, err))
 			return -1;
 		in.n_sources = 1;
-	} else if (add_event(m, &in, text, err)) {
+	} else if (add_source_event(m, &in, text, err)) {
 		return -1;
 	}
 	return vec_push(&m->input, in) ? err_nomem(err) : 0;
@@ -120,7 +120,8 @@ static uint32_t of_model(const struct names *n, const char *name, size_t len)
 	return model && n->m->rows->hybrid ? model_event_find(model, name, len) : MODEL_NONE;
 }
 
-static bool find(void *ctx, enum expr_ask opts, const char *name, size_t len, struct expr_ref *out)
+static bool find_input(void *ctx, enum expr_ask opts, const char *name, size_t len,
+		       struct expr_ref *out)
 {
 	struct names *n = ctx;
 	uint32_t event;
@@ -205,11 +206,11 @@ static bool any_kind(const struct monitor *m, const struct needs *n)
 	return !n->node.n || !m->rows->hybrid;
 }
 
-static int add_metric(struct monitor *m, size_t model, const struct set_row *row,
-		      enum place_kind kind, struct err *err)
+static int add_metric_column(struct monitor *m, size_t model, const struct set_row *row,
+			     enum place_kind kind, struct err *err)
 {
 	struct names names = { m, model, err, false };
-	struct expr_scope scope = { find, NULL, &names };
+	struct expr_scope scope = { find_input, NULL, &names };
 	struct expr_text text = { row->formula, strlen(row->formula), EXPR_PERF, NULL, row->file,
 				  row->line };
 	struct metric x = { .row = row, .kind = kind, .model = model };
@@ -327,7 +328,7 @@ static bool counts_cgroups(const struct set_row *row)
 	return !strcmp(row->place, "cgroup") && !strstr(row->formula, "proc.");
 }
 
-static bool wanted(const struct text_list *said, const struct set_row *row, bool *used)
+static bool is_row_wanted(const struct text_list *said, const struct set_row *row, bool *used)
 {
 	bool found = !said->n && !counts_cgroups(row);
 
@@ -407,13 +408,13 @@ static int set_of(struct monitor *m, size_t model, bool *used, struct text_list 
 
 		if (!row)
 			return err_nomem(err);
-		if (!wanted(&m->opts->metrics, row, used))
+		if (!is_row_wanted(&m->opts->metrics, row, used))
 			continue;
 		if (place_kind(row, &kind, err))
 			return -1;
 		if ((kind == PLACE_CGROUP && !m->cgroups) || (model && has_it(m, row, kind)))
 			continue;
-		if (add_metric(m, model, row, kind, err) || note_names(m, row, left, err))
+		if (add_metric_column(m, model, row, kind, err) || note_names(m, row, left, err))
 			return -1;
 		if ((kind == PLACE_CHANNEL || kind == PLACE_LINK) &&
 		    add_channels(m, vec_last(&m->metric), err))

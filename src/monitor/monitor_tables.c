@@ -49,16 +49,16 @@ static void put_id(struct table_cell *out, int32_t id)
 	out->n = id < 0 ? 0 : (uint64_t)id;
 }
 
-static const struct place *place_of(const struct table_row *r)
+static const struct place *table_place_of(const struct table_row *r)
 {
 	return r->p;
 }
 
-TABLE_CELL(get_cpu, put_id(out, place_of(r)->cpu))
-TABLE_CELL(get_core, put_id(out, place_of(r)->core))
-TABLE_CELL(get_socket, put_id(out, place_of(r)->socket))
-TABLE_CELL(get_die, put_id(out, place_of(r)->die))
-TABLE_CELL(get_l3, put_id(out, place_of(r)->l3))
+TABLE_CELL(get_cpu, put_id(out, table_place_of(r)->cpu))
+TABLE_CELL(get_core, put_id(out, table_place_of(r)->core))
+TABLE_CELL(get_socket, put_id(out, table_place_of(r)->socket))
+TABLE_CELL(get_die, put_id(out, table_place_of(r)->die))
+TABLE_CELL(get_l3, put_id(out, table_place_of(r)->l3))
 
 #define KEY_CPU	   COLUMN("cpu", "CPU", T_ID, C_KEY, "logical processor", .get = get_cpu)
 #define KEY_CORE   COLUMN("core", "core", T_ID, C_KEY, "its core", .get = get_core)
@@ -73,7 +73,7 @@ TABLE_CELL(get_l3, put_id(out, place_of(r)->l3))
 	COLUMN("link", "link", T_TEXT, C_KEY, "link of the socket to another one", \
 	       TABLE_FIELD(struct place, instance))
 
-/* the last one of its table: see make_columns() */
+/* the last one of its table: see make_metric_columns() */
 #define KEY_KIND                                                                   \
 	COLUMN("kind", "kind", T_TEXT, C_KEY, "PMU of its cores, on a hybrid CPU", \
 	       TABLE_FIELD(struct place, kind))
@@ -81,9 +81,10 @@ TABLE_CELL(get_l3, put_id(out, place_of(r)->l3))
 static const struct table_column cpu_keys[] = { KEY_CPU, KEY_CORE, KEY_SOCKET, KEY_KIND };
 static const struct table_column l3_keys[] = { KEY_L3, KEY_SOCKET };
 static const struct table_column channel_keys[] = { KEY_SOCKET, KEY_DIE, KEY_CHANNEL };
-TABLE_CELL(get_unit, out->text = *place_of(r)->unit ? place_of(r)->unit : NULL)
-TABLE_CELL(get_container, out->text = *place_of(r)->container ? place_of(r)->container : NULL)
-TABLE_CELL(get_pod, out->text = *place_of(r)->pod ? place_of(r)->pod : NULL)
+TABLE_CELL(get_unit, out->text = *table_place_of(r)->unit ? table_place_of(r)->unit : NULL)
+TABLE_CELL(get_container,
+	   out->text = *table_place_of(r)->container ? table_place_of(r)->container : NULL)
+TABLE_CELL(get_pod, out->text = *table_place_of(r)->pod ? table_place_of(r)->pod : NULL)
 static const struct table_column cgroup_keys[] = {
 	COLUMN("cgroup", "cgroup", T_TEXT, C_KEY | C_FLEX | C_CUT, "path below the hierarchy",
 	       TABLE_FIELD(struct place, cgroup)),
@@ -183,7 +184,7 @@ static size_t put_metric(struct monitor *m, struct table_column *c, const struct
 	return at->key && at->head && at[-1].key ? (size_t)(at - c) + 1 : 0;
 }
 
-static int make_columns(struct monitor *m, enum place_kind kind)
+static int make_metric_columns(struct monitor *m, enum place_kind kind)
 {
 	struct places *of = &m->of[kind];
 	const struct table_form *f = place_forms[kind];
@@ -271,7 +272,7 @@ static void put_places(struct document *d, struct monitor *m, enum place_kind ki
 	of->seconds = m->seconds;
 	if (!of->place.n || !of->column.n)
 		return;
-	if (!of->shown && make_columns(m, kind)) {
+	if (!of->shown && make_metric_columns(m, kind)) {
 		d->failed = true;
 		return;
 	}

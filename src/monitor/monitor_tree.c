@@ -10,7 +10,7 @@
 
 #define PREFIX "tree."
 
-static int make_room(struct monitor *m, size_t kind, struct err *err)
+static int make_nodes_room(struct monitor *m, size_t kind, struct err *err)
 {
 	const struct model *model = m->rows->kind[kind].model;
 
@@ -40,7 +40,7 @@ int monitor_node(struct monitor *m, size_t kind, const char *name, size_t len, s
 		*out = (struct expr_ref){ .kind = EXPR_ABSENT };
 		return 1;
 	}
-	if (make_room(m, kind, err))
+	if (make_nodes_room(m, kind, err))
 		return -1;
 	*out = (struct expr_ref){ .kind = EXPR_METRIC,
 				  .index = i,
@@ -56,7 +56,7 @@ int monitor_model_input(struct monitor *m, size_t kind, uint32_t event, uint32_t
 	struct input_name name = { e->name, strlen(e->name), m->rows->hybrid ? kind : ANY_KIND };
 	const char *text;
 
-	if (make_room(m, kind, err))
+	if (make_nodes_room(m, kind, err))
 		return -1;
 	text = model_event_text(m->a, e, k->pmu);
 	if (!text)

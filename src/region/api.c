@@ -115,7 +115,8 @@ static int begin_report(struct open_report *o, struct cyclade_set *s, struct err
 	return -1;
 }
 
-static const struct table_sums *sums_of(const struct report *r, const char *region, long thread)
+static const struct table_sums *region_sums_of(const struct report *r, const char *region,
+					       long thread)
 {
 	for (size_t i = 0; thread < 0 && i < r->region.n; i++)
 		if (!strncmp(r->region.v[i].s.name, region, TABLE_NAME - 1))
@@ -197,7 +198,7 @@ int cyclade_read(struct cyclade_set *set, const char *region, const char *metric
 		return -1;
 	if (begin_report(&o, set, &err))
 		return -1;
-	s = sums_of(&o.r, region, thread);
+	s = region_sums_of(&o.r, region, thread);
 	if (!clock_value(&o.r, s, metric, &v))
 		rc = counted_value(&o.r, s ? s : &no_runs, metric, &v, &err);
 	if (!rc && (!s || !s->runs))

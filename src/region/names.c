@@ -15,7 +15,7 @@ static unsigned tree_level(const char *name, size_t len)
 	return 0;
 }
 
-static void fill(struct wish *w, const char *name, struct model *const *model, size_t n_parts)
+static void fill_wish(struct wish *w, const char *name, struct model *const *model, size_t n_parts)
 {
 	size_t len = strlen(name);
 
@@ -66,7 +66,7 @@ int wishes_read(struct wish **out, size_t *n, struct arena *a, const char *names
 		if (!name)
 			return err_nomem(err);
 		if (len && *n < WISHES)
-			fill(&(*out)[(*n)++], name, model, n_parts);
+			fill_wish(&(*out)[(*n)++], name, model, n_parts);
 	}
 	return 0;
 }

@@ -43,7 +43,7 @@ static double hz_of_kernel(void)
 	return hz;
 }
 
-static double seconds_now(void)
+static double table_clock(void)
 {
 	struct timespec t;
 
@@ -53,11 +53,11 @@ static double seconds_now(void)
 
 static double hz_by_waiting(void)
 {
-	double from = seconds_now(), to;
+	double from = table_clock(), to;
 	uint64_t stamp = time_stamp();
 
 	do {
-		to = seconds_now();
+		to = table_clock();
 	} while (to - from < 0.01);
 	return (double)(time_stamp() - stamp) / (to - from);
 }
@@ -98,7 +98,7 @@ static int expand_path(char *out, size_t size, const char *pattern, unsigned num
 }
 
 /* Only a table of an earlier run may make room for a new one. */
-static int make_room(const char *path, struct err *err)
+static int make_table_room(const char *path, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	uint64_t start = 0;
@@ -121,7 +121,7 @@ static int create(struct cyclade_set *s, const char *pattern, struct err *err)
 	/* a process may have several sets, and may have been another program before */
 	for (unsigned number = 1; number <= 1000; number++) {
 		if (expand_path(s->path, sizeof(s->path), pattern, number, err) ||
-		    (!own && make_room(s->path, err)))
+		    (!own && make_table_room(s->path, err)))
 			return -1;
 		s->fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (s->fd >= 0)
@@ -142,7 +142,7 @@ static int table_file(struct cyclade_set *s, const char *file, struct err *err)
 	return s->fd < 0 ? err_sys(err, "memory for regions") : 0;
 }
 
-static size_t page_up(size_t n)
+static size_t round_to_page(size_t n)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
@@ -156,8 +156,9 @@ static int make_table(struct cyclade_set *s, const struct cyclade_open_opts *o, 
 	s->max_regions = o->max_regions ? o->max_regions : REGIONS_USUAL;
 	if (s->max_regions > TABLE_REGIONS)
 		return err_set(err, ERR_USAGE, "max_regions is %u at most", TABLE_REGIONS);
-	s->head_len = page_up(TABLE_HEAD_SIZE);
-	s->block_size = page_up(TABLE_BLOCK_HEAD + 2 * s->max_regions * sizeof(struct table_slot));
+	s->head_len = round_to_page(TABLE_HEAD_SIZE);
+	s->block_size =
+		round_to_page(TABLE_BLOCK_HEAD + 2 * s->max_regions * sizeof(struct table_slot));
 	if (table_file(s, o->file, err))
 		return -1;
 	if (ftruncate(s->fd, (off_t)s->head_len))

@@ -120,7 +120,8 @@ static uint64_t time_on_cpu(const struct region *r, const uint64_t *enabled)
 	return most;
 }
 
-static void add_run(struct region *r, const uint64_t *enabled, const uint64_t *off, uint64_t now)
+static void add_plain_run(struct region *r, const uint64_t *enabled, const uint64_t *off,
+			  uint64_t now)
 {
 	const struct cyclade_set *set = r->thread->set;
 	struct table_slot *s = r->slot;
@@ -155,7 +156,7 @@ static void end_read(struct cyclade_region *pub)
 	if (r->lost || !read_groups(r->thread, r->en, enabled, off) || !all_as_before(r, enabled))
 		add_u64(&r->slot->lost, 1);
 	else
-		add_run(r, enabled, off, now);
+		add_plain_run(r, enabled, off, now);
 	r->lost = false;
 }
 

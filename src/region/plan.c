@@ -52,7 +52,7 @@ static double turn_ns(const char *root, const char *pmu)
 }
 
 /* A thread on one kind of a hybrid's cores may not be led to another to find out what is free. */
-static struct plan_scope scope_of(const struct namer *k)
+static struct plan_scope region_scope(const struct namer *k)
 {
 	return (struct plan_scope){ .root = k->root,
 				    .machine = &k->machine,
@@ -62,14 +62,14 @@ static struct plan_scope scope_of(const struct namer *k)
 
 /* A CPU without a model is no error: events can be counted all the same. All threads that share the
  * table load models by its facts. */
-static int add_part(struct namer *k, const char *pmu)
+static int add_core_part(struct namer *k, const char *pmu)
 {
 	struct cyclade_set *s = k->s;
 	struct part_wish *p = &k->part[s->n_parts];
 	const struct model_choice choice = { .a = &s->arena,
 					     .named = k->o->model,
 					     .root = k->root };
-	const struct plan_scope scope = scope_of(k);
+	const struct plan_scope scope = region_scope(k);
 	struct err none = ERR_INIT;
 
 	p->pmu = arena_strdup(&s->arena, pmu);
@@ -95,7 +95,7 @@ static int add_part(struct namer *k, const char *pmu)
 	return 0;
 }
 
-static int find_parts(struct namer *k)
+static int find_core_parts(struct namer *k)
 {
 	const char *pmu[TABLE_PARTS];
 	size_t n = 0;
@@ -107,15 +107,15 @@ static int find_parts(struct namer *k)
 	if (!n) /* without a PMU the model still knows what the names mean */
 		pmu[n++] = "cpu";
 	for (size_t i = 0; i < n; i++)
-		if (add_part(k, pmu[i]))
+		if (add_core_part(k, pmu[i]))
 			return -1;
 	return 0;
 }
 
 /* ---- names ------------------------------------------------------------------------------ */
 
-static int add_event(struct namer *k, const struct event *ev, const char *name, uint32_t group,
-		     uint32_t part, bool extra)
+static int add_set_event(struct namer *k, const struct event *ev, const char *name, uint32_t group,
+			 uint32_t part, bool extra)
 {
 	struct cyclade_set *s = k->s;
 	struct set_event *e = &s->event[s->n_events];
@@ -156,13 +156,14 @@ static int not_known(struct namer *k, const char *name, const struct err *why)
 	return text_suggest(k->err, name, words, "cyclade list metrics; cyclade list events");
 }
 
-static const char *text_of(struct namer *k, const struct part_wish *p, const struct model_event *e)
+static const char *model_text_of(struct namer *k, const struct part_wish *p,
+				 const struct model_event *e)
 {
 	return model_event_text(&k->s->arena, e, p->pmu);
 }
 
 /* The kind of core whose PMU counts it; of any other PMU, the first. */
-static uint32_t part_of(const struct namer *k, const struct event *ev)
+static uint32_t core_part_of(const struct namer *k, const struct event *ev)
 {
 	for (uint32_t i = 0; ev->pmu && i < k->s->n_parts; i++)
 		if (!strcmp(ev->pmu, k->part[i].pmu))
@@ -182,7 +183,7 @@ static int extra_event(struct namer *k, const char *name)
 	if (k->part[0].m)
 		at = model_event_find(k->part[0].m, name, strlen(name));
 	if (at != MODEL_NONE)
-		text = text_of(k, &k->part[0], &k->part[0].m->event[at]);
+		text = model_text_of(k, &k->part[0], &k->part[0].m->event[at]);
 	if (!text)
 		return err_nomem(k->err);
 	if (event_parse(l, k->root, text, &why)) {
@@ -192,7 +193,7 @@ static int extra_event(struct namer *k, const char *name)
 		return not_known(k, name, &why);
 	}
 	for (size_t i = from; i < l->ev.n; i++)
-		if (add_event(k, &l->ev.v[i], name, 0, part_of(k, &l->ev.v[i]), true))
+		if (add_set_event(k, &l->ev.v[i], name, 0, core_part_of(k, &l->ev.v[i]), true))
 			return -1;
 	return 0;
 }
@@ -241,12 +242,12 @@ static int group_events(struct namer *k, uint32_t part, const struct plan_group 
 
 		if (e->flags & (EVENT_UNCORE | EVENT_SOFTWARE))
 			continue;
-		text = text_of(k, p, e);
+		text = model_text_of(k, p, e);
 		if (!text)
 			return err_nomem(k->err);
 		if (event_parse(l, k->root, text, NULL) || l->ev.n != from + 1)
 			continue;
-		if (add_event(k, &l->ev.v[from], e->name, k->group, part, false))
+		if (add_set_event(k, &l->ev.v[from], e->name, k->group, part, false))
 			return -1;
 		k->s->event[k->s->n_events - 1].pinned = g->pinned;
 		k->s->event[k->s->n_events - 1].attr.pinned = g->pinned && !any;
@@ -307,7 +308,7 @@ static uint64_t generic_code(const struct machine *m, uint64_t generic)
 	return 0;
 }
 
-static uint64_t code_of(const struct namer *k, const struct set_event *e)
+static uint64_t event_code_of(const struct namer *k, const struct set_event *e)
 {
 	uint64_t config = e->attr.config;
 
@@ -316,11 +317,11 @@ static uint64_t code_of(const struct namer *k, const struct set_event *e)
 						  : config;
 }
 
-static bool same_counter(const struct namer *k, const struct set_event *a,
-			 const struct set_event *b)
+static bool same_set_counter(const struct namer *k, const struct set_event *a,
+			     const struct set_event *b)
 {
-	return a->core && b->core && a->part == b->part && code_of(k, a) &&
-	       code_of(k, a) == code_of(k, b) && a->attr.config1 == b->attr.config1 &&
+	return a->core && b->core && a->part == b->part && event_code_of(k, a) &&
+	       event_code_of(k, a) == event_code_of(k, b) && a->attr.config1 == b->attr.config1 &&
 	       a->attr.config2 == b->attr.config2 && a->attr.exclude_user == b->attr.exclude_user &&
 	       a->attr.exclude_kernel == b->attr.exclude_kernel;
 }
@@ -329,14 +330,14 @@ static bool same_counter(const struct namer *k, const struct set_event *a,
 static bool is_event(struct namer *k, const struct set_event *e, const struct model_event *me)
 {
 	struct event_list *l = &k->s->list;
-	const char *text = text_of(k, &k->part[e->part], me);
+	const char *text = model_text_of(k, &k->part[e->part], me);
 	struct set_event as = *e;
 	size_t from = l->ev.n;
 	bool is = false;
 
 	if (text && !event_parse(l, k->root, text, NULL) && l->ev.n == from + 1) {
 		as.attr = l->ev.v[from].attr;
-		is = same_counter(k, e, &as);
+		is = same_set_counter(k, e, &as);
 	}
 	l->ev.n = from;
 	return is;
@@ -364,7 +365,7 @@ static void place_extra(struct namer *k, uint32_t extra)
 	struct set_event *e = &s->event[extra];
 
 	for (uint32_t i = 0; i < extra; i++)
-		if (s->event[i].same == i && same_counter(k, &s->event[i], e)) {
+		if (s->event[i].same == i && same_set_counter(k, &s->event[i], e)) {
 			e->same = i;
 			e->group = s->event[i].group;
 			return;
@@ -421,13 +422,13 @@ int plan_names(struct cyclade_set *s, const struct cyclade_open_opts *o, struct 
 			return err_nomem(err);
 		memset(&k.machine, 0, sizeof(k.machine));
 	}
-	scope = scope_of(&k);
+	scope = region_scope(&k);
 	for (size_t i = 0; i < TABLE_FACTS; i++)
 		s->head->facts[i] = NAN;
 	plan_facts(s->head->facts, &scope);
 	(void)snprintf(s->head->metrics, sizeof(s->head->metrics), "%s", names);
 	s->list.counts = true;
-	if (find_parts(&k) || all_names(&k, names))
+	if (find_core_parts(&k) || all_names(&k, names))
 		return -1;
 	n_extra = s->n_events;
 	for (uint32_t i = 0; i < s->n_parts; i++)

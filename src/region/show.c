@@ -46,8 +46,8 @@ struct shown {
 
 /* ---- values, in the order of the words that asked for them ----------------------------------- */
 
-static void add_value(struct shown *s, const char *name, unsigned depth, const char *unit,
-		      double scale, const struct cyclade_value *v)
+static void show_value(struct shown *s, const char *name, unsigned depth, const char *unit,
+		       double scale, const struct cyclade_value *v)
 {
 	const struct shown_value x = { .region = s->region.n - 1,
 				       .cores = s->cores,
@@ -60,13 +60,13 @@ static void add_value(struct shown *s, const char *name, unsigned depth, const c
 	s->failed |= !name || vec_push(&s->value, x);
 }
 
-static void add_metric(struct shown *s, const struct region_values *v, size_t part, uint32_t i,
-		       const char *name, unsigned depth)
+static void show_metric(struct shown *s, const struct region_values *v, size_t part, uint32_t i,
+			const char *name, unsigned depth)
 {
 	const struct model_metric *m = &s->r->model[part]->metric[i];
 	struct cyclade_value value = metric_value(v, part, i);
 
-	add_value(s, name, depth, m->unit, m->scale, &value);
+	show_value(s, name, depth, m->unit, m->scale, &value);
 }
 
 /* Children behind their parent, in the model's order. */
@@ -87,9 +87,9 @@ static void add_tree(struct shown *s, const struct region_values *v, size_t part
 		if (next == MODEL_NONE)
 			return;
 		last = m->metric[next].order;
-		add_metric(s, v, part, next,
-			   arena_strdup(&s->d->a, model_last_part(m->metric[next].path)),
-			   level - 1);
+		show_metric(s, v, part, next,
+			    arena_strdup(&s->d->a, model_last_part(m->metric[next].path)),
+			    level - 1);
 		if (level < deepest)
 			add_tree(s, v, part, next, level + 1, deepest);
 	}
@@ -104,13 +104,13 @@ static void add_wish(struct shown *s, const struct region_values *v, const struc
 	if (w->kind == WISH_TREE && v->has_tree[part])
 		add_tree(s, v, part, MODEL_NONE, 1, w->level);
 	else if (w->kind == WISH_METRIC && v->has_tree[part] && w->metric[part] != MODEL_NONE)
-		add_metric(s, v, part, w->metric[part], w->name, 0);
+		show_metric(s, v, part, w->metric[part], w->name, 0);
 	else
-		add_value(s, w->name, 0, "", 1, &not_measured);
+		show_value(s, w->name, 0, "", 1, &not_measured);
 }
 
-static void add_event(struct shown *s, const struct region_values *v, const struct table_sums *sums,
-		      const struct wish *w)
+static void show_event(struct shown *s, const struct region_values *v,
+		       const struct table_sums *sums, const struct wish *w)
 {
 	const struct table_head *h = &s->r->v->head;
 	bool any = false;
@@ -122,12 +122,12 @@ static void add_event(struct shown *s, const struct region_values *v, const stru
 			continue;
 		value = event_value(s->r, v, sums, e);
 		s->cores = h->n_parts > 1 ? h->part[h->event[e].part].pmu : NULL;
-		add_value(s, w->name, 0, "", 1, &value);
+		show_value(s, w->name, 0, "", 1, &value);
 		any = true;
 	}
 	s->cores = NULL;
 	if (!any)
-		add_value(s, w->name, 0, "", 1, &not_measured);
+		show_value(s, w->name, 0, "", 1, &not_measured);
 }
 
 static int add_region(struct shown *s, const struct region_sums *one, bool thread, struct err *err)
@@ -150,7 +150,7 @@ static int add_region(struct shown *s, const struct region_sums *one, bool threa
 	}
 	for (size_t i = 0; i < r->n_wishes && !s->failed; i++)
 		if (r->wish[i].kind == WISH_EVENT)
-			add_event(s, &v, &one->s, &r->wish[i]);
+			show_event(s, &v, &one->s, &r->wish[i]);
 	values_free(&v);
 	return s->failed ? err_nomem(err) : 0;
 }
@@ -391,7 +391,7 @@ static const struct table_form losses_form = { "losses", NULL, TABLE_ONE | TABLE
 
 /* ---- lines for people ------------------------------------------------------------------------ */
 
-static void add_titles(struct document *d, const struct report *r)
+static void show_titles(struct document *d, const struct report *r)
 {
 	const struct table_head *h = &r->v->head;
 	struct buf b = BUF_INIT;
@@ -446,7 +446,7 @@ static bool any_turns(const struct report *r)
 	return false;
 }
 
-static void add_facts(struct document *d, const struct shown *s)
+static void show_facts(struct document *d, const struct shown *s)
 {
 	const struct report *r = s->r;
 
@@ -480,7 +480,7 @@ const struct document_form regions_document = {
 	.name = "regions", .version = 1, .table = forms, .n_tables = sizeof(forms) / sizeof(*forms)
 };
 
-static const void *moved(struct document *d, const void *rows, size_t size)
+static const void *has_table_moved(struct document *d, const void *rows, size_t size)
 {
 	const void *p = size ? arena_memdup(&d->a, rows, size) : NULL;
 
@@ -489,10 +489,10 @@ static const void *moved(struct document *d, const void *rows, size_t size)
 }
 
 /* Rows move to the document's arena. */
-static void add_tables(struct document *d, const struct shown *s)
+static void show_tables(struct document *d, const struct shown *s)
 {
-	const void *regions = moved(d, s->region.v, s->region.n * sizeof(*s->region.v));
-	const void *values = moved(d, s->value.v, s->value.n * sizeof(*s->value.v));
+	const void *regions = has_table_moved(d, s->region.v, s->region.n * sizeof(*s->region.v));
+	const void *values = has_table_moved(d, s->value.v, s->value.n * sizeof(*s->value.v));
 	const struct table tables[] = {
 		{ .form = &head_form, .array = s->r, .n = 1 },
 		{ .form = &regions_form,
@@ -527,9 +527,9 @@ int report_document(struct document *d, const struct report *r, bool per_thread,
 			    add_region(&s, &r->thread.v[t], true, err))
 				goto out;
 	}
-	add_titles(d, r);
-	add_tables(d, &s);
-	add_facts(d, &s);
+	show_titles(d, r);
+	show_tables(d, &s);
+	show_facts(d, &s);
 	rc = 0;
 out:
 	vec_free(&s.region);

@@ -61,7 +61,7 @@ static uint32_t lock_of(struct thread *t, size_t i)
 }
 
 /* One counter, under no lock yet. */
-static void look_at(struct thread *t, size_t i, struct look *k)
+static void look_at_page(struct thread *t, size_t i, struct look *k)
 {
 	volatile struct perf_event_mmap_page *p = page_of(t, i);
 	const struct set_read *read = &t->set->read[i];
@@ -92,7 +92,7 @@ static void look_at(struct thread *t, size_t i, struct look *k)
 }
 
 /* False: the kernel's pages did not stand still, or it is not our business now. */
-static bool look(struct thread *t, struct look *k)
+static bool look_at_pages(struct thread *t, struct look *k)
 {
 	for (int i = 0; i < TRIES; i++) {
 		uint32_t before = 0, after = 0;
@@ -107,7 +107,7 @@ static bool look(struct thread *t, struct look *k)
 			before += lock;
 		}
 		for (size_t j = 0; j < t->n_reads; j++)
-			look_at(t, j, k);
+			look_at_page(t, j, k);
 		fence();
 		for (size_t j = 0; j < t->n_reads; j++)
 			after += lock_of(t, j);
@@ -127,7 +127,7 @@ void slow_look(struct thread *t)
 {
 	struct look k = { .sum = 0 };
 
-	(void)look(t, &k);
+	(void)look_at_pages(t, &k);
 }
 
 /* What an open region noted at its begin becomes whole, by the offsets of that time, before these
@@ -177,7 +177,7 @@ static void set_depth(struct region *r, uint32_t depth)
 }
 
 /* This run will not count. */
-static void give_up(struct region *r)
+static void give_run_up(struct region *r)
 {
 	r->lost = true;
 	r->sum = POISON;
@@ -205,14 +205,14 @@ void slow_begin(struct region *r)
 		return;
 	}
 	if (t->busy) {
-		give_up(r);
+		give_run_up(r);
 		set_depth(r, 1);
 		return;
 	}
 	t->busy = true;
 	make_all_whole(t);
-	if (!look(t, &k) || !readable(t, &k)) {
-		give_up(r);
+	if (!look_at_pages(t, &k) || !readable(t, &k)) {
+		give_run_up(r);
 	} else {
 		bool fast = t->sum != POISON;
 
@@ -245,7 +245,7 @@ static void add_metrics(struct region *r, uint64_t slots, uint64_t metrics)
 	add_error(s, r->st[0], slots);
 }
 
-static void add_run(struct region *r, const struct look *k, uint64_t now)
+static void add_slow_run(struct region *r, const struct look *k, uint64_t now)
 {
 	struct thread *t = r->thread;
 	struct table_slot *s = r->slot;
@@ -294,14 +294,14 @@ void slow_end(struct region *r, uint64_t now)
 	}
 	t->busy = true;
 	make_all_whole(t);
-	bad = r->lost || !look(t, &k) || !readable(t, &k);
+	bad = r->lost || !look_at_pages(t, &k) || !readable(t, &k);
 	/* slots that went back: somebody has reset them */
 	if (!bad && t->set->fields && k.value[0] < r->st[0])
 		bad = true;
 	if (bad)
 		add_u64(&r->slot->lost, 1);
 	else
-		add_run(r, &k, now);
+		add_slow_run(r, &k, now);
 	set_depth(r, 0);
 	t->busy = false;
 	if (now > t->next)
@@ -362,20 +362,20 @@ static void reset(struct thread *t)
 	int number = errno, failed;
 
 	make_all_whole(t);
-	if (!look(t, &before) || !before.all_on)
+	if (!look_at_pages(t, &before) || !before.all_on)
 		return;
 	failed = ioctl(t->reset_fd, PERF_EVENT_IOC_RESET, 0);
 	errno = number;
 	if (failed)
 		return;
 	add_u64(&t->block->resets, 1);
-	if (look(t, &after) && after.all_on) {
+	if (look_at_pages(t, &after) && after.all_on) {
 		carry(t, &before, &after);
 		return;
 	}
 	for (size_t i = 0; i < t->n_regions; i++)
 		if (depth_of(&t->region[i]) && !t->region[i].lost)
-			give_up(&t->region[i]);
+			give_run_up(&t->region[i]);
 }
 
 void slow_tick(struct region *r, uint64_t now)

@@ -55,7 +55,7 @@ static void gather_modes(struct report *r)
 		}
 }
 
-static int gather(struct report *r, struct err *err)
+static int gather_slots(struct report *r, struct err *err)
 {
 	gather_modes(r);
 	for (size_t b = 0; b < r->v->n_blocks; b++) {
@@ -129,7 +129,7 @@ int report_open(struct report *r, const struct table_view *v, struct model *cons
 	for (size_t i = 0; i < v->head.n_parts; i++)
 		if (mark_wanted(r, i, err))
 			goto fail;
-	if (gather(r, err))
+	if (gather_slots(r, err))
 		goto fail;
 	return 0;
 fail:
@@ -237,7 +237,7 @@ static int part_room(struct part_counts *c, struct arena *a, const struct model 
 }
 
 /* Slots of the group that a field of PERF_METRICS is in; 0: not known. */
-static double slots_of(const struct report *r, const double *count, size_t field)
+static double table_slots_of(const struct report *r, const double *count, size_t field)
 {
 	const struct table_event *e = r->v->head.event;
 
@@ -253,7 +253,7 @@ static double slots_of(const struct report *r, const double *count, size_t field
 static double half_step(const struct report *r, const struct table_sums *s, const double *count,
 			size_t field, double scale)
 {
-	return fmax(scale * sqrt(fmax(0, s->err2)), slots_of(r, count, field)) / 510;
+	return fmax(scale * sqrt(fmax(0, s->err2)), table_slots_of(r, count, field)) / 510;
 }
 
 static void part_events(struct part_counts *c, const struct region_values *out,

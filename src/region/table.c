@@ -114,7 +114,7 @@ int table_parse(struct table_view *v, const void *p, size_t len, const char *nam
 	return 0;
 }
 
-static const struct table_block *block_at(const struct table_view *v, size_t block)
+static const struct table_block *table_block_at(const struct table_view *v, size_t block)
 {
 	if (v->block)
 		return v->block[block];
@@ -133,7 +133,7 @@ static void copy_words(void *to, const void *from, size_t len)
 
 void table_block(const struct table_view *v, size_t block, struct table_block *out)
 {
-	copy_words(out, block_at(v, block), sizeof(*out));
+	copy_words(out, table_block_at(v, block), sizeof(*out));
 	end_string(out->comm, sizeof(out->comm));
 	if (out->regions > v->head.max_regions)
 		out->regions = v->head.max_regions;
@@ -174,7 +174,7 @@ static bool copy_both(bool file, const struct table_block *b, const struct table
 	return good;
 }
 
-static uint64_t whole(const struct table_slot *s, size_t at, uint64_t mask)
+static uint64_t is_table_whole(const struct table_slot *s, size_t at, uint64_t mask)
 {
 	return s->total[at] + ((s->acc[at] - s->base[at]) & mask);
 }
@@ -186,7 +186,7 @@ static double error_of(const struct table_slot *s)
 
 void table_sums(const struct table_view *v, size_t block, size_t region, struct table_sums *out)
 {
-	const struct table_block *b = block_at(v, block);
+	const struct table_block *b = table_block_at(v, block);
 	const struct table_slot *row = (const struct table_slot *)(const void *)(b + 1);
 	struct table_slot now, zero;
 	uint64_t mask[TABLE_EVENTS] = { 0 };
@@ -216,8 +216,8 @@ void table_sums(const struct table_view *v, size_t block, size_t region, struct 
 		if (v->head.event[e].width)
 			mask[v->head.event[e].at] = UINT64_MAX >> (64 - v->head.event[e].width);
 	for (size_t i = 0; i < TABLE_EVENTS; i++)
-		out->total[i] =
-			(double)(int64_t)(whole(&now, i, mask[i]) - whole(&zero, i, mask[i]));
+		out->total[i] = (double)(int64_t)(is_table_whole(&now, i, mask[i]) -
+						  is_table_whole(&zero, i, mask[i]));
 }
 
 void table_add(struct table_sums *to, const struct table_sums *s)

@@ -43,7 +43,7 @@ static struct table_block *new_block(struct cyclade_set *s)
 	return b;
 }
 
-static struct table_slot *slot_at(struct table_block *b, size_t i)
+static struct table_slot *thread_slot_at(struct table_block *b, size_t i)
 {
 	return (struct table_slot *)(void *)((char *)b + TABLE_BLOCK_HEAD) + i;
 }
@@ -214,7 +214,7 @@ static struct thread *ended_one(struct cyclade_set *s)
 }
 
 /* Makes t the calling thread's; its counters are open and, for rdpmc, mapped. */
-static void start(struct thread *t)
+static void start_thread(struct thread *t)
 {
 	struct cyclade_set *s = t->set;
 	struct table_block *b = t->block;
@@ -261,7 +261,7 @@ struct thread *thread_new(struct cyclade_set *s)
 		t->mode = MODE_NONE;
 	if (t->mode >= MODE_SLOW && map_pages(t))
 		t->mode = MODE_READ;
-	start(t);
+	start_thread(t);
 	return t;
 }
 
@@ -309,7 +309,7 @@ struct thread *thread_mine(struct cyclade_set *s)
 static struct region *new_region(struct thread *t, const char *name)
 {
 	struct region *r = &t->region[t->n_regions];
-	struct table_slot *slot = slot_at(t->block, t->n_regions);
+	struct table_slot *slot = thread_slot_at(t->block, t->n_regions);
 	struct cyclade_region ops = thread_ops(t);
 
 	(void)snprintf(slot->name, sizeof(slot->name), "%s", name);
@@ -464,7 +464,7 @@ static void try_one_group(struct thread *t)
 
 /* Somebody else keeps a counter that a pinned group needs: then it takes turns, too. Reads of it
  * are empty. */
-static bool lost_pin(const struct thread *t)
+static bool lost_thread_pin(const struct thread *t)
 {
 	const struct cyclade_set *s = t->set;
 	bool any = false;
@@ -481,7 +481,7 @@ static size_t open_first(struct thread *t)
 	struct cyclade_set *s = t->set;
 	size_t n = open_events(t, true);
 
-	if (!n || !lost_pin(t))
+	if (!n || !lost_thread_pin(t))
 		return n;
 	close_events(t);
 	for (size_t e = 0; e < s->n_events; e++)
@@ -489,7 +489,7 @@ static size_t open_first(struct thread *t)
 	return open_events(t, true);
 }
 
-static void say(struct cyclade_set *s, const char *how, const char *why)
+static void say_status(struct cyclade_set *s, const char *how, const char *why)
 {
 	(void)snprintf(s->head->status, sizeof(s->head->status), "%s%s%s", how, why ? ": " : "",
 		       why ? why : "");
@@ -547,9 +547,9 @@ int thread_probe(struct cyclade_set *s, unsigned flags, struct err *err)
 	if (!open_first(t)) {
 		for (size_t e = 0; e < s->n_events; e++)
 			number = s->event[e].refused;
-		say(s, "not measured",
-		    s->n_events ? why_refused(number)
-				: "this machine shows no PMU that could count it");
+		say_status(s, "not measured",
+			   s->n_events ? why_refused(number)
+				       : "this machine shows no PMU that could count it");
 		list_reads(s);
 		fill_head(s, t);
 		return 0;
@@ -558,9 +558,13 @@ int thread_probe(struct cyclade_set *s, unsigned flags, struct err *err)
 	why = choose_rdpmc(t, flags);
 	if (why)
 		s->mode = MODE_READ;
-	say(s, why ? "read(2)" : s->mode == MODE_SLOW ? "rdpmc, groups take turns" : "rdpmc", why);
+	say_status(s,
+		   why			  ? "read(2)"
+		   : s->mode == MODE_SLOW ? "rdpmc, groups take turns"
+					  : "rdpmc",
+		   why);
 	t->mode = s->mode;
-	start(t);
+	start_thread(t);
 	fill_head(s, t);
 	return 0;
 }

@@ -10,12 +10,12 @@
 #include "base/num.h"
 #include "report/counts.h"
 
-static const struct counts_row *row_of(const struct table_row *r)
+static const struct counts_row *counts_table_row(const struct table_row *r)
 {
 	return r->p;
 }
 
-static double time_of(const struct table *t)
+static double count_time_of(const struct table *t)
 {
 	return ((const struct counts *)t->ctx)->head.time;
 }
@@ -26,7 +26,7 @@ TABLE_GET(shown_time)
 {
 	(void)c;
 	(void)r;
-	cell_printf(out, "%.3f", time_of(t));
+	cell_printf(out, "%.3f", count_time_of(t));
 	out->kind = T_TEXT;
 }
 
@@ -41,7 +41,7 @@ static void put_ms(struct table_cell *out, double ns)
 
 TABLE_GET(shown_value)
 {
-	const struct counts_row *x = row_of(r);
+	const struct counts_row *x = counts_table_row(r);
 	char n[NUM_MAX];
 
 	(void)t;
@@ -59,7 +59,7 @@ TABLE_GET(shown_value)
 
 TABLE_GET(shown_error)
 {
-	const struct counts_row *x = row_of(r);
+	const struct counts_row *x = counts_table_row(r);
 
 	(void)t;
 	(void)c;
@@ -73,7 +73,7 @@ TABLE_GET(shown_error)
 
 TABLE_GET(shown_counted)
 {
-	const struct counts_row *x = row_of(r);
+	const struct counts_row *x = counts_table_row(r);
 
 	(void)t;
 	(void)c;
@@ -83,12 +83,12 @@ TABLE_GET(shown_counted)
 
 /* ---- for programs ---------------------------------------------------------------------------- */
 
-TABLE_CELL(interval_end, out->e.v = time_of(t))
+TABLE_CELL(interval_end, out->e.v = count_time_of(t))
 TABLE_CELL(cpus, out->none = !out->n)
 
 TABLE_GET(value)
 {
-	const struct counts_row *x = row_of(r);
+	const struct counts_row *x = counts_table_row(r);
 
 	(void)t;
 	(void)c;
@@ -102,7 +102,7 @@ TABLE_GET(value)
 /* People see in its place why there is no value. */
 TABLE_GET(note)
 {
-	const struct counts_row *x = row_of(r);
+	const struct counts_row *x = counts_table_row(r);
 
 	(void)t;
 	(void)c;
@@ -110,7 +110,7 @@ TABLE_GET(note)
 	out->says = isnan(x->value) ? x->why : NULL;
 }
 
-TABLE_CELL(derived, if (row_of(r)->derived_unit) out->e.v = row_of(r)->derived)
+TABLE_CELL(derived, if (counts_table_row(r)->derived_unit) out->e.v = counts_table_row(r)->derived)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -174,7 +174,7 @@ const struct table_form counts_printed_form = { "printed", NULL, TABLE_DATA,
 						TABLE_COLUMNS(printed_columns), .rest = "figure" };
 
 /* For people those that the tree does not have. */
-static bool shown_next(const struct table *t, struct table_row *r)
+static bool next_shown_count(const struct table *t, struct table_row *r)
 {
 	const struct counts *c = t->ctx;
 	size_t i = r->p ? r->at[0] + 1 : 0;
@@ -188,9 +188,12 @@ static bool shown_next(const struct table *t, struct table_row *r)
 	return true;
 }
 
-const struct table_form counts_shown_form = { "printed_shown",	  "figures that the tool printed",
-					      TABLE_PEOPLE,	  TABLE_COLUMNS(printed_columns),
-					      .next = shown_next, .rest = "figure" };
+const struct table_form counts_shown_form = { "printed_shown",
+					      "figures that the tool printed",
+					      TABLE_PEOPLE,
+					      TABLE_COLUMNS(printed_columns),
+					      .next = next_shown_count,
+					      .rest = "figure" };
 #undef OF
 #define TIMES 3 /* table.hidden: the first two columns are those of intervals */
 
@@ -241,7 +244,7 @@ bool counts_beside_shown(const struct counts *c, bool events)
 	const struct table t = { .form = &counts_shown_form, .ctx = c };
 	struct table_row r = { .p = NULL };
 
-	return events ? c->n > 0 : c->n_printed && shown_next(&t, &r);
+	return events ? c->n > 0 : c->n_printed && next_shown_count(&t, &r);
 }
 
 void counts_beside_put(struct document *d, const struct counts *c)

@@ -21,13 +21,13 @@
 
 static volatile sig_atomic_t stop;
 
-static void on_interrupt(int number)
+static void stop_calibrating(int number)
 {
 	(void)number;
 	stop = 1;
 }
 
-static bool news(void *ctx, double done)
+static bool show_calibrate_news(void *ctx, double done)
 {
 	cli_progress(ctx, done);
 	return !stop;
@@ -86,10 +86,12 @@ static int measure_off(struct cli *cli, struct calibrate *c, const struct calibr
 	return rc;
 }
 
-static int measure(struct cli *cli, struct calibrate *c, const struct calibrate_opts *o,
-		   const struct machine *m, struct err *err)
+static int calibrate_machine_here(struct cli *cli, struct calibrate *c,
+				  const struct calibrate_opts *o, const struct machine *m,
+				  struct err *err)
 {
-	struct sigaction to = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND }, was;
+	struct sigaction to = { .sa_handler = stop_calibrating, .sa_flags = (int)SA_RESETHAND },
+			 was;
 	struct calibrate_bench bench;
 	int rc;
 
@@ -105,8 +107,8 @@ static int measure(struct cli *cli, struct calibrate *c, const struct calibrate_
 }
 
 /* Penalties by the model's account; without one by the names that most accounts have. */
-static int compare(struct cli *cli, struct calibrate_report *r, struct model **m,
-		   const struct machine *machine, struct err *err)
+static int compare_with_kept(struct cli *cli, struct calibrate_report *r, struct model **m,
+			     const struct machine *machine, struct err *err)
 {
 	struct calibrate_penalty *p;
 	struct model_sources texts = cli_model_sources(cli);
@@ -170,7 +172,9 @@ static void keep_penalties(struct cli *cli, const struct calibrate_report *r,
 
 int cmd_calibrate(struct cli *cli)
 {
-	struct calibrate_opts o = { .quick = cli->opt.quick, .news = news, .news_ctx = cli };
+	struct calibrate_opts o = { .quick = cli->opt.quick,
+				    .news = show_calibrate_news,
+				    .news_ctx = cli };
 	struct calibrate c = { .n_rows = 0 };
 	struct calibrate_report r = { .c = &c, .file = cli->opt.output };
 	struct err err = ERR_INIT;
@@ -195,7 +199,8 @@ int cmd_calibrate(struct cli *cli)
 	calibrate_sizes_of(&o.sizes, &machine, o.cpu, "", o.quick);
 	r.cpu_desc = machine.cpu_desc;
 	r.hypervisor = machine.hypervisor;
-	if (measure(cli, &c, &o, &machine, &err) || compare(cli, &r, &model, &machine, &err) ||
+	if (calibrate_machine_here(cli, &c, &o, &machine, &err) ||
+	    compare_with_kept(cli, &r, &model, &machine, &err) ||
 	    (r.file && put_penalties(&r, r.file, FILE_NEW_NAMED, &err)))
 		goto out;
 	keep_penalties(cli, &r, &machine);

@@ -30,7 +30,7 @@ struct comparing {
 	char no_pmu[256]; /* a tree was asked for, and why there can be none */
 };
 
-static int usage(struct err *err, const char *what)
+static int compare_usage(struct err *err, const char *what)
 {
 	(void)err_set(err, ERR_USAGE, "%s", what);
 	return err_hint(err, "cyclade compare -- ./old args -- ./new args");
@@ -45,10 +45,10 @@ static int find_programs(struct comparing *x, struct err *err)
 		if (!strcmp(l->v[i], "--") && !found++)
 			at = i;
 	if (found > 1)
-		return usage(err, "there are more than two programs; one with -- among its "
-				  "arguments goes into a script");
+		return compare_usage(err, "there are more than two programs; one with -- among its "
+					  "arguments goes into a script");
 	if (!found || !at || at + 1 == l->n)
-		return usage(err, "compare needs two programs, with -- between them");
+		return compare_usage(err, "compare needs two programs, with -- between them");
 	x->report.command[0] = (struct text_list){ .v = l->v, .n = at };
 	x->report.command[1] = (struct text_list){ .v = l->v + at + 1, .n = l->n - at - 1 };
 	return 0;
@@ -59,7 +59,7 @@ static bool wants_tree(const struct options *o)
 	return OPTION_GIVEN(o, level) || o->measure.node.n || o->measure.metric.n;
 }
 
-static int check(const struct options *o, struct err *err)
+static int check_compare_options(const struct options *o, struct err *err)
 {
 	if (OPTION_GIVEN(o, measure.repeat) &&
 	    (!o->measure.repeat || o->measure.repeat > PAIRS_MOST)) {
@@ -101,7 +101,7 @@ static int parse_limits(struct comparing *x, struct err *err)
 }
 
 /* What counts here. */
-static void choose_events(struct comparing *x, struct text_list *out)
+static void choose_compare_events(struct comparing *x, struct text_list *out)
 {
 	static const char *counters[] = {
 		"cycles,instructions,branches,branch-misses,cache-misses,page-faults,"
@@ -130,7 +130,7 @@ static int fill_sides(struct comparing *x, struct err *err)
 		s->warmup = OPTION_GIVEN(o, measure.warmup) ? o->measure.warmup : 1;
 		s->silent = WORKLOAD_NO_INPUT | (o->show_output ? 0u : WORKLOAD_NO_OUTPUT);
 		if (!s->event.n && !x->opts.tree && !o->functions)
-			choose_events(x, &s->event);
+			choose_compare_events(x, &s->event);
 		x->opts.side[i] = s;
 	}
 	/* nobody else prints: the result goes to standard output */
@@ -148,13 +148,13 @@ static uint64_t any_seed(void)
 	return seed % SEEDS;
 }
 
-static int prepare(struct comparing *x, struct err *err)
+static int prepare_comparison(struct comparing *x, struct err *err)
 {
 	const struct options *o = &x->cli->opt;
 
 	x->opts.tree = wants_tree(o);
-	if (find_programs(x, err) || check(o, err) || parse_limits(x, err) || fill_sides(x, err) ||
-	    counting_out_open(&x->out, x->cli, &compare_document, err))
+	if (find_programs(x, err) || check_compare_options(o, err) || parse_limits(x, err) ||
+	    fill_sides(x, err) || counting_out_open(&x->out, x->cli, &compare_document, err))
 		return -1;
 	if (x->opts.tree) {
 		no_pmu_find(x->cli, x->no_pmu);
@@ -179,7 +179,7 @@ static int prepare(struct comparing *x, struct err *err)
 }
 
 /* Whether a limit is broken. */
-static bool judge(struct comparing *x)
+static bool judge_comparison(struct comparing *x)
 {
 	bool broken = false;
 
@@ -196,7 +196,7 @@ static bool judge(struct comparing *x)
 	return broken;
 }
 
-static int put(struct comparing *x, struct err *err)
+static int put_comparison(struct comparing *x, struct err *err)
 {
 	struct document d;
 	bool gone;
@@ -221,12 +221,12 @@ int cmd_compare(struct cli *cli)
 	struct err err = ERR_INIT;
 	int code = EXIT_TOOL;
 
-	if (!prepare(&x, &err) && !compare_programs(&x.c, &x.opts, &x.found, &err)) {
+	if (!prepare_comparison(&x, &err) && !compare_programs(&x.c, &x.opts, &x.found, &err)) {
 		cli_progress_end(cli);
-		code = judge(&x) ? EXIT_NO : EXIT_OK;
+		code = judge_comparison(&x) ? EXIT_NO : EXIT_OK;
 		if (x.found.interrupted)
 			code = 128 + SIGINT;
-		if (put(&x, &err))
+		if (put_comparison(&x, &err))
 			code = cli_fail_as(&err, EXIT_TOOL);
 	} else {
 		cli_progress_end(cli);

@@ -41,7 +41,7 @@ static int make_text(void *ctx, enum http_text which, struct buf *out, struct er
 		       : 0;
 }
 
-static void over(void *ctx, bool again)
+static void leave_interval(void *ctx, bool again)
 {
 	struct monitoring *s = ctx;
 
@@ -78,7 +78,8 @@ static void list_once(struct monitoring *s, struct table *t)
 	s->listed = now;
 }
 
-static int print(struct monitoring *s, struct document *d, bool *enough, struct err *err)
+static int print_interval_document(struct monitoring *s, struct document *d, bool *enough,
+				   struct err *err)
 {
 	struct table *lacks = unavailable(d);
 	int rc;
@@ -98,11 +99,11 @@ static int print(struct monitoring *s, struct document *d, bool *enough, struct 
 	return rc;
 }
 
-static int each(void *ctx, struct document *d, bool *enough, struct err *err)
+static int write_interval(void *ctx, struct document *d, bool *enough, struct err *err)
 {
 	struct monitoring *s = ctx;
 
-	if (print(s, d, enough, err))
+	if (print_interval_document(s, d, enough, err))
 		return -1;
 	s->shown = d;
 	if (s->http) /* from here on the document is the server's */
@@ -136,7 +137,7 @@ static int split(struct arena *a, const struct text_list *said, struct text_list
 	return 0;
 }
 
-static int check(struct cli *cli, struct err *err)
+static int check_monitor_options(struct cli *cli, struct err *err)
 {
 	struct options *o = &cli->opt;
 
@@ -155,7 +156,7 @@ static int check(struct cli *cli, struct err *err)
 }
 
 /* A server prints only what is asked for. */
-static int serve(struct monitoring *s, struct err *err)
+static int serve_intervals(struct monitoring *s, struct err *err)
 {
 	const struct options *o = &s->cli->opt;
 	sigset_t ends;
@@ -203,11 +204,13 @@ int cmd_monitor(struct cli *cli)
 {
 	struct monitoring s = { .cli = cli, .out = COUNTING_OUT_INIT };
 	struct measure_opts opts;
-	struct monitor_opts m = { .opts = &opts, .each = each, .over = over, .ctx = &s };
+	struct monitor_opts m = {
+		.opts = &opts, .each = write_interval, .over = leave_interval, .ctx = &s
+	};
 	struct err err = ERR_INIT;
 	bool failed = true;
 
-	if (check(cli, &err) || cli_measure_opts(cli, &opts, &err) ||
+	if (check_monitor_options(cli, &err) || cli_measure_opts(cli, &opts, &err) ||
 	    split(&cli->arena, &cli->opt.metrics, &m.metrics, &err) ||
 	    split(&cli->arena, &cli->opt.measure.cgroup, &m.cgroups, &err))
 		goto out;
@@ -223,7 +226,7 @@ int cmd_monitor(struct cli *cli)
 	opts.interval = opts.interval ? opts.interval : DEFAULT_INTERVAL;
 	if (cli->opt.once)
 		opts.for_time = opts.interval;
-	if (counting_out_open(&s.out, cli, &monitor_document, &err) || serve(&s, &err))
+	if (counting_out_open(&s.out, cli, &monitor_document, &err) || serve_intervals(&s, &err))
 		goto out;
 	s.out.show.line = !cli->opt.once;
 	failed = monitor_run(&m, &err) || counting_out_commit(&s.out, &err);

@@ -63,7 +63,7 @@ static void closing_line(const struct cli *cli, const struct sampling_result *re
 		cli_note(cli, "larger rings lose less: -m 512; so does a lower frequency: -F 1000");
 }
 
-static int describe(struct sampling *r, bool verbose)
+static int describe_recording(struct sampling *r, bool verbose)
 {
 	struct buf b = BUF_INIT;
 	struct err err = ERR_INIT;
@@ -232,7 +232,7 @@ int cmd_record(struct cli *cli)
 		goto out;
 	}
 	if (cli->opt.measure.dry_run) {
-		code = describe(r, cli->opt.verbose);
+		code = describe_recording(r, cli->opt.verbose);
 		goto out;
 	}
 	if (sampling_prepare(r, &err) ||

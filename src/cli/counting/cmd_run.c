@@ -138,7 +138,7 @@ static size_t limit_of(const struct run_summary *o)
 	return opt->limit ? opt->limit : o->out.show.format == run_document.face ? ROWS : 0;
 }
 
-static int make_tables(struct run_summary *o, struct err *err)
+static int make_run_tables(struct run_summary *o, struct err *err)
 {
 	size_t n, n_events, limit = limit_of(o);
 	const struct profile_sum *sum = profile_sums(o->profile, &n);
@@ -234,7 +234,7 @@ static int look_where(struct run_summary *o, struct err *err)
 	rc = -1;
 	if (!recording_select(&o->rec, o->cli, &po, err) &&
 	    !profile_build(&o->profile, o->rec.rec, o->rec.spaces, &po, err))
-		rc = make_tables(o, err);
+		rc = make_run_tables(o, err);
 	cli_progress_end(o->cli);
 	return rc;
 }
@@ -365,7 +365,7 @@ static int sample(struct sampling *s, struct run_summary *o, struct err *err)
 	return rc;
 }
 
-static int run(struct sampling *s, struct run_summary *o, struct err *err)
+static int run_and_report(struct sampling *s, struct run_summary *o, struct err *err)
 {
 	return sample(s, o, err) || report(o, err) || sampling_after(s, err) ? -1 : 0;
 }
@@ -387,7 +387,7 @@ static int open_run(struct sampling **s, struct run_summary *o, const struct mea
 	return 0;
 }
 
-static double seconds_now(void)
+static double run_clock(void)
 {
 	struct timespec t = { 0 };
 
@@ -426,9 +426,9 @@ static int report_repeats(struct run_summary *o, struct err *err)
 static void show_progress(const struct run_summary *o, double from)
 {
 	size_t n = o->repeats->file.n, all = o->repeats->wanted;
-	double left = (seconds_now() - from) / (double)n * (double)(all - n);
+	double left = (run_clock() - from) / (double)n * (double)(all - n);
 
-	if (isatty(STDERR_FILENO) && seconds_now() - from >= 0.5)
+	if (isatty(STDERR_FILENO) && run_clock() - from >= 0.5)
 		cli_note(o->cli, "run %zu of %zu, about %.0f s left", n + 1, all, left);
 }
 
@@ -459,7 +459,7 @@ static int run_once(struct sampling **s, struct run_summary *o, const struct mea
 static int run_several(struct sampling **s, struct run_summary *o, struct measure_opts *opts,
 		       struct err *err)
 {
-	double from = seconds_now();
+	double from = run_clock();
 	bool more;
 
 	for (;;) {
@@ -477,7 +477,7 @@ static int run_several(struct sampling **s, struct run_summary *o, struct measur
 	}
 }
 
-static int exit_code(const struct run_summary *o)
+static int run_exit_code(const struct run_summary *o)
 {
 	const struct sampling_result *res = o->res;
 
@@ -485,7 +485,7 @@ static int exit_code(const struct run_summary *o)
 	return o->repeats && res->interrupted && !res->status ? 128 + SIGINT : res->status;
 }
 
-static int describe(const struct sampling *s, struct run_summary *o, struct err *err)
+static int describe_run(const struct sampling *s, struct run_summary *o, struct err *err)
 {
 	struct buf b = BUF_INIT;
 	bool gone;
@@ -497,7 +497,7 @@ static int describe(const struct sampling *s, struct run_summary *o, struct err 
 	return rc ? -1 : counting_out_commit(&o->out, err);
 }
 
-static int usage(const struct cli *cli, struct err *err)
+static int check_run_usage(const struct cli *cli, struct err *err)
 {
 	if (!cli->args.n) {
 		(void)err_set(err, ERR_USAGE, "run needs a program");
@@ -512,7 +512,7 @@ static int usage(const struct cli *cli, struct err *err)
 	return 0;
 }
 
-static int measure(struct sampling **s, struct run_summary *o, struct err *err)
+static int measure_program(struct sampling **s, struct run_summary *o, struct err *err)
 {
 	struct measure_opts opts;
 
@@ -523,7 +523,7 @@ static int measure(struct sampling **s, struct run_summary *o, struct err *err)
 		return run_several(s, o, &opts, err);
 	if (open_run(s, o, &opts, o->path, true, err))
 		return -1;
-	return o->cli->opt.measure.dry_run ? describe(*s, o, err) : run(*s, o, err);
+	return o->cli->opt.measure.dry_run ? describe_run(*s, o, err) : run_and_report(*s, o, err);
 }
 
 int cmd_run(struct cli *cli)
@@ -538,7 +538,7 @@ int cmd_run(struct cli *cli)
 	struct sampling *s = NULL;
 	int code;
 
-	if (usage(cli, &err))
+	if (check_run_usage(cli, &err))
 		return cli_fail_as(&err, EXIT_TOOL);
 	if (cli->opt.regions)
 		return regions_run(cli);
@@ -546,13 +546,13 @@ int cmd_run(struct cli *cli)
 		run_repeats_open(&repeats, cli, path, cli->opt.measure.repeat);
 		summary.repeats = &repeats;
 	}
-	if (measure(&s, &summary, &err)) {
+	if (measure_program(&s, &summary, &err)) {
 		code = cli_fail_as(&err, cli_measuring_code(cli, &err));
 		if (repeats.file.n)
 			cli_warn("the recordings of %zu run%s are kept: cyclade sum %s",
 				 repeats.file.n, repeats.file.n == 1 ? "" : "s", path);
 	} else {
-		code = cli->opt.measure.dry_run ? EXIT_OK : exit_code(&summary);
+		code = cli->opt.measure.dry_run ? EXIT_OK : run_exit_code(&summary);
 	}
 	counting_out_close(&summary.out);
 	sampling_close(s);

@@ -16,7 +16,7 @@
 
 /* Of one that told its counts: the program's own end. Where an interrupt found no program to pass
  * it on to, not all runs were made although each ended well. */
-static int exit_code(const struct cli *cli, const struct counting *k)
+static int stat_exit_code(const struct cli *cli, const struct counting *k)
 {
 	if (!cli->args.n || cli->opt.measure.dry_run)
 		return EXIT_OK;
@@ -29,7 +29,7 @@ int stat_end(struct cli *cli, const struct counting *k, bool failed, const char 
 	     const struct err *err)
 {
 	if (!failed)
-		return exit_code(cli, k);
+		return stat_exit_code(cli, k);
 	if (no_pmu[0])
 		return no_pmu_end(cli, no_pmu,
 				  "cyclade stat -e task-clock,page-faults,cs -- ./prog");
@@ -99,7 +99,7 @@ struct count_head stat_head(const struct counting *k, struct arena *a)
 				    .outlived = k->result.outlived };
 }
 
-static int usage(const struct cli *cli, struct err *err, const char *what, const char *hint)
+static int stat_usage(const struct cli *cli, struct err *err, const char *what, const char *hint)
 {
 	(void)err_set(err, ERR_USAGE, "%s", what);
 	(void)err_hint(err, "%s", hint);
@@ -205,21 +205,22 @@ int cmd_stat(struct cli *cli)
 	if (o->import)
 		return stat_import(cli);
 	if (is_perf_word(cli))
-		return usage(cli, &err, "stat has no record and report, as perf's has",
-			     "cyclade stat -j -o FILE -- ./prog keeps the counts; --import FILE "
-			     "reads them");
+		return stat_usage(
+			cli, &err, "stat has no record and report, as perf's has",
+			"cyclade stat -j -o FILE -- ./prog keeps the counts; --import FILE "
+			"reads them");
 	if (OPTION_GIVEN(o, measure.repeat) && (!o->measure.repeat || !cli->args.n))
-		return usage(cli, &err,
-			     o->measure.repeat ? "-r repeats a program"
-					       : "-r 0 would measure nothing",
-			     "cyclade stat -r 5 -- ./prog");
+		return stat_usage(cli, &err,
+				  o->measure.repeat ? "-r repeats a program"
+						    : "-r 0 would measure nothing",
+				  "cyclade stat -r 5 -- ./prog");
 	if (o->measure.repeat > 1 && o->measure.interval)
-		return usage(cli, &err, "-r and -I exclude each other",
-			     "-r: totals of several runs; -I: one run, piece by piece");
+		return stat_usage(cli, &err, "-r and -I exclude each other",
+				  "-r: totals of several runs; -I: one run, piece by piece");
 	if (o->measure.event.n &&
 	    (OPTION_GIVEN(o, level) || o->measure.node.n || o->measure.metric.n))
-		return usage(cli, &err, "-e counts events, -l, --node and -M make a tree",
-			     "leave out one or the other");
+		return stat_usage(cli, &err, "-e counts events, -l, --node and -M make a tree",
+				  "leave out one or the other");
 	if (asks_nothing(o)) {
 		no_pmu_find(cli, why);
 		if (*why)

@@ -21,7 +21,7 @@
 
 static volatile sig_atomic_t stop;
 
-static void on_interrupt(int number)
+static void stop_validating(int number)
 {
 	(void)number;
 	stop = 1;
@@ -42,7 +42,7 @@ struct job {
 	bool *nodes; /* by metric: asked for; NULL: all */
 };
 
-static bool news(void *ctx, double done)
+static bool show_validate_news(void *ctx, double done)
 {
 	cli_progress(((struct job *)ctx)->cli, done);
 	return !stop;
@@ -59,7 +59,7 @@ static bool asks_nodes(struct validate_nodes_opts *o, struct measure_opts *opts,
 					   .self = "/proc/self/exe",
 					   .wanted = j->nodes,
 					   .quick = j->o.quick,
-					   .news = news,
+					   .news = show_validate_news,
 					   .ctx = j };
 	return j->model && !*j->no_pmu && !j->o.n_kernels && !j->c.n_names;
 }
@@ -79,7 +79,7 @@ static bool asks_address(struct validate_address_opts *o, struct job *j)
 	*o = (struct validate_address_opts){ .event = j->event,
 					     .n_events = j->o.n_events,
 					     .sizes = &j->o.sizes,
-					     .news = news,
+					     .news = show_validate_news,
 					     .ctx = j };
 	return asks_samples(j, "address");
 }
@@ -87,12 +87,12 @@ static bool asks_address(struct validate_address_opts *o, struct job *j)
 static bool asks_skid(struct validate_skid_opts *o, struct job *j)
 {
 	*o = (struct validate_skid_opts){
-		.event = j->event, .n_events = j->o.n_events, .news = news, .ctx = j
+		.event = j->event, .n_events = j->o.n_events, .news = show_validate_news, .ctx = j
 	};
 	return asks_samples(j, "skid");
 }
 
-static void plan(void *ctx, size_t events, size_t runs, double seconds)
+static void plan_validation(void *ctx, size_t events, size_t runs, double seconds)
 {
 	struct job *j = ctx;
 	struct validate_address_opts address;
@@ -202,7 +202,7 @@ static int sort_operands(struct job *j, struct err *err)
 }
 
 /* A machine without counters still has the kernel's own. */
-static int find_events(struct job *j, struct validate_report *r, struct err *err)
+static int find_events_to_validate(struct job *j, struct validate_report *r, struct err *err)
 {
 	struct err why = ERR_INIT;
 
@@ -258,7 +258,7 @@ static int run_off(struct job *j, struct validate *v, const struct validate_benc
 	return rc;
 }
 
-static int measure(struct job *j, struct validate *v, struct err *err)
+static int measure_events(struct job *j, struct validate *v, struct err *err)
 {
 	struct validate_bench bench;
 	int rc;
@@ -291,7 +291,8 @@ static bool is_kept(const struct validate *v, size_t i)
 
 /* Verdicts of this run, and of earlier ones on what it did not test. A file that is not understood
  * stays. */
-static int keep(struct job *j, const struct validate *v, struct validate_report *r, struct err *err)
+static int keep_verdicts(struct job *j, const struct validate *v, struct validate_report *r,
+			 struct err *err)
 {
 	struct arena *a = &j->cli->arena;
 	struct validate_kept k, earlier;
@@ -339,7 +340,7 @@ static void try_to_keep(struct job *j, const struct validate *v, struct validate
 		any |= v->row[i].verdict != VALIDATE_UNTESTED;
 	if (v->stopped || j->o.n_kernels || !any)
 		return; /* a part of the kernels says little */
-	if (keep(j, v, r, &err)) {
+	if (keep_verdicts(j, v, r, &err)) {
 		r->kept = NULL;
 		cli_note(j->cli, "verdicts are not kept: %s",
 			 err.code ? err.what : cli_verdicts_nowhere(&j->machine));
@@ -398,11 +399,11 @@ static int test_pinned(struct job *j, struct validate_report *r, struct err *err
 /* All of it; Ctrl-C ends it, and keeps what there is. */
 static int test_all(struct job *j, struct validate *v, struct validate_report *r, struct err *err)
 {
-	struct sigaction to = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND }, was;
+	struct sigaction to = { .sa_handler = stop_validating, .sa_flags = (int)SA_RESETHAND }, was;
 	int rc;
 
 	(void)sigaction(SIGINT, &to, &was);
-	rc = measure(j, v, err) || test_nodes(j, r, err) || test_pinned(j, r, err) ? -1 : 0;
+	rc = measure_events(j, v, err) || test_nodes(j, r, err) || test_pinned(j, r, err) ? -1 : 0;
 	(void)sigaction(SIGINT, &was, NULL);
 	v->stopped |= stop != 0;
 	return rc;
@@ -438,7 +439,10 @@ static int verdict(const struct validate *v)
 int cmd_validate(struct cli *cli)
 {
 	struct job j = { .cli = cli,
-			 .o = { .quick = cli->opt.quick, .plan = plan, .news = news, .ctx = &j },
+			 .o = { .quick = cli->opt.quick,
+				.plan = plan_validation,
+				.news = show_validate_news,
+				.ctx = &j },
 			 .list = EVENT_LIST_INIT };
 	struct validate v = { .n_rows = 0 };
 	struct validate_report r = { .v = &v };
@@ -461,7 +465,7 @@ int cmd_validate(struct cli *cli)
 	r.cpu = j.c.cpu;
 	r.cpu_desc = j.machine.cpu_desc;
 	r.hypervisor = j.machine.hypervisor;
-	if (find_events(&j, &r, &err) || test_all(&j, &v, &r, &err))
+	if (find_events_to_validate(&j, &r, &err) || test_all(&j, &v, &r, &err))
 		goto out;
 	try_to_keep(&j, &v, &r);
 	validate_put(&d, &r);

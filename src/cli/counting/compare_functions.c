@@ -30,7 +30,7 @@ void functions_close(struct functions *f)
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-static bool is_clock(const char *event)
+static bool is_clock_event(const char *event)
 {
 	return !strncmp(event, "cpu-clock", 9) || !strncmp(event, "task-clock", 10);
 }
@@ -51,7 +51,7 @@ static int keep_rows(struct functions *f, const struct recording *rec, const str
 	struct where w;
 	size_t n;
 	const struct pd_event *event = pd_events(rec->rec, &n);
-	bool clock = n && is_clock(event[0].name);
+	bool clock = n && is_clock_event(event[0].name);
 	int rc = where_make(&w, &a, p, 0, 0, err);
 
 	if (!rc && !f->unit) {
@@ -103,7 +103,7 @@ static int by_sum(const void *a, const void *b)
 }
 
 /* Functions by what all runs have of them; those of --fail-if first, so that they are in. */
-static struct chosen *choose(const struct functions *f, struct err *err)
+static struct chosen *choose_functions(const struct functions *f, struct err *err)
 {
 	struct chosen *all = calloc(f->names.n + 1, sizeof(*all));
 
@@ -123,7 +123,8 @@ static struct chosen *choose(const struct functions *f, struct err *err)
 }
 
 /* A run without a sample of a function has 0 of it. */
-static void fill(const struct functions *f, struct compare *c, const uint32_t *metric, size_t n)
+static void fill_function_metrics(const struct functions *f, struct compare *c,
+				  const uint32_t *metric, size_t n)
 {
 	for (size_t r = 0; r < c->run.n; r++)
 		for (size_t i = 0; i < n; i++)
@@ -150,7 +151,7 @@ static int name_metrics(const struct functions *f, struct compare *c, const stru
 					      .many = !all[i].asked };
 		metric[all[i].name] = (uint32_t)i + 1;
 	}
-	fill(f, c, metric, n);
+	fill_function_metrics(f, c, metric, n);
 	return 0;
 }
 
@@ -158,7 +159,7 @@ static int functions(void *ctx, struct compare *c, struct err *err)
 {
 	struct functions *f = ctx;
 	size_t n = 0;
-	struct chosen *all = choose(f, err);
+	struct chosen *all = choose_functions(f, err);
 	uint32_t *metric = calloc(f->names.n + 1, sizeof(*metric));
 	int rc = -1;
 

@@ -29,7 +29,7 @@ void run_repeats_close(struct run_repeats *r)
 
 /* ---- a run ------------------------------------------------------------------------------ */
 
-static void add_result(struct run_repeats *r, const struct sampling_result *res)
+static void add_run_result(struct run_repeats *r, const struct sampling_result *res)
 {
 	struct sampling_result all = *res;
 
@@ -77,7 +77,7 @@ int run_repeats_add(struct run_repeats *r, const struct sampling_result *res,
 		return -1;
 	if (vec_push(&r->file, file))
 		return err_nomem(err);
-	add_result(r, res);
+	add_run_result(r, res);
 	if (r->file.n == 1 && res->kept)
 		repeats_move_old(r->name);
 	return 0;
@@ -161,8 +161,8 @@ static int name_events(struct run_repeats *r, const struct pd *rec, struct run_t
 	return 0;
 }
 
-static int read_file(struct run_repeats *r, const char *path, struct run_table **names,
-		     struct err *err)
+static int read_run_file(struct run_repeats *r, const char *path, struct run_table **names,
+			 struct err *err)
 {
 	struct profile_opts po = { .key = { KEY_SYM, KEY_DSO, KEY_SRCLINE }, .n_keys = 3 };
 	const char *root = r->cli->opt.sysroot;
@@ -214,7 +214,7 @@ int run_repeats_where(struct run_repeats *r, size_t limit, struct run_table **ta
 	*n = 0;
 	*table = NULL;
 	for (size_t i = 0; i < r->file.n; i++)
-		if (read_file(r, r->file.v[i], table, err))
+		if (read_run_file(r, r->file.v[i], table, err))
 			return -1;
 	for (size_t i = 0; i < r->n_events; i++) {
 		const struct tally *all = &r->where[i].sum.selected;

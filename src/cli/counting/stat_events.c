@@ -64,7 +64,7 @@ static int nothing_counts(struct stat_run *s, struct counting *k, struct err *er
 	return err_hint(err, "`cyclade list events` has what can be counted here");
 }
 
-static int start(struct stat_run *s, struct err *err)
+static int start_events_run(struct stat_run *s, struct err *err)
 {
 	size_t refused = 0;
 
@@ -79,8 +79,8 @@ static int start(struct stat_run *s, struct err *err)
 /* ---- results ---------------------------------------------------------------------------- */
 
 /* `fd`: of standard error, for what came so far; -1: where results go. */
-static int print(struct stat_run *s, struct counts *c, const struct counting *k, int fd,
-		 struct err *err)
+static int print_counts(struct stat_run *s, struct counts *c, const struct counting *k, int fd,
+			struct err *err)
 {
 	struct document d;
 	int rc = -1;
@@ -94,7 +94,7 @@ static int print(struct stat_run *s, struct counts *c, const struct counting *k,
 	return rc;
 }
 
-static int print_interval(struct stat_run *s, struct err *err)
+static int print_counts_interval(struct stat_run *s, struct err *err)
 {
 	struct counting *k = &s->k;
 	struct counts c = { .head = stat_head(k, &s->a) };
@@ -107,7 +107,7 @@ static int print_interval(struct stat_run *s, struct err *err)
 		goto out;
 	counting_events_mean(&s->ev, &s->a, row, c.head.seconds);
 	c.row = row;
-	rc = print(s, &c, k, -1, err);
+	rc = print_counts(s, &c, k, -1, err);
 	counting_events_mark(&s->ev, false);
 	s->interval_from = c.head.time;
 out:
@@ -115,7 +115,7 @@ out:
 	return rc;
 }
 
-static int print_so_far(struct stat_run *s, struct err *err)
+static int print_counts_so_far(struct stat_run *s, struct err *err)
 {
 	struct counting *k = &s->k;
 	struct counts c = { .head = stat_head(k, &s->a) };
@@ -127,15 +127,15 @@ static int print_so_far(struct stat_run *s, struct err *err)
 		goto out;
 	counting_events_mean(&s->ev, &s->a, row, c.head.seconds);
 	c.row = row;
-	rc = print(s, &c, k, STDERR_FILENO, err);
+	rc = print_counts(s, &c, k, STDERR_FILENO, err);
 out:
 	arena_free(&s->a);
 	return rc;
 }
 
 /* Each run for itself, if there are to be several. */
-static int keep_run(struct stat_run *s, const struct counts_row *row, size_t n,
-		    const struct counting *k, struct err *err)
+static int keep_events_run(struct stat_run *s, const struct counts_row *row, size_t n,
+			   const struct counting *k, struct err *err)
 {
 	if (stat_runs(s->cli) < 2)
 		return 0;
@@ -151,8 +151,8 @@ static int keep_run(struct stat_run *s, const struct counts_row *row, size_t n,
 	return 0;
 }
 
-static int add_run(struct stat_run *s, const struct counts_row *row, size_t n,
-		   const struct counting *k, struct err *err)
+static int add_events_run(struct stat_run *s, const struct counts_row *row, size_t n,
+			  const struct counting *k, struct err *err)
 {
 	if (!s->row) {
 		s->row = calloc(n + 1, sizeof(*s->row));
@@ -165,7 +165,7 @@ static int add_run(struct stat_run *s, const struct counts_row *row, size_t n,
 	repeat_add(&s->seconds, k->result.wall_s);
 	repeat_add(&s->user, k->result.user_s);
 	repeat_add(&s->sys, k->result.sys_s);
-	return keep_run(s, row, n, k, err);
+	return keep_events_run(s, row, n, k, err);
 }
 
 static void mean_of_runs(const struct stat_run *s, struct counts *c, struct counts_row *row)
@@ -186,7 +186,7 @@ static void mean_of_runs(const struct stat_run *s, struct counts *c, struct coun
 	c->head.runs = s->seconds.n;
 }
 
-static int end_run(struct stat_run *s, struct err *err)
+static int end_events_run(struct stat_run *s, struct err *err)
 {
 	struct counting *k = &s->k;
 	bool last = s->run + 1 >= stat_runs(s->cli) || k->result.interrupted;
@@ -198,13 +198,13 @@ static int end_run(struct stat_run *s, struct err *err)
 	c.head.killed_by = k->result.killed_by;
 	if (s->cli->opt.measure.interval) {
 		c.head.end = true;
-		rc = print(s, &c, k, -1, err);
+		rc = print_counts(s, &c, k, -1, err);
 		goto out;
 	}
 	/* of a run that was cut short, the counts are not those of a run */
 	s->ev.cut_short = k->result.interrupted && s->seconds.n;
 	if (counting_events_rows(&s->ev, k, &s->a, c.head.seconds, &row, &c.n, err) ||
-	    (!s->ev.cut_short && add_run(s, row, c.n, k, err)))
+	    (!s->ev.cut_short && add_events_run(s, row, c.n, k, err)))
 		goto out;
 	if (last) {
 		mean_of_runs(s, &c, row);
@@ -213,7 +213,7 @@ static int end_run(struct stat_run *s, struct err *err)
 			c.head.user_s = c.head.sys_s = NAN;
 		counting_events_mean(&s->ev, &s->a, row, c.head.seconds);
 		c.row = row;
-		rc = print(s, &c, k, -1, err);
+		rc = print_counts(s, &c, k, -1, err);
 	} else {
 		rc = 0;
 	}
@@ -224,7 +224,7 @@ out:
 
 /* ---- the whole of it -------------------------------------------------------------------- */
 
-static int describe(struct stat_run *s, struct err *err)
+static int describe_events(struct stat_run *s, struct err *err)
 {
 	struct buf b = BUF_INIT;
 	int rc;
@@ -235,24 +235,24 @@ static int describe(struct stat_run *s, struct err *err)
 	return rc ? -1 : counting_out_commit(&s->out, err);
 }
 
-static int count_run(struct stat_run *s, struct err *err)
+static int count_events_run(struct stat_run *s, struct err *err)
 {
 	enum counting_event what = COUNTING_SO_FAR;
-	int rc = start(s, err);
+	int rc = start_events_run(s, err);
 
 	while (!rc && what != COUNTING_OVER) {
 		rc = counting_next(&s->k, &what, err);
 		if (!rc && what == COUNTING_INTERVAL)
-			rc = print_interval(s, err);
+			rc = print_counts_interval(s, err);
 		else if (!rc && what == COUNTING_SO_FAR)
-			rc = print_so_far(s, err);
+			rc = print_counts_so_far(s, err);
 	}
 	if (!rc)
-		rc = end_run(s, err);
+		rc = end_events_run(s, err);
 	return counting_finish(&s->k, rc, err);
 }
 
-static int count(struct stat_run *s, struct err *err)
+static int count_events(struct stat_run *s, struct err *err)
 {
 	if (cli_measure_opts(s->cli, &s->opts, err) ||
 	    counting_open(&s->k, &s->opts, "count", 0, err) ||
@@ -260,11 +260,11 @@ static int count(struct stat_run *s, struct err *err)
 	    counting_out_open(&s->out, s->cli, &counts_document, err))
 		return -1;
 	if (s->cli->opt.measure.dry_run)
-		return describe(s, err);
+		return describe_events(s, err);
 	if (counting_warmup(&s->k, err))
 		return -1;
 	for (s->run = 0; s->run < stat_runs(s->cli) && !s->k.result.interrupted; s->run++)
-		if (count_run(s, err))
+		if (count_events_run(s, err))
 			return -1;
 	return counting_out_commit(&s->out, err);
 }
@@ -273,7 +273,7 @@ int stat_events(struct cli *cli)
 {
 	struct stat_run s = { .cli = cli, .out = COUNTING_OUT_INIT, .a = ARENA_INIT };
 	struct err err = ERR_INIT;
-	int rc = count(&s, &err), code = stat_end(cli, &s.k, rc, s.no_pmu, &err);
+	int rc = count_events(&s, &err), code = stat_end(cli, &s.k, rc, s.no_pmu, &err);
 
 	counting_out_close(&s.out);
 	counting_events_free(&s.ev);

@@ -80,8 +80,8 @@ static int share_counts(struct import *im, struct tree_of *t, struct err *err)
 }
 
 /* Of an event under two names that one which was counted longer. */
-static void put_count(struct tree_of *t, uint32_t event, const struct counted_event *c,
-		      double scale)
+static void put_import_count(struct tree_of *t, uint32_t event, const struct counted_event *c,
+			     double scale)
 {
 	if (!isnan(t->share[event]) && !(c->counted > t->share[event]))
 		return;
@@ -98,7 +98,7 @@ static void take_count(struct import *im, struct tree_of *t, size_t i)
 	if (c->blank)
 		return;
 	if (k.own != MODEL_NONE)
-		put_count(t, k.own, c, k.scale);
+		put_import_count(t, k.own, c, k.scale);
 	if (e == MODEL_NONE) {
 		if (!strcmp(c->name, "duration_time"))
 			t->system[SYSTEM_DURATION] = c->value / 1e9;
@@ -111,10 +111,10 @@ static void take_count(struct import *im, struct tree_of *t, size_t i)
 			t->first_other = c->name;
 		return;
 	}
-	put_count(t, e, c, k.scale);
+	put_import_count(t, e, c, k.scale);
 }
 
-static int take_counts(struct import *im, struct tree_of *t, struct err *err)
+static int take_import_counts(struct import *im, struct tree_of *t, struct err *err)
 {
 	size_t n = t->m->n_events;
 
@@ -143,7 +143,7 @@ int import_tree(struct import *im, size_t core, const struct tree_counts *counts
 	return out->node && out->list ? 0 : err_nomem(err);
 }
 
-static int evaluate(struct import *im, struct tree_of *t, struct err *err)
+static int evaluate_import_tree(struct import *im, struct tree_of *t, struct err *err)
 {
 	static const char *const no_error[] = { NO_ERRORS };
 	static const double *const no_cov[] = { NULL };
@@ -254,7 +254,8 @@ static int find_names(struct import *im, struct err *err)
 	return 0;
 }
 
-static int view_of(struct import *im, struct tree_of *t, struct tree_view *out, struct err *err)
+static int import_view_of(struct import *im, struct tree_of *t, struct tree_view *out,
+			  struct err *err)
 {
 	const struct options *o = &im->cli->opt;
 	uint32_t slots = model_metric_find(t->m, "SLOTS", 5);
@@ -298,7 +299,7 @@ static int tree_of_set(struct import *im, struct tree_of *t, const struct import
 		plan_times(t->system, set->seconds, set->lps);
 	else
 		t->system[SYSTEM_DURATION] = set->seconds;
-	if (take_counts(im, t, err) || find_rates(im, t, err))
+	if (take_import_counts(im, t, err) || find_rates(im, t, err))
 		return -1;
 	if (isnan(t->system[SYSTEM_SMT_ON])) {
 		struct import_smt found;
@@ -308,7 +309,7 @@ static int tree_of_set(struct import *im, struct tree_of *t, const struct import
 		t->smt = found.why;
 		set_smt(im, t, found.on);
 	}
-	return evaluate(im, t, err) || view_of(im, t, view, err) ? -1 : 0;
+	return evaluate_import_tree(im, t, err) || import_view_of(im, t, view, err) ? -1 : 0;
 }
 
 /* With one tree its rates, too: it has no line of its own. */
@@ -396,8 +397,8 @@ struct count_head import_head(const struct import *im, double time, double secon
 }
 
 /* Events and figures that are none of the trees', of all sets. */
-static int put_beside(struct import *im, struct counts *c, const struct import_set *set, size_t n,
-		      struct err *err)
+static int put_import_beside(struct import *im, struct counts *c, const struct import_set *set,
+			     size_t n, struct err *err)
 {
 	struct counts_row **row = arena_alloc(&im->once, (n + 1) * sizeof(*row)), *rows;
 	struct counts_printed **said = arena_alloc(&im->once, (n + 1) * sizeof(*said)), *all;
@@ -445,7 +446,7 @@ int import_trees(struct import *im, const struct import_set *set, size_t n,
 	for (size_t i = 0; i < n; i++)
 		if (tree_of_set(im, &t[i], &set[i], &view[i], err))
 			return -1;
-	if (put_beside(im, &beside, set, n, err))
+	if (put_import_beside(im, &beside, set, n, err))
 		return -1;
 	for (size_t i = 0; i < head->n_notes; i++)
 		import_add_note(&l, head->notes[i]);
@@ -490,7 +491,7 @@ static int captured_machine(struct import *im, struct err *err)
 	return root ? machine_read(&im->k.machine, im->a, root, err) : 0;
 }
 
-static int check(struct cli *cli, struct err *err)
+static int check_import_options(struct cli *cli, struct err *err)
 {
 	const struct options *o = &cli->opt;
 
@@ -512,7 +513,7 @@ int stat_import(struct cli *cli)
 	bool recording = false;
 	int code = EXIT_ERROR;
 
-	if (check(cli, &err)) {
+	if (check_import_options(cli, &err)) {
 		code = cli_measuring_code(cli, &err);
 		goto out;
 	}

@@ -116,7 +116,7 @@ static const char *pmu_of(const struct data *d, const struct pd_event *ev)
 	return "";
 }
 
-static bool is_core_pmu(const struct pd_info *i, const char *pmu)
+static bool is_imported_core_pmu(const struct pd_info *i, const char *pmu)
 {
 	for (size_t n = 0; n < i->n_hybrid; n++)
 		if (!strcmp(i->hybrid_name[n], pmu))
@@ -205,7 +205,7 @@ static bool match_events(struct data *d)
 		for (size_t c = 0; c < im->n_cores; c++) {
 			struct import_known known;
 
-			if (im->core[c].pmu && is_core_pmu(i, pmu) &&
+			if (im->core[c].pmu && is_imported_core_pmu(i, pmu) &&
 			    strcmp(im->core[c].pmu, pmu) != 0)
 				continue;
 			d->core_of[e] = c;
@@ -247,7 +247,7 @@ static int find_models(struct data *d, struct err *err)
 
 /* ---- places ----------------------------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b)
+static int by_place_number(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -273,7 +273,7 @@ static int find_cpus(struct data *d, struct err *err)
 			goto out;
 		}
 	}
-	vec_sort(&who->cpus, by_number);
+	vec_sort(&who->cpus, by_place_number);
 	who->whole_cpus = d->s.cpus;
 	rc = 0;
 out:
@@ -328,7 +328,7 @@ static int cpu_places(struct data *d, struct err *err)
 	return 0;
 }
 
-static int find_places(struct data *d, struct err *err)
+static int find_data_places(struct data *d, struct err *err)
 {
 	struct import *im = d->im;
 	const char *per = im->cli->opt.measure.per;
@@ -393,7 +393,7 @@ static void add_counter(struct data *d, const struct stat_cell *c)
 		s->scaled += (double)c->value * ((double)c->enabled / (double)c->running);
 }
 
-static void merge(struct sum *to, const struct sum *from)
+static void merge_places(struct sum *to, const struct sum *from)
 {
 	to->value += from->value;
 	to->scaled += from->scaled;
@@ -433,7 +433,7 @@ static void sum_span(struct data *d, size_t from, size_t to)
 		size_t event = i % d->n_events;
 
 		if (d->first[event] != event)
-			merge(&d->sum[i - event + d->first[event]], &d->sum[i]);
+			merge_places(&d->sum[i - event + d->first[event]], &d->sum[i]);
 	}
 }
 
@@ -450,14 +450,14 @@ static double span_end(const struct data *d, size_t round)
 
 /* ---- as a tree -------------------------------------------------------------------------- */
 
-static bool is_clock(const struct pd_event *ev)
+static bool is_imported_clock(const struct pd_event *ev)
 {
 	return ev->attr.type == PERF_TYPE_SOFTWARE && (ev->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
 						       ev->attr.config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
-static int fill_set(const struct data *d, struct import_set *set, size_t place, size_t core,
-		    double seconds, struct err *err)
+static int fill_data_set(const struct data *d, struct import_set *set, size_t place, size_t core,
+			 double seconds, struct err *err)
 {
 	struct counted_event *ev = arena_alloc(&d->im->once, (d->n_events + 1) * sizeof(*ev));
 	struct import_known *known = arena_alloc(&d->im->once, (d->n_events + 1) * sizeof(*known));
@@ -482,13 +482,13 @@ static int fill_set(const struct data *d, struct import_set *set, size_t place, 
 		ev[set->sums.n++] = (struct counted_event){
 			.name = d->event[e].name,
 			.pmu = "",
-			.unit = is_clock(&d->event[e]) ? "ns"
-				: d->event[e].unit     ? d->event[e].unit
-						       : "",
+			.unit = is_imported_clock(&d->event[e]) ? "ns"
+				: d->event[e].unit		? d->event[e].unit
+								: "",
 			.noise = NAN,
 			.pieces = 1,
 			.value = (d->s.unscaled ? s->value : s->scaled) *
-				 (is_clock(&d->event[e]) ? 1 : d->event[e].scale),
+				 (is_imported_clock(&d->event[e]) ? 1 : d->event[e].scale),
 			.counted = s->running >= s->enabled ? 1 : s->running / s->enabled,
 		};
 	}
@@ -508,7 +508,7 @@ static int print_trees(struct data *d, double time, double seconds, const char *
 		return err_nomem(err);
 	for (size_t p = 0; p < d->n_places; p++)
 		for (size_t c = 0; c < im->n_cores; c++) {
-			if (fill_set(d, &set[n], p, c, seconds, err))
+			if (fill_data_set(d, &set[n], p, c, seconds, err))
 				return -1;
 			/* cores of a kind on which nothing was counted have no tree */
 			n += set[n].sums.n || im->n_cores == 1;
@@ -521,17 +521,17 @@ static int print_trees(struct data *d, double time, double seconds, const char *
 
 /* ---- as events -------------------------------------------------------------------------- */
 
-static struct counts_row row_of(const struct data *d, size_t place, size_t event)
+static struct counts_row imported_row_of(const struct data *d, size_t place, size_t event)
 {
 	const struct pd_event *ev = &d->event[event];
 	const struct sum *s = &d->sum[place * d->n_events + event];
-	double scale = is_clock(ev) ? 1 : ev->scale;
+	double scale = is_imported_clock(ev) ? 1 : ev->scale;
 	struct counts_row r = { .where = d->place[place].label,
 				.n_cpus = d->place[place].n_cpus,
 				.event = ev->name,
-				.unit = is_clock(ev) ? "ns"
-					: ev->unit   ? ev->unit
-						     : "",
+				.unit = is_imported_clock(ev) ? "ns"
+					: ev->unit	      ? ev->unit
+							      : "",
 				.value = NAN,
 				.counted = NAN,
 				.error = NAN,
@@ -552,7 +552,7 @@ static struct counts_row row_of(const struct data *d, size_t place, size_t event
 	return r;
 }
 
-static struct counts_kind kind_of(const struct data *d, size_t event)
+static struct counts_kind kind_of_imported(const struct data *d, size_t event)
 {
 	const struct perf_event_attr *attr = &d->event[event].attr;
 
@@ -578,8 +578,8 @@ static int print_events(struct data *d, double time, double seconds, const char 
 
 		for (size_t e = 0; e < d->n_events; e++)
 			if (d->first[e] == e) {
-				kind[c.n - before] = kind_of(d, e);
-				row[c.n++] = row_of(d, p, e);
+				kind[c.n - before] = kind_of_imported(d, e);
+				row[c.n++] = imported_row_of(d, p, e);
 			}
 		counts_rows_mean(&row[before], kind, c.n - before, &im->once, seconds);
 	}
@@ -591,7 +591,7 @@ static int print_events(struct data *d, double time, double seconds, const char 
 
 /* ---- all of it -------------------------------------------------------------------------- */
 
-static int notes_of(struct data *d, const char **note, size_t *n, struct err *err)
+static int data_notes_of(struct data *d, const char **note, size_t *n, struct err *err)
 {
 	struct arena *a = d->im->a;
 	size_t made = 0;
@@ -616,8 +616,8 @@ static int notes_of(struct data *d, const char **note, size_t *n, struct err *er
 	return 0;
 }
 
-static int print_span(struct data *d, size_t from, size_t to, double time, double seconds,
-		      const char *const *notes, size_t n_notes, struct err *err)
+static int print_data_span(struct data *d, size_t from, size_t to, double time, double seconds,
+			   const char *const *notes, size_t n_notes, struct err *err)
 {
 	int rc;
 
@@ -629,8 +629,8 @@ static int print_span(struct data *d, size_t from, size_t to, double time, doubl
 }
 
 /* Rounds joined to pieces of the interval that was asked for; the last is as long as it is. */
-static int print_intervals(struct data *d, const char *const *notes, size_t n_notes,
-			   struct err *err)
+static int print_data_intervals(struct data *d, const char *const *notes, size_t n_notes,
+				struct err *err)
 {
 	double least = (double)d->im->cli->opt.measure.interval / 1e9 * 0.98, began = 0;
 	struct counts c = { .head = import_head(d->im, NAN, 0) };
@@ -642,7 +642,7 @@ static int print_intervals(struct data *d, const char *const *notes, size_t n_no
 
 		if (now - began < least && i + 1 < d->s.n_rounds)
 			continue;
-		if (print_span(d, from, i + 1, now, now - began, NULL, 0, err))
+		if (print_data_span(d, from, i + 1, now, now - began, NULL, 0, err))
 			return -1;
 		from = i + 1;
 		began = now;
@@ -657,7 +657,7 @@ static int print_intervals(struct data *d, const char *const *notes, size_t n_no
 	return import_report(d->im, &r, err);
 }
 
-static int room(struct data *d, struct err *err)
+static int places_room(struct data *d, struct err *err)
 {
 	size_t cells = d->n_places * d->n_events;
 
@@ -669,7 +669,7 @@ static int room(struct data *d, struct err *err)
 	return d->sum && d->at ? 0 : err_nomem(err);
 }
 
-static int read_all(struct data *d, struct err *err)
+static int read_all_counts(struct data *d, struct err *err)
 {
 	struct import *im = d->im;
 
@@ -690,8 +690,10 @@ static int read_all(struct data *d, struct err *err)
 	if (find_cpus(d, err))
 		return -1;
 	import_facts(im);
-	return find_models(d, err) || find_boxes(d, err) || find_places(d, err) || room(d, err) ? -1
-												: 0;
+	return find_models(d, err) || find_boxes(d, err) || find_data_places(d, err) ||
+			       places_room(d, err)
+		       ? -1
+		       : 0;
 }
 
 static int print_all(struct data *d, struct err *err)
@@ -699,13 +701,14 @@ static int print_all(struct data *d, struct err *err)
 	const char *note[8];
 	size_t n = 0;
 
-	if (notes_of(d, note, &n, err) ||
+	if (data_notes_of(d, note, &n, err) ||
 	    counting_out_open(&d->im->out, d->im->cli,
 			      d->no_model ? &counts_document : &tree_document, err))
 		return -1;
 	if (d->im->cli->opt.measure.interval)
-		return print_intervals(d, note, n, err);
-	return print_span(d, 0, d->s.n_rounds, NAN, span_end(d, d->s.n_rounds - 1), note, n, err);
+		return print_data_intervals(d, note, n, err);
+	return print_data_span(d, 0, d->s.n_rounds, NAN, span_end(d, d->s.n_rounds - 1), note, n,
+			       err);
 }
 
 int import_recording(struct import *im, struct err *err)
@@ -713,7 +716,7 @@ int import_recording(struct import *im, struct err *err)
 	struct data d = { .im = im };
 	int rc = -1;
 
-	if (read_all(&d, err))
+	if (read_all_counts(&d, err))
 		goto out;
 	if (im->cli->opt.measure.interval && !d.s.interval_ms) {
 		(void)err_set(err, ERR_USAGE, "%s was recorded without intervals",

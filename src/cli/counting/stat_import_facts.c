@@ -114,7 +114,7 @@ struct needed {
 	bool *metric, *event;
 };
 
-static int need(void *ctx, enum expr_ref_kind kind, uint32_t index)
+static int need_fact(void *ctx, enum expr_ref_kind kind, uint32_t index)
 {
 	struct needed *n = ctx;
 
@@ -138,7 +138,7 @@ static const bool *events_with(const struct model *m, double smt, struct arena *
 	system[SYSTEM_SMT_ON] = smt;
 	for (size_t i = m->n_metrics; i-- > 0;) /* each needs only those before it */
 		if (m->metric[i].expr && (m->metric[i].level || n.metric[i]))
-			(void)expr_needs(m->metric[i].expr, system, need, &n);
+			(void)expr_needs(m->metric[i].expr, system, need_fact, &n);
 	return n.event;
 }
 

@@ -21,7 +21,7 @@
 static const char *const fronts[] = { "metric_", "TMA_", "Pipeline Utilization - " };
 
 /* Words with signs between them become one: "Backend Bound - CPU" is backend_bound.cpu. */
-static void plain_name(char out[NAME_MAX_], const char *name)
+static void given_plain_name(char out[NAME_MAX_], const char *name)
 {
 	size_t n = 0, len;
 
@@ -66,7 +66,7 @@ uint32_t import_metric(const struct model *m, const char *figure)
 	uint32_t metric;
 	const char *dot;
 
-	plain_name(name, figure);
+	given_plain_name(name, figure);
 	if (!*name)
 		return MODEL_NONE;
 	metric = model_metric_named(m, name, strlen(name));
@@ -85,8 +85,8 @@ uint32_t import_metric(const struct model *m, const char *figure)
 
 /* ---- figures that were printed ---------------------------------------------------------- */
 
-static int make_room(struct import_given *g, struct arena *a, const struct model *m,
-		     struct err *err)
+static int make_given_room(struct import_given *g, struct arena *a, const struct model *m,
+			   struct err *err)
 {
 	if (g->value)
 		return 0;
@@ -115,7 +115,7 @@ int import_take_figures(struct import_given *g, struct arena *a, const struct mo
 	const char *by = arena_printf(a, "as %s printed it",
 				      form && strcmp(form, "JSON") != 0 ? form : "the tool");
 
-	if (!by || make_room(g, a, m, err))
+	if (!by || make_given_room(g, a, m, err))
 		return err_nomem(err);
 	for (size_t i = 0; i < s->n_figures; i++) {
 		uint32_t k = import_metric(m, s->figure[i].name);
@@ -176,7 +176,7 @@ static const struct {
 static const char *const fields[] = { "PERF_METRICS.RETIRING", "PERF_METRICS.BAD_SPECULATION",
 				      "PERF_METRICS.FRONTEND_BOUND", "PERF_METRICS.BACKEND_BOUND" };
 
-static double count_of(const struct model *m, const double *count, const char *name)
+static double given_count_of(const struct model *m, const double *count, const char *name)
 {
 	uint32_t e = model_event_find(m, name, strlen(name));
 
@@ -188,7 +188,7 @@ struct asked {
 	unsigned least; /* level of nodes that all corrections allow */
 };
 
-static int ask(void *ctx, enum expr_ref_kind kind, uint32_t index)
+static int note_given_event(void *ctx, enum expr_ref_kind kind, uint32_t index)
 {
 	struct asked *x = ctx;
 
@@ -206,11 +206,11 @@ static bool may_go_without(const struct model *m, uint32_t metric, const double 
 
 	if (!m->metric[metric].level || !m->metric[metric].expr)
 		return false;
-	(void)expr_needs(m->metric[metric].expr, system, ask, &x);
+	(void)expr_needs(m->metric[metric].expr, system, note_given_event, &x);
 	return m->metric[metric].level <= x.least;
 }
 
-static const char *name_of(const bool *missing)
+static const char *given_name_of(const bool *missing)
 {
 	return !missing[0] ? corrections[1].event : corrections[0].event;
 }
@@ -232,10 +232,10 @@ int import_without_corrections(struct import_given *g, struct import *im, size_t
 
 	*note = NULL;
 	*g = (struct import_given){ .value = NULL };
-	if (!count || make_room(g, a, m, err))
+	if (!count || make_given_room(g, a, m, err))
 		return err_nomem(err);
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
-		sum += count_of(m, counts->count, fields[i]);
+		sum += given_count_of(m, counts->count, fields[i]);
 	if (!(sum > 0))
 		return 0;
 	for (size_t i = 0; i < CORRECTIONS; i++) {
@@ -251,7 +251,7 @@ int import_without_corrections(struct import_given *g, struct import *im, size_t
 	less.count = count;
 	if (import_tree(im, core, &less, &without, err))
 		return -1;
-	by = arena_printf(a, "without %s, which was not counted", name_of(missing));
+	by = arena_printf(a, "without %s, which was not counted", given_name_of(missing));
 	if (!by)
 		return err_nomem(err);
 	for (uint32_t i = 0; i < m->n_metrics; i++) {
@@ -267,6 +267,6 @@ int import_without_corrections(struct import_given *g, struct import *im, size_t
 		*note = arena_printf(a,
 				     "%s was not counted: %zu node%s made without that small "
 				     "correction, as perf stat's own figures are",
-				     name_of(missing), n, n == 1 ? " is" : "s are");
+				     given_name_of(missing), n, n == 1 ? " is" : "s are");
 	return n && !*note ? err_nomem(err) : 0;
 }

@@ -46,7 +46,7 @@ static bool may_be_of(const struct model *m, const char *figure)
 	return true;
 }
 
-static void rate(const struct guess *g, const struct model *m, size_t *known, size_t *used)
+static void rate_model(const struct guess *g, const struct model *m, size_t *known, size_t *used)
 {
 	*known = *used = 0;
 	for (size_t i = 0; i < g->sums->n; i++) {
@@ -105,7 +105,7 @@ static int try_model(struct guess *g, const struct model_sources *src, const cha
 		return 0;
 	if (model_load(&m, src, id, g->im->system, NULL))
 		return 0; /* a model that does not load is no guess */
-	rate(g, m, &known, &used);
+	rate_model(g, m, &known, &used);
 	if (known && known == g->known && g->best && !is_better(g, id, known, used)) {
 		if (g->n_others < NAMED)
 			g->other[g->n_others] = id;

@@ -10,8 +10,8 @@
 #include "base/estimate.h"
 #include "cli/counting/stat_import.h"
 
-static struct counts_row row_of(const struct counted_event *c, const struct import_set *set,
-				const char *where)
+static struct counts_row printed_row_of(const struct counted_event *c, const struct import_set *set,
+					const char *where)
 {
 	struct counts_row r = { .where = where,
 				.event = c->name,
@@ -64,7 +64,7 @@ int import_rows(struct counts_row **out, size_t *n, struct import *im, const str
 	for (size_t i = 0; i < all; i++) {
 		const struct counted_event *c = &set->sums.event[i];
 
-		row[i] = row_of(c, set, where);
+		row[i] = printed_row_of(c, set, where);
 		kind[i] = import_kind(c->name, c->pmu);
 	}
 	counts_rows_mean(row, kind, all, &im->once, set->seconds);

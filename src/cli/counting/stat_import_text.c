@@ -34,7 +34,7 @@ struct text {
 
 /* ---- kinds of cores --------------------------------------------------------------------- */
 
-static void find_kinds(struct text *t)
+static void find_text_kinds(struct text *t)
 {
 	for (size_t i = 0; i < t->all.n; i++) {
 		const char *pmu = t->all.event[i].pmu;
@@ -95,7 +95,7 @@ static int choose_model(struct text *t, const char *kind, const char **id, struc
 	return 0;
 }
 
-static int add_core(struct text *t, const char *kind, struct err *err)
+static int add_text_core(struct text *t, const char *kind, struct err *err)
 {
 	struct import *im = t->im;
 	struct import_core *c = &im->core[im->n_cores];
@@ -145,14 +145,14 @@ static int find_cores(struct text *t, struct err *err)
 	struct import *im = t->im;
 	unsigned slots = 0;
 
-	find_kinds(t);
+	find_text_kinds(t);
 	for (size_t i = 0; i < t->all.n; i++)
 		slots |= import_slots_by(t->all.event[i].name);
 	import_slots(im, slots);
-	if (!t->several && add_core(t, NULL, err))
+	if (!t->several && add_text_core(t, NULL, err))
 		return -1;
 	for (size_t k = 0; t->several && k < t->n_kinds; k++)
-		if (add_core(t, t->kind[k], err))
+		if (add_text_core(t, t->kind[k], err))
 			return -1;
 	if (!im->n_cores && im->cli->opt.model) {
 		(void)err_set(err, ERR_USAGE,
@@ -221,7 +221,7 @@ static size_t place_length(const char *per, const char *label)
 }
 
 /* --per: a group for each place of that kind that the text names. */
-static int find_places(struct text *t, struct err *err)
+static int find_text_places(struct text *t, struct err *err)
 {
 	struct import *im = t->im;
 	const char *per = im->cli->opt.measure.per, *some = NULL;
@@ -329,9 +329,9 @@ static int fill_figures(struct import_set *set, struct arena *a, const struct im
 	return 0;
 }
 
-static int fill_set(struct text *t, struct import_set *set, size_t core,
-		    const struct counts_sums *sums, const char *label, double seconds,
-		    struct err *err)
+static int fill_text_set(struct text *t, struct import_set *set, size_t core,
+			 const struct counts_sums *sums, const char *label, double seconds,
+			 struct err *err)
 {
 	struct import *im = t->im;
 	const struct import_core *c = &im->core[core];
@@ -378,7 +378,7 @@ static void find_others(struct text *t)
 	}
 }
 
-static void notes_of(struct text *t, struct import_notes *l)
+static void text_notes_of(struct text *t, struct import_notes *l)
 {
 	size_t blank = 0;
 	const char *name = NULL;
@@ -423,7 +423,7 @@ static void notes_of(struct text *t, struct import_notes *l)
 				   blank, name));
 }
 
-static int read_file(struct text *t, struct err *err)
+static int read_text_file(struct text *t, struct err *err)
 {
 	const struct options *o = &t->im->cli->opt;
 	struct counts_choice choice = { .cgroup = o->measure.cgroup.n ? o->measure.cgroup.v[0]
@@ -453,8 +453,8 @@ static double span_seconds(const struct counts_file *f, size_t from, size_t to)
 }
 
 /* The sets of a span, printed; from and to 0: all of it. */
-static int print_span(struct text *t, size_t from, size_t to, const struct import_notes *l,
-		      struct err *err)
+static int print_text_span(struct text *t, size_t from, size_t to, const struct import_notes *l,
+			   struct err *err)
 {
 	struct import *im = t->im;
 	bool all = !from && !to;
@@ -474,8 +474,8 @@ static int print_span(struct text *t, size_t from, size_t to, const struct impor
 		cores = 1;
 	for (size_t g = 0; g < groups; g++)
 		for (size_t c = 0; c < cores; c++) {
-			if (fill_set(t, &set[n], c, &sums[g], t->label ? t->label[g] : NULL,
-				     seconds, err))
+			if (fill_text_set(t, &set[n], c, &sums[g], t->label ? t->label[g] : NULL,
+					  seconds, err))
 				return -1;
 			/* nothing counted there in this time */
 			n += all || set[n].sums.n || set[n].sums.n_figures;
@@ -493,7 +493,7 @@ static int print_span(struct text *t, size_t from, size_t to, const struct impor
 }
 
 /* Intervals, joined to pieces as long as was asked for; the last is as long as it is. */
-static int print_intervals(struct text *t, const struct import_notes *l, struct err *err)
+static int print_text_intervals(struct text *t, const struct import_notes *l, struct err *err)
 {
 	struct import *im = t->im;
 	double least = (double)im->cli->opt.measure.interval / 1e9 * 0.98, began = 0;
@@ -509,7 +509,7 @@ static int print_intervals(struct text *t, const struct import_notes *l, struct 
 			began = now;
 		if (now - began < least && i + 1 < t->file.n_times)
 			continue;
-		if (print_span(t, from, i + 1, l, err))
+		if (print_text_span(t, from, i + 1, l, err))
 			return -1;
 		from = i + 1;
 		began = now;
@@ -552,18 +552,18 @@ int import_printed(struct import *im, struct err *err)
 	struct import_notes l = { .a = im->a };
 	struct counts_sums *sums;
 
-	if (read_file(&t, err) || counts_file_sums(&sums, im->a, &t.file, &all, err))
+	if (read_text_file(&t, err) || counts_file_sums(&sums, im->a, &t.file, &all, err))
 		return -1;
 	t.all = *sums;
 	im->form = t.file.form;
 	import_facts(im);
-	if (find_cores(&t, err) || find_places(&t, err) || check_intervals(&t, err))
+	if (find_cores(&t, err) || find_text_places(&t, err) || check_intervals(&t, err))
 		return -1;
 	count_unsaid(&t);
-	notes_of(&t, &l);
+	text_notes_of(&t, &l);
 	if (counting_out_open(&im->out, im->cli, t.no_model ? &counts_document : &tree_document,
 			      err))
 		return -1;
-	return im->cli->opt.measure.interval ? print_intervals(&t, &l, err)
-					     : print_span(&t, 0, 0, &l, err);
+	return im->cli->opt.measure.interval ? print_text_intervals(&t, &l, err)
+					     : print_text_span(&t, 0, 0, &l, err);
 }

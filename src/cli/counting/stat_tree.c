@@ -30,7 +30,7 @@ struct stat_tree {
 
 /* ---- printing --------------------------------------------------------------------------- */
 
-static struct drill_report report_of(struct stat_tree *s)
+static struct drill_report drill_report_of(struct stat_tree *s)
 {
 	return (struct drill_report){ .d = &s->d,
 				      .k = &s->k,
@@ -57,11 +57,11 @@ static int print_tree(struct stat_tree *s, struct tree_report *r, int fd, struct
 	return rc;
 }
 
-static int print_interval(struct stat_tree *s, struct err *err)
+static int print_tree_interval(struct stat_tree *s, struct err *err)
 {
 	uint64_t now = s->k.now - s->k.start;
 	struct tree_report r = { .head = stat_head(&s->k, &s->a) };
-	struct drill_report part = report_of(s);
+	struct drill_report part = drill_report_of(s);
 	int rc = -1;
 
 	r.head.time = counting_seconds(&s->k);
@@ -76,10 +76,10 @@ static int print_interval(struct stat_tree *s, struct err *err)
 	return rc;
 }
 
-static int print_so_far(struct stat_tree *s, struct err *err)
+static int print_tree_so_far(struct stat_tree *s, struct err *err)
 {
 	struct tree_report r = { .head = stat_head(&s->k, &s->a) };
-	struct drill_report part = report_of(s);
+	struct drill_report part = drill_report_of(s);
 	int rc = -1;
 
 	if (!drill_read(&s->d, &s->k, err) &&
@@ -93,7 +93,7 @@ static int print_so_far(struct stat_tree *s, struct err *err)
 /* All runs are over: the tree, of several the mean; with -I the notes alone. */
 static int print_end(struct stat_tree *s, struct err *err)
 {
-	struct drill_report part = report_of(s);
+	struct drill_report part = drill_report_of(s);
 	struct tree_report r = { .head = stat_head(&s->k, &s->a) };
 
 	r.head.status = s->k.has_program ? s->k.result.status : -1;
@@ -120,7 +120,7 @@ static int print_end(struct stat_tree *s, struct err *err)
 /* ---- runs ------------------------------------------------------------------------------- */
 
 /* One of `runs`; *last: there is no further one. */
-static int count_run(struct stat_tree *s, uint64_t runs, bool *last, struct err *err)
+static int count_tree_run(struct stat_tree *s, uint64_t runs, bool *last, struct err *err)
 {
 	struct counting *k = &s->k;
 	enum counting_event what = COUNTING_SO_FAR;
@@ -130,9 +130,9 @@ static int count_run(struct stat_tree *s, uint64_t runs, bool *last, struct err 
 	while (!rc && what != COUNTING_OVER) {
 		rc = drill_next(&s->d, k, &what, err);
 		if (!rc && what == COUNTING_INTERVAL)
-			rc = print_interval(s, err);
+			rc = print_tree_interval(s, err);
 		else if (!rc && what == COUNTING_SO_FAR)
-			rc = print_so_far(s, err);
+			rc = print_tree_so_far(s, err);
 	}
 	if (!rc) {
 		/* of several runs, one that was cut short is left out */
@@ -151,7 +151,7 @@ static int count_run(struct stat_tree *s, uint64_t runs, bool *last, struct err 
 
 /* ---- the whole of it -------------------------------------------------------------------- */
 
-static int describe(struct stat_tree *s, struct err *err)
+static int describe_tree(struct stat_tree *s, struct err *err)
 {
 	struct buf b = BUF_INIT;
 	int rc;
@@ -165,7 +165,7 @@ static int describe(struct stat_tree *s, struct err *err)
 	return rc ? -1 : counting_out_commit(&s->out, err);
 }
 
-static int check(const struct stat_tree *s, struct err *err)
+static int check_tree_options(const struct stat_tree *s, struct err *err)
 {
 	const struct options *o = &s->cli->opt;
 	bool several = s->d.mode == DRILL_RERUN || s->d.mode == DRILL_EACH;
@@ -181,7 +181,7 @@ static int check(const struct stat_tree *s, struct err *err)
 	return 0;
 }
 
-static int count(struct stat_tree *s, struct err *err)
+static int count_tree(struct stat_tree *s, struct err *err)
 {
 	bool last = false;
 
@@ -191,15 +191,15 @@ static int count(struct stat_tree *s, struct err *err)
 	no_pmu_find(s->cli, s->no_pmu);
 	if (s->no_pmu[0])
 		return err_set(err, ERR_UNSUPPORTED, "no cycle counter");
-	if (drill_open(&s->d, &s->k, NULL, 0, err) || check(s, err) ||
+	if (drill_open(&s->d, &s->k, NULL, 0, err) || check_tree_options(s, err) ||
 	    counting_out_open(&s->out, s->cli, &tree_document, err))
 		return -1;
 	if (s->cli->opt.measure.dry_run)
-		return describe(s, err);
+		return describe_tree(s, err);
 	if (counting_warmup(&s->k, err))
 		return -1;
 	while (!last)
-		if (count_run(s, stat_runs(s->cli), &last, err))
+		if (count_tree_run(s, stat_runs(s->cli), &last, err))
 			return -1;
 	return counting_out_commit(&s->out, err);
 }
@@ -208,7 +208,7 @@ int stat_tree(struct cli *cli)
 {
 	struct stat_tree s = { .cli = cli, .out = COUNTING_OUT_INIT, .a = ARENA_INIT };
 	struct err err = ERR_INIT;
-	int rc = count(&s, &err), code = stat_end(cli, &s.k, rc, s.no_pmu, &err);
+	int rc = count_tree(&s, &err), code = stat_end(cli, &s.k, rc, s.no_pmu, &err);
 
 	counting_out_close(&s.out);
 	tree_repeats_free(&s.repeats);

@@ -296,7 +296,8 @@ struct plan {
 	size_t n;
 };
 
-static int plan(struct calibrating *g, struct plan *p, const uint64_t *size, size_t n_sizes)
+static int plan_measures(struct calibrating *g, struct plan *p, const uint64_t *size,
+			 size_t n_sizes)
 {
 	const char *why;
 
@@ -341,7 +342,7 @@ static int rounds(struct calibrating *g, const struct plan *p)
 }
 
 /* What was stopped before it began is left out. */
-static int settle(struct calibrating *g, const struct plan *p)
+static int settle_measures(struct calibrating *g, const struct plan *p)
 {
 	struct calibrate *c = g->c;
 	size_t rows = c->n_rows, at = 0;
@@ -370,7 +371,8 @@ static int run_all(struct calibrating *g, const uint64_t *size, size_t n_sizes)
 {
 	struct plan p;
 
-	if (find_clock(g) || plan(g, &p, size, n_sizes) || rounds(g, &p) || settle(g, &p))
+	if (find_clock(g) || plan_measures(g, &p, size, n_sizes) || rounds(g, &p) ||
+	    settle_measures(g, &p))
 		return -1;
 	if (g->c->stopped)
 		return 0;

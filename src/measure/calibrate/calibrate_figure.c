@@ -34,7 +34,7 @@ double calibrate_stolen(const struct calibrating *g)
 	return isnan(stolen) || g->wall <= 0 ? 0 : fmin(stolen / g->wall, 1);
 }
 
-static struct calibrate_time timed(struct calibrating *g, unsigned slot, uint64_t n)
+static struct calibrate_time time_figure(struct calibrating *g, unsigned slot, uint64_t n)
 {
 	struct calibrate_time t = g->b->run(g->b->ctx, slot, n);
 
@@ -45,8 +45,8 @@ static struct calibrate_time timed(struct calibrating *g, unsigned slot, uint64_
 /* So many iterations that a piece is long against the clock, and short against interruptions and
  * against the time until a neighbour takes lines out of a cache again. A piece has whole laps of a
  * list: all of them do the same. Long enough is what the faster of two runs says. */
-static void enough(struct calibrating *g, struct calibrate_sampled *s, unsigned slot,
-		   const struct calibrate_opened *o)
+static void enough_rounds(struct calibrating *g, struct calibrate_sampled *s, unsigned slot,
+			  const struct calibrate_opened *o)
 {
 	double repeat = g->o->quick ? TIME_QUICK : TIME, want = repeat, t;
 	uint64_t n = o->round ? o->round : 1;
@@ -56,9 +56,9 @@ static void enough(struct calibrating *g, struct calibrate_sampled *s, unsigned 
 		n = n > o->warm ? n : (o->warm + n - 1) / n * n;
 	}
 	for (;; n *= 2) {
-		t = timed(g, slot, n).wall;
+		t = time_figure(g, slot, n).wall;
 		if (t >= want)
-			t = fmin(t, timed(g, slot, n).wall);
+			t = fmin(t, time_figure(g, slot, n).wall);
 		if (t >= want || n >= UINT64_C(1) << 40)
 			break;
 	}
@@ -74,9 +74,9 @@ static bool in_pieces(struct calibrating *g, struct calibrate_sampled *s, unsign
 	size_t n = 0;
 
 	if (s->warm[slot])
-		(void)timed(g, slot, s->warm[slot]);
+		(void)time_figure(g, slot, s->warm[slot]);
 	for (unsigned i = 0; i < s->pieces[slot]; i++) {
-		struct calibrate_time t = timed(g, slot, s->n[slot]);
+		struct calibrate_time t = time_figure(g, slot, s->n[slot]);
 
 		if (!calibrate_interrupted(&t))
 			v[n++] = t.wall / (double)s->n[slot] / per;
@@ -97,7 +97,7 @@ static double in_unit(const struct job *j, double t, double hz)
 
 /* One repeat, the two kernels in an order drawn by lot. False: it does not count. Also the chain of
  * additions can only be slowed down: the faster one of those before and behind tells the clock. */
-static bool repeat(struct calibrating *g, struct calibrate_sampled *s)
+static bool repeat_rounds(struct calibrating *g, struct calibrate_sampled *s)
 {
 	const struct job *j = s->j;
 	struct calibrate_time clock = s->clock;
@@ -107,7 +107,7 @@ static bool repeat(struct calibrating *g, struct calibrate_sampled *s)
 
 	if (j->kernel[1])
 		counts = in_pieces(g, s, !first) && counts;
-	s->clock = timed(g, SLOT_CLOCK, g->clock_n);
+	s->clock = time_figure(g, SLOT_CLOCK, g->clock_n);
 	if (s->clock.wall < clock.wall)
 		clock = s->clock;
 	if (!counts || clock.wall <= 0 || calibrate_interrupted(&clock))
@@ -130,7 +130,7 @@ static int open_both(struct calibrating *g, struct calibrate_sampled *s, struct 
 			return -1;
 		s->warm[i] = o.warm;
 		if (!s->n[i])
-			enough(g, s, i, &o);
+			enough_rounds(g, s, i, &o);
 		if (!i)
 			s->huge = o.huge;
 	}
@@ -152,9 +152,9 @@ int calibrate_round(struct calibrating *g, struct calibrate_sampled *s)
 	struct err why = ERR_INIT;
 
 	if (!open_both(g, s, &why)) {
-		s->clock = timed(g, SLOT_CLOCK, g->clock_n);
+		s->clock = time_figure(g, SLOT_CLOCK, g->clock_n);
 		while (s->got < until && s->got + s->dropped < TRIES * until)
-			s->dropped += !repeat(g, s);
+			s->dropped += !repeat_rounds(g, s);
 	} else if (!(s->why = arena_strdup(g->a, why.what)))
 		return err_nomem(g->err);
 	g->b->close(g->b->ctx, 0);
@@ -205,7 +205,7 @@ int calibrate_doubt(struct arena *a, struct estimate *e, const char *unit, bool 
 }
 
 /* Half of what a bar has at least: to the fastest and the slowest tenth of these. */
-static double spread(const double *v, size_t n)
+static double figure_spread(const double *v, size_t n)
 {
 	double middle = calibrate_quantile(v, n, 0.5);
 
@@ -230,7 +230,7 @@ static int fast(struct calibrating *g, const double *v, const double *middles, s
 }
 
 /* Of the rounds with this layout; INFINITY: they have no repeat. */
-static double fastest(const struct calibrate_sampled *s, const double *v, unsigned layout)
+static double fastest_round(const struct calibrate_sampled *s, const double *v, unsigned layout)
 {
 	double x = INFINITY;
 
@@ -253,15 +253,15 @@ static int difference(struct calibrating *g, const struct calibrate_sampled *s,
 
 	for (size_t i = 0; i < s->got; i++)
 		v[i] = middles[0][i] - middles[1][i];
-	if (calibrate_estimate(g, v, s->got, s->got ? spread(v, s->got) : 0, e))
+	if (calibrate_estimate(g, v, s->got, s->got ? figure_spread(v, s->got) : 0, e))
 		return -1;
 	for (unsigned i = 0; i < KERNEL_LAYOUTS; i++)
-		if (isfinite(fastest(s, a, i)))
-			of[n++] = fastest(s, a, i) - fastest(s, b, i);
+		if (isfinite(fastest_round(s, a, i)))
+			of[n++] = fastest_round(s, a, i) - fastest_round(s, b, i);
 	if (isnan(e->v) || n < PAIRED_LEAST)
 		return 0;
 	middle = e->v;
-	if (calibrate_estimate(g, of, n, spread(of, n), e))
+	if (calibrate_estimate(g, of, n, figure_spread(of, n), e))
 		return -1;
 	average = e->v;
 	e->v = calibrate_quantile(of, n, 0.5);

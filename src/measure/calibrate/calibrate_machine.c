@@ -38,7 +38,7 @@ struct machine_bench {
 	bool placed, kept;
 };
 
-static struct calibrate_time timed(struct open_kernel *o, uint64_t n)
+static struct calibrate_time time_kernel(struct open_kernel *o, uint64_t n)
 {
 	double cpu = bench_now(CLOCK_THREAD_CPUTIME_ID), wall = bench_now(CLOCK_MONOTONIC);
 
@@ -47,13 +47,14 @@ static struct calibrate_time timed(struct open_kernel *o, uint64_t n)
 	return (struct calibrate_time){ wall, bench_now(CLOCK_THREAD_CPUTIME_ID) - cpu };
 }
 
-static struct calibrate_time run(void *ctx, unsigned slot, uint64_t n)
+static struct calibrate_time run_kernel(void *ctx, unsigned slot, uint64_t n)
 {
-	return timed(&((struct machine_bench *)ctx)->slot[slot], n);
+	return time_kernel(&((struct machine_bench *)ctx)->slot[slot], n);
 }
 
-static int open_slot(void *ctx, unsigned slot, const struct kernel *k, const struct kernel_setup *s,
-		     struct calibrate_opened *out, struct err *err)
+static int open_bench_slot(void *ctx, unsigned slot, const struct kernel *k,
+			   const struct kernel_setup *s, struct calibrate_opened *out,
+			   struct err *err)
 {
 	struct open_kernel *o = &((struct machine_bench *)ctx)->slot[slot];
 	uint64_t lines = s->bytes / 64 < WARM_LINES ? s->bytes / 64 : WARM_LINES;
@@ -72,7 +73,7 @@ static int open_slot(void *ctx, unsigned slot, const struct kernel *k, const str
 	return 0;
 }
 
-static void close_slot(void *ctx, unsigned slot)
+static void close_bench_slot(void *ctx, unsigned slot)
 {
 	kernel_release(&((struct machine_bench *)ctx)->slot[slot].w);
 }
@@ -109,7 +110,7 @@ static int transfer(void *ctx, unsigned from, unsigned to, bool modified,
 	if (bench_pin(to, err) || bench_partner_has(&m->partner, from, walk.k, &m->ring, err))
 		return -1;
 	walk.w = m->ring;
-	*out = timed(&walk, m->ring.round);
+	*out = time_kernel(&walk, m->ring.round);
 	*lines = (unsigned)m->ring.round;
 	return 0;
 }
@@ -123,14 +124,14 @@ static void keep_policy(struct machine_bench *m)
 	m->placed = true;
 }
 
-static int place(void *ctx, unsigned cpu, int node, struct err *err)
+static int place_memory(void *ctx, unsigned cpu, int node, struct err *err)
 {
 	unsigned long mask[NODE_BITS / LONG_BIT] = { 0 };
 	struct machine_bench *m = ctx;
 
 	keep_policy(m);
 	for (unsigned i = 0; i < CALIBRATE_SLOTS; i++)
-		close_slot(ctx, i);
+		close_bench_slot(ctx, i);
 	if (bench_pin(cpu, err))
 		return -1;
 	if (node < 0) {
@@ -159,7 +160,8 @@ int calibrate_machine(struct calibrate_bench *out, unsigned cpu, struct err *err
 		free(m);
 		return -1;
 	}
-	*out = (struct calibrate_bench){ m, open_slot, run, close_slot, transfer, stolen, place };
+	*out = (struct calibrate_bench){ m,	   open_bench_slot, run_kernel,	 close_bench_slot,
+					 transfer, stolen,	    place_memory };
 	return 0;
 }
 

@@ -22,7 +22,7 @@ struct found {
 	bool ns;
 };
 
-static int by_value(const void *a, const void *b)
+static int by_penalty(const void *a, const void *b)
 {
 	const struct estimate *x = a, *y = b;
 
@@ -39,14 +39,14 @@ static struct estimate of_pairs(const struct calibrate *c, bool modified)
 		if (c->pair[i].modified == modified && !isnan(c->pair[i].ns.v))
 			v[n++] = c->pair[i].ns;
 	if (n) {
-		qsort(v, n, sizeof(*v), by_value);
+		qsort(v, n, sizeof(*v), by_penalty);
 		e = v[n / 2];
 	}
 	free(v);
 	return e;
 }
 
-static struct found find(const struct calibrate *c, const char *key)
+static struct found find_penalty(const struct calibrate *c, const char *key)
 {
 	if (!strncmp(key, "transfer_", 9))
 		return (struct found){ of_pairs(c, !strcmp(key, "transfer_modified")), true };
@@ -68,13 +68,13 @@ static void convert(struct found *f, bool ns, double hz)
 	f->ns = ns;
 }
 
-static struct found value_of(const struct calibrate *c, size_t i)
+static struct found penalty_value_of(const struct calibrate *c, size_t i)
 {
-	struct found f = find(c, rows[i].measure), minus;
+	struct found f = find_penalty(c, rows[i].measure), minus;
 
 	if (!rows[i].minus)
 		return f;
-	minus = find(c, rows[i].minus);
+	minus = find_penalty(c, rows[i].minus);
 	convert(&minus, f.ns, c->hz.v);
 	f.e.v -= minus.e.v;
 	f.e.half = hypot(f.e.half, minus.e.half);
@@ -103,7 +103,7 @@ int calibrate_penalties(struct calibrate_penalty **out, size_t *n, struct arena 
 	if (!*out)
 		return err_nomem(err);
 	for (size_t i = 0; i < ROWS; i++) {
-		struct found f = value_of(c, i);
+		struct found f = penalty_value_of(c, i);
 		uint32_t node =
 			acc ? account_find(acc, rows[i].node, strlen(rows[i].node)) : MODEL_NONE;
 		struct calibrate_penalty *p = &(*out)[*n];
@@ -145,10 +145,10 @@ static void put_latencies(struct buf *b, const struct calibrate *c)
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		struct estimate e = find(c, all[i].measure).e, plus;
+		struct estimate e = find_penalty(c, all[i].measure).e, plus;
 
 		if (all[i].plus) {
-			plus = find(c, all[i].plus).e;
+			plus = find_penalty(c, all[i].plus).e;
 			e.v += plus.v;
 			e.half = hypot(e.half, plus.half);
 			e.why = e.why ? e.why : plus.why;

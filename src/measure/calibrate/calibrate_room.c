@@ -32,7 +32,8 @@ static void at_most(uint64_t *room, uint64_t limit, uint64_t used)
 		*room = left;
 }
 
-static uint64_t field(const char *root, const char *file, const char *name, char separator)
+static uint64_t read_bench_field(const char *root, const char *file, const char *name,
+				 char separator)
 {
 	char text[8192];
 	const char *v;
@@ -46,7 +47,8 @@ static uint64_t field(const char *root, const char *file, const char *name, char
 }
 
 /* Caches of files that nobody has used lately are given back. */
-static void group(uint64_t *room, const char *root, const struct hierarchy *h, const char *path)
+static void group_of_cpus(uint64_t *room, const char *root, const struct hierarchy *h,
+			  const char *path)
 {
 	char file[4096 + 64];
 	int64_t limit, used, cache;
@@ -55,7 +57,7 @@ static void group(uint64_t *room, const char *root, const struct hierarchy *h, c
 	if (!sys_number(&limit, root, "%s%s/%s", h->dir, path, h->limit) ||
 	    !sys_number(&used, root, "%s%s/%s", h->dir, path, h->used) || limit < 0 || used < 0)
 		return;
-	cache = (int64_t)(field(root, file, h->cache, ' ') & INT64_MAX);
+	cache = (int64_t)(read_bench_field(root, file, h->cache, ' ') & INT64_MAX);
 	at_most(room, (uint64_t)limit, (uint64_t)(cache < used ? used - cache : 0));
 }
 
@@ -71,13 +73,13 @@ static void groups(uint64_t *room, const char *root, const char *text, const str
 			       at + strlen(h->line));
 	while ((slash = strrchr(path, '/')) != NULL) {
 		if (slash[1])
-			group(room, root, h, path);
+			group_of_cpus(room, root, h, path);
 		*slash = '\0';
 	}
-	group(room, root, h, "");
+	group_of_cpus(room, root, h, "");
 }
 
-static void limits(uint64_t *room, const char *root)
+static void room_limits(uint64_t *room, const char *root)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), size = 0, data = 0;
 	struct rlimit r;
@@ -93,7 +95,7 @@ static void limits(uint64_t *room, const char *root)
 
 uint64_t calibrate_room(const char *root)
 {
-	uint64_t room = field(root, "proc/meminfo", "MemAvailable", ':') << 10;
+	uint64_t room = read_bench_field(root, "proc/meminfo", "MemAvailable", ':') << 10;
 	char text[8192];
 	ssize_t n = sys_read(text, sizeof(text), root, "proc/self/cgroup");
 
@@ -101,6 +103,6 @@ uint64_t calibrate_room(const char *root)
 		room = (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	for (size_t i = 0; i < sizeof(hierarchies) / sizeof(*hierarchies); i++)
 		groups(&room, root, n > 0 ? text : "", &hierarchies[i]);
-	limits(&room, root);
+	room_limits(&room, root);
 	return room;
 }

@@ -130,7 +130,7 @@ int compare_series(struct compare *c, const struct compare_runner *r, struct err
 
 enum { MAIN, FUNCTIONS, OTHERS, FAMILIES };
 
-static int family_of(const struct compare_metric *m)
+static int metric_family_of(const struct compare_metric *m)
 {
 	return m->many ? FUNCTIONS : m->decides ? MAIN : OTHERS;
 }
@@ -140,7 +140,8 @@ size_t compare_family(const struct compare *c, const struct compare_metric *m)
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->n_metrics; i++)
-		n += family_of(&c->metric[i]) == family_of(m) && !isnan(c->metric[i].effect.chance);
+		n += metric_family_of(&c->metric[i]) == metric_family_of(m) &&
+		     !isnan(c->metric[i].effect.chance);
 	return n;
 }
 
@@ -178,7 +179,7 @@ struct judging {
 	double whole;		     /* else parts of this */
 };
 
-static double figure_of(const struct judging *j, size_t run)
+static double metric_figure_of(const struct judging *j, size_t run)
 {
 	return j->c->run.v[run].value[j->metric];
 }
@@ -190,8 +191,8 @@ static double median(struct judging *j, uint8_t side, double *mean)
 	size_t n = 0;
 
 	for (size_t i = 0; i < j->c->run.n; i++)
-		if (j->c->run.v[i].side == side && !isnan(figure_of(j, i))) {
-			j->figure[n++] = figure_of(j, i);
+		if (j->c->run.v[i].side == side && !isnan(metric_figure_of(j, i))) {
+			j->figure[n++] = metric_figure_of(j, i);
 			sum += j->figure[n - 1];
 		}
 	*mean = n ? sum / (double)n : NAN;
@@ -223,7 +224,7 @@ static int judge_series(struct judging *j, uint32_t series, struct paired *out, 
 
 		if (series != COMPARE_SERIES && one->series != series)
 			continue;
-		d = difference(j, figure_of(j, a), figure_of(j, b));
+		d = difference(j, metric_figure_of(j, a), metric_figure_of(j, b));
 		if (!isnan(d) && n < PAIRED_MOST)
 			j->difference[n++] = d;
 	}
@@ -249,7 +250,7 @@ static int judge_control(struct judging *j, struct paired *out, struct err *err)
 				before = i;
 				continue;
 			}
-			d = difference(j, figure_of(j, before), figure_of(j, i));
+			d = difference(j, metric_figure_of(j, before), metric_figure_of(j, i));
 			before = SIZE_MAX;
 			if (random_next(&state) & 1)
 				d = -d;
@@ -265,7 +266,8 @@ static bool found_at(const struct paired *p, double chance)
 	return p->n >= PAIRED_LEAST && p->chance < chance; /* false: no pairs */
 }
 
-static enum compare_verdict verdict_of(const struct compare *c, const struct compare_metric *m)
+static enum compare_verdict metric_verdict_of(const struct compare *c,
+					      const struct compare_metric *m)
 {
 	const struct compare_effect *e = &m->effect;
 	bool last = c->n_series == COMPARE_SERIES || c->interrupted;
@@ -310,7 +312,7 @@ static double needs_of(const struct compare *c, int family)
 	for (size_t i = 0; i < c->n_metrics; i++) {
 		double n = (double)compare_family(c, &c->metric[i]);
 
-		if (family_of(&c->metric[i]) == family && n > 0)
+		if (metric_family_of(&c->metric[i]) == family && n > 0)
 			return paired_needs(COMPARE_GO / n, COMPARE_LEVEL / n);
 	}
 	return NAN;
@@ -329,7 +331,7 @@ static void find_scale(struct judging *j, double mean)
 {
 	j->relative = true;
 	for (size_t i = 0; i < j->c->run.n; i++)
-		j->relative &= !(figure_of(j, i) <= 0);
+		j->relative &= !(metric_figure_of(j, i) <= 0);
 	j->whole = mean > 0 ? mean : 1;
 }
 
@@ -364,7 +366,7 @@ static int by_chance(const void *a, const void *b)
 }
 
 /* Holm, over the figures of a family. */
-static int correct(struct compare *c, int family, struct err *err)
+static int correct_family(struct compare *c, int family, struct err *err)
 {
 	struct compare_metric **of = calloc(c->n_metrics + 1, sizeof(struct compare_metric *));
 	size_t n = 0;
@@ -374,7 +376,7 @@ static int correct(struct compare *c, int family, struct err *err)
 	if (!of)
 		return err_nomem(err);
 	for (size_t i = 0; i < c->n_metrics; i++)
-		if (family_of(&c->metric[i]) == family && !isnan(c->metric[i].effect.chance))
+		if (metric_family_of(&c->metric[i]) == family && !isnan(c->metric[i].effect.chance))
 			of[n++] = &c->metric[i];
 	qsort(of, n, sizeof(struct compare_metric *), by_chance);
 	for (size_t k = 0; k < n; k++) {
@@ -402,15 +404,15 @@ int compare_judge(struct compare *c, struct err *err)
 		rc = judge_metric(&j, &c->metric[i], err);
 	}
 	for (int f = 0; f < FAMILIES && !rc; f++) {
-		rc = correct(c, f, err);
+		rc = correct_family(c, f, err);
 		needs[f] = needs_of(c, f);
 	}
 	for (size_t i = 0; i < c->n_metrics && !rc; i++) {
 		struct compare_metric *m = &c->metric[i];
 		struct compare_effect *e = &m->effect;
 
-		fill_power(c, e, needs[family_of(m)]);
-		e->verdict = verdict_of(c, m);
+		fill_power(c, e, needs[metric_family_of(m)]);
+		e->verdict = metric_verdict_of(c, m);
 		if (e->nothing) { /* a part of nothing */
 			e->change = e->low = e->high = NAN;
 			e->why = "A has none of it";

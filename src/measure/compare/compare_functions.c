@@ -8,7 +8,7 @@
 #include "measure/compare/compare_int.h"
 #include "measure/sampling.h"
 
-static int take(struct programs *p, const struct sampling_result *res, struct err *err)
+static int take_sampled_run(struct programs *p, const struct sampling_result *res, struct err *err)
 {
 	struct compare_one *one = p->one;
 	struct compare *c = p->c;
@@ -52,7 +52,8 @@ int compare_sample(void *ctx, struct compare *c, struct compare_one *one, struct
 		do
 			rc = sampling_next(r, &what, err);
 		while (!rc && what != COUNTING_OVER);
-		rc = sampling_keep(r, rc, NULL, err) || take(p, sampling_result(r), err) ||
+		rc = sampling_keep(r, rc, NULL, err) ||
+				     take_sampled_run(p, sampling_result(r), err) ||
 				     compare_check_setting(p, err)
 			     ? -1
 			     : 0;

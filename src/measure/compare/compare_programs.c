@@ -218,7 +218,7 @@ static int stopped(struct programs *p, const struct counting *k, struct err *err
 	return err_set(err, ERR_USAGE, "interrupted in run %zu", p->c->run.n + 1);
 }
 
-static int run_one(void *ctx, struct compare *c, struct compare_one *one, struct err *err)
+static int count_one_program(void *ctx, struct compare *c, struct compare_one *one, struct err *err)
 {
 	struct programs *p = ctx;
 	struct counting *k = &p->k;
@@ -251,7 +251,7 @@ int compare_programs(struct compare *c, const struct compare_opts *opts,
 {
 	struct programs p = { .opts = opts, .found = found, .c = c, .now = ARENA_INIT };
 	const struct compare_runner runner = {
-		.run = opts->record ? compare_sample : run_one,
+		.run = opts->record ? compare_sample : count_one_program,
 		.series = opts->record ? compare_functions : NULL,
 		.ctx = &p,
 	};

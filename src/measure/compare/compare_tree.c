@@ -6,7 +6,8 @@
 
 #include "measure/compare/compare_int.h"
 
-static struct compare_figure figure_of(struct programs *p, const struct drill_part *part, size_t m)
+static struct compare_figure node_figure_of(struct programs *p, const struct drill_part *part,
+					    size_t m)
 {
 	const struct tree_node *n = &part->tree.node[m];
 	const struct model_metric *x = &part->tree.model->metric[m];
@@ -43,7 +44,7 @@ int compare_tree_figures(struct programs *p, struct compare_figure **out, size_t
 		for (size_t m = 0; m < part->tree.n; m++) {
 			if (wanted && !wanted[m])
 				continue;
-			(*out)[*n] = figure_of(p, part, m);
+			(*out)[*n] = node_figure_of(p, part, m);
 			if (!(*out)[(*n)++].name)
 				return err_nomem(err);
 		}

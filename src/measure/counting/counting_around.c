@@ -13,7 +13,8 @@
 #include "measure/counting/counting_int.h"
 
 /* Until it has ended; what interrupts us is passed on, and ends us, too. */
-static int wait_for(struct counting *k, struct workload *w, const char *what, struct err *err)
+static int wait_for_command(struct counting *k, struct workload *w, const char *what,
+			    struct err *err)
 {
 	unsigned interrupts = 0;
 
@@ -46,7 +47,7 @@ static int run_words(struct counting *k, char **argv, unsigned silent, const cha
 
 	if (workload_prepare(&w, argv, NULL, &k->old_mask, silent, err))
 		return -1;
-	if (!workload_start(&w, argv[0], err) && !wait_for(k, &w, what, err))
+	if (!workload_start(&w, argv[0], err) && !wait_for_command(k, &w, what, err))
 		rc = 0;
 	workload_cancel(&w);
 	*status = w.status;

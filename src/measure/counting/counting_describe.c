@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "measure/counting.h"
 
-static void put_event(struct buf *b, const struct counter_event *e, bool leads,
-		      const struct measure_opts *o)
+static void put_counter_words(struct buf *b, const struct counter_event *e, bool leads,
+			      const struct measure_opts *o)
 {
 	const struct perf_event_attr *a = &e->attr;
 
@@ -33,7 +33,8 @@ static void put_event(struct buf *b, const struct counter_event *e, bool leads,
 	buf_putc(b, '\n');
 }
 
-static void put_perf_line(struct buf *b, const struct counting *k, const struct counter_setup *s)
+static void put_perf_stat_line(struct buf *b, const struct counting *k,
+			       const struct counter_setup *s)
 {
 	const struct measure_opts *o = k->opts;
 
@@ -80,7 +81,7 @@ void counting_describe(struct buf *out, const struct counting *k, const struct c
 		buf_printf(out, "group %zu%s\n", g + 1,
 			   s->group[g].idle ? ", only while its part of the tree is open" : "");
 		for (size_t e = 0; e < s->group[g].n; e++)
-			put_event(out, &s->group[g].event[e], e == 0, k->opts);
+			put_counter_words(out, &s->group[g].event[e], e == 0, k->opts);
 	}
 	buf_puts(out, "read as groups, with the time enabled and running");
 	if (k->who.whole_cpus)
@@ -89,5 +90,5 @@ void counting_describe(struct buf *out, const struct counting *k, const struct c
 		buf_printf(out, "; on tasks%s%s\n",
 			   k->opts->no_inherit ? "" : " and what they start",
 			   k->has_program && !k->opts->delay ? ", from exec on" : "");
-	put_perf_line(out, k, s);
+	put_perf_stat_line(out, k, s);
 }

@@ -130,7 +130,7 @@ int counting_events_parse(struct counting_events *s, const struct counting *k, s
 
 /* ---- values ----------------------------------------------------------------------------- */
 
-static int make_room(struct counting_events *s, size_t targets, struct err *err)
+static int make_values_room(struct counting_events *s, size_t targets, struct err *err)
 {
 	size_t n = s->setup.n_groups;
 
@@ -166,7 +166,7 @@ int counting_events_start(struct counting_events *s, struct counting *k, struct 
 	const struct counting_reader reader = { .read = read_events, .ctx = s };
 
 	if (counting_prepare(k, &s->setup, &reader, err) ||
-	    (!s->now && make_room(s, k->c ? counters_targets(k->c) : 1, err)))
+	    (!s->now && make_values_room(s, k->c ? counters_targets(k->c) : 1, err)))
 		return -1;
 	counting_events_mark(s, true);
 	return 0;
@@ -193,8 +193,8 @@ struct sum {
 };
 
 /* One event on all targets of a place, added to the sum. */
-static void add_event(struct sum *to, const struct counting_events *s, size_t event,
-		      const struct counting_place *p)
+static void add_target_sums(struct sum *to, const struct counting_events *s, size_t event,
+			    const struct counting_place *p)
 {
 	const struct event_place at = s->at[event];
 	struct sum sum = { 0 };
@@ -236,14 +236,14 @@ static void add_event(struct sum *to, const struct counting_events *s, size_t ev
 	to->gone |= sum.gone;
 }
 
-static struct sum sum_up(const struct counting_events *s, size_t event,
-			 const struct counting_place *p)
+static struct sum sum_up_place(const struct counting_events *s, size_t event,
+			       const struct counting_place *p)
 {
 	struct sum sum = { 0 };
 
 	for (size_t i = event; i < s->list.ev.n; i++)
 		if (s->list.ev.v[i].box_of == (int)event)
-			add_event(&sum, s, i, p);
+			add_target_sums(&sum, s, i, p);
 	sum.refused = sum.refused_boxes == sum.boxes;
 	return sum;
 }
@@ -282,7 +282,7 @@ static const char *why_not(const struct counting_events *s, const struct countin
 	return "never on a counter: they were taken all the time";
 }
 
-static bool is_clock(const struct event *ev)
+static bool is_clock_row(const struct event *ev)
 {
 	return ev->attr.type == PERF_TYPE_SOFTWARE && (ev->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
 						       ev->attr.config == PERF_COUNT_SW_TASK_CLOCK);
@@ -314,20 +314,20 @@ static bool is_missing(const struct counting_events *s, const struct event *ev,
 	       s->missing >> ev->attr.config & 1;
 }
 
-static struct counts_row row_of(const struct counting_events *s, const struct counting *k,
-				struct arena *a, size_t event, const struct counting_place *p,
-				double seconds)
+static struct counts_row counts_row_of(const struct counting_events *s, const struct counting *k,
+				       struct arena *a, size_t event,
+				       const struct counting_place *p, double seconds)
 {
 	const struct event *ev = &s->list.ev.v[event];
-	struct sum sum = sum_up(s, event, p);
+	struct sum sum = sum_up_place(s, event, p);
 	struct counts_row r = { .where = p->label,
 				.n_cpus = ev->cpus && sum.targets && sum.targets < p->n_cpus
 						  ? sum.targets
 						  : p->n_cpus,
 				.event = ev->boxes ? ev->boxes : ev->name,
-				.unit = ev->unit       ? ev->unit
-					: is_clock(ev) ? "ns"
-						       : "",
+				.unit = ev->unit	   ? ev->unit
+					: is_clock_row(ev) ? "ns"
+							   : "",
 				.value = NAN,
 				.counted = NAN,
 				.error = NAN,
@@ -383,7 +383,8 @@ int counting_events_rows(const struct counting_events *s, const struct counting 
 		return err_nomem(err);
 	for (size_t p = 0; p < s->n_places; p++)
 		for (size_t e = 0; e < events; e++)
-			row[p * events + e] = row_of(s, k, a, s->shown[e], &s->place[p], seconds);
+			row[p * events + e] =
+				counts_row_of(s, k, a, s->shown[e], &s->place[p], seconds);
 	*out = row;
 	*n = s->n_places * events;
 	return 0;
@@ -413,7 +414,7 @@ static size_t multiplexed(const struct counting_events *s)
 	return n;
 }
 
-static bool any_gone(const struct counting_events *s)
+static bool any_target_gone(const struct counting_events *s)
 {
 	for (size_t g = 0; g < s->setup.n_groups; g++)
 		for (size_t t = 0; t < s->targets; t++)
@@ -449,7 +450,7 @@ int counting_events_notes(const struct counting_events *s, const struct counting
 					    "%zu group%s took turns on the counters: values are "
 					    "extrapolated from the time shown",
 					    groups, groups == 1 ? "" : "s");
-	if (any_gone(s))
+	if (any_target_gone(s))
 		note[(*n)++] = k->setup->cpus
 				       ? "a CPU went offline meanwhile: it is counted until then"
 				       : "a counter went away meanwhile: it is counted until then";

@@ -93,7 +93,8 @@ int counting_kinds_find(struct counting_events *s, const struct counting *k, str
 }
 
 /* The share of its enabled time that an event ran: one reading has both. */
-static double share(const struct counting_events *s, size_t event, size_t target, bool marked)
+static double share_of_kind(const struct counting_events *s, size_t event, size_t target,
+			    bool marked)
 {
 	size_t cell = s->at[event].index * s->targets + target, g = s->at[event].group;
 	const struct counter_value *now = &s->now[g][cell], *mark = &s->mark[g][cell];
@@ -110,7 +111,7 @@ static double longest(const struct counting_events *s, uint32_t kind, size_t tar
 
 	for (size_t i = 0; i < s->list.ev.n; i++)
 		if (s->kind[i] == kind)
-			most = fmax(most, share(s, i, target, marked));
+			most = fmax(most, share_of_kind(s, i, target, marked));
 	return most;
 }
 
@@ -125,12 +126,12 @@ double counting_kinds_wanted(const struct counting_events *s, size_t event, size
 	for (uint32_t kind = 1; kind <= s->n_kinds; kind++)
 		all += longest(s, kind, target, marked);
 	for (size_t i = s->n_asked; i < s->list.ev.n; i++)
-		watched += share(s, i, target, marked);
+		watched += share_of_kind(s, i, target, marked);
 	if (!(mine > 0))
 		return all >= NEARLY ? 0 : enabled * (1 - all);
 	if (all >= ALL)
-		return share(s, event, target, marked) >= ALL * mine
-			       ? enabled * share(s, event, target, marked)
+		return share_of_kind(s, event, target, marked) >= ALL * mine
+			       ? enabled * share_of_kind(s, event, target, marked)
 			       : enabled * mine;
 	/* groups took turns, alike on each kind that was asked for (nothing says otherwise); a
 	 * watcher took none */

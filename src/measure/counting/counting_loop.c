@@ -54,13 +54,13 @@ int counting_stop(struct counting *k, struct err *err)
 	return 0;
 }
 
-static void add_event(struct counting *k, enum counting_event what)
+static void note_event(struct counting *k, enum counting_event what)
 {
 	k->loop.pending |= 1u << what;
 }
 
 /* `typed`: a terminal has sent it to the program as well; a kill() only to us. */
-static int on_interrupt(struct counting *k, int number, bool typed, struct err *err)
+static int pass_interrupt_on(struct counting *k, int number, bool typed, struct err *err)
 {
 	struct counting_loop *l = &k->loop;
 
@@ -96,10 +96,10 @@ static int on_signals(struct counting *k, struct err *err)
 		}
 		if (number == SIGUSR1) {
 			if (!k->work.ended)
-				add_event(k, COUNTING_SO_FAR);
+				note_event(k, COUNTING_SO_FAR);
 			continue;
 		}
-		if (on_interrupt(k, number, s.ssi_code == SI_KERNEL, err))
+		if (pass_interrupt_on(k, number, s.ssi_code == SI_KERNEL, err))
 			return -1;
 	}
 	return 0;
@@ -143,12 +143,12 @@ static struct timespec until_next(const struct counting *k)
 }
 
 /* The moments of a series stay where they were, however late we are for one. */
-static uint64_t after(uint64_t due, uint64_t step, uint64_t now)
+static uint64_t next_moment(uint64_t due, uint64_t step, uint64_t now)
 {
 	return now < due ? due : due + ((now - due) / step + 1) * step;
 }
 
-static int read_counters(struct counting *k, struct err *err)
+static int read_by_reader(struct counting *k, struct err *err)
 {
 	return k->reader.read ? k->reader.read(k->reader.ctx, k, err) : 0;
 }
@@ -161,7 +161,7 @@ static void set_tick(struct counting *k, uint64_t now)
 	k->loop.tick = !step || now + step + step / 2 > k->loop.interval ? NEVER : now + step;
 }
 
-static int due(struct counting *k, struct err *err)
+static int do_what_is_due(struct counting *k, struct err *err)
 {
 	struct counting_loop *l = &k->loop;
 	bool over;
@@ -174,17 +174,17 @@ static int due(struct counting *k, struct err *err)
 	/* at the end the last interval is due anyway */
 	over = k->now >= l->interval && k->now < l->end;
 	if (k->now >= l->tick || over) { /* one reading serves both */
-		if (read_counters(k, err))
+		if (read_by_reader(k, err))
 			return -1;
 		if (over) {
-			l->interval = after(l->interval, l->interval_ns, k->now);
-			add_event(k, COUNTING_INTERVAL);
+			l->interval = next_moment(l->interval, l->interval_ns, k->now);
+			note_event(k, COUNTING_INTERVAL);
 		}
 		l->retick = true;
 	}
 	if (k->now >= k->due) {
 		k->due = NEVER;
-		add_event(k, COUNTING_DUE);
+		note_event(k, COUNTING_DUE);
 	}
 	if (k->now >= l->remind) {
 		l->remind = NEVER;
@@ -246,8 +246,8 @@ static int one_round(struct counting *k, bool *last, struct err *err)
 	if ((words || fds[1].revents) && on_control(k, err))
 		return -1;
 	if (fds[2].revents)
-		add_event(k, COUNTING_WOKEN);
-	return due(k, err);
+		note_event(k, COUNTING_WOKEN);
+	return do_what_is_due(k, err);
 }
 
 /* Last of all: the memory that a user's rings may have is for those of samples first. */
@@ -276,7 +276,7 @@ static void tell_rest(struct counting *k)
 	}
 }
 
-static int begin(struct counting *k, struct err *err)
+static int begin_loop(struct counting *k, struct err *err)
 {
 	struct counting_loop *l = &k->loop;
 	const struct measure_opts *o = k->opts;
@@ -317,12 +317,12 @@ static void set_result(struct counting *k)
 }
 
 /* Until there is an event, or nothing more to count. */
-static int go_on(struct counting *k, struct err *err)
+static int run_loop(struct counting *k, struct err *err)
 {
 	struct counting_loop *l = &k->loop;
 	bool last = false;
 
-	if (!l->began && begin(k, err))
+	if (!l->began && begin_loop(k, err))
 		return -1;
 	while (!l->pending && !l->over && !last && going_on(k))
 		if (one_round(k, &last, err))
@@ -330,11 +330,11 @@ static int go_on(struct counting *k, struct err *err)
 	if (l->pending || l->over)
 		return 0;
 	k->now = counting_clock();
-	if (counting_stop(k, err) || read_counters(k, err))
+	if (counting_stop(k, err) || read_by_reader(k, err))
 		return -1;
 	l->over = true;
 	if (l->interval_ns && !k->enough)
-		add_event(k, COUNTING_INTERVAL);
+		note_event(k, COUNTING_INTERVAL);
 	return 0;
 }
 
@@ -342,7 +342,7 @@ int counting_next(struct counting *k, enum counting_event *what, struct err *err
 {
 	unsigned *pending = &k->loop.pending;
 
-	if (go_on(k, err)) {
+	if (run_loop(k, err)) {
 		set_result(k);
 		return -1;
 	}

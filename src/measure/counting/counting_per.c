@@ -19,7 +19,7 @@ struct per {
 	const char *(*label)(const struct counting *k, struct unit u, uint32_t target);
 };
 
-static const struct machine_cpu *cpu_of(const struct counting *k, uint32_t cpu)
+static const struct machine_cpu *place_cpu_of(const struct counting *k, uint32_t cpu)
 {
 	static const struct machine_cpu unknown = { -1, -1, -1 };
 
@@ -34,14 +34,14 @@ static struct unit unit_cpu(const struct counting *k, uint32_t cpu)
 
 static struct unit unit_core(const struct counting *k, uint32_t cpu)
 {
-	const struct machine_cpu *c = cpu_of(k, cpu);
+	const struct machine_cpu *c = place_cpu_of(k, cpu);
 
 	return (struct unit){ c->socket, c->die, c->core };
 }
 
 static struct unit unit_cluster(const struct counting *k, uint32_t cpu)
 {
-	const struct machine_cpu *c = cpu_of(k, cpu);
+	const struct machine_cpu *c = place_cpu_of(k, cpu);
 	int64_t id;
 
 	if (!sys_number(&id, k->root, "sys/devices/system/cpu/cpu%u/topology/cluster_id", cpu))
@@ -51,14 +51,14 @@ static struct unit unit_cluster(const struct counting *k, uint32_t cpu)
 
 static struct unit unit_die(const struct counting *k, uint32_t cpu)
 {
-	const struct machine_cpu *c = cpu_of(k, cpu);
+	const struct machine_cpu *c = place_cpu_of(k, cpu);
 
 	return (struct unit){ c->socket, c->die, 0 };
 }
 
 static struct unit unit_socket(const struct counting *k, uint32_t cpu)
 {
-	return (struct unit){ cpu_of(k, cpu)->socket, 0, 0 };
+	return (struct unit){ place_cpu_of(k, cpu)->socket, 0, 0 };
 }
 
 static struct unit unit_node(const struct counting *k, uint32_t cpu)
@@ -193,8 +193,8 @@ static bool same_unit(struct unit a, struct unit b)
 	return a.socket == b.socket && a.die == b.die && a.number == b.number;
 }
 
-static int one_place(const struct counting *k, const struct counting_place **out, size_t *n,
-		     size_t targets, struct err *err)
+static int one_counting_place(const struct counting *k, const struct counting_place **out,
+			      size_t *n, size_t targets, struct err *err)
 {
 	struct counting_place *p = arena_alloc(k->opts->a, sizeof(*p));
 	uint32_t *target = arena_alloc(k->opts->a, (targets + 1) * sizeof(*target));
@@ -241,7 +241,7 @@ int counting_places(const struct counting *k, const struct counting_place **out,
 	if (!kind && cgroups > 1)
 		kind = find_kind("cgroup");
 	if (!kind)
-		return one_place(
+		return one_counting_place(
 			k, out, n,
 			k->has_program && !k->who.whole_cpus && !k->opts->cpu ? 1 : targets, err);
 	if (check_kind(k, kind, err))

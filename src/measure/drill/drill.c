@@ -100,7 +100,7 @@ static int named_of(struct drill *d, const struct text_list *l, uint32_t **list,
 }
 
 /* AMD's precise events are IBS, which needs no counter. */
-static void hold(struct drill_core *c, const struct counting *k, const struct drill_held *h)
+static void hold_counter(struct drill_core *c, const struct counting *k, const struct drill_held *h)
 {
 	const struct perf_event_attr *a = h->attr;
 	bool cycles =
@@ -162,7 +162,7 @@ static int load_core(struct drill *d, const struct counting *k, const char *pmu,
 		return -1;
 	for (size_t i = 0; i < d->n_held; i++)
 		if (!strcmp(d->held[i].pmu, pmu))
-			hold(c, k, &d->held[i]);
+			hold_counter(c, k, &d->held[i]);
 	d->n_cores++;
 	return drill_wrong(d, c, k->opts->verdicts, err) || set_latencies(d, c, err) ? -1 : 0;
 }

@@ -53,7 +53,7 @@ static const char *long_zero(const struct drill_part *p, struct arena *a)
 }
 
 /* True if it is dead. */
-static bool test(struct drill *d, struct drill_part *p, uint32_t event)
+static bool test_dead_event(struct drill *d, struct drill_part *p, uint32_t event)
 {
 	struct drill_core *c = &d->core[p->core];
 	const struct counter_event *e = counter_of(d, c, event);
@@ -121,7 +121,7 @@ int drill_wrong(struct drill *d, struct drill_core *c, const struct validate_kep
 }
 
 /* *found: an event turned out to be dead. */
-static int look(struct drill *d, struct drill_part *p, bool *found, struct err *err)
+static int look_for_dead(struct drill *d, struct drill_part *p, bool *found, struct err *err)
 {
 	struct drill_core *c = &d->core[p->core];
 	bool *suspect = arena_alloc(d->a, c->m->n_used + 1);
@@ -138,7 +138,7 @@ static int look(struct drill *d, struct drill_part *p, bool *found, struct err *
 		return 0;
 	for (uint32_t e = 0; e < c->m->n_used; e++)
 		if (suspect[e] && !c->tested[e])
-			*found |= test(d, p, e);
+			*found |= test_dead_event(d, p, e);
 	return 0;
 }
 
@@ -150,7 +150,7 @@ int drill_results(struct drill *d, const struct counting *k, struct arena *a, ui
 	if (drill_trees(d, k, a, from, to, err))
 		return -1;
 	for (size_t i = 0; i < d->n_parts; i++)
-		if (!d->part[i].idle && look(d, &d->part[i], &found, err))
+		if (!d->part[i].idle && look_for_dead(d, &d->part[i], &found, err))
 			return -1;
 	return found ? drill_trees(d, k, a, from, to, err) : 0;
 }

@@ -28,7 +28,7 @@ static void fill_counter(struct counter_event *out, const struct event *ev,
 	event_cpus(&out->cpus, &out->n_cpus, ev, a);
 }
 
-static int add_group(struct builder *b, const struct counter_event *ev, size_t n, bool idle)
+static int add_counter_group(struct builder *b, const struct counter_event *ev, size_t n, bool idle)
 {
 	if (b->n_groups == b->cap_groups)
 		return err_set(b->err, ERR_LIMIT, "more than %zu groups of counters",
@@ -43,8 +43,8 @@ struct became {
 };
 
 /* An event that this machine cannot even name stays without a counter. */
-static int parse_one(struct builder *b, const struct drill_core *c, uint32_t event,
-		     struct became *out)
+static int parse_model_event(struct builder *b, const struct drill_core *c, uint32_t event,
+			     struct became *out)
 {
 	struct drill *d = b->d;
 	const char *text = model_event_text(d->a, &c->m->event[event], c->pmu);
@@ -81,13 +81,13 @@ static int parse_many(struct builder *b, const struct drill_core *c, const uint3
 	d->list.ev.n = from;
 	buf_free(&text);
 	for (size_t i = 0; i < n; i++)
-		if (parse_one(b, c, event[i], &out[i]))
+		if (parse_model_event(b, c, event[i], &out[i]))
 			return -1;
 	return 0;
 }
 
 /* Two names for one counter: it is opened once. */
-static bool same_counter(const struct perf_event_attr *a, const struct perf_event_attr *b)
+static bool same_counter_attr(const struct perf_event_attr *a, const struct perf_event_attr *b)
 {
 	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
 	       a->config2 == b->config2 && a->exclude_user == b->exclude_user &&
@@ -101,7 +101,7 @@ static uint32_t find_counter(const struct counter_event *ev, uint32_t n,
 {
 	uint32_t i = 0;
 
-	while (i < n && !same_counter(&ev[i].attr, attr))
+	while (i < n && !same_counter_attr(&ev[i].attr, attr))
 		i++;
 	return i;
 }
@@ -179,7 +179,7 @@ static int build_core_group(struct builder *b, const struct drill_core *c,
 				   .spare = copies > 1 && !pg->pinned,
 				   .core = true };
 	for (size_t k = 0; k < g->n_counter_groups; k++) {
-		if (add_group(b, x.ev, k && !pg->pinned ? 1 : x.n, idle || k))
+		if (add_counter_group(b, x.ev, k && !pg->pinned ? 1 : x.n, idle || k))
 			return -1;
 		b->group[mine[k]].pinned = pg->pinned && !k;
 	}
@@ -211,7 +211,7 @@ static int build_spread_group(struct builder *b, const struct drill_core *c,
 			cell[n] = (struct drill_cell){ mine[n], 0 };
 			fill_counter(&ev[n], &b->d->list.ev.v[e], &c->m->event[pg->event[i]],
 				     b->d->a);
-			if (add_group(b, &ev[n], 1, idle))
+			if (add_counter_group(b, &ev[n], 1, idle))
 				return -1;
 		}
 	}
@@ -281,7 +281,7 @@ static int build_clock(struct builder *b)
 				      .name = "task-clock",
 				      .typed = "task-clock" };
 	b->d->clock = b->n_groups;
-	return add_group(b, ev, 1, false);
+	return add_counter_group(b, ev, 1, false);
 }
 
 int drill_events(struct drill *d, const struct counting *k, struct err *err)

@@ -38,8 +38,8 @@ static uint64_t period_of(const struct model_event *e)
 	return prime_from((uint64_t)fmin(fmax(period, PERIOD_MIN), PERIOD_MAX));
 }
 
-static int add_event(struct drill_latency *l, struct drill *d, size_t core, uint32_t event,
-		     struct err *err)
+static int add_latency_event(struct drill_latency *l, struct drill *d, size_t core, uint32_t event,
+			     struct err *err)
 {
 	const struct drill_core *c = &d->core[core];
 	const struct model_event *e = &c->m->event[event];
@@ -60,14 +60,14 @@ static int add_event(struct drill_latency *l, struct drill *d, size_t core, uint
 	return 0;
 }
 
-static int add_group(struct drill_latency *l, struct drill *d, size_t core, size_t sampler,
-		     struct err *err)
+static int add_latency_group(struct drill_latency *l, struct drill *d, size_t core, size_t sampler,
+			     struct err *err)
 {
 	const struct plan_group *pg = &d->core[core].plan.sampler[sampler];
 	size_t first = l->n;
 
 	for (size_t i = 0; i < pg->n; i++)
-		if (add_event(l, d, core, pg->event[i], err))
+		if (add_latency_event(l, d, core, pg->event[i], err))
 			return -1;
 	if (l->n == first)
 		return 0;
@@ -94,7 +94,7 @@ static int core_room(struct drill_latency *l, struct drill *d, size_t core, stru
 	return 0;
 }
 
-static int make_room(struct drill_latency *l, struct drill *d, size_t n, struct err *err)
+static int make_latency_room(struct drill_latency *l, struct drill *d, size_t n, struct err *err)
 {
 	l->event = arena_alloc(d->a, (n + 1) * sizeof(*l->event));
 	l->group = arena_alloc(d->a, (n + 1) * sizeof(*l->group));
@@ -132,7 +132,7 @@ int drill_latency_plan(struct drill *d, const struct counting *k, struct err *er
 	d->latency = l;
 	for (size_t c = 0; c < d->n_cores; c++)
 		n += d->core[c].plan.n_latency;
-	if (make_room(l, d, n, err))
+	if (make_latency_room(l, d, n, err))
 		return -1;
 	for (size_t c = 0; c < d->n_cores; c++) {
 		if (core_room(l, d, c, err))
@@ -140,7 +140,7 @@ int drill_latency_plan(struct drill *d, const struct counting *k, struct err *er
 		if (l->wish == WISH_STATIC || l->wish == WISH_OFF)
 			continue;
 		for (size_t g = 0; g < d->core[c].plan.n_samplers; g++)
-			if (add_group(l, d, c, g, err))
+			if (add_latency_group(l, d, c, g, err))
 				return -1;
 	}
 	drill_latency_values(d, k, 0);

@@ -19,7 +19,7 @@ static bool stage_asks(const struct plan_stage *st, const struct plan_group *pg)
 	return false;
 }
 
-static bool is_wanted(const struct drill *d, size_t group)
+static bool is_latency_wanted(const struct drill *d, size_t group)
 {
 	const struct latency_group *g = &d->latency->group[group];
 	const struct drill_core *c = &d->core[g->core];
@@ -52,7 +52,7 @@ int drill_latency_refused(const struct drill_latency *l, size_t event)
 }
 
 /* The run that ended stays in the sums of all. */
-static void end_run(struct drill_latency *l)
+static void end_latency_run(struct drill_latency *l)
 {
 	drill_latency_read(l, true);
 	for (size_t i = 0; i < l->n_l; i++)
@@ -111,12 +111,12 @@ int drill_latency_begin(struct drill *d, const struct counting *k, struct err *e
 	struct latency_setup s = { .event = l->event, .n_events = l->n };
 	struct err why = ERR_INIT;
 
-	end_run(l);
+	end_latency_run(l);
 	if (!l->n || (d->mode == DRILL_EACH && l->each == SIZE_MAX))
 		return 0;
 	whom(&s, l, k);
 	for (size_t g = 0; g < l->n_groups; g++) {
-		l->group[g].on = is_wanted(d, g);
+		l->group[g].on = is_latency_wanted(d, g);
 		for (size_t i = 0; i < l->group[g].n; i++) {
 			l->event[l->group[g].first + i].on = l->group[g].on;
 			exclude(&l->event[l->group[g].first + i], k);
@@ -147,7 +147,7 @@ int drill_latency_apply(struct drill *d, const struct counting *k, struct err *e
 
 	for (size_t g = 0; l && l->n_l && g < l->n_groups; g++) {
 		struct latency_group *x = &l->group[g];
-		bool on = is_wanted(d, g);
+		bool on = is_latency_wanted(d, g);
 
 		if (on != x->on && k->counting && switch_group(l, g, on, err))
 			return -1;
@@ -177,7 +177,7 @@ bool drill_latency_next(struct drill *d)
 
 	for (size_t g = 0; g < l->n_groups; g++) {
 		l->each = g;
-		if (l->group[g].done || !is_wanted(d, g))
+		if (l->group[g].done || !is_latency_wanted(d, g))
 			continue;
 		l->group[g].done = true;
 		return true;
@@ -188,7 +188,7 @@ bool drill_latency_next(struct drill *d)
 
 /* ---- tasks that came later -------------------------------------------------------------- */
 
-static bool is_known(const pid_t *known, size_t n, pid_t task)
+static bool is_latency_known(const pid_t *known, size_t n, pid_t task)
 {
 	for (size_t i = 0; i < n; i++)
 		if (known[i] == task)
@@ -197,7 +197,7 @@ static bool is_known(const pid_t *known, size_t n, pid_t task)
 }
 
 /* Puts tasks that are not sampled yet behind those that are; returns how many there are then. */
-static size_t look(const struct drill_latency *l, const struct counting *k, pid_t *task)
+static size_t look_at_tasks(const struct drill_latency *l, const struct counting *k, pid_t *task)
 {
 	pid_t found[TASKS_MAX];
 	size_t n = l->n_tasks, roots = k->has_program ? 1 : k->setup->n_tasks;
@@ -208,7 +208,7 @@ static size_t look(const struct drill_latency *l, const struct counting *k, pid_
 					   TASKS_MAX);
 
 		for (size_t i = 0; i < some && n < TASKS_MAX; i++)
-			if (!is_known(task, n, found[i]))
+			if (!is_latency_known(task, n, found[i]))
 				task[n++] = found[i];
 	}
 	return n;
@@ -243,7 +243,7 @@ int drill_latency_follow(struct drill *d, const struct counting *k, struct err *
 		return 0;
 	l->look_step += l->look_step / 2;
 	l->next_look = now + l->look_step;
-	n = look(l, k, task);
+	n = look_at_tasks(l, k, task);
 	if (n == l->n_tasks)
 		return 0;
 	from = l->n_tasks;

@@ -15,7 +15,7 @@ static bool was_asked(const struct drill_core *c, uint32_t event)
 	return false;
 }
 
-static struct tree_latency row_of(const struct drill *d, size_t core, uint32_t event)
+static struct tree_latency latency_row_of(const struct drill *d, size_t core, uint32_t event)
 {
 	const struct drill_core *c = &d->core[core];
 	const struct latency_use *u = &d->latency->core[core].use[event];
@@ -47,7 +47,7 @@ int drill_latency_rows(const struct drill *d, struct arena *a, const struct tree
 	for (size_t c = 0; c < d->n_cores; c++)
 		for (size_t i = 0; i < d->core[c].plan.n_latency; i++)
 			if (was_asked(&d->core[c], d->core[c].plan.latency[i]))
-				row[(*n)++] = row_of(d, c, d->core[c].plan.latency[i]);
+				row[(*n)++] = latency_row_of(d, c, d->core[c].plan.latency[i]);
 	return 0;
 }
 

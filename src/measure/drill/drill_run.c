@@ -41,8 +41,8 @@ static size_t lps_of(const struct counting *k, const struct drill_part *p)
 	return k->setup->cpus ? p->n : 1;
 }
 
-static int add_part(struct drill *d, const struct counting *k, size_t core,
-		    const struct counting_place *place, struct err *err)
+static int add_drill_part(struct drill *d, const struct counting *k, size_t core,
+			  const struct counting_place *place, struct err *err)
 {
 	struct drill_part *p = &d->part[d->n_parts];
 	uint32_t *target = arena_alloc(d->a, (place->n + 1) * sizeof(*target));
@@ -93,7 +93,7 @@ static int make_parts(struct drill *d, const struct counting *k, struct err *err
 		return err_nomem(err);
 	for (size_t i = 0; i < n; i++)
 		for (size_t c = 0; c < d->n_cores; c++)
-			if (add_part(d, k, c, &place[i], err))
+			if (add_drill_part(d, k, c, &place[i], err))
 				return -1;
 	return 0;
 }
@@ -130,7 +130,7 @@ static int new_slices(struct drill *d, const struct counting *k, struct err *err
 	return 0;
 }
 
-static int make_room(struct drill *d, struct counting *k, struct err *err)
+static int make_readings_room(struct drill *d, struct counting *k, struct err *err)
 {
 	d->targets = counters_targets(k->c);
 	d->value = calloc(d->setup.n_groups + 1, sizeof(*d->value));
@@ -259,7 +259,7 @@ int drill_begin(struct drill *d, struct counting *k, struct err *err)
 {
 	if (any_counts(d, k, err))
 		return -1;
-	if (!d->value && (make_room(d, k, err) || make_parts(d, k, err)))
+	if (!d->value && (make_readings_room(d, k, err) || make_parts(d, k, err)))
 		return -1;
 	if (!d->n_parts)
 		return err_set(err, ERR_UNSUPPORTED, "none of these CPUs has a PMU of a core");
@@ -329,8 +329,8 @@ static int feed_part(struct drill *d, const struct counting *k, struct drill_par
 	return slices_add(p->slices, group, t, p->r, err);
 }
 
-static int read_group(struct drill *d, struct counting *k, size_t core, size_t group, uint64_t t,
-		      struct err *err)
+static int read_drill_group(struct drill *d, struct counting *k, size_t core, size_t group,
+			    uint64_t t, struct err *err)
 {
 	struct drill_group *g = &d->core[core].group[group];
 
@@ -345,7 +345,7 @@ static int read_group(struct drill *d, struct counting *k, size_t core, size_t g
 	return 0;
 }
 
-static int read_all(struct drill *d, struct counting *k, bool everything, struct err *err)
+static int read_groups_on(struct drill *d, struct counting *k, bool everything, struct err *err)
 {
 	uint64_t t = k->now - k->start;
 
@@ -360,7 +360,7 @@ static int read_all(struct drill *d, struct counting *k, bool everything, struct
 				d->mode != DRILL_EACH || (d->each_core == c && d->each_group == g);
 
 			if (mine && (everything || dg->on || dg->fresh) &&
-			    read_group(d, k, c, g, t, err))
+			    read_drill_group(d, k, c, g, t, err))
 				return -1;
 			dg->fresh = false;
 		}
@@ -436,7 +436,7 @@ static bool end_visits(struct drill *d)
 }
 
 /* A round is over: stages open or close, or not; then the next one begins. */
-static int go_on(struct drill *d, struct counting *k, struct err *err)
+static int let_stage_go_on(struct drill *d, struct counting *k, struct err *err)
 {
 	uint64_t now = k->now - k->start;
 	bool visited;
@@ -457,11 +457,11 @@ int drill_read(struct drill *d, struct counting *k, struct err *err)
 {
 	bool last = k->stopped || (k->has_program && k->work.ended);
 
-	if (read_all(d, k, last, err) || (!last && drill_latency_follow(d, k, err)))
+	if (read_groups_on(d, k, last, err) || (!last && drill_latency_follow(d, k, err)))
 		return -1;
 	if (last)
 		return 0;
-	return drill_last_turn(d) ? go_on(d, k, err) : drill_next_turn(d, k, err);
+	return drill_last_turn(d) ? let_stage_go_on(d, k, err) : drill_next_turn(d, k, err);
 }
 
 /* Every stage counts all the time, and intervals are short: between their readings nothing is to be
@@ -483,7 +483,7 @@ uint64_t drill_slice(const struct drill *d, size_t turns)
 									      : STAGES_SLICE_MAX);
 }
 
-static uint64_t ns_to_tick(void *ctx)
+static uint64_t drill_ns_to_tick(void *ctx)
 {
 	const struct drill *d = ctx;
 	size_t most = 1;
@@ -685,7 +685,7 @@ static int on_switch(void *ctx, struct counting *k, bool on, struct err *err)
 struct counting_reader drill_reader(struct drill *d)
 {
 	return (struct counting_reader){
-		.read = on_tick, .tick = ns_to_tick, .switched = on_switch, .ctx = d
+		.read = on_tick, .tick = drill_ns_to_tick, .switched = on_switch, .ctx = d
 	};
 }
 

@@ -94,7 +94,7 @@ static bool was_seen(const struct drill_core *c, size_t group)
 	return false;
 }
 
-static size_t in_turns(const struct drill_core *c)
+static size_t takes_turns_now(const struct drill_core *c)
 {
 	size_t n = 0;
 
@@ -197,19 +197,20 @@ static const char *turns(const struct drill *d, struct arena *a)
 			low = fmin(low, p->share[e]);
 			high = fmax(high, p->share[e]);
 		}
-		if (in_turns(c) < 2 || low >= 0.9995)
+		if (takes_turns_now(c) < 2 || low >= 0.9995)
 			continue;
 		return arena_printf(a,
 				    "%zu groups of counters took turns%s%s (%s): events were "
 				    "counted %s %% of the time%s",
-				    in_turns(c), p->label ? " on " : "", p->label ? p->label : "",
-				    room_text(a, c), span_text(a, 100 * low, 100 * high),
+				    takes_turns_now(c), p->label ? " on " : "",
+				    p->label ? p->label : "", room_text(a, c),
+				    span_text(a, 100 * low, 100 * high),
 				    level_1_text(a, p, c, kept));
 	}
 	return NULL;
 }
 
-static const char *lost_pin(const struct drill *d)
+static const char *lost_drill_pin(const struct drill *d)
 {
 	bool lost = false, counted = false;
 
@@ -258,7 +259,7 @@ static bool starved(const struct drill *d, const struct drill_core *c, size_t gr
 		running += v->running;
 	}
 	/* in rounds it is enabled in its own turns alone */
-	return !running && enabled > LONG * (drill_in_rounds(d) ? 1 : in_turns(c));
+	return !running && enabled > LONG * (drill_in_rounds(d) ? 1 : takes_turns_now(c));
 }
 
 static const char *never_on(const struct drill *d, struct arena *a)
@@ -341,7 +342,7 @@ static const char *taken_apart(const struct drill *d, struct arena *a)
 size_t drill_turn_notes(const struct drill *d, struct arena *a, const char *note[DRILL_TURN_NOTES])
 {
 	const char *all[DRILL_TURN_NOTES] = { held(d, a), taken_apart(d, a), turns(d, a),
-					      lost_pin(d), never_on(d, a) };
+					      lost_drill_pin(d), never_on(d, a) };
 	size_t n = 0;
 
 	for (size_t i = 0; i < DRILL_TURN_NOTES; i++)

@@ -43,7 +43,7 @@ struct noding {
 
 /* ---- one kernel ------------------------------------------------------------------------------ */
 
-static void see(struct validate_node *n, const struct tree *t)
+static void set_node_verdict(struct validate_node *n, const struct tree *t)
 {
 	const struct tree_node *x = &t->node[n->metric];
 
@@ -56,7 +56,7 @@ static void see(struct validate_node *n, const struct tree *t)
 	n->verdict = x->over ? NODE_BOUND : NODE_NOT_BOUND;
 }
 
-static int count(struct noding *g, const struct measure_opts *opts, struct err *err)
+static int count_node_kernel(struct noding *g, const struct measure_opts *opts, struct err *err)
 {
 	enum counting_event what;
 	int rc;
@@ -72,13 +72,13 @@ static int count(struct noding *g, const struct measure_opts *opts, struct err *
 	if (!rc && !g->stopped) {
 		rc = drill_results(&g->d, &g->k, &g->a, 0, UINT64_MAX, err);
 		for (size_t i = g->from; !rc && i < g->to; i++)
-			see(&g->out[i], &g->d.part[0].tree);
+			set_node_verdict(&g->out[i], &g->d.part[0].tree);
 	}
 	return counting_finish(&g->k, rc, err);
 }
 
 /* Nodes that cannot be counted are no failure: they have the reason. */
-static int run(struct noding *g, const struct validate_node *first, struct err *err)
+static int run_node_kernel(struct noding *g, const struct validate_node *first, struct err *err)
 {
 	const char *words[8] = { g->o->self, "validate", "--spin" }, *nodes[2] = { NULL };
 	struct measure_opts opts = *g->o->opts;
@@ -99,7 +99,7 @@ static int run(struct noding *g, const struct validate_node *first, struct err *
 	opts.program = (struct text_list){ .v = words, .n = 6 };
 	opts.node = (struct text_list){ .v = nodes, .n = 1 };
 	opts.no_mux = true;
-	rc = count(g, &opts, &why);
+	rc = count_node_kernel(g, &opts, &why);
 	for (size_t i = g->from; rc && i < g->to; i++)
 		g->out[i].why = arena_strdup(g->o->a, why.what);
 	drill_free(&g->d);
@@ -113,7 +113,7 @@ static int run(struct noding *g, const struct validate_node *first, struct err *
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 /* A node of the model whose last part is one of these names. */
-static bool named(const struct model_metric *m, const char *nodes)
+static bool is_node_named(const struct model_metric *m, const char *nodes)
 {
 	const char *last = model_last_part(m->path);
 	size_t n = strlen(last);
@@ -128,13 +128,13 @@ static bool named(const struct model_metric *m, const char *nodes)
 	return false;
 }
 
-static void find(struct noding *g)
+static void find_node_kernels(struct noding *g)
 {
 	const struct model *m = g->o->m;
 
 	for (size_t r = 0; r < ROWS; r++)
 		for (uint32_t i = 0; i < m->n_metrics; i++)
-			if (m->metric[i].level && named(&m->metric[i], rows[r].nodes) &&
+			if (m->metric[i].level && is_node_named(&m->metric[i], rows[r].nodes) &&
 			    (!g->o->wanted || g->o->wanted[i]))
 				g->out[g->n++] = (struct validate_node){
 					.node = m->metric[i].path,
@@ -157,7 +157,7 @@ static size_t same_kernel(const struct noding *g, size_t from)
 }
 
 /* Runs of a kernel: four events count at the same time, and the fixed counters beside them. */
-static double runs_of(const struct noding *g, size_t from, size_t to)
+static double node_runs_of(const struct noding *g, size_t from, size_t to)
 {
 	const struct model *m = g->o->m;
 	bool *needed = arena_alloc(g->o->a, m->n_events + 1);
@@ -181,14 +181,14 @@ double validate_nodes_time(const struct validate_nodes_opts *opts)
 	g.out = arena_alloc(opts->a, (ROWS * opts->m->n_metrics + 1) * sizeof(*g.out));
 	if (!g.out)
 		return 0;
-	find(&g);
+	find_node_kernels(&g);
 	for (size_t from = 0, to; from < g.n; from = to) {
 		const char *why = NULL;
 
 		to = same_kernel(&g, from);
 		(void)calibrate_bytes(opts->sizes, g.out[from].at, &why);
 		if (!why)
-			seconds += runs_of(&g, from, to) * (opts->quick ? 0.05 : 0.12);
+			seconds += node_runs_of(&g, from, to) * (opts->quick ? 0.05 : 0.12);
 	}
 	return seconds;
 }
@@ -201,7 +201,7 @@ int validate_nodes(struct validate_node **out, size_t *n, const struct validate_
 	g.out = arena_alloc(opts->a, (ROWS * opts->m->n_metrics + 1) * sizeof(*g.out));
 	if (!g.out)
 		return err_nomem(err);
-	find(&g);
+	find_node_kernels(&g);
 	*out = g.out;
 	*n = g.n;
 	for (; g.from < g.n && !g.stopped; g.from = g.to) {
@@ -212,7 +212,7 @@ int validate_nodes(struct validate_node **out, size_t *n, const struct validate_
 		(void)calibrate_bytes(opts->sizes, first->at, &why);
 		for (size_t i = g.from; why && i < g.to; i++)
 			g.out[i].why = why;
-		if (!why && run(&g, first, err))
+		if (!why && run_node_kernel(&g, first, err))
 			return -1;
 		if (opts->news && !opts->news(opts->ctx, (double)g.to / (double)g.n))
 			g.stopped = true;

@@ -139,7 +139,7 @@ static bool counts_taken(const char *name)
 }
 
 /* What the nodes that stand for it say; those that only compute with it say nothing. */
-static void rate_of(const struct account *acc, struct account_event *x)
+static void set_account_rate(const struct account *acc, struct account_event *x)
 {
 	for (size_t i = 0; i < acc->n; i++) {
 		const struct account_node *n = &acc->node[i];
@@ -182,7 +182,7 @@ static void choose_branches(struct account_plan *p)
 		best->branches = true;
 }
 
-static int list_events(struct making *k, struct err *err)
+static int list_account_events(struct making *k, struct err *err)
 {
 	struct account_plan *p = k->p;
 	uint32_t *none = arena_alloc(p->a, (p->m->n_events + 1) * sizeof(*none));
@@ -200,7 +200,7 @@ static int list_events(struct making *k, struct err *err)
 			none[p->n_none++] = i;
 			continue;
 		}
-		rate_of(p->acc, &x);
+		set_account_rate(p->acc, &x);
 		p->ev[p->n++] = x;
 	}
 	choose_branches(p);
@@ -263,7 +263,7 @@ struct set {
 	size_t n;
 };
 
-static struct account_event *find(const struct account_plan *p, uint32_t event)
+static struct account_event *find_account_event(const struct account_plan *p, uint32_t event)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (event_same(p->m, p->ev[i].event, event))
@@ -281,7 +281,7 @@ static int put_in_set(void *ctx, enum expr_ref_kind kind, uint32_t index)
 		event = s->p->acc->node[index].event;
 	else if (kind != EXPR_EVENT)
 		return 0;
-	x = event == MODEL_NONE ? NULL : find(s->p, event);
+	x = event == MODEL_NONE ? NULL : find_account_event(s->p, event);
 	if (!x || x->group == ACCOUNT_PINNED || s->n >= 16)
 		return 0;
 	for (size_t i = 0; i < s->n; i++)
@@ -346,7 +346,7 @@ static int shares(struct account_plan *p, struct err *err)
 	return 0;
 }
 
-static int by_group(const void *a, const void *b)
+static int by_account_group(const void *a, const void *b)
 {
 	const struct account_event *x = a, *y = b;
 	/* ACCOUNT_PINNED + 1 is 0 */
@@ -403,7 +403,7 @@ static int schedule_all(struct account_plan *p, struct err *err)
 	    schedule_make(&p->schedule, p->a, p->m, &p->limits, set, n, err))
 		return -1;
 	drop_impossible(p);
-	qsort(p->ev, p->n, sizeof(*p->ev), by_group);
+	qsort(p->ev, p->n, sizeof(*p->ev), by_account_group);
 	cycles_first(p);
 	return shares(p, err);
 }
@@ -424,7 +424,7 @@ static void set_account_limits(struct account_plan *p, const struct measure_opts
 }
 
 /* The fastest that a core goes. */
-static double fastest(const char *root, const struct machine *m)
+static double fastest_clock(const char *root, const struct machine *m)
 {
 	const char *at = m->cpu_desc ? strstr(m->cpu_desc, "@ ") : NULL;
 	int64_t khz;
@@ -442,7 +442,7 @@ int account_plan_make(struct account_plan *p, const struct measure_opts *opts,
 	struct model_sources s = model_choice_sources(&opts->model);
 	struct making k = { .p = p };
 
-	*p = (struct account_plan){ .a = opts->a, .pmu = pmu, .hz = fastest(root, machine) };
+	*p = (struct account_plan){ .a = opts->a, .pmu = pmu, .hz = fastest_clock(root, machine) };
 	if (model_choice_load(&opts->model, machine, pmu, NULL, &p->m, err) ||
 	    account_load(&p->acc, p->a, p->m, &s, err))
 		return -1;
@@ -452,7 +452,8 @@ int account_plan_make(struct account_plan *p, const struct measure_opts *opts,
 	if (!k.node || !k.event || !k.at)
 		return err_nomem(err);
 	set_account_limits(p, opts, machine, root, &k.one_thread);
-	if (want_all(&k, opts->account, err) || list_events(&k, err) || schedule_all(p, err))
+	if (want_all(&k, opts->account, err) || list_account_events(&k, err) ||
+	    schedule_all(p, err))
 		return -1;
 	if (!p->n || p->ev[0].event != p->acc->node[0].event)
 		return err_set(err, ERR_UNSUPPORTED,
@@ -470,18 +471,18 @@ void account_plan_free(struct account_plan *p)
 
 /* ---- as events -------------------------------------------------------------------------- */
 
-static const char *text_of(const struct account_plan *p, const struct model_event *e)
+static const char *account_text_of(const struct account_plan *p, const struct model_event *e)
 {
 	return model_event_text(p->a, e, p->pmu);
 }
 
 /* As the machine knows it; false where it does not. */
-static bool parse_one(const struct account_plan *p, struct event_list *list, const char *root,
-		      const struct account_event *x, struct err *err)
+static bool parse_account_event(const struct account_plan *p, struct event_list *list,
+				const char *root, const struct account_event *x, struct err *err)
 {
 	const struct model_event *e = &p->m->event[x->event];
 	size_t from = list->ev.n;
-	const char *text = text_of(p, e);
+	const char *text = account_text_of(p, e);
 	struct event *ev;
 
 	if (!text || event_parse(list, root, text, err) || list->ev.n != from + 1) {
@@ -511,7 +512,7 @@ int account_plan_events(const struct account_plan *p, struct event_list *list, c
 	if (!*which)
 		return err_nomem(err);
 	for (size_t i = 0; i < p->n && *missing; i++) {
-		if (parse_one(p, list, root, &p->ev[i], &first)) {
+		if (parse_account_event(p, list, root, &p->ev[i], &first)) {
 			(*which)[n++] = &p->ev[i];
 			continue;
 		}

@@ -29,8 +29,8 @@ static void put_rate(struct buf *b, const struct account_plan *p, const struct a
 		buf_printf(b, "  %s in 1e9", num_exact(n, (uint64_t)(1e9 * per + 0.5)));
 }
 
-static void put_event(struct buf *b, const struct account_plan *p, const struct account_event *x,
-		      int width)
+static void put_account_event(struct buf *b, const struct account_plan *p,
+			      const struct account_event *x, int width)
 {
 	char n[NUM_MAX];
 
@@ -54,7 +54,7 @@ static int widest(const struct account_plan *p)
 	return most;
 }
 
-static void put_head(struct buf *b, const struct account_plan *p)
+static void put_account_head(struct buf *b, const struct account_plan *p)
 {
 	size_t pinned = 0;
 	double least = 1;
@@ -77,7 +77,7 @@ void account_plan_print(struct buf *b, const struct account_plan *p, bool verbos
 	uint32_t last = MODEL_NONE - 1;
 	int width = widest(p);
 
-	put_head(b, p);
+	put_account_head(b, p);
 	for (int pinned = 1; pinned >= 0; pinned--)
 		for (uint32_t g = 0; g < (pinned ? 1 : p->schedule.n_groups); g++)
 			for (size_t i = 0; i < p->n; i++) {
@@ -91,7 +91,7 @@ void account_plan_print(struct buf *b, const struct account_plan *p, bool verbos
 					buf_printf(b, " group %u, %.0f %% of the time\n", g + 1,
 						   x->share * 100);
 				last = x->group;
-				put_event(b, p, x, width);
+				put_account_event(b, p, x, width);
 				if (verbose)
 					buf_printf(b, "      %s, for %s\n",
 						   p->m->event[x->event].code,

@@ -66,7 +66,7 @@ static uint64_t any_number(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static int open_counters(struct sampling *r, struct err *err)
+static int open_sampling_counters(struct sampling *r, struct err *err)
 {
 	struct recorder_setup s = { .event = r->ev,
 				    .n_events = r->events.ev.n,
@@ -309,7 +309,7 @@ static int tick_tree(void *ctx, struct counting *k, struct err *err)
 	return 0;
 }
 
-static uint64_t ns_to_tick(void *ctx)
+static uint64_t tree_ns_to_tick(void *ctx)
 {
 	const struct sampling_tree *t = &((struct sampling *)ctx)->tree;
 
@@ -332,7 +332,7 @@ static int switched(void *ctx, struct counting *k, bool on, struct err *err)
 int sampling_prepare(struct sampling *r, struct err *err)
 {
 	const struct counting_reader reader = {
-		.read = tick_tree, .tick = ns_to_tick, .switched = switched, .ctx = r
+		.read = tick_tree, .tick = tree_ns_to_tick, .switched = switched, .ctx = r
 	};
 
 	if (sampling_heap_begin(r, err) || open_wake(r, err) ||
@@ -340,7 +340,7 @@ int sampling_prepare(struct sampling *r, struct err *err)
 	    counting_prepare(&r->k, r->setup, &reader, err))
 		return -1;
 	sampling_tree_begin(r);
-	return open_counters(r, err) || begin_cuts(r, err) || begin_records(r, err) ||
+	return open_sampling_counters(r, err) || begin_cuts(r, err) || begin_records(r, err) ||
 			       begin_filter(r, err) || sampling_wait_begin(r, err) ||
 			       sampling_switch_begin(r, err)
 		       ? -1
@@ -450,7 +450,7 @@ static bool nothing_to_keep(const struct sampling *r)
 }
 
 /* For whoever reads the file. */
-static struct pdw_end end_of(const struct sampling *r)
+static struct pdw_end recording_end_of(const struct sampling *r)
 {
 	const struct counting_result *c = &r->k.result;
 	/* shells and runtimes end so, too, where a signal ends them */
@@ -473,14 +473,14 @@ static void leave_file(struct sampling *r, const struct err *why)
 						       .program = r->opts.program.n });
 }
 
-static bool no_room(const struct err *why)
+static bool is_no_room(const struct err *why)
 {
 	return why->sys_errno == ENOSPC || why->sys_errno == EDQUOT || why->sys_errno == EFBIG;
 }
 
 static int commit(struct sampling *r, struct err *why)
 {
-	struct pdw_end end = end_of(r);
+	struct pdw_end end = recording_end_of(r);
 
 	err_clear(why);
 	return pdw_commit(r->sink.writer, &end, why);
@@ -495,9 +495,9 @@ static int finish_file(struct sampling *r, const struct buf *tree, struct err *e
 		return -1;
 	rc = commit(r, &why);
 	/* the logs are in memory now: the room that they take is theirs */
-	if (rc && no_room(&why) && sampling_heap_release(r))
+	if (rc && is_no_room(&why) && sampling_heap_release(r))
 		rc = commit(r, &why);
-	if (rc && no_room(&why) && r->heap_dir) {
+	if (rc && is_no_room(&why) && r->heap_dir) {
 		sampling_features_drop_heap(r);
 		rc = commit(r, &why);
 		if (!rc)
@@ -519,7 +519,7 @@ static int say_full(struct sampling *r, struct err *err)
 	return -1;
 }
 
-static int start(struct sampling *r, struct err *err)
+static int start_sampling(struct sampling *r, struct err *err)
 {
 	const struct recorder_sink sink = { sink_data, sink_round, sink_trace, sink_failed,
 					    &r->sink };
@@ -531,7 +531,7 @@ static int start(struct sampling *r, struct err *err)
 	return 0;
 }
 
-static int end(struct sampling *r, int rc, struct err *err)
+static int end_sampling(struct sampling *r, int rc, struct err *err)
 {
 	if (!r->started || r->ended)
 		return rc;
@@ -555,7 +555,7 @@ static int on_full(struct sampling *r, struct err *err)
 
 int sampling_next(struct sampling *r, enum counting_event *what, struct err *err)
 {
-	int rc = r->started ? 0 : start(r, err);
+	int rc = r->started ? 0 : start_sampling(r, err);
 
 	while (!rc) {
 		rc = counting_next(&r->k, what, err);
@@ -564,12 +564,12 @@ int sampling_next(struct sampling *r, enum counting_event *what, struct err *err
 		else if (!rc && *what != COUNTING_INTERVAL)
 			break;
 	}
-	return rc || *what == COUNTING_OVER ? end(r, rc, err) : 0;
+	return rc || *what == COUNTING_OVER ? end_sampling(r, rc, err) : 0;
 }
 
 int sampling_keep(struct sampling *r, int rc, const struct buf *tree, struct err *err)
 {
-	rc = end(r, rc, err);
+	rc = end_sampling(r, rc, err);
 	if (!r->started || r->sink.live)
 		return rc;
 	if (!rc && !nothing_to_keep(r))

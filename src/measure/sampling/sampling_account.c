@@ -33,7 +33,7 @@ int sampling_account_more(struct sampling *r, struct err *err)
 	return add_which(r, which, 1, r->events.ev.n - 1, UINT32_MAX, err);
 }
 
-static int add_core(struct sampling *r, const char *pmu, struct err *err)
+static int add_account_core(struct sampling *r, const char *pmu, struct err *err)
 {
 	struct account_plan *p = &r->account[r->n_accounts];
 	const struct account_event **which;
@@ -60,7 +60,7 @@ static int add_or_pass(struct sampling *r, const char *pmu, struct err *err)
 {
 	struct err why = ERR_INIT;
 
-	if (!add_core(r, pmu, &why))
+	if (!add_account_core(r, pmu, &why))
 		return 0;
 	if (why.code != ERR_NOT_FOUND || !r->n_accounts) {
 		*err = why;
@@ -86,7 +86,7 @@ int sampling_account_events(struct sampling *r, struct err *err)
 		for (size_t i = 0; i < m->n_pmus; i++)
 			if (sys_core_pmu(r->k.root, m->pmu[i].name))
 				pmu = m->pmu[i].name;
-		return add_core(r, pmu, err);
+		return add_account_core(r, pmu, err);
 	}
 	for (size_t i = 0; i < m->n_pmus && r->n_accounts < SAMPLING_CORES; i++)
 		if (sys_core_pmu(r->k.root, m->pmu[i].name) && add_or_pass(r, m->pmu[i].name, err))

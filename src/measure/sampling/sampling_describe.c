@@ -35,7 +35,7 @@ static void put_flags(struct buf *b, const struct perf_event_attr *a)
 	buf_putc(b, '\n');
 }
 
-static void put_event(struct buf *b, const struct sampling *r, size_t i)
+static void put_sampled_event(struct buf *b, const struct sampling *r, size_t i)
 {
 	const struct perf_event_attr stored = attr_to_store(&r->ev[i].attr, &r->events.ev.v[i]);
 	const struct perf_event_attr *a = &stored;
@@ -65,7 +65,7 @@ static void put_event(struct buf *b, const struct sampling *r, size_t i)
 		buf_printf(b, "  group       led by %s\n", r->ev[r->ev[i].group].name);
 }
 
-static void put_perf_line(struct buf *b, const struct sampling *r)
+static void put_perf_record_line(struct buf *b, const struct sampling *r)
 {
 	const struct measure_opts *o = &r->opts;
 	struct attr_wish wish = o->wish;
@@ -119,7 +119,7 @@ void sampling_describe(const struct sampling *r, bool verbose, struct buf *out)
 	if (r->n_accounts && !verbose)
 		return;
 	for (size_t i = 0; i < r->events.ev.n; i++)
-		put_event(out, r, i);
+		put_sampled_event(out, r, i);
 	if (r->fields.gone) {
 		buf_puts(out, "not stored    ");
 		sampling_fields_words(r, out);
@@ -130,6 +130,6 @@ void sampling_describe(const struct sampling *r, bool verbose, struct buf *out)
 	else
 		buf_printf(out, "a ring on each of %zu CPUs\n",
 			   r->per_task ? (size_t)1 : r->k.who.cpus.n);
-	put_perf_line(out, r);
+	put_perf_record_line(out, r);
 	sampling_tree_describe(r, out);
 }

@@ -52,7 +52,7 @@ enum { /* feature bits */
 /* misc of an entry of BUILD_ID: the number of bytes stands behind them */
 #define BUILD_ID_SIZED (1u << 15)
 
-static void put_string(struct buf *b, const char *s)
+static void put_feature_string(struct buf *b, const char *s)
 {
 	size_t len = strlen(s) + 1, room = (len + 63) & ~(size_t)63;
 
@@ -61,11 +61,11 @@ static void put_string(struct buf *b, const char *s)
 	buf_fill(b, '\0', room - len);
 }
 
-static void put_strings(struct buf *b, const char *const *s, size_t n)
+static void put_feature_strings(struct buf *b, const char *const *s, size_t n)
 {
 	buf_put_u32(b, (uint32_t)n);
 	for (size_t i = 0; i < n; i++)
-		put_string(b, s[i]);
+		put_feature_string(b, s[i]);
 }
 
 /* ---- each feature: fills b and returns true, or false where there is nothing to say -------------
@@ -74,7 +74,7 @@ static void put_strings(struct buf *b, const char *const *s, size_t n)
 static bool put_if(struct buf *b, const char *s)
 {
 	if (s)
-		put_string(b, s);
+		put_feature_string(b, s);
 	return s;
 }
 
@@ -132,7 +132,7 @@ static bool cmdline(struct sampling *r, struct buf *b)
 		n += text.s[i] == '\0';
 	buf_put_u32(b, n);
 	for (size_t at = 0; ok && n && at < text.len; n--) {
-		put_string(b, text.s + at);
+		put_feature_string(b, text.s + at);
 		at += strlen(text.s + at) + 1;
 	}
 	(void)r;
@@ -153,7 +153,7 @@ static bool event_desc(struct sampling *r, struct buf *b)
 
 		buf_put(b, &a, sizeof(a));
 		buf_put_u32(b, (uint32_t)n_ids);
-		put_string(b, r->events.ev.v[i].name);
+		put_feature_string(b, r->events.ev.v[i].name);
 		buf_put(b, ids, n_ids * sizeof(*ids));
 	}
 	return true;
@@ -165,15 +165,15 @@ static bool cpu_topology(struct sampling *r, struct buf *b)
 
 	if (!m->cpu)
 		return false;
-	put_strings(b, m->core_siblings, m->n_core_siblings);
-	put_strings(b, m->thread_siblings, m->n_thread_siblings);
+	put_feature_strings(b, m->core_siblings, m->n_core_siblings);
+	put_feature_strings(b, m->thread_siblings, m->n_thread_siblings);
 	for (uint32_t i = 0; i < m->cpus_available; i++) {
 		buf_put_u32(b, (uint32_t)m->cpu[i].core);
 		buf_put_u32(b, (uint32_t)m->cpu[i].socket);
 	}
 	if (!m->n_die_siblings)
 		return true;
-	put_strings(b, m->die_siblings, m->n_die_siblings);
+	put_feature_strings(b, m->die_siblings, m->n_die_siblings);
 	for (uint32_t i = 0; i < m->cpus_available; i++)
 		buf_put_u32(b, (uint32_t)m->cpu[i].die);
 	return true;
@@ -188,7 +188,7 @@ static bool numa_topology(struct sampling *r, struct buf *b)
 		buf_put_u32(b, m->node[i].id);
 		buf_put_u64(b, m->node[i].mem_total_kb);
 		buf_put_u64(b, m->node[i].mem_free_kb);
-		put_string(b, m->node[i].cpus ? m->node[i].cpus : "");
+		put_feature_string(b, m->node[i].cpus ? m->node[i].cpus : "");
 	}
 	return m->n_nodes;
 }
@@ -229,7 +229,7 @@ static bool pmu_mappings(struct sampling *r, struct buf *b)
 	buf_put_u32(b, (uint32_t)m->n_pmus);
 	for (size_t i = 0; i < m->n_pmus; i++) {
 		buf_put_u32(b, m->pmu[i].type);
-		put_string(b, m->pmu[i].name);
+		put_feature_string(b, m->pmu[i].name);
 	}
 	return m->n_pmus;
 }
@@ -249,7 +249,7 @@ static bool group_desc(struct sampling *r, struct buf *b)
 			members[1] += r->events.ev.v[k].group == (int)i;
 		if (members[1] < 2)
 			continue;
-		put_string(b, "{anon_group}");
+		put_feature_string(b, "{anon_group}");
 		buf_put(b, members, sizeof(members));
 		groups++;
 	}
@@ -271,9 +271,9 @@ static bool cache(struct sampling *r, struct buf *b)
 		buf_put_u32(b, c->line_size);
 		buf_put_u32(b, c->sets);
 		buf_put_u32(b, c->ways);
-		put_string(b, c->type ? c->type : "");
-		put_string(b, c->size ? c->size : "");
-		put_string(b, c->cpus ? c->cpus : "");
+		put_feature_string(b, c->type ? c->type : "");
+		put_feature_string(b, c->size ? c->size : "");
+		put_feature_string(b, c->cpus ? c->cpus : "");
 	}
 	return m->n_caches;
 }
@@ -330,8 +330,8 @@ static void put_caps(struct buf *b, const struct machine_pmu *p)
 {
 	buf_put_u32(b, (uint32_t)p->n_caps);
 	for (size_t i = 0; i < p->n_caps; i++) {
-		put_string(b, p->cap_name[i]);
-		put_string(b, p->cap_value[i]);
+		put_feature_string(b, p->cap_name[i]);
+		put_feature_string(b, p->cap_value[i]);
 	}
 }
 
@@ -361,8 +361,8 @@ static bool hybrid_topology(struct sampling *r, struct buf *b)
 
 		if (!is_hybrid_core(p))
 			continue;
-		put_string(b, p->name);
-		put_string(b, p->cpus ? p->cpus : "");
+		put_feature_string(b, p->name);
+		put_feature_string(b, p->cpus ? p->cpus : "");
 		n++;
 	}
 	if (!b->failed)
@@ -381,7 +381,7 @@ static bool pmu_caps(struct sampling *r, struct buf *b)
 		if (!p->n_caps || !strcmp(p->name, "cpu"))
 			continue;
 		put_caps(b, p);
-		put_string(b, p->name);
+		put_feature_string(b, p->name);
 		n++;
 	}
 	if (!b->failed)
@@ -463,9 +463,9 @@ static bool places(struct sampling *r, struct buf *b)
 	vec_each (&r->sink.inside.v, const struct inside_file *, f) {
 		if (!f->root)
 			continue;
-		put_string(b, f->path);
-		put_string(b, f->root);
-		put_string(b, f->rest);
+		put_feature_string(b, f->path);
+		put_feature_string(b, f->root);
+		put_feature_string(b, f->rest);
 		n++;
 	}
 	if (!b->failed)
@@ -564,7 +564,7 @@ int sampling_features_early(struct sampling *r, struct err *err)
 	return 0;
 }
 
-static int put_tree(struct sampling *r, const struct buf *text, struct err *err)
+static int put_tree_feature(struct sampling *r, const struct buf *text, struct err *err)
 {
 	if (!text || !text->len || text->len > PD_TREE_MAX)
 		return 0;
@@ -578,7 +578,7 @@ int sampling_features(struct sampling *r, const struct buf *tree, struct err *er
 	for (size_t i = 0; i < sizeof(features) / sizeof(*features); i++)
 		if (put_feature(r, &features[i], false, err))
 			return -1;
-	return put_tree(r, tree, err);
+	return put_tree_feature(r, tree, err);
 }
 
 void sampling_features_drop_heap(struct sampling *r)

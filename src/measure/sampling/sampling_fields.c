@@ -58,7 +58,7 @@ static const struct field *find(const char *s, size_t len)
 	return NULL;
 }
 
-static int take_word(struct sampling *r, const char *s, size_t len, struct err *err)
+static int take_field_word(struct sampling *r, const char *s, size_t len, struct err *err)
 {
 	bool minus = len && *s == '-';
 	const struct field *f = find(s + minus, len - minus);
@@ -92,7 +92,7 @@ int sampling_fields_parse(struct sampling *r, struct err *err)
 		return err_hint(err, "leave one of them out");
 	}
 	while (text_word(&list, &word, &len))
-		if (take_word(r, word, len, err))
+		if (take_field_word(r, word, len, err))
 			return -1;
 	if (!r->fields.named || !r->fields.left_out)
 		return 0;
@@ -116,8 +116,8 @@ static uint64_t of_chains(const struct perf_event_attr *a, enum attr_chain chain
 }
 
 /* What of the event's samples is stored. */
-static int choose(const struct sampling *r, const struct perf_event_attr *a, enum attr_chain chain,
-		  uint64_t *keep, struct err *err)
+static int choose_fields(const struct sampling *r, const struct perf_event_attr *a,
+			 enum attr_chain chain, uint64_t *keep, struct err *err)
 {
 	const struct sampling_fields *f = &r->fields;
 	uint64_t all = a->sample_type, named = f->named | ALWAYS, need = of_chains(a, chain);
@@ -147,7 +147,7 @@ static int choose(const struct sampling *r, const struct perf_event_attr *a, enu
 }
 
 /* `a` without these parts, and without what tells how they are to be taken. */
-static void leave_out(struct perf_event_attr *a, uint64_t parts)
+static void leave_field_out(struct perf_event_attr *a, uint64_t parts)
 {
 	a->sample_type &= ~parts;
 	if (parts & BIT(BRANCH_STACK))
@@ -173,7 +173,7 @@ int sampling_fields_attr(struct sampling *r, size_t i, enum attr_chain chain, st
 	if (!r->opts.fields)
 		return 0;
 	r->fields.seen |= a->sample_type;
-	if (choose(r, a, chain, &keep, err))
+	if (choose_fields(r, a, chain, &keep, err))
 		return -1;
 	out = a->sample_type & ~keep;
 	r->fields.gone |= out;
@@ -181,7 +181,7 @@ int sampling_fields_attr(struct sampling *r, size_t i, enum attr_chain chain, st
 		out |= WEIGHTS;
 	r->fields.cut[i] = out & r->opts.keep_reads;
 	r->fields.any_cut |= r->fields.cut[i];
-	leave_out(a, out & ~r->opts.keep_reads);
+	leave_field_out(a, out & ~r->opts.keep_reads);
 	if (attr_is_ibs(&r->events.ev.v[i]) && keep & BIT(RAW)) { /* its packet has them, too */
 		out = r->fields.left_out & (BIT(ADDR) | BIT(PHYS_ADDR));
 		r->fields.gone |= out;
@@ -208,7 +208,7 @@ struct perf_event_attr sampling_stored(const struct sampling *r, size_t i)
 	struct perf_event_attr a = attr_to_store(&r->ev[i].attr, &r->events.ev.v[i]);
 
 	if (r->fields.any_cut)
-		leave_out(&a, r->fields.cut[i]);
+		leave_field_out(&a, r->fields.cut[i]);
 	return a;
 }
 

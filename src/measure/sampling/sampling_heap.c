@@ -25,7 +25,7 @@
 #define LIMIT	  (UINT64_C(1) << 29)
 #define RATE_MOST (UINT64_C(1) << 20)
 
-static int rate_of(const struct measure_opts *o, uint64_t *rate, struct err *err)
+static int heap_rate_of(const struct measure_opts *o, uint64_t *rate, struct err *err)
 {
 	*rate = 1;
 	if (!*o->heap)
@@ -92,7 +92,7 @@ int sampling_heap_begin(struct sampling *r, struct err *err)
 
 	if (!r->opts.heap)
 		return 0;
-	if (rate_of(&r->opts, &rate, err))
+	if (heap_rate_of(&r->opts, &rate, err))
 		return -1;
 	if (!a->use_clockid)
 		return err_set(err, ERR_UNSUPPORTED,
@@ -116,7 +116,7 @@ int sampling_heap_begin(struct sampling *r, struct err *err)
 	return 0;
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
+static int by_heap_file_name(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
@@ -169,7 +169,7 @@ static void add_log(struct taking *t, int fd)
 }
 
 /* The recording then shows the process of a file that cannot be read as one without a log. */
-static void add_file(struct taking *t, const char *path)
+static void add_heap_file(struct taking *t, const char *path)
 {
 	struct stat st;
 	int fd = file_in_open(NULL, path, FILE_IN_NO_LINK | FILE_IN_STATE, &st, NULL);
@@ -184,13 +184,13 @@ static void add_logs(struct sampling *r, struct buf *b)
 {
 	struct taking t = { .r = r, .b = b, .room = malloc(HEAP_CHUNK_MOST) };
 	struct dirent **v = NULL;
-	int n = t.room ? scandir(r->heap_dir, &v, is_log, by_name) : -1;
+	int n = t.room ? scandir(r->heap_dir, &v, is_log, by_heap_file_name) : -1;
 	char path[4096];
 
 	b->failed |= n < 0;
 	for (int i = 0; i < n; i++) {
 		if (!t.full && !path_join(path, sizeof(path), r->heap_dir, v[i]->d_name))
-			add_file(&t, path);
+			add_heap_file(&t, path);
 		free(v[i]);
 	}
 	free(v);

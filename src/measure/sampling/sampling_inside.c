@@ -295,7 +295,7 @@ out:
 }
 
 /* Puts a place that outlives the process into l->root and l->rest. */
-static bool find_place(struct looking *l, const char *path)
+static bool find_inside_place(struct looking *l, const char *path)
 {
 	char link[64], root[4096];
 	ssize_t n;
@@ -309,8 +309,8 @@ static bool find_place(struct looking *l, const char *path)
 
 /* ---- notes ---------------------------------------------------- */
 
-static int keep(struct looking *l, const char *path, const struct inside_file *found,
-		struct err *err)
+static int keep_inside_file(struct looking *l, const char *path, const struct inside_file *found,
+			    struct err *err)
 {
 	struct inside *in = l->in;
 	uint64_t *at = u64map_at(&in->seen, hash_bytes(path, strlen(path)), NULL);
@@ -350,9 +350,9 @@ static int note_file(struct looking *l, struct err *err)
 		l->st.st_ino = 0;
 	f.id_len = build_id_of(fd, f.id);
 	(void)close(fd);
-	if (l->st.st_ino && find_place(l, l->m->path))
+	if (l->st.st_ino && find_inside_place(l, l->m->path))
 		f.root = l->root;
-	return keep(l, l->m->path, &f, err);
+	return keep_inside_file(l, l->m->path, &f, err);
 }
 
 /* The process' number where it lives itself. */
@@ -381,10 +381,10 @@ static int note_perf_map(struct looking *l, struct err *err)
 
 	(void)snprintf(ours, sizeof(ours), "/tmp/perf-%u.map", l->m->pid);
 	(void)snprintf(theirs, sizeof(theirs), "/tmp/perf-%u.map", inner);
-	if (!find_place(l, theirs) || (!strcmp(l->root, "/") && !strcmp(l->rest, ours)))
+	if (!find_inside_place(l, theirs) || (!strcmp(l->root, "/") && !strcmp(l->rest, ours)))
 		return 0;
 	f.root = l->root;
-	return keep(l, ours, &f, err);
+	return keep_inside_file(l, ours, &f, err);
 }
 
 int inside_note(struct inside *in, const struct inside_map *m, struct err *err)

@@ -43,8 +43,8 @@ static const char *one_of(const char *const *words, const char *s, size_t len)
 	return NULL;
 }
 
-static int take_word(struct wish *w, const char *option, const char *const *words, const char *s,
-		     size_t len, struct err *err)
+static int take_memory_word(struct wish *w, const char *option, const char *const *words,
+			    const char *s, size_t len, struct err *err)
 {
 	static const char *const flags[] = { "cycles", "l3missonly", NULL };
 	const char *word = one_of(words, s, len), *flag = one_of(flags, s, len);
@@ -77,7 +77,7 @@ static int parse(struct wish *w, const char *option, const char *const *words, c
 
 	*w = (struct wish){ .what = NULL };
 	while (text_word(&list, &word, &len))
-		if (len && take_word(w, option, words, word, len, err))
+		if (len && take_memory_word(w, option, words, word, len, err))
 			return -1;
 	if (!w->what)
 		w->what = words[0];
@@ -204,7 +204,7 @@ static int ibs(struct sampling *r, const struct wish *w, struct err *err)
 
 /* ---- Intel ----------------------------------------------------------------------------------- */
 
-static bool has_event(const struct sampling *r, const char *pmu, const char *event)
+static bool pmu_has_event(const struct sampling *r, const char *pmu, const char *event)
 {
 	return sys_exists(r->k.root, DEVICES "%s/events/%s", pmu, event);
 }
@@ -212,7 +212,7 @@ static bool has_event(const struct sampling *r, const char *pmu, const char *eve
 static int add_loads(struct sampling *r, const char *pmu, const struct wish *w, struct err *err)
 {
 	struct buf b = BUF_INIT;
-	bool aux = has_event(r, pmu, "mem-loads-aux");
+	bool aux = pmu_has_event(r, pmu, "mem-loads-aux");
 	int rc;
 
 	if (aux)
@@ -261,9 +261,9 @@ static int pebs(struct sampling *r, const char *pmu, const struct wish *w, struc
 
 	if (!loads && !stores)
 		add_named(r, pmu, w->what);
-	if (loads && has_event(r, pmu, "mem-loads") && add_loads(r, pmu, w, err))
+	if (loads && pmu_has_event(r, pmu, "mem-loads") && add_loads(r, pmu, w, err))
 		return -1;
-	if ((all || stores) && has_event(r, pmu, "mem-stores"))
+	if ((all || stores) && pmu_has_event(r, pmu, "mem-stores"))
 		return add_text(r, pmu, "mem-stores", "P", err);
 	return 0;
 }

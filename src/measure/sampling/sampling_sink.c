@@ -170,7 +170,7 @@ static size_t mend(struct sink *s, const uint8_t *p, size_t len)
 
 /* Looks at each record of a run. Records are multiples of 8 bytes and so are rings: a head is never
  * cut. */
-static int look(struct sink *s, const uint8_t *p, size_t len, struct err *err)
+static int look_at_record(struct sink *s, const uint8_t *p, size_t len, struct err *err)
 {
 	while (len) {
 		size_t size, n;
@@ -208,7 +208,7 @@ int sink_data(void *ctx, const void *p, size_t len, struct err *err)
 	struct sink *s = ctx;
 
 	s->fresh = true;
-	if (look(s, p, len, err))
+	if (look_at_record(s, p, len, err))
 		return -1;
 	return s->live || sifts(s) ? 0 : pdw_data(s->writer, p, len, err);
 }

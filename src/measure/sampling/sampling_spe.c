@@ -83,7 +83,7 @@ int sampling_spe_check(const struct sampling *r, struct err *err)
 
 /* ---- the file ---------------------------------------------------------------------------- */
 
-static int put_clock(struct sampling *r, struct err *err)
+static int put_spe_clock(struct sampling *r, struct err *err)
 {
 	struct time_conv {
 		struct perf_event_header header;
@@ -175,7 +175,7 @@ int sampling_spe_begin(struct sampling *r, struct err *err)
 {
 	const uint64_t index = 0; /* none: readers look at all records */
 
-	return put_clock(r, err) || put_info(r, err) ||
+	return put_spe_clock(r, err) || put_info(r, err) ||
 			       pdw_feature(r->sink.writer, FEAT_AUXTRACE, &index, sizeof(index),
 					   err)
 		       ? -1

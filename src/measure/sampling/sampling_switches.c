@@ -24,8 +24,8 @@
 #define LOOK_NS	     1000000000u /* what was spared is forgotten after that */
 #define SWITCH_COST  100u /* a pause is so many times as long as it takes to switch counters */
 
-static bool add(struct sampling *r, const char *text, const char *name, const char *chain,
-		size_t *at)
+static bool add_switch_event(struct sampling *r, const char *text, const char *name,
+			     const char *chain, size_t *at)
 {
 	size_t n = r->events.ev.n;
 	struct err err = ERR_INIT;
@@ -57,7 +57,7 @@ void sampling_switch_events(struct sampling *r)
 	if (!o->switches || o->delay || o->control || o->cpu || r->k.who.whole_cpus ||
 	    sampling_memory_by_cpu(r))
 		return;
-	(void)add(r, "dummy/period=1/u", "dummy:u", "no", &w->event);
+	(void)add_switch_event(r, "dummy/period=1/u", "dummy:u", "no", &w->event);
 }
 
 bool sampling_watches(const struct sampling *r)
@@ -75,7 +75,7 @@ void sampling_switch_attr(const struct sampling *r, size_t i, struct perf_event_
 }
 
 /* By the clock of the samples. */
-static uint64_t now_ns(const struct sampling *r)
+static uint64_t switch_clock(const struct sampling *r)
 {
 	struct timespec t = { 0 };
 
@@ -89,7 +89,7 @@ int sampling_switch_begin(struct sampling *r, struct err *err)
 
 	if (!sampling_watches(r) || !r->ev[0].attr.use_clockid)
 		return 0;
-	if (switch_counts_begin(&w->switches, r, now_ns(r), err))
+	if (switch_counts_begin(&w->switches, r, switch_clock(r), err))
 		return -1;
 	if (!w->switches.n_cpus)
 		return 0;
@@ -131,11 +131,11 @@ static int put_pause(struct switch_watch *w, uint32_t type, uint64_t time, struc
 /* A task that has ended meanwhile does not matter. How long it took. */
 static uint64_t switch_to(struct switch_watch *w, bool on)
 {
-	uint64_t from = now_ns(w->of);
+	uint64_t from = switch_clock(w->of);
 
 	(void)!recorder_switch(w->of->recorder, w->event, on, NULL);
 	w->paused = !on;
-	return now_ns(w->of) - from;
+	return switch_clock(w->of) - from;
 }
 
 static int pause_records(struct switch_watch *w, uint64_t now, uint64_t until, struct err *err)
@@ -152,7 +152,7 @@ static int pause_records(struct switch_watch *w, uint64_t now, uint64_t until, s
 static int resume_records(struct switch_watch *w, struct err *err)
 {
 	(void)switch_to(w, true);
-	return put_pause(w, PERF_RECORD_UNTHROTTLE, now_ns(w->of), err);
+	return put_pause(w, PERF_RECORD_UNTHROTTLE, switch_clock(w->of), err);
 }
 
 /* When so many were due. */
@@ -163,7 +163,7 @@ static uint64_t due(const struct switch_watch *w, uint64_t n, uint32_t a_second)
 
 int sampling_switch_round(struct switch_watch *w, bool *wrote, struct err *err)
 {
-	uint64_t now = now_ns(w->of), until, all;
+	uint64_t now = switch_clock(w->of), until, all;
 
 	*wrote = false;
 	if (w->wchans)

@@ -50,7 +50,7 @@ static void every_cpu(const struct sampling *r, const uint32_t **cpus, size_t *n
 }
 
 /* Marks the CPUs, of all, where an event that would track is opened. */
-static void mark(const struct sampling *r, const struct event *e, bool *told)
+static void mark_tracker(const struct sampling *r, const struct event *e, bool *told)
 {
 	const struct targets *who = &r->k.who;
 	const uint32_t *on, *cpus;
@@ -76,7 +76,7 @@ static bool all_told(const struct sampling *r, bool *told, size_t n_cpus)
 
 	for (size_t i = 0; i < r->events.ev.n; i++)
 		if (first_of_kind(&r->events, i))
-			mark(r, &r->events.ev.v[i], told);
+			mark_tracker(r, &r->events.ev.v[i], told);
 	while (n < n_cpus && told[n])
 		n++;
 	return n == n_cpus;

@@ -213,7 +213,8 @@ void sampling_tree_read(struct sampling *r)
 		sampling_tree_give_up(&r->tree, &why);
 }
 
-static int add_up(const struct sampling *r, size_t event, struct sampling_count *s, struct err *err)
+static int add_plain_up(const struct sampling *r, size_t event, struct sampling_count *s,
+			struct err *err)
 {
 	size_t targets = counters_targets(r->k.c);
 	struct counter_value *v = calloc(2 * targets + 1, sizeof(*v));
@@ -246,7 +247,7 @@ int sampling_tree_plain(const struct sampling *r, struct sampling_count of[2], s
 	of[0] = of[1] = (struct sampling_count){ 0 };
 	if (!r->tree.plain)
 		return 0;
-	return add_up(r, 0, &of[0], err) || add_up(r, 1, &of[1], err) ? -1 : 0;
+	return add_plain_up(r, 0, &of[0], err) || add_plain_up(r, 1, &of[1], err) ? -1 : 0;
 }
 
 void sampling_tree_describe(const struct sampling *r, struct buf *out)

@@ -47,7 +47,7 @@ bool sampling_may_open(const struct event *e)
 enum how { CHAINS, SOME_CHAINS, RARE_CHAINS, NO_CHAINS };
 
 /* The event, if it may be; else the list is as it was. */
-static bool add(struct sampling *r, const char *name, enum how how)
+static bool add_wait_event(struct sampling *r, const char *name, enum how how)
 {
 	size_t n = r->events.ev.n;
 	struct err err = ERR_INIT;
@@ -78,7 +78,7 @@ static bool add_to(struct sampling *r, const char *name, enum how how, bool many
 	struct wait_change *w = &r->wait;
 	size_t i = r->events.ev.n;
 
-	if (!add(r, name, how))
+	if (!add_wait_event(r, name, how))
 		return false;
 	if (many)
 		w->many[w->n_many++] = i;
@@ -151,7 +151,7 @@ void sampling_wait_attr(const struct sampling *r, size_t i, struct perf_event_at
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
-static uint64_t now_ns(void)
+static uint64_t wait_clock(void)
 {
 	struct timespec t = { 0 };
 
@@ -160,7 +160,7 @@ static uint64_t now_ns(void)
 }
 
 /* The new ones first: a switch that both tell is no harm, one that none tells is. */
-static int apply(struct sampling *r, struct err *err)
+static int apply_wait_change(struct sampling *r, struct err *err)
 {
 	const struct wait_change *w = &r->wait;
 
@@ -181,7 +181,7 @@ int sampling_wait_begin(struct sampling *r, struct err *err)
 
 	if (!w->n_many)
 		return 0;
-	if (switch_counts_begin(&w->switches, r, now_ns(), err))
+	if (switch_counts_begin(&w->switches, r, wait_clock(), err))
 		return -1;
 	if (!w->switches.n_cpus)
 		return 0;
@@ -200,7 +200,7 @@ int sampling_wait_on(struct sampling *r, bool on, struct err *err)
 	(void)pthread_mutex_lock(&w->lock);
 	w->on = on;
 	if (on)
-		rc = apply(r, err); /* all are on now */
+		rc = apply_wait_change(r, err); /* all are on now */
 	(void)pthread_mutex_unlock(&w->lock);
 	return rc;
 }
@@ -209,7 +209,7 @@ int sampling_wait_on(struct sampling *r, bool on, struct err *err)
 void sampling_wait_round(struct wait_change *w)
 {
 	struct sampling *r = w->of;
-	uint64_t now = now_ns(), passed = now - w->switches.since;
+	uint64_t now = wait_clock(), passed = now - w->switches.since;
 	bool many = w->switches.most > (double)passed * 1e-9 * WAIT_MANY;
 
 	if (passed < LOOK_NS && (w->is_many || !many || w->switches.most < LOOK_MANY))
@@ -220,7 +220,7 @@ void sampling_wait_round(struct wait_change *w)
 	(void)pthread_mutex_lock(&w->lock);
 	if (w->on) {
 		w->is_many = many;
-		(void)!apply(r, NULL);
+		(void)!apply_wait_change(r, NULL);
 	}
 	(void)pthread_mutex_unlock(&w->lock);
 }

@@ -62,7 +62,7 @@ void wchan_task(struct wchan_sampler *l, const uint8_t *p, size_t size)
 		ends(l, ld32(p + HEAD + 8));
 }
 
-static void look_at(struct wchan_sampler *l, uint32_t tid)
+static void look_at_thread(struct wchan_sampler *l, uint32_t tid)
 {
 	char path[40], text[128];
 	uint64_t *n;
@@ -91,7 +91,7 @@ void wchan_round(struct wchan_sampler *l, uint64_t now)
 	l->last = now;
 	for (size_t i = 0; i < LOOKS_MOST && i < l->tid.n; i++) {
 		l->next = l->next + 1 < l->tid.n ? l->next + 1 : 0;
-		look_at(l, l->tid.v[l->next]);
+		look_at_thread(l, l->tid.v[l->next]);
 	}
 }
 

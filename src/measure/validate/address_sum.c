@@ -30,7 +30,7 @@ static uint64_t reg_of(const struct validate_address_place *p, const struct vali
 	return before < VALIDATE_REGS ? x->reg[before] : 0;
 }
 
-static bool inside(const struct validate_address_place *p, uint64_t at)
+static bool is_address_inside(const struct validate_address_place *p, uint64_t at)
 {
 	return at >= p->memory && at - p->memory < p->bytes;
 }
@@ -52,8 +52,8 @@ static struct facts facts_of(const struct validate_address_place *p, const struc
 	base = reg_of(p, x, f.load->base);
 	given = kernel_load_address(f.load, base, reg_of(p, x, f.load->index));
 	loaded = kernel_word_of(base);
-	f.gives = inside(p, given);
-	f.lost = !f.gives && f.load->overwrites && inside(p, loaded);
+	f.gives = is_address_inside(p, given);
+	f.lost = !f.gives && f.load->overwrites && is_address_inside(p, loaded);
 	f.right = f.gives ? given : f.lost ? loaded : 0;
 	return f;
 }
@@ -63,8 +63,8 @@ static struct facts facts_of(const struct validate_address_place *p, const struc
 typedef signed char (*question)(const struct validate_address_place *p,
 				const struct validate_seen *x, const struct facts *f);
 
-static signed char is_at(const struct validate_address_place *p, const struct validate_seen *x,
-			 const struct facts *f)
+static signed char is_address_at(const struct validate_address_place *p,
+				 const struct validate_seen *x, const struct facts *f)
 {
 	(void)p, (void)x;
 	return f->load ? !f->behind_ip : f->in_loop ? 0 : -1;
@@ -120,13 +120,13 @@ static signed char has_address(const struct validate_address_place *p,
 }
 
 /* Where registers give none, an address elsewhere is wrong, and no other can be checked. */
-static signed char is_right(const struct validate_address_place *p, const struct validate_seen *x,
-			    const struct facts *f)
+static signed char is_address_right(const struct validate_address_place *p,
+				    const struct validate_seen *x, const struct facts *f)
 {
 	if (!f->load || !x->addr)
 		return -1;
 	if (!f->right)
-		return inside(p, x->addr) ? -1 : 0;
+		return is_address_inside(p, x->addr) ? -1 : 0;
 	return x->addr == f->right;
 }
 
@@ -136,7 +136,7 @@ struct samples {
 	size_t n;
 };
 
-static struct estimate share(const struct samples *s, question q, const char *none)
+static struct estimate share_of_addresses(const struct samples *s, question q, const char *none)
 {
 	signed char hit[VALIDATE_SAMPLES];
 
@@ -150,7 +150,7 @@ static struct estimate share(const struct samples *s, question q, const char *no
 
 /* ---- what wrong addresses have in common ----------------------------------------------------- */
 
-static void differ(struct validate_address *out, const struct samples *s)
+static void addresses_differ(struct validate_address *out, const struct samples *s)
 {
 	bool fixed = true, line = true, page = true, any = false;
 
@@ -182,8 +182,8 @@ static bool below(struct estimate e)
 	return !isnan(e.v) && e.v + e.half < VALIDATE_ADDRESS_LEAST;
 }
 
-static enum validate_address_verdict judge(const struct validate_address *o,
-					   const struct samples *s, struct estimate address)
+static enum validate_address_verdict
+judge_addresses(const struct validate_address *o, const struct samples *s, struct estimate address)
 {
 	if (isnan(address.v)) /* no sample at a load */
 		return s->p->all ? ADDRESS_UNTESTED : ADDRESS_SKIDS;
@@ -191,11 +191,11 @@ static enum validate_address_verdict judge(const struct validate_address *o,
 		return ADDRESS_WRONG;
 	if (below(address))
 		return ADDRESS_NONE;
-	if (below(share(s, is_given, "")))
+	if (below(share_of_addresses(s, is_given, "")))
 		return ADDRESS_LATER;
 	if (below(o->at))
 		return ADDRESS_SKIDS;
-	if (below(share(s, is_before, "")))
+	if (below(share_of_addresses(s, is_before, "")))
 		return below(o->behind) ? ADDRESS_LATER : ADDRESS_BEHIND;
 	return ADDRESS_RIGHT;
 }
@@ -213,22 +213,23 @@ void validate_address_sum(struct validate_address *out, const struct validate_ad
 	out->outside = 0;
 	for (size_t i = 0; i < n; i++)
 		out->outside += !facts_of(p, &seen[i]).load;
-	out->at = share(&s, is_at, none);
-	out->next = share(&s, is_next, none);
-	out->kept = share(&s, is_kept, none);
-	out->overwritten = share(&s, is_overwritten, none);
-	out->behind = share(&s, is_behind, none);
-	out->right = share(&s, is_right, out->why ? out->why : "no address could be checked");
-	differ(out, &s);
+	out->at = share_of_addresses(&s, is_address_at, none);
+	out->next = share_of_addresses(&s, is_next, none);
+	out->kept = share_of_addresses(&s, is_kept, none);
+	out->overwritten = share_of_addresses(&s, is_overwritten, none);
+	out->behind = share_of_addresses(&s, is_behind, none);
+	out->right = share_of_addresses(&s, is_address_right,
+					out->why ? out->why : "no address could be checked");
+	addresses_differ(out, &s);
 	out->verdict = ADDRESS_UNTESTED;
 	if (out->why)
 		return;
-	address = share(&s, has_address, "");
+	address = share_of_addresses(&s, has_address, "");
 	if (out->precise == 0 && !isnan(address.v) && address.v <= 0) {
 		out->why = "it is not precise here: its samples have no address";
 		return;
 	}
-	out->verdict = judge(out, &s, address);
+	out->verdict = judge_addresses(out, &s, address);
 	if (out->verdict == ADDRESS_UNTESTED)
 		out->why = nowhere;
 }

@@ -38,7 +38,8 @@ struct question { /* about a sample: is it of these, and if so, is it one that c
 	int limit;
 };
 
-static void ask(signed char hit[VALIDATE_SAMPLES], const struct samples *s, struct question q)
+static void answer_question(signed char hit[VALIDATE_SAMPLES], const struct samples *s,
+			    struct question q)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct validate_seen *x = &s->seen[i];
@@ -50,11 +51,11 @@ static void ask(signed char hit[VALIDATE_SAMPLES], const struct samples *s, stru
 	}
 }
 
-static struct estimate share(const struct samples *s, struct question q, const char *none)
+static struct estimate share_of_hits(const struct samples *s, struct question q, const char *none)
 {
 	signed char hit[VALIDATE_SAMPLES];
 
-	ask(hit, s, q);
+	answer_question(hit, s, q);
 	return validate_share(hit, s->n, none);
 }
 
@@ -67,13 +68,13 @@ static bool any(const struct validate_seen *x, int d)
 	return true;
 }
 
-static bool inside(const struct validate_seen *x, int d)
+static bool is_skid_inside(const struct validate_seen *x, int d)
 {
 	(void)x;
 	return d != ELSEWHERE;
 }
 
-static bool is_at(const struct validate_seen *x, int d, int limit)
+static bool is_skid_at(const struct validate_seen *x, int d, int limit)
 {
 	(void)x;
 	return d == limit;
@@ -99,14 +100,14 @@ static int reaches(const size_t at[DISTANCES], size_t all, double part)
 }
 
 /* The interval of the share, as distances that it would be reached at. */
-static struct estimate quantile(const struct samples *s, const size_t at[DISTANCES], size_t all,
-				double part)
+static struct estimate skid_quantile(const struct samples *s, const size_t at[DISTANCES],
+				     size_t all, double part)
 {
 	int d = reaches(at, all, part);
 	signed char hit[VALIDATE_SAMPLES];
 	double low, high;
 
-	ask(hit, s, (struct question){ inside, is_within, d });
+	answer_question(hit, s, (struct question){ is_skid_inside, is_within, d });
 	share_interval(part, validate_tally(hit, s->n).draws, &low, &high);
 	return (struct estimate){ d, fmax(reaches(at, all, high) - d, d - reaches(at, all, low)),
 				  NULL };
@@ -119,7 +120,7 @@ static bool has_address(const struct validate_seen *x, int d)
 	return d != ELSEWHERE && x->addr && x->has_regs;
 }
 
-static bool is_right(const struct validate_seen *x, int d, int limit)
+static bool is_skid_right(const struct validate_seen *x, int d, int limit)
 {
 	(void)d;
 	(void)limit;
@@ -132,7 +133,7 @@ void validate_skid_sum(struct validate_skid *out, const struct kernel_skid *k,
 		       const struct validate_seen *seen, size_t n)
 {
 	const struct samples s = { k, seen, n };
-	const struct question right = { has_address, is_right, 0 };
+	const struct question right = { has_address, is_skid_right, 0 };
 	size_t at[DISTANCES] = { 0 }, all = 0;
 	signed char hit[VALIDATE_SAMPLES];
 
@@ -147,17 +148,17 @@ void validate_skid_sum(struct validate_skid *out, const struct kernel_skid *k,
 	}
 	out->samples = n;
 	out->outside = n - all;
-	out->at = share(&s, (struct question){ any, is_at, 0 }, out->why);
-	out->next = share(&s, (struct question){ any, is_at, 1 }, out->why);
-	out->right = share(&s, right, out->why ? out->why : "samples have no address");
-	ask(hit, &s, right);
+	out->at = share_of_hits(&s, (struct question){ any, is_skid_at, 0 }, out->why);
+	out->next = share_of_hits(&s, (struct question){ any, is_skid_at, 1 }, out->why);
+	out->right = share_of_hits(&s, right, out->why ? out->why : "samples have no address");
+	answer_question(hit, &s, right);
 	out->addresses = validate_tally(hit, n).of;
 	out->median = out->p90 = out->most =
 		ESTIMATE_NONE(out->why ? out->why : "no sample is at these instructions");
 	if (!all)
 		return;
-	out->median = quantile(&s, at, all, 0.5);
-	out->p90 = quantile(&s, at, all, 0.9);
+	out->median = skid_quantile(&s, at, all, 0.5);
+	out->p90 = skid_quantile(&s, at, all, 0.9);
 	out->most = (struct estimate){ reaches(at, all, 1), NAN,
 				       "the largest that was sampled: others may be larger" };
 }

@@ -19,7 +19,7 @@
 #define FLOOR_MOST 0.05
 #define TLB_LEAST  32u /* pages that every TLB holds */
 
-static bool wanted(const struct validate_opts *o, const char *kernel)
+static bool is_event_wanted(const struct validate_opts *o, const char *kernel)
 {
 	for (size_t i = 0; i < o->n_kernels; i++)
 		if (text_glob(o->kernel[i], kernel))
@@ -39,7 +39,7 @@ static uint64_t of_streams(uint64_t bytes, const struct validate_instance *in)
 	return bytes ? (uint64_t)each : 0;
 }
 
-static bool place(struct validate_instance *in, const struct calibrate_sizes *s)
+static bool place_in_group(struct validate_instance *in, const struct calibrate_sizes *s)
 {
 	in->setup = (struct kernel_setup){ .bytes = calibrate_bytes(s, in->at, &in->why),
 					   .on_node = in->on_node,
@@ -69,7 +69,7 @@ static size_t instance_of(struct validating *g, const struct validate_instance *
 	in->busy_setup.most = g->o->sizes.most ? g->o->sizes.most : 1;
 	if (in->why)
 		return g->n_in++;
-	if (place(in, &g->o->sizes) && g->b->no_other && k->each[Q_MIGRATIONS] > 0)
+	if (place_in_group(in, &g->o->sizes) && g->b->no_other && k->each[Q_MIGRATIONS] > 0)
 		in->why = g->b->no_other;
 	return g->n_in++;
 }
@@ -149,7 +149,7 @@ static void beside(struct validating *g, size_t event)
 		double e = validate_count(r, k) - validate_count(r, empty);
 
 		if (k == empty || k->unit || !validate_rule_has(r, k->name) ||
-		    !wanted(g->o, k->name) || k->each[Q_SYSCALLS] > 0)
+		    !is_event_wanted(g->o, k->name) || k->each[Q_SYSCALLS] > 0)
 			continue;
 		some = !some && e > 0 ? k : some;
 		none = !none && e <= 0 ? k : none;
@@ -165,7 +165,7 @@ static void sums(struct validating *g, size_t event)
 	const struct validate_rule *r = g->v->row[event].rule;
 
 	for (size_t i = 0; i < n_kernels; i++)
-		if (validate_rule_has(r, kernels[i].name) && wanted(g->o, kernels[i].name))
+		if (validate_rule_has(r, kernels[i].name) && is_event_wanted(g->o, kernels[i].name))
 			exact(g, event, &kernels[i], NULL);
 	beside(g, event);
 }
@@ -179,7 +179,8 @@ static void some_beside(struct validating *g, size_t event)
 	const struct validate_instance like = { .kernel = add, .busy = busy, .busy_at = r->at };
 
 	if (g->b->no_sibling || busy->unit || !strcmp(busy->name, "decoder") ||
-	    !validate_rule_has(r, add->name) || !wanted(g->o, add->name) || !wanted(g->o, r->in))
+	    !validate_rule_has(r, add->name) || !is_event_wanted(g->o, add->name) ||
+	    !is_event_wanted(g->o, r->in))
 		return;
 	cell(g, event, instance_of(g, &like), (struct validate_cell){ .expected = 0 });
 }
@@ -234,7 +235,7 @@ static void in_pairs(struct validating *g, size_t event)
 		bool in = !strcmp(k->name, r->in);
 
 		if (k->before && like.other && (in || validate_rule_has(r, k->name)) &&
-		    wanted(g->o, k->name))
+		    is_event_wanted(g->o, k->name))
 			cell(g, event, instance_of(g, &like),
 			     (struct validate_cell){ .expected = in && pair == r->pair ? NAN : 0,
 						     .least = r->least });
@@ -247,15 +248,15 @@ static void some(struct validating *g, size_t event)
 
 	if (r->pair)
 		in_pairs(g, event);
-	else if (wanted(g->o, r->in) && r->from == FROM_ANY)
+	else if (is_event_wanted(g->o, r->in) && r->from == FROM_ANY)
 		in_node(g, event, 0, true);
-	else if (wanted(g->o, r->in))
+	else if (is_event_wanted(g->o, r->in))
 		in_nodes(g, event);
 	if (g->v->row[event].why)
 		return;
 	for (size_t i = 0; i < n_kernels; i++)
 		if (!kernels[i].before && validate_rule_has(r, kernels[i].name) &&
-		    wanted(g->o, kernels[i].name))
+		    is_event_wanted(g->o, kernels[i].name))
 			cell(g, event, instance(g, &kernels[i], AT_ANY, NULL, false),
 			     (struct validate_cell){ .expected = 0 });
 	if (!r->pair)
@@ -264,8 +265,8 @@ static void some(struct validating *g, size_t event)
 
 /* Lines or pages that come for an iteration where the kernel has its memory: false if that is up to
  * what the cache keeps. */
-static bool moved(const struct validating *g, const struct validate_rule *r,
-		  const struct validate_instance *in, struct kernel_moved *sum)
+static bool has_moved(const struct validating *g, const struct validate_rule *r,
+		      const struct validate_instance *in, struct kernel_moved *sum)
 {
 	const struct calibrate_sizes *s = &g->o->sizes;
 	uint64_t holds = r->into == INTO_L1   ? s->l1 / KERNEL_LINE
@@ -297,7 +298,7 @@ static void move(struct validating *g, size_t event, const struct kernel *k, enu
 	struct validate_instance in = { .kernel = k, .at = at };
 	struct kernel_moved m = { NAN, 0 };
 
-	if (place(&in, &g->o->sizes) && !moved(g, r, &in, &m))
+	if (place_in_group(&in, &g->o->sizes) && !has_moved(g, r, &in, &m))
 		return;
 	if (m.n == 0 && at > AT_L1)
 		return; /* nothing comes of any size: once is enough */
@@ -318,7 +319,7 @@ static void moves(struct validating *g, size_t event)
 	for (size_t i = 0; i < n_kernels; i++) {
 		const struct kernel *k = &kernels[i];
 
-		if (!validate_rule_has(r, k->name) || !wanted(g->o, k->name))
+		if (!validate_rule_has(r, k->name) || !is_event_wanted(g->o, k->name))
 			continue;
 		if (r->into == INTO_TLB && k->each[Q_PAGES] == 1)
 			move(g, event, k, AT_WALKS);
@@ -342,7 +343,7 @@ static void cycles(struct validating *g, size_t event)
 		sums(g, event);
 		return;
 	}
-	for (unsigned i = 0; wanted(g->o, "add") && i < (g->b->no_sibling ? 1 : 2); i++)
+	for (unsigned i = 0; is_event_wanted(g->o, "add") && i < (g->b->no_sibling ? 1 : 2); i++)
 		cell(g, event,
 		     instance(g, kernel_find("add"), AT_ANY, i ? kernel_find("add") : NULL, true),
 		     (struct validate_cell){ .expected = 16 });
@@ -353,7 +354,7 @@ static void times(struct validating *g, size_t event)
 	const struct validate_rule *r = g->v->row[event].rule;
 
 	for (size_t i = 0; i < n_kernels; i++)
-		if (validate_rule_has(r, kernels[i].name) && wanted(g->o, kernels[i].name))
+		if (validate_rule_has(r, kernels[i].name) && is_event_wanted(g->o, kernels[i].name))
 			cell(g, event, instance(g, &kernels[i], AT_ANY, NULL, true),
 			     (struct validate_cell){ .expected = 1 });
 }

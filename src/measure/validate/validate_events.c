@@ -113,7 +113,7 @@ static int encode(struct choosing *g, struct validate_event *e)
 	return 0;
 }
 
-static int add(struct choosing *g, const char *name, bool used, const char *absent)
+static int add_validate_event(struct choosing *g, const char *name, bool used, const char *absent)
 {
 	struct validate_event *e = &g->out[g->n];
 
@@ -142,7 +142,7 @@ static int add_model(struct choosing *g)
 		    (g->c->needed && !used) || (g->c->no_pmu && !g->c->n_names && !g->c->needed) ||
 		    !asked(g, e->name))
 			continue;
-		if (add(g, e->name, used, g->c->no_pmu ? g->c->no_pmu : absent))
+		if (add_validate_event(g, e->name, used, g->c->no_pmu ? g->c->no_pmu : absent))
 			return -1;
 	}
 	return 0;
@@ -151,10 +151,11 @@ static int add_model(struct choosing *g)
 static int add_generic(struct choosing *g)
 {
 	for (size_t i = 0; !g->c->needed && i < COUNT(hardware); i++)
-		if (asked(g, hardware[i]) && add(g, hardware[i], false, g->c->no_pmu))
+		if (asked(g, hardware[i]) &&
+		    add_validate_event(g, hardware[i], false, g->c->no_pmu))
 			return -1;
 	for (size_t i = 0; !g->c->needed && i < COUNT(software); i++)
-		if (asked(g, software[i]) && add(g, software[i], false, NULL))
+		if (asked(g, software[i]) && add_validate_event(g, software[i], false, NULL))
 			return -1;
 	return 0;
 }
@@ -192,7 +193,7 @@ static int add_others(struct choosing *g)
 	for (size_t i = 0; i < g->c->n_names; i++) {
 		if (g->found[i])
 			continue;
-		if (add(g, g->c->name[i], false, NULL))
+		if (add_validate_event(g, g->c->name[i], false, NULL))
 			return -1;
 		if (g->out[g->n - 1].absent)
 			return unknown(g, g->c->name[i]);
@@ -228,7 +229,7 @@ struct needing {
 
 static void needs(struct needing *g, uint32_t metric);
 
-static int need(void *ctx, enum expr_ref_kind kind, uint32_t index)
+static int need_event(void *ctx, enum expr_ref_kind kind, uint32_t index)
 {
 	struct needing *g = ctx;
 
@@ -244,7 +245,7 @@ static void needs(struct needing *g, uint32_t metric)
 	if (g->seen[metric] || !g->m->metric[metric].expr)
 		return;
 	g->seen[metric] = true;
-	(void)expr_needs(g->m->metric[metric].expr, NULL, need, g);
+	(void)expr_needs(g->m->metric[metric].expr, NULL, need_event, g);
 }
 
 int validate_needs(bool *needed, struct arena *a, const struct model *m, uint32_t metric,

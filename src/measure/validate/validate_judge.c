@@ -35,7 +35,7 @@ struct judging {
 	size_t n;
 };
 
-static bool known(const struct validate_cell *c)
+static bool is_count_known(const struct validate_cell *c)
 {
 	return !isnan(c->got.v);
 }
@@ -43,7 +43,7 @@ static bool known(const struct validate_cell *c)
 /* A cell with an exact count of its own, and nothing on the other thread. */
 static bool plain(const struct validate_cell *c)
 {
-	return known(c) && !isnan(c->expected) && !c->busy;
+	return is_count_known(c) && !isnan(c->expected) && !c->busy;
 }
 
 static double relative(const struct validate_cell *c)
@@ -73,9 +73,9 @@ static bool is_dead(const struct judging *j)
 		const struct validate_cell *c = &j->cell[i];
 		double nothing = isnan(c->expected) ? 0.01 * c->least : 0.01 * c->expected;
 
-		if (known(c) && c->expected <= 0 && c->wrong)
+		if (is_count_known(c) && c->expected <= 0 && c->wrong)
 			return false; /* it counts elsewhere */
-		if (!known(c) || (!isnan(c->expected) && c->expected <= 0))
+		if (!is_count_known(c) || (!isnan(c->expected) && c->expected <= 0))
 			continue;
 		if (!c->wrong || c->got.v > nothing)
 			return false;
@@ -92,7 +92,7 @@ static double miss(const struct validate_cell *c, double want)
 	return fabs(c->got.v - want) / (fmax(c->floor, fmax(FIT, kept) * fabs(want)) + c->got.half);
 }
 
-static bool fits(const struct validate_cell *c, double want)
+static bool fits_expectation(const struct validate_cell *c, double want)
 {
 	return miss(c, want) <= 1;
 }
@@ -110,7 +110,8 @@ static bool is_factor(const struct judging *j, double *factor)
 		}
 	*factor = n ? exp(sum / (double)n) : 1;
 	for (size_t i = 0; i < j->n; i++)
-		if (plain(&j->cell[i]) && !fits(&j->cell[i], *factor * j->cell[i].expected))
+		if (plain(&j->cell[i]) &&
+		    !fits_expectation(&j->cell[i], *factor * j->cell[i].expected))
 			return false;
 	return n > 0 && fabs(*factor - 1) > j->row->rule->within;
 }
@@ -280,7 +281,7 @@ static const char *undecided(const struct judging *j, const struct validate_cell
 {
 	if (!c->busy)
 		return NULL;
-	if (!known(c))
+	if (!is_count_known(c))
 		return c->got.why;
 	return validate_beyond(c, j->row->rule, c->got.v, 1) ? "repeats differ too much" : NULL;
 }
@@ -296,7 +297,7 @@ static void pass(struct judging *j, const char *why)
 
 		if (!j->row->not_beside)
 			j->row->not_beside = undecided(j, c);
-		if (!known(c) || (!isnan(c->expected) && c->expected <= 0))
+		if (!is_count_known(c) || (!isnan(c->expected) && c->expected <= 0))
 			continue;
 		only_zero = false;
 		if (c->slack > 0)
@@ -323,7 +324,7 @@ static void pass(struct judging *j, const char *why)
 }
 
 /* The smallest factor that some kernel would have shown. */
-static double limit_of(const struct judging *j)
+static double tolerance_of(const struct judging *j)
 {
 	double least = INFINITY;
 
@@ -338,15 +339,15 @@ static double limit_of(const struct judging *j)
 	return isfinite(least) ? least : NAN;
 }
 
-static void judge(struct judging *j)
+static void judge_event(struct judging *j)
 {
 	size_t measured = 0, wrong = 0;
 	const char *why = NULL;
 
 	for (size_t i = 0; i < j->n; i++) {
-		measured += known(&j->cell[i]);
+		measured += is_count_known(&j->cell[i]);
 		wrong += j->cell[i].wrong;
-		if (!known(&j->cell[i]))
+		if (!is_count_known(&j->cell[i]))
 			why = j->cell[i].got.why;
 	}
 	if (j->row->why)
@@ -356,7 +357,7 @@ static void judge(struct judging *j)
 		return;
 	}
 	if (!validate_rule_bounds(j->row->rule))
-		j->row->limit = limit_of(j);
+		j->row->limit = tolerance_of(j);
 	if (wrong)
 		fault(j);
 	else
@@ -373,6 +374,6 @@ void validate_judge(struct validating *g)
 		while (at + j.n < g->v->n_cells && g->v->cell[at + j.n].event == i)
 			j.n++;
 		at += j.n;
-		judge(&j);
+		judge_event(&j);
 	}
 }

@@ -91,7 +91,7 @@ static int begin_busy(struct machine_bench *m, struct err *err)
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-static void close_slot(void *ctx, unsigned slot)
+static void close_kernel_slot(void *ctx, unsigned slot)
 {
 	struct machine_bench *m = ctx;
 
@@ -102,15 +102,15 @@ static void close_slot(void *ctx, unsigned slot)
 	m->slot[slot].open = false;
 }
 
-static int open_slot(void *ctx, unsigned slot, const struct kernel *k, const struct kernel_setup *s,
-		     uint64_t *round, struct err *err)
+static int open_kernel_slot(void *ctx, unsigned slot, const struct kernel *k,
+			    const struct kernel_setup *s, uint64_t *round, struct err *err)
 {
 	struct machine_bench *m = ctx;
 	struct opened *o = &m->slot[slot];
 	bool moves = k->each[Q_MIGRATIONS] > 0;
 	int rc;
 
-	close_slot(ctx, slot);
+	close_kernel_slot(ctx, slot);
 	o->k = k;
 	if (moves) /* its memory says which CPUs there are */
 		(void)sched_setaffinity(0, sizeof(m->before), &m->before);
@@ -128,8 +128,8 @@ static int open_slot(void *ctx, unsigned slot, const struct kernel *k, const str
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
-static int count(void *ctx, const size_t *event, size_t n, bool *fits, const char **why,
-		 struct err *err)
+static int count_on_bench(void *ctx, const size_t *event, size_t n, bool *fits, const char **why,
+			  struct err *err)
 {
 	struct machine_bench *m = ctx;
 	struct err refused = ERR_INIT;
@@ -186,8 +186,8 @@ static int run_part(struct machine_bench *m, struct opened *o, uint64_t n,
 }
 
 /* The empty kernel runs in as many parts as the kernel that it is compared with. */
-static int run(void *ctx, unsigned slot, uint64_t n, bool busy, struct validate_counts *out,
-	       struct err *err)
+static int run_on_bench(void *ctx, unsigned slot, uint64_t n, bool busy,
+			struct validate_counts *out, struct err *err)
 {
 	struct machine_bench *m = ctx;
 	struct opened *o = &m->slot[slot];
@@ -247,10 +247,10 @@ int validate_machine(struct validate_bench *out, const struct validate_event *ev
 				      ? "no other thread of this core may be used"
 				      : NULL,
 		.no_other = CPU_COUNT(&m->before) < 2 ? "this process may use one CPU only" : NULL,
-		.open = open_slot,
-		.close = close_slot,
-		.count = count,
-		.run = run,
+		.open = open_kernel_slot,
+		.close = close_kernel_slot,
+		.count = count_on_bench,
+		.run = run_on_bench,
 	};
 	return 0;
 }
@@ -262,7 +262,7 @@ void validate_close(struct validate_bench *b)
 	if (!m)
 		return;
 	for (unsigned i = 0; i < VALIDATE_SLOTS; i++)
-		close_slot(m, i);
+		close_kernel_slot(m, i);
 	bench_partner_end(&m->partner);
 	counters_close(m->c);
 	(void)sched_setaffinity(0, sizeof(m->before), &m->before);

@@ -218,7 +218,7 @@ static int without_other(const struct validating *g, const struct together *t, s
 	return 0;
 }
 
-static int keep(struct validating *g, struct together *t)
+static int keep_cell(struct validating *g, struct together *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		struct validate_cell *c = &g->v->cell[t->cell[i]];
@@ -266,7 +266,7 @@ static int group(struct validating *g, const struct validate_instance *in, const
 	if (n > 1 && (!fits || (t.got < PAIRED_LEAST && t.shared >= t.alone)))
 		return group(g, in, cell, n / 2) || group(g, in, cell + n / 2, n - n / 2) ? -1 : 0;
 	g->v->groups++;
-	return fits ? keep(g, &t) : 0;
+	return fits ? keep_cell(g, &t) : 0;
 }
 
 static bool step(struct validating *g)
@@ -345,7 +345,7 @@ static int confirm(struct validating *g, size_t cell, double alpha)
 	for (size_t i = 0; i < t.got; i++)
 		beyond += validate_beyond(c, r, t.value[0][i], 1) == side;
 	c->wrong = t.got == n && beyond >= tosses(n, alpha);
-	if (keep(g, &t))
+	if (keep_cell(g, &t))
 		return -1;
 	if (t.got < n) /* neither right nor wrong */
 		c->got = ESTIMATE_NONE(not_got(&t));

@@ -61,7 +61,7 @@ static bool same_node(const struct looking *l, uint32_t other)
 	return l->m->n_nodes < 2;
 }
 
-static enum validate_pair kind_of(const struct looking *l, uint32_t other)
+static enum validate_pair kind_of_other(const struct looking *l, uint32_t other)
 {
 	const struct machine_cpu *cpu = l->m->cpu;
 	bool any;
@@ -88,7 +88,7 @@ void validate_others(struct validate_opts *o, struct arena *a, const struct mach
 	if (m->hypervisor || cpu >= m->cpus_available)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		enum validate_pair pair = cpus[i] == cpu ? PAIR_NONE : kind_of(&l, cpus[i]);
+		enum validate_pair pair = cpus[i] == cpu ? PAIR_NONE : kind_of_other(&l, cpus[i]);
 
 		if (pair && !o->other[pair])
 			o->other[pair] = 1 + cpus[i];

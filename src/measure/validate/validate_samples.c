@@ -93,8 +93,8 @@ static struct perf_event_attr attr_of(const struct validate_sample_opts *o)
 }
 
 /* The kernel runs until there are enough. */
-static int run(struct validate_samples *s, struct recorder *r, const struct kernel *k,
-	       struct kernel_work *w, struct err *err)
+static int run_sampled(struct validate_samples *s, struct recorder *r, const struct kernel *k,
+		       struct kernel_work *w, struct err *err)
 {
 	const struct recorder_sink sink = { on_data, on_round, NULL, NULL, s };
 	double end = bench_now(CLOCK_THREAD_CPUTIME_ID) + VALIDATE_SAMPLED;
@@ -134,7 +134,7 @@ int validate_sample(struct validate_samples *s, struct validate_sample_opts *o, 
 	o->memory = (uintptr_t)w.a;
 	o->bytes = w.mask + 1;
 	if (!rc)
-		rc = run(s, r, o->kernel, &w, err);
+		rc = run_sampled(s, r, o->kernel, &w, err);
 	kernel_release(&w);
 	recorder_close(r);
 	if (!rc && !s->n)

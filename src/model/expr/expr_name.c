@@ -31,8 +31,8 @@ static const struct own {
 /* Ways to ask for an event's mean retire latency: perf's two and perfmon's. */
 static const char *const latency_suffix[] = { ":R", "@R", "/R", ":retire_latency" };
 
-static bool ask(struct expr_parser *p, enum expr_ask what, const char *s, size_t len,
-		struct expr_ref *ref)
+static bool ask_scope(struct expr_parser *p, enum expr_ask what, const char *s, size_t len,
+		      struct expr_ref *ref)
 {
 	memset(ref, 0, sizeof(*ref));
 	return p->scope && p->scope->find && p->scope->find(p->scope->ctx, what, s, len, ref);
@@ -72,7 +72,7 @@ static int ebs_mode(struct expr_parser *p, struct expr_node name, uint32_t *out)
 	return expr_node_add(p, less, out);
 }
 
-static bool latency_of(struct expr_parser *p, const char *s, size_t len, struct expr_ref *ref)
+static bool latency_event_of(struct expr_parser *p, const char *s, size_t len, struct expr_ref *ref)
 {
 	for (size_t i = 0; i < sizeof(latency_suffix) / sizeof(latency_suffix[0]); i++) {
 		size_t n = strlen(latency_suffix[i]);
@@ -80,7 +80,8 @@ static bool latency_of(struct expr_parser *p, const char *s, size_t len, struct 
 		if (len <= n || strncasecmp(s + len - n, latency_suffix[i], n))
 			continue;
 		/* cpu/EVENT/R loses its R, not its slash */
-		if (!ask(p, ASK_NAME, s, latency_suffix[i][0] == '/' ? len - 1 : len - n, ref) ||
+		if (!ask_scope(p, ASK_NAME, s, latency_suffix[i][0] == '/' ? len - 1 : len - n,
+			       ref) ||
 		    ref->kind != EXPR_EVENT)
 			continue;
 		ref->kind = EXPR_LATENCY;
@@ -150,7 +151,7 @@ int expr_name(struct expr_parser *p, const struct expr_token *tok, uint32_t *out
 		ref = (struct expr_ref){ .kind = EXPR_LATENCY, .index = p->event };
 		return add_ref(p, &ref, n, out);
 	}
-	if (ask(p, ASK_NAME, s, len, &ref) || latency_of(p, s, len, &ref))
+	if (ask_scope(p, ASK_NAME, s, len, &ref) || latency_event_of(p, s, len, &ref))
 		return add_ref(p, &ref, n, out);
 	if (sheet && len == 9 && !strncasecmp(s, "#EBS_Mode", 9))
 		return ebs_mode(p, n, out);
@@ -180,7 +181,7 @@ int expr_query(struct expr_parser *p, enum expr_ask what, const struct expr_toke
 
 	if (!s)
 		return -1;
-	if (!ask(p, what, s, len, &ref) ||
+	if (!ask_scope(p, what, s, len, &ref) ||
 	    (ref.kind != EXPR_CONSTANT && ref.kind != EXPR_ABSENT && ref.kind != EXPR_SYSTEM))
 		return unknown(p, tok->at, "thing to ask for", s, len);
 	return add_ref(p, &ref, n, out);
@@ -192,7 +193,7 @@ int expr_subject(struct expr_parser *p, size_t at, uint32_t *out)
 	struct expr_node n = { .len = (uint32_t)strlen(s) };
 	struct expr_ref ref;
 
-	if (!ask(p, ASK_NAME, s, n.len, &ref))
+	if (!ask_scope(p, ASK_NAME, s, n.len, &ref))
 		return unknown(p, at, "metric", s, n.len);
 	n.text = arena_strdup(p->arena, s);
 	if (!n.text)

@@ -14,7 +14,7 @@ struct seek {
 	struct expr_env known;
 };
 
-static bool known(const struct seek *s, uint32_t at, double *out)
+static bool is_part_known(const struct seek *s, uint32_t at, double *out)
 {
 	/* the subtree under `at` ends in it */
 	struct expr part = { s->e->node, at + 1, false };
@@ -27,7 +27,7 @@ static bool known(const struct seek *s, uint32_t at, double *out)
 	return !v.why;
 }
 
-static enum expr_ref_kind kind_of(const struct expr_node *n)
+static enum expr_ref_kind ref_kind_of(const struct expr_node *n)
 {
 	switch (n->op) {
 	case OP_EVENT:
@@ -51,14 +51,14 @@ static void reach(const struct seek *s, uint32_t at, bool *reached)
 	reached[at] = true;
 	switch (n->op) {
 	case OP_IF:
-		if (known(s, n->kid[1], &v)) {
+		if (is_part_known(s, n->kid[1], &v)) {
 			reach(s, n->kid[v != 0 ? 0 : 2], reached);
 			return;
 		}
 		break;
 	case OP_AND:
 	case OP_OR:
-		if (known(s, at, &v))
+		if (is_part_known(s, at, &v))
 			return;
 		break;
 	default:
@@ -70,10 +70,10 @@ static void reach(const struct seek *s, uint32_t at, bool *reached)
 
 static bool told(const struct expr *e, const bool *reached, uint32_t at)
 {
-	enum expr_ref_kind kind = kind_of(&e->node[at]);
+	enum expr_ref_kind kind = ref_kind_of(&e->node[at]);
 
 	for (uint32_t i = 0; i < at; i++)
-		if (reached[i] && kind_of(&e->node[i]) == kind &&
+		if (reached[i] && ref_kind_of(&e->node[i]) == kind &&
 		    e->node[i].index == e->node[at].index)
 			return true;
 	return false;
@@ -93,8 +93,8 @@ int expr_needs(const struct expr *e, const double *system,
 	}
 	reach(&s, expr_root(e), reached);
 	for (uint32_t i = 0; i < e->n && !rc; i++)
-		if (reached[i] && kind_of(&e->node[i]) != EXPR_CONSTANT && !told(e, reached, i))
-			rc = each(ctx, kind_of(&e->node[i]), e->node[i].index);
+		if (reached[i] && ref_kind_of(&e->node[i]) != EXPR_CONSTANT && !told(e, reached, i))
+			rc = each(ctx, ref_kind_of(&e->node[i]), e->node[i].index);
 	if (reached != few)
 		free(reached);
 	return rc;

@@ -49,7 +49,7 @@ int expr_fail(struct expr_parser *p, size_t at, const char *fmt, ...)
 	return err_hint(p->err, "%s", where);
 }
 
-static void next(struct expr_parser *p)
+static void next_token(struct expr_parser *p)
 {
 	p->tok = expr_lex(p->t, p->tok.at + p->tok.len);
 }
@@ -132,7 +132,7 @@ static int expect(struct expr_parser *p, enum expr_token_kind kind, const char *
 		return expr_fail(p, p->tok.at, "%s", p->tok.why);
 	if (p->tok.kind != kind)
 		return expr_fail(p, p->tok.at, "expected %s", what);
-	next(p);
+	next_token(p);
 	return 0;
 }
 
@@ -142,7 +142,7 @@ static int parse_call(struct expr_parser *p, uint32_t *out)
 	const char *name = expr_op_facts[n.op].text;
 	bool perf = p->t->dialect == EXPR_PERF;
 
-	next(p);
+	next_token(p);
 	if (expect(p, T_OPEN, "( behind the name of a function"))
 		return -1;
 	for (unsigned i = 0; i < 2; i++) {
@@ -166,7 +166,7 @@ static int parse_query(struct expr_parser *p, uint32_t *out)
 	enum expr_ask ask = p->tok.ask;
 	struct expr_token name;
 
-	next(p);
+	next_token(p);
 	if (expect(p, T_OPEN, "( behind the name of a function"))
 		return -1;
 	name = p->tok;
@@ -188,19 +188,19 @@ static int parse_operand(struct expr_parser *p, uint32_t *out)
 		n.plain = true;
 		n.text = p->t->s + tok.at;
 		n.len = (uint32_t)tok.len;
-		next(p);
+		next_token(p);
 		return expr_node_add(p, n, out);
 	case T_NAN:
 		n.op = OP_ABSENT;
 		n.text = p->t->s + tok.at;
 		n.len = (uint32_t)tok.len;
-		next(p);
+		next_token(p);
 		return expr_node_add(p, n, out);
 	case T_NAME:
-		next(p);
+		next_token(p);
 		return expr_name(p, &tok, out);
 	case T_OPEN:
-		next(p);
+		next_token(p);
 		return parse_if(p, out) || expect(p, T_CLOSE, ")") ? -1 : 0;
 	case T_CALL:
 		return parse_call(p, out);
@@ -226,7 +226,7 @@ static int parse_sign(struct expr_parser *p, uint32_t *out)
 {
 	struct expr_node n = { .op = OP_NEG };
 
-	next(p);
+	next_token(p);
 	if (++p->nest > EXPR_MAX_NEST)
 		return expr_fail(p, p->tok.at, "nested more than %d deep", EXPR_MAX_NEST);
 	if (parse_operand(p, &n.kid[0]))
@@ -255,7 +255,7 @@ static int parse_infix(struct expr_parser *p, unsigned loosest, uint32_t *out)
 
 		if (n.op == OP_MUL && factor(p, *out) != UINT32_MAX)
 			p->event = factor(p, *out);
-		next(p);
+		next_token(p);
 		n.kid[0] = *out;
 		if (parse_infix(p, expr_op_facts[n.op].prec + 1U, &n.kid[1]))
 			return -1;
@@ -276,7 +276,7 @@ static int parse_if(struct expr_parser *p, uint32_t *out)
 		return -1;
 	if (p->tok.kind == T_IF) {
 		n.kid[0] = *out;
-		next(p);
+		next_token(p);
 		if (parse_infix(p, 1, &n.kid[1]) || expect(p, T_ELSE, "else") ||
 		    parse_if(p, &n.kid[2]) || expr_node_add(p, n, out))
 			return -1;
@@ -307,7 +307,7 @@ static unsigned truths(struct expr_parser *p, uint32_t at, bool under_and)
 	}
 }
 
-static int finish(struct expr_parser *p, struct expr **out)
+static int finish_program(struct expr_parser *p, struct expr **out)
 {
 	struct expr *e = arena_alloc(p->arena, sizeof(*e));
 	struct expr_node *v = arena_memdup(p->arena, p->nodes.v, p->nodes.n * sizeof(*v));
@@ -360,7 +360,7 @@ int expr_compile(struct expr **out, struct arena *a, const struct expr_text *tex
 	}
 	if (parse_all(&p))
 		goto out;
-	rc = finish(&p, out);
+	rc = finish_program(&p, out);
 out:
 	vec_free(&p.nodes);
 	return rc;

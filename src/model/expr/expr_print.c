@@ -26,7 +26,7 @@ static const char *const why_text[] = {
 	[VALUE_NO_PASS] = "not known",
 };
 
-static void number(struct buf *out, double v)
+static void print_number(struct buf *out, double v)
 {
 	char s[NUM_MAX];
 
@@ -36,7 +36,7 @@ static void number(struct buf *out, double v)
 		buf_printf(out, "%.4g", v);
 }
 
-static void named(const struct print *p, const struct expr_node *n, enum expr_ref_kind kind)
+static void print_name(const struct print *p, const struct expr_node *n, enum expr_ref_kind kind)
 {
 	const char *name = NULL;
 
@@ -59,7 +59,7 @@ static void leaf(const struct print *p, uint32_t at)
 				  : n->op == OP_LATENCY ? EXPR_LATENCY
 							: EXPR_METRIC;
 
-	named(p, n, kind);
+	print_name(p, n, kind);
 	/* a number's value is what is written there, unless a name stands for it */
 	if (n->op == OP_ABSENT || (n->op == OP_NUMBER && n->len && n->text[0] <= '9' &&
 				   n->text[0] != '#' && n->text[0] != '"'))
@@ -70,12 +70,12 @@ static void leaf(const struct print *p, uint32_t at)
 	else if (n->op == OP_PASSES)
 		buf_puts(p->out, v.v != 0 ? "over" : "not over");
 	else
-		number(p->out, v.v);
+		print_number(p->out, v.v);
 	buf_puts(p->out, "]");
 }
 
 /* `tightest`: what binds less than that needs parentheses. 0: if/else is fine. */
-static void print(const struct print *p, uint32_t at, unsigned tightest)
+static void print_part(const struct print *p, uint32_t at, unsigned tightest)
 {
 	const struct expr_node *n = &p->e->node[at];
 	const struct expr_op_facts *f = &expr_op_facts[n->op];
@@ -89,23 +89,23 @@ static void print(const struct print *p, uint32_t at, unsigned tightest)
 	if (wrap)
 		buf_puts(p->out, "(");
 	if (infix) {
-		print(p, n->kid[0], f->prec);
+		print_part(p, n->kid[0], f->prec);
 		buf_printf(p->out, " %s ", f->text);
-		print(p, n->kid[1], f->prec + 1U);
+		print_part(p, n->kid[1], f->prec + 1U);
 	} else if (n->op == OP_IF) {
-		print(p, n->kid[0], 1);
+		print_part(p, n->kid[0], 1);
 		buf_puts(p->out, " if ");
-		print(p, n->kid[1], 1);
+		print_part(p, n->kid[1], 1);
 		buf_puts(p->out, " else ");
-		print(p, n->kid[2], 0);
+		print_part(p, n->kid[2], 0);
 	} else if (n->op == OP_NEG) {
 		buf_puts(p->out, "-");
-		print(p, n->kid[0], 7);
+		print_part(p, n->kid[0], 7);
 	} else {
 		buf_printf(p->out, "%s(", f->text);
-		print(p, n->kid[0], 1);
+		print_part(p, n->kid[0], 1);
 		buf_puts(p->out, ", ");
-		print(p, n->kid[1], 1);
+		print_part(p, n->kid[1], 1);
 		buf_puts(p->out, ")");
 	}
 	if (wrap)
@@ -117,5 +117,5 @@ void expr_print(const struct expr *e, const struct expr_env *env, struct buf *ou
 {
 	struct print p = { e, env, out, name, ctx };
 
-	print(&p, expr_root(e), 0);
+	print_part(&p, expr_root(e), 0);
 }

@@ -96,8 +96,8 @@ static struct value compared(enum expr_op op, struct value a, struct value b)
 }
 
 /* In line, as a value that a call returns goes through memory. */
-static inline __attribute__((always_inline)) struct value apply(uint32_t op, const struct value *a,
-								const struct value *b)
+static inline __attribute__((always_inline)) struct value
+apply_op(uint32_t op, const struct value *a, const struct value *b)
 {
 	if (op == OP_NEG)
 		return a->why ? *a : expr_value(-a->v);
@@ -141,12 +141,12 @@ static bool add_lp(struct lps_sum *s, const struct value *v)
 	return true;
 }
 
-static struct value sum_of(const struct lps_sum *s)
+static struct value lps_sum_value(const struct lps_sum *s)
 {
 	return s->any ? checked(s->sum) : s->first_bad;
 }
 
-static struct value count_of(const double *count, size_t n_lps, uint32_t event)
+static struct value sum_of_counts(const double *count, size_t n_lps, uint32_t event)
 {
 	double sum = 0;
 	bool any = false;
@@ -192,10 +192,11 @@ static struct value eval_leaf(const struct run *r, const struct expr_node *n, si
 	case OP_EVENT:
 		if (!env->count)
 			return none(VALUE_NOT_COUNTED, n->index);
-		return lp == ALL_LPS ? count_of(env->count + (size_t)n->index * env->n_lps,
-						env->n_lps, n->index)
-				     : count_of(env->count + (size_t)n->index * env->n_lps + lp, 1,
-						n->index);
+		return lp == ALL_LPS
+			       ? sum_of_counts(env->count + (size_t)n->index * env->n_lps,
+					       env->n_lps, n->index)
+			       : sum_of_counts(env->count + (size_t)n->index * env->n_lps + lp, 1,
+					       n->index);
 	case OP_METRIC:
 		if (lp != ALL_LPS && n->program)
 			return eval(&own, expr_root(n->program), lp);
@@ -221,7 +222,7 @@ static struct value eval_over_lps(const struct run *r, uint32_t at)
 		if (!add_lp(&s, &v))
 			return v;
 	}
-	return sum_of(&s);
+	return lps_sum_value(&s);
 }
 
 static struct value eval(const struct run *r, uint32_t at, size_t lp)
@@ -244,7 +245,7 @@ static struct value eval(const struct run *r, uint32_t at, size_t lp)
 	a = eval(r, n->kid[0], lp);
 	if (kids > 1)
 		b = eval(r, n->kid[1], lp);
-	return apply(n->op, &a, &b);
+	return apply_op(n->op, &a, &b);
 }
 
 struct value expr_eval(const struct expr *e, const struct expr_env *env)
@@ -263,7 +264,7 @@ static struct value sum_slots(const struct value *v, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (!add_lp(&s, &v[i]))
 			return v[i];
-	return sum_of(&s);
+	return lps_sum_value(&s);
 }
 
 static inline __attribute__((always_inline)) struct value
@@ -279,11 +280,11 @@ result(const struct value *slot, size_t n_lps, const struct expr_step *p)
 	case STEP_SUM:
 		return sum_slots(a, n_lps);
 	default:
-		return apply(p->op, a, b);
+		return apply_op(p->op, a, b);
 	}
 }
 
-static void run(struct expr_steps *s, const struct expr_step *p, const struct expr_step *end)
+static void run_steps(struct expr_steps *s, const struct expr_step *p, const struct expr_step *end)
 {
 	struct value *slot = s->slot.v;
 
@@ -295,12 +296,12 @@ void expr_steps_run(struct expr_steps *s, struct expr_range range)
 {
 	assert(range.to <= s->steps.n);
 	if (range.from < range.to)
-		run(s, s->steps.v + range.from, s->steps.v + range.to);
+		run_steps(s, s->steps.v + range.from, s->steps.v + range.to);
 }
 
 void expr_steps_again(struct expr_steps *s, const struct expr_reach *r)
 {
-	run(s, r->step, r->step + r->n);
+	run_steps(s, r->step, r->step + r->n);
 }
 
 void expr_steps_keep(const struct expr_steps *s, const struct expr_reach *r, struct value *room)
@@ -322,9 +323,9 @@ void expr_steps_event(struct expr_steps *s, uint32_t event, const double *count)
 	uint32_t sum_slot = s->sum_slot[event], lps_slot = s->lps_slot[event];
 
 	for (size_t i = 0; lps_slot && i < s->n_lps; i++)
-		s->slot.v[lps_slot + i] = count_of(&count[i], 1, event);
+		s->slot.v[lps_slot + i] = sum_of_counts(&count[i], 1, event);
 	if (sum_slot)
-		s->slot.v[sum_slot] = count_of(count, s->n_lps, event);
+		s->slot.v[sum_slot] = sum_of_counts(count, s->n_lps, event);
 }
 
 void expr_steps_latency(struct expr_steps *s, uint32_t event, double latency)
@@ -419,8 +420,8 @@ static uint32_t fact_leaf(struct expr_steps *s, uint32_t index)
 	return s->fact_slot[index];
 }
 
-static uint32_t lower(struct expr_steps *s, const struct expr *e, uint32_t at, size_t lp,
-		      uint32_t out);
+static uint32_t lower_node(struct expr_steps *s, const struct expr *e, uint32_t at, size_t lp,
+			   uint32_t out);
 
 /* A metric that is a count, on one logical processor. Whoever asks for one asks for all of them,
  * ascending. */
@@ -432,12 +433,12 @@ static uint32_t metric_lp(struct expr_steps *s, const struct expr_node *n, size_
 		slot = s->lps_of[n->index] = new_slots(s, s->n_lps);
 	if (s->failed || s->lps_done[n->index] > lp)
 		return slot + (uint32_t)lp;
-	(void)lower(s, n->program, expr_root(n->program), lp, slot + (uint32_t)lp);
+	(void)lower_node(s, n->program, expr_root(n->program), lp, slot + (uint32_t)lp);
 	s->lps_done[n->index] = (uint32_t)lp + 1;
 	return slot + (uint32_t)lp;
 }
 
-static uint32_t leaf(struct expr_steps *s, const struct expr_node *n, size_t lp)
+static uint32_t leaf_slot(struct expr_steps *s, const struct expr_node *n, size_t lp)
 {
 	switch (n->op) {
 	case OP_NUMBER:
@@ -465,15 +466,15 @@ static bool is_constant(const struct expr_steps *s, uint32_t slot)
 static uint32_t lower_if(struct expr_steps *s, const struct expr *e, const struct expr_node *n,
 			 size_t lp)
 {
-	uint32_t what, when = lower(s, e, n->kid[1], ALL_LPS, ANY), other;
+	uint32_t what, when = lower_node(s, e, n->kid[1], ALL_LPS, ANY), other;
 
 	if (is_constant(s, when)) {
 		struct value v = s->slot.v[when];
 
-		return v.why ? when : lower(s, e, n->kid[v.v != 0 ? 0 : 2], lp, ANY);
+		return v.why ? when : lower_node(s, e, n->kid[v.v != 0 ? 0 : 2], lp, ANY);
 	}
-	what = lower(s, e, n->kid[0], lp, ANY);
-	other = lower(s, e, n->kid[2], lp, ANY);
+	what = lower_node(s, e, n->kid[0], lp, ANY);
+	other = lower_node(s, e, n->kid[2], lp, ANY);
 	return put(s, OP_IF, what, when, other, ANY);
 }
 
@@ -486,11 +487,11 @@ static bool decides(const struct expr_steps *s, const struct expr_node *n, uint3
 
 static uint32_t lower_logic(struct expr_steps *s, const struct expr *e, const struct expr_node *n)
 {
-	uint32_t b, a = lower(s, e, n->kid[0], ALL_LPS, ANY);
+	uint32_t b, a = lower_node(s, e, n->kid[0], ALL_LPS, ANY);
 
 	if (decides(s, n, a))
 		return constant(s, expr_value(n->op == OP_OR));
-	b = lower(s, e, n->kid[1], ALL_LPS, ANY);
+	b = lower_node(s, e, n->kid[1], ALL_LPS, ANY);
 	if (decides(s, n, b))
 		return constant(s, expr_value(n->op == OP_OR));
 	return put(s, n->op, a, b, 0, ANY);
@@ -502,7 +503,7 @@ static uint32_t over_lps(struct expr_steps *s, const struct expr *e, uint32_t at
 	uint32_t first = new_slots(s, s->n_lps);
 
 	for (size_t lp = 0; lp < s->n_lps && !s->failed; lp++)
-		(void)lower(s, e, at, lp, first + (uint32_t)lp);
+		(void)lower_node(s, e, at, lp, first + (uint32_t)lp);
 	return put(s, STEP_SUM, first, 0, 0, ANY);
 }
 
@@ -510,8 +511,8 @@ static uint32_t lower_plain(struct expr_steps *s, const struct expr *e, const st
 			    size_t lp, uint32_t out)
 {
 	bool two = expr_op_facts[n->op].kids == 2;
-	uint32_t a = lower(s, e, n->kid[0], lp, ANY);
-	uint32_t b = two ? lower(s, e, n->kid[1], lp, ANY) : 0;
+	uint32_t a = lower_node(s, e, n->kid[0], lp, ANY);
+	uint32_t b = two ? lower_node(s, e, n->kid[1], lp, ANY) : 0;
 	struct expr_step p = { n->op, 0, { a, b, 0 } };
 
 	if (is_constant(s, a) && (!two || is_constant(s, b)))
@@ -520,8 +521,8 @@ static uint32_t lower_plain(struct expr_steps *s, const struct expr *e, const st
 }
 
 /* The slot of a node's value: `out`, or wherever it is. */
-static uint32_t lower(struct expr_steps *s, const struct expr *e, uint32_t at, size_t lp,
-		      uint32_t out)
+static uint32_t lower_node(struct expr_steps *s, const struct expr *e, uint32_t at, size_t lp,
+			   uint32_t out)
 {
 	const struct expr_node *n = &e->node[at];
 	uint32_t slot;
@@ -536,7 +537,7 @@ static uint32_t lower(struct expr_steps *s, const struct expr *e, uint32_t at, s
 	case OP_LATENCY:
 	case OP_SYSTEM:
 	case OP_ABSENT:
-		slot = leaf(s, n, lp);
+		slot = leaf_slot(s, n, lp);
 		break;
 	case OP_IF:
 		slot = lower_if(s, e, n, lp);
@@ -562,7 +563,7 @@ static uint32_t lower(struct expr_steps *s, const struct expr *e, uint32_t at, s
 int expr_steps_add(struct expr_steps *s, const struct expr *e, uint32_t out,
 		   struct expr_range *range, struct err *err)
 {
-	(void)lower(s, e, expr_root(e), ALL_LPS, out);
+	(void)lower_node(s, e, expr_root(e), ALL_LPS, out);
 	if (s->failed)
 		return err_nomem(err);
 	range->to = (uint32_t)s->steps.n;

@@ -66,7 +66,7 @@ static int reference(struct account_build *b)
 	return 0;
 }
 
-static int build(struct account_build *b)
+static int build_account(struct account_build *b)
 {
 	b->row = calloc(b->r->rows.n + 1, sizeof(*b->row));
 	if (!b->row)
@@ -100,7 +100,7 @@ int account_load(struct account **out, struct arena *a, struct model *m,
 		goto out;
 	}
 	memset(b.acc, 0, sizeof(*b.acc));
-	if (build(&b))
+	if (build_account(&b))
 		goto out;
 	*out = b.acc;
 	ret = 0;

@@ -34,15 +34,15 @@ static const struct word covers[] = {
 	{ NULL, 0 },
 };
 
-static const struct raw_value *value_of(const struct account_build *b, uint32_t row,
-					enum account_key key)
+static const struct raw_value *value_of_key(const struct account_build *b, uint32_t row,
+					    enum account_key key)
 {
 	return &b->r->rows.v[row].value[key];
 }
 
-static const char *text_of(const struct account_build *b, uint32_t row, enum account_key key)
+static const char *text_of_row(const struct account_build *b, uint32_t row, enum account_key key)
 {
-	const char *s = value_of(b, row, key)->s;
+	const char *s = value_of_key(b, row, key)->s;
 
 	return s ? s : "";
 }
@@ -64,7 +64,7 @@ static int shape(struct account_build *b)
 		b->row[i] = (struct account_row){ MODEL_NONE, MODEL_NONE, MODEL_NONE, MODEL_NONE,
 						  MODEL_NONE };
 	for (uint32_t i = r->first; i != MODEL_NONE; i = r->rows.v[i].next) {
-		const struct raw_value *v = value_of(b, i, ACCOUNT_PARENT);
+		const struct raw_value *v = value_of_key(b, i, ACCOUNT_PARENT);
 		struct account_row *up;
 		uint32_t p;
 
@@ -83,7 +83,7 @@ static int shape(struct account_build *b)
 }
 
 /* The row and those below it get their indices. */
-static int place(struct account_build *b, uint32_t row, unsigned depth)
+static int place_account_node(struct account_build *b, uint32_t row, unsigned depth)
 {
 	struct account *acc = b->acc;
 	uint32_t up = b->row[row].parent;
@@ -103,12 +103,12 @@ static int place(struct account_build *b, uint32_t row, unsigned depth)
 		.line = b->r->rows.v[row].line,
 	};
 	for (uint32_t c = b->row[row].child; c != MODEL_NONE; c = b->row[c].sibling)
-		if (place(b, c, depth + 1))
+		if (place_account_node(b, c, depth + 1))
 			return -1;
 	return 0;
 }
 
-static int place_all(struct account_build *b)
+static int place_account_nodes(struct account_build *b)
 {
 	struct raw *r = b->r;
 	size_t n = r->rows.n;
@@ -118,7 +118,8 @@ static int place_all(struct account_build *b)
 	if (!b->acc->node || !b->row_of)
 		return err_nomem(b->err);
 	for (uint32_t i = r->first; i != MODEL_NONE; i = r->rows.v[i].next)
-		if (!r->rows.v[i].absent && b->row[i].parent == MODEL_NONE && place(b, i, 0))
+		if (!r->rows.v[i].absent && b->row[i].parent == MODEL_NONE &&
+		    place_account_node(b, i, 0))
 			return -1;
 	for (uint32_t i = r->first; i != MODEL_NONE; i = r->rows.v[i].next)
 		if (!r->rows.v[i].absent && b->row[i].node == MODEL_NONE)
@@ -128,10 +129,10 @@ static int place_all(struct account_build *b)
 
 /* ---- facts ---- */
 
-static int word_of(struct account_build *b, uint32_t row, enum account_key key,
-		   const struct word *words, int *out)
+static int word_of_row(struct account_build *b, uint32_t row, enum account_key key,
+		       const struct word *words, int *out)
 {
-	const struct raw_value *v = value_of(b, row, key);
+	const struct raw_value *v = value_of_key(b, row, key);
 	const struct word *w = words;
 
 	if (!v->s)
@@ -147,7 +148,7 @@ static int word_of(struct account_build *b, uint32_t row, enum account_key key,
 static int whole_number(struct account_build *b, uint32_t row, enum account_key key, uint64_t most,
 			uint64_t *out)
 {
-	const struct raw_value *v = value_of(b, row, key);
+	const struct raw_value *v = value_of_key(b, row, key);
 
 	if (v->s && (num_parse_u64(out, v->s, NULL) || *out > most))
 		return account_fail(b, v, key, "expected a number up to %llu",
@@ -174,10 +175,10 @@ bool account_cost(const char *s, size_t len, double *penalty, bool *reference, b
 	       *penalty >= 0 && *penalty <= PENALTY_MAX;
 }
 
-static int event_of(struct account_build *b, uint32_t row, struct account_node *t)
+static int account_event_of(struct account_build *b, uint32_t row, struct account_node *t)
 {
-	const struct raw_value *v = value_of(b, row, ACCOUNT_EVENT);
-	const struct raw_value *cost = value_of(b, row, ACCOUNT_PENALTY);
+	const struct raw_value *v = value_of_key(b, row, ACCOUNT_EVENT);
+	const struct raw_value *cost = value_of_key(b, row, ACCOUNT_PENALTY);
 	const struct model_event *e;
 	uint64_t precise = 0;
 
@@ -207,12 +208,12 @@ static int event_of(struct account_build *b, uint32_t row, struct account_node *
 		return -1;
 	t->precise = (unsigned)precise;
 	if (precise && !(e->flags & EVENT_PRECISE))
-		return account_fail(b, value_of(b, row, ACCOUNT_PRECISE), ACCOUNT_PRECISE,
+		return account_fail(b, value_of_key(b, row, ACCOUNT_PRECISE), ACCOUNT_PRECISE,
 				    "%s: %.80s cannot be sampled precisely", t->name, v->s);
 	return 0;
 }
 
-static void words_of(struct account_build *b, uint32_t row, struct account_node *t)
+static void words_of_row(struct account_build *b, uint32_t row, struct account_node *t)
 {
 	uint32_t w = raw_find(&b->r->word_name, t->name, strlen(t->name));
 
@@ -221,49 +222,49 @@ static void words_of(struct account_build *b, uint32_t row, struct account_node 
 		t->says = b->r->words.v[w].says.s;
 		t->try_ = b->r->words.v[w].try_.s;
 	}
-	if (value_of(b, row, ACCOUNT_SAYS)->s)
-		t->says = value_of(b, row, ACCOUNT_SAYS)->s;
-	if (value_of(b, row, ACCOUNT_TRY)->s)
-		t->try_ = value_of(b, row, ACCOUNT_TRY)->s;
+	if (value_of_key(b, row, ACCOUNT_SAYS)->s)
+		t->says = value_of_key(b, row, ACCOUNT_SAYS)->s;
+	if (value_of_key(b, row, ACCOUNT_TRY)->s)
+		t->try_ = value_of_key(b, row, ACCOUNT_TRY)->s;
 	t->says = t->says ? t->says : "";
 	t->try_ = t->try_ ? t->try_ : "";
 }
 
 static int always_of(struct account_build *b, uint32_t row, struct account_node *t)
 {
-	const struct raw_value *v = value_of(b, row, ACCOUNT_ALWAYS);
+	const struct raw_value *v = value_of_key(b, row, ACCOUNT_ALWAYS);
 
 	if (v->s && (num_parse_double(&t->always, v->s, NULL) || !(t->always > 0)))
 		return account_fail(b, v, ACCOUNT_ALWAYS, "expected occurrences in a cycle: 0.02");
 	return 0;
 }
 
-static int facts(struct account_build *b, uint32_t row, struct account_node *t)
+static int account_facts(struct account_build *b, uint32_t row, struct account_node *t)
 {
 	int part = -1, cover = COVER_FULL;
 
-	if (word_of(b, row, ACCOUNT_PART, parts, &part) ||
-	    word_of(b, row, ACCOUNT_COVER, covers, &cover) || event_of(b, row, t) ||
+	if (word_of_row(b, row, ACCOUNT_PART, parts, &part) ||
+	    word_of_row(b, row, ACCOUNT_COVER, covers, &cover) || account_event_of(b, row, t) ||
 	    always_of(b, row, t))
 		return -1;
 	if (part < 0 && t->parent == MODEL_NONE)
 		return row_fail(b, row, "says not which part of the whole it is of (part)");
 	t->part = part < 0 ? b->acc->node[t->parent].part : (enum account_part)part;
 	t->cover = (enum account_cover)cover;
-	t->adds = value_of(b, row, ACCOUNT_ADDS)->s != NULL;
-	t->whole = value_of(b, row, ACCOUNT_WHOLE)->s != NULL;
-	t->smt = value_of(b, row, ACCOUNT_SMT)->s ||
+	t->adds = value_of_key(b, row, ACCOUNT_ADDS)->s != NULL;
+	t->whole = value_of_key(b, row, ACCOUNT_WHOLE)->s != NULL;
+	t->smt = value_of_key(b, row, ACCOUNT_SMT)->s ||
 		 (t->parent != MODEL_NONE && b->acc->node[t->parent].smt);
-	t->text = text_of(b, row, ACCOUNT_EXPR);
-	t->note = text_of(b, row, ACCOUNT_NOTE);
-	t->unit = text_of(b, row, ACCOUNT_UNIT);
+	t->text = text_of_row(b, row, ACCOUNT_EXPR);
+	t->note = text_of_row(b, row, ACCOUNT_NOTE);
+	t->unit = text_of_row(b, row, ACCOUNT_UNIT);
 	if (t->event != MODEL_NONE && !(t->penalty > 0) && !*t->unit)
 		t->unit = "events";
 	if (t->penalty > 0 && *t->unit)
-		return account_fail(b, value_of(b, row, ACCOUNT_UNIT), ACCOUNT_UNIT,
+		return account_fail(b, value_of_key(b, row, ACCOUNT_UNIT), ACCOUNT_UNIT,
 				    "%s: what has a penalty is in cycles", t->name);
 	t->cycles = !*t->unit;
-	words_of(b, row, t);
+	words_of_row(b, row, t);
 	return 0;
 }
 
@@ -272,7 +273,7 @@ static int facts(struct account_build *b, uint32_t row, struct account_node *t)
 static int other(struct account_build *b, uint32_t row, enum account_key key,
 		 const struct account_node *t, uint32_t *out)
 {
-	const struct raw_value *v = value_of(b, row, key);
+	const struct raw_value *v = value_of_key(b, row, key);
 	uint32_t self = b->row[row].node, i;
 
 	if (!v->s)
@@ -292,7 +293,7 @@ static int other(struct account_build *b, uint32_t row, enum account_key key,
 
 static int others(struct account_build *b, uint32_t row, struct account_node *t)
 {
-	const struct raw_value *v = value_of(b, row, ACCOUNT_TOLERANCE);
+	const struct raw_value *v = value_of_key(b, row, ACCOUNT_TOLERANCE);
 
 	t->tolerance = TOLERANCE;
 	if (v->s && (num_parse_double(&t->tolerance, v->s, NULL) ||
@@ -306,7 +307,8 @@ static int others(struct account_build *b, uint32_t row, struct account_node *t)
 
 /* ---- formulas ---- */
 
-static bool find(void *ctx, enum expr_ask ask, const char *name, size_t len, struct expr_ref *out)
+static bool find_account_name(void *ctx, enum expr_ask ask, const char *name, size_t len,
+			      struct expr_ref *out)
 {
 	struct account_build *b = ctx;
 	uint32_t row = raw_find(&b->r->row_name, name, len), event;
@@ -331,7 +333,7 @@ static bool find(void *ctx, enum expr_ask ask, const char *name, size_t len, str
 	return ask == ASK_HAS_EVENT || event != MODEL_NONE;
 }
 
-static const char *nearest(void *ctx, const char *name, size_t len)
+static const char *nearest_account_name(void *ctx, const char *name, size_t len)
 {
 	struct account_build *b = ctx;
 	char word[128];
@@ -357,8 +359,8 @@ static const char *nearest(void *ctx, const char *name, size_t len)
 
 static int formula(struct account_build *b, uint32_t row, struct account_node *t)
 {
-	const struct raw_value *v = value_of(b, row, ACCOUNT_EXPR);
-	struct expr_scope scope = { find, nearest, b };
+	const struct raw_value *v = value_of_key(b, row, ACCOUNT_EXPR);
+	struct expr_scope scope = { find_account_name, nearest_account_name, b };
 	struct expr_text text;
 	struct expr *e;
 
@@ -378,7 +380,7 @@ static int formula(struct account_build *b, uint32_t row, struct account_node *t
 
 /* ---- a node among the others ---- */
 
-static int judge(struct account_build *b, uint32_t row, const struct account_node *t)
+static int judge_account_node(struct account_build *b, uint32_t row, const struct account_node *t)
 {
 	struct account *acc = b->acc;
 	bool own = t->event != MODEL_NONE || t->expr, sum = false;
@@ -462,8 +464,9 @@ static int sort_all(struct account_build *b)
 }
 
 /* Runs a step for each node. */
-static int each(struct account_build *b,
-		int (*step)(struct account_build *b, uint32_t row, struct account_node *t))
+static int check_each_ref(struct account_build *b,
+			  int (*step)(struct account_build *b, uint32_t row,
+				      struct account_node *t))
 {
 	for (uint32_t i = 0; i < b->acc->n; i++)
 		if (step(b, b->row_of[i], &b->acc->node[i]))
@@ -473,19 +476,20 @@ static int each(struct account_build *b,
 
 static int judge_step(struct account_build *b, uint32_t row, struct account_node *t)
 {
-	return judge(b, row, t);
+	return judge_account_node(b, row, t);
 }
 
 int account_nodes(struct account_build *b)
 {
 	const struct account_node *first;
 
-	if (shape(b) || place_all(b))
+	if (shape(b) || place_account_nodes(b))
 		return -1;
 	if (!b->acc->n)
 		return err_set(b->err, ERR_FORMAT, "models/.../%s/account: it has no node",
 			       b->m->id);
-	if (each(b, facts) || each(b, others) || each(b, formula) || each(b, judge_step))
+	if (check_each_ref(b, account_facts) || check_each_ref(b, others) ||
+	    check_each_ref(b, formula) || check_each_ref(b, judge_step))
 		return -1;
 	first = &b->acc->node[0];
 	if (first->part != PART_CYCLES || !first->cycles || first->event == MODEL_NONE)

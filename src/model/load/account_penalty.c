@@ -9,8 +9,8 @@
 
 /* The nodes that a name stands for: the node of this name, else those whose event it is. An event
  * that is only shown (without a penalty) stays so where another node of it costs. */
-static size_t apply(struct account *acc, const struct line *l, double penalty, bool reference,
-		    bool ns)
+static size_t apply_penalty(struct account *acc, const struct line *l, double penalty,
+			    bool reference, bool ns)
 {
 	uint32_t one = account_find(acc, l->key, l->key_len), event;
 	size_t n = 0;
@@ -64,7 +64,7 @@ int account_penalties(struct account *const *acc, size_t n, struct arena *a, con
 				"expected cycles up to %.0f, behind them `ref`, `ns` or nothing",
 				PENALTY_MAX);
 		for (size_t i = 0; i < n; i++)
-			meant += apply(acc[i], &l, penalty, reference, ns);
+			meant += apply_penalty(acc[i], &l, penalty, reference, ns);
 		if (!meant)
 			return line_fail(&t, &l, l.key, err,
 					 "the account of %s has no node or event %.*s that costs",

@@ -42,7 +42,7 @@ struct word {
 };
 
 /* The next word of a line; false at its end. */
-static bool next_word(const struct line *l, size_t *at, struct word *w)
+static bool next_core_word(const struct line *l, size_t *at, struct word *w)
 {
 	size_t from = *at, end;
 
@@ -56,7 +56,7 @@ static bool next_word(const struct line *l, size_t *at, struct word *w)
 }
 
 /* A plain decimal number up to the end of the word or `stop`; how much of the word it is. */
-static size_t number(const char *s, size_t len, double *v)
+static size_t read_core_number(const char *s, size_t len, double *v)
 {
 	size_t i = 0;
 	double unit = 1;
@@ -84,10 +84,10 @@ static bool latency(const struct word *w, double *low, double *high)
 	*low = *high = NAN;
 	if (w->len == 1 && *w->s == '?')
 		return true;
-	n = number(w->s, w->len, low);
+	n = read_core_number(w->s, w->len, low);
 	*high = *low;
 	if (n && n < w->len && w->s[n] == '-') {
-		size_t m = number(w->s + n + 1, w->len - n - 1, high);
+		size_t m = read_core_number(w->s + n + 1, w->len - n - 1, high);
 
 		n = m ? n + 1 + m : 0;
 	}
@@ -98,7 +98,7 @@ static bool latency(const struct word *w, double *low, double *high)
 static bool uops(const struct word *w, struct core_uops *u)
 {
 	double n;
-	size_t at = number(w->s, w->len, &n);
+	size_t at = read_core_number(w->s, w->len, &n);
 
 	*u = (struct core_uops){ .n = n <= UOPS_MAX ? (unsigned)n : 0 };
 	if (!at || !u->n || n != u->n || at + 1 >= w->len || w->s[at] != '*')
@@ -121,7 +121,7 @@ static int read_uops(struct reading *r, const struct source_text *t, const struc
 	struct word w;
 
 	op->ports_known = true;
-	while (next_word(l, &at, &w)) {
+	while (next_core_word(l, &at, &w)) {
 		struct core_uops u;
 
 		if (w.len == 1 && *w.s == '-')
@@ -131,7 +131,7 @@ static int read_uops(struct reading *r, const struct source_text *t, const struc
 			continue;
 		}
 		if (w.len > 6 && !memcmp(w.s, "slots=", 6) &&
-		    number(w.s + 6, w.len - 6, &said) == w.len - 6)
+		    read_core_number(w.s + 6, w.len - 6, &said) == w.len - 6)
 			continue;
 		if (op->n_uops == CORE_UOPS || !uops(&w, &u))
 			return line_fail(t, l, w.s, r->err,
@@ -149,7 +149,7 @@ static int read_op(struct reading *r, const struct source_text *t, const struct 
 	struct word name, lat;
 	size_t at = 0;
 
-	if (!next_word(l, &at, &name) || !next_word(l, &at, &lat) ||
+	if (!next_core_word(l, &at, &name) || !next_core_word(l, &at, &lat) ||
 	    !latency(&lat, &op.low, &op.high))
 		return line_fail(t, l, l->value, r->err,
 				 "expected an operation and its latency: 3, 2-5 or ?");
@@ -177,7 +177,7 @@ static int read_repeats(struct reading *r, const struct source_text *t, const st
 
 	vec_each (&r->op, struct core_op *, op)
 		op->repeats = false;
-	while (next_word(l, &at, &w)) {
+	while (next_core_word(l, &at, &w)) {
 		bool found = w.len == 1 && *w.s == '-';
 
 		vec_each (&r->op, struct core_op *, op) {
@@ -202,7 +202,7 @@ static int read_line(struct reading *r, const struct source_text *t, const struc
 		r->c->from = arena_strndup(r->a, l->value, l->len);
 		return r->c->from ? 0 : err_nomem(r->err);
 	}
-	if (line_is(l, "branches") && number(l->value, l->len, &r->c->branches) == l->len)
+	if (line_is(l, "branches") && read_core_number(l->value, l->len, &r->c->branches) == l->len)
 		return 0;
 	return line_fail(t, l, l->key, r->err, "expected op, branches, repeats or from");
 }
@@ -254,7 +254,7 @@ static int read_width(struct reading *r, const char *id)
 	int found = source_read(&t, r->a, r->sources, id, "model", SIZE_MAX, r->err);
 
 	while (found > 0 && line_next(&t, &at, &line, &l))
-		if (line_is(&l, "width") && number(l.value, l.len, &width) == l.len)
+		if (line_is(&l, "width") && read_core_number(l.value, l.len, &width) == l.len)
 			r->c->width = (unsigned)width;
 	return found < 0 ? -1 : 0;
 }
@@ -309,9 +309,9 @@ static int measured_line(struct core_op *ops, size_t n, const struct source_text
 	double cycles, half = 0;
 	size_t at = 0;
 
-	if (!next_word(l, &at, &name) || !next_word(l, &at, &v) ||
-	    number(v.s, v.len, &cycles) != v.len || cycles > LATENCY_MAX ||
-	    (next_word(l, &at, &e) && number(e.s, e.len, &half) != e.len))
+	if (!next_core_word(l, &at, &name) || !next_core_word(l, &at, &v) ||
+	    read_core_number(v.s, v.len, &cycles) != v.len || cycles > LATENCY_MAX ||
+	    (next_core_word(l, &at, &e) && read_core_number(e.s, e.len, &half) != e.len))
 		return line_fail(t, l, l->value, err,
 				 "expected an operation, cycles up to %.0f and their error",
 				 LATENCY_MAX);

@@ -22,7 +22,7 @@ struct cpu_line {
 	size_t len[F_COUNT];
 };
 
-static bool split(const struct line *l, struct cpu_line *out)
+static bool split_cpu_row(const struct line *l, struct cpu_line *out)
 {
 	const char *s = l->key, *end = l->value + l->len;
 
@@ -47,7 +47,7 @@ static bool is(const struct cpu_line *c, int field, const char *s)
 	       (strlen(s) == c->len[field] && !memcmp(s, c->s[field], c->len[field]));
 }
 
-static bool take(const char **s, const char *end, uint32_t *out)
+static bool take_cpu_row(const char **s, const char *end, uint32_t *out)
 {
 	unsigned base = 10;
 	uint64_t v = 0;
@@ -85,12 +85,12 @@ static int among(const struct cpu_line *c, int field, uint32_t v)
 	while (s < end) {
 		uint32_t from, upto;
 
-		if (!take(&s, end, &from))
+		if (!take_cpu_row(&s, end, &from))
 			return -1;
 		upto = from;
 		if (s < end && *s == '-') {
 			s++;
-			if (!take(&s, end, &upto))
+			if (!take_cpu_row(&s, end, &upto))
 				return -1;
 		}
 		if (v >= from && v <= upto)
@@ -118,7 +118,7 @@ static int each_line(struct arena *a, const struct model_sources *s,
 		if (got <= 0)
 			return got;
 		while (line_next(&t, &at, &number, &l)) {
-			if (!split(&l, &c) || among(&c, F_FAMILY, 0) < 0 ||
+			if (!split_cpu_row(&l, &c) || among(&c, F_FAMILY, 0) < 0 ||
 			    among(&c, F_MODEL, 0) < 0 || among(&c, F_STEPPING, 0) < 0)
 				return line_fail(&t, &l, l.key, err,
 						 "expected VENDOR FAMILY MODEL STEPPING PMU ID");
@@ -140,7 +140,7 @@ struct choice {
 	bool nomem;
 };
 
-static int choose(void *ctx, const struct cpu_line *c)
+static int choose_cpu_row(void *ctx, const struct cpu_line *c)
 {
 	struct choice *o = ctx;
 	const char *s = c->s[F_MODEL], *end = s + c->len[F_MODEL];
@@ -154,7 +154,7 @@ static int choose(void *ctx, const struct cpu_line *c)
 		o->nomem = !o->id;
 		return 1;
 	}
-	if (!take(&s, end, &model))
+	if (!take_cpu_row(&s, end, &model))
 		return 0;
 	d = model > o->cpu->model ? model - o->cpu->model : o->cpu->model - model;
 	if (d < o->distance) {
@@ -169,7 +169,7 @@ int model_select(const char **id, struct arena *a, const struct model_sources *s
 		 const struct model_cpu *cpu, struct err *err)
 {
 	struct choice o = { .cpu = cpu, .a = a, .distance = UINT32_MAX };
-	int got = each_line(a, s, choose, &o, err);
+	int got = each_line(a, s, choose_cpu_row, &o, err);
 
 	*id = NULL;
 	if (got < 0)
@@ -243,8 +243,8 @@ static int match(void *ctx, const struct cpu_line *c)
 }
 
 /* Title and vendor, out of the model's facts, and what else there is of it. */
-static int describe(struct arena *a, const struct model_sources *s, struct model_row *row,
-		    struct err *err)
+static int describe_cpu(struct arena *a, const struct model_sources *s, struct model_row *row,
+			struct err *err)
 {
 	struct source_text t;
 	struct line l;
@@ -283,7 +283,7 @@ static int rows_of(struct arena *a, const struct model_sources *s, const char *c
 		goto out;
 	for (size_t i = 0; i < n; i++) {
 		row[i].id = ids[i];
-		if (describe(a, s, &row[i], err))
+		if (describe_cpu(a, s, &row[i], err))
 			goto out;
 		if (m.text[i].len)
 			row[i].match = arena_strdup(a, buf_str(&m.text[i]));

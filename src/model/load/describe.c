@@ -58,8 +58,8 @@ static bool is_for(struct piece who, const struct model *m)
 	return false;
 }
 
-static void take(const struct piece *l, const struct model *m, struct piece *text,
-		 struct piece *wrong)
+static void take_description(const struct piece *l, const struct model *m, struct piece *text,
+			     struct piece *wrong)
 {
 	const char *tab = memchr(l->s, '\t', l->len);
 	bool mark = l->len && *l->s == '!';
@@ -81,7 +81,7 @@ static void find_in(struct piece rest, const struct model *m, const char *event,
 		if (line.len && *line.s == '=')
 			here = names_event(&line, event, len);
 		else if (here)
-			take(&line, m, text, wrong);
+			take_description(&line, m, text, wrong);
 	}
 }
 

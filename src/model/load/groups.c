@@ -40,7 +40,7 @@ bool model_bottleneck_is_loss(const struct model_metric *m)
 }
 
 /* The next word of a ";"-list; NULL: there is no more. */
-static const char *next_word(const char **list, size_t *len)
+static const char *next_group_word(const char **list, size_t *len)
 {
 	const char *s = *list + strspn(*list, "; ");
 
@@ -56,7 +56,7 @@ static bool in_list(const struct model_metric *t, const char *name, size_t len)
 	const char *list = t->groups, *word;
 	size_t n;
 
-	while ((word = next_word(&list, &n)))
+	while ((word = next_group_word(&list, &n)))
 		if (same(word, n, name, len))
 			return true;
 	return false;
@@ -123,20 +123,20 @@ size_t model_group_members(const uint32_t **out, struct arena *a, const struct m
 	return n;
 }
 
-static int by_name(const void *a, const void *b)
+static int by_group_name(const void *a, const void *b)
 {
 	return strcasecmp(((const struct model_group *)a)->name,
 			  ((const struct model_group *)b)->name);
 }
 
 /* Sorted, each name once. */
-static size_t join(struct model_group *v, size_t n, const struct model *m)
+static size_t join_group(struct model_group *v, size_t n, const struct model *m)
 {
 	size_t kept = 0;
 
 	if (n)
-		qsort(v, n, sizeof(*v), by_name);
-	assert(pairs_hold(n, i, by_name(&v[i], &v[i + 1]) <= 0));
+		qsort(v, n, sizeof(*v), by_group_name);
+	assert(pairs_hold(n, i, by_group_name(&v[i], &v[i + 1]) <= 0));
 	for (size_t i = 0; i < n; i++)
 		if (!kept || strcasecmp(v[kept - 1].name, v[i].name) != 0)
 			v[kept++] = v[i];
@@ -145,7 +145,7 @@ static size_t join(struct model_group *v, size_t n, const struct model *m)
 	return kept;
 }
 
-static size_t words_of(const struct model *m)
+static size_t words_of_groups(const struct model *m)
 {
 	size_t n = 0;
 
@@ -176,7 +176,7 @@ static int add_made(struct model_group *v, size_t *n, struct arena *a, const str
 int model_groups(const struct model_group **out, size_t *n, struct arena *a, const struct model *m,
 		 struct err *err)
 {
-	struct model_group *v = arena_alloc(a, (words_of(m) + LEVELS + 1) * sizeof(*v));
+	struct model_group *v = arena_alloc(a, (words_of_groups(m) + LEVELS + 1) * sizeof(*v));
 
 	*n = 0;
 	if (!v)
@@ -187,7 +187,7 @@ int model_groups(const struct model_group **out, size_t *n, struct arena *a, con
 
 		if (!strcmp(m->metric[i].area, "Aux"))
 			continue;
-		while ((word = next_word(&list, &len))) {
+		while ((word = next_group_word(&list, &len))) {
 			v[*n].name = arena_strndup(a, word, len);
 			if (!v[(*n)++].name)
 				return err_nomem(err);
@@ -195,7 +195,7 @@ int model_groups(const struct model_group **out, size_t *n, struct arena *a, con
 	}
 	if (add_made(v, n, a, m, err))
 		return -1;
-	*n = join(v, *n, m);
+	*n = join_group(v, *n, m);
 	*out = v;
 	return 0;
 }

@@ -94,7 +94,7 @@ bool import_name_fits(const char *name)
 
 /* ---- files ------------------------------------------------------------------------------ */
 
-static int add_event(struct importer *im, const cJSON *o, bool code_only)
+static int add_imported_event(struct importer *im, const cJSON *o, bool code_only)
 {
 	const char *name = import_text(im, o, "EventName");
 	struct import_event e = { .name = name, .json = o };
@@ -177,7 +177,8 @@ static int take_array(struct importer *im, const cJSON *array, const char *file,
 			continue;
 		}
 		/* the recommended ones of AMD are events of its own */
-		if (add_event(im, o, is_common(file) && !amd && !cJSON_GetObjectItem(o, "UMask")) ||
+		if (add_imported_event(
+			    im, o, is_common(file) && !amd && !cJSON_GetObjectItem(o, "UMask")) ||
 		    import_metric_add(im, o, file))
 			return err_nomem(err);
 	}
@@ -291,7 +292,7 @@ static void put_from(struct buf *b, const struct import_file *file, size_t n)
 	}
 }
 
-static void put_facts(struct buf *b, const struct importer *im)
+static void put_imported_facts(struct buf *b, const struct importer *im)
 {
 	const struct model *k = im->facts->known;
 
@@ -308,16 +309,16 @@ static void put_facts(struct buf *b, const struct importer *im)
 		buf_puts(b, "per_core\n");
 }
 
-static int by_name(const void *a, const void *b)
+static int by_imported_name(const void *a, const void *b)
 {
 	const struct import_event *x = a, *y = b;
 
 	return strcmp(x->name, y->name);
 }
 
-static void put_events(struct buf *b, struct importer *im)
+static void put_imported_events(struct buf *b, struct importer *im)
 {
-	vec_sort(&im->events, by_name);
+	vec_sort(&im->events, by_imported_name);
 	for (size_t i = 0; i < im->events.n; i++)
 		buf_printf(b, "%s %s\n", im->events.v[i].name, im->events.v[i].rest);
 	for (unsigned i = 0; i < 4 * im->fixed_level && i < 8; i++)
@@ -325,8 +326,8 @@ static void put_events(struct buf *b, struct importer *im)
 }
 
 /* Parents stand before their children: level by level. */
-static void put_rows(struct buf *b, struct model_imported *out, const struct importer *im,
-		     bool nodes)
+static void put_imported_rows(struct buf *b, struct model_imported *out, const struct importer *im,
+			      bool nodes)
 {
 	bool perf = false;
 
@@ -357,11 +358,11 @@ static int write_texts(struct model_imported *out, struct importer *im,
 		buf_reset(&b);
 		put_from(&b, file, n);
 		if (t == TEXT_MODEL)
-			put_facts(&b, im);
+			put_imported_facts(&b, im);
 		else if (t == TEXT_EVENTS)
-			put_events(&b, im);
+			put_imported_events(&b, im);
 		else
-			put_rows(&b, out, im, t == TEXT_TREE);
+			put_imported_rows(&b, out, im, t == TEXT_TREE);
 		out->path[t] = arena_printf(im->a, "%s/%s/%s", vendor, im->facts->id, names[t]);
 		out->text[t] = b.failed ? NULL : arena_strndup(im->a, buf_str(&b), b.len);
 		if (!out->path[t] || !out->text[t]) {

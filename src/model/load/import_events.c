@@ -41,7 +41,7 @@ static void read_counters(const char *s, uint64_t *general, uint64_t *fixed)
 	}
 }
 
-static struct place place_of(struct importer *im, const cJSON *e)
+static struct place counter_places_of(struct importer *im, const cJSON *e)
 {
 	const char *off = import_text(im, e, "CounterHTOff");
 	struct place p = { 0, 0, 0 };
@@ -70,7 +70,7 @@ void import_count_counters(struct importer *im)
 
 		if (is_uncore(im->events.v[i].json))
 			continue;
-		p = place_of(im, im->events.v[i].json);
+		p = counter_places_of(im, im->events.v[i].json);
 		all.on |= p.on;
 		all.alone |= p.alone;
 		all.fixed |= p.fixed;
@@ -84,7 +84,7 @@ void import_count_counters(struct importer *im)
 		im->fixed--;
 }
 
-static void put_bits(struct buf *b, uint64_t bits, const char *before)
+static void put_code_bits(struct buf *b, uint64_t bits, const char *before)
 {
 	bool any = false;
 
@@ -103,25 +103,25 @@ static void put_bits(struct buf *b, uint64_t bits, const char *before)
 	}
 }
 
-static void put_place(struct buf *b, const struct place *p)
+static void put_counter_places(struct buf *b, const struct place *p)
 {
 	if (!p->on && !p->alone && !p->fixed) {
 		buf_putc(b, '-');
 		return;
 	}
-	put_bits(b, p->on, "");
+	put_code_bits(b, p->on, "");
 	if (p->on != p->alone) {
 		buf_putc(b, ':');
-		put_bits(b, p->alone, "");
+		put_code_bits(b, p->alone, "");
 	}
 	if (p->fixed && (p->on || p->alone))
 		buf_putc(b, ',');
-	put_bits(b, p->fixed, "f");
+	put_code_bits(b, p->fixed, "f");
 }
 
 /* ---- Intel ------------------------------------------------------------------------------ */
 
-static uint64_t all_of(unsigned n)
+static uint64_t all_of_words(unsigned n)
 {
 	return n >= ALL_COUNTERS ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1;
 }
@@ -161,7 +161,8 @@ static bool ends_with(const char *s, const char *end)
 static bool resolve_fixed(const struct importer *im, const char *name, struct code *c,
 			  struct place *p)
 {
-	struct place everywhere = { all_of(im->counters), all_of(im->counters_alone), p->fixed };
+	struct place everywhere = { all_of_words(im->counters), all_of_words(im->counters_alone),
+				    p->fixed };
 
 	for (size_t i = 0; i < sizeof(fixed_names) / sizeof(*fixed_names); i++)
 		if ((c->event == 0 || c->event == 0x0a) && !c->umask &&
@@ -237,12 +238,12 @@ static void intel(struct importer *im, struct buf *b, const char *name, const cJ
 	struct code c = { import_number(e, "EventCode"),
 			  import_number(e, "UMask") | import_number(e, "UMaskExt") << 8 };
 	uint64_t cmask = import_number(e, "CounterMask");
-	struct place p = place_of(im, e);
+	struct place p = counter_places_of(im, e);
 	bool slots = p.fixed && resolve_fixed(im, name, &c, &p);
 
 	if (!c.umask && !cmask && !import_number(e, "Invert") && !import_number(e, "EdgeDetect") &&
 	    (c.event == 0xc0 || c.event == 0x3c))
-		p = (struct place){ all_of(im->counters), all_of(im->counters_alone),
+		p = (struct place){ all_of_words(im->counters), all_of_words(im->counters_alone),
 				    c.event == 0xc0 ? 1 : 2 };
 	buf_printf(b, "event=0x%02llx", (unsigned long long)c.event);
 	if (c.umask)
@@ -254,7 +255,7 @@ static void intel(struct importer *im, struct buf *b, const char *name, const cJ
 			buf_printf(b, ",%s", flags[i].term);
 	put_msr(b, e);
 	buf_putc(b, ' ');
-	put_place(b, &p);
+	put_counter_places(b, &p);
 	buf_printf(b, " %llu", (unsigned long long)import_number(e, "SampleAfterValue"));
 	buf_puts(b, slots ? " slots" : "");
 	buf_puts(b, import_number(e, "TakenAlone") ? " alone" : "");

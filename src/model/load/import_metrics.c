@@ -450,7 +450,8 @@ static bool options_fit(struct check *c, const struct import_event *of, const ch
 	return understood || is_latency(s, len);
 }
 
-static bool find(void *ctx, enum expr_ask ask, const char *name, size_t len, struct expr_ref *out)
+static bool find_imported_metric(void *ctx, enum expr_ask ask, const char *name, size_t len,
+				 struct expr_ref *out)
 {
 	struct check *c = ctx;
 	struct importer *im = c->im;
@@ -494,7 +495,7 @@ static bool compiles(struct importer *im, struct import_metric *m, const char *s
 		     const char *subject)
 {
 	struct check c = { .im = im, .a = ARENA_INIT, .perf = m->perf };
-	struct expr_scope scope = { find, NULL, &c };
+	struct expr_scope scope = { find_imported_metric, NULL, &c };
 	struct expr_text text = { .s = s,
 				  .len = strlen(s),
 				  .dialect = m->perf ? EXPR_PERF : EXPR_SHEET,
@@ -555,7 +556,7 @@ int import_metrics(struct importer *im, struct err *err)
 
 /* ---- texts ------------------------------------------------------------------------------ */
 
-static void put_line(struct buf *b, const char *key, const char *value)
+static void put_metric_line(struct buf *b, const char *key, const char *value)
 {
 	if (value && *value)
 		buf_printf(b, "%-6s %s\n", key, value);
@@ -571,22 +572,22 @@ void import_metric_put(struct buf *b, const struct importer *im, const struct im
 		return;
 	}
 	if (m->up != UINT32_MAX)
-		put_line(b, "parent", im->metrics.v[m->up].name);
+		put_metric_line(b, "parent", im->metrics.v[m->up].name);
 	if (m->up != UINT32_MAX && im->metrics.v[m->up].level + 1 != m->level)
 		buf_printf(b, "level  %u\n", m->level);
 	if (!m->level)
-		put_line(b, "area", m->area);
-	put_line(b, "expr", m->expr);
+		put_metric_line(b, "area", m->area);
+	put_metric_line(b, "expr", m->expr);
 	if (m->flag && p && m->up == UINT32_MAX) /* the others cannot be asked here */
 		buf_printf(b, "flag   %.*s\n", (int)(strlen(m->flag) - 4), m->flag);
 	else
-		put_line(b, "flag", m->flag);
-	put_line(b, "count", m->count ? m->count : m->level ? "Slots" : NULL);
-	put_line(b, "unit", m->unit);
-	put_line(b, "scale", m->scale);
+		put_metric_line(b, "flag", m->flag);
+	put_metric_line(b, "count", m->count ? m->count : m->level ? "Slots" : NULL);
+	put_metric_line(b, "unit", m->unit);
+	put_metric_line(b, "scale", m->scale);
 	if (m->overlap)
 		buf_puts(b, "overlap\n");
-	put_line(b, "groups", m->groups);
-	put_line(b, "issue", m->issue);
-	put_line(b, "locate", m->locate);
+	put_metric_line(b, "groups", m->groups);
+	put_metric_line(b, "issue", m->issue);
+	put_metric_line(b, "locate", m->locate);
 }

@@ -38,7 +38,8 @@ static int seek_event(struct seek *s, const char *name, size_t len)
 	return e.name ? build_event_push(&s->b, &e, &ignored) : err_nomem(s->b.err);
 }
 
-static bool find(void *ctx, enum expr_ask ask, const char *name, size_t len, struct expr_ref *out)
+static bool find_account_file(void *ctx, enum expr_ask ask, const char *name, size_t len,
+			      struct expr_ref *out)
 {
 	struct seek *s = ctx;
 
@@ -52,7 +53,7 @@ static bool find(void *ctx, enum expr_ask ask, const char *name, size_t len, str
 static void events_of_formula(struct seek *s, struct arena *a, const struct raw_row *row)
 {
 	const struct raw_value *v = &row->value[ACCOUNT_EXPR];
-	struct expr_scope scope = { find, NULL, s };
+	struct expr_scope scope = { find_account_file, NULL, s };
 	struct expr_text text;
 	struct err ignored = ERR_INIT;
 	struct expr *e;

@@ -33,8 +33,8 @@ int build_fail(struct build *b, const char *file, unsigned line, const char *fmt
 
 /* ---- facts of the model ---- */
 
-static int number(struct build *b, const struct raw_value *v, const char *text, unsigned limit,
-		  unsigned *out)
+static int read_row_number(struct build *b, const struct raw_value *v, const char *text,
+			   unsigned limit, unsigned *out)
 {
 	uint64_t n;
 
@@ -47,7 +47,7 @@ static int number(struct build *b, const struct raw_value *v, const char *text, 
 static int fact(struct build *b, const struct raw_value *v, unsigned limit, unsigned *out)
 {
 	*out = 0;
-	return v->s ? number(b, v, v->s, limit, out) : 0;
+	return v->s ? read_row_number(b, v, v->s, limit, out) : 0;
 }
 
 /* "counters 4 8": with SMT on, with SMT off. */
@@ -61,12 +61,12 @@ static int counters(struct build *b)
 		return 0;
 	n = strcspn(v->s, " \t");
 	(void)snprintf(first, sizeof(first), "%.*s", (int)(n < 15 ? n : 15), v->s);
-	if (number(b, v, first, 32, &b->m->counters))
+	if (read_row_number(b, v, first, 32, &b->m->counters))
 		return -1;
 	b->m->counters_alone = b->m->counters;
 	if (!v->s[n])
 		return 0;
-	return number(b, v, v->s + n + strspn(v->s + n, " \t"), 32, &b->m->counters_alone);
+	return read_row_number(b, v, v->s + n + strspn(v->s + n, " \t"), 32, &b->m->counters_alone);
 }
 
 static const char *text_or(const struct raw_value *v, const char *other)
@@ -308,7 +308,7 @@ struct place {
 };
 
 /* Level, path and order of a node and of those below it. */
-static int place(struct place *p, uint32_t i, unsigned depth)
+static int place_metric(struct place *p, uint32_t i, unsigned depth)
 {
 	struct build *b = p->b;
 	const struct raw_row *row = &b->r->rows.v[i];
@@ -321,7 +321,7 @@ static int place(struct place *p, uint32_t i, unsigned depth)
 		return build_fail(b, row->file, row->line, "%s is more than %d levels deep",
 				  row->name, LEVELS_MAX);
 	m->level = depth;
-	if (v->s && number(b, v, v->s, LEVELS_MAX, &m->level))
+	if (v->s && read_row_number(b, v, v->s, LEVELS_MAX, &m->level))
 		return -1;
 	m->order = p->order++;
 	if (up == MODEL_NONE) {
@@ -338,19 +338,19 @@ static int place(struct place *p, uint32_t i, unsigned depth)
 	if (build_name(b, &b->m->names->metric, &b->m->names->metric_at, path, b->row[i].metric))
 		return -1;
 	for (uint32_t c = b->row[i].child; c != MODEL_NONE; c = b->row[c].sibling)
-		if (place(p, c, depth + 1))
+		if (place_metric(p, c, depth + 1))
 			return -1;
 	return 0;
 }
 
-static int place_all(struct build *b)
+static int place_metrics(struct build *b)
 {
 	struct place p = { b, 0 };
 	struct raw *r = b->r;
 
 	for (uint32_t i = r->first; i != MODEL_NONE; i = r->rows.v[i].next)
 		if (!r->rows.v[i].absent && r->rows.v[i].node && b->row[i].parent == MODEL_NONE &&
-		    place(&p, i, 1))
+		    place_metric(&p, i, 1))
 			return -1;
 	for (size_t i = 0; i < b->metrics.n; i++)
 		b->metrics.v[i].order = b->metrics.v[i].level ? b->metrics.v[i].order : UINT32_MAX;
@@ -389,7 +389,7 @@ static int formulas(struct build *b)
 	return 0;
 }
 
-static int finish(struct build *b)
+static int finish_model(struct build *b)
 {
 	struct model *m = b->m;
 	uint32_t event;
@@ -427,7 +427,7 @@ int model_build(struct model *m, struct raw *r, const double *system, struct err
 	}
 	for (size_t i = 0; i < r->events.n; i++)
 		b.event[i] = MODEL_NONE;
-	if (facts(&b) || shape(&b) || formulas(&b) || place_all(&b) || finish(&b))
+	if (facts(&b) || shape(&b) || formulas(&b) || place_metrics(&b) || finish_model(&b))
 		goto out;
 	ret = 0;
 out:

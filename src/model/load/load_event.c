@@ -42,7 +42,7 @@ struct word {
 	size_t len;
 };
 
-static bool next_word(const char **at, const char *end, struct word *out)
+static bool next_event_word(const char **at, const char *end, struct word *out)
 {
 	const char *s = *at;
 
@@ -184,7 +184,7 @@ static int fail(const struct raw_event *raw, const struct word *w, struct err *e
 	return line_fail(&t, &l, w->s, err, "%s: %s", raw->name, what);
 }
 
-static bool fits(const struct model_event *e, const struct model *limit)
+static bool fits_event_row(const struct model_event *e, const struct model *limit)
 {
 	if (e->flags & (EVENT_UNCORE | EVENT_SOFTWARE | EVENT_METRIC))
 		return true;
@@ -207,30 +207,30 @@ int model_event_parse(struct model_event *out, struct arena *a, const struct raw
 	*out = (struct model_event){
 		.name = raw->name, .errata = "", .modifiers = "", .latency = NAN
 	};
-	if (!next_word(&at, end, &w))
+	if (!next_event_word(&at, end, &w))
 		return fail(raw, &w, err, "expected terms");
 	if (code_set(out, a, &w))
 		return err_nomem(err);
-	if (!next_word(&at, end, &w) || !where(out, &w))
+	if (!next_event_word(&at, end, &w) || !where(out, &w))
 		return fail(raw, &w, err, "expected counters, like 0-3:0-7,f1");
 	if (!(out->flags & EVENT_UNCORE) &&
 	    ((out->counters & ~first_bits(limit->counters)) ||
 	     (out->counters_alone & ~first_bits(limit->counters_alone)) ||
 	     (out->fixed & ~first_bits(limit->fixed))))
 		return fail(raw, &w, err, "no such counter on this model");
-	if (!next_word(&at, end, &w) || w.len >= sizeof(number))
+	if (!next_event_word(&at, end, &w) || w.len >= sizeof(number))
 		return fail(raw, &w, err, "expected a period to sample by, or 0");
 	memcpy(number, w.s, w.len);
 	number[w.len] = '\0';
 	if (num_parse_u64(&out->period, number, NULL))
 		return fail(raw, &w, err, "expected a period to sample by, or 0");
-	while (next_word(&at, end, &w))
+	while (next_event_word(&at, end, &w))
 		if (!word_set(out, a, &w, &nomem))
 			return fail(raw, &w, err, "there is no such word here");
 	if (nomem)
 		return err_nomem(err);
 	w.s = raw->rest;
-	return fits(out, limit) ? 0 : fail(raw, &w, err, "fits no counter");
+	return fits_event_row(out, limit) ? 0 : fail(raw, &w, err, "fits no counter");
 }
 
 /* ---- options ---- */

@@ -220,7 +220,8 @@ static bool is_slots(const char *name, size_t len)
 	return len >= n && !memcmp(name, SLOTS, n) && (len == n || name[n] == ':');
 }
 
-static bool find(void *ctx, enum expr_ask ask, const char *name, size_t len, struct expr_ref *out)
+static bool find_in_scope(void *ctx, enum expr_ask ask, const char *name, size_t len,
+			  struct expr_ref *out)
 {
 	struct build *b = ctx;
 	uint32_t row, event;
@@ -252,7 +253,7 @@ static bool find(void *ctx, enum expr_ask ask, const char *name, size_t len, str
 	return got > 0;
 }
 
-static const char *nearest(void *ctx, const char *name, size_t len)
+static const char *nearest_in_scope(void *ctx, const char *name, size_t len)
 {
 	struct build *b = ctx;
 	char word[128];
@@ -277,5 +278,5 @@ static const char *nearest(void *ctx, const char *name, size_t len)
 
 struct expr_scope build_scope(struct build *b)
 {
-	return (struct expr_scope){ find, nearest, b };
+	return (struct expr_scope){ find_in_scope, nearest_in_scope, b };
 }

@@ -105,7 +105,8 @@ int model_texts(struct arena *a,
 }
 
 /* One file by its path: 0 where it is not there. */
-static int read_file(struct source_text *out, struct arena *a, const char *path, struct err *err)
+static int read_model_file(struct source_text *out, struct arena *a, const char *path,
+			   struct err *err)
 {
 	struct buf b = BUF_INIT;
 	struct err e = ERR_INIT;
@@ -164,7 +165,7 @@ static int look_in_vendor(void *ctx, const char *vendor)
 
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return 0;
-	return read_file(l->out, l->a, path, l->err);
+	return read_model_file(l->out, l->a, path, l->err);
 }
 
 static int read_dir(struct look *l)
@@ -176,7 +177,7 @@ static int read_dir(struct look *l)
 		return each_dir(l->top, look_in_vendor, l, VENDORS_MAX);
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return err_set(l->err, ERR_LIMIT, "%.80s...: the path is too long", l->top);
-	return read_file(l->out, l->a, path, l->err);
+	return read_model_file(l->out, l->a, path, l->err);
 }
 
 /* The texts at hand are the deepest source. */
@@ -254,7 +255,7 @@ static int list_vendor(void *ctx, const char *vendor)
 	return each_dir(path, list_model, l, MODELS_MAX);
 }
 
-static int by_name(const void *x, const void *y)
+static int by_file_name(const void *x, const void *y)
 {
 	return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
@@ -298,8 +299,8 @@ int source_list(struct arena *a, const struct model_sources *s, const char *cons
 		}
 	}
 	if (*n)
-		qsort(out, *n, sizeof(*out), by_name);
-	assert(pairs_hold(*n, i, by_name(&out[i], &out[i + 1]) < 0)); /* each once */
+		qsort(out, *n, sizeof(*out), by_file_name);
+	assert(pairs_hold(*n, i, by_file_name(&out[i], &out[i + 1]) < 0)); /* each once */
 	*ids = out;
 	ret = 0;
 out:

@@ -43,7 +43,7 @@ static bool same_name(const char *a, size_t a_len, const char *b)
 }
 
 /* Adds an id, once. */
-static int add(struct named *n, const char *id, size_t len, struct err *err)
+static int add_other_name(struct named *n, const char *id, size_t len, struct err *err)
 {
 	for (size_t i = 0; i < n->n; i++)
 		if (strlen(n->id[i]) == len && !memcmp(n->id[i], id, len))
@@ -69,7 +69,7 @@ static int look_at_line(struct named *n, const struct line *l, struct err *err)
 		while (s < end && *s != ' ' && *s != '\t')
 			s++;
 		if (s > word && same_name(word, (size_t)(s - word), n->name))
-			return add(n, l->key, l->key_len, err);
+			return add_other_name(n, l->key, l->key_len, err);
 		while (s < end && (*s == ' ' || *s == '\t'))
 			s++;
 	}
@@ -108,11 +108,11 @@ static int look_at_ids(struct named *n, struct err *err)
 	for (size_t i = 0; i < count; i++)
 		if (!strcmp(ids[i], n->name)) {
 			n->n = 0; /* as it is written */
-			return add(n, ids[i], strlen(ids[i]), err);
+			return add_other_name(n, ids[i], strlen(ids[i]), err);
 		}
 	for (size_t i = 0; i < count && !n->n; i++)
 		if (same_name(ids[i], strlen(ids[i]), n->name) &&
-		    add(n, ids[i], strlen(ids[i]), err))
+		    add_other_name(n, ids[i], strlen(ids[i]), err))
 			return -1;
 	return 0;
 }

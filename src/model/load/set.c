@@ -68,16 +68,16 @@ static bool name_fits(const char *s)
 	return s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
 }
 
-static bool same(const struct set_row *a, const struct set_row *b)
+static bool same_set_row(const struct set_row *a, const struct set_row *b)
 {
 	return !strcmp(a->place, b->place) && !strcmp(a->instance, b->instance) &&
 	       !strcmp(a->name, b->name);
 }
 
-static int keep(struct reading *r, const struct set_row *row)
+static int keep_set_row(struct reading *r, const struct set_row *row)
 {
 	vec_each (&r->row, struct set_row *, old) {
-		if (!same(old, row))
+		if (!same_set_row(old, row))
 			continue;
 		*old = *row;
 		return 0;
@@ -92,7 +92,7 @@ static int drop(struct reading *r, const struct set_row *row)
 	size_t n = 0;
 
 	for (size_t i = 0; i < r->row.n; i++)
-		if (!same(&r->row.v[i], row))
+		if (!same_set_row(&r->row.v[i], row))
 			r->row.v[n++] = r->row.v[i];
 	r->row.n = n;
 	return 0;
@@ -140,7 +140,7 @@ static int read_row(struct reading *r, const struct source_text *t, const struct
 	if (!row.formula || !row.help)
 		return err_nomem(r->err);
 	row.help += strspn(row.help, " \t");
-	return keep(r, &row);
+	return keep_set_row(r, &row);
 }
 
 static int read_set(struct reading *r, const char *id, size_t below, unsigned nest)
@@ -189,7 +189,7 @@ out:
 	return ret;
 }
 
-static bool by_name(const struct set_row *row, const char *said)
+static bool by_set_name(const struct set_row *row, const char *said)
 {
 	char full[200];
 
@@ -207,10 +207,10 @@ static bool by_alias(const struct set_row *row, const char *said)
 
 bool set_means(const struct set_row *row, const char *said)
 {
-	return by_name(row, said) || by_alias(row, said);
+	return by_set_name(row, said) || by_alias(row, said);
 }
 
 bool set_means_alias(const struct set_row *row, const char *said)
 {
-	return !by_name(row, said) && by_alias(row, said);
+	return !by_set_name(row, said) && by_alias(row, said);
 }

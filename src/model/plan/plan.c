@@ -10,7 +10,7 @@
 #include "model/plan/plan_int.h"
 
 /* A group of the plan with these events, or MODEL_NONE. */
-static uint32_t find_group(const struct planning *k, const struct schedule_group *g)
+static uint32_t find_plan_group(const struct planning *k, const struct schedule_group *g)
 {
 	for (size_t i = 0; i < k->n_groups; i++) {
 		size_t found = 0;
@@ -37,7 +37,7 @@ static int take_groups(struct planning *k, const struct schedule *s, const uint3
 		       size_t n_have, uint32_t *number, struct err *err)
 {
 	for (size_t g = 0; g < s->n_groups; g++) {
-		uint32_t at = g < n_have ? have[g] : find_group(k, &s->group[g]);
+		uint32_t at = g < n_have ? have[g] : find_plan_group(k, &s->group[g]);
 
 		if (at == MODEL_NONE) {
 			if (k->n_groups == PLAN_GROUPS_MAX)
@@ -351,7 +351,7 @@ static int find_deepest(struct plan *p, struct planning *k, struct err *err)
 	return 0;
 }
 
-static int finish(struct planning *k, struct plan *out, struct err *err)
+static int finish_plan(struct planning *k, struct plan *out, struct err *err)
 {
 	size_t n_metrics = k->m->n_metrics, n_events = k->m->n_events;
 	uint32_t *home = arena_alloc(k->a, (n_events + 1) * sizeof(*home));
@@ -401,9 +401,9 @@ struct manner { /* of planning */
 	bool could_be_apart; /* out */
 };
 
-static int make(struct plan *out, struct arena *a, const struct model *m,
-		const struct schedule_limits *l, const struct plan_wish *w, struct manner *how,
-		struct err *err)
+static int make_plan(struct plan *out, struct arena *a, const struct model *m,
+		     const struct schedule_limits *l, const struct plan_wish *w, struct manner *how,
+		     struct err *err)
 {
 	struct planning k = { .m = m,
 			      .l = *l,
@@ -425,7 +425,7 @@ static int make(struct plan *out, struct arena *a, const struct model *m,
 		k.filler = plan_free_cycles(&k);
 	if ((how->pin && plan_pin(&k, err)) || plan_events(&k, err) ||
 	    plan_sets_init(&k, &x, err) || add_stages(&k, &x, err) || drop_unused(&k, err) ||
-	    count_all(&k, &x, &out->groups_for_all, err) || finish(&k, out, err))
+	    count_all(&k, &x, &out->groups_for_all, err) || finish_plan(&k, out, err))
 		goto out;
 	rc = 0;
 out:
@@ -460,12 +460,12 @@ int plan_make(struct plan *out, struct arena *a, const struct model *m,
 	struct manner how = { .pin = w->pin };
 	struct plan p;
 
-	if (make(out, a, m, l, w, &how, err))
+	if (make_plan(out, a, m, l, w, &how, err))
 		return -1;
 	if (how.pin && core_groups(out) <= 2) {
 		/* what fits in one group takes no turns, and need not keep others off */
 		how.pin = false;
-		if (make(&p, a, m, l, w, &how, err))
+		if (make_plan(&p, a, m, l, w, &how, err))
 			return -1;
 		if (core_groups(&p) <= 1)
 			*out = p;
@@ -473,7 +473,7 @@ int plan_make(struct plan *out, struct arena *a, const struct model *m,
 	}
 	if (how.could_be_apart && l->counters <= FEW_COUNTERS && core_groups(out) > 1) {
 		how.apart = true;
-		if (make(&p, a, m, l, w, &how, err))
+		if (make_plan(&p, a, m, l, w, &how, err))
 			return -1;
 		how.apart = is_shorter(&p, out);
 		if (how.apart)
@@ -483,7 +483,7 @@ int plan_make(struct plan *out, struct arena *a, const struct model *m,
 	    out->groups_for_all < WORTHWHILE)
 		return 0;
 	how.ahead = true;
-	if (make(&p, a, m, l, w, &how, err))
+	if (make_plan(&p, a, m, l, w, &how, err))
 		return -1;
 	if (is_shorter(&p, out))
 		*out = p;

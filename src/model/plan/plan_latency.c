@@ -18,7 +18,7 @@ struct latencies {
 	struct plan_group *group;
 };
 
-static void merge(uint64_t *to, const uint64_t *from, size_t words)
+static void merge_samplers(uint64_t *to, const uint64_t *from, size_t words)
 {
 	for (size_t w = 0; w < words; w++)
 		to[w] |= from[w];
@@ -29,10 +29,10 @@ static void ask_metric(struct latencies *x, uint32_t metric)
 {
 	const struct metric_needs *n = &x->k->needs[metric];
 
-	merge(x->stage, n->latency, x->k->words);
+	merge_samplers(x->stage, n->latency, x->k->words);
 	for (size_t i = 0; i < x->k->m->n_metrics; i++)
 		if (x->k->w->thresholds && bit_test(n->threshold_metrics, i))
-			merge(x->stage, x->k->needs[i].latency, x->k->words);
+			merge_samplers(x->stage, x->k->needs[i].latency, x->k->words);
 }
 
 static int list_bits(struct latencies *x, const uint64_t *bits, const uint32_t **out, size_t *n,
@@ -93,7 +93,7 @@ int plan_latencies(struct planning *k, struct plan *out, struct err *err)
 		memset(x.stage, 0, bytes);
 		for (size_t i = 0; i < st->n_metrics; i++)
 			ask_metric(&x, st->metric[i]);
-		merge(x.all, x.stage, k->words);
+		merge_samplers(x.all, x.stage, k->words);
 		if (list_bits(&x, x.stage, &st->latency, &st->n_latency, err) ||
 		    pack(&x, st->latency, st->n_latency, err))
 			return -1;

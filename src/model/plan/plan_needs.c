@@ -29,7 +29,7 @@ static int ask(void *ctx, enum expr_ref_kind kind, uint32_t index)
 	return 0;
 }
 
-static void merge(uint64_t *to, const uint64_t *from, size_t words)
+static void merge_needs(uint64_t *to, const uint64_t *from, size_t words)
 {
 	for (size_t w = 0; w < words; w++)
 		to[w] |= from[w];
@@ -82,24 +82,24 @@ static void derived_needs(struct planning *k, uint32_t metric)
 	for (size_t i = bit_next(x->refs, 0, end); i < end; i = bit_next(x->refs, i + 1, end)) {
 		const struct metric_needs *r = &k->needs[i];
 
-		merge(x->latency, r->latency, k->words);
-		merge(x->aux, r->aux, k->metric_words);
+		merge_needs(x->latency, r->latency, k->words);
+		merge_needs(x->aux, r->aux, k->metric_words);
 		if (!k->m->metric[i].level) {
 			bit_set(x->aux, i);
-			merge(x->nodes, r->nodes, k->metric_words);
+			merge_needs(x->nodes, r->nodes, k->metric_words);
 		}
 		if (bit_test(k->common, i))
 			continue;
-		merge(x->full, r->full, k->words);
+		merge_needs(x->full, r->full, k->words);
 		if (k->m->metric[i].level)
 			bit_set(x->nodes, i);
 		else
-			merge(x->tight, r->tight, k->words);
+			merge_needs(x->tight, r->tight, k->words);
 	}
 }
 
 /* Whether one group can hold these; what no counter here can count does not matter. */
-static bool fits(struct planning *k, const uint64_t *bits)
+static bool fits_one_group(struct planning *k, const uint64_t *bits)
 {
 	const char *why;
 	size_t n = 0, end = k->m->n_used;
@@ -125,14 +125,14 @@ bool plan_fits(struct planning *k, uint32_t metric)
 	struct metric_needs *x = &k->needs[metric];
 
 	if (!x->fits_asked)
-		x->fits = fits(k, x->full);
+		x->fits = fits_one_group(k, x->full);
 	x->fits_asked = true;
 	return x->fits;
 }
 
 bool plan_fits_tight(struct planning *k, uint32_t metric)
 {
-	return fits(k, k->needs[metric].tight);
+	return fits_one_group(k, k->needs[metric].tight);
 }
 
 int plan_needs(struct planning *k, struct err *err)

@@ -103,8 +103,8 @@ static bool few_counters(const struct planning *k, const struct schedule_group *
 	return (unsigned)__builtin_popcountll(general) <= most;
 }
 
-static int list_events(struct planning *k, const uint64_t *bits, struct schedule_set *out,
-		       struct err *err)
+static int list_pinned_events(struct planning *k, const uint64_t *bits, struct schedule_set *out,
+			      struct err *err)
 {
 	uint32_t *ev = arena_alloc(&k->scratch, (k->m->n_used + 1) * sizeof(*ev));
 
@@ -141,7 +141,8 @@ int plan_pin(struct planning *k, struct err *err)
 	if (!(k->w->pin_fixed ? fixed_events(k, bits) : level_1_events(k, bits)))
 		return 0;
 	more_events(k, bits);
-	if (list_events(k, bits, &set, err) || schedule_make(&s, k->a, k->m, &k->l, &set, 1, err))
+	if (list_pinned_events(k, bits, &set, err) ||
+	    schedule_make(&s, k->a, k->m, &k->l, &set, 1, err))
 		return -1;
 	if (s.n_core != 1 || s.n_split ||
 	    !few_counters(k, &s.group[0], k->w->pin_fixed ? 0 : k->l.counters / FEW))

@@ -16,7 +16,7 @@ static bool deep_enough(const struct planning *k, const struct model_metric *x)
 	return is_node(x) && (!k->w->level || x->level <= k->w->level);
 }
 
-static bool named(const struct plan_wish *w, uint32_t metric)
+static bool is_metric_named(const struct plan_wish *w, uint32_t metric)
 {
 	for (size_t i = 0; i < w->n_metrics; i++)
 		if (w->metric[i] == metric)
@@ -73,11 +73,11 @@ static int push_set(struct planning *k, struct stage_sets *out, const uint64_t *
 	return 0;
 }
 
-static unsigned weight_of(const struct planning *k, uint32_t metric)
+static unsigned set_weight_of(const struct planning *k, uint32_t metric)
 {
 	unsigned level = k->m->metric[metric].level;
 
-	return level ? 16 - (level < 15 ? level : 15) : named(k->w, metric) ? 16 : 0;
+	return level ? 16 - (level < 15 ? level : 15) : is_metric_named(k->w, metric) ? 16 : 0;
 }
 
 /* Events that take a general counter, one by one; or which few fit beside, of which the schedule
@@ -132,7 +132,8 @@ static bool in_pieces(struct planning *k, uint32_t metric)
 
 /* The metric's set, and where that does not hold all of it those of what it refers to; and what it
  * has in common with others. */
-static int add_metric(struct planning *k, struct stage_sets *out, uint32_t metric, struct err *err)
+static int add_metric_set(struct planning *k, struct stage_sets *out, uint32_t metric,
+			  struct err *err)
 {
 	const struct metric_needs *x = &k->needs[metric];
 	bool whole = !k->w->loose && plan_fits(k, metric);
@@ -144,12 +145,12 @@ static int add_metric(struct planning *k, struct stage_sets *out, uint32_t metri
 	if (!whole && in_pieces(k, metric))
 		rc = push_pieces(k, out, metric, err);
 	else
-		rc = push_set(k, out, whole ? x->full : x->tight, metric, weight_of(k, metric),
+		rc = push_set(k, out, whole ? x->full : x->tight, metric, set_weight_of(k, metric),
 			      err);
 	for (size_t i = 0; !rc && i < metric; i++)
 		if ((!whole && bit_test(x->nodes, i)) ||
 		    (bit_test(k->common, i) && bit_test(x->aux, i)))
-			rc = add_metric(k, out, (uint32_t)i, err);
+			rc = add_metric_set(k, out, (uint32_t)i, err);
 	return rc;
 }
 
@@ -164,14 +165,14 @@ static int add_threshold(struct planning *k, struct stage_sets *out, uint32_t me
 		rc = push_set(k, out, x->threshold, MODEL_NONE, 0, err);
 	for (size_t i = 0; !rc && i < k->m->n_metrics; i++)
 		if (bit_test(x->threshold_metrics, i))
-			rc = add_metric(k, out, (uint32_t)i, err);
+			rc = add_metric_set(k, out, (uint32_t)i, err);
 	return rc;
 }
 
 /* With what its threshold asks for. */
 static int add_whole(struct planning *k, struct stage_sets *out, uint32_t metric, struct err *err)
 {
-	if (add_metric(k, out, metric, err))
+	if (add_metric_set(k, out, metric, err))
 		return -1;
 	return k->w->thresholds ? add_threshold(k, out, metric, err) : 0;
 }
@@ -184,7 +185,7 @@ int plan_stage_sets(struct planning *k, struct stage_sets *out, uint32_t under, 
 	out->n_asked = 0;
 	for (size_t i = 0; i < k->m->n_metrics; i++) {
 		const struct model_metric *x = &k->m->metric[i];
-		bool first = named(k->w, (uint32_t)i) || all ||
+		bool first = is_metric_named(k->w, (uint32_t)i) || all ||
 			     (x->level == 1 || x->parent == MODEL_NONE);
 
 		if (!k->wanted[i] || (under == MODEL_NONE ? !first : first || x->parent != under))

@@ -100,7 +100,7 @@ static bool pair_fits(struct rounds *r, const struct fitting *f, size_t a, size_
 }
 
 /* A third group fits to two where it fits to both, and all of them together. */
-static bool fits(struct rounds *r, const struct fitting *f, size_t turn, size_t group)
+static bool fits_turn(struct rounds *r, const struct fitting *f, size_t turn, size_t group)
 {
 	size_t with[TOGETHER], n = 0;
 
@@ -125,7 +125,7 @@ void rounds_begin(struct rounds *r, const struct plan *p, const struct model *m,
 	for (size_t i = 0; i < n; i++) {
 		size_t turn = 0;
 
-		while (turn < r->n && !fits(r, &f, turn, r->who[i]))
+		while (turn < r->n && !fits_turn(r, &f, turn, r->who[i]))
 			turn++;
 		r->turn[r->who[i]] = turn;
 		r->n += turn == r->n;

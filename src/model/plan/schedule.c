@@ -233,7 +233,7 @@ static void common_events(const struct making *k, const uint64_t *all, uint64_t 
 }
 
 /* A new part with this event, and with what every part has where that fits. */
-static void add_part(struct making *k, size_t set, size_t e, const uint64_t *common)
+static void add_set_part(struct making *k, size_t set, size_t e, const uint64_t *common)
 {
 	struct sched *s = &k->s;
 	uint64_t *part = need_add(s, k->set[set].weight);
@@ -283,7 +283,7 @@ static int cut_set(struct making *k, size_t set, struct err *err)
 		for (size_t e = 0; e < s->n_ev; e++)
 			if (bit_test(all, e) && !bit_test(common, e) && cut_order(s, e) == width &&
 			    !add_to_part(s, first, e))
-				add_part(k, set, e, common);
+				add_set_part(k, set, e, common);
 	for (size_t i = first; i < s->n_sets; i++)
 		held |= subset(common, s->need + i * s->words, s->words);
 	if (!held)
@@ -330,8 +330,8 @@ static int order_of(const struct sched_event *e)
 	return e->flags & EVENT_SLOTS ? 0 : e->flags & EVENT_METRIC ? 1 : e->mask >> 32 ? 2 : 3;
 }
 
-static int put_group(struct making *k, const uint64_t *bits, struct arena *a,
-		     struct schedule_group *g, struct err *err)
+static int put_schedule_group(struct making *k, const uint64_t *bits, struct arena *a,
+			      struct schedule_group *g, struct err *err)
 {
 	struct sched *s = &k->s;
 	uint32_t *ev = arena_alloc(a, (s->n_ev + k->n_twins + 1) * sizeof(*ev));
@@ -376,7 +376,7 @@ static int put_core(struct making *k, const struct sched_plan *x, struct arena *
 		return err_nomem(err);
 	rank_groups(s, x, rank);
 	for (size_t g = 0; g < x->n_groups; g++)
-		if (put_group(k, x->bits + g * s->words, a, &group[rank[g]], err))
+		if (put_schedule_group(k, x->bits + g * s->words, a, &group[rank[g]], err))
 			return -1;
 	out->n_groups = out->n_core = x->n_groups;
 	assert(all_hold(x->n_groups, g, rank[g] < x->n_groups));

@@ -39,19 +39,19 @@ static bool is_plain(const struct model_event *e)
 	return !(e->flags & WEIRD) && *e->code && !*e->pmu;
 }
 
-static enum schedule_tried ask(const struct trial *t)
+static enum schedule_tried ask_if_free(const struct trial *t)
 {
 	return t->n ? t->how->fits(t->how->ctx, t->event, t->n) : SCHEDULE_FITS;
 }
 
-static void add(struct trial *t, uint32_t event, unsigned copies)
+static void add_free_event(struct trial *t, uint32_t event, unsigned copies)
 {
 	while (copies-- && t->n < EVENTS_MAX)
 		t->event[t->n++] = event;
 }
 
 /* The event with the most counters, and for each fixed counter one that can be on it. */
-static bool find_events(struct trial *t)
+static bool find_free_events(struct trial *t)
 {
 	t->general = MODEL_NONE;
 	memset(t->fixed_event, 0xff, sizeof(t->fixed_event));
@@ -82,8 +82,8 @@ static int most_copies(struct trial *t, uint32_t event, unsigned most)
 		enum schedule_tried got;
 
 		t->n = 0;
-		add(t, event, mid);
-		got = ask(t);
+		add_free_event(t, event, mid);
+		got = ask_if_free(t);
 		if (got == SCHEDULE_NOT_TRIED)
 			return -1;
 		if (got == SCHEDULE_FITS)
@@ -103,9 +103,9 @@ static void find_fixed(struct trial *t, unsigned general)
 		if (t->fixed_event[f] == MODEL_NONE)
 			continue;
 		t->n = 0;
-		add(t, t->general, general);
-		add(t, t->fixed_event[f], 1);
-		got = ask(t);
+		add_free_event(t, t->general, general);
+		add_free_event(t, t->fixed_event[f], 1);
+		got = ask_if_free(t);
 		if (got == SCHEDULE_FITS)
 			t->l->fixed_taken &= ~(1U << f);
 		else if (got == SCHEDULE_NO_ROOM)
@@ -207,14 +207,14 @@ void schedule_limits_try(struct schedule_limits *l, const struct model *m,
 	if (!l->counters || l->counters > COUNTERS_MAX)
 		return;
 	t.all = (uint32_t)schedule_limits_avail(l);
-	if (!find_events(&t))
+	if (!find_free_events(&t))
 		return;
 	most = (unsigned)__builtin_popcount(t.all);
-	add(&t, t.general, most);
+	add_free_event(&t, t.general, most);
 	for (unsigned f = 0; f < l->fixed && f < 32; f++)
 		if (t.fixed_event[f] != MODEL_NONE)
-			add(&t, t.fixed_event[f], 1);
-	got = ask(&t);
+			add_free_event(&t, t.fixed_event[f], 1);
+	got = ask_if_free(&t);
 	if (got == SCHEDULE_NOT_TRIED)
 		return;
 	l->tried = true;

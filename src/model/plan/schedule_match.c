@@ -201,7 +201,7 @@ static bool register_add(struct group *g, const struct sched *s, size_t r, uint6
 }
 
 /* Takes the group apart; what breaks a rule at once, or NULL. */
-static const char *group_of(const struct sched *s, const uint64_t *bits, struct group *g)
+static const char *matching_group_of(const struct sched *s, const uint64_t *bits, struct group *g)
 {
 	g->n = g->n_pairs = g->n_metrics = g->n_slots = g->n_alone = g->n_exclusive = 0;
 	memset(g->n_values, 0, sizeof(g->n_values));
@@ -252,7 +252,7 @@ const char *sched_broken(const struct sched *s, const uint64_t *bits)
 {
 	struct group g;
 	struct match k;
-	const char *why = group_of(s, bits, &g);
+	const char *why = matching_group_of(s, bits, &g);
 
 	if (why)
 		return why;
@@ -270,7 +270,7 @@ bool sched_assign(const struct sched *s, const uint64_t *bits, uint8_t *counter)
 	struct group g;
 	struct match k;
 
-	if (group_of(s, bits, &g) ||
+	if (matching_group_of(s, bits, &g) ||
 	    !match_pairs(&k, s, s->avail & ~s->held[s->n_held - 1], g.pair, g.n_pairs, g.ev, g.n))
 		return false;
 	memset(counter, SCHEDULE_NO_COUNTER, s->n_ev);

@@ -27,7 +27,7 @@ struct pack {
 	struct sched_plan try[CHAIN + 2]; /* one for each depth to return to */
 };
 
-static size_t count(const uint64_t *b, const uint64_t *mask, size_t words)
+static size_t count_groups(const uint64_t *b, const uint64_t *mask, size_t words)
 {
 	size_t n = 0;
 
@@ -36,7 +36,7 @@ static size_t count(const uint64_t *b, const uint64_t *mask, size_t words)
 	return n;
 }
 
-static bool inside(const uint64_t *a, const uint64_t *b, size_t words)
+static bool is_set_inside(const uint64_t *a, const uint64_t *b, size_t words)
 {
 	for (size_t w = 0; w < words; w++)
 		if (a[w] & ~b[w])
@@ -106,14 +106,14 @@ static size_t best_group(struct pack *p, const struct sched_plan *x, size_t set,
 		s->steps--;
 		if (g == except)
 			continue;
-		fill = count(b, p->general, s->words);
+		fill = count_groups(b, p->general, s->words);
 		for (size_t w = 0; w < s->words; w++)
 			p->tmp[w] = b[w] | need[w];
-		cost = count(p->tmp, p->general, s->words) - fill;
+		cost = count_groups(p->tmp, p->general, s->words) - fill;
 		if (best != SCHED_NONE &&
 		    (cost > best_cost || (cost == best_cost && fill <= best_fill)))
 			continue;
-		if (inside(need, b, s->words) || sched_fits(s, p->tmp)) {
+		if (is_set_inside(need, b, s->words) || sched_fits(s, p->tmp)) {
 			best = g;
 			best_cost = cost;
 			best_fill = fill;
@@ -122,7 +122,8 @@ static size_t best_group(struct pack *p, const struct sched_plan *x, size_t set,
 	return best;
 }
 
-static bool place(struct pack *p, struct sched_plan *x, size_t set, size_t except, unsigned depth);
+static bool place_set(struct pack *p, struct sched_plan *x, size_t set, size_t except,
+		      unsigned depth);
 
 /* Puts `set` into group g by making one set there, `out`, move on. */
 static bool place_instead(struct pack *p, struct sched_plan *x, size_t set, size_t out, size_t g,
@@ -136,19 +137,20 @@ static bool place_instead(struct pack *p, struct sched_plan *x, size_t set, size
 		p->tmp[w] |= need_of(s, set)[w];
 	s->steps -= 2;
 	/* what others need of the set that moves on stays: nothing would be gained */
-	if (inside(need_of(s, out), p->tmp, s->words) || !sched_fits(s, p->tmp))
+	if (is_set_inside(need_of(s, out), p->tmp, s->words) || !sched_fits(s, p->tmp))
 		return false;
 	plan_copy(s, saved, x);
 	memcpy(bits_of(s, x, g), p->tmp, s->words * sizeof(uint64_t));
 	x->group[set] = (uint16_t)g;
 	x->group[out] = SCHED_NONE;
-	if (place(p, x, out, except, depth - 1))
+	if (place_set(p, x, out, except, depth - 1))
 		return true;
 	plan_copy(s, x, saved);
 	return false;
 }
 
-static bool place(struct pack *p, struct sched_plan *x, size_t set, size_t except, unsigned depth)
+static bool place_set(struct pack *p, struct sched_plan *x, size_t set, size_t except,
+		      unsigned depth)
 {
 	struct sched *s = p->s;
 	size_t g = best_group(p, x, set, except);
@@ -181,7 +183,7 @@ static bool dissolve(struct pack *p, struct sched_plan *x, struct sched_plan *sa
 		if (x->group[p->order[i]] != g)
 			continue;
 		x->group[p->order[i]] = SCHED_NONE;
-		if (s->steps <= 0 || !place(p, x, p->order[i], g, CHAIN)) {
+		if (s->steps <= 0 || !place_set(p, x, p->order[i], g, CHAIN)) {
 			plan_copy(s, x, saved);
 			return false;
 		}
@@ -204,7 +206,7 @@ static void improve(struct pack *p, struct sched_plan *x, struct sched_plan *sav
 		again = false;
 		for (size_t size = 0; size <= 64 && !again && s->steps > 0; size++) {
 			for (size_t g = s->n_have; g < x->n_groups && !again; g++) {
-				if (count(bits_of(s, x, g), p->general, s->words) != size)
+				if (count_groups(bits_of(s, x, g), p->general, s->words) != size)
 					continue;
 				again = dissolve(p, x, saved, g);
 			}
@@ -237,8 +239,9 @@ static size_t lower_bound(const struct pack *p)
 	size_t bound = 0, alone = 0;
 
 	for (size_t h = 0; h < s->n_halls; h++) {
-		size_t n = count(s->hall[h].events, s->hall[h].events, s->words);
-		size_t beside = s->beside ? count(s->hall[h].events, s->beside, s->words) : 0;
+		size_t n = count_groups(s->hall[h].events, s->hall[h].events, s->words);
+		size_t beside =
+			s->beside ? count_groups(s->hall[h].events, s->beside, s->words) : 0;
 		size_t cap = s->hall[h].cap > beside ? s->hall[h].cap - beside : 0;
 
 		n -= beside;
@@ -311,7 +314,7 @@ static int pack_init(struct pack *p, struct sched *s, struct err *err)
 			bit_set(p->general, i);
 	for (size_t i = 0; i < s->n_sets; i++) {
 		p->order[i] = (uint16_t)i;
-		p->size[i] = (uint32_t)count(need_of(s, i), p->general, s->words);
+		p->size[i] = (uint32_t)count_groups(need_of(s, i), p->general, s->words);
 	}
 	for (size_t i = 0; i < CHAIN + 2; i++)
 		if (plan_alloc(p, &p->try[i], err))

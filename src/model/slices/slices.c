@@ -103,7 +103,7 @@ out:
 	return s->member && s->same ? 0 : err_nomem(err);
 }
 
-static double *unknown(struct slices *s, size_t n)
+static double *unknown_reading(struct slices *s, size_t n)
 {
 	double *v = arena_alloc(&s->arena, (n + 1) * sizeof(*v));
 
@@ -117,9 +117,9 @@ static int make_results(struct slices *s, struct err *err)
 {
 	size_t n = s->n_targets;
 
-	s->count = unknown(s, s->n_events * n);
-	s->long_count = unknown(s, s->n_events * n);
-	s->counted = unknown(s, s->n_events);
+	s->count = unknown_reading(s, s->n_events * n);
+	s->long_count = unknown_reading(s, s->n_events * n);
+	s->counted = unknown_reading(s, s->n_events);
 	s->quantum = arena_alloc(&s->arena, (s->n_events + 1) * sizeof(*s->quantum));
 	s->total = arena_alloc(&s->arena, (n + 1) * sizeof(*s->total));
 	s->ref = arena_alloc(&s->arena, (n + 1) * sizeof(*s->ref));
@@ -173,7 +173,7 @@ static void merge_states(struct slices_kept *k, size_t i)
 }
 
 /* Drops every second reading of the older half. Their counts stay, in longer slices. */
-static void forget(struct slices_kept *k)
+static void forget_slices(struct slices_kept *k)
 {
 	size_t half = k->t.n / 2, to = 1;
 
@@ -194,7 +194,7 @@ static void forget(struct slices_kept *k)
 	k->cell.n = to * k->stride;
 }
 
-static void make_room(struct slices *s)
+static void make_slices_room(struct slices *s)
 {
 	struct slices_kept *most = NULL;
 	size_t bytes = 0;
@@ -207,7 +207,7 @@ static void make_room(struct slices *s)
 			most = k;
 	}
 	if (bytes > s->max_bytes && most)
-		forget(most);
+		forget_slices(most);
 }
 
 /* Events of a group are read at once, and mostly have the same times: which those are that always
@@ -229,7 +229,7 @@ static int push_reading(struct slices *s, struct slices_kept *k, uint64_t t, str
 {
 	struct slices_cell *to;
 
-	make_room(s);
+	make_slices_room(s);
 	if (vec_push(&k->t, t) || vec_reserve(&k->cell, k->cell.n + k->stride) ||
 	    (k->state.n && vec_push(&k->state, (uint8_t)k->now)))
 		return err_nomem(err);

@@ -59,7 +59,7 @@ static void find_refs(const struct job *j)
 			j->total[target] = 0;
 }
 
-static void *room(struct arena *a, size_t n, size_t size)
+static void *counts_room(struct arena *a, size_t n, size_t size)
 {
 	return arena_alloc(a, (n + 1) * size);
 }
@@ -75,9 +75,9 @@ static int job_new(struct job *j, const struct slices *s, struct err *err)
 	j->long_count = j->since < j->from ? s->long_count : s->count;
 	j->counted = s->counted;
 	j->quantum = s->quantum;
-	j->cov = room(j->a, groups, sizeof(*j->cov));
-	j->no_error = room(j->a, groups, sizeof(*j->no_error));
-	j->slices = room(j->a, groups, sizeof(*j->slices));
+	j->cov = counts_room(j->a, groups, sizeof(*j->cov));
+	j->no_error = counts_room(j->a, groups, sizeof(*j->no_error));
+	j->slices = counts_room(j->a, groups, sizeof(*j->slices));
 	if (!j->cov || !j->slices || !j->no_error)
 		return err_nomem(err);
 	for (uint32_t i = 0; i < s->first[groups]; i++) {
@@ -115,9 +115,9 @@ static int walks_new(struct walks *w, const struct job *j, const struct slices_k
 
 	for (size_t g = 0; g < s->n_groups; g++)
 		cells += s->group[g].n;
-	w->walk = room(j->scratch, cells, sizeof(*w->walk));
-	w->when = room(j->scratch, s->n_groups * all->t.n, sizeof(*w->when));
-	w->gained = room(j->scratch, s->n_groups, sizeof(*w->gained));
+	w->walk = counts_room(j->scratch, cells, sizeof(*w->walk));
+	w->when = counts_room(j->scratch, s->n_groups * all->t.n, sizeof(*w->when));
+	w->gained = counts_room(j->scratch, s->n_groups, sizeof(*w->gained));
 	if (!w->walk || !w->when || !w->gained)
 		return err_nomem(err);
 	for (size_t g = 0; g < s->n_groups; g++) {
@@ -186,7 +186,7 @@ static void pool_event(const struct job *j, struct slices_kept *all, size_t at, 
 }
 
 /* The group of shared events: readings at the times of the group that was read most often. */
-static int share(struct job *j, struct slices *with, struct err *err)
+static int share_of_time(struct job *j, struct slices *with, struct err *err)
 {
 	const struct slices *s = j->s;
 	struct slices_kept *all = &with->group[s->n_groups], *finest = &with->group[0];
@@ -205,8 +205,8 @@ static int share(struct job *j, struct slices *with, struct err *err)
 	all->same = s->same;
 	all->t.v = finest->t.v + lo;
 	all->t.n = hi - lo + 1;
-	all->seen = room(j->scratch, all->stride, sizeof(*all->seen));
-	all->cell.v = room(j->scratch, all->t.n * all->stride, sizeof(*all->cell.v));
+	all->seen = counts_room(j->scratch, all->stride, sizeof(*all->seen));
+	all->cell.v = counts_room(j->scratch, all->t.n * all->stride, sizeof(*all->cell.v));
 	if (!all->seen || !all->cell.v)
 		return err_nomem(err);
 	if (walks_new(&walks, j, all, err))
@@ -229,7 +229,7 @@ static int find_in(struct span *p, const struct job *j, struct err *err)
 
 	if (!j->when)
 		return 0;
-	p->in = room(j->scratch, p->n, sizeof(*p->in));
+	p->in = counts_room(j->scratch, p->n, sizeof(*p->in));
 	if (!p->in)
 		return err_nomem(err);
 	for (size_t i = 0; i < p->n; i++) {
@@ -256,10 +256,10 @@ static int span_new(struct span *p, const struct job *j, size_t g, uint64_t from
 	p->lo = slices_nearest(k, from);
 	p->n = slices_nearest(k, j->to);
 	p->n = p->n > p->lo ? p->n - p->lo : 0;
-	p->count = room(j->scratch, n * targets, sizeof(double));
-	p->running = room(j->scratch, n, sizeof(double));
-	p->time = room(j->scratch, n, sizeof(double));
-	p->told_by = room(j->scratch, n, sizeof(*p->told_by));
+	p->count = counts_room(j->scratch, n * targets, sizeof(double));
+	p->running = counts_room(j->scratch, n, sizeof(double));
+	p->time = counts_room(j->scratch, n, sizeof(double));
+	p->told_by = counts_room(j->scratch, n, sizeof(*p->told_by));
 	return p->count && p->running && p->time && p->told_by ? find_in(p, j, err)
 							       : err_nomem(err);
 }
@@ -269,13 +269,13 @@ static int span_room(struct span *p, const struct job *j, struct err *err)
 {
 	size_t n = p->n_members;
 
-	p->when = room(j->scratch, j->s->n_groups * (p->n + 1), sizeof(*p->when));
-	p->cut = room(j->scratch, p->n, sizeof(*p->cut));
-	p->exists = room(j->scratch, p->n * j->s->n_targets, sizeof(double));
-	p->strata = room(j->scratch, p->n, sizeof(*p->strata));
-	p->rate = room(j->scratch, p->n, sizeof(double));
-	p->lead = room(j->scratch, n, sizeof(*p->lead));
-	p->extra = room(j->scratch, n, sizeof(double));
+	p->when = counts_room(j->scratch, j->s->n_groups * (p->n + 1), sizeof(*p->when));
+	p->cut = counts_room(j->scratch, p->n, sizeof(*p->cut));
+	p->exists = counts_room(j->scratch, p->n * j->s->n_targets, sizeof(double));
+	p->strata = counts_room(j->scratch, p->n, sizeof(*p->strata));
+	p->rate = counts_room(j->scratch, p->n, sizeof(double));
+	p->lead = counts_room(j->scratch, n, sizeof(*p->lead));
+	p->extra = counts_room(j->scratch, n, sizeof(double));
 	return p->when && p->cut && p->exists && p->strata && p->rate && p->lead && p->extra
 		       ? 0
 		       : err_nomem(err);
@@ -286,16 +286,16 @@ static int span_errors(struct span *p, const struct job *j, struct err *err)
 {
 	size_t n = p->n_own;
 
-	p->told_how = room(j->scratch, n, sizeof(double));
-	p->diff = room(j->scratch, p->n * p->n_members, sizeof(double));
-	p->cov = room(j->a, n * n, sizeof(double));
+	p->told_how = counts_room(j->scratch, n, sizeof(double));
+	p->diff = counts_room(j->scratch, p->n * p->n_members, sizeof(double));
+	p->cov = counts_room(j->a, n * n, sizeof(double));
 	if (!p->told_how || !p->diff || !p->cov)
 		return err_nomem(err);
 	if (p->calm)
 		return 0;
-	p->diff2 = room(j->scratch, p->n * p->n_members, sizeof(double));
-	p->noise = room(j->scratch, n * n, sizeof(double));
-	p->room = room(j->scratch, 2 * n * n + 2 * n, sizeof(double));
+	p->diff2 = counts_room(j->scratch, p->n * p->n_members, sizeof(double));
+	p->noise = counts_room(j->scratch, n * n, sizeof(double));
+	p->room = counts_room(j->scratch, 2 * n * n + 2 * n, sizeof(double));
 	return p->diff2 && p->noise && p->room ? 0 : err_nomem(err);
 }
 
@@ -310,7 +310,7 @@ static void give_counts(const struct span *p, double *count)
 }
 
 /* The counts of `q`, the errors of `p`. */
-static void give(const struct span *p, const struct span *q, struct job *j)
+static void give_count(const struct span *p, const struct span *q, struct job *j)
 {
 	const struct slices_kept *k = &q->s->group[q->group];
 
@@ -371,11 +371,11 @@ static int narrow(struct job *j, struct span *p, struct err *err)
 			return -1;
 		slices_narrow(p, &q);
 	}
-	give(p, &q, j);
+	give_count(p, &q, j);
 	return 0;
 }
 
-static int add_group(struct job *j, size_t g, struct err *err)
+static int add_group_counts(struct job *j, size_t g, struct err *err)
 {
 	struct span p = { .calm = j->since < j->from,
 			  .shared_count = j->long_count,
@@ -395,7 +395,7 @@ static int add_group(struct job *j, size_t g, struct err *err)
 		return -1;
 	if (j->since < j->from)
 		return narrow(j, &p, err);
-	give(&p, &p, j);
+	give_count(&p, &p, j);
 	return 0;
 }
 
@@ -428,7 +428,7 @@ static int few(struct job *j, struct err *err)
 				      .n = j->slices,
 				      .count = j->count,
 				      .counted = j->counted };
-	double *scratch = room(j->scratch, j->s->n_events, sizeof(*scratch));
+	double *scratch = counts_room(j->scratch, j->s->n_events, sizeof(*scratch));
 
 	if (!scratch)
 		return err_nomem(err);
@@ -444,7 +444,7 @@ static int all_counts(struct slices *s, struct job *j, struct tree_counts *out, 
 	j->s = s;
 	j->scratch = &s->scratch;
 	j->n_groups = s->n_groups;
-	with.group = room(&s->scratch, s->n_groups + 1, sizeof(*with.group));
+	with.group = counts_room(&s->scratch, s->n_groups + 1, sizeof(*with.group));
 	if (!with.group) {
 		err_nomem(err);
 		goto out;
@@ -454,10 +454,10 @@ static int all_counts(struct slices *s, struct job *j, struct tree_counts *out, 
 		goto out;
 	find_refs(j);
 	/* shared events first: the others are told by them */
-	if (s->n_shared && (share(j, &with, err) || add_group(j, s->n_groups, err)))
+	if (s->n_shared && (share_of_time(j, &with, err) || add_group_counts(j, s->n_groups, err)))
 		goto out;
 	for (size_t g = 0; g < s->n_groups; g++)
-		if (add_group(j, g, err))
+		if (add_group_counts(j, g, err))
 			goto out;
 	if (few(j, err))
 		goto out;

@@ -143,7 +143,7 @@ double slices_median(double *v, size_t n)
 	return v[n / 2];
 }
 
-static double sum_of(const struct span *p, size_t m)
+static double error_sum_of(const struct span *p, size_t m)
 {
 	size_t targets = p->s->n_targets;
 	double sum = 0;
@@ -174,11 +174,11 @@ static size_t find_shared(const struct span *p, size_t m)
 	size_t best = p->n_members;
 
 	for (size_t x = p->n_own; x < p->n_members; x++) {
-		double sum = sum_of(p, x), left;
+		double sum = error_sum_of(p, x), left;
 
 		if (!(sum > 0))
 			continue;
-		left = left_of(p, m, x, sum_of(p, m) / sum);
+		left = left_of(p, m, x, error_sum_of(p, m) / sum);
 		if (left < least) {
 			least = left;
 			best = x;
@@ -204,10 +204,10 @@ static void tell_counts(struct span *p, size_t m, size_t x)
 /* Tells an event by a shared one, of which the whole is known. */
 static void tell_by(struct span *p, size_t m, size_t x)
 {
-	double before = sum_of(p, m), by = before / sum_of(p, x), scale;
+	double before = error_sum_of(p, m), by = before / error_sum_of(p, x), scale;
 
 	tell_counts(p, m, x);
-	scale = before > 0 ? sum_of(p, m) / before : 1;
+	scale = before > 0 ? error_sum_of(p, m) / before : 1;
 	for (size_t i = 0; i < p->n; i++) {
 		double *d = &p->diff[i * p->n_members];
 
@@ -370,11 +370,11 @@ static void add_off(struct span *p)
 
 		if (!a || x != p->told_by[a - 1])
 			c = change_while_off(p, x < p->n_members ? shared_at(p, x) : NO_SHARED);
-		p->cov[a * p->n_own + a] += c.alone * pow(off * sum_of(p, a), 2);
+		p->cov[a * p->n_own + a] += c.alone * pow(off * error_sum_of(p, a), 2);
 		for (size_t b = 0; b < p->n_own; b++)
 			if (p->told_by[b] == x)
-				p->cov[a * p->n_own + b] +=
-					c.common * off * off * sum_of(p, a) * sum_of(p, b);
+				p->cov[a * p->n_own + b] += c.common * off * off *
+							    error_sum_of(p, a) * error_sum_of(p, b);
 	}
 }
 
@@ -407,7 +407,8 @@ void slices_narrow(struct span *p, struct span *q)
 		if (p->told_by[m] < p->n_members)
 			tell_counts(q, m, p->told_by[m]);
 	for (size_t a = 0; a < n; a++) {
-		double sum = sum_of(p, a), by = sum > 0 ? sum_of(q, a) / sum * sqrt(longer) : 0;
+		double sum = error_sum_of(p, a),
+		       by = sum > 0 ? error_sum_of(q, a) / sum * sqrt(longer) : 0;
 
 		for (size_t b = 0; b < n; b++) {
 			p->cov[a * n + b] *= by;

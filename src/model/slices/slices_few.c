@@ -20,7 +20,7 @@
 #define FEW    10
 #define UNSEEN 0.01 /* of the time; less leaves no room to be off */
 
-static double sum_of(const struct slices_few *x, uint32_t event)
+static double few_sum_of(const struct slices_few *x, uint32_t event)
 {
 	double sum = 0;
 
@@ -34,7 +34,7 @@ static double sum_of(const struct slices_few *x, uint32_t event)
  * of it unseen; 0 where the event says nothing. */
 static double scale_of(const struct slices_few *x, size_t g, uint32_t event)
 {
-	double sum = sum_of(x, event), unseen = 1 - x->counted[event];
+	double sum = few_sum_of(x, event), unseen = 1 - x->counted[event];
 
 	return sum > 0 && unseen > UNSEEN ? sum * sum * unseen / (double)x->n[g] : 0;
 }

@@ -264,7 +264,7 @@ static void pool(struct stratum *v, size_t n)
 
 /* Time in which the group never ran is like as much time beside it that was seen: one slice for a
  * slice, a long stretch for a long one. From stratum `at` on, forwards or backwards. */
-static void spread(struct stratum *v, size_t n, size_t at, bool forward, double gap)
+static void strata_spread(struct stratum *v, size_t n, size_t at, bool forward, double gap)
 {
 	size_t count = forward ? n - at : at + 1, end = 0;
 	double r = 0, w = 0;
@@ -290,12 +290,12 @@ static void spread_all(struct stratum *v, size_t n, double tail)
 	for (size_t i = 0; i < n; i++) {
 		double side = i ? v[i].gap / 2 : v[i].gap;
 
-		spread(v, n, i, true, side);
+		strata_spread(v, n, i, true, side);
 		if (i)
-			spread(v, n, i - 1, false, side);
+			strata_spread(v, n, i - 1, false, side);
 	}
 	if (n)
-		spread(v, n, n - 1, false, tail);
+		strata_spread(v, n, n - 1, false, tail);
 }
 
 /* Half of what the group had of an average slice in which it was on. */
@@ -310,7 +310,7 @@ static double hardly(const struct span *p, const struct slices_cell *c)
 }
 
 /* A slice that is not looked at, or in which the group was off, ends a stratum; true for those. */
-static bool leave_out(const struct span *p, size_t i, double exists, struct stratum *now)
+static bool leave_strata_out(const struct span *p, size_t i, double exists, struct stratum *now)
 {
 	bool out = p->in && !p->in[i];
 
@@ -370,7 +370,7 @@ static void cut_strata(struct span *p, size_t event, size_t target)
 				  now.visit != visit))
 			n = push(p->strata, n, &now);
 		now.cut = now.cut || p->cut[i];
-		if (leave_out(p, i, exists[i], &now))
+		if (leave_strata_out(p, i, exists[i], &now))
 			continue;
 		if (!(r > 0) && !(now.r > 0)) {
 			*(visit ? &now.off : &now.gap) += exists[i];

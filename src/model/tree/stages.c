@@ -71,7 +71,7 @@ static enum wish wish_of(const struct tree *t, uint32_t under)
 }
 
 /* What a node has now, at most: where it is not counted, what the one above it has. */
-static double share_of(const struct stages *s, const struct tree *t, uint32_t node)
+static double stage_share_of(const struct stages *s, const struct tree *t, uint32_t node)
 {
 	for (; node != MODEL_NONE; node = s->m->metric[node].parent) {
 		double v = t->node[node].value.v;
@@ -93,7 +93,7 @@ void stages_ask(struct stages *s, const struct tree *t)
 			continue;
 		if (s->may[under] && *w != WANTED)
 			*w = wish_of(t, under);
-		s->stage[i].share = fmax(s->stage[i].share, share_of(s, t, under));
+		s->stage[i].share = fmax(s->stage[i].share, stage_share_of(s, t, under));
 	}
 }
 
@@ -154,7 +154,7 @@ static void choose_visit(struct stages *s, uint64_t now)
 	}
 }
 
-static void see(struct stages *s, uint64_t now)
+static void see_node(struct stages *s, uint64_t now)
 {
 	for (size_t i = 1; i < s->plan->n_stages; i++) {
 		struct stages_state *x = &s->stage[i];
@@ -179,7 +179,7 @@ void stages_end_visit(struct stages *s)
 
 void stages_decide(struct stages *s, uint64_t now)
 {
-	see(s, now);
+	see_node(s, now);
 	for (size_t i = 1; i < s->plan->n_stages; i++) {
 		struct stages_state *x = &s->stage[i];
 

@@ -92,7 +92,7 @@ static int close_needs(struct tree_maker *k, struct err *err)
 	return want.failed ? err_nomem(err) : 0;
 }
 
-static int list_events(struct tree_work *w, struct err *err)
+static int list_tree_events(struct tree_work *w, struct err *err)
 {
 	w->event = arena_alloc(&w->arena, (w->m->n_used + 1) * sizeof(*w->event));
 	if (!w->event)
@@ -165,33 +165,33 @@ static void fill_nodes(struct tree_work *w)
 	}
 }
 
-static void *room(struct tree_work *w, size_t n, size_t size)
+static void *tree_room(struct tree_work *w, size_t n, size_t size)
 {
 	return arena_alloc(&w->arena, n && size ? n * size : 1);
 }
 
-static int make_room(struct tree_work *w, size_t n_lps, struct err *err)
+static int make_tree_room(struct tree_work *w, size_t n_lps, struct err *err)
 {
 	size_t n = w->m->n_metrics, events = w->m->n_used;
 
-	w->node = room(w, n, sizeof(*w->node));
-	w->need = room(w, n, sizeof(*w->need));
-	w->list = room(w, n, sizeof(*w->list));
-	w->row = room(w, n, sizeof(*w->row));
-	w->passed = room(w, n, sizeof(*w->passed));
-	w->asks = room(w, n, sizeof(*w->asks));
-	w->by_level = room(w, n, sizeof(*w->by_level));
-	w->child = room(w, n, sizeof(*w->child));
-	w->kids = room(w, n + 2, sizeof(*w->kids));
-	w->reach = room(w, 2 * events, sizeof(*w->reach));
-	w->reached = room(w, 2 * events, sizeof(*w->reached));
-	w->used = room(w, events, sizeof(*w->used));
-	w->unsure = room(w, n, sizeof(*w->unsure));
-	w->bent = room(w, n + n_lps, sizeof(*w->bent));
-	w->why = room(w, events, sizeof(*w->why));
-	w->done = room(w, events, sizeof(*w->done));
-	w->given = room(w, n, sizeof(*w->given));
-	w->first = room(w, n + 1, sizeof(*w->first));
+	w->node = tree_room(w, n, sizeof(*w->node));
+	w->need = tree_room(w, n, sizeof(*w->need));
+	w->list = tree_room(w, n, sizeof(*w->list));
+	w->row = tree_room(w, n, sizeof(*w->row));
+	w->passed = tree_room(w, n, sizeof(*w->passed));
+	w->asks = tree_room(w, n, sizeof(*w->asks));
+	w->by_level = tree_room(w, n, sizeof(*w->by_level));
+	w->child = tree_room(w, n, sizeof(*w->child));
+	w->kids = tree_room(w, n + 2, sizeof(*w->kids));
+	w->reach = tree_room(w, 2 * events, sizeof(*w->reach));
+	w->reached = tree_room(w, 2 * events, sizeof(*w->reached));
+	w->used = tree_room(w, events, sizeof(*w->used));
+	w->unsure = tree_room(w, n, sizeof(*w->unsure));
+	w->bent = tree_room(w, n + n_lps, sizeof(*w->bent));
+	w->why = tree_room(w, events, sizeof(*w->why));
+	w->done = tree_room(w, events, sizeof(*w->done));
+	w->given = tree_room(w, n, sizeof(*w->given));
+	w->first = tree_room(w, n + 1, sizeof(*w->first));
 	if (!w->node || !w->need || !w->list || !w->row || !w->passed || !w->asks || !w->by_level ||
 	    !w->child || !w->kids || !w->reach || !w->reached || !w->used || !w->unsure ||
 	    !w->bent || !w->why || !w->done || !w->first || !w->given)
@@ -266,7 +266,7 @@ static void take_facts(double to[SYSTEM_COUNT], const double *system)
 		to[i] = system && i != SYSTEM_TSC && i != SYSTEM_DURATION ? system[i] : NAN;
 }
 
-static void forget(struct tree_work *w)
+static void forget_tree(struct tree_work *w)
 {
 	const struct model *m = w->m;
 
@@ -296,12 +296,12 @@ static int make_ready(struct tree_maker *k, const struct tree_counts *c, struct 
 {
 	if (still_ready(k, c))
 		return 0;
-	forget(&k->w);
+	forget_tree(&k->w);
 	k->ready = false;
 	take_facts(k->system, c->system);
 	k->n_lps = c->n_lps;
-	if (make_room(&k->w, k->n_lps, err) || close_needs(k, err) || list_events(&k->w, err) ||
-	    make_steps(k, err))
+	if (make_tree_room(&k->w, k->n_lps, err) || close_needs(k, err) ||
+	    list_tree_events(&k->w, err) || make_steps(k, err))
 		return -1;
 	make_order(&k->w);
 	k->ready = true;
@@ -383,7 +383,7 @@ void tree_maker_free(struct tree_maker *k)
 {
 	if (!k)
 		return;
-	forget(&k->w);
+	forget_tree(&k->w);
 	free(k);
 }
 

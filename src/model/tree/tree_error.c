@@ -11,7 +11,7 @@
 
 const char tree_no_latency[] = "a latency is the model's mean, not measured here";
 
-static double sum_of(const struct tree_work *w, uint32_t event)
+static double sources_sum_of(const struct tree_work *w, uint32_t event)
 {
 	const double *c = w->c->count + (size_t)event * w->c->n_lps;
 	double sum = 0;
@@ -145,7 +145,7 @@ static void bend(struct tree_work *w, enum expr_ref_kind kind, uint32_t index, d
 		expr_steps_latency(&w->steps, index, w->c->latency[index] + by);
 		return;
 	}
-	sum = sum_of(w, index);
+	sum = sources_sum_of(w, index);
 	times = 1 + by / sum;
 	for (size_t i = 0; i < n; i++) {
 		to[i] = from[i];
@@ -188,7 +188,8 @@ static void bring_values(struct tree_work *w, const struct tree_source *s,
 
 static double width(const struct tree_work *w, const struct tree_source *s)
 {
-	double now = s->kind == EXPR_LATENCY ? w->c->latency[s->index] : sum_of(w, s->index);
+	double now =
+		s->kind == EXPR_LATENCY ? w->c->latency[s->index] : sources_sum_of(w, s->index);
 	double h = s->se > s->quantum ? s->se : s->quantum;
 
 	/* no farther than half the way to 0 */
@@ -307,7 +308,7 @@ double tree_pull(struct tree_work *w, const uint32_t *metric, const double *by, 
 		 uint32_t event)
 {
 	struct tree_source s = { EXPR_EVENT, event, MODEL_NONE, 0, 0, 0 };
-	double sum = sum_of(w, event), pull = 0;
+	double sum = sources_sum_of(w, event), pull = 0;
 	const struct expr_reach *r;
 
 	if (!(sum > 0))

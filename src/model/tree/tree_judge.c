@@ -30,7 +30,7 @@ static bool broken(const struct tree_work *w, const struct claim *c)
 	return v > TREE_SLACK + (isnan(error) ? 0 : error);
 }
 
-static uint32_t group_of(const struct tree_counts *c, uint32_t event)
+static uint32_t parts_group_of(const struct tree_counts *c, uint32_t event)
 {
 	for (uint32_t g = 0; g < c->n_groups; g++)
 		for (uint32_t i = c->first[g]; i < c->first[g + 1]; i++)
@@ -54,7 +54,7 @@ static void blame(struct tree_work *w, const struct claim *c, uint32_t against[2
 			against[0] = e;
 		}
 	}
-	group = against[0] == MODEL_NONE ? MODEL_NONE : group_of(w->c, against[0]);
+	group = against[0] == MODEL_NONE ? MODEL_NONE : parts_group_of(w->c, against[0]);
 	for (uint32_t e = 0; e < w->m->n_used; e++) {
 		double pull = tree_pull(w, c->metric, c->by, c->n, e);
 
@@ -62,7 +62,7 @@ static void blame(struct tree_work *w, const struct claim *c, uint32_t against[2
 			least = pull;
 			down = e;
 		}
-		if (pull < other && group_of(w->c, e) != group) {
+		if (pull < other && parts_group_of(w->c, e) != group) {
 			other = pull;
 			apart = e;
 		}
@@ -70,7 +70,7 @@ static void blame(struct tree_work *w, const struct claim *c, uint32_t against[2
 	against[1] = apart != MODEL_NONE ? apart : down;
 }
 
-static void doubt(struct tree_work *w, uint32_t i, enum tree_doubt why, const struct claim *c)
+static void doubt_node(struct tree_work *w, uint32_t i, enum tree_doubt why, const struct claim *c)
 {
 	if (w->node[i].doubt)
 		return;
@@ -99,13 +99,13 @@ static void judge_one(struct tree_work *w, uint32_t i)
 	const struct claim parents = { pair, by, 2, 0 };
 
 	if (parent != MODEL_NONE && w->node[parent].doubt)
-		doubt(w, i, DOUBT_PARENT, NULL);
+		doubt_node(w, i, DOUBT_PARENT, NULL);
 	else if (broken(w, &negative))
-		doubt(w, i, DOUBT_NEGATIVE, &negative);
+		doubt_node(w, i, DOUBT_NEGATIVE, &negative);
 	else if (broken(w, &over))
-		doubt(w, i, DOUBT_OVER, &over);
+		doubt_node(w, i, DOUBT_OVER, &over);
 	else if (parent != MODEL_NONE && is_part(w, i) && broken(w, &parents))
-		doubt(w, i, DOUBT_OVER, &parents);
+		doubt_node(w, i, DOUBT_OVER, &parents);
 }
 
 /* Children of one node (MODEL_NONE: the first level) that together are more than it. */
@@ -187,9 +187,9 @@ static void judge_percent(struct tree_work *w, uint32_t i)
 	const struct claim over = { &i, by, 1, 1 };
 
 	if (broken(w, &negative))
-		doubt(w, i, DOUBT_NEGATIVE, &negative);
+		doubt_node(w, i, DOUBT_NEGATIVE, &negative);
 	else if (broken(w, &over))
-		doubt(w, i, DOUBT_OVER, &over);
+		doubt_node(w, i, DOUBT_OVER, &over);
 }
 
 static bool divides(const struct model_metric *m)

@@ -8,7 +8,7 @@
 
 /* A threshold over these values: thresholds may ask of others whether they are over, parents after
  * children in the model's order or before, so it is done until nothing changes. */
-static void evaluate(struct tree_work *w)
+static void evaluate_node(struct tree_work *w)
 {
 	bool again = true;
 
@@ -81,7 +81,7 @@ static void one(struct tree_work *w, uint32_t i)
 
 void tree_thresholds(struct tree_work *w)
 {
-	evaluate(w);
+	evaluate_node(w);
 	for (size_t k = 0; k < w->n_list; k++)
 		if (tree_known(w, w->by_level[k]))
 			one(w, w->by_level[k]);

@@ -24,7 +24,7 @@ struct operand {
 	double unseen; /* share of the time for which all groups that have it were off */
 };
 
-static void place(struct operand *o, const struct tree_counts *c)
+static void place_rate(struct operand *o, const struct tree_counts *c)
 {
 	for (uint32_t g = 0; g < c->n_groups; g++)
 		for (uint32_t i = c->first[g]; i < c->first[g + 1]; i++)
@@ -34,7 +34,7 @@ static void place(struct operand *o, const struct tree_counts *c)
 			}
 }
 
-static bool has(const struct plan_group *g, uint32_t event)
+static bool has_rate_event(const struct plan_group *g, uint32_t event)
 {
 	for (size_t i = 0; i < g->n; i++)
 		if (g->event[i] == event)
@@ -50,7 +50,7 @@ static double unseen(const struct tree_rates_ask *ask, uint32_t event)
 	for (uint32_t g = 0; g < ask->plan->n_groups; g++) {
 		struct slices_seen seen;
 
-		if (!has(&ask->plan->group[g], event))
+		if (!has_rate_event(&ask->plan->group[g], event))
 			continue;
 		slices_when_seen(ask->slices, &g, 1, ask->from, ask->to, &seen);
 		if (seen.all > 0)
@@ -59,8 +59,8 @@ static double unseen(const struct tree_rates_ask *ask, uint32_t event)
 	return least;
 }
 
-static struct operand find(const struct model *m, const struct tree_counts *c,
-			   const struct tree_rates_ask *ask, const char *const *names)
+static struct operand find_rate_event(const struct model *m, const struct tree_counts *c,
+				      const struct tree_rates_ask *ask, const char *const *names)
 {
 	struct operand o = { MODEL_NONE, MODEL_NONE, 0, NAN, 0 };
 
@@ -73,7 +73,7 @@ static struct operand find(const struct model *m, const struct tree_counts *c,
 		o.event = e;
 		o.sum = tree_sum(c, e);
 		o.unseen = unseen(ask, e);
-		place(&o, c);
+		place_rate(&o, c);
 		break;
 	}
 	return o;
@@ -98,7 +98,7 @@ static void take_operand(struct tree_rate *out, const struct tree_counts *c,
 		out->no_error = c->no_error[o->group];
 }
 
-static struct tree_rate none(const char *why)
+static struct tree_rate no_rate(const char *why)
 {
 	return (struct tree_rate){ .value = NAN, .error = NAN, .counted = NAN, .why = why };
 }
@@ -109,7 +109,7 @@ struct quotient {
 	double most; /* of the value, where it was not seen; 0: not known */
 };
 
-static struct tree_rate rate(const struct tree_counts *c, const struct quotient *q)
+static struct tree_rate rate_of_events(const struct tree_counts *c, const struct quotient *q)
 {
 	const struct operand *a = q->a, *b = q->b;
 	const double by_a = q->times / (b ? b->sum : 1);
@@ -119,7 +119,7 @@ static struct tree_rate rate(const struct tree_counts *c, const struct quotient 
 	double var = by_a * by_a * cov(c, a, a);
 
 	if (off > (q->most > 0 ? TREE_RATES_UNSEEN : 0))
-		return none("its events were counted for a part of the run");
+		return no_rate("its events were counted for a part of the run");
 	take_operand(&out, c, a);
 	if (b) {
 		var += by_b * by_b * cov(c, b, b) + 2 * by_a * by_b * cov(c, a, b);
@@ -146,27 +146,28 @@ static struct tree_rate frequency(const struct tree_counts *c, const struct tree
 		q.times = tsc;
 		q.most = 2 * q.times * cycles->sum / reference->sum;
 	} else {
-		return none("neither the time on CPUs nor reference cycles were counted");
+		return no_rate("neither the time on CPUs nor reference cycles were counted");
 	}
-	return rate(c, &q);
+	return rate_of_events(c, &q);
 }
 
 void tree_rates(struct tree_rates *out, const struct model *m, const struct tree_counts *c,
 		const struct tree_rates_ask *ask)
 {
-	const struct operand cycles = find(m, c, ask, event_cycle_names);
-	const struct operand instructions = find(m, c, ask, instruction_names);
-	const struct operand reference = find(m, c, ask, reference_names);
+	const struct operand cycles = find_rate_event(m, c, ask, event_cycle_names);
+	const struct operand instructions = find_rate_event(m, c, ask, instruction_names);
+	const struct operand reference = find_rate_event(m, c, ask, reference_names);
 
 	if (!(cycles.sum > 0)) {
-		out->ipc = out->frequency = none(isnan(cycles.sum) ? "cycles were not counted"
-								   : "no cycle was counted");
+		out->ipc = out->frequency = no_rate(isnan(cycles.sum) ? "cycles were not counted"
+								      : "no cycle was counted");
 		return;
 	}
 	out->frequency = frequency(c, ask, &cycles, &reference);
 	if (instructions.sum > 0)
-		out->ipc = rate(c, &(struct quotient){ &instructions, &cycles, 1, m->width });
+		out->ipc = rate_of_events(
+			c, &(struct quotient){ &instructions, &cycles, 1, m->width });
 	else
-		out->ipc = none(isnan(instructions.sum) ? "instructions were not counted"
-							: "no instruction was counted");
+		out->ipc = no_rate(isnan(instructions.sum) ? "instructions were not counted"
+							   : "no instruction was counted");
 }

@@ -42,16 +42,16 @@ void tree_whole_free(struct tree_whole *k)
 	free(k);
 }
 
-static double value_of(const struct tree *t, uint32_t metric)
+static double whole_value_of(const struct tree *t, uint32_t metric)
 {
 	const struct tree_node *n = metric == MODEL_NONE ? NULL : &t->node[metric];
 
 	return n && n->value.why == VALUE_OK ? n->value.v : (double)NAN;
 }
 
-static double slots_of(const struct tree_whole *k, const struct tree *t)
+static double whole_slots_of(const struct tree_whole *k, const struct tree *t)
 {
-	return value_of(t, k->slots);
+	return whole_value_of(t, k->slots);
 }
 
 /* What a stage's nodes had while it was on. part->weight is in slots, or less than 0: by time. */
@@ -73,20 +73,20 @@ static int see_stage(struct tree_whole *k, struct slices *s, const struct plan_s
 	    tree_make(&t, k->part, &c, err))
 		return -1;
 	for (size_t i = 0; i < stage->n_metrics; i++) {
-		value[i] = value_of(&t, stage->metric[i]);
+		value[i] = whole_value_of(&t, stage->metric[i]);
 		error[i] = t.node[stage->metric[i]].error;
 	}
-	part->under_seen = value_of(&t, stage->under);
+	part->under_seen = whole_value_of(&t, stage->under);
 	part->metric = stage->metric;
 	part->n = stage->n_metrics;
 	part->value = value;
 	part->error = error;
-	part->weight = slots_of(k, &t);
+	part->weight = whole_slots_of(k, &t);
 	return 0;
 }
 
 /* Of slots in that time, or of the time: the share of all. */
-static void weigh(struct tree_part *part, const struct slices_seen *seen, double slots)
+static void weigh_whole(struct tree_part *part, const struct slices_seen *seen, double slots)
 {
 	double share = part->weight / slots;
 
@@ -140,8 +140,8 @@ int tree_whole_make(struct tree *out, struct tree_whole *k, struct slices *s,
 		return tree_make(out, k->whole, counts, err);
 	if (tree_make(out, k->whole, counts, err))
 		return -1;
-	slots = slots_of(k, out);
+	slots = whole_slots_of(k, out);
 	for (size_t i = 0; i < n; i++)
-		weigh(&part[i], &seen[i], slots);
+		weigh_whole(&part[i], &seen[i], slots);
 	return tree_make_parts(out, k->whole, counts, part, n, err);
 }

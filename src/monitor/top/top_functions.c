@@ -30,13 +30,13 @@ struct work {
 };
 
 /* Twins keep the name that they share: to tell them apart may take reading debug information. */
-static const char *name_of(const struct profile *p, const struct profile_row *r)
+static const char *function_name_of(const struct profile *p, const struct profile_row *r)
 {
 	return r->symbol ? r->symbol->name
 			 : strtab_get(profile_strings(p), (uint32_t)r->key[BY_SYM]);
 }
 
-static struct sum *sum_of(struct work *w, const struct profile_row *r)
+static struct sum *sum_of_rows(struct work *w, const struct profile_row *r)
 {
 	uint64_t key = hash_pair(r->key[BY_DSO],
 				 r->symbol ? (uint64_t)(uintptr_t)r->symbol : r->key[BY_SYM]);
@@ -53,13 +53,13 @@ static struct sum *sum_of(struct work *w, const struct profile_row *r)
 		return NULL;
 	*at = w->sum.n;
 	*s = (struct sum){ .first = r,
-			   .name = name_of(w->p, r),
+			   .name = function_name_of(w->p, r),
 			   .dso = strtab_get(profile_strings(w->p), (uint32_t)r->key[BY_DSO]),
 			   .kernel = r->space == SPACE_KERNEL };
 	return s;
 }
 
-static struct top_ran *ran_of(struct work *w, uint32_t pid)
+static struct top_ran *ran_process_of(struct work *w, uint32_t pid)
 {
 	bool fresh;
 	uint64_t *at = u64map_at(&w->by_pid, pid, &fresh);
@@ -85,12 +85,13 @@ static int add_tid(struct top_ran *x, uint32_t tid)
 	return x->tid.n >= TOP_THREADS ? 0 : vec_push(&x->tid, tid);
 }
 
-static int add_row(struct work *w, struct arena *a, const struct profile_row *r, struct err *err)
+static int add_function_row(struct work *w, struct arena *a, const struct profile_row *r,
+			    struct err *err)
 {
 	double period = (double)r->all.period;
 	const char *comm = strtab_get(profile_strings(w->p), (uint32_t)r->key[BY_COMM]);
-	struct sum *s = sum_of(w, r);
-	struct top_ran *x = ran_of(w, (uint32_t)r->key[BY_PID]);
+	struct sum *s = sum_of_rows(w, r);
+	struct top_ran *x = ran_process_of(w, (uint32_t)r->key[BY_PID]);
 
 	if (!s || !x || add_tid(x, (uint32_t)r->key[BY_TID]))
 		return err_nomem(err);
@@ -114,7 +115,7 @@ static int add_row(struct work *w, struct arena *a, const struct profile_row *r,
 	return 0;
 }
 
-static int by_period(const void *a, const void *b)
+static int by_function_period(const void *a, const void *b)
 {
 	const struct sum *x = a, *y = b;
 	int c = (y->period > x->period) - (y->period < x->period);
@@ -133,13 +134,13 @@ static uint64_t lasting_key(const struct top *t, const struct sum *s)
 }
 
 /* What outlives the profile. */
-static int keep(struct work *w, struct arena *a, struct err *err)
+static int keep_function(struct work *w, struct arena *a, struct err *err)
 {
 	struct top_interval *now = &w->t->now;
 	size_t n = w->sum.n < TOP_FUNCTIONS ? w->sum.n : TOP_FUNCTIONS;
 	struct top_function *f = arena_alloc(a, (n + 1) * sizeof(*f));
 
-	vec_sort(&w->sum, by_period);
+	vec_sort(&w->sum, by_function_period);
 	for (size_t i = 0; f && i < n; i++) {
 		const struct sum *s = &w->sum.v[i];
 		struct error_bar e = error_bar_share(s->period, w->W, w->W2);
@@ -257,9 +258,9 @@ int top_functions(struct top *t, struct arena *a, struct err *err)
 		goto out;
 	row = profile_rows(w.p, &n);
 	for (size_t i = 0; i < n; i++)
-		if (add_row(&w, a, &row[i], err))
+		if (add_function_row(&w, a, &row[i], err))
 			goto out;
-	rc = keep(&w, a, err);
+	rc = keep_function(&w, a, err);
 out:
 	profile_free(w.p);
 	spaces_free(spaces);

@@ -36,7 +36,7 @@ void top_machine_open(struct top *t)
 	t->turn = counting_clock();
 }
 
-static void give_up(struct top *t, const struct err *why)
+static void give_machine_up(struct top *t, const struct err *why)
 {
 	(void)snprintf(t->no_machine, sizeof(t->no_machine), "%.250s", why->what);
 	monitor_close(t->monitor);
@@ -61,7 +61,7 @@ void top_machine_turn(struct top *t, uint64_t now)
 		return;
 	t->turn = now;
 	if (monitor_turn(t->monitor, &why))
-		give_up(t, &why);
+		give_machine_up(t, &why);
 }
 
 /* ---- cells into rows ------------------------------------------------------------------------- */
@@ -76,7 +76,7 @@ static bool is_place(const struct table *x)
 
 /* "cpu 3", "channel 0/5": what tells the row from others of its table, the narrowest of its keys
  * alone where that is a number of the machine's. */
-static void put_place(struct buf *out, const struct table *x, const struct table_row *r)
+static void put_metric_place(struct buf *out, const struct table *x, const struct table_row *r)
 {
 	struct buf scratch = BUF_INIT;
 	struct table_cell cell;
@@ -116,13 +116,14 @@ static struct top_history *history_of(struct top *t, const char *place, const ch
 	return h;
 }
 
-static void note(struct top_history *h, double v)
+static void note_history(struct top_history *h, double v)
 {
 	h->v[h->n++ % TOP_HISTORY] = v;
 }
 
-static int add_cell(struct top *t, struct arena *a, const char *place, const struct table_column *c,
-		    const struct table_cell *x, struct err *err)
+static int add_metric_cell(struct top *t, struct arena *a, const char *place,
+			   const struct table_column *c, const struct table_cell *x,
+			   struct err *err)
 {
 	struct top_metric *m = vec_add(&t->metric);
 	struct top_history *h;
@@ -138,12 +139,12 @@ static int add_cell(struct top *t, struct arena *a, const char *place, const str
 	h = m->place ? history_of(t, place, c->head) : NULL;
 	if (!h)
 		return err_nomem(err);
-	note(h, x->e.v);
+	note_history(h, x->e.v);
 	m->history = (size_t)(h - t->history.v);
 	return 0;
 }
 
-static int add_table(struct top *t, struct arena *a, const struct table *x, struct err *err)
+static int add_metric_table(struct top *t, struct arena *a, const struct table *x, struct err *err)
 {
 	struct buf place = BUF_INIT, scratch = BUF_INIT;
 	struct table_row r = { 0 };
@@ -154,13 +155,13 @@ static int add_table(struct top *t, struct arena *a, const struct table *x, stru
 
 	while (!rc && table_next(x, &r)) {
 		buf_reset(&place);
-		put_place(&place, x, &r);
+		put_metric_place(&place, x, &r);
 		for (size_t i = 0; !rc && i < n && t->metric.n < TOP_METRICS; i++) {
 			if (!(c[i].flags & C_PEOPLE) || c[i].flags & C_KEY)
 				continue;
 			table_cell(&cell, x, &c[i], &r, &scratch);
 			if (cell_has(&cell))
-				rc = add_cell(t, a, buf_str(&place), &c[i], &cell, err);
+				rc = add_metric_cell(t, a, buf_str(&place), &c[i], &cell, err);
 		}
 	}
 	if (place.failed || scratch.failed)
@@ -207,12 +208,12 @@ int top_machine(struct top *t, struct arena *a, struct err *err)
 	t->machine_ask.interval = t->interval_ns;
 	if (monitor_take(t->monitor, &d, &why)) {
 		document_close(&d);
-		give_up(t, &why);
+		give_machine_up(t, &why);
 		return 0;
 	}
 	for (size_t i = 0; !rc && i < d.table.n; i++)
 		if (is_place(&d.table.v[i]))
-			rc = add_table(t, a, &d.table.v[i], err);
+			rc = add_metric_table(t, a, &d.table.v[i], err);
 	document_close(&d);
 	t->turn = counting_clock();
 	return rc ? -1 : copy(t, a, err);

@@ -149,7 +149,7 @@ static int open_records(struct top *t, struct err *err)
 }
 
 /* What time is sampled by is not there while nothing runs. */
-static int choose_event(struct top *t, struct err *err)
+static int choose_top_event(struct top *t, struct err *err)
 {
 	static const char *const clock[] = { "cpu-clock:I", NULL };
 	struct event_list list = EVENT_LIST_INIT;
@@ -211,7 +211,7 @@ int top_open(struct top **out, const struct top_opts *opts, struct err *err)
 	t->sink = (struct recorder_sink){ .data = top_record,
 					  .round = round_over,
 					  .ctx = &t->records };
-	if (choose_event(t, err))
+	if (choose_top_event(t, err))
 		goto fail;
 	t->sampled.tree &= !*t->no_cycles;
 	if (sampling_open(&t->sampling, &t->sampled, NULL, &t->sink, &why) ||

@@ -43,7 +43,7 @@ static int scan(struct top *t, struct err *err)
 
 /* ---- what was seen before -------------------------------------------------------------------- */
 
-static void forget(struct top *t)
+static void forget_ended(struct top *t)
 {
 	vec_each (&t->seen, struct top_seen *, s)
 		free(s->cgroup);
@@ -54,7 +54,7 @@ static void forget(struct top *t)
 }
 
 /* Where there are too many, those of the last two intervals are kept. */
-static int make_room(struct top *t, struct err *err)
+static int make_processes_room(struct top *t, struct err *err)
 {
 	size_t kept = 0;
 
@@ -75,7 +75,7 @@ static int make_room(struct top *t, struct err *err)
 		t->seen.v[kept++] = t->seen.v[i];
 		at = u64map_at(&t->seen_at, t->seen.v[i].pid, NULL);
 		if (!at) {
-			forget(t);
+			forget_ended(t);
 			return err_nomem(err);
 		}
 		*at = kept;
@@ -112,7 +112,7 @@ static struct top_seen *seen_of(struct top *t, uint32_t pid, uint64_t start)
 /* ---- figures --------------------------------------------------------------------------------- */
 
 /* `step`: what one is worth; `recent`: the last reading was an interval ago. */
-static struct estimate rate(double more, double step, bool recent, double seconds)
+static struct estimate process_rate(double more, double step, bool recent, double seconds)
 {
 	double v = more * step / seconds;
 
@@ -166,7 +166,7 @@ static struct estimate switches_of(struct top *t, const struct top_ran *x, uint6
 		}
 		t->thread.v[*at - 1] = (struct top_switched){ count, now };
 	}
-	return found ? rate(sum, 1, recent, t->now.seconds) : ESTIMATE_NONE(NEW);
+	return found ? process_rate(sum, 1, recent, t->now.seconds) : ESTIMATE_NONE(NEW);
 }
 
 static const char *read_cgroup(struct top_seen *s)
@@ -207,10 +207,12 @@ static int read_process(struct top *t, struct arena *a, const struct top_ran *x,
 	if (was->at && s.ticks >= was->ticks) {
 		bool recent = was->interval + 1 >= t->now.number;
 
-		p->faults = rate((double)(s.faults - was->faults), 1, recent, t->now.seconds);
-		p->major = rate((double)(s.major - was->major), 1, recent, t->now.seconds);
+		p->faults =
+			process_rate((double)(s.faults - was->faults), 1, recent, t->now.seconds);
+		p->major = process_rate((double)(s.major - was->major), 1, recent, t->now.seconds);
 		if (recent || !*t->no_cycles)
-			p->cpu = rate((double)(s.ticks - was->ticks), tick, recent, t->now.seconds);
+			p->cpu = process_rate((double)(s.ticks - was->ticks), tick, recent,
+					      t->now.seconds);
 		if (!isnan(p->cpu.half))
 			p->cpu.half += tick / t->now.seconds;
 	}
@@ -222,8 +224,8 @@ static int read_process(struct top *t, struct arena *a, const struct top_ran *x,
 	return 0;
 }
 
-static int fill(struct top *t, struct arena *a, const struct top_ran *x, uint64_t now,
-		struct top_process *p, struct err *err)
+static int fill_process(struct top *t, struct arena *a, const struct top_ran *x, uint64_t now,
+			struct top_process *p, struct err *err)
 {
 	*p = (struct top_process){ .pid = x->pid,
 				   .comm = x->comm ? x->comm : "",
@@ -244,7 +246,7 @@ static int fill(struct top *t, struct arena *a, const struct top_ran *x, uint64_
 	return read_process(t, a, x, now, p, err);
 }
 
-static int by_cpu(const void *a, const void *b)
+static int by_process_cpu(const void *a, const void *b)
 {
 	const struct top_process *x = a, *y = b;
 	double u = isnan(x->cpu.v) ? -1 : x->cpu.v, v = isnan(y->cpu.v) ? -1 : y->cpu.v;
@@ -327,7 +329,7 @@ int top_processes(struct top *t, struct arena *a, struct err *err)
 	size_t n, budget = TOP_THREADS, kept = 0;
 	struct top_process *p;
 
-	if ((!t->sampling && scan(t, err)) || make_room(t, err))
+	if ((!t->sampling && scan(t, err)) || make_processes_room(t, err))
 		return -1;
 	n = t->ran.n < TOP_PROCESSES ? t->ran.n : TOP_PROCESSES;
 	p = arena_alloc(a, (n + 1) * sizeof(*p));
@@ -336,7 +338,7 @@ int top_processes(struct top *t, struct arena *a, struct err *err)
 	for (size_t i = 0; i < n; i++) {
 		const struct top_ran *x = &t->ran.v[i];
 
-		if (fill(t, a, x, now, &p[kept], err))
+		if (fill_process(t, a, x, now, &p[kept], err))
 			return -1;
 		if (!t->sampling && !(p[kept].cpu.v > 0) && p[kept].faults.v == 0)
 			continue; /* it did not run */
@@ -344,7 +346,7 @@ int top_processes(struct top *t, struct arena *a, struct err *err)
 			p[kept].switches = switches_of(t, x, now, &budget);
 		kept++;
 	}
-	qsort(p, kept, sizeof(*p), by_cpu);
+	qsort(p, kept, sizeof(*p), by_process_cpu);
 	t->now.process = p;
 	t->now.n_processes = kept;
 	t->now.more_processes = t->ran.n - n;

@@ -56,7 +56,7 @@ static void empty(struct top_heap *h)
 
 /* ---- which processes are known --------------------------------------------------------------- */
 
-static bool is_known(const struct top_records *r, uint32_t pid)
+static bool is_process_known(const struct top_records *r, uint32_t pid)
 {
 	const uint64_t *at = u64map_find(&r->known, pid);
 
@@ -86,7 +86,7 @@ static int learn(struct top_records *r, uint32_t pid, struct err *err)
 {
 	const struct synth s = { .put = put_past, .ctx = r, .trailer = r->trailer };
 
-	if (is_known(r, pid))
+	if (is_process_known(r, pid))
 		return 0;
 	if (know(r, pid, true, err))
 		return -1;
@@ -120,7 +120,7 @@ static int note_side(struct top_records *r, const uint8_t *p, size_t size, bool 
 	default:
 		break;
 	}
-	*keep = is_known(r, pid);
+	*keep = is_process_known(r, pid);
 	return 0;
 }
 

@@ -9,7 +9,7 @@
 #include "monitor/top/top_int.h"
 
 /* The next word behind *at, which is moved behind it. */
-static bool take_word(const char *text, size_t len, size_t *at, const char **word, size_t *n)
+static bool take_stat_word(const char *text, size_t len, size_t *at, const char **word, size_t *n)
 {
 	size_t i = *at;
 
@@ -50,7 +50,7 @@ bool top_stat_parse(struct top_stat *out, const char *text, size_t len)
 	memcpy(out->comm, open + 1, name);
 	at = (size_t)(close - text) + 1;
 	for (size_t i = STATE; i <= START; i++) {
-		if (!take_word(text, len, &at, &word, &n))
+		if (!take_stat_word(text, len, &at, &word, &n))
 			return false;
 		if (i == STATE && (*word <= ' ' || *word > '~'))
 			return false;

@@ -8,7 +8,7 @@
 #include "report/drill_report.h"
 #include "report/tree_saved.h"
 
-static struct drill_report part_of(struct sampled_tree *t)
+static struct drill_report sampled_drill_report(struct sampled_tree *t)
 {
 	return (struct drill_report){ .d = &sampling_tree(t->r)->d,
 				      .k = sampling_counting(t->r),
@@ -32,9 +32,9 @@ int sampled_tree_plain(struct sampled_tree *t, const struct sampling_count of[2]
 }
 
 /* Whatever was counted until now. */
-static int make(struct sampled_tree *t, struct tree_report *r, struct err *err)
+static int make_sampled_report(struct sampled_tree *t, struct tree_report *r, struct err *err)
 {
-	struct drill_report part = part_of(t);
+	struct drill_report part = sampled_drill_report(t);
 	struct sampling_count of[2];
 
 	if (sampling_tree(t->r)->plain)
@@ -50,7 +50,7 @@ static int make(struct sampled_tree *t, struct tree_report *r, struct err *err)
 
 int sampled_tree_report(struct sampled_tree *t, struct tree_report *r, struct err *err)
 {
-	if (!t->is_made && t->r && make(t, r, err))
+	if (!t->is_made && t->r && make_sampled_report(t, r, err))
 		return -1;
 	if (t->is_made)
 		*r = t->made;
@@ -64,7 +64,7 @@ void sampled_tree_save(struct sampled_tree *t, struct buf *out)
 
 	if (!s->drilling)
 		return;
-	if (make(t, &t->made, &why)) {
+	if (make_sampled_report(t, &t->made, &why)) {
 		sampling_tree_give_up(s, &why);
 		return;
 	}
@@ -80,7 +80,7 @@ int sampled_tree_so_far(struct sampled_tree *t, struct buf *out, const struct st
 
 	sampling_tree_read(t->r);
 	if (sampling_tree(t->r)->drilling) {
-		rc = make(t, &r, err);
+		rc = make_sampled_report(t, &r, err);
 		if (!rc)
 			tree_put_views(out, &r, st);
 	}
@@ -90,7 +90,7 @@ int sampled_tree_so_far(struct sampled_tree *t, struct buf *out, const struct st
 
 int sampled_tree_again(struct sampled_tree *t, struct tree_report *r, struct err *err)
 {
-	struct drill_report part = part_of(t);
+	struct drill_report part = sampled_drill_report(t);
 
 	*r = (struct tree_report){ 0 };
 	return sampling_tree(t->r)->drilling ? drill_report_make(&part, r, err) : 0;
@@ -106,7 +106,7 @@ int sampled_tree_interval(struct sampled_tree *t, uint64_t from, uint64_t to, st
 					     .seconds = (double)(to - from) / 1e9 } };
 	if (!t->r || !sampling_tree(t->r)->drilling)
 		return 0;
-	part = part_of(t);
+	part = sampled_drill_report(t);
 	arena_reset(&t->a);
 	if (!drill_results(part.d, part.k, &t->a, from, to, &why) &&
 	    !drill_report_interval(&part, r, &why)) {

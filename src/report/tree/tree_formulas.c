@@ -9,7 +9,7 @@ struct names {
 	const struct model *m;
 };
 
-static const char *name_of(void *ctx, enum expr_ref_kind kind, uint32_t index)
+static const char *formula_name_of(void *ctx, enum expr_ref_kind kind, uint32_t index)
 {
 	const struct model *m = ((const struct names *)ctx)->m;
 
@@ -42,7 +42,7 @@ int tree_formulas(const char *const **out, struct arena *a, const struct tree *t
 		if (!m->metric[i].expr)
 			continue;
 		buf_reset(&b);
-		expr_print(m->metric[i].expr, &env, &b, name_of, &names);
+		expr_print(m->metric[i].expr, &env, &b, formula_name_of, &names);
 		text[i] = b.failed ? NULL : arena_strdup(a, buf_str(&b));
 		if (!text[i])
 			break;

@@ -62,7 +62,7 @@ bool tree_interval_fits(const struct tree_report *r, const struct style *st)
 }
 
 /* "frontend" of frontend_bound, "bad_spec" of bad_speculation. */
-static void put_title(struct buf *b, const char *name)
+static void put_interval_title(struct buf *b, const char *name)
 {
 	const char *end = strstr(name, "_bound");
 	size_t len = end ? (size_t)(end - name) : strlen(name);
@@ -72,17 +72,17 @@ static void put_title(struct buf *b, const char *name)
 	buf_put(b, name, len);
 }
 
-static void put_titles(struct buf *b, const struct tree_report *r)
+static void put_interval_titles(struct buf *b, const struct tree_report *r)
 {
 	buf_put_right(b, "time", TIME_WIDTH);
 	buf_fill(b, ' ', label_width(r));
 	for (size_t i = 0; i < r->view[0].n; i++)
 		if (is_column(&r->view[0].row[i]))
-			put_title(b, r->view[0].row[i].name);
+			put_interval_title(b, r->view[0].row[i].name);
 	buf_puts(b, "  <==\n");
 }
 
-static void put_share(struct buf *b, const struct tree_view_row *r, unsigned width)
+static void put_interval_share(struct buf *b, const struct tree_view_row *r, unsigned width)
 {
 	char n[NUM_MAX];
 
@@ -94,7 +94,7 @@ static void put_share(struct buf *b, const struct tree_view_row *r, unsigned wid
 }
 
 /* Names begin like their parents' and differ at the end. */
-static void put_end(struct buf *b, const char *name, size_t width, bool ascii)
+static void put_interval_end(struct buf *b, const char *name, size_t width, bool ascii)
 {
 	struct buf safe = BUF_INIT;
 
@@ -114,16 +114,16 @@ static void put_deepest(struct buf *b, const struct tree_view *v, size_t room, b
 		if (r->metric == MODEL_NONE || r->metric != deepest)
 			continue;
 		buf_puts(b, "  ");
-		put_end(b, r->name, room, ascii);
-		put_share(b, r, 8);
+		put_interval_end(b, r->name, room, ascii);
+		put_interval_share(b, r, 8);
 		buf_putc(b, ' ');
 		if (!r->doubtful)
 			tree_put_error(b, r->share, r->error);
 	}
 }
 
-static void put_place(struct buf *b, const struct tree_report *r, const struct tree_view *v,
-		      const struct style *st)
+static void put_interval_place(struct buf *b, const struct tree_report *r,
+			       const struct tree_view *v, const struct style *st)
 {
 	size_t room = st->width - width_before(r) - VALUE_WIDTH;
 
@@ -135,7 +135,7 @@ static void put_place(struct buf *b, const struct tree_report *r, const struct t
 	}
 	for (size_t i = 0; i < v->n; i++)
 		if (is_column(&v->row[i]))
-			put_share(b, &v->row[i], COLUMN_WIDTH);
+			put_interval_share(b, &v->row[i], COLUMN_WIDTH);
 	put_deepest(b, v, room < NAME_MOST ? room : NAME_MOST, st->ascii);
 	buf_end_line(b);
 }
@@ -143,7 +143,7 @@ static void put_place(struct buf *b, const struct tree_report *r, const struct t
 void tree_put_interval(struct buf *b, const struct tree_report *r, const struct show *s)
 {
 	if (!s->later)
-		put_titles(b, r);
+		put_interval_titles(b, r);
 	for (size_t i = 0; i < r->n_views; i++)
-		put_place(b, r, &r->view[i], &s->style);
+		put_interval_place(b, r, &r->view[i], &s->style);
 }

@@ -34,7 +34,8 @@ static void term_row(struct buf *b, const struct tree_latency *l, const struct s
 	buf_putc(b, '\n');
 }
 
-static void put_safe(struct buf *b, const char *lead, const char *text, const struct style *st)
+static void put_latency_text(struct buf *b, const char *lead, const char *text,
+			     const struct style *st)
 {
 	buf_puts(b, lead);
 	text_put_safe(b, text, st->ascii);
@@ -51,7 +52,7 @@ void tree_term_latencies(struct buf *b, const struct tree_report *r, const struc
 		   "mean", "", "min", "max");
 	for (size_t i = 0; i < r->n_latency; i++) {
 		if (r->latency[i].where && r->latency[i].where != where)
-			put_safe(b, " on ", r->latency[i].where, st);
+			put_latency_text(b, " on ", r->latency[i].where, st);
 		where = r->latency[i].where;
 		term_row(b, &r->latency[i], st);
 	}
@@ -62,21 +63,21 @@ void tree_term_latencies(struct buf *b, const struct tree_report *r, const struc
 		for (size_t k = 0; k < i && !told; k++)
 			told = r->latency[k].why == l->why;
 		if (!told)
-			put_safe(b, " not sampled: ", l->why, st);
+			put_latency_text(b, " not sampled: ", l->why, st);
 	}
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static const struct tree_latency *latency_of(const struct table_row *r)
+static const struct tree_latency *latency_row_at(const struct table_row *r)
 {
 	return r->p;
 }
 
-TABLE_CELL(mean,
-	   cell_estimate(out, (struct estimate){ latency_of(r)->mean, latency_of(r)->error, NULL }))
-TABLE_CELL(sampled, out->none = !latency_of(r)->samples)
-TABLE_CELL(source, out->text = sources[latency_of(r)->source])
+TABLE_CELL(mean, cell_estimate(out, (struct estimate){ latency_row_at(r)->mean,
+						       latency_row_at(r)->error, NULL }))
+TABLE_CELL(sampled, out->none = !latency_row_at(r)->samples)
+TABLE_CELL(source, out->text = sources[latency_row_at(r)->source])
 
 #define OF(member) TABLE_FIELD(struct tree_latency, member)
 static const struct table_column columns[] = {

@@ -28,16 +28,16 @@ static int open_parts(struct tree_repeats *r, const struct drill *d, struct err 
 	return 0;
 }
 
-static bool is_known(const struct tree_node *n)
+static bool is_node_known(const struct tree_node *n)
 {
 	return n->value.why == VALUE_OK && n->doubt == DOUBT_NONE;
 }
 
-static void add_part(struct tree_repeats_part *r, const struct drill_part *p)
+static void add_run_part(struct tree_repeats_part *r, const struct drill_part *p)
 {
 	for (size_t m = 0; m < p->tree.n && m < r->n; m++) {
 		const struct tree_node *n = &p->tree.node[m];
-		bool known = is_known(n);
+		bool known = is_node_known(n);
 
 		repeat_add(&r->node[m].value, known ? n->value.v : NAN);
 		repeat_add(&r->node[m].unseen, known ? n->unseen : NAN);
@@ -69,7 +69,7 @@ static int keep_part(struct tree_repeats *r, const struct drill *d, const struct
 
 		if (plan->wanted && !plan->wanted[m])
 			continue;
-		if (is_known(n))
+		if (is_node_known(n))
 			row.value = n->shown * (x->level ? 1 : x->scale);
 		if (copy) {
 			row.where = p->label ? arena_strdup(copy, p->label) : NULL;
@@ -90,7 +90,7 @@ int tree_repeats_add(struct tree_repeats *r, const struct counting_result *run,
 	if (d && !r->part && open_parts(r, d, err))
 		return -1;
 	for (size_t i = 0; d && i < d->n_parts && i < r->n_parts; i++)
-		add_part(&r->part[i], &d->part[i]);
+		add_run_part(&r->part[i], &d->part[i]);
 	repeat_add(&r->seconds, run->wall_s);
 	repeat_add(&r->user, run->user_s);
 	repeat_add(&r->sys, run->sys_s);

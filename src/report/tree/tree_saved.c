@@ -18,7 +18,7 @@
 
 /* ---- writing ---------------------------------------------------------------------------- */
 
-static void put_text(struct buf *b, const char *s)
+static void put_saved_text(struct buf *b, const char *s)
 {
 	struct buf safe = BUF_INIT;
 
@@ -29,7 +29,7 @@ static void put_text(struct buf *b, const char *s)
 }
 
 /* All digits: what is rounded again when it is shown may be another figure. */
-static void put_number(struct buf *b, double v)
+static void put_saved_number(struct buf *b, double v)
 {
 	if (isfinite(v))
 		buf_printf(b, "%.17g\t", v);
@@ -37,7 +37,7 @@ static void put_number(struct buf *b, double v)
 		buf_puts(b, "-\t");
 }
 
-static void put_row(struct buf *b, const struct tree_view_row *r)
+static void put_saved_row(struct buf *b, const struct tree_view_row *r)
 {
 	char flag[8];
 	size_t n = 0;
@@ -60,18 +60,18 @@ static void put_row(struct buf *b, const struct tree_view_row *r)
 		flag[n++] = '-';
 	flag[n] = '\0';
 	buf_printf(b, "row\t%u\t%s\t", r->depth, flag);
-	put_number(b, r->share);
-	put_number(b, r->error);
-	put_number(b, r->counted);
-	put_text(b, r->name);
+	put_saved_number(b, r->share);
+	put_saved_number(b, r->error);
+	put_saved_number(b, r->counted);
+	put_saved_text(b, r->name);
 	buf_putc(b, '\t');
-	put_text(b, r->unit);
+	put_saved_text(b, r->unit);
 	buf_putc(b, '\t');
-	put_text(b, r->no_error);
+	put_saved_text(b, r->no_error);
 	buf_putc(b, '\n');
 }
 
-static void put_why(struct buf *b, const struct tree_view *v, const struct tree_view_row *r)
+static void put_saved_why(struct buf *b, const struct tree_view *v, const struct tree_view_row *r)
 {
 	struct buf why = BUF_INIT;
 
@@ -79,9 +79,9 @@ static void put_why(struct buf *b, const struct tree_view *v, const struct tree_
 		tree_view_why(&why, &v->source, r->metric);
 	if (why.len) {
 		buf_puts(b, "why\t");
-		put_text(b, r->name);
+		put_saved_text(b, r->name);
 		buf_putc(b, '\t');
-		put_text(b, buf_str(&why));
+		put_saved_text(b, buf_str(&why));
 		buf_putc(b, '\n');
 	}
 	b->failed |= why.failed;
@@ -91,23 +91,23 @@ static void put_why(struct buf *b, const struct tree_view *v, const struct tree_
 void tree_saved_write(struct buf *out, const struct tree_report *r)
 {
 	buf_puts(out, MAGIC "\ncpu\t");
-	put_text(out, r->cpu);
+	put_saved_text(out, r->cpu);
 	buf_putc(out, '\n');
 	for (size_t i = 0; i < r->n_views; i++) {
 		const struct tree_view *v = &r->view[i];
 
 		buf_puts(out, "view\t");
-		put_number(out, v->source.whole);
-		put_text(out, v->source.label);
+		put_saved_number(out, v->source.whole);
+		put_saved_text(out, v->source.label);
 		buf_putc(out, '\n');
 		for (size_t k = 0; k < v->n; k++)
-			put_row(out, &v->row[k]);
+			put_saved_row(out, &v->row[k]);
 		for (size_t k = 0; k < v->n; k++)
-			put_why(out, v, &v->row[k]);
+			put_saved_why(out, v, &v->row[k]);
 	}
 	for (size_t i = 0; i < r->head.n_notes; i++) {
 		buf_puts(out, "note\t");
-		put_text(out, r->head.notes[i]);
+		put_saved_text(out, r->head.notes[i]);
 		buf_putc(out, '\n');
 	}
 }
@@ -129,7 +129,7 @@ struct line {
 	size_t n;
 };
 
-static double number_of(const char *s)
+static double saved_number_of(const char *s)
 {
 	char *end;
 	double v;
@@ -143,7 +143,7 @@ static double number_of(const char *s)
 /* Nothing that was written is below 0. */
 static double amount_of(const char *s)
 {
-	double v = number_of(s);
+	double v = saved_number_of(s);
 
 	return v < 0 ? NAN : v;
 }
@@ -173,7 +173,7 @@ static void on_view(struct reading *k, const struct line *l)
 
 static void on_row(struct reading *k, const struct line *l)
 {
-	double depth = number_of(l->field[1]);
+	double depth = saved_number_of(l->field[1]);
 	const char *flags = l->field[2];
 	struct tree_view_row r = {
 		.metric = strchr(flags, 's') ? MODEL_NONE : 0,
@@ -184,7 +184,7 @@ static void on_row(struct reading *k, const struct line *l)
 		.tie = strchr(flags, 't'),
 		.over = strchr(flags, 'o'),
 		.doubtful = strchr(flags, 'd'),
-		.share = number_of(l->field[3]),
+		.share = saved_number_of(l->field[3]),
 		.error = amount_of(l->field[4]),
 		.counted = amount_of(l->field[5]),
 		.open = NAN,
@@ -209,7 +209,7 @@ static void on_row(struct reading *k, const struct line *l)
 	k->failed |= vec_push(&k->row, r);
 }
 
-static void on_line(struct reading *k, const struct line *l)
+static void on_saved_line(struct reading *k, const struct line *l)
 {
 	const char *word = l->field[0];
 
@@ -229,7 +229,7 @@ static void on_line(struct reading *k, const struct line *l)
 }
 
 /* Parts a line, in place, at its tabs; one with more of them than fit is nobody's. */
-static void split(struct line *l, char *text)
+static void split_saved_line(struct line *l, char *text)
 {
 	l->n = 0;
 	for (char *next = text; next; l->n++) {
@@ -244,7 +244,7 @@ static void split(struct line *l, char *text)
 }
 
 /* What was read, moved into the arena. */
-static void give(struct tree_saved *out, struct reading *k)
+static void give_saved(struct tree_saved *out, struct reading *k)
 {
 	end_view(k);
 	*out = (struct tree_saved){ .cpu = k->cpu, .n_views = k->view.n, .n_notes = k->note.n };
@@ -272,11 +272,11 @@ int tree_saved_read(struct tree_saved *out, struct arena *a, const char *text, s
 
 		if (end)
 			*end = '\0';
-		split(&l, line);
-		on_line(&k, &l);
+		split_saved_line(&l, line);
+		on_saved_line(&k, &l);
 		line = end ? end + 1 : NULL;
 	}
-	give(out, &k);
+	give_saved(out, &k);
 	vec_free(&k.view);
 	vec_free(&k.row);
 	vec_free(&k.why);
@@ -287,8 +287,8 @@ int tree_saved_read(struct tree_saved *out, struct arena *a, const char *text, s
 /* ---- for people ------------------------------------------------------------------------- */
 
 /* A line, in as many as the terminal needs for it. */
-static void put_line(struct buf *b, const char *mark, const char *name, const char *s,
-		     const struct style *st)
+static void put_saved_line(struct buf *b, const char *mark, const char *name, const char *s,
+			   const struct style *st)
 {
 	struct buf line = BUF_INIT;
 
@@ -304,8 +304,8 @@ static void put_line(struct buf *b, const char *mark, const char *name, const ch
 	buf_free(&line);
 }
 
-static void put_view(struct buf *out, const struct tree_saved_view *v, const struct style *st,
-		     bool first)
+static void put_saved_view(struct buf *out, const struct tree_saved_view *v, const struct style *st,
+			   bool first)
 {
 	struct buf why = BUF_INIT, label = BUF_INIT;
 	struct tree_rows rows = { .whole = v->whole, .row = v->row, .n = v->n };
@@ -315,7 +315,7 @@ static void put_view(struct buf *out, const struct tree_saved_view *v, const str
 		rows.label = buf_str(&label);
 	}
 	for (size_t i = 0; i < v->n_why && why.len < TEXT_MAX; i++)
-		put_line(&why, " - ", v->why[i].name, v->why[i].reason, st);
+		put_saved_line(&why, " - ", v->why[i].name, v->why[i].reason, st);
 	tree_put_rows(out, &rows, buf_str(&why), st, first);
 	out->failed |= why.failed | label.failed;
 	buf_free(&why);
@@ -327,12 +327,12 @@ void tree_saved_put(struct buf *out, const struct tree_saved *t, const struct st
 	size_t from;
 
 	if (t->cpu)
-		put_line(out, " ", NULL, t->cpu, st);
+		put_saved_line(out, " ", NULL, t->cpu, st);
 	for (size_t i = 0; i < t->n_views; i++)
-		put_view(out, &t->view[i], st, !i);
+		put_saved_view(out, &t->view[i], st, !i);
 	from = out->len;
 	for (size_t i = 0; i < t->n_notes && out->len - from < TEXT_MAX; i++)
-		put_line(out, " ", NULL, t->note[i], st);
+		put_saved_line(out, " ", NULL, t->note[i], st);
 }
 
 /* ---- for programs: at[0] counts trees, at[1] rows, at[2] the reasons of rows passed ---------- */
@@ -343,7 +343,7 @@ static const struct tree_saved_view *tree_of(const struct table *t, const struct
 }
 
 /* Reasons stand in the order of the rows that they are of. */
-static const char *reason_of(const struct table *t, const struct table_row *r)
+static const char *saved_reason_of(const struct table *t, const struct table_row *r)
 {
 	const struct tree_saved_view *v = tree_of(t, r);
 	const struct tree_view_row *row = r->p;
@@ -354,12 +354,12 @@ static const char *reason_of(const struct table *t, const struct table_row *r)
 	return v->why[r->at[2]].reason;
 }
 
-static bool row_next(const struct table *t, struct table_row *r)
+static bool next_saved_row(const struct table *t, struct table_row *r)
 {
 	const struct tree_saved *s = t->ctx;
 
 	if (r->p) {
-		r->at[2] += reason_of(t, r) != NULL;
+		r->at[2] += saved_reason_of(t, r) != NULL;
 		r->at[1]++;
 	}
 	while (r->at[0] < s->n_views && r->at[1] >= s->view[r->at[0]].n) {
@@ -396,7 +396,7 @@ TABLE_GET(parent)
 TABLE_GET(value)
 {
 	const struct tree_view_row *row = r->p;
-	const char *why = reason_of(t, r);
+	const char *why = saved_reason_of(t, r);
 
 	(void)c;
 	if (has_no_sum(row) && !why)
@@ -435,7 +435,7 @@ static const struct table_column tree_columns[] = {
 };
 #undef OF
 const struct table_form tree_saved_form = { "tree", NULL, TABLE_DATA, TABLE_COLUMNS(tree_columns),
-					    .next = row_next };
+					    .next = next_saved_row };
 
 TABLE_CELL(note_text, out->text = *(const char *const *)r->p)
 

@@ -20,7 +20,7 @@ struct item { /* a node or a metric of a tree */
 	uint32_t metric;
 };
 
-static const struct tree_report *report_of(const struct table *t)
+static const struct tree_report *tree_report_of(const struct table *t)
 {
 	return t->ctx;
 }
@@ -30,7 +30,7 @@ void tree_get_time(const struct table *t, const struct table_column *c, const st
 {
 	(void)c;
 	(void)r;
-	out->e.v = report_of(t)->head.time;
+	out->e.v = tree_report_of(t)->head.time;
 }
 
 /* ---- trees ----------------------------------------------------------------------------------- */
@@ -40,13 +40,13 @@ static const struct tree_source *source_of(const struct table_row *r)
 	return &((const struct tree_view *)r->p)->source;
 }
 
-static const struct model *model_of(const struct table_row *r)
+static const struct model *tree_model_of(const struct table_row *r)
 {
 	return source_of(r)->tree->model;
 }
 
 /* IPC or frequency, by c->which. */
-static const struct tree_rate *rate_of(const struct table_column *c, const struct table_row *r)
+static const struct tree_rate *tree_rate_of(const struct table_column *c, const struct table_row *r)
 {
 	const struct tree_rates *x = source_of(r)->rates;
 
@@ -55,7 +55,7 @@ static const struct tree_rate *rate_of(const struct table_column *c, const struc
 
 TABLE_GET(rate)
 {
-	const struct tree_rate *x = rate_of(c, r);
+	const struct tree_rate *x = tree_rate_of(c, r);
 
 	(void)t;
 	if (x)
@@ -67,18 +67,18 @@ TABLE_GET(rate)
 
 TABLE_GET(rate_counted)
 {
-	const struct tree_rate *x = rate_of(c, r);
+	const struct tree_rate *x = tree_rate_of(c, r);
 
 	(void)t;
 	out->e.v = x ? x->counted : NAN;
 }
 
 TABLE_CELL(tree_where, out->text = source_of(r)->label)
-TABLE_CELL(model_id, out->text = model_of(r)->id)
-TABLE_CELL(model_title, out->text = model_of(r)->title)
-TABLE_CELL(model_source, out->text = model_of(r)->from)
-TABLE_CELL(model_tma, out->text = *model_of(r)->tma ? model_of(r)->tma : NULL)
-TABLE_CELL(model_revision, out->n = model_of(r)->revision)
+TABLE_CELL(model_id, out->text = tree_model_of(r)->id)
+TABLE_CELL(model_title, out->text = tree_model_of(r)->title)
+TABLE_CELL(model_source, out->text = tree_model_of(r)->from)
+TABLE_CELL(model_tma, out->text = *tree_model_of(r)->tma ? tree_model_of(r)->tma : NULL)
+TABLE_CELL(model_revision, out->n = tree_model_of(r)->revision)
 TABLE_CELL(slots, out->e.v = source_of(r)->whole)
 
 #define RATE(member) .which = offsetof(struct tree_rates, member)
@@ -110,7 +110,7 @@ static const struct item *item_of(const struct table_row *r)
 	return r->p;
 }
 
-static bool has_value(const struct item *x)
+static bool has_table_value(const struct item *x)
 {
 	return x->n->value.why == VALUE_OK && x->n->doubt == DOUBT_NONE;
 }
@@ -122,7 +122,7 @@ TABLE_GET(value)
 
 	(void)t;
 	(void)c;
-	if (has_value(x)) {
+	if (has_table_value(x)) {
 		cell_estimate(out, (struct estimate){ x->n->shown * unit, x->n->error * unit,
 						      x->n->no_error });
 		return;
@@ -138,7 +138,7 @@ TABLE_GET(while_open)
 
 	(void)t;
 	(void)c;
-	if (has_value(x))
+	if (has_table_value(x))
 		cell_estimate(out, (struct estimate){ x->n->open, x->n->open_error, NULL });
 }
 
@@ -185,7 +185,7 @@ TABLE_GET(path)
 	(void)t;
 	(void)c;
 	out->n = x->m->level ? x->n->path
-			     : has_value(x) && x->n->over && model_bottleneck_is_loss(x->m);
+			     : has_table_value(x) && x->n->over && model_bottleneck_is_loss(x->m);
 }
 
 /* For people, who are shown no KEY_why. */
@@ -258,7 +258,7 @@ const struct table_form tree_metrics_form = { "metrics", NULL, TABLE_MAIN,
 
 static const struct tree_view *view_at(const struct table *t, const struct table_row *r)
 {
-	return r->at[0] < report_of(t)->n_views ? &report_of(t)->view[r->at[0]] : NULL;
+	return r->at[0] < tree_report_of(t)->n_views ? &tree_report_of(t)->view[r->at[0]] : NULL;
 }
 
 static bool count_next(const struct table *t, struct table_row *r)
@@ -274,7 +274,7 @@ static bool count_next(const struct table *t, struct table_row *r)
 	return false;
 }
 
-TABLE_CELL(event, out->text = model_of(r)->event[r->at[1]].name)
+TABLE_CELL(event, out->text = tree_model_of(r)->event[r->at[1]].name)
 TABLE_CELL(count, out->e.v = source_of(r)->count[r->at[1]])
 TABLE_CELL(share, out->e.v = source_of(r)->share ? source_of(r)->share[r->at[1]] : NAN)
 
@@ -289,7 +289,7 @@ const struct table_form tree_counts_form = { "counts", NULL, TABLE_DATA,
 
 /* ---- rows for people: at[0] is the view, at[1] its row --------------------------------------- */
 
-static bool shown_next(const struct table *t, struct table_row *r)
+static bool next_shown_node(const struct table *t, struct table_row *r)
 {
 	const struct tree_view *v;
 
@@ -377,12 +377,13 @@ static const struct table_column shown_columns[] = {
 	COLUMN("why", "", T_TEXT, C_SPARSE, "why it has no value", .get = shown_why),
 };
 const struct table_form tree_shown_form = { "tree", NULL, TABLE_PEOPLE,
-					    TABLE_COLUMNS(shown_columns), .next = shown_next };
+					    TABLE_COLUMNS(shown_columns), .next = next_shown_node };
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 /* Whether `metric` belongs into the output of programs. */
-static bool take(const struct tree_source *s, const struct model_metric *m, uint32_t metric)
+static bool take_tree_row(const struct tree_source *s, const struct model_metric *m,
+			  uint32_t metric)
 {
 	bool named = s->named && s->named[metric];
 
@@ -392,7 +393,7 @@ static bool take(const struct tree_source *s, const struct model_metric *m, uint
 }
 
 /* By the order of the model: of those with a level, and of those without one. */
-static int by_order(const void *a, const void *b)
+static int by_node_order(const void *a, const void *b)
 {
 	uint32_t x = ((const struct item *)a)->m->order, y = ((const struct item *)b)->m->order;
 
@@ -419,12 +420,12 @@ static void add_items(struct document *d, const struct tree_report *r, struct ta
 		for (uint32_t i = 0; i < s->tree->n; i++) {
 			const struct model_metric *m = &s->tree->model->metric[i];
 
-			if (take(s, m, i))
+			if (take_tree_row(s, m, i))
 				of[!m->level][n[!m->level]++] =
 					(struct item){ s, m, &s->tree->node[i], i };
 		}
 		for (size_t k = 0; k < 2; k++)
-			qsort(of[k] + from[k], n[k] - from[k], sizeof(**of), by_order);
+			qsort(of[k] + from[k], n[k] - from[k], sizeof(**of), by_node_order);
 	}
 	*nodes = (struct table){ .array = of[0], .stride = sizeof(**of), .n = n[0] };
 	*metrics = (struct table){ .array = of[1], .stride = sizeof(**of), .n = n[1] };

@@ -87,7 +87,7 @@ static void put_branch(struct face *f, const struct tree_view_row *r)
 		f->more[r->depth] = !r->last;
 }
 
-static void put_name(struct face *f, const struct tree_view_row *r)
+static void put_node_name(struct face *f, const struct tree_view_row *r)
 {
 	size_t used = 2 * (size_t)r->depth + 2;
 
@@ -133,7 +133,7 @@ static void put_numbers(struct face *f, const struct tree_view_row *r)
 	buf_fill(f->b, ' ', used < 7 ? 7 - used : 0);
 }
 
-static bool in_turns(const struct tree_view_row *r)
+static bool counted_in_turns(const struct tree_view_row *r)
 {
 	return !isnan(r->counted) && r->counted < 0.9995;
 }
@@ -169,7 +169,7 @@ static void put_bar_or_unit(struct face *f, const struct tree_view_row *r)
  * so). */
 static void put_counted(struct face *f, const struct tree_view_row *r)
 {
-	if (!in_turns(r))
+	if (!counted_in_turns(r))
 		return;
 	buf_put_fixed(f->b, r->counted * 100, 0, f->open ? 4 : 5);
 	buf_puts(f->b, " %");
@@ -184,10 +184,10 @@ static void put_counted_head(struct face *f, size_t before)
 		buf_puts(f->b, " open");
 }
 
-static void put_row(struct face *f, const struct tree_view_row *r)
+static void put_node_row(struct face *f, const struct tree_view_row *r)
 {
 	put_branch(f, r);
-	put_name(f, r);
+	put_node_name(f, r);
 	put_numbers(f, r);
 	put_bar_or_unit(f, r);
 	put_counted(f, r);
@@ -246,7 +246,7 @@ struct bottleneck {
 };
 
 /* The largest first; those without value last, as they stand in the model. */
-static int by_value(const void *a, const void *b)
+static int by_node_value(const void *a, const void *b)
 {
 	double x = ((const struct bottleneck *)a)->value, y = ((const struct bottleneck *)b)->value;
 
@@ -277,7 +277,7 @@ static struct bottleneck bottleneck_of(const struct face *f, uint32_t metric)
 	};
 }
 
-static void put_why(struct face *f, uint32_t metric)
+static void put_node_why(struct face *f, uint32_t metric)
 {
 	struct buf why = BUF_INIT;
 
@@ -291,13 +291,13 @@ static void put_why(struct face *f, uint32_t metric)
 static void put_bottleneck(struct face *f, const struct tree_view_row *r)
 {
 	buf_putc(f->b, ' ');
-	put_name(f, r);
+	put_node_name(f, r);
 	buf_fill(f->b, ' ', 1);
 	put_numbers(f, r);
 	put_bar_or_unit(f, r);
 	put_counted(f, r);
 	if (isnan(r->share))
-		put_why(f, r->metric);
+		put_node_why(f, r->metric);
 	buf_end_line(f->b);
 }
 
@@ -317,10 +317,10 @@ static void put_bottlenecks(struct face *f)
 		of_model += model_bottleneck_name(&m->metric[i]) != NULL;
 	f->b->failed |= !v;
 	if (n) {
-		qsort(v, n, sizeof(*v), by_value);
+		qsort(v, n, sizeof(*v), by_node_value);
 		for (size_t i = 0; i < n; i++) {
 			sum += v[i].value;
-			turns |= in_turns(&v[i].row);
+			turns |= counted_in_turns(&v[i].row);
 		}
 		buf_put_left(f->b, " bottlenecks, of slots", NAME_WIDTH + 1);
 		buf_put_right(f->b, n < of_model || isnan(sum) ? "" : num_percent(text, sum), 8);
@@ -394,7 +394,7 @@ static void put_metrics(struct face *f)
 		if (told && n->error > 0 && fabs(n->value.v) > 0)
 			buf_printf(f->b, " +-%.1f %%", 100 * n->error / fabs(n->value.v));
 		if (!told)
-			put_why(f, f->v->metric[i]);
+			put_node_why(f, f->v->metric[i]);
 		buf_putc(f->b, '\n');
 		buf_free(&text);
 	}
@@ -453,7 +453,7 @@ static void put_label_rates(struct face *f)
 	buf_free(&rates);
 }
 
-static void put_rows(struct face *f, const struct tree_rows *r, bool first)
+static void put_node_rows(struct face *f, const struct tree_rows *r, bool first)
 {
 	if (r->label) {
 		buf_puts(f->b, first ? " " : "\n ");
@@ -462,8 +462,8 @@ static void put_rows(struct face *f, const struct tree_rows *r, bool first)
 		buf_putc(f->b, '\n');
 	}
 	for (size_t i = 0; i < r->n; i++) {
-		f->in_turns |= in_turns(&r->row[i]);
-		f->open |= in_turns(&r->row[i]) && !isnan(r->row[i].open);
+		f->in_turns |= counted_in_turns(&r->row[i]);
+		f->open |= counted_in_turns(&r->row[i]) && !isnan(r->row[i].open);
 	}
 	if (r->n && r->whole > 0)
 		put_whole(f->b, r->whole);
@@ -474,7 +474,7 @@ static void put_rows(struct face *f, const struct tree_rows *r, bool first)
 	if (f->in_turns || (r->n && r->whole > 0))
 		buf_putc(f->b, '\n');
 	for (size_t i = 0; i < r->n; i++)
-		put_row(f, &r->row[i]);
+		put_node_row(f, &r->row[i]);
 }
 
 static void put_untold(const struct face *f)
@@ -491,17 +491,18 @@ void tree_put_rows(struct buf *b, const struct tree_rows *r, const char *why,
 {
 	struct face f = { .b = b, .st = st };
 
-	put_rows(&f, r, first);
+	put_node_rows(&f, r, first);
 	buf_puts(b, why);
 	put_untold(&f);
 }
 
-static void put_view(struct buf *b, const struct tree_view *v, const struct style *st, bool first)
+static void put_term_view(struct buf *b, const struct tree_view *v, const struct style *st,
+			  bool first)
 {
 	const struct tree_rows rows = { v->source.label, v->source.whole, v->row, v->n };
 	struct face f = { .b = b, .v = v, .st = st };
 
-	put_rows(&f, &rows, first);
+	put_node_rows(&f, &rows, first);
 	put_metrics(&f);
 	put_why_rows(&f);
 	if (f.open)
@@ -513,7 +514,7 @@ static void put_view(struct buf *b, const struct tree_view *v, const struct styl
 void tree_put_views(struct buf *out, const struct tree_report *r, const struct style *st)
 {
 	for (size_t i = 0; i < r->n_views; i++)
-		put_view(out, &r->view[i], st, !i);
+		put_term_view(out, &r->view[i], st, !i);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -559,8 +560,8 @@ void tree_put_notes(struct buf *b, const struct count_head *h, const struct styl
 }
 
 /* Tables behind the trees that are as in other documents. */
-static int put_beside(struct buf *b, const struct document *d, const struct show *s,
-		      struct err *err)
+static int put_beside_tree(struct buf *b, const struct document *d, const struct show *s,
+			   struct err *err)
 {
 	const struct tree_report *r = d->ctx;
 	const struct table_form *const form[] = { &counts_beside_form, &counts_shown_form };
@@ -603,7 +604,7 @@ int tree_write_term(struct buf *b, const struct document *d, const struct show *
 		buf_putc(b, '\n');
 	}
 	tree_put_views(b, r, &s->style);
-	if (put_beside(b, d, s, err))
+	if (put_beside_tree(b, d, s, err))
 		return -1;
 	if (interval)
 		return 0;

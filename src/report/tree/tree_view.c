@@ -23,14 +23,14 @@ struct maker {
 	bool failed;
 };
 
-static const struct tree_node *node_of(const struct maker *k, uint32_t metric)
+static const struct tree_node *view_node_of(const struct maker *k, uint32_t metric)
 {
 	return &k->s->tree->node[metric];
 }
 
-static bool has_value(const struct maker *k, uint32_t metric)
+static bool has_node_value(const struct maker *k, uint32_t metric)
 {
-	return node_of(k, metric)->value.why == VALUE_OK;
+	return view_node_of(k, metric)->value.why == VALUE_OK;
 }
 
 static const char *unit_of(const struct maker *k, uint32_t metric)
@@ -40,9 +40,9 @@ static const char *unit_of(const struct maker *k, uint32_t metric)
 	return m->domain == DOMAIN_SLOTS ? "" : model_share_of(m);
 }
 
-static void add_row(struct maker *k, uint32_t metric, uint32_t parent, unsigned depth)
+static void add_view_row(struct maker *k, uint32_t metric, uint32_t parent, unsigned depth)
 {
-	const struct tree_node *n = node_of(k, metric);
+	const struct tree_node *n = view_node_of(k, metric);
 	double low = 0, high = 0;
 	bool bound = tree_bound(n, &low, &high);
 
@@ -85,7 +85,7 @@ static void add_other(struct maker *k, const uint32_t *child, size_t n, uint32_t
 	for (size_t i = 0; i < n; i++) {
 		slots &= k->m->metric[child[i]].domain == DOMAIN_SLOTS &&
 			 !k->m->metric[child[i]].overlap;
-		r.share += node_of(k, child[i])->shown;
+		r.share += view_node_of(k, child[i])->shown;
 	}
 	/* stalls that overlap have no sum */
 	r.name = slots ? arena_printf(k->a, "other_%s", of)
@@ -111,7 +111,7 @@ static bool is_named(const struct maker *k, uint32_t metric)
 	return k->s->named && k->s->named[metric];
 }
 
-static bool is_wanted(const struct maker *k, uint32_t metric)
+static bool is_node_wanted(const struct maker *k, uint32_t metric)
 {
 	return !k->s->wanted || k->s->wanted[metric];
 }
@@ -135,12 +135,12 @@ static bool named_below(const struct maker *k, uint32_t metric)
 /* It has no value itself, but something below it does: the way there is shown. */
 static bool leads_on(const struct maker *k, uint32_t metric)
 {
-	return !has_value(k, metric) && k->below[metric];
+	return !has_node_value(k, metric) && k->below[metric];
 }
 
 static bool keeps_row(const struct maker *k, uint32_t metric, unsigned depth)
 {
-	const struct tree_node *n = node_of(k, metric);
+	const struct tree_node *n = view_node_of(k, metric);
 
 	return !depth || k->s->all || n->path || n->over || n->doubt != DOUBT_NONE ||
 	       is_named(k, metric) || named_below(k, metric) || leads_on(k, metric) ||
@@ -149,7 +149,7 @@ static bool keeps_row(const struct maker *k, uint32_t metric, unsigned depth)
 
 static bool opens(const struct maker *k, uint32_t metric)
 {
-	const struct tree_node *n = node_of(k, metric);
+	const struct tree_node *n = view_node_of(k, metric);
 
 	return k->s->all || n->path || n->over || is_named(k, metric) || named_below(k, metric) ||
 	       leads_on(k, metric);
@@ -164,7 +164,8 @@ static size_t children(const struct maker *k, uint32_t parent, uint32_t *out)
 		uint32_t i = k->may[at];
 
 		if (k->m->metric[i].parent == parent &&
-		    (parent == MODEL_NONE || has_value(k, i) || is_named(k, i) || leads_on(k, i)))
+		    (parent == MODEL_NONE || has_node_value(k, i) || is_named(k, i) ||
+		     leads_on(k, i)))
 			out[n++] = i;
 	}
 	/* few: insertion sort by their place in the model */
@@ -200,7 +201,7 @@ static void put_level(struct maker *k, uint32_t parent_metric, uint32_t parent, 
 	}
 	for (size_t i = 0; i < n_kept; i++) {
 		last = k->n;
-		add_row(k, child[i], parent, depth);
+		add_view_row(k, child[i], parent, depth);
 		if (opens(k, child[i]))
 			put_level(k, child[i], (uint32_t)last, depth + 1);
 	}
@@ -269,7 +270,7 @@ int tree_view_make(struct tree_view *out, struct arena *a, const struct tree_sou
 	for (size_t at = 0; k.may && at < n; at++) {
 		uint32_t i = metric_at(source->tree, at);
 
-		if (level_ok(&k, i) && is_wanted(&k, i))
+		if (level_ok(&k, i) && is_node_wanted(&k, i))
 			k.may[k.n_may++] = i;
 	}
 	k.row = arena_alloc(a, (2 * k.n_may + 2) * sizeof(*k.row));
@@ -280,7 +281,7 @@ int tree_view_make(struct tree_view *out, struct arena *a, const struct tree_sou
 		return err_nomem(err);
 	for (size_t at = 0; at < k.n_may; at++)
 		for (uint32_t up = k.m->metric[k.may[at]].parent;
-		     has_value(&k, k.may[at]) && up != MODEL_NONE && !k.below[up];
+		     has_node_value(&k, k.may[at]) && up != MODEL_NONE && !k.below[up];
 		     up = k.m->metric[up].parent)
 			k.below[up] = true;
 	put_level(&k, MODEL_NONE, TREE_NO_ROW, 0);
