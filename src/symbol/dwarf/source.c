@@ -141,12 +141,6 @@ void src_discharge(struct source *s, size_t bytes)
 	s->charged -= bytes;
 }
 
-static bool is_packed_section(const char *name, const GElf_Shdr *sh)
-{
-	return (!strncmp(name, ".debug_", 7) && (sh->sh_flags & SHF_COMPRESSED)) ||
-	       !strncmp(name, ".zdebug_", 8);
-}
-
 /* The unpacked size, as the section has it. */
 static size_t unpacked_size(Elf_Scn *scn)
 {
@@ -178,7 +172,9 @@ static bool unpack_sections(struct source *s, Elf *elf, bool unpack)
 		const GElf_Shdr *sh = gelf_getshdr(scn, &mem);
 		const char *name = sh ? elf_strptr(elf, names, sh->sh_name) : NULL;
 
-		if (!name || !is_packed_section(name, sh))
+		if (!name ||
+		    (strncmp(name, ".zdebug_", 8) != 0 &&
+		     (strncmp(name, ".debug_", 7) != 0 || !(sh->sh_flags & SHF_COMPRESSED))))
 			continue;
 		any = true;
 		if (!unpack || !src_charge(s, unpacked_size(scn)))

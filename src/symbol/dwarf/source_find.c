@@ -42,15 +42,6 @@ static bool *refusal_of(struct source_search *s, int fd, const char *root, const
 	return file_written_by(st, s->w->owner) ? NULL : &s->anothers;
 }
 
-/* A file that was there, and is not used: the first is named. */
-static bool refuse_source(struct source_search *s, const char *path, bool *why)
-{
-	if (!s->anothers && !s->differs && !s->secret && !s->elsewhere)
-		(void)snprintf(s->out->path, sizeof(s->out->path), "%s", path);
-	*why = true;
-	return false;
-}
-
 /* Of those that differ, the first is named instead. */
 static bool refuse_different(struct source_search *s, const char *path, bool by_md5)
 {
@@ -80,9 +71,12 @@ static bool try_source(struct source_search *s, const char *root, const char *na
 	if (fd < 0)
 		return false;
 	why = refusal_of(s, fd, root, name, &st);
-	if (why) {
+	if (why) { /* the first file that was there, and is not used, is named */
 		(void)close(fd);
-		return refuse_source(s, path, why);
+		if (!s->anothers && !s->differs && !s->secret && !s->elsewhere)
+			(void)snprintf(s->out->path, sizeof(s->out->path), "%s", path);
+		*why = true;
+		return false;
 	}
 	if (!sum && s->sum && s->sum->size && s->sum->size != (uint64_t)st.st_size) {
 		(void)close(fd);

@@ -198,11 +198,6 @@ static void merge_bounds(struct sym_table *t, const struct sym_list *l)
 		put_symbol(t, s->name, s->start, s->size);
 }
 
-static bool is_stub(const char *name, size_t n)
-{
-	return n > 4 && !memcmp(name + n - 4, "@plt", 4);
-}
-
 /* Marks the symbols that share their linkage names. Trampolines do by their nature. */
 static void mark_twins(struct sym_table *t)
 {
@@ -219,7 +214,7 @@ static void mark_twins(struct sym_table *t)
 		size_t len = s->nameless ? 0 : strlen(s->linkage), at;
 		uint64_t hash;
 
-		if (s->nameless || is_stub(s->linkage, len))
+		if (s->nameless || (len > 4 && !memcmp(s->linkage + len - 4, "@plt", 4)))
 			continue;
 		hash = hash_bytes(s->linkage, len);
 		at = (size_t)hash & (cap - 1);

@@ -127,35 +127,18 @@ static int by_end(const void *a, const void *b)
 	return (unsigned char)x[nx - 1 - n] < (unsigned char)y[ny - 1 - n] ? -1 : 1;
 }
 
-/* The last parts of the path, down to the one in which it differs from another whose last `len`
- * letters are the same. */
-static const char *path_tail(const char *path, size_t len)
-{
-	const char *p = path + strlen(path) - len;
-
-	while (p > path && p[-1] != '/')
-		p--;
-	return p;
-}
-
-/* "x@inode12.5f": the generation, in hexadecimal, if it is known. */
-static const char *name_by_inode(struct arena *a, const char *name, const struct file_identity *f,
-				 const char *more)
-{
-	const unsigned long long ino = f->ino, gen = f->gen;
-
-	return gen ? arena_xprintf(a, "%s@inode%llu.%llx%s", name, ino, gen, more)
-		   : arena_xprintf(a, "%s@inode%llu%s", name, ino, more);
-}
-
 static void name_by_path(struct images *set, struct same_name *s, size_t len, bool by_id)
 {
 	struct image *im = s->im;
-	const char *base = path_base(im->key.path),
-		   *tail = len ? path_tail(im->key.path, len) : base;
+	const char *path = im->key.path, *base = path_base(path), *tail;
 	const char *more = im->name + strlen(base); /* " [guest]" */
 	const uint8_t *id = im->key.build_id;
+	const unsigned long long ino = im->key.file.ino, gen = im->key.file.gen;
 
+	/* the last parts, down to the one in which the path differs from another whose last `len`
+	 * letters are the same */
+	for (tail = len ? path + strlen(path) - len : base; len && tail > path && tail[-1] != '/';)
+		tail--;
 	if (strlen(tail) > LONG_NAME && im->key.build_id_len >= 4) {
 		tail = base;
 		by_id = true;
@@ -163,8 +146,10 @@ static void name_by_path(struct images *set, struct same_name *s, size_t len, bo
 	if (by_id && im->key.build_id_len >= 4)
 		im->name = arena_xprintf(&set->arena, "%s@%02x%02x%02x%02x%s", tail, id[0], id[1],
 					 id[2], id[3], more);
-	else if (by_id && im->key.file.ino)
-		im->name = name_by_inode(&set->arena, tail, &im->key.file, more);
+	else if (by_id && gen)
+		im->name = arena_xprintf(&set->arena, "%s@inode%llu.%llx%s", tail, ino, gen, more);
+	else if (by_id && ino)
+		im->name = arena_xprintf(&set->arena, "%s@inode%llu%s", tail, ino, more);
 	else if (tail != base)
 		im->name = arena_xprintf(&set->arena, "%s%s", tail, more);
 }

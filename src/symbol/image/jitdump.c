@@ -153,21 +153,14 @@ static void sort_code(struct jitdump *j)
 	free(sorted);
 }
 
-/* Where [start, end) is a gap, filling it needs no version of its own: see jitdump_find(). */
-static bool is_gap(const struct jitdump *j, uint64_t start, uint64_t end)
-{
-	uint32_t root = vec_last(&j->version)->root;
-	const struct piece_node *n = pieces_next(&j->pieces, root, start);
-
-	return (!n || n->start >= end) && pieces_find(&j->pieces, root, start) == PIECE_HOLE;
-}
-
 static void paint_code(struct jitdump *j, uint64_t start, uint64_t end, uint64_t time,
 		       uint32_t value)
 {
 	struct jit_version now = *vec_last(&j->version);
+	const struct piece_node *n = pieces_next(&j->pieces, now.root, start);
 
-	if (is_gap(j, start, end)) {
+	/* filling a gap needs no version of its own: see jitdump_find() */
+	if ((!n || n->start >= end) && pieces_find(&j->pieces, now.root, start) == PIECE_HOLE) {
 		if (value == PIECE_HOLE)
 			return;
 	} else if (now.time != time) {

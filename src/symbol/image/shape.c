@@ -32,12 +32,6 @@ static size_t mnemonic_len(const char *text)
 	return strcspn(text, " \t");
 }
 
-static bool is_shape_padding(const struct insn *in)
-{
-	return !strncmp(in->text, "nop", 3) || !strncmp(in->text, "int3", 4) ||
-	       !strncmp(in->text, "endbr", 5) || !strcmp(in->text, "xchg %ax, %ax");
-}
-
 /* The instruction without addresses: large numbers, and those before (%rip). */
 static uint64_t hash_insn(const struct insn *in)
 {
@@ -83,7 +77,8 @@ static int add_insn(void *ctx, const struct insn *in)
 	struct reading *r = ctx;
 	uint64_t kind = hash_bytes(in->text, mnemonic_len(in->text));
 
-	if (is_shape_padding(in))
+	if (!strncmp(in->text, "nop", 3) || !strncmp(in->text, "int3", 4) ||
+	    !strncmp(in->text, "endbr", 5) || !strcmp(in->text, "xchg %ax, %ax"))
 		return 0;
 	r->out->insns++;
 	r->out->code = hash_pair(r->out->code, hash_insn(in));

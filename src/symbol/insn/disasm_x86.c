@@ -205,18 +205,13 @@ static uint8_t of_mnemonic(const ZydisDecodedInstruction *z)
 	}
 }
 
-static bool is_atomic(const ZydisDecodedInstruction *z, const struct insn *in)
-{
-	return z->attributes & ZYDIS_ATTRIB_HAS_LOCK ||
-	       (z->mnemonic == ZYDIS_MNEMONIC_XCHG && in->memory);
-}
-
 static uint8_t x86_class_of(const struct insn *in, const struct seen *s,
 			    const ZydisDecodedInstruction *z)
 {
 	if (in->flow != INSN_OTHER)
 		return by_flow[in->flow];
-	if (is_atomic(z, in))
+	if (z->attributes & ZYDIS_ATTRIB_HAS_LOCK ||
+	    (z->mnemonic == ZYDIS_MNEMONIC_XCHG && in->memory))
 		return INSN_ATOMIC_CLASS;
 	for (size_t i = 0; i < sizeof(by_category) / sizeof(*by_category); i++)
 		if (by_category[i].category == z->meta.category)

@@ -596,17 +596,7 @@ static const struct heap_object *find_in_level(const struct heap *h, const struc
 	return best;
 }
 
-/* The last log of that pid that began by then, or NULL. */
-static const struct log *log_at(const struct heap *h, uint32_t pid, uint64_t time)
-{
-	size_t low;
-
-	bisect(low, h->log.n, i,
-	       h->log.v[i].pid > pid || (h->log.v[i].pid == pid && h->log.v[i].began > time));
-	return low && h->log.v[low - 1].pid == pid ? &h->log.v[low - 1] : NULL;
-}
-
-/* The same of the recording's processes. */
+/* The last beginning of that pid by then, or NULL. */
 static const struct beginning *beginning_at(const struct heap *h, uint32_t pid, uint64_t time)
 {
 	const struct beginning *v = h->beginning.v;
@@ -665,14 +655,18 @@ static bool go_to_parent(const struct heap *h, struct lived *at)
 	return true;
 }
 
-/* A log from before the process began, or executed its program, is of another one. */
-static void find_its_log(const struct heap *h, struct lived *at)
+/* The last log of that pid that began by then, or NULL. A log from before the process began, or
+ * executed its program, is of another one. */
+static const struct log *its_log(const struct heap *h, uint32_t pid, uint64_t time)
 {
-	const struct beginning *b = beginning_at(h, at->pid, at->time);
+	const struct beginning *b = beginning_at(h, pid, time);
+	const struct log *l;
+	size_t low;
 
-	at->log = log_at(h, at->pid, at->time);
-	if (b && at->log && at->log->began < b->time)
-		at->log = NULL;
+	bisect(low, h->log.n, i,
+	       h->log.v[i].pid > pid || (h->log.v[i].pid == pid && h->log.v[i].began > time));
+	l = low && h->log.v[low - 1].pid == pid ? &h->log.v[low - 1] : NULL;
+	return l && b && l->began < b->time ? NULL : l;
 }
 
 const struct heap_object *heap_find(const struct heap *h, uint32_t pid, uint64_t address,
@@ -684,7 +678,7 @@ const struct heap_object *heap_find(const struct heap *h, uint32_t pid, uint64_t
 	for (unsigned n = 0; n < FORKS; n++) {
 		const struct heap_object *o;
 
-		find_its_log(h, &at);
+		at.log = its_log(h, at.pid, at.time);
 		o = at.log ? find_in_log(h, at.log, address, at.time) : NULL;
 		if (at.log && *why == HEAP_NO_LOG)
 			*why = at.log->flags & HEAP_OWN ? HEAP_OWN_LOG

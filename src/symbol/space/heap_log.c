@@ -31,38 +31,22 @@ bool heap_log_chunk(struct heap_log_at *at)
 	return true;
 }
 
-/* A chain's number, and how many addresses follow. */
-static bool read_chain(struct heap_log_record *r, uint64_t value, const uint8_t *from)
-{
-	r->chain = (uint32_t)value;
-	r->n = (uint32_t)(value >> 32);
-	r->from = from;
-	return r->n && r->n <= HEAP_DEPTH;
-}
-
-static void read_extent(struct heap_log_record *r, uint64_t word)
-{
-	uint32_t above = (uint32_t)(word >> 40);
-
-	r->bytes = r->type == HEAP_UNMAP ? word : word & HEAP_BYTES_MOST;
-	if (r->type == HEAP_STACK)
-		r->tid = above;
-	else if (r->type != HEAP_UNMAP)
-		r->chain = above;
-}
-
 bool heap_log_record(struct heap_log_at *at, struct heap_log_record *r)
 {
 	size_t left = (size_t)(at->words_end - at->word) / 8;
 	uint64_t head = left ? ld64(at->word) : 0, type = head >> 56;
 	uint64_t value = head & (UINT64_MAX >> 8);
 	size_t need = heap_words(head);
+	uint64_t extent;
 
 	if (!need)
 		return false;
 	*r = (struct heap_log_record){ .type = (enum heap_record)type };
 	if (type == HEAP_CHAIN) {
-		if (!read_chain(r, value, at->word + 8))
+		r->chain = (uint32_t)value;
+		r->n = (uint32_t)(value >> 32); /* so many addresses follow */
+		r->from = at->word + 8;
+		if (!r->n || r->n > HEAP_DEPTH)
 			return false;
 	} else if (type == HEAP_RATE) {
 		r->rate = value;
@@ -74,8 +58,14 @@ bool heap_log_record(struct heap_log_at *at, struct heap_log_record *r)
 	r->has_time = type != HEAP_CHAIN && need > 1;
 	if (r->has_time)
 		r->time = ld64(at->word + 8);
-	if (need == 3 && type != HEAP_CHAIN)
-		read_extent(r, ld64(at->word + 16));
+	if (need == 3 && type != HEAP_CHAIN) {
+		extent = ld64(at->word + 16);
+		r->bytes = type == HEAP_UNMAP ? extent : extent & HEAP_BYTES_MOST;
+		if (type == HEAP_STACK)
+			r->tid = (uint32_t)(extent >> 40);
+		else if (type != HEAP_UNMAP)
+			r->chain = (uint32_t)(extent >> 40);
+	}
 	at->word += 8 * need;
 	return true;
 }

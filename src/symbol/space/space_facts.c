@@ -57,14 +57,6 @@ static enum image_kind image_kind_of(const char *path, enum space_kind space)
 	return IMAGE_FILE;
 }
 
-/* A mapping is a process' unless it is a kernel's, as perf has it. */
-static enum space_kind kind_of_map(uint16_t misc)
-{
-	enum space_kind space = space_kind_of_misc(misc);
-
-	return space == SPACE_HYPERVISOR || space == SPACE_UNKNOWN ? SPACE_USER : space;
-}
-
 /* A map of an image, and the fact that it is there from now on. */
 static int add_map(struct spaces *sp, struct map *m, const struct image_key *key, struct fact f,
 		   struct err *err)
@@ -83,7 +75,10 @@ static int add_map(struct spaces *sp, struct map *m, const struct image_key *key
 
 int spaces_map(struct spaces *sp, const struct space_map_fact *f, struct err *err)
 {
-	enum space_kind space = kind_of_map(f->misc);
+	enum space_kind said = space_kind_of_misc(f->misc);
+	/* a mapping is a process' unless it is a kernel's, as perf has it */
+	enum space_kind space =
+		said == SPACE_HYPERVISOR || said == SPACE_UNKNOWN ? SPACE_USER : said;
 	struct image_key key = { .path = f->path,
 				 .build_id = f->build_id,
 				 .file = f->file,

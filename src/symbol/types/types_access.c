@@ -130,19 +130,6 @@ static void try_objects(const struct flow *w, const struct value *at, const stru
 	}
 }
 
-static void try_static(const struct flow *w, const struct value *at, const struct effect_mem *m,
-		       struct type_hit *best, bool *found)
-{
-	const struct type_static *x = value_variable(w->t, at);
-	struct type_hit h;
-
-	*found = x != NULL;
-	if (!x)
-		return;
-	type_hit(w->t, x->type, (int64_t)((uint64_t)at->off - x->start), type_reach_of(at), m, &h);
-	keep_better(w, best, &h);
-}
-
 /* Data of the compiler: tables of jumps, constants. */
 static void try_made(const struct flow *w, const struct value *at, const struct effect_mem *m,
 		     struct type_hit *best)
@@ -228,6 +215,8 @@ enum types_why flow_access(struct flow *w, const struct state *s, const struct e
 			   struct type_hit *best, bool *stack)
 {
 	struct value at = flow_address(w, s, m);
+	const struct type_static *x;
+	struct type_hit h;
 	bool found = false;
 
 	*best = (struct type_hit){ .root = TYPE_NONE };
@@ -239,9 +228,15 @@ enum types_why flow_access(struct flow *w, const struct state *s, const struct e
 		try_frame(w, s, &at, m, best);
 		try_objects(w, &at, m, best);
 	} else if (at.kind == VALUE_ADDRESS || at.kind == VALUE_THREAD) {
-		try_static(w, &at, m, best, &found);
+		x = value_variable(w->t, &at);
+		found = x != NULL;
 		if (!found)
 			try_made(w, &at, m, best);
+		else
+			type_hit(w->t, x->type, (int64_t)((uint64_t)at.off - x->start),
+				 type_reach_of(&at), m, &h);
+		if (found)
+			keep_better(w, best, &h);
 	} else {
 		try_pointer(w, &at, m, best);
 	}

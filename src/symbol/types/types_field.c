@@ -45,13 +45,6 @@ static int fit_of_access(const struct search *s, const struct type *y, uint64_t 
 	return s->vector || s->width > 8 ? FIT_SEVERAL : FIT_INSIDE;
 }
 
-/* Pointers to different objects. */
-static bool point_to_different(struct types *t, uint32_t a, uint32_t b)
-{
-	return t->type.v[a].kind == TYPE_POINTER && t->type.v[b].kind == TYPE_POINTER &&
-	       type_target(t, a) != type_target(t, b);
-}
-
 /* Code cannot get into a structure that its unit only declares. */
 static void add_pointer_choice(struct types *t, uint32_t pointer, struct type_choice *c)
 {
@@ -85,7 +78,9 @@ static void keep_best_field(struct search *s, uint32_t leaf, uint64_t start, int
 	if (s->choice && score == FIT_EXACT && s->t->type.v[leaf].kind == TYPE_POINTER)
 		add_pointer_choice(s->t, leaf, s->choice);
 	if (same)
-		s->several |= point_to_different(s->t, s->leaf, leaf);
+		s->several |= s->t->type.v[s->leaf].kind == TYPE_POINTER &&
+			      s->t->type.v[leaf].kind == TYPE_POINTER &&
+			      type_target(s->t, s->leaf) != type_target(s->t, leaf);
 	/* code that gets to one place of an array is rarer than code that gets to a member */
 	if (score < s->score ||
 	    (score == s->score &&

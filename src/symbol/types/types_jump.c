@@ -19,19 +19,15 @@ enum {
 	JUMP_BEFORE = 24,  /* instructions from the comparison to the jump */
 };
 
-static const struct elf_sec *section_at(const struct elf_file *f, uint64_t vaddr)
-{
-	for (size_t i = 0; i < f->n_sec; i++)
-		if (f->sec[i].flags & SHF_ALLOC && vaddr - f->sec[i].addr < f->sec[i].size)
-			return &f->sec[i];
-	return NULL;
-}
-
 bool flow_is_constant(const struct flow *w, uint64_t vaddr)
 {
-	const struct elf_sec *s = section_at(w->t->code, vaddr);
+	const struct elf_file *f = w->t->code;
 
-	return s && s->type == SHT_PROGBITS && !(s->flags & (SHF_WRITE | SHF_EXECINSTR));
+	for (size_t i = 0; i < f->n_sec; i++)
+		if (f->sec[i].flags & SHF_ALLOC && vaddr - f->sec[i].addr < f->sec[i].size)
+			return f->sec[i].type == SHT_PROGBITS &&
+			       !(f->sec[i].flags & (SHF_WRITE | SHF_EXECINSTR));
+	return false;
 }
 
 /* The constant that the index was compared with: the number of entries. */

@@ -209,27 +209,21 @@ static bool rule_value(struct walk *w, const struct cfi_rule *r, uint64_t cfa, u
 	}
 }
 
-static bool cfa_of(struct walk *w, const struct cfi_row *row, uint64_t *cfa)
-{
-	if (row->cfa_is_expr)
-		return unwind_expr(&w->st, row->cfa_expr, row->cfa_expr_len, NULL, cfa);
-	if (!is_register_known(&w->st, row->cfa_reg))
-		return false;
-	*cfa = w->st.reg[row->cfa_reg] + (uint64_t)row->cfa_off;
-	if (w->arch->word == 4)
-		*cfa &= UINT32_MAX;
-	return true;
-}
-
 /* To the caller's registers and *pc. True: there is one. */
 static bool step_cfi(struct walk *w, const struct cfi_row *row, uint64_t *pc, enum unwind_end *end)
 {
 	struct unwind_state *st = &w->st;
-	uint64_t cfa, next[CFI_REGS], have = st->known, was = st->reg[w->arch->sp], at = *pc;
+	bool known = !row->cfa_is_expr && is_register_known(st, row->cfa_reg);
+	uint64_t cfa = known ? st->reg[row->cfa_reg] + (uint64_t)row->cfa_off : 0;
+	uint64_t next[CFI_REGS], have = st->known, was = st->reg[w->arch->sp], at = *pc;
 
 	st->missed = false;
 	*end = UNWIND_BAD;
-	if (!cfa_of(w, row, &cfa)) {
+	if (w->arch->word == 4)
+		cfa &= UINT32_MAX;
+	if (row->cfa_is_expr)
+		known = unwind_expr(st, row->cfa_expr, row->cfa_expr_len, NULL, &cfa);
+	if (!known) {
 		*end = st->missed ? UNWIND_STACK : UNWIND_BAD;
 		return false;
 	}
