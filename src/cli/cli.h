@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cli - what every command is handed, and the few things they share: exit codes, messages, the
+ * cli - the argument of every command, and the few things they share: exit codes, messages, the
  * choice of the input file, colour and pager.
  *
  * A command is `int cmd_NAME(struct cli *)`; it returns the exit code. Only this room prints, reads
@@ -42,7 +42,7 @@ struct cli {
 	struct arena arena;		     /* for the command's own use; freed at exit */
 	const struct ibs_own *ibs_own;	     /* derived.h: the user's own events, if read */
 	const struct ibs_event *derived[2];  /* that -e names: of ops, of fetches */
-	struct text_list beside_derived;     /* what else it names */
+	struct text_list beside_derived;     /* its other names */
 	double progress_from, progress_last; /* seconds, monotonic; 0: not begun */
 	bool progress_shown;
 	struct starter pager;
@@ -61,10 +61,10 @@ int cli_fail_as(const struct err *err, int code);
 bool cli_memory_limit(unsigned which, char *line, size_t room);
 /* A line to stderr, "cyclade: ...", unless -q. */
 void cli_note(const struct cli *cli, const char *fmt, ...) PRINTF_(2, 3);
-/* The same of what is missing in the output: with -q, too. */
+/* The same if the output is incomplete: with -q, too. */
 void cli_warn(const char *fmt, ...) PRINTF_(1, 2);
 
-/* What CYCLADE_OPTS says for a command. */
+/* The options of CYCLADE_OPTS for a command. */
 int cli_environment(struct options *o, struct cli *cli, enum command cmd, struct err *err) MUST_USE;
 
 /* The recording to read: -i, else the next operand, else cyclade.data or perf.data if there.
@@ -83,11 +83,11 @@ int cli_file_function(struct cli *cli, struct cli_operands *out, struct err *err
 /* The same for [FILE] alone. */
 int cli_one_recording(struct cli *cli, struct cli_operands *out, struct err *err) MUST_USE;
 
-/* Says that a name may mean any of these functions, and what to type for one of them. Returns
+/* Lists the functions that a name may mean, and the words to type for one of them. Returns
  * EXIT_ERROR. `c` NULL: there was no memory. */
 struct cli_choice {
 	const char *dso, *name;
-	uint64_t start;		   /* tells those of the same file and name apart */
+	uint64_t start;		   /* distinguishes those of the same file and name */
 	char weight[NUM_MAX + 16]; /* "      12 samples" */
 };
 int cli_choices(const struct cli *cli, const char *said, const struct cli_choice *c, size_t n);
@@ -98,26 +98,26 @@ struct style cli_style(const struct cli *cli, int fd);
 /* Somebody sits at a terminal on which browse works. */
 bool cli_can_browse(void);
 
-/* What the options ask for: "json", "csv", ...; "term" where they do not say. */
+/* The format that the options name: "json", "csv", ...; "term" if they name none. */
 const char *cli_format(const struct cli *cli);
 
 /* How a result is to be shown where cli_put will: format and table, refused if it has none such. */
 int cli_show(const struct cli *cli, struct show *out, const struct document_form *f,
 	     struct err *err) MUST_USE;
-/* Writes a finished document as cli_put does, and to standard error what its format had no place
- * for. Returns an exit code. */
+/* Writes a finished document as cli_put does, and to standard error the notes and losses that its
+ * format had no place for. Returns an exit code. */
 int cli_document(struct cli *cli, struct document *d, const struct show *s);
 /* That last part alone, whatever -q says; `notes`: notes as well as losses. */
 void cli_say_unsaid(const struct document *d, const struct show *s, bool notes);
 
-/* What -x says: one character, or \t; a comma where it says nothing. */
+/* The separator of -x: one character, or \t; a comma without -x. */
 int cli_separator(const struct cli *cli, char *out, struct err *err) MUST_USE;
 
 /* Writes a finished text where the options say: -o FILE (appears whole or not at all), else
  * standard output, through a pager where that is due. A reader that went away (EPIPE) is no error.
- * Returns an exit code, having said what failed. */
+ * Prints the failure; returns an exit code. */
 int cli_put(struct cli *cli, const struct buf *text, bool may_page);
-/* Starts what shows long texts on a terminal, if one is wanted; cli_put does so by itself while
+/* Starts the pager for long texts on a terminal, if one is wanted; cli_put does so by itself while
  * that is still allowed. */
 void cli_pager(struct cli *cli);
 
@@ -140,7 +140,7 @@ int cli_out_put(struct cli_out *o);
 int cli_out_fail(struct cli_out *o, const struct err *why);
 
 /* Progress on stderr: one line, only on a terminal, only after half a second. NAN: how much is
- * done is not known, the time is told. */
+ * done is not known, the time is shown. */
 void cli_progress(void *cli, double fraction);
 void cli_progress_end(struct cli *cli);
 
@@ -148,7 +148,7 @@ void cli_progress_end(struct cli *cli);
  * user's. */
 const char *cli_cache_dir(struct cli *cli);
 const char *cli_data_dir(struct cli *cli);
-/* Where elfutils' debuginfod client keeps what it fetched (debuginfod_find_debuginfo(3)); it need
+/* The cache of elfutils' debuginfod client (debuginfod_find_debuginfo(3)); it need
  * not exist. NULL: nowhere. */
 const char *cli_debuginfod_dir(struct cli *cli);
 

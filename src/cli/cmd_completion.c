@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 
 /*
- * What the words of an operand or an option's argument stand for: "files", "programs", or commands
+ * The meaning of words of an operand or an option's argument: "files", "programs", or commands
  * cyclade list KIND that print the names. Other words in capitals cannot be completed.
  */
 static const struct value_row {

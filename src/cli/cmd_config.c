@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * config - what is set without being typed: by the configuration file and CYCLADE_OPTS.
+ * config - options that are set without being typed: by the configuration file and CYCLADE_OPTS.
  */
 #include <stdlib.h>
 #include <string.h>

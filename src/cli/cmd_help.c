@@ -32,7 +32,7 @@ static void put_plain(struct buf *b, const char *line, size_t len)
 	}
 }
 
-/* Prose is wrapped anew; what is indented (code, screens) stays as it is. */
+/* Prose is wrapped anew; indented lines (code, screens) stay as they are. */
 static bool is_prose(const char *line, size_t len)
 {
 	return len && *line != ' ' && *line != '#' && *line != '|' && *line != '@';

@@ -4,7 +4,7 @@
  * ~/.config/cyclade/config.
  *
  *	config_read(&c, &arena, &err)		the file, if there is one
- *	config_apply(&c, &opt, &arena, cmd, &err)	what it says for a command
+ *	config_apply(&c, &opt, &arena, cmd, &err)	its options for a command
  *
  * A line is "key = value", "key" alone, "[command]", blank, or begins with #. Keys are long
  * options. Before the first section they are for every command that has them. Values go to the

@@ -285,7 +285,7 @@ static int misspelt(struct cli *cli, const struct pd *rec, const char *word, str
 			near);
 }
 
-/* What -e names: kept in the cli, for the next recording of a command that reads several. */
+/* The events of -e: kept in the cli, for the next recording of a command that reads several. */
 static int named(struct cli *cli, const struct pd *rec, struct err *err)
 {
 	struct text_list said;
@@ -295,7 +295,7 @@ static int named(struct cli *cli, const struct pd *rec, struct err *err)
 		return 0;
 	if (split_events(cli, &cli->opt.event, &said, &why)) {
 		if (why.code == ERR_USAGE)
-			return 0; /* the command says what is wrong with the list */
+			return 0; /* the command reports the error in the list */
 		*err = why;
 		return -1;
 	}
@@ -367,7 +367,7 @@ void derived_select(struct derived *d, struct selection *s)
 	s->wants_ctx = d;
 }
 
-/* Northbridge events are AMD's for sources of 3 bits; these parts tell 5. */
+/* Northbridge events are AMD's for sources of 3 bits; these parts have 5. */
 static bool is_remapped(const struct derived *d, const struct ibs_event *e)
 {
 	enum ibs_part part = ibs_part_of(pd_info(d->rec)->cpuid);
@@ -376,7 +376,7 @@ static bool is_remapped(const struct derived *d, const struct ibs_event *e)
 	       (part == IBS_PART_ZEN4 || part == IBS_PART_1AH || part == IBS_PART_LATER);
 }
 
-/* What a user's own event reads and this CPU has not; NULL: nothing. */
+/* Fields that a user's own event reads and this CPU lacks; NULL: none. */
 static const char *note_missing(const struct derived *d, const struct ibs_event *e, struct arena *a)
 {
 	enum ibs_part part = ibs_part_of(pd_info(d->rec)->cpuid);

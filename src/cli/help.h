@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * help - what the program says of itself, all of it from the tables of commands and options.
+ * help - the program's own help, all of it from the tables of commands and options.
  */
 #ifndef CYCLADE_CLI_HELP_H
 #define CYCLADE_CLI_HELP_H
@@ -10,7 +10,7 @@
 #include "cli/cli.h"
 
 int help_overview(FILE *to, int code);
-/* All commands with what they do. */
+/* All commands with a line each. */
 int help_commands(FILE *to);	   /* `cyclade --help`: twenty lines, examples first */
 int help_command(struct cli *cli); /* `cyclade CMD --help` */
 int help_version(void);

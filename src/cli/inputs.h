@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * inputs - what a command will read, known before it does anything: no output may be one of it.
+ * inputs - the files that a command will read, known before it begins: no output may be one of
+ * them.
  */
 #ifndef CYCLADE_CLI_INPUTS_H
 #define CYCLADE_CLI_INPUTS_H

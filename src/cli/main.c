@@ -57,7 +57,7 @@ static bool is_program(const char *word)
 }
 
 /* The configuration file, CYCLADE_OPTS, then the words, which are looked at first: whoever asks for
- * help or mistypes is to be told so, whatever the file holds. */
+ * help or mistypes gets an answer, whatever the file holds. */
 static int read_options(struct cli *cli, int argc, char **argv, struct err *err)
 {
 	struct options typed = { 0 };
@@ -189,7 +189,7 @@ static void name_limits(void)
 					       line);
 }
 
-/* libdw, among others, uses what malloc() returned without looking, or asserts that it is there.
+/* libdw, among others, uses the result of malloc() without looking, or asserts that it is there.
  * malloc() leaves ENOMEM in this thread's errno; a fault of any other cause, or a signal that
  * another process sends, ends us as it would. */
 static void fault(int sig, siginfo_t *info, void *context)

@@ -208,7 +208,7 @@ static bool is_choice(const struct option_row *row, const char *v)
 	return false;
 }
 
-/* In the words of show_choose(), which refuses what a result in particular does not have. */
+/* In the words of show_choose(), which refuses formats that one result lacks. */
 static int no_format(const struct parse *p, const struct option_row *row, const char *v)
 {
 	char arg[OPTION_ARG_MAX];
@@ -263,7 +263,7 @@ static void unset(struct options *o, const struct option_row *row)
 	o->said[row - option_rows] = (struct option_said){ 0 };
 }
 
-/* What was said before by somebody else has no say any more. */
+/* Values from an earlier source are dropped. */
 static void begin(struct options *o, const struct option_row *row, enum option_from from)
 {
 	if (o->said[row - option_rows].from != from)

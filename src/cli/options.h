@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * options - what the configuration file, CYCLADE_OPTS and the command line said, as one structure.
+ * options - the values of configuration file, CYCLADE_OPTS and command line, as one structure.
  *
  * The rows of options.def are the whole truth about which options exist. A field's zero means "not
- * said"; where 0 is an answer too, OPTION_GIVEN() tells.
+ * said"; if 0 is a value too, OPTION_GIVEN() distinguishes.
  */
 #ifndef CYCLADE_CLI_OPTIONS_H
 #define CYCLADE_CLI_OPTIONS_H
@@ -113,7 +113,7 @@ extern const struct option_row option_rows[];
 extern const size_t n_option_rows;
 
 enum { OPTION_ARG_MAX = 128 };
-/* What help says the argument is: "FILE", "a|b|c". The word FORMATS in a row stands for the formats
+/* The argument as help has it: "FILE", "a|b|c". The word FORMATS in a row stands for the formats
  * that all results have (src/show/format.def); `out` holds the text then. */
 const char *option_arg(const struct option_row *row, char out[static OPTION_ARG_MAX]);
 extern const char *const command_names[CMD_COUNT + 1]; /* NULL-ended */
@@ -131,7 +131,7 @@ int options_parse_text(struct options *o, struct arena *a, enum command cmd, con
 		       struct err *err) MUST_USE;
 /* The row of an option of `cmd` (CMD_COUNT: of any), or NULL. */
 const struct option_row *option_find(enum command cmd, const char *name);
-/* "no option --foo", with what was perhaps meant. */
+/* "no option --foo", with the nearest name. */
 int option_unknown(enum command cmd, const char *word, struct err *err);
 /* One option of `cmd` with its argument, or of a flag "true" or "false". NULL: no argument. */
 int option_set(struct options *o, struct arena *a, enum command cmd, const struct option_row *row,

@@ -27,7 +27,7 @@
 #include "config.h"
 #include "report/page_files.h"
 
-/* To a terminal or a pager: where it cannot be written there is nobody to tell. */
+/* To a terminal or a pager: if it cannot be written, nobody can read a message. */
 static void put_quietly(int fd, const char *p, size_t len)
 {
 	if (fd_write_all(fd, p, len, "", NULL))
@@ -89,7 +89,7 @@ bool cli_memory_limit(unsigned which, char *line, size_t room)
 }
 
 /* Memory or a thread that was refused: the limit of this process that may be why, if it has one.
- * EAGAIN is what a thread without room for its stack fails with. */
+ * EAGAIN: a thread has no room for its stack. */
 static void say_limit(const struct err *err)
 {
 	char line[128];
@@ -672,7 +672,7 @@ void cli_progress_end(struct cli *cli)
 	cli->progress_from = 0;
 }
 
-/* A directory of another user's is neither read nor written: what is in it is believed. */
+/* A directory of another user's is neither read nor written, since its contents are trusted. */
 static const char *own_dir(const char *dir)
 {
 	return dir && dir_is_ours(dir) ? dir : NULL;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * penalties - what costs were measured, for report --account and blocks --chains: the file of
- * --penalties, or what `calibrate` kept of this machine if the recording is of its CPU and kernel.
+ * penalties - measured costs of events, for report --account and blocks --chains: the file of
+ * --penalties, or the one that `calibrate` kept of this machine if the recording is of its CPU and
+ * kernel.
  *
  *	penalties_read(&p, cli, info, &err)
  *	if (p.path) ... p.text ...
  *	penalties_free(&p)
  *
- * `--penalties none` and --model leave out what was kept. A kept file that cannot be read or
+ * `--penalties none` and --model leave the kept file out. A kept file that cannot be read or
  * understood is noted, and not used.
  */
 #ifndef CYCLADE_CLI_PENALTIES_H

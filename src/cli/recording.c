@@ -65,7 +65,7 @@ bool recording_is_of_here(const struct recording *r)
 	return made_here(i) && (!i->hostname || has_inodes_of_here(i));
 }
 
-/* Why the running kernel is not the recorded one, as far as the header tells; NULL: it may be. The
+/* Why the running kernel is not the recorded one, by the header; NULL: it may be. The
  * text is in the cli's arena. */
 static const char *other_kernel(struct cli *cli, const struct pd_info *i)
 {
@@ -134,7 +134,7 @@ static int take(void *ctx, const struct pd *rec, const struct pd_record *rd, str
 	return feed_record(o->r->spaces, rec, rd, err);
 }
 
-/* What perf stat recorded has counts and no samples: it is read elsewhere. */
+/* Files of perf stat record have counts and no samples: stat --import reads them. */
 static int check_samples(const struct recording *r, const char *path, struct err *err)
 {
 	const struct pd_type_count *t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * recording - a recording opened for a command that attributes samples: the file, the images that
- * its code came from, the address spaces. What the options say of symbols and selection is obeyed.
+ * its code came from, the address spaces. Options of symbols and selection are obeyed.
  *
  *	recording_open(&r, cli, path, &err)
  *	recording_select(&r, cli, &popts, &err)	the selection, progress, machine
@@ -28,7 +28,7 @@ struct recording {
 
 int recording_open(struct recording *r, struct cli *cli, const char *path,
 		   struct err *err) MUST_USE;
-/* Safe on what failed to open. */
+/* Safe if opening failed. */
 void recording_close(struct recording *r);
 /* Reports the files that are there and could not be read, on standard error: whatever was printed
  * lacks what is in them. recording_close() does it, too. */
@@ -37,7 +37,7 @@ void recording_troubles(const struct recording *r);
 /* Whether it may have been made on this machine. */
 bool recording_is_of_here(const struct recording *r);
 
-/* Fills what the options say; lists are in the cli's arena. */
+/* Fills in the selection of the options; lists are in the cli's arena. */
 int recording_select(const struct recording *r, struct cli *cli, struct profile_opts *o,
 		     struct err *err) MUST_USE;
 

@@ -45,7 +45,7 @@ static void table_close(struct shown_table *t)
 		file_map_close(&t->m);
 }
 
-/* As much of it as its head allows: what the program makes of the file costs nobody else. */
+/* As much of it as its head allows: a wrong file costs only its own program. */
 static int table_map(struct file_map *m, const char *path, struct err *err)
 {
 	_Alignas(8) uint8_t head[TABLE_HEAD_SIZE];
@@ -86,7 +86,7 @@ bool regions_file(const char *path)
 {
 	char start[8];
 
-	/* what a FIFO gives is gone when it has been looked at */
+	/* a FIFO can be read once only */
 	return file_in_head(path, start, sizeof(start)) == sizeof(start) &&
 	       table_is(start, sizeof(start));
 }
@@ -149,7 +149,7 @@ static void pass_on(int number)
 		(void)kill(program, number);
 }
 
-/* What shall end us ends the program: its tables are shown then, and removed. 0: nobody's. */
+/* A signal that would end us ends the program: its tables are shown then, and removed. 0: none. */
 static void pass_on_to(pid_t pid)
 {
 	static const int numbers[] = { SIGHUP, SIGTERM };
@@ -161,7 +161,7 @@ static void pass_on_to(pid_t pid)
 			(void)sigaction(numbers[i], &to, NULL);
 }
 
-/* What a terminal interrupts is the program. */
+/* The terminal interrupts the program, not us. */
 static int wait_for_program(struct collecting *c, int *status, struct err *err)
 {
 	sigset_t none;

@@ -14,7 +14,7 @@ const char *repeats_file(struct arena *a, const char *name, size_t k);
  * none. */
 size_t repeats_count(const char *name);
 /* Before the recordings of a new series get their names: NAME and NAME.2, NAME.3, ... become
- * FILE.old, as far as they are recordings. What cannot be renamed stays. */
+ * FILE.old, as far as they are recordings. If one cannot be renamed, it stays. */
 void repeats_move_old(const char *name);
 
 /* Of an error that NAME is not there: what there is instead, if it is a series. Returns -1. */

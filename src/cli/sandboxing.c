@@ -11,7 +11,7 @@
 #include "base/lender.h"
 #include "base/sandbox.h"
 
-/* What options.def says: readers have --no-sandbox, and --no-pager if a pager may show their
+/* By options.def: readers have --no-sandbox, and --no-pager if a pager may show their
  * text. */
 static bool has_option(const struct cli *cli, const char *name)
 {
@@ -66,8 +66,8 @@ static void allow_both(struct sandbox *s, const struct cli *cli, const char *pat
 		sandbox_read(s, path);
 }
 
-/* Where SQLite sorts what is larger than its cache (as it chooses, os_unix.c: the first that can be
- * written), and where a packed recording unpacks. */
+/* The directory where SQLite sorts more than its cache holds (as it chooses, os_unix.c: the first
+ * that can be written), and where a packed recording unpacks. */
 static void allow_temporary(struct sandbox *s, const struct cli *cli)
 {
 	const char *const places[] = {
@@ -129,7 +129,7 @@ static void allow_operands(struct sandbox *s, struct cli *cli)
 	}
 }
 
-/* What a captured machine's recording needs of this one. */
+/* Files of this machine that a recording of a captured one needs. */
 static void allow_reading(struct sandbox *s, struct cli *cli)
 {
 	static const char *const system[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sandboxing - what a command that only reads recordings keeps of its rights (base/sandbox.h).
+ * sandboxing - the rights that a command that only reads recordings keeps (base/sandbox.h).
  *
  *	cli_sandbox(cli, also)		once its options are known, before it opens anything
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * selecting - what --comm, --cgroup, --only-pid, --only-tid, --cpu and --time say, as a selection.
+ * selecting - --comm, --cgroup, --only-pid, --only-tid, --cpu and --time as a selection.
  *
  * A time is one of: seconds of the recording's clock, as perf and `info` show them (12.345678901);
  * a time with a unit, after the first sample (500ms); a part of the time between the first and the

@@ -6,8 +6,8 @@
  *	starter_run(&b, text, len)	the program, with the text as its standard input
  *	starter_end(&b)			optional: the process ends with us, too
  *
- * What we can make it do is decided when it is started: run this program, with these words. It
- * knows nothing of what we read later. A start costs 0.2 ms.
+ * Its one task is decided when it is started: run this program, with these words. It
+ * knows nothing of later input. A start costs 0.2 ms.
  */
 #ifndef CYCLADE_CLI_STARTER_H
 #define CYCLADE_CLI_STARTER_H

@@ -15,7 +15,7 @@ static const int numbers[] = { SIGHUP,	SIGINT,	 SIGTERM, SIGQUIT, SIGUSR1,   SIG
 			       SIGALRM, SIGXCPU, SIGPROF, SIGIO,   SIGVTALRM, SIGPWR };
 static const char *volatile guarded, *volatile within;
 static int held = -1;	/* its lock */
-static sigset_t before; /* what was held back before a directory was made */
+static sigset_t before; /* the mask before a directory was made */
 
 static void end_by(int number)
 {

@@ -4,7 +4,7 @@
  *
  *	temp_dir_open(dir, sizeof(dir), NULL, &err)
  *	temp_dir_guard(dir, file)	a signal that ends us removes the file and the directory
- *	... unlink what is in it ...
+ *	... unlink its files ...
  *	temp_dir_close(dir)		ends the guard, too; "" is fine
  *
  * Signals are SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGPROF, SIGIO,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * verdicts - what `validate` found out about this machine's events, for other commands.
+ * verdicts - the verdicts of `validate` on this machine's events, for other commands.
  */
 #ifndef CYCLADE_CLI_VERDICTS_H
 #define CYCLADE_CLI_VERDICTS_H
@@ -15,7 +15,7 @@
 int cli_verdicts(struct cli *cli, const struct machine *machine, struct validate_kept *out,
 		 struct err *err) MUST_USE;
 const char *cli_verdicts_nowhere(const struct machine *m);
-/* The same; what is wrong becomes a note. In the cli's arena; NULL: out of memory. */
+/* The same; an error becomes a note. In the cli's arena; NULL: out of memory. */
 const struct validate_kept *cli_verdicts_noted(struct cli *cli);
 
 /* The file of this machine in another folder beside the verdicts; NULL: out of memory. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * doctor - checks this machine, and says what to type where it falls short.
+ * doctor - checks this machine, and prints the fix if it falls short.
  */
 #include <signal.h>
 

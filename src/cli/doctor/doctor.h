@@ -3,7 +3,7 @@
  * doctor - the checks of `cyclade doctor`, private to its files.
  *
  * Each check is a row (name, function) of a table in doctor_checks.c and fills one finding. What a
- * check can try, it tries: a knob says what should be, the kernel what is. Of a captured machine
+ * check can try, it tries: a setting is a promise, the kernel decides. Of a captured machine
  * (--sysroot) nothing is tried.
  */
 #ifndef CYCLADE_CLI_DOCTOR_H
@@ -28,8 +28,8 @@ enum verdict {
 
 struct finding {
 	enum verdict verdict;
-	const char *state;	/* what was found */
-	const char *effect;	/* what follows from it; NULL where all is well */
+	const char *state;	/* the finding */
+	const char *effect;	/* its consequence; NULL if all is well */
 	const char *fix[FIXES]; /* to type, or to do */
 };
 
@@ -41,7 +41,7 @@ struct doctor {
 	struct machine m;
 	/* errno of opening each on this machine, 0 where it works; -1: not tried */
 	int own_user, own_kernel, whole_machine, cycles;
-	const char *container; /* what runs us, or NULL */
+	const char *container; /* the container around us, or NULL */
 	int seccomp;	       /* mode from /proc/self/status, -1: not known */
 };
 
@@ -56,7 +56,7 @@ struct doctor_result {
 	uint64_t blockers, limits, costs;
 };
 
-/* What was found, as tables; the result must outlive the document, which has it as its ctx. */
+/* The findings, as tables; the result must outlive the document, which has it as its ctx. */
 extern const struct document_form doctor_document;
 void doctor_put(struct document *d, const struct doctor_result *r);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * doctor_checks - what is looked at, how it is judged, and what to type.
+ * doctor_checks - the checks, their verdicts, and the commands that mend.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -158,7 +158,7 @@ static void check_pmu(struct doctor *d, struct finding *f)
 			   : "no core PMU in sysfs";
 	judge(f, VERDICT_LIMIT, "time only, no counters");
 	if (d->live && (d->cycles == EACCES || d->cycles == EPERM))
-		return; /* sampling and paranoid say what to type */
+		return; /* sampling and paranoid print the fix */
 	if (!d->m.hypervisor) {
 		add_fix(f, "enable the PMU in the firmware's setup; a kernel with "
 			   "CONFIG_HW_PERF_EVENTS");
@@ -437,7 +437,7 @@ static void check_symbols(struct doctor *d, struct finding *f)
 		{ "lib/modules/", "/build/vmlinux" },
 		{ "boot/vmlinux-", "" },
 	};
-	/* nothing is asked of its servers, only what was fetched before is used */
+	/* its servers are not asked: only files that were fetched before are used */
 	const char *cache = d->live ? cli_debuginfod_dir(d->cli) : NULL;
 	const char *found = NULL;
 
@@ -491,7 +491,7 @@ static void check_container(struct doctor *d, struct finding *f)
 				d->container ? d->container : "", filter);
 }
 
-/* What reading recordings gives up (base/sandbox.h). */
+/* The rights that reading recordings gives up (base/sandbox.h). */
 static void check_sandbox(struct doctor *d, struct finding *f)
 {
 	struct sandbox_can can = sandbox_can();

@@ -72,7 +72,7 @@ void check_metrics(struct doctor *d, struct finding *f)
 
 /* ---- who else counts ---------------------------------------------------------------------- */
 
-/* What a pinned event of this kind asks for; some PMU has no fixed counter for each of them. */
+/* The request of a pinned event of this kind; some PMU has no fixed counter for each of them. */
 static struct perf_event_attr pinned_attr(uint64_t hardware)
 {
 	return (struct perf_event_attr){ .type = PERF_TYPE_HARDWARE,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * doctor_look - what several checks want to know: the machine's facts, and what the kernel lets us
+ * doctor_look - facts that several checks need: of the machine, and which the kernel lets us
  * open.
  */
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the doctor found, as a document: its checks, and the facts of the machine behind them.
- * People read the checks as lines, each with what to type below it.
+ * The doctor's findings, as a document: its checks, and the facts of the machine behind them.
+ * People read the checks as lines, each with the command to type below it.
  */
 #include <string.h>
 

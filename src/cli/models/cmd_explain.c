@@ -14,7 +14,7 @@
 #include "report/models.h"
 #include "store/ibs_event.h"
 
-/* The account, where there is one; what is wrong with it `models check` tells. */
+/* The account, if there is one; `models check` reports its errors. */
 static const struct account *account_of(struct cli *cli, struct model *m)
 {
 	struct model_sources s = cli_model_sources(cli);
@@ -80,7 +80,7 @@ static int stand_in(struct cli *cli, const char *name, struct model **out)
 	return -1;
 }
 
-/* What validate found out about events; only if the model is this machine's own. */
+/* Verdicts of validate on events; only if the model is this machine's own. */
 static void add_verdicts(struct cli *cli, struct explain *x, bool own)
 {
 	const struct validate_kept *k = own ? cli_verdicts_noted(cli) : NULL;

@@ -82,7 +82,7 @@ static int take_names(struct cli *cli, struct list_source *s, struct err *err)
 	return 0;
 }
 
-/* What the list is of; *m is to be freed. */
+/* The model that the list is of; the caller frees *m. */
 static int open_source(struct cli *cli, enum list_kind kind, struct list_source *s,
 		       struct model **m, struct err *err)
 {

@@ -49,7 +49,7 @@ static void doubt(void *ctx, const char *text)
 	add_finding(ctx, text, NULL, false);
 }
 
-/* What kept a model, or its account, from being loaded. */
+/* The reason why a model, or its account, was not loaded. */
 static void add_failure(struct checking *c, const struct err *err, bool refused)
 {
 	struct buf b = BUF_INIT;
@@ -322,7 +322,7 @@ static int import_find(struct import_job *j, const char *path, unsigned depth)
 	return rc;
 }
 
-/* Loads what was made before anything of it is written: what cannot be used is not left behind. */
+/* Loads the new model before anything of it is written: a useless one is not left behind. */
 static int import_try(struct import_job *j, const struct model_imported *made, struct err *err)
 {
 	struct checking c = { .cli = j->cli, .id = j->w.id };

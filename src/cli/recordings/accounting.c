@@ -202,7 +202,7 @@ int accounting_open(struct accounting *x, struct cli *cli, const struct pd *rec,
 	return read_penalties(x, cli, i, err) ? -1 : mux_build(&x->mux, rec, 0, err);
 }
 
-/* Whole CPUs were recorded, as the command line tells that did it. */
+/* Whole CPUs were recorded, by the recorder's command line. */
 static bool of_whole_cpus(const struct pd_info *i)
 {
 	for (size_t k = 0; k < i->n_cmdline; k++) {

@@ -16,7 +16,7 @@
 #include "perfdata/memop.h"
 #include "report/annotate.h"
 
-/* What functions of a recording have in common: where its samples fell, and the account. */
+/* Shared by all functions of a recording: where its samples fell, and the account. */
 struct annotating {
 	const struct profile *profile;
 	struct profile *own_profile; /* the same, unless others share it */
@@ -26,7 +26,7 @@ struct annotating {
 	struct annotate_targets all; /* functions of the event */
 	struct result_shared own_flow;
 	const struct flow *flow;     /* NULL: no branch records, or not asked for */
-	const struct memory *memory; /* NULL: the event does not tell of memory */
+	const struct memory *memory; /* NULL: the event does not sample memory */
 	struct memory *own_memory;   /* the same, unless it is of mem */
 	struct blocks blocks;
 	const char *no_blocks; /* why there are none; NULL: nothing to say */
@@ -113,7 +113,7 @@ static void list_choices(struct result *out, struct cli *cli, const struct annot
 	out->n_choices = t->v.n;
 }
 
-/* Notes on what was recorded rather than on what was found. */
+/* Notes on the recording rather than on the function. */
 static void add_notes(struct annotate *a, struct cli *cli, const struct pd *rec,
 		      const struct profile *p, size_t event, bool account)
 {
@@ -138,7 +138,7 @@ static void add_notes(struct annotate *a, struct cli *cli, const struct pd *rec,
 		annotate_note(a, "%s", failed[0]);
 }
 
-/* How often blocks ran, where stacks of any branch tell. That it cannot be told is no failure. */
+/* Executions of blocks, if stacks of any branch were recorded. Without them it is no failure. */
 static void count_blocks(struct annotating *s, const struct result_ask *ask)
 {
 	const struct recording *r = ask->r;
@@ -206,7 +206,7 @@ static size_t cycles_event(const struct accounting_core *c)
 	return (size_t)c->bound.event[c->acc->node[0].event];
 }
 
-/* Columns of the account, and what was said of how it was opened. */
+/* Columns of the account, and the notes of its opening. */
 static int add_account(struct annotate *a, struct cli *cli, const struct recording *r,
 		       const struct annotating *s, struct err *err)
 {
@@ -250,7 +250,7 @@ static int read_samples(struct annotating *s, const struct result_ask *ask, stru
 	return 0;
 }
 
-/* No other event tells of memory: what mem built is of this one. */
+/* No other event samples memory: the result of mem is of this one. */
 static bool tells_alone(const struct pd *rec, size_t event)
 {
 	size_t n;

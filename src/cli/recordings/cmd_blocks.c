@@ -58,7 +58,7 @@ static int no_function(const struct blocks *b, const char *function, struct err 
 	return err_hint(err, "cyclade blocks lists what ran; patterns are understood: '*NAME*'");
 }
 
-/* What the recording says of itself, and why code is missing. */
+/* Notes on the recording, and on code that is missing. */
 static void make_source(const struct blocks *b, const struct result_ask *ask,
 			struct view_source *out)
 {
@@ -87,7 +87,7 @@ static int count(struct counting_blocks *c, const struct result_ask *ask, enum a
 	    blocks_build(&c->blocks, c->flow, r->images, &bo, err) ||
 	    no_function(&c->blocks, bo.function, err))
 		return -1;
-	/* all stacks once more: not for what is not shown */
+	/* all stacks once more: only if it is shown */
 	(void)flow_times(c->flow, &timed);
 	c->blocks.follow_paths = about == ABOUT_CHAINS;
 	if (about != ABOUT_CHAINS &&

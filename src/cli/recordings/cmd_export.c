@@ -48,7 +48,7 @@ static enum option_from said_by(const struct options *o, const struct format *f)
 	return o->said[row - option_rows].from;
 }
 
-/* What the command line says goes before what a configuration says. NULL where not one is asked
+/* The command line goes before a configuration. NULL where not one is asked
  * for. */
 static const struct format *choose_format(const struct options *o, struct err *err)
 {
@@ -149,7 +149,7 @@ static int build_stacks(struct exporting *x, struct profile **p, enum profile_st
 		       : 0;
 }
 
-/* What a receiver cannot see: that something is missing. */
+/* Losses, which a receiver cannot see. */
 static void tell_losses(const struct exporting *x, const struct profile *p)
 {
 	size_t n;

@@ -27,14 +27,14 @@ struct report {
 	struct profile_opts po;
 	const struct profile *profile;
 	struct profile *own_profile; /* the same, unless others share it */
-	bool programs, folded;	     /* what is shown is for programs; is folded stacks */
+	bool programs, folded;	     /* the output is for programs; is folded stacks */
 	struct view_opts vo;
 	struct view *view;
 	struct view_source source;
 	struct text_list events;
 	VEC(const char *) notes;
 	bool by_event, without_comm; /* a default key that rows with latencies cannot have */
-	VEC(struct memory *) memory; /* what latencies are of */
+	VEC(struct memory *) memory; /* of latencies, by event */
 };
 
 static void end(void *own)
@@ -149,7 +149,7 @@ static void count_samples(const struct report *rp, uint64_t *samples)
 	}
 }
 
-/* The recording's notes, and what is to be said of the files that symbols should have come from. */
+/* The recording's notes, and those on files that lack symbols. */
 static void gather_notes(struct report *rp)
 {
 	size_t n, n_images = images_count(rp->r->images);

@@ -47,7 +47,7 @@ static bool is_interrupted(void *ctx)
 	return interrupted;
 }
 
-/* ---- what was asked -------------------------------------------------------------------------- */
+/* ---- the runs -------------------------------------------------------------------------------- */
 
 /* A word that is no file is a query: it has blanks, or is a command as .schema. */
 static bool is_query(const char *word)

@@ -43,7 +43,7 @@ static int read_with(struct diff_runs *r, struct err *err)
 int diff_runs_begin(struct diff_runs *r, struct cli *cli, struct err *err)
 {
 	*r = (struct diff_runs){ .cli = cli };
-	cli->opt.sort = "event,dso,function"; /* what the functions' rows are joined by */
+	cli->opt.sort = "event,dso,function"; /* the functions' rows are joined by these */
 	r->by_line = (struct cli){ .command = cli->command, .opt = cli->opt };
 	r->by_line.opt.sort = "event,dso,function,srcline";
 	return read_with(r, err);

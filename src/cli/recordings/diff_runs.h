@@ -3,9 +3,9 @@
  * diff_runs - recordings opened for diff and sum, each with the document of its functions; and
  * results of stat -j and run -j, each run of which is one.
  *
- *	diff_runs_begin(&r, cli, &err)		what --with names, too
+ *	diff_runs_begin(&r, cli, &err)		with the tables of --with
  *	diff_runs_open(&r, &list, path, &err)	a recording, or those of `run -r` under a name
- *	diff_runs_close(&r)			after what was made of them
+ *	diff_runs_close(&r)			after the results
  */
 #ifndef CYCLADE_CLI_DIFF_RUNS_H
 #define CYCLADE_CLI_DIFF_RUNS_H

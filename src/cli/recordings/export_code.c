@@ -19,7 +19,7 @@
 #include "perfdata/memop.h"
 #include "symbol/bbmap.h"
 
-/* What is known of code: one of the two. */
+/* The source of facts on code: one of the two. */
 struct code_facts {
 	struct flow *flow;
 	struct profile *profile;

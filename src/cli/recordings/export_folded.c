@@ -22,7 +22,7 @@ struct stacks {
 	VEC(struct weight) weight; /* by id of the name */
 };
 
-/* What report --format folded writes of the recording. */
+/* The output of report --format folded. */
 static int fold(struct buf *out, struct cli *cli, const char *path, struct err *err)
 {
 	struct recording r = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * export_int - what the formats of `cyclade export` share.
+ * export_int - shared by the formats of `cyclade export`.
  */
 #ifndef CYCLADE_CLI_EXPORT_INT_H
 #define CYCLADE_CLI_EXPORT_INT_H
@@ -15,7 +15,7 @@ struct exporting {
 	struct cli_out out;
 };
 
-/* export_code.c: what is told of one program's code. */
+/* export_code.c: formats of one program's code. */
 int export_write_fdo(struct exporting *x, struct err *err) MUST_USE;
 int export_write_bolt(struct exporting *x, struct err *err) MUST_USE;
 int export_write_blocks(struct exporting *x, struct err *err) MUST_USE;

@@ -73,7 +73,7 @@ static int get_view(struct document **d, struct writing *w, enum result_id id, s
 		w->cube->n_chains);
 }
 
-/* What the recording has nothing for is left out, with the reason. */
+/* Results that the recording has nothing for are left out, with the reason. */
 static int get_views(struct writing *w, struct err *err)
 {
 	for (size_t i = 0; i < N_VIEWS; i++) {
@@ -245,7 +245,7 @@ static const char *hottest_comm(const struct cube *c)
 	return c->thread[most].comm;
 }
 
-/* The program: the recorder's words behind "--", else what ran most, else the file. */
+/* The program: the recorder's words behind "--", else the hottest thread's name, else the file. */
 static const char *title_of(const struct writing *w, const char *input)
 {
 	const struct view_source s = view_source_of(results_recording(w->all)->rec);

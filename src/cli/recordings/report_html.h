@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 
 /* Writes `file` ("-": standard output), which appears whole or not at all. `input`: the recording.
- * Returns an exit code, having reported what failed. */
+ * Reports failures; returns an exit code. */
 int report_html(struct cli *cli, const char *input, const char *file);
 
 #endif

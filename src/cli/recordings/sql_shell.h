@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * sql_shell - queries typed at a terminal: lines up to a semicolon, and .tables, .schema, .help,
- * .quit. Ctrl-C drops what was typed, Ctrl-D ends.
+ * .quit. Ctrl-C drops the line, Ctrl-D ends.
  */
 #ifndef CYCLADE_CLI_SQL_SHELL_H
 #define CYCLADE_CLI_SQL_SHELL_H
@@ -24,7 +24,7 @@ int sql_shell_command(const struct sql_shell *s, char *line);
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* What Tab completes, each ended by NULL; after "TABLE." columns alone. */
+/* The words that Tab completes, each list ended by NULL; after "TABLE." columns alone. */
 struct prompt_words {
 	const char *const *command, *const *table, *const *column;
 };

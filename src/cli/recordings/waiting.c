@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * report --wait: what threads waited for; --wall: which functions took wall time; --concurrency:
- * what CPUs did meanwhile; --critical: what the end waited for.
+ * report --wait: the waits of threads; --wall: which functions took wall time; --concurrency:
+ * the states of CPUs; --critical: the path that the end waited for.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static void end_running(void *own)
 	free(c);
 }
 
-/* What samples time, not switches. */
+/* Events that sample time, not switches. */
 static bool is_sampler(const struct pd_event *e)
 {
 	return e->samples && e->attr.type != PERF_TYPE_TRACEPOINT &&
