@@ -6,23 +6,19 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "cli/doctor/doctor.h"
 #include "collect/capture.h"
 
-static int run_checks(struct doctor *d, struct doctor_result *r)
+static void run_checks(struct doctor *d, struct doctor_result *r)
 {
-	r->f = arena_alloc(d->a, n_doctor_checks * sizeof(*r->f));
-	if (!r->f)
-		return -1;
+	r->f = arena_xalloc(d->a, n_doctor_checks * sizeof(*r->f));
 	for (size_t i = 0; i < n_doctor_checks; i++) {
 		doctor_checks[i].run(d, &r->f[i]);
-		if (!r->f[i].state)
-			return -1; /* only memory can be the reason */
 		r->blockers += r->f[i].verdict == VERDICT_BLOCKER;
 		r->limits += r->f[i].verdict == VERDICT_LIMIT;
 		r->costs += r->f[i].verdict == VERDICT_COST;
 	}
-	return 0;
 }
 
 static volatile sig_atomic_t ended_by; /* the signal that ends the copying */
@@ -101,10 +97,7 @@ int cmd_doctor(struct cli *cli)
 		return make_capture(cli);
 	if (cli_show(cli, &show, &doctor_document, &err) || doctor_look(&d, &err))
 		return cli_fail(&err);
-	if (run_checks(&d, &r)) {
-		(void)err_nomem(&err);
-		return cli_fail(&err);
-	}
+	run_checks(&d, &r);
 	document_open(&doc, &doctor_document, &r);
 	doctor_put(&doc, &r);
 	code = cli_document(cli, &doc, &show);

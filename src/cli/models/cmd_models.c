@@ -26,18 +26,17 @@ struct checking {
 	struct cli *cli;
 	const char *id; /* of the model that is looked at */
 	struct models_checked found;
-	bool failed; /* out of memory */
 };
 
 static void add_finding(struct checking *c, const char *text, const char *hint, bool refused)
 {
-	struct models_finding f = { .model = arena_strdup(&c->cli->arena, c->id),
-				    .text = arena_strdup(&c->cli->arena, text),
-				    .refused = refused };
+	struct arena *a = &c->cli->arena;
 
-	if (hint)
-		f.hint = arena_strdup(&c->cli->arena, hint);
-	c->failed |= !f.model || !f.text || (hint && !f.hint) || vec_push(&c->found.finding, f);
+	*vec_xadd(&c->found.finding) =
+		(struct models_finding){ .model = arena_xstrdup(a, c->id),
+					 .text = arena_xstrdup(a, text),
+					 .hint = hint ? arena_xstrdup(a, hint) : NULL,
+					 .refused = refused };
 	if (refused)
 		c->found.refused++;
 	else
@@ -162,12 +161,12 @@ static int check_all(struct checking *c, struct err *err)
 		check_one(c, &s, id);
 	}
 	if (cli->args.n > 1)
-		return c->failed ? err_nomem(err) : 0;
+		return 0;
 	if (model_list(&cli->arena, &s, &row, &n, err))
 		return -1;
 	for (size_t i = 0; i < n; i++)
 		check_one(c, &s, row[i].id);
-	return c->failed ? err_nomem(err) : 0;
+	return 0;
 }
 
 static int check(struct cli *cli)

@@ -99,38 +99,25 @@ static int choose(struct account_report *rp, const struct show *show, struct err
 	return 0;
 }
 
-static int read_branches(struct account_report *rp, const struct result_ask *ask, struct err *err)
+/* Instructions and calls of functions, if branches were recorded. An account needs none. */
+static void add_branches(struct account_report *rp, const struct result_ask *ask)
 {
 	const struct blocks_opts all = { .function = NULL };
+	struct err why = ERR_INIT;
 	bool any;
 
-	if (result_flow(&rp->flow, ask, &rp->own_flow, err))
-		return -1;
+	if (!recording_has(rp->r, PERF_SAMPLE_BRANCH_STACK) ||
+	    result_flow(&rp->flow, ask, &rp->own_flow, &why))
+		return;
 	any = flow_sums(rp->flow)->filter == FLOW_ANY;
-	if ((any && blocks_build(&rp->blocks, rp->flow, rp->r->images, &all, err)) ||
-	    calls_build(&rp->calls, rp->flow, rp->r->images, err))
-		return -1;
+	if ((any && blocks_build(&rp->blocks, rp->flow, rp->r->images, &all, &why)) ||
+	    calls_build(&rp->calls, rp->flow, rp->r->images, &why))
+		return;
 	account_rans_make(&rp->rans, &rp->cli->arena, any ? &rp->blocks : NULL, &rp->calls,
 			  rp->profile);
 	rp->rans.late = flow_sums(rp->flow)->late;
-	return 0;
 }
 
-/* Instructions and calls of functions, where branches were recorded. An account needs none. */
-static int add_branches(struct account_report *rp, const struct result_ask *ask, struct err *err)
-{
-	struct err why = ERR_INIT;
-
-	if (!recording_has(rp->r, PERF_SAMPLE_BRANCH_STACK) || !read_branches(rp, ask, &why))
-		return 0;
-	rp->rans.n = 0;
-	if (why.code != ERR_NOMEM)
-		return 0;
-	*err = why;
-	return -1;
-}
-
-/* NULL: out of memory. */
 static const char *words_of_models(struct cli *cli)
 {
 	const struct model_choice choice = cli_model_choice(cli);
@@ -139,7 +126,7 @@ static const char *words_of_models(struct cli *cli)
 
 	model_choice_put(&b, &choice);
 	buf_trim(&b);
-	out = b.failed ? NULL : arena_strdup(&cli->arena, buf_str(&b));
+	out = arena_xstrdup(&cli->arena, buf_str(&b));
 	buf_free(&b);
 	return out;
 }
@@ -157,8 +144,7 @@ static int build(struct account_report *rp, const struct result_ask *ask, struct
 	if (result_profile(&rp->profile, &rp->own_profile, ask, &rp->po, err))
 		return -1;
 	accounting_whole(&rp->x, rp->cli, rp->r->rec, rp->profile);
-	if (add_branches(rp, ask, err))
-		return -1;
+	add_branches(rp, ask);
 	recording_source(&rp->source, rp->r, rp->cli, ask->said.input, NULL);
 	models = words_of_models(rp->cli);
 	for (size_t k = 0; k < rp->x.n_cores; k++)

@@ -174,7 +174,7 @@ static int read_penalties(struct core *core, const struct result_ask *ask, const
 	if (ret || !p.path)
 		goto out;
 	if (core_measured(core, &ask->cli->arena, p.path, buf_str(&p.text), p.text.len, &n, &why)) {
-		ret = p.kept && why.code != ERR_NOMEM ? 0 : -1;
+		ret = p.kept ? 0 : -1;
 		if (ret)
 			*err = why;
 		else
@@ -201,8 +201,7 @@ int chains_make(struct result *out, const struct result_ask *ask, struct err *er
 	if (!c)
 		return -1;
 	if (choose_core(&core, ask, &no_core)) {
-		if (no_core.code == ERR_NOMEM || ask->cli->opt.model ||
-		    no_core.code == ERR_FORMAT) {
+		if (ask->cli->opt.model || no_core.code == ERR_FORMAT) {
 			*err = no_core;
 			return -1;
 		}

@@ -203,7 +203,6 @@ static bool was_interrupted(void *ctx)
 static int query(struct asked *a, const char *text)
 {
 	const char *begin = text ? text + strspn(text, " \t\n") : NULL;
-	struct err err = ERR_INIT;
 	struct sql_shell s = { .ctx = a,
 			       .query = shell_query,
 			       .schema = shell_schema,
@@ -216,10 +215,6 @@ static int query(struct asked *a, const char *text)
 	s.table = sql_table_names(&a->cli->arena, a->cli->ibs_own, a->kinds.result, a->kinds.n);
 	s.column = sql_column_names(&a->cli->arena);
 	line = arena_xprintf(&a->cli->arena, "%s", begin ? begin : "");
-	if (!s.table || !s.column || !line) {
-		(void)err_nomem(&err);
-		return cli_fail(&err);
-	}
 	code = begin ? sql_shell_command(&s, line) : sql_shell(&s);
 	return code == SQL_SHELL_QUIT ? EXIT_OK : code;
 }

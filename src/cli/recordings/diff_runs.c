@@ -119,11 +119,7 @@ int diff_runs_open(struct diff_runs *r, diff_run_list *list, const char *path, s
 	if (!n)
 		return open_one(r, list, path, err);
 	for (size_t k = 1; k <= n; k++) {
-		const char *file = repeats_file(&r->cli->arena, path, k);
-
-		if (!file)
-			return err_nomem(err);
-		if (open_one(r, list, file, err))
+		if (open_one(r, list, repeats_file(&r->cli->arena, path, k), err))
 			return -1;
 	}
 	return 0;

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 #include "cli/recordings/export_int.h"
 #include "cli/recordings/result.h"
 #include "report/rows.h"
@@ -51,7 +52,7 @@ static int fold(struct buf *out, struct cli *cli, const char *path, struct err *
 }
 
 /* Adds the lines of a side. The weight is behind the last blank. */
-static int add_lines(struct stacks *s, char *text, size_t side)
+static void add_lines(struct stacks *s, char *text, size_t side)
 {
 	char *save = NULL;
 
@@ -61,15 +62,11 @@ static int add_lines(struct stacks *s, char *text, size_t side)
 
 		if (!blank)
 			continue;
-		id = strtab_add(&s->name, line, (size_t)(blank - line));
-		if (id == STR_NONE)
-			return -1;
+		id = strtab_xadd(&s->name, line, (size_t)(blank - line));
 		while (s->weight.n <= id)
-			if (vec_push(&s->weight, (struct weight){ { 0 } }))
-				return -1;
+			vec_xpush(&s->weight, (struct weight){ { 0 } });
 		s->weight.v[id].of[side] += strtoull(blank + 1, NULL, 10);
 	}
-	return 0;
 }
 
 int export_folded_pair(struct cli *cli)
@@ -84,8 +81,8 @@ int export_folded_pair(struct cli *cli)
 		struct buf text = BUF_INIT;
 
 		code = fold(&text, cli, cli->args.v[side], &err);
-		if (!code && text.len && add_lines(&s, text.s, side))
-			code = err_nomem(&err);
+		if (!code && text.len)
+			add_lines(&s, text.s, side);
 		buf_free(&text);
 	}
 	for (size_t i = 0; !code && i < s.weight.n; i++) {
