@@ -230,8 +230,25 @@ static const char *cache_name(struct pd *rec, uint64_t config)
 				      : "s");
 }
 
+const char *pd_pmu_name(const struct pd_info *info, uint32_t type)
+{
+	for (size_t i = 0; i < info->n_pmus; i++)
+		if (info->pmu_type[i] == type)
+			return info->pmu_name[i];
+	return "";
+}
+
+bool pd_pmu_is_core(const struct pd_info *info, uint32_t type)
+{
+	const char *name = pd_pmu_name(info, type);
+
+	return *name ? !strncmp(name, "cpu", 3) || !strncmp(name, "armv", 4)
+		     : type == PERF_TYPE_RAW;
+}
+
 static const char *unnamed_event(struct pd *rec, const struct perf_event_attr *a)
 {
+	const char *pmu;
 	uint64_t low = a->config & 0xffffffff; /* above stands the PMU of a hybrid machine */
 
 	switch (a->type) {
@@ -258,10 +275,10 @@ static const char *unnamed_event(struct pd *rec, const struct perf_event_attr *a
 	default:
 		break;
 	}
-	for (size_t i = 0; i < rec->info.n_pmus; i++)
-		if (rec->info.pmu_type[i] == a->type)
-			return arena_printf(&rec->arena, "%s/config=0x%llx/", rec->info.pmu_name[i],
-					    (unsigned long long)a->config);
+	pmu = pd_pmu_name(&rec->info, a->type);
+	if (*pmu)
+		return arena_printf(&rec->arena, "%s/config=0x%llx/", pmu,
+				    (unsigned long long)a->config);
 	return arena_printf(&rec->arena, "pmu-%u/config=0x%llx/", a->type,
 			    (unsigned long long)a->config);
 }

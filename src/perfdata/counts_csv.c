@@ -183,10 +183,7 @@ static bool is_csv_context(struct piece name)
 					     "socket", "die",  "node",	 "cluster",
 					     "cache",  "ctrs", "thread", "comm-pid" };
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (piece_is(name, words[i]))
-			return true;
-	return false;
+	return piece_in(name, words, sizeof(words) / sizeof(*words));
 }
 
 static void say_values(struct counts_reader *r, const struct csv_line *l,

@@ -15,6 +15,14 @@
 
 /* ---- pieces of text --------------------------------------------------------------------- */
 
+bool piece_in(struct piece p, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (piece_is(p, words[i]))
+			return true;
+	return false;
+}
+
 struct piece piece_trim(struct piece p)
 {
 	if (!p.len)
@@ -391,10 +399,7 @@ bool counts_is_unit(struct piece w)
 	static const char *const units[] = { "msec", "ns",  "us",  "sec", "Joules", "Watts",
 					     "MiB",  "KiB", "GiB", "C",	  "%",	    "MB/s" };
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (piece_is(w, units[i]))
-			return true;
-	return false;
+	return piece_in(w, units, sizeof(units) / sizeof(*units));
 }
 
 bool counts_is_count(struct piece w)

@@ -84,7 +84,8 @@ static inline bool piece_is(struct piece p, const char *s)
 	return p.len == strlen(s) && !memcmp(p.s, s, p.len);
 }
 
-struct piece piece_trim(struct piece p); /* of nothing: an empty text */
+bool piece_in(struct piece p, const char *const *words, size_t n); /* one of the words */
+struct piece piece_trim(struct piece p);			   /* of nothing: an empty text */
 /* A number: separators of thousands and a decimal comma are understood. NAN: it is none. */
 double piece_number(struct piece p);
 /* Per cent as a share; NAN if it is none. */

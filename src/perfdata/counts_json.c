@@ -116,10 +116,7 @@ static bool is_known_key(struct piece key)
 					    "Cgroup",		"Timestamp" };
 	size_t which;
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (piece_is(key, keys[i]))
-			return true;
-	return is_place_key(key, &which);
+	return piece_in(key, keys, sizeof(keys) / sizeof(*keys)) || is_place_key(key, &which);
 }
 
 static void take_figure(struct parser *p, struct object *o, struct piece v, double n,

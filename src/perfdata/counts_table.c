@@ -374,24 +374,19 @@ static struct piece without_context(struct piece line)
 	static const char *const words[] = { "#",      "time", "cpu",	  "core",  "cpus",
 					     "socket", "die",  "node",	  "ctrs",  "comm-",
 					     "pid",    "comm", "cluster", "cache", "cgroup" };
-	bool found = true;
 
-	while (found) {
+	for (;;) {
 		struct piece w;
 
-		found = false;
 		line = piece_trim(line);
 		w = (struct piece){ line.s, 0 };
 		while (w.len < line.len && !isspace((unsigned char)w.s[w.len]))
 			w.len++;
-		for (size_t i = 0; i < sizeof(words) / sizeof(*words) && !found; i++)
-			found = piece_is(w, words[i]);
-		if (found) {
-			line.s += w.len;
-			line.len -= w.len;
-		}
+		if (!piece_in(w, words, sizeof(words) / sizeof(*words)))
+			return line;
+		line.s += w.len;
+		line.len -= w.len;
 	}
-	return line;
 }
 
 static bool value_line(struct table_reader *t, struct piece line)

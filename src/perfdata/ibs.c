@@ -124,17 +124,10 @@ static bool is_forwarded(const struct pd_info *info, const struct perf_event_att
 bool ibs_is_event(const struct pd *rec, const struct pd_event *ev, enum ibs_kind *kind)
 {
 	const struct pd_info *info = pd_info(rec);
+	const char *pmu = pd_pmu_name(info, ev->attr.type);
 
-	*kind = IBS_OP;
-	if (is_forwarded(info, &ev->attr))
-		return true;
-	for (size_t i = 0; i < info->n_pmus; i++) {
-		if (info->pmu_type[i] != ev->attr.type)
-			continue;
-		*kind = strcmp(info->pmu_name[i], "ibs_fetch") ? IBS_OP : IBS_FETCH;
-		return *kind == IBS_FETCH || !strcmp(info->pmu_name[i], "ibs_op");
-	}
-	return false;
+	*kind = strcmp(pmu, "ibs_fetch") ? IBS_OP : IBS_FETCH;
+	return *kind == IBS_FETCH || !strcmp(pmu, "ibs_op") || is_forwarded(info, &ev->attr);
 }
 
 bool ibs_recorded(const struct pd *rec, enum ibs_kind kind)

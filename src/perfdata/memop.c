@@ -322,18 +322,10 @@ void memop_of_ibs(struct memop *op, const struct ibs *x)
 
 /* ---- samples ---------------------------------------------------------------------------- */
 
-static const char *event_pmu_name(const struct pd_info *info, uint32_t type)
-{
-	for (size_t i = 0; i < info->n_pmus; i++)
-		if (info->pmu_type[i] == type)
-			return info->pmu_name[i];
-	return "";
-}
-
 /* PMUs are named in the header, but not by all that write recordings. */
 static bool event_is_of_pmu(const struct pd_info *info, const struct pd_event *ev, const char *pmu)
 {
-	return !strcmp(event_pmu_name(info, ev->attr.type), pmu) ||
+	return !strcmp(pd_pmu_name(info, ev->attr.type), pmu) ||
 	       (!info->n_pmus && !strncmp(ev->name, pmu, strlen(pmu)));
 }
 

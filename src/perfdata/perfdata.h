@@ -207,6 +207,10 @@ struct pd_info {
 };
 
 const struct pd_info *pd_info(const struct pd *rec);
+/* The name of the PMU of this type; "" if the header has none. */
+const char *pd_pmu_name(const struct pd_info *info, uint32_t type);
+/* A PMU of cores: cpu, cpu_core, armv8_pmuv3_0; without a name that of raw events. */
+bool pd_pmu_is_core(const struct pd_info *info, uint32_t type);
 /* How precise the addresses of an event's samples are: its precise_ip, but 0 on Arm, whose kernels
  * accept precise_ip and take the address at the interrupt all the same. */
 unsigned pd_precise(const struct pd *rec, const struct pd_event *ev);

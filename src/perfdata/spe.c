@@ -454,11 +454,10 @@ uint64_t spe_data_src(const struct spe *x)
 bool spe_is_event(const struct pd *rec, const struct pd_event *ev)
 {
 	static const char pmu[] = "arm_spe";
-	const struct pd_info *info = pd_info(rec);
+	const char *name = pd_pmu_name(pd_info(rec), ev->attr.type);
 
-	for (size_t i = 0; i < info->n_pmus; i++)
-		if (info->pmu_type[i] == ev->attr.type)
-			return !strncmp(info->pmu_name[i], pmu, sizeof(pmu) - 1);
+	if (*name)
+		return !strncmp(name, pmu, sizeof(pmu) - 1);
 	return ev->attr.type > PERF_TYPE_MAX && ev->name &&
 	       !strncmp(ev->name, pmu, sizeof(pmu) - 1);
 }

@@ -122,10 +122,8 @@ void attr_put_kind(struct buf *b, const struct pd_info *info, uint32_t type)
 		buf_puts(b, fixed[type]);
 		return;
 	}
-	for (size_t i = 0; i < info->n_pmus; i++)
-		if (info->pmu_type[i] == type) {
-			buf_puts(b, info->pmu_name[i]);
-			return;
-		}
-	buf_printf(b, "type %" PRIu32, type);
+	if (*pd_pmu_name(info, type))
+		buf_puts(b, pd_pmu_name(info, type));
+	else
+		buf_printf(b, "type %" PRIu32, type);
 }

@@ -104,17 +104,6 @@ static enum counted by_name(const char *name)
 	return OTHER;
 }
 
-static bool is_core_pmu(const struct pd *rec, uint32_t type)
-{
-	const struct pd_info *in = pd_info(rec);
-
-	for (size_t i = 0; i < in->n_pmus; i++)
-		if (in->pmu_type[i] == type)
-			return !strncmp(in->pmu_name[i], "cpu", 3) ||
-			       !strncmp(in->pmu_name[i], "armv", 4);
-	return type == PERF_TYPE_RAW;
-}
-
 static enum counted by_code(const struct pd *rec, const struct perf_event_attr *a)
 {
 	enum vendor v = vendor_of(rec);
@@ -130,7 +119,7 @@ static enum counted by_code(const struct pd *rec, const struct perf_event_attr *
 		       : hw == PERF_COUNT_HW_BRANCH_INSTRUCTIONS ? BRANCHES
 								 : OTHER;
 	}
-	if (!is_core_pmu(rec, a->type) || v == ANY_VENDOR)
+	if (!pd_pmu_is_core(pd_info(rec), a->type) || v == ANY_VENDOR)
 		return OTHER;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].vendor == v && rows[i].code != NO_CODE && rows[i].code == code)

@@ -50,15 +50,6 @@ static const struct {
 
 #define CMASK_INV_EDGE 0xff840000ULL /* of x86: cycles in which something happens */
 
-static bool is_core_pmu(const struct pd_info *in, uint32_t type)
-{
-	for (size_t i = 0; i < in->n_pmus; i++)
-		if (in->pmu_type[i] == type)
-			return !strncmp(in->pmu_name[i], "cpu", 3) ||
-			       !strncmp(in->pmu_name[i], "armv", 4);
-	return type == PERF_TYPE_RAW;
-}
-
 static bool begins(const char *s, const char *with)
 {
 	return s && with && !strncmp(s, with, strlen(with));
@@ -69,7 +60,7 @@ static enum event_cost by_code(const struct pd_info *in, const struct perf_event
 	bool x86 = begins(in->cpuid, "GenuineIntel,") || begins(in->cpuid, "AuthenticAMD,") ||
 		   begins(in->cpuid, "HygonGenuine,");
 
-	if (!is_core_pmu(in, a->type) || (x86 && a->config & CMASK_INV_EDGE))
+	if (!pd_pmu_is_core(in, a->type) || (x86 && a->config & CMASK_INV_EDGE))
 		return EVENT_COST_NONE;
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
 		if ((begins(in->cpuid, codes[i].cpuid) || begins(in->arch, codes[i].arch)) &&
@@ -107,13 +98,13 @@ enum event_cost event_cost(const struct pd *rec, const struct pd_event *ev)
 	if (a->type == PERF_TYPE_TRACEPOINT || a->type == PERF_TYPE_HW_CACHE ||
 	    a->type == PERF_TYPE_BREAKPOINT)
 		return EVENT_COST_NONE;
-	if (ibs_is_event(rec, ev, &kind) && !is_core_pmu(in, a->type))
+	if (ibs_is_event(rec, ev, &kind) && !pd_pmu_is_core(in, a->type))
 		return kind == IBS_OP && !(a->config & OP_COUNT_BIT) ? EVENT_COST_REFERENCE
 								     : EVENT_COST_NONE;
 	c = by_code(in, a);
 	/* the name alone, where no code says otherwise: a cmask may stand in the code only */
 	return c != EVENT_COST_NONE ? c
-	       : is_core_pmu(in, a->type) && in->cpuid && a->config & CMASK_INV_EDGE &&
+	       : pd_pmu_is_core(in, a->type) && in->cpuid && a->config & CMASK_INV_EDGE &&
 			       !strcasestr(ev->name, "total_cycles")
 		       ? EVENT_COST_NONE
 		       : by_name(ev);

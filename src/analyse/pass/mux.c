@@ -530,14 +530,11 @@ static int compare_chunks(struct build *b)
 static uint32_t kind_of(const struct pd_info *info, const struct perf_event_attr *attr)
 {
 	uint32_t type = attr->type, which = (uint32_t)(attr->config >> 32);
-	size_t pmu = 0;
 
 	if (type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE)
 		type = which ? which : PERF_TYPE_RAW;
-	while (pmu < info->n_pmus && info->pmu_type[pmu] != type)
-		pmu++;
-	for (size_t k = 0; pmu < info->n_pmus && k < info->n_hybrid; k++)
-		if (!strcmp(info->pmu_name[pmu], info->hybrid_name[k]))
+	for (size_t k = 0; k < info->n_hybrid; k++)
+		if (!strcmp(pd_pmu_name(info, type), info->hybrid_name[k]))
 			return (uint32_t)k;
 	return NO_KIND;
 }

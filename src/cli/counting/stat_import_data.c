@@ -110,10 +110,7 @@ static const char *pmu_of(const struct data *d, const struct pd_event *ev)
 
 	if (type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE)
 		type = (uint32_t)(ev->attr.config >> 32);
-	for (size_t n = 0; n < i->n_pmus; n++)
-		if (i->pmu_type[n] == type && i->pmu_name[n])
-			return i->pmu_name[n];
-	return "";
+	return pd_pmu_name(i, type);
 }
 
 static bool is_imported_core_pmu(const struct pd_info *i, const char *pmu)
