@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * calibrate - what things cost on this machine, by time alone: no counter is needed.
+ * calibrate - costs of operations on this machine, by time alone: no counter is needed.
  *
  *	calibrate_machine(&bench, cpu, &err)			the real clock and kernels; pinned
  *	calibrate_run(&c, arena, &opts, &bench, &err)
@@ -89,7 +89,7 @@ struct calibrate_bench {
 int calibrate_machine(struct calibrate_bench *out, unsigned cpu, struct err *err) MUST_USE;
 void calibrate_close(struct calibrate_bench *b); /* of calibrate_machine() */
 
-/* ---- what comes out -------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 struct calibrate_measure { /* a row of measures.def */
 	const char *key;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * compare - two programs run in turns, and what is shown by that.
+ * compare - two programs run in turns, and the differences that this shows.
  *
  *	compare_begin(&c, pairs, seed)
  *	compare_series(&c, &runner, &err)	`pairs` pairs of runs, each in random order
@@ -43,7 +43,7 @@ enum compare_verdict {
 	COMPARE_UNKNOWN,     /* no figures: effect.why */
 	COMPARE_FEW,	     /* too few pairs for an interval */
 	COMPARE_NOISE,	     /* no change was found */
-	COMPARE_UNCONFIRMED, /* one was found, by what chance makes more often than COMPARE_LEVEL */
+	COMPARE_UNCONFIRMED, /* one was found, but chance makes it more often than COMPARE_LEVEL */
 	COMPARE_DOUBTFUL,    /* the null control finds one, too */
 	COMPARE_LESS,
 	COMPARE_MORE,
@@ -115,7 +115,7 @@ struct compare_runner {
 
 /* By its name; of a node the last part of its path is enough. */
 bool compare_named(const struct compare_metric *m, const char *name);
-/* The figures that decide together: how many have figures, and what the first of them needs. */
+/* The figures that decide together: how many have figures, and how many runs the first needs. */
 size_t compare_family(const struct compare *c, const struct compare_metric *m);
 /* Room for metrics, COMPARE_TIMES first. To be called by the first run. */
 int compare_metrics(struct compare *c, size_t n, struct err *err) MUST_USE;

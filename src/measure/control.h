@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * control - a FIFO through which somebody else says when to measure: enable, disable, stop and
+ * control - a FIFO by which another process controls when to measure: enable, disable, stop and
  * ping, one a line, each answered on a second FIFO if there is one.
  */
 #ifndef CYCLADE_MEASURE_CONTROL_H

@@ -39,12 +39,12 @@
 struct counting;
 
 struct counting_result {
-	double wall_s, user_s, sys_s; /* user, sys: of the program and what it waited for */
+	double wall_s, user_s, sys_s; /* user, sys: of the program and its children */
 	int status;		      /* of the program, as exit codes go */
 	int killed_by;		      /* the signal that ended it; 0: none, or not known */
 	int signal;		      /* that came before the program ended; 0: none did */
 	bool interrupted, early;      /* early: ... and counting ended before the program */
-	bool left, outlived; /* the program goes on without us; or what it has started does */
+	bool left, outlived;	      /* the program goes on without us; or its children do */
 };
 
 enum counting_event {
@@ -116,7 +116,7 @@ int counting_warmup(struct counting *k, struct err *err) MUST_USE;
  * counting_end() or counting_finish() is due after a failure too. */
 int counting_prepare(struct counting *k, struct counter_setup *setup,
 		     const struct counting_reader *reader, struct err *err) MUST_USE;
-/* Starts what is to be counted at its first call; fills in the result at the last. */
+/* Starts the program, or counting, at its first call; fills in the result at the last. */
 int counting_next(struct counting *k, enum counting_event *what, struct err *err) MUST_USE;
 /* Stops counting for good, ahead of time. */
 int counting_stop(struct counting *k, struct err *err) MUST_USE;
@@ -130,7 +130,7 @@ void counting_end(struct counting *k);
 int counting_switch(struct counting *k, size_t group, bool on, struct err *err) MUST_USE;
 void counting_close(struct counting *k);
 
-/* What a plan for it stands on. */
+/* The scope of a plan for it. */
 static inline struct plan_scope counting_scope(const struct counting *k)
 {
 	return (struct plan_scope){ .root = k->root,
@@ -149,7 +149,7 @@ static inline double counting_seconds(const struct counting *k)
 	return (double)((k->stopped ? k->stop : k->now) - k->start) / 1e9;
 }
 
-/* --dry-run: groups, what the kernel is asked with, the perf line like it. */
+/* --dry-run: groups, attributes for the kernel, the same as a perf command. */
 void counting_describe(struct buf *out, const struct counting *k, const struct counter_setup *s);
 
 #endif

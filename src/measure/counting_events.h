@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * counting_events - `stat -e`: events as they were asked for, their values, and what they mean.
+ * counting_events - `stat -e`: events as they were asked for, their values, and rates made of them.
  *
  *	counting_events_parse(&s, k, &err)	-e into groups of counters; s.setup is ready
  *	counting_events_start(s, k, &err)	a run; counting_next(), counting_finish()
- *	counting_events_rows(s, k, ...)		what came since the last `mark`, or all of it
+ *	counting_events_rows(s, k, ...)		counts since the last `mark`, or all
  *	counting_events_free(&s)
  */
 #ifndef CYCLADE_MEASURE_COUNTING_EVENTS_H
@@ -45,9 +45,9 @@ int counting_events_parse(struct counting_events *s, const struct counting *k,
  * After a failure, too, counting_finish() is due. */
 int counting_events_start(struct counting_events *s, struct counting *k, struct err *err) MUST_USE;
 int counting_events_take(struct counting_events *s, struct counting *k, struct err *err) MUST_USE;
-/* What is read from now on counts from here (an interval's start); `clear`: from nothing. */
+/* Rows are of the counts from here on (an interval's start); `clear`: from nothing. */
 void counting_events_mark(struct counting_events *s, bool clear);
-/* Rows in `a`: one for each event on each place. `seconds`: what the span lasted. */
+/* Rows in `a`: one for each event on each place. `seconds`: length of the span. */
 int counting_events_rows(const struct counting_events *s, const struct counting *k, struct arena *a,
 			 double seconds, struct counts_row **out, size_t *n,
 			 struct err *err) MUST_USE;

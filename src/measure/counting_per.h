@@ -18,7 +18,7 @@ struct counting_place {
 	size_t n_cpus; /* 0: not of CPUs */
 };
 
-/* What has to be known of the machine (enum machine_part) for --per NAME. */
+/* Parts of the machine (enum machine_part) that --per NAME needs. */
 unsigned counting_per_parts(const char *name);
 /* In the asker's arena, in the order of numbers. Without --per: one place with all targets. */
 int counting_places(const struct counting *k, const struct counting_place **out, size_t *n,

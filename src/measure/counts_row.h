@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * counts_row - what an event came to, of all that was counted or of a part of it.
+ * counts_row - the count of an event, everywhere or in one place.
  *
- * What was not counted is never 0: `value` is NAN and `why` says why.
+ * If an event was not counted, `value` is NAN, never 0, and `why` has the reason.
  */
 #ifndef CYCLADE_MEASURE_COUNTS_ROW_H
 #define CYCLADE_MEASURE_COUNTS_ROW_H
@@ -15,7 +15,7 @@
 
 struct counts_row {
 	const char *where; /* "S0-C1", "CPU3", a thread; NULL: all that was counted */
-	size_t n_cpus;	   /* that are in it; 0: not told */
+	size_t n_cpus;	   /* that are in it; 0: not known */
 	const char *event; /* as it was asked for */
 	const char *unit;  /* "ns", "Joules", "" */
 	double value;	   /* NAN: see why */
@@ -26,7 +26,7 @@ struct counts_row {
 	size_t runs;	   /* that gave it a value */
 	bool supported;	   /* false: it could not be opened */
 	const char *why;   /* why there is no value, or NULL */
-	const char *note;  /* what it means: "0.98 CPUs", "1.32 per cycle"; NULL */
+	const char *note;  /* as a rate: "0.98 CPUs", "1.32 per cycle"; NULL */
 	double derived;	   /* the same as a number, if there is a derived_unit */
 	const char *derived_unit; /* "CPUs", "per cycle", "% of branches", "GHz", "/s"; NULL */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * drill - counting the tree: which groups count now, and what their readings come to.
+ * drill - counting the tree: which groups count now, and the trees of their readings.
  *
  *	drill_open(&d, k, NULL, 0, &err)	the CPU's model, the plan, groups of counters
  *	drill_start(&d, k, &err)		a run of the program, which waits
@@ -15,7 +15,7 @@
  *
  * Where the plan has level 1 pinned it is on the counters all the time. Something else may hold one
  * of them: then the kernel turns the group off for good (its readings are empty), and the same
- * events are counted by a group that takes turns, from then on; drill_turn_notes() tells.
+ * events are counted by a group that takes turns, from then on, and drill_turn_notes() has a note.
  *
  * The groups of every stage are open before the program executes, so that what it starts inherits
  * them; those of stages that are not open do not count. A hybrid machine has a core for each kind
@@ -36,7 +36,7 @@
 #include "model/tree_rates.h"
 #include "model/tree_whole.h"
 
-/* What a tree has to know of the machine: enum machine_part. */
+/* Parts of the machine that a tree needs: enum machine_part. */
 #define DRILL_MACHINE (MACHINE_KNOBS | MACHINE_MODEL | MACHINE_TOPOLOGY | MACHINE_PMUS)
 
 struct drill_cell { /* a counter: where it stands in the setup */
@@ -82,7 +82,7 @@ struct drill_core {
 	uint64_t missing;	      /* of alive_missing() */
 };
 
-struct drill_time { /* ns enabled: as the kernel says it, and with the time between turns */
+struct drill_time { /* ns enabled: as the kernel has it, and with the time between turns */
 	uint64_t raw, shown;
 };
 
@@ -97,7 +97,7 @@ struct drill_part {
 	size_t *time_at, n_times;
 	uint64_t *ran;		  /* by target: ns, until this reading; then until the one before */
 	struct tree_maker *maker; /* of decisions */
-	struct tree_whole *whole; /* of what is shown */
+	struct tree_whole *whole; /* of the tree that is shown */
 	struct tree tree;	  /* of drill_trees */
 	struct tree_rates rates;  /* likewise */
 	struct tree_counts counts;
@@ -140,14 +140,14 @@ struct drill {
 	enum drill_mode mode;
 	size_t each_core, each_group; /* DRILL_EACH: the one that counts now */
 	bool **each_done;
-	uint64_t tick_ns, last_decision, decision_ns; /* decision_ns: what one takes */
+	uint64_t tick_ns, last_decision, decision_ns; /* decision_ns: length of one */
 	unsigned readings;
 	uint64_t passes;	     /* runs of the program beyond the first, that the mode took */
 	uint64_t interval_ns;	     /* of -I; 0: none */
 	uint64_t intervals;	     /* that are over */
 	size_t clock;		     /* of the setup: counts nothing, and is on all the time */
 	size_t turn, turns;	     /* of this round; 1: nothing takes turns */
-	uint64_t turn_ns, switch_ns; /* this turn's length; what going to the next one takes */
+	uint64_t turn_ns, switch_ns; /* lengths of this turn; of going to the next */
 	bool shared;		     /* a group that counts was not always on its counters */
 	uint64_t switched;    /* when a group was last switched on or off, and how many readings */
 	unsigned switched_at; /* there had been then */
@@ -157,10 +157,10 @@ struct drill {
  * the nodes above them, n[core] many. */
 int drill_names(struct drill *d, const struct measure_opts *o, uint32_t **list, size_t *n,
 		struct err *err) MUST_USE;
-/* `held`: what samples all the while, n of them; their counters are left to them. */
+/* `held`: events that sample all the while, n of them; they keep their counters. */
 int drill_open(struct drill *d, const struct counting *k, const struct drill_held *held, size_t n,
 	       struct err *err) MUST_USE;
-/* Whether level 1 and what samples have counters beside each other; true without trying if nobody
+/* Whether level 1 and the events that sample fit beside each other; true without trying if nobody
  * else holds any. */
 int drill_fits_beside(struct drill *d, bool *fits, struct err *err) MUST_USE;
 /* counting_prepare() with these counters. After a failure, too, counting_finish() is due. */
@@ -199,7 +199,7 @@ int drill_see_pin(struct drill *d, struct counting *k, struct drill_group *g,
 int drill_see_starved(struct drill *d, struct counting *k, size_t core, size_t group,
 		      struct err *err) MUST_USE;
 #define DRILL_TURN_NOTES 5
-/* What is to be said of who was on the counters and who was not; how many lines. After
+/* Notes on groups that were on the counters, and on others; returns how many. After
  * drill_trees. */
 size_t drill_turn_notes(const struct drill *d, struct arena *a, const char *note[DRILL_TURN_NOTES]);
 /* This group of a core's plan is to count now: an open stage has it, or the run is its own

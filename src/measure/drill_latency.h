@@ -3,7 +3,7 @@
  * drill_latency - retire latencies for the tree: sampled beside the counting, else as the model's
  * table has them, else not known; which, it always says.
  *
- *	drill_latency_plan(d, k, &err)		what to sample, by --latency; opens nothing
+ *	drill_latency_plan(d, k, &err)		samplers, by --latency; opens nothing
  *	drill_latency_begin(d, k, &err)		a run's counters are open: so are the samplers
  *	drill_latency_apply(d, k, &err)		stages opened or closed
  *	drill_latency_switched(d, on, &err)	counting began or ended (counting's hook)
@@ -14,7 +14,7 @@
  *
  * A group of samplers is on while a stage that asks for one of its events is open. One mean serves
  * all places of a kind of core: sockets and threads do not have their own. Whatever keeps us from
- * sampling is a reason to tell, not a failure.
+ * sampling is a note, not a failure.
  *
  * What a program starts inherits its samplers on machines of few CPUs. Elsewhere that would cost
  * each fork milliseconds: there tasks are looked for in /proc now and then, and those that live for

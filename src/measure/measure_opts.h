@@ -26,17 +26,17 @@ struct pd_sample;
 struct validate_kept;
 
 struct measure_opts {
-	struct arena *a;	  /* for what lives as long as the measuring */
+	struct arena *a;	  /* lives as long as the measuring */
 	struct text_list program; /* with its arguments; empty: none */
 	const char *root;	  /* before /sys and /proc; "" */
 	struct model_choice model;
 	/* A line worth telling at once, without an end of line; NULL: nobody listens. */
 	void (*news)(void *ctx, const char *line);
 	void *news_ctx;
-	/* What is known of this machine's events; NULL: nothing. */
+	/* Verdicts on this machine's events; NULL: none. */
 	const struct validate_kept *verdicts;
 	bool path_ours; /* the file has a default name: nobody named it */
-	bool dry_run;	/* nothing is opened: what would be asked for is described */
+	bool dry_run;	/* nothing is opened: attributes are described */
 
 	char *const *env; /* "NAME=value" for the program, ended by NULL; NULL: none */
 
@@ -52,16 +52,16 @@ struct measure_opts {
 	uint64_t repeat, warmup;
 	const char *control, *pre, *post;
 	bool follow;	 /* until all that the program has started has ended, too */
-	unsigned silent; /* what of the program's is /dev/null: WORKLOAD_NO_INPUT, ... */
+	unsigned silent; /* streams of the program that are /dev/null: WORKLOAD_NO_INPUT, ... */
 
-	/* what is counted */
+	/* counted */
 	struct text_list event, node, metric;
 	unsigned level;
 	bool level_said; /* 0 is a level, too */
 	const char *drilldown, *latency;
 	bool no_mux, no_merge;
 
-	/* what is sampled */
+	/* sampled */
 	bool tree;	       /* and a tree counted beside it (sampling_tree.h) */
 	bool needs_pmu;	       /* an error if time would be sampled for want of a cycle counter */
 	uint64_t freq, period; /* one of them, or neither: 4000 a second */
@@ -72,7 +72,7 @@ struct measure_opts {
 	int (*keep)(void *ctx, const struct pd_sample *s, const char *pmu, const char *cpuid,
 		    struct err *err);
 	void *keep_ctx;
-	uint64_t keep_reads; /* PERF_SAMPLE_*: what it may look at in a sample */
+	uint64_t keep_reads; /* PERF_SAMPLE_*: parts of a sample that it may read */
 	const char *fields;  /* parts of samples that are stored; NULL: all that are asked for */
 	double jitter;	     /* a part of the period; 0: none */
 	bool jitter_said;    /* else events of IBS have the usual one */
@@ -88,7 +88,7 @@ struct measure_opts {
 	const char *call_graph;	 /* fp, dwarf, lbr; "": the default kind */
 	bool chains_of_time; /* chains by frame pointers where time is sampled for want of a PMU */
 	const char *branch_filter; /* kinds of branches */
-	bool switches; /* who waits, and for what as far as we may, within 1 % of the program */
+	bool switches; /* who waits, and why if we may know, within 1 % of the program */
 	bool wait;
 	struct attr_wish wish;
 	uint32_t stack_size; /* bytes copied by dwarf; 0: 8192 */

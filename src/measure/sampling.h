@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sampling - what `record` and `run` share: counters and workload on one side, a file on the
+ * sampling - shared by `record` and `run`: counters and workload on one side, a file on the
  * other.
  *
  *	sampling_open(&r, opts, path, NULL, &err)	events and the plan; nothing is opened yet
  *	sampling_prepare(r, &err)		the program, which waits; its counters, the file
  *	sampling_next(r, &what, &err)		until COUNTING_OVER
  *	sampling_keep(r, rc, &tree, &err)	the file is whole
- *	sampling_result(r)			what came of it
+ *	sampling_result(r)			counts, losses, the program's end
  *	sampling_close(r)
  *
  * Everything that can fail before the program executes anything fails in the first two;
- * sampling_close after these cancels the program. What was counted beside (sampling_tree.h) can be
+ * sampling_close after these cancels the program. The tree beside samples (sampling_tree.h) can be
  * looked at until then.
  *
  * Without a path there is no file: records go to the sink `live` as they come, and what was
@@ -60,7 +60,7 @@ struct sampling_result {
 	bool began;		/* sampling was on at some time */
 	bool interrupted;	/* by the user, before the time ended it */
 	bool early;		/* ... and before the program ended */
-	bool outlived;		/* what the program started goes on */
+	bool outlived;		/* its children go on */
 	bool user_only;		/* the kernel was left out because we may not look at it */
 	const char *no_cycles;	/* why time is sampled instead of cycles; "" where it is not */
 	const char *hypervisor; /* "KVM guest"; NULL: none known */
@@ -74,13 +74,13 @@ struct sampling_result {
  * point to stays until sampling_close. */
 int sampling_open(struct sampling **out, const struct measure_opts *opts, const char *path,
 		  const struct recorder_sink *live, struct err *err) MUST_USE;
-/* The i-th event that samples and what the kernel is asked with; NULL beyond the last. */
+/* The i-th event that samples and its attribute; NULL beyond the last. */
 const struct event *sampling_event(const struct sampling *r, size_t i,
 				   const struct perf_event_attr **attr);
 int sampling_prepare(struct sampling *r, struct err *err) MUST_USE;
 /* counting_next(), without intervals; with a path a full disk ends it early. */
 int sampling_next(struct sampling *r, enum counting_event *what, struct err *err) MUST_USE;
-/* The line of SIGUSR1: what has reached the file. */
+/* The line of SIGUSR1: how much has reached the file. */
 void sampling_so_far(const struct sampling *r, struct buf *out);
 /* After a run that came to `rc`, which it returns unless keeping fails. `tree`: text of
  * CYCLADE_TREE for the file's head; NULL, or empty: none. */
@@ -93,7 +93,7 @@ const struct sampling_result *sampling_result(const struct sampling *r);
 /* The beginning of a recording: whole records follow, sampling_head_size() sets how many bytes. */
 int sampling_head(struct sampling *r, struct buf *out, struct err *err) MUST_USE;
 void sampling_head_size(struct buf *head, uint64_t data);
-/* Bytes of the trailer of records that are made up for what was there before (synth.h). */
+/* Bytes of the trailer of records made up for processes that ran before (synth.h). */
 size_t sampling_trailer(const struct sampling *r);
 /* A recording of these records, with a header as any: `data` whole ones, in order of rounds. Not
  * while a recording is saved. */

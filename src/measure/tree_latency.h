@@ -14,7 +14,7 @@ struct tree_latency {		   /* a retire latency that formulas asked for; core cycl
 	uint64_t samples;
 	unsigned least, most; /* of the samples */
 	double mean, error;   /* of the samples, half width at 95 %; NAN: not known */
-	double used;	      /* what formulas took; NAN: they have no value */
+	double used;	      /* the value in formulas; NAN: they have none */
 	enum tree_latency_source source;
 	const char *why; /* it is not sampled, or NULL */
 };

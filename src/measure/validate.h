@@ -3,7 +3,7 @@
  * validate - which events of this machine may be believed: kernels run, of which each count is
  * known exactly (src/kernels), and what events count meanwhile is compared with that.
  *
- *	validate_rule_of("INST_RETIRED.ANY")	what an event counts; NULL: not known
+ *	validate_rule_of("INST_RETIRED.ANY")	what an event counts; NULL: unknown
  *	validate_events(&event, &n, ...)	which are to be tested
  *	validate_machine(&bench, event, n, cpu, sibling, &err)	real kernels and counters; pinned
  *	validate_run(&v, arena, &opts, &bench, &err)
@@ -32,7 +32,7 @@
 #include "measure/calibrate.h"
 #include "model/model.h"
 
-/* ---- what events count ----------------------------------------------------------------------- */
+/* ---- rules of events ------------------------------------------------------------------------ */
 
 enum validate_from { /* which memory the event's loads are from */
 		     FROM_ANY,
@@ -147,7 +147,7 @@ int validate_machine(struct validate_bench *out, const struct validate_event *ev
 #define VALIDATE_NO_SIBLING UINT32_MAX
 void validate_close(struct validate_bench *b); /* of validate_machine() */
 
-/* ---- what comes out -------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 #define VALIDATE_VERDICTS      \
 	V(EXACT, "exact")      \
@@ -161,7 +161,7 @@ enum validate_verdict {
 };
 extern const char *const validate_verdict_key[];
 
-/* What explains a fault. */
+/* Causes of a fault. */
 #define VALIDATE_CAUSES         \
 	C(NONE, "")             \
 	C(FACTOR, "factor")     \
@@ -182,7 +182,7 @@ struct validate_cell {
 	const struct kernel *busy; /* on the other thread of the core; NULL: idle */
 	double expected;	   /* for an iteration; NAN: no exact count, `least` holds */
 	double least, most;	   /* that pass; most INFINITY: any number */
-	double floor;		   /* what is as good as nothing */
+	double floor;		   /* less is as good as nothing */
 	struct estimate got;
 	double busy_rate; /* iterations of the busy thread for each of ours */
 	double alone;	  /* got without these, if the event counts them, too */
@@ -206,7 +206,7 @@ struct validated {
 	double deviation_half; /* its bar; NAN */
 	double limit;	       /* smallest relative error that would have been found; NAN */
 	const char *kernel;    /* where it is worst */
-	const char *with;      /* what explains it: a quantity's key; NULL */
+	const char *with;      /* its cause: a quantity's key; NULL */
 	double weight;	       /* how many of `with`, or the factor */
 	const char *why;       /* of UNTESTED */
 	const char
@@ -241,7 +241,7 @@ struct validate_opts {
 	unsigned other[VALIDATE_PAIRS]; /* 1 + a CPU that is so; 0: none may be used */
 	const char *no_other;		/* why no CPU is known to be so; NULL */
 	bool quick;
-	/* Before it begins: what it will take. May be NULL, as news. */
+	/* Before it begins: how long it will take. May be NULL, as news. */
 	void (*plan)(void *ctx, size_t events, size_t kernels, double seconds);
 	bool (*news)(void *ctx, double done); /* false: stop, keep what there is */
 	void *ctx;

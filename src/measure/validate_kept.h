@@ -8,7 +8,7 @@
  *	validate_kept_write(&k, &err)			replaces the file at once
  *
  * A file is of one CPU model, microcode and kernel: its name is made of them, and it begins with
- * them. It is text, a line for each event; what is not as it should be is an error with the line.
+ * them. It is text, a line for each event; anything else is an error with the line.
  */
 #ifndef CYCLADE_MEASURE_VALIDATE_KEPT_H
 #define CYCLADE_MEASURE_VALIDATE_KEPT_H
@@ -21,7 +21,7 @@ struct validate_verdict_kept {
 	enum validate_verdict verdict;
 	double deviation; /* NAN: none */
 	bool used;	  /* the model's tree needs it */
-	const char *text; /* what explains it, or why it was not tested; "" */
+	const char *text; /* its cause, or why it was not tested; "" */
 };
 
 struct validate_kept {

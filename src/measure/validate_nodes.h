@@ -23,12 +23,12 @@ struct validate_node {
 	const struct kernel *kernel;
 	enum calibrate_at at;
 	struct estimate share;
-	enum validate_node_verdict verdict; /* NODE_BOUND: its threshold says so */
+	enum validate_node_verdict verdict; /* NODE_BOUND: it is over its threshold */
 	const char *why;		    /* of NODE_UNTESTED */
 };
 
 struct validate_nodes_opts {
-	struct arena *a;		 /* for what comes out */
+	struct arena *a;		 /* of the results */
 	const struct measure_opts *opts; /* root and model; the rest is set here */
 	const struct model *m;
 	const struct calibrate_sizes *sizes;

@@ -27,7 +27,7 @@ struct validate_seen {
 	bool has_regs;
 };
 
-struct validate_samples { /* what the recorder's thread fills */
+struct validate_samples { /* filled by the recorder's thread */
 	struct validate_seen seen[VALIDATE_SAMPLES];
 	size_t n;
 	pthread_mutex_t lock;

@@ -10,7 +10,7 @@
  * at a time; nothing makes them sum to the whole. A text of lines as all of models/ is
  * (doc/model-format.md):
  *
- *	node	Load_Latency			a branch: what `adds` to it is summed
+ *	node	Load_Latency			a branch: the sum of nodes that `adds` to it
  *	part	stalled
  *	cover	full
  *	within	Load_Pending			no more than this can be real: the rest is overlap

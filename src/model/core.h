@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core - what operations cost on a CPU: latency, ports, slots. The text `core` of a model.
+ * core - costs of operations on a CPU: latency, ports, slots. The text `core` of a model.
  *
  *	core_load(&c, arena, &sources, "skl", &err)
  *	core_find(c, "fadd", 512)		"fadd.512", else "fadd"; NULL: not known
@@ -14,7 +14,7 @@
  *	op	fdiv64	13-14	1*0 4*f		f: a unit, busy for 4 cycles, without a slot
  *	op	store	1	1*49 1*78 slots=1
  *	branches	1			taken branches a cycle, at most
- *	repeats	count scan			wait for what their register held before
+ *	repeats	count scan			wait for their register's value before
  */
 #ifndef CYCLADE_MODEL_CORE_H
 #define CYCLADE_MODEL_CORE_H
@@ -36,7 +36,7 @@ struct core_op {
 	unsigned n_uops;
 	bool ports_known;
 	double slots;	  /* of the front end */
-	bool repeats;	  /* waits for what its register held */
+	bool repeats;	  /* waits for its register's old value */
 	bool measured;	  /* the latency is this machine's own */
 	const char *file; /* where it is written */
 	unsigned line;
@@ -46,8 +46,8 @@ struct core {
 	const char *id, *from; /* from: provenance */
 	const struct core_op *op;
 	size_t n;
-	unsigned width;	 /* slots a cycle; 0: not said */
-	double branches; /* taken branches a cycle; 0: not said */
+	unsigned width;	 /* slots a cycle; 0: not known */
+	double branches; /* taken branches a cycle; 0: not known */
 };
 
 /* ERR_NOT_FOUND: the model has none. */

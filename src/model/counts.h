@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * counts - what was counted of a model's events, with errors: slices.h makes it of readings, tree.h
+ * counts - counts of a model's events, with errors: slices.h makes it of readings, tree.h
  * a tree of it.
  */
 #ifndef CYCLADE_MODEL_COUNTS_H

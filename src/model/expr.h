@@ -3,9 +3,9 @@
  * expr - formulas of metrics and thresholds: text, compiled once, evaluated often.
  *
  *	expr_compile(&e, arena, &text, &scope, &err)	names are looked up in the scope
- *	expr_needs(e, system, ...)			what an evaluation can ask for
+ *	expr_needs(e, system, ...)			names that an evaluation can need
  *	expr_eval(e, &env)				a value, or the reason why there is none
- *	expr_print(e, &env, ...)			the formula with what it was made of
+ *	expr_print(e, &env, ...)			the formula with the values in it
  *
  * Two languages, one tree. PERF is the grammar of perf's MetricExpr and MetricThreshold (Linux
  * 6.12): if/else loosest and right-nested, then | ^ & (logical), < >, + -, * / %, unary minus; min,
@@ -92,7 +92,7 @@ enum expr_ask {
 
 struct expr_scope {
 	/* False: no such name, which makes compilation fail with the word and a caret. Asked
-	 * first of all names; where it says no, expr knows by itself: perf's literals
+	 * first of all names; if it has none, expr knows by itself: perf's literals
 	 * (#smt_on, #core_wide, #num_cores, ...), #EBS_Mode, #NA, duration_time, and the retire
 	 * latency of an event by `:R`, `@R` or `:retire_latency` behind a name that is found. */
 	bool (*find)(void *ctx, enum expr_ask ask, const char *name, size_t len,

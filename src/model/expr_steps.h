@@ -11,9 +11,9 @@
  *	expr_steps_take(s, counts, latency, system)	the leaves
  *	expr_steps_run(s, range)			values: s->value[metric], s->passes[metric]
  *
- *	expr_steps_reach(s, range, kind, index, ...)	what changes with an event or a latency
+ *	expr_steps_reach(s, range, kind, index, ...)	steps that an event or a latency changes
  *	expr_steps_event(s, index, counts), expr_steps_latency(...)	one leaf anew
- *	expr_steps_again(s, &reach)			and what follows from it
+ *	expr_steps_again(s, &reach)			and the steps behind it
  *
  * Values are those of expr_eval(), bit by bit: the same arithmetic in the same order. min and max
  * of counts have steps for each logical processor.
@@ -103,7 +103,7 @@ int expr_steps_reach(struct expr_steps *s, struct expr_range range, enum expr_re
 void expr_steps_event(struct expr_steps *s, uint32_t event, const double *count);
 void expr_steps_latency(struct expr_steps *s, uint32_t event, double latency);
 void expr_steps_again(struct expr_steps *s, const struct expr_reach *r);
-/* What again() is about to change, to keep and to bring back; room for r->n. */
+/* Values that again() is about to change, to keep and to bring back; room for r->n. */
 void expr_steps_keep(const struct expr_steps *s, const struct expr_reach *r, struct value *room);
 void expr_steps_bring(struct expr_steps *s, const struct expr_reach *r, const struct value *room);
 

@@ -9,7 +9,7 @@
  * top-down tree become its nodes: by Level and ParentCategory, or by the groups TopdownL1, X_group
  * that perf's files have; the prefix tma_ is left out of names, so that nodes have the names that
  * our words are for. What a formula names and no file has is said to be absent, and such metrics
- * have no value. What could not be carried over is in the notes.
+ * have no value. Notes have everything that could not be carried over.
  *
  * Bytes from outside: a file that is no JSON fails with its place, anything else is passed over.
  */
@@ -29,7 +29,7 @@ struct import_file {
 	size_t len;
 };
 
-/* What no file says of the CPU. */
+/* Facts on the CPU that no file has. */
 struct import_facts {
 	const char *id;
 	const struct model *known; /* a model of this id, for its facts; NULL: made out of the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * model - what is known of a CPU: its events, the top-down tree and the other metrics.
+ * model - a CPU's events, its top-down tree and its other metrics.
  *
  *	model_select(&id, ...)			which model is for this CPU
  *	model_load(&m, &sources, id, ...)	from the texts compiled in; --models DIR goes first
@@ -39,12 +39,12 @@ enum model_event_flag {
 		512, /* errata BJ122, BV98, HSD29: with SMT blocks the sibling's counter */
 	EVENT_ANY_THREAD = 1024, /* counts for all threads of the core */
 	EVENT_PRECISE = 2048,	 /* can be sampled precisely (PEBS) */
-	EVENT_DEPRECATED = 4096, /* the vendor says: do not use */
+	EVENT_DEPRECATED = 4096, /* by the vendor: do not use */
 	EVENT_PER_CORE = 8192,	 /* option percore: meant summed over a core's threads */
 };
 
 struct model_event {
-	const char *name; /* as formulas say it, options included: "IDQ.MS_UOPS:c1:e1" */
+	const char *name; /* as in formulas, options included: "IDQ.MS_UOPS:c1:e1" */
 	const char *pmu;  /* "" of the core ("cpu", or "cpu_core"/"cpu_atom" of a hybrid); else
 			     "msr", ... */
 	const char *
@@ -54,7 +54,7 @@ struct model_event {
 	uint32_t counters_alone; /* the same with SMT off */
 	uint32_t fixed;		 /* fixed counters it can be on: bit n */
 	unsigned flags;		 /* enum model_event_flag */
-	uint64_t period;	 /* to sample it by; 0: not said */
+	uint64_t period;	 /* to sample it by; 0: not known */
 	const char *errata;	 /* "" where none is known */
 	double latency;		 /* static mean retire latency, core cycles; NAN: none */
 	/* The same for events that are one counter (event_same); 0: not made yet. */
@@ -82,7 +82,7 @@ struct model_metric {
 	const struct expr *expr, *threshold; /* NULL: none */
 	const char *text, *threshold_text;   /* as written */
 	const char *unit;		     /* "%", "GB/s", "" ... */
-	double scale;	/* what is shown is value * scale: 100 for shares with unit "%", else 1 */
+	double scale;	/* the value shown is value * scale: 100 for shares with unit "%", else 1 */
 	uint32_t order; /* where it stands when all are listed: the tree first, parents first */
 	enum model_domain domain;
 	const char *domain_text; /* "Slots_Estimated", ... */
@@ -107,14 +107,14 @@ struct model {
 	const char *tma;    /* version of Intel's TMA sheet; "" where it is not of that */
 	/* Where its static retire latencies were measured, and by whom; "" where it has none. */
 	const char *latency_from;
-	const char *caution; /* what it lacks or has untried, or "" */
+	const char *caution; /* parts missing or untried, or "" */
 	unsigned revision;
 	unsigned counters, counters_alone, fixed; /* general with SMT on, with SMT off; fixed */
 	bool metrics_register;			  /* PERF_METRICS: slots lead */
 	unsigned fixed_level;			  /* levels PERF_METRICS holds: 0, 1 or 2 */
 	bool per_core;	/* counts of a core's threads must be taken together (SMT, before Ice Lake)
 			 */
-	unsigned width; /* slots a cycle; 0: not said */
+	unsigned width; /* slots a cycle; 0: not known */
 	const struct model_event *event;
 	size_t n_events; /* those that formulas and locate-with use come first: n_used */
 	size_t n_used;
@@ -143,7 +143,7 @@ int model_load(struct model **out, const struct model_sources *s, const char *id
 	       const double *system, struct err *err) MUST_USE;
 void model_free(struct model *m); /* NULL is fine */
 
-/* What a person should mend: a node without meaning or advice, a threshold without a formula, an
+/* Mistakes in the text: a node without meaning or advice, a threshold without a formula, an
  * event to locate by that cannot be sampled. Calls back with "file:line: ..." for each; returns how
  * many there were. (What makes a model unusable, model_load() refuses.) */
 size_t model_check(const struct model *m, void (*each)(void *ctx, const char *text), void *ctx);
@@ -157,7 +157,7 @@ uint32_t model_metric_named(const struct model *m, const char *name, size_t len)
 /* Others' names that model_metric_named() takes for nodes of `m`; returns how many. */
 enum { MODEL_OTHER_NAMES = 1 };
 size_t model_other_names(const struct model *m, const char *out[MODEL_OTHER_NAMES]);
-/* What other tools call this node; NULL: the same. */
+/* Its name in other tools; NULL: the same. */
 const char *model_other_name(const struct model_metric *metric);
 const char *model_last_part(const char *path); /* behind its last dot */
 
@@ -204,7 +204,7 @@ int model_texts(struct arena *a,
 const char *model_event_text(struct arena *a, const struct model_event *e, const char *pmu);
 
 struct model_words {
-	const char *text;  /* what the event counts; NULL: no description */
+	const char *text;  /* description of the event; NULL: none */
 	const char *wrong; /* why that text is not to be believed, or NULL */
 	bool vendors;	   /* the text is the vendor's own */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * plan - from what a person wants to see to the groups that must count.
+ * plan - from the metrics that are wanted to groups of events that must count.
  *
  *	plan_make(&p, arena, model, &limits, &wish, &err)
  *
@@ -50,10 +50,10 @@
 struct plan_wish {
 	unsigned level;		/* deepest level; 0: as deep as the model goes */
 	bool all;		/* -l N: all nodes down to `level`, no drill-down */
-	const uint32_t *metric; /* --node, -M: these (and what they need) always */
+	const uint32_t *metric; /* --node, -M: these (and their needs) always */
 	size_t n_metrics;
 	bool no_tree;	 /* only the metrics named */
-	bool thresholds; /* count what thresholds need too */
+	bool thresholds; /* count the events of thresholds, too */
 	bool pin;	 /* level 1 may be a group of its own that is always on the counters */
 	bool pin_fixed;	 /* that group has all that fixed counters can count, and no more */
 	bool loose;	 /* nodes that a formula refers to need not be in its group: fewer groups */
@@ -71,7 +71,7 @@ struct plan_stage {
 	uint32_t under;	       /* the node whose children it measures; MODEL_NONE: always */
 	const uint32_t *group; /* indices of plan.group */
 	size_t n_groups;
-	const uint32_t *metric; /* what it makes known */
+	const uint32_t *metric; /* that it makes known */
 	size_t n_metrics;
 	const uint32_t *latency; /* of plan.latency, those that its metrics ask for */
 	size_t n_latency;

@@ -85,10 +85,10 @@ struct schedule {
 	size_t n_split;
 };
 
-/* What is known of the machine that will count, 0 where it is not known. */
+/* The machine that will count; 0: not known. */
 struct schedule_machine {
 	bool smt;
-	unsigned general, fixed; /* counters for one thread, as the CPU itself says */
+	unsigned general, fixed; /* counters for one thread, from the CPU itself */
 	bool watchdog;		 /* the NMI watchdog counts cycles */
 	bool no_tsx_abort;	 /* counter 3 is kept for transactions (TSX force abort) */
 };

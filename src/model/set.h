@@ -15,7 +15,7 @@
 #include "model/model.h"
 
 struct set_row {
-	const char *place;    /* "cpu", "l3", ...: what it is a metric of */
+	const char *place;    /* "cpu", "l3", ...: it is a metric of these */
 	const char *instance; /* "3" of channel:3; "*": each box of its events; "": none */
 	const char *name, *unit, *formula, *help; /* unit "": a plain number */
 	const char *const *alias;		  /* n_alias of them */

@@ -79,7 +79,7 @@ struct slices_setup {
 	size_t max_bytes; /* 0: 64 MB */
 };
 
-/* As the kernel says it: since opening, not since the last reading. A value that is less than the
+/* The kernel's figures: since opening, not since the last reading. A value that is less than the
  * last one was reset in between. */
 struct slices_reading {
 	uint64_t value, enabled, running;

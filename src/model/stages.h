@@ -4,7 +4,7 @@
  *
  *	stages_new(&s, arena, model, plan, seed, &err)
  *	stages_begin(&s, keep)			a run begins
- *	stages_ask(&s, tree)			for each tree of the window: what it asks for
+ *	stages_ask(&s, tree)			for each tree of the window
  *	stages_decide(&s, now)			opens and closes stages by it, or visits one
  *	stages_end_visit(&s)			at the next reading
  *	stages_group(&s, group)			how a group of the plan counts from now on
@@ -15,7 +15,7 @@
  * wanted before, KEEP_MAX at most: what matters for the run is known nearly as well as if it had
  * always been open, and what does not leaves its time on the counters to the others.
  *
- * What goes on under a node while its stage is closed is not known. It is no more than the node
+ * Shares under a node are not known while its stage is closed. It is no more than the node
  * has, which is why a stage is closed while that is little. So that the figures of the whole run
  * have a sample of that time, closed stages are visited: at moments drawn at random one is on for a
  * single slice, with those above it. The choice is a lottery in which each has as many lots as its
@@ -56,7 +56,7 @@ struct stages {
 
 int stages_new(struct stages *s, struct arena *a, const struct model *m, const struct plan *plan,
 	       uint64_t seed, struct err *err) MUST_USE;
-/* `keep`: what is open stays open. */
+/* `keep`: open stages stay open. */
 void stages_begin(struct stages *s, bool keep);
 /* Trees of one decision are asked one after the other: a stage is wanted if one wants it. */
 void stages_ask(struct stages *s, const struct tree *t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tree - the metrics of a model over counts: values, error bars, and what to believe of them.
+ * tree - the metrics of a model over counts: values, error bars, and doubts.
  *
  *	tree_eval(&t, arena, model, &counts, wanted, &err)
  *	tree_maker_new(&k, model, wanted, &err), tree_make(&t, k, &counts, &err), ...
@@ -39,7 +39,7 @@ enum tree_doubt {
 	DOUBT_NEGATIVE, /* below 0 by more than its error */
 	DOUBT_OVER,	/* above 1 (or its parent) by more than its error */
 	DOUBT_CHILDREN, /* with its siblings more than the parent by more than the errors */
-	DOUBT_PARENT,	/* the parent is doubtful, so nothing can be said of its parts */
+	DOUBT_PARENT,	/* the parent is doubtful, and so are its parts */
 	DOUBT_DEAD,	/* against[0], which it depends on, counts nothing on this machine, or
 			 * is known to be wrong */
 };
@@ -60,7 +60,7 @@ struct tree_node {
 	double counted;	      /* least share of time its events were counted; NAN without events */
 	enum tree_doubt doubt;
 	uint32_t against[2]; /* events that disagree, MODEL_NONE */
-	bool over;	     /* its threshold says: look here (its parent's too) */
+	bool over;	     /* over its threshold: look here (its parent, too) */
 	bool path;	     /* on the path to follow: `<==` */
 	bool tie;   /* the path ends before it: another one is as large, within the errors */
 	bool maybe; /* over, or too unsure to say that it is not; doubtful ones are */
@@ -80,7 +80,7 @@ struct tree {
 	const struct model *model;
 	const struct tree_node *node; /* by metric index */
 	size_t n;
-	const uint32_t *list; /* the metrics that were evaluated, ascending; NULL: not told */
+	const uint32_t *list; /* the metrics that were evaluated, ascending; NULL: unknown */
 	size_t n_list;
 	const char *const *dead, *const *wrong; /* the counts' */
 };
@@ -101,7 +101,7 @@ int tree_make(struct tree *out, struct tree_maker *k, const struct tree_counts *
 struct tree_part {
 	uint32_t under;	   /* the node */
 	double weight;	   /* share of the whole (slots) that falls into that time, 0..1 */
-	double under_seen; /* what the node had in it */
+	double under_seen; /* the node's value in it */
 	const uint32_t *metric;
 	const double *value, *error; /* by metric of it: what it had in that time, NAN: not known */
 	size_t n;

@@ -20,7 +20,7 @@
 struct tree_whole;
 
 struct tree_whole_ask {
-	struct arena *a;	  /* what the tree rests on is in it */
+	struct arena *a;	  /* of the tree's inputs */
 	uint64_t since, from, to; /* as of slices_counts_since() */
 };
 

@@ -82,7 +82,7 @@ static struct MHD_Response *fixed(const char *s, size_t n)
 	return mhd.create_response_from_buffer(n, (void *)(uintptr_t)s, MHD_RESPMEM_PERSISTENT);
 }
 
-/* The page's own script may run, by its hash, and may ask for what is served here. */
+/* The page's own script may run, by its hash, and may ask for the pages served here. */
 static void add_headers(struct MHD_Response *r, const char *type)
 {
 	char policy[256];

@@ -44,7 +44,7 @@ const char *http_where(const struct http *h);
 typedef int http_make_fn(void *ctx, enum http_text which, struct buf *out, struct err *err);
 
 void http_publish(struct http *h, http_make_fn *make, void *ctx);
-/* Requests of what nobody had asked for wait until http_publish() or http_close(). */
+/* Requests for a page that is not made yet wait until http_publish() or http_close(). */
 void http_hold(struct http *h);
 void http_keep(struct http *h);
 void http_close(struct http *h); /* NULL is fine */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * http_int - a listening socket by its name (http_listen.c), what requests ask for (http_ask.c).
+ * http_int - a listening socket by its name (http_listen.c), parsing of requests (http_ask.c).
  */
 #ifndef CYCLADE_MONITOR_HTTP_INT_H
 #define CYCLADE_MONITOR_HTTP_INT_H
@@ -20,7 +20,7 @@ struct http_socket {
 int http_listen(struct http_socket *s, const char *listen, bool remote, struct err *err) MUST_USE;
 void http_unlisten(struct http_socket *s);
 
-/* What an Accept header (NULL: none) would rather have. */
+/* The format that an Accept header (NULL: none) prefers. */
 enum http_text http_accepted(const char *accept);
 /* A Host header that is no name of the web; NULL: the request has none. */
 bool http_host_is_here(const char *host);

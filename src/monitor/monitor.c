@@ -173,7 +173,7 @@ static void rows_free(struct rows *r)
 	*r = (struct rows){ .a = ARENA_INIT, .born = r->born };
 }
 
-/* `opts` with what is left of --for; false: nothing is. */
+/* `opts` with the rest of --for; false: no time is left. */
 static bool time_left(const struct measure_opts *all, struct measure_opts *now, uint64_t began)
 {
 	uint64_t past = counting_clock() - began;

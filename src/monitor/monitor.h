@@ -46,11 +46,11 @@ struct monitor_opts {
 	enum { MONITOR_AUTO, MONITOR_PERF, MONITOR_MSR } backend; /* auto: perf_event */
 	struct text_list metrics; /* names, aliases, places, patterns; empty: all */
 	bool rereads;		  /* a hangup (SIGHUP) does not end it */
-	void (*said)(void *ctx, const char *text); /* NULL: nobody wants to know */
+	void (*said)(void *ctx, const char *text); /* may be NULL */
 	struct text_list cgroups; /* patterns of paths below the hierarchy; empty: none */
 	/* Counters of the cores are somebody else's: metrics that need them have that as reason. */
 	bool no_cores;
-	/* What an interval found; valid until over(). *enough: end. */
+	/* The document of an interval; valid until over(). *enough: end. */
 	int (*each)(void *ctx, struct document *d, bool *enough, struct err *err);
 	/* The document of the last each() is about to change: another thread may read it until then
 	 * (and nobody else meanwhile). `again`: the next one takes an interval, or longer; else it

@@ -133,7 +133,7 @@ void monitor_cgroup_end(struct monitor *m)
 		monitor_cgroup_close(m, i);
 }
 
-/* What all CPUs have counted since the last time. Without a task there all stands still. */
+/* The counts of all CPUs since the last time. Without a task there all stands still. */
 static void take_cgroup_counts(struct slot *at, const struct counter_value *v, size_t n,
 			       double scale)
 {

@@ -28,7 +28,7 @@ struct packing {
 	uint32_t *in; /* by source: its group */
 };
 
-/* ---- what fits ---- */
+/* ---- limits ---- */
 
 /* A kernel that knows of more counters than four (PerfMonV2) has longer masks. */
 static size_t fabric(const struct monitor *m)
@@ -129,7 +129,7 @@ static void limits_of_packing(struct packing *p, const char *pmu)
 
 /* ---- packing ---- */
 
-/* The first group with room; what fits none even alone is alone, for the kernel to judge. */
+/* The first group with room; a source that fits none is alone, for the kernel to judge. */
 static int put(struct packing *p, size_t source, struct err *err)
 {
 	struct monitor *m = p->m;

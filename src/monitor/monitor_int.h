@@ -2,7 +2,7 @@
 /*
  * monitor_int - the pieces of monitor.h.
  *
- *	monitor_places.c	what of the machine there is to have metrics of
+ *	monitor_places.c	CPUs, caches, sockets, channels of this machine
  *	monitor_kinds.c		kinds of cores: their models, rows and free counters
  *	monitor_set.c		rows into formulas and inputs
  *	monitor_tree.c		nodes of the model's tree in formulas
@@ -129,12 +129,12 @@ struct core_kind { /* a PMU of cores: one, or of a hybrid several, the large one
 	struct model *model; /* NULL: none is for these cores */
 	const char *why;
 	struct set set;
-	struct schedule_limits limits; /* what is free there; perf_event's */
+	struct schedule_limits limits; /* free counters there; perf_event's */
 	double system
 		[SYSTEM_COUNT]; /* facts that formulas ask for; the duration is an interval's */
 };
 
-struct rows { /* what models say of the machine; stays where it is read again */
+struct rows { /* rows of models; stays if the machine is read again */
 	struct arena a;
 	bool read;
 	uint64_t born;	  /* when the monitor began */
@@ -222,7 +222,7 @@ int monitor_model_input(struct monitor *m, size_t kind, uint32_t event, uint32_t
 			struct err *err) MUST_USE;
 /* Values of the nodes that a metric needs, from m->now. */
 void monitor_nodes(struct monitor *m, const struct metric *x, const double *system);
-/* The counters are open: what was refused gets its reason. */
+/* The counters are open: those that were refused get their reason. */
 int monitor_opened(struct monitor *m, struct err *err) MUST_USE;
 /* Groups whose turn is over are read and give way to the next. At the end of an interval the others
  * are read, too, and turns that are nearly over end with it. */

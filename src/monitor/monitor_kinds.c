@@ -52,8 +52,8 @@ static void find_core_kinds(struct monitor *m)
 	r->hybrid = found > 1;
 }
 
-/* What is free is tried out once for a model and its groups; but registers are not the kernel's to
- * give. */
+/* Free counters are tried out once for a model and its groups, but not registers: the kernel does
+ * not give these. */
 static struct plan_scope monitor_scope(const struct monitor *m)
 {
 	struct plan_scope s = counting_scope(&m->k);
@@ -62,7 +62,7 @@ static struct plan_scope monitor_scope(const struct monitor *m)
 	return s;
 }
 
-/* The model is one of the machine at hand; without, what any machine has is left. */
+/* The model is this machine's; without one, rows for any machine are left. */
 static int load_kind(struct monitor *m, struct core_kind *k, struct err *err)
 {
 	const struct model_choice *c = &m->opts->opts->model;

@@ -173,7 +173,7 @@ static void read_proc_files(const struct monitor *m, struct found *f)
 			f->cpu[i][PROC_frequency] = (double)khz * 1e3;
 }
 
-/* What only grows but has become less was counted anew. */
+/* A value that only grows but has become less was counted anew. */
 static void take_proc_value(struct slot *s, double v, bool level)
 {
 	bool first = !s->known;

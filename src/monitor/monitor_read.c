@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Readings, turns, and what they come to in an interval.
+ * Readings, turns, and the values of an interval.
  */
 #include <math.h>
 #include <string.h>
@@ -152,7 +152,7 @@ int monitor_opened(struct monitor *m, struct err *err)
 
 /* ---- an interval ---- */
 
-/* What the slices of all groups say of how much the load changes; of one alone: nothing. */
+/* How much the load changes, by the slices of all groups; of one alone: not known. */
 static struct pool pool_of(const struct monitor *m, const struct rotation *t, size_t target)
 {
 	struct pool p = { 0 };

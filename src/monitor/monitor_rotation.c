@@ -42,7 +42,7 @@ void seen_add(struct seen *s, double counted, double ns)
 	s->squares += ns * ns;
 }
 
-/* Squares of what slices counted more or less than the mean rate in their time. */
+/* Squares of the differences of slices from the mean rate in their time. */
 static double squares(const struct seen *s)
 {
 	double rate = s->sum / s->ns;

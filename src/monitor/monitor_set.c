@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From rows of text to what is counted: formulas, and the inputs that they name.
+ * From rows of text to counters: formulas, and the inputs that they name.
  */
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static int add_source(struct monitor *m, const struct source *s, struct err *err
 	return 0;
 }
 
-/* Registers may have what the kernel has no PMU for. */
+/* Registers may have events that the kernel has no PMU for. */
 static const char *missing(struct monitor *m, const char *what)
 {
 	static const char *const pmus[] = { "amd_df", "amd_l3" };
@@ -363,7 +363,7 @@ static const struct set_row *placed(struct monitor *m, const struct set_row *row
 	return of_kind;
 }
 
-/* What is not of cores is read from the first kind's rows, and what all kinds have alike. */
+/* Rows that are not of cores, or alike for all kinds, are read from the first kind. */
 static bool has_it(const struct monitor *m, const struct set_row *row, enum place_kind kind)
 {
 	if (kind != PLACE_KIND && kind != PLACE_CORE && kind != PLACE_CPU)

@@ -285,7 +285,7 @@ static void put_places(struct document *d, struct monitor *m, enum place_kind ki
 	document_table(d, &t);
 }
 
-/* ---- what there is not ---- */
+/* ---- metrics without values ---- */
 
 static bool next_missing(const struct table *t, struct table_row *r)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * top - what a machine does now, interval after interval: hottest functions, processes, cgroups,
+ * top - the machine's work, interval after interval: hottest functions, processes, cgroups,
  * metrics of CPUs, caches and sockets.
  * The model behind the screen of `top`; it draws nothing and knows no terminal.
  *
@@ -48,7 +48,7 @@ struct top_function {
 	const char *comm;	    /* the thread's name that has most of it */
 	bool kernel;
 	uint64_t samples;
-	struct estimate share;	/* of what was sampled, with its 95 % error */
+	struct estimate share;	/* of all samples, with its 95 % error */
 	struct estimate change; /* against the interval before; NAN: there was none */
 	bool noise;		/* the change is within its error */
 	uint64_t key;		/* the same in each interval */
@@ -62,7 +62,7 @@ struct top_process {
 	const char *function; /* its hottest; NULL: not sampled */
 	uint64_t samples;
 	struct estimate cpu;	  /* CPUs: 1 is one all the time */
-	struct estimate share;	  /* of what was sampled */
+	struct estimate share;	  /* of all samples */
 	struct estimate switches; /* a second */
 	struct estimate faults, major;
 };
@@ -122,19 +122,19 @@ int top_run(struct top *t, struct err *err) MUST_USE;
 void top_end(struct top *t);
 void top_close(struct top *t); /* NULL is fine */
 
-/* What samples, with the tree beside it; NULL: nothing, see top_no_samples(). */
+/* Samples, with the tree beside them; NULL: none, see top_no_samples(). */
 struct sampling *top_sampling(const struct top *t);
 /* The last interval; number 0: there is none yet. Valid until the next ends. */
 const struct top_interval *top_interval(const struct top *t);
 /* Where the interval began, in ns since counting did, and where it ended. */
 void top_span(const struct top *t, uint64_t *from, uint64_t *to);
 void top_set_interval(struct top *t, uint64_t ns);
-/* While it is held the last interval stays; what comes meanwhile is dropped. */
+/* While it is held the last interval stays; samples that come meanwhile are dropped. */
 void top_hold(struct top *t, bool on);
 /* The samples of the last interval as a recording. */
 int top_save(struct top *t, const char *path, uint64_t *samples, struct err *err) MUST_USE;
 
-/* What samples: "cycles:P", "cpu-clock:I"; NULL: nothing. Why it is not cycles; "". */
+/* The event that samples: "cycles:P", "cpu-clock:I"; NULL: nothing. Why it is not cycles; "". */
 const char *top_event(const struct top *t);
 const char *top_no_cycles(const struct top *t);
 const char *top_no_samples(const struct top *t); /* "" */

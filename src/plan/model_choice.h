@@ -15,7 +15,7 @@
 
 struct model_choice {
 	struct arena *a;
-	const char *named; /* an id or another name of a model; NULL: the machine says */
+	const char *named; /* an id or another name of a model; NULL: the machine's */
 	struct text_list dirs;
 	const char *root; /* before /sys and /proc; "" */
 };

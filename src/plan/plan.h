@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * plan - what a plan of counting stands on: the facts of the machine that formulas ask for, the
+ * plan - the ground of a plan of counting: the facts of the machine that formulas ask for, the
  * model of its cores, and which of their counters are free. Everything that counts takes it from
  * here: drill, record --account, monitor, compare, validate and libcyclade.
  *
@@ -26,7 +26,7 @@
 #include "model/schedule.h"
 #include "plan/model_choice.h"
 
-struct plan_scope {		       /* the machine, and what of it is to be counted */
+struct plan_scope {		       /* the machine, and the part of it to count */
 	const char *root;	       /* before /sys and /proc; "" */
 	const struct machine *machine; /* with MACHINE_TOPOLOGY, MACHINE_PMUS */
 	const uint32_t *cpus;	       /* whole CPUs; NULL: a program, wherever it runs */

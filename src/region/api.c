@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What cyclade.h promises beyond opening and closing.
+ * Functions of cyclade.h beyond opening and closing.
  */
 #include <errno.h>
 #include <math.h>
@@ -174,7 +174,7 @@ static int counted_value(const struct report *r, const struct table_sums *s, con
 			*out = event_value(r, &v, s, e);
 			rc = 0;
 		}
-	/* what was asked for and is not known to this machine */
+	/* wanted, but not known to this machine */
 	for (size_t i = 0; rc && i < r->n_wishes; i++)
 		if (!strcasecmp(r->wish[i].name, metric) && r->wish[i].kind != WISH_TREE)
 			rc = 0;

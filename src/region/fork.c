@@ -29,7 +29,7 @@ static void after(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* What was shared with the parent becomes memory of our own at the same place. */
+/* Memory shared with the parent becomes our own at the same place. */
 static bool make_private(void *p, size_t len)
 {
 	return mmap(p, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,

@@ -178,7 +178,7 @@ static int make_table(struct cyclade_set *s, const struct cyclade_open_opts *o, 
 	return 0;
 }
 
-/* ---- what begin and end take -------------------------------------------------------------- */
+/* ---- costs of begin and end --------------------------------------------------------------- */
 
 static void measure_pair(struct cyclade_set *s)
 {
@@ -218,7 +218,7 @@ static void thread_ends(void *arg)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* What the caller's library version knew of; the rest is 0. */
+/* Options that the caller's library version knew; the rest is 0. */
 static void take_opts(struct cyclade_open_opts *to, const struct cyclade_open_opts *from)
 {
 	size_t n = from ? from->size : 0;

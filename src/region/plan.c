@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From the names of what is wanted to events in groups: metrics and nodes by this CPU's model and
- * the planner, everything else as an event. On a hybrid there is a part for each kind of core.
+ * From names to events in groups: metrics and nodes by this CPU's model and the planner, everything
+ * else as an event. On a hybrid there is a part for each kind of core.
  */
 #include "model/plan.h"
 
@@ -171,7 +171,7 @@ static uint32_t core_part_of(const struct namer *k, const struct event *ev)
 	return 0;
 }
 
-/* An event that was asked for by its name: the model's, or what the kernel calls so. */
+/* An event by its name: the model's, or the kernel's. */
 static int extra_event(struct namer *k, const char *name)
 {
 	struct event_list *l = &k->s->list;
@@ -228,7 +228,7 @@ static int all_names(struct namer *k, const char *names)
 
 /* ---- groups ----------------------------------------------------------------------------- */
 
-/* What is not the thread's own (memory controllers) and what is no counter stays unmeasured. */
+/* Events that are not the thread's own (memory controllers), or no counters, are left out. */
 static int group_events(struct namer *k, uint32_t part, const struct plan_group *g)
 {
 	struct event_list *l = &k->s->list;
@@ -285,7 +285,7 @@ static int part_groups(struct namer *k, uint32_t part)
 	return 0;
 }
 
-/* What the kernel's generic names are for a vendor's cores: no code, 0. */
+/* The code of a generic event on a vendor's cores; 0: not known. */
 static uint64_t generic_code(const struct machine *m, uint64_t generic)
 {
 	static const struct {

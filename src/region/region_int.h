@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the files of libcyclade share.
+ * Shared by the files of libcyclade.
  *
- *	open.c	    what is to be counted: a set	plan.c	from names to events
- *	thread.c    a thread's counters and handles	fork.c	what a child must not touch
+ *	open.c	    opening a set of counters	plan.c	from names to events
+ *	thread.c    a thread's counters and handles	fork.c	memory that a child must not touch
  *	fast.c	    begin and end by rdpmc		slow.c	whatever is not the rule
  *	plain.c	    begin and end by read(2), or by time alone
  *	table.c	    the sums as they lie in memory	sums.c	from sums to values
- *	show.c	    tables for people, json		api.c	what cyclade.h promises
+ *	show.c	    tables for people, json		api.c	functions of cyclade.h
  *
  * How begin and end know that what they read belongs together. Each counter has a page of the
  * kernel's with a `lock` word that grows whenever the kernel touches the counter: takes it off,
@@ -117,7 +117,7 @@ struct cyclade_set {
 };
 
 struct region {
-	struct cyclade_region pub; /* what cyclade.h shows */
+	struct cyclade_region pub; /* the part in cyclade.h */
 	struct thread *thread;
 	uint64_t sum;	/* of locks at its begin, and DEPTH_ONE */
 	uint32_t depth; /* less thread->self (its lower half): see depth_of() */

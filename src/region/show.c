@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Regions and what they counted, as tables: their values, their runs, what was lost.
+ * Regions and their counts, as tables: values, runs, losses.
  */
 #include <math.h>
 #include <stdio.h>
@@ -175,7 +175,7 @@ TABLE_GET(tid)
 	out->none = !region_of(t, r)->thread;
 }
 
-/* num_seconds, and what is below it. */
+/* num_seconds, and shorter times. */
 static const char *duration(char out[NUM_MAX], double s)
 {
 	if (s >= 1e-5 || s <= 0)
@@ -246,7 +246,7 @@ TABLE_GET(shown_value)
 	out->says = whys[x->v.why];
 }
 
-/* For people, what else there is to a value that they see. */
+/* For people, notes on a value that they see. */
 TABLE_GET(remark)
 {
 	const struct cyclade_value *v = &((const struct shown_value *)r->p)->v;

@@ -330,7 +330,7 @@ void fold(struct thread *t)
 	}
 }
 
-/* Open regions keep what they counted up to the reset, and begin anew with it. */
+/* Open regions keep their counts up to the reset, and begin anew with it. */
 static void carry(struct thread *t, const struct look *before, const struct look *after)
 {
 	for (size_t i = 0; i < t->n_regions; i++) {

@@ -7,14 +7,14 @@
 
 #include "base/estimate.h"
 
-/* A run that takes less than so many times what begin and end take says more about those. */
+/* A run that is not so many times longer than begin and end measures mostly these. */
 #define SHORT	 10
 #define HOPELESS 0.5
 #define ALWAYS	 0.999
 
 #define USUAL_TURN_NS 4e6 /* perf_event_mux_interval_ms of most kernels */
 
-/* ---- what there is ---------------------------------------------------------------------- */
+/* ---- the table -------------------------------------------------------------------------- */
 
 static struct region_sums *find_region(struct report *r, const char *name)
 {
@@ -39,7 +39,7 @@ static int add_region(struct report *r, const struct region_sums *one, struct er
 	return vec_push(&r->region, *one) ? err_nomem(err) : 0;
 }
 
-/* Not every thread can do what the first can: descriptors and locked memory have limits. */
+/* Not every thread has the first one's means: descriptors and locked memory have limits. */
 static void gather_modes(struct report *r)
 {
 	uint32_t best = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sums - from a table of what regions counted to values, and to a document.
+ * sums - from a table of regions' counts to values, and to a document.
  *
- *	report_open(&r, &view, models, &err)	what was asked for; models NULL: loaded here
+ *	report_open(&r, &view, models, &err)	values wanted; models NULL: loaded here
  *	report_value(r, &sums, wish, ...)	one value of one region
  *	report_document(&d, &r, per_thread, &err)	all of them
  *	report_close(r)

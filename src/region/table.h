@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * table - what regions counted, as it lies in memory or in a file: a head, then a block for each
+ * table - counts of regions, as they lie in memory or in a file: a head, then a block for each
  * thread, each with a slot for each region.
  *
  * The process writes it while it counts, without locks: a slot's `seq` is odd while a run is being
@@ -93,7 +93,7 @@ struct table_slot {
 	uint64_t err_lo, err_hi; /* sum of the squares of the slots that each reading's fractions
 				  * are of */
 	uint64_t field[TABLE_FIELDS]; /* slots * 255 */
-	uint64_t acc[TABLE_EVENTS];   /* what the fast path added, modulo the width */
+	uint64_t acc[TABLE_EVENTS];   /* added by the fast path, modulo the width */
 	uint64_t base[TABLE_EVENTS], total[TABLE_EVENTS]; /* acc as it was when last folded into
 							   * total */
 	char name[TABLE_NAME];
@@ -137,7 +137,7 @@ size_t table_len(const struct table_view *v);
 void table_block(const struct table_view *v, size_t block, struct table_block *out);
 void table_sums(const struct table_view *v, size_t block, size_t region, struct table_sums *out);
 void table_add(struct table_sums *to, const struct table_sums *s);
-/* What event `e` came to: not extrapolated. */
+/* The count of event `e`: not extrapolated. */
 double table_count(const struct table_view *v, const struct table_sums *s, size_t e);
 /* Copies a slot's words; cyclade_reset() does it, too. True: they belong together. */
 bool table_copy(struct table_slot *out, const struct table_slot *from);

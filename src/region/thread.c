@@ -69,7 +69,7 @@ static int open_event(struct cyclade_set *s, size_t e, int group_fd)
 	return (int)syscall(SYS_perf_event_open, &a, 0, -1, group_fd, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* A PMU that does not tell guests apart, or user from kernel, refuses to be asked. */
+/* A PMU that cannot separate guests, or user from kernel, refuses such events. */
 static int open_kindly(struct cyclade_set *s, size_t e, int group_fd)
 {
 	struct perf_event_attr *a = &s->event[e].attr, was = *a;
@@ -101,7 +101,7 @@ static void close_events(struct thread *t)
 	t->reset_fd = -1;
 }
 
-/* Opens what can be opened; says how many. `refusals`: note why, by event. */
+/* Opens all events that it can; returns how many. `refusals`: note why, by event. */
 static size_t open_events(struct thread *t, bool refusals)
 {
 	struct cyclade_set *s = t->set;
@@ -330,7 +330,7 @@ struct region *thread_region(struct thread *t, const char *name)
 	return t->n_regions < t->set->max_regions ? new_region(t, name) : NULL;
 }
 
-/* ---- what this machine allows ------------------------------------------------------------ */
+/* ---- probing this machine ---------------------------------------------------------------- */
 
 static const char *why_refused(int number)
 {

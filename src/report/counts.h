@@ -14,7 +14,7 @@
 struct counts_printed {
 	const char *where; /* NULL: all that was counted */
 	const char *name, *unit, *event;
-	double value, error; /* error: what was printed as +-; NAN */
+	double value, error; /* error: printed as +-; NAN */
 	size_t pieces;	     /* intervals or places that it is the mean of */
 	const char *node;    /* of the tree beside it, by its path; NULL: none */
 };
@@ -29,14 +29,14 @@ struct counts {
 
 extern const struct document_form counts_document;
 
-/* The same two tables behind a tree: events that are not its, and what was printed. */
+/* The same two tables behind a tree: events that are not its, and printed figures. */
 extern const struct table_form counts_beside_form, counts_printed_form, counts_shown_form;
 /* Does nothing where there are none. `c` must outlive the document. */
 void counts_beside_put(struct document *d, const struct counts *c);
 /* Some of it is for people. */
 bool counts_beside_shown(const struct counts *c, bool events);
 
-/* What each run came to, if there are several (-r). */
+/* The counts of each run, if there are several (-r). */
 struct count_runs {
 	VEC(struct count_run) run;
 	VEC(struct count_repeat) repeat;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * drill_report - the report of a tree that was counted: the CPU and its model, the views, formulas
- * for --why, notes on what to believe, what to type next.
+ * for --why, notes on doubts, next commands.
  *
  *	drill_results(d, k, a, from, to, &err)
  *	drill_report_make(&s, &report, &err)	report.head is the caller's
@@ -23,7 +23,7 @@ struct drill_report {
 
 /* Views, CPU, next commands and notes. */
 int drill_report_make(struct drill_report *s, struct tree_report *r, struct err *err) MUST_USE;
-/* What changes from interval to interval: views and latencies. */
+/* The part that changes from interval to interval: views and latencies. */
 int drill_report_interval(struct drill_report *s, struct tree_report *r, struct err *err) MUST_USE;
 /* The notes alone. */
 int drill_report_notes(struct drill_report *s, struct tree_report *r, struct err *err) MUST_USE;

@@ -7,7 +7,7 @@
  *	tree_repeats_add(&r, &result, d, true, NULL, &err)	after each run, and drill_results()
  *	tree_repeats_mean(&r, d, &arena, &err)	the trees of `d` now have the means
  *	tree_repeats_put(&r, false, &head)	times, their means, each run's values
- *	tree_repeats_free(&r)			after what was made of the head
+ *	tree_repeats_free(&r)			after the document of the head
  *
  * All runs have the same parts and models; `d` may be one drill for all of them or one for each.
  */

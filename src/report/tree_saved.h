@@ -35,7 +35,7 @@ struct tree_saved_view {
 };
 
 struct tree_saved {
-	const char *cpu; /* NULL: not told */
+	const char *cpu; /* NULL: not known */
 	const struct tree_saved_view *view;
 	size_t n_views;
 	const char *const *note;
@@ -50,7 +50,7 @@ int tree_saved_read(struct tree_saved *out, struct arena *a, const char *text, s
 		    struct err *err) MUST_USE;
 /* For people; names are made safe here. */
 void tree_saved_put(struct buf *out, const struct tree_saved *t, const struct style *st);
-/* Tables of what was read: rows, whose parents are told by id, and notes. */
+/* Tables of a tree that was read: rows, with their parents by id, and notes. */
 extern const struct table_form tree_saved_form, tree_saved_notes_form;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tree_view - the top-down tree as a document: which rows, in which order, what is folded.
+ * tree_view - the top-down tree as a document: rows, their order, folds.
  *
  *	tree_view_make(&v, arena, &source, &err)
  *	document_open(&d, &tree_document, &report)
@@ -55,7 +55,7 @@ struct tree_view_row {
 	unsigned depth;
 	bool last; /* of its siblings */
 	double share;
-	const char *unit; /* of what it is a share; "" of slots */
+	const char *unit; /* it is a share of these; "" of slots */
 	double error, counted;
 	double open; /* share while it was counted, if that is another one; NAN */
 	const char *no_error;

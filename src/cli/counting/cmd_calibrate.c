@@ -143,7 +143,7 @@ static int put_penalties(const struct calibrate_report *r, const char *path, enu
 	return rc;
 }
 
-/* For report, and for the doctor, who says when it was. What cannot be kept is no failure. */
+/* For report and doctor, which shows the day. If they cannot be kept, that is no failure. */
 static void keep_penalties(struct cli *cli, const struct calibrate_report *r,
 			   const struct machine *m)
 {

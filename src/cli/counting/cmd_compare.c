@@ -100,7 +100,7 @@ static int parse_limits(struct comparing *x, struct err *err)
 	return 0;
 }
 
-/* What counts here. */
+/* Events that can be counted here. */
 static void choose_compare_events(struct comparing *x, struct text_list *out)
 {
 	static const char *counters[] = {

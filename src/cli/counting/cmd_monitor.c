@@ -155,7 +155,7 @@ static int check_monitor_options(struct cli *cli, struct err *err)
 	return 0;
 }
 
-/* A server prints only what is asked for. */
+/* A server prints only if -o or --format is given. */
 static int serve_intervals(struct monitoring *s, struct err *err)
 {
 	const struct options *o = &s->cli->opt;

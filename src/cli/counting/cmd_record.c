@@ -76,7 +76,7 @@ static int describe_recording(struct sampling *r, bool verbose)
 	return code;
 }
 
-/* What is asked for needs a PMU, and there is none: said before anything is started. */
+/* True, with the reason, if options need a PMU and there is none: before anything is started. */
 static bool no_pmu(struct cli *cli, char why[256])
 {
 	why[0] = '\0';

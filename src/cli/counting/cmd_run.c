@@ -23,7 +23,7 @@
 
 #define ROWS 12
 
-/* What of it all is told, and what it is read from. */
+/* The report of a run, and its sources. */
 struct run_summary {
 	struct cli *cli;
 	const struct sampling_result *res;
@@ -90,14 +90,14 @@ static void add_program(struct steps *s, const struct run_summary *o, const char
 	put_step(s, again_put_program(&b, verb, o->cli->args.v, o->cli->args.n), &b, why);
 }
 
-/* Beside the first recording: what all of them are for. */
+/* For all recordings, beside the steps for the first. */
 static void add_steps_of_repeats(struct steps *s, const struct run_summary *o)
 {
 	add_step(s, "sum", o->path, "", "all functions, of all runs");
 	add_step(s, "diff OTHER", o->path, "", "what changed since another `run -r`");
 }
 
-/* The function first, then what is the matter with it. */
+/* The function first, then its bottleneck. */
 static void find_steps(struct steps *s, const struct run_summary *o)
 {
 	const char *file = o->repeats			     ? o->repeats->file.v[0]
@@ -193,7 +193,7 @@ static int add_wchans(struct run_summary *o, struct err *err)
 	return 0;
 }
 
-/* Who waited: of a program that only worked, too. What cannot be known has a reason. */
+/* Who waited: of a program that only worked, too. If that cannot be known, there is a reason. */
 static int look_who(struct run_summary *o, struct err *err)
 {
 	struct wait_opts wo = { .progress = NULL };
@@ -370,7 +370,7 @@ static int run_and_report(struct sampling *s, struct run_summary *o, struct err 
 	return sample(s, o, err) || report(o, err) || sampling_after(s, err) ? -1 : 0;
 }
 
-/* What cannot be had is printed before anything runs, once for all runs. */
+/* If there are no cycles, that is printed before anything runs, once for all runs. */
 static int open_run(struct sampling **s, struct run_summary *o, const struct measure_opts *opts,
 		    const char *path, bool first, struct err *err)
 {
@@ -432,7 +432,7 @@ static void show_progress(const struct run_summary *o, double from)
 		cli_note(o->cli, "run %zu of %zu, about %.0f s left", n + 1, all, left);
 }
 
-/* A run and what it is for; *more: another one is wanted. */
+/* A run and its results; *more: another one is wanted. */
 static int run_once(struct sampling **s, struct run_summary *o, const struct measure_opts *opts,
 		    bool *more, struct err *err)
 {

@@ -153,7 +153,7 @@ static int topdown_groups(struct cli *cli, struct err *err)
 			  FROM_WORDS, NULL, err);
 }
 
-/* What counts without a PMU: time and software events, after the five lines. */
+/* Without a PMU: time and software events, after the five lines. */
 static int count_software(struct cli *cli, const char *why)
 {
 	const char **events = arena_alloc(&cli->arena, sizeof(*events));

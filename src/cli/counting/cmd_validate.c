@@ -160,7 +160,7 @@ static int take_cpus(struct job *j, struct err *err)
 	return 0;
 }
 
-/* Operands: kernels, nodes of the model, and what is left: events. */
+/* Operands: kernels, nodes of the model; all others are events. */
 static int sort_operands(struct job *j, struct err *err)
 {
 	const struct text_list *args = &j->cli->args;
@@ -396,7 +396,7 @@ static int test_pinned(struct job *j, struct validate_report *r, struct err *err
 	return rc;
 }
 
-/* All of it; Ctrl-C ends it, and keeps what there is. */
+/* All of it; Ctrl-C ends it, and keeps the verdicts so far. */
 static int test_all(struct job *j, struct validate *v, struct validate_report *r, struct err *err)
 {
 	struct sigaction to = { .sa_handler = stop_validating, .sa_flags = (int)SA_RESETHAND }, was;

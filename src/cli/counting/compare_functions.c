@@ -102,7 +102,7 @@ static int by_sum(const void *a, const void *b)
 	return (p->name > q->name) - (p->name < q->name);
 }
 
-/* Functions by what all runs have of them; those of --fail-if first, so that they are in. */
+/* Functions by their samples in all runs; those of --fail-if first, so that they are in. */
 static struct chosen *choose_functions(const struct functions *f, struct err *err)
 {
 	struct chosen *all = calloc(f->names.n + 1, sizeof(*all));

@@ -186,7 +186,7 @@ static int read_run_file(struct run_repeats *r, const char *path, struct run_tab
 	return rc ? -1 : 0;
 }
 
-/* What each run has of an event's functions. */
+/* The shares of an event's functions in each run. */
 static int keep_functions(struct run_repeats *r, const struct where_runs *w, const char *event,
 			  struct err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * stat -e: events counted, told as they are.
+ * stat -e: events, with their counts.
  */
 #include <errno.h>
 #include <math.h>
@@ -78,7 +78,7 @@ static int start_events_run(struct stat_run *s, struct err *err)
 
 /* ---- results ---------------------------------------------------------------------------- */
 
-/* `fd`: of standard error, for what came so far; -1: where results go. */
+/* `fd`: of standard error, for counts so far; -1: where results go. */
 static int print_counts(struct stat_run *s, struct counts *c, const struct counting *k, int fd,
 			struct err *err)
 {

@@ -156,7 +156,7 @@ static int evaluate_import_tree(struct import *im, struct tree_of *t, struct err
 	if (!member || !first || !latency || !unknown)
 		return err_nomem(err);
 	t->asks_smt = false;
-	/* counts have none of their own: what the model's table says */
+	/* counts have none of their own: the model's table has them */
 	for (size_t e = 0; e < t->m->n_events; e++) {
 		latency[e] = t->m->event[e].latency;
 		t->latencies |= !isnan(latency[e]);
@@ -225,7 +225,7 @@ static int find_rates(struct import *im, struct tree_of *t, struct err *err)
 	return 0;
 }
 
-/* --node and -M: what is named, and without -l nothing else but what it is part of. */
+/* --node and -M: the nodes named, and without -l nothing but these and the nodes above. */
 static int find_names(struct import *im, struct err *err)
 {
 	const struct options *o = &im->cli->opt;
@@ -341,7 +341,7 @@ int import_report(struct import *im, const struct tree_report *r, struct err *er
 	return rc;
 }
 
-/* Of several trees, what the first shows. */
+/* Of several trees the first. */
 static void notes_of_trees(struct import *im, const struct tree_of *t, size_t n,
 			   const struct counts *beside, struct import_notes *l)
 {
@@ -479,7 +479,7 @@ static int is_recording(const char *path, bool *yes, struct err *err)
 	return 0;
 }
 
-/* What is known of the machine that counted: of --sysroot all of it, else what was said. */
+/* The machine that counted: all of it from --sysroot, else the facts of options. */
 static int captured_machine(struct import *im, struct err *err)
 {
 	const char *root = im->cli->opt.sysroot;

@@ -188,12 +188,12 @@ static unsigned levels_of(const char *modifiers)
 			  : *c == 'h' ? IMPORT_HYPERVISOR
 			  : *c == 'G' ? IMPORT_GUEST
 				      : 0u;
-	/* both are all there is, but for what is above the kernel */
+	/* both are all there is, but for the hypervisor */
 	return (levels & ~(unsigned)IMPORT_HYPERVISOR) == (IMPORT_USER | IMPORT_KERNEL) ? 0
 											: levels;
 }
 
-/* What formulas ask for at one level ("CPU_CLK_UNHALTED.THREAD:SUP") is an event of its own. */
+/* An event at one level ("CPU_CLK_UNHALTED.THREAD:SUP") is one of its own to formulas. */
 static uint32_t of_level(const struct model *m, uint32_t event, unsigned levels)
 {
 	const char *letters = levels == IMPORT_USER ? "u" : levels == IMPORT_KERNEL ? "k" : NULL;
@@ -253,7 +253,7 @@ struct import_known import_event(const struct model *m, const char *name)
 	return k;
 }
 
-/* Vendors' names of what perf has generic names for. */
+/* Vendors' names of perf's generic events. */
 static const struct {
 	const char *name, *generic;
 } vendors[] = {

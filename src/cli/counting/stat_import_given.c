@@ -16,7 +16,7 @@
 
 /* ---- which metric a name means ---------------------------------------------------------- */
 
-/* What tools have around the name of a node: "metric_TMA_..Fetch_Latency(%)",
+/* Decorations around the name of a node: "metric_TMA_..Fetch_Latency(%)",
  * "Pipeline Utilization - Backend Bound - Memory (%)". */
 static const char *const fronts[] = { "metric_", "TMA_", "Pipeline Utilization - " };
 

@@ -45,7 +45,7 @@ static bool is_beside(const struct import *im, const struct import_set *set, siz
 	struct import_known k = set->known[i];
 	const struct model *m = im->core[set->core].m;
 
-	/* what belongs to no kind of cores is shown once */
+	/* a row that belongs to no kind of cores is shown once */
 	if (k.event == MODEL_NONE)
 		return *set->sums.event[i].pmu || set->first;
 	return k.event >= m->n_used || k.levels != im->levels;

@@ -57,7 +57,7 @@ static void find_text_kinds(struct text *t)
 	}
 }
 
-/* What the file says that it was counted by; NULL: it does not. */
+/* The CPU's name in the file; NULL: it has none. */
 static const char *said_model(const struct text *t, const char *kind)
 {
 	for (size_t k = 0; k < t->file.n_models; k++)

@@ -39,7 +39,7 @@ static struct drill_report drill_report_of(struct stat_tree *s)
 				      .why = s->cli->opt.why };
 }
 
-/* `fd`: of standard error, for what came so far; -1: where results go. */
+/* `fd`: of standard error, for a tree so far; -1: where results go. */
 static int print_tree(struct stat_tree *s, struct tree_report *r, int fd, struct err *err)
 {
 	const struct options *o = &s->cli->opt;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is measured, in which order, with how much memory.
+ * Which costs are measured, in which order, with how much memory.
  */
 #include <math.h>
 #include <stddef.h>
@@ -341,7 +341,7 @@ static int rounds(struct calibrating *g, const struct plan *p)
 	return 0;
 }
 
-/* What was stopped before it began is left out. */
+/* Measures that were stopped before they began are left out. */
 static int settle_measures(struct calibrating *g, const struct plan *p)
 {
 	struct calibrate *c = g->c;

@@ -44,7 +44,7 @@ static struct calibrate_time time_figure(struct calibrating *g, unsigned slot, u
 
 /* So many iterations that a piece is long against the clock, and short against interruptions and
  * against the time until a neighbour takes lines out of a cache again. A piece has whole laps of a
- * list: all of them do the same. Long enough is what the faster of two runs says. */
+ * list: all of them do the same. The faster of two runs decides if it was long enough. */
 static void enough_rounds(struct calibrating *g, struct calibrate_sampled *s, unsigned slot,
 			  const struct calibrate_opened *o)
 {
@@ -204,7 +204,7 @@ int calibrate_doubt(struct arena *a, struct estimate *e, const char *unit, bool 
 	return e->why ? 0 : err_nomem(err);
 }
 
-/* Half of what a bar has at least: to the fastest and the slowest tenth of these. */
+/* Half of a bar, at least: to the fastest and the slowest tenth of these. */
 static double figure_spread(const double *v, size_t n)
 {
 	double middle = calibrate_quantile(v, n, 0.5);

@@ -61,7 +61,7 @@ static void group_of_cpus(uint64_t *room, const char *root, const struct hierarc
 	at_most(room, (uint64_t)limit, (uint64_t)(cache < used ? used - cache : 0));
 }
 
-/* The groups of this process, from its own up to the root of what is mounted. */
+/* The groups of this process, from its own up to the root of the mount. */
 static void groups(uint64_t *room, const char *root, const char *text, const struct hierarchy *h)
 {
 	const char *at = strstr(text, h->line);

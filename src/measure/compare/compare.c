@@ -88,7 +88,7 @@ static bool *draw_order(const struct compare *c, struct err *err)
 	return first;
 }
 
-/* What was interrupted is left out, with the pair that it is of. */
+/* A run that was interrupted is left out, with its pair. */
 static int keep_pairs(struct compare *c, const struct err *cause, struct err *err)
 {
 	if (c->run.n % 2)
@@ -306,7 +306,7 @@ static void fill_effect(const struct judging *j, struct compare_effect *e, const
 	e->control_high = as_change(j, control->high);
 }
 
-/* What the figures of a family need to be found in 9 of 10 cases; NAN: none has figures. */
+/* The difference that a family's figures would show in 9 of 10 cases; NAN: none has figures. */
 static double needs_of(const struct compare *c, int family)
 {
 	for (size_t i = 0; i < c->n_metrics; i++) {

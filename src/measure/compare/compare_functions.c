@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs that are sampled, one after the other into the same file. What is in it, the asker keeps.
+ * Runs that are sampled, one after the other into the same file. The caller keeps its content.
  */
 #include <math.h>
 #include <signal.h>

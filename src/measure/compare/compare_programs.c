@@ -35,7 +35,7 @@ static void put_governors(struct buf *b, const struct machine *m, const char *ro
 		buf_printf(b, "%s%s", k ? " and " : "", seen[k]);
 }
 
-/* What times depend on: CPU model, kernel, governor, boost, as one line. */
+/* Times depend on these: CPU model, kernel, governor, boost, as one line. */
 static char *read_setting(struct arena *a, const char *root, struct err *err)
 {
 	struct buf b = BUF_INIT;

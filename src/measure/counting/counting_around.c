@@ -12,7 +12,7 @@
 
 #include "measure/counting/counting_int.h"
 
-/* Until it has ended; what interrupts us is passed on, and ends us, too. */
+/* Until it has ended; a signal that interrupts us is passed on, and ends us, too. */
 static int wait_for_command(struct counting *k, struct workload *w, const char *what,
 			    struct err *err)
 {

@@ -89,7 +89,7 @@ static int list_shown(struct counting_events *s, struct err *err)
 	return 0;
 }
 
-/* Of the first PMU that events are of and that lists what it has. */
+/* Of the first PMU of an event that lists its events. */
 static void find_missing(struct counting_events *s, const struct counting *k)
 {
 	for (size_t i = 0; i < s->list.ev.n && !s->missing; i++) {
@@ -259,7 +259,7 @@ static double tool_value(const struct counting *k, enum event_tool tool, double 
 	return (tool == TOOL_USER ? k->result.user_s : k->result.sys_s) * 1e9;
 }
 
-/* What reads are empty for. */
+/* Why reads are empty. */
 #define GONE(k) ((k)->setup->cpus ? "its CPU went offline" : "its counter went away")
 
 static const char *why_not(const struct counting_events *s, const struct counting *k, size_t event,

@@ -153,7 +153,7 @@ static int read_by_reader(struct counting *k, struct err *err)
 	return k->reader.read ? k->reader.read(k->reader.ctx, k, err) : 0;
 }
 
-/* Going to the counters is what readings cost: none shortly before that of an interval. */
+/* A reading costs the way to the counters: none shortly before that of an interval. */
 static void set_tick(struct counting *k, uint64_t now)
 {
 	uint64_t step = k->reader.tick ? k->reader.tick(k->reader.ctx) : 0;
@@ -203,7 +203,7 @@ static int do_what_is_due(struct counting *k, struct err *err)
 	return 0;
 }
 
-/* --follow: what the program has started goes on. */
+/* --follow: processes that the program has started go on. */
 static bool following(const struct counting *k)
 {
 	return k->opts->follow && !k->stopped && offspring_live(&k->offspring, 0);
@@ -260,7 +260,7 @@ static int look_after(struct counting *k, struct err *err)
 	return 0;
 }
 
-/* What is not measured any more, though the program has started it. */
+/* News on processes of the program that are not measured any more. */
 static void tell_rest(struct counting *k)
 {
 	if (k->loop.leave != NEVER && !k->work.ended) {

@@ -160,7 +160,7 @@ void counting_events_mean(const struct counting_events *s, struct arena *a, stru
 		const struct event *ev = &s->list.ev.v[s->shown[e]];
 
 		kind[e] = (struct counts_kind){
-			/* what the tool counts itself has a rate, but is no part of anything */
+			/* an event of the tool itself has a rate, but is no part of anything */
 			.type = ev->tool ? PERF_TYPE_MAX : ev->attr.type,
 			.config = ev->attr.config,
 			.levels = (ev->attr.exclude_user ? 1u : 0u) |

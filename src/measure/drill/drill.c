@@ -22,7 +22,7 @@ static void list_once(struct drill_core *c, uint32_t metric, uint32_t *list, siz
 		list[(*n)++] = metric;
 }
 
-/* With a node go those it hangs under: a share says little without what it is a share of. */
+/* With a node go those above it: a share means little without the whole. */
 static void add_named(struct drill_core *c, uint32_t at, uint32_t *list, size_t *n)
 {
 	c->named[at] = true;

@@ -5,7 +5,7 @@
  * Virtual machines and emulators offer events whose counters stay 0, and "0 % of cycles stalled" is
  * the worst that can be made of them. Yet 0 may be true. So a 0 that a node of the first level is
  * made of is tested: the same event counts this process at work that must stall (collect/alive.h).
- * If the test counts nothing either, the event is dead. Arm's PMUs also list what they implement.
+ * If the test counts nothing either, the event is dead. Arm's PMUs also list their events.
  */
 #include <math.h>
 

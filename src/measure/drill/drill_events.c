@@ -37,7 +37,7 @@ static int add_counter_group(struct builder *b, const struct counter_event *ev, 
 	return 0;
 }
 
-/* Events [from, to) of the list are what one of the model became. */
+/* Events [from, to) of the list are one event of the model. */
 struct became {
 	size_t from, to;
 };

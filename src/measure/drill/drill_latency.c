@@ -16,7 +16,7 @@
 #define NOBODY	    UINT32_MAX
 #define WEIGHT_HERE "the kernel does not take it; it needs Linux 6.3"
 
-/* ---- what to sample --------------------------------------------------------------------- */
+/* ---- samplers --------------------------------------------------------------------------- */
 
 /* Samples at a period that has factors in common with a loop's length would favour some of it. */
 static uint64_t prime_from(uint64_t n)

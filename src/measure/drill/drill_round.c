@@ -59,7 +59,7 @@ bool drill_counts_now(const struct drill *d, size_t core, size_t group)
 	return rounds_on(&c->rounds, group);
 }
 
-/* Offs come first: what is switched on finds its counters free. */
+/* Groups go off first: those that go on find their counters free. */
 static int switch_groups(struct drill *d, struct counting *k, bool on, struct err *err)
 {
 	for (size_t c = 0; c < d->n_cores; c++)
@@ -96,7 +96,7 @@ static void set_turn(struct drill *d)
 	d->turn_ns = rounds_length(&d->core[0].rounds.chance, step > least ? step : least);
 }
 
-/* What counts takes turns from now on, or is alone. */
+/* Groups that count take turns from now on, or are alone. */
 static void mark_turns(struct drill *d)
 {
 	for (size_t i = 0; i < d->n_cores; i++) {

@@ -66,7 +66,7 @@ static int add_drill_part(struct drill *d, const struct counting *k, size_t core
 		p->label = place->label
 				   ? arena_printf(d->a, "%s %s", place->label, d->core[core].pmu)
 				   : d->core[core].pmu;
-	/* tasks are one: the kernel has summed up what they started anyway */
+	/* tasks are one: the kernel adds up their children anyway */
 	for (size_t g = 0; g < d->core[core].plan.n_groups; g++)
 		if (d->core[core].plan.group[g].n > most)
 			most = d->core[core].plan.group[g].n;
@@ -155,7 +155,7 @@ bool drill_wants(const struct drill *d, size_t core, size_t group)
 	return stages_group(&c->stages, group) != SLICES_OFF;
 }
 
-/* What slices have to know of a group that is switched while a run lasts. */
+/* Tells slices that a group is switched while a run lasts. */
 static int tell_slices(struct drill *d, size_t core, size_t group, uint64_t t, struct err *err)
 {
 	struct drill_core *c = &d->core[core];
@@ -179,7 +179,7 @@ static int tell_slices(struct drill *d, size_t core, size_t group, uint64_t t, s
 /* A group is on while a stage that has it is open or visited. */
 static int apply_stages(struct drill *d, struct counting *k, struct err *err)
 {
-	/* what counts from the beginning does so from 0 */
+	/* groups that count from the beginning do so from 0 */
 	uint64_t t = d->readings ? k->now - k->start : 0;
 
 	for (size_t i = 0; i < d->n_cores; i++) {
@@ -199,7 +199,7 @@ static int apply_stages(struct drill *d, struct counting *k, struct err *err)
 	return drill_latency_apply(d, k, err);
 }
 
-/* Others hold what the plan of every kind of core would need. */
+/* Others hold counters that the plan of every kind of core needs. */
 static bool none_free(const struct drill *d, const char **who)
 {
 	*who = NULL;
@@ -370,7 +370,7 @@ static int read_groups_on(struct drill *d, struct counting *k, bool everything, 
 
 /* ---- decisions -------------------------------------------------------------------------- */
 
-/* The tree of a part by what was counted in [from, to], as a decision needs it. */
+/* The tree of a part by its counts in [from, to], as a decision needs it. */
 static int window_tree(struct drill *d, struct drill_part *p, struct arena *a, uint64_t from,
 		       uint64_t to, struct err *err)
 {
@@ -386,7 +386,7 @@ static int window_tree(struct drill *d, struct drill_part *p, struct arena *a, u
 	return tree_make(&p->tree, p->maker, &counts, err);
 }
 
-/* What every part asks for. */
+/* The counts of every part, and the stages that they ask for. */
 static int find_counts(struct drill *d, const struct counting *k, uint64_t from, uint64_t to,
 		       struct err *err)
 {
@@ -527,7 +527,7 @@ static int on_tick(void *ctx, struct counting *k, struct err *err)
 
 /* ---- trees ------------------------------------------------------------------------------ */
 
-/* What could have been measured: the metrics of the stages that were open at some time. */
+/* Metrics that could have been measured: of stages that were open at some time. */
 static void mark_counted(const struct drill_core *c, bool *counted)
 {
 	memset(counted, 0, c->m->n_metrics);
@@ -626,7 +626,7 @@ static bool next_each(struct drill *d)
 	return false;
 }
 
-/* Samplers would take turns with what counts: they have runs of their own. */
+/* Samplers would take turns with the groups: they have runs of their own. */
 static bool next_sampler(struct drill *d)
 {
 	d->each_core = d->each_group = SIZE_MAX;

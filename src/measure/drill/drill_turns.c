@@ -82,7 +82,7 @@ int drill_see_starved(struct drill *d, struct counting *k, size_t core, size_t g
 	return counting_switch(k, g->counter_group[1], k->on[g->counter_group[0]], err);
 }
 
-/* ---- what is said of it ----------------------------------------------------------------- */
+/* ---- notes ------------------------------------------------------------------------------ */
 
 static bool was_seen(const struct drill_core *c, size_t group)
 {
@@ -297,7 +297,7 @@ static double level_1_share(const struct drill *d)
 	return least;
 }
 
-/* Who left this plan less than the CPU has, and what that costs. */
+/* Who left this plan less than the CPU has, and the cost. */
 static const char *held(const struct drill *d, struct arena *a)
 {
 	double share = level_1_share(d);
@@ -323,7 +323,7 @@ static const char *held(const struct drill *d, struct arena *a)
 	return NULL;
 }
 
-/* What the plan could not know. */
+/* Facts that the plan could not know. */
 static const char *taken_apart(const struct drill *d, struct arena *a)
 {
 	double share = level_1_share(d);

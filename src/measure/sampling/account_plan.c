@@ -49,7 +49,7 @@ static int want_needed(void *ctx, enum expr_ref_kind kind, uint32_t index)
 	return 0;
 }
 
-/* What it is made of, and what it is held against. */
+/* With the nodes that it is made of and compared with. */
 static void want_node(struct making *k, uint32_t node)
 {
 	const struct account_node *n = &k->p->acc->node[node];
@@ -138,7 +138,7 @@ static bool counts_taken(const char *name)
 	return false;
 }
 
-/* What the nodes that stand for it say; those that only compute with it say nothing. */
+/* From the nodes that stand for it, not from those that only compute with it. */
 static void set_account_rate(const struct account *acc, struct account_event *x)
 {
 	for (size_t i = 0; i < acc->n; i++) {
@@ -253,7 +253,7 @@ static size_t pin(struct account_plan *p, uint32_t *beside)
 			x->share = 1;
 			beside[n++] = x->event;
 		}
-	/* in turns with others it would be known worse than what is divided by it */
+	/* in turns with others it would be known worse than the events divided by it */
 	return n + pin_general(p, cycles, beside + n);
 }
 
@@ -311,7 +311,7 @@ static int make_sets(const struct account_plan *p, struct schedule_set *set, siz
 	return 0;
 }
 
-/* What the kernel's turn-taking comes to: groups in a row until one does not fit, the first to the
+/* The shares that the kernel's turns give: groups in a row until one does not fit, the first to the
  * end after each turn. */
 static int shares(struct account_plan *p, struct err *err)
 {
@@ -355,7 +355,7 @@ static int by_account_group(const void *a, const void *b)
 	return gx != gy ? (gx > gy) - (gx < gy) : (x->event > y->event) - (x->event < y->event);
 }
 
-/* The first event also tells of mappings: it must be there. */
+/* The first event also records mappings: it must be there. */
 static void cycles_first(struct account_plan *p)
 {
 	for (size_t i = 1; i < p->n; i++)

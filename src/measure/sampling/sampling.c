@@ -227,7 +227,7 @@ struct counting *sampling_counting(struct sampling *r)
 	return &r->k;
 }
 
-/* A kernel that has no IBS of tasks: all of the CPUs, of which the file gets what was asked for. */
+/* If the kernel has no IBS of tasks: of all CPUs, and the file gets only the tasks wanted. */
 static int choose_place(struct sampling *r, struct err *err)
 {
 	if (r->k.who.whole_cpus || !sampling_memory_by_cpu(r))
@@ -324,7 +324,7 @@ static int switched(void *ctx, struct counting *k, bool on, struct err *err)
 		sampling_tree_switched(r, on);
 	if (on)
 		return sampling_switch(r, true, err);
-	/* a task that has ended cannot be switched; what matters is in the file */
+	/* a task that has ended cannot be switched, and need not be */
 	(void)!sampling_switch(r, false, NULL);
 	return 0;
 }
@@ -381,7 +381,7 @@ static size_t losses_record(const struct sampling *r, uint64_t n, struct losses_
 	return size;
 }
 
-/* A ring that stays full to the end has no record of what it lost last: the counters know. */
+/* A ring that stays full to the end has no record of its last losses: the counters know. */
 static int put_last_losses(struct sampling *r, struct err *err)
 {
 	struct losses_record record;

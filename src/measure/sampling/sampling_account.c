@@ -44,7 +44,7 @@ static int add_account_core(struct sampling *r, const char *pmu, struct err *err
 	if (account_plan_make(p, &r->opts, &r->k.machine, r->k.root, pmu, err))
 		return -1;
 	if (account_plan_events(p, &r->events, r->k.root, &which, &missing, err)) {
-		/* what is planned can be shown all the same */
+		/* the plan can be shown all the same */
 		if (!r->opts.dry_run)
 			return -1;
 		err_clear(err);
@@ -97,7 +97,7 @@ int sampling_account_events(struct sampling *r, struct err *err)
 	return -1;
 }
 
-/* ---- what the kernel takes -------------------------------------------------------------- */
+/* ---- fitted to the kernel --------------------------------------------------------------- */
 
 void sampling_account_wish(const struct sampling *r, size_t i, struct attr_opts *w)
 {

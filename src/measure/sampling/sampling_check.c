@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What can be said against it before anything is opened.
+ * Contradictions that are found before anything is opened.
  */
 #include <string.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * --dry-run: what would be asked of the kernel, event by event, and the perf command most like it.
+ * --dry-run: the attributes, event by event, and the perf command most like them.
  */
 #include <stddef.h>
 

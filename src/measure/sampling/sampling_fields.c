@@ -102,7 +102,7 @@ int sampling_fields_parse(struct sampling *r, struct err *err)
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-/* What chains are made from, if there are any. */
+/* The parts that chains are made from, if there are any. */
 static uint64_t of_chains(const struct perf_event_attr *a, enum attr_chain chain)
 {
 	uint64_t t = a->sample_type;
@@ -115,7 +115,7 @@ static uint64_t of_chains(const struct perf_event_attr *a, enum attr_chain chain
 							   : 0;
 }
 
-/* What of the event's samples is stored. */
+/* The parts of the event's samples that are stored. */
 static int choose_fields(const struct sampling *r, const struct perf_event_attr *a,
 			 enum attr_chain chain, uint64_t *keep, struct err *err)
 {

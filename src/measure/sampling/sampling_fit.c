@@ -109,7 +109,7 @@ static void note_given_up(struct sampling *r, unsigned bits)
 			measure_news(&r->opts, "%s", rows[i].text);
 }
 
-/* What to do about an attribute that the kernel does not take. */
+/* Changes to an attribute that the kernel does not take. */
 static int fit_hint(const struct sampling *r, size_t i, struct err *err)
 {
 	const struct perf_event_attr *a = &r->ev[i].attr;

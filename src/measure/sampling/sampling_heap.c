@@ -39,7 +39,7 @@ static int heap_rate_of(const struct measure_opts *o, uint64_t *rate, struct err
 	return 0;
 }
 
-/* Removes what recorders have left that were killed together with their watchdog. */
+/* Removes files of recorders that were killed together with their watchdog. */
 static void sweep_beside(const char *path)
 {
 	const char *name = path_base(path);

@@ -107,7 +107,7 @@ static size_t build_id_of(int fd, uint8_t id[BUILD_ID_MAX])
 	return 0;
 }
 
-/* ---- is it what the path leads us to? ---------------------------------------------------- */
+/* ---- is it the file at our path? --------------------------------------------------------- */
 
 static bool same_id(const struct inside_map *m, int fd)
 {
@@ -213,7 +213,7 @@ static bool try_root(struct looking *l, const char *root, size_t len, const char
 	       is_there(l);
 }
 
-/* What stands of the path behind a mount point; NULL: it is not below it. */
+/* The rest of the path behind a mount point; NULL: it is not below it. */
 static const char *below(const char *path, const char *point)
 {
 	size_t n = strlen(point);

@@ -33,7 +33,7 @@ size_t sampling_ousted(const struct sampling *r, size_t *all)
 	return recorder_ousted(r->recorder, all);
 }
 
-/* The draining thread has nothing to do with what is set here: its records go elsewhere. */
+/* The draining thread does not use these fields: its records go elsewhere. */
 static int put_records(struct sampling *r, const struct buf *data, struct err *err)
 {
 	static const struct perf_event_header finished = { .type = PD_RECORD_FINISHED_ROUND,

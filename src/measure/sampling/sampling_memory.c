@@ -24,7 +24,7 @@
 #define LDLAT_MOST   2048u
 #define AUX_PERIOD   2147483647u /* of what only has to be there */
 
-/* ---- what was asked for ---------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 struct wish {
 	const char *what; /* the word that is no setting; NULL: none */
@@ -120,7 +120,7 @@ static unsigned long long ibs_ldlat(const struct wish *w)
 	return w->ldlat / LDLAT_STEP * LDLAT_STEP;
 }
 
-/* The kernel refuses what is beyond the most. On Zen 5 it samples misses of L3 alone for it. */
+/* The kernel refuses a greater threshold. On Zen 5 it samples misses of L3 alone for it. */
 static int ibs_latency(struct sampling *r, const struct wish *w, struct err *err)
 {
 	if (!has_term(r, "ibs_op", "ldlat"))

@@ -256,7 +256,7 @@ int sink_round(void *ctx, struct err *err)
 
 int sink_end(struct sink *s, struct err *err)
 {
-	/* what came in the last round has waited for none */
+	/* records of the last round have waited for none */
 	for (int i = 0; s->filter && i < 2; i++)
 		if (whose_round(s->filter, keep_record, s, err))
 			return -1;

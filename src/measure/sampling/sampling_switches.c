@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What `run` records of waits: switch records of the program's threads, which everybody may have.
+ * Waits of `run`: switch records of the program's threads, which everybody may have.
  * It must not cost the program 1 % of its time, so they have a budget of switches a second of a
  * CPU: who has used more than that pauses until the time has come for it. A switch takes 0.3 us
  * with all that its records cause.

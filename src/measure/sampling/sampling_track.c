@@ -63,7 +63,7 @@ static void mark_tracker(const struct sampling *r, const struct event *e, bool *
 			   (!on || cpu_list_has(on, n, cpus[i]));
 }
 
-/* Samples begin later than what tells of mappings does. */
+/* Samples begin later than the event that records mappings. */
 static bool begins_later(const struct sampling *r)
 {
 	return r->opts.delay || r->opts.control || sampling_whole(r);

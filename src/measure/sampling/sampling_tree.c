@@ -23,7 +23,7 @@ static bool takes_counter(const struct perf_event_attr *a)
 	       a->type != PERF_TYPE_BREAKPOINT;
 }
 
-/* What samples, if it takes counters; false if it leaves no room for a tree. */
+/* Events that sample and take counters; false if they leave no room for a tree. */
 static bool find_held(struct sampling *r)
 {
 	struct sampling_tree *t = &r->tree;
@@ -170,7 +170,7 @@ int sampling_tree_plan(struct sampling *r, struct counter_setup **setup, struct 
 	if (t->drilling)
 		drill_prepare(&t->d);
 	*setup = t->drilling ? &t->d.setup : t->plain ? &t->plain_setup : NULL;
-	/* in turns with others, what samples would see some of the time only */
+	/* in turns with others they would sample some of the time only */
 	for (size_t i = 0; *setup && i < r->events.ev.n; i++)
 		if (takes_counter(&r->ev[i].attr) && r->ev[i].group == (int)i)
 			r->ev[i].attr.pinned = 1;

@@ -159,7 +159,7 @@ static uint64_t wait_clock(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The new ones first: a switch that both tell is no harm, one that none tells is. */
+/* The new ones first: a switch that both record does no harm, one that none records does. */
 static int apply_wait_change(struct sampling *r, struct err *err)
 {
 	const struct wait_change *w = &r->wait;
@@ -205,7 +205,7 @@ int sampling_wait_on(struct sampling *r, bool on, struct err *err)
 	return rc;
 }
 
-/* What a task that has ended can no longer be told does not matter. */
+/* A task that has ended needs no change. */
 void sampling_wait_round(struct wait_change *w)
 {
 	struct sampling *r = w->of;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * --keep: each sample is taken apart as it comes, and whoever asked for the recording says whether
- * it goes into the file. What does not is counted. --fields finds the sample's event here, too.
+ * --keep: each sample is parsed as it comes, and a function of the caller decides if it goes into
+ * the file. Samples that do not are counted. --fields finds the sample's event here, too.
  */
 #include <stdlib.h>
 

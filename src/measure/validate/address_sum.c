@@ -148,7 +148,7 @@ static struct estimate share_of_addresses(const struct samples *s, question q, c
 	return validate_share(hit, s->n, none);
 }
 
-/* ---- what wrong addresses have in common ----------------------------------------------------- */
+/* ---- patterns of wrong addresses ------------------------------------------------------------- */
 
 static void addresses_differ(struct validate_address *out, const struct samples *s)
 {

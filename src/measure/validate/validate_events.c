@@ -76,7 +76,7 @@ static bool happens_in_user(const struct validate_rule *r)
 	return r->kind == COUNTS_NS || r->weight[Q_FAULTS] > 0;
 }
 
-/* What it is as the kernel takes it; a reason where it is not. */
+/* Its attribute for the kernel, or a reason. */
 static int encode(struct choosing *g, struct validate_event *e)
 {
 	const struct validate_rule *r = validate_rule_of(e->name);

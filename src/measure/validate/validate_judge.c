@@ -51,7 +51,7 @@ static double relative(const struct validate_cell *c)
 	return c->expected > 0 ? c->got.v / c->expected - 1 : 0;
 }
 
-/* What a quantity counts more in the kernel than in the empty one. */
+/* How much more of a quantity the kernel has than the empty one. */
 static double more_of(const struct validate_cell *c, unsigned q)
 {
 	const struct kernel *k = c->kernel, *empty = kernel_find("loop");
@@ -84,7 +84,7 @@ static bool is_dead(const struct judging *j)
 	return n > 0;
 }
 
-/* By how much a cell misses what an explanation wants, in parts of what may be missed. */
+/* How far a cell is from an explanation, in parts of the tolerance. */
 static double miss(const struct validate_cell *c, double want)
 {
 	double kept = c->expected > 0 ? 1 - c->least / c->expected : 0; /* by the cache */
@@ -97,7 +97,7 @@ static bool fits_expectation(const struct validate_cell *c, double want)
 	return miss(c, want) <= 1;
 }
 
-/* The same multiple of what is expected everywhere. */
+/* The same multiple of the expected count everywhere. */
 static bool is_factor(const struct judging *j, double *factor)
 {
 	double sum = 0;
@@ -137,7 +137,7 @@ static double is_unit(const struct judging *j, unsigned q, double *weight)
 	return n > 1 && *weight > 1e-3 ? most : INFINITY;
 }
 
-/* What is expected, and a multiple of another quantity; less than 0: without it. */
+/* The expected count, and a multiple of another quantity; less than 0: without it. */
 static double is_more(const struct judging *j, unsigned q, double *weight)
 {
 	double up = 0, down = 0, most = 0;

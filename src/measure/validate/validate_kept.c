@@ -182,7 +182,7 @@ int validate_kept_read(struct validate_kept *k, struct arena *a, struct err *err
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* What would end a field or a line becomes a blank. */
+/* A character that would end a field or a line becomes a blank. */
 static void put_field(struct buf *b, const char *s, char end)
 {
 	for (; *s; s++)

@@ -166,7 +166,7 @@ static int count_on_bench(void *ctx, const size_t *event, size_t n, bool *fits, 
 	return 0;
 }
 
-/* Counters see the kernel alone, not what another CPU does to its lines before. */
+/* Counters see the kernel alone, not another CPU's work on its lines before. */
 static int run_part(struct machine_bench *m, struct opened *o, uint64_t n,
 		    struct validate_counts *out, struct err *err)
 {

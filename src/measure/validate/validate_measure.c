@@ -308,7 +308,7 @@ static int measure_instance(struct validating *g, size_t i)
 	return 0;
 }
 
-/* ---- what looks wrong, again ----------------------------------------------------------------- */
+/* ---- suspicious cells, again ----------------------------------------------------------------- */
 
 /* The least t of n tosses of a coin that come so with a chance of at most `alpha`. */
 static size_t tosses(size_t n, double alpha)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What events count: the table, and names found in it.
+ * Rules of events: the table, and names found in it.
  */
 #include <ctype.h>
 #include <stdio.h>

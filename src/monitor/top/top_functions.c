@@ -133,7 +133,7 @@ static uint64_t lasting_key(const struct top *t, const struct sum *s)
 	return hash_pair(hash_bytes(file, strlen(file)), hash_bytes(s->name, strlen(s->name)));
 }
 
-/* What outlives the profile. */
+/* Copies that outlive the profile. */
 static int keep_function(struct work *w, struct arena *a, struct err *err)
 {
 	struct top_interval *now = &w->t->now;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Opening, the loop, and what an interval is put together from.
+ * Opening, the loop, and the parts of an interval.
  */
 #include <math.h>
 #include <stdio.h>
@@ -148,7 +148,7 @@ static int open_records(struct top *t, struct err *err)
 	return sampling_head(t->sampling, &r->head, err);
 }
 
-/* What time is sampled by is not there while nothing runs. */
+/* The event that samples time has no samples while nothing runs. */
 static int choose_top_event(struct top *t, struct err *err)
 {
 	static const char *const clock[] = { "cpu-clock:I", NULL };
@@ -267,7 +267,7 @@ void top_close(struct top *t)
 	free(t);
 }
 
-/* ---- what is asked meanwhile ----------------------------------------------------------------- */
+/* ---- questions meanwhile --------------------------------------------------------------------- */
 
 void top_end(struct top *t)
 {

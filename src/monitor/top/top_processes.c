@@ -17,7 +17,7 @@
 
 #define NEW "it was not seen before this interval"
 
-/* ---- what there is --------------------------------------------------------------------------- */
+/* ---- /proc ----------------------------------------------------------------------------------- */
 
 static int scan(struct top *t, struct err *err)
 {
@@ -41,7 +41,7 @@ static int scan(struct top *t, struct err *err)
 	return rc;
 }
 
-/* ---- what was seen before -------------------------------------------------------------------- */
+/* ---- the last reading ------------------------------------------------------------------------ */
 
 static void forget_ended(struct top *t)
 {
@@ -111,7 +111,7 @@ static struct top_seen *seen_of(struct top *t, uint32_t pid, uint64_t start)
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-/* `step`: what one is worth; `recent`: the last reading was an interval ago. */
+/* `step`: the worth of one; `recent`: the last reading was an interval ago. */
 static struct estimate process_rate(double more, double step, bool recent, double seconds)
 {
 	double v = more * step / seconds;

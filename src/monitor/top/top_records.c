@@ -16,7 +16,7 @@ static bool is_side(uint32_t type)
 	       type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT || type == PERF_RECORD_KSYMBOL;
 }
 
-/* On the recorder's thread. What there is no memory for is dropped, and counted. */
+/* On the recorder's thread. Without memory records are dropped, and counted. */
 int top_record(void *ctx, const void *p, size_t size, struct err *err)
 {
 	struct top_records *r = ctx;
@@ -175,7 +175,7 @@ static void begin_anew(struct top_records *r)
 	u64map_free(&r->known);
 }
 
-/* What the interval before had is past; too much of it is read anew, where it is needed. */
+/* Records of the interval before are past; if there are too many, /proc is read anew. */
 static void grow_old(struct top_records *r)
 {
 	if (r->past.len + r->last.side.len > TOP_PAST || r->past.failed) {
@@ -186,7 +186,7 @@ static void grow_old(struct top_records *r)
 		buf_put(&r->past, r->last.side.s, r->last.side.len);
 }
 
-/* `last` is still shown: mappings go on to be noted, for what comes after. */
+/* `last` is still shown: mappings go on to be noted, for later intervals. */
 static void drop_samples(struct top_records *r)
 {
 	(void)pthread_mutex_lock(&r->lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is said about a tree that was counted: the CPU and its model, formulas for --why, what to
- * believe, what to type next.
+ * The report of a tree that was counted: the CPU and its model, formulas for --why, doubts, and
+ * next commands.
  */
 #include <math.h>
 #include <string.h>
@@ -117,7 +117,7 @@ static const char *cpu_line(struct drill_report *s)
 	return line;
 }
 
-/* ---- what to believe -------------------------------------------------------------------- */
+/* ---- notes ------------------------------------------------------------------------------ */
 
 static void note_splits(struct drill_report *s, struct notes *l)
 {
@@ -149,7 +149,7 @@ static void note_splits(struct drill_report *s, struct notes *l)
 			 arena_printf(l->a, "%zu events fit no counter that is free here", idle));
 }
 
-/* What was not counted, or not all of the time; each event in each part. */
+/* Events not counted, or not all of the time; each event in each part. */
 static struct count_losses losses_of(const struct drill_report *s)
 {
 	struct count_losses l = { 0 };
@@ -181,7 +181,7 @@ static bool any_gone(const struct drill *d)
 	return false;
 }
 
-/* Bars that cover more than what was counted. */
+/* Bars that cover more than the time counted. */
 static void note_unseen(struct drill_report *s, struct notes *l)
 {
 	unsigned visits = 0;
@@ -314,7 +314,7 @@ int drill_report_notes(struct drill_report *s, struct tree_report *r, struct err
 	return r->head.notes ? 0 : err_nomem(err);
 }
 
-/* ---- what to type next ------------------------------------------------------------------ */
+/* ---- next commands ---------------------------------------------------------------------- */
 
 static const char *locate_event(struct drill_report *s, const struct drill_core *c,
 				const struct model_metric *m)
@@ -331,8 +331,8 @@ static const char *locate_event(struct drill_report *s, const struct drill_core 
 	return option;
 }
 
-/* What to look at next: of bottlenecks that were asked for the largest that is over its threshold;
- * else the deepest node of the path. */
+/* The node to look at next: the largest named bottleneck that is over its threshold; else the
+ * deepest node of the path. */
 static uint32_t worth_a_look(const struct drill_core *c, const struct tree *t)
 {
 	uint32_t best = MODEL_NONE;

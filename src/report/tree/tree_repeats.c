@@ -53,7 +53,7 @@ static void add_run_part(struct tree_repeats_part *r, const struct drill_part *p
 	add_rate(&r->frequency, &p->rates.frequency);
 }
 
-/* What was asked for of a tree. */
+/* The metrics of a tree that are wanted. */
 static int keep_part(struct tree_repeats *r, const struct drill *d, const struct drill_part *p,
 		     struct arena *copy, struct err *err)
 {

@@ -28,7 +28,7 @@ static void put_saved_text(struct buf *b, const char *s)
 	buf_free(&safe);
 }
 
-/* All digits: what is rounded again when it is shown may be another figure. */
+/* All digits: a figure that is rounded twice may be another one. */
 static void put_saved_number(struct buf *b, double v)
 {
 	if (isfinite(v))
@@ -243,7 +243,7 @@ static void split_saved_line(struct line *l, char *text)
 	}
 }
 
-/* What was read, moved into the arena. */
+/* The tree that was read, moved into the arena. */
 static void give_saved(struct tree_saved *out, struct reading *k)
 {
 	end_view(k);

@@ -438,7 +438,7 @@ void tree_put_table(struct document *d, const struct tree_report *r, const struc
 
 	t.form = f;
 	t.ctx = r;
-	/* the first column; what stands behind intervals has those of intervals */
+	/* the first column; tables behind intervals have those of intervals */
 	t.hidden = isnan(r->head.time) && !r->head.end ? 1u : 0u;
 	if (!formulas && (f == &tree_nodes_form || f == &tree_metrics_form))
 		for (size_t i = f->n_columns - FORMULA_COLUMNS; i < f->n_columns; i++)
@@ -446,7 +446,7 @@ void tree_put_table(struct document *d, const struct tree_report *r, const struc
 	document_table(d, &t);
 }
 
-/* Without nodes, metrics are what csv has. */
+/* Without nodes, csv has metrics. */
 void tree_put_tables(struct document *d, const struct tree_report *r, bool aside)
 {
 	struct table nodes, metrics;

@@ -214,7 +214,7 @@ static void put_level(struct maker *k, uint32_t parent_metric, uint32_t parent, 
 	k->n_child -= n;
 }
 
-/* Those that can have a value, of which there are so many; all where it is not told. */
+/* Those that can have a value, of which there are so many; all if that is not known. */
 static size_t metrics_of(const struct tree *t)
 {
 	return t->list ? t->n_list : t->model->n_metrics;
