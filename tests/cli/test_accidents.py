@@ -7,6 +7,7 @@ Cases with other users need root; the users are numbers without an account."""
 import glob
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -440,6 +441,19 @@ def named(case):
     t.ok(what in text and "'%s'" % script in listed, "%s: held by %s" % (case, path), what)
 
 
+def security():
+    """Each test that SECURITY.md names is there, and the build runs it."""
+    text = content(os.path.join(ROOT, "SECURITY.md")).decode()
+    names = re.findall(r"\b(\w+)/(test_\w+(?:\.py)?)", text)
+    lost = []
+    for room, name in names:
+        script = name.endswith(".py")
+        file, build, row = (room + "/" + name, room, "'%s'" % name) if script else ("unit/%s/%s.c" % (room, name), "unit", "'%s', '%s'" % (room, name))
+        if not os.path.exists(os.path.join(ROOT, "tests", file)) or row not in content(os.path.join(ROOT, "tests", build, "meson.build")).decode():
+            lost.append(file)
+    t.ok(len(names) > 20 and not lost, "SECURITY.md: each of its %d tests exists" % len(names), lost)
+
+
 if run(*words(out="whole.data"), "--", "sh", "-c", WORK).returncode:
     t.skip("recordings", "no event can be opened here")
     symbol = None
@@ -452,4 +466,5 @@ else:
 config_owner()
 for case in ELSEWHERE:
     named(case)
+security()
 end()
