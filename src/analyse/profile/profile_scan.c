@@ -21,7 +21,7 @@
 #include "base/vec.h"
 #include "base/xalloc.h"
 
-#define PLACES 4096u
+#define PLACES 16384u
 
 const struct site site_stray = { ADDR_STRAY, IMAGE_NONE, SPACE_UNKNOWN, false };
 

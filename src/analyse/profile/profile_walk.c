@@ -23,7 +23,7 @@
 
 #include "base/vec.h"
 
-#define SEEN_FRAMES  4096u
+#define SEEN_FRAMES  16384u
 #define SEEN_LEAVES  16384u /* with STACKS_CELLS: of each sample one is asked for */
 #define CELL_SLOTS   4096u
 #define BLOCK_CHAINS 32768u

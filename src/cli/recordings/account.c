@@ -136,7 +136,7 @@ static int build(struct account_report *rp, const struct result_ask *ask, struct
 	struct account_source s;
 	const char *models;
 
-	if (accounting_open(&rp->x, rp->cli, rp->r->rec, err) ||
+	if (accounting_open(&rp->x, rp->cli, rp->r->rec, ask->bases, err) ||
 	    recording_select(rp->r, rp->cli, &rp->po, err))
 		return -1;
 	rp->po.once = true;

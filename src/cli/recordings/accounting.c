@@ -12,6 +12,7 @@
 #include "base/xalloc.h"
 #include "cli/model_choice.h"
 #include "cli/penalties.h"
+#include "cli/recordings/result.h"
 #include "cli/verdicts.h"
 #include "collect/sysfs.h"
 #include "collect/tsc.h"
@@ -176,10 +177,12 @@ static int open_hybrid(struct accounting *x, struct cli *cli, const struct pd *r
 	return err_hint(err, "%s", first.hint);
 }
 
-int accounting_open(struct accounting *x, struct cli *cli, const struct pd *rec, struct err *err)
+int accounting_open(struct accounting *x, struct cli *cli, const struct pd *rec,
+		    struct result_bases *bases, struct err *err)
 {
 	const struct pd_info *i = pd_info(rec);
 	struct model_cpu cpu = { .vendor = "unknown", .pmu = "cpu" };
+	struct mux **mux;
 
 	*x = (struct accounting){ 0 };
 	if (model_cpu_id(&cpu, &cli->arena, i->cpuid))
@@ -199,7 +202,13 @@ int accounting_open(struct accounting *x, struct cli *cli, const struct pd *rec,
 	}
 	for (size_t k = 0; k < x->n_cores; k++)
 		x->core[k].bound.wrong = verdicts_wrong(cli, i, x->core[k].model);
-	return read_penalties(x, cli, i, err) ? -1 : mux_build(&x->mux, rec, 0, err);
+	if (read_penalties(x, cli, i, err))
+		return -1;
+	mux = bases ? &bases->mux : &x->own_mux;
+	if (!*mux && mux_build(mux, rec, 0, err))
+		return -1;
+	x->mux = *mux;
+	return 0;
 }
 
 /* Whole CPUs were recorded, by the recorder's command line. */
@@ -372,7 +381,7 @@ const struct accounting_core *accounting_most(const struct accounting *x)
 
 void accounting_close(struct accounting *x)
 {
-	mux_free(x->mux);
+	mux_free(x->own_mux);
 	for (size_t k = 0; k < x->n_cores; k++)
 		model_free(x->core[k].model);
 	*x = (struct accounting){ 0 };

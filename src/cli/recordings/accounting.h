@@ -4,7 +4,7 @@
  * made on (or --model), its tree, the user's --penalties, how long each event had a counter, and
  * which event is which. A hybrid has a tree for each kind of its cores: the large ones' first.
  *
- *	accounting_open(&x, cli, rec, &err)
+ *	accounting_open(&x, cli, rec, bases, &err)
  *	profile_build() with po.mux = x.mux
  *	accounting_whole(&x, cli, rec, profile)		kinds without a sample are gone after it
  *	accounting_close(&x)		after whatever was made with it
@@ -30,13 +30,16 @@ struct accounting_core { /* a kind of cores */
 struct accounting {
 	struct accounting_core core[ACCOUNTING_CORES];
 	size_t n_cores; /* 1 at least, once it is open */
-	struct mux *mux;
+	const struct mux *mux;
+	struct mux *own_mux; /* the same, unless others share it */
 	const char *notes[ACCOUNTING_NOTES];
 	size_t n_notes;
 };
 
+struct result_bases;
+/* `bases` keep the multiplexing, if they are not NULL. */
 int accounting_open(struct accounting *x, struct cli *cli, const struct pd *rec,
-		    struct err *err) MUST_USE;
+		    struct result_bases *bases, struct err *err) MUST_USE;
 void accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec,
 		      const struct profile *p);
 /* Of one table: the kind of cores with the most cycles; after accounting_whole. */

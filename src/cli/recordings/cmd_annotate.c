@@ -180,9 +180,11 @@ static size_t n_used(const struct accounting *x, size_t n_events)
 }
 
 /* The account, where it is asked for or the recording was made for one; *on says so. */
-static int open_account(struct cli *cli, const struct recording *r, struct accounting *x, bool *on,
+static int open_account(const struct result_ask *ask, struct accounting *x, bool *on,
 			struct err *err)
 {
+	const struct recording *r = ask->r;
+	struct cli *cli = ask->cli;
 	struct err why = ERR_INIT;
 	size_t n;
 
@@ -190,7 +192,7 @@ static int open_account(struct cli *cli, const struct recording *r, struct accou
 	(void)pd_events(r->rec, &n);
 	if (!cli->opt.account && (n < ACCOUNT_EVENTS || cli->opt.event.n))
 		return 0;
-	if (accounting_open(x, cli, r->rec, &why)) {
+	if (accounting_open(x, cli, r->rec, ask->bases, &why)) {
 		accounting_close(x);
 		if (!cli->opt.account)
 			return 0;
@@ -237,7 +239,7 @@ static int read_samples(struct annotating *s, const struct result_ask *ask, stru
 
 	memcpy(po.key, annotate_keys, sizeof(annotate_keys));
 	if (choose_event(ask->cli, r, &s->event, err) || recording_select(r, ask->cli, &po, err) ||
-	    open_account(ask->cli, r, &s->x, &s->account, err))
+	    open_account(ask, &s->x, &s->account, err))
 		return -1;
 	po.mux = s->account ? s->x.mux : NULL;
 	if (result_profile(&s->profile, &s->own_profile, ask, &po, err))

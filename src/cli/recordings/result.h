@@ -33,6 +33,7 @@ struct result_bases {
 	struct result_shared flow, wait;
 	VEC(struct profile *) profile;
 	struct cube *cube;
+	struct mux *mux;
 };
 void result_bases_free(struct result_bases *b);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "analyse/blocks.h"
 #include "analyse/cube.h"
+#include "analyse/mux.h"
 #include "analyse/pass.h"
 #include "analyse/wait.h"
 #include "base/xalloc.h"
@@ -18,6 +19,16 @@ void result_bases_free(struct result_bases *b)
 	while (b->profile.n) /* the later ones may be of the first */
 		profile_free(b->profile.v[--b->profile.n]);
 	vec_free(&b->profile);
+	mux_free(b->mux); /* profiles are weighed by it */
+}
+
+/* By which other results tell samples apart: those of the account, if there is one. */
+static uint32_t keys_of_others(const struct recording *r)
+{
+	size_t n;
+
+	(void)pd_events(r->rec, &n);
+	return 1u << KEY_COMM | (n >= ACCOUNT_EVENTS ? 1u << KEY_PID : 0);
 }
 
 int result_profile(const struct profile **out, struct profile **own, const struct result_ask *ask,
@@ -39,6 +50,8 @@ int result_profile(const struct profile **out, struct profile **own, const struc
 			of = b->profile.v[i];
 	}
 	opts.once &= !b;
+	if (b && !of && !po->branches && !po->chains)
+		opts.also = keys_of_others(r);
 	if (of ? profile_again(&p, of, &opts, err)
 	       : profile_build(&p, r->rec, r->spaces, &opts, err))
 		return -1;
@@ -95,12 +108,10 @@ static int begin_rows(struct sharing_walk *w, struct cli *cli, const struct reco
 {
 	struct profile_opts po = *select;
 	bool by_event;
-	size_t n;
 
-	(void)pd_events(r->rec, &n);
 	if (keys_parse(&po, &by_event, cli->opt.sort, err))
 		return -1;
-	po.also = 1u << KEY_COMM | (n >= ACCOUNT_EVENTS ? 1u << KEY_PID : 0);
+	po.also = keys_of_others(r);
 	return profile_begin(&w->rows, w->pass, r->rec, r->spaces, &po, err);
 }
 
