@@ -8,9 +8,7 @@
 #include "base/xalloc.h"
 #include "symbol/code.h"
 
-/* ---- discriminators
- * ------------------------------------------------------------------------------
- */
+/* ---- discriminators -------------------------------------------------------------------------- */
 
 /* Three numbers stand in one, each 1 bit (a set one: the number 0), 7 bits or 14 bits long. */
 static uint32_t first_part(uint32_t d)
@@ -33,9 +31,7 @@ uint32_t fdo_duplication(uint32_t d)
 	return n ? n : 1;
 }
 
-/* ---- by branch stacks
- * ----------------------------------------------------------------------------
- */
+/* ---- by branch stacks ------------------------------------------------------------------------ */
 
 struct flowing {
 	struct fdo_maker m;
@@ -284,9 +280,7 @@ out:
 	return ret;
 }
 
-/* ---- by addresses
- * --------------------------------------------------------------------------------
- */
+/* ---- by addresses ---------------------------------------------------------------------------- */
 
 int fdo_of_samples(struct fdo **out, const struct profile *p, struct images *images, uint32_t image,
 		   struct err *err)

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- names
- * ---------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* The text format tells fields apart by blanks and lines, and begins contexts, attributes and
  * comments by these. */
@@ -30,9 +28,7 @@ static int add_made_name(struct fdo_maker *m, const char *s, uint32_t *name)
 	return *name == STR_NONE ? -1 : 0;
 }
 
-/* ---- what stands in tables
- * -----------------------------------------------------------------------
- */
+/* ---- what stands in tables ------------------------------------------------------------------- */
 
 static uint64_t made_place_hash(uint32_t owner, const struct fdo_place *at, uint32_t name)
 {
@@ -86,9 +82,7 @@ static struct fdo_place made_place_of(const struct source_line *l, uint32_t firs
 				   fdo_base_discriminator(l->discriminator) };
 }
 
-/* ---- an instruction
- * ------------------------------------------------------------------------------
- */
+/* ---- an instruction -------------------------------------------------------------------------- */
 
 /* The functions that it is in, outermost first. */
 struct frames {
@@ -217,9 +211,7 @@ int fdo_add_head(struct fdo_maker *m, uint64_t addr, uint64_t count)
 	return 0;
 }
 
-/* ---- in order
- * ------------------------------------------------------------------------------------
- */
+/* ---- in order -------------------------------------------------------------------------------- */
 
 int fdo_begin(struct fdo_maker *m, struct images *images, uint32_t image, struct err *err)
 {
