@@ -33,8 +33,8 @@ struct chains_view {
 };
 
 /* `v` and `c` outlive it. */
-int chains_view_build(struct chains_view **out, const struct blocks_view *v, const struct chains *c,
-		      struct err *err) MUST_USE;
+void chains_view_build(struct chains_view **out, const struct blocks_view *v,
+		       const struct chains *c);
 void chains_view_free(struct chains_view *x); /* NULL is fine */
 
 extern const struct document_form chains_document;

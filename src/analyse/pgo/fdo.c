@@ -269,8 +269,10 @@ int fdo_of_flow(struct fdo **out, const struct flow *f, struct images *images, u
 	for (size_t i = 0; i < n_all; i++)
 		if ((i < first || i >= first + n) && s[i].kind == SPACE_USER)
 			x.m.counts.elsewhere += scaled_count(&x, &s[i].w);
-	if (!add_fdo_spans(&x, s + first, n, err))
-		ret = fdo_finish(&x.m, out, err);
+	if (!add_fdo_spans(&x, s + first, n, err)) {
+		fdo_finish(&x.m, out);
+		ret = 0;
+	}
 out:
 	free(x.count);
 	free(x.line);
@@ -306,7 +308,8 @@ int fdo_of_samples(struct fdo **out, const struct profile *p, struct images *ima
 			goto out;
 		}
 	}
-	ret = fdo_finish(&m, out, err);
+	fdo_finish(&m, out);
+	ret = 0;
 out:
 	fdo_maker_free(&m);
 	return ret;

@@ -54,7 +54,7 @@ int fdo_name_at(struct fdo_maker *m, uint64_t addr, uint32_t *name) MUST_USE;
 int fdo_add_head(struct fdo_maker *m, uint64_t addr, uint64_t count) MUST_USE;
 
 int fdo_begin(struct fdo_maker *m, struct images *images, uint32_t image, struct err *err) MUST_USE;
-int fdo_finish(struct fdo_maker *m, struct fdo **out, struct err *err) MUST_USE;
+void fdo_finish(struct fdo_maker *m, struct fdo **out);
 void fdo_maker_free(struct fdo_maker *m);
 
 #endif

@@ -314,7 +314,7 @@ struct whole {
 	struct arena arena;
 };
 
-static int order_made_names(struct fdo_maker *m, struct whole *w)
+static void order_made_names(struct fdo_maker *m, struct whole *w)
 {
 	size_t n = m->names.n;
 	struct named *v = xmalloc(n * sizeof(*v));
@@ -337,7 +337,6 @@ static int order_made_names(struct fdo_maker *m, struct whole *w)
 	w->p.n_names = n - 1;
 	free(v);
 	free(rank);
-	return 0;
 }
 
 static int sort_top(const void *a, const void *b)
@@ -402,7 +401,7 @@ static void order_functions(struct fdo_maker *m, struct whole *w, uint32_t *now)
 	free(v);
 }
 
-static int order_lines(struct fdo_maker *m, struct whole *w, const uint32_t *now)
+static void order_lines(struct fdo_maker *m, struct whole *w, const uint32_t *now)
 {
 	size_t n = m->line.n;
 	struct {
@@ -443,30 +442,20 @@ static int order_lines(struct fdo_maker *m, struct whole *w, const uint32_t *now
 	p->n_targets = m->target.n;
 	free(v);
 	free(line);
-	return 0;
 }
 
-int fdo_finish(struct fdo_maker *m, struct fdo **out, struct err *err)
+void fdo_finish(struct fdo_maker *m, struct fdo **out)
 {
 	struct whole *w = xcalloc(1, sizeof(*w));
 	uint32_t *now = xmalloc((m->function.n + 1) * sizeof(*now));
 
 	memset(now, 0xff, (m->function.n + 1) * sizeof(*now));
 	w->p = m->counts;
-	if (order_made_names(m, w)) {
-		free(now);
-		fdo_free(w ? &w->p : NULL);
-		return err_nomem(err);
-	}
+	order_made_names(m, w);
 	order_functions(m, w, now);
-	if (order_lines(m, w, now)) {
-		free(now);
-		fdo_free(w ? &w->p : NULL);
-		return err_nomem(err);
-	}
+	order_lines(m, w, now);
 	free(now);
 	*out = &w->p;
-	return 0;
 }
 
 void fdo_free(struct fdo *p)

@@ -224,49 +224,40 @@ static void fill_share(const struct critical *c, struct critical_row *r)
 		r->gain[i] = ESTIMATE_NONE("not computed");
 }
 
-static int make_path(struct critical_work *k, struct err *err)
+static void make_path(struct critical_work *k)
 {
 	struct walking g = { .k = k };
-	int ret = -1;
+	struct critical *c = k->out;
+	const size_t n = k->row.n;
+	uint32_t *order = xmalloc((n + 1) * sizeof(*order)), *to = xmalloc((n + 1) * sizeof(*to));
 
 	g.took = xcalloc(k->row.n + 1, sizeof(*g.took));
 	g.by_thread = xcalloc(k->w->n_threads + 1, sizeof(*g.by_thread));
 	walk_path(&g);
 	put_path_threads(&g);
-	ret = 0;
 	put_steps(&g);
-	if (!ret) {
-		/* Rows in their order; steps and pieces get the new numbers. */
-		struct critical *c = k->out;
-		const size_t n = k->row.n;
-		uint32_t *order = xmalloc((n + 1) * sizeof(*order)),
-			 *to = xmalloc((n + 1) * sizeof(*to));
-
-		c->row = xmalloc((n + 1) * sizeof(*c->row));
-		for (uint32_t i = 0; i < n; i++)
-			order[i] = i;
-		if (n > 1)
-			qsort_r(order, n, sizeof(*order), most_time, k->row.v);
-		for (uint32_t i = 0; i < n; i++) {
-			to[order[i]] = i;
-			c->row[i] = k->row.v[order[i]];
-			fill_share(c, &c->row[i]);
-			c->n_rows += c->row[i].time != 0;
-		}
-		vec_each (&k->piece, struct piece *, p)
-			p->row = to[p->row];
-		for (size_t i = 0; i < c->n_steps; i++)
-			c->step[i].row = to[c->step[i].row];
-		free(order);
-		free(to);
-		ret = 0;
+	/* Rows in their order; steps and pieces get the new numbers. */
+	c->row = xmalloc((n + 1) * sizeof(*c->row));
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	if (n > 1)
+		qsort_r(order, n, sizeof(*order), most_time, k->row.v);
+	for (uint32_t i = 0; i < n; i++) {
+		to[order[i]] = i;
+		c->row[i] = k->row.v[order[i]];
+		fill_share(c, &c->row[i]);
+		c->n_rows += c->row[i].time != 0;
 	}
-	assert(ret ||
-	       pairs_hold(k->out->n_steps, i, k->out->step[i].until == k->out->step[i + 1].from));
+	vec_each (&k->piece, struct piece *, p)
+		p->row = to[p->row];
+	for (size_t i = 0; i < c->n_steps; i++)
+		c->step[i].row = to[c->step[i].row];
+	free(order);
+	free(to);
+	assert(pairs_hold(k->out->n_steps, i, k->out->step[i].until == k->out->step[i + 1].from));
 	free(g.took);
 	free(g.by_thread);
 	vec_free(&g.touched);
-	return ret ? err_nomem(err) : 0;
 }
 
 int critical_build(struct critical **out, const struct pd *rec, const struct spaces *spaces,
@@ -277,10 +268,11 @@ int critical_build(struct critical **out, const struct pd *rec, const struct spa
 
 	*out = NULL;
 	k.out = xcalloc(1, sizeof(*k.out));
-	ret = choose_end(&k, err) || critical_pieces(&k, err) || make_path(&k, err) ||
-			      critical_replay(&k, err)
-		      ? -1
-		      : 0;
+	ret = choose_end(&k, err) || critical_pieces(&k, err) ? -1 : 0;
+	if (!ret) {
+		make_path(&k);
+		critical_replay(&k);
+	}
 	vec_free(&k.row);
 	u64map_free(&k.row_at);
 	vec_free(&k.piece);

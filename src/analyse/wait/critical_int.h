@@ -51,6 +51,6 @@ size_t piece_at(const struct critical_work *k, uint32_t thread, uint64_t time);
 /* Whether a thread ran then: who ended a wait, or created a thread. */
 bool piece_runs(const struct critical_work *k, uint32_t thread, uint64_t time);
 /* Rows are in their order by then. */
-int critical_replay(struct critical_work *k, struct err *err) MUST_USE;
+void critical_replay(struct critical_work *k);
 
 #endif

@@ -286,7 +286,7 @@ static bool is_needed(const struct critical_work *k, uint32_t t)
 	return true;
 }
 
-static int make_ops(struct replay *r)
+static void make_ops(struct replay *r)
 {
 	const struct wait *w = r->k->w;
 	struct making m = { .r = r };
@@ -305,7 +305,6 @@ static int make_ops(struct replay *r)
 	free(m.waking_of);
 	vec_free(&m.at);
 	vec_free(&m.deed);
-	return 0;
 }
 
 /* ---- heaps: the least first ------------------------------------------------------------------ */
@@ -542,11 +541,10 @@ static size_t replay_cpus_of(const struct critical_work *k)
 	return n ? n : 1;
 }
 
-int critical_replay(struct critical_work *k, struct err *err)
+void critical_replay(struct critical_work *k)
 {
 	const size_t n = k->w->n_threads;
 	struct replay r = { .k = k };
-	int ret = -1;
 
 	k->out->cpus = replay_cpus_of(k);
 	r.first = xcalloc(n + 1, sizeof(*r.first));
@@ -556,13 +554,10 @@ int critical_replay(struct critical_work *k, struct err *err)
 	r.run.v = xmalloc((n + 1) * sizeof(*r.run.v));
 	r.pause.v = xmalloc((n + 1) * sizeof(*r.pause.v));
 	fill_busy(&r);
-	if (make_ops(&r))
-		goto out;
+	make_ops(&r);
 	r.waiter = xmalloc((r.n_wakings + 1) * sizeof(*r.waiter));
 	r.woken = xmalloc((r.n_wakings + 1) * sizeof(*r.woken));
 	fill_gains(&r);
-	ret = 0;
-out:
 	free(r.first);
 	free(r.created);
 	free(r.needed);
@@ -573,5 +568,4 @@ out:
 	free(r.woken);
 	vec_free(&r.op);
 	vec_free(&r.busy);
-	return ret ? err_nomem(err) : 0;
 }

@@ -81,29 +81,26 @@ struct now {
 };
 
 /* From now.time to `time` nothing changed. */
-static int spend(struct counting *c, struct now *now, uint64_t time)
+static void spend(struct counting *c, struct now *now, uint64_t time)
 {
 	uint64_t d = time - now->time;
 
 	if (!d)
-		return 0;
+		return;
 	assert(!now->crowded);
 	c->out->unknown += now->lost ? d : 0;
 	now->wanted += now->wanting ? d : 0;
 	now->time = time;
 	if (now->running >= c->out->n_levels) {
 		size_t n = now->running + 1;
-		struct parallel_level *v = realloc(c->out->level, n * sizeof(*v));
+		struct parallel_level *v = xreallocarray(c->out->level, n, sizeof(*v));
 
-		if (!v)
-			return -1;
 		memset(v + c->out->n_levels, 0, (n - c->out->n_levels) * sizeof(*v));
 		c->out->level = v;
 		c->out->n_levels = n;
 	}
 	c->out->level[now->running].time += d;
 	c->out->level[now->running].wanting += now->wanting ? d : 0;
-	return 0;
 }
 
 static void begin_parallel_run(struct counting *c, struct now *now, uint32_t cpu)
@@ -154,12 +151,12 @@ static void change_now(struct counting *c, struct now *now, const struct keyed *
 	}
 }
 
-static int walk_time(struct counting *c, struct err *err)
+static void walk_time(struct counting *c)
 {
 	const struct wait *w = c->w;
 	struct keyed *v = xmalloc((w->n_spans * 4 + 1) * sizeof(*v));
 	struct now now = { .time = w->from };
-	int ret = -1;
+
 	size_t n;
 
 	now.cpu = xcalloc(c->out->n_cpus + 1, sizeof(*now.cpu));
@@ -168,8 +165,7 @@ static int walk_time(struct counting *c, struct err *err)
 	for (size_t i = 0; i < n; i++) {
 		struct step s = { v[i].key, 0 };
 
-		if (spend(c, &now, v[i].key))
-			goto out;
+		spend(c, &now, v[i].key);
 		change_now(c, &now, &v[i]);
 		s.running = (uint32_t)now.running;
 		if (c->step.n && vec_last(&c->step)->time == s.time)
@@ -178,13 +174,12 @@ static int walk_time(struct counting *c, struct err *err)
 			vec_xpush(&c->step, s);
 	}
 	assert(!now.running && !now.wanting && !now.lost);
-	ret = spend(c, &now, w->until);
+	spend(c, &now, w->until);
+
 	for (size_t i = 0; i < c->out->n_cpus; i++) /* none is busy any more */
 		c->out->cpu[i].wanted += now.wanted - now.cpu[i].wanted;
-out:
 	free(v);
 	free(now.cpu);
-	return ret ? err_nomem(err) : 0;
 }
 
 /* ---- CPUs ------------------------------------------------------------------------------------ */
@@ -424,7 +419,10 @@ int parallel_build(struct parallel **out, const struct pd *rec, const struct spa
 	*out = NULL;
 	c.out = xcalloc(1, sizeof(*c.out));
 	c.out->whole = has_whole_cpus(rec, w);
-	ret = make_cpus(&c, err) || walk_time(&c, err) ? -1 : 0;
+	ret = make_cpus(&c, err) ? -1 : 0;
+	if (!ret) {
+		walk_time(&c);
+	}
 	if (!ret) {
 		count_moves(&c);
 		sum_nodes(&c);

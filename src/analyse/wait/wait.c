@@ -66,9 +66,11 @@ int wait_build(struct wait **out, const struct pd *rec, const struct spaces *spa
 	k.out = xcalloc(1, sizeof(*k.out));
 	k.out->cut = is_cut(rec);
 	ret = wait_scan(&k, err) || wait_track(&k, err) || wait_donate(&k, err) ||
-			      wait_name(&k, err) || wait_sum(&k, err)
+			      wait_name(&k, err)
 		      ? -1
 		      : 0;
+	if (!ret)
+		wait_sum(&k);
 	if (!ret) {
 		wait_bars(&k);
 	}

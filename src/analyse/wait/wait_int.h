@@ -135,7 +135,7 @@ int wait_track(struct wait_work *k, struct err *err) MUST_USE;
 /* Needs the spans of wait_track: their chains and reasons are not named yet. */
 int wait_donate(struct wait_work *k, struct err *err) MUST_USE;
 int wait_name(struct wait_work *k, struct err *err) MUST_USE;
-int wait_sum(struct wait_work *k, struct err *err) MUST_USE;
+void wait_sum(struct wait_work *k);
 /* The bars of its sums. */
 void wait_bars(struct wait_work *k);
 

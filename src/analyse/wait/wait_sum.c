@@ -23,7 +23,6 @@ struct summing {
 	struct u64map by_place, by_chain, by_waker;
 	VEC(struct wait_at) place, chain;
 	VEC(struct wait_waker) waker;
-	struct err *err;
 };
 
 /* ---- wakers: by who, where, whom and from what ----------------------------------------------- */
@@ -47,34 +46,29 @@ static void add_waker(struct summing *m, const struct wait_span *s)
 	add_waited(&m->waker.v[*at].t, s->until - s->from);
 }
 
-static int add_at(struct summing *m, const struct wait_span *s)
+static void add_at(struct summing *m, const struct wait_span *s)
 {
 	const struct wait_at x = { m->k->at[s->chain], s->chain, s->reason, { 0 } };
 	uint64_t time = s->until - s->from, *at;
 	bool fresh;
 
 	if (s->reason == WAIT_RAN || s->reason == WAIT_LOST)
-		return 0;
+		return;
 	at = u64map_xat(&m->by_place, (uint64_t)x.place << 8 | x.reason, &fresh);
 	if (fresh) {
 		*at = m->place.n;
 		vec_xpush(&m->place, x);
 	}
-	if (!at)
-		return -1;
 	add_waited(&m->place.v[*at].t, time);
 	at = u64map_xat(&m->by_chain, (uint64_t)x.chain << 8 | x.reason, &fresh);
 	if (fresh) {
 		*at = m->chain.n;
 		vec_xpush(&m->chain, x);
 	}
-	if (!at)
-		return -1;
 	add_waited(&m->chain.v[*at].t, time);
-	return 0;
 }
 
-static int add_waited_span(struct summing *m, const struct wait_span *s)
+static void add_waited_span(struct summing *m, const struct wait_span *s)
 {
 	struct wait_thread *t = &m->k->thread.v[s->thread];
 	struct wait_reason_sum *r = &m->k->out->reason[s->reason];
@@ -82,7 +76,7 @@ static int add_waited_span(struct summing *m, const struct wait_span *s)
 
 	t->time[s->reason] += time;
 	if (!t->wanted)
-		return 0;
+		return;
 	if (wait_reasons[s->reason].state == WAIT_BLOCKED || s->reason == WAIT_PREEMPTED) {
 		m->k->out->waits++;
 		m->k->out->guessed += s->guessed;
@@ -90,10 +84,8 @@ static int add_waited_span(struct summing *m, const struct wait_span *s)
 	}
 	add_waited(&r->t, time);
 	r->bucket[63 - (unsigned)__builtin_clzll(time)]++;
-	if (add_at(m, s))
-		return -1;
+	add_at(m, s);
 	add_waker(m, s);
-	return 0;
 }
 
 /* ---- quantiles ------------------------------------------------------------------------------- */
@@ -167,17 +159,15 @@ static int longest_waker(const void *pa, const void *pb)
 	return (a->waker > b->waker) - (a->waker < b->waker);
 }
 
-int wait_sum(struct wait_work *k, struct err *err)
+void wait_sum(struct wait_work *k)
 {
-	struct summing m = { .k = k, .err = err };
-	int ret = 0;
+	struct summing m = { .k = k };
 
-	for (size_t i = 0; i < k->span.n && !ret; i++)
-		if (add_waited_span(&m, &k->span.v[i]))
-			ret = err_nomem(err);
-	assert(ret || all_hold(k->thread.n, i,
-			       wait_thread_time(&k->thread.v[i], WAIT_STATES) ==
-				       k->thread.v[i].until - k->thread.v[i].from));
+	for (size_t i = 0; i < k->span.n; i++)
+		add_waited_span(&m, &k->span.v[i]);
+	assert(all_hold(k->thread.n, i,
+			wait_thread_time(&k->thread.v[i], WAIT_STATES) ==
+				k->thread.v[i].until - k->thread.v[i].from));
 	vec_sort(&m.place, longest_at);
 	vec_sort(&m.chain, longest_at);
 	vec_sort(&m.waker, longest_waker);
@@ -190,7 +180,5 @@ int wait_sum(struct wait_work *k, struct err *err)
 	u64map_free(&m.by_place);
 	u64map_free(&m.by_chain);
 	u64map_free(&m.by_waker);
-	if (!ret)
-		fill_quantiles(k);
-	return ret;
+	fill_quantiles(k);
 }

@@ -209,9 +209,9 @@ int chains_make(struct result *out, const struct result_ask *ask, struct err *er
 		why = arena_xstrdup(&ask->cli->arena, no_core.what);
 	}
 	if (read_penalties(core, ask, &says, err) ||
-	    loop_chains_build(&c->chains, &c->blocks, ask->r->images, core, why, err) ||
-	    chains_view_build(&c->chains_view, c->view, c->chains, err))
+	    loop_chains_build(&c->chains, &c->blocks, ask->r->images, core, why, err))
 		return -1;
+	chains_view_build(&c->chains_view, c->view, c->chains);
 	c->chains_view->penalties = says;
 	c->chains_view->kept = says && !ask->cli->opt.penalties;
 	document_open(&out->d, &chains_document, c->chains_view);

@@ -16,12 +16,10 @@ bool account_shows(const struct account_view *v, uint32_t node);
 const struct account_ran *account_view_ran(const struct account_view *v,
 					   const struct account_row *r);
 /* One more row. */
-int account_view_push(struct account_view *v, const struct account_row *r,
-		      struct err *err) MUST_USE;
+void account_view_push(struct account_view *v, const struct account_row *r);
 /* Rows as a tree by the profile's keys (account_nest.c): those `kept` (by row); with fewer than
  * `least` cycles they are summed. */
-int account_view_nest(struct account_view *v, size_t cycles, double least, const bool *kept,
-		      struct err *err) MUST_USE;
+void account_view_nest(struct account_view *v, size_t cycles, double least, const bool *kept);
 /* "MEM_LOAD_RETIRED.L2_HIT", or NULL */
 const char *account_event_name(const struct account_view *v, uint32_t event);
 /* One that the tree uses, though perhaps the recording has none of it. */

@@ -25,7 +25,6 @@ struct nesting {
 	const bool *kept;
 	size_t cycles, levels;
 	double least;
-	struct err *err;
 };
 
 /* Cycles of those that are kept; false where none is. */
@@ -63,30 +62,29 @@ static int nest_by_cycles(const void *va, const void *vb)
 	return a->from < b->from ? -1 : a->from > b->from;
 }
 
-static int put_nest_level(const struct nesting *k, size_t level, size_t from, size_t to);
+static void put_nest_level(const struct nesting *k, size_t level, size_t from, size_t to);
 
-static int put_nest_piece(const struct nesting *k, size_t level, const struct piece *p)
+static void put_nest_piece(const struct nesting *k, size_t level, const struct piece *p)
 {
 	struct account_row r = { .row = &k->rows[p->from], .depth = (unsigned)level };
 
 	if (level + 1 == k->levels) {
 		r.cycles = p->cycles;
-		return account_view_push(k->v, &r, k->err);
+		account_view_push(k->v, &r);
+		return;
 	}
 	r.sum = true;
 	r.tally = arena_xalloc(&k->v->arena, (k->v->n_events + 1) * sizeof(*r.tally));
 	add_nest_piece(k, &r, p);
-	if (account_view_push(k->v, &r, k->err))
-		return -1;
-	return put_nest_level(k, level + 1, p->from, p->to);
+	account_view_push(k->v, &r);
+	put_nest_level(k, level + 1, p->from, p->to);
 }
 
-static int put_nest_level(const struct nesting *k, size_t level, size_t from, size_t to)
+static void put_nest_level(const struct nesting *k, size_t level, size_t from, size_t to)
 {
 	size_t limit = level + 1 == k->levels ? k->v->opts.limit : 0;
 	struct account_row rest = { .depth = (unsigned)level };
 	VEC(struct piece) large = VEC_INIT;
-	int ret = -1;
 
 	rest.tally = arena_xalloc(&k->v->arena, (k->v->n_events + 1) * sizeof(*rest.tally));
 	for (struct piece p = { from, from, 0 }; p.from < to; p.from = p.to) {
@@ -98,9 +96,9 @@ static int put_nest_level(const struct nesting *k, size_t level, size_t from, si
 		p.to = end;
 		if (!weigh_pieces(k, &p))
 			continue;
-		if ((double)p.cycles < k->least) {
+		if ((double)p.cycles < k->least)
 			add_nest_piece(k, &rest, &p);
-		} else
+		else
 			vec_xpush(&large, p);
 	}
 	if (large.n > 1)
@@ -109,26 +107,24 @@ static int put_nest_level(const struct nesting *k, size_t level, size_t from, si
 	for (size_t i = 0; i < large.n; i++) {
 		if (limit && i >= limit)
 			add_nest_piece(k, &rest, &large.v[i]);
-		else if (put_nest_piece(k, level, &large.v[i]))
-			goto out;
+		else
+			put_nest_piece(k, level, &large.v[i]);
 	}
-	ret = rest.folded ? account_view_push(k->v, &rest, k->err) : 0;
-out:
+	if (rest.folded)
+		account_view_push(k->v, &rest);
 	vec_free(&large);
-	return ret;
 }
 
-int account_view_nest(struct account_view *v, size_t cycles, double least, const bool *kept,
-		      struct err *err)
+void account_view_nest(struct account_view *v, size_t cycles, double least, const bool *kept)
 {
 	struct nesting k = { .v = v,
 			     .kept = kept,
 			     .cycles = cycles,
 			     .levels = profile_options(v->source.profile)->n_keys,
-			     .least = least,
-			     .err = err };
+			     .least = least };
 	size_t n;
 
 	k.rows = profile_rows(v->source.profile, &n);
-	return n && k.levels ? put_nest_level(&k, 0, 0, n) : 0;
+	if (n && k.levels)
+		put_nest_level(&k, 0, 0, n);
 }

@@ -198,27 +198,20 @@ static int account_view_by_cycles(const void *va, const void *vb)
 }
 
 /* For one more behind `n`. Of a million rows a few are kept, as a rule. */
-static int account_view_room(struct account_view *v, size_t n)
+static void account_view_room(struct account_view *v, size_t n)
 {
 	size_t cap = v->cap_rows ? v->cap_rows * 2 : 256;
-	struct account_row *more;
 
 	if (n < v->cap_rows)
-		return 0;
-	more = realloc(v->row, cap * sizeof(*more));
-	if (!more)
-		return -1;
-	v->row = more;
+		return;
+	v->row = xreallocarray(v->row, cap, sizeof(*v->row));
 	v->cap_rows = cap;
-	return 0;
 }
 
-int account_view_push(struct account_view *v, const struct account_row *r, struct err *err)
+void account_view_push(struct account_view *v, const struct account_row *r)
 {
-	if (account_view_room(v, v->n_rows))
-		return err_nomem(err);
+	account_view_room(v, v->n_rows);
 	v->row[v->n_rows++] = *r;
-	return 0;
 }
 
 /* Of a hybrid each kind of cores has but some of the rows. */
@@ -232,14 +225,12 @@ static bool account_view_has_samples(const struct account_view *v, const struct 
 	return false;
 }
 
-static int nest_rows(struct account_view *v, struct filter *f, const struct view *fake,
-		     struct err *err)
+static void nest_rows(struct account_view *v, struct filter *f, const struct view *fake)
 {
 	const struct profile_row *rows;
 	struct account_row hidden;
 	size_t n, cycles = account_view_cycles_event(v);
 	bool *kept;
-	int ret = -1;
 
 	rows = profile_rows(v->source.profile, &n);
 	kept = xcalloc(n + 1, sizeof(*kept));
@@ -254,16 +245,14 @@ static int nest_rows(struct account_view *v, struct filter *f, const struct view
 		if (!kept[i])
 			add_tallies(v, &hidden, &r);
 	}
-	ret = account_view_nest(v, cycles, v->opts.min * (double)v->whole[cycles].period, kept,
-				err);
-	if (!ret && hidden.folded)
-		ret = account_view_push(v, &hidden, err);
+	account_view_nest(v, cycles, v->opts.min * (double)v->whole[cycles].period, kept);
+	if (hidden.folded)
+		account_view_push(v, &hidden);
 	free(kept);
-	return ret;
 }
 
-static int fill_account_view_rows(struct account_view *v, struct filter *f, const struct view *fake,
-				  struct err *err)
+static void fill_account_view_rows(struct account_view *v, struct filter *f,
+				   const struct view *fake)
 {
 	const struct profile_row *rows;
 	struct account_row rest, out;
@@ -283,23 +272,21 @@ static int fill_account_view_rows(struct account_view *v, struct filter *f, cons
 			add_tallies(v, &out, &r);
 		else if (v->opts.min > 0 && (double)r.cycles < least)
 			add_tallies(v, &rest, &r);
-		else if (account_view_room(v, keep))
-			return err_nomem(err);
-		else
+		else {
+			account_view_room(v, keep);
 			v->row[keep++] = r;
+		}
 	}
 	if (keep > 1)
 		qsort(v->row, keep, sizeof(*v->row), account_view_by_cycles);
 	while (v->opts.limit && keep > v->opts.limit)
 		add_tallies(v, &rest, &v->row[--keep]);
-	if (account_view_room(v, keep + 1))
-		return err_nomem(err);
+	account_view_room(v, keep + 1);
 	v->n_rows = keep;
 	if (rest.folded)
 		v->row[v->n_rows++] = rest;
 	if (out.folded)
 		v->row[v->n_rows++] = out;
-	return 0;
 }
 
 static int make_rows(struct account_view *v, struct err *err)
@@ -309,9 +296,10 @@ static int make_rows(struct account_view *v, struct err *err)
 	struct filter f;
 	int ret = filter_init(&f, &fake, err);
 
-	if (!ret)
-		ret = v->opts.nested ? nest_rows(v, &f, &fake, err)
-				     : fill_account_view_rows(v, &f, &fake, err);
+	if (!ret && v->opts.nested)
+		nest_rows(v, &f, &fake);
+	else if (!ret)
+		fill_account_view_rows(v, &f, &fake);
 	filter_free(&f);
 	return ret;
 }

@@ -436,8 +436,8 @@ static void list_bound_row_rows(struct chains_view *x)
 	}
 }
 
-int chains_view_build(struct chains_view **out, const struct blocks_view *v, const struct chains *c,
-		      struct err *err)
+void chains_view_build(struct chains_view **out, const struct blocks_view *v,
+		       const struct chains *c)
 {
 	struct chains_view *x = xcalloc(1, sizeof(*x));
 
@@ -445,10 +445,6 @@ int chains_view_build(struct chains_view **out, const struct blocks_view *v, con
 	x->v = v;
 	x->c = c;
 	list_bound_row_rows(x);
-	return 0;
-	chains_view_free(x);
-	*out = NULL;
-	return err_nomem(err);
 }
 
 void chains_view_free(struct chains_view *x)

@@ -40,9 +40,7 @@ static void span(struct wait_span s, uint64_t time)
 
 static void sum(void)
 {
-	struct err err = ERR_INIT;
-
-	assert_int_equal(wait_sum(&work, &err), 0);
+	wait_sum(&work);
 }
 
 static void end(void)
