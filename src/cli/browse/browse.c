@@ -42,7 +42,7 @@ int browse_open(struct browse *b, struct cli *cli, const char *path, struct err 
 }
 
 /* A table that does not know its length is counted while nobody types. */
-static bool counts(struct browse *b)
+static bool browse_counts(struct browse *b)
 {
 	return !pager_index(browse_tab(b)->s.pager, INDEX_ROWS);
 }
@@ -52,7 +52,7 @@ int browse_run(struct browse *b, struct err *err)
 	if (screen_open(b->style.colour, err))
 		return -1;
 	while (!b->ended) {
-		bool more = counts(b);
+		bool more = browse_counts(b);
 		int key;
 
 		browse_draw(b);

@@ -59,7 +59,8 @@ static void draw_tables(struct browse *b)
 /* ---- below them ------------------------------------------------------------------------------ */
 
 /* The file is cut before what was lost is. */
-static void draw_state(struct browse *b, const struct browse_view *v, const struct browse_tab *x)
+static void draw_browse_state(struct browse *b, const struct browse_view *v,
+			      const struct browse_tab *x)
 {
 	struct buf right = BUF_INIT, left = BUF_INIT, line = BUF_INIT;
 	size_t room;
@@ -152,7 +153,7 @@ void browse_draw(struct browse *b)
 		sheet_draw(&x->s, ABOVE, b->lines > ABOVE + BELOW ? b->lines - ABOVE - BELOW : 0,
 			   b->columns);
 	draw_detail(b, v);
-	draw_state(b, v, x);
+	draw_browse_state(b, v, x);
 	screen_end();
 }
 

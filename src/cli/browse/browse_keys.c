@@ -2,7 +2,6 @@
 /*
  * What the keys of keys.def do.
  */
-#include <limits.h>
 #include <string.h>
 
 #include "base/xalloc.h"
@@ -13,52 +12,16 @@ enum { FIND_ROWS = 20000 }; /* searched before a key is looked for */
 
 /* ---- moving ---------------------------------------------------------------------------------- */
 
-static void down(struct browse *b, struct browse_tab *x)
-{
-	(void)b;
-	sheet_move(&x->s, 1);
-}
-
-static void up(struct browse *b, struct browse_tab *x)
-{
-	(void)b;
-	sheet_move(&x->s, -1);
-}
-
-static void page_down(struct browse *b, struct browse_tab *x)
+static void press_page_down(struct browse *b, struct browse_tab *x)
 {
 	(void)b;
 	sheet_page(&x->s, 1);
 }
 
-static void page_up(struct browse *b, struct browse_tab *x)
+static void press_page_up(struct browse *b, struct browse_tab *x)
 {
 	(void)b;
 	sheet_page(&x->s, -1);
-}
-
-static void first(struct browse *b, struct browse_tab *x)
-{
-	(void)b;
-	x->s.line = 0;
-}
-
-static void last(struct browse *b, struct browse_tab *x)
-{
-	(void)b;
-	sheet_move(&x->s, LONG_MAX);
-}
-
-static void wheel_down(struct browse *b, struct browse_tab *x)
-{
-	(void)b;
-	sheet_move(&x->s, 3);
-}
-
-static void wheel_up(struct browse *b, struct browse_tab *x)
-{
-	(void)b;
-	sheet_move(&x->s, -3);
 }
 
 /* ---- views ----------------------------------------------------------------------------------- */
@@ -82,14 +45,14 @@ static void show_view(struct browse *b, struct source *s, enum result_id id, con
 	vec_xpush(&b->stack, v);
 }
 
-static void back(struct browse *b, struct browse_tab *x)
+static void press_back(struct browse *b, struct browse_tab *x)
 {
 	(void)x;
 	if (b->stack.n > 1)
 		browse_view_close(b->stack.v[--b->stack.n]);
 }
 
-static void quit(struct browse *b, struct browse_tab *x)
+static void press_quit(struct browse *b, struct browse_tab *x)
 {
 	(void)x;
 	b->ended = true;
@@ -98,12 +61,12 @@ static void quit(struct browse *b, struct browse_tab *x)
 static void back_or_quit(struct browse *b, struct browse_tab *x)
 {
 	if (b->stack.n > 1)
-		back(b, x);
+		press_back(b, x);
 	else
-		quit(b, x);
+		press_quit(b, x);
 }
 
-static void help(struct browse *b, struct browse_tab *x)
+static void press_help(struct browse *b, struct browse_tab *x)
 {
 	(void)x;
 	if (browse_top(b)->d)
@@ -118,7 +81,7 @@ static struct source *source_here(const struct browse *b)
 	return b->sources.v.v[0];
 }
 
-static void show_result(struct browse *b, size_t number)
+static void show_numbered_result(struct browse *b, size_t number)
 {
 	enum result_id id = browse_result(number);
 
@@ -141,7 +104,7 @@ static void step_result(struct browse *b, int by)
 		if (results_able(s->all, browse_result(at)))
 			break;
 	}
-	show_result(b, at);
+	show_numbered_result(b, at);
 }
 
 static void next_result(struct browse *b, struct browse_tab *x)
@@ -174,24 +137,24 @@ static void previous_table(struct browse *b, struct browse_tab *x)
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-static void no_function(struct browse *b)
+static void say_no_function(struct browse *b)
 {
 	(void)snprintf(b->message, sizeof(b->message), "this row is of no function");
 }
 
-static void annotate(struct browse *b, struct browse_tab *x)
+static void press_annotate(struct browse *b, struct browse_tab *x)
 {
 	struct buf name = BUF_INIT;
 
 	if (!browse_top(b)->d || !browse_tab_function(x, &name))
-		no_function(b);
+		say_no_function(b);
 	else
 		show_view(b, source_here(b), RESULT_ANNOTATE, buf_str(&name), true);
 	buf_free(&name);
 }
 
 /* Goes to the row of a name: with callers first, functions are the roots. */
-static void find_name(struct browse_tab *x, const char *name)
+static void go_to_name(struct browse_tab *x, const char *name)
 {
 	struct buf here = BUF_INIT;
 	size_t was = x->s.line;
@@ -212,13 +175,13 @@ static void callers(struct browse *b, struct browse_tab *x)
 	size_t n = b->stack.n;
 
 	if (!browse_top(b)->d || !browse_tab_name(x, &name)) {
-		no_function(b);
+		say_no_function(b);
 	} else {
 		show_view(b, source_here(b), RESULT_CALLERS, NULL, true);
 		if (b->stack.n > n) {
 			x = browse_tab(b);
 			pager_fold_all(x->s.pager, false);
-			find_name(x, buf_str(&name));
+			go_to_name(x, buf_str(&name));
 			pager_unfold_first(x->s.pager, x->s.line);
 			x->s.top = x->s.line;
 		}
@@ -258,7 +221,7 @@ static void unfold(struct browse *b, struct browse_tab *x)
 		sheet_move(&x->s, 1);
 }
 
-static void fold(struct browse *b, struct browse_tab *x)
+static void press_fold(struct browse *b, struct browse_tab *x)
 {
 	struct layout_place at = pager_place(x->s.pager, x->s.line);
 	size_t above;
@@ -286,7 +249,7 @@ static void fold_all(struct browse *b, struct browse_tab *x)
 	x->s.line = 0;
 }
 
-static void enter(struct browse *b, struct browse_tab *x)
+static void press_enter(struct browse *b, struct browse_tab *x)
 {
 	struct layout_place at = pager_place(x->s.pager, x->s.line);
 	struct browse_view *v = browse_top(b);
@@ -296,12 +259,12 @@ static void enter(struct browse *b, struct browse_tab *x)
 	else if (v->source && v->source->by_thread)
 		thread(b, x);
 	else if (v->d && v->id != RESULT_ANNOTATE)
-		annotate(b, x);
+		press_annotate(b, x);
 }
 
 /* ---- searching ------------------------------------------------------------------------------- */
 
-static void find(struct browse *b, struct browse_tab *x, bool backwards)
+static void search_table(struct browse *b, struct browse_tab *x, bool backwards)
 {
 	struct err err = ERR_INIT;
 	enum pager_found found;
@@ -341,17 +304,17 @@ static void search(struct browse *b, struct browse_tab *x)
 		return;
 	if (*text)
 		(void)snprintf(b->found, sizeof(b->found), "%s", text);
-	find(b, x, false);
+	search_table(b, x, false);
 }
 
 static void search_next(struct browse *b, struct browse_tab *x)
 {
-	find(b, x, false);
+	search_table(b, x, false);
 }
 
 static void search_previous(struct browse *b, struct browse_tab *x)
 {
-	find(b, x, true);
+	search_table(b, x, true);
 }
 
 /* ---- order and columns ----------------------------------------------------------------------- */
@@ -381,13 +344,13 @@ static void scroll_left(struct browse *b, struct browse_tab *x)
 	sheet_scroll(&x->s, -1);
 }
 
-static void columns(struct browse *b, struct browse_tab *x)
+static void press_columns(struct browse *b, struct browse_tab *x)
 {
 	(void)b;
 	sheet_columns(&x->s);
 }
 
-static void reset(struct browse *b, struct browse_tab *x)
+static void press_reset(struct browse *b, struct browse_tab *x)
 {
 	sheet_reset(&x->s);
 	if (source_here(b)->tid != SOURCE_ALL)
@@ -395,13 +358,13 @@ static void reset(struct browse *b, struct browse_tab *x)
 			  false);
 }
 
-static void click(struct browse *b, struct browse_tab *x)
+static void press_click(struct browse *b, struct browse_tab *x)
 {
 	unsigned line, column;
 
 	screen_clicked(&line, &column);
 	if (sheet_click(&x->s, line, column))
-		enter(b, x);
+		press_enter(b, x);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -426,9 +389,11 @@ void browse_key(struct browse *b, int key)
 		return;
 	}
 	if (key >= '1' && key <= '9') {
-		show_result(b, (size_t)(key - '1'));
+		show_numbered_result(b, (size_t)(key - '1'));
 		return;
 	}
+	if (sheet_key(&x->s, key))
+		return;
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (keys[i].key == key) {
 			keys[i].press(b, x);

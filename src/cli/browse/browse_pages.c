@@ -9,7 +9,7 @@
 
 /* ---- a table on its side --------------------------------------------------------------------- */
 
-static const struct table *of(const struct table *t)
+static const struct table *page_page_of(const struct table *t)
 {
 	return t->ctx;
 }
@@ -18,10 +18,10 @@ static const struct table *of(const struct table *t)
 static bool record_next(const struct table *t, struct table_row *r)
 {
 	size_t n;
-	const struct table_column *c = table_columns(of(t), &n);
+	const struct table_column *c = table_columns(page_page_of(t), &n);
 
 	for (r->at[0] += r->p != NULL; r->at[0] < n; r->at[0]++)
-		if (table_has(of(t), r->at[0], C_PEOPLE)) {
+		if (table_has(page_page_of(t), r->at[0], C_PEOPLE)) {
 			r->p = &c[r->at[0]];
 			return true;
 		}
@@ -40,9 +40,9 @@ TABLE_GET(record_value)
 	struct table_cell x;
 	struct buf scratch = BUF_INIT;
 
-	if (!table_next(of(t), &one))
+	if (!table_next(page_page_of(t), &one))
 		return;
-	table_cell(&x, of(t), r->p, &one, &scratch);
+	table_cell(&x, page_page_of(t), r->p, &one, &scratch);
 	cell_put(out->scratch, &x);
 	if (cell_has(&x) && ((const struct table_column *)r->p)->flags & C_ERROR) {
 		buf_putc(out->scratch, ' ');
@@ -209,6 +209,7 @@ void page_put_losses(struct buf *out, const struct document *d)
 static const struct page_line keys[] = {
 	{ "1 ... 9", "results, as the first line numbers them" },
 #define KEY(key, called, does, function) { called, does },
+#include "cli/screen/sheet_keys.def"
 #include "cli/browse/keys.def"
 #undef KEY
 };

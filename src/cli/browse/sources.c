@@ -6,7 +6,7 @@
 
 #include "base/xalloc.h"
 
-static int begin(struct source *x, const struct sources *s, struct err *err)
+static int source_open_source(struct source *x, const struct sources *s, struct err *err)
 {
 	x->cli = *s->cli;
 	x->cli.arena = (struct arena)ARENA_INIT;
@@ -19,7 +19,7 @@ static int begin(struct source *x, const struct sources *s, struct err *err)
 	return results_open(&x->all, &x->cli, s->path, err);
 }
 
-static void end(struct source *x)
+static void close_source(struct source *x)
 {
 	results_close(x->all);
 	arena_free(&x->cli.arena);
@@ -36,8 +36,8 @@ struct source *sources_get(struct sources *s, uint64_t tid, bool by_thread, stru
 	x = xcalloc(1, sizeof(*x));
 	x->tid = tid;
 	x->by_thread = by_thread;
-	if (begin(x, s, err)) {
-		end(x);
+	if (source_open_source(x, s, err)) {
+		close_source(x);
 		return NULL;
 	}
 	vec_xpush(&s->v, x);
@@ -53,6 +53,6 @@ int sources_open(struct sources *s, struct cli *cli, const char *path, struct er
 void sources_close(struct sources *s)
 {
 	for (size_t i = 0; i < s->v.n; i++)
-		end(s->v.v[i]);
+		close_source(s->v.v[i]);
 	vec_free(&s->v);
 }

@@ -23,7 +23,7 @@ static struct browse_tab *add_tab(struct browse_view *v, const char *name, const
 }
 
 /* One that only has rows of another table in another order is left to sorting. */
-static bool is_shown(const struct table *t)
+static bool is_tab_shown(const struct table *t)
 {
 	struct table_row r = { 0 };
 
@@ -31,14 +31,14 @@ static bool is_shown(const struct table *t)
 }
 
 /* The main one, what people are shown, what is beside the tables, the others. */
-static unsigned rank(const struct table *t)
+static unsigned tab_rank(const struct table *t)
 {
 	if (t->form->flags & TABLE_MAIN)
 		return 0;
 	return t->form->flags & TABLE_DATA || t->data_only ? 2 : 1;
 }
 
-static void add_tables(struct browse_view *v)
+static void add_tab_tables(struct browse_view *v)
 {
 	const struct table none = page_nothing();
 
@@ -47,7 +47,7 @@ static void add_tables(struct browse_view *v)
 			const struct table *t = &v->d->table.v[i];
 			struct table record = page_record(t);
 
-			if (rank(t) == k && is_shown(t))
+			if (tab_rank(t) == k && is_tab_shown(t))
 				(void)add_tab(v, t->form->name,
 					      t->form->flags & TABLE_ONE ? &record : t);
 		}
@@ -87,7 +87,7 @@ int browse_view_open(struct browse_view **out, struct source *source, enum resul
 	v->source = source;
 	v->id = id;
 	v->d = d;
-	add_tables(v);
+	add_tab_tables(v);
 	*out = v;
 	return 0;
 }
@@ -167,8 +167,8 @@ void browse_view_resized(struct browse_view *v)
 
 /* ---- cells of the row at hand ---------------------------------------------------------------- */
 
-static bool cell_of(struct browse_tab *x, const char *key, struct table_cell *cell,
-		    struct buf *scratch)
+static bool tab_cell_of(struct browse_tab *x, const char *key, struct table_cell *cell,
+			struct buf *scratch)
 {
 	size_t n, column = sheet_find(&x->s.table, key);
 	const struct table_column *c = table_columns(&x->s.table, &n);
@@ -184,7 +184,7 @@ bool browse_tab_text(struct browse_tab *x, const char *key, struct buf *out)
 {
 	struct buf scratch = BUF_INIT;
 	struct table_cell cell;
-	bool has = cell_of(x, key, &cell, &scratch) && cell.kind == T_TEXT && *cell.text;
+	bool has = tab_cell_of(x, key, &cell, &scratch) && cell.kind == T_TEXT && *cell.text;
 
 	if (has)
 		buf_puts(out, cell.text); /* without what stands behind a name */
@@ -196,7 +196,7 @@ bool browse_tab_number(struct browse_tab *x, const char *key, uint64_t *out)
 {
 	struct buf scratch = BUF_INIT;
 	struct table_cell cell;
-	bool has = cell_of(x, key, &cell, &scratch) && cell.kind == T_ID;
+	bool has = tab_cell_of(x, key, &cell, &scratch) && cell.kind == T_ID;
 
 	if (has)
 		*out = cell.n;
@@ -237,7 +237,7 @@ bool browse_tab_function(struct browse_tab *x, struct buf *out)
 /* ---- what there is no room for --------------------------------------------------------------- */
 
 /* The source line of an instruction: of another table, by the columns that name it. */
-static bool put_source(struct browse_view *v, struct browse_tab *x, struct buf *out)
+static bool put_tab_source(struct browse_view *v, struct browse_tab *x, struct buf *out)
 {
 	const struct browse_tab *lines = NULL;
 	struct browse_tab at;
@@ -269,7 +269,7 @@ static bool put_source(struct browse_view *v, struct browse_tab *x, struct buf *
 }
 
 /* Texts that the row has no room for, but for the lead, each behind its column's name. */
-static void put_cut(const struct browse_tab *x, size_t lead, struct buf *out)
+static void put_tab_cut(const struct browse_tab *x, size_t lead, struct buf *out)
 {
 	size_t n;
 	const struct table_column *c = table_columns(&x->s.table, &n);
@@ -296,8 +296,8 @@ void browse_view_detail(struct browse_view *v, struct buf *out)
 
 	if (!x->s.pager || x->about || !v->d)
 		return;
-	if (put_source(v, x, out) || lead == SIZE_MAX)
+	if (put_tab_source(v, x, out) || lead == SIZE_MAX)
 		return;
 	(void)browse_tab_text(x, c[lead].key, out);
-	put_cut(x, lead, out);
+	put_tab_cut(x, lead, out);
 }

@@ -62,7 +62,7 @@ bool pager_index(struct pager *p, size_t rows)
 }
 
 /* The row of this number. */
-static bool row_at(struct pager *p, size_t row, struct table_row *r)
+static bool pager_row_at(struct pager *p, size_t row, struct table_row *r)
 {
 	if (row >= p->rows && !p->done)
 		(void)pager_index(p, row + 1 - p->rows);
@@ -98,8 +98,8 @@ size_t pager_lines(const struct pager *p, bool *all)
 bool pager_row(struct pager *p, size_t line, struct table_row *r)
 {
 	if (!p->order)
-		return row_at(p, line, r);
-	return line < p->n_order && row_at(p, p->order[line], r);
+		return pager_row_at(p, line, r);
+	return line < p->n_order && pager_row_at(p, p->order[line], r);
 }
 
 size_t pager_line_of(const struct pager *p, size_t row)
@@ -326,14 +326,14 @@ struct sorting {
 	bool reverse;
 };
 
-static bool is_text(enum table_kind kind)
+static bool is_text_kind(enum table_kind kind)
 {
 	return kind == T_TEXT || kind == T_LIST;
 }
 
 static bool goes_up(enum table_kind kind)
 {
-	return is_text(kind) || kind == T_ID || kind == T_ADDRESS;
+	return is_text_kind(kind) || kind == T_ID || kind == T_ADDRESS;
 }
 
 /* In the order of the number. */
@@ -356,7 +356,7 @@ static uint64_t key_of_text(const char *s)
 	return key;
 }
 
-static uint64_t key_of(const struct table_cell *x)
+static uint64_t sort_key_of(const struct table_cell *x)
 {
 	switch (x->kind) {
 	case T_AMOUNT:
@@ -394,7 +394,7 @@ static void sort_alike_texts(struct sorting *s)
  * another kind than its column's (a fold's name in place of a number) has none. */
 static void sort_rows(struct pager *p, const struct table_column *c, bool reverse)
 {
-	const bool text = is_text(c->kind);
+	const bool text = is_text_kind(c->kind);
 	struct sorting s = { .reverse = goes_up(c->kind) == reverse };
 	struct keyed *scratch = xcalloc(p->rows, sizeof(*scratch));
 	uint32_t *none = xcalloc(p->rows, sizeof(*none));
@@ -407,11 +407,11 @@ static void sort_rows(struct pager *p, const struct table_column *c, bool revers
 	s.text = xcalloc(text ? p->rows : 0, sizeof(*s.text));
 	if (!p->sorted)
 		p->sorted = xcalloc(p->rows, sizeof(*p->sorted));
-	for (uint32_t i = 0; i < p->rows && row_at(p, i, &r); i++) {
+	for (uint32_t i = 0; i < p->rows && pager_row_at(p, i, &r); i++) {
 		uint64_t key;
 
 		table_cell(&x, p->t, c, &r, &cell);
-		if (!cell_has(&x) || is_text(x.kind) != text) {
+		if (!cell_has(&x) || is_text_kind(x.kind) != text) {
 			none[n_none++] = i;
 			continue;
 		}
@@ -421,7 +421,7 @@ static void sort_rows(struct pager *p, const struct table_column *c, bool revers
 			buf_putc(&s.texts, '\0');
 			key = key_of_text(s.texts.s + s.text[s.n]);
 		} else {
-			key = key_of(&x);
+			key = sort_key_of(&x);
 		}
 		s.v[s.n] = (struct keyed){ s.reverse ? ~key : key, i, (uint32_t)s.n };
 		s.n++;
@@ -557,7 +557,8 @@ enum pager_found pager_find_step(struct pager *p, size_t rows, size_t *line)
 
 	for (; p->find.on && p->find.left && rows && !found; rows--) {
 		find_next_row(p);
-		found = p->tree.parent ? row_at(p, p->find.at, &r) : pager_row(p, p->find.at, &r);
+		found = p->tree.parent ? pager_row_at(p, p->find.at, &r)
+				       : pager_row(p, p->find.at, &r);
 		found = found && row_matches(p, &r, &scratch, &word);
 	}
 	buf_free(&scratch);

@@ -68,7 +68,7 @@ static void restore_terminal(void)
 		(void)dup2(now.saved_stderr, STDERR_FILENO);
 }
 
-static size_t index_of(int number)
+static size_t screen_index_of(int number)
 {
 	size_t i = 0;
 
@@ -81,7 +81,7 @@ static size_t index_of(int number)
  * returns by the signal. */
 static void end_by_signal(int number)
 {
-	const struct sigaction *was = &before[index_of(number)];
+	const struct sigaction *was = &before[screen_index_of(number)];
 
 	restore_terminal();
 	(void)sigaction(number, was, NULL);
@@ -241,7 +241,7 @@ static void on_resized(int number)
 	errno = saved;
 }
 
-static int add_file(int fd)
+static int add_screen_file(int fd)
 {
 	struct epoll_event e = { .events = EPOLLIN };
 
@@ -256,7 +256,7 @@ int screen_file(struct err *err)
 		return now.files;
 	now.files = epoll_create1(EPOLL_CLOEXEC);
 	now.resized = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (now.files < 0 || add_file(STDIN_FILENO) || add_file(now.resized) ||
+	if (now.files < 0 || add_screen_file(STDIN_FILENO) || add_screen_file(now.resized) ||
 	    sigaction(SIGWINCH, &to, &now.winch)) {
 		(void)err_sys(err, "waiting for keys");
 		return -1;

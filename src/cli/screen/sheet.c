@@ -2,6 +2,7 @@
 #include "cli/screen/sheet.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -59,7 +60,7 @@ void sheet_columns(struct sheet *s)
 void sheet_move(struct sheet *s, long by)
 {
 	struct table_row r;
-	size_t to = by < 0 && s->line < -(size_t)by ? 0 : s->line + (size_t)by;
+	size_t to = by < 0 && s->line < (size_t)-by ? 0 : s->line + (size_t)by;
 	bool all;
 
 	if (by != LONG_MAX && pager_row(s->pager, to, &r)) {
@@ -78,6 +79,31 @@ void sheet_page(struct sheet *s, int by)
 	else
 		s->top -= s->top < s->rows ? s->top : s->rows;
 	sheet_move(s, by * (long)s->rows);
+}
+
+bool sheet_key(struct sheet *s, int key)
+{
+#define PAGE 100000l
+	static const struct {
+		int key;
+		long by;
+	} keys[] = {
+#define KEY(key, called, does, by) { key, by },
+#include "cli/screen/sheet_keys.def"
+#undef KEY
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		if (keys[i].key != key)
+			continue;
+		if (labs(keys[i].by) == PAGE)
+			sheet_page(s, keys[i].by > 0 ? 1 : -1);
+		else
+			sheet_move(s, keys[i].by);
+		return true;
+	}
+	return false;
+#undef PAGE
 }
 
 void sheet_scroll(struct sheet *s, int by)

@@ -38,6 +38,8 @@ void sheet_draw(struct sheet *s, unsigned at, unsigned lines, unsigned columns);
 /* "3 of 1,000  2 more columns >" */
 void sheet_put_place(struct buf *out, const struct sheet *s);
 
+/* Moves if the key is one of sheet_keys.def. */
+bool sheet_key(struct sheet *s, int key);
 void sheet_move(struct sheet *s, long by); /* LONG_MAX: to the last row */
 void sheet_page(struct sheet *s, int by);
 void sheet_scroll(struct sheet *s, int by); /* columns */

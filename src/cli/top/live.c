@@ -71,12 +71,12 @@ static struct table all_rows(struct live *l, enum live_view v)
 	return t;
 }
 
-static bool says(const struct live *l, const char *text)
+static bool live_says(const struct live *l, const char *text)
 {
 	return l->has_re ? !regexec(&l->re, text, 0, NULL, 0) : strcasestr(text, l->filter) != NULL;
 }
 
-static bool passes(const struct live *l, const struct table *t, const struct table_row *r)
+static bool live_passes(const struct live *l, const struct table *t, const struct table_row *r)
 {
 	struct buf scratch = BUF_INIT;
 	struct table_cell x;
@@ -92,9 +92,9 @@ static bool passes(const struct live *l, const struct table *t, const struct tab
 			char digits[24];
 
 			(void)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)x.n);
-			found = says(l, digits);
+			found = live_says(l, digits);
 		} else if (cell_has(&x)) {
-			found = says(l, x.text);
+			found = live_says(l, x.text);
 		}
 	}
 	buf_free(&scratch);
@@ -111,13 +111,13 @@ static void filter_rows(struct live *l, struct live_tab *x)
 	if (!*l->filter || l->view == VIEW_TREE)
 		return;
 	while (table_next(&all, &r))
-		if (passes(l, &all, &r))
+		if (live_passes(l, &all, &r))
 			buf_put(&x->rows, r.p, all.stride);
 	x->s.table.array = buf_str(&x->rows);
 	x->s.table.n = x->rows.len / all.stride;
 }
 
-static void fold_nodes(struct live *l, struct pager *p)
+static void fold_live_nodes(struct live *l, struct pager *p)
 {
 	struct table_row r;
 	bool all;
@@ -137,7 +137,7 @@ struct sheet *live_sheet(struct live *l)
 	filter_rows(l, x);
 	sheet_open(&x->s);
 	if (l->view == VIEW_TREE)
-		fold_nodes(l, x->s.pager);
+		fold_live_nodes(l, x->s.pager);
 	return &x->s;
 }
 
@@ -161,7 +161,7 @@ void live_filter(struct live *l, const char *text)
 
 /* ---- intervals ------------------------------------------------------------------------------- */
 
-static int each(void *ctx, struct top *t, struct err *err)
+static int take_interval(void *ctx, struct top *t, struct err *err)
 {
 	struct live *l = ctx;
 	uint64_t from, to;
@@ -228,7 +228,7 @@ int live_open(struct live *l, struct cli *cli, struct err *err)
 {
 	struct images_opts *io = arena_alloc(&cli->arena, sizeof(*io));
 	struct top_opts opts = {
-		.opts = &l->opts, .symbols = io, .each = each, .woken = woken, .ctx = l
+		.opts = &l->opts, .symbols = io, .each = take_interval, .woken = woken, .ctx = l
 	};
 
 	*l = (struct live){ .cli = cli, .tree = { .verbose = cli->opt.verbose, .a = ARENA_INIT } };

@@ -14,8 +14,8 @@
 
 enum { ABOVE = 2, BELOW = 2 }; /* lines, heads and the tree apart */
 
-static unsigned put(const struct live *l, unsigned line, unsigned at, const char *text,
-		    enum ink ink)
+static unsigned put_live_text(const struct live *l, unsigned line, unsigned at, const char *text,
+			      enum ink ink)
 {
 	return screen_text(line, at, text, ink, false, l->style.ascii);
 }
@@ -40,7 +40,7 @@ static void put_whom(struct buf *b, const struct live *l)
 		buf_puts(b, "your processes");
 }
 
-static void put_clock(struct buf *b, double wall)
+static void put_live_clock(struct buf *b, double wall)
 {
 	time_t t = (time_t)wall;
 	struct tm tm;
@@ -69,7 +69,7 @@ static void draw_head(struct live *l)
 
 	buf_puts(&b, " top  ");
 	if (now->number)
-		put_clock(&b, now->wall);
+		put_live_clock(&b, now->wall);
 	buf_printf(&b, "  %s  ",
 		   num_seconds(s, now->number ? now->seconds : (double)l->interval_ns / 1e9));
 	put_whom(&b, l);
@@ -80,10 +80,10 @@ static void draw_head(struct live *l)
 		put_losses(&right, now);
 	}
 	buf_printf(&right, "  own %.1f %% ", now->own * 100);
-	(void)put(l, 0, 0, buf_str(&b), INK_PLAIN);
+	(void)put_live_text(l, 0, 0, buf_str(&b), INK_PLAIN);
 	/* in the corner, whatever stands there */
-	(void)put(l, 0, right.len < l->columns ? l->columns - (unsigned)right.len : 0,
-		  buf_str(&right), now->own > 0.05 ? INK_BAD : INK_PLAIN);
+	(void)put_live_text(l, 0, right.len < l->columns ? l->columns - (unsigned)right.len : 0,
+			    buf_str(&right), now->own > 0.05 ? INK_BAD : INK_PLAIN);
 	screen_bar(0);
 	buf_free(&b);
 	buf_free(&right);
@@ -104,7 +104,7 @@ static void draw_views(struct live *l)
 	if (*l->filter && at + 4 < l->columns) {
 		buf_reset(&b);
 		buf_printf(&b, "/%s", l->filter);
-		(void)put(l, 1, at, buf_str(&b), INK_WARM);
+		(void)put_live_text(l, 1, at, buf_str(&b), INK_WARM);
 	}
 	buf_free(&b);
 }
@@ -123,7 +123,7 @@ static unsigned draw_reason(struct live *l, unsigned line, unsigned most, const 
 	text_put_wrapped(&lines, buf_str(&safe), 0, l->columns > 2 ? l->columns - 2 : 0);
 	text = lines.failed || !lines.len ? NULL : strtok_r(lines.s, "\n", &save);
 	for (; text && n < most; text = strtok_r(NULL, "\n", &save))
-		(void)put(l, line + n++, 1, text, INK_DIM);
+		(void)put_live_text(l, line + n++, 1, text, INK_DIM);
 	buf_free(&b);
 	buf_free(&lines);
 	buf_free(&safe);
@@ -140,7 +140,7 @@ static void draw_node(struct live *l, unsigned line, const struct tree_view_row 
 
 	buf_printf(&b, "%*s%s%s%s", (int)(2 * r->depth), "", r->depth || !label ? "" : label,
 		   r->depth || !label ? "" : " ", r->name);
-	(void)put(l, line, 1, buf_str(&b), ink);
+	(void)put_live_text(l, line, 1, buf_str(&b), ink);
 	buf_reset(&b);
 	if (isnan(r->share)) {
 		buf_puts(&b, r->doubtful ? "?" : "-");
@@ -148,12 +148,12 @@ static void draw_node(struct live *l, unsigned line, const struct tree_view_row 
 		buf_printf(&b, "%*.1f %% ", SHARE - 2, r->share * 100);
 		cell_put_error(&b, &error);
 	}
-	(void)put(l, line, NAME, buf_str(&b), ink);
+	(void)put_live_text(l, line, NAME, buf_str(&b), ink);
 	buf_reset(&b);
 	for (int i = 0; !isnan(r->share) && i < (int)(r->share * BAR + 0.5) && i < BAR; i++)
 		buf_puts(&b, l->style.ascii ? "#" : "\xe2\x96\x88");
 	buf_puts(&b, r->path ? " <==" : "");
-	(void)put(l, line, NAME + 18, buf_str(&b), ink);
+	(void)put_live_text(l, line, NAME + 18, buf_str(&b), ink);
 	buf_free(&b);
 }
 
@@ -176,7 +176,7 @@ static unsigned draw_tree(struct live *l, unsigned line, unsigned most)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static const char *nothing(const struct live *l)
+static const char *live_nothing(const struct live *l)
 {
 	if (!top_interval(l->top)->number)
 		return "the first interval has not ended yet";
@@ -200,14 +200,14 @@ static void draw_table(struct live *l, unsigned at)
 	s->rows = 0;
 	s->l.ascii = l->style.ascii;
 	if (!pager_lines(s->pager, &all))
-		(void)draw_reason(l, at, 2, "", nothing(l));
+		(void)draw_reason(l, at, 2, "", live_nothing(l));
 	else
 		sheet_draw(s, at, l->lines > at + BELOW ? l->lines - at - BELOW : 0, l->columns);
 }
 
 /* ---- below them ------------------------------------------------------------------------------ */
 
-static void put_place(struct buf *b, struct live *l)
+static void put_live_place(struct buf *b, struct live *l)
 {
 	const struct sheet *s = &l->tab[l->view].s;
 	char n[NUM_MAX];
@@ -220,7 +220,7 @@ static void put_place(struct buf *b, struct live *l)
 }
 
 /* Keys as far as they leave room for where one is. */
-static void put_keys(struct buf *b, const struct live *l, size_t room)
+static void put_live_keys(struct buf *b, const struct live *l, size_t room)
 {
 	static const char *const keys[] = { "? keys",	  "  q end",   "  / filter",
 					    "  < > sort", "  w write", "  Space pause" };
@@ -238,17 +238,17 @@ static void put_keys(struct buf *b, const struct live *l, size_t room)
 		buf_puts(b, interval);
 }
 
-static void draw_state(struct live *l)
+static void draw_live_state(struct live *l)
 {
 	struct buf b = BUF_INIT, right = BUF_INIT;
 
-	put_place(&right, l);
+	put_live_place(&right, l);
 	buf_putc(&right, ' ');
-	put_keys(&b, l, l->columns > right.len ? l->columns - right.len - 1 : 0);
-	(void)put(l, l->lines - 1, 0, buf_str(&b), INK_PLAIN);
+	put_live_keys(&b, l, l->columns > right.len ? l->columns - right.len - 1 : 0);
+	(void)put_live_text(l, l->lines - 1, 0, buf_str(&b), INK_PLAIN);
 	if (b.len + right.len < l->columns)
-		(void)put(l, l->lines - 1, l->columns - (unsigned)right.len, buf_str(&right),
-			  INK_PLAIN);
+		(void)put_live_text(l, l->lines - 1, l->columns - (unsigned)right.len,
+				    buf_str(&right), INK_PLAIN);
 	screen_bar(l->lines - 1);
 	buf_free(&b);
 	buf_free(&right);
@@ -263,9 +263,10 @@ static void draw_prompt(struct live *l)
 	if (l->prompt == PROMPT_NONE)
 		return;
 	screen_clear(line);
-	at = put(l, line, 1,
-		 l->prompt == PROMPT_FILTER ? "only rows with: " : "write samples to: ", INK_BOLD);
-	at = put(l, line, at, l->typed, INK_PLAIN);
+	at = put_live_text(
+		l, line, 1,
+		l->prompt == PROMPT_FILTER ? "only rows with: " : "write samples to: ", INK_BOLD);
+	at = put_live_text(l, line, at, l->typed, INK_PLAIN);
 	screen_cursor(line, at < l->columns ? at : l->columns - 1);
 }
 
@@ -279,8 +280,8 @@ static void draw_keys(struct live *l)
 	for (size_t i = 0; i < n && line + 2 < l->lines; i++) {
 		if (!k[i].keys)
 			continue;
-		(void)put(l, line, 1, k[i].keys, INK_BOLD);
-		(void)put(l, line++, 1 + KEYS, k[i].text, INK_PLAIN);
+		(void)put_live_text(l, line, 1, k[i].keys, INK_BOLD);
+		(void)put_live_text(l, line++, 1 + KEYS, k[i].text, INK_PLAIN);
 	}
 }
 
@@ -302,7 +303,7 @@ void live_draw(struct live *l)
 		draw_table(l, at);
 	}
 	if (l->lines > 3) {
-		draw_state(l);
+		draw_live_state(l);
 		draw_prompt(l);
 	}
 	screen_end();

@@ -2,7 +2,6 @@
 /*
  * What the keys of keys.def do.
  */
-#include <limits.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -10,88 +9,21 @@
 #include "cli/screen/screen.h"
 #include "cli/top/live.h"
 
-/* ---- moving ---------------------------------------------------------------------------------- */
-
-static void down(struct live *l)
-{
-	sheet_move(live_sheet(l), 1);
-}
-
-static void up(struct live *l)
-{
-	sheet_move(live_sheet(l), -1);
-}
-
-static void page_down(struct live *l)
-{
-	sheet_page(live_sheet(l), 1);
-}
-
-static void page_up(struct live *l)
-{
-	sheet_page(live_sheet(l), -1);
-}
-
-static void wheel_down(struct live *l)
-{
-	sheet_move(live_sheet(l), 3);
-}
-
-static void wheel_up(struct live *l)
-{
-	sheet_move(live_sheet(l), -3);
-}
-
-static void first(struct live *l)
-{
-	live_sheet(l)->line = 0;
-}
-
-static void last(struct live *l)
-{
-	sheet_move(live_sheet(l), LONG_MAX);
-}
-
 /* ---- views ----------------------------------------------------------------------------------- */
 
-static void view_1(struct live *l)
-{
-	l->view = VIEW_FUNCTIONS;
-}
-
-static void view_2(struct live *l)
-{
-	l->view = VIEW_TREE;
-}
-
-static void view_3(struct live *l)
-{
-	l->view = VIEW_PROCESSES;
-}
-
-static void view_4(struct live *l)
-{
-	l->view = VIEW_CGROUPS;
-}
-
-static void view_5(struct live *l)
-{
-	l->view = VIEW_MACHINE;
-}
-
-static void view_next(struct live *l)
+static void show_next_view(struct live *l)
 {
 	l->view = (enum live_view)(((unsigned)l->view + 1) % VIEWS);
 }
 
-static void view_previous(struct live *l)
+static void show_previous_view(struct live *l)
 {
 	l->view = (enum live_view)(((unsigned)l->view + VIEWS - 1) % VIEWS);
 }
 
 /* ---- the tree's folds; columns --------------------------------------------------------------- */
 
-static void fold(struct live *l, bool open)
+static void live_fold(struct live *l, bool open)
 {
 	struct sheet *s = live_sheet(l);
 	const struct live_node *n;
@@ -109,18 +41,18 @@ static void toggle(struct live *l)
 	const struct sheet *s = live_sheet(l);
 
 	if (l->view == VIEW_TREE)
-		fold(l, !pager_place(s->pager, s->line).open);
+		live_fold(l, !pager_place(s->pager, s->line).open);
 }
 
 static void right(struct live *l)
 {
 	if (l->view == VIEW_TREE)
-		fold(l, true);
+		live_fold(l, true);
 	else
 		sheet_scroll(live_sheet(l), 1);
 }
 
-static void left(struct live *l)
+static void live_left(struct live *l)
 {
 	struct sheet *s = live_sheet(l);
 	struct layout_place p = pager_place(s->pager, s->line);
@@ -129,7 +61,7 @@ static void left(struct live *l)
 	if (l->view != VIEW_TREE)
 		sheet_scroll(s, -1);
 	else if (p.opens && p.open)
-		fold(l, false);
+		live_fold(l, false);
 	else if (above != PAGER_NO_LINE)
 		s->line = above;
 }
@@ -157,7 +89,7 @@ static void reverse(struct live *l)
 	sheet_sort(s, s->sort, !s->reverse);
 }
 
-static void click(struct live *l)
+static void live_click(struct live *l)
 {
 	unsigned line, column;
 
@@ -167,7 +99,7 @@ static void click(struct live *l)
 
 /* ---- intervals, files ------------------------------------------------------------------------ */
 
-static void hold(struct live *l)
+static void live_hold(struct live *l)
 {
 	l->held = !l->held;
 	top_hold(l->top, l->held);
@@ -205,7 +137,7 @@ static void prompt(struct live *l, enum live_prompt p, const char *text)
 	(void)snprintf(l->typed, sizeof(l->typed), "%s", text);
 }
 
-static void filter(struct live *l)
+static void ask_filter(struct live *l)
 {
 	prompt(l, PROMPT_FILTER, l->filter);
 }
@@ -230,12 +162,12 @@ static void write_file(struct live *l)
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-static void help(struct live *l)
+static void live_help(struct live *l)
 {
 	l->help = !l->help;
 }
 
-static void back(struct live *l)
+static void live_back(struct live *l)
 {
 	if (l->help)
 		l->help = false;
@@ -243,7 +175,7 @@ static void back(struct live *l)
 		live_filter(l, "");
 }
 
-static void quit(struct live *l)
+static void live_quit(struct live *l)
 {
 	if (l->help)
 		l->help = false;
@@ -262,6 +194,7 @@ static const struct {
 
 static const struct live_key_text texts[] = {
 #define KEY(key, keys, text, does) { keys, text },
+#include "cli/screen/sheet_keys.def"
 #include "cli/top/keys.def"
 #undef KEY
 };
@@ -285,7 +218,7 @@ static void end_prompt(struct live *l, bool taken)
 		write_file(l);
 }
 
-static void type(struct live *l, int key)
+static void live_type(struct live *l, int key)
 {
 	size_t len = strlen(l->typed);
 
@@ -309,9 +242,15 @@ void live_key(struct live *l, int key)
 {
 	*l->message = '\0';
 	if (l->prompt != PROMPT_NONE) {
-		type(l, key);
+		live_type(l, key);
 		return;
 	}
+	if (key >= '1' && key < '1' + VIEWS) {
+		l->view = (enum live_view)(key - '1');
+		return;
+	}
+	if (!l->help && sheet_key(live_sheet(l), key))
+		return;
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (keys[i].key == key) {
 			keys[i].does(l);

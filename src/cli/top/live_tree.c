@@ -14,7 +14,7 @@ const char *live_no_tree(const struct live *l)
 	return l->tree.r ? sampling_tree(l->tree.r)->why : "";
 }
 
-static bool is_counted(const struct tree_source *s, uint32_t metric)
+static bool is_live_counted(const struct tree_source *s, uint32_t metric)
 {
 	const struct tree_node *n = &s->tree->node[metric];
 
@@ -44,7 +44,7 @@ static int put_below(struct live *l, size_t part, uint32_t parent, unsigned dept
 					     .n = &s->tree->node[i],
 					     .label = s->label };
 
-		if (m->parent != parent || !is_counted(s, i))
+		if (m->parent != parent || !is_live_counted(s, i))
 			continue;
 		if (vec_push(&l->node, n))
 			return err_nomem(err);

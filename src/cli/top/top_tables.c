@@ -10,7 +10,7 @@
 
 #define OF(member) TABLE_FIELD(struct top_function, member)
 
-TABLE_GET(change)
+TABLE_GET(top_change)
 {
 	const struct top_function *f = r->p;
 
@@ -28,7 +28,7 @@ static const struct table_column function_columns[] = {
 	COLUMN("share", "share", T_SHARE, C_HEAT | C_ERROR, "of what was sampled", OF(share),
 	       .least = 7),
 	COLUMN("change", "change", T_SHARE, C_ERROR | C_WHY, "against the interval before",
-	       .get = change, .least = 7),
+	       .get = top_change, .least = 7),
 	COLUMN("samples", "samples", T_COUNT, C_DROP, "taken in it", OF(samples)),
 	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name", OF(function)),
 	COLUMN("dso", "where", T_TEXT, C_KEY, "the file of its code", OF(dso)),
@@ -45,7 +45,7 @@ const struct table_form live_functions_form = { "functions", NULL, TABLE_MAIN,
 enum { BAR = 20 };
 
 TABLE_CELL(node_id, out->n = ((const struct live_node *)r->p)->id)
-TABLE_GET(node_parent)
+TABLE_GET(node_top_parent)
 {
 	const struct live_node *n = r->p;
 
@@ -53,12 +53,12 @@ TABLE_GET(node_parent)
 	out->none = !n->parent;
 }
 
-static bool has_value(const struct live_node *n)
+static bool has_top_value(const struct live_node *n)
 {
 	return n->n->value.why == VALUE_OK && n->n->doubt == DOUBT_NONE;
 }
 
-TABLE_GET(node_name)
+TABLE_GET(node_top_name)
 {
 	const struct live_node *n = r->p;
 
@@ -70,11 +70,11 @@ TABLE_GET(node_name)
 		out->text = name;
 }
 
-TABLE_GET(node_share)
+TABLE_GET(node_top_share)
 {
 	const struct live_node *n = r->p;
 
-	if (has_value(n))
+	if (has_top_value(n))
 		cell_estimate(out, (struct estimate){ n->n->shown, n->n->error, n->n->no_error });
 	else
 		cell_none(out, "not known in this interval");
@@ -85,26 +85,26 @@ TABLE_GET(node_bar)
 {
 	const struct live_node *n = r->p;
 	const struct style *st = t->ctx;
-	double v = has_value(n) ? n->n->shown : 0;
+	double v = has_top_value(n) ? n->n->shown : 0;
 
 	for (int i = 0; i < (int)(v * BAR + 0.5) && i < BAR; i++)
 		buf_puts(out->scratch, st && st->ascii ? "#" : "\xe2\x96\x88");
 	out->text = buf_str(out->scratch);
 }
 
-TABLE_CELL(node_of, out->text = model_share_of(((const struct live_node *)r->p)->m))
+TABLE_CELL(node_top_of, out->text = model_share_of(((const struct live_node *)r->p)->m))
 TABLE_CELL(node_path, out->text = ((const struct live_node *)r->p)->n->path ? "<==" : "")
 TABLE_CELL(node_counted, out->e.v = ((const struct live_node *)r->p)->n->counted)
 
 static const struct table_column node_columns[] = {
 	COLUMN("id", "id", T_ID, C_DATA, "of the node", .get = node_id),
-	COLUMN("parent", "parent", T_ID, C_DATA, "the node above", .get = node_parent),
-	COLUMN("node", "node", T_TEXT, C_KEY | C_FLEX, "its name", .get = node_name),
+	COLUMN("parent", "parent", T_ID, C_DATA, "the node above", .get = node_top_parent),
+	COLUMN("node", "node", T_TEXT, C_KEY | C_FLEX, "its name", .get = node_top_name),
 	COLUMN("share", "share", T_SHARE, C_HEAT | C_ERROR | C_WHY, "of its unit",
-	       .get = node_share, .least = 7),
+	       .get = node_top_share, .least = 7),
 	COLUMN("path", "", T_TEXT, 0, "the path to follow", .get = node_path, .least = 3),
 	COLUMN("bar", "", T_TEXT, C_PEOPLE, "the share", .get = node_bar, .least = BAR),
-	COLUMN("unit", "of", T_TEXT, C_DROP, "what it is a share of", .get = node_of),
+	COLUMN("unit", "of", T_TEXT, C_DROP, "what it is a share of", .get = node_top_of),
 	COLUMN("counted", "counted", T_SHARE, C_DROP, "share of the time that its events were",
 	       .get = node_counted),
 };
@@ -114,7 +114,7 @@ const struct table_form live_nodes_form = { "nodes", NULL, 0, TABLE_COLUMNS(node
 
 #define OF(member) TABLE_FIELD(struct top_process, member)
 
-TABLE_GET(state)
+TABLE_GET(top_state)
 {
 	const struct top_process *p = r->p;
 
@@ -124,7 +124,7 @@ TABLE_GET(state)
 		out->text = "ended";
 }
 
-TABLE_GET(threads)
+TABLE_GET(top_threads)
 {
 	const struct top_process *p = r->p;
 
@@ -142,8 +142,8 @@ static const struct table_column process_columns[] = {
 	COLUMN("faults", "faults/s", T_REAL, C_WHY, "page faults", OF(faults)),
 	COLUMN("major_faults", "major/s", T_REAL, C_WHY | C_DROP, "page faults that read a disk",
 	       OF(major)),
-	COLUMN("threads", "threads", T_COUNT, C_DROP, "that it has", .get = threads),
-	COLUMN("state", "state", T_TEXT, C_DROP, "as ps shows it", .get = state),
+	COLUMN("threads", "threads", T_COUNT, C_DROP, "that it has", .get = top_threads),
+	COLUMN("state", "state", T_TEXT, C_DROP, "as ps shows it", .get = top_state),
 	COLUMN("comm", "process", T_TEXT, C_FLEX, "its name", OF(comm), .least = 15),
 	COLUMN("function", "hottest function", T_TEXT, C_DROP | C_SPARSE, "with most samples",
 	       OF(function)),
