@@ -16,8 +16,8 @@ static const struct format formats[] = {
 };
 enum { N_FORMATS = sizeof(formats) / sizeof(*formats) };
 
-static void note_text(const struct table *t, const struct table_column *c,
-		      const struct table_row *r, struct table_cell *out)
+static void note_document_text(const struct table *t, const struct table_column *c,
+			       const struct table_row *r, struct table_cell *out)
 {
 	(void)t;
 	(void)c;
@@ -26,7 +26,7 @@ static void note_text(const struct table *t, const struct table_column *c,
 
 static const struct table_column notes_columns[] = {
 	{ "note", "note", T_TEXT, C_KEY, NULL, "what to know before the figures are believed",
-	  .get = note_text },
+	  .get = note_document_text },
 };
 static const struct table_form notes_form = { "notes", NULL, TABLE_LINES | TABLE_DATA,
 					      TABLE_COLUMNS(notes_columns), .rest = "note" };
@@ -42,7 +42,7 @@ static const struct format *nth(const struct document_form *f, size_t i)
 	return i < N_FORMATS ? &formats[i] : NULL;
 }
 
-static const struct format *find(const struct document_form *f, const char *name)
+static const struct format *document_find_table(const struct document_form *f, const char *name)
 {
 	const struct format *x;
 
@@ -52,19 +52,19 @@ static const struct format *find(const struct document_form *f, const char *name
 	return NULL;
 }
 
-static void add_word(struct buf *b, const char *word, bool last)
+static void add_document_word(struct buf *b, const char *word, bool last)
 {
 	buf_printf(b, "%s%s", !b->len ? "" : last ? " or " : ", ", word);
 }
 
-static int no_such(struct err *err, const char *option, const struct buf *words)
+static int no_document_such(struct err *err, const char *option, const struct buf *words)
 {
 	(void)err_hint(err, "--%s %s", option, buf_str(words));
 	return -1;
 }
 
 /* Those of all results, then those of this one alone. */
-static int no_format(const struct document_form *f, const char *format, struct err *err)
+static int no_document_format(const struct document_form *f, const char *format, struct err *err)
 {
 	struct buf b = BUF_INIT;
 	const char *own[8];
@@ -80,11 +80,11 @@ static int no_format(const struct document_form *f, const char *format, struct e
 			own[n++] = f->face[i].name;
 	}
 	for (size_t i = 0; i < N_FORMATS; i++)
-		add_word(&b, formats[i].name, !n && i + 1 == N_FORMATS);
+		add_document_word(&b, formats[i].name, !n && i + 1 == N_FORMATS);
 	for (size_t i = 0; i < n; i++)
-		add_word(&b, own[i], i + 1 == n);
+		add_document_word(&b, own[i], i + 1 == n);
 	(void)err_set(err, ERR_USAGE, "%s has no format '%.40s'", f->name, format);
-	ret = no_such(err, "format", &b);
+	ret = no_document_such(err, "format", &b);
 	buf_free(&b);
 	return ret;
 }
@@ -101,10 +101,10 @@ static int no_table(const struct document_form *f, const char *table, struct err
 
 	for (size_t i = 0; i < f->n_tables; i++)
 		if (offers(f->table[i]))
-			add_word(&b, f->table[i]->name, false);
-	add_word(&b, notes_form.name, true);
+			add_document_word(&b, f->table[i]->name, false);
+	add_document_word(&b, notes_form.name, true);
 	(void)err_set(err, ERR_USAGE, "%s has no table '%.40s'", f->name, table);
-	ret = no_such(err, "table", &b);
+	ret = no_document_such(err, "table", &b);
 	buf_free(&b);
 	return ret;
 }
@@ -114,9 +114,9 @@ int show_choose(struct show *s, const struct document_form *f, const char *forma
 {
 	bool known = !table || !strcmp(table, notes_form.name);
 
-	s->format = find(f, format);
+	s->format = document_find_table(f, format);
 	if (!s->format)
-		return no_format(f, format, err);
+		return no_document_format(f, format, err);
 	for (size_t i = 0; i < f->n_tables && !known; i++)
 		known = offers(f->table[i]) && !strcmp(f->table[i]->name, table);
 	if (!known)
@@ -174,9 +174,9 @@ void document_table(struct document *d, const struct table *t)
 		d->failed = true;
 }
 
-static const char *text_of(struct document *d, const char *fmt, va_list ap) PRINTF_(2, 0);
+static const char *document_text_of(struct document *d, const char *fmt, va_list ap) PRINTF_(2, 0);
 
-static const char *text_of(struct document *d, const char *fmt, va_list ap)
+static const char *document_text_of(struct document *d, const char *fmt, va_list ap)
 {
 	va_list again;
 	char *s;
@@ -200,7 +200,7 @@ void document_title(struct document *d, enum ink ink, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	l.text = text_of(d, fmt, ap);
+	l.text = document_text_of(d, fmt, ap);
 	va_end(ap);
 	if (vec_push(&d->title, l))
 		d->failed = true;
@@ -212,7 +212,7 @@ void document_head(struct document *d, const char *label, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	l.text = text_of(d, fmt, ap);
+	l.text = document_text_of(d, fmt, ap);
 	va_end(ap);
 	if (vec_push(&d->title, l))
 		d->failed = true;
@@ -227,7 +227,7 @@ void document_fact(struct document *d, const char *label, bool bad, const char *
 	d->failed |= !l.label;
 
 	va_start(ap, fmt);
-	l.text = text_of(d, fmt, ap);
+	l.text = document_text_of(d, fmt, ap);
 	va_end(ap);
 	if (vec_push(&d->fact, l))
 		d->failed = true;
@@ -253,7 +253,7 @@ void document_next_last(struct document *d, const char *command, const char *why
 
 /* ---- writing it ------------------------------------------------------------------------------ */
 
-static bool wanted(const struct table *t, const struct show *s, unsigned not_flags)
+static bool document_wanted(const struct table *t, const struct show *s, unsigned not_flags)
 {
 	const struct table_form *f = t->form;
 
@@ -270,7 +270,7 @@ const struct table *document_next_table(const struct document *d, const struct s
 	while (*at < d->table.n) {
 		const struct table *t = &d->table.v[(*at)++];
 
-		if (wanted(t, s, not_flags))
+		if (document_wanted(t, s, not_flags))
 			return t;
 	}
 	return NULL;
@@ -327,7 +327,7 @@ void document_unsaid(struct buf *lines, const struct document *d, const struct s
 	for (size_t i = 0; i < d->table.n; i++) {
 		const struct table *t = &d->table.v[i];
 
-		if (t->form->flags & TABLE_ONE && !wanted(t, s, 0))
+		if (t->form->flags & TABLE_ONE && !document_wanted(t, s, 0))
 			unsaid_losses(lines, t);
 	}
 	if (!s->table || strcmp(s->table, notes_form.name) != 0)

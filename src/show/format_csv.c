@@ -17,28 +17,28 @@ struct csv {
 	bool begun; /* a field stands in this line */
 };
 
-static void begin(struct csv *c)
+static void begin_csv_field(struct csv *c)
 {
 	if (c->begun)
 		buf_putc(c->out, c->separator);
 	c->begun = true;
 }
 
-static void end_line(struct csv *c)
+static void end_csv_line(struct csv *c)
 {
 	buf_putc(c->out, '\n');
 	buf_spill(c->out);
 	c->begun = false;
 }
 
-static void put_text(struct csv *c, const char *s)
+static void put_csv_text(struct csv *c, const char *s)
 {
-	begin(c);
+	begin_csv_field(c);
 	text_put_csv_safe(c->out, s, c->separator);
 }
 
 /* Several texts in one field: with blanks and a semicolon between them. */
-static void put_list(struct csv *c, const struct table_cell *x)
+static void put_csv_list(struct csv *c, const struct table_cell *x)
 {
 	buf_reset(&c->text);
 	for (size_t i = 0; i < x->n_list; i++)
@@ -46,9 +46,9 @@ static void put_list(struct csv *c, const struct table_cell *x)
 	text_put_csv_safe(c->out, buf_str(&c->text), c->separator);
 }
 
-static void put_value(struct csv *c, const struct table_cell *x)
+static void put_csv_value(struct csv *c, const struct table_cell *x)
 {
-	begin(c);
+	begin_csv_field(c);
 	if (!cell_has(x))
 		return;
 	switch (x->kind) {
@@ -59,7 +59,7 @@ static void put_value(struct csv *c, const struct table_cell *x)
 		text_put_csv_safe(c->out, buf_str(&c->text), c->separator);
 		break;
 	case T_LIST:
-		put_list(c, x);
+		put_csv_list(c, x);
 		break;
 	case T_ID:
 	case T_COUNT:
@@ -83,7 +83,7 @@ static void put_value(struct csv *c, const struct table_cell *x)
 	}
 }
 
-static void put_row(struct csv *c, const struct table *t, const struct table_row *r)
+static void put_csv_row(struct csv *c, const struct table *t, const struct table_row *r)
 {
 	size_t n;
 	const struct table_column *col = table_columns(t, &n);
@@ -93,18 +93,18 @@ static void put_row(struct csv *c, const struct table *t, const struct table_row
 		if (!table_has(t, i, C_PEOPLE))
 			continue;
 		table_cell(&x, t, &col[i], r, &c->scratch);
-		put_value(c, &x);
+		put_csv_value(c, &x);
 		if (col[i].flags & C_ERROR) {
-			begin(c);
+			begin_csv_field(c);
 			text_put_csv_real(c->out, cell_has(&x) ? x.e.half : NAN);
 		}
 		if (col[i].flags & C_WHY)
-			put_text(c, x.e.why);
+			put_csv_text(c, x.e.why);
 	}
-	end_line(c);
+	end_csv_line(c);
 }
 
-static void put_head(struct csv *c, const struct table *t)
+static void put_csv_head(struct csv *c, const struct table *t)
 {
 	size_t n;
 	const struct table_column *col = table_columns(t, &n);
@@ -112,17 +112,17 @@ static void put_head(struct csv *c, const struct table *t)
 	for (size_t i = 0; i < n; i++) {
 		if (!table_has(t, i, C_PEOPLE))
 			continue;
-		put_text(c, col[i].key);
+		put_csv_text(c, col[i].key);
 		if (col[i].flags & C_ERROR) {
-			begin(c);
+			begin_csv_field(c);
 			buf_printf(c->out, "%s_error", col[i].key);
 		}
 		if (col[i].flags & C_WHY) {
-			begin(c);
+			begin_csv_field(c);
 			buf_printf(c->out, "%s_why", col[i].key);
 		}
 	}
-	end_line(c);
+	end_csv_line(c);
 }
 
 int format_csv(struct buf *out, const struct document *d, const struct show *s, struct err *err)
@@ -134,9 +134,9 @@ int format_csv(struct buf *out, const struct document *d, const struct show *s, 
 
 	(void)err;
 	if (t && !s->later)
-		put_head(&c, t);
+		put_csv_head(&c, t);
 	while (t && !out->failed && table_next(t, &r))
-		put_row(&c, t, &r);
+		put_csv_row(&c, t, &r);
 	out->failed |= c.text.failed | c.scratch.failed;
 	buf_free(&c.text);
 	buf_free(&c.scratch);

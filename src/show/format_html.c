@@ -58,22 +58,22 @@ static void put_element(struct buf *out, const char *tag, const char *text)
 	buf_printf(out, "</%s>\n", tag);
 }
 
-static bool is_text(const struct table_column *c)
+static bool is_html_text(const struct table_column *c)
 {
 	return c->kind == T_TEXT || c->kind == T_LIST;
 }
 
-static const char *class_of(const struct table_column *c, const struct table_cell *x)
+static const char *html_class_of(const struct table_column *c, const struct table_cell *x)
 {
-	if (is_text(c))
+	if (is_html_text(c))
 		return "";
 	if (c->flags & C_HEAT && x->e.v >= WARM)
 		return x->e.v >= HOT ? " class=\"n hot\"" : " class=\"n warm\"";
 	return " class=\"n\"";
 }
 
-static void put_cell(struct writer *w, const struct table *t, const struct table_column *c,
-		     const struct table_row *r)
+static void put_html_cell(struct writer *w, const struct table *t, const struct table_column *c,
+			  const struct table_row *r)
 {
 	struct table_cell x;
 
@@ -85,14 +85,14 @@ static void put_cell(struct writer *w, const struct table *t, const struct table
 		cell_put_error(&w->word, &x);
 		buf_trim(&w->word);
 	}
-	buf_printf(w->out, "<td%s>", class_of(c, &x));
+	buf_printf(w->out, "<td%s>", html_class_of(c, &x));
 	for (unsigned i = 0; i < x.indent; i++)
 		buf_puts(w->out, "&nbsp;&nbsp;");
 	html_text(w->out, buf_str(&w->word));
 	buf_puts(w->out, "</td>");
 }
 
-static void put_heads(struct writer *w, const struct table *t)
+static void put_html_heads(struct writer *w, const struct table *t)
 {
 	size_t n;
 	const struct table_column *c = table_columns(t, &n);
@@ -112,8 +112,8 @@ static void put_heads(struct writer *w, const struct table *t)
 	buf_puts(w->out, "</tr>\n");
 }
 
-static void put_group(struct writer *w, const struct table *t, const struct table_column *c,
-		      const struct table_row *r)
+static void put_html_group(struct writer *w, const struct table *t, const struct table_column *c,
+			   const struct table_row *r)
 {
 	struct table_cell x;
 
@@ -129,18 +129,18 @@ static void put_group(struct writer *w, const struct table *t, const struct tabl
 	buf_puts(w->out, "</th></tr>\n");
 }
 
-static void put_row(struct writer *w, const struct table *t, const struct table_row *r)
+static void put_html_row(struct writer *w, const struct table *t, const struct table_row *r)
 {
 	size_t n;
 	const struct table_column *c = table_columns(t, &n);
 
 	for (size_t i = 0; i < n; i++)
 		if (c[i].flags & C_GROUP)
-			put_group(w, t, &c[i], r);
+			put_html_group(w, t, &c[i], r);
 	buf_puts(w->out, "<tr>");
 	for (size_t i = 0; i < n; i++)
 		if (w->shown[i])
-			put_cell(w, t, &c[i], r);
+			put_html_cell(w, t, &c[i], r);
 	buf_puts(w->out, "</tr>\n");
 	buf_spill(w->out);
 }
@@ -165,7 +165,7 @@ static void put_rest(struct writer *w, const struct table *t, size_t shown)
 		put_element(w->out, "p", buf_str(&w->word));
 }
 
-static void put_table(struct writer *w, const struct table *t)
+static void put_html_table(struct writer *w, const struct table *t)
 {
 	struct table_row r = { 0 };
 	size_t n, shown = 0, most = most_rows(w, t);
@@ -183,22 +183,22 @@ static void put_table(struct writer *w, const struct table *t)
 		buf_printf(w->out, "<table id=\"%s\">\n", t->form->name);
 	if (table_title(t))
 		put_element(w->out, "caption", table_title(t));
-	put_heads(w, t);
+	put_html_heads(w, t);
 	while (shown < most && table_next(t, &r)) {
-		put_row(w, t, &r);
+		put_html_row(w, t, &r);
 		shown++;
 	}
 	buf_puts(w->out, "</table>\n");
 	put_rest(w, t, shown);
 }
 
-static void put_fact(struct buf *out, const char *label, const char *text)
+static void put_html_fact(struct buf *out, const char *label, const char *text)
 {
 	put_element(out, "dt", label);
 	put_element(out, "dd", text);
 }
 
-static void put_titles(struct buf *out, const struct document *d)
+static void put_html_titles(struct buf *out, const struct document *d)
 {
 	bool list = false;
 
@@ -209,7 +209,7 @@ static void put_titles(struct buf *out, const struct document *d)
 			buf_puts(out, list ? "</dl>\n" : "<dl>\n");
 		list = l->label;
 		if (list)
-			put_fact(out, l->label, l->text);
+			put_html_fact(out, l->label, l->text);
 		else
 			put_element(out, l->ink == INK_BOLD ? "h2" : "p", l->text);
 	}
@@ -227,14 +227,14 @@ int format_html(struct buf *out, const struct document *d, const struct show *s,
 		return html_page_document(out, d, s, err);
 	buf_printf(out, "<section class=\"%s\">\n", d->form->name);
 	if (!s->later && !s->table)
-		put_titles(out, d);
+		put_html_titles(out, d);
 	while ((t = document_next_table(d, s, TABLE_DATA, &at)))
-		put_table(&w, t);
+		put_html_table(&w, t);
 	buf_puts(out, "<dl>\n");
 	for (size_t i = 0; i < d->fact.n && !s->table; i++)
-		put_fact(out, d->fact.v[i].label, d->fact.v[i].text);
+		put_html_fact(out, d->fact.v[i].label, d->fact.v[i].text);
 	for (size_t i = 0; i < d->note.n && !s->table; i++)
-		put_fact(out, "note", d->note.v[i]);
+		put_html_fact(out, "note", d->note.v[i]);
 	buf_puts(out, "</dl>\n</section>\n");
 	out->failed |= w.scratch.failed | w.word.failed | w.group.failed;
 	buf_free(&w.scratch);

@@ -15,12 +15,12 @@ struct writer {
 	struct buf scratch, text;
 };
 
-static void put_list(struct json *j, const char *key, const struct table_cell *x)
+static void put_json_list(struct json *j, const char *key, const struct table_cell *x)
 {
 	json_strings(j, key, x->list, x->n_list);
 }
 
-static void put_text(struct writer *w, const char *key, const struct table_cell *x)
+static void put_json_text(struct writer *w, const char *key, const struct table_cell *x)
 {
 	if (!x->tail || !*x->tail) {
 		json_str(&w->j, key, x->text);
@@ -32,7 +32,7 @@ static void put_text(struct writer *w, const char *key, const struct table_cell 
 	json_str(&w->j, key, buf_str(&w->text));
 }
 
-static void put_value(struct writer *w, const char *key, const struct table_cell *x)
+static void put_json_value(struct writer *w, const char *key, const struct table_cell *x)
 {
 	struct json *j = &w->j;
 
@@ -42,10 +42,10 @@ static void put_value(struct writer *w, const char *key, const struct table_cell
 	}
 	switch (x->kind) {
 	case T_TEXT:
-		put_text(w, key, x);
+		put_json_text(w, key, x);
 		break;
 	case T_LIST:
-		put_list(j, key, x);
+		put_json_list(j, key, x);
 		break;
 	default:
 		cell_json(j, key, x);
@@ -53,7 +53,7 @@ static void put_value(struct writer *w, const char *key, const struct table_cell
 	}
 }
 
-static void put_cells(struct writer *w, const struct table *t, const struct table_row *r)
+static void put_json_cells(struct writer *w, const struct table *t, const struct table_row *r)
 {
 	size_t n;
 	const struct table_column *col = table_columns(t, &n);
@@ -64,7 +64,7 @@ static void put_cells(struct writer *w, const struct table *t, const struct tabl
 		if (!table_has(t, i, C_PEOPLE))
 			continue;
 		table_cell(&x, t, &col[i], r, &w->scratch);
-		put_value(w, col[i].key, &x);
+		put_json_value(w, col[i].key, &x);
 		if (col[i].flags & C_ERROR) {
 			(void)snprintf(key, sizeof(key), "%s_error", col[i].key);
 			json_real(&w->j, key, cell_has(&x) ? x.e.half : NAN);
@@ -76,7 +76,7 @@ static void put_cells(struct writer *w, const struct table *t, const struct tabl
 	}
 }
 
-static void put_rows(struct writer *w, const struct table *t)
+static void put_json_rows(struct writer *w, const struct table *t)
 {
 	struct table_row r = { 0 };
 	struct table_cell x;
@@ -87,31 +87,31 @@ static void put_rows(struct writer *w, const struct table *t)
 
 		if (t->form->flags & TABLE_LINES) {
 			table_cell(&x, t, t->form->column, &r, &w->scratch);
-			put_value(w, NULL, &x);
+			put_json_value(w, NULL, &x);
 			continue;
 		}
 		json_object(&w->j, NULL);
 		pretty = json_pretty(&w->j, false);
-		put_cells(w, t, &r);
+		put_json_cells(w, t, &r);
 		json_end_object(&w->j);
 		(void)json_pretty(&w->j, pretty);
 	}
 	json_end_array(&w->j);
 }
 
-static void put_table(struct writer *w, const struct table *t)
+static void put_json_table(struct writer *w, const struct table *t)
 {
 	struct table_row r = { 0 };
 	bool one = t->form->flags & TABLE_ONE && table_next(t, &r);
 
 	if (one && t->form->flags & TABLE_HEAD) {
-		put_cells(w, t, &r);
+		put_json_cells(w, t, &r);
 	} else if (one) {
 		json_object(&w->j, t->form->name);
-		put_cells(w, t, &r);
+		put_json_cells(w, t, &r);
 		json_end_object(&w->j);
 	} else {
-		put_rows(w, t);
+		put_json_rows(w, t);
 	}
 }
 
@@ -128,7 +128,7 @@ int format_json(struct buf *out, const struct document *d, const struct show *s,
 	(void)snprintf(schema, sizeof(schema), "cyclade.%s/%u", d->form->name, d->form->version);
 	json_str(&w.j, "schema", schema);
 	while ((t = document_next_table(d, s, TABLE_PEOPLE, &at)))
-		put_table(&w, t);
+		put_json_table(&w, t);
 	json_end_object(&w.j);
 	out->failed |= w.scratch.failed | w.text.failed;
 	buf_free(&w.scratch);

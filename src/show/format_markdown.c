@@ -17,7 +17,8 @@ struct writer {
 	struct buf scratch, word, group;
 };
 
-static void put_cell(struct writer *w, const struct table *t, size_t i, const struct table_row *r)
+static void put_md_cell(struct writer *w, const struct table *t, size_t i,
+			const struct table_row *r)
 {
 	size_t n;
 	const struct table_column *c = &table_columns(t, &n)[i];
@@ -41,21 +42,21 @@ static void put_cell(struct writer *w, const struct table *t, size_t i, const st
 		buf_printf(w->out, " %s", buf_str(&w->word));
 }
 
-static void put_head(struct buf *out, const struct table_column *c)
+static void put_md_head(struct buf *out, const struct table_column *c)
 {
 	buf_puts(out, "| ");
 	table_put_head(out, c);
 	buf_putc(out, ' ');
 }
 
-static void put_heads(struct writer *w, const struct table *t)
+static void put_md_heads(struct writer *w, const struct table *t)
 {
 	size_t n;
 	const struct table_column *c = table_columns(t, &n);
 
 	for (size_t i = 0; i < n; i++)
 		if (w->shown[i])
-			put_head(w->out, &c[i]);
+			put_md_head(w->out, &c[i]);
 	buf_puts(w->out, "|\n");
 	for (size_t i = 0; i < n; i++)
 		if (w->shown[i])
@@ -65,7 +66,7 @@ static void put_heads(struct writer *w, const struct table *t)
 }
 
 /* A heading above rows that share a text, and a table for each run of them. True: it began one. */
-static bool put_group(struct writer *w, const struct table *t, const struct table_row *r)
+static bool put_md_group(struct writer *w, const struct table *t, const struct table_row *r)
 {
 	size_t n;
 	const struct table_column *c = table_columns(t, &n);
@@ -89,7 +90,7 @@ static bool put_group(struct writer *w, const struct table *t, const struct tabl
 	return !r->i;
 }
 
-static void put_table(struct writer *w, const struct table *t)
+static void put_md_table(struct writer *w, const struct table *t)
 {
 	struct table_row r = { 0 };
 	size_t n, shown = 0;
@@ -101,13 +102,13 @@ static void put_table(struct writer *w, const struct table *t)
 	while ((!t->people || shown < t->people) && table_next(t, &r)) {
 		if (!shown && table_title(t))
 			buf_printf(w->out, "%s\n\n", table_title(t));
-		if (put_group(w, t, &r))
-			put_heads(w, t);
+		if (put_md_group(w, t, &r))
+			put_md_heads(w, t);
 		for (size_t i = 0; i < n; i++) {
 			if (!w->shown[i])
 				continue;
 			buf_puts(w->out, "| ");
-			put_cell(w, t, i, &r);
+			put_md_cell(w, t, i, &r);
 			buf_putc(w->out, ' ');
 		}
 		buf_puts(w->out, "|\n");
@@ -121,7 +122,7 @@ static void put_table(struct writer *w, const struct table *t)
 		buf_putc(w->out, '\n');
 }
 
-static void put_line(struct buf *out, const char *label, const char *text)
+static void put_md_line(struct buf *out, const char *label, const char *text)
 {
 	buf_printf(out, "- %s: ", label);
 	text_put_markdown(out, text);
@@ -129,14 +130,14 @@ static void put_line(struct buf *out, const char *label, const char *text)
 }
 
 /* Lines with a label are a list, which ends with an empty line. */
-static void put_titles(struct buf *out, const struct document *d)
+static void put_md_titles(struct buf *out, const struct document *d)
 {
 	for (size_t i = 0; i < d->title.n; i++) {
 		const struct document_line *l = &d->title.v[i];
 		const char *mark = l->ink == INK_BOLD ? "**" : "";
 
 		if (l->label) {
-			put_line(out, l->label, l->text);
+			put_md_line(out, l->label, l->text);
 			if (i + 1 == d->title.n || !d->title.v[i + 1].label)
 				buf_putc(out, '\n');
 			continue;
@@ -156,13 +157,13 @@ int format_markdown(struct buf *out, const struct document *d, const struct show
 
 	(void)err;
 	if (!s->later && !s->table)
-		put_titles(out, d);
+		put_md_titles(out, d);
 	while ((t = document_next_table(d, s, TABLE_DATA, &at)))
-		put_table(&w, t);
+		put_md_table(&w, t);
 	for (size_t i = 0; i < d->fact.n && !s->table; i++)
-		put_line(out, d->fact.v[i].label, d->fact.v[i].text);
+		put_md_line(out, d->fact.v[i].label, d->fact.v[i].text);
 	for (size_t i = 0; i < d->note.n && !s->table; i++)
-		put_line(out, "note", d->note.v[i]);
+		put_md_line(out, "note", d->note.v[i]);
 	out->failed |= w.scratch.failed | w.word.failed | w.group.failed;
 	buf_free(&w.scratch);
 	buf_free(&w.word);

@@ -47,7 +47,7 @@ static bool is_figure(const struct table_column *c)
 	}
 }
 
-static bool family_of(const struct table *t, size_t i)
+static bool om_family_of(const struct table *t, size_t i)
 {
 	size_t n;
 	const struct table_column *c = &table_columns(t, &n)[i];
@@ -55,7 +55,7 @@ static bool family_of(const struct table *t, size_t i)
 	return table_has(t, i, C_PEOPLE | C_RATE) && is_figure(c);
 }
 
-static const char *unit_of(const struct table_column *c)
+static const char *om_unit_of(const struct table_column *c)
 {
 	const char *u = c->unit ? c->unit : "";
 
@@ -71,7 +71,7 @@ static const char *unit_of(const struct table_column *c)
 }
 
 /* Names are of [a-zA-Z0-9_]. */
-static void put_name(struct buf *b, const char *s)
+static void put_om_name(struct buf *b, const char *s)
 {
 	for (; *s; s++)
 		buf_putc(b, isalnum((unsigned char)*s) && (unsigned char)*s < 128 ? *s : '_');
@@ -90,7 +90,7 @@ static void put_escaped(struct writer *w, const char *s, bool quoted)
 	}
 }
 
-static void put_label(struct writer *w, const struct table_column *c, const struct table_cell *x)
+static void put_om_label(struct writer *w, const struct table_column *c, const struct table_cell *x)
 {
 	struct buf *to = w->out;
 	struct buf word = BUF_INIT;
@@ -100,7 +100,7 @@ static void put_label(struct writer *w, const struct table_column *c, const stru
 	w->out = &w->labels;
 	if (w->labels.len)
 		buf_putc(w->out, ',');
-	put_name(w->out, c->key);
+	put_om_name(w->out, c->key);
 	buf_puts(w->out, "=\"");
 	if (x->kind == T_TEXT)
 		buf_printf(&word, "%s%s", x->text, x->tail ? x->tail : "");
@@ -136,12 +136,12 @@ static void put_labels(struct writer *w, const struct table *t, const struct tab
 		if (!table_has(t, i, C_PEOPLE) || is_figure(&c[i]) || !(all || c[i].flags & C_KEY))
 			continue;
 		table_cell(&x, t, &c[i], r, &w->scratch);
-		put_label(w, &c[i], &x);
+		put_om_label(w, &c[i], &x);
 	}
 	if (keys)
 		return;
 	x = (struct table_cell){ .kind = T_COUNT, .n = r->i };
-	put_label(w, &number, &x);
+	put_om_label(w, &number, &x);
 }
 
 static void keep_labels(struct writer *w, const struct table *t)
@@ -177,7 +177,7 @@ static void put_real(struct buf *out, double v)
 	buf_puts(out, s);
 }
 
-static void put_value(struct buf *out, const struct table_cell *x, enum part part)
+static void put_om_value(struct buf *out, const struct table_cell *x, enum part part)
 {
 	if (part == PART_INFO)
 		buf_putc(out, '1');
@@ -194,15 +194,15 @@ static void put_value(struct buf *out, const struct table_cell *x, enum part par
 static void put_family_name(struct buf *b, const struct writer *w, const struct table *t,
 			    const struct table_column *c, enum part part)
 {
-	const char *unit = c ? unit_of(c) : "";
+	const char *unit = c ? om_unit_of(c) : "";
 	size_t n = strlen(unit), from = b->len;
 
 	buf_puts(b, "cyclade_");
-	put_name(b, t->form->flags & TABLE_HEAD ? w->d->form->name : t->form->name);
+	put_om_name(b, t->form->flags & TABLE_HEAD ? w->d->form->name : t->form->name);
 	if (!c) /* OpenMetrics' own suffix comes with the sample */
 		return;
 	buf_putc(b, '_');
-	put_name(b, c->key);
+	put_om_name(b, c->key);
 	if (part == PART_ERROR)
 		buf_puts(b, "_error");
 	if (n && (b->len - from <= n || strcmp(buf_str(b) + b->len - n, unit) != 0 ||
@@ -210,14 +210,14 @@ static void put_family_name(struct buf *b, const struct writer *w, const struct 
 		buf_printf(b, "_%s", unit);
 }
 
-static void put_head(struct writer *w, const struct table *t, const struct table_column *c,
-		     const char *name, const char *suffix, enum part part)
+static void put_om_head(struct writer *w, const struct table *t, const struct table_column *c,
+			const char *name, const char *suffix, enum part part)
 {
 	const char *family = w->open ? "" : suffix;
 	const char *type = part == PART_INFO && w->open		      ? "info"
 			   : part == PART_VALUE && c->flags & C_TOTAL ? "counter"
 								      : "gauge";
-	const char *unit = c ? unit_of(c) : "";
+	const char *unit = c ? om_unit_of(c) : "";
 
 	buf_printf(w->out, "# HELP %s%s ", name, family);
 	buf_puts(w->out, part == PART_ERROR ? "half of the 95 % interval of: " : "");
@@ -255,7 +255,7 @@ static void put_family(struct writer *w, const struct table *t, const struct tab
 		if (c && (!cell_has(&x) || (part == PART_ERROR && !(x.e.half > 0))))
 			continue;
 		if (!begun)
-			put_head(w, t, c, buf_str(&name), suffix, part);
+			put_om_head(w, t, c, buf_str(&name), suffix, part);
 		begun = true;
 		labels = part == PART_INFO || row >= w->at.n ? buf_str(&w->labels)
 							     : buf_str(&w->kept) + w->at.v[row];
@@ -264,7 +264,7 @@ static void put_family(struct writer *w, const struct table *t, const struct tab
 		buf_puts(w->out, *labels ? "{" : "");
 		buf_puts(w->out, labels);
 		buf_puts(w->out, *labels ? "} " : " ");
-		put_value(w->out, &x, part);
+		put_om_value(w->out, &x, part);
 		buf_putc(w->out, '\n');
 		buf_spill(w->out);
 	}
@@ -272,7 +272,7 @@ static void put_family(struct writer *w, const struct table *t, const struct tab
 	buf_free(&name);
 }
 
-static void put_table(struct writer *w, const struct table *t)
+static void put_om_table(struct writer *w, const struct table *t)
 {
 	bool figures = false;
 	size_t n;
@@ -280,7 +280,7 @@ static void put_table(struct writer *w, const struct table *t)
 
 	keep_labels(w, t);
 	for (size_t i = 0; i < n; i++) {
-		if (!family_of(t, i))
+		if (!om_family_of(t, i))
 			continue;
 		figures = true;
 		put_family(w, t, &c[i], PART_VALUE);
@@ -291,14 +291,15 @@ static void put_table(struct writer *w, const struct table *t)
 		put_family(w, t, NULL, PART_INFO);
 }
 
-static int put_document(struct buf *out, const struct document *d, const struct show *s, bool open)
+static int put_om_document(struct buf *out, const struct document *d, const struct show *s,
+			   bool open)
 {
 	struct writer w = { .out = out, .d = d, .open = open };
 	const struct table *t;
 	size_t at = 0;
 
 	while ((t = document_next_table(d, s, TABLE_PEOPLE, &at)))
-		put_table(&w, t);
+		put_om_table(&w, t);
 	if (open)
 		buf_puts(out, "# EOF\n");
 	out->failed |= w.scratch.failed | w.labels.failed | w.text.failed | w.kept.failed;
@@ -314,12 +315,12 @@ int format_openmetrics(struct buf *out, const struct document *d, const struct s
 		       struct err *err)
 {
 	(void)err;
-	return put_document(out, d, s, true);
+	return put_om_document(out, d, s, true);
 }
 
 int format_prometheus(struct buf *out, const struct document *d, const struct show *s,
 		      struct err *err)
 {
 	(void)err;
-	return put_document(out, d, s, false);
+	return put_om_document(out, d, s, false);
 }

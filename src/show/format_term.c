@@ -18,7 +18,7 @@ struct sheet {
 	struct buf word, group; /* group: the text that the rows at hand share */
 };
 
-static void put_heads(struct sheet *s)
+static void put_term_heads(struct sheet *s)
 {
 	const struct layout *l = &s->l;
 
@@ -46,7 +46,7 @@ static bool is_group(const struct table *t, size_t column)
 }
 
 /* A line above rows that share a text. */
-static void put_group(struct sheet *s, const struct table *t, const struct table_row *r)
+static void put_term_group(struct sheet *s, const struct table *t, const struct table_row *r)
 {
 	size_t n;
 	const struct table_column *c = table_columns(t, &n);
@@ -74,7 +74,7 @@ static void put_group(struct sheet *s, const struct table *t, const struct table
 		page_text(&s->p, buf_str(&s->group), page_room(&s->p, 1), true);
 		page_ink(&s->p, INK_PLAIN);
 		page_end(&s->p);
-		put_heads(s);
+		put_term_heads(s);
 	}
 }
 
@@ -88,12 +88,12 @@ static bool has_groups(const struct table *t)
 	return n;
 }
 
-static void put_rows(struct sheet *s, const struct table *t, size_t rows)
+static void put_term_rows(struct sheet *s, const struct table *t, size_t rows)
 {
 	struct table_row r = { 0 };
 
 	while ((!r.p || r.i + 1 < rows) && table_next(t, &r)) {
-		put_group(s, t, &r);
+		put_term_group(s, t, &r);
 		for (size_t i = 0; i < s->l.n; i++) {
 			buf_puts(s->p.out, i ? "  " : " ");
 			(void)layout_cell(&s->l, s->p.out, s->p.st, i, &r, NULL);
@@ -103,7 +103,7 @@ static void put_rows(struct sheet *s, const struct table *t, size_t rows)
 }
 
 /* If rows go on below those of another document, `later`, they have no heads. */
-static void put_table(struct sheet *s, const struct table *t, bool later)
+static void put_term_table(struct sheet *s, const struct table *t, bool later)
 {
 	struct table_row r = { 0 };
 	size_t rows = 0;
@@ -119,9 +119,9 @@ static void put_table(struct sheet *s, const struct table *t, bool later)
 			page_end(&s->p);
 		}
 		if (!has_groups(t))
-			put_heads(s);
+			put_term_heads(s);
 	}
-	put_rows(s, t, rows);
+	put_term_rows(s, t, rows);
 	buf_reset(&s->word);
 	if (rows)
 		table_put_rest(&s->word, t, rows);
@@ -137,7 +137,7 @@ static void put_table(struct sheet *s, const struct table *t, bool later)
 	page_end(&s->p);
 }
 
-static void put_fact(struct page *p, const char *label, const char *text, bool bad)
+static void put_term_fact(struct page *p, const char *label, const char *text, bool bad)
 {
 	buf_reset(&p->text);
 	text_put_safe(&p->text, text, p->st->ascii);
@@ -145,7 +145,7 @@ static void put_fact(struct page *p, const char *label, const char *text, bool b
 }
 
 /* Those in an ink (a command, a machine) are cut, others go on in the next line. */
-static void put_title(struct page *p, const struct document_line *l)
+static void put_term_title(struct page *p, const struct document_line *l)
 {
 	buf_putc(p->out, ' ');
 	if (l->ink == INK_PLAIN) {
@@ -160,31 +160,32 @@ static void put_title(struct page *p, const struct document_line *l)
 	page_end(p);
 }
 
-static void put_titles(struct page *p, const struct document *d)
+static void put_term_titles(struct page *p, const struct document *d)
 {
 	for (size_t i = 0; i < d->title.n; i++) {
 		if (d->title.v[i].label) {
-			put_fact(p, d->title.v[i].label, d->title.v[i].text, false);
+			put_term_fact(p, d->title.v[i].label, d->title.v[i].text, false);
 			continue;
 		}
-		put_title(p, &d->title.v[i]);
+		put_term_title(p, &d->title.v[i]);
 	}
 }
 
-static void put_facts(struct page *p, const struct document *d)
+static void put_term_facts(struct page *p, const struct document *d)
 {
 	for (size_t i = 0; i < d->fact.n; i++)
-		put_fact(p, d->fact.v[i].label, d->fact.v[i].text, d->fact.v[i].ink != INK_PLAIN);
+		put_term_fact(p, d->fact.v[i].label, d->fact.v[i].text,
+			      d->fact.v[i].ink != INK_PLAIN);
 }
 
-static void put_notes(struct page *p, const struct document *d)
+static void put_term_notes(struct page *p, const struct document *d)
 {
 	for (size_t i = 0; i < d->note.n; i++)
-		put_fact(p, "note", d->note.v[i], true);
+		put_term_fact(p, "note", d->note.v[i], true);
 }
 
-static void put_lines(struct buf *out, const struct document *d, const struct style *st,
-		      void (*put)(struct page *p, const struct document *d))
+static void put_term_lines(struct buf *out, const struct document *d, const struct style *st,
+			   void (*put)(struct page *p, const struct document *d))
 {
 	struct page p = { .out = out, .st = st };
 
@@ -195,17 +196,17 @@ static void put_lines(struct buf *out, const struct document *d, const struct st
 
 void term_titles(struct buf *out, const struct document *d, const struct style *st)
 {
-	put_lines(out, d, st, put_titles);
+	put_term_lines(out, d, st, put_term_titles);
 }
 
 void term_facts(struct buf *out, const struct document *d, const struct style *st)
 {
-	put_lines(out, d, st, put_facts);
+	put_term_lines(out, d, st, put_term_facts);
 }
 
 void term_notes(struct buf *out, const struct document *d, const struct style *st)
 {
-	put_lines(out, d, st, put_notes);
+	put_term_lines(out, d, st, put_term_notes);
 }
 
 static struct sheet *open_sheet(struct buf *out, const struct style *st)
@@ -229,7 +230,7 @@ void term_table(struct buf *out, const struct table *t, const struct style *st)
 {
 	struct sheet *s = open_sheet(out, st);
 
-	put_table(s, t, false);
+	put_term_table(s, t, false);
 	close_sheet(s);
 }
 
@@ -242,16 +243,16 @@ int format_term(struct buf *out, const struct document *d, const struct show *s,
 
 	(void)err;
 	if (!s->later && !bare)
-		put_titles(&sheet->p, d);
+		put_term_titles(&sheet->p, d);
 	if (!bare && d->above)
 		d->above(out, d, &s->style);
 	while ((t = document_next_table(d, s, TABLE_DATA, &at)))
-		put_table(sheet, t, s->later);
+		put_term_table(sheet, t, s->later);
 	if (!bare) {
 		if (!s->later && d->fact.n + d->note.n)
 			page_end(&sheet->p);
-		put_facts(&sheet->p, d);
-		put_notes(&sheet->p, d);
+		put_term_facts(&sheet->p, d);
+		put_term_notes(&sheet->p, d);
 	}
 	if (d->n_next && !s->quiet && !bare) {
 		if (!d->tight)

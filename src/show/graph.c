@@ -34,7 +34,7 @@ void graph_free(struct graph *g)
 }
 
 /* A copy of a text that may be absent. */
-static int keep(struct graph *g, const char **s)
+static int keep_node(struct graph *g, const char **s)
 {
 	if (*s && !(*s = arena_strdup(&g->arena, *s)))
 		return -1;
@@ -44,10 +44,10 @@ static int keep(struct graph *g, const char **s)
 uint32_t graph_node(struct graph *g, const struct graph_node *n)
 {
 	struct graph_item item = { .n = *n };
-	int rc = keep(g, &item.n.tooltip) | keep(g, &item.n.url);
+	int rc = keep_node(g, &item.n.tooltip) | keep_node(g, &item.n.url);
 
 	for (size_t i = 0; i < GRAPH_LINES_MAX && item.n.line[i]; i++)
-		rc |= keep(g, &item.n.line[i]);
+		rc |= keep_node(g, &item.n.line[i]);
 	if (rc || g->node.n >= GRAPH_NONE || vec_push(&g->node, item))
 		return GRAPH_NONE;
 	return (uint32_t)(g->node.n - 1);
@@ -57,8 +57,8 @@ int graph_edge(struct graph *g, const struct graph_edge *e)
 {
 	struct graph_link link = { .e = *e };
 
-	if (e->from >= g->node.n || e->to >= g->node.n || keep(g, &link.e.label) ||
-	    keep(g, &link.e.more) || keep(g, &link.e.tooltip))
+	if (e->from >= g->node.n || e->to >= g->node.n || keep_node(g, &link.e.label) ||
+	    keep_node(g, &link.e.more) || keep_node(g, &link.e.tooltip))
 		return -1;
 	return vec_push(&g->edge, link);
 }
@@ -72,7 +72,7 @@ int graph_note(struct graph *g, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return keep(g, &copy) || vec_push(&g->note, copy) ? -1 : 0;
+	return keep_node(g, &copy) || vec_push(&g->note, copy) ? -1 : 0;
 }
 
 size_t graph_nodes(const struct graph *g)

@@ -51,7 +51,7 @@ static bool is_no_character(const char *s)
 }
 
 /* What stands between quotes. */
-static void put_text(struct buf *b, const char *text)
+static void put_dot_text(struct buf *b, const char *text)
 {
 	struct buf safe = BUF_INIT;
 
@@ -76,11 +76,11 @@ static void put_text(struct buf *b, const char *text)
 static void put_attr(struct buf *b, const char *name, const char *text)
 {
 	buf_printf(b, ", %s=\"", name);
-	put_text(b, text);
+	put_dot_text(b, text);
 	buf_putc(b, '"');
 }
 
-static size_t step_of(double cost)
+static size_t dot_step_of(double cost)
 {
 	double at;
 
@@ -90,14 +90,14 @@ static size_t step_of(double cost)
 	return at >= RAMP ? RAMP - 1 : (size_t)at;
 }
 
-static void put_node(struct buf *b, const struct graph_node *n, size_t i)
+static void put_dot_node(struct buf *b, const struct graph_node *n, size_t i)
 {
 	bool outside = n->kind == GRAPH_OUTSIDE;
-	size_t step = step_of(n->cost);
+	size_t step = dot_step_of(n->cost);
 
 	buf_printf(b, "\tn%zu [label=\"", i);
 	for (size_t k = 0; k < GRAPH_LINES_MAX && n->line[k]; k++) {
-		put_text(b, n->line[k]);
+		put_dot_text(b, n->line[k]);
 		buf_puts(b, k || n->line[1] ? "\\l" : "");
 	}
 	buf_puts(b, "\"");
@@ -116,7 +116,7 @@ static void put_node(struct buf *b, const struct graph_node *n, size_t i)
 	buf_puts(b, "];\n");
 }
 
-static void put_edge(struct buf *b, const struct graph_edge *e, double most)
+static void put_dot_edge(struct buf *b, const struct graph_edge *e, double most)
 {
 	double part = most > 0 && e->weight > 0 ? e->weight / most : 0;
 
@@ -126,9 +126,9 @@ static void put_edge(struct buf *b, const struct graph_edge *e, double most)
 	if (e->label || e->more) {
 		/* blanks, so that it does not touch the line */
 		buf_puts(b, ", label=\" ");
-		put_text(b, e->label ? e->label : "");
+		put_dot_text(b, e->label ? e->label : "");
 		buf_puts(b, e->label && e->more ? " \\l " : " ");
-		put_text(b, e->more ? e->more : "");
+		put_dot_text(b, e->more ? e->more : "");
 		buf_puts(b, e->more ? " \\l\"" : "\"");
 	}
 	if (e->tooltip) {
@@ -140,7 +140,7 @@ static void put_edge(struct buf *b, const struct graph_edge *e, double most)
 
 /* Where most nodes have many arrows, curves around everything take minutes. The limits bound the
  * time of a layout, not its result in any graph of usual size. */
-static const char *limits(const struct graph *g)
+static const char *dot_limits(const struct graph *g)
 {
 	size_t edges = graph_edges(g);
 
@@ -149,18 +149,18 @@ static const char *limits(const struct graph *g)
 		       : "splines=true, nslimit=1, nslimit1=1, mclimit=0.5";
 }
 
-static void put_head(struct buf *b, const struct graph *g)
+static void put_dot_head(struct buf *b, const struct graph *g)
 {
 	buf_printf(b,
 		   "digraph cyclade {\n"
 		   "\tgraph [rankdir=%s, bgcolor=transparent, charset=\"UTF-8\", labelloc=b, "
 		   "labeljust=l, fontname=Courier, fontsize=11, ranksep=0.45, nodesep=0.3, %s",
-		   g->shape == GRAPH_RIGHT ? "LR" : "TB", limits(g));
+		   g->shape == GRAPH_RIGHT ? "LR" : "TB", dot_limits(g));
 	buf_puts(b, ", label=\"");
-	put_text(b, g->title);
+	put_dot_text(b, g->title);
 	buf_puts(b, "\\l");
 	for (size_t i = 0; i < g->note.n; i++) {
-		put_text(b, g->note.v[i]);
+		put_dot_text(b, g->note.v[i]);
 		buf_puts(b, "\\l");
 	}
 	buf_puts(b, "\"];\n"
@@ -175,15 +175,15 @@ void graph_dot(struct buf *out, const struct graph *g)
 {
 	double most = 0;
 
-	put_head(out, g);
+	put_dot_head(out, g);
 	vec_each (&g->edge, const struct graph_link *, it)
 		if (!it->gone && it->e.weight > most && isfinite(it->e.weight))
 			most = it->e.weight;
 	for (size_t i = 0; i < g->node.n; i++)
 		if (!g->node.v[i].gone)
-			put_node(out, &g->node.v[i].n, i);
+			put_dot_node(out, &g->node.v[i].n, i);
 	vec_each (&g->edge, const struct graph_link *, it)
 		if (!it->gone)
-			put_edge(out, &it->e, most);
+			put_dot_edge(out, &it->e, most);
 	buf_puts(out, "}\n");
 }

@@ -34,7 +34,7 @@ static void put_dot(struct buf *b, const struct graph_places *g)
 }
 
 /* A number; NAN where there is none. */
-static double number(const char **s)
+static double plan_read_number(const char **s)
 {
 	char *end;
 	double v = strtod(*s, &end);
@@ -62,7 +62,7 @@ static size_t box_of(const struct graph_places *g, const char **s)
 static void read_box(struct graph_places *g, const char *s)
 {
 	size_t i = box_of(g, &s);
-	double x = number(&s), y = number(&s);
+	double x = plan_read_number(&s), y = plan_read_number(&s);
 
 	if (i == SIZE_MAX || isnan(x) || isnan(y))
 		return;
@@ -82,14 +82,14 @@ static struct graph_arrow *arrow_of(struct graph_places *g, size_t from, size_t 
 static void read_arrow(struct graph_places *g, const char *s, struct buf *path)
 {
 	size_t from = box_of(g, &s), to = box_of(g, &s);
-	double n = number(&s) / INCH;
+	double n = plan_read_number(&s) / INCH;
 	struct graph_arrow *a = arrow_of(g, from, to);
 
 	if (!a || !(n >= 1 && n <= POINTS))
 		return;
 	buf_reset(path);
 	for (unsigned i = 0; i < (unsigned)n; i++) {
-		double x = number(&s), y = number(&s);
+		double x = plan_read_number(&s), y = plan_read_number(&s);
 
 		if (isnan(x) || isnan(y))
 			return;
@@ -103,13 +103,13 @@ static void read_arrow(struct graph_places *g, const char *s, struct buf *path)
 	path->failed |= !a->path;
 }
 
-static void read_line(struct graph_places *g, const char *s, struct buf *path)
+static void read_plan_line(struct graph_places *g, const char *s, struct buf *path)
 {
 	if (!strncmp(s, "graph ", 6)) {
 		s += 6;
-		(void)number(&s); /* the scale */
-		g->width = number(&s);
-		g->height = number(&s);
+		(void)plan_read_number(&s); /* the scale */
+		g->width = plan_read_number(&s);
+		g->height = plan_read_number(&s);
 	} else if (!strncmp(s, "node ", 5)) {
 		s += 5;
 		read_box(g, s);
@@ -130,7 +130,7 @@ int graph_place(struct graph_places *g, struct err *err)
 		(void)err_nomem(err);
 	} else if (!graph_plain_of_dot(&plain, buf_str(&dot), err)) {
 		for (const char *s = buf_str(&plain); *s; s += strcspn(s, "\n"), s += *s == '\n')
-			read_line(g, s, &path);
+			read_plan_line(g, s, &path);
 		ret = 0;
 		if (path.failed)
 			ret = err_nomem(err);

@@ -85,7 +85,7 @@ static int open_plugin(struct library *l, char *file, size_t size, const char *n
 	return library_open(l, err);
 }
 
-static int load(struct err *err)
+static int load_svg(struct err *err)
 {
 	return library_open(&library, err) ||
 			       open_plugin(&core, core_file, sizeof(core_file), "core", err) ||
@@ -141,7 +141,7 @@ static int put_rendered(struct buf *out, const char *s, size_t len, const char *
 	return buf_error(out, err);
 }
 
-static int lay_out(struct buf *out, const char *dot, const char *format, struct err *err)
+static int lay_svg_out(struct buf *out, const char *dot, const char *format, struct err *err)
 {
 	const lt_symlist_t plugins[] = { { "gvplugin_core_LTX_library", core_list },
 					 { "gvplugin_dot_layout_LTX_library", dot_list },
@@ -184,14 +184,14 @@ static int write_dot(struct buf *out, const char *dot, const char *format, struc
 
 	if (pthread_mutex_lock(&only_one))
 		return err_set(err, ERR_UNSUPPORTED, "no lock for Graphviz");
-	rc = load(err);
+	rc = load_svg(err);
 	if (!rc) {
 		agusererrf before;
 
 		said = &heard;
 		before = gv.agseterrf(hear);
 		nomem_begin(); /* it goes on without an arrow, or without the graph */
-		rc = lay_out(out, dot, format, &heard);
+		rc = lay_svg_out(out, dot, format, &heard);
 		nomem_end();
 		(void)gv.agseterrf(before);
 		said = NULL;

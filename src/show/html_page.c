@@ -10,7 +10,7 @@
 #define ALONE_ROWS 1000 /* of a table of a page's only result */
 #define NOT_TABLES 10	/* a tenth of it is for what else documents have */
 
-static void put_head(struct buf *out, const struct html_files *files, const char *title)
+static void put_page_head(struct buf *out, const struct html_files *files, const char *title)
 {
 	buf_puts(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
 	buf_printf(out,
@@ -45,7 +45,7 @@ static int put_still(struct buf *out, const struct html_page *page, struct err *
 }
 
 /* Returns how many are left out: all together may take two thirds of the page. */
-static size_t put_functions(struct pack *p, const struct html_page *page)
+static size_t put_page_functions(struct pack *p, const struct html_page *page)
 {
 	size_t i;
 
@@ -121,7 +121,7 @@ static int put_data(struct buf *out, const struct html_page *page, struct err *e
 	put_cube(&p, "cube", page->cube);
 	put_cube(&p, "wall", page->wall);
 	set_cap(&p, page);
-	left = put_functions(&p, page);
+	left = put_page_functions(&p, page);
 	if (left) {
 		buf_printf(&note,
 			   "%zu more functions have no page here, as it would be too large; "
@@ -151,7 +151,7 @@ static int put_data(struct buf *out, const struct html_page *page, struct err *e
 
 int html_page_write(struct buf *out, const struct html_page *page, struct err *err)
 {
-	put_head(out, page->files, page->title);
+	put_page_head(out, page->files, page->title);
 	if (put_still(out, page, err) || put_data(out, page, err))
 		return -1;
 	buf_puts(out, "</body>\n</html>\n");
@@ -161,7 +161,7 @@ int html_page_write(struct buf *out, const struct html_page *page, struct err *e
 /* ---- a result alone -------------------------------------------------------------------------- */
 
 /* "diff: a.data, b.data": what it is, and where the document has one its first title. */
-static void put_title(struct buf *out, const struct document *d)
+static void put_page_title(struct buf *out, const struct document *d)
 {
 	buf_puts(out, d->form->name);
 	if (d->title.n && !d->title.v[0].label)
@@ -181,10 +181,10 @@ int html_page_document(struct buf *out, const struct document *d, const struct s
 	struct buf title = BUF_INIT;
 	int ret;
 
-	put_title(&title, d);
+	put_page_title(&title, d);
 	page.title = buf_str(&title);
 	if (!s->more)
-		put_head(out, s->page, page.title);
+		put_page_head(out, s->page, page.title);
 	ret = format_html(out, d, &still, err);
 	if (!ret && !s->more)
 		buf_puts(out, "</main>\n");

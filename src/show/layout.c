@@ -42,15 +42,15 @@ void layout_close(struct layout *l, struct buf *out)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static bool is_text(const struct table_column *c)
+static bool is_text_column(const struct table_column *c)
 {
 	return c->kind == T_TEXT || c->kind == T_LIST;
 }
 
 /* A name, of which the parts matter that others do not have: no path, no line of text. */
-static bool is_name(const struct table_column *c)
+static bool is_name_column(const struct table_column *c)
 {
-	return is_text(c) && (c->flags & (C_FLEX | C_KEEP_END | C_CUT)) == C_FLEX;
+	return is_text_column(c) && (c->flags & (C_FLEX | C_KEEP_END | C_CUT)) == C_FLEX;
 }
 
 /* Bars and the like, which are wrong if they are cut. */
@@ -61,7 +61,7 @@ static bool is_picture(const struct table_column *c)
 
 static bool may_be_cut(const struct layout *l, const struct table_column *c)
 {
-	return l->screen ? is_text(c) && !is_picture(c) : c->flags & C_FLEX;
+	return l->screen ? is_text_column(c) && !is_picture(c) : c->flags & C_FLEX;
 }
 
 size_t layout_lead(const struct table *t)
@@ -70,7 +70,7 @@ size_t layout_lead(const struct table *t)
 	const struct table_column *c = table_columns(t, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		if (!is_text(&c[i]) || c[i].flags & C_DATA)
+		if (!is_text_column(&c[i]) || c[i].flags & C_DATA)
 			continue;
 		if (c[i].flags & C_FLEX)
 			return i;
@@ -108,7 +108,7 @@ static bool stands(const struct layout *l, size_t i)
 	return keys && table_has(t, i, 0);
 }
 
-static const struct table_column *column_of(const struct layout *l, size_t i)
+static const struct table_column *layout_column_of(const struct layout *l, size_t i)
 {
 	size_t n;
 
@@ -120,7 +120,7 @@ bool layout_cuts(const struct layout *l, size_t column, const char *text)
 	size_t n, i = 0;
 	const struct table_column *c = &table_columns(l->t, &n)[column];
 
-	if (!is_text(c) || is_picture(c) || !stands(l, column))
+	if (!is_text_column(c) || is_picture(c) || !stands(l, column))
 		return false;
 	while (i < l->n && l->on[i].column != column)
 		i++;
@@ -130,7 +130,7 @@ bool layout_cuts(const struct layout *l, size_t column, const char *text)
 /* ---- trees ----------------------------------------------------------------------------------- */
 
 /* The lines in front of a row, whose siblings above were drawn before. */
-static void put_branch(struct layout *l, struct buf *out, const struct table_cell *x)
+static void put_layout_branch(struct layout *l, struct buf *out, const struct table_cell *x)
 {
 	static const char *const glyphs[2][4] = {
 		{ "\xe2\x94\x82 ", "\xe2\x94\x9c ", "\xe2\x94\x94 ", "  " },
@@ -152,8 +152,8 @@ static void put_branch(struct layout *l, struct buf *out, const struct table_cel
 }
 
 /* On a screen: how deep it is, and whether it can be unfolded. */
-static void put_place(const struct layout *l, struct buf *out, const struct layout_place *p,
-		      size_t room)
+static void put_layout_place(const struct layout *l, struct buf *out, const struct layout_place *p,
+			     size_t room)
 {
 	size_t depth = p->depth < LAYOUT_DEPTH ? p->depth : LAYOUT_DEPTH, indent = depth * INDENT;
 	char n[16] = "";
@@ -178,28 +178,29 @@ static void put_indent(struct layout *l, struct buf *out, const struct table_col
 	size_t n, indent = (size_t)x->indent * INDENT;
 
 	if (place && l->tree && c == &table_columns(l->t, &n)[layout_lead(l->t)])
-		put_place(l, out, place, room);
+		put_layout_place(l, out, place, room);
 	else if (!l->tree && x->branch != BRANCH_NONE && !l->screen)
-		put_branch(l, out, x);
+		put_layout_branch(l, out, x);
 	else if (!l->tree)
 		buf_fill(out, ' ', indent < room ? indent : room);
 }
 
 /* ---- what is seen ---------------------------------------------------------------------------- */
 
-static unsigned least(unsigned a, size_t b)
+static unsigned lesser(unsigned a, size_t b)
 {
 	return a < b ? a : (unsigned)b;
 }
 
-static void widen(const struct layout *l, unsigned *width, size_t to)
+static void layout_widen(const struct layout *l, unsigned *width, size_t to)
 {
 	if (to > *width)
-		*width = least(l->screen ? WIDTH_MAX_SCREEN : WIDTH_MAX, to);
+		*width = lesser(l->screen ? WIDTH_MAX_SCREEN : WIDTH_MAX, to);
 }
 
 /* The cell's text, safe; of a name without what stands behind it, which is not cut off. */
-static void put_word(const struct layout *l, struct buf *out, const struct table_cell *x, bool name)
+static void put_layout_word(const struct layout *l, struct buf *out, const struct table_cell *x,
+			    bool name)
 {
 	struct buf raw = BUF_INIT;
 
@@ -212,7 +213,7 @@ static void put_word(const struct layout *l, struct buf *out, const struct table
 	buf_free(&raw);
 }
 
-static size_t tail_of(const struct table_cell *x)
+static size_t layout_tail_of(const struct table_cell *x)
 {
 	return cell_has(x) && x->tail ? strlen(x->tail) : 0;
 }
@@ -237,26 +238,26 @@ static void see_cell(struct layout *l, size_t i, const struct table_column *c,
 	size_t indent;
 	uint64_t hash;
 
-	if (is_text(c))
+	if (is_text_column(c))
 		put_indent(l, &word, c, x, place, SIZE_MAX);
 	indent = text_width(buf_str(&word));
 	buf_reset(&word);
-	put_word(l, &word, x, spills(l, i, x));
-	widen(l, &seen->width, text_width(buf_str(&word)) + indent);
+	put_layout_word(l, &word, x, spills(l, i, x));
+	layout_widen(l, &seen->width, text_width(buf_str(&word)) + indent);
 	hash = l->screen ? hash_bytes(buf_str(&word), word.len) : 0;
 	seen->differs |= seen->any && hash != seen->hash;
 	seen->any = true;
 	seen->hash = hash;
 	seen->has |= cell_has(x) || (x->says && *x->says);
-	if (l->names && is_name(c)) {
+	if (l->names && is_name_column(c)) {
 		buf_reset(&word);
-		put_word(l, &word, x, true);
-		text_names_add(&l->names[i], buf_str(&word), indent + tail_of(x));
+		put_layout_word(l, &word, x, true);
+		text_names_add(&l->names[i], buf_str(&word), indent + layout_tail_of(x));
 	}
 	if (c->flags & C_ERROR) {
 		buf_reset(&word);
 		cell_put_error(&word, x);
-		widen(l, &seen->error, word.len);
+		layout_widen(l, &seen->error, word.len);
 	}
 	buf_free(&word);
 }
@@ -298,7 +299,7 @@ static size_t head_width(const char *head)
 	return width;
 }
 
-static unsigned taken(const struct layout_column *x)
+static unsigned columns_taken(const struct layout_column *x)
 {
 	return x->width + (x->error ? 1 + x->error : 0) + GAP;
 }
@@ -316,9 +317,9 @@ static unsigned line_width(const struct layout *l, unsigned lead, unsigned other
 	for (size_t i = 0; i < l->n; i++) {
 		struct layout_column x = l->on[i];
 
-		if (may_be_cut(l, column_of(l, i)))
-			x.width = least(x.width, is_lead(l, i) ? lead : other);
-		used += taken(&x);
+		if (may_be_cut(l, layout_column_of(l, i)))
+			x.width = lesser(x.width, is_lead(l, i) ? lead : other);
+		used += columns_taken(&x);
 	}
 	return l->n ? used - GAP : used;
 }
@@ -328,7 +329,7 @@ unsigned layout_width(const struct layout *l)
 	return line_width(l, UINT_MAX, UINT_MAX);
 }
 
-static void leave_out(struct layout *l, size_t i)
+static void layout_leave_out(struct layout *l, size_t i)
 {
 	memmove(&l->on[i], &l->on[i + 1], (l->n - i - 1) * sizeof(*l->on));
 	l->n--;
@@ -344,7 +345,7 @@ static void shrink(struct layout *l, unsigned width, unsigned which, unsigned to
 		struct layout_column *widest = NULL;
 
 		for (size_t i = 0; i < l->n; i++)
-			if (may_be_cut(l, column_of(l, i)) && l->on[i].width > to &&
+			if (may_be_cut(l, layout_column_of(l, i)) && l->on[i].width > to &&
 			    which & (is_lead(l, i) ? LEAD : OTHERS) &&
 			    (!widest || l->on[i].width > widest->width))
 				widest = &l->on[i];
@@ -358,12 +359,12 @@ static void shrink(struct layout *l, unsigned width, unsigned which, unsigned to
  * neither names a row nor has its share. */
 static bool is_worth(const struct layout *l, size_t i, unsigned round)
 {
-	const struct table_column *c = column_of(l, i);
+	const struct table_column *c = layout_column_of(l, i);
 
 	if (is_lead(l, i) || is_picture(c))
 		return true;
 	if (round == 0)
-		return l->seen[l->on[i].column].differs || !is_text(c);
+		return l->seen[l->on[i].column].differs || !is_text_column(c);
 	return round == 1 ? !(c->flags & C_DROP) : c->flags & (C_KEY | C_FLEX | C_HEAT);
 }
 
@@ -381,7 +382,7 @@ static void fit_screen(struct layout *l, unsigned width)
 
 		for (size_t i = l->n; i-- > 0 && line_width(l, lead, other) > width;)
 			if (!is_worth(l, i, round))
-				leave_out(l, i);
+				layout_leave_out(l, i);
 	}
 	shrink(l, width, OTHERS, GOOD_FLEX);
 	shrink(l, width, LEAD, lead);
@@ -392,8 +393,8 @@ static void fit_screen(struct layout *l, unsigned width)
 static void fit_terminal(struct layout *l, unsigned width)
 {
 	for (size_t i = l->n; i-- > 0 && line_width(l, GOOD_FLEX, GOOD_FLEX) > width;)
-		if (column_of(l, i)->flags & C_DROP)
-			leave_out(l, i);
+		if (layout_column_of(l, i)->flags & C_DROP)
+			layout_leave_out(l, i);
 	shrink(l, width, LEAD | OTHERS, LEAST_FLEX);
 }
 
@@ -408,7 +409,8 @@ static void place_columns(struct layout *l, unsigned width)
 
 		x->at = at;
 		if (l->screen) {
-			if (x->width > room && may_be_cut(l, column_of(l, i)) && room >= LEAST_FLEX)
+			if (x->width > room && may_be_cut(l, layout_column_of(l, i)) &&
+			    room >= LEAST_FLEX)
 				x->width = room;
 			if (x->width + (x->error ? 1 + x->error : 0) > room) {
 				l->out += l->n - i;
@@ -416,7 +418,7 @@ static void place_columns(struct layout *l, unsigned width)
 				return;
 			}
 		}
-		at += taken(x);
+		at += columns_taken(x);
 	}
 }
 
@@ -436,10 +438,10 @@ void layout_fit(struct layout *l, unsigned width)
 		if (skip && skip--)
 			continue;
 		*x = (struct layout_column){ i, 0, seen->width, seen->error };
-		widen(l, &x->width, head_width(c[i].head));
-		widen(l, &x->width, c[i].least);
+		layout_widen(l, &x->width, head_width(c[i].head));
+		layout_widen(l, &x->width, c[i].least);
 		if (c[i].flags & C_ERROR && c[i].least) /* "+-12.3", "+-4" */
-			widen(l, &x->error, c[i].kind == T_SHARE ? 6 : 3);
+			layout_widen(l, &x->error, c[i].kind == T_SHARE ? 6 : 3);
 		l->n++;
 	}
 	if (l->screen)
@@ -450,12 +452,12 @@ void layout_fit(struct layout *l, unsigned width)
 	l->heads = 1;
 	l->over = false;
 	for (size_t i = 0; i < l->n; i++) {
-		const struct table_column *on = column_of(l, i);
+		const struct table_column *on = layout_column_of(l, i);
 
 		if (head_lines(on->head) > l->heads)
 			l->heads = head_lines(on->head);
 		l->over |= on->over != NULL;
-		if (l->names && is_name(on) && width)
+		if (l->names && is_name_column(on) && width)
 			text_names_settle(&l->names[l->on[i].column], l->on[i].width, l->ascii);
 	}
 }
@@ -468,11 +470,11 @@ void layout_over(const struct layout *l, struct buf *out)
 
 	buf_putc(out, ' ');
 	for (size_t i = 0, to; i < l->n; i = to) {
-		const char *over = column_of(l, i)->over;
+		const char *over = layout_column_of(l, i)->over;
 		unsigned width = 0;
 
-		for (to = i; to < l->n && column_of(l, to)->over == over; to++)
-			width += taken(&l->on[to]);
+		for (to = i; to < l->n && layout_column_of(l, to)->over == over; to++)
+			width += columns_taken(&l->on[to]);
 		buf_reset(&safe);
 		text_put_safe(&safe, over ? over : "", l->ascii);
 		text_put_fit(out, buf_str(&safe), width - GAP, TEXT_LEFT, false, l->ascii);
@@ -483,7 +485,7 @@ void layout_over(const struct layout *l, struct buf *out)
 
 void layout_head(const struct layout *l, struct buf *out, size_t i, unsigned line)
 {
-	const struct table_column *c = column_of(l, i);
+	const struct table_column *c = layout_column_of(l, i);
 	const char *head = c->head;
 	unsigned above = l->heads - head_lines(head);
 	struct buf word = BUF_INIT;
@@ -492,8 +494,8 @@ void layout_head(const struct layout *l, struct buf *out, size_t i, unsigned lin
 		head += strcspn(head, "\n") + (head[strcspn(head, "\n")] != 0);
 	if (line >= above)
 		buf_put(&word, head, strcspn(head, "\n"));
-	text_put_fit(out, buf_str(&word), l->on[i].width, is_text(c) ? TEXT_LEFT : TEXT_RIGHT,
-		     false, l->ascii);
+	text_put_fit(out, buf_str(&word), l->on[i].width,
+		     is_text_column(c) ? TEXT_LEFT : TEXT_RIGHT, false, l->ascii);
 	if (l->on[i].error) {
 		buf_putc(out, ' ');
 		buf_put_left(out, line + 1 == l->heads ? "+-" : "", l->on[i].error);
@@ -508,7 +510,7 @@ static bool is_address(const char *s)
 	return !strncmp(s, "0x", 2) && s[2] && s[2 + strspn(s + 2, "0123456789abcdef")] == '\0';
 }
 
-static void put_address(const struct layout *l, struct buf *out, const char *s, size_t room)
+static void put_layout_address(const struct layout *l, struct buf *out, const char *s, size_t room)
 {
 	s += 2 + strspn(s + 2, "0");
 	s -= *s == '\0'; /* 0x0 */
@@ -520,16 +522,16 @@ static void put_address(const struct layout *l, struct buf *out, const char *s, 
 }
 
 /* `last`: nothing follows, so no blanks are needed behind it. */
-static void put_text(struct layout *l, struct buf *out, size_t i, const struct table_cell *x,
-		     size_t room, size_t indent, bool last)
+static void put_layout_text(struct layout *l, struct buf *out, size_t i, const struct table_cell *x,
+			    size_t room, size_t indent, bool last)
 {
-	const struct table_column *c = column_of(l, i);
+	const struct table_column *c = layout_column_of(l, i);
 	const struct text_keep none = { 0, 0 };
-	size_t tail = tail_of(x), name;
+	size_t tail = layout_tail_of(x), name;
 	struct buf word = BUF_INIT, shorter = BUF_INIT;
 	const char *s;
 
-	put_word(l, &word, x, true);
+	put_layout_word(l, &word, x, true);
 	s = buf_str(&word);
 	if (last && x->spills) {
 		room += tail;
@@ -539,13 +541,13 @@ static void put_text(struct layout *l, struct buf *out, size_t i, const struct t
 		tail = 0;
 	}
 	name = room - tail;
-	if (text_width(s) <= name || !is_name(c)) {
+	if (text_width(s) <= name || !is_name_column(c)) {
 		/* as it is, or cut at an end */
 	} else if (is_address(s)) {
-		put_address(l, &shorter, s, name);
+		put_layout_address(l, &shorter, s, name);
 		s = buf_str(&shorter);
 	} else if (l->names) {
-		s = text_names_get(&l->names[l->on[i].column], s, indent + tail_of(x));
+		s = text_names_get(&l->names[l->on[i].column], s, indent + layout_tail_of(x));
 	} else {
 		text_short(&shorter, s, name, none, l->ascii);
 		s = buf_str(&shorter);
@@ -564,24 +566,24 @@ static void put_text(struct layout *l, struct buf *out, size_t i, const struct t
 	buf_free(&shorter);
 }
 
-static void put_value(struct layout *l, struct buf *out, const struct style *st, size_t i,
-		      const struct table_cell *x, const struct layout_place *place)
+static void put_layout_value(struct layout *l, struct buf *out, const struct style *st, size_t i,
+			     const struct table_cell *x, const struct layout_place *place)
 {
-	const struct table_column *c = column_of(l, i);
+	const struct table_column *c = layout_column_of(l, i);
 	size_t room = l->on[i].width;
 	bool last = st && i + 1 == l->n;
 	struct buf word = BUF_INIT;
 
-	if (is_text(c)) {
+	if (is_text_column(c)) {
 		size_t indent;
 
 		put_indent(l, &word, c, x, place, room);
 		indent = text_width(buf_str(&word));
 		buf_puts(out, buf_str(&word));
 		if (indent < room)
-			put_text(l, out, i, x, room - indent, indent, last);
+			put_layout_text(l, out, i, x, room - indent, indent, last);
 	} else {
-		put_word(l, &word, x, last && x->spills);
+		put_layout_word(l, &word, x, last && x->spills);
 		text_put_fit(out, buf_str(&word), room, TEXT_RIGHT, false, l->ascii);
 		if (last && x->spills)
 			buf_puts(out, x->tail);
@@ -593,7 +595,7 @@ static void put_value(struct layout *l, struct buf *out, const struct style *st,
 enum ink layout_cell(struct layout *l, struct buf *out, const struct style *st, size_t i,
 		     const struct table_row *r, const struct layout_place *place)
 {
-	const struct table_column *c = column_of(l, i);
+	const struct table_column *c = layout_column_of(l, i);
 	struct buf scratch = BUF_INIT, error = BUF_INIT;
 	struct table_cell x;
 	enum ink ink = INK_PLAIN;
@@ -605,10 +607,10 @@ enum ink layout_cell(struct layout *l, struct buf *out, const struct style *st, 
 		ink = x.e.v >= HOT ? INK_HOT : x.e.v >= WARM ? INK_WARM : INK_PLAIN;
 	if (st && ink != INK_PLAIN)
 		style_ink(out, st, ink);
-	put_value(l, out, st, i, &x, place);
+	put_layout_value(l, out, st, i, &x, place);
 	if (st && ink != INK_PLAIN && !x.dim)
 		style_ink(out, st, INK_PLAIN);
-	if (l->on[i].error && !is_text(c)) {
+	if (l->on[i].error && !is_text_column(c)) {
 		cell_put_error(&error, &x);
 		buf_putc(out, ' ');
 		buf_put_left(out, buf_str(&error), l->on[i].error);

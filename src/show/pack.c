@@ -34,7 +34,7 @@ void pack_close(struct pack *p)
 	strtab_free(&p->texts);
 }
 
-static void down(struct pack *p, bool array)
+static void pack_down(struct pack *p, bool array)
 {
 	assert(p->depth < sizeof(p->array) / sizeof(*p->array));
 	p->array[p->depth++] = array;
@@ -42,13 +42,13 @@ static void down(struct pack *p, bool array)
 
 void pack_object(struct pack *p, const char *key)
 {
-	down(p, false);
+	pack_down(p, false);
 	json_object(&p->j, key);
 }
 
 void pack_array(struct pack *p, const char *key)
 {
-	down(p, true);
+	pack_down(p, true);
 	json_array(&p->j, key);
 }
 
@@ -99,7 +99,7 @@ static const char *const kinds[] = {
 	[T_REAL] = "real",   [T_SHARE] = "share",   [T_SECONDS] = "seconds",
 };
 
-static void put_flags(struct pack *p, unsigned flags)
+static void put_pack_flags(struct pack *p, unsigned flags)
 {
 	static const struct {
 		unsigned flag;
@@ -119,7 +119,7 @@ static void put_flags(struct pack *p, unsigned flags)
 }
 
 /* KEY_error and KEY_why, which follow KEY. */
-static void put_beside(struct pack *p, const struct table_column *c, const char *what)
+static void put_pack_beside(struct pack *p, const struct table_column *c, const char *what)
 {
 	char key[200];
 
@@ -132,7 +132,7 @@ static void put_beside(struct pack *p, const struct table_column *c, const char 
 }
 
 /* People have it as a text: shown_KEY or KEY_shown. */
-static bool is_shown(const struct table *t, const struct table_column *c)
+static bool is_pack_shown(const struct table *t, const struct table_column *c)
 {
 	size_t n, len = strlen(c->key);
 	const struct table_column *v = table_columns(t, &n);
@@ -159,17 +159,18 @@ static void put_column(struct pack *p, const struct table *t, const struct table
 	pack_word(p, "kind", kinds[c->kind]);
 	pack_word(p, "unit", c->unit);
 	pack_word(p, "means", c->means);
-	put_flags(p, c->flags & C_DATA && is_shown(t, c) ? c->flags & ~(unsigned)C_DATA : c->flags);
+	put_pack_flags(p, c->flags & C_DATA && is_pack_shown(t, c) ? c->flags & ~(unsigned)C_DATA
+								   : c->flags);
 	pack_end(p);
 	if (c->flags & C_ERROR)
-		put_beside(p, c, "error");
+		put_pack_beside(p, c, "error");
 	if (c->flags & C_WHY)
-		put_beside(p, c, "why");
+		put_pack_beside(p, c, "why");
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-static void put_text(struct pack *p, const char *key, const struct table_cell *x)
+static void put_pack_text(struct pack *p, const char *key, const struct table_cell *x)
 {
 	buf_reset(&p->text);
 	buf_puts(&p->text, x->text);
@@ -177,13 +178,13 @@ static void put_text(struct pack *p, const char *key, const struct table_cell *x
 	pack_text(p, key, buf_str(&p->text));
 }
 
-static void put_value(struct pack *p, const char *key, const struct table_cell *x)
+static void put_pack_value(struct pack *p, const char *key, const struct table_cell *x)
 {
 	struct json *j = &p->j;
 
 	switch (x->kind) {
 	case T_TEXT:
-		put_text(p, key, x);
+		put_pack_text(p, key, x);
 		break;
 	case T_LIST:
 		pack_array(p, key);
@@ -217,14 +218,14 @@ static void find_empty(struct pack *p, const struct table *t)
 }
 
 /* The column is written. */
-static bool has(const struct pack *p, const struct table *t, size_t column)
+static bool has_pack(const struct pack *p, const struct table *t, size_t column)
 {
 	return table_has(t, column, C_PEOPLE) && (column >= PACK_COLUMNS || !p->empty[column]);
 }
 
 /* With `keyed` as a member of the object at hand. */
-static void put_cell(struct pack *p, const struct table_column *c, const struct table_cell *x,
-		     bool keyed)
+static void put_pack_cell(struct pack *p, const struct table_column *c, const struct table_cell *x,
+			  bool keyed)
 {
 	const char *key = keyed ? c->key : NULL;
 
@@ -233,10 +234,10 @@ static void put_cell(struct pack *p, const struct table_column *c, const struct 
 	} else if (p->words && c->flags & C_DATA && x->kind == T_TEXT) {
 		pack_word(p, key, x->text);
 	} else if (x->kind == c->kind) {
-		put_value(p, key, x);
+		put_pack_value(p, key, x);
 	} else {
 		pack_object(p, key);
-		put_value(p, kinds[x->kind], x);
+		put_pack_value(p, kinds[x->kind], x);
 		pack_end(p);
 	}
 	if (c->flags & C_ERROR)
@@ -245,17 +246,18 @@ static void put_cell(struct pack *p, const struct table_column *c, const struct 
 		pack_text(p, NULL, x->e.why);
 }
 
-static void put_row(struct pack *p, const struct table *t, const struct table_row *r, bool keyed)
+static void put_pack_row(struct pack *p, const struct table *t, const struct table_row *r,
+			 bool keyed)
 {
 	struct table_cell x;
 	size_t n;
 	const struct table_column *c = table_columns(t, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		if (!has(p, t, i))
+		if (!has_pack(p, t, i))
 			continue;
 		table_cell(&x, t, &c[i], r, &p->scratch);
-		put_cell(p, &c[i], &x, keyed);
+		put_pack_cell(p, &c[i], &x, keyed);
 	}
 }
 
@@ -267,8 +269,8 @@ static bool is_full(const struct pack *p, uint64_t from)
 }
 
 /* `bare`: cells, not rows of them. Returns how many there are. */
-static size_t put_rows(struct pack *p, const char *key, const struct table *t, bool bare,
-		       bool capped)
+static size_t put_pack_rows(struct pack *p, const char *key, const struct table *t, bool bare,
+			    bool capped)
 {
 	const uint64_t from = pack_bytes(p);
 	struct table_row r = { 0 };
@@ -280,7 +282,7 @@ static size_t put_rows(struct pack *p, const char *key, const struct table *t, b
 			break;
 		if (!bare)
 			pack_array(p, NULL);
-		put_row(p, t, &r, false);
+		put_pack_row(p, t, &r, false);
 		if (!bare)
 			pack_end(p);
 	}
@@ -298,9 +300,9 @@ void pack_members(struct pack *p, const struct document *d)
 
 		find_empty(p, t);
 		if (!(t->form->flags & TABLE_HEAD))
-			(void)put_rows(p, t->form->name, t, t->form->n_columns == 1, false);
+			(void)put_pack_rows(p, t->form->name, t, t->form->n_columns == 1, false);
 		else if (table_next(t, &r))
-			put_row(p, t, &r, true);
+			put_pack_row(p, t, &r, true);
 	}
 	p->words = false;
 }
@@ -308,7 +310,7 @@ void pack_members(struct pack *p, const struct document *d)
 /* ---- documents ------------------------------------------------------------------------------- */
 
 /* Returns how many rows are in the page. */
-static size_t put_table(struct pack *p, const struct table *t)
+static size_t put_pack_table(struct pack *p, const struct table *t)
 {
 	const struct table_form *f = t->form;
 	size_t n, rows;
@@ -325,16 +327,16 @@ static size_t put_table(struct pack *p, const struct table *t)
 	pack_word(p, "rest", f->rest);
 	pack_array(p, "columns");
 	for (size_t i = 0; i < n; i++)
-		if (has(p, t, i))
+		if (has_pack(p, t, i))
 			put_column(p, t, &c[i]);
 	pack_end(p);
-	rows = put_rows(p, "rows", t, false, true);
+	rows = put_pack_rows(p, "rows", t, false, true);
 	pack_end(p);
 	return rows;
 }
 
-static void put_lines(struct pack *p, const char *key, const struct document_line *v, size_t n,
-		      enum ink marked)
+static void put_pack_lines(struct pack *p, const char *key, const struct document_line *v, size_t n,
+			   enum ink marked)
 {
 	pack_array(p, key);
 	for (size_t i = 0; i < n; i++) {
@@ -379,7 +381,7 @@ static double estimate_rows(const struct pack *like, const struct table *t)
 				continue;
 			table_cell(&x, t, &c[i], &r, &p.scratch);
 			if (n <= WIDE || cell_has(&x)) /* else the column may be left out */
-				put_cell(&p, &c[i], &x, false);
+				put_pack_cell(&p, &c[i], &x, false);
 		}
 	if (rows == PACK_LEAST)
 		size = (double)pack_bytes(&p) / PACK_LEAST * (double)table_rows(t);
@@ -390,7 +392,7 @@ static double estimate_rows(const struct pack *like, const struct table *t)
 }
 
 /* Rows that fit under each other's cap: large tables share what small ones leave. */
-static double cap_of(const double *size, size_t n, double most)
+static double pack_cap_of(const double *size, size_t n, double most)
 {
 	double cap = most / (double)(n ? n : 1), before = 0;
 
@@ -423,7 +425,7 @@ uint64_t pack_cap(const struct pack *p, const struct document *const *d, size_t 
 	if (!failed && all <= (double)most)
 		cap = 0;
 	else if (!failed)
-		cap = cap_of(size.v, size.n, (double)most);
+		cap = pack_cap_of(size.v, size.n, (double)most);
 	vec_free(&size);
 	return (uint64_t)cap;
 }
@@ -455,8 +457,8 @@ void pack_document(struct pack *p, const char *key, const char *view, const stru
 	pack_object(p, key);
 	pack_word(p, "view", view);
 	pack_word(p, "schema", schema);
-	put_lines(p, "titles", d->title.v, all && !p->later ? d->title.n : 0, INK_BOLD);
-	put_lines(p, "facts", d->fact.v, all ? d->fact.n : 0, INK_WARM);
+	put_pack_lines(p, "titles", d->title.v, all && !p->later ? d->title.n : 0, INK_BOLD);
+	put_pack_lines(p, "facts", d->fact.v, all ? d->fact.n : 0, INK_WARM);
 	pack_array(p, "next");
 	for (size_t i = 0; i < d->n_next; i++) {
 		pack_array(p, NULL);
@@ -467,7 +469,7 @@ void pack_document(struct pack *p, const char *key, const char *view, const stru
 	pack_end(p);
 	pack_array(p, "tables");
 	for (size_t i = 0; i < d->table.n && rows; i++)
-		rows[i] = is_packed(p, d->table.v[i].form) ? put_table(p, &d->table.v[i]) : 0;
+		rows[i] = is_packed(p, d->table.v[i].form) ? put_pack_table(p, &d->table.v[i]) : 0;
 	pack_end(p);
 	pack_array(p, "notes");
 	for (size_t i = 0; i < d->note.n && all; i++)

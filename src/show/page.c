@@ -17,7 +17,7 @@ void page_end(struct page *p)
 	buf_end_line(p->out);
 }
 
-static void put_text(struct page *p, const char *s, size_t width, bool last, bool keep_end)
+static void put_page_text(struct page *p, const char *s, size_t width, bool last, bool keep_end)
 {
 	struct buf safe = BUF_INIT;
 
@@ -32,12 +32,12 @@ static void put_text(struct page *p, const char *s, size_t width, bool last, boo
 
 void page_text(struct page *p, const char *s, size_t width, bool last)
 {
-	put_text(p, s, width, last, false);
+	put_page_text(p, s, width, last, false);
 }
 
 void page_text_end(struct page *p, const char *s, size_t width, bool last)
 {
-	put_text(p, s, width, last, true);
+	put_page_text(p, s, width, last, true);
 }
 
 void page_named(struct page *p, const char *name, const char *tail, size_t width)

@@ -173,14 +173,14 @@ static void put_amount(struct buf *b, double v)
 		buf_puts(b, num_count(n, fabs(v) < 1e6 ? round(v) : v));
 }
 
-static void put_share(struct buf *b, double v)
+static void put_table_share(struct buf *b, double v)
 {
 	char n[NUM_MAX];
 
 	buf_puts(b, v > 0 && v < 0.0005 ? "<0.1 %" : num_percent(n, v));
 }
 
-static void put_list(struct buf *b, const struct table_cell *x)
+static void put_table_list(struct buf *b, const struct table_cell *x)
 {
 	for (size_t i = 0; i < x->n_list; i++)
 		buf_printf(b, "%s%s", i ? ", " : "", x->list[i]);
@@ -200,7 +200,7 @@ void cell_put(struct buf *b, const struct table_cell *x)
 		buf_puts(b, x->tail ? x->tail : "");
 		break;
 	case T_LIST:
-		put_list(b, x);
+		put_table_list(b, x);
 		break;
 	case T_ID:
 		buf_printf(b, "%" PRIu64, x->n);
@@ -232,7 +232,7 @@ void cell_put(struct buf *b, const struct table_cell *x)
 		break;
 	case T_SHARE:
 		buf_puts(b, x->sign && x->e.v >= 0 ? "+" : "");
-		put_share(b, x->e.v);
+		put_table_share(b, x->e.v);
 		break;
 	case T_SECONDS:
 		buf_puts(b, num_seconds(n, x->e.v));
@@ -334,7 +334,7 @@ bool table_empty(const struct table *t, size_t column)
 
 /* ---- invariants ------------------------------------------------------------------------------ */
 
-static bool is_name(const char *s)
+static bool is_sql_name(const char *s)
 {
 	return *s && strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(s) &&
 	       !(*s >= '0' && *s <= '9');
@@ -346,10 +346,10 @@ void table_check(const struct table *t)
 	size_t n;
 	const struct table_column *c = table_columns(t, &n);
 
-	assert(is_name(t->form->name));
+	assert(is_sql_name(t->form->name));
 	for (size_t i = 0; i < n; i++) {
 		assert(c[i].key && c[i].head && (c[i].field.size || c[i].get));
-		assert(t->column || is_name(c[i].key));
+		assert(t->column || is_sql_name(c[i].key));
 		assert(!(c[i].flags & C_DATA && c[i].flags & C_PEOPLE));
 		for (size_t k = 0; k < i; k++)
 			assert(strcmp(c[i].key, c[k].key) != 0 || c[i].nth != c[k].nth);
@@ -357,5 +357,5 @@ void table_check(const struct table *t)
 	assert(!(t->form->flags & TABLE_LINES) || (n == 1 && c->kind == T_TEXT));
 	assert(!(t->form->flags & TABLE_ONE) || table_rows(t) == 1);
 	(void)c;
-	(void)is_name;
+	(void)is_sql_name;
 }

@@ -9,7 +9,7 @@
 #include "store/schema.h"
 #include "store/sqlite_int.h"
 
-static void put_query(struct buf *b, const char *expression, const char *table)
+static void put_own_query(struct buf *b, const char *expression, const char *table)
 {
 	struct store_table_row row[STORE_TABLES];
 	const char *sep = "";
@@ -25,15 +25,15 @@ static void put_query(struct buf *b, const char *expression, const char *table)
 	buf_puts(b, ")");
 }
 
-static int check(sqlite3 *db, const struct ibs_event *e, const char *key, const char *expression,
-		 struct err *err)
+static int check_expression(sqlite3 *db, const struct ibs_event *e, const char *key,
+			    const char *expression, struct err *err)
 {
 	struct buf b = BUF_INIT;
 	sqlite3_stmt *s = NULL;
 	const char *tail = "";
 	int rc = SQLITE_NOMEM, ret = 0;
 
-	put_query(&b, expression, e->table);
+	put_own_query(&b, expression, e->table);
 	if (!b.failed)
 		rc = sqlite.prepare_v2(db, buf_str(&b), -1, &s, &tail);
 	if (rc == SQLITE_NOMEM) {
@@ -61,8 +61,9 @@ int ibs_own_check(const struct ibs_own *own, struct err *err)
 	    SQLITE_OK)
 		ret = err_nomem(err);
 	for (size_t i = 0; !ret && i < own->n; i++)
-		ret = check(db, &own->event[i], "where", own->event[i].predicate, err) ||
-				      check(db, &own->event[i], "value", own->event[i].value, err)
+		ret = check_expression(db, &own->event[i], "where", own->event[i].predicate, err) ||
+				      check_expression(db, &own->event[i], "value",
+						       own->event[i].value, err)
 			      ? -1
 			      : 0;
 	(void)sqlite.close(db);

@@ -60,7 +60,7 @@ const struct ibs_event *ibs_event_find(const struct ibs_own *own, const char *wo
 
 /* ---- which CPUs have it ---------------------------------------------------------------------- */
 
-static const char *lacks(const struct ibs_need *n, enum ibs_part part, char *room, size_t size)
+static const char *ibs_lacks(const struct ibs_need *n, enum ibs_part part, char *room, size_t size)
 {
 	switch (n->kind) {
 	case IBS_NEED_ANY:
@@ -89,7 +89,7 @@ int ibs_event_exists(const struct ibs_event *e, const enum ibs_part *part, size_
 	for (size_t i = 0; i < n; i++) {
 		if (part[i] == IBS_PARTS)
 			continue;
-		what = lacks(&e->needs, part[i], room, sizeof(room));
+		what = ibs_lacks(&e->needs, part[i], room, sizeof(room));
 		if (!what)
 			return 0;
 	}
@@ -104,7 +104,7 @@ int ibs_event_exists(const struct ibs_event *e, const enum ibs_part *part, size_
 	return err_hint(err, "cyclade explain %s names the CPUs that have it", e->name);
 }
 
-static bool is_word(char c)
+static bool is_ibs_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
@@ -114,7 +114,7 @@ bool ibs_has_word(const char *text, const char *word)
 	size_t len = strlen(word);
 
 	for (const char *s = strcasestr(text, word); s; s = strcasestr(s + 1, word))
-		if ((s == text || !is_word(s[-1])) && !is_word(s[len]))
+		if ((s == text || !is_ibs_word(s[-1])) && !is_ibs_word(s[len]))
 			return true;
 	return false;
 }
@@ -157,7 +157,7 @@ static bool is_meant(const char *pattern, const struct ibs_event *e)
 }
 
 /* NULL: all; parts that share a family's models are named one by one. */
-static const char *cpus_of(struct arena *a, const struct ibs_event *e)
+static const char *ibs_cpus_of(struct arena *a, const struct ibs_event *e)
 {
 	struct buf b = BUF_INIT;
 	char room[80];
@@ -165,7 +165,7 @@ static const char *cpus_of(struct arena *a, const struct ibs_event *e)
 	bool all = true;
 
 	for (enum ibs_part p = IBS_PART_10H; p < IBS_PARTS; p++) {
-		bool has = !lacks(&e->needs, p, room, sizeof(room));
+		bool has = !ibs_lacks(&e->needs, p, room, sizeof(room));
 
 		all &= has;
 		if (has)
@@ -188,7 +188,7 @@ size_t ibs_events_put(struct document *d, const struct ibs_own *own, const char 
 		if (is_meant(pattern, &own->event[i]))
 			row[t.n++] = own->event[i];
 	for (size_t i = 0; row && i < t.n; i++)
-		row[i].cpus = cpus_of(&d->a, &row[i]);
+		row[i].cpus = ibs_cpus_of(&d->a, &row[i]);
 	if (!row) {
 		d->failed = true;
 		return 0;

@@ -20,7 +20,7 @@ static bool is_blank(char c)
 }
 
 /* Cuts the first word off a line; what is left begins with no blank. */
-static const char *word_of(char **line)
+static const char *own_word_of(char **line)
 {
 	char *w = *line, *end = w;
 
@@ -34,7 +34,7 @@ static const char *word_of(char **line)
 	return w;
 }
 
-static bool is_name(const char *s)
+static bool is_own_name(const char *s)
 {
 	size_t n = 0;
 
@@ -56,11 +56,11 @@ static bool is_table(const char *name)
 	return false;
 }
 
-static int check_name(struct reader *r, const char *name)
+static int check_own_name(struct reader *r, const char *name)
 {
 	const struct ibs_event *e = ibs_event_find(r->own, name);
 
-	if (!is_name(name))
+	if (!is_own_name(name))
 		return err_set(r->err, ERR_USAGE,
 			       "'%.80s' is no name: letters, digits and _, at most %u of them",
 			       name, IBS_OWN_NAME_MAX);
@@ -74,7 +74,7 @@ static int check_name(struct reader *r, const char *name)
 }
 
 /* The last event is whole. */
-static int complete(const struct reader *r)
+static int own_complete(const struct reader *r)
 {
 	if (!r->e || *r->e->predicate)
 		return 0;
@@ -85,10 +85,10 @@ static int complete(const struct reader *r)
 
 static int on_event(struct reader *r, char *rest)
 {
-	const char *name = word_of(&rest), *table = word_of(&rest);
+	const char *name = own_word_of(&rest), *table = own_word_of(&rest);
 	struct ibs_event *more;
 
-	if (check_name(r, name))
+	if (check_own_name(r, name))
 		return -1;
 	if ((strcmp(table, "ibs_op") != 0 && strcmp(table, "ibs_fetch") != 0) || *rest) {
 		(void)err_set(r->err, ERR_USAGE,
@@ -131,9 +131,9 @@ static int set_expression(struct reader *r, const char **to, const char *key, co
 	return set_once(r, to, key, text);
 }
 
-static int on_line(struct reader *r, char *line)
+static int own_on_line(struct reader *r, char *line)
 {
-	const char *key = word_of(&line);
+	const char *key = own_word_of(&line);
 	size_t len = strlen(line);
 
 	while (len && is_blank(line[len - 1]))
@@ -141,7 +141,7 @@ static int on_line(struct reader *r, char *line)
 	if (!*key || *key == '#')
 		return 0;
 	if (!strcmp(key, "event"))
-		return complete(r) ? -1 : on_event(r, line);
+		return own_complete(r) ? -1 : on_event(r, line);
 	if (!strcmp(key, "where"))
 		return set_expression(r, r->e ? &r->e->predicate : NULL, key, line);
 	if (!strcmp(key, "value"))
@@ -165,7 +165,7 @@ static int one_line(struct reader *r, const char *text, size_t len, unsigned num
 		return err_nomem(r->err);
 	if (memchr(text, '\0', len))
 		return err_set(r->err, ERR_USAGE, "%s: a zero byte", r->where);
-	if (!on_line(r, line))
+	if (!own_on_line(r, line))
 		return 0;
 	/* an event that is not whole has its own place */
 	return strncmp(r->err->what, r->path, strlen(r->path)) != 0
@@ -188,7 +188,7 @@ int ibs_own_parse(struct ibs_own *own, struct arena *a, const char *path, const 
 		text += line;
 		len -= line;
 	}
-	if (complete(&r))
+	if (own_complete(&r))
 		return -1;
 	for (size_t i = 0; i < own->n; i++)
 		if (!*own->event[i].value)

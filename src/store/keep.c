@@ -54,7 +54,8 @@ static const struct part {
 };
 
 /* Columns that a cursor reads from the record, which there is none of here. */
-static bool put_fixed(const struct pd_sample *s, enum store_column_id col, struct table_cell *out)
+static bool put_keep_fixed(const struct pd_sample *s, enum store_column_id col,
+			   struct table_cell *out)
 {
 	switch (col) {
 	case C_samples_time:
@@ -96,7 +97,7 @@ static bool put_fixed(const struct pd_sample *s, enum store_column_id col, struc
 }
 
 /* field(N): column N of the sample at hand. */
-static void field(sqlite3_context *x, int argc, sqlite3_value **argv)
+static void sql_field(sqlite3_context *x, int argc, sqlite3_value **argv)
 {
 	struct keep *k = sqlite.user_data(x);
 	int n = argc == 1 ? sqlite.value_int(argv[0]) : -1;
@@ -112,7 +113,7 @@ static void field(sqlite3_context *x, int argc, sqlite3_value **argv)
 		return;
 	k->row.table = table;
 	cell = (struct table_cell){ .kind = store_columns[n].kind };
-	if (!put_fixed(&k->row.sample, col, &cell) &&
+	if (!put_keep_fixed(&k->row.sample, col, &cell) &&
 	    raw_cell(&k->row, col, &cell, &scratch, &k->err))
 		sqlite.result_error(x, k->err.what, -1);
 	else
@@ -120,7 +121,7 @@ static void field(sqlite3_context *x, int argc, sqlite3_value **argv)
 	buf_free(&scratch);
 }
 
-static int failed(struct keep *k, int rc, struct err *err)
+static int keep_failed(struct keep *k, int rc, struct err *err)
 {
 	if (k->err.code != ERR_NONE) {
 		*err = k->err;
@@ -136,8 +137,8 @@ static int failed(struct keep *k, int rc, struct err *err)
 
 /* The columns are those of a subquery, so that the predicate has them by name. Those of `twice` are
  * there twice: a predicate that names one is then refused as ambiguous. NULL: none is. */
-static void put_query(struct buf *b, const struct ibs_own *own, const char *predicate,
-		      const struct part *twice)
+static void put_keep_query(struct buf *b, const struct ibs_own *own, const char *predicate,
+			   const struct part *twice)
 {
 	const struct ibs_event *e = ibs_event_find(own, predicate);
 	const char *sep = "";
@@ -170,7 +171,7 @@ int keep_reads(const struct keep *k, const struct ibs_own *own, const char *pred
 		sqlite3_stmt *ask = NULL;
 		int rc = SQLITE_NOMEM;
 
-		put_query(&b, own, predicate, &parts[i]);
+		put_keep_query(&b, own, predicate, &parts[i]);
 		if (!b.failed)
 			rc = sqlite.prepare_v2(k->db, buf_str(&b), -1, &ask, NULL);
 		(void)sqlite.finalize(ask);
@@ -183,25 +184,26 @@ int keep_reads(const struct keep *k, const struct ibs_own *own, const char *pred
 	return 0;
 }
 
-static int prepare(struct keep *k, const struct ibs_own *own, const char *predicate,
-		   struct err *err)
+static int keep_prepare(struct keep *k, const struct ibs_own *own, const char *predicate,
+			struct err *err)
 {
 	struct buf b = BUF_INIT;
 	int rc = sqlite.open_v2(":memory:", &k->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
 				NULL);
 	const char *tail = "";
 
-	put_query(&b, own, predicate, NULL);
+	put_keep_query(&b, own, predicate, NULL);
 	if (b.failed)
 		rc = SQLITE_NOMEM;
 	if (rc == SQLITE_OK)
-		rc = sqlite.create_function(k->db, "field", 1, SQLITE_UTF8, k, field, NULL, NULL);
+		rc = sqlite.create_function(k->db, "field", 1, SQLITE_UTF8, k, sql_field, NULL,
+					    NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite.prepare_v2(k->db, buf_str(&b), -1, &k->ask, &tail);
 	if (rc == SQLITE_OK && (*tail || sqlite.column_count(k->ask) != 1))
 		rc = SQLITE_MISUSE;
 	buf_free(&b);
-	return rc == SQLITE_OK ? 0 : failed(k, rc, err);
+	return rc == SQLITE_OK ? 0 : keep_failed(k, rc, err);
 }
 
 int keep_open(struct keep **out, const struct ibs_own *own, const char *predicate, struct err *err)
@@ -218,7 +220,7 @@ int keep_open(struct keep **out, const struct ibs_own *own, const char *predicat
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		return err_nomem(err);
-	if (!prepare(k, own, predicate, err)) {
+	if (!keep_prepare(k, own, predicate, err)) {
 		*out = k;
 		return 0;
 	}
@@ -243,7 +245,7 @@ int keep_sample(struct keep *k, const struct pd_sample *s, const char *pmu, cons
 	rc = sqlite.step(k->ask);
 	holds = rc == SQLITE_ROW && sqlite.column_int64(k->ask, 0);
 	(void)sqlite.reset(k->ask);
-	return rc == SQLITE_ROW ? holds : failed(k, rc, err);
+	return rc == SQLITE_ROW ? holds : keep_failed(k, rc, err);
 }
 
 void keep_close(struct keep *k)

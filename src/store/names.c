@@ -51,8 +51,8 @@ void names_free(struct names *n)
 	free(n);
 }
 
-static int resolve(struct names *n, const struct place *o, uint64_t addr, struct name *x,
-		   struct err *err)
+static int name_resolve(struct names *n, const struct place *o, uint64_t addr, struct name *x,
+			struct err *err)
 {
 	const struct symbol *s = NULL;
 
@@ -85,7 +85,7 @@ struct name *names_at(struct names *n, const struct process *proc, uint32_t proc
 		return &s->name;
 	s->used = false;
 	drop_inlines(&s->name);
-	if (resolve(n, o, addr, &s->name, err))
+	if (name_resolve(n, o, addr, &s->name, err))
 		return NULL;
 	s->addr = addr;
 	s->image = o->image;

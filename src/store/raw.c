@@ -72,7 +72,7 @@ void raw_runs_close(struct raw_runs *r)
 	free(r);
 }
 
-static uint64_t count_of(const struct pd *rec, enum store_table t)
+static uint64_t count_raw_of(const struct pd *rec, enum store_table t)
 {
 	const struct pd_type_count *type;
 	uint64_t samples = 0, maps = 0, all = 0;
@@ -123,7 +123,7 @@ uint64_t raw_rows(const struct raw_runs *r, enum store_table t)
 	uint64_t n = 1;
 
 	for (size_t i = 0; i < r->n; i++)
-		n += r->of[i].r.rec ? count_of(r->of[i].r.rec, t) : 0;
+		n += r->of[i].r.rec ? count_raw_of(r->of[i].r.rec, t) : 0;
 	return n;
 }
 
@@ -220,7 +220,7 @@ static bool is_of_table(const struct raw *c, const struct pd_event *ev)
 	       kind == (c->table == STORE_ibs_op ? IBS_OP : IBS_FETCH);
 }
 
-static void find_events(struct raw *c)
+static void find_raw_events(struct raw *c)
 {
 	size_t n;
 	const struct pd_event *ev = pd_events(raw_of(c)->r.rec, &n);
@@ -251,7 +251,7 @@ int raw_walk_begin(struct raw *c, bool others, struct err *err)
 	if (!c->walk[c->run] && cursor_new(&c->walk[c->run], r->r.rec, r->r.spaces, err))
 		return -1;
 	if (!others)
-		find_events(c);
+		find_raw_events(c);
 	b.events = c->events;
 	c->i = c->n = 0;
 	c->intel = is_intel(pd_info(r->r.rec)->cpuid);

@@ -57,8 +57,8 @@ static bool is_same_place(const struct place *a, const struct place *b)
 }
 
 /* The number of a frame's place; NOTHING: *err says why. */
-static uint32_t place_of(struct raw_chains *x, struct raw *c, const struct raw_frame *f,
-			 struct err *err)
+static uint32_t chain_place_of(struct raw_chains *x, struct raw *c, const struct raw_frame *f,
+			       struct err *err)
 {
 	const struct name *name = raw_name_at(c, (enum space_kind)f->kind, f->ip - f->caller, err);
 	struct place p = { .kind = f->kind, .caller = f->caller, .level = f->level };
@@ -91,13 +91,13 @@ static bool is_same_chain(const struct raw_chains *x, const struct chain *a, con
 }
 
 /* The sample's chain; a new one if it is the first. NULL: *err says why. */
-static struct chain *chain_of(struct raw_chains *x, struct raw *c, struct err *err)
+static struct chain *chains_chain_of(struct raw_chains *x, struct raw *c, struct err *err)
 {
 	struct chain k = { .first = x->step.n };
 	uint64_t *at;
 
 	for (size_t i = 0; i < c->chain.n; i++) {
-		uint32_t place = place_of(x, c, &c->chain.v[i], err);
+		uint32_t place = chain_place_of(x, c, &c->chain.v[i], err);
 
 		if (place == NOTHING)
 			return NULL;
@@ -127,7 +127,7 @@ static int count_chain(struct raw *at, void *ctx, struct err *err)
 		return -1;
 	if (!at->chain.n)
 		return 0;
-	k = chain_of(ctx, at, err);
+	k = chains_chain_of(ctx, at, err);
 	if (!k)
 		return -1;
 	if (!k->samples++)
@@ -162,7 +162,7 @@ bool raw_chain_id(struct raw *c, uint64_t *out)
 	if (make_chains(c, &c->err))
 		return false;
 	x = raw_of(c)->chains;
-	k = x ? chain_of(x, c, &c->err) : NULL;
+	k = x ? chains_chain_of(x, c, &c->err) : NULL;
 	if (k)
 		*out = (uint64_t)(k - x->chain.v);
 	return k;
@@ -208,7 +208,7 @@ CHAIN_GET(
 
 /* ---- their frames ---------------------------------------------------------------------------- */
 
-static int begin_frames(struct raw *c, struct err *err)
+static int begin_chains_frames(struct raw *c, struct err *err)
 {
 	c->depth = 0;
 	return begin_chains(c, err);
@@ -227,7 +227,7 @@ static int next_frame(struct raw *c, struct err *err)
 	return 0;
 }
 
-const struct raw_kind raw_chain_frames = { begin_frames, next_frame };
+const struct raw_kind raw_chain_frames = { begin_chains_frames, next_frame };
 
 /* The place of the frame at hand, and its line. */
 #define PLACE_GET(name, ...)                                            \

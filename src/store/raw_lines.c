@@ -43,13 +43,13 @@ void raw_lines_free(struct raw_lines *x)
 	free(x);
 }
 
-static uint64_t hash_of(const struct line_row *r)
+static uint64_t lines_hash_of(const struct line_row *r)
 {
 	return hash_pair((uint64_t)r->function << 32 | r->file,
 			 hash_pair((uint64_t)r->dso << 32 | r->line, r->event));
 }
 
-static bool is_same(const struct line_row *a, const struct line_row *b)
+static bool is_lines_same(const struct line_row *a, const struct line_row *b)
 {
 	return a->function == b->function && a->file == b->file && a->dso == b->dso &&
 	       a->line == b->line && a->event == b->event;
@@ -57,11 +57,11 @@ static bool is_same(const struct line_row *a, const struct line_row *b)
 
 static struct line_row *line_row_at(struct raw_lines *x, struct line_row r)
 {
-	uint64_t *at = u64map_xat(&x->at, hash_of(&r), NULL);
+	uint64_t *at = u64map_xat(&x->at, lines_hash_of(&r), NULL);
 
 	r.same = (uint32_t)*at - 1;
 	for (uint32_t i = r.same; i != NOTHING; i = x->row.v[i].same)
-		if (is_same(&x->row.v[i], &r))
+		if (is_lines_same(&x->row.v[i], &r))
 			return &x->row.v[i];
 	vec_xpush(&x->row, r);
 	*at = x->row.n;
@@ -69,7 +69,7 @@ static struct line_row *line_row_at(struct raw_lines *x, struct line_row r)
 }
 
 /* The number of a text. */
-static uint32_t text_of(struct raw_lines *x, const char *s)
+static uint32_t lines_text_of(struct raw_lines *x, const char *s)
 {
 	uint64_t *at;
 
@@ -81,7 +81,7 @@ static uint32_t text_of(struct raw_lines *x, const char *s)
 	return (uint32_t)*at - 1;
 }
 
-static int count_line(struct raw *at, void *ctx, struct err *err)
+static int count_lines_line(struct raw *at, void *ctx, struct err *err)
 {
 	const struct cursor_row *c = cursor_now(at->walk[at->run]);
 	uint64_t period = raw_period(at);
@@ -94,9 +94,9 @@ static int count_line(struct raw *at, void *ctx, struct err *err)
 
 		if (!name || names_line(raw_of(at)->names, name, err))
 			return -1;
-		r.function = text_of(x, name->function);
-		r.dso = text_of(x, name->dso);
-		r.file = text_of(x, name->file);
+		r.function = lines_text_of(x, name->function);
+		r.dso = lines_text_of(x, name->dso);
+		r.file = lines_text_of(x, name->file);
 		r.line = name->line;
 	}
 	to = line_row_at(x, r);
@@ -120,7 +120,7 @@ static int begin_lines(struct raw *c, struct err *err)
 		(void)pd_events(of->r.rec, &n);
 		x->text = (struct strtab)STRTAB_INIT;
 		x->total = xcalloc(n, sizeof(*x->total));
-		ret = raw_each_sample(c, count_line, x, &over, err);
+		ret = raw_each_sample(c, count_lines_line, x, &over, err);
 		if (ret || over)
 			raw_lines_free(x);
 		else
@@ -137,14 +137,14 @@ const struct raw_kind raw_lines_rows = { begin_lines, raw_array_next };
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static const struct line_row *line_of(const struct raw *raw)
+static const struct line_row *lines_line_of(const struct raw *raw)
 {
 	return &raw_of(raw)->lines->row.v[raw->i - 1];
 }
 
-static struct error_bar share_of(const struct raw *raw)
+static struct error_bar lines_share_of(const struct raw *raw)
 {
-	const struct line_row *row = line_of(raw);
+	const struct line_row *row = lines_line_of(raw);
 	const struct total *all = &raw_of(raw)->lines->total[row->event];
 
 	return error_bar_share((double)row->period, all->period, all->squares);
@@ -152,7 +152,7 @@ static struct error_bar share_of(const struct raw *raw)
 
 static void put_line_text(const struct raw *raw, size_t which, struct table_cell *out)
 {
-	const struct line_row *row = line_of(raw);
+	const struct line_row *row = lines_line_of(raw);
 	uint32_t id = which == NAME_FUNCTION ? row->function
 		      : which == NAME_DSO    ? row->dso
 					     : row->file;
@@ -161,10 +161,10 @@ static void put_line_text(const struct raw *raw, size_t which, struct table_cell
 }
 RAW_GET(line_text, put_line_text(raw, c->which, out))
 RAW_GET(line_event, size_t n;
-	out->text = pd_events(raw_of(raw)->r.rec, &n)[line_of(raw)->event].name)
-RAW_GET(line_line, raw_put(out, line_of(raw)->line, line_of(raw)->line))
-RAW_GET(line_samples, out->n = line_of(raw)->samples)
-RAW_GET(line_period, out->n = line_of(raw)->period)
-RAW_GET(line_share, out->e.v = share_of(raw).share)
-RAW_GET(line_share_error, struct error_bar e = share_of(raw);
+	out->text = pd_events(raw_of(raw)->r.rec, &n)[lines_line_of(raw)->event].name)
+RAW_GET(line_line, raw_put(out, lines_line_of(raw)->line, lines_line_of(raw)->line))
+RAW_GET(line_samples, out->n = lines_line_of(raw)->samples)
+RAW_GET(line_period, out->n = lines_line_of(raw)->period)
+RAW_GET(line_share, out->e.v = lines_share_of(raw).share)
+RAW_GET(line_share_error, struct error_bar e = lines_share_of(raw);
 	out->e.v = isnan(e.share) ? NAN : e.half)

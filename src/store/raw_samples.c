@@ -2,12 +2,13 @@
 /*
  * Samples and what is inside of them: frames of call chains, branches, values of counters.
  */
+#include "base/xalloc.h"
 #include "perfdata/memop.h"
 #include "store/raw_int.h"
 
 /* ---- the sample at hand ---------------------------------------------------------------------- */
 
-static const struct cursor_row *row_of(const struct raw *c)
+static const struct cursor_row *cursor_row_of(const struct raw *c)
 {
 	return cursor_now(c->walk[c->run]);
 }
@@ -15,7 +16,7 @@ static const struct cursor_row *row_of(const struct raw *c)
 const struct pd_sample *raw_sample(struct raw *c)
 {
 	if (!c->parsed)
-		c->whole = !pd_sample_parse(raw_of(c)->r.rec, &row_of(c)->r, &c->sample);
+		c->whole = !pd_sample_parse(raw_of(c)->r.rec, &cursor_row_of(c)->r, &c->sample);
 	c->parsed = true;
 	return c->whole ? &c->sample : NULL;
 }
@@ -53,7 +54,7 @@ const char *const raw_mode_names[] = {
 /* As the kernel counts it where the record has none. */
 uint64_t raw_period(const struct raw *c)
 {
-	const struct cursor_row *r = row_of(c);
+	const struct cursor_row *r = cursor_row_of(c);
 	const struct pd_event *ev = r->ev;
 
 	if (ev->at.period)
@@ -64,7 +65,7 @@ uint64_t raw_period(const struct raw *c)
 /* Time, CPU and thread: of samples by their layout, else by what stands behind the record. */
 static struct pd_sample_id record_id(struct raw *raw)
 {
-	const struct cursor_row *x = row_of(raw);
+	const struct cursor_row *x = cursor_row_of(raw);
 	struct pd_sample_id id = { 0 };
 
 	if (x->ev) {
@@ -93,29 +94,30 @@ ID_GET(tid, PERF_SAMPLE_TID)
 #undef ID_GET
 
 RAW_GET(run, out->n = raw->run + 1)
-RAW_GET(place, out->n = row_of(raw)->r.seq)
-RAW_GET(event, out->text = row_of(raw)->ev->name)
-RAW_GET(event_id, out->n = row_of(raw)->event)
+RAW_GET(place, out->n = cursor_row_of(raw)->r.seq)
+RAW_GET(event, out->text = cursor_row_of(raw)->ev->name)
+RAW_GET(event_id, out->n = cursor_row_of(raw)->event)
 RAW_GET(period, out->n = raw_period(raw))
-RAW_GET(mode, out->text = raw_mode_names[space_kind_of_misc(row_of(raw)->r.misc)])
-RAW_GET(in_kernel, out->n = space_kind_of_misc(row_of(raw)->r.misc) == SPACE_KERNEL)
+RAW_GET(mode, out->text = raw_mode_names[space_kind_of_misc(cursor_row_of(raw)->r.misc)])
+RAW_GET(in_kernel, out->n = space_kind_of_misc(cursor_row_of(raw)->r.misc) == SPACE_KERNEL)
 
-static void put_word(struct table_cell *out, const struct cursor_row *x, uint16_t at)
+static void put_sample_word(struct table_cell *out, const struct cursor_row *x, uint16_t at)
 {
 	raw_put(out, at, at ? ld64(x->r.p + at) : 0);
 }
 
-#define LAYOUT_GET(name, place) \
-	RAW_GET(name, const struct cursor_row *x = row_of(raw); put_word(out, x, x->ev->at.place))
+#define LAYOUT_GET(name, place)                                        \
+	RAW_GET(name, const struct cursor_row *x = cursor_row_of(raw); \
+		put_sample_word(out, x, x->ev->at.place))
 LAYOUT_GET(ip, ip)
 LAYOUT_GET(addr, addr)
 LAYOUT_GET(stream_id, stream_id)
 #undef LAYOUT_GET
-RAW_GET(sample_id, const struct cursor_row *x = row_of(raw);
-	put_word(out, x, x->ev->at.id ? x->ev->at.id : x->ev->at.identifier))
+RAW_GET(sample_id, const struct cursor_row *x = cursor_row_of(raw);
+	put_sample_word(out, x, x->ev->at.id ? x->ev->at.id : x->ev->at.identifier))
 
 RAW_GET(
-	comm, if (row_of(raw)->ev->at.tid && !raw_meet(raw, &raw->err)) {
+	comm, if (cursor_row_of(raw)->ev->at.tid && !raw_meet(raw, &raw->err)) {
 		out->text = raw->who.comm;
 		if (out->text && !raw->who.comm_stays) {
 			buf_puts(out->scratch, out->text);
@@ -126,8 +128,8 @@ RAW_GET(
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Part of the name of an address. That of a caller is the return address: its code lies before. */
-static void put_name(struct raw *raw, enum space_kind kind, uint64_t ip, bool caller, size_t part,
-		     struct table_cell *out)
+static void put_sample_name(struct raw *raw, enum space_kind kind, uint64_t ip, bool caller,
+			    size_t part, struct table_cell *out)
 {
 	struct name *x = raw_name_at(raw, kind, caller ? ip - 1 : ip, &raw->err);
 
@@ -148,9 +150,9 @@ static void put_name(struct raw *raw, enum space_kind kind, uint64_t ip, bool ca
 	out->none &= !out->text;
 }
 
-RAW_GET(ip_name, const struct cursor_row *x = row_of(raw); out->none = true;
-	if (x->ev->at.ip) put_name(raw, space_kind_of_misc(x->r.misc), ld64(x->r.p + x->ev->at.ip),
-				   false, c->which, out))
+RAW_GET(ip_name, const struct cursor_row *x = cursor_row_of(raw); out->none = true;
+	if (x->ev->at.ip) put_sample_name(raw, space_kind_of_misc(x->r.misc),
+					  ld64(x->r.p + x->ev->at.ip), false, c->which, out))
 
 /* ---- fields of a sample that is taken apart -------------------------------------------------- */
 
@@ -239,6 +241,90 @@ static int next_sample(struct raw *c, struct err *err)
 
 const struct raw_kind raw_samples = { begin_samples, next_sample };
 
+/* ---- the chain of the sample at hand, as report -g has it, however it was recorded ----------- */
+
+/* A frame and what is inlined at its address, innermost first. */
+static int add_frame(struct raw *c, const struct sample_frame *at, uint8_t kind, struct err *err)
+{
+	struct raw_frame f = { .ip = at->ip, .kind = kind, .caller = at->caller };
+	struct name *x = raw_name_at(c, (enum space_kind)kind, f.ip - f.caller, err);
+
+	if (!x || names_inlines(raw_of(c)->names, x, err))
+		return -1;
+	for (f.level = x->n_inl;; f.level--) {
+		f.inlined = f.level ? x->inl[f.level - 1].name : NULL;
+		vec_xpush(&c->chain, f);
+		if (!f.level)
+			return 0;
+	}
+}
+
+/* The unwinder knows the address spaces of one recording. */
+static int begin_unwinding(struct raw *c, struct err *err)
+{
+	const struct raw_run *r = &raw_of(c)->r;
+
+	if (c->frames.frame && c->frames_run == c->run)
+		return 0;
+	sample_frames_free(&c->frames);
+	c->frames_run = c->run;
+	return sample_frames_init(&c->frames, r->spaces, r->machine, SAMPLE_FRAMES_MAX, err);
+}
+
+int raw_frames_make(struct raw *c, struct err *err)
+{
+	const struct cursor_row *row = cursor_now(c->walk[c->run]);
+	const struct pd_sample *s = raw_sample(c);
+	struct sample_frames_how how;
+	uint8_t kind;
+
+	if (c->chain_made)
+		return 0;
+	c->chain_made = true;
+	c->chain.n = 0;
+	if (!s || !row->ev)
+		return 0;
+	how = sample_frames_how(row->ev, raw_of(c)->r.machine);
+	if (!(s->has & PERF_SAMPLE_CALLCHAIN) && !how.dwarf)
+		return 0;
+	kind = (uint8_t)space_kind_of_misc(row->r.misc);
+	if (begin_unwinding(c, err) || raw_meet(c, err) ||
+	    sample_frames_take(&c->frames, &how, s, c->who.proc, c->who.time, err))
+		return -1;
+	for (size_t i = 0; i < c->frames.n; i++) {
+		const struct sample_frame *f = &c->frames.frame[i];
+
+		if (add_frame(c, f, f->kind == KIND_UNSAID ? kind : f->kind, err))
+			return -1;
+	}
+	return 0;
+}
+
+void raw_put_frame(struct buf *b, const char *function, const char *dso, uint64_t address)
+{
+	buf_put(b, ";", b->len ? 1 : 0);
+	if (function)
+		buf_puts(b, function);
+	else
+		buf_printf(b, "%s%s0x%llx", dso ? dso : "", dso ? "+" : "",
+			   (unsigned long long)address);
+}
+
+int raw_chain_text(struct raw *c, struct buf *out, struct err *err)
+{
+	for (size_t i = c->chain.n; i--;) {
+		const struct raw_frame *f = &c->chain.v[i];
+		const struct name *x =
+			raw_name_at(c, (enum space_kind)f->kind, f->ip - f->caller, err);
+
+		if (!x)
+			return -1;
+		raw_put_frame(out, f->inlined ? f->inlined : x->function, x->dso,
+			      x->dso ? x->address + f->caller : f->ip);
+	}
+	return 0;
+}
+
 /* It has a chain. */
 static bool has_chain(struct raw *raw, struct table_cell *out)
 {
@@ -252,7 +338,7 @@ RAW_GET(sample_chain, if (has_chain(raw, out) && !raw_chain_text(raw, out->scrat
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-static int begin_frames(struct raw *c, struct err *err)
+static int begin_sample_frames(struct raw *c, struct err *err)
 {
 	/* frames have addresses of their own */
 	c->b.ip = CURSOR_ANY;
@@ -274,22 +360,22 @@ static int next_frame_row(struct raw *c, struct err *err)
 	return 1;
 }
 
-const struct raw_kind raw_frames = { begin_frames, next_frame_row };
+const struct raw_kind raw_frames = { begin_sample_frames, next_frame_row };
 
-static const struct raw_frame *frame_of(const struct raw *raw)
+static const struct raw_frame *sample_frame_of(const struct raw *raw)
 {
 	return &raw->chain.v[raw->i - 1];
 }
 RAW_GET(frame_depth, out->n = raw->i - 1)
-RAW_GET(frame_ip, out->n = frame_of(raw)->ip)
-RAW_GET(frame_mode, out->text = raw_mode_names[frame_of(raw)->kind])
-RAW_GET(frame_in_kernel, out->n = frame_of(raw)->kind == SPACE_KERNEL)
-RAW_GET(frame_inlined, out->n = frame_of(raw)->level > 0)
+RAW_GET(frame_ip, out->n = sample_frame_of(raw)->ip)
+RAW_GET(frame_mode, out->text = raw_mode_names[sample_frame_of(raw)->kind])
+RAW_GET(frame_in_kernel, out->n = sample_frame_of(raw)->kind == SPACE_KERNEL)
+RAW_GET(frame_inlined, out->n = sample_frame_of(raw)->level > 0)
 
 /* An inlined call has a name and a line of its own; the rest is that of the code around it. */
-static void put_frame(struct raw *raw, size_t part, struct table_cell *out)
+static void put_sample_frame(struct raw *raw, size_t part, struct table_cell *out)
 {
-	const struct raw_frame *f = frame_of(raw);
+	const struct raw_frame *f = sample_frame_of(raw);
 	struct source_line at = { 0 };
 
 	if (part == NAME_FILE || part == NAME_LINE) {
@@ -305,10 +391,10 @@ static void put_frame(struct raw *raw, size_t part, struct table_cell *out)
 	} else if (f->level && part == NAME_OFFSET) {
 		out->none = true;
 	} else {
-		put_name(raw, (enum space_kind)f->kind, f->ip, f->caller, part, out);
+		put_sample_name(raw, (enum space_kind)f->kind, f->ip, f->caller, part, out);
 	}
 }
-RAW_GET(frame_name, put_frame(raw, c->which, out))
+RAW_GET(frame_name, put_sample_frame(raw, c->which, out))
 
 /* ---- branches -------------------------------------------------------------------------------- */
 
@@ -363,18 +449,18 @@ RAW_GET(branch_cycles, raw_put(out, raw->branch.cycles, raw->branch.cycles))
 RAW_GET(branch_type, out->text = branch_type(raw->branch.type))
 
 /* An address of a branch has no mode: by its half of the address space, as perf does. */
-static void put_end(struct raw *raw, uint64_t ip, size_t part, struct table_cell *out)
+static void put_sample_end(struct raw *raw, uint64_t ip, size_t part, struct table_cell *out)
 {
 	out->none = true;
 	if (ip)
-		put_name(raw, ip >> 63 ? SPACE_KERNEL : SPACE_USER, ip, false, part, out);
+		put_sample_name(raw, ip >> 63 ? SPACE_KERNEL : SPACE_USER, ip, false, part, out);
 }
-RAW_GET(branch_from, put_end(raw, raw->branch.from, c->which, out))
-RAW_GET(branch_to, put_end(raw, raw->branch.to, c->which, out))
+RAW_GET(branch_from, put_sample_end(raw, raw->branch.from, c->which, out))
+RAW_GET(branch_to, put_sample_end(raw, raw->branch.to, c->which, out))
 
 /* ---- values of counters ---------------------------------------------------------------------- */
 
-static int next_count(struct raw *c, struct err *err)
+static int next_sample_count(struct raw *c, struct err *err)
 {
 	(void)err;
 	if (c->i + 1 < c->n) {
@@ -393,7 +479,7 @@ static int next_count(struct raw *c, struct err *err)
 	return 0;
 }
 
-const struct raw_kind raw_counts = { begin_inside, next_count };
+const struct raw_kind raw_counts = { begin_inside, next_sample_count };
 
 static uint64_t read_format(const struct raw *raw)
 {

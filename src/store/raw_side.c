@@ -20,7 +20,7 @@ static const struct pd_record *record_of(const struct raw *raw)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-static int begin_records(struct raw *c, struct err *err)
+static int begin_side_records(struct raw *c, struct err *err)
 {
 	return raw_walk_begin(c, true, err);
 }
@@ -31,7 +31,7 @@ static int next_record(struct raw *c, struct err *err)
 	return raw_walk_next(c);
 }
 
-const struct raw_kind raw_records = { begin_records, next_record };
+const struct raw_kind raw_records = { begin_side_records, next_record };
 
 RAW_GET(record_type, out->n = record_of(raw)->type)
 RAW_GET(record_name, out->text = pd_record_name(record_of(raw)->type))
@@ -54,7 +54,7 @@ static int next_mapping(struct raw *c, struct err *err)
 	return 0;
 }
 
-const struct raw_kind raw_mappings = { begin_records, next_mapping };
+const struct raw_kind raw_mappings = { begin_side_records, next_mapping };
 
 RAW_GET(map_pid, raw_put(out, raw->map.pid != UINT32_MAX, raw->map.pid))
 RAW_GET(map_tid, raw_put(out, raw->map.pid != UINT32_MAX, raw->map.tid))
@@ -85,7 +85,7 @@ struct threads {
 };
 
 /* The thread of that number now; made if there is none, or it has ended and `anew`. */
-static struct raw_thread *thread_at(struct threads *t, uint32_t pid, uint32_t tid, bool anew)
+static struct raw_thread *side_thread_at(struct threads *t, uint32_t pid, uint32_t tid, bool anew)
 {
 	uint64_t *at = u64map_xat(&t->last, (uint64_t)pid << 32 | tid, NULL);
 
@@ -103,7 +103,7 @@ static void name_thread(struct threads *t, const struct pd_record *r)
 
 	if (pd_comm_get(r, &m))
 		return;
-	x = thread_at(t, m.pid, m.tid, true);
+	x = side_thread_at(t, m.pid, m.tid, true);
 	x->names += !x->comm || strcmp(x->comm, m.comm) != 0;
 	x->comm = m.comm;
 }
@@ -120,7 +120,7 @@ static void begin_or_end_thread(struct threads *t, const struct pd_record *r)
 		return;
 	pd_sample_id_get(t->of->r.rec, r, &id);
 	time = id.has & PERF_SAMPLE_TIME ? id.time : m.time;
-	x = thread_at(t, m.pid, m.tid, r->type == PERF_RECORD_FORK);
+	x = side_thread_at(t, m.pid, m.tid, r->type == PERF_RECORD_FORK);
 	if (r->type == PERF_RECORD_EXIT) {
 		x->has_end = true;
 		x->ended = time;
@@ -171,18 +171,18 @@ int raw_array_next(struct raw *c, struct err *err)
 
 const struct raw_kind raw_threads = { begin_threads, raw_array_next };
 
-static const struct raw_thread *thread_of(const struct raw *raw)
+static const struct raw_thread *side_thread_of(const struct raw *raw)
 {
 	return &raw_of(raw)->thread.v[raw->i - 1];
 }
-RAW_GET(thread_pid, out->n = thread_of(raw)->pid)
-RAW_GET(thread_tid, out->n = thread_of(raw)->tid)
-RAW_GET(thread_comm, out->text = thread_of(raw)->comm)
-RAW_GET(thread_names, out->n = thread_of(raw)->names)
-RAW_GET(thread_parent_pid, raw_put(out, thread_of(raw)->has_parent, thread_of(raw)->ppid))
-RAW_GET(thread_parent_tid, raw_put(out, thread_of(raw)->has_parent, thread_of(raw)->ptid))
-RAW_GET(thread_started, raw_put(out, thread_of(raw)->has_start, thread_of(raw)->started))
-RAW_GET(thread_ended, raw_put(out, thread_of(raw)->has_end, thread_of(raw)->ended))
+RAW_GET(thread_pid, out->n = side_thread_of(raw)->pid)
+RAW_GET(thread_tid, out->n = side_thread_of(raw)->tid)
+RAW_GET(thread_comm, out->text = side_thread_of(raw)->comm)
+RAW_GET(thread_names, out->n = side_thread_of(raw)->names)
+RAW_GET(thread_parent_pid, raw_put(out, side_thread_of(raw)->has_parent, side_thread_of(raw)->ppid))
+RAW_GET(thread_parent_tid, raw_put(out, side_thread_of(raw)->has_parent, side_thread_of(raw)->ptid))
+RAW_GET(thread_started, raw_put(out, side_thread_of(raw)->has_start, side_thread_of(raw)->started))
+RAW_GET(thread_ended, raw_put(out, side_thread_of(raw)->has_end, side_thread_of(raw)->ended))
 
 /* ---- runs and losses: one row for each recording --------------------------------------------- */
 
@@ -196,18 +196,20 @@ static int begin_one(struct raw *c, struct err *err)
 
 const struct raw_kind raw_one = { begin_one, raw_array_next };
 
-static const struct pd_info *info_of(const struct raw *raw)
+static const struct pd_info *side_info_of(const struct raw *raw)
 {
 	return pd_info(raw_of(raw)->r.rec);
 }
 RAW_GET(run_input, out->text = raw_of(raw)->r.input)
-RAW_GET(run_text, memcpy(&out->text, (const char *)info_of(raw) + c->which, sizeof(out->text)))
-RAW_GET(cpus_online, raw_put(out, info_of(raw)->cpus_available, info_of(raw)->cpus_online))
-RAW_GET(cpus_available, raw_put(out, info_of(raw)->cpus_available, info_of(raw)->cpus_available))
-RAW_GET(memory_kb, raw_put(out, info_of(raw)->mem_total_kb, info_of(raw)->mem_total_kb))
-RAW_GET(file_size, out->n = info_of(raw)->file_size)
-RAW_GET(foreign_order, out->n = info_of(raw)->foreign_order)
-RAW_GET(command, const struct pd_info *info = info_of(raw);
+RAW_GET(run_text, memcpy(&out->text, (const char *)side_info_of(raw) + c->which, sizeof(out->text)))
+RAW_GET(cpus_online,
+	raw_put(out, side_info_of(raw)->cpus_available, side_info_of(raw)->cpus_online))
+RAW_GET(cpus_available,
+	raw_put(out, side_info_of(raw)->cpus_available, side_info_of(raw)->cpus_available))
+RAW_GET(memory_kb, raw_put(out, side_info_of(raw)->mem_total_kb, side_info_of(raw)->mem_total_kb))
+RAW_GET(file_size, out->n = side_info_of(raw)->file_size)
+RAW_GET(foreign_order, out->n = side_info_of(raw)->foreign_order)
+RAW_GET(command, const struct pd_info *info = side_info_of(raw);
 	for (size_t i = 0; i < info->n_cmdline; i++)
 		buf_printf(out->scratch, "%s%s", i ? " " : "", info->cmdline[i]);
 	if (info->n_cmdline) out->text = buf_str(out->scratch))
@@ -224,14 +226,14 @@ SPAN_GET(seconds, e.v, (double)(last - first) / NS_PER_S)
 RAW_GET(all_samples, size_t n; const struct pd_event *ev = pd_events(raw_of(raw)->r.rec, &n);
 	while (n) out->n += ev[--n].samples)
 
-static const struct pd_losses *losses_of(const struct raw *raw)
+static const struct pd_losses *side_losses_of(const struct raw *raw)
 {
 	return pd_losses(raw_of(raw)->r.rec);
 }
-RAW_GET(loss_count, memcpy(&out->n, (const char *)losses_of(raw) + c->which, sizeof(out->n)))
-RAW_GET(loss_partial, out->n = losses_of(raw)->partial)
-RAW_GET(loss_ended, out->text = pd_end_name(losses_of(raw)->end))
-RAW_GET(loss_ended_how, out->text = losses_of(raw)->ended)
+RAW_GET(loss_count, memcpy(&out->n, (const char *)side_losses_of(raw) + c->which, sizeof(out->n)))
+RAW_GET(loss_partial, out->n = side_losses_of(raw)->partial)
+RAW_GET(loss_ended, out->text = pd_end_name(side_losses_of(raw)->end))
+RAW_GET(loss_ended_how, out->text = side_losses_of(raw)->ended)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
@@ -245,24 +247,25 @@ static int begin_events(struct raw *c, struct err *err)
 
 const struct raw_kind raw_events = { begin_events, raw_array_next };
 
-static const struct pd_event *event_of(const struct raw *raw)
+static const struct pd_event *side_event_of(const struct raw *raw)
 {
 	size_t n;
 
 	return &pd_events(raw_of(raw)->r.rec, &n)[raw->i - 1];
 }
 RAW_GET(nth, out->n = raw->i - 1)
-RAW_GET(event_name, out->text = event_of(raw)->name)
-RAW_GET(event_unit, out->text = event_of(raw)->unit)
-RAW_GET(event_type, out->n = event_of(raw)->attr.type)
-RAW_GET(event_config, out->n = event_of(raw)->attr.config)
-RAW_GET(event_config1, out->n = event_of(raw)->attr.config1)
-RAW_GET(event_config2, out->n = event_of(raw)->attr.config2)
-RAW_GET(event_sample_freq, raw_put(out, event_of(raw)->attr.freq, event_of(raw)->attr.sample_freq))
+RAW_GET(event_name, out->text = side_event_of(raw)->name)
+RAW_GET(event_unit, out->text = side_event_of(raw)->unit)
+RAW_GET(event_type, out->n = side_event_of(raw)->attr.type)
+RAW_GET(event_config, out->n = side_event_of(raw)->attr.config)
+RAW_GET(event_config1, out->n = side_event_of(raw)->attr.config1)
+RAW_GET(event_config2, out->n = side_event_of(raw)->attr.config2)
+RAW_GET(event_sample_freq,
+	raw_put(out, side_event_of(raw)->attr.freq, side_event_of(raw)->attr.sample_freq))
 RAW_GET(event_sample_period,
-	raw_put(out, !event_of(raw)->attr.freq, event_of(raw)->attr.sample_period))
-RAW_GET(event_precise, out->n = event_of(raw)->attr.precise_ip)
-RAW_GET(event_exclude_user, out->n = event_of(raw)->attr.exclude_user)
-RAW_GET(event_exclude_kernel, out->n = event_of(raw)->attr.exclude_kernel)
-RAW_GET(event_samples, out->n = event_of(raw)->samples)
-RAW_GET(event_period, out->n = event_of(raw)->period)
+	raw_put(out, !side_event_of(raw)->attr.freq, side_event_of(raw)->attr.sample_period))
+RAW_GET(event_precise, out->n = side_event_of(raw)->attr.precise_ip)
+RAW_GET(event_exclude_user, out->n = side_event_of(raw)->attr.exclude_user)
+RAW_GET(event_exclude_kernel, out->n = side_event_of(raw)->attr.exclude_kernel)
+RAW_GET(event_samples, out->n = side_event_of(raw)->samples)
+RAW_GET(event_period, out->n = side_event_of(raw)->period)

@@ -66,27 +66,27 @@ static int begin_waits(struct raw *c, struct err *err)
 
 const struct raw_kind raw_waits = { begin_waits, raw_array_next };
 
-static const struct wait_span *span_of(const struct raw *raw)
+static const struct wait_span *wait_span_of(const struct raw *raw)
 {
 	return &raw_of(raw)->wait->span[raw->i - 1];
 }
 
 static const struct wait_thread *waiting_thread(const struct raw *raw)
 {
-	return &raw_of(raw)->wait->thread[span_of(raw)->thread];
+	return &raw_of(raw)->wait->thread[wait_span_of(raw)->thread];
 }
 
 RAW_GET(wait_number, out->n = raw->i)
-RAW_GET(wait_started, out->n = span_of(raw)->from)
-RAW_GET(wait_ended, out->n = span_of(raw)->until)
-RAW_GET(wait_ns, out->n = span_of(raw)->until - span_of(raw)->from)
+RAW_GET(wait_started, out->n = wait_span_of(raw)->from)
+RAW_GET(wait_ended, out->n = wait_span_of(raw)->until)
+RAW_GET(wait_ns, out->n = wait_span_of(raw)->until - wait_span_of(raw)->from)
 RAW_GET(wait_pid, out->n = waiting_thread(raw)->pid)
 RAW_GET(wait_tid, out->n = waiting_thread(raw)->tid)
 RAW_GET(wait_comm, out->text = waiting_thread(raw)->comm)
-RAW_GET(wait_cpu, raw_put(out, span_of(raw)->cpu != WAIT_NO_CPU, span_of(raw)->cpu))
-RAW_GET(wait_state, out->text = wait_state_name(wait_reasons[span_of(raw)->reason].state))
-RAW_GET(wait_reason, out->text = wait_reasons[span_of(raw)->reason].name)
-RAW_GET(wait_guessed, out->n = span_of(raw)->guessed)
+RAW_GET(wait_cpu, raw_put(out, wait_span_of(raw)->cpu != WAIT_NO_CPU, wait_span_of(raw)->cpu))
+RAW_GET(wait_state, out->text = wait_state_name(wait_reasons[wait_span_of(raw)->reason].state))
+RAW_GET(wait_reason, out->text = wait_reasons[wait_span_of(raw)->reason].name)
+RAW_GET(wait_guessed, out->n = wait_span_of(raw)->guessed)
 
 static const char *dso_of_place(const struct raw_of *of, uint32_t place)
 {
@@ -104,7 +104,7 @@ static const char *function_of_place(const struct raw_of *of, uint32_t place)
 
 static uint32_t waiting_place(const struct raw *raw)
 {
-	return raw_of(raw)->wait->chain_place[span_of(raw)->chain];
+	return raw_of(raw)->wait->chain_place[wait_span_of(raw)->chain];
 }
 RAW_GET(wait_function, out->text = function_of_place(raw_of(raw), waiting_place(raw)))
 RAW_GET(wait_dso, out->text = dso_of_place(raw_of(raw), waiting_place(raw)))
@@ -128,7 +128,7 @@ static void put_stack(const struct raw_of *of, uint32_t chain, struct table_cell
 	}
 	out->text = buf_str(out->scratch);
 }
-RAW_GET(wait_stack, put_stack(raw_of(raw), span_of(raw)->chain, out))
+RAW_GET(wait_stack, put_stack(raw_of(raw), wait_span_of(raw)->chain, out))
 
 /* ---- wakes: a wait that was ended; what both have are columns of waits ----------------------- */
 
@@ -157,16 +157,18 @@ static uint64_t delay_of(const struct wait *w, size_t i)
 
 const struct raw_kind raw_wakes = { begin_waits, next_wake };
 
-static const struct wait_thread *waker_of(const struct raw *raw)
+static const struct wait_thread *wait_waker_of(const struct raw *raw)
 {
 	const struct wait *w = raw_of(raw)->wait;
-	uint32_t waker = span_of(raw)->waker;
+	uint32_t waker = wait_span_of(raw)->waker;
 
 	return waker < w->n_threads ? &w->thread[waker] : NULL;
 }
 RAW_GET(wake_delay, out->n = delay_of(raw_of(raw)->wait, raw->i - 1))
-RAW_GET(waker, out->text = waker_of(raw) ? waker_of(raw)->comm : "[interrupt]")
-RAW_GET(waker_pid, const struct wait_thread *x = waker_of(raw); raw_put(out, x, x ? x->pid : 0))
-RAW_GET(waker_tid, const struct wait_thread *x = waker_of(raw); raw_put(out, x, x ? x->tid : 0))
-RAW_GET(waker_function, out->text = function_of_place(raw_of(raw), span_of(raw)->waker_place))
-RAW_GET(waker_dso, out->text = dso_of_place(raw_of(raw), span_of(raw)->waker_place))
+RAW_GET(waker, out->text = wait_waker_of(raw) ? wait_waker_of(raw)->comm : "[interrupt]")
+RAW_GET(waker_pid, const struct wait_thread *x = wait_waker_of(raw);
+	raw_put(out, x, x ? x->pid : 0))
+RAW_GET(waker_tid, const struct wait_thread *x = wait_waker_of(raw);
+	raw_put(out, x, x ? x->tid : 0))
+RAW_GET(waker_function, out->text = function_of_place(raw_of(raw), wait_span_of(raw)->waker_place))
+RAW_GET(waker_dso, out->text = dso_of_place(raw_of(raw), wait_span_of(raw)->waker_place))

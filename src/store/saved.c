@@ -43,20 +43,20 @@ static const cJSON *member(const cJSON *object, const char *key, const char *tai
 }
 
 /* A number as one that counts; out->none where it is none. */
-static void put_count(struct table_cell *out, double x)
+static void put_saved_count(struct table_cell *out, double x)
 {
 	out->none = !(x >= 0 && x < 0x1p64);
 	out->n = out->none ? 0 : (uint64_t)x;
 }
 
-static void put_number(struct table_cell *out, double x)
+static void put_saved_number(struct table_cell *out, double x)
 {
 	switch (out->kind) {
 	case T_ID:
 	case T_COUNT:
 	case T_BYTES:
 	case T_ADDRESS:
-		put_count(out, x);
+		put_saved_count(out, x);
 		break;
 	case T_SIGNED:
 		out->none = !(x >= -0x1p63 && x < 0x1p63);
@@ -76,7 +76,7 @@ static void put_number(struct table_cell *out, double x)
 	}
 }
 
-static void put_list(struct table_cell *out, const cJSON *list)
+static void put_saved_list(struct table_cell *out, const cJSON *list)
 {
 	const cJSON *x;
 
@@ -86,7 +86,7 @@ static void put_list(struct table_cell *out, const cJSON *list)
 	out->text = buf_str(out->scratch);
 }
 
-TABLE_GET(get)
+TABLE_GET(get_json_value)
 {
 	const cJSON *o = *(const cJSON *const *)r->p;
 	const cJSON *x = cJSON_IsObject(o) ? member(o, c->key, "") : o;
@@ -102,11 +102,11 @@ TABLE_GET(get)
 		out->kind = T_TEXT;
 		out->text = x->valuestring;
 	} else if (cJSON_IsNumber(x)) {
-		put_number(out, x->valuedouble);
+		put_saved_number(out, x->valuedouble);
 	} else if (cJSON_IsBool(x)) {
-		put_number(out, cJSON_IsTrue(x) ? 1 : 0);
+		put_saved_number(out, cJSON_IsTrue(x) ? 1 : 0);
 	} else if (cJSON_IsArray(x)) {
-		put_list(out, x);
+		put_saved_list(out, x);
 	} else {
 		out->none = true;
 	}
@@ -114,7 +114,7 @@ TABLE_GET(get)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static void add_rows(rows *v, const struct table_form *f, const cJSON *doc)
+static void add_saved_rows(rows *v, const struct table_form *f, const cJSON *doc)
 {
 	const cJSON *x =
 		f->flags & TABLE_HEAD ? doc : cJSON_GetObjectItemCaseSensitive(doc, f->name);
@@ -127,7 +127,7 @@ static void add_rows(rows *v, const struct table_form *f, const cJSON *doc)
 }
 
 /* The form with values that are read from objects. */
-static void add_table(struct saved *s, const struct table_form *f, const rows *v)
+static void add_saved_table(struct saved *s, const struct table_form *f, const rows *v)
 {
 	struct table_column *c = arena_xalloc(&s->d.a, (f->n_columns + 1) * sizeof(*c));
 	struct table_form *own = arena_xmemdup(&s->d.a, f, sizeof(*f));
@@ -137,28 +137,28 @@ static void add_table(struct saved *s, const struct table_form *f, const rows *v
 	own->next = NULL; /* rows are an array, whatever those of the result are */
 	for (size_t i = 0; i < f->n_columns; i++) {
 		c[i] = f->column[i];
-		c[i].get = get;
+		c[i].get = get_json_value;
 		c[i].field = (struct table_field){ 0, 0 };
 	}
 	vec_xpush(&s->d.table, t);
 }
 
-static void make_tables(struct saved *s, const struct document_form *f)
+static void make_saved_tables(struct saved *s, const struct document_form *f)
 {
 	s->row = xcalloc(f->n_tables, sizeof(*s->row));
 	for (size_t i = 0; i < f->n_tables; i++) {
 		if (f->table[i]->flags & TABLE_PEOPLE)
 			continue;
 		for (size_t k = 0; k < s->text.n; k++)
-			add_rows(&s->row[i], f->table[i], s->text.v[k]);
-		add_table(s, f->table[i], &s->row[i]);
+			add_saved_rows(&s->row[i], f->table[i], s->text.v[k]);
+		add_saved_table(s, f->table[i], &s->row[i]);
 	}
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
 /* "cyclade.counts/2": whether the document is of a form. */
-static bool is_of(const cJSON *doc, const struct document_form *f)
+static bool is_saved_of(const cJSON *doc, const struct document_form *f)
 {
 	const cJSON *schema = cJSON_GetObjectItemCaseSensitive(doc, "schema");
 	const char *s = cJSON_IsString(schema) ? schema->valuestring : "";
@@ -190,7 +190,7 @@ static int parse_documents(struct saved *s, const char *text, size_t len, const 
 	return s->text.n ? 0 : err_set(err, ERR_FORMAT, "%s: is empty", path);
 }
 
-static int read_file(struct saved *s, const char *path, struct err *err)
+static int read_saved_file(struct saved *s, const char *path, struct err *err)
 {
 	struct file_map map = { 0 };
 	char *text;
@@ -223,22 +223,22 @@ static int hint_forms(const struct document_form *const *forms, size_t n, struct
 	return -1;
 }
 
-static int choose(struct saved *s, const char *path, const struct document_form *const *forms,
-		  size_t n, struct err *err)
+static int choose_form(struct saved *s, const char *path, const struct document_form *const *forms,
+		       size_t n, struct err *err)
 {
 	const struct document_form *f = NULL;
 
 	for (size_t i = 0; i < n && !f; i++)
-		f = is_of(s->text.v[0], forms[i]) ? forms[i] : NULL;
+		f = is_saved_of(s->text.v[0], forms[i]) ? forms[i] : NULL;
 	for (size_t i = 0; f && i < s->text.n; i++)
-		if (!is_of(s->text.v[i], f))
+		if (!is_saved_of(s->text.v[i], f))
 			return err_set(err, ERR_FORMAT, "%s: has results of different kinds", path);
 	if (!f) {
 		(void)err_set(err, ERR_FORMAT, "%s: is no result that can be read here", path);
 		return hint_forms(forms, n, err);
 	}
 	document_open(&s->d, f, NULL);
-	make_tables(s, f);
+	make_saved_tables(s, f);
 	return 0;
 }
 
@@ -249,7 +249,7 @@ int saved_open(struct saved **out, const char *path, const struct document_form 
 
 	*out = NULL;
 	document_open(&s->d, NULL, NULL);
-	if (read_file(s, path, err) || choose(s, path, forms, n, err)) {
+	if (read_saved_file(s, path, err) || choose_form(s, path, forms, n, err)) {
 		saved_free(s);
 		return -1;
 	}

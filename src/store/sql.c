@@ -18,7 +18,7 @@
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
-static uint64_t now_ns(void)
+static uint64_t sql_now_ns(void)
 {
 	struct timespec t;
 
@@ -34,7 +34,7 @@ bool sql_is_over(void *ctx)
 		db->o.progress(db->o.stop_ctx);
 	if (!db->stopped && db->o.stop && db->o.stop(db->o.stop_ctx))
 		db->stopped = true;
-	if (db->deadline && now_ns() > db->deadline)
+	if (db->deadline && sql_now_ns() > db->deadline)
 		db->late = true;
 	if (!db->stopped && !db->late)
 		return false;
@@ -108,7 +108,7 @@ static int ambiguous(const char *what, struct err *err)
 }
 
 /* A name that does not exist: what SQLite says, and a name nearby. */
-static int no_such(struct sql *db, const char *what, struct err *err)
+static int no_sql_such(struct sql *db, const char *what, struct err *err)
 {
 	const char *name = strrchr(what, ' ');
 	const char *const *names =
@@ -161,7 +161,7 @@ int sql_failed(struct sql *db, int rc, struct err *err)
 				"a query is one SELECT over the tables of cyclade list tables");
 	default:
 		if (strstr(what, "no such table") || strstr(what, "no such column"))
-			return no_such(db, what, err);
+			return no_sql_such(db, what, err);
 		if (strstr(what, "ambiguous column name"))
 			return ambiguous(what, err);
 		return err_set(err, ERR_USAGE, "SQL: %s", what);
@@ -306,7 +306,7 @@ static int one_statement(struct sql *db, const char *tail, struct err *err)
 	return empty ? 0 : err_set(err, ERR_USAGE, "more than one statement: one at a time");
 }
 
-static int rows_of(struct sql *db, sqlite3_stmt *s, struct document *d, struct err *err)
+static int sql_rows_of(struct sql *db, sqlite3_stmt *s, struct document *d, struct err *err)
 {
 	struct sql_rows *rows = NULL;
 	int rc;
@@ -324,7 +324,7 @@ static int rows_of(struct sql *db, sqlite3_stmt *s, struct document *d, struct e
 }
 
 /* What every result of recordings has: losses, notes. Of several recordings the sums. */
-static int put_tail(const struct sql *db, struct document *d, struct err *err)
+static int put_sql_tail(const struct sql *db, struct document *d, struct err *err)
 {
 	struct pd_losses *sum = arena_alloc(&d->a, sizeof(*sum));
 	struct table t = { .form = &recorded_losses_form, .array = sum, .n = 1 };
@@ -363,7 +363,7 @@ int sql_query(struct sql *db, const char *text, struct document *d, struct err *
 		return -1;
 	db->late = db->stopped = db->high = false;
 	err_clear(&db->err);
-	db->deadline = db->o.timeout_ns ? now_ns() + db->o.timeout_ns : 0;
+	db->deadline = db->o.timeout_ns ? sql_now_ns() + db->o.timeout_ns : 0;
 	rc = sql_ibs_views(db, text);
 	if (rc == SQLITE_OK)
 		rc = sqlite.prepare_v2(db->db, text, -1, &s, &tail);
@@ -372,7 +372,7 @@ int sql_query(struct sql *db, const char *text, struct document *d, struct err *
 	else if (!s)
 		(void)err_set(err, ERR_USAGE, "the query is empty");
 	else if (!one_statement(db, tail, err))
-		ret = rows_of(db, s, d, err) ? -1 : put_tail(db, d, err);
+		ret = sql_rows_of(db, s, d, err) ? -1 : put_sql_tail(db, d, err);
 	if (!ret) {
 		sql_ibs_doubts(db, text, d);
 		sql_order_doubts(db, text, d);

@@ -99,7 +99,7 @@ static void fn_bar(sqlite3_context *x, int n, sqlite3_value **v)
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 /* -1: an error was given to SQLite. NULL: nothing known. */
-static int name_of(sqlite3_context *x, int n, sqlite3_value **v, struct name **out)
+static int fn_name_of(sqlite3_context *x, int n, sqlite3_value **v, struct name **out)
 {
 	struct sql *db = sqlite.user_data(x);
 	struct err err = ERR_INIT;
@@ -123,7 +123,7 @@ static void fn_symbol(sqlite3_context *x, int n, sqlite3_value **v)
 {
 	struct name *name;
 
-	if (!name_of(x, n, v, &name) && name && name->function)
+	if (!fn_name_of(x, n, v, &name) && name && name->function)
 		sqlite.result_text(x, name->function, -1, SQLITE_STATIC);
 }
 
@@ -134,7 +134,7 @@ static void fn_line(sqlite3_context *x, int n, sqlite3_value **v)
 	struct name *name;
 	char *s;
 
-	if (name_of(x, n, v, &name) || !name)
+	if (fn_name_of(x, n, v, &name) || !name)
 		return;
 	if (raw_line(db->runs, n > 3 ? (uint64_t)sqlite.value_int64(v[3]) : 1, name, &err)) {
 		sqlite.result_error(x, err.what, -1);
@@ -229,7 +229,7 @@ struct shares {
 	double part, all, squares;
 };
 
-static void step_share(sqlite3_context *x, int n, sqlite3_value **v)
+static void fn_step_share(sqlite3_context *x, int n, sqlite3_value **v)
 {
 	struct shares *s = sqlite.aggregate_context(x, sizeof(*s));
 	double w = n > 1 ? sqlite.value_double(v[1]) : 1;
@@ -302,6 +302,6 @@ int sql_functions_register(struct sql *db, struct err *err)
 	if (rc == SQLITE_OK)
 		rc = add_aggregate(db, "quantile", 2, NULL, step_quantile, end_quantile);
 	for (int n = 1; n <= 2 && rc == SQLITE_OK; n++)
-		rc = add_aggregate(db, "share_error", n, NULL, step_share, end_share);
+		rc = add_aggregate(db, "share_error", n, NULL, fn_step_share, end_share);
 	return rc == SQLITE_OK ? 0 : sql_failed(db, rc, err);
 }

@@ -7,7 +7,7 @@
 #include "store/ibs_event.h"
 #include "store/sql_int.h"
 
-static bool has_event(const char *query, const struct ibs_event *e)
+static bool has_ibs_event(const char *query, const struct ibs_event *e)
 {
 	return e->name &&
 	       (ibs_has_word(query, e->name) || (e->code && ibs_has_word(query, e->code)));
@@ -45,8 +45,8 @@ static bool samples_counters(const struct pd *rec)
 }
 
 /* Columns of IBS that the text names and a CPU of the runs has not. */
-static void note_missing(const struct sql *db, const char *whose, const char *text,
-			 struct document *d)
+static void note_ibs_missing(const struct sql *db, const char *whose, const char *text,
+			     struct document *d)
 {
 	for (size_t i = 0; i < db->o.n_runs; i++) {
 		const struct pd *rec = db->o.run[i].rec;
@@ -69,15 +69,15 @@ void sql_ibs_doubts(const struct sql *db, const char *query, struct document *d)
 	bool any = false, counters = false;
 
 	for (size_t i = 0; i < n_ibs_events; i++)
-		any |= has_event(query, &ibs_events[i]);
-	note_missing(db, "", query, d);
+		any |= has_ibs_event(query, &ibs_events[i]);
+	note_ibs_missing(db, "", query, d);
 	for (size_t i = 0; db->o.own && i < db->o.own->n; i++) {
 		const struct ibs_event *e = &db->o.own->event[i];
 
-		if (!has_event(query, e))
+		if (!has_ibs_event(query, e))
 			continue;
 		any = true;
-		note_missing(db, e->name, e->predicate, d);
+		note_ibs_missing(db, e->name, e->predicate, d);
 	}
 	for (size_t i = 0; i < db->o.n_runs; i++)
 		counters |= db->o.run[i].rec && samples_counters(db->o.run[i].rec);
@@ -104,7 +104,7 @@ int sql_ibs_exists(struct sql *db, const struct ibs_event *e, struct err *err)
 }
 
 /* None of an event that does not exist: SQLite then finds no such table, if the query reads it. */
-static int add_view(struct sql *db, const struct ibs_event *e, const char *name)
+static int add_ibs_view(struct sql *db, const struct ibs_event *e, const char *name)
 {
 	struct err err = ERR_INIT;
 
@@ -121,12 +121,12 @@ int sql_ibs_views(struct sql *db, const char *query)
 		const struct ibs_event *e = &ibs_events[i];
 
 		if (e->name && ibs_has_word(query, e->name))
-			rc = add_view(db, e, e->name);
+			rc = add_ibs_view(db, e, e->name);
 		if (e->name && rc == SQLITE_OK && ibs_has_word(query, e->code))
-			rc = add_view(db, e, e->code);
+			rc = add_ibs_view(db, e, e->code);
 	}
 	for (size_t i = 0; db->o.own && rc == SQLITE_OK && i < db->o.own->n; i++)
 		if (ibs_has_word(query, db->o.own->event[i].name))
-			rc = add_view(db, &db->o.own->event[i], db->o.own->event[i].name);
+			rc = add_ibs_view(db, &db->o.own->event[i], db->o.own->event[i].name);
 	return rc;
 }

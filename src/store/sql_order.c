@@ -67,7 +67,7 @@ static bool compares(const struct order_scan *s)
 	       word_is(s, "BETWEEN");
 }
 
-static bool is_high(const struct order_scan *s)
+static bool is_order_high(const struct order_scan *s)
 {
 	return s->len > 2 && s->word[0] == '0' && (s->word[1] | 32) == 'x' &&
 	       strtoull(s->word, NULL, 16) > INT64_MAX;
@@ -95,7 +95,7 @@ static bool goes_wrong(struct order_scan *s)
 			s->opened++;
 			continue;
 		}
-		if (is_high(s)) {
+		if (is_order_high(s)) {
 			s->high = true;
 			if (!(s->is_call && s->opened) && (s->ordered || compared_after(s)))
 				return true;

@@ -36,7 +36,7 @@ struct block {
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static const struct cell *cell_of(const struct table_column *c, const struct table_row *r)
+static const struct cell *sql_cell_of(const struct table_column *c, const struct table_row *r)
 {
 	return (const struct cell *)r->p + c->which;
 }
@@ -68,9 +68,9 @@ static void put_int(struct table_cell *out, int64_t i)
 }
 
 /* A value may have another type than its column: SQL allows that. */
-TABLE_GET(get)
+TABLE_GET(get_sql_value)
 {
-	const struct cell *x = cell_of(c, r);
+	const struct cell *x = sql_cell_of(c, r);
 
 	switch (x->type) {
 	case SQLITE_INTEGER:
@@ -92,7 +92,7 @@ TABLE_GET(get)
 }
 
 /* Keys of an object are different: the second "x" is "x_2". */
-static const char *key_of(struct sql_rows *r, const char *name, size_t i)
+static const char *sql_key_of(struct sql_rows *r, const char *name, size_t i)
 {
 	const char *key = name;
 
@@ -124,10 +124,10 @@ int sql_rows_open(struct sql_rows **out, struct document *d, sqlite3_stmt *s, ui
 
 		*c = (struct table_column){ .kind = T_LIST, /* not known yet */
 					    .means = "as the query says",
-					    .get = get,
+					    .get = get_sql_value,
 					    .which = (size_t)i };
 		(void)store_kind_of(sqlite.column_decltype(s, i), &c->kind);
-		c->key = name ? key_of(r, name, (size_t)i) : NULL;
+		c->key = name ? sql_key_of(r, name, (size_t)i) : NULL;
 		if (!c->key)
 			return err_nomem(err);
 		c->head = c->key;
@@ -247,7 +247,7 @@ int sql_rows_add(struct sql_rows *r, sqlite3_stmt *s, struct err *err)
 }
 
 /* at[0] is the row in the block, at[1] the block; both 0 before the first row. */
-static bool next(const struct table *t, struct table_row *row)
+static bool next_sql_row(const struct table *t, struct table_row *row)
 {
 	const struct sql_rows *r = t->ctx;
 	const struct block *b = row->p ? (const struct block *)row->at[1] : r->head;
@@ -266,10 +266,10 @@ static bool next(const struct table *t, struct table_row *row)
 }
 
 static const struct table_column none[] = {
-	COLUMN("none", "", T_TEXT, 0, "columns are those of the query", .get = get),
+	COLUMN("none", "", T_TEXT, 0, "columns are those of the query", .get = get_sql_value),
 };
 static const struct table_form sql_rows_form = { "rows", NULL, TABLE_MAIN, TABLE_COLUMNS(none),
-						 .next = next };
+						 .next = next_sql_row };
 
 void sql_rows_end(struct sql_rows *r)
 {

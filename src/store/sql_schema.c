@@ -16,7 +16,7 @@ struct column_row {
 
 /* ---- names of tables ------------------------------------------------------------------------- */
 
-static bool is_raw(const char *name)
+static bool is_schema_raw(const char *name)
 {
 	struct store_table_row row[STORE_TABLES];
 
@@ -42,7 +42,7 @@ const char *sql_table_name(struct arena *a, const struct sql_result *r, const st
 {
 	if (t->flags & TABLE_PEOPLE || !strcmp(t->name, "recording") || !strcmp(t->name, "losses"))
 		return NULL;
-	if (is_main(r->form, t) && !is_raw(r->name))
+	if (is_main(r->form, t) && !is_schema_raw(r->name))
 		return r->name;
 	return arena_xprintf(a, "%s_%s", r->name, t->name);
 }
@@ -151,7 +151,7 @@ static const char *type_word(enum table_kind k, bool blob)
 	return blob ? "blob" : words[k];
 }
 
-static void add_result(struct adding *x, const struct sql_result *r)
+static void add_schema_result(struct adding *x, const struct sql_result *r)
 {
 	const struct document_form *f = r->form;
 
@@ -205,7 +205,7 @@ size_t sql_tables_put(struct document *d, const struct sql_result *result, size_
 						  blob ? NULL : c->unit, c->means, c->from });
 	}
 	for (size_t i = 0; i < n; i++)
-		add_result(&x, &result[i]);
+		add_schema_result(&x, &result[i]);
 	t.n = x.v.n;
 	t.array = arena_xmemdup(&d->a, x.v.v, x.v.n * sizeof(*x.v.v));
 	vec_free(&x.v);

@@ -200,7 +200,7 @@ static int connect_table(sqlite3 *db, void *aux, int argc, const char *const *ar
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-static size_t bound_of(const struct module *m, int column)
+static size_t vtab_bound_of(const struct module *m, int column)
 {
 	const char *name = column >= 0 ? m->form->column[column].key : "";
 
@@ -235,7 +235,7 @@ static int plan_bounds(const struct module *m, sqlite3_index_info *x)
 	int n = 0;
 
 	for (int i = 0; i < x->nConstraint && n < 16; i++) {
-		size_t b = bound_of(m, x->aConstraint[i].iColumn);
+		size_t b = vtab_bound_of(m, x->aConstraint[i].iColumn);
 		char op = op_of(x->aConstraint[i].op);
 
 		if (!x->aConstraint[i].usable || b == N_BOUNDS || !op ||
@@ -362,8 +362,8 @@ static int next_row(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static int filter(sqlite3_vtab_cursor *base, int number, const char *plan, int argc,
-		  sqlite3_value **argv)
+static int vtab_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int argc,
+		       sqlite3_value **argv)
 {
 	struct walker *c = (struct walker *)base;
 	struct raw_bounds b = raw_bounds_none;
@@ -448,7 +448,7 @@ static void join_text(struct buf *b, struct table_cell *cell)
 	cell->text = buf_str(b);
 }
 
-static int column(sqlite3_vtab_cursor *base, sqlite3_context *x, int n)
+static int vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *x, int n)
 {
 	struct walker *c = (struct walker *)base;
 	const struct vtab *t = vtab_of(base);
@@ -493,10 +493,10 @@ static const sqlite3_module methods = {
 	.xDestroy = disconnect_table,
 	.xOpen = open_cursor,
 	.xClose = close_cursor,
-	.xFilter = filter,
+	.xFilter = vtab_filter,
 	.xNext = next_row,
 	.xEof = at_end,
-	.xColumn = column,
+	.xColumn = vtab_column,
 	.xRowid = row_id,
 };
 
