@@ -170,7 +170,6 @@ TABLE_CELL(pid, out->n = region_of(t, r)->pid)
 
 TABLE_GET(tid)
 {
-	(void)c;
 	out->n = region_of(t, r)->sums.tid;
 	out->none = !region_of(t, r)->thread;
 }
@@ -191,7 +190,6 @@ TABLE_GET(heading)
 	const struct table_sums *s = &x->sums.s;
 	char text[NUM_MAX];
 
-	(void)c;
 	buf_puts(out->scratch, s->name);
 	if (x->thread)
 		buf_printf(out->scratch, " in %s (%u)", x->sums.comm, x->sums.tid);
@@ -207,7 +205,6 @@ TABLE_GET(unit)
 	const struct shown_value *x = r->p;
 	bool percent = !strcmp(x->unit, "%");
 
-	(void)t;
 	/* people see it behind a value, and % in the value */
 	if (*x->unit && (!(c->flags & C_PEOPLE) || (!percent && !isnan(x->v.value))))
 		out->text = x->unit;
@@ -217,8 +214,6 @@ TABLE_GET(name)
 {
 	const struct shown_value *v = r->p;
 
-	(void)t;
-	(void)c;
 	out->text = v->name;
 	out->indent = v->depth;
 }
@@ -239,8 +234,6 @@ TABLE_GET(shown_value)
 	const struct shown_value *x = r->p;
 	bool share = !strcmp(x->unit, "%");
 
-	(void)t;
-	(void)c;
 	out->kind = share ? T_SHARE : fabs(x->v.value * x->scale) >= 1000 ? T_AMOUNT : T_REAL;
 	out->e = scaled(x, share ? x->scale / 100 : x->scale);
 	out->says = whys[x->v.why];
@@ -252,8 +245,6 @@ TABLE_GET(remark)
 	const struct cyclade_value *v = &((const struct shown_value *)r->p)->v;
 	char text[NUM_MAX];
 
-	(void)t;
-	(void)c;
 	if (isnan(v->value))
 		return;
 	if (v->counted < 0.995)
@@ -290,7 +281,6 @@ static const struct table_form values_form = { "values", NULL, TABLE_MAIN,
 
 TABLE_GET(comm)
 {
-	(void)c;
 	if (region_of(t, r)->thread)
 		out->text = region_of(t, r)->sums.comm;
 }
@@ -336,8 +326,6 @@ TABLE_GET(cpu)
 {
 	const struct report *k = r->p;
 
-	(void)t;
-	(void)c;
 	if (k->model[0])
 		out->text = k->model[0]->title;
 }
@@ -362,7 +350,6 @@ TABLE_GET(sum)
 {
 	const struct report *k = r->p;
 
-	(void)t;
 	for (size_t i = 0; i < k->region.n; i++) {
 		uint64_t n;
 

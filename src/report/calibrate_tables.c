@@ -34,8 +34,6 @@ TABLE_GET(stolen)
 {
 	double v = report_of(t)->c->stolen;
 
-	(void)c;
-	(void)r;
 	cell_estimate(out, (struct estimate){ v, 0, isnan(v) ? "the kernel does not say" : NULL });
 }
 
@@ -43,8 +41,6 @@ TABLE_GET(ghz)
 {
 	struct estimate e = report_of(t)->c->hz;
 
-	(void)c;
-	(void)r;
 	cell_estimate(out, (struct estimate){ e.v / 1e9, e.half / 1e9, e.why });
 }
 
@@ -79,8 +75,6 @@ TABLE_GET(how)
 	const struct calibrated *x = row_of(r);
 	char n[NUM_MAX];
 
-	(void)t;
-	(void)c;
 	buf_printf(out->scratch, "%s", x->m->kernel);
 	if (x->bytes)
 		buf_printf(out->scratch, " of %s%s", num_bytes(n, x->bytes),
@@ -92,8 +86,6 @@ TABLE_GET(how)
 
 TABLE_GET(cost)
 {
-	(void)t;
-	(void)c;
 	cell_estimate(out, row_of(r)->e);
 	out->says = row_of(r)->doubt ? "?" : NULL;
 }
@@ -137,8 +129,6 @@ TABLE_GET(bar)
 	const struct calibrate_point *p = r->p;
 	double x = isnan(p->ns.v) || p->ns.v < 1 ? 0 : log10(p->ns.v) / 3;
 
-	(void)t;
-	(void)c;
 	for (int i = 0; i < BAR && i < x * BAR; i++)
 		buf_putc(out->scratch, '#');
 	out->text = buf_str(out->scratch);
@@ -202,8 +192,6 @@ TABLE_GET(models)
 {
 	const struct account_node *m = penalty_of(r)->model;
 
-	(void)t;
-	(void)c;
 	if (!m)
 		return;
 	cell_printf(out, "%g%s", m->penalty, m->ns ? " ns" : m->reference ? " ref" : "");
@@ -211,8 +199,6 @@ TABLE_GET(models)
 
 TABLE_GET(penalty)
 {
-	(void)t;
-	(void)c;
 	cell_estimate(out, penalty_of(r)->e);
 	out->says = penalty_of(r)->doubt ? "?" : NULL;
 }

@@ -15,8 +15,6 @@ static const struct count_head *head_of(const struct table_row *r)
 
 TABLE_GET(command)
 {
-	(void)t;
-	(void)c;
 	out->list = head_of(r)->command;
 	out->n_list = head_of(r)->n_command;
 }

@@ -41,7 +41,6 @@ TABLE_GET(sample_time)
 {
 	uint64_t at[2];
 
-	(void)r;
 	out->none = !pd_time_span(view_of(t)->rec, &at[0], &at[1]);
 	out->n = out->none ? 0 : at[c->which];
 }
@@ -237,8 +236,6 @@ TABLE_GET(build_id)
 	const struct pd_buildid *b = r->p;
 	char hex[2 * sizeof(b->id) + 1];
 
-	(void)t;
-	(void)c;
 	text_hex(hex, b->id, b->id_len);
 	buf_puts(out->scratch, hex);
 	out->text = buf_str(out->scratch);

@@ -43,8 +43,6 @@ TABLE_GET(counts)
 {
 	const struct kernel *k = r->p;
 
-	(void)t;
-	(void)c;
 	put_counts(out->scratch, k->each);
 	if (k->unit) {
 		buf_printf(out->scratch, "; for each %s ", k->unit);

@@ -51,7 +51,6 @@ TABLE_GET(loss)
 {
 	const struct pd_losses *l = r->p;
 
-	(void)t;
 	memcpy(&out->n, (const char *)l + c->which, sizeof(out->n));
 	out->none = l->untold && !out->n;
 }

@@ -86,8 +86,6 @@ TABLE_GET(address_text)
 	};
 	const struct validate_address *x = address_of(r);
 
-	(void)t;
-	(void)c;
 	out->text = x->verdict == ADDRESS_UNTESTED ? x->why : text[x->verdict];
 	out->says = "";
 	if (x->verdict != ADDRESS_WRONG)

@@ -130,8 +130,6 @@ static bool next_event(const struct table *t, struct table_row *r)
 
 TABLE_GET(counts)
 {
-	(void)t;
-	(void)c;
 	if (!row_of(r)->rule)
 		return;
 	validate_rule_put(out->scratch, row_of(r)->rule);
@@ -140,8 +138,6 @@ TABLE_GET(counts)
 
 TABLE_GET(says)
 {
-	(void)t;
-	(void)c;
 	validate_put_text(out->scratch, row_of(r));
 	out->text = buf_str(out->scratch);
 }
@@ -150,8 +146,6 @@ TABLE_GET(verdict)
 {
 	const struct validated *v = row_of(r);
 
-	(void)t;
-	(void)c;
 	out->text = validate_verdict_key[v->verdict];
 	out->dim = v->verdict == VALIDATE_UNTESTED;
 }
@@ -177,8 +171,6 @@ TABLE_GET(off)
 	const struct validated *v = row_of(r);
 	double in_it = validate_failed(v->verdict) ? 0 : v->deviation_half;
 
-	(void)t;
-	(void)c;
 	cell_estimate(out,
 		      isnan(v->deviation - in_it)
 			      ? ESTIMATE_NONE(no_figure(v))
@@ -189,8 +181,6 @@ TABLE_GET(limit)
 {
 	const struct validated *v = row_of(r);
 
-	(void)t;
-	(void)c;
 	cell_estimate(out, isnan(v->limit)
 				   ? ESTIMATE_NONE(no_figure(v))
 				   : (struct estimate){ v->limit, NAN,
@@ -201,8 +191,6 @@ TABLE_GET(weight)
 {
 	const struct validated *v = row_of(r);
 
-	(void)t;
-	(void)c;
 	cell_estimate(out, v->cause && !isnan(v->weight)
 				   ? (struct estimate){ v->weight, NAN, "fitted to all kernels" }
 				   : ESTIMATE_NONE("no quantity explains it, or none has to"));
@@ -299,24 +287,18 @@ TABLE_GET(node_verdict)
 {
 	static const char *const words[] = { "not tested", "bound by it", "not bound by it" };
 
-	(void)t;
-	(void)c;
 	out->text = words[node_of(r)->verdict];
 	out->dim = node_of(r)->verdict == NODE_UNTESTED;
 }
 
 TABLE_GET(node_kernel)
 {
-	(void)t;
-	(void)c;
 	cell_printf(out, "%s%s%s", node_of(r)->kernel->name, node_of(r)->at ? "@" : "",
 		    validate_at_key[node_of(r)->at]);
 }
 
 TABLE_GET(node_text)
 {
-	(void)t;
-	(void)c;
 	out->text = node_of(r)->verdict == NODE_UNTESTED ? node_of(r)->why : NULL;
 	out->says = "";
 }

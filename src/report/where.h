@@ -9,7 +9,7 @@
  *
  *	where_runs_open(&r, arena, n)
  *	where_runs_add(&r, &w, &err)			each recording's, with all rows
- *	where_runs_make(&all, &r, limit, &err)		where_put() takes it
+ *	where_runs_make(&all, &r, limit)		where_put() takes it
  *	where_runs_free(&r)
  */
 #ifndef CYCLADE_REPORT_WHERE_H
@@ -63,11 +63,10 @@ struct where_runs {
 };
 
 /* For at most `most` runs; texts are copied into the arena. */
-int where_runs_open(struct where_runs *r, struct arena *a, size_t most, struct err *err) MUST_USE;
+void where_runs_open(struct where_runs *r, struct arena *a, size_t most);
 int where_runs_add(struct where_runs *r, const struct where *w, struct err *err) MUST_USE;
 /* Shares are of the sum of all runs; their errors are never smaller than those of sampling. */
-int where_runs_make(struct where *out, struct where_runs *r, size_t limit,
-		    struct err *err) MUST_USE;
+void where_runs_make(struct where *out, struct where_runs *r, size_t limit);
 void where_runs_free(struct where_runs *r);
 
 #endif

@@ -122,8 +122,7 @@ static int open_events(struct run_repeats *r, size_t n, struct err *err)
 	if (!r->where)
 		return err_nomem(err);
 	for (; r->n_events < n; r->n_events++)
-		if (where_runs_open(&r->where[r->n_events], &r->cli->arena, r->file.n, err))
-			return -1;
+		where_runs_open(&r->where[r->n_events], &r->cli->arena, r->file.n);
 	return 0;
 }
 
@@ -223,8 +222,8 @@ int run_repeats_where(struct run_repeats *r, size_t limit, struct run_table **ta
 		if (!all->samples && (i || r->n_events > 1))
 			continue;
 		t->event = (*table)[i].event;
-		if (where_runs_make(&t->where, &r->where[i], limit, err) ||
-		    keep_functions(r, &r->where[i], t->event, err))
+		where_runs_make(&t->where, &r->where[i], limit);
+		if (keep_functions(r, &r->where[i], t->event, err))
 			return -1;
 		if (all->samples > most) {
 			most = all->samples;

@@ -23,8 +23,6 @@ TABLE_GET(fixes)
 {
 	const struct finding *f = r->p;
 
-	(void)t;
-	(void)c;
 	out->list = f->fix;
 	while (out->n_list < FIXES && f->fix[out->n_list])
 		out->n_list++;
@@ -53,8 +51,6 @@ TABLE_GET(core_siblings)
 {
 	const struct machine *m = r->p;
 
-	(void)t;
-	(void)c;
 	out->list = m->core_siblings;
 	out->n_list = m->n_core_siblings;
 }
@@ -63,8 +59,6 @@ TABLE_GET(thread_siblings)
 {
 	const struct machine *m = r->p;
 
-	(void)t;
-	(void)c;
 	out->list = m->thread_siblings;
 	out->n_list = m->n_thread_siblings;
 }
@@ -133,8 +127,6 @@ TABLE_GET(sysroot)
 {
 	const struct doctor *d = ((const struct doctor_result *)r->p)->d;
 
-	(void)t;
-	(void)c;
 	out->text = d->live ? NULL : d->root;
 }
 

@@ -88,7 +88,6 @@ TABLE_GET(command)
 {
 	const struct text_list *l = &report_of(t)->command[c->which];
 
-	(void)r;
 	out->list = l->v;
 	out->n_list = l->n;
 }
@@ -149,16 +148,12 @@ static void put_figure(struct table_cell *out, double v, const char *unit)
 
 TABLE_GET(shown_base)
 {
-	(void)t;
-	(void)c;
 	out->kind = T_TEXT;
 	put_figure(out, metric_of(r)->effect.base, metric_of(r)->unit);
 }
 
 TABLE_GET(shown_new)
 {
-	(void)t;
-	(void)c;
 	out->kind = T_TEXT;
 	put_figure(out, metric_of(r)->effect.fresh, metric_of(r)->unit);
 }
@@ -178,8 +173,6 @@ TABLE_GET(shown_change)
 {
 	const struct compare_effect *e = &metric_of(r)->effect;
 
-	(void)t;
-	(void)c;
 	out->kind = T_TEXT;
 	if (e->change == 0 && half_of(e) == 0)
 		out->text = "0 %";
@@ -191,8 +184,6 @@ TABLE_GET(shown_error)
 {
 	const struct compare_effect *e = &metric_of(r)->effect;
 
-	(void)t;
-	(void)c;
 	if (!isnan(half_of(e)) && half_of(e) > 0)
 		cell_printf(out, "+-%.*f", decimals(half_of(e)), 100 * half_of(e));
 }
@@ -202,8 +193,6 @@ TABLE_GET(shown_verdict)
 	const struct compare_metric *m = metric_of(r);
 	enum compare_verdict v = m->effect.verdict;
 
-	(void)t;
-	(void)c;
 	out->text = v == COMPARE_MORE && is_time(m)	    ? "slower"
 		    : v == COMPARE_LESS && is_time(m)	    ? "faster"
 		    : v == COMPARE_UNKNOWN && m->effect.why ? m->effect.why
@@ -219,8 +208,6 @@ TABLE_GET(change)
 {
 	const struct compare_effect *e = &metric_of(r)->effect;
 
-	(void)t;
-	(void)c;
 	out->e.v = e->change;
 	out->e.half = half_of(e);
 	if (isnan(e->change))

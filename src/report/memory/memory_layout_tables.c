@@ -23,8 +23,6 @@ TABLE_GET(hot_fields)
 {
 	const struct memory_layout *l = layout_of(r);
 
-	(void)t;
-	(void)c;
 	for (size_t i = 0; i < l->n_hot; i++)
 		buf_printf(out->scratch, "%s%s", i ? ", " : "", l->hot[i]->access.field);
 	out->text = buf_str(out->scratch);
@@ -35,8 +33,6 @@ TABLE_GET(ordered_fields)
 {
 	const struct memory_layout *l = layout_of(r);
 
-	(void)t;
-	(void)c;
 	for (size_t i = 0; i < l->n_hot; i++)
 		buf_printf(out->scratch, "%s%s", i ? ", " : "", l->hot[l->order[i]]->access.field);
 	out->text = buf_str(out->scratch);

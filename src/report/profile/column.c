@@ -30,7 +30,7 @@ static struct at at_of(const struct table *t, const struct table_column *c,
 
 enum { OF_SELF, OF_TOTAL };
 
-static const struct tally *weight_of(const struct at *a, const struct table_column *c)
+static const struct tally *column_weight_of(const struct at *a, const struct table_column *c)
 {
 	return c->which == OF_TOTAL ? &a->r->total[a->event] : &a->r->self[a->event];
 }
@@ -42,7 +42,7 @@ static bool overlaps(const struct at *a, const struct table_column *c)
 }
 
 /* People read "11.9 G". */
-static void put_count(const struct at *a, uint64_t n, struct table_cell *out)
+static void put_column_count(const struct at *a, uint64_t n, struct table_cell *out)
 {
 	out->n = n;
 	if (a->v->opts.machine)
@@ -51,18 +51,18 @@ static void put_count(const struct at *a, uint64_t n, struct table_cell *out)
 	out->e.v = (double)n;
 }
 
-static void put_share(double share, double half, struct table_cell *out)
+static void put_column_share(double share, double half, struct table_cell *out)
 {
 	out->e = (struct estimate){ share, half, NULL };
 	out->says = "?";
 }
 
-static void put_string(const struct at *a, uint64_t id, struct table_cell *out)
+static void put_column_string(const struct at *a, uint64_t id, struct table_cell *out)
 {
 	out->text = profile_text(a->v->profile, (uint32_t)id);
 }
 
-TABLE_GET(get_event)
+TABLE_GET(get_column_event)
 {
 	const struct at a = at_of(t, c, r);
 
@@ -74,7 +74,7 @@ TABLE_GET(get_samples)
 	const struct at a = at_of(t, c, r);
 
 	out->none = overlaps(&a, c);
-	put_count(&a, weight_of(&a, c)->samples, out);
+	put_column_count(&a, column_weight_of(&a, c)->samples, out);
 }
 
 TABLE_GET(get_period)
@@ -82,13 +82,13 @@ TABLE_GET(get_period)
 	const struct at a = at_of(t, c, r);
 
 	out->none = overlaps(&a, c);
-	put_count(&a, weight_of(&a, c)->period, out);
+	put_column_count(&a, column_weight_of(&a, c)->period, out);
 }
 
-TABLE_GET(get_share)
+TABLE_GET(get_column_share)
 {
 	const struct at a = at_of(t, c, r);
-	const struct tally *w = weight_of(&a, c), *all = &a.t->sum[a.event]->selected;
+	const struct tally *w = column_weight_of(&a, c), *all = &a.t->sum[a.event]->selected;
 	struct error_bar e =
 		error_bar_share((double)w->period, (double)all->period, all->period_sq);
 	/* a fold of a tree stands for whole subtrees */
@@ -98,8 +98,8 @@ TABLE_GET(get_share)
 	if (overlaps(&a, c) || subtrees)
 		out->says = "";
 	else
-		put_share(all->period ? (double)w->period / (double)all->period : NAN,
-			  isnan(e.share) ? NAN : e.half, out);
+		put_column_share(all->period ? (double)w->period / (double)all->period : NAN,
+				 isnan(e.share) ? NAN : e.half, out);
 }
 
 /* The error of another column, where that stands elsewhere or not at all. */
@@ -126,32 +126,32 @@ TABLE_GET(get_key)
 		return;
 	out->n = a.r->row->key[i];
 	if (c->kind == T_TEXT)
-		put_string(&a, out->n, out);
+		put_column_string(&a, out->n, out);
 	else
 		out->none = out->n == UINT64_MAX;
 }
 
-static const struct profile_frame *frame_of(const struct at *a)
+static const struct profile_frame *column_frame_of(const struct at *a)
 {
 	return a->r->frame == UINT32_MAX ? NULL
 					 : &profile_chains(a->v->profile)->frame[a->r->frame];
 }
 
 /* Keys that frames have as well. */
-#define FRAME_GETTER(name, ...)                               \
-	TABLE_GET(name)                                       \
-	{                                                     \
-		const struct at a = at_of(t, c, r);           \
-		const struct profile_frame *f = frame_of(&a); \
-                                                              \
-		if (!f)                                       \
-			get_key(t, c, r, out);                \
-		else                                          \
-			__VA_ARGS__;                          \
+#define FRAME_GETTER(name, ...)                                      \
+	TABLE_GET(name)                                              \
+	{                                                            \
+		const struct at a = at_of(t, c, r);                  \
+		const struct profile_frame *f = column_frame_of(&a); \
+                                                                     \
+		if (!f)                                              \
+			get_key(t, c, r, out);                       \
+		else                                                 \
+			__VA_ARGS__;                                 \
 	}
-FRAME_GETTER(get_dso, put_string(&a, f->dso, out))
-FRAME_GETTER(get_function, put_string(&a, f->name, out))
-FRAME_GETTER(get_srcline, if (f->srcline) put_string(&a, f->srcline, out))
+FRAME_GETTER(get_dso, put_column_string(&a, f->dso, out))
+FRAME_GETTER(get_function, put_column_string(&a, f->name, out))
+FRAME_GETTER(get_srcline, if (f->srcline) put_column_string(&a, f->srcline, out))
 FRAME_GETTER(get_inline, out->text = f->inlined ? "inlined" : NULL)
 #undef FRAME_GETTER
 
@@ -159,7 +159,7 @@ FRAME_GETTER(get_inline, out->text = f->inlined ? "inlined" : NULL)
 TABLE_GET(get_frame)
 {
 	const struct at a = at_of(t, c, r);
-	const struct profile_frame *f = frame_of(&a);
+	const struct profile_frame *f = column_frame_of(&a);
 
 	get_function(t, c, r, out);
 	out->indent = a.r->indent;
@@ -200,7 +200,7 @@ TABLE_GET(get_mispredicted)
 	uint64_t told = b ? b->mispredicted + b->predicted : 0;
 	out->says = "";
 	if (b)
-		put_share(told ? (double)b->mispredicted / (double)told : NAN, NAN, out);
+		put_column_share(told ? (double)b->mispredicted / (double)told : NAN, NAN, out);
 }
 
 /* The mean over those whose cycles were counted. */
@@ -210,7 +210,7 @@ TABLE_GET(get_cycles)
 	const struct branch_tally *b = branch_of(&a);
 	out->none = !b || !b->timed;
 	if (!out->none)
-		put_count(&a, (b->cycles + b->timed / 2) / b->timed, out);
+		put_column_count(&a, (b->cycles + b->timed / 2) / b->timed, out);
 }
 
 TABLE_GET(get_branches)
@@ -222,17 +222,17 @@ TABLE_GET(get_branches)
 	out->none = !b;
 	if (b)
 		memcpy(&n, (const char *)b + c->which, sizeof(n));
-	put_count(&a, n, out);
+	put_column_count(&a, n, out);
 }
 #define BRANCH(member) offsetof(struct branch_tally, member)
 
 /* ---- parts of the slots ---- */
 
-static void put_part(const struct at *a, enum topdown_part part, struct table_cell *out)
+static void put_column_part(const struct at *a, enum topdown_part part, struct table_cell *out)
 {
 	struct topdown_value v = topdown_share(&a->v->topdown, a->r->row, part);
 
-	put_share(v.share, v.half, out);
+	put_column_share(v.share, v.half, out);
 }
 
 TABLE_GET(get_part)
@@ -241,10 +241,10 @@ TABLE_GET(get_part)
 
 	out->says = "";
 	if (a.r->row)
-		put_part(&a, (enum topdown_part)c->which, out);
+		put_column_part(&a, (enum topdown_part)c->which, out);
 }
 
-static enum topdown_part mostly(const struct at *a, struct topdown_value *v)
+static enum topdown_part column_mostly(const struct at *a, struct topdown_value *v)
 {
 	return a->r->row ? topdown_mostly(&a->v->topdown, a->r->row, v) : TOPDOWN_PARTS;
 }
@@ -253,7 +253,7 @@ TABLE_GET(get_mostly)
 {
 	const struct at a = at_of(t, c, r);
 	struct topdown_value v;
-	enum topdown_part part = mostly(&a, &v);
+	enum topdown_part part = column_mostly(&a, &v);
 	out->text = part == TOPDOWN_PARTS ? NULL : topdown_names[part];
 }
 
@@ -262,8 +262,8 @@ TABLE_GET(get_mostly_share)
 	const struct at a = at_of(t, c, r);
 	struct topdown_value v;
 	out->says = "";
-	if (mostly(&a, &v) != TOPDOWN_PARTS)
-		put_share(v.share, v.half, out);
+	if (column_mostly(&a, &v) != TOPDOWN_PARTS)
+		put_column_share(v.share, v.half, out);
 }
 
 /* ---- latencies ---- */
@@ -281,7 +281,7 @@ TABLE_GET(get_latency)
 		cell_none(out, why);
 		out->says = "";
 	} else if (c->which == LATENCY_TIMED) {
-		put_count(&a, s->n, out);
+		put_column_count(&a, s->n, out);
 	} else {
 		cell_estimate(out, c->which == LATENCY_MEAN
 					   ? memory_mean(s)
@@ -371,8 +371,8 @@ static int refuse_latency(const char *key, struct err *err)
 }
 
 /* The column of a word whose flags include `flags`, or an error that names the nearest. */
-static int find_column(enum column_id *out, const char *word, size_t len, unsigned flags,
-		       const char *what, struct err *err)
+static int find_column_column(enum column_id *out, const char *word, size_t len, unsigned flags,
+			      const char *what, struct err *err)
 {
 	const char *names[2 * COL_COUNT + 1];
 	char text[64];
@@ -409,7 +409,7 @@ static int find_column(enum column_id *out, const char *word, size_t len, unsign
 }
 
 /* Branches have two ends, samples one place. */
-static int fits(const struct profile_opts *o, enum column_id id, struct err *err)
+static int column_fits(const struct profile_opts *o, enum column_id id, struct err *err)
 {
 	enum column_of of = column_table[id].of;
 
@@ -431,7 +431,7 @@ bool keys_of_branches(const char *list)
 	size_t len;
 
 	while (text_word(&list, &word, &len))
-		if (!find_column(&id, word, len, C_KEY, "key", &unused) &&
+		if (!find_column_column(&id, word, len, C_KEY, "key", &unused) &&
 		    column_table[id].of == COLUMN_OF_BRANCHES)
 			return true;
 	return false;
@@ -451,8 +451,8 @@ int keys_parse(struct profile_opts *opts, bool *by_event, const char *list, stru
 		enum column_id id;
 		bool twice = false;
 
-		if (find_column(&id, word, len, C_KEY, "key to sort by", err) ||
-		    fits(opts, id, err))
+		if (find_column_column(&id, word, len, C_KEY, "key to sort by", err) ||
+		    column_fits(opts, id, err))
 			return -1;
 		for (size_t i = 0; i < opts->n_keys; i++)
 			twice |= opts->key[i] == (enum profile_key)column_table[id].show.which;
@@ -488,7 +488,7 @@ bool columns_want_latency(const char *fields)
 		size_t n = len - (less || more);
 
 		if (!less &&
-		    (several(name, n) || (!find_column(&id, name, n, 0, "column", &unused) &&
+		    (several(name, n) || (!find_column_column(&id, name, n, 0, "column", &unused) &&
 					  column_table[id].of == COLUMN_OF_MEMORY)))
 			return true;
 	}
@@ -525,7 +525,7 @@ static int edit(struct column_list *l, const char *word, size_t len, const char 
 	bool less = *word == '-', more = *word == '+';
 	enum column_id id;
 
-	if (find_column(&id, word + (less || more), len - (less || more), 0, "column", err))
+	if (find_column_column(&id, word + (less || more), len - (less || more), 0, "column", err))
 		return -1;
 	if (!less && !allowed(ctx, id))
 		return not_here(id, said ? said : column_table[id].show.key, err);

@@ -10,12 +10,12 @@
 #include "report/view_latency.h"
 #include "symbol/unwind.h"
 
-static double ratio(uint64_t part, uint64_t all)
+static double fact_ratio(uint64_t part, uint64_t all)
 {
 	return all ? (double)part / (double)all : NAN;
 }
 
-static bool is_clock(const struct pd_event *e)
+static bool is_fact_clock(const struct pd_event *e)
 {
 	return e->attr.type == PERF_TYPE_SOFTWARE && (e->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
 						      e->attr.config == PERF_COUNT_SW_TASK_CLOCK);
@@ -38,8 +38,8 @@ void fact_title(struct buf *b, const struct view *v, const struct view_table *t,
 		return;
 	if (!branches)
 		buf_printf(b, ", %s",
-			   is_clock(e) ? num_seconds(p, (double)w->period / 1e9)
-				       : num_count(p, (double)w->period));
+			   is_fact_clock(e) ? num_seconds(p, (double)w->period / 1e9)
+					    : num_count(p, (double)w->period));
 	if (v->source.time_last > v->source.time_first)
 		buf_printf(
 			b, ", over %s",
@@ -168,12 +168,13 @@ static size_t branch_facts(struct fact *out, const struct profile_sum *s)
 		(void)fact_add(out, &n, "not attributed",
 			       s->no_map.samples + s->no_symbol.samples > all / 5,
 			       "%s from or to no mapping, %s without a symbol",
-			       num_percent(a, ratio(s->no_map.samples, all)),
-			       num_percent(b, ratio(s->no_symbol.samples, all)));
-	no_name(out, &n, ratio(s->nameless.samples, all), "from or to functions");
+			       num_percent(a, fact_ratio(s->no_map.samples, all)),
+			       num_percent(b, fact_ratio(s->no_symbol.samples, all)));
+	no_name(out, &n, fact_ratio(s->nameless.samples, all), "from or to functions");
 	if (s->no_stack)
 		(void)fact_add(out, &n, "no branches", s->no_stack > samples / 5,
-			       "%s of the samples, %s", num_percent(a, ratio(s->no_stack, samples)),
+			       "%s of the samples, %s",
+			       num_percent(a, fact_ratio(s->no_stack, samples)),
 			       num_exact(b, s->no_stack));
 	if (s->left_out.samples)
 		(void)fact_add(out, &n, "not selected", false,
@@ -199,22 +200,22 @@ size_t facts_of_event(const struct view *v, const struct view_table *t, size_t e
 		(void)fact_add(out, &n, "not attributed",
 			       s->no_map.period + s->no_symbol.period > all / 5,
 			       "%s in no mapping, %s without a symbol",
-			       num_percent(a, ratio(s->no_map.period, all)),
-			       num_percent(b, ratio(s->no_symbol.period, all)));
-	no_name(out, &n, ratio(s->nameless.period, all), "in functions");
+			       num_percent(a, fact_ratio(s->no_map.period, all)),
+			       num_percent(b, fact_ratio(s->no_symbol.period, all)));
+	no_name(out, &n, fact_ratio(s->nameless.period, all), "in functions");
 	if (s->left_out.samples)
 		(void)fact_add(
 			out, &n, "not selected", false,
 			"%s of the event, %s samples, by -e, --comm, --only-pid or --only-tid",
-			num_percent(a, ratio(s->left_out.period, s->left_out.period + all)),
+			num_percent(a, fact_ratio(s->left_out.period, s->left_out.period + all)),
 			num_exact(b, s->left_out.samples));
 	if (t->unlisted[event].samples)
 		(void)fact_add(out, &n, "not listed", false, "%s in calls that are below %s each",
-			       num_percent(a, ratio(t->unlisted[event].period, all)),
+			       num_percent(a, fact_ratio(t->unlisted[event].period, all)),
 			       num_percent(b, v->opts.min));
 	if (chains && lost_callers(chains, t->event[event]) > all / 20)
 		put_lost_callers(out, &n, v, t->event[event],
-				 ratio(lost_callers(chains, t->event[event]), all));
+				 fact_ratio(lost_callers(chains, t->event[event]), all));
 	trees_in_doubt(out, &n, v, t);
 	without_latency(out, &n, v, t, event);
 	if (s->bad)

@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "report/rows.h"
 
-static void put_name(struct buf *b, const char *s)
+static void put_folded_name(struct buf *b, const char *s)
 {
 	size_t from = b->len;
 
@@ -27,38 +27,40 @@ struct folding {
 	VEC(const struct view_row *) path;
 };
 
-static struct table_cell cell_of(struct folding *f, enum column_id id, const struct view_row *r)
+static struct table_cell folded_cell_of(struct folding *f, enum column_id id,
+					const struct view_row *r)
 {
 	return column_cell(id, f->v, f->table, r, &f->scratch);
 }
 
-static const struct profile_frame *frame_of(const struct folding *f, const struct view_row *r)
+static const struct profile_frame *folded_frame_of(const struct folding *f,
+						   const struct view_row *r)
 {
 	return r->frame == UINT32_MAX ? NULL : &profile_chains(f->v->profile)->frame[r->frame];
 }
 
-static void put_frame(struct folding *f, const struct view_row *r)
+static void put_folded_frame(struct folding *f, const struct view_row *r)
 {
-	struct table_cell c = cell_of(f, COL_SYM, r);
+	struct table_cell c = folded_cell_of(f, COL_SYM, r);
 
 	if (cell_has(&c))
-		put_name(f->out, c.text);
+		put_folded_name(f->out, c.text);
 	else
 		rows_fold_name(f->out, r);
 }
 
 /* The thread's name comes first, also where it is the last of the callers. */
-static int put_path(struct folding *f, const struct view_row *r)
+static int put_folded_path(struct folding *f, const struct view_row *r)
 {
 	const struct view_table *t = &f->v->table[f->table];
 	bool any = false;
 
 	f->path.n = 0;
 	for (;; r = &t->row[r->parent - 1]) {
-		const struct profile_frame *frame = frame_of(f, r);
+		const struct profile_frame *frame = folded_frame_of(f, r);
 
 		if (frame && frame->thread) {
-			put_frame(f, r);
+			put_folded_frame(f, r);
 			any = true;
 		} else if (vec_push(&f->path, r)) {
 			return -1;
@@ -69,12 +71,12 @@ static int put_path(struct folding *f, const struct view_row *r)
 	for (size_t i = f->path.n; i--; any = true) {
 		if (any)
 			buf_putc(f->out, ';');
-		put_frame(f, f->path.v[i]);
+		put_folded_frame(f, f->path.v[i]);
 	}
 	return 0;
 }
 
-static void put_keys(struct folding *f, const struct view_row *r)
+static void put_folded_keys(struct folding *f, const struct view_row *r)
 {
 	const struct column_list *l = &f->v->columns;
 	bool any = false;
@@ -84,14 +86,14 @@ static void put_keys(struct folding *f, const struct view_row *r)
 
 		if (l->id[i] == COL_EVENT || !(column_table[l->id[i]].flags & C_KEY))
 			continue;
-		c = cell_of(f, l->id[i], r);
+		c = folded_cell_of(f, l->id[i], r);
 		if (!cell_has(&c))
 			continue;
 		if (any)
 			buf_putc(f->out, ';');
 		any = true;
 		if (c.kind == T_TEXT)
-			put_name(f->out, c.text);
+			put_folded_name(f->out, c.text);
 		else
 			cell_put(f->out, &c);
 	}
@@ -109,7 +111,7 @@ static bool many_events(const struct view *v)
 	return n > 1;
 }
 
-static int put_row(struct folding *f, const struct view_row *r, bool by_event)
+static int put_folded_row(struct folding *f, const struct view_row *r, bool by_event)
 {
 	const struct view *v = f->v;
 	const struct tally *w = r->id && r->folded ? r->total : r->self;
@@ -118,13 +120,13 @@ static int put_row(struct folding *f, const struct view_row *r, bool by_event)
 	if (!w->samples)
 		return 0;
 	if (by_event) {
-		put_name(f->out, v->source.event[v->table[f->table].event[0]].name);
+		put_folded_name(f->out, v->source.event[v->table[f->table].event[0]].name);
 		buf_putc(f->out, ';');
 	}
 	if (r->id)
-		ret = put_path(f, r);
+		ret = put_folded_path(f, r);
 	else
-		put_keys(f, r);
+		put_folded_keys(f, r);
 	buf_printf(f->out, " %llu\n", (unsigned long long)w->period);
 	buf_spill(f->out);
 	return ret;
@@ -141,7 +143,7 @@ int rows_folded(struct buf *out, const struct document *d, const struct show *s,
 		const struct view_table *t = &f.v->table[f.table];
 
 		for (size_t i = 0; !ret && !out->failed && i < t->n_rows; i++)
-			ret = put_row(&f, &t->row[i], by_event);
+			ret = put_folded_row(&f, &t->row[i], by_event);
 	}
 	out->failed |= f.scratch.failed;
 	buf_free(&f.scratch);

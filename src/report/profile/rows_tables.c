@@ -13,14 +13,14 @@
 #include "report/tree_saved.h"
 #include "show/page.h"
 
-static const struct view *view_of(const struct table *t)
+static const struct view *report_view_of(const struct table *t)
 {
 	return t->ctx;
 }
 
 /* ---- rows: at[0] counts tables of the view, at[1] their rows --------------------------------- */
 
-static bool row_next(const struct table *t, struct table_row *r)
+static bool report_row_next(const struct table *t, struct table_row *r)
 {
 	const struct view *v = t->ctx;
 
@@ -56,9 +56,9 @@ size_t rows_fold_column(const struct view *v)
 }
 
 /* For people a fold says what it is: in place of a name, or behind its last value. */
-TABLE_GET(fold)
+TABLE_GET(folded_name)
 {
-	const struct view *v = view_of(t);
+	const struct view *v = report_view_of(t);
 	const struct view_row *row = r->p;
 	size_t at = rows_fold_column(v);
 	struct buf value = BUF_INIT;
@@ -83,26 +83,28 @@ TABLE_GET(fold)
 }
 
 /* "1,000 samples of cycles, 1.00 M, over 3.21 s" */
-TABLE_GET(title)
+TABLE_GET(report_title)
 {
-	const struct view *v = view_of(t);
+	const struct view *v = report_view_of(t);
 
 	fact_title(out->scratch, v, &v->table[r->at[0]], 0);
 	out->text = buf_str(out->scratch);
 }
 
-TABLE_CELL(folded, out->n = ((const struct view_row *)r->p)->folded; out->none = !out->n)
-TABLE_CELL(left_out, out->n = ((const struct view_row *)r->p)->left_out)
+TABLE_CELL(report_folded, out->n = ((const struct view_row *)r->p)->folded; out->none = !out->n)
+TABLE_CELL(report_left_out, out->n = ((const struct view_row *)r->p)->left_out)
 
 static const struct table_column more_columns[] = {
-	COLUMN("table", "", T_TEXT, C_PEOPLE | C_GROUP, "", .get = title),
-	COLUMN("folded", "folded", T_COUNT, C_DATA, "the row stands for so many", .get = folded),
-	COLUMN("left_out", "left out", T_FLAG, C_DATA, "by --focus or --hide", .get = left_out),
+	COLUMN("table", "", T_TEXT, C_PEOPLE | C_GROUP, "", .get = report_title),
+	COLUMN("folded", "folded", T_COUNT, C_DATA, "the row stands for so many",
+	       .get = report_folded),
+	COLUMN("left_out", "left out", T_FLAG, C_DATA, "by --focus or --hide",
+	       .get = report_left_out),
 };
 enum { TITLE, FOLDED, LEFT_OUT };
 
 static const struct table_form rows_form = { "rows", NULL, TABLE_MAIN, TABLE_COLUMNS(more_columns),
-					     .next = row_next };
+					     .next = report_row_next };
 
 static bool has_column(const struct view *v, enum column_id id)
 {
@@ -153,7 +155,7 @@ static void make_column(struct columns_made *made, const struct view *v, size_t 
 }
 
 /* The view's columns. Of events side by side weights stand once for each, then what names rows. */
-static size_t make_columns(struct table_column *to, const struct view *v)
+static size_t make_report_columns(struct table_column *to, const struct view *v)
 {
 	const struct column_list *l = &v->columns;
 	const struct view_table *t = v->table;
@@ -180,20 +182,20 @@ static size_t make_columns(struct table_column *to, const struct view *v)
 	if (!has_folds(v))
 		return made.n;
 	if (!v->opts.machine)
-		to[named].get = fold;
+		to[named].get = folded_name;
 	to[made.n++] = more_columns[FOLDED];
 	to[made.n++] = more_columns[LEFT_OUT];
 	return made.n;
 }
 
-static void add_rows(struct document *d, const struct view *v)
+static void add_report_rows(struct document *d, const struct view *v)
 {
 	struct table rows = { .form = &rows_form, .ctx = v };
 	size_t events = v->n_tables == 1 ? v->table->n_events : 1;
 	struct table_column *c = arena_xalloc(&d->a, (COL_COUNT * events + 4) * sizeof(*c));
 
 	rows.column = c;
-	rows.n_columns = make_columns(c, v);
+	rows.n_columns = make_report_columns(c, v);
 	document_table(d, &rows);
 }
 
@@ -216,23 +218,24 @@ static bool event_next(const struct table *t, struct table_row *r)
 
 static const struct view_table *table_of(const struct table *t, const struct table_row *r)
 {
-	return &view_of(t)->table[r->at[0]];
+	return &report_view_of(t)->table[r->at[0]];
 }
 
-TABLE_CELL(event, out->text = view_of(t)->source.event[table_of(t, r)->event[r->at[1]]].name)
+TABLE_CELL(report_event,
+	   out->text = report_view_of(t)->source.event[table_of(t, r)->event[r->at[1]]].name)
 TABLE_CELL(unlisted_samples, out->n = table_of(t, r)->unlisted[r->at[1]].samples)
 TABLE_CELL(unlisted_period, out->n = table_of(t, r)->unlisted[r->at[1]].period)
 
 TABLE_GET(trees)
 {
-	(void)facts_doubtful_trees(view_of(t), table_of(t, r), &out->n);
+	(void)facts_doubtful_trees(report_view_of(t), table_of(t, r), &out->n);
 }
 
 TABLE_GET(doubtful)
 {
 	size_t n;
 
-	out->n = facts_doubtful_trees(view_of(t), table_of(t, r), &n);
+	out->n = facts_doubtful_trees(report_view_of(t), table_of(t, r), &n);
 }
 
 /* Reports that have a sum. */
@@ -249,7 +252,7 @@ enum { OF_ALL, OF_SAMPLES, OF_BRANCHES, OF_TREES };
 	COLUMN(key, head, T_COUNT, 0, means, .which = OF_BRANCHES, OF(member))
 /* clang-format on */
 static const struct table_column event_columns[] = {
-	COLUMN("event", "event", T_TEXT, C_KEY, "that sampled", .get = event),
+	COLUMN("event", "event", T_TEXT, C_KEY, "that sampled", .get = report_event),
 	SUMS("", "samples", selected, "of it that were selected"),
 	SUMS("not_selected_", "not selected", left_out, "left out by options"),
 	SUMS("no_mapping_", "no mapping", no_map, "whose address lies in no mapping"),
@@ -289,9 +292,9 @@ static uint64_t hidden_sums(const struct view *v)
 
 /* ---- the head, and the tree that `run` saved ------------------------------------------------- */
 
-TABLE_CELL(version, out->text = ((const struct view *)r->p)->source.version)
+TABLE_CELL(report_version, out->text = ((const struct view *)r->p)->source.version)
 
-TABLE_GET(shape)
+TABLE_GET(report_shape)
 {
 	static const char *const shapes[] = { "table", "functions", "callees", "callers" };
 
@@ -302,8 +305,9 @@ TABLE_CELL(tree_cpu, out->text = ((const struct tree_saved *)t->ctx)->cpu)
 TABLE_CELL(no_tree, out->text = ((const struct tree_saved *)t->ctx)->missing)
 
 static const struct table_column head_columns[] = {
-	COLUMN("version", "version", T_TEXT, 0, "of cyclade", .get = version),
-	COLUMN("shape", "shape", T_TEXT, 0, "table, functions, callees or callers", .get = shape),
+	COLUMN("version", "version", T_TEXT, 0, "of cyclade", .get = report_version),
+	COLUMN("shape", "shape", T_TEXT, 0, "table, functions, callees or callers",
+	       .get = report_shape),
 	COLUMN("tree_cpu", "cpu", T_TEXT, 0, "of the tree that run saved", .get = tree_cpu),
 	COLUMN("no_tree", "no tree", T_TEXT, 0, "why there is none", .get = no_tree),
 };
@@ -311,7 +315,7 @@ static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_
 					     TABLE_COLUMNS(head_columns) };
 
 /* For people: what `run` counted beside the samples. */
-static void put_tree(struct buf *out, const struct document *d, const struct style *st)
+static void put_report_tree(struct buf *out, const struct document *d, const struct style *st)
 {
 	const struct view *v = d->ctx;
 	const struct pd_info *i = v->source.info;
@@ -363,7 +367,7 @@ static const struct tree_saved *read_tree(struct document *d, const struct view 
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static void add_facts(struct document *d, const struct view *v)
+static void add_report_facts(struct document *d, const struct view *v)
 {
 	struct fact f[FACTS_MAX];
 	size_t n;
@@ -387,7 +391,7 @@ static void add_facts(struct document *d, const struct view *v)
 }
 
 /* Several tables have theirs above their rows, if they have rows. */
-static void add_titles(struct document *d, const struct view *v)
+static void add_report_titles(struct document *d, const struct view *v)
 {
 	struct buf line = BUF_INIT;
 
@@ -414,16 +418,16 @@ void rows_put(struct document *d, const struct view *v)
 				     .n = tree->n_notes };
 	const struct table events = { .form = &events_form, .ctx = v, .hidden = hidden_sums(v) };
 
-	d->above = put_tree;
+	d->above = put_report_tree;
 	d->tight = true;
 	document_table(d, &head);
 	recorded_head(d, &v->source);
-	add_titles(d, v);
+	add_report_titles(d, v);
 	document_table(d, &saved);
 	document_table(d, &notes);
 	document_table(d, &events);
-	add_rows(d, v);
-	add_facts(d, v);
+	add_report_rows(d, v);
+	add_report_facts(d, v);
 	recorded_tail(d, &v->source);
 	d->n_next = next_steps(v, d->next, &d->a);
 }

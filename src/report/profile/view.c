@@ -39,7 +39,7 @@ static int no_such_event(const struct view *v, struct err *err)
 }
 
 /* For people, slots and the fields of PERF_METRICS are columns, unless they are asked for. */
-static bool is_column(const struct view *v, size_t e)
+static bool is_view_column(const struct view *v, size_t e)
 {
 	return !v->opts.machine && !v->opts.n_events && v->opts.shape == VIEW_TABLE &&
 	       topdown_is_part(&v->topdown, e);
@@ -67,7 +67,7 @@ static void put_first(uint32_t *index, const struct profile_sum **sums, size_t a
 
 /* A table per event with samples; all of them where none has any. For people the one that leads
  * comes first. */
-static int make_tables(struct view *v, struct err *err)
+static int make_view_tables(struct view *v, struct err *err)
 {
 	size_t n_sums, n = 0, n_seen = 0;
 	const struct profile_sum *sum = profile_sums(v->profile, &n_sums);
@@ -76,10 +76,10 @@ static int make_tables(struct view *v, struct err *err)
 	const struct profile_sum **sums = arena_xalloc(&v->arena, (n_events + 1) * sizeof(*sums));
 
 	for (size_t e = 0; e < n_events; e++)
-		n_seen += event_wanted(v, e) && !is_column(v, e) && sum[e].selected.samples;
+		n_seen += event_wanted(v, e) && !is_view_column(v, e) && sum[e].selected.samples;
 	for (size_t e = 0; e < n_events; e++) {
 		if (!event_wanted(v, e) ||
-		    (n_seen && (is_column(v, e) || !sum[e].selected.samples)) ||
+		    (n_seen && (is_view_column(v, e) || !sum[e].selected.samples)) ||
 		    (!n_seen && only_tells(v, e)))
 			continue;
 		sums[n] = &sum[e];
@@ -273,8 +273,9 @@ static void sort_by_event(struct view *v)
 }
 
 /* Appends a row to *rows, or adds it to `out` if the filter leaves it out. */
-static void add_row(struct view *v, const struct view_table *t, struct filter *f,
-		    const struct profile_row *r, row_vec *rows, struct tally *out, size_t *n_out)
+static void add_view_row(struct view *v, const struct view_table *t, struct filter *f,
+			 const struct profile_row *r, row_vec *rows, struct tally *out,
+			 size_t *n_out)
 {
 	bool any = false;
 	struct tally *w;
@@ -297,7 +298,7 @@ static void add_row(struct view *v, const struct view_table *t, struct filter *f
 		w[e] = *profile_tally(r, t->event[e]);
 }
 
-static void fill_rows(struct view *v, struct view_table *t, struct filter *f)
+static void fill_view_rows(struct view *v, struct view_table *t, struct filter *f)
 {
 	size_t n, n_out = 0, at = 0;
 	const struct profile_row *rows = profile_rows(v->profile, &n);
@@ -309,7 +310,7 @@ static void fill_rows(struct view *v, struct view_table *t, struct filter *f)
 		n = v->first[t->event[0] + 1];
 	}
 	for (; at < n; at++)
-		add_row(v, t, f, &rows[v->first ? v->by_event[at] : at], &vec, out, &n_out);
+		add_view_row(v, t, f, &rows[v->first ? v->by_event[at] : at], &vec, out, &n_out);
 	view_fold(v, t, &vec, out, n_out);
 }
 
@@ -318,7 +319,7 @@ struct by_weight {
 	const struct view_table *t;
 };
 
-static int by_weight(const void *va, const void *vb, void *ctx)
+static int by_view_weight(const void *va, const void *vb, void *ctx)
 {
 	const struct view_row *a = va, *b = vb;
 	const struct by_weight *by = ctx;
@@ -389,7 +390,7 @@ void view_fold(struct view *v, struct view_table *t, row_vec *rows, const struct
 	}
 	n_rest = rows->n - keep;
 	if (keep > 1)
-		qsort_r(rows->v, keep, sizeof(*rows->v), by_weight,
+		qsort_r(rows->v, keep, sizeof(*rows->v), by_view_weight,
 			&(struct by_weight){ v->profile, t });
 	for (; v->opts.limit && keep > v->opts.limit; n_rest++) {
 		only = rows->v[--keep];
@@ -413,7 +414,7 @@ void view_fold(struct view *v, struct view_table *t, row_vec *rows, const struct
  */
 
 #ifndef NDEBUG
-static bool closes(const struct view *v, const struct view_table *t)
+static bool view_closes(const struct view *v, const struct view_table *t)
 {
 	if (v->opts.shape >= VIEW_CALLEES)
 		return true; /* asserted where the tree is made */
@@ -436,12 +437,12 @@ static void fill_tables(struct view *v, struct filter *f)
 		struct view_table *t = &v->table[i];
 
 		if (v->opts.shape == VIEW_TABLE)
-			fill_rows(v, t, f);
+			fill_view_rows(v, t, f);
 		else if (v->opts.shape == VIEW_FUNCTIONS)
 			view_functions_fill(v, t, f);
 		else
 			view_tree_fill(v, t, f);
-		assert(closes(v, t));
+		assert(view_closes(v, t));
 	}
 }
 
@@ -465,7 +466,7 @@ int view_build(struct view **out, const struct profile *p, const struct view_sou
 	default_columns(v);
 	if ((columns_want_latency(opts->fields) && view_latency_check(v, err)) ||
 	    columns_parse(&v->columns, opts->fields, column_allowed, v, err) ||
-	    filter_init(&f, v, err) || make_tables(v, err))
+	    filter_init(&f, v, err) || make_view_tables(v, err))
 		goto out;
 	sort_by_event(v);
 	fill_tables(v, &f);
@@ -508,7 +509,7 @@ const char *view_function(const struct view *v, const struct view_row *r)
 	return NULL;
 }
 
-static uint64_t weight(const struct view_row *r, bool callers)
+static uint64_t view_weight(const struct view_row *r, bool callers)
 {
 	return callers ? r->total->period : r->self->period;
 }
@@ -526,7 +527,8 @@ const struct view_row *view_hottest(const struct view *v)
 		/* not by itself: its code stands in the function it was inlined into */
 		if (r->frame != UINT32_MAX && profile_chains(v->profile)->frame[r->frame].inlined)
 			continue;
-		if (view_function(v, r) && (!best || weight(r, callers) > weight(best, callers)))
+		if (view_function(v, r) &&
+		    (!best || view_weight(r, callers) > view_weight(best, callers)))
 			best = r;
 	}
 	return best;

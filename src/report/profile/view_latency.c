@@ -127,8 +127,8 @@ void view_latency_free(struct view *v)
 }
 
 /* false: *why */
-static bool row_key(const struct view *v, const struct view_latency *l, const struct view_row *r,
-		    uint64_t *key, const char **why)
+static bool latency_row_key(const struct view *v, const struct view_latency *l,
+			    const struct view_row *r, uint64_t *key, const char **why)
 {
 	const struct profile_opts *o = profile_options(v->profile);
 	int i;
@@ -166,7 +166,7 @@ const struct memory_spread *view_latency_of(const struct view *v, size_t event,
 	uint64_t key;
 
 	*why = "the event tells of no latency";
-	if (!l || !l->memory || !row_key(v, l, r, &key, why))
+	if (!l || !l->memory || !latency_row_key(v, l, r, &key, why))
 		return NULL;
 	at = u64map_find(&l->at, key);
 	if (at && !*at) {

@@ -24,7 +24,7 @@ struct weights {
 	uint64_t n_left_out;
 };
 
-static void sum_up(const struct chain_tree *t, struct tally *total)
+static void sum_view_up(const struct chain_tree *t, struct tally *total)
 {
 	for (size_t i = t->n; i-- > 1;)
 		tally_add(&total[t->node[i].parent], &total[i]);
@@ -62,7 +62,7 @@ static void filter_weights(const struct profile_chains *c, size_t event, struct 
 			w->n_left_out++;
 		}
 	}
-	sum_up(&c->tree, total);
+	sum_view_up(&c->tree, total);
 	free(bits);
 }
 
@@ -86,7 +86,7 @@ struct functions {
 	size_t n;
 };
 
-static void number_functions(struct functions *fn, struct view *v)
+static void number_view_functions(struct functions *fn, struct view *v)
 {
 	const struct profile_chains *c = profile_chains(v->profile);
 	struct u64map at = U64MAP_INIT;
@@ -114,7 +114,8 @@ static void number_functions(struct functions *fn, struct view *v)
 
 /* Depth first by the tree's own links: a function's total is added where its name is met first on
  * the way down, so that recursion counts once. */
-static void sum_functions(const struct chain_tree *t, struct functions *fn, const struct weights *w)
+static void sum_view_functions(const struct chain_tree *t, struct functions *fn,
+			       const struct weights *w)
 {
 	uint32_t node = t->n ? t->node[0].child : 0;
 
@@ -144,8 +145,8 @@ void view_functions_fill(struct view *v, struct view_table *t, struct filter *f)
 	struct weights w = weights_of(v, t->event[0], f);
 	row_vec rows = VEC_INIT;
 
-	number_functions(&fn, v);
-	sum_functions(&profile_chains(v->profile)->tree, &fn, &w);
+	number_view_functions(&fn, v);
+	sum_view_functions(&profile_chains(v->profile)->tree, &fn, &w);
 	for (size_t i = 0; i < fn.n; i++)
 		if (fn.row[i].total->samples)
 			vec_xpush(&rows, fn.row[i]);
@@ -207,14 +208,14 @@ static void invert_tree(struct chain_tree *out, struct weights *w, const struct 
 		self = xcalloc(1, sizeof(*self));
 	if (out->n)
 		memcpy(total, self, out->n * sizeof(*total));
-	sum_up(out, total);
+	sum_view_up(out, total);
 	free(w->own[0]);
 	free(w->own[1]);
 	w->self = w->own[0] = self;
 	w->total = w->own[1] = total;
 }
 
-static int by_total(const void *va, const void *vb, void *ctx)
+static int by_view_total(const void *va, const void *vb, void *ctx)
 {
 	uint32_t a = *(const uint32_t *)va, b = *(const uint32_t *)vb;
 	const struct shown *s = ctx;
@@ -232,7 +233,7 @@ static int by_parent_total(const void *va, const void *vb, void *ctx)
 
 	if (pa != pb)
 		return pa < pb ? -1 : 1;
-	return by_total(va, vb, ctx);
+	return by_view_total(va, vb, ctx);
 }
 
 /* A parent weighs at least what its children do and has the smaller number: whatever is dropped by
@@ -250,7 +251,7 @@ static void choose_nodes(struct shown *s, const struct view_opts *o)
 		if (s->visible[i])
 			s->order[s->n++] = i;
 	if (o->limit && o->limit < s->n) {
-		qsort_r(s->order, s->n, sizeof(*s->order), by_total, s);
+		qsort_r(s->order, s->n, sizeof(*s->order), by_view_total, s);
 		for (size_t i = o->limit; i < s->n; i++)
 			s->visible[s->order[i]] = false;
 		s->n = o->limit;
@@ -358,7 +359,7 @@ static void push_row(struct walk *w, struct level *l, const struct view_row *how
 }
 
 /* A node's row; direct recursion below it, with nothing beside it, is merged into it. */
-static void show_node(struct walk *w, struct level *l, uint32_t node)
+static void show_view_node(struct walk *w, struct level *l, uint32_t node)
 {
 	const struct shown *s = w->s;
 	struct view_row how = { .frame = (uint32_t)s->t->node[node].frame, .levels = 1 };
@@ -395,7 +396,7 @@ static void walk_down(struct walk *w)
 		struct level *l = vec_last(&w->levels);
 
 		if (l->next < l->end) {
-			show_node(w, l, w->s->order[l->next++]);
+			show_view_node(w, l, w->s->order[l->next++]);
 			continue;
 		}
 		if (l->below.fold_row) {

@@ -387,7 +387,6 @@ TABLE_GET(parent)
 	const struct tree_view_row *row = r->p;
 	size_t i = r->at[1];
 
-	(void)c;
 	while (row->depth && i && tree_of(t, r)->row[i].depth >= row->depth)
 		i--;
 	out->n = row->depth ? i + 1 : 0;
@@ -398,7 +397,6 @@ TABLE_GET(value)
 	const struct tree_view_row *row = r->p;
 	const char *why = saved_reason_of(t, r);
 
-	(void)c;
 	if (has_no_sum(row) && !why)
 		why = "stalls that overlap have no sum";
 	if ((isnan(row->share) || row->doubtful) && !why)
@@ -412,8 +410,6 @@ TABLE_GET(unit)
 {
 	const struct tree_view_row *row = r->p;
 
-	(void)t;
-	(void)c;
 	out->text = has_no_sum(row) ? NULL : *row->unit ? row->unit : "slots";
 }
 
