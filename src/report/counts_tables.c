@@ -24,8 +24,6 @@ static double count_time_of(const struct table *t)
 
 TABLE_GET(shown_time)
 {
-	(void)c;
-	(void)r;
 	cell_printf(out, "%.3f", count_time_of(t));
 	out->kind = T_TEXT;
 }
@@ -44,8 +42,6 @@ TABLE_GET(shown_value)
 	const struct counts_row *x = counts_table_row(r);
 	char n[NUM_MAX];
 
-	(void)t;
-	(void)c;
 	out->kind = T_TEXT;
 	if (isnan(x->value))
 		cell_printf(out, "%s", x->supported ? "<not counted>" : "<not supported>");
@@ -61,8 +57,6 @@ TABLE_GET(shown_error)
 {
 	const struct counts_row *x = counts_table_row(r);
 
-	(void)t;
-	(void)c;
 	if (isnan(x->error) || isnan(x->value) || x->value <= 0)
 		return;
 	if (x->error / x->value < 0.0005)
@@ -75,8 +69,6 @@ TABLE_GET(shown_counted)
 {
 	const struct counts_row *x = counts_table_row(r);
 
-	(void)t;
-	(void)c;
 	if (!isnan(x->value) && !isnan(x->counted) && x->counted < 0.9995)
 		cell_printf(out, "(counted %.1f %% of the time)", 100 * x->counted);
 }
@@ -90,8 +82,6 @@ TABLE_GET(value)
 {
 	const struct counts_row *x = counts_table_row(r);
 
-	(void)t;
-	(void)c;
 	out->e = (struct estimate){ x->value, x->error, isnan(x->value) ? x->why : NULL };
 	if (!x->whole || !(x->value < 18e18))
 		return;
@@ -104,8 +94,6 @@ TABLE_GET(note)
 {
 	const struct counts_row *x = counts_table_row(r);
 
-	(void)t;
-	(void)c;
 	out->text = isnan(x->value) ? NULL : x->note;
 	out->says = isnan(x->value) ? x->why : NULL;
 }

@@ -30,7 +30,6 @@ TABLE_GET(all_cycles)
 {
 	const struct account_cell *x = result_view_of(t, r)->source.bound->whole;
 
-	(void)c;
 	out->e = (struct estimate){ x->v, x->half, NULL };
 }
 
@@ -45,7 +44,6 @@ TABLE_GET(bound_real)
 					   "only recordings of whole CPUs show it (record -a)" };
 	const struct account_bound *b = r->p;
 
-	(void)t;
 	memcpy(&out->e.v, (const char *)b + c->which, sizeof(out->e.v));
 	if (isnan(out->e.v))
 		out->e.why = why[c->kind == T_SHARE ? 2 : !strcmp(c->key, "ghz")];
@@ -113,7 +111,6 @@ static void put_account_node_path(struct buf *b, const struct account *acc,
 
 TABLE_GET(account_node_path)
 {
-	(void)c;
 	put_account_node_path(out->scratch, result_acc_of(t, r), r->p);
 	out->text = buf_str(out->scratch);
 }
@@ -122,8 +119,6 @@ TABLE_GET(account_node_part)
 {
 	static const char *const texts[] = { "cycles", "halted", "stalled", "unstalled", "info" };
 
-	(void)t;
-	(void)c;
 	out->text = texts[((const struct account_node *)r->p)->part];
 }
 
@@ -131,8 +126,6 @@ TABLE_GET(cover_account_node)
 {
 	static const char *const texts[] = { "full", "profile", "partial", "none" };
 
-	(void)t;
-	(void)c;
 	out->text = texts[((const struct account_node *)r->p)->cover];
 }
 
@@ -140,8 +133,6 @@ TABLE_GET(account_node_unit)
 {
 	const struct account_node *n = r->p;
 
-	(void)t;
-	(void)c;
 	put_result_text(out, n->cycles ? "cycles" : n->unit);
 }
 
@@ -155,7 +146,6 @@ TABLE_GET(account_node_recorded)
 	uint32_t event = ((const struct account_node *)r->p)->event;
 	int32_t e = event == MODEL_NONE ? -1 : v->source.bound->event[event];
 
-	(void)c;
 	out->text = e < 0 ? NULL : v->source.view->event[e].name;
 }
 
@@ -163,8 +153,6 @@ TABLE_GET(account_node_penalty)
 {
 	const struct account_node *n = r->p;
 
-	(void)t;
-	(void)c;
 	out->e.v = n->event == MODEL_NONE ? NAN : n->penalty;
 }
 
@@ -185,7 +173,6 @@ TABLE_GET(account_node_failed)
 	const struct account_bound *b = result_view_of(t, r)->source.bound;
 	uint32_t e = account_node_whole_of(t, r)->failed;
 
-	(void)c;
 	if (e != MODEL_NONE)
 		cell_printf(out, "%s %s", b->acc->model->event[e].name, b->wrong[e]);
 }
@@ -194,7 +181,6 @@ TABLE_GET(account_node_share)
 {
 	const struct account_cell *all = result_view_of(t, r)->source.bound->whole;
 
-	(void)c;
 	if (((const struct account_node *)r->p)->cycles && all->v > 0)
 		out->e = (struct estimate){ account_node_whole_of(t, r)->v / all->v,
 					    account_node_whole_of(t, r)->half / all->v, NULL };

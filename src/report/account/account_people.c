@@ -82,7 +82,6 @@ TABLE_GET(face_cycles)
 	struct account_view *v = face_view_of(t);
 	double all = v->source.bound->whole[0].v;
 
-	(void)c;
 	out->e.v = all > 0 ? account_view_cells(v, r->p)[0].v / all : NAN;
 }
 
@@ -137,7 +136,6 @@ TABLE_GET(face_insns)
 	const struct account_ran *x = account_view_ran(face_view_of(t), r->p);
 	char num[NUM_MAX];
 
-	(void)c;
 	out->kind = T_TEXT;
 	if (x && !isnan(x->insns.v))
 		cell_printf(out, "%s%s", num_count(num, x->insns.v), x->insns.leans ? "~" : "");
@@ -308,7 +306,6 @@ TABLE_GET(face_node_name)
 	const struct line *l = r->p;
 	const struct account_cell *x = face_cell_of(t, r);
 
-	(void)c;
 	out->text = l->heading ? l->heading : face_acc_of(face_view_of(t))->node[l->node].name;
 	out->indent = l->indent;
 	out->dim = x && (isnan(x->v) || !x->significant);
@@ -319,7 +316,6 @@ TABLE_GET(face_node_share)
 	const struct account_cell *x = face_cell_of(t, r);
 	const struct account_view *v = face_view_of(t);
 
-	(void)c;
 	out->kind = T_TEXT;
 	if (!x)
 		return;
@@ -341,7 +337,6 @@ TABLE_GET(node_error)
 	const struct account_cell *x = face_cell_of(t, r);
 	const struct account_view *v = face_view_of(t);
 
-	(void)c;
 	if (!x || isnan(x->v) || !face_acc_of(v)->node[((const struct line *)r->p)->node].cycles)
 		return;
 	if (isnan(x->half))
@@ -355,7 +350,6 @@ TABLE_GET(node_value)
 	const struct account_cell *x = face_cell_of(t, r);
 	char num[NUM_MAX];
 
-	(void)c;
 	out->kind = T_TEXT;
 	if (!x || isnan(x->v))
 		return;
@@ -388,7 +382,6 @@ TABLE_GET(face_remark)
 	const struct account_cell *x = face_cell_of(t, r);
 	const struct account_node *n;
 
-	(void)c;
 	if (!x)
 		return;
 	n = &face_acc_of(face_view_of(t))->node[((const struct line *)r->p)->node];

@@ -84,8 +84,6 @@ TABLE_GET(account_cell_folded)
 {
 	const struct account_row *row = r->p;
 
-	(void)t;
-	(void)c;
 	out->n = row->folded;
 	out->none = !row->folded;
 }

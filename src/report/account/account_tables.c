@@ -36,7 +36,6 @@ TABLE_GET(event_pmu)
 {
 	const struct account_view *v = account_head_user_of(t, r->i);
 
-	(void)c;
 	out->text = v ? v->source.pmu : NULL;
 }
 
@@ -59,7 +58,6 @@ TABLE_GET(windows)
 {
 	const struct mux_event *m = mux_of(t, r->i);
 
-	(void)c;
 	out->none = !m;
 	out->n = m ? m->windows : 0;
 }

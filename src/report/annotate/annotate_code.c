@@ -57,7 +57,6 @@ TABLE_CELL(annotate_code_address, out->n = annotated_insn_of(r)->in.vaddr,
 
 TABLE_GET(instruction)
 {
-	(void)c;
 	out->text =
 		annotated_of(t)->has_code && is_insn(t, r) ? annotated_insn_of(r)->in.text : NULL;
 	out->says = is_insn(t, r) ? NULL : "(at no instruction of the code that is here)";
@@ -72,7 +71,6 @@ TABLE_GET(annotate_code_flow)
 	static const char *const name[] = { "other", "jump", "branch", "call", "return" };
 	const struct insn *in = &annotated_insn_of(r)->in;
 
-	(void)c;
 	if (annotated_of(t)->has_code && is_insn(t, r))
 		out->text = name[in->flow <= INSN_RETURN ? in->flow : 0];
 }
@@ -85,7 +83,6 @@ TABLE_GET(inlined)
 {
 	const struct annotate_inline *i = &annotated_of(t)->inl.v[annotated_insn_of(r)->inl];
 
-	(void)c;
 	for (size_t k = i->n; k-- > 0;)
 		buf_printf(out->scratch, "%s%s", k + 1 == i->n ? "" : " < ", i->level[k].name);
 	out->text = i->n ? buf_str(out->scratch) : NULL;
@@ -149,7 +146,6 @@ TABLE_GET(insn_mispredicted_share)
 {
 	const struct branch_tally *b = insn_taken(t, r);
 
-	(void)c;
 	out->e.v = b ? blocks_mispredicted(b) : NAN;
 	out->says = "";
 }
@@ -160,7 +156,6 @@ TABLE_GET(insn_type)
 {
 	const struct types_access *x = &annotated_insn_of(r)->data;
 
-	(void)c;
 	out->text = x->type;
 	if (!x->type && x->why != TYPES_NO_OPERAND && is_insn(t, r))
 		cell_none(out, types_why_means(x->why));
@@ -170,8 +165,6 @@ TABLE_GET(insn_field)
 {
 	const char *name = annotated_insn_of(r)->data.field;
 
-	(void)t;
-	(void)c;
 	out->text = name && *name ? name : NULL;
 }
 
@@ -182,8 +175,6 @@ TABLE_GET(insn_data)
 {
 	const struct types_access *x = &annotated_insn_of(r)->data;
 
-	(void)t;
-	(void)c;
 	if (x->type)
 		cell_printf(out, "%s%s%s", x->type, *x->field ? ", " : "", x->field);
 	out->says = "";

@@ -53,7 +53,6 @@ TABLE_GET(sum_shown)
 {
 	const struct annotate_account *x = annotated_of(t)->account;
 
-	(void)c;
 	for (size_t i = 0; i < x->n_columns; i++)
 		out->n |= x->column[i] == r->i;
 }

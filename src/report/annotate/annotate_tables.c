@@ -35,7 +35,6 @@ TABLE_GET(source_text)
 	const char *s = annotate_source(annotated_of(t), annotated_line_of(r)->line.file,
 					annotated_line_of(r)->line.line);
 
-	(void)c;
 	if (!s)
 		return;
 	for (s += strspn(s, " \t"); *s; s++)
@@ -103,7 +102,6 @@ TABLE_GET(edge_runs)
 {
 	const struct block_edge *e = annotated_edge_of(annotated_of(t), r->p);
 
-	(void)c;
 	if (e)
 		cell_flow(out, e->runs);
 	else

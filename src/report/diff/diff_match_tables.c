@@ -42,13 +42,11 @@ TABLE_GET(match_side)
 {
 	const struct diff *x = t->ctx;
 
-	(void)c;
 	out->text = x->side[match_of(r)->side].name;
 }
 
 TABLE_GET(match_names)
 {
-	(void)t;
 	out->list = match_of(r)->of[c->which];
 	out->n_list = match_of(r)->n[c->which];
 }
@@ -66,8 +64,6 @@ TABLE_GET(match_shown)
 	struct arena a = ARENA_INIT;
 	const char *name = diff_function_name(&a, &it);
 
-	(void)t;
-	(void)c;
 	if (name)
 		cell_printf(out, "%s%s: %s", diff_match_kinds[m->kind], m->certain ? "" : "?",
 			    name);

@@ -28,7 +28,6 @@ TABLE_GET(side)
 {
 	const struct diff *x = t->ctx;
 
-	(void)c;
 	out->text = x->side[diff_item_of(r)->side].name;
 }
 
@@ -37,7 +36,6 @@ TABLE_CELL(diff_verdict_cell, out->text = verdicts[diff_item_of(r)->verdict])
 
 TABLE_GET(diff_samples_cell)
 {
-	(void)t;
 	out->e = (struct estimate){ *(const double *)(const void *)((const char *)r->p + c->which),
 				    0, NULL };
 	out->none = out->e.v == 0 && diff_item_of(r)->ratio;
@@ -47,8 +45,6 @@ TABLE_GET(diff_match_cell)
 {
 	const struct diff_match *m = diff_item_of(r)->match;
 
-	(void)t;
-	(void)c;
 	if (m)
 		cell_printf(out, "%s%s", diff_match_kinds[m->kind], m->certain ? "" : "?");
 }
@@ -58,7 +54,6 @@ TABLE_GET(matched)
 {
 	const struct diff_match *m = diff_item_of(r)->match;
 
-	(void)t;
 	if (!m)
 		return;
 	out->list = m->of[c->which];
@@ -70,8 +65,6 @@ TABLE_GET(function_shown)
 	struct arena a = ARENA_INIT;
 	const char *name = diff_function_name(&a, diff_item_of(r));
 
-	(void)t;
-	(void)c;
 	if (name)
 		cell_printf(out, "%s", name);
 	arena_free(&a);

@@ -117,8 +117,6 @@ TABLE_GET(sum_has_samples)
 {
 	const struct diff_item *it = r->p;
 
-	(void)t;
-	(void)c;
 	out->e.v = it->base_samples;
 	out->none = !(it->base_samples > 0);
 }

@@ -27,8 +27,6 @@ TABLE_GET(blocks_filter)
 		[FLOW_STACK] = "callstack", [FLOW_SOME] = "some",
 	};
 
-	(void)c;
-	(void)r;
 	out->text = names[flow_sums(blocks_view_of(t)->b->flow)->filter];
 }
 
@@ -73,8 +71,6 @@ TABLE_GET(balance_within)
 {
 	const struct flow_balance *b = r->p;
 
-	(void)t;
-	(void)c;
 	out->n = b->within;
 	out->none = b->places && !b->judged;
 }

@@ -26,7 +26,6 @@ static const struct block *block_listing_listed(const struct table_row *r, struc
 /* "f  prog" */
 TABLE_GET(block_listing_heading)
 {
-	(void)c;
 	buf_printf(out->scratch, "%s  %s", block_listing_list_of(r)->f->symbol->name,
 		   blocks_dso(blocks_view_of(t), block_listing_list_of(r)->f));
 	out->text = buf_str(out->scratch);
@@ -36,7 +35,6 @@ TABLE_GET(block_listing_share)
 {
 	const struct block *b = block_listing_listed(r, out);
 
-	(void)c;
 	if (b)
 		out->e.v = b->runs.v *
 			   block_listing_list_of(r)
@@ -49,8 +47,6 @@ TABLE_GET(block_listing_runs)
 {
 	const struct block *b = block_listing_listed(r, out);
 
-	(void)t;
-	(void)c;
 	out->none = false;
 	out->dim = !b;
 	if (b)
@@ -61,8 +57,6 @@ TABLE_GET(block_listing_runs)
 
 TABLE_GET(block_listing_insns)
 {
-	(void)t;
-	(void)c;
 	if (block_listing_listed(r, out))
 		out->n =
 			block_listing_list_of(r)->f->code->block[block_listing_list_of(r)->block].n;
@@ -72,8 +66,6 @@ TABLE_GET(block_listing_mispredicted)
 {
 	const struct block_edge *e = block_listing_list_of(r)->edge;
 
-	(void)t;
-	(void)c;
 	out->says = "";
 	out->dim = e;
 	if (e && !e->fallthrough)
@@ -86,7 +78,6 @@ TABLE_GET(block_listing_flow)
 {
 	const struct block *b = block_listing_listed(r, out);
 
-	(void)t;
 	if (!b)
 		return;
 	out->says = "-";
@@ -155,7 +146,6 @@ TABLE_GET(text)
 	const struct blocks_listing *l = block_listing_list_of(r);
 	struct buf *b = out->scratch;
 
-	(void)c;
 	out->dim = l->kind != LIST_BLOCK;
 	out->indent = l->edge || l->kind == LIST_MORE;
 	if (l->kind == LIST_COLD)

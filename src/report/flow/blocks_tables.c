@@ -55,7 +55,6 @@ TABLE_GET(block_place)
 	struct source_line at =
 		blocks_line(blocks_view_of(t), blocks_row_of(t, r)->f, blocks_block_at(t, r));
 
-	(void)c;
 	if (at.file)
 		cell_printf(out, "%s:%u", path_base(at.file), at.line);
 }
@@ -67,7 +66,6 @@ TABLE_GET(block_index_of)
 {
 	uint32_t i;
 
-	(void)t;
 	memcpy(&i, (const char *)r->p + c->which, sizeof(i));
 	out->n = i;
 	out->none = i == CODE_NONE;
@@ -78,7 +76,6 @@ TABLE_GET(block_flow)
 {
 	struct flow_value x;
 
-	(void)t;
 	memcpy(&x, (const char *)r->p + c->which, sizeof(x));
 	cell_flow(out, x);
 	out->says = "?";
@@ -111,7 +108,6 @@ TABLE_GET(function_blocks)
 {
 	const struct block_function *f = function_at(r);
 
-	(void)c;
 	if (f->code)
 		out->n = f->code->n_blocks;
 	else
@@ -182,7 +178,6 @@ TABLE_CELL(block_file, out->text = blocks_line(blocks_view_of(t), blocks_row_of(
 
 TABLE_GET(block_line)
 {
-	(void)c;
 	out->n = blocks_line(blocks_view_of(t), blocks_row_of(t, r)->f, blocks_row_of(t, r)->block)
 			 .line;
 	out->none = !out->n;
@@ -248,7 +243,6 @@ TABLE_GET(other_function)
 	const char *dso;
 	const struct symbol *s = other_of(t, r, &dso);
 
-	(void)c;
 	out->text = s ? s->name : NULL;
 }
 
@@ -256,7 +250,6 @@ TABLE_GET(other_address)
 {
 	const struct block_edge *e = block_edge_of(r);
 
-	(void)c;
 	out->none = e->from != CODE_NONE && e->to != CODE_NONE;
 	out->n = out->none ? 0 : blocks_vaddr(blocks_view_of(t), e->other.image, e->other.addr);
 }
@@ -297,8 +290,6 @@ const struct table_form blocks_edges_form = {
 
 TABLE_GET(loop_entries)
 {
-	(void)t;
-	(void)c;
 	cell_flow(out, loop_of(r)->entries);
 	out->says = "?";
 	if (!(out->e.v > 0))

@@ -161,7 +161,6 @@ TABLE_GET(iteration)
 	const struct block_times *x = loop_of(r)->iteration;
 	double n;
 
-	(void)c;
 	out->e = ESTIMATE_NONE("in no stack two branches to one place, an iteration apart");
 	out->says = "?";
 	if (!x)
@@ -182,8 +181,6 @@ TABLE_GET(iteration_sd)
 {
 	const struct block_times *x = loop_of(r)->iteration;
 
-	(void)t;
-	(void)c;
 	if (x && x->n > 1)
 		out->e.v = sqrt(
 			fmax(x->cycles_sq - (double)x->cycles * ((double)x->cycles / (double)x->n),
@@ -235,8 +232,6 @@ TABLE_GET(frequent_trips)
 	const struct block_loop *l = loop_of(r);
 	uint64_t all = 0;
 
-	(void)t;
-	(void)c;
 	for (size_t i = 0; i < BLOCK_TRIPS; i++)
 		all += l->trip[i];
 	for (unsigned shown = 0; shown < 3; shown++)
@@ -428,7 +423,6 @@ TABLE_GET(interval_function)
 	const char *dso;
 	const struct symbol *s = symbol_of(t, r, &dso);
 
-	(void)c;
 	out->text = s ? s->name : NULL;
 }
 
@@ -447,7 +441,6 @@ TABLE_GET(interval_name)
 	const char *dso;
 	const struct symbol *s = symbol_of(t, r, &dso);
 
-	(void)c;
 	if (s) {
 		out->text = s->name;
 		buf_printf(out->scratch, "+0x%" PRIx64 "..+0x%" PRIx64,

@@ -76,7 +76,6 @@ TABLE_GET(tailed_text)
 	struct flow_value x = ((const struct call_function *)r->p)->tailed;
 	char text[NUM_MAX];
 
-	(void)c;
 	if (x.v > 0)
 		cell_printf(out, "%s",
 			    call_view_of(t)->c->scaled
@@ -109,14 +108,12 @@ TABLE_CELL(call_address, put_address(t, call_number_of(t, r), out))
 
 TABLE_GET(name_call)
 {
-	(void)c;
 	put_call_name(t, call_number_of(t, r), out);
 	out->says = "[no symbol]";
 }
 
 TABLE_GET(call_dso)
 {
-	(void)c;
 	put_call_dso(t, call_number_of(t, r), out);
 	out->says = "[in no mapping]";
 }
@@ -310,8 +307,6 @@ TABLE_CELL(all_calls, put_flow(call_view_of(t), ((const struct calls *)r->p)->ru
 
 TABLE_GET(chosen)
 {
-	(void)c;
-	(void)r;
 	if (call_view_of(t)->function != CALLS_ALL)
 		put_call_name(t, call_view_of(t)->function, out);
 }

@@ -54,7 +54,6 @@ static const struct mix_class *mix_class_of(const struct table_row *r)
 /* Of a class, by c->which: those that read, or write. */
 TABLE_GET(class_accesses)
 {
-	(void)t;
 	out->e.v = mix_runs(mix_sum_of(c, r)) / mix_runs(&mix_class_of(r)->all);
 }
 
@@ -117,8 +116,6 @@ TABLE_GET(held_unit)
 		[MIX_PAGES] = "pages of 4 kB",
 	};
 
-	(void)t;
-	(void)c;
 	out->text = names[((const struct mix_held *)r->p)->unit];
 }
 
@@ -126,7 +123,6 @@ TABLE_GET(held_n)
 {
 	const struct mix_held *h = r->p;
 
-	(void)t;
 	out->n = h->held[c->which];
 	out->none = !h->n;
 }
@@ -219,8 +215,6 @@ TABLE_GET(insn_memory)
 					     [INSN_WRITES] = "write",
 					     [INSN_READS | INSN_WRITES] = "read and write" };
 
-	(void)t;
-	(void)c;
 	out->text = words[mix_insn_of(r)->memory];
 }
 

@@ -74,7 +74,6 @@ TABLE_GET(register_dso)
 {
 	const struct registers_place *p = register_place_of(t, r);
 
-	(void)c;
 	if (p->image != IMAGE_NONE)
 		out->text = registers_dso(t->ctx, p);
 }
@@ -83,7 +82,6 @@ TABLE_GET(register_function)
 {
 	const struct symbol *s = register_place_of(t, r)->symbol;
 
-	(void)c;
 	out->text = s ? s->name : NULL;
 }
 
@@ -91,7 +89,6 @@ TABLE_GET(register_offset)
 {
 	const struct registers_place *p = register_place_of(t, r);
 
-	(void)c;
 	out->none = !p->symbol;
 	if (p->symbol)
 		out->n = p->addr - p->symbol->start;
@@ -106,7 +103,6 @@ TABLE_GET(register_heading)
 	const struct registers_place *p = register_place_of(t, r);
 	char n[NUM_MAX];
 
-	(void)c;
 	buf_printf(out->scratch, "%s:", registers_dso(v, p));
 	registers_put_place(out->scratch, p);
 	buf_printf(out->scratch, "  %s %s%s%s%s", num_exact(n, p->samples),
@@ -143,7 +139,6 @@ TABLE_GET(name_register)
 {
 	const struct registers_cell *k = register_cell_of(t, r);
 
-	(void)c;
 	out->text = registers_name(((const struct registers_view *)t->ctx)->r->arch, k->bit, NULL);
 	if (!out->text)
 		cell_printf(out, "bit %u", k->bit);
@@ -153,7 +148,6 @@ TABLE_GET(argument)
 {
 	unsigned argument;
 
-	(void)c;
 	(void)registers_name(((const struct registers_view *)t->ctx)->r->arch,
 			     register_cell_of(t, r)->bit, &argument);
 	out->n = argument;
@@ -189,7 +183,6 @@ TABLE_GET(register_mean)
 {
 	const struct registers_cell *k = register_cell_of(t, r);
 
-	(void)c;
 	out->e = (struct estimate){ k->mean, k->half, NULL };
 }
 
@@ -199,7 +192,6 @@ TABLE_GET(values_text)
 	const struct registers_cell *k = register_cell_of(t, r);
 	char value[24], share[NUM_MAX];
 
-	(void)c;
 	if (k->more)
 		buf_puts(out->scratch, "more than 16 different");
 	if (k->more && k->zeros >= 2 && k->zeros < 64)
@@ -243,8 +235,6 @@ TABLE_GET(register_share)
 {
 	const struct registers_value *v = r->p;
 
-	(void)t;
-	(void)c;
 	out->e = (struct estimate){ v->share, v->half, NULL };
 }
 
@@ -267,8 +257,6 @@ TABLE_GET(with_registers)
 {
 	const struct registers *k = r->p;
 
-	(void)t;
-	(void)c;
 	out->n = k->samples - k->without;
 }
 

@@ -108,7 +108,6 @@ TABLE_GET(set)
 	char text[MEMOP_TEXT];
 	struct memop op;
 
-	(void)t;
 	memory_op(&op, memory_group_of(r));
 	memory_cell_text(out, memop_set_text(text, (enum memop_set)c->which, op.set[c->which]));
 }
@@ -128,8 +127,6 @@ TABLE_GET(group_level)
 {
 	struct memop op;
 
-	(void)t;
-	(void)c;
 	memory_op(&op, memory_group_of(r));
 	out->text = memop_level_name(op.level);
 }
@@ -138,8 +135,6 @@ TABLE_GET(group_where)
 {
 	struct memop op;
 
-	(void)t;
-	(void)c;
 	memory_op(&op, memory_group_of(r));
 	out->text = op.where ? memop_where_name(op.where) : NULL;
 }
@@ -148,8 +143,6 @@ TABLE_GET(group_hit)
 {
 	struct memop op;
 
-	(void)t;
-	(void)c;
 	memory_op(&op, memory_group_of(r));
 	out->none = !(op.has & MEMOP_HAS_HIT);
 	out->n = op.hit;
@@ -159,8 +152,6 @@ TABLE_GET(locked)
 {
 	struct memop op;
 
-	(void)t;
-	(void)c;
 	memory_op(&op, memory_group_of(r));
 	out->none = !(op.has & MEMOP_HAS_LOCKED);
 	out->n = op.locked;
@@ -252,8 +243,6 @@ TABLE_CELL(group_address, memory_cell_address(t, memory_group_of(r), out))
 		COLUMN("line", "line", T_ID, flags_, "in it", .get = group_line)
 TABLE_GET(group_line)
 {
-	(void)t;
-	(void)c;
 	out->n = memory_group_of(r)->line;
 	out->none = !memory_group_of(r)->file;
 }
@@ -285,14 +274,11 @@ TABLE_GET(group_comm)
 {
 	char text[MEMORY_COMM];
 
-	(void)c;
 	cell_printf(out, "%s", memory_comm(group_view_of(t)->spaces, memory_group_of(r), text));
 }
 
 TABLE_GET(group_cpu)
 {
-	(void)t;
-	(void)c;
 	out->n = memory_group_of(r)->key[0];
 	out->none = out->n == UINT32_MAX;
 }
@@ -323,8 +309,6 @@ TABLE_GET(group_type)
 {
 	const struct types_access *a = &memory_group_of(r)->access;
 
-	(void)t;
-	(void)c;
 	out->text = a->type;
 	if (!a->type)
 		cell_none(out, types_why_means(a->why));
@@ -333,8 +317,6 @@ TABLE_GET(group_type)
 
 TABLE_GET(group_field)
 {
-	(void)t;
-	(void)c;
 	if (is_typed(r) && *memory_group_of(r)->access.field)
 		out->text = memory_group_of(r)->access.field;
 	out->says = "";
@@ -345,7 +327,6 @@ TABLE_GET(of_type)
 {
 	const struct types_access *a = &memory_group_of(r)->access;
 
-	(void)t;
 	out->n = c->which == 0 ? a->offset : c->which == 1 ? a->size : a->type_size;
 	out->none = !is_typed(r);
 	out->says = "";

@@ -110,8 +110,6 @@ TABLE_GET(latency_bar)
 	uint64_t most = 1, n = latency_count_of(t, r);
 	char hashes[BAR + 1];
 
-	(void)t;
-	(void)c;
 	for (int log2 = -1; log2 < 32; log2++) {
 		uint64_t x = memory_count_in(latency_view_of(t)->m, row_spread(r), log2);
 

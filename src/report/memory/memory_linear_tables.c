@@ -102,7 +102,6 @@ TABLE_GET(linear_bar)
 	uint64_t most = 1;
 	char hashes[BAR + 1];
 
-	(void)c;
 	for (size_t i = 0; i < t->n; i++)
 		if (b[i].s == own->s && b[i].n > most)
 			most = b[i].n;

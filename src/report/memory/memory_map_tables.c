@@ -42,8 +42,6 @@ TABLE_CELL(map_object, memory_cell_object(t, map_object_of(t, map_region_of(r)),
 
 TABLE_GET(map_pid)
 {
-	(void)t;
-	(void)c;
 	out->n = map_region_of(r)->pid;
 	out->none = !out->n;
 }
@@ -130,7 +128,6 @@ TABLE_GET(map_heading)
 	struct buf b = BUF_INIT;
 	char size[NUM_MAX];
 
-	(void)c;
 	name.scratch = &b;
 	memory_cell_object(t, o, &name);
 	cell_printf(out, "region %u, %s: %s", map_row_of(r)->region + 1,
@@ -146,7 +143,6 @@ TABLE_GET(picture)
 	char text[MEMORY_MAP_TIMES + 1];
 	uint32_t most = 1;
 
-	(void)c;
 	for (size_t i = g->first_row; i < g->first_row + g->n_rows; i++)
 		for (size_t k = 0; k < MEMORY_MAP_TIMES; k++)
 			most = m->row[i].at[k] > most ? m->row[i].at[k] : most;

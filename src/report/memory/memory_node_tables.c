@@ -152,7 +152,6 @@ TABLE_GET(lock_offset)
 	const struct memory_object *o = locked_object(t, r);
 	uint64_t address = locked_row(r)->address;
 
-	(void)c;
 	out->none = o->why || !o->data.start || address + MEMORY_LINE_BYTES <= o->data.start ||
 		    address >= o->data.start + o->data.size;
 	out->n = out->none || address < o->data.start ? 0 : address - o->data.start;

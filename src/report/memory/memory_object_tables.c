@@ -70,7 +70,6 @@ TABLE_GET(lines)
 
 TABLE_GET(line_size)
 {
-	(void)c;
 	out->n = object_row_of(t, r)->lines.size;
 	out->none = isnan(memory_lines_seen(object_row_of(t, r)).v);
 }
@@ -79,7 +78,6 @@ TABLE_GET(object_cycles)
 {
 	const struct memory_counts *n = &object_row_of(t, r)->n;
 
-	(void)c;
 	out->n = (uint64_t)n->cycles;
 	out->none = !n->timed;
 }
@@ -88,7 +86,6 @@ TABLE_GET(object_size_cell)
 {
 	const struct memory_object *o = object_row_of(t, r);
 
-	(void)c;
 	out->n = o->data.size;
 	out->none = o->why || !o->data.start;
 }
@@ -97,7 +94,6 @@ TABLE_GET(start_object)
 {
 	const struct memory_object *o = object_row_of(t, r);
 
-	(void)c;
 	out->n = o->data.start;
 	out->none = o->why || !o->data.start;
 }
@@ -106,14 +102,12 @@ TABLE_GET(object_pid_cell)
 {
 	const struct memory_object *o = object_row_of(t, r);
 
-	(void)c;
 	out->n = o->pid;
 	out->none = o->why || o->data.kind == DATA_KERNEL;
 }
 
 TABLE_GET(object_tid)
 {
-	(void)c;
 	out->n = object_row_of(t, r)->data.tid;
 	out->none = !out->n;
 }
@@ -130,7 +124,6 @@ TABLE_GET(object_function)
 {
 	const struct heap_frame *f = object_frame_of(t, r);
 
-	(void)c;
 	out->text = f && f->symbol ? f->symbol->name : NULL;
 }
 
@@ -138,7 +131,6 @@ TABLE_GET(object_file)
 {
 	const struct heap_frame *f = object_frame_of(t, r);
 
-	(void)c;
 	out->text = f ? f->file : NULL;
 }
 
@@ -146,7 +138,6 @@ TABLE_GET(object_line)
 {
 	const struct heap_frame *f = object_frame_of(t, r);
 
-	(void)c;
 	out->n = f ? f->line : 0;
 	out->none = !out->n;
 }
@@ -157,7 +148,6 @@ TABLE_GET(object_dso)
 	const struct heap_frame *f = object_frame_of(t, r);
 	uint32_t image = f ? f->image : o->data.image;
 
-	(void)c;
 	if (image != IMAGE_NONE && !o->why)
 		out->text = image_name(spaces_images(object_view_of(t)->spaces), image);
 }
@@ -239,14 +229,11 @@ static void put_object_op(const struct table_row *r, size_t which, struct table_
 
 TABLE_GET(op)
 {
-	(void)t;
 	put_object_op(r, c->which, out);
 }
 
 TABLE_GET(object_hit)
 {
-	(void)t;
-	(void)c;
 	out->n = source_of_row(r)->hit;
 	out->none = !source_of_row(r)->told;
 }
@@ -295,15 +282,12 @@ TABLE_CELL(walked_why, out->text = walked(t, r)->why)
 
 TABLE_GET(page)
 {
-	(void)t;
-	(void)c;
 	out->n = pages_of(r)->page;
 	out->none = !out->n;
 }
 
 TABLE_GET(object_advice)
 {
-	(void)c;
 	if (memory_pages_advice(object_view_of(t)->objects, pages_of(r)))
 		out->text = "huge pages";
 }
@@ -344,7 +328,6 @@ TABLE_GET(object_fact)
 		[WITHOUT] = l.without,		[OF_OTHERS] = l.of_others,
 	};
 
-	(void)r;
 	out->n = v[c->which];
 	out->none = !f;
 }

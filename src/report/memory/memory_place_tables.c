@@ -87,8 +87,6 @@ static const struct memory_object *typed(const struct table *t, const struct tab
 
 TABLE_GET(object_type)
 {
-	(void)t;
-	(void)c;
 	out->text = type_of(r)->type;
 	if (!type_of(r)->type)
 		cell_none(out, memory_type_why_text(type_of(r)->why));
@@ -96,8 +94,6 @@ TABLE_GET(object_type)
 
 TABLE_GET(type_size)
 {
-	(void)t;
-	(void)c;
 	out->n = type_of(r)->type_size;
 	out->none = !type_of(r)->type;
 }

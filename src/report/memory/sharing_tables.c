@@ -57,7 +57,6 @@ TABLE_GET(line_pid)
 {
 	const struct sharing_line *l = sharing_line_of(t, r);
 
-	(void)c;
 	out->n = l->pid;
 	out->none = l->by == SHARING_KERNEL;
 }
@@ -69,7 +68,6 @@ TABLE_GET(hitm)
 {
 	const struct sharing_counts *n = (const void *)((const char *)r->p + c->which);
 
-	(void)t;
 	out->n = n->hitm_local + n->hitm_remote;
 }
 
@@ -157,7 +155,6 @@ TABLE_GET(main_text)
 	const struct sharing_line *l = sharing_line_of(t, r);
 	const struct data_place *p = &main_of(t, r)->data;
 
-	(void)c;
 	put_object(out, t, p);
 	if (!out->text) {
 		if (main_of(t, r)->type.type)
@@ -189,7 +186,6 @@ TABLE_GET(sharing_verdict_cell)
 {
 	const struct sharing_line *l = sharing_line_of(t, r);
 
-	(void)c;
 	if (l->verdict == SHARING_UNKNOWN)
 		cell_none(out, l->why);
 	else
@@ -203,7 +199,6 @@ TABLE_CELL(line_latency, put_mean(out, &sharing_line_of(t, r)->n))
 
 TABLE_GET(sharing_alignment)
 {
-	(void)c;
 	out->n = sharing_view_of(t)->s->line_size;
 	out->none = !sharing_padded(sharing_line_of(t, r)->verdict);
 }
@@ -265,7 +260,6 @@ TABLE_GET(sharing_heading)
 	const struct data_place *p = &main_of(t, r)->data;
 	size_t head;
 
-	(void)c;
 	buf_printf(out->scratch, "0x%" PRIx64 ", %s%s%s%s", l->address,
 		   sharing_verdict_name(l->verdict), l->why ? " (" : "", l->why ? l->why : "",
 		   l->why ? "): " : ": ");
@@ -290,15 +284,12 @@ TABLE_GET(sharing_comm)
 {
 	uint32_t id = access_at(r)->comm;
 
-	(void)c;
 	if (id != STR_NONE)
 		out->text = spaces_strings(sharing_view_of(t)->spaces)->str[id];
 }
 
 TABLE_GET(sharing_width)
 {
-	(void)t;
-	(void)c;
 	out->n = access_at(r)->width;
 	out->none = !out->n;
 }
@@ -307,7 +298,6 @@ TABLE_GET(sharing_dso)
 {
 	const struct sharing_access *a = access_at(r);
 
-	(void)c;
 	if (a->image != IMAGE_NONE)
 		out->text = image_name(sharing_view_of(t)->images, a->image);
 }
@@ -316,7 +306,6 @@ TABLE_GET(sharing_address)
 {
 	const struct sharing_access *a = access_at(r);
 
-	(void)c;
 	out->n = a->code;
 	if (a->image != IMAGE_NONE)
 		(void)image_to_vaddr(sharing_view_of(t)->images, a->image, a->code, &out->n);
@@ -324,8 +313,6 @@ TABLE_GET(sharing_address)
 
 TABLE_GET(sharing_number)
 {
-	(void)t;
-	(void)c;
 	out->n = access_at(r)->source_line;
 	out->none = !out->n;
 }
@@ -335,8 +322,6 @@ TABLE_GET(sharing_place)
 {
 	const struct sharing_access *a = access_at(r);
 
-	(void)t;
-	(void)c;
 	if (a->file)
 		cell_printf(out, "%s:%" PRIu32, path_base(a->file), a->source_line);
 }
@@ -396,24 +381,18 @@ TABLE_CELL(object_latency, put_mean(out, &sharing_object_at(r)->n))
 
 TABLE_GET(object_start)
 {
-	(void)t;
-	(void)c;
 	out->n = sharing_object_at(r)->data.start;
 	out->none = !out->n;
 }
 
 TABLE_GET(object_size)
 {
-	(void)t;
-	(void)c;
 	out->n = sharing_object_at(r)->data.size;
 	out->none = !sharing_object_at(r)->data.start;
 }
 
 TABLE_GET(object_pid)
 {
-	(void)t;
-	(void)c;
 	out->n = sharing_object_at(r)->pid;
 	out->none = sharing_object_at(r)->data.kind == DATA_KERNEL;
 }

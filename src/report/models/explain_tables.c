@@ -15,8 +15,6 @@ TABLE_GET(explained_kind_cell)
 	static const char *const words[] = { "node",  "metric", "account",
 					     "event", "group",	"monitor" };
 
-	(void)t;
-	(void)c;
 	out->text = words[explained_by(r)->kind];
 }
 
@@ -25,7 +23,6 @@ TABLE_GET(explained_names)
 {
 	const struct explain_names *v = (const void *)((const char *)r->p + c->which);
 
-	(void)t;
 	out->list = v->v;
 	out->n_list = v->n;
 	out->none = !v->n;

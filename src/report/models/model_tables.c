@@ -64,7 +64,6 @@ TABLE_CELL(asks_latency,
 
 TABLE_GET(metric_means)
 {
-	(void)c;
 	if (metric_asks_latency(list_model_tables(t)->m, model_index_of(t, r)))
 		buf_puts(out->scratch, "[retire latency] ");
 	buf_puts(out->scratch, *model_metric_cell(r)->says ? model_metric_cell(r)->says
@@ -74,7 +73,6 @@ TABLE_GET(metric_means)
 
 TABLE_GET(metric_parent)
 {
-	(void)c;
 	if (model_metric_cell(r)->parent != MODEL_NONE)
 		out->text = list_model_tables(t)->m->metric[model_metric_cell(r)->parent].name;
 }
@@ -127,7 +125,6 @@ TABLE_CELL(node_unit, out->text = model_node(r)->cycles ? "cycles" : *out->text 
 
 TABLE_GET(model_cost)
 {
-	(void)c;
 	put_account_cost(out->scratch, list_model_tables(t)->account, model_index_of(t, r));
 	out->text = scratch(out);
 }
@@ -203,8 +200,6 @@ TABLE_CELL(model_used, out->n = model_index_of(t, r) < list_model_tables(t)->m->
 
 TABLE_GET(encoding)
 {
-	(void)t;
-	(void)c;
 	put_event_code(out->scratch, model_event_cell(r));
 	out->text = scratch(out);
 }
@@ -215,7 +210,6 @@ TABLE_GET(spans)
 	char text[64];
 	uint32_t bits;
 
-	(void)t;
 	memcpy(&bits, (const char *)r->p + c->which, sizeof(bits));
 	if (bits)
 		cell_printf(out, "%s", counter_spans(bits, text));
@@ -223,8 +217,6 @@ TABLE_GET(spans)
 
 TABLE_GET(flags)
 {
-	(void)t;
-	(void)c;
 	put_flags(out->scratch, model_event_cell(r)->flags);
 	out->text = scratch(out);
 }
@@ -289,8 +281,6 @@ TABLE_GET(model_members)
 {
 	const struct group_row *g = r->p;
 
-	(void)t;
-	(void)c;
 	out->list = g->member;
 	out->n_list = g->n;
 }

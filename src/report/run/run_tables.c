@@ -117,8 +117,6 @@ TABLE_GET(run_function)
 {
 	char n[NUM_MAX];
 
-	(void)t;
-	(void)c;
 	if (!run_row_of(r)->folded) {
 		out->text = run_row_of(r)->sym;
 		return;

@@ -57,7 +57,6 @@ TABLE_GET(rate)
 {
 	const struct tree_rate *x = tree_rate_of(c, r);
 
-	(void)t;
 	if (x)
 		cell_estimate(out, (struct estimate){ x->value, x->error,
 						      isnan(x->value) ? x->why : x->no_error });
@@ -69,7 +68,6 @@ TABLE_GET(rate_counted)
 {
 	const struct tree_rate *x = tree_rate_of(c, r);
 
-	(void)t;
 	out->e.v = x ? x->counted : NAN;
 }
 
@@ -120,8 +118,6 @@ TABLE_GET(value)
 	const struct item *x = r->p;
 	double unit = x->m->level ? 1 : x->m->scale;
 
-	(void)t;
-	(void)c;
 	if (has_table_value(x)) {
 		cell_estimate(out, (struct estimate){ x->n->shown * unit, x->n->error * unit,
 						      x->n->no_error });
@@ -136,8 +132,6 @@ TABLE_GET(while_open)
 {
 	const struct item *x = r->p;
 
-	(void)t;
-	(void)c;
 	if (has_table_value(x))
 		cell_estimate(out, (struct estimate){ x->n->open, x->n->open_error, NULL });
 }
@@ -146,8 +140,6 @@ TABLE_GET(parent)
 {
 	const struct item *x = r->p;
 
-	(void)t;
-	(void)c;
 	if (x->m->parent != MODEL_NONE)
 		out->text = x->s->tree->model->metric[x->m->parent].path;
 }
@@ -159,8 +151,6 @@ static const char *formula_of(const struct item *x)
 
 TABLE_GET(line)
 {
-	(void)t;
-	(void)c;
 	out->n = item_of(r)->m->line;
 	out->none = !formula_of(item_of(r));
 }
@@ -182,8 +172,6 @@ TABLE_GET(path)
 {
 	const struct item *x = r->p;
 
-	(void)t;
-	(void)c;
 	out->n = x->m->level ? x->n->path
 			     : has_table_value(x) && x->n->over && model_bottleneck_is_loss(x->m);
 }
@@ -191,8 +179,6 @@ TABLE_GET(path)
 /* For people, who are shown no KEY_why. */
 TABLE_GET(item_why)
 {
-	(void)t;
-	(void)c;
 	tree_view_why(out->scratch, item_of(r)->s, item_of(r)->metric);
 	out->text = out->scratch->len ? buf_str(out->scratch) : NULL;
 }
@@ -308,7 +294,6 @@ static const struct tree_view_row *shown_of(const struct table_row *r)
 
 TABLE_GET(shown_why)
 {
-	(void)c;
 	if (shown_of(r)->metric == MODEL_NONE)
 		return;
 	tree_view_why(out->scratch, &view_at(t, r)->source, shown_of(r)->metric);
@@ -319,8 +304,6 @@ TABLE_CELL(shown_where, out->text = view_at(t, r)->source.label)
 
 TABLE_GET(shown_name)
 {
-	(void)t;
-	(void)c;
 	out->text = shown_of(r)->name;
 	out->indent = shown_of(r)->depth;
 }
@@ -331,8 +314,6 @@ TABLE_GET(shown_share)
 	const struct tree_view_row *x = r->p;
 	char n[NUM_MAX];
 
-	(void)t;
-	(void)c;
 	if (x->doubtful) {
 		out->says = "?";
 	} else if (x->bound) {
@@ -357,8 +338,6 @@ TABLE_GET(shown_unit)
 {
 	const struct tree_view_row *x = r->p;
 
-	(void)t;
-	(void)c;
 	if (x->metric != MODEL_NONE || !isnan(x->share))
 		out->text = *x->unit ? x->unit : "slots";
 }

@@ -78,7 +78,6 @@ TABLE_GET(row_gain)
 {
 	const struct estimate *e = &critical_row_of(r)->gain[c->which];
 
-	(void)t;
 	if (isnan(e->v))
 		cell_none(out, e->why);
 	else

@@ -71,7 +71,6 @@ TABLE_GET(parallel_function_cell)
 {
 	const struct wait_place *p = &parallel_view_of(t)->p->place[parallel_function_of(r)->place];
 
-	(void)c;
 	out->text = p->symbol ? p->symbol->name : NULL;
 }
 
@@ -79,7 +78,6 @@ TABLE_GET(parallel_dso)
 {
 	const struct wait_place *p = &parallel_view_of(t)->p->place[parallel_function_of(r)->place];
 
-	(void)c;
 	out->text =
 		p->image != IMAGE_NONE ? image_name(parallel_view_of(t)->images, p->image) : NULL;
 }
@@ -248,7 +246,6 @@ TABLE_GET(node_wanted)
 {
 	const struct parallel_node *x = r->p;
 
-	(void)c;
 	idle_part(t, out, x->wanted);
 	out->e.v /= (double)x->cpus;
 }

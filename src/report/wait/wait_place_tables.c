@@ -66,7 +66,6 @@ TABLE_GET(stack)
 	uint32_t frame[DEPTH];
 	size_t n = 0;
 
-	(void)c;
 	for (uint32_t i = a->chain; i && n < DEPTH; i = node[i].parent)
 		frame[n++] = (uint32_t)node[i].frame;
 	while (n) {

@@ -45,7 +45,6 @@ TABLE_GET(thread_why)
 	const struct wait *w = wait_view_of(t)->w;
 	const struct wait_thread *x = r->p;
 
-	(void)c;
 	out->text = !x->time[WAIT_NO_STACK] ? NULL
 		    : !w->has_stacks	    ? "call chains of switches were not recorded"
 					    : "some switches have no call chain";
@@ -123,7 +122,6 @@ TABLE_GET(process_state)
 	const struct wait_process *p = r->p;
 	uint64_t sum = 0;
 
-	(void)t;
 	for (size_t i = 0; i < WAIT_STATES; i++)
 		sum += c->which == WAIT_STATES || c->which == i ? p->time[i] : 0;
 	out->e.v = wait_seconds_of(sum);

@@ -79,7 +79,6 @@ TABLE_GET(wall_stack_dso)
 {
 	const struct wall_node *x = wall_stack_node_of(r);
 
-	(void)c;
 	out->text = x->kind == WALL_FUNCTION && x->place.image != IMAGE_NONE
 			    ? image_name(wall_stack_view_of(t)->images, x->place.image)
 			    : NULL;
@@ -89,7 +88,6 @@ TABLE_GET(name_wall_stack)
 {
 	const struct wall_node *node = wall_stack_view_of(t)->tree->node;
 
-	(void)c;
 	wall_put_name(out->scratch, wall_stack_view_of(t), wall_stack_node_of(r));
 	out->text = buf_str(out->scratch);
 	/* what takes nearly all of its parent's time is not indented under it */
