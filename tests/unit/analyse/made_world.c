@@ -65,6 +65,12 @@ const struct pd_info *pd_info(const struct pd *rec)
 	return &none;
 }
 
+const char *pd_pmu_name(const struct pd_info *info, uint32_t type)
+{
+	(void)info, (void)type;
+	return NULL;
+}
+
 const struct pd_losses *pd_losses(const struct pd *rec)
 {
 	static const struct pd_losses none = { .throttles = 0 };
