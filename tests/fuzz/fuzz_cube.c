@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/pass.h"
 #include "report/cube_view.h"
 #include "show/pack.h"
 #include "recording.h"

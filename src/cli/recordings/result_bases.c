@@ -184,7 +184,7 @@ int result_bases_walk(struct result_bases *b, struct cli *cli, const struct reco
 		      size_t cube_event, struct err *err)
 {
 	struct profile_opts po = { .max_stack = (uint32_t)cli->opt.max_stack };
-	struct sharing_walk w = { NULL };
+	struct sharing_walk w = { .pass = NULL };
 	struct selection select;
 	struct pass_opts pa;
 	int ret;
