@@ -228,9 +228,8 @@ static int add_laid_block_function(struct chaining *x, struct layout_whole *w,
 	make_laid_block_room(x, fn->n);
 	add_laid_block_spans(x, image, start, end);
 	f->weight = 0;
-	for (uint32_t i = 0; i < x->n; i++) {
+	for (uint32_t i = 0; i < x->n; i++)
 		f->weight += x->ran[i] * x->block[i].size;
-	}
 	if (!(f->weight > 0))
 		return 0;
 	if (image_resolve(images, image, &start, 1, &sym, err))

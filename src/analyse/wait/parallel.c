@@ -420,9 +420,8 @@ int parallel_build(struct parallel **out, const struct pd *rec, const struct spa
 	c.out = xcalloc(1, sizeof(*c.out));
 	c.out->whole = has_whole_cpus(rec, w);
 	ret = make_cpus(&c, err) ? -1 : 0;
-	if (!ret) {
+	if (!ret)
 		walk_time(&c);
-	}
 	if (!ret) {
 		count_moves(&c);
 		sum_nodes(&c);

@@ -71,9 +71,8 @@ int wait_build(struct wait **out, const struct pd *rec, const struct spaces *spa
 		      : 0;
 	if (!ret)
 		wait_sum(&k);
-	if (!ret) {
+	if (!ret)
 		wait_bars(&k);
-	}
 	keep_results(&k);
 	if (ret)
 		wait_free(k.out);

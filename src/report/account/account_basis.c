@@ -19,7 +19,6 @@ static void add_basis(struct document *d, const struct account_view *v, const ch
 	if (b->len)
 		document_fact(d, label, false, "%s%s%s", several ? v->source.pmu : "",
 			      several ? ": " : "", buf_str(b));
-	d->failed |= b->failed;
 	buf_reset(b);
 }
 

@@ -244,11 +244,7 @@ static void put_face_keys(struct account_view *v, struct table_column *c, struct
 
 static const char *face_title_of(struct document *d, const struct account_view *v, const char *text)
 {
-	const char *s =
-		v->source.n_all > 1 ? arena_xprintf(&d->a, "%s: %s", v->source.pmu, text) : text;
-
-	d->failed |= !s;
-	return s ? s : "";
+	return v->source.n_all > 1 ? arena_xprintf(&d->a, "%s: %s", v->source.pmu, text) : text;
 }
 
 static void put_face_rows(struct document *d, struct account_view *const *of)

@@ -54,9 +54,8 @@ static void find_jumps(jumps *out, const struct annotate *a, const struct annota
 		size_t to = annotate_jump(a, &a->insn.v[i]);
 		struct jump j = { insn_row[i], to == SIZE_MAX ? SIZE_MAX : insn_row[to] };
 
-		if (to != SIZE_MAX && j.to != j.from) {
+		if (to != SIZE_MAX && j.to != j.from)
 			vec_xpush(out, j);
-		}
 	}
 	free(insn_row);
 }

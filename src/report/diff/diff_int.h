@@ -149,7 +149,6 @@ struct diff {
 	VEC(struct diff_limit) limit;
 	struct pd_losses losses;
 	bool exceeded; /* a limit */
-	bool failed;   /* no memory */
 };
 
 /* Reads what the recordings have of each event: before all that asks for it. */

@@ -257,9 +257,6 @@ static void explain_verdict(struct diff *x, struct diff_item *it, const struct d
 	else if (diff_reported(it) && !diff_outside(it))
 		it->why = arena_xprintf(
 			&x->a, "chance 1 in %s: the difference is surer than the ratio", chance);
-	else
-		return;
-	x->failed |= !it->why;
 }
 
 static void correct_all(struct diff *x)

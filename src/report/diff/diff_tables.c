@@ -530,7 +530,6 @@ void diff_put(struct document *d, const struct diff *x)
 	for (size_t i = 0; i < x->note.n; i++)
 		document_note(d, x->note.v[i]);
 	document_table(d, &losses);
-	d->failed |= x->failed;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

@@ -202,7 +202,6 @@ void sum_put(struct document *d, const struct sum *s, size_t limit)
 	for (size_t i = 0; i < x->note.n; i++)
 		document_note(d, x->note.v[i]);
 	document_table(d, &losses);
-	d->failed |= x->failed;
 }
 
 /* An event that some recordings lack counts there as nothing: the reader has to know. */
@@ -240,7 +239,7 @@ int sum_build(struct sum **out, const struct diff_run *run, size_t n, struct err
 	diff_number_events(x, DIFF_ROWS);
 	vec_sort(&x->table[DIFF_ROWS], sum_by_share);
 	note_lacking(x);
-	return x->failed ? err_nomem(err) : 0;
+	return 0;
 }
 
 void sum_free(struct sum *s)

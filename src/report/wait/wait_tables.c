@@ -247,9 +247,8 @@ void wait_view_order(struct wait_view *v, const struct wait *w)
 			v->order[v->n++] = i;
 	if (v->n > 1)
 		qsort_r(v->order, v->n, sizeof(*v->order), wait_longest, w->thread);
-	for (size_t i = 0; i < v->n; i++) {
+	for (size_t i = 0; i < v->n; i++)
 		add_process(v, &by_pid, &w->thread[v->order[i]]);
-	}
 	u64map_free(&by_pid);
 }
 
