@@ -146,7 +146,7 @@ static int stack_size(struct measure_opts *opts, const struct options *o, struct
 	return err_set(err, ERR_USAGE, "--stack-size goes from 8 to %u bytes", STACK_MAX);
 }
 
-static void tell(void *ctx, const char *line)
+static void note_news(void *ctx, const char *line)
 {
 	cli_note(ctx, "%s", line);
 }
@@ -160,7 +160,7 @@ int cli_measure_opts(struct cli *cli, struct measure_opts *out, struct err *err)
 	out->program = cli->args;
 	out->root = o->sysroot ? o->sysroot : "";
 	out->model = cli_model_choice(cli);
-	out->news = tell;
+	out->news = note_news;
 	out->news_ctx = cli;
 	out->level = (unsigned)o->level;
 	out->level_said = OPTION_GIVEN(o, level);

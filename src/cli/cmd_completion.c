@@ -34,7 +34,7 @@ static const struct value_row {
 	{ "PROGRAM", "programs files", true },
 };
 
-static void add_value(struct buf *values, const char *mark, const char *word, size_t n)
+static void put_value_list(struct buf *values, const char *mark, const char *word, size_t n)
 {
 	char one[64];
 
@@ -44,13 +44,13 @@ static void add_value(struct buf *values, const char *mark, const char *word, si
 }
 
 /* A word in small letters is itself a value: "@csv". */
-static void add_word(struct buf *values, const char *word, size_t n, bool operand)
+static void put_value_word(struct buf *values, const char *word, size_t n, bool operand)
 {
 	if (islower((unsigned char)*word)) {
-		add_value(values, "@", word, n);
+		put_value_list(values, "@", word, n);
 	} else if (operand && n == strlen("COMMAND") && !memcmp(word, "COMMAND", n)) {
 		for (int c = 0; c < CMD_COUNT; c++)
-			add_value(values, "@", command_names[c], strlen(command_names[c]));
+			put_value_list(values, "@", command_names[c], strlen(command_names[c]));
 	}
 	for (size_t i = 0; i < sizeof(value_rows) / sizeof(*value_rows); i++) {
 		const struct value_row *row = &value_rows[i];
@@ -61,7 +61,7 @@ static void add_word(struct buf *values, const char *word, size_t n, bool operan
 		for (const char *at = row->values; *at; at += strspn(at, " ")) {
 			size_t len = strcspn(at, " ");
 
-			add_value(values, "", at, len);
+			put_value_list(values, "", at, len);
 			at += len;
 		}
 	}
@@ -77,7 +77,7 @@ static void put_values(struct buf *values, const char *text, bool operand)
 		while (isalnum((unsigned char)text[n]) || text[n] == '-' || text[n] == '_')
 			n++;
 		if (n && isalpha((unsigned char)*text))
-			add_word(values, text, n, operand);
+			put_value_word(values, text, n, operand);
 		text += n ? n : 1;
 	}
 }

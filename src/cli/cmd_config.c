@@ -35,8 +35,8 @@ static void put_setting(struct shown *s, const struct option_row *row, const cha
 }
 
 /* A list's elements, each with the line that it stands in. */
-static void put_list(struct shown *s, const struct config *c, const struct options *o,
-		     const struct option_row *row, enum command cmd)
+static void put_option_list(struct shown *s, const struct config *c, const struct options *o,
+			    const struct option_row *row, enum command cmd)
 {
 	const struct option_said *said = &o->said[row - option_rows];
 	struct text_list l;
@@ -70,7 +70,7 @@ static void put_command(struct shown *s, const struct config *c, const struct op
 		head = true;
 		s->n++;
 		if (row->kind == OPT_LIST)
-			put_list(s, c, o, row, cmd);
+			put_option_list(s, c, o, row, cmd);
 		else
 			put_setting(s, row, said->text, said->where);
 	}
@@ -98,7 +98,7 @@ static void put_nothing(struct shown *s, const struct config *c)
 		   getenv("CYCLADE_OPTS") ? "says nothing" : "is not set");
 }
 
-static enum command named(const struct cli *cli, struct err *err)
+static enum command find_command_named(const struct cli *cli, struct err *err)
 {
 	if (!cli->args.n)
 		return CMD_COUNT;
@@ -117,7 +117,7 @@ int cmd_config(struct cli *cli)
 			   .st = cli_style(cli, STDOUT_FILENO),
 			   .origin = cli->opt.origin };
 	struct err err = ERR_INIT;
-	enum command only = named(cli, &err);
+	enum command only = find_command_named(cli, &err);
 	struct config c = { 0 };
 	int code = EXIT_ERROR;
 

@@ -53,7 +53,7 @@ static int on_section(struct reader *r, const char *line)
 }
 
 /* Whether the key can be said with this value, for all whom the line concerns. */
-static int check(struct reader *r, const struct config_line *l)
+static int check_config_line(struct reader *r, const struct config_line *l)
 {
 	bool any = false;
 
@@ -76,7 +76,7 @@ static int check(struct reader *r, const struct config_line *l)
 	return any ? 0 : option_unknown(l->cmd, l->key, r->err);
 }
 
-static int on_line(struct reader *r, const char *text, size_t len)
+static int read_config_line(struct reader *r, const char *text, size_t len)
 {
 	const char *eq = memchr(text, '=', len);
 	struct config_line l = { .cmd = r->cmd, .where = r->where };
@@ -90,7 +90,7 @@ static int on_line(struct reader *r, const char *text, size_t len)
 		return on_section(r, line);
 	l.key = eq ? trimmed(r->a, text, (size_t)(eq - text)) : line;
 	l.value = eq ? trimmed(r->a, eq + 1, len - (size_t)(eq + 1 - text)) : NULL;
-	if (check(r, &l))
+	if (check_config_line(r, &l))
 		return -1;
 	vec_xpush(&r->c->line, l);
 	return 0;
@@ -107,7 +107,7 @@ int config_parse(struct config *c, struct arena *a, const char *path, const char
 		size_t line = end ? (size_t)(end - text) : len;
 
 		r.where = arena_xprintf(a, "%s:%u", path, ++n);
-		if (on_line(&r, text, line))
+		if (read_config_line(&r, text, line))
 			return err_prefix(err, "%s", r.where);
 		line += end != NULL;
 		text += line;

@@ -55,7 +55,8 @@ int derived_own(struct cli *cli, const struct ibs_own **out, struct err *err)
 	return 0;
 }
 
-static int find(struct cli *cli, const char *word, const struct ibs_event **out, struct err *err)
+static int find_derived(struct cli *cli, const char *word, const struct ibs_event **out,
+			struct err *err)
 {
 	const struct ibs_own *own = NULL;
 
@@ -106,7 +107,7 @@ static int sort_out(struct cli *cli, struct asked *a, struct err *err)
 	for (size_t i = 0; i < said.n; i++) {
 		const struct ibs_event *e;
 
-		if (find(cli, said.v[i], &e, err))
+		if (find_derived(cli, said.v[i], &e, err))
 			return -1;
 		if (!e) {
 			a->others.v[a->others.n++] = said.v[i];
@@ -152,7 +153,7 @@ int derived_record(struct cli *cli, const char **keep, struct err *err)
 	if (*keep) { /* the name of an event, as its predicate */
 		const struct ibs_event *e;
 
-		if (find(cli, *keep, &e, err) || (e && exists_here(cli, e, err)))
+		if (find_derived(cli, *keep, &e, err) || (e && exists_here(cli, e, err)))
 			return -1;
 		*keep = e ? e->predicate : *keep;
 	}
@@ -178,7 +179,7 @@ struct derived {
 	struct keep *keep[KINDS][WORKERS]; /* one for each thread that asks */
 };
 
-static size_t kind_of(const struct ibs_event *e)
+static size_t ibs_kind_index(const struct ibs_event *e)
 {
 	return strcmp(e->table, "ibs_op") != 0;
 }
@@ -211,7 +212,7 @@ static const char *recorded_event(const struct pd *rec, const struct ibs_event *
 	enum ibs_kind kind;
 
 	for (size_t i = 0; i < n; i++)
-		if (ibs_is_event(rec, &ev[i], &kind) && (kind != IBS_OP) == kind_of(e))
+		if (ibs_is_event(rec, &ev[i], &kind) && (kind != IBS_OP) == ibs_kind_index(e))
 			return ev[i].name;
 	return NULL;
 }
@@ -229,7 +230,7 @@ static bool is_recorded(const struct pd *rec, const char *name)
 
 static int take_event(struct cli *cli, const struct ibs_event *e, struct err *err)
 {
-	const struct ibs_event **at = &cli->derived[kind_of(e)];
+	const struct ibs_event **at = &cli->derived[ibs_kind_index(e)];
 
 	if (*at && *at != e) {
 		(void)err_set(err, ERR_USAGE,
@@ -286,7 +287,7 @@ static int misspelt(struct cli *cli, const struct pd *rec, const char *word, str
 }
 
 /* The events of -e: kept in the cli, for the next recording of a command that reads several. */
-static int named(struct cli *cli, const struct pd *rec, struct err *err)
+static int name_derived(struct cli *cli, const struct pd *rec, struct err *err)
 {
 	struct text_list said;
 	struct err why = ERR_INIT;
@@ -303,8 +304,8 @@ static int named(struct cli *cli, const struct pd *rec, struct err *err)
 	for (size_t i = 0; i < said.n; i++) {
 		const struct ibs_event *e = NULL;
 
-		if (!is_recorded(rec, said.v[i]) &&
-		    (find(cli, said.v[i], &e, err) || (!e && misspelt(cli, rec, said.v[i], err))))
+		if (!is_recorded(rec, said.v[i]) && (find_derived(cli, said.v[i], &e, err) ||
+						     (!e && misspelt(cli, rec, said.v[i], err))))
 			return -1;
 		if (!e)
 			cli->beside_derived.v[cli->beside_derived.n++] = said.v[i];
@@ -342,7 +343,7 @@ int derived_open(struct derived **out, struct cli *cli, const struct pd *rec, st
 	struct derived *d;
 
 	*out = NULL;
-	if (named(cli, rec, err))
+	if (name_derived(cli, rec, err))
 		return -1;
 	if (!cli->derived[0] && !cli->derived[1])
 		return 0;

@@ -85,7 +85,7 @@ static const char *const libraries[] = {
 #endif
 };
 
-static int finish(FILE *to, int code)
+static int flush_help(FILE *to, int code)
 {
 	if (fflush(to) || ferror(to)) {
 		struct err err = ERR_INIT;
@@ -111,7 +111,7 @@ int help_overview(FILE *to, int code)
 		fputc('\n', to);
 	}
 	fputs("\n  cyclade help   what each of them does\n", to);
-	return finish(to, code);
+	return flush_help(to, code);
 }
 
 int help_commands(FILE *to)
@@ -122,7 +122,7 @@ int help_commands(FILE *to)
 			fprintf(to, "  %-11s %s\n", command_names[i], command_texts[i]);
 	}
 	fputs("\ncyclade help COMMAND: its manual\n", to);
-	return finish(to, EXIT_OK);
+	return flush_help(to, EXIT_OK);
 }
 
 int help_version(void)
@@ -133,7 +133,7 @@ int help_version(void)
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
 		fprintf(stdout, "%s %s", i ? "," : "", libraries[i]);
 	fprintf(stdout, "\nsandbox: %s\n", sandbox_words(sandbox, sandbox_can()));
-	return finish(stdout, EXIT_OK);
+	return flush_help(stdout, EXIT_OK);
 }
 
 /* "-g, --call-graph[=fp|dwarf|lbr]" */
@@ -194,7 +194,7 @@ int help_command(struct cli *cli)
 	help_options(&b, cli->command, 80);
 	buf_printf(&b, "\ncyclade help %s is the manual.\n", command_names[cli->command]);
 	fputs(buf_str(&b), stdout);
-	code = finish(stdout, EXIT_OK);
+	code = flush_help(stdout, EXIT_OK);
 	buf_free(&b);
 	return code;
 }

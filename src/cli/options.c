@@ -157,7 +157,7 @@ int option_unknown(enum command cmd, const char *word, struct err *err)
 	return err_hint(err, "cyclade %s --help lists them", command_names[cmd]);
 }
 
-static int unknown(const struct parse *p, const char *word, size_t len)
+static int unknown_word(const struct parse *p, const char *word, size_t len)
 {
 	char shown[64];
 
@@ -209,7 +209,7 @@ static bool is_choice(const struct option_row *row, const char *v)
 }
 
 /* In the words of show_choose(), which refuses formats that one result lacks. */
-static int no_format(const struct parse *p, const struct option_row *row, const char *v)
+static int refuse_format(const struct parse *p, const struct option_row *row, const char *v)
 {
 	char arg[OPTION_ARG_MAX];
 	struct buf b = BUF_INIT;
@@ -264,7 +264,7 @@ static void unset(struct options *o, const struct option_row *row)
 }
 
 /* Values from an earlier source are dropped. */
-static void begin(struct options *o, const struct option_row *row, enum option_from from)
+static void drop_earlier(struct options *o, const struct option_row *row, enum option_from from)
 {
 	if (o->said[row - option_rows].from != from)
 		unset(o, row);
@@ -309,10 +309,10 @@ static int store(const struct parse *p, const struct option_row *row, const char
 
 	if (!applies(row, p->cmd))
 		return 0;
-	begin(p->o, row, p->from);
+	drop_earlier(p->o, row, p->from);
 	if (v && *v && has_choices(row) && !is_choice(row, v)) {
 		if (!strcmp(row->name, "format"))
-			return no_format(p, row, v);
+			return refuse_format(p, row, v);
 		rc = err_set(p->err, ERR_USAGE, "'%.40s' is not one of %s", v,
 			     option_arg(row, arg));
 		goto out;
@@ -385,7 +385,7 @@ int option_set(struct options *o, struct arena *a, enum command cmd, const struc
 			return err_prefix(err, "%s", row->name);
 		if (on)
 			return store(&p, row, NULL);
-		begin(o, row, from);
+		drop_earlier(o, row, from);
 		unset(o, row);
 		return 0;
 	}
@@ -395,7 +395,8 @@ int option_set(struct options *o, struct arena *a, enum command cmd, const struc
 }
 
 /* Takes the option's argument from `attached` or the next word, and stores it. */
-static int take(struct parse *p, const struct option_row *row, const char *attached, bool is_long)
+static int take_argument(struct parse *p, const struct option_row *row, const char *attached,
+			 bool is_long)
 {
 	const char *next = p->at < p->argc ? p->argv[p->at] : NULL;
 	char arg[OPTION_ARG_MAX];
@@ -461,8 +462,8 @@ static int long_option(struct parse *p, const char *word)
 	if (!row && perf)
 		return perf_word(p, perf, eq ? eq + 1 : NULL);
 	if (!row)
-		return unknown(p, word, len + 2);
-	return take(p, row, eq ? eq + 1 : NULL, true);
+		return unknown_word(p, word, len + 2);
+	return take_argument(p, row, eq ? eq + 1 : NULL, true);
 }
 
 static int short_options(struct parse *p, const char *word)
@@ -476,7 +477,7 @@ static int short_options(struct parse *p, const char *word)
 			const struct perf_option *perf = perf_option_find(p, letter, 2);
 
 			if (!perf)
-				return unknown(p, word, strlen(word));
+				return unknown_word(p, word, strlen(word));
 			if (perf_word(p, perf, NULL))
 				return -1;
 			continue;
@@ -493,7 +494,7 @@ static int short_options(struct parse *p, const char *word)
 				return -1;
 			continue;
 		}
-		return take(p, row, rest && *rest == '=' ? rest + 1 : rest, false);
+		return take_argument(p, row, rest && *rest == '=' ? rest + 1 : rest, false);
 	}
 	return 0;
 }

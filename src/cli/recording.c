@@ -89,7 +89,7 @@ struct opening {
 	struct cli *cli;
 };
 
-static int add_places(struct images *set, const struct pd_info *i, struct err *err)
+static int add_inner_places(struct images *set, const struct pd_info *i, struct err *err)
 {
 	for (size_t k = 0; made_here(i) && k < i->n_places; k++)
 		if (images_place(set, i->places[k].inside, i->places[k].root, i->places[k].rest,
@@ -99,7 +99,7 @@ static int add_places(struct images *set, const struct pd_info *i, struct err *e
 }
 
 /* The header is known, and with it where symbols may come from. */
-static int begin(void *ctx, const struct pd *rec, struct err *err)
+static int begin_images(void *ctx, const struct pd *rec, struct err *err)
 {
 	const struct opening *o = ctx;
 	struct recording *r = o->r;
@@ -122,12 +122,13 @@ static int begin(void *ctx, const struct pd *rec, struct err *err)
 	images_free(r->images);
 	r->spaces = NULL;
 	r->images = images_new(&io, err);
-	if (r->images && !add_places(r->images, pd_info(rec), err))
+	if (r->images && !add_inner_places(r->images, pd_info(rec), err))
 		r->spaces = feed_begin(rec, r->images, err);
 	return r->spaces ? 0 : -1;
 }
 
-static int take(void *ctx, const struct pd *rec, const struct pd_record *rd, struct err *err)
+static int feed_side_band(void *ctx, const struct pd *rec, const struct pd_record *rd,
+			  struct err *err)
 {
 	const struct opening *o = ctx;
 
@@ -153,7 +154,7 @@ static int check_samples(const struct recording *r, const char *path, struct err
 int recording_open(struct recording *r, struct cli *cli, const char *path, struct err *err)
 {
 	struct opening o = { r, cli };
-	const struct pd_feed feed = { begin, take, &o };
+	const struct pd_feed feed = { begin_images, feed_side_band, &o };
 	bool chains = cli->opt.call_graph || cli->opt.measure.call_graph || cli->opt.callers ||
 		      cli->opt.children;
 

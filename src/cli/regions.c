@@ -115,7 +115,7 @@ struct collecting {
 };
 
 /* In memory where that is possible: a table is written to all the time. */
-static int make_dir(struct collecting *c, struct err *err)
+static int make_regions_dir(struct collecting *c, struct err *err)
 {
 	char pattern[TEMP_DIR_MAX + 8];
 
@@ -130,7 +130,7 @@ static int make_dir(struct collecting *c, struct err *err)
 	return 0;
 }
 
-static void remove_dir(struct collecting *c)
+static void remove_regions_dir(struct collecting *c)
 {
 	char path[TEMP_DIR_MAX + 300];
 
@@ -192,7 +192,7 @@ static int wait_for_program(struct collecting *c, int *status, struct err *err)
 }
 
 /* Pages of zeros are left out: blocks are mostly those. */
-static int put_table(const struct file_new *f, const struct shown_table *t, struct err *err)
+static int put_region_table(const struct file_new *f, const struct shown_table *t, struct err *err)
 {
 	size_t len = table_len(&t->v), n;
 	static const uint8_t zeros[4096];
@@ -209,13 +209,14 @@ static int put_table(const struct file_new *f, const struct shown_table *t, stru
 	return 0;
 }
 
-static int keep(const struct shown_table *t, const char *to, enum file_new_how how, struct err *err)
+static int keep_regions(const struct shown_table *t, const char *to, enum file_new_how how,
+			struct err *err)
 {
 	struct file_new f = FILE_NEW_NONE;
 
 	if (file_new_open(&f, to, 0600, how, err))
 		return -1;
-	if (put_table(&f, t, err)) {
+	if (put_region_table(&f, t, err)) {
 		file_new_abort(&f);
 		return -1;
 	}
@@ -238,7 +239,7 @@ static int put_one(struct counting_out *out, const struct cli *cli, const char *
 		rc = counting_out_document(out, &t.d, -1, true, &gone, err);
 	}
 	if (!rc)
-		rc = keep(&t, kept, how, err);
+		rc = keep_regions(&t, kept, how, err);
 	table_close(&t);
 	return rc;
 }
@@ -279,7 +280,7 @@ int regions_run(struct cli *cli)
 
 	if (counting_out_open(&out, cli, &regions_document, &err))
 		return cli_fail_as(&err, EXIT_TOOL);
-	if (make_dir(&c, &err) || wait_for_program(&c, &status, &err)) {
+	if (make_regions_dir(&c, &err) || wait_for_program(&c, &status, &err)) {
 		status = cli_fail_as(&err, cli_measuring_code(cli, &err));
 		goto out;
 	}
@@ -288,7 +289,7 @@ int regions_run(struct cli *cli)
 	if (put_all(&c, &out, &err))
 		status = cli_fail_as(&err, EXIT_TOOL);
 out:
-	remove_dir(&c);
+	remove_regions_dir(&c);
 	counting_out_close(&out);
 	return status;
 }

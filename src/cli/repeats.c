@@ -18,7 +18,7 @@ const char *repeats_file(struct arena *a, const char *name, size_t k)
 	return arena_printf(a, "%s.%zu", name, k);
 }
 
-static bool is_recording(const char *path)
+static bool is_repeat(const char *path)
 {
 	char magic[8];
 
@@ -26,7 +26,7 @@ static bool is_recording(const char *path)
 	       pd_begins(magic, sizeof(magic));
 }
 
-static bool name_of(char out[4096], const char *name, size_t k)
+static bool repeat_name(char out[4096], const char *name, size_t k)
 {
 	int n = snprintf(out, 4096, "%s.%zu", name, k);
 
@@ -40,12 +40,12 @@ size_t repeats_count(const char *name)
 
 	if (!*name || file_look(name, NULL))
 		return 0;
-	while (n < MOST && name_of(path, name, n + 1) && is_recording(path))
+	while (n < MOST && repeat_name(path, name, n + 1) && is_repeat(path))
 		n++;
 	return n;
 }
 
-static void move(const char *path)
+static void move_to_old(const char *path)
 {
 	char old[4096];
 	int n = snprintf(old, sizeof(old), "%s.old", path);
@@ -58,10 +58,10 @@ void repeats_move_old(const char *name)
 {
 	char path[4096];
 
-	if (is_recording(name))
-		move(name);
-	for (size_t k = 2; k < MOST && name_of(path, name, k) && is_recording(path); k++)
-		move(path);
+	if (is_repeat(name))
+		move_to_old(name);
+	for (size_t k = 2; k < MOST && repeat_name(path, name, k) && is_repeat(path); k++)
+		move_to_old(path);
 }
 
 int repeats_hint(const char *name, const char *command, struct err *err)

@@ -17,7 +17,7 @@ static const char *volatile guarded, *volatile within;
 static int held = -1;	/* its lock */
 static sigset_t before; /* the mask before a directory was made */
 
-static void end_by(int number)
+static void end_temp_by(int number)
 {
 	if (within)
 		(void)unlink(within);
@@ -37,7 +37,7 @@ static void handle(void (*from)(int), void (*to)(int))
 }
 
 /* Between the directory and its guard no signal may end us. */
-static void hold(void)
+static void hold_signals(void)
 {
 	sigset_t set;
 
@@ -66,7 +66,7 @@ static int make_below(char *dir, size_t size, const char *parent, struct err *er
 	return err_sys(err, "%.200s: cannot make a temporary directory", parent);
 }
 
-static int make(char *dir, size_t size, const char *first, struct err *err)
+static int make_temp_dir(char *dir, size_t size, const char *first, struct err *err)
 {
 	const char *said = getenv("TMPDIR");
 
@@ -77,8 +77,8 @@ static int make(char *dir, size_t size, const char *first, struct err *err)
 
 int temp_dir_open(char *dir, size_t size, const char *first, struct err *err)
 {
-	hold();
-	if (!make(dir, size, first, err))
+	hold_signals();
+	if (!make_temp_dir(dir, size, first, err))
 		return 0;
 	release();
 	return -1;
@@ -88,7 +88,7 @@ void temp_dir_guard(const char *dir, const char *file)
 {
 	within = file;
 	guarded = dir;
-	handle(SIG_DFL, end_by);
+	handle(SIG_DFL, end_temp_by);
 	release();
 }
 
@@ -100,6 +100,6 @@ void temp_dir_close(char *dir)
 	if (held >= 0)
 		(void)close(held);
 	held = -1;
-	handle(end_by, SIG_DFL);
+	handle(end_temp_by, SIG_DFL);
 	guarded = within = NULL;
 }

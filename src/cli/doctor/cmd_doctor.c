@@ -23,7 +23,7 @@ static void run_checks(struct doctor *d, struct doctor_result *r)
 
 static volatile sig_atomic_t ended_by; /* the signal that ends the copying */
 
-static void end_by(int number)
+static void end_capture_by(int number)
 {
 	ended_by = number;
 }
@@ -33,7 +33,7 @@ static int capture_or_end(struct capture_stats *s, const char *root, const char 
 			  struct err *err)
 {
 	static const int numbers[] = { SIGHUP, SIGINT, SIGTERM };
-	struct sigaction was[3], to = { .sa_handler = end_by };
+	struct sigaction was[3], to = { .sa_handler = end_capture_by };
 	int rc;
 
 	for (size_t i = 0; i < 3; i++)

@@ -16,7 +16,7 @@ struct asked {
 	bool *event; /* by event */
 };
 
-static int ask(void *ctx, enum expr_ref_kind kind, uint32_t index)
+static int ask_latency(void *ctx, enum expr_ref_kind kind, uint32_t index)
 {
 	struct asked *a = ctx;
 
@@ -36,7 +36,7 @@ static size_t asked_events(struct doctor *d, const struct model *m,
 	*table = 0;
 	for (size_t i = 0; a.event && i < m->n_metrics; i++)
 		if (m->metric[i].expr)
-			(void)expr_needs(m->metric[i].expr, NULL, ask, &a);
+			(void)expr_needs(m->metric[i].expr, NULL, ask_latency, &a);
 	for (size_t i = 0; a.event && i < m->n_events; i++) {
 		if (!a.event[i])
 			continue;
@@ -75,7 +75,8 @@ static bool older_than(const char *release, unsigned major, unsigned minor)
 	       (a < major || (a == major && b < minor));
 }
 
-static void limit(struct doctor *d, struct finding *f, size_t n, size_t table, const char *fix)
+static void limit_latency(struct doctor *d, struct finding *f, size_t n, size_t table,
+			  const char *fix)
 {
 	f->verdict = VERDICT_LIMIT;
 	if (table == n)
@@ -113,11 +114,12 @@ void check_latency(struct doctor *d, struct finding *f)
 		number ? arena_printf(d->a, "of %zu events; %s: %s", n, e->name, err_number(number))
 		       : arena_printf(d->a, "of %zu events, by precise samples", n);
 	if (older_than(d->m.release, 6, 3))
-		limit(d, f, n, table, "Linux 6.3 or newer hands them over");
+		limit_latency(d, f, n, table, "Linux 6.3 or newer hands them over");
 	else if (number && d->m.hypervisor)
-		limit(d, f, n, table, "the host must hand on PEBS: KVM of Linux 6.0 or newer");
+		limit_latency(d, f, n, table,
+			      "the host must hand on PEBS: KVM of Linux 6.0 or newer");
 	else if (number)
-		limit(d, f, n, table, "look at the check `precise`");
+		limit_latency(d, f, n, table, "look at the check `precise`");
 out:
 	model_free(m);
 }

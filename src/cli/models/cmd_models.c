@@ -169,7 +169,7 @@ static int check_all(struct checking *c, struct err *err)
 	return 0;
 }
 
-static int check(struct cli *cli)
+static int check_models(struct cli *cli)
 {
 	struct checking c = { .cli = cli };
 	struct err err = ERR_INIT;
@@ -269,7 +269,7 @@ struct import_job {
 	struct err *err;
 };
 
-static int by_name(const void *a, const void *b)
+static int by_model_name(const void *a, const void *b)
 {
 	return strcmp(((const struct import_file *)a)->name, ((const struct import_file *)b)->name);
 }
@@ -353,7 +353,7 @@ static int import_into(struct import_job *j)
 	for (size_t i = 2; i < cli->args.n; i++)
 		if (import_find(j, cli->args.v[i], 0))
 			return -1;
-	vec_sort(&j->files, by_name);
+	vec_sort(&j->files, by_model_name);
 	if (!model_load(&known, &none, j->w.id, NULL, NULL))
 		facts.known = known;
 	if (model_import(&made, &cli->arena, j->files.v, j->files.n, &facts, j->err) ||
@@ -417,7 +417,7 @@ int cmd_models(struct cli *cli)
 	struct err err = ERR_INIT;
 
 	if (!strcmp(word, "check"))
-		return check(cli);
+		return check_models(cli);
 	if (!strcmp(word, "export"))
 		return export(cli);
 	if (!strcmp(word, "import"))

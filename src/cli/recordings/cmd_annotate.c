@@ -45,7 +45,7 @@ static void end_shared(void *own)
 	free(s);
 }
 
-static void end(void *own)
+static void free_annotate_view(void *own)
 {
 	struct annotate_view *v = own;
 
@@ -80,8 +80,8 @@ static int take_operands(struct cli *cli, struct cli_operands *out, struct err *
 }
 
 /* The event to show: -e's, else the leading one. */
-static int choose_event(const struct cli *cli, const struct recording *r, size_t *event,
-			struct err *err)
+static int choose_annotated(const struct cli *cli, const struct recording *r, size_t *event,
+			    struct err *err)
 {
 	size_t n;
 	const struct pd_event *ev = pd_events(r->rec, &n);
@@ -97,7 +97,7 @@ static int choose_event(const struct cli *cli, const struct recording *r, size_t
 			n > 1 ? " and more" : "");
 }
 
-static void list_choices(struct result *out, struct cli *cli, const struct annotate_targets *t)
+static void list_targets(struct result *out, struct cli *cli, const struct annotate_targets *t)
 {
 	struct cli_choice *c = arena_xalloc(&cli->arena, t->v.n * sizeof(*c));
 	char num[NUM_MAX];
@@ -232,14 +232,14 @@ static int add_account(struct annotate *a, struct cli *cli, const struct recordi
 	return 0;
 }
 
-static int read_samples(struct annotating *s, const struct result_ask *ask, struct err *err)
+static int read_annotated(struct annotating *s, const struct result_ask *ask, struct err *err)
 {
 	struct profile_opts po = { .n_keys = ANNOTATE_KEYS };
 	const struct recording *r = ask->r;
 
 	memcpy(po.key, annotate_keys, sizeof(annotate_keys));
-	if (choose_event(ask->cli, r, &s->event, err) || recording_select(r, ask->cli, &po, err) ||
-	    open_account(ask, &s->x, &s->account, err))
+	if (choose_annotated(ask->cli, r, &s->event, err) ||
+	    recording_select(r, ask->cli, &po, err) || open_account(ask, &s->x, &s->account, err))
 		return -1;
 	po.mux = s->account ? s->x.mux : NULL;
 	if (result_profile(&s->profile, &s->own_profile, ask, &po, err))
@@ -298,7 +298,7 @@ static int share(struct annotating **out, const struct result_ask *ask, struct e
 	if (s)
 		return 0;
 	s = xcalloc(1, sizeof(*s));
-	if (read_samples(s, ask, err) || read_memory(s, ask, err)) {
+	if (read_annotated(s, ask, err) || read_memory(s, ask, err)) {
 		end_shared(s);
 		return -1;
 	}
@@ -353,13 +353,13 @@ int annotate_make(struct result *out, const struct result_ask *ask, struct err *
 	int ret = -1;
 
 	out->own = v;
-	out->end = end;
+	out->end = free_annotate_view;
 	v->source = view_source_of(ask->r->rec);
 	derived_note(ask->r->derived, &v->source, &ask->cli->arena);
 	if (share(&s, ask, err) || annotate_find(&found, &s->all, ask->said.function, err))
 		goto out;
 	if (found.v.n > 1) {
-		list_choices(out, ask->cli, &found);
+		list_targets(out, ask->cli, &found);
 		ret = 0;
 		goto out;
 	}

@@ -20,7 +20,7 @@ struct counting_calls {
 	uint32_t *order;
 };
 
-static void end(void *own)
+static void free_counted_calls(void *own)
 {
 	struct counting_calls *c = own;
 
@@ -40,7 +40,7 @@ static int check_branches(const struct recording *r, struct err *err)
 			  "record them:", again_branches(pd_info(r->rec), AGAIN_RETURNS));
 }
 
-static int count(struct counting_calls *c, const struct result_ask *ask, struct err *err)
+static int count_flow_calls(struct counting_calls *c, const struct result_ask *ask, struct err *err)
 {
 	if (ask->cli->opt.event.n > 1)
 		return err_set(err, ERR_USAGE, "calls counts by one event: one -e");
@@ -49,8 +49,8 @@ static int count(struct counting_calls *c, const struct result_ask *ask, struct 
 	return calls_build(&c->calls, c->flow, ask->r->images, err);
 }
 
-static int list_choices(struct result *out, const struct result_ask *ask,
-			const struct counting_calls *c, const struct calls_found *found)
+static int list_called(struct result *out, const struct result_ask *ask,
+		       const struct counting_calls *c, const struct calls_found *found)
 {
 	struct cli_choice *choice = arena_alloc(&ask->cli->arena, found->v.n * sizeof(*choice));
 	char share[NUM_MAX];
@@ -68,11 +68,11 @@ static int list_choices(struct result *out, const struct result_ask *ask,
 	return 0;
 }
 
-static int put(struct result *out, const struct result_ask *ask, struct counting_calls *c,
-	       const struct calls_found *found)
+static int put_calls_found(struct result *out, const struct result_ask *ask,
+			   struct counting_calls *c, const struct calls_found *found)
 {
 	if (found->v.n > 1)
-		return list_choices(out, ask, c, found);
+		return list_called(out, ask, c, found);
 	if (found->v.n)
 		c->v.function = found->v.v[0];
 	c->order = calls_by_runs(&c->calls);
@@ -89,9 +89,9 @@ int calls_make(struct result *out, const struct result_ask *ask, struct err *err
 	int ret = -1;
 
 	out->own = c;
-	out->end = end;
+	out->end = free_counted_calls;
 	c->v = (struct calls_view){ .function = CALLS_ALL, .c = &c->calls };
-	if (count(c, ask, err))
+	if (count_flow_calls(c, ask, err))
 		return -1;
 	c->v.sums = flow_sums(c->flow);
 	c->v.images = ask->r->images;
@@ -99,7 +99,7 @@ int calls_make(struct result *out, const struct result_ask *ask, struct err *err
 	recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL);
 	if (!ask->said.function ||
 	    !calls_find(&c->calls, c->v.images, ask->said.function, &found, err))
-		ret = put(out, ask, c, &found);
+		ret = put_calls_found(out, ask, c, &found);
 	vec_free(&found.v);
 	return ret;
 }

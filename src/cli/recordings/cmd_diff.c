@@ -49,7 +49,7 @@ static int open_side(struct comparing *c, const char *operand, struct err *err)
 	return rc;
 }
 
-static int compare(struct comparing *c, struct err *err)
+static int compare_sides(struct comparing *c, struct err *err)
 {
 	const struct options *o = &c->cli->opt;
 	const struct diff_opts opts = { .per = o->normalize,
@@ -65,7 +65,7 @@ static int compare(struct comparing *c, struct err *err)
 }
 
 /* Limits that cannot be read are refused before anything is opened. */
-static int check(struct comparing *c, struct err *err)
+static int check_sides(struct comparing *c, struct err *err)
 {
 	const struct options *o = &c->cli->opt;
 
@@ -93,7 +93,8 @@ int cmd_diff(struct cli *cli)
 	int code;
 
 	document_open(&d, &diff_document, NULL);
-	if (diff_runs_begin(&c.runs, cli, &err) || check(&c, &err) || compare(&c, &err)) {
+	if (diff_runs_begin(&c.runs, cli, &err) || check_sides(&c, &err) ||
+	    compare_sides(&c, &err)) {
 		cli_progress_end(cli);
 		code = cli_fail(&err);
 	} else {

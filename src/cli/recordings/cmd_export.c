@@ -92,7 +92,7 @@ static int check_words(const struct cli *cli, const struct format *f, struct err
 }
 
 /* -e's, else NULL for all; or for a format of one event the one that leads. */
-static int choose_event(struct exporting *x, const struct format *f, struct err *err)
+static int choose_exported(struct exporting *x, const struct format *f, struct err *err)
 {
 	struct text_list said;
 	const char *wanted;
@@ -240,7 +240,7 @@ static int run(struct exporting *x, const struct format *f, const char *path)
 	int code;
 
 	cli_out_open(&x->out, x->cli, true);
-	if (recording_open(&x->r, x->cli, path, &err) || choose_event(x, f, &err)) {
+	if (recording_open(&x->r, x->cli, path, &err) || choose_exported(x, f, &err)) {
 		code = cli_out_fail(&x->out, &err);
 	} else {
 		tell_end(x, f);

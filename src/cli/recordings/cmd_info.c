@@ -22,7 +22,7 @@ static int open_input(struct recording *r, struct cli *cli, const char *file, st
 	return selects(&cli->opt) ? recording_open(r, cli, file, err) : pd_open(&r->rec, file, err);
 }
 
-static int count_samples(struct info_view *v, const struct result_ask *ask, struct err *err)
+static int count_info_samples(struct info_view *v, const struct result_ask *ask, struct err *err)
 {
 	struct selection select = { .event = NULL };
 	struct tally *of = arena_xalloc(&ask->cli->arena, (v->source.n_events + 1) * sizeof(*of));
@@ -44,7 +44,7 @@ int info_make(struct result *out, const struct result_ask *ask, struct err *err)
 				 .file = ask->said.path,
 				 .verbose = ask->cli->opt.verbose };
 	v->source.input = v->file;
-	if (count_samples(v, ask, err))
+	if (count_info_samples(v, ask, err))
 		return -1;
 	document_open(&out->d, &info_document, NULL);
 	return info_put(&out->d, v, err);

@@ -15,7 +15,7 @@ struct reading {
 	struct memory_view v;
 };
 
-static void end(void *own)
+static void free_memory_result(void *own)
 {
 	struct reading *c = own;
 
@@ -29,7 +29,7 @@ static void end_memory(void *own)
 	memory_free(own);
 }
 
-static int read_width(uint64_t *width, const char *text, struct err *err)
+static int read_linear_width(uint64_t *width, const char *text, struct err *err)
 {
 	if (num_parse_u64(width, text, err))
 		return err_prefix(err, "--linear");
@@ -39,7 +39,7 @@ static int read_width(uint64_t *width, const char *text, struct err *err)
 }
 
 /* Images that are worth a note (recording_lacks), by image. */
-static bool *find_absent(const struct memory *m, const struct result_ask *ask)
+static bool *find_absent_memory(const struct memory *m, const struct result_ask *ask)
 {
 	size_t n_images = images_count(ask->r->images);
 	uint64_t *samples = xcalloc(n_images + 1, sizeof(*samples));
@@ -63,9 +63,9 @@ int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 	struct text_list events;
 
 	out->own = c;
-	out->end = end;
+	out->end = free_memory_result;
 	c->v.is_linear = o->linear;
-	if (o->linear && *o->linear && read_width(&c->v.linear, o->linear, err))
+	if (o->linear && *o->linear && read_linear_width(&c->v.linear, o->linear, err))
 		return -1;
 	if (recording_select(ask->r, ask->cli, &po, err))
 		return -1;
@@ -88,7 +88,7 @@ int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 	if (memory_build(&c->memory, &c->objects, ask->r->rec, ask->r->spaces, &mo, err))
 		return -1;
 	recording_source(&c->v.source, ask->r, ask->cli, ask->said.input,
-			 find_absent(c->memory, ask));
+			 find_absent_memory(c->memory, ask));
 	c->v.m = c->memory;
 	if (ask->bases && !ask->bases->memory.own) {
 		ask->bases->memory = (struct result_shared){ .own = c->memory, .end = end_memory };

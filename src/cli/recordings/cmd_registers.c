@@ -17,7 +17,7 @@ struct reading {
 	struct registers_view v;
 };
 
-static void end(void *own)
+static void free_registers_result(void *own)
 {
 	struct reading *c = own;
 
@@ -31,7 +31,7 @@ static bool has_registers(const struct pd_event *e)
 }
 
 /* -e's, else the leading one that has registers. */
-static int choose_event(const struct result_ask *ask, size_t *event, struct err *err)
+static int choose_registers_event(const struct result_ask *ask, size_t *event, struct err *err)
 {
 	const char *wanted = ask->cli->opt.event.n ? ask->cli->opt.event.v[0] : NULL;
 
@@ -53,7 +53,7 @@ static int read_registers(struct reading *c, const struct result_ask *ask, struc
 	struct profile_opts po = { 0 };
 	size_t n;
 
-	if (choose_event(ask, &ro.event, err) || recording_select(r, ask->cli, &po, err))
+	if (choose_registers_event(ask, &ro.event, err) || recording_select(r, ask->cli, &po, err))
 		return -1;
 	ro.select = po.select;
 	if (registers_find(&c->regs, r->rec, r->spaces, &ro, err))
@@ -76,7 +76,7 @@ int registers_make(struct result *out, const struct result_ask *ask, struct err 
 	struct reading *c = xcalloc(1, sizeof(*c));
 
 	out->own = c;
-	out->end = end;
+	out->end = free_registers_result;
 	if (read_registers(c, ask, err))
 		return -1;
 	document_open(&out->d, &registers_document, NULL);

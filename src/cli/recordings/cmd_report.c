@@ -37,7 +37,7 @@ struct report {
 	VEC(struct memory *) memory; /* of latencies, by event */
 };
 
-static void end(void *own)
+static void free_report(void *own)
 {
 	struct report *rp = own;
 
@@ -50,7 +50,7 @@ static void end(void *own)
 	free(rp);
 }
 
-static int choose_branches(struct report *rp, struct err *err)
+static int choose_branch_keys(struct report *rp, struct err *err)
 {
 	const struct options *o = &rp->cli->opt;
 
@@ -72,7 +72,7 @@ static int choose_shape(struct report *rp, struct err *err)
 	bool asked = o->call_graph || o->callers || o->children;
 
 	if (o->branch || keys_of_branches(o->sort))
-		return choose_branches(rp, err);
+		return choose_branch_keys(rp, err);
 	rp->vo.shape = o->callers    ? VIEW_CALLERS
 		       : o->children ? VIEW_FUNCTIONS
 		       : asked	     ? VIEW_CALLEES
@@ -137,7 +137,7 @@ static bool fits_side_by_side(const struct report *rp)
 }
 
 /* How many samples lie in each image, and last in all. */
-static void count_samples(const struct report *rp, uint64_t *samples)
+static void count_image_samples(const struct report *rp, uint64_t *samples)
 {
 	size_t n, n_images = images_count(rp->r->images);
 	const struct profile_row *rows = profile_rows(rp->profile, &n);
@@ -160,7 +160,7 @@ static void gather_notes(struct report *rp)
 	const char *const *failed = NULL;
 	size_t n_failed = 0;
 
-	count_samples(rp, samples);
+	count_image_samples(rp, samples);
 	verdicts_notes(&failed, &n_failed, rp->cli, rp->r->rec, SIZE_MAX);
 	for (size_t i = 0; i < rp->source.n_notes; i++)
 		vec_xpush(&rp->notes, rp->source.notes[i]);
@@ -188,7 +188,7 @@ static void gather_notes(struct report *rp)
 	rp->source.n_notes = rp->notes.n;
 }
 
-static int build(struct report *rp, const struct result_ask *ask, struct err *err)
+static int build_report(struct report *rp, const struct result_ask *ask, struct err *err)
 {
 	if (choose_shape(rp, err) || choose_rows(rp, err) ||
 	    recording_select(rp->r, rp->cli, &rp->po, err))
@@ -237,7 +237,7 @@ int report_make(struct result *out, const struct result_ask *ask, struct err *er
 	struct report *rp = xcalloc(1, sizeof(*rp));
 
 	out->own = rp;
-	out->end = end;
+	out->end = free_report;
 	rp->cli = ask->cli;
 	rp->r = ask->r;
 	rp->show = ask->show;
@@ -247,8 +247,8 @@ int report_make(struct result *out, const struct result_ask *ask, struct err *er
 	rp->source.version = CYCLADE_VERSION;
 	rp->source.input = ask->said.input;
 	derived_note(ask->r->derived, &rp->source, &ask->cli->arena);
-	if (build(rp, ask, err) || view_build(&rp->view, rp->profile, &rp->source, &rp->vo, err) ||
-	    add_latencies(rp, err))
+	if (build_report(rp, ask, err) ||
+	    view_build(&rp->view, rp->profile, &rp->source, &rp->vo, err) || add_latencies(rp, err))
 		return -1;
 	document_open(&out->d, &rows_document, rp->view);
 	rows_put(&out->d, rp->view);

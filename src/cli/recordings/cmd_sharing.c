@@ -14,7 +14,7 @@ struct finding {
 	struct sharing_view v;
 };
 
-static void end(void *own)
+static void free_sharing_result(void *own)
 {
 	struct finding *f = own;
 
@@ -33,7 +33,7 @@ static int check_options(const struct result_ask *ask, struct err *err)
 }
 
 /* Images with shared accesses of which nothing is here, by image. */
-static bool *find_absent(const struct sharing *s, const struct result_ask *ask)
+static bool *find_absent_sharing(const struct sharing *s, const struct result_ask *ask)
 {
 	const struct images *set = ask->r->images;
 	size_t n_images = images_count(set);
@@ -53,7 +53,7 @@ int sharing_make(struct result *out, const struct result_ask *ask, struct err *e
 	struct profile_opts po = { 0 };
 
 	out->own = f;
-	out->end = end;
+	out->end = free_sharing_result;
 	if (recording_line_size(r, ask->cli, &so.line_size, err) || check_options(ask, err) ||
 	    recording_select(r, ask->cli, &po, err))
 		return -1;
@@ -61,7 +61,8 @@ int sharing_make(struct result *out, const struct result_ask *ask, struct err *e
 	so.select.event = ask->cli->opt.event.n ? ask->cli->opt.event.v[0] : NULL;
 	if (sharing_find(&f->sharing, r->rec, r->spaces, &so, err))
 		return -1;
-	recording_source(&f->v.source, r, ask->cli, ask->said.input, find_absent(f->sharing, ask));
+	recording_source(&f->v.source, r, ask->cli, ask->said.input,
+			 find_absent_sharing(f->sharing, ask));
 	f->v.s = f->sharing;
 	f->v.spaces = r->spaces;
 	f->v.images = r->images;

@@ -64,7 +64,7 @@ static void take_query(struct asked *a)
 		a->query = args->v[--args->n];
 }
 
-static int open_run(struct asked *a, const char *path, struct err *err)
+static int open_sql_run(struct asked *a, const char *path, struct err *err)
 {
 	const struct recording *r;
 	size_t i = a->n_runs;
@@ -92,7 +92,7 @@ static int open_runs(struct asked *a, struct err *err)
 	do {
 		const char *path = cli_input(cli, err);
 
-		if (!path || open_run(a, path, err))
+		if (!path || open_sql_run(a, path, err))
 			return -1;
 	} while (cli->args.n);
 	return 0;
@@ -129,7 +129,7 @@ static int get(void *ctx, size_t run, size_t result, const struct document **d, 
 }
 
 /* How much is left of a query is not known. */
-static void tell(void *cli)
+static void sql_news(void *cli)
 {
 	cli_progress(cli, NAN);
 }
@@ -141,7 +141,7 @@ static int open_database(struct asked *a, struct err *err)
 		.timeout_ns = o->timeout ? o->timeout : TIMEOUT,
 		.memory = o->memory,
 		.stop = is_interrupted,
-		.progress = tell,
+		.progress = sql_news,
 		.stop_ctx = a->cli,
 		.get = get,
 		.ctx = a,
@@ -159,7 +159,7 @@ static int open_database(struct asked *a, struct err *err)
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
-static int answer(struct asked *a, const char *text)
+static int answer_query(struct asked *a, const char *text)
 {
 	struct err err = ERR_INIT;
 	struct document d;
@@ -181,7 +181,7 @@ static int answer(struct asked *a, const char *text)
 
 static void shell_query(void *a, const char *text)
 {
-	(void)answer(a, text);
+	(void)answer_query(a, text);
 }
 
 static bool shell_schema(void *ctx, const char *pattern)
@@ -211,7 +211,7 @@ static int query(struct asked *a, const char *text)
 	int code;
 
 	if (begin && *begin != '.')
-		return answer(a, text);
+		return answer_query(a, text);
 	s.table = sql_table_names(&a->cli->arena, a->cli->ibs_own, a->kinds.result, a->kinds.n);
 	s.column = sql_column_names(&a->cli->arena);
 	line = arena_xprintf(&a->cli->arena, "%s", begin ? begin : "");
@@ -219,7 +219,7 @@ static int query(struct asked *a, const char *text)
 	return code == SQL_SHELL_QUIT ? EXIT_OK : code;
 }
 
-static int read_all(struct buf *b, struct err *err)
+static int read_query(struct buf *b, struct err *err)
 {
 	char part[4096];
 	size_t n;
@@ -238,7 +238,7 @@ static int query_from_stdin(struct asked *a)
 {
 	struct err err = ERR_INIT;
 	struct buf b = BUF_INIT;
-	int code = read_all(&b, &err) ? cli_fail(&err) : query(a, buf_str(&b));
+	int code = read_query(&b, &err) ? cli_fail(&err) : query(a, buf_str(&b));
 
 	buf_free(&b);
 	return code;

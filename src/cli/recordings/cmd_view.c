@@ -17,7 +17,7 @@
 #include "cli/sandboxing.h"
 
 /* A directory that belongs to this user and that nobody else can enter. */
-static bool is_private(const char *dir)
+static bool is_private_dir(const char *dir)
 {
 	struct stat st;
 
@@ -26,13 +26,13 @@ static bool is_private(const char *dir)
 }
 
 /* $XDG_RUNTIME_DIR/cyclade, else a new directory below $TMPDIR. */
-static int place(char *dir, size_t size, struct err *err)
+static int view_file_place(char *dir, size_t size, struct err *err)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR"), *temp = getenv("TMPDIR");
 
-	if (runtime && *runtime == '/' && is_private(runtime) &&
+	if (runtime && *runtime == '/' && is_private_dir(runtime) &&
 	    !path_join(dir, size, runtime, "cyclade") &&
-	    (mkdir(dir, 0700) == 0 || errno == EEXIST) && is_private(dir))
+	    (mkdir(dir, 0700) == 0 || errno == EEXIST) && is_private_dir(dir))
 		return 0;
 	if (path_join(dir, size, temp && *temp == '/' ? temp : "/tmp", "cyclade-XXXXXX"))
 		return err_set(err, ERR_LIMIT, "the name of the directory is too long");
@@ -44,7 +44,7 @@ static int name_page(char *path, size_t size, const char *input, struct err *err
 {
 	char dir[3000], name[300];
 
-	if (place(dir, sizeof(dir), err))
+	if (view_file_place(dir, sizeof(dir), err))
 		return -1;
 	(void)snprintf(name, sizeof(name), "%.200s.html", path_base(input));
 	return path_join(path, size, dir, name)
@@ -54,7 +54,7 @@ static int name_page(char *path, size_t size, const char *input, struct err *err
 
 /* Whether a program could be started that showed it. It may go on after us; where it fails it names
  * all browsers that it did not find, and where it does not, browsers warn of this and that. */
-static bool show(const char *path)
+static bool show_in_browser(const char *path)
 {
 	char program[] = "xdg-open", *file = strdup(path);
 	char *argv[] = { program, file, NULL };
@@ -125,7 +125,7 @@ int cmd_view(struct cli *cli)
 		(void)rmdir(path); /* where there is nothing else in it */
 		return code;
 	}
-	if (!show(path))
+	if (!show_in_browser(path))
 		cli_warn("no browser could be started; open this file in one, here or elsewhere: "
 			 "%s",
 			 path);

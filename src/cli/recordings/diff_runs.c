@@ -57,8 +57,8 @@ struct opening {
 };
 
 /* *all: opened if it is not. */
-static int add(struct opening *o, struct cli *cli, enum result_id id, struct results **all,
-	       struct err *err)
+static int add_diff_result(struct opening *o, struct cli *cli, enum result_id id,
+			   struct results **all, struct err *err)
 {
 	struct document *d;
 
@@ -79,10 +79,10 @@ static int open_one(struct diff_runs *r, diff_run_list *list, const char *path, 
 	struct opening o = { .r = r, .path = path };
 	struct diff_run run;
 
-	if (add(&o, r->cli, RESULT_FUNCTIONS, &all, err) ||
-	    (r->lines && add(&o, &r->by_line, RESULT_FUNCTIONS, &by_line, err)) ||
-	    (r->blocks && add(&o, r->cli, RESULT_BLOCKS, &all, err)) ||
-	    (r->memory && add(&o, r->cli, RESULT_MEM, &all, err)))
+	if (add_diff_result(&o, r->cli, RESULT_FUNCTIONS, &all, err) ||
+	    (r->lines && add_diff_result(&o, &r->by_line, RESULT_FUNCTIONS, &by_line, err)) ||
+	    (r->blocks && add_diff_result(&o, r->cli, RESULT_BLOCKS, &all, err)) ||
+	    (r->memory && add_diff_result(&o, r->cli, RESULT_MEM, &all, err)))
 		return -1;
 	run = (struct diff_run){ .input = path,
 				 .doc = arena_xmemdup(&r->cli->arena, o.doc, sizeof(o.doc)),

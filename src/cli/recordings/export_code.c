@@ -104,7 +104,7 @@ static const struct pd_event *dispatched_ops(const struct exporting *x)
 	return NULL;
 }
 
-static int by_samples(const void *a, const void *b)
+static int by_code_samples(const void *a, const void *b)
 {
 	const uint64_t *p = a, *q = b;
 
@@ -119,7 +119,7 @@ static uint64_t typical_samples(const struct profile_row *r, size_t n, uint64_t 
 	for (size_t i = 0; i < n; i++)
 		v[i] = r[i].all.samples;
 	if (n > 1)
-		qsort(v, n, sizeof(*v), by_samples);
+		qsort(v, n, sizeof(*v), by_code_samples);
 	typical = n ? v[0] : 0;
 	for (size_t i = 0; i < n && 2 * sum < total; i++) {
 		typical = v[i];
@@ -129,7 +129,7 @@ static uint64_t typical_samples(const struct profile_row *r, size_t n, uint64_t 
 	return typical;
 }
 
-static int read_samples(struct exporting *x, struct code_facts *c, struct err *err)
+static int read_code_samples(struct exporting *x, struct code_facts *c, struct err *err)
 {
 	const struct pd_event *ops = dispatched_ops(x);
 	struct profile_opts po = { .key = { KEY_ADDR, KEY_DSO },
@@ -169,7 +169,7 @@ static int read_samples(struct exporting *x, struct code_facts *c, struct err *e
 }
 
 /* `real`: where the path of --dso leads to here, or NULL. */
-static bool is_wanted(const struct exporting *x, uint32_t image, const char *real)
+static bool is_wanted_code(const struct exporting *x, uint32_t image, const char *real)
 {
 	const char *dso = x->cli->opt.dso, *path = image_path(x->r.images, image);
 
@@ -190,7 +190,7 @@ static int choose_image(const struct exporting *x, struct code_facts *c, struct 
 	real = dso && strchr(dso, '/') ? realpath(dso, NULL) : NULL;
 	c->image = IMAGE_NONE;
 	for (uint32_t i = 0; i < images_count(x->r.images); i++) {
-		if (c->weight[i] && is_wanted(x, i, real) &&
+		if (c->weight[i] && is_wanted_code(x, i, real) &&
 		    (c->image == IMAGE_NONE || c->weight[i] > c->weight[c->image]))
 			c->image = i;
 		others += c->weight[i];
@@ -225,7 +225,7 @@ static int read_code(struct exporting *x, struct code_facts *c, struct err *err)
 {
 	*c = (struct code_facts){ 0 };
 	c->weight = xcalloc(images_count(x->r.images) + 1, sizeof(*c->weight));
-	if (any_stacks(x) ? read_flow(x, c, err) : read_samples(x, c, err))
+	if (any_stacks(x) ? read_flow(x, c, err) : read_code_samples(x, c, err))
 		return -1;
 	return choose_image(x, c, err) || find_file(x, c, err) ? -1 : 0;
 }

@@ -24,7 +24,7 @@ struct stacks {
 };
 
 /* The output of report --format folded. */
-static int fold(struct buf *out, struct cli *cli, const char *path, struct err *err)
+static int fold_recording(struct buf *out, struct cli *cli, const char *path, struct err *err)
 {
 	struct recording r = { 0 };
 	struct result_shared shared = { .own = NULL };
@@ -80,7 +80,7 @@ int export_folded_pair(struct cli *cli)
 	for (size_t side = 0; !code && side < 2; side++) {
 		struct buf text = BUF_INIT;
 
-		code = fold(&text, cli, cli->args.v[side], &err);
+		code = fold_recording(&text, cli, cli->args.v[side], &err);
 		if (!code && text.len)
 			add_lines(&s, text.s, side);
 		buf_free(&text);

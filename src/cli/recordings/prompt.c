@@ -64,7 +64,7 @@ static char *next_word(const char *begin, int state)
 	return NULL;
 }
 
-static char **complete(const char *word, int from, int to)
+static char **complete_word(const char *word, int from, int to)
 {
 	(void)from;
 	(void)to;
@@ -95,7 +95,7 @@ static char *edited_line(const char *prompt, const struct prompt_words *words)
 	char *line;
 
 	offered = words;
-	*edit.rl_attempted_completion_function = complete;
+	*edit.rl_attempted_completion_function = complete_word;
 	*edit.rl_completion_entry_function = no_file;
 	line = edit.readline(prompt);
 	if (line && *line)

@@ -134,7 +134,7 @@ struct weighed {
 	uint64_t period;
 };
 
-static int by_name(const void *va, const void *vb)
+static int by_function_name(const void *va, const void *vb)
 {
 	const struct weighed *a = va, *b = vb;
 	int order = strcmp(a->function, b->function);
@@ -142,17 +142,17 @@ static int by_name(const void *va, const void *vb)
 	return order ? order : strcmp(a->dso, b->dso);
 }
 
-static int by_weight(const void *va, const void *vb)
+static int by_function_weight(const void *va, const void *vb)
 {
 	const struct weighed *a = va, *b = vb;
 
 	if (a->period != b->period)
 		return a->period > b->period ? -1 : 1;
-	return by_name(va, vb);
+	return by_function_name(va, vb);
 }
 
 /* The functions of the cube with the periods of samples in themselves. NULL: out of memory. */
-static struct weighed *weigh(const struct cube *c, size_t *n, uint64_t *all)
+static struct weighed *weigh_functions(const struct cube *c, size_t *n, uint64_t *all)
 {
 	struct weighed *v = xcalloc(c->n_frames + 1, sizeof(*v));
 
@@ -169,7 +169,7 @@ static struct weighed *weigh(const struct cube *c, size_t *n, uint64_t *all)
 	}
 	*n = c->n_frames;
 	if (*n)
-		qsort(v, *n, sizeof(*v), by_weight);
+		qsort(v, *n, sizeof(*v), by_function_weight);
 	return v;
 }
 
@@ -212,7 +212,7 @@ static int get_functions(struct writing *w, struct err *err)
 
 	if (!w->cube || !most)
 		return 0;
-	v = weigh(w->cube, &n, &all);
+	v = weigh_functions(w->cube, &n, &all);
 	for (size_t i = 0; i < n && i < most && !ret; i++) {
 		if (!v[i].period || (double)had >= OF_ALL * (double)all)
 			break;
@@ -285,7 +285,7 @@ static int write_page(struct writing *w, const char *file)
 	return cli_out_put(&out);
 }
 
-static int gather(struct writing *w, const char *input, struct err *err)
+static int gather_page(struct writing *w, const char *input, struct err *err)
 {
 	if (results_open(&w->all, w->cli, input, err) || get_cube(w, err) || get_wall(w, err) ||
 	    get_views(w, err) || get_functions(w, err))
@@ -304,7 +304,7 @@ int report_html(struct cli *cli, const char *input, const char *file)
 {
 	struct writing w = { .cli = cli };
 	struct err err = ERR_INIT;
-	int code = gather(&w, input, &err);
+	int code = gather_page(&w, input, &err);
 
 	cli_progress_end(cli);
 	code = code ? cli_fail(&err) : write_page(&w, file);

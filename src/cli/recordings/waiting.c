@@ -20,7 +20,7 @@ struct waiting {
 	struct wait_view v;
 };
 
-static void end(void *own)
+static void free_waits(void *own)
 {
 	struct waiting *c = own;
 
@@ -30,7 +30,7 @@ static void end(void *own)
 }
 
 /* Time is a thread's: it is on one CPU and another. */
-static int check(const struct cli *cli, struct err *err)
+static int check_waits(const struct cli *cli, struct err *err)
 {
 	const struct options *o = &cli->opt;
 
@@ -45,8 +45,8 @@ int wait_make(struct result *out, const struct result_ask *ask, struct err *err)
 	struct waiting *c = xcalloc(1, sizeof(*c));
 
 	out->own = c;
-	out->end = end;
-	if (check(ask->cli, err))
+	out->end = free_waits;
+	if (check_waits(ask->cli, err))
 		return -1;
 	c->v.images = ask->r->images;
 	c->v.limit = (size_t)ask->cli->opt.limit;
@@ -91,7 +91,8 @@ static bool is_sampler(const struct pd_event *e)
 }
 
 /* Threads of the selection alone, of all of the recorded ones. */
-static int make_tree(struct running *c, const struct result_ask *ask, size_t event, struct err *err)
+static int make_wall_rows(struct running *c, const struct result_ask *ask, size_t event,
+			  struct err *err)
 {
 	const struct wall_tree_opts to = { .event = event };
 	const char *format = ask->show->format->name;
@@ -153,7 +154,7 @@ static int make_running(struct result *out, const struct result_ask *ask,
 	c->v.p = c->p;
 	if (form == &concurrency_document && make_halted(c, ask, err))
 		return -1;
-	if (make_tree(c, ask, lo.event, err))
+	if (make_wall_rows(c, ask, lo.event, err))
 		return -1;
 	parallel_view_order(&c->v);
 	recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL);
@@ -253,7 +254,7 @@ struct path {
 	struct critical_view v;
 };
 
-static void end_path(void *own)
+static void free_critical_path(void *own)
 {
 	struct path *c = own;
 
@@ -273,7 +274,7 @@ int critical_make(struct result *out, const struct result_ask *ask, struct err *
 	if (!c)
 		return err_nomem(err);
 	out->own = c;
-	out->end = end_path;
+	out->end = free_critical_path;
 	if (o->cpu)
 		return err_set(err, ERR_USAGE, "--critical is of whole threads: not with --cpu");
 	co.event = recording_event(ask->r, wanted, is_sampler);
