@@ -38,10 +38,10 @@ enum { /* the commands as bits, for the rows of options.def */
 #define MS_TYPE	     uint64_t
 #define DELAY_TYPE   uint64_t
 #define PERCENT_TYPE double
-#define OPTION(group, name, letter, kind, field, arg, commands, help)                            \
-	_Static_assert(                                                                          \
-		__builtin_types_compatible_p(kind##_TYPE, typeof(((struct options *)0)->field)), \
-		"--" name " is of another type");
+#define OPTION(group, name, letter, kind, field, arg, commands, help)                          \
+	_Static_assert(__builtin_types_compatible_p(kind##_TYPE,                               \
+						    __typeof__(((struct options *)0)->field)), \
+		       "--" name " is of another type");
 #include "cli/options.def"
 #undef OPTION
 
