@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "collect/event.h"
 
-enum attr_chain { CHAIN_NONE, CHAIN_FP, CHAIN_DWARF, CHAIN_LBR };
+enum attr_chain { CHAIN_NONE, CHAIN_FP, CHAIN_DWARF, CHAIN_UNWIND, CHAIN_LBR };
 
 struct attr_wish {
 #define ATTR_WISH(field, parts, tracks, perf) bool field;
@@ -48,6 +48,8 @@ void attr_wish_put(struct buf *b, const struct attr_wish *w);
 
 /* Which chains an event's samples have: its own terms go before the options. */
 enum attr_chain attr_chain_of(const struct event *e, const struct attr_opts *o);
+/* From copies of registers and stack: by whoever reads the recording, or while it is made. */
+bool attr_copies_stack(enum attr_chain chain);
 /* `tracking`: this event also reports mappings, names, forks, exits, kernel symbols. */
 void attr_make(struct perf_event_attr *out, const struct event *e, const struct attr_opts *o,
 	       bool tracking);

@@ -66,6 +66,9 @@ struct sampling_result {
 	const char *hypervisor; /* "KVM guest"; NULL: none known */
 	const char *event;	/* their names */
 	bool chains;		/* call chains are with the samples */
+	/* -g=unwind: of how many samples of user space the callers were looked for; whole: up to
+	 * the thread's beginning; cut: the copied piece of the stack was too short. */
+	uint64_t unwound, unwound_whole, unwound_cut;
 	const struct sampling_wchan *wchan; /* by tid; in the arena of the opts */
 	size_t n_wchans;
 };

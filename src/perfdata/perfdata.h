@@ -417,9 +417,10 @@ void pd_event_layout(struct pd_event *ev);
 int pd_sample_parse_of(const struct pd_event *ev, const struct pd_record *r,
 		       struct pd_sample *out) MUST_USE;
 /* Copies a sample without the fields of `drop` (of ADDR, CPU, PERIOD and those of varying size)
- * into `out`, which has room for all of it. Its size then; -1: its fields do not fit into it. */
-int pd_sample_without(const struct pd_event *ev, const struct pd_record *r, uint64_t drop,
-		      uint8_t *out);
+ * into `out`, and appends `n` entries to its call chain, or as many as a record has room for. `out`
+ * has room for the record and all of them. The new size; -1: its fields do not fit into it. */
+int pd_sample_rewrite(const struct pd_event *ev, const struct pd_record *r, uint64_t drop,
+		      const uint64_t *chain, size_t n, uint8_t *out);
 /* The branch stack alone, several times faster than taking all of the sample apart. `ev` tells how
  * the record lies. False if there is none, or it does not fit; none with n 0 is true. */
 bool pd_branches_find(const struct pd_event *ev, const struct pd_record *r,

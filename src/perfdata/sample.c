@@ -410,19 +410,15 @@ static uint8_t *copy_fixed(uint8_t *to, const struct pd_layout *at, const uint8_
 	return to + (at->fixed_end - from);
 }
 
-int pd_sample_without(const struct pd_event *ev, const struct pd_record *r, uint64_t drop,
-		      uint8_t *out)
+/* As pd_sample_rewrite(), whatever the size. */
+static long copy_sample(const struct pd_event *ev, const struct pd_record *r, uint64_t drop,
+			const uint64_t *chain, size_t n, uint8_t *out)
 {
-	const size_t head = sizeof(struct perf_event_header);
 	uint64_t type = ev->attr.sample_type;
 	struct pd_sample s = { .event = ev };
 	struct at c = { r->p + ev->at.fixed_end, r->p + r->size };
-	uint8_t *to = out + head;
-	uint16_t size;
+	uint8_t *to = copy_fixed(out + sizeof(struct perf_event_header), &ev->at, r->p, drop);
 
-	if (r->size < ev->at.fixed_end || ev->at.fixed_end < head)
-		return -1;
-	to = copy_fixed(to, &ev->at, r->p, drop);
 	for (size_t i = 0; i < N_VARYING; i++) {
 		const uint8_t *from = c.p;
 
@@ -433,10 +429,32 @@ int pd_sample_without(const struct pd_event *ev, const struct pd_record *r, uint
 		if (drop & varying[i].bit)
 			continue;
 		memcpy(to, from, (size_t)(c.p - from));
+		if (varying[i].bit == PERF_SAMPLE_CALLCHAIN && n) {
+			st64(to, s.n_chain + n);
+			memcpy(to + (c.p - from), chain, n * sizeof(*chain));
+			to += n * sizeof(*chain);
+		}
 		to += c.p - from;
 	}
-	size = (uint16_t)(to - out);
-	memcpy(out, r->p, head);
+	return to - out;
+}
+
+int pd_sample_rewrite(const struct pd_event *ev, const struct pd_record *r, uint64_t drop,
+		      const uint64_t *chain, size_t n, uint8_t *out)
+{
+	const long most = UINT16_MAX / 8 * 8;
+	uint16_t size;
+	long got;
+
+	if (r->size < ev->at.fixed_end || ev->at.fixed_end < sizeof(struct perf_event_header))
+		return -1;
+	got = copy_sample(ev, r, drop, chain, n, out);
+	if (got > most && (size_t)(got - most) / 8 <= n)
+		got = copy_sample(ev, r, drop, chain, n - (size_t)(got - most) / 8, out);
+	if (got < 0 || got > most)
+		return -1;
+	size = (uint16_t)got;
+	memcpy(out, r->p, sizeof(struct perf_event_header));
 	memcpy(out + offsetof(struct perf_event_header, size), &size, sizeof(size));
 	return size;
 }

@@ -15,12 +15,13 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "symbol/space.h"
+#include "symbol/live.h"
 
 struct unwinder;
 
 struct unwind_in {
-	const struct process *proc;
+	const struct process *proc;	 /* of a recording; with `time` */
+	const struct live_process *live; /* instead, of unwinder_new_live() */
 	uint64_t time;
 	unsigned machine; /* EM_X86_64, EM_AARCH64, ... of the recording */
 	uint64_t abi, reg_mask;
@@ -36,9 +37,12 @@ enum unwind_end {		  /* why it stopped */
 		  UNWIND_STACK, /* the recorded piece of stack was too short */
 		  UNWIND_LIMIT, /* max frames */
 		  UNWIND_BAD,	/* the tables make no sense, or frames repeat */
+		  UNWIND_ENDS,
 };
 
 struct unwinder *unwinder_new(const struct spaces *sp, struct err *err) MUST_USE;
+/* For processes as they are now. */
+struct unwinder *unwinder_new_live(const struct live_spaces *l, struct err *err) MUST_USE;
 void unwinder_free(struct unwinder *u);
 /* Innermost first into ips: where it was, then where each call returns to (behind a signal
  * handler's frame: where the signal struck). Returns how many (0 if not even the ip register was

@@ -63,6 +63,7 @@ cases = [
     ("-c 1000000 of cpu-clock", ["-e", "cpu-clock", "-c", "1000000"]),
     ("-g", ["-g"]),
     ("-g=dwarf", ["-g=dwarf", "-F", "500"]),
+    ("-g=unwind", ["-g=unwind", "-F", "500"]),
     ("two events", ["-e", "cpu-clock,task-clock"]),
     ("-e page-faults -c 1", ["-e", "page-faults", "-c", "1"]),
     ("-d", ["-d"]),
@@ -478,7 +479,8 @@ j = info("crowd.data")
 t.ok(j["records"].get("FORK", 0) + j["records"].get("LOST", 0) >= (2000 if SANITIZED else 10000),
      "its threads are told, or their loss is", j["records"])
 
-for options, has, gone in ((["-g", "--fields", "cpu"], "ip|tid|time|cpu|period", "chain"), (["-g=dwarf", "--fields", "chain"], "ip|tid|time|callchain|period|regs_user|stack_user", None),
+for options, has, gone in ((["-g", "--fields", "cpu"], "ip|tid|time|cpu|period", "chain"), (["-g=dwarf", "--fields", "chain"], "ip|tid|time|callchain|period|regs_user|stack_user", None), (["-g=unwind"], "ip|tid|time|callchain|period|regs_user|stack_user", None),
+                           (["-g=unwind", "--fields=-stack"], "ip|tid|time|callchain|period|regs_user|stack_user", None), (["-g=unwind", "--fields", "period"], "ip|tid|time|period", "chain, uregs, stack"),
                            (["-g=dwarf", "-d", "-W", "--fields=-weight,-chain,-uregs,-stack,-period", "-c", "9"], "ip|tid|time|addr|data_src", "period, chain, uregs, stack, weight"),
                            (["-c", "1000000", "--fields", "id,pid"], "ip|tid|time", "period")):
     r = run("record", "--dry-run", "-e", "cpu-clock", *options, "--", "true")

@@ -86,8 +86,8 @@ def theirs(data):
     return got
 
 
-def ours(unwind_of, data):
-    r = run(unwind_of, data)
+def ours(unwind_of, data, *how):
+    r = run(unwind_of, data, *how)
     got = []
     for l in r.stdout.split("\n")[:-1]:
         head, end, ips = l.split(":")
@@ -131,6 +131,9 @@ def compare(name, unwind_of, where, prog):
     for b in bad[:4]:
         print("#  ", b)
     tap.ok(done >= len(mine) * 0.95, f"{name}: chains reach the outermost frame")
+    live, r = ours(unwind_of, data, "live")
+    tap.ok(sorted(live) == sorted(mine), f"{name}: unwound record by record, they are the same",
+           f" {r.stderr} {len(live)} of {len(mine)}, {len(set(map(str, mine)) - set(map(str, live)))} differ")
     os.unlink(data)
 
 

@@ -39,6 +39,13 @@ static void closing_line(const struct cli *cli, const struct sampling_result *re
 	if (res->cut_bytes)
 		cli_note(cli, "%s of parts that --keep read were not stored (--fields)",
 			 num_bytes(b, res->cut_bytes));
+	if (res->unwound)
+		cli_note(cli, "call chains: %.1f %% of %s reach the thread's start%s",
+			 100.0 * (double)res->unwound_whole / (double)res->unwound,
+			 num_exact(n, res->unwound),
+			 res->unwound_cut * 50 > res->unwound
+				 ? "; more with larger copies of the stack: --stack-size 32768"
+				 : "");
 	if (res->left_out)
 		cli_note(cli, "%s samples of other programs were left out",
 			 num_exact(t, res->left_out));

@@ -44,6 +44,8 @@ enum attr_chain attr_chain_of(const struct event *e, const struct attr_opts *o)
 		return CHAIN_FP;
 	case 'd':
 		return CHAIN_DWARF;
+	case 'u':
+		return CHAIN_UNWIND;
 	case 'l':
 		return CHAIN_LBR;
 	default:
@@ -98,6 +100,11 @@ void attr_wish_put(struct buf *b, const struct attr_wish *w)
 #undef ATTR_WISH
 }
 
+bool attr_copies_stack(enum attr_chain chain)
+{
+	return chain == CHAIN_DWARF || chain == CHAIN_UNWIND;
+}
+
 static uint64_t sample_type(const struct event *e, const struct attr_opts *o, enum attr_chain chain)
 {
 	uint64_t t = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
@@ -113,7 +120,7 @@ static uint64_t sample_type(const struct event *e, const struct attr_opts *o, en
 	t |= e->sample_read || o->times ? PERF_SAMPLE_READ : 0;
 	if (chain != CHAIN_NONE)
 		t |= PERF_SAMPLE_CALLCHAIN;
-	if (chain == CHAIN_DWARF)
+	if (attr_copies_stack(chain))
 		t |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	if (chain == CHAIN_LBR)
 		t |= PERF_SAMPLE_BRANCH_STACK;
@@ -183,12 +190,16 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 	if (o->kernel_only)
 		a->exclude_user = 1;
 	if (a->sample_type & PERF_SAMPLE_REGS_USER)
-		a->sample_regs_user = o->wish.user_regs || chain == CHAIN_DWARF ? attr_all_regs()
-										: leaf_regs(chain);
+		a->sample_regs_user = o->wish.user_regs || attr_copies_stack(chain)
+					      ? attr_all_regs()
+					      : leaf_regs(chain);
 	if (a->sample_type & PERF_SAMPLE_REGS_INTR)
 		a->sample_regs_intr = attr_all_regs();
-	if (chain == CHAIN_DWARF) {
-		a->sample_stack_user = (stack_size ? stack_size : 8192) & ~7u;
+	if (attr_copies_stack(chain)) {
+		a->sample_stack_user = (stack_size		? stack_size
+					: chain == CHAIN_UNWIND ? 16384
+								: 8192) &
+				       ~7u;
 		a->exclude_callchain_user = 1;
 	}
 	if (o->wish.branch && !a->branch_sample_type)

@@ -201,7 +201,9 @@ static int begin_cuts(struct sampling *r, struct err *err)
 	r->sink.cuts = r;
 	r->sink.shorter = malloc(UINT16_MAX + 1);
 	r->sink.cleared = malloc(UINT16_MAX + 1);
-	return r->sink.shorter && r->sink.cleared ? 0 : err_nomem(err);
+	if (!r->sink.shorter || !r->sink.cleared)
+		return err_nomem(err);
+	return r->fields.unwinds ? unwound_new(&r->sink.unwound, err) : 0;
 }
 
 static int begin_records(struct sampling *r, struct err *err)
@@ -244,7 +246,8 @@ static int choose_place(struct sampling *r, struct err *err)
 
 static int begin_filter(struct sampling *r, struct err *err)
 {
-	if ((r->opts.keep || r->fields.clears) && wanted_new(&r->sink.wanted, r, err))
+	if ((r->opts.keep || r->fields.clears || r->fields.unwinds) &&
+	    wanted_new(&r->sink.wanted, r, err))
 		return -1;
 	if (!r->by_cpu)
 		return 0;
@@ -433,6 +436,13 @@ static void take_results(struct sampling *r)
 	r->result.left_out = whose_left_out(r->sink.filter);
 	r->result.throttled = r->sink.throttled;
 	r->result.aux_lost = r->sink.aux_lost;
+	if (r->sink.unwound) {
+		const struct unwound_seen *u = unwound_seen(r->sink.unwound);
+
+		r->result.unwound = u->samples;
+		r->result.unwound_whole = u->end[UNWIND_DONE];
+		r->result.unwound_cut = u->end[UNWIND_STACK];
+	}
 	r->result.ousted = recorder_ousted(r->recorder, &r->result.counters);
 	r->result.tasks = r->sink.forks + 1;
 	r->result.status = c->status;

@@ -82,7 +82,10 @@ static void put_perf_record_line(struct buf *b, const struct sampling *r)
 	else
 		buf_printf(b, " -F %llu", (unsigned long long)(o->freq ? o->freq : 4000));
 	if (o->call_graph)
-		buf_printf(b, " --call-graph %s", *o->call_graph ? o->call_graph : "fp");
+		buf_printf(b, " --call-graph %s",
+			   !*o->call_graph		      ? "fp"
+			   : !strcmp(o->call_graph, "unwind") ? "dwarf"
+							      : o->call_graph);
 	if (o->wait)
 		buf_puts(b, " --switch-events");
 	if (sampling_whole(r) && !o->cpu)

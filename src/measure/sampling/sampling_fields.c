@@ -111,8 +111,9 @@ static uint64_t of_chains(const struct perf_event_attr *a, enum attr_chain chain
 		return 0;
 	if (chain == CHAIN_LBR)
 		return t & BIT(BRANCH_STACK);
-	return chain == CHAIN_DWARF || a->sample_regs_user ? t & (BIT(REGS_USER) | BIT(STACK_USER))
-							   : 0;
+	return chain == CHAIN_DWARF || chain == CHAIN_UNWIND || a->sample_regs_user
+		       ? t & (BIT(REGS_USER) | BIT(STACK_USER))
+		       : 0;
 }
 
 /* The parts of the event's samples that are stored. */
@@ -137,6 +138,8 @@ static int choose_fields(const struct sampling *r, const struct perf_event_attr 
 		return err_hint(err, "-c 1000003 without --jitter (with --ibs: --jitter=0) has one "
 				     "period");
 	}
+	if (chain == CHAIN_UNWIND && *keep & BIT(CALLCHAIN))
+		*keep |= need; /* for a moment: they are not stored */
 	if (*keep & BIT(CALLCHAIN) && need & ~*keep) {
 		(void)err_set(err, ERR_USAGE,
 			      "--fields: -g=%s makes its chains from what would be left out",
@@ -165,11 +168,25 @@ void sampling_fields_wish(const struct sampling *r, struct attr_opts *w)
 	w->cpu |= r->fields.named & BIT(CPU);
 }
 
+/* Which parts of the event's samples become its chains, and are not stored. */
+static void unwind_later(struct sampling *r, size_t i, enum attr_chain chain)
+{
+	uint64_t type = r->ev[i].attr.sample_type;
+
+	if (chain != CHAIN_UNWIND || !(type & BIT(CALLCHAIN)))
+		return;
+	r->fields.unwinds = true;
+	r->fields.cut[i] |=
+		type & (BIT(STACK_USER) | (r->opts.wish.user_regs ? 0 : BIT(REGS_USER)));
+	r->fields.any_cut |= r->fields.cut[i];
+}
+
 int sampling_fields_attr(struct sampling *r, size_t i, enum attr_chain chain, struct err *err)
 {
 	struct perf_event_attr *a = &r->ev[i].attr;
 	uint64_t keep, out;
 
+	unwind_later(r, i, chain);
 	if (!r->opts.fields)
 		return 0;
 	r->fields.seen |= a->sample_type;
@@ -179,9 +196,11 @@ int sampling_fields_attr(struct sampling *r, size_t i, enum attr_chain chain, st
 	r->fields.gone |= out;
 	if (out & WEIGHTS) /* which of the two it is depends on the kernel */
 		out |= WEIGHTS;
-	r->fields.cut[i] = out & r->opts.keep_reads;
+	r->fields.cut[i] |= out & r->opts.keep_reads;
 	r->fields.any_cut |= r->fields.cut[i];
 	leave_field_out(a, out & ~r->opts.keep_reads);
+	if (!(keep & BIT(CALLCHAIN)))
+		r->fields.cut[i] &= ~(BIT(STACK_USER) | BIT(REGS_USER));
 	if (attr_is_ibs(&r->events.ev.v[i]) && keep & BIT(RAW)) { /* its packet has them, too */
 		out = r->fields.left_out & (BIT(ADDR) | BIT(PHYS_ADDR));
 		r->fields.gone |= out;
@@ -209,6 +228,8 @@ struct perf_event_attr sampling_stored(const struct sampling *r, size_t i)
 
 	if (r->fields.any_cut)
 		leave_field_out(&a, r->fields.cut[i]);
+	if (r->fields.cut[i] & BIT(STACK_USER))
+		a.exclude_callchain_user = 0;
 	return a;
 }
 
@@ -275,9 +296,11 @@ int cut_parts(struct sink *s, const uint8_t **p, size_t *size, struct err *err)
 		*p = s->shorter;
 		return 0;
 	}
-	n = wanted_event(s->wanted, &rec, &ev, &i) && !clear_addresses(s, ev, i, &rec)
-		    ? pd_sample_without(ev, &rec, r->fields.cut[i], s->shorter)
-		    : -1;
+	if (!wanted_event(s->wanted, &rec, &ev, &i) || clear_addresses(s, ev, i, &rec))
+		return err_set(err, ERR_FORMAT, "the kernel's ring holds a sample that is cut off");
+	if (s->unwound)
+		return unwound_sample(s->unwound, ev, &rec, r->fields.cut[i], p, size, err);
+	n = pd_sample_rewrite(ev, &rec, r->fields.cut[i], NULL, 0, s->shorter);
 	if (n < 0)
 		return err_set(err, ERR_FORMAT, "the kernel's ring holds a sample that is cut off");
 	s->cut_bytes += *size - (size_t)n;

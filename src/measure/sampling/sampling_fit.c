@@ -22,6 +22,8 @@ static enum attr_chain chain_kind(const char *call_graph)
 		return CHAIN_NONE;
 	if (!strcmp(call_graph, "dwarf"))
 		return CHAIN_DWARF;
+	if (!strcmp(call_graph, "unwind"))
+		return CHAIN_UNWIND;
 	return strcmp(call_graph, "lbr") ? CHAIN_FP : CHAIN_LBR;
 }
 
@@ -69,7 +71,7 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 		       : sampling_watches(r) ? "mono"
 					     : NULL);
 	for (size_t i = 0; i < r->events.ev.n; i++)
-		w.data_maps |= attr_chain_of(&r->events.ev.v[i], &w) == CHAIN_DWARF;
+		w.data_maps |= attr_copies_stack(attr_chain_of(&r->events.ev.v[i], &w));
 	if (r->k.machine.max_sample_rate && w.freq > r->k.machine.max_sample_rate) {
 		measure_news(&r->opts,
 			     "the kernel allows %llu samples a second at most; asked for that",

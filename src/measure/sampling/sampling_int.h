@@ -30,6 +30,7 @@
 #include "perfdata/perfdata.h"
 #include "perfdata/writer.h"
 #include "symbol/image.h"
+#include "symbol/unwind.h"
 
 /* What the file holds, for other threads to look at; written at the end of each round. */
 struct sink_state {
@@ -125,6 +126,25 @@ struct switch_watch {
 	struct wchan_sampler *wchans; /* NULL: there are none */
 };
 
+/* -g=unwind: callers are found while recording (sampling_unwind.c). */
+struct unwound;
+struct unwound_seen {
+	uint64_t samples, end[UNWIND_ENDS]; /* by enum unwind_end */
+};
+int unwound_new(struct unwound **out, struct err *err) MUST_USE;
+/* A record of a mapping, process or thread, in the order of its ring; others are passed over. */
+int unwound_note(struct unwound *u, const uint8_t *p, size_t size, struct err *err) MUST_USE;
+/* A sample without the parts of `drop`, with its callers; the unwound's until the next call. *size
+ * 0: it is held back until the next round. */
+int unwound_sample(struct unwound *u, const struct pd_event *ev, const struct pd_record *rec,
+		   uint64_t drop, const uint8_t **p, size_t *size, struct err *err) MUST_USE;
+/* All rings were drained once more: gives the samples that were held back, as they came. */
+int unwound_round(struct unwound *u,
+		  int (*put)(void *ctx, const uint8_t *p, size_t n, struct err *err), void *ctx,
+		  struct err *err) MUST_USE;
+const struct unwound_seen *unwound_seen(const struct unwound *u);
+void unwound_free(struct unwound *u); /* NULL is fine */
+
 struct sink {
 	struct pdw *writer;		  /* NULL: there is no file, */
 	const struct recorder_sink *live; /* but this */
@@ -136,7 +156,8 @@ struct sink {
 	struct wanted *wanted;	      /* the same */
 	struct wait_change *switches; /* to be told of them; else NULL */
 	struct switch_watch *watch;   /* the same */
-	/* What is cut out of records (--fields); NULL: nothing. */
+	struct unwound *unwound;      /* NULL: chains are not made here */
+	/* What is cut out of records (--fields, -g=unwind); NULL: nothing. */
 	const struct sampling *cuts;
 	uint8_t *shorter; /* a record without it */
 	uint8_t *cleared; /* one whose packet of IBS is without addresses */
@@ -165,6 +186,7 @@ struct sampling_fields {
 	uint64_t gone;		  /* what they have not in the file */
 	uint64_t *cut, any_cut;	  /* by event: what they have before they are written */
 	bool clears;		  /* addresses in packets of IBS are left out, too */
+	bool unwinds;		  /* stacks become chains (-g=unwind) */
 };
 
 struct sampling_of { /* --account: what an event is of */

@@ -35,6 +35,7 @@ void sink_close(struct sink *s)
 	free(s->cut);
 	free(s->shorter);
 	free(s->cleared);
+	unwound_free(s->unwound);
 	strtab_free(&s->files);
 	inside_free(&s->inside);
 	whose_free(s->filter);
@@ -131,6 +132,8 @@ static int keep_record(void *ctx, const uint8_t *p, size_t size, struct err *err
 		return 0;
 	if (s->cuts && cut_parts(s, &p, &size, err))
 		return -1;
+	if (!size)
+		return 0;
 	return sink_note(s, p, size, err) || pdw_data(s->writer, p, size, err) ? -1 : 0;
 }
 
@@ -146,6 +149,8 @@ static int on_record(struct sink *s, const uint8_t *p, size_t size, struct err *
 
 	if (s->live)
 		return s->live->data(s->live->ctx, p, size, err);
+	if (s->unwound && unwound_note(s->unwound, p, size, err))
+		return -1;
 
 	if (s->recorder && ld32(p) == PERF_RECORD_SAMPLE && size >= s->tid_at + 4)
 		recorder_saw(s->recorder, ld64(p + HEAD), ld32(p + s->tid_at));
@@ -249,6 +254,8 @@ int sink_round(void *ctx, struct err *err)
 		return s->live->round(s->live->ctx, err);
 	if (s->filter && whose_round(s->filter, keep_record, s, err))
 		return -1;
+	if (s->unwound && unwound_round(s->unwound, keep_record, s, err))
+		return -1;
 	if (pdw_data(s->writer, &finished, sizeof(finished), err))
 		return -1;
 	return sink_flush(s, err) || (s->samples && pdw_show(s->writer, err)) ? -1 : 0;
@@ -260,7 +267,7 @@ int sink_end(struct sink *s, struct err *err)
 	for (int i = 0; s->filter && i < 2; i++)
 		if (whose_round(s->filter, keep_record, s, err))
 			return -1;
-	return 0;
+	return s->unwound ? unwound_round(s->unwound, keep_record, s, err) : 0;
 }
 
 void sink_failed(void *ctx)

@@ -57,23 +57,19 @@ static enum image_kind image_kind_of(const char *path, enum space_kind space)
 	return IMAGE_FILE;
 }
 
-/* A map of an image, and the fact that it is there from now on. */
-static int add_map(struct spaces *sp, struct map *m, const struct image_key *key, struct fact f,
-		   struct err *err)
+/* A map, and the fact that it is there from now on. */
+static int add_map(struct spaces *sp, const struct map *m, struct fact f, struct err *err)
 {
-	m->image = images_add(sp->images, key, err);
-	if (m->image == IMAGE_NONE)
-		return -1;
-	if (key->kind == IMAGE_FILE && !key->guest)
-		images_mapped_by(sp->images, m->image, f.pid);
 	if (sp->map.n >= PIECE_HOLE)
 		return err_set(err, ERR_LIMIT, "more than 4 G mappings");
 	vec_xpush(&sp->map, *m);
+	f.kind = m->kind;
 	f.a = (uint32_t)sp->map.n - 1;
 	return keep_fact(sp, f, err);
 }
 
-int spaces_map(struct spaces *sp, const struct space_map_fact *f, struct err *err)
+int space_map_of(struct images *images, const struct space_map_fact *f, struct map *m,
+		 struct err *err)
 {
 	enum space_kind said = space_kind_of_misc(f->misc);
 	/* a mapping is a process' unless it is a kernel's, as perf has it */
@@ -84,10 +80,8 @@ int spaces_map(struct spaces *sp, const struct space_map_fact *f, struct err *er
 				 .file = f->file,
 				 .guest =
 					 space == SPACE_GUEST_USER || space == SPACE_GUEST_KERNEL };
-	struct map m = { .start = f->start, .pgoff = f->pgoff, .since = f->time };
 
-	if (!f->len)
-		return 0;
+	*m = (struct map){ .start = f->start, .pgoff = f->pgoff, .since = f->time };
 	key.kind = image_kind_of(f->path, space);
 	key.build_id_len = f->build_id ? f->build_id_len : 0;
 	key.pid = key.kind == IMAGE_ANON ? f->pid : 0;
@@ -96,19 +90,33 @@ int spaces_map(struct spaces *sp, const struct space_map_fact *f, struct err *er
 		key.len = f->len;
 		key.reloc = key.kind == IMAGE_KERNEL ? f->pgoff : 0;
 	}
-	m.end = f->len > UINT64_MAX - f->start ? UINT64_MAX : f->start + f->len;
-	m.prot = f->prot ? f->prot : f->misc & PERF_RECORD_MISC_MMAP_DATA ? PROT_READ : PROT_EXEC;
-	m.kind = (uint8_t)space;
-	m.shared = f->shared;
+	m->end = f->len > UINT64_MAX - f->start ? UINT64_MAX : f->start + f->len;
+	m->prot = f->prot ? f->prot : f->misc & PERF_RECORD_MISC_MMAP_DATA ? PROT_READ : PROT_EXEC;
+	m->kind = (uint8_t)space;
+	m->shared = f->shared;
 	/* kallsyms, the source of a kernel's and its modules' symbols, has absolute addresses */
-	m.absolute = key.kind == IMAGE_KERNEL || key.kind == IMAGE_MODULE || key.kind == IMAGE_ANON;
-	return add_map(sp, &m, &key,
-		       (struct fact){ .time = f->time,
-				      .type = FACT_MAP,
-				      .kind = (uint8_t)space,
-				      .pid = f->pid,
-				      .tid = f->tid },
-		       err);
+	m->absolute =
+		key.kind == IMAGE_KERNEL || key.kind == IMAGE_MODULE || key.kind == IMAGE_ANON;
+	m->image = images_add(images, &key, err);
+	if (m->image == IMAGE_NONE)
+		return -1;
+	if (key.kind == IMAGE_FILE && !key.guest)
+		images_mapped_by(images, m->image, f->pid);
+	return 0;
+}
+
+int spaces_map(struct spaces *sp, const struct space_map_fact *f, struct err *err)
+{
+	struct map m;
+
+	if (!f->len)
+		return 0;
+	if (space_map_of(sp->images, f, &m, err))
+		return -1;
+	return add_map(
+		sp, &m,
+		(struct fact){ .time = f->time, .type = FACT_MAP, .pid = f->pid, .tid = f->tid },
+		err);
 }
 
 int spaces_fork(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t tid, uint32_t ppid,
@@ -175,10 +183,11 @@ int spaces_ksym(struct spaces *sp, uint64_t time, uint64_t addr, uint32_t len, c
 		return 0;
 	m.end = len > UINT64_MAX - addr ? UINT64_MAX : addr + len;
 	m.absolute = true;
-	return add_map(sp, &m, &key,
-		       (struct fact){ .time = time,
-				      .type = gone ? FACT_KSYM_GONE : FACT_KSYM,
-				      .kind = SPACE_KERNEL },
+	m.image = images_add(sp->images, &key, err);
+	if (m.image == IMAGE_NONE)
+		return -1;
+	return add_map(sp, &m,
+		       (struct fact){ .time = time, .type = gone ? FACT_KSYM_GONE : FACT_KSYM },
 		       err);
 }
 

@@ -32,6 +32,10 @@ struct fact {
 	uint32_t a, b;	   /* FORK: ppid, ptid; MAP: map number; COMM: name */
 };
 
+/* The mapping that a record is about, and its image. `f->len` is not 0. */
+int space_map_of(struct images *images, const struct space_map_fact *f, struct map *m,
+		 struct err *err) MUST_USE;
+
 struct version {
 	uint64_t time;
 	uint32_t root;

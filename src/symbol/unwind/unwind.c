@@ -51,8 +51,8 @@ static const struct arch *unwind_arch(unsigned machine, uint64_t abi)
 	return machine == EM_AARCH64 && abi == PERF_SAMPLE_REGS_ABI_64 ? &aarch64 : NULL;
 }
 
-struct place { /* the answer for one (process, address) */
-	const struct process *proc;
+struct place { /* what is known of one (process, address) */
+	const void *proc;
 	uint64_t pc, from, until;
 	const struct map *map;	   /* NULL: none */
 	const struct cfi_row *row; /* NULL: none */
@@ -60,7 +60,7 @@ struct place { /* the answer for one (process, address) */
 };
 
 struct unwinder {
-	const struct spaces *sp;
+	const struct spaces *sp; /* NULL: processes are live */
 	struct images *set;
 	struct arena arena;
 	VEC(struct image_rows {
@@ -79,14 +79,24 @@ struct walk {
 	uint64_t stack_at; /* address of in->stack[0] */
 };
 
-struct unwinder *unwinder_new(const struct spaces *sp, struct err *err)
+static struct unwinder *new_unwinder(const struct spaces *sp, struct images *set, struct err *err)
 {
 	struct unwinder *u = xcalloc(1, sizeof(*u));
 
 	(void)err;
 	u->sp = sp;
-	u->set = spaces_images(sp);
+	u->set = set;
 	return u;
+}
+
+struct unwinder *unwinder_new(const struct spaces *sp, struct err *err)
+{
+	return new_unwinder(sp, spaces_images(sp), err);
+}
+
+struct unwinder *unwinder_new_live(const struct live_spaces *l, struct err *err)
+{
+	return new_unwinder(NULL, live_images(l), err);
 }
 
 void unwinder_free(struct unwinder *u)
@@ -122,19 +132,32 @@ static const struct cfi_row *cfi_row_at(struct unwinder *u, const struct map *m,
 	return (const struct cfi_row *)(uintptr_t)*at;
 }
 
+/* The mapping of an address, and the times for which that holds: of a live process, until its
+ * mappings change. */
+static const struct map *find_map(const struct walk *w, uint64_t addr, uint64_t *from,
+				  uint64_t *until)
+{
+	if (w->u->sp)
+		return space_find(w->u->sp, w->in->proc, SPACE_USER, addr, w->in->time, from,
+				  until);
+	*from = live_generation(w->in->live);
+	*until = *from + 1;
+	return live_find(w->in->live, addr);
+}
+
 static const struct place *code_place(struct walk *w, uint64_t pc)
 {
-	const struct process *proc = w->in->proc;
+	const void *proc = w->u->sp ? (const void *)w->in->proc : (const void *)w->in->live;
+	uint64_t time = w->u->sp ? w->in->time : live_generation(w->in->live);
 	uint64_t h = hash_pair((uint64_t)(uintptr_t)proc, pc);
 	struct place *p = &w->u->place[h % PLACES];
 
-	if (p->used && p->proc == proc && p->pc == pc && w->in->time >= p->from &&
-	    w->in->time < p->until)
+	if (p->used && p->proc == proc && p->pc == pc && time >= p->from && time < p->until)
 		return p;
 	p->used = true;
 	p->proc = proc;
 	p->pc = pc;
-	p->map = space_find(w->u->sp, proc, SPACE_USER, pc, w->in->time, &p->from, &p->until);
+	p->map = find_map(w, pc, &p->from, &p->until);
 	p->row = p->map ? cfi_row_at(w->u, p->map, pc) : NULL;
 	return p;
 }
@@ -159,7 +182,7 @@ static uint64_t load_word(const uint8_t *p, unsigned size)
 static bool read_user_memory(void *ctx, uint64_t addr, unsigned size, uint64_t *v)
 {
 	struct walk *w = ctx;
-	uint64_t into = addr - w->stack_at;
+	uint64_t into = addr - w->stack_at, from, until;
 	const struct elf_file *elf;
 	const struct map *m;
 
@@ -167,7 +190,7 @@ static bool read_user_memory(void *ctx, uint64_t addr, unsigned size, uint64_t *
 		*v = load_word(w->in->stack + into, size);
 		return true;
 	}
-	m = space_find(w->u->sp, w->in->proc, SPACE_USER, addr, w->in->time, NULL, NULL);
+	m = find_map(w, addr, &from, &until);
 	if (!m || m->absolute || m->prot & PROT_WRITE)
 		return false;
 	elf = image_code_elf(w->u->set, m->image);
