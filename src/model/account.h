@@ -6,8 +6,8 @@
  *	account_penalties(&a, 1, arena, path, text, len, &err)	a user's own go over them
  *
  * The method is Levinthal's ("Cycle accounting and Gooda"): a branch's cycles are the sum of its
- * events' occurrences times what one of them costs. Branches overlap, since a CPU does many things
- * at a time; nothing makes them sum to the whole. A text of lines as all of models/ is
+ * events' occurrences times the cost of one. Branches overlap, since a CPU does many things at a
+ * time; nothing makes them sum to the whole. A text of lines as all of models/ is
  * (doc/model-format.md):
  *
  *	node	Load_Latency			a branch: the sum of nodes that `adds` to it
@@ -29,11 +29,11 @@
  *	adds
  *
  * A name in `expr` is a node's, then an event's: of a node in cycles (or its unit), of an event in
- * occurrences. What has neither event nor formula is the sum of what `adds` to it, or `cover none`:
- * no node has both. Facts of the machine (TSC, #num_cpus, ...) are names, too. A node with `whole`
- * has one value, of all that was recorded, wherever it is used. A node with `smt`, and all below
- * it, has none where cores run one thread. A node with `always` happens in any program: without a
- * sample its event is suspected not to work.
+ * occurrences. A node with neither event nor formula is the sum of the nodes that `adds` to it, or
+ * `cover none`: no node has both. Facts of the machine (TSC, #num_cpus, ...) are names, too. A node
+ * with `whole` has one value, of all that was recorded, wherever it is used. A node with `smt`, and
+ * all below it, has none where cores run one thread. A node with `always` happens in any program:
+ * without a sample its event is suspected not to work.
  */
 #ifndef CYCLADE_MODEL_ACCOUNT_H
 #define CYCLADE_MODEL_ACCOUNT_H
@@ -53,7 +53,7 @@ enum account_cover {		    /* as the paper marks its branches */
 		     COVER_PROFILE, /* accurate as a count, poor as a profile: differences and
 				     * ratios, events that skid */
 		     COVER_PARTIAL, /* some of it is measured, or roughly */
-		     COVER_NONE,    /* this CPU has no way: the node is there to say so */
+		     COVER_NONE,    /* this CPU cannot count it: the node only shows that */
 };
 
 struct account_node {
@@ -96,16 +96,16 @@ struct account {
 	const char *from;    /* where the penalties come from */
 };
 
-/* ERR_NOT_FOUND: the model has none (the hint says what can be done with such a recording). Events
- * that only the account names ("UOPS_ISSUED.ANY:c1") become the model's, behind all others. */
+/* ERR_NOT_FOUND: the model has none (the hint names what works with such a recording). Events that
+ * only the account names ("UOPS_ISSUED.ANY:c1") become the model's, behind all others. */
 int account_load(struct account **out, struct arena *a, struct model *m,
 		 const struct model_sources *s, struct err *err) MUST_USE;
 /* Lines of `NODE PENALTY [ref|ns]` or `EVENT PENALTY [ref|ns]`; `path` names the text in messages.
  * On a hybrid each line applies to the trees that have the node or event. */
 int account_penalties(struct account *const *acc, size_t n, struct arena *a, const char *path,
 		      const char *text, size_t len, struct err *err) MUST_USE;
-/* As model_check(): a node without meaning or advice, or one that is not wholly covered and says
- * not why. */
+/* As model_check(): a node without meaning or advice, or one that is partly covered without a
+ * reason. */
 size_t account_check(const struct account *acc, void (*each)(void *ctx, const char *text),
 		     void *ctx);
 uint32_t account_find(const struct account *acc, const char *name, size_t len); /* MODEL_NONE */

@@ -32,10 +32,10 @@ struct tree_counts {
 	const char *const *dead;
 	/* By event: why no count of it is believed; NULL: all are. Kept as long as the tree. */
 	const char *const *wrong;
-	/* By metric, in its own unit: what is taken where its formula has no value, NAN: nothing;
-	 * NULL: of none. */
+	/* By metric, in its own unit: its value if its formula has none, NAN: none; NULL: of
+	 * none. */
 	const double *given;
-	const char *const *given_by; /* by metric: what it is, in words: there is no error bar */
+	const char *const *given_by; /* by metric: its source in words: there is no error bar */
 };
 
 #endif

@@ -10,23 +10,23 @@
  * Two languages, one tree. PERF is the grammar of perf's MetricExpr and MetricThreshold (Linux
  * 6.12): if/else loosest and right-nested, then | ^ & (logical), < >, + -, * / %, unary minus; min,
  * max and d_ratio of two; source_count, has_event, strcmp_cpuid_str; #literals; `@` for `/` and
- * backslash escapes in names. Unlike perf, a character that means nothing is an error.
- * SHEET is the language of Intel's TMA sheet and of perfmon's metric files: the same operators and
- * <= >= == && ||; `#Aux` names, `##Node` for the sum of a node's children, `$PEBS` for the retire
- * latency of the event it is multiplied with, `#NA`, event options
+ * backslash escapes in names. Unlike perf, a character that means nothing is an error. SHEET is the
+ * language of Intel's TMA sheet and of perfmon's metric files: the same operators and <= >= == &&
+ * ||; `#Aux` names, `##Node` for the sum of a node's children, `$PEBS` for the retire latency of
+ * the event it is multiplied with, `#NA`, event options
  * (`:c4:e1:i1:u0x80:eq1:SUP:USER:percore:one_unit:perf_metrics:opc=0x182`), "names in quotes",
- * thresholds that begin with a comparison ("> 0.1 & P; $issueBM": expr_text.subject is what stands
+ * thresholds that begin with a comparison ("> 0.1 & P; $issueBM": expr_text.subject is the text
  * left of it; tags from the first `;` on are passed over) and metrics named in place of a truth
  * ("(> 0.7 | Heavy_Operations)": true where that one is over its own threshold).
  *
  * min and max of counts are taken per logical processor before they are summed (TMA sheet, "For
- * tool developers"): an operand is extensive where it is an event, a sum or difference of extensive
+ * tool developers"): an operand is extensive if it is an event, a sum or difference of extensive
  * ones, an extensive one times or by a plain number, or if/else of extensive ones (the condition
  * takes sums). min and max of extensive operands (0 counts as one) run once per logical processor;
  * every other operator takes sums.
  *
- * Nothing is ever 0 for want of knowing: see enum value_why. `0 & x` and `1 | x` need no x.
- * expr_eval allocates nothing and is safe from several threads.
+ * An unknown value is never 0: see enum value_why. `0 & x` and `1 | x` need no x. expr_eval
+ * allocates nothing and is safe from several threads.
  */
 #ifndef CYCLADE_MODEL_EXPR_H
 #define CYCLADE_MODEL_EXPR_H
@@ -112,7 +112,7 @@ struct expr_text {
 	unsigned line;
 };
 
-/* Errors: ERR_FORMAT; `what` has file:line:column and the trouble, `hint` the piece of text with a
+/* Errors: ERR_FORMAT; err->what has file:line:column and the error, `hint` the piece of text with a
  * caret below it (two lines) or the nearest name. At most 64 KB of text, 64 levels. */
 int expr_compile(struct expr **out, struct arena *a, const struct expr_text *text,
 		 const struct expr_scope *scope, struct err *err) MUST_USE;

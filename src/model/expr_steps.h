@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * expr_steps - formulas of many metrics as one list of steps, for whoever works them out again and
- * again, and in parts: what follows from the machine's facts is worked out once, and when one
- * event's count changes only the steps that it reaches are done again.
+ * expr_steps - formulas of many metrics as one list of steps, to evaluate them again and again, and
+ * in parts: steps that depend on the machine's facts alone run once, and when one event's count
+ * changes only the steps that it reaches are done again.
  *
  *	expr_steps_new(&s, arena, &setup, &err)
  *	expr_steps_add(s, expr, out, &range, &err)	metrics in an order in which each needs
@@ -47,7 +47,7 @@ struct expr_reach {
 struct expr_steps_setup {
 	size_t n_metrics, n_events, n_lps;
 	const double *system; /* [SYSTEM_COUNT], copied: facts that stay; NAN: not known. Those of
-			       * which `varies` is true are told with each take() */
+			       * which `varies` is true are set by each take() */
 	const bool *varies;   /* [SYSTEM_COUNT] */
 };
 

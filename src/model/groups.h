@@ -32,8 +32,8 @@ size_t model_group_members(const uint32_t **out, struct arena *a, const struct m
 /* The groups of a model, by name; of those of children, none. Arena memory. */
 int model_groups(const struct model_group **out, size_t *n, struct arena *a, const struct model *m,
 		 struct err *err) MUST_USE;
-/* A metric that says how many of all slots one cause takes: its name without "Bottleneck_"; NULL:
- * it is none. */
+/* Name without "Bottleneck_" of a metric that counts the slots which one cause takes; NULL: it is
+ * none. */
 const char *model_bottleneck_name(const struct model_metric *m);
 /* It is a bottleneck, and not the work that is wanted. */
 bool model_bottleneck_is_loss(const struct model_metric *m);

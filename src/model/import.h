@@ -7,9 +7,9 @@
  *
  * Names, encodings and formulas are carried over; descriptions are not. Metrics with a place in the
  * top-down tree become its nodes: by Level and ParentCategory, or by the groups TopdownL1, X_group
- * that perf's files have; the prefix tma_ is left out of names, so that nodes have the names that
- * our words are for. What a formula names and no file has is said to be absent, and such metrics
- * have no value. Notes have everything that could not be carried over.
+ * that perf's files have; the prefix tma_ is left out of names, so that nodes have the names of our
+ * texts. If a formula has a name that no file has, the name is marked absent, and such metrics have
+ * no value. Notes have everything that could not be carried over.
  *
  * Bytes from outside: a file that is no JSON fails with its place, anything else is passed over.
  */

@@ -7,7 +7,7 @@
  *	model_free(m)
  *
  * Models are data (models/, doc/model-format.md): facts with a provenance line each. A model may
- * begin with another (`base ivb`): then it says only what differs. A loaded model is whole,
+ * begin with another (`base ivb`): then it lists only the differences. A loaded model is whole,
  * immutable (but for events that account_load() puts behind the others) and free of references to
  * names: indices only. Loading checks that every name resolves, that parents and formulas have no
  * cycle, and that each event fits a counter.
@@ -68,8 +68,8 @@ enum model_domain { /* how a metric counts: Count Domain of the sheet */
 };
 
 struct model_metric;
-/* What a share is of: "slots", "clocks", "core clocks", "uops"; "" of what is no share. A share in
- * stall cycles is one of all clocks. */
+/* The unit that a share is a part of: "slots", "clocks", "core clocks", "uops"; "" if it is no
+ * share. A share in stall cycles is one of all clocks. */
 const char *model_share_of(const struct model_metric *m);
 
 struct model_metric {
@@ -143,9 +143,9 @@ int model_load(struct model **out, const struct model_sources *s, const char *id
 	       const double *system, struct err *err) MUST_USE;
 void model_free(struct model *m); /* NULL is fine */
 
-/* Mistakes in the text: a node without meaning or advice, a threshold without a formula, an
- * event to locate by that cannot be sampled. Calls back with "file:line: ..." for each; returns how
- * many there were. (What makes a model unusable, model_load() refuses.) */
+/* Mistakes in the text: a node without meaning or advice, a threshold without a formula, an event
+ * to locate by that cannot be sampled. Calls back with "file:line: ..." for each; returns how many
+ * there were. (model_load() refuses an unusable model.) */
 size_t model_check(const struct model *m, void (*each)(void *ctx, const char *text), void *ctx);
 
 /* MODEL_NONE where there is none of this name; case does not matter; of metrics also by path. */
@@ -161,7 +161,7 @@ size_t model_other_names(const struct model *m, const char *out[MODEL_OTHER_NAME
 const char *model_other_name(const struct model_metric *metric);
 const char *model_last_part(const char *path); /* behind its last dot */
 
-/* The CPU as /proc/cpuinfo or MIDR_EL1 say it, and of a hybrid the core type by its PMU's name. */
+/* The CPU as in /proc/cpuinfo or MIDR_EL1, and of a hybrid the core type by its PMU's name. */
 struct model_cpu {
 	const char *vendor;		  /* "GenuineIntel", "AuthenticAMD", "ARM", ... */
 	uint32_t family, model, stepping; /* of Arm: implementer, part, variant * 16 + revision */
@@ -171,8 +171,8 @@ struct model_cpu {
 /* Takes vendor and numbers out of MIDR_EL1, as hexadecimal text with 0x; leaves all where `cpuid`
  * is no such (NULL is fine). */
 void model_cpu_midr(struct model_cpu *cpu, const char *cpuid);
-/* Takes them out of what recordings call a CPU: that, or "GenuineIntel,6,85,4", of which not all
- * need be there. The vendor is arena memory. -1: there is no more. */
+/* Parses a recording's name of a CPU: a MIDR, or "GenuineIntel,6,85,4", which may be shorter. The
+ * vendor is arena memory. -1: there is no more. */
 int model_cpu_id(struct model_cpu *cpu, struct arena *a, const char *cpuid) MUST_USE;
 
 /* The id of the model for a CPU (arena memory of the caller's), by models/cpus.tab. -1: none, err
@@ -213,7 +213,7 @@ int model_describe(struct model_words *out, struct arena *a, const struct model 
 		   const char *event, struct err *err) MUST_USE;
 
 struct model_row {				 /* for `list models` */
-	const char *id, *title, *vendor, *match; /* match: the CPUs, as cpus.tab says */
+	const char *id, *title, *vendor, *match; /* match: the CPUs, as in cpus.tab */
 	const char *tma;			 /* version of Intel's TMA sheet, or "" */
 	bool account;				 /* it has one: model/account.h */
 };

@@ -9,28 +9,28 @@
  * Stages share groups where events are the same; a group with a home in an open stage is never
  * counted twice. With wish.all there is only stage 0.
  *
- * What a node needs while it is open is looked for in the groups that count anyway (of stage 0 and
- * of the stages above it), and room left in those is used before a group is added. So a stage may
- * have no group of its own.
+ * The events of an open node are first looked up in the groups that count anyway (of stage 0 and of
+ * the stages above it), and room left in those is used before a group is added. So a stage may have
+ * no group of its own.
  *
- * With wish.pin, level 1 gets a group of its own where most of it is on counters that nothing else
+ * With wish.pin, level 1 gets a group of its own if most of it is on counters that nothing else
  * wants (slots and PERF_METRICS): that group is pinned, it counts all of the time, and the other
- * groups are planned beside it. What it counts they do not count again: an event of theirs and one
- * of it are put together by slices of time (slices.h), so both are of the same time. Where level 1
- * needs many general counters, it takes turns with the rest: pinned, it would leave them none.
+ * groups are planned beside it. They do not count its events again: an event of theirs and one of
+ * it are put together by slices of time (slices.h), so both are of the same time. If level 1 needs
+ * many general counters, it takes turns with the rest: pinned, it would leave them none.
  *
- * With wish.pin_fixed the pinned group has what fixed counters count (cycles, instructions, slots
- * and their metrics), whatever level it is for, and is never extrapolated.
+ * With wish.pin_fixed the pinned group has the events of fixed counters (cycles, instructions,
+ * slots and their metrics), for any level, and is never extrapolated.
  *
  * A metric's events are kept in one group, with those of the metrics that its formula refers to. If
  * that is too much for one group, the other nodes it refers to (ratios of their own) may be in
- * other groups; if its own events are too many for one, it is `mixed`. Where a thread has few
+ * other groups; if its own events are too many for one, it is `mixed`. If a thread has few
  * counters, and groups become fewer by it, a value of several counters that many formulas divide by
  * (the clocks of a core that two threads share) has a group of its own.
  *
- * Stages are planned from the root down, each without regard to what comes below: so their groups
- * are the fewest, and the metrics in them whole. Where that makes the way down to some node longer
- * than half of what everything takes, stages are planned with a look ahead: the most demanding
+ * Stages are planned from the root down, each without regard to the stages below: so their groups
+ * are the fewest, and the metrics in them whole. If that makes the way down to some node longer
+ * than half of the groups of all metrics, stages are planned with a look ahead: the most demanding
  * first, each with the largest one below it, and metrics that no group can hold go in single events
  * into the room that is left.
  */
@@ -84,7 +84,7 @@ struct plan {
 	size_t n_stages;
 	const bool *wanted;	      /* by metric */
 	const uint32_t *metric_group; /* by metric: the group with all of its events but those of
-				       * the pinned one and of what many have in common; MODEL_NONE:
+				       * the pinned one and of common values; MODEL_NONE:
 				       * not wanted, without events, or mixed */
 	const bool *mixed;	    /* by metric: wanted, but no single group can hold its events */
 	const uint32_t *home;	    /* by event of the model: its first group, or MODEL_NONE */

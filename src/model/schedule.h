@@ -10,12 +10,12 @@
  * that each know the counters they can be on. A group fits where there is a matching of its events
  * to general and fixed counters (Kuhn's algorithm over bit masks), with the registers that are few
  * (OFFCORE_RSP, FRONTEND, load latency) not asked for twice with different values, with slots
- * before the metrics of PERF_METRICS, and with what the NMI watchdog or somebody else holds taken
- * off.
+ * before the metrics of PERF_METRICS, and without the counters that the NMI watchdog or another
+ * process holds.
  *
- * A ratio of two events is better known where both counted the same slices of time, so a set stays
- * in one group wherever one can hold it; an event that several sets ask for may for that be in
- * several groups (cycles usually are: on their fixed counter they cost nothing).
+ * A ratio of two events is better known if both counted the same slices of time, so a set stays in
+ * one group if one can hold it; an event that several sets ask for may for that be in several
+ * groups (cycles usually are: on their fixed counter they cost nothing).
  *
  * Two names for one encoding are one counter: a group that has one of them has both that are asked
  * for, and pays once.
@@ -24,7 +24,7 @@
  * from several orders. The effort is bounded by a count of steps, not by a clock: the same input
  * gives the same groups on any machine. A whole level-6 tree takes a few milliseconds.
  *
- * Pure: no files, no system calls. Everything given out is the arena's.
+ * Pure: no files, no system calls. Results are in the arena.
  */
 #ifndef CYCLADE_MODEL_SCHEDULE_H
 #define CYCLADE_MODEL_SCHEDULE_H
@@ -55,7 +55,7 @@ struct schedule_limits {
 				       * else's event counts all the time, and the kernel moves it
 				       * about as groups need */
 	unsigned n_held;
-	bool tried; /* schedule_limits_try() found out what is held, and of the general */
+	bool tried; /* schedule_limits_try() found the held counters, and of the general */
 	unsigned general_held; /* counters how many */
 };
 
@@ -118,8 +118,8 @@ struct schedule_try {
 	enum schedule_tried (*fits)(void *ctx, const uint32_t *event, size_t n);
 	void *ctx;
 };
-/* Limits by what is free now: where trying shows it, that goes over what the limits suppose of the
- * watchdog. One group is tried where nothing is held, else some ten or twenty. */
+/* Limits by the counters that are free now: a trial's result overrides the limits' assumption about
+ * the watchdog. One group is tried if nothing is held, else some ten or twenty. */
 void schedule_limits_try(struct schedule_limits *l, const struct model *m,
 			 const struct schedule_try *how);
 
@@ -133,7 +133,7 @@ int schedule_make(struct schedule *out, struct arena *a, const struct model *m,
 		  const struct schedule_limits *l, const struct schedule_set *set, size_t n,
 		  struct err *err) MUST_USE;
 /* The same, on top of groups that count anyway: they come first in the result, in their order, and
- * grow where they have room; further groups are made only for what is left. */
+ * grow where they have room; further groups are made only for the rest. */
 int schedule_more(struct schedule *out, struct arena *a, const struct model *m,
 		  const struct schedule_limits *l, const struct schedule_group *have, size_t n_have,
 		  const struct schedule_set *set, size_t n, struct err *err) MUST_USE;

@@ -6,8 +6,8 @@
  *	set_means(row, "L3_Cache_Miss")		by name, PLACE.NAME, alias or pattern of these
  *
  * A formula is text here: its names are events (as after -e, and the model's own) and values of
- * /proc. Whoever measures looks them up, so that a metric whose event a machine lacks has a reason
- * and the others are not touched.
+ * /proc. The monitor looks them up when it starts: if the machine lacks an event, its metric shows
+ * the reason and the others work.
  */
 #ifndef CYCLADE_MODEL_SET_H
 #define CYCLADE_MODEL_SET_H

@@ -18,26 +18,26 @@
  * average, as one value * enabled / running for the whole would do. A slice in which the group was
  * never on a counter is filled from the slices beside it. Time for which a group was switched off
  * is filled from random visits (SLICES_VISIT), each of which stands for the time off around it;
- * they are a sample of their own, for what the group sees while it is on was not chosen at random.
- * Without a visit that time is filled from the slices beside it, and the error grows by what the
- * other groups saw change between the two stretches. `counted` shows how little was seen.
+ * they are a sample of their own, since the time that the group is on was not chosen at random.
+ * Without a visit that time is filled from the slices beside it, and the error grows by the change
+ * that the other groups saw between the two stretches. `counted` shows how little was seen.
  *
  * The error comes from how much neighbouring slices differ (half their squared difference, von
- * Neumann's estimate, which a slow drift does not inflate), less what was on the counters anyway: a
- * group that always counted has error 0. Where slices two apart differ more than neighbours do, the
- * program goes on for longer than a slice in what it does: then most of that was seen, and is no
- * error. Differences are summed over targets first, so targets that change their ways together do
- * not hide it; events of one group share slices, which gives their covariance. Few slices:
+ * Neumann's estimate, which a slow drift does not inflate), less the share that was on the
+ * counters: a group that always counted has error 0. If slices two apart differ more than
+ * neighbours do, the program's phases last longer than a slice: then most of that was seen, and is
+ * no error. Differences are summed over targets first, so targets that change their ways together
+ * do not hide it; events of one group share slices, which gives their covariance. Few slices:
  * Student's factor for their number is in the matrix, so that 1.96 times the root is 95 % all the
  * same. A group of few slices may have seen one phase of a program alone, and its slices are alike:
- * its errors are at least what all groups together saw change (slices/slices_few.c). Fewer than
+ * its errors are at least the change that all groups together saw (slices/slices_few.c). Fewer than
  * SLICES_FEWEST: no matrix, but counts.no_error.
  *
  * Events that are in several groups (cycles in all of them, say) are pooled over these, and become
- * one more group of the result, the last: what rotates is seen by one group or the other, so they
- * are known nearly exactly. An event of one group alone is then told by its ratio to such an event
- * within its group, where that explains it: its count is that ratio times the whole, and its error
- * is that of the ratio.
+ * one more group of the result, the last: one group or another counts at any time, so they are
+ * known nearly exactly. An event of one group alone is then estimated by its ratio to such an event
+ * within its group, if that explains it: its count is that ratio times the whole, and its error is
+ * that of the ratio.
  *
  * Not seen by any of this: a program whose period is just that of the groups' turns, if these come
  * in equal distances. rounds.h has turns by chance.
@@ -83,14 +83,14 @@ struct slices_setup {
  * last one was reset in between. */
 struct slices_reading {
 	uint64_t value, enabled, running;
-	bool missing; /* could not be opened, or is gone: never counted, or keeps what it had */
+	bool missing; /* could not be opened, or is gone: never counted, or keeps its last count */
 };
 
 /* How a group is meant to count. One that is never switched is SLICES_ON. */
 enum slices_state {
 	SLICES_ON,
 	SLICES_OFF,
-	/* on for a moment that was drawn at random, to see what goes on while it is off: it stands
+	/* on for a moment that was drawn at random, to sample the time while it is off: it stands
 	 * for the time off around it */
 	SLICES_VISIT,
 };
@@ -113,10 +113,10 @@ int slices_catch_up(struct slices *s, struct err *err) MUST_USE;
  * readings. An event that never counted in it is NAN. All: 0, UINT64_MAX. */
 int slices_counts(struct slices *s, struct arena *a, uint64_t from, uint64_t to,
 		  struct tree_counts *out, struct err *err) MUST_USE;
-/* For short intervals, one or two slices each: how much slices differ, and by which shared events
- * the others are told, is seen in [since, to], the counts are those of [from, to]. Relative
- * variance goes as one over the time. What changed from one interval to the next widens the error
- * bars, too: they are not too narrow. */
+/* For short intervals, one or two slices each: how much slices differ, and which shared events
+ * estimate the others, comes from [since, to]; the counts are those of [from, to]. Relative
+ * variance goes as one over the time. Changes from one interval to the next widen the error bars,
+ * too: they are not too narrow. */
 int slices_counts_since(struct slices *s, struct arena *a, uint64_t since, uint64_t from,
 			uint64_t to, struct tree_counts *out, struct err *err) MUST_USE;
 /* Counts of the time in [from, to] in which each of these groups was on, in the form of

@@ -9,19 +9,19 @@
  *	stages_end_visit(&s)			at the next reading
  *	stages_group(&s, group)			how a group of the plan counts from now on
  *
- * A stage opens as soon as its node is over its threshold, or too unsure to say no several times
- * in a row (at first every bar is wide, and a stage that is opened for nothing takes its groups'
- * time from those that make the bars narrow). It closes when it was neither for as long as it was
- * wanted before, KEEP_MAX at most: what matters for the run is known nearly as well as if it had
- * always been open, and what does not leaves its time on the counters to the others.
+ * A stage opens as soon as its node is over its threshold, or too unsure several times in a row (at
+ * first every bar is wide, and a stage that is opened for nothing takes its groups' time from those
+ * that make the bars narrow). It closes when it was neither for as long as it was wanted before,
+ * KEEP_MAX at most: nodes that matter for the run are known nearly as well as if they had always
+ * been open, and the others leave their time on the counters to them.
  *
- * Shares under a node are not known while its stage is closed. It is no more than the node
- * has, which is why a stage is closed while that is little. So that the figures of the whole run
- * have a sample of that time, closed stages are visited: at moments drawn at random one is on for a
- * single slice, with those above it. The choice is a lottery in which each has as many lots as its
- * node had share and time while it was closed, by the number of its visits: what is least known is
- * seen most often, and a node that has nothing is left alone. Visits take VISIT_SHARE of the time
- * at most.
+ * Shares under a node are not known while its stage is closed. It is no more than the node has,
+ * which is why a stage is closed while that is little. So that the figures of the whole run have a
+ * sample of that time, closed stages are visited: at moments drawn at random one is on for a single
+ * slice, with those above it. The choice is a lottery in which each has as many lots as its node
+ * had share and time while it was closed, by the number of its visits: the least known node is seen
+ * most often, and a node without a share is left alone. Visits take VISIT_SHARE of the time at
+ * most.
  *
  * Pure: no clock, no counters. Everything is the arena's. Costs: a pass over the stages.
  */
@@ -81,9 +81,9 @@ enum slices_state stages_group(const struct stages *s, size_t group);
 uint64_t stages_slice(size_t turns, uint64_t readings, uint64_t longest);
 /* The length of a visit. */
 uint64_t stages_visit_slice(size_t turns);
-/* From when on a decision at `now` looks at what was counted. What was not counted before groups
- * came or went (at `switched`, `readings` ago) makes bars wide for no reason that still holds: once
- * there are slices enough for a bar, it looks no further back. ns since the run began. */
+/* The time from which on a decision at `now` uses counts. Before groups came or went (at
+ * `switched`, `readings` ago) other events were not counted, which makes bars wide: once there are
+ * slices enough for a bar, older ones are not used. ns since the run began. */
 uint64_t stages_look_from(uint64_t now, uint64_t switched, uint64_t readings);
 
 #endif

@@ -13,13 +13,13 @@
  * so that a condition which flips within the error shows): var = sum over groups of g' C g.
  * PERF_METRICS fields carry their 8 bits (half a step of slots/255) as a further error.
  *
- * What is printed as a share is always one: inside [0, 1] within its error, and of nodes that
- * divide slots, no more than the parent and siblings in sum no more than the parent. Nodes in
- * another domain than their parent's (stalls, clocks) are not parts that add up: only [0, 1] holds
- * for them. Else the node is `doubtful` and says which pair of counters disagrees.
+ * A printed share is always valid: inside [0, 1] within its error, and of nodes that divide slots,
+ * no more than the parent and siblings in sum no more than the parent. Nodes in another domain than
+ * their parent's (stalls, clocks) are not parts that add up: only [0, 1] holds for them. Else the
+ * node is `doubtful` and names the pair of counters that disagrees.
  *
- * Costs: two evaluations of what depends on it for each event that has an error; memory of metrics
- * times events.
+ * Costs: for each event with an error, two evaluations of the formulas that depend on it; memory of
+ * metrics times events.
  */
 #ifndef CYCLADE_MODEL_TREE_H
 #define CYCLADE_MODEL_TREE_H
@@ -47,14 +47,14 @@ enum tree_doubt {
 struct tree_node {
 	uint32_t metric;
 	struct value value;   /* unclamped: other formulas use it */
-	double shown;	      /* what may be printed: shares (nodes, metrics in per cent) clamped to
+	double shown;	      /* value to print: shares (nodes, metrics in per cent) clamped to
 		       * 0..Metric Max within the error; NAN if not measured or doubtful */
 	double error;	      /* half width at 95 %; NAN where it is not known: see no_error */
 	double unseen;	      /* the part of it that is owed to time that nobody looked at: another
 			       * run does not make it smaller */
 	double steps;	      /* likewise: to counts that the CPU gives in steps (PERF_METRICS) */
 	const char *no_error; /* why there is no error bar, or NULL */
-	double open;	      /* what it had while it was counted, where that was a part of the
+	double open;	      /* its value while it was counted, if that was a part of the
 			       * run by choice (tree_parts.c); NAN: not so */
 	double open_error;    /* half width of that; NAN: not known */
 	double counted;	      /* least share of time its events were counted; NAN without events */
@@ -63,7 +63,7 @@ struct tree_node {
 	bool over;	     /* over its threshold: look here (its parent, too) */
 	bool path;	     /* on the path to follow: `<==` */
 	bool tie;   /* the path ends before it: another one is as large, within the errors */
-	bool maybe; /* over, or too unsure to say that it is not; doubtful ones are */
+	bool maybe; /* over, or too unsure to be ruled out; doubtful ones are */
 };
 
 /* By how much a share may miss [0, 1] or its parent before its error is asked: counters of one
@@ -85,38 +85,38 @@ struct tree {
 	const char *const *dead, *const *wrong; /* the counts' */
 };
 
-/* `wanted`: by metric, which to evaluate (what they need is evaluated too); NULL: all. */
+/* `wanted`: by metric, which to evaluate (with those that they need); NULL: all. */
 int tree_eval(struct tree *out, struct arena *a, const struct model *m, const struct tree_counts *c,
 	      const bool *wanted, struct err *err) MUST_USE;
 
-/* What follows from model and `wanted` alone is found out once; `wanted` must stay. */
+/* Results that depend on the model and `wanted` alone are made once; `wanted` must stay. */
 struct tree_maker;
 int tree_maker_new(struct tree_maker **out, const struct model *m, const bool *wanted,
 		   struct err *err) MUST_USE;
 /* The nodes are the maker's, until the next is made. */
 int tree_make(struct tree *out, struct tree_maker *k, const struct tree_counts *c,
 	      struct err *err) MUST_USE;
-/* Children of one node that were counted for a part of the time. In the rest they had between
- * nothing and what the node had in it. */
+/* Children of one node that were counted for a part of the time. In the rest their share is between
+ * 0 and the node's. */
 struct tree_part {
 	uint32_t under;	   /* the node */
 	double weight;	   /* share of the whole (slots) that falls into that time, 0..1 */
 	double under_seen; /* the node's value in it */
 	const uint32_t *metric;
-	const double *value, *error; /* by metric of it: what it had in that time, NAN: not known */
+	const double *value, *error; /* by metric of it: its value in that time, NAN: not known */
 	size_t n;
 	unsigned visits; /* random moments in that time: a sample of the rest */
 	bool never;	 /* there is no such time */
 	uint32_t event;	 /* one that it takes */
 };
-/* As tree_make(). `c` is of all of the time, with what visits say of the rest. Parts come in any
- * order. tree_parts.c has the formulas. */
+/* As tree_make(). `c` is of all of the time, with estimates from visits for the rest. Parts come in
+ * any order. tree_parts.c has the formulas. */
 int tree_make_parts(struct tree *out, struct tree_maker *k, const struct tree_counts *c,
 		    const struct tree_part *part, size_t n, struct err *err) MUST_USE;
 void tree_maker_free(struct tree_maker *k); /* NULL is fine */
 
-/* What a node had while it was counted is not what it had of the run: they differ by more than both
- * error bars. False where one of them is not known. */
+/* A node's value while it was counted differs from its value of the whole run by more than both
+ * error bars. False if one of them is not known. */
 bool tree_open_differs(const struct tree_node *n);
 /* A value that is believed as it may be printed: a share is none below 0 or beyond the whole. */
 double tree_shown(const struct model_metric *m, double v);
@@ -146,8 +146,8 @@ double tree_cycles(const struct model *m, const struct tree_counts *c);
 int tree_doubt_zeros(struct tree *t, struct arena *a, struct tree_counts *c, const bool *wanted,
 		     struct err *err) MUST_USE;
 
-/* The metrics whose children are worth counting now: nodes over threshold (or too unsure to say no)
- * that have children. Fills `open` (by metric). */
+/* The metrics whose children are worth counting now: nodes over threshold (or too unsure to rule
+ * out) that have children. Fills `open` (by metric). */
 void tree_open(const struct tree *t, bool *open);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * stat_import - the pieces of stat --import: the tree of a set of counts (stat_import.c), text
  * (stat_import_text.c), recordings of perf stat (stat_import_data.c), names of events
- * (stat_import_event.c), what counts say beside their values (stat_import_facts.c), counts and
- * figures that are no tree's (stat_import_rows.c), figures that a tool printed, and formulas that
- * need less (stat_import_given.c), whose counts they are (stat_import_guess.c).
+ * (stat_import_event.c), facts that come with counts (stat_import_facts.c), counts and figures that
+ * are no tree's (stat_import_rows.c), figures that a tool printed, and formulas that need fewer
+ * counts (stat_import_given.c), the model of the counts (stat_import_guess.c).
  */
 #ifndef CYCLADE_CLI_STAT_IMPORT_H
 #define CYCLADE_CLI_STAT_IMPORT_H
@@ -26,7 +26,7 @@ struct import_core {	 /* a kind of cores */
 	const char *pmu; /* NULL: there is one kind */
 	struct model *m;
 	bool *named, *wanted; /* by metric: by --node, -M; alone to be shown. NULL: all */
-	/* what is found out once for all sets */
+	/* made once for all sets */
 	struct tree_maker *maker;
 	uint8_t *alike; /* [used * n_events + event], of enum import_alike */
 };
@@ -41,7 +41,7 @@ enum import_level {
 
 struct import_known {
 	uint32_t event;	 /* of the model; MODEL_NONE: it knows none such */
-	double scale;	 /* what is printed times this is the event's count */
+	double scale;	 /* the printed number times this is the event's count */
 	bool generic;	 /* a name that means something on every CPU: cycles */
 	unsigned levels; /* enum import_level */
 	uint32_t own;	 /* the event that formulas ask for at this level alone; MODEL_NONE */
@@ -52,9 +52,9 @@ struct import {
 	struct measure_opts opts;
 	struct arena *a;   /* the cli's */
 	struct arena once; /* of one printing */
-	struct counting k; /* what is known of the machine that counted; nothing counts */
+	struct counting k; /* known facts of the machine that counted; no counter is open */
 	bool has_machine;
-	bool no_pmem; /* nothing says that there is persistent memory, or not */
+	bool no_pmem; /* true: unknown whether there is persistent memory */
 	double system[SYSTEM_COUNT];
 	struct import_core core[IMPORT_CORES];
 	size_t n_cores;
@@ -73,7 +73,7 @@ struct import_set {
 	struct counts_sums sums;
 	const struct import_known *known; /* by event of the sums */
 	uint32_t repeats;		  /* -r: that counts are the mean of; 0: not known */
-	bool first; /* of its place: what belongs to no kind of cores is shown with it */
+	bool first; /* of its place: values that belong to no kind of cores are shown with it */
 };
 
 struct import_notes {
@@ -88,12 +88,12 @@ void import_add_note(struct import_notes *l, const char *text);
 struct import_known import_event(const struct model *m, const char *name);
 /* "user space", ... */
 const char *import_levels_text(unsigned levels);
-/* Sets import.levels: what --user or --kernel say, else what most of the tree can be made of. Asked
- * once; refused where events of different levels are all there is. */
+/* Sets import.levels: as --user or --kernel ask, else the levels that most of the tree can be made
+ * of. Call once; fails if there are only events of different levels. */
 int import_levels(struct import *im, const struct import_set *set, size_t n,
 		  struct err *err) MUST_USE;
 
-/* What was said of the machine, and what k.machine and k.who tell where they are known. */
+/* The machine's facts: those given, and those of k.machine and k.who if they are known. */
 void import_facts(struct import *im);
 /* Bits for import_slots(), or'ed over all events: how an event counts slots, by its name. */
 unsigned import_slots_by(const char *event);
@@ -111,7 +111,7 @@ int import_smt(struct import_smt *out, struct arena *a, const struct model *m, c
 /* Some metric of the model asks for persistent memory. */
 bool import_asks_pmem(const struct model *m);
 
-/* By its name and that of the PMU ("" where it is not said), privilege levels included. */
+/* By its name and that of the PMU ("" if it is not given), privilege levels included. */
 struct counts_kind import_kind(const char *name, const char *pmu);
 
 /* ---- stat_import_rows.c ---- */
@@ -126,7 +126,7 @@ int import_printed_rows(struct counts_printed **out, size_t *n, struct import *i
 /* Prints sets as events and figures, without a tree. */
 int import_counted(struct import *im, const struct import_set *set, size_t n,
 		   const struct count_head *head, struct err *err) MUST_USE;
-/* What was put into `c`, a document of its own. */
+/* Prints the events in `c` as a document of its own. */
 int import_put_events(struct import *im, struct counts *c, bool last, struct err *err) MUST_USE;
 /* The set's place and kind of cores; NULL: there is one. */
 const char *import_label(struct import *im, const struct import_set *s);
@@ -143,7 +143,7 @@ struct import_given {
 /* Adds figures of the set that are nodes of the model, where there is nothing yet. */
 int import_take_figures(struct import_given *out, struct arena *a, const struct model *m,
 			const struct counts_sums *s, const char *form, struct err *err) MUST_USE;
-/* Figures that are not what the tree has: *note in words, or NULL. */
+/* Figures that differ from the tree's: *note in words, or NULL. */
 int import_disagreement(const char **note, struct arena *a, const struct tree *t,
 			const struct counts_sums *s, struct err *err) MUST_USE;
 /* Nodes that miss nothing but small corrections, which perf stat's own figures leave out, without
@@ -154,19 +154,18 @@ int import_without_corrections(struct import_given *given, struct import *im, si
 
 /* ---- stat_import_guess.c ---- */
 
-/* Which model the text is of, as far as its events and figures tell: *id NULL where they do not;
- * *why: in words. */
+/* The model that fits the text's events and figures: *id NULL if none does; *why: in words. */
 int import_guess(const char **id, const char **why, struct import *im,
 		 const struct counts_file *file, const char *kind, struct err *err) MUST_USE;
 
 /* Prints the trees of all sets. `time`: of an interval's end, else NAN. `notes` may be NULL. */
 int import_trees(struct import *im, const struct import_set *set, size_t n,
 		 const struct count_head *head, struct err *err) MUST_USE;
-/* What is said of a span: `time` of an interval's end, else NAN. */
+/* Head of a span: `time` is an interval's end, else NAN. */
 struct count_head import_head(const struct import *im, double time, double seconds);
-/* What was not counted has none of these: the end of intervals. */
+/* Prints a document; it is the last one if r->head.time is NAN. */
 int import_report(struct import *im, const struct tree_report *r, struct err *err) MUST_USE;
-/* The file is text: all of it, but for committing what was printed. */
+/* The file is text: prints all of it; the caller commits the output. */
 int import_printed(struct import *im, struct err *err) MUST_USE;
 /* The same of a recording. */
 int import_recording(struct import *im, struct err *err) MUST_USE;

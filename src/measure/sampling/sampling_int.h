@@ -2,11 +2,10 @@
 /*
  * sampling_int - the pieces of sampling.h: counters and the run (sampling.c), checks
  * (sampling_check.c), the counters' attributes (sampling_fit.c), which parts of samples are stored
- * (sampling_fields.c), which event tells of mappings (sampling_track.c), what tells of waits
- * (sampling_wait.c; for run sampling_switches.c; how many switches there are:
- * sampling_switch_counts.c), what is done with the records on their way to the file
- * (sampling_sink.c), the header's features (sampling_features.c), --dry-run (sampling_describe.c),
- * records without a file (sampling_live.c).
+ * (sampling_fields.c), the event that records mappings (sampling_track.c), events for waits
+ * (sampling_wait.c; for run sampling_switches.c; numbers of switches: sampling_switch_counts.c),
+ * records on their way to the file (sampling_sink.c), the header's features (sampling_features.c),
+ * --dry-run (sampling_describe.c), records without a file (sampling_live.c).
  */
 #ifndef CYCLADE_MEASURE_SAMPLING_INT_H
 #define CYCLADE_MEASURE_SAMPLING_INT_H
@@ -32,12 +31,12 @@
 #include "symbol/image.h"
 #include "symbol/unwind.h"
 
-/* What the file holds, for other threads to look at; written at the end of each round. */
+/* Counts of the file so far, for other threads; written at the end of each round. */
 struct sink_state {
 	_Atomic uint64_t samples, lost, bytes;
 };
 
-/* A file that lies elsewhere than its path says: the process sees another root directory. */
+/* A file that is not at its path: the process has another root directory. */
 struct inside_file {
 	const char *path; /* as the process sees it */
 	uint8_t id[BUILD_ID_MAX];
@@ -48,15 +47,15 @@ struct inside_file {
 
 struct inside {
 	struct arena arena;
-	struct u64map seen; /* what was looked at -> 1 + place in v; 0: nothing to remember */
+	struct u64map seen; /* key of a file -> 1 + place in v; 0: nothing to remember */
 	VEC(struct inside_file) v;
 };
 
-/* What an MMAP2 record says of a mapping with code. */
+/* An MMAP2 record's mapping with code. */
 struct inside_map {
 	uint32_t pid;
 	uint64_t addr, len, ino;
-	const uint8_t *id; /* the file's build-id where the kernel tells it, or NULL */
+	const uint8_t *id; /* the file's build-id if the record has one, or NULL */
 	size_t id_len;
 	const char *path;
 };
@@ -66,7 +65,7 @@ struct inside_map {
 int inside_note(struct inside *in, const struct inside_map *m, struct err *err) MUST_USE;
 /* Whether the file at the path now is not the one, or not the only one, that processes mapped. */
 bool inside_replaced(const struct inside *in, const char *path);
-/* Whether processes have different files of the path of `f`, which a table by path cannot tell. */
+/* Whether processes have different files at the path of `f`: a table by path cannot hold both. */
 bool inside_differs(const struct inside *in, const struct inside_file *f);
 const struct inside_file *inside_find(const struct inside *in, const char *path);
 void inside_free(struct inside *in);
@@ -80,7 +79,7 @@ int whose_new(struct whose **out, const pid_t *task, size_t n, bool follow, size
  * back. */
 int whose_judge(struct whose *f, const uint8_t *p, size_t size, bool *keep,
 		struct err *err) MUST_USE;
-/* All rings were drained once more: gives what was held back until before and is ours. */
+/* All rings were drained once more: passes on our records that were held back before that. */
 int whose_round(struct whose *f, int (*put)(void *ctx, const uint8_t *p, size_t n, struct err *err),
 		void *ctx, struct err *err) MUST_USE;
 uint64_t whose_left_out(const struct whose *f); /* NULL: 0 */
@@ -112,11 +111,11 @@ struct wait_change {
 	size_t few[2], many[4]; /* events */
 	size_t n_few, n_many;	/* n_many 0: nothing ever changes */
 	struct switch_counts switches;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* of the members below */
 	bool is_many, on;
 };
 
-/* run: what is recorded of who waits, within a budget (sampling_switches.c). */
+/* run: records of waiting threads, within a budget (sampling_switches.c). */
 struct switch_watch {
 	struct sampling *of;
 	size_t event; /* SIZE_MAX: none */
@@ -151,19 +150,19 @@ struct sink {
 	struct strtab files;		  /* mapped with code: their build-ids are stored */
 	struct inside inside;
 	size_t tid_at, time_at;	      /* offsets in a sample; its id is first, if it has one */
-	struct recorder *recorder;    /* to be told of samples: with jitter; else NULL */
+	struct recorder *recorder;    /* gets samples, with jitter; else NULL */
 	struct whose *filter;	      /* NULL: all is kept */
 	struct wanted *wanted;	      /* the same */
-	struct wait_change *switches; /* to be told of them; else NULL */
+	struct wait_change *switches; /* gets switches, with --wait; else NULL */
 	struct switch_watch *watch;   /* the same */
 	struct unwound *unwound;      /* NULL: chains are not made here */
-	/* What is cut out of records (--fields, -g=unwind); NULL: nothing. */
+	/* Which parts to cut out of records (--fields, -g=unwind); NULL: none. */
 	const struct sampling *cuts;
 	uint8_t *shorter; /* a record without it */
 	uint8_t *cleared; /* one whose packet of IBS is without addresses */
 	uint64_t cut_bytes;
 	uint64_t samples, lost, throttled, forks;
-	/* What is in the file, should there be no room for more; then `full`. */
+	/* Counts of the file, if the disk has no room for more; then `full`. */
 	uint64_t kept_samples, kept_lost;
 	bool full;
 	uint64_t traces, aux_lost; /* pieces of AUX trace; records of cut or colliding ones */
@@ -173,7 +172,7 @@ struct sink {
 	struct sink_state state;
 	bool fresh; /* something came since the last round */
 	atomic_bool failed;
-	int wake; /* eventfd: tells the loop that writing failed */
+	int wake; /* eventfd: wakes the loop if writing failed */
 };
 
 #define SAMPLING_CORES 4
@@ -182,21 +181,21 @@ struct sink {
 struct sampling_fields {
 	uint64_t words;		  /* rows of sampling_field.def that were named */
 	uint64_t named, left_out; /* one of them is 0 */
-	uint64_t seen;		  /* what samples would have without it */
-	uint64_t gone;		  /* what they have not in the file */
-	uint64_t *cut, any_cut;	  /* by event: what they have before they are written */
+	uint64_t seen;		  /* parts of samples without --fields */
+	uint64_t gone;		  /* parts that the file lacks */
+	uint64_t *cut, any_cut;	  /* by event: parts that are cut before writing */
 	bool clears;		  /* addresses in packets of IBS are left out, too */
 	bool unwinds;		  /* stacks become chains (-g=unwind) */
 };
 
-struct sampling_of { /* --account: what an event is of */
+struct sampling_of { /* --account: an event's row of the account */
 	const struct account_event *event;
 	uint32_t plan;
 	bool left_out; /* the kernel refuses it */
 };
 
 struct sampling {
-	struct measure_opts opts; /* ours: what is not asked for may be decided */
+	struct measure_opts opts; /* our copy: defaults are filled in */
 	const char *path;
 	struct arena *arena;
 	struct counting k; /* whom, when, the program; counters of the tree beside the samples */
@@ -207,16 +206,16 @@ struct sampling {
 	struct sampling_tree tree;
 	bool started, ended; /* the recorder was, and is over */
 	bool per_task;	     /* one ring per task */
-	bool by_cpu;	     /* the kernel samples whole CPUs only, whoever is asked for */
-	uint64_t ring_bytes; /* 0: the default */
+	bool by_cpu; /* the kernel samples whole CPUs only, even if a process is asked for */
+	uint64_t ring_bytes;			     /* 0: the default */
 	struct account_plan account[SAMPLING_CORES]; /* of each kind of core */
 	size_t n_accounts, account_split;
 	struct sampling_of *of; /* as events.ev, with --account */
 	struct sampling_fields fields;
-	bool tells_alone; /* the last event is none that was asked for: it tells of mappings */
+	bool tells_alone; /* the last event was not asked for: it records mappings */
 	struct err passed;
 	bool phys_if_may;     /* physical addresses: nobody asked, but they are of use */
-	uint64_t branch_type; /* of --branch-filter; 0: not said */
+	uint64_t branch_type; /* of --branch-filter; 0: not given */
 	char why[256];
 	struct recorder *recorder;
 	struct wait_change wait;
@@ -244,8 +243,8 @@ int sink_end(struct sink *s, struct err *err) MUST_USE;
 int sink_flush(struct sink *s, struct err *err) MUST_USE; /* a full disk is noted in the sink */
 void sink_close(struct sink *s);
 
-/* Whether any event is of Arm's SPE; what a file with its trace begins with; whether its options
- * can be. */
+/* Whether any event is Arm's SPE; the record at the start of a file with its trace; a check of its
+ * options. */
 bool sampling_spe(const struct sampling *r);
 int sampling_spe_begin(struct sampling *r, struct err *err) MUST_USE;
 int sampling_spe_check(const struct sampling *r, struct err *err) MUST_USE;
@@ -276,14 +275,14 @@ static inline bool sampling_whole(const struct sampling *r)
 /* Where event i is tried out: of whole CPUs on the first that it counts on, else -1. */
 int sampling_try_cpu(const struct sampling *r, size_t i);
 
-/* --fields: its words; what they ask for beside the options; what an attribute is without; whether
- * there is what was named. */
+/* --fields: parses the words; adds to the options; removes parts from an attribute; checks that the
+ * named parts exist. */
 int sampling_fields_parse(struct sampling *r, struct err *err) MUST_USE;
 void sampling_fields_wish(const struct sampling *r, struct attr_opts *w);
 int sampling_fields_attr(struct sampling *r, size_t i, enum attr_chain chain,
 			 struct err *err) MUST_USE;
 int sampling_fields_check(const struct sampling *r, struct err *err) MUST_USE;
-/* What is not stored, as words. */
+/* The parts that are not stored, as words. */
 void sampling_fields_words(const struct sampling *r, struct buf *b);
 /* The attribute of event i as the file has it. */
 struct perf_event_attr sampling_stored(const struct sampling *r, size_t i);
@@ -294,8 +293,8 @@ int cut_parts(struct sink *s, const uint8_t **p, size_t *size, struct err *err) 
 int sampling_events(struct sampling *r, struct pdw_setup *out, struct err *err) MUST_USE;
 int sampling_file(struct sampling *r, struct err *err) MUST_USE;
 
-/* --account: the events; what each asks for beside the options; an event that the kernel refused is
- * done without (false: it cannot be); who leads whom, of those that are left. */
+/* --account: the events; what each adds to the options; drops an event that the kernel refused
+ * (false: it is needed); groups of those that are left. */
 int sampling_account_events(struct sampling *r, struct err *err) MUST_USE;
 void sampling_account_wish(const struct sampling *r, size_t i, struct attr_opts *w);
 bool sampling_account_without(struct sampling *r, size_t i, const struct err *why);
@@ -303,13 +302,13 @@ int sampling_account_groups(struct sampling *r, struct err *err) MUST_USE;
 /* An event more, of no account. */
 int sampling_account_more(struct sampling *r, struct err *err) MUST_USE;
 
-/* --ibs, --mem: the events, and what they need beside the options. */
+/* --ibs, --mem: the events, and the options that they need. */
 int sampling_memory_events(struct sampling *r, struct err *err) MUST_USE;
 /* Whether the kernel samples IBS of whole CPUs only (before Linux 6.2). */
 bool sampling_memory_by_cpu(const struct sampling *r);
 
-/* Sees to it that each CPU has an event that tells of mappings, names and forks; whether the i-th
- * does; the attribute of the first that does; what one that does nothing else asks for. */
+/* Makes sure that an event records mappings, names and forks on each CPU; whether the i-th does;
+ * the attribute of the first that does; the options of one that records nothing else. */
 int sampling_track(struct sampling *r, struct err *err) MUST_USE;
 bool sampling_tracks(const struct sampling *r, size_t i);
 const struct perf_event_attr *sampling_tracker(const struct sampling *r);
@@ -317,12 +316,12 @@ void sampling_track_wish(const struct sampling *r, struct attr_opts *w);
 /* Where it is opened: on every CPU of the machine, whichever are sampled. */
 void sampling_track_cpus(const struct sampling *r, struct recorder_event *e);
 int sampling_track_begin(struct sampling *r, struct err *err) MUST_USE;
-/* What samples, on or off; what tells of mappings stays on. */
+/* Switches sampling on or off; the event that records mappings stays on. */
 int sampling_switch(struct sampling *r, bool on, struct err *err) MUST_USE;
 
 /* --wait: events for call chains at switches and for wake-ups, as far as we may. */
 void sampling_wait_events(struct sampling *r);
-/* What of its attribute is not as the options ask for. */
+/* Changes the attribute where it differs from the options. */
 void sampling_wait_attr(const struct sampling *r, size_t i, struct perf_event_attr *a);
 int sampling_wait_begin(struct sampling *r, struct err *err) MUST_USE;
 void sampling_wait_end(struct sampling *r);
@@ -340,7 +339,7 @@ void switch_counts_end(struct switch_counts *c);
 
 /* Whether the kernel would take an event with call chains of this process. */
 bool sampling_may_open(const struct event *e);
-/* run: the events; what of an attribute is not as the options ask for. */
+/* run: the events; changes an attribute where it differs from the options. */
 void sampling_switch_events(struct sampling *r);
 bool sampling_watches(const struct sampling *r);
 void sampling_switch_attr(const struct sampling *r, size_t i, struct perf_event_attr *a);
@@ -356,12 +355,12 @@ struct wchan_sampler *wchan_new(pid_t pid);
 /* On the draining thread: FORK and EXIT; the end of a round. */
 void wchan_task(struct wchan_sampler *l, const uint8_t *p, size_t size);
 void wchan_round(struct wchan_sampler *l, uint64_t now);
-/* What was seen, in the arena; l may be NULL. */
+/* Copies the samples into the arena; l may be NULL. */
 void wchan_take(const struct wchan_sampler *l, struct arena *a, struct sampling_result *r);
 void wchan_free(struct wchan_sampler *l); /* NULL is fine */
 
-/* --heap: a directory for the logs, and what the program needs to find it; before the program is
- * made. Then the logs, for the header, whatever they hold. */
+/* --heap: a directory for the logs and the environment by which the program finds it; call before
+ * the program is made. Then the logs, for the header, even if they are empty. */
 int sampling_heap_begin(struct sampling *r, struct err *err) MUST_USE;
 bool sampling_heap_logs(struct sampling *r, struct buf *b);
 /* Removes the logs, once the recording's features have them. False: there are none. */

@@ -2,7 +2,7 @@
 /*
  * expr_int - the tree that a formula becomes; for the files of expr alone.
  *
- * Nodes lie in one array, operands before what uses them, so the last one is the root.
+ * Nodes lie in one array, operands before their operators, so the last one is the root.
  */
 #ifndef CYCLADE_MODEL_EXPR_INT_H
 #define CYCLADE_MODEL_EXPR_INT_H
@@ -38,7 +38,7 @@ struct expr_node {
 	bool plain;	/* a number that no count enters */
 	uint16_t depth;
 	float weight;	 /* how many nodes an evaluation can visit, on one logical processor */
-	uint32_t kid[3]; /* OP_IF: what, when, else what */
+	uint32_t kid[3]; /* OP_IF: value, condition, else value */
 	uint32_t index;	 /* of the event, metric or system fact */
 	double value;	 /* of OP_NUMBER */
 	const struct expr *program;
@@ -102,7 +102,8 @@ struct expr_parser {
 
 /* "file:line:column: ..." with the text and a caret as the hint. Always -1. */
 int expr_fail(struct expr_parser *p, size_t at, const char *fmt, ...) PRINTF_(3, 4);
-/* Appends a node and sets what follows from its operands; -1 out of memory or too deep. */
+/* Appends a node and sets the members that follow from its operands; -1 out of memory or too
+ * deep. */
 int expr_node_add(struct expr_parser *p, struct expr_node n, uint32_t *out) MUST_USE;
 /* The name tok, in its own words, as a node. */
 int expr_name(struct expr_parser *p, const struct expr_token *tok, uint32_t *out) MUST_USE;

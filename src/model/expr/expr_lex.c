@@ -19,8 +19,8 @@ static bool is_word(char c)
 	       c == '.';
 }
 
-/* What can follow, or '\0' at the end: formulas hold no NUL (one is a character like any other that
- * means nothing). */
+/* The character at `at`, or '\0' at the end: formulas hold no NUL (if one does, it is an invalid
+ * character). */
 static char peek(const struct expr_text *t, size_t at)
 {
 	return at < t->len ? t->s[at] : '\0';
@@ -254,7 +254,7 @@ struct expr_token expr_lex(const struct expr_text *t, size_t at)
 {
 	struct expr_token tok = { .at = at + spaces(t, at) };
 
-	/* what stands behind a sheet's `;` are tags */
+	/* behind a sheet's `;` are tags */
 	if (tok.at >= t->len || (t->dialect == EXPR_SHEET && t->s[tok.at] == ';'))
 		return tok;
 	tok.len = 1;

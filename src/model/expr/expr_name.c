@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the names of a formula stand for: the scope is asked, then the languages' own words.
+ * Names of a formula: looked up in the scope, then among the languages' own words.
  */
 #include <string.h>
 #include <strings.h>
@@ -56,7 +56,7 @@ static int add_ref(struct expr_parser *p, const struct expr_ref *r, struct expr_
 	return expr_node_add(p, n, out);
 }
 
-/* Not over the whole of a core: the sheet's word for what perf says the other way round. */
+/* Not over the whole of a core: the sheet's word, the negation of perf's. */
 static int ebs_mode(struct expr_parser *p, struct expr_node name, uint32_t *out)
 {
 	struct expr_ref wide = { .kind = EXPR_SYSTEM, .index = SYSTEM_CORE_WIDE };

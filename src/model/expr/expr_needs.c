@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a formula can ask for, with the branches left out that the machine rules out.
+ * Names that a formula can need, without the branches that the machine rules out.
  *
- * Whether a condition is known without counting is found by evaluating it with no counts at all: a
- * value comes out only where counts do not matter.
+ * Whether a condition is known without counting is found by evaluating it with no counts at all:
+ * there is a value only if counts do not matter.
  */
 #include <stdlib.h>
 

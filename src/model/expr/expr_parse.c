@@ -59,7 +59,7 @@ static bool counts_as_count(const struct expr_node *n)
 	return n->extensive || (n->op == OP_NUMBER && n->value == 0);
 }
 
-/* What is a count and what a plain number: see expr.h. */
+/* Whether a node is a count or a plain number: see expr.h. */
 static void domain(struct expr_parser *p, struct expr_node *n)
 {
 	const struct expr_node *v = p->nodes.v, *a, *b;

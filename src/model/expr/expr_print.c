@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A formula with what it was made of: "IDQ.MS_UOPS [4.66 G] / SLOTS [55.1 G]".
+ * A formula with its values: "IDQ.MS_UOPS [4.66 G] / SLOTS [55.1 G]".
  */
 #include <math.h>
 
@@ -60,7 +60,7 @@ static void leaf(const struct print *p, uint32_t at)
 							: EXPR_METRIC;
 
 	print_name(p, n, kind);
-	/* a number's value is what is written there, unless a name stands for it */
+	/* a number's value is its text, unless a name stands for it */
 	if (n->op == OP_ABSENT || (n->op == OP_NUMBER && n->len && n->text[0] <= '9' &&
 				   n->text[0] != '#' && n->text[0] != '"'))
 		return;
@@ -74,7 +74,7 @@ static void leaf(const struct print *p, uint32_t at)
 	buf_puts(p->out, "]");
 }
 
-/* `tightest`: what binds less than that needs parentheses. 0: if/else is fine. */
+/* Operators that bind less than `tightest` get parentheses. 0: if/else needs none. */
 static void print_part(const struct print *p, uint32_t at, unsigned tightest)
 {
 	const struct expr_node *n = &p->e->node[at];

@@ -423,8 +423,7 @@ static uint32_t fact_leaf(struct expr_steps *s, uint32_t index)
 static uint32_t lower_node(struct expr_steps *s, const struct expr *e, uint32_t at, size_t lp,
 			   uint32_t out);
 
-/* A metric that is a count, on one logical processor. Whoever asks for one asks for all of them,
- * ascending. */
+/* A metric that is a count, on one logical processor. Callers ask for all processors, ascending. */
 static uint32_t metric_lp(struct expr_steps *s, const struct expr_node *n, size_t lp)
 {
 	uint32_t slot = s->lps_of[n->index];
@@ -606,7 +605,7 @@ void expr_steps_free(struct expr_steps *s)
 	vec_free(&s->latency);
 }
 
-/* ---- what changes ----------------------------------------------------------------------- */
+/* ---- changes ---------------------------------------------------------------------------- */
 
 static bool changes(const struct expr_step *p, const bool *changed)
 {

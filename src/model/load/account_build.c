@@ -2,8 +2,8 @@
 /*
  * From an account's rows to its nodes: names become indices, formulas programs.
  *
- * Steps: parents and children; indices, parents first; each row's facts; formulas; what is wrong
- * with a node among the others; an order in which each stands behind those it needs.
+ * Steps: parents and children; indices, parents first; each row's facts; formulas; errors in how a
+ * node fits the others; an order in which each stands behind those it needs.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -27,7 +27,7 @@ struct account_build {
 	struct err *err;
 };
 
-/* "file:line: ..." and, as the hint, what the line says of the key with a caret below it. */
+/* "file:line: ..." and, as the hint, the key's value in the line with a caret below it. */
 int account_fail(struct account_build *b, const struct raw_value *v, enum account_key key,
 		 const char *fmt, ...) PRINTF_(4, 5);
 /* account_build.c: fills acc->node of the rows, parents first; acc->order comes last. */

@@ -295,7 +295,7 @@ const struct core_op *core_find(const struct core *c, const char *name, unsigned
 	return plain;
 }
 
-/* ---- what calibrate measured ----------------------------------------------------------------- */
+/* ---- results of calibrate ------------------------------------------------------------------- */
 
 bool core_is_measured(const char *key, size_t len)
 {

@@ -242,7 +242,7 @@ static int match(void *ctx, const struct cpu_line *c)
 	return 0;
 }
 
-/* Title and vendor, out of the model's facts, and what else there is of it. */
+/* Title and vendor, out of the model's facts, and whether it has an account. */
 static int describe_cpu(struct arena *a, const struct model_sources *s, struct model_row *row,
 			struct err *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an event counts, in words: Intel's texts (models/descriptions.zst, packed as its importer
- * wrote it) and our own (models/descriptions). Both are lines: `=EVENT`, then for each text of that
- * event the models or the vendor that it is for, a tab and the text. `!` before these says that the
- * other file's text is wrong.
+ * Descriptions of events: Intel's texts (models/descriptions.zst, packed as its importer wrote it)
+ * and our own (models/descriptions). Both are lines: `=EVENT`, then for each text of that event the
+ * models or the vendor that it is for, a tab and the text. `!` before these: the other file's text
+ * is wrong.
  */
 #include <string.h>
 #include <strings.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * event_same - two names for what is one counter.
+ * event_same - whether two names are one counter.
  *
  * Formulas and event lists name the same encoding in different ways (a counter mask as an option of
  * the formula, or as an event of its own). Terms are compared as numbers, in any order; a term of 0
@@ -34,7 +34,7 @@ static bool next_term(const char **s, struct term *out)
 	return true;
 }
 
-/* The value of a term: its number, or what stands for its text. */
+/* The value of a term: its number, or a hash of its text. */
 static uint64_t term_number(const struct term *t)
 {
 	char *end;

@@ -12,7 +12,7 @@
 
 enum { TEXT_MODEL, TEXT_TREE, TEXT_METRICS, TEXT_EVENTS };
 
-/* ---- what the pieces share -------------------------------------------------------------- */
+/* ---- shared by the files ---------------------------------------------------------------- */
 
 uint64_t import_key(const char *name, size_t len)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Encodings: from a JSON entry to the terms of perf's sysfs formats and the counters that can count
- * it. What event 0x00 stands for, which MSR is which term and the PMUs of units are facts of the
- * vendors' files and of Linux.
+ * it. The meaning of event 0x00, the terms of MSRs and the PMUs of units are facts of the vendors'
+ * files and of Linux.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +130,7 @@ struct code {
 	uint64_t event, umask;
 };
 
-/* Old files write 0 for a fixed counter's event: its name tells. */
+/* Old files write 0 for a fixed counter's event: its name decides. */
 static const struct {
 	const char *name;
 	struct code code;
@@ -157,7 +157,7 @@ static bool ends_with(const char *s, const char *end)
 	return n >= m && !strcasecmp(s + n - m, end);
 }
 
-/* What event 0x00 with a fixed counter is. True: slots. */
+/* The encoding of event 0x00 with a fixed counter. True: slots. */
 static bool resolve_fixed(const struct importer *im, const char *name, struct code *c,
 			  struct place *p)
 {
@@ -267,7 +267,7 @@ static void intel(struct importer *im, struct buf *b, const char *name, const cJ
 
 /* ---- uncore ----------------------------------------------------------------------------- */
 
-/* What Linux calls the PMU of a unit; the rest is uncore_ and the unit in small letters. */
+/* Linux' names of units' PMUs; for other units it is uncore_ and the unit in small letters. */
 static const struct {
 	const char *unit, *pmu;
 } units[] = {
@@ -311,7 +311,7 @@ static void uncore(struct importer *im, struct buf *b, const cJSON *e)
 	if (filter && !strcmp(filter, "Filter1") && import_number(e, "FILTER_VALUE"))
 		buf_printf(b, ",config1=0x%llx",
 			   (unsigned long long)import_number(e, "FILTER_VALUE") << 32);
-	/* whose requests an L3 counter counts has to be said since Zen 2 */
+	/* since Zen 2 an L3 event names the cores, slices and threads to count */
 	if (import_number(e, "EnAllCores"))
 		buf_puts(b, ",enallcores,enallslices,sliceid=0x3,threadmask=0x3");
 	buf_puts(b, "/ - 0");

@@ -27,7 +27,7 @@ struct import_event {
 
 struct import_metric {
 	const char *name, *expr, *flag, *unit, *scale, *groups, *count, *locate, *issue, *area;
-	const char *parent; /* as the file says it, or NULL */
+	const char *parent; /* as in the file, or NULL */
 	unsigned level;	    /* 0: no node */
 	bool perf, overlap, dropped;
 	uint32_t up; /* the parent, or UINT32_MAX */
@@ -44,7 +44,7 @@ struct importer {
 	bool fixed_from_1;    /* the files count fixed counters from 1 */
 	VEC(struct import_event) events;
 	VEC(struct import_metric) metrics;
-	VEC(struct import_event) codes; /* of Arm: what ArchStdEvent means */
+	VEC(struct import_event) codes; /* of Arm: events that ArchStdEvent refers to */
 	VEC(const char *) notes;
 	VEC(const char *) absent;		      /* names that no file has */
 	struct u64map event_at, metric_at, absent_at; /* by import_key() of the name */

@@ -20,7 +20,7 @@ static bool word_char(char c)
 
 /* ---- perfmon's formulas ----------------------------------------------------------------- */
 
-/* What perfmon's constants are in the sheet's language. NULL: nothing here tells it. */
+/* Perfmon's constants in the sheet's language. NULL: unknown here. */
 static const struct {
 	const char *name, *text;
 } constants[] = {
@@ -57,7 +57,7 @@ static const char *event_text(struct importer *im, const char *name)
 	return n > m && !strcmp(name + n - m, leads) ? arena_strndup(im->a, name, n - m) : name;
 }
 
-/* What stands for an alias; NULL: it is no alias. */
+/* The text of an alias; NULL: it is no alias. */
 static const char *alias_text(struct importer *im, const cJSON *o, const char *s, size_t len)
 {
 	static const char *const lists[] = { "Events", "Constants" };
@@ -280,7 +280,7 @@ static void scale_unit(struct importer *im, struct import_metric *m, const char 
 		char text[400];
 		int n = 0;
 
-		/* the fewest digits that say the same number */
+		/* the fewest digits that give the same number */
 		for (int digits = 0; digits <= 30; digits++) {
 			n = snprintf(text, sizeof(text), "%.*f", digits, v);
 			if (n > 0 && (size_t)n < sizeof(text) && fabs(strtod(text, NULL) - v) <= 0)
@@ -364,7 +364,7 @@ int import_metric_add(struct importer *im, const cJSON *o, const char *file)
 	at = u64map_at(&im->metric_at, import_key(m.name, strlen(m.name)), &fresh);
 	if (!at)
 		return -1;
-	if (!fresh) { /* what is said last counts */
+	if (!fresh) { /* the last value counts */
 		im->metrics.v[*at] = m;
 		return 0;
 	}
@@ -545,7 +545,7 @@ int import_metrics(struct importer *im, struct err *err)
 		else if (m->flag && !compiles(im, m, m->flag, m->name))
 			m->flag = NULL;
 	}
-	/* what hangs below one that is left out is left out of the tree */
+	/* if a node is left out, its children are left out, too */
 	for (size_t i = 0; i < im->metrics.n; i++)
 		if (im->metrics.v[i].dropped)
 			im->metrics.v[i].level = 0;

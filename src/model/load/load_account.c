@@ -49,7 +49,7 @@ static bool find_account_file(void *ctx, enum expr_ask ask, const char *name, si
 	return true;
 }
 
-/* What is wrong with a formula is told where it is compiled to be used. */
+/* Errors of a formula are reported when it is compiled. */
 static void events_of_formula(struct seek *s, struct arena *a, const struct raw_row *row)
 {
 	const struct raw_value *v = &row->value[ACCOUNT_EXPR];

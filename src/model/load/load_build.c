@@ -3,9 +3,9 @@
  * From statements to a model: names become indices, formulas programs.
  *
  * A formula is compiled when it is first asked for, and gets its index when that is done: so each
- * metric stands behind those it needs, and one that needs itself is found out. Events get theirs in
+ * metric stands behind those it needs, and one that needs itself is an error. Events get theirs in
  * the order in which formulas ask for them. A metric that needs no count (a width, a cost) is a
- * plain number to those that use it, so that what it decides is decided here.
+ * plain number to those that use it, so conditions on it are decided here.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -255,7 +255,7 @@ int build_row(struct build *b, uint32_t i)
 	return 0;
 }
 
-/* ---- what needs all metrics to be there ---- */
+/* ---- steps that need all metrics ---- */
 
 static int threshold(struct build *b, const struct raw_row *row, struct model_metric *m)
 {

@@ -26,7 +26,7 @@ static const struct {
 	{ "precise", EVENT_PRECISE },	{ "deprecated", EVENT_DEPRECATED },
 };
 
-/* What terms of the core's PMU ask for. */
+/* Demands of terms of the core's PMU. */
 static const struct {
 	const char *term;
 	unsigned flag;
@@ -241,7 +241,7 @@ struct options {
 	bool nomem;
 };
 
-/* `name=value` in the code, in place of what it said of `name` (value NULL: a bare term). */
+/* `name=value` in the code, in place of its value of `name` (value NULL: a bare term). */
 static void term_set(struct options *o, const char *name, const char *value, size_t len)
 {
 	const char *code = o->e->code;
@@ -304,7 +304,7 @@ static bool option(struct options *o, const char *s, size_t len)
 		{ "opc=", NULL, "filter_opc", false },
 	};
 
-	/* uncore PMUs of servers say thresh, those of clients cmask as the core's */
+	/* uncore PMUs of servers have thresh, those of clients cmask as the core's */
 	bool thresh = *o->e->pmu && strncmp(o->e->pmu, "uncore_arb", 10) != 0 &&
 		      strncmp(o->e->pmu, "uncore_hac", 10) != 0;
 

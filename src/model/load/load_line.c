@@ -48,7 +48,7 @@ bool line_is(const struct line *l, const char *key)
 	return *key == *l->key && strlen(key) == l->key_len && !memcmp(key, l->key, l->key_len);
 }
 
-/* The line around `at`, tabs as blanks, and below it a caret; what does not fit is left out. */
+/* The line around `at`, tabs as blanks, and below it a caret; a long line is cut. */
 static void point(struct err *err, const struct line *l, const char *at)
 {
 	char text[72];

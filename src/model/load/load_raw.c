@@ -126,7 +126,7 @@ static int row_open(struct raw *r, struct rows_ctx *c, const struct source_text 
 		link_row(r, i, r->last);
 	}
 	c->row = &r->rows.v[i];
-	if (c->row->absent) { /* new, or said again after it was taken away */
+	if (c->row->absent) { /* new, or defined again after it was removed */
 		memset(c->row->value, 0, sizeof(c->row->value));
 		unlink_row(r, i);
 		link_row(r, i, r->last);

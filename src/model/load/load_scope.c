@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the names in a model's formulas stand for.
+ * Look-up of the names in a model's formulas.
  */
 #include <math.h>
 #include <stdio.h>

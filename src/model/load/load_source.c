@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where the texts of models come from: directories that a person names, the last one first, then
- * what is compiled in. A directory has the shape of models/: VENDOR/ID/FILE, and cpus.tab and words
- * beside the vendors.
+ * Where the texts of models come from: directories that the user names, the last one first, then
+ * the texts compiled in. A directory has the shape of models/: VENDOR/ID/FILE, and cpus.tab and
+ * words beside the vendors.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static bool id_safe(const char *id)
 	return true;
 }
 
-/* Does "VENDOR/ID/NAME" (or "NAME" for an empty id) say `id` and `name`? */
+/* Is the path "VENDOR/ID/NAME" (or "NAME" for an empty id) that of `id` and `name`? */
 static bool path_says(const char *path, const char *id, const char *name)
 {
 	const char *slash = strchr(path, '/');

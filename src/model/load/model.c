@@ -96,7 +96,7 @@ const char *model_share_of(const struct model_metric *m)
 	return "";
 }
 
-/* What other tools call a node that has another name here. */
+/* Other tools' names of nodes that have another name here. */
 static const struct {
 	const char *theirs, *ours;
 } other_names[MODEL_OTHER_NAMES] = {
@@ -144,7 +144,7 @@ static uint32_t perf_metric(const struct model *m, const char *name, size_t len)
 	return model_metric_named(m, group + 1, len);
 }
 
-/* "Big_Code", as the view of bottlenecks shows it: without what all their names begin with. */
+/* "Big_Code", as the view of bottlenecks shows it: without the common prefix. */
 static uint32_t bottleneck(const struct model *m, const char *name, size_t len)
 {
 	for (uint32_t i = 0; i < m->n_metrics; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * model_int - what the files of the loader share.
+ * model_int - shared by the files of the loader.
  *
  *	source_read()	the text of a file: out of a directory, or compiled in
  *	raw_load()	statements of model, tree, metrics and events, bases applied: strings only
@@ -91,7 +91,7 @@ enum account_key { /* the same of a node of `account` */
 _Static_assert((int)KEY_PARENT == (int)ACCOUNT_PARENT, "what opens a row knows its parent");
 
 struct raw_value {
-	const char *s; /* NULL: not said */
+	const char *s; /* NULL: not given */
 	const char *file;
 	unsigned line;
 };
@@ -124,7 +124,7 @@ struct raw {
 	struct arena *arena;
 	const struct model_sources *sources;
 	const char *id;
-	bool perf;		    /* the language of the model, unless a file says another */
+	bool perf;		    /* the language of the model, unless a file names another */
 	bool account;		    /* rows are nodes of `account` */
 	struct raw_value reference; /* of `account` */
 	struct raw_value title, vendor, language, from, revision, counters, fixed, width,
@@ -140,13 +140,13 @@ int raw_load(struct raw *r, struct err *err) MUST_USE;
 /* 1: model, words and account are read; without `words` the account alone (r->perf is set). 0: the
  * model has no account. */
 int raw_account(struct raw *r, bool words, struct err *err) MUST_USE;
-void raw_free(struct raw *r); /* what is not in the arena */
+void raw_free(struct raw *r); /* frees the memory outside the arena */
 /* The index of a name in lower case, or UINT32_MAX. */
 uint32_t raw_find(const struct strtab *t, const char *name, size_t len);
 
 /* ---- events ---- */
 
-/* `text` is what stands behind the name. `limit` has the model's counters. */
+/* `text` is the line behind the name. `limit` has the model's counters. */
 int model_event_parse(struct model_event *out, struct arena *a, const struct raw_event *raw,
 		      const struct model *limit, struct err *err) MUST_USE;
 /* `e` with the options of the sheet (":c4:e1", without the name) or terms of perf
@@ -166,8 +166,8 @@ struct model_names {
 	struct name_at event_at, metric_at;
 };
 
-/* The events with options that the account `r` alone names become the model's, too. Whatever else
- * is wrong with the account is account_load()'s to tell. */
+/* The events with options that the account `r` alone names become the model's, too. account_load()
+ * reports other errors of the account. */
 int model_account_events(struct model *m, const struct raw *r, struct err *err) MUST_USE;
 int model_build(struct model *m, struct raw *r, const double *system, struct err *err) MUST_USE;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * names.tab: what else the models are called. A line is
+ * names.tab: other names of the models. A line is
  *
  *	ID NAME...
  *
  * Case, '-' and '_' do not matter. A name can stand on several lines: then it is that of a hybrid,
- * whose kinds of cores have a model each, and their PMU says which is meant.
+ * whose kinds of cores have a model each; their PMU selects one.
  */
 #include <ctype.h>
 #include <string.h>
@@ -140,7 +140,7 @@ int model_named(const char **id, struct arena *a, const struct model_sources *s,
 {
 	struct named n = { .a = a, .s = s, .name = name };
 
-	*id = name; /* whoever loads it says that there is none */
+	*id = name; /* loading it fails if there is none */
 	if (!*name)
 		return 0;
 	if (look_at_ids(&n, err) || (!n.n && look_at_names(&n, err)))

@@ -32,7 +32,7 @@ static void add_unique(uint32_t *list, size_t *n, uint32_t v)
 	list[(*n)++] = v;
 }
 
-/* The groups of a schedule become the plan's; `number` says which is which. */
+/* The groups of a schedule become the plan's; `number` maps one to the other. */
 static int take_groups(struct planning *k, const struct schedule *s, const uint32_t *have,
 		       size_t n_have, uint32_t *number, struct err *err)
 {
@@ -148,8 +148,8 @@ static int add_stage(struct planning *k, struct stage_sets *x, uint32_t under, b
 	return keep_stage(k, &s, x, number, under, err);
 }
 
-/* The nodes of a level, in the order of the model; those that ask for the most first where stages
- * keep room for what is below them. */
+/* The nodes of a level, in the order of the model; those that need the most first if stages keep
+ * room for the stages below them. */
 static int nodes_of_level(struct planning *k, unsigned level, uint32_t *node, size_t *n,
 			  struct err *err)
 {
@@ -235,9 +235,9 @@ static int drop_unused(struct planning *k, struct err *err)
 	return 0;
 }
 
-/* --- what the whole comes to --- */
+/* --- totals --- */
 
-/* Groups of the core's that some set is counted by, and what is pinned. */
+/* Number of core groups that count some set, and the pinned group. */
 static int count_used(struct planning *k, const struct schedule *s, const struct stage_sets *x,
 		      unsigned *out, struct err *err)
 {
@@ -275,7 +275,7 @@ static int count_all(struct planning *k, struct stage_sets *x, unsigned *out, st
 	return count_used(k, &s, x, out, err);
 }
 
-/* Whether a group, and what is pinned, have all of these. */
+/* Whether a group and the pinned group together have all of these. */
 static bool holds(const struct planning *k, size_t group, const uint64_t *bits)
 {
 	size_t found = 0, want = 0;
@@ -451,9 +451,9 @@ static bool is_shorter(const struct plan *a, const struct plan *b)
 	return core_groups(a) < core_groups(b);
 }
 
-/* Groups are best with all that their formulas need. What many need is apart only where counters
- * are few, and where groups are fewer then; and only where the way down to a node takes more than
- * half of what everything takes, stages keep room for what is below them. */
+/* Groups are best with all that their formulas need. Common values are counted apart only if
+ * counters are few and groups become fewer; stages keep room for the stages below them only if the
+ * way down to a node takes more than half of the groups of all metrics. */
 int plan_make(struct plan *out, struct arena *a, const struct model *m,
 	      const struct schedule_limits *l, const struct plan_wish *w, struct err *err)
 {
@@ -463,7 +463,7 @@ int plan_make(struct plan *out, struct arena *a, const struct model *m,
 	if (make_plan(out, a, m, l, w, &how, err))
 		return -1;
 	if (how.pin && core_groups(out) <= 2) {
-		/* what fits in one group takes no turns, and need not keep others off */
+		/* a single group takes no turns, and need not keep others off */
 		how.pin = false;
 		if (make_plan(&p, a, m, l, w, &how, err))
 			return -1;

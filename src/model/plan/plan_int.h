@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * plan_int - what the files of plan share.
+ * plan_int - shared by the files of plan.
  */
 #ifndef CYCLADE_MODEL_PLAN_INT_H
 #define CYCLADE_MODEL_PLAN_INT_H
@@ -15,10 +15,10 @@ struct metric_needs {
 	uint64_t *refs;	 /* metrics that it refers to */
 	uint64_t *full;	 /* events, with those of all that the formula refers to */
 	uint64_t *tight; /* events, with those of referred-to metrics that are no nodes */
-	uint64_t *nodes; /* nodes that it refers to, through what is no node */
-	uint64_t *aux;	 /* what is no node, likewise */
+	uint64_t *nodes; /* nodes that it refers to, through other metrics */
+	uint64_t *aux;	 /* metrics that are no nodes, likewise */
 	uint64_t *threshold, *threshold_metrics; /* the threshold's own */
-	uint64_t *latency;     /* events whose retire latency it, and what it refers to, asks for */
+	uint64_t *latency; /* events whose retire latency it needs, or a metric that it refers to */
 	bool fits_asked, fits; /* plan_fits() */
 	bool has_threshold;    /* with events of its own */
 };
@@ -26,7 +26,7 @@ struct metric_needs {
 struct stage_sets {
 	struct schedule_set *set;
 	uint32_t *metric; /* by set: whose it is, MODEL_NONE: a threshold's */
-	size_t n, n_own;  /* the first n_own are what the stage counts, the others are below it */
+	size_t n, n_own;  /* the first n_own are the stage's own, the others are below it */
 	uint32_t *asked;  /* metrics of the stage */
 	size_t n_asked;
 	bool *seen; /* by metric: its set is there */
@@ -34,17 +34,17 @@ struct stage_sets {
 
 struct planning {
 	const struct model *m;
-	struct schedule_limits l; /* beside: what is pinned */
+	struct schedule_limits l; /* beside: the pinned group */
 	const struct plan_wish *w;
 	struct arena *a, scratch;
 	size_t words, metric_words;
 	struct metric_needs *needs; /* by metric */
 	bool *wanted, *mixed;
-	bool apart;	  /* what many formulas refer to is counted once, apart from them */
-	bool ahead;	  /* a stage keeps room for what is below it */
+	bool apart;	  /* values that many formulas refer to are counted once, apart from them */
+	bool ahead;	  /* a stage keeps room for the stages below it */
 	uint64_t *common; /* that: metrics */
 	bool any_common;  /* there is such */
-	uint32_t filler;  /* goes into every set: cycles beside what is pinned; MODEL_NONE */
+	uint32_t filler;  /* goes into every set: cycles beside the pinned group; MODEL_NONE */
 	struct plan_group *group;
 	size_t n_groups;
 	struct plan_stage *stage;
@@ -92,11 +92,11 @@ static inline size_t bits_count(const uint64_t *b, size_t words)
 	return n;
 }
 
-/* Fills k->needs; and once it is known what is wanted, k->common. */
+/* Fills k->needs; and, once the wanted metrics are known, k->common. */
 int plan_needs(struct planning *k, struct err *err) MUST_USE;
 void plan_common(struct planning *k);
-/* k->event, once it is known what is pinned; then whether one group can hold all that a metric
- * needs: asked of few metrics, and dear. */
+/* Fills k->event, once the pinned group is known. plan_fits: whether one group can hold all that a
+ * metric needs (slow: call for few metrics). */
 int plan_events(struct planning *k, struct err *err) MUST_USE;
 bool plan_fits(struct planning *k, uint32_t metric);
 bool plan_fits_tight(struct planning *k, uint32_t metric);

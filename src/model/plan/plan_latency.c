@@ -24,7 +24,7 @@ static void merge_samplers(uint64_t *to, const uint64_t *from, size_t words)
 		to[w] |= from[w];
 }
 
-/* What a metric asks for, and what its threshold looks at. */
+/* Latencies that a metric and its threshold need. */
 static void ask_metric(struct latencies *x, uint32_t metric)
 {
 	const struct metric_needs *n = &x->k->needs[metric];

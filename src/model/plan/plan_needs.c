@@ -54,7 +54,7 @@ static int needs_alloc(struct planning *k, struct metric_needs *x, struct err *e
 	return 0;
 }
 
-/* What the formula and the threshold say themselves. */
+/* Needs of the formula and the threshold themselves. */
 static int own_needs(struct planning *k, uint32_t metric, struct err *err)
 {
 	const struct model_metric *m = &k->m->metric[metric];
@@ -71,7 +71,7 @@ static int own_needs(struct planning *k, uint32_t metric, struct err *err)
 	return 0;
 }
 
-/* And through what it refers to; the events of what is common are not its own. */
+/* Needs of the metrics that it refers to; events of common values are not its own. */
 static void derived_needs(struct planning *k, uint32_t metric)
 {
 	struct metric_needs *x = &k->needs[metric];
@@ -98,7 +98,7 @@ static void derived_needs(struct planning *k, uint32_t metric)
 	}
 }
 
-/* Whether one group can hold these; what no counter here can count does not matter. */
+/* Whether one group can hold these; events that no counter here can count are ignored. */
 static bool fits_one_group(struct planning *k, const uint64_t *bits)
 {
 	const char *why;
@@ -182,7 +182,7 @@ static bool refers_to_common(const struct planning *k, const struct metric_needs
 }
 
 /* A value of two general counters or more that many formulas divide by (the clocks of a core that
- * two threads share): each group that had it would have few counters left for what it is about. */
+ * two threads share): each group that had it would have few counters left for its own events. */
 void plan_common(struct planning *k)
 {
 	for (uint32_t i = 0; i < k->m->n_metrics; i++) {

@@ -3,14 +3,14 @@
  * plan_pin - level 1 as a group that never leaves the counters.
  *
  * Slots and the fields of PERF_METRICS have a counter that nothing else uses: a group that keeps it
- * costs the others next to nothing, and takes from them what each of them would have to have. All
- * fields that anything wanted asks for are in it, since no other group can have one then.
+ * costs the others next to nothing, and saves them these events. All fields that wanted metrics
+ * need are in it, since no other group can have one then.
  *
- * Cycles on a fixed counter of their own go into every other group: they tell how much of the
- * program each saw (slices.h), now that slots do not.
+ * Cycles on a fixed counter of their own go into every other group: they show how much of the
+ * program each saw (slices.h), in place of slots.
  *
- * Where level 1 is made of general counters it stays among those that take turns: a pinned group of
- * four on a thread that has four would leave nothing to measure the rest with. Nor does it get more
+ * If level 1 needs general counters, it stays among those that take turns: a pinned group of four
+ * on a thread that has four would leave nothing to measure the rest with. Nor does it get more
  * turns than others: on a simulated Ivy Bridge with two turns a round its bars are 4 % narrower,
  * those of all other nodes 10 to 20 % wider (its events are in groups of deeper nodes, too).
  */
@@ -27,7 +27,7 @@ static void add_events(const struct planning *k, size_t metric, uint64_t *bits)
 		bits[w] |= k->needs[metric].full[w];
 }
 
-/* The events of level 1, as far as it is wanted, and of what it has in common with others. */
+/* The events of level 1, as far as it is wanted, and of the values that it shares with others. */
 static bool level_1_events(const struct planning *k, uint64_t *bits)
 {
 	bool any = false;
@@ -53,7 +53,7 @@ static bool asked_for(const struct planning *k, size_t event)
 	return false;
 }
 
-/* Fields of PERF_METRICS, and other names of what is there. */
+/* Fields of PERF_METRICS, and other names of its events. */
 static void more_events(const struct planning *k, uint64_t *bits)
 {
 	const struct model_event *e = k->m->event;

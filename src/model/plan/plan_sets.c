@@ -91,7 +91,7 @@ static bool goes_alone(const struct planning *k, uint32_t event)
 }
 
 /* A set that no group can hold as sets of one event (and of those that cost nothing) each, which go
- * last, into what room the others leave. */
+ * last, into the room that the others leave. */
 static int push_pieces(struct planning *k, struct stage_sets *out, uint32_t metric, struct err *err)
 {
 	const uint64_t *all = k->needs[metric].tight;
@@ -130,8 +130,8 @@ static bool in_pieces(struct planning *k, uint32_t metric)
 	return true;
 }
 
-/* The metric's set, and where that does not hold all of it those of what it refers to; and what it
- * has in common with others. */
+/* The metric's set, and if that does not hold all of it, the sets of the metrics that it refers to;
+ * and the values that it shares with others. */
 static int add_metric_set(struct planning *k, struct stage_sets *out, uint32_t metric,
 			  struct err *err)
 {
@@ -154,7 +154,7 @@ static int add_metric_set(struct planning *k, struct stage_sets *out, uint32_t m
 	return rc;
 }
 
-/* What its threshold asks for: the events need not be in the metric's group. */
+/* Needs of its threshold: these events need not be in the metric's group. */
 static int add_threshold(struct planning *k, struct stage_sets *out, uint32_t metric,
 			 struct err *err)
 {
@@ -169,7 +169,7 @@ static int add_threshold(struct planning *k, struct stage_sets *out, uint32_t me
 	return rc;
 }
 
-/* With what its threshold asks for. */
+/* The metric's sets and its threshold's. */
 static int add_whole(struct planning *k, struct stage_sets *out, uint32_t metric, struct err *err)
 {
 	if (add_metric_set(k, out, metric, err))

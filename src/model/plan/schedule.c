@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * schedule.c - from the sets asked for to groups: what needs no counter of the core is put aside,
- * sets inside others go with them, sets that no group can hold are cut, the rest is packed.
+ * schedule.c - from the sets asked for to groups: events that need no counter of the core are put
+ * aside, sets inside others go with them, sets that no group can hold are cut, the rest is packed.
  */
 #include <string.h>
 
@@ -216,8 +216,8 @@ static bool is_free(const struct sched_event *e)
 	return e->flags & (EVENT_METRIC | EVENT_SLOTS) || e->mask >> 32;
 }
 
-/* What goes into every part of a set that is cut: all that costs nothing, or if that is too much
- * the fields of PERF_METRICS and their slots. */
+/* Events for every part of a set that is cut: all that cost nothing, or if these are too many the
+ * fields of PERF_METRICS and their slots. */
 static void common_events(const struct making *k, const uint64_t *all, uint64_t *common)
 {
 	const struct sched *s = &k->s;
@@ -232,7 +232,7 @@ static void common_events(const struct making *k, const uint64_t *all, uint64_t 
 			common[e / 64] &= ~(1ULL << (e % 64));
 }
 
-/* A new part with this event, and with what every part has where that fits. */
+/* A new part with this event, and with the common events if these fit. */
 static void add_set_part(struct making *k, size_t set, size_t e, const uint64_t *common)
 {
 	struct sched *s = &k->s;
@@ -266,8 +266,9 @@ static int cut_order(const struct sched *s, size_t e)
 	return __builtin_popcountll(s->ev[e].mask);
 }
 
-/* Cuts a set that no group can hold: what blocks the other thread first, since few of it fit beside
- * anything else, then events with the fewest counters, each into the first part with room. */
+/* Cuts a set that no group can hold: events that block the other thread first, since few of it
+ * fit beside anything else, then events with the fewest counters, each into the first part with
+ * room. */
 static int cut_set(struct making *k, size_t set, struct err *err)
 {
 	struct sched *s = &k->s;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * schedule_free - which counters others hold, found by trying groups of events that say it: copies
- * of one event that any general counter can take, each event with a fixed counter beside as many,
- * and copies of events that only some counters can take.
+ * schedule_free - which counters others hold, found by trying groups of events: copies of one event
+ * that any general counter can take, each event with a fixed counter beside as many, and copies of
+ * events that only some counters can take.
  */
 #include <string.h>
 
@@ -143,9 +143,8 @@ static size_t find_masks(struct trial *t, unsigned general, struct mask *mask)
 	return n;
 }
 
-/* The choice of counters that could be the ones which are held, or of those that explain the most
- * of what was found the first. *moves: more is free than any choice allows, since who holds them
- * makes room. */
+/* The set of held counters that explains the trials best (of equal ones the first). *moves: more is
+ * free than any choice allows, since their holder makes room. */
 static uint32_t choose_taken(const struct trial *t, unsigned held, const struct mask *mask,
 			     size_t n, bool *moves)
 {

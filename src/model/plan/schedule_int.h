@@ -23,7 +23,7 @@ struct sched_event {
 	unsigned flags;		   /* enum model_event_flag */
 	uint64_t mask;		   /* counters; 0: takes none (a field of PERF_METRICS) */
 	uint64_t encoding;	   /* equal where two names may be one counter; 0: never */
-	uint64_t value[REG_COUNT]; /* what it needs a register to be; 0: does not need it */
+	uint64_t value[REG_COUNT]; /* value that it needs in a register; 0: does not need it */
 };
 
 /* Events whose masks lie inside `within` can be no more than `cap`: half of Hall's theorem, enough
@@ -73,7 +73,7 @@ static inline void bit_set(uint64_t *b, size_t i)
 
 /* schedule_match.c */
 
-/* What the limits leave, and the ways reserved counters can lie. */
+/* The counters that the limits leave, and possible places of reserved counters. */
 int sched_counters(struct sched *s, struct err *err) MUST_USE;
 /* How one event sees the counters. False: none can take it, whatever else there is. */
 bool sched_event_of(const struct sched *s, uint32_t event, struct sched_event *out);

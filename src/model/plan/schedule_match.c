@@ -91,7 +91,8 @@ void sched_held(struct sched *s)
 	}
 }
 
-/* The value of a term of an event's code, or a value of its own where it does not say. */
+/* The value of a term of an event's code; if the code has no such term, a value that no other event
+ * has. */
 static uint64_t term_value(const char *code, const char *term, uint32_t event)
 {
 	size_t len = strlen(term);
@@ -200,7 +201,7 @@ static bool register_add(struct group *g, const struct sched *s, size_t r, uint6
 	return true;
 }
 
-/* Takes the group apart; what breaks a rule at once, or NULL. */
+/* Sorts the group's events by kind. Returns a broken rule, or NULL. */
 static const char *matching_group_of(const struct sched *s, const uint64_t *bits, struct group *g)
 {
 	g->n = g->n_pairs = g->n_metrics = g->n_slots = g->n_alone = g->n_exclusive = 0;

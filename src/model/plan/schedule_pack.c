@@ -20,7 +20,7 @@ struct pack {
 	struct sched *s;
 	size_t bytes; /* of the bits of all groups */
 	uint16_t *order;
-	uint64_t *general; /* events that need a general counter: what costs */
+	uint64_t *general; /* events that need a general counter, and so cost */
 	uint32_t *size;	   /* general events, by set */
 	uint64_t *tmp;	   /* one group */
 	uint64_t random;
@@ -136,7 +136,7 @@ static bool place_instead(struct pack *p, struct sched_plan *x, size_t set, size
 	for (size_t w = 0; w < s->words; w++)
 		p->tmp[w] |= need_of(s, set)[w];
 	s->steps -= 2;
-	/* what others need of the set that moves on stays: nothing would be gained */
+	/* if the others need all of the set that would move on, nothing is gained */
 	if (is_set_inside(need_of(s, out), p->tmp, s->words) || !sched_fits(s, p->tmp))
 		return false;
 	plan_copy(s, saved, x);

@@ -112,7 +112,7 @@ static double *unknown_reading(struct slices *s, size_t n)
 	return v;
 }
 
-/* What counts are given in. */
+/* Rows and arrays for the counts. */
 static int make_results(struct slices *s, struct err *err)
 {
 	size_t n = s->n_targets;

@@ -13,7 +13,7 @@
 
 struct job {
 	const struct slices *s; /* with the group of shared events as the last, if there are any */
-	struct arena *a;	/* of what is given out */
+	struct arena *a;	/* of results */
 	struct arena *scratch;
 	uint64_t since, from, to; /* errors are of [since, to], counts of [from, to] */
 	const uint32_t *when;	  /* of the time in which these groups were on; NULL: of all */
@@ -138,8 +138,8 @@ static struct slices_cell walk_on(const struct job *j, struct walk *w, size_t ta
 	return d;
 }
 
-/* One shared event on one target: in each slice what all its groups saw, or the one that saw
- * all. */
+/* One shared event on one target: in each slice the sum over its groups, or the count of a group
+ * that saw all of it. */
 static void pool_event(const struct job *j, struct slices_kept *all, size_t at, size_t target,
 		       const struct walks *w)
 {
@@ -175,7 +175,7 @@ static void pool_event(const struct job *j, struct slices_kept *all, size_t at, 
 				sum.running += d.running;
 			}
 		}
-		if (!i) /* what was before the first is no slice */
+		if (!i) /* the time before the first reading is no slice */
 			continue;
 		assert(sum.value >= 0 && sum.enabled >= 0 && sum.running >= 0);
 		*to = *(to - all->stride);
@@ -336,7 +336,7 @@ static void give_count(const struct span *p, const struct span *q, struct job *j
 				: "never on the counters";
 }
 
-/* What was found out in all of [since, to], of a shared group for those that share with it. */
+/* Keeps the results of all of [since, to], of a shared group for the groups that share with it. */
 static int keep_long(struct job *j, const struct span *p, struct err *err)
 {
 	size_t cells = p->n_own * p->n_own;
@@ -350,7 +350,7 @@ static int keep_long(struct job *j, const struct span *p, struct err *err)
 	return j->long_cov ? 0 : err_nomem(err);
 }
 
-/* What was found out about [since, to], for the counts of [from, to] in it. */
+/* Applies the results of [since, to] to the counts of [from, to] in it. */
 static int narrow(struct job *j, struct span *p, struct err *err)
 {
 	struct span q = { .shared_count = j->count };
@@ -399,7 +399,7 @@ static int add_group_counts(struct job *j, size_t g, struct err *err)
 	return 0;
 }
 
-/* Half a step of those that are told in steps. */
+/* Half a step of events that count in steps. */
 static void find_quanta(struct job *j)
 {
 	const struct slices *s = j->s;
@@ -453,7 +453,7 @@ static int all_counts(struct slices *s, struct job *j, struct tree_counts *out, 
 	if (job_new(j, s, err))
 		goto out;
 	find_refs(j);
-	/* shared events first: the others are told by them */
+	/* shared events first: the others are estimated from them */
 	if (s->n_shared && (share_of_time(j, &with, err) || add_group_counts(j, s->n_groups, err)))
 		goto out;
 	for (size_t g = 0; g < s->n_groups; g++)

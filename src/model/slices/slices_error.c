@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How far counts can be off, and how events that count in several groups bring the others nearer.
+ * How far counts can be off, and how events that count in several groups make the others more
+ * exact.
  *
  * Cycles count in every group, so of the whole time they are known (nearly) exactly. An event of
- * one group alone is then better told by its ratio to the cycles of that group, times the cycles of
- * all: what is left of the error is how that ratio changes from slice to slice.
+ * one group alone is then better estimated by its ratio to the cycles of that group, times the
+ * cycles of all: the error that is left is how that ratio changes from slice to slice.
  */
 #include <math.h>
 
@@ -14,9 +15,9 @@
 #define OFF_MATTERS 0.01 /* of the time that the group was switched off */
 #define BETTER	    0.8	 /* of the variance must be left at most, or the event is left alone */
 #define FOLDS	    6.0
-#define WANDER	    0.33 /* what wanders is error by so much; a sixth would be the theory */
+#define WANDER	    0.33 /* share of a drift that is error; in theory a sixth */
 #define CARE	    1.5	 /* standard errors of a ratio of squared differences, about */
-#define WANDER_FEW  10	 /* strata: fewer do not tell it from noise */
+#define WANDER_FEW  10	 /* strata: with fewer, drift looks like noise */
 #define FAR	    10.0 /* a target whose shared event is off by such a factor is left alone */
 
 /* A target that ran while the group never came to its turn there: as the others are, on the whole;
@@ -82,8 +83,8 @@ static double off_by_on(const struct span *p, size_t group, size_t event)
 	return r[0] > 0 && r[1] > 0 && v[1] > 0 ? v[0] / r[0] / (v[1] / r[1]) : (double)NAN;
 }
 
-/* By how much what always counted differs between the time that this group was on and off, by the
- * event that these are told by (`shared`: in the last group; NO_SHARED: none). */
+/* Change of the events that always counted between the time that this group was on and off, by the
+ * shared event that estimates them (`shared`: in the last group; NO_SHARED: none). */
 struct change {
 	double common; /* square of the mean of relative changes: all go up or down together */
 	double alone;  /* their variance: each goes its own way */
@@ -154,7 +155,7 @@ static double error_sum_of(const struct span *p, size_t m)
 	return sum;
 }
 
-/* What is left of the squared differences of one event, less so much of another's. */
+/* The squared differences of one event after subtracting `by` times another's. */
 static double left_of(const struct span *p, size_t m, size_t x, double by)
 {
 	double sum = 0;
@@ -167,7 +168,7 @@ static double left_of(const struct span *p, size_t m, size_t x, double by)
 	return sum;
 }
 
-/* The shared event of this group that tells most of it; p->n_members: none does. */
+/* The shared event of this group that explains most of it; p->n_members: none does. */
 static size_t find_shared(const struct span *p, size_t m)
 {
 	double least = BETTER * left_of(p, m, m, 0);
@@ -201,7 +202,7 @@ static void tell_counts(struct span *p, size_t m, size_t x)
 	}
 }
 
-/* Tells an event by a shared one, of which the whole is known. */
+/* Estimates an event from a shared one, whose total is known. */
 static void tell_by(struct span *p, size_t m, size_t x)
 {
 	double before = error_sum_of(p, m), by = before / error_sum_of(p, x), scale;
@@ -244,9 +245,9 @@ static size_t shared_at(const struct span *p, size_t x)
 	return NO_SHARED;
 }
 
-/* Neighbouring intervals differ by what was not seen in them, and once in a while because the
- * program went on to something else. The latter says nothing of the interval at hand: a difference
- * is no more than FOLDS times the usual one. */
+/* Neighbouring intervals differ by the time that was not seen, and now and then because the program
+ * went on to something else. The latter is no error of this interval: differences are cut to FOLDS
+ * times the median. */
 static void calm(struct span *p)
 {
 	double *size = p->rate; /* done with; by slice */
@@ -290,13 +291,12 @@ static void add_products(double *to, const double *diff, const struct span *p)
 			to[a * n + b] = to[b * n + a];
 }
 
-/* What of the differences of neighbours is error. Where a program's ways last longer than a slice,
- * slices differ by what each was seen to do, which is error but in part: a sixth where differences
- * grow in proportion to the distance (as for any systematic sample of such a line). What differs
- * from turn to turn is error in full. Slices two apart tell these from each other: the former
- * differ twice as much (squared) as neighbours, the latter just as much; so the latter is twice the
- * one less the other. In doubt it is more: differences of few slices are taken for less than they
- * are, and what comes out below 0, in whatever direction, is 0. */
+/* Removes drift from the differences of neighbours. If a program's phases last longer than a slice,
+ * the difference of two slices is only partly error: a sixth if differences grow in proportion to
+ * the distance (as for any systematic sample of a line). Noise from turn to turn is error in full.
+ * Slices two apart separate both: drift differs twice as much (squared) as between neighbours,
+ * noise just as much; so noise is twice the one less the other. In doubt the error is larger:
+ * differences of few slices are reduced (CARE), and values below 0 become 0. */
 static void take_wandering_off(struct span *p)
 {
 	size_t n = p->n_own;
@@ -323,8 +323,8 @@ static void take_wandering_off(struct span *p)
 				(1 - WANDER) * noise[a * n + b] * p->room[n + a] * p->room[n + b];
 }
 
-/* Events whose group was taken apart saw different slices of time: that they changed together says
- * nothing of what each missed. */
+/* Events of a split group saw different slices of time: if they changed together, that does not
+ * show that their errors do. */
 static bool were_together(const struct span *p, size_t a, size_t b)
 {
 	const struct slices_kept *k = &p->s->group[p->group];
@@ -357,7 +357,7 @@ static void fill_cov(struct span *p)
 						     shared_var(p, p->told_by[a]);
 }
 
-/* What the time in which the group was switched off adds. */
+/* Adds the error of the time in which the group was switched off. */
 static void add_off(struct span *p)
 {
 	double off = p->time[0] > 0 ? p->off / p->time[0] : 0;

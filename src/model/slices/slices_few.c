@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups of few slices: how far off they can be is not for their own slices to say.
+ * Groups of few slices: their own slices cannot show how far off they are.
  *
  * A program spends the share q of its time in another way. n slices at random moments all miss that
  * with the chance (1 - q)^n: of 4 slices, half of the time may be missed once in 16 runs, 20 % of
  * it in 4 of 10. Such slices are alike, and their variance is nearly 0: Student's factor for n - 1
- * multiplies nothing. So a bar by so few is never below what all groups of the counters together
- * saw change: they looked at the same program at other moments, k groups at k times as many.
+ * multiplies nothing. So the bar of a group with few slices is never below the change that all
+ * groups of the counters together saw: they looked at the same program at other moments, k groups
+ * at k times as many.
  *
  * Of each group it is the median of its events' relative variances, so that neither an event that
  * never changes nor a rare one speaks for the others; each weighs by its degrees of freedom, and
@@ -30,8 +31,8 @@ static double few_sum_of(const struct slices_few *x, uint32_t event)
 	return sum;
 }
 
-/* What the variance of a group's event is to its variance relative to the count, of one slice, all
- * of it unseen; 0 where the event says nothing. */
+/* Factor from an event's relative variance in one unseen slice to the variance of its count; 0 if
+ * the event has no rate. */
 static double scale_of(const struct slices_few *x, size_t g, uint32_t event)
 {
 	double sum = few_sum_of(x, event), unseen = 1 - x->counted[event];

@@ -66,7 +66,7 @@ struct stratum {
 	double off;	   /* time before it for which the group was switched off */
 	size_t follow;	   /* the next of its kind; SIZE_MAX: none */
 	double near_,
-		next; /* what a difference to the next of its kind, and the next but one, weighs */
+		next; /* weight of a difference to the next of its kind, and the next but one */
 };
 
 /* One group between two of its readings. */
@@ -78,7 +78,7 @@ struct span {
 	/* of the slices' ends: [group * (n + 1) + slice]; of references, the last group, and those
 	 * that gained */
 	struct slices_when *when;
-	const uint32_t *ref;	/* by target: the group that tells how long the target ran */
+	const uint32_t *ref;	/* by target: the group by which the target's time is known */
 	const double *total;	/* by target: how long that was in all */
 	bool *cut;		/* by slice: other groups are on than in the one before */
 	bool *in;		/* by slice: it belongs to it; NULL: all do */
@@ -100,12 +100,12 @@ struct span {
 	size_t most_strata;	/* of any target */
 	double *noise, *room;	/* scratch: [n_own * n_own]; and twice that, more than n_own */
 	double *extra;		/* by member: variance of targets that were never seen */
-	size_t *told_by;	/* by own member: the shared one it is told by; n_members: none */
-	double *told_how;	/* and its count by that one's */
+	size_t *told_by;  /* by own member: the shared one that estimates it; n_members: none */
+	double *told_how; /* and its count by that one's */
 	const double *shared_count; /* of shared events, the whole: [event * n_targets + target] */
 	const double *shared_cov;   /* of the group of shared events; NULL: exact */
 	bool sampled;		    /* not always on the counters */
-	bool calm; /* what changed once, long ago, is not to widen an interval's bars: see calm() */
+	bool calm; /* a change long ago must not widen an interval's bars: see calm() */
 };
 
 #define NO_SHARED SIZE_MAX
@@ -160,14 +160,14 @@ static inline double slices_own(const struct span *p, size_t event, size_t targe
 	memcpy(&vb, (const char *)b + field_offset, sizeof(vb));
 	return vb - va;
 }
-/* What an event of the span's group gained in a slice: value, enabled or running. */
+/* Growth of an event of the span's group in a slice: value, enabled or running. */
 #define OWN(p, event, target, slice, field) \
 	slices_own(p, event, target, slice, offsetof(struct slices_cell, field))
 /* How long targets ran, where groups came and went, counts and differences. */
 void slices_strata(struct span *p);
 
-/* True where the group was on the counters all the time that there was, on every target: then what
- * it counted is what there was to count, and all of the span is filled, without errors. */
+/* True if the group was on the counters all of the time, on every target: then its counts are
+ * complete, and all of the span is filled, without errors. */
 bool slices_whole(struct span *p);
 
 /* slices_few.c: groups of few slices are as uncertain as all together were seen to change. `room`:

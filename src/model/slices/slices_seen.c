@@ -19,7 +19,7 @@ bool slices_on_at(const struct slices *s, const uint32_t *group, size_t n, uint6
 	return true;
 }
 
-/* What there was to count on all targets in a slice. */
+/* Time in a slice that could be counted, on all targets. */
 static double ran_in(const struct slices *s, const struct slices_kept *k, size_t slice)
 {
 	const struct slices_cell *c = &k->cell.v[slice * k->stride];

@@ -13,7 +13,7 @@
 #define POOL	    8	/* slices */
 #define ALIKE	    0.9 /* of the time */
 #define UNLIKE	    2.5 /* times the share on the counters */
-#define VISIT_LEAST 200000.0 /* ns on the counters: less says nothing */
+#define VISIT_LEAST 200000.0 /* ns on the counters: shorter visits are ignored */
 #define ALWAYS	    0.9999   /* of the time on the counters is all of it */
 
 size_t slices_nearest(const struct slices_kept *k, uint64_t t)
@@ -111,9 +111,9 @@ static size_t find_leads(struct span *p, size_t target)
 	return n;
 }
 
-/* How long the target ran in a slice: what the reference says, or more if this group was enabled
- * longer. Groups are read one after the other: this one's slice can end later than the reference's
- * (by `late` in all; much later on a busy machine), which the next slice makes up for; so it is the
+/* How long the target ran in a slice: by the reference, or more if this group was enabled longer.
+ * Groups are read one after the other: this one's slice can end later than the reference's (by
+ * `late` in all; much later on a busy machine), which the next slice makes up for; so it is the
  * sums that are compared. `off`: one of them was switched off in it. */
 static double ran(double own, double ref, bool off, double *late)
 {
@@ -227,7 +227,7 @@ static void find_cuts(struct span *p)
 			double now = slices_enabled(s, g, 0, target, slices_when(p, g, i + 1));
 			bool on = now - before > exists[i] / 2;
 
-			/* a slice in which nothing ran says nothing */
+			/* a slice in which nothing ran has no rate */
 			if (!(exists[i] > 0))
 				continue;
 			p->cut[i] = p->cut[i] || (i && on != was);
@@ -298,7 +298,7 @@ static void spread_all(struct stratum *v, size_t n, double tail)
 		strata_spread(v, n, n - 1, false, tail);
 }
 
-/* Half of what the group had of an average slice in which it was on. */
+/* Half of the group's time in an average slice in which it was on. */
 static double hardly(const struct span *p, const struct slices_cell *c)
 {
 	const struct slices_kept *k = &p->s->group[p->group];
@@ -321,7 +321,7 @@ static bool leave_strata_out(const struct span *p, size_t i, double exists, stru
 	return true;
 }
 
-/* A stratum ends. A visit that was hardly on a counter says nothing: it is time off. */
+/* A stratum ends. A visit that was hardly on a counter is taken as time off. */
 static size_t push(struct stratum *v, size_t n, struct stratum *now)
 {
 	double off = now->visit && now->r < VISIT_LEAST ? now->off + now->w : 0;
@@ -386,14 +386,14 @@ static void cut_strata(struct span *p, size_t event, size_t target)
 	p->n_strata = push_last(p, n, &now, least);
 }
 
-/* What a stratum's rate can be off is weighed by what it stands for and was not seen. */
+/* The error of a stratum's rate is weighed by the time that it stands for and that was not seen. */
 static double unseen2(const struct stratum *s)
 {
 	return s->w > s->r ? s->w * (s->w - s->r) : 0;
 }
 
-/* What the difference of two strata weighs, of so many differences. n of them would be there of a
- * ring: there are fewer. */
+/* Weight of the difference of two strata. A ring of n strata would have n differences: there are
+ * `fewer`. */
 static double weight(const struct stratum *a, const struct stratum *b, size_t n, size_t fewer)
 {
 	double u2 = (unseen2(a) + unseen2(b)) / 2;
@@ -403,7 +403,7 @@ static double weight(const struct stratum *a, const struct stratum *b, size_t n,
 }
 
 /* Each visit stands for half of the time off to the one before and to the next. Without one, that
- * time is like what is beside it. */
+ * time is like its neighbours. */
 static void give_off(struct span *p)
 {
 	struct stratum *v = p->strata;
@@ -431,7 +431,7 @@ static void give_off(struct span *p)
 	p->tail += p->tail_off;
 }
 
-/* One visit alone has none of its kind to differ from: those beside it tell how far it is off. */
+/* A single visit has no other visit to differ from: its error comes from the strata beside it. */
 static void join_lone_visit(struct stratum *v, size_t n)
 {
 	size_t visits = 0, at = 0;
@@ -539,7 +539,7 @@ static void add_strata(struct span *p, size_t m, size_t target)
 	p->count[m * p->s->n_targets + target] = count;
 }
 
-/* What a cell gained in the slices that are looked at. */
+/* Growth of a cell over the span's slices. */
 static double in_span(const struct span *p, size_t event, size_t target, size_t field_offset)
 {
 	double sum = 0;
@@ -594,8 +594,8 @@ void slices_strata(struct span *p)
 		add_target(p, t);
 }
 
-/* What the group's longest enabled member gained on a target; false: it, or another group, was
- * there longer than a member was on the counters. */
+/* Enabled time of the group's longest member on a target; false: it, or another group, was there
+ * longer than a member was on the counters. */
 static bool always_on(const struct span *p, size_t target, double *exists)
 {
 	const struct slices_kept *k = &p->s->group[p->group];

@@ -15,7 +15,7 @@
 #define PATIENCE    3
 #define KEEP_MAX    (5000 * MS)
 #define VISIT_SHARE 0.15  /* of the time */
-#define WORTH	    0.002 /* of the run so far: what is unseen and is less needs no visit */
+#define WORTH	    0.002 /* of the run so far: a smaller unseen share needs no visit */
 
 enum wish { NOT_WANTED, UNSURE, WANTED };
 
@@ -24,10 +24,10 @@ struct stages_state {
 	enum wish wish;		/* of the decision at hand */
 	unsigned idle;		/* decisions in a row that did not want it */
 	uint64_t wanted, since; /* ns for which it was wanted; and for which it was not, in a row */
-	unsigned unsure;	/* that could not say that it does not matter */
+	unsigned unsure;	/* trees in a row in which the node may matter */
 	bool visited;		/* it is on for a slice */
-	double share;		/* what its node has now, at most; of the decision at hand */
-	double unseen;		/* what its node had while it was closed, in ns of the whole */
+	double share;		/* upper bound of its node's share now; of the decision at hand */
+	double unseen;		/* its node's time while it was closed, in ns of the whole */
 	unsigned visits;
 };
 
@@ -63,14 +63,14 @@ void stages_begin(struct stages *s, bool keep)
 	s->visits = 0;
 }
 
-/* How much the stage under a node is wanted that tree_open() says may matter. A node without a
- * threshold has nothing that could make it surer. */
+/* How much the stage under a node is wanted, if tree_open() opens the node. A node without a
+ * threshold cannot get surer. */
 static enum wish wish_of(const struct tree *t, uint32_t under)
 {
 	return t->node[under].over || !t->model->metric[under].threshold ? WANTED : UNSURE;
 }
 
-/* What a node has now, at most: where it is not counted, what the one above it has. */
+/* Upper bound of a node's share now: if it is not counted, its parent's. */
 static double stage_share_of(const struct stages *s, const struct tree *t, uint32_t node)
 {
 	for (; node != MODEL_NONE; node = s->m->metric[node].parent) {
@@ -124,8 +124,8 @@ static void visit(struct stages *s, size_t stage, uint64_t now)
 		(uint64_t)(length * (1 + (1 / VISIT_SHARE - 1) * (0.5 + rounds_draw(&s->random))));
 }
 
-/* What one visit more is worth. It changes slowly: a stage must not be seen more often while its
- * node has much, or that would count as much as the rest of the time. */
+/* Lots of a stage: the value of one more visit. It changes slowly: a stage must not be seen more
+ * often while its node has much, or that would count as much as the rest of the time. */
 static double lots_of(const struct stages_state *x, uint64_t now)
 {
 	double worth = x->unseen / (x->visits + 1);
@@ -237,7 +237,7 @@ enum slices_state stages_group(const struct stages *s, size_t group)
 	return state;
 }
 
-/* A turn of each, and more: whoever reads comes late. */
+/* A turn of each, and more: readings come late. */
 static uint64_t usual_slice(size_t turns)
 {
 	uint64_t slice = (turns ? turns : 1) * TURN + TURN / 2;
@@ -245,7 +245,7 @@ static uint64_t usual_slice(size_t turns)
 	return slice > SLICE_MIN ? slice : SLICE_MIN;
 }
 
-/* What is not open in them is lost for short runs: the first slices are as short as can be. */
+/* A short run never sees stages that open after its first slices: these are as short as can be. */
 static uint64_t early_slice(size_t turns, uint64_t readings)
 {
 	uint64_t alone = SLICE_FIRST << readings;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The steps of tree_eval: what is needed, values, errors, doubts, thresholds, the path.
+ * The steps of tree_eval: needs, values, errors, doubts, thresholds, the path.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static void want_of(struct want *want, uint32_t i)
 	}
 }
 
-/* What wanted metrics refer to, and their thresholds, and so on. */
+/* Adds the metrics that wanted metrics and their thresholds refer to, and so on. */
 static int close_needs(struct tree_maker *k, struct err *err)
 {
 	struct tree_work *w = &k->w;
@@ -414,7 +414,7 @@ void tree_open(const struct tree *t, bool *open)
 		if (tree_is_node(&t->model->metric[i]) && parent != MODEL_NONE)
 			open[parent] = t->node[parent].maybe;
 	}
-	/* what hangs under a node that is closed is not looked at */
+	/* nodes below a closed node stay closed */
 	for (size_t i = 0; i < t->n; i++)
 		for (uint32_t p = t->model->metric[i].parent; open[i] && p != MODEL_NONE;
 		     p = t->model->metric[p].parent)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How far metrics can be off, by how they change with what is not known exactly.
+ * Error bars of metrics: how they change with inexact counts and latencies.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -115,7 +115,7 @@ int tree_sources(struct tree_work *w, struct err *err)
 	return rc;
 }
 
-/* What changes with it; told once for each. Out of memory: nothing, which tree_make tells. */
+/* The steps that change with it, found once for each. Out of memory: none; tree_make fails. */
 static const struct expr_reach *reach_of(struct tree_work *w, enum expr_ref_kind kind,
 					 uint32_t index)
 {
@@ -160,8 +160,8 @@ static void bend(struct tree_work *w, enum expr_ref_kind kind, uint32_t index, d
 	expr_steps_event(&w->steps, index, to);
 }
 
-/* What metrics that depend on it are when it is bent by so much; NAN where they have no value then.
- * Afterwards they are to be brought back. */
+/* Values of the metrics that depend on a source when it is changed by so much; NAN if they have no
+ * value then. The caller restores them. */
 static void bent_values(struct tree_work *w, const struct tree_source *s,
 			const struct expr_reach *r, double by)
 {

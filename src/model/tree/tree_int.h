@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tree_int - what the steps of tree_eval hand to each other; for the files of tree alone.
+ * tree_int - data that the steps of tree_eval share; for the files of tree alone.
  */
 #ifndef CYCLADE_MODEL_TREE_INT_H
 #define CYCLADE_MODEL_TREE_INT_H
@@ -27,8 +27,8 @@ struct tree_source {
 	double quantum;	     /* half a step */
 };
 
-/* What is above the line follows from the model, what is wanted, and the machine's facts, and stays
- * from tree to tree; the rest is of the tree at hand. */
+/* Members above the line follow from the model, the wanted metrics and the machine's facts, and
+ * stay from tree to tree; the rest is of the tree at hand. */
 struct tree_work {
 	const struct model *m;
 	struct arena arena; /* of all of it */
@@ -56,7 +56,7 @@ struct tree_work {
 	struct tree_node *node;	      /* by metric */
 	struct value *value, *passes; /* by metric; the steps' */
 	VEC(struct tree_source) sources;
-	VEC(double) gradient;	/* [row[metric] * n_sources + source]; NAN: could not be told */
+	VEC(double) gradient;	/* [row[metric] * n_sources + source]; NAN: unknown */
 	VEC(double) slope;	/* scratch, by source */
 	VEC(uint32_t) some;	/* likewise */
 	double *bent;		/* scratch, by metric, and by logical processor */
@@ -76,8 +76,8 @@ struct tree_work {
 /* tree_error.c */
 int tree_sources(struct tree_work *w, struct err *err) MUST_USE;
 int tree_gradients(struct tree_work *w, struct err *err) MUST_USE;
-/* Half width at 95 % of sum of by[i] * metric[i]; NAN where it cannot be told, and *why then.
- * of_steps: the part of it that counts given in steps have; NULL: not wanted. */
+/* Half width at 95 % of sum of by[i] * metric[i]; NAN if it is unknown, with *why. of_steps: the
+ * part of it that counts given in steps have; NULL: not wanted. */
 double tree_error_of(const struct tree_work *w, const uint32_t *metric, const double *by, size_t n,
 		     double *of_steps, const char **why);
 /* By how much sum of by[i] * metric[i] grows with the event's count, per doubling of it. */

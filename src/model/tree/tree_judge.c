@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What may be printed as a share, and where counters disagree.
+ * Which values may be printed as a share, and where counters disagree.
  */
 #include <math.h>
 #include <string.h>
@@ -142,7 +142,7 @@ static void judge_sum(struct tree_work *w, uint32_t parent)
 	}
 }
 
-/* What a value is multiplied with to be a share of 1; 0: it is none. */
+/* Factor that makes a value a share of 1; 0: it is none. */
 static double as_share(const struct model_metric *m)
 {
 	return tree_is_node(m) ? 1 : m->unit && !strcmp(m->unit, "%") ? m->scale / 100 : 0;
@@ -178,7 +178,7 @@ static void show_node(const struct model_metric *m, struct tree_node *n)
 	}
 }
 
-/* A metric of no level that is told in per cent. */
+/* A metric of no level in per cent. */
 static void judge_percent(struct tree_work *w, uint32_t i)
 {
 	double share = as_share(&w->m->metric[i]);

@@ -2,22 +2,20 @@
 /*
  * Nodes that were counted for a part of the time.
  *
- * What such a node had of the whole is what it had while it was counted (seen) and what it had in
- * the rest. The rest lies between 0 and H, what its parent had there: that is known within its own
- * error E, since a parent is counted whenever its children are, and at last by level 1, which
- * always counts. Random visits are a sample of the rest: m of them say that it is q. The estimate
- * adds to them four visits that nobody made, which are as ignorant as can be: spread between the
- * bounds, with the centre c where all children have the same. (Agresti and Coull, "Approximate is
- * better than exact", 1998: so the interval of a proportion holds with few trials, and where all of
- * them say 0.)
+ * The share of such a node is the sum of its share while it was counted (seen) and its share of the
+ * rest. The rest lies between 0 and H, the parent's share there: H is known within its own error E,
+ * since a parent is counted whenever its children are, and at last by level 1, which always counts.
+ * Random visits are a sample of the rest: m of them give the mean q. The estimate adds four
+ * imaginary visits that know nothing: spread between the bounds, with the centre c where all
+ * children have the same. (Agresti and Coull, "Approximate is better than exact", 1998: so the
+ * interval of a proportion holds with few trials, and if all of them are 0.)
  *
  *	rest = (m q + 4 c) / (m + 4)
  *	error^2 = seen^2 + (m / (m + 4) of what visits differ)^2 + (4 d / (m + 4))^2
  *
  * where d^2 = (H - c)^2 + E^2: the longer way from c to a bound, which is not known better than the
  * parent is. (The error of the parent goes to both sides: a centre between 0 and H + E would make
- * the children of a parent that is not known well too large.) Without a visit that is c +- d: all
- * that is known.
+ * the children of a parent that is not known well too large.) Without a visit the rest is c +- d.
  */
 #include <math.h>
 
@@ -129,7 +127,7 @@ static void no_value(struct tree_work *w, uint32_t x, uint32_t event)
 	w->node[x].no_error = "not measured";
 }
 
-/* What it rests on has errors that slices do not show, or its parent has. */
+/* Its counts, or its parent's, have errors that slices do not show. */
 static bool no_bar(struct tree_work *w, const struct tree_part *p, uint32_t x)
 {
 	struct tree_node *n = &w->node[x];
@@ -160,7 +158,7 @@ static void combine_part(struct tree_work *w, const struct tree_part *p)
 	}
 }
 
-/* Parts are no more than their whole: what is too much is taken from each in proportion, and is
+/* Parts are no more than their whole: an excess is taken from each in proportion, and added to its
  * error. */
 static void fit_sum(struct tree_work *w, const struct tree_part *p)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which nodes are over their thresholds, and the path that leads to what matters most.
+ * Which nodes are over their thresholds, and the path to the node that matters most.
  */
 #include <math.h>
 
@@ -63,10 +63,10 @@ static void one(struct tree_work *w, uint32_t i)
 {
 	const struct model_metric *m = &w->m->metric[i];
 	struct tree_node *n = &w->node[i];
-	double by = isnan(n->error) ? 0 : n->error; /* not known: the next readings will tell */
+	double by = isnan(n->error) ? 0 : n->error; /* unknown until the next readings */
 
 	if (!m->threshold) {
-		/* nothing says that it does not matter */
+		/* it may matter */
 		n->maybe = tree_is_node(m) && (m->parent == MODEL_NONE || w->node[m->parent].maybe);
 		return;
 	}

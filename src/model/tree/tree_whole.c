@@ -54,7 +54,8 @@ static double whole_slots_of(const struct tree_whole *k, const struct tree *t)
 	return whole_value_of(t, k->slots);
 }
 
-/* What a stage's nodes had while it was on. part->weight is in slots, or less than 0: by time. */
+/* Fills `part` with the values of a stage's nodes while it was on. part->weight is in slots, or
+ * less than 0: by time. */
 static int see_stage(struct tree_whole *k, struct slices *s, const struct plan_stage *stage,
 		     const struct tree_whole_ask *ask, const struct tree_counts *base,
 		     struct tree_part *part, struct err *err)
@@ -133,7 +134,7 @@ int tree_whole_make(struct tree *out, struct tree_whole *k, struct slices *s,
 			return -1;
 		n++;
 	}
-	/* last, since what is given out of counts is the slices' */
+	/* last, since the result's arrays belong to the slices */
 	if (slices_counts_since(s, ask->a, ask->since, ask->from, ask->to, counts, err))
 		return -1;
 	if (!n)
