@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * account - a tree of cycles over what was sampled, for any set of samples.
+ * account - a tree of cycles over sampled events, for any set of samples.
  *
  *	account_bind(&b, arena, acc, events, n, &pmu, &err)	which event is which of the model
  *	account_whole(b, by_event)				the whole recording, once
@@ -15,10 +15,9 @@
  * of the squares of their weights (struct tally); a branch's is the sum over its events; a
  * formula's by its gradient. `half` is of the 95 % interval. An event without a sample may still
  * have happened: its own cell then has three times the weight of one sample for a half (the rule of
- * three); to what it adds to, it adds no error, unless that has no sample at all. A cell whose
+ * three); to its parent it adds no error, unless the parent has no sample at all. A cell whose
  * interval reaches 0, or that rests on fewer than ACCOUNT_FEW samples, is not significant. Two
- * cells are held against each other by the error of their difference: what both are made of
- * cancels.
+ * cells are compared by the error of their difference: samples that are in both cancel.
  *
  * Costs: account_row some 10 us for a tree of 100 nodes and 60 events. A bound account is of one
  * thread at a time.
@@ -37,15 +36,15 @@ enum account_why { /* a cell has no value */
 		   ACCOUNT_OK,
 		   ACCOUNT_NOT_RECORDED, /* its event (`which`) is not in the recording */
 		   ACCOUNT_NOT_COVERED,	 /* this CPU cannot measure it */
-		   ACCOUNT_PARTS,	 /* of what adds to it some were not recorded: the value is
-					  * there, and is a lower bound */
-		   ACCOUNT_NO_CLOCK,	 /* reference cycles, and no event that tells their ratio */
-		   ACCOUNT_NO_TIME,	 /* nanoseconds, and nothing tells how fast the core was */
+		   ACCOUNT_PARTS,	 /* some of its parts were not recorded: the value is a
+					  * lower bound */
+		   ACCOUNT_NO_CLOCK,	 /* reference cycles, and no event for their ratio */
+		   ACCOUNT_NO_TIME,	 /* nanoseconds, and the core's frequency is not known */
 		   ACCOUNT_DIVIDED_BY_0,
 		   ACCOUNT_NO_RUNNING, /* its event never had a counter */
 		   ACCOUNT_DEAD,       /* its event had no sample, though any program has it */
 		   ACCOUNT_ONE_THREAD, /* it is of two threads on a core, and there was one */
-		   ACCOUNT_UNKNOWN,    /* its formula asks for what a recording does not tell */
+		   ACCOUNT_UNKNOWN,    /* its formula needs a value that this recording lacks */
 };
 
 struct account_cell {
@@ -76,39 +75,40 @@ struct account_bound {
 	bool nominal;		    /* that is the nominal frequency: no other is known */
 	bool one_thread;	    /* cores ran one thread at a time */
 	double halted;		    /* share of the time between first and last sample; NAN */
-	bool *dead; /* by recorded event: see account_time.turns; what needs it has no value */
-	const char *const *wrong; /* by the model's events: why what it counts is not to be
-				   * believed, or NULL; set before account_whole. NULL: none */
+	bool *dead; /* by recorded event: see account_time.turns; nodes that need it have no
+		     * value */
+	const char *const *wrong; /* by the model's events: the reason why its counts are wrong, or
+				   * NULL; set before account_whole. NULL: none */
 	struct account_work *work;
 };
 
-/* What recorded events are told by. */
+/* The PMU by which recorded events are recognised. */
 struct account_pmu {
 	const struct model_cpu *cpu; /* of the recording: vendor and the PMU's name */
 	const struct pd_info *info;  /* which numbers its PMUs had; NULL: not known */
 };
 
-/* Events are told by their raw configuration (type, config, config1, as the PMU's formats lay it
- * out), else by name. Where two recorded events are the same, one of all privilege levels goes
- * before one of some, then the one with more samples; the other is unknown. ERR_NOT_FOUND where not
- * even the cycles are there. */
+/* Events are recognised by their raw configuration (type, config, config1, as the PMU's formats lay
+ * it out), else by name. If two recorded events are the same, one of all privilege levels goes
+ * before one of some, then the one with more samples; the other is unknown. ERR_NOT_FOUND if not
+ * even the cycles were recorded. */
 int account_bind(struct account_bound *out, struct arena *a, const struct account *acc,
 		 const struct pd_event *event, size_t n, const struct account_pmu *pmu,
 		 struct err *err) MUST_USE;
 
 /* Of the recording; all 0: not known. The first two are of recordings of whole CPUs only: the
- * clocks of a task alone say nothing of how long a CPU was halted. */
+ * clocks of a task do not contain the time in which a CPU was halted. */
 struct account_time {
 	double seconds;	  /* from the first sample to the last */
 	unsigned cpus;	  /* that were sampled */
-	double reference; /* Hz of the reference clock, where the account does not say */
-	double ghz;	  /* of the core while it ran, where the reference clock does not tell; 0 */
+	double reference; /* Hz of the reference clock, if the account does not have it */
+	double ghz;	  /* of the core while it ran, if the reference clock does not give it; 0 */
 	double nominal;	  /* Hz, of any core while nothing else is known; 0: not known either */
 	bool one_thread;  /* no two threads share a core */
 	/* Of all events, the greatest factor by which one was corrected for the time without a
 	 * counter; 0: not known. An event that has no sample in the whole recording is dead if its
-	 * node says that any program has it (`always`), and so many cycles have it
-	 * ACCOUNT_SURE times. */
+	 * node has `always` (any program has such samples), and so many cycles have it ACCOUNT_SURE
+	 * times. */
 	double turns;
 	const bool *never; /* by recorded event: it never had a counter; NULL: none is known */
 	/* By recorded event, the share of its sum that makes up for when it was throttled: it may

@@ -9,19 +9,19 @@
  *
  * A span counts for every block between its ends. One is believed only if the code agrees: it must
  * begin and end at instructions, end with a branch, and hold no branch before its end that is
- * always taken. What is not believed is dropped and counted by cause, never bent to fit: enum
- * block_drop. A span that runs on into the next function counts in both, where the code falls
- * through there. One that begins inside a block, where an interrupt returned to, counts for that
- * block: what ran of it before the interrupt ended with no branch, and is not counted. Where stacks
- * are of user space alone, what ran up to a system call counts by the branch that came back from
- * it. Instructions retired are executions times instructions: no event counts them better.
+ * always taken. A span that fails this is dropped and counted by cause, never adjusted: enum
+ * block_drop. A span that runs on into the next function counts in both, if the code falls through
+ * there. One that begins inside a block, because an interrupt returned there, counts for that
+ * block: the part before the interrupt ended with no branch, and is not counted. If stacks are of
+ * user space alone, code up to a system call counts by the branch that came back from it.
+ * Instructions retired are executions times instructions: no event counts them better.
  *
  * Ends of stacks. Edges and spans are each an estimate of their own, of all places in the stack
- * alike (flow_window.h). What falls through is counted by the spans that run on, never what is left
- * of a difference: it is never below 0.
+ * alike (flow_window.h). Fall-throughs are counted by the spans that run on, never by a difference:
+ * it is never below 0.
  *
- * In = out: a block's executions are those of the edges into it, and those out of it, but for what
- * stacks cut off. `flow_in` and `flow_out` are counted apart from edges, so that the two can be
+ * In = out: a block's executions are those of the edges into it, and those out of it, except at the
+ * ends of stacks. `flow_in` and `flow_out` are counted apart from edges, so that the two can be
  * held against each other; blocks_balance() is how far they are apart in all.
  */
 #ifndef CYCLADE_ANALYSE_BLOCKS_H
@@ -36,13 +36,13 @@ enum block_drop {
 	BLOCK_NOT_AN_INSN,  /* begins or ends inside an instruction: other code ran there */
 	BLOCK_NOT_A_BRANCH, /* its end does not branch: an interrupt or fault took it away */
 	BLOCK_ALWAYS_TAKEN, /* a jump, call or return stands before its end */
-	BLOCK_OUTSIDE,	    /* leaves the function where its code does not fall through */
+	BLOCK_OUTSIDE,	    /* leaves the function, and its code does not fall through */
 	BLOCK_DROPS
 };
 
 struct block {
-	/* Executions (see blocks.scaled). Without hits 0, and as error the weight of a stack: what
-	 * runs as often at a time cannot be missed. */
+	/* Executions (see blocks.scaled). Without hits 0, and as error the weight of a stack: a
+	 * block that runs as often at a time cannot be missed. */
 	struct flow_value runs;
 	double group[FLOW_SLOTS];
 	double flow_in, flow_out; /* the same by edges into it and out of it; NAN: not known */
@@ -112,7 +112,7 @@ struct block_function {
 	struct block_loop *loop;
 	size_t n_edges, n_loops;
 	/* Jumps backwards into the middle of a loop, as no `for` makes them: such loops are not
-	 * told. CODE_NONE: there are too many blocks to look for any. */
+	 * reported. CODE_NONE: there are too many blocks to look for any. */
 	uint32_t irreducible;
 	/* Instructions retired in it; times its start was entered by calls, jumps of others, or
 	 * from the function in front. NAN: its code is not there. */
@@ -127,8 +127,8 @@ struct blocks {
 	size_t n;
 	const struct flow *flow;
 	bool scaled;	/* figures are executions; else only to be compared with each other */
-	const char *by; /* what tells the scale: "taken branches", "instructions", NULL */
-	double scale;	/* what weights were multiplied by */
+	const char *by; /* the source of the scale: "taken branches", "instructions", NULL */
+	double scale;	/* the factor of all weights */
 	struct flow_value insns;
 	uint64_t used, dropped[BLOCK_DROPS]; /* hits of spans */
 	uint64_t system;		     /* of those used: up to a system call (flow_stops) */
@@ -142,13 +142,13 @@ struct blocks_opts {
 	size_t most;	      /* functions to take apart; 0: all */
 };
 
-/* Makes weights of a flow executions (flow_weigh) where its event does not count taken branches,
- * but branches, instructions or cycles, which the code or the stacks tell of each span. Else does
- * nothing. A second pass over the recording. */
+/* If the event of a flow counts branches, instructions or cycles (the code or the stacks have these
+ * of each span), turns weights into executions (flow_weigh). Else does nothing. A second pass over
+ * the recording. */
 int blocks_weigh(struct flow **f, struct images *images, const struct pd *rec, struct spaces *sp,
 		 const struct flow_opts *opts, struct err *err) MUST_USE;
-/* Takes the spans out of a flow that the code contradicts: BLOCK_NOT_AN_INSN and what follows it.
- * Spans whose code or function is not known stay. Adds the hits of what went to `hits`. */
+/* Takes the spans out of a flow that the code contradicts: BLOCK_NOT_AN_INSN and the causes behind
+ * it. Spans whose code or function is not known stay. Adds their hits to `hits`. */
 int blocks_reject(struct flow *f, struct images *images, uint64_t *hits, struct err *err) MUST_USE;
 int blocks_build(struct blocks *out, const struct flow *f, struct images *images,
 		 const struct blocks_opts *opts, struct err *err) MUST_USE;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * calls - who calls whom and how often, from the edges of flow.h.
+ * calls - callers, callees and counts of calls, from the edges of flow.h.
  *
  *	calls_build(&c, flow, images, &err)
  *	calls_find(&c, images, "name", &found, &err)	the functions that a name may mean
  *	calls_free(c)
  *
- * Stacks of returns say it best: a return leads from the callee right behind the caller's call,
- * past any trampoline. Where the code is there, the instruction in front of that place has to be a
- * call; if it names another function than the one that returned, that one was called, and went on
- * to the other by a jump: a tail call. Stacks of calls, or of any branch, have the calls
- * themselves; one that lands in a PLT is followed through the jump that leaves it, where that was
- * seen to go to one place, else to the only function of that name. Where both kinds are in a
- * recording of any branch, calls are counted by calls and checked by returns. Tail calls are jumps
- * from one function to the start of another, and counted apart. So is what enters the kernel or
- * leaves it, which is no call. What compilers split off (f.cold) is part of f. Call-stack mode
- * holds unfinished calls and no history: ERR_USAGE says what to record instead.
+ * Stacks of returns are best: a return leads from the callee right behind the caller's call, past
+ * any trampoline. If the code is there, the instruction in front of that place has to be a call; if
+ * it names another function than the one that returned, that one was called, and went on to the
+ * other by a jump: a tail call. Stacks of calls, or of any branch, have the calls themselves; one
+ * that lands in a PLT is followed through the jump that leaves it, if that was seen to go to one
+ * place, else to the only function of that name. If both kinds are in a recording of any branch,
+ * calls are counted by calls and checked by returns. Tail calls are jumps from one function to the
+ * start of another, and counted apart. So are entries and exits of the kernel, which are no calls.
+ * Code that compilers split off (f.cold) is part of f. Call-stack mode holds unfinished calls and
+ * no history: ERR_USAGE names the filter to record instead.
  *
- * Whether a branch is a call is told by the instruction it left from; where the code is not there,
- * by the recording's kind of branch, then by its filter, and last by where it leads: to the first
+ * Whether a branch is a call depends on the instruction it left from; if the code is not there, on
+ * the recording's kind of branch, then on its filter, and last on its target: to the first
  * instruction of another function (`guessed`).
  *
  * Costs: the code of all functions with edges is taken apart once; some 100 bytes an edge.
@@ -48,7 +48,7 @@ struct call_edge {
 	bool tail;		   /* jumps, not calls */
 	bool plt;		   /* through a trampoline */
 	uint64_t indirect;	   /* hits that went through a register or memory */
-	struct branch_tally tally; /* of the calls, or of the returns where these were recorded */
+	struct branch_tally tally; /* of the calls, or of the returns if these were recorded */
 };
 
 struct calls {
@@ -61,14 +61,14 @@ struct calls {
 	struct flow_value runs; /* calls in all, no tail calls */
 	double group[FLOW_SLOTS];
 	uint64_t hits; /* of these */
-	/* Hits of calls that could not be told: no symbol at one end (they count for the image as a
-	 * whole), a PLT that leads nowhere known (they count for the PLT); returns to no place
-	 * behind a call (signals, longjmp, context switches), which count for nobody. */
+	/* Hits of calls without caller or callee: no symbol at one end (they count for the image as
+	 * a whole), a PLT that leads nowhere known (they count for the PLT); returns to no place
+	 * behind a call (signals, longjmp, context switches), which are not counted. */
 	uint64_t no_symbol, lost_plt, strange;
-	uint64_t guessed; /* hits taken for calls by where they led alone */
-	uint64_t no_code; /* hits of returns whose call could not be looked at */
+	uint64_t guessed; /* hits taken for calls by their target alone */
+	uint64_t no_code; /* hits of returns to code that could not be read */
 	uint64_t kernel;  /* hits of entries into the kernel and returns from it: no calls */
-	uint64_t unknown; /* hits of branches of which nothing tells what they are */
+	uint64_t unknown; /* hits of branches of unknown kind */
 	uint64_t other;	  /* hits of other branches */
 	/* Any branch: hits by calls and by returns, which should agree. */
 	uint64_t hits_calls, hits_returns;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * chains - what bounds an iteration of hot innermost loops: the dependency chain that each
+ * chains - lower bounds of an iteration of hot innermost loops: the dependency chain that each
  * iteration hands to the next, the ports, or the front end; beside the cycles that were measured.
  *
  *	b.follow_paths = true; blocks_loops(&b, ...)	paths of iterations
  *	loop_chains_build(&c, &b, images, core, &err)
  *	loop_chains_free(c)
  *
- * A path is the blocks of one iteration in the order in which they ran, as stacks show them. Its
- * instructions wait for registers, flags and memory (symbol/operands.h) and take what the model
- * says (model/core.h). The path is run over and over, each instruction as soon as its inputs are
- * there: what an iteration then takes is the chain's bound. A load of what a store wrote waits for
- * it if both addresses are known to be the same: one register plus constants, which is followed
- * through copies, additions of constants, the stack pointer, and iterations. Other stores are taken
- * to be elsewhere. Branches are predicted and caches hit: what comes on top is not in a bound.
+ * A path is the blocks of one iteration in the order of execution, from branch stacks. Its
+ * instructions wait for registers, flags and memory (symbol/operands.h); their latencies are those
+ * of the model (model/core.h). The path is run over and over, each instruction as soon as its
+ * inputs are there: the time of an iteration is then the chain's bound. A load waits for a store if
+ * both addresses are known to be the same: one register plus constants, which is followed through
+ * copies, additions of constants, the stack pointer, and iterations. Other stores are taken to be
+ * elsewhere. Branches are predicted and caches hit: costs of misses are not in a bound.
  *
- * Latencies may be ranges; then so are bounds. Where one is not known the upper end is NAN. The
- * ports' bound is the largest load of any set of ports by uops that can go nowhere else, divided
- * by the number of its ports; that of the front end slots by width, or taken branches. With several
+ * Latencies may be ranges; then so are bounds. If one is not known, the upper end is NAN. The
+ * ports' bound is the largest load of any set of ports by uops that can go nowhere else, divided by
+ * the number of its ports; that of the front end slots by width, or taken branches. With several
  * paths the chain's is that of a sequence in which they come at random, as often as they were seen;
  * those of ports and front end are of all of them together.
  *
@@ -33,20 +33,21 @@
 #include "symbol/insn_op.h"
 
 enum chain_verdict {
-	CHAIN_UNKNOWN, /* why says it */
+	CHAIN_UNKNOWN, /* see why */
 	CHAIN_SERIAL,  /* the chain's bound explains the time, and no other does */
 	CHAIN_PORTS,
 	CHAIN_ISSUE,   /* the front end: slots, taken branches */
 	CHAIN_SEVERAL, /* the chain and another one are the same */
-	CHAIN_OTHER,   /* all bounds are lower: misses, mispredictions, what is not modelled */
+	CHAIN_OTHER,   /* all bounds are lower: misses, mispredictions, effects that are not
+		        * modelled */
 };
 
-enum chain_via { /* what an instruction of the chain waits for */
+enum chain_via { /* the input for which an instruction of the chain waits */
 		 VIA_NOTHING,
 		 VIA_REGISTER,
 		 VIA_FLAGS,
 		 VIA_ADDRESS, /* of a load */
-		 VIA_MEMORY,  /* what a store wrote */
+		 VIA_MEMORY,  /* a value that a store wrote */
 };
 
 struct chain_range {
@@ -98,7 +99,7 @@ struct chain_loop {
 	struct flow_value cycles; /* of an iteration; without its slowest 5 % if `trimmed` */
 	bool trimmed;
 	enum chain_verdict verdict;
-	const char *why; /* of CHAIN_UNKNOWN, or what is special; NULL */
+	const char *why; /* of CHAIN_UNKNOWN, or a remark; NULL */
 };
 
 struct chains {

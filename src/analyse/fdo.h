@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fdo - how often each source line ran, as compilers want to know it: by function, line from the
- * function's first, discriminator; inlined calls as functions within functions; whom calls reached.
+ * function's first, discriminator; inlined calls as functions within functions; targets of calls.
  *
  *	fdo_of_flow(&p, flow, images, image, &err)	from branch stacks: executions
  *	fdo_of_samples(&p, profile, images, image, &err)	from addresses alone: less good
@@ -9,11 +9,10 @@
  *
  * Every instruction of a span ran as often as the span. A line ran as often as that of its
  * instructions which ran most. A function's total is the sum over the bytes of its instructions, up
- * to the first byte of a span's last one, with what is inlined into it: so compilers were tuned, by
- * what AutoFDO's converter says. Both times the duplication that a discriminator tells of. How
- * often a function was entered is told by the branches that lead to its first instruction.
- * Functions have the names that debug information has for linkers, so that a part that was moved
- * away counts for the whole.
+ * to the first byte of a span's last one, with what is inlined into it: so does AutoFDO's
+ * converter, for which compilers were tuned. Both times the duplication in a discriminator. Entries
+ * of a function are the branches to its first instruction. Functions have the names that debug
+ * information has for linkers, so that a part that was moved away counts for the whole.
  *
  * Counts are weights, scaled so that all spans together have as many as were seen in stacks: they
  * are as large as they are sure, and those of stacks that stand for more occurrences weigh more.
@@ -46,7 +45,7 @@ struct fdo_line {
 
 struct fdo_function {
 	uint32_t name;
-	struct fdo_place at; /* where it was inlined */
+	struct fdo_place at; /* its call site, if inlined */
 	uint64_t total, head;
 	uint32_t first_line, n_lines;	   /* by place */
 	uint32_t first_inlined, n_inlined; /* functions, by place and name */
@@ -74,12 +73,12 @@ int fdo_of_samples(struct fdo **out, const struct profile *p, struct images *ima
 		   struct err *err) MUST_USE;
 void fdo_free(struct fdo *p); /* NULL is fine */
 
-/* What weights of a flow are to be taken times for the counts above, and such a count. */
+/* The factor from weights of a flow to the counts above, and such a count. */
 double fdo_scale(const struct flow *f);
 uint64_t fdo_count(const struct flow_weight *w, double scale);
 
-/* What LLVM lays into a discriminator: the number that the source tells blocks apart by, and how
- * many copies of the code (an unrolled loop, vectors) this one stands for. */
+/* The parts of LLVM's discriminators: the number of the block on its source line, and how many
+ * copies of the code (an unrolled loop, vectors) this one stands for. */
 uint32_t fdo_base_discriminator(uint32_t d);
 uint32_t fdo_duplication(uint32_t d);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memory - the memory operations of a recording: where data came from, and how many cycles it took.
+ * memory - the memory operations of a recording: source of the data and latency in cycles.
  *
  *	memory_build(&m, &objects, rec, spaces, &opts, &err)	objects NULL: not wanted
  *	for (i = m->first[MEMORY_SOURCE]; i < m->first[MEMORY_SOURCE + 1]; i++)
  *		memory_spread(m, &m->group[i], MEMOP_LATENCY_DATA)
  *	memory_free(m)
  *
- * A group is what samples have in common: the source of their data, an instruction, a CPU (enum
+ * A group has samples with the same: the source of their data, an instruction, a CPU (enum
  * memory_by). Of each group and kind of latency there is a spread: how many samples took how many
  * cycles. Values below MEMORY_EXACT are kept apart each; larger ones in bins of a thousandth of
  * themselves, each with its mean, so that a quantile among them is off by 0.1 % at most. Sums and
@@ -15,8 +15,8 @@
  *
  * Each sample counts once, whatever its period. Quantiles interpolate between two samples as the
  * functions of `sql` do. Their error comes from order statistics, which assume no distribution: the
- * distance to the farther end of the interval that holds the quantile of what was sampled from with
- * 95 % (binomial; NAN where there are too few samples for both ends).
+ * distance to the farther end of the interval that holds the population's quantile with 95 %
+ * (binomial; NAN if there are too few samples for both ends).
  *
  * Threads and CPUs are groups only if asked for (memory_opts.threads), as they take time. They have
  * a spread of one latency only: memory_shown_latency(). Files are, too (memory_opts.files).
@@ -68,7 +68,8 @@ enum memory_by {
 	MEMORY_TYPE,   /* of the data: access.type, or why it is not known */
 	MEMORY_FIELD,  /* access */
 	MEMORY_FILE,   /* key: image; if asked for */
-	MEMORY_ACCESS, /* of instructions, loads and stores apart: what these are made of */
+	MEMORY_ACCESS, /* of instructions, loads and stores apart: the parts of
+		        * MEMORY_INSTRUCTION */
 	MEMORY_CLASS,  /* all that the first ones are made of */
 	MEMORY_BYS
 };
@@ -97,7 +98,7 @@ struct memory_group {
 	const char *file;	     /* of lines and instructions; NULL: not known */
 	struct types_access access;  /* of MEMORY_TYPE, _FIELD, _ACCESS */
 	uint64_t samples, loads, stores;
-	/* IBS fetches whose address lies within an instruction count for it. */
+	/* IBS fetches count for the instruction in which their address lies. */
 	uint64_t fetches, fetches_inside, fetches_aborted;
 	struct memory_open { /* AMD's: loads that missed the L2 cache, and the core's open misses */
 		uint64_t n;
@@ -113,7 +114,7 @@ enum memory_operand_why {
 	MEMORY_OPERANDS
 };
 
-/* Samples without an address, of events with registers: what came of computing it. */
+/* Samples without an address, of events with registers: results of computing it. */
 struct memory_computed {
 	enum memory_operand_why why;
 	uint64_t samples;
@@ -127,9 +128,9 @@ struct memory_layout {
 	const struct memory_group *hot[MEMORY_HOT]; /* of MEMORY_FIELD, most samples first */
 	size_t n_hot;
 	uint64_t hot_samples, hot_bytes;
-	/* Cache lines of 64 bytes with hot fields, by object, where objects lie one behind the
-	 * other; the same if the hot fields were a structure of their own, and if they were first
-	 * in theirs, in the order of `order` (of `hot`), which has no gaps. */
+	/* Cache lines of 64 bytes with hot fields, by object, if objects lie one behind the other;
+	 * the same if the hot fields were a structure of their own, and if they were first in
+	 * theirs, in the order of `order` (of `hot`), which has no gaps. */
 	double lines, lines_split, lines_order;
 	size_t order[MEMORY_HOT];
 	double used; /* of the bytes of these lines: those of hot fields */
@@ -141,8 +142,8 @@ struct memory {
 	const struct memory_spread *spread;
 	const struct memory_layout *layout; /* by samples; of enough, without hot arrays */
 	size_t n_layouts;
-	uint64_t samples;   /* of events that tell of memory */
-	uint64_t without;   /* of these: damaged, or without what should tell */
+	uint64_t samples;   /* of events of memory operations */
+	uint64_t without;   /* of these: damaged, or without the fields of such an event */
 	uint64_t no_access; /* IBS ops that access no memory, samples of bare latencies */
 	struct memory_computed computed[MEMORY_OPERANDS]; /* that any sample has */
 	size_t n_computed;
@@ -168,20 +169,21 @@ struct memory_opts {
 	bool files;	    /* the same: MEMORY_FILE */
 	bool map;	    /* of memory_objects: fill `map` */
 	uint32_t line_size; /* of memory_objects, a power of two up to 256; 0: MEMORY_LINE_BYTES */
-	bool or_none; /* of memory: no event that tells of memory is fine, and gives no groups */
+	bool or_none; /* of memory: a recording without such an event is no error, and gives no
+		       * groups */
 };
 
-/* Some event of the recording tells of memory, or of latencies. */
+/* Returns true if some event of the recording has memory operations or latencies. */
 bool memory_told(const struct pd *rec);
-/* ERR_NOT_FOUND: no event of the recording tells of memory. `objects` (memory_objects.h) NULL: not
- * wanted; else they are of the same pass. */
+/* ERR_NOT_FOUND: no event of the recording has memory operations. `objects` (memory_objects.h)
+ * NULL: not wanted; else they are of the same pass. */
 int memory_build(struct memory **out, struct memory_objects **objects, const struct pd *rec,
 		 struct spaces *sp, const struct memory_opts *opts, struct err *err) MUST_USE;
 void memory_free(struct memory *m); /* NULL is fine */
 
 /* "computed"; or why it is not. */
 const char *memory_operand_text(enum memory_operand_why why);
-/* What the samples of such a group have in common; the rest is empty. */
+/* Sets the fields that the samples of such a group share; the rest is empty. */
 void memory_op(struct memop *out, const struct memory_group *g);
 /* Of MEMORY_THREAD. The name may be in `text`. */
 #define MEMORY_COMM 16
@@ -189,12 +191,12 @@ uint32_t memory_pid(const struct memory_group *g);
 uint32_t memory_tid(const struct memory_group *g);
 const char *memory_comm(const struct spaces *sp, const struct memory_group *g,
 			char text[MEMORY_COMM]);
-/* The one to show where there is room for one: of data, else what there is. */
+/* The one to show if there is room for one: of data, else any. */
 enum memop_latency memory_shown_latency(const struct memory *m);
 /* NULL: no sample of the group has such a latency. */
 const struct memory_spread *memory_spread(const struct memory *m, const struct memory_group *g,
 					  enum memop_latency l);
-/* Ascending; good until the next call with another spread, by whoever. */
+/* Ascending; good until the next call with another spread, from any caller. */
 const struct memory_bin *memory_bins(const struct memory *m, const struct memory_spread *s,
 				     size_t *n);
 struct estimate memory_mean(const struct memory_spread *s);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memory_nodes - NUMA: the node of the CPU against the node of the memory, of all samples that tell
- * both, and of each object of memory_objects.h.
+ * memory_nodes - NUMA: the node of the CPU against the node of the memory, of all samples with both
+ * nodes, and of each object of memory_objects.h.
  *
  * A CPU's node is the recording's NUMA_TOPOLOGY. The memory's node is that of the physical address
- * (MEM_TOPOLOGY); without one the data's source tells it of what reached memory: the CPU's own
- * node, or another one, which is known by number only where there are two.
+ * (MEM_TOPOLOGY); without one, it is that of the data's source if the access reached memory: the
+ * CPU's own node, or another one, which is known by number only if there are two.
  *
- * What remote memory costs: loads that reached memory in another node, each by what it took longer
- * than those that reached it in their own - of the same object where it has some, else of all.
+ * The cost of remote memory: for each load from another node, its latency minus the mean of local
+ * loads - of the same object if it has some, else of all.
  */
 #ifndef CYCLADE_ANALYSE_MEMORY_NODES_H
 #define CYCLADE_ANALYSE_MEMORY_NODES_H
@@ -20,11 +20,11 @@
 #include "base/estimate.h"
 #include "perfdata/nodes.h"
 
-#define NODE_OTHER (-2) /* not that of the CPU; which one is not told */
+#define NODE_OTHER (-2) /* not that of the CPU; its number is not known */
 #define NODE_MANY  (-3) /* no single one */
 
 enum memory_advice {
-	MEMORY_LEAVE,	    /* nothing to gain, or too few samples to say */
+	MEMORY_LEAVE,	    /* nothing to gain, or too few samples */
 	MEMORY_BIND,	    /* one node uses it, and it lies in another one */
 	MEMORY_FIRST_TOUCH, /* each page is used by one node, and lies in another one */
 	MEMORY_REPLICATE,   /* all only read it */
@@ -48,17 +48,17 @@ struct memory_object_nodes {
 	uint32_t object;
 	struct memory_reach n;
 	uint64_t remote;	/* of those that reached memory: in another node */
-	int32_t users, home;	/* that has nine in ten of those who use it, of its memory */
-	int32_t first;		/* whose CPU had the first sample of it */
+	int32_t users, home;	/* the node of nine in ten of its users, of its memory */
+	int32_t first;		/* the node of the first sample's CPU */
 	uint64_t pages, apart;	/* sampled twice or more; of these: by CPUs of one node alone */
 	struct estimate cycles; /* that remote memory cost, of the cycles of all latencies */
 	enum memory_advice advice;
 };
 
 struct memory_nodes {
-	const char *why;		    /* there is nothing to say; NULL: there is */
-	uint64_t reached;		    /* samples of all ways whose data came from memory */
-	uint64_t contradict;		    /* the address says another node than the source */
+	const char *why;		    /* why there is no advice; NULL: there is one */
+	uint64_t reached;		    /* samples of all ways with data from memory */
+	uint64_t contradict;		    /* the address and the source have different nodes */
 	struct memory_way *way;		    /* by node of the CPU, then of the memory */
 	struct memory_way *part;	    /* of objects: by object, then so */
 	struct memory_object_nodes *object; /* most cycles first */
@@ -68,7 +68,7 @@ struct memory_nodes {
 struct estimate memory_way_share(const struct memory_nodes *n, const struct memory_way *w);
 struct estimate memory_way_mean(const struct memory_way *w);
 struct estimate memory_nodes_remote(const struct memory_object_nodes *o);
-/* "bind", ...; NULL: none. What it means and how it is done. */
+/* "bind", ...; NULL: none. Its meaning and how to do it. */
 const char *memory_advice_word(enum memory_advice a);
 const char *memory_advice_means(enum memory_advice a);
 

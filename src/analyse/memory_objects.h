@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memory_objects - the memory operations of a recording by what they access: variables, stacks,
- * allocations, mappings (symbol/data.h).
+ * memory_objects - the memory operations of a recording by the object that they access: variables,
+ * stacks, allocations, mappings (symbol/data.h).
  *
  *	memory_build(&m, &o, rec, spaces, &opts, &err)	(memory.h)
  *	... o->object, most samples first; the sources of each ...
  *	memory_objects_free(o)
  *
- * All allocations of one site are one object. What is none - unknown memory, heap without a log -
- * is a row for each reason. Samples of IBS ops that access no memory are left out.
+ * All allocations of one site are one object. Memory that is no object - unknown memory, heap
+ * without a log - is a row for each reason. Samples of IBS ops that access no memory are left out.
  *
  * Each sample counts once. Latencies are those of data (memop.h).
  *
- * Costs: some 20 ns a sample and core beside memory.h's pass, 1 us where what lies there is not
+ * Costs: some 20 ns a sample and core beside memory.h's pass, 1 us if the address is not
  * remembered; memory of objects, of the sources and threads of each.
  */
 #ifndef CYCLADE_ANALYSE_MEMORY_OBJECTS_H
@@ -25,10 +25,10 @@
 
 struct memory_counts {
 	uint64_t samples, loads, stores;
-	uint64_t known;		/* loads of which the source is told */
+	uint64_t known;		/* loads whose source is known */
 	uint64_t missed;	/* of these those that did not hit the L1 cache */
-	uint64_t remote;	/* of these those whose data came from another node */
-	uint64_t walks;		/* samples whose address a page walk translated */
+	uint64_t remote;	/* of these: data came from another node */
+	uint64_t walks;		/* samples with an address that a page walk translated */
 	uint64_t timed;		/* samples with a latency */
 	double cycles, squares; /* their sum, and that of their squares */
 };
@@ -41,7 +41,7 @@ struct memory_lines_used {
 	uint64_t seen, once, twice; /* bytes that any sample used; one sample, two samples */
 	double squares;		    /* of the bytes seen, by line */
 	double part;		    /* 1, else that part of the addresses was looked at */
-	bool no_width;		    /* some samples do not tell how wide they are */
+	bool no_width;		    /* some samples have no width */
 };
 
 struct memory_object {
@@ -63,17 +63,17 @@ struct memory_object_source {
 	struct memory_counts n;
 };
 
-/* What page walks cost an object, by the size of its pages. */
+/* Costs of page walks in an object, by the size of its pages. */
 struct memory_object_pages {
 	uint32_t object;
-	uint64_t page;		       /* bytes; 0: not told */
-	uint64_t samples, told, walks; /* told: samples whose translation is */
+	uint64_t page;		       /* bytes; 0: not known */
+	uint64_t samples, told, walks; /* told: samples with a known translation */
 	uint64_t refills;	       /* walks that were measured */
 	double cycles;		       /* of walks, in the samples; NAN: not known */
 	double var;		       /* of that */
 };
 
-/* What one call chain allocated, as far as it was logged. */
+/* Allocations of one call chain, as far as they were logged. */
 struct memory_site {
 	const struct heap_site *site; /* n 0: not known */
 	uint64_t allocations, bytes;
@@ -91,11 +91,11 @@ struct memory_locked_line {
 	struct memory_counts n; /* known to walks: not counted */
 };
 
-/* Types by address: samples whose instruction has no type (memory.h), but whose address lies at a
- * place of an object that has one. Types of variables are DWARF's. A site has the type that the
- * instructions which access it agree on: nine in ten of its samples that have a type, or more, are
- * where the address says that their field is, and its size divides that of the allocations. An
- * instruction that has a type keeps it; where the address says otherwise, it `differs`. */
+/* Types by address: samples of an instruction without a type (memory.h), with an address at a place
+ * of an object that has one. Types of variables are DWARF's. A site has a type if the instructions
+ * that access it agree: at least nine in ten of its samples with a type are at the address of their
+ * field, and its size divides that of the allocations. An instruction that has a type keeps it; if
+ * the address has another one, it `differs`. */
 struct memory_placed {
 	uint32_t object;
 	struct types_access access;
@@ -113,10 +113,11 @@ struct memory_object_type {
 	enum memory_type_why why;
 	const char *type; /* NULL: none */
 	uint64_t type_size;
-	/* Samples whose instruction has a type: of that type and field; of a part that lies there
-	 * or of what contains it; of anything else. */
+	/* Samples whose instruction has a type: of that type and field; of a part at that place, or
+	 * of the structure around it; of anything else. */
 	uint64_t same, part, differs;
-	uint64_t placed, unplaced; /* those whose instruction has none: that have one by address */
+	uint64_t placed, unplaced; /* without a type of the instruction: with and without one by
+				    * address */
 	uint64_t left_out;	   /* there were more places than are kept */
 };
 
@@ -149,10 +150,10 @@ void memory_objects_free(struct memory_objects *o); /* NULL is fine */
 /* "bytes"; NULL: it has a type. */
 const char *memory_type_why_text(enum memory_type_why why);
 
-/* Page walks: share of the samples whose translation is told; their part of the cycles of all
+/* Page walks: share of the samples whose translation is known; their part of the cycles of all
  * samples: of each the latency, or the refill if that is longer, as hits have no latency. AMD
- * measures a refill; else it is what loads of the same object, page size and source
- * took longer with a walk than without. */
+ * measures a refill; else it is the difference of loads of the same object, page size and source,
+ * with a walk and without. */
 struct estimate memory_pages_share(const struct memory_object_pages *p);
 struct estimate memory_pages_cycles(const struct memory_objects *o,
 				    const struct memory_object_pages *p);
@@ -162,12 +163,12 @@ bool memory_pages_advice(const struct memory_objects *o, const struct memory_obj
 /* The operation of such a row; the rest is empty. */
 void memory_object_op(struct memop *out, const struct memory_object_source *s);
 /* Shares with the errors of their samples: of all samples, of the cycles of all, of the loads whose
- * source is told. */
+ * source is known. */
 struct estimate memory_object_share(const struct memory_objects *o, const struct memory_counts *n);
 struct estimate memory_object_cycles(const struct memory_objects *o, const struct memory_counts *n);
 struct estimate memory_object_mean(const struct memory_counts *n);
 /* Of the bytes of the lines that samples touched: those that a sample used, which is the least; and
- * those that any access used, by an estimate of what samples did not see. */
+ * those that any access used, with an estimate of the bytes that no sample used. */
 struct estimate memory_lines_seen(const struct memory_object *o);
 struct estimate memory_lines_used(const struct memory_object *o);
 struct estimate memory_object_remote(const struct memory_counts *n);

@@ -11,8 +11,8 @@
  *	pass_free(p)
  *
  * A walk costs as much as reading the recording: engines that do not need one another's results
- * share one. Each has an X_begin(pass), which adds its visitor, and an X_end(), which joins what
- * the visitor counted.
+ * share one. Each has an X_begin(pass), which adds its visitor, and an X_end(), which joins the
+ * visitor's counts.
  *
  * Order. The recording is a row of chunks of some MB, handed out in ascending order. For each chunk
  * a worker calls begin, then for its records in file order `sample`, `left_out` or `other`, then
@@ -23,15 +23,15 @@
  * pass_workers(). A hook writes only to the state of its worker, or to that of the chunk at hand.
  * Worker 0 is the caller's thread; progress is reported there.
  *
- * Joining. Which worker visits which chunk differs from run to run. So what is joined by worker
- * must not depend on order: integers, sets. What depends on order is kept by chunk, and joined in
+ * Joining. Which worker visits which chunk differs from run to run. So data joined by worker must
+ * not depend on order: integers, sets. Data that depends on order is kept by chunk, and joined in
  * the order of chunks.
  *
  * Ownership. A pass_sample, its record and its thread are the pass's, good until the hook returns.
  * Bytes of the record stay until pd_close.
  *
- * Selection. `sample` is called for what the selection and the visitor's events allow, `left_out`,
- * if there is one, for the rest. A record that fits no event, or is shorter than its event's fixed
+ * Selection. `sample` is called if the selection and the visitor's events allow it, `left_out`, if
+ * there is one, for the rest. A record that fits no event, or is shorter than its event's fixed
  * fields, reaches no hook: it is counted as bad. Each sample of the recording is one of the three,
  * exactly once (asserted), but for those that `bulk` takes.
  *
@@ -64,13 +64,13 @@ static inline uint32_t task_tid(uint64_t task)
 	return (uint32_t)(task >> 32);
 }
 
-/* A thread's name as a number: an id in the spaces' strings, or COMM_TID | tid where no record
- * names the thread. */
+/* A thread's name as a number: an id in the spaces' strings, or COMM_TID | tid if no record names
+ * the thread. */
 #define COMM_TID  (1ULL << 32)
 #define COMM_TEXT 16
 const char *pass_comm_text(const struct spaces *sp, uint64_t comm, char buf[COMM_TEXT]);
 #define CGROUP_TEXT 32
-/* The path of a cgroup, or what stands for it. */
+/* The path of a cgroup, or a text for it if the path is not known. */
 const char *pass_cgroup_text(const struct spaces *sp, uint64_t id, char buf[CGROUP_TEXT]);
 
 #define PASS_VISITORS 8
@@ -78,7 +78,7 @@ const char *pass_cgroup_text(const struct spaces *sp, uint64_t id, char buf[CGRO
 /* A thread as a sample met it; the same for all samples of it with times in [from, until). */
 struct pass_thread {
 	uint64_t from, until;
-	uint64_t comm;		    /* with PASS_COMM, or where the selection has one; else 0 */
+	uint64_t comm;		    /* with PASS_COMM, or if the selection has one; else 0 */
 	const struct process *proc; /* the address spaces it had then; NULL: none known */
 	uint64_t task;		    /* task_of() */
 	uint32_t proc_index;	    /* process_index(); UINT32_MAX: none known */
@@ -88,7 +88,7 @@ struct pass_thread {
 	uint32_t tags[PASS_VISITORS];
 };
 
-/* Whose addresses a thread's samples have; for tables that one visitor alone writes to. */
+/* The address space of a thread's samples; for tables that one visitor alone writes to. */
 static inline struct place_who pass_who(const struct pass_thread *t)
 {
 	return (struct place_who){ t->proc, t->proc_index, t->tag, t->from, t->until };
@@ -99,9 +99,9 @@ struct pass_sample {
 	const struct pd_event *ev;
 	const struct pass_thread *who; /* with PASS_THREAD; else NULL */
 	struct places *places;	       /* with PASS_PLACE: of the worker */
-	uint64_t time;		       /* ns; place in the file where there are no times */
-	uint64_t task, id;	       /* id: where samples have one of several events; else 0 */
-	uint32_t event, cpu;	       /* cpu: UINT32_MAX where it is not recorded */
+	uint64_t time;		       /* ns; place in the file if there are no times */
+	uint64_t task, id;	       /* id: if samples have one of several events; else 0 */
+	uint32_t event, cpu;	       /* cpu: UINT32_MAX if it is not recorded */
 	unsigned worker;
 	size_t chunk;
 };
@@ -136,7 +136,7 @@ struct pass_visitor {
 	int (*thread)(void *ctx, unsigned worker, struct pass_thread *t);
 	/* The fast way, for a visitor that is alone: may take any number of records from *at on,
 	 * and leaves *at at the first that it does not take. Called before each record that is
-	 * left. It decides itself what is selected and counts what it takes. */
+	 * left. It applies the selection itself and counts the samples that it takes. */
 	int (*bulk)(void *ctx, unsigned worker, const struct pd_chunk *c, const uint8_t **at,
 		    struct err *err);
 };
@@ -154,8 +154,8 @@ struct pass_seen {			  /* samples, by event; in all passes since pass_new */
 
 struct pass;
 
-/* `spaces` may be NULL if no visitor wants threads and `sel` has no comm, cgroup, pid or tid.
- * `sel` NULL: everything. What `sel` and `opts` point to must outlive the pass. */
+/* `spaces` may be NULL if no visitor wants threads and `sel` has no comm, cgroup, pid or tid. `sel`
+ * NULL: everything. `sel`, `opts` and the objects that they point to must outlive the pass. */
 int pass_new(struct pass **out, const struct pd *rec, const struct spaces *spaces,
 	     const struct selection *sel, const struct pass_opts *opts, struct err *err) MUST_USE;
 unsigned pass_workers(const struct pass *p); /* at least 1 */
@@ -166,7 +166,7 @@ uint64_t pass_samples(const struct pass *p);
 /* A power of two of entries for a table of a worker, at most `most`, fewer for few samples: a small
  * recording does not pay for the tables of a large one. */
 size_t pass_entries(const struct pass *p, size_t most);
-/* Up to PASS_VISITORS; what the visitor points to must stay until the walk. */
+/* Up to PASS_VISITORS; the objects that the visitor points to must stay until the walk. */
 void pass_add(struct pass *p, const struct pass_visitor *v, void *ctx);
 int pass_run(struct pass *p, struct err *err) MUST_USE;
 /* A walk with this visitor alone. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * profile - samples attributed: who, where, how much.
+ * profile - samples attributed to threads, places and weights.
  *
  *	profile_build(&p, rec, spaces, &opts, &err)	second pass, all cores
  *	... rows, totals, chains ...
@@ -36,7 +36,7 @@
 #include "symbol/source.h"
 #include "symbol/space.h"
 
-/* What rows can be told apart by. */
+/* The keys of rows. */
 enum profile_key {
 #define PROFILE_KEY(id, kind, apart) KEY_##id,
 #include "analyse/profile_key.def"
@@ -64,11 +64,11 @@ struct profile_opts {
 	enum profile_key key[KEY_COUNT]; /* in order of wish */
 	size_t n_keys;
 	/* Keys that profile_again() may be asked for, 1 << KEY: samples are counted apart for them,
-	 * too, and what was counted stays. */
+	 * too, and the counts stay. */
 	uint32_t also;
 	bool branches;	   /* rows are of the branches recorded with samples, counted one by one */
 	bool chains;	   /* build the prefix tree; not with branches */
-	bool chain_lines;  /* its frames are told apart by source line, not only by symbol */
+	bool chain_lines;  /* one frame per source line, not per symbol */
 	bool chain_inline; /* inlined calls are frames of their own */
 	bool chain_comm; /* the outermost frame is the thread's name; with KEY_COMM, for the tree */
 	/* Instead of the tree; with chains: */
@@ -83,8 +83,8 @@ struct profile_opts {
 	 * NULL: as it was recorded. */
 	const struct mux *mux;
 	bool once; /* the recording is not read again: its pages may go */
-	/* Functions that share their name with others of the file get the place that tells them
-	 * apart when profile_text() is asked for it, if nothing else of the profile needs it. */
+	/* Functions that share their name with others of the file get their distinguishing place
+	 * only when profile_text() is called, if nothing else of the profile needs it. */
 	bool late_names;
 	struct selection select;
 	unsigned machine; /* EM_* of the recording; for unwinding */
@@ -92,7 +92,7 @@ struct profile_opts {
 	void *progress_ctx;
 };
 
-/* Where rows have this key; -1: they are not told apart by it. */
+/* Returns the index of this key in rows; -1: rows do not have it. */
 static inline int profile_key_at(const struct profile_opts *o, enum profile_key key)
 {
 	for (size_t i = 0; i < o->n_keys; i++)
@@ -106,7 +106,7 @@ static inline bool profile_has_key(const struct profile_opts *o, enum profile_ke
 	return profile_key_at(o, key) >= 0;
 }
 
-/* What samples weigh, per event. Sums of squares are for the error bars. */
+/* Weights of samples, per event. Sums of squares are for the error bars. */
 struct tally {
 	uint64_t samples, period;
 	double period_sq;
@@ -119,28 +119,30 @@ static inline void tally_add(struct tally *t, const struct tally *more)
 	t->period_sq += more->period_sq;
 }
 
-/* What the processor said of branches. Where it counts neither mispredicted nor predicted, it does
- * not tell; cycles are those since the branch before, of `timed` ones. */
+/* Branches as the processor recorded them. If a branch counts neither as mispredicted nor as
+ * predicted, the processor did not record it; cycles are those since the branch before, of `timed`
+ * ones. */
 struct branch_tally {
 	uint64_t mispredicted, predicted, in_tx, aborts, cycles, timed;
 };
 
 /* A key's value: an id in the profile's strings for names; the number itself for pid, tid, cpu and
- * addr, UINT64_MAX where it was not recorded. Names that are not known have honest names:
- * "[unknown]" for a dso ("[guest user]" and so on in other spaces), the address for a symbol as
- * perf prints it ("0x0000000000001139"), ":TID" for a thread. A source line is
- * "FILE:LINE" with the file's full name, "??:0" where not known. */
+ * addr, UINT64_MAX if it was not recorded. Names that are not known have honest names: "[unknown]"
+ * for a dso ("[guest user]" and so on in other spaces), the address for a symbol as perf prints it
+ * ("0x0000000000001139"), ":TID" for a thread. A source line is "FILE:LINE" with the file's full
+ * name, "??:0" if not known. */
 struct profile_row {
 	uint64_t *key; /* in the order of opts.key */
 	/* By event index; one with KEY_EVENT. Of recordings of many events only those that the row
-	 * has samples of, `n_cells` of them, and `event` says which, ascending: profile_tally(). */
+	 * has samples of, `n_cells` of them, and `event` has their indices, ascending:
+	 * profile_tally(). */
 	struct tally *tally;
 	const uint32_t *event; /* NULL: all are there */
 	uint32_t n_cells;
-	uint32_t image;	  /* where all of its samples lie, or IMAGE_NONE */
+	uint32_t image;	  /* the image of all of its samples, or IMAGE_NONE */
 	struct tally all; /* sum over events (only meaningful when one event is selected) */
 	const struct symbol *symbol; /* likewise, or NULL */
-	/* With opts.branches: where they come from is what is likewise; by event. Else NULL. */
+	/* With opts.branches: tallies of the branch source, by event. Else NULL. */
 	const struct branch_tally *branch;
 	uint8_t space; /* enum space_kind, likewise, else SPACE_UNKNOWN */
 };
@@ -167,8 +169,8 @@ struct profile_chains {
 	uint64_t broken[8];   /* by enum unwind_end: how DWARF chains ended */
 };
 
-/* Per event: what came in and what became of it. selected + left_out = samples of the recording; of
- * a group that is read with its leader, each member that counted has a sample for each record. */
+/* Per event: samples counted and left out. selected + left_out = samples of the recording; of a
+ * group that is read with its leader, each member that counted has a sample for each record. */
 struct profile_sum {
 	struct tally selected;
 	struct tally left_out;	/* by the selection */
@@ -192,7 +194,7 @@ static inline bool addr_is_stray(uint32_t image, uint64_t addr)
 
 extern const struct tally profile_no_tally;
 
-/* What a row has of an event. */
+/* The tally of an event in a row. */
 static inline const struct tally *profile_tally(const struct profile_row *r, size_t event)
 {
 	if (!r->event)
@@ -207,7 +209,7 @@ void profile_tallies(const struct profile_row *r, size_t n_events, struct tally 
 
 struct profile;
 
-/* `sp` and what `opts` points to must outlive the profile. */
+/* `sp` and the objects that `opts` points to must outlive the profile. */
 int profile_build(struct profile **out, const struct pd *rec, struct spaces *sp,
 		  const struct profile_opts *opts, struct err *err) MUST_USE;
 void profile_free(struct profile *p);
@@ -230,7 +232,7 @@ bool profile_has(const struct profile *p, const struct profile_opts *opts);
 /* The samples and the sum of periods of each event, into `of` (one for each of pd_events; period_sq
  * stays 0): those of the records, but of a group that is read with its leader (:S) each member's
  * own, as profile_build counts them. Takes a pass over the recording if it has such groups, or if
- * the selection leaves out more than events; `sp` may be NULL where that selects no threads. */
+ * the selection leaves out more than events; `sp` may be NULL if that selects no threads. */
 int profile_samples(const struct pd *rec, const struct spaces *sp, const struct selection *select,
 		    struct tally *of, struct err *err) MUST_USE;
 

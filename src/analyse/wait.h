@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * wait - how the threads of a recording spent their time: running, waiting for a CPU, blocked, and
- * on what.
+ * wait - how the threads of a recording spent their time: running, waiting for a CPU, or blocked,
+ * with the reason.
  *
  *	wait_build(&w, rec, spaces, &opts, &err)
  *	... w->thread, w->span, w->reason, w->place, w->waker ...
  *	wait_free(w)
  *
  * A thread's life, from its fork or its first record to its exit or the recording's end, is cut
- * into spans. Each span has one reason, each reason one state, so that the times of all reasons
- * add up to the life (asserted). Spans come from switch records (record --wait; perf record
+ * into spans. Each span has one reason, each reason one state, so that the times of all reasons add
+ * up to the life (asserted). Spans come from switch records (record --wait; perf record
  * --switch-events), from sched:sched_switch (perf sched record), or from both; the call chain at
- * the switch from sched_switch or the event context-switches; who woke the thread and when from
+ * the switch from sched_switch or the event context-switches; the waker and the time from
  * sched:sched_waking, else sched_wakeup. Tracepoints are read at the places that their fields have
  * had on 64-bit kernels since Linux 2.6.35.
  *
  * Reasons. A thread that left the CPU while it could run was preempted; if the CPU then had nothing
  * to run, a quota kept the thread off it (throttled), or core scheduling did, which leaves a CPU
- * idle rather than let it run beside a task with another cookie: no record tells which. Else the
- * functions on its stack tell what it waited for (wait_function.def): the innermost that the table
+ * idle rather than let it run beside a task with another cookie: no record distinguishes the two.
+ * Else the functions on its stack give the reason (wait_function.def): the innermost that the table
  * has, but a page fault is the reason for the input, output and locks below it. From its waking
  * until it ran a thread waited for a CPU; without a record of the waking, that time belongs to the
  * wait (w->unwoken).
@@ -35,11 +35,11 @@
  * Some chains. While there are very many switches, some have a chain only (record --wait). The
  * others get that of a wait of the same thread that the same waker ended, about as long, and near
  * in time: such spans are `guessed`, and sums by reason, place and chain have a bar. States, times
- * and who woke whom do not depend on chains. A wait that is like none with a chain has none
+ * and wakers do not depend on chains. A wait that is like none with a chain has none
  * (WAIT_NO_STACK).
  *
  * Losses. Time in which records were lost is unknown, and so is a span whose ends contradict each
- * other (it ran, and then began to run); what is outside of the loss is kept.
+ * other (it ran, and then began to run); time outside of the loss is kept.
  *
  * Costs: one pass in the order of the file, then a sort by time; 60 bytes a switch.
  */
@@ -84,7 +84,7 @@ struct wait_thread {
 	uint64_t switches, preempted, moved;
 	uint64_t looks;	 /* wait_look: its reasons are estimates from so many; 0: they are not */
 	uint32_t parent; /* the thread that created it, or WAIT_NOBODY */
-	bool wanted; /* by the selection; the rest are here for who woke whom and what CPUs did */
+	bool wanted;	 /* by the selection; the rest are here as wakers and for the use of CPUs */
 };
 
 struct wait_span {
@@ -92,8 +92,8 @@ struct wait_span {
 	uint32_t thread;
 	uint32_t chain; /* of w->chain, at the switch; 0: none */
 	uint32_t waker,
-		waker_place; /* a thread or WAIT_*; where it was when it did, see w->place */
-	uint32_t cpu;	     /* where it ran, or had run; WAIT_NO_CPU: not recorded */
+		waker_place; /* a thread or WAIT_*; the waker's place at that time, see w->place */
+	uint32_t cpu;	     /* on which it ran, or had run; WAIT_NO_CPU: not recorded */
 	uint8_t reason;
 	bool sampled; /* its chain was recorded while some switches had one only */
 	bool guessed; /* the chain is that of another wait */
@@ -110,7 +110,7 @@ struct wait_place {
 
 struct wait_time { /* spans of wanted threads that have something in common */
 	uint64_t n, time, most;
-	double bar; /* of time, ns: half its 95 % interval, where chains are those of other waits */
+	double bar; /* of time, ns: half its 95 % interval, if chains are those of other waits */
 };
 
 struct wait_reason_sum {
@@ -153,7 +153,7 @@ struct wait {
 	uint64_t waits, guessed, chainless; /* of wanted threads: blocked or preempted; see below */
 	uint64_t assumed;		    /* times that a CPU was got without a record of it */
 	bool has_stacks, has_wakings;
-	bool outs_only; /* no record says when a thread got a CPU: nothing is known of most time */
+	bool outs_only; /* no record has the time when a thread got a CPU: most time is unknown */
 	bool has_idle;	/* sched_switch of idle tasks: whole CPUs were recorded */
 	bool cut;	/* the file ends early */
 };
@@ -168,8 +168,8 @@ struct wait_opts {
 int wait_build(struct wait **out, const struct pd *rec, const struct spaces *spaces,
 	       const struct wait_opts *opts, struct err *err) MUST_USE;
 /* The thread was seen waiting in a function of the kernel, so often. wait_looked divides the waits
- * without a chain among reasons by that: in thread.time, not in spans and sums. It leaves threads
- * alone whose number was used again, or that were seldom seen. */
+ * without a chain among reasons by that: in thread.time, not in spans and sums. Threads whose
+ * number was used again, or that were seldom seen, are left alone. */
 struct wait_look {
 	uint32_t tid;
 	uint64_t times;
@@ -182,7 +182,7 @@ bool wait_able(const struct pd *rec);
 uint64_t wait_thread_time(const struct wait_thread *t, enum wait_state s);
 /* For something: a thread without work waits for nothing. */
 uint64_t wait_thread_waited(const struct wait_thread *t);
-/* What a function is known to wait for; WAIT_REASONS: nothing. */
+/* Returns the reason for which a function waits; WAIT_REASONS: not known. */
 enum wait_reason wait_function_reason(const char *name, size_t len);
 void wait_free(struct wait *w); /* NULL is fine */
 

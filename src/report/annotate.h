@@ -7,13 +7,13 @@
  *	annotate_targets(&all, p, event)
  *	annotate_find(&list, &all, "name", &err)
  *	annotate_build(&a, p, images, event, &list.v[0], &opts, &err)
- *	annotate_blocks(a, &blocks, &err)	where the recording has branch stacks
+ *	annotate_blocks(a, &blocks, &err)	if the recording has branch stacks
  *	annotate_put(&document, &view)
  *	annotate_free(a), annotate_targets_free(&list)
  *
- * Invariant: the samples of all instructions, and those in `elsewhere`, sum to the function's.
- * What is missing (the program's file, debug information, source files) is no failure: what can be
- * shown is shown, and `notes` says what is missing and what to do about it.
+ * Invariant: the samples of all instructions, and those in `elsewhere`, sum to the function's. A
+ * missing part (the program's file, debug information, source files) is no failure: the rest is
+ * shown, and `notes` has the missing part and how to get it.
  */
 #ifndef CYCLADE_REPORT_ANNOTATE_H
 #define CYCLADE_REPORT_ANNOTATE_H
@@ -55,7 +55,7 @@ int annotate_find(struct annotate_targets *out, const struct annotate_targets *a
 		  const char *name, struct err *err) MUST_USE;
 void annotate_targets_free(struct annotate_targets *t);
 
-/* ---- what is in it ------------------------------------------------------------------------- */
+/* ---- its contents ------------------------------------------------------------------------- */
 
 struct annotate_insn {
 	struct insn in;
@@ -64,8 +64,8 @@ struct annotate_insn {
 	struct source_line line;
 	uint32_t inl;			   /* index of its chain of inlined calls, 0: none */
 	uint32_t block;			   /* of `ran`; CODE_NONE */
-	struct types_access data;	   /* where opts.data is set */
-	const struct memory_group *memory; /* what its accesses took; NULL: not known */
+	struct types_access data;	   /* if opts.data is set */
+	const struct memory_group *memory; /* latencies of its accesses; NULL: not known */
 };
 
 struct annotate_line {
@@ -99,7 +99,7 @@ struct annotate {
 	double of_all;	     /* the function's share of the event */
 	uint64_t vaddr, len; /* of the function; len 0: not known */
 	VEC(struct annotate_insn)
-	insn; /* by address; where there is no code, the sampled addresses */
+	insn; /* by address; if there is no code, the sampled addresses */
 	bool has_code, has_lines;
 	struct annotate_insn elsewhere; /* in the function, but in no instruction that is shown */
 	VEC(const struct annotate_insn *) hottest; /* most samples first; of annotate_put() */
@@ -114,7 +114,7 @@ struct annotate {
 	const struct blocks *blocks;
 	const struct block_function *ran;
 	struct branch_tally *taken;	  /* by block */
-	struct annotate_account *account; /* what its cycles went into; NULL: not asked */
+	struct annotate_account *account; /* the account of its cycles; NULL: not asked */
 	const struct memory *memory;	  /* latencies of instructions; NULL: none. Borrowed. */
 	enum memop_latency latency;
 	struct arena arena;
@@ -135,7 +135,7 @@ int annotate_account(struct annotate *a, const struct profile *p, struct images 
 		     struct err *err) MUST_USE;
 void annotate_note(struct annotate *a, const char *fmt, ...) PRINTF_(2, 3);
 
-/* A line of a source file as text (not safe for terminals), NULL where the file is not found. */
+/* A line of a source file as text (not safe for terminals), NULL if the file is not found. */
 const char *annotate_source(struct annotate *a, const char *file, uint32_t line);
 
 /* ---- as it is shown -------------------------------------------------------------------------- */

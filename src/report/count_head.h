@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * count_head - what every result of counting has: what was counted and how it ended, what was not
+ * count_head - the head of every result of counting: target, end of the run, events that were not
  * counted, notes.
  *
  *	document_form.table: &count_head_form, &count_interval_form first, &count_losses_form last,
@@ -11,11 +11,11 @@
  *
  * An interval (-I; head.time is not NAN) has the table "interval" in place of "summary", and no
  * titles. The document behind the last interval (head.end) has "summary", and neither titles nor
- * losses.
- * Several runs (-r) have the tables "times" and "repeats", for programs: what each came to.
+ * losses. Several runs (-r) have the tables "times" and "repeats", for programs: the figures of
+ * each run.
  *
- * Members of both tables are the document's own in json; a document may have another TABLE_HEAD
- * for what else belongs there (a CPU, a model).
+ * Members of both tables are the document's own in json; a document may have another TABLE_HEAD for
+ * more members (a CPU, a model).
  */
 #ifndef CYCLADE_REPORT_COUNT_HEAD_H
 #define CYCLADE_REPORT_COUNT_HEAD_H
@@ -27,7 +27,7 @@ struct count_run { /* of several (-r) */
 	int64_t status;
 };
 
-struct count_repeat {			 /* what was counted in one of them */
+struct count_repeat {			 /* counts of one run */
 	uint32_t run;			 /* from 1 */
 	const char *where, *name, *unit; /* an event, or a node by its path */
 	double value;			 /* NAN: not counted in this run */
@@ -36,24 +36,24 @@ struct count_repeat {			 /* what was counted in one of them */
 struct count_head {
 	const char *const *command; /* NULL: no program */
 	size_t n_command;
-	const char *target;   /* in words, where there is no program: "process 12", "4 CPUs" */
-	double time;	      /* -I: seconds since the start, at its end; NAN: no interval */
-	double seconds;	      /* of the measurement or the interval */
-	double user_s, sys_s; /* NAN: not known */
-	uint64_t tasks;	      /* threads and processes of the program; 0: not told */
-	int status;	      /* of the program; -1: none, or not ended */
-	int killed_by;	      /* the signal that ended it; 0: none */
-	size_t runs;	      /* 1 */
-	double seconds_error; /* over runs; NAN */
-	bool interrupted;     /* by a signal */
-	bool early;	      /* ... before the program ended */
-	bool outlived;	      /* what the program started goes on */
-	bool end;	      /* all intervals were before */
+	const char *target;	     /* in words, if there is no program: "process 12", "4 CPUs" */
+	double time;		     /* -I: seconds since the start, at its end; NAN: no interval */
+	double seconds;		     /* of the measurement or the interval */
+	double user_s, sys_s;	     /* NAN: not known */
+	uint64_t tasks;		     /* threads and processes of the program; 0: not known */
+	int status;		     /* of the program; -1: none, or not ended */
+	int killed_by;		     /* the signal that ended it; 0: none */
+	size_t runs;		     /* 1 */
+	double seconds_error;	     /* over runs; NAN */
+	bool interrupted;	     /* by a signal */
+	bool early;		     /* ... before the program ended */
+	bool outlived;		     /* children of the program still run */
+	bool end;		     /* all intervals were before */
 	const struct count_run *run; /* NULL: they are not kept */
 	const struct count_repeat *repeat;
 	size_t n_run, n_repeat;
 	bool nodes;		  /* the names are those of nodes */
-	const char *const *notes; /* said below: one line each */
+	const char *const *notes; /* notes below the table: one line each */
 	size_t n_notes;
 	struct count_losses {
 		uint64_t counts;      /* asked for: events, each in so many places */

@@ -13,19 +13,19 @@
  * that others made, which must outlive the diff.
  *
  * Functions are joined by dso and name. Those of one side alone are looked for on the other side by
- * what their code is like (diff_match.c): renamed ones are joined, of inlined and split ones the
- * sums of the parts. A likeness that leaves a doubt is shown and joins nothing.
+ * similar code (diff_match.c): renamed ones are joined, of inlined and split ones the sums of the
+ * parts. A likeness that leaves a doubt is shown and joins nothing.
  *
  * Error bars are half of the 95 % interval of a row alone. With repeats they come from the spread
- * of a side's recordings (Welch's t), and are never below what sampling alone gives. With one
+ * of a side's recordings (Welch's t), and are never below those of sampling alone. With one
  * recording they come from sampling alone (counts: Poisson).
  *
  * A verdict other than "noise" is corrected for the number of comparisons, and is the only judge of
- * a change: headline, rows and limits follow it. Figures form up to three families, by what was
- * chosen before looking: what limits name has half of the level, totals a quarter, all others what
- * is left (also of families that are empty, or all of which changed). Holm's procedure keeps each
- * family's share. Where nothing changed, one diff in two hundred at most reports something. A row
- * whose bar and verdict differ says why.
+ * a change: headline, rows and limits follow it. Figures form up to three families, chosen before
+ * looking: those that limits name have half of the level, totals a quarter, all others the rest
+ * (also of families that are empty, or all of which changed). Holm's procedure keeps each family's
+ * share. If nothing changed, one diff in two hundred at most reports something. A row has a reason
+ * if its bar and verdict differ.
  */
 #ifndef CYCLADE_REPORT_DIFF_H
 #define CYCLADE_REPORT_DIFF_H
@@ -54,10 +54,11 @@ struct diff_side {
 };
 
 struct diff_opts {
-	/* What values are divided by: "run" (NULL: nothing), "time", "samples", an event. */
+	/* The divisor of values: "run" (NULL: none), "time", "samples", an event. */
 	const char *per;
-	size_t limit; /* rows for people; 0: as many as say something */
-	/* What these name may change up to them: [function:]NAME, a total, the path of a node. */
+	size_t limit; /* rows for people; 0: all that are significant */
+	/* The named item may change up to its limit: [function:]NAME, a total, the path of a
+	 * node. */
 	const struct limit *gate;
 	size_t n_gates;
 	bool partial_ok; /* recordings that do not go to their end are judged all the same */
@@ -67,7 +68,7 @@ struct diff;
 
 extern const struct document_form diff_document;
 
-/* ERR_NOT_FOUND: a limit names what the results do not have. */
+/* ERR_NOT_FOUND: a limit names an item that the results do not have. */
 int diff_build(struct diff **out, const struct diff_side *side, size_t n_sides,
 	       const struct diff_opts *opts, struct err *err) MUST_USE;
 /* No verdict is given: a recording does not go to its end. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * table - what a result shows, before it has a format.
+ * table - the rows and columns of a result, before it has a format.
  *
  * A table has columns and rows. Its form (name, columns, keys) is static: formats, a database's
  * schema and the manual read it without any rows. Rows are walked with a cursor and cells are asked
@@ -51,8 +51,8 @@ enum {
 	C_HEAT = 32,	 /* coloured by its share */
 	C_DATA = 64,	 /* for programs only */
 	C_PEOPLE = 128,	 /* for people only: made of other columns */
-	C_SPARSE = 256,	 /* people are not shown it where none of their rows has a value */
-	C_LOSS = 1024,	 /* of a table of one row: not 0 must be seen; `means` says what was lost */
+	C_SPARSE = 256,	 /* people are not shown it if none of their rows has a value */
+	C_LOSS = 1024,	 /* of a table of one row: not 0 must be seen; `means` names the loss */
 	C_CUT = 2048,	 /* with C_FLEX: is cut at its end: a line of text, no name */
 	C_GROUP = 512,	 /* for people: a line above each run of rows that have the same text */
 	C_TOTAL = 8192,	 /* only grows while it is watched: a counter of OpenMetrics */
@@ -69,7 +69,7 @@ struct table_cell {
 	uint64_t n;
 	int64_t i;
 	struct estimate e;
-	const char *says; /* what people see where there is no value; NULL: "-" */
+	const char *says; /* text for people if there is no value; NULL: "-" */
 	char mark;	  /* people see it behind the error; 0: none */
 	unsigned indent;  /* levels that people see a text indented by */
 	enum table_branch {
@@ -79,17 +79,17 @@ struct table_cell {
 		BRANCH_LAST,
 	} branch;
 	bool spills;	     /* people see the tail past its column if none follows */
-	bool sign;	     /* a change: people see a + before what is not below 0 */
-	bool dim;	     /* of less weight than what stands in other rows */
-	struct buf *scratch; /* empty; where get() may put the text together */
+	bool sign;	     /* a change: people see a + if it is not below 0 */
+	bool dim;	     /* of less weight than other rows */
+	struct buf *scratch; /* empty; get() may put the text together in it */
 };
 
 struct table;
 struct table_column;
 
-/* Where a walk stands. All 0: before the first row. */
+/* The position of a walk. All 0: before the first row. */
 struct table_row {
-	const void *p; /* what the cells are made of */
+	const void *p; /* data of the cells */
 	size_t i;      /* of the row, from 0; kept by table_next() */
 	size_t at[3];  /* next()'s own */
 };
@@ -106,7 +106,7 @@ struct table_column {
 	unsigned flags;
 	const char *unit;  /* "cycles", "Hz"; NULL: a plain number, or another column has it */
 	const char *means; /* a line */
-	unsigned least;	   /* width for people: alike in intervals, whose figures differ */
+	unsigned least;	   /* width for people: the same in all intervals, whose figures differ */
 	struct table_field {
 		size_t at, size; /* in a row: size 0: get() makes the value */
 	} field;
@@ -125,7 +125,7 @@ struct table_column {
 		   _Generic(((type *)0)->member, bool: 1, uint8_t: 1, uint16_t: 1, uint32_t: 1, \
 			    uint64_t: 1, int32_t: 1, int64_t: 1, double: 1, char *: 1, \
 			    const char *: 1, struct estimate: 1) }
-/* A column: key, head, kind, flags, means, then what else it has (TABLE_FIELD, .get, .unit). */
+/* A column: key, head, kind, flags, means, then its other fields (TABLE_FIELD, .get, .unit). */
 #define COLUMN(key_, head_, kind_, flags_, means_, ...) \
 	{ .key = key_, .head = head_, .kind = kind_, .flags = flags_, .means = means_, __VA_ARGS__ }
 /* The head of a get(), which need not use them all, and a get() of one statement. */
@@ -139,7 +139,7 @@ struct table_column {
 /* clang-format on */
 
 enum {
-	TABLE_MAIN = 1,	   /* the one that csv has where --table does not name another */
+	TABLE_MAIN = 1,	   /* the one that csv has if --table does not name another */
 	TABLE_ONE = 2,	   /* has one row: json has an object */
 	TABLE_HEAD = 4,	   /* the same, and its members are the document's own */
 	TABLE_LINES = 8,   /* has one column of texts: json has an array of them */
@@ -161,7 +161,7 @@ struct table_form {
 struct table {
 	const struct table_form *form;
 	const void *ctx;
-	const void *array; /* rows, where the form has no next() */
+	const void *array; /* rows, if the form has no next() */
 	size_t stride, n;
 	const char *title;		   /* NULL: the form's */
 	size_t people;			   /* so many rows for people, then how many more; 0: all */
@@ -172,13 +172,13 @@ struct table {
 	size_t n_columns;
 };
 
-/* The next row. Ends where out of rows. */
+/* Goes to the next row. Returns false if there is none. */
 bool table_next(const struct table *t, struct table_row *r);
 /* A cell of it; `scratch` is emptied, and holds its text until the next cell. */
 void table_cell(struct table_cell *out, const struct table *t, const struct table_column *c,
 		const struct table_row *r, struct buf *scratch);
 const struct table_column *table_columns(const struct table *t, size_t *n);
-/* The column is one of `t` for those whom `not` does not exclude: C_DATA or C_PEOPLE. */
+/* Returns true if the column is not excluded by `not` (C_DATA or C_PEOPLE). */
 bool table_has(const struct table *t, size_t column, unsigned not_flags);
 size_t table_rows(const struct table *t);
 /* C_SPARSE, and no row that people are shown has a value. */
@@ -203,11 +203,11 @@ void cell_none(struct table_cell *out, const char *why);
 bool cell_has(const struct table_cell *x);
 /* As people read it, not escaped: "62.3 %", "12,712", "-". */
 void cell_put(struct buf *b, const struct table_cell *x);
-/* "+-1.3", "+-0.4 %~"; nothing where there is no value, or it is exact and no estimate. */
+/* "+-1.3", "+-0.4 %~"; nothing if there is no value, or it is exact and no estimate. */
 void cell_put_error(struct buf *b, const struct table_cell *x);
 /* A head in one line. */
 void table_put_head(struct buf *b, const struct table_column *c);
-/* "(3 more edges)"; nothing where people are shown all. */
+/* "(3 more edges)"; nothing if people are shown all. */
 void table_put_rest(struct buf *b, const struct table *t, size_t shown);
 
 #endif

@@ -85,7 +85,7 @@ static bool account_has_event(const struct eval *x, uint32_t use, struct account
 }
 
 /* How a cost in reference cycles hangs on the clocks: of all of the recording on both events, whose
- * ratio it is; of a row on that ratio, which is known as well as all of the recording tells. */
+ * ratio it is; of a row on that ratio, whose error is that of the whole recording. */
 static void add_clocks(const struct eval *x, double *g, double v)
 {
 	const struct account_work *w = x->w;
@@ -123,12 +123,12 @@ static void eval_event(struct eval *x, uint32_t node, struct account_cell *c)
 	g[use] = cost;
 	if (t->reference || t->ns)
 		add_clocks(x, g, c->v);
-	/* what was not met may still have happened */
+	/* an event without a sample may still have happened */
 	c->half = c->samples ? Z95 * sqrt(variance_of(x->w, g))
 			     : NO_COUNT * x->w->use[use].weight * cost;
 }
 
-/* A sum misses what was not recorded; what the CPU cannot tell is said by its `cover`. */
+/* A sum misses parts that were not recorded; parts that the CPU cannot count are in its `cover`. */
 static void eval_sum(struct eval *x, uint32_t node, struct account_cell *c)
 {
 	double *g = gradient_of(x->w, node);
@@ -176,7 +176,7 @@ static struct value run_formula(const struct eval *x, const struct expr *e)
 	return expr_eval(e, &env);
 }
 
-/* How a formula changes when what it asks for does, by one standard error each way. */
+/* How a formula changes with its input, by one standard error each way. */
 static bool slope_of_event(const struct eval *x, const struct expr *e, double *input, double sd,
 			   double mid, double *out)
 {
@@ -316,7 +316,7 @@ static void eval_node(struct eval *x, uint32_t node)
 			c->half = x->cell[k].half;
 }
 
-/* ---- what to believe ---- */
+/* ---- significance ---- */
 
 /* Of the 95 % interval of the difference of two nodes; NAN: not known. */
 static double half_between(const struct eval *x, uint32_t a, uint32_t b)
@@ -331,7 +331,7 @@ static double half_between(const struct eval *x, uint32_t a, uint32_t b)
 	for (size_t i = 0; i < w->n_sources; i++)
 		if (w->variance[i] > 0)
 			sum += (g[i] - h[i]) * (g[i] - h[i]) * w->variance[i];
-	for (size_t i = 0; i < 2; i++) { /* what was not met has no variance */
+	for (size_t i = 0; i < 2; i++) { /* an event without a sample has no variance */
 		const struct account_cell *c = &x->cell[both[i]];
 
 		if (!c->samples && c->half > 0)
@@ -412,7 +412,7 @@ static void evaluate_all(struct eval *x, const struct tally *by_event)
 		judge_node(x, (uint32_t)i);
 }
 
-/* What rows take from all of the recording has the errors that it has there. */
+/* Values that rows take from the whole recording keep the errors that they have there. */
 static void keep_errors(struct account_bound *b, const struct tally *by_event)
 {
 	const struct account *acc = b->acc;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Is a recorded event the one that the model means? A model says events by terms of the PMU
- * ("event=0xd1,umask=0x02"), a recording has what they became in the kernel's attribute, and a name
- * in one of several spellings: perf's (MEM_LOAD_RETIRED.L2_HIT:pp), libpfm's
+ * Is a recorded event the one that the model means? A model has events as terms of the PMU
+ * ("event=0xd1,umask=0x02"), a recording has the kernel's attribute made of them, and a name in one
+ * of several spellings: perf's (MEM_LOAD_RETIRED.L2_HIT:pp), libpfm's
  * (mem_load_retired:l2_hit:period=200003) or terms between slashes.
  */
 #include <ctype.h>
@@ -18,7 +18,7 @@ struct raw_config {
 	uint64_t config, config1;
 };
 
-/* ---- where terms lie ---- */
+/* ---- positions of terms ---- */
 
 struct span {
 	uint8_t from, to; /* bits of config; to is exclusive */
@@ -68,9 +68,9 @@ static const struct format arm_formats[] = {
 	{ NULL, false, { { 0, 0 } } },
 };
 
-/* What else the vendors have in common: bits that say nothing of which event it is (privilege
- * levels, interrupts: libpfm puts them there), the kernel's own events, and other codes of the same
- * one: those by which fixed counters are asked for. */
+/* More that vendors share: bits that do not identify the event (privilege levels, interrupts:
+ * libpfm puts them there), the kernel's own events, and other codes of the same event: those of
+ * fixed counters. */
 struct vendor {
 	const char *names[3];
 	const struct format *formats;
@@ -108,7 +108,7 @@ static const struct vendor *code_vendor_of(const char *name)
 		for (const char *const *s = vendors[i].names; *s; s++)
 			if (!strcmp(*s, name))
 				return &vendors[i];
-	/* who makes Arm cores is of many names; their events lie as Arm says */
+	/* Arm cores have many vendors; all use Arm's encoding */
 	return other;
 }
 
@@ -149,7 +149,7 @@ static bool put_term(struct raw_config *out, const struct vendor *vd, const char
 	return false;
 }
 
-/* What the terms of a model's event make. False: some of them are not of this PMU. */
+/* Encodes the terms of a model's event. Returns false if some of them are not of this PMU. */
 static bool encode_event(struct raw_config *out, const struct vendor *vd, const char *code)
 {
 	*out = (struct raw_config){ 0, 0 };
@@ -166,7 +166,7 @@ static bool encode_event(struct raw_config *out, const struct vendor *vd, const 
 	}
 }
 
-/* ---- what was recorded ---- */
+/* ---- recorded events ---- */
 
 static bool code_is_core(const struct account_pmu *pmu, uint32_t type)
 {
@@ -200,7 +200,7 @@ static bool recorded_code(struct raw_config *out, const struct vendor *vd, const
 		*out = (struct raw_config){ a->config & ~vd->noise, a->config1 };
 		return true;
 	}
-	/* of a hybrid's, the upper half says on which cores */
+	/* of a hybrid's, the upper half is the kind of cores */
 	if (a->type != PERF_TYPE_HARDWARE || (uint32_t)a->config >= PERF_COUNT_HW_MAX ||
 	    (which && !code_is_core(pmu, which)))
 		return false;
@@ -218,7 +218,7 @@ static uint64_t folded_name(const struct vendor *vd, uint64_t config)
 
 /* ---- names ---- */
 
-/* A name in one spelling: lower case, parts parted by dots, then what changes how it counts. */
+/* A name in one spelling: lower case, parts parted by dots, then options of the count. */
 struct name {
 	char s[200];
 	size_t n;
@@ -239,7 +239,7 @@ static void put_code_part(struct name *o, const char *s, size_t len)
 	o->s[o->n] = '\0';
 }
 
-/* An option of a count ("c=1", "c1", "cmask=1"), or one that does not change what is counted. */
+/* An option of a count ("c=1", "c1", "cmask=1"), or one that does not change the counts. */
 static bool take_option(struct name *o, const char *s, size_t len)
 {
 	static const struct {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * chains_run - the chain's bound, by running paths: each instruction as soon as its inputs are
- * there, on a machine with as many ports as anyone wants.
+ * there, on a machine with unlimited ports.
  *
- * What limits this is a circle of instructions in which each waits for the one before, over one
- * iteration or several. The way back from the last instruction to be ready, always to the input
- * that was waited for, goes round in it; its length is read off there.
+ * The limit is a cycle of instructions in which each waits for the one before, over one iteration
+ * or several. The way back from the last instruction to be ready, always to the input that was
+ * waited for, goes round in it; its length is read off there.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 #define ORIGIN_FIRST 16u
 #define NOWHERE	     UINT32_MAX
 
-/* A value as far as addresses are concerned: something that nobody knows, and what was added. */
+/* A value as far as addresses are concerned: an unknown base, and an offset. */
 struct known {
 	uint32_t origin; /* 0: none */
 	uint64_t add;
@@ -34,7 +34,7 @@ struct place { /* in memory */
 	uint16_t bytes;
 };
 
-struct slot { /* what was written to a place; or that nothing was, but it was read */
+struct slot { /* the value written to a place; or that it was only read */
 	struct place place;
 	struct known value;
 	double ready;
@@ -165,7 +165,7 @@ static void wait_units(const struct running *r, struct wait *w, const struct ope
 	}
 }
 
-/* As wait_units, of what is read. A sum is added to at the end: what comes from another such
+/* As wait_units, of inputs. An accumulator is needed only at the end: a sum from another such
  * operation, or from a multiplication before it, may come later than other operands. */
 static void wait_operands(const struct running *r, struct wait *w, const struct chain_step *s)
 {
@@ -183,7 +183,7 @@ static void wait_operands(const struct running *r, struct wait *w, const struct 
 	wait_units(r, w, &plain, false);
 }
 
-/* When a load has its value; *value: what is known of it. */
+/* Returns when a load has its value; *value: the known part of it. */
 static struct wait load_value(struct running *r, const struct chain_step *s,
 			      const struct operands_memory *m, struct known *value)
 {
@@ -273,7 +273,7 @@ static void run_one_step(struct running *r, const struct chain_step *s, uint16_t
 			to.ready = w.ready = at.ready, w.node = at.node, w.via = VIA_ADDRESS;
 		if (chain_run_has_value(o->copies) && !o->memory[i].load && o->memory[i].bytes == 8)
 			to.value = r->value[o->copies];
-		/* a push: its place is below where the stack pointer was */
+		/* a push: its place is below the old stack pointer */
 		to.place = chain_run_place_of(r, &o->memory[i]);
 		add_chain_run_slot(r, &to);
 	}
@@ -292,7 +292,7 @@ static void run_one_step(struct running *r, const struct chain_step *s, uint16_t
 
 /* ---- all rounds ------------------------------------------------------------------------------ */
 
-/* Paths in random order, but of each DECK in a row as many of each as its weight says. */
+/* Paths in random order, but of each DECK in a row as many of each as its weight demands. */
 #define DECK 64u
 
 struct deck {
@@ -309,7 +309,7 @@ static void shuffle_deck(struct deck *d, const double *weight, size_t n)
 	for (size_t i = 0; i < n; i++)
 		for (d->owed[i] += weight[i] * DECK; d->owed[i] >= 1 && k < DECK; d->owed[i]--)
 			d->card[k++] = (uint8_t)i;
-	while (k < DECK) { /* what is left over, to whom most is owed */
+	while (k < DECK) { /* the rest goes to the paths that are most below their share */
 		size_t most = 0;
 
 		for (size_t i = 1; i < n; i++)

@@ -2,9 +2,9 @@
 /*
  * blocks_count - spans laid over the blocks of one function.
  *
- * Of each block only what begins and what ends in it is kept; a walk over the blocks then knows
- * what runs, as what ran on from the block before and what begins here. So the cost of a span does
- * not depend on how many blocks it covers.
+ * Of each block only the spans that begin and end in it are kept; a walk over the blocks then adds
+ * them up: runs of a block = runs from the block before + spans that begin here. So the cost of a
+ * span does not depend on how many blocks it covers.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@ static uint64_t last_insn(const struct code *c, const struct code_block *b)
 	return c->start + c->insn[b->insn + b->n - 1].at;
 }
 
-/* Where edges were seen to lead. Those that come back from the kernel lead anywhere, where it was
- * entered by an interrupt, and make no blocks. */
+/* Splits blocks at the targets of edges. Edges that come back from the kernel after an interrupt
+ * may lead anywhere, and make no blocks. */
 static int split(struct code *code, const struct flow *flow, uint32_t image, struct err *err)
 {
 	VEC(uint64_t) leader = VEC_INIT;
@@ -57,7 +57,7 @@ static int open_code(struct block_part *p)
 	p->f.block = calloc(n + 1, sizeof(*p->f.block));
 	if (!p->start || !p->end || !p->stop || !p->f.block)
 		return -1;
-	p->stop[n] = (uint32_t)n; /* what runs past the end stops at none of these */
+	p->stop[n] = (uint32_t)n; /* spans past the end stop at none of these */
 	for (size_t b = n; b-- > 0;)
 		p->stop[b] = block_always_leaves(&c->block[b]) ? (uint32_t)b : p->stop[b + 1];
 	return 0;
@@ -183,7 +183,7 @@ static bool inside(const struct block_function *f, const struct flow_place *at)
 	return at->image == f->image && at->addr - f->code->start < f->code->len;
 }
 
-/* A taken branch; nothing where the code has none there: it was other code, or an interrupt. */
+/* A taken branch; ignored if the code has no branch there: it was other code, or an interrupt. */
 static void put_taken(struct block_function *f, const struct flow_edge *x, bool user_only)
 {
 	const struct code *c = f->code;
@@ -200,7 +200,7 @@ static void put_taken(struct block_function *f, const struct flow_edge *x, bool 
 	if (enters && x->from.kind != x->to.kind && to) {
 		if (c->block[to - 1].flow != INSN_SYSTEM)
 			return;
-		/* a system call came back; where that it was made is no entry, this stands for both
+		/* return of a system call; counts for its unrecorded entry, too
 		 */
 		if (user_only)
 			from = to - 1;
@@ -211,7 +211,7 @@ static void put_taken(struct block_function *f, const struct flow_edge *x, bool 
 		e->other = leaves ? x->to : x->from;
 }
 
-/* What runs on from the last instruction of `b` to the next block or function. */
+/* Fall-through from the last instruction of `b` to the next block or function. */
 static void put_fall(struct block_function *f, uint32_t from, uint32_t to, uint64_t other,
 		     const struct block_sum *fall)
 {
@@ -240,8 +240,8 @@ static int by_blocks(const void *x, const void *y)
 	return a->other.addr < b->other.addr ? -1 : a->other.addr > b->other.addr;
 }
 
-/* What began in a block and what ended in it make what ran and what ran on: exact by hits, and
- * where these are none the sums are none, whatever rounding left. */
+/* The spans that began and ended in a block give its runs and fall-throughs: exact by hits; if
+ * there are no hits, the sums are 0, whatever rounding left. */
 static void walk(struct block_part *p)
 {
 	struct block_function *f = &p->f;
@@ -256,7 +256,7 @@ static void walk(struct block_part *p)
 		memcpy(k->group, on.group, sizeof(k->group));
 		k->hits = on.hits;
 		f->hits += p->start[b].hits;
-		assert(on.hits >= p->end[b].hits); /* what ends here ran here */
+		assert(on.hits >= p->end[b].hits); /* spans that end here ran here */
 		on.hits -= p->end[b].hits;
 		for (unsigned g = 0; g < FLOW_SLOTS; g++) {
 			on.group[g] -= p->end[b].group[g];

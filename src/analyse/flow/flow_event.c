@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * flow_event - what stacks were asked to hold, and what the event counts that they came with.
+ * flow_event - the branches that stacks hold, and the quantity that their event counts.
  *
  * An event that counts just the branches that stacks hold makes weights executions. Which one that
  * is depends on the processor and on the filter: rows of flow_event.def, by name and by encoding.
@@ -40,7 +40,7 @@ enum flow_filter flow_filter_of(const struct pd_event *ev)
 	return kinds && !(kinds & ~CALLS) ? FLOW_CALLS : FLOW_SOME;
 }
 
-/* What an event counts, before it is held against a filter. */
+/* The quantity that an event counts, before it is compared with a filter. */
 enum counted { TAKEN, NEAR, BRANCHES, CALLED, RETURNED, INSNS, CYCLES, SOME, OTHER };
 
 enum vendor { ANY_VENDOR, INTEL, AMD, ARM };
@@ -107,7 +107,7 @@ static enum counted by_name(const char *name)
 static enum counted by_code(const struct pd *rec, const struct perf_event_attr *a)
 {
 	enum vendor v = vendor_of(rec);
-	/* bits 16 and 17 say user and kernel, 20 interrupt, 22 enable: perf's raw events may have
+	/* bits 16 and 17 are user and kernel, 20 interrupt, 22 enable: perf's raw events may have
 	 * them */
 	uint64_t code = v == ARM ? a->config : a->config & ~0x530000ULL;
 
@@ -127,7 +127,7 @@ static enum counted by_code(const struct pd *rec, const struct perf_event_attr *
 	return OTHER;
 }
 
-/* Where a name and an encoding are both known, the encoding is what was counted. */
+/* If a name and an encoding are both known, the encoding decides. */
 static enum counted counted_of(const struct pd *rec, const struct pd_event *ev)
 {
 	enum counted c = by_code(rec, &ev->attr);
@@ -144,12 +144,13 @@ static bool user_only(const struct pd_event *ev)
 {
 	uint64_t priv = ev->attr.branch_sample_type & PRIVILEGES;
 
-	/* without a word of its own a stack is of what the event is of */
+	/* without privilege bits of its own, a stack has those of the event */
 	return priv ? !(priv & B(KERNEL)) : ev->attr.exclude_kernel;
 }
 
-/* Does the event count where the stack's branches are, and nowhere else? A sample of the kernel
- * with a stack of user space would weigh on what ran before the kernel was entered. */
+/* Does the event count at the privilege levels of the stack's branches, and at no other? A sample
+ * of the kernel with a stack of user space would weigh on the code before the entry to the
+ * kernel. */
 static bool same_privileges(const struct pd_event *ev)
 {
 	uint64_t priv = ev->attr.branch_sample_type & PRIVILEGES;
@@ -183,12 +184,12 @@ enum flow_counts flow_counts_of(const struct pd *rec, const struct pd_event *ev)
 	case CYCLES:
 		return FLOW_COUNTS_CYCLES;
 	default:
-		/* Stacks of any branch at each return: what lies long before one is never seen. */
+		/* Stacks of any branch at each return: code long before a return is never seen. */
 		return FLOW_COUNTS_OTHER;
 	}
 }
 
-/* Whether the event leaves out what goes from user space to the kernel, or back. */
+/* Returns true if the event leaves out branches from user space to the kernel, or back. */
 static bool near_only(const struct pd *rec, const struct pd_event *ev)
 {
 	enum counted c = counted_of(rec, ev);
@@ -225,7 +226,7 @@ static int differ(const struct pd_event *a, const struct pd_event *b, struct err
 }
 
 /* Those with samples that agree; of those only the ones that count branches just so, if some do and
- * nobody asked for others. */
+ * no others were asked for. */
 static void use(struct flow_events *out, const struct pd *rec, const struct pd_event *ev,
 		const struct flow_opts *opts)
 {

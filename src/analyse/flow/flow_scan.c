@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * flow_scan - stacks of branches into edges and spans. A stack is first brought to places, then
- * counted in runs of AHEAD entries, whose places in the tables are asked for before they are looked
- * at.
+ * flow_scan - stacks of branches into edges and spans. The addresses of a stack become places
+ * first, which are then counted in runs of AHEAD entries; the rows of a run are prefetched from the
+ * tables.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,17 +14,17 @@
 
 #define AHEAD	      32u
 #define TYPE_EXTENDED 15
-#define TYPE_NEW      16 /* what new_type says is put behind the others */
+#define TYPE_NEW      16 /* the index of new_type, behind the others */
 
 struct entry {
 	struct flow_at from, to;
 	uint64_t edge_hash, span_hash;
-	uint32_t edge_at, span_at; /* where they are, as far as the tables were asked */
+	uint32_t edge_at, span_at; /* their rows, as far as they were looked up */
 	uint32_t flags;
 	uint16_t cycles;
 	uint8_t type;
-	bool gap;  /* what came next is not known */
-	bool span; /* from here to where the next newer one leaves */
+	bool gap;  /* the next branch is not known */
+	bool span; /* from here to the next newer branch */
 	bool stop; /* from here into the kernel, that came back by the next newer one */
 };
 
@@ -54,7 +54,8 @@ struct flow_scan {
 
 /* ---- a stack ------------------------------------------------------------------------------- */
 
-/* Whether code lies between where an entry led and where the next newer one left; else why not. */
+/* Returns true if code lies between the target of an entry and the next newer branch; else counts
+ * the reason in `sums`. */
 static inline bool bounds_code(const struct flow_at *start, const struct flow_at *end,
 			       struct flow_sums *sums)
 {
@@ -78,7 +79,7 @@ static inline bool bounds_code(const struct flow_at *start, const struct flow_at
 /* Skylake and its kin may show the newest branch twice (BOLT knows the erratum as "duplicate
  * top-of-stack entry"). A jump forward cannot be taken again without another branch between; the
  * copy is the newer one, its cycles are not those of the branch. A jump back may be taken again at
- * once: it stays, and so does what comes from the kernel or goes there, unseen on the way back. */
+ * once: it stays, and so do branches from or to the kernel, whose way back is not seen. */
 static bool is_copy(const struct pd_branches *stack, size_t i, const struct pd_branch *b)
 {
 	struct pd_branch newer;
@@ -152,8 +153,8 @@ static size_t find_spans(struct worker *w, size_t n)
 	return stops;
 }
 
-/* What an entry weighs: its part of what all of them do. Periods and costs that a made up recording
- * has may be beyond any number. */
+/* Returns the weight of an entry: its part of the whole stack. Periods and costs of a crafted
+ * recording may be arbitrarily large. */
 static uint64_t part(double all, double of)
 {
 	double v = all * of;
@@ -248,7 +249,7 @@ static inline uint32_t candidate(const struct itab *t, uint64_t hash)
 	return itab_at(t, &i, hash, &idx) ? idx : ITAB_NONE;
 }
 
-/* First the tables are asked for, then what they lead to. */
+/* Prefetches the tables first, then the rows that they lead to. */
 static void ask_ahead(const struct flow_counts_of_worker *c, struct entry *e, size_t n,
 		      unsigned group)
 {
@@ -295,7 +296,7 @@ static unsigned deal(struct worker *w)
 	return (unsigned)(k * (w->block << 1 | 1) + (w->block >> 8)) % FLOW_GROUPS;
 }
 
-/* By where spans begin: those of one place follow each other. */
+/* By the begin of spans: those of one place follow each other. */
 int flow_costs_index(struct flow_costs *c)
 {
 	const struct flow *f = c->flow;
@@ -327,7 +328,8 @@ int flow_costs_index(struct flow_costs *c)
 	return 0;
 }
 
-/* Of what ran when the sample was taken: from where its newest branch led to the next. */
+/* The cost of the span in which the sample was taken: from the target of its newest branch to the
+ * next branch. */
 static double cost_at(const struct flow_costs *c, const struct flow_at *to)
 {
 	uint64_t h = flow_span_hash(to, 0);
@@ -348,8 +350,8 @@ static bool is_far(const struct entry *e)
 	return flow_is_kernel(&e->from) != flow_is_kernel(&e->to) || flow_is_hidden(&e->from);
 }
 
-/* How many of the n entries the event counts, and of the n - 1 that end something; at least 1. What
- * they stand for is the sample's period: others, which stand among them, weigh the same each. */
+/* How many of the n entries the event counts, and of the n - 1 that end something; at least 1.
+ * Together they weigh the sample's period: the other entries among them weigh the same each. */
 static void count_near(const struct entry *e, size_t n, size_t *edges, size_t *spans)
 {
 	size_t far = 0;
@@ -361,7 +363,7 @@ static void count_near(const struct entry *e, size_t n, size_t *edges, size_t *s
 	*spans = n < 2 ? 1 : far < n - 1 ? n - 1 - far : n - 1;
 }
 
-/* What the newer and the older half of n weights in a row sum to. */
+/* Sums of the newer and the older half of n weights in a row. */
 struct halves {
 	const double *weight;
 	size_t newer; /* so many */
@@ -377,7 +379,7 @@ static struct halves halves_of(const double *weight, size_t n)
 	return h;
 }
 
-/* The part of one of them in what its half says by itself. */
+/* Returns the part of one entry in the estimate of its half. */
 static uint64_t half_part(double all, const struct halves *h, size_t i)
 {
 	return part(all, h->weight[i] / h->sum[i >= h->newer]);

@@ -2,17 +2,16 @@
 /*
  * flow_scan_int - how a flow is made of a recording:
  *
- *	flow_event.c	which events are used, what their stacks hold and what they count
+ *	flow_event.c	which events are used, their stacks and the quantity that they count
  *	flow_place.c	addresses of a process at a time -> images and addresses in them
- *	flow_window.c	what each entry of a stack weighs
+ *	flow_window.c	the weight of each entry of a stack
  *	flow_scan.c	stacks -> edges and spans by place, counted per worker
  *	flow_count.c	the tables that these are counted in
  *	flow.c		the workers' tables -> one, sorted
  *
- * Counters are told apart by place, not by what was mapped where at the time, so that memory does
- * not grow with processes. All that is added up is added in integers (weights are of fixed point),
- * and groups are dealt by the place in the file, so that the result is the same whatever the number
- * of threads.
+ * Counters are by place, not by the mappings of the time, so that memory does not grow with
+ * processes. All that is added up is added in integers (weights are of fixed point), and groups are
+ * dealt by the place in the file, so that the result is the same whatever the number of threads.
  */
 #ifndef CYCLADE_ANALYSE_FLOW_FLOW_SCAN_INT_H
 #define CYCLADE_ANALYSE_FLOW_FLOW_SCAN_INT_H
@@ -29,20 +28,22 @@
 struct flow_event {
 	bool used;
 	bool near;	     /* does not count branches between user space and kernel */
-	bool counts_entries; /* counts what stacks hold: the period is in entries of stacks */
-	uint64_t period;     /* where the record has none */
+	bool counts_entries; /* counts the branches that stacks hold: the period is in entries of
+			      * stacks */
+	uint64_t period;     /* if the record has none */
 };
 
 struct flow_events {
 	struct flow_event *v; /* as pd_events */
 	bool *used;	      /* the same, for a pass */
 	size_t n;
-	unsigned shift; /* what weights are shifted by: their sum stays below 2^63 */
+	unsigned shift; /* the shift of weights: their sum stays below 2^63 */
 };
 
 enum flow_filter flow_filter_of(const struct pd_event *ev);
 enum flow_counts flow_counts_of(const struct pd *rec, const struct pd_event *ev);
-/* Fills what is known before a sample is read: filter, counts, event, biased, user_only. */
+/* Fills the fields that are known before a sample is read: filter, counts, event, biased,
+ * user_only. */
 int flow_choose(struct flow_events *out, struct flow_sums *sums, const struct pd *rec,
 		const struct flow_opts *opts, struct err *err) MUST_USE;
 
@@ -89,7 +90,7 @@ struct flow_near {
 struct flow_map {
 	struct flow_near near[FLOW_NEAR]; /* the last one first */
 	unsigned n_near, turn;
-	const struct pass_sample *of;  /* whose addresses are asked for */
+	const struct pass_sample *of;  /* the sample with the addresses */
 	uint64_t turn_of, from, until; /* whose the near places are, in [from, until) */
 	bool guest;
 };
@@ -114,7 +115,7 @@ static inline struct flow_place flow_map_place(struct flow_map *m, uint64_t ip)
 
 /* ---- counters ------------------------------------------------------------------------------ */
 
-/* What each half of all stacks says by itself: of edges, spans or stops, by the same number. */
+/* Estimates of each half of all stacks: of edges, spans or stops, by the same number. */
 struct flow_half {
 	uint64_t newer, older;
 };
@@ -123,8 +124,8 @@ struct flow_halves {
 	size_t n, cap;
 };
 
-/* What most entries change is a cache line, and another of the groups; tables are aligned to lines.
- * Numbers of 32 bits do: a recording whose entries they could not count is refused. */
+/* Most entries change one cache line here, and one of the groups; tables are aligned to lines.
+ * Numbers of 32 bits do: a recording with more entries is refused. */
 struct edge_count {
 	struct flow_at from, to;
 	uint64_t hits, cycles;
@@ -156,7 +157,7 @@ struct flow_counts_of_worker {
 	uint64_t period, group_period[FLOW_GROUPS];
 };
 
-/* New rows, whose hash the caller has; NULL when out of memory. */
+/* Add and return a row; the caller has its hash. NULL when out of memory. */
 struct edge_count *flow_new_edge(struct flow_counts_of_worker *c, uint64_t h,
 				 const struct flow_at *from, const struct flow_at *to);
 struct span_count *flow_new_span(struct flow_counts_of_worker *c, uint64_t h,
@@ -220,17 +221,17 @@ static inline struct span_count *flow_span_of(struct flow_counts_of_worker *c, u
 void flow_counts_free(struct flow_counts_of_worker *c);
 /* The halves of the i-th of n. */
 struct flow_half *flow_half_of(struct flow_halves *h, size_t n, size_t i);
-/* Adds what `more` counted. */
+/* Adds the counts of `more`. */
 int flow_counts_add(struct flow_counts_of_worker *c, const struct flow_counts_of_worker *more,
 		    struct err *err) MUST_USE;
 
-/* What one run of each span has of that which the event counts: flow_weigh(). */
+/* How much of the counted quantity one run of each span has: flow_weigh(). */
 struct flow_costs {
 	const struct flow *flow;
 	const double *cost; /* by span; 0: not known */
 	double mean;	    /* of those known, by hits */
 	double *at_start;   /* of those that begin at one place; at the first of them */
-	struct itab at;	    /* spans by where they begin */
+	struct itab at;	    /* spans by their begin */
 };
 int flow_costs_index(struct flow_costs *c) MUST_USE;
 

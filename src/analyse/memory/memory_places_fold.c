@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memory_places_fold - the types of objects, and what places in them are.
+ * memory_places_fold - the types of objects, and the fields at their places.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ struct fold {
 
 #define ANSWERS 256u /* a power of two */
 
-/* What lies at a place: many instructions access the same ones. */
+/* The field at a place, kept: many instructions access the same ones. */
 struct answer {
 	uint64_t off;
 	unsigned width;
@@ -99,15 +99,15 @@ static const struct memory_group *access_of(const struct fold *f, const struct m
 	return f->access[at - 1];
 }
 
-/* Of no type that is known, and the address can help: the stack is not where objects are. */
+/* Returns true if the type is not known, and the address can help: the stack has no objects. */
 static bool is_open(const struct types_access *a)
 {
 	return a->why != TYPES_KNOWN && a->why != TYPES_STACK && a->why != TYPES_THREAD_LOCAL;
 }
 
-/* ---- what lies at a place -------------------------------------------------------------------- */
+/* ---- the field at a place -------------------------------------------------------------------- */
 
-/* `off` bytes into a variable, or into what has the type of the site. */
+/* `off` bytes into a variable, or into an allocation of the site's type. */
 static int ask(const struct fold *f, const struct judged *j, uint64_t off, unsigned width,
 	       struct types_access *out, struct err *err)
 {
@@ -164,7 +164,7 @@ static bool ends_with(const char *path, const char *end)
 
 enum { SAME, PART, ELSEWHERE, OTHER };
 
-/* What the operand says against what the address says. Members of unions lie in one place. */
+/* Compares the type of the operand with that of the address. Members of unions lie in one place. */
 static int compare(const struct types_access *operand, const struct types_access *place)
 {
 	if (same_type(operand, place))
@@ -183,7 +183,7 @@ static int compare(const struct types_access *operand, const struct types_access
 
 /* ---- the type of a site ---------------------------------------------------------------------- */
 
-/* The type of most samples; structures before what can be a part of them. */
+/* The type of most samples; structures before their possible members. */
 static const struct memory_group *likely(const struct fold *f, const struct judged *j)
 {
 	const struct memory_group *g[TYPES_MOST], *best = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Chunks are read in parallel. In each, the times of a counter (an id; with threads' own counters
- * an id and a thread) are kept where they have grown by a part of a window, and at its first and
- * last sample in the chunk. These points, few, are then put together in the order of time: what has
- * grown from one to the next goes to the window of its stream, an event on a CPU or of a thread.
+ * an id and a thread) are kept when they have grown by a part of a window, and at its first and
+ * last sample in the chunk. These points, few, are then put together in the order of time: the
+ * growth from one to the next goes to the window of its stream, an event on a CPU or of a thread.
  */
 #include "analyse/pass/mux_int.h"
 
@@ -93,7 +93,7 @@ struct mux {
 
 struct build {
 	const struct pd *rec;
-	struct pass *pass; /* NULL: nothing tells */
+	struct pass *pass; /* NULL: no such records */
 	size_t n_chunks;
 	struct seen_table *seen; /* by worker: of its chunk */
 	struct piece *piece;
@@ -202,7 +202,7 @@ static int read_sample(void *ctx, const struct pass_sample *x, struct err *err)
 										: 0;
 }
 
-/* What a worker saw is of the chunk at hand. */
+/* The points that a worker saw are of the chunk at hand. */
 static int forget_seen(void *ctx, unsigned worker, size_t chunk, struct err *err)
 {
 	struct build *b = ctx;
@@ -254,7 +254,8 @@ static double factor_of(double enabled, double running)
 	return enabled > running ? enabled / running : 1;
 }
 
-/* A pause may have begun in a window that is closed: what is left of running then stays. */
+/* A pause may have begun in a window that is closed: at most PAUSED_MOST of the running time is
+ * taken off. */
 static void take_off_pauses(struct mux *m, struct stream *o)
 {
 	double most = o->running * PAUSED_MOST, off = o->paused < most ? o->paused : most;
@@ -284,7 +285,7 @@ static int close_window(struct mux *m, struct stream *o)
 	return 0;
 }
 
-/* What is new since the point before. A counter that stands lower than it did is another one, which
+/* Returns the growth since the point before. A counter with a lower value is another one, which
  * began at 0. */
 static double grown(uint64_t *stood, uint64_t now, uint64_t jitter)
 {
@@ -312,7 +313,7 @@ static double there_at(const struct stream *clock, uint64_t enabled)
 	return before ? before->ran + (double)(enabled - before->enabled) : NAN;
 }
 
-/* By how much that has grown, of what was wanted and ran meanwhile. */
+/* Returns the growth of that clock, with the wanted and running times meanwhile. */
 static double grown_there(const struct mux *m, struct stream *s, const struct point *p,
 			  double enabled, double running)
 {
@@ -363,8 +364,8 @@ static int add_point(struct mux *m, struct seen_table *t, const struct point *p)
 	return s->enabled >= MUX_WINDOW && s->running > 0 ? close_window(m, s) : 0;
 }
 
-/* What is left at the end: a window of its own where it is half of one, or all there is; else a
- * part of the one before. */
+/* The rest at the end: a window of its own if it is half of one, or the only one; else a part of
+ * the one before. */
 static int end_stream(struct mux *m, struct stream *o)
 {
 	if (!(o->running > 0))
@@ -460,7 +461,7 @@ static int put_together(struct mux *m, const struct build *b, bool by_cpu)
 
 	forget_streams(m);
 	m->by_cpu = by_cpu;
-	/* others look up what a clock said before and after */
+	/* others look up a clock before and after */
 	for (int clocks = m->clock ? 1 : 0; clocks >= 0; clocks--)
 		for (size_t i = 0; i < b->n_order && !ret; i++) {
 			const struct point *p = &b->piece[b->order[i].a].point.v[b->order[i].b];
@@ -540,7 +541,7 @@ static uint32_t kind_of(const struct pd_info *info, const struct perf_event_attr
 }
 
 /* Counters of tasks on a hybrid are wanted while their task is on cores that do not have them, too:
- * the kernel's times do not tell that from waiting for a turn. */
+ * the kernel's times do not distinguish that from waiting for a turn. */
 static int find_clocks(struct mux *m, const struct pd_event *ev, const struct pd_info *info)
 {
 	uint32_t *most, kind;

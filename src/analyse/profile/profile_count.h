@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * profile_count - counts samples by where they fell and by what else tells rows apart.
+ * profile_count - counts samples by place and by the other keys of rows.
  *
  * All that samples have in common besides their address (image, event, thread's name, ...) is a
  * group; there are few, and a caller may remember the number of the last. A slot of the table is an
@@ -8,13 +8,13 @@
  * caches; additions wait for one another, so that its lines are asked for ahead.
  *
  *	counts_init(&c, n_events, samples)
- *	g = counts_group(&c, &key)	g is good for samples that counts_fits() tells
+ *	g = counts_group(&c, &key)	g is good for samples for which counts_fits() returns true
  *	counts_add(&c, addr, g, period)
  *	counts_settle(&c)		before the slots are read
  *	counts_free(&c)
  *
- * A group also has the period of its samples, so that a slot needs only their number. Where an
- * event's periods are of more than a few kinds, its groups `vary`, and a slot leads to a weight.
+ * A group also has the period of its samples, so that a slot needs only their number. If an event's
+ * periods have more than a few values, its groups `vary`, and a slot leads to a weight.
  */
 #ifndef CYCLADE_ANALYSE_PROFILE_PROFILE_COUNT_H
 #define CYCLADE_ANALYSE_PROFILE_PROFILE_COUNT_H
@@ -49,11 +49,12 @@ static inline void weight_sum(struct weight *w, const struct weight *more)
 	w->period_sq += more->period_sq;
 }
 
-/* What was not asked for is 0. */
+/* Keys that were not asked for are 0. */
 struct count_group {
-	uint64_t hash; /* of what follows but the period, as no file can foresee */
+	uint64_t hash; /* of the fields below but the period; keyed, so that no file can foresee
+		        * it */
 	uint64_t comm, cgroup;
-	uint64_t period; /* of each sample; 0 where they vary */
+	uint64_t period; /* of each sample; 0 if they vary */
 	uint32_t image, event, pid, tid, cpu;
 	uint32_t slots; /* addresses counted; no part of the key */
 	uint8_t kind;	/* enum space_kind */
@@ -84,14 +85,15 @@ struct counts {
 		uint32_t group;
 	} wait[COUNT_WAIT];
 	unsigned n_wait;
-	uint32_t full; /* as many as a slot can tell, below COUNT_MORE */
+	uint32_t full; /* greatest number of samples in a slot, below COUNT_MORE */
 };
 
 /* `samples`: about how many will come, or 0. */
 int counts_init(struct counts *c, size_t n_events, uint64_t samples) MUST_USE;
 void counts_free(struct counts *c);
 
-/* The group of that key, whose hash and `varies` need not be set; ITAB_NONE when out of memory. */
+/* Returns the group of that key (its hash and `varies` need not be set); ITAB_NONE when out of
+ * memory. */
 uint32_t counts_group(struct counts *c, const struct count_group *key) MUST_USE;
 int counts_settle(struct counts *c) MUST_USE;
 
@@ -116,15 +118,15 @@ static inline uint64_t count_hash(const struct counts *c, uint64_t addr, uint32_
 int counts_put_other(struct counts *c, uint64_t addr, uint32_t group, uint64_t hash,
 		     uint64_t period) MUST_USE;
 
-/* Has that slot been met before, and can it tell of one more by its number alone? One look at the
- * number says both, and that its group does not vary. */
+/* Returns true if the slot was used before, can count one more by its number alone, and its group
+ * does not vary: one comparison for all three. */
 static inline bool count_slot_fits(const struct counts *c, const struct count_slot *o,
 				   uint64_t addr, uint32_t group)
 {
 	return o->addr == addr && o->group == group && o->n - 1 < c->full - 1;
 }
 
-/* `group` is one that counts_fits() tells. */
+/* `group` is one for which counts_fits() returns true. */
 static inline int counts_add(struct counts *c, uint64_t addr, uint32_t group, uint64_t period)
 {
 	uint64_t hash = count_hash(c, addr, group);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * profile_int - what the parts of the profile share. The way of a sample:
+ * profile_int - shared by the parts of the profile. The way of a sample:
  *
  *	profile_scan.c	  sample of the pass -> site (image and address), hit (site and the keys
  *			  asked for), counted per worker
@@ -11,7 +11,7 @@
  *	profile_merge.c	  the workers' tables -> one table of sites and one of hits
  *	profile_name.c	  sites -> symbols, lines, strings; images in parallel
  *	profile_rows.c	  hits -> rows, sums per event; profile_order.c their order; profile_cells.c
- *			  what rows of many events have
+ *			  the cells of rows of many events
  *	profile_frames.c  the workers' chains -> one tree of resolved frames
  *	profile_sort.c	  ... which are put in order for it
  *	profile_kept.c	  samples kept with their chains
@@ -38,7 +38,7 @@ void weight_to_tally(struct tally *t, const struct weight *w); /* adds */
 
 /* A place in the code. */
 struct site {
-	uint64_t addr;	/* image address; the ip itself where nothing was mapped */
+	uint64_t addr;	/* image address; the ip itself if nothing was mapped */
 	uint32_t image; /* IMAGE_NONE: nothing was mapped */
 	uint8_t kind;	/* enum space_kind */
 	bool caller;	/* a return address: its line and inlined calls are those just before it */
@@ -54,9 +54,9 @@ struct site_table {
 extern const struct site site_stray;
 
 uint64_t site_hash(const struct site *s);
-/* The index of a site, put in where new; ITAB_NONE when out of memory. */
+/* Returns the index of a site, which is added if it is new; ITAB_NONE when out of memory. */
 uint32_t site_add(struct site_table *t, const struct site *s, uint64_t hash) MUST_USE;
-/* Asks for what that will look at, the second one after a while. */
+/* Prefetch the memory that site_add() will read: call the second one a while after the first. */
 static inline void site_ahead(const struct site_table *t, uint64_t hash)
 {
 	itab_ahead(&t->at, hash);
@@ -73,16 +73,16 @@ static inline void site_ahead_more(const struct site_table *t, uint64_t hash)
 int site_table_index(struct site_table *t) MUST_USE;
 void site_table_free(struct site_table *t);
 
-/* Samples that no key tells apart. */
+/* Samples that have the same site and keys. */
 struct hit {
 	uint32_t site, group; /* index into profile.sites, profile.group */
 	struct weight w;
 };
 
-/* What an event's samples have in common, prepared once. */
+/* Facts of an event's samples, prepared once. */
 struct scan_event {
 	struct pd_layout at;
-	uint64_t period; /* where the record has none */
+	uint64_t period; /* if the record has none */
 	uint64_t type;	 /* PERF_SAMPLE_* */
 	uint32_t index;
 	bool selected;
@@ -99,7 +99,7 @@ struct scan_event {
 struct scan_sample {
 	const struct pd_record *r;
 	const struct pd_sample *full; /* NULL: not parsed as a whole */
-	const struct scan_event *ev;  /* the record's, which tells how it lies */
+	const struct scan_event *ev;  /* the record's, for the layout of the record */
 	const struct pass_thread *who;
 	uint64_t ip, time, period, task;
 	uint32_t event, cpu;
@@ -111,18 +111,18 @@ struct scan_sample {
 struct walk;	      /* profile_walk.c: a worker's chains */
 struct branch_counts; /* profile_branches.c: a worker's branches */
 
-/* What is asked for of threads; the rest is 0. */
+/* The thread's keys that were asked for; the rest is 0. */
 struct scan_party {
 	uint64_t comm;
 	uint32_t pid, tid;
 };
 
-/* A place also has the group of the last sample that was counted there (`own`), and in the bits of
- * `what` that are ours what that sample was: its event + 1, and what spot_low() returns. */
+/* A place also has the group of the last sample that was counted there (`own`), and in our bits of
+ * `what` the identity of that sample: its event + 1, and the result of spot_low(). */
 #define SPOT_EVENT	  40
 #define SPOT_DIFFER(a, b) (((a) ^ (b)) << 8) /* but for the kind that was found */
 
-/* What stays the same from a sample to the next, as a rule. */
+/* Values that rarely change from one sample to the next. */
 struct scan_run {
 	uint64_t task, from, life; /* a thread, in [from, from + life) */
 	struct scan_run_kind {
@@ -130,7 +130,7 @@ struct scan_run {
 		uint64_t coarse;
 	} of[8];		     /* its spots, by cpumode */
 	uint64_t id, period;	     /* of an event that is only counted */
-	uint64_t mask;		     /* of the period's part of `what`: 0 where periods vary */
+	uint64_t mask;		     /* of the period's part of `what`: 0 if periods vary */
 	const struct scan_event *ev; /* NULL: none yet */
 };
 
@@ -169,10 +169,10 @@ struct scan {
 	pthread_mutex_t *image_lock; /* by image; only with chains */
 	size_t n_images;
 	struct pd_layout plain_at; /* of all events that are only counted */
-	struct reads *reads; /* by chunk: what counters stood at before it; NULL: not needed */
+	struct reads *reads;	   /* by chunk: the counters' values before it; NULL: not needed */
 	size_t n_reads;
 	unsigned least; /* bytes of a sample in which all fixed fields and the id fit */
-	uint16_t id_at; /* where samples have the event's id; 0: not needed or not there */
+	uint16_t id_at; /* offset of the event's id in samples; 0: not needed or not there */
 	bool has_time;
 	bool by_comm, by_pid, by_tid, by_cpu, by_cgroup; /* keys asked for */
 	bool caller_sites;
@@ -190,7 +190,7 @@ static inline uint64_t spot_what(uint32_t event, uint8_t kind, uint32_t low)
 {
 	return (uint64_t)(event + 1) << SPOT_EVENT | (uint64_t)kind << PLACE_ASKED | low;
 }
-/* The CPU where it is asked for; else the period where it does not vary, a little shifted. */
+/* Returns the CPU if it is a key, else the period (a little shifted) if it does not vary. */
 static inline uint32_t spot_low(const struct worker *w, const struct scan_sample *s)
 {
 	if (w->scan->by_cpu)
@@ -199,7 +199,7 @@ static inline uint32_t spot_low(const struct worker *w, const struct scan_sample
 		return 0;
 	return s->period < UINT32_MAX - 1 ? (uint32_t)s->period + 1 : UINT32_MAX;
 }
-/* Brings a place and its group to what a sample is. */
+/* Sets a place and its group to those of a sample. */
 int scan_ask(struct worker *w, struct place *o, const struct scan_sample *s) MUST_USE;
 
 /* Counts the samples from *p on that are of events which are only counted, most samples of most
@@ -215,7 +215,8 @@ int reads_prepare(struct scan *sc, struct err *err) MUST_USE;
 int reads_split(struct worker *w, size_t chunk, struct scan_sample *s, struct err *err) MUST_USE;
 void reads_free(struct scan *sc);
 
-/* Where an address of a thread lies; *from and *until are narrowed to where the answer holds. */
+/* Where an address of a thread lies; *from and *until are narrowed to the addresses for which the
+ * answer holds. */
 struct site scan_place(struct worker *w, const struct pass_thread *who, uint8_t kind, uint64_t ip,
 		       bool caller, uint64_t time, uint64_t *from, uint64_t *until);
 
@@ -229,7 +230,7 @@ void branches_free(struct branch_counts *b);
 int branches_sample(struct branch_counts *b, const struct scan_sample *s, struct err *err) MUST_USE;
 int make_branch_rows(struct profile *p, const struct scan *sc, struct err *err) MUST_USE;
 
-/* After the last sample. Frees what only finding needed. */
+/* After the last sample. Frees the tables that only finding needed. */
 int walk_done(struct walk *k, struct err *err) MUST_USE;
 
 /* A different chain of a worker, with its samples. A cache line. */
@@ -312,14 +313,14 @@ struct profile {
 	const struct pd *rec;
 	struct spaces *sp;
 	struct scan *scan; /* until profile_end() */
-	/* Whose sites, hits and groups these are: profile_again(). NULL: its own. */
+	/* The owner of these sites, hits and groups: profile_again(). NULL: this profile. */
 	const struct profile *of;
 	struct strtab strings;
 	struct site_table sites; /* those of hits, then those of chains */
 	size_t n_hit_sites;
 	struct hit *hits;
 	size_t n_hits;
-	struct count_group *group; /* what hits have in common; not by period */
+	struct count_group *group; /* keys that hits share; not by period */
 	size_t n_groups;
 	uint32_t **site_map;	  /* [worker][its site]: index into sites */
 	size_t *n_site_map;	  /* by worker */
@@ -345,7 +346,7 @@ struct profile {
 	struct tally *zeros; /* of events without samples */
 };
 
-/* Asks for what stands a little further on in the order of places. */
+/* Prefetches the site that comes a little later in the order of places. */
 static inline void place_ahead(const struct profile *p, size_t i)
 {
 	if (i + 8 >= p->sites.n)
@@ -359,22 +360,22 @@ static inline void place_ahead(const struct profile *p, size_t i)
 int profile_too_big(struct err *err);
 
 int merge_tables(struct profile *p, struct scan *sc, struct err *err) MUST_USE;
-/* Of sites, and what was counted: rows and frames have them. With opts.also only their names. */
+/* Frees sites and counts: rows and frames have them. With opts.also only their names. */
 void profile_drop_names(struct profile *p);
-/* What a second thread does when all samples are counted: it loads the symbols of their images,
- * beside whoever calls `load`, which returns when all are there; then it gives the recording's
- * pages back (`drop`, or NULL), which only costs time while the caller has none to spare. NULL
- * where that is not worth a thread. `end` waits for it. */
+/* A second thread, for the time when all samples are counted: it loads the symbols of their images,
+ * beside the caller of `load`, which returns when all are there; then it gives the recording's
+ * pages back (`drop`, or NULL), which only costs time while the caller has none to spare. NULL if
+ * that is not worth a thread. `end` waits for it. */
 struct beside *beside_start(const struct profile *p, const struct scan *sc, struct pd_drop *drop);
 void beside_load(struct beside *b);
 void beside_end(struct beside *b);
 int name_sites(struct profile *p, struct err *err) MUST_USE;
-/* What holds the code at a place: a file's name, else whose space it is in. */
+/* The name of the file that holds the code at a place, else of its address space. */
 const char *profile_dso_name(const struct profile *p, uint32_t image, uint8_t kind);
 uint32_t profile_line_string(struct profile *p, const struct source_line *l) MUST_USE;
 /* Frame ids of every site, outermost first: while the inlined calls are at hand. */
 int make_frame_ids(struct profile *p, struct err *err) MUST_USE;
-/* What samples are counted apart for, if a key is made of it. */
+/* The fact by which samples are counted apart, if a key is made of it. */
 enum key_apart { BY_NOTHING, BY_COMM, BY_PID, BY_TID, BY_CPU, BY_CGROUP };
 bool keys_need(const struct profile_opts *o, enum key_apart apart);
 /* Whether samples are counted apart for it. */
@@ -384,13 +385,13 @@ static inline bool key_is_text(enum profile_key key)
 	return profile_key_kind(key) == KEY_IS_TEXT;
 }
 
-/* Of n rows, whose keys' values are value[key * n + row]: order[i] is the one that comes i-th. */
+/* Orders n rows by their keys' values, value[key * n + row]: order[i] is the i-th row. */
 int order_rows(struct profile *p, const uint64_t *value, size_t n, uint32_t *order,
 	       struct err *err) MUST_USE;
 int make_rows(struct profile *p, struct err *err) MUST_USE;
-/* profile_cells.c: of rows of many events what they have; `row_of`: by hit, the row as it was met,
- * order[i] the one that comes i-th. */
-#define PROFILE_DENSE 4u /* events; rows of more are kept by what they have */
+/* profile_cells.c: the cells of rows of many events; `row_of`: by hit, the row as it was met,
+ * order[i]: the i-th row. */
+#define PROFILE_DENSE 4u /* events; rows of more keep only the cells that have samples */
 int make_cells(struct profile *p, const uint32_t *row_of, const uint32_t *order, size_t n_rows,
 	       size_t n_events, struct err *err) MUST_USE;
 int make_frames(struct profile *p, const struct scan *sc, struct err *err) MUST_USE;

@@ -30,14 +30,14 @@ struct grouping {
 	struct itab at;
 	struct weight *w; /* [group][event] */
 	size_t cap_w;
-	uint32_t recent[RECENT]; /* by `who`: the row it had last, as sites are met in order */
-	uint32_t *row_of;	 /* by hit, where there are many events; then w is not used */
+	uint32_t recent[RECENT]; /* by `who`: its last row, as sites are met in order */
+	uint32_t *row_of;	 /* by hit, if there are many events; then w is not used */
 	size_t per_group;	 /* weights of a group: 1 with KEY_EVENT, else one per event */
 	uint32_t *who;		 /* by profile.group: which values of keys it has */
-	VEC(uint64_t) value;	 /* [who][key]; 0 for keys that the site tells */
+	VEC(uint64_t) value;	 /* [who][key]; 0 for keys of the site */
 	struct itab value_at;	 /* of `who` */
 	struct u64map comm;	 /* comm of a hit -> string + 1 */
-	enum profile_key key[KEY_COUNT]; /* that the site tells */
+	enum profile_key key[KEY_COUNT]; /* keys of the site */
 	size_t n_site_keys;
 	struct weight *no_map, *no_symbol, *nameless, *selected;
 };
@@ -112,7 +112,7 @@ static uint64_t site_value(const struct profile *p, enum profile_key key, uint32
 	}
 }
 
-/* The value of a key that a group tells. STR_NONE for a string that there was no memory for. */
+/* Returns the value of a group's key. STR_NONE for a string that there was no memory for. */
 static uint64_t group_value(struct grouping *g, enum profile_key key, const struct count_group *c)
 {
 	const struct pd_event *ev;
@@ -314,7 +314,7 @@ static int fill_rows(void *ctx, unsigned worker, size_t i, struct err *err)
 	return 0;
 }
 
-/* Rows have their names: what they were looked up by makes room for what they hold. */
+/* Rows have their names: the look-up tables are freed to make room for their cells. */
 static void drop_places(struct grouping *g)
 {
 	if (!g->p->opts.chains) {

@@ -3,16 +3,16 @@
  * Chains of samples, each different one once.
  *
  * Most chains were seen before: the 128-bit hash of a chain's bytes (and its process and event)
- * leads to what was counted for it, without a look at a frame. A new one's frames are looked up,
- * one by one, in a table of addresses, and kept as a row of sites; no tree is made of them here.
- * What was found holds for a span of time; a chain met outside of it is looked up anew, and is a
- * new one only where that gives something else.
+ * leads to its counts, without a look at a frame. A new one's frames are looked up, one by one, in
+ * a table of addresses, and kept as a row of sites; no tree is made of them here. Sites hold for a
+ * span of time; a chain met outside of it is looked up anew, and is a new one only if its sites
+ * differ.
  *
- * With STACKS_CELLS the same is done with the callers alone, since the innermost frame is what
- * differs most: of a loop there are as many as it has instructions. It is one more look-up.
+ * With STACKS_CELLS the same is done with the callers alone, since the innermost frame differs
+ * most: of a loop there are as many as it has instructions. It is one more look-up.
  *
- * The tables are larger than the processor's caches: samples wait in a small batch, so that what
- * they need is asked for ahead.
+ * The tables are larger than the processor's caches: samples wait in a small batch, so that their
+ * rows can be prefetched.
  */
 #include "analyse/profile/profile_int.h"
 
@@ -37,7 +37,7 @@ struct seen_frame {
 	uint8_t kind, caller; /* kind 0xfe: an empty slot */
 };
 
-/* A frame of the chain at hand whose site is being looked up. */
+/* A frame of the chain at hand, before its site is known. */
 struct seeking {
 	struct seen_frame as, *to;
 	struct site site;
@@ -45,7 +45,7 @@ struct seeking {
 	size_t i;
 };
 
-/* A sample whose chain stands in its record, before it is counted. */
+/* A sample with its chain in the record, before it is counted. */
 struct waiting {
 	struct pass_thread who; /* a copy: the worker's may be another's by then */
 	const uint8_t *p;
@@ -113,7 +113,7 @@ struct walk *walk_new(struct worker *w, struct err *err)
 	return k;
 }
 
-/* What only finding needed. */
+/* Frees the tables that only finding needed. */
 static void drop_lookups(struct walk *k)
 {
 	itab_free(&k->at);
@@ -182,7 +182,8 @@ const uint64_t *walk_broken(const struct walk *k)
 	return k->f.ends;
 }
 
-/* The innermost frame of a chain, whose callers are left at *p. False: there is none to be used. */
+/* Takes the innermost frame of a chain; its callers are left at *p. Returns false if none can be
+ * used. */
 static bool take_leaf(const uint8_t **p, uint64_t *n, struct sample_frame *leaf)
 {
 	*leaf = (struct sample_frame){ .kind = KIND_UNSAID };
@@ -207,7 +208,8 @@ static bool take_leaf(const uint8_t **p, uint64_t *n, struct sample_frame *leaf)
 /* ---- frames to sites ---------------------------------------------------------------------------
  */
 
-/* What is known of the frame that is i-th from outside; else it is put in line to be found. */
+/* Sets the site of the frame that is i-th from outside if it is known; else the frame is put in
+ * line to be found. */
 static void seek_site(struct walk *k, const struct pass_thread *who, const struct sample_frame *f,
 		      size_t i, uint64_t time, uint64_t *from, uint64_t *until)
 {
@@ -245,7 +247,7 @@ static void seek_site(struct walk *k, const struct pass_thread *who, const struc
 		*until = said->until;
 }
 
-/* Of stray callers behind one another the first is enough: nobody knows how many there were. */
+/* The first of several stray callers in a row is enough: their true number is not known. */
 static void join_strays(struct walk *k)
 {
 	size_t n = 0;
@@ -256,7 +258,7 @@ static void join_strays(struct walk *k)
 	k->n_site = n;
 }
 
-/* Finds what is in line. */
+/* Finds the frames in line. */
 static int end_seeking(struct walk *k)
 {
 	for (size_t i = 0; i < k->n_seeking; i++)
@@ -358,7 +360,7 @@ static struct walk_chain *new_chain(struct walk *k, uint64_t lo, uint64_t hi, ui
 	return c;
 }
 
-/* The chain under a key and its number; *i is what itab_replace wants. */
+/* Returns the chain under a key, and its number; *i is for itab_replace. */
 static struct walk_chain *find_chain(const struct walk *k, uint64_t lo, uint64_t hi, size_t *i,
 				     uint32_t *idx)
 {
@@ -412,7 +414,7 @@ static int take_cell(struct walk *k, uint32_t callers, uint32_t leaf, const stru
 			      (uint16_t)(bin < STACK_BINS_MAX ? bin : STACK_BINS_MAX), period);
 }
 
-/* The same of a sample in line, whose leaf is not found yet. */
+/* The same of a sample in line, with a leaf that is not found yet. */
 static int take_waiting(struct walk *k, const struct waiting *s, struct walk_chain *c, uint32_t idx)
 {
 	uint64_t from = 0, until = UINT64_MAX;
@@ -428,7 +430,7 @@ static int take_waiting(struct walk *k, const struct waiting *s, struct walk_cha
 /* ---- samples -----------------------------------------------------------------------------------
  */
 
-/* The sample whose frames are at hand, by their sites. */
+/* Counts the sample of the frames at hand, by their sites. */
 static int count_by_sites(struct walk *k, const struct pass_thread *who, uint64_t time,
 			  uint32_t cpu, uint64_t period, uint32_t event)
 {
@@ -454,7 +456,7 @@ static int count_by_sites(struct walk *k, const struct pass_thread *who, uint64_
 	return take_sample(k, c, who, time, period);
 }
 
-/* A chain that its key does not lead to, or does so no more: c, whose number is idx. */
+/* Counts a chain that its key does not lead to, or does no longer: c, with the number idx. */
 static int count_anew(struct walk *k, const struct waiting *s, struct walk_chain *c, uint32_t idx,
 		      size_t i)
 {
@@ -467,7 +469,7 @@ static int count_anew(struct walk *k, const struct waiting *s, struct walk_chain
 				     cells);
 	k->f.max += cells;
 	if (k->f.doubtful || (!k->f.n && !cells)) {
-		/* the chain's bytes do not tell where the sample was */
+		/* the chain's bytes do not contain the place of the sample */
 		(void)sample_frames_push(&k->f, s->ip, s->kind, false);
 		return count_by_sites(k, &s->who, s->time, s->cpu, s->period, s->event);
 	}
@@ -534,7 +536,7 @@ static const uint8_t *plain_chain(const struct scan_sample *s, const struct scan
 	return s->r->p + ev->at.fixed_end + 8;
 }
 
-/* Frames that are more than what stands in the record, or of a sample without a chain. */
+/* Counts a sample with more frames than stand in its record, or without a chain. */
 static int count_made(struct walk *k, const struct scan_sample *s, struct err *err)
 {
 	k->f.n = 0;
@@ -564,7 +566,7 @@ int walk_sample(struct walk *k, const struct scan_sample *s, struct err *err)
 	whose = s->who->proc_index ^ (uint64_t)leaf.kind << 32 ^
 		(k->by_comm ? hash_u64(s->who->tag + 1ULL) : 0);
 	o = &k->wait[k->n_wait++];
-	/* many processes may have one chain, or none: both halves of the key have whose it is */
+	/* many processes may have one chain, or none: both halves of the key contain the process */
 	*o = (struct waiting){ .who = *s->who,
 			       .p = p,
 			       .n = n,

@@ -6,9 +6,9 @@
  * the CPUs evenly, so that all of them advance by the same clock (`even`), which stands for CPU
  * time of each; pauses end by the clock on the wall.
  *
- * A mutex is another matter than what else threads wait for: who comes first gets it. The one that
- * was waited for held it when the wait began (OP_HOLD). If a thread comes before that, it is not
- * known who would be first. Once it waits as recorded, in another replay it does not.
+ * A mutex is a special case: the first thread gets it. The thread that was waited for held it when
+ * the wait began (OP_HOLD). If a thread comes before that, it is not known which thread would be
+ * first. Once it waits as recorded, in another replay it does not.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ struct op {
 	uint8_t kind;
 };
 
-/* What a thread does to another one, at a time of its own. */
+/* An action of a thread on another one, at a time of its own. */
 struct deed {
 	uint32_t what;
 	uint8_t kind;
@@ -130,10 +130,10 @@ static uint64_t foreign(const struct replay *r, const struct piece *p)
 
 struct making {
 	struct replay *r;
-	VEC(struct keyed) at; /* deeds by time: a: who, b: of `deed` */
+	VEC(struct keyed) at; /* deeds by time: a: the thread, b: index into `deed` */
 	VEC(struct deed) deed;
 	size_t *first;	     /* of at, by thread */
-	uint32_t *waking_of; /* by piece: what ends it; NO_ROW: nothing that is known */
+	uint32_t *waking_of; /* by piece: the waking that ends it; NO_ROW: not known */
 };
 
 static void put_deed(struct making *m, uint32_t who, uint64_t time, struct deed d)
@@ -144,7 +144,7 @@ static void put_deed(struct making *m, uint32_t who, uint64_t time, struct deed 
 	vec_xpush(&m->at, x);
 }
 
-/* A lock of a file, or what the two functions say: who waits, and who ends that. */
+/* A lock of a file, or recognised by the two functions: that of the waiter and of the waker. */
 static bool is_mutex(const struct critical_work *k, const struct piece *p)
 {
 	static const char *const parts[] = { "mutex", "Mutex", "lll_", "rwlock", "RwLock" };
@@ -191,7 +191,7 @@ static void find_deeds(struct making *m)
 	}
 }
 
-/* By who did them, in the order of time. */
+/* By thread, in the order of time. */
 static void sort_deeds(struct making *m)
 {
 	const size_t n = m->at.n, threads = m->r->k->w->n_threads;
@@ -217,7 +217,7 @@ static void put_replay_op(struct replay *r, enum op_kind kind, uint64_t time, ui
 		vec_xpush(&r->op, x);
 }
 
-/* A piece on a CPU, with what it did to others. */
+/* A piece on a CPU, with its deeds to others. */
 static void put_replay_run(struct making *m, const struct piece *p, size_t *deed, size_t last)
 {
 	uint64_t from = p->from;
@@ -233,7 +233,7 @@ static void put_replay_run(struct making *m, const struct piece *p, size_t *deed
 	put_replay_op(m->r, OP_RUN, p->until - from, p->row);
 }
 
-/* What it held while it waited for something else. */
+/* The mutex that it held while it waited for something else. */
 static void put_held(struct making *m, const struct piece *p, size_t *deed, size_t last)
 {
 	for (; *deed < last && m->at.v[*deed].key < p->until; ++*deed)
@@ -466,7 +466,7 @@ static struct ends run_replay_all(struct replay *r, uint32_t less, double factor
 	return e;
 }
 
-/* How far the sampled share of a row, the replay, and what is not known may put it off. */
+/* The error from the sampled share of a row, from the replay, and from unknown time. */
 static struct estimate gain_of(const struct replay *r, const struct critical_row *row, double part,
 			       const struct ends *base, const struct ends *less)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * wait_track - facts in the order of time, into what each thread did from one to the next.
+ * wait_track - facts in the order of time, into the spans of each thread between them.
  *
- * A switch may be told several times: by a sample with its chain, by a switch record, by
- * sched_switch. The first sets the time, the others add what they know. The same teller twice in a
- * row means that something between was lost. So does a thread on the CPU of another that never left
- * it, and one that runs on another CPU than before: a CPU runs one thread at a time (asserted).
+ * A switch may be recorded several times: by a sample with its chain, by a switch record, by
+ * sched_switch. The first sets the time, the others add their fields. The same kind of record twice
+ * in a row means that something between was lost. So does a thread on the CPU of another that never
+ * left it, and one that runs on another CPU than before: a CPU runs one thread at a time
+ * (asserted).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +22,8 @@ struct track { /* of a thread, now */
 	uint32_t thread;
 	bool idled;
 	bool running, preempted, begun, before, exited, ended, sampled, there;
-	bool gone; /* not running: another thread has its CPU, and no record says since when */
-	uint32_t tellers;		/* bit by fact_kind: of the last switch */
+	bool gone;	  /* not running: another thread has its CPU, since an unknown time */
+	uint32_t tellers; /* bit by fact_kind: of the last switch */
 	uint64_t since, exit, chain_at; /* chain_at: time of the last sample of a switch */
 	uint32_t chain, cpu;
 	uint64_t woken; /* 0: not yet */
@@ -45,7 +46,7 @@ struct tracking {
 	VEC(struct track) v;
 	VEC(struct cpu_now) cpu;
 	uint64_t ins, outs; /* switches of the recorded threads */
-	bool anew;	    /* the fact is the first to tell of its switch */
+	bool anew;	    /* the fact is the first one of its switch */
 	struct err *err;
 };
 
@@ -88,7 +89,7 @@ static void put_lost(struct tracking *t, const struct wait_span *s, uint64_t fro
 	put_track_span(t, &gone);
 }
 
-/* What of it lies in a window of losses is not known; where there are many, nor what is between. */
+/* Its part in a window of losses is not known; if there are many, nor is the part between them. */
 static void put_known(struct tracking *t, struct wait_span s)
 {
 	const struct wait_work *k = t->k;
@@ -165,8 +166,9 @@ static void close_span(struct tracking *t, const struct track *r, uint64_t until
 	put_known(t, woken);
 }
 
-/* It does not fit: what a loss explains is kept on either side, else nothing is known. The other
- * side, up to `until`, was on `cpu`, where others may have run up to `free`. */
+/* The facts contradict each other: if a loss explains it, both sides of the loss are kept, else
+ * nothing is known. The other side, up to `until`, was on `cpu`, on which others may have run up to
+ * `free`. */
 static void contradict(struct tracking *t, struct track *r, uint64_t until, uint32_t cpu,
 		       uint64_t free)
 {
@@ -221,7 +223,7 @@ static struct cpu_now *cpu_at(struct tracking *t, uint32_t cpu)
 	return &t->cpu.v[cpu];
 }
 
-/* It ran up to `seen`, and what it did since then is not known. */
+/* It ran up to `seen`; its state since then is not known. */
 static void lose_thread(struct tracking *t, struct track *r, uint64_t seen)
 {
 	if (seen < r->since)
@@ -319,7 +321,7 @@ static void leave_other(struct tracking *t, struct track *r, const struct fact *
 	lose_thread(t, r, c && c->holder == (size_t)(r - t->v.v) ? c->seen : 0);
 }
 
-/* Who woke somebody: an interrupt ran instead of the idle task. */
+/* Returns the waker: WAIT_INTERRUPT if it is the idle task. */
 static uint32_t waker_of(const struct tracking *t, uint32_t tid)
 {
 	const uint64_t *at = u64map_find(&t->at, tid);
@@ -416,7 +418,7 @@ static void assume_in(struct tracking *t, struct track *r, const struct fact *f)
 	begin_track_run(t, r, f, in, idled && k->out->has_wakings && !r->woken ? f->time : in);
 }
 
-/* Several events of the same switch, told as one event twice: kernels do so (6.18). */
+/* Several events of the same switch, recorded as one event twice: kernels do so (6.18). */
 static bool is_twice(struct track *r, const struct fact *f)
 {
 	uint64_t before = r->chain_at;
@@ -584,8 +586,8 @@ static int take_sorted(struct tracking *t)
 	return ret;
 }
 
-/* Until when it is known what a thread does that has not ended. If sched_switch alone recorded the
- * switches, a running thread is known until the last record of its CPU. */
+/* Returns the time until which the state of a thread that has not ended is known. If sched_switch
+ * alone recorded the switches, a running thread is known until the last record of its CPU. */
 static uint64_t known_until(const struct tracking *t, const struct track *r, uint64_t end)
 {
 	if (t->k->out->cut && !r->exited)

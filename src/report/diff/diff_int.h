@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the files of diff share: joined items, and the three steps of a diff - join, judge, put.
+ * Shared by the files of diff: joined items, and the three steps of a diff - join, judge, put.
  */
 #ifndef CYCLADE_REPORT_DIFF_INT_H
 #define CYCLADE_REPORT_DIFF_INT_H
@@ -29,7 +29,7 @@ enum diff_verdict {
 	DIFF_MOVED,
 	DIFF_NEW,
 	DIFF_GONE,
-	DIFF_NOT_COMPARABLE, /* item.why says why */
+	DIFF_NOT_COMPARABLE, /* see item.why */
 	DIFF_SAME,	     /* every figure is the same */
 };
 
@@ -47,7 +47,7 @@ enum diff_alone { DIFF_OF_BOTH, DIFF_OF_BASE, DIFF_OF_NEW };
 
 struct diff_item {
 	/* totals: name; tree: where, node; rows: event, dso, function; lines: the same, line within
-	 * the function; blocks: dso, function, block; memory: by, what, figure */
+	 * the function; blocks: dso, function, block; memory: group, key, figure */
 	const char *key[DIFF_KEYS];
 	const char *shown; /* lines: FILE:LINE, of the newest side that has it */
 	const char *unit;
@@ -65,7 +65,7 @@ struct diff_item {
 	double difference, chance;
 	double base_samples, new_samples;
 	enum diff_verdict verdict;
-	const char *why; /* it is not comparable, or what bar and verdict differ by; NULL */
+	const char *why; /* why it is not comparable, or why bar and verdict differ; NULL */
 	struct diff_match *match; /* functions: joined by it, or with a doubt not; NULL */
 };
 
@@ -99,7 +99,7 @@ struct diff_file {   /* a program or library that has another name on a side */
 	const char *why;
 };
 
-struct diff_side_sum { /* what people and programs read of a side */
+struct diff_side_sum { /* figures of a side, for people and programs */
 	const char *name, *inputs, *command, *host, *arch, *os_release, *cpu;
 	uint64_t recordings;
 	bool unknown; /* it does not have the machine */
@@ -151,7 +151,7 @@ struct diff {
 	bool exceeded; /* a limit */
 };
 
-/* Reads what the recordings have of each event: before all that asks for it. */
+/* Reads the recordings' totals of each event: before the functions that use them. */
 void diff_read_totals(struct diff *x);
 /* Of recording `run` of a side; all 0: it does not have the event. */
 struct diff_total diff_total(const struct diff *x, size_t side, size_t run, const char *event);
@@ -159,7 +159,7 @@ struct diff_total diff_total(const struct diff *x, size_t side, size_t run, cons
 enum diff_kind diff_kind(const struct diff *x, size_t side, const char *event);
 /* Fills the tables with the amounts of all recordings; of a single side those of its own. */
 int diff_join(struct diff *x, struct err *err) MUST_USE;
-/* Looks for the functions of one side alone on the other one, and joins what is certain. */
+/* Looks for the functions of one side alone on the other one, and joins the certain matches. */
 int diff_match(struct diff *x, size_t side, struct err *err) MUST_USE;
 /* The name is made of an address: "sort+0x5a20", "0x5a20". */
 bool diff_is_address(const char *dso, const char *function);
@@ -172,11 +172,11 @@ const char *diff_file_base(const struct diff *x, size_t side, const char *dso);
 enum diff_builds { DIFF_BUILDS_UNKNOWN, DIFF_BUILDS_SAME, DIFF_BUILDS_DIFFER };
 enum diff_builds diff_builds(const struct diff_side *a, const char *dso_a,
 			     const struct diff_side *b, const char *dso_b);
-/* Sides as a whole, and notes of what cannot be compared. */
+/* Sides as a whole, and notes on missing comparisons. */
 void diff_sides(struct diff *x);
 /* Recordings of a single side, each alone, and notes of how they differ: for a sum. */
 void diff_recordings(struct diff *x);
-/* Marks what limits name: before diff_judge(). */
+/* Marks the items that limits name: before diff_judge(). */
 int diff_mark_named(struct diff *x, struct err *err) MUST_USE;
 /* Error bars and verdicts; orders the rows. */
 void diff_judge(struct diff *x);
@@ -190,7 +190,7 @@ bool diff_outside(const struct diff_item *it);
 struct estimate diff_mean(const struct diff_amount *run, size_t n);
 /* The order of their first `n` keys. */
 int diff_by_keys(const struct diff_item *p, const struct diff_item *q, int n);
-/* Tells the rows or lines (their key[0]) of several events apart. */
+/* Numbers the rows or lines (their key[0]) of several events. */
 void diff_number_events(struct diff *x, enum diff_table t);
 /* "old -> new", "f + g -> g". A function without a match: its name. */
 const char *diff_function_name(struct arena *a, const struct diff_item *it);
@@ -204,13 +204,13 @@ const struct symbol *diff_symbol(const struct diff_run *r, const char *dso, cons
 const struct table *diff_find(const struct diff_run *r, const char *table);
 /* SIZE_MAX: the table has no such column. */
 size_t diff_column(const struct table *t, const char *key);
-/* A number of any kind, NAN where there is none; and its error, half of 95 %. */
+/* A number of any kind, NAN if there is none; and its error, half of 95 %. */
 struct estimate diff_number(const struct table *t, size_t column, const struct table_row *r);
 /* A text, copied; NULL: there is none. */
 const char *diff_text(struct arena *a, const struct table *t, size_t column,
 		      const struct table_row *r);
 
-/* ---- chance: how likely a difference is where nothing changed -------------------------------- */
+/* ---- chance: how likely a difference is if nothing changed -------------------------------- */
 
 /* Two counts, of which an equal value makes the first a share `p` of both. */
 double chance_counts(double a, double b, double p);
