@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "analyse/pass/pass.h"
+#include "analyse/pass.h"
 
 #define WORKERS_MAX 64u
 #define AHEAD	    16u

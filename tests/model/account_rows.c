@@ -96,9 +96,9 @@ static int line(char *s, const struct account_pmu *pmu, struct err *err)
 	}
 	for (size_t i = 0; i < n_events; i++)
 		events[i].samples = tallies[i].samples;
-	if (account_bind(&bound, &arena, acc, events, n_events, pmu, err) ||
-	    account_whole(&bound, &arena, tallies, NULL, err))
+	if (account_bind(&bound, &arena, acc, events, n_events, pmu, err))
 		return -1;
+	account_whole(&bound, &arena, tallies, NULL);
 	put_nodes();
 	put_cells(bound.whole);
 	cells = arena_alloc(&arena, acc->n * sizeof(*cells));
