@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * critical - which work the end of a thread waited for, and what it would gain if that work were
- * less.
+ * critical - the work for which the end of a thread waited, and the gain if that work were less.
  *
  *	wait_build(&w, ...)
  *	critical_build(&c, rec, spaces, w, &opts, &err)
@@ -9,18 +8,18 @@
  *	critical_free(c)	before wait_free(w)
  *
  * The path. From the end of the chosen thread backwards: while the thread ran, was runnable or
- * waited for a timer or a device, that is on the path. Where it waited for another thread (the
- * waker's), the path goes on in that thread at the time of the waking, and where it was created, in
- * its creator. So the path is as long as the recording, or as the threads on it lived. CPU time is
- * that of the nearest sample of the same thread.
+ * waited for a timer or a device, that is on the path. If it waited for another thread (the waker),
+ * the path goes on in that thread at the time of the waking, and from its creation on in its
+ * creator. So the path is as long as the recording, or as the threads on it lived. CPU time is that
+ * of the nearest sample of the same thread.
  *
- * Gains come from a replay of all threads: CPU time and timers take as long as recorded, less what
- * is left out; a wait ends with its waking; threads share the CPUs evenly where there are more than
- * CPUs; time that a thread waited for a CPU while others than the recorded threads had it stays.
- * So another path may become the longest. The error bar has: too few samples; what `base`, the
- * replay with nothing left out, is off what was recorded; mutexes, which threads may then get in
- * another order; threads that end before the path does; a twentieth of the gain for timers, caches
- * and the clock rate. Not in it: waits that only the change would bring.
+ * Gains come from a replay of all threads: CPU time and timers take as long as recorded, minus the
+ * part left out; a wait ends with its waking; threads share the CPUs evenly if there are more than
+ * CPUs; time that a thread waited for a CPU while others than the recorded threads had it stays. So
+ * another path may become the longest. The error bar has: too few samples; the difference between
+ * `base`, the replay with nothing left out, and the recording; mutexes, which threads may then get
+ * in another order; threads that end before the path does; a twentieth of the gain for timers,
+ * caches and the clock rate. Not in it: waits that only the change would bring.
  *
  * Costs: a sort of the samples, 24 bytes a span and sample, a replay of all spans for each gain.
  */
@@ -46,10 +45,11 @@ struct critical_row { /* a function that ran on the path, or a wait */
 struct critical_step { /* a stretch of the path in one thread */
 	uint64_t from, until;
 	uint32_t thread; /* of wait.thread */
-	uint32_t row;	 /* what took most of it */
+	uint32_t row;	 /* the row with most of it */
 	uint64_t row_time;
-	uint32_t next_reason; /* what the next thread waited for; WAIT_REASONS: it is the last */
-	uint32_t waker_place; /* of wait.place: where it ended that */
+	uint32_t next_reason; /* the reason of the next thread's wait; WAIT_REASONS: it is the
+			       * last */
+	uint32_t waker_place; /* of wait.place: the place of the waking */
 };
 
 struct critical_thread {
@@ -64,7 +64,7 @@ struct critical {
 	size_t n_steps;
 	struct critical_thread *thread; /* most time first */
 	size_t n_threads;
-	uint32_t end;	      /* the thread at whose end it begins */
+	uint32_t end;	      /* the path begins at this thread's end */
 	uint64_t from, until; /* of the path */
 	double base;	      /* ns: the replay of [wait.from, until) */
 	uint64_t samples;     /* on the path */
@@ -77,7 +77,7 @@ struct critical {
 
 struct critical_opts {
 	size_t event;	 /* of pd_events(); SIZE_MAX: none, functions are not known */
-	size_t replayed; /* rows to have gains at most; fewer where spans are many */
+	size_t replayed; /* rows to have gains at most; fewer if spans are many */
 };
 
 /* ERR_NOT_FOUND: no thread is wanted. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * registers - what registers held where samples were taken: at the first instruction of a function
- * those are its arguments.
+ * registers - values of registers at the samples' instructions: at the first instruction of a
+ * function those are its arguments.
  *
  *	registers_find(&r, rec, spaces, &opts, &err)	all places, most samples first
  *	... set `wanted` of some of r->place ...
@@ -9,17 +9,17 @@
  *	registers_free(r)
  *
  * Registers are those at the interrupt (PERF_SAMPLE_REGS_INTR), else of user space
- * (PERF_SAMPLE_REGS_USER) where the sample is of user space, too: then they are the same. Most
- * samples have them as they were before the instruction at the sample's address. A precise sample
- * that tells the address of the instruction which caused it (precise_ip 2 or more, EXACT_IP) has
- * them as they were behind that instruction: `after`. A sample of AMD's IBS has the address of the
- * sampled op and the registers of the interrupt, which comes later (perf_ibs_handle_irq() in Linux'
+ * (PERF_SAMPLE_REGS_USER) if the sample is of user space, too: then they are the same. Most samples
+ * have them as they were before the instruction at the sample's address. A precise sample with the
+ * address of the instruction that caused it (precise_ip 2 or more, EXACT_IP) has them as they were
+ * behind that instruction: `after`. A sample of AMD's IBS has the address of the sampled op and the
+ * registers of the interrupt, which comes later (perf_ibs_handle_irq() in Linux'
  * arch/x86/events/amd/ibs.c): those are of no place, and counted as `late`.
  *
- * What a value means nobody recorded. A register is taken for a pointer if all its values but 0 are
- * addresses (of a mapping, or beyond 4 GB as addresses of this machine are); for signed if the rest
- * are small and some have their upper bits set; else for unsigned. Guesses, and called so. A 32-bit
- * argument may have anything in its upper half: that is not looked for.
+ * The meaning of a value is not recorded. A register is taken for a pointer if all its values but 0
+ * are addresses (of a mapping, or beyond 4 GB as addresses of this machine are); for signed if the
+ * rest are small and some have their upper bits set; else for unsigned. Guesses, and called so. A
+ * 32-bit argument may have anything in its upper half: that is not looked for.
  *
  * Errors: samples are a part of all times that the place ran, unless `every` one was recorded
  * (period 1 of a breakpoint, tracepoint or probe, and nothing lost). Means have half the width of
@@ -41,12 +41,12 @@
 #include "symbol/space.h"
 
 #define REGISTERS_MAX	     64 /* bits of a mask */
-#define REGISTERS_VALUES     16 /* more different ones are not told apart */
+#define REGISTERS_VALUES     16 /* more different ones are counted together */
 #define REGISTERS_WANTED_MAX 4096
 
 enum registers_arch { REGISTERS_X86, REGISTERS_ARM64, REGISTERS_OTHER };
 
-enum registers_guess { /* what a register's values look like */
+enum registers_guess { /* the likely kind of a register's values */
 		       GUESS_UNSIGNED,
 		       GUESS_SIGNED32,
 		       GUESS_SIGNED,
@@ -104,7 +104,7 @@ struct registers {
 
 int registers_find(struct registers **out, const struct pd *rec, struct spaces *sp,
 		   const struct registers_opts *opts, struct err *err) MUST_USE;
-/* ERR_LIMIT where more than REGISTERS_WANTED_MAX are wanted. */
+/* ERR_LIMIT if more than REGISTERS_WANTED_MAX are wanted. */
 int registers_read(struct registers *r, struct err *err) MUST_USE;
 void registers_free(struct registers *r); /* NULL is fine */
 

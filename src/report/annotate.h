@@ -55,7 +55,7 @@ int annotate_find(struct annotate_targets *out, const struct annotate_targets *a
 		  const char *name, struct err *err) MUST_USE;
 void annotate_targets_free(struct annotate_targets *t);
 
-/* ---- its contents ------------------------------------------------------------------------- */
+/* ---- its contents ---------------------------------------------------------------------------- */
 
 struct annotate_insn {
 	struct insn in;

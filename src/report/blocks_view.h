@@ -56,12 +56,12 @@ struct blocks_view {
 	VEC(struct blocks_row) row, edge, loop;
 	VEC(struct blocks_listing) listing; /* of functions that were asked for */
 	VEC(struct blocks_interval)
-	interval;			  /* most time first; where none is timed, most weight */
+	interval;			  /* most time first; if none is timed, most weight */
 	size_t ran;			  /* of the rows: blocks that did */
 	bool timed;			  /* blocks are */
 	double cycles, group[FLOW_SLOTS]; /* of all intervals: time, weight */
 	struct flow_balance balance;	  /* of blocks */
-	struct flow_balance places;	  /* of places, where no block can be judged */
+	struct flow_balance places;	  /* of places, if no block can be judged */
 };
 
 int blocks_view_build(struct blocks_view **out, const struct blocks *b, struct images *images,
@@ -69,27 +69,26 @@ int blocks_view_build(struct blocks_view **out, const struct blocks *b, struct i
 		      struct err *err) MUST_USE;
 void blocks_view_free(struct blocks_view *v); /* NULL is fine */
 
-/* Tables, lines and graphs; what they are made of must outlive the document, which has the view as
- * its ctx. */
+/* Tables, lines and graphs; the view, which is the document's ctx, must outlive it. */
 extern const struct document_form blocks_document;
 void blocks_put(struct document *d, const struct blocks_view *v);
-/* Boxes and arrows of a struct blocks_view. NULL: no code of what ran is there. */
+/* Boxes and arrows of a struct blocks_view. NULL: the code is not there. */
 struct graph *blocks_graph(const void *view, struct err *err);
 /* Whether visits of loops are shown, for which blocks_loops() reads all stacks once more. */
 bool blocks_shows_visits(const struct show *s, bool of_function, bool timed);
 
-/* ---- what tables and graph share ------------------------------------------------------------- */
+/* ---- shared by tables and graph -------------------------------------------------------------- */
 
 /* Names safe for nothing; never NULL. */
 const char *blocks_dso(const struct blocks_view *v, const struct block_function *f);
-/* The ELF's own address of an image address; the address itself where there is no ELF. */
+/* The ELF's own address of an image address; the address itself if there is no ELF. */
 uint64_t blocks_vaddr(const struct blocks_view *v, uint32_t image, uint64_t addr);
 struct source_line blocks_line(const struct blocks_view *v, const struct block_function *f,
 			       uint32_t block);
-/* Who is at a place: its symbol, or NULL; and its image's name. */
+/* The symbol at a place, or NULL; and its image's name. */
 const struct symbol *blocks_symbol(const struct blocks_view *v, const struct flow_place *at,
 				   const char **dso);
-/* mispredicted / (mispredicted + predicted); NAN: the processor did not tell. */
+/* mispredicted / (mispredicted + predicted); NAN: not recorded. */
 double blocks_mispredicted(const struct branch_tally *t);
 /* Why a figure is not one of executions, or how it became one: a sentence, never NULL. */
 const char *blocks_scale_says(const struct blocks *b);

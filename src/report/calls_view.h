@@ -6,9 +6,9 @@
  *	calls_put(&document, &view)
  *
  * Without a function: functions, most called first, and the edges between them, most taken first.
- * With one: its callers, itself, its callees.
- * Where the event does not count the recorded branches, figures are weights, which can only be
- * compared with each other; for people only shares are shown then.
+ * With one: its callers, itself, its callees. If the event does not count the recorded branches,
+ * figures are weights, which can only be compared with each other; for people only shares are shown
+ * then.
  */
 #ifndef CYCLADE_REPORT_CALLS_VIEW_H
 #define CYCLADE_REPORT_CALLS_VIEW_H
@@ -30,23 +30,22 @@ struct calls_view {
 	size_t limit;	       /* rows, or nodes of a graph; 0: as fits */
 };
 
-/* Tables, lines and graphs; what they are made of must outlive the document, which has the view as
- * its ctx. */
+/* Tables, lines and graphs; the view, which is the document's ctx, must outlive it. */
 extern const struct document_form calls_document;
 void calls_put(struct document *d, const struct calls_view *v);
 /* Boxes and arrows of a struct calls_view. NULL: there are no calls to be drawn. */
 struct graph *calls_graph(const void *view, struct err *err);
 
-/* ---- what tables and graph share ------------------------------------------------------------- */
+/* ---- shared by tables and graph -------------------------------------------------------------- */
 
 /* Names safe for nothing; never NULL. */
 const char *calls_dso(const struct calls_view *v, uint32_t f);
 const char *calls_name(const struct calls_view *v, uint32_t f);
-/* The name; where there is no symbol, with the file of which it is all that has none. */
+/* The name; for code without a symbol the file, of which it is all such code. */
 void calls_put_name(struct buf *b, const struct calls_view *v, uint32_t f);
-/* The ELF's own address where the function begins; false: it has no symbol. */
+/* The ELF's own address of the function's begin; false: it has no symbol. */
 bool calls_vaddr(const struct calls_view *v, uint32_t f, uint64_t *out);
-/* mispredicted / (mispredicted + predicted); NAN: the processor did not tell. */
+/* mispredicted / (mispredicted + predicted); NAN: not recorded. */
 double calls_mispredicted(const struct branch_tally *t);
 /* "tail", "PLT", "indir", "part" (some indirect), "self"; "" for a plain call. */
 const char *calls_how(const struct calls_view *v, const struct call_edge *e);
@@ -54,7 +53,7 @@ const char *calls_how(const struct calls_view *v, const struct call_edge *e);
 double calls_share(const struct calls_view *v, double runs);
 /* Edges in the order of how often, most first: the caller's to free. */
 uint32_t *calls_by_runs(const struct calls *c) MUST_USE;
-/* What it was told by, in words. */
+/* The source of the calls (calls.by), in words. */
 const char *calls_by(const struct calls *c);
 
 #endif

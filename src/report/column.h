@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * column - what can stand in a report's row: names, headers, widths, and how to get the value.
+ * column - the columns of a report's row: names, headers, widths, and how to get the value.
  *
- *	keys_parse(&opts, &by_event, "comm,dso,function", &err)	-s: what rows are told apart by
+ *	keys_parse(&opts, &by_event, "comm,dso,function", &err)	-s: the keys of rows
  *	columns_parse(&list, default, "+period,-error", &err)	--fields
  *	column_table[id].show			a column of a table, its getter included
  *
@@ -34,7 +34,7 @@ enum {
 	COLUMN_FRAME = 1 << 18,	 /* a key that frames of call chains have */
 };
 
-enum column_of { /* the reports that have it; of a key: where -s takes it */
+enum column_of { /* the reports that have it; of a key: the reports whose -s takes it */
 		 COLUMN_OF_ALL,
 		 COLUMN_OF_SAMPLES,
 		 COLUMN_OF_BRANCHES,
@@ -47,7 +47,7 @@ enum column_of { /* the reports that have it; of a key: where -s takes it */
 
 struct column {
 	const char *name;	  /* show.key */
-	struct table_column show; /* without what only a certain report has; .which is a key's */
+	struct table_column show; /* without fields of certain reports; .which is a key's */
 	const char *words;     /* taken for it, the name first; each ends in \0, all in one more */
 	unsigned width, flags; /* width: for people, at least */
 	enum column_of of;
@@ -67,21 +67,21 @@ struct view;
 struct view_row;
 
 /* Columns of a table of view_row, whose context is the view: in table_row.at[0] is the number of
- * the view's table, in table_column.nth that of the event within it. This is a cell of the first
- * event for those who have no such table. */
+ * the view's table, in table_column.nth that of the event within it. Without such a table, the cell
+ * is that of the first event. */
 struct table_cell column_cell(enum column_id id, const struct view *v, size_t table,
 			      const struct view_row *r, struct buf *scratch);
 
 /* The keys of -s into opts->key; NULL is "comm,dso,function". `event` is no key of the profile: it
- * only asks for a table per event, and *by_event says so. */
+ * only asks for a table per event, and sets *by_event. */
 int keys_parse(struct profile_opts *opts, bool *by_event, const char *list,
 	       struct err *err) MUST_USE;
 /* Whether -s has a key that only branches have (function_from). */
 bool keys_of_branches(const char *list);
 enum column_id column_of_key(enum profile_key key);
 
-/* "a,b,c" replaces *list, "+a,-b" edits it; NULL leaves it. `allowed` tells which keys the rows
- * have; another key is refused with the hint to sort by it. */
+/* "a,b,c" replaces *list, "+a,-b" edits it; NULL leaves it. `allowed` has the keys of the rows;
+ * another key is refused with the hint to sort by it. */
 int columns_parse(struct column_list *list, const char *fields,
 		  bool (*allowed)(void *ctx, enum column_id id), void *ctx,
 		  struct err *err) MUST_USE;

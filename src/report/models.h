@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * models - what models of CPUs hold, as documents: lists of one kind of thing, and all that is
- * known of a name.
+ * models - models of CPUs as documents: lists of one kind of thing, and all that is known of a
+ * name.
  *
  *	list_make(&l, arena, LIST_NODES, &source, &choice, &err)
  *	document_open(&d, list_document(LIST_NODES), &l)
@@ -76,7 +76,7 @@ int list_make(struct list *out, struct arena *a, enum list_kind kind, const stru
 /* Name and columns of a kind's table are known without rows. */
 const struct document_form *list_document(enum list_kind kind);
 void list_put(struct document *d, const struct list *l);
-/* What the rows of a kind are called: "nodes". */
+/* The word for the rows of a kind: "nodes". */
 const char *list_word(enum list_kind kind);
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -99,7 +99,7 @@ struct explained {
 	enum explain_kind kind;
 	uint32_t index; /* of a metric, a node of the account, an event, a group, a row */
 	const char *name;
-	const char *says, *wrong, *advice; /* NULL: none; wrong: why `says` is not right */
+	const char *says, *wrong, *advice; /* NULL: none; wrong: why `says` is wrong */
 	bool vendors;			   /* `says` is the vendor's */
 	const char *formula;		   /* or an event's code */
 	const char *verdict;		   /* on an event of this machine; NULL: not known */
@@ -107,13 +107,13 @@ struct explained {
 	size_t need, n_needs; /* events, in explain.part[LIST_EVENTS] */
 };
 
-/* What names can be of. */
+/* The items that names can refer to. */
 struct explain_from {
 	const struct model *m;
 	const struct account *account; /* NULL: the model has none */
-	const struct set *monitor;     /* NULL: nobody asks for its rows */
+	const struct set *monitor;     /* NULL: its rows are not asked for */
 	/* options with which another command finds the same: "--models DIR ", and "--model ID "
-	 * before that where nothing is measured; "": none */
+	 * before that if nothing is measured; "": none */
 	const char *models, *all;
 };
 
@@ -125,8 +125,7 @@ struct explain {
 	struct arena *a;
 	struct explained *name;
 	size_t n;
-	struct list
-		part[LIST_KINDS]; /* what the names are, by kind, and the events that they need */
+	struct list part[LIST_KINDS]; /* the named items, by kind, and the events that they need */
 };
 
 /* The name means something to the model. */
@@ -163,8 +162,8 @@ void models_written_put(struct document *d, const struct models_written *w);
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* What a person gives -e for it: its name, "MEM_LOAD_RETIRED.L3_MISS:pp"; the code on `pmu` where
- * formulas made an event of their own. Precise where it can be. */
+/* The argument of -e for it: its name, "MEM_LOAD_RETIRED.L3_MISS:pp"; the code on `pmu` if formulas
+ * made an event of their own. Precise if possible. */
 void put_event_option(struct buf *b, const struct model_event *e, const char *pmu);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * registers_view - what registers held, as a document.
+ * registers_view - values of registers, as a document.
  *
  *	registers_find, registers_view_choose, registers_read	(analyse/registers.h)
  *	registers_put(&document, &view)
@@ -24,18 +24,18 @@ struct registers_view {
 	uint64_t more; /* entries that --limit leaves out */
 };
 
-/* Marks what is wanted. `function`: a name as annotate takes it, with `+0xOFFSET` or `:OFFSET`
+/* Marks the places to show. `function`: a name as annotate takes it, with `+0xOFFSET` or `:OFFSET`
  * behind it for another instruction than its first; NULL: functions' entries, most samples first,
  * `limit` of them. `at`: n addresses, the file's own or as sampled, or names with offsets, in
- * addition. ERR_NOT_FOUND names what is not among the samples, and what to record. */
+ * addition. ERR_NOT_FOUND names the place without samples, and the event to record. */
 int registers_view_choose(struct registers_view *v, struct registers *r, const char *function,
 			  const char *const *at, size_t n, size_t limit, struct err *err) MUST_USE;
 
-/* Tables and lines; what they are made of must outlive the document. */
+/* Tables and lines; the view must outlive the document. */
 extern const struct document_form registers_document;
 void registers_put(struct document *d, const struct registers_view *v);
 
-/* ---- what tables share ------------------------------------------------------------------ */
+/* ---- shared by the tables -------------------------------------------------------------------- */
 
 const char *registers_dso(const struct registers_view *v, const struct registers_place *p);
 /* The ELF's own address; false: it has none. */

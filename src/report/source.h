@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * source - what a recording says of itself, for every result that is made of it, and the lines that
- * people read about that: the command, the machine, what was lost.
+ * source - facts of a recording, for every result that is made of it, and their lines for people:
+ * the command, the machine, losses.
  */
 #ifndef CYCLADE_REPORT_SOURCE_H
 #define CYCLADE_REPORT_SOURCE_H
@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "perfdata/perfdata.h"
 
-/* What of the recording is told beside the samples. */
+/* Facts of the recording, beside its samples. */
 struct view_source {
 	const struct pd_info *info;
 	const struct pd_event *event;
@@ -37,10 +37,10 @@ enum { FACTS_MAX = 12 };
 /* The next of at most FACTS_MAX. */
 struct fact *fact_add(struct fact *out, size_t *n, const char *label, bool bad, const char *fmt,
 		      ...) PRINTF_(5, 6);
-/* The recorded command, safe for terminals; and where it ran. */
+/* The recorded command, safe for terminals; and its machine. */
 void source_command(struct buf *b, const struct view_source *s, bool ascii);
 void source_machine(struct buf *b, const struct view_source *s, bool ascii);
-/* What was lost and throttled; how many facts. */
+/* Writes the facts on lost records and throttling; returns how many. */
 size_t source_facts(const struct view_source *s, struct fact *out);
 
 #endif

@@ -11,7 +11,7 @@
  *	document_write(&buf, &d, &show, &err)
  *	document_close(&d)
  *
- * Each format writes each document: it reads tables and lines, never what they were made of. Where
+ * Each format writes each document: it reads tables and lines, never the result behind them. If
  * people are better served by something else than tables, a result has a face of its own, which
  * takes the place of a format (term), or adds one (a graph as dot).
  *
@@ -58,8 +58,7 @@ struct document_form {
 /* How it is to be written. */
 struct show {
 	const struct format *format;
-	const char
-		*table; /* the only one; NULL: all, or where there is room for one the main one */
+	const char *table; /* the only one; NULL: all, or the main one if there is room for one */
 	struct style style;
 	char separator; /* csv */
 	bool quiet;	/* no advice */
@@ -70,7 +69,7 @@ struct show {
 	bool more;		       /* html: of a page that is begun */
 };
 
-/* Sets format and table. ERR_USAGE names what the result has. */
+/* Sets format and table. ERR_USAGE names the tables of the result. */
 int show_choose(struct show *s, const struct document_form *f, const char *format,
 		const char *table, struct err *err) MUST_USE;
 
@@ -97,7 +96,7 @@ struct document {
 	/* For people on a terminal: lines between the titles and the tables; NULL: none. */
 	void (*above)(struct buf *out, const struct document *d, const struct style *st);
 	bool tight;  /* no blank line above the next commands */
-	bool failed; /* out of memory: document_write says so */
+	bool failed; /* out of memory: document_write() fails */
 };
 
 void document_open(struct document *d, const struct document_form *f, const void *ctx);
@@ -116,7 +115,7 @@ void document_next(struct document *d, const char *command, const char *why);
 void document_next_last(struct document *d, const char *command, const char *why);
 int document_write(struct buf *out, struct document *d, const struct show *s,
 		   struct err *err) MUST_USE;
-/* What the format had no place for and must be seen, a line each: losses that are not 0, notes. */
+/* Lines that the format had no place for but must be seen: losses that are not 0, notes. */
 void document_unsaid(struct buf *lines, const struct document *d, const struct show *s);
 void document_close(struct document *d);
 
@@ -127,7 +126,8 @@ void document_close(struct document *d);
 const struct table *document_next_table(const struct document *d, const struct show *s,
 					unsigned not_flags, size_t *at);
 
-/* ---- for a face of the term format: what others show, too ------------------------------------ */
+/* ---- for a face of the term format: parts shared with others
+ * ------------------------------------ */
 
 void term_titles(struct buf *out, const struct document *d, const struct style *st);
 void term_notes(struct buf *out, const struct document *d, const struct style *st);

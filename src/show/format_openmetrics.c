@@ -5,9 +5,9 @@
  *
  * A column of figures is a family: cyclade_TABLE_KEY, with its unit at the end and the C_KEY
  * columns as labels. A table without figures is one family cyclade_TABLE_info whose labels are its
- * texts. C_TOTAL columns are counters, all others gauges. A rate is left out: whoever stores
- * counters has it. What has no value has no sample. An error is a family KEY_error, for what is not
- * exact.
+ * texts. C_TOTAL columns are counters, all others gauges. A rate is left out: the database computes
+ * it from counters. A cell without a value has no sample. An error is a family KEY_error, for
+ * values that are not exact.
  */
 #include <ctype.h>
 #include <math.h>
@@ -25,7 +25,7 @@ struct writer {
 	bool open; /* OpenMetrics, not 0.0.4 */
 	struct buf scratch, labels, text;
 	/* Labels of the table's first rows, which all of its families have: texts one behind the
-	 * other, and where they begin. */
+	 * other, and their offsets. */
 	struct buf kept;
 	VEC(size_t) at;
 };
@@ -77,8 +77,8 @@ static void put_om_name(struct buf *b, const char *s)
 		buf_putc(b, isalnum((unsigned char)*s) && (unsigned char)*s < 128 ? *s : '_');
 }
 
-/* Between quotes (`quoted`) or as a help text. What a terminal would obey, and bytes that are not
- * UTF-8, are written as \xNN by text_put_safe(), whose backslashes are doubled here. */
+/* Between quotes (`quoted`) or as a help text. Control characters of terminals, and bytes that are
+ * not UTF-8, are written as \xNN by text_put_safe(), whose backslashes are doubled here. */
 static void put_escaped(struct writer *w, const char *s, bool quoted)
 {
 	buf_reset(&w->text);
@@ -120,8 +120,7 @@ static void put_om_label(struct writer *w, const struct table_column *c, const s
 	w->out = to;
 }
 
-/* Of a row: its keys, or with `all` whatever is no figure. Rows that no key tells apart have their
- * number. */
+/* Of a row: its keys, or with `all` all texts. Rows with equal keys have their number. */
 static void put_labels(struct writer *w, const struct table *t, const struct table_row *r, bool all)
 {
 	static const struct table_column number = { .key = "row" };

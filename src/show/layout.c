@@ -171,7 +171,7 @@ static void put_layout_place(const struct layout *l, struct buf *out, const stru
 					 : "\xe2\x96\xb8 ");
 }
 
-/* What stands in front of a text, in `room` columns at most. */
+/* The indent in front of a text, in `room` columns at most. */
 static void put_indent(struct layout *l, struct buf *out, const struct table_column *c,
 		       const struct table_cell *x, const struct layout_place *place, size_t room)
 {
@@ -185,7 +185,7 @@ static void put_indent(struct layout *l, struct buf *out, const struct table_col
 		buf_fill(out, ' ', indent < room ? indent : room);
 }
 
-/* ---- what is seen ---------------------------------------------------------------------------- */
+/* ---- widths seen ----------------------------------------------------------------------------- */
 
 static unsigned lesser(unsigned a, size_t b)
 {
@@ -198,7 +198,7 @@ static void layout_widen(const struct layout *l, unsigned *width, size_t to)
 		*width = lesser(l->screen ? WIDTH_MAX_SCREEN : WIDTH_MAX, to);
 }
 
-/* The cell's text, safe; of a name without what stands behind it, which is not cut off. */
+/* The cell's text, safe; of a name without its suffix, which is not cut off. */
 static void put_layout_word(const struct layout *l, struct buf *out, const struct table_cell *x,
 			    bool name)
 {
@@ -355,8 +355,8 @@ static void shrink(struct layout *l, unsigned width, unsigned which, unsigned to
 	}
 }
 
-/* On a screen, least worth their room: what is the same in all rows, what may be dropped, what
- * neither names a row nor has its share. */
+/* Returns true if a column stays in this round. On a screen those go first that are the same in all
+ * rows, then those that may be dropped, then those that neither name a row nor have its share. */
 static bool is_worth(const struct layout *l, size_t i, unsigned round)
 {
 	const struct table_column *c = layout_column_of(l, i);
@@ -398,7 +398,7 @@ static void fit_terminal(struct layout *l, unsigned width)
 	shrink(l, width, LEAD | OTHERS, LEAST_FLEX);
 }
 
-/* Where columns begin. A screen ends where it ends: what has no room is out. */
+/* Sets the begin of columns. On a screen, columns without room are left out. */
 static void place_columns(struct layout *l, unsigned width)
 {
 	unsigned at = 1;

@@ -13,10 +13,10 @@
  * A name is of letters, digits and _, and is no event, table or code of the built-in ones.
  *
  *	ibs_own_parse(&own, &arena, path, text, len, &err)	errors begin with FILE:LINE
- *	ibs_own_check(&own, &err)	what SQLite says of the expressions
+ *	ibs_own_check(&own, &err)	errors of SQLite in the expressions
  *
- * What an expression may hold: anything but ; and comments, so that it stays one expression
- * wherever it is put. Without SQLite ibs_own_check() accepts all, since nothing can use them then.
+ * An expression may hold anything but ; and comments, so that it stays one expression wherever it
+ * is put. Without SQLite ibs_own_check() accepts all, since nothing can use them then.
  */
 #ifndef CYCLADE_STORE_IBS_OWN_H
 #define CYCLADE_STORE_IBS_OWN_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * raw_int - what the files of raw share: the cursor, and the functions of each table.
+ * raw_int - shared by the files of raw: the cursor, and the functions of each table.
  */
 #ifndef CYCLADE_STORE_RAW_INT_H
 #define CYCLADE_STORE_RAW_INT_H
@@ -24,7 +24,7 @@ struct raw_thread {
 	bool has_parent, has_start, has_end;
 };
 
-/* What is made once for a recording. */
+/* Made once for a recording. */
 struct raw_of {
 	struct raw_run r;
 	struct names *names;
@@ -64,7 +64,7 @@ struct raw {
 	struct pd_sample sample;
 	bool parsed, whole; /* whole: it could be parsed */
 	struct cursor_who who;
-	bool met;		     /* who is known */
+	bool met;		     /* `who` is known */
 	struct sample_frames frames; /* of the run frames_run, once asked for */
 	size_t frames_run;
 	VEC(struct raw_frame) chain; /* raw_frames_make() */
@@ -73,7 +73,7 @@ struct raw {
 	struct pd_mmap map;
 	enum ibs_part part; /* of the run's CPU */
 	bool intel;	    /* the same */
-	struct ibs ibs;	    /* where it was taken and is not refused */
+	struct ibs ibs;	    /* if it was taken and is not refused */
 	bool ibs_taken;
 	const char *ibs_refused;
 	struct spe spe;
@@ -149,15 +149,15 @@ bool raw_walk_next(struct raw *c);
 /* The sample at hand; NULL: it is damaged. */
 const struct pd_sample *raw_sample(struct raw *c);
 uint64_t raw_period(const struct raw *c); /* of the sample */
-/* What a name is asked for: `which` of the columns that have a part of one. */
+/* The part of a name that a column has: `which` of these columns. */
 enum name_part { NAME_FUNCTION, NAME_OFFSET, NAME_DSO, NAME_ADDRESS, NAME_FILE, NAME_LINE };
-/* Whose the sample is, as c->who. */
+/* Sets c->who, the thread of the sample. */
 int raw_meet(struct raw *c, struct err *err) MUST_USE;
 /* The frames of the sample at hand, innermost first, as c->chain; none if it has no chain. */
 int raw_frames_make(struct raw *c, struct err *err) MUST_USE;
 /* Their functions, outermost first. */
 int raw_chain_text(struct raw *c, struct buf *out, struct err *err) MUST_USE;
-/* Where an address of the sample's process lies; NULL: *err says why. */
+/* Where an address of the sample's process lies; NULL: failed, see *err. */
 struct name *raw_name_at(struct raw *c, enum space_kind kind, uint64_t ip, struct err *err);
 /* Adds its function to the text of a chain; without one "libc.so.6+0x1f" or "0x1f". */
 void raw_put_frame(struct buf *b, const char *function, const char *dso, uint64_t address);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Context switches as they were recorded, and what analyse/wait.h makes of them: what each thread
- * did from one moment to the next, and who ended its waits.
+ * Context switches as they were recorded, and the spans that analyse/wait.h makes of them: the
+ * states of each thread, and the wakers of its waits.
  */
 #include "analyse/wait.h"
 #include "store/raw_int.h"
@@ -32,7 +32,7 @@ static bool is_leaving(const struct pd_record *r)
 	return r->misc & PERF_RECORD_MISC_SWITCH_OUT;
 }
 
-/* Who had the CPU before, or got it: of whole CPUs. */
+/* The thread that had the CPU before, or got it: of whole CPUs. */
 static void put_other(const struct pd_record *r, size_t at, struct table_cell *out)
 {
 	bool has = r->type == PERF_RECORD_SWITCH_CPU_WIDE && r->size >= 16;
@@ -130,7 +130,7 @@ static void put_stack(const struct raw_of *of, uint32_t chain, struct table_cell
 }
 RAW_GET(wait_stack, put_stack(raw_of(raw), wait_span_of(raw)->chain, out))
 
-/* ---- wakes: a wait that was ended; what both have are columns of waits ----------------------- */
+/* ---- wakes: a wait that was ended; shared columns are those of waits ------------------------- */
 
 static int next_wake(struct raw *c, struct err *err)
 {

@@ -2,8 +2,8 @@
 /*
  * blocks - from all spans of a flow to functions with counted blocks.
  *
- * Image by image: whose code a span begins in is asked once for all of its spans, a function's code
- * is read when the first span needs it, and each span is checked from end to end, over several
+ * Image by image: the function in which spans begin is looked up once for all of them, a function's
+ * code is read when the first span needs it, and each span is checked from end to end, over several
  * functions if it must be, before it counts anywhere.
  */
 #include <math.h>
@@ -43,7 +43,7 @@ struct build {
 	bool stops; /* those at hand are flow_stops() */
 };
 
-/* Up to where a function's code goes: symbols without a size go up to the next. */
+/* Returns the length of a function's code: symbols without a size go up to the next. */
 static uint64_t length_of(const struct build *b, const struct symbol *s)
 {
 	for (size_t i = (size_t)s->index + 1; !s->size && i < b->n_symbols; i++)
@@ -82,7 +82,7 @@ static struct block_part *part_of(struct build *b, const struct symbol *s, struc
 	return *at;
 }
 
-/* Whose code stands right behind a function's; NULL: nobody's. */
+/* Returns the function right behind another one; NULL: none. */
 static const struct symbol *next_function(const struct build *b, const struct block_part *p)
 {
 	uint64_t end = p->f.code->start + p->f.code->len;
@@ -323,11 +323,10 @@ static double cycles_of_a_span(const struct flow *flow)
 	return cycles / weight;
 }
 
-/* A sample stands for so many of what its event counts; a span of the stack is one of so many that
- * make as much. */
+/* A sample stands for a period of its event; a span of the stack for its share of that. */
 static void find_scale(struct blocks *b, const struct means *m)
 {
-	double per_span = NAN; /* what the event counts of it, in the mean */
+	double per_span = NAN; /* its mean count of the event */
 	bool weighed = flow_sums(b->flow)->weighed;
 
 	switch (flow_sums(b->flow)->counts) {
@@ -476,10 +475,11 @@ static void cost_of_cycles(double *cost, const struct flow *f)
 		cost[i] = s[i].timed ? (double)s[i].cycles / (double)s[i].timed : 0;
 }
 
-/* Executions by weighed stacks make so many times what the event counted. That is 1, but where
- * samples fall into other code than that which they are weighed by: they come late, or between two
- * spans. It can be told where nearly all spans are known. Cycles of spans are not those of the
- * stacks' samples to a few percent, so that they tell of lateness alone. */
+/* Returns the ratio of the events that follow from the weighed executions to those that were
+ * counted. It is 1, unless samples fall into other code than that which they are weighed by: if
+ * they come late, or between two spans. It is only known if nearly all spans are known. Cycles of
+ * spans differ from those of the stacks' samples by a few percent, so that they show lateness
+ * alone. */
 static double overshoot(const struct flow *f, const double *cost)
 {
 	const struct flow_sums *s = flow_sums(f);

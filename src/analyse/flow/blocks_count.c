@@ -200,8 +200,7 @@ static void put_taken(struct block_function *f, const struct flow_edge *x, bool 
 	if (enters && x->from.kind != x->to.kind && to) {
 		if (c->block[to - 1].flow != INSN_SYSTEM)
 			return;
-		/* return of a system call; counts for its unrecorded entry, too
-		 */
+		/* return of a system call; counts for its unrecorded entry, too */
 		if (user_only)
 			from = to - 1;
 	}

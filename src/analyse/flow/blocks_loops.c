@@ -2,11 +2,10 @@
 /*
  * blocks_loops - natural loops of a function, and how often each was entered.
  *
- * The graph is that of the code (what falls through, what a call returns to, direct branches) and
- * of the edges that were seen (indirect jumps). Dominators are found by Cooper, Harvey and
- * Kennedy's iteration over a reverse postorder; a jump to a block that dominates it closes a loop,
- * loops with one head are one. Blocks that nothing is known to lead to, but that ran, are entries,
- * too.
+ * The graph is that of the code (fall-throughs, returns of calls, direct branches) and of the edges
+ * that were seen (indirect jumps). Dominators are found by Cooper, Harvey and Kennedy's iteration
+ * over a reverse postorder; a jump to a block that dominates it closes a loop, loops with one head
+ * are one. Blocks that nothing is known to lead to, but that ran, are entries, too.
  *
  * An edge from outside that lands behind a call is the call's return: it comes from the block that
  * called.
@@ -59,7 +58,8 @@ static bool is_entered(const struct block_function *f, const struct block_edge *
 	return !e->to || f->code->block[e->to - 1].flow != INSN_CALL;
 }
 
-/* Everything that leads from block to block, and from the root (n) to where others enter. */
+/* Lists all edges from block to block, and from the root (n) to blocks that are entered from
+ * outside. */
 static int list_pairs(const struct block_function *f, struct pairs *p)
 {
 	const struct code *c = f->code;
@@ -83,7 +83,7 @@ static int list_pairs(const struct block_function *f, struct pairs *p)
 }
 
 /* A function that calls itself, or returns to itself: paths of two runs of it, which make no loop.
- * A call leads to what stands behind it. */
+ * A call leads to the instruction behind it. */
 static bool recurses(const struct block_function *f, const struct pair *p)
 {
 	uint8_t flow = p->from < f->code->n_blocks ? f->code->block[p->from].flow : INSN_OTHER;
@@ -428,7 +428,7 @@ static int count_entries(struct block_function *f)
 	return 0;
 }
 
-/* Only those of which anything ran; what lay in another one lies in what is around that. */
+/* Keeps the loops that ran; a loop inside of a removed one goes to the next loop around. */
 static void keep_run(struct block_function *f, uint32_t *now)
 {
 	size_t kept = 0;

@@ -4,20 +4,20 @@
  *
  *	trips_stack(t, worker, &stack)	for each stack; adds to w->seen
  *
- * Stacks are read oldest entry first; only what lies in functions with hot loops is looked at. A
- * visit begins where the head is entered from outside the loop and ends with the first block of the
- * function that is not of the loop, or when the function is left but for a call; what is called in
- * between is not looked at. A stack that begins within a loop, ends within it, or has a gap there,
- * cuts the visit. Where a function calls itself, visits of the outer run are cut, too.
+ * Stacks are read oldest entry first; only functions with hot loops are looked at. A visit begins
+ * where the head is entered from outside the loop and ends with the first block of the function
+ * that is not of the loop, or when the function is left but for a call; functions called in between
+ * are not looked at. A stack that begins within a loop, ends within it, or has a gap there, cuts
+ * the visit. If a function calls itself, visits of the outer run are cut, too.
  *
- * Interrupts and faults may stop a function at any instruction; its visits go on where they left
- * off when the kernel comes back to that instruction. So an edge counts only if it leaves from the
- * last instruction of its block and leads where that instruction leads. Stacks of user space alone
- * have the way back only: the code up to where that led has then run.
+ * Interrupts and faults may stop a function at any instruction; its visits go on when the kernel
+ * comes back to that instruction. So an edge counts only if it leaves from the last instruction of
+ * its block and has the target of that instruction. Stacks of user space alone have the way back
+ * only: the code up to its target has then run.
  *
  * Time. An iteration lasts from one branch to a block of the loop to the next one to the same
- * block, if the head ran once in between; branches to the head are preferred. What is called and
- * the kernel, where it interrupts, are part of it. Iterations longer than a stack are not seen.
+ * block, if the head ran once in between; branches to the head are preferred. Functions called and
+ * interrupts by the kernel are part of it. Iterations longer than a stack are not seen.
  */
 #ifndef CYCLADE_ANALYSE_FLOW_BLOCKS_TRIPS_INT_H
 #define CYCLADE_ANALYSE_FLOW_BLOCKS_TRIPS_INT_H
@@ -59,7 +59,7 @@ struct seen_paths {
 	uint64_t iterations;
 };
 
-/* A loop whose visit is going on. */
+/* The present visit of a loop. */
 struct visit {
 	uint32_t trips; /* the head ran so often */
 	uint32_t mark;	/* the block that iterations are timed by; CODE_NONE: none yet */
@@ -70,7 +70,7 @@ struct visit {
 	unsigned last_path; /* of the iteration before; BLOCK_PATHS: none that is kept */
 };
 
-/* What is going on in a function: visits, and those of them whose entry was seen. */
+/* The present state of a function: visits, and those of them with a known entry. */
 struct going_on {
 	uint64_t active, whole;
 	uint64_t stopped; /* the instruction before which it was interrupted; 0: it was not */
@@ -84,7 +84,7 @@ struct spot {
 	uint32_t f;	/* 1 + index; 0: nothing is known yet; NOWHERE: in none that is watched */
 	uint32_t block; /* CODE_NONE: none */
 	uint8_t flow;	/* of the block */
-	uint8_t before; /* of the block in front of it; INSN_OTHER where there is none */
+	uint8_t before; /* of the block in front of it; INSN_OTHER if there is none */
 	bool start;	/* of the block */
 	bool last;	/* instruction of the block */
 	bool kernel;	/* or hidden from this stack */
@@ -96,7 +96,7 @@ struct spot {
 struct trips_entry {
 	struct spot from, to;
 	uint16_t cycles;
-	bool gap;     /* what came next is not known */
+	bool gap;     /* the next branch is not known */
 	bool returns; /* by its type from an interrupt or an exception */
 };
 

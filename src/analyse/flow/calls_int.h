@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * calls_int - inside of calls.h: calls_insn.c (what the instructions at both ends of an edge are,
- * and in which functions), calls_plt.c (where trampolines lead), calls.c (who called whom),
- * calls_sum.c (functions and edges from that).
+ * calls_int - inside of calls.h: calls_insn.c (the instructions at both ends of an edge, and their
+ * functions), calls_plt.c (targets of trampolines), calls.c (callers and callees), calls_sum.c
+ * (functions and edges from that).
  */
 #ifndef CYCLADE_ANALYSE_FLOW_CALLS_INT_H
 #define CYCLADE_ANALYSE_FLOW_CALLS_INT_H
@@ -11,7 +11,7 @@
 #include "base/hash.h"
 
 enum calls_what {
-	CALLS_UNKNOWN, /* nothing tells */
+	CALLS_UNKNOWN, /* no source */
 	CALLS_OTHER,
 	CALLS_CALL,
 	CALLS_RETURN,
@@ -21,7 +21,7 @@ enum calls_what {
 
 struct calls_insn {
 	uint8_t what; /* enum calls_what */
-	bool code;    /* the instruction itself says so */
+	bool code;    /* known from the instruction itself */
 	bool indirect, has_target;
 	uint64_t at, target; /* image addresses */
 };
@@ -40,10 +40,10 @@ struct calls_work {
 	size_t n;
 	bool returns;			  /* only these are recorded */
 	const struct symbol **from, **to; /* by edge */
-	const struct symbol **before;	  /* of the byte in front of where it leads */
+	const struct symbol **before;	  /* of the byte in front of its target */
 	struct calls_insn *left;	  /* the instruction it left from */
 	struct calls_insn
-		*behind; /* of returns: the one in front of where it leads; UNKNOWN: no code */
+		*behind; /* of returns: the one in front of its target; UNKNOWN: no code */
 };
 
 int calls_resolve(struct calls_work *w, struct err *err) MUST_USE;
@@ -56,10 +56,10 @@ int calls_symbol(struct images *images, uint32_t image, uint64_t addr, const str
 /* calls_plt.c: f.cold is part of f. */
 struct calls_plts;
 bool calls_is_plt(const struct symbol *s);
-bool calls_is_trampoline(const struct symbol *s); /* calls pass through, and nobody tail-calls */
+bool calls_is_trampoline(const struct symbol *s); /* calls pass through, and no code tail-calls */
 bool calls_is_return_thunk(const struct symbol *s);
 struct calls_plts *calls_plts_new(const struct calls_work *w, struct err *err) MUST_USE;
-/* Where a PLT leads; false: nowhere known. */
+/* Finds the target of a PLT; *known: false if there is none. */
 int calls_plt_leads(struct calls_plts *p, uint32_t image, const struct symbol *plt,
 		    struct calls_place *out, bool *known, struct err *err) MUST_USE;
 void calls_plts_free(struct calls_plts *p);

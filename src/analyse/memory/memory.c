@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memory - from the recording to the result: which events tell of memory, one pass that counts,
+ * memory - from the recording to the result: the events of memory operations, one pass that counts,
  * groups in their order.
  */
 #include "analyse/memory/memory_int.h"
@@ -16,7 +16,7 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* By what they are groups of, then most samples first. */
+/* By kind of group, then most samples first. */
 static uint64_t rank_of(const struct memory_group *g)
 {
 	assert(g->samples >> 56 == 0);
@@ -138,7 +138,8 @@ static const char *unknown_event(const struct memory_opts *o, const struct pd_ev
 	return NULL;
 }
 
-/* Bare latencies and registers are left to who asks for them, where others tell of memory. */
+/* Returns true if bare latencies and registers are not used: they were not asked for, and there are
+ * other events of memory. */
 static bool bare_unwanted(const struct memory_work *w, const struct memory_opts *o, size_t n)
 {
 	bool unwanted = !o->n_events && !o->select.event && !o->only;
@@ -149,7 +150,7 @@ static bool bare_unwanted(const struct memory_work *w, const struct memory_opts 
 	return false;
 }
 
-/* An event without any word of memory, whose registers give addresses. */
+/* Returns how an event has memory operations; with registers, these may give addresses. */
 static struct memop_how how_of(const struct pd *rec, const struct pd_event *e, bool registers)
 {
 	struct memop_how how = memop_how(rec, e);
@@ -161,7 +162,7 @@ static struct memop_how how_of(const struct pd *rec, const struct pd_event *e, b
 	return how;
 }
 
-/* The events that tell of memory, of those that the selection means. */
+/* Chooses the events of memory operations that are in the selection. */
 static int choose_events(struct memory_work *w, const struct pd *rec, const struct memory_opts *o,
 			 bool registers, bool **events, struct err *err)
 {
@@ -180,7 +181,7 @@ static int choose_events(struct memory_work *w, const struct pd *rec, const stru
 	for (size_t i = 0; i < n; i++) {
 		(*events)[i] = w->how[i].from >= least && wants_event(o, &e[i]);
 		usable += (*events)[i];
-		if (!(*events)[i]) /* nothing is said of it */
+		if (!(*events)[i]) /* left out of messages */
 			w->how[i] = (struct memop_how){ .from = MEMOP_FROM_NOTHING };
 	}
 	if (o->or_none && !memory_told(rec))

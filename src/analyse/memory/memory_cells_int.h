@@ -5,19 +5,19 @@
  * thousand instructions costs two lines of memory and no histogram.
  *
  *	hash = memory_cell_hash(a, b)
- *	memory_cells_ahead(&c, hash)	of a sample that waits: asks for what the next step reads
+ *	memory_cells_ahead(&c, hash)	of a sample that waits: prefetches for the next step
  *	memory_cells_reserve(&c, n)	no cell moves while n are asked for; -1: out of memory
  *	x = memory_cell_of(&c, a, b, hash)
- *	memory_cell_near(x)	asks for where the next row goes
+ *	memory_cell_near(x) prefetches the place of the next row
  *	memory_cell_add(&c, x, row)	x->n is below MEMORY_CELL_ROWS; -1: out of memory
  *	... x->n is MEMORY_CELL_ROWS: its rows go to histograms, and n becomes 0 ...
  *	memory_cells_move(&all, &c)	each worker's, into all.v; nothing is added from then on
  *	memory_cells_free(&c)
  *
- * While samples come, cells stand where their hash says: one that is found is read already.
+ * While samples come, cells stand in the slot of their hash: one that is found is read already.
  *
- * A row has a number for each latency of the cell, by enum memop_latency, then the open misses.
- * What does not fit into 16 bits has to be kept elsewhere, in a cell without that latency.
+ * A row has a number for each latency of the cell, by enum memop_latency, then the open misses. A
+ * value of more than 16 bits has to be kept elsewhere, in a cell without that latency.
  */
 #ifndef CYCLADE_ANALYSE_MEMORY_MEMORY_CELLS_INT_H
 #define CYCLADE_ANALYSE_MEMORY_MEMORY_CELLS_INT_H
@@ -58,7 +58,7 @@ struct memory_cells {
 	size_t n_slots, n;
 	VEC(struct memory_cell) v;
 	VEC(void *) block;
-	uint16_t *from, *to; /* what is left of the last one */
+	uint16_t *from, *to; /* the rest of the last one */
 	uint16_t *spare[MEMORY_CELL_SIZES + 1][MEMORY_ROW + 1];
 };
 
@@ -120,7 +120,7 @@ static inline uint64_t memory_cell_hash(uint64_t a, uint64_t b)
 	return itab_hash(a, b);
 }
 
-/* Where to begin to look. */
+/* Returns the slot to look at first. */
 static inline size_t memory_cell_slot(const struct memory_cells *c, uint64_t hash)
 {
 	return (size_t)(hash >> 32) & (c->n_slots - 1);
@@ -164,7 +164,7 @@ int memory_cell_grow(struct memory_cells *c, struct memory_cell *x) MUST_USE;
 int memory_cells_move(struct memory_cells *to, struct memory_cells *c) MUST_USE;
 void memory_cells_free(struct memory_cells *c);
 
-/* All of `row` is written, and what is behind the cell's numbers written over by the next. */
+/* All of `row` is written, and numbers behind the cell's are overwritten by the next row. */
 static inline MUST_USE int memory_cell_add(struct memory_cells *c, struct memory_cell *x,
 					   const uint16_t row[MEMORY_ROW])
 {

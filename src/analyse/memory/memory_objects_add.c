@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memory_objects_add - samples to objects. What is known of an object lies in no cache, so samples
- * wait until there are some, and each step is taken for all of them before the next: the first ask
- * for the memory that the last need. Within a step they stay in the order of the file.
+ * memory_objects_add - samples to objects. Data of objects is rarely in a cache, so samples wait
+ * until there are some, and each step is taken for all of them before the next: the first steps
+ * prefetch the memory that the last ones need. Within a step they stay in the order of the file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +12,12 @@
 #define REMEMBERED_BITS 13 /* of the number of places of the last samples */
 #define BATCH		32u
 
-/* What is remembered is found by the piece of memory that an address is in: pieces of these bits,
- * for small answers small ones. */
+/* Answers are found by the piece of memory that an address is in: pieces of these bits, small ones
+ * for small answers. */
 static const unsigned piece_bits[] = { 30, 20, 12, 6 };
 #define PIECES (sizeof(piece_bits) / sizeof(*piece_bits))
 
-/* What lay around an address of a process. */
+/* The mapping or object around an address of a process. */
 struct objects_remembered {
 	uint32_t proc, object;
 	uint64_t low, high, from, until;
@@ -28,15 +28,15 @@ struct objects_waiting {
 	const struct process *proc;
 	uint32_t index, cpu; /* index: of the process, UINT32_MAX: none known */
 	uint64_t task, time, place;
-	uint64_t access[2], start, size; /* start, size: of what lies there */
+	uint64_t access[2], start, size; /* start, size: of the object there */
 	uint32_t object;
-	struct objects_remembered *near; /* where it is looked for first */
-	uint64_t lines, walks;		 /* what their first steps gave */
+	struct objects_remembered *near; /* the entry to look at first */
+	uint64_t lines, walks;		 /* results of their first steps */
 };
 
 /* ---- the object of an address ---------------------------------------------------------------- */
 
-/* Of what is no object the reason, and nothing else. */
+/* Returns false if only the reason is known why it is no object. */
 static bool is_object(const struct data_place *p)
 {
 	return p->site || p->tid || p->variable ||

@@ -4,15 +4,15 @@
  *
  *	memory_objects_begin(&o, rec, spaces, opts, workers, &err)
  *	memory_objects_add(o, sample, &op, access, &err)	by the worker of the sample
- *	memory_objects_flush(o, worker, &err)		where a chunk ends
- *	memory_objects_end(o, &err)			what the workers have is joined
+ *	memory_objects_flush(o, worker, &err) at the end of a chunk
+ *	memory_objects_end(o, &err) joins the workers' tables
  *	memory_objects_free(o)
  *
- * Each worker counts for itself, in the order of the file. An object is what the first of its
- * samples in the file says: so all that depends on order keeps the place of its first sample, and
- * what the workers have joined by it is what one of them would have. Finding objects is under a
- * lock; nearly always the answer is remembered. A log of allocations numbers their sites as they
- * are asked for: such recordings are for one worker.
+ * Each worker counts for itself, in the order of the file. An object is that of its first sample in
+ * the file: so all data that depends on order keeps the place of its first sample, and the workers'
+ * data joined by it is the same as that of one worker. Finding objects is under a lock; nearly
+ * always the answer is remembered. A log of allocations numbers their sites as they are asked for:
+ * such recordings are for one worker.
  */
 #ifndef CYCLADE_ANALYSE_MEMORY_MEMORY_OBJECTS_INT_H
 #define CYCLADE_ANALYSE_MEMORY_MEMORY_OBJECTS_INT_H
@@ -44,7 +44,7 @@ struct objects_met {
 	uint32_t object;
 };
 
-/* What one worker has, in lines of memory of its own: it is written at each sample. */
+/* Data of one worker, in cache lines of its own: it is written at each sample. */
 struct objects_part {
 	_Alignas(BIG_LINE) VEC(struct memory_object) object;
 	struct itab object_at;
@@ -71,7 +71,7 @@ struct memory_objects_work {
 	const struct pd *rec;
 	struct spaces *spaces;
 	struct nodes nodes;
-	pthread_mutex_t lock; /* of what data_find() reads and makes */
+	pthread_mutex_t lock; /* of the tables that data_find() reads and fills */
 	struct objects_part *part;
 	unsigned parts;
 	uint32_t line_size;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Branches by where they go from and to.
+ * Branches by source and target.
  *
- * A worker counts different pairs of addresses, told apart by party too: process, event and what
- * rows are told apart by. Where the two ends of a pair lie is looked up when it is first met, and
- * again where what was found then does not hold any more. A branch weighs 1, whatever its sample
- * weighs, as in perf: what is counted is branches taken, as far as stacks of them were recorded.
+ * A worker counts each pair of addresses by party: process, event and keys of rows. The places of a
+ * pair are looked up when it is first met, and again if they do not hold any more. A branch weighs
+ * 1, whatever its sample weighs, as in perf: taken branches are counted, as far as stacks of them
+ * were recorded.
  */
 #include "analyse/profile/profile_int.h"
 
@@ -105,7 +105,7 @@ static uint32_t find_party(struct branch_counts *b, const struct scan_sample *s)
 	return b->last;
 }
 
-/* An entry does not say in which space it is: the process' own is tried first, as perf does, since
+/* An entry does not contain its address space: the process' own is tried first, as perf does, since
  * old kernels' mappings of themselves begin at 0. */
 static uint32_t place(struct branch_counts *b, const struct scan_sample *s, uint64_t ip,
 		      struct pair *p)
@@ -120,7 +120,7 @@ static uint32_t place(struct branch_counts *b, const struct scan_sample *s, uint
 	return site_add(&b->w->sites, &at, site_hash(&at));
 }
 
-/* Where the ends of `p` lie at the sample's time. */
+/* Finds the places of both ends of `p` at the sample's time. */
 static int place_ends(struct branch_counts *b, const struct scan_sample *s, struct pair *p)
 {
 	p->since = s->who->from;
@@ -179,7 +179,7 @@ static struct pair *find_pair(struct branch_counts *b, const struct scan_sample 
 	return pair_anew(b, s, &key, h, NULL, 0);
 }
 
-/* At most AHEAD entries, whose places in the tables are asked for before they are looked at. */
+/* At most AHEAD entries, whose rows in the tables are prefetched. */
 static int count_some(struct branch_counts *b, const struct scan_sample *s, uint32_t party,
 		      const uint8_t *entry, size_t n)
 {

@@ -27,7 +27,7 @@ struct naming {
 	struct job *job;
 	size_t n_jobs;
 	bool lines, inlines;
-	bool late; /* twins are told apart when they are shown */
+	bool late; /* twins get distinct names when they are shown */
 };
 
 /* ---- sites in the order of their places --------------------------------------------------------
@@ -35,8 +35,9 @@ struct naming {
 
 struct ordering {
 	struct profile *p;
-	struct keyed *v, *scratch; /* key: address, a: site, b: what else tells sites apart */
-	size_t *first;		   /* by image, what lies in none at the end; one more */
+	struct keyed *v, *scratch; /* key: address, a: site, b: other fields that distinguish
+				    * sites */
+	size_t *first;		   /* by image, sites in none at the end; one more */
 };
 
 static int sort_image(void *ctx, unsigned worker, size_t image, struct err *err)
@@ -251,7 +252,7 @@ struct beside {
 	size_t n;
 	struct pd_drop *drop;
 	pthread_t thread;
-	pthread_mutex_t lock; /* over what follows */
+	pthread_mutex_t lock; /* over the fields below */
 	pthread_cond_t idle;
 	size_t next;
 	unsigned loading; /* images, now */
@@ -270,7 +271,7 @@ static void load_wanted(struct beside *b)
 {
 	(void)pthread_mutex_lock(&b->lock);
 	while (b->next < b->n && b->v[b->next].slots) {
-		struct err ignored = ERR_INIT; /* who asks for its symbols tries again */
+		struct err ignored = ERR_INIT; /* the first user of its symbols tries again */
 		uint32_t image = b->v[b->next++].image;
 
 		b->loading++;
@@ -367,12 +368,12 @@ const char *profile_dso_name(const struct profile *p, uint32_t image, uint8_t ki
 	return "[unknown]";
 }
 
-/* ---- twins, late -------------------------------------------------------------------------------
+/* ---- twins, late --------------------------------------------------------------------------------
  *
- * A row is a name in a file. Twins of one image are rows by themselves, whatever tells them apart:
- * until they are shown they are called "NAME@IMAGE@ADDRESS", which sorts among the file's other
- * names as theirs will; profile_row_order() sorts twins. Those of several images with one name are
- * settled here, since their rows may be the same.
+ * A row is a name in a file. Twins of one image are rows by themselves, however they differ: until
+ * they are shown they are called "NAME@IMAGE@ADDRESS", which sorts among the file's other names as
+ * theirs will; profile_row_order() sorts twins. Those of several images with one name are settled
+ * here, since their rows may be the same.
  */
 
 struct late_name {

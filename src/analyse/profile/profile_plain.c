@@ -5,14 +5,14 @@
  *
  * A sample belongs to the thread and the event of the one before, or these are looked for. Then a
  * table is asked for the mapping that its address lies in and for the group it is counted with; all
- * that has to be the same is in one line of it and compared at once. What is counted waits a little
- * (profile_count.h), so that nothing here waits for memory.
+ * that has to be the same is in one line of it and compared at once. Counts are added a little
+ * later (profile_count.h), so that nothing here waits for memory.
  */
 #include "analyse/profile/profile_int.h"
 
 #define AHEAD 1536u /* bytes */
 
-/* Events and their periods are in what spots are compared by. */
+/* Spots are compared by their event and period, too. */
 static void set_event(struct worker *w)
 {
 	struct scan_run *run = &w->run;
@@ -95,7 +95,7 @@ static __attribute__((noinline)) int ask(struct worker *w, struct place *o,
 	return 0;
 }
 
-/* `usual`: samples have times, and rows are not told apart by CPU. */
+/* `usual`: samples have times, and rows have no key CPU. */
 static inline __attribute__((always_inline)) int
 plain_loop(struct worker *w, const struct pd_chunk *c, const uint8_t **at, bool usual)
 {
@@ -113,8 +113,8 @@ plain_loop(struct worker *w, const struct pd_chunk *c, const uint8_t **at, bool 
 		size_t size = ld16(p + 6);
 
 		next = p + size;
-		/* records are of all sizes: what the processor guesses is not enough; past the end
-		 * nothing is read */
+		/* records are of all sizes: the processor's own prefetch is not enough; past the
+		 * end nothing is read */
 		__builtin_prefetch((const void *)((uintptr_t)p + AHEAD));
 		if (ld32(p) != PERF_RECORD_SAMPLE)
 			continue;
@@ -128,7 +128,8 @@ plain_loop(struct worker *w, const struct pd_chunk *c, const uint8_t **at, bool 
 		    other_thread(w, task, time))
 			return -1;
 		period = period_at ? ld64(p + period_at) : run->period;
-		if (period >= UINT32_MAX - 1) /* more than fits what is compared: the long way */
+		if (period >= UINT32_MAX - 1) /* does not fit into the compared bits: the long
+					       * way */
 			break;
 		of = &run->of[(size_t)ld16(p + 4) & PERF_RECORD_MISC_CPUMODE_MASK];
 		what = of->what + ((period + 1) & run->mask);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Samples that carry what counters stood at (PERF_SAMPLE_READ): of a group only the leader samples,
- * and each member's share of a sample is how far its counter got since the sample before.
+ * Samples that carry values of counters (PERF_SAMPLE_READ): of a group only the leader samples, and
+ * each member's share of a sample is how far its counter got since the sample before.
  *
- *	reads_prepare(sc, &err)		what every chunk starts from
+ *	reads_prepare(sc, &err) the values that every chunk starts from
  *	reads_split(w, t, r, ev, &err)	one record -> a sample for each member that counted
  *	reads_free(sc)
  *	profile_samples(rec, ...)	the same as sums by event, without names
  *
- * Chunks are read in parallel and in any order, so what the counters stood at before a chunk must
- * be known first. A pass over all chunks, in parallel too, keeps the last value of each counter in
+ * Chunks are read in parallel and in any order, so the counters' values before a chunk must be
+ * known first. A pass over all chunks, in parallel too, keeps the last value of each counter in
  * each chunk; then, in file order, every chunk's last values are exchanged for those it starts
  * from. A counter's samples all come through one buffer, so file order is the order of time.
  *
@@ -35,7 +35,7 @@ struct reads {
 	struct itab at;
 };
 
-/* The value kept under (id, tid), 0 where it is new; NULL when out of memory. */
+/* The value kept under (id, tid), 0 if it is new; NULL when out of memory. */
 static uint64_t *value_of(struct reads *t, uint64_t id, uint32_t tid)
 {
 	struct read_last fresh = { .id = id, .tid = tid };
@@ -73,7 +73,7 @@ bool reads_wanted(const struct pd_event *e)
 {
 	const struct perf_event_attr *a = &e->attr;
 
-	/* without its id nobody can tell whose a value is */
+	/* without its id a value has no event */
 	return a->sample_type & PERF_SAMPLE_READ && a->read_format & PERF_FORMAT_ID;
 }
 
@@ -190,7 +190,7 @@ struct summing {
 	struct reads now;
 };
 
-/* Adds what one sample's values moved to their events' sums, if it is selected. */
+/* Adds the growth of one sample's values to their events' sums, if it is selected. */
 static int sum_values(struct summing *x, const struct pd_sample *s, bool selected, struct err *err)
 {
 	uint32_t tid = reads_by_thread(s->event) ? s->tid : 0;

@@ -65,7 +65,7 @@ void site_table_free(struct site_table *t)
 struct site scan_place(struct worker *w, const struct pass_thread *who, uint8_t kind, uint64_t ip,
 		       bool caller, uint64_t time, uint64_t *from, uint64_t *until)
 {
-	/* a chain that does not say where it runs is tried as kernel, then as user space */
+	/* a chain without a mode is tried as kernel, then as user space */
 	static const uint8_t guess[] = { SPACE_KERNEL, SPACE_USER };
 	bool unsaid = kind == KIND_UNSAID;
 	struct site s = { ip, IMAGE_NONE, unsaid ? SPACE_UNKNOWN : kind,
@@ -89,7 +89,7 @@ struct site scan_place(struct worker *w, const struct pass_thread *who, uint8_t 
 	return s;
 }
 
-/* The number of what is asked for of a thread. */
+/* Returns the index of the thread's keys, which are added if they are new. */
 static uint32_t find_party(struct worker *w, const struct pass_thread *o)
 {
 	const struct scan *sc = w->scan;
@@ -112,7 +112,7 @@ static uint32_t find_party(struct worker *w, const struct pass_thread *o)
 	return (uint32_t)w->party.n - 1;
 }
 
-/* The group of samples at that place that have what this one has in common with others. */
+/* Finds the group of this sample at that place. */
 static int find_group(struct worker *w, struct place *o, const struct scan_sample *s)
 {
 	const struct scan_party *party = &w->party.v[s->who->tag];
@@ -231,7 +231,7 @@ static int leave_sample(void *ctx, const struct pass_sample *x, struct err *err)
 	return one_sample(ctx, x, false, err);
 }
 
-/* The number of what is asked for of a thread. */
+/* Returns the index of the thread's keys, which are added if they are new. */
 static int tag_thread(void *ctx, unsigned worker, struct pass_thread *t)
 {
 	struct scan *sc = ctx;
@@ -272,8 +272,8 @@ static int bulk(void *ctx, unsigned worker, const struct pd_chunk *c, const uint
 	return scan_plain(&((struct scan *)ctx)->worker[worker], c, at) ? err_nomem(err) : 0;
 }
 
-/* Events that are counted in one loop have what is read there at the same places, as all events of
- * a recording have that perf opened. */
+/* Returns true if the fields that the loop reads are at the same offsets as those of the events
+ * before; in perf's recordings all events are alike. */
 static bool same_places(const struct scan *sc, const struct pd_layout *at)
 {
 	const struct pd_layout *as = &sc->plain_at;
@@ -383,7 +383,7 @@ int scan_begin(struct scan *sc, struct pass *pass, const struct pd *rec, const s
 	sc->caller_sites = opts->chain_lines || opts->chain_inline;
 	ev = pd_events(rec, &sc->n_events);
 	sc->ev = xcalloc(sc->n_events ? sc->n_events : 1, sizeof(*sc->ev));
-	/* all samples have their id where the first event says; see pd_sample_event */
+	/* all samples have their id at the offset of the first event; see pd_sample_event */
 	if (sc->n_events > 1)
 		sc->id_at = ev[0].at.identifier ? ev[0].at.identifier : ev[0].at.id;
 	for (unsigned i = 0; i < sizeof(sc->kind_of); i++)

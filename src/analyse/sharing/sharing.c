@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sharing - the two passes: which lines several threads used, then who did what to these.
+ * sharing - the two passes: which lines several threads used, then the accesses of each thread to
+ * these.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "perfdata/memop.h"
 #include "symbol/source.h"
 
-#define LATENCIES 4096u /* told apart for the median; longer ones are this long */
+#define LATENCIES 4096u /* distinct ones for the median; longer ones count as this long */
 #define COMPARED  10u	/* loads of unshared lines that a usual latency needs */
 
 struct line_key {
@@ -359,7 +360,7 @@ static int collect(void *ctx, const struct pass_sample *p, struct err *err)
 	return next_part(s, &t) ? collect_part(s, &t, false, err) : 0;
 }
 
-/* ---- what it comes to ------------------------------------------------------------------------ */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static int by_place(const void *a, const void *b)
 {
@@ -498,7 +499,7 @@ static double ranked(const uint64_t *n, uint64_t rank)
 	return i;
 }
 
-/* The median, and the values whose ranks are as far from its own as 95 % of samples leave it. */
+/* The median, and the values at the ends of its 95 % interval, by rank. */
 static void find_usual(struct sharing *s)
 {
 	const uint64_t *n = s->work->latency, timed = s->one_thread.timed;

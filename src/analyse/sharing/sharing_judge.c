@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sharing_judge - what the sampled accesses to a line say of it.
+ * sharing_judge - the verdict on a line, from its sampled accesses.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #define CHANCE 3.0 /* -ln of 5 % */
 #define NOBODY UINT32_MAX
 #define MANY   (UINT32_MAX - 1)
-#define JUDGED 256u /* threads that are told apart; more count as this many */
+#define JUDGED 256u /* distinct threads; more count as this many */
 
 struct user { /* a thread of the line */
 	uint64_t task, samples, first, last;
@@ -115,7 +115,7 @@ static double separation(const struct judging *j, uint64_t all)
 	return chance;
 }
 
-/* A byte that is not shared, on a line that somebody writes who is not the byte's only user. */
+/* Returns true if a byte has one user only, and another thread writes the line. */
 static bool has_separate(const struct judging *j)
 {
 	uint32_t writer = NOBODY;
@@ -195,7 +195,7 @@ void sharing_judge(struct sharing_line *l, const struct sharing_access *a, bool 
 		l->why = NULL;
 }
 
-#define FEW 3.0 /* the rule of three: what n draws did not have may be up to 3 of n */
+#define FEW 3.0 /* the rule of three: an event that n draws did not have may be up to 3 of n */
 
 /* Cycles of slow loads that by chance are not among the samples, if the line has few such. */
 static double unseen(const struct sharing_line *l, const struct sharing *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * wait_name - frames become functions, and functions say what a thread waited for.
+ * wait_name - frames become functions, and functions give the reason of a wait.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ enum wait_reason wait_function_reason(const char *name, size_t len)
 	return WAIT_REASONS;
 }
 
-/* What runs in place of the thread that was interrupted. */
+/* Returns true for functions of interrupts, which run in place of the thread. */
 static bool is_interrupt(const char *name)
 {
 	static const char *const begin[] = { "asm_sysvec_",	"asm_common_interrupt",
@@ -83,8 +83,8 @@ static bool cause_is_name(const char *name, size_t len, const char *what)
 	return len == strlen(what) && !memcmp(name, what, len);
 }
 
-/* Through which glibc 2.41 makes all system calls that a thread may be cancelled in: the last of
- * them is where the thread is, whatever it called. */
+/* glibc 2.41 makes all system calls in which a thread may be cancelled through these: the last of
+ * them is the thread's place, whatever it called. */
 static bool is_gate(const char *name, size_t len)
 {
 	return cause_is_name(name, len, "__syscall_cancel_arch") ||
@@ -104,9 +104,9 @@ struct user_place {
 	bool done;
 };
 
-/* From within: the function that passed the gates. Behind the innermost one stand others where all
+/* From within: the function that passed the gates. Behind the innermost one stand others if all
  * frames are known; by frame pointers their callers in glibc are lost, too, and the next frame is
- * somebody's who did not make this call. */
+ * that of a function which did not make this call. */
 static void take_user(struct user_place *u, uint32_t place, bool gate)
 {
 	if (u->done)
@@ -118,7 +118,7 @@ static void take_user(struct user_place *u, uint32_t place, bool gate)
 }
 
 /* The reason, and the place: the innermost function of user space, behind the gates of glibc, else
- * of the kernel the one that waits. Entries of interrupts are told, too. */
+ * of the kernel the one that waits. Entries of interrupts are recognised, too. */
 static void judge_chain(struct wait_work *k, uint32_t chain)
 {
 	const struct chain_tree *t = &k->out->chain;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * account_int - what the files of account_view share.
+ * account_int - shared by the files of account_view.
  */
 #ifndef CYCLADE_REPORT_ACCOUNT_INT_H
 #define CYCLADE_REPORT_ACCOUNT_INT_H
@@ -12,7 +12,7 @@
 const struct account_cell *account_view_cells(struct account_view *v, const struct account_row *r);
 /* The nodes that have a value and are large enough to be looked at, or all of them. */
 bool account_shows(const struct account_view *v, uint32_t node);
-/* What branch records tell of a row; NULL: it is no function, or nothing is known. */
+/* Facts of branch records about a row; NULL: it is no function, or nothing is known. */
 const struct account_ran *account_view_ran(const struct account_view *v,
 					   const struct account_row *r);
 /* One more row. */
@@ -35,10 +35,10 @@ struct table_column account_key_column(const struct account_view *v, size_t key,
 /* account_people.c: the rows by the branches that matter, then the tree of all of it. */
 extern const struct table_form account_branches_form, account_tree_form;
 void account_put_people(struct document *d, struct account_view *const *v);
-/* What the marks mean that stand in these tables. */
+/* A legend of the marks in these tables. */
 void account_put_legend(struct document *d, struct account_view *const *v, size_t n);
 
-/* account_basis.c: what the figures rest on, and the commands worth typing next. */
+/* account_basis.c: the basis of the figures, and the commands worth typing next. */
 void account_put_facts(struct document *d, struct account_view *v);
 void account_put_next(struct document *d, const struct account_view *v);
 

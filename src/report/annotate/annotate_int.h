@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * annotate_int - what the files of annotate share.
+ * annotate_int - shared by the files of annotate.
  */
 #ifndef CYCLADE_REPORT_ANNOTATE_INT_H
 #define CYCLADE_REPORT_ANNOTATE_INT_H
@@ -12,7 +12,7 @@
 #include "report/annotate.h"
 
 /* annotate_source.c */
-/* Says in a note which files were not found; after the lines were asked for. */
+/* Adds a note on files that were not found; after the lines were asked for. */
 void annotate_note_missing(struct annotate *a);
 
 void annotate_name_files(struct annotate *a);
@@ -23,7 +23,7 @@ size_t annotate_insn_at(const struct annotate *a, uint64_t vaddr);
 /* The one that a jump leads to, within the function; SIZE_MAX: it is no such jump. */
 size_t annotate_jump(const struct annotate *a, const struct annotate_insn *i);
 
-/* annotate_rows.c: what the terminal shows, row by row. */
+/* annotate_rows.c: the terminal's view, row by row. */
 enum annotate_row_kind { ROW_LINE, ROW_INLINE, ROW_INSN, ROW_FOLD };
 
 struct annotate_row {
@@ -46,7 +46,7 @@ int annotate_arrows(struct annotate_arrows *out, const struct annotate *a,
 		    const struct annotate_rows *rows, bool ascii) MUST_USE;
 void annotate_arrows_free(struct annotate_arrows *w);
 
-/* annotate_blocks.c: nothing where it is not known how often blocks ran. */
+/* annotate_blocks.c: nothing if executions of blocks are not known. */
 enum { ANNOTATE_BLOCKS_WIDTH = 23 };
 void annotate_blocks_head(struct buf *out, const struct annotate *a);
 void annotate_blocks_blank(struct buf *out, const struct annotate *a);
@@ -57,7 +57,7 @@ void annotate_blocks_cells(struct buf *out, const struct annotate *a,
 const struct block *annotate_block_of(const struct annotate *a, const struct annotate_insn *i,
 				      bool *first, bool *last);
 
-/* annotate_memory.c: nothing where no latencies are known. */
+/* annotate_memory.c: nothing if no latencies are known. */
 enum { ANNOTATE_MEMORY_WIDTH = 24 };
 void annotate_memory_head(struct buf *out, const struct annotate *a);
 void annotate_memory_blank(struct buf *out, const struct annotate *a);
@@ -66,7 +66,7 @@ void annotate_memory_cells(struct buf *out, const struct annotate *a,
 extern const struct table_column annotate_memory_columns[];
 extern const size_t annotate_n_memory_columns;
 
-/* annotate_account.c: nothing where there is no account. */
+/* annotate_account.c: nothing if there is no account. */
 enum { ANNOTATE_ACCOUNT_MAX = 4, ANNOTATE_ACCOUNT_WIDTH = 13 };
 struct annotate_account {
 	const struct account_bound *bound;
@@ -94,11 +94,11 @@ void annotate_account_line(struct buf *out, const struct annotate *a, const stru
 			   const struct source_line *l);
 /* Of instructions [first, last), by node; valid until the next call. There is an account. */
 const struct account_cell *annotate_account_of(const struct annotate *a, size_t first, size_t last);
-/* "31.2", "~0.4": in per cent of the function's cycles; nothing where no sample fell. */
+/* "31.2", "~0.4": in per cent of the function's cycles; nothing if it has no sample. */
 void annotate_account_put(struct buf *b, const struct annotate *a, uint32_t node,
 			  const struct account_cell *c);
 
-/* What rows and columns of tables are made of. */
+/* The ctx of tables: data of rows and columns. */
 static inline struct annotate *annotated_of(const struct table *t)
 {
 	return ((const struct annotate_view *)t->ctx)->a;
@@ -127,7 +127,8 @@ void annotate_code(struct document *d, const struct annotate_view *v);
 /* "file.c:12" */
 void annotate_put_place(struct table_cell *out, const struct annotate *a,
 			const struct source_line *l);
-/* Of taken branches what the column is `which` of; NULL: no value. */
+/* Puts the mispredictions or predictions of taken branches, by the column's .which; NULL: no
+ * value. */
 enum { MISPREDICTED, PREDICTED };
 void annotate_put_predicted(const struct table_column *c, const struct branch_tally *b,
 			    struct table_cell *out);

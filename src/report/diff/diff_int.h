@@ -210,7 +210,7 @@ struct estimate diff_number(const struct table *t, size_t column, const struct t
 const char *diff_text(struct arena *a, const struct table *t, size_t column,
 		      const struct table_row *r);
 
-/* ---- chance: how likely a difference is if nothing changed -------------------------------- */
+/* ---- chance: how likely a difference is if nothing changed ----------------------------------- */
 
 /* Two counts, of which an equal value makes the first a share `p` of both. */
 double chance_counts(double a, double b, double p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * blocks_int - what the tables of blocks share. Their ctx is the view. Those of blocks, edges and
+ * blocks_int - shared by the tables of blocks. Their ctx is the view. Those of blocks, edges and
  * loops have an array of struct blocks_row that blocks_next() walks: a row's p is the block, edge
  * or loop itself, at[0] its place in the array, at[1] the class of its distribution.
  */
@@ -32,7 +32,7 @@ static inline const struct block_loop *loop_of(const struct table_row *r)
 }
 
 bool blocks_next(const struct table *t, struct table_row *r);
-/* Where a block mostly runs together with others, the few times alone are not its times. */
+/* If a block mostly runs together with others, the few times alone are not its times. */
 bool blocks_is_alone(const struct block *k);
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -44,7 +44,7 @@ bool blocks_is_alone(const struct block *k);
 table_get blocks_get_dso, blocks_get_function, blocks_get_number;
 /* For people: "function+0x1a" of a block, or of a loop's head. */
 table_get blocks_get_name;
-/* Of what was timed: a block alone (.which: a member of struct flow_shape); the same for people. */
+/* Of the timed code: a block alone (.which: a member of struct flow_shape); the same for people. */
 table_get blocks_get_figure, blocks_get_modes, blocks_get_quantile, blocks_get_mark;
 /* For people: "14 (13 to 14)"; "4 (62 %), 8 (23 %), tail 31 %". */
 table_get blocks_get_bounds, blocks_get_shape;
@@ -88,15 +88,15 @@ extern const struct table_form blocks_functions_form, blocks_dropped_form, block
 
 void blocks_put_intervals(struct document *d, const struct blocks_view *v);
 
-/* ---- what all documents of blocks have; their ctx is the view -------------------------------- */
+/* ---- shared by all documents of blocks; their ctx is the view -------------------------------- */
 
 extern const struct table_form blocks_summary_form;
 
-/* Head of the recording, what was sampled, and the table "summary". */
+/* Head of the recording, its event, and the table "summary". */
 void blocks_put_head(struct document *d, const struct blocks_view *v);
-/* Where figures are weights and no executions, people read so above columns of runs. */
+/* If figures are weights and no executions, people get a line about that above columns of runs. */
 void blocks_put_table(struct document *d, const struct blocks_view *v, struct table t);
-/* The table "dropped"; facts: what is not used, the scale, inflow and outflow. */
+/* The table "dropped"; facts: spans not used, the scale, inflow and outflow. */
 void blocks_put_facts(struct document *d, const struct blocks_view *v);
 
 #endif

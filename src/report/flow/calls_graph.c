@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * calls_graph - calls as a graph: the hottest functions until 95 % of all calls are told, with
- * those that call them; or one function with its neighbours.
+ * calls_graph - calls as a graph: the hottest functions until they have 95 % of all calls, with
+ * their callers; or one function with its neighbours.
  *
- * A leaf that everybody calls (malloc, memcpy) would draw lines from everywhere and say nothing: of
- * one with more than 50 callers only the heaviest few edges are drawn, and the node says so. So it
+ * A leaf that is called from everywhere (malloc, memcpy) would hide the rest under its edges: if it
+ * has more than 50 callers, only the heaviest few edges are drawn, with a note in the node. So it
  * does of edges that are too light to be drawn.
  */
 #include <math.h>
@@ -41,9 +41,10 @@ static bool hides_callers(const struct call_function *f)
 	return !f->n_callees && f->n_callers > MANY_CALLERS;
 }
 
-/* ---- what is drawn --------------------------------------------------------------------------- */
+/* ---- functions and edges
+ * --------------------------------------------------------------------------- */
 
-/* How many functions, hottest first, tell enough of the calls. */
+/* Returns how many functions, hottest first, have enough of the calls. */
 static size_t hot_functions(const struct calls_view *v)
 {
 	size_t most = v->limit ? v->limit : FUNCTIONS, n = 0;
@@ -69,7 +70,7 @@ static void choose_into(struct drawing *d, uint32_t f)
 	}
 }
 
-/* What is drawn hangs on something: the heaviest edge into a function that none leads to. */
+/* Connects the graph: if no drawn edge leads to a drawn caller, its heaviest one is drawn, too. */
 static void hang(struct drawing *d)
 {
 	const struct calls *c = d->v->c;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What there is to say about the tables of memory operations: what biases them, what their figures
- * are of, what to look at.
+ * Notes on the tables of memory operations: their bias, the events of their figures, next steps.
  */
 #include <math.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 #include "base/num.h"
 #include "report/memory/memory_int.h"
 
-/* ---- what biases the figures ----------------------------------------------------------------- */
+/* ---- bias of the figures --------------------------------------------------------------------- */
 
 static void add_bias(struct document *d, const struct memop_how *how, const char *event)
 {

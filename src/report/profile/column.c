@@ -13,7 +13,7 @@
 
 /* ---- getters --------------------------------------------------------------------------------- */
 
-struct at { /* where a cell is */
+struct at { /* the position of a cell */
 	const struct view *v;
 	const struct view_table *t;
 	const struct view_row *r;
@@ -102,7 +102,7 @@ TABLE_GET(get_column_share)
 				 isnan(e.share) ? NAN : e.half, out);
 }
 
-/* The error of another column, where that stands elsewhere or not at all. */
+/* The error of another column, if that stands elsewhere or not at all. */
 TABLE_GET(get_bar)
 {
 	struct table_column of = column_table[c->which].show;
@@ -186,13 +186,13 @@ TABLE_GET(get_node)
 }
 #define NODE(member) offsetof(struct view_row, member)
 
-/* What the processor said of a row's branches; NULL where it is a fold. */
+/* Returns the tally of a row's branches; NULL if it is a fold. */
 static const struct branch_tally *branch_of(const struct at *a)
 {
 	return a->r->row && a->r->row->branch ? &a->r->row->branch[a->t->event[a->event]] : NULL;
 }
 
-/* Of those that the processor told of. */
+/* Of branches with a recorded prediction. */
 TABLE_GET(get_mispredicted)
 {
 	const struct at a = at_of(t, c, r);
@@ -336,7 +336,7 @@ enum column_id column_of_key(enum profile_key key)
 	return (enum column_id)id;
 }
 
-/* ---- what the user typed --------------------------------------------------------------------- */
+/* ---- words of the user ----------------------------------------------------------------------- */
 
 /* The column of samples, in SQL, that perf's sort key of a latency is; NULL: it is none. A key
  * without local_ is that times the samples of its row. */
@@ -518,7 +518,7 @@ static int not_here(enum column_id id, const char *said, struct err *err)
 		       : err_hint(err, "it is one of call trees: add -g or --children");
 }
 
-/* `said`: what stands for it, else NULL. */
+/* `said`: another word for it, else NULL. */
 static int edit(struct column_list *l, const char *word, size_t len, const char *said,
 		bool (*allowed)(void *ctx, enum column_id id), void *ctx, struct err *err)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * facts - what the report of a profile says to people beside its rows: what was sampled, what could
- * not be attributed, what was left out.
+ * facts - the notes below the rows of a profile: samples counted, not attributed, left out.
  */
 #ifndef CYCLADE_REPORT_PROFILE_FACTS_H
 #define CYCLADE_REPORT_PROFILE_FACTS_H
@@ -16,7 +15,8 @@ size_t facts_of_event(const struct view *v, const struct view_table *t, size_t e
 		      struct fact *out);
 /* Chains that end too early; 0 or 1. */
 size_t facts_of_chains(const struct view *v, struct fact *out);
-/* Rows whose fields of PERF_METRICS say what cannot be, and so have no tree; of *trees with one. */
+/* Returns the number of rows whose fields of PERF_METRICS contradict each other, so that they have
+ * no tree; *trees: of rows with one. */
 size_t facts_doubtful_trees(const struct view *v, const struct view_table *t, size_t *trees);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tables of a report: events with what could not be attributed, and rows, whose columns are
+ * The tables of a report: events with samples that were not attributed, and rows, whose columns are
  * those of column.def that the view has.
  */
 #include "report/rows.h"
@@ -55,7 +55,7 @@ size_t rows_fold_column(const struct view *v)
 	return l->n;
 }
 
-/* For people a fold says what it is: in place of a name, or behind its last value. */
+/* For people a fold has a text: in place of a name, or behind its last value. */
 TABLE_GET(folded_name)
 {
 	const struct view *v = report_view_of(t);
@@ -147,14 +147,15 @@ static void make_column(struct columns_made *made, const struct view *v, size_t 
 	to->least = c->width;
 	if (c->flags & C_KEY && to->kind == T_TEXT)
 		to->flags |= C_FLEX;
-	/* what is hot by itself; all that calls it would be, too */
+	/* colours self time; by total time all callers would be hot, too */
 	if (l->id[i] == (v->opts.shape == VIEW_CALLERS ? COL_SELF : COL_TOTAL))
 		to->flags &= ~(unsigned)C_HEAT;
 	if (l->id[i] == COL_SELF && v->opts.shape != VIEW_CALLERS)
 		to->flags |= C_HEAT;
 }
 
-/* The view's columns. Of events side by side weights stand once for each, then what names rows. */
+/* The view's columns. Of events side by side weights stand once for each, then the names of
+ * rows. */
 static size_t make_report_columns(struct table_column *to, const struct view *v)
 {
 	const struct column_list *l = &v->columns;
@@ -314,7 +315,7 @@ static const struct table_column head_columns[] = {
 static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
 					     TABLE_COLUMNS(head_columns) };
 
-/* For people: what `run` counted beside the samples. */
+/* For people: the counts of `run`, beside the samples. */
 static void put_report_tree(struct buf *out, const struct document *d, const struct style *st)
 {
 	const struct view *v = d->ctx;
