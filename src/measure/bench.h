@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench - what the benches of calibrate and validate share: clocks, the CPU that they run on, a
- * second thread, kernels that not each machine may run, and results with and without prefetchers
+ * bench - shared by the benches of calibrate and validate: clocks, the CPU that they run on, a
+ * second thread, kernels that not every machine can run, and results with and without prefetchers
  * behind each other.
  */
 #ifndef CYCLADE_MEASURE_BENCH_H

@@ -49,9 +49,9 @@ static bool kernel_has_word(const char *line, const char *word)
 	return false;
 }
 
-/* What the operating system does about atomic operations on two lines: by the CPU's flags, the boot
- * parameter split_lock_detect and the sysctl split_lock_mitigate. Where it traps them, each is made
- * to wait (warn with mitigation, ratelimit) or ends the program (fatal). */
+/* How the operating system handles atomic operations on two lines: by the CPU's flags, the boot
+ * parameter split_lock_detect and the sysctl split_lock_mitigate. If it traps them, each is made to
+ * wait (warn with mitigation, ratelimit) or ends the program (fatal). */
 static const char *split_locks(const char *cpuinfo, const char *root)
 {
 	const char *flags = strstr(cpuinfo, "\nflags");

@@ -8,22 +8,21 @@
  *	calibrate_penalties(&p, &n, arena, &c, account, &err)	as nodes of an account
  *	calibrate_put_penalties(&buf, &c, p, n)			a file for report --penalties
  *
- * A measure is the time of a kernel, minus that of another where one is named, for each thing that
- * the first does more (src/kernels). The clock's frequency comes from a chain of additions that is
+ * A measure is the time of a kernel, minus that of another if one is named, for each thing that the
+ * first does more (src/kernels). The clock's frequency comes from a chain of additions that is
  * timed before and behind each repeat, so that cycles are right while it changes. The faster one
  * counts: a slow chain would make all else seem cheap.
  *
  * Repeats are spread over rounds: each takes a few of every figure, in memory that is taken anew
- * and, for mispredicts, with another layout of the code. What else runs on the core (another
- * machine of the same host, say) can slow a kernel down to half for seconds, and never makes it
- * faster: the value of one kernel is the fastest tenth of its repeats, its bar reaches to the
- * interval of their middle. A difference of two kernels is, of each round, that of the fastest
- * repeats of both, and the median of all rounds; its bar is the interval of Wilcoxon's test
- * (base/paired.h), wider if tenths of the rounds differ by more, and reaches to the middle of pairs
- * of repeats. With fewer rounds than the test needs it is that middle. A repeat during which the
- * thread did not run is dropped and counted. Time that the hypervisor took away without the thread
- * noticing widens the bar by its share. Fewer than PAIRED_LEAST repeats that count: no value, with
- * the reason.
+ * and, for mispredicts, with another layout of the code. Other work on the core (a VM of the same
+ * host, for example) can slow a kernel down to half for seconds, and never makes it faster: the
+ * value of one kernel is the fastest tenth of its repeats, its bar reaches to the interval of their
+ * middle. A difference of two kernels is, of each round, that of the fastest repeats of both, and
+ * the median of all rounds; its bar is the interval of Wilcoxon's test (base/paired.h), wider if
+ * tenths of the rounds differ by more, and reaches to the middle of pairs of repeats. With fewer
+ * rounds than the test needs it is that middle. A repeat during which the thread did not run is
+ * dropped and counted. Time that the hypervisor took away without the thread noticing widens the
+ * bar by its share. Fewer than PAIRED_LEAST repeats that count: no value, with the reason.
  *
  * The bench is all that knows of clocks, memory and threads: tests plant latencies in another one.
  */
@@ -170,7 +169,7 @@ struct calibrate_opts {
 	const char *const *only; /* globs or parts of keys, "latency", "transfers", "nodes"; none:
 				  * all */
 	size_t n_only;
-	bool (*news)(void *ctx, double done); /* false: stop, keep what there is */
+	bool (*news)(void *ctx, double done); /* false: stop, keep the results so far */
 	void *news_ctx;
 };
 

@@ -9,14 +9,14 @@
  *						another series, and judge again
  *	compare_free(&c)
  *
- * compare_run() is all of it. What makes a run is the runner's: compare_programs (below) starts
- * programs and counts; tests plant figures.
+ * compare_run() is all of it. The runner makes a run: compare_programs (below) starts programs and
+ * counts; tests plant figures.
  *
  * A second series follows if the first finds a hint (COMPARE_GO). The verdict is of all pairs: a
  * change whose chance is below COMPARE_LEVEL, corrected by Holm's method for the figures of its
- * family. The main family are user time, cycles (or CPU time) and wall clock, and what limits
- * name; the functions are one; so are all other figures, which never ask for a second series. There
- * is no verdict before the last look, so looking twice makes no false alarm. The null control
+ * family. The main family are user time, cycles (or CPU time) and wall clock, and figures with
+ * limits; the functions are one; so are all other figures, which never ask for a second series.
+ * There is no verdict before the last look, so looking twice makes no false alarm. The null control
  * compares runs of the same program with each other, by the same method, and stands in the way of a
  * figure's verdict if it finds a difference at 99 % that is a tenth of the change or more.
  */
@@ -108,7 +108,7 @@ struct compare_runner {
 	 * are not known. */
 	int (*run)(void *ctx, struct compare *c, struct compare_one *one, struct err *err);
 	void *ctx;
-	/* After each series: the runner may make metrics of what it kept of the runs, anew, and
+	/* After each series: the runner may replace the metrics, from data kept of the runs, and
 	 * gives all runs their values. NULL: metrics are those of the first run. */
 	int (*series)(void *ctx, struct compare *c, struct err *err);
 };
@@ -137,8 +137,8 @@ struct compare_opts {
 	const char *const *decide;		  /* names of metrics that decide beside time */
 	size_t n_decide;
 	/* Functions, not events: each run is sampled into the file `record` (NULL: no). sampled()
-	 * keeps what it wants of it, run after run; functions() makes metrics of that once a series
-	 * has ended: compare_more(), then their names and the runs' values. */
+	 * keeps data of it, run after run; functions() makes metrics of them once a series has
+	 * ended: compare_more(), then their names and the runs' values. */
 	const char *record;
 	int (*sampled)(void *ctx, struct err *err);
 	int (*functions)(void *ctx, struct compare *c, struct err *err);

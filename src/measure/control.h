@@ -25,7 +25,7 @@ enum control_word { CONTROL_NOTHING, CONTROL_ENABLE, CONTROL_DISABLE, CONTROL_ST
 /* By --control: "FIFO" or "FIFO,ACK"; perf's spelling "fifo:FIFO,ACK" is understood too. */
 int control_open(struct control *c, const struct measure_opts *opts, struct err *err) MUST_USE;
 /* The next line that has come, without waiting; CONTROL_NOTHING: none (more), or too many that are
- * no commands: whoever calls looks at other things before it goes on. */
+ * no commands: then the caller first does other work. */
 enum control_word control_next(struct control *c, const struct measure_opts *opts);
 void control_answer(const struct control *c);
 void control_close(struct control *c);

@@ -10,8 +10,8 @@
  *	counting_finish(&k, rc, &err)			--post; closes the counters
  *	counting_close(&k)
  *
- * counting_next() goes on until there is something for its caller to do, and is called again. What
- * is read meanwhile is the reader's: drill (drill_start), events (counting_events_start) and
+ * counting_next() goes on until there is something for its caller to do, and is called again. A
+ * reader takes the readings meanwhile: drill (drill_start), events (counting_events_start) and
  * monitor's groups have one. From counting_prepare() to counting_finish() is a run; each starts the
  * program anew with counters of its own.
  *
@@ -60,8 +60,8 @@ struct counting_reader {
 	/* Every tick() nanoseconds (0: not again), before an interval's end, and at last. */
 	int (*read)(void *ctx, struct counting *k, struct err *err);
 	uint64_t (*tick)(void *ctx);
-	/* Counting begins, or ends, for all there is: -D, --control, the end. What samples goes
-	 * with it. Not called for what exec begins by itself. */
+	/* Counting begins, or ends, for all counters: -D, --control, the end. Samplers follow it.
+	 * Not called for counters that exec starts. */
 	int (*switched)(void *ctx, struct counting *k, bool on, struct err *err);
 	void *ctx;
 };
@@ -105,8 +105,8 @@ struct counting {
 	bool mask_set, stopped, enough; /* enough: end counting (the reader went away) */
 };
 
-/* `what`: "count", for messages; `parts`: what to know of the machine (enum machine_part), beside
- * what --per needs. counting_close is due after a failure too. */
+/* `what`: "count", for messages; `parts`: facts of the machine to read (enum machine_part), beside
+ * those that --per needs. counting_close is due after a failure too. */
 int counting_open(struct counting *k, const struct measure_opts *opts, const char *what,
 		  unsigned parts, struct err *err) MUST_USE;
 /* --warmup: runs of the program that nobody measures; once, before the first that is. */

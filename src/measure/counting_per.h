@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * counting_per - by what counts are told apart: --per thread, cpu, core, cluster, die, socket,
- * node.
+ * counting_per - rows of counts: --per thread, cpu, core, cluster, die, socket, node.
  */
 #ifndef CYCLADE_MEASURE_COUNTING_PER_H
 #define CYCLADE_MEASURE_COUNTING_PER_H

@@ -9,15 +9,15 @@
  *	counting_finish(k, rc, &err)
  *	drill_free(&d)
  *
- * drill_next() reads what counts at the end of each round, opens and closes stages by it, and runs
+ * drill_next() reads the counters at the end of each round, opens and closes stages by it, and runs
  * the program as often as the mode wants. Counters beside samples have a loop of their own:
  * drill_prepare(), counting_prepare() with drill_reader(), drill_begin().
  *
- * Where the plan has level 1 pinned it is on the counters all the time. Something else may hold one
- * of them: then the kernel turns the group off for good (its readings are empty), and the same
- * events are counted by a group that takes turns, from then on, and drill_turn_notes() has a note.
+ * If the plan has level 1 pinned it is on the counters all the time. If something else holds one of
+ * them, then the kernel turns the group off for good (its readings are empty), and the same events
+ * are counted by a group that takes turns, from then on, and drill_turn_notes() has a note.
  *
- * The groups of every stage are open before the program executes, so that what it starts inherits
+ * The groups of every stage are open before the program executes, so that its children inherit
  * them; those of stages that are not open do not count. A hybrid machine has a core for each kind
  * of its cores; with --per there is a part, and a tree, for each place.
  */
@@ -153,8 +153,8 @@ struct drill {
 	unsigned switched_at; /* there had been then */
 };
 
-/* What --node and -M name: `named` of each core whose model is set, and in list[core] these with
- * the nodes above them, n[core] many. */
+/* The nodes and metrics of --node and -M: `named` of each core whose model is set, and in
+ * list[core] these with the nodes above them, n[core] many. */
 int drill_names(struct drill *d, const struct measure_opts *o, uint32_t **list, size_t *n,
 		struct err *err) MUST_USE;
 /* `held`: events that sample all the while, n of them; they keep their counters. */

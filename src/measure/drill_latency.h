@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * drill_latency - retire latencies for the tree: sampled beside the counting, else as the model's
- * table has them, else not known; which, it always says.
+ * drill_latency - retire latencies for the tree: sampled beside the counting, else from the model's
+ * table, else not known; the source is always shown.
  *
  *	drill_latency_plan(d, k, &err)		samplers, by --latency; opens nothing
  *	drill_latency_begin(d, k, &err)		a run's counters are open: so are the samplers
@@ -13,12 +13,12 @@
  *	drill_latency_free(d)
  *
  * A group of samplers is on while a stage that asks for one of its events is open. One mean serves
- * all places of a kind of core: sockets and threads do not have their own. Whatever keeps us from
- * sampling is a note, not a failure.
+ * all places of a kind of core: sockets and threads do not have their own. If sampling is
+ * impossible, that is a note, not a failure.
  *
- * What a program starts inherits its samplers on machines of few CPUs. Elsewhere that would cost
- * each fork milliseconds: there tasks are looked for in /proc now and then, and those that live for
- * less than a moment are not sampled.
+ * A program's children inherit its samplers on machines of few CPUs. On others that would cost each
+ * fork milliseconds: there tasks are looked for in /proc now and then, and those that live for less
+ * than a moment are not sampled.
  *
  * Costs: the period of an event falls as its latency grows. Retire latencies do not overlap, so
  * that all samples together are some 20,000 a second at most, and on the counters only in turns.
@@ -36,8 +36,8 @@ int drill_latency_apply(struct drill *d, const struct counting *k, struct err *e
 int drill_latency_switched(struct drill *d, bool on, struct err *err) MUST_USE;
 /* With each reading: samplers for tasks that were started meanwhile, where they do not inherit. */
 int drill_latency_follow(struct drill *d, const struct counting *k, struct err *err) MUST_USE;
-/* Of what was sampled since `from`, where that is what drill_latency_mark was called with last and
- * it is enough; else of the run so far. */
+/* From samples since `from` if that is the last drill_latency_mark() and they are enough; else from
+ * those of the run so far. */
 void drill_latency_values(struct drill *d, const struct counting *k, uint64_t from);
 void drill_latency_mark(struct drill *d, uint64_t now);
 /* Of all runs (-r), for the report. */
@@ -48,8 +48,7 @@ bool drill_latency_next(struct drill *d);
 /* Rows of the stages that were open. */
 int drill_latency_rows(const struct drill *d, struct arena *a, const struct tree_latency **out,
 		       size_t *n, struct err *err) MUST_USE;
-/* A line on where they are from, and one on why not from samples; NULL where there is none to
- * say. */
+/* A line on where they are from, and one on why not from samples; each may be NULL. */
 const char *drill_latency_note(const struct drill *d, struct arena *a);
 const char *drill_latency_why(const struct drill *d, struct arena *a);
 /* --dry-run. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * measure_opts - whom, what and when to measure, as one structure. A command fills it in from its
- * options, a service from its configuration.
+ * measure_opts - targets, events and times of a measurement, as one structure. A command fills it
+ * in from its options, a service from its configuration.
  *
- * A field's zero means "not asked for". Texts are as a user types them and are checked where they
- * are used; numbers and contradictions are to be checked before (cli/asking.c does). It and what it
- * points to stay until the measuring is closed.
+ * A field's zero means "not asked for". Texts are as a user types them and are checked when they
+ * are used; numbers and contradictions are to be checked before (cli/asking.c does). The structure
+ * and all that it points to stay until the measuring is closed.
  */
 #ifndef CYCLADE_MEASURE_MEASURE_OPTS_H
 #define CYCLADE_MEASURE_MEASURE_OPTS_H
@@ -94,7 +94,7 @@ struct measure_opts {
 	uint32_t stack_size; /* bytes copied by dwarf; 0: 8192 */
 };
 
-/* Tells a line, as printf makes it. */
+/* Reports a line, formatted as by printf. */
 void measure_news(const struct measure_opts *opts, const char *fmt, ...) PRINTF_(2, 3);
 
 #endif

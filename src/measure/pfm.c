@@ -33,7 +33,7 @@ static const char *const names[] = { CALLS(LIBRARY_NAME) };
 static struct library library =
 	LIBRARY("names of events", "libpfm.so.4", names, pfm, "install libpfm4");
 
-/* It encodes for CPUs that are not at hand only if its environment says so when it begins. */
+/* libpfm encodes events of other CPUs only if this variable is set when it starts. */
 static bool begin_pfm(void)
 {
 	static const char word[] = "LIBPFM_ENCODE_INACTIVE";
@@ -73,7 +73,7 @@ bool pfm_find(struct pfm_code *out, const char *model, const char *name, size_t 
 		name += n + 2;
 		len -= n + 2;
 	}
-	/* another CPU's, or one of the kernel's PMUs: not what is asked for here */
+	/* another CPU's, or one of the kernel's PMUs: not wanted here */
 	if (memmem(name, len, "::", 2) || len > sizeof(text) - n - 3 || !begin_pfm())
 		return false;
 	(void)snprintf(text, sizeof(text), "%s::%.*s", pmu, (int)len, name);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pfm - libpfm's event names, where cyclade is built with its headers and the library is there.
- * Which of its PMUs is meant goes by the model (pfm_pmus.def): what it would find out about the CPU
- * that we run on counts for nothing.
+ * pfm - libpfm's event names, if cyclade is built with its headers and the library is installed.
+ * The model selects the PMU (pfm_pmus.def), never libpfm's detection of the CPU that we run on.
  */
 #ifndef CYCLADE_MEASURE_PFM_H
 #define CYCLADE_MEASURE_PFM_H

@@ -14,9 +14,9 @@
  * sampling_close after these cancels the program. The tree beside samples (sampling_tree.h) can be
  * looked at until then.
  *
- * Without a path there is no file: records go to the sink `live` as they come, and what was
- * there before (synth.h) is for whoever takes them to find out. Some of them can be made a
- * recording in memory (sampling_head) or on disk (sampling_save).
+ * Without a path there is no file: records go to the sink `live` as they come; the caller finds out
+ * about older processes and mappings (synth.h). Some records can be made a recording in memory
+ * (sampling_head) or on disk (sampling_save).
  */
 #ifndef CYCLADE_MEASURE_SAMPLING_H
 #define CYCLADE_MEASURE_SAMPLING_H
@@ -42,7 +42,7 @@ struct sampling_wchan {
 
 struct sampling_result {
 	uint64_t samples, bytes;
-	bool kept;		 /* in the file; else what had its name before still has it */
+	bool kept;		 /* in the file; else an older file of this name is still there */
 	uint64_t lost;		 /* events the kernel dropped because a ring was full */
 	uint64_t no_room;	 /* ... and of these those for which the disk had no room */
 	uint64_t not_kept;	 /* samples that opts.keep did not want */
@@ -73,8 +73,8 @@ struct sampling_result {
 	size_t n_wchans;
 };
 
-/* One of `path` and `live` is NULL; live: whole records one by one, each end of a round. What they
- * point to stays until sampling_close. */
+/* One of `path` and `live` is NULL; live: whole records one by one, each end of a round. Their
+ * targets stay until sampling_close. */
 int sampling_open(struct sampling **out, const struct measure_opts *opts, const char *path,
 		  const struct recorder_sink *live, struct err *err) MUST_USE;
 /* The i-th event that samples and its attribute; NULL beyond the last. */

@@ -171,7 +171,7 @@ static void cpus_once(struct targets *w)
 static bool online(const struct machine *m, uint32_t cpu)
 {
 	if (!m->cpus_online)
-		return cpu <= INT32_MAX; /* not known: the kernel will say */
+		return cpu <= INT32_MAX; /* not known: the kernel will check */
 	return cpu_list_has(m->online, m->cpus_online, cpu);
 }
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * validate - which events of this machine may be believed: kernels run, of which each count is
- * known exactly (src/kernels), and what events count meanwhile is compared with that.
+ * validate - which events of this machine may be believed: kernels run whose counts are known
+ * exactly (src/kernels), and the events' counts are compared with these.
  *
- *	validate_rule_of("INST_RETIRED.ANY")	what an event counts; NULL: unknown
+ *	validate_rule_of("INST_RETIRED.ANY")	an event's rule; NULL: unknown
  *	validate_events(&event, &n, ...)	which are to be tested
  *	validate_machine(&bench, event, n, cpu, sibling, &err)	real kernels and counters; pinned
  *	validate_run(&v, arena, &opts, &bench, &err)
  *	validate_close(&bench)
  *
- * A cell is an event in a kernel: what an iteration counts, minus what the empty kernel counts in
- * as many (so that calls, interrupts and reading the counters do not matter), repeated until the
- * 95 % interval is small (base/paired.h). Events count in groups of which none is multiplexed: a
- * group that does not fit is split.
+ * A cell is an event in a kernel: its count of an iteration, minus that of the empty kernel (so
+ * that calls, interrupts and reading the counters do not matter), repeated until the 95 % interval
+ * is small (base/paired.h). Events count in groups of which none is multiplexed: a group that does
+ * not fit is split.
  *
  * An event is accused only if a cell that looked wrong is wrong again: the repeats of a second
  * series are beyond the tolerance, on the same side, so often that chance does it to any cell in
@@ -60,7 +60,7 @@ enum validate_kind {
 	COUNTS_MOVES,  /* lines or pages that come: the sum where they must, 0 where they cannot */
 };
 
-/* What COUNTS_MOVES come into. */
+/* The cache into which lines of COUNTS_MOVES come. */
 enum validate_into { INTO_NONE, INTO_L1, INTO_L2, INTO_L3, INTO_TLB };
 
 struct validate_rule {	    /* a row of event_rule.def */
@@ -83,7 +83,7 @@ struct validate_rule {	    /* a row of event_rule.def */
 const struct validate_rule *validate_rule_of(const char *event);
 /* No kernel gives it more than bounds. */
 bool validate_rule_bounds(const struct validate_rule *r);
-/* "loads + stores": what a rule's events count; `b` is not emptied. */
+/* Appends a rule's quantities: "loads + stores". */
 void validate_rule_put(struct buf *b, const struct validate_rule *r);
 
 /* ---- the bench ------------------------------------------------------------------------------- */
@@ -243,12 +243,12 @@ struct validate_opts {
 	bool quick;
 	/* Before it begins: how long it will take. May be NULL, as news. */
 	void (*plan)(void *ctx, size_t events, size_t kernels, double seconds);
-	bool (*news)(void *ctx, double done); /* false: stop, keep what there is */
+	bool (*news)(void *ctx, double done); /* false: stop, keep the results so far */
 	void *ctx;
 };
 
 /* own_node to no_remote, by a machine with MACHINE_TOPOLOGY and MACHINE_MEMORY. Nodes of the CPU's
- * own socket (sub-NUMA clusters) are neither: what events call local differs there. */
+ * own socket (sub-NUMA clusters) are neither: events differ in which they count as local. */
 int validate_memory(struct validate_opts *o, struct arena *a, const struct machine *m, unsigned cpu,
 		    struct err *err) MUST_USE;
 /* other and no_other, of these CPUs, by a machine with MACHINE_TOPOLOGY, _SIBLINGS, _MEMORY,

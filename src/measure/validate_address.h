@@ -6,9 +6,9 @@
  *
  *	validate_address(&row, &n, arena, &opts, &err)
  *
- * One load keeps its registers; one overwrites its base with a word that tells where it was. So it
- * is known whether registers are those before the load, or those behind it (as PEBS has them): then
- * no address of the second load can be computed from them, but the sampled one can be checked.
+ * One load keeps its registers; one overwrites its base with a word that encodes its own place. So
+ * it is known whether registers are those before the load, or those behind it (as PEBS has them):
+ * then no address of the second load can be computed from them, but the sampled one can be checked.
  *
  * A share is wrong if its 95 % bar ends below VALIDATE_ADDRESS_LEAST.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * validate_samples - samples of an event while a kernel runs, and shares of them; what
- * validate_skid and validate_address have in common.
+ * validate_samples - samples of an event while a kernel runs, and shares of them; shared by
+ * validate_skid and validate_address.
  *
  *	validate_sample(samples, &opts, &why, &err)
  *	validate_share(hit, n, none)
@@ -50,12 +50,12 @@ struct validate_sample_opts {
 	uint64_t bytes;
 };
 
-/* *why: no samples were taken, and the reason; else untouched. Forgets what *s had. */
+/* *why: no samples were taken, and the reason; else untouched. Forgets the samples that *s had. */
 int validate_sample(struct validate_samples *s, struct validate_sample_opts *o, const char **why,
 		    struct err *err) MUST_USE;
 
 /* hit: 1 or 0, and -1 for samples that do not count. The draws are not independent (a fixed period
- * beats with the loop): what 20 batches differ by, beyond chance, makes their number smaller. */
+ * beats with the loop): if 20 batches differ beyond chance, their number is reduced. */
 struct validate_tally {
 	size_t of, n;
 	double draws; /* as many independent ones know as much */

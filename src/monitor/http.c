@@ -53,7 +53,7 @@ struct http {
 	pthread_t thread;
 	bool runs;
 	int stop;			       /* an eventfd: the thread is to end */
-	pthread_mutex_t lock;		       /* of what follows */
+	pthread_mutex_t lock;		       /* of the members below */
 	pthread_cond_t published;	       /* held is over */
 	struct MHD_Response *text[HTTP_TEXTS]; /* of this interval; NULL: nobody has asked */
 	http_make_fn *make;		       /* NULL: there is nothing to make them of */
@@ -192,7 +192,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *u
 		return say_plain(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
 	if (!*state)
 		http_client_asked(client_of(c), counting_clock());
-	if (!*state || *body_size) { /* its head; what comes behind it means nothing */
+	if (!*state || *body_size) { /* its head; a body is ignored */
 		*state = h;
 		*body_size = 0;
 		return MHD_YES;
@@ -255,8 +255,8 @@ static struct timespec patience(struct http *h, uint64_t until)
 	return (struct timespec){ (time_t)(wait / 1000000000), (long)(wait % 1000000000) };
 }
 
-/* A time is over only if it was before the library read what had come: a head that waited for the
- * server is no slow one. */
+/* A timeout counts only if it was over before the library read its input: a head that waited for
+ * the server is not slow. */
 static void *serve_request(void *ctx)
 {
 	struct http *h = ctx;
@@ -278,7 +278,7 @@ static void *serve_request(void *ctx)
 	return NULL;
 }
 
-/* The thread takes no signals: they are for whoever counts. */
+/* The thread takes no signals: they are for the counting thread. */
 static int start_server(struct http *h, struct err *err)
 {
 	sigset_t all, before;
@@ -375,7 +375,7 @@ void http_keep(struct http *h)
 	(void)pthread_mutex_unlock(&h->lock);
 }
 
-/* Ends the thread; whoever waits for an interval that does not come any more goes first. */
+/* Wakes requests that still wait for an interval, then ends the thread. */
 static void give_request_up(struct http *h)
 {
 	const uint64_t one = 1;

@@ -4,7 +4,7 @@
  *
  *	http_open(&h, "127.0.0.1:9900", false, &err)
  *	http_publish(h, make, ctx)	after each interval; until the first: 503
- *	http_hold(h)			before what make() reads changes; the next publish is near
+ *	http_hold(h)			before make()'s data changes; the next publish is near
  *	http_keep(h)			the same where it is not: the texts of now stay
  *	http_close(h)
  *

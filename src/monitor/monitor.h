@@ -12,22 +12,21 @@
  *	monitor_take(m, &d, &err)		an interval ended: its document
  *	monitor_close(m)
  *
- * What is shown is data: rows of models/monitor and of the CPU's model (model/set.h). Their names
- * are counters of perf_event (the room measure counts them) and values of /proc. What a machine
- * cannot give is listed with its reason; the rest goes on.
+ * The metrics are data: rows of models/monitor and of the CPU's model (model/set.h). Their names
+ * are counters of perf_event (the room measure counts them) and values of /proc. If a machine lacks
+ * one, it is listed with its reason; the rest goes on.
  *
  * Counters are perf_event's, or with MONITOR_MSR those of AMD's registers (collect/msr.h).
  *
- * Where the events of a PMU are more than its counters, the monitor itself takes turns with them,
- * in slices that are even within an interval; a figure is then extrapolated, with the error that
- * the slices' spread gives it. Where others hold counters the kernel takes turns, too: the share
- * of time is in the table `counters`.
+ * If a PMU has fewer counters than events, the monitor itself takes turns with them, in slices that
+ * are even within an interval; a figure is then extrapolated, with the error that the slices'
+ * spread gives it. If others hold counters, the kernel takes turns, too: the share of time is in
+ * the table `counters`.
  *
- * Totals begin with 0 when the monitor does (those of /proc when the machine did) and only grow.
- * An interval in which its counter had no turn has no total either: the next one that it counts in
- * stands for both.
- * Where a hangup rereads (`rereads`), and where a CPU comes online, models and machine are read
- * anew, and totals begin anew; if what is read is wrong, said() gets the reason and the old rows
+ * Totals begin with 0 when the monitor does (those of /proc when the machine did) and only grow. An
+ * interval in which its counter had no turn has no total either: the next one that it counts in
+ * stands for both. On a hangup (if `rereads`), and when a CPU comes online, models and machine are
+ * read anew, and totals begin anew; if a text is wrong, said() gets the reason and the old rows
  * stay. A CPU that goes offline has no values any more, and the reason; totals stay.
  *
  * Memory does not grow with time. One thread; each() is called in it.

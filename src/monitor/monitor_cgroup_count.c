@@ -2,7 +2,8 @@
 /*
  * Events that metrics of cgroups name: one group of counters for each cgroup, on every CPU, which
  * counts while a task of the cgroup is there. They are opened as the cgroup is seen and closed as
- * it goes. The kernel multiplexes what does not fit; a count is then extrapolated, without a bar.
+ * it goes. If they do not fit, the kernel multiplexes them; a count is then extrapolated, without a
+ * bar.
  */
 #include <fcntl.h>
 #include <math.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counters in groups that fit their PMU. Of the cores' PMU the model knows what fits (schedule.h);
- * of the others a number of counters has to do. Slots lead a group with all fields of PERF_METRICS.
+ * Counters in groups that fit their PMU. For the cores' PMU the model knows the limits
+ * (schedule.h); for the others only the number of counters is known. Slots lead a group with all
+ * fields of PERF_METRICS.
  */
 #include <string.h>
 
@@ -115,7 +116,7 @@ static void limits_of_packing(struct packing *p, const char *pmu)
 	p->core = p->model && (m->msr ? !strcmp(pmu, "cpu") : sys_core_pmu(m->k.root, pmu));
 	if (!p->core)
 		return;
-	if (m->msr) { /* who holds what the registers have shown */
+	if (m->msr) { /* the registers showed which counters others hold */
 		const struct schedule_machine at = { .smt = k->system[SYSTEM_SMT_ON] > 0 };
 
 		schedule_limits_of(&p->limits, p->model, &at);

@@ -8,7 +8,7 @@
  *	monitor_tree.c		nodes of the model's tree in formulas
  *	monitor_groups.c	inputs into groups of counters
  *	monitor_read.c		readings, turns, extrapolation
- *	monitor_rotation.c		who is next, and errors of what was not seen
+ *	monitor_rotation.c		order of turns, and errors of unseen time
  *	monitor_proc.c		the inputs that /proc has
  *	monitor_cgroup.c	cgroups, and the inputs that their files have
  *	monitor_cgroup_count.c	the inputs that are events of theirs
@@ -172,7 +172,7 @@ struct monitor {
 		double *count;	    /* by event of the model, and */
 		struct value *node; /* by its metric: of a place */
 	} model[CORE_KINDS];
-	VEC(const char *) renamed; /* what --metrics named as other tools do, and what it is here */
+	VEC(const char *) renamed; /* other tools' names in --metrics, and the names here */
 	struct event_list list;
 	struct event_more more;
 	VEC(struct source) source;
@@ -209,7 +209,8 @@ int monitor_input(struct monitor *m, struct input_name name, const char *text, u
 		  struct err *err) MUST_USE;
 /* Inputs into groups that fit their PMUs. */
 int monitor_groups(struct monitor *m, struct err *err) MUST_USE;
-/* Kinds of cores, their models and rows: read, or those of before with what is free now. */
+/* Kinds of cores, their models and rows: read, or the old ones with the counters that are free
+ * now. */
 int monitor_kinds(struct monitor *m, struct err *err) MUST_USE;
 /* The kind whose cores have this PMU, or this CPU; NULL: none of several. */
 const struct core_kind *monitor_kind_of(const struct monitor *m, const char *pmu);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * monitor_rotation - groups of counters that take turns: who is next and for how long, and how far
- * what a counter saw in its slices of an interval may be from what there was.
+ * monitor_rotation - groups of counters that take turns: their order and times, and the error of an
+ * interval's value from the slices that a counter saw.
  *
  *	t.due = now + rotation_length(&t)		a slice begins: its length
  *	seen_add(&slot, counted, ns)		it ended
- *	g = rotation_next(&t, now)			who is next
+ *	g = rotation_next(&t, now)			the next group
  *
  *	pool_add(&pool, seen_spread(&slot), slot.n)	at the end of an interval, for each group
  *	half = seen_half(&slot, &pool, share)		in units of slot's rate (count per ns)
@@ -13,8 +13,8 @@
  * Slices have random lengths and a random order (model/rounds.h): of equal ones those of a group
  * would come at equal distances, and a load with just that period would look steady to it.
  *
- * A group may have only two to four slices in an interval, too few to say by themselves how much
- * the load changes: two of them may well be alike by chance. So the spread is the larger one of the
+ * A group may have only two to four slices in an interval, too few to show how much the load
+ * changes: two of them may well be alike by chance. So the spread is the larger one of the
  * counter's own slices and of those of all groups of the PMU (each by its event with the least
  * relative spread, lest a rare event speaks for the others), each with Student's factor for the
  * number of slices that it is of. Slices count by their lengths.
@@ -49,8 +49,8 @@ struct pool { /* relative spread of all groups; begins as zeroes */
 };
 
 uint64_t rotation_length(struct rotation *t);
-/* Whoever had least, but for chance: a turn that became long on a busy machine is made up for, and
- * nobody's turns come at equal distances. */
+/* The group that had least, but for chance: turns that became long on a busy machine are balanced,
+ * and no group's turns come at equal distances. */
 size_t rotation_next(struct rotation *t, uint64_t now);
 
 void seen_add(struct seen *s, double counted, double ns);

@@ -44,8 +44,8 @@ static bool is_of_cores(const struct monitor *m, const struct event *e)
 	       e->attr.type == PERF_TYPE_RAW || (e->pmu && sys_core_pmu(m->k.root, e->pmu));
 }
 
-/* An event may be several counters: the boxes of an uncore unit. `text` is what it is to the
- * machine where its name is not (NULL: that is). */
+/* An event may be several counters: the boxes of an uncore unit. `text` is the machine's name of
+ * it, if that differs (NULL: it does not). */
 static int add_source_event(struct monitor *m, struct input *in, const char *text, struct err *err)
 {
 	struct err e = ERR_INIT;
@@ -169,7 +169,7 @@ static int note_once(struct needs *n, bool node, uint32_t index)
 	return 1;
 }
 
-/* Of a formula of the model: events become inputs, and what a node needs stands before it. */
+/* Of a formula of the model: events become inputs, and a node's needs stand before it. */
 static int note_model(void *ctx, enum expr_ref_kind kind, uint32_t index)
 {
 	struct needs *n = ctx;
@@ -378,8 +378,8 @@ static bool has_it(const struct monitor *m, const struct set_row *row, enum plac
 	return false;
 }
 
-/* "DF_CH0_RD_BW_GB is channel.bytes here: bytes read and written ...": once for each name that was
- * said. */
+/* "DF_CH0_RD_BW_GB is channel.bytes here: bytes read and written ...": once for each name that the
+ * user gave. */
 static int note_names(struct monitor *m, const struct set_row *row, struct text_list *left,
 		      struct err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The document of an interval: a table for each kind of place, with a column for each metric; what
- * is not available, and why; how the counters did.
+ * The document of an interval: a table for each kind of place, with a column for each metric;
+ * unavailable metrics with reasons; states of counters.
  */
 #include <math.h>
 #include <string.h>
@@ -153,8 +153,8 @@ static enum table_kind gauge_kind(const char *unit)
 	return *unit ? T_AMOUNT : T_REAL;
 }
 
-/* A counter's total; what it added by time, or a gauge; the same for people, who see no error bars
- * of what is exact. */
+/* A counter's total; its rate, or a gauge; the same for people, without error bars of exact
+ * values. */
 static size_t put_metric(struct monitor *m, struct table_column *c, const struct set_row *row,
 			 size_t which)
 {

@@ -9,11 +9,11 @@
  *	top_close(t)
  *
  * Samples are kept as records of one interval. At its end they are a recording in memory, which
- * profile.h attributes as any: names are those of `report`. What has not run costs nothing: the
- * mappings of a process are read when it is sampled first, and files of /proc are read of
- * processes that were sampled. Memory is bounded (TOP_* below); what does not fit is counted.
+ * profile.h attributes as any: names are those of `report`. Idle processes cost nothing: the
+ * mappings of a process are read when it is sampled first, and files of /proc only for processes
+ * that were sampled. Memory is bounded (TOP_* below); records beyond that are counted.
  *
- * Where samples cannot be had `no_samples` has the reason: then processes come from /proc alone.
+ * If sampling is impossible, `no_samples` has the reason: then processes come from /proc alone.
  *
  * One thread beside the recorder's, which only copies records. All calls are for the first.
  */

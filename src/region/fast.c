@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * begin and end by rdpmc: a function for each number of counters, without a branch but the one that
- * compares the sums of locks and the one that looks at the time. What does not fit goes to slow.c.
+ * compares the sums of locks and the one that looks at the time. Other cases go to slow.c.
  *
  * Five instructions read a counter; three more for two of them add them up. REGION_RDPMC stands for
  * the instruction: a build that counts instructions puts another in its place, unit tests a call.
@@ -68,8 +68,8 @@ ALWAYS void read_here(struct thread *t, size_t i, uint64_t *to, uint64_t *sum)
 			 : "eax", "ecx", "edx", "cc");
 }
 
-/* What the sum begins with: 0 where the handle is this thread's (`depth` holds its thread's
- * pointer, negative) and closed. The upper half stays 0. */
+/* Start value of the sum: 0 if the handle is this thread's (`depth` holds its thread's pointer,
+ * negative) and closed. The upper half stays 0. */
 ALWAYS uint64_t whose(const struct region *r)
 {
 	uint64_t sum;
@@ -95,7 +95,7 @@ ALWAYS void begin(struct region *r, size_t n, bool metrics)
 	struct thread *t = r->thread;
 	uint64_t want = t->sum, sum, now;
 
-	together; /* what was true before the reading */
+	together; /* `want` is read before the counters */
 	sum = whose(r);
 	read_for_begin(r, t, n, &sum);
 	if (rare(sum != want)) {

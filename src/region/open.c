@@ -20,7 +20,7 @@
 
 /* ---- the clock -------------------------------------------------------------------------- */
 
-/* As the kernel has found it out; 0: it does not say. */
+/* As measured by the kernel; 0: unknown. */
 static double hz_of_kernel(void)
 {
 	struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE,

@@ -56,7 +56,7 @@ static bool read_groups(struct thread *t, uint64_t *value, uint64_t *enabled, ui
 		most = enabled[g] > most ? enabled[g] : most;
 	}
 	for (uint32_t g = 0; g < t->set->n_groups; g++)
-		if (!enabled[g]) /* all the time that the others tell of */
+		if (!enabled[g]) /* all of the time, as the other groups have it */
 			off[g] = most;
 	errno = number;
 	return good && most;

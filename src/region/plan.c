@@ -51,7 +51,7 @@ static double turn_ns(const char *root, const char *pmu)
 		       : 0;
 }
 
-/* A thread on one kind of a hybrid's cores may not be led to another to find out what is free. */
+/* A thread on one kind of a hybrid's cores must not move to another kind to find free counters. */
 static struct plan_scope region_scope(const struct namer *k)
 {
 	return (struct plan_scope){ .root = k->root,
@@ -104,7 +104,7 @@ static int find_core_parts(struct namer *k)
 		if (sys_core_pmu(k->root, k->machine.pmu[i].name))
 			pmu[n++] = k->machine.pmu[i].name;
 	k->s->hybrid = n > 1;
-	if (!n) /* without a PMU the model still knows what the names mean */
+	if (!n) /* without a PMU the model still resolves the names */
 		pmu[n++] = "cpu";
 	for (size_t i = 0; i < n; i++)
 		if (add_core_part(k, pmu[i]))

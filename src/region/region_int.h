@@ -4,28 +4,28 @@
  *
  *	open.c	    opening a set of counters	plan.c	from names to events
  *	thread.c    a thread's counters and handles	fork.c	memory that a child must not touch
- *	fast.c	    begin and end by rdpmc		slow.c	whatever is not the rule
+ *	fast.c	    begin and end by rdpmc		slow.c	all other cases
  *	plain.c	    begin and end by read(2), or by time alone
  *	table.c	    the sums as they lie in memory	sums.c	from sums to values
  *	show.c	    tables for people, json		api.c	functions of cyclade.h
  *
- * How begin and end know that what they read belongs together. Each counter has a page of the
+ * How begin and end detect readings that do not belong together. Each counter has a page of the
  * kernel's with a `lock` word that grows whenever the kernel touches the counter: takes it off,
  * puts it on another, hears of its overflow. When a thread last looked at its pages it noted
  * indices, offsets and the sum of all locks. begin() reads the counters by the indices noted and
- * then sums up the locks: the same sum says that no lock grew (none ever shrinks), so what was read
- * was read from the right counters and with the offsets noted. end() compares with the sum that its
- * begin saw: the same sum says that the difference of the bare counters is what was counted.
- * Anything else (another sum, a region begun twice, a handle that is not this thread's) lets the
- * sums differ and ends in slow.c, which looks again, and first turns what open regions noted at
- * their begin into whole counts (offset and counter) with the offsets of that time.
+ * then sums up the locks: if the sum is the same, no lock grew (none ever shrinks), so the right
+ * counters were read, and the noted offsets hold. end() compares with the sum that its begin saw:
+ * if it is the same, the difference of the bare counters is the count. Anything else (another sum,
+ * a region begun twice, a handle that is not this thread's) lets the sums differ and ends in
+ * slow.c, which looks again, and first turns the notes of open regions' begins into whole counts
+ * (offset and counter) with the offsets of that time.
  *
  * A reading by an index that the kernel has just given to somebody else yields a wrong number,
  * which the sum of locks catches, but no fault: as long as our pages are mapped rdpmc is allowed,
  * and all cores have the same counters. On hybrid machines they have not, so there we use read(2).
  *
- * Signals: a handler may use regions of its own at any point. Each region has its own memory; what
- * is the thread's is changed by slow.c alone, which a handler finds `busy` and then gives its run
+ * Signals: a handler may use regions of its own at any point. Each region has its own memory; the
+ * thread's memory is changed by slow.c alone, which a handler finds `busy` and then gives its run
  * up (`lost`). An end that finds its begin's notes were not brought along gives up, too.
  */
 #ifndef CYCLADE_REGION_INT_H
@@ -201,7 +201,7 @@ static inline uint64_t time_stamp(void)
 #endif
 }
 
-/* Tells threads apart. */
+/* Identifies the thread. */
 static inline uint32_t thread_pointer(void)
 {
 #if defined(__x86_64__)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * begin and end where something is not as it was when the thread last looked at its counters: they
- * were taken off, moved, began anew; the region is begun twice, or ended without a begin. And what
+ * begin and end if something changed since the thread last looked at its counters: they were taken
+ * off, moved, began anew; or if the region is begun twice, or ended without a begin. And work that
  * is due every two seconds. No system call but the reset of PERF_METRICS.
  *
  * Plain counters are whole here: the kernel's offset and the counter with its sign. Slots and
@@ -130,8 +130,8 @@ void slow_look(struct thread *t)
 	(void)look_at_pages(t, &k);
 }
 
-/* What an open region noted at its begin becomes whole, by the offsets of that time, before these
- * are forgotten. -1: they are forgotten already. */
+/* Turns an open region's notes into whole counts, by the offsets of that time, before these are
+ * forgotten. -1: they are forgotten already. */
 static int make_whole(struct region *r)
 {
 	struct thread *t = r->thread;
@@ -232,7 +232,7 @@ static uint64_t field_of(uint64_t metrics, size_t i)
 	return metrics >> (8 * i) & 0xff;
 }
 
-/* From the begin to here, where slots and metrics say so much. */
+/* Adds slots and metrics from the begin to here. */
 static void add_metrics(struct region *r, uint64_t slots, uint64_t metrics)
 {
 	struct table_slot *s = r->slot;
@@ -310,8 +310,8 @@ void slow_end(struct region *r, uint64_t now)
 
 /* ---- every two seconds ------------------------------------------------------------------ */
 
-/* What the fast path added is modulo the width of the counters: turned into whole sums before they
- * can come round. */
+/* The sums of the fast path are modulo the width of the counters: this makes them whole before they
+ * can wrap around. */
 void fold(struct thread *t)
 {
 	uint64_t mask = t->width && t->width < 64 ? ((uint64_t)1 << t->width) - 1 : UINT64_MAX;

@@ -161,8 +161,8 @@ static double on_ns(const struct table_head *h, const struct table_sums *s, doub
 	return fmax(0, cpu - s->off_ns[h->event[event].group]);
 }
 
-/* The time that counts stand for: all of it; of a hybrid's kinds of cores, what ran there, which is
- * at least what the group that was on the longest saw. */
+/* The time that counts stand for: all of it; of a hybrid's kinds of cores, the time there, which is
+ * at least that of the group that was on the longest. */
 static double whole_ns(const struct table_head *h, const struct table_sums *s, double cpu,
 		       size_t event)
 {
@@ -247,9 +247,9 @@ static double table_slots_of(const struct report *r, const double *count, size_t
 	return 0;
 }
 
-/* Half the width of what the steps of a field, 255ths, may have done. Readings that differ are
- * rounded independently: `scale` times their squares' sum. A fraction that stays as it is is
- * rounded alike by each, and so is off by up to half a step of all slots. */
+/* Half width of the error from the steps of a field, 255ths. Readings that differ are rounded
+ * independently: `scale` times their squares' sum. A fraction that stays as it is is rounded alike
+ * by each, and so is off by up to half a step of all slots. */
 static double half_step(const struct report *r, const struct table_sums *s, const double *count,
 			size_t field, double scale)
 {
@@ -335,8 +335,8 @@ void values_free(struct region_values *v)
 
 /* The half width for a share that was seen in a part `c` of the time, turn by turn. The other turns
  * may have had anything from 0 to 1. A quantity that is always 0 or 1 varies most for its mean, so
- * the bar is that of a proportion (Agresti and Coull, 1998) for the part not seen, and at most what
- * that part allows. It does not hold if the program's phases last as long as all turns together. */
+ * the bar is that of a proportion (Agresti and Coull, 1998) for the part not seen, and at most that
+ * part. It does not hold if the program's phases last as long as all turns together. */
 static double share_error(double v, double c, double turns)
 {
 	double n = turns + 4, p = (v * turns + 2) / n;

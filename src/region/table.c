@@ -84,7 +84,8 @@ size_t table_len(const struct table_view *v)
 	return TABLE_HEAD_SIZE + v->n_blocks * v->head.block_size;
 }
 
-/* Blocks are ready one after another, and each has a thread: what follows one without is a hole. */
+/* Blocks are ready one after another, and each has a thread: the first without one ends the
+ * table. */
 static size_t blocks_used(const struct table_view *v, size_t most)
 {
 	size_t n = 0;

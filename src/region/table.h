@@ -7,9 +7,9 @@
  * added, so a reader copies and looks whether it changed; a file of a process that was killed is as
  * good as its last run. The same layout serves the process's own reports.
  *
- *	table_extent(p, len)	how long a file that begins so may be: the rest of it is none of it
+ *	table_extent(p, len)	the most bytes of a file with this head: ignore the rest
  *	table_parse(&v, p, len, name, &err)	checks foreign bytes once: counts and sizes
- *	table_sums(&v, block, region, &sums)	what belongs together, since the last reset
+ *	table_sums(&v, block, region, &sums)	a consistent copy, since the last reset
  *
  * A view points into `p`, which must stay mapped and is not to be trusted to stay the same: strings
  * are copied out, numbers are read once.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A thread's counters: opened when it asks for its first region, closed when it ends or the set
- * does. What it counted stays in its block of the table. All under the set's lock, but for what a
- * thread looks up of its own.
+ * does. Its counts stay in its block of the table. All is under the set's lock, except a thread's
+ * look-up of its own counters.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -165,7 +165,7 @@ static bool job_of(struct job *j, const struct calibrate_measure *m,
 	if (m->per == PER_BYTE)
 		j->bytes = j->per[0];
 	else if (m->minus && m->per < QUANTITIES)
-		j->per[0] -= j->per[1]; /* what the first does more */
+		j->per[0] -= j->per[1]; /* surplus of the first */
 	return true;
 }
 

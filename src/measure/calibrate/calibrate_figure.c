@@ -19,7 +19,7 @@
 #define TAKEN_ONCE    (UINT64_C(16) << 20) /* bytes from which memory is not taken anew */
 #define TIME	      400e-6		   /* seconds of a repeat */
 #define TIME_QUICK    150e-6
-#define PIECE	      40e-6 /* of a piece, where caches hold what a lap takes; else as a repeat */
+#define PIECE	      40e-6 /* of a piece, if caches hold a lap's memory; else as a repeat */
 #define PIECES_LEAST  4u
 
 bool calibrate_interrupted(const struct calibrate_time *t)
@@ -96,7 +96,7 @@ static double in_unit(const struct job *j, double t, double hz)
 }
 
 /* One repeat, the two kernels in an order drawn by lot. False: it does not count. Also the chain of
- * additions can only be slowed down: the faster one of those before and behind tells the clock. */
+ * additions can only be slowed down: the faster one of those before and behind is the clock. */
 static bool repeat_rounds(struct calibrating *g, struct calibrate_sampled *s)
 {
 	const struct job *j = s->j;
@@ -240,9 +240,9 @@ static double fastest_round(const struct calibrate_sampled *s, const double *v, 
 	return x;
 }
 
-/* Either kernel can only be slowed down, and what slows them slows one by more than the other: of
- * each layout the fastest of either. The median of layouts does not follow a few that are dear; the
- * bar has their spread, and reaches to the middle of pairs. */
+/* Other work only slows a kernel down, and one by more than the other: so the fastest of each, for
+ * each layout. The median of layouts does not follow a few that are dear; the bar has their spread,
+ * and reaches to the middle of pairs. */
 static int difference(struct calibrating *g, const struct calibrate_sampled *s,
 		      double (*of_kernel)[CALIBRATE_REPEATS], double (*middles)[CALIBRATE_REPEATS],
 		      struct estimate *e)

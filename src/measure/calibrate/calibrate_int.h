@@ -56,7 +56,7 @@ struct calibrate_sampled {
 	size_t got, dropped, wanted;
 	size_t end[CALIBRATE_ROUNDS]; /* of each round's repeats */
 	unsigned rounds, done;
-	double longest; /* of the kernel alone, in the unit: what a stolen share acts upon */
+	double longest; /* of the kernel alone, in the unit: base of a stolen share */
 	bool huge;
 	const char *why; /* it cannot be prepared; NULL */
 };
@@ -66,7 +66,7 @@ void calibrate_begin(const struct calibrating *g, struct calibrate_sampled *s, c
 /* The next round: s->done is below s->rounds. A kernel that cannot be prepared is no failure: the
  * figure has the reason, and there are no more rounds. -1: out of memory. */
 int calibrate_round(struct calibrating *g, struct calibrate_sampled *s) MUST_USE;
-/* What the rounds so far give. -1: out of memory. */
+/* The result of the rounds so far. -1: out of memory. */
 int calibrate_settle(struct calibrating *g, const struct calibrate_sampled *s,
 		     struct figure *out) MUST_USE;
 /* All rounds of one figure, at once. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that kernels may take: what is free, by the machine, by the control groups of this process
- * and by its own limits. More than that is no error but the end: a control group kills.
+ * Memory that kernels may take: free memory of the machine, within the control groups of this
+ * process and its own limits. Taking more is not an error but the end: a control group kills the
+ * process.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -99,7 +100,7 @@ uint64_t calibrate_room(const char *root)
 	char text[8192];
 	ssize_t n = sys_read(text, sizeof(text), root, "proc/self/cgroup");
 
-	if (!room && !*root) /* /proc does not tell, which is not mounted */
+	if (!room && !*root) /* /proc is not mounted */
 		room = (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	for (size_t i = 0; i < sizeof(hierarchies) / sizeof(*hierarchies); i++)
 		groups(&room, root, n > 0 ? text : "", &hierarchies[i]);

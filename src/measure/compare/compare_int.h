@@ -32,7 +32,7 @@ struct programs {
 /* Whether a run that ended so stops the comparison. */
 int compare_ended(struct programs *p, const char *program, int status, int killed_by,
 		  struct err *err) MUST_USE;
-/* The machine's setting is what it was. */
+/* Fails if the machine's setting changed. */
 int compare_check_setting(struct programs *p, struct err *err) MUST_USE;
 /* Marks metrics that decide; --fail-if of one that there is not is refused. */
 int compare_choose(struct programs *p, struct err *err) MUST_USE;

@@ -24,7 +24,7 @@ static int open_signals(struct counting *k, struct err *err)
 
 	/* a limit on file sizes shall be an error of write(), as a full disk is */
 	(void)signal(SIGXFSZ, SIG_IGN);
-	/* ignored by whoever started us, the end of the program would not be told, nor its
+	/* if our parent ignored it, the kernel would not report the end of the program, nor its
 	 * status */
 	(void)signal(SIGCHLD, SIG_DFL);
 	(void)sigemptyset(&set);
@@ -78,7 +78,7 @@ static int prepare_program(struct counting *k, struct err *err)
 		return -1;
 	}
 	free(argv);
-	if (k->who.whole_cpus) /* it only tells how long */
+	if (k->who.whole_cpus) /* the program only sets the duration */
 		return 0;
 	k->who.tasks.n = 0;
 	return vec_push(&k->who.tasks, k->work.pid) ? err_nomem(err) : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is run around the program and is not measured: itself (--warmup), and commands before and
- * after each run (--pre, --post). No shell: words are parted as a shell does, and executed. Whoever
- * wants one names it: --pre "sh -c '...'".
+ * Unmeasured runs around the program: itself (--warmup), and commands before and after each run
+ * (--pre, --post). Words are split as by a shell, but no shell runs; if you need one: --pre "sh -c
+ * '...'".
  */
 #include <errno.h>
 #include <poll.h>

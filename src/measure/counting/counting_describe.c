@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * --dry-run: the groups and what the kernel would be asked with, and the perf command most like
- * it.
+ * --dry-run: the groups with their attributes, and the perf command most like it.
  */
 #include "base/text.h"
 #include "measure/counting.h"

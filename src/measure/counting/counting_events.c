@@ -17,9 +17,9 @@ static void fill_event(struct counter_event *out, const struct event *ev, struct
 	event_cpus(&out->cpus, &out->n_cpus, ev, a);
 }
 
-/* The leader of the group that each event is counted in. Software events that nobody grouped count
- * together: they always count, so that a group changes none of them; but it is read at once on each
- * CPU, and going there is what a reading costs. */
+/* The leader of the group that each event is counted in. Software events without a group count
+ * together: they always count, so a group changes none of them; but it is read at once on each CPU,
+ * and the cost of a reading is that of reaching the CPU. */
 static size_t *find_leaders(const struct counting_events *s, struct arena *a)
 {
 	size_t n = s->list.ev.n, first = n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * counting_int - the pieces of counting.h: opening and closing (counting.c), the loop
- * (counting_loop.c), what is run around the program (counting_around.c).
+ * (counting_loop.c), unmeasured runs around the program (counting_around.c).
  */
 #ifndef CYCLADE_MEASURE_COUNTING_INT_H
 #define CYCLADE_MEASURE_COUNTING_INT_H

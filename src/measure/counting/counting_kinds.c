@@ -133,8 +133,8 @@ double counting_kinds_wanted(const struct counting_events *s, size_t event, size
 		return share_of_kind(s, event, target, marked) >= ALL * mine
 			       ? enabled * share_of_kind(s, event, target, marked)
 			       : enabled * mine;
-	/* groups took turns, alike on each kind that was asked for (nothing says otherwise); a
-	 * watcher took none */
+	/* groups took turns, alike on each kind that was asked for (an assumption); a watcher took
+	 * none */
 	return enabled * (1 - watched) * (mine / (all - watched));
 }
 

@@ -16,7 +16,7 @@
 #define LEAVE	 (2 * SECOND)
 #define CHECK	 (SECOND / 10) /* how often attached tasks are looked at */
 #define REMIND	 SECOND
-#define ENDING	 20 /* ms in which what ends with the program has ended, too */
+#define ENDING	 20 /* ms after which processes that end with the program have ended */
 #define ONE_HOUR (3600 * SECOND)
 
 #define WORDS_MOST 64 /* of --control, before other things have their turn */
@@ -89,7 +89,7 @@ static int on_signals(struct counting *k, struct err *err)
 	while (read(k->signals, &s, sizeof(s)) == (ssize_t)sizeof(s)) {
 		int number = (int)s.ssi_signo;
 
-		if (number == SIGCHLD) { /* told once: whoever takes the word has to look */
+		if (number == SIGCHLD) { /* comes once: this reader has to reap */
 			if (k->has_program)
 				(void)workload_reap(&k->work, false);
 			continue;
@@ -235,7 +235,7 @@ static int one_round(struct counting *k, bool *last, struct err *err)
 		return err_sys(err, "poll");
 	k->now = counting_clock();
 	/* the end of the program comes before a reading that would find it gone, but not before an
-	 * interrupt, which is for all runs; SIGCHLD tells of it */
+	 * interrupt, which is for all runs; SIGCHLD reports it */
 	if (k->has_program && fds[0].revents)
 		(void)workload_reap(&k->work, false);
 	if (fds[0].revents && on_signals(k, err))

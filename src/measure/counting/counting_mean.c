@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a count means beside the others: cycles over time are a frequency, instructions over cycles
+ * A count's meaning beside the others: cycles over time are a frequency, instructions over cycles
  * the IPC. Only counts of the same privilege levels are brought together.
  */
 #include <math.h>

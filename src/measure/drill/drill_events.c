@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From the plan's groups to groups of counters. Events of the core's PMU stay together; what counts
- * outside the core (one PMU for each memory controller, say) is a group of its own for each PMU,
- * and their counts are summed.
+ * From the plan's groups to groups of counters. Events of the core's PMU stay together; events
+ * outside the core (one PMU for each memory controller, for example) are a group of their own for
+ * each PMU, and their counts are summed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -258,7 +258,7 @@ static int build_core(struct builder *b, struct drill_core *c)
 	return 0;
 }
 
-/* Where groups take turns: an event that is on all the time says how long there was to count. */
+/* If groups take turns: an event that is on all the time counts how long the target ran. */
 static int build_clock(struct builder *b)
 {
 	struct counter_event *ev;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * drill_latency_int - sampling (drill_latency.c) and what is said of it (drill_latency_report.c).
+ * drill_latency_int - sampling (drill_latency.c) and its rows and notes (drill_latency_report.c).
  */
 #ifndef CYCLADE_MEASURE_DRILL_LATENCY_INT_H
 #define CYCLADE_MEASURE_DRILL_LATENCY_INT_H
@@ -55,8 +55,7 @@ struct drill_latency {
 	const char *failed; /* why nothing is sampled */
 };
 
-/* drill_latency_open.c: what has been sampled in this run, to l->now; nothing more comes after
- * `stop`. */
+/* drill_latency_open.c: reads this run's samples, to l->now; nothing more comes after `stop`. */
 void drill_latency_read(struct drill_latency *l, bool stop);
 /* errno with which the kernel refused an event, or 0. */
 int drill_latency_refused(const struct drill_latency *l, size_t event);

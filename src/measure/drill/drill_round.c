@@ -3,7 +3,7 @@
  * Rounds of the groups that share the core's counters: one turn's groups are switched on at a time,
  * by chance (model/rounds.h), so that the kernel has nothing to rotate. A group that waits for its
  * turn is enabled as far as slices are concerned, just as if the kernel let it wait: a task-clock
- * that is always on says for how long.
+ * that is always on counts the time.
  */
 #include <string.h>
 #include <time.h>

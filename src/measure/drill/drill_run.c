@@ -155,7 +155,7 @@ bool drill_wants(const struct drill *d, size_t core, size_t group)
 	return stages_group(&c->stages, group) != SLICES_OFF;
 }
 
-/* Tells slices that a group is switched while a run lasts. */
+/* Passes on to slices that a group is switched while a run lasts. */
 static int tell_slices(struct drill *d, size_t core, size_t group, uint64_t t, struct err *err)
 {
 	struct drill_core *c = &d->core[core];
@@ -552,7 +552,7 @@ static void take_sums(struct drill_part *p)
 		for (size_t lp = 0; lp < c->n_lps; lp++)
 			if (!isnan(row[lp]))
 				sum = isnan(sum) ? row[lp] : sum + row[lp];
-		/* CPUs on which nothing ran say 0: that is no count of the others */
+		/* CPUs on which nothing ran count 0, although others have no count */
 		p->sum[e] = p->share[e] > 0 ? sum : (double)NAN;
 		p->idle &= !(sum > 0);
 	}

@@ -165,8 +165,8 @@ static bool have_same(const struct account_plan *p, uint32_t event)
 	return false;
 }
 
-/* Branch records go with one event: the one that counts what they hold, without a precise record's
- * shadow if there is a choice. */
+/* Branch records go with one event: the one that counts taken branches, if possible without the
+ * shadow of precise records. */
 static void choose_branches(struct account_plan *p)
 {
 	struct account_event *best = NULL;

@@ -49,8 +49,8 @@ struct account_plan {
 	double hz; /* of the cores, 0: not known */
 };
 
-/* Of --account=NODE,...: these, what is below them, and what they are measured by. `pmu`: of the
- * core events are for. account_plan_free is due after a failure, too. */
+/* Of --account=NODE,...: these, the nodes below them, and their events. `pmu`: of the core events
+ * are for. account_plan_free is due after a failure, too. */
 int account_plan_make(struct account_plan *p, const struct measure_opts *opts,
 		      const struct machine *machine, const char *root, const char *pmu,
 		      struct err *err) MUST_USE;

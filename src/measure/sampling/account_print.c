@@ -15,8 +15,8 @@ static bool counts_cycles(const struct account_plan *p, const struct account_eve
 	return n->event == x->event && n->cycles && n->penalty > 0 && n->penalty <= 1;
 }
 
-/* Of what is known before it runs: cycles pass at the clock's rate, of the rest only how many
- * samples so many occurrences make. */
+/* The rate as known before it runs: cycles pass at the clock's rate; for other events only samples
+ * per 1e9 occurrences are known. */
 static void put_rate(struct buf *b, const struct account_plan *p, const struct account_event *x)
 {
 	char n[NUM_MAX];

@@ -459,7 +459,7 @@ static bool nothing_to_keep(const struct sampling *r)
 	return r->k.result.interrupted && !r->result.samples && !r->result.lost;
 }
 
-/* For whoever reads the file. */
+/* The end of the run, for the file. */
 static struct pdw_end recording_end_of(const struct sampling *r)
 {
 	const struct counting_result *c = &r->k.result;
@@ -473,7 +473,8 @@ static struct pdw_end recording_end_of(const struct sampling *r)
 				 .outlived = c->outlived };
 }
 
-/* What no system call refused is no full disk: the lock that goes tells that it is not whole. */
+/* Without a system call's error the disk is not full: readers see by the missing lock that the file
+ * is not whole. */
 static void leave_file(struct sampling *r, const struct err *why)
 {
 	if (!why->sys_errno)

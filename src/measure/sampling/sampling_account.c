@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * record --account: the events of the CPU's accounting (account_plan.h), fitted to what the kernel
- * takes. An event that it refuses is left out and named, but the cycles must be there.
+ * record --account: the events of the CPU's accounting (account_plan.h), fitted to the kernel's
+ * limits. An event that it refuses is left out and named, but the cycles must be there.
  */
 #include <string.h>
 
@@ -140,8 +140,8 @@ static void drop_left_out(struct sampling *r)
 		r->ev[i].group = r->events.ev.v[i].group = (int)i;
 }
 
-/* Members of the leader's group, as many as the kernel takes together; what it does not take leads
- * a group of its own. */
+/* Members of the leader's group, as many as the kernel takes together; the others lead groups of
+ * their own. */
 static int lead(struct sampling *r, size_t leader, struct err *err)
 {
 	size_t n = 0, took;

@@ -24,7 +24,7 @@ static int output_path(const char *path, struct err *err)
 		return err_hint(err, "name a file, such as my.data");
 	}
 	if (!file_look(path, &st))
-		return 0; /* it is made; if it cannot be, that is told then */
+		return 0; /* to be created; opening reports errors */
 	if (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode) || S_ISDIR(st.st_mode))
 		return 0;
 	(void)err_set(err, ERR_USAGE, "%s is not a file: a recording's head is written last", path);

@@ -68,7 +68,7 @@ static void put_feature_strings(struct buf *b, const char *const *s, size_t n)
 		put_feature_string(b, s[i]);
 }
 
-/* ---- each feature: fills b and returns true, or false where there is nothing to say -------------
+/* ---- each feature: fills b and returns true, or false if there is nothing to store -------------
  */
 
 static bool put_if(struct buf *b, const char *s)
@@ -445,7 +445,7 @@ static bool build_ids(struct sampling *r, struct buf *b)
 		const char *path = strtab_get(&r->sink.files, i);
 		const struct inside_file *f = inside_find(&r->sink.inside, path);
 
-		/* a table by path cannot tell several files of one path apart */
+		/* a table by path cannot hold several files of one path */
 		if (!f && !inside_replaced(&r->sink.inside, path))
 			file_build_id(b, path);
 		else if (f && !inside_differs(&r->sink.inside, f))

@@ -2,7 +2,7 @@
 /*
  * --fields: which parts of samples are stored. The kernel is not asked for the others, except for
  * those that --keep reads: these are cut out of each sample on its way into the file, whose
- * attributes then are those of what it holds.
+ * attributes then match the stored parts.
  *
  * ip, tid, time and the event's id are always stored: without them a sample cannot be resolved. So
  * are values that are read with samples (:S), which are those of the group's other events. A period
@@ -149,7 +149,7 @@ static int choose_fields(const struct sampling *r, const struct perf_event_attr 
 	return 0;
 }
 
-/* `a` without these parts, and without what tells how they are to be taken. */
+/* Removes these parts from `a`, and the members that configure them. */
 static void leave_field_out(struct perf_event_attr *a, uint64_t parts)
 {
 	a->sample_type &= ~parts;
@@ -235,7 +235,7 @@ struct perf_event_attr sampling_stored(const struct sampling *r, size_t i)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* Where the CPU is in what stands behind each record that is no sample: tid, time, CPU, identifier.
+/* Removes the CPU from the trailer of a record that is no sample: tid, time, CPU, identifier.
  */
 static size_t without_cpu(const struct perf_event_attr *a, const uint8_t *p, size_t size,
 			  uint8_t *out)

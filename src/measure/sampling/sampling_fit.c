@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The attributes that counters are opened with: what the options ask for, less what the kernel
- * refuses.
+ * The attributes that counters are opened with: as the options ask, without the parts that the
+ * kernel refuses.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * --heap: the program is started with a library before libc's that logs what it allocates
+ * --heap: the program is started with a library before libc's that logs its allocations
  * (src/heaplog), each of its processes into a file of a directory beside the recording. At the end
  * the recording has all of them, and the directory goes. A watchdog removes it if the recorder ends
  * by a signal; if both are killed, the next recorder that writes beside it does.
@@ -126,7 +126,7 @@ static int is_log(const struct dirent *d)
 	return d->d_name[0] != '.';
 }
 
-/* What is at `at` is read, however much there may be behind it. 0: no chunk. */
+/* Reads the chunk at `at`, by its own size. 0: no chunk. */
 static size_t read_chunk(int fd, uint64_t at, uint8_t *room)
 {
 	struct heap_chunk c;
@@ -145,7 +145,7 @@ struct taking {
 	bool full;
 };
 
-/* Chunk by chunk, without the holes: the program may have made of its log what it likes. */
+/* Chunk by chunk, without the holes: the program may have damaged its log. */
 static void add_log(struct taking *t, int fd)
 {
 	uint64_t at = 0;

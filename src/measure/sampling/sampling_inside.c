@@ -2,12 +2,12 @@
 /*
  * Files of processes that see another root directory (containers, chroots), while these live.
  *
- * A path in a mapping's record is one that the process sees. If what we have at that path is not
- * the mapped file (by inode, or by build-id where the kernel tells that), the file is opened by way
- * of /proc/PID/map_files or, for want of the right to that, below /proc/PID/root; its build-id is
- * read; and a place of it is looked for that will be there when the process is gone: below the
- * root directory of a chroot, in a layer of an overlay, below a mount of ours of the same device.
- * Each (path, inode) is looked at once. Nothing is read but headers and notes.
+ * A path in a mapping's record is one that the process sees. If our file at that path is not the
+ * mapped one (by inode, or by build-id if the record has one), the file is opened by way of
+ * /proc/PID/map_files or, for want of the right to that, below /proc/PID/root; its build-id is
+ * read; and a place of it is looked for that will be there when the process is gone: below the root
+ * directory of a chroot, in a layer of an overlay, below a mount of ours of the same device. Each
+ * (path, inode) is looked at once. Nothing is read but headers and notes.
  */
 #include <elf.h>
 #include <errno.h>

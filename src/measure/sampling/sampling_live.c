@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records without a file: whoever takes them may have some of them as a recording, in memory or on
- * disk.
+ * Records without a file: the caller can make some of them a recording, in memory or on disk.
  */
 #include <string.h>
 

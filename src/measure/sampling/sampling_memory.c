@@ -19,17 +19,17 @@
 #define DEVICES	     "/sys/bus/event_source/devices/"
 #define OP_PERIOD    1000000u /* dispatched ops: some 5,000 samples a second of a busy core */
 #define FETCH_PERIOD 250000u
-#define LDLAT	     30u  /* cycles, as perf mem: less is what the core hides */
+#define LDLAT	     30u  /* cycles, as perf mem: the core hides less */
 #define LDLAT_STEP   128u /* cycles: IBS */
 #define LDLAT_MOST   2048u
-#define AUX_PERIOD   2147483647u /* of what only has to be there */
+#define AUX_PERIOD   2147483647u /* of an event that only has to exist */
 
 /* ---- options --------------------------------------------------------------------------------- */
 
 struct wish {
 	const char *what; /* the word that is no setting; NULL: none */
 	bool cycles, l3missonly;
-	uint64_t ldlat; /* 0: not said */
+	uint64_t ldlat; /* 0: not given */
 };
 
 static const char *const ibs_words[] = { "op", "fetch", "both", NULL };
@@ -139,8 +139,8 @@ static int ibs_latency(struct sampling *r, const struct wish *w, struct err *err
 	return 0;
 }
 
-/* `swfilt` lets the kernel leave out what may not be looked at (Linux 6.14): it costs nothing
- * where nothing is left out. */
+/* `swfilt` lets the kernel drop samples that the user may not see (Linux 6.14): it costs nothing if
+ * none is dropped. */
 static int add_ibs(struct sampling *r, const char *pmu, const struct wish *w, struct err *err)
 {
 	bool op = !strcmp(pmu, "ibs_op"), counts_ops = op && has_term(r, pmu, "cnt_ctl");

@@ -222,7 +222,7 @@ int sink_flush(struct sink *s, struct err *err)
 {
 	if (pdw_flush(s->writer, err))
 		return -1;
-	if (pdw_full(s->writer)) { /* what comes yet is only counted */
+	if (pdw_full(s->writer)) { /* further records are only counted */
 		if (!s->full)
 			sink_failed(s);
 		s->full = true;

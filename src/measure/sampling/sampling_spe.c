@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The trace of Arm's SPE: what its events need, what a file with it begins with, and its way from
+ * The trace of Arm's SPE: needs of its events, the first record of a file with it, and its way from
  * the AUX rings into the file, in the form of perf's records.
  *
  *	TIME_CONV	how its time stamps become the times of other records
@@ -19,7 +19,7 @@
 
 #define DEVICES	      "sys/bus/event_source/devices/"
 #define AUX_ROOT      ((uint64_t)4 << 20)
-#define AUX_USER      ((uint64_t)256 << 10) /* what may be locked beside the rings of records */
+#define AUX_USER      ((uint64_t)256 << 10) /* limit of locked memory beside the rings of records */
 #define ARM_SPE	      4u		    /* auxtrace type */
 #define CPU_MAGIC     UINT64_C(0x1010101010101010)
 #define CPU_WORDS     7u

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waits of `run`: switch records of the program's threads, which everybody may have.
- * It must not cost the program 1 % of its time, so they have a budget of switches a second of a
- * CPU: who has used more than that pauses until the time has come for it. A switch takes 0.3 us
- * with all that its records cause.
+ * Waits of `run`: switch records of the program's threads, which everybody may have. It must not
+ * cost the program 1 % of its time, so they have a budget of switches a second of a CPU: a CPU that
+ * used more pauses until it is within the budget again. A switch takes 0.3 us with all that its
+ * records cause.
  *
  * The two records of a pause, as if the kernel had throttled the event, are ours: without them a
- * thread would seem to have waited, or run, all the time. What threads wait for is looked at beside
- * (sampling_wchan.c).
+ * thread would seem to have waited, or run, all the time. The functions in which threads wait are
+ * sampled apart (sampling_wchan.c).
  *
- * Not with --delay and --control, where the program's waits are not those of what is measured.
+ * Not with --delay and --control: these measure only part of the program's time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 #define RECORDS_MOST 8000u     /* switches a second of a CPU ... */
 #define RECORDS_ALL  24000u    /* ... and of all CPUs: those who look at them later have to, too */
 #define SPARE_NS     50000000u /* so long after a pause, or the start, more are no harm */
-#define LOOK_NS	     1000000000u /* what was spared is forgotten after that */
+#define LOOK_NS	     1000000000u /* unused budget is forgotten after that */
 #define SWITCH_COST  100u /* a pause is so many times as long as it takes to switch counters */
 
 static bool add_switch_event(struct sampling *r, const char *text, const char *name,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * --wait: what tells when threads ran and what they waited for. The event that records mappings
- * records switches, too (attr_opts.switches), which everybody may. Call chains at switches come
- * from the event context-switches, who woke whom from sched:sched_waking; they need rights, and are
- * left out with a line where these are missing.
+ * --wait: records when threads ran and where they waited. The event that records mappings records
+ * switches, too (attr_opts.switches), which everybody may. Call chains at switches come from the
+ * event context-switches, wakers from sched:sched_waking; both need rights, and are left out with a
+ * message if these are missing.
  *
  * A chain costs the kernel ten times as much as a switch record. So each switch has one while there
  * are few; from WAIT_MANY a second on a CPU on, other counters of the same events are on in their
@@ -185,7 +185,7 @@ int sampling_wait_begin(struct sampling *r, struct err *err)
 		return -1;
 	if (!w->switches.n_cpus)
 		return 0;
-	w->on = r->k.nothing.enable_on_exec; /* else sampling_wait_on tells */
+	w->on = r->k.nothing.enable_on_exec; /* else sampling_wait_on() sets it */
 	r->sink.switches = w;
 	return 0;
 }

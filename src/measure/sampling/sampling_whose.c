@@ -16,7 +16,7 @@ enum { OURS = 1, OTHER = 2 };
 
 struct whose {
 	struct u64map task; /* by thread: OURS or OTHER */
-	bool follow;	    /* what ours begin is ours */
+	bool follow;	    /* threads that ours start are ours */
 	struct buf waiting; /* samples of threads that nobody knows yet, one behind the other */
 	size_t old;	    /* bytes of these that came before the round at hand */
 	size_t tid_at;

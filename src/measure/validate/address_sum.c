@@ -18,7 +18,7 @@ struct facts {				/* about a sample */
 	const struct kernel_load *load; /* NULL: it is at none */
 	bool behind_ip;			/* it is at the instruction behind */
 	bool gives;			/* registers give an address in the kernel's memory */
-	bool lost;	/* they are those behind the load: the base is what it loaded */
+	bool lost;	/* they are those behind the load: the base is the loaded word */
 	uint64_t right; /* the load's address; 0: not known */
 };
 

@@ -135,8 +135,8 @@ static void exact(struct validating *g, size_t event, const struct kernel *k,
 	     (struct validate_cell){ .expected = validate_count(r, k) - least });
 }
 
-/* The other thread of the core runs what the event counts, beside what it counts, too, and beside
- * what it does not count. */
+/* The other thread of the core runs a kernel that the event counts: once beside a kernel that it
+ * counts, too, once beside one that it does not count. */
 static void beside(struct validating *g, size_t event)
 {
 	const struct validate_rule *r = g->v->row[event].rule;
@@ -170,8 +170,8 @@ static void sums(struct validating *g, size_t event)
 	beside(g, event);
 }
 
-/* The other thread provokes it, this one does nothing but add: no misses of what the two share.
- * Code on the other thread takes places of this one's in the core's caches of instructions. */
+/* The other thread provokes it, this one does nothing but add: no misses in shared structures. Code
+ * on the other thread takes places of this one's in the core's caches of instructions. */
 static void some_beside(struct validating *g, size_t event)
 {
 	const struct validate_rule *r = g->v->row[event].rule;
@@ -263,8 +263,8 @@ static void some(struct validating *g, size_t event)
 		some_beside(g, event);
 }
 
-/* Lines or pages that come for an iteration where the kernel has its memory: false if that is up to
- * what the cache keeps. */
+/* Lines or pages that an iteration brings into the cache: false if that depends on its
+ * replacement. */
 static bool has_moved(const struct validating *g, const struct validate_rule *r,
 		      const struct validate_instance *in, struct kernel_moved *sum)
 {

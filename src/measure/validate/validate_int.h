@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * validate_int - what is measured, cell by cell; for validate*.c.
+ * validate_int - the measured cells; for validate*.c.
  */
 #ifndef CYCLADE_MEASURE_VALIDATE_INT_H
 #define CYCLADE_MEASURE_VALIDATE_INT_H
@@ -42,11 +42,11 @@ struct validating {
 	size_t done, steps;
 };
 
-/* What is to be measured: instances and cells. */
+/* Makes the list of instances and cells to measure. */
 int validate_plan(struct validating *g) MUST_USE;
 /* All cells, and those that look wrong again. */
 int validate_measure(struct validating *g) MUST_USE;
-/* A value of a cell is beyond what is tolerated: 1 above, -1 below. */
+/* A value of a cell is out of tolerance: 1 above, -1 below. */
 int validate_beyond(const struct validate_cell *c, const struct validate_rule *r, double v,
 		    double part);
 /* Verdicts by the cells. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What cells say of their event, and what explains a fault: a factor, a quantity that is counted as
- * well or left out, another unit, the other thread of the core.
+ * The verdict on an event from its cells, and the explanation of a fault: a factor, a quantity that
+ * is counted as well or left out, another unit, the other thread of the core.
  */
 #include <math.h>
 #include <string.h>
@@ -116,7 +116,7 @@ static bool is_factor(const struct judging *j, double *factor)
 	return n > 0 && fabs(*factor - 1) > j->row->rule->within;
 }
 
-/* A multiple of one quantity, whatever the event is said to count; how much that misses. */
+/* Fits a multiple of one quantity, regardless of the event's rule. Returns the largest miss. */
 static double is_unit(const struct judging *j, unsigned q, double *weight)
 {
 	double up = 0, down = 0, most = 0;

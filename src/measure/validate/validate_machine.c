@@ -112,7 +112,7 @@ static int open_kernel_slot(void *ctx, unsigned slot, const struct kernel *k,
 
 	close_kernel_slot(ctx, slot);
 	o->k = k;
-	if (moves) /* its memory says which CPUs there are */
+	if (moves) /* its memory lists the CPUs */
 		(void)sched_setaffinity(0, sizeof(m->before), &m->before);
 	rc = bench_prepare(&o->w, k, s, err);
 	o->open = true;

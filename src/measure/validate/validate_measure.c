@@ -13,7 +13,7 @@
 #define MOST	   64u	  /* repeats of a cell */
 #define TIME	   500e-6 /* seconds of a repeat */
 #define TIME_QUICK 150e-6
-#define ITERATIONS 4096u /* of a repeat, at least: what a call counts is no fault */
+#define ITERATIONS 4096u /* of a repeat, at least: counts of a call are no fault */
 #define SHARED	   5u	 /* repeats without the counters: they are taken for longer */
 #define SLOW	   400u	 /* the same of kernels that wait for the operating system */
 #define ROUNDS	   4u	 /* the same of lines that another CPU has before: whole lists */
@@ -177,8 +177,8 @@ static int repeats(struct validating *g, const struct validate_instance *in, str
 	return 0;
 }
 
-/* What an event of the whole core counts in an iteration of the other thread: it may be known only
- * by what this one counted. */
+/* A whole-core event's count of an iteration of the other thread. It may be known only from this
+ * thread's results. */
 static double of_other(const struct validating *g, size_t cell)
 {
 	const struct validate_cell *c = &g->v->cell[cell];
@@ -195,8 +195,8 @@ static double of_other(const struct validating *g, size_t cell)
 	return most;
 }
 
-/* What the event counted without the other thread's iterations: repeat by repeat, as that thread
- * runs more in one than in the next. */
+/* The event's count without the other thread's iterations: repeat by repeat, since their number
+ * varies. */
 static int without_other(const struct validating *g, const struct together *t, size_t i,
 			 struct validate_cell *c)
 {

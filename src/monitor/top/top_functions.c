@@ -29,7 +29,7 @@ struct work {
 	double W, W2;
 };
 
-/* Twins keep the name that they share: to tell them apart may take reading debug information. */
+/* Functions of the same name keep it: different names might need debug information. */
 static const char *function_name_of(const struct profile *p, const struct profile_row *r)
 {
 	return r->symbol ? r->symbol->name

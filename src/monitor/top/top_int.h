@@ -2,8 +2,8 @@
 /*
  * top_int - the pieces of top.h.
  *
- *	top_open.c	opening, the loop, what an interval is put together from
- *	top_records.c	records of an interval; which of them name what was sampled
+ *	top_open.c	opening, the loop, the parts of an interval
+ *	top_records.c	records of an interval; which of them are needed for names
  *	top_functions.c	a profile of them; functions and their change
  *	top_processes.c	processes and cgroups, by /proc
  *	top_stat.c	the texts of /proc
@@ -26,7 +26,7 @@
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-struct top_heap { /* what came in an interval */
+struct top_heap { /* an interval's records */
 	struct buf sample, side;
 	uint64_t samples, lost, throttled, dropped;
 };
@@ -46,8 +46,8 @@ struct top_records {
 };
 
 int top_record(void *ctx, const void *p, size_t size, struct err *err); /* of a recorder_sink */
-/* Takes what came since; reads what /proc has of processes that were sampled first. `drop`: it is
- * not wanted. */
+/* Takes new records; reads /proc's data of processes that were sampled for the first time. `drop`:
+ * forgets the records. */
 int top_records_take(struct top_records *r, bool drop, struct err *err) MUST_USE;
 /* The last interval as a recording, in `whole`. */
 int top_records_join(struct top_records *r, bool head, struct err *err) MUST_USE;
@@ -104,8 +104,8 @@ struct top_switched { /* a thread */
 
 struct top {
 	struct top_opts opts;
-	struct measure_opts sampled; /* of it: what is really asked */
-	struct sampling *sampling;   /* NULL: no_samples says why */
+	struct measure_opts sampled; /* of `opts`: the options in effect */
+	struct sampling *sampling;   /* NULL: no_samples has the reason */
 	struct recorder_sink sink;
 	struct counting own; /* without sampling: the loop */
 	struct counting *k;  /* sampling's, or our own */
@@ -128,7 +128,7 @@ struct top {
 	struct u64map switched; /* tid -> place + 1 in: */
 	VEC(struct top_switched) thread;
 	VEC(struct top_ran) ran;
-	struct monitor *monitor; /* NULL: no_machine says why */
+	struct monitor *monitor; /* NULL: no_machine has the reason */
 	struct monitor_opts monitor_ask;
 	struct measure_opts machine_ask;
 	char no_machine[256];

@@ -74,8 +74,8 @@ static bool is_place(const struct table *x)
 	return false;
 }
 
-/* "cpu 3", "channel 0/5": what tells the row from others of its table, the narrowest of its keys
- * alone where that is a number of the machine's. */
+/* "cpu 3", "channel 0/5": the keys that identify the row in its table; the narrowest key alone if
+ * it is a number of the machine's. */
 static void put_metric_place(struct buf *out, const struct table *x, const struct table_row *r)
 {
 	struct buf scratch = BUF_INIT;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Processes of an interval: those that were sampled, or without samples all of /proc. What /proc
- * counts is compared with what it had when it was read last. If that is longer ago than one
- * interval, the difference belongs to this one in an unknown part: its middle, with an error that
- * spans all of it.
+ * Processes of an interval: those that were sampled, or without samples all of /proc. Counts of
+ * /proc are compared with those of the last reading. If that is longer ago than one interval, the
+ * difference belongs to this one in an unknown part: its middle, with an error that spans all of
+ * it.
  */
 #include <dirent.h>
 #include <math.h>

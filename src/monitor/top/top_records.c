@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records of an interval. Of side-band records those are kept that say something of a process whose
- * mappings are known: because it was sampled, and /proc was read; because it began a program while
- * we looked; or because a process that is known began it.
+ * Records of an interval. Side-band records are kept if they are of a process whose mappings are
+ * known: because it was sampled, and /proc was read; because it began a program while we looked; or
+ * because a process that is known began it.
  */
 #include "base/bytes.h"
 #include "collect/synth.h"

@@ -102,7 +102,7 @@ bool top_cgroup_parse(const char **path, size_t *path_len, const char *text, siz
 		if (found && strncmp(line, "0::", 3) != 0)
 			continue;
 		if (n - (size_t)(colon + 1 - line) <= 1 && strncmp(line, "0::", 3) != 0)
-			continue; /* the root says nothing */
+			continue; /* the root of a v1 hierarchy: look further */
 		if (found && n - (size_t)(colon + 1 - line) <= 1)
 			continue;
 		*path = colon + 1;
