@@ -52,7 +52,8 @@ struct cli {
 #include "cli/commands.def"
 #undef COMMAND
 
-/* "cyclade: what" and, if any, "  hint" to stderr, made safe for terminals. Returns EXIT_ERROR. */
+/* "cyclade: MESSAGE" and, if any, " hint" to stderr, made safe for terminals. Returns
+ * EXIT_ERROR. */
 int cli_fail(const struct err *err);
 /* The same with another code. */
 int cli_fail_as(const struct err *err, int code);
@@ -107,15 +108,15 @@ int cli_show(const struct cli *cli, struct show *out, const struct document_form
 /* Writes a finished document as cli_put does, and to standard error the notes and losses that its
  * format had no place for. Returns an exit code. */
 int cli_document(struct cli *cli, struct document *d, const struct show *s);
-/* That last part alone, whatever -q says; `notes`: notes as well as losses. */
+/* That last part alone, also with -q; `notes`: notes as well as losses. */
 void cli_say_unsaid(const struct document *d, const struct show *s, bool notes);
 
 /* The separator of -x: one character, or \t; a comma without -x. */
 int cli_separator(const struct cli *cli, char *out, struct err *err) MUST_USE;
 
-/* Writes a finished text where the options say: -o FILE (appears whole or not at all), else
- * standard output, through a pager where that is due. A reader that went away (EPIPE) is no error.
- * Prints the failure; returns an exit code. */
+/* Writes a finished text as the options ask: -o FILE (appears whole or not at all), else standard
+ * output, through a pager where that is due. A reader that went away (EPIPE) is no error. Prints
+ * the failure; returns an exit code. */
 int cli_put(struct cli *cli, const struct buf *text, bool may_page);
 /* Starts the pager for long texts on a terminal, if one is wanted; cli_put does so by itself while
  * that is still allowed. */

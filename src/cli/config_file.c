@@ -52,7 +52,7 @@ static int on_section(struct reader *r, const char *line)
 	return near ? err_hint(r->err, "did you mean [%s]?", near) : -1;
 }
 
-/* Whether the key can be said with this value, for all whom the line concerns. */
+/* Fails if a command that the line concerns refuses the key or its value. */
 static int check_config_line(struct reader *r, const struct config_line *l)
 {
 	bool any = false;
@@ -128,7 +128,8 @@ const char *config_beside(struct arena *a, const char *name)
 	return NULL;
 }
 
-/* It may name programs to run (pre, post): whoever can write it would run them as this user. */
+/* It may name programs to run (pre, post): if others can write it, they could run programs as this
+ * user. */
 static int slurp_own(struct buf *text, const char *path, struct err *err)
 {
 	struct stat st;

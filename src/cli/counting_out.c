@@ -104,8 +104,8 @@ static int put_for_people(struct counting_out *o, struct document *d, int fd, st
 	return fd_write_all(fd, buf_str(&o->text), o->text.len, "standard error", err);
 }
 
-/* As much as the page has room for: where another of these would be too many, this is the last one,
- * and says so. */
+/* Writes a document, as long as the page has room: if another of this size would be too much, this
+ * is the last one, with a note. */
 static int put_part(struct counting_out *o, struct document *d, struct err *err)
 {
 	static const char last[] = "the page ends with this interval, so that browsers can open "
@@ -130,7 +130,7 @@ static int put_part(struct counting_out *o, struct document *d, struct err *err)
 	return 0;
 }
 
-/* The page is full: what the last document has lost, and its notes, as where csv has no place. */
+/* The page is full: reports the last document's losses and notes on standard error, as for csv. */
 static int left_out(struct counting_out *o, const struct document *d, bool last, struct err *err)
 {
 	struct show s = { .quiet = o->show.quiet };

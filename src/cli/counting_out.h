@@ -42,8 +42,8 @@ const struct style *counting_out_style(struct counting_out *o);
 /* *gone: nobody reads any more; that is no failure. */
 int counting_out_put(struct counting_out *o, const struct buf *b, bool *gone,
 		     struct err *err) MUST_USE;
-/* Writes a finished document, with -I one of several; `last`: and to standard error what its format
- * had no place for. `fd` that is none of -1: there, for people. */
+/* Writes a finished document, with -I one of several; `last`: and to standard error the notes that
+ * its format has no place for. `fd`, if it is not -1: there, for people. */
 int counting_out_document(struct counting_out *o, struct document *d, int fd, bool last, bool *gone,
 			  struct err *err) MUST_USE;
 int counting_out_commit(struct counting_out *o, struct err *err) MUST_USE;

@@ -99,7 +99,7 @@ static int sort_out(struct cli *cli, struct asked *a, struct err *err)
 
 	if (split_events(cli, &cli->opt.measure.event, &said, &why)) {
 		if (why.code == ERR_USAGE)
-			return 0; /* who reads events says in which column */
+			return 0; /* the parser of events reports the column */
 		*err = why;
 		return -1;
 	}

@@ -29,7 +29,7 @@
 void heap_for_tables(void)
 {
 #if defined(__GLIBC__) && !defined(LEAKS_COUNT)
-	static void *skipped; /* never given back, but known to who looks for what was lost */
+	static void *skipped; /* never freed, but reachable for leak checkers */
 	uintptr_t first, from, end;
 	char *p;
 
@@ -37,7 +37,7 @@ void heap_for_tables(void)
 	(void)mallopt(M_MMAP_THRESHOLD, (int)HEAP_LARGE);
 	(void)mallopt(M_TRIM_THRESHOLD, (int)HEAP_AHEAD * 2);
 	(void)mallopt(M_TOP_PAD, (int)HEAP_AHEAD);
-	/* more than is left now, so that the heap grows, by as much as was said */
+	/* more than is left now, so that the heap grows, by M_TOP_PAD */
 	p = malloc((size_t)1 << 20);
 	if (!p)
 		return;
@@ -49,8 +49,8 @@ void heap_for_tables(void)
 	if (from >= end || end - from > HEAP_AHEAD * 2 ||
 	    madvise((void *)from, end - from, MADV_HUGEPAGE))
 		return;
-	/* what lies before the first large page is left unused: to map it, small page by small
-	 * page, takes longer than a large one */
+	/* the memory before the first large page stays unused: to map it, small page by small page,
+	 * takes longer than a large one */
 	skipped = malloc(from - first);
 	(void)skipped;
 #endif

@@ -7,10 +7,10 @@
 
 #include <stdbool.h>
 
-/* For commands that fill tables of megabytes, each once and soon done with: what is freed is used
- * again, all threads share it, and it is of large pages where the kernel has some. Each first touch
- * of a small page would cost as much as writing hundreds of bytes, and each region given back while
- * others work a call to all processors. To be asked before the first thread. */
+/* For commands that fill tables of megabytes, each once and soon done with: freed memory is used
+ * again, all threads share it, and it is of large pages if the kernel has some. Each first touch of
+ * a small page would cost as much as writing hundreds of bytes, and each region given back while
+ * others work a call to all processors. Call it before the first thread. */
 void heap_for_tables(void);
 
 /* Whether the process is about to end, so that freeing large tables one by one is lost time: the

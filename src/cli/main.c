@@ -56,8 +56,8 @@ static bool is_program(const char *word)
 	return word[0] != '-' && (strchr(word, '/') || strchr(word, '.'));
 }
 
-/* The configuration file, CYCLADE_OPTS, then the words, which are looked at first: whoever asks for
- * help or mistypes gets an answer, whatever the file holds. */
+/* The configuration file, CYCLADE_OPTS, then the words, which are parsed first: help and usage
+ * errors are printed even if the file is wrong. */
 static int read_options(struct cli *cli, int argc, char **argv, struct err *err)
 {
 	struct options typed = { 0 };
@@ -106,8 +106,8 @@ static int without_losses(int code)
 /* Printed if memory runs out: made beforehand, as a handler may do little. */
 static char no_memory[512] = "cyclade: out of memory\n";
 
-/* The policy of base/nomem.h: commands that only read end here at once; others save what they have
- * first, but for their use of base/xalloc.h. */
+/* The policy of base/nomem.h: commands that only read end here at once; others save their results
+ * first, except in their use of base/xalloc.h. */
 static void end_without_memory(void)
 {
 	screen_close();

@@ -85,7 +85,7 @@ static const struct perf_option {
 #undef PERF_OPTION
 };
 
-/* Of these the one said later takes the other's place, unless both come from the same. */
+/* Of these the later one overrides the other, unless both come from the same source. */
 static const char *const rivals[][2] = {
 	{ "freq", "count" },
 	{ "user", "kernel" },
@@ -551,8 +551,8 @@ static int check_kernel_file(const struct option_row *row, const char *v, struct
 	return err_hint(err, "--%s: %s", row->name, row->help);
 }
 
-/* A directory to read from must be there: else what it should change is silently as before. What a
- * configuration names may be absent on this machine. */
+/* A directory to read from must be there: else the option would silently have no effect. A
+ * directory named in a configuration may be absent on this machine. */
 static int check_directories(const struct options *o, struct err *err)
 {
 	for (size_t i = 0; i < n_option_rows; i++) {

@@ -3,7 +3,7 @@
  * options - the values of configuration file, CYCLADE_OPTS and command line, as one structure.
  *
  * The rows of options.def are the whole truth about which options exist. A field's zero means "not
- * said"; if 0 is a value too, OPTION_GIVEN() distinguishes.
+ * given"; if 0 is a value too, OPTION_GIVEN() distinguishes.
  */
 #ifndef CYCLADE_CLI_OPTIONS_H
 #define CYCLADE_CLI_OPTIONS_H
@@ -24,7 +24,7 @@ enum command {
 	CMD_COUNT
 };
 
-/* Who said an option; a later one has the last word. */
+/* Source of an option; a later one overrides an earlier one. */
 enum option_from {
 	FROM_NOBODY,
 	FROM_FILE,	   /* the configuration file, before its sections */
@@ -37,8 +37,8 @@ enum option_from {
 
 struct option_said {
 	enum option_from from;
-	const char *where; /* "FILE:LINE"; NULL where `from` says it all */
-	const char *text;  /* the argument as it was said last; NULL: none */
+	const char *where; /* "FILE:LINE"; NULL if `from` is enough */
+	const char *text;  /* the last argument given; NULL: none */
 };
 
 struct options {

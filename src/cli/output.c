@@ -429,7 +429,7 @@ static void remove_unfinished(int number)
 	(void)raise(number);
 }
 
-/* f: begins to guard it; NULL: ends. Signals that whoever started us ignores stay ignored. */
+/* f: begins to guard it; NULL: ends. Signals that our parent ignores stay ignored. */
 static void guard(struct file_new *f)
 {
 	static const int numbers[] = { SIGHUP, SIGINT, SIGTERM };

@@ -35,9 +35,9 @@ static bool same_arch(const struct pd_info *i, const struct utsname *u)
 	return !i->arch || here == EM_NONE || there == EM_NONE || here == there;
 }
 
-/* Whether a file of the recorded path may be taken for the recorded one where no build-id says so:
- * not on another machine. A machine may have got a new kernel since, a container has a name of its
- * own; where both differ, it is another. */
+/* Whether a file at the recorded path may be taken for the recorded one without a build-id: not on
+ * another machine. A machine may have got a new kernel since, a container has a name of its own; if
+ * both differ, it is another machine. */
 static bool made_here(const struct pd_info *i)
 {
 	struct utsname u;

@@ -30,8 +30,8 @@ int recording_open(struct recording *r, struct cli *cli, const char *path,
 		   struct err *err) MUST_USE;
 /* Safe if opening failed. */
 void recording_close(struct recording *r);
-/* Reports the files that are there and could not be read, on standard error: whatever was printed
- * lacks what is in them. recording_close() does it, too. */
+/* Reports the files that exist and could not be read, on standard error: the output lacks their
+ * data. recording_close() does it, too. */
 void recording_troubles(const struct recording *r);
 
 /* Whether it may have been made on this machine. */
@@ -59,9 +59,9 @@ bool recording_has(const struct recording *r, uint64_t sample_type);
 /* A file that is not here is worth a note where one in a hundred of all samples is in it. */
 bool recording_lacks(const struct recording *r, uint32_t image, uint64_t samples, uint64_t all);
 
-/* What views say of the recording, which the user named as `input` (NULL: the usual one): notes of
- * the recording, then where symbols came from for images whose file is another than the recorded
- * one, or that are `missing` (by image; NULL: none). Notes are in the cli's arena. */
+/* Fills in a view's notes on the recording, which the user named as `input` (NULL: the usual one):
+ * notes of the recording, then the sources of symbols for images whose file is another than the
+ * recorded one, or that are `missing` (by image; NULL: none). Notes are in the cli's arena. */
 void recording_source(struct view_source *out, const struct recording *r, struct cli *cli,
 		      const char *input, const bool *missing);
 

@@ -64,7 +64,7 @@ static int table_map(struct file_map *m, const char *path, struct err *err)
 		return -1;
 	}
 	most = (off_t)table_extent(head, (size_t)got);
-	most = most ? most : TABLE_HEAD_SIZE; /* enough to say why it is none */
+	most = most ? most : TABLE_HEAD_SIZE; /* enough for the error message */
 	st.st_size = st.st_size < most ? st.st_size : most;
 	return file_in_map(m, fd, &st, false, path, err);
 }

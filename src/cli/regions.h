@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * regions - what a program counted of itself with libcyclade: `run --regions`, and `report` of the
- * file that it leaves.
+ * regions - a program's own counts, by libcyclade: `run --regions`, and `report` of the file that
+ * it leaves.
  */
 #ifndef CYCLADE_CLI_REGIONS_H
 #define CYCLADE_CLI_REGIONS_H

@@ -17,7 +17,8 @@ size_t repeats_count(const char *name);
  * FILE.old, as far as they are recordings. If one cannot be renamed, it stays. */
 void repeats_move_old(const char *name);
 
-/* Of an error that NAME is not there: what there is instead, if it is a series. Returns -1. */
+/* After an error that NAME does not exist: adds the files of the series, if there is one. Returns
+ * -1. */
 int repeats_hint(const char *name, const char *command, struct err *err);
 
 #endif

@@ -5,9 +5,9 @@
  *	cli_sandbox(cli, also)		once its options are known, before it opens anything
  *
  * It writes below the directory of its output, into the symbol cache, and into the directory for
- * temporary files where it makes some; with --sysroot it reads only below that, what is named on
- * the command line, and the system's own libraries and settings. Without --sysroot a recording may
- * name any file as a program or a library: reading is left alone then.
+ * temporary files if it makes some; with --sysroot it reads only below that, files named on the
+ * command line, and the system's own libraries and settings. Without --sysroot a recording may name
+ * any file as a program or a library: reading is left alone then.
  */
 #ifndef CYCLADE_CLI_SANDBOXING_H
 #define CYCLADE_CLI_SANDBOXING_H
@@ -16,8 +16,8 @@
 
 /* Whether the command only reads; view starts a browser, and so enters by itself. */
 bool cli_only_reads(const struct cli *cli);
-/* `also` NULL, or one more file that is written. Where it fails, that is said, and the command goes
- * on as without. */
+/* `also` NULL, or one more file that is written. If it fails, that is reported, and the command
+ * goes on without. */
 void cli_sandbox(struct cli *cli, const char *also);
 
 #endif

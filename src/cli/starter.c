@@ -58,7 +58,7 @@ static uint8_t status_of(pid_t pid)
 	return WIFEXITED(status) ? (uint8_t)WEXITSTATUS(status) : KILLED;
 }
 
-/* One program: whoever sits at the terminal interrupts it, not us. */
+/* One program: the terminal's signals interrupt it, not us. */
 static bool run_one(char *const argv[], uint64_t len, int from, uint8_t *status)
 {
 	const struct sigaction ignored = { .sa_handler = SIG_IGN };
@@ -92,7 +92,7 @@ static bool run_one(char *const argv[], uint64_t len, int from, uint8_t *status)
 	return whole;
 }
 
-/* Until whoever started us is gone. */
+/* Until our parent is gone. */
 static void serve(char *const argv[], int from, int to)
 {
 	uint8_t status;

@@ -22,21 +22,21 @@ static inline uint64_t stat_runs(const struct cli *cli)
 	return cli->opt.measure.repeat ? cli->opt.measure.repeat : 1;
 }
 
-/* What a stat ends with that counted, or `failed`: for want of a PMU, where `no_pmu` has a text. */
+/* Exit code of a stat that counted, or `failed`: for want of a PMU, if `no_pmu` has a text. */
 int stat_end(struct cli *cli, const struct counting *k, bool failed, const char *no_pmu,
 	     const struct err *err);
 
 /* Who was counted, in words, in the arena `a`. */
 const char *stat_target(const struct counting *k, struct arena *a);
-/* A finished text to `out`, or to `fd` where that is none of -1. Where nobody reads any more,
- * counting is told that it is enough. */
+/* A finished text to `out`, or to `fd` if that is not -1. If the reader has gone away, counting
+ * ends. */
 int stat_put(struct counting *k, struct counting_out *out, const struct buf *b, int fd,
 	     struct err *err) MUST_USE;
-/* The same of a document; `last`: and what its format had no place for. */
+/* The same of a document; `last`: and the notes that its format has no place for. */
 int stat_document(struct counting *k, struct counting_out *out, struct document *d, int fd,
 		  bool last, struct err *err) MUST_USE;
-/* What is said of every measurement; the rest is not known yet. Texts are in the arena `a`, which
- * ends with the interval: what an interval took from the cli's arena would never be given back. */
+/* The head of every measurement; the rest is not known yet. Texts are in the arena `a`, which ends
+ * with the interval: memory from the cli's arena would never be freed. */
 struct count_head stat_head(const struct counting *k, struct arena *a);
 
 #endif

@@ -21,8 +21,8 @@ const struct validate_kept *cli_verdicts_noted(struct cli *cli);
 /* The file of this machine in another folder beside the verdicts; NULL: out of memory. */
 const char *verdicts_beside(struct cli *cli, const struct validate_kept *k, const char *folder);
 
-/* The recording is of this machine's CPU model and kernel; *here is this machine. `why` may say
- * that there is no memory. */
+/* The recording is of this machine's CPU model and kernel; *here is this machine. `why`: the error
+ * if memory is short. */
 bool verdicts_is_here(struct machine *here, struct cli *cli, const struct pd_info *i,
 		      struct err *why);
 

@@ -6,8 +6,8 @@
  *	browse_run(&b, &err)			until the user ends it
  *	browse_close(&b)
  *
- * keys.def has what keys do; browse_keys.c does it, browse_draw.c shows it. Everything that is
- * shown is a table of a document (view.h), in its cells' own words.
+ * keys.def lists the keys; browse_keys.c acts on them, browse_draw.c draws. Everything on the
+ * screen is a table of a document (view.h), in its cells' own words.
  */
 #ifndef CYCLADE_CLI_BROWSE_H
 #define CYCLADE_CLI_BROWSE_H
@@ -21,7 +21,7 @@ struct browse {
 	struct sources sources;
 	VEC(struct browse_view *) stack;
 	unsigned lines, columns; /* of the screen */
-	char message[512];	 /* instead of what stands below the rows; until the next key */
+	char message[512];	 /* in place of the lines below the rows; until the next key */
 	char found[128];	 /* was searched for last */
 	bool backwards, ended;
 };
@@ -40,7 +40,7 @@ struct browse_view *browse_top(const struct browse *b);
 /* The table at hand. */
 struct browse_tab *browse_tab(struct browse *b);
 void browse_say(struct browse *b, const struct err *why);
-/* Does what a key is for. */
+/* Acts on a key. */
 void browse_key(struct browse *b, int key);
 void browse_draw(struct browse *b);
 /* A text that is typed in the last line but one; false: it was given up. */

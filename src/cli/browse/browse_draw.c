@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The picture: the results; the tables of this one; heads; rows; what a row has no room for, or a
- * message; the state.
+ * The picture: the results; the tables of this one; heads; rows; the rest of a row that is cut, or
+ * a message; the state.
  */
 #include <string.h>
 
@@ -58,7 +58,7 @@ static void draw_tables(struct browse *b)
 
 /* ---- below them ------------------------------------------------------------------------------ */
 
-/* The file is cut before what was lost is. */
+/* If the line is too long, the file's name is cut, not the losses. */
 static void draw_browse_state(struct browse *b, const struct browse_view *v,
 			      const struct browse_tab *x)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the keys of keys.def do.
+ * Actions of the keys of keys.def.
  */
 #include <string.h>
 
@@ -26,7 +26,7 @@ static void press_page_up(struct browse *b, struct browse_tab *x)
 
 /* ---- views ----------------------------------------------------------------------------------- */
 
-/* `under`: on what is seen; else in its place. */
+/* `under`: on top of the present view; else in its place. */
 static void show_view(struct browse *b, struct source *s, enum result_id id, const char *function,
 		      bool under)
 {

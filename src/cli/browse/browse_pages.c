@@ -90,7 +90,7 @@ struct lines {
 	unsigned width; /* of texts */
 };
 
-/* What labels leave of the screen. */
+/* Columns of the screen without the labels. */
 static unsigned text_room(const struct document *d, unsigned width)
 {
 	size_t label = sizeof("throttled") - 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * browse_pages - what is no table of a document, as a table: a table of one row with a line for
- * each of its columns; what a document says beside its tables; the keys.
+ * browse_pages - other content as tables: a table of one row with a line for each of its columns; a
+ * document's notes; the keys.
  */
 #ifndef CYCLADE_CLI_BROWSE_PAGES_H
 #define CYCLADE_CLI_BROWSE_PAGES_H

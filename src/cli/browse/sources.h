@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sources - the results of one recording by what is selected of it: all, one thread, or all by
- * thread. Each is opened when it is first asked for and stays until the end, so that to go back
- * costs nothing.
+ * sources - the results of one recording by selection: all, one thread, or all by thread. Each is
+ * opened when it is first asked for and stays until the end, so that to go back costs nothing.
  *
  *	sources_open(&s, cli, path, &err)	opens that of all
  *	source = sources_get(&s, tid, false, &err)
@@ -31,7 +30,7 @@ struct sources {
 };
 
 int sources_open(struct sources *s, struct cli *cli, const char *path, struct err *err) MUST_USE;
-/* NULL: *err says why. */
+/* NULL: *err has the reason. */
 struct source *sources_get(struct sources *s, uint64_t tid, bool by_thread, struct err *err);
 void sources_close(struct sources *s);
 

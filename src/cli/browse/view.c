@@ -30,7 +30,7 @@ static bool is_tab_shown(const struct table *t)
 	return !(t->form->flags & TABLE_PEOPLE) && table_next(t, &r);
 }
 
-/* The main one, what people are shown, what is beside the tables, the others. */
+/* Order of tables: the main one, those for people, those for programs. */
 static unsigned tab_rank(const struct table *t)
 {
 	if (t->form->flags & TABLE_MAIN)
@@ -187,7 +187,7 @@ bool browse_tab_text(struct browse_tab *x, const char *key, struct buf *out)
 	bool has = tab_cell_of(x, key, &cell, &scratch) && cell.kind == T_TEXT && *cell.text;
 
 	if (has)
-		buf_puts(out, cell.text); /* without what stands behind a name */
+		buf_puts(out, cell.text); /* without the text behind a name */
 	buf_free(&scratch);
 	return has;
 }
@@ -234,7 +234,8 @@ bool browse_tab_function(struct browse_tab *x, struct buf *out)
 	return has;
 }
 
-/* ---- what there is no room for --------------------------------------------------------------- */
+/* ---- cut texts
+ * -------------------------------------------------------------------------------- */
 
 /* The source line of an instruction: of another table, by the columns that name it. */
 static bool put_tab_source(struct browse_view *v, struct browse_tab *x, struct buf *out)

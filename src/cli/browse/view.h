@@ -7,7 +7,7 @@
  *	view_close(v)
  *
  * The tables are those of the document that have rows, its main one first, tables of one row on
- * their side; then what it says beside them. A page of another kind (keys) has no document.
+ * their side; then its notes. A page of another kind (keys) has no document.
  */
 #ifndef CYCLADE_CLI_BROWSE_VIEW_H
 #define CYCLADE_CLI_BROWSE_VIEW_H
@@ -48,7 +48,7 @@ bool browse_tab_function(struct browse_tab *x, struct buf *out);
 /* The function's name alone. */
 bool browse_tab_name(struct browse_tab *x, struct buf *out);
 bool browse_tab_number(struct browse_tab *x, const char *key, uint64_t *out);
-/* What there is no room for in the row: a name that is cut, an instruction's source line. */
+/* Text that the row has no room for: a name that is cut, an instruction's source line. */
 void browse_view_detail(struct browse_view *v, struct buf *out);
 
 #endif

@@ -8,8 +8,8 @@
 #include "cli/cli.h"
 #include "report/sampled_tree.h"
 
-/* Until sampling_next() is over. SIGUSR1 prints to standard error what has reached the file, and
- * the tree, if `t` (NULL: none) has one. */
+/* Until sampling_next() is over. SIGUSR1 prints to standard error the file's counts so far, and the
+ * tree, if `t` (NULL: none) has one. */
 int cli_sample(struct cli *cli, struct sampling *s, struct sampled_tree *t,
 	       struct err *err) MUST_USE;
 

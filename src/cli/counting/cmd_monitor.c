@@ -20,7 +20,7 @@ struct monitoring {
 	bool prints;
 	struct http *http;	/* NULL: --listen was not given */
 	struct document *shown; /* of the last interval */
-	struct buf listed;	/* what people were shown last as not available */
+	struct buf listed;	/* the metrics last reported as not available */
 };
 
 static const char *const texts[HTTP_TEXTS] = {

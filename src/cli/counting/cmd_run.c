@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * run - the main job: record a program, say where its time went, name the next commands.
+ * run - the main job: record a program, show where its time went, name the next commands.
  */
 #include <math.h>
 #include <signal.h>
@@ -62,7 +62,7 @@ static void put_step(struct steps *s, bool typed, struct buf *command, const cha
 	buf_free(command);
 }
 
-/* `cyclade VERB [FILE] [WHAT]`, unless one of them cannot be typed. */
+/* Adds `cyclade VERB [FILE] [ARGUMENT]`, unless one of them cannot be typed. */
 static void add_step(struct steps *s, const char *verb, const char *file, const char *what,
 		     const char *why)
 {

@@ -14,8 +14,8 @@
 #include "cli/stat.h"
 #include "collect/event.h"
 
-/* Of one that told its counts: the program's own end. Where an interrupt found no program to pass
- * it on to, not all runs were made although each ended well. */
+/* Exit code after results: the program's own. If an interrupt came between two runs, not all runs
+ * were made although each ended well. */
 static int stat_exit_code(const struct cli *cli, const struct counting *k)
 {
 	if (!cli->args.n || cli->opt.measure.dry_run)

@@ -289,7 +289,7 @@ static bool is_kept(const struct validate *v, size_t i)
 	return true;
 }
 
-/* Verdicts of this run, and of earlier ones on what it did not test. A file that is not understood
+/* Verdicts of this run, and of earlier ones on events that it did not test. A file of unknown form
  * stays. */
 static int keep_verdicts(struct job *j, const struct validate *v, struct validate_report *r,
 			 struct err *err)
@@ -339,7 +339,7 @@ static void try_to_keep(struct job *j, const struct validate *v, struct validate
 	for (size_t i = 0; i < v->n_rows; i++)
 		any |= v->row[i].verdict != VALIDATE_UNTESTED;
 	if (v->stopped || j->o.n_kernels || !any)
-		return; /* a part of the kernels says little */
+		return; /* a part of the kernels is no verdict */
 	if (keep_verdicts(j, v, r, &err)) {
 		r->kept = NULL;
 		cli_note(j->cli, "verdicts are not kept: %s",

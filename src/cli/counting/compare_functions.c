@@ -15,7 +15,7 @@ int functions_open(struct functions *f, struct cli *cli, size_t most, struct err
 	if (temp_dir_open(f->dir, sizeof(f->dir), NULL, err))
 		return -1;
 	(void)snprintf(f->path, sizeof(f->path), "%s/run", f->dir);
-	temp_dir_guard(f->dir, f->path); /* while a program runs, compare is told of signals */
+	temp_dir_guard(f->dir, f->path); /* while a program runs, compare handles signals */
 	return 0;
 }
 

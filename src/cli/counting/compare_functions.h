@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * compare_functions - functions as metrics of `compare`: what each of them has of each run.
+ * compare_functions - functions as metrics of `compare`: the share of each in each run.
  *
  *	functions_open(&f, cli, most, &err)	f.path: where each run is recorded
  *	functions_ask(&f, &compare_ask)		then compare_programs()

@@ -28,7 +28,7 @@ void no_pmu_say(const char *why, const char *hypervisor, const char *so, const c
 	if (meanwhile)
 		buf_printf(&b, "  meanwhile  %s\n", meanwhile);
 	if (fd_write_all(STDERR_FILENO, buf_str(&b), b.len, "", NULL))
-		b.failed = true; /* nobody is there to be told */
+		b.failed = true; /* nobody reads the message */
 	buf_free(&b);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * no_pmu - what is said where there is no cycle counter: what that means now, what was looked at,
- * what helps.
+ * no_pmu - the message if there is no cycle counter: the consequence, the checks, the remedy.
  */
 #ifndef CYCLADE_CLI_NO_PMU_H
 #define CYCLADE_CLI_NO_PMU_H
@@ -12,7 +11,7 @@
  * `meanwhile`: a command that works here, or NULL. To standard error. */
 void no_pmu_say(const char *why, const char *hypervisor, const char *so, const char *meanwhile);
 
-/* Why there is no cycle counter here, or "" where there is one. */
+/* Why there is no cycle counter here, or "" if there is one. */
 void no_pmu_find(const struct cli *cli, char why[256]);
 /* The five lines, then the exit code. */
 int no_pmu_end(struct cli *cli, const char *why, const char *meanwhile);

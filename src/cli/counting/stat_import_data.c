@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recordings of perf stat: the tree, or the events where no model knows them, of all of it, by
- * interval (-I) and by place (--per). What is known of the machine is what the recording's header
- * says, or --sysroot.
+ * Recordings of perf stat: the tree, or the events if no model knows them, of all of it, by
+ * interval (-I) and by place (--per). The machine's facts come from the recording's header, or
+ * --sysroot.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -434,7 +434,8 @@ static void sum_span(struct data *d, size_t from, size_t to)
 	}
 }
 
-/* When the last round ended is not always written: the longest that a counter was enabled tells. */
+/* When the last round ended is not always written: then it is the longest time that a counter was
+ * enabled. */
 static double span_end(const struct data *d, size_t round)
 {
 	const struct stat_round *r = &d->s.round[round];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is known beside the values of imported counts: the machine, as far as somebody says it or
- * the counts show it, and which privilege levels were counted.
+ * Facts beside the values of imported counts: the machine, from options or from the counts, and
+ * which privilege levels were counted.
  */
 #include <math.h>
 #include <string.h>
@@ -69,8 +69,9 @@ bool import_asks_pmem(const struct model *m)
 	return false;
 }
 
-/* `part` is less than `whole` only while another thread of the core is active, too. Where they are
- * the same, `alone` says that none was: the formulas with SMT and without it come to the same. */
+/* `part` is less than `whole` only while another thread of the core is active, too. If they are
+ * the same and `alone` is set, no other thread was: the formulas with SMT and without it give
+ * the same. */
 static const struct pair {
 	const char *part, *whole;
 	bool alone;

@@ -73,7 +73,7 @@ uint32_t import_metric(const struct model *m, const char *figure)
 	for (size_t i = 0; metric == MODEL_NONE && i < sizeof(halves) / sizeof(*halves); i++)
 		if (!strcasecmp(halves[i].said, name))
 			metric = model_metric_named(m, halves[i].meant, strlen(halves[i].meant));
-	/* toplev's full path: the last part, if what is before it is the parent */
+	/* toplev's full path: the last part, if the part before it is the parent */
 	dot = strrchr(name, '.');
 	if (metric == MODEL_NONE && dot && dot[1]) {
 		metric = model_metric_named(m, dot + 1, strlen(dot + 1));
@@ -162,8 +162,8 @@ int import_disagreement(const char **note, struct arena *a, const struct tree *t
 
 /* ---- corrections that were not counted -------------------------------------------------- */
 
-/* Each is small in what it corrects: perf stat's own top-down figures, made of the same counts,
- * leave it out. `level`: of the nodes in which it is no more than a correction. */
+/* Small corrections: perf stat's own top-down figures, made of the same counts, leave them out.
+ * `level`: of the nodes in which the event is no more than a correction. */
 static const struct {
 	const char *event;
 	unsigned level;

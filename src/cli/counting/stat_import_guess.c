@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Text does not say which CPU counted. The model that knows most of its events, and of the figures
- * that it printed, is taken; of those that know as many this machine's, or the one in whose
- * formulas more of them stand, and then the first of the list. Names that every CPU has (cycles)
- * decide nothing.
+ * Text does not name the CPU. The model that knows most of the events and figures is taken; if
+ * several know as many, this machine's, then the one in whose formulas more of them occur, then the
+ * first of the list. Names that every CPU has (cycles) decide nothing.
  */
 #include <string.h>
 #include <strings.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Imported counts and figures as rows: all of them where there is no tree, what is none of the
- * tree's beside one.
+ * Imported counts and figures as rows: all of them if there is no tree; else those that are not in
+ * the tree.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static struct counts_row printed_row_of(const struct counted_event *c, const str
 	if (isnan(c->noise))
 		return r;
 	r.whole = false;
-	if (set->repeats >= 2) { /* what was printed is the standard error of the mean */
+	if (set->repeats >= 2) { /* the printed error is the standard error of the mean */
 		r.runs = set->repeats;
 		r.error = t95(r.runs - 1) * c->noise * c->value;
 		r.stddev = c->noise * c->value * sqrt((double)r.runs);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * stat --import of text: which kinds of cores its events were counted on, the model of each, and
- * what is doubtful about the text itself.
+ * doubts about the text itself.
  */
 #include <math.h>
 #include <string.h>
@@ -25,7 +25,7 @@ struct text {
 	bool several;	      /* kinds, of a hybrid: each has a tree */
 	size_t other, unsaid; /* events of kinds that are not shown, or of no kind in particular */
 	const char *other_kind;
-	const char *guess;    /* why this model; NULL: somebody said it */
+	const char *guess;    /* why this model; NULL: the user named it */
 	const char *no_model; /* why there is no tree */
 	uint32_t *group;      /* by place of the file: --per */
 	const char **label;   /* by group */
@@ -273,7 +273,7 @@ out:
 
 /* ---- sets ------------------------------------------------------------------------------- */
 
-/* Of a hybrid, what names no kind of cores is of all of them together. */
+/* On a hybrid, an event without a kind of cores counts all of them together. */
 static bool is_unsaid(const struct counted_event *ev, const struct import_core *c,
 		      struct import_known known)
 {

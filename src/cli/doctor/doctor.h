@@ -2,9 +2,9 @@
 /*
  * doctor - the checks of `cyclade doctor`, private to its files.
  *
- * Each check is a row (name, function) of a table in doctor_checks.c and fills one finding. What a
- * check can try, it tries: a setting is a promise, the kernel decides. Of a captured machine
- * (--sysroot) nothing is tried.
+ * Each check is a row (name, function) of a table in doctor_checks.c and fills one finding. A check
+ * opens events if it can: settings promise, the kernel decides. On a captured machine (--sysroot)
+ * nothing is tried.
  */
 #ifndef CYCLADE_CLI_DOCTOR_H
 #define CYCLADE_CLI_DOCTOR_H

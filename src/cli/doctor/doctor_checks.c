@@ -18,7 +18,7 @@
 
 #define COUNT(a)   (sizeof(a) / sizeof((a)[0]))
 #define NOT_TRIED  "not tried: this is another machine's tree"
-#define USUAL_RATE 4000u /* samples a second, unless -F says otherwise */
+#define USUAL_RATE 4000u /* samples a second, without -F */
 #define DISK_LOW   (1000u * 1000u * 1000u)
 
 static void add_fix(struct finding *f, const char *text)

@@ -64,8 +64,8 @@ unsigned doctor_counters(void)
 		struct perf_event_attr attr = doctor_cycles_attr();
 
 		attr.sample_period = 0;
-		/* Arm's driver leaves a leader that is off out of what it counts, unless exec
-		 * turns it on: it would be one counter too many */
+		/* Arm's driver does not reserve a counter for a leader that is off, unless exec
+		 * turns it on: the trial would find one counter too many */
 		attr.disabled = attr.enable_on_exec = !n;
 		fd[n] = open_event(&attr, 0, -1, n ? fd[0] : -1);
 		if (fd[n] < 0)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * explain - all that is known of a node (of the tree, or the cycle accounting), a metric, a group
- * or an event: what it means, how it is made, which events that takes, when to look at it, where to
- * go next.
+ * explain - all about a node (of the tree, or the cycle accounting), a metric, a group or an event:
+ * meaning, formula, events, when to look at it, where to go next.
  */
 #include <string.h>
 
@@ -41,8 +40,7 @@ static const char *options_again(struct cli *cli, bool model)
 	return out ? out : "";
 }
 
-/* Where names can be of; rows of monitor are of the model's CPU. What is wrong with them monitor
- * says. */
+/* Sources of names; rows of monitor are of the model's CPU. `monitor` reports errors in them. */
 static struct explain_from from_of(struct cli *cli, struct model *m, struct set *rows)
 {
 	struct model_sources s = cli_model_sources(cli);

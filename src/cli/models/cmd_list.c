@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * list - what can be measured on this machine, or on a captured one (--sysroot), and what the
- * models of CPUs hold.
+ * list - events and metrics of this machine, or of a captured one (--sysroot), and contents of the
+ * models of CPUs.
  */
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include "report/account_view.h"
 #include "report/column.h"
 
-#define MIN_SHOWN 0.005 /* for people: rows below half a percent are summed, unless --min says */
+#define MIN_SHOWN 0.005 /* for people: rows below half a percent are summed; default of --min */
 
 struct account_report {
 	struct cli *cli;

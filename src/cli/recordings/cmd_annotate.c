@@ -29,7 +29,7 @@ struct annotating {
 	const struct memory *memory; /* NULL: the event does not sample memory */
 	struct memory *own_memory;   /* the same, unless it is of mem */
 	struct blocks blocks;
-	const char *no_blocks; /* why there are none; NULL: nothing to say */
+	const char *no_blocks; /* why there are none; NULL: no reason to show */
 };
 
 static void end_shared(void *own)
@@ -179,7 +179,7 @@ static size_t n_used(const struct accounting *x, size_t n_events)
 	return n;
 }
 
-/* The account, where it is asked for or the recording was made for one; *on says so. */
+/* Opens the account if it is asked for or the recording was made for one; then *on is true. */
 static int open_account(const struct result_ask *ask, struct accounting *x, bool *on,
 			struct err *err)
 {

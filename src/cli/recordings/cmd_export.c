@@ -222,7 +222,7 @@ static int write_firefox(struct exporting *x, struct err *err)
 
 /* ---- */
 
-/* For whoever exports, and in the file, where that has comments. */
+/* Warns the user, and in the file if that has comments. */
 static void tell_end(struct exporting *x, const struct format *f)
 {
 	const struct pd_losses *l = pd_losses(x->r.rec);

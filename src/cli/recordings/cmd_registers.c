@@ -10,7 +10,7 @@
 #include "report/registers_view.h"
 
 #define REGISTERS (PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_REGS_USER)
-#define ENTRIES	  10 /* that are shown unless --limit says */
+#define ENTRIES	  10 /* that are shown without --limit */
 
 struct reading {
 	struct registers *regs;

@@ -18,7 +18,7 @@
 #include "report/rows.h"
 #include "report/view_latency.h"
 
-#define MIN_SHOWN 0.005 /* for people: rows below half a percent are summed, unless --min says */
+#define MIN_SHOWN 0.005 /* for people: rows below half a percent are summed; default of --min */
 
 struct report {
 	struct cli *cli;
@@ -123,7 +123,7 @@ static int choose_rows(struct report *rp, struct err *err)
 	return 0;
 }
 
-/* Two events next to each other say more than two tables, where they fit. */
+/* Two events side by side are easier to compare than two tables, if they fit. */
 static bool fits_side_by_side(const struct report *rp)
 {
 	size_t n_events, n = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * export --autofdo and --bolt: how often the code of one program or library ran. By branch stacks
- * where any were recorded, else by the addresses of samples, which is said.
+ * if any were recorded, else by the addresses of samples, with a message.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -111,7 +111,7 @@ static int by_code_samples(const void *a, const void *b)
 	return (*p < *q) - (*p > *q);
 }
 
-/* Half of what was sampled is at addresses with so many samples each, or more. */
+/* Half of all samples are at addresses with so many samples each, or more. */
 static uint64_t typical_samples(const struct profile_row *r, size_t n, uint64_t total)
 {
 	uint64_t *v = xcalloc(n + 1, sizeof(*v)), sum = 0, typical;

@@ -15,7 +15,7 @@
 #include "report/cube_view.h"
 #include "report/page_files.h"
 
-#define FUNCTION_PAGES 200   /* at most, unless --functions says */
+#define FUNCTION_PAGES 200   /* at most, without --functions */
 #define CHAIN_ROWS     10000 /* more call chains are in the cube only */
 #define TITLE_MOST     60    /* bytes of a title, about; further words are left out */
 #define OF_ALL	       0.95  /* of the samples: functions that hold them have pages */

@@ -51,7 +51,7 @@ static void offer_browse(struct result *x, const struct result_ask *ask)
 		document_next_last(&x->d, here[0].command, here[0].why);
 }
 
-/* -1: *err says why; else an exit code. */
+/* Returns an exit code; -1: *err has the reason. */
 static int show_result(struct result *x, const struct result_ask *ask, const struct result_kind *k,
 		       struct err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * result - one thing that can be made of a recording: a document, and what it rests on.
+ * result - one result of a recording: a document, and the data below it.
  *
  * Its rows are in results.def. A command shows one:
  *
@@ -10,7 +10,7 @@
  *	}
  *
  * and has its maker beside it: calls_make() is given the open recording and fills a struct result.
- * Whoever needs several asks results.h.
+ * results.h makes several.
  */
 #ifndef CYCLADE_CLI_RESULT_H
 #define CYCLADE_CLI_RESULT_H
@@ -20,16 +20,16 @@
 #include "cli/recording.h"
 #include "show/document.h"
 
-/* What results of one kind rest on alike, each of another function: made by the first of them. */
+/* Data shared by results of one kind, each of another function: made by the first of them. */
 struct result_shared {
 	void *own;
 	void (*end)(void *own);
 };
 
-/* What results of several kinds rest on, all of one selection: made by the first of them, or for
+/* Data shared by results of several kinds, all of one selection: made by the first of them, or for
  * all of them in one walk (result_bases_walk). */
 struct result_bases {
-	struct result_shared memory; /* what mem built (memory.h) */
+	struct result_shared memory; /* built by mem (memory.h) */
 	struct result_shared flow, wait;
 	VEC(struct profile *) profile;
 	struct cube *cube;
@@ -38,10 +38,10 @@ struct result_bases {
 void result_bases_free(struct result_bases *b);
 
 struct result_ask {
-	struct cli *cli; /* the options; what documents point to may be in its arena */
+	struct cli *cli; /* the options; documents may point into its arena */
 	const struct recording *r;
 	struct cli_operands said;
-	const struct show *show;      /* what it leaves out need not be made */
+	const struct show *show;      /* tables that it leaves out need not be made */
 	struct result_shared *shared; /* of this kind */
 	struct result_bases *bases;   /* of all kinds; NULL: one result */
 };
@@ -52,11 +52,11 @@ struct result {
 	 * with a number: there was no memory. */
 	struct cli_choice *choice;
 	size_t n_choices;
-	void *own; /* what the document rests on */
+	void *own; /* the document's data */
 	void (*end)(void *own);
 };
 
-/* Fills *out, which is empty; what it has by then is freed by the caller, failed or not. */
+/* Fills *out, which is empty; the caller frees it, also after a failure. */
 typedef int result_make(struct result *out, const struct result_ask *ask, struct err *err);
 
 enum result_id {
@@ -79,12 +79,13 @@ extern const struct result_kind result_kinds[RESULT_COUNT];
 #include "cli/recordings/results.def"
 #undef RESULT
 
-/* Walks over the samples once for what most results of the recording rest on, and for the cube of
- * that event (SIZE_MAX: none). What cannot be made is left to who asks for it. */
+/* Walks over the samples once for the data shared by most results of the recording, and for the
+ * cube of that event (SIZE_MAX: none). If a part fails, the result that needs it makes it and
+ * reports the error. */
 int result_bases_walk(struct result_bases *b, struct cli *cli, const struct recording *r,
 		      size_t cube_event, struct err *err) MUST_USE;
 
-/* Safe on what is empty or failed. */
+/* Safe on empty and failed results. */
 void result_free(struct result *x);
 void result_shared_free(struct result_shared *s);
 

@@ -22,7 +22,7 @@ void result_bases_free(struct result_bases *b)
 	mux_free(b->mux); /* profiles are weighed by it */
 }
 
-/* By which other results tell samples apart: those of the account, if there is one. */
+/* Keys of other results' rows: those of the account, if there is one. */
 static uint32_t keys_of_others(const struct recording *r)
 {
 	size_t n;
@@ -101,8 +101,8 @@ struct sharing_walk {
 	struct cube *cube;
 };
 
-/* Rows as those of `report` are, which the account and annotate make others of. Trees of chains
- * have a walk of their own: only the cube says whether there are too many of them to show. */
+/* Rows as those of `report`, from which the account and annotate make their own. Trees of chains
+ * have a walk of their own: only the cube shows if there are too many of them. */
 static int begin_rows(struct sharing_walk *w, struct cli *cli, const struct recording *r,
 		      const struct profile_opts *select, struct err *err)
 {
@@ -127,7 +127,7 @@ static int begin_branches(struct sharing_walk *w, const struct recording *r,
 	return profile_begin(&w->branches, w->pass, r->rec, r->spaces, &po, err);
 }
 
-/* What fails here fails again, with its reason, for who asks for it. */
+/* If a part fails here, it fails again, with the reason, in the result that needs it. */
 static void begin_all(struct sharing_walk *w, struct cli *cli, const struct recording *r,
 		      const struct profile_opts *select, size_t cube_event)
 {

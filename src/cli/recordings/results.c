@@ -55,7 +55,7 @@ struct result_bases *results_bases(struct results *all)
 	return &all->bases;
 }
 
-#define ACCOUNT_EVENTS 4 /* fewer do not tell what cycles went into */
+#define ACCOUNT_EVENTS 4 /* fewer are no account */
 
 static bool has_account(const struct recording *r)
 {

@@ -10,7 +10,7 @@
 
 struct sql_shell {
 	void *ctx;
-	void (*query)(void *ctx, const char *text);	/* answers it, or says why not */
+	void (*query)(void *ctx, const char *text);	/* answers it, or prints the error */
 	bool (*schema)(void *ctx, const char *pattern); /* false: there is no such table */
 	bool (*interrupted)(void *ctx);			/* since the last line; asking forgets it */
 	const char *const *table, *const *column;	/* names, ended by NULL */

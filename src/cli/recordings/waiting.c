@@ -217,7 +217,7 @@ int wall_cube_open(struct wall_cube **out, struct cli *cli, const struct recordi
 		return 0;
 	}
 	wall_cube_close(c);
-	if (why.code != ERR_NOMEM) /* the page says why it has no waits */
+	if (why.code != ERR_NOMEM) /* the page shows the reason */
 		return 0;
 	*err = why;
 	return -1;

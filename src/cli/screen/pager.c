@@ -132,7 +132,7 @@ static void list_lines(struct pager *p)
 	}
 }
 
-/* By `sorted`, then by what is folded. */
+/* Links the rows in the order of `sorted`, then lists the lines that are not folded away. */
 static void arrange_tree(struct pager *p)
 {
 	struct pager_tree *t = &p->tree;

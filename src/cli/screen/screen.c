@@ -38,7 +38,7 @@ static struct library library = LIBRARY("the terminal", NCURSES_SO, names, curse
 
 /* ---- as it was ------------------------------------------------------------------------------- */
 
-/* What a signal's handler needs, made beforehand: it may call almost nothing. */
+/* Data of the signal handler, made beforehand: it may call almost nothing. */
 static struct {
 	struct termios modes;
 	char codes[256]; /* that end what initscr() and the mouse began */
@@ -49,7 +49,7 @@ static struct {
 	bool colour;
 	unsigned click_line, click_column;
 	int files, resized;	/* of screen_file(): an epoll, an eventfd; -1: none */
-	struct sigaction winch; /* what ncurses does */
+	struct sigaction winch; /* ncurses' own handler */
 } now = { .saved_stderr = -1, .kept = -1, .files = -1, .resized = -1 };
 
 static const int ends[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGSEGV, SIGABRT, SIGBUS, SIGFPE };
@@ -237,7 +237,7 @@ static void on_resized(int number)
 	if (now.winch.sa_handler != SIG_DFL && now.winch.sa_handler != SIG_IGN)
 		now.winch.sa_handler(number);
 	if (write(now.resized, &one, sizeof(one)) < 0)
-		errno = 0; /* it is full: it was told already */
+		errno = 0; /* it is full: the reader wakes anyway */
 	errno = saved;
 }
 

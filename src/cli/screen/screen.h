@@ -10,8 +10,8 @@
  *	screen_close()		the terminal is as it was
  *
  * However the program ends while the screen is open, the terminal is as it was: on SIGHUP, SIGINT,
- * SIGQUIT, SIGTERM, and where it crashes. What is written to standard error meanwhile is kept and
- * comes out after screen_close(), if standard error is the terminal. There is one screen.
+ * SIGQUIT, SIGTERM, and if it crashes. Output to standard error meanwhile is kept and comes out
+ * after screen_close(), if standard error is the terminal. There is one screen.
  */
 #ifndef CYCLADE_CLI_SCREEN_H
 #define CYCLADE_CLI_SCREEN_H
@@ -43,19 +43,19 @@ enum { /* keys that are no character */
        SCREEN_OTHER, /* one that nothing here is about */
 };
 
-/* `what` needs it; `instead`: what does without, for the message. */
+/* For the message: `what` needs a terminal; `instead` does not. */
 int screen_able(const char *what, const char *instead, struct err *err) MUST_USE;
 int screen_open(bool colour, struct err *err) MUST_USE;
 void screen_close(void); /* also where it is not open */
 
 void screen_size(unsigned *lines, unsigned *columns);
 void screen_begin(void);
-/* A safe text; what does not fit into the line is left out. */
+/* A safe text; it is cut at the end of the line. */
 void screen_put(unsigned line, unsigned column, const char *text, enum ink ink, bool reversed);
 /* The same of any text: made safe, and cut with a mark. Returns the column behind it. */
 unsigned screen_text(unsigned line, unsigned column, const char *text, enum ink ink, bool reversed,
 		     bool ascii);
-/* The rest of the line behind what was put, in reverse. */
+/* Fills the rest of the line in reverse. */
 void screen_bar(unsigned line);
 void screen_clear(unsigned line);
 void screen_end(void);
@@ -64,8 +64,8 @@ void screen_cursor(unsigned line, unsigned column); /* shown there; hidden by sc
 /* The next key, within so many ms; SCREEN_NONE: none was pressed. -1: for ever; the terminal is
  * gone if that returns SCREEN_NONE. */
 int screen_key(int ms);
-/* For those who wait for something else, too: a file that can be read when screen_key(0) has a key,
- * or another size, to tell. The screen's own; -1: there is none. */
+/* For loops that also wait for something else: a file that is readable when screen_key(0) has a key
+ * or a new size. The screen owns it; -1: there is none. */
 int screen_file(struct err *err) MUST_USE;
 void screen_clicked(unsigned *line, unsigned *column);
 bool screen_gone(void);	   /* the terminal is */

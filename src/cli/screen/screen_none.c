@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * screen_none - of a build without ncurses: screen_able() says so, and nothing else is called.
+ * screen_none - of a build without ncurses: screen_able() fails, and nothing else is called.
  */
 #include "cli/screen/screen.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * sheet - a table on the screen: lines of a pager, laid out by show/layout.h; one of them is
- * chosen. What browse and top have in common.
+ * chosen. Shared by browse and top.
  *
  *	s.table = ...; sheet_open(&s)
  *	sheet_draw(&s, at, lines, columns)
- *	sheet_move(&s, 1), sheet_click(&s, line, column), ...	what keys do
+ *	sheet_move(&s, 1), sheet_click(&s, line, column), ...	actions of keys
  *	sheet_close(&s)					order, columns and place are kept
  *
  * A table whose rows are others now is closed and opened again.

@@ -192,7 +192,7 @@ static int woken(void *ctx, struct top *t, struct err *err)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* All of the machine for those who may look at it; else what the user runs. */
+/* All of the machine if the user may observe it; else the user's processes. */
 static void choose_whom(struct live *l)
 {
 	struct measure_opts *a = &l->opts;

@@ -2,13 +2,13 @@
 /*
  * live - the screen of `top`: views of the last interval that monitor/top.h found, and keys.
  *
- *	live_open(&l, cli, &err)	what is measured; the screen is not touched
+ *	live_open(&l, cli, &err)	targets and events; the screen is not touched
  *	live_run(&l, &err)		until the user or a signal ends it
  *	live_close(&l)
  *
  * Every view but the first lines of the first is a table (top_tables.c) in a pager, which is made
- * anew after each interval; sort, filter, place and folds stay. keys.def has what keys do;
- * live_keys.c does it, live_draw.c shows it. One thread: keys come between readings of the loop.
+ * anew after each interval; sort, filter, place and folds stay. keys.def lists the keys;
+ * live_keys.c acts on them, live_draw.c draws. One thread: keys come between readings of the loop.
  */
 #ifndef CYCLADE_CLI_LIVE_H
 #define CYCLADE_CLI_LIVE_H
@@ -90,7 +90,7 @@ const char *live_no_tree(const struct live *l);
 int live_nodes(struct live *l, struct err *err) MUST_USE;
 bool live_node_open(const struct live *l, const struct live_node *n);
 
-/* What keys do and are called, for the page of keys. */
+/* Names and actions of keys, for the page of keys. */
 struct live_key_text {
 	const char *keys, *text;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The picture: what is measured; the views; of the first view the tree in short; heads; rows; a
- * message or what is typed; the state.
+ * The picture: the target; the views; in the first view the tree in short; heads; rows; a message
+ * or the typed text; the state.
  */
 #include <math.h>
 #include <string.h>

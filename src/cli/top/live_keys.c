@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the keys of keys.def do.
+ * Actions of the keys of keys.def.
  */
 #include <string.h>
 

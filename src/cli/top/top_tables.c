@@ -183,7 +183,7 @@ TABLE_GET(metric_now)
 	cell_estimate(out, m->now);
 }
 
-/* What is exact has none. */
+/* Exact values have none. */
 TABLE_GET(metric_error)
 {
 	const struct top_metric *m = r->p;
