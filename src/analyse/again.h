@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * again - the command that records once more what a recording is of, for hints and next commands:
- * its program, processes or CPUs, from its own command line, so that it can be pasted.
+ * again - the command that repeats a recording, for hints and next commands: its program, processes
+ * or CPUs, from its own command line, so that it can be pasted.
  *
  *	again_put(&b, pd_info(rec), "-g", true)	"cyclade record -g -e cycles -- ./prog 12"
  *
@@ -16,14 +16,14 @@
 #include "base/err.h"
 #include "perfdata/perfdata.h"
 
-/* What stands for the program where none is known. */
+/* Stands for the program if none is known. */
 #define AGAIN_PROGRAM "-- ./prog"
 
 /* Puts the command with these options ("": none); `same`: and with the events, periods and
  * frequencies of the recording. False, and AGAIN_PROGRAM put, if the command line was not
  * recorded, names no program, process or CPU, is too long, or cannot be typed. */
 bool again_put(struct buf *b, const struct pd_info *info, const char *options, bool same);
-/* The same for a program and its arguments, with `verb` ("record -g"): what runs now. */
+/* The same for a program and its arguments, with `verb` ("record -g"): the one that runs now. */
 bool again_put_program(struct buf *b, const char *verb, const char *const *word, size_t n);
 /* Sets the hint of a filled error: `lead`, the command. Returns -1. */
 int again_hint(struct err *err, const struct pd_info *info, const char *lead, const char *options);

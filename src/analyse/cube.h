@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cube - samples of one event by call chain, thread, CPU and time: what a viewer filters without
- * the recording.
+ * cube - samples of one event by call chain, thread, CPU and time: for a viewer that filters
+ * without the recording.
  *
  *	cube_begin(&c, pass, rec, spaces, &opts, event, &err)
  *	pass_run(pass, &err)
@@ -67,9 +67,8 @@ int cube_begin(struct cube **out, struct pass *pass, const struct pd *rec, struc
 int cube_end(struct cube *c, struct err *err) MUST_USE;
 /*
  * The same of the time of all threads, on the CPU and off it: periods are ns, samples those on the
- * CPU. Outermost frames are names of threads; what is off the CPU has a reason as its leaf. The
- * tree's cells are of bins of cube_wall_width(). The tree may be freed then; what it was made of
- * stays.
+ * CPU. Outermost frames are names of threads; time off the CPU has a reason as its leaf. The tree's
+ * cells are of bins of cube_wall_width(). The tree may be freed then; its source must stay.
  */
 uint64_t cube_wall_width(const struct wait *w);
 int cube_of_wall(struct cube **out, const struct wall_tree *t, const struct wait *w,

@@ -10,8 +10,8 @@
  *	cursor_free(c)
  *
  * Records come in file order, on the caller's thread. Bounds are inclusive; a record without the
- * field is outside of any bound of it. A bound of `place` is found without reading what is before
- * it.
+ * field is outside of any bound of it. A bound of `place` is found without reading the records
+ * before it.
  *
  * Costs: some 10 ns a sample; a thread is looked up only by cursor_who(). The first bound of
  * `place` reads the headers of all records once.

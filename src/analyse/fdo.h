@@ -9,7 +9,7 @@
  *
  * Every instruction of a span ran as often as the span. A line ran as often as that of its
  * instructions which ran most. A function's total is the sum over the bytes of its instructions, up
- * to the first byte of a span's last one, with what is inlined into it: so does AutoFDO's
+ * to the first byte of a span's last one, with functions inlined into it: so does AutoFDO's
  * converter, for which compilers were tuned. Both times the duplication in a discriminator. Entries
  * of a function are the branches to its first instruction. Functions have the names that debug
  * information has for linkers, so that a part that was moved away counts for the whole.

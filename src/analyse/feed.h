@@ -12,14 +12,14 @@
 /* Walks `rec` once (MMAP, MMAP2, COMM, FORK, EXIT, KSYMBOL, CGROUP, and header build-ids) and
  * returns finished spaces, the caller's to free; `images` must outlive them.
  *
- * Records that perf wrote itself for what was there before it began have time 0: they hold from the
- * beginning. Where the recording's records carry no time (before sample_id_all), their place in the
- * file stands in for it, for samples too: perf falls back to the order of the file just so.
+ * Records that perf wrote itself for older processes have time 0: they hold from the beginning.
+ * Where the recording's records carry no time (before sample_id_all), their place in the file
+ * stands in for it, for samples too: perf falls back to the order of the file just so.
  */
 struct spaces *feed_spaces(const struct pd *rec, struct images *images, struct err *err) MUST_USE;
 
 /* The same in steps, for records that come while the file is still being walked: feed_begin once
- * its events are known, feed_record for each that pd_walk would tell, feed_finish when all is
+ * its events are known, feed_record for each that pd_walk would report, feed_finish when all is
  * known. */
 struct spaces *feed_begin(const struct pd *rec, struct images *images, struct err *err) MUST_USE;
 int feed_record(struct spaces *sp, const struct pd *rec, const struct pd_record *r,

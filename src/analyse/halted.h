@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * halted - for what share of the time each CPU was halted, over time.
+ * halted - the share of time in which each CPU was halted, over time.
  *
  *	wait_build(&w, ...), parallel_build(&p, ...)
  *	halted_build(&h, rec, w, p, &opts, &err)
@@ -34,7 +34,7 @@ enum halted_by { HALTED_UNKNOWN, HALTED_COUNTER, HALTED_SWITCHES };
 struct halted_span {
 	uint32_t cpu;
 	enum halted_by by;
-	uint64_t from, until;  /* ns, from the beginning of what is looked at */
+	uint64_t from, until;  /* ns, from the beginning of the interval */
 	struct estimate share; /* no value: why has the reason */
 };
 

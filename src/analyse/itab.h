@@ -2,8 +2,8 @@
 /*
  * itab - an open-addressing index over an array the user keeps: hash -> place in the array.
  *
- * A slot holds the upper half of the hash beside the index, so that most strangers are told apart
- * and the table grows without looking at the array. The user compares the rest:
+ * A slot holds the upper half of the hash beside the index, so that most other keys are skipped and
+ * the table grows without looking at the array. The user compares the rest:
  *
  *	for (i = itab_first(t, h); itab_at(t, &i, h, &idx);)
  *		if (same(&array[idx], key))
@@ -63,7 +63,7 @@ static inline void itab_replace(struct itab *t, size_t i, size_t idx)
 	*s = *s >> 32 << 32 | (uint32_t)(idx + 1);
 }
 
-/* Half the work of hash_pair(); good is its upper half, which is what is used here. */
+/* Half the work of hash_pair(); only its upper half is good, and only that is used here. */
 static inline uint64_t itab_hash(uint64_t a, uint64_t b)
 {
 	uint64_t x = a * 0x9e3779b97f4a7c15u + b * 0xc2b2ae3d27d4eb4fu;

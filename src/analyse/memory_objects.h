@@ -67,7 +67,7 @@ struct memory_object_source {
 struct memory_object_pages {
 	uint32_t object;
 	uint64_t page;		       /* bytes; 0: not known */
-	uint64_t samples, told, walks; /* told: samples with a known translation */
+	uint64_t samples, told, walks; /* `told`: samples with a known translation */
 	uint64_t refills;	       /* walks that were measured */
 	double cycles;		       /* of walks, in the samples; NAN: not known */
 	double var;		       /* of that */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * mix - which instructions ran, by the executions of their blocks: single instructions, sums by
- * class, width and mnemonic, and how few functions, lines and pages hold most of what ran.
+ * class, width and mnemonic, and how few functions, lines and pages have most executions.
  *
  *	mix_build(&m, blocks, images, &err)	once after blocks_build()
  *	mix_free(m)
  *
  * All instructions of a block run as often as the block. Instructions of blocks that were not seen
- * running are left out. What is in no block (no code, rejected intervals) is in no sum.
+ * running are left out. Code in no block (not there, rejected intervals) is in no sum.
  *
  * Costs: all functions that ran are disassembled, some 3 M instructions a second; memory of each
  * instruction that ran, some 150 bytes.

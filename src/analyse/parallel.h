@@ -9,7 +9,7 @@
  *
  * From the spans of wait.h: a thread runs from the record that gave it a CPU to the one that took
  * it away. A sample that was taken while n threads ran stands for one n-th of its period of wall
- * time (perf's latency). What ran alone held up all that waited.
+ * time (perf's latency). A thread that ran alone held up all that waited.
  *
  * A CPU is busy while a recorded thread runs on it: all threads are recorded with -a only. Idle
  * CPUs are `wanted` while some recorded thread could run and had no CPU: bad placement; the rest of
@@ -56,7 +56,7 @@ struct parallel {
 	struct parallel_level *level;
 	size_t n_levels;
 	struct parallel_cpu *cpu;   /* by number */
-	size_t n_cpus;		    /* with the highest that is seen, or as the header says */
+	size_t n_cpus;		    /* with the highest that is seen, or that of the header */
 	struct parallel_node *node; /* ascending; none if there is one only */
 	size_t n_nodes;
 	struct parallel_function *function; /* most wall time first */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * profile_stacks - samples with their chains as addresses, not as functions: what is handed to
- * other programs.
+ * profile_stacks - samples with their chains as addresses, not as functions: for other programs.
  *
  *	opts.chains = true, opts.stacks = STACKS_EACH, STACKS_MERGED or STACKS_CELLS
  *	profile_build(&p, ...)
@@ -12,8 +11,8 @@
  * however many cores it is read.
  *
  * With STACKS_CELLS chains are those of the callers alone, of which there are few, and the
- * innermost frame is a site beside them. Which part (what one worker read) has which cells differs
- * from run to run; what they add up to does not.
+ * innermost frame is a site beside them. The cells of a part (the samples of one worker) differ
+ * from run to run; their sums do not.
  */
 #ifndef CYCLADE_ANALYSE_PROFILE_STACKS_H
 #define CYCLADE_ANALYSE_PROFILE_STACKS_H

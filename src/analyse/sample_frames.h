@@ -24,7 +24,7 @@
 #include "symbol/unwind.h"
 
 #define SAMPLE_FRAMES_MAX 65536u /* more than fit in the largest record */
-#define KIND_UNSAID	  0xff	 /* a chain that does not say in which space it runs */
+#define KIND_UNSAID	  0xff	 /* a chain without an address space */
 
 struct sample_frame {
 	uint64_t ip;
@@ -37,9 +37,9 @@ struct sample_frames {
 	unsigned machine;	    /* EM_* of the recording */
 	struct sample_frame *frame; /* innermost first */
 	size_t n, max;
-	bool doubtful;		   /* a marker that nobody knows: there are no frames */
+	bool doubtful;		   /* an unknown marker: there are no frames */
 	struct unwinder *unwinder; /* made at the first use */
-	uint64_t *ips;		   /* what it found */
+	uint64_t *ips;		   /* the addresses that it found */
 	uint64_t ends[8];	   /* by enum unwind_end: how DWARF chains ended */
 };
 

@@ -2,9 +2,9 @@
 /*
  * selection - which samples of a recording are meant. The same for all that reads samples.
  *
- * A sample is selected if all parts of the selection that are set allow it. What is not set (NULL
- * or 0) allows every sample; a selection of zeros is the whole recording. Names and lists are the
- * caller's, and must outlive whatever uses the selection.
+ * A sample is selected if all parts of the selection that are set allow it. A part that is not set
+ * (NULL or 0) allows every sample; a selection of zeros is the whole recording. Names and lists are
+ * the caller's, and must outlive whatever uses the selection.
  *
  * Times are those of the recording's own clock, in ns; both ends belong to the selection, as with
  * perf's --time. In recordings without times a sample's place in the file stands in for its time,

@@ -12,24 +12,24 @@
  * Lines. The same address in two processes is the same line only if their memory is shared. So a
  * line of a shared mapping is identified by its physical address if that was recorded, else by file
  * and place in the file; kernel addresses are one space; every other line belongs to one process
- * (an address space: all its threads). `by` says which.
+ * (an address space: all its threads). see `by`.
  *
  * Bytes. Sampled accesses have a start; some CPUs also record a width (IBS), else it is one byte.
  *
- * Verdicts are made of samples, so they need enough of them. Threads are said to use separate bytes
- * only if chance, with threads and bytes independent of one another, would have separated them so
- * in 5 % of the cases at most; likewise that they used the line one after another. Else the verdict
- * is unknown, with a reason.
+ * Verdicts are made of samples, so they need enough of them. The verdict is separate bytes only if
+ * chance, with threads and bytes independent of one another, would have separated them so in 5 % of
+ * the cases at most; likewise that they used the line one after another. Else the verdict is
+ * unknown, with a reason.
  *
  * HITM: a load that hit a line which another core had modified, as the hardware reports it. Each
  * sample counts once: remote if its source is remote, else local. Loads alone, as perf c2c counts.
  *
- * At stake: what the line's loads took longer than usual, in cycles: the sum over its samples of
- * period x (latency - usual), usual being the median latency of loads of lines that one thread
- * used; none if nobody writes, or threads take turns. Its error is that of the sampling; in lines
- * with fewer than three HITMs it has room for three more, as slow as HITMs are in the recording.
- * Overlapping loads wait together, and Intel's load latency event samples only a part of all loads,
- * so it ranks lines; it is no wall-clock time.
+ * At stake: the extra latency of the line's loads, in cycles: the sum over its samples of period x
+ * (latency - usual), usual being the median latency of loads of lines that one thread used; none if
+ * no thread writes, or threads take turns. Its error is that of the sampling; in lines with fewer
+ * than three HITMs it has room for three more, as slow as HITMs are in the recording. Overlapping
+ * loads wait together, and Intel's load latency event samples only a part of all loads, so it ranks
+ * lines; it is no wall-clock time.
  *
  * Costs: two passes over the recording in file order; 40 bytes for each line that was used, and
  * some 150 for each place of the code that accesses a byte of a shared one.
@@ -54,7 +54,7 @@ enum sharing_verdict {
 	SHARING_TRUE,  /* a byte is written by one thread and used by another */
 	SHARING_LOCK,  /* the same, and atomic instructions access all such bytes */
 	SHARING_TURNS, /* threads used the line one after another */
-	SHARING_READ,  /* nobody wrote */
+	SHARING_READ,  /* no thread wrote */
 	SHARING_UNKNOWN,
 };
 
@@ -97,11 +97,11 @@ struct sharing_line {
 	struct estimate share;		     /* of the latency of all loads */
 	double weight, weight2, weighted[3]; /* sums of period x latency and the like: sharing.c */
 	uint32_t first_access, n_accesses;   /* of sharing.access */
-	uint32_t main_access;		     /* the one whose data most samples are of */
+	uint32_t main_access;		     /* the access of most samples */
 	uint32_t variables;		     /* different objects on it */
 };
 
-/* What the accesses of all these lines are to: a variable, or a mapping. */
+/* The object of the accesses to all these lines: a variable, or a mapping. */
 struct sharing_object {
 	struct data_place data;
 	uint32_t pid; /* of the first access */

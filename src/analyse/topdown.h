@@ -5,8 +5,8 @@
  * A recording of {slots,SAMPLER,topdown-retiring,...}:S has, in each sample, how far the fields of
  * PERF_METRICS got since the sample before, in slots (Intel, Ice Lake on; four fields of level 1,
  * from Sapphire Rapids four of level 2). A share is a field's sum over the sum of the four of level
- * 1, as Intel's TMA sheet divides them (over slots where not all four are there); what level 2
- * lacks is the parent less the counted sibling.
+ * 1, as Intel's TMA sheet divides them (over slots if not all four are there); a field that level 2
+ * lacks is the parent minus the counted sibling.
  *
  * The error is that of a ratio of sums over samples: var R = sum (m - R s)^2 / (sum s)^2. The sum
  * of products m s is not kept; since 0 <= m <= s it is at least sum m^2, which gives an upper

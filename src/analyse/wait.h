@@ -164,12 +164,13 @@ struct wait_opts {
 	void *progress_ctx;
 };
 
-/* ERR_NOT_FOUND: the recording has no switches, or no times; the hint says how to get them. */
+/* ERR_NOT_FOUND: the recording has no switches, or no times; the hint has the command that gets
+ * them. */
 int wait_build(struct wait **out, const struct pd *rec, const struct spaces *spaces,
 	       const struct wait_opts *opts, struct err *err) MUST_USE;
 /* The thread was seen waiting in a function of the kernel, so often. wait_looked divides the waits
- * without a chain among reasons by that: in thread.time, not in spans and sums. Threads whose
- * number was used again, or that were seldom seen, are left alone. */
+ * without a chain among reasons by that: in thread.time, not in spans and sums. Threads with a
+ * reused number, or that were seldom seen, are left alone. */
 struct wait_look {
 	uint32_t tid;
 	uint64_t times;

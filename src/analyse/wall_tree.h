@@ -26,7 +26,7 @@ struct wall_node {
 	uint8_t reason; /* WALL_REASON */
 	const char *comm;
 	struct wait_place place;
-	double on, off;		  /* ns, with what is below */
+	double on, off;		  /* ns, with descendants */
 	double self_on, self_off; /* without */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * account_ran - what branch records of the same recording tell of a row's function, beside what its
- * cycles went into: instructions retired, how often it was called, by how many, and how many it
+ * account_ran - facts about a row's function from branch records of the same recording, beside its
+ * account of cycles: instructions retired, how often it was called, by how many, and how many it
  * calls.
  *
  *	account_rans_make(&r, arena, blocks, calls, profile, &err)

@@ -11,10 +11,10 @@
  *
  * Of a hybrid there is a view for each kind of cores, with the rows that have samples of it.
  *
- * Cells are made when a row is written, so that memory does not grow with rows times nodes. What
- * was not measured is never 0: it is "-" for people, null with a reason for programs. A value that
- * its error bar does not distinguish from zero is marked ~ (and dim), a lower bound >, one that
- * disagrees with its twin ?, one larger than what holds it ^.
+ * Cells are made when a row is written, so that memory does not grow with rows times nodes. A node
+ * that was not measured is never 0: it is "-" for people, null with a reason for programs. A value
+ * that its error bar does not distinguish from zero is marked ~ (and dim), a lower bound >, one
+ * that disagrees with its twin ?, one larger than its parent ^.
  */
 #ifndef CYCLADE_REPORT_ACCOUNT_VIEW_H
 #define CYCLADE_REPORT_ACCOUNT_VIEW_H
@@ -38,7 +38,7 @@ struct account_source {
 	const struct view_source *view;
 	const char *pmu; /* of a hybrid's kind of cores; else NULL */
 	const char
-		*models; /* "--models DIR", or "": what commands need that find its model again */
+		*models; /* "--models DIR", or "": options of commands that find its model again */
 	const char *const *notes;
 	size_t n_notes;
 };
@@ -51,7 +51,7 @@ struct account_opts {
 	size_t limit;
 	enum account_unit unit;
 	bool errors; /* +- in the cells */
-	bool nested; /* for people: rows stand under the sums of what they are part of */
+	bool nested; /* for people: rows stand under the sums of their parents */
 	bool all;    /* of the tree and the events, the small and the missing too */
 };
 

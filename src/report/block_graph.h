@@ -5,10 +5,10 @@
  *	document_open(&d, &block_graph_document, NULL)
  *	block_graph_put(&d, annotate, &err)	no tables: there is no code to see
  * or, for a page:
- *	block_graph_of(&graph, annotate, &err)	NULL: none, and a note of annotate says why
+ *	block_graph_of(&graph, annotate, &err)	NULL: none, and annotate has a note with the reason
  *	block_graph_free(graph)
  *
- * At most 250 blocks, those with most samples; a note says how many are left out. ERR_UNSUPPORTED
+ * At most 250 blocks, those with most samples; a note has the number of the others. ERR_UNSUPPORTED
  * without Graphviz.
  */
 #ifndef CYCLADE_REPORT_BLOCK_GRAPH_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * calibrate_tables - what `cyclade calibrate` shows: costs, the latency curve, transfers between
+ * calibrate_tables - tables of `cyclade calibrate`: costs, the latency curve, transfers between
  * CPUs, and the penalties of an account beside the model's own.
  */
 #ifndef CYCLADE_REPORT_CALIBRATE_TABLES_H

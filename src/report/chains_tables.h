@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * chains_tables - what bounds the hot innermost loops, as a document.
+ * chains_tables - bounds of the hot innermost loops, as a document.
  *
  *	chains_view_build(&x, view, chains, &err)
  *	document_open(&d, &chains_document, x)
@@ -28,7 +28,7 @@ struct chains_view {
 	const struct blocks_view *v;
 	const struct chains *c;
 	const char *penalties; /* where measured latencies come from; NULL: none */
-	bool kept;	       /* by calibrate: nobody asked for them here */
+	bool kept;	       /* by calibrate: not asked for here */
 	VEC(struct chains_row) path, ways, code, port, shown;
 };
 

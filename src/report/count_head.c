@@ -62,7 +62,7 @@ const struct table_form count_interval_form = { "interval", NULL,
 						TABLE_ONE | TABLE_HEAD | TABLE_DATA,
 						TABLE_COLUMNS(interval_columns) };
 
-/* Without C_LOSS: the rows themselves say why they have no value. */
+/* Without C_LOSS: the rows themselves have the reason for no value. */
 #define OF(member) TABLE_FIELD(struct count_losses, member)
 static const struct table_column losses_columns[] = {
 	COLUMN("counts", "counts", T_COUNT, 0, "asked for: events, each in so many places",

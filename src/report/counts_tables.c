@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Counted events as a table: a row for each event in each place. People see "12,712,001" and
- * "1,204.31 ms", with what they mean beside them; programs see numbers in the event's unit.
+ * "1,204.31 ms", with their meaning beside them; programs see numbers in the event's unit.
  */
 #include <math.h>
 #include <stdio.h>
@@ -135,7 +135,7 @@ static const struct table_form counts_form = { "counts", NULL, TABLE_MAIN, TABLE
 const struct table_form counts_beside_form = { "events", "events that are not the tree's", 0,
 					       TABLE_COLUMNS(columns), .rest = "event" };
 
-/* ---- what the tool printed itself ------------------------------------------------------------ */
+/* ---- printed by the tool itself -------------------------------------------------------------- */
 
 TABLE_CELL(pieces, out->none = out->n < 2)
 

@@ -13,7 +13,7 @@
 
 extern const struct document_form cube_document, wall_cube_document;
 /* Cube and name must outlive the document. */
-/* event: the samples' (NULL: none); unit: what its period is in, "ns" for time of threads. */
+/* event: the samples' (NULL: none); unit: that of its period, "ns" for time of threads. */
 void cube_put(struct document *d, const struct cube *c, const char *event, const char *unit);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * diff_counted - results of counting (stat -j, run -j) for diff and sum: one recording for each run
- * that the result has (-r), with what was counted in it.
+ * of the result (-r), with its counts.
  *
  *	diff_counted_open(&c, &list, result, "new.json", &err)	adds to the list
- *	diff_counted_free(c)				after what was made of the list
+ *	diff_counted_free(c) after the diff or sum of the list
  *
  * The tables of a run are named as those of a recording ("recording", "events", "tree", "rows"),
  * and are joined alike. Counts are no samples: "events" has no number of them, so that errors come
@@ -17,7 +17,7 @@
 
 struct diff_counted;
 
-/* The results that can be read: their forms, for whoever reads files. */
+/* The results that can be read: their forms, for readers of files. */
 enum { DIFF_COUNTED_FORMS = 3 };
 extern const struct document_form *const diff_counted_forms[DIFF_COUNTED_FORMS];
 

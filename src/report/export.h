@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * export - what was recorded in the formats of other programs.
+ * export - recordings in the formats of other programs.
  *
  *	export_pprof	profile.proto in gzip, as pprof and Speedscope read it
  *	export_firefox	JSON for the Firefox profiler, which shows samples over time
@@ -9,8 +9,8 @@
  *	export_blocks	hot blocks in order, for clang -fbasic-block-sections=list=FILE
  *	export_order	hot functions in order, for lld --symbol-ordering-file
  *
- * The first two take a profile with stacks (profile_stacks.h). Names come from outside: what a
- * terminal should not be shown is escaped in them (\xNN) before a format does its own quoting.
+ * The first two take a profile with stacks (profile_stacks.h). Names come from outside: control
+ * characters are escaped in them (\xNN) before a format does its own quoting.
  */
 #ifndef CYCLADE_REPORT_EXPORT_H
 #define CYCLADE_REPORT_EXPORT_H
@@ -27,7 +27,7 @@ struct export_in {
 	struct images *images;
 	struct view_source source;
 	const char *ended; /* how the recording did, if not at its end; else NULL */
-	bool wall_known;   /* then `wall` is what a sample's time 0 was, ns since 1970 */
+	bool wall_known;   /* then `wall` is a sample's time 0, in ns since 1970 */
 	int64_t wall;
 };
 

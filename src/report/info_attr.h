@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * info_attr - an event's attribute in words, for `cyclade info`. Bits that no table knows are told
+ * info_attr - an event's attribute in words, for `cyclade info`. Bits that no table knows are shown
  * by number, never left out.
  */
 #ifndef CYCLADE_REPORT_INFO_ATTR_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is in a recording, as tables: the file, its machine, events with their attributes, records.
+ * The contents of a recording, as tables: the file, its machine, events with their attributes,
+ * records.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,9 +70,9 @@ static const struct table_column head_columns[] = {
 static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
 					     TABLE_COLUMNS(head_columns) };
 
-/* ---- the machine: what the table "recording" does not have ----------------------------------- */
+/* ---- the machine: not in the table "recording" ----------------------------------------------- */
 
-/* Not recorded where it is 0. */
+/* Not recorded if it is 0. */
 TABLE_CELL(known, out->none = !out->n)
 TABLE_CELL(cpus_online, out->none = !((const struct pd_info *)r->p)->cpus_available)
 
@@ -124,7 +125,7 @@ static const struct table_form caps_form = { "pmu_caps", NULL, 0, TABLE_COLUMNS(
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* What is not in the event itself: made once, in the document's arena. */
+/* Texts that the event itself lacks: made once, in the document's arena. */
 struct event_words {
 	const struct info_view *v;
 	const char *kind;
@@ -249,7 +250,7 @@ static const struct table_column build_id_columns[] = {
 static const struct table_form build_ids_form = { "build_ids", NULL, 0,
 						  TABLE_COLUMNS(build_id_columns) };
 
-/* ---- what record did not store --------------------------------------------------------------- */
+/* ---- not stored by record -------------------------------------------------------------------- */
 
 struct left_out {
 	const struct pd_left_out *l;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * info_view - what is in a recording, as a document: where and how it was made, its events and
- * their attributes, its records, what was lost. Nothing but the file is looked at.
+ * info_view - the contents of a recording, as a document: machine and command, its events and their
+ * attributes, its records, losses. Nothing but the file is looked at.
  */
 #ifndef CYCLADE_REPORT_INFO_VIEW_H
 #define CYCLADE_REPORT_INFO_VIEW_H

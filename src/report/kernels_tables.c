@@ -26,7 +26,7 @@ static bool next_kernel(const struct table *t, struct table_row *r)
 	return false;
 }
 
-/* "3 instructions, 1 loads", of what is not zero */
+/* "3 instructions, 1 loads", without zeros */
 static void put_counts(struct buf *b, const double *count)
 {
 	const char *comma = "";

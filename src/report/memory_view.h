@@ -27,7 +27,7 @@ struct memory_view {
 extern const struct document_form memory_document;
 /* Whether threads and CPUs are shown at all (memory_opts.threads). */
 bool memory_shows_threads(const struct show *s);
-/* What the document is made of must outlive it. */
+/* The view must outlive the document. */
 void memory_put(struct document *d, struct memory_view *v);
 
 #endif

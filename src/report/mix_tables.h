@@ -6,7 +6,7 @@
  *	mix_put(&d, &view)
  *
  * The main table, `instructions`, has all instructions that ran and is for programs; people read
- * sums by class, width and mnemonic, what holds most of all executions, and the hottest lines and
+ * sums by class, width and mnemonic, the places with most executions, and the hottest lines and
  * pages.
  */
 #ifndef CYCLADE_REPORT_MIX_TABLES_H

@@ -99,8 +99,8 @@ struct explained {
 	enum explain_kind kind;
 	uint32_t index; /* of a metric, a node of the account, an event, a group, a row */
 	const char *name;
-	const char *says, *wrong, *advice; /* NULL: none; wrong: why `says` is wrong */
-	bool vendors;			   /* `says` is the vendor's */
+	const char *says, *wrong, *advice; /* NULL: none; wrong: why that text is wrong */
+	bool vendors;			   /* the text is the vendor's */
 	const char *formula;		   /* or an event's code */
 	const char *verdict;		   /* on an event of this machine; NULL: not known */
 	struct explain_names children, related, users;

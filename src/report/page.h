@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * page - what several results of branch stacks have: figures with errors, words about them.
+ * page - shared by several results of branch stacks: figures with errors, words about them.
  */
 #ifndef CYCLADE_REPORT_PAGE_H
 #define CYCLADE_REPORT_PAGE_H
@@ -8,11 +8,11 @@
 #include "analyse/flow.h"
 #include "show/page.h"
 
-/* What ~ means, of flow_sums.leaning. */
+/* The meaning of ~, by flow_sums.leaning. */
 const char *page_leaning(const struct flow_sums *s);
 /* "+-1.2 %" of its value; with ~ behind it where the figure leans. */
 const char *page_error(char out[NUM_MAX], struct flow_value v);
-/* Three digits or more of what is an estimate: whole numbers from a hundred on. */
+/* Three digits or more of an estimate: whole numbers from a hundred on. */
 const char *page_estimate(char out[NUM_MAX], double v);
 /* "12 %", "0.3 %"; "-" where it is not known. */
 const char *page_share(char out[NUM_MAX], double v);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * parallel_view - which functions took wall time (report --wall), and what CPUs did
- * (report --concurrency), as documents.
+ * parallel_view - wall time of functions (report --wall), and use of CPUs (report --concurrency),
+ * as documents.
  *
  *	parallel_build(&p, ...)		(analyse/parallel.h)
  *	wall_put(&document, &view), concurrency_put(&document, &view)

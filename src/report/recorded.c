@@ -46,7 +46,7 @@ static const struct table_column columns[] = {
 const struct table_form recorded_form = { "recording", NULL, TABLE_ONE | TABLE_DATA,
 					  TABLE_COLUMNS(columns) };
 
-/* What the file's form does not tell is no 0. */
+/* A loss that the file's form cannot contain is not 0, but empty. */
 TABLE_GET(loss)
 {
 	const struct pd_losses *l = r->p;
@@ -86,7 +86,7 @@ const struct table_form recorded_losses_form = { "losses", NULL, TABLE_ONE | TAB
 
 /* ---- branch stacks --------------------------------------------------------------------------- */
 
-/* Those of events that come without branch stacks: of no concern to what is made of stacks. */
+/* Those of events that come without branch stacks: irrelevant for results made of stacks. */
 static uint64_t other_samples_of(const struct view_source *source)
 {
 	uint64_t n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * recorded - what every document of a recording has: who was recorded and where, what was lost.
+ * recorded - shared by the documents of recordings: the command, the machine, losses.
  *
  *	document_form.table: &recorded_form first, ..., &recorded_losses_form last
  *	recorded_head(&d, &source)		titles, and the table "recording"
@@ -20,8 +20,8 @@ extern const struct table_form recorded_form, recorded_stacks_form, recorded_los
 void recorded_head(struct document *d, const struct view_source *source);
 void recorded_tail(struct document *d, const struct view_source *source);
 
-/* Of results made of branch stacks: the table "stacks", how many samples had some, and what ~
- * behind an error means, where figures lean. */
+/* Of results made of branch stacks: the table "stacks", how many samples had some, and the meaning
+ * of ~ behind an error, if figures lean. */
 void recorded_stacks(struct document *d, const struct view_source *source,
 		     const struct flow_sums *s);
 /* Why there are none: flow_sums.stacks is 0. */

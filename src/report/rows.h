@@ -20,7 +20,7 @@ extern const struct document_form rows_document;
 /* The view must outlive the document, which has only one. */
 void rows_put(struct document *d, const struct view *v);
 
-/* What a fold's row is called: "(41 more)", "(left out by --focus or --hide)". */
+/* The name of a fold's row: "(41 more)", "(left out by --focus or --hide)". */
 void rows_fold_name(struct buf *b, const struct view_row *r);
 /* The column that has that name: the last of the view's columns that name rows. The number of
  * columns: none of them does. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * run - what `run` found as a document: the tree, and the functions that took most.
+ * run - results of `run` as a document: the tree, and the functions that took most.
  *
  *	document_open(&d, &run_document, &report)
  *	run_report_put(&d, &report)
  *
- * Nothing that was not measured has a number. People read it in lines of its own (run_term.c).
+ * A node that was not measured has no number. People read it in lines of its own (run_term.c).
  */
 #ifndef CYCLADE_REPORT_RUN_H
 #define CYCLADE_REPORT_RUN_H
@@ -28,7 +28,7 @@ struct run_repeat { /* a function in one of several runs */
 };
 
 struct run_report {
-	const struct tree_report *tree; /* its head is told whatever views it has */
+	const struct tree_report *tree; /* its head is shown with all views */
 	const char *no_tree;		/* why there are none; NULL: there are */
 	const struct run_table *table;
 	size_t n_tables;

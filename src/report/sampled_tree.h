@@ -28,7 +28,7 @@ int sampled_tree_report(struct sampled_tree *t, struct tree_report *r, struct er
 /* The report as text of CYCLADE_TREE; nothing if there is no tree. A recording without its tree is
  * one all the same: a failure gives the tree up. */
 void sampled_tree_save(struct sampled_tree *t, struct buf *out);
-/* For people, of what was counted so far; nothing without a tree. */
+/* For people, of the counts so far; nothing without a tree. */
 int sampled_tree_so_far(struct sampled_tree *t, struct buf *out, const struct style *st,
 			struct err *err) MUST_USE;
 /* Of counts in place of a tree the report's line on the CPU. */

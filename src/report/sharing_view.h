@@ -18,7 +18,7 @@ struct sharing_view {
 };
 
 extern const struct document_form sharing_document;
-/* Tables and lines; what they are made of must outlive the document. */
+/* Tables and lines; the view must outlive the document. */
 void sharing_put(struct document *d, const struct sharing_view *v);
 
 #endif

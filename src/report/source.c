@@ -79,7 +79,7 @@ size_t source_facts(const struct view_source *s, struct fact *out)
 	char a[NUM_MAX], b[NUM_MAX];
 	size_t n = 0;
 
-	/* both tell of the same losses, the kernel's own counters also of those no record followed
+	/* both count the same losses, the kernel's own counters also those without a later record
 	 */
 	if (l->read_lost > lost)
 		lost = l->read_lost;

@@ -9,7 +9,7 @@
  *	sum_free(x)
  *
  * Error bars are half of the 95 % interval. They come from the spread of the recordings (Student's
- * t), and are never below what sampling alone gives; of one recording they are sampling's. The
+ * t), and are never below those of sampling alone; of one recording they are sampling's. The
  * documents of the recordings must outlive the sum.
  */
 #ifndef CYCLADE_REPORT_SUM_H

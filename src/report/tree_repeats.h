@@ -38,7 +38,7 @@ struct tree_repeats {
 	struct count_runs each;
 };
 
-/* A run; `d` NULL: it had no tree. keep: its values, too, of what was asked for; with texts in the
+/* A run; `d` NULL: it had no tree. keep: its values, too, of the chosen nodes; with texts in the
  * arena `copy`, or (NULL) those of the drill. */
 int tree_repeats_add(struct tree_repeats *r, const struct counting_result *run,
 		     const struct drill *d, bool keep, struct arena *copy,

@@ -44,8 +44,8 @@ struct tree_saved {
 };
 
 void tree_saved_write(struct buf *out, const struct tree_report *r);
-/* What tree_saved_write wrote, from outside, into the arena. Fails where it is none of it. A share
- * that cannot be one (below 0, more than the whole) is read as doubtful. */
+/* Reads the text of tree_saved_write(), from outside, into the arena. Fails if it is no such text.
+ * A share that cannot be one (below 0, more than the whole) is read as doubtful. */
 int tree_saved_read(struct tree_saved *out, struct arena *a, const char *text, size_t len,
 		    struct err *err) MUST_USE;
 /* For people; names are made safe here. */

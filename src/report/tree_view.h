@@ -84,8 +84,8 @@ void tree_view_why(struct buf *out, const struct tree_source *s, uint32_t metric
 void tree_view_rates(struct buf *out, const struct tree_rates *r);
 /* The deepest node of the path to follow, MODEL_NONE: there is none. */
 uint32_t tree_view_deepest(const struct tree *t);
-/* The two nodes that the path ends before, the larger first; false: it ends otherwise. *known:
- * both were measured, so that they are alike; else nothing says which is larger. */
+/* The two nodes that the path ends before, the larger first; false: it ends otherwise. *known: both
+ * were measured, so that they are alike; else it is not known which is larger. */
 bool tree_view_tie(const struct tree *t, uint32_t out[2], bool *known);
 /* "0-12 %" of a row with bounds. */
 void tree_put_bound(struct buf *b, const struct tree_view_row *r);

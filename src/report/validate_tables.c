@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Verdicts on events as tables: what failed first, what could not be tested last.
+ * Verdicts on events as tables: failed ones first, those that could not be tested last.
  */
 #include "report/validate_tables.h"
 

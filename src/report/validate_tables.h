@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * validate_tables - what `cyclade validate` shows: a verdict for each event, and what was counted
- * in which kernel.
+ * validate_tables - tables of `cyclade validate`: a verdict for each event, and the counts in each
+ * kernel.
  */
 #ifndef CYCLADE_REPORT_VALIDATE_TABLES_H
 #define CYCLADE_REPORT_VALIDATE_TABLES_H

@@ -8,10 +8,10 @@
  *	view_free(v)
  *
  * A view has a table per event, or one for all events side by side. Every table closes: its rows
- * sum to the event's selected samples, because what is below --min, past --limit or left out by
- * --focus and --hide stands in rows of its own. Shares are of the selected samples' periods.
- * In trees the rule holds at every node: total = self + the totals of the rows one level below, but
- * for folds too small to have a row, whose sum is `unlisted`.
+ * sum to the event's selected samples, because samples below --min, past --limit or left out by
+ * --focus and --hide have rows of their own. Shares are of the selected samples' periods. In trees
+ * the rule holds at every node: total = self + the totals of the rows one level below, but for
+ * folds too small to have a row, whose sum is `unlisted`.
  *
  * The view borrows from the profile and the source: both must outlive it. Trees are walked without
  * recursion, so their depth costs memory only.
@@ -45,7 +45,7 @@ struct view_opts {
 	double min;   /* fraction of an event's total below which rows are folded; 0: none are */
 	size_t limit; /* rows of a table; 0: no bound */
 	bool side_by_side;
-	bool memory;		     /* some event tells of memory, or of latencies */
+	bool memory;		     /* some event has memory operations, or latencies */
 	bool machine;		     /* for programs: all columns, levels of recursion not merged */
 	const struct images *images; /* of the profile; NULL: not asked about */
 };
@@ -59,7 +59,7 @@ struct view_row {
 	uint32_t levels;	       /* of direct recursion merged here, at least 1 */
 	bool last;		       /* no sibling follows */
 	uint64_t folded;	       /* > 0: a fold of so many rows */
-	bool left_out;		       /* what --focus and --hide took away */
+	bool left_out;		       /* rows removed by --focus and --hide */
 	struct tally *self, *total;    /* by the table's events */
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * view_latency - what the memory operations of a report's rows took: columns of --fields.
+ * view_latency - latencies of the memory operations of a report's rows: columns of --fields.
  *
  *	view_latency_check(v, &err)		rows of this view can have them
  *	view_wants_latency(v)			a column of it was asked for
  *	view_latency_by(&opts) == MEMORY_BYS	rows that memory (analyse/memory.h) has no
  *						groups for
- *	view_latency_add(v, event, memory, &err)	of an event; what it is of outlives the view
+ *	view_latency_add(v, event, memory, &err)	of an event; `memory` must outlive the view
  *
  * Costs: memory_build() of each event, and a search in a map for each cell.
  *
@@ -24,7 +24,7 @@ struct view_latency {
 	const struct memory *memory; /* NULL: the event has none */
 	enum memop_latency shown;
 	enum memory_by by;
-	struct u64map at; /* of what a row is -> 1 + group; 0: of several */
+	struct u64map at; /* key of a row -> 1 + group; 0: of several */
 };
 
 /* Which groups rows with these keys are; MEMORY_BYS: none. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * wait_view - what the threads of a recording waited for, as a document.
+ * wait_view - waits of the threads of a recording, as a document.
  *
  *	wait_build(&w, ...)		(analyse/wait.h)
  *	wait_view_order(&view, w, &err)

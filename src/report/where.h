@@ -24,7 +24,7 @@
 #include "base/vec.h"
 #include "show/style.h"
 
-struct where_row { /* a function: what shares its name and file */
+struct where_row { /* a function: all code of its name and file */
 	const char *sym, *dso;
 	const char *srcline; /* the line most of it fell on; NULL: not known */
 	struct tally w;
@@ -41,7 +41,7 @@ struct where {
 };
 
 /* A profile built with KEY_SYM and KEY_DSO (and KEY_SRCLINE for places), which stays. At most
- * `limit` rows (0: all), what is left folded into one; the table closes at 100 %. */
+ * `limit` rows (0: all), the rest folded into one; the table closes at 100 %. */
 int where_make(struct where *out, struct arena *a, const struct profile *p, size_t event,
 	       size_t limit, struct err *err) MUST_USE;
 void where_put(struct buf *out, const struct where *w, const struct style *st);

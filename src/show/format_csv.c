@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * csv - one table: RFC 4180 but for lines that end in \n alone; a header row always. What has no
- * value is empty; shares are fractions; numbers have no separators and no units. Control characters
- * and bytes that are not UTF-8 are written as \xNN, so that a row is a line and may be shown.
+ * csv - one table: RFC 4180 but for lines that end in \n alone; a header row always. A cell without
+ * a value is empty; shares are fractions; numbers have no separators and no units. Control
+ * characters and bytes that are not UTF-8 are written as \xNN, so that a row is a line and may be
+ * shown.
  */
 #include <inttypes.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * json - one object: "schema", the members of the head, then each table by its name: an array of
- * objects (a row is a line), an object where it has one row, an array of texts where it has one
- * column of them. Each object of a table has the same members. What has no value is null.
+ * objects (a row is a line), an object if it has one row, an array of texts if it has one column of
+ * them. Each object of a table has the same members. A cell without a value is null.
  */
 #include <stdio.h>
 

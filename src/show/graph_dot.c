@@ -4,7 +4,7 @@
  *
  * Nodes are n0, n1, ...: names stand in quoted labels only, made safe for terminals first, and then
  * for dot: quotes and backslashes (Graphviz reads \n, \N, \G and more in labels) get a backslash.
- * What looks like a character entity would be read as one; such an ampersand is written \x26.
+ * Text like a character entity would be read as one; such an ampersand is written \x26.
  */
 #include <ctype.h>
 #include <math.h>
@@ -50,7 +50,7 @@ static bool is_no_character(const char *s)
 	return s[0] == '\xef' && s[1] == '\xbf' && (s[2] == '\xbe' || s[2] == '\xbf');
 }
 
-/* What stands between quotes. */
+/* Puts the text between quotes. */
 static void put_dot_text(struct buf *b, const char *text)
 {
 	struct buf safe = BUF_INIT;

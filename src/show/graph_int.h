@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * graph_int - inside of the graphs: graph.c (what is in one), graph_dot.c and graph_svg.c (faces).
+ * graph_int - inside of the graphs: graph.c (contents), graph_dot.c and graph_svg.c (faces).
  */
 #ifndef CYCLADE_SHOW_GRAPH_INT_H
 #define CYCLADE_SHOW_GRAPH_INT_H

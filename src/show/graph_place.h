@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * graph_place - where Graphviz puts boxes and arrows, for whoever draws them himself.
+ * graph_place - positions of boxes and arrows by Graphviz, for callers that draw them.
  *
  * Boxes have a size and nothing else: no text from outside reaches Graphviz.
  */

@@ -4,9 +4,9 @@
  *
  * libgvc and two of its plugins, the dot layout and the SVG writer, are loaded at the first need,
  * and stay. Others are not: no list of plugins is read, and text is measured by the table that is
- * built in and not by this machine's fonts, whose library would take most of the time.
- * What Graphviz prints of errors goes into the error handed back. Its SVG is given colours for dark
- * screens, and loses the address of a document type that some readers would fetch.
+ * built in and not by this machine's fonts, whose library would take most of the time. Errors that
+ * Graphviz prints go into the returned error. Its SVG is given colours for dark screens, and loses
+ * the address of a document type that some readers would fetch.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -66,7 +66,7 @@ static char core_file[4096], dot_file[4096];
 static struct library core = LIBGVC(core_file, core_name, core_list);
 static struct library dot_layout = LIBGVC(dot_file, dot_name, dot_list);
 
-/* Graphviz has one of everything, and so has what stands around it. */
+/* Graphviz has global state, and so has the code around it. */
 static pthread_mutex_t only_one = PTHREAD_MUTEX_INITIALIZER;
 static struct err *said;
 

@@ -8,7 +8,7 @@
 
 #define STILL_ROWS 200	/* of a table, without scripts */
 #define ALONE_ROWS 1000 /* of a table of a page's only result */
-#define NOT_TABLES 10	/* a tenth of it is for what else documents have */
+#define NOT_TABLES 10	/* a tenth of it is for other members of documents */
 
 static void put_page_head(struct buf *out, const struct html_files *files, const char *title)
 {
@@ -83,7 +83,7 @@ static void put_cube(struct pack *p, const char *key, const struct document *cub
 	pack_end(p);
 }
 
-/* What tables may have, beside what has its own bounds. */
+/* Bytes of the tables, beside parts with their own bounds. */
 static void set_cap(struct pack *p, const struct html_page *page)
 {
 	const size_t n = page->n_parts + page->n_functions;
@@ -160,7 +160,7 @@ int html_page_write(struct buf *out, const struct html_page *page, struct err *e
 
 /* ---- a result alone -------------------------------------------------------------------------- */
 
-/* "diff: a.data, b.data": what it is, and where the document has one its first title. */
+/* "diff: a.data, b.data": its kind, and its first title if the document has one. */
 static void put_page_title(struct buf *out, const struct document *d)
 {
 	buf_puts(out, d->form->name);

@@ -9,15 +9,15 @@
  *	layout_fit(&l, width)			again after rows were seen, or if the width changed
  *	layout_head(&l, &line, i, k)		l.n columns, l.heads lines
  *	layout_cell(&l, &line, i, &row, ...)	each row again, in the order in which it was seen
- *	layout_close(&l)			what layout_open() made
+ *	layout_close(&l) after layout_open()
  *
  * Numbers and bars are never cut, but by a screen's end. If the line is too long, texts are cut
  * (C_FLEX; on a screen all texts), or columns are left out (C_DROP).
  *
  * A screen (l.screen) shows a part of the rows: widths only grow, so that nothing jumps when others
  * are scrolled to. Columns are left out if the lead would get less than it needs: first texts that
- * are the same in all rows, then those with C_DROP, the last one first, then what neither names a
- * row nor has its share. With l.left, so many columns are passed over.
+ * are the same in all rows, then those with C_DROP, the last one first, then those that neither
+ * name a row nor have its share. With l.left, so many columns are passed over.
  *
  * Costs: a cell is made once when it is seen and once when it is put. After layout_open() names are
  * remembered, so that no two look alike when they are cut (base/text_short.h); else each is cut by
@@ -46,7 +46,7 @@ struct layout {
 	bool tree;   /* on a screen: lines have places */
 	bool all;    /* columns for programs, too */
 	size_t left; /* columns passed over */
-	/* what was seen so far, by column of the table */
+	/* widths seen so far, by column of the table */
 	struct layout_seen {
 		unsigned width, error;
 		bool has;     /* a value */
@@ -56,7 +56,7 @@ struct layout {
 	} seen[LAYOUT_COLUMNS];
 	struct text_names *names;    /* the same; NULL: each by itself */
 	bool more[LAYOUT_DEPTH + 1]; /* of a tree that is drawn: siblings follow at this level */
-	/* what stands in a line */
+	/* columns of a line */
 	size_t n, out; /* out: columns that there is no room for */
 	unsigned heads;
 	bool over; /* a line above the heads: table_column.over */

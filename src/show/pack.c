@@ -391,7 +391,7 @@ static double estimate_rows(const struct pack *like, const struct table *t)
 	return size;
 }
 
-/* Rows that fit under each other's cap: large tables share what small ones leave. */
+/* Rows that fit under each other's cap: large tables share the room that small ones leave. */
 static double pack_cap_of(const double *size, size_t n, double most)
 {
 	double cap = most / (double)(n ? n : 1), before = 0;

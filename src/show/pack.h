@@ -7,7 +7,7 @@
  *	pack_object(&p, "cube"), pack_members(&p, &d), pack_end(&p)	without columns' names
  *	pack_close(&p)				the list of texts
  *
- * What a document looks like is in report/page/FORMAT.md. Members and values are those of the json
+ * The format of documents is in report/page/FORMAT.md. Members and values are those of the json
  * format. The text may stand in an HTML element: it has no '<'. `out` may drain.
  */
 #ifndef CYCLADE_SHOW_PACK_H
@@ -32,7 +32,7 @@ struct pack {
 	const char *only; /* table of documents; NULL: all */
 	bool later;	  /* documents have no titles */
 	bool words;	  /* texts of C_DATA stand as they are */
-	bool failed;	  /* out of memory; pack_close() tells `out` */
+	bool failed;	  /* out of memory; pack_close() sets the error of `out` */
 	unsigned depth;
 	bool array[16];		  /* by depth */
 	bool empty[PACK_COLUMNS]; /* of the table at hand */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * page - lines for people, as wide as what they are read on.
+ * page - lines for people, in the width of their screen.
  *
- * Texts from outside are made safe and cut where the width ends; numbers never are.
+ * Texts from outside are made safe and cut at the width; numbers never are.
  */
 #ifndef CYCLADE_SHOW_PAGE_H
 #define CYCLADE_SHOW_PAGE_H
@@ -23,9 +23,9 @@ void page_end(struct page *p); /* of a line; without blanks at its end */
 void page_text(struct page *p, const char *s, size_t width, bool last);
 /* The same, cut at its beginning. */
 void page_text_end(struct page *p, const char *s, size_t width, bool last);
-/* In so many columns a name and what stands behind it ("+0x1a"), of which the name is cut. */
+/* A name and its suffix ("+0x1a") in so many columns; the name is cut, the suffix is not. */
 void page_named(struct page *p, const char *name, const char *tail, size_t width);
-/* What is left of the width behind so many columns. */
+/* Returns the rest of the width behind so many columns. */
 size_t page_room(const struct page *p, size_t used);
 /* " label   text that goes on in the next line"; the text is safe. */
 void page_labelled(struct page *p, const char *label, const char *text, bool bad);

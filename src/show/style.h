@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * style - what the output can show: colour, width, character set. Decided once by cli/, from
+ * style - abilities of the output: colour, width, character set. Decided once by cli/, from
  * options, environment and terminal; everything behind only obeys it.
  */
 #ifndef CYCLADE_SHOW_STYLE_H

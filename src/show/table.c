@@ -340,7 +340,7 @@ static bool is_sql_name(const char *s)
 	       !(*s >= '0' && *s <= '9');
 }
 
-/* Names of columns that data bring (a model's nodes) are what they are. */
+/* Names of columns that come from data (a model's nodes) are not checked. */
 void table_check(const struct table *t)
 {
 	size_t n;

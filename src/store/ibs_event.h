@@ -2,7 +2,7 @@
 /*
  * ibs_event - the derived events of IBS by name and code, as predicates over the tables ibs_op and
  * ibs_fetch. In SQL each is a view of its name (and of its code): the rows of its table for which
- * the predicate holds, with a column `value`, what the row counts.
+ * the predicate holds, with a column `value`, the count of the row.
  */
 #ifndef CYCLADE_STORE_IBS_EVENT_H
 #define CYCLADE_STORE_IBS_EVENT_H
@@ -10,7 +10,7 @@
 #include "perfdata/ibs.h"
 #include "show/document.h"
 
-/* What a CPU must have for an event: one of these fields, IBS_FIELDS being none. */
+/* Fields that a CPU must have for an event: one of these fields, IBS_FIELDS being none. */
 struct ibs_need {
 	enum {
 		IBS_NEED_ANY,
@@ -22,7 +22,7 @@ struct ibs_need {
 };
 
 struct ibs_event {
-	const char *code, *name; /* name NULL: none, `means` says why */
+	const char *code, *name; /* name NULL: none, `means` has the reason */
 	const char *table;
 	struct ibs_need needs; /* of a user's own: nothing */
 	const char *predicate, *value, *means;

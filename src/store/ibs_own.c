@@ -19,7 +19,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Cuts the first word off a line; what is left begins with no blank. */
+/* Cuts the first word off a line; the rest begins with no blank. */
 static const char *own_word_of(char **line)
 {
 	char *w = *line, *end = w;

@@ -30,7 +30,7 @@ static const struct {
 	{ C_ibs_fetch_fetch_ctl, C_ibs_fetch_itlb_refill },
 };
 
-/* Which part of a sample has them; others are of what every sample has. */
+/* The part of a sample that has them; others are in every sample. */
 static const struct part {
 	enum store_column_id first, last;
 	uint64_t part;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * keep - whether a sample is wanted: an SQL predicate over columns of samples, ibs_op and
- * ibs_fetch, asked of one sample after the other while they are recorded. What needs the whole
- * recording (names of threads, functions, places) is not there; a column that the sample has not is
- * null.
+ * ibs_fetch, asked of one sample after the other while they are recorded. Columns that need the
+ * whole recording (names of threads, functions, places) are not there; a column that the sample has
+ * not is null.
  *
  *	keep_open(&k, "load AND dc_miss", &err)
  *	keep_sample(k, s, pmu, cpuid, &err)	1: it holds; 0: it does not, or is null; -1
@@ -23,10 +23,11 @@ struct keep;
 /* `own`: users' own events of IBS; NULL: none. */
 int keep_open(struct keep **out, const struct ibs_own *own, const char *predicate,
 	      struct err *err) MUST_USE;
-/* `pmu`: whose event it is ("ibs_op"); `cpuid`: of the machine, as recordings have it. */
+/* `pmu`: that of the event ("ibs_op"); `cpuid`: of the machine, as recordings have it. */
 int keep_sample(struct keep *k, const struct pd_sample *s, const char *pmu, const char *cpuid,
 		struct err *err) MUST_USE;
-/* What of a sample `k`, which was made of these, looks at: bits PERF_SAMPLE_*. */
+/* Returns the fields of a sample that `k`, made of the same arguments, reads: bits
+ * PERF_SAMPLE_*. */
 int keep_reads(const struct keep *k, const struct ibs_own *own, const char *predicate,
 	       uint64_t *reads, struct err *err) MUST_USE;
 void keep_close(struct keep *k); /* NULL is fine */

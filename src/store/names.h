@@ -29,7 +29,7 @@ struct name {
 struct names;
 
 struct names *names_new(const struct spaces *sp);
-/* Good until the next call. NULL: *err says why. */
+/* Good until the next call. NULL: failed, see *err. */
 struct name *names_at(struct names *n, const struct process *proc, uint32_t proc_index,
 		      enum space_kind kind, uint64_t ip, uint64_t time, struct err *err) MUST_USE;
 int names_line(struct names *n, struct name *x, struct err *err) MUST_USE;

@@ -199,7 +199,7 @@ int raw_cell(struct raw *c, enum store_column_id column, struct table_cell *out,
 	return -1;
 }
 
-/* ---- what walks records ---------------------------------------------------------------------- */
+/* ---- walks over records ---------------------------------------------------------------------- */
 
 /* Its rows are samples of one PMU alone. */
 static bool is_packets(const struct raw *c)

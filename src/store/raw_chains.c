@@ -56,7 +56,7 @@ static bool is_same_place(const struct place *a, const struct place *b)
 	       a->name.image == b->name.image && a->level == b->level;
 }
 
-/* The number of a frame's place; NOTHING: *err says why. */
+/* Returns the number of a frame's place; NOTHING: failed, see *err. */
 static uint32_t chain_place_of(struct raw_chains *x, struct raw *c, const struct raw_frame *f,
 			       struct err *err)
 {
@@ -90,7 +90,7 @@ static bool is_same_chain(const struct raw_chains *x, const struct chain *a, con
 	       !memcmp(x->step.v + a->first, x->step.v + b->first, a->n * sizeof(*x->step.v));
 }
 
-/* The sample's chain; a new one if it is the first. NULL: *err says why. */
+/* Returns the sample's chain; a new one if it is the first. NULL: failed, see *err. */
 static struct chain *chains_chain_of(struct raw_chains *x, struct raw *c, struct err *err)
 {
 	struct chain k = { .first = x->step.n };

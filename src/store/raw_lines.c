@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Samples by source line, of all functions. Made by one pass over all samples when first asked for.
- * Rows are told apart by the texts of their names, of which there may be copies.
+ * Rows differ by the texts of their names, of which there may be copies.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Samples and what is inside of them: frames of call chains, branches, values of counters.
+ * Samples and their parts: frames of call chains, branches, values of counters.
  */
 #include "base/xalloc.h"
 #include "perfdata/memop.h"
@@ -49,7 +49,7 @@ const char *const raw_mode_names[] = {
 	[SPACE_UNKNOWN] = "unknown",
 };
 
-/* ---- what stands at a fixed place of a sample, or behind another record ---------------------- */
+/* ---- fields at a fixed place of a sample, or behind another record --------------------------- */
 
 /* As the kernel counts it where the record has none. */
 uint64_t raw_period(const struct raw *c)
@@ -62,7 +62,7 @@ uint64_t raw_period(const struct raw *c)
 	return !ev->attr.freq && ev->attr.sample_period ? ev->attr.sample_period : 1;
 }
 
-/* Time, CPU and thread: of samples by their layout, else by what stands behind the record. */
+/* Time, CPU and thread: of samples by their layout, else by the fields behind the record. */
 static struct pd_sample_id record_id(struct raw *raw)
 {
 	const struct cursor_row *x = cursor_row_of(raw);
@@ -243,7 +243,7 @@ const struct raw_kind raw_samples = { begin_samples, next_sample };
 
 /* ---- the chain of the sample at hand, as report -g has it, however it was recorded ----------- */
 
-/* A frame and what is inlined at its address, innermost first. */
+/* Adds a frame and the functions inlined at its address, innermost first. */
 static int add_frame(struct raw *c, const struct sample_frame *at, uint8_t kind, struct err *err)
 {
 	struct raw_frame f = { .ip = at->ip, .kind = kind, .caller = at->caller };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records that are no samples, as they are, and what they say: mappings, threads. And what the
- * header of a recording has: runs, events, losses.
+ * Records that are no samples, as they are, and their facts: mappings, threads. And facts of a
+ * recording's header: runs, events, losses.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * schema - the raw tables that a recording has for SQL, from schema.def: names, kinds, units,
- * meanings. All static; whoever stores or queries recordings uses the same tables and columns.
+ * meanings. All static; storing and querying use the same tables and columns.
  */
 #ifndef CYCLADE_STORE_SCHEMA_H
 #define CYCLADE_STORE_SCHEMA_H
@@ -42,8 +42,8 @@ extern const struct table_column store_columns[STORE_COLUMNS]; /* their getters:
 void store_tables(struct store_table_row *out);
 enum store_table store_table_of(enum store_column_id column);
 bool store_is_blob(const struct table_column *c);
-/* What SQL declares a column of the kind as: "ADDRESS INT", "TEXT", ... The first word is the kind,
- * by which store_kind_of() finds it again; false: it is none of these. */
+/* The declared type of a column of the kind in SQL: "ADDRESS INT", "TEXT", ... The first word is
+ * the kind, by which store_kind_of() finds it again; false: it is none of these. */
 const char *store_sql_type(enum table_kind k, bool blob);
 bool store_kind_of(const char *sql_type, enum table_kind *out);
 

@@ -107,7 +107,7 @@ static int ambiguous(const char *what, struct err *err)
 	return -1;
 }
 
-/* A name that does not exist: what SQLite says, and a name nearby. */
+/* A name that does not exist: SQLite's message, and a similar name. */
 static int no_sql_such(struct sql *db, const char *what, struct err *err)
 {
 	const char *name = strrchr(what, ' ');
@@ -237,7 +237,7 @@ static void set_limits(sqlite3 *db)
 		(void)sqlite.limit(db, limits[i].what, limits[i].most);
 }
 
-/* Sorting goes to an unlinked temporary file where it needs more than the cache. */
+/* Sorting goes to an unlinked temporary file if it needs more than the cache. */
 static int close_doors(struct sql *db, struct err *err)
 {
 	int rc = sqlite.exec(db->db, "PRAGMA cache_size=-65536", NULL, NULL, NULL);
@@ -295,7 +295,7 @@ void sql_close(struct sql *db)
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
-/* What stands behind the statement is empty, or a comment: SQLite compiles it to nothing. */
+/* Text behind the statement must be empty, or a comment: SQLite compiles it to nothing. */
 static int one_statement(struct sql *db, const char *tail, struct err *err)
 {
 	sqlite3_stmt *more = NULL;
@@ -323,7 +323,7 @@ static int sql_rows_of(struct sql *db, sqlite3_stmt *s, struct document *d, stru
 	return 0;
 }
 
-/* What every result of recordings has: losses, notes. Of several recordings the sums. */
+/* The tail of every result of recordings: losses, notes. Of several recordings the sums. */
 static int put_sql_tail(const struct sql *db, struct document *d, struct err *err)
 {
 	struct pd_losses *sum = arena_alloc(&d->a, sizeof(*sum));

@@ -8,8 +8,9 @@
  *	sql_close(db)				after the documents
  *
  * Closed: a query reads these tables, and nothing else. It cannot write, attach files, load
- * extensions or change settings. It ends after `timeout`, when `stop` says so, or when it needs
- * more memory than `memory`; *err then says which. SQLite's memory bound is one for the process.
+ * extensions or change settings. It ends after `timeout`, when `stop` returns true, or when it
+ * needs more memory than `memory`; *err then has the cause. SQLite's memory bound is one for the
+ * process.
  *
  * A build without SQLite has sql_open() fail with ERR_UNSUPPORTED; the lists of tables and columns
  * work all the same.

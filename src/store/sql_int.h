@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sql_int - what the files that use SQLite share.
+ * sql_int - shared by the files that use SQLite.
  */
 #ifndef CYCLADE_STORE_SQL_INT_H
 #define CYCLADE_STORE_SQL_INT_H
@@ -23,7 +23,7 @@ struct sql {
 
 /* Whether the query at hand has to end; then it is interrupted. */
 bool sql_is_over(void *db);
-/* For a table's method that failed: keeps `err`, and says so to SQLite. */
+/* For a table's method that failed: keeps `err`, and returns an error to SQLite. */
 int sql_table_failed(struct sql *db, sqlite3_vtab *t, const struct err *err);
 /* The columns of a virtual table; returns SQLite's code. */
 int sql_declare(struct sql *db, const struct buf *create);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tables and columns as a result: what `list tables` and `explain TABLE.COLUMN` show.
+ * Tables and columns as a result, for `list tables` and `explain TABLE.COLUMN`.
  */
 #include <string.h>
 

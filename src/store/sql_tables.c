@@ -41,7 +41,7 @@ static const struct {
 };
 #define N_BOUNDS (sizeof(bounds) / sizeof(*bounds))
 
-struct module { /* what SQLite is given for a table */
+struct module { /* the object that SQLite gets for a table */
 	struct sql *db;
 	const struct table_form *form;
 	bool is_raw;
@@ -227,7 +227,8 @@ static char op_of(unsigned char op)
 	}
 }
 
-/* Of a raw table. idxStr has two letters for each argument of xFilter: what is bounded, and how. */
+/* Of a raw table. idxStr has two letters for each argument of xFilter: the bounded column, and
+ * how. */
 static int plan_bounds(const struct module *m, sqlite3_index_info *x)
 {
 	double rows = (double)raw_rows(m->db->runs, m->raw), left = 1;

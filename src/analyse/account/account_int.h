@@ -3,10 +3,10 @@
  * account_int - for account.c and account_bind.c: a tree made ready to be evaluated often.
  *
  * Each node has a gradient: how its value changes with each source of errors: the occurrences of
- * each event that the tree uses; of a row also what it takes from all of the recording, the clocks'
+ * each event that the tree uses; of a row also the inputs from the whole recording, the clocks'
  * ratio and the nodes that are `whole`. Sums and penalties have theirs exactly; a formula's is made
- * of differences, one standard error wide, and the gradients of what it asks for. So errors that
- * come from the same events cancel where they should.
+ * of differences, one standard error wide, and the gradients of its inputs. So errors that come
+ * from the same events cancel where they should.
  */
 #ifndef CYCLADE_ANALYSE_ACCOUNT_ACCOUNT_INT_H
 #define CYCLADE_ANALYSE_ACCOUNT_ACCOUNT_INT_H
@@ -47,7 +47,7 @@ struct account_work {
 	double *gradient;	     /* [node * n_sources + source] */
 	bool *vague;		     /* by node: its error is not known */
 	struct value *value;	     /* by node */
-	double system[SYSTEM_COUNT]; /* what is known of the machine; NAN */
+	double system[SYSTEM_COUNT]; /* known values of the machine; NAN */
 };
 
 #endif

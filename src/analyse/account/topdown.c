@@ -70,7 +70,7 @@ bool topdown_is_part(const struct topdown *t, size_t event)
 	return part;
 }
 
-/* What a field's sum is divided by. */
+/* Returns the divisor of a field's sum. */
 static double topdown_whole(const struct topdown *t, const struct profile_row *w)
 {
 	double sum = 0;
@@ -121,7 +121,7 @@ static struct topdown_value clamped(struct topdown_value v)
 	return v;
 }
 
-/* A field and what it is a part of. */
+/* A field and its whole. */
 static struct topdown_value field_share(const struct topdown *t, const struct profile_row *w,
 					enum topdown_part part)
 {

@@ -18,7 +18,7 @@
 	((struct chain_bounds){ \
 		.chain = { NAN, NAN }, .ports = NAN, .issue = NAN, .taken = NAN, .slots = NAN })
 
-/* What is only needed while chains are made. */
+/* Only needed while chains are made. */
 struct making {
 	struct chains *c;
 	struct images *images;
@@ -309,7 +309,7 @@ static double spread_of_fastest(const struct flow_times *t, double all)
 	return sqrt(fmax(squares / (all * KEPT) - sum * sum, 0));
 }
 
-/* Cycles of an iteration; of a heavy tail without it: what waits now and then is not the loop. */
+/* Cycles of an iteration; of a heavy tail without it: occasional waits are not the loop. */
 static void measure_loop(struct chain_loop *l, bool late)
 {
 	const struct block_times *t = l->f->loop[l->loop].iteration;
@@ -336,7 +336,7 @@ static void measure_loop(struct chain_loop *l, bool late)
 			Z95 * spread_of_fastest(&t->times, n) / KEPT / sqrt((double)t->stacks);
 }
 
-/* The blocks of an iteration of a loop that is one block; else what stacks show. */
+/* Lists the paths of an iteration: of a loop of one block that block; else those of stacks. */
 static size_t list_paths(struct making *x, const struct block_path **path)
 {
 	const struct block_loop *b = &x->l->f->loop[x->l->loop];

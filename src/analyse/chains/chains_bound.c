@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * chains_bound - what ports and front end allow, and the verdict.
+ * chains_bound - bounds of ports and front end, and the verdict.
  */
 #include <math.h>
 
@@ -38,7 +38,7 @@ static void add_uops(struct pressure *p, const struct core_uops *u, double weigh
 	p->n[k] += u->n * weight;
 }
 
-/* `joins`: takes no slot of its own beside what it is a part of (micro-fusion). */
+/* `joins`: takes no slot of its own beside the operation that it is a part of (micro-fusion). */
 static void add_op(struct pressure *p, const struct core_op *op, double weight, bool joins)
 {
 	if (!op || !op->ports_known)
@@ -148,14 +148,14 @@ void chains_ports(struct chain_bounds *out, const struct core *core, const struc
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
 #define NEAR  0.10 /* of the time: as much as a bound may be off */
-#define VAGUE 0.50 /* of the time: a larger error tells no bounds apart */
+#define VAGUE 0.50 /* of the time: with a larger error bounds cannot be distinguished */
 
 static double larger(double a, double b)
 {
 	return isnan(a) ? b : isnan(b) ? a : fmax(a, b);
 }
 
-/* The chain's bound, of a range what fits best. */
+/* Returns the chain's bound; of a range the value that fits best. */
 static double fit_ports(const struct chain_range *c, double time)
 {
 	double high = isnan(c->high) ? CHAIN_LONG : c->high;

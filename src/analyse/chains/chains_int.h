@@ -32,9 +32,9 @@ static inline bool chain_is_copy(const struct operands *o)
 	       o->op == OP_STORE;
 }
 
-enum chain_end { CHAIN_LOW, CHAIN_HIGH, CHAIN_WORST }; /* WORST: what is not known is long */
+enum chain_end { CHAIN_LOW, CHAIN_HIGH, CHAIN_WORST }; /* WORST: unknown latencies are long */
 
-/* What an instruction of the first path adds to the chain. */
+/* The part of an instruction of the first path in the chain. */
 struct chain_link {
 	double cycles; /* an iteration */
 	uint32_t order;

@@ -68,9 +68,9 @@ static int weigh(struct making *m, struct err *err)
 
 /* How much of the detail is given up. */
 struct coarse {
-	uint64_t least;	 /* samples of a node in it and below; what has fewer is folded */
+	uint64_t least;	 /* samples of a node in it and below; nodes with fewer are folded */
 	unsigned halved; /* so often two bins became one */
-	bool cpus;	 /* are told apart */
+	bool cpus;	 /* are kept apart */
 };
 
 /* Where the samples of each node go: itself, or the rest of the first above that is not folded. */
@@ -152,7 +152,7 @@ size_t cube_count_nodes(const struct making *m, uint64_t least)
 	return n;
 }
 
-/* What is given up, in this order, until the cube is small enough: bins down to so many, nodes
+/* Detail is given up in this order until the cube is small enough: bins down to so many, nodes
  * below 1 / so many of all samples, CPUs. */
 static const struct {
 	enum { BINS, RARE, CPUS } what;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cube_int - what the parts of the cube share. The way of the samples:
+ * cube_int - shared by the parts of the cube. The way of the samples:
  *
  *	cube.c		when they were taken; then a profile of cells
  *	cube_tree.c	chains of addresses -> a tree of functions; cells get its nodes
@@ -18,7 +18,7 @@
 #include "base/vec.h"
 
 struct making {
-	struct cube c; /* first: what the caller has */
+	struct cube c; /* first: the caller's part */
 	struct profile *p;
 	const struct profile_stacks *s;
 	struct chain_tree tree;	   /* of functions that call; node 0 is the root */
@@ -31,7 +31,7 @@ struct making {
 		size_t n, cap;
 	} cell, best;	 /* .node: as in `to`, until number_nodes() */
 	struct itab at;	 /* into `cell` */
-	uint32_t *to;	 /* by node of `all`: where its samples are told */
+	uint32_t *to;	 /* by node of `all`: the node that gets its samples */
 	uint64_t *total; /* samples there and below, by node of `all` */
 	bool by_time;	 /* a cube of time: of nodes, the period counts, not the samples */
 	unsigned halved; /* so often two bins became one before there were cells */
@@ -43,7 +43,7 @@ struct making {
 	uint32_t *cpu;
 };
 #define CUBE_BINS_FIRST 32	    /* so few are made before anything else is given up */
-#define FOLDED		0x80000000u /* of where samples are told: in the rest of small nodes */
+#define FOLDED		0x80000000u /* of `to`: in the rest of small nodes */
 
 /* From `s`: frame, tree, all. From then on cells have their node in `callers`. */
 int cube_make_tree(struct making *m, struct err *err) MUST_USE;

@@ -76,8 +76,8 @@ static void walk_nodes(struct making *m, const struct keyed *v, size_t n, size_t
 	}
 }
 
-/* Cells have the numbers of nodes; of what is folded, FOLDED and 1 + that of the node it is below,
- * 0 where there is none. */
+/* Cells have the numbers of nodes; of folded ones FOLDED and 1 + that of the node above, 0 if there
+ * is none. */
 static void renumber_cells(struct making *m, const uint32_t *number)
 {
 	for (size_t i = 0; i < m->cell.n; i++) {

@@ -106,7 +106,7 @@ static void order_leaves(struct making *m, struct leaves *l, size_t n_runs)
 	for (size_t i = 0; i < m->s->n_parts; i++)
 		for (size_t k = 0; k < m->s->part[i].n_cells; k++)
 			l->order[l->first[run_of(m, i, &m->s->part[i].cell[k])]++] = (uint32_t)k;
-	/* now each says where the next one begins */
+	/* now each has the begin of the next one */
 	memmove(l->first + 1, l->first, n_runs * sizeof(*l->first));
 	l->first[0] = 0;
 }

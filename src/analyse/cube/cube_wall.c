@@ -8,7 +8,7 @@
 #include "analyse/wall_tree.h"
 #include "symbol/image.h"
 
-/* Which frame a node has: threads, functions and reasons are told apart by the kind. */
+/* Which frame a node has: threads, functions and reasons differ by the kind. */
 static int frame_of(struct making *m, struct strtab *names, const struct wall_node *x,
 		    const struct images *images, uint32_t *out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * blocks_int - what the files of blocks share: a function while its spans are being counted.
+ * blocks_int - shared by the files of blocks: a function while its spans are being counted.
  *
  *	block_part_open(&p, code, place, &err)	the code, split where edges of `flow` lead
  *	block_part_span() block_part_count()	spans, checked and counted

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * blocks_trips - which loops are followed through the stacks of a recording, and what all of their
- * visits add up to. What one stack shows is blocks_visits.c's.
+ * blocks_trips - which loops are followed through the stacks of a recording, and the sums of all
+ * their visits. Visits of one stack: blocks_visits.c.
  */
 #include <stdlib.h>
 #include <string.h>

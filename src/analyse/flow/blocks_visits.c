@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* blocks_visits - what one stack shows of the loops that are followed (blocks_trips_int.h). */
+/* blocks_visits - the visits in one stack of the loops that are followed (blocks_trips_int.h). */
 #include <string.h>
 
 #include "analyse/flow/blocks_trips_int.h"
@@ -137,7 +137,7 @@ static void step(const struct trips *t, struct trips_worker *w, const struct wat
 		follow(w, f, on->active, to);
 }
 
-/* It is in this block from now on, and nobody knows where from: no visit is whole. */
+/* It is in this block from now on, from an unknown place: no visit is whole. */
 static void appear(const struct trips *t, struct trips_worker *w, const struct watched *f,
 		   uint32_t block)
 {
@@ -248,7 +248,7 @@ static void enter(const struct trips *t, struct trips_worker *w, const struct tr
 	else if (a == b)
 		from = e->from.block;
 	if (a != b && !to->block)
-		end_all(w, t, b, false); /* another run of it, whose end was not seen */
+		end_all(w, t, b, false); /* another run of it, with an end that was not seen */
 	step(t, w, b, from, to->block);
 	arrive(t, w, b, to->block);
 }
@@ -290,7 +290,8 @@ static void take_span(const struct trips *t, struct trips_worker *w, const struc
 		back = true;
 	}
 	if (e->gap || end->f != start->f || end->addr < start->addr || end->block == CODE_NONE) {
-		end_all(w, t, f, false); /* what ran is not known, or was another function */
+		end_all(w, t, f, false); /* the code that ran is not known, or was another
+					  * function */
 		return;
 	}
 	for (uint32_t b = start->block; b < end->block; b++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* calls - which edges are calls, returns and tail calls, and between whom. */
+/* calls - which edges are calls, returns and tail calls, and between which functions. */
 #include "analyse/calls.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static int place_of(struct telling *t, const struct flow_place *at, const struct
 	return 0;
 }
 
-/* The function behind a PLT, where that is known; else the PLT stays. */
+/* Replaces a PLT by the function behind it, if that is known; else the PLT stays. */
 static int follow(struct telling *t, struct calls_place *callee, struct calls_tie *tie)
 {
 	struct calls_place to;
@@ -157,7 +157,7 @@ static int tell_return(struct telling *t, size_t i)
 	if (any && calls_is_plt(first.symbol))
 		tie.plt = true;
 	else if (any && !same(&first, &callee)) {
-		/* nor does a thunk that all functions return through say who did */
+		/* nor does a thunk that all functions return through name the caller */
 		if (callee.symbol && !calls_is_return_thunk(callee.symbol) &&
 		    put_tie(t, &first, &callee, jump))
 			return -1;
@@ -168,7 +168,7 @@ static int tell_return(struct telling *t, size_t i)
 
 /* ---- all edges ------------------------------------------------------------------------------- */
 
-/* Neither code nor recording tells what a branch was. */
+/* Guesses a call if neither code nor recording has the kind of branch. */
 static bool looks_like_call(const struct calls_work *w, size_t i)
 {
 	const struct symbol *to = w->to[i];

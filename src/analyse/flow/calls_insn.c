@@ -166,7 +166,7 @@ static bool between_kernel(const struct flow_edge *e)
 	       e->to.kind != SPACE_UNKNOWN;
 }
 
-/* What the recording says, where the code does not. */
+/* Returns the kind of branch as recorded, if the code is not there. */
 static struct calls_insn without_code(const struct calls_work *w, const struct flow_edge *e)
 {
 	enum flow_filter filter = flow_sums(w->flow)->filter;
@@ -206,8 +206,8 @@ static int classify_left(struct calls_work *w, struct err *err)
 	return rc < 0 ? -1 : 0;
 }
 
-/* By where edges lead, so that a function's code is read once. Without a symbol nothing tells where
- * instructions begin that lie in front of an address. */
+/* By target of edges, so that a function's code is read once. Without a symbol, the begin of the
+ * instruction in front of an address is not known. */
 static int classify_behind(struct calls_work *w, struct err *err)
 {
 	const uint32_t *into = flow_edges_into(w->flow);

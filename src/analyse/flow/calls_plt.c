@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * calls_plt - where trampolines lead, and what compilers split off.
+ * calls_plt - targets of trampolines, and code that compilers split off.
  *
  * A stub of a PLT leads where its jump was seen to go; the way through the dynamic linker that a
  * first call takes is not counted. Where the recording has no jumps, the name is looked for in the
@@ -35,7 +35,7 @@ bool calls_is_plt(const struct symbol *s)
 {
 	const char *name = !s ? "" : s->linkage ? s->linkage : s->name;
 
-	/* ".plt" is what all stubs share, the way to the dynamic linker */
+	/* ".plt" is shared by all stubs: the way to the dynamic linker */
 	return text_ends(name, strlen(name), "@plt") || !strcmp(name, ".plt");
 }
 
@@ -62,7 +62,7 @@ static uint64_t stub_key(uint32_t image, const struct symbol *s)
 
 /* ---- by the jumps that leave it -------------------------------------------------------------- */
 
-/* 1: to one place; 0: nobody knows. */
+/* Returns 1: to one place; 0: not known. */
 static int by_jumps(const struct calls_work *w, uint32_t image, const struct symbol *plt,
 		    struct calls_place *out)
 {
@@ -219,7 +219,7 @@ int calls_plt_leads(struct calls_plts *p, uint32_t image, const struct symbol *p
 	return 0;
 }
 
-/* ---- what was split off ---------------------------------------------------------------------- */
+/* ---- code split off -------------------------------------------------------------------------- */
 
 /* Length of f in "f.cold" and "f.cold.7"; 0: it is no such name. */
 static size_t whole_length(const char *s)

@@ -247,7 +247,7 @@ static int fill(struct flow *f, struct flow_counts_of_worker *c, unsigned shift,
 	return put_times(f, c) ? err_nomem(err) : 0;
 }
 
-/* What choosing events said stays; the rest is what was counted. */
+/* Fields set by flow_choose() stay; the rest are counts. */
 static void fill_sums(struct flow_sums *s, const struct flow_counts_of_worker *c)
 {
 	struct flow_sums all = c->sums;
@@ -270,7 +270,7 @@ static void no_error(struct flow_weight *w)
 	w->group[FLOW_GROUPS] = w->group[FLOW_GROUPS + 1] = NAN;
 }
 
-/* How late samples are is not recorded: nothing bounds what figures are off by. */
+/* How late samples are is not recorded: so figures have no error. */
 static void no_errors(struct flow *f)
 {
 	for (size_t i = 0; i < f->n_edges; i++)

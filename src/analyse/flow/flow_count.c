@@ -36,7 +36,7 @@ struct span_count *flow_new_span(struct flow_counts_of_worker *c, uint64_t h,
 	return s;
 }
 
-/* The same among what ends in the kernel, which is little. */
+/* The same among spans that end in the kernel, which are few. */
 struct span_count *flow_stop_of(struct flow_counts_of_worker *c, const struct flow_at *start,
 				uint64_t end)
 {

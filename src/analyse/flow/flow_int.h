@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * flow_int - the inside of a finished flow: what flow.c fills, and tests make by hand.
+ * flow_int - the inside of a finished flow: filled by flow.c, and by tests.
  */
 #ifndef CYCLADE_ANALYSE_FLOW_FLOW_INT_H
 #define CYCLADE_ANALYSE_FLOW_FLOW_INT_H
@@ -19,7 +19,7 @@ struct flow {
 	struct flow_making *making; /* until flow_end() */
 };
 
-/* Sorts edges and spans and fills `into`, of a flow whose arrays are of malloc. */
+/* Sorts edges and spans and fills `into`; the flow's arrays are of malloc. */
 int flow_sort(struct flow *f, struct err *err) MUST_USE;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * flow_place - where the addresses of branches lie. An entry of a stack does not say in which space
- * it is.
+ * flow_place - places of the addresses of branches. An entry of a stack does not contain its
+ * address space.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* flow_shape - what a distribution of times, by buckets, looks like. */
+/* flow_shape - the shape of a distribution of times, by buckets. */
 #include <math.h>
 
 #include "analyse/flow.h"
@@ -54,7 +54,7 @@ static struct flow_quantile quantile(const struct flow_times *t, double all, dou
 	return out;
 }
 
-/* What the slowest have of all cycles: all that the others do not. */
+/* Returns the share of the slowest in all cycles: the rest of the others. */
 static double tail_of(const struct flow_times *t, double all, double cycles)
 {
 	double left = all * (1 - SLOWEST), sum = 0;

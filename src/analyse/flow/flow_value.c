@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a figure and its groups say of its error; and the buckets of cycles. */
+/* The error of a figure, from its groups; and the buckets of cycles. */
 #include <math.h>
 
 #include "analyse/flow.h"
@@ -83,7 +83,7 @@ struct flow_value flow_ratio(const double num[FLOW_SLOTS], const double den[FLOW
 	if (!(d > 0))
 		return FLOW_UNKNOWN;
 	for (unsigned g = 0; g < FLOW_GROUPS; g++) {
-		/* all of it in one group: what the others would say is not known. Sums of doubles
+		/* all of it in one group: the spread of the others is not known. Sums of doubles
 		 * leave a little over. */
 		if (!(d - den[g] > d * 1e-12))
 			return (struct flow_value){ n / d, NAN, false, NULL };

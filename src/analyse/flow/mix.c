@@ -12,7 +12,7 @@
 #include "base/invariant.h"
 #include "symbol/source.h"
 
-/* What is only needed while a mix is made. */
+/* Only needed while a mix is made. */
 struct making {
 	struct mix *m;
 	struct images *images;
@@ -221,7 +221,8 @@ static int take_function(struct making *x, const struct block_function *f)
 	return disasm_range(x->images, f->image, f->code->vaddr, f->code->len, take, x, x->err);
 }
 
-/* ---- what holds most ------------------------------------------------------------------------- */
+/* ---- places with most executions
+ * ------------------------------------------------------------------------- */
 
 static int downwards(const void *a, const void *b)
 {

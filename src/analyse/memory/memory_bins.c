@@ -301,7 +301,7 @@ int memory_make_spreads(struct memory *m, struct memory_work *w)
 {
 	bool retire = has_retire(w);
 
-	/* room for all that can be: what stays empty takes no memory, and moving would */
+	/* room for all that can be: empty room takes no memory, and moving would */
 	if (make_room(w) || vec_reserve(&w->spread, w->group.n * w->latencies))
 		return -1;
 	for (size_t i = 0; i < w->group.n; i++) {
@@ -310,7 +310,7 @@ int memory_make_spreads(struct memory *m, struct memory_work *w)
 
 		g->first_spread = w->spread.n;
 		g->n_spreads = 0;
-		if (g->by == MEMORY_ACCESS) /* by far the most, and nobody shows them */
+		if (g->by == MEMORY_ACCESS) /* by far the most, and never shown */
 			continue;
 		memset(sums, 0, w->latencies * sizeof(*sums));
 		if (i + SUMS_AHEAD < w->group.n)

@@ -10,8 +10,8 @@
 
 _Static_assert(MEMORY_CELL_ROWS == 4u << MEMORY_CELL_SIZES, "the largest room");
 
-/* In large pages where there are many: memory that is cleared in small pages costs more than what
- * is written to it. */
+/* In large pages if there are many: clearing memory in small pages costs more than the writes to
+ * it. */
 static int add_block(struct memory_cells *c)
 {
 	size_t size = BLOCK_LEAST << c->block.n;

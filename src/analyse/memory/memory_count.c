@@ -248,7 +248,8 @@ static int put_large(struct memory_tallies *c, uint32_t tally, unsigned l, uint3
 	return tally == UINT32_MAX ? -1 : vec_push(&c->large, large);
 }
 
-/* Latencies that are too large for a histogram leave the sample's cell; *has is what is left. */
+/* Latencies that are too large for a histogram leave the sample's cell; *has: those that are
+ * left. */
 static __attribute__((noinline)) int take_large(struct memory_tallies *c, struct memory_sample *x,
 						const struct memop *op, unsigned *has)
 {
@@ -288,7 +289,7 @@ static bool is_open(const struct memop *op)
 	return op->has & MEMOP_HAS_OPEN && kind & MEMOP_KIND_LOAD && !(kind & MEMOP_KIND_PREFETCH);
 }
 
-/* What is counted alike of all ops of a kind. */
+/* Counts that all ops of a kind share. */
 struct shape {
 	uint64_t cell; /* b of memory_cell, without the image */
 	uint32_t tally;

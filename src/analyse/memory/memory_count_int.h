@@ -46,7 +46,7 @@ struct memory_large {
 
 #define MEMORY_BATCH 64u
 
-/* What a sample counts for, besides its access; all but the first only if asked for. */
+/* The groups of a sample, besides its access; all but the first only if asked for. */
 enum { COUNTED_CLASS, COUNTED_THREAD, COUNTED_CPU, MEMORY_COUNTED };
 
 /* Samples that wait to be counted: the cells of their accesses are in no cache. */
@@ -108,12 +108,12 @@ enum {
 	AT_BLOCK = 24,
 	AT_LEVEL = 32,
 	AT_WHERE = 40,
-	AT_HIT = 48,  /* 0: not told, else 1 + the flag */
+	AT_HIT = 48,  /* 0: not known, else 1 + the flag */
 	AT_LOCK = 50, /* the same */
 	AT_NO_ACCESS = 52,
 };
 
-/* An IBS op without an access to memory, or a sample that tells of none. */
+/* An IBS op without an access to memory, or a sample without one. */
 static inline bool memory_no_access(const struct memop *op)
 {
 	return (op->raw || op->bare) && !op->set[MEMOP_KIND];

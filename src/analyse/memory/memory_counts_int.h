@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memory_counts_int - counting samples of an object, a line or a place in memory_counts: what each
- * sample has by itself. Sources and page walks are counted elsewhere (memory_walks_int.h).
+ * memory_counts_int - counting samples of an object, a line or a place in memory_counts: facts of
+ * each sample by itself. Sources and page walks are counted elsewhere (memory_walks_int.h).
  */
 #ifndef CYCLADE_ANALYSE_MEMORY_MEMORY_COUNTS_INT_H
 #define CYCLADE_ANALYSE_MEMORY_MEMORY_COUNTS_INT_H

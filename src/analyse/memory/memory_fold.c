@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "symbol/source.h"
 
-/* ---- what a class is ------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 #define BYTE(at) (UINT64_C(0xff) << (at))
 #define PAIR(at) (UINT64_C(3) << (at))
@@ -94,7 +94,7 @@ static struct memory_group *group_of(struct memory_work *w, enum memory_by by, u
 /* Groups that were counted stand first: their place is that of their tally. */
 static int take_tallies(struct memory_work *w)
 {
-	/* room for what they are folded into, too: there are fewer of these */
+	/* room for the folded groups, too: there are fewer of these */
 	if (vec_reserve(&w->group, 2 * w->c.v.n + 1))
 		return -1;
 	vec_each (&w->c.v, const struct memory_tally *, t) {
@@ -126,7 +126,7 @@ static void add_samples(struct memory_group *g, const struct memory_group *x)
 
 /* ---- folding --------------------------------------------------------------------------------- */
 
-/* What group of `by` a group is a part of; false: of none. */
+/* Sets the key of the group of `by` that a group is a part of; returns false if there is none. */
 static bool part_of(const struct memory_group *g, enum memory_by by, uint64_t key[2])
 {
 	if (by == MEMORY_FUNCTION) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memory_int - what memory.c is made of: groups of samples, folded from what was counted
- * (memory_fold.c), named (memory_name.c), each with its latencies (memory_bins.c).
+ * memory_int - the parts of memory.c: groups of samples, folded from counts (memory_fold.c), named
+ * (memory_name.c), each with its latencies (memory_bins.c).
  *
  *	memory_count(&w->c, ...)	(memory_count_int.h)
  *	memory_fold(w, spaces, &err)

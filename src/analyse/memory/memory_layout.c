@@ -56,7 +56,8 @@ static int find_fields(const struct memory *m, struct fields *f)
 	return 0;
 }
 
-/* The hot fields of a type: the fewest that have HOT of its samples. False: that cannot be told. */
+/* The hot fields of a type: the fewest that have HOT of its samples. Returns false if they are not
+ * known. */
 static bool find_hot(const struct fields *f, struct memory_layout *l)
 {
 	uint32_t type = l->type->type_id;
@@ -91,7 +92,7 @@ static int count_bytes(struct memory_layout *l, uint64_t size)
 	return 0;
 }
 
-/* What the field is aligned to, as far as its place tells. */
+/* Returns the alignment of the field, as far as it follows from its place. */
 static uint64_t alignment(const struct memory_group *g)
 {
 	uint64_t bits = g->access.size | g->access.offset | 16;

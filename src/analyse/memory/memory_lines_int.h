@@ -4,9 +4,9 @@
  * memory_objects.c.
  *
  * Kept are pieces of 64 bytes, as the size of a line is not asked for until the end. An object has
- * LINES_PIECES of them at most: where it has more, those whose address hashes to a multiple of two
- * are kept, then of four and so on. Which ones that are depends on no order, so the pieces that
- * several workers have are joined into what one of them would have.
+ * LINES_PIECES of them at most: if it has more, those whose address hashes to a multiple of two are
+ * kept, then of four and so on. This choice depends on no order, so joining the pieces of several
+ * workers gives the same as one worker.
  */
 #ifndef CYCLADE_ANALYSE_MEMORY_MEMORY_LINES_INT_H
 #define CYCLADE_ANALYSE_MEMORY_MEMORY_LINES_INT_H
@@ -33,7 +33,7 @@ struct lines_of {
 	VEC(struct lines_piece) v;
 	struct itab at;
 	unsigned shift; /* one in 1 << shift blocks of addresses is kept */
-	bool no_width;	/* some samples do not tell theirs */
+	bool no_width;	/* some samples have no width */
 };
 
 struct memory_lines {
@@ -53,8 +53,8 @@ static inline uint64_t lines_hash(uint32_t pid, uint64_t address)
 
 #define LINES_LEFT_OUT 0u
 
-/* Of an access that waits to be added: asks for what its step will read, in two steps; `ahead` is
- * what the first gave: LINES_LEFT_OUT where no piece of it is kept, now or later. */
+/* Of an access that waits to be added: prefetches for its step, in two steps; `ahead` is the result
+ * of the first: LINES_LEFT_OUT if no piece of it is kept, now or later. */
 static inline uint64_t memory_lines_ahead(const struct memory_lines *w, uint32_t object,
 					  const struct memop *op, uint32_t pid)
 {

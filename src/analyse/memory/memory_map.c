@@ -149,7 +149,8 @@ static int find_regions(struct memory_map_work *w, const struct memory_objects *
 	return 0;
 }
 
-/* ---- what is in one -------------------------------------------------------------------------- */
+/* ---- contents of one
+ * -------------------------------------------------------------------------- */
 
 struct thread_sum {
 	uint32_t id; /* of a thread, or an object */

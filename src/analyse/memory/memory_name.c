@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memory_name - what the addresses of groups are: functions, lines of source, types of data.
+ * memory_name - names of the addresses of groups: functions, lines of source, types of data.
  */
 #include "analyse/memory/memory_int.h"
 

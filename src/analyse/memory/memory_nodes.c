@@ -8,7 +8,7 @@
 #define MATTERS	    0.02 /* of all cycles */
 #define NEARLY_ALL  0.9
 #define SURELY	    0.8 /* the least that nearly all may be, by chance */
-#define READ_LEAST  100 /* samples without a store among them that say: only read */
+#define READ_LEAST  100 /* samples, none of them a store, for the verdict: only read */
 #define PAGES_LEAST 10
 
 /* ---- a sample -------------------------------------------------------------------------------- */
@@ -39,7 +39,7 @@ static int32_t memory_node(struct memory_nodes_work *w, const struct memop *op, 
 		return node;
 	if (node == NODE_NONE)
 		return memop_remote(op) ? other_node(w->nodes, cpu) : cpu;
-	/* memory behind a link is a node without CPUs: its source does not say whose */
+	/* memory behind a link is a node without CPUs: its source does not contain the node */
 	w->contradict += op->level == MEMOP_LEVEL_RAM && memop_remote(op) != (node != cpu);
 	return node;
 }
@@ -131,7 +131,7 @@ int memory_nodes_add(struct memory_nodes_work *w, uint32_t object, const struct 
 	int32_t from = nodes_of_cpu(w->nodes, cpu), to = memory_node(w, op, from);
 	struct memory_way *way;
 
-	if (w->nodes->n < 2) /* there is nothing to tell apart */
+	if (w->nodes->n < 2) /* one node: all is local */
 		return 0;
 	w->cpus |= cpu != UINT32_MAX;
 	if (!object_at(w, object))
@@ -286,7 +286,7 @@ static double variance(const struct memory_reach *n)
 	return sums_variance(n->timed, n->cycles, n->squares);
 }
 
-/* What remote loads took longer than local ones, as a share of the cycles of all latencies. */
+/* The extra latency of remote loads over local ones, as a share of the cycles of all latencies. */
 static struct estimate cost(const struct memory_reach *remote, const struct memory_reach *local,
 			    double all)
 {

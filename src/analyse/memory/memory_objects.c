@@ -26,7 +26,7 @@ static void add_counts(struct memory_counts *to, const struct memory_counts *n)
 	to->squares += n->squares;
 }
 
-/* What the samples of a stratum come to: all of them are of one kind and source. */
+/* The counts of a stratum's samples: all of them are of one kind and source. */
 static struct memory_counts counts_of(const struct memory_object_source *s,
 				      const struct memory_stratum *x)
 {
@@ -94,7 +94,7 @@ uint32_t memory_object_of(struct objects_part *w, const struct memory_object *x)
 	return (uint32_t)w->object.n - 1;
 }
 
-/* Whose samples a stratum's are. */
+/* Returns the source of a stratum's samples. */
 static struct memory_object_source *source_of(struct memory_objects_work *w,
 					      const struct memory_stratum *s)
 {

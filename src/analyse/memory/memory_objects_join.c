@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memory_objects_join - what several workers have of objects, as one of them would have it: objects
- * in the order of their first samples in the file, and that sample's.
+ * memory_objects_join - objects of several workers, the same as those of one worker: objects in the
+ * order of their first samples in the file, and that sample's.
  */
 #include <stdlib.h>
 

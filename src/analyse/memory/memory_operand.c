@@ -62,7 +62,7 @@ static int read_insn(void *ctx, const struct insn *in)
 	struct reading *r = ctx;
 
 	r->any = !in->bad;
-	/* as if it lay at 0: what is relative to it counts from there */
+	/* as if it lay at 0: relative addresses count from there */
 	if (r->any)
 		operands_decode(r->decoder, in->bytes, in->len, 0, &r->o);
 	return 1;

@@ -9,8 +9,8 @@
 #include "analyse/memory/memory_count_int.h"
 #include "analyse/memory_objects.h"
 
-/* `how` and `events` by event; `objects` NULL: not wanted. What there is is the caller's to free,
- * after an error, too. */
+/* `how` and `events` by event; `objects` NULL: not wanted. The caller frees the results, after an
+ * error, too. */
 int memory_scan(struct memory_tallies *out, struct memory_objects **objects, const struct pd *rec,
 		struct spaces *sp, const struct memop_how *how, const bool *events,
 		const struct memory_opts *opts, struct err *err) MUST_USE;

@@ -43,7 +43,7 @@ static int take(void *ctx, const struct heap_object *o, const struct heap_site *
 		       : 0;
 }
 
-/* What ended at a time is gone when something begins then. */
+/* An allocation that ends at a time is gone before one that begins then. */
 static int by_time(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memory_sites_int - allocations by who asked for them, for memory_objects.c.
+ * memory_sites_int - allocations by call chain, for memory_objects.c.
  */
 #ifndef CYCLADE_ANALYSE_MEMORY_MEMORY_SITES_INT_H
 #define CYCLADE_ANALYSE_MEMORY_MEMORY_SITES_INT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is made of a spread: means, quantiles and their errors.
+ * Figures of a spread: means, quantiles and their errors.
  */
 #include <math.h>
 

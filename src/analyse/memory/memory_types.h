@@ -45,8 +45,8 @@ static inline bool memory_is_of_data(const struct memory_group *g)
 	       !memory_is_fetch(g);
 }
 
-/* memory_fetch.c: what MEMORY_ACCESS groups that are fetches count as; `skip` of those that
- * lie within an instruction. */
+/* memory_fetch.c: counts MEMORY_ACCESS groups that are fetches; `skip` of those that lie within an
+ * instruction. */
 int memory_place_fetches(struct images *set, struct memory_group *g, size_t n,
 			 struct err *err) MUST_USE;
 /* memory_layout.c; *out is the caller's to free. -1: out of memory. */

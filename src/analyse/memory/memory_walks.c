@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What page walks cost. A load that walks misses the caches more often, too: so it is compared with
- * loads of its own stratum - the same object, page size and source - that needed no walk.
+ * The cost of page walks. A load that walks misses the caches more often, too: so it is compared
+ * with loads of its own stratum - the same object, page size and source - that needed no walk.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -132,7 +132,7 @@ static double variance(const struct walk_sum *s)
 	return sums_variance(s->timed, s->cycles, s->squares);
 }
 
-/* What its walks cost; NAN: it has walks, and nothing to compare them with. */
+/* The cost of its walks; NAN: it has walks, and nothing to compare them with. */
 static void weigh(const struct memory_stratum *s, double *cycles, double *var)
 {
 	const struct walk_sum *with = &s->walk[1], *without = &s->walk[0];

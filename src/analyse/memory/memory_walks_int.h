@@ -21,7 +21,7 @@ struct memory_stratum {
 	} walk[2];
 	double refill, refill_squares; /* as AMD measures it */
 	uint64_t refills;
-	/* of refills: what they have beyond the samples' latencies, and of the squares of both */
+	/* of refills: their excess over the samples' latencies, and of the squares of both */
 	double beyond, beyond_squares;
 };
 
@@ -65,7 +65,7 @@ static inline void memory_walks_near(const struct memory_walks *w, uint64_t ahea
 
 int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop *op, uint64_t at,
 		     uint64_t ahead) MUST_USE;
-/* Those of another thread, whose objects have other numbers here. */
+/* Adds those of another thread; its objects have other numbers here. */
 int memory_walks_join(struct memory_walks *w, const struct memory_walks *x,
 		      const uint32_t *to) MUST_USE;
 void memory_walks_rename(struct memory_walks *w, const uint32_t *to);

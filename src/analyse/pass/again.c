@@ -10,12 +10,12 @@
 #define AGAIN_MOST 360
 #define LINE_MOST  74
 
-/* What becomes of an option and its value. */
+/* Use of an option and its value. */
 enum use {
 	FLAG,	   /* none, and nothing of it is needed again */
 	VALUE,	   /* its value is the rest of the word, or the next one */
 	RUN_VALUE, /* the same in lines of `run`; elsewhere it is a FLAG */
-	WHO,	   /* what is recorded; the same with a value */
+	WHO,	   /* selects the processes; the same with a value */
 	WHO_FLAG,
 	EVENTS, /* by which it is sampled */
 	MACHINE,
@@ -253,8 +253,8 @@ static bool begins_ours(struct line *l)
 	return l->run || !strcmp(verb, "record");
 }
 
-/* The options of `perf mem` itself, before "record": which kinds of accesses, and what its report
- * shows. False: another one, which may choose what is recorded. */
+/* The options of `perf mem` itself, before "record": kinds of accesses, and options of its report.
+ * Returns false for another one, which may change the recording. */
 static bool skip_own(struct line *l)
 {
 	static const char *const flags[] = { "-p", "--phys-data", "-D", "--dump-raw-samples",

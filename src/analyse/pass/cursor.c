@@ -9,7 +9,7 @@
 #define MARK_EVERY ((size_t)1 << 14) /* bytes */
 #define STOP_EVERY 4096u	     /* records */
 
-/* A record whose place is known: where to begin for those behind it. */
+/* A record with a known place: the walk to those behind it begins here. */
 struct mark {
 	uint64_t seq;
 	const uint8_t *p;
@@ -218,7 +218,8 @@ bool cursor_next(struct cursor *c)
 	return false;
 }
 
-/* ---- who ------------------------------------------------------------------------------------- */
+/* ---- threads
+ * ------------------------------------------------------------------------------------- */
 
 int cursor_who(struct cursor *c, struct cursor_who *out, struct err *err)
 {

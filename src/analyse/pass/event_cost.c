@@ -102,7 +102,7 @@ enum event_cost event_cost(const struct pd *rec, const struct pd_event *ev)
 		return kind == IBS_OP && !(a->config & OP_COUNT_BIT) ? EVENT_COST_REFERENCE
 								     : EVENT_COST_NONE;
 	c = by_code(in, a);
-	/* the name alone, where no code says otherwise: a cmask may stand in the code only */
+	/* the name alone, if there is no code: a cmask may stand in the code only */
 	return c != EVENT_COST_NONE ? c
 	       : pd_pmu_is_core(in, a->type) && in->cpuid && a->config & CMASK_INV_EDGE &&
 			       !strcasestr(ev->name, "total_cycles")

@@ -14,7 +14,7 @@ struct feeder {
 };
 
 /* To a recorder inside of a PID namespace, all tasks outside have number 0, as the idle tasks do:
- * what they map and are called is of many, and names none of them. */
+ * their mappings and names are of many, and identify none of them. */
 static bool is_outside(uint16_t misc, uint32_t pid)
 {
 	return !pid && (misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_KERNEL &&
@@ -68,7 +68,7 @@ static int feed_one(void *ctx, const struct pd_record *r)
 	uint64_t time;
 
 	pd_sample_id_get(f->rec, r, &id);
-	/* What perf wrote for processes that were there before has time 0: as early as can be. */
+	/* Records that perf wrote for older processes have time 0: as early as can be. */
 	time = pd_has_time(f->rec) ? id.time : r->seq;
 	switch (r->type) {
 	case PERF_RECORD_MMAP:

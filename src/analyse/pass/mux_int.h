@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mux_int - what mux.c and mux_pause.c share.
+ * mux_int - shared by mux.c and mux_pause.c.
  */
 #ifndef CYCLADE_ANALYSE_PASS_MUX_INT_H
 #define CYCLADE_ANALYSE_PASS_MUX_INT_H
@@ -20,7 +20,7 @@ struct mux_pauses {
 };
 
 bool mux_tells(const struct pd_event *e);
-/* A pass over the samples that tell, of all threads; the caller frees it. NULL: an error. */
+/* A pass over the samples with times, of all threads; the caller frees it. NULL: an error. */
 struct pass *mux_pass(const struct pd *rec, unsigned threads, struct err *err) MUST_USE;
 /* By time. One pass over recordings that have any, none over others. */
 int mux_find_pauses(struct mux_pauses *out, const struct pd *rec, struct err *err) MUST_USE;

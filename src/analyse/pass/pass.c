@@ -181,7 +181,7 @@ static int one_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
 	return 0;
 }
 
-/* What the workers saw goes to the sums; how many samples that are. */
+/* Adds the workers' counts to the sums; returns the number of samples. */
 static uint64_t add_seen(struct pass *p)
 {
 	uint64_t n = 0;
@@ -321,7 +321,7 @@ int pass_new(struct pass **out, const struct pd *rec, const struct spaces *space
 	p->n_samples = count_samples(rec);
 	p->chunks = pd_chunks(rec, &p->n_chunks);
 	p->ev = pd_events(rec, &p->n_events);
-	/* all samples have their id where the first event says; see pd_sample_event */
+	/* all samples have their id at the offset of the first event; see pd_sample_event */
 	if (p->n_events > 1)
 		p->id_at = p->ev[0].at.identifier ? p->ev[0].at.identifier : p->ev[0].at.id;
 	p->seen = calloc(p->n_events + 1, sizeof(*p->seen));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pass_int - what pass.c (the walk) and pass_thread.c (who a sample is of) share.
+ * pass_int - shared by pass.c (the walk) and pass_thread.c (the thread of a sample).
  */
 #ifndef CYCLADE_ANALYSE_PASS_PASS_INT_H
 #define CYCLADE_ANALYSE_PASS_PASS_INT_H

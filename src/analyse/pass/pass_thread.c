@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pass_thread - who a sample is of: the process with its address spaces at the time, the thread's
- * name, the cgroup, and whether the selection wants them. Each answer about a thread holds for a
- * span of time, so that a small table of the last ones answers nearly always.
+ * pass_thread - the thread of a sample: the process with its address spaces at the time, the
+ * thread's name, the cgroup, and whether the selection wants them. Each answer about a thread holds
+ * for a span of time, so that a small table of the last ones answers nearly always.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -93,7 +93,7 @@ static int look_up(struct pass *p, unsigned worker, struct pass_thread *t, uint6
 	if (t->proc) {
 		process_life(t->proc, &t->from, &t->until);
 		t->proc_index = process_index(t->proc);
-	} /* else nobody ever has this pid: spaces_process() answers the first who does */
+	} /* else no process ever has this pid: spaces_process() returns the first that does */
 	if (p->wants & PASS_COMM) {
 		uint64_t from = 0, until = UINT64_MAX;
 		uint32_t comm = spaces_comm_at(p->sp, pid, tid, time, &from, &until);

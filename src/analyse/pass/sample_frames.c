@@ -58,7 +58,7 @@ bool sample_frames_push(struct sample_frames *f, uint64_t ip, uint8_t kind, bool
 	return true;
 }
 
-/* A marker that nobody knows makes all of it doubtful: dropped, as perf does. */
+/* An unknown marker makes all of it doubtful: dropped, as perf does. */
 bool sample_frames_recorded(struct sample_frames *f, const uint8_t *p, uint64_t n, bool until_user,
 			    uint8_t kind, bool caller)
 {
@@ -119,7 +119,7 @@ static bool has_unwinder(struct sample_frames *f, struct err *err)
 }
 
 /* A function of AArch64 without a frame record is followed by its caller's caller: the caller
- * itself is in the link register, if the tables say so. */
+ * itself is in the link register, if the tables have it there. */
 static int add_leaf(struct sample_frames *f, const struct unwind_in *in, struct err *err)
 {
 	size_t at = 0;

@@ -100,7 +100,7 @@ static void count_insns(struct flowing *x, const struct code *c, const struct fl
 
 		if (s[i].end < c->start + c->len)
 			last = code_insn_at(c, s[i].end);
-		else if (c->n_insns) /* runs on into what lies behind */
+		else if (c->n_insns) /* runs on into the code behind */
 			last = (uint32_t)c->n_insns - 1;
 		if (first == CODE_NONE || last == CODE_NONE || last < first) {
 			x->m.counts.no_insn += scaled_count(x, &s[i].w);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fdo_int - a profile for compilers in the making: functions, lines and targets in order of first
- * sight, each found by what it is.
+ * sight, each found by its key.
  */
 #ifndef CYCLADE_ANALYSE_PGO_FDO_INT_H
 #define CYCLADE_ANALYSE_PGO_FDO_INT_H
@@ -41,7 +41,7 @@ struct fdo_maker {
 	VEC(struct made_line) line;
 	VEC(struct made_target) target;
 	struct itab function_at, line_at, target_at;
-	struct fdo counts; /* what is left out */
+	struct fdo counts; /* weights left out */
 };
 
 /* An instruction at an image address ran `count` times, which are `bytes` for totals. *line (may be

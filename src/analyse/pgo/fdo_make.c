@@ -7,7 +7,7 @@
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* The text format tells fields apart by blanks and lines, and begins contexts, attributes and
+/* The text format separates fields by blanks and lines, and begins contexts, attributes and
  * comments by these. */
 static bool has_room_for(const char *s)
 {
@@ -28,7 +28,7 @@ static int add_made_name(struct fdo_maker *m, const char *s, uint32_t *name)
 	return *name == STR_NONE ? -1 : 0;
 }
 
-/* ---- what stands in tables ------------------------------------------------------------------- */
+/* ---- contents of tables ---------------------------------------------------------------------- */
 
 static uint64_t made_place_hash(uint32_t owner, const struct fdo_place *at, uint32_t name)
 {

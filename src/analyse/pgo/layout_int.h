@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * layout_int - what layout_blocks.c and layout_functions.c share.
+ * layout_int - shared by layout_blocks.c and layout_functions.c.
  */
 #ifndef CYCLADE_ANALYSE_PGO_LAYOUT_INT_H
 #define CYCLADE_ANALYSE_PGO_LAYOUT_INT_H

@@ -7,7 +7,7 @@
 
 #include "base/xalloc.h"
 
-/* What the pass met beside samples that are selected. */
+/* Counts of the pass beside selected samples. */
 static void sum_others(struct profile *p, const struct scan *sc)
 {
 	p->n_events = sc->n_events;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rows of many events. A function may have samples of all of them, an address of two or three: a
- * row keeps only what it has, 28 bytes a cell, so that sixty events do not cost sixty times the
+ * row keeps only its own cells, 28 bytes each, so that sixty events do not cost sixty times the
  * memory of one. Hits are laid out by row; each row's are summed by event.
  */
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void lay_out(struct cells *c)
 	}
 	for (size_t i = 0; i < n; i++)
 		c->hit[c->start[c->row_of[i]]++] = (uint32_t)i;
-	/* now each says where the next one begins */
+	/* now each has the begin of the next one */
 	memmove(c->start + 1, c->start, c->n_rows * sizeof(*c->start));
 	c->start[0] = 0;
 }

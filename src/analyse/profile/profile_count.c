@@ -179,7 +179,7 @@ static struct weight *slot_weight(struct counts *c, struct count_slot *o)
 	return &c->more.v[o->n - COUNT_MORE];
 }
 
-/* More samples than a slot can tell: they go to a group like its own that varies. */
+/* More samples than a slot can count: they go to a group like its own that varies. */
 static int slot_empty(struct counts *c, struct count_slot *o)
 {
 	struct count_group g = c->group.v[o->group];

@@ -304,7 +304,8 @@ static int make_tallies(struct profile *p, size_t nodes, struct err *err)
 		c->total[e] = any ? malloc((nodes + 1) * sizeof(**c->total)) : p->zeros;
 		if (!c->self[e] || !c->total[e])
 			return err_nomem(err);
-		/* by hand: what is written soon need not be the kernel's page of zeros first */
+		/* by hand: memory that is written soon need not be the kernel's page of zeros
+		 * first */
 		if (any)
 			memset(c->self[e], 0, (nodes + 1) * sizeof(**c->self));
 	}

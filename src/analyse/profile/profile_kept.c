@@ -4,7 +4,7 @@
  *
  * Cells of a recording may be as many as its samples, and then looking each up in a large table
  * would take more time than all the rest. So a cell waits in a small table, which the processor's
- * cache holds, until another one needs its slot. In what repeats itself nearly all are merged;
+ * cache holds, until another one needs its slot. In repetitive code nearly all are merged;
  * elsewhere they are written down one after the other.
  */
 #include "analyse/profile/profile_int.h"

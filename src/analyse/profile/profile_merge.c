@@ -3,8 +3,8 @@
  * The workers' tables into one. Only different sites and hits are touched, not samples.
  *
  * All slots of all workers are laid out by group, and so by image; then each image's are sorted by
- * address, images in parallel. What stands side by side then is one site, or one hit. So sites come
- * out in the order of image and address, hits in the order of their sites.
+ * address, images in parallel. Equal neighbours then are one site, or one hit. So sites come out in
+ * the order of image and address, hits in the order of their sites.
  */
 #include "analyse/profile/profile_int.h"
 
@@ -46,7 +46,7 @@ struct merge {
 			return (x) < (y) ? -1 : 1; \
 	} while (0)
 
-/* By image first. The period last: what differs only by that is one group. */
+/* By image first. The period last: keys that differ only by that are one group. */
 static int by_value(const struct count_group *a, const struct count_group *b, bool period)
 {
 	ORDER(a->image, b->image);
@@ -141,7 +141,7 @@ static int take_weights(struct merge *m, struct err *err)
 	return 0;
 }
 
-/* Lays the slots out by group; at[] says where each group's begin, and then where they end. */
+/* Lays the slots out by group; at[]: the begin of each group's slots, and then their end. */
 static void scatter(struct merge *m, size_t *at)
 {
 	size_t rank = 0;

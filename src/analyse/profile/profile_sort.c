@@ -194,7 +194,7 @@ static int sort_part(void *ctx, unsigned worker, size_t part, struct err *err)
 {
 	struct sorting *s = ctx;
 	size_t first = s->first[part], n = s->first[part + 1] - first;
-	uint64_t random = (uint64_t)(uintptr_t)s->to; /* what no file can foresee */
+	uint64_t random = (uint64_t)(uintptr_t)s->to; /* no file can foresee it */
 
 	(void)worker;
 	(void)err;

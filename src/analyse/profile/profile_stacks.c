@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Samples kept with their chains: each worker lists (chain, thread, time, period) beside what it
+ * Samples kept with their chains: each worker lists (chain, thread, time, period) beside its
  * counts; then sites are numbered by place, chains put in order and laid out as a tree, threads
- * numbered by what they are, and samples put in order. What no worker's share of the recording
- * decides cannot differ from run to run.
+ * numbered by their ids, and samples put in order. So nothing depends on a worker's share of the
+ * recording, and the result is the same in each run.
  */
 #include "analyse/profile/profile_int.h"
 
@@ -245,7 +245,7 @@ static int sort_by_node(struct profile_stacks *s, struct err *err)
 	return 0;
 }
 
-/* What the workers wrote down is handed out as it is. */
+/* Hands out the workers' cells as they are. */
 static int hand_out_cells(struct stacking *st, struct err *err)
 {
 	struct profile_stacks *s = &st->p->stacks;

@@ -457,7 +457,7 @@ static int name_code(struct sharing *s, struct sharing_access *a, struct err *er
 	return 0;
 }
 
-/* NULL: none, and no failure unless err says so. */
+/* NULL: none, and no failure unless err is set. */
 static struct types *types_if_any(struct sharing *s, uint32_t image, struct err *err)
 {
 	struct types *t = NULL;

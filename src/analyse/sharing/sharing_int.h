@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sharing_int - sharing.c collects lines and accesses, sharing_judge.c says what they mean,
- * sharing_objects.c which variables they are of.
+ * sharing_int - sharing.c collects lines and accesses, sharing_judge.c makes the verdicts,
+ * sharing_objects.c finds the variables.
  */
 #ifndef CYCLADE_ANALYSE_SHARING_SHARING_INT_H
 #define CYCLADE_ANALYSE_SHARING_SHARING_INT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sharing_objects - accesses added up by what they are to.
+ * sharing_objects - accesses added up by object.
  */
 #include <stdlib.h>
 

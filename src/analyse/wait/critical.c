@@ -10,7 +10,7 @@
 #include "base/invariant.h"
 #include "base/xalloc.h"
 
-/* ---- the thread at whose end it begins ------------------------------------------------------- */
+/* ---- the thread at the end of the path ------------------------------------------------------- */
 
 /* A main thread before others; the one that lived longest, of several that of the process that ran
  * most (`ran`, by pid). */
@@ -92,7 +92,7 @@ static void begin_step(struct walking *g, uint32_t thread, uint64_t until, uint3
 	vec_xpush(&g->step, s);
 }
 
-/* What a thread does not wait for alone. */
+/* Returns true for a wait that another thread ends. */
 static bool needs_other(uint8_t reason)
 {
 	return wait_reasons[reason].state == WAIT_BLOCKED && reason != WAIT_SLEEP &&

@@ -40,7 +40,7 @@ struct critical_work {
 	size_t *first_mark;
 	struct keyed *exit; /* threads (a) by the time of their end */
 	size_t n_exits;
-	/* the same by whom they may keep waiting, then by time: key is exit_key() */
+	/* the same by the thread that they may keep waiting, then by time: key is exit_key() */
 	struct keyed *exit_of;
 	size_t n_exits_of;
 };
@@ -48,7 +48,7 @@ struct critical_work {
 int critical_pieces(struct critical_work *k, struct err *err) MUST_USE;
 /* The piece of a thread that has (from, until] around the time. */
 size_t piece_at(const struct critical_work *k, uint32_t thread, uint64_t time);
-/* Whether a thread ran then: who ended a wait, or created a thread. */
+/* Returns true if a thread ran then, so that it can have ended a wait or created a thread. */
 bool piece_runs(const struct critical_work *k, uint32_t thread, uint64_t time);
 /* Rows are in their order by then. */
 void critical_replay(struct critical_work *k);

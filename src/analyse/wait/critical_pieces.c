@@ -16,7 +16,7 @@
 static uint32_t piece_row_of(struct critical_work *k, const struct wait_place *place,
 			     uint8_t reason)
 {
-	/* 64 bits of a hash tell them apart well enough */
+	/* 64 bits of a hash distinguish them well enough */
 	uint64_t h =
 		hash_pair((uint64_t)(uintptr_t)place->symbol,
 			  (uint64_t)place->image << 16 | (uint64_t)(place->kind << 8) | reason);
@@ -203,9 +203,9 @@ static uint64_t exit_key(uint32_t pid, bool child, size_t order)
 	return (uint64_t)pid << 32 | (uint64_t)child << 31 | order;
 }
 
-/* Linux 6.16 and later end a thread's events before it wakes those that wait for its end. So where
- * nobody is recorded to have ended the wait for a lock or a child, the last one that ended
- * meanwhile did, if that was soon before. */
+/* Linux 6.16 and later end a thread's events before it wakes those that wait for its end. So if no
+ * waker was recorded for the wait for a lock or a child, the last one that ended meanwhile did, if
+ * that was soon before. */
 static uint32_t ended_by(const struct critical_work *k, const struct wait_span *s)
 {
 	const struct wait_thread *thread = k->w->thread;

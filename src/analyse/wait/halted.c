@@ -26,7 +26,7 @@ struct mark { /* of a CPU: a sample of the event; or samples were lost, or the e
 
 struct seen { /* of a CPU: values of the last sample */
 	uint64_t value, enabled, running;
-	uint64_t began; /* when its counter was switched on; 0: the first sample does not say */
+	uint64_t began; /* when its counter was switched on; 0: not in the first sample */
 };
 
 struct work {
@@ -73,7 +73,7 @@ static void add_halt_part(const struct work *k, struct bin *b, uint64_t part, ui
 	b->most += most;
 }
 
-/* From `from` to `until` a CPU ran for x: what of it falls between two times. */
+/* From `from` to `until` a CPU ran for x: adds its part between two times. */
 static void add_halt_to(const struct work *k, struct bin *b, uint64_t a, uint64_t z, uint64_t from,
 			uint64_t until, struct bin x)
 {
@@ -307,7 +307,7 @@ static void end_gap(const struct work *k, struct gap *g, uint32_t cpu, const str
 	g->longest = m->count > g->longest ? m->count : g->longest;
 }
 
-/* From when on a CPU is counted. What it ran before is not known. */
+/* Returns the time from which a CPU is counted. Its state before is not known. */
 static uint64_t begin_at(const struct work *k, uint32_t cpu, uint64_t first)
 {
 	const uint64_t on = k->seen[cpu].began ? k->seen[cpu].began : k->began;
@@ -319,7 +319,7 @@ static uint64_t begin_at(const struct work *k, uint32_t cpu, uint64_t first)
 	return on;
 }
 
-/* What was counted after the last sample had not made up a period; then nothing was counted. */
+/* Counts after the last sample did not reach a period; then the counter stopped. */
 static void end_count(const struct work *k, const struct gap *g, uint32_t cpu, uint64_t last)
 {
 	const bool any = k->lost || k->w->cut || g->blind > 0;

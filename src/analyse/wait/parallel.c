@@ -32,7 +32,7 @@ struct counting {
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* What changes for a thread; keyed.a. */
+/* A change of a thread's state; keyed.a. */
 enum change { RUNS, RUNS_NOT, WANTS, WANTS_NOT, LOSES, LOSES_NOT };
 
 static size_t changes_of(const struct wait *w, struct keyed *v)
@@ -401,8 +401,8 @@ static bool has_whole_cpus(const struct pd *rec, const struct wait *w)
 	for (size_t i = 0; i < n; i++)
 		if (t[i].type == PERF_RECORD_SWITCH || t[i].type == PERF_RECORD_SWITCH_CPU_WIDE)
 			return t[i].type == PERF_RECORD_SWITCH_CPU_WIDE;
-	/* tracepoints alone: what is inherited or waits for an exec is of a program's threads, of
-	 * which the idle task is none */
+	/* tracepoints alone: an event that is inherited or waits for an exec is of a program's
+	 * threads, of which the idle task is none */
 	for (size_t i = 0; i < n_events && !w->has_idle; i++)
 		if (ev[i].attr.type == PERF_TYPE_TRACEPOINT &&
 		    (ev[i].attr.inherit || ev[i].attr.enable_on_exec))

@@ -30,7 +30,7 @@ static int check_recording(const struct pd *rec, struct err *err)
 	return again_hint(err, pd_info(rec), "record them:", "--wait");
 }
 
-/* What stays; the rest of the work is freed. */
+/* Keeps the results; the rest of the work is freed. */
 static void keep_results(struct wait_work *k)
 {
 	struct wait *w = k->out;

@@ -33,7 +33,7 @@ static void number_rows(struct u64map *at, const struct wait_at *v, size_t n, bo
 	}
 }
 
-/* What a donor is counted by: a reason, a place or a chain. */
+/* The key of a donor's counts: a reason, a place or a chain. */
 enum of { OF_REASON, OF_PLACE, OF_CHAIN };
 
 static struct wait_time *bar_row_of(const struct bars *b, enum of of, uint32_t chain,

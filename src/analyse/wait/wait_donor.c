@@ -18,7 +18,7 @@
 #define LONG   65536u /* ns: from there on lengths must be alike ... */
 #define LONGER 16u    /* ... within this factor */
 
-/* Who may give to whom: tried one after the other. */
+/* Pairs of donors and receivers: tried one after the other. */
 static const struct way {
 	bool any_waker; /* the same thread is enough */
 	bool any_time;	/* also waits of a time when all had chains */
@@ -60,7 +60,7 @@ static bool gets(const struct donating *d, const struct wait_span *s)
 	return is_wait(s) && !s->chain;
 }
 
-/* What waits of a cell have in common. */
+/* The key that waits of a cell share. */
 static uint64_t donor_cell_of(const struct donating *d, const struct wait_span *s)
 {
 	uint64_t waker = d->way->any_waker ? 0 : s->waker;

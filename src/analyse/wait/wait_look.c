@@ -9,7 +9,7 @@
 
 #define ENOUGH 3u /* looks, of threads that waited more than so often */
 
-/* How often the thread was seen waiting for what; in all. `look` is by thread. */
+/* Counts how often the thread was seen waiting, by reason; returns the sum. `look` is by thread. */
 static uint64_t count_wchans(const struct wait_look *look, size_t n, uint32_t tid,
 			     uint64_t by[WAIT_REASONS])
 {
@@ -28,8 +28,8 @@ static uint64_t count_wchans(const struct wait_look *look, size_t n, uint32_t ti
 	return all;
 }
 
-/* A thread's waits without a chain are divided as its looks are; what rounding leaves is the
- * largest part's. */
+/* A thread's waits without a chain are divided as its looks are; the rest of rounding goes to the
+ * largest part. */
 static void divide(struct wait_thread *x, const uint64_t by[WAIT_REASONS], uint64_t all)
 {
 	uint64_t whole = x->time[WAIT_NO_STACK], left = whole;

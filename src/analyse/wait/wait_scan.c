@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * wait_scan - records into facts: who left a CPU, got one, was woken, began and ended, and when.
+ * wait_scan - records into facts: when a thread left a CPU, got one, was woken, began and ended.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 
 #define TRACE_NEEDS 60u /* bytes of sched_switch that are read; wakings need fewer */
 enum {
-	TRACE_FLAGS = 2, /* what the CPU did then */
-	TRACE_PID = 24,	 /* who left, or was woken */
+	TRACE_FLAGS = 2, /* flags of the CPU's state */
+	TRACE_PID = 24,	 /* the thread that left, or was woken */
 	TRACE_STATE = 32,
 	TRACE_NEXT = 56,
 	/* sched_stat_runtime: since Linux 6.16 the name lies behind the numbers */
@@ -37,7 +37,7 @@ enum event_kind {
 struct scan {
 	struct wait_work *k;
 	uint8_t *kind;	    /* by event */
-	uint64_t paused;    /* since then nobody recorded switches; 0: somebody does */
+	uint64_t paused;    /* since then switches are not recorded; 0: they are */
 	VEC(uint64_t) last; /* by CPU + 1: the time of its last record; 0: CPU not recorded */
 };
 

@@ -25,11 +25,12 @@ struct summing {
 	VEC(struct wait_waker) waker;
 };
 
-/* ---- wakers: by who, where, whom and from what ----------------------------------------------- */
+/* ---- wakers: by waker, its place, the thread woken and its reason
+ * ----------------------------------------------- */
 
 static void add_waker(struct summing *m, const struct wait_span *s)
 {
-	/* 64 bits of a hash tell them apart well enough */
+	/* 64 bits of a hash distinguish them well enough */
 	uint64_t key = hash_pair(hash_pair(s->waker, s->waker_place),
 				 (uint64_t)s->thread << 8 | s->reason);
 	const struct wait_waker x = { s->waker, s->waker_place, s->thread, s->reason, { 0 } };

@@ -10,7 +10,7 @@
 #include "base/invariant.h"
 #include "base/xalloc.h"
 
-/* What a frame of `tree` is: the kind, and the number of a name, a place or a reason. */
+/* The number of a frame of `tree`: the kind, and the number of a name, a place or a reason. */
 #define FRAME(kind, number) ((uint64_t)(kind) << 32 | (number))
 
 struct thread_samples { /* of one thread, with one chain, in one bin */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the numbers of an account rest on, in sentences; and the commands worth typing next.
+ * The basis of an account's figures, in sentences; and the commands worth typing next.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static void add_basis(struct document *d, const struct account_view *v, const ch
 	buf_reset(b);
 }
 
-/* A list of names that says how many more there are. */
+/* A list of names, with the number of further ones. */
 struct names {
 	struct buf *b;
 	size_t n, shown;

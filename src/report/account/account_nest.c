@@ -3,9 +3,8 @@
  * account_nest - rows as a tree: each process with its sum, its modules with theirs, their
  * functions.
  *
- * A level is a key. The profile's rows are in the order of their keys, so that what belongs
- * together stands together. What is smaller than is shown is summed where it belongs, under its
- * parent.
+ * A level is a key. The profile's rows are in the order of their keys, so that rows of one parent
+ * are neighbours. Rows that are too small to be shown are summed under their parent.
  */
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /*
  * An account of cycles as people read it: the rows by the branches that matter, then the tree of
  * all of the recording. Marks of a figure: ~ too few samples, > a lower bound, ? doubtful, ^ more
- * than what holds it.
+ * than its parent.
  */
 #include <math.h>
 #include <string.h>
@@ -152,7 +152,7 @@ TABLE_GET(face_neighbours)
 		out->n = c->which ? x->callees : x->callers;
 }
 
-/* What a fold stands for. */
+/* The text of a fold. */
 static void put_face_fold(const struct account_row *row, struct table_cell *out)
 {
 	out->kind = T_TEXT;
@@ -183,7 +183,7 @@ TABLE_GET(face_where)
 	}
 }
 
-/* Of rows that are not nested: the last key, which says most, is the first. */
+/* Of rows that are not nested: the last key, the most specific one, is the first. */
 TABLE_GET(other_key)
 {
 	account_key(face_view_of(t), r->p, c->which, out);
@@ -401,7 +401,7 @@ static const struct table_column tree_columns[] = {
 const struct table_form account_tree_form = { "tree", NULL, TABLE_PEOPLE,
 					      TABLE_COLUMNS(tree_columns) };
 
-/* What the paper's figure has: the whole, halted and not, stalled and not; each with its
+/* The tree of the paper's figure: the whole, halted and not, stalled and not; each with its
  * branches. */
 static void put_face_tree(struct document *d, struct account_view *const *of)
 {

@@ -24,7 +24,7 @@ static void add_ran(struct account_rans *r, uint32_t image, const struct symbol 
 	o->start = s->start;
 }
 
-/* One of each function: of those with the same place the first has what the others have. */
+/* One of each function: of those with the same place the first gets the facts of the others. */
 static void join_ran(struct account_rans *r)
 {
 	size_t kept = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * account_result - what the tables of an account share: account_tables.c has the document,
+ * account_result - shared by the tables of an account: account_tables.c has the document,
  * account_nodes.c accounts and nodes, account_rows.c rows and their cells.
  *
  * A table's ctx is the struct account_result; walks count views in at[0].

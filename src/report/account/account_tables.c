@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An account of cycles as tables: the account of each kind of cores, its nodes, the rows by all
- * nodes, how sure each figure of a row is, and the events. Values are cycles, or the node's unit.
- * A hybrid's kinds of cores are told apart by `pmu`, and rows have the nodes of all accounts.
+ * nodes, how sure each figure of a row is, and the events. Values are cycles, or the node's unit. A
+ * hybrid's kinds of cores differ by `pmu`, and rows have the nodes of all accounts.
  */
 #include <math.h>
 #include <string.h>

@@ -51,7 +51,7 @@ static bool is_branch(const struct account *acc, uint32_t node)
 {
 	const struct account_node *t = &acc->node[node];
 
-	/* what is not stalled is the rest of what is: no column of its own */
+	/* "not stalled" is the rest of the stalled one: no column of its own */
 	return node && t->parent == MODEL_NONE && t->cycles && strcmp(t->name, "Unstalled") != 0 &&
 	       (t->part == PART_STALLED || t->part == PART_UNSTALLED);
 }
@@ -146,7 +146,7 @@ static int check_expand(const struct account_view *v, struct err *err)
 	return 0;
 }
 
-/* The branches that are large enough somewhere to be told, largest first; opened ones before. */
+/* The branches that are large enough somewhere to be shown, largest first; opened ones before. */
 static int choose_account_view_columns(struct account_view *v, struct err *err)
 {
 	const struct account *acc = account_view_acc_of(v);

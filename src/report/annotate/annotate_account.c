@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * annotate_account - what a function's cycles went into, by line and instruction: the leaves of the
+ * annotate_account - the account of a function's cycles, by line and instruction: the leaves of the
  * account that matter most for the function, in shares of the function's own cycles. (Of an
  * instruction's own cycles they would mean little: a load is sampled where it is, the cycles that
  * it cost some instructions behind.)
@@ -78,7 +78,8 @@ static bool has_parts(const struct account *acc, uint32_t node)
 	return false;
 }
 
-/* What adds to a branch, or is one that has no parts; not the halves of the whole. */
+/* Returns true for a part of a branch, or a branch without parts; not for the halves of the
+ * whole. */
 static bool is_leaf(const struct account *acc, uint32_t node)
 {
 	const struct account_node *t = &acc->node[node];

@@ -2,8 +2,8 @@
 /*
  * annotate_arrows - jumps inside the function as lines in a narrow column.
  *
- * All jumps to one place share a lane. Short ones lie inside, next to the instructions; what finds
- * no lane among the six is not drawn (its target still stands in the instruction's text).
+ * All jumps to one place share a lane. Short ones lie inside, next to the instructions; a jump that
+ * finds no lane among the six is not drawn (its target still stands in the instruction's text).
  */
 #include "base/xalloc.h"
 #include "report/annotate/annotate_int.h"

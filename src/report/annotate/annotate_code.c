@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * annotate_code - the table of instructions: how many samples fell on each, how often it ran, its
- * source line, what its cycles went into.
+ * source line, its account of cycles.
  */
 #include <math.h>
 
@@ -122,7 +122,7 @@ TABLE_CELL(annotate_code_block, out->n = annotated_insn_of(r)->block,
 TABLE_CELL(annotate_code_runs, put_insn_runs(insn_ran_of(t, r), out))
 TABLE_CELL(runs_of_block, put_runs_of_block(insn_ran_of(t, r), out))
 
-/* Of the taken branches at a block's end; NULL: it is not the end, or the CPU did not tell. */
+/* Of the taken branches at a block's end; NULL: it is not the end, or it was not recorded. */
 static const struct branch_tally *insn_taken(const struct table *t, const struct table_row *r)
 {
 	struct ran x = insn_ran_of(t, r);
@@ -150,7 +150,7 @@ TABLE_GET(insn_mispredicted_share)
 	out->says = "";
 }
 
-/* ---- what they access ------------------------------------------------------------------------ */
+/* ---- their accesses -------------------------------------------------------------------------- */
 
 TABLE_GET(insn_type)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * annotate_costs - what the cycles of a function and of its instructions went into, as tables and
- * as columns of the table of instructions.
+ * annotate_costs - the account of a function's cycles and of those of its instructions, as tables
+ * and as columns of the table of instructions.
  */
 #include <math.h>
 #include <stdio.h>

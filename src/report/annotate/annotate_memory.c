@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * annotate_memory - what the memory operations of instructions took, beside the samples: mean, its
- * error, and the latency that 90 % of them kept below.
+ * annotate_memory - latencies of the memory operations of instructions, beside the samples: mean,
+ * its error, and the latency that 90 % of them kept below.
  */
 #include <math.h>
 #include <stdio.h>

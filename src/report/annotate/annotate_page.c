@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * annotate_page - one function as a page of HTML: what the report's page has of it, with the graph
- * of its blocks.
+ * annotate_page - one function as a page of HTML: its part of the report's page, with the graph of
+ * its blocks.
  */
 #include <string.h>
 

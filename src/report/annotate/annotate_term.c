@@ -48,7 +48,7 @@ static void put_listing_numbers(struct face *f, const struct tally *t)
 	buf_printf(f->out, " %9s", num_exact(n, t->samples));
 }
 
-/* Puts a line of outside text, cut to what is left of the width when `used` columns are taken. */
+/* Puts a line of outside text, cut to the rest of the width behind `used` columns. */
 static void put_listing_cut(struct face *f, const char *s, size_t used)
 {
 	struct buf *b = &f->text;

@@ -45,7 +45,7 @@ static bool is_change(const struct compare_metric *m)
 }
 
 /* How good a main figure is as a headline: verdicts come first, that on the wall clock before all
- * others; then what stands in a verdict's way. */
+ * others; then the obstacles to a verdict. */
 static int rank_of(const struct compare_metric *m, const struct compare *c)
 {
 	switch (m->effect.verdict) {
@@ -401,7 +401,7 @@ static void put_change(struct buf *b, const struct compare_metric *m)
 	buf_printf(b, "%s %+.*f %% (+-%.*f)", people_name(m), n, 100 * e->change, n, 100 * half);
 }
 
-/* What the other main figures say beside the lead; the wall clock is never left out. */
+/* The other main figures beside the lead; the wall clock is never left out. */
 static void put_others(struct buf *b, const struct compare *c, const struct compare_metric *lead)
 {
 	for (size_t i = 0; i < c->n_metrics; i++) {

@@ -140,7 +140,7 @@ static void add_counted_rows(struct diff_counted *c, struct counted_run *to, con
 			add_counted_event(c, to, t, &r);
 }
 
-/* What `run` sampled: not a count. */
+/* Samples of `run`: not a count. */
 static void add_counted_samples(struct diff_counted *c, struct counted_run *to)
 {
 	const struct table *t = counted_table(c, "events");
@@ -224,7 +224,7 @@ static void add_function_repeats(struct diff_counted *c)
 	}
 }
 
-/* A result of one run, or one whose runs were not kept. */
+/* A result of one run, or one that did not keep its runs. */
 static void add_one(struct diff_counted *c)
 {
 	struct counted_run *r = &c->run[0];

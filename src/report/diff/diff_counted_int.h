@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the files of diff_counted share: runs, and the nodes of their trees (diff_counted_nodes.c).
+ * Shared by the files of diff_counted: runs, and the nodes of their trees (diff_counted_nodes.c).
  */
 #ifndef CYCLADE_REPORT_DIFF_COUNTED_INT_H
 #define CYCLADE_REPORT_DIFF_COUNTED_INT_H
@@ -20,7 +20,7 @@ struct node_row {
 	double slots;
 };
 
-/* What "repeats" does not have of a node, and slots of a place's tree. */
+/* Facts of a node that "repeats" lacks, and slots of a place's tree. */
 struct known_node {
 	const char *node, *unit, *above;
 };

@@ -7,7 +7,7 @@
 #include "base/xalloc.h"
 #include "report/diff/diff_counted_int.h"
 
-/* ---- what a result has of its nodes ---------------------------------------------------------- */
+/* ---- nodes of a result ----------------------------------------------------------------------- */
 
 static int counted_by_node(const void *a, const void *b)
 {
@@ -54,7 +54,7 @@ static double counted_slots_of(const struct diff_counted *c, const char *where)
 	return NAN;
 }
 
-/* What it is a share of, and the node above; of its own path if nothing else says so. */
+/* The whole of its share, and the node above; from its own path if there is no other source. */
 static void add_known(struct diff_counted *c, struct node_row *row)
 {
 	const struct known_node key = { .node = row->node }, *n;
@@ -139,7 +139,7 @@ static void find_families(struct family *f, const struct counted_run *r)
 	vec_free(&row);
 }
 
-/* The row and what is below it, `depth` deep at most. */
+/* The row and its descendants, `depth` deep at most. */
 static void place_counted_node(struct node_row *to, size_t *n, const struct counted_run *r,
 			       struct family *f, uint32_t i, uint64_t parent, unsigned depth)
 {

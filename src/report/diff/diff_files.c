@@ -159,7 +159,7 @@ static void add_nameless(struct matching *m, int s)
 		n += matched_is_mine(m, &rows->v[i]);
 	if (!n)
 		return;
-	/* may be most of what the comparison takes: it grows once, by no more than that */
+	/* may be most of the comparison's memory: it grows once, by no more than that */
 	file->f = xreallocarray(file->f, file->n + n, sizeof(*all));
 	all = file->f + file->n;
 	n = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Limits: 'cycles > +2%', 'backend.memory > +5%', 'function:hash_probe > +10%'. What they name is
- * marked before anything is judged; a limit then reads the verdict that all others read.
+ * Limits: 'cycles > +2%', 'backend.memory > +5%', 'function:hash_probe > +10%'. The named items are
+ * marked before any verdict; a limit then reads the verdict that all others read.
  */
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Functions that are parts of others by what the compiler says of them: clones (f.part.0) by their
- * names, inlined ones by debug information.
+ * Functions that the compiler made parts of others: clones (f.part.0) by their names, inlined ones
+ * by debug information.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 /* ---- clones ---------------------------------------------------------------------------------- */
 
-/* The length of a name without what compilers append. */
+/* Returns the length of a name without the suffixes of compilers. */
 static size_t stem(const char *name)
 {
 	static const char *const clone[] = { ".part.", ".cold",	     ".isra.",	".constprop.",
@@ -79,7 +79,7 @@ static struct match_func *counterpart(struct matching *m, int s, const struct ma
 	return match_named(&m->of[s], match->of[s][0]);
 }
 
-/* `f` is called by `g`, or by what is called by it no longer, too, as it is in `now`, g's like of
+/* `f` is called by `g`, or by a function that it no longer calls, as it is in `now`, g's like of
  * the other side. Names alone may be those of other functions. */
 static bool is_called(struct matching *m, int s, struct match_func *f, struct match_func *g,
 		      struct match_func *now)

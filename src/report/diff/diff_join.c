@@ -105,7 +105,7 @@ struct diff_item *diff_item_at(struct joining *j, const char *const key[DIFF_KEY
 	return vec_last(j->items);
 }
 
-/* ---- what values are divided by -------------------------------------------------------------- */
+/* ---- divisors of values ---------------------------------------------------------------------- */
 
 static double joined_seconds_of(const struct diff_run *r)
 {
@@ -174,7 +174,7 @@ struct diff_item *diff_join_amount(struct joining *j, const struct diff_run *r, 
 				   const char *const key[DIFF_KEYS], enum diff_alone alone,
 				   double period, double samples)
 {
-	/* what one side counted and the other one sampled has errors of two kinds */
+	/* counted on one side and sampled on the other: errors of two kinds */
 	enum diff_kind kind = key[0] ? diff_kind(j->x, 0, key[0]) : DIFF_ABSENT;
 	struct diff_item *it;
 

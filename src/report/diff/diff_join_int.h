@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the joins of the tables share: a join_fn adds what a recording has, in the place `slot` of
- * the amounts of its items.
+ * Shared by the joins of the tables: a join_fn adds the amounts of a recording in the place `slot`
+ * of its items.
  */
 #ifndef CYCLADE_REPORT_DIFF_JOIN_INT_H
 #define CYCLADE_REPORT_DIFF_JOIN_INT_H
@@ -22,7 +22,7 @@ typedef void join_fn(struct joining *j, const struct diff_run *r, size_t slot);
 /* The item of these keys (strings of the arena), new with no amounts. */
 struct diff_item *diff_item_at(struct joining *j, const char *const key[DIFF_KEYS],
 			       enum diff_alone alone);
-/* What a run has of an event that both sides have; returns its item, NULL for other events. */
+/* Adds a run's amount of an event that both sides have; returns its item, NULL for other events. */
 struct diff_item *diff_join_amount(struct joining *j, const struct diff_run *r, size_t slot,
 				   const char *const key[DIFF_KEYS], enum diff_alone alone,
 				   double period, double samples);

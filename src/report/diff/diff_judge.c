@@ -38,7 +38,7 @@ static struct sample gather_side(const struct diff_amount *run, size_t n)
 	return s;
 }
 
-/* The variance of one recording: the spread's, or what sampling has, whichever is more; of a side
+/* The variance of one recording: the spread's or that of sampling, whichever is more; of a side
  * with one recording the spread is as large in relation as the other side's. */
 static double judged_variance(const struct sample *s, const struct sample *other)
 {
@@ -81,7 +81,7 @@ static const char *judged_why_not(const struct diff_item *it, const struct sampl
 		       : "its error is not known";
 }
 
-/* The chance of a difference like this one; fills the error bars. NAN: nothing can be told. */
+/* The chance of a difference like this one; fills the error bars. NAN: not known. */
 static double test_difference(struct diff_item *it, struct sample a, struct sample b)
 {
 	bool repeats = a.n > 1 || b.n > 1;
@@ -96,7 +96,7 @@ static double test_difference(struct diff_item *it, struct sample a, struct samp
 	vb = judged_variance(&b, &a);
 	if (repeats) {
 		df = freedom(&a, va, &b, vb);
-		/* a saved result may have values whose squares are none */
+		/* a saved result may have inconsistent squares */
 		quantile = t95(!(df >= 1) ? 1 : df < 1e9 ? (size_t)df : 1000000000);
 	}
 	it->base.half = quantile * sqrt(va / (double)a.n);
@@ -153,7 +153,7 @@ static void judge_lacking(struct diff_item *it, size_t n_base, size_t n_new)
 /* Half a run has half of everything. */
 static void judge_partial(struct diff_item *it)
 {
-	it->why = "incomplete"; /* the title says it in full */
+	it->why = "incomplete"; /* the title has the full reason */
 	it->base.why = it->new.why = it->change.why = it->why;
 	it->chance = NAN;
 	it->verdict = DIFF_NOT_COMPARABLE;
@@ -238,7 +238,7 @@ static void put_chance(char s[NUM_MAX], double chance)
 		(void)num_count(s, chance > 0 ? 1 / chance : INFINITY);
 }
 
-/* Why a row's verdict is not what its bar shows. */
+/* Sets the reason why a row's verdict differs from its bar. */
 static void explain_verdict(struct diff *x, struct diff_item *it, const struct diff_family *f)
 {
 	char chance[NUM_MAX], needed[NUM_MAX], n[NUM_MAX];

@@ -146,7 +146,7 @@ static void drop_joined(struct diff *x)
 	x->match.n = kept;
 }
 
-/* Samples without names of functions: what is said of those is of little use. */
+/* Samples without names of functions: verdicts on those are of little use. */
 static void note_nameless(struct diff *x, size_t side)
 {
 	const diff_items *rows = &x->table[DIFF_ROWS];

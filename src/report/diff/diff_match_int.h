@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the steps of diff_match() share, for the functions of one file (dso) of base and new side:
+ * Shared by the steps of diff_match(), for the functions of one file (dso) of base and new side:
  *
  *	match_open(&m, x, side, dso, &err)	diff_files.c	symbols and samples of both sides
  *	match_clones(&m, &err)			diff_inlined.c	f and f.part.0: by name
  *	match_renamed(&m, true, &err)		diff_renamed.c	by code
  *	match_inlined(&m, &err)			diff_inlined.c	by debug information
  *	match_parts(&m, true, &err)		diff_parts.c	inlined and split ones, by code
- *	match_renamed(&m, false, &err), match_parts(&m, false, &err)	what is only perhaps so
+ *	match_renamed(&m, false, &err), match_parts(&m, false, &err)	uncertain matches
  *	match_close(&m)
  *
  * A function is in one match at most: later steps add to it or leave it alone. All is bounded:
@@ -30,7 +30,7 @@ struct match_func {
 	struct match_func *twin; /* of the same name on the other side; NULL: none */
 	struct diff_match *match;
 	struct shape *shape;  /* once it was asked for */
-	const char **inlined; /* likewise: names of what is inlined into it, sorted */
+	const char **inlined; /* likewise: names of functions inlined into it, sorted */
 	size_t n_inlined;
 };
 
@@ -73,7 +73,7 @@ void match_absorb(struct matching *m, struct diff_match *to, struct diff_match *
 
 void match_clones(struct matching *m);
 void match_inlined(struct matching *m);
-/* Matches that are certain, or those that are not, of what is left. */
+/* Adds matches that are certain, or those that are not, among the functions left. */
 void match_renamed(struct matching *m, bool certain);
 void match_parts(struct matching *m, bool certain);
 

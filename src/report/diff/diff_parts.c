@@ -2,7 +2,7 @@
 /*
  * Functions split into several, or several made one, by code alone: the whole is sampled on one
  * side, on the other there are parts whose names the whole's side does not have. A part is called
- * by what is left of the whole (which has its name), or nothing is left.
+ * by the rest of the whole (which has its name), or nothing is left.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /*
  * Functions whose name only one side has, and the function that is most like them among those whose
  * name only the other side has. A pair is certain if each is the other's best by a clear margin,
- * the code is long enough to tell, and all of it is the same or other evidence speaks for it.
+ * the code is long enough, and all of it is the same or other evidence supports the pair.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ struct evidence {
 	bool file, calls, name;
 };
 
-/* NULL: it is certain. Else what speaks against it. */
+/* Returns NULL if it is certain, else the reason against it. */
 static const char *doubt_rename(const struct evidence *e)
 {
 	bool more = e->name || (e->file && e->calls);

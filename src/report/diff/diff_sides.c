@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sides of a diff as a whole: what was recorded, where, how long; and what cannot be compared.
+ * The sides of a diff as a whole: command, machine, duration; and comparisons that are not
+ * possible.
  */
 #include <math.h>
 #include <string.h>
@@ -86,7 +87,7 @@ static bool texts_differ(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "") != 0;
 }
 
-/* Machines that differ: what is left to compare. */
+/* Machines that differ: the comparisons that remain. */
 static void note_machines(struct diff *x, const struct diff_side_sum *a,
 			  const struct diff_side_sum *b)
 {

@@ -149,7 +149,7 @@ static const struct table_form table_forms[DIFF_TABLES] = {
 	{ "memory", "memory", 0, TABLE_COLUMNS(memory_columns), .rest = "row" },
 };
 
-/* ---- sides, limits, what is alike ------------------------------------------------------------ */
+/* ---- sides, limits, common facts ------------------------------------------------------------- */
 
 static const struct table_column side_columns[] = {
 	COLUMN("side", "side", T_TEXT, C_KEY, "base, or what it is compared with",
@@ -272,7 +272,8 @@ static void put_diff_verdict(struct document *d, const struct diff *x)
 	struct buf line = BUF_INIT;
 	char a[NUM_MAX], b[NUM_MAX];
 
-	/* Totals, and what limits name: "cycles +2.1 % (+-0.4), instructions +5.0 % (+-0.1)". */
+	/* Totals, and items that limits name: "cycles +2.1 % (+-0.4), instructions +5.0 %
+	 * (+-0.1)". */
 	for (int t = 0; t < DIFF_SUMMED; t++)
 		for (size_t i = 0; i < x->table[t].n; i++) {
 			const struct diff_item *it = &x->table[t].v[i];
@@ -310,7 +311,7 @@ static void put_diff_verdict(struct document *d, const struct diff *x)
 	buf_free(&line);
 }
 
-/* What many comparisons cost, by family. */
+/* The cost of many comparisons, by family. */
 static void put_families(struct document *d, const struct diff *x)
 {
 	struct buf line = BUF_INIT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What each recording has of each event, read once: rows are many, and so may events be.
+ * Totals of each event in each recording, read once: rows are many, and so may events be.
  */
 #include <math.h>
 

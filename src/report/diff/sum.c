@@ -17,7 +17,7 @@ struct sum {
 
 /* ---- values and errors ----------------------------------------------------------------------- */
 
-/* What a recording has of an item's whole: of the tree all slots, of a function its event. */
+/* A recording's amount of an item's whole: of the tree all slots, of a function its event. */
 static double sum_whole_of(const struct diff *x, const struct diff_item *it, bool function,
 			   size_t run)
 {

@@ -76,7 +76,7 @@ int export_bolt_samples(struct buf *out, const struct profile *p, const char *ev
 	const struct profile_row *r = profile_rows(p, &n);
 
 	buf_puts(out, "E ");
-	for (; *event; event++) /* the format tells words apart by blanks */
+	for (; *event; event++) /* the format separates words by blanks */
 		buf_putc(out, (unsigned char)*event > ' ' && *event != 0x7f ? *event : '_');
 	buf_putc(out, '\n');
 	for (size_t i = 0; i < n; i++) {

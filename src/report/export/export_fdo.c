@@ -3,7 +3,7 @@
  * LLVM's sample profile, as text and as its extensible binary form.
  *
  * Text: "NAME:TOTAL:HEAD" for a function, below it " LINE[.DISCRIMINATOR]: COUNT TARGET:COUNT ..."
- * and for what was inlined " LINE[.DISCRIMINATOR]: NAME:TOTAL" with its own lines below, one blank
+ * and for inlined functions " LINE[.DISCRIMINATOR]: NAME:TOTAL" with its own lines below, one blank
  * deeper.
  *
  * Binary: magic and version, a table of sections (type, flags, offset, size: 64 bits each,
@@ -20,7 +20,7 @@
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-#define LEVELS_MAX 80u /* more than inlined calls are told of */
+#define LEVELS_MAX 80u /* more than the levels of inlined calls */
 
 static void put_fdo_text_place(struct buf *b, unsigned depth, const struct fdo_place *at)
 {

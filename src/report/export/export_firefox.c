@@ -85,7 +85,7 @@ static void cell_false(struct fox *x, size_t i)
 	json_bool(&x->j, NULL, false);
 }
 
-/* ---- what the tables are made of ------------------------------------------------------------- */
+/* ---- rows of the tables ---------------------------------------------------------------------- */
 
 static int lib_of(struct fox *x, uint32_t image, uint32_t *lib)
 {
@@ -178,7 +178,7 @@ static void make_sources(struct fox *x)
 
 /* ---- the shared tables ----------------------------------------------------------------------- */
 
-/* Libraries are told from where their first byte would be loaded. */
+/* Addresses are relative to the place at which a library's first byte would be loaded. */
 static uint64_t relative_address(const struct fox *x, const struct stack_site *s)
 {
 	uint64_t addr = export_address(x->in->images, s), first;
@@ -379,14 +379,14 @@ static void breakpad_id(char out[2 * 16 + 2], const struct image_key *key)
 	out[33] = '\0';
 }
 
-/* ---- what was measured, and threads ---------------------------------------------------------- */
+/* ---- the event, and threads ------------------------------------------------------------------ */
 
 static const struct pd_event *fox_event_of(const struct fox *x)
 {
 	return x->s->n_samples ? &x->in->source.event[x->s->sample[0].event] : NULL;
 }
 
-/* ms between a thread's samples, as it was asked for; else what it came to on the whole. */
+/* ms between a thread's samples, as requested; else the mean of the recording. */
 static double fox_interval(const struct fox *x)
 {
 	const struct pd_event *e = fox_event_of(x);

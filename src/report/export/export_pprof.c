@@ -41,7 +41,7 @@ enum { /* fields of messages */
 struct mapping {
 	uint64_t low, high; /* of sites, as in the file */
 	uint64_t start, limit, offset, bias;
-	uint64_t samples;   /* whose innermost place in user space lies there */
+	uint64_t samples;   /* with their innermost place in user space there */
 	bool used, unnamed; /* code without symbols lies there */
 };
 
@@ -201,7 +201,7 @@ static uint64_t namesake_samples(const struct pprof *x, size_t image, const stru
 	return n ? *n : 0;
 }
 
-/* The first mapping is what a profile is of: the program whose threads have most samples. */
+/* The first mapping is the profiled program: the one whose threads have most samples. */
 static size_t main_program(struct pprof *x)
 {
 	uint64_t *of_thread = xcalloc(x->s->n_threads + 1, sizeof(*of_thread)), most = 0;
@@ -366,7 +366,7 @@ static void put_pprof_facts(struct pprof *x)
 	buf_free(&b);
 }
 
-/* What is written passes here by the way, so that it is never held unpacked. */
+/* Output is packed in pieces, so that it is never held unpacked. */
 struct packer {
 	z_stream z;
 	struct buf *out;

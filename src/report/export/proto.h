@@ -18,7 +18,7 @@ static inline void proto_varint(struct buf *b, uint64_t v)
 	buf_putc(b, (char)v);
 }
 
-/* 0 is what a field is that is not there. */
+/* A missing field means 0. */
 static inline void proto_u64(struct buf *b, unsigned field, uint64_t v)
 {
 	if (!v)
@@ -34,7 +34,7 @@ static inline void proto_bytes(struct buf *b, unsigned field, const void *p, siz
 	buf_put(b, p, len);
 }
 
-/* A message, whose buffer is emptied for the next one. */
+/* Puts a message, and empties its buffer for the next one. */
 static inline void proto_message(struct buf *b, unsigned field, struct buf *m)
 {
 	b->failed |= m->failed;

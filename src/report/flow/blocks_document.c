@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Blocks as a document: for people all blocks of a recording, hottest first, then its loops; or
- * those of a function in the order of their addresses. Then what to think of the figures.
+ * those of a function in the order of their addresses. Then notes on the figures.
  */
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "report/flow/blocks_int.h"
 #include "show/graph_faces.h"
 
-enum { ROWS = 20, LOOPS = 10 }; /* that people are shown unless --limit says */
+enum { ROWS = 20, LOOPS = 10 }; /* shown to people without --limit */
 
 /* ---- the head -------------------------------------------------------------------------------- */
 

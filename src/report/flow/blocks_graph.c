@@ -21,7 +21,7 @@
 #include "show/graph.h"
 
 #define NAME_COLUMNS 36
-#define BOXES	     120 /* unless --limit says: more cannot be read */
+#define BOXES	     120 /* without --limit: more cannot be read */
 
 struct drawing {
 	const struct blocks_view *v;
@@ -204,7 +204,7 @@ static int put_block_graph_edge(struct drawing *d, const struct block_edge *e)
 				     e->runs.v, e->hits, blocks_mispredicted(&e->tally));
 }
 
-/* What came back behind each call, from other functions or from a recursion. */
+/* Adds returns behind each call, from other functions or from a recursion. */
 static int put_returns(struct drawing *d)
 {
 	size_t n = d->f->code->n_blocks;

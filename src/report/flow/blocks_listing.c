@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A function as people read it: its blocks by address with what flows in and out, and between them
- * where it comes from and goes to. Programs read blocks and edges instead.
+ * A function as people read it: its blocks by address with inflow and outflow, and between them the
+ * sources and targets. Programs read blocks and edges instead.
  */
 #include <inttypes.h>
 

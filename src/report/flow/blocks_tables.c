@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Functions, blocks, edges and loops as tables, and what the figures do not cover.
+ * Functions, blocks, edges and loops as tables, and the parts that figures do not cover.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "base/fs.h"
 #include "report/flow/blocks_int.h"
 
-/* ---- what several tables have ---------------------------------------------------------------- */
+/* ---- shared by several tables ---------------------------------------------------------------- */
 
 BLOCKS_GET(blocks_get_dso)
 {
@@ -223,7 +223,7 @@ static const struct block_edge *block_edge_of(const struct table_row *r)
 	return r->p;
 }
 
-/* Who is at its other end, where that is outside. */
+/* The function at its other end, if that is outside. */
 static const struct symbol *other_of(const struct table *t, const struct table_row *r,
 				     const char **dso)
 {
@@ -325,7 +325,7 @@ const struct table_form blocks_loops_form = {
 	"loops", NULL, 0, TABLE_COLUMNS(loop_columns), .next = blocks_next, .rest = "loop"
 };
 
-/* ---- what is not used ------------------------------------------------------------------------ */
+/* ---- spans not used -------------------------------------------------------------------------- */
 
 static const struct flow_sums *block_sums_of(const struct table *t)
 {

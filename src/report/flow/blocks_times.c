@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What was timed, as tables: blocks that ran alone, iterations of loops, intervals between two
- * branches; their distributions and modes; visits of loops by trips.
+ * Times, as tables: blocks that ran alone, iterations of loops, intervals between two branches;
+ * their distributions and modes; visits of loops by trips.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "base/estimate.h"
 #include "report/flow/blocks_int.h"
 
-enum { INTERVALS = 8 }; /* that people are shown unless --limit says */
+enum { INTERVALS = 8 }; /* shown to people without --limit */
 
 #define ALONE 0.25 /* of a block's runs, to show their times */
 
@@ -68,7 +68,7 @@ static bool block_time_shape_of(const struct table *t, const struct table_row *r
 	       shape_of_times(blocks_view_of(t), s->times, s->cycles, s->time_stacks, out);
 }
 
-/* What people are shown of it: not of blocks that mostly run together with others. */
+/* Returns true if people see its distribution: not if a block mostly runs together with others. */
 static bool seen_shape(const struct table *t, const struct table_row *r, struct flow_shape *out)
 {
 	return (t->form != &blocks_blocks_form || blocks_is_alone(block_of(r))) &&
@@ -92,7 +92,7 @@ BLOCKS_GET(blocks_get_modes)
 	out->n = out->none ? 0 : s.modes;
 }
 
-/* "14", or "?" where too few stacks bound it. */
+/* "14", or "?" if too few stacks bound it. */
 static bool put_quantile(const struct table *t, const struct table_column *c,
 			 const struct table_row *r, struct table_cell *out, struct flow_quantile *q)
 {
@@ -393,7 +393,7 @@ TABLE_CELL(block_time_weight,
 
 TABLE_CELL(seen, out->n = block_time_span_of(r)->w.hits)
 
-/* For people where times do not say more. */
+/* For people, if times do not have more. */
 static bool block_time_is_counted(const struct table *t, struct table_cell *out)
 {
 	out->says = "";
@@ -435,7 +435,7 @@ TABLE_CELL(block_time_interval_end,
 
 TABLE_CELL(counted_dso, if (block_time_is_counted(t, out)) interval_dso(t, c, r, out))
 
-/* "f+0x5..+0x9"; where there is no symbol its addresses. */
+/* "f+0x5..+0x9"; if there is no symbol, its addresses. */
 TABLE_GET(interval_name)
 {
 	const char *dso;

@@ -113,7 +113,7 @@ static void list_blocks(struct blocks_view *v, struct blocks_listing l)
 }
 
 /* Edges into a block that come from other functions, hottest first; not returns, which are many and
- * say only that the call came back. */
+ * only show that the call came back. */
 static void list_edges_in(struct blocks_view *v, const struct block_function *f, uint32_t block)
 {
 	const struct block_edge *best[EDGES] = { NULL };

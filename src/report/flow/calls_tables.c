@@ -13,7 +13,7 @@
 #include "show/graph_faces.h"
 
 enum {
-	FUNCTIONS = 20, /* that people are shown unless --limit says */
+	FUNCTIONS = 20, /* shown to people without --limit */
 	EDGES = 15,
 	NEIGHBOURS = 15,
 	LEAST = 5, /* however small */
@@ -333,7 +333,7 @@ static const struct table_column head_columns[] = {
 static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
 					     TABLE_COLUMNS(head_columns) };
 
-/* What counts for nobody, or not for whom one would like: also facts for people. */
+/* Calls that count for no function, or not for the right one: also facts for people. */
 static const struct table_column lost_columns[] = {
 	COLUMN("no_symbol", "no symbol", T_COUNT, C_LOSS,
 	       "calls without a symbol at one end: they count for the file as a whole",
@@ -469,7 +469,7 @@ static void add_call_next(struct document *d, const struct calls_view *v)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* Functions that were called or jumped to; down to what is shown as 0.1 %. */
+/* Functions that were called or jumped to; down to 0.1 % as shown. */
 static size_t functions_enough(const struct calls_view *v)
 {
 	const struct calls *k = v->c;

@@ -13,7 +13,7 @@
 #include "base/fs.h"
 #include "report/flow/blocks_int.h"
 
-enum { LOOPS = 10, CHAINS = 5 }; /* that people are shown unless --limit says */
+enum { LOOPS = 10, CHAINS = 5 }; /* shown to people without --limit */
 
 static const struct chains_view *chains_of(const struct table *t)
 {
@@ -36,7 +36,7 @@ static const struct chain_loop *loop_in(const struct table *t, const struct tabl
 	return t->n && t->stride == sizeof(struct chain_loop) ? loop_at(r) : bound_row_at(r)->l;
 }
 
-/* ---- what several tables have ---------------------------------------------------------------- */
+/* ---- shared by several tables ---------------------------------------------------------------- */
 
 _Static_assert(sizeof(struct chain_loop) != sizeof(struct chains_row), "rows are told by size");
 

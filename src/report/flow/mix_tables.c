@@ -9,7 +9,7 @@
 #include "base/fs.h"
 #include "report/flow/blocks_int.h"
 
-enum { ROWS = 10, WORDS = 20 }; /* that people are shown unless --limit says */
+enum { ROWS = 10, WORDS = 20 }; /* shown to people without --limit */
 
 static const struct mix_view *mix_of(const struct table *t)
 {
@@ -106,7 +106,8 @@ static const struct table_column word_columns[] = {
 static const struct table_form word_form = { "mnemonics", "by mnemonic", 0,
 					     TABLE_COLUMNS(word_columns), .rest = "mnemonic" };
 
-/* ---- what holds most ------------------------------------------------------------------------- */
+/* ---- places with most executions
+ * ------------------------------------------------------------------------- */
 
 TABLE_GET(held_unit)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What registers held, as tables: places, registers of each, values of each register.
+ * Values of registers, as tables: places, registers of each, values of each register.
  */
 #include <inttypes.h>
 #include <stdio.h>

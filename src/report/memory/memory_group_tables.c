@@ -48,7 +48,7 @@ TABLE_GET(of_group)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Of all samples that say something, of those that access memory, or data. */
+/* Returns the whole of shares: all samples with the fact, those that access memory, or data. */
 static uint64_t group_whole(const struct memory *m, enum memory_by by)
 {
 	uint64_t all = m->samples - m->without;
@@ -216,7 +216,7 @@ void memory_cell_dso(const struct table *t, const struct memory_group *g, struct
 	out->says = "[in no mapping]";
 }
 
-/* In the file; without the file, its place there; of what is in none, as it was sampled. */
+/* In the file; without the file, its place there; as it was sampled, if it is in no file. */
 void memory_cell_address(const struct table *t, const struct memory_group *g,
 			 struct table_cell *out)
 {

@@ -3,9 +3,9 @@
  * memory_int - the tables of memory_document, in the order of memory_tables.c: by source, code,
  * thread and type (memory_group_tables.c), fields by address (memory_place_tables.c), addresses
  * from registers (memory_operand_tables.c), hot and cold fields (memory_layout_tables.c), all
- * latencies (memory_latency_tables.c; also memory_linear_tables.c, memory_svg.c), by what is
- * accessed (memory_object_tables.c), NUMA nodes, locked lines (memory_node_tables.c), regions of
- * addresses over time (memory_map_tables.c). Notes: memory_facts.c.
+ * latencies (memory_latency_tables.c; also memory_linear_tables.c, memory_svg.c), by object
+ * (memory_object_tables.c), NUMA nodes, locked lines (memory_node_tables.c), regions of addresses
+ * over time (memory_map_tables.c). Notes: memory_facts.c.
  */
 #ifndef CYCLADE_REPORT_MEMORY_MEMORY_INT_H
 #define CYCLADE_REPORT_MEMORY_MEMORY_INT_H
@@ -43,7 +43,7 @@ document_write_fn memory_svg;
 void memory_put_objects(struct document *d, const struct memory_view *v);
 void memory_put_map(struct document *d, const struct memory_view *v);
 void memory_put_nodes(struct document *d, const struct memory_view *v);
-/* What there is to say about them, after all tables. */
+/* Notes on them, after all tables. */
 void memory_put_facts(struct document *d, const struct memory_view *v);
 void memory_put_object_facts(struct document *d, const struct memory_view *v);
 void memory_put_node_facts(struct document *d, const struct memory_view *v);

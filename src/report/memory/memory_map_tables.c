@@ -7,7 +7,7 @@
 #include "report/memory/memory_int.h"
 
 enum {
-	REGIONS = 5, /* that people are shown unless --limit says */
+	REGIONS = 5, /* shown to people without --limit */
 };
 
 static const struct memory_view *map_view_of(const struct table *t)

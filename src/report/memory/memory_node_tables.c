@@ -7,7 +7,7 @@
 #include "report/recorded.h"
 
 enum {
-	LEAST = 5, /* rows that people are shown unless --limit says */
+	LEAST = 5, /* rows shown to people without --limit */
 };
 
 static const struct memory_view *numa_view_of(const struct table *t)

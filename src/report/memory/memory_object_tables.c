@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory operations by what they access: objects, the sources of the data of each, and the log of
- * allocations that some of their names come from.
+ * Memory operations by object: objects, the sources of the data of each, and the log of allocations
+ * that some of their names come from.
  */
 #include <math.h>
 
@@ -10,7 +10,7 @@
 #include "report/recorded.h"
 
 enum {
-	ROWS = 15, /* that people are shown unless --limit says */
+	ROWS = 15, /* shown to people without --limit */
 	LEAST = 5,
 };
 
@@ -480,7 +480,7 @@ static uint64_t unnamed(const struct memory_objects *o)
 	return n - o->no_address;
 }
 
-/* Allocations that no log has, or that are in the log of nobody. */
+/* Allocations that no log has, or logs without a process. */
 static void put_logs(struct document *d, const struct memory_view *v)
 {
 	struct data_logs l = data_logs(v->spaces);

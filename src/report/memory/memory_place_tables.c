@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fields by the address of samples whose instruction has no type, and the types of objects that
+ * Fields by address, for samples with no type of the instruction, and the types of objects that
  * they come from.
  */
 #include "base/num.h"
 #include "report/memory/memory_int.h"
 
-enum { ROWS = 15 }; /* that people are shown unless --limit says */
+enum { ROWS = 15 }; /* shown to people without --limit */
 
 static const struct memory_view *memory_place_view_of(const struct table *t)
 {

@@ -7,7 +7,7 @@
 #include "report/recorded.h"
 
 enum {
-	ROWS = 15, /* of sources and of functions that people are shown unless --limit says */
+	ROWS = 15, /* of sources and of functions, shown to people without --limit */
 	LEAST = 5,
 };
 
@@ -99,7 +99,7 @@ static void add_groups(struct document *d, const struct memory_view *v,
 
 	if (by == MEMORY_FUNCTION || by == MEMORY_SOURCE || by == MEMORY_LINE || by == MEMORY_FIELD)
 		t.people = v->limit ? v->limit : table_enough(&t, 0, LEAST, ROWS, SMALL);
-	/* nothing was told of it */
+	/* it was not recorded */
 	t.data_only = by >= MEMORY_TLB && by <= MEMORY_BLOCK && t.n == 1 &&
 		      !m->group[m->first[by]].key[0];
 	document_table(d, &t);

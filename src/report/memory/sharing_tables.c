@@ -48,7 +48,7 @@ static bool access_next(const struct table *t, struct table_row *r)
 	return true;
 }
 
-/* ---- what both have -------------------------------------------------------------------------- */
+/* ---- shared by both -------------------------------------------------------------------------- */
 
 TABLE_CELL(cache_line, out->n = sharing_line_of(t, r)->address)
 TABLE_CELL(sharing_by_cell, out->text = sharing_by_name(sharing_line_of(t, r)->by))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is known of names: what each is made of, which events that takes, what uses it, where it
- * stands.
+ * Explanations of names: the parts of each, the events that it needs, its users, its place in the
+ * model.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 struct search {
 	struct explain *x;
 	struct explained *e;
-	double system[SYSTEM_COUNT]; /* not known: only what no machine takes is left out */
+	double system[SYSTEM_COUNT]; /* not known: only events that no machine has are left out */
 	bool *seen;		     /* by metric, or node of the account */
 	bool *needed, *latency;	     /* by event */
 	struct group_row *group;     /* rows of LIST_GROUPS */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is known of names as tables: the names, then what a list of their kind has of each, and the
- * events that each needs.
+ * Explanations of names as tables: the names, then the rows of each in the list of its kind, and
+ * the events that each needs.
  */
 #include "report/models/models_int.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is known of names as a page for people: a paragraph for each, text behind labels.
+ * Explanations of names as a page for people: a paragraph for each, text behind labels.
  */
 #include <math.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void put_explain_page_label(struct paper *p, const char *label)
 	buf_fill(p->b, ' ', n + 2 < LABEL ? LABEL - n - 2 : 1);
 }
 
-/* Nothing where the text is empty, or NULL. */
+/* Nothing if the text is empty, or NULL. */
 static void put_explain_page_fact(struct paper *p, const char *label, const char *text)
 {
 	if (!text || !*text)
@@ -135,7 +135,7 @@ static const char *explain_page_code_of(struct paper *p, const struct model_even
 	return buf_str(&p->text);
 }
 
-/* The widest name, and 0 where there is no room for columns. */
+/* Returns the width of the widest name, and 0 if there is no room for columns. */
 static size_t event_columns(struct paper *p)
 {
 	size_t wide = 0, most = 0;
@@ -189,7 +189,7 @@ static const char *measured(const struct paper *p)
 	return *p->x->m->latency_from ? p->x->m->latency_from : "by the vendor";
 }
 
-/* Of which events stat samples the retire latency, and what stands in where it cannot. */
+/* The events whose retire latency stat samples, and the substitutes if it cannot. */
 static void put_explain_page_latencies(struct paper *p)
 {
 	const char *label = "latency";
@@ -355,7 +355,7 @@ static void put_explain_page_node(struct paper *p)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* One line of a member: its name, and what it says. */
+/* One line of a member: its name, and its text. */
 static void put_member(struct paper *p, const char *name)
 {
 	const struct model *m = p->x->m;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * models_int - what lists and explanations of models share: tables, words, and what of a model a
- * formula needs.
+ * models_int - shared by lists and explanations of models: tables, words, and the parts of a model
+ * that a formula needs.
  */
 #ifndef CYCLADE_REPORT_MODELS_INT_H
 #define CYCLADE_REPORT_MODELS_INT_H
@@ -22,7 +22,7 @@ struct group_row { /* of LIST_GROUPS */
 };
 int group_row_fill(struct group_row *out, struct arena *a, const struct model *m, const char *name,
 		   struct err *err) MUST_USE;
-/* An empty list of this kind, whose rows are `m`'s or `acc`'s own. */
+/* Returns an empty list of this kind; its rows will be `m`'s or `acc`'s own. */
 struct list list_of(enum list_kind kind, const struct model *m, const struct account *acc);
 
 /* Its formula, or one that it refers to, asks for the retire latency of an event. */

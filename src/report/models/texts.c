@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What was done with the texts of models, as documents: what a check found in them, and which
- * files an export or an import wrote.
+ * Work on the texts of models, as documents: findings of a check, and the files that an export or
+ * an import wrote.
  */
 #include <string.h>
 

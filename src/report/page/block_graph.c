@@ -51,7 +51,7 @@ struct making {
 	uint64_t period;
 };
 
-/* ---- what instructions there are ------------------------------------------------------------- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 static const struct table *find_table(const struct document *d, const char *name)
 {
@@ -236,7 +236,7 @@ static int find_edges(struct making *m, struct err *err)
 	return 0;
 }
 
-/* How often a jump was taken, where branch stacks tell. */
+/* Sets how often a jump was taken, if there are branch stacks. */
 static void weigh_edges(struct making *m, const struct table *t)
 {
 	const struct table_column *address = t ? find_column(t, "address") : NULL,

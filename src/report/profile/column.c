@@ -203,7 +203,7 @@ TABLE_GET(get_mispredicted)
 		put_column_share(told ? (double)b->mispredicted / (double)told : NAN, NAN, out);
 }
 
-/* The mean over those whose cycles were counted. */
+/* The mean over those with counted cycles. */
 TABLE_GET(get_cycles)
 {
 	const struct at a = at_of(t, c, r);

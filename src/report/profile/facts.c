@@ -54,8 +54,8 @@ static const struct profile_chains *shown_chains(const struct view *v)
 	return v->opts.shape == VIEW_TABLE ? NULL : profile_chains(v->profile);
 }
 
-/* Period of the samples whose outermost caller lies in no mapping: what a chain by frame pointers
- * meets in code that has none. */
+/* Period of the samples whose outermost caller lies in no mapping: chains by frame pointers end so
+ * in code that has none. */
 static uint64_t lost_callers(const struct profile_chains *c, uint32_t event)
 {
 	uint64_t period = 0;
@@ -157,7 +157,7 @@ static void without_latency(struct fact *out, size_t *n, const struct view *v,
 			       lack[i].why);
 }
 
-/* Of branches: what their rows do not have, or cannot say. */
+/* Of branches: samples that their rows do not have. */
 static size_t branch_facts(struct fact *out, const struct profile_sum *s)
 {
 	uint64_t all = s->selected.samples, samples = s->stacks + s->no_stack;

@@ -2,7 +2,7 @@
 /*
  * folded - a line per stack, "comm;frame;frame period", as flame graphs are drawn from. Without
  * chains the row's keys are the stack. The thread's name is a frame of chains that were built with
- * it (chain_comm). Several events: the event's name comes first. Frames are told apart by ';', so
+ * it (chain_comm). Several events: the event's name comes first. Frames are separated by ';', so
  * that becomes ':' inside names; control characters are written as in the terminal's tables (\xNN).
  */
 #include "base/text.h"
@@ -19,7 +19,7 @@ static void put_folded_name(struct buf *b, const char *s)
 			b->s[i] = ':';
 }
 
-/* What folded stacks are made of. */
+/* State of making folded stacks. */
 struct folding {
 	struct buf *out, scratch;
 	const struct view *v;

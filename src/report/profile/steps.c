@@ -55,7 +55,7 @@ static bool has_many(const struct view *v, size_t key)
 	return false;
 }
 
-/* Whether most of what was sampled hides in folds because each thread has a name of its own. */
+/* Returns true if most samples hide in folds because each thread has a name of its own. */
 static bool threads_hide_it(const struct view *v)
 {
 	const struct profile_opts *o = profile_options(v->profile);
@@ -77,7 +77,8 @@ static bool threads_hide_it(const struct view *v)
 
 #define ACCOUNT_EVENTS 8
 
-/* Many events that tell how long they had a counter: what record --account makes. */
+/* Returns true for a recording of record --account: many events with the times of their
+ * counters. */
 static bool of_account(const struct view *v)
 {
 	size_t n = 0;

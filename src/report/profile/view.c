@@ -45,7 +45,7 @@ static bool is_view_column(const struct view *v, size_t e)
 	       topdown_is_part(&v->topdown, e);
 }
 
-/* What tells of mappings and nothing else is no event that anybody wants to see without samples. */
+/* Returns true for an event that only records mappings: without samples it is not shown. */
 static bool only_tells(const struct view *v, size_t e)
 {
 	const struct perf_event_attr *a = &v->source.event[e].attr;
@@ -490,7 +490,7 @@ void view_free(struct view *v)
 
 unsigned view_width_side_by_side(size_t n)
 {
-	/* share and error of each event, and what names need at least */
+	/* share and error of each event, and the least width of names */
 	return n > 20 ? 1000 : (unsigned)(15 * n + 44);
 }
 

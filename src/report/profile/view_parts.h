@@ -40,7 +40,8 @@ typedef VEC(struct view_row) row_vec;
 /* Fill t->row from the profile's functions or its chains. */
 void view_functions_fill(struct view *v, struct view_table *t, struct filter *f);
 void view_tree_fill(struct view *v, struct view_table *t, struct filter *f);
-/* Sorts `rows` by weight, folds by --min and --limit, appends what was left out, moves all to *t.
+/* Sorts `rows` by weight, folds by --min and --limit, appends the row of samples left out, moves
+ * all to *t.
  */
 void view_fold(struct view *v, struct view_table *t, row_vec *rows, const struct tally *left_out,
 	       uint64_t n_left_out);

@@ -236,7 +236,7 @@ static int by_parent_total(const void *va, const void *vb, void *ctx)
 	return by_view_total(va, vb, ctx);
 }
 
-/* A parent weighs at least what its children do and has the smaller number: whatever is dropped by
+/* A parent weighs at least as much as its children and has the smaller number: so dropping nodes by
  * weight and then number leaves a tree. */
 static void choose_nodes(struct shown *s, const struct view_opts *o)
 {
@@ -272,7 +272,7 @@ static void children_of(const struct shown *s, uint32_t node, uint32_t *first, u
 	*end = (uint32_t)low;
 }
 
-/* What is below a node: rows to show, and the sum of the others. */
+/* The children of a node: rows to show, and the sum of the others. */
 struct below {
 	uint32_t first, end; /* the rows' place in `order` */
 	uint32_t n, n_folded;
@@ -321,7 +321,7 @@ struct walk {
 	const struct shown *s;
 	row_vec rows;
 	level_vec levels;
-	bool rest; /* a row of what the filters took away will follow */
+	bool rest; /* a row of the filtered samples will follow */
 };
 
 static void open_level(struct walk *w, const struct below *b, uint32_t id, uint32_t indent,
@@ -411,7 +411,7 @@ static void walk_down(struct walk *w)
 	}
 }
 
-/* What the filters took away. */
+/* The row of the filtered samples. */
 static void push_rest(struct walk *w, const struct weights *wt)
 {
 	struct level top = { .n_left = 1, .depth = 1, .indent = w->rows.n > 0 };

@@ -13,7 +13,7 @@
 #include "base/text_short.h"
 #include "base/xalloc.h"
 
-/* A function: the rows that share its name and file, whatever lines they tell apart. */
+/* A function: the rows of its name and file, of all lines. */
 struct spot {
 	const struct profile_row *row; /* the heaviest of them */
 	uint64_t row_period;
@@ -245,7 +245,7 @@ static int by_runs_period(const void *va, const void *vb)
 	return c ? c : strcmp(a->row.dso, b->row.dso);
 }
 
-/* What stands from `from` on as one row without a name. */
+/* Folds the rows from `from` on into one row without a name. */
 static struct where_row fold_spots(struct where_runs *r, size_t from)
 {
 	struct where_spot all = { .row = { .sym = "", .dso = "", .folded = r->spot.n - from },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What `run` tells people: how the program ended, the tree, where the time went, the next commands,
- * what to believe.
+ * `run` for people: how the program ended, the tree, the functions, the next commands, the
+ * reliability.
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * That a program waited more than it worked, and who did: threads of one name together, those that
- * waited longest first.
+ * A note if a program waited more than it worked, with its threads: those of one name together,
+ * those that waited longest first.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "report/wait_view.h"
 
 #define SHORT  0.05 /* seconds: starting and ending take as long */
-#define NAMES  32   /* told apart */
+#define NAMES  32   /* distinct ones */
 #define SHOWN  3
 #define LITTLE 0.05 /* of all waiting: not worth a name */
 
@@ -54,7 +54,7 @@ static void add_run_waits(struct names *all, const struct wait_thread *x)
 		name->time[k] += x->time[k];
 }
 
-/* What most of its waiting was for; NULL: nothing is known to be. */
+/* Returns the reason of most of its waiting; NULL: not known. */
 static const char *run_wait_mostly(const struct name *x)
 {
 	uint64_t cpu = 0;

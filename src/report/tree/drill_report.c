@@ -171,7 +171,7 @@ static struct count_losses losses_of(const struct drill_report *s)
 	return l;
 }
 
-/* Reads of a counter that nobody turned off were empty at last. */
+/* Returns true if the last reads of a counter that was not turned off were empty. */
 static bool any_gone(const struct drill *d)
 {
 	for (size_t g = 0; d->value && g < d->setup.n_groups; g++)
@@ -238,7 +238,7 @@ static void note_tie(struct drill_report *s, struct notes *l)
 				      "larger: a longer run does, or -l"));
 }
 
-/* Who knows the tree from other tools looks for their names. */
+/* For readers who look for the names that other tools have. */
 static void note_names(struct drill_report *s, struct notes *l)
 {
 	const struct drill_core *c = &s->d->core[main_part(s)->core];

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The retire latencies that a tree rests on: what was sampled, and where the number that formulas
- * took is from.
+ * The retire latencies of a tree: sampled ones, and the source of the number in formulas.
  */
 #include <math.h>
 

@@ -22,7 +22,7 @@ void tree_put_rows(struct buf *b, const struct tree_rows *r, const char *why,
 void tree_put_line(struct buf *b, const char *text, const struct style *st);
 /* The command, and "3.21 s wall, 3.18 s cpu, exit 0": two lines. */
 void tree_put_head(struct buf *b, const struct count_head *h, const struct style *st);
-/* What to believe of it, in lines as wide as the terminal. */
+/* Notes on its reliability, in lines as wide as the terminal. */
 void tree_put_notes(struct buf *b, const struct count_head *h, const struct style *st);
 
 /* A metric as people read it: "0.71", "3.74 GHz", "41.2 %". */

@@ -106,8 +106,8 @@ int tree_repeats_add(struct tree_repeats *r, const struct counting_result *run,
 
 /* ---- means ------------------------------------------------------------------------------ */
 
-/* What no run looked at does not become less with their number: in time that was not seen, and in
- * runs that did not open it, a node has between nothing and what its parent has. */
+/* Time that no run observed does not shrink with their number: in time that was not seen, and in
+ * runs that did not open it, a node has between nothing and its parent's value. */
 static double unseen_of(const struct tree_repeats_part *p, const struct drill *d,
 			const struct model *m, size_t i)
 {

@@ -2,7 +2,7 @@
 /*
  * The tree as tables: each tree with its model, every node and metric that was asked for, and the
  * counts that they were made of. A node's value is a fraction of its unit (slots, clocks, ...), its
- * name the path; what has no value has the reason.
+ * name the path; a node without a value has the reason.
  *
  * People read the rows of tree_view.h: small nodes summed, closed ones left out.
  */
@@ -176,7 +176,7 @@ TABLE_GET(path)
 			     : has_table_value(x) && x->n->over && model_bottleneck_is_loss(x->m);
 }
 
-/* For people, who are shown no KEY_why. */
+/* For people, who see no KEY_why. */
 TABLE_GET(item_why)
 {
 	tree_view_why(out->scratch, item_of(r)->s, item_of(r)->metric);

@@ -165,8 +165,8 @@ static void put_bar_or_unit(struct face *f, const struct tree_view_row *r)
 	buf_put_left(f->b, r->path ? " <==" : "", MARK_WIDTH);
 }
 
-/* For which part of the time, and the share in it (in per cent; 80 columns leave no room to say
- * so). */
+/* For which part of the time, and the share in it (in per cent; 80 columns leave no room for a
+ * unit). */
 static void put_counted(struct face *f, const struct tree_view_row *r)
 {
 	if (!counted_in_turns(r))
@@ -242,7 +242,7 @@ void tree_put_metric(struct buf *b, const struct model_metric *m, const struct t
 
 struct bottleneck {
 	struct tree_view_row row;
-	double value; /* as it was worked out: what is shown stays within 0 and 1 */
+	double value; /* as computed: the shown value stays within 0 and 1 */
 };
 
 /* The largest first; those without value last, as they stand in the model. */

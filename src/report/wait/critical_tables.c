@@ -9,7 +9,7 @@
 #include "report/page.h"
 #include "report/recorded.h"
 
-#define ROWS  15 /* functions for people, unless --limit says */
+#define ROWS  15 /* functions for people, without --limit */
 #define LEAST 5
 #define SMALL 0.005
 #define STEPS 20   /* for people */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What functions took of wall time, and how many CPUs were busy, as tables.
+ * Wall time of functions, and the number of busy CPUs, as tables.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "report/recorded.h"
 #include "report/wait/callers_lost.h"
 
-#define ROWS  25 /* functions for people, unless --limit says */
+#define ROWS  25 /* functions for people, without --limit */
 #define LEAST 10
 #define SMALL 0.005
 

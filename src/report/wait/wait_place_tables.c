@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where threads waited, and who woke them, as tables: functions, stacks, wakers.
+ * Places of waits, and wakers, as tables: functions, stacks, wakers.
  */
 #include <inttypes.h>
 
@@ -42,7 +42,7 @@ const struct table_form wait_functions_form = { "functions", NULL, 0,
 						TABLE_COLUMNS(function_columns),
 						.rest = "function" };
 
-/* Frames are told apart by ';'. */
+/* Frames are separated by ';'. */
 static void put_wait_place_frame(struct buf *b, const struct wait_view *v, uint32_t place)
 {
 	const struct wait_place *p = &v->w->place[place];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What threads waited for as tables: reasons, and how long their waits were.
+ * Reasons of waits as tables, and how long the waits were.
  */
 #include "report/wait/wait_int.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * wait_document: which tables it has, and in which order they stand; what there is to say.
+ * wait_document: its tables, their order, and its notes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "report/wait/callers_lost.h"
 #include "report/wait/wait_int.h"
 
-#define ROWS 10 /* of a table, for people, unless --limit says */
+#define ROWS 10 /* of a table, for people, without --limit */
 
 /* ---- the head -------------------------------------------------------------------------------- */
 

@@ -90,7 +90,7 @@ TABLE_GET(name_wall_stack)
 
 	wall_put_name(out->scratch, wall_stack_view_of(t), wall_stack_node_of(r));
 	out->text = buf_str(out->scratch);
-	/* what takes nearly all of its parent's time is not indented under it */
+	/* a node with nearly all of its parent's time is not indented under it */
 	for (const struct wall_node *x = wall_stack_node_of(r); x->kind != WALL_ALL;
 	     x = &node[x->parent])
 		out->indent += x->on + x->off < 0.99 * (node[x->parent].on + node[x->parent].off);
@@ -167,7 +167,7 @@ struct table wall_shown_table(const struct parallel_view *v)
 
 #define DEPTH 512u
 
-/* Frames are told apart by ';'. */
+/* Frames are separated by ';'. */
 static void put_wall_stack_frame(struct buf *out, struct buf *scratch,
 				 const struct parallel_view *v, const struct wall_node *x)
 {

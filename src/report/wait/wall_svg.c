@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tree of all threads' time as a flame graph: callers below. A frame is as wide as its time;
- * the part of it that was on a CPU is warm, what was off it is cold. The text is in its title, too,
+ * the part of it that was on a CPU is warm, the part off it is cold. The text is in its title, too,
  * which viewers show for the frame that is pointed at. No scripts, no fonts of its own.
  */
 #include <string.h>
@@ -38,7 +38,7 @@ static void put_box(struct drawing *g, const char *kind, double x, double y, dou
 			   kind, x, y, width, ROW - 1);
 }
 
-/* What fits of the name; a character of UTF-8 is not cut. */
+/* Puts the part of the name that fits; a character of UTF-8 is not cut. */
 static void put_wall_svg_label(struct drawing *g, double x, double y, double width)
 {
 	size_t fits = width > LETTER * 3 ? (size_t)((width - 6) / LETTER) : 0;
