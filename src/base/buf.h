@@ -7,7 +7,7 @@
  *
  * A text that may be larger than memory leaves by the way: its writer calls buf_spill() between
  * rows, when the rows before are not looked at again. Only a buffer with a drain spills; others
- * grow. A drain that fails sets `failed` and `refused` (why is the drain's to keep), and a loop
+ * grow. A drain that fails sets `failed` and `refused` (the drain keeps the reason), and a loop
  * over many rows ends by that.
  */
 #ifndef CYCLADE_BASE_BUF_H

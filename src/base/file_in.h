@@ -49,7 +49,7 @@ enum {
 int file_in_below(const char *root, const char *path, int flags) MUST_USE;
 
 /* A descriptor for reading the regular file at `path`, below `root` if that is not NULL; the caller
- * closes it. -1: err says why; `st` is filled even so, or st_mode is 0. */
+ * closes it. -1: err has the reason; `st` is filled even so, or st_mode is 0. */
 int file_in_open(const char *root, const char *path, unsigned how, struct stat *st,
 		 struct err *err) MUST_USE;
 
@@ -90,7 +90,7 @@ int fd_slurp(struct buf *out, int fd, size_t limit, const char *name, struct err
 size_t file_in_head(const char *path, void *p, size_t len);
 
 /* Whether something has that name, and of which type: to understand a word, or to choose a place.
- * It may be something else by the time it is opened, so whoever opens it judges again. `st` may be
+ * It may be something else by the time it is opened, so check again after opening it. `st` may be
  * NULL. */
 bool file_look(const char *path, struct stat *st);
 bool file_is_regular(const char *path);

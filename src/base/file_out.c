@@ -23,8 +23,8 @@ struct kept_file {
 	ino_t ino;
 };
 
-/* Which files the process reads is a fact of the process: whoever opens an output need not know who
- * opened the inputs. */
+/* The inputs are known to the whole process: code that opens an output need not know who opened
+ * them. */
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static VEC(struct kept_file) kept;
 static bool kept_failed;	/* one could not be remembered: nothing may be replaced */

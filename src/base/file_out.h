@@ -18,11 +18,11 @@
  * Until file_new_commit the file has no name (O_TMPFILE), so that no signal leaves it behind. Where
  * the file system has no such files, it has the name `temp` beside the path, which is "" otherwise.
  * A path that exists and is not a regular file (/dev/full, a FIFO) is written to directly. A
- * symbolic link to a regular file is followed, one to nothing is refused; `path` is then where
- * the file really is. The file that is replaced must be writable, as for the redirection of a
- * shell; the new one has its permissions and, where we may give it, its owner. Otherwise it has
- * `mode`, as the umask leaves it. Once a recording was read (FILE_SECRET), nobody may read what is
- * written who may not read the recording.
+ * symbolic link to a regular file is followed, one to nothing is refused; `path` is then where the
+ * file really is. The file that is replaced must be writable, as for the redirection of a shell;
+ * the new one has its permissions and, where we may give it, its owner. Otherwise it has `mode`, as
+ * the umask leaves it. Once a recording was read (FILE_SECRET), only users who may read the
+ * recording may read the output.
  */
 #ifndef CYCLADE_BASE_FILE_OUT_H
 #define CYCLADE_BASE_FILE_OUT_H

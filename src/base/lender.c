@@ -57,7 +57,7 @@ static bool lender_answer(int to, int fd, int why)
 	return n >= 0;
 }
 
-/* Until whoever started us is gone. */
+/* Until our parent is gone. */
 static void lend(int from)
 {
 	char path[PATH_MOST];

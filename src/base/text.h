@@ -11,8 +11,8 @@
 
 #include "base/buf.h"
 
-/* Characters that change how a terminal shows what follows, or that show nothing at all: controls,
- * bidi marks and overrides, zero-width and line separators, tags, byte order marks. */
+/* Characters that change how a terminal shows later ones, or that are invisible: controls, bidi
+ * marks and overrides, zero-width and line separators, tags, byte order marks. */
 bool text_is_hazard(uint32_t cp);
 /* Puts `s` with control characters, escapes, bidi overrides and bytes that are not UTF-8 written as
  * \xNN or \u{NNNN}: safe on any terminal. With `ascii`, everything beyond ASCII is written so. */

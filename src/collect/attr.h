@@ -26,8 +26,8 @@ struct attr_opts {
 	enum attr_chain chain;
 	uint32_t stack_size;
 	struct attr_wish wish;
-	/* Mappings without code are reported, too: perf finds unwind tables only in what it has
-	 * seen mapped, and linkers put them beside the code. */
+	/* Mappings without code are reported, too: perf finds unwind tables only in recorded
+	 * mappings, and linkers put them beside the code. */
 	bool data_maps;
 	uint64_t branch_type; /* with wish.branch: PERF_SAMPLE_BRANCH_*; 0: any */
 	bool switches;	      /* with the mappings: when threads got and left a CPU */
@@ -48,16 +48,15 @@ void attr_wish_put(struct buf *b, const struct attr_wish *w);
 
 /* Which chains an event's samples have: its own terms go before the options. */
 enum attr_chain attr_chain_of(const struct event *e, const struct attr_opts *o);
-/* From copies of registers and stack: by whoever reads the recording, or while it is made. */
+/* From copies of registers and stack: by the recording's reader, or while it is made. */
 bool attr_copies_stack(enum attr_chain chain);
 /* `tracking`: this event also reports mappings, names, forks, exits, kernel symbols. */
 void attr_make(struct perf_event_attr *out, const struct event *e, const struct attr_opts *o,
 	       bool tracking);
 
-/* Asks the kernel for the counter at a place and, if it refuses, gives up what newer kernels or
- * more rights would be needed for, step by step, until it agrees. *given_up has a bit
- * ATTR_WITHOUT_x for each; a field that was not the reason is restored. Fails with the kernel's
- * last word. */
+/* Asks the kernel for the counter at a place and, if it refuses, gives up features that need a
+ * newer kernel or more rights, step by step, until it agrees. *given_up has a bit ATTR_WITHOUT_x
+ * for each; a field that was not the reason is restored. Fails with the kernel's last error. */
 enum {
 	ATTR_WITHOUT_KERNEL = 1, /* no permission: user space only */
 	ATTR_WITHOUT_LOST = 2,

@@ -4,10 +4,10 @@
  *
  *	capture_make(&stats, root, dir, &stop, &err)
  *
- * The files and their parts are in capture.def. Besides, cyclade/facts holds what is asked of
- * the CPU itself, which nobody can ask elsewhere. `root` may be a captured machine; its capture is
- * the same again. The copy is made beside `dir` and renamed: it is there whole or not at all, and
- * nothing that is there already is touched. Once a signal's handler has set *stop, it ends and
+ * The files and their parts are in capture.def. Besides, cyclade/facts holds facts from the CPU
+ * itself (CPUID), which other machines cannot read. `root` may be a captured machine; its capture
+ * is the same again. The copy is made beside `dir` and renamed: it is there whole or not at all,
+ * and nothing that is there already is touched. Once a signal's handler has set *stop, it ends and
  * removes the copy.
  */
 #ifndef CYCLADE_COLLECT_CAPTURE_H

@@ -8,11 +8,11 @@
  *	counters_close(c)
  *
  * A target is a CPU (with setup.cpus; over all of setup.tasks, if there are any; of several cgroups
- * each on each CPU), else a task. A
- * group that the kernel refuses as too big is split in halves until it is accepted, and
- * counters_split tells; events that need their leader stay with it. An event that cannot be opened
- * even alone is `refused`, with the kernel's reason, and its values stay not counted. The kernel
- * multiplexes groups that do not fit together: time_enabled and time_running tell.
+ * each on each CPU), else a task. A group that the kernel refuses as too big is split in halves
+ * until it is accepted (counters_split() is then true); events that need their leader stay with it.
+ * An event that cannot be opened even alone is `refused`, with the kernel's reason, and its values
+ * stay not counted. The kernel multiplexes groups that do not fit together: then time_running is
+ * less than time_enabled.
  *
  * A back-end does the work (counter_backend.h): perf_event, unless the setup names another.
  *

@@ -4,8 +4,9 @@
  *
  *	emulator_why(&why, arena, machine.hypervisor, &err)	machine.h, MACHINE_HYPERVISOR
  *
- * Three cases: qemu-user runs this process; QEMU's TCG runs the guest; the guest is QEMU's, or
- * somebody's who hides, and nothing shows that it has KVM. The last is a doubt, and *why says so.
+ * Three cases: qemu-user runs this process; QEMU's TCG runs the guest; the guest is QEMU's, or an
+ * unknown hypervisor's, and nothing shows that it has KVM. The last is a doubt, and *why names it
+ * as one.
  */
 #ifndef CYCLADE_COLLECT_EMULATOR_H
 #define CYCLADE_COLLECT_EMULATOR_H

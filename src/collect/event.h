@@ -42,9 +42,9 @@ struct event {
 	struct perf_event_attr attr;
 	uint64_t config3, config4; /* attr bytes 128 to 143: an event that needs more of them than
 				    * `attr` has here is refused */
-	char *name;	  /* as it is shown and stored: what was typed, modifiers included */
-	const char *pmu;  /* "cpu", "software", "tracepoint", ... */
-	const char *cpus; /* the PMU's cpumask or cpus file ("0-3"), NULL: every CPU */
+	char *name;		   /* as it is shown and stored: as typed, modifiers included */
+	const char *pmu;	   /* "cpu", "software", "tracepoint", ... */
+	const char *cpus;	   /* the PMU's cpumask or cpus file ("0-3"), NULL: every CPU */
 	int group; /* index of the group's leader; its own index where it leads or is alone */
 	bool sample_read; /* :S on its group */
 	bool has_period, has_freq;
@@ -108,8 +108,8 @@ bool event_topdown_led(const struct event_list *list, size_t leader);
  * it is none. */
 bool event_generic(const char *name, size_t len, uint32_t *type, uint64_t *config);
 /* The default event to sample: cycles, as precise as the PMU can, if a PMU counts them (as seen by
- * opening one; of a captured machine, by its having a PMU), else cpu-clock; *why tells what was
- * looked at and found ("" with cycles). */
+ * opening one; of a captured machine, by its having a PMU), else cpu-clock; *why has the checks and
+ * their results ("" with cycles). */
 int event_default(struct event_list *list, const char *root, char why[256],
 		  struct err *err) MUST_USE;
 void event_list_free(struct event_list *list);

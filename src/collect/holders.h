@@ -2,7 +2,7 @@
 /*
  * holders - how many counters a core's PMU has here, and who else holds some of them.
  *
- * Linux does not say it in one place. The number of counters is asked of the CPU itself (CPUID, x86
+ * No single place in Linux has it. The number of counters comes from the CPU itself (CPUID, x86
  * only; of a captured machine it is in cyclade/facts), because a hypervisor may give fewer than the
  * CPU has, and because threads that share a core may have half of them each. On a hybrid, whose
  * kinds of core differ, it is left out. An unknown fact is 0 or -1, never a guess.

@@ -23,7 +23,7 @@
 uint64_t jitter_period(uint64_t nominal, double part, uint64_t *state);
 
 /* A counter whose period may differ from that of its like: it has a period, and one that means
- * something (the kernel takes a sample at each page fault, whatever the period, and tells 1). */
+ * something (the kernel takes a sample at each page fault for any period, and reports 1). */
 bool jitter_can(const struct perf_event_attr *attr);
 /* The period may change while it counts. The kernel's own clocks do change theirs, but go on
  * telling the first one in their samples. */

@@ -8,14 +8,14 @@
  *	latency_value_of(&sums[i], &value)	mean, error, least and most
  *	latency_close(l)
  *
- * Since Meteor Lake and Granite Rapids a precise (PEBS) sample tells how many core cycles passed
+ * Since Meteor Lake and Granite Rapids a precise (PEBS) sample holds the number of core cycles
  * between the retirement of the instruction before and that of the sampled one. Linux (6.3) hands
  * that over as the last 16 bits of the weight of PERF_SAMPLE_WEIGHT_STRUCT. Samples are taken at a
  * fixed period, so each weighs the same.
  *
- * A CPU or kernel that does not tell leaves 0 there: an event all of whose samples say 0 is not
- * known, and neither is one with fewer than LATENCY_FEW samples. An event the kernel refuses to
- * sample is left out, with its reason; the others go on.
+ * A CPU or kernel without this leaves 0 there: an event is not known if all its samples have 0, or
+ * if it has fewer than LATENCY_FEW samples. An event the kernel refuses to sample is left out, with
+ * its reason; the others go on.
  *
  * Samples that follow each other are alike (a program has phases, a ring is drained in runs), so
  * the standard error comes from the sums of rounds: the variance of a ratio of clusters, and never
@@ -37,7 +37,7 @@
 #include "base/perf_abi.h"
 
 #define LATENCY_FEW	   30u
-#define LATENCY_FEW_ROUNDS 5u /* fewer say nothing about how they differ */
+#define LATENCY_FEW_ROUNDS 5u /* with fewer, their spread is unknown */
 
 struct latency;
 
@@ -66,7 +66,7 @@ struct latency_value {
 	uint64_t n; /* samples */
 	uint16_t least, most;
 	double mean, se; /* core cycles, and the standard error; NAN: not known */
-	bool silent;	 /* enough samples, all of which say 0 */
+	bool silent;	 /* enough samples, all of which are 0 */
 };
 
 /* Sums of samples; sums of a later reading less those of an earlier one are the sums between (but
@@ -107,7 +107,7 @@ struct latency_parser {
 	size_t n_ids;
 	struct latency_sums *sums; /* by event */
 	uint64_t unknown;	   /* samples of no event of ours, or too short */
-	uint64_t lost;		   /* as the kernel says in LOST records */
+	uint64_t lost;		   /* by the kernel's LOST records */
 	uint8_t head[32];	   /* of a record that a run cut */
 	size_t have, want;	   /* bytes of it: here, in all (0: its header is not whole) */
 };

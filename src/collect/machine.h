@@ -55,7 +55,7 @@ struct machine {
 	size_t n_caches;
 	const struct machine_node *node;
 	size_t n_nodes;
-	uint64_t memory_block; /* bytes; 0: the kernel does not tell */
+	uint64_t memory_block; /* bytes; 0: not known */
 	const struct machine_pmu *pmu;
 	size_t n_pmus;
 	const char *hypervisor; /* "KVM guest", ... or NULL */
@@ -67,7 +67,7 @@ struct machine {
 };
 
 /* The parts to read. The list of CPUs is always read; a hundred CPUs have thousands of files about
- * the rest, at some 10 us each, so whoever is in a hurry names what it needs. */
+ * the rest, at some 10 us each, so name only the parts that you need. */
 enum machine_part {
 	MACHINE_NAMES = 1,	  /* hostname, release, arch */
 	MACHINE_KNOBS = 2,	  /* paranoid to mlock_kb, privileged */

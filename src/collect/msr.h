@@ -10,17 +10,17 @@
  *
  * Of a core: PERF_CTL and PERF_CTR (a floating-point event takes two, with the merge event in the
  * odd one), APERF, MPERF, IRPERF, TSC. L3 and data fabric are counted once for each L3 cache and
- * each socket (of Zen 1: die), memory controllers (Zen 4 on) where the device cpuid tells them.
+ * each socket (of Zen 1: die), memory controllers (Zen 4 on) if the device cpuid can be read.
  * Intel's and Arm's counters are perf_event's alone: memory controllers and links of Intel's
  * servers are in PCI configuration space or in memory.
  *
- * A counter whose enable bit is set is somebody else's and stays untouched, as does one whose
- * control register somebody changes later: counter_value.why says so then. A register that fails
- * takes its own event on its own CPU away, nothing else.
+ * A counter whose enable bit is set belongs to other software and stays untouched, as does one
+ * whose control register changes later: counter_value.why has the reason then. A register that
+ * fails takes its own event on its own CPU away, nothing else.
  *
  * Every register gets its old value back: by counters_close(), and if the process dies by a
  * watchdog, a child that is forked before the first write and has a session of its own. Its plan is
- * also in root/run/cyclade/msr-PID, for msr_restore() where the child was killed, too.
+ * also in root/run/cyclade/msr-PID, for msr_restore() if the child was killed, too.
  *
  * A read or write of a register on another CPU interrupts it: some 2 us.
  */

@@ -25,7 +25,7 @@ struct offspring {
 		-1, NULL \
 	}
 
-/* False: not known, errno says why; the others then do nothing. */
+/* False: not known, errno has the reason; the other functions then do nothing. */
 bool offspring_open(struct offspring *o, pid_t pid);
 bool offspring_live(const struct offspring *o, int ms);
 void offspring_close(struct offspring *o);

@@ -12,10 +12,10 @@
  *
  * The thread sleeps until a ring is half full or `flush_ms` have passed (with jitter less, down to
  * 10 ms, where counters take samples faster than they get periods), drains all rings and calls
- * round(), so that older records are out of our hands. The sink is called on that thread
- * only. Records are handed over as the kernel wrote them, in runs of bytes: a record may be cut by
- * the end of a run, its rest is the next run. Nothing ever waits for us: where a ring is full the
- * kernel drops samples and says so in LOST records.
+ * round(), so that older records are out of our hands. The sink is called on that thread only.
+ * Records are handed over as the kernel wrote them, in runs of bytes: a record may be cut by the
+ * end of a run, its rest is the next run. Nothing ever waits for us: if a ring is full, the kernel
+ * drops samples and counts them in LOST records.
  */
 #ifndef CYCLADE_COLLECT_RECORDER_H
 #define CYCLADE_COLLECT_RECORDER_H
@@ -90,7 +90,7 @@ int recorder_open(struct recorder **out, const struct recorder_setup *setup,
 		  struct err *err) MUST_USE;
 /* The ids of an event's counters, as samples carry them. Owned by the recorder. */
 const uint64_t *recorder_ids(const struct recorder *r, size_t event, size_t *n);
-/* Of the first AUX ring; false: there is none, or the kernel tells no clock. */
+/* Of the first AUX ring; false: there is none, or the kernel has no conversion of its clock. */
 bool recorder_clock(const struct recorder *r, struct recorder_clock *out);
 int recorder_start(struct recorder *r, const struct recorder_sink *sink, struct err *err) MUST_USE;
 int recorder_enable(struct recorder *r, struct err *err) MUST_USE;
@@ -101,11 +101,12 @@ int recorder_stop(struct recorder *r, struct err *err) MUST_USE;
 /* From the sink: a sample of the counter with this id, of this thread. With jitter a counter that
  * has taken RECORDER_STEADY samples since its last period gets a new one: its count up to then
  * towards its next sample is thrown away by the kernel then, half a period on average, so that at
- * most 0.5 % of its samples are missing. Samples tell the period that they stand for. A thread that
- * inherited its counter keeps the period that held when it began. */
+ * most 0.5 % of its samples are missing. Each sample holds the period that it stands for. A thread
+ * that inherited its counter keeps the period that held when it began. */
 #define RECORDER_STEADY 100u
 void recorder_saw(struct recorder *r, uint64_t id, uint32_t tid);
-/* Samples that counters say they lost (PERF_FORMAT_LOST); false if the kernel does not tell. */
+/* Lost samples by the counters' own count (PERF_FORMAT_LOST); false if the kernel does not have
+ * it. */
 bool recorder_lost(const struct recorder *r, uint64_t *lost);
 /* Counters that were to be on the PMU all the time (pinned) and lost their place: they sample no
  * more. *all: how many there are. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * synth - records of the state before recording began: the kernel and its modules, processes, their
- * threads, names and mappings. The kernel only tells of changes.
+ * threads, names and mappings. The kernel reports only changes.
  *
  * Records have time 0 and a trailer of `trailer` zero bytes (the length of sample_id_all's fields).
  * Processes that end while we look are passed over. Nothing of /proc is trusted: lengths are

@@ -22,8 +22,8 @@
 #define SYS_NAMES_MAX 65536u /* entries of a directory */
 #define SYS_TEXT_MAX  65536u /* bytes of one small file */
 
-/* The first size - 1 bytes of a file, NUL-ended, white space at the end cut. The length, or -1
- * if it cannot be read (errno says why). */
+/* The first size - 1 bytes of a file, NUL-ended, white space at the end cut. The length, or -1 if
+ * it cannot be read (errno has the reason). */
 ssize_t sys_read(char *out, size_t size, const char *root, const char *fmt, ...) PRINTF_(4, 5);
 /* The same as a new string; NULL if the file cannot be read, is empty or memory ran out. */
 char *sys_text(struct arena *a, const char *root, const char *fmt, ...) PRINTF_(3, 4) MUST_USE;

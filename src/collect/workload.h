@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * workload - a program that is ready to start, started when told, and waited for.
+ * workload - a program that is ready to start, started on request, and waited for.
  *
  *	workload_prepare(&w, argv, &err)	forks; the child waits
  *	... open counters on w.pid with enable_on_exec ...
- *	workload_start(&w, &err)		the child executes, or err says why not
+ *	workload_start(&w, &err)		the child executes, or err has the reason
  *	workload_reap(&w, block)		until it has ended
  *
  * `env`: "NAME=value" each, ended by NULL, for the program alone; NULL: none. They stay until it

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ahead - a second thread that works while the walk hops over a large mapped file: it makes the
- * kernel map the pages that come next, and hands the side-band records of finished chunks to
- * whoever wants them (pd_feed), while they are still in the caches.
+ * kernel map the pages that come next, and hands the side-band records of finished chunks to the
+ * caller (pd_feed), while they are still in the caches.
  *
  * The walk faults pages in by itself where it gets there first, so the two share that work however
  * long the records take.
@@ -34,7 +34,7 @@ struct pd_ahead {
 	atomic_size_t walked; /* where the walk is */
 	atomic_bool stop;
 	pthread_t thread;
-	pthread_mutex_t lock; /* over what follows */
+	pthread_mutex_t lock; /* of the members below */
 	pthread_cond_t more;
 	VEC(struct job) job;
 	VEC(struct pd_side) side;

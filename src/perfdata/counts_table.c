@@ -464,7 +464,7 @@ static void table_line(struct table_reader *t, struct piece line)
 		counts.len = (size_t)(sign - whole.s);
 		metric = (struct piece){ sign + 1, (size_t)(whole.s + whole.len - sign) - 1 };
 	}
-	if (!piece_trim(counts).len) { /* more of what belongs to the event above */
+	if (!piece_trim(counts).len) { /* a further line of the event above */
 		struct counts_cell *last = r->cells.n ? vec_last(&r->cells) : NULL;
 
 		if (last && !isnan(tail.share) && !last->never)

@@ -54,7 +54,7 @@ static void set_end(struct pd *rec, enum pd_end how, bool whole, const char *fmt
 	rec->losses.end = how;
 	rec->losses.partial = !whole;
 	rec->losses.ended = arena_strdup(&rec->arena, text);
-	if (!rec->losses.ended) /* an end that is not told in full is told all the same */
+	if (!rec->losses.ended) /* without memory for the text, a shorter one */
 		rec->losses.ended = "not as it should";
 }
 

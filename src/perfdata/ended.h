@@ -25,7 +25,7 @@
 enum {
 	ENDED_SIZE = 64,
 	ENDED_PROGRAM = 1,  /* a program was started: a signal ended its recording before its end */
-	ENDED_LOCKED = 2,   /* the recorder has the lock; without it nobody can tell killed ones */
+	ENDED_LOCKED = 2,   /* the recorder has the lock; without it a killed one looks alive */
 	ENDED_OUTLIVED = 4, /* processes that the program had started went on */
 };
 

@@ -142,7 +142,7 @@ bool ibs_recorded(const struct pd *rec, enum ibs_kind kind)
 	return false;
 }
 
-/* Registers as they are dumped; those behind the first ones only if caps says so. */
+/* Registers as they are dumped; those behind the first ones only if caps has them. */
 static void read_ibs_registers(struct ibs *x, enum ibs_register first, size_t n, const uint8_t *p)
 {
 	for (size_t i = 0; i < n; i++)

@@ -3,14 +3,14 @@
  * ibs - the registers that AMD's Instruction-Based Sampling leaves in PERF_SAMPLE_RAW, taken apart.
  *
  *	part = ibs_part_of(info->cpuid)			"AuthenticAMD,25,17,1"
- *	ibs_read(&x, IBS_OP, part, s.raw, s.raw_size)	NULL, else why these bytes are none
+ *	ibs_read(&x, IBS_OP, part, s.raw, s.raw_size)	NULL, else the reason why not
  *	ibs_get(&x, IBS_MISS_LATENCY, &cycles)		NULL, else why it has no value
  *
  * The raw bytes are the caps word (CPUID Fn8000_001B EAX of the CPU that took the sample) and the
- * registers, 64 bits each (the kernel's perf_ibs_handle_irq()); how many there are is told by the
- * size, since kernels dump fewer than caps says. Fields are rows of ibs_field.def. A field that the
- * part does not have, or whose value means nothing in this sample (or by an erratum), has no value:
- * it is never 0 for that. `more` points to registers of later CPUs.
+ * registers, 64 bits each (the kernel's perf_ibs_handle_irq()); the size gives their number, since
+ * kernels dump fewer than caps allows. Fields are rows of ibs_field.def. A field that the part does
+ * not have, or whose value is invalid in this sample (or by an erratum), has no value: it is not
+ * set to 0. `more` points to registers of later CPUs.
  */
 #ifndef CYCLADE_PERFDATA_IBS_H
 #define CYCLADE_PERFDATA_IBS_H
@@ -38,7 +38,7 @@ enum { /* caps */
 
 /* Families and models whose registers or errata differ. */
 enum ibs_part {
-	IBS_PART_OTHER, /* not AMD's, or not told: all fields that caps allows */
+	IBS_PART_OTHER, /* not AMD's, or unknown: all fields that caps allows */
 	IBS_PART_10H,
 	IBS_PART_12H,
 	IBS_PART_14H,
@@ -102,7 +102,7 @@ bool ibs_recorded(const struct pd *rec, enum ibs_kind kind); /* it has an event 
 bool ibs_part_has(enum ibs_part part, enum ibs_field f);
 bool ibs_part_has_l3(enum ibs_part part); /* a source that means L3 */
 const char *ibs_part_name(enum ibs_part part);
-enum ibs_part ibs_part_of(const char *cpuid); /* as in header feature CPUID; NULL: not told */
+enum ibs_part ibs_part_of(const char *cpuid); /* as in header feature CPUID; NULL: unknown */
 /* NULL, or why the bytes are no sample of this kind. */
 const char *ibs_read(struct ibs *out, enum ibs_kind kind, enum ibs_part part, const uint8_t *raw,
 		     size_t len);
@@ -118,7 +118,7 @@ const char *ibs_get(const struct ibs *x, enum ibs_field f, uint64_t *value);
 /* The size of the code's page, in bytes. NULL, or why it is not known. */
 const char *ibs_code_page(const struct ibs *x, uint64_t *bytes);
 
-/* Where the data of a load came from; of what missed no data cache, the data cache. */
+/* Where the data of a load came from; of a load that hit the data cache, that cache. */
 enum ibs_source {
 	IBS_SOURCE_UNKNOWN, /* *why of ibs_source() */
 	IBS_SOURCE_L1,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ibs_int - ibs_get(), ibs_bits() and ibs_source() inline: with a field that is known when
- * compiling, its row and rule are, too, and a few instructions are left. For whoever reads many
- * fields of each of many samples.
+ * compiling, its row and rule are, too, and a few instructions are left. For readers of many fields
+ * of many samples.
  */
 #ifndef CYCLADE_PERFDATA_IBS_INT_H
 #define CYCLADE_PERFDATA_IBS_INT_H
@@ -15,7 +15,7 @@
 
 enum ibs_rule {
 	RULE_ALWAYS,
-	RULE_RIP,	   /* unless the processor says that it is not the instruction's */
+	RULE_RIP,	   /* unless the processor marks it as invalid */
 	RULE_BRANCH,	   /* of a branch that retired */
 	RULE_TARGET,	   /* of one whose target was kept */
 	RULE_FETCH_STATUS, /* later parts: of a fetch with a physical address */
@@ -26,13 +26,13 @@ enum ibs_rule {
 	RULE_PHYSICAL,
 	RULE_TLB,
 	RULE_REFILL,   /* the same; Zen 4 and later: of operations with a physical address */
-	RULE_TLB_HITS, /* of TLB, before the processor told the page's size */
+	RULE_TLB_HITS, /* of TLB, on processors that do not report the page's size */
 	RULE_CACHED,   /* not of uncacheable memory */
 	RULE_MISSED,   /* of operations that missed the data cache */
 	RULE_L2,       /* the same, and not by erratum 1293 */
 	RULE_LATENCY,  /* of a load that missed the data cache */
 	RULE_SOURCE,   /* of a load that missed the caches before, with a source */
-	RULE_CACHE,    /* the same, whose source is a cache that tells its line's state */
+	RULE_CACHE,    /* the same, if the source is a cache with the line's state */
 };
 
 /* In the order of enum ibs_field: of the same rows. */
@@ -128,7 +128,7 @@ static inline const char *ibs_code_of(const struct ibs *x, uint64_t *code)
 	return why ? why : *code ? NULL : "the processor tells no source";
 }
 
-/* With 3 bits, source 2 alone tells the state of the line. */
+/* With 3 bits, source 2 alone has the state of the line. */
 static inline const char *ibs_no_state(const struct ibs *x)
 {
 	uint64_t code;
@@ -254,7 +254,7 @@ static inline enum ibs_source ibs_source_named(const struct ibs *x, uint64_t cod
 	switch (code) {
 	case 1:
 		return ibs_has_l3_source(x) ? IBS_SOURCE_L3 : IBS_SOURCE_UNKNOWN;
-	case 2: /* 5 bits: of the same node; before, bit 4 tells the node */
+	case 2: /* 5 bits: of the same node; before, bit 4 has the node */
 		return remote && !zen4 ? IBS_SOURCE_FAR_CACHE : IBS_SOURCE_NEAR_CACHE;
 	case 3:
 		return remote ? IBS_SOURCE_FAR_DRAM : IBS_SOURCE_DRAM;

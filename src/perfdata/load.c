@@ -145,7 +145,7 @@ static int add_open_source(struct pd *rec, int fd, const struct stat *st, const 
 	file_keep(st, FILE_SECRET);
 	if (S_ISREG(st->st_mode) && !rec->info.owner)
 		rec->info.owner = st->st_uid;
-	/* before the bytes are read: a recorder that ends in between has told so by then */
+	/* before the bytes are read: a recorder that ends in between has written its end by then */
 	if (!rec->sources.n && S_ISREG(st->st_mode))
 		rec->losses.locked = pd_locked(fd);
 	if (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode))

@@ -110,7 +110,7 @@ static unsigned src_field(uint64_t src, unsigned low, unsigned width)
 	return (unsigned)(src >> low) & ((1u << width) - 1);
 }
 
-/* The bits of mem_lvl, nearest first; whose it is tells the farthest of them. */
+/* The bits of mem_lvl, nearest first; the farthest of them decides whose it is. */
 static const struct {
 	uint16_t bit;
 	uint8_t level, where;
@@ -276,7 +276,7 @@ static void read_ibs_op(struct memop *op, const struct ibs *x)
 	}
 }
 
-/* A fetch's level is known only as far as its misses are told. */
+/* A fetch's level is known only from its recorded misses. */
 static void read_fetch(struct memop *op, const struct ibs *x)
 {
 	uint64_t l1, l2, l3, page;

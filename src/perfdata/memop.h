@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memop - the memory operation that a sample tells of, in the same words for Intel's PEBS, AMD's
- * IBS, Arm's SPE and whatever else fills PERF_SAMPLE_DATA_SRC.
+ * memop - the memory operation of a sample, in the same words for Intel's PEBS, AMD's IBS, Arm's
+ * SPE and other sources of PERF_SAMPLE_DATA_SRC.
  *
  *	how = memop_how(rec, event)	once an event
- *	memop_of(&op, &how, &sample)	false: it tells of none
+ *	memop_of(&op, &how, &sample)	false: it has none
  *	memop_source(text, &op)		"RAM, remote"
  *
  * Two origins, never mixed: an IBS sample with its registers (PERF_SAMPLE_RAW) is read from them
@@ -22,11 +22,11 @@
  * LATENCY_TAG; var3 on Intel LATENCY_RETIRE, which any precise event has since Sapphire Rapids: a
  * sample with WEIGHT_STRUCT and without data_src (perf record -W) has no more than that.
  *
- * The level is mem_lvl_num's where that says one, else that of mem_lvl's bit which is nearest; of a
- * cache that is named as another's ("L3 or remote cache"), `where` says whose. What was not
- * recorded is 0 in a set, MEMOP_LEVEL_UNKNOWN, or not in `has`: a latency of 0 cycles is none (but
- * LATENCY_RETIRE and LATENCY_COMPLETE, which can be 0), and so is an address of 0. An IBS op that
- * accesses no memory has an empty kind, and only LATENCY_TAG and LATENCY_COMPLETE.
+ * The level is mem_lvl_num's if that has one, else that of mem_lvl's nearest bit; if a cache may be
+ * another's ("L3 or remote cache"), `where` has the owner. A part that was not recorded is 0 in a
+ * set, MEMOP_LEVEL_UNKNOWN, or not in `has`: a latency of 0 cycles is none (but LATENCY_RETIRE and
+ * LATENCY_COMPLETE, which can be 0), and so is an address of 0. An IBS op that accesses no memory
+ * has an empty kind, and only LATENCY_TAG and LATENCY_COMPLETE.
  *
  * Costs: some 10 ns; nothing is allocated.
  */
@@ -123,7 +123,7 @@ struct memop_how {
 	bool intel, amd;
 	uint16_t raw_at;  /* IBS: where in a record the registers begin; 0: it differs */
 	uint32_t least;	  /* only loads of at least this latency were sampled (ldlat); 0: all */
-	bool l3_only;	  /* IBS: only what missed the L3 cache */
+	bool l3_only;	  /* IBS: only misses of the L3 cache */
 	bool cycles;	  /* IBS: ops are selected by cycles, not by dispatched ops */
 	bool by_software; /* IBS: the kernel left out user space or kernel after the fact */
 };
@@ -136,8 +136,8 @@ bool memop_of_record(struct memop *out, const struct memop_how *how, const struc
 		     const struct pd_record *r);
 /* The same with a table of the kinds of IBS ops that were met, which is faster where there are
  * many; NULL: nothing is known. A table is of one thread and one recording: MEMOP_KINDS of them,
- * all zero at first. *kind is NULL if it is no IBS op, and good until the next call. So is what is
- * returned, which may be in `other`. */
+ * all zero at first. *kind is NULL if it is no IBS op, and good until the next call. So is the
+ * result, which may be in `other`. */
 #define MEMOP_KINDS 256u
 struct memop_kind {
 	uint64_t data2;
@@ -164,8 +164,8 @@ static inline bool memop_remote(const struct memop *op)
 	return op->where > MEMOP_WHERE_OTHER_CORE;
 }
 
-/* A page walk translated it: the kernel says so (Arm), or that the second level of the TLB missed
- * (Intel and AMD, whose drivers have no word for walks). */
+/* A page walk translated it: the kernel reports a walk (Arm), or a miss of the second level of the
+ * TLB (Intel and AMD, whose drivers have no word for walks). */
 static inline bool memop_walked(const struct memop *op)
 {
 	const unsigned miss = MEMOP_TLB_L2 | MEMOP_TLB_MISS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nodes - which NUMA node CPUs and physical addresses are of, as the recording's header says
+ * nodes - which NUMA node CPUs and physical addresses are of, by the recording's header
  * (NUMA_TOPOLOGY, MEM_TOPOLOGY).
  *
  *	nodes_read(&n, pd_info(rec), &err)
@@ -14,7 +14,7 @@
 
 #include "perfdata/perfdata.h"
 
-#define NODE_NONE (-1) /* the header does not say */
+#define NODE_NONE (-1) /* the header does not have it */
 
 struct nodes {
 	const struct pd_info *info;

@@ -52,7 +52,7 @@ struct pd_record;
 struct pd_feed {
 	/* The header is known. Anything reported before is to be forgotten. */
 	int (*begin)(void *ctx, const struct pd *rec, struct err *err);
-	/* Records as pd_walk tells them, one at a time, between `begin` and the end of
+	/* Records as pd_walk passes them, one at a time, between `begin` and the end of
 	 * pd_open_feed. Of `rec` its events, and the functions that take records apart, may be
 	 * used. */
 	int (*record)(void *ctx, const struct pd *rec, const struct pd_record *r, struct err *err);
@@ -94,7 +94,7 @@ struct pd_event {
 	struct pd_layout at;
 	uint64_t samples; /* counted by the one walk of pd_open: no second scan, costs nothing more
 			   */
-	uint64_t least, most; /* of the periods that records tell; most 0: none does */
+	uint64_t least, most; /* of the periods in records; most 0: there is none */
 	uint64_t period; /* summed: the record's period, else attr.sample_period, else 1 each */
 };
 
@@ -236,7 +236,7 @@ enum pd_end {
 	PD_END_STOPPED, /* by a signal */
 	PD_END_FULL,	/* the disk, or the limit of a file's size */
 	PD_END_KILLED,
-	PD_END_UNFINISHED, /* killed or at work: perf's do not tell */
+	PD_END_UNFINISHED, /* killed or at work: unknown for perf's files */
 	PD_END_CUT,	   /* parts of the file are missing */
 };
 const char *pd_end_name(enum pd_end how); /* "killed" */
@@ -251,7 +251,7 @@ struct pd_losses {
 	uint64_t unattributed; /* SAMPLE records of an unknown id, or too short for their event */
 	uint64_t partial;      /* of the recordings: 1 where this one does not go to its end */
 	enum pd_end end;
-	const char *ended; /* in words; NULL: not told */
+	const char *ended; /* in words; NULL: unknown */
 	bool locked;	   /* a recorder was at work when it was opened */
 	bool untold; /* the file's form has no place for them: all but unattributed are unknown */
 };
@@ -317,7 +317,7 @@ struct pd_sample_id {
 	uint64_t has;
 	uint32_t pid, tid, cpu;
 	uint64_t time, id, stream_id;
-	uint32_t event; /* index into pd_events; 0 if no id tells */
+	uint32_t event; /* index into pd_events; 0 if there is no id */
 };
 void pd_sample_id_get(const struct pd *rec, const struct pd_record *r, struct pd_sample_id *out);
 
@@ -421,8 +421,8 @@ int pd_sample_parse_of(const struct pd_event *ev, const struct pd_record *r,
  * has room for the record and all of them. The new size; -1: its fields do not fit into it. */
 int pd_sample_rewrite(const struct pd_event *ev, const struct pd_record *r, uint64_t drop,
 		      const uint64_t *chain, size_t n, uint8_t *out);
-/* The branch stack alone, several times faster than taking all of the sample apart. `ev` tells how
- * the record lies. False if there is none, or it does not fit; none with n 0 is true. */
+/* The branch stack alone, several times faster than taking all of the sample apart. `ev` has the
+ * record's layout. False if there is none, or it does not fit; none with n 0 is true. */
 bool pd_branches_find(const struct pd_event *ev, const struct pd_record *r,
 		      struct pd_branches *out);
 /* The raw data alone, in the same way. */

@@ -41,7 +41,7 @@ struct pd_side {
 	uint32_t at, n;
 };
 
-/* Payload of an AUXTRACE record. cpu, tid: -1: not told. offset: in the buffer that it is of. */
+/* Payload of an AUXTRACE record. cpu, tid: -1: unknown. offset: in the buffer that it is of. */
 struct pd_trace {
 	const uint8_t *p;
 	size_t len;
@@ -94,7 +94,7 @@ struct pd {
 	uint64_t taken[4];	    /* features that were read already */
 	const struct pd_feed *feed; /* who wants side-band records; NULL: nobody */
 	struct pd_ahead *ahead;	    /* while a large file is walked */
-	bool feeding;		    /* they are told while the walk goes on */
+	bool feeding;		    /* records are passed on while the walk goes on */
 };
 
 /* The block of cyclade's behind the header, if there is one (ended.h). */
@@ -123,10 +123,10 @@ uint8_t *pd_block_new(struct pd *rec, size_t size) MUST_USE;
 /* A second thread for the walk over [off, off + len) of a mapped source, else NULL. */
 struct pd_ahead *pd_ahead_start(const struct pd *rec, const struct pd_source *s, uint64_t off,
 				uint64_t len);
-/* A chunk was walked; its side-band records are to be told. */
+/* A chunk was walked: passes its side-band records on. */
 int pd_ahead_chunk(struct pd_ahead *a, const struct pd_chunk *c, const struct pd_side *side,
 		   size_t n, struct err *err) MUST_USE;
-/* Waits for its end; with `finish` all is told before. NULL is fine. */
+/* Waits for its end; with `finish` all records are passed on before. NULL is fine. */
 int pd_ahead_end(struct pd_ahead *a, bool finish, struct err *err) MUST_USE;
 
 /* ---- attr.c ---- */
@@ -181,7 +181,7 @@ struct walk {
 	uint64_t skip;		      /* bytes behind the record just seen that are none */
 	bool inside;		      /* within unpacked data */
 	bool stop;		      /* this stream cannot be followed any further */
-	bool packed;		      /* what stands next is a COMPRESSED record */
+	bool packed;		      /* the next record is COMPRESSED */
 	const uint8_t *aux;	      /* the AUXTRACE record just seen; NULL: it was none */
 	struct inflate *z;
 };
@@ -192,13 +192,14 @@ int pd_walk_source(struct pd *rec, const struct pd_source *s, uint64_t off, uint
 int pd_walk_made(struct pd *rec, uint8_t *p, size_t len, struct err *err) MUST_USE;
 /* Follows whole records from p, counting; returns where it stopped. */
 const uint8_t *walk_scan(struct walk *w, uint8_t *p, const uint8_t *end, struct err *err) MUST_USE;
-/* Tells rec->feed that it begins; of side-band records of a chunk; of all, unless that was done. */
+/* Calls rec->feed: at the beginning; for side-band records of a chunk; for all, unless that was
+ * done. */
 int pd_feed_begin(struct pd *rec, struct err *err) MUST_USE;
 int pd_feed_end(struct pd *rec, struct err *err) MUST_USE;
 int pd_feed_sides(const struct pd *rec, const struct pd_chunk *c, const struct pd_side *side,
 		  size_t n, struct err *err) MUST_USE;
-/* What records say of the recording is to change: the reports up to now are forgotten, and all is
- * told when everything is known. */
+/* Facts that records depend on will change: the calls up to now are undone, and all records are
+ * passed on when everything is known. */
 void pd_feed_later(struct pd *rec);
 /* Sums and notes after the last source. */
 int pd_walk_done(struct pd *rec, struct err *err) MUST_USE;

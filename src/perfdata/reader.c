@@ -2,7 +2,7 @@
 /*
  * reader - opens a recording: header, attributes, features, then the walk.
  *
- * The header of a file, all u64 unless said: magic, its own size (16: a pipe, nothing more
+ * The header of a file, all u64 unless noted: magic, its own size (16: a pipe, nothing more
  * follows), size of an attribute's row, then offset and size of attributes, of data and of event
  * types (version 1 only), then 256 bits of features, whose table of offset and size stands behind
  * the data.
@@ -399,7 +399,7 @@ static int finish_pd_notes(struct pd *rec, struct err *err)
 {
 	const char *s;
 
-	/* whatever else there is to say, this is */
+	/* among all notes, this is always one */
 	if (rec->losses.partial && vec_push(&rec->notes, rec->losses.ended))
 		return err_nomem(err);
 	if (!rec->notes_more)

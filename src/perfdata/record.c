@@ -148,7 +148,7 @@ static void swap_update(uint8_t *p, const uint8_t *end)
 		swap_cpu_map(p, end);
 }
 
-/* Turns the part [p, end) as `layout` says. */
+/* Swaps the bytes of [p, end) by `layout`. */
 static void swap_layout(const struct pd *rec, const char *layout, uint16_t misc, uint8_t *p,
 			uint8_t *end)
 {

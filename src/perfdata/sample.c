@@ -2,9 +2,9 @@
 /*
  * sample - SAMPLE records taken apart: which event, which fields, where.
  *
- * The fields of fixed size lie where pd_layout says; behind them those of varying size follow one
- * another, each saying its own length. A length that does not fit ends the parse there: the fields
- * before it are good, it and those behind it are left out of `has`.
+ * pd_layout has the places of the fields of fixed size; behind them those of varying size follow
+ * one another, each with its own length. A length that does not fit ends the parse there: the
+ * fields before it are good, it and those behind it are left out of `has`.
  */
 #include "perfdata/perfdata_int.h"
 

@@ -388,8 +388,8 @@ static uint64_t load_level(const struct spe *x)
 	return l1 ? LEVEL(L1, MISS, L1) : 0;
 }
 
-/* For stores: the farthest level that took part. CPUs that tell the sources of loads have no word
- * of where a store went. */
+/* For stores: the farthest level that took part. CPUs that report the sources of loads do not
+ * report where a store went. */
 static uint64_t store_level(const struct spe *x)
 {
 	if (encoding_of(x) >= 0)
@@ -414,7 +414,7 @@ static uint64_t snoop_of(const struct spe *x)
 	return x->flags & SPE_TELLS_SNOOPS ? SRC(SNOOP, NONE) : SRC(SNOOP, NA);
 }
 
-/* A hit of the TLB may be of either level; only a walk is told apart. */
+/* A hit of the TLB may be of either level; only a walk is known. */
 static uint64_t tlb_of(const struct spe *x)
 {
 	if (has_spe_event(x, SPE_TLB_WALK))

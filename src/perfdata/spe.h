@@ -104,7 +104,7 @@ enum spe_field {
 struct spe {
 	uint32_t midr, flags; /* flags: of enum spe_flag */
 	uint32_t has;	      /* bits of enum spe_word */
-	uint8_t events_size;  /* bytes of the events packet: bits above it were not told */
+	uint8_t events_size;  /* bytes of the events packet: bits above it are unknown */
 	uint8_t subclass;     /* enum spe_subclass */
 	uint64_t word[SPE_WORDS];
 };

@@ -7,8 +7,8 @@
  * kernel has the fields that a record lacks:
  *
  *	time	its time stamp by TIME_CONV; without either, of the AUX record of its bytes
- *	thread	its context packet; without one, who the kernel says ran on the CPU at that time, or
- *		whom the trace is of
+ *	thread	its context packet; without one, the thread on the CPU at that time by the
+ *		kernel's records, or the trace's target
  *	MIDR	of its CPU by AUXTRACE_INFO; version 1 has none: of the header's CPUID
  *
  * Bytes that are no packet, and the bytes up to the end of a record, are left out and noted, as
@@ -194,7 +194,7 @@ static int add_trace_cpu(struct decoding *d, uint64_t number, struct cpu cpu)
 
 /* The private part of AUXTRACE_INFO. Version 1: the PMU's type, one more. Since 2: version, words
  * of this head, the PMU's type, CPUs; then for each magic, number, words from here on, MIDR, PMU's
- * type, least interval, events. The first of `cpus` is for those that are not told. */
+ * type, least interval, events. The first of `cpus` is for CPUs that are not listed. */
 static int read_info(struct decoding *d)
 {
 	const uint8_t *p = d->rec->aux_info + 16;
@@ -429,7 +429,8 @@ static struct pd_event *trace_event(const struct decoding *d, const struct cpu *
 	return other;
 }
 
-/* Gives the event the fields that its samples will have. False: they could not be told apart. */
+/* Gives the event the fields that its samples will have. False: they would have no id to find their
+ * event by. */
 static bool prepare_event(struct pd *rec, struct pd_event *ev)
 {
 	uint64_t type = ev->attr.sample_type;

@@ -5,9 +5,9 @@
  *
  *	stat_data_read(&s, arena, rec, &err)
  *
- * A recording has the kernel's counters, grown since they were opened; a cell has what
- * was new in its round. A round is an interval (perf stat -I) or the whole run. Memory: a cell for
- * each STAT record.
+ * A recording has the kernel's counters, grown since they were opened; a cell has the growth in its
+ * round. A round is an interval (perf stat -I) or the whole run. Memory: a cell for each STAT
+ * record.
  */
 #ifndef CYCLADE_PERFDATA_STAT_DATA_H
 #define CYCLADE_PERFDATA_STAT_DATA_H
@@ -26,12 +26,12 @@ struct stat_cell {
 
 struct stat_round {
 	uint64_t time; /* ns since counting began, at its end */
-	bool untold;   /* the recording does not say when it ended: `time` is the last it said */
+	bool untold;   /* the recording has no time of its end: `time` is the last one in it */
 	size_t first, n;
 };
 
 struct stat_thread {
-	int32_t pid; /* -1: whoever ran */
+	int32_t pid; /* -1: any process */
 	const char *comm;
 };
 
@@ -49,9 +49,9 @@ struct stat_data {
 	uint64_t backwards;   /* counts that fell from one round to the next: left out */
 };
 
-/* True where pd_info() and records say that it is one of these. */
+/* True if pd_info() and records show that it is one of these. */
 bool stat_data_is(const struct pd *rec);
-/* Fails where there is no reading in it. */
+/* Fails if there is no reading in it. */
 int stat_data_read(struct stat_data *out, struct arena *a, const struct pd *rec,
 		   struct err *err) MUST_USE;
 

@@ -92,7 +92,7 @@ static uint32_t toolkit_number(const struct toolkit *t, const char *key)
 	return s ? (uint32_t)strtoul(s, NULL, 0) : 0;
 }
 
-/* CPUID Fn8000_001B EAX, as far as the lines tell of it. */
+/* CPUID Fn8000_001B EAX, as far as the lines have it. */
 static uint32_t caps_of(const struct toolkit *t)
 {
 	static const struct {

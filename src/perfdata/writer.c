@@ -47,7 +47,7 @@ struct pdw {
 	size_t filled;
 	bool locked;	     /* ours: the recorder is at work */
 	bool regular, aside; /* aside: the older recording is PATH.old already */
-	bool ended;	     /* it is whole, and says how it ended */
+	bool ended;	     /* it is whole, with its end written */
 	int reserve;	     /* room on the disk, -1: none */
 	uint64_t limit;	     /* of the bytes of records, if a file's size has one */
 	bool full;	     /* nothing more is taken, */
@@ -57,7 +57,8 @@ struct pdw {
 	VEC(struct feature) feature;
 };
 
-/* Whoever empties the file while it grows leaves a hole of zeros, which nobody would notice. */
+/* If another process empties the file while it grows, a hole of zeros is left, which would go
+ * unnoticed. */
 static int not_cut(const struct pdw *w, struct err *err)
 {
 	struct stat st;

@@ -8,17 +8,17 @@
  *	pdw_flush(w, &err)		   now and then: all of it, and the header's data size
  *	pdw_show(w, &err)		   it has its name from now on; an older file is PATH.old
  *	pdw_feature(w, bit, p, len, &err)  payload of a header feature, any time before the end
- *	pdw_commit(w, &end, &err)	   features, and the header that tells of them
+ *	pdw_commit(w, &end, &err)	   features, and the header that lists them
  *
  * Until pdw_show or pdw_commit the file has no name, and pdw_close drops it: the recording of
- * before stays where it is. Call pdw_show once there is something to keep.
- * If the disk is full after pdw_show (or a file's size at its limit), the last flushed state stays,
- * pdw_data and pdw_flush do nothing from then on, and pdw_full says why. Features, and what
- * pdw_behind adds, have room that was reserved for them. pdw_commit then writes that end, whatever
- * it is given. A writer killed after that leaves a file whose header describes all that was
- * flushed; bytes written at that moment lie behind it. Its only features are the early ones, which
- * are records as in a pipe; with zstd one of them must be COMPRESSED, without which perf cannot
- * unpack.
+ * before stays where it is. Call pdw_show once there is something to keep. If the disk is full
+ * after pdw_show (or a file's size at its limit), the last flushed state stays, pdw_data and
+ * pdw_flush do nothing from then on, and pdw_full() has the reason. Features, and the data that
+ * pdw_behind adds, have room that was reserved for them. pdw_commit then writes PD_END_FULL in
+ * place of its argument. A writer killed after that leaves a file whose header describes all that
+ * was flushed; bytes written at that moment lie behind it. Its only features are the early ones,
+ * which are records as in a pipe; with zstd one of them must be COMPRESSED, without which perf
+ * cannot unpack.
  */
 #ifndef CYCLADE_PERFDATA_WRITER_H
 #define CYCLADE_PERFDATA_WRITER_H
@@ -44,7 +44,7 @@ struct pdw_event {
 struct pdw_setup {
 	const struct pdw_event *event;
 	size_t n_events;
-	bool ours;	/* the path is a default, not what the user named */
+	bool ours;	/* the path is a default, not the user's */
 	int zstd_level; /* 0: plain; else records are packed into COMPRESSED ones */
 };
 
@@ -80,8 +80,8 @@ int pdw_behind(struct pdw *w, const void *p, size_t len, struct err *err) MUST_U
  * pdw_full and pdw_close may follow, and, if it failed with a sys_errno, another pdw_commit:
  * with more room on the disk, or with a feature less. */
 int pdw_commit(struct pdw *w, const struct pdw_end *end, struct err *err) MUST_USE;
-/* Instead, or after a pdw_commit that failed: the file stays as it is, with how it ended. One that
- * is whole has told that already. */
+/* Instead, or after a pdw_commit that failed: the file stays as it is, with its end. A whole file
+ * has one already. */
 void pdw_give_up(struct pdw *w, const struct pdw_end *end);
 uint64_t pdw_bytes(const struct pdw *w); /* written to the file so far */
 void pdw_close(struct pdw *w);		 /* NULL is fine; a file that was shown is left as it is */

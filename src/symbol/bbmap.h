@@ -9,7 +9,7 @@
  *
  * Per function: where it begins, then each block's place and size in ULEB128. In the oldest form
  * (section type 0x6fff4c08) places are from the function's start; versions 1 and 2 (type
- * 0x6fff4c0a) tell them from the end of the block before, version 2 also has the block's id. Later
+ * 0x6fff4c0a) count them from the end of the block before, version 2 also has the block's id. Later
  * versions, and features that change the layout, are refused.
  */
 #ifndef CYCLADE_SYMBOL_BBMAP_H

@@ -3,7 +3,7 @@
  * cfi_run - programs of call-frame tables: .eh_frame and .debug_frame, any bytes as these.
  *
  *	cfi_entry(&bytes, &all, &body, ...)		one entry after the other
- *	cfi_read_cie(&bytes, at, &cie)			a CIE: what functions share
+ *	cfi_read_cie(&bytes, at, &cie)			a CIE: shared by functions
  *	cfi_read_range(&bytes, &body, &cie, &lo, &hi)	a function's addresses
  *	cfi_run(&run, &bytes, fde, cie, vaddr)		the rules for an address
  *
@@ -27,7 +27,7 @@ enum cfi_kind {
 	CFI_AT_OFFSET,	/* saved at CFA + off */
 	CFI_VAL_OFFSET, /* is CFA + off */
 	CFI_REGISTER,	/* is in register `off` */
-	CFI_AT_EXPR,	/* saved where the expression says */
+	CFI_AT_EXPR,	/* saved at the expression's value */
 	CFI_VAL_EXPR,
 };
 

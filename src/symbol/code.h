@@ -4,15 +4,16 @@
  *
  *	code_read(&c, images, image, start, len, &err)	the bytes of an image, by image addresses
  *	code_bytes(&c, machine, p, len, start, &err)	the same over bytes
- *	code_split(c, leader, n, &err)			block starts that only a run can tell
+ *	code_split(c, leader, n, &err)			block starts that only a run shows
  *	code_free(c)
  *
  * A basic block begins where code can be entered (the start, targets of direct branches, behind
  * every instruction that can leave) and ends with the first instruction that can leave it: a jump,
  * a call, a return, or nothing, where the next block begins. A call ends a block, too: how often
  * its two sides ran is measured apart, and a callee need not come back. Targets of indirect jumps
- * are not in the code: code_split() adds those that were seen. So does a system call, or whatever
- * else goes to the kernel and comes back behind; a conditional move or a fault does not.
+ * are not in the code: code_split() adds those that were seen. So does a system call, or any other
+ * instruction that goes to the kernel and comes back behind; a conditional move or a fault does
+ * not.
  *
  * Text is not made (disasm.h does that for display), which is several times faster.
  * Threads: a finished struct code may be read by any number of them.
@@ -44,7 +45,7 @@ struct code_block {
 	uint32_t insn, n;      /* first instruction, how many */
 	uint32_t start, end;   /* bytes from the code's start, [start, end) */
 	uint8_t flow;	       /* of its last instruction; INSN_OTHER: runs into the next block */
-	bool indirect;	       /* a jump or call that leaves for where its registers say */
+	bool indirect;	       /* a jump or call by registers */
 	uint32_t next, target; /* blocks: behind it, where execution can get there from here; where
 				* its direct branch leads within this code. CODE_NONE */
 };

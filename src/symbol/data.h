@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * data - the object at an address of data at a time: a variable, an allocation, a stack, a kind of
- * memory. Whoever wants to know the object of an address asks here.
+ * memory. All look-ups of an address's object go here.
  *
  *	data_begin(spaces, &err)	once: reads the log of allocations, if the recording has one
  *	data_find(&x, spaces, process, address, time, &err)
  *	data_name(text, &x, images)
  *
  * Allocations are those that `record --heap` logged (heap.h): each has a start, a size and a site,
- * the call chain that allocated it (heap_site.h); stacks of threads are in the same log. `why` says
- * why heap, anonymous or unknown memory is no object.
+ * the call chain that allocated it (heap_site.h); stacks of threads are in the same log. `why` has
+ * the reason if heap, anonymous or unknown memory is no object.
  *
  * Variables are the objects of the symbol table (STT_OBJECT, .bss included) of the file that was
  * mapped there at that time. The file is found by its mapped code, which every recording has, so

@@ -6,14 +6,14 @@
  *	heap_began(h, pid, time, parent, &err)		for each process: from whom it was forked
  *	heap_linked(h)					all of them
  *	o = heap_find(h, pid, address, time, &why)	NULL: none, and why
- *	heap_chain(h, o, &n)				who allocated it
+ *	heap_chain(h, o, &n)				the chain that allocated it
  *	heap_free(h)
  *
  * Objects are the results of malloc and the like (HEAP_ALLOC), anonymous mappings (HEAP_MAP) and
  * stacks of threads (HEAP_STACK); a block of malloc wins over the mapping that it is in. A child of
  * a fork has the objects that its parent had then, until it frees it, whether it has a log itself
- * or not: it begins one at its first call. Where small objects are logged in part only, those that
- * are not stay unknown, and an object ends where the log can no longer say that it was freed.
+ * or not: it begins one at its first call. If only some of the small objects are logged, the others
+ * stay unknown, and an object ends where the log could no longer record its free.
  *
  * The bytes are of the recording: anything may be in them. Each log is read as far as it is one;
  * memory is some 80 bytes for each record of 8 to 24. They must stay as long as the heap.

@@ -8,14 +8,14 @@
  *	images_free(set)
  *
  * An image is one (path, build-id) pair, or the kernel, a module, the vdso, one process' JIT code
- * or anonymous memory. Where its symbols come from is tried in this order, and image_origin() says
- * which it was: --symbols directories; the file itself; .gnu_debuglink and build-id paths under
+ * or anonymous memory. Sources of symbols are tried in this order, and image_origin() returns the
+ * one used: --symbols directories; the file itself; .gnu_debuglink and build-id paths under
  * /usr/lib/debug; perf's build-id cache (~/.debug); debuginfod's cache; .gnu_debugdata, for Go
- * programs .gopclntab; for the kernel vmlinux by build-id, then /proc/kallsyms where the running
- * kernel's build-id is the recorded one (without a build-id: where release, machine and boot are);
- * for JIT code jitdump and /tmp/perf-PID.map (by time: space_jit.c). A file whose build-id is not
- * the recorded one is not used, and image_origin() says so. A missing file is no error: addresses
- * then have no symbol.
+ * programs .gopclntab; for the kernel vmlinux by build-id, then /proc/kallsyms if the running
+ * kernel's build-id is the recorded one (without a build-id: if release, machine and boot are); for
+ * JIT code jitdump and /tmp/perf-PID.map (by time: space_jit.c). A file with another build-id is
+ * refused, and image_origin() reports it. A missing file is no error: addresses then have no
+ * symbol.
  *
  * Addresses are those of map_to_image(): file offsets for files, absolute addresses else.
  * Symbols of an image are kept in a cache on disk, keyed by build-id (symbol/cache.h).
@@ -53,7 +53,7 @@ struct images_opts {
 	 * Its symbols are used then only if a build-id vouches for them. NULL: it may be. */
 	const char *other_kernel;
 	bool trust_paths; /* use files even where no build-id was recorded (default on
-				     * in cli: perf does; image_origin says "unverified") */
+				     * in cli: perf does; image_origin has "unverified") */
 	bool inodes_here; /* recorded on this machine: inodes can be compared with its files' */
 };
 
@@ -63,7 +63,7 @@ enum image_kind {
 	IMAGE_MODULE, /* a kernel module: path or [name] */
 	IMAGE_VDSO,
 	IMAGE_ANON,  /* //anon, [heap], memfd: JIT code lives here; one per process */
-	IMAGE_JIT,   /* a jitdump whose code is told apart by time: addresses are places in it */
+	IMAGE_JIT,   /* a jitdump, whose code changes over time: addresses are places in it */
 	IMAGE_BPF,   /* one KSYMBOL: a program or trampoline; its name is the symbol */
 	IMAGE_OTHER, /* [vsyscall], [hypervisor], /SYSV..., no code we could name */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * named - which functions a person means by a name.
+ * named - the functions that a name stands for.
  *
  * There are several ways to take it, and the first counts by which any function is meant:
  *

@@ -13,7 +13,7 @@
  * instruction that keeps the upper half of a vector reads it. A zeroing idiom (xor %eax, %eax)
  * reads nothing.
  *
- * effect.h has the same instructions as seen by whoever follows pointers.
+ * effect.h has the same instructions for following pointers.
  */
 #ifndef CYCLADE_SYMBOL_OPERANDS_H
 #define CYCLADE_SYMBOL_OPERANDS_H

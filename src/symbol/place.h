@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * place - where addresses of code lie. Whoever reads samples asks here, not the address spaces.
+ * place - where addresses of code lie. Readers of samples use this, not the address spaces.
  *
  *	places_init(&t, sp, entries)
  *	o = place_find(&t, &who, kind, ip, time)
@@ -20,8 +20,8 @@
 
 #include "symbol/space.h"
 
-/* Whose addresses. `mark` tells answers apart by what only the caller knows: it is 0 unless the
- * caller writes to them. */
+/* Whose addresses. `mark` separates answers by a fact that only the caller knows: it is 0 unless
+ * the caller writes to them. */
 struct place_who {
 	const struct process *proc; /* NULL: none known */
 	uint32_t index, mark;	    /* process_index(); UINT32_MAX: none known */
@@ -33,7 +33,7 @@ struct place {
 	uint64_t start, size; /* for addresses in [start, start + size) */
 	uint64_t from, life;  /* and times in [from, from + life) */
 	uint64_t whose;	      /* place_whose() */
-	uint64_t what;	      /* what kind was found and asked for; the rest is the caller's */
+	uint64_t what;	      /* the kind that was found and asked for; the rest is the caller's */
 	uint64_t less;	      /* address in the image = ip - less */
 	uint32_t image;	      /* IMAGE_NONE: nothing is mapped there; then less is 0 */
 	uint32_t own;	      /* the caller's; 0 in an answer that is new */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shape - a function's code, without its place and name: for whoever
- * looks for a function of one build in another build.
+ * shape - a function's code, without its place and name: to find a function of one build in another
+ * build.
  *
  *	shape_read(&s, arena, images, image, symbol, &err)	decodes the function once
  *	shape_alike(&s, &other)					0 to 1

@@ -29,7 +29,7 @@ struct src_name;
 struct source_line {
 	const char *file;	/* joined with its directory and DW_AT_comp_dir; NULL: unknown */
 	uint32_t line;		/* 0: unknown */
-	uint32_t discriminator; /* tells apart the blocks of a line; 0: none */
+	uint32_t discriminator; /* number of a block within a line; 0: none */
 };
 
 /* One level of inlining at an address, outermost first; the innermost's code is at source_line().
@@ -48,8 +48,8 @@ struct source_function {
 	uint32_t first_line; /* as declared; 0: unknown */
 };
 
-/* The source of an image, opened at its first use and kept by the images; NULL if it has no
- * debug information (err stays clear) or on failure (err says why). */
+/* The source of an image, opened at its first use and kept by the images; NULL if it has no debug
+ * information (err stays clear) or on failure (err has the reason). */
 const struct source *source_of(struct images *set, uint32_t image, struct err *err);
 /* A file that is open. */
 struct source_opened {

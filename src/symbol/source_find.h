@@ -8,13 +8,13 @@
  *	   DIR is searched for the whole name, then for fewer and fewer of its last parts
  *	2. the name itself, below the sysroot
  *	3. debuginfod's cache, by the program's build-id
- * A name that is still relative is looked for by `said` alone: the current directory has nothing to
- * do with where the program was compiled. `..` in a name never leads out of DIR or the sysroot.
- * Anybody can put a file where a foreign program's source once lay: by 2, only files that root, the
- * user or the program's owner alone can write are read, and those whose MD5 is right. And a program
- * can name any file: by 2, only files that its owner and the recording's can read are shown (and
- * reach, through all directories on the way), or files that belong to the user, who is not root. Of
- * a recording of another machine, files of this one are shown by 2 only if a build-id or their MD5
+ * A name that is still relative is looked for by `said` alone: the current directory is not the one
+ * where the program was compiled. `..` in a name never leads out of DIR or the sysroot. Anybody can
+ * put a file where a foreign program's source once lay: by 2, only files that root, the user or the
+ * program's owner alone can write are read, and those whose MD5 is right. And a program can name
+ * any file: by 2, only files that its owner and the recording's can read are shown (and reach,
+ * through all directories on the way), or files that belong to the user, who is not root. Of a
+ * recording of another machine, files of this one are shown by 2 only if a build-id or their MD5
  * vouches for them. Links inside of DIR and of the sysroot end there, also absolute ones.
  */
 #ifndef CYCLADE_SYMBOL_SOURCE_FIND_H
@@ -34,7 +34,7 @@ struct source_places {
 	size_t build_id_len;	 /* 0: not known */
 	uid_t owner;		 /* of the program, or root */
 	uid_t recorder;		 /* of the recording, or root */
-	/* The recording is of another machine, and nothing says that the program is this one's */
+	/* The recording is of another machine, and nothing shows that the program is this one's */
 	bool elsewhere;
 };
 

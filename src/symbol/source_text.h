@@ -47,7 +47,7 @@ struct source_shelf {
 
 /* The text behind `fd`, which is closed. NULL: it cannot be read, is larger than SOURCE_MAX, or the
  * budget for others' bytes is used up. `sum` is the MD5 that is wanted (NULL: any): a text with
- * another has no lines to read, and source_text_is() tells. The shelf's. */
+ * another has no lines, and source_text_is() returns false. The shelf owns the text. */
 const struct source_text *source_shelf_text(struct source_shelf *s, int fd, const struct stat *st,
 					    const uint8_t *sum, const char *path);
 /* Whether a text that was asked for with `sum` has it. */

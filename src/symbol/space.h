@@ -70,7 +70,7 @@ struct map {
 	uint64_t start, end, pgoff;
 	uint64_t since; /* mapped at */
 	uint32_t image;
-	uint32_t prot; /* PROT_*, as recorded; PROT_EXEC where the recording did not say */
+	uint32_t prot; /* PROT_*, as recorded; PROT_EXEC if the recording has none */
 	uint8_t kind;  /* enum space_kind */
 	bool absolute; /* the image address is the ip itself (kernel, JIT, anonymous, BPF) */
 	bool shared;   /* MAP_SHARED: other processes may have the same memory */
@@ -104,8 +104,8 @@ struct space_map_fact {
 int spaces_map(struct spaces *sp, const struct space_map_fact *f, struct err *err) MUST_USE;
 int spaces_fork(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t tid, uint32_t ppid,
 		uint32_t ptid, struct err *err) MUST_USE;
-/* The mappings end here, for a child that perf tells of with PERF_RECORD_MISC_FORK_EXEC: it was
- * there before, and all that it has mapped is told by records of its own. */
+/* The mappings end here, for a child that perf records with PERF_RECORD_MISC_FORK_EXEC: it was
+ * there before, and records of its own have all its mappings. */
 int spaces_clear(struct spaces *sp, uint64_t time, uint32_t pid, struct err *err) MUST_USE;
 int spaces_exit(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t tid,
 		struct err *err) MUST_USE;

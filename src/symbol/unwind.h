@@ -50,8 +50,8 @@ void unwinder_free(struct unwinder *u);
 size_t unwind_user(struct unwinder *u, const struct unwind_in *in, uint64_t *ips, size_t max,
 		   enum unwind_end *end);
 /* Where a frame-pointer chain misses the caller of the innermost function: AArch64, and the tables
- * say that at `pc` the return address still stands in the link register. That address; 0: it does
- * not, or nobody knows. in->stack may be NULL. */
+ * say that at `pc` the return address still stands in the link register. Returns that address; 0:
+ * it does not, or that is unknown. in->stack may be NULL. */
 uint64_t unwind_leaf(struct unwinder *u, const struct unwind_in *in, uint64_t pc);
 
 #endif

@@ -12,12 +12,12 @@
 #include "collect/counters/counter_backend.h"
 
 #define NO_PART UINT32_MAX
-#define ENDED	(-2) /* a file: closed, what it counted stays */
+#define ENDED	(-2) /* a file: closed, its last count stays */
 
 struct counter_event_state {
 	uint32_t part;	/* NO_PART: refused */
 	int refused;	/* errno */
-	bool any_guest; /* this PMU does not tell guests apart */
+	bool any_guest; /* this PMU counts guests and host together */
 };
 
 struct counter_last { /* of the last reading */

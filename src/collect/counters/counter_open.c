@@ -96,8 +96,8 @@ int counter_open_one(struct perf_counters *c, size_t g, size_t e, size_t place, 
 			c->group[g].event[e].any_guest = false;
 		if (kernel)
 			c->without_kernel = false;
-		/* but for the right to count the kernel, which is asked for before anything else:
-		 * what is said of user space alone is what is wrong */
+		/* the kernel checks the right to count itself first: without that right, the error
+		 * for user space alone is the real one */
 		return first == EACCES || first == EPERM ? -number : -first;
 	}
 }

@@ -17,7 +17,7 @@
 #define SAMPLE_SIZE 24u	   /* header, id, weight */
 #define RING_BYTES  65536u /* 2730 samples */
 #define PERIOD	    100003u
-#define FLUSH_MS    50u /* rounds are what the error is told by */
+#define FLUSH_MS    50u /* a round; errors come from the spread of rounds */
 
 struct latency {
 	struct recorder *recorder;

@@ -82,8 +82,8 @@ static bool perfmon_leaf(uint32_t cpu, uint32_t leaf[4])
 	return there;
 }
 
-/* The number of fabric counters is CPUID's to say; without its device there are those
- * that each has. */
+/* CPUID has the number of fabric counters; without its device, only those that every CPU has are
+ * used. */
 static void find_v2(struct msr *m)
 {
 	uint32_t leaf[4] = { 0 };
@@ -180,7 +180,7 @@ static int find_msr_places(struct msr *m, unsigned u, struct err *err)
 }
 
 /* The active memory controllers of a socket, with the kernel's numbers, which go on from one socket
- * to the next. Each has its share of the counters that CPUID tells. */
+ * to the next. Each has its share of the counters in CPUID. */
 static int add_umcs(struct msr *m, uint32_t target, struct err *err)
 {
 	uint32_t leaf[4] = { 0 };

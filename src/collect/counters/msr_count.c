@@ -537,7 +537,7 @@ static void begin_target(struct msr_counters *c, size_t g, uint32_t t)
 			begin_cell(c, &group->event[e], &group->event[e].cell[t], t);
 }
 
-/* Whoever switches a single group off has read it just before. */
+/* The caller reads a single group just before it switches it off. */
 static int msr_counters_enable(void *own, size_t group, bool on, struct err *err)
 {
 	struct msr_counters *c = own;

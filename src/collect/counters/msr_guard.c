@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Everything that is written gets its old value back, whoever dies: else a watchdog does that. Rows
+ * Every written register gets its old value back: if this process dies, a watchdog does that. Rows
  * are in memory that is shared with it.
  */
 #include <stdlib.h>

@@ -37,7 +37,7 @@ enum msr_each { MSR_EACH_CPU, MSR_EACH_L3, MSR_EACH_DIE, MSR_EACH_SOCKET };
 #define MSR_UMC_FIRST	  0xC0010800u
 #define MSR_UMC_END	  0xC0010C00u
 #define MSR_UMC_ENABLE	  0x80000000u
-#define MSR_MERGE	  0xF004000FFu /* event 0xFFF, enabled: what its even neighbour needs */
+#define MSR_MERGE	  0xF004000FFu /* event 0xFFF, enabled: needed by its even neighbour */
 
 #define MSR_GLOBAL_CTL	0xC0000301u /* PerfMonV2: a bit for each core counter */
 #define MSR_IRPERF	0xC00000E9u

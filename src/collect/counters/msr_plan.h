@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * msr_plan - the old values of registers in a file, for whoever restores them when both a monitor
- * and its watchdog were killed.
+ * msr_plan - the old values of registers in a file, to restore them if both a monitor and its
+ * watchdog were killed.
  */
 #ifndef CYCLADE_COLLECT_MSR_PLAN_H
 #define CYCLADE_COLLECT_MSR_PLAN_H

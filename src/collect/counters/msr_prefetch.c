@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * #From Intel, "Disclosure of Hardware Prefetcher Control on Some Intel Processors"; of AMD what
- * LIKWID writes to the same register, not compared with AMD's manual: a bit that is set disables.
+ * #From Intel, "Disclosure of Hardware Prefetcher Control on Some Intel Processors"; for AMD as
+ * LIKWID writes the same register, not compared with AMD's manual: a bit that is set disables.
  */
 #include "collect/prefetch.h"
 

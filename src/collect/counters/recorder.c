@@ -357,7 +357,7 @@ static enum lost_how lost_how(const struct recorder_event *e, size_t i)
 		return LOST_UNTOLD;
 	if (!(e->attr.read_format & PERF_FORMAT_GROUP))
 		return LOST_ALONE;
-	return e->group == (int)i ? LOST_GROUP : LOST_UNTOLD; /* the leader tells of all */
+	return e->group == (int)i ? LOST_GROUP : LOST_UNTOLD; /* the leader's count covers all */
 }
 
 int recorder_open(struct recorder **out, const struct recorder_setup *setup, struct err *err)
@@ -591,7 +591,7 @@ int recorder_start(struct recorder *r, const struct recorder_sink *sink, struct 
 	r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (r->wake < 0)
 		return err_sys(err, "eventfd");
-	/* signals are for whoever started us */
+	/* signals are for the other threads */
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = pthread_create(&r->thread, NULL, drain_thread, r);

@@ -43,7 +43,7 @@ static bool counts_here(const struct pmu_set *set, uint32_t type, uint64_t confi
 
 	if (set->root[0])
 		return set->n_core || type == PERF_TYPE_SOFTWARE;
-	/* whoever may open nothing at all still wants to know the names */
+	/* without the right to open events the names are listed all the same */
 	switch (try_open_event(&attr)) {
 	case 0:
 	case EACCES:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * event_term - what stands between an event's slashes: "event=0x3c,inv,period=1000".
+ * event_term - the terms between an event's slashes: "event=0x3c,inv,period=1000".
  *
  * Three rounds over the same terms, so that their order does not matter: whole config words first,
  * then names (aliases of sysfs, generic events), then single fields. A field given by the user

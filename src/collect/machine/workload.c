@@ -46,7 +46,7 @@ static void workload_child(int go, int told, char *const *argv, char *const *env
 	do
 		n = read(go, &byte, 1);
 	while (n < 0 && errno == EINTR);
-	if (n != 1) /* cancelled, or whoever prepared us is gone */
+	if (n != 1) /* cancelled, or our parent is gone */
 		_exit(0);
 	for (; env && *env; env++)
 		if (putenv(*env))

@@ -45,7 +45,7 @@ static bool cfi_encoding(const struct cfi_section *s, uint32_t cie, uint8_t *enc
 	return true;
 }
 
-/* .debug_frame, which `go build` compresses. False: there is none, or *why says why not. */
+/* .debug_frame, which `go build` compresses. False: there is none, or *why has the reason. */
 static bool debug_frame_of(const struct elf_file *elf, struct cfi_section *s, const char **why)
 {
 	const struct elf_sec *sec = elf ? elf_section(elf, ".debug_frame") : NULL;
@@ -222,7 +222,8 @@ static void add_bounds(struct sym_list *l, const struct addr_map *map, struct pi
 		vec_xpush(&l->bounds, b);
 }
 
-/* The length of the function that begins at lo, by the description at `vaddr`; 0: it says else. */
+/* The length of the function that begins at lo, by the description at `vaddr`; 0: it is of another
+ * function. */
 static uint64_t fde_length(const struct cfi_section *s, uint64_t vaddr, uint64_t lo,
 			   uint32_t *usual_cie)
 {

@@ -26,7 +26,7 @@
 #include "symbol/elf_file.h"
 #include "symbol/dwarf/source_tables.h"
 
-/* False: there is none that may be read; the first that may not is told. */
+/* False: there is none that may be read; the first that may not is noted. */
 static bool open_beside(struct source *s, const char *path, struct file_map *m)
 {
 	struct err why = ERR_INIT;

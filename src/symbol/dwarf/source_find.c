@@ -211,7 +211,7 @@ enum source_outcome source_find(const struct source_places *w, const char *name,
 			return SOURCE_FOUND;
 	}
 	s.own = true;
-	/* with symbolic links on its way, "dir/.." may be elsewhere than the letters say */
+	/* if `dir` is a symbolic link, "dir/.." is not its parent */
 	if (name[0] == '/' &&
 	    ((!w->sysroot && try_source(&s, NULL, name)) || try_source(&s, w->sysroot, s.clean)))
 		return SOURCE_FOUND;

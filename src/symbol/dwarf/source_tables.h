@@ -122,7 +122,7 @@ struct src_unit {
 	_Atomic(struct src_file_tab *) files;
 };
 
-struct src_exec { /* where the program headers say code is */
+struct src_exec { /* code, by the program headers */
 	uint64_t lo, hi;
 };
 

@@ -100,7 +100,7 @@ static void add_sym(struct sym_list *l, const struct elf_file *f, const struct s
 	    !is_named_symbol(type, ELF64_ST_VISIBILITY(in->other), sec) ||
 	    is_mapping_symbol(f, name))
 		return;
-	/* the lowest bit of an Arm function says that its code is Thumb */
+	/* the lowest bit of an Arm function marks Thumb code */
 	if (f->machine == EM_ARM && type == STT_FUNC)
 		value &= ~1ULL;
 	r = vec_xadd(&l->raw);

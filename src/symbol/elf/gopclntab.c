@@ -141,7 +141,7 @@ static uint64_t relocated(const struct elf_file *f, uint64_t vaddr)
 	return 0;
 }
 
-/* In position-independent programs a relocation says where the text begins. Without one (Go 1.26
+/* In position-independent programs a relocation has the start of the text. Without one (Go 1.26
  * leaves the field empty) it begins where .text does. */
 void elf_go_read(struct sym_list *l, const struct elf_file *f, const struct addr_map *map)
 {

@@ -4,8 +4,8 @@
  * is there in stripped programs too (go build -ldflags="-s -w").
  *
  * Layouts: of Go 1.2, 1.16, 1.18 and 1.20 and later (runtime/symtab.go and debug/gosym/pclntab.go
- * of these versions), which the magic number tells apart. Lines and files are not read.
- * Nothing is trusted: functions whose names do not end within the bytes are left out.
+ * of these versions), by the magic number. Lines and files are not read. Nothing is trusted:
+ * functions whose names do not end within the bytes are left out.
  */
 #ifndef CYCLADE_SYMBOL_GOPCLNTAB_H
 #define CYCLADE_SYMBOL_GOPCLNTAB_H

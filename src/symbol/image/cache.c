@@ -18,7 +18,7 @@
  * among symbols, another set of symbols taken. */
 #define CACHE_VERSION 3u
 
-/* All numbers are of the writer's byte order, which the magic number tells. */
+/* All numbers are of the writer's byte order, known by the magic number. */
 struct head {
 	uint64_t magic;
 	uint32_t version, id_len;

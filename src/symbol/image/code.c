@@ -74,7 +74,7 @@ static void link_blocks(struct code *c)
 	}
 }
 
-/* Blocks anew, of which `leader` says by instruction where they begin. */
+/* Makes the blocks anew; `leader`: by instruction, whether one begins there. */
 static void make_blocks(struct code *c, const uint8_t *leader)
 {
 	struct code_block *block;

@@ -38,7 +38,7 @@ static int each_jit(void *ctx, const struct insn *in)
 					     : DISASM_FAR;
 		return r->each(r->ctx, &out);
 	}
-	/* a jump within the code is told by the addresses that its reader sees */
+	/* a jump within the code shows its target as in the printed addresses */
 	if (in->has_target && in->target - r->code->loaded_at < r->code->size &&
 	    !disasm_bytes(r->dump->machine, in->bytes, in->len, out.vaddr, keep_insn, r, NULL))
 		out = r->again;

@@ -202,7 +202,7 @@ uint32_t images_add(struct images *set, const struct image_key *key, struct err 
 	if (k.build_id_len)
 		im->key.build_id = arena_xmemdup(&set->arena, k.build_id, k.build_id_len);
 	name = image_plain_name(&set->arena, &k);
-	/* "[guest.kernel.kallsyms]" says so itself */
+	/* "[guest.kernel.kallsyms]" has it already */
 	im->name = k.guest && strncmp(name, "[guest", 6) != 0
 			   ? arena_xprintf(&set->arena, "%s [guest]", name)
 			   : name;

@@ -438,7 +438,7 @@ static void try_own_path(struct images *set, struct image *im)
 
 	if (path[0] != '/' || (im->key.guest && !set->opts.sysroot))
 		return;
-	/* deleted, and perhaps put back by a new build, which its build-id tells */
+	/* deleted, and perhaps replaced by a new build, which only the build-id shows */
 	if (path[len] && !im->key.build_id_len)
 		return;
 	try_printf(set, im, set->opts.sysroot, false, "%.*s", (int)len, path);
@@ -450,8 +450,8 @@ static void try_own_path(struct images *set, struct image *im)
 		(void)close(fd);
 }
 
-/* The vdso is in the memory of every process, and so in ours; whether it is the recorded one, its
- * build-id says. */
+/* The vdso is in the memory of every process, and so in ours; its build-id shows if it is the
+ * recorded one. */
 static void take_own_vdso(struct images *set, struct image *im)
 {
 	const uint8_t *p = (const uint8_t *)getauxval(AT_SYSINFO_EHDR); // NOLINT

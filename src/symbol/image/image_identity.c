@@ -45,7 +45,7 @@ static struct file_identity identity_of(int fd)
 	id.maj = major(st.st_dev);
 	id.min = minor(st.st_dev);
 	id.ino = st.st_ino;
-	/* the file system writes an int, whatever the number says: see ioctl_iflags(2) */
+	/* the file system writes an int, despite the ioctl's number: see ioctl_iflags(2) */
 	id.gen = ioctl(fd, FS_IOC_GETVERSION, gen) ? 0 : gen[0];
 	return id;
 }

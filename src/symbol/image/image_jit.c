@@ -87,7 +87,7 @@ bool image_jit_map(const struct images *set, struct image *im, struct file_map *
 	return false;
 }
 
-/* The dump of process `pid` lies where the runtime mapped it: that is how it says where. */
+/* The dump of process `pid` is at the path that the runtime mapped, to make it known. */
 static bool find_dump(const struct images *set, struct image *im, struct file_map *map, char *path)
 {
 	const char *found = image_dump_path(set, im->key.pid);

@@ -107,7 +107,7 @@ static bool cached_kallsyms(const struct images *set, const struct image *im, ch
 	return false;
 }
 
-/* Chooses the list for an image; an empty path: none, and the origin says why. */
+/* Chooses the list for an image; an empty path: none, and the origin has the reason. */
 static void choose_list(const struct images *set, struct image *im, char *path, size_t size)
 {
 	uint8_t id[BUILD_ID_MAX];
@@ -138,8 +138,8 @@ static void choose_list(const struct images *set, struct image *im, char *path, 
 			return;
 		}
 	} else if (!im->key.build_id_len && set->opts.other_kernel) {
-		/* where no build-id tells, other facts about the recorded kernel do: said
-		 * once, not for each module */
+		/* without a build-id, other facts about the recorded kernel decide: noted once, not
+		 * for each module */
 		im->refused = im->key.kind == IMAGE_KERNEL;
 		buf_printf(&im->origin,
 			   "%s, and it has no build-id of its kernel: /proc/kallsyms not used",
@@ -218,8 +218,8 @@ static void fill_kernel(const struct images *set, struct image *im, const struct
 
 /* ---- modules ---------------------------------------------------------------------------- */
 
-/* Symbols of a module that lie where the recording says it was. A module that was loaded anew lies
- * elsewhere, and then its symbols say nothing. */
+/* Symbols of a module within its recorded addresses. If the module was loaded anew, it lies
+ * elsewhere, and its symbols are useless. */
 static void fill_module(struct image *im, const struct kernel_symbols *k)
 {
 	uint64_t end = im->key.start + im->key.len;
@@ -264,7 +264,7 @@ static bool module_fits(struct image *im)
 	(void)snprintf(name, sizeof(name), "%.*s", (int)len - 2, im->name + 1);
 	n = strchr(name, '/') ? 0 : running_id(im, name, id);
 	if (!n)
-		return true; /* not loaded, or it has none: where it lies must tell */
+		return true; /* not loaded, or it has none: its address must decide */
 	im->verified = same_build_id(id, n, im->key.build_id, im->key.build_id_len);
 	if (im->verified)
 		return true;

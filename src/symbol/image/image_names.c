@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names of symbols: demangled, and told apart where several of an image have one name.
+ * Names of symbols: demangled, and made unique if several of an image have one name.
  *
- * Static functions of one linkage name are told apart by the lines that they begin at, or by their
- * addresses if two of them begin at the same line (a function of a header) or no lines are known.
- * Other names may be the same after demangling (generic functions of Rust, constructors): these are
- * found among the symbols that were asked for, and told apart by their addresses.
+ * Static functions of one linkage name get the lines that they begin at, or by their addresses if
+ * two of them begin at the same line (a function of a header) or no lines are known. Other names
+ * may be the same after demangling (generic functions of Rust, constructors): these are found among
+ * the symbols that were asked for, and get their addresses.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -78,8 +78,8 @@ const struct jit_code *jitdump_span(const struct jitdump *j, uint64_t addr, uint
 				    uint64_t *until);
 void jitdump_free(struct jitdump *j);
 
-/* Whether `path` is named as jitdump files are, .../jit-PID.dump, and whose: a mapping of such a
- * file is how a runtime tells the recorder of it. */
+/* Whether `path` is named as jitdump files are, .../jit-PID.dump, and whose: a runtime maps such a
+ * file so that the recorder learns of it. */
 bool jitdump_path_pid(const char *path, uint32_t *pid);
 
 #endif

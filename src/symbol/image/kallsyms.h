@@ -44,8 +44,8 @@ struct kallsyms {
 
 /* `text` needs no NUL at its end; it is written to. */
 void kallsyms_parse(struct kallsyms *k, char *text, size_t len);
-/* The last symbol at or below `addr`, or NULL. How far it reaches the list does not say: up to the
- * next one's address at most. */
+/* The last symbol at or below `addr`, or NULL. The list has no sizes: it reaches up to the next
+ * one's address at most. */
 const struct kallsyms_sym *kallsyms_find(const struct kallsyms *k, uint64_t addr);
 void kallsyms_free(struct kallsyms *k);
 

@@ -189,7 +189,7 @@ static void set_a64_class(struct insn *in)
 	    !strncmp(in->text, "stxp", 4) || !strncmp(in->text, "stlxp", 5))
 		first += strcspn(first, " ") + (strchr(first, ' ') != NULL);
 	width = a64_register_bits(first, &vector);
-	/* fcmp d0, ...; umov w0, v1.s[0]: the second one tells */
+	/* fcmp d0, ...; umov w0, v1.s[0]: the second one decides */
 	if (!vector && strchr(first, ' '))
 		(void)a64_register_bits(strchr(first, ' ') + 1, &other);
 	if (in->flow != INSN_OTHER) {
@@ -293,12 +293,12 @@ static int decode_text(const uint8_t *p, size_t len, uint64_t vaddr, disasm_each
 }
 #endif
 
-/* ---- without text: the few instructions that lead elsewhere are told by their words ------- */
+/* ---- without text: branches and calls are found by their words ----------------- */
 
 struct pattern {
 	uint32_t mask, word;
 	uint8_t flow;
-	uint8_t lsb, bits; /* of the distance, in words; 0 bits: it leads where a register says */
+	uint8_t lsb, bits; /* of the distance, in words; 0 bits: the target is in a register */
 };
 
 /* The first that fits. Arm ARM (DDI 0487), C4.1.65: branches, exceptions, system. */

@@ -325,7 +325,7 @@ static void find_target(struct insn *in, const ZydisDecodedInstruction *z,
 	}
 }
 
-/* An address relative to the next instruction says little: the absolute one behind it. */
+/* Adds the absolute address behind one that is relative to the next instruction. */
 static void say_address(struct insn *in, const ZydisDecodedInstruction *z,
 			const ZydisDecodedOperand *op)
 {

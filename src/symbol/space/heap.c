@@ -606,7 +606,7 @@ static const struct beginning *beginning_at(const struct heap *h, uint32_t pid, 
 	return low && v[low - 1].pid == pid ? &v[low - 1] : NULL;
 }
 
-/* Whether a fork's log says that its parent's block was freed by then. */
+/* Whether a fork freed its parent's block by then, by its log. */
 static bool was_freed(const struct heap *h, const struct log *l, uint64_t address, uint64_t time)
 {
 	uint32_t log = (uint32_t)(l - h->log.v);

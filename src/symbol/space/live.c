@@ -236,7 +236,7 @@ static struct mappings *own_mappings(struct live_process *p)
 	return own;
 }
 
-/* Enters a mapping; what it lies over is cut. */
+/* Enters a mapping; older ones below it are cut. */
 static int enter_mapping(struct mappings *of, const struct map *m)
 {
 	struct map keep[3];

@@ -69,7 +69,7 @@ static void apply_map(struct spaces *sp, const struct fact *f)
 	const struct map *m = &sp->map.v[f->a];
 	uint32_t root = root_of(p);
 
-	/* an older version, and whoever was forked from it, must stay as it is */
+	/* an older version, and processes forked from it, must stay as they are */
 	if (p->version.n && vec_last(&p->version)->time != f->time)
 		pieces_seal(&sp->pieces);
 	pieces_paint(&sp->pieces, &root, m->start, m->end,
@@ -127,7 +127,7 @@ static void apply_fork(struct spaces *sp, const struct fact *f)
 	const struct thread *maker;
 	uint32_t root;
 
-	if (f->tid != f->b) { /* called as the one that made it, whoever had its number before */
+	if (f->tid != f->b) { /* named as its parent, not as an older thread of its number */
 		maker = thread_of_tid(sp, f->b);
 		set_name(sp, f->tid, f->time,
 			 maker->name.n ? vec_last(&maker->name)->comm : STR_NONE);

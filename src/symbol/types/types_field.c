@@ -217,7 +217,7 @@ enum type_reach type_reach_of(const struct value *v)
 	return v->stepped ? REACH_ARRAY : v->indexed ? REACH_INDEX : REACH_ONE;
 }
 
-/* Bit-fields that cannot be told apart are one field, from the first's byte to the last's. */
+/* Bit-fields that an access covers together are one field, from the first's byte to the last's. */
 static void set_bits_extent(const struct search *s, struct type_hit *h)
 {
 	const struct type_member *m;
@@ -255,7 +255,7 @@ void type_hit(struct types *t, uint32_t type, int64_t off, enum type_reach reach
 	if ((off < 0 || at >= size) && !ends_open(t, type, off)) {
 		int64_t rest = off % (int64_t)size;
 
-		/* the end of a copy of as many bytes as the index says, not an element before */
+		/* the end of a copy of `index` bytes, not an element before */
 		if (off < 0 && m && m->plain_index && m->disp == -(int64_t)m->width &&
 		    t->type.v[type].kind == TYPE_STRUCT)
 			return;

@@ -177,7 +177,7 @@ struct type_hit {
 struct type_choice {
 	uint32_t type[TYPES_MAX_CHOICE];
 	unsigned n;
-	bool used; /* accesses have said something */
+	bool used; /* accesses gave evidence */
 };
 
 struct type_answer {

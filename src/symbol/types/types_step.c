@@ -77,7 +77,7 @@ static struct value loaded_value(struct flow *w, struct state *s, size_t insn, u
 							       : VALUE_OFFSET,
 					       .off = (int64_t)linked->value };
 	}
-	/* of a union of pointers, who uses it says which one it is */
+	/* of a union of pointers, later use decides which one it is */
 	if (flow_access(w, s, &m, &h, &stack) == TYPES_KNOWN && h.leaf != TYPE_NONE &&
 	    w->t->type.v[h.leaf].size == 8 && !h.several)
 		v = type_value(w->t, h.leaf);
@@ -88,7 +88,7 @@ static struct value loaded_value(struct flow *w, struct state *s, size_t insn, u
 	return v;
 }
 
-/* Accesses say which pointer of a union it is. */
+/* Accesses decide which pointer of a union it is. */
 static void choose_pointers(struct flow *w, const struct state *s, const struct effect *e)
 {
 	for (unsigned i = 0; i < e->n_mem; i++) {

@@ -64,7 +64,7 @@ static bool static_place(const struct unit_walk *w, Dwarf_Die *die, uint64_t *st
 	size_t n;
 
 	if (!dwarf_attr(die, DW_AT_location, &attr)) {
-		/* GCC does not say where AArch64's are */
+		/* GCC does not record where AArch64's are */
 		name = dwarf_diename(die);
 		*local = !dwarf_hasattr(die, DW_AT_declaration);
 		return name && (*local ? type_thread_symbol(w->t, name, start)

@@ -51,7 +51,7 @@ static const struct arch *unwind_arch(unsigned machine, uint64_t abi)
 	return machine == EM_AARCH64 && abi == PERF_SAMPLE_REGS_ABI_64 ? &aarch64 : NULL;
 }
 
-struct place { /* what is known of one (process, address) */
+struct place { /* facts of one (process, address) */
 	const void *proc;
 	uint64_t pc, from, until;
 	const struct map *map;	   /* NULL: none */
