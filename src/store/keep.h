@@ -26,7 +26,7 @@ int keep_open(struct keep **out, const struct ibs_own *own, const char *predicat
 /* `pmu`: that of the event ("ibs_op"); `cpuid`: of the machine, as recordings have it. */
 int keep_sample(struct keep *k, const struct pd_sample *s, const char *pmu, const char *cpuid,
 		struct err *err) MUST_USE;
-/* Returns the fields of a sample that `k`, made of the same arguments, reads: bits
+/* Sets *reads to the fields of a sample that `k`, made of the same arguments, reads: bits
  * PERF_SAMPLE_*. */
 int keep_reads(const struct keep *k, const struct ibs_own *own, const char *predicate,
 	       uint64_t *reads, struct err *err) MUST_USE;

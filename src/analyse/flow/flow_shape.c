@@ -54,7 +54,7 @@ static struct flow_quantile quantile(const struct flow_times *t, double all, dou
 	return out;
 }
 
-/* Returns the share of the slowest in all cycles: the rest of the others. */
+/* Returns the share of the slowest in all cycles: 1 minus that of the others. */
 static double tail_of(const struct flow_times *t, double all, double cycles)
 {
 	double left = all * (1 - SLOWEST), sum = 0;

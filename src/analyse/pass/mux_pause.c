@@ -81,7 +81,7 @@ static int take_sample(struct mux_pauses *out, struct stops *t, const struct pd 
 	if (!s->until || a->read_running <= s->running)
 		return 0;
 	p.time = feed_time(rec, a, seq);
-	/* the growth of its time since then, if it was there all along */
+	/* minus the time since the pause, in which it counted if it was there all along */
 	grown = (double)(a->read_running - s->running) -
 		(p.time > s->until ? (double)(p.time - s->until) : 0);
 	p.lost = (double)(s->until - s->since);

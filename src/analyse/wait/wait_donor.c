@@ -18,7 +18,7 @@
 #define LONG   65536u /* ns: from there on lengths must be alike ... */
 #define LONGER 16u    /* ... within this factor */
 
-/* Pairs of donors and receivers: tried one after the other. */
+/* Ways to find a donor, tried one after the other. */
 static const struct way {
 	bool any_waker; /* the same thread is enough */
 	bool any_time;	/* also waits of a time when all had chains */

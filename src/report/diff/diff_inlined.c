@@ -79,8 +79,8 @@ static struct match_func *counterpart(struct matching *m, int s, const struct ma
 	return match_named(&m->of[s], match->of[s][0]);
 }
 
-/* `f` is called by `g`, or by a function that it no longer calls, as it is in `now`, g's like of
- * the other side. Names alone may be those of other functions. */
+/* Returns true if `g` calls `f`, or calls a function that calls `f` and is inlined into `now`, g's
+ * counterpart on the other side. Names alone may be those of other functions. */
 static bool is_called(struct matching *m, int s, struct match_func *f, struct match_func *g,
 		      struct match_func *now)
 {

@@ -480,7 +480,7 @@ static uint64_t unnamed(const struct memory_objects *o)
 	return n - o->no_address;
 }
 
-/* Allocations that no log has, or logs without a process. */
+/* Processes without a log, and logs of processes in another PID namespace. */
 static void put_logs(struct document *d, const struct memory_view *v)
 {
 	struct data_logs l = data_logs(v->spaces);

@@ -157,7 +157,7 @@ static void without_latency(struct fact *out, size_t *n, const struct view *v,
 			       lack[i].why);
 }
 
-/* Of branches: samples that their rows do not have. */
+/* Facts on branches: those without a place or a name, and samples without a stack. */
 static size_t branch_facts(struct fact *out, const struct profile_sum *s)
 {
 	uint64_t all = s->selected.samples, samples = s->stacks + s->no_stack;

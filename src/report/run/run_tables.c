@@ -13,7 +13,7 @@ static const struct run_report *run_report_of(const struct table *t)
 
 /* ---- the head, the recording, losses: of the report ------------------------------------------ */
 
-/* Without a model, there is no CPU's name. */
+/* Without a model, `cpu` is no CPU's name, but cycles and instructions. */
 TABLE_CELL(run_cpu,
 	   out->text = run_report_of(t)->tree->n_views ? run_report_of(t)->tree->cpu : NULL)
 TABLE_CELL(run_beside,
