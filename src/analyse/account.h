@@ -96,7 +96,7 @@ int account_bind(struct account_bound *out, struct arena *a, const struct accoun
 		 const struct pd_event *event, size_t n, const struct account_pmu *pmu,
 		 struct err *err) MUST_USE;
 
-/* Of the recording; all 0: not known. The first two are of recordings of whole CPUs only: the
+/* Facts of the recording; all 0: not known. The first two are of recordings of whole CPUs only: the
  * clocks of a task do not contain the time in which a CPU was halted. */
 struct account_time {
 	double seconds;	  /* from the first sample to the last */
@@ -105,9 +105,9 @@ struct account_time {
 	double ghz;	  /* of the core while it ran, if the reference clock does not give it; 0 */
 	double nominal;	  /* Hz, of any core while nothing else is known; 0: not known either */
 	bool one_thread;  /* no two threads share a core */
-	/* Of all events, the greatest factor by which one was corrected for the time without a
-	 * counter; 0: not known. An event that has no sample in the whole recording is dead if its
-	 * node has `always` (any program has such samples), and so many cycles have it ACCOUNT_SURE
+	/* The greatest factor by which an event was corrected for the time without a counter; 0:
+	 * not known. An event that has no sample in the whole recording is dead if its node has
+	 * `always` (any program has such samples), and so many cycles have it ACCOUNT_SURE
 	 * times. */
 	double turns;
 	const bool *never; /* by recorded event: it never had a counter; NULL: none is known */

@@ -93,7 +93,7 @@ struct block_loop {
 	 * so that these favour short ones. */
 	uint64_t visits, cut;
 	uint32_t trip[BLOCK_TRIPS];
-	/* Of one iteration each (blocks_loops), as long as a stack at most. NULL: none was timed.
+	/* Cycles of one iteration (blocks_loops), as long as a stack at most. NULL: none was timed.
 	 * Its function's. */
 	struct block_times *iteration;
 	/* With blocks.follow_paths, of innermost loops: most seen first. Its function's. */

@@ -38,7 +38,7 @@ struct cursor_bounds {
 	void *stop_ctx;
 };
 
-/* Where the cursor is. Of records that are no samples only `r`. */
+/* The position of the cursor. Records that are no samples have only `r`. */
 struct cursor_row {
 	struct pd_record r;
 	const struct pd_event *ev; /* NULL: no sample, or one of no event */
@@ -60,7 +60,7 @@ int cursor_new(struct cursor **out, const struct pd *rec, const struct spaces *s
 int cursor_begin(struct cursor *c, const struct cursor_bounds *b, struct err *err) MUST_USE;
 bool cursor_next(struct cursor *c);
 const struct cursor_row *cursor_now(const struct cursor *c);
-/* Of a sample whose event records threads; -1: out of memory. */
+/* Sets the thread of a sample, if its event records threads; -1: out of memory. */
 int cursor_who(struct cursor *c, struct cursor_who *out, struct err *err) MUST_USE;
 void cursor_free(struct cursor *c); /* NULL is fine */
 

@@ -13,7 +13,7 @@
 #include "base/estimate.h"
 
 struct error_bar {
-	double share;	  /* w / W; NaN where W is 0 */
+	double share;	  /* w / W; NaN if W is 0 */
 	double low, high; /* 95 % interval */
 	double half;	  /* (high - low) / 2 */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * event_cost - whether an event's period is cycles or time, so that a share of it is a share of the
- * program's cost; other events count occurrences. Of several events the one in cycles or time leads
- * a picture that has room for one.
+ * program's cost; other events count occurrences. If a picture has room for one of several events,
+ * the one in cycles or time leads.
  */
 #ifndef CYCLADE_ANALYSE_EVENT_COST_H
 #define CYCLADE_ANALYSE_EVENT_COST_H

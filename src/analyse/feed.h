@@ -12,9 +12,9 @@
 /* Walks `rec` once (MMAP, MMAP2, COMM, FORK, EXIT, KSYMBOL, CGROUP, and header build-ids) and
  * returns finished spaces, the caller's to free; `images` must outlive them.
  *
- * Records that perf wrote itself for older processes have time 0: they hold from the beginning.
- * Where the recording's records carry no time (before sample_id_all), their place in the file
- * stands in for it, for samples too: perf falls back to the order of the file just so.
+ * Records that perf wrote itself for older processes have time 0: they hold from the beginning. If
+ * the recording's records carry no time (before sample_id_all), their place in the file stands in
+ * for it, for samples too: perf falls back to the order of the file just so.
  */
 struct spaces *feed_spaces(const struct pd *rec, struct images *images, struct err *err) MUST_USE;
 

@@ -9,15 +9,15 @@
  *
  * By a counter: one less unhalted reference cycles per cycle of the time-stamp counter, from the
  * samples of ref-cycles of whole CPUs, user space and kernel. Between two samples of a CPU the
- * event counted one period, or as much as its value grew, where samples have it
- * (PERF_SAMPLE_READ). Where in between is not known, but a clock does not run faster than its rate:
- * this gives the least and the most that each interval may have counted. The share is the middle
- * of both, `half` reaches to either, and allows for the error of the rate. Time without a counter
- * (multiplexed, throttled) and time in which samples were lost may have counted anything.
+ * event counted one period, or as much as its value grew, if samples have it (PERF_SAMPLE_READ).
+ * Where in between is not known, but a clock does not run faster than its rate: this gives the
+ * least and the most that each interval may have counted. The share is the middle of both, `half`
+ * reaches to either, and allows for the error of the rate. Time without a counter (multiplexed,
+ * throttled) and time in which samples were lost may have counted anything.
  *
  * By switches, for CPUs without samples of such an event: halted is while no thread has the CPU.
  * This is the most that it may be: interrupts and the polling of the idle task are in it. `half`
- * allows for threads of which it is not known whether or where they ran.
+ * allows for threads if it is not known whether or where they ran.
  *
  * Costs: a pass over the samples of the event, 24 bytes for each; a walk over the spans.
  */
@@ -41,7 +41,7 @@ struct halted_span {
 struct halted {
 	struct halted_span *cpu;  /* by number: over all of the time */
 	size_t n_cpus;		  /* as parallel.n_cpus */
-	struct halted_span *span; /* by CPU, then time; one only where nothing is known */
+	struct halted_span *span; /* by CPU, then time; one only if nothing is known */
 	size_t n_spans;
 	const char *event;     /* that counted; NULL: none */
 	const char *uncounted; /* why none did; NULL: one did */

@@ -22,7 +22,7 @@
 #include "base/err.h"
 
 struct itab {
-	uint64_t *slot; /* upper half: of the hash; lower half: index + 1, 0 where empty */
+	uint64_t *slot; /* upper half: of the hash; lower half: index + 1, 0 if empty */
 	size_t nslot, n;
 };
 

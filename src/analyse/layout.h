@@ -7,7 +7,7 @@
  *	layout_free(l)
  *
  * Blocks: the edges between them, taken or not, are looked at by weight; each joins the chain that
- * its first block ends with the one that its second begins, where both are free (Pettis and Hansen
+ * its first block ends with the one that its second begins, if both are free (Pettis and Hansen
  * 1990). The chain of the entry comes first, then the others, hottest first. Blocks that never ran
  * are left out.
  *

@@ -8,10 +8,10 @@
  *	memory_free(m)
  *
  * A group has samples with the same: the source of their data, an instruction, a CPU (enum
- * memory_by). Of each group and kind of latency there is a spread: how many samples took how many
- * cycles. Values below MEMORY_EXACT are kept apart each; larger ones in bins of a thousandth of
- * themselves, each with its mean, so that a quantile among them is off by 0.1 % at most. Sums and
- * greatest values are exact.
+ * memory_by). Each group and kind of latency has a spread: how many samples took how many cycles.
+ * Values below MEMORY_EXACT are kept apart each; larger ones in bins of a thousandth of themselves,
+ * each with its mean, so that a quantile among them is off by 0.1 % at most. Sums and greatest
+ * values are exact.
  *
  * Each sample counts once, whatever its period. Quantiles interpolate between two samples as the
  * functions of `sql` do. Their error comes from order statistics, which assume no distribution: the
@@ -185,7 +185,7 @@ void memory_free(struct memory *m); /* NULL is fine */
 const char *memory_operand_text(enum memory_operand_why why);
 /* Sets the fields that the samples of such a group share; the rest is empty. */
 void memory_op(struct memop *out, const struct memory_group *g);
-/* Of MEMORY_THREAD. The name may be in `text`. */
+/* For groups of MEMORY_THREAD. The name may be in `text`. */
 #define MEMORY_COMM 16
 uint32_t memory_pid(const struct memory_group *g);
 uint32_t memory_tid(const struct memory_group *g);
@@ -202,7 +202,7 @@ const struct memory_bin *memory_bins(const struct memory *m, const struct memory
 struct estimate memory_mean(const struct memory_spread *s);
 /* q: 0.5 or more */
 struct estimate memory_quantile(const struct memory *m, const struct memory_spread *s, double q);
-/* Of the cycles of all samples: the group's part. */
+/* Returns the group's part of the cycles of all samples. */
 struct estimate memory_cycles_share(const struct memory *m, const struct memory_spread *s);
 /* Misses that were open when a load of the group missed: how many overlap. */
 struct estimate memory_open(const struct memory_group *g);

@@ -167,8 +167,8 @@ void memory_object_op(struct memop *out, const struct memory_object_source *s);
 struct estimate memory_object_share(const struct memory_objects *o, const struct memory_counts *n);
 struct estimate memory_object_cycles(const struct memory_objects *o, const struct memory_counts *n);
 struct estimate memory_object_mean(const struct memory_counts *n);
-/* Of the bytes of the lines that samples touched: those that a sample used, which is the least; and
- * those that any access used, with an estimate of the bytes that no sample used. */
+/* Return a share of the bytes of the lines that samples touched: those that a sample used, which is
+ * the least; and those that any access used, with an estimate of the bytes that no sample used. */
 struct estimate memory_lines_seen(const struct memory_object *o);
 struct estimate memory_lines_used(const struct memory_object *o);
 struct estimate memory_object_remote(const struct memory_counts *n);

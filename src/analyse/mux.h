@@ -52,9 +52,9 @@ struct mux_event {
 	double least, most; /* of the windows; NAN */
 	uint64_t windows;
 	double enabled, running; /* ns, summed over CPUs or threads; while it can be counted */
-	/* Of `running`: it stood still, since the kernel throttled it. Factors make up for it by
-	 * the rest of its window, which is a guess: it may have happened twice as often then, or
-	 * not at all. */
+	/* The part of `running` in which it stood still, since the kernel throttled it. Factors
+	 * make up for it by the rest of its window, which is a guess: it may have happened twice as
+	 * often then, or not at all. */
 	double paused;
 };
 

@@ -45,7 +45,8 @@ enum profile_key {
 };
 enum profile_key_kind { KEY_IS_TEXT, KEY_IS_NUMBER, KEY_IS_ADDRESS };
 
-/* Of its values: texts are strings of the profile; UINT64_MAX is a number that is not known. */
+/* The kind of a key's values: texts are strings of the profile; UINT64_MAX is a number that is not
+ * known. */
 enum profile_key_kind profile_key_kind(enum profile_key key);
 
 struct mux; /* mux.h */
@@ -133,7 +134,7 @@ struct branch_tally {
  * name, "??:0" if not known. */
 struct profile_row {
 	uint64_t *key; /* in the order of opts.key */
-	/* By event index; one with KEY_EVENT. Of recordings of many events only those that the row
+	/* By event index; one with KEY_EVENT. In recordings of many events only those that the row
 	 * has samples of, `n_cells` of them, and `event` has their indices, ascending:
 	 * profile_tally(). */
 	struct tally *tally;
@@ -215,8 +216,8 @@ int profile_build(struct profile **out, const struct pd *rec, struct spaces *sp,
 void profile_free(struct profile *p);
 
 struct pass;
-/* The pass's selection is that of `opts`, but for the event, and it outlives profile_end(). Of
- * `opts` those of progress and `threads` are not used. */
+/* The pass's selection is that of `opts`, but for the event, and it outlives profile_end(). The
+ * fields of progress and `threads` in `opts` are not used. */
 int profile_begin(struct profile **out, struct pass *pass, const struct pd *rec, struct spaces *sp,
 		  const struct profile_opts *opts, struct err *err) MUST_USE;
 int profile_end(struct profile *p, struct err *err) MUST_USE;

@@ -20,7 +20,7 @@
 #include "analyse/profile.h"
 
 struct stack_site {
-	uint64_t addr;		     /* image address; the ip itself where nothing was mapped */
+	uint64_t addr;		     /* image address; the ip itself if nothing was mapped */
 	uint32_t image;		     /* IMAGE_NONE: nothing was mapped */
 	uint8_t kind;		     /* enum space_kind */
 	bool caller;		     /* a return address: the call is before it */

@@ -9,7 +9,7 @@
  * Times are those of the recording's own clock, in ns; both ends belong to the selection, as with
  * perf's --time. In recordings without times a sample's place in the file stands in for its time,
  * so callers refuse to select by time there (pd_has_time). A sample without a CPU is on no CPU:
- * callers refuse to select by CPU where events do not record it, and by cgroup likewise.
+ * callers refuse to select by CPU if events do not record it, and by cgroup likewise.
  */
 #ifndef CYCLADE_ANALYSE_SELECTION_H
 #define CYCLADE_ANALYSE_SELECTION_H
@@ -26,7 +26,7 @@ struct err;
 struct selection {
 	const char *event; /* name or glob (text_means) */
 	const char *comm;  /* of the thread when the sample was taken: exact */
-	/* patterns of paths, or of "[unknown]" and "cgroup ID" where no record names the cgroup */
+	/* patterns of paths, or of "[unknown]" and "cgroup ID" if no record names the cgroup */
 	const char *const *cgroups;
 	const uint32_t *pids, *tids, *cpus;
 	size_t n_cgroups, n_pids, n_tids, n_cpus;

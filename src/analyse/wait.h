@@ -179,7 +179,7 @@ struct wait_look {
 void wait_looked(struct wait *w, const struct wait_look *look, size_t n); /* by thread */
 /* Whether there is anything to build from. Costs nothing. */
 bool wait_able(const struct pd *rec);
-/* Of its life in one state; WAIT_STATES: in all of them. */
+/* Returns the part of its life in one state; WAIT_STATES: in all of them. */
 uint64_t wait_thread_time(const struct wait_thread *t, enum wait_state s);
 /* For something: a thread without work waits for nothing. */
 uint64_t wait_thread_waited(const struct wait_thread *t);

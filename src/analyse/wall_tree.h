@@ -7,10 +7,10 @@
  *	... t->node[0..t->n) ...
  *	wall_tree_free(t)	before wait_free(w)
  *
- * The running time of a thread is shared out evenly among its samples; where it has none, it
- * belongs to no function. So the running time of a bin is about that of its samples. Time off the
- * CPU has the chain of the switch, and its reason as the innermost node. So the time of a name is
- * that of the lives of its threads.
+ * The running time of a thread is shared out evenly among its samples; if it has none, it belongs
+ * to no function. So the running time of a bin is about that of its samples. Time off the CPU has
+ * the chain of the switch, and its reason as the innermost node. So the time of a name is that of
+ * the lives of its threads.
  */
 #ifndef CYCLADE_ANALYSE_WALL_TREE_H
 #define CYCLADE_ANALYSE_WALL_TREE_H

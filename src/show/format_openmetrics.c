@@ -120,7 +120,7 @@ static void put_om_label(struct writer *w, const struct table_column *c, const s
 	w->out = to;
 }
 
-/* Of a row: its keys, or with `all` all texts. Rows with equal keys have their number. */
+/* Puts the keys of a row, or with `all` all texts. Rows with equal keys have their number. */
 static void put_labels(struct writer *w, const struct table *t, const struct table_row *r, bool all)
 {
 	static const struct table_column number = { .key = "row" };

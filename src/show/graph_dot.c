@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "show/graph_int.h"
 
-/* From light to dark; where the text on it turns from dark to light keeps the contrast above
+/* From light to dark; the text on it turns from dark to light so that the contrast stays above
  * 4.5. */
 static const struct {
 	const char *fill, *text;
@@ -138,8 +138,8 @@ static void put_dot_edge(struct buf *b, const struct graph_edge *e, double most)
 	buf_puts(b, "];\n");
 }
 
-/* Where most nodes have many arrows, curves around everything take minutes. The limits bound the
- * time of a layout, not its result in any graph of usual size. */
+/* If most nodes have many arrows, curves around everything take minutes. The limits bound the time
+ * of a layout, not its result in any graph of usual size. */
 static const char *dot_limits(const struct graph *g)
 {
 	size_t edges = graph_edges(g);

@@ -33,7 +33,7 @@ static void put_dot(struct buf *b, const struct graph_places *g)
 	buf_puts(b, "}\n");
 }
 
-/* A number; NAN where there is none. */
+/* Returns a number; NAN if there is none. */
 static double plan_read_number(const char **s)
 {
 	char *end;

@@ -17,7 +17,7 @@ struct next {
 struct next_list {
 	struct next *v; /* NEXT_MAX of them */
 	size_t n;
-	struct arena *a;   /* where the commands live */
+	struct arena *a;   /* memory of the commands */
 	const char *input; /* the recording as the user named it; NULL: the usual one */
 };
 /* Adds a whole command if there is room; NULL or "" adds nothing. */

@@ -55,8 +55,8 @@ uint64_t pack_bytes(const struct pack *p); /* of the text so far, with the list 
  * Costs some rows of each table. */
 uint64_t pack_cap(const struct pack *p, const struct document *const *d, size_t n, uint64_t most);
 /* Its tables as members of the object at hand, without names of columns: each an array of rows (of
- * cells, where it has one column only), but the cells of one with TABLE_HEAD are members. Texts
- * of columns with C_DATA stand there themselves: words and paths, of which a list saves nothing. */
+ * cells, if it has one column only), but the cells of one with TABLE_HEAD are members. Texts of
+ * columns with C_DATA stand there themselves: words and paths, of which a list saves nothing. */
 void pack_members(struct pack *p, const struct document *d);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * names - where addresses of one recording lie: file, function, line. Answers are remembered in a
+ * names - the file, function and line of addresses of one recording. Answers are remembered in a
  * table of some 10,000 entries, as samples meet the same addresses again and again.
  *
  * Texts stay as long as the images. One thread.
@@ -34,8 +34,8 @@ struct name *names_at(struct names *n, const struct process *proc, uint32_t proc
 		      enum space_kind kind, uint64_t ip, uint64_t time, struct err *err) MUST_USE;
 int names_line(struct names *n, struct name *x, struct err *err) MUST_USE;
 int names_inlines(struct names *n, struct name *x, struct err *err) MUST_USE;
-/* Where the frame of that level of inlining is (0: the function's own): the call of the next one,
- * of the innermost the address itself. Needs x->image and x->image_address. */
+/* Sets the line of the frame of that level of inlining (0: the function's own): the call of the
+ * next one, of the innermost the address itself. Needs x->image and x->image_address. */
 int names_line_of(struct names *n, const struct name *x, uint32_t level, struct source_line *out,
 		  struct err *err) MUST_USE;
 void names_free(struct names *n); /* NULL is fine */

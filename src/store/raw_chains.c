@@ -135,7 +135,7 @@ static int count_chain(struct raw *at, void *ctx, struct err *err)
 	return 0;
 }
 
-/* Of the run at hand. If the pass is stopped there are none: the query ends. */
+/* Makes the chains of the run at hand. If the pass is stopped, there are none: the query ends. */
 static int make_chains(struct raw *c, struct err *err)
 {
 	struct raw_of *of = raw_of(c);

@@ -22,7 +22,7 @@ static int next_ibs(struct raw *c, struct err *err)
 	return 1;
 }
 
-/* Of the sample at hand, taken apart when the first of its fields is asked for. */
+/* Returns the fields of the sample at hand, decoded when the first of them is asked for. */
 static const struct ibs *ibs_of(struct raw *c)
 {
 	enum ibs_kind kind = c->table == STORE_ibs_op ? IBS_OP : IBS_FETCH;
@@ -40,7 +40,7 @@ static const struct ibs *ibs_of(struct raw *c)
 
 const struct raw_kind raw_ibs = { begin_ibs, next_ibs };
 
-/* A column that is null where the raw data are no sample. */
+/* A column that is null if the raw data are no sample. */
 #define IBS_GET(name, ...) \
 	RAW_GET(           \
 		name, const struct ibs *x = ibs_of(raw); out->none = !x; if (x) { __VA_ARGS__; })
@@ -77,7 +77,7 @@ static int next_spe(struct raw *c, struct err *err)
 	return 1;
 }
 
-/* Of the sample at hand, taken apart when the first of its fields is asked for. */
+/* Returns the fields of the sample at hand, decoded when the first of them is asked for. */
 static const struct spe *spe_spe_of(struct raw *c)
 {
 	if (!c->spe_taken) {
@@ -92,7 +92,7 @@ static const struct spe *spe_spe_of(struct raw *c)
 
 const struct raw_kind raw_spe = { begin_spe, next_spe };
 
-/* A column that is null where the raw data are no record. */
+/* A column that is null if the raw data are no record. */
 #define SPE_GET(name, ...)                                                   \
 	RAW_GET(                                                             \
 		name, const struct spe *x = spe_spe_of(raw); out->none = !x; \

@@ -51,7 +51,7 @@ const char *const raw_mode_names[] = {
 
 /* ---- fields at a fixed place of a sample, or behind another record --------------------------- */
 
-/* As the kernel counts it where the record has none. */
+/* As the kernel counts it if the record has none. */
 uint64_t raw_period(const struct raw *c)
 {
 	const struct cursor_row *r = cursor_row_of(c);

@@ -42,7 +42,7 @@ static const cJSON *member(const cJSON *object, const char *key, const char *tai
 	return cJSON_GetObjectItemCaseSensitive(object, name);
 }
 
-/* A number as one that counts; out->none where it is none. */
+/* A number as one that counts; out->none if it is none. */
 static void put_saved_count(struct table_cell *out, double x)
 {
 	out->none = !(x >= 0 && x < 0x1p64);

@@ -20,7 +20,7 @@ struct saved;
 
 /* The file begins as JSON does, and a recording does not. */
 bool saved_is(const char *path);
-/* Of the forms the one that the file's schema names. */
+/* Opens a saved result, in the form that the file's schema names. */
 int saved_open(struct saved **out, const char *path, const struct document_form *const *forms,
 	       size_t n, struct err *err) MUST_USE;
 const struct document *saved_document(const struct saved *s);

@@ -323,7 +323,8 @@ static int sql_rows_of(struct sql *db, sqlite3_stmt *s, struct document *d, stru
 	return 0;
 }
 
-/* The tail of every result of recordings: losses, notes. Of several recordings the sums. */
+/* The tail of every result of recordings: losses, notes. If there are several recordings, their
+ * sums. */
 static int put_sql_tail(const struct sql *db, struct document *d, struct err *err)
 {
 	struct pd_losses *sum = arena_alloc(&d->a, sizeof(*sum));

@@ -32,8 +32,8 @@ struct sql_result {
 struct sql_opts {
 	const struct raw_run *run;
 	size_t n_runs;
-	/* Results: results[i] of a run (from 0), which fails where the run has none. *d lives as
-	 * long as the database. */
+	/* Results: results[i] of a run (from 0), which fails if the run has none. *d lives as long
+	 * as the database. */
 	const struct sql_result *result;
 	size_t n_results;
 	int (*get)(void *ctx, size_t run, size_t result, const struct document **d,

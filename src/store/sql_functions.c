@@ -51,7 +51,7 @@ static void fn_address_order(sqlite3_context *x, int n, sqlite3_value **v)
 		sqlite.result_error(x, "address_order(x): x is an address, as ip or 0x...", -1);
 }
 
-/* Of a number "0x1f"; of a text or blob its bytes, as SQLite's own. */
+/* A number becomes "0x1f"; a text or blob its bytes, as in SQLite's own hex(). */
 static void fn_hex(sqlite3_context *x, int n, sqlite3_value **v)
 {
 	struct buf b = BUF_INIT;

@@ -37,11 +37,11 @@ void sql_result_cell(sqlite3_context *x, const struct table_cell *cell, bool blo
 int sql_ibs_views(struct sql *db, const char *query);
 /* An error if no run has such samples, or its CPU cannot have the event. */
 int sql_ibs_exists(struct sql *db, const struct ibs_event *e, struct err *err) MUST_USE;
-/* A note where one query has derived events of IBS and samples of counters. */
+/* Adds a note if one query has derived events of IBS and samples of counters. */
 void sql_ibs_doubts(const struct sql *db, const char *query, struct document *d);
 /* An error if a comparison has a literal from 2^63 on, which SQL takes for a negative number. */
 int sql_order_check(const char *query, struct err *err) MUST_USE;
-/* A note where a query orders something and read such an address. */
+/* Adds a note if a query orders something and read such an address. */
 void sql_order_doubts(const struct sql *db, const char *query, struct document *d);
 int sql_tables_register(struct sql *db, struct err *err) MUST_USE;
 int sql_functions_register(struct sql *db, struct err *err) MUST_USE;

@@ -27,7 +27,7 @@ static bool is_schema_raw(const char *name)
 	return false;
 }
 
-/* Of several main tables, each of another kind of document, the first one. */
+/* Returns true for the first of several main tables, each of another kind of document. */
 static bool is_main(const struct document_form *f, const struct table_form *t)
 {
 	for (size_t i = 0; i < f->n_tables; i++)

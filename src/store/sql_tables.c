@@ -227,8 +227,8 @@ static char op_of(unsigned char op)
 	}
 }
 
-/* Of a raw table. idxStr has two letters for each argument of xFilter: the bounded column, and
- * how. */
+/* Plans the bounds of a raw table. idxStr has two letters for each argument of xFilter: the bounded
+ * column, and how. */
 static int plan_bounds(const struct module *m, sqlite3_index_info *x)
 {
 	double rows = (double)raw_rows(m->db->runs, m->raw), left = 1;

@@ -318,7 +318,7 @@ static void eval_node(struct eval *x, uint32_t node)
 
 /* ---- significance ---- */
 
-/* Of the 95 % interval of the difference of two nodes; NAN: not known. */
+/* Returns half of the 95 % interval of the difference of two nodes; NAN: not known. */
 static double half_between(const struct eval *x, uint32_t a, uint32_t b)
 {
 	const struct account_work *w = x->w;
@@ -489,7 +489,8 @@ static bool suspect_event(struct account_bound *b, uint32_t use, double rate, do
 	return true;
 }
 
-/* Of the nodes that any program has: their event, or all those of a formula that is 0. */
+/* Marks the dead events of nodes that any program has: the node's event, or all those of a formula
+ * that is 0. */
 static bool find_dead(struct account_bound *b, const struct account_time *time)
 {
 	const struct account_work *w = b->work;

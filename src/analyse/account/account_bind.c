@@ -57,7 +57,8 @@ static void take_needs(struct binding *x)
 	x->w->need_from[acc->n] = (uint32_t)x->n_needs;
 }
 
-/* Of two that are the same: the one of all privilege levels, then of more samples. */
+/* Returns true if `a` is used of two equal events: the one of all privilege levels, then the one
+ * with more samples. */
 static bool bind_goes_before(const struct pd_event *a, const struct pd_event *b)
 {
 	bool some_a = a->attr.exclude_user || a->attr.exclude_kernel;

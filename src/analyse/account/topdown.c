@@ -18,7 +18,7 @@ const char *const topdown_names[TOPDOWN_PARTS] = {
 	"light_operations", "machine_clears",	  "fetch_bandwidth", "core_bound",
 };
 
-/* Level 2: its parent, and the sibling that was counted where it was not. */
+/* Level 2: its parent, and the sibling that was counted if it was not. */
 static const enum topdown_part parent_of[TOPDOWN_PARTS] = {
 	[TOPDOWN_HEAVY_OPERATIONS] = TOPDOWN_RETIRING,
 	[TOPDOWN_BRANCH_MISPREDICTS] = TOPDOWN_BAD_SPECULATION,

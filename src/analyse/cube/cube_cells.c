@@ -73,7 +73,8 @@ struct coarse {
 	bool cpus;	 /* are kept apart */
 };
 
-/* Where the samples of each node go: itself, or the rest of the first above that is not folded. */
+/* Sets the node that gets the samples of each node: itself, or the rest of the first above that is
+ * not folded. */
 static void fold_nodes(struct making *m, uint64_t least)
 {
 	if (m->least == least)

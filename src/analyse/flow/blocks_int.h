@@ -2,7 +2,7 @@
 /*
  * blocks_int - shared by the files of blocks: a function while its spans are being counted.
  *
- *	block_part_open(&p, code, place, &err)	the code, split where edges of `flow` lead
+ *	block_part_open(&p, code, place, &err)	the code, split at the targets of edges of `flow`
  *	block_part_span() block_part_count()	spans, checked and counted
  *	block_part_close(p, flow, &f, &err)	counts, edges, times entered: unscaled
  *	block_find_loops(f, &err)		after that
@@ -23,10 +23,10 @@ struct block_part {
 	struct block_sum *start, *end; /* spans that begin and end in a block */
 	uint32_t *stop;		       /* the first block from here on that no span runs past */
 	struct block_sum in, out; /* spans that come from the function in front, or run on behind */
-	uint64_t in_from;	  /* where those come from: its last instruction */
+	uint64_t in_from;	  /* the source of those: its last instruction */
 };
 
-/* Where a span lies in one function; `past`: it runs on behind the last block. */
+/* The blocks of a span in one function; `past`: it runs on behind the last block. */
 struct block_range {
 	uint32_t first, last;
 	bool past;

@@ -77,7 +77,7 @@ struct going_on {
 	bool listed;
 };
 
-/* Where an address lies; found once, since few addresses are most of all. */
+/* The place of an address; found once, since few addresses are most of all. */
 struct spot {
 	uint64_t addr, target; /* target: of a direct branch, else CODE_FAR */
 	uint32_t image;

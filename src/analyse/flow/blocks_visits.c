@@ -274,7 +274,7 @@ static void take_edge(const struct trips *t, struct trips_worker *w, const struc
 	enter(t, w, e, a, b, known);
 }
 
-/* From where an entry led to where the next newer one left. */
+/* Takes the span from the target of an entry to the next newer branch. */
 static void take_span(const struct trips *t, struct trips_worker *w, const struct trips_entry *e,
 		      const struct trips_entry *next)
 {

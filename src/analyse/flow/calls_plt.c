@@ -3,7 +3,7 @@
  * calls_plt - targets of trampolines, and code that compilers split off.
  *
  * A stub of a PLT leads where its jump was seen to go; the way through the dynamic linker that a
- * first call takes is not counted. Where the recording has no jumps, the name is looked for in the
+ * first call takes is not counted. If the recording has no jumps, the name is looked for in the
  * other files that have edges, as the dynamic linker does: one function of that name is the one.
  */
 #include <stdlib.h>
@@ -114,7 +114,7 @@ static int add_name(struct calls_plts *p, uint32_t image, const struct symbol *s
 	return 0;
 }
 
-/* Of all user images that have edges. */
+/* Gathers the names of all user images that have edges. */
 static int gather_names(struct calls_plts *p, struct err *err)
 {
 	const struct calls_work *w = p->w;
@@ -234,7 +234,7 @@ static size_t whole_length(const char *s)
 	return (size_t)(at - s);
 }
 
-/* Leaves *s as it is where no function, or more than one, is called so. */
+/* Leaves *s as it is if no function, or more than one, is called so. */
 int calls_whole(struct images *images, uint32_t image, const struct symbol **s, struct err *err)
 {
 	const char *name = *s ? ((*s)->linkage ? (*s)->linkage : (*s)->name) : "";

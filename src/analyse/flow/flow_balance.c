@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Branches by where they lead and leave against spans by where they begin and end. */
+/* Compares targets and sources of branches with begins and ends of spans. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -9,10 +9,10 @@
  * once more than the rest. More samples do not help, and the spread of samples does not show it:
  * only the difference of inflow and outflow does. It is the leakage of a window with hard edges,
  * and the remedy is known: edges that fade (J. von Hann's raised cosine; F. J. Harris, "On the use
- * of windows for harmonic analysis", 1978). Of a loop of up to a third of a stack all then counts
- * alike to 3 %, wherever windows begin; with hard edges the error is 6 to 36 % (of 32 entries). On
- * the recording of a Skylake server, whose stacks begin at one branch in 43 of 100 cases, six
- * blocks of a loop that run equally often came out 7.7 % apart, and fading 0.6 %.
+ * of windows for harmonic analysis", 1978). All parts of a loop of up to a third of a stack then
+ * count alike to 3 %, wherever windows begin; with hard edges the error is 6 to 36 % (of 32
+ * entries). On the recording of a Skylake server, whose stacks begin at one branch in 43 of 100
+ * cases, six blocks of a loop that run equally often came out 7.7 % apart, and fading 0.6 %.
  *
  * Each place in the stack is an estimate of its own, so that any weights that sum to 1 may be
  * taken. Fading makes errors larger by a quarter at most, if entries of a stack are independent of
@@ -33,8 +33,8 @@
 struct flow_window {
 	size_t n; /* entries; 0: not set yet */
 	bool even;
-	/* Of each entry, newest first, and of the span between it and the next older one: n - 1, or
-	 * one if there is one entry. Either sums to 1. */
+	/* Weights of each entry, newest first, and of the span between it and the next older one: n
+	 * - 1, or one if there is one entry. Either sums to 1. */
 	double edge[FLOW_ENTRIES_MAX], span[FLOW_ENTRIES_MAX];
 };
 

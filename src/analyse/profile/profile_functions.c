@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Self and total per function from the tree of chains. One walk down the tree in depth, with a
- * counter per function of how often it is on the path: a node adds its total only where its
- * function is met for the first time, so recursion counts once. The path is the tree's own parent
- * links.
+ * counter per function of how often it is on the path: a node adds its total only if its function
+ * is met for the first time, so recursion counts once. The path is the tree's own parent links.
  */
 #include "analyse/profile/profile_int.h"
 

@@ -203,7 +203,7 @@ static inline uint32_t spot_low(const struct worker *w, const struct scan_sample
 int scan_ask(struct worker *w, struct place *o, const struct scan_sample *s) MUST_USE;
 
 /* Counts the samples from *p on that are of events which are only counted, most samples of most
- * recordings, and passes other records; *p is where a sample stands that needs more, or the end. */
+ * recordings, and passes other records; then *p is a sample that needs more, or the end. */
 int scan_plain(struct worker *w, const struct pd_chunk *c, const uint8_t **p) MUST_USE;
 /* Samples with that id, or all of them, are of an event that is only counted. */
 void scan_plain_known(struct worker *w, uint64_t id, const struct scan_event *ev);

@@ -71,8 +71,8 @@ struct run {
 	size_t n, depth;
 };
 
-/* Keys of r are of its depth. Cuts it into three; `mid` is of the next depth, or empty where
- * nothing is left to compare. */
+/* Keys of r are of its depth. Cuts it into three; `mid` is of the next depth, or empty if nothing
+ * is left to compare. */
 static void split(struct run r, uint64_t *random, struct run *less, struct run *mid,
 		  struct run *more)
 {

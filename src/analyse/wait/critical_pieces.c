@@ -150,7 +150,7 @@ static void put_one_piece(struct critical_work *k, uint64_t from, uint64_t until
 		vec_xpush(&k->piece, x);
 }
 
-/* Where each sample lies in the CPU time of spans[0..n). */
+/* Finds the position of each sample in the CPU time of spans[0..n). */
 static void place_marks(struct cutting *c, const uint32_t *spans, size_t n)
 {
 	const struct wait_span *span = c->k->w->span;

@@ -120,7 +120,7 @@ static uint64_t full_at(const struct replay *r, uint64_t time)
 	return b->full + (b->is_full ? time - b->time : 0);
 }
 
-/* Of the time that a thread waited for a CPU: while others than the recorded ones had it. */
+/* Returns the part of a thread's wait for a CPU in which threads that were not recorded had it. */
 static uint64_t foreign(const struct replay *r, const struct piece *p)
 {
 	return p->until - p->from - (full_at(r, p->until) - full_at(r, p->from));

@@ -22,7 +22,7 @@
 static const struct way {
 	bool any_waker; /* the same thread is enough */
 	bool any_time;	/* also waits of a time when all had chains */
-	bool place;	/* not the chain, but where the waker was */
+	bool place;	/* not the chain, but the waker's place */
 } ways[] = {
 	{ false, false, false }, { false, true, false }, { true, false, false },
 	{ true, true, false },	 { false, true, true },

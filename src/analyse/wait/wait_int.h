@@ -119,7 +119,7 @@ struct wait_work {
 	VEC(struct wait_span) span;
 	VEC(struct donor_slice) slice;
 	VEC(uint32_t) donor;   /* chains */
-	uint32_t *slice_of;    /* by span, where it is guessed */
+	uint32_t *slice_of;    /* by span, if it is guessed */
 	uint8_t *reason;       /* by chain of out->chain */
 	uint32_t *at;	       /* the same: its place */
 	bool *interrupt;       /* the same: an interrupt ran it */

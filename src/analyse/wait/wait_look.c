@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * wait_look - reasons of waits without a call chain, from where threads were seen waiting.
+ * wait_look - reasons of waits without a call chain, from the functions in which threads were seen
+ * waiting.
  */
 #include <string.h>
 

@@ -199,7 +199,7 @@ static void take_runtime(struct scan *c, const struct pass_sample *s, struct fac
 	own_thread(c, f);
 }
 
-/* Where somebody asks for cgroups. */
+/* Only if cgroups are asked for. */
 static void note_cgroup(struct scan *c, const struct pass_sample *s)
 {
 	uint64_t id = c->k->opts->select.n_cgroups ? pd_sample_cgroup(s->ev, s->r) : 0, *at;

@@ -160,8 +160,8 @@ static uint32_t wall_number_of(struct planting *p, const struct wait_place *x)
 
 #define DEPTH 512u
 
-/* The node of a chain below that of the thread's name. frame_place: of a frame, or NULL where
- * frames are places already. */
+/* The node of a chain below that of the thread's name. frame_place: of a frame, or NULL if frames
+ * are places already. */
 static uint32_t put_chain(struct planting *p, uint32_t thread, const struct chain_tree *t,
 			  uint32_t chain, const struct wait_frame *frame_place,
 			  const struct wait_place *place)

@@ -26,7 +26,7 @@ struct nesting {
 	double least;
 };
 
-/* Cycles of those that are kept; false where none is. */
+/* Cycles of those that are kept; returns false if none is. */
 static bool weigh_pieces(const struct nesting *k, struct piece *p)
 {
 	bool any = false;

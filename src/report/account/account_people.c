@@ -183,13 +183,13 @@ TABLE_GET(face_where)
 	}
 }
 
-/* Of rows that are not nested: the last key, the most specific one, is the first. */
+/* If rows are not nested, the last key, the most specific one, is the first. */
 TABLE_GET(other_key)
 {
 	account_key(face_view_of(t), r->p, c->which, out);
 }
 
-/* The parts of a name, one a line, the last ones together where there are more. Nesting is shown by
+/* The parts of a name, one a line, the last ones together if there are more. Nesting is shown by
  * dots before the first. */
 static const char *make_head(struct document *d, const char *name, unsigned indent)
 {

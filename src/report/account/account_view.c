@@ -197,7 +197,7 @@ static int account_view_by_cycles(const void *va, const void *vb)
 	return a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* For one more behind `n`. Of a million rows a few are kept, as a rule. */
+/* Makes room for one more behind `n`. Usually a few of a million rows are kept. */
 static void account_view_room(struct account_view *v, size_t n)
 {
 	size_t cap = v->cap_rows ? v->cap_rows * 2 : 256;
@@ -214,7 +214,7 @@ void account_view_push(struct account_view *v, const struct account_row *r)
 	v->row[v->n_rows++] = *r;
 }
 
-/* Of a hybrid each kind of cores has but some of the rows. */
+/* On a hybrid, each kind of cores has only some of the rows. */
 static bool account_view_has_samples(const struct account_view *v, const struct profile_row *r)
 {
 	if (v->source.n_all < 2)

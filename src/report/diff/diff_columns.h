@@ -8,8 +8,8 @@
 #include "report/diff/diff_int.h"
 
 /* The row is a struct diff_item. diff_amount: its estimate at c->which, in the item's kind;
- * diff_node: the path; diff_node_name: for people, the last part of it; diff_event: where there
- * are several. */
+ * diff_node: the path; diff_node_name: for people, the last part of it; diff_event: if there are
+ * several. */
 table_get diff_amount, diff_node, diff_node_name, diff_event;
 
 /* The table of x->match, whose context is the diff; the names of its kinds. */

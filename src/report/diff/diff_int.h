@@ -112,7 +112,7 @@ struct diff_limit {
 	struct estimate change;
 };
 
-/* Of an event in a recording. */
+/* The totals of an event in a recording. */
 struct diff_total {
 	double period, samples;
 	bool counted; /* not sampled: samples is 0 */
@@ -153,7 +153,7 @@ struct diff {
 
 /* Reads the recordings' totals of each event: before the functions that use them. */
 void diff_read_totals(struct diff *x);
-/* Of recording `run` of a side; all 0: it does not have the event. */
+/* Returns the totals in recording `run` of a side; all 0: it does not have the event. */
 struct diff_total diff_total(const struct diff *x, size_t side, size_t run, const char *event);
 /* How a side has it. */
 enum diff_kind diff_kind(const struct diff *x, size_t side, const char *event);
@@ -168,7 +168,7 @@ int diff_match_files(struct diff *x, size_t side, struct err *err) MUST_USE;
 /* The name that a file of the base has on a side, and the other way round: mostly its own. */
 const char *diff_file_new(const struct diff *x, size_t side, const char *dso);
 const char *diff_file_base(const struct diff *x, size_t side, const char *dso);
-/* Of two files by their names on each side. */
+/* Compares the builds of two files, by their names on each side. */
 enum diff_builds { DIFF_BUILDS_UNKNOWN, DIFF_BUILDS_SAME, DIFF_BUILDS_DIFFER };
 enum diff_builds diff_builds(const struct diff_side *a, const char *dso_a,
 			     const struct diff_side *b, const char *dso_b);

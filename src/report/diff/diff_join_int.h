@@ -31,7 +31,7 @@ void diff_join_file(const struct joining *j, size_t slot, const char *key[DIFF_K
 /* The samples that a share is worth: of its error, which knows of uneven periods. */
 double diff_worth(struct estimate share, double samples);
 
-/* Of tables that are there if they were asked for, from DIFF_SUMMED on (diff_more.c). */
+/* Joins of optional tables, from DIFF_SUMMED on (diff_more.c). */
 extern join_fn *const diff_join_more[DIFF_TABLES - DIFF_SUMMED];
 
 #endif

@@ -62,7 +62,7 @@ static uint64_t find_first(const struct diff_run *r, const char *dso, const char
 	return declared.first_line;
 }
 
-/* Where the function is declared in its file, so that code before it does not matter; 0: not
+/* Returns the line of the function's declaration, so that code before it does not matter; 0: not
  * known. */
 static uint64_t first_line(struct joining *j, const struct diff_run *r, const char *dso,
 			   const char *function, const char *file, size_t len)

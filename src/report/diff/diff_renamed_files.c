@@ -14,7 +14,7 @@
 
 enum { MOST_FILES = 16, MOST_LOOKED_FOR = 32, LEAST_INSNS = 10 };
 
-/* Of a pair's samples: enough to join it, and to mention it. */
+/* Shares of a pair's samples: enough to join it, and to mention it. */
 static const double ENOUGH = 0.5, PERHAPS = 0.2, MARGIN = 0.15;
 static const double SAME_NAME_ALIKE = 0.6;
 

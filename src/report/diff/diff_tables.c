@@ -374,7 +374,7 @@ static const struct diff_item *most_moved(const struct diff *x, const struct dif
 	return most;
 }
 
-/* "backend.memory: -2.94 G slots": down to where half of the change is. */
+/* "backend.memory: -2.94 G slots": down to the node that has half of the change. */
 static void put_moved_node(struct document *d, const struct diff *x)
 {
 	const struct diff_item *most = most_moved(x, NULL), *below = most;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * BOLT's pre-aggregated profile (perf2bolt --pa): "B FROM TO COUNT MISPREDICTED" for a branch, "F
- * START END COUNT" for code that ran from where a branch led to the instruction that is the next
- * one. The addresses are the file's own; "X:0" is outside of it.
+ * START END COUNT" for code that ran from a branch's target to the next branch. The addresses are
+ * the file's own; "X:0" is outside of it.
  */
 #include "report/export/export_int.h"
 

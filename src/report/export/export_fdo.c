@@ -7,8 +7,8 @@
  * deeper.
  *
  * Binary: magic and version, a table of sections (type, flags, offset, size: 64 bits each,
- * little-endian), then the sections: a summary of all counts, names, where each function is, and
- * the functions, in ULEB128.
+ * little-endian), then the sections: a summary of all counts, names, the offset of each function,
+ * and the functions, in ULEB128.
  */
 #include "base/xalloc.h"
 #include "report/export/export_int.h"

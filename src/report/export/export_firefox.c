@@ -514,7 +514,7 @@ static void put_fox_samples(struct fox *x, const struct stack_sample *v, size_t 
 	json_end_object(j);
 }
 
-/* Of one thread: v[0..n), in time. `process` is its process' name. */
+/* Puts one thread: v[0..n), in the order of time. `process` is its process' name. */
 static void put_fox_thread(struct fox *x, const struct stack_sample *v, size_t n,
 			   const char *process)
 {

@@ -25,8 +25,8 @@ struct export_ids {
 uint32_t export_id(struct export_ids *x, uint32_t a, uint32_t b, uint32_t c, bool *fresh) MUST_USE;
 void export_ids_free(struct export_ids *x);
 
-/* Where a site is in its file: the ELF's own address, or the address itself if it is in none. The
- * call, if it is a return address. */
+/* Returns the address of a site in its file: the ELF's own address, or the address itself if it is
+ * in none. The call, if it is a return address. */
 uint64_t export_address(struct images *images, const struct stack_site *s);
 
 #endif

@@ -250,7 +250,7 @@ static void put_mapping(struct pprof *x, size_t i)
 		  str(x, key->kind == IMAGE_FILE ? image_path(x->in->images, (uint32_t)i)
 						 : image_name(x->in->images, (uint32_t)i)));
 	proto_u64(&x->message, 6, str(x, id));
-	/* where all is named, pprof need not look itself */
+	/* if all is named, pprof need not look itself */
 	for (unsigned f = 7; f <= 10; f++)
 		proto_u64(&x->message, f, !m->unnamed);
 	put_pprof_field(x, PROFILE_MAPPING);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hot and cold fields of structures as a table, for people where a split or another order would
- * save a quarter of the cache lines.
+ * Hot and cold fields of structures as a table, for people, if a split or another order would save
+ * a quarter of the cache lines.
  */
 #include "report/memory/memory_int.h"
 

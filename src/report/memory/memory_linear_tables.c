@@ -10,7 +10,7 @@
 #include "report/memory/memory_int.h"
 
 #define BAR	  24 /* characters of the longest bar */
-#define BINS	  20 /* up to p99, at most, where nobody asked for a width */
+#define BINS	  20 /* up to p99, at most, if no width was asked for */
 #define BINS_MAX  1000
 #define WIDTH_MAX (UINT64_C(1) << 32)
 
@@ -137,7 +137,7 @@ const struct table_form memory_linear_form = { "linear", NULL, 0, TABLE_COLUMNS(
 const struct table_form memory_source_linear_form = { "source_linear", NULL, TABLE_DATA,
 						      TABLE_COLUMNS(source_columns) };
 
-/* Of the groups of `by`. */
+/* Adds the bins of the groups of `by`. */
 static bool add_linear_bins(struct document *d, const struct memory_view *v,
 			    const struct table_form *form, enum memory_by by)
 {

@@ -59,7 +59,7 @@ TABLE_CELL(object_why, out->text = object_row_of(t, r)->why)
 TABLE_CELL(lines_used, cell_estimate(out, memory_lines_used(object_row_of(t, r))))
 TABLE_CELL(lines_seen, cell_estimate(out, memory_lines_seen(object_row_of(t, r))))
 
-/* Lines, and their samples; null where nothing is known of their bytes. */
+/* Lines, and their samples; null if nothing is known of their bytes. */
 TABLE_GET(lines)
 {
 	const struct memory_object *o = object_row_of(t, r);
@@ -112,7 +112,7 @@ TABLE_GET(object_tid)
 	out->none = !out->n;
 }
 
-/* Of an allocation's site. */
+/* Returns the frame of an allocation's site. */
 static const struct heap_frame *object_frame_of(const struct table *t, const struct table_row *r)
 {
 	const struct heap_site *s = object_row_of(t, r)->data.site;
@@ -429,7 +429,7 @@ static void put_walks(struct document *d, const struct memory_view *v)
 	document_table(d, &t);
 }
 
-/* For people where there is nothing else to see. */
+/* For people, if there is nothing else to see. */
 static void put_sites(struct document *d, const struct memory_view *v)
 {
 	const struct memory_objects *o = v->objects;

@@ -63,7 +63,7 @@ TABLE_GET(line_pid)
 
 TABLE_CELL(verdict_text, out->text = sharing_verdict_name(sharing_line_of(t, r)->verdict))
 
-/* c->which: where a row has its counts. */
+/* c->which: offset of the counts in a row. */
 TABLE_GET(hitm)
 {
 	const struct sharing_counts *n = (const void *)((const char *)r->p + c->which);
@@ -141,7 +141,7 @@ static void put_sharing_field(struct table_cell *out, const struct sharing_acces
 		out->text = a->type.field;
 }
 
-/* "node.next", "long"; nothing where the type is not known. */
+/* "node.next", "long"; nothing if the type is not known. */
 static void put_type_text(struct table_cell *out, const struct sharing_access *a)
 {
 	if (a->type.type)

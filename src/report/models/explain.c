@@ -11,7 +11,7 @@
 #include "base/xalloc.h"
 #include "report/models/models_int.h"
 
-/* Of one name at a time. */
+/* The search of one name at a time. */
 struct search {
 	struct explain *x;
 	struct explained *e;
@@ -79,7 +79,7 @@ static void reserve(struct list *l, struct arena *a, size_t more, bool needs)
 	l->cap = cap;
 }
 
-/* Of the search's name: rows of the table of events. */
+/* Keeps the events of the search's name: rows of the table of events. */
 static void keep_needs(struct search *s)
 {
 	struct list *l = &s->x->part[LIST_EVENTS];

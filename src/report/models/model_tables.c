@@ -35,7 +35,7 @@ static const char *scratch(struct table_cell *out)
 	return out->scratch->len ? buf_str(out->scratch) : NULL;
 }
 
-/* Of fields: "" and 0 stand for no value. */
+/* "" and 0 in fields stand for no value. */
 TABLE_CELL(filled, out->none = !out->text || !*out->text)
 TABLE_CELL(positive, out->none = out->kind == T_REAL ? !(out->e.v > 0) : !out->n)
 

@@ -122,7 +122,7 @@ static const struct table_form written_form = { "summary", NULL,
 static const struct table_form *const written_forms[] = { &written_form, &files_form };
 const struct document_form models_written_document = { "models", 1, written_forms, 2, NULL, 0 };
 
-/* "cyclade HEAD DIR TAIL", where it can be typed. */
+/* "cyclade HEAD DIR TAIL", if it can be typed. */
 static void add_model_text_next(struct document *d, const struct models_written *w,
 				const char *head, const char *tail, const char *why)
 {

@@ -192,7 +192,7 @@ static const struct branch_tally *branch_of(const struct at *a)
 	return a->r->row && a->r->row->branch ? &a->r->row->branch[a->t->event[a->event]] : NULL;
 }
 
-/* Of branches with a recorded prediction. */
+/* The share among branches with a recorded prediction. */
 TABLE_GET(get_mispredicted)
 {
 	const struct at a = at_of(t, c, r);

@@ -71,7 +71,7 @@ static uint64_t lost_callers(const struct profile_chains *c, uint32_t event)
 
 #define LINE_MOST 190 /* of a command that a fact has room for */
 
-/* Recorded stacks find more callers, unless that is where these come from. */
+/* Recorded stacks find more callers, unless the chains are made of these already. */
 static void put_lost_callers(struct fact *out, size_t *n, const struct view *v, uint32_t event,
 			     double share)
 {

@@ -10,7 +10,7 @@
 
 /* "12,712 samples of cycles, 11.90 G, over 3.21 s": one table's event. */
 void fact_title(struct buf *b, const struct view *v, const struct view_table *t, size_t event);
-/* Of one table's event, at most FACTS_MAX; returns how many. */
+/* Writes the facts of one table's event, at most FACTS_MAX; returns how many. */
 size_t facts_of_event(const struct view *v, const struct view_table *t, size_t event,
 		      struct fact *out);
 /* Chains that end too early; 0 or 1. */

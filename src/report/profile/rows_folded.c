@@ -49,7 +49,7 @@ static void put_folded_frame(struct folding *f, const struct view_row *r)
 		rows_fold_name(f->out, r);
 }
 
-/* The thread's name comes first, also where it is the last of the callers. */
+/* The thread's name comes first, also if it is the last of the callers. */
 static int put_folded_path(struct folding *f, const struct view_row *r)
 {
 	const struct view_table *t = &f->v->table[f->table];

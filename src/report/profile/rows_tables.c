@@ -154,7 +154,7 @@ static void make_column(struct columns_made *made, const struct view *v, size_t 
 		to->flags |= C_HEAT;
 }
 
-/* The view's columns. Of events side by side weights stand once for each, then the names of
+/* The view's columns. If events are side by side, weights stand once for each, then the names of
  * rows. */
 static size_t make_report_columns(struct table_column *to, const struct view *v)
 {

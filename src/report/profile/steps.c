@@ -89,7 +89,7 @@ static bool of_account(const struct view *v)
 	return n >= ACCOUNT_EVENTS && v->source.info->cpuid;
 }
 
-/* The image where the first row's samples lie; IMAGE_NONE: several. */
+/* Returns the image of the first row's samples; IMAGE_NONE: several. */
 static uint32_t first_image(const struct view *v)
 {
 	const struct view_row *r = v->table->row;

@@ -65,8 +65,8 @@ static void put_first(uint32_t *index, const struct profile_sum **sums, size_t a
 	sums[0] = sum;
 }
 
-/* A table per event with samples; all of them where none has any. For people the one that leads
- * comes first. */
+/* A table per event with samples; all of them if none has any. For people the one that leads comes
+ * first. */
 static int make_view_tables(struct view *v, struct err *err)
 {
 	size_t n_sums, n = 0, n_seen = 0;

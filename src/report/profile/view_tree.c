@@ -112,7 +112,7 @@ static void number_view_functions(struct functions *fn, struct view *v)
 	u64map_free(&at);
 }
 
-/* Depth first by the tree's own links: a function's total is added where its name is met first on
+/* Depth first by the tree's own links: a function's total is added when its name is met first on
  * the way down, so that recursion counts once. */
 static void sum_view_functions(const struct chain_tree *t, struct functions *fn,
 			       const struct weights *w)
@@ -260,7 +260,7 @@ static void choose_nodes(struct shown *s, const struct view_opts *o)
 		qsort_r(s->order, s->n, sizeof(*s->order), by_parent_total, s);
 }
 
-/* Where the visible children of a node stand in `order`. */
+/* Sets the range of the visible children of a node in `order`. */
 static void children_of(const struct shown *s, uint32_t node, uint32_t *first, uint32_t *end)
 {
 	size_t low;
@@ -305,7 +305,7 @@ static bool same_function(const struct view *v, const struct chain_tree *t, uint
 	return x->name == y->name && x->dso == y->dso && x->inlined == y->inlined;
 }
 
-/* Where the walk stands at one level: the next child to show of a node. */
+/* The position of the walk at one level: the next child to show of a node. */
 struct level {
 	uint32_t next, end, n_left;
 	uint32_t id; /* of the row that the children hang from */

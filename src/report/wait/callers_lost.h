@@ -9,7 +9,7 @@
 #include "analyse/wait.h"
 #include "show/document.h"
 
-/* Of the outermost function of a stack. */
+/* Returns true if the outermost function of a stack is in no mapping. */
 bool place_is_lost(const struct wait_place *p);
 /* A fact if `lost` is much of `all` time with stacks. */
 void callers_lost_put(struct document *d, double lost, double all);

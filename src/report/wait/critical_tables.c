@@ -35,7 +35,7 @@ static double critical_part_of(const struct critical_view *v, uint64_t ns)
 	return critical_length_of(v) ? (double)ns / (double)critical_length_of(v) : NAN;
 }
 
-/* c->which: where a row has the time. */
+/* c->which: offset of the time in a row. */
 static uint64_t critical_time_of(const struct table_column *c, const struct table_row *r)
 {
 	return *(const uint64_t *)(const void *)((const char *)r->p + c->which);

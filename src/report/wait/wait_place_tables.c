@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "report/wait/wait_int.h"
 
-/* c->which: where the row has its place. */
+/* c->which: offset of the place in a row. */
 static const struct wait_place *wait_place_of(const struct table *t, const struct table_column *c,
 					      const struct table_row *r)
 {
