@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * big - memory for tables that are met in no order: in large pages where they are to be had, and
+ * big - memory for tables that are met in no order: in large pages if the kernel has some, and
  * always aligned to a cache line. free() gives it back; realloc() moves it to small pages.
  */
 #ifndef CYCLADE_BASE_BIG_H

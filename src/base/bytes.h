@@ -143,7 +143,7 @@ static inline int64_t cur_sleb(struct cur *c)
 	return (int64_t)v;
 }
 
-/* The NUL-ended string at the cursor, or NULL (and bad) where none ends before the end. */
+/* The NUL-ended string at the cursor, or NULL (and bad) if none ends before the end. */
 static inline const char *cur_str(struct cur *c)
 {
 	const uint8_t *p = c->p, *nul;

@@ -162,7 +162,7 @@ static int open_lent(const char *path, int fd)
 	return fd < 0 && (errno == EACCES || errno == EPERM) ? lender_open(path) : fd;
 }
 
-/* With openat2() where there is one. */
+/* With openat2() if the kernel has it. */
 static int open_below(const char *root, const char *path, int flags, uint64_t resolve)
 {
 	struct open_how to = { .flags = (unsigned)flags | O_CLOEXEC, .resolve = resolve };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file_in - the door in: every file that somebody else may have written is opened here.
+ * file_in - the door in: every file that others may have written is opened here.
  *
  *	fd = file_in_open(root, path, how, &st, &err)	once; `st` is its fstat()
  *	... judge `st`: owner, mode, size ...
@@ -53,7 +53,7 @@ int file_in_below(const char *root, const char *path, int flags) MUST_USE;
 int file_in_open(const char *root, const char *path, unsigned how, struct stat *st,
 		 struct err *err) MUST_USE;
 
-/* A file's bytes; `p` is NULL where len is 0. */
+/* A file's bytes; `p` is NULL if len is 0. */
 struct file_map {
 	uint8_t *p;
 	size_t len;

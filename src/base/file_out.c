@@ -240,7 +240,7 @@ static int create_nameless(const struct file_new *f, mode_t mode)
 }
 
 /* Opens the regular file that is to be replaced: by the kernel's rules for links and permissions.
- * Where the path is a link, f->path becomes the file's own name. Its fd, or -1. */
+ * If the path is a link, f->path becomes the file's own name. Its fd, or -1. */
 static int open_replaced(struct file_new *f, struct stat *st, bool follow, struct err *err)
 {
 	int fd = open(f->path,
@@ -275,7 +275,7 @@ static bool has_no_such(int why)
 	return why == EPERM || why == EINVAL || why == EOPNOTSUPP || why == ENOSYS;
 }
 
-/* As the file that is replaced; the owner where we may. */
+/* As the file that is replaced; the owner if we may. */
 static int take_after(const struct file_new *f, const struct stat *old, struct err *err)
 {
 	mode_t mode = mode_of_derived(old->st_mode & 0777);
@@ -286,7 +286,7 @@ static int take_after(const struct file_new *f, const struct stat *old, struct e
 	if ((st.st_uid != old->st_uid || st.st_gid != old->st_gid) &&
 	    fchown(f->fd, old->st_uid, old->st_gid) && !has_no_such(errno))
 		return err_sys(err, "%s: its owner", f->path);
-	/* where permissions are all the same, the new file has the old one's */
+	/* if permissions are all the same, the new file has the old one's */
 	if ((st.st_mode & 0777) != mode && fchmod(f->fd, mode) &&
 	    !(has_no_such(errno) && (st.st_mode & 0777) == (old->st_mode & 0777)))
 		return err_sys(err, "%s: its permissions", f->path);

@@ -15,12 +15,12 @@
  * link, a hard link, /dev/stdin, a FIFO. Opening one of them for writing fails before the file is
  * touched. Nothing is ever forgotten; looking takes a microsecond for a thousand inputs.
  *
- * Until file_new_commit the file has no name (O_TMPFILE), so that no signal leaves it behind. Where
+ * Until file_new_commit the file has no name (O_TMPFILE), so that no signal leaves it behind. If
  * the file system has no such files, it has the name `temp` beside the path, which is "" otherwise.
  * A path that exists and is not a regular file (/dev/full, a FIFO) is written to directly. A
  * symbolic link to a regular file is followed, one to nothing is refused; `path` is then where the
  * file really is. The file that is replaced must be writable, as for the redirection of a shell;
- * the new one has its permissions and, where we may give it, its owner. Otherwise it has `mode`, as
+ * the new one has its permissions and, if we may give it, its owner. Otherwise it has `mode`, as
  * the umask leaves it. Once a recording was read (FILE_SECRET), only users who may read the
  * recording may read the output.
  */
@@ -54,8 +54,8 @@ int file_out_check_fd(int fd, const char *name, struct err *err) MUST_USE;
 
 /* ---- outputs ----------------------------------------------------------------------------- */
 
-/* Writes all `len` bytes or fails: where a call is interrupted, writes less than asked, or would
- * have to wait, it goes on. */
+/* Writes all `len` bytes or fails: if a call is interrupted, writes less than asked, or would have
+ * to wait, it goes on. */
 int fd_write_all(int fd, const void *p, size_t len, const char *name, struct err *err) MUST_USE;
 /* The same at an offset. */
 int fd_write_all_at(int fd, const void *p, size_t len, uint64_t at, const char *name,
@@ -92,7 +92,7 @@ void file_new_remove_temps(void);
 /* All at once. */
 int file_put(const char *path, mode_t mode, enum file_new_how how, const void *p, size_t len,
 	     struct err *err) MUST_USE;
-/* A descriptor that adds to the end of a file, made where there is none. */
+/* A descriptor that adds to the end of a file, created if there is none. */
 int file_append_open(const char *path, mode_t mode, struct err *err) MUST_USE;
 
 /* "PATH" and `suffix`; a name that is too long for a file is cut before it. -1: the path is. */

@@ -17,7 +17,7 @@ int dir_make_all(const char *path, mode_t mode, struct err *err) MUST_USE; /* mk
 /* "a/b" with exactly one slash between. -1 if it does not fit. */
 int path_join(char *out, size_t size, const char *a, const char *b) MUST_USE;
 const char *path_base(const char *path); /* the part behind the last slash */
-/* The directory that a path's last name is in: "." where there is no slash. -1: it does not fit. */
+/* The directory that a path's last name is in: "." if there is no slash. -1: it does not fit. */
 int path_dir(char *out, size_t size, const char *path) MUST_USE;
 /* Whether a path is `top` or leads below it, by its letters: both as realpath() gives them. */
 bool path_is_below(const char *path, const char *top);

@@ -70,7 +70,7 @@ void u64map_free(struct u64map *m);
 struct strtab {
 	struct arena arena;
 	const char **str; /* by id */
-	uint64_t *slot;	  /* upper half: of the hash; lower half: id + 1, 0 where empty */
+	uint64_t *slot;	  /* upper half: of the hash; lower half: id + 1, 0 if empty */
 	size_t n, cap, nslot;
 };
 

@@ -3,9 +3,9 @@
  * paired - by how much B differs from A, from pairs of measurements that were taken one after the
  * other in random order.
  *
- * A pair gives one difference, of logarithms where a factor is looked for. The effect is the
- * estimate of Hodges and Lehmann: the median of the means of all two differences. Its interval is
- * that of Wilcoxon's signed-rank test: it excludes 0 exactly if the test finds a difference.
+ * A pair gives one difference, of logarithms if a factor is looked for. The effect is the estimate
+ * of Hodges and Lehmann: the median of the means of all two differences. Its interval is that of
+ * Wilcoxon's signed-rank test: it excludes 0 exactly if the test finds a difference.
  *
  * Assumed: the order within a pair was drawn by lot. Without an effect each difference is then as
  * likely to have one sign as the other, so that a drift, steps and bursts of the machine make the
@@ -30,7 +30,7 @@ struct paired {
 	size_t n;
 	double effect;	  /* NAN: no pairs */
 	double low, high; /* the 95 % interval; NAN: fewer than PAIRED_LEAST */
-	double chance;	  /* of a difference like this one where there is none, two-sided; NAN: no
+	double chance;	  /* of a difference like this one if there is none, two-sided; NAN: no
 			     pairs. Below 0.05 exactly if the interval excludes 0 */
 };
 

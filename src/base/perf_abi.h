@@ -20,8 +20,8 @@
 #endif
 #define PERF_ATTR_SIZE_MAX PERF_ATTR_SIZE_VER9
 
-/* Bits of attr.flags (the u64 behind read_format), by position, as the kernel numbers them. Used
- * where the header's bit-fields may be older than the recording. */
+/* Bits of attr.flags (the u64 behind read_format), by position, as the kernel numbers them. Used if
+ * the header's bit-fields may be older than the recording. */
 #ifndef PERF_RECORD_MISC_PROC_MAP_PARSE_TIMEOUT
 #define PERF_RECORD_MISC_PROC_MAP_PARSE_TIMEOUT (1 << 12)
 #endif

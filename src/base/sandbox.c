@@ -348,7 +348,7 @@ static void put_by_argument(struct filter *x, bool owners, int landlock)
 	put_filter(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
 	put_filter(x, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
 	/* threads and processes, but no namespaces. clone3's flags lie in memory: libc goes on with
-	 * clone where the kernel has none */
+	 * clone if the kernel has none */
 	unless_it_is(x, SYS_clone3);
 	put_filter(x, (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | ENOSYS));
 	put_filter(x, (struct sock_filter)IF_EQUAL(SYS_clone, 0, 3));
@@ -385,7 +385,7 @@ static int enter_seccomp(bool owners, int landlock, struct err *err)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) ? err_sys(err, "seccomp") : 0;
 }
 
-/* Asks with a filter at address 0: EFAULT where there are filters, EINVAL where not. */
+/* Asks with a filter at address 0: EFAULT if there are filters, EINVAL if not. */
 static bool has_seccomp(void)
 {
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) && errno == EFAULT;

@@ -59,14 +59,14 @@ bool text_word(const char **list, const char **word, size_t *len);
 /* Two digits for each of `n` bytes, as build-ids are written, and a 0: 2 * n + 1 characters. */
 void text_hex(char *out, const uint8_t *p, size_t n);
 
-/* RFC 4180: quotes where needed, quotes doubled. Text that a spreadsheet would run is quoted with
- * ' before it: no number, and its first character behind blanks and line ends is = + - @, also in
+/* RFC 4180: quotes if needed, quotes doubled. Text that a spreadsheet would run is quoted with '
+ * before it: no number, and its first character behind blanks and line ends is = + - @, also in
  * full width, or a tab. */
 void text_put_csv(struct buf *b, const char *s, char separator);
 /* The same of text that may hold anything, as text_put_safe() shows it: a row stays a line. NULL:
  * "" */
 void text_put_csv_safe(struct buf *b, const char *s, char separator);
-/* Nine digits; nothing where there is no number. */
+/* Nine digits; nothing if there is no number. */
 void text_put_csv_real(struct buf *b, double v);
 
 /* Shell-style glob (* ? [..]), whole string, case-sensitive. */

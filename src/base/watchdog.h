@@ -4,7 +4,7 @@
  * it, SIGKILL included.
  *
  *	watchdog_begin(&w, &job, &err)
- *	watchdog_lost(&w)	true, once: somebody killed it; another one may begin
+ *	watchdog_lost(&w)	true, once: it was killed; another one may begin
  *	watchdog_end(&w)	it ends without acting; returns when it has ended
  *
  * The child waits for the end of a pipe that only this process holds open. It is in a session of

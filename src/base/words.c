@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Takes one word off *text and writes it to `out`, which has room for all of it; false at the end,
- * or (*open) where a quote is not closed. */
+ * or (*open) if a quote is not closed. */
 static bool take_shell_word(const char **text, char *out, bool *open)
 {
 	const char *p = *text + strspn(*text, " \t\n");

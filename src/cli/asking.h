@@ -12,7 +12,7 @@
 /* News become notes. Its pointers lead into the cli's arena. */
 int cli_measure_opts(struct cli *cli, struct measure_opts *out, struct err *err) MUST_USE;
 
-/* 126 or 127 where the program could not be executed, else 125 with a program and 2 without. */
+/* 126 or 127 if the program could not be executed, else 125 with a program and 2 without. */
 int cli_measuring_code(const struct cli *cli, const struct err *err);
 
 #endif

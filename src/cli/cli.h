@@ -74,7 +74,7 @@ const char *cli_input(struct cli *cli, struct err *err);
 /* The last of these; NULL: there is none. */
 const char *cli_usual_input(void);
 
-/* The operands of a command that takes [FILE] [FUNCTION]: one of them is a recording where there is
+/* The operands of a command that takes [FILE] [FUNCTION]: one of them is a recording if there is
  * such a file, else a function of the usual recording. */
 struct cli_operands {
 	const char *path, *function; /* function NULL: none */
@@ -96,7 +96,7 @@ int cli_choices(const struct cli *cli, const char *said, const struct cli_choice
 /* How to write to `fd`: by --color, NO_COLOR, CLICOLOR_FORCE, TERM, COLUMNS, the locale. */
 struct style cli_style(const struct cli *cli, int fd);
 
-/* Somebody sits at a terminal on which browse works. */
+/* The user is at a terminal on which browse works. */
 bool cli_can_browse(void);
 
 /* The format that the options name: "json", "csv", ...; "term" if they name none. */
@@ -115,15 +115,15 @@ void cli_say_unsaid(const struct document *d, const struct show *s, bool notes);
 int cli_separator(const struct cli *cli, char *out, struct err *err) MUST_USE;
 
 /* Writes a finished text as the options ask: -o FILE (appears whole or not at all), else standard
- * output, through a pager where that is due. A reader that went away (EPIPE) is no error. Prints
- * the failure; returns an exit code. */
+ * output, through a pager if that is due. A reader that went away (EPIPE) is no error. Prints the
+ * failure; returns an exit code. */
 int cli_put(struct cli *cli, const struct buf *text, bool may_page);
 /* Starts the pager for long texts on a terminal, if one is wanted; cli_put does so by itself while
  * that is still allowed. */
 void cli_pager(struct cli *cli);
 
 /* A text that may be large: to where cli_put writes and by the same rules, but of one for programs
- * (`machine`) parts leave while it is made, wherever buf_spill is called. Open it first, have it
+ * (`machine`) parts leave while it is made, at each call of buf_spill. Open it first, have it
  * written to `text`, then end it once, by either way:
  *	cli_out_put	all of it was put; returns as cli_put does
  *	cli_out_fail	it was not: `why`, unless writing failed before; there is no file of -o's
@@ -145,7 +145,7 @@ int cli_out_fail(struct cli_out *o, const struct err *why);
 void cli_progress(void *cli, double fraction);
 void cli_progress_end(struct cli *cli);
 
-/* Directories by XDG and HOME, in the cli's arena; NULL where there is none, or it is not this
+/* Directories by XDG and HOME, in the cli's arena; NULL if there is none, or it is not this
  * user's. */
 const char *cli_cache_dir(struct cli *cli);
 const char *cli_data_dir(struct cli *cli);

@@ -183,7 +183,7 @@ bool config_concerns(enum command cmd)
 int config_apply(const struct config *c, struct options *o, struct arena *a, enum command cmd,
 		 struct err *err)
 {
-	/* the command's own section has the last word, wherever it stands */
+	/* the command's own section overrides the others, in any order */
 	for (int own = 0; own < 2; own++)
 		vec_each (&c->line, const struct config_line *, l) {
 			const struct option_row *row = option_find(cmd, l->key);

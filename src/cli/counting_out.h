@@ -39,7 +39,7 @@ int counting_out_open(struct counting_out *o, const struct cli *cli,
 /* Found out when it is first asked for: the locale's files need not be read before the program
  * runs. */
 const struct style *counting_out_style(struct counting_out *o);
-/* *gone: nobody reads any more; that is no failure. */
+/* *gone: the reader went away; that is no failure. */
 int counting_out_put(struct counting_out *o, const struct buf *b, bool *gone,
 		     struct err *err) MUST_USE;
 /* Writes a finished document, with -I one of several; `last`: and to standard error the notes that

@@ -5,10 +5,10 @@
  * The user's own are in --ibs-events FILE, else in ibs-events beside the configuration file, if it
  * is there (store/ibs_own.h has the format).
  *
- * Where a recording is read, -e NAME means the samples of IBS that are the event: -e becomes the
+ * When a recording is read, -e NAME means the samples of IBS that are the event: -e becomes the
  * recorded event that they are samples of, and the selection asks each sample. An event of the
  * recording with that name goes before. With other names beside it those are as ever; two derived
- * events may be of ops and of fetches, but not both of one, whose samples would be in both. Where a
+ * events may be of ops and of fetches, but not both of one, whose samples would be in both. When a
  * recording is made, -e NAME becomes --ibs and --keep.
  */
 #ifndef CYCLADE_CLI_DERIVED_H
@@ -26,7 +26,7 @@ int derived_own(struct cli *cli, const struct ibs_own **out, struct err *err) MU
 /* record: takes derived events out of -e. *keep: the predicate of --keep with theirs. */
 int derived_record(struct cli *cli, const char **keep, struct err *err) MUST_USE;
 
-/* Recordings: *out NULL where -e names no derived event. */
+/* Recordings: *out NULL if -e names no derived event. */
 struct derived;
 int derived_open(struct derived **out, struct cli *cli, const struct pd *rec,
 		 struct err *err) MUST_USE;

@@ -45,7 +45,7 @@ void heap_for_tables(void)
 	from = (first + BIG_PAGE - 1) & ~(uintptr_t)(BIG_PAGE - 1);
 	end = (uintptr_t)sbrk(0) & ~(uintptr_t)(BIG_PAGE - 1);
 	free(p);
-	/* a wish; not where the heap is no such thing */
+	/* a wish; not if the heap is no such thing */
 	if (from >= end || end - from > HEAP_AHEAD * 2 ||
 	    madvise((void *)from, end - from, MADV_HUGEPAGE))
 		return;

@@ -14,7 +14,7 @@
 void heap_for_tables(void);
 
 /* Whether the process is about to end, so that freeing large tables one by one is lost time: the
- * kernel takes all of it at once. Not where somebody looks for leaks. */
+ * kernel takes all of it at once. Not in builds that look for leaks. */
 bool heap_ends(void);
 
 /* Whether a sanitizer watches memory: it reports faults itself. */

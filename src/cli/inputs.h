@@ -10,8 +10,8 @@
 #include "cli/cli.h"
 
 /* Once the options are read: remembers the files that they and the operands name (file_keep), the
- * programs that are to be measured among them, and fails where an output of the options, or
- * standard output, is one of these. */
+ * programs that are to be measured among them, and fails if an output of the options, or standard
+ * output, is one of these. */
 int cli_inputs(struct cli *cli, struct err *err) MUST_USE;
 
 /* Where execvp(3) finds a program; false: nowhere. */

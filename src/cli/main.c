@@ -89,10 +89,10 @@ static int read_options(struct cli *cli, int argc, char **argv, struct err *err)
 }
 
 static volatile sig_atomic_t stack_grows;
-static volatile sig_atomic_t failed = EXIT_ERROR; /* the exit code where cyclade fails */
+static volatile sig_atomic_t failed = EXIT_ERROR; /* the exit code if cyclade fails */
 
-/* The exit code of a command that ended with `code`: no success where names or lines are missing
- * for lack of memory. */
+/* The exit code of a command that ended with `code`: no success if names or lines are missing for
+ * lack of memory. */
 static int without_losses(int code)
 {
 	struct err err = ERR_INIT;
@@ -214,7 +214,7 @@ static void hold_closed(void)
 			return; /* without /dev there is nothing to hold them with */
 }
 
-/* Where address space is limited, the stack could not grow any more once the rest is used up, and
+/* If address space is limited, the stack could not grow any more once the rest is used up, and
  * libdw takes up to 230 kB of it for a unit's lines: it grows now, by its lowest page. If it
  * cannot, that is a fault for want of memory. */
 static __attribute__((noinline)) void grow_stack(void)
@@ -227,7 +227,7 @@ static __attribute__((noinline)) void grow_stack(void)
 
 int main(int argc, char **argv)
 {
-	/* where the stack cannot grow, there is no room on it for a handler */
+	/* if the stack cannot grow, there is no room on it for a handler */
 	static char other_stack[64 << 10];
 	const stack_t other = { .ss_sp = other_stack, .ss_size = sizeof(other_stack) };
 	const struct sigaction faults = { .sa_sigaction = fault,

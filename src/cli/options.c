@@ -192,7 +192,7 @@ const char *option_arg(const struct option_row *row, char out[static OPTION_ARG_
 	return out;
 }
 
-/* Where the row's argument reads "a|b|c": is `v` one of them? */
+/* If the row's argument reads "a|b|c": is `v` one of them? */
 static bool is_choice(const struct option_row *row, const char *v)
 {
 	char arg[OPTION_ARG_MAX];

@@ -27,7 +27,7 @@
 #include "config.h"
 #include "report/page_files.h"
 
-/* To a terminal or a pager: if it cannot be written, nobody can read a message. */
+/* To a terminal or a pager: if it cannot be written, a message cannot be read. */
 static void put_quietly(int fd, const char *p, size_t len)
 {
 	if (fd_write_all(fd, p, len, "", NULL))
@@ -242,7 +242,7 @@ const char *cli_usual_input(void)
 	return NULL;
 }
 
-/* In a directory of many anybody can put a file of that name. */
+/* In a shared directory any user can put a file of that name. */
 static bool is_foreign(const char *path)
 {
 	struct stat st;
@@ -409,10 +409,10 @@ void cli_pager(struct cli *cli)
 	(void)starter_start(&cli->pager, words);
 }
 
-/* True where a pager took the text. */
+/* True if a pager took the text. */
 static bool through_pager(struct cli *cli, const struct buf *text)
 {
-	cli_pager(cli); /* it is there already where rights were given up */
+	cli_pager(cli); /* it is there already if rights were given up */
 	return cli->pager.pid && starter_run(&cli->pager, buf_str(text), text->len) >= 0;
 }
 

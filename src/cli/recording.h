@@ -56,7 +56,7 @@ size_t recording_event(const struct recording *r, const char *said,
 /* Some event's samples have one of these: PERF_SAMPLE_*. */
 bool recording_has(const struct recording *r, uint64_t sample_type);
 
-/* A file that is not here is worth a note where one in a hundred of all samples is in it. */
+/* A file that is not here is worth a note if one in a hundred of all samples is in it. */
 bool recording_lacks(const struct recording *r, uint32_t image, uint64_t samples, uint64_t all);
 
 /* Fills in a view's notes on the recording, which the user named as `input` (NULL: the usual one):

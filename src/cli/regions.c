@@ -114,7 +114,7 @@ struct collecting {
 	size_t n;
 };
 
-/* In memory where that is possible: a table is written to all the time. */
+/* In memory if that is possible: a table is written to all the time. */
 static int make_regions_dir(struct collecting *c, struct err *err)
 {
 	char pattern[TEMP_DIR_MAX + 8];

@@ -95,7 +95,7 @@ static void allow_writing(struct sandbox *s, const struct cli *cli, const char *
 	sandbox_write(s, "/dev/tty");
 }
 
-/* The directory of a file on the command line, also where it is a link: runs of a series lie beside
+/* The directory of a file on the command line, also if it is a link: runs of a series lie beside
  * one another. */
 static void allow_beside(struct sandbox *s, const char *path)
 {

@@ -31,7 +31,7 @@ static void become(char *const argv[], int input)
 	_exit(NOT_STARTED);
 }
 
-/* Hands on all that comes, to the end, also where the program reads no further. */
+/* Hands on all that comes, to the end, also if the program reads no further. */
 static bool hand_on(int from, uint64_t len, int to)
 {
 	char part[65536];

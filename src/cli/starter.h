@@ -24,7 +24,7 @@ struct starter {
 /* false: it could not be started. argv is copied with the process. */
 bool starter_start(struct starter *b, char *const argv[]);
 /* Waits until the program has ended. Without text its standard input stays ours. Returns its exit
- * code, 255 where a signal ended it; -1 where it was not started. */
+ * code, 255 if a signal ended it; -1 if it was not started. */
 int starter_run(struct starter *b, const char *text, size_t len);
 void starter_end(struct starter *b); /* one that was not started: nothing */
 

@@ -33,8 +33,8 @@ struct capture_stats {
 int capture_make(struct capture_stats *out, const char *root, const char *dir,
 		 const volatile sig_atomic_t *stop, struct err *err) MUST_USE;
 
-/* The part of a file's text that is taken; false where `path` (as capture.def has it) is no row of
- * a file. */
+/* The part of a file's text that is taken; false if `path` (as in capture.def) is no row of a
+ * file. */
 bool capture_filter(struct buf *out, const char *path, const char *text);
 
 /* Names of containers in /proc/1/cgroup, ended by NULL. */

@@ -65,7 +65,7 @@ struct counter_setup {
 	size_t n_cgroups;
 	bool inherit, enable_on_exec;
 	bool user_only, kernel_only;
-	bool may_drop_kernel; /* count user space alone where the kernel may not be counted */
+	bool may_drop_kernel; /* count user space alone if the kernel may not be counted */
 	const struct counter_backend *backend; /* NULL: perf_event */
 	void *backend_ctx;
 };

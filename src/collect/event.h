@@ -8,8 +8,8 @@
  * event aliases), tracepoints (sched:sched_switch, with glob), breakpoints (mem:ADDR[/LEN][:rwx]),
  * uprobes and kprobes (uprobe:FILE:SYMBOL|+OFFSET, kprobe:SYMBOL), modifiers (:u :k :h :G :H :p :pp
  * :ppp :P :I :D :S), groups ({a,b}:S), several by comma or by repeated -e. Names that are none of
- * these are asked of event_list.more. Slots and top-down metrics of one text that nobody grouped
- * are a group, and slots lead theirs.
+ * these are asked of event_list.more. Slots and top-down metrics of one text without a group are a
+ * group, and slots lead theirs.
  *
  * Everything of the machine is read below `root` (sysfs at root/sys, tracefs at
  * root/sys/kernel/tracing or root/sys/kernel/debug/tracing), so that another machine's tree can
@@ -35,8 +35,8 @@ enum event_topdown { TOPDOWN_NONE, TOPDOWN_SLOTS, TOPDOWN_METRIC };
 enum event_tool { TOOL_NONE, TOOL_DURATION, TOOL_USER, TOOL_SYSTEM };
 
 struct event {
-	/* type, config*, exclude_*, precise_ip, pinned, exclusive; and where the event's own terms
-	 * ask for it sample_period or sample_freq, sample_max_stack, branch_sample_type.
+	/* type, config*, exclude_*, precise_ip, pinned, exclusive; and, if the event's own terms
+	 * ask for it, sample_period or sample_freq, sample_max_stack, branch_sample_type.
 	 * read_format and the rest 0. exclude_guest is set unless :G. Tracepoints, breakpoints and
 	 * probes give no period of their own: sample each (period 1). */
 	struct perf_event_attr attr;
@@ -45,7 +45,7 @@ struct event {
 	char *name;		   /* as it is shown and stored: as typed, modifiers included */
 	const char *pmu;	   /* "cpu", "software", "tracepoint", ... */
 	const char *cpus;	   /* the PMU's cpumask or cpus file ("0-3"), NULL: every CPU */
-	int group; /* index of the group's leader; its own index where it leads or is alone */
+	int group;	  /* index of the group's leader; its own index if it leads or is alone */
 	bool sample_read; /* :S on its group */
 	bool has_period, has_freq;
 	/* One word (uncore_imc/.../) for several boxes outside the cores: the index of the first of
@@ -53,7 +53,7 @@ struct event {
 	int box_of;
 	const char *boxes;
 	const char *unit; /* sysfs .unit, or NULL */
-	double scale;	  /* sysfs .scale, 1 where absent */
+	double scale;	  /* sysfs .scale, 1 if absent */
 	/* by the event's own terms, which override the command's options */
 	const char *call_graph; /* call-graph=fp|dwarf|lbr|no, or NULL */
 	uint32_t stack_size;	/* stack-size=, or 0 */
@@ -70,8 +70,8 @@ struct event_meaning {
 
 /* Who knows more names: those of a vendor's event list. */
 struct event_names_more {
-	/* True where `name` (options included) is an event of the core PMU `core`. The texts live
-	 * in `a`. */
+	/* True if `name` (options included) is an event of the core PMU `core`. The texts live in
+	 * `a`. */
 	bool (*find)(void *ctx, struct arena *a, const char *core, const char *name, size_t len,
 		     struct event_meaning *out);
 	/* The nearest such name, or NULL. */

@@ -48,7 +48,7 @@ struct machine {
 	const struct machine_cpu {
 		int32_t core, socket, die; /* -1: not known, as of a CPU that is off */
 	} * cpu;			   /* by CPU number, cpus_available of them */
-	/* each different list once ("0-3"); dies only where perf has them: on x86-64 and s390 */
+	/* each different list once ("0-3"); dies only if perf has them: on x86-64 and s390 */
 	const char **core_siblings, **thread_siblings, **die_siblings;
 	size_t n_core_siblings, n_thread_siblings, n_die_siblings;
 	const struct machine_cache *cache;
@@ -82,7 +82,7 @@ enum machine_part {
 };
 
 int machine_read(struct machine *m, struct arena *a, const char *root, struct err *err) MUST_USE;
-/* Only these parts; the others are NULL, 0, -1 or -100, as where they cannot be read. */
+/* Only these parts; the others are NULL, 0, -1 or -100, as if they could not be read. */
 int machine_read_parts(struct machine *m, struct arena *a, const char *root, unsigned parts,
 		       struct err *err) MUST_USE;
 

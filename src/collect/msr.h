@@ -36,7 +36,7 @@ struct msr;
 extern const struct counter_backend counter_msr;
 
 /* `machine` with MACHINE_MODEL and MACHINE_TOPOLOGY; it and the CPUs' numbers must live as long.
- * Fails where there is nothing to count with. */
+ * Fails if there is no counter to count with. */
 int msr_open(struct msr **out, struct arena *a, const char *root, const struct machine *machine,
 	     const uint32_t *cpus, size_t n, struct err *err) MUST_USE;
 /* Before the list's first event. They take the place of the kernel's of the same name. */

@@ -11,7 +11,7 @@
  * A ring is mapped for each CPU on which any event is opened.
  *
  * The thread sleeps until a ring is half full or `flush_ms` have passed (with jitter less, down to
- * 10 ms, where counters take samples faster than they get periods), drains all rings and calls
+ * 10 ms, if counters take samples faster than they get periods), drains all rings and calls
  * round(), so that older records are out of our hands. The sink is called on that thread only.
  * Records are handed over as the kernel wrote them, in runs of bytes: a record may be cut by the
  * end of a run, its rest is the next run. Nothing ever waits for us: if a ring is full, the kernel
@@ -32,7 +32,7 @@ struct recorder;
 
 struct recorder_event {
 	struct perf_event_attr attr;
-	int group;	      /* index of its leader; its own where it leads */
+	int group;	      /* index of its leader; its own if it leads */
 	const uint32_t *cpus; /* where it can count, ascending; NULL: on all of setup's */
 	size_t n_cpus;
 	/* Opened on all of `cpus`, setup's or not, and outside of the cgroup too: an event that

@@ -24,8 +24,8 @@ struct synth {
 	bool data_maps; /* mappings without code too (-d) */
 };
 
-/* [kernel.kallsyms]_text, the modules, and BPF programs if we may list them; nothing where
- * addresses are hidden. */
+/* [kernel.kallsyms]_text, the modules, and BPF programs if we may list them; nothing if addresses
+ * are hidden. */
 int synth_kernel(const struct synth *s, struct err *err) MUST_USE;
 /* One process with all its threads. */
 int synth_process(const struct synth *s, pid_t pid, struct err *err) MUST_USE;

@@ -37,7 +37,7 @@ enum { WORKLOAD_NO_INPUT = 1, WORKLOAD_NO_OUTPUT = 2 /* nor messages */ };
 /* `mask`: the signals the child shall have blocked. */
 int workload_prepare(struct workload *w, char *const *argv, char *const *env, const sigset_t *mask,
 		     unsigned flags, struct err *err) MUST_USE;
-/* ERR_EXEC where it cannot be executed; sys_errno is ENOENT where it was not found. */
+/* ERR_EXEC if it cannot be executed; sys_errno is ENOENT if it was not found. */
 int workload_start(struct workload *w, const char *name, struct err *err) MUST_USE;
 /* True once it has ended; waits for that if `block`. */
 bool workload_reap(struct workload *w, bool block);

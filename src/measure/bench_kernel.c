@@ -85,7 +85,7 @@ static bool has_shadow_stack(void)
 	uint64_t top = 0;
 
 #if defined(__x86_64__)
-	__asm__ volatile("rdsspq %0" : "+r"(top)); /* where there is none it does nothing */
+	__asm__ volatile("rdsspq %0" : "+r"(top)); /* if there is none it does nothing */
 #endif
 	return top != 0;
 }

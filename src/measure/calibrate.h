@@ -111,7 +111,7 @@ struct calibrated {
 	bool huge, small;	 /* all in huge pages; not so, although they were asked for */
 	bool doubt;		 /* no value: it came out below 0 */
 	size_t repeats, dropped; /* dropped: the thread was interrupted */
-	const char *prefetchers; /* "on", "off"; NULL: as they were, nobody asked */
+	const char *prefetchers; /* "on", "off"; NULL: as they were */
 };
 
 struct calibrate_point { /* of the curve: loads that wait for each other, in so many bytes */

@@ -65,7 +65,7 @@ struct compare_effect {
 	size_t control_pairs;
 	double control, control_low, control_high; /* a program against itself */
 	double least;				   /* change found in 9 of 10 comparisons like it */
-	struct paired all;			   /* in logarithms where `relative` */
+	struct paired all;			   /* in logarithms if `relative` */
 	bool relative, nothing;			   /* nothing: A has none of it */
 	size_t wanted; /* pairs that find compare.aim in 9 of 10 comparisons; 0: not known */
 };
@@ -132,7 +132,7 @@ void compare_free(struct compare *c);
 struct compare_opts {
 	struct measure_opts *side[COMPARE_SIDES]; /* differ in their program only */
 	bool tree;				  /* nodes of the tree, not events */
-	bool anyway;				  /* go on where the machine's setting changes */
+	bool anyway;				  /* go on if the machine's setting changes */
 	bool may_fail;				  /* a program's exit code does not matter */
 	const char *const *decide;		  /* names of metrics that decide beside time */
 	size_t n_decide;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * counting - counters beside a program, tasks or CPUs: who is counted, when, and the loop around
- * it. Recordings use it, too, with counters of the tree beside their samples or with none at all:
- * there is but one loop.
+ * counting - counters beside a program, tasks or CPUs: targets, times, and the loop around it.
+ * Recordings use it, too, with counters of the tree beside their samples or with none at all: there
+ * is but one loop.
  *
  *	counting_open(&k, opts, "count", parts, &err)	machine, targets, signals
  *	counting_prepare(&k, &setup, &reader, &err)	a program that waits, counters on it
@@ -55,7 +55,7 @@ enum counting_event {
 	COUNTING_INTERVAL, /* -I: an interval ended; the last one is as long as it is */
 };
 
-/* Who reads the counters while they count; a member may be NULL. */
+/* Reads the counters while they count; a member may be NULL. */
 struct counting_reader {
 	/* Every tick() nanoseconds (0: not again), before an interval's end, and at last. */
 	int (*read)(void *ctx, struct counting *k, struct err *err);
@@ -109,11 +109,11 @@ struct counting {
  * those that --per needs. counting_close is due after a failure too. */
 int counting_open(struct counting *k, const struct measure_opts *opts, const char *what,
 		  unsigned parts, struct err *err) MUST_USE;
-/* --warmup: runs of the program that nobody measures; once, before the first that is. */
+/* --warmup: unmeasured runs of the program; once, before the first measured one. */
 int counting_warmup(struct counting *k, struct err *err) MUST_USE;
 /* A program that waits to be started, and counters on it: the setup's groups and flags are the
- * caller's, whom to count is put in here; NULL: none. `reader` is copied; NULL: none.
- * counting_end() or counting_finish() is due after a failure too. */
+ * caller's, this adds the targets; NULL: none. `reader` is copied; NULL: none. counting_end() or
+ * counting_finish() is due after a failure too. */
 int counting_prepare(struct counting *k, struct counter_setup *setup,
 		     const struct counting_reader *reader, struct err *err) MUST_USE;
 /* Starts the program, or counting, at its first call; fills in the result at the last. */

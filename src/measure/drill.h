@@ -74,7 +74,7 @@ struct drill_core {
 	struct rounds rounds;
 	bool *wants_turn;	      /* by group: in this round */
 	bool *named;		      /* by metric: asked for by --node, -M */
-	double *latency, *latency_se; /* by event: retire latency, where it is known */
+	double *latency, *latency_se; /* by event: retire latency, if it is known */
 	const char **latency_why;     /* by event: why it was not sampled, or NULL */
 	const char **dead;	      /* by event: why its 0 is not believed, or NULL */
 	const char **wrong;	      /* by event: why validate does not believe it; NULL: none */
@@ -160,8 +160,8 @@ int drill_names(struct drill *d, const struct measure_opts *o, uint32_t **list, 
 /* `held`: events that sample all the while, n of them; they keep their counters. */
 int drill_open(struct drill *d, const struct counting *k, const struct drill_held *held, size_t n,
 	       struct err *err) MUST_USE;
-/* Whether level 1 and the events that sample fit beside each other; true without trying if nobody
- * else holds any. */
+/* Whether level 1 and the events that sample fit beside each other; true without trying if no other
+ * program holds any. */
 int drill_fits_beside(struct drill *d, bool *fits, struct err *err) MUST_USE;
 /* counting_prepare() with these counters. After a failure, too, counting_finish() is due. */
 int drill_start(struct drill *d, struct counting *k, struct err *err) MUST_USE;
@@ -194,8 +194,8 @@ static inline bool drill_in_use(const struct drill_group *g, size_t counter_grou
  * from now on. */
 int drill_see_pin(struct drill *d, struct counting *k, struct drill_group *g,
 		  struct err *err) MUST_USE;
-/* After a reading of a group that takes turns: where less is free than the plan has supposed, so
- * that it never comes to its counters, each of its events takes turns by itself from now on. */
+/* After a reading of a group that takes turns: if less is free than the plan has supposed, so that
+ * it never comes to its counters, each of its events takes turns by itself from now on. */
 int drill_see_starved(struct drill *d, struct counting *k, size_t core, size_t group,
 		      struct err *err) MUST_USE;
 #define DRILL_TURN_NOTES 5

@@ -34,7 +34,7 @@ int drill_latency_plan(struct drill *d, const struct counting *k, struct err *er
 int drill_latency_begin(struct drill *d, const struct counting *k, struct err *err) MUST_USE;
 int drill_latency_apply(struct drill *d, const struct counting *k, struct err *err) MUST_USE;
 int drill_latency_switched(struct drill *d, bool on, struct err *err) MUST_USE;
-/* With each reading: samplers for tasks that were started meanwhile, where they do not inherit. */
+/* With each reading: samplers for tasks that were started meanwhile, if they do not inherit. */
 int drill_latency_follow(struct drill *d, const struct counting *k, struct err *err) MUST_USE;
 /* From samples since `from` if that is the last drill_latency_mark() and they are enough; else from
  * those of the run so far. */

@@ -6,7 +6,7 @@
  *	list.more = event_more(&m, choice)
  *	event_more_free(&m)	when the list is parsed no more
  *
- * A model is loaded when first asked for a name. Where no model is for the CPU, no name is known.
+ * A model is loaded when first asked for a name. If the CPU has no model, no name is known.
  */
 #ifndef CYCLADE_MEASURE_EVENT_MORE_H
 #define CYCLADE_MEASURE_EVENT_MORE_H

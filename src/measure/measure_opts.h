@@ -35,7 +35,7 @@ struct measure_opts {
 	void *news_ctx;
 	/* Verdicts on this machine's events; NULL: none. */
 	const struct validate_kept *verdicts;
-	bool path_ours; /* the file has a default name: nobody named it */
+	bool path_ours; /* the file has a default name: not named by the user */
 	bool dry_run;	/* nothing is opened: attributes are described */
 
 	char *const *env; /* "NAME=value" for the program, ended by NULL; NULL: none */
@@ -86,7 +86,7 @@ struct measure_opts {
 	const char *wait_chains; /* of switches: auto, all, none; NULL: auto */
 	const char *clockid;	 /* as clock_gettime's, without CLOCK_ */
 	const char *call_graph;	 /* fp, dwarf, lbr; "": the default kind */
-	bool chains_of_time; /* chains by frame pointers where time is sampled for want of a PMU */
+	bool chains_of_time;	 /* chains by frame pointers if time is sampled for want of a PMU */
 	const char *branch_filter; /* kinds of branches */
 	bool switches; /* who waits, and why if we may know, within 1 % of the program */
 	bool wait;

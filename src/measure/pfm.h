@@ -16,7 +16,7 @@ struct pfm_code {
 };
 
 /* `name`: UOPS_ISSUED:ANY, or ivb::UOPS_ISSUED:ANY with the model's own PMU; with libpfm's options
- * (c=1:i). False where it is no event of the model, or libpfm is not built in. */
+ * (c=1:i). False if it is no event of the model, or libpfm is not built in. */
 bool pfm_find(struct pfm_code *out, const char *model, const char *name, size_t len);
 
 #endif

@@ -47,7 +47,7 @@ struct sampling_result {
 	uint64_t no_room;	 /* ... and of these those for which the disk had no room */
 	uint64_t not_kept;	 /* samples that opts.keep did not want */
 	uint64_t cut_bytes;	 /* of parts that only opts.keep read */
-	uint64_t left_out;	 /* samples of others, where the kernel gave those of all */
+	uint64_t left_out;	 /* samples of others, if the kernel gave those of all */
 	uint64_t throttled;	 /* times the kernel held a counter back */
 	uint64_t aux_lost;	 /* pieces of a trace that were cut, or in which samples collided */
 	size_t ousted, counters; /* of all counters those that lost their place to others */
@@ -62,7 +62,7 @@ struct sampling_result {
 	bool early;		/* ... and before the program ended */
 	bool outlived;		/* its children go on */
 	bool user_only;		/* the kernel was left out because we may not look at it */
-	const char *no_cycles;	/* why time is sampled instead of cycles; "" where it is not */
+	const char *no_cycles;	/* why time is sampled instead of cycles; "" if it is not */
 	const char *hypervisor; /* "KVM guest"; NULL: none known */
 	const char *event;	/* their names */
 	bool chains;		/* call chains are with the samples */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * targets - whom the options mean: tasks, CPUs, a cgroup. A task or a CPU named twice is watched
- * once.
+ * targets - the tasks and CPUs of the options: tasks, CPUs, a cgroup. A task or a CPU named twice
+ * is watched once.
  */
 #ifndef CYCLADE_MEASURE_TARGETS_H
 #define CYCLADE_MEASURE_TARGETS_H

@@ -57,7 +57,7 @@ enum validate_kind {
 	COUNTS_CYCLES, /* of the core's clock */
 	COUNTS_NS,     /* in which the thread ran */
 	COUNTS_SOME,   /* not 0 in one kernel, 0 in others */
-	COUNTS_MOVES,  /* lines or pages that come: the sum where they must, 0 where they cannot */
+	COUNTS_MOVES,  /* lines or pages that come: the sum if they must, 0 if they cannot */
 };
 
 /* The cache into which lines of COUNTS_MOVES come. */
@@ -187,7 +187,7 @@ struct validate_cell {
 	double busy_rate; /* iterations of the busy thread for each of ours */
 	double alone;	  /* got without these, if the event counts them, too */
 	double slack;	  /* more than expected that is no fault: the threads share the core */
-	const char *prefetchers; /* "on", "off"; NULL: as they were, nobody asked */
+	const char *prefetchers; /* "on", "off"; NULL: as they were */
 	unsigned on_node;	 /* 1 + the NUMA node of its memory; 0: where the kernel puts it */
 	unsigned other;		 /* 1 + the CPU that has its lines before; 0: none */
 	enum validate_pair pair; /* where that is */
@@ -203,14 +203,13 @@ struct validated {
 	enum validate_verdict verdict;
 	enum validate_cause cause;
 	double deviation; /* relative, of the worst cell; of those that pass with its bar. NAN */
-	double deviation_half; /* its bar; NAN */
-	double limit;	       /* smallest relative error that would have been found; NAN */
-	const char *kernel;    /* where it is worst */
-	const char *with;      /* its cause: a quantity's key; NULL */
-	double weight;	       /* how many of `with`, or the factor */
-	const char *why;       /* of UNTESTED */
-	const char
-		*not_beside; /* why it was not tested beside a busy thread, where it could; NULL */
+	double deviation_half;	 /* its bar; NAN */
+	double limit;		 /* smallest relative error that would have been found; NAN */
+	const char *kernel;	 /* where it is worst */
+	const char *with;	 /* its cause: a quantity's key; NULL */
+	double weight;		 /* how many of `with`, or the factor */
+	const char *why;	 /* of UNTESTED */
+	const char *not_beside;	 /* why it was not tested beside a busy thread, if it could; NULL */
 	const char *prefetchers; /* as of its cells */
 	size_t repeats, dropped;
 };

@@ -31,9 +31,9 @@
  * A name in `expr` is a node's, then an event's: of a node in cycles (or its unit), of an event in
  * occurrences. A node with neither event nor formula is the sum of the nodes that `adds` to it, or
  * `cover none`: no node has both. Facts of the machine (TSC, #num_cpus, ...) are names, too. A node
- * with `whole` has one value, of all that was recorded, wherever it is used. A node with `smt`, and
- * all below it, has none where cores run one thread. A node with `always` happens in any program:
- * without a sample its event is suspected not to work.
+ * with `whole` has one value, of the whole recording, at each use. A node with `smt`, and all below
+ * it, has none if cores run one thread. A node with `always` happens in any program: without a
+ * sample its event is suspected not to work.
  */
 #ifndef CYCLADE_MODEL_ACCOUNT_H
 #define CYCLADE_MODEL_ACCOUNT_H
@@ -69,7 +69,7 @@ struct account_node {
 	bool ns;	  /* the penalty is in nanoseconds, at whatever frequency */
 	bool adds;	  /* to its parent */
 	bool whole;	  /* of the whole recording, not of a row */
-	bool smt;	  /* of two threads on a core: there is none where a core runs one */
+	bool smt;	  /* of two threads on a core: there is none if a core runs one */
 	double always;	  /* occurrences in a cycle that any program has at least; 0: not known */
 	bool cycles;	  /* its value is cycles; else `unit` */
 	const char *unit; /* "" of cycles */

@@ -20,15 +20,15 @@ struct tree_counts {
 	const uint32_t *member, *first;
 	const double *const *cov;
 	const char *const *no_error; /* by group: why its errors are not known (cov is NULL then),
-				      * NULL where they are; NULL: known of all */
+				      * NULL if they are; NULL: known of all */
 	size_t n_groups;
 	const double *quantum; /* by event: half the width of its steps, in counts; NULL: exact */
 	const double *latency; /* by event, NAN: none; NULL */
 	const double *latency_se; /* standard error of it, NAN: not measured here, nodes that use it
 				   * have no error bar; NULL: exact */
 	const double *system;	  /* [SYSTEM_COUNT] */
-	/* By event: why its count of 0 is not believed, NULL where it is; NULL: all are. Kept as
-	 * long as the tree. */
+	/* By event: why its count of 0 is not believed, NULL if it is; NULL: all are. Kept as long
+	 * as the tree. */
 	const char *const *dead;
 	/* By event: why no count of it is believed; NULL: all are. Kept as long as the tree. */
 	const char *const *wrong;

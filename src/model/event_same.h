@@ -13,7 +13,7 @@
 extern const char *const event_cycle_names[];
 /* The model's cycles, by the first of these names that it has; MODEL_NONE. */
 uint32_t event_cycles(const struct model *m);
-/* A number of an event's encoding, 0 where it is not to be compared. */
+/* A number of an event's encoding, 0 if it is not to be compared. */
 uint64_t event_encoding(const struct model_event *e);
 /* Two names for one counter: the same encoding, terms in any order. */
 bool event_same(const struct model *m, uint32_t a, uint32_t b);

@@ -17,7 +17,7 @@
  * (`:c4:e1:i1:u0x80:eq1:SUP:USER:percore:one_unit:perf_metrics:opc=0x182`), "names in quotes",
  * thresholds that begin with a comparison ("> 0.1 & P; $issueBM": expr_text.subject is the text
  * left of it; tags from the first `;` on are passed over) and metrics named in place of a truth
- * ("(> 0.7 | Heavy_Operations)": true where that one is over its own threshold).
+ * ("(> 0.7 | Heavy_Operations)": true if that one is over its own threshold).
  *
  * min and max of counts are taken per logical processor before they are summed (TMA sheet, "For
  * tool developers"): an operand is extensive if it is an event, a sum or difference of extensive
@@ -60,7 +60,7 @@ enum expr_system {
 	SYSTEM_SLOTS,	 /* of Arm: sysfs caps/slots */
 	SYSTEM_HAS_PMEM,
 	SYSTEM_DURATION, /* seconds of the measurement, or of the interval */
-	SYSTEM_NO_SLOTS, /* 1: somebody else has the counter of slots, and PERF_METRICS with it;
+	SYSTEM_NO_SLOTS, /* 1: another process has the counter of slots, and PERF_METRICS with it;
 			  * formulas of a model loaded so do without (model_load) */
 	SYSTEM_COUNT
 };
@@ -106,7 +106,7 @@ struct expr_text {
 	const char *s;
 	size_t len;
 	enum expr_dialect dialect;
-	const char *subject; /* a threshold's metric, where the text begins with a comparison; P in
+	const char *subject; /* a threshold's metric, if the text begins with a comparison; P in
 			      * it is left out of the program (see expr_wants_parent); else NULL */
 	const char *file;    /* for messages: "file:line:column: ..." */
 	unsigned line;
@@ -124,8 +124,8 @@ bool expr_extensive(const struct expr *e);
 
 /* Calls back for each EVENT, METRIC and LATENCY that an evaluation can ask for, each once, branches
  * that `system` rules out left out (system may be NULL: all branches). A METRIC that is only asked
- * whether it is over its threshold is named, too. Stops where each() returns
- * non-zero and returns that. */
+ * whether it is over its threshold is named, too. Stops if each() returns non-zero and returns
+ * that. */
 int expr_needs(const struct expr *e, const double *system,
 	       int (*each)(void *ctx, enum expr_ref_kind kind, uint32_t index), void *ctx);
 

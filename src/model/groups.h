@@ -25,7 +25,7 @@ struct model_group {
 bool model_group_has(const struct model *m, uint32_t metric, const char *name, size_t len);
 /* How many metrics do; 0: there is no such group. */
 size_t model_group_count(const struct model *m, const char *name, size_t len);
-/* Those, as the model lists them; *out is NULL where there are none or memory ran out. Returns how
+/* Those, as the model lists them; *out is NULL if there are none or memory ran out. Returns how
  * many. Arena memory. */
 size_t model_group_members(const uint32_t **out, struct arena *a, const struct model *m,
 			   const char *name, size_t len);

@@ -55,7 +55,7 @@ struct model_event {
 	uint32_t fixed;		 /* fixed counters it can be on: bit n */
 	unsigned flags;		 /* enum model_event_flag */
 	uint64_t period;	 /* to sample it by; 0: not known */
-	const char *errata;	 /* "" where none is known */
+	const char *errata;	 /* "" if none is known */
 	double latency;		 /* static mean retire latency, core cycles; NAN: none */
 	/* The same for events that are one counter (event_same); 0: not made yet. */
 	uint64_t encoding;
@@ -104,8 +104,8 @@ struct model {
 	const char *title;  /* "Intel Sapphire Rapids" */
 	const char *vendor; /* "intel", "amd", "arm", "sysfs" */
 	const char *from;   /* provenance: source and version */
-	const char *tma;    /* version of Intel's TMA sheet; "" where it is not of that */
-	/* Where its static retire latencies were measured, and by whom; "" where it has none. */
+	const char *tma;    /* version of Intel's TMA sheet; "" if it is not of that */
+	/* Where its static retire latencies were measured, and by whom; "" if it has none. */
 	const char *latency_from;
 	const char *caution; /* parts missing or untried, or "" */
 	unsigned revision;
@@ -148,7 +148,7 @@ void model_free(struct model *m); /* NULL is fine */
  * there were. (model_load() refuses an unusable model.) */
 size_t model_check(const struct model *m, void (*each)(void *ctx, const char *text), void *ctx);
 
-/* MODEL_NONE where there is none of this name; case does not matter; of metrics also by path. */
+/* MODEL_NONE if there is none of this name; case does not matter; of metrics also by path. */
 uint32_t model_event_find(const struct model *m, const char *name, size_t len);
 uint32_t model_metric_find(const struct model *m, const char *name, size_t len);
 /* The same, and a node of the tree by the last part of its path alone: the first of such; and by
@@ -168,8 +168,8 @@ struct model_cpu {
 	const char *pmu;		  /* "cpu", "cpu_core", "cpu_atom", "armv8_pmuv3_0", ... */
 };
 
-/* Takes vendor and numbers out of MIDR_EL1, as hexadecimal text with 0x; leaves all where `cpuid`
- * is no such (NULL is fine). */
+/* Takes vendor and numbers out of MIDR_EL1, as hexadecimal text with 0x; leaves all if `cpuid` is
+ * no such (NULL is fine). */
 void model_cpu_midr(struct model_cpu *cpu, const char *cpuid);
 /* Parses a recording's name of a CPU: a MIDR, or "GenuineIntel,6,85,4", which may be shorter. The
  * vendor is arena memory. -1: there is no more. */
@@ -181,20 +181,20 @@ int model_select(const char **id, struct arena *a, const struct model_sources *s
 		 const struct model_cpu *cpu, struct err *err) MUST_USE;
 
 /* The id that a person means by a name: an id, or one of models/names.tab ("sapphirerapids",
- * "znver4"); case, '-' and '_' do not matter. A name nobody knows is its own id. The name of a
- * hybrid ("alderlake") needs `pmu`, that of a kind of cores; without it (NULL) it is an error that
- * names the kinds. Arena memory, or `name` itself. */
+ * "znver4"); case, '-' and '_' do not matter. An unknown name is its own id. The name of a hybrid
+ * ("alderlake") needs `pmu`, that of a kind of cores; without it (NULL) it is an error that names
+ * the kinds. Arena memory, or `name` itself. */
 int model_named(const char **id, struct arena *a, const struct model_sources *s, const char *name,
 		const char *pmu, struct err *err) MUST_USE;
 /* One of the model's other names fits the pattern. */
 int model_has_name(bool *yes, struct arena *a, const struct model_sources *s, const char *id,
 		   bool (*fits)(const char *pattern, const char *name), const char *pattern,
 		   struct err *err) MUST_USE;
-/* The PMU of the cores that a model is for, by cpus.tab: "cpu_atom"; "" where any fits. */
+/* The PMU of the cores that a model is for, by cpus.tab: "cpu_atom"; "" if any fits. */
 int model_core_pmu(const char **pmu, struct arena *a, const struct model_sources *s, const char *id,
 		   struct err *err) MUST_USE;
 
-/* Calls back for each text compiled in, path like "intel/spr/tree"; stops where it returns non-zero
+/* Calls back for each text compiled in, path like "intel/spr/tree"; stops if it returns non-zero
  * and returns that. */
 int model_texts(struct arena *a,
 		int (*each)(void *ctx, const char *path, const char *text, size_t len), void *ctx,

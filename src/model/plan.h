@@ -6,8 +6,8 @@
  *
  * A plan has stages: groups of stage 0 (level 1, the metrics asked for by name) always count. Each
  * further stage hangs under a node (`under`) and counts only while that node is open (tree_open).
- * Stages share groups where events are the same; a group with a home in an open stage is never
- * counted twice. With wish.all there is only stage 0.
+ * Stages share groups if events are the same; a group with a home in an open stage is never counted
+ * twice. With wish.all there is only stage 0.
  *
  * The events of an open node are first looked up in the groups that count anyway (of stage 0 and of
  * the stages above it), and room left in those is used before a group is added. So a stage may have

@@ -51,7 +51,7 @@ int rounds_new(struct rounds *r, struct arena *a, const struct plan *p, uint64_t
 void rounds_begin(struct rounds *r, const struct plan *p, const struct model *m,
 		  const struct schedule_limits *l, const bool *wants);
 bool rounds_on(const struct rounds *r, size_t group);
-/* False where this turn was the round's last. */
+/* False if this turn was the round's last. */
 bool rounds_next(struct rounds *r);
 
 #endif

@@ -7,8 +7,8 @@
  *	schedule_more(&s, arena, model, &limits, have, n_have, sets, n, &err)
  *
  * The input is a list of sets (of a metric, say, whose events should count together) over events
- * that each know the counters they can be on. A group fits where there is a matching of its events
- * to general and fixed counters (Kuhn's algorithm over bit masks), with the registers that are few
+ * that each know the counters they can be on. A group fits if there is a matching of its events to
+ * general and fixed counters (Kuhn's algorithm over bit masks), with the registers that are few
  * (OFFCORE_RSP, FRONTEND, load latency) not asked for twice with different values, with slots
  * before the metrics of PERF_METRICS, and without the counters that the NMI watchdog or another
  * process holds.
@@ -51,9 +51,9 @@ struct schedule_limits {
 	const uint32_t *beside; /* events that count all the time by themselves (a pinned group):
 				 * groups fit beside them, and need not have them */
 	size_t n_beside;
-	uint64_t held[SCHEDULE_HELD]; /* counters, fixed n at bit 32 + n: on one of each somebody
-				       * else's event counts all the time, and the kernel moves it
-				       * about as groups need */
+	/* Counters, fixed n at bit 32 + n: on one of each another program's event counts all the
+	 * time, and the kernel moves it about as groups need. */
+	uint64_t held[SCHEDULE_HELD];
 	unsigned n_held;
 	bool tried; /* schedule_limits_try() found the held counters, and of the general */
 	unsigned general_held; /* counters how many */
@@ -93,8 +93,8 @@ struct schedule_machine {
 	bool no_tsx_abort;	 /* counter 3 is kept for transactions (TSX force abort) */
 };
 
-/* The limits of a model on a machine. The watchdog's cycles are on their fixed counter where there
- * is one, so that ours fall to a general one; else on any general counter. */
+/* The limits of a model on a machine. The watchdog's cycles are on their fixed counter if there is
+ * one, so that ours fall to a general one; else on any general counter. */
 void schedule_limits_of(struct schedule_limits *l, const struct model *m,
 			const struct schedule_machine *at);
 
@@ -103,7 +103,7 @@ void schedule_limits_of(struct schedule_limits *l, const struct model *m,
 uint64_t schedule_limits_avail(const struct schedule_limits *l);
 /* The fixed ones of these: fixed n is bit n. */
 uint32_t schedule_limits_fixed(const struct schedule_limits *l);
-/* True if somebody else has the only counter of slots. */
+/* True if another program has the only counter of slots. */
 bool schedule_limits_no_slots(const struct schedule_limits *l, const struct model *m);
 
 /* Something samples all the while: plain cycles (precise 0), cycles with PEBS at that precision, or
@@ -123,7 +123,7 @@ struct schedule_try {
 void schedule_limits_try(struct schedule_limits *l, const struct model *m,
 			 const struct schedule_try *how);
 
-/* True where these events fit together (and beside l->beside and l->held); else *why (static text)
+/* True if these events fit together (and beside l->beside and l->held); else *why (static text)
  * names the rule broken. */
 bool schedule_fits(const struct model *m, const struct schedule_limits *l, const uint32_t *event,
 		   size_t n, const char **why);
@@ -133,7 +133,7 @@ int schedule_make(struct schedule *out, struct arena *a, const struct model *m,
 		  const struct schedule_limits *l, const struct schedule_set *set, size_t n,
 		  struct err *err) MUST_USE;
 /* The same, on top of groups that count anyway: they come first in the result, in their order, and
- * grow where they have room; further groups are made only for the rest. */
+ * grow if they have room; further groups are made only for the rest. */
 int schedule_more(struct schedule *out, struct arena *a, const struct model *m,
 		  const struct schedule_limits *l, const struct schedule_group *have, size_t n_have,
 		  const struct schedule_set *set, size_t n, struct err *err) MUST_USE;
@@ -142,7 +142,7 @@ int schedule_more(struct schedule *out, struct arena *a, const struct model *m,
 #define SCHEDULE_NO_COUNTER 64 /* takes none: a field of PERF_METRICS, software, another PMU */
 
 /* One way to put the events of a group on counters, for people to see (the kernel may choose
- * another, and does when others count, too). False where they do not fit. */
+ * another, and does when others count, too). False if they do not fit. */
 bool schedule_place(const struct model *m, const struct schedule_limits *l, const uint32_t *event,
 		    size_t n, uint8_t *counter);
 

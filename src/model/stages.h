@@ -46,7 +46,7 @@ struct stages {
 	const struct model *m;
 	const struct plan *plan;
 	struct stages_state *stage; /* as plan.stage */
-	uint32_t *stage_of; /* by metric: the stage that makes it known, 0 where none needs to */
+	uint32_t *stage_of; /* by metric: the stage that makes it known, 0 if none needs to */
 	bool *may;	    /* scratch, by metric */
 	uint64_t random;
 	uint64_t last, next_visit; /* ns since the run began: the last decision, the next visit */
@@ -71,11 +71,11 @@ bool stages_open_asked(struct stages *s);
 bool stages_is_open(const struct stages *s, size_t stage);
 /* Was open at some time of this run. */
 bool stages_was_open(const struct stages *s, size_t stage);
-/* SLICES_ON where an open stage has this group, SLICES_VISIT where only one that is visited has. */
+/* SLICES_ON if an open stage has this group, SLICES_VISIT if only one that is visited has. */
 enum slices_state stages_group(const struct stages *s, size_t group);
 
 #define STAGES_SLICE_MAX 50000000ull
-/* ns from one reading to the next, where so many groups take turns on the core's counters: a slice
+/* ns from one reading to the next, if so many groups take turns on the core's counters: a slice
  * holds a turn of each. The first slices are short, so that stages open soon; slices grow with the
  * run, up to `longest` or one turn of each. */
 uint64_t stages_slice(size_t turns, uint64_t readings, uint64_t longest);

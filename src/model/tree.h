@@ -49,8 +49,8 @@ struct tree_node {
 	struct value value;   /* unclamped: other formulas use it */
 	double shown;	      /* value to print: shares (nodes, metrics in per cent) clamped to
 		       * 0..Metric Max within the error; NAN if not measured or doubtful */
-	double error;	      /* half width at 95 %; NAN where it is not known: see no_error */
-	double unseen;	      /* the part of it that is owed to time that nobody looked at: another
+	double error;	      /* half width at 95 %; NAN if it is not known: see no_error */
+	double unseen;	      /* the part of it from time that was not sampled: another
 			       * run does not make it smaller */
 	double steps;	      /* likewise: to counts that the CPU gives in steps (PERF_METRICS) */
 	const char *no_error; /* why there is no error bar, or NULL */
@@ -137,7 +137,7 @@ size_t tree_suspects(const struct tree *t, const struct tree_counts *c, bool *su
 /* An untested suspect is dead if cycles counted at least this: 30 ms at 3 GHz, over which the timer
  * alone enters the kernel several times. */
 #define TREE_LONG 1e8
-/* The count of cycles of the time that `c` is of; NAN where they were not counted. */
+/* The count of cycles of the time that `c` is of; NAN if they were not counted. */
 double tree_cycles(const struct model *m, const struct tree_counts *c);
 
 /* Where nothing can be tested any more, as counts are read after the run: suspects are

@@ -32,11 +32,11 @@ struct tree_rates_ask {
 			    * filters by privilege level */
 };
 
-/* The frequency is cycles by time where `timed`, else that of the time-stamp counter times cycles
- * by reference cycles. The error is that of the quotient, to the first order, with the covariance
- * of events that are in one group. In time for which stages with an event were closed, which was
- * not chosen at random, there may be anything from nothing to as many instructions as the CPU has
- * slots (from nothing to twice the frequency): the error covers that, too. With more than
+/* The frequency is cycles by time if `timed`, else that of the time-stamp counter times cycles by
+ * reference cycles. The error is that of the quotient, to the first order, with the covariance of
+ * events that are in one group. In time for which stages with an event were closed, which was not
+ * chosen at random, there may be anything from nothing to as many instructions as the CPU has slots
+ * (from nothing to twice the frequency): the error covers that, too. With more than
  * TREE_RATES_UNSEEN of such time there is no value. Texts are static, or those of `c`. */
 #define TREE_RATES_UNSEEN 0.05
 void tree_rates(struct tree_rates *out, const struct model *m, const struct tree_counts *c,

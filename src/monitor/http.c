@@ -55,7 +55,7 @@ struct http {
 	int stop;			       /* an eventfd: the thread is to end */
 	pthread_mutex_t lock;		       /* of the members below */
 	pthread_cond_t published;	       /* held is over */
-	struct MHD_Response *text[HTTP_TEXTS]; /* of this interval; NULL: nobody has asked */
+	struct MHD_Response *text[HTTP_TEXTS]; /* of this interval; NULL: no request yet */
 	http_make_fn *make;		       /* NULL: there is nothing to make them of */
 	void *ctx;
 	bool held; /* there soon is */
@@ -341,7 +341,7 @@ const char *http_where(const struct http *h)
 	return h->socket.where;
 }
 
-/* The texts of the interval before are nobody's but the connections' that send them. */
+/* The texts of the interval before belong to the connections that send them. */
 void http_publish(struct http *h, http_make_fn *make, void *ctx)
 {
 	(void)pthread_mutex_lock(&h->lock);

@@ -5,15 +5,14 @@
  *	http_open(&h, "127.0.0.1:9900", false, &err)
  *	http_publish(h, make, ctx)	after each interval; until the first: 503
  *	http_hold(h)			before make()'s data changes; the next publish is near
- *	http_keep(h)			the same where it is not: the texts of now stay
+ *	http_keep(h)			the same if it is not: the texts of now stay
  *	http_close(h)
  *
  * /metrics is OpenMetrics if the client accepts it, else the text format 0.0.4; / is a page that
  * loads nothing from elsewhere: tables, and a script (web/src/monitor) that draws charts of
  * /metrics and reads the tables again; without scripts it reloads. Requests are answered by a
- * thread of its
- * own. A text is made when somebody first asks for it in an interval, and is the same for all who
- * ask until the next one: an interval that nobody asks about costs nothing. The counting waits at
+ * thread of its own. A text is made at the first request in an interval, and is the same for all
+ * requests until the next one: an interval without a request costs nothing. The counting waits at
  * most for a text that is being made, never for clients, slow ones too; many cost no more memory
  * than HTTP_CONNECTIONS. For one beyond these another is ended (http_client.h).
  *

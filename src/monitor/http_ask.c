@@ -14,7 +14,7 @@ static size_t skip_blanks(const char *s, size_t n)
 	return i;
 }
 
-/* The value of a parameter (";q=0.5") of an element of Accept; its length, 0 where it has none. */
+/* The value of a parameter (";q=0.5") of an element of Accept; its length, 0 if it has none. */
 static size_t parameter(const char *s, size_t n, const char *name, const char **value)
 {
 	size_t len = strlen(name);

@@ -24,7 +24,7 @@ static struct http_client *oldest(struct http_clients *cs, unsigned state)
 	return found;
 }
 
-/* The first whose client has left, and who cannot be answered. */
+/* The first whose client has left, and cannot be answered. */
 static struct http_client *left(struct http_clients *cs)
 {
 	struct pollfd fds[ALL];

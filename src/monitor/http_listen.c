@@ -15,7 +15,7 @@
 
 #define QUEUE 128
 
-/* A socket that nobody listens on any more is in the way. */
+/* A socket without a listener is in the way. */
 static void remove_stale(const struct sockaddr_un *at)
 {
 	struct stat st;

@@ -216,7 +216,7 @@ int monitor_run(const struct monitor_opts *opts, struct err *err)
 	return end == END_FAILED || end == END_NOT_BEGUN ? -1 : 0;
 }
 
-/* ---- in a loop of somebody else -------------------------------------------------------------- */
+/* ---- in a loop of the caller's --------------------------------------------------------------- */
 
 struct monitor_own {
 	struct monitor m; /* first */

@@ -5,7 +5,7 @@
  *
  *	monitor_run(&opts, &err)	until --for is over, a signal comes, or each() has enough
  *
- * or, for those who have a loop of their own:
+ * or, in a loop of the caller's:
  *
  *	monitor_open(&m, &opts, &err)		it counts from now on
  *	monitor_turn(m, &err)			monitor_tick() ns after the last one
@@ -47,13 +47,14 @@ struct monitor_opts {
 	bool rereads;		  /* a hangup (SIGHUP) does not end it */
 	void (*said)(void *ctx, const char *text); /* may be NULL */
 	struct text_list cgroups; /* patterns of paths below the hierarchy; empty: none */
-	/* Counters of the cores are somebody else's: metrics that need them have that as reason. */
+	/* Counters of the cores belong to another program: metrics that need them have that as
+	 * reason. */
 	bool no_cores;
 	/* The document of an interval; valid until over(). *enough: end. */
 	int (*each)(void *ctx, struct document *d, bool *enough, struct err *err);
 	/* The document of the last each() is about to change: another thread may read it until then
 	 * (and nobody else meanwhile). `again`: the next one takes an interval, or longer; else it
-	 * comes at once, or there is none. NULL: nobody wants to know. */
+	 * comes at once, or there is none. NULL: not reported. */
 	void (*over)(void *ctx, bool again);
 	void *ctx;
 };

@@ -244,7 +244,7 @@ static const struct {
 #undef GROUP
 };
 
-/* A line's field "x=" or, where the key has a word before it, that of lines which begin so. */
+/* A line's field "x=" or, if the key has a word before it, that of lines which begin so. */
 static double read_cgroup_field(const char *line, size_t len, const char *key)
 {
 	const char *space = strchr(key, ' '), *name = space ? space + 1 : key;

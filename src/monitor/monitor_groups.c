@@ -225,7 +225,7 @@ static int group_pmu(struct packing *p, const char *pmu, struct err *err)
 	return turns.n && vec_push(&m->turns, turns) ? err_nomem(err) : 0;
 }
 
-/* Fields of PERF_METRICS without slots: nobody asked for these, but they must lead. */
+/* Fields of PERF_METRICS without slots: these were not asked for, but they must lead. */
 static int add_slots(struct monitor *m, size_t kind, struct err *err)
 {
 	const struct core_kind *k = &m->rows->kind[kind];

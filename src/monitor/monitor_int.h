@@ -165,7 +165,7 @@ struct monitor {
 	const struct monitor_opts *opts;
 	struct arena own, *a; /* a: own */
 	struct rows *rows;
-	bool again; /* a CPU came, or somebody who takes counters */
+	bool again; /* a CPU came, or another holder of counters */
 	struct counting k;
 	struct msr *msr; /* NULL: perf_event counts */
 	struct {
@@ -200,7 +200,7 @@ struct monitor {
 /* Instances are added by monitor_set. */
 int monitor_places(struct monitor *m, struct err *err) MUST_USE;
 int monitor_set(struct monitor *m, struct err *err) MUST_USE;
-/* The input of that name, made where there is none; `text`: see add_event(). */
+/* The input of that name, made if there is none; `text`: see add_event(). */
 struct input_name {
 	const char *s;
 	size_t len, of_kind;

@@ -37,7 +37,7 @@ static void add_kind(struct monitor *m, size_t pmu, size_t *found)
 		r->kind[r->n_kinds++] = k;
 }
 
-/* The large cores first, as elsewhere; "cpu" where the machine names no PMU of cores. */
+/* The large cores first, as elsewhere; "cpu" if the machine names no PMU of cores. */
 static void find_core_kinds(struct monitor *m)
 {
 	struct rows *r = m->rows;

@@ -10,9 +10,9 @@
 
 #define TICK_LEAST 2000000u /* ns */
 #define ROUNDS	   4	    /* turns that each group has in an interval */
-#define ROUNDS_BIG 2	    /* where they are of more counters than */
+#define ROUNDS_BIG 2	    /* if they are of more counters than */
 #define BIG	   1000
-#define ROUNDS_FEW 16 /* where they are of no more counters than */
+#define ROUNDS_FEW 16 /* if they are of no more counters than */
 #define FEW	   100
 #define SHORT	   10000000u /* ns that those turns take at least */
 #define WHOLE	   0.9999    /* share of the time from which nothing is extrapolated */

@@ -20,8 +20,8 @@
  * number of slices that it is of. Slices count by their lengths.
  *
  * 95 % is kept for loads that change several times in an interval (replayed by
- * tests/unit/monitor/test_rotation.c), 94 % where bursts come as short turns do; a burst as long as
- * a third of the interval is either seen or not.
+ * tests/unit/monitor/test_rotation.c), 94 % if bursts come as short turns do; a burst as long as a
+ * third of the interval is either seen or not.
  */
 #ifndef CYCLADE_MONITOR_MONITOR_ROTATION_H
 #define CYCLADE_MONITOR_MONITOR_ROTATION_H

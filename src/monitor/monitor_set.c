@@ -322,7 +322,8 @@ static int add_channels(struct monitor *m, const struct metric *x, struct err *e
 
 /* ---- all of it ---- */
 
-/* Counters of cgroups are switched wherever one begins to run: only who names them has them. */
+/* Counters of cgroups are switched whenever one begins to run: only metrics asked for by name have
+ * them. */
 static bool counts_cgroups(const struct set_row *row)
 {
 	return !strcmp(row->place, "cgroup") && !strstr(row->formula, "proc.");

@@ -77,7 +77,7 @@ struct top_metric {
 	const char *place; /* "cpu 3" */
 	const char *name, *unit, *means;
 	bool share;	     /* a fraction */
-	struct estimate now; /* by time, where it is something that only grows */
+	struct estimate now; /* by time, if it only grows */
 	const double *past;  /* of so many intervals, this one last; NAN: not known */
 	size_t n_past, history;
 };

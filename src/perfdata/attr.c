@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * attr - attributes as they lie in recordings: 64 bytes and more, of either byte order; their ids;
- * where the fields of their samples are; and a name where none was recorded.
+ * where the fields of their samples are; and a name if none was recorded.
  */
 #include "perfdata/perfdata_int.h"
 

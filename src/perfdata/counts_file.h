@@ -30,7 +30,7 @@
 #include "base/err.h"
 
 struct counted_event {
-	const char *name; /* without its PMU where that is a kind of cores: "cycles:k" */
+	const char *name; /* without its PMU if that is a kind of cores: "cycles:k" */
 	const char *pmu;  /* of cores: "cpu_core", "cpu"; "" if unknown */
 	const char *unit; /* "ns", "Joules"; "" */
 	double value;

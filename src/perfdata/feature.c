@@ -26,7 +26,7 @@ static void *get_mem(struct feature *f, uint64_t n, size_t size)
 	return p;
 }
 
-/* A count of things of at least `least` bytes each; 0 and bad where so many cannot follow. */
+/* A count of things of at least `least` bytes each; 0 and bad if so many cannot follow. */
 static uint32_t get_count(struct feature *f, size_t least)
 {
 	uint32_t n = cur_u32(&f->c);

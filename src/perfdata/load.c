@@ -3,7 +3,7 @@
  * load - the bytes behind a path.
  *
  * A file's size is asked once; bytes appended later are not looked at. Files up to 32 MB are read
- * into memory, where nobody can take bytes away any more; larger ones are mapped, and must not
+ * into memory, where no other process can take bytes away; larger ones are mapped, and must not
  * shrink while they are read (the kernel would answer with SIGBUS; nobody who writes recordings
  * shrinks them). Pipes and FIFOs are collected to their end, if they begin as recordings do;
  * devices are refused.
@@ -56,7 +56,7 @@ int pd_source_own(struct pd_source *s, struct err *err)
 	return 0;
 }
 
-/* Up to `want` bytes, fewer where the file has become shorter. */
+/* Up to `want` bytes, fewer if the file has become shorter. */
 static int read_source(struct pd_source *s, int fd, size_t want, const char *path, struct err *err)
 {
 	s->p = malloc(want);
@@ -275,7 +275,7 @@ int pd_load(struct pd *rec, const char *path, struct err *err)
 
 /* ---- blocks ---- */
 
-/* Room in an unlinked file, for recordings that unpack to more than anybody's memory should hold.
+/* Room in an unlinked file, for recordings that unpack to more than memory should hold.
  */
 static uint8_t *spill(struct pd *rec, size_t size)
 {

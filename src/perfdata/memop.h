@@ -134,10 +134,10 @@ bool memop_of(struct memop *out, const struct memop_how *how, const struct pd_sa
 /* The same of a record of this event, without reading fields of no use for it. */
 bool memop_of_record(struct memop *out, const struct memop_how *how, const struct pd_event *ev,
 		     const struct pd_record *r);
-/* The same with a table of the kinds of IBS ops that were met, which is faster where there are
- * many; NULL: nothing is known. A table is of one thread and one recording: MEMOP_KINDS of them,
- * all zero at first. *kind is NULL if it is no IBS op, and good until the next call. So is the
- * result, which may be in `other`. */
+/* The same with a table of the kinds of IBS ops that were met, which is faster if there are many;
+ * NULL: nothing is known. A table is of one thread and one recording: MEMOP_KINDS of them, all zero
+ * at first. *kind is NULL if it is no IBS op, and good until the next call. So is the result, which
+ * may be in `other`. */
 #define MEMOP_KINDS 256u
 struct memop_kind {
 	uint64_t data2;

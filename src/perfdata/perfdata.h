@@ -46,8 +46,7 @@ enum pd_form { PD_FILE, PD_PIPE, PD_DIRECTORY, PD_VERSION1, PD_SIMPLEPERF, PD_TO
 /* Whether a file that begins with these bytes is perf's data, of any form and byte order. */
 bool pd_begins(const void *p, size_t len);
 int pd_open(struct pd **out, const char *path, struct err *err) MUST_USE;
-/* The same, telling of side-band records while it walks, on a thread of its own where that
- * helps. */
+/* The same, passing side-band records on while it walks, on a thread of its own if that helps. */
 struct pd_record;
 struct pd_feed {
 	/* The header is known. Anything reported before is to be forgotten. */
@@ -66,7 +65,7 @@ int pd_open_memory(struct pd **out, const void *p, size_t len, struct err *err) 
 void pd_close(struct pd *rec); /* NULL is fine */
 
 /* Gives the pages of mapped files back to the kernel, which pd_close would have to wait for: to be
- * done while somebody else has work. Any number of threads may do it together, each returns when
+ * done while other threads have work. Any number of threads may do it together, each returns when
  * there is no more to begin with. Bytes that are read again are brought in again. NULL: nothing to
  * give back. */
 struct pd_drop;
@@ -77,7 +76,7 @@ void pd_drop_free(struct pd_drop *d); /* before pd_close; NULL is fine */
 /* ---- the header --------------------------------------------------------------- */
 
 /* How the fields at fixed places of an event's samples lie: byte offsets from the start of the
- * record, 0 where absent. */
+ * record, 0 if absent. */
 struct pd_layout {
 	uint16_t identifier, ip, tid, time, addr, id, stream_id, cpu, period;
 	uint16_t fixed_end; /* where the fields of varying size begin */
@@ -217,7 +216,7 @@ unsigned pd_precise(const struct pd *rec, const struct pd_event *ev);
 /* Name of a header feature ("HOSTNAME"), or NULL if this program knows none. */
 const char *pd_feature_name(unsigned bit);
 const struct pd_event *pd_events(const struct pd *rec, size_t *n);
-/* True where every event's records carry a time (sample_id_all with PERF_SAMPLE_TIME). */
+/* True if every event's records carry a time (sample_id_all with PERF_SAMPLE_TIME). */
 bool pd_has_time(const struct pd *rec);
 
 /* ---- found by the walk ---------------------------------------------------------------- */
@@ -249,7 +248,7 @@ struct pd_losses {
 	uint64_t throttles, unthrottles;
 	uint64_t aux_lost;     /* AUX records flagged TRUNCATED, PARTIAL or COLLISION */
 	uint64_t unattributed; /* SAMPLE records of an unknown id, or too short for their event */
-	uint64_t partial;      /* of the recordings: 1 where this one does not go to its end */
+	uint64_t partial;      /* of the recordings: 1 if this one does not go to its end */
 	enum pd_end end;
 	const char *ended; /* in words; NULL: unknown */
 	bool locked;	   /* a recorder was at work when it was opened */
@@ -266,7 +265,7 @@ const struct pd_losses *pd_losses(const struct pd *rec);
  * each, with offsets. */
 const char *const *pd_notes(const struct pd *rec, size_t *n);
 const char *pd_record_name(uint32_t type); /* NULL for an unknown one */
-/* Time of the first and last sample; false where samples carry no time or there are none. */
+/* Time of the first and last sample; false if samples carry no time or there are none. */
 bool pd_time_span(const struct pd *rec, uint64_t *first, uint64_t *last);
 
 /* Of the time-stamp counter, as the recording has it (perf's and ours do); 0: not. */
@@ -279,7 +278,7 @@ struct pd_record {
 	uint32_t type;
 	uint16_t misc, size;
 	uint64_t seq; /* place in the recording: grows in file order, unique, over all data files;
-		       * stands in for the time where none was recorded */
+		       * stands in for the time if none was recorded */
 };
 
 /* Every record but samples and compressed ones, in file order. A non-zero return of `cb` ends the
@@ -334,7 +333,7 @@ struct pd_branch {
 	bool mispred, predicted, in_tx, abort;
 	uint16_t cycles;
 	uint8_t type, spec, new_type, priv; /* PERF_BR_* */
-	uint64_t counters;		    /* event occurrences per counter, 0 where absent */
+	uint64_t counters;		    /* event occurrences per counter, 0 if absent */
 };
 
 /* A sample's branch stack as it stands in the record: entries of 24 bytes, newest first. */

@@ -30,7 +30,7 @@
 
 /* The bytes of one data file, and how to give them back. */
 struct pd_source {
-	uint8_t *p; /* written to only where `own` is not PD_BORROWED */
+	uint8_t *p; /* written to only if `own` is not PD_BORROWED */
 	size_t len;
 	enum { PD_BORROWED, PD_MALLOC, PD_MAPPED } own;
 	const char *name; /* for notes: NULL for the main file, else "data.3" */
@@ -139,8 +139,8 @@ void pd_attrs_done(struct pd *rec);
 /* To be asked before a search through all events: false when so many were made that only a file
  * made to waste our time can be the reason. */
 bool pd_may_search(struct pd *rec);
-/* True where an old name table, which goes by config alone, may name such an event: hardware's 0
- * and software's 0 are not the same, and their names are known anyway. */
+/* True if an old name table, which goes by config alone, may name such an event: hardware's 0 and
+ * software's 0 are not the same, and their names are known anyway. */
 bool pd_event_type_names(const struct perf_event_attr *a);
 const char *pd_event_make_name(struct pd *rec, const struct pd_event *ev);
 

@@ -3,8 +3,7 @@
  * record - the table of record types, and the turning of foreign records.
  *
  * A record of the other byte order is turned once, by its row's layout, in a private copy; behind
- * that nobody needs to know. Bytes that a layout does not name (text, opaque payloads) stay as they
- * were.
+ * that need not know. Bytes that a layout does not name (text, opaque payloads) stay as they were.
  */
 #include "base/bisect.h"
 #include "perfdata/perfdata_int.h"

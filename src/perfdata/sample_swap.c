@@ -185,7 +185,7 @@ void pd_sample_swap(const struct pd *rec, uint8_t *p, size_t size)
 	if (rec->events.n > 1 && rec->id_at && size >= rec->id_at + 8) {
 		index = u64map_find(&rec->ids, __builtin_bswap64(ld64(p + rec->id_at)));
 		if (!index)
-			return; /* nobody knows how it lies */
+			return; /* its layout is unknown */
 		event = (size_t)*index;
 	}
 	t.attr = &rec->events.v[event].attr;

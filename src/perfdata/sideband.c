@@ -16,7 +16,7 @@ static const char *record_text_at(const struct pd_record *r, size_t off)
 	return (const char *)r->p + off;
 }
 
-/* The bytes of an MMAP2 where it may have a build-id: its size, 3 bytes of 0, 20 bytes with 0
+/* The bytes of an MMAP2 at which it may have a build-id: its size, 3 bytes of 0, 20 bytes with 0
  * behind the id. The flag alone is not enough: since Linux 5.12 perf_event_mmap_output()
  * (kernel/events/core.c) sets it in the one header that all listeners of a mapping share, and
  * restores size and type behind each of them, but not the flag: one that asks for no build-ids gets

@@ -436,7 +436,7 @@ static bool prepare_event(struct pd *rec, struct pd_event *ev)
 	uint64_t type = ev->attr.sample_type;
 	size_t id_at;
 
-	if (ev->samples) /* of its own: made by somebody else before */
+	if (ev->samples) /* of its own: made by another source before */
 		return false;
 	ev->attr.sample_type = (type & TRAILER) | PERF_SAMPLE_TID | MADE;
 	ev->at = (struct pd_layout){ 0 };

@@ -210,7 +210,7 @@ static inline struct head read_record_head(const struct pd *rec, const uint8_t *
 		h.type = __builtin_bswap32(h.type);
 		h.size = __builtin_bswap16((uint16_t)h.size);
 	}
-	if (rec->huge && h.type >= 32768) /* 32 bits of size, the upper ones where misc is else */
+	if (rec->huge && h.type >= 32768) /* 32 bits of size, the upper ones in place of misc */
 		h.size |= (size_t)(rec->swap ? __builtin_bswap16(ld16(p + 4)) : ld16(p + 4)) << 16;
 	return h;
 }

@@ -190,7 +190,7 @@ static int keep_old(struct pdw *w, struct err *err)
 	return 0;
 }
 
-/* The older recording has its name again where the new one could not get it. */
+/* Gives the older recording its name back if the new one could not get it. */
 static void bring_back(struct pdw *w)
 {
 	char old[4096];
@@ -444,7 +444,7 @@ int pdw_feature_early(struct pdw *w, unsigned bit, const void *p, size_t len, st
 	struct perf_event_header h = { .type = PD_RECORD_FEATURE, .size = (uint16_t)size };
 	uint64_t id = bit;
 
-	if (size > RECORD_MAX) /* then the commit has it, or nobody */
+	if (size > RECORD_MAX) /* then only the commit has it */
 		return 0;
 	return put_bytes(w, &h, sizeof(h), err) || put_bytes(w, &id, sizeof(id), err) ||
 			       put_bytes(w, p, len, err) || put_bytes(w, zeros, pad, err)
@@ -549,7 +549,7 @@ static int not_gone(const struct pdw *w, struct err *err)
 	return err_hint(err, "record again, into a file that no other program uses");
 }
 
-/* With the reserve where it takes that. */
+/* With the reserve if it is needed. */
 static int complete_at_last(struct pdw *w, struct err *err)
 {
 	struct err why = ERR_INIT;

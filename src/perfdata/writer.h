@@ -48,7 +48,7 @@ struct pdw_setup {
 	int zstd_level; /* 0: plain; else records are packed into COMPRESSED ones */
 };
 
-/* How it ended, for who reads it (ended.h). */
+/* How it ended, for its readers (ended.h). */
 struct pdw_end {
 	enum pd_end how;
 	int number;    /* the signal, or errno */

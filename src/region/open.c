@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A set: its table, its events, how counters can be read here. The one place of the library that
- * looks at the environment: CYCLADE_REGIONS names the table's file where the program does not,
+ * looks at the environment: CYCLADE_REGIONS names the table's file if the program does not,
  * CYCLADE_SYSROOT the tree that facts of the machine are read below.
  */
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * begin and end by read(2), a call for each group of counters; and by the time alone, where there
- * is no counter.
+ * begin and end by read(2), a call for each group of counters; and by the time alone, if there is
+ * no counter.
  */
 #include <errno.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static bool not_mine(struct region *r)
 	return true;
 }
 
-/* True where this begin is the first of several. */
+/* True if this begin is the first of several. */
 static bool opens(struct region *r)
 {
 	depth_set(r, depth_of(r) + 1);
@@ -80,7 +80,7 @@ static bool opens(struct region *r)
 	return false;
 }
 
-/* True where this end is the last of several. */
+/* True if this end is the last of several. */
 static bool closes(struct region *r)
 {
 	if (!depth_of(r)) {

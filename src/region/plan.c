@@ -378,7 +378,7 @@ static void place_extra(struct namer *k, uint32_t extra)
 		}
 }
 
-/* Events that were asked for by themselves come behind the plan's groups: where they are there by
+/* Events that were asked for by themselves come behind the plan's groups: if they are there by
  * another name or on a fixed counter, with these, else in a group for each kind of core. */
 static void extras_last(struct namer *k, uint32_t n_extra)
 {

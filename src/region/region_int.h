@@ -20,7 +20,7 @@
  * slow.c, which looks again, and first turns the notes of open regions' begins into whole counts
  * (offset and counter) with the offsets of that time.
  *
- * A reading by an index that the kernel has just given to somebody else yields a wrong number,
+ * A reading by an index that the kernel has just given to another event yields a wrong number,
  * which the sum of locks catches, but no fault: as long as our pages are mapped rdpmc is allowed,
  * and all cores have the same counters. On hybrid machines they have not, so there we use read(2).
  *
@@ -50,7 +50,7 @@
 
 #define FAST_READS 8		/* counters that the fast path can read */
 #define POISON	   (1ull << 32) /* no sum of locks is that */
-/* A region's depth as it is noted: 0, or so much and MORE for each further begin. Odd where it is
+/* A region's depth as it is noted: 0, or so much and MORE for each further begin. Odd if it is
  * open, so that no sum of locks (even) is the same with it as without; OPEN_BIT is the size of
  * st. */
 #define DEPTH_ONE    0x101
@@ -257,7 +257,7 @@ static inline void add_error(struct table_slot *s, uint64_t a, uint64_t b)
 	__atomic_store_n(&s->err_hi, (uint64_t)(err >> 64), __ATOMIC_RELAXED);
 }
 
-/* fast.c: for so many reads and fields; NULL pointers where there is none. */
+/* fast.c: for so many reads and fields; NULL pointers if there is none. */
 struct cyclade_region fast_ops(size_t reads, size_t fields);
 bool fast_here(void); /* rdpmc exists on this kind of machine */
 /* plain.c */

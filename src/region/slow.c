@@ -195,7 +195,7 @@ void slow_begin(struct region *r)
 	struct thread *t = r->thread;
 	struct look k;
 
-	if (t->self != thread_pointer()) { /* somebody else's handle */
+	if (t->self != thread_pointer()) { /* another thread's handle */
 		add_u64(&r->slot->foreign, 1);
 		return;
 	}
@@ -295,7 +295,7 @@ void slow_end(struct region *r, uint64_t now)
 	t->busy = true;
 	make_all_whole(t);
 	bad = r->lost || !look_at_pages(t, &k) || !readable(t, &k);
-	/* slots that went back: somebody has reset them */
+	/* slots that went back: another program has reset them */
 	if (!bad && t->set->fields && k.value[0] < r->st[0])
 		bad = true;
 	if (bad)

@@ -27,7 +27,7 @@ struct wish { /* one word of cyclade_open_opts.metrics */
 	enum wish_kind kind;
 	const char *name;
 	unsigned level;		      /* WISH_TREE: down to */
-	uint32_t metric[TABLE_PARTS]; /* WISH_METRIC: MODEL_NONE where a part has none */
+	uint32_t metric[TABLE_PARTS]; /* WISH_METRIC: MODEL_NONE if a part has none */
 };
 
 int wishes_read(struct wish **out, size_t *n, struct arena *a, const char *names,
@@ -48,7 +48,7 @@ struct report {
 	size_t n_wishes;
 	bool *wanted[TABLE_PARTS]; /* by metric */
 	uint64_t resets;	   /* of PERF_METRICS */
-	size_t slower, blind; /* threads that read(2) where others need not; without counters */
+	size_t slower, blind; /* threads that read(2) although others need not; without counters */
 	VEC(struct region_sums) region, thread; /* merged, in the order they first appear; each */
 };
 

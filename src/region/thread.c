@@ -36,7 +36,7 @@ static struct table_block *new_block(struct cyclade_set *s)
 			     (off_t)at);
 	if (b == MAP_FAILED)
 		return NULL;
-	/* no page fault later where it can be had now */
+	/* no page fault later, if it can be had now */
 	memset(b, 0, s->block_size / 2);
 	s->n_blocks++;
 	__atomic_store_n(&s->head->blocks, s->n_blocks, __ATOMIC_RELEASE);
@@ -160,7 +160,7 @@ static void unmap_pages(struct thread *t)
 
 	if (len && mmap(page_of(t, 0), len, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
-		t->mode = MODE_NONE; /* nobody reads them now */
+		t->mode = MODE_NONE; /* no reader has them now */
 }
 
 /* ---- threads ---------------------------------------------------------------------------- */
@@ -437,7 +437,7 @@ static uint32_t first_turn(const struct cyclade_set *s)
 	return s->n_groups;
 }
 
-/* Events asked for by name go into the first group that takes turns, where the kernel takes them
+/* Events asked for by name go into the first group that takes turns, if the kernel takes them
  * there. */
 static void try_one_group(struct thread *t)
 {
@@ -462,7 +462,7 @@ static void try_one_group(struct thread *t)
 		s->event[e].group = moved[e] ? own : s->event[e].group;
 }
 
-/* Somebody else keeps a counter that a pinned group needs: then it takes turns, too. Reads of it
+/* Another program keeps a counter that a pinned group needs: then it takes turns, too. Reads of it
  * are empty. */
 static bool lost_thread_pin(const struct thread *t)
 {

@@ -44,7 +44,7 @@ struct bbmap_form {
 	bool is64, swap;
 };
 
-/* ERR_NOT_FOUND where the file is not here or has no such section. */
+/* ERR_NOT_FOUND if the file is not here or has no such section. */
 int bbmap_read(struct bbmap *m, struct images *set, uint32_t image, struct err *err) MUST_USE;
 int bbmap_parse(struct bbmap *m, const uint8_t *p, size_t len, const struct bbmap_form *form,
 		struct err *err) MUST_USE;

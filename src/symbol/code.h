@@ -46,7 +46,7 @@ struct code_block {
 	uint32_t start, end;   /* bytes from the code's start, [start, end) */
 	uint8_t flow;	       /* of its last instruction; INSN_OTHER: runs into the next block */
 	bool indirect;	       /* a jump or call by registers */
-	uint32_t next, target; /* blocks: behind it, where execution can get there from here; where
+	uint32_t next, target; /* blocks: behind it, if execution can get there from here; where
 				* its direct branch leads within this code. CODE_NONE */
 };
 
@@ -58,7 +58,7 @@ struct code {
 	size_t n_insns, n_blocks;
 };
 
-/* ERR_NOT_FOUND where the file with the code is not there or not to be trusted. */
+/* ERR_NOT_FOUND if the file with the code is not there or not to be trusted. */
 int code_read(struct code **out, struct images *set, uint32_t image, uint64_t start, uint64_t len,
 	      struct err *err) MUST_USE;
 int code_bytes(struct code **out, unsigned machine, const uint8_t *p, size_t len, uint64_t start,

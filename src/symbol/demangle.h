@@ -18,8 +18,8 @@
 #define DEMANGLE_IN_MAX	 65536u
 #define DEMANGLE_OUT_MAX 65536u
 
-/* The readable form, in the arena; `name` itself if it is not mangled, cannot be read, or where
- * this build has no demangler. */
+/* The readable form, in the arena; `name` itself if it is not mangled, cannot be read, or if this
+ * build has no demangler. */
 const char *demangle(struct arena *a, const char *name) MUST_USE;
 
 #endif

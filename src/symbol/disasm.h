@@ -41,7 +41,7 @@ struct insn {
 };
 
 /* Calls back for each instruction of [vaddr, vaddr + len) of an image's code; a non-zero return
- * stops and is returned. Where the file holds fewer bytes, so many are decoded. */
+ * stops and is returned. If the file holds fewer bytes, so many are decoded. */
 int disasm_range(struct images *set, uint32_t image, uint64_t vaddr, uint64_t len,
 		 int (*each)(void *ctx, const struct insn *in), void *ctx,
 		 struct err *err) MUST_USE;

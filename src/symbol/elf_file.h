@@ -58,7 +58,7 @@ size_t elf_note_build_id(const uint8_t *p, size_t len, bool swap, const uint8_t 
 /* .gnu_debuglink: the file's name (never with a slash) and the CRC it must have; or NULL. */
 const char *elf_debuglink(const struct elf_file *f, uint32_t *crc);
 
-/* Program headers as a translation. Executable segments win where two claim an address. */
+/* Program headers as a translation. Executable segments win if two claim an address. */
 bool elf_vaddr_to_offset(const struct elf_seg *seg, size_t n, uint64_t vaddr, uint64_t *offset);
 bool elf_offset_to_vaddr(const struct elf_seg *seg, size_t n, uint64_t offset, uint64_t *vaddr);
 

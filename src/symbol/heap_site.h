@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * heap_site - allocation sites: who asked for an object, as names that can be shown.
+ * heap_site - allocation sites: the allocating functions of an object, as names that can be shown.
  *
  *	heap_sites_new(&sites, &err)
  *	site = heap_site_of(sites, spaces, heap, object)

@@ -52,7 +52,7 @@ struct images_opts {
 	/* Why the kernel that runs here is not the recorded one: a sentence without a full stop.
 	 * Its symbols are used then only if a build-id vouches for them. NULL: it may be. */
 	const char *other_kernel;
-	bool trust_paths; /* use files even where no build-id was recorded (default on
+	bool trust_paths; /* use files even if no build-id was recorded (default on
 				     * in cli: perf does; image_origin has "unverified") */
 	bool inodes_here; /* recorded on this machine: inodes can be compared with its files' */
 };
@@ -146,7 +146,7 @@ bool image_unverified(const struct images *set, uint32_t id);
 bool image_mismatch(const struct images *set, uint32_t id);
 /* A file that is there, and that could not be read (too many open files, an input error, more
  * memory than files of others may take), or became shorter meanwhile: the failure. Names or lines
- * are missing for it. Empty where all went well. */
+ * are missing for it. Empty if all went well. */
 const char *image_trouble(const struct images *set, uint32_t id);
 /* Who owns the file that has the debug information, which names sources; (uid_t)-1: there is none,
  * and it is nobody's. */

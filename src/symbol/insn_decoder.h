@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * insn_decoder - the decoder of a machine's instructions, one at a time, for those who ask about
- * their effects: symbol/effect.h, symbol/operands.h. For their text there is symbol/disasm.h.
+ * insn_decoder - the decoder of a machine's instructions, one at a time, to ask for their effects:
+ * symbol/effect.h, symbol/operands.h. For their text there is symbol/disasm.h.
  *
  * One thread at a time uses a decoder.
  */

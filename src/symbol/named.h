@@ -18,7 +18,7 @@
 enum symbol_way {
 	SYMBOL_EXACT,  /* NAME as it is shown, without @FILE:LINE too, or as in the file */
 	SYMBOL_OF_DSO, /* DSO:NAME, the file as image_name() has it, or its base name */
-	SYMBOL_AT,     /* NAME@0xADDRESS, where one file has the name twice */
+	SYMBOL_AT,     /* NAME@0xADDRESS, if one file has the name twice */
 	SYMBOL_GLOB,   /* a pattern */
 	SYMBOL_PART,   /* a part of the name */
 	SYMBOL_WAYS,

@@ -70,7 +70,7 @@ struct source_line source_line(const struct source *s, uint64_t vaddr);
 size_t source_inlines(const struct source *s, uint64_t vaddr, struct source_inline *out,
 		      size_t max);
 /* The same without the files of `at`, which cost reading a unit's line program: several times
- * faster where lines are not asked for. */
+ * faster if lines are not asked for. */
 size_t source_inline_names(const struct source *s, uint64_t vaddr, struct source_inline *out,
 			   size_t max);
 /* The name that separates the inlined function from others of its name: NAME@FILE:LINE of its

@@ -12,7 +12,7 @@
  * Facts carry their own time, so that recordings whose rings were written out of order need no
  * sorting of samples: after spaces_finish a sample resolves by (pid, time, ip) alone, in any order,
  * from any thread. Time is whatever the caller uses throughout: nanoseconds, or the place in the
- * file where the recording has no times.
+ * file if the recording has no times.
  *
  * A pid can be used again: a `struct process` is one incarnation, from fork or first sight to exit;
  * exec ends its mappings, not its identity. A forked child shares its parent's mappings as of the
@@ -76,7 +76,7 @@ struct map {
 	bool shared;   /* MAP_SHARED: other processes may have the same memory */
 };
 
-/* The address inside the image: file offset for files, the ip itself where `absolute`. */
+/* The address inside the image: file offset for files, the ip itself if `absolute`. */
 static inline uint64_t map_to_image(const struct map *m, uint64_t ip)
 {
 	return m->absolute ? ip : ip - m->start + m->pgoff;

@@ -11,9 +11,9 @@
  * registers once, forward over its basic blocks: copies, additions, loads of fields that are
  * pointers, spills, calls whose type is known. A memory operand then has a type if its base is a
  * register that holds a known pointer, or if it is a variable: static, thread-local, of the frame.
- * Where several types are possible, the one whose field is as wide as the access wins. A pointer
- * that was loaded from a union of several is the one that has fields where the function reads
- * through it, if that is one alone.
+ * If several types are possible, the one whose field is as wide as the access wins. A pointer that
+ * was loaded from a union of several is the one that has fields where the function reads through
+ * it, if that is one alone.
  *
  * An access behind the end of a structure is one to another element of an array of it if a loop
  * goes over it, or a variable is one; an index alone is no evidence, as a table may lie behind its

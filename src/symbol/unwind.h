@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * unwind - call chains from recorded user registers and a piece of the stack (-g=dwarf), by the
- * call-frame tables of the programs: .eh_frame, else .debug_frame. Where neither covers an address
+ * call-frame tables of the programs: .eh_frame, else .debug_frame. If neither covers an address
  * (code made at run time), the frame pointer is followed as long as it leads into the stack.
  *
  * Memory is the recorded piece of stack, else the bytes of a file that was mapped read-only.
@@ -49,9 +49,9 @@ void unwinder_free(struct unwinder *u);
  * recorded). */
 size_t unwind_user(struct unwinder *u, const struct unwind_in *in, uint64_t *ips, size_t max,
 		   enum unwind_end *end);
-/* Where a frame-pointer chain misses the caller of the innermost function: AArch64, and the tables
- * say that at `pc` the return address still stands in the link register. Returns that address; 0:
- * it does not, or that is unknown. in->stack may be NULL. */
+/* Finds the caller of the innermost function if a frame-pointer chain misses it: on AArch64, if by
+ * the tables the return address is still in the link register at `pc`. Returns that address; 0: it
+ * is not there, or that is unknown. in->stack may be NULL. */
 uint64_t unwind_leaf(struct unwinder *u, const struct unwind_in *in, uint64_t pc);
 
 #endif

@@ -41,7 +41,7 @@ int browse_open(struct browse *b, struct cli *cli, const char *path, struct err 
 	return 0;
 }
 
-/* A table that does not know its length is counted while nobody types. */
+/* A table that does not know its length is counted while no key is pressed. */
 static bool browse_counts(struct browse *b)
 {
 	return !pager_index(browse_tab(b)->s.pager, INDEX_ROWS);

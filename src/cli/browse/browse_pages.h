@@ -21,7 +21,7 @@ struct table page_about(const struct document *d, unsigned width, struct arena *
 struct table page_nothing(void); /* the same without a line */
 struct table page_keys(void);
 
-/* "lost 12, throttled 3", "no losses"; nothing where the document cannot know. */
+/* "lost 12, throttled 3", "no losses"; nothing if the document cannot know. */
 void page_put_losses(struct buf *out, const struct document *d);
 
 #endif

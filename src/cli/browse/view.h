@@ -41,7 +41,7 @@ struct browse_tab *browse_view_tab(struct browse_view *v, unsigned width, bool a
 /* The window has another width: texts are broken anew. */
 void browse_view_resized(struct browse_view *v);
 
-/* The text of a row's column by its key, put to `out`, empty where it has none. */
+/* The text of a row's column by its key, put to `out`, empty if it has none. */
 bool browse_tab_text(struct browse_tab *x, const char *key, struct buf *out);
 /* "DSO:FUNCTION" of the row at hand; false: it is of none. */
 bool browse_tab_function(struct browse_tab *x, struct buf *out);

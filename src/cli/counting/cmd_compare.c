@@ -133,7 +133,7 @@ static int fill_sides(struct comparing *x, struct err *err)
 			choose_compare_events(x, &s->event);
 		x->opts.side[i] = s;
 	}
-	/* nobody else prints: the result goes to standard output */
+	/* nothing else prints: the result goes to standard output */
 	if (!o->show_output)
 		cli->args = (struct text_list){ 0 };
 	return 0;

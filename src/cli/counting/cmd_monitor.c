@@ -59,7 +59,7 @@ static struct table *unavailable(struct document *d)
 	return NULL;
 }
 
-/* People read the list in the first interval, and again where it changed. */
+/* People read the list in the first interval, and again if it changed. */
 static void list_once(struct monitoring *s, struct table *t)
 {
 	struct buf now = BUF_INIT, scratch = BUF_INIT;

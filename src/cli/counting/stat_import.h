@@ -98,7 +98,7 @@ void import_facts(struct import *im);
 /* Bits for import_slots(), or'ed over all events: how an event counts slots, by its name. */
 unsigned import_slots_by(const char *event);
 /* Before models are loaded: chooses formulas without the counter of slots if these events show that
- * somebody else had it. */
+ * another program had it. */
 void import_slots(struct import *im, unsigned by);
 struct import_smt {
 	double on;	 /* 0, 1; NAN: the counts do not show it */
@@ -140,7 +140,7 @@ struct import_given {
 	const char **by; /* tree_counts.given_by */
 	size_t n;	 /* how many */
 };
-/* Adds figures of the set that are nodes of the model, where there is nothing yet. */
+/* Adds figures of the set that are nodes of the model, if these have no value yet. */
 int import_take_figures(struct import_given *out, struct arena *a, const struct model *m,
 			const struct counts_sums *s, const char *form, struct err *err) MUST_USE;
 /* Figures that differ from the tree's: *note in words, or NULL. */

@@ -186,8 +186,8 @@ out:
 	return rc ? err_nomem(err) : 0;
 }
 
-/* To which kind of cores each event belongs. True where one of them is an event of a model's that
- * does not count anywhere. */
+/* To which kind of cores each event belongs. True if one of them is an event of a model's that does
+ * not count anywhere. */
 static bool match_events(struct data *d)
 {
 	const struct import *im = d->im;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which event of a model is meant by a name that somebody else's tool printed: the model's own
- * name, perf's for it, or its terms.
+ * Which event of a model is meant by a name that another tool printed: the model's own name, perf's
+ * for it, or its terms.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -167,7 +167,7 @@ static uint32_t find_alias(const struct model *m, const char *name, size_t len,
 	return MODEL_NONE;
 }
 
-/* The letters behind the last colon, or behind the last slash; "" where there are none such. */
+/* The letters behind the last colon, or behind the last slash; "" if there are none such. */
 static const char *modifiers_of(const char *name)
 {
 	const char *slash = strrchr(name, '/'), *colon = strrchr(name, ':');

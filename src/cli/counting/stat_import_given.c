@@ -46,7 +46,7 @@ static void given_plain_name(char out[NAME_MAX_], const char *name)
 	out[n] = '\0';
 }
 
-/* AMD's names for the halves of a node, where models have others. */
+/* AMD's names for the halves of a node, if models have others. */
 static const struct {
 	const char *said, *meant;
 } halves[] = {

@@ -79,7 +79,7 @@ static bool is_better(const struct guess *g, const char *id, size_t known, size_
 	       (here || (used > g->used && !(g->best && g->here && !strcmp(g->best, g->here))));
 }
 
-/* The kind of cores that the model is for, by its PMU; "" where any fits. */
+/* The kind of cores that the model is for, by its PMU; "" if any fits. */
 static int fits(bool *yes, const struct guess *g, const struct model_sources *src, const char *id,
 		struct err *err)
 {

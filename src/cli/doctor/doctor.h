@@ -39,7 +39,7 @@ struct doctor {
 	const char *root; /* "" on the machine at hand */
 	bool live;
 	struct machine m;
-	/* errno of opening each on this machine, 0 where it works; -1: not tried */
+	/* errno of opening each on this machine, 0 if it works; -1: not tried */
 	int own_user, own_kernel, whole_machine, cycles;
 	const char *container; /* the container around us, or NULL */
 	int seccomp;	       /* mode from /proc/self/status, -1: not known */

@@ -388,7 +388,7 @@ static void check_kernel_names(struct doctor *d, struct finding *f)
 		return;
 	}
 	if (!kernel) {
-		f->verdict = VERDICT_NONE; /* without kernel samples nobody asks for their names */
+		f->verdict = VERDICT_NONE; /* without kernel samples their names are not needed */
 		return;
 	}
 	judge(f, VERDICT_LIMIT, "kernel functions without names");
@@ -396,7 +396,7 @@ static void check_kernel_names(struct doctor *d, struct finding *f)
 					   : "sysctl kernel.kptr_restrict=0, or run as root");
 }
 
-/* A package of debug information is named only where the kernel itself is of a package. */
+/* A package of debug information is named only if the kernel itself is of a package. */
 static void fix_symbols(struct doctor *d, struct finding *f)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * doctor_counting - the checks about counters: threads of a core, the top-down metrics, and who
- * else holds counters.
+ * doctor_counting - the checks about counters: threads of a core, the top-down metrics, and other
+ * holders of counters.
  */
 #include <string.h>
 #include <sys/ioctl.h>
@@ -70,7 +70,7 @@ void check_metrics(struct doctor *d, struct finding *f)
 	f->verdict = VERDICT_NONE;
 }
 
-/* ---- who else counts ---------------------------------------------------------------------- */
+/* ---- other holders of counters ------------------------------------------------------------ */
 
 /* The request of a pinned event of this kind; some PMU has no fixed counter for each of them. */
 static struct perf_event_attr pinned_attr(uint64_t hardware)

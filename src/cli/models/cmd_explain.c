@@ -50,7 +50,7 @@ static struct explain_from from_of(struct cli *cli, struct model *m, struct set 
 				      options_again(cli, false), options_again(cli, true) };
 }
 
-/* Where this machine's CPU has no model, the first model that knows the name stands in. */
+/* If this machine's CPU has no model, the first model that knows the name stands in. */
 static int stand_in(struct cli *cli, const char *name, struct model **out)
 {
 	struct model_sources s = cli_model_sources(cli);

@@ -90,7 +90,7 @@ static bool is_operation(const char *name)
 	return false;
 }
 
-/* Latencies: none is missing, none is of an operation that nobody asks for. */
+/* Latencies: none is missing, none is of an operation that is never asked for. */
 static void check_core(struct checking *c, const struct model_sources *s, const struct model *m)
 {
 	unsigned machine = strcmp(m->vendor, "arm") != 0 ? EM_X86_64 : EM_AARCH64;

@@ -225,7 +225,7 @@ static bool of_whole_cpus(const struct pd_info *i)
 	return false;
 }
 
-/* A kind of cores where nothing was sampled has no tree, if another has. */
+/* A kind of cores without samples has no tree, if another has. */
 static void drop_idle(struct accounting *x, struct cli *cli)
 {
 	for (size_t k = x->n_cores; k-- > 0 && x->n_cores > 1;) {

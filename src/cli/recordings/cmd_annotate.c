@@ -264,7 +264,7 @@ static bool tells_alone(const struct pd *rec, size_t event)
 	return true;
 }
 
-/* Latencies, where the event shown has them. */
+/* Latencies, if the event shown has them. */
 static int read_memory(struct annotating *s, const struct result_ask *ask, struct err *err)
 {
 	const struct recording *r = ask->r;

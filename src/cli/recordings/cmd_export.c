@@ -48,8 +48,7 @@ static enum option_from said_by(const struct options *o, const struct format *f)
 	return o->said[row - option_rows].from;
 }
 
-/* The command line goes before a configuration. NULL where not one is asked
- * for. */
+/* The command line goes before a configuration. NULL if not one is asked for. */
 static const struct format *choose_format(const struct options *o, struct err *err)
 {
 	const struct format *found = NULL, *too = NULL;

@@ -156,7 +156,7 @@ static void gather_notes(struct report *rp)
 	const struct profile_row *rows = profile_rows(rp->profile, &n);
 	bool *seen = xcalloc(n_images + 1, sizeof(*seen));
 	uint64_t *samples = xcalloc(n_images + 1, sizeof(*samples));
-	bool elsewhere = !pd_info(rp->r->rec)->hostname; /* as far as anybody knows */
+	bool elsewhere = !pd_info(rp->r->rec)->hostname; /* as far as known */
 	const char *const *failed = NULL;
 	size_t n_failed = 0;
 

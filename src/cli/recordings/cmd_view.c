@@ -16,7 +16,7 @@
 #include "cli/recordings/report_html.h"
 #include "cli/sandboxing.h"
 
-/* A directory that belongs to this user and that nobody else can enter. */
+/* A directory that belongs to this user and that no other user can enter. */
 static bool is_private_dir(const char *dir)
 {
 	struct stat st;
@@ -52,8 +52,8 @@ static int name_page(char *path, size_t size, const char *input, struct err *err
 		       : 0;
 }
 
-/* Whether a program could be started that showed it. It may go on after us; where it fails it names
- * all browsers that it did not find, and where it does not, browsers warn of this and that. */
+/* Whether a program could be started that showed it. It may go on after us; if it fails it names
+ * all browsers that it did not find, and if it does not, browsers print warnings. */
 static bool show_in_browser(const char *path)
 {
 	char program[] = "xdg-open", *file = strdup(path);
@@ -122,7 +122,7 @@ int cmd_view(struct cli *cli)
 	code = make_page(cli, input, path, &err);
 	if (code != EXIT_OK) {
 		*strrchr(path, '/') = '\0';
-		(void)rmdir(path); /* where there is nothing else in it */
+		(void)rmdir(path); /* if there is nothing else in it */
 		return code;
 	}
 	if (!show_in_browser(path))

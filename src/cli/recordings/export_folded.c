@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Folded stacks of two recordings: a line for each stack with its weight in both, 0 where one has
+ * Folded stacks of two recordings: a line for each stack with its weight in both, 0 if one has
  * none. difffolded.pl writes such lines too, and flamegraph.pl colours frames by the difference.
  */
 #include <inttypes.h>

@@ -92,7 +92,7 @@ void result_shared_free(struct result_shared *s);
 struct flow;
 struct wait;
 /* The branches of the selection, with weights (blocks_weigh), and the time of its threads. Both
- * outlive the result; where it is the only one they are its `own`, which it frees. */
+ * outlive the result; if it is the only one they are its `own`, which it frees. */
 int result_flow(const struct flow **out, const struct result_ask *ask, struct result_shared *own,
 		struct err *err) MUST_USE;
 /* Samples by keys. `own` gets it if this is the only result; else NULL. */

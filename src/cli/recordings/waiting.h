@@ -2,7 +2,7 @@
 /*
  * waiting - the time of all threads, on the CPU and off it, for the page of a recording.
  *
- *	wall_cube_open(&c, cli, r, bases, &err)	*c is NULL where the recording has no switches
+ *	wall_cube_open(&c, cli, r, bases, &err)	*c is NULL if the recording has no switches
  *	wall_cube_of(c)
  *	wall_cube_close(c)			while the recording is still open
  */

@@ -69,7 +69,7 @@ enum pager_found { PAGER_FOUND, PAGER_NOWHERE, PAGER_MORE };
  * too. */
 int pager_find(struct pager *p, const char *what, size_t from, bool backwards, unsigned not_flags,
 	       struct err *err) MUST_USE;
-/* Looks at `rows` rows more. PAGER_FOUND: *line is it, unfolded where it was not. */
+/* Looks at `rows` rows more. PAGER_FOUND: *line is it, unfolded if it was not. */
 enum pager_found pager_find_step(struct pager *p, size_t rows, size_t *line);
 /* How much of the table is done. */
 double pager_find_done(const struct pager *p);

@@ -201,7 +201,7 @@ int screen_open(bool colour, struct err *err)
 	if (tcgetattr(STDOUT_FILENO, &now.modes))
 		return err_sys(err, "terminal");
 	note_signals();
-	LEAKS_BEGIN(); /* where it knows no such terminal */
+	LEAKS_BEGIN(); /* if it knows no such terminal */
 	now.screen = curses.newterm(NULL, stdout, stdin);
 	LEAKS_END();
 	if (!now.screen) {
@@ -416,7 +416,7 @@ static const struct {
 	{ KEY_RESIZE, SCREEN_RESIZED },
 };
 
-/* getch() has none where a signal came, too. */
+/* getch() has none if a signal came, too. */
 bool screen_gone(void)
 {
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };

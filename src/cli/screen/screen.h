@@ -46,7 +46,7 @@ enum { /* keys that are no character */
 /* For the message: `what` needs a terminal; `instead` does not. */
 int screen_able(const char *what, const char *instead, struct err *err) MUST_USE;
 int screen_open(bool colour, struct err *err) MUST_USE;
-void screen_close(void); /* also where it is not open */
+void screen_close(void); /* also if it is not open */
 
 void screen_size(unsigned *lines, unsigned *columns);
 void screen_begin(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tree of an interval as rows that can be folded: those below a node that is worth a look are
- * open, unless somebody closed them.
+ * open, unless the user closed them.
  */
 #include "cli/top/live.h"
 

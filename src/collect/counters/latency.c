@@ -289,8 +289,8 @@ static int list_ids(struct latency *l, size_t n_open, struct err *err)
 	return 0;
 }
 
-/* The events that the kernel takes one by one, in their groups where `grouped`; the first of a
- * group that is taken leads it. Returns how many. */
+/* The events that the kernel takes one by one, in their groups if `grouped`; the first of a group
+ * that is taken leads it. Returns how many. */
 static size_t choose_latency_events(struct latency *l, const struct latency_setup *s,
 				    struct recorder_event *event, bool grouped)
 {

@@ -486,7 +486,7 @@ static void read_msr_cell(struct msr_counters *c, const struct event_at *at, str
 	if (at->unit != MSR_CLOCK)
 		by &= BITS_48;
 	x->last = v;
-	if (v >> 48 && msr_kind(at->unit) == MSR_UMC) /* it stood still for nobody knows how long */
+	if (v >> 48 && msr_kind(at->unit) == MSR_UMC) /* it stood still for an unknown time */
 		k = CLEARED;
 	x->why = renew(c, at, x, target);
 	if (k == CLEARED) { /* it counts again only now */

@@ -29,7 +29,7 @@ static bool is_our_value(uint64_t v, const uint64_t *ours, size_t n)
 	return false;
 }
 
-/* A counter that has its old control value may be running for somebody else by now. */
+/* A counter that has its old control value may be running for another program by now. */
 static uint64_t clearable(const struct msr_row *r)
 {
 	uint64_t mask = r->mask, v;

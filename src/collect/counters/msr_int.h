@@ -129,7 +129,7 @@ bool msr_is_pair(unsigned u, uint64_t config);
 int msr_guard_open(struct msr *m, const struct msr_row *row, size_t n, const uint64_t *ours,
 		   size_t n_ours, struct err *err) MUST_USE;
 struct msr_row *msr_guard_row(struct msr_guard *g, size_t i);
-/* Forks another watchdog if somebody killed it. */
+/* Forks another watchdog if the last was killed. */
 int msr_guard_check(struct msr *m, struct err *err) MUST_USE;
 void msr_guard_close(struct msr *m); /* gives everything back */
 /* One row; the value that a control register must have, or it is left alone. */

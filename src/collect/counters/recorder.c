@@ -59,7 +59,7 @@ struct recorder {
 	enum lost_how *lost;   /* by event */
 	size_t n_events;
 	unsigned flush_ms;
-	unsigned wait_ms; /* up to flush_ms: shorter where periods are to change sooner */
+	unsigned wait_ms; /* up to flush_ms: shorter if periods are to change sooner */
 	bool reads_lost;
 	double jitter;
 	uint64_t seed;

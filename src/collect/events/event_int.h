@@ -54,7 +54,7 @@ struct event_parser {
 int event_bad(struct event_parser *p, struct word w, const char *fmt, ...) PRINTF_(3, 4);
 /* Sets the hint to the nearest of `words` (NULL-ended), else to the command that lists all. */
 int event_suggest(struct event_parser *p, struct word w, const char *const *words);
-/* The same where none of them is near: to the nearest name of a vendor's list. */
+/* The same if none of them is near: to the nearest name of a vendor's list. */
 int event_suggest_more(struct event_parser *p, struct word w, const char *const *words);
 /* Everything that could have been meant by a word without slash or colon, NULL-ended, or NULL. */
 const char *const *event_words(struct event_parser *p);

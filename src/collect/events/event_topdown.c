@@ -3,7 +3,7 @@
  * event_topdown - slots and the metrics of PERF_METRICS (Intel, Ice Lake on) in a list of events.
  *
  * The kernel takes a metric only in a group that slots lead. So, as perf does, slots and metrics
- * that nobody grouped become a group, and slots go to the front of theirs.
+ * without a group become a group, and slots go to the front of theirs.
  */
 #include "collect/events/event_int.h"
 
@@ -49,7 +49,7 @@ static void change_leader(struct event_list *l, size_t from, int was, int to)
 	old->attr.pinned = old->attr.exclusive = 0;
 }
 
-/* Slots and metrics of one PMU that nobody grouped. */
+/* Slots and metrics of one PMU without a group. */
 static bool group_loose(struct event_list *l, size_t from)
 {
 	bool any = false;

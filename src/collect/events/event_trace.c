@@ -24,7 +24,7 @@ const char *event_tracefs(const char *root)
 	return NULL;
 }
 
-/* perf mounts it, too: many machines have it only once somebody asks. */
+/* perf mounts it, too: on many machines it is mounted only at its first use. */
 static const char *mounted(const char *root)
 {
 	const char *place = event_tracefs(root);

@@ -233,7 +233,7 @@ static int take_file(struct capture *c, const struct row *r, const char *path)
 	if (r->filter == filter_there)
 		return sys_exists(c->root, "%s", path) ? write_text(c, path, "", 0) : 0;
 	if (sys_read(c->text, sizeof(c->text), c->root, "%s", path) < 0) {
-		/* some files cannot be read by anybody: a CPU without such a cache */
+		/* some files cannot be read at all: a CPU without such a cache */
 		if (errno == EACCES || errno == EPERM)
 			note_unread(c, path);
 		return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The functions of BPF programs that are loaded, by bpf(2): for those who may list programs (root,
+ * The functions of BPF programs that are loaded, by bpf(2): with the right to list programs (root,
  * CAP_SYS_ADMIN), and only programs in machine code. Names are those of the kernel's own list:
  * bpf_prog_TAG_NAME. A program's own name has 15 bytes at most, and its further functions have
  * theirs in its BTF: for these the list is read, which takes as long as the rest of a start.
@@ -133,7 +133,7 @@ static int each_of(int fd, struct names *n, synth_bpf_fn fn, void *ctx, struct e
 	all.jited_ksyms = (uint64_t)(uintptr_t)addr;
 	all.jited_func_lens = (uint64_t)(uintptr_t)len;
 	all.prog_tags = (uint64_t)(uintptr_t)tag;
-	/* the kernel gives no addresses (0) to those who may not see any */
+	/* the kernel gives no addresses (0) without the right to see them */
 	if (!info_of(fd, &all) && all.nr_jited_ksyms == count && addr[0])
 		rc = each_function(&all, addr, len, (const uint8_t(*)[BPF_TAG_SIZE])tag, n, fn, ctx,
 				   err);

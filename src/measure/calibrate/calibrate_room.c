@@ -47,7 +47,7 @@ static uint64_t read_bench_field(const char *root, const char *file, const char 
 	return x;
 }
 
-/* Caches of files that nobody has used lately are given back. */
+/* Caches of files that were not used lately are given back. */
 static void group_of_cpus(uint64_t *room, const char *root, const struct hierarchy *h,
 			  const char *path)
 {

@@ -326,7 +326,7 @@ static void fill_power(const struct compare *c, struct compare_effect *e, double
 	e->wanted = paired_wanted(&e->all, e->relative ? log1p(c->aim) : c->aim, needs);
 }
 
-/* Where a figure may be 0 there are no factors: differences are then parts of the mean of A. */
+/* If a figure may be 0 there are no factors: differences are then parts of the mean of A. */
 static void find_scale(struct judging *j, double mean)
 {
 	j->relative = true;

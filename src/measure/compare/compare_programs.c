@@ -112,7 +112,7 @@ int compare_choose(struct programs *p, struct err *err)
 	return check_decide(p, err);
 }
 
-/* Beside user time and wall clock: cycles, or CPU time where they are not counted. */
+/* Beside user time and wall clock: cycles, or CPU time if they are not counted. */
 static void decide_cycles(struct compare *c)
 {
 	static const char *const names[] = { "cycles", "cycles:u", "cpu-cycles", "task-clock",

@@ -27,7 +27,7 @@ static int wait_for_command(struct counting *k, struct workload *w, const char *
 		while (read(k->signals, &s, sizeof(s)) == (ssize_t)sizeof(s)) {
 			if (s.ssi_signo == SIGCHLD || s.ssi_signo == SIGUSR1)
 				continue;
-			/* a terminal has sent it to everybody */
+			/* a terminal has sent it to all processes */
 			if (s.ssi_code != SI_KERNEL || interrupts++)
 				(void)kill(w->pid, interrupts > 1 ? SIGTERM : (int)s.ssi_signo);
 			interrupts += !interrupts;

@@ -221,7 +221,7 @@ static void add_target_sums(struct sum *to, const struct counting_events *s, siz
 		if (running > 0)
 			sum.scaled += value * (enabled / running);
 	}
-	/* where one was never counted, the others have to stand for it */
+	/* if one was never counted, the others have to stand for it */
 	if (sum.blind && sum.running > 0)
 		sum.scaled = sum.value * (sum.enabled / sum.running);
 	to->value += sum.value;

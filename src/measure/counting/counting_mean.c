@@ -61,7 +61,7 @@ static bool same_levels(const struct counts_kind *a, const struct counts_kind *b
 	return a->levels == b->levels && a->config >> 32 == b->config >> 32;
 }
 
-/* The value of another event on the same place; NAN where it was not counted. */
+/* The value of another event on the same place; NAN if it was not counted. */
 static double other(const struct place *p, size_t event, struct kind k)
 {
 	for (size_t i = 0; i < p->n; i++)

@@ -10,7 +10,7 @@
 #include "measure/drill/drill_latency_int.h"
 
 #define WEIGHT	    200000.0 /* latency * period: cycles that a sample stands for */
-#define GUESS	    40.0     /* cycles, where no table has any */
+#define GUESS	    40.0     /* cycles, if no table has any */
 #define PERIOD_MIN  1000.0
 #define PERIOD_MAX  100000.0
 #define NOBODY	    UINT32_MAX

@@ -66,8 +66,8 @@ static void end_latency_run(struct drill_latency *l)
 	l->stopped = false;
 }
 
-/* Inherited counters need a ring on each CPU, and each costs whatever forks some microseconds.
- * Where that would be many, tasks are sampled one by one. */
+/* Inherited counters need a ring on each CPU, and each costs whatever forks some microseconds. If
+ * that would be many, tasks are sampled one by one. */
 static void whom(struct latency_setup *s, struct drill_latency *l, const struct counting *k)
 {
 	const struct counter_setup *c = k->setup;

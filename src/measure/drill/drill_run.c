@@ -215,7 +215,7 @@ static bool none_free(const struct drill *d, const char **who)
 	return *who;
 }
 
-/* Fails where not one event counts. */
+/* Fails if not one event counts. */
 static int any_counts(const struct drill *d, const struct counting *k, struct err *err)
 {
 	size_t refused = 0, all = 0, outside = 0;

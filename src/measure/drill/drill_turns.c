@@ -15,7 +15,7 @@ bool drill_takes_turns(const struct drill_group *g)
 	return g->core && (!g->pinned || g->lost);
 }
 
-/* The kernel turned the pinned group off where its readings end, though its CPU is there. */
+/* The kernel turned the pinned group off if its readings end although its CPU is there. */
 static bool pin_lost(const struct drill *d, const struct drill_group *g)
 {
 	const struct counter_value *pinned = d->value[g->counter_group[0]];
@@ -176,8 +176,8 @@ static const char *level_1_text(struct arena *a, const struct drill_part *p,
 	return s ? s : "";
 }
 
-/* "8 groups of counters took turns (4 general counters): ...", of the first part where that is so:
- * of many the others are alike. */
+/* "8 groups of counters took turns (4 general counters): ...", of the first part for which that is
+ * so: of many the others are alike. */
 static const char *turns(const struct drill *d, struct arena *a)
 {
 	for (size_t i = 0; i < d->n_parts; i++) {
@@ -233,8 +233,8 @@ static const char *lost_drill_pin(const struct drill *d)
 			 "of the time";
 }
 
-/* Something ran on cores of this kind: nobody else keeps groups off those that were never used. Of
- * one kind there is no other core where it could have run. */
+/* Something ran on cores of this kind: no other program keeps groups off counters that were never
+ * used. Of one kind there is no other core where it could have run. */
 static bool was_used(const struct drill *d, size_t core)
 {
 	if (d->n_cores == 1)

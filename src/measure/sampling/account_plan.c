@@ -207,7 +207,7 @@ static int list_account_events(struct making *k, struct err *err)
 	return 0;
 }
 
-/* ---- who counts with whom --------------------------------------------------------------- */
+/* ---- groups of events ------------------------------------------------------------------- */
 
 /* Fixed counters that an event alone could have; with PEBS from Ice Lake on. */
 static uint32_t fixed_of(const struct account_plan *p, const struct account_event *x)
@@ -476,7 +476,7 @@ static const char *account_text_of(const struct account_plan *p, const struct mo
 	return model_event_text(p->a, e, p->pmu);
 }
 
-/* As the machine knows it; false where it does not. */
+/* As the machine knows it; false if it does not. */
 static bool parse_account_event(const struct account_plan *p, struct event_list *list,
 				const char *root, const struct account_event *x, struct err *err)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * account_plan - `record --account`: which events of a CPU's accounting are sampled, by which
- * periods, who counts with whom, and who has a counter all the time.
+ * periods, in which groups, and which have a counter all the time.
  *
  *	account_plan_make(&p, opts, machine, root, pmu, &err)	from the model's account alone
- *	account_plan_events(&p, &list, root, &err)		as events, where there are any
+ *	account_plan_events(&p, &list, root, &err)		as events, if there are any
  *	account_plan_print(&b, &p, ascii)			--dry-run
  *	account_plan_free(&p)
  *
@@ -55,7 +55,7 @@ int account_plan_make(struct account_plan *p, const struct measure_opts *opts,
 		      const struct machine *machine, const char *root, const char *pmu,
 		      struct err *err) MUST_USE;
 /* Appends them to the list; which[i] is the plan's event of list->ev.v[from + i] (arena memory).
- * Events that the machine cannot even name are left out, and named in *missing ("" where there are
+ * Events that the machine cannot even name are left out, and named in *missing ("" if there are
  * none).
  */
 int account_plan_events(const struct account_plan *p, struct event_list *list, const char *root,

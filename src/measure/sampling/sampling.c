@@ -54,7 +54,7 @@ static int parse_events(struct sampling *r, struct err *err)
 			arena_printf(r->arena, "%s, %s", r->result.event, r->events.ev.v[i].name);
 	if (!r->result.event)
 		return err_nomem(err);
-	sampling_switch_events(r); /* no samples that anybody asked for */
+	sampling_switch_events(r); /* no samples that were asked for */
 	return 0;
 }
 
@@ -463,7 +463,7 @@ static bool nothing_to_keep(const struct sampling *r)
 static struct pdw_end recording_end_of(const struct sampling *r)
 {
 	const struct counting_result *c = &r->k.result;
-	/* shells and runtimes end so, too, where a signal ends them */
+	/* shells and runtimes end so, too, if a signal ends them */
 	bool by_signal = c->signal && (c->killed_by || c->status == 128 + c->signal);
 	bool stopped = c->interrupted && (!r->opts.program.n || c->early || by_signal);
 

@@ -272,7 +272,7 @@ static int fit(struct sampling *r, size_t i, struct trial *t, unsigned *bits, st
 	return refused_in_group(r, i, &at, err);
 }
 
-/* Branch records only where there are any; without a counter, without it. */
+/* Branch records only if there are any; without a counter, without it. */
 static int fit_account(struct sampling *r, size_t i, const struct attr_opts *wishes,
 		       struct trial *t, unsigned *bits, struct err *err)
 {

@@ -70,7 +70,7 @@ bool inside_differs(const struct inside *in, const struct inside_file *f);
 const struct inside_file *inside_find(const struct inside *in, const char *path);
 void inside_free(struct inside *in);
 
-/* Which samples are kept, of those of whole CPUs, where tasks were asked for (sampling_whose.c). */
+/* Which samples are kept, of those of whole CPUs, if tasks were asked for (sampling_whose.c). */
 struct sampling;
 struct whose;
 int whose_new(struct whose **out, const pid_t *task, size_t n, bool follow, size_t tid_at,
@@ -214,7 +214,7 @@ struct sampling {
 	struct sampling_fields fields;
 	bool tells_alone; /* the last event was not asked for: it records mappings */
 	struct err passed;
-	bool phys_if_may;     /* physical addresses: nobody asked, but they are of use */
+	bool phys_if_may;     /* physical addresses: not asked for, but of use */
 	uint64_t branch_type; /* of --branch-filter; 0: not given */
 	char why[256];
 	struct recorder *recorder;

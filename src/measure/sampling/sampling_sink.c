@@ -142,7 +142,7 @@ static bool sifts(const struct sink *s)
 	return s->filter || s->wanted || s->cuts;
 }
 
-/* Where all is kept a run of records is written at once (sink_data). */
+/* If all is kept, a run of records is written at once (sink_data). */
 static int on_record(struct sink *s, const uint8_t *p, size_t size, struct err *err)
 {
 	bool keep = true;

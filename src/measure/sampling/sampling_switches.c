@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waits of `run`: switch records of the program's threads, which everybody may have. It must not
- * cost the program 1 % of its time, so they have a budget of switches a second of a CPU: a CPU that
- * used more pauses until it is within the budget again. A switch takes 0.3 us with all that its
- * records cause.
+ * Waits of `run`: switch records of the program's threads, which need no rights. It must not cost
+ * the program 1 % of its time, so they have a budget of switches a second of a CPU: a CPU that used
+ * more pauses until it is within the budget again. A switch takes 0.3 us with all that its records
+ * cause.
  *
  * The two records of a pause, as if the kernel had throttled the event, are ours: without them a
  * thread would seem to have waited, or run, all the time. The functions in which threads wait are

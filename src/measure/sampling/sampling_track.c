@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which event records mappings, names and forks. The first, wherever it counts; on a hybrid machine
- * the first of each kind of core, since each is only on the CPUs of its own. A program can begin on
- * any CPU and be sampled on another later. So if some CPU of the machine has none of these events
- * (-C, another kind of core), an event that counts nothing (dummy:u) records them on all CPUs, and
- * it alone. The same if samples have to wait (--delay, --control): an event that is off records
- * nothing, and code that is mapped meanwhile is where the samples will be. The same with -a: /proc
- * is read while dummy:u is on, else a program that begins between that and the first sample would
- * have no name.
+ * Which event records mappings, names and forks. The first, on all CPUs that it counts on; on a
+ * hybrid machine the first of each kind of core, since each is only on the CPUs of its own. A
+ * program can begin on any CPU and be sampled on another later. So if some CPU of the machine has
+ * none of these events (-C, another kind of core), an event that counts nothing (dummy:u) records
+ * them on all CPUs, and it alone. The same if samples have to wait (--delay, --control): an event
+ * that is off records nothing, and code that is mapped meanwhile is where the samples will be. The
+ * same with -a: /proc is read while dummy:u is on, else a program that begins between that and the
+ * first sample would have no name.
  */
 #include <string.h>
 

@@ -126,7 +126,7 @@ static int plan_again(struct sampling *r, unsigned precise, struct err *err)
 	return plan_drill(r, err);
 }
 
-/* Precise cycles have few counters. If somebody else holds the others, so that level 1 has none,
+/* Precise cycles have few counters. If another program holds the others, so that level 1 has none,
  * samples become less precise, step by step, until it has one. */
 static int plan_less_precise(struct sampling *r, struct err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * --wait: records when threads ran and where they waited. The event that records mappings records
- * switches, too (attr_opts.switches), which everybody may. Call chains at switches come from the
+ * switches, too (attr_opts.switches), which needs no rights. Call chains at switches come from the
  * event context-switches, wakers from sched:sched_waking; both need rights, and are left out with a
  * message if these are missing.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which samples go into the file where the kernel could only sample whole CPUs, but tasks were
- * asked for. Whose a sample is follows from forks: a task that one of ours began is ours. Rings are
+ * Which samples go into the file if the kernel could only sample whole CPUs, but tasks were asked
+ * for. Whose a sample is follows from forks: a task that one of ours began is ours. Rings are
  * drained one after the other, so that a sample can come before the record of its task's fork: it
  * waits until all rings were drained once more.
  */
@@ -17,7 +17,7 @@ enum { OURS = 1, OTHER = 2 };
 struct whose {
 	struct u64map task; /* by thread: OURS or OTHER */
 	bool follow;	    /* threads that ours start are ours */
-	struct buf waiting; /* samples of threads that nobody knows yet, one behind the other */
+	struct buf waiting; /* samples of threads that are not known yet, one behind the other */
 	size_t old;	    /* bytes of these that came before the round at hand */
 	size_t tid_at;
 	uint64_t left_out;

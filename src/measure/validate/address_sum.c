@@ -119,7 +119,7 @@ static signed char has_address(const struct validate_address_place *p,
 	return f->load ? x->addr != 0 : -1;
 }
 
-/* Where registers give none, an address elsewhere is wrong, and no other can be checked. */
+/* If registers give none, an address elsewhere is wrong, and no other can be checked. */
 static signed char is_address_right(const struct validate_address_place *p,
 				    const struct validate_seen *x, const struct facts *f)
 {

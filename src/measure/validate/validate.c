@@ -416,8 +416,8 @@ int validate_plan(struct validating *g)
 #define LOOKS 13u /* at how much longer one loop takes than another, */
 #define ASIDE 3u  /* but not at so many of the least and of the most: others had the CPU */
 
-/* Where 9 times the instructions take 9 times as long, although each waits for the one before in
- * one loop and for nothing in the other, time is instructions. */
+/* If 9 times the instructions take 9 times as long, although each waits for the one before in one
+ * loop and for nothing in the other, time is instructions. */
 static int see_emulator(struct validating *g)
 {
 	const struct kernel_setup usual = { .bytes = 0 };

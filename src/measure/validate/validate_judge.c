@@ -164,7 +164,7 @@ static bool is_core(const struct validate_cell *c)
 {
 	double excess = c->got.v - c->expected;
 
-	/* where it has no exact count, a quarter of the other thread's is enough */
+	/* if it has no exact count, a quarter of the other thread's is enough */
 	return excess > 0 &&
 	       ((c->slack > 0 && excess > c->slack) || fabs(c->alone - c->expected) < 0.3 * excess);
 }

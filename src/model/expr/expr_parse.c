@@ -235,7 +235,7 @@ static int parse_sign(struct expr_parser *p, uint32_t *out)
 	return expr_node_add(p, n, out);
 }
 
-/* The event whose latency `$PEBS` behind this means: the last factor, where it is an event. */
+/* The event whose latency `$PEBS` behind this means: the last factor, if it is an event. */
 static uint32_t factor(const struct expr_parser *p, uint32_t node)
 {
 	const struct expr_node *n = &p->nodes.v[node];

@@ -8,7 +8,7 @@
 #include "model/load/account_int.h"
 
 /* The nodes that a name stands for: the node of this name, else those whose event it is. An event
- * that is only shown (without a penalty) stays so where another node of it costs. */
+ * that is only shown (without a penalty) stays so even if another node of it costs. */
 static size_t apply_penalty(struct account *acc, const struct line *l, double penalty,
 			    bool reference, bool ns)
 {

@@ -101,7 +101,7 @@ static int among(const struct cpu_line *c, int field, uint32_t v)
 	return found;
 }
 
-/* Calls back for each line, those of the last directory first. Stops where it returns non-zero. */
+/* Calls back for each line, those of the last directory first. Stops if it returns non-zero. */
 static int each_line(struct arena *a, const struct model_sources *s,
 		     int (*each)(void *ctx, const struct cpu_line *c), void *ctx, struct err *err)
 {

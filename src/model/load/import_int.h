@@ -57,7 +57,7 @@ uint64_t import_key(const char *name, size_t len);
 void import_note(struct importer *im, const char *fmt, ...) PRINTF_(2, 3);
 /* A member's text, cut of blanks and fit for a line, or NULL; a number as text. */
 const char *import_text(struct importer *im, const cJSON *o, const char *key);
-/* 0x1f, 31, "0x1f", the first of "0x1a6,0x1a7"; 0 where there is none. */
+/* 0x1f, 31, "0x1f", the first of "0x1a6,0x1a7"; 0 if there is none. */
 uint64_t import_number(const cJSON *o, const char *key);
 bool import_name_fits(const char *name);
 

@@ -48,7 +48,7 @@ static const char *constant(struct importer *im, const char *name)
 	return arena_printf(im->a, "UNKNOWN.%s", unknown);
 }
 
-/* Slots lead the register's fields wherever these are counted: that needs no saying here. */
+/* Slots lead the register's fields in every group with these: that needs no saying here. */
 static const char *event_text(struct importer *im, const char *name)
 {
 	static const char leads[] = ":perf_metrics";
@@ -436,7 +436,7 @@ static bool is_latency(const char *s, size_t len)
 /* Whether an event can be counted with these options. */
 static bool options_fit(struct check *c, const struct import_event *of, const char *s, size_t len)
 {
-	/* outside the cores, where the line names a PMU */
+	/* outside the cores, if the line names a PMU */
 	bool uncore = strcspn(of->rest, "/ ") < strcspn(of->rest, " ");
 	struct model_event e = { .name = "", .code = "", .pmu = uncore ? "uncore" : "" };
 	bool understood = false;

@@ -88,7 +88,7 @@ int model_account_events(struct model *m, const struct raw *r, struct err *err)
 	ret = 0;
 	if (!s.b.events.n)
 		goto out;
-	/* who holds an event of before keeps it: the arena does not give back */
+	/* holders of earlier events keep them: the arena does not give back */
 	all = arena_alloc(&m->arena, (m->n_events + s.b.events.n) * sizeof(*all));
 	if (!all) {
 		ret = err_nomem(err);

@@ -40,7 +40,7 @@ uint32_t raw_find(const struct strtab *t, const char *name, size_t len)
 	return id == STR_NONE || id == 0 ? UINT32_MAX : id - 1;
 }
 
-/* The index of a name, made where it is new: then it is the table's last. */
+/* The index of a name, made if it is new: then it is the table's last. */
 static int name_id(struct strtab *t, const char *name, size_t len, uint32_t *out, struct err *err)
 {
 	char key[256];

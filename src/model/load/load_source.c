@@ -104,7 +104,7 @@ int model_texts(struct arena *a,
 	return 0;
 }
 
-/* One file by its path: 0 where it is not there. */
+/* One file by its path: 0 if it is not there. */
 static int read_model_file(struct source_text *out, struct arena *a, const char *path,
 			   struct err *err)
 {
@@ -129,7 +129,7 @@ static int read_model_file(struct source_text *out, struct arena *a, const char 
 	return ret;
 }
 
-/* Calls back for each directory in `path`; stops where each() returns non-zero. */
+/* Calls back for each directory in `path`; stops if each() returns non-zero. */
 static int each_dir(const char *path, int (*each)(void *ctx, const char *name), void *ctx,
 		    size_t limit)
 {

@@ -29,7 +29,7 @@
 
 /* ---- texts ---- */
 
-/* A file compiled in (embedded.c, generated): zstd, or as it is where packed == size. */
+/* A file compiled in (embedded.c, generated): zstd, or as it is if packed == size. */
 struct embedded_file {
 	const char *path; /* "intel/spr/tree" */
 	uint32_t offset, packed, size;
@@ -68,8 +68,8 @@ bool line_next(const struct source_text *t, size_t *at, unsigned *number, struct
 int line_fail(const struct source_text *t, const struct line *l, const char *at, struct err *err,
 	      const char *fmt, ...) PRINTF_(5, 6);
 bool line_is(const struct line *l, const char *key);
-/* The model that a line `base ID` names; `nest`: how many bases led here, BASE_LIMIT where it is
- * not the first line. */
+/* The model that a line `base ID` names; `nest`: how many bases led here, BASE_LIMIT if it is not
+ * the first line. */
 #define BASE_TEXT 65
 int line_base(char out[BASE_TEXT], const struct source_text *t, const struct line *l, unsigned nest,
 	      struct err *err);

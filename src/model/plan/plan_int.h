@@ -112,7 +112,7 @@ int plan_demand(struct planning *k, uint32_t under, size_t *events, uint32_t *ch
 		struct err *err) MUST_USE;
 int plan_sets_below(struct planning *k, struct stage_sets *out, uint32_t under,
 		    struct err *err) MUST_USE;
-/* plan_pin.c: puts level 1 into a pinned group, where that is worth its while. */
+/* plan_pin.c: puts level 1 into a pinned group, if that saves counters. */
 int plan_pin(struct planning *k, struct err *err) MUST_USE;
 /* Cycles on a fixed counter that nothing pinned takes, or MODEL_NONE: every group can have them. */
 uint32_t plan_free_cycles(const struct planning *k);

@@ -99,7 +99,7 @@ static bool pair_fits(struct rounds *r, const struct fitting *f, size_t a, size_
 	return *known == FIT;
 }
 
-/* A third group fits to two where it fits to both, and all of them together. */
+/* A third group fits to two if it fits to both, and all of them together. */
 static bool fits_turn(struct rounds *r, const struct fitting *f, size_t turn, size_t group)
 {
 	size_t with[TOGETHER], n = 0;

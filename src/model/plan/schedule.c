@@ -146,7 +146,7 @@ static int see_events(struct making *k, size_t n_have, struct err *err)
 	return 0;
 }
 
-/* The events of a list that take counters and do not count beside, with slots where fields of
+/* The events of a list that take counters and do not count beside, with slots if fields of
  * PERF_METRICS are among them. */
 static void list_bits(const struct making *k, const uint32_t *event, size_t n, uint64_t *out)
 {

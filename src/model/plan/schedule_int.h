@@ -22,7 +22,7 @@ struct sched_event {
 	uint32_t event;		   /* of the model */
 	unsigned flags;		   /* enum model_event_flag */
 	uint64_t mask;		   /* counters; 0: takes none (a field of PERF_METRICS) */
-	uint64_t encoding;	   /* equal where two names may be one counter; 0: never */
+	uint64_t encoding;	   /* equal if two names may be one counter; 0: never */
 	uint64_t value[REG_COUNT]; /* value that it needs in a register; 0: does not need it */
 };
 
@@ -81,7 +81,7 @@ bool sched_event_of(const struct sched *s, uint32_t event, struct sched_event *o
 void sched_held(struct sched *s);
 /* The rule that a group of events (a bit set) breaks beside those that always count, or NULL. */
 const char *sched_broken(const struct sched *s, const uint64_t *bits);
-/* The counters of a group that fits: by local number, 64 where it takes none. */
+/* The counters of a group that fits: by local number, 64 if it takes none. */
 bool sched_assign(const struct sched *s, const uint64_t *bits, uint8_t *counter);
 /* Once all events are known: the bounds that make refusing cheap. */
 int sched_bounds(struct sched *s, struct err *err) MUST_USE;

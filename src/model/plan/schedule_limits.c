@@ -63,7 +63,7 @@ void schedule_limits_event(struct schedule_limits *l)
 	l->reserved++;
 }
 
-/* The counters that sampled cycles can be on; where more is possible than is known, less. */
+/* The counters that sampled cycles can be on; if more is possible than is known, less. */
 static uint64_t counters_of_cycles(const struct model *m, unsigned precise)
 {
 	bool large = m->counters != m->counters_alone; /* threads share a core: no small one */

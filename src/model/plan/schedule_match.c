@@ -3,8 +3,8 @@
  * schedule_match - whether the events of a group fit the counters.
  *
  * Kuhn's algorithm: each event in turn takes a free counter or makes the owner of one move on. The
- * fixed counters are tried first, as the kernel does. Where some counters are held by others and
- * nobody knows which, there must be a matching for each possibility.
+ * fixed counters are tried first, as the kernel does. If others hold some counters and it is
+ * unknown which, there must be a matching for each possibility.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -172,7 +172,7 @@ static bool place_set(struct pack *p, struct sched_plan *x, size_t set, size_t e
 	return false;
 }
 
-/* Moves every set of a group elsewhere and closes it; `x` is as before where that fails. */
+/* Moves every set of a group elsewhere and closes it; `x` is as before if that fails. */
 static bool dissolve(struct pack *p, struct sched_plan *x, struct sched_plan *saved, size_t g)
 {
 	struct sched *s = p->s;

@@ -82,7 +82,7 @@ bool schedule_fits(const struct model *m, const struct schedule_limits *l, const
 	return !*why;
 }
 
-/* False where they do not fit. counter[] of the local numbers becomes that of the list's. */
+/* False if they do not fit. counter[] of the local numbers becomes that of the list's. */
 static bool place_lone(struct lone *k, size_t n, uint8_t *counter)
 {
 	uint8_t *of = arena_alloc(k->s.scratch, k->s.n_ev + 1);

@@ -264,7 +264,7 @@ static int span_new(struct span *p, const struct job *j, size_t g, uint64_t from
 							       : err_nomem(err);
 }
 
-/* For counts where the group was not always on the counters. */
+/* For counts if the group was not always on the counters. */
 static int span_room(struct span *p, const struct job *j, struct err *err)
 {
 	size_t n = p->n_members;

@@ -62,7 +62,7 @@ static void fill_unseen(struct span *p, size_t m, double *extra)
 	}
 }
 
-/* A rate while this group was off, by that while it was on; NAN where one of them is not known. */
+/* A rate while this group was off, by that while it was on; NAN if one of them is not known. */
 static double off_by_on(const struct span *p, size_t group, size_t event)
 {
 	const struct slices *s = p->s;

@@ -92,7 +92,7 @@ struct span {
 	uint32_t *lead;			       /* scratch: members of which the times differ */
 	double *diff;  /* [slice * n_members + member]: differences of neighbours; NULL: only
 				 * counts are wanted */
-	double *diff2; /* the same of the next but one; NULL where it is calm */
+	double *diff2; /* the same of the next but one; NULL if it is calm */
 	double *count; /* [member * n_targets + target] */
 	double *cov;   /* [n_own * n_own] */
 	double *running, *time; /* by member, sums over targets */
@@ -122,7 +122,7 @@ bool slices_on_at(const struct slices *s, const uint32_t *group, size_t n, uint6
 
 /* slices_strata.c */
 
-/* The last reading that is no later than t; the first where there is none. */
+/* The last reading that is no later than t; the first if there is none. */
 size_t slices_last_before(const struct slices_kept *k, uint64_t t);
 
 /* The reading nearest to a time. */
@@ -163,7 +163,7 @@ static inline double slices_own(const struct span *p, size_t event, size_t targe
 /* Growth of an event of the span's group in a slice: value, enabled or running. */
 #define OWN(p, event, target, slice, field) \
 	slices_own(p, event, target, slice, offsetof(struct slices_cell, field))
-/* How long targets ran, where groups came and went, counts and differences. */
+/* How long targets ran, when groups came and went, counts and differences. */
 void slices_strata(struct span *p);
 
 /* True if the group was on the counters all of the time, on every target: then its counts are

@@ -160,7 +160,7 @@ static bool was_off(const struct span *p, size_t i, double own, double ref, bool
 
 	if (always)
 		return false;
-	if (!k->state.n) /* nobody knows but the times */
+	if (!k->state.n) /* only the times are known */
 		return own < ref / 2 || ref < own / 2;
 	return slices_state_of(k, p->lo + i) == SLICES_OFF || !(p->lo + i) ||
 	       slices_state_of(k, p->lo + i - 1) == SLICES_OFF;
@@ -201,7 +201,7 @@ static void find_when(struct span *p, size_t group)
 	slices_find(&p->s->group[group], t, p->n + 1, &p->when[group * (p->n + 1)]);
 }
 
-/* Where groups were switched on or off, so that the share of the others changes. They are switched
+/* When groups were switched on or off, so that the share of the others changes. They are switched
  * on all targets at once: one is looked at. */
 static void find_cuts(struct span *p)
 {
@@ -239,7 +239,7 @@ static void find_cuts(struct span *p)
 
 /* Neighbours of like share stand for time in proportion to how long they were on the counters:
  * whether a slice caught one turn or two is chance, and weighing each slice by itself would put
- * that chance into the sum. Where the share changes (groups came or went) a new pool begins. */
+ * that chance into the sum. When the share changes (groups came or went) a new pool begins. */
 static void pool(struct stratum *v, size_t n)
 {
 	size_t begin = 0;
@@ -332,7 +332,7 @@ static size_t push(struct stratum *v, size_t n, struct stratum *now)
 	return n;
 }
 
-/* The last one; where it hardly ran, it is put to the one before. */
+/* The last one; if it hardly ran, it is put to the one before. */
 static size_t push_last(struct span *p, size_t n, struct stratum *now, double least)
 {
 	struct stratum *v = p->strata, *last = n ? &v[n - 1] : NULL;

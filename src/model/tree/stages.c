@@ -7,7 +7,7 @@
 #include "model/rounds.h"
 
 #define MS	    1000000ull
-#define TURN	    (4 * MS) /* the kernel's rotation, as long as nobody set another */
+#define TURN	    (4 * MS) /* the kernel's rotation, by default */
 #define SLICE_MIN   (5 * MS)
 #define SLICE_FIRST (1 * MS) /* as long as one group is alone: it need not wait for its turn */
 #define SLICES_GROW 30	     /* readings after which slices are twice as long */

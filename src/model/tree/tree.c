@@ -137,7 +137,7 @@ static struct tree_node no_node(uint32_t metric)
 				   .against = { MODEL_NONE, MODEL_NONE } };
 }
 
-/* Values from elsewhere, where formulas have none. Which these are: by metric, for fill_nodes(). */
+/* Values from elsewhere, if formulas have none. Which these are: by metric, for fill_nodes(). */
 static void take_given(struct tree_work *w)
 {
 	tree_each (w, i) {

@@ -87,7 +87,7 @@ double tree_pull(struct tree_work *w, const uint32_t *metric, const double *by, 
 extern const char tree_no_latency[]; /* a reason of tree_error_of() */
 /* tree_parts.c */
 void tree_combine(struct tree_work *w, const struct tree_part *part, size_t n);
-/* tree_dead.c: an event's sum over logical processors; NAN where none counted. */
+/* tree_dead.c: an event's sum over logical processors; NAN if none counted. */
 double tree_sum(const struct tree_counts *c, uint32_t event);
 /* tree_judge.c */
 void tree_judge(struct tree_work *w);

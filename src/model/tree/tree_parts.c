@@ -6,7 +6,7 @@
  * rest. The rest lies between 0 and H, the parent's share there: H is known within its own error E,
  * since a parent is counted whenever its children are, and at last by level 1, which always counts.
  * Random visits are a sample of the rest: m of them give the mean q. The estimate adds four
- * imaginary visits that know nothing: spread between the bounds, with the centre c where all
+ * imaginary visits that know nothing: spread between the bounds, with the centre c at which all
  * children have the same. (Agresti and Coull, "Approximate is better than exact", 1998: so the
  * interval of a proportion holds with few trials, and if all of them are 0.)
  *

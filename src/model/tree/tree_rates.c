@@ -106,7 +106,7 @@ static struct tree_rate no_rate(const char *why)
 struct quotient {
 	const struct operand *a, *b; /* b NULL: 1 */
 	double times;
-	double most; /* of the value, where it was not seen; 0: not known */
+	double most; /* of the value, if it was not seen; 0: not known */
 };
 
 static struct tree_rate rate_of_events(const struct tree_counts *c, const struct quotient *q)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Metrics of the machine and its parts, from the documents of monitor.h: each cell that people read
- * is a row, with the figures of the intervals before. Where the tree is counted the counters of the
+ * is a row, with the figures of the intervals before. If the tree is counted, the counters of the
  * cores are left to it.
  */
 #include <math.h>

@@ -53,7 +53,7 @@ static void forget_ended(struct top *t)
 	u64map_free(&t->switched);
 }
 
-/* Where there are too many, those of the last two intervals are kept. */
+/* If there are too many, those of the last two intervals are kept. */
 static int make_processes_room(struct top *t, struct err *err)
 {
 	size_t kept = 0;

@@ -124,7 +124,7 @@ static int note_side(struct top_records *r, const uint8_t *p, size_t size, bool 
 	return 0;
 }
 
-/* Those of processes that nobody asks about go. */
+/* Those of processes that are no longer needed go. */
 static int sift_side(struct top_records *r, struct err *err)
 {
 	struct buf *b = &r->last.side;

@@ -47,7 +47,7 @@ static uint64_t pointer(const struct cfi_bytes *s, struct cur *c, uint8_t enc, u
 	if ((enc & (0x70 | PE_INDIRECT)) == PE_PCREL)
 		v += at;
 	else if (enc & (0x70 | PE_INDIRECT))
-		c->bad = true; /* nobody writes functions' addresses so */
+		c->bad = true; /* no compiler writes functions' addresses so */
 	return addr_size == 4 ? v & UINT32_MAX : v;
 }
 

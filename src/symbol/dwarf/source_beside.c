@@ -102,7 +102,8 @@ static bool join_contents(struct source *s, struct src_split *split, int fd, uin
 	return split->contents.addr != NULL;
 }
 
-/* Joins a unit with the bytes, in memory that nobody else can change; charged if it has them. */
+/* Joins a unit with the bytes, in memory that no other process can change; charged if it has
+ * them. */
 static bool join_copy(struct source *s, struct src_split *split, const void *p, size_t len,
 		      uint64_t id)
 {

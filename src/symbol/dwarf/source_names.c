@@ -158,7 +158,7 @@ const char *src_decl_path(struct source *s, Dwarf_Die *die, uint32_t file)
 		return NULL;
 	name = name_in_header(s, &unit, file);
 	skeleton = name ? NULL : src_skeleton(s, &unit);
-	if (skeleton) /* where a split unit's file has no table of files */
+	if (skeleton) /* if a split unit's file has no table of files */
 		real = *skeleton;
 	if (!name &&
 	    (!dwarf_getsrcfiles(&unit, &files, &n) ||

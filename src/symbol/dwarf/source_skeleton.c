@@ -6,11 +6,11 @@
  * skeleton has. So it gets skeletons that we make: an ELF file in memory with one skeleton for each
  * of the program's, which has the same id and bases, and the program's tables of addresses and
  * ranges. Their name is that of a descriptor of ours, which holds a copy of the file that the door
- * opened (base/file_in.h): memory that nobody else can change. libdw is never asked for the split
- * unit of the program's own skeletons.
+ * opened (base/file_in.h): memory that no other process can change. libdw is never asked for the
+ * split unit of the program's own skeletons.
  *
- * Where /proc is not mounted, a split unit has the lines of its skeleton alone.
- * Format: DWARF 5, sections 7.4, 7.5.1.2, 7.5.3; DebugFission in GCC's wiki for DWARF 4.
+ * If /proc is not mounted, a split unit has the lines of its skeleton alone. Format: DWARF 5,
+ * sections 7.4, 7.5.1.2, 7.5.3; DebugFission in GCC's wiki for DWARF 4.
  */
 #include <dwarf.h>
 #include <elf.h>

@@ -42,7 +42,7 @@ enum {
 	SRC_MAX_PARTS = 64,  /* of a path in a name */
 };
 
-/* An interval before flattening: where several overlap, the deepest wins, then the latest. */
+/* An interval before flattening: if several overlap, the deepest wins, then the latest. */
 struct src_interval {
 	uint64_t lo, hi;
 	uint32_t depth, id;
@@ -79,7 +79,7 @@ struct src_decl {
 	struct src_decl *next; /* another function of that name */
 };
 
-struct src_name { /* of a function, wherever it is described */
+struct src_name { /* of a function, in any unit */
 	const char *shown, *linkage;
 	uint32_t first_line;
 	bool external;
@@ -116,7 +116,7 @@ struct src_file_tab { /* of a split unit, whose own table call sites use */
 
 /* Each table is read when something in it is first asked for. */
 struct src_unit {
-	Dwarf_Die die; /* the skeleton's where DWARF is split */
+	Dwarf_Die die; /* the skeleton's if DWARF is split */
 	_Atomic(struct src_line_tab *) lines;
 	_Atomic(struct src_call_tab *) calls;
 	_Atomic(struct src_file_tab *) files;
@@ -249,8 +249,8 @@ void src_lines_free(struct src_line_tab *t); /* NULL is fine */
 void src_inlines_free(struct src_call_tab *t);
 void src_files_free(struct src_file_tab *t);
 
-/* The DIE that has the unit's contents, where DWARF is split; the unit's own where they cannot be
- * had. Under the lock, and where libdw may be called. */
+/* The DIE that has the unit's contents, if DWARF is split; the unit's own if they cannot be read.
+ * Under the lock, and where libdw may be called. */
 Dwarf_Die src_contents(struct source *s, const Dwarf_Die *unit);
 /* The skeleton of the unit that a DIE of contents is in; NULL: it is in no such unit. */
 const Dwarf_Die *src_skeleton(const struct source *s, const Dwarf_Die *die);

@@ -9,15 +9,14 @@
  *	elf_bounds_read(list, file, map)	functions without names (cfi.h)
  *	sym_table_make(&table, list)		sorted, one per address, sizes filled in
  *
- * Names point into the file's bytes (which must stay) or into the list's arena.
- * Which of several symbols at one address is taken, so that a report's names are those that people
- * know from perf: one that covers anything (those without a size reach to the next symbol that
- * begins elsewhere, or to their section's end; where a symbol with a size lies around them, or
- * begins with them, they are labels, and left out); one with a size; a function, then a variable,
- * then a label; not a weak one; a global one; the larger one; the one with fewer leading
- * underscores; the longer (demangled) name; the first by the alphabet. Their order in the file
- * decides nothing.
- * Bounds without a name count only where no symbol covers their beginning.
+ * Names point into the file's bytes (which must stay) or into the list's arena. Which of several
+ * symbols at one address is taken, so that a report's names are those that people know from perf:
+ * one that covers anything (those without a size reach to the next symbol that begins elsewhere, or
+ * to their section's end; where a symbol with a size lies around them, or begins with them, they
+ * are labels, and left out); one with a size; a function, then a variable, then a label; not a weak
+ * one; a global one; the larger one; the one with fewer leading underscores; the longer (demangled)
+ * name; the first by the alphabet. Their order in the file decides nothing. Bounds without a name
+ * count only if no symbol covers their beginning.
  */
 #ifndef CYCLADE_SYMBOL_ELF_SYMBOLS_H
 #define CYCLADE_SYMBOL_ELF_SYMBOLS_H
@@ -44,7 +43,7 @@ struct raw_sym {
 	bool sizeless;
 };
 
-/* A function that nobody named. */
+/* A function without a name. */
 struct raw_bounds {
 	uint64_t start, size; /* image addresses */
 };
@@ -62,8 +61,8 @@ struct sym_list {
 
 void sym_list_free(struct sym_list *l);
 
-/* From an ELF virtual address to an image address: through the program headers of the file that
- * was mapped, or by adding `delta` where addresses are absolute. */
+/* From an ELF virtual address to an image address: through the program headers of the file that was
+ * mapped, or by adding `delta` if addresses are absolute. */
 struct addr_map {
 	const struct elf_seg *seg; /* NULL: absolute */
 	size_t n_seg;

@@ -13,8 +13,8 @@
  * it). A bound, so that a hostile table does not make each search a walk through all of it. */
 #define NEST_MAX 64u
 
-/* 11 bits at a time, and only over those that differ: 3 passes for most files, where qsort would
- * need 18 rounds of comparing. */
+/* 11 bits at a time, and only over those that differ: 3 passes for most files; qsort would need 18
+ * rounds of comparing. */
 static void sort_by_start(struct raw_sym **v, size_t n)
 {
 	struct raw_sym *from = *v, *to;

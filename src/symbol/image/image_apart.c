@@ -3,11 +3,11 @@
  * image_apart - names of files that share a base name.
  *
  * A file is called by its base name. If several files of one base name have different code, each is
- * called by as many of the last parts of its path as make it unique ("v1/libx.so"), and, where
- * files of one path differ (a program and its rebuilt copy), by the first bytes of its build-id
+ * called by as many of the last parts of its path as make it unique ("v1/libx.so"), and, if files
+ * of one path differ (a program and its rebuilt copy), by the first bytes of its build-id
  * ("x@1b2c3d4e"), or, without one, by inode and generation ("x@inode12.5f"). Files of one build-id
- * are one file, wherever they lie, and called by the path that came first; one without a build-id
- * is the file of that path that has one, unless the inodes differ.
+ * are one file, at any path, and called by the path that came first; one without a build-id is the
+ * file of that path that has one, unless the inodes differ.
  *
  * Costs: a sort by name of all files; of those that share one, a sort by path.
  */

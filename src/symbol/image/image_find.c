@@ -345,7 +345,8 @@ static void try_debuginfod(struct images *set, struct image *im)
 		   id.rest);
 }
 
-/* One place a .gnu_debuglink may mean. Where the build-ids cannot speak, the checksum must. */
+/* One place a .gnu_debuglink may mean. If there are no build-ids to compare, the checksum
+ * decides. */
 static void try_link(struct images *set, struct image *im, uint32_t crc, const char *root,
 		     const char *path)
 {

@@ -4,7 +4,7 @@
  * by the list it left in perf-PID.map.
  *
  * The symbols of IMAGE_ANON, a process' memory, have no time: where a runtime used memory again,
- * the code that lay there last gives the name. Where the recording's times are those of the dump,
+ * the code that lay there last gives the name. If the recording's times are those of the dump,
  * space_jit.c finds the code by time, which then is in an IMAGE_JIT, and dumps are no source here.
  */
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernel and its modules: vmlinux where one of the recorded build-id is found, else the list of
+ * The kernel and its modules: vmlinux if one of the recorded build-id is found, else the list of
  * symbols that the running kernel gives, if it is the recorded one, or that perf kept of it.
  */
 #include <elf.h>
@@ -371,7 +371,7 @@ void image_locate_kernel(struct images *set, struct image *im)
 				   "was recorded (build-id)",
 				   set->opts.vmlinux);
 	}
-	/* a list that somebody named goes over any that would be found */
+	/* a list that the user named overrides any that would be found */
 	if (set->opts.kallsyms && !is_guest(im) && !im->syms.path)
 		return;
 	image_try_by_id(set, im);

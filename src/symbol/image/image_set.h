@@ -66,7 +66,7 @@ struct image {
 	struct sym_table variables;
 	bool has_variables;
 	size_t charged;		/* for a list of others: base/file_in.h */
-	struct file_map cached; /* the table's names, where it came from the cache */
+	struct file_map cached; /* the table's names, if it came from the cache */
 	const char *keep_as;	/* the kind under which the cache shall have the table, or NULL */
 	uint64_t keep_base;
 	size_t demangled; /* symbols named so far, when all are wanted */

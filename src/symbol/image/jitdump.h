@@ -71,7 +71,7 @@ struct jitdump {
 int jitdump_parse(struct jitdump *j, const void *p, size_t len, struct err *err) MUST_USE;
 /* The code that lay at `addr` at `time`, or NULL. UINT64_MAX: at the end. */
 const struct jit_code *jitdump_find(const struct jitdump *j, uint64_t addr, uint64_t time);
-/* The same; *start, *end, *from and *until are made narrower where the answer for every address in
+/* The same; *start, *end, *from and *until are made narrower if the answer for every address in
  * [*start, *end) at every time in [*from, *until) is not known to be this one. */
 const struct jit_code *jitdump_span(const struct jitdump *j, uint64_t addr, uint64_t time,
 				    uint64_t *start, uint64_t *end, uint64_t *from,

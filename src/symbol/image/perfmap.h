@@ -7,9 +7,9 @@
  *	perfmap_free(&m)
  *
  * One line per function: start and size in hex ("0x" may stand before either), then the name,
- * blanks included, up to the line's end. The file is only ever added to: where two entries overlap,
- * the later line is the code there now, and the earlier keeps the rest.
- * Addresses are absolute; the file has no times.
+ * blanks included, up to the line's end. The file is only ever added to: if two entries overlap,
+ * the later line is the code there now, and the earlier keeps the rest. Addresses are absolute; the
+ * file has no times.
  */
 #ifndef CYCLADE_SYMBOL_PERFMAP_H
 #define CYCLADE_SYMBOL_PERFMAP_H

@@ -6,7 +6,7 @@
  * A version is a root number; painting a range over a version gives a new root and leaves the old
  * one as it was, at O(log n) new nodes (a treap with path copying). So a fork is a copied number,
  * an exec is root 0, and a question about any time is a search in one tree. Nodes made since
- * pieces_seal() belong to a version nobody else has seen yet and are changed in place.
+ * pieces_seal() belong to a version that no reader has seen yet and are changed in place.
  */
 #ifndef CYCLADE_SYMBOL_PIECES_H
 #define CYCLADE_SYMBOL_PIECES_H
@@ -27,7 +27,7 @@ struct piece_node {
 };
 
 struct pieces {
-	VEC(struct piece_node) node; /* node 0 is nobody */
+	VEC(struct piece_node) node; /* node 0 is none */
 	uint32_t seal, random;
 };
 
@@ -43,8 +43,8 @@ void pieces_paint(struct pieces *p, uint32_t *root, uint64_t start, uint64_t end
 void pieces_seal(struct pieces *p);
 /* The value at `at`, or PIECE_HOLE. Safe from many threads once painting has ended. */
 uint32_t pieces_find(const struct pieces *p, uint32_t root, uint64_t at);
-/* The same; [*start, *end) becomes narrower where the answer for every address in it is not known
- * to be this one: a piece, or the hole between two. `at` must lie within. */
+/* The same; [*start, *end) becomes narrower if the answer for every address in it is not known to
+ * be this one: a piece, or the hole between two. `at` must lie within. */
 uint32_t pieces_span(const struct pieces *p, uint32_t root, uint64_t at, uint64_t *start,
 		     uint64_t *end);
 /* The first piece, by address, that starts at or behind `at`, or NULL. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * insn_decoder_int - Zydis, for effect_x86.c and operands_x86.c; included where HAVE_ZYDIS is.
+ * insn_decoder_int - Zydis, for effect_x86.c and operands_x86.c; included if HAVE_ZYDIS is set.
  */
 #ifndef CYCLADE_SYMBOL_INSN_DECODER_INT_H
 #define CYCLADE_SYMBOL_INSN_DECODER_INT_H

@@ -26,7 +26,7 @@ enum form {
 	WIDE = 1 << 15,	   /* 128 bits if bit 30 is set */
 	FULL = 1 << 16,	   /* 128 bits */
 	NARROW = 1 << 17,  /* 128 bits to 64; to the upper half if bit 30 is set: the rest stays */
-	ELEMENT = 1 << 18, /* M is shorter where elements are short */
+	ELEMENT = 1 << 18, /* M is shorter if elements are short */
 	SUM_N = 1 << 19,   /* which one is added at the end */
 	SUM_A = 1 << 20,
 	SUM_VA = 1 << 21,

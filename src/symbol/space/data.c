@@ -94,7 +94,7 @@ static void find_variable(struct data_place *out, struct images *set, uint64_t v
 }
 
 /* The code of a file below the address, with nothing of another file in between: the program or
- * library whose data may lie there. [*from, *until) becomes narrower where the answer does not hold
+ * library whose data may lie there. [*from, *until) becomes narrower if the answer does not hold
  * for it. */
 static const struct map *code_below(const struct spaces *sp, const struct process *proc,
 				    uint64_t address, uint64_t time, uint64_t *from,

@@ -56,7 +56,7 @@ void place_ask(struct places *t, struct place *o, const struct place_who *who, u
 		space_find_span(t->sp, who->proc, (enum space_kind)kind, ip, time, &s);
 
 	judge_grain(t, o, whose, kind, ip);
-	if (!place_is_kernels(kind)) { /* nobody's process may become somebody's */
+	if (!place_is_kernels(kind)) { /* an unknown process may become known */
 		s.from = who->from > s.from ? who->from : s.from;
 		s.until = who->until < s.until ? who->until : s.until;
 	}

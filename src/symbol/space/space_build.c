@@ -34,8 +34,8 @@ static struct process *new_process(struct spaces *sp, uint64_t key, uint32_t pid
 	return p;
 }
 
-/* The process a fact is about. One that nobody announced was there from the beginning; one that
- * goes on after all its threads exited is another one, whose fork was lost. */
+/* The process a fact is about. One without a record of its start was there from the beginning; one
+ * that goes on after all its threads exited is another one, whose fork was lost. */
 static struct process *process_of(struct spaces *sp, const struct fact *f)
 {
 	uint64_t key = f->type == FACT_KSYM || f->type == FACT_KSYM_GONE

@@ -4,8 +4,8 @@
  * at an address at a time. It lies over the process' anonymous memory, not among its mappings,
  * because a runtime maps and protects that memory again and again without a word of its code.
  *
- * A code's address in its image is the place of its bytes in the dump, which is its own even where
- * its memory was used again.
+ * A code's address in its image is the place of its bytes in the dump, which is its own even if its
+ * memory was used again.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -56,7 +56,7 @@ static struct jit_layer *layer_of(struct spaces *sp, uint32_t image)
 	if (!image_jit_map(sp->images, sp->images->image.v[image], &l->file, path))
 		return l;
 	if (!jitdump_parse(&l->dump, l->file.p, l->file.len, NULL)) {
-		/* a time-stamp counter's times are nobody else's */
+		/* no other clock has a time-stamp counter's times */
 		if (!l->dump.arch_time) {
 			make_maps(sp, l, image_key(sp->images, image));
 			return l;

@@ -69,7 +69,7 @@ static void keep_better(const struct flow *w, struct type_hit *best, const struc
 	best->opaque = opaque;
 	if (h->root == TYPE_NONE || h->score < best->score)
 		return;
-	/* the larger object, where both fit as well */
+	/* the larger object, if both fit as well */
 	if (h->score == best->score && t->type.v[h->root].size <= t->type.v[best->root].size)
 		return;
 	*best = *h;

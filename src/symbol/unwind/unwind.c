@@ -6,9 +6,9 @@
  * address) for the time in which it stays true, so that a frame usually costs one look-up in a
  * small table and two reads of the stack.
  *
- * Where no table covers an address (code made at run time), the frame pointer is followed if it
- * leads into the recorded stack, to a return address that lies in a mapping of code; else the walk
- * ends there.
+ * If no table covers an address (code made at run time), the frame pointer is followed if it leads
+ * into the recorded stack, to a return address that lies in a mapping of code; else the walk ends
+ * there.
  */
 #include <elf.h>
 #include <linux/perf_event.h>
