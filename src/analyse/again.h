@@ -5,7 +5,8 @@
  *
  *	again_put(&b, pd_info(rec), "-g", true)	"cyclade record -g -e cycles -- ./prog 12"
  *
- * The file does not hold where options end: cyclade's and perf's that take a value are in a table.
+ * The file does not contain the end of the options: cyclade's and perf's that take a value are in a
+ * table.
  */
 #ifndef CYCLADE_ANALYSE_AGAIN_H
 #define CYCLADE_ANALYSE_AGAIN_H

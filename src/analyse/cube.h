@@ -11,7 +11,7 @@
  * A cell counts the samples of a chain in a thread, on a CPU, in a bin of time. So that a cube is
  * small whatever the recording, there are CUBE_BINS bins at most; fewer, and no CPUs, if the cells
  * would be more than CUBE_CELLS. Then functions with few samples are folded into one node below
- * their caller. Sums are exact in any case. Of very many threads there are more cells.
+ * their caller. Sums are exact in any case. Very many threads have more cells.
  *
  * The same recording gives the same cube, on however many cores. Nodes come in the order of a walk
  * in depth; functions, and so the children of a node, in the order of their addresses.

@@ -11,8 +11,8 @@
  * 1990). The chain of the entry comes first, then the others, hottest first. Blocks that never ran
  * are left out.
  *
- * Functions: from the hottest on, each one's cluster is put behind that of whom most calls come
- * from, unless that makes it larger than LAYOUT_CLUSTER or much less dense; then clusters are put
+ * Functions: from the hottest on, each one's cluster is put behind that of its most frequent
+ * caller, unless that makes it larger than LAYOUT_CLUSTER or much less dense; then clusters are put
  * in order of density, weight by byte (Ottoni and Maher 2017).
  */
 #ifndef CYCLADE_ANALYSE_LAYOUT_H

@@ -14,10 +14,10 @@
  * noise.
  *
  * If events follow tasks, there is a counter for each task on each CPU (their rings are the CPUs').
- * Each of them was wanted whenever its task ran anywhere, but runs on its own CPU alone: of a task
- * that moved, enabled is the same on all CPUs, and running is the sum over the CPUs it was seen on
- * (a task of 0.3 s on CPU 0 and 0.5 s on CPU 1 has 0.8/0.3 and 0.8/0.5 there: the factor is 1).
- * Values and times of a sample are its own thread's since that thread began.
+ * Each of them was wanted whenever its task ran anywhere, but runs on its own CPU alone: if a task
+ * moved, enabled is the same on all CPUs, and running is the sum over the CPUs it was seen on (a
+ * task of 0.3 s on CPU 0 and 0.5 s on CPU 1 has 0.8/0.3 and 0.8/0.5 there: the factor is 1). Values
+ * and times of a sample are its own thread's since that thread began.
  *
  * On a hybrid such a counter is wanted, too, while its task is on the other kind of cores, which do
  * not have the event. There the time that it could run is that of the event of the same kind that

@@ -101,7 +101,7 @@ struct wait_span {
 	bool idled;   /* it could go on, and its CPU became idle */
 };
 
-/* A function where threads waited, or woke others. Place 0: none is known. */
+/* A function in which threads waited, or woke others. Place 0: none is known. */
 struct wait_place {
 	uint32_t image;		     /* IMAGE_NONE: in no mapping */
 	const struct symbol *symbol; /* NULL: no symbol; the image as a whole */
@@ -119,7 +119,7 @@ struct wait_reason_sum {
 	uint64_t bucket[64]; /* spans of 2^i to 2^(i+1) ns */
 };
 
-struct wait_at { /* where threads waited */
+struct wait_at { /* a place of waits */
 	uint32_t place, chain;
 	uint8_t reason;
 	struct wait_time t;

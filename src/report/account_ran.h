@@ -7,8 +7,8 @@
  *	account_rans_make(&r, arena, blocks, calls, profile, &err)
  *	account_ran_of(&r, row)
  *
- * Branch records are of a function wherever it ran. Where several rows are of one function (by
- * thread, by line), none of them has its figures.
+ * Branch records are of a function wherever it ran. If several rows are of one function (by thread,
+ * by line), none of them has its figures.
  */
 #ifndef CYCLADE_REPORT_ACCOUNT_RAN_H
 #define CYCLADE_REPORT_ACCOUNT_RAN_H

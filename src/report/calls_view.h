@@ -49,7 +49,7 @@ bool calls_vaddr(const struct calls_view *v, uint32_t f, uint64_t *out);
 double calls_mispredicted(const struct branch_tally *t);
 /* "tail", "PLT", "indir", "part" (some indirect), "self"; "" for a plain call. */
 const char *calls_how(const struct calls_view *v, const struct call_edge *e);
-/* Of all calls; tail calls are no part of these. */
+/* Returns the share of all calls; tail calls are no part of these. */
 double calls_share(const struct calls_view *v, double runs);
 /* Edges in the order of how often, most first: the caller's to free. */
 uint32_t *calls_by_runs(const struct calls *c) MUST_USE;

@@ -27,7 +27,7 @@ struct chains_row { /* a loop; of it a path, of it an instruction; or a port */
 struct chains_view {
 	const struct blocks_view *v;
 	const struct chains *c;
-	const char *penalties; /* where measured latencies come from; NULL: none */
+	const char *penalties; /* the source of measured latencies; NULL: none */
 	bool kept;	       /* by calibrate: not asked for here */
 	VEC(struct chains_row) path, ways, code, port, shown;
 };

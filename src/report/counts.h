@@ -31,7 +31,7 @@ extern const struct document_form counts_document;
 
 /* The same two tables behind a tree: events that are not its, and printed figures. */
 extern const struct table_form counts_beside_form, counts_printed_form, counts_shown_form;
-/* Does nothing where there are none. `c` must outlive the document. */
+/* Does nothing if there are none. `c` must outlive the document. */
 void counts_beside_put(struct document *d, const struct counts *c);
 /* Some of it is for people. */
 bool counts_beside_shown(const struct counts *c, bool events);
@@ -43,7 +43,7 @@ struct count_runs {
 };
 int count_runs_begin(struct count_runs *s, const struct counting_result *r,
 		     struct err *err) MUST_USE;
-/* Of the run that began last. The texts must outlive it. */
+/* Adds the run that began last. The texts must outlive it. */
 int count_runs_add(struct count_runs *s, const struct count_repeat *x, struct err *err) MUST_USE;
 void count_runs_put(const struct count_runs *s, struct count_head *h);
 void count_runs_free(struct count_runs *s);

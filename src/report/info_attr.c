@@ -39,7 +39,7 @@ const char *const *attr_bits(struct arena *a, enum attr_bits kind, uint64_t bits
 	return name;
 }
 
-/* Periods that differ from each other, where none of the kernel's frequencies is the reason. */
+/* Periods that differ from each other, if none of the kernel's frequencies is the reason. */
 static void put_range(struct buf *b, const struct pd_event *ev)
 {
 	char least[NUM_MAX], most[NUM_MAX];

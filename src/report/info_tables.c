@@ -37,7 +37,7 @@ TABLE_CELL(file, out->text = view_of(t)->file)
 TABLE_CELL(form, out->text = form_names[((const struct pd_info *)r->p)->form])
 TABLE_CELL(selected, out->n = view_of(t)->selects)
 
-/* Of the first or the last sample: c->which. */
+/* The time of the first or the last sample: c->which. */
 TABLE_GET(sample_time)
 {
 	uint64_t at[2];

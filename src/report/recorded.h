@@ -20,7 +20,7 @@ extern const struct table_form recorded_form, recorded_stacks_form, recorded_los
 void recorded_head(struct document *d, const struct view_source *source);
 void recorded_tail(struct document *d, const struct view_source *source);
 
-/* Of results made of branch stacks: the table "stacks", how many samples had some, and the meaning
+/* For results made of branch stacks: the table "stacks", how many samples had some, and the meaning
  * of ~ behind an error, if figures lean. */
 void recorded_stacks(struct document *d, const struct view_source *source,
 		     const struct flow_sums *s);

@@ -31,7 +31,7 @@ void sampled_tree_save(struct sampled_tree *t, struct buf *out);
 /* For people, of the counts so far; nothing without a tree. */
 int sampled_tree_so_far(struct sampled_tree *t, struct buf *out, const struct style *st,
 			struct err *err) MUST_USE;
-/* Of counts in place of a tree the report's line on the CPU. */
+/* Makes the report's line on the CPU from counts, in place of a tree. */
 int sampled_tree_plain(struct sampled_tree *t, const struct sampling_count of[2],
 		       struct tree_report *r, struct err *err) MUST_USE;
 /* The report again, after the trees' nodes became others: means of several runs. */

@@ -8,8 +8,8 @@
  *
  * The rows that people see close: siblings that divide slots and are small are summed in a row
  * other_NAME. A node that is not over its threshold is not opened unless everything is asked for. A
- * level-1 node is never hidden. Programs read every node that was asked for, with the reason where
- * it has no value. An interval (head.time) has trees alone, the end of several (head.end) latencies
+ * level-1 node is never hidden. Programs read every node that was asked for, with the reason if it
+ * has no value. An interval (head.time) has trees alone, the end of several (head.end) latencies
  * and notes.
  */
 #ifndef CYCLADE_REPORT_TREE_VIEW_H
@@ -37,7 +37,7 @@ struct tree_source {
 	const bool *named; /* by metric: asked for by name; may be NULL */
 	const char *const *latency_why; /* by event: why its latency was not sampled; may be NULL */
 	const char *const *formula;	/* by metric, for --why; may be NULL */
-	const double *count;		/* by event: sums, NAN where not counted */
+	const double *count;		/* by event: sums, NAN if not counted */
 	const double *share;		/* by event: share of the time it was counted */
 	unsigned level;			/* deepest to show; 0: all */
 	bool all;			/* nothing is folded or left closed */
@@ -78,7 +78,7 @@ int tree_view_make(struct tree_view *out, struct arena *a, const struct tree_sou
 /* For tree_source.formula: by metric, each formula with its values; arena memory. */
 int tree_formulas(const char *const **out, struct arena *a, const struct tree *t,
 		  const struct tree_counts *c, struct err *err) MUST_USE;
-/* Why a metric has no value, or is not believed: one line. "" where it is fine. */
+/* Puts the reason why a metric has no value, or is doubtful: one line. "" if it is fine. */
 void tree_view_why(struct buf *out, const struct tree_source *s, uint32_t metric);
 /* "2.98 GHz +-0.01, IPC 0.71": those that have a value. */
 void tree_view_rates(struct buf *out, const struct tree_rates *r);
@@ -102,7 +102,7 @@ struct tree_report {
 	const struct counts *beside; /* counts that were imported, and are not the tree's; NULL */
 	/* for people: */
 	bool verbose; /* latencies as well */
-	bool rows;    /* a row for each interval, where that fits */
+	bool rows;    /* a row for each interval, if that fits */
 };
 
 extern const struct document_form tree_document;

@@ -81,8 +81,8 @@ struct view {
 	struct view_latency *latency; /* by event of the source; NULL: none (view_latency.h) */
 	struct view_table *table;
 	size_t n_tables;
-	/* Where a table has one of many events: by event, the first of its rows in by_event, which
-	 * are indices of the profile's rows. Else NULL. */
+	/* If a table has one of many events: by event, the first of its rows in by_event, which are
+	 * indices of the profile's rows. Else NULL. */
 	size_t *first;
 	uint32_t *by_event;
 	struct arena arena;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * html - a page (html_page.h), or a part for somebody's page: a section with titles, a table for
- * each table, a list of facts. The part has no style and no script: classes are n (a number), hot
- * and warm (by share), group (a line above rows that share a text). Names are escaped, and
- * characters that show nothing are written as \xNN.
+ * html - a page (html_page.h), or a part for another page: a section with titles, a table for each
+ * table, a list of facts. The part has no style and no script: classes are n (a number), hot and
+ * warm (by share), group (a line above rows that share a text). Names are escaped, and characters
+ * that show nothing are written as \xNN.
  */
 #include <assert.h>
 #include <string.h>

@@ -44,7 +44,7 @@ static bool is_entity(const char *s)
 	return n > 1 && s[n] == ';';
 }
 
-/* Two code points that XML does not allow, and everybody else does. */
+/* Two code points that XML does not allow, unlike other formats. */
 static bool is_no_character(const char *s)
 {
 	return s[0] == '\xef' && s[1] == '\xbf' && (s[2] == '\xbe' || s[2] == '\xbf');

@@ -3,7 +3,7 @@
  * account_int - for account.c and account_bind.c: a tree made ready to be evaluated often.
  *
  * Each node has a gradient: how its value changes with each source of errors: the occurrences of
- * each event that the tree uses; of a row also the inputs from the whole recording, the clocks'
+ * each event that the tree uses; for a row also its inputs from the whole recording: the clocks'
  * ratio and the nodes that are `whole`. Sums and penalties have theirs exactly; a formula's is made
  * of differences, one standard error wide, and the gradients of its inputs. So errors that come
  * from the same events cancel where they should.

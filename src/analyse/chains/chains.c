@@ -265,7 +265,7 @@ static void find_path_chain(struct chain_path *p, const struct chain_code *code)
 	free(link);
 }
 
-/* Of all paths together, as often as each was seen. */
+/* Finds the bounds of all paths together, as often as each was seen. */
 static void find_bounds(struct making *x, const struct chain_code *code)
 {
 	struct chain_loop *l = x->l;
@@ -289,7 +289,7 @@ static void find_bounds(struct making *x, const struct chain_code *code)
 
 /* ---- a loop ---------------------------------------------------------------------------------- */
 
-#define KEPT 0.95 /* of the times, where the rest is left out */
+#define KEPT 0.95 /* of the times; the rest is left out */
 
 /* The standard deviation of the fastest. */
 static double spread_of_fastest(const struct flow_times *t, double all)

@@ -384,7 +384,7 @@ static void find_circle(struct chain_run *out, const struct running *r, uint32_t
 			out->link[k].order = order - out->link[k].order;
 }
 
-/* Of several paths in any order: by how much later everything is ready. */
+/* Finds the slope of several paths in any order: by how much later everything is ready. */
 static void find_slope(struct chain_run *out, const struct running *r, const uint32_t *first,
 		       uint32_t rounds)
 {

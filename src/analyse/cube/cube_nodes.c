@@ -40,7 +40,7 @@ static int order_cells(struct making *m, struct err *err)
 
 /* ---- nodes as they are handed out ------------------------------------------------------------ */
 
-/* The first of the sorted that is below `parent`, or where it would be. */
+/* Returns the first of the sorted that is below `parent`, or its place if there is none. */
 static size_t first_below(const struct keyed *v, size_t n, uint32_t parent)
 {
 	size_t low;

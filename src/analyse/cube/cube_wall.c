@@ -61,7 +61,7 @@ static int make_nodes(struct making *m, const struct wall_tree *t, const struct 
 	return ret;
 }
 
-/* The threads that are wanted, and where each of wait.h is among them. */
+/* Lists the threads that are wanted, and the index of each thread of wait.h among them. */
 static int make_threads(struct making *m, const struct wait *w, struct stack_place *place)
 {
 	m->thread = calloc(w->n_threads + 1, sizeof(*m->thread));

@@ -5,10 +5,10 @@
  *	trips_stack(t, worker, &stack)	for each stack; adds to w->seen
  *
  * Stacks are read oldest entry first; only functions with hot loops are looked at. A visit begins
- * where the head is entered from outside the loop and ends with the first block of the function
- * that is not of the loop, or when the function is left but for a call; functions called in between
- * are not looked at. A stack that begins within a loop, ends within it, or has a gap there, cuts
- * the visit. If a function calls itself, visits of the outer run are cut, too.
+ * when the head is entered from outside the loop and ends with the first block of the function that
+ * is not of the loop, or when the function is left but for a call; functions called in between are
+ * not looked at. A stack that begins within a loop, ends within it, or has a gap there, cuts the
+ * visit. If a function calls itself, visits of the outer run are cut, too.
  *
  * Interrupts and faults may stop a function at any instruction; its visits go on when the kernel
  * comes back to that instruction. So an edge counts only if it leaves from the last instruction of

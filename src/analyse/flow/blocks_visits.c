@@ -221,7 +221,7 @@ static void stop(struct trips_worker *w, const struct trips *t, const struct wat
 	w->on[f - t->f].stopped = addr;
 }
 
-/* Where a branch into `b` came from, as its loops see it. */
+/* Enters `b` from the source of a branch, as its loops see it. */
 static void enter(const struct trips *t, struct trips_worker *w, const struct trips_entry *e,
 		  const struct watched *a, const struct watched *b, bool known)
 {
@@ -284,7 +284,7 @@ static void take_span(const struct trips *t, struct trips_worker *w, const struc
 
 	if (!f || start->block == CODE_NONE)
 		return;
-	/* the way into the kernel is not in the stack: it was taken where it came back */
+	/* the way into the kernel is not in the stack: it was taken at the place of the return */
 	if (end->kernel && !start->kernel) {
 		end = &next->to;
 		back = true;

@@ -31,7 +31,7 @@ static inline void add_sum(void *ctx, uint16_t value, uint64_t n)
 	s->most = s->most > value ? s->most : value;
 }
 
-/* Of latencies that some sample had. */
+/* Returns the sums of a latency that some sample had. */
 static inline struct memory_sums *sums_of(const struct memory_work *w, size_t tally,
 					  unsigned latency)
 {
@@ -136,7 +136,7 @@ int memory_sum(struct memory_work *w)
 	return 0;
 }
 
-/* Of all latencies: to those of the tallies that the group at `place` is made of. */
+/* Adds the sums of all latencies, from the tallies of the group at `place`. */
 static void add_sums(struct memory_sums *s, const struct memory_work *w, uint32_t place)
 {
 	const struct memory_sums *x =
@@ -201,7 +201,7 @@ static void add_bins(struct filling *f, const struct memory_work *w, uint32_t ta
 		f->bins->large[f->n_large++] = w->c.large.v[low].cycles;
 }
 
-/* Of the tallies that the group at `place` is made of. */
+/* Adds the bins of the tallies of the group at `place`. */
 static void add_all_bins(struct filling *f, const struct memory_work *w, uint32_t place,
 			 unsigned latency)
 {

@@ -61,7 +61,7 @@ static void free_hists(struct memory_tally *t)
 	t->hist = NULL;
 }
 
-/* Those of accesses begin where a cell is full. NULL: out of memory. */
+/* Finds or adds a tally; those of accesses begin when a cell is full. NULL: out of memory. */
 static struct memory_tally *tally_of(struct memory_tallies *c, enum memory_by by, uint64_t a,
 				     uint64_t b, uint64_t h)
 {
@@ -359,7 +359,7 @@ static inline void note_period(struct memory_tallies *c, const struct pass_sampl
 	c->period = period;
 }
 
-/* Of programs, which ask for threads and CPUs. */
+/* Counts for threads and CPUs, which programs ask for. */
 static __attribute__((noinline)) int count_whose(struct memory_tallies *c, struct memory_sample *x,
 						 const struct pass_sample *p, unsigned kind)
 {

@@ -72,7 +72,8 @@ struct memory_recent {
 #define MEMORY_CPUS    64u /* powers of two */
 #define MEMORY_THREADS 64u
 
-/* Tallies of CPUs and threads, by where the pass has them: in this place, the last that was met. */
+/* Tallies of CPUs and threads, at a place by their index in the pass: that of the last one met
+ * there. */
 struct memory_whose {
 	struct {
 		uint64_t turn; /* of pass_thread; 0: none yet */

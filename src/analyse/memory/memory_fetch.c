@@ -55,7 +55,7 @@ static int place_in(struct images *set, const struct symbol *sym, struct memory_
 	return 0;
 }
 
-/* Of one image, by address. */
+/* Places the fetches of one image, by address. */
 static int place_run(struct images *set, struct memory_group **g, size_t n, struct err *err)
 {
 	uint64_t *addr = calloc(n, sizeof(*addr));

@@ -84,7 +84,8 @@ int hist_add_all(struct hist *h, const uint16_t *v, size_t n, size_t step)
 	return 0;
 }
 
-/* Of many: how often this value was seen; *v jumps over pages that are not there. */
+/* Returns how often this value was seen, of a histogram with pages; *v jumps over pages that are
+ * not there. */
 static uint32_t count_at(const struct hist *h, uint32_t *v)
 {
 	const uint32_t *page;

@@ -26,7 +26,7 @@
 
 struct hist_many {
 	uint32_t low[HIST_LOW];
-	uint32_t **page; /* HIST_VALUES / HIST_PAGE; NULL where nothing was seen, as they are */
+	uint32_t **page; /* HIST_VALUES / HIST_PAGE; NULL if nothing was seen, as they are */
 };
 
 struct hist {

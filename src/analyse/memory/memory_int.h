@@ -8,7 +8,7 @@
  *	memory_sum(w), the groups are put in order, memory_make_spreads(m, w)
  *
  * A group knows the groups that it was folded from; how often it had each latency is added up from
- * theirs, when somebody asks.
+ * theirs, on demand.
  */
 #ifndef CYCLADE_ANALYSE_MEMORY_MEMORY_INT_H
 #define CYCLADE_ANALYSE_MEMORY_MEMORY_INT_H
@@ -45,7 +45,7 @@ struct memory_work {
 	struct itab group_at;
 	VEC(struct memory_spread) spread;
 	struct memory_sums *sums; /* of tallies, by latency: those of c.latencies */
-	unsigned latencies, latency_at[MEMOP_LATENCIES]; /* how many these are, and where */
+	unsigned latencies, latency_at[MEMOP_LATENCIES]; /* their number, and their index */
 	struct memory_bins *bins;
 	struct memory_layout *layout;
 	bool files_too;		   /* MEMORY_FILE */

@@ -119,7 +119,7 @@ static double lines_of(const struct memory_layout *l, uint64_t stride, bool firs
 	uint64_t lines = 0, last = UINT64_MAX;
 	size_t n = first ? 1 : l->n_hot;
 
-	/* each line counts where it is met first: those of an object follow one another */
+	/* each line counts when it is met first: those of an object follow one another */
 	for (uint64_t line = 0; line <= OBJECTS * stride / LINE; line++) {
 		uint64_t from = line * LINE, until = from + LINE;
 

@@ -2,9 +2,9 @@
 /*
  * memory_lines - how much of the cache lines of an object is used.
  *
- * Samples see only a part of all accesses. How many places nobody saw is estimated by how many were
- * seen once and twice (Chao 1987, with his interval). A place is as wide as accesses are on
- * average: the bytes of an access are seen together.
+ * Samples see only a part of all accesses. The number of unseen places is estimated from those seen
+ * once and twice (Chao 1987, with his interval). A place is as wide as accesses are on average: the
+ * bytes of an access are seen together.
  */
 #include "analyse/memory/memory_lines_int.h"
 
@@ -258,7 +258,7 @@ struct estimate memory_lines_seen(const struct memory_object *o)
 	return (struct estimate){ (double)u->seen / ((double)u->lines * u->size), 0, NULL };
 }
 
-/* Places that nobody saw, and the most that these may be (95 %). */
+/* Returns the number of unseen places; *most: its upper bound (95 %). */
 static double unseen_places(double n, double once, double twice, double seen, double *most)
 {
 	double r, var, places = (n - 1) / n * once * (once - 1) / (2 * (twice + 1));

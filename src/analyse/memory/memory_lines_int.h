@@ -28,7 +28,7 @@ struct lines_piece {
 	uint64_t bytes;	  /* that samples accessed in it, each as often as it was */
 };
 
-/* Of an object. */
+/* The lines of an object. */
 struct lines_of {
 	VEC(struct lines_piece) v;
 	struct itab at;
@@ -53,8 +53,8 @@ static inline uint64_t lines_hash(uint32_t pid, uint64_t address)
 
 #define LINES_LEFT_OUT 0u
 
-/* Of an access that waits to be added: prefetches for its step, in two steps; `ahead` is the result
- * of the first: LINES_LEFT_OUT if no piece of it is kept, now or later. */
+/* Prefetch for an access that waits to be added, in two steps; `ahead` is the result of the first:
+ * LINES_LEFT_OUT if no piece of it is kept, now or later. */
 static inline uint64_t memory_lines_ahead(const struct memory_lines *w, uint32_t object,
 					  const struct memop *op, uint32_t pid)
 {

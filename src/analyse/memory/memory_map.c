@@ -171,7 +171,7 @@ static int by_weight(const void *a, const void *b)
 	return x->samples != y->samples ? (x->samples > y->samples ? -1 : 1) : by_id(a, b);
 }
 
-/* Of equal ids one each, most samples first; how many there are. */
+/* Joins equal ids, most samples first; returns how many there are. */
 static size_t sum_ids(struct thread_sum *v, size_t n)
 {
 	size_t kept = 0;

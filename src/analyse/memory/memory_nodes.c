@@ -46,7 +46,7 @@ static int32_t memory_node(struct memory_nodes_work *w, const struct memop *op, 
 
 #define PAGE_NODES 31
 
-/* Of a page that is there already, too. */
+/* Notes a page; it may be there already. */
 static int note_page(struct memory_nodes_work *w, const struct nodes_page *x)
 {
 	uint64_t h = hash_pair((uint64_t)x->object << 32 | x->pid, x->page);

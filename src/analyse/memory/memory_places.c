@@ -7,7 +7,7 @@
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-/* Of a variable's elements; 0: its type is not known. */
+/* Finds the size of a variable's elements; 0: its type is not known. */
 static int find_stride(const struct data_place *d, struct images *set, uint64_t *stride,
 		       struct err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memory_places_int - where in objects instructions access them, for memory_objects.c: so that
+ * memory_places_int - places in objects that instructions access, for memory_objects.c: so that
  * samples whose instruction has no type get one by their address.
  *
  *	memory_places_meet(&p, object, o, images, &err)	a new object: whether it can have a type
@@ -34,7 +34,7 @@ struct memory_place {
 	struct memory_counts n; /* known to walks: not counted; without samples: it was dropped */
 };
 
-/* Of an object that was met. */
+/* The places of an object that was met. */
 struct places_of {
 	bool wanted;
 	uint8_t level; /* so many bits of the hashes of its places are 0 */

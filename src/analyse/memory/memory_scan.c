@@ -136,7 +136,7 @@ int memory_scan(struct memory_tallies *out, struct memory_objects **objects, con
 
 	if (objects && begin_operands(&w, rec, sp, events, err))
 		goto out;
-	/* sites are numbered as they are met; images are read where operands are */
+	/* sites are numbered as they are met; images are read if operands are */
 	po.threads = w.fits || (objects && data_heap_facts(sp)) ? 1 : 0;
 	if (pass_new(&p, rec, sp, &opts->select, &po, err))
 		goto out;

@@ -33,7 +33,7 @@ static inline enum memory_access_kind memory_access_kind(const struct memory_gro
 	return (enum memory_access_kind)(g->key[1] >> 32);
 }
 
-/* Of a group of MEMORY_ACCESS: fetches are of code. */
+/* Returns true if a group of MEMORY_ACCESS is of fetches, which are of code. */
 static inline bool memory_is_fetch(const struct memory_group *g)
 {
 	return g->by == MEMORY_ACCESS && memory_access_kind(g) >= MEMORY_FETCH;

@@ -104,7 +104,7 @@ static const struct option options[] = {
 	{ "kallsyms", 0, VALUE },
 };
 
-/* Letters of perf's other commands that record, where they are not those of perf record. */
+/* Letters of perf's other commands that record, if they are not those of perf record. */
 static const struct {
 	const char *command;
 	char letter;

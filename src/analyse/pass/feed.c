@@ -112,8 +112,8 @@ static const struct {
 };
 #define N_KERNELS (sizeof(kernels) / sizeof(*kernels))
 
-/* Whether a header's build-id is that of a kernel: the header names it "[kernel.kallsyms]", or by
- * its vmlinux where perf had one, the mapping "[kernel.kallsyms]_text". */
+/* Returns true if a header's build-id is that of a kernel: the header names it "[kernel.kallsyms]",
+ * or by its vmlinux if perf had one, the mapping "[kernel.kallsyms]_text". */
 static bool is_kernels(const struct pd_buildid *b, size_t kernel)
 {
 	if (!strncmp(b->path, kernels[kernel].name, strlen(kernels[kernel].name)))

@@ -3,7 +3,7 @@
  * mux_pause - how long events stood still because the kernel throttled them.
  *
  * An event that interrupts too often is stopped until the next tick; its time goes on as if it had
- * counted. THROTTLE stands in front of the sample that was one too many, UNTHROTTLE where it counts
+ * counted. THROTTLE stands in front of the sample that was one too many, UNTHROTTLE when it counts
  * again. Between the two it was on a counter for no longer than its time grew from that sample to
  * the next one: the rest of the pause its task or its group was not there.
  */

@@ -38,7 +38,7 @@ struct pass {
 	struct pass_worker **worker;
 	unsigned n_workers;
 	struct pass_seen *seen;
-	uint16_t id_at; /* where samples have the event's id; 0: not needed or not there */
+	uint16_t id_at; /* offset of the event's id in samples; 0: not needed or not there */
 	bool has_time, all;
 	struct pass_visit {
 		struct pass_visitor v;

@@ -77,7 +77,7 @@ bool sample_frames_recorded(struct sample_frames *f, const uint8_t *p, uint64_t 
 			if (until_user && c == SPACE_USER)
 				return true;
 			kind = (uint8_t)c;
-			/* the first of a context is where it was interrupted */
+			/* the first of a context is the place of the interrupt */
 			caller = false;
 			continue;
 		}

@@ -213,7 +213,7 @@ out:
 	return ret;
 }
 
-/* Where a function ends: its size, else the next symbol. */
+/* Returns the end of a function: by its size, else the next symbol. */
 static uint64_t fdo_end_of(const struct symbol *sym, const struct symbol *all, size_t n)
 {
 	if (sym->size)

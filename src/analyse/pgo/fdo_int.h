@@ -16,7 +16,7 @@
 #define FDO_LEVELS 64u /* of inlining */
 
 struct made_function {
-	uint32_t name, parent; /* parent: FDO_NONE where not inlined */
+	uint32_t name, parent; /* parent: FDO_NONE if not inlined */
 	struct fdo_place at;
 	uint64_t total, head;
 };
@@ -49,7 +49,7 @@ struct fdo_maker {
 int fdo_add_insn(struct fdo_maker *m, uint64_t addr, uint64_t count, uint64_t bytes,
 		 uint32_t *line) MUST_USE;
 int fdo_add_target(struct fdo_maker *m, uint32_t line, uint32_t name, uint64_t count) MUST_USE;
-/* The name of the function at an image address; FDO_NONE where it has none. */
+/* Sets the name of the function at an image address; FDO_NONE if it has none. */
 int fdo_name_at(struct fdo_maker *m, uint64_t addr, uint32_t *name) MUST_USE;
 int fdo_add_head(struct fdo_maker *m, uint64_t addr, uint64_t count) MUST_USE;
 

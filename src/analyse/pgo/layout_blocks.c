@@ -126,7 +126,7 @@ static void add_laid_block_spans(struct chaining *x, uint32_t image, uint64_t st
 		x->ran[i] = ran += x->ran[i];
 		x->falls[i] = falls += x->falls[i];
 		x->hits[i] += i ? x->hits[i - 1] : 0;
-		/* sums and differences of doubles leave a little over where nothing ran */
+		/* sums and differences of doubles leave a little over, even if nothing ran */
 		if (!x->hits[i])
 			x->ran[i] = ran = x->falls[i] = falls = 0;
 	}

@@ -111,7 +111,7 @@ static uint32_t cluster_of(struct ordering *x, uint32_t i)
 	return i;
 }
 
-/* Where most calls of a function come from; NONE. */
+/* Returns the function with most calls of another one; NONE. */
 static uint32_t caller_of(struct ordering *x, uint32_t i)
 {
 	size_t n_all, first, n_touched = 0;

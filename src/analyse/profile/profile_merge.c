@@ -31,7 +31,7 @@ struct merge {
 	uint32_t *as;		   /* by place in `group`: index into profile.group */
 	size_t n_groups;
 	struct keyed *slot, *scratch; /* key: address, a: place in `group`, b: n */
-	size_t *more;		      /* by worker: where its weights begin in `weight` */
+	size_t *more;		      /* by worker: the begin of its weights in `weight` */
 	size_t n_slots;
 	struct weight *weight;
 	struct run *run;

@@ -140,7 +140,7 @@ struct sorting {
 	struct chain_ref splitter[PARTS_MAX];
 	size_t first[PARTS_MAX + 1];
 	uint8_t *part;	  /* by chain */
-	uint32_t *counts; /* [slice][part], then where each goes */
+	uint32_t *counts; /* [slice][part], then the target of each */
 };
 
 static void slice_of(const struct sorting *s, size_t i, size_t *from, size_t *until)

@@ -120,7 +120,7 @@ static enum outcome take(const struct registers *r, const struct pass_sample *p,
 	return WITH;
 }
 
-/* Where an address lies in the space that the sample ran in. */
+/* Finds the place of an address in the space that the sample ran in. */
 static const struct place *find_place(const struct sampled *x, uint64_t at)
 {
 	return pass_place(x->p, (uint8_t)space_kind_of_misc(x->s.cpumode), at);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * critical_pieces - spans by thread, those on a CPU cut where another function's samples are
- * nearer.
+ * critical_pieces - spans by thread, those on a CPU cut at the time from which another function's
+ * samples are nearer.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
  * wait_bar - errors of the sums by reason, place and chain, if waits have the chain of another one
  * (wait_donor.c).
  *
- * Of a slice's n waits with a chain of their own, x belong to a row: the row's part of the slice's
- * other time T is p = x / n, with a variance of T^2 p (1 - p) / n. Half a wait more is in x, so
- * that a bar is there even if all are alike.
+ * If x of a slice's n waits with a chain of their own belong to a row: the row's part of the
+ * slice's other time T is p = x / n, with a variance of T^2 p (1 - p) / n. Half a wait more is in
+ * x, so that a bar is there even if all are alike.
  */
 #include <math.h>
 

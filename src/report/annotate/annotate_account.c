@@ -2,8 +2,8 @@
 /*
  * annotate_account - the account of a function's cycles, by line and instruction: the leaves of the
  * account that matter most for the function, in shares of the function's own cycles. (Of an
- * instruction's own cycles they would mean little: a load is sampled where it is, the cycles that
- * it cost some instructions behind.)
+ * instruction's own cycles they would mean little: a load is sampled at its own address, the cycles
+ * that it cost some instructions behind.)
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static const struct account *line_account_acc_of(const struct annotate *a)
 	return a->account->bound->acc;
 }
 
-/* ---- which rows are where ---- */
+/* ---- rows of lines and instructions ---- */
 
 static void add_line_account_row(struct annotate_account *x, const struct profile_row *r)
 {

@@ -122,7 +122,8 @@ TABLE_CELL(annotate_code_block, out->n = annotated_insn_of(r)->block,
 TABLE_CELL(annotate_code_runs, put_insn_runs(insn_ran_of(t, r), out))
 TABLE_CELL(runs_of_block, put_runs_of_block(insn_ran_of(t, r), out))
 
-/* Of the taken branches at a block's end; NULL: it is not the end, or it was not recorded. */
+/* Returns the tally of taken branches at a block's end; NULL: it is not the end, or it was not
+ * recorded. */
 static const struct branch_tally *insn_taken(const struct table *t, const struct table_row *r)
 {
 	struct ran x = insn_ran_of(t, r);
@@ -226,7 +227,7 @@ static const struct table_column last_columns[] = {
 	       .get = annotate_code_flow),
 	COLUMN("target", "target", T_ADDRESS, C_DATA, "of a jump or call", .get = insn_target),
 };
-/* Of the data that they access. */
+/* Columns of the data that they access. */
 static const struct table_column data_columns[] = {
 	COLUMN("type", "type", T_TEXT, C_DATA | C_WHY, "of the data that it accesses",
 	       .get = insn_type),

@@ -44,7 +44,7 @@ static void put_cost(struct table_cell *out, const struct account_cell *x)
 	out->e = (struct estimate){ x->v, x->half, x->why ? account_why_text(x->why) : NULL };
 }
 
-/* Of the function, by node. */
+/* The function's cells, by node. */
 TABLE_CELL(sum_node, out->text = insn_cost_node_of(t, r->i)->name)
 TABLE_CELL(sum_cycles, out->n = insn_cost_node_of(t, r->i)->cycles)
 TABLE_CELL(sum_value, put_cost(out, r->p))
@@ -118,7 +118,7 @@ static bool has_key(const struct annotate_columns *c, const char *key)
 	return false;
 }
 
-/* Of the nodes that the function has a value of. */
+/* Makes columns of the nodes for which the function has a value. */
 void annotate_costs(struct annotate_columns *to, const struct annotate_account *x)
 {
 	for (uint32_t i = 0; i < x->bound->acc->n; i++) {

@@ -92,7 +92,8 @@ void annotate_account_cells(struct buf *out, const struct annotate *a, const str
 /* The same of all instructions of a source line. */
 void annotate_account_line(struct buf *out, const struct annotate *a, const struct style *st,
 			   const struct source_line *l);
-/* Of instructions [first, last), by node; valid until the next call. There is an account. */
+/* Returns the cells of instructions [first, last), by node; valid until the next call. There must
+ * be an account. */
 const struct account_cell *annotate_account_of(const struct annotate *a, size_t first, size_t last);
 /* "31.2", "~0.4": in per cent of the function's cycles; nothing if it has no sample. */
 void annotate_account_put(struct buf *b, const struct annotate *a, uint32_t node,

@@ -38,7 +38,7 @@ static int each_insn(void *ctx, const struct insn *in)
 	return 0;
 }
 
-/* Where the function begins and ends, in the ELF's own addresses where there is an ELF. */
+/* Finds the begin and end of the function, in the ELF's own addresses if there is an ELF. */
 static int find_range(struct annotate *a, struct images *images, struct err *err)
 {
 	const struct annotate_target *t = &a->target;

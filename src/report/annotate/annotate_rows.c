@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * annotate_rows - the instructions cut into runs of one source line, as rows to be shown: a row for
- * the inlined calls where they change, one for the source line, one for each instruction; runs
- * below --min are folded, neighbours into one row. Where no line is known, each instruction is a
- * run to --min.
+ * the inlined calls when they change, one for the source line, one for each instruction; runs below
+ * --min are folded, neighbours into one row. If no line is known, each instruction is a run to
+ * --min.
  */
 #include "base/xalloc.h"
 #include "report/annotate/annotate_int.h"

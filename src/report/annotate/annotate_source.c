@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * annotate_source - source files as lines. Where they are looked for: symbol/source_find.h.
+ * annotate_source - source files as lines. For the search see symbol/source_find.h.
  */
 #include "base/nomem.h"
 #include "base/xalloc.h"
@@ -50,7 +50,7 @@ static void add_shown_source_name(struct annotate *a, const char *name)
 		vec_xpush(&a->names, f);
 }
 
-/* One part more, where there is one. */
+/* Adds one part more, if there is one. */
 static bool shown_source_widen(struct annotate_file *f)
 {
 	const char *s = f->shown;

@@ -281,7 +281,7 @@ static int annotated_by_samples(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* For people: the lines with most samples, or where there are none the instructions. */
+/* For people: the lines with most samples, or the instructions if there are none. */
 static void add_hottest(struct document *d, const struct annotate_view *v)
 {
 	struct annotate *a = v->a;

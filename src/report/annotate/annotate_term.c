@@ -79,7 +79,7 @@ static void put_listing_safe(struct face *f, const char *s)
 	text_put_safe(f->out, s, f->st->ascii);
 }
 
-/* "file.c:12"; "??" where not known. */
+/* "file.c:12"; "??" if not known. */
 static void listing_place_of(struct face *f, const struct source_line *l, struct buf *b)
 {
 	text_put_safe(b, l->file ? annotate_file(f->a, l->file) : "??", f->st->ascii);
@@ -356,7 +356,7 @@ static void put_source_line(struct face *f, const struct source_line *l, const s
 	buf_end_line(f->out);
 }
 
-/* The lines between two that have code: shown where they are few, to keep the text readable. */
+/* The lines between two that have code: shown if they are few, to keep the text readable. */
 static void put_between(struct face *f, const struct source_line *from, uint32_t to)
 {
 	static const struct tally none = { 0 };

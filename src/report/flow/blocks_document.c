@@ -196,7 +196,7 @@ static void add_scale(struct document *d, const struct blocks_view *v)
 			      "of taken branches has no such favour");
 }
 
-/* By the blocks; where none could be made, by the stacks alone. */
+/* By the blocks; if none could be made, by the stacks alone. */
 static void add_balance(struct document *d, const struct blocks_view *v)
 {
 	bool blocks = v->balance.places;

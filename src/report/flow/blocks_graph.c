@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * blocks_graph - the control flow of one function as a graph: a box for each block that ran, arrows
- * as it went. Of several functions that a name means, or of all, the one with most instructions.
+ * as it went. The graph is of the function with most instructions, of those that a name means, or
+ * of all.
  *
  * A call leaves the function and comes back; between the block that ends with it and the next there
- * is no edge, but everybody expects an arrow there: it has the number of those that came back.
+ * is no edge, but readers expect an arrow there: it has the number of those that came back.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -73,7 +74,8 @@ static void put_block_graph_place(struct buf *b, struct drawing *d, uint32_t i)
 	}
 }
 
-/* Where most of its ways out of the function lead: "calls strcmp", and to how many more. */
+/* Puts the target of most of its ways out of the function: "calls strcmp", and the number of
+ * others. */
 static void put_leaves(struct buf *b, struct drawing *d, uint32_t i)
 {
 	const struct block_edge *best = NULL;

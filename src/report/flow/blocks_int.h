@@ -44,7 +44,7 @@ bool blocks_is_alone(const struct block *k);
 table_get blocks_get_dso, blocks_get_function, blocks_get_number;
 /* For people: "function+0x1a" of a block, or of a loop's head. */
 table_get blocks_get_name;
-/* Of the timed code: a block alone (.which: a member of struct flow_shape); the same for people. */
+/* Times of a block alone (.which: a member of struct flow_shape); the same for people. */
 table_get blocks_get_figure, blocks_get_modes, blocks_get_quantile, blocks_get_mark;
 /* For people: "14 (13 to 14)"; "4 (62 %), 8 (23 %), tail 31 %". */
 table_get blocks_get_bounds, blocks_get_shape;

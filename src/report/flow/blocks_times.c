@@ -262,7 +262,7 @@ const struct table_form blocks_visits_form = {
 
 /* ---- blocks: times, modes -------------------------------------------------------------------- */
 
-/* Of a function, its blocks by address. */
+/* The blocks of a function, by address. */
 static const struct table_column alone_columns[] = {
 	COLUMN("timed", "times", T_COUNT, 0, "", TABLE_FIELD(struct block, timed)),
 	COLUMN("cycles", "cycles", T_REAL, 0, "", TABLE_FIELD(struct block, cycles)),

@@ -146,7 +146,7 @@ static void list_edges_out(struct blocks_view *v, const struct block_function *f
 {
 	size_t at;
 
-	bisect(at, f->n_edges, i, f->edge[i].from >= block); /* sorted by where they leave from */
+	bisect(at, f->n_edges, i, f->edge[i].from >= block); /* sorted by their source */
 	for (; at < f->n_edges && f->edge[at].from == block; at++)
 		list_blocks(v, (struct blocks_listing){ f, &f->edge[at], block, 0, LIST_OUT });
 }

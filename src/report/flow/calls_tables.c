@@ -26,7 +26,7 @@ static const struct calls_view *call_view_of(const struct table *t)
 	return t->ctx;
 }
 
-/* Where the event does not count the recorded branches, amounts mean nothing. */
+/* If the event does not count the recorded branches, amounts mean nothing. */
 static void put_flow(const struct calls_view *v, struct flow_value x, struct table_cell *out)
 {
 	if (v->c->scaled)
@@ -189,7 +189,7 @@ static bool neighbour_next(const struct table *t, struct table_row *r)
 
 TABLE_CELL(edge_share, put_call_share(call_view_of(t), call_edge_of(r)->runs, out))
 
-/* Of all that call the function, or that it calls: c->which. */
+/* The share among its callers, or its callees: c->which. */
 enum { OF_CALLERS, OF_CALLEES };
 
 TABLE_GET(call_part)
@@ -223,7 +223,7 @@ TABLE_GET(end_dso)
 	out->says = "[in no mapping]";
 }
 
-/* With the file where there is no name. */
+/* With the file if there is no name. */
 TABLE_GET(end_label)
 {
 	calls_put_name(out->scratch, call_view_of(t), call_end_of(c, r));

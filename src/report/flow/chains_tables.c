@@ -30,7 +30,7 @@ static const struct chains_row *bound_row_at(const struct table_row *r)
 	return r->p;
 }
 
-/* Of any table: rows of `chains` are the loops themselves. */
+/* Returns the loop of a row of any table: rows of `chains` are the loops themselves. */
 static const struct chain_loop *loop_in(const struct table *t, const struct table_row *r)
 {
 	return t->n && t->stride == sizeof(struct chain_loop) ? loop_at(r) : bound_row_at(r)->l;

@@ -51,7 +51,7 @@ static const struct mix_class *mix_class_of(const struct table_row *r)
 	return r->p;
 }
 
-/* Of a class, by c->which: those that read, or write. */
+/* The share of a class that reads, or writes: c->which. */
 TABLE_GET(class_accesses)
 {
 	out->e.v = mix_runs(mix_sum_of(c, r)) / mix_runs(&mix_class_of(r)->all);

@@ -290,7 +290,7 @@ const struct document_form registers_document = { .name = "registers",
 
 /* ---- lines for people ------------------------------------------------------------------------ */
 
-/* Calls are counted where they end, at the function's first instruction, by Intel's event. */
+/* Intel's event counts calls at their target, the function's first instruction. */
 static void add_calls(struct document *d, const struct pd_info *info)
 {
 	struct next_list l = { .v = d->next, .n = d->n_next, .a = &d->a };

@@ -160,7 +160,7 @@ static int by_period(const void *va, const void *vb)
 	return (*a)->address < (*b)->address ? -1 : (*a)->address > (*b)->address;
 }
 
-/* Of too many those with most samples, and the first. */
+/* If there are too many, chooses those with most samples, and the first. */
 static int choose(struct making *m, struct err *err)
 {
 	size_t n = m->block.n;

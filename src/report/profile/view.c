@@ -266,7 +266,8 @@ static void sort_by_event(struct view *v)
 	for (size_t e = 2; e < n_events + 2; e++)
 		next[e] += next[e - 1];
 	v->first = next;
-	next++; /* of an event: where its next row goes, and at last where the next event's begin */
+	next++; /* of an event: the place of its next row, and at last the begin of the next event's
+		 * rows */
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t k = 0; k < rows[i].n_cells; k++)
 			v->by_event[next[rows[i].event[k]]++] = (uint32_t)i;
@@ -417,7 +418,7 @@ void view_fold(struct view *v, struct view_table *t, row_vec *rows, const struct
 static bool view_closes(const struct view *v, const struct view_table *t)
 {
 	if (v->opts.shape >= VIEW_CALLEES)
-		return true; /* asserted where the tree is made */
+		return true; /* asserted by the code that makes the tree */
 	for (size_t e = 0; e < t->n_events; e++) {
 		struct tally all = { 0 };
 

@@ -23,7 +23,7 @@ struct spot {
 struct spots {
 	struct spot *v;
 	size_t n;
-	int sym, dso, line; /* where the keys stand; -1: not among them */
+	int sym, dso, line; /* indices of the keys; -1: not among them */
 };
 
 static void collect_where(struct spots *s, const struct profile *p, size_t event)

@@ -27,7 +27,7 @@ void tree_put_notes(struct buf *b, const struct count_head *h, const struct styl
 
 /* A metric as people read it: "0.71", "3.74 GHz", "41.2 %". */
 void tree_put_metric(struct buf *b, const struct model_metric *m, const struct tree_node *n);
-/* "+-1.3", "+-<0.1", "+-?"; nothing where there is no value. */
+/* "+-1.3", "+-<0.1", "+-?"; nothing if there is no value. */
 void tree_put_error(struct buf *b, double share, double error);
 document_write_fn tree_write_term, run_write_term;
 
@@ -40,7 +40,7 @@ void tree_term_latencies(struct buf *b, const struct tree_report *r, const struc
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* Of every document with trees, in this order. */
+/* The tables of every document with trees, in this order. */
 /* clang-format off */
 #define TREE_FORMS \
 	&tree_trees_form, &tree_nodes_form, &tree_shown_form, &tree_metrics_form, \

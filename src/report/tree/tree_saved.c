@@ -228,7 +228,7 @@ static void on_saved_line(struct reading *k, const struct line *l)
 	}
 }
 
-/* Parts a line, in place, at its tabs; one with more of them than fit is nobody's. */
+/* Parts a line, in place, at its tabs; one with more of them than fit is invalid. */
 static void split_saved_line(struct line *l, char *text)
 {
 	l->n = 0;

@@ -167,7 +167,7 @@ static void put_bounds(const struct item *x, bool high, struct table_cell *out)
 TABLE_CELL(low, put_bounds(item_of(r), false, out))
 TABLE_CELL(high, put_bounds(item_of(r), true, out))
 
-/* Of bottlenecks also the mark of the path: those that may be worth a look. */
+/* Bottlenecks have the mark of the path, too: those that may be worth a look. */
 TABLE_GET(path)
 {
 	const struct item *x = r->p;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tree for people: 76 columns, which is why bars are short. The last column, which part of the
- * time a node's events were counted, is there where that was less than all of it.
+ * time a node's events were counted, is there if that was less than all of it.
  *
  *	 slots               3.60 G  100.0 %                               counted
  *	 ├ retiring                   18.6 % +-0.3  ███                       24 %

@@ -136,7 +136,7 @@ static bool level_next(const struct table *t, struct table_row *r)
 	return true;
 }
 
-/* c->which: where a row has the time. */
+/* c->which: offset of the time in a row. */
 static uint64_t parallel_time_of(const struct table_column *c, const struct table_row *r)
 {
 	return *(const uint64_t *)(const void *)((const char *)r->p + c->which);
@@ -173,7 +173,7 @@ static bool cpu_next(const struct table *t, struct table_row *r)
 	return true;
 }
 
-/* Where only some threads were recorded, others may have had the CPU meanwhile. */
+/* If only some threads were recorded, others may have had the CPU meanwhile. */
 static void idle_part(const struct table *t, struct table_cell *out, uint64_t ns)
 {
 	if (parallel_view_of(t)->p->whole)
@@ -391,7 +391,7 @@ static struct table functions_of(const struct parallel_view *v, const struct tab
 	return t;
 }
 
-/* Of the tree: functions right below the threads' names. */
+/* Adds a fact on lost callers: unknown functions right below the threads' names. */
 static void add_parallel_lost(struct document *d, const struct wall_tree *t)
 {
 	double lost = 0;
@@ -430,7 +430,7 @@ static void say_halted(struct document *d, const struct halted *h)
 	for (size_t i = 0; i < h->n_cpus; i++)
 		by_switches |= h->cpu[i].by == HALTED_SWITCHES;
 	if (h->event) {
-		/* Of the CPUs that have samples of the event. */
+		/* The mean of the CPUs that have samples of the event. */
 		double sum = 0, half = 0, n = 0;
 		char share[NUM_MAX];
 

@@ -33,12 +33,12 @@ static inline double wait_share_of(uint64_t part, uint64_t all)
 	return all ? (double)part / (double)all : NAN;
 }
 
-/* Of all wanted threads. */
+/* Returns the time of all wanted threads. */
 uint64_t wait_all_time(const struct wait_view *v, enum wait_state s);
 
 /* ---- cells that several tables have ---------------------------------------------------------- */
 
-/* c->which: where the row has its struct wait_time; of the reason, a byte. */
+/* c->which: offset of struct wait_time in the row; for the reason, of a byte. */
 table_get wait_cell_time_seconds, wait_cell_time_bar, wait_cell_time_share, wait_cell_time_n,
 	wait_cell_time_mean, wait_cell_time_most, wait_cell_reason;
 

@@ -93,7 +93,7 @@ static void add_wait_lost(struct document *d, const struct wait *w)
 		const struct wait_at *sum = &w->chain_sum[i];
 		uint32_t outermost = sum->chain;
 
-		if (!outermost) /* it has no call chain; where none has, there are no nodes */
+		if (!outermost) /* it has no call chain; if none has, there are no nodes */
 			continue;
 		while (w->chain.node[outermost].parent)
 			outermost = w->chain.node[outermost].parent;

@@ -84,13 +84,13 @@ static uint32_t deepest(const struct wall_tree *t, double all)
 	return most;
 }
 
-/* Nodes are in depth-first order, so that each begins where its sibling before it ended. */
+/* Nodes are in depth-first order, so that each begins at the end of its sibling before it. */
 int wall_svg(struct buf *out, const struct document *d, const struct show *s, struct err *err)
 {
 	const struct parallel_view *v = d->ctx;
 	const struct wall_tree *t = v->tree;
 	struct drawing g = { .out = out, .v = v, .name = BUF_INIT };
-	double *next = xcalloc(t->n + 1, sizeof(*next)); /* by node: where its next child begins */
+	double *next = xcalloc(t->n + 1, sizeof(*next)); /* by node: the begin of its next child */
 
 	(void)s;
 	g.all = t->n ? t->node[0].on + t->node[0].off : 0;
