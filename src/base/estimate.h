@@ -31,8 +31,8 @@ double t95(size_t freedom);
  * 92 %. Fewer than SKEWED_FEWEST give none (NAN). Values too rare for any draw are in no bar. */
 #define SKEWED_FEWEST 13
 double skewed95(uint64_t n, double relative);
-/* Of n draws their sum and the sum of their squares: the variance of one (n: 2 or more), and the
- * mean with its error, by skewed95(); `none` is why there is none if n is 0. */
+/* From the sum of n draws and the sum of their squares: the variance of one (n: 2 or more), and the
+ * mean with its error, by skewed95(); `none`: the reason if n is 0. */
 double sums_variance(uint64_t n, double sum, double squares);
 struct estimate sums_mean(uint64_t n, double sum, double squares, const char *none);
 /* Wilson's 95 % interval (1927) of a share p that was found in n draws (more than 0, of any

@@ -99,8 +99,8 @@ static double normal_point(double p)
 	return low;
 }
 
-/* Of effects `far` from 0: how many of the first series are beyond `go`, and with the second one
- * beyond `level`. Simpson's rule over the values of the first one. */
+/* Returns the share of effects `far` from 0 whose first series is beyond `go`, and with the second
+ * one beyond `level`. Simpson's rule over the values of the first one. */
 static double power(double far, double go, double level)
 {
 	const int steps = 400;

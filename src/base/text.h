@@ -48,7 +48,7 @@ const char *text_nearest(const char *s, const char *const *words);
 int text_suggest(struct err *err, const char *s, const char *const *words, const char *otherwise,
 		 ...) PRINTF_(4, 5);
 
-/* True if the `len` bytes at `s` end with `end`. */
+/* Returns true if the `len` bytes at `s` end with `end`. */
 bool text_ends(const char *s, size_t len, const char *end);
 
 /* Takes the next word off a list that people typed, such as "a, b,c": `len` bytes, without the

@@ -155,7 +155,7 @@ static void tell_apart(struct text_names *n, bool ascii)
 	u64map_free(&m);
 }
 
-/* True if no other name has the text, which now is x's. */
+/* Returns true if no other name has the text, which now is x's. */
 static bool claim_text(struct text_names *n, struct u64map *m, struct text_name *x)
 {
 	const struct text_name *first = first_with_text(n, m, x);

@@ -203,9 +203,9 @@ static void fault(int sig, siginfo_t *info, void *context)
 	(void)raise(sig); /* delivered when this returns */
 }
 
-/* Of the three standard descriptors, those that are closed are taken, so that no file or socket of
- * ours gets their numbers: reading 0 and writing 1 and 2 fail as before. A program that we start
- * finds them closed. */
+/* Takes the standard descriptors that are closed, so that no file or socket of ours gets their
+ * numbers: reading 0 and writing 1 and 2 fail as before. A program that we start finds them
+ * closed. */
 static void hold_closed(void)
 {
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)

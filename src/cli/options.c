@@ -85,7 +85,7 @@ static const struct perf_option {
 #undef PERF_OPTION
 };
 
-/* Of these the later one overrides the other, unless both come from the same source. */
+/* Pairs of options: the later one overrides the other, unless both come from the same source. */
 static const char *const rivals[][2] = {
 	{ "freq", "count" },
 	{ "user", "kernel" },

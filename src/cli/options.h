@@ -137,7 +137,7 @@ int option_unknown(enum command cmd, const char *word, struct err *err);
 int option_set(struct options *o, struct arena *a, enum command cmd, const struct option_row *row,
 	       const char *value, enum option_from from, const char *where,
 	       struct err *err) MUST_USE;
-/* True if the option whose field lies at `offset` in struct options was given. */
+/* Returns true if the option whose field lies at `offset` in struct options was given. */
 bool options_given(const struct options *o, size_t offset);
 #define OPTION_GIVEN(o, field) options_given((o), offsetof(struct options, field))
 

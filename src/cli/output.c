@@ -409,7 +409,7 @@ void cli_pager(struct cli *cli)
 	(void)starter_start(&cli->pager, words);
 }
 
-/* True if a pager took the text. */
+/* Returns true if a pager took the text. */
 static bool through_pager(struct cli *cli, const struct buf *text)
 {
 	cli_pager(cli); /* it is there already if rights were given up */

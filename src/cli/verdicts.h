@@ -30,8 +30,8 @@ bool verdicts_is_here(struct machine *here, struct cli *cli, const struct pd_inf
  */
 const char *verdicts_of(struct cli *cli, const struct validate_kept *k, const char *event);
 
-/* Of the recording's events (`event` SIZE_MAX: of all) those that failed validation on this
- * machine, a note each. */
+/* A note for each of the recording's events (`event` SIZE_MAX: all) that failed validation on this
+ * machine. */
 void verdicts_notes(const char *const **note, size_t *n, struct cli *cli, const struct pd *rec,
 		    size_t event);
 

@@ -39,8 +39,8 @@ struct recorder_event {
 	 * records mappings and names, which a task may have got elsewhere. Needs setup's cpus. */
 	bool beyond;
 	uint64_t period_step; /* with jitter: periods are multiples of it; 0: of nothing */
-	/* Of the AUX ring for its trace, a power of two of pages; 0: none. It has a ring of records
-	 * of its own, too, and no jitter. */
+	/* Bytes of the AUX ring for its trace, a power of two of pages; 0: none. It has a ring of
+	 * records of its own, too, and no jitter. */
 	uint64_t aux_bytes;
 	const char *name; /* for messages */
 };
@@ -90,7 +90,8 @@ int recorder_open(struct recorder **out, const struct recorder_setup *setup,
 		  struct err *err) MUST_USE;
 /* The ids of an event's counters, as samples carry them. Owned by the recorder. */
 const uint64_t *recorder_ids(const struct recorder *r, size_t event, size_t *n);
-/* Of the first AUX ring; false: there is none, or the kernel has no conversion of its clock. */
+/* Returns the clock of the first AUX ring; false: there is none, or the kernel has no conversion of
+ * its clock. */
 bool recorder_clock(const struct recorder *r, struct recorder_clock *out);
 int recorder_start(struct recorder *r, const struct recorder_sink *sink, struct err *err) MUST_USE;
 int recorder_enable(struct recorder *r, struct err *err) MUST_USE;

@@ -34,7 +34,8 @@ struct measure_opts;
 
 enum { COMPARE_SIDES = 2, COMPARE_SERIES = 2 };
 /* The first metrics of every comparison. */
-/* Of comparisons without a change, those in which a family has a verdict; and those that go on. */
+/* Share of comparisons without a change in which a family has a verdict; and of those that go
+ * on. */
 #define COMPARE_LEVEL 0.00125
 #define COMPARE_GO    0.25
 enum { COMPARE_TIME, COMPARE_USER, COMPARE_SYSTEM, COMPARE_TIMES };

@@ -31,7 +31,7 @@ struct sampling_tree {
 	char why[256]; /* there is no tree: why; "" */
 };
 
-/* Of one that was opened. It lives as long. */
+/* Returns the tree of an opened sampling. It lives as long. */
 struct sampling_tree *sampling_tree(struct sampling *r);
 /* The counts so far; a tree of which they cannot be read is given up. */
 void sampling_tree_read(struct sampling *r);

@@ -35,7 +35,7 @@ struct validate_kept {
  * read below `root`; it has a cpuid. Fills path and machine, all else is empty. */
 int validate_kept_path(struct validate_kept *out, struct arena *a, const char *dir,
 		       const struct machine *m, const char *root, struct err *err) MUST_USE;
-/* Of the path in *k. ERR_FORMAT: the file is no such, or of another machine. */
+/* Reads the file at k->path. ERR_FORMAT: it has no verdicts, or is of another machine. */
 int validate_kept_read(struct validate_kept *k, struct arena *a, struct err *err) MUST_USE;
 /* The bytes of such a file. */
 int validate_kept_parse(struct validate_kept *k, struct arena *a, const char *p, size_t len,

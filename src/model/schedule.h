@@ -103,7 +103,7 @@ void schedule_limits_of(struct schedule_limits *l, const struct model *m,
 uint64_t schedule_limits_avail(const struct schedule_limits *l);
 /* The fixed ones of these: fixed n is bit n. */
 uint32_t schedule_limits_fixed(const struct schedule_limits *l);
-/* True if another program has the only counter of slots. */
+/* Returns true if another program has the only counter of slots. */
 bool schedule_limits_no_slots(const struct schedule_limits *l, const struct model *m);
 
 /* Something samples all the while: plain cycles (precise 0), cycles with PEBS at that precision, or
@@ -123,8 +123,8 @@ struct schedule_try {
 void schedule_limits_try(struct schedule_limits *l, const struct model *m,
 			 const struct schedule_try *how);
 
-/* True if these events fit together (and beside l->beside and l->held); else *why (static text)
- * names the rule broken. */
+/* Returns true if these events fit together (and beside l->beside and l->held); else *why (static
+ * text) names the rule broken. */
 bool schedule_fits(const struct model *m, const struct schedule_limits *l, const uint32_t *event,
 		   size_t n, const char **why);
 /* Every event of every set is in a group, or impossible. A set that asks for fields of PERF_METRICS

@@ -76,7 +76,7 @@ static const char *const types[HTTP_TEXTS] = {
 	"text/html; charset=utf-8",
 };
 
-/* Of a text that stays. The library takes no const, and changes nothing. */
+/* Returns a response of a text that stays. The library takes no const, and changes nothing. */
 static struct MHD_Response *fixed(const char *s, size_t n)
 {
 	return mhd.create_response_from_buffer(n, (void *)(uintptr_t)s, MHD_RESPMEM_PERSISTENT);

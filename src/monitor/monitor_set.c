@@ -112,7 +112,8 @@ struct names {
 	bool failed;
 };
 
-/* Of a hybrid: an event of this kind of cores, though another may have one of the same name. */
+/* On a hybrid, returns the event of this kind of cores, though another may have one of the same
+ * name. */
 static uint32_t of_model(const struct names *n, const char *name, size_t len)
 {
 	const struct model *model = n->m->rows->kind[n->kind].model;
@@ -169,7 +170,8 @@ static int note_once(struct needs *n, bool node, uint32_t index)
 	return 1;
 }
 
-/* Of a formula of the model: events become inputs, and a node's needs stand before it. */
+/* Handles a reference in a formula of the model: events become inputs, and a node's needs stand
+ * before it. */
 static int note_model(void *ctx, enum expr_ref_kind kind, uint32_t index)
 {
 	struct needs *n = ctx;

@@ -227,7 +227,7 @@ static void choose_errors(struct places *of, size_t first)
 	}
 }
 
-/* Of the machine people read lines. */
+/* Writes the machine's table as lines, for people. */
 static void put_host(struct document *d, const struct places *of, const struct table *t)
 {
 	struct table_row r = { 0 };
@@ -375,7 +375,7 @@ static void put_turns(struct document *d, const struct monitor *m)
 	}
 }
 
-/* Of a hybrid all, the large cores' first. */
+/* Returns all ids of a hybrid, the large cores' first. */
 static const char *model_ids(const struct monitor *m, struct arena *a)
 {
 	const char *ids = NULL;

@@ -65,7 +65,7 @@ ALWAYS_INLINE uint64_t ibs_bits_of(const struct ibs *x, enum ibs_field f)
 	return x->reg[w->reg] >> w->low & (bits < 64 ? (1ULL << bits) - 1 : UINT64_MAX);
 }
 
-/* Of such samples before erratum 1293 was mended the L2's bits and the source are wrong. */
+/* True for samples with erratum 1293: the L2's bits and the source are wrong. */
 static inline bool ibs_is_1293(const struct ibs *x)
 {
 	return x->part == IBS_PART_ZEN3_EARLY &&

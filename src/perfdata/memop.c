@@ -329,7 +329,7 @@ static bool event_is_of_pmu(const struct pd_info *info, const struct pd_event *e
 	       (!info->n_pmus && !strncmp(ev->name, pmu, strlen(pmu)));
 }
 
-/* Of ibs_op/l3missonly,cnt_ctl,ldlat/ and ibs_fetch/l3missonly/. */
+/* Reads the terms of ibs_op/l3missonly,cnt_ctl,ldlat/ and ibs_fetch/l3missonly/. */
 static void read_ibs_terms(struct memop_how *how, const struct perf_event_attr *a)
 {
 	if (how->from != MEMOP_FROM_OP && how->from != MEMOP_FROM_FETCH)

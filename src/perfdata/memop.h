@@ -153,7 +153,7 @@ struct memop_kind {
 const struct memop *memop_of_kind(struct memop *other, struct memop_kind **kind,
 				  struct memop_kind *table, const struct memop_how *how,
 				  const struct pd_event *ev, const struct pd_record *r);
-/* Of data_src alone. */
+/* Fills *out from data_src alone. */
 void memop_of_data_src(struct memop *out, uint64_t data_src);
 /* Of IBS registers alone. */
 void memop_of_ibs(struct memop *out, const struct ibs *x);

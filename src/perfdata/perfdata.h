@@ -216,7 +216,7 @@ unsigned pd_precise(const struct pd *rec, const struct pd_event *ev);
 /* Name of a header feature ("HOSTNAME"), or NULL if this program knows none. */
 const char *pd_feature_name(unsigned bit);
 const struct pd_event *pd_events(const struct pd *rec, size_t *n);
-/* True if every event's records carry a time (sample_id_all with PERF_SAMPLE_TIME). */
+/* Returns true if every event's records carry a time (sample_id_all with PERF_SAMPLE_TIME). */
 bool pd_has_time(const struct pd *rec);
 
 /* ---- found by the walk ---------------------------------------------------------------- */
@@ -255,7 +255,8 @@ struct pd_losses {
 	bool untold; /* the file's form has no place for them: all but unattributed are unknown */
 };
 
-/* Of several recordings; `to` begins with zeros, and has the end of the first that is partial. */
+/* Adds up the losses of several recordings; `to` begins with zeros, and gets the end of the first
+ * that is partial. */
 void pd_losses_add(struct pd_losses *to, const struct pd_losses *l);
 
 /* Sorted by type. COMPRESSED records are counted, and so are the records inside them. */
@@ -268,7 +269,8 @@ const char *pd_record_name(uint32_t type); /* NULL for an unknown one */
 /* Time of the first and last sample; false if samples carry no time or there are none. */
 bool pd_time_span(const struct pd *rec, uint64_t *first, uint64_t *last);
 
-/* Of the time-stamp counter, as the recording has it (perf's and ours do); 0: not. */
+/* Returns the frequency of the time-stamp counter, if the recording has it (perf's and ours do);
+ * else 0. */
 double pd_tsc_hz(const struct pd *rec);
 
 /* ---- records ---------------------------------------------------------------------------- */

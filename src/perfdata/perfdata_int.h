@@ -139,8 +139,8 @@ void pd_attrs_done(struct pd *rec);
 /* To be asked before a search through all events: false when so many were made that only a file
  * made to waste our time can be the reason. */
 bool pd_may_search(struct pd *rec);
-/* True if an old name table, which goes by config alone, may name such an event: hardware's 0 and
- * software's 0 are not the same, and their names are known anyway. */
+/* Returns true if an old name table, which goes by config alone, may name such an event: hardware's
+ * 0 and software's 0 are not the same, and their names are known anyway. */
 bool pd_event_type_names(const struct perf_event_attr *a);
 const char *pd_event_make_name(struct pd *rec, const struct pd_event *ev);
 

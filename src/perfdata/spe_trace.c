@@ -27,7 +27,7 @@
 #define SAMPLE_MOST	 (RECORD_MOST + 256u)
 #define NOBODY		 UINT32_MAX
 
-/* Of a CPU or a thread, by `key`: a fact from `at` on, a time or a place in its buffer. */
+/* A fact about a CPU or a thread, by `key`, from `at` on: a time or a place in its buffer. */
 struct fact {
 	uint32_t key, pid, tid;
 	uint64_t at, time;

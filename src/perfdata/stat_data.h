@@ -49,7 +49,7 @@ struct stat_data {
 	uint64_t backwards;   /* counts that fell from one round to the next: left out */
 };
 
-/* True if pd_info() and records show that it is one of these. */
+/* Returns true if pd_info() and records show that it is one of these. */
 bool stat_data_is(const struct pd *rec);
 /* Fails if there is no reading in it. */
 int stat_data_read(struct stat_data *out, struct arena *a, const struct pd *rec,

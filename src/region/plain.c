@@ -70,7 +70,7 @@ static bool not_mine(struct region *r)
 	return true;
 }
 
-/* True if this begin is the first of several. */
+/* Returns true if this begin is the first of several. */
 static bool opens(struct region *r)
 {
 	depth_set(r, depth_of(r) + 1);
@@ -80,7 +80,7 @@ static bool opens(struct region *r)
 	return false;
 }
 
-/* True if this end is the last of several. */
+/* Returns true if this end is the last of several. */
 static bool closes(struct region *r)
 {
 	if (!depth_of(r)) {

@@ -53,7 +53,7 @@ struct data_place {
 
 /* Before the first data_find; more than once is fine. */
 int data_begin(struct spaces *sp, struct err *err) MUST_USE;
-/* Of the log; NULL: there is none. After data_begin. */
+/* Returns the facts of the log; NULL: there is none. After data_begin. */
 const struct heap_facts *data_heap_facts(const struct spaces *sp);
 
 /* Processes that the library of record --heap was not in, and logs of pids that the recording has

@@ -74,8 +74,8 @@ int types_at(struct types *t, uint64_t vaddr, bool store, struct types_access *o
 /* width 0: not known. */
 int types_static(struct types *t, uint64_t vaddr, unsigned width, struct types_access *out,
 		 struct err *err) MUST_USE;
-/* Of an array of the type that types_at() has for that instruction: the access `off` bytes behind
- * its start. Without such a type `why` is that of types_at(). */
+/* Finds the access `off` bytes behind the start of an array of the type that types_at() has for
+ * that instruction. Without such a type `why` is that of types_at(). */
 int types_within(struct types *t, uint64_t vaddr, bool store, uint64_t off, unsigned width,
 		 struct types_access *out, struct err *err) MUST_USE;
 

@@ -272,7 +272,8 @@ static int measure_events(struct job *j, struct validate *v, struct err *err)
 	return rc;
 }
 
-/* Of an event that was tested with and without prefetchers: the one that failed, or the first. */
+/* If an event was tested with and without prefetchers, the row that failed is kept, or the
+ * first. */
 static bool is_kept(const struct validate *v, size_t i)
 {
 	const struct validated *x = &v->row[i];

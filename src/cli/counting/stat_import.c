@@ -79,7 +79,7 @@ static int share_counts(struct import *im, struct tree_of *t, struct err *err)
 	return 0;
 }
 
-/* Of an event under two names that one which was counted longer. */
+/* If an event has two names, the one that counted longer is taken. */
 static void put_import_count(struct tree_of *t, uint32_t event, const struct counted_event *c,
 			     double scale)
 {
@@ -341,7 +341,7 @@ int import_report(struct import *im, const struct tree_report *r, struct err *er
 	return rc;
 }
 
-/* Of several trees the first. */
+/* Notes of all trees; if several have the same kind of note, the first is taken. */
 static void notes_of_trees(struct import *im, const struct tree_of *t, size_t n,
 			   const struct counts *beside, struct import_notes *l)
 {

@@ -17,7 +17,7 @@
 #include "collect/sysfs.h"
 #include "collect/tsc.h"
 
-/* Of a model named by hand, whose CPU need not be the recording's. */
+/* Returns the vendor of a model named by hand, whose CPU need not be the recording's. */
 static const char *vendor_of(const struct model *m)
 {
 	return !strcmp(m->vendor, "amd")   ? "AuthenticAMD"
@@ -31,7 +31,7 @@ static void add_note(struct accounting *x, const char *text)
 		x->notes[x->n_notes++] = text;
 }
 
-/* Of a file that was kept all lines or none. */
+/* Takes all lines of a kept file, or none. */
 static int take_penalties(struct accounting *x, struct cli *cli, struct penalties *p,
 			  struct err *err)
 {

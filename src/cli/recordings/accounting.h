@@ -42,7 +42,8 @@ int accounting_open(struct accounting *x, struct cli *cli, const struct pd *rec,
 		    struct result_bases *bases, struct err *err) MUST_USE;
 void accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec,
 		      const struct profile *p);
-/* Of one table: the kind of cores with the most cycles; after accounting_whole. */
+/* Returns the kind of cores with the most cycles, for a single table; call it after
+ * accounting_whole. */
 const struct accounting_core *accounting_most(const struct accounting *x);
 void accounting_close(struct accounting *x);
 

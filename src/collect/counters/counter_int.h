@@ -47,7 +47,7 @@ struct perf_counters {
 	size_t files;
 };
 
-/* Of the back-end's table, in counter_perf.c and counter_read.c. */
+/* Functions of the back-end's table, in counter_perf.c and counter_read.c. */
 size_t perf_counters_targets(const void *own);
 int perf_counters_enable(void *own, size_t group, bool on, struct err *err) MUST_USE;
 bool perf_counters_apart(void *own, size_t group);
@@ -57,7 +57,7 @@ int perf_counters_read(void *own, size_t group, struct counter_value *out,
 /* Opens event e of group g at a place behind `leader` (-1: leads). Returns the file descriptor, or
  * -errno. */
 int counter_open_one(struct perf_counters *c, size_t g, size_t e, size_t place, int leader);
-/* True if the event can count on the place's CPU. */
+/* Returns true if the event can count on the place's CPU. */
 bool counter_counts_on(const struct counter_event *e, const struct perf_counters *c, size_t place);
 /* Reason of a refusal; static text. */
 const char *counter_reason(const struct perf_counters *c, const struct counter_event *e,

@@ -65,8 +65,8 @@ struct pmu_set {
 
 int pmu_set_read(struct pmu_set *set, struct arena *a, const char *root) MUST_USE;
 struct pmu *pmu_find(const struct pmu_set *set, struct word name);
-/* True if `word` means this PMU: its name, its name without "uncore_", without a number at its end,
- * or a glob of any of them. */
+/* Returns true if `word` means this PMU: its name, its name without "uncore_", without a number at
+ * its end, or a glob of any of them. */
 bool pmu_matches(const struct pmu *pmu, struct word w);
 /* False if no file of this name is among its events: it need not be loaded to know. */
 bool pmu_may_have(const struct pmu_set *set, const struct pmu *pmu, struct word alias);

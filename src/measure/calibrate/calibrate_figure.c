@@ -229,7 +229,7 @@ static int fast(struct calibrating *g, const double *v, const double *middles, s
 	return 0;
 }
 
-/* Of the rounds with this layout; INFINITY: they have no repeat. */
+/* Returns the fastest repeat of the rounds with this layout; INFINITY: they have none. */
 static double fastest_round(const struct calibrate_sampled *s, const double *v, unsigned layout)
 {
 	double x = INFINITY;

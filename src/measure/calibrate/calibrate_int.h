@@ -74,9 +74,9 @@ int calibrate_figure(struct calibrating *g, const struct job *j, struct figure *
 /* The interval of values, widened to `least`; without enough of them the reason. */
 int calibrate_estimate(struct calibrating *g, const double *v, size_t n, double least,
 		       struct estimate *out) MUST_USE;
-/* Of a few values: 0.5 is the median, 0.1 the fastest tenth. */
+/* Returns a quantile of a few values: 0.5 is the median, 0.1 the fastest tenth. */
 double calibrate_quantile(const double *v, size_t n, double q);
-/* True if the thread did not run for a part of the time that matters. */
+/* Returns true if the thread did not run for a part of the time that matters. */
 bool calibrate_interrupted(const struct calibrate_time *t);
 /* A difference below 0 by more than its bar is no cost: it becomes the reason, and *doubt true. */
 int calibrate_doubt(struct arena *a, struct estimate *e, const char *unit, bool *doubt,

@@ -56,7 +56,7 @@ static struct found find_penalty(const struct calibrate *c, const char *key)
 	return (struct found){ ESTIMATE_NONE("not measured"), false };
 }
 
-/* Of cycles nanoseconds, or the other way round. */
+/* Converts cycles to nanoseconds, or the other way round. */
 static void convert(struct found *f, bool ns, double hz)
 {
 	double by = ns ? 1e9 / hz : hz / 1e9;

@@ -184,7 +184,7 @@ static double metric_figure_of(const struct judging *j, size_t run)
 	return j->c->run.v[run].value[j->metric];
 }
 
-/* Of a side, over all series. */
+/* Returns the median of a side, over all series. */
 static double median(struct judging *j, uint8_t side, double *mean)
 {
 	double sum = 0;

@@ -39,7 +39,7 @@ int compare_choose(struct programs *p, struct err *err) MUST_USE;
 /* A run that is sampled, and the metrics of all of them: opts.record. */
 int compare_sample(void *ctx, struct compare *c, struct compare_one *one, struct err *err) MUST_USE;
 int compare_functions(void *ctx, struct compare *c, struct err *err) MUST_USE;
-/* Of a run that has ended; in p->now. */
+/* Returns the figures of a run that has ended; in p->now. */
 int compare_tree_figures(struct programs *p, struct compare_figure **out, size_t *n,
 			 struct err *err) MUST_USE;
 

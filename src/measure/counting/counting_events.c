@@ -89,7 +89,7 @@ static int list_shown(struct counting_events *s, struct err *err)
 	return 0;
 }
 
-/* Of the first PMU of an event that lists its events. */
+/* Looks up the missing events of the first PMU that lists its events. */
 static void find_missing(struct counting_events *s, const struct counting *k)
 {
 	for (size_t i = 0; i < s->list.ev.n && !s->missing; i++) {

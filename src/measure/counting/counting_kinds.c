@@ -104,7 +104,7 @@ static double share_of_kind(const struct counting_events *s, size_t event, size_
 	return now->refused || !enabled ? 0 : (double)running / (double)enabled;
 }
 
-/* Of the event of a kind that ran longest. */
+/* Returns that share of a kind's event that ran longest. */
 static double longest(const struct counting_events *s, uint32_t kind, size_t target, bool marked)
 {
 	double most = 0;

@@ -52,7 +52,7 @@ static const char *long_zero(const struct drill_part *p, struct arena *a)
 		       : NULL;
 }
 
-/* True if it is dead. */
+/* Returns true if it is dead. */
 static bool test_dead_event(struct drill *d, struct drill_part *p, uint32_t event)
 {
 	struct drill_core *c = &d->core[p->core];

@@ -558,7 +558,8 @@ static void take_sums(struct drill_part *p)
 	}
 }
 
-/* Of whole CPUs the time includes idleness; of hybrids, that on cores of the other kind. */
+/* False if the time is of no use: on whole CPUs it includes idleness, on hybrids that on the other
+ * kind of cores. */
 static bool timed(const struct drill *d, const struct counting *k)
 {
 	return !k->who.whole_cpus && !k->setup->cpus && d->n_cores == 1 && !k->setup->user_only &&

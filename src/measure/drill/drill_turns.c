@@ -234,7 +234,7 @@ static const char *lost_drill_pin(const struct drill *d)
 }
 
 /* Something ran on cores of this kind: no other program keeps groups off counters that were never
- * used. Of one kind there is no other core where it could have run. */
+ * used. If there is only one kind, it ran there. */
 static bool was_used(const struct drill *d, size_t core)
 {
 	if (d->n_cores == 1)

@@ -193,7 +193,7 @@ static bool numa_topology(struct sampling *r, struct buf *b)
 	return m->n_nodes;
 }
 
-/* Of nodes with memory; perf calls the set's size twice. */
+/* Puts the nodes with memory; perf has the set's size twice. */
 static bool mem_topology(struct sampling *r, struct buf *b)
 {
 	const struct machine *m = &r->k.machine;

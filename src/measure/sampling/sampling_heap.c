@@ -21,7 +21,7 @@
 #include "measure/sampling/sampling_int.h"
 #include "symbol/heap_log.h"
 
-/* Of a process' log; then fewer small objects are logged. */
+/* Bytes of a process' log; beyond that fewer small objects are logged. */
 #define LIMIT	  (UINT64_C(1) << 29)
 #define RATE_MOST (UINT64_C(1) << 20)
 

@@ -28,8 +28,8 @@ enum { NOTES_MAX = 65536, TEXT_LIMIT = 4 << 20 };
 
 #define SEVERAL_INODES UINT64_MAX
 
-/* Of paths at which some process has the file that we have there, too. The value is its inode, 0
- * (not known) or SEVERAL_INODES. */
+/* Returns the key of a path at which some process has the same file as we have. The value is its
+ * inode, 0 (not known) or SEVERAL_INODES. */
 static uint64_t ours_key(const char *path)
 {
 	return hash_pair(hash_bytes(path, strlen(path)), 3);

@@ -248,7 +248,7 @@ void sink_close(struct sink *s);
 bool sampling_spe(const struct sampling *r);
 int sampling_spe_begin(struct sampling *r, struct err *err) MUST_USE;
 int sampling_spe_check(const struct sampling *r, struct err *err) MUST_USE;
-/* Of the AUX ring of event i; 0: it needs none. */
+/* Returns the bytes of the AUX ring of event i; 0: it needs none. */
 uint64_t sampling_spe_ring(const struct sampling *r, size_t i);
 
 /* sampling_tree.c: the plan, whose setup is NULL if nothing is counted; a run, its ticks;

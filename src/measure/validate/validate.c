@@ -29,7 +29,7 @@ static bool is_event_wanted(const struct validate_opts *o, const char *kernel)
 
 /* ---- instances ------------------------------------------------------------------------------- */
 
-/* Of each stream: powers of two. */
+/* Returns the bytes for each stream: a power of two. */
 static uint64_t of_streams(uint64_t bytes, const struct validate_instance *in)
 {
 	double streams = kernel_lines(in->kernel) + in->kernel->each[Q_LINES_PAST], each = 4096;

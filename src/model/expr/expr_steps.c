@@ -66,7 +66,7 @@ static struct value logic(bool is_or, struct value a, struct value b)
 	return a.why ? a : b;
 }
 
-/* Of two values that are known. */
+/* Compares two known values. */
 static struct value compared(enum expr_op op, struct value a, struct value b)
 {
 	switch (op) {

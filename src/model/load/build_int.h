@@ -45,7 +45,7 @@ int build_event(struct build *b, uint32_t raw, uint32_t *out) MUST_USE;
 /* By name, options included. 1: *out is its index. 0: there is none. */
 int build_event_find(struct build *b, const char *name, size_t len, uint32_t *out) MUST_USE;
 struct expr_scope build_scope(struct build *b);
-/* True if formulas have to do without PERF_METRICS (SYSTEM_NO_SLOTS), and the model can. */
+/* Returns true if formulas have to do without PERF_METRICS (SYSTEM_NO_SLOTS), and the model can. */
 bool build_no_slots(const struct build *b);
 /* Words for facts of the machine that models can use in either language. */
 bool build_fact_find(const char *name, size_t len, struct expr_ref *out);

@@ -166,8 +166,8 @@ static inline double slices_own(const struct span *p, size_t event, size_t targe
 /* How long targets ran, when groups came and went, counts and differences. */
 void slices_strata(struct span *p);
 
-/* True if the group was on the counters all of the time, on every target: then its counts are
- * complete, and all of the span is filled, without errors. */
+/* Returns true if the group was on the counters all of the time, on every target: then its counts
+ * are complete, and all of the span is filled, without errors. */
 bool slices_whole(struct span *p);
 
 /* slices_few.c: groups of few slices are as uncertain as all together were seen to change. `room`:

@@ -86,7 +86,7 @@ static int see_stage(struct tree_whole *k, struct slices *s, const struct plan_s
 	return 0;
 }
 
-/* Of slots in that time, or of the time: the share of all. */
+/* Turns part->weight into the part's share of all slots, or of the time. */
 static void weigh_whole(struct tree_part *part, const struct slices_seen *seen, double slots)
 {
 	double share = part->weight / slots;

@@ -260,7 +260,7 @@ static int by_process_cpu(const void *a, const void *b)
 
 /* ---- cgroups --------------------------------------------------------------------------------- */
 
-/* Of those whose value is known. */
+/* Adds a value if it is known. */
 static void add(struct estimate *to, const struct estimate *v)
 {
 	if (isnan(v->v))

@@ -42,7 +42,7 @@ static bool *refusal_of(struct source_search *s, int fd, const char *root, const
 	return file_written_by(st, s->w->owner) ? NULL : &s->anothers;
 }
 
-/* Of those that differ, the first is named instead. */
+/* Remembers the first file that differs, to name it. */
 static bool refuse_different(struct source_search *s, const char *path, bool by_md5)
 {
 	if (!s->differs) {
@@ -53,8 +53,8 @@ static bool refuse_different(struct source_search *s, const char *path, bool by_
 	return false;
 }
 
-/* True if that is the file; its text is read then. Opened once, below `root` if that is not NULL,
- * and judged by the descriptor. */
+/* Returns true if that is the file; its text is read then. Opened once, below `root` if that is not
+ * NULL, and judged by the descriptor. */
 static bool try_source(struct source_search *s, const char *root, const char *name)
 {
 	const uint8_t *sum = s->sum && s->sum->has_md5 ? s->sum->md5 : NULL;

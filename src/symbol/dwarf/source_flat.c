@@ -20,7 +20,7 @@ static int interval_by_lo(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* True if interval `a` hides `b` (indices into the sorted array). */
+/* Returns true if interval `a` hides `b` (indices into the sorted array). */
 static bool hides(const struct src_interval *v, uint32_t a, uint32_t b)
 {
 	return v[a].depth != v[b].depth ? v[a].depth > v[b].depth : a > b;

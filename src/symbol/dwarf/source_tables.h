@@ -225,7 +225,8 @@ int src_begin(struct source *s, const struct file_map *m, struct file_map *own, 
 /* An attribute that is a number, or a text. False, NULL: it has none, or one of another form. */
 bool src_number(const Dwarf_Die *die, unsigned name, uint64_t *v);
 const char *src_text(const Dwarf_Die *die, unsigned name);
-/* True if code can be at `addr`. Linkers leave dropped functions' debug information at 0 or -1.
+/* Returns true if code can be at `addr`. Linkers leave dropped functions' debug information at 0 or
+ * -1.
  */
 bool src_is_code(const struct source *s, uint64_t addr);
 

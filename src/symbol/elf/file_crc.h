@@ -12,7 +12,8 @@
 
 #include "base/err.h"
 
-/* Of a regular file of `size` bytes, which is at its beginning again afterwards. */
+/* Computes the CRC of a regular file of `size` bytes, which is at its beginning again
+ * afterwards. */
 int file_crc32(int fd, off_t size, const char *name, uint32_t *crc, struct err *err) MUST_USE;
 
 #endif

@@ -60,7 +60,7 @@ static const struct word any[] = {
 	{ "clrex", INSN_SYSTEM_CLASS },
 };
 
-/* Of registers of vectors and floats. */
+/* Instructions on registers of vectors and floats. */
 static const struct word vectors[] = {
 	{ "ld*", INSN_VECTOR_MOVE_CLASS },  { "st*", INSN_VECTOR_MOVE_CLASS },
 	{ "fmov", INSN_VECTOR_MOVE_CLASS }, { "mov*", INSN_VECTOR_MOVE_CLASS },

@@ -52,7 +52,7 @@ static const struct {
 	{ ZYDIS_CATEGORY_WIDENOP, INSN_NOP_CLASS },
 };
 
-/* Of these, several classes. */
+/* Categories of several classes. */
 static const uint16_t moves[] = {
 	ZYDIS_CATEGORY_DATAXFER, ZYDIS_CATEGORY_BLEND,	    ZYDIS_CATEGORY_BROADCAST,
 	ZYDIS_CATEGORY_COMPRESS, ZYDIS_CATEGORY_EXPAND,	    ZYDIS_CATEGORY_GATHER,
@@ -136,7 +136,7 @@ static uint8_t of_vector(const struct seen *s, const ZydisDecodedInstruction *z)
 	return s->elements > 1 ? INSN_VECTOR_FLOAT_CLASS : INSN_FLOAT_CLASS;
 }
 
-/* Of general registers. */
+/* Classes of instructions on general registers. */
 static uint8_t of_mnemonic(const ZydisDecodedInstruction *z)
 {
 	switch (z->mnemonic) {

@@ -21,7 +21,7 @@ static inline int64_t a64_signed(uint32_t word, unsigned lsb, unsigned bits)
 	return (int64_t)(a64_field(word, lsb, bits) ^ sign) - (int64_t)sign;
 }
 
-/* Of a general register; that of 0 is in no set. */
+/* Returns the bit of a general register; that of 0 is in no set. */
 static inline uint64_t a64_general(unsigned r)
 {
 	return r == A64_ZERO ? 0 : UINT64_C(1) << r;

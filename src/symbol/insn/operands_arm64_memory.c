@@ -235,7 +235,7 @@ static void atomic(struct operands *o, uint32_t word)
 		fetch_and_do(o, word);
 }
 
-/* ld1 to ld4, st1 to st4. Of several registers only ld1 and st1 of one is like ldr and str. */
+/* ld1 to ld4, st1 to st4. Only ld1 and st1 of one register are like ldr and str. */
 static void structures(struct operands *o, uint32_t word)
 {
 	static const uint8_t many[16] = {

@@ -49,7 +49,8 @@ static bool find_frame(struct heap_frame *f, const struct spaces *sp, const stru
 	return true;
 }
 
-/* Of a library that allocates for others. A template's name begins with its return type. */
+/* Whether a function is of a library that allocates for others. A template's name begins with its
+ * return type. */
 static bool for_others(const char *name)
 {
 	static const char *const begins[] = { "std::", "__gnu_cxx::", "operator new" };

@@ -61,7 +61,7 @@ struct process {
 
 #define PROC_NONE UINT32_MAX
 
-/* Of a recording with a log of allocations: a process was forked, or executed a program. */
+/* A process was forked, or executed a program; only in recordings with a log of allocations. */
 struct process_begins {
 	uint64_t time;
 	uint32_t pid, parent; /* HEAP_EXECUTED: it executed one */

@@ -77,7 +77,7 @@ static uint64_t type_size_of(struct type *y)
 	return y->kind == TYPE_POINTER ? 8 : 0;
 }
 
-/* Of all dimensions together; 0: not known. */
+/* Returns the elements of all dimensions together; 0: not known. */
 static uint64_t array_length(Dwarf_Die *array)
 {
 	uint64_t all = 1;

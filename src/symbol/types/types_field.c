@@ -35,7 +35,7 @@ struct search {
 	struct type_choice *choice; /* of pointers there; NULL: nobody asks */
 };
 
-/* Of an access `off` bytes into a type that is no structure or array. */
+/* How an access `off` bytes into a type that is no structure or array fits. */
 static int fit_of_access(const struct search *s, const struct type *y, uint64_t off)
 {
 	if (!s->width || (!off && y->size == s->width))
@@ -95,7 +95,7 @@ static void keep_best_field(struct search *s, uint32_t leaf, uint64_t start, int
 	memcpy(s->best, s->path, depth * sizeof(*s->path));
 }
 
-/* Of an access to the bytes that a bit-field lies in: these, a part of them, or more. */
+/* How an access fits the bytes that a bit-field lies in: these, a part of them, or more. */
 static int fit_bits(const struct search *s, const struct type_member *m, uint64_t off)
 {
 	uint64_t from = m->offset, to = from + type_member_bytes(m, 0), end = off + s->width;

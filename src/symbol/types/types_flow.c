@@ -278,7 +278,7 @@ static void new_origins(struct flow *w)
 	w->origin = xcalloc(w->n_origins, sizeof(*w->origin));
 }
 
-/* Of several pointers of a union one is left that all accesses fit. */
+/* Takes a union's pointer if it is the only one that fits all accesses. */
 static void learn_choices(struct flow *w)
 {
 	for (size_t i = 0; i < w->insn.n; i++) {

@@ -74,7 +74,7 @@ struct type_static {
 	uint32_t type;
 };
 
-/* Of a structure, by its full name; die.addr NULL: there are several that differ. */
+/* The definition of a structure, by its full name; die.addr NULL: there are several that differ. */
 struct type_definition {
 	Dwarf_Die die;
 	uint64_t size;
@@ -238,7 +238,7 @@ struct types {
 uint32_t type_of_die(struct types *t, const Dwarf_Die *die); /* addr NULL: void */
 uint32_t type_of_attr(struct types *t, Dwarf_Die *of);	     /* its DW_AT_type */
 bool type_is_declared(struct types *t, uint32_t pointer); /* its unit has no more of the target */
-/* Of pointers, arrays, functions; TYPE_NONE: of another type. */
+/* Returns the target type of pointers, arrays, functions; TYPE_NONE: it is another type. */
 uint32_t type_target(struct types *t, uint32_t id);
 /* The number of members, which begin at t->member.v[*first]; 0: it is no structure. */
 size_t type_members(struct types *t, uint32_t id, size_t *first);
