@@ -122,7 +122,7 @@ void account_whole(struct account_bound *b, struct arena *a, const struct tally 
 void account_row(const struct account_bound *b, const struct tally *by_event,
 		 struct account_cell *cells);
 const char *account_why_text(enum account_why why);
-/* The recorded event is one that the tree uses. */
+/* Returns true if the tree uses the recorded event. */
 bool account_uses(const struct account_bound *b, size_t event);
 
 /* account_event.c: is the recorded event the one of the model? 0: no; the more the surer. */

@@ -159,7 +159,7 @@ int blocks_loops(struct blocks *b, const struct pd *rec, struct spaces *sp,
 struct flow_balance blocks_balance(const struct blocks *b);
 void blocks_free(struct blocks *b);
 
-/* It holds no other loop. */
+/* Returns true if it holds no other loop. */
 bool block_is_innermost(const struct block_function *f, uint32_t loop);
 bool block_in_loop(const struct block_function *f, uint32_t block, uint32_t loop);
 

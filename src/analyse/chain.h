@@ -34,8 +34,8 @@ struct chain_tree {
 		NULL, 0, 0, ITAB_INIT \
 	}
 
-/* The node for `frame` below `parent`, made if absent; UINT32_MAX when out of memory. The root is
- * there from the first call on. */
+/* Returns the node for `frame` below `parent`, made if absent; UINT32_MAX when out of memory. The
+ * root is there from the first call on. */
 uint32_t chain_add(struct chain_tree *t, uint32_t parent, uint64_t frame) MUST_USE;
 /* For a tree whose nodes come in the order of a walk in depth: room for `n` nodes in all, the root
  * (made here) included; then each below `parent`, behind its sibling `after` (0: the first child).

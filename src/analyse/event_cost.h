@@ -19,11 +19,12 @@ enum event_cost { /* those before others lead */
 };
 
 enum event_cost event_cost(const struct pd *rec, const struct pd_event *ev);
-/* "cycles", "ns", "reference cycles"; of the others "events". */
+/* Returns "cycles", "ns", "reference cycles"; for the others "events". */
 const char *event_cost_unit(enum event_cost c);
-/* `a` leads before `b`: it has samples and b none; else its cost does; else it has more samples. */
+/* Returns true if `a` leads before `b`: it has samples and b none; else its cost does; else it has
+ * more samples. */
 bool event_leads(const struct pd *rec, const struct pd_event *a, const struct pd_event *b);
-/* The one of all that leads; SIZE_MAX: there are none. */
+/* Returns the one of all that leads; SIZE_MAX: there are none. */
 size_t event_leading(const struct pd *rec);
 
 #endif

@@ -73,7 +73,7 @@ int fdo_of_samples(struct fdo **out, const struct profile *p, struct images *ima
 		   struct err *err) MUST_USE;
 void fdo_free(struct fdo *p); /* NULL is fine */
 
-/* The factor from weights of a flow to the counts above, and such a count. */
+/* Returns the factor from weights of a flow to the counts above, and such a count. */
 double fdo_scale(const struct flow *f);
 uint64_t fdo_count(const struct flow_weight *w, double scale);
 

@@ -26,7 +26,7 @@ int feed_record(struct spaces *sp, const struct pd *rec, const struct pd_record 
 		struct err *err) MUST_USE;
 int feed_finish(struct spaces *sp, const struct pd *rec, struct err *err) MUST_USE;
 
-/* The time to ask the spaces with for a sample: its own, or its place in the file. */
+/* Returns the time to ask the spaces with for a sample: its own, or its place in the file. */
 static inline uint64_t feed_time(const struct pd *rec, const struct pd_sample *s, uint64_t seq)
 {
 	return pd_has_time(rec) ? s->time : seq;

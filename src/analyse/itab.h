@@ -37,7 +37,7 @@ static inline size_t itab_first(const struct itab *t, uint64_t hash)
 	return t->nslot ? (size_t)(hash >> 32) & (t->nslot - 1) : 0;
 }
 
-/* The next candidate from *i on; false at the end of the run. */
+/* Sets *idx to the next candidate from *i on; returns false at the end of the run. */
 static inline bool itab_at(const struct itab *t, size_t *i, uint64_t hash, uint32_t *idx)
 {
 	if (!t->nslot)

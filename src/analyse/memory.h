@@ -181,7 +181,7 @@ int memory_build(struct memory **out, struct memory_objects **objects, const str
 		 struct spaces *sp, const struct memory_opts *opts, struct err *err) MUST_USE;
 void memory_free(struct memory *m); /* NULL is fine */
 
-/* "computed"; or why it is not. */
+/* Returns "computed"; or why it is not. */
 const char *memory_operand_text(enum memory_operand_why why);
 /* Sets the fields that the samples of such a group share; the rest is empty. */
 void memory_op(struct memop *out, const struct memory_group *g);
@@ -191,9 +191,9 @@ uint32_t memory_pid(const struct memory_group *g);
 uint32_t memory_tid(const struct memory_group *g);
 const char *memory_comm(const struct spaces *sp, const struct memory_group *g,
 			char text[MEMORY_COMM]);
-/* The one to show if there is room for one: of data, else any. */
+/* Returns the one to show if there is room for one: of data, else any. */
 enum memop_latency memory_shown_latency(const struct memory *m);
-/* NULL: no sample of the group has such a latency. */
+/* Returns NULL if no sample of the group has such a latency. */
 const struct memory_spread *memory_spread(const struct memory *m, const struct memory_group *g,
 					  enum memop_latency l);
 /* Ascending; good until the next call with another spread, from any caller. */
@@ -204,11 +204,11 @@ struct estimate memory_mean(const struct memory_spread *s);
 struct estimate memory_quantile(const struct memory *m, const struct memory_spread *s, double q);
 /* Returns the group's part of the cycles of all samples. */
 struct estimate memory_cycles_share(const struct memory *m, const struct memory_spread *s);
-/* Misses that were open when a load of the group missed: how many overlap. */
+/* Returns the misses that were open when a load of the group missed: how many overlap. */
 struct estimate memory_open(const struct memory_group *g);
-/* Its misses wait for one another: the mean is below 2, the bar included. */
+/* Returns true if its misses wait for one another: the mean is below 2, the bar included. */
 bool memory_serial(const struct memory *m, const struct memory_group *g);
-/* Samples of [1 << log2, 2 << log2) cycles; log2 -1: of 0 cycles. */
+/* Returns the samples of [1 << log2, 2 << log2) cycles; log2 -1: of 0 cycles. */
 uint64_t memory_count_in(const struct memory *m, const struct memory_spread *s, int log2);
 
 #endif

@@ -147,7 +147,7 @@ struct memory_objects {
 
 void memory_objects_free(struct memory_objects *o); /* NULL is fine */
 
-/* "bytes"; NULL: it has a type. */
+/* Returns "bytes"; NULL: it has a type. */
 const char *memory_type_why_text(enum memory_type_why why);
 
 /* Page walks: share of the samples whose translation is known; their part of the cycles of all
@@ -157,7 +157,7 @@ const char *memory_type_why_text(enum memory_type_why why);
 struct estimate memory_pages_share(const struct memory_object_pages *p);
 struct estimate memory_pages_cycles(const struct memory_objects *o,
 				    const struct memory_object_pages *p);
-/* Larger pages would save a part of all cycles that is not chance: 2 % at least. */
+/* Returns true if larger pages would save a part of all cycles that is not chance: 2 % at least. */
 bool memory_pages_advice(const struct memory_objects *o, const struct memory_object_pages *p);
 
 /* The operation of such a row; the rest is empty. */

@@ -48,7 +48,7 @@
 #include "perfdata/perfdata.h"
 #include "symbol/place.h"
 
-/* A process and one of its threads in one number; UINT32_MAX: not recorded. */
+/* Returns a process and one of its threads in one number; UINT32_MAX: not recorded. */
 static inline uint64_t task_of(uint32_t pid, uint32_t tid)
 {
 	return (uint64_t)tid << 32 | pid;
@@ -70,7 +70,7 @@ static inline uint32_t task_tid(uint64_t task)
 #define COMM_TEXT 16
 const char *pass_comm_text(const struct spaces *sp, uint64_t comm, char buf[COMM_TEXT]);
 #define CGROUP_TEXT 32
-/* The path of a cgroup, or a text for it if the path is not known. */
+/* Returns the path of a cgroup, or a text for it if the path is not known. */
 const char *pass_cgroup_text(const struct spaces *sp, uint64_t id, char buf[CGROUP_TEXT]);
 
 #define PASS_VISITORS 8
@@ -88,7 +88,7 @@ struct pass_thread {
 	uint32_t tags[PASS_VISITORS];
 };
 
-/* The address space of a thread's samples; for tables that one visitor alone writes to. */
+/* Returns the address space of a thread's samples; for tables that one visitor alone writes to. */
 static inline struct place_who pass_who(const struct pass_thread *t)
 {
 	return (struct place_who){ t->proc, t->proc_index, t->tag, t->from, t->until };
@@ -112,8 +112,8 @@ enum {
 	PASS_PLACE = 4,	 /* pass_place() may be asked */
 };
 
-/* Where an address of the sample's process lies. The answer is read, not written: visitors share
- * them. */
+/* Returns the place of an address of the sample's process. The answer is read, not written:
+ * visitors share them. */
 static inline const struct place *pass_place(const struct pass_sample *s, uint8_t kind, uint64_t ip)
 {
 	const struct place_who who = { s->who->proc, s->who->proc_index, 0, s->who->from,
@@ -161,10 +161,10 @@ int pass_new(struct pass **out, const struct pd *rec, const struct spaces *space
 unsigned pass_workers(const struct pass *p); /* at least 1 */
 size_t pass_chunks(const struct pass *p);
 uint64_t pass_bytes(const struct pass *p); /* of all chunks */
-/* The samples that the recording has, of all events. */
+/* Returns the number of samples in the recording, of all events. */
 uint64_t pass_samples(const struct pass *p);
-/* A power of two of entries for a table of a worker, at most `most`, fewer for few samples: a small
- * recording does not pay for the tables of a large one. */
+/* Returns a power of two of entries for a table of a worker, at most `most`, fewer for few samples:
+ * a small recording does not pay for the tables of a large one. */
 size_t pass_entries(const struct pass *p, size_t most);
 /* Up to PASS_VISITORS; the objects that the visitor points to must stay until the walk. */
 void pass_add(struct pass *p, const struct pass_visitor *v, void *ctx);
@@ -173,7 +173,7 @@ int pass_run(struct pass *p, struct err *err) MUST_USE;
 int pass_each(struct pass *p, const struct pass_visitor *v, void *ctx, struct err *err) MUST_USE;
 unsigned pass_walks(void);				 /* of this process so far, for tests */
 const struct pass_seen *pass_seen(const struct pass *p); /* by event of pd_events */
-/* A thread at a time, for `bulk`: good until the worker's next. NULL: out of memory. */
+/* Returns a thread at a time, for `bulk`: good until the worker's next. NULL: out of memory. */
 const struct pass_thread *pass_thread(struct pass *p, unsigned worker, uint64_t task,
 				      uint64_t time) MUST_USE;
 void pass_free(struct pass *p); /* NULL is fine */

@@ -45,8 +45,8 @@ enum profile_key {
 };
 enum profile_key_kind { KEY_IS_TEXT, KEY_IS_NUMBER, KEY_IS_ADDRESS };
 
-/* The kind of a key's values: texts are strings of the profile; UINT64_MAX is a number that is not
- * known. */
+/* Returns the kind of a key's values: texts are strings of the profile; UINT64_MAX is a number that
+ * is not known. */
 enum profile_key_kind profile_key_kind(enum profile_key key);
 
 struct mux; /* mux.h */
@@ -195,7 +195,7 @@ static inline bool addr_is_stray(uint32_t image, uint64_t addr)
 
 extern const struct tally profile_no_tally;
 
-/* The tally of an event in a row. */
+/* Returns the tally of an event in a row. */
 static inline const struct tally *profile_tally(const struct profile_row *r, size_t event)
 {
 	if (!r->event)
@@ -226,7 +226,8 @@ int profile_end(struct profile *p, struct err *err) MUST_USE;
 int profile_again(struct profile **out, const struct profile *of, const struct profile_opts *opts,
 		  struct err *err) MUST_USE;
 
-/* Whether profile_build() with these options makes the same as `p` is; or profile_again() can. */
+/* Return true if profile_build() with these options makes the same as `p`; or if profile_again()
+ * can. */
 bool profile_is(const struct profile *p, const struct profile_opts *opts);
 bool profile_has(const struct profile *p, const struct profile_opts *opts);
 
@@ -242,8 +243,8 @@ const struct profile_row *profile_rows(const struct profile *p, size_t *n);
 const struct profile_sum *profile_sums(const struct profile *p, size_t *n_events);
 const struct profile_chains *profile_chains(const struct profile *p); /* NULL: not asked for */
 const struct strtab *profile_strings(const struct profile *p);
-/* A text of a key or frame by its id. With `late_names` this, and not the strings, has all of it,
- * and one thread at a time may ask. */
+/* Returns the text of a key or frame by its id. With `late_names` this, and not the strings, has
+ * all of it, and one thread at a time may ask. */
 const char *profile_text(const struct profile *p, uint32_t id);
 /* The order of two rows by their keys' values: that of profile_rows(), but for late names. */
 int profile_row_order(const struct profile *p, const struct profile_row *a,

@@ -64,11 +64,11 @@ int sample_frames_init(struct sample_frames *f, const struct spaces *sp, unsigne
 int sample_frames_take(struct sample_frames *f, const struct sample_frames_how *how,
 		       const struct pd_sample *s, const struct process *proc, uint64_t time,
 		       struct err *err) MUST_USE;
-/* Only those that the kernel wrote: n words at p. `kind`, `caller`: of the first. `until_user`:
- * ends at the mark of user space; returns whether that mark was met. */
+/* Adds only those that the kernel wrote: n words at p. `kind`, `caller`: of the first.
+ * `until_user`: ends at the mark of user space; returns true if that mark was met. */
 bool sample_frames_recorded(struct sample_frames *f, const uint8_t *p, uint64_t n, bool until_user,
 			    uint8_t kind, bool caller);
-/* False: there is no room. */
+/* Returns false if there is no room. */
 bool sample_frames_push(struct sample_frames *f, uint64_t ip, uint8_t kind, bool caller);
 void sample_frames_free(struct sample_frames *f);
 

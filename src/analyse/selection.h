@@ -38,7 +38,7 @@ struct selection {
 	void *wants_ctx;
 };
 
-/* Whether every sample is selected, but for those of other events. */
+/* Returns true if every sample is selected, but for those of other events. */
 static inline bool selection_all(const struct selection *s)
 {
 	return !s->comm && !s->n_cgroups && !s->n_pids && !s->n_tids && !s->n_cpus &&
@@ -55,7 +55,7 @@ static inline bool selection_same_list(const uint32_t *a, size_t n_a, const uint
 	return n_a == n_b && (!n_a || !memcmp(a, b, n_a * sizeof(*a)));
 }
 
-/* Whether both select the same samples, but for the event. */
+/* Returns true if both select the same samples, but for the event. */
 static inline bool selection_same(const struct selection *a, const struct selection *b)
 {
 	for (size_t i = 0; i < a->n_cgroups && i < b->n_cgroups; i++)

@@ -133,13 +133,13 @@ struct sharing {
 	struct sharing_work *work;
 };
 
-/* Some event's samples may be loads or stores with addresses. */
+/* Returns true if some event's samples may be loads or stores with addresses. */
 bool sharing_able(const struct pd *rec);
 int sharing_find(struct sharing **out, const struct pd *rec, struct spaces *sp,
 		 const struct sharing_opts *opts, struct err *err) MUST_USE;
 void sharing_free(struct sharing *s); /* NULL is fine */
 
-/* Separate bytes on one line: alignment helps. */
+/* Returns true for separate bytes on one line: alignment helps. */
 static inline bool sharing_padded(enum sharing_verdict v)
 {
 	return v == SHARING_FALSE || v == SHARING_BOTH;

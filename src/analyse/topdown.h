@@ -55,10 +55,10 @@ void topdown_find(struct topdown *t, const struct pd_event *event, size_t n);
 bool topdown_is_part(const struct topdown *t, size_t event); /* slots or a field */
 struct topdown_value topdown_share(const struct topdown *t, const struct profile_row *row,
 				   enum topdown_part part);
-/* The largest part of the deepest level that was measured; TOPDOWN_PARTS if none was. */
+/* Returns the largest part of the deepest level that was measured; TOPDOWN_PARTS if none was. */
 enum topdown_part topdown_mostly(const struct topdown *t, const struct profile_row *row,
 				 struct topdown_value *value);
-/* Some part is larger than its whole, by more than the errors. */
+/* Returns true if some part is larger than its whole, by more than the errors. */
 bool topdown_contradicts(const struct topdown *t, const struct profile_row *row);
 
 #endif

@@ -177,11 +177,11 @@ struct wait_look {
 	const char *function;
 };
 void wait_looked(struct wait *w, const struct wait_look *look, size_t n); /* by thread */
-/* Whether there is anything to build from. Costs nothing. */
+/* Returns true if there is anything to build from. Costs nothing. */
 bool wait_able(const struct pd *rec);
 /* Returns the part of its life in one state; WAIT_STATES: in all of them. */
 uint64_t wait_thread_time(const struct wait_thread *t, enum wait_state s);
-/* For something: a thread without work waits for nothing. */
+/* Returns the time of waits for something: a thread without work waits for nothing. */
 uint64_t wait_thread_waited(const struct wait_thread *t);
 /* Returns the reason for which a function waits; WAIT_REASONS: not known. */
 enum wait_reason wait_function_reason(const char *name, size_t len);

@@ -36,7 +36,7 @@ struct account_rans {
 /* blocks NULL: stacks are not of all branches. */
 void account_rans_make(struct account_rans *out, struct arena *a, const struct blocks *blocks,
 		       const struct calls *calls, const struct profile *p);
-/* NULL: nothing is known of it. */
+/* Returns NULL if nothing is known of it. */
 const struct account_ran *account_ran_of(const struct account_rans *r,
 					 const struct profile_row *row);
 

@@ -135,7 +135,8 @@ int annotate_account(struct annotate *a, const struct profile *p, struct images 
 		     struct err *err) MUST_USE;
 void annotate_note(struct annotate *a, const char *fmt, ...) PRINTF_(2, 3);
 
-/* A line of a source file as text (not safe for terminals), NULL if the file is not found. */
+/* Returns a line of a source file as text (not safe for terminals), NULL if the file is not
+ * found. */
 const char *annotate_source(struct annotate *a, const char *file, uint32_t line);
 
 /* ---- as it is shown -------------------------------------------------------------------------- */

@@ -72,25 +72,26 @@ void blocks_view_free(struct blocks_view *v); /* NULL is fine */
 /* Tables, lines and graphs; the view, which is the document's ctx, must outlive it. */
 extern const struct document_form blocks_document;
 void blocks_put(struct document *d, const struct blocks_view *v);
-/* Boxes and arrows of a struct blocks_view. NULL: the code is not there. */
+/* Returns boxes and arrows of a struct blocks_view. NULL: the code is not there. */
 struct graph *blocks_graph(const void *view, struct err *err);
-/* Whether visits of loops are shown, for which blocks_loops() reads all stacks once more. */
+/* Returns true if visits of loops are shown, for which blocks_loops() reads all stacks once
+ * more. */
 bool blocks_shows_visits(const struct show *s, bool of_function, bool timed);
 
 /* ---- shared by tables and graph -------------------------------------------------------------- */
 
 /* Names safe for nothing; never NULL. */
 const char *blocks_dso(const struct blocks_view *v, const struct block_function *f);
-/* The ELF's own address of an image address; the address itself if there is no ELF. */
+/* Returns the ELF's own address of an image address; the address itself if there is no ELF. */
 uint64_t blocks_vaddr(const struct blocks_view *v, uint32_t image, uint64_t addr);
 struct source_line blocks_line(const struct blocks_view *v, const struct block_function *f,
 			       uint32_t block);
-/* The symbol at a place, or NULL; and its image's name. */
+/* Returns the symbol at a place, or NULL; and sets its image's name. */
 const struct symbol *blocks_symbol(const struct blocks_view *v, const struct flow_place *at,
 				   const char **dso);
 /* mispredicted / (mispredicted + predicted); NAN: not recorded. */
 double blocks_mispredicted(const struct branch_tally *t);
-/* Why a figure is not one of executions, or how it became one: a sentence, never NULL. */
+/* Returns why a figure is not one of executions, or how it became one: a sentence, never NULL. */
 const char *blocks_scale_says(const struct blocks *b);
 
 #endif

@@ -33,7 +33,7 @@ struct calls_view {
 /* Tables, lines and graphs; the view, which is the document's ctx, must outlive it. */
 extern const struct document_form calls_document;
 void calls_put(struct document *d, const struct calls_view *v);
-/* Boxes and arrows of a struct calls_view. NULL: there are no calls to be drawn. */
+/* Returns boxes and arrows of a struct calls_view. NULL: there are no calls to be drawn. */
 struct graph *calls_graph(const void *view, struct err *err);
 
 /* ---- shared by tables and graph -------------------------------------------------------------- */
@@ -43,7 +43,7 @@ const char *calls_dso(const struct calls_view *v, uint32_t f);
 const char *calls_name(const struct calls_view *v, uint32_t f);
 /* The name; for code without a symbol the file, of which it is all such code. */
 void calls_put_name(struct buf *b, const struct calls_view *v, uint32_t f);
-/* The ELF's own address of the function's begin; false: it has no symbol. */
+/* Sets the ELF's own address of the function's begin; returns false if it has no symbol. */
 bool calls_vaddr(const struct calls_view *v, uint32_t f, uint64_t *out);
 /* mispredicted / (mispredicted + predicted); NAN: not recorded. */
 double calls_mispredicted(const struct branch_tally *t);
@@ -51,9 +51,9 @@ double calls_mispredicted(const struct branch_tally *t);
 const char *calls_how(const struct calls_view *v, const struct call_edge *e);
 /* Returns the share of all calls; tail calls are no part of these. */
 double calls_share(const struct calls_view *v, double runs);
-/* Edges in the order of how often, most first: the caller's to free. */
+/* Returns the edges, most calls first: the caller's to free. */
 uint32_t *calls_by_runs(const struct calls *c) MUST_USE;
-/* The source of the calls (calls.by), in words. */
+/* Returns the source of the calls (calls.by), in words. */
 const char *calls_by(const struct calls *c);
 
 #endif

@@ -60,7 +60,7 @@ struct column_list {
 	size_t n;
 };
 
-/* --fields adds a column of latencies. */
+/* Returns true if --fields adds a column of latencies. */
 bool columns_want_latency(const char *fields);
 
 struct view;
@@ -76,7 +76,7 @@ struct table_cell column_cell(enum column_id id, const struct view *v, size_t ta
  * only asks for a table per event, and sets *by_event. */
 int keys_parse(struct profile_opts *opts, bool *by_event, const char *list,
 	       struct err *err) MUST_USE;
-/* Whether -s has a key that only branches have (function_from). */
+/* Returns true if -s has a key that only branches have (function_from). */
 bool keys_of_branches(const char *list);
 enum column_id column_of_key(enum profile_key key);
 

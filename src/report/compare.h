@@ -29,7 +29,7 @@ struct compare_report {
 
 extern const struct document_form compare_document;
 
-/* Looks whether a limit is broken: by all pairs, and by each of two series. */
+/* Returns true if a limit is broken: by all pairs, and by each of two series. */
 bool compare_breaks(const struct limit *l, const struct compare_metric *m);
 /* The report must outlive the document. */
 void compare_put(struct document *d, struct compare_report *r);

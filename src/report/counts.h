@@ -33,7 +33,7 @@ extern const struct document_form counts_document;
 extern const struct table_form counts_beside_form, counts_printed_form, counts_shown_form;
 /* Does nothing if there are none. `c` must outlive the document. */
 void counts_beside_put(struct document *d, const struct counts *c);
-/* Some of it is for people. */
+/* Returns true if some of it is for people. */
 bool counts_beside_shown(const struct counts *c, bool events);
 
 /* The counts of each run, if there are several (-r). */

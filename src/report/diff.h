@@ -71,9 +71,9 @@ extern const struct document_form diff_document;
 /* ERR_NOT_FOUND: a limit names an item that the results do not have. */
 int diff_build(struct diff **out, const struct diff_side *side, size_t n_sides,
 	       const struct diff_opts *opts, struct err *err) MUST_USE;
-/* No verdict is given: a recording does not go to its end. */
+/* Returns true if there is no verdict: a recording does not go to its end. */
 bool diff_partial(const struct diff *x);
-/* A limit is broken. */
+/* Returns true if a limit is broken. */
 bool diff_exceeded(const struct diff *x);
 void diff_put(struct document *d, const struct diff *x);
 void diff_free(struct diff *x);

@@ -25,7 +25,7 @@ struct memory_view {
 };
 
 extern const struct document_form memory_document;
-/* Whether threads and CPUs are shown at all (memory_opts.threads). */
+/* Returns true if threads and CPUs are shown at all (memory_opts.threads). */
 bool memory_shows_threads(const struct show *s);
 /* The view must outlive the document. */
 void memory_put(struct document *d, struct memory_view *v);

@@ -76,7 +76,7 @@ int list_make(struct list *out, struct arena *a, enum list_kind kind, const stru
 /* Name and columns of a kind's table are known without rows. */
 const struct document_form *list_document(enum list_kind kind);
 void list_put(struct document *d, const struct list *l);
-/* The word for the rows of a kind: "nodes". */
+/* Returns the word for the rows of a kind: "nodes". */
 const char *list_word(enum list_kind kind);
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -128,7 +128,7 @@ struct explain {
 	struct list part[LIST_KINDS]; /* the named items, by kind, and the events that they need */
 };
 
-/* The name means something to the model. */
+/* Returns true if the name means something to the model. */
 bool explain_knows(const struct explain_from *from, const char *name);
 /* ERR_NOT_FOUND: a name that the model does not have. */
 int explain_make(struct explain *out, struct arena *a, const struct explain_from *from,

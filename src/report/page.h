@@ -8,7 +8,7 @@
 #include "analyse/flow.h"
 #include "show/page.h"
 
-/* The meaning of ~, by flow_sums.leaning. */
+/* Returns the meaning of ~, by flow_sums.leaning. */
 const char *page_leaning(const struct flow_sums *s);
 /* "+-1.2 %" of its value; with ~ behind it if the figure leans. */
 const char *page_error(char out[NUM_MAX], struct flow_value v);

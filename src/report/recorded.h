@@ -24,7 +24,7 @@ void recorded_tail(struct document *d, const struct view_source *source);
  * of ~ behind an error, if figures lean. */
 void recorded_stacks(struct document *d, const struct view_source *source,
 		     const struct flow_sums *s);
-/* Why there are none: flow_sums.stacks is 0. */
+/* Returns why there are none: flow_sums.stacks is 0. */
 const char *recorded_no_stacks(const struct view_source *source, const struct flow_sums *s);
 /* A figure made of branch stacks. */
 void cell_flow(struct table_cell *out, struct flow_value v);

@@ -38,12 +38,12 @@ void registers_put(struct document *d, const struct registers_view *v);
 /* ---- shared by the tables -------------------------------------------------------------------- */
 
 const char *registers_dso(const struct registers_view *v, const struct registers_place *p);
-/* The ELF's own address; false: it has none. */
+/* Sets the ELF's own address; returns false if it has none. */
 bool registers_vaddr(const struct registers_view *v, const struct registers_place *p,
 		     uint64_t *out);
 /* "work", "work+0x1c", "0x1139" */
 void registers_put_place(struct buf *b, const struct registers_place *p);
-/* This register is to be shown of this place. */
+/* Returns true if this register of this place is to be shown. */
 bool registers_shown(const struct registers_view *v, const struct registers_place *p,
 		     const struct registers_cell *c);
 /* A value as the guess has it: "-3", "12", "0x7ffd12345678". */

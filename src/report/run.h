@@ -53,7 +53,8 @@ struct run_report {
 
 extern const struct document_form run_document;
 
-/* The program was on no CPU for more than half of its time; a line about that, not made safe. */
+/* Return true if the program was on no CPU for more than half of its time; put a line about that,
+ * which is not made safe. */
 bool run_waited(const struct count_head *h);
 void run_put_waited(struct buf *b, const struct run_report *r);
 

@@ -40,7 +40,7 @@ int sampled_tree_again(struct sampled_tree *t, struct tree_report *r, struct err
  * next is made. */
 int sampled_tree_interval(struct sampled_tree *t, uint64_t from, uint64_t to, struct tree_report *r,
 			  struct err *err) MUST_USE;
-/* The level worth counting down to in a run of its own; 0: none is. */
+/* Returns the level worth counting down to in a run of its own; 0: none is. */
 unsigned sampled_tree_deeper(const struct sampled_tree *t);
 void sampled_tree_free(struct sampled_tree *t);
 

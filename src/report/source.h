@@ -34,7 +34,7 @@ struct fact {
 
 enum { FACTS_MAX = 12 };
 
-/* The next of at most FACTS_MAX. */
+/* Adds and returns the next of at most FACTS_MAX. */
 struct fact *fact_add(struct fact *out, size_t *n, const char *label, bool bad, const char *fmt,
 		      ...) PRINTF_(5, 6);
 /* The recorded command, safe for terminals; and its machine. */

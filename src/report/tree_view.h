@@ -82,10 +82,11 @@ int tree_formulas(const char *const **out, struct arena *a, const struct tree *t
 void tree_view_why(struct buf *out, const struct tree_source *s, uint32_t metric);
 /* "2.98 GHz +-0.01, IPC 0.71": those that have a value. */
 void tree_view_rates(struct buf *out, const struct tree_rates *r);
-/* The deepest node of the path to follow, MODEL_NONE: there is none. */
+/* Returns the deepest node of the path to follow, MODEL_NONE: there is none. */
 uint32_t tree_view_deepest(const struct tree *t);
-/* The two nodes that the path ends before, the larger first; false: it ends otherwise. *known: both
- * were measured, so that they are alike; else it is not known which is larger. */
+/* Sets the two nodes that the path ends before, the larger first; returns false if it ends
+ * otherwise. *known: both were measured, so that they are alike; else it is not known which is
+ * larger. */
 bool tree_view_tie(const struct tree *t, uint32_t out[2], bool *known);
 /* "0-12 %" of a row with bounds. */
 void tree_put_bound(struct buf *b, const struct tree_view_row *r);

@@ -158,7 +158,7 @@ TABLE_CELL(cause, out->text = row_of(r)->cause ? validate_cause_key[row_of(r)->c
 #define OF(member) TABLE_FIELD(struct validated, member)
 /* clang-format on */
 
-/* Why an event has no such figure. */
+/* Returns why an event has no such figure. */
 static const char *no_figure(const struct validated *v)
 {
 	return v->verdict == VALIDATE_UNTESTED ? "not tested"

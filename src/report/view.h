@@ -92,9 +92,9 @@ int view_build(struct view **out, const struct profile *p, const struct view_sou
 	       const struct view_opts *opts, struct err *err) MUST_USE;
 void view_free(struct view *v);
 
-/* Columns that side-by-side tables of `n` events need. */
+/* Returns the width that side-by-side tables of `n` events need, in columns. */
 unsigned view_width_side_by_side(size_t n);
-/* The row with the largest share that has a symbol of its own, or NULL. */
+/* Returns the row with the largest share that has a symbol of its own, or NULL. */
 const struct view_row *view_hottest(const struct view *v);
 /* A row's plain function name, or NULL. */
 const char *view_function(const struct view *v, const struct view_row *r);

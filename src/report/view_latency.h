@@ -27,7 +27,7 @@ struct view_latency {
 	struct u64map at; /* key of a row -> 1 + group; 0: of several */
 };
 
-/* Which groups rows with these keys are; MEMORY_BYS: none. */
+/* Returns the kind of groups that rows with these keys are; MEMORY_BYS: none. */
 enum memory_by view_latency_by(const struct profile_opts *o);
 /* ERR_USAGE, ERR_NOT_FOUND: why rows of this view have no latencies. */
 int view_latency_check(const struct view *v, struct err *err) MUST_USE;
@@ -42,7 +42,8 @@ struct view_latency_lack {
 	size_t rows;
 };
 enum { VIEW_LATENCY_LACKS = 4 };
-/* Why rows of a table's event have none, most rows first; returns how many reasons. */
+/* Sets the reasons why rows of a table's event have none, most rows first; returns how many
+ * reasons. */
 size_t view_latency_lacks(const struct view *v, const struct view_table *t, size_t event,
 			  struct view_latency_lack out[VIEW_LATENCY_LACKS]);
 void view_latency_free(struct view *v);

@@ -73,7 +73,7 @@ static enum account_why why_no_event(const struct account_use *u)
 				 : ACCOUNT_OK;
 }
 
-/* The event's occurrences, or why they are not known. */
+/* Returns true if the event's occurrences are known; else sets the cell's reason. */
 static bool account_has_event(const struct eval *x, uint32_t use, struct account_cell *c)
 {
 	const struct account_use *u = &x->w->use[use];
@@ -349,7 +349,7 @@ static uint32_t account_bound_of(const struct account *acc, uint32_t node)
 	return node && t->cycles && t->part != PART_INFO && t->part != PART_HALTED ? 0 : MODEL_NONE;
 }
 
-/* The first event by which its value changes that is known to count wrong. */
+/* Returns the first event by which its value changes that is known to count wrong. */
 static uint32_t why_failed(const struct eval *x, uint32_t node)
 {
 	const struct account_work *w = x->w;
@@ -433,7 +433,7 @@ static void keep_errors(struct account_bound *b, const struct tally *by_event)
 				b->whole[i].half / Z95 * (b->whole[i].half / Z95);
 }
 
-/* Core cycles in a cycle of the reference clock. */
+/* Returns core cycles in a cycle of the reference clock. */
 static double clock_ratio(const struct account_bound *b, const struct tally *by_event)
 {
 	const struct account *acc = b->acc;
@@ -457,7 +457,7 @@ static double ghz_of(struct account_bound *b, const struct account_time *t)
 	return b->nominal ? t->nominal / 1e9 : NAN;
 }
 
-/* Cycles of the reference clock in all CPUs' time. */
+/* Returns the cycles of the reference clock in all CPUs' time. */
 static double reference_cycles(const struct account *acc, const struct account_time *t)
 {
 	double hz = acc->reference_hz > 0 ? acc->reference_hz : t ? t->reference : 0;
@@ -465,7 +465,7 @@ static double reference_cycles(const struct account *acc, const struct account_t
 	return t && hz > 0 && t->seconds > 0 && t->cpus ? hz * t->seconds * t->cpus : NAN;
 }
 
-/* The share of that time in which the clocks stood still. */
+/* Returns the share of that time in which the clocks stood still. */
 static double halted(const struct account_bound *b, const struct tally *by_event, double all)
 {
 	const struct account *acc = b->acc;

@@ -239,7 +239,8 @@ static void put_code_part(struct name *o, const char *s, size_t len)
 	o->s[o->n] = '\0';
 }
 
-/* An option of a count ("c=1", "c1", "cmask=1"), or one that does not change the counts. */
+/* Returns true for an option of a count ("c=1", "c1", "cmask=1"), or one that does not change the
+ * counts. */
 static bool take_option(struct name *o, const char *s, size_t len)
 {
 	static const struct {
@@ -277,7 +278,7 @@ static bool take_option(struct name *o, const char *s, size_t len)
 	return false;
 }
 
-/* Modifiers behind the last colon or slash: "upp". */
+/* Returns true for modifiers behind the last colon or slash: "upp". */
 static bool is_modifiers(const char *s, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

@@ -121,7 +121,7 @@ static struct topdown_value clamped(struct topdown_value v)
 	return v;
 }
 
-/* A field and its whole. */
+/* Returns the share of a field in its whole. */
 static struct topdown_value field_share(const struct topdown *t, const struct profile_row *w,
 					enum topdown_part part)
 {

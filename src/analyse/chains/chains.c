@@ -291,7 +291,7 @@ static void find_bounds(struct making *x, const struct chain_code *code)
 
 #define KEPT 0.95 /* of the times; the rest is left out */
 
-/* The standard deviation of the fastest. */
+/* Returns the standard deviation of the fastest. */
 static double spread_of_fastest(const struct flow_times *t, double all)
 {
 	double left = all * KEPT, sum = 0, squares = 0;

@@ -25,7 +25,7 @@ struct chain_code {
 	unsigned taken; /* branches */
 };
 
-/* Nothing but a load or a store. */
+/* Returns true for nothing but a load or a store. */
 static inline bool chain_is_copy(const struct operands *o)
 {
 	return o->op == OP_LOAD || o->op == OP_LOAD_VECTOR || o->op == OP_LOAD_PAIR ||
@@ -53,7 +53,7 @@ void chains_ports(struct chain_bounds *out, const struct core *core, const struc
 		  size_t n, const double *weight);
 void chains_judge(struct chain_loop *l);
 
-/* Latency of an operation that was not found or is not known. */
+/* Returns the latency of an operation that was not found or is not known. */
 double chain_latency(const struct core_op *op, enum chain_end end);
 #define CHAIN_LONG 1e4 /* of CHAIN_WORST */
 

@@ -79,7 +79,7 @@ double chain_latency(const struct core_op *op, enum chain_end end)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-/* The values of these units are followed. */
+/* Returns true if the values of these units are followed. */
 static bool chain_run_has_value(uint8_t unit)
 {
 	return unit < UNIT_FLAGS || unit == UNIT_SP;
@@ -117,7 +117,7 @@ static bool chain_run_holds(const struct place *outer, const struct place *inner
 	       inner->at - outer->at + inner->bytes <= outer->bytes;
 }
 
-/* The newest that overlaps; NULL: none. */
+/* Returns the newest that overlaps; NULL: none. */
 static const struct slot *chain_run_slot_at(const struct running *r, const struct place *p)
 {
 	unsigned n = r->n_slots < STORES ? r->n_slots : STORES;

@@ -167,7 +167,7 @@ static const struct {
 	      { RARE, 1 } };
 enum { N_STEPS = sizeof(steps) / sizeof(*steps), COARSE_MAX = 128 };
 
-/* False: nothing is left of the step. */
+/* Returns false if nothing is left of the step. */
 static bool give_up(const struct making *m, size_t step, struct coarse *c)
 {
 	unsigned bins = ((CUBE_BINS - 1u) >> c->halved) + 1;
@@ -191,7 +191,7 @@ static bool give_up(const struct making *m, size_t step, struct coarse *c)
 	}
 }
 
-/* All ways to be small, each less detailed than the one before; how many. */
+/* Lists all ways to be small, each less detailed than the one before; returns how many. */
 static size_t list_coarse(const struct making *m, struct coarse *v)
 {
 	struct coarse c = { .least = 1, .halved = m->halved, .cpus = true };

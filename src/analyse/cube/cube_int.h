@@ -49,7 +49,7 @@ struct making {
 int cube_make_tree(struct making *m, struct err *err) MUST_USE;
 /* Then: cpu, total, cell, least, and width and n_cpus of `c`. */
 int cube_make_cells(struct making *m, struct err *err) MUST_USE;
-/* Nodes of `all` that have so many samples in them or below. */
+/* Returns the number of nodes of `all` that have so many samples in them or below. */
 size_t cube_count_nodes(const struct making *m, uint64_t least);
 /* Then: node, and cells in order. */
 int cube_make_nodes(struct making *m, struct err *err) MUST_USE;

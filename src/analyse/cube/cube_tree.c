@@ -111,7 +111,7 @@ static void order_leaves(struct making *m, struct leaves *l, size_t n_runs)
 	l->first[0] = 0;
 }
 
-/* The node of a leaf below `parent`; CUBE_NONE: out of memory. */
+/* Returns the node of a leaf below `parent`; CUBE_NONE: out of memory. */
 static uint32_t leaf_below(struct making *m, struct leaves *l, uint32_t parent, uint32_t frame)
 {
 	struct leaf *o = &l->of[frame];

@@ -52,7 +52,7 @@ static uint64_t length_of(const struct build *b, const struct symbol *s)
 	return s->size;
 }
 
-/* The function of a symbol, its code read and split at the first call. NULL: memory. */
+/* Returns the function of a symbol, its code read and split at the first call. NULL: memory. */
 static struct block_part *part_of(struct build *b, const struct symbol *s, struct err *err)
 {
 	struct block_part **at = &b->by_symbol[s->index];

@@ -36,9 +36,10 @@ struct block_range {
 int block_part_open(struct block_part **out, struct code *code, const struct flow *flow,
 		    uint32_t image, const struct symbol *symbol, struct err *err) MUST_USE;
 void block_part_free(struct block_part *p); /* NULL is fine */
-/* The system call that ends right in front of `behind`; false: nothing of the kind does. */
+/* Finds the system call that ends right in front of `behind`; returns false if none does. */
 bool block_part_call_at(const struct block_part *p, uint64_t behind, uint64_t *at);
-/* The blocks from `start` up to `end` or the function's end, which is nearer; BLOCK_DROPS: fine. */
+/* Finds the blocks from `start` up to `end` or the function's end, which is nearer; returns
+ * BLOCK_DROPS if the span is fine. */
 enum block_drop block_part_span(const struct block_part *p, uint64_t start, uint64_t end,
 				struct block_range *range);
 void block_part_count(struct block_part *p, const struct block_range *r, bool from_front,
@@ -50,14 +51,14 @@ int block_find_loops(struct block_function *f, struct err *err) MUST_USE;
 /* Scaled: `each` hit's mean weight; `unseen`, the error of a block without hits. */
 void block_scale(struct block_function *f, double scale, double each, struct flow_value unseen);
 
-/* Nothing ever runs on behind it without a branch. */
+/* Returns true if no execution runs on behind it without a branch. */
 static inline bool block_always_leaves(const struct code_block *b)
 {
 	return b->flow == INSN_JUMP || b->flow == INSN_CALL || b->flow == INSN_RETURN ||
 	       b->flow == INSN_STOP;
 }
 
-/* Instructions [start, end], both of `code`. */
+/* Returns the number of instructions in [start, end], both of `code`. */
 static inline uint32_t block_insns(const struct code *c, uint64_t start, uint64_t end)
 {
 	return code_insn_at(c, end) - code_insn_at(c, start) + 1;

@@ -82,8 +82,8 @@ static int list_pairs(const struct block_function *f, struct pairs *p)
 	return 0;
 }
 
-/* A function that calls itself, or returns to itself: paths of two runs of it, which make no loop.
- * A call leads to the instruction behind it. */
+/* Returns true for a function that calls itself, or returns to itself: paths of two runs of it,
+ * which make no loop. A call leads to the instruction behind it. */
 static bool recurses(const struct block_function *f, const struct pair *p)
 {
 	uint8_t flow = p->from < f->code->n_blocks ? f->code->block[p->from].flow : INSN_OTHER;
@@ -272,7 +272,7 @@ static bool dominates(struct graph *g, uint32_t a, uint32_t b)
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* The outermost loop known so far around a block; paths are made short. */
+/* Returns the outermost loop known so far around a block; paths are made short. */
 static uint32_t outermost(uint32_t *up, uint32_t loop)
 {
 	while (up[loop] != loop) {
@@ -392,7 +392,7 @@ bool block_is_innermost(const struct block_function *f, uint32_t loop)
 	return true;
 }
 
-/* Whether an edge to the loop's head comes from outside the loop. */
+/* Returns true if an edge to the loop's head comes from outside the loop. */
 static bool enters(const struct block_function *f, const struct block_edge *e, uint32_t loop)
 {
 	uint32_t from = e->from;

@@ -127,7 +127,7 @@ struct trips {
 	unsigned n_workers;
 };
 
-/* The watched function at a place; NULL: none. */
+/* Returns the watched function at a place; NULL: none. */
 const struct watched *trips_function_at(const struct trips *t, uint32_t image, uint64_t addr);
 void trips_stack(const struct trips *t, struct trips_worker *w, const struct pd_branches *stack);
 

@@ -198,7 +198,7 @@ static const struct watched *watched_of(const struct trips *t, const struct spot
 	return s->f == NOWHERE ? NULL : &t->f[s->f - 1];
 }
 
-/* Whether the code has this branch; else something else took the processor away. */
+/* Returns true if the code has this branch; else something else took the processor away. */
 static bool branches(const struct trips_entry *e)
 {
 	const struct spot *s = &e->from;
@@ -208,7 +208,8 @@ static bool branches(const struct trips_entry *e)
 	       (s->target == CODE_FAR || s->target == e->to.addr);
 }
 
-/* A branch that leaves a function's code for good: not by a call, nor into the kernel. */
+/* Returns true for a branch that leaves a function's code for good: not by a call, nor into the
+ * kernel. */
 static bool leaves(uint8_t flow)
 {
 	return flow == INSN_RETURN || flow == INSN_JUMP || flow == INSN_COND;
@@ -349,7 +350,8 @@ static inline struct spot spot_of(const struct trips *t, struct trips_worker *w,
 	return found;
 }
 
-/* Entries to places, newest first; how many. 0: none is in a function that is watched. */
+/* Converts entries to places, newest first; returns how many. 0: none is in a function that is
+ * watched. */
 static size_t take_entries(const struct trips *t, struct trips_worker *w,
 			   const struct pd_branches *stack)
 {

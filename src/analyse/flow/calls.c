@@ -168,7 +168,7 @@ static int tell_return(struct telling *t, size_t i)
 
 /* ---- all edges ------------------------------------------------------------------------------- */
 
-/* Guesses a call if neither code nor recording has the kind of branch. */
+/* Returns true if a branch is likely a call, if neither code nor recording has its kind. */
 static bool looks_like_call(const struct calls_work *w, size_t i)
 {
 	const struct symbol *to = w->to[i];

@@ -148,7 +148,7 @@ static void say(struct calls_insn *out, const struct code *c, uint32_t i)
 				    .target = in->target };
 }
 
-/* The instruction that ends right before `addr`; CODE_NONE. */
+/* Returns the instruction that ends right before `addr`; CODE_NONE if there is none. */
 static uint32_t insn_before(const struct code *c, uint64_t addr)
 {
 	uint64_t into = addr - c->start;

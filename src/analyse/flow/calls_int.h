@@ -80,7 +80,7 @@ struct calls_sum {
 	VEC(struct calls_tie) tie;
 };
 
-/* The number of a function; UINT32_MAX: out of memory. */
+/* Returns the number of a function; UINT32_MAX: out of memory. */
 uint32_t calls_number(struct calls_sum *s, const struct calls_place *p) MUST_USE;
 int calls_sum_up(struct calls *out, const struct calls_work *w, struct calls_sum *s,
 		 struct err *err) MUST_USE;

@@ -221,7 +221,7 @@ int calls_plt_leads(struct calls_plts *p, uint32_t image, const struct symbol *p
 
 /* ---- code split off -------------------------------------------------------------------------- */
 
-/* Length of f in "f.cold" and "f.cold.7"; 0: it is no such name. */
+/* Returns the length of f in "f.cold" and "f.cold.7"; 0: it is no such name. */
 static size_t whole_length(const char *s)
 {
 	const char *at = strstr(s, ".cold");

@@ -67,7 +67,7 @@ static const flow_key by_from[] = { edge_kinds, edge_to,	 edge_to_image,
 static const flow_key by_to[] = { edge_to, edge_to_image, NULL };
 static const flow_key by_start[] = { span_kind, span_end, span_start, span_image, NULL };
 
-/* The order of n things, in `a` of each; the caller's to free. NULL: no memory. */
+/* Returns the order of n things, in `a` of each; the caller's to free. NULL: no memory. */
 static struct keyed *order_of(const struct flow *f, size_t n, const flow_key *key)
 {
 	struct keyed *order = malloc((n + 1) * 2 * sizeof(*order));

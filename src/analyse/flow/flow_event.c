@@ -148,9 +148,9 @@ static bool user_only(const struct pd_event *ev)
 	return priv ? !(priv & B(KERNEL)) : ev->attr.exclude_kernel;
 }
 
-/* Does the event count at the privilege levels of the stack's branches, and at no other? A sample
- * of the kernel with a stack of user space would weigh on the code before the entry to the
- * kernel. */
+/* Returns true if the event counts at the privilege levels of the stack's branches, and at no
+ * other. A sample of the kernel with a stack of user space would weigh on the code before the entry
+ * to the kernel. */
 static bool same_privileges(const struct pd_event *ev)
 {
 	uint64_t priv = ev->attr.branch_sample_type & PRIVILEGES;

@@ -60,7 +60,7 @@ static struct flow_at remember(struct flow_map *m, const struct place *o, uint64
 	return of_near(m, i, ip);
 }
 
-/* The upper half of addresses is the kernel's, but for one page. */
+/* Returns true for the upper half of addresses, which is the kernel's, but for one page. */
 static bool is_high(uint64_t ip, uint64_t *lo, uint64_t *hi)
 {
 	*lo = 0;

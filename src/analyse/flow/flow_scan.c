@@ -90,7 +90,7 @@ static bool is_copy(const struct pd_branches *stack, size_t i, const struct pd_b
 	return newer.from == b->from && newer.to == b->to;
 }
 
-/* Entries to places, newest first; how many are used. */
+/* Converts entries to places, newest first; returns how many are used. */
 static size_t take_entries(struct worker *w, const struct pd_branches *stack, bool any)
 {
 	size_t n = 0, have = stack->n < FLOW_ENTRIES_MAX ? (size_t)stack->n : FLOW_ENTRIES_MAX;
@@ -133,7 +133,7 @@ static bool enters_kernel(const struct entry *e, const struct entry *next)
 	       next->to.addr - e->to.addr <= FLOW_SPAN_MAX;
 }
 
-/* How many end in the kernel. */
+/* Returns how many end in the kernel. */
 static size_t find_spans(struct worker *w, size_t n)
 {
 	struct flow_sums *sums = &w->counts.sums;
@@ -328,8 +328,8 @@ int flow_costs_index(struct flow_costs *c)
 	return 0;
 }
 
-/* The cost of the span in which the sample was taken: from the target of its newest branch to the
- * next branch. */
+/* Returns the cost of the span in which the sample was taken: from the target of its newest branch
+ * to the next branch. */
 static double cost_at(const struct flow_costs *c, const struct flow_at *to)
 {
 	uint64_t h = flow_span_hash(to, 0);

@@ -70,7 +70,7 @@ static inline bool flow_is_kernel(const struct flow_at *at)
 	return kind == SPACE_KERNEL || kind == SPACE_GUEST_KERNEL;
 }
 
-/* An address of 0 is one that was not to be seen from here. */
+/* Returns true for an address of 0: it was not visible to the recorder. */
 static inline bool flow_is_hidden(const struct flow_at *at)
 {
 	return !at->addr && (uint32_t)at->where == IMAGE_NONE;
@@ -219,7 +219,7 @@ static inline struct span_count *flow_span_of(struct flow_counts_of_worker *c, u
 }
 
 void flow_counts_free(struct flow_counts_of_worker *c);
-/* The halves of the i-th of n. */
+/* Returns the halves of the i-th of n. */
 struct flow_half *flow_half_of(struct flow_halves *h, size_t n, size_t i);
 /* Adds the counts of `more`. */
 int flow_counts_add(struct flow_counts_of_worker *c, const struct flow_counts_of_worker *more,

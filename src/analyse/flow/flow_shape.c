@@ -24,7 +24,7 @@ static double middle(unsigned bucket)
 	return flow_time_from(bucket) + (width(bucket) - 1) / 2;
 }
 
-/* The cycles that a share of all times do not exceed. */
+/* Returns the cycles that a share of all times do not exceed. */
 static double at_share(const struct flow_times *t, double all, double share)
 {
 	double want = share * all, sum = 0;
@@ -82,7 +82,8 @@ static bool far_apart(const struct peak *a, const struct peak *b)
 	return y - x >= APART && y >= x * TIMES;
 }
 
-/* Two neighbours are one mode if the valley between them is shallow, or no more than chance. */
+/* Returns true if two neighbours are one mode: the valley between them is shallow, or no more than
+ * chance. */
 static bool is_one(const struct peak *a, const struct peak *b, double all, double stacks)
 {
 	const struct peak *lower = a->density < b->density ? a : b;

@@ -121,7 +121,7 @@ static int add_place(struct mix_places *v, struct u64map *map, uint64_t key, str
 	return 0;
 }
 
-/* The number of a file by its name. STR_NONE: out of memory. */
+/* Returns the number of a file by its name. STR_NONE: out of memory. */
 static uint32_t file_id(struct making *x, const char *file)
 {
 	uint64_t *at = u64map_at(&x->file_at, (uintptr_t)file, NULL);

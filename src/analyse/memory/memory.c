@@ -120,7 +120,7 @@ static bool wants_event(const struct memory_opts *o, const struct pd_event *e)
 	return false;
 }
 
-/* A name that means none of the events; NULL: there is none. */
+/* Returns a name that means none of the events; NULL: there is none. */
 static const char *unknown_event(const struct memory_opts *o, const struct pd_event *e,
 				 const bool *events, size_t n)
 {

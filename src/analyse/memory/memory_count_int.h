@@ -114,7 +114,7 @@ enum {
 	AT_NO_ACCESS = 52,
 };
 
-/* An IBS op without an access to memory, or a sample without one. */
+/* Returns true for an IBS op without an access to memory, or a sample without one. */
 static inline bool memory_no_access(const struct memop *op)
 {
 	return (op->raw || op->bare) && !op->set[MEMOP_KIND];

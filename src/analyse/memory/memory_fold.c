@@ -60,7 +60,7 @@ const char *memory_comm(const struct spaces *sp, const struct memory_group *g,
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* A new one; NULL: out of memory. */
+/* Adds a new one; returns NULL when out of memory. */
 static struct memory_group *add_group(struct memory_work *w, enum memory_by by, uint64_t a,
 				      uint64_t b)
 {

@@ -5,7 +5,7 @@
 
 #define PAGES (HIST_VALUES / HIST_PAGE)
 
-/* NULL: out of memory. */
+/* Returns NULL when out of memory. */
 static uint32_t *in_page(struct hist_many *m, uint16_t value)
 {
 	uint32_t **page;

@@ -238,7 +238,7 @@ void memory_lines_fold(struct memory_lines *w, struct memory_object *object, siz
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-/* Why nothing is known of the lines; NULL: the seen bytes are. */
+/* Returns why nothing is known of the lines; NULL: the seen bytes are. */
 static const char *unknown(const struct memory_object *o)
 {
 	if (o->why)

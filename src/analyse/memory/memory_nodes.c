@@ -21,7 +21,7 @@ static bool reached(const struct memop *op)
 	return memory && (op->hit || !(op->has & MEMOP_HAS_HIT));
 }
 
-/* The other one of two. */
+/* Returns the other one of two. */
 static int32_t other_node(const struct nodes *n, int32_t node)
 {
 	for (size_t i = 0; n->n == 2 && i < n->info->n_nodes; i++)
@@ -286,7 +286,8 @@ static double variance(const struct memory_reach *n)
 	return sums_variance(n->timed, n->cycles, n->squares);
 }
 
-/* The extra latency of remote loads over local ones, as a share of the cycles of all latencies. */
+/* Returns the extra latency of remote loads over local ones, as a share of the cycles of all
+ * latencies. */
 static struct estimate cost(const struct memory_reach *remote, const struct memory_reach *local,
 			    double all)
 {

@@ -26,7 +26,7 @@ static void add_counts(struct memory_counts *to, const struct memory_counts *n)
 	to->squares += n->squares;
 }
 
-/* The counts of a stratum's samples: all of them are of one kind and source. */
+/* Returns the counts of a stratum's samples: all of them are of one kind and source. */
 static struct memory_counts counts_of(const struct memory_object_source *s,
 				      const struct memory_stratum *x)
 {

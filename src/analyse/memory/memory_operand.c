@@ -129,7 +129,7 @@ static const struct memory_operand *operand_at(struct memory_operand_work *x, ui
 
 /* ---- registers ------------------------------------------------------------------------------- */
 
-/* False: it was not sampled. UNIT_NONE is 0. */
+/* Returns false if it was not sampled. UNIT_NONE is 0. */
 static bool read_unit(const struct pd_regs *regs, unsigned unit, uint64_t *v)
 {
 	/* the kernel's order (perf_regs.h) of the first eight; r8 is bit 16 */

@@ -183,7 +183,7 @@ static int compare(const struct types_access *operand, const struct types_access
 
 /* ---- the type of a site ---------------------------------------------------------------------- */
 
-/* The type of most samples; structures before their possible members. */
+/* Returns the type of most samples; structures before their possible members. */
 static const struct memory_group *likely(const struct fold *f, const struct judged *j)
 {
 	const struct memory_group *g[TYPES_MOST], *best = NULL;

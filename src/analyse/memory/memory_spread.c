@@ -35,7 +35,7 @@ struct estimate memory_mean(const struct memory_spread *s)
 	return sums_mean(s->n, s->sum, s->squares, few);
 }
 
-/* The k-th smallest, from 1 on. */
+/* Returns the k-th smallest, from 1 on. */
 static double kth(const struct memory *m, const struct memory_spread *s, uint64_t k)
 {
 	size_t n;

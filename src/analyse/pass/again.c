@@ -181,7 +181,7 @@ static void take(struct line *l, const char *option, enum use use, const char *v
 		put(l, value);
 }
 
-/* A way to take call chains: "dwarf", "dwarf,4096". */
+/* Returns true for a way to take call chains: "dwarf", "dwarf,4096". */
 static bool is_way(const char *value)
 {
 	static const char *const ways[] = { "fp", "dwarf", "lbr" };

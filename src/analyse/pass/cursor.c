@@ -151,7 +151,8 @@ static bool is_wanted(const struct cursor_bounds *b, const struct pd_event *ev, 
 	       has64(p, ev->at.ip, b->ip);
 }
 
-/* The event of a sample, as the pass finds it; NULL: none, or it is shorter than it must be. */
+/* Returns the event of a sample, as the pass finds it; NULL: none, or it is shorter than it must
+ * be. */
 static const struct pd_event *event_at(struct cursor *c, const struct pd_record *r)
 {
 	const struct pass *p = c->pass;

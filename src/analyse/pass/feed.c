@@ -136,7 +136,8 @@ static int feed_build_id(struct images *images, const struct pd_buildid *b, bool
 	return images_build_id(images, b->path, b->id, b->id_len, err);
 }
 
-/* Whether the recording's times can be compared with those that programs write down themselves. */
+/* Returns true if the recording's times can be compared with those that programs write down
+ * themselves. */
 static bool is_monotonic(const struct pd *rec)
 {
 	size_t n;
@@ -148,7 +149,8 @@ static bool is_monotonic(const struct pd *rec)
 	return n && pd_has_time(rec);
 }
 
-/* Whether its times are of a clock that programs can read, as logs of allocations have them. */
+/* Returns true if its times are of a clock that programs can read, as logs of allocations have
+ * them. */
 static bool has_clock(const struct pd *rec)
 {
 	size_t n;

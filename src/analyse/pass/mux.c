@@ -479,7 +479,7 @@ static int put_together(struct mux *m, const struct build *b, bool by_cpu)
 	return ret;
 }
 
-/* Counters that ran longer than they were wanted do not follow threads. */
+/* Returns true if counters ran longer than they were wanted: then they do not follow threads. */
 static bool overruns(const struct mux *m)
 {
 	double enabled = 0, running = 0;
@@ -527,7 +527,7 @@ static int compare_chunks(struct build *b)
 	return ret;
 }
 
-/* The kind of cores that counts the event; NO_KIND: any does, or it is not known. */
+/* Returns the kind of cores that counts the event; NO_KIND: any does, or it is not known. */
 static uint32_t kind_of(const struct pd_info *info, const struct perf_event_attr *attr)
 {
 	uint32_t type = attr->type, which = (uint32_t)(attr->config >> 32);

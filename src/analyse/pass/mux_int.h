@@ -20,7 +20,8 @@ struct mux_pauses {
 };
 
 bool mux_tells(const struct pd_event *e);
-/* A pass over the samples with times, of all threads; the caller frees it. NULL: an error. */
+/* Returns a pass over the samples with times, of all threads; the caller frees it. NULL: an
+ * error. */
 struct pass *mux_pass(const struct pd *rec, unsigned threads, struct err *err) MUST_USE;
 /* By time. One pass over recordings that have any, none over others. */
 int mux_find_pauses(struct mux_pauses *out, const struct pd *rec, struct err *err) MUST_USE;

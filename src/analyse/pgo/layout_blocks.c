@@ -79,7 +79,7 @@ static void make_laid_block_room(struct chaining *x, size_t n)
 	x->heat = xmalloc(x->cap * sizeof(*x->heat));
 }
 
-/* The block that holds an offset, the last one that begins at or before it; NONE. */
+/* Returns the block that holds an offset, the last one that begins at or before it; NONE. */
 static uint32_t laid_block_at(const struct chaining *x, uint64_t at)
 {
 	uint32_t lo = 0, n = x->n;
@@ -189,7 +189,7 @@ static int by_heat(const void *va, const void *vb)
 	return (a->first > b->first) - (a->first < b->first);
 }
 
-/* The blocks that ran, chain by chain; the entry first, which a list has to begin with. */
+/* Returns the blocks that ran, chain by chain; the entry first, which a list has to begin with. */
 static uint32_t *list_blocks(struct chaining *x, struct arena *arena, size_t *n)
 {
 	VEC(struct ranked) v = VEC_INIT;

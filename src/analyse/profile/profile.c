@@ -166,7 +166,7 @@ int profile_again(struct profile **out, const struct profile *of, const struct p
 	return ret;
 }
 
-/* The same samples with the same weights. */
+/* Returns true for the same samples with the same weights. */
 static bool counts_the_same(const struct profile_opts *a, const struct profile_opts *b)
 {
 	const struct mux *ma = a->mux && mux_told(a->mux) ? a->mux : NULL;

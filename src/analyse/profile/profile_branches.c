@@ -130,8 +130,8 @@ static int place_ends(struct branch_counts *b, const struct scan_sample *s, stru
 	return p->from_site == ITAB_NONE || p->to_site == ITAB_NONE ? -1 : 0;
 }
 
-/* The pair under a key that does not lead to it, or does so no more; `old` and i are those that it
- * leads to. */
+/* Returns the pair under a key that does not lead to it, or no longer; `old` and i are those that
+ * it leads to. */
 static struct pair *pair_anew(struct branch_counts *b, const struct scan_sample *s,
 			      const struct pair *key, uint64_t h, struct pair *old, size_t i)
 {

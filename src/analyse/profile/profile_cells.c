@@ -43,7 +43,7 @@ static uint32_t event_of(const struct cells *c, size_t i)
 	return c->p->group[c->p->hits[c->hit[i]].group].event;
 }
 
-/* How many events a row has samples of. */
+/* Returns how many events a row has samples of. */
 static uint32_t count(struct cells *c, size_t row)
 {
 	uint32_t n = 0;

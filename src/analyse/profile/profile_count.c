@@ -145,7 +145,7 @@ static int grow(struct counts *c)
 	return 0;
 }
 
-/* The slot of that address and group; an empty one has its address and group written. */
+/* Returns the slot of that address and group; an empty one gets its address and group. */
 static struct count_slot *slot_at(struct counts *c, uint64_t addr, uint32_t group, uint64_t hash)
 {
 	size_t at = (size_t)(hash >> c->shift);
@@ -167,7 +167,7 @@ static void slot_new(struct counts *c, const struct count_slot *o)
 	c->group.v[o->group].slots++;
 }
 
-/* The weight that a slot of a group that varies leads to. */
+/* Returns the weight that a slot of a group that varies leads to. */
 static struct weight *slot_weight(struct counts *c, struct count_slot *o)
 {
 	if (!o->n) {

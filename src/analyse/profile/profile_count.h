@@ -97,7 +97,7 @@ void counts_free(struct counts *c);
 uint32_t counts_group(struct counts *c, const struct count_group *key) MUST_USE;
 int counts_settle(struct counts *c) MUST_USE;
 
-/* Is the group one for samples of that period, too? */
+/* Returns true if the group is one for samples of that period, too. */
 static inline bool counts_fits(const struct counts *c, uint32_t group, uint64_t period)
 {
 	const struct count_group *g = &c->group.v[group];
@@ -105,7 +105,7 @@ static inline bool counts_fits(const struct counts *c, uint32_t group, uint64_t 
 	return g->period == period || g->varies;
 }
 
-/* Have an event's periods turned out to vary? Its groups do from then on. */
+/* Returns true if an event's periods turned out to vary: its groups do from then on. */
 bool counts_vary(const struct counts *c, uint32_t event);
 
 static inline uint64_t count_hash(const struct counts *c, uint64_t addr, uint32_t group)

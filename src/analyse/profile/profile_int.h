@@ -215,8 +215,8 @@ int reads_prepare(struct scan *sc, struct err *err) MUST_USE;
 int reads_split(struct worker *w, size_t chunk, struct scan_sample *s, struct err *err) MUST_USE;
 void reads_free(struct scan *sc);
 
-/* Where an address of a thread lies; *from and *until are narrowed to the addresses for which the
- * answer holds. */
+/* Returns the site of a thread's address; *from and *until are narrowed to the addresses for which
+ * the answer holds. */
 struct site scan_place(struct worker *w, const struct pass_thread *who, uint8_t kind, uint64_t ip,
 		       bool caller, uint64_t time, uint64_t *from, uint64_t *until);
 
@@ -279,7 +279,7 @@ struct stack_cells {
 int stack_cells_init(struct stack_cells *k, size_t slots) MUST_USE; /* slots: a power of two */
 int stack_cell_add(struct stack_cells *k, uint32_t callers, uint32_t leaf, uint32_t place,
 		   uint16_t bin, uint64_t period) MUST_USE;
-/* ITAB_NONE: out of memory. */
+/* Returns ITAB_NONE when out of memory. */
 uint32_t stack_cells_place(struct stack_cells *k, uint32_t party, uint32_t cpu) MUST_USE;
 /* After the last: nothing waits. */
 int stack_cells_settle(struct stack_cells *k) MUST_USE;
@@ -370,7 +370,7 @@ struct beside *beside_start(const struct profile *p, const struct scan *sc, stru
 void beside_load(struct beside *b);
 void beside_end(struct beside *b);
 int name_sites(struct profile *p, struct err *err) MUST_USE;
-/* The name of the file that holds the code at a place, else of its address space. */
+/* Returns the name of the file that holds the code at a place, else of its address space. */
 const char *profile_dso_name(const struct profile *p, uint32_t image, uint8_t kind);
 uint32_t profile_line_string(struct profile *p, const struct source_line *l) MUST_USE;
 /* Frame ids of every site, outermost first: while the inlined calls are at hand. */
@@ -378,7 +378,7 @@ int make_frame_ids(struct profile *p, struct err *err) MUST_USE;
 /* The fact by which samples are counted apart, if a key is made of it. */
 enum key_apart { BY_NOTHING, BY_COMM, BY_PID, BY_TID, BY_CPU, BY_CGROUP };
 bool keys_need(const struct profile_opts *o, enum key_apart apart);
-/* Whether samples are counted apart for it. */
+/* Returns true if samples are counted apart for it. */
 bool key_counted(const struct profile_opts *o, enum profile_key key);
 static inline bool key_is_text(enum profile_key key)
 {

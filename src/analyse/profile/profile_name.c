@@ -531,7 +531,7 @@ static int intern(struct naming *nm, struct err *err)
 	return 0;
 }
 
-/* The file is a key before the function. */
+/* Returns true if the file is a key before the function. */
 static bool sorted_by_file(const struct profile_opts *o)
 {
 	for (size_t i = 0; i < o->n_keys; i++)

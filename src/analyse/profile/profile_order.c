@@ -10,7 +10,8 @@
 
 #include "base/sort.h"
 
-/* Eight bytes from `at` on as a number that compares as they do; 0 behind the string's end. */
+/* Returns eight bytes from `at` on as a number that compares as they do; 0 behind the string's
+ * end. */
 static uint64_t prefix(const char *s, size_t len, size_t at)
 {
 	uint64_t v = 0;

@@ -35,7 +35,7 @@ struct reads {
 	struct itab at;
 };
 
-/* The value kept under (id, tid), 0 if it is new; NULL when out of memory. */
+/* Returns the value kept under (id, tid), 0 if it is new; NULL when out of memory. */
 static uint64_t *value_of(struct reads *t, uint64_t id, uint32_t tid)
 {
 	struct read_last fresh = { .id = id, .tid = tid };
@@ -50,7 +50,7 @@ static uint64_t *value_of(struct reads *t, uint64_t id, uint32_t tid)
 	return &vec_last(&t->last)->value;
 }
 
-/* How far a counter got since it was read before. */
+/* Returns the growth of a counter since it was read before. */
 static uint64_t moved(uint64_t *stood, uint64_t stands)
 {
 	uint64_t by = stands < *stood ? stands : stands - *stood;

@@ -21,7 +21,8 @@
 #define SLICE	   16384u
 #define SMALL_SORT 8192u
 
-/* The frame at `depth`; behind the innermost a 0, which sorts before all, and then the event. */
+/* Returns the frame at `depth`; behind the innermost a 0, which sorts before all, and then the
+ * event. */
 static uint64_t digit(const struct walk_chain *c, size_t depth)
 {
 	if (depth < c->n_at)

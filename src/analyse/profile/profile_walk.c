@@ -341,7 +341,7 @@ static uint32_t *keep_sites(struct walk *k)
 	return at;
 }
 
-/* A chain of the sites at hand and its number, not yet to be found by its key. */
+/* Returns a new chain of the sites at hand and its number, not yet to be found by its key. */
 static struct walk_chain *new_chain(struct walk *k, uint64_t lo, uint64_t hi, uint32_t event,
 				    uint32_t *idx)
 {
@@ -515,7 +515,7 @@ static int count_waiting(struct walk *k, struct err *err)
 	return 0;
 }
 
-/* The chain as it stands in the record, without parsing the rest of it. */
+/* Returns the chain as it stands in the record, without parsing the rest of it. */
 static const uint8_t *plain_chain(const struct scan_sample *s, const struct scan_event *ev,
 				  uint64_t *n)
 {

@@ -126,7 +126,8 @@ static const struct place *find_place(const struct sampled *x, uint64_t at)
 	return pass_place(x->p, (uint8_t)space_kind_of_misc(x->s.cpumode), at);
 }
 
-/* The place of a sample; a new one is made if `make`. UINT32_MAX: there is none, or no memory. */
+/* Returns the place of a sample; a new one is made if `make`. UINT32_MAX: there is none, or no
+ * memory. */
 static uint32_t place_of(struct registers *r, const struct sampled *x, bool make)
 {
 	struct registers_work *w = r->work;
@@ -268,7 +269,7 @@ static int index_places(struct registers_work *w, struct err *err)
 	return 0;
 }
 
-/* Each time it ran is in the recording. */
+/* Returns true if each of its executions is in the recording. */
 static bool has_every(const struct pd *rec, const struct pd_event *e)
 {
 	const struct pd_losses *l = pd_losses(rec);

@@ -102,7 +102,7 @@ static void find_key(const struct sharing *s, struct touch *t)
 	t->key = (struct line_key){ hash_pair(space, t->by), address / s->line_size };
 }
 
-/* The part of an access that is in the next line; false: there is none. */
+/* Sets the part of an access that is in the next line; returns false if there is none. */
 static bool next_part(const struct sharing *s, struct touch *t)
 {
 	if (!t->rest)
@@ -125,7 +125,7 @@ static void find_parts(const struct sharing *s, struct touch *t)
 	find_key(s, t);
 }
 
-/* False: it is no access with an address. */
+/* Returns false if it is no access with an address. */
 static bool take(struct sharing *s, const struct pass_sample *p, struct touch *t)
 {
 	struct sharing_work *w = s->work;
@@ -457,7 +457,7 @@ static int name_code(struct sharing *s, struct sharing_access *a, struct err *er
 	return 0;
 }
 
-/* NULL: none, and no failure unless err is set. */
+/* Returns NULL if there are none, which is no failure unless err is set. */
 static struct types *types_if_any(struct sharing *s, uint32_t image, struct err *err)
 {
 	struct types *t = NULL;
@@ -488,7 +488,7 @@ static int name_type(struct sharing *s, struct sharing_access *a, struct err *er
 	return err->code == ERR_NOMEM ? -1 : 0;
 }
 
-/* The latency with so many loads below it. */
+/* Returns the latency with so many loads below it. */
 static double ranked(const uint64_t *n, uint64_t rank)
 {
 	uint64_t sum = 0;

@@ -82,7 +82,7 @@ static void look(struct judging *j)
 	}
 }
 
-/* Several threads use it, and one writes. */
+/* Returns true if several threads use it, and one writes. */
 static bool is_shared(const struct judging *j, size_t byte)
 {
 	return j->used[byte] == MANY && j->wrote[byte] != NOBODY;

@@ -46,7 +46,7 @@ struct critical_work {
 };
 
 int critical_pieces(struct critical_work *k, struct err *err) MUST_USE;
-/* The piece of a thread that has (from, until] around the time. */
+/* Returns the piece of a thread that has (from, until] around the time. */
 size_t piece_at(const struct critical_work *k, uint32_t thread, uint64_t time);
 /* Returns true if a thread ran then, so that it can have ended a wait or created a thread. */
 bool piece_runs(const struct critical_work *k, uint32_t thread, uint64_t time);

@@ -12,7 +12,7 @@
 #include "base/sort.h"
 #include "base/xalloc.h"
 
-/* The row of a function that ran, or of a wait. */
+/* Returns the row of a function that ran, or of a wait. */
 static uint32_t piece_row_of(struct critical_work *k, const struct wait_place *place,
 			     uint8_t reason)
 {

@@ -144,7 +144,8 @@ static void put_deed(struct making *m, uint32_t who, uint64_t time, struct deed 
 	vec_xpush(&m->at, x);
 }
 
-/* A lock of a file, or recognised by the two functions: that of the waiter and of the waker. */
+/* Returns true for a lock of a file, or a mutex recognised by the two functions: that of the waiter
+ * and of the waker. */
 static bool is_mutex(const struct critical_work *k, const struct piece *p)
 {
 	static const char *const parts[] = { "mutex", "Mutex", "lll_", "rwlock", "RwLock" };

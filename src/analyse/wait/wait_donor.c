@@ -60,7 +60,7 @@ static bool gets(const struct donating *d, const struct wait_span *s)
 	return is_wait(s) && !s->chain;
 }
 
-/* The key that waits of a cell share. */
+/* Returns the key that waits of a cell share. */
 static uint64_t donor_cell_of(const struct donating *d, const struct wait_span *s)
 {
 	uint64_t waker = d->way->any_waker ? 0 : s->waker;
@@ -101,7 +101,8 @@ static void donor_by_length(const struct donating *d, struct keyed *v, size_t n)
 
 /* ---- a slice --------------------------------------------------------------------------------- */
 
-/* All that give have one chain, and a thread ended them: then a long wait is as the short ones. */
+/* Returns true if all donors have one chain, and a thread ended them: then a long wait is as the
+ * short ones. */
 static bool donor_is_plain(const struct wait_work *k, const struct keyed *from, size_t n)
 {
 	const struct wait_span *first = &k->span.v[from->a];

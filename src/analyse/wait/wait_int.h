@@ -58,8 +58,8 @@ struct wait_frames {
 	VEC(struct wait_place) place; /* once named: 0 is none */
 };
 
-/* The frame at an address of a sample's process (PASS_PLACE); UINT32_MAX: out of memory. Narrows
- * [*from, *until) to the time for which the answer holds. */
+/* Returns the frame at an address of a sample's process (PASS_PLACE); UINT32_MAX: out of memory.
+ * Narrows [*from, *until) to the time for which the answer holds. */
 uint32_t frames_number(struct wait_frames *f, const struct pass_sample *s, enum space_kind kind,
 		       uint64_t ip, uint64_t *from, uint64_t *until);
 int frames_name(struct wait_frames *f, const struct spaces *sp, struct err *err) MUST_USE;
@@ -92,7 +92,7 @@ struct tids {
 };
 
 void tids_make(struct tids *t, const struct wait *w);
-/* The thread of wait.h; WAIT_NOBODY: none was recorded then. */
+/* Returns the thread of wait.h; WAIT_NOBODY: none was recorded then. */
 uint32_t tids_at(const struct tids *t, const struct wait *w, uint32_t tid, uint64_t time);
 void tids_free(struct tids *t);
 

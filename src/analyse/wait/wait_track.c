@@ -66,7 +66,7 @@ static void put_track_span(struct tracking *t, const struct wait_span *x)
 	vec_xpush(&t->k->span, s);
 }
 
-/* The first window that ends behind `from`. */
+/* Returns the first window that ends behind `from`. */
 static size_t window_at(const struct wait_work *k, uint64_t from)
 {
 	size_t at;
@@ -211,7 +211,7 @@ static void contradict(struct tracking *t, struct track *r, uint64_t until, uint
 
 #define CPUS_MOST (1u << 20)
 
-/* NULL: the CPU is not recorded, or out of memory (then err is set). */
+/* Returns NULL if the CPU is not recorded, or out of memory (then err is set). */
 static struct cpu_now *cpu_at(struct tracking *t, uint32_t cpu)
 {
 	const struct cpu_now none = { .holder = NO_HOLDER };
@@ -359,7 +359,7 @@ static bool tells_out(uint8_t kind)
 	       kind == FACT_TRACE_OUT;
 }
 
-/* NULL with no error: a thread that is not recorded, or is dead. */
+/* Returns NULL with no error for a thread that is not recorded, or is dead. */
 static struct track *track_of(struct tracking *t, const struct fact *f)
 {
 	bool fresh, in = f->kind == FACT_IN || f->kind == FACT_TRACE_IN;
@@ -418,7 +418,8 @@ static void assume_in(struct tracking *t, struct track *r, const struct fact *f)
 	begin_track_run(t, r, f, in, idled && k->out->has_wakings && !r->woken ? f->time : in);
 }
 
-/* Several events of the same switch, recorded as one event twice: kernels do so (6.18). */
+/* Returns true for several events of the same switch, recorded as one event twice: kernels do so
+ * (6.18). */
 static bool is_twice(struct track *r, const struct fact *f)
 {
 	uint64_t before = r->chain_at;
