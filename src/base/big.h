@@ -26,9 +26,8 @@ static inline MUST_USE void *big_alloc(size_t n, size_t size)
 	if (size && n > (SIZE_MAX - BIG_PAGE) / size)
 		return NULL;
 	n *= size;
-	/* one behind the other: a piece that begins with a large page leaves the one before to a
-	 * few bytes
-	 * of the allocator's, and that is cleared, too */
+	/* one after another: a piece that begins with a large page leaves the one before to a few
+	 * bytes of the allocator's, and that is cleared, too */
 	p = aligned_alloc(BIG_LINE, (n + BIG_LINE) & ~(BIG_LINE - 1));
 	if (!p) {
 		nomem_note();

@@ -3,7 +3,7 @@
  * dir_held - directories for as long as a process lives. It holds a lock on each, so that a later
  * process can remove the directories of one that was killed.
  *
- *	dir_held_sweep("/dev/shm", "cyclade-")	removes those that nobody holds
+ *	dir_held_sweep("/dev/shm", "cyclade-")	removes those that are not held
  *	lock = dir_held_make(path)	"/dev/shm/cyclade-XXXXXX", which becomes the name; -1: errno
  *	dir_held_remove(path)		with all files in it
  *	close(lock)

@@ -58,7 +58,7 @@ void share_interval(double p, double n, double *low, double *high)
 	double scale = 1 + Z95 * Z95 / n, centre = (p + Z95 * Z95 / (2 * n)) / scale;
 	double spread = Z95 * sqrt(p * (1 - p) / n + Z95 * Z95 / (4 * n * n)) / scale;
 
-	/* at the ends centre and spread are equal but for rounding */
+	/* at the ends centre and spread are equal except for rounding */
 	*low = p > 0 && centre > spread ? centre - spread : 0;
 	*high = p < 1 && centre + spread < 1 ? centre + spread : 1;
 }

@@ -38,7 +38,7 @@ struct stat;
 
 enum {
 	FILE_IN_LINKS = 0,   /* links on the way are followed, but none of /proc that is a file */
-	FILE_IN_NO_LINK = 1, /* the last name is no link: for directories that anybody can write */
+	FILE_IN_NO_LINK = 1, /* the last name is no link: for directories that all can write */
 	FILE_IN_PROC = 2,    /* links of /proc that are files are followed, too: /proc/PID/exe */
 	FILE_IN_STATE = 4, /* a file that may be written again: all others are inputs (file_keep) */
 };
@@ -62,7 +62,7 @@ struct file_map {
 };
 
 /* These take over `fd`, and close it. `name` is for messages. `copy`: read even files of root or
- * this user, since somebody else has that number in his container. */
+ * this user, since another user has that number in a container. */
 int file_in_map(struct file_map *m, int fd, const struct stat *st, bool copy, const char *name,
 		struct err *err) MUST_USE;
 /* As file_slurp(). */

@@ -42,7 +42,7 @@ enum file_kind {
 	FILE_SECRET, /* a recording: files made of it are no more readable than it is */
 };
 
-/* Regular files and FIFOs are kept, others passed over. Threads may call it side by side. */
+/* Regular files and FIFOs are kept, others ignored. Threads may call it side by side. */
 void file_keep(const struct stat *st, enum file_kind kind);
 /* The same for the target of a path; nothing if there is none. */
 void file_keep_path(const char *path, enum file_kind kind);

@@ -20,8 +20,8 @@ void text_put_safe(struct buf *b, const char *s, bool ascii);
 /* The same so that no character means anything to Markdown or HTML either. NULL is "". */
 void text_put_markdown(struct buf *b, const char *s);
 
-/* A word for a POSIX shell. False if it cannot be typed: it holds characters that a terminal
- * should not show, or has no end that anybody would find. */
+/* A word for a POSIX shell. False if it cannot be typed: it holds characters that a terminal should
+ * not show, or has no visible end. */
 bool text_put_word(struct buf *b, const char *s);
 
 /* Columns a terminal needs for `s` (which must be safe already): wide characters count 2, combining

@@ -9,8 +9,8 @@
  * A line is "key = value", "key" alone, "[command]", blank, or begins with #. Keys are long
  * options. Before the first section they are for every command that has them. Values go to the
  * line's end, blanks around them do not count, there are no quotes. Every key and value is checked
- * when the file is read, whichever command runs, so that applying it cannot fail but for lack of
- * memory. Errors name FILE:LINE. Lists are a line for each element.
+ * when the file is read, for every command, so that applying it can only fail for lack of memory.
+ * Errors name FILE:LINE. Lists are a line for each element.
  */
 #ifndef CYCLADE_CLI_CONFIG_FILE_H
 #define CYCLADE_CLI_CONFIG_FILE_H
@@ -30,11 +30,11 @@ struct config_line {
 struct config {
 	const char *path; /* NULL: no home and no XDG_CONFIG_HOME */
 	bool there;
-	const char *unread; /* why the file is passed over though it is there, or NULL; arena's */
+	const char *unread; /* why an existing file is ignored, or NULL; arena's */
 	VEC(struct config_line) line;
 };
 
-/* A file that cannot be read is as good as none, but for `unread`. */
+/* A file that cannot be read counts as none, except for `unread`. */
 int config_read(struct config *c, struct arena *a, struct err *err) MUST_USE;
 int config_parse(struct config *c, struct arena *a, const char *path, const char *text, size_t len,
 		 struct err *err) MUST_USE;

@@ -160,7 +160,7 @@ int counting_out_document(struct counting_out *o, struct document *d, int fd, bo
 		return -1;
 	o->show.later |= o->text.len > 0;
 	o->show.more |= o->text.len > 0;
-	/* csv beside the program's own words stays csv, but for losses */
+	/* csv beside the program's own output stays csv, except for losses */
 	if (last)
 		cli_say_unsaid(d, &o->show, o->fd != STDERR_FILENO);
 	return 0;

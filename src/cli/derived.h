@@ -7,7 +7,7 @@
  *
  * When a recording is read, -e NAME means the samples of IBS that are the event: -e becomes the
  * recorded event that they are samples of, and the selection asks each sample. An event of the
- * recording with that name goes before. With other names beside it those are as ever; two derived
+ * recording with that name goes before. With other names beside it those are as usual; two derived
  * events may be of ops and of fetches, but not both of one, whose samples would be in both. When a
  * recording is made, -e NAME becomes --ibs and --keep.
  */

@@ -126,7 +126,7 @@ extern const char *const command_texts[CMD_COUNT];
 int options_parse(struct options *o, struct arena *a, enum command cmd, int argc, char **argv,
 		  struct text_list *rest, struct err *err) MUST_USE;
 /* The same with the words of CYCLADE_OPTS, parted by blanks; quotes and backslashes are a shell's.
- * Options of other commands are passed over. The command line is to be parsed later. */
+ * Options of other commands are skipped. The command line is to be parsed later. */
 int options_parse_text(struct options *o, struct arena *a, enum command cmd, const char *text,
 		       struct err *err) MUST_USE;
 /* The row of an option of `cmd` (CMD_COUNT: of any), or NULL. */

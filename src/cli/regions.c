@@ -244,7 +244,7 @@ static int put_one(struct counting_out *out, const struct cli *cli, const char *
 	return rc;
 }
 
-/* A table that was never finished (its process ended while it opened the set) is passed over. */
+/* A table that was never finished (its process ended while it opened the set) is skipped. */
 static int put_all(struct collecting *c, struct counting_out *out, struct err *err)
 {
 	const char *named = c->cli->opt.data_file, *keep_as = named ? named : FILE_USUAL;

@@ -4,7 +4,8 @@
  *
  * A time is one of: seconds of the recording's clock, as perf and `info` show them (12.345678901);
  * a time with a unit, after the first sample (500ms); a part of the time between the first and the
- * last sample (10%). Both ends are in, but for the upper end in per cent below 100, as with perf.
+ * last sample (10%). Both ends are in, except for the upper end in per cent below 100, as with
+ * perf.
  */
 #ifndef CYCLADE_CLI_SELECTING_H
 #define CYCLADE_CLI_SELECTING_H

@@ -2,8 +2,8 @@
 /*
  * family - the threads of a process and of its children, as /proc shows them now.
  *
- * A process whose parent has ended is nobody's child any more, and tasks come and go while we look.
- * Kernels without CONFIG_PROC_CHILDREN show threads only.
+ * A process whose parent has ended is an orphan, and tasks come and go while we look. Kernels
+ * without CONFIG_PROC_CHILDREN show threads only.
  */
 #ifndef CYCLADE_COLLECT_FAMILY_H
 #define CYCLADE_COLLECT_FAMILY_H

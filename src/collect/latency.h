@@ -69,8 +69,8 @@ struct latency_value {
 	bool silent;	 /* enough samples, all of which are 0 */
 };
 
-/* Sums of samples; sums of a later reading less those of an earlier one are the sums between (but
- * for least and most). */
+/* Sums of samples; sums of a later reading less those of an earlier one are the sums between
+ * (except least and most). */
 struct latency_sums {
 	uint64_t n, nonzero;
 	uint16_t least, most;
@@ -100,7 +100,7 @@ void latency_add(struct latency_sums *to, const struct latency_sums *more);
 void latency_since(struct latency_sums *s, const struct latency_sums *earlier);
 
 /* The bytes of rings, in runs that may cut a record: for tests and fuzzing. Samples are an id (of
- * `id`, ascending, whose events are in `of`) and a weight; everything else is passed over. */
+ * `id`, ascending, whose events are in `of`) and a weight; everything else is skipped. */
 struct latency_parser {
 	const uint64_t *id;
 	const uint32_t *of;

@@ -5,7 +5,7 @@
  *
  *	msr_open(&m, arena, root, machine, cpus, n, &err)	devices; which counters are free
  *	msr_pmus(m, &list, &err)	PMUs that event_parse() then knows, by the kernel's names
- *	setup.backend = &counter_msr; setup.backend_ctx = m;	and counter.h as ever
+ *	setup.backend = &counter_msr; setup.backend_ctx = m;	and counter.h as usual
  *	msr_close(m)			after counters_close()
  *
  * Of a core: PERF_CTL and PERF_CTR (a floating-point event takes two, with the merge event in the

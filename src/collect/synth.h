@@ -4,8 +4,8 @@
  * threads, names and mappings. The kernel reports only changes.
  *
  * Records have time 0 and a trailer of `trailer` zero bytes (the length of sample_id_all's fields).
- * Processes that end while we look are passed over. Nothing of /proc is trusted: lengths are
- * bounded, lines that do not parse skipped.
+ * Processes that end while we look are skipped. Nothing of /proc is trusted: lengths are bounded,
+ * lines that do not parse skipped.
  */
 #ifndef CYCLADE_COLLECT_SYNTH_H
 #define CYCLADE_COLLECT_SYNTH_H

@@ -12,7 +12,7 @@ struct repeat { /* Welford's running sums; begins as all zero */
 	double mean, m2;
 };
 
-void repeat_add(struct repeat *r, double v);  /* NAN: passed over */
+void repeat_add(struct repeat *r, double v);  /* NAN: skipped */
 double repeat_mean(const struct repeat *r);   /* NAN without values */
 double repeat_stddev(const struct repeat *r); /* of the sample; NAN below two values */
 /* Half width of the mean's 95 % by Student's t. */

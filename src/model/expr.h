@@ -16,8 +16,8 @@
  * the event it is multiplied with, `#NA`, event options
  * (`:c4:e1:i1:u0x80:eq1:SUP:USER:percore:one_unit:perf_metrics:opc=0x182`), "names in quotes",
  * thresholds that begin with a comparison ("> 0.1 & P; $issueBM": expr_text.subject is the text
- * left of it; tags from the first `;` on are passed over) and metrics named in place of a truth
- * ("(> 0.7 | Heavy_Operations)": true if that one is over its own threshold).
+ * left of it; tags from the first `;` on are skipped) and metrics named in place of a truth ("(>
+ * 0.7 | Heavy_Operations)": true if that one is over its own threshold).
  *
  * min and max of counts are taken per logical processor before they are summed (TMA sheet, "For
  * tool developers"): an operand is extensive if it is an event, a sum or difference of extensive

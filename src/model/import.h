@@ -11,7 +11,7 @@
  * texts. If a formula has a name that no file has, the name is marked absent, and such metrics have
  * no value. Notes have everything that could not be carried over.
  *
- * Bytes from outside: a file that is no JSON fails with its place, anything else is passed over.
+ * Bytes from outside: a file that is no JSON fails with its place, anything else is skipped.
  */
 #ifndef CYCLADE_MODEL_IMPORT_H
 #define CYCLADE_MODEL_IMPORT_H

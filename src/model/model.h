@@ -8,9 +8,9 @@
  *
  * Models are data (models/, doc/model-format.md): facts with a provenance line each. A model may
  * begin with another (`base ivb`): then it lists only the differences. A loaded model is whole,
- * immutable (but for events that account_load() puts behind the others) and free of references to
- * names: indices only. Loading checks that every name resolves, that parents and formulas have no
- * cycle, and that each event fits a counter.
+ * immutable (except for events that account_load() puts behind the others) and free of references
+ * to names: indices only. Loading checks that every name resolves, that parents and formulas have
+ * no cycle, and that each event fits a counter.
  */
 #ifndef CYCLADE_MODEL_MODEL_H
 #define CYCLADE_MODEL_MODEL_H

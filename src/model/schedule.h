@@ -6,12 +6,12 @@
  *	schedule_make(&s, arena, model, &limits, sets, n, &err)
  *	schedule_more(&s, arena, model, &limits, have, n_have, sets, n, &err)
  *
- * The input is a list of sets (of a metric, say, whose events should count together) over events
- * that each know the counters they can be on. A group fits if there is a matching of its events to
- * general and fixed counters (Kuhn's algorithm over bit masks), with the registers that are few
- * (OFFCORE_RSP, FRONTEND, load latency) not asked for twice with different values, with slots
- * before the metrics of PERF_METRICS, and without the counters that the NMI watchdog or another
- * process holds.
+ * The input is a list of sets (of a metric, for example, whose events should count together) over
+ * events that each know the counters they can be on. A group fits if there is a matching of its
+ * events to general and fixed counters (Kuhn's algorithm over bit masks), with the registers that
+ * are few (OFFCORE_RSP, FRONTEND, load latency) not asked for twice with different values, with
+ * slots before the metrics of PERF_METRICS, and without the counters that the NMI watchdog or
+ * another process holds.
  *
  * A ratio of two events is better known if both counted the same slices of time, so a set stays in
  * one group if one can hold it; an event that several sets ask for may for that be in several

@@ -33,11 +33,11 @@
  * its errors are at least the change that all groups together saw (slices/slices_few.c). Fewer than
  * SLICES_FEWEST: no matrix, but counts.no_error.
  *
- * Events that are in several groups (cycles in all of them, say) are pooled over these, and become
- * one more group of the result, the last: one group or another counts at any time, so they are
- * known nearly exactly. An event of one group alone is then estimated by its ratio to such an event
- * within its group, if that explains it: its count is that ratio times the whole, and its error is
- * that of the ratio.
+ * Events that are in several groups (cycles in all of them, for example) are pooled over these, and
+ * become one more group of the result, the last: one group or another counts at any time, so they
+ * are known nearly exactly. An event of one group alone is then estimated by its ratio to such an
+ * event within its group, if that explains it: its count is that ratio times the whole, and its
+ * error is that of the ratio.
  *
  * Not seen by any of this: a program whose period is just that of the groups' turns, if these come
  * in equal distances. rounds.h has turns by chance.

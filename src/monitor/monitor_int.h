@@ -187,7 +187,7 @@ struct monitor {
 	struct cgroups *cgroups;     /* NULL: none are asked for */
 	uint32_t *cgroup_target;
 	struct cgroup_setup cgroup_setup;
-	uint64_t early;	       /* ns before its end that a turn may end, lest we wake twice */
+	uint64_t early;	       /* ns before its end that a turn may end, so that we wake once */
 	uint64_t began;	       /* of this interval */
 	double seconds;	       /* of the interval that ended */
 	double *now, *total;   /* by input: of a place */

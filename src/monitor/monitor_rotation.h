@@ -16,8 +16,8 @@
  * A group may have only two to four slices in an interval, too few to show how much the load
  * changes: two of them may well be alike by chance. So the spread is the larger one of the
  * counter's own slices and of those of all groups of the PMU (each by its event with the least
- * relative spread, lest a rare event speaks for the others), each with Student's factor for the
- * number of slices that it is of. Slices count by their lengths.
+ * relative spread, so that a rare event does not speak for the others), each with Student's factor
+ * for the number of slices that it is of. Slices count by their lengths.
  *
  * 95 % is kept for loads that change several times in an interval (replayed by
  * tests/unit/monitor/test_rotation.c), 94 % if bursts come as short turns do; a burst as long as a
@@ -49,7 +49,7 @@ struct pool { /* relative spread of all groups; begins as zeroes */
 };
 
 uint64_t rotation_length(struct rotation *t);
-/* The group that had least, but for chance: turns that became long on a busy machine are balanced,
+/* The group that had least, up to chance: turns that became long on a busy machine are balanced,
  * and no group's turns come at equal distances. */
 size_t rotation_next(struct rotation *t, uint64_t now);
 

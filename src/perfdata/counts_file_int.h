@@ -94,7 +94,7 @@ double counts_share(double percent);
 enum counts_state counts_state_of(struct piece p, double share);
 
 void counts_add(struct counts_reader *r, const struct counts_row *row);
-/* A figure that the tool printed; those without value are passed over. */
+/* A figure that the tool printed; those without value are skipped. */
 void counts_say(struct counts_reader *r, const struct counts_said *said);
 /* "%  tma_retiring", "insn per cycle", "% of all branches", "MB/s  tma_x": a unit in front becomes
  * the unit. */

@@ -4,9 +4,8 @@
  *
  * A file's size is asked once; bytes appended later are not looked at. Files up to 32 MB are read
  * into memory, where no other process can take bytes away; larger ones are mapped, and must not
- * shrink while they are read (the kernel would answer with SIGBUS; nobody who writes recordings
- * shrinks them). Pipes and FIFOs are collected to their end, if they begin as recordings do;
- * devices are refused.
+ * shrink while they are read (the kernel would answer with SIGBUS; no recorder shrinks its file).
+ * Pipes and FIFOs are collected to their end, if they begin as recordings do; devices are refused.
  */
 #include "perfdata/perfdata_int.h"
 

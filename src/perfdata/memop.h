@@ -158,7 +158,7 @@ void memop_of_data_src(struct memop *out, uint64_t data_src);
 /* Of IBS registers alone. */
 void memop_of_ibs(struct memop *out, const struct ibs *x);
 
-/* Not of its own core or node: another core's cache is remote for nobody. */
+/* Not of its own core or node: another core's cache is never remote. */
 static inline bool memop_remote(const struct memop *op)
 {
 	return op->where > MEMOP_WHERE_OTHER_CORE;

@@ -347,7 +347,7 @@ struct pd_branches {
 	uint64_t hw_idx;	 /* -1 where not recorded */
 };
 
-/* An entry, but for its counters. (A foreign recording's bits were turned at open.) */
+/* An entry, without its counters. (A foreign recording's bits were turned at open.) */
 static inline struct pd_branch pd_branch_decode(const uint8_t *p)
 {
 	uint64_t f = ld64(p + 16);

@@ -324,7 +324,7 @@ static int open_pd_source(struct pd *rec, struct pd_source *s, struct err *err)
 	rec->info.data_size = have;
 	if (!have)
 		return 0;
-	/* all that records are understood by is known from here on, but for those of rare types */
+	/* from here on all facts for reading records are known, except for rare types */
 	rec->feeding = rec->feed && rec->sources.n == 1 && s->own == PD_MAPPED && !rec->swap;
 	if (rec->feeding && pd_feed_begin(rec, err))
 		return -1;

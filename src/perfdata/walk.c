@@ -446,7 +446,7 @@ int pd_walk_source(struct pd *rec, const struct pd_source *s, uint64_t off, uint
 	if (!len)
 		return 0;
 	w.seq = next_seq(rec);
-	/* a walk that swaps bytes in place shares its pages with nobody */
+	/* a walk that swaps bytes in place shares no pages with a thread */
 	rec->ahead = rec->swap ? NULL : pd_ahead_start(rec, s, off, len);
 	rec->feeding &= rec->ahead != NULL;
 	p = walk_scan(&w, s->p + off, end, err);

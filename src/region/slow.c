@@ -355,7 +355,7 @@ static void carry(struct thread *t, const struct look *before, const struct look
 	}
 }
 
-/* Between the two looks lie the reset and a few slots, which nobody counts. */
+/* Between the two looks lie the reset and a few slots, which are not counted. */
 static void reset(struct thread *t)
 {
 	struct look before, after;

@@ -66,7 +66,7 @@ int code_bytes(struct code **out, unsigned machine, const uint8_t *p, size_t len
 void code_free(struct code *c); /* NULL is fine */
 
 /* Further block starts, image addresses in any order; those inside an instruction or outside the
- * code are passed over (their number is returned in *strange, which may be NULL). */
+ * code are skipped (their number is returned in *strange, which may be NULL). */
 int code_split(struct code *c, const uint64_t *leader, size_t n, size_t *strange,
 	       struct err *err) MUST_USE;
 

@@ -36,7 +36,7 @@ struct heap_log_record {
 };
 
 struct heap_log_at heap_log_begin(const void *p, size_t len);
-/* The next chunk; other bytes are passed over. False: there is none. */
+/* The next chunk; other bytes are skipped. False: there is none. */
 bool heap_log_chunk(struct heap_log_at *at);
 /* The chunk's next record; false: none, or none that is one. */
 bool heap_log_record(struct heap_log_at *at, struct heap_log_record *r);

@@ -31,7 +31,7 @@ struct live_spaces *live_new(struct images *images, struct err *err) MUST_USE;
 void live_free(struct live_spaces *l); /* NULL is fine */
 struct images *live_images(const struct live_spaces *l);
 
-/* Records of user space; others are passed over. -1: out of memory. */
+/* Records of user space; others are skipped. -1: out of memory. */
 int live_map(struct live_spaces *l, const struct space_map_fact *f, struct err *err) MUST_USE;
 /* A thread if pid is ppid, else a process. */
 int live_fork(struct live_spaces *l, uint32_t pid, uint32_t ppid, struct err *err) MUST_USE;

@@ -12,8 +12,8 @@
  * Answers are direct-mapped, by the upper bits of the address: mappings of the kernel are large,
  * those of processes small. If small mappings drive one another out, fewer bits are left out.
  *
- * A table belongs to one thread. An answer is good until the next question; so is what a caller
- * wrote to its own fields of it.
+ * A table belongs to one thread. An answer is good until the next question; so are the caller's own
+ * fields of it.
  */
 #ifndef CYCLADE_SYMBOL_PLACE_H
 #define CYCLADE_SYMBOL_PLACE_H

@@ -9,10 +9,10 @@
  *	2. the name itself, below the sysroot
  *	3. debuginfod's cache, by the program's build-id
  * A name that is still relative is looked for by `said` alone: the current directory is not the one
- * where the program was compiled. `..` in a name never leads out of DIR or the sysroot. Anybody can
- * put a file where a foreign program's source once lay: by 2, only files that root, the user or the
- * program's owner alone can write are read, and those whose MD5 is right. And a program can name
- * any file: by 2, only files that its owner and the recording's can read are shown (and reach,
+ * where the program was compiled. `..` in a name never leads out of DIR or the sysroot. Any user
+ * can put a file where a foreign program's source once lay: by 2, only files that root, the user or
+ * the program's owner alone can write are read, and those whose MD5 is right. And a program can
+ * name any file: by 2, only files that its owner and the recording's can read are shown (and reach,
  * through all directories on the way), or files that belong to the user, who is not root. Of a
  * recording of another machine, files of this one are shown by 2 only if a build-id or their MD5
  * vouches for them. Links inside of DIR and of the sysroot end there, also absolute ones.
@@ -53,8 +53,7 @@ struct source_found {
 	bool by_md5;	 /* DIFFERS: in its MD5, not in its size */
 };
 
-/* `sum` is the debug information's sum of the file, or NULL. Files over SOURCE_MAX
- * are passed over. */
+/* `sum` is the debug information's sum of the file, or NULL. Files over SOURCE_MAX are skipped. */
 enum source_outcome source_find(const struct source_places *w, const char *name,
 				const struct source_sum *sum, struct source_shelf *shelf,
 				struct source_found *out);

@@ -269,7 +269,7 @@ static bool put_tab_source(struct browse_view *v, struct browse_tab *x, struct b
 	return found;
 }
 
-/* Texts that the row has no room for, but for the lead, each behind its column's name. */
+/* Texts that the row has no room for, except the lead, each behind its column's name. */
 static void put_tab_cut(const struct browse_tab *x, size_t lead, struct buf *out)
 {
 	size_t n;

@@ -188,7 +188,7 @@ static unsigned levels_of(const char *modifiers)
 			  : *c == 'h' ? IMPORT_HYPERVISOR
 			  : *c == 'G' ? IMPORT_GUEST
 				      : 0u;
-	/* both are all there is, but for the hypervisor */
+	/* both are all levels, except the hypervisor */
 	return (levels & ~(unsigned)IMPORT_HYPERVISOR) == (IMPORT_USER | IMPORT_KERNEL) ? 0
 											: levels;
 }

@@ -82,7 +82,7 @@ static const struct pair {
 	{ "CPU_CLK_UNHALTED.THREAD", "CPU_CLK_UNHALTED.THREAD_ANY", false },
 };
 
-#define SAME	   0.005 /* of counts that are the same but for where reading began */
+#define SAME	   0.005 /* of counts that differ only by the start of reading */
 #define LESS	   0.02	 /* more than that */
 #define LESS_TURNS 0.1	 /* of counts that took turns */
 

@@ -159,8 +159,8 @@ static const struct table_column *id_column(const struct table *t, const char *k
 	return NULL;
 }
 
-/* Ids may begin anew if a table has several trees, one behind the other: the last row with an id
- * has it. */
+/* Ids may begin anew if a table has several trees, one after another: the last row with an id has
+ * it. */
 static void link_rows(struct pager *p, const struct table_column *id,
 		      const struct table_column *parent)
 {

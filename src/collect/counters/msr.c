@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which counters there are, who reads them, and which nobody uses.
+ * Which counters there are, which CPU reads them, and which are free.
  */
 #include "collect/msr.h"
 

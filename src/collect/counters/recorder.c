@@ -220,7 +220,7 @@ static int find_ring(struct opening *o, const struct recorder_event *e, int fd, 
 	return e->aux_bytes ? map_aux(mine, e->aux_bytes, err) : 0;
 }
 
-/* Opens one event at one place; a task that has ended meanwhile is passed over. */
+/* Opens one event at one place; a task that has ended meanwhile is skipped. */
 static int open_sampler(struct opening *o, uint32_t i, struct err *err)
 {
 	const struct recorder_event *e = &o->s->event[i];

@@ -241,8 +241,8 @@ static double fastest_round(const struct calibrate_sampled *s, const double *v, 
 }
 
 /* Other work only slows a kernel down, and one by more than the other: so the fastest of each, for
- * each layout. The median of layouts does not follow a few that are dear; the bar has their spread,
- * and reaches to the middle of pairs. */
+ * each layout. The median of layouts does not follow a few that are expensive; the bar has their
+ * spread, and reaches to the middle of pairs. */
 static int difference(struct calibrating *g, const struct calibrate_sampled *s,
 		      double (*of_kernel)[CALIBRATE_REPEATS], double (*middles)[CALIBRATE_REPEATS],
 		      struct estimate *e)

@@ -214,7 +214,7 @@ static size_t look_at_tasks(const struct drill_latency *l, const struct counting
 	return n;
 }
 
-/* Samplers for these; tasks that have ended are passed over. */
+/* Samplers for these; tasks that have ended are skipped. */
 static int add_batch(struct drill_latency *l, const pid_t *task, size_t n, struct err *err)
 {
 	const struct latency_setup s = {

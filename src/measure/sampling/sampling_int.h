@@ -60,8 +60,8 @@ struct inside_map {
 	const char *path;
 };
 
-/* Looks, while its process lives, where a mapped file is. Files of which nothing can be found out
- * are passed over. */
+/* Looks, while its process lives, where a mapped file is. Files that cannot be identified are
+ * skipped. */
 int inside_note(struct inside *in, const struct inside_map *m, struct err *err) MUST_USE;
 /* Whether the file at the path now is not the one, or not the only one, that processes mapped. */
 bool inside_replaced(const struct inside *in, const char *path);
@@ -131,7 +131,7 @@ struct unwound_seen {
 	uint64_t samples, end[UNWIND_ENDS]; /* by enum unwind_end */
 };
 int unwound_new(struct unwound **out, struct err *err) MUST_USE;
-/* A record of a mapping, process or thread, in the order of its ring; others are passed over. */
+/* A record of a mapping, process or thread, in the order of its ring; others are skipped. */
 int unwound_note(struct unwound *u, const uint8_t *p, size_t size, struct err *err) MUST_USE;
 /* A sample without the parts of `drop`, with its callers; the unwound's until the next call. *size
  * 0: it is held back until the next round. */

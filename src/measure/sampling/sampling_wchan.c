@@ -2,7 +2,7 @@
 /*
  * Where the threads of a program wait, without special rights: a few times a second the kernel
  * function in which each of them waits is read from /proc (wchan). A thread's share of looks at a
- * function is, but for chance, its share of waiting there. One look takes some 6 us; with many
+ * function is, up to chance, its share of waiting there. One look takes some 6 us; with many
  * threads each gets its turn. A thread that runs or could run waits nowhere; nor, as far as can be
  * seen, does one whose process gave itself other rights (set-user-ID).
  *

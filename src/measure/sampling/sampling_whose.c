@@ -17,7 +17,7 @@ enum { OURS = 1, OTHER = 2 };
 struct whose {
 	struct u64map task; /* by thread: OURS or OTHER */
 	bool follow;	    /* threads that ours start are ours */
-	struct buf waiting; /* samples of threads that are not known yet, one behind the other */
+	struct buf waiting; /* samples of threads that are not known yet, one after another */
 	size_t old;	    /* bytes of these that came before the round at hand */
 	size_t tid_at;
 	uint64_t left_out;

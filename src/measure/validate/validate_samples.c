@@ -144,8 +144,8 @@ int validate_sample(struct validate_samples *s, struct validate_sample_opts *o, 
 
 /* ---- shares ---------------------------------------------------------------------------------- */
 
-/* `all` samples in BATCHES parts, one behind the other: how much more their shares differ than
- * those of independent draws (1: not more). */
+/* `all` samples in BATCHES parts, one after another: how much more their shares differ than those
+ * of independent draws (1: not more). */
 static double design_effect(const double of[BATCHES], const double n[BATCHES], double all, double p)
 {
 	double squares = 0, widest = t95(BATCHES - 1) / Z95;

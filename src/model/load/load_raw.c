@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The statements of a model's files, with those of its bases below them: strings, each with the
- * line that it comes from. A later statement about the same thing goes over an earlier one.
+ * line that it comes from. A later statement about the same thing overrides an earlier one.
  */
 #include <string.h>
 

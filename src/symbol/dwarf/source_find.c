@@ -126,7 +126,7 @@ static bool try_map(struct source_search *s, const char *map, const char *equals
 
 	if (n < 0 || (size_t)n >= sizeof(old) || path_lexical(clean, sizeof(clean), old))
 		return false;
-	/* as it is written, for who sees no other name; then by its meaning */
+	/* as it is written, if there is no other name; then by its meaning */
 	rest = rest_after(s->name, old);
 	if (!rest)
 		rest = rest_after(s->clean, clean);

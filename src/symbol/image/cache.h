@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cache - tables of symbols that were dear to make, kept on disk by build-id.
+ * cache - tables of symbols that were expensive to make, kept on disk by build-id.
  *
  *	DIR/symbols/4a/5a9b0a...-KIND
  *

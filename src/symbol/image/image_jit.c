@@ -20,7 +20,7 @@
 #define PERF_MAP_MAX  (1u << 30)
 #define PERF_MAP_COST 12 /* bytes of memory for each byte of a list of short names */
 
-/* Anybody can leave a file under that name in /tmp, or under another process' number: only the
+/* Any user can leave a file under that name in /tmp, or under another process' number: only the
  * user's own and root's are believed; by root, who reads on behalf of all, those of the owner of
  * the process while it lives, too. */
 static bool believed(const struct images *set, const struct stat *st, uint32_t pid)
@@ -48,8 +48,8 @@ static void put_doubt(struct buf *b, const char *path, const struct stat *st)
 
 enum seen { ABSENT, DOUBTED, OPEN };
 
-/* Opens and judges the file at `inside`, below the sysroot: in a directory that anybody can write
- * a link is nobody's file. `path` is the whole name, of 4096 bytes. */
+/* Opens and judges the file at `inside`, below the sysroot: in a directory that all can write, a
+ * link has no trusted owner. `path` is the whole name, of 4096 bytes. */
 static enum seen open_believed(const struct images *set, struct image *im, const char *inside,
 			       uint32_t pid, char *path, int *fd, struct stat *st)
 {

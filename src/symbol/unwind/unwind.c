@@ -276,7 +276,7 @@ static bool step_cfi(struct walk *w, const struct cfi_row *row, uint64_t *pc, en
 	memcpy(st->reg, next, sizeof(next));
 	st->known = have;
 	*pc = next[row->ra] & w->arch->pc_mask;
-	/* a caller's frame lies above, but for signal handlers on stacks of their own */
+	/* a caller's frame lies above, except for signal handlers on stacks of their own */
 	return row->signal || cfa > was || (cfa == was && *pc != at);
 }
 
