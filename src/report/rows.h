@@ -22,8 +22,8 @@ void rows_put(struct document *d, const struct view *v);
 
 /* The name of a fold's row: "(41 more)", "(left out by --focus or --hide)". */
 void rows_fold_name(struct buf *b, const struct view_row *r);
-/* The column that has that name: the last of the view's columns that name rows. The number of
- * columns: none of them does. */
+/* Returns the column that has that name: the last of the view's columns that name rows. If none
+ * does, returns the number of columns. */
 size_t rows_fold_column(const struct view *v);
 
 document_write_fn rows_folded;

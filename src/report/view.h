@@ -96,7 +96,7 @@ void view_free(struct view *v);
 unsigned view_width_side_by_side(size_t n);
 /* Returns the row with the largest share that has a symbol of its own, or NULL. */
 const struct view_row *view_hottest(const struct view *v);
-/* A row's plain function name, or NULL. */
+/* Returns a row's plain function name, or NULL. */
 const char *view_function(const struct view *v, const struct view_row *r);
 
 #endif

@@ -33,7 +33,7 @@ static const struct table_form notes_form = { "notes", NULL, TABLE_LINES | TABLE
 
 /* ---- which format, which table --------------------------------------------------------------- */
 
-/* Formats by number, the result's own first; NULL: no more. */
+/* Returns formats by number, the result's own first; NULL: no more. */
 static const struct format *nth(const struct document_form *f, size_t i)
 {
 	if (i < f->n_faces)

@@ -73,9 +73,10 @@ struct show {
 int show_choose(struct show *s, const struct document_form *f, const char *format,
 		const char *table, struct err *err) MUST_USE;
 
-/* Whether tables of this form are written: else they need not be made. */
+/* Returns true if tables of this form are written: else they need not be made. */
 bool show_wants(const struct show *s, const struct table_form *f);
-/* All rows and columns are wanted: by csv, json, and html, whose page chooses among them itself. */
+/* Returns true if all rows and columns are wanted: by csv, json, and html, whose page chooses among
+ * them itself. */
 bool show_is_data(const struct show *s);
 
 struct document_line {
@@ -121,8 +122,8 @@ void document_close(struct document *d);
 
 /* ---- for the formats ------------------------------------------------------------------------- */
 
-/* The tables that are written, in their order; NULL: no more. `not_flags`: TABLE_DATA for people,
- * TABLE_PEOPLE for programs. */
+/* Returns the tables that are written, in their order; NULL: no more. `not_flags`: TABLE_DATA for
+ * people, TABLE_PEOPLE for programs. */
 const struct table *document_next_table(const struct document *d, const struct show *s,
 					unsigned not_flags, size_t *at);
 

@@ -145,7 +145,7 @@ static void put_html_row(struct writer *w, const struct table *t, const struct t
 	buf_spill(w->out);
 }
 
-/* Rows of a table that people are shown. */
+/* Returns the number of rows of a table that people see. */
 static size_t most_rows(const struct writer *w, const struct table *t)
 {
 	size_t most = t->people ? t->people : SIZE_MAX;

@@ -65,7 +65,8 @@ static void put_md_heads(struct writer *w, const struct table *t)
 	buf_puts(w->out, "|\n");
 }
 
-/* A heading above rows that share a text, and a table for each run of them. True: it began one. */
+/* A heading above rows that share a text, and a table for each run of them. Returns true if it
+ * began one. */
 static bool put_md_group(struct writer *w, const struct table *t, const struct table_row *r)
 {
 	size_t n;

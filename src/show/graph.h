@@ -72,7 +72,7 @@ struct graph;
 
 struct graph *graph_new(const char *title, enum graph_shape shape, struct err *err) MUST_USE;
 void graph_free(struct graph *g); /* NULL is fine */
-/* The node's number; GRAPH_NONE: out of memory. */
+/* Adds a node; returns its number, GRAPH_NONE when out of memory. */
 uint32_t graph_node(struct graph *g, const struct graph_node *n) MUST_USE;
 int graph_edge(struct graph *g, const struct graph_edge *e) MUST_USE;
 /* A line below the graph. */

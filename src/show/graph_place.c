@@ -70,7 +70,7 @@ static void read_box(struct graph_places *g, const char *s)
 	g->box[i].y = g->height - y;
 }
 
-/* The first arrow between these boxes that has no path yet. */
+/* Returns the first arrow between these boxes that has no path yet. */
 static struct graph_arrow *arrow_of(struct graph_places *g, size_t from, size_t to)
 {
 	for (size_t i = 0; i < g->n_arrows; i++)

@@ -218,7 +218,7 @@ static size_t layout_tail_of(const struct table_cell *x)
 	return cell_has(x) && x->tail ? strlen(x->tail) : 0;
 }
 
-/* Its tail is seen past the end of its column. */
+/* Returns true if its tail is seen past the end of its column. */
 static bool spills(const struct layout *l, size_t column, const struct table_cell *x)
 {
 	size_t n;
@@ -309,7 +309,8 @@ static bool is_lead(const struct layout *l, size_t i)
 	return l->on[i].column == layout_lead(l->t);
 }
 
-/* The width of a line whose texts have no more than they need: the lead `lead`, others `other`. */
+/* Returns the width of a line whose texts have no more than they need: the lead `lead`, others
+ * `other`. */
 static unsigned line_width(const struct layout *l, unsigned lead, unsigned other)
 {
 	unsigned used = 1;

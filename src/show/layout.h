@@ -73,7 +73,7 @@ void layout_close(struct layout *l, struct buf *out);
 /* `place`: of a screen's tree; NULL: none. */
 void layout_see(struct layout *l, const struct table_row *r, const struct layout_place *place);
 void layout_fit(struct layout *l, unsigned width); /* 0: no bound */
-/* Columns and the blanks between them. */
+/* Returns the width of columns and the blanks between them. */
 unsigned layout_width(const struct layout *l);
 
 /* The line above the heads; if l->over. */
@@ -85,12 +85,12 @@ void layout_head(const struct layout *l, struct buf *out, size_t i, unsigned lin
 enum ink layout_cell(struct layout *l, struct buf *out, const struct style *st, size_t i,
 		     const struct table_row *r, const struct layout_place *place);
 
-/* The column of a table that names its rows best: the tree's, or the one that is cut first.
+/* Returns the column of a table that names its rows best: the tree's, or the one that is cut first.
  * SIZE_MAX: it has no text. */
 size_t layout_lead(const struct table *t);
-/* Whether a text of this column is cut, or has no room at all. */
+/* Returns true if a text of this column is cut, or has no room at all. */
 bool layout_cuts(const struct layout *l, size_t column, const char *text);
-/* The flags of columns that are not shown. */
+/* Returns the flags of columns that are not shown. */
 unsigned layout_not_flags(const struct layout *l);
 
 #endif

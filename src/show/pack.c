@@ -131,7 +131,7 @@ static void put_pack_beside(struct pack *p, const struct table_column *c, const 
 	pack_end(p);
 }
 
-/* People have it as a text: shown_KEY or KEY_shown. */
+/* Returns true if people have it as a text: shown_KEY or KEY_shown. */
 static bool is_pack_shown(const struct table *t, const struct table_column *c)
 {
 	size_t n, len = strlen(c->key);
@@ -217,7 +217,7 @@ static void find_empty(struct pack *p, const struct table *t)
 		}
 }
 
-/* The column is written. */
+/* Returns true if the column is written. */
 static bool has_pack(const struct pack *p, const struct table *t, size_t column)
 {
 	return table_has(t, column, C_PEOPLE) && (column >= PACK_COLUMNS || !p->empty[column]);
@@ -361,7 +361,7 @@ uint64_t pack_bytes(const struct pack *p)
 	return p->j.out->gone + p->j.out->len - p->start + p->listed;
 }
 
-/* Bytes that the rows of a table take, from its first ones. */
+/* Returns the bytes that the rows of a table take, from its first ones. */
 static double estimate_rows(const struct pack *like, const struct table *t)
 {
 	struct buf text = BUF_INIT;
@@ -391,7 +391,8 @@ static double estimate_rows(const struct pack *like, const struct table *t)
 	return size;
 }
 
-/* Rows that fit under each other's cap: large tables share the room that small ones leave. */
+/* Returns the cap of each table's bytes with which all fit into `most`: large tables share the room
+ * that small ones leave. */
 static double pack_cap_of(const double *size, size_t n, double most)
 {
 	double cap = most / (double)(n ? n : 1), before = 0;

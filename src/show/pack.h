@@ -51,8 +51,8 @@ void pack_flag(struct pack *p, const char *key, bool yes);
 /* Tables that have more rows than p->cap and p->most let them have are noted. */
 void pack_document(struct pack *p, const char *key, const char *view, const struct document *d);
 uint64_t pack_bytes(const struct pack *p); /* of the text so far, with the list of texts */
-/* The cap with which the rows of the documents have about `most` bytes together; 0: they have less.
- * Costs some rows of each table. */
+/* Returns the cap with which the rows of the documents have about `most` bytes together; 0: they
+ * have less. Costs some rows of each table. */
 uint64_t pack_cap(const struct pack *p, const struct document *const *d, size_t n, uint64_t most);
 /* Its tables as members of the object at hand, without names of columns: each an array of rows (of
  * cells, if it has one column only), but the cells of one with TABLE_HEAD are members. Texts of

@@ -181,14 +181,14 @@ const struct table_column *table_columns(const struct table *t, size_t *n);
 /* Returns true if the column is not excluded by `not` (C_DATA or C_PEOPLE). */
 bool table_has(const struct table *t, size_t column, unsigned not_flags);
 size_t table_rows(const struct table *t);
-/* C_SPARSE, and no row that people are shown has a value. */
+/* Returns true for C_SPARSE, if no row that people see has a value. */
 bool table_empty(const struct table *t, size_t column);
 /* For table.people: rows while the column is `small` or more, but `least`, and `most` at most. */
 size_t table_enough(const struct table *t, size_t column, size_t least, size_t most, double small);
 /* Fails in a build with asserts: keys are unique, names are fit for SQL, TABLE_ONE is one row. */
 void table_check(const struct table *t);
 
-/* Above a table, or NULL. */
+/* Returns the title above a table, or NULL. */
 const char *table_title(const struct table *t);
 
 /* A text made by get(). */
@@ -199,7 +199,7 @@ void cell_none(struct table_cell *out, const char *why);
 
 /* ---- for the formats ------------------------------------------------------------------------- */
 
-/* The cell has a value. */
+/* Returns true if the cell has a value. */
 bool cell_has(const struct table_cell *x);
 /* As people read it, not escaped: "62.3 %", "12,712", "-". */
 void cell_put(struct buf *b, const struct table_cell *x);

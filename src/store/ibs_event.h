@@ -38,19 +38,20 @@ struct ibs_own {
 extern const struct ibs_event ibs_events[];
 extern const size_t n_ibs_events; /* in the order of their codes, with those that are none */
 
-/* By name or code, in any case, `own` (NULL: none) as well; NULL: there is none. */
+/* Finds an event by name or code, in any case, `own` (NULL: none) as well; NULL: there is none. */
 const struct ibs_event *ibs_event_find(const struct ibs_own *own, const char *word);
 
 /* An error if none of the recordings' CPUs can have the event: a count of 0 would mean nothing.
  * part[i] is IBS_PARTS for a recording without samples of the event's table. */
 int ibs_event_exists(const struct ibs_event *e, const enum ibs_part *part, size_t n,
 		     struct err *err) MUST_USE;
-/* The fields that an expression names and this part does not have, "a, b" in b; how many. */
+/* Puts the fields that an expression names and this part does not have, "a, b" in b; returns how
+ * many. */
 size_t ibs_fields_missing(struct buf *b, const char *expression, enum ibs_part part);
 bool ibs_has_word(const char *text, const char *word); /* as a whole word, in any case */
 
 extern const struct document_form ibs_events_document;
-/* Those that a pattern means (NULL: all); how many. */
+/* Puts those that a pattern means (NULL: all); returns how many. */
 size_t ibs_events_put(struct document *d, const struct ibs_own *own, const char *pattern);
 
 #endif

@@ -201,13 +201,13 @@ int raw_cell(struct raw *c, enum store_column_id column, struct table_cell *out,
 
 /* ---- walks over records ---------------------------------------------------------------------- */
 
-/* Its rows are samples of one PMU alone. */
+/* Returns true if its rows are samples of one PMU alone. */
 static bool is_packets(const struct raw *c)
 {
 	return c->table == STORE_ibs_op || c->table == STORE_ibs_fetch || c->table == STORE_spe;
 }
 
-/* Whether the table has samples of the event. */
+/* Returns true if the table has samples of the event. */
 static bool is_of_table(const struct raw *c, const struct pd_event *ev)
 {
 	enum ibs_kind kind;

@@ -43,7 +43,7 @@ struct raw;
 
 struct raw_runs *raw_runs_open(const struct raw_run *run, size_t n);
 void raw_runs_close(struct raw_runs *r); /* NULL is fine */
-/* Rows that all recordings have, for a planner of queries. */
+/* Returns the number of rows in all recordings, for a planner of queries. */
 uint64_t raw_rows(const struct raw_runs *r, enum store_table t);
 
 struct raw *raw_open(struct raw_runs *r, enum store_table t);

@@ -146,7 +146,7 @@ static inline bool is_intel(const char *cpuid)
 /* Walks samples, or with `others` all records, of the run at hand. */
 int raw_walk_begin(struct raw *c, bool others, struct err *err) MUST_USE;
 bool raw_walk_next(struct raw *c);
-/* The sample at hand; NULL: it is damaged. */
+/* Returns the sample at hand; NULL: it is damaged. */
 const struct pd_sample *raw_sample(struct raw *c);
 uint64_t raw_period(const struct raw *c); /* of the sample */
 /* The part of a name that a column has: `which` of these columns. */
@@ -157,12 +157,13 @@ int raw_meet(struct raw *c, struct err *err) MUST_USE;
 int raw_frames_make(struct raw *c, struct err *err) MUST_USE;
 /* Their functions, outermost first. */
 int raw_chain_text(struct raw *c, struct buf *out, struct err *err) MUST_USE;
-/* Where an address of the sample's process lies; NULL: failed, see *err. */
+/* Returns the name of an address of the sample's process; NULL: failed, see *err. */
 struct name *raw_name_at(struct raw *c, enum space_kind kind, uint64_t ip, struct err *err);
 /* Adds its function to the text of a chain; without one "libc.so.6+0x1f" or "0x1f". */
 void raw_put_frame(struct buf *b, const char *function, const char *dso, uint64_t address);
 extern const char *const raw_mode_names[]; /* by enum space_kind */
-/* The number of the sample's chain; false: the pass over the samples was stopped, or failed. */
+/* Sets the number of the sample's chain; returns false if the pass over the samples was stopped, or
+ * failed. */
 bool raw_chain_id(struct raw *c, uint64_t *out) MUST_USE;
 
 /* ---- tables that one pass over all samples of the run makes ---------------------------------- */

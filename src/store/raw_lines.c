@@ -68,7 +68,7 @@ static struct line_row *line_row_at(struct raw_lines *x, struct line_row r)
 	return vec_last(&x->row);
 }
 
-/* The number of a text. */
+/* Returns the number of a text. */
 static uint32_t lines_text_of(struct raw_lines *x, const char *s)
 {
 	uint64_t *at;

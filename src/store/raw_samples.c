@@ -156,7 +156,7 @@ RAW_GET(ip_name, const struct cursor_row *x = cursor_row_of(raw); out->none = tr
 
 /* ---- fields of a sample that is taken apart -------------------------------------------------- */
 
-/* The sample, if it has one of these parts; else the cell is null. */
+/* Returns the sample, if it has one of these parts; else the cell is null. */
 static const struct pd_sample *sample_with(struct raw *raw, uint64_t parts, struct table_cell *out)
 {
 	const struct pd_sample *s = raw_sample(raw);
@@ -188,7 +188,7 @@ RAW_GET(sample_cgroup, const struct pd_sample *s = sample_with(raw, PERF_SAMPLE_
 RAW_GET(sample_raw, const struct pd_sample *s = sample_with(raw, PERF_SAMPLE_RAW, out);
 	if (s) raw_put_blob(out, true, s->raw, s->raw_size))
 
-/* The words of PERF_SAMPLE_DATA_SRC; false: the sample has none. */
+/* Decodes the words of PERF_SAMPLE_DATA_SRC; returns false if the sample has none. */
 static bool memop_at(struct raw *raw, struct memop *op, struct table_cell *out)
 {
 	const struct pd_sample *s = sample_with(raw, PERF_SAMPLE_DATA_SRC, out);
@@ -325,7 +325,7 @@ int raw_chain_text(struct raw *c, struct buf *out, struct err *err)
 	return 0;
 }
 
-/* It has a chain. */
+/* Returns true if it has a chain. */
 static bool has_chain(struct raw *raw, struct table_cell *out)
 {
 	out->none = raw_frames_make(raw, &raw->err) || !raw->chain.n;

@@ -84,7 +84,7 @@ struct threads {
 	struct u64map last; /* pid and tid -> index + 1 of the thread that has them now */
 };
 
-/* The thread of that number now; made if there is none, or it has ended and `anew`. */
+/* Returns the thread of that number now; made if there is none, or it has ended and `anew`. */
 static struct raw_thread *side_thread_at(struct threads *t, uint32_t pid, uint32_t tid, bool anew)
 {
 	uint64_t *at = u64map_xat(&t->last, (uint64_t)pid << 32 | tid, NULL);

@@ -144,7 +144,7 @@ static int next_wake(struct raw *c, struct err *err)
 	return 0;
 }
 
-/* From the waking until a CPU ran it: the span behind, if there was any. */
+/* Returns the time from the waking until a CPU ran it: the span behind, if there was any. */
 static uint64_t delay_of(const struct wait *w, size_t i)
 {
 	const struct wait_span *s = &w->span[i], *next = s + 1;

@@ -157,7 +157,7 @@ static void make_saved_tables(struct saved *s, const struct document_form *f)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* "cyclade.counts/2": whether the document is of a form. */
+/* Returns true if the document is of a form: "cyclade.counts/2". */
 static bool is_saved_of(const cJSON *doc, const struct document_form *f)
 {
 	const cJSON *schema = cJSON_GetObjectItemCaseSensitive(doc, "schema");

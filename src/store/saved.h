@@ -18,7 +18,7 @@
 
 struct saved;
 
-/* The file begins as JSON does, and a recording does not. */
+/* Returns true if the file begins as JSON does, and a recording does not. */
 bool saved_is(const char *path);
 /* Opens a saved result, in the form that the file's schema names. */
 int saved_open(struct saved **out, const char *path, const struct document_form *const *forms,

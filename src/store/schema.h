@@ -42,8 +42,8 @@ extern const struct table_column store_columns[STORE_COLUMNS]; /* their getters:
 void store_tables(struct store_table_row *out);
 enum store_table store_table_of(enum store_column_id column);
 bool store_is_blob(const struct table_column *c);
-/* The declared type of a column of the kind in SQL: "ADDRESS INT", "TEXT", ... The first word is
- * the kind, by which store_kind_of() finds it again; false: it is none of these. */
+/* Returns the declared type of a column of the kind in SQL: "ADDRESS INT", "TEXT", ... The first
+ * word is the kind, by which store_kind_of() finds it again; false: it is none of these. */
 const char *store_sql_type(enum table_kind k, bool blob);
 bool store_kind_of(const char *sql_type, enum table_kind *out);
 

@@ -55,7 +55,7 @@ int sql_open(struct sql **out, const struct sql_opts *opts, struct err *err) MUS
 void sql_close(struct sql *db); /* NULL is fine */
 /* Runs one statement. `d` is open with sql_document as its form; the rows are in its arena. */
 int sql_query(struct sql *db, const char *text, struct document *d, struct err *err) MUST_USE;
-/* Whether a text that is being typed ends with a statement's semicolon. */
+/* Returns true if a text that is being typed ends with a statement's semicolon. */
 bool sql_complete(const char *text);
 
 /* ---- the schema ------------------------------------------------------------------------------ */
@@ -63,12 +63,12 @@ bool sql_complete(const char *text);
 extern const struct document_form sql_tables_document;
 
 /* All tables and columns with kind, unit, meaning; of analyses, those of `result`. `pattern`: a
- * table, TABLE.COLUMN, or a glob; NULL: all. The number of columns that match. */
+ * table, TABLE.COLUMN, or a glob; NULL: all. Returns the number of columns that match. */
 size_t sql_tables_put(struct document *d, const struct sql_result *result, size_t n,
 		      const char *pattern);
-/* The name that SQL has for table `t` of a result; NULL: it has none. */
+/* Returns the name that SQL has for table `t` of a result; NULL: it has none. */
 const char *sql_table_name(struct arena *a, const struct sql_result *r, const struct table_form *t);
-/* The name that SQL has for a column of a result: each table has a `run` of its own. */
+/* Returns the name that SQL has for a column of a result: each table has a `run` of its own. */
 const char *sql_column_name(const struct table_column *c);
 /* Names of all tables; of the raw tables' columns. Ended by NULL. */
 const char *const *sql_table_names(struct arena *a, const struct ibs_own *own,

@@ -21,7 +21,7 @@ struct sql {
 	struct err err; /* why a table failed; the first cause of a query */
 };
 
-/* Whether the query at hand has to end; then it is interrupted. */
+/* Returns true if the query at hand has to end; then it is interrupted. */
 bool sql_is_over(void *db);
 /* For a table's method that failed: keeps `err`, and returns an error to SQLite. */
 int sql_table_failed(struct sql *db, sqlite3_vtab *t, const struct err *err);

@@ -28,7 +28,7 @@ static bool word_is(const struct order_scan *s, const char *what)
 	return s->len == strlen(what) && !strncasecmp(s->word, what, s->len);
 }
 
-/* The next token; false: the end. Comments and quoted text are tokens, too. */
+/* Reads the next token; returns false at the end. Comments and quoted text are tokens, too. */
 static bool scan_token(struct order_scan *s)
 {
 	const char *p = s->p + strspn(s->p, " \t\r\n\f");
@@ -73,7 +73,7 @@ static bool is_order_high(const struct order_scan *s)
 	       strtoull(s->word, NULL, 16) > INT64_MAX;
 }
 
-/* Whether a comparison follows the literal, behind the parentheses around it. */
+/* Returns true if a comparison follows the literal, behind the parentheses around it. */
 static bool compared_after(const struct order_scan *literal)
 {
 	struct order_scan s = *literal;
@@ -85,7 +85,7 @@ static bool compared_after(const struct order_scan *literal)
 	return false;
 }
 
-/* True: s->word is a literal that a comparison would take for a negative number. */
+/* Returns true if s->word is a literal that a comparison would take for a negative number. */
 static bool goes_wrong(struct order_scan *s)
 {
 	while (scan_token(s)) {

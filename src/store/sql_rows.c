@@ -213,7 +213,7 @@ static struct cell *new_row(struct sql_rows *r)
 	return &b->cell[b->n++ * r->n_columns];
 }
 
-/* Bytes that the texts of the row take. */
+/* Returns the bytes that the texts of the row take. */
 static uint64_t size_of_row(const struct sql_rows *r, sqlite3_stmt *s)
 {
 	uint64_t sum = 0;

@@ -141,7 +141,7 @@ static void missing_events(struct document *d, const struct account_view *v, str
 	add_basis(d, v, "no sample", b);
 }
 
-/* Is the recording's event of a tree of another kind of cores? */
+/* Returns true if the recording's event is of a tree of another kind of cores. */
 static bool used_elsewhere(const struct account_view *v, size_t event)
 {
 	for (size_t i = 0; i < v->source.n_all; i++)
@@ -233,7 +233,7 @@ static const char *hottest(const struct account_view *v)
 	return NULL;
 }
 
-/* The largest branch that has parts and was not opened. */
+/* Returns the largest branch that has parts and was not opened. */
 static const char *closed_branch(const struct account_view *v)
 {
 	const struct account *acc = v->source.bound->acc;

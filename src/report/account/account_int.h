@@ -8,9 +8,11 @@
 #include "base/buf.h"
 #include "report/account_view.h"
 
-/* Cells of a row, valid until those of another row of the view; all of it: bound->whole. */
+/* Returns the cells of a row, valid until those of another row of the view; all of it:
+ * bound->whole. */
 const struct account_cell *account_view_cells(struct account_view *v, const struct account_row *r);
-/* The nodes that have a value and are large enough to be looked at, or all of them. */
+/* Returns true for nodes that have a value and are large enough to be looked at, or for all of
+ * them. */
 bool account_shows(const struct account_view *v, uint32_t node);
 /* Facts of branch records about a row; NULL: it is no function, or nothing is known. */
 const struct account_ran *account_view_ran(const struct account_view *v,
@@ -22,13 +24,13 @@ void account_view_push(struct account_view *v, const struct account_row *r);
 void account_view_nest(struct account_view *v, size_t cycles, double least, const bool *kept);
 /* "MEM_LOAD_RETIRED.L2_HIT", or NULL */
 const char *account_event_name(const struct account_view *v, uint32_t event);
-/* One that the tree uses, though perhaps the recording has none of it. */
+/* Returns true for an event that the tree uses, though perhaps the recording has none of it. */
 bool account_wants(const struct account_view *v, uint32_t event);
 
 /* account_tables.c: the value of a row's key; none of a fold. */
 void account_key(const struct account_view *v, const struct account_row *r, size_t key,
 		 struct table_cell *out);
-/* A column of it, with flags of its own. */
+/* Returns a column of the key, with flags of its own. */
 struct table_column account_key_column(const struct account_view *v, size_t key, unsigned flags,
 				       table_get *get);
 

@@ -175,7 +175,7 @@ const struct table_form account_rows_form = { "rows", NULL, TABLE_MAIN | TABLE_D
 const struct table_form account_cells_form = { "cells", NULL, TABLE_DATA, TABLE_COLUMNS(pmu_column),
 					       .next = account_cell_next };
 
-/* Columns: the kind of cores, the keys, the fold; then `more`. */
+/* Returns columns: the kind of cores, the keys, the fold; then room for `more`. */
 static struct table_column *make_account_cell_columns(struct document *d,
 						      const struct account_result *x, size_t more,
 						      size_t *n)

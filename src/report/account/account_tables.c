@@ -13,7 +13,7 @@
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* The kind of cores whose tree has the event; NULL: none has. */
+/* Returns the kind of cores whose tree has the event; NULL: none has. */
 static const struct account_view *account_head_user_of(const struct table *t, size_t event)
 {
 	const struct account_result *x = t->ctx;

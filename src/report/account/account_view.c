@@ -66,7 +66,7 @@ static bool is_opened(const struct account_view *v, uint32_t node)
 	return false;
 }
 
-/* An opened branch, or one above an opened one. */
+/* Returns true for an opened branch, or one above an opened one. */
 static bool leads_to_opened(const struct account_view *v, uint32_t node)
 {
 	const struct account *acc = account_view_acc_of(v);
@@ -115,7 +115,7 @@ static int account_view_by_share(const void *va, const void *vb, void *ctx)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* In one of the trees. */
+/* Returns true if a node of that name is in one of the trees. */
 static bool account_view_is_node(const struct account_view *v, const char *s)
 {
 	for (size_t i = 0; i < v->source.n_all; i++)

@@ -18,9 +18,9 @@ void annotate_note_missing(struct annotate *a);
 void annotate_name_files(struct annotate *a);
 const char *annotate_file(const struct annotate *a, const char *name);
 
-/* annotate_model.c: the instruction that holds an address; SIZE_MAX: none. */
+/* annotate_model.c: returns the instruction that holds an address; SIZE_MAX: none. */
 size_t annotate_insn_at(const struct annotate *a, uint64_t vaddr);
-/* The one that a jump leads to, within the function; SIZE_MAX: it is no such jump. */
+/* Returns the target of a jump within the function; SIZE_MAX: it is no such jump. */
 size_t annotate_jump(const struct annotate *a, const struct annotate_insn *i);
 
 /* annotate_rows.c: the terminal's view, row by row. */
@@ -52,8 +52,8 @@ void annotate_blocks_head(struct buf *out, const struct annotate *a);
 void annotate_blocks_blank(struct buf *out, const struct annotate *a);
 void annotate_blocks_cells(struct buf *out, const struct annotate *a,
 			   const struct annotate_insn *i);
-/* The block that an instruction is in, and whether it is the first, or the last, of it; NULL: none,
- * or not known. */
+/* Returns the block that an instruction is in, and sets whether it is the first, or the last, of
+ * it; NULL: none, or not known. */
 const struct block *annotate_block_of(const struct annotate *a, const struct annotate_insn *i,
 				      bool *first, bool *last);
 
@@ -110,7 +110,7 @@ static inline const struct annotate_insn *annotated_insn_of(const struct table_r
 	return r->p;
 }
 
-/* A row of samples that are at no instruction has no address. */
+/* Returns false for a row of samples at no instruction: it has no address. */
 static inline bool is_insn(const struct table *t, const struct table_row *r)
 {
 	return r->p != &annotated_of(t)->elsewhere;
@@ -147,7 +147,7 @@ document_write_fn annotate_term;
 /* annotate_page.c */
 document_write_fn annotate_html;
 
-/* The share of the function, by period, as `report` counts. */
+/* Returns the share of the function, by period, as `report` counts. */
 static inline double annotate_share(const struct annotate *a, const struct tally *t)
 {
 	const struct tally *all = &a->target.total;

@@ -73,7 +73,7 @@ static bool annotated_edge_next(const struct table *t, struct table_row *r)
 	return false;
 }
 
-/* The taken edge between blocks that a jump is; NULL: not known, or not seen. */
+/* Returns the taken edge between blocks that a jump is; NULL: not known, or not seen. */
 static const struct block_edge *annotated_edge_of(const struct annotate *a,
 						  const struct annotate_insn *i)
 {

@@ -89,7 +89,7 @@ static void listing_place_of(struct face *f, const struct source_line *l, struct
 		buf_puts(b, ":?");
 }
 
-/* The columns it took. */
+/* Returns the columns that it took. */
 static size_t put_listing_place(struct face *f, const struct source_line *l)
 {
 	struct buf b = BUF_INIT;

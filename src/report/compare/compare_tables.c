@@ -63,8 +63,8 @@ static int rank_of(const struct compare_metric *m, const struct compare *c)
 	}
 }
 
-/* The best-supported statement: of one rank the smallest chance, of noise the smallest change that
- * would have been found. */
+/* Returns the best-supported statement: of one rank the smallest chance, of noise the smallest
+ * change that would have been found. */
 static const struct compare_metric *lead_of(const struct compare *c)
 {
 	const struct compare_metric *lead = &c->metric[COMPARE_TIME];

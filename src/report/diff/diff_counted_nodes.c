@@ -45,7 +45,7 @@ static bool same_text(const char *a, const char *b)
 	return !strcmp(a ? a : "", b ? b : "");
 }
 
-/* The slots that a place's tree divides; NAN: not known. */
+/* Returns the slots that a place's tree divides; NAN: not known. */
 static double counted_slots_of(const struct diff_counted *c, const char *where)
 {
 	vec_each (&c->tree, const struct known_tree *, x)
@@ -95,7 +95,7 @@ struct family {
 	bool placed;
 };
 
-/* The id of a name in a place. */
+/* Returns the id of a name in a place. */
 static uint32_t counted_name_id(struct strtab *names, const char *where, const char *node)
 {
 	struct buf b = BUF_INIT;

@@ -9,7 +9,7 @@
 #include "base/xalloc.h"
 #include "report/diff/diff_int.h"
 
-/* A function by any of its names. */
+/* Returns true if `name` is any of a function's names. */
 static bool names_function(const char *name, const struct diff_item *it)
 {
 	const struct diff_match *m = it->match && it->match->certain ? it->match : NULL;

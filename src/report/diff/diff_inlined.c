@@ -67,7 +67,7 @@ void match_clones(struct matching *m)
 
 /* ---- inlined --------------------------------------------------------------------------------- */
 
-/* The same function on side `s`, which `g` of the other side is: by name, or renamed. */
+/* Returns the counterpart on side `s` of `g` of the other side: by name, or renamed. */
 static struct match_func *counterpart(struct matching *m, int s, const struct match_func *g)
 {
 	const struct diff_match *match = g->match;
@@ -98,7 +98,8 @@ static bool is_called(struct matching *m, int s, struct match_func *f, struct ma
 	return false;
 }
 
-/* `g` of the other side holds code of `f`; on this side it does not, and calls it. */
+/* Returns true if `g` of the other side holds code of `f`, and on this side does not, but calls
+ * it. */
 static bool takes_in(struct matching *m, int s, struct match_func *f, struct match_func *g)
 {
 	struct match_func *before = counterpart(m, s, g);

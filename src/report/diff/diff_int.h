@@ -155,17 +155,18 @@ struct diff {
 void diff_read_totals(struct diff *x);
 /* Returns the totals in recording `run` of a side; all 0: it does not have the event. */
 struct diff_total diff_total(const struct diff *x, size_t side, size_t run, const char *event);
-/* How a side has it. */
+/* Returns how a side has it. */
 enum diff_kind diff_kind(const struct diff *x, size_t side, const char *event);
 /* Fills the tables with the amounts of all recordings; of a single side those of its own. */
 int diff_join(struct diff *x, struct err *err) MUST_USE;
 /* Looks for the functions of one side alone on the other one, and joins the certain matches. */
 int diff_match(struct diff *x, size_t side, struct err *err) MUST_USE;
-/* The name is made of an address: "sort+0x5a20", "0x5a20". */
+/* Returns true if the name is made of an address: "sort+0x5a20", "0x5a20". */
 bool diff_is_address(const char *dso, const char *function);
 /* Looks for files of the base alone among those of a side alone, before anything is joined. */
 int diff_match_files(struct diff *x, size_t side, struct err *err) MUST_USE;
-/* The name that a file of the base has on a side, and the other way round: mostly its own. */
+/* Return the name that a file of the base has on a side, and the other way round: mostly its
+ * own. */
 const char *diff_file_new(const struct diff *x, size_t side, const char *dso);
 const char *diff_file_base(const struct diff *x, size_t side, const char *dso);
 /* Compares the builds of two files, by their names on each side. */
@@ -182,11 +183,11 @@ int diff_mark_named(struct diff *x, struct err *err) MUST_USE;
 void diff_judge(struct diff *x);
 /* Makes the rows of the limits: after it. */
 int diff_gates(struct diff *x, struct err *err) MUST_USE;
-/* More than chance: moved, new or gone. */
+/* Returns true if it is more than chance: moved, new or gone. */
 bool diff_reported(const struct diff_item *it);
-/* The change's error bar, which is of this row alone, excludes 0. */
+/* Returns true if the change's error bar, which is of this row alone, excludes 0. */
 bool diff_outside(const struct diff_item *it);
-/* The mean of a side's recordings, with its error. */
+/* Returns the mean of a side's recordings, with its error. */
 struct estimate diff_mean(const struct diff_amount *run, size_t n);
 /* The order of their first `n` keys. */
 int diff_by_keys(const struct diff_item *p, const struct diff_item *q, int n);
@@ -197,16 +198,16 @@ const char *diff_function_name(struct arena *a, const struct diff_item *it);
 /* Frees all but *x itself. */
 void diff_clear(struct diff *x);
 
-/* A symbol by its name in the side's file `dso`: its image too. NULL: none. */
+/* Returns a symbol by its name in the side's file `dso`, and sets its image. NULL: none. */
 const struct symbol *diff_symbol(const struct diff_run *r, const char *dso, const char *function,
 				 uint32_t *image);
-/* A table of one of a recording's documents that has it; NULL: none does. */
+/* Returns the table from a recording's documents; NULL: none has it. */
 const struct table *diff_find(const struct diff_run *r, const char *table);
-/* SIZE_MAX: the table has no such column. */
+/* Returns SIZE_MAX if the table has no such column. */
 size_t diff_column(const struct table *t, const char *key);
-/* A number of any kind, NAN if there is none; and its error, half of 95 %. */
+/* Returns a number of any kind, NAN if there is none; and its error, half of 95 %. */
 struct estimate diff_number(const struct table *t, size_t column, const struct table_row *r);
-/* A text, copied; NULL: there is none. */
+/* Returns a copy of a text; NULL: there is none. */
 const char *diff_text(struct arena *a, const struct table *t, size_t column,
 		      const struct table_row *r);
 

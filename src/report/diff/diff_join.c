@@ -129,7 +129,7 @@ static struct diff_total total_in(const struct joining *j, size_t slot, const ch
 			     : diff_total(j->x, j->side, slot - n_base, event);
 }
 
-/* The divisor of an event's values, with the samples that it rests on (0: exact). */
+/* Returns the divisor of an event's values, with the samples that it rests on (0: exact). */
 static struct diff_total divisor(const struct joining *j, const struct diff_run *r, size_t slot,
 				 const char *event)
 {

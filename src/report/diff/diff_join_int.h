@@ -19,7 +19,7 @@ struct joining {
 
 typedef void join_fn(struct joining *j, const struct diff_run *r, size_t slot);
 
-/* The item of these keys (strings of the arena), new with no amounts. */
+/* Returns the item of these keys (strings of the arena); a new one has no amounts. */
 struct diff_item *diff_item_at(struct joining *j, const char *const key[DIFF_KEYS],
 			       enum diff_alone alone);
 /* Adds a run's amount of an event that both sides have; returns its item, NULL for other events. */
@@ -28,7 +28,8 @@ struct diff_item *diff_join_amount(struct joining *j, const struct diff_run *r, 
 				   double period, double samples);
 /* key[1], a file, and key[2], a function, of the base as the new side names the file. */
 void diff_join_file(const struct joining *j, size_t slot, const char *key[DIFF_KEYS]);
-/* The samples that a share is worth: of its error, which knows of uneven periods. */
+/* Returns the number of samples that a share is worth, by its error, which includes uneven
+ * periods. */
 double diff_worth(struct estimate share, double samples);
 
 /* Joins of optional tables, from DIFF_SUMMED on (diff_more.c). */

@@ -38,8 +38,8 @@ static struct sample gather_side(const struct diff_amount *run, size_t n)
 	return s;
 }
 
-/* The variance of one recording: the spread's or that of sampling, whichever is more; of a side
- * with one recording the spread is as large in relation as the other side's. */
+/* Returns the variance of one recording: the spread's or that of sampling, whichever is more; of a
+ * side with one recording the spread is as large in relation as the other side's. */
 static double judged_variance(const struct sample *s, const struct sample *other)
 {
 	double spread = s->spread, var = s->var;
@@ -81,7 +81,7 @@ static const char *judged_why_not(const struct diff_item *it, const struct sampl
 		       : "its error is not known";
 }
 
-/* The chance of a difference like this one; fills the error bars. NAN: not known. */
+/* Returns the chance of a difference like this one; fills the error bars. NAN: not known. */
 static double test_difference(struct diff_item *it, struct sample a, struct sample b)
 {
 	bool repeats = a.n > 1 || b.n > 1;

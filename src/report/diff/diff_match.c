@@ -82,7 +82,7 @@ static int match_file(struct diff *x, size_t side, const char *dso, struct err *
 
 /* ---- joined rows ----------------------------------------------------------------------------- */
 
-/* `it` is in the match, and in none before it. */
+/* Returns true if `it` is in the match, and in none before it. */
 static bool match_names_item(const struct diff_match *match, const struct diff_item *it)
 {
 	if (it->match || it->side != match->side || !it->key[0] || !it->key[1] || !it->key[2] ||

@@ -49,7 +49,7 @@ struct matching {
 	size_t n_shapes;
 };
 
-/* That the item's amounts of a side are worth. */
+/* Returns the number of samples that the item's amounts of a side are worth. */
 double diff_samples(const struct diff *x, const struct diff_item *it, int s);
 /* The functions of a side's file, by name; f is to be freed, also on failure. */
 int match_open_file(struct match_file *file, const struct diff_side *s, const char *dso,
@@ -58,14 +58,14 @@ int match_open(struct matching *m, struct diff *x, size_t side, const char *dso,
 	       struct err *err) MUST_USE;
 void match_close(struct matching *m);
 struct match_func *match_named(const struct match_file *file, const char *name);
-/* Samples on this side, and none of the other side's are under this name. */
+/* Returns true if it has samples on this side, and none on the other side under this name. */
 bool match_alone(const struct match_func *f);
 /* Without code its insns are 0. */
 const struct shape *match_shape(struct matching *m, int s, struct match_func *f);
-/* `inlined` is by its name among the functions inlined into `f`. */
+/* Returns true if the name of `inlined` is among the functions inlined into `f`. */
 bool match_inlines(struct matching *m, int s, struct match_func *f,
 		   const struct match_func *inlined);
-/* A new match of no functions yet. */
+/* Returns a new match without functions. */
 struct diff_match *match_new(struct matching *m, enum diff_match_kind kind, bool certain);
 void match_add(struct matching *m, struct diff_match *to, int s, struct match_func *f);
 /* All of `from` goes to `to`. */

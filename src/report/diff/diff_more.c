@@ -13,7 +13,7 @@
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* A table that has this column: documents of other results have some of the same name. */
+/* Returns a table that has this column: documents of other results have tables of the same name. */
 static const struct table *find_with(const struct diff_run *r, const char *table,
 				     const char *column)
 {
@@ -27,7 +27,7 @@ static const struct table *find_with(const struct diff_run *r, const char *table
 	return NULL;
 }
 
-/* The name that a function of the base has on the new side. */
+/* Returns the name that a function of the base has on the new side. */
 static const char *new_name(const struct diff *x, size_t side, const char *dso, const char *name)
 {
 	for (size_t i = 0; i < x->match.n; i++) {
@@ -123,7 +123,7 @@ static void join_lines(struct joining *j, const struct diff_run *r, size_t slot)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* The number of blocks of the function whose rows follow one another from `row` on. */
+/* Returns the number of blocks of the function whose rows follow one another from `row` on. */
 static size_t count_more_blocks(const struct table *t, const struct table_row *row, const char *dso,
 				const char *function)
 {
@@ -182,7 +182,7 @@ static void join_blocks(struct joining *j, const struct diff_run *r, size_t slot
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* The values of a row's key columns, as people read them. */
+/* Returns the values of a row's key columns, as people read them. */
 static const char *more_key_text(struct arena *a, const struct table *t, const struct table_row *r)
 {
 	struct buf all = BUF_INIT, scratch = BUF_INIT;

@@ -33,7 +33,7 @@ static void add_code_part(struct splitting *p, struct match_func *part)
 		vec_xpush(&p->part, part);
 }
 
-/* How much the whole is like all of its parts together. */
+/* Returns how much the whole is like all of its parts together. */
 static double alike(const struct splitting *p)
 {
 	size_t n = p->rest ? p->rest_shape->n_pairs : 0, held;

@@ -56,7 +56,7 @@ static void find_best(struct matching *m, int s, struct match_func *f, struct be
 
 /* ---- evidence -------------------------------------------------------------------------------- */
 
-/* Both call functions of the same names, half of them at least. */
+/* Returns true if both call functions of the same names, half of them at least. */
 static bool calls_alike(const struct shape *a, const struct shape *b)
 {
 	size_t both = 0;

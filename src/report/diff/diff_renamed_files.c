@@ -106,7 +106,7 @@ static void add_renamed_file_name(struct files *all, int s, const char *dso, con
 	to->samples.v[id] += samples;
 }
 
-/* The file with most samples of those that `other` has not; 0: there is none any more. */
+/* Returns the file with most samples of those that `other` does not have; 0: none is left. */
 static uint32_t take_largest(struct named *mine, const struct named *other)
 {
 	uint32_t best = 0;
@@ -180,7 +180,7 @@ static bool are_alike(struct matching *m, int s, struct match_func *f, struct ma
 	       shape_alike(a, b) >= SAME_NAME_ALIKE;
 }
 
-/* Some function of the other file has exactly this code. */
+/* Returns true if some function of the other file has exactly this code. */
 static bool renamed_file_has_code(struct matching *m, int s, struct match_func *f)
 {
 	const struct shape *mine = match_shape(m, s, f);
@@ -199,7 +199,7 @@ static bool renamed_file_has_code(struct matching *m, int s, struct match_func *
 	return false;
 }
 
-/* The other file has the function. */
+/* Returns true if the other file has the function. */
 static bool has_function(struct matching *m, int s, struct match_func *f, size_t *looked_for)
 {
 	struct match_func *g = f->symbol->nameless ? NULL : match_named(&m->of[!s], f->name);
@@ -208,7 +208,7 @@ static bool has_function(struct matching *m, int s, struct match_func *f, size_t
 	       ((*looked_for)++ < MOST_LOOKED_FOR && renamed_file_has_code(m, s, f));
 }
 
-/* The part of both files' samples that is in functions of both. */
+/* Returns the part of both files' samples that is in functions of both. */
 static double likeness(struct files *all, const struct file *base, const struct file *new)
 {
 	struct matching *m = &all->m;

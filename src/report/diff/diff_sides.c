@@ -15,7 +15,7 @@ static void note_diff(struct diff *x, const char *text)
 	vec_xpush(&x->note, text);
 }
 
-/* A text of the table "recording" that all recordings of a side share; else "several". */
+/* Returns a text of the table "recording" that all recordings of a side share; else "several". */
 static const char *shared(struct diff *x, const struct diff_side *s, const char *key)
 {
 	const char *all = NULL;
@@ -56,7 +56,7 @@ static struct estimate side_seconds(const struct diff_side *s)
 	return (struct estimate){ sum / n, t95(s->n - 1) * sqrt(squares / (n - 1) / n), NULL };
 }
 
-/* It has no column for the machine: a saved result. */
+/* Returns true if it has no column for the machine: a saved result. */
 static bool is_unknown(const struct diff_run *r)
 {
 	const struct table *t = diff_find(r, "recording");

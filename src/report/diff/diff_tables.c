@@ -355,7 +355,8 @@ static void put_diff_heads(struct document *d, const struct diff *x)
 	}
 }
 
-/* The node whose slots changed most, below `above` (NULL: of all); NULL: none is reported. */
+/* Returns the node whose slots changed most, below `above` (NULL: of all); NULL: none is
+ * reported. */
 static const struct diff_item *most_moved(const struct diff *x, const struct diff_item *above)
 {
 	const struct diff_item *most = NULL;

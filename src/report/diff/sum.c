@@ -17,7 +17,8 @@ struct sum {
 
 /* ---- values and errors ----------------------------------------------------------------------- */
 
-/* A recording's amount of an item's whole: of the tree all slots, of a function its event. */
+/* Returns a recording's amount of an item's whole: of the tree all slots, of a function its
+ * event. */
 static double sum_whole_of(const struct diff *x, const struct diff_item *it, bool function,
 			   size_t run)
 {
@@ -31,7 +32,7 @@ static double sum_whole_of(const struct diff *x, const struct diff_item *it, boo
 	return 0;
 }
 
-/* All of it as a part of all of its whole (a ratio estimate); NAN: it has no whole. */
+/* Returns its sum as a part of the sum of its whole (a ratio estimate); NAN: it has no whole. */
 static struct estimate sum_share_of(const struct diff *x, const struct diff_item *it, bool function)
 {
 	struct estimate share = ESTIMATE_NONE("it is a part of nothing");

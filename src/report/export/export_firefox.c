@@ -386,7 +386,7 @@ static const struct pd_event *fox_event_of(const struct fox *x)
 	return x->s->n_samples ? &x->in->source.event[x->s->sample[0].event] : NULL;
 }
 
-/* ms between a thread's samples, as requested; else the mean of the recording. */
+/* Returns the ms between a thread's samples, as requested; else the mean of the recording. */
 static double fox_interval(const struct fox *x)
 {
 	const struct pd_event *e = fox_event_of(x);

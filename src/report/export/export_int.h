@@ -14,7 +14,7 @@ struct export_names {
 	struct buf scratch;
 };
 
-/* The number of a text that is safe to show; STR_NONE when out of memory. */
+/* Returns the number of a text that is safe to show; STR_NONE when out of memory. */
 uint32_t export_string(struct export_names *x, const char *s) MUST_USE;
 void export_names_free(struct export_names *x);
 

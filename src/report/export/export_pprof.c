@@ -187,7 +187,8 @@ static void find_mappings(struct pprof *x)
 			pprof_lay_out(x, (uint32_t)i, &next);
 }
 
-/* Samples of threads that are called as the file is, as those of a program are at first. */
+/* Returns the samples of threads that are called as the file is, as those of a program are at
+ * first. */
 static uint64_t namesake_samples(const struct pprof *x, size_t image, const struct u64map *by_name)
 {
 	char comm[16];
@@ -269,7 +270,8 @@ static void put_mappings(struct pprof *x)
 
 /* ---- locations ------------------------------------------------------------------------------- */
 
-/* The number of a frame's function, which is written at first sight. Numbers count from 1. */
+/* Returns the number of a frame's function, which is written at first sight. Numbers count from
+ * 1. */
 static uint64_t pprof_function_of(struct pprof *x, const struct profile_frame *f)
 {
 	const char *name = strtab_get(profile_strings(x->in->profile), f->name);

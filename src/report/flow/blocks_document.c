@@ -118,7 +118,7 @@ bool blocks_shows_visits(const struct show *s, bool of_function, bool timed)
 
 /* ---- lines for people ------------------------------------------------------------------------ */
 
-/* Why there are no blocks; NULL: there are. */
+/* Returns why there are no blocks; NULL: there are. */
 static const char *blocks_why_none(const struct blocks_view *v)
 {
 	const struct flow_sums *s = flow_sums(v->b->flow);

@@ -223,7 +223,7 @@ static const struct block_edge *block_edge_of(const struct table_row *r)
 	return r->p;
 }
 
-/* The function at its other end, if that is outside. */
+/* Returns the function at its other end, if that is outside. */
 static const struct symbol *other_of(const struct table *t, const struct table_row *r,
 				     const char **dso)
 {

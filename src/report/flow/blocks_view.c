@@ -183,7 +183,7 @@ static int blocks_view_by_time(const void *x, const void *y)
 	return a->span < b->span ? -1 : a->span > b->span;
 }
 
-/* Whether a span begins in a function that is shown. */
+/* Returns true if a span begins in a function that is shown. */
 static bool blocks_view_is_shown(const struct blocks_view *v, const struct flow_span *s)
 {
 	for (size_t i = 0; v->opts.function && i < v->b->n; i++) {

@@ -25,7 +25,7 @@ static bool place_next(const struct table *t, struct table_row *r)
 	return true;
 }
 
-/* The register at at[1], or the next that is shown. */
+/* Returns the register at at[1], or the next that is shown. */
 static const struct registers_cell *register_cell_at(const struct registers_view *v,
 						     struct table_row *r)
 {

@@ -24,7 +24,7 @@ static uint64_t linear_samples_of(const struct memory_bin *b, size_t n, uint64_t
 	return sum;
 }
 
-/* The least value that 99 % of the samples do not exceed. */
+/* Returns the least value that 99 % of the samples do not exceed. */
 static uint64_t p99_of(const struct memory_bin *b, size_t n, uint64_t samples)
 {
 	uint64_t rest = samples / 100;

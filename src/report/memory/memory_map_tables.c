@@ -89,7 +89,7 @@ static bool column_next(const struct table *t, struct table_row *r)
 	return false;
 }
 
-/* The first instant of a column. */
+/* Returns the first instant of a column. */
 static uint64_t instant(const struct memory_map *m, uint64_t column)
 {
 	double span = (double)(m->last - m->first) + 1;

@@ -470,7 +470,7 @@ void memory_put_objects(struct document *d, const struct memory_view *v)
 	put_sites(d, v);
 }
 
-/* Samples in memory that an allocation log would name. */
+/* Returns the samples in memory that an allocation log would name. */
 static uint64_t unnamed(const struct memory_objects *o)
 {
 	uint64_t n = 0;

@@ -100,7 +100,7 @@ static void keep_needs(struct search *s)
 
 /* ---- other names ----------------------------------------------------------------------------- */
 
-/* Is `word` one of the words of `list`? */
+/* Returns true if `word` is one of the words of `list`. */
 static bool explained_has_word(const char *list, const char *word, size_t len)
 {
 	while (*list) {
@@ -250,8 +250,8 @@ static int find_explained_group(struct search *s, const char *name)
 
 /* ---- rows of monitor ------------------------------------------------------------------------- */
 
-/* The next row from `at` on that a name, PLACE.NAME or a name of another tool means; a place alone
- * means none. */
+/* Returns the next row from `at` on that a name, PLACE.NAME or a name of another tool means; a
+ * place alone means none. */
 static uint32_t row_from(const struct set *s, uint32_t at, const char *name)
 {
 	for (; s && at < s->n; at++)

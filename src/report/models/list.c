@@ -198,7 +198,7 @@ static int listed_model_by_order(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Indices of all rows, as they are read: a tree's parents first. */
+/* Returns the indices of all rows, as they are read: a tree's parents first. */
 static struct placed *listed_model_in_order(const struct making *k, size_t n)
 {
 	const struct list *l = k->l;

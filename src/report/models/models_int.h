@@ -25,7 +25,7 @@ int group_row_fill(struct group_row *out, struct arena *a, const struct model *m
 /* Returns an empty list of this kind; its rows will be `m`'s or `acc`'s own. */
 struct list list_of(enum list_kind kind, const struct model *m, const struct account *acc);
 
-/* Its formula, or one that it refers to, asks for the retire latency of an event. */
+/* Returns true if its formula, or one that it refers to, needs the retire latency of an event. */
 bool metric_asks_latency(const struct model *m, uint32_t metric);
 
 /* "0-3" of bits 0..3; "" of none. Returns `out`. */

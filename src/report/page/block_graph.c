@@ -77,7 +77,7 @@ static bool is_one_of(const char *word, const char *a, const char *b)
 	return word && (!strcmp(word, a) || !strcmp(word, b));
 }
 
-/* False: no code is there, or too much of it. */
+/* Returns false if no code is there, or too much of it. */
 static bool read_insns(struct making *m, const struct table *t, struct err *err, int *ret)
 {
 	const struct table_column *address = find_column(t, "address"),

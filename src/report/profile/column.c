@@ -466,7 +466,7 @@ int keys_parse(struct profile_opts *opts, bool *by_event, const char *list, stru
 
 #define SEVERAL "latencies"
 
-/* A word for several columns; NULL: it is none. */
+/* Returns the columns of a word for several; NULL: it is none. */
 static const char *several(const char *word, size_t len)
 {
 	return len == strlen(SEVERAL) && !memcmp(word, SEVERAL, len)

@@ -48,14 +48,14 @@ void fact_title(struct buf *b, const struct view *v, const struct view_table *t,
 		buf_puts(b, ", time span not recorded");
 }
 
-/* NULL: a view of rows; its profile may have chains for other views. */
+/* Returns NULL for a view of rows; its profile may have chains for other views. */
 static const struct profile_chains *shown_chains(const struct view *v)
 {
 	return v->opts.shape == VIEW_TABLE ? NULL : profile_chains(v->profile);
 }
 
-/* Period of the samples whose outermost caller lies in no mapping: chains by frame pointers end so
- * in code that has none. */
+/* Returns the period of the samples whose outermost caller lies in no mapping: chains by frame
+ * pointers end so in code that has none. */
 static uint64_t lost_callers(const struct profile_chains *c, uint32_t event)
 {
 	uint64_t period = 0;

@@ -35,7 +35,7 @@ static bool folds(const struct view *v)
 
 #define MANY_COMMS 16
 
-/* Whether more than MANY_COMMS values of a key are in the profile. */
+/* Returns true if more than MANY_COMMS values of a key are in the profile. */
 static bool has_many(const struct view *v, size_t key)
 {
 	size_t n_rows, n = 0;
@@ -97,7 +97,8 @@ static uint32_t first_image(const struct view *v)
 	return r->row && !r->folded && !r->left_out ? r->row->image : IMAGE_NONE;
 }
 
-/* Whether the file of that image is another one by now: no name of its functions is known. */
+/* Returns true if the file of that image is another one by now: no name of its functions is
+ * known. */
 static bool is_replaced(const struct view *v)
 {
 	uint32_t id = first_image(v);
@@ -117,7 +118,7 @@ static bool is_made_code(const struct view *v)
 	return kind == IMAGE_ANON || kind == IMAGE_JIT;
 }
 
-/* Whether functions of several files have the name of this one. */
+/* Returns true if functions of several files have the name of this one. */
 static bool is_elsewhere(const struct view *v, const struct profile_row *hot)
 {
 	size_t n;

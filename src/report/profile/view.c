@@ -339,7 +339,7 @@ static int by_view_weight(const void *va, const void *vb, void *ctx)
 	return a->frame < b->frame ? -1 : a->frame > b->frame;
 }
 
-/* Below --min in every event of the table? */
+/* Returns true if a row is below --min in every event of the table. */
 static bool too_small(const struct view *v, const struct view_table *t, const struct view_row *r)
 {
 	for (size_t e = 0; e < t->n_events; e++)

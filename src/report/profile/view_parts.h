@@ -23,16 +23,16 @@ enum { FILTER_FOCUS = 2, FILTER_HIDE = 4 };
 
 int filter_init(struct filter *f, const struct view *v, struct err *err) MUST_USE;
 void filter_free(struct filter *f);
-/* FILTER_* bits that match. */
+/* Returns the FILTER_* bits that match. */
 unsigned filter_string(struct filter *f, uint32_t id);
 unsigned filter_text(const struct filter *f, const char *s);
-/* From the bits of all names of a row or chain: is it shown? */
+/* Returns true if a row or chain is shown, from the bits of all its names. */
 static inline bool filter_keeps(const struct filter *f, unsigned bits)
 {
 	return (!f->has_focus || (bits & FILTER_FOCUS)) && !(f->has_hide && (bits & FILTER_HIDE));
 }
 
-/* FILTER_* bits of a row's keys. */
+/* Returns the FILTER_* bits of a row's keys. */
 unsigned view_row_bits(const struct view *v, const struct profile_row *r, struct filter *f);
 
 typedef VEC(struct view_row) row_vec;

@@ -200,8 +200,8 @@ int where_runs_add(struct where_runs *r, const struct where *w, struct err *err)
 
 /* ---- all of them ------------------------------------------------------------------------ */
 
-/* Half of the 95 % interval of the parts' sum as a share of the wholes', from the spread of the
- * runs (a ratio estimate); NAN: there is none. */
+/* Returns half of the 95 % interval of the parts' sum as a share of the wholes', from the spread of
+ * the runs (a ratio estimate); NAN: there is none. */
 static double runs_spread_of(const double *part, const double *whole, size_t runs)
 {
 	double p = 0, w = 0, squares = 0, n = 0;
@@ -304,7 +304,7 @@ static void put_where_share(struct buf *b, const struct error_bar *e)
 	buf_printf(b, "  %7s  %s\n", num_percent(share, e->share), half);
 }
 
-/* The name as the table shows it: safe. Valid until the next call. */
+/* Returns the name as the table shows it: safe. Valid until the next call. */
 static const char *safe_where_name(struct buf *safe, const struct where_row *r,
 				   const struct style *st)
 {

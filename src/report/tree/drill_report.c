@@ -80,7 +80,7 @@ static int make_views(struct drill_report *s, struct tree_report *r, struct err 
 	return 0;
 }
 
-/* The part that most happened in. */
+/* Returns the part with most slots. */
 static const struct drill_part *main_part(const struct drill_report *s)
 {
 	const struct drill_part *best = &s->d->part[0];
@@ -331,8 +331,8 @@ static const char *locate_event(struct drill_report *s, const struct drill_core 
 	return option;
 }
 
-/* The node to look at next: the largest named bottleneck that is over its threshold; else the
- * deepest node of the path. */
+/* Returns the node to look at next: the largest named bottleneck that is over its threshold; else
+ * the deepest node of the path. */
 static uint32_t worth_a_look(const struct drill_core *c, const struct tree *t)
 {
 	uint32_t best = MODEL_NONE;
@@ -344,7 +344,7 @@ static uint32_t worth_a_look(const struct drill_core *c, const struct tree *t)
 	return best != MODEL_NONE ? best : tree_view_deepest(t);
 }
 
-/* A bottleneck that was asked for. */
+/* Returns true for a bottleneck that was asked for. */
 static bool asked_for(const struct drill_core *c, uint32_t metric)
 {
 	return metric != MODEL_NONE && c->named[metric];

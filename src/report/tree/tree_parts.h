@@ -31,7 +31,7 @@ void tree_put_metric(struct buf *b, const struct model_metric *m, const struct t
 void tree_put_error(struct buf *b, double share, double error);
 document_write_fn tree_write_term, run_write_term;
 
-/* tree_interval.c: whether rows fit: no metrics, no formulas, and room for a name. */
+/* tree_interval.c: returns true if rows fit: no metrics, no formulas, and room for a name. */
 bool tree_interval_fits(const struct tree_report *r, const struct style *st);
 void tree_put_interval(struct buf *b, const struct tree_report *r, const struct show *s);
 

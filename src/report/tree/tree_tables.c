@@ -360,7 +360,7 @@ const struct table_form tree_shown_form = { "tree", NULL, TABLE_PEOPLE,
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* Whether `metric` belongs into the output of programs. */
+/* Returns true if `metric` belongs into the output for programs. */
 static bool take_tree_row(const struct tree_source *s, const struct model_metric *m,
 			  uint32_t metric)
 {

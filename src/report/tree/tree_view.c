@@ -116,7 +116,7 @@ static bool is_node_wanted(const struct maker *k, uint32_t metric)
 	return !k->s->wanted || k->s->wanted[metric];
 }
 
-/* A node below this one was asked for by name. */
+/* Returns true if a node below this one was asked for by name. */
 static bool named_below(const struct maker *k, uint32_t metric)
 {
 	for (uint32_t i = 0; k->s->named && i < k->m->n_metrics; i++) {
@@ -132,7 +132,7 @@ static bool named_below(const struct maker *k, uint32_t metric)
 	return false;
 }
 
-/* It has no value itself, but something below it does: the way there is shown. */
+/* Returns true if it has no value itself, but a node below it does: the way there is shown. */
 static bool leads_on(const struct maker *k, uint32_t metric)
 {
 	return !has_node_value(k, metric) && k->below[metric];
