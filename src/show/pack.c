@@ -217,7 +217,6 @@ static void find_empty(struct pack *p, const struct table *t)
 		}
 }
 
-/* Returns true if the column is written. */
 static bool has_pack(const struct pack *p, const struct table *t, size_t column)
 {
 	return table_has(t, column, C_PEOPLE) && (column >= PACK_COLUMNS || !p->empty[column]);

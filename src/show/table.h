@@ -199,7 +199,6 @@ void cell_none(struct table_cell *out, const char *why);
 
 /* ---- for the formats ------------------------------------------------------------------------- */
 
-/* Returns true if the cell has a value. */
 bool cell_has(const struct table_cell *x);
 /* As people read it, not escaped: "62.3 %", "12,712", "-". */
 void cell_put(struct buf *b, const struct table_cell *x);

@@ -68,7 +68,6 @@ static struct line_row *line_row_at(struct raw_lines *x, struct line_row r)
 	return vec_last(&x->row);
 }
 
-/* Returns the number of a text. */
 static uint32_t lines_text_of(struct raw_lines *x, const char *s)
 {
 	uint64_t *at;

@@ -325,7 +325,6 @@ int raw_chain_text(struct raw *c, struct buf *out, struct err *err)
 	return 0;
 }
 
-/* Returns true if it has a chain. */
 static bool has_chain(struct raw *raw, struct table_cell *out)
 {
 	out->none = raw_frames_make(raw, &raw->err) || !raw->chain.n;

@@ -90,7 +90,7 @@ static bool same_place(const struct cube_cell *a, const struct cube_cell *b)
 	return a->node == b->node && a->thread == b->thread && a->cpu == b->cpu && a->bin == b->bin;
 }
 
-/* 1: there are more cells than `most`. */
+/* Returns 1 if there are more cells than `most`. */
 static int add_cell(struct making *m, const struct cube_cell *x, size_t most)
 {
 	uint64_t h =

@@ -239,7 +239,7 @@ static uint32_t dominator(struct graph *g, uint32_t b)
 	return best;
 }
 
-/* -1: it takes too long. */
+/* Returns -1 if it takes too long. */
 static int dominate(struct graph *g)
 {
 	bool changed = true;

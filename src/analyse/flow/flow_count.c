@@ -92,7 +92,7 @@ struct flow_half *flow_half_of(struct flow_halves *h, size_t n, size_t i)
 	return &h->v[i];
 }
 
-/* If the other has any. */
+/* Does nothing if the other has none. */
 static void add_half(struct flow_halves *h, size_t n, size_t i, const struct flow_halves *more,
 		     size_t k)
 {

@@ -219,9 +219,7 @@ static inline struct span_count *flow_span_of(struct flow_counts_of_worker *c, u
 }
 
 void flow_counts_free(struct flow_counts_of_worker *c);
-/* Returns the halves of the i-th of n. */
 struct flow_half *flow_half_of(struct flow_halves *h, size_t n, size_t i);
-/* Adds the counts of `more`. */
 int flow_counts_add(struct flow_counts_of_worker *c, const struct flow_counts_of_worker *more,
 		    struct err *err) MUST_USE;
 

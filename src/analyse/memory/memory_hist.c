@@ -32,7 +32,7 @@ static int add_many(struct hist *h, uint16_t value, uint32_t n)
 	return 0;
 }
 
-/* From the list to counts. */
+/* Converts the list to counts. */
 static int spread_out(struct hist *h)
 {
 	struct hist old = *h;

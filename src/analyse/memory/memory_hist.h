@@ -56,7 +56,7 @@ static inline MUST_USE int hist_add(struct hist *h, uint16_t value)
 	return 0;
 }
 
-/* n values, each `step` behind the one before. */
+/* Adds n values, each `step` behind the one before. */
 int hist_add_all(struct hist *h, const uint16_t *v, size_t n, size_t step) MUST_USE;
 int hist_join(struct hist *h, struct hist *other) MUST_USE;
 void hist_each(const struct hist *h, void (*add)(void *ctx, uint16_t value, uint64_t n), void *ctx);

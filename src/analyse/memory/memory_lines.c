@@ -36,7 +36,7 @@ static struct lines_piece *find_piece(struct lines_of *o, uint32_t pid, uint64_t
 	return p;
 }
 
-/* Half of the blocks go. */
+/* Drops half of the blocks. */
 static int thin(struct lines_of *o)
 {
 	struct itab at = ITAB_INIT;

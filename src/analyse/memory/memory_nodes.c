@@ -21,7 +21,6 @@ static bool reached(const struct memop *op)
 	return memory && (op->hit || !(op->has & MEMOP_HAS_HIT));
 }
 
-/* Returns the other one of two. */
 static int32_t other_node(const struct nodes *n, int32_t node)
 {
 	for (size_t i = 0; n->n == 2 && i < n->info->n_nodes; i++)

@@ -94,7 +94,6 @@ uint32_t memory_object_of(struct objects_part *w, const struct memory_object *x)
 	return (uint32_t)w->object.n - 1;
 }
 
-/* Returns the source of a stratum's samples. */
 static struct memory_object_source *source_of(struct memory_objects_work *w,
 					      const struct memory_stratum *s)
 {

@@ -35,7 +35,7 @@ static bool on_cpu(const struct pass *p, uint32_t cpu)
 	return !p->cpus || (cpu < p->n_cpus && p->cpus[cpu]);
 }
 
-/* By everything but the event. */
+/* Returns true if the selection allows the sample, apart from its event. */
 static bool selected(const struct pass *p, struct pass_worker *w, const struct pass_sample *s)
 {
 	if ((p->sel.time_from && s->time < p->sel.time_from) ||

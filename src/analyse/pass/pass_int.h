@@ -78,9 +78,9 @@ static inline struct pass_thread *pass_thread_of(struct pass *p, struct pass_wor
 	return t;
 }
 
-/* By its cgroup. */
+/* Returns true if the selection allows its cgroup. */
 bool pass_wants_cgroup(const struct pass *p, struct pass_worker *w, const struct pass_sample *s);
-/* By pid, tid and comm. */
+/* Returns true if the selection allows its pid, tid and comm. */
 bool pass_wants_thread(const struct pass *p, const struct pass_thread *t);
 
 #endif

@@ -122,7 +122,7 @@ static bool within_function(const struct code *c, uint32_t image, const struct f
 	return p->image == image && p->addr >= c->start && p->addr - c->start < c->len;
 }
 
-/* Is it the first instruction of a function? */
+/* Sets *yes to true if it is the first instruction of a function, else to false. */
 static int starts_function(struct flowing *x, uint64_t addr, bool *yes, struct err *err)
 {
 	const struct symbol *s;

@@ -160,7 +160,7 @@ static struct count_slot *slot_at(struct counts *c, uint64_t addr, uint32_t grou
 	return o;
 }
 
-/* A slot that was empty is used. */
+/* Uses a slot that was empty. */
 static void slot_new(struct counts *c, const struct count_slot *o)
 {
 	c->n++;

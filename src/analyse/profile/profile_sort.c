@@ -226,7 +226,7 @@ static int draw_splitters(struct sorting *s, struct err *err)
 	return 0;
 }
 
-/* From counts to places. */
+/* Converts counts to places. */
 static void place_parts(struct sorting *s)
 {
 	size_t at = 0;

@@ -7,7 +7,7 @@
 #include "analyse/sharing/sharing_int.h"
 #include "base/invariant.h"
 
-/* All allocations of a site are one object. */
+/* Returns the key of the object: all allocations of a site are one. */
 static uint32_t site_of(const struct data_place *p)
 {
 	return p->site ? p->site->id : UINT32_MAX;

@@ -80,7 +80,7 @@ struct now {
 	struct cpu_now *cpu;
 };
 
-/* From now.time to `time` nothing changed. */
+/* Adds the time from now.time to `time`, in which nothing changed. */
 static void spend(struct counting *c, struct now *now, uint64_t time)
 {
 	uint64_t d = time - now->time;

@@ -123,7 +123,7 @@ static void see_cpu(struct tracking *t, const struct track *r, uint64_t until)
 		c->seen = until;
 }
 
-/* From since to `until`, as it was. */
+/* Ends the span of its present state at `until`. */
 static void close_span(struct tracking *t, const struct track *r, uint64_t until)
 {
 	struct wait_span s = { .from = r->since,
@@ -282,7 +282,7 @@ static void evict(struct tracking *t, const struct cpu_now *c, uint32_t cpu, uin
 	end_track_thread(t, other, other->exit < time ? other->exit : time);
 }
 
-/* A thread has the CPU now. */
+/* Notes that a thread has the CPU now. */
 static void hold_cpu(struct tracking *t, struct cpu_now *c, const struct track *r,
 		     const struct fact *f)
 {

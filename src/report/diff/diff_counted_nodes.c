@@ -95,7 +95,6 @@ struct family {
 	bool placed;
 };
 
-/* Returns the id of a name in a place. */
 static uint32_t counted_name_id(struct strtab *names, const char *where, const char *node)
 {
 	struct buf b = BUF_INIT;

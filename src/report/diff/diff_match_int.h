@@ -65,7 +65,6 @@ const struct shape *match_shape(struct matching *m, int s, struct match_func *f)
 /* Returns true if the name of `inlined` is among the functions inlined into `f`. */
 bool match_inlines(struct matching *m, int s, struct match_func *f,
 		   const struct match_func *inlined);
-/* Returns a new match without functions. */
 struct diff_match *match_new(struct matching *m, enum diff_match_kind kind, bool certain);
 void match_add(struct matching *m, struct diff_match *to, int s, struct match_func *f);
 /* All of `from` goes to `to`. */

@@ -199,7 +199,6 @@ static bool renamed_file_has_code(struct matching *m, int s, struct match_func *
 	return false;
 }
 
-/* Returns true if the other file has the function. */
 static bool has_function(struct matching *m, int s, struct match_func *f, size_t *looked_for)
 {
 	struct match_func *g = f->symbol->nameless ? NULL : match_named(&m->of[!s], f->name);

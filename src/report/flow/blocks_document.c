@@ -135,7 +135,7 @@ static const char *blocks_why_none(const struct blocks_view *v)
 	return "no block is known: no interval between two branches can be used (--table dropped)";
 }
 
-/* Every interval that is not used, by why. */
+/* Every interval that is not used, by cause. */
 static void add_dropped(struct document *d, const struct blocks_view *v, const struct table *t)
 {
 	struct table_row r = { 0 };
