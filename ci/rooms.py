@@ -42,7 +42,8 @@ WALKER = "analyse/pass/pass.c"
 WALKS = re.compile(r"\bpass_(each|run)\(")
 WALKERS = {
     "analyse/pass/pass.c": "the walk",
-    "cli/recordings/result_bases.c": "the one that results share",
+    "cli/recordings/results.c": "those that results share",
+    "cli/recordings/result.c": "of one result alone",
     "analyse/profile/profile.c": "profile_build: a profile alone",
     "analyse/profile/profile_reads.c": "what counters stood at before each chunk",
     "analyse/flow/flow.c": "flow_build: a flow alone, or weighed by the one before",
@@ -50,9 +51,7 @@ WALKERS = {
     "analyse/cube/cube.c": "when the samples of a selection were taken",
     "analyse/pass/mux.c": "periods are weighed by it",
     "analyse/pass/mux_pause.c": "the same",
-    "analyse/memory/memory_scan.c": "may need the order of the file",
-    "analyse/sharing/sharing.c": "needs the order of the file",
-    "analyse/registers/registers.c": "needs the order of the file",
+    "analyse/memory/memory.c": "memory_build: of one event alone",
     "analyse/wait/": "need the order of the file, or the waits",
 }
 # Where an address lies is asked of tables of places (symbol/place.h), which ask the address spaces.

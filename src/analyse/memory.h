@@ -179,6 +179,14 @@ bool memory_told(const struct pd *rec);
  * NULL: not wanted; else they are of the same pass. */
 int memory_build(struct memory **out, struct memory_objects **objects, const struct pd *rec,
 		 struct spaces *sp, const struct memory_opts *opts, struct err *err) MUST_USE;
+/* The same in a walk with others: begin adds a visitor to the pass, whose selection is that of
+ * `opts` but for its event; end is called after the walk. Both results are the caller's to free if
+ * the latter fails. */
+struct pass;
+int memory_begin(struct memory **out, struct memory_objects **objects, struct pass *pass,
+		 const struct pd *rec, struct spaces *sp, const struct memory_opts *opts,
+		 struct err *err) MUST_USE;
+int memory_end(struct memory *m, struct err *err) MUST_USE;
 void memory_free(struct memory *m); /* NULL is fine */
 
 /* Returns "computed"; or why it is not. */

@@ -17,7 +17,8 @@
  * Order. The recording is a row of chunks of some MB, handed out in ascending order. For each chunk
  * a worker calls begin, then for its records in file order `sample`, `left_out` or `other`, then
  * end; of several visitors each, in the order in which they were added. A worker has one chunk at a
- * time, and its chunks ascend. With opts.threads 1 all records are visited in file order.
+ * time, and its chunks ascend. With opts.threads 1, or if a visitor wants PASS_ORDER, all records
+ * are visited in file order.
  *
  * Threads. Hooks run on several threads at a time, each with a worker number of its own below
  * pass_workers(). A hook writes only to the state of its worker, or to that of the chunk at hand.
@@ -73,7 +74,7 @@ const char *pass_comm_text(const struct spaces *sp, uint64_t comm, char buf[COMM
 /* Returns the path of a cgroup, or a text for it if the path is not known. */
 const char *pass_cgroup_text(const struct spaces *sp, uint64_t id, char buf[CGROUP_TEXT]);
 
-#define PASS_VISITORS 8
+#define PASS_VISITORS 16
 
 /* A thread as a sample met it; the same for all samples of it with times in [from, until). */
 struct pass_thread {
@@ -110,6 +111,8 @@ enum {
 	PASS_THREAD = 1, /* `who` is looked up; needs spaces */
 	PASS_COMM = 2,	 /* and its comm */
 	PASS_PLACE = 4,	 /* pass_place() may be asked */
+	PASS_ALL = 8,	 /* samples of its events whatever the selection says */
+	PASS_ORDER = 16, /* in file order: then one worker walks, for all visitors */
 };
 
 /* Returns the place of an address of the sample's process. The answer is read, not written:
@@ -168,6 +171,7 @@ uint64_t pass_samples(const struct pass *p);
 size_t pass_entries(const struct pass *p, size_t most);
 /* Up to PASS_VISITORS; the objects that the visitor points to must stay until the walk. */
 void pass_add(struct pass *p, const struct pass_visitor *v, void *ctx);
+/* Without visitors nothing is walked. */
 int pass_run(struct pass *p, struct err *err) MUST_USE;
 /* A walk with this visitor alone. */
 int pass_each(struct pass *p, const struct pass_visitor *v, void *ctx, struct err *err) MUST_USE;

@@ -83,6 +83,9 @@ struct profile_opts {
 	/* A sample's period is taken times the share of time that its counter lacked just then;
 	 * NULL: as it was recorded. */
 	const struct mux *mux;
+	/* For groups that are read with their leader, if several profiles are made; NULL: made by a
+	 * walk of its own. */
+	const struct profile_reads *reads;
 	bool once; /* the recording is not read again: its pages may go */
 	/* Functions that share their name with others of the file get their distinguishing place
 	 * only when profile_text() is called, if nothing else of the profile needs it. */
@@ -221,6 +224,11 @@ struct pass;
 int profile_begin(struct profile **out, struct pass *pass, const struct pd *rec, struct spaces *sp,
 		  const struct profile_opts *opts, struct err *err) MUST_USE;
 int profile_end(struct profile *p, struct err *err) MUST_USE;
+/* What counters of groups stood at before each chunk. NULL if no samples have such values; else a
+ * walk. */
+struct profile_reads;
+int profile_reads_build(struct profile_reads **out, const struct pd *rec, struct err *err) MUST_USE;
+void profile_reads_free(struct profile_reads *r); /* NULL is fine */
 /* Rows of `of` by keys of `opts` that its opts.also has, or its own: no branches, no chains. `of`
  * must outlive *out. */
 int profile_again(struct profile **out, const struct profile *of, const struct profile_opts *opts,

@@ -3,9 +3,11 @@
  * registers - values of registers at the samples' instructions: at the first instruction of a
  * function those are its arguments.
  *
- *	registers_find(&r, rec, spaces, &opts, &err)	all places, most samples first
+ *	registers_begin(&r, pass, rec, spaces, &opts, &err)	a visitor of a walk
+ *	registers_end(r, &err)			after it: all places, most samples first
  *	... set `wanted` of some of r->place ...
- *	registers_read(r, &err)				their values
+ *	registers_read_begin(r, pass, &err)	one of another walk, for their values
+ *	registers_read_end(r, &err)
  *	registers_free(r)
  *
  * Registers are those at the interrupt (PERF_SAMPLE_REGS_INTR), else of user space
@@ -102,10 +104,14 @@ struct registers {
 	struct registers_work *work;
 };
 
-int registers_find(struct registers **out, const struct pd *rec, struct spaces *sp,
-		   const struct registers_opts *opts, struct err *err) MUST_USE;
-/* ERR_LIMIT if more than REGISTERS_WANTED_MAX are wanted. */
-int registers_read(struct registers *r, struct err *err) MUST_USE;
+struct pass;
+/* The pass has the selection of `opts`. */
+int registers_begin(struct registers **out, struct pass *pass, const struct pd *rec,
+		    struct spaces *sp, const struct registers_opts *opts, struct err *err) MUST_USE;
+int registers_end(struct registers *r, struct err *err) MUST_USE;
+/* ERR_LIMIT where more than REGISTERS_WANTED_MAX are wanted. */
+int registers_read_begin(struct registers *r, struct pass *pass, struct err *err) MUST_USE;
+int registers_read_end(struct registers *r, struct err *err) MUST_USE;
 void registers_free(struct registers *r); /* NULL is fine */
 
 /* "rdi"; NULL: no such register. *argument (may be NULL): which it holds at an entry, 0: none. */

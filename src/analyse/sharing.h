@@ -3,7 +3,9 @@
  * sharing - the cache lines that several threads use: which of their bytes each thread reads and
  * writes, so whether threads share data (true sharing) or only the line (false sharing).
  *
- *	sharing_find(&s, rec, spaces, &opts, &err)
+ *	sharing_begin(&s, pass, rec, spaces, &opts, &err)	a visitor of a walk
+ *	sharing_again(s, pass)					and of another
+ *	sharing_end(s, &err)					after it
  *	... s->line, most at stake first; the accesses of each ...
  *	sharing_free(s)
  *
@@ -31,7 +33,7 @@
  * loads wait together, and Intel's load latency event samples only a part of all loads, so it ranks
  * lines; it is no wall-clock time.
  *
- * Costs: two passes over the recording in file order; 40 bytes for each line that was used, and
+ * Costs: two walks over the recording in file order; 40 bytes for each line that was used, and
  * some 150 for each place of the code that accesses a byte of a shared one.
  */
 #ifndef CYCLADE_ANALYSE_SHARING_H
@@ -135,8 +137,12 @@ struct sharing {
 
 /* Returns true if some event's samples may be loads or stores with addresses. */
 bool sharing_able(const struct pd *rec);
-int sharing_find(struct sharing **out, const struct pd *rec, struct spaces *sp,
-		 const struct sharing_opts *opts, struct err *err) MUST_USE;
+struct pass;
+/* The pass has the selection of `opts` but for its event. */
+int sharing_begin(struct sharing **out, struct pass *pass, const struct pd *rec, struct spaces *sp,
+		  const struct sharing_opts *opts, struct err *err) MUST_USE;
+void sharing_again(struct sharing *s, struct pass *pass);
+int sharing_end(struct sharing *s, struct err *err) MUST_USE;
 void sharing_free(struct sharing *s); /* NULL is fine */
 
 /* Returns true for separate bytes on one line: alignment helps. */

@@ -2,7 +2,7 @@
 /*
  * registers_view - values of registers, as a document.
  *
- *	registers_find, registers_view_choose, registers_read	(analyse/registers.h)
+ *	registers_end, registers_view_choose, registers_read_end	(analyse/registers.h)
  *	registers_put(&document, &view)
  *
  * Of functions' entries those registers are shown that hold arguments, unless `all` asks for the

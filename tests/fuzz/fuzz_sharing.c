@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/pass.h"
 #include "analyse/sharing.h"
 #include "recording.h"
 
@@ -55,6 +56,24 @@ static void check(const struct sharing *s)
 	hold(s->lines == s->n + s->lines_one_thread);
 }
 
+static int find_lines(struct sharing **s, const struct pd *rec, struct spaces *sp,
+		      const struct sharing_opts *opts, struct err *err)
+{
+	const struct pass_opts po = { 0 };
+	struct pass *pass = NULL;
+	int ret;
+
+	*s = NULL;
+	ret = pass_new(&pass, rec, sp, &opts->select, &po, err) ||
+	      sharing_begin(s, pass, rec, sp, opts, err) || pass_run(pass, err);
+	if (!ret) {
+		sharing_again(*s, pass);
+		ret = pass_run(pass, err) || sharing_end(*s, err);
+	}
+	pass_free(pass);
+	return ret;
+}
+
 static void find(const struct pd *rec, struct spaces *sp)
 {
 	static const uint32_t sizes[] = { 0, SHARING_LINE_MIN, SHARING_LINE_MAX };
@@ -64,8 +83,9 @@ static void find(const struct pd *rec, struct spaces *sp)
 		struct err err = ERR_INIT;
 		struct sharing *s;
 
-		if (sharing_find(&s, rec, sp, &opts, &err)) {
+		if (find_lines(&s, rec, sp, &opts, &err)) {
 			hold(err.what[0]);
+			sharing_free(s);
 			continue;
 		}
 		check(s);

@@ -118,6 +118,7 @@ int cube_begin(struct cube **out, struct pass *pass, const struct pd *rec, struc
 				   .stacks = STACKS_CELLS,
 				   .max_stack = opts->max_stack,
 				   .mux = opts->mux,
+				   .reads = opts->reads,
 				   .select = *sel,
 				   .machine = opts->machine };
 	uint64_t last;

@@ -12,6 +12,7 @@
 #include "analyse/memory/memory_places_int.h"
 #include "analyse/memory/memory_scan_int.h"
 #include "analyse/memory/memory_types.h"
+#include "analyse/pass.h"
 #include "base/invariant.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -196,13 +197,13 @@ static int choose_events(struct memory_work *w, const struct pd *rec, const stru
 	return again_hint(err, pd_info(rec), "record some:", "--mem");
 }
 
-int memory_build(struct memory **out, struct memory_objects **objects, const struct pd *rec,
-		 struct spaces *sp, const struct memory_opts *opts, struct err *err)
+int memory_begin(struct memory **out, struct memory_objects **objects, struct pass *pass,
+		 const struct pd *rec, struct spaces *sp, const struct memory_opts *opts,
+		 struct err *err)
 {
 	struct memory *m = calloc(1, sizeof(*m));
 	struct memory_work *w = calloc(1, sizeof(*w));
-	bool *events = NULL;
-	int ret;
+	struct memory_objects *o = NULL;
 
 	*out = NULL;
 	if (objects)
@@ -216,22 +217,69 @@ int memory_build(struct memory **out, struct memory_objects **objects, const str
 		.spaces = sp, .files_too = opts->files, .files = STRTAB_INIT, .rows = STRTAB_INIT
 	};
 	m->work = w;
-	ret = choose_events(w, rec, opts, objects != NULL, &events, err) ||
-	      (objects && data_begin(sp, err)) ||
-	      memory_scan(&w->c, objects, rec, sp, w->how, events, opts, err) ||
-	      memory_fold(w, err) || make_result(m, w, err) ||
-	      (objects && memory_objects_type(*objects, m, err));
-	free(events);
-	assert(ret || m->first[1] == 0 || m->group[0].samples == m->samples - m->without);
-	if (ret) {
+	if (choose_events(w, rec, opts, objects != NULL, &w->events, err) ||
+	    (objects && data_begin(sp, err)) ||
+	    memory_scan_begin(&w->scan, pass, objects ? &o : NULL, rec, sp, w->how, w->events, opts,
+			      err)) {
 		memory_free(m);
-		memory_objects_free(objects ? *objects : NULL);
-		if (objects)
-			*objects = NULL;
-	} else {
-		*out = m;
+		memory_objects_free(o);
+		return -1;
 	}
-	return ret ? -1 : 0;
+	w->objects = o;
+	*out = m;
+	if (objects)
+		*objects = o;
+	return 0;
+}
+
+static void drop_memory_scan(struct memory_work *w)
+{
+	memory_scan_free(w->scan);
+	free(w->events);
+	w->scan = NULL;
+	w->events = NULL;
+}
+
+int memory_end(struct memory *m, struct err *err)
+{
+	struct memory_work *w = m->work;
+	int ret = memory_scan_end(&w->c, w->scan, err);
+
+	drop_memory_scan(w);
+	if (ret || memory_fold(w, err) || make_result(m, w, err) ||
+	    (w->objects && memory_objects_type(w->objects, m, err)))
+		return -1;
+	assert(m->first[1] == 0 || m->group[0].samples == m->samples - m->without);
+	return 0;
+}
+
+int memory_build(struct memory **out, struct memory_objects **objects, const struct pd *rec,
+		 struct spaces *sp, const struct memory_opts *opts, struct err *err)
+{
+	const struct pass_opts po = { .progress = opts->progress,
+				      .progress_ctx = opts->progress_ctx };
+	struct pass *p = NULL;
+	int ret;
+
+	*out = NULL;
+	if (objects)
+		*objects = NULL;
+	if (pass_new(&p, rec, sp, &opts->select, &po, err))
+		return -1;
+	ret = memory_begin(out, objects, p, rec, sp, opts, err) || pass_run(p, err) ||
+			      memory_end(*out, err)
+		      ? -1
+		      : 0;
+	pass_free(p);
+	if (ret) {
+		memory_free(*out);
+		*out = NULL;
+		if (objects) {
+			memory_objects_free(*objects);
+			*objects = NULL;
+		}
+	}
+	return ret;
 }
 
 void memory_free(struct memory *m)
@@ -239,6 +287,7 @@ void memory_free(struct memory *m)
 	struct memory_work *w = m ? m->work : NULL;
 
 	if (w) {
+		drop_memory_scan(w);
 		memory_tallies_free(&w->c);
 		vec_free(&w->group);
 		vec_free(&w->first);

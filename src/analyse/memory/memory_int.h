@@ -35,8 +35,13 @@ struct memory_sums {
 
 struct memory_bins;
 
+struct memory_scan;
+
 struct memory_work {
 	struct spaces *spaces;
+	struct memory_scan *scan; /* until the walk is over, as are: */
+	bool *events;
+	struct memory_objects *objects; /* NULL: not wanted */
 	struct memop_how *how;
 	struct memory_tallies c;
 	VEC(struct memory_group) group;

@@ -12,18 +12,18 @@ struct own {
 	_Alignas(BIG_LINE) struct memory_tallies tallies;
 };
 
-struct scan {
-	const struct spaces *spaces;
+struct memory_scan {
 	const struct memop_how *how;
 	struct own *of; /* by worker */
-	struct memory_objects *objects;
+	unsigned n;
+	struct memory_objects *objects; /* NULL: not wanted */
 	bool threads;
 	enum memory_operand_why *fits; /* by event; NULL: no address is computed */
 	struct memory_operand_work operands;
 };
 
 /* `op` of a sample without an address, which may get one. */
-static int compute(struct scan *w, struct memory_tallies *c, const struct pass_sample *p,
+static int compute(struct memory_scan *w, struct memory_tallies *c, const struct pass_sample *p,
 		   struct memop *op, struct err *err)
 {
 	enum memory_operand_why why;
@@ -34,7 +34,8 @@ static int compute(struct scan *w, struct memory_tallies *c, const struct pass_s
 	return 0;
 }
 
-static bool lacks_address(const struct scan *w, const struct pass_sample *p, const struct memop *op)
+static bool lacks_address(const struct memory_scan *w, const struct pass_sample *p,
+			  const struct memop *op)
 {
 	return w->fits && w->fits[p->event] != MEMORY_OPERAND_UNWANTED &&
 	       !(op->has & MEMOP_HAS_ADDRESS);
@@ -42,7 +43,7 @@ static bool lacks_address(const struct scan *w, const struct pass_sample *p, con
 
 static int take(void *ctx, const struct pass_sample *p, struct err *err)
 {
-	struct scan *w = ctx;
+	struct memory_scan *w = ctx;
 	struct memory_tallies *c = &w->of[p->worker].tallies;
 	struct memop_kind *kind;
 	const struct memop *op;
@@ -66,7 +67,7 @@ static int take(void *ctx, const struct pass_sample *p, struct err *err)
 
 static int begin_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
 {
-	const struct scan *w = ctx;
+	const struct memory_scan *w = ctx;
 
 	(void)chunk;
 	return memory_count_begin(&w->of[worker].tallies, w->threads) ? err_nomem(err) : 0;
@@ -74,7 +75,7 @@ static int begin_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err
 
 static int end_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
 {
-	const struct scan *w = ctx;
+	const struct memory_scan *w = ctx;
 
 	(void)chunk;
 	if (memory_count_end(&w->of[worker].tallies))
@@ -82,21 +83,8 @@ static int end_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
 	return w->objects ? memory_objects_flush(w->objects, worker, err) : 0;
 }
 
-static int join(struct memory_tallies *out, struct scan *w, unsigned n)
-{
-	int ret = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		ret = ret || memory_tallies_join(out, &w->of[i].tallies) ? -1 : 0;
-		memory_tallies_free(&w->of[i].tallies);
-	}
-	memory_tallies_end(out);
-	free(w->of);
-	return ret;
-}
-
 /* Addresses are wanted of events that are scanned. */
-static int begin_operands(struct scan *w, const struct pd *rec, struct spaces *sp,
+static int begin_operands(struct memory_scan *w, const struct pd *rec, struct spaces *sp,
 			  const bool *events, struct err *err)
 {
 	size_t n;
@@ -118,43 +106,59 @@ static int begin_operands(struct scan *w, const struct pd *rec, struct spaces *s
 	return any ? memory_operand_begin(&w->operands, sp, err) : 0;
 }
 
-int memory_scan(struct memory_tallies *out, struct memory_objects **objects, const struct pd *rec,
-		struct spaces *sp, const struct memop_how *how, const bool *events,
-		const struct memory_opts *opts, struct err *err)
+int memory_scan_begin(struct memory_scan **out, struct pass *p, struct memory_objects **objects,
+		      const struct pd *rec, struct spaces *sp, const struct memop_how *how,
+		      const bool *events, const struct memory_opts *opts, struct err *err)
 {
-	const struct pass_visitor v = { .wants = PASS_THREAD | PASS_COMM | PASS_PLACE,
-					.begin = begin_chunk,
-					.sample = take,
-					.end = end_chunk };
-	struct pass_opts po = { .events = events,
-				.progress = opts->progress,
-				.progress_ctx = opts->progress_ctx };
-	struct scan w = { .spaces = sp, .how = how, .threads = opts->threads };
-	struct pass *p;
-	unsigned n;
-	int ret = -1;
+	struct pass_visitor v = { .wants = PASS_THREAD | PASS_COMM | PASS_PLACE,
+				  .events = events,
+				  .begin = begin_chunk,
+				  .sample = take,
+				  .end = end_chunk };
+	struct memory_scan *w = calloc(1, sizeof(*w));
 
-	if (objects && begin_operands(&w, rec, sp, events, err))
-		goto out;
-	/* sites are numbered as they are met; images are read if operands are */
-	po.threads = w.fits || (objects && data_heap_facts(sp)) ? 1 : 0;
-	if (pass_new(&p, rec, sp, &opts->select, &po, err))
-		goto out;
-	n = pass_workers(p);
-	w.of = big_zeros(n, sizeof(*w.of));
-	ret = w.of ? 0 : err_nomem(err);
-	if (!ret && objects) {
-		ret = memory_objects_begin(objects, rec, sp, opts, n, err);
-		w.objects = *objects;
+	*out = w;
+	if (!w)
+		return err_nomem(err);
+	w->how = how;
+	w->threads = opts->threads;
+	w->n = pass_workers(p);
+	w->of = big_zeros(w->n, sizeof(*w->of));
+	if (!w->of)
+		return err_nomem(err);
+	if (objects) {
+		if (begin_operands(w, rec, sp, events, err) ||
+		    memory_objects_begin(objects, rec, sp, opts, w->n, err))
+			return -1;
+		w->objects = *objects;
 	}
-	if (!ret)
-		ret = pass_each(p, &v, &w, err);
-	pass_free(p);
-	if (w.of && join(out, &w, n) && !ret)
-		ret = err_nomem(err);
-	ret = ret || (objects && memory_objects_end(*objects, err)) ? -1 : 0;
-out:
-	memory_operand_free(&w.operands);
-	free(w.fits);
-	return ret;
+	/* sites are numbered as they are met; images are read where operands are */
+	if (w->fits || (objects && data_heap_facts(sp)))
+		v.wants |= PASS_ORDER;
+	pass_add(p, &v, w);
+	return 0;
+}
+
+int memory_scan_end(struct memory_tallies *out, struct memory_scan *w, struct err *err)
+{
+	int ret = 0;
+
+	for (unsigned i = 0; i < w->n; i++)
+		ret = ret || memory_tallies_join(out, &w->of[i].tallies) ? -1 : 0;
+	memory_tallies_end(out);
+	if (ret)
+		return err_nomem(err);
+	return w->objects ? memory_objects_end(w->objects, err) : 0;
+}
+
+void memory_scan_free(struct memory_scan *w)
+{
+	if (!w)
+		return;
+	for (unsigned i = 0; w->of && i < w->n; i++)
+		memory_tallies_free(&w->of[i].tallies);
+	free(w->of);
+	memory_operand_free(&w->operands);
+	free(w->fits);
+	free(w);
 }

@@ -77,7 +77,7 @@ static inline int show(struct pass *p, struct pass_thread *who, const struct pas
 
 		if (who)
 			who->tag = who->tags[i];
-		if (wanted && x->v.events[s->event])
+		if ((wanted || x->v.wants & PASS_ALL) && x->v.events[s->event])
 			ret = x->v.sample(x->ctx, s, err);
 		else if (x->v.left_out)
 			ret = x->v.left_out(x->ctx, s, err);
@@ -218,23 +218,26 @@ unsigned pass_walks(void)
 
 int pass_run(struct pass *p, struct err *err)
 {
-	bool bulk = p->n_visits == 1 && p->visit[0].v.bulk;
+	bool bulk = p->n_visits == 1 && p->visit[0].v.bulk, order = false;
 	uint64_t n;
 	int ret;
 
+	if (!p->n_visits)
+		return 0;
 	(void)__atomic_add_fetch(&walks, 1, __ATOMIC_RELAXED);
 	memset(p->events, 0, p->n_events * sizeof(*p->events));
 	p->wants = p->sel.comm			    ? PASS_THREAD | PASS_COMM
 		   : p->sel.n_pids || p->sel.n_tids ? PASS_THREAD
 						    : 0;
 	for (unsigned i = 0; i < p->n_visits; i++) {
-		p->wants |= p->visit[i].v.wants;
+		p->wants |= p->visit[i].v.wants & (PASS_THREAD | PASS_COMM | PASS_PLACE);
+		order |= p->visit[i].v.wants & PASS_ORDER;
 		for (size_t e = 0; e < p->n_events; e++)
 			p->events[e] |= p->visit[i].v.events[e];
 	}
 	for (unsigned i = 0; i < p->n_workers; i++)
 		pass_threads_forget(p->worker[i]);
-	ret = task_for(p->n_chunks, p->n_workers, one_chunk, p, err);
+	ret = task_for(p->n_chunks, order ? 1 : p->n_workers, one_chunk, p, err);
 	n = add_seen(p);
 	assert(ret || bulk || n == p->n_samples);
 	(void)n, (void)bulk; /* without asserts */

@@ -3,7 +3,8 @@
  * Samples that carry values of counters (PERF_SAMPLE_READ): of a group only the leader samples, and
  * each member's share of a sample is how far its counter got since the sample before.
  *
- *	reads_prepare(sc, &err) the values that every chunk starts from
+ *	profile_reads_build(&reads, rec, &err)	what every chunk starts from
+ *	reads_prepare(sc, &err)		a copy for one profile
  *	reads_split(w, t, r, ev, &err)	one record -> a sample for each member that counted
  *	reads_free(sc)
  *	profile_samples(rec, ...)	the same as sums by event, without names
@@ -24,6 +25,7 @@
 #include <stdlib.h>
 
 #include "analyse/profile/profile_int.h"
+#include "base/xalloc.h"
 
 struct read_last {
 	uint64_t id, value;
@@ -77,17 +79,24 @@ bool reads_wanted(const struct pd_event *e)
 	return a->sample_type & PERF_SAMPLE_READ && a->read_format & PERF_FORMAT_ID;
 }
 
+struct profile_reads {
+	const struct pd *rec;
+	struct reads *chunk; /* what each starts from */
+	size_t n;
+};
+
 static int last_values(void *ctx, const struct pass_sample *x, struct err *err)
 {
-	struct scan *sc = ctx;
-	const struct scan_event *ev = &sc->ev[x->event];
+	struct profile_reads *all = ctx;
+	uint32_t tid;
 	struct pd_sample s;
 
-	if (pd_sample_parse(sc->rec, x->r, &s) || !(s.has & PERF_SAMPLE_READ))
+	if (pd_sample_parse(all->rec, x->r, &s) || !(s.has & PERF_SAMPLE_READ))
 		return 0;
+	tid = reads_by_thread(x->ev) ? s.tid : 0;
 	for (uint64_t k = 0; k < s.n_read; k++) {
 		struct pd_read v = pd_read_get(&s, k);
-		uint64_t *at = value_of(&sc->reads[x->chunk], v.id, thread_of(ev, &s));
+		uint64_t *at = value_of(&all->chunk[x->chunk], v.id, tid);
 
 		if (!at)
 			return err_nomem(err);
@@ -96,56 +105,101 @@ static int last_values(void *ctx, const struct pass_sample *x, struct err *err)
 	return 0;
 }
 
-static int read_all(struct scan *sc, const bool *split, struct err *err)
+static int read_all(struct profile_reads *all, const bool *split, struct err *err)
 {
 	const struct pass_visitor v = { .sample = last_values };
-	const struct pass_opts po = { .events = split, .threads = sc->opts->threads };
+	const struct pass_opts po = { .events = split };
 	struct pass *p;
-	int ret = -1;
+	int ret;
 
-	if (pass_new(&p, sc->rec, NULL, NULL, &po, err))
+	if (pass_new(&p, all->rec, NULL, NULL, &po, err))
 		return -1;
-	sc->n_reads = pass_chunks(p);
-	sc->reads = calloc(sc->n_reads + 1, sizeof(*sc->reads));
-	ret = sc->reads ? pass_each(p, &v, sc, err) : err_nomem(err);
+	all->n = pass_chunks(p);
+	all->chunk = xcalloc(all->n + 1, sizeof(*all->chunk));
+	ret = pass_each(p, &v, all, err);
 	pass_free(p);
 	return ret;
 }
 
-int reads_prepare(struct scan *sc, struct err *err)
+/* Each chunk's last values are exchanged for those it starts from. */
+static int chain_chunks(struct profile_reads *all, struct err *err)
 {
 	struct reads now = { 0 };
-	bool *split = calloc(sc->n_events + 1, sizeof(*split)), any = false;
-	int ret = -1;
+	int ret = 0;
 
-	if (!split)
-		return err_nomem(err);
-	for (size_t e = 0; e < sc->n_events; e++)
-		any |= split[e] = sc->ev[e].split;
-	if (!any) {
-		ret = 0;
-		goto out;
-	}
-	if (read_all(sc, split, err))
-		goto out;
-	for (size_t i = 0; i < sc->n_reads; i++) {
-		vec_each (&sc->reads[i].last, struct read_last *, it) {
+	for (size_t i = 0; i < all->n && !ret; i++)
+		vec_each (&all->chunk[i].last, struct read_last *, it) {
 			uint64_t *at = value_of(&now, it->id, it->tid), last = it->value;
 
 			if (!at) {
-				(void)err_nomem(err);
-				goto out;
+				ret = err_nomem(err);
+				break;
 			}
 			it->value = *at;
 			*at = last;
 		}
-	}
-	ret = 0;
-out:
-	free(split);
 	vec_free(&now.last);
 	itab_free(&now.at);
 	return ret;
+}
+
+int profile_reads_build(struct profile_reads **out, const struct pd *rec, struct err *err)
+{
+	size_t n;
+	const struct pd_event *ev = pd_events(rec, &n);
+	bool *split = xcalloc(n + 1, sizeof(*split)), any = false;
+	struct profile_reads *all;
+	int ret = 0;
+
+	*out = NULL;
+	for (size_t e = 0; e < n; e++)
+		any |= split[e] = reads_wanted(&ev[e]);
+	if (any) {
+		*out = all = xcalloc(1, sizeof(*all));
+		all->rec = rec;
+		ret = read_all(all, split, err) || chain_chunks(all, err) ? -1 : 0;
+	}
+	free(split);
+	return ret;
+}
+
+void profile_reads_free(struct profile_reads *all)
+{
+	for (size_t i = 0; all && i < all->n; i++) {
+		vec_free(&all->chunk[i].last);
+		itab_free(&all->chunk[i].at);
+	}
+	if (all)
+		free(all->chunk);
+	free(all);
+}
+
+int reads_prepare(struct scan *sc, struct err *err)
+{
+	const struct profile_reads *of = sc->opts->reads;
+	struct profile_reads *own = NULL;
+
+	if (!of) {
+		if (profile_reads_build(&own, sc->rec, err)) {
+			profile_reads_free(own);
+			return -1;
+		}
+		sc->reads = own ? own->chunk : NULL;
+		sc->n_reads = own ? own->n : 0;
+		free(own);
+		return 0;
+	}
+	sc->n_reads = of->n;
+	sc->reads = xcalloc(sc->n_reads + 1, sizeof(*sc->reads));
+	for (size_t i = 0; i < of->n; i++)
+		vec_each (&of->chunk[i].last, const struct read_last *, it) {
+			uint64_t *at = value_of(&sc->reads[i], it->id, it->tid);
+
+			if (!at)
+				return err_nomem(err);
+			*at = it->value;
+		}
+	return 0;
 }
 
 int reads_split(struct worker *w, size_t chunk, struct scan_sample *s, struct err *err)

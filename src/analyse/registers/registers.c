@@ -33,6 +33,7 @@ struct cell_work { /* of a register at a wanted place */
 
 struct registers_work {
 	struct arena arena;
+	bool *events; /* the one that is read */
 	bool amd;
 	VEC(struct registers_place) place;
 	struct itab at;
@@ -169,29 +170,14 @@ static int count_place(void *ctx, const struct pass_sample *p, struct err *err)
 }
 
 /* In file order: values are added up as numbers with a fraction, whose sum depends on it. */
-static int each_sample(struct registers *r,
-		       int (*fn)(void *ctx, const struct pass_sample *s, struct err *err),
-		       struct err *err)
+static void add_visit(struct registers *r, struct pass *pass,
+		      int (*fn)(void *ctx, const struct pass_sample *s, struct err *err))
 {
-	const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE, .sample = fn };
-	struct pass_opts po = { .threads = 1 };
-	struct pass *p;
-	bool *only;
-	size_t n;
-	int ret;
+	const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE | PASS_ORDER,
+					.events = r->work->events,
+					.sample = fn };
 
-	(void)pd_events(r->rec, &n);
-	only = calloc(n + 1, sizeof(*only));
-	if (!only)
-		return err_nomem(err);
-	only[r->opts.event] = true;
-	po.events = only;
-	ret = pass_new(&p, r->rec, r->spaces, &r->opts.select, &po, err);
-	free(only);
-	if (!ret)
-		ret = pass_each(p, &v, r, err);
-	pass_free(p);
-	return ret;
+	pass_add(pass, &v, r);
 }
 
 /* ---- names ------------------------------------------------------------------------------ */
@@ -280,8 +266,8 @@ static bool has_every(const struct pd *rec, const struct pd_event *e)
 	       !l->lost_samples && !l->read_lost && !l->throttles;
 }
 
-int registers_find(struct registers **out, const struct pd *rec, struct spaces *sp,
-		   const struct registers_opts *opts, struct err *err)
+int registers_begin(struct registers **out, struct pass *pass, const struct pd *rec,
+		    struct spaces *sp, const struct registers_opts *opts, struct err *err)
 {
 	struct registers *r = calloc(1, sizeof(*r));
 	struct registers_work *w = calloc(1, sizeof(*w));
@@ -299,14 +285,24 @@ int registers_find(struct registers **out, const struct pd *rec, struct spaces *
 	r->arch = arch_of(rec);
 	r->every = has_every(rec, &pd_events(rec, &n)[opts->event]);
 	r->work = w;
-	w->amd = pd_info(rec)->cpuid && !strncmp(pd_info(rec)->cpuid, "AuthenticAMD", 12);
-	if (each_sample(r, count_place, err) || name_places(r, err) || index_places(w, err)) {
+	w->events = calloc(n + 1, sizeof(*w->events));
+	if (!w->events) {
 		registers_free(r);
-		return -1;
+		return err_nomem(err);
 	}
-	r->place = w->place.v;
-	r->n = w->place.n;
+	w->events[opts->event] = true;
+	w->amd = pd_info(rec)->cpuid && !strncmp(pd_info(rec)->cpuid, "AuthenticAMD", 12);
+	add_visit(r, pass, count_place);
 	*out = r;
+	return 0;
+}
+
+int registers_end(struct registers *r, struct err *err)
+{
+	if (name_places(r, err) || index_places(r->work, err))
+		return -1;
+	r->place = r->work->place.v;
+	r->n = r->work->place.n;
 	return 0;
 }
 
@@ -525,10 +521,16 @@ static int read_values(void *ctx, const struct pass_sample *p, struct err *err)
 	return 0;
 }
 
-int registers_read(struct registers *r, struct err *err)
+int registers_read_begin(struct registers *r, struct pass *pass, struct err *err)
 {
-	if (make_room(r, err) || each_sample(r, read_values, err))
+	if (make_room(r, err))
 		return -1;
+	add_visit(r, pass, read_values);
+	return 0;
+}
+
+int registers_read_end(struct registers *r, struct err *err)
+{
 	for (size_t i = 0; i < r->n; i++)
 		if (r->place[i].wanted && finish_place(r, i, err))
 			return -1;
@@ -540,6 +542,7 @@ void registers_free(struct registers *r)
 	if (!r)
 		return;
 	if (r->work) {
+		free(r->work->events);
 		vec_free(&r->work->place);
 		itab_free(&r->work->at);
 		arena_free(&r->work->arena);

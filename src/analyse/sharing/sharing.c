@@ -10,6 +10,7 @@
 #include "analyse/itab.h"
 #include "analyse/pass.h"
 #include "analyse/sharing/sharing_int.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "perfdata/memop.h"
 #include "symbol/source.h"
@@ -32,6 +33,7 @@ struct sharing_work {
 	const struct pd *rec;
 	struct spaces *sp;
 	struct memop_how *how; /* by event */
+	bool *events;	       /* those that are selected */
 	VEC(struct seen_line) seen;
 	struct itab seen_at, access_at;
 	VEC(struct sharing_line) line;
@@ -519,7 +521,7 @@ static void find_usual(struct sharing *s)
 	};
 }
 
-static int finish(struct sharing *s, struct err *err)
+int sharing_end(struct sharing *s, struct err *err)
 {
 	struct sharing_work *w = s->work;
 
@@ -563,40 +565,37 @@ bool sharing_able(const struct pd *rec)
 	return false;
 }
 
-static int read_events(struct sharing_work *w, struct err *err)
+static int read_events(struct sharing_work *w, const char *event, struct err *err)
 {
 	size_t n;
 	const struct pd_event *ev = pd_events(w->rec, &n);
 
 	w->how = calloc(n + 1, sizeof(*w->how));
-	if (!w->how)
+	w->events = calloc(n + 1, sizeof(*w->events));
+	if (!w->how || !w->events)
 		return err_nomem(err);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		w->how[i] = memop_how(w->rec, &ev[i]);
+		w->events[i] = text_means(event, ev[i].name);
+	}
 	return 0;
 }
 
-static int walk(struct sharing *s, const struct selection *select, struct err *err)
-{
-	const struct pass_visitor first = { .wants = PASS_THREAD | PASS_PLACE, .sample = see };
-	const struct pass_visitor second = { .wants = PASS_THREAD | PASS_PLACE, .sample = collect };
-	const struct pass_opts po = { .threads = 1 };
-	struct pass *p = NULL;
-	int rc = -1;
+static const struct pass_visitor visits[] = {
+	{ .wants = PASS_THREAD | PASS_PLACE | PASS_ORDER, .sample = see },
+	{ .wants = PASS_THREAD | PASS_PLACE | PASS_ORDER, .sample = collect },
+};
 
-	if (data_begin(s->work->sp, err) || read_events(s->work, err) ||
-	    pass_new(&p, s->work->rec, s->work->sp, select, &po, err) ||
-	    pass_each(p, &first, s, err))
-		goto out;
-	s->other = s->no_address = 0; /* the second pass meets them again */
-	rc = pass_each(p, &second, s, err);
-out:
-	pass_free(p);
-	return rc;
+static void add_visit(struct sharing *s, struct pass *pass, unsigned walk)
+{
+	struct pass_visitor v = visits[walk];
+
+	v.events = s->work->events;
+	pass_add(pass, &v, s);
 }
 
-int sharing_find(struct sharing **out, const struct pd *rec, struct spaces *sp,
-		 const struct sharing_opts *opts, struct err *err)
+int sharing_begin(struct sharing **out, struct pass *pass, const struct pd *rec, struct spaces *sp,
+		  const struct sharing_opts *opts, struct err *err)
 {
 	struct sharing *s = calloc(1, sizeof(*s));
 	struct sharing_work *w = calloc(1, sizeof(*w));
@@ -611,12 +610,19 @@ int sharing_find(struct sharing **out, const struct pd *rec, struct spaces *sp,
 	s->line_size = opts->line_size ? opts->line_size : SHARING_LINE_DEFAULT;
 	w->rec = rec;
 	w->sp = sp;
-	if (walk(s, &opts->select, err) || finish(s, err)) {
+	if (data_begin(sp, err) || read_events(w, opts->select.event, err)) {
 		sharing_free(s);
 		return -1;
 	}
+	add_visit(s, pass, 0);
 	*out = s;
 	return 0;
+}
+
+void sharing_again(struct sharing *s, struct pass *pass)
+{
+	s->other = s->no_address = 0; /* they are met again */
+	add_visit(s, pass, 1);
 }
 
 void sharing_free(struct sharing *s)
@@ -630,6 +636,7 @@ void sharing_free(struct sharing *s)
 	itab_free(&s->work->seen_at);
 	itab_free(&s->work->access_at);
 	free(s->work->how);
+	free(s->work->events);
 	free(s->work);
 	free(s);
 }

@@ -136,11 +136,6 @@ static int build(struct account_report *rp, const struct result_ask *ask, struct
 	struct account_source s;
 	const char *models;
 
-	if (accounting_open(&rp->x, rp->cli, rp->r->rec, ask->bases, err) ||
-	    recording_select(rp->r, rp->cli, &rp->po, err))
-		return -1;
-	rp->po.once = true;
-	rp->po.mux = rp->x.mux;
 	if (result_profile(&rp->profile, &rp->own_profile, ask, &rp->po, err))
 		return -1;
 	accounting_whole(&rp->x, rp->cli, rp->r->rec, rp->profile);
@@ -167,15 +162,31 @@ static int build(struct account_report *rp, const struct result_ask *ask, struct
 	return 0;
 }
 
-int account_make(struct result *out, const struct result_ask *ask, struct err *err)
+int account_walk(struct result *out, const struct result_ask *ask, struct pass *pass, unsigned turn,
+		 struct err *err)
 {
-	struct account_report *rp = xcalloc(1, sizeof(*rp));
+	struct account_report *rp = out->own;
 
-	out->own = rp;
+	if (turn)
+		return 0;
+	out->own = rp = xcalloc(1, sizeof(*rp));
 	out->end = end;
 	rp->cli = ask->cli;
 	rp->r = ask->r;
-	if (choose(rp, ask->show, err) || build(rp, ask, err))
+	if (choose(rp, ask->show, err) ||
+	    accounting_open(&rp->x, rp->cli, rp->r->rec, ask->bases, err) ||
+	    recording_select(rp->r, rp->cli, &rp->po, err))
+		return -1;
+	rp->po.once = true;
+	rp->po.mux = rp->x.mux;
+	return ask->bases ? result_profile_begin(ask, pass, &rp->po, err) : 0;
+}
+
+int account_make(struct result *out, const struct result_ask *ask, struct err *err)
+{
+	struct account_report *rp = out->own;
+
+	if (build(rp, ask, err))
 		return -1;
 	document_open(&out->d, &account_document, rp);
 	account_put(&out->d, rp->view, rp->x.n_cores);

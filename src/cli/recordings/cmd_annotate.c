@@ -279,6 +279,10 @@ static int read_memory(struct annotating *s, const struct result_ask *ask, struc
 		s->memory = ask->bases->memory.own;
 		return 0;
 	}
+	if (ask->bases && ask->bases->event_memory && ask->bases->memory_event == s->event) {
+		s->memory = ask->bases->event_memory;
+		return 0;
+	}
 	if (recording_select(r, ask->cli, &po, err))
 		return -1;
 	mo = (struct memory_opts){ .select = po.select };

@@ -29,6 +29,8 @@ static int count_info_samples(struct info_view *v, const struct result_ask *ask,
 
 	v->of = of;
 	v->selects = selects(&ask->cli->opt);
+	if (ask->bases && result_sums(of, ask->bases))
+		return 0;
 	return selecting(&select, v->rec, ask->cli, err) ||
 			       profile_samples(v->rec, ask->r->spaces, &select, of, err)
 		       ? -1

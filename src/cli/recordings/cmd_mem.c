@@ -54,38 +54,38 @@ static bool *find_absent_memory(const struct memory *m, const struct result_ask 
 	return absent;
 }
 
-int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
+int mem_walk(struct result *out, const struct result_ask *ask, struct pass *pass, unsigned turn,
+	     struct err *err)
 {
-	struct reading *c = xcalloc(1, sizeof(*c));
 	const struct options *o = &ask->cli->opt;
-	struct profile_opts po = { 0 };
-	struct memory_opts mo = { 0 };
+	struct reading *c = out->own;
+	struct memory_opts mo = { .threads = memory_shows_threads(ask->show), .map = o->map };
 	struct text_list events;
 
-	out->own = c;
+	if (turn)
+		return 0;
+	out->own = c = xcalloc(1, sizeof(*c));
 	out->end = free_memory_result;
 	c->v.is_linear = o->linear;
 	if (o->linear && *o->linear && read_linear_width(&c->v.linear, o->linear, err))
 		return -1;
-	if (recording_select(ask->r, ask->cli, &po, err))
-		return -1;
-	mo = (struct memory_opts){ .select = po.select,
-				   .progress = po.progress,
-				   .progress_ctx = po.progress_ctx,
-				   .threads = memory_shows_threads(ask->show),
-				   .map = o->map };
 	/* allocations are something to show, too */
-	if (data_begin(ask->r->spaces, err))
-		return -1;
-	if (recording_line_size(ask->r, ask->cli, &mo.line_size, err))
+	if (data_begin(ask->r->spaces, err) ||
+	    recording_line_size(ask->r, ask->cli, &mo.line_size, err))
 		return -1;
 	mo.or_none = data_heap_facts(ask->r->spaces);
-	mo.select.event = NULL;
 	if (split_events(ask->cli, &o->event, &events, err))
 		return -1;
 	mo.events = events.v;
 	mo.n_events = events.n;
-	if (memory_build(&c->memory, &c->objects, ask->r->rec, ask->r->spaces, &mo, err))
+	return memory_begin(&c->memory, &c->objects, pass, ask->r->rec, ask->r->spaces, &mo, err);
+}
+
+int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
+{
+	struct reading *c = out->own;
+
+	if (memory_end(c->memory, err))
 		return -1;
 	recording_source(&c->v.source, ask->r, ask->cli, ask->said.input,
 			 find_absent_memory(c->memory, ask));
@@ -96,7 +96,7 @@ int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 	}
 	c->v.objects = c->objects;
 	c->v.spaces = ask->r->spaces;
-	c->v.limit = (size_t)o->limit;
+	c->v.limit = (size_t)ask->cli->opt.limit;
 	document_open(&out->d, &memory_document, &c->v);
 	memory_put(&out->d, &c->v);
 	return 0;

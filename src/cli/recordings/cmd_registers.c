@@ -45,39 +45,47 @@ static int choose_registers_event(const struct result_ask *ask, size_t *event, s
 	return again_hint(err, pd_info(ask->r->rec), "record them:", "--intr-regs");
 }
 
-static int read_registers(struct reading *c, const struct result_ask *ask, struct err *err)
+/* Which of them are shown, when all are known. */
+static int choose_registers(struct reading *c, const struct result_ask *ask, struct err *err)
 {
 	const struct options *o = &ask->cli->opt;
-	const struct recording *r = ask->r;
-	struct registers_opts ro = { 0 };
-	struct profile_opts po = { 0 };
-	size_t n;
 
-	if (choose_registers_event(ask, &ro.event, err) || recording_select(r, ask->cli, &po, err))
-		return -1;
-	ro.select = po.select;
-	if (registers_find(&c->regs, r->rec, r->spaces, &ro, err))
-		return -1;
 	c->v.all = o->all_registers;
 	c->v.r = c->regs;
-	recording_source(&c->v.source, r, ask->cli, ask->said.input, NULL);
-	c->v.images = r->images;
-	c->v.source.info = pd_info(r->rec);
-	c->v.event = &pd_events(r->rec, &n)[ro.event];
+	c->v.images = ask->r->images;
+	recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL);
+	c->v.source.info = pd_info(ask->r->rec);
 	return registers_view_choose(&c->v, c->regs, ask->said.function, o->at.v, o->at.n,
-				     OPTION_GIVEN(o, limit) ? (size_t)o->limit : ENTRIES, err) ||
-			       registers_read(c->regs, err)
-		       ? -1
-		       : 0;
+				     OPTION_GIVEN(o, limit) ? (size_t)o->limit : ENTRIES, err);
+}
+
+int registers_walk(struct result *out, const struct result_ask *ask, struct pass *pass,
+		   unsigned turn, struct err *err)
+{
+	const struct recording *r = ask->r;
+	struct registers_opts ro = { 0 };
+	struct reading *c = out->own;
+	size_t n;
+
+	if (turn)
+		return registers_end(c->regs, err) || choose_registers(c, ask, err) ||
+				       registers_read_begin(c->regs, pass, err)
+			       ? -1
+			       : 0;
+	out->own = c = xcalloc(1, sizeof(*c));
+	out->end = free_registers_result;
+	if (choose_registers_event(ask, &ro.event, err))
+		return -1;
+	c->v.event = &pd_events(r->rec, &n)[ro.event];
+	return registers_begin(&c->regs, pass, r->rec, r->spaces, &ro, err);
 }
 
 int registers_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
-	struct reading *c = xcalloc(1, sizeof(*c));
+	struct reading *c = out->own;
 
-	out->own = c;
-	out->end = free_registers_result;
-	if (read_registers(c, ask, err))
+	(void)ask;
+	if (registers_read_end(c->regs, err))
 		return -1;
 	document_open(&out->d, &registers_document, NULL);
 	registers_put(&out->d, &c->v);

@@ -188,13 +188,37 @@ static void gather_notes(struct report *rp)
 	rp->source.n_notes = rp->notes.n;
 }
 
-static int build_report(struct report *rp, const struct result_ask *ask, struct err *err)
+static int choose_report(struct report *rp, const struct result_ask *ask, struct err *err)
 {
+	rp->cli = ask->cli;
+	rp->r = ask->r;
+	rp->show = ask->show;
+	rp->folded = ask->show->format->write == rows_folded;
+	rp->programs = rp->folded || show_is_data(ask->show);
 	if (choose_shape(rp, err) || choose_rows(rp, err) ||
 	    recording_select(rp->r, rp->cli, &rp->po, err))
 		return -1;
 	rp->po.once = true;
 	rp->po.late_names = !rp->programs; /* those are given all names */
+	return 0;
+}
+
+/* The tree of call chains, after the cube, which says whether there are too many to show. */
+int report_walk(struct result *out, const struct result_ask *ask, struct pass *pass, unsigned turn,
+		struct err *err)
+{
+	struct report rp = { 0 };
+
+	(void)out;
+	if (!ask->bases || !turn)
+		return 0;
+	return choose_report(&rp, ask, err) ? -1 : result_profile_begin(ask, pass, &rp.po, err);
+}
+
+static int build_report(struct report *rp, const struct result_ask *ask, struct err *err)
+{
+	if (choose_report(rp, ask, err))
+		return -1;
 	if (result_profile(&rp->profile, &rp->own_profile, ask, &rp->po, err))
 		return -1;
 	rp->vo.side_by_side = fits_side_by_side(rp);
@@ -238,11 +262,6 @@ int report_make(struct result *out, const struct result_ask *ask, struct err *er
 
 	out->own = rp;
 	out->end = free_report;
-	rp->cli = ask->cli;
-	rp->r = ask->r;
-	rp->show = ask->show;
-	rp->folded = ask->show->format->write == rows_folded;
-	rp->programs = rp->folded || show_is_data(ask->show);
 	rp->source = view_source_of(ask->r->rec);
 	rp->source.version = CYCLADE_VERSION;
 	rp->source.input = ask->said.input;

@@ -45,21 +45,31 @@ static bool *find_absent_sharing(const struct sharing *s, const struct result_as
 	return out;
 }
 
-int sharing_make(struct result *out, const struct result_ask *ask, struct err *err)
+int sharing_walk(struct result *out, const struct result_ask *ask, struct pass *pass, unsigned turn,
+		 struct err *err)
 {
-	struct finding *f = xcalloc(1, sizeof(*f));
 	const struct recording *r = ask->r;
 	struct sharing_opts so = { .line_size = 0 };
-	struct profile_opts po = { 0 };
+	struct finding *f = out->own;
 
-	out->own = f;
+	if (turn) {
+		sharing_again(f->sharing, pass);
+		return 0;
+	}
+	out->own = f = xcalloc(1, sizeof(*f));
 	out->end = free_sharing_result;
-	if (recording_line_size(r, ask->cli, &so.line_size, err) || check_options(ask, err) ||
-	    recording_select(r, ask->cli, &po, err))
+	if (recording_line_size(r, ask->cli, &so.line_size, err) || check_options(ask, err))
 		return -1;
-	so.select = po.select;
 	so.select.event = ask->cli->opt.event.n ? ask->cli->opt.event.v[0] : NULL;
-	if (sharing_find(&f->sharing, r->rec, r->spaces, &so, err))
+	return sharing_begin(&f->sharing, pass, r->rec, r->spaces, &so, err);
+}
+
+int sharing_make(struct result *out, const struct result_ask *ask, struct err *err)
+{
+	struct finding *f = out->own;
+	const struct recording *r = ask->r;
+
+	if (sharing_end(f->sharing, err))
 		return -1;
 	recording_source(&f->v.source, r, ask->cli, ask->said.input,
 			 find_absent_sharing(f->sharing, ask));

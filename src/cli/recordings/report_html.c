@@ -102,7 +102,7 @@ static int get_cube(struct writing *w, struct err *err)
 	const char *said = w->cli->opt.event.n ? w->cli->opt.event.v[0] : NULL;
 	size_t n, event = recording_event(r, said, NULL);
 
-	if (result_bases_walk(results_bases(w->all), w->cli, r, event, err))
+	if (results_walk(w->all, event, CHAIN_ROWS, err))
 		return -1;
 	w->cube = results_bases(w->all)->cube;
 	if (!w->cube)

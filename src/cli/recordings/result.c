@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/recordings/result.h"
 
+#include "analyse/pass.h"
 #include "cli/heap.h"
 #include "report/account_view.h"
 #include "report/annotate.h"
@@ -22,6 +23,13 @@ const struct result_kind result_kinds[RESULT_COUNT] = {
 	[RESULT_##id] = { name, CMD_##command, options, &form, make },
 #include "cli/recordings/results.def"
 #undef RESULT
+};
+
+result_walk *const result_walks[RESULT_COUNT] = {
+	[RESULT_CALLEES] = report_walk,	     [RESULT_CALLERS] = report_walk,
+	[RESULT_ACCOUNT] = account_walk,     [RESULT_PROCESSES] = account_walk,
+	[RESULT_MODULES] = account_walk,     [RESULT_MEM] = mem_walk,
+	[RESULT_REGISTERS] = registers_walk, [RESULT_SHARING] = sharing_walk,
 };
 
 void result_free(struct result *x)
@@ -51,12 +59,42 @@ static void offer_browse(struct result *x, const struct result_ask *ask)
 		document_next_last(&x->d, here[0].command, here[0].why);
 }
 
-/* Returns an exit code; -1: *err has the reason. */
-static int show_result(struct result *x, const struct result_ask *ask, const struct result_kind *k,
+int result_pass(struct pass **out, struct cli *cli, const struct recording *r, struct err *err)
+{
+	struct profile_opts po = { 0 };
+	struct pass_opts pa;
+
+	*out = NULL;
+	if (recording_select(r, cli, &po, err))
+		return -1;
+	pa = (struct pass_opts){ .progress = po.progress, .progress_ctx = po.progress_ctx };
+	po.select.event = NULL; /* visitors choose their events */
+	return pass_new(out, r->rec, r->spaces, &po.select, &pa, err);
+}
+
+/* The walks of a result that is the only one. */
+static int walk_alone(struct result *x, const struct result_ask *ask, result_walk *walk,
+		      struct err *err)
+{
+	struct pass *pass;
+	int ret = 0;
+
+	if (result_pass(&pass, ask->cli, ask->r, err))
+		return -1;
+	for (unsigned turn = 0; turn < 2 && !ret; turn++)
+		ret = walk(x, ask, pass, turn, err) || pass_run(pass, err) ? -1 : 0;
+	pass_free(pass);
+	return ret;
+}
+
+/* -1: *err says why; else an exit code. */
+static int show_result(struct result *x, const struct result_ask *ask, enum result_id id,
 		       struct err *err)
 {
-	int ret = k->make(x, ask, err);
+	int ret = result_walks[id] ? walk_alone(x, ask, result_walks[id], err) : 0;
 
+	if (!ret)
+		ret = result_kinds[id].make(x, ask, err);
 	cli_progress_end(ask->cli);
 	if (ret)
 		return -1;
@@ -80,7 +118,7 @@ int result_command(struct cli *cli, enum result_id id,
 
 	if (!cli_show(cli, &show, k->form, &err) && !operands(cli, &ask.said, &err) &&
 	    !recording_open(&r, cli, ask.said.path, &err))
-		code = show_result(&x, &ask, k, &err);
+		code = show_result(&x, &ask, id, &err);
 	cli_progress_end(cli);
 	if (code < 0)
 		code = cli_fail(&err);

@@ -15,6 +15,7 @@
 #ifndef CYCLADE_CLI_RESULT_H
 #define CYCLADE_CLI_RESULT_H
 
+#include "analyse/flow.h"
 #include "base/vec.h"
 #include "cli/cli.h"
 #include "cli/recording.h"
@@ -26,14 +27,21 @@ struct result_shared {
 	void (*end)(void *own);
 };
 
-/* Data shared by results of several kinds, all of one selection: made by the first of them, or for
- * all of them in one walk (result_bases_walk). */
+/* What results of several kinds rest on, all of one selection: made by the first of them, or for
+ * all of them in one walk (results_walk). */
 struct result_bases {
 	struct result_shared memory; /* built by mem (memory.h) */
 	struct result_shared flow, wait;
 	VEC(struct profile *) profile;
+	VEC(struct profile *) begun; /* profiles that the walk to come is for */
+	/* Of an event that others beside it tell of memory, for annotate. */
+	struct memory *event_memory;
+	size_t memory_event;
+	struct profile_reads *reads;
 	struct cube *cube;
 	struct mux *mux;
+	struct flow_opts flow_opts;
+	bool walked; /* the first walk is over */
 };
 void result_bases_free(struct result_bases *b);
 
@@ -56,8 +64,15 @@ struct result {
 	void (*end)(void *own);
 };
 
-/* Fills *out, which is empty; the caller frees it, also after a failure. */
+/* Fills *out, which is empty but for what its result_walk made; what it has by then is freed by the
+ * caller, failed or not. */
 typedef int result_make(struct result *out, const struct result_ask *ask, struct err *err);
+
+struct pass;
+/* Adds visitors to a walk over the selected samples and sets out->own: for the first walk if
+ * `turn` is 0, for the second, after the first, if it is 1. Fails before it adds any. */
+typedef int result_walk(struct result *out, const struct result_ask *ask, struct pass *pass,
+			unsigned turn, struct err *err);
 
 enum result_id {
 #define RESULT(id, ...) RESULT_##id,
@@ -74,22 +89,29 @@ struct result_kind {
 	result_make *make;
 };
 extern const struct result_kind result_kinds[RESULT_COUNT];
+/* NULL: it rests on what others share, or walks by itself. */
+extern result_walk *const result_walks[RESULT_COUNT];
 
 #define RESULT(id, name, command, options, form, make) result_make make;
 #include "cli/recordings/results.def"
 #undef RESULT
 
-/* Walks over the samples once for the data shared by most results of the recording, and for the
- * cube of that event (SIZE_MAX: none). If a part fails, the result that needs it makes it and
- * reports the error. */
-int result_bases_walk(struct result_bases *b, struct cli *cli, const struct recording *r,
-		      size_t cube_event, struct err *err) MUST_USE;
+result_walk report_walk, account_walk, registers_walk, mem_walk, sharing_walk;
+
+/* A pass over the samples that the options select, of all events. */
+int result_pass(struct pass **out, struct cli *cli, const struct recording *r,
+		struct err *err) MUST_USE;
+/* For what most results of the recording rest on, and for the cube of that event (SIZE_MAX: none):
+ * begin adds visitors, end is called after each walk, whether it failed or not. What cannot be made
+ * is left to who asks for it. */
+int result_bases_begin(struct result_bases *b, struct cli *cli, const struct recording *r,
+		       size_t cube_event, struct pass *pass, struct err *err) MUST_USE;
+void result_bases_end(struct result_bases *b, const struct recording *r, bool failed);
 
 /* Safe on empty and failed results. */
 void result_free(struct result *x);
 void result_shared_free(struct result_shared *s);
 
-struct flow;
 struct wait;
 /* The branches of the selection, with weights (blocks_weigh), and the time of its threads. Both
  * outlive the result; if it is the only one they are its `own`, which it frees. */
@@ -99,6 +121,11 @@ int result_flow(const struct flow **out, const struct result_ask *ask, struct re
 struct profile;
 int result_profile(const struct profile **out, struct profile **own, const struct result_ask *ask,
 		   const struct profile_opts *po, struct err *err) MUST_USE;
+/* For results that share bases: what result_profile() then finds. */
+int result_profile_begin(const struct result_ask *ask, struct pass *pass,
+			 const struct profile_opts *po, struct err *err) MUST_USE;
+/* The selected samples of each event, as profile_samples() counts them; false: no profile has. */
+bool result_sums(struct tally *of, const struct result_bases *b);
 int result_wait(const struct wait **out, const struct result_ask *ask, struct result_shared *own,
 		struct err *err) MUST_USE;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "analyse/blocks.h"
 #include "analyse/cube.h"
+#include "analyse/memory.h"
 #include "analyse/mux.h"
 #include "analyse/pass.h"
 #include "analyse/wait.h"
@@ -16,6 +17,11 @@ void result_bases_free(struct result_bases *b)
 	result_shared_free(&b->flow);
 	result_shared_free(&b->wait);
 	cube_free(b->cube);
+	memory_free(b->event_memory);
+	profile_reads_free(b->reads);
+	while (b->begun.n)
+		profile_free(b->begun.v[--b->begun.n]);
+	vec_free(&b->begun);
 	while (b->profile.n) /* the later ones may be of the first */
 		profile_free(b->profile.v[--b->profile.n]);
 	vec_free(&b->profile);
@@ -50,6 +56,7 @@ int result_profile(const struct profile **out, struct profile **own, const struc
 			of = b->profile.v[i];
 	}
 	opts.once &= !b;
+	opts.reads = b ? b->reads : NULL;
 	if (b && !of && !po->branches && !po->chains)
 		opts.also = keys_of_others(r);
 	if (of ? profile_again(&p, of, &opts, err)
@@ -60,6 +67,54 @@ int result_profile(const struct profile **out, struct profile **own, const struc
 	else
 		*own = p;
 	*out = p;
+	return 0;
+}
+
+bool result_sums(struct tally *of, const struct result_bases *b)
+{
+	vec_each (&b->profile, struct profile *const *, p) {
+		const struct profile_opts *o = profile_options(*p);
+		size_t n;
+		const struct profile_sum *sum = profile_sums(*p, &n);
+
+		if (o->branches || o->select.event || (o->mux && mux_told(o->mux)))
+			continue;
+		for (size_t e = 0; e < n; e++)
+			of[e] = (struct tally){ .samples = sum[e].selected.samples,
+						.period = sum[e].selected.period };
+		return true;
+	}
+	return false;
+}
+
+static bool has_profile(const struct result_bases *b, const struct profile_opts *po)
+{
+	vec_each (&b->profile, struct profile *const *, p)
+		if (profile_is(*p, po) || profile_has(*p, po))
+			return true;
+	vec_each (&b->begun, struct profile *const *, p)
+		if (profile_is(*p, po) || profile_has(*p, po))
+			return true;
+	return false;
+}
+
+int result_profile_begin(const struct result_ask *ask, struct pass *pass,
+			 const struct profile_opts *po, struct err *err)
+{
+	struct result_bases *b = ask->bases;
+	const struct recording *r = ask->r;
+	struct profile_opts opts = *po;
+	struct profile *p;
+
+	if (has_profile(b, po))
+		return 0;
+	opts.once = false;
+	opts.reads = b->reads;
+	if (!po->branches && !po->chains)
+		opts.also = keys_of_others(r);
+	if (profile_begin(&p, pass, r->rec, r->spaces, &opts, err))
+		return -1;
+	vec_xpush(&b->begun, p);
 	return 0;
 }
 
@@ -93,121 +148,130 @@ int result_flow(const struct flow **out, const struct result_ask *ask, struct re
 
 /* ---- one walk for several -------------------------------------------------------------------- */
 
-struct sharing_walk {
-	struct pass *pass;
-	struct profile *rows, *branches;
-	struct flow *flow;
-	struct flow_opts flow_opts;
-	struct cube *cube;
-};
-
-/* Rows as those of `report`, from which the account and annotate make their own. Trees of chains
- * have a walk of their own: only the cube shows if there are too many of them. */
-static int begin_rows(struct sharing_walk *w, struct cli *cli, const struct recording *r,
-		      const struct profile_opts *select, struct err *err)
+/* Rows as those of `report` are, which annotate makes others of. Trees of chains have a walk of
+ * their own: only the cube says whether there are too many of them to show. */
+static int begin_rows(const struct result_ask *ask, const struct profile_opts *select,
+		      struct pass *pass, struct err *err)
 {
 	struct profile_opts po = *select;
 	bool by_event;
 
-	if (keys_parse(&po, &by_event, cli->opt.sort, err))
-		return -1;
-	po.also = keys_of_others(r);
-	return profile_begin(&w->rows, w->pass, r->rec, r->spaces, &po, err);
+	return keys_parse(&po, &by_event, ask->cli->opt.sort, err)
+		       ? -1
+		       : result_profile_begin(ask, pass, &po, err);
 }
 
-static int begin_branches(struct sharing_walk *w, const struct recording *r,
-			  const struct profile_opts *select, struct err *err)
+static int begin_branches(const struct result_ask *ask, const struct profile_opts *select,
+			  struct pass *pass, struct err *err)
 {
 	struct profile_opts po = *select;
 	bool by_event;
 
 	po.branches = true;
-	if (keys_parse(&po, &by_event, NULL, err))
+	return keys_parse(&po, &by_event, NULL, err) ? -1
+						     : result_profile_begin(ask, pass, &po, err);
+}
+
+static int begin_flow(struct result_bases *b, const struct result_ask *ask, struct pass *pass,
+		      struct err *err)
+{
+	struct flow *f = NULL;
+
+	if (recording_flow(ask->r, ask->cli, &b->flow_opts, err) ||
+	    flow_begin(&f, pass, ask->r->rec, &b->flow_opts, err))
 		return -1;
-	return profile_begin(&w->branches, w->pass, r->rec, r->spaces, &po, err);
+	b->flow = (struct result_shared){ .own = f, .end = end_flow };
+	return 0;
 }
 
-/* If a part fails here, it fails again, with the reason, in the result that needs it. */
-static void begin_all(struct sharing_walk *w, struct cli *cli, const struct recording *r,
-		      const struct profile_opts *select, size_t cube_event)
+/* Latencies of the event that annotate shows, if the result of mem is of others, too. */
+static int begin_memory(struct result_bases *b, const struct result_ask *ask, struct pass *pass,
+			struct err *err)
 {
-	struct err why = ERR_INIT;
+	const struct recording *r = ask->r;
+	const char *wanted = ask->cli->opt.event.n ? ask->cli->opt.event.v[0] : NULL;
+	struct memory_opts mo = { .only = NULL };
+	size_t n, event = recording_event(r, wanted, NULL), others = 0;
+	const struct pd_event *ev = pd_events(r->rec, &n);
 
-	if (begin_rows(w, cli, r, select, &why))
-		err_clear(&why);
-	if (cube_event != SIZE_MAX &&
-	    cube_begin(&w->cube, w->pass, r->rec, r->spaces, select, cube_event, &why))
-		err_clear(&why);
-	if (!recording_has(r, PERF_SAMPLE_BRANCH_STACK))
-		return;
-	if (begin_branches(w, r, select, &why))
-		err_clear(&why);
-	if (recording_flow(r, cli, &w->flow_opts, &why) ||
-	    flow_begin(&w->flow, w->pass, r->rec, &w->flow_opts, &why))
-		err_clear(&why);
+	if (event == SIZE_MAX || memop_how(r->rec, &ev[event]).from == MEMOP_FROM_NOTHING)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		others += i != event && memop_how(r->rec, &ev[i]).from != MEMOP_FROM_NOTHING;
+	if (!others)
+		return 0;
+	mo.only = &ev[event];
+	b->memory_event = event;
+	return memory_begin(&b->event_memory, NULL, pass, r->rec, r->spaces, &mo, err);
 }
 
-static void end_profile(struct result_bases *b, struct profile *p)
-{
-	struct err why = ERR_INIT;
-
-	if (!p)
-		return;
-	if (profile_end(p, &why))
-		profile_free(p);
-	else
-		vec_xpush(&b->profile, p);
-}
-
-static void end_all(struct result_bases *b, struct sharing_walk *w, const struct recording *r)
-{
-	struct err why = ERR_INIT;
-
-	end_profile(b, w->rows);
-	end_profile(b, w->branches);
-	if (w->cube && cube_end(w->cube, &why)) {
-		cube_free(w->cube);
-		err_clear(&why);
-	} else {
-		b->cube = w->cube;
-	}
-	if (!w->flow)
-		return;
-	if (flow_end(w->flow, &why) ||
-	    blocks_weigh(&w->flow, r->images, r->rec, r->spaces, &w->flow_opts, &why))
-		flow_free(w->flow);
-	else
-		b->flow = (struct result_shared){ .own = w->flow, .end = end_flow };
-}
-
-int result_bases_walk(struct result_bases *b, struct cli *cli, const struct recording *r,
-		      size_t cube_event, struct err *err)
+/* What fails here fails again, with its reason, for who asks for it. */
+int result_bases_begin(struct result_bases *b, struct cli *cli, const struct recording *r,
+		       size_t cube_event, struct pass *pass, struct err *err)
 {
 	struct profile_opts po = { .max_stack = (uint32_t)cli->opt.max_stack };
-	struct sharing_walk w = { .pass = NULL };
-	struct selection select;
-	struct pass_opts pa;
-	int ret;
+	const struct result_ask ask = { .cli = cli, .r = r, .bases = b };
+	struct err why = ERR_INIT;
 
-	if (recording_select(r, cli, &po, err))
+	if (recording_select(r, cli, &po, err) || profile_reads_build(&b->reads, r->rec, err))
 		return -1;
-	pa = (struct pass_opts){ .progress = po.progress, .progress_ctx = po.progress_ctx };
-	select = po.select;
-	select.event = NULL; /* visitors choose their events */
-	if (pass_new(&w.pass, r->rec, r->spaces, &select, &pa, err))
-		return -1;
-	begin_all(&w, cli, r, &po, cube_event);
-	ret = pass_run(w.pass, err);
-	if (ret) {
-		profile_free(w.rows);
-		profile_free(w.branches);
-		cube_free(w.cube);
-		flow_free(w.flow);
-	} else {
-		end_all(b, &w, r);
+	po.reads = b->reads;
+	if (begin_rows(&ask, &po, pass, &why))
+		err_clear(&why);
+	if (cube_event != SIZE_MAX &&
+	    cube_begin(&b->cube, pass, r->rec, r->spaces, &po, cube_event, &why))
+		err_clear(&why);
+	if (begin_memory(b, &ask, pass, &why))
+		err_clear(&why);
+	if (!recording_has(r, PERF_SAMPLE_BRANCH_STACK))
+		return 0;
+	if (begin_branches(&ask, &po, pass, &why))
+		err_clear(&why);
+	if (begin_flow(b, &ask, pass, &why))
+		err_clear(&why);
+	return 0;
+}
+
+static void end_profiles(struct result_bases *b, bool failed)
+{
+	struct err why = ERR_INIT;
+
+	vec_each (&b->begun, struct profile **, p)
+		if (failed || profile_end(*p, &why)) {
+			err_clear(&why);
+			profile_free(*p);
+		} else {
+			vec_xpush(&b->profile, *p);
+		}
+	b->begun.n = 0;
+}
+
+void result_bases_end(struct result_bases *b, const struct recording *r, bool failed)
+{
+	struct err why = ERR_INIT;
+	struct flow *f = b->flow.own;
+
+	end_profiles(b, failed);
+	if (b->walked)
+		return;
+	b->walked = true;
+	if (b->cube && (failed || cube_end(b->cube, &why))) {
+		cube_free(b->cube);
+		b->cube = NULL;
+		err_clear(&why);
 	}
-	pass_free(w.pass);
-	return ret;
+	if (b->event_memory && (failed || memory_end(b->event_memory, &why))) {
+		memory_free(b->event_memory);
+		b->event_memory = NULL;
+		err_clear(&why);
+	}
+	if (f && (failed || flow_end(f, &why) ||
+		  blocks_weigh(&f, r->images, r->rec, r->spaces, &b->flow_opts, &why))) {
+		flow_free(f);
+		f = NULL;
+		err_clear(&why);
+	}
+	b->flow.own = f;
 }
 
 static void end_wait(void *own)

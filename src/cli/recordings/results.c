@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "analyse/sharing.h"
+#include "analyse/cube.h"
 #include "analyse/memory.h"
+#include "analyse/pass.h"
 #include "analyse/wait.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
@@ -15,7 +17,8 @@ struct made {
 	enum result_id id;
 	char *function; /* NULL: none */
 	struct result x;
-	bool failed;
+	struct show show;
+	bool finished, failed;
 	struct err err;
 };
 
@@ -27,6 +30,7 @@ struct results {
 	bool has_options[RESULT_COUNT];
 	struct result_shared shared[RESULT_COUNT];
 	struct result_bases bases;
+	bool no_trees; /* of call chains in the shared walk: there are too many */
 	VEC(struct made *) made;
 };
 
@@ -119,21 +123,26 @@ static int options_of(struct cli **out, struct results *all, enum result_id id, 
 	return options_parse_text(&cli->opt, &cli->arena, k->command, k->options, err);
 }
 
+static int ask_for(struct result_ask *ask, struct made *m, struct results *all, struct err *err)
+{
+	*ask = (struct result_ask){
+		.r = &all->r,
+		.show = &m->show,
+		.shared = &all->shared[m->id],
+		.bases = &all->bases,
+		.said = { .path = all->input, .function = m->function, .input = all->input }
+	};
+	return options_of(&ask->cli, all, m->id, err) ||
+			       show_choose(&m->show, result_kinds[m->id].form, "json", NULL, err)
+		       ? -1
+		       : 0;
+}
+
 static int make(struct made *m, struct results *all, struct err *err)
 {
-	const struct result_kind *k = &result_kinds[m->id];
-	struct result_ask ask = { .r = &all->r,
-				  .shared = &all->shared[m->id],
-				  .bases = &all->bases };
-	struct show show;
+	struct result_ask ask;
 
-	if (options_of(&ask.cli, all, m->id, err) || show_choose(&show, k->form, "json", NULL, err))
-		return -1;
-	ask.show = &show;
-	ask.said = (struct cli_operands){ .path = all->input,
-					  .function = m->function,
-					  .input = all->input };
-	if (k->make(&m->x, &ask, err))
+	if (ask_for(&ask, m, all, err) || result_kinds[m->id].make(&m->x, &ask, err))
 		return -1;
 	cli_progress_end(ask.cli);
 	if (!m->x.n_choices)
@@ -180,8 +189,72 @@ static struct made *add(struct results *all, enum result_id id, const char *func
 		free_made(m);
 		return NULL;
 	}
-	m->failed = make(m, all, &m->err) != 0;
 	return m;
+}
+
+/* ---- walks ----------------------------------------------------------------------------------- */
+
+static void walk_one(struct made *m, struct results *all, struct pass *pass, unsigned turn)
+{
+	struct result_ask ask;
+
+	m->failed = m->failed || ask_for(&ask, m, all, &m->err) ||
+		    result_walks[m->id](&m->x, &ask, pass, turn, &m->err);
+}
+
+/* One turn of the results from `from` on. */
+static int walk_results(struct results *all, size_t from, struct pass *pass, unsigned turn,
+			struct err *err)
+{
+	int ret;
+
+	for (size_t i = from; i < all->made.n; i++)
+		if (!all->no_trees || result_walks[all->made.v[i]->id] != report_walk)
+			walk_one(all->made.v[i], all, pass, turn);
+	ret = pass_run(pass, err);
+	result_bases_end(&all->bases, &all->r, ret);
+	return ret;
+}
+
+/* One that is not made yet: as if it was the only one. */
+static void walk_alone(struct made *m, struct results *all)
+{
+	struct pass *pass = NULL;
+
+	if (result_pass(&pass, all->cli, &all->r, &m->err)) {
+		m->failed = true;
+		return;
+	}
+	for (unsigned turn = 0; turn < 2 && !m->failed; turn++) {
+		walk_one(m, all, pass, turn);
+		if (!m->failed)
+			m->failed = pass_run(pass, &m->err) != 0;
+		result_bases_end(&all->bases, &all->r, m->failed);
+	}
+	pass_free(pass);
+}
+
+int results_walk(struct results *all, size_t cube_event, size_t chains, struct err *err)
+{
+	const size_t from = all->made.n;
+	struct pass *pass;
+	int ret = -1;
+
+	if (result_pass(&pass, all->cli, &all->r, err))
+		return -1;
+	if (result_bases_begin(&all->bases, all->cli, &all->r, cube_event, pass, err))
+		goto out;
+	for (unsigned id = 0; id < RESULT_COUNT; id++)
+		if (result_walks[id] && !add(all, (enum result_id)id, NULL)) {
+			(void)err_nomem(err);
+			goto out;
+		}
+	ret = walk_results(all, from, pass, 0, err);
+	all->no_trees = all->bases.cube && all->bases.cube->n_chains > chains;
+	ret = ret || walk_results(all, from, pass, 1, err) ? -1 : 0;
+out:
+	pass_free(pass);
+	return ret;
 }
 
 int results_get(struct document **d, struct results *all, enum result_id id, const char *function,
@@ -190,10 +263,16 @@ int results_get(struct document **d, struct results *all, enum result_id id, con
 	struct made *m = find(all, id, function);
 
 	*d = NULL;
-	if (!m)
+	if (!m) {
 		m = add(all, id, function);
+		if (m && result_walks[id])
+			walk_alone(m, all);
+	}
 	if (!m)
 		return err_nomem(err);
+	if (!m->finished && !m->failed)
+		m->failed = make(m, all, &m->err) != 0;
+	m->finished = true;
 	if (m->failed) {
 		*err = m->err;
 		return -1;

@@ -20,6 +20,10 @@ struct results;
 /* `input`: the recording as the user named it. */
 int results_open(struct results **out, struct cli *cli, const char *input,
 		 struct err *err) MUST_USE;
+/* First, if most results are wanted: walks over the samples for all of them at once, and for the
+ * cube of that event (SIZE_MAX: none). Trees of more than so many `chains` are left to
+ * results_get(). */
+int results_walk(struct results *all, size_t cube_event, size_t chains, struct err *err) MUST_USE;
 /* *d lives until results_close(). `function`: NULL, or the one that it is of; each is another
  * document. Fails, each time alike, if the recording has no data for it: *err has the reason. */
 int results_get(struct document **d, struct results *all, enum result_id id, const char *function,

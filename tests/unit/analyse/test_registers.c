@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "analyse/feed.h"
+#include "analyse/pass.h"
 #include "analyse/registers.h"
 #include "base/buf.h"
 
@@ -30,6 +31,7 @@ struct opened {
 	struct pd *rec;
 	struct images *images;
 	struct spaces *spaces;
+	struct pass *pass;
 	struct registers *r;
 };
 
@@ -78,6 +80,7 @@ static void open_made(struct opened *o, const struct made *m)
 	const size_t attrs = 104, data = attrs + sizeof(m->attr) + 16, table = data + m->data.len;
 	const struct images_opts io = { 0 };
 	const struct registers_opts ro = { 0 };
+	const struct pass_opts po = { 0 };
 	struct err err = ERR_INIT;
 
 	memset(o, 0, sizeof(*o));
@@ -109,7 +112,10 @@ static void open_made(struct opened *o, const struct made *m)
 	assert_non_null(o->images);
 	o->spaces = feed_spaces(o->rec, o->images, &err);
 	assert_non_null(o->spaces);
-	assert_int_equal(registers_find(&o->r, o->rec, o->spaces, &ro, &err), 0);
+	assert_int_equal(pass_new(&o->pass, o->rec, o->spaces, &ro.select, &po, &err), 0);
+	assert_int_equal(registers_begin(&o->r, o->pass, o->rec, o->spaces, &ro, &err), 0);
+	assert_int_equal(pass_run(o->pass, &err), 0);
+	assert_int_equal(registers_end(o->r, &err), 0);
 }
 
 static void read_all(struct opened *o)
@@ -118,12 +124,15 @@ static void read_all(struct opened *o)
 
 	for (size_t i = 0; i < o->r->n; i++)
 		o->r->place[i].wanted = true;
-	assert_int_equal(registers_read(o->r, &err), 0);
+	assert_int_equal(registers_read_begin(o->r, o->pass, &err), 0);
+	assert_int_equal(pass_run(o->pass, &err), 0);
+	assert_int_equal(registers_read_end(o->r, &err), 0);
 }
 
 static void close_made(struct opened *o, struct made *m)
 {
 	registers_free(o->r);
+	pass_free(o->pass);
 	spaces_free(o->spaces);
 	images_free(o->images);
 	pd_close(o->rec);
@@ -326,7 +335,7 @@ static void limits(void **state)
 	assert_int_equal(o.r->n, REGISTERS_WANTED_MAX + 1);
 	for (size_t i = 0; i < o.r->n; i++)
 		o.r->place[i].wanted = true;
-	assert_int_equal(registers_read(o.r, &err), -1);
+	assert_int_equal(registers_read_begin(o.r, o.pass, &err), -1);
 	assert_int_equal(err.code, ERR_LIMIT);
 	close_made(&o, &m);
 }
