@@ -52,7 +52,7 @@ WALKERS = {
     "analyse/pass/mux.c": "periods are weighed by it",
     "analyse/pass/mux_pause.c": "the same",
     "analyse/memory/memory.c": "memory_build: of one event alone",
-    "analyse/wait/": "need the order of the file, or the waits",
+    "analyse/wait/wait.c": "wait_build: waits alone",
 }
 # Where an address lies is asked of tables of places (symbol/place.h), which ask the address spaces.
 FIND = re.compile(r"\bspace_find(_span)?\(")

@@ -3,7 +3,8 @@
  * critical - the work for which the end of a thread waited, and the gain if that work were less.
  *
  *	wait_build(&w, ...)
- *	critical_build(&c, rec, spaces, w, &opts, &err)
+ *	critical_begin(&c, pass, rec, spaces, w, &opts, &err)	a visitor of a walk
+ *	critical_end(c, &err)					after it
  *	... c->row, c->step ...
  *	critical_free(c)	before wait_free(w)
  *
@@ -57,8 +58,11 @@ struct critical_thread {
 	uint64_t time;
 };
 
+struct critical_work;
+
 struct critical {
-	struct critical_row *row; /* most time first */
+	struct critical_work *work; /* until critical_end() */
+	struct critical_row *row;   /* most time first */
 	size_t n_rows;
 	struct critical_step *step; /* in the order of time */
 	size_t n_steps;
@@ -81,9 +85,11 @@ struct critical_opts {
 };
 
 /* ERR_NOT_FOUND: no thread is wanted. */
-int critical_build(struct critical **out, const struct pd *rec, const struct spaces *spaces,
-		   const struct wait *w, const struct critical_opts *opts,
-		   struct err *err) MUST_USE;
+struct pass;
+int critical_begin(struct critical **out, struct pass *pass, const struct pd *rec,
+		   const struct spaces *spaces, const struct wait *w,
+		   const struct critical_opts *opts, struct err *err) MUST_USE;
+int critical_end(struct critical *c, struct err *err) MUST_USE;
 void critical_free(struct critical *c); /* NULL is fine */
 
 #endif

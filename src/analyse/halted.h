@@ -2,8 +2,9 @@
 /*
  * halted - the share of time in which each CPU was halted, over time.
  *
- *	wait_build(&w, ...), parallel_build(&p, ...)
- *	halted_build(&h, rec, w, p, &opts, &err)
+ *	wait_build(&w, ...), parallel_begin(&p, ...)
+ *	halted_begin(&h, pass, rec, w, p, &opts)	a visitor of a walk
+ *	halted_end(h)					after it
  *	... h->cpu, h->span ...
  *	halted_free(h)
  *
@@ -38,7 +39,10 @@ struct halted_span {
 	struct estimate share; /* no value: why has the reason */
 };
 
+struct halt_work;
+
 struct halted {
+	struct halt_work *work;	  /* until halted_end() */
 	struct halted_span *cpu;  /* by number: over all of the time */
 	size_t n_cpus;		  /* as parallel.n_cpus */
 	struct halted_span *span; /* by CPU, then time; one only if nothing is known */
@@ -52,9 +56,11 @@ struct halted_opts {
 	double tsc_error; /* of it, in parts */
 };
 
-int halted_build(struct halted **out, const struct pd *rec, const struct wait *w,
-		 const struct parallel *p, const struct halted_opts *opts,
-		 struct err *err) MUST_USE;
+struct pass;
+/* `p` has its CPUs by parallel_begin(). */
+void halted_begin(struct halted **out, struct pass *pass, const struct pd *rec,
+		  const struct wait *w, const struct parallel *p, const struct halted_opts *opts);
+void halted_end(struct halted *h);
 void halted_free(struct halted *h); /* NULL is fine */
 
 #endif

@@ -3,7 +3,8 @@
  * parallel - how many threads ran at each time, and which functions ran while few did.
  *
  *	wait_build(&w, ...)
- *	parallel_build(&p, rec, spaces, w, &opts, &err)
+ *	parallel_begin(&p, pass, rec, spaces, w, event, &err)	a visitor of a walk
+ *	parallel_end(p, &err)					after it
  *	... p->level, p->cpu, p->function ...
  *	parallel_free(p)	before wait_free(w)
  *
@@ -52,7 +53,10 @@ struct parallel_node { /* sums of its CPUs */
 	uint64_t cpus, busy, wanted, runnable, switches, from_nodes;
 };
 
+struct counting;
+
 struct parallel {
+	struct counting *work; /* until parallel_end() */
 	struct parallel_level *level;
 	size_t n_levels;
 	struct parallel_cpu *cpu;   /* by number */
@@ -68,14 +72,13 @@ struct parallel {
 	bool whole;	  /* whole CPUs were recorded */
 };
 
-struct parallel_opts {
-	size_t event;		 /* of pd_events(); SIZE_MAX: none, functions are not wanted */
-	struct selection select; /* but for its event: of the samples */
-};
-
-int parallel_build(struct parallel **out, const struct pd *rec, const struct spaces *spaces,
-		   const struct wait *w, const struct parallel_opts *opts,
+struct pass;
+/* `event`: of pd_events(); SIZE_MAX: none, functions are not wanted. The pass has the selection of
+ * its samples. */
+int parallel_begin(struct parallel **out, struct pass *pass, const struct pd *rec,
+		   const struct spaces *spaces, const struct wait *w, size_t event,
 		   struct err *err) MUST_USE;
+int parallel_end(struct parallel *p, struct err *err) MUST_USE;
 void parallel_free(struct parallel *p); /* NULL is fine */
 
 #endif

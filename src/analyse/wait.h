@@ -131,7 +131,10 @@ struct wait_waker {
 	struct wait_time t;
 };
 
+struct wait_work;
+
 struct wait {
+	struct wait_work *work;	    /* until wait_end() */
 	struct wait_thread *thread; /* by pid and tid, then time */
 	size_t n_threads;
 	struct wait_span *span; /* of all threads, in the order of their ends */
@@ -168,6 +171,12 @@ struct wait_opts {
  * them. */
 int wait_build(struct wait **out, const struct pd *rec, const struct spaces *spaces,
 	       const struct wait_opts *opts, struct err *err) MUST_USE;
+/* The same in a walk with others: begin adds a visitor to a pass of any selection, end is called
+ * after the walk; again it does nothing. */
+struct pass;
+int wait_begin(struct wait **out, struct pass *pass, const struct pd *rec,
+	       const struct spaces *spaces, const struct wait_opts *opts, struct err *err) MUST_USE;
+int wait_end(struct wait *w, struct err *err) MUST_USE;
 /* The thread was seen waiting in a function of the kernel, so often. wait_looked divides the waits
  * without a chain among reasons by that: in thread.time, not in spans and sums. Threads with a
  * reused number, or that were seldom seen, are left alone. */

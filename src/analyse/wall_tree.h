@@ -3,7 +3,8 @@
  * wall_tree - the time of all threads by thread name and call chain, on the CPU and off it.
  *
  *	wait_build(&w, ...)
- *	wall_tree_build(&t, rec, spaces, w, &opts, &err)
+ *	wall_tree_begin(&t, pass, rec, spaces, w, &opts)	a visitor of a walk
+ *	wall_tree_end(t, &err)					after it
  *	... t->node[0..t->n) ...
  *	wall_tree_free(t)	before wait_free(w)
  *
@@ -37,7 +38,10 @@ struct wall_cell {
 	uint64_t time; /* ns */
 };
 
+struct planting;
+
 struct wall_tree {
+	struct planting *work;	/* until wall_tree_end() */
 	struct wall_node *node; /* parents first, then those below, most time first */
 	size_t n;
 	uint64_t samples;
@@ -54,9 +58,11 @@ struct wall_tree_opts {
  * at least, and as many again as there are waits. */
 uint64_t wall_tree_reach(const struct wait *w, uint64_t width);
 
-int wall_tree_build(struct wall_tree **out, const struct pd *rec, const struct spaces *spaces,
-		    const struct wait *w, const struct wall_tree_opts *opts,
-		    struct err *err) MUST_USE;
+struct pass;
+void wall_tree_begin(struct wall_tree **out, struct pass *pass, const struct pd *rec,
+		     const struct spaces *spaces, const struct wait *w,
+		     const struct wall_tree_opts *opts);
+int wall_tree_end(struct wall_tree *t, struct err *err) MUST_USE;
 void wall_tree_free(struct wall_tree *t); /* NULL is fine */
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * critical_view - the critical path of a recording (report --critical), as a document.
  *
- *	critical_build(&c, ...)		(analyse/critical.h)
+ *	critical_end(c, &err)		(analyse/critical.h)
  *	critical_put(&document, &view)
  */
 #ifndef CYCLADE_REPORT_CRITICAL_VIEW_H

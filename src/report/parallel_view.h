@@ -3,7 +3,7 @@
  * parallel_view - wall time of functions (report --wall), and use of CPUs (report --concurrency),
  * as documents.
  *
- *	parallel_build(&p, ...)		(analyse/parallel.h)
+ *	parallel_end(p, &err)		(analyse/parallel.h)
  *	wall_put(&document, &view), concurrency_put(&document, &view)
  */
 #ifndef CYCLADE_REPORT_PARALLEL_VIEW_H

@@ -24,12 +24,9 @@ def walks(*words):
     return (p.returncode, int(m.group(1)) if m else None)
 
 
-# Waits are read in walks of their own.
-MORE = {"waits": 7}
 made = recordings.made("made")
 for r in made:
     code, n = walks("report", "--html", "out.html", r.path)
-    most = MORE.get(r.name.split("-")[0], 3)
-    t.ok(n is not None and n <= most and (n or code), "report --html of %s: %s walks, at most %d" % (r.name, n, most))
+    t.ok(n is not None and n <= 3 and (n or code), "report --html of %s: %s walks, at most 3" % (r.name, n))
 t.equal(walks("report", next(r.path for r in made if r.name == "account")), (0, 1), "report: one walk")
 t.done()

@@ -260,31 +260,52 @@ static void make_path(struct critical_work *k)
 	vec_free(&g.touched);
 }
 
-int critical_build(struct critical **out, const struct pd *rec, const struct spaces *spaces,
-		   const struct wait *w, const struct critical_opts *opts, struct err *err)
+int critical_begin(struct critical **out, struct pass *pass, const struct pd *rec,
+		   const struct spaces *spaces, const struct wait *w,
+		   const struct critical_opts *opts, struct err *err)
 {
-	struct critical_work k = { .rec = rec, .sp = spaces, .w = w, .opts = opts };
-	int ret;
+	struct critical_work *k = xcalloc(1, sizeof(*k));
 
-	*out = NULL;
-	k.out = xcalloc(1, sizeof(*k.out));
-	ret = choose_end(&k, err) || critical_pieces(&k, err) ? -1 : 0;
-	if (!ret) {
-		make_path(&k);
-		critical_replay(&k);
+	k->rec = rec;
+	k->sp = spaces;
+	k->w = w;
+	k->opts = *opts;
+	*out = k->out = xcalloc(1, sizeof(*k->out));
+	k->out->work = k;
+	if (choose_end(k, err)) {
+		critical_free(k->out);
+		*out = NULL;
+		return -1;
 	}
-	vec_free(&k.row);
-	u64map_free(&k.row_at);
-	vec_free(&k.piece);
-	free(k.first);
-	vec_free(&k.mark);
-	free(k.first_mark);
-	free(k.exit);
-	free(k.exit_of);
-	if (ret)
-		critical_free(k.out);
-	else
-		*out = k.out;
+	critical_marks_begin(k, pass);
+	return 0;
+}
+
+static void drop_critical_work(struct critical_work *k)
+{
+	k->out->work = NULL;
+	critical_marks_free(k);
+	vec_free(&k->row);
+	u64map_free(&k->row_at);
+	vec_free(&k->piece);
+	free(k->first);
+	vec_free(&k->mark);
+	free(k->first_mark);
+	free(k->exit);
+	free(k->exit_of);
+	free(k);
+}
+
+int critical_end(struct critical *c, struct err *err)
+{
+	struct critical_work *k = c->work;
+	int ret = critical_pieces(k, err);
+
+	if (!ret) {
+		make_path(k);
+		critical_replay(k);
+	}
+	drop_critical_work(k);
 	return ret;
 }
 
@@ -292,6 +313,8 @@ void critical_free(struct critical *c)
 {
 	if (!c)
 		return;
+	if (c->work)
+		drop_critical_work(c->work);
 	free(c->row);
 	free(c->step);
 	free(c->thread);

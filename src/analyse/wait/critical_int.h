@@ -26,11 +26,14 @@ struct mark { /* a sample */
 	uint32_t thread, row;
 };
 
+struct marking;
+
 struct critical_work {
 	const struct pd *rec;
 	const struct spaces *sp;
 	const struct wait *w;
-	const struct critical_opts *opts;
+	struct critical_opts opts;
+	struct marking *marking; /* until the walk is over */
 	struct critical *out;
 	VEC(struct critical_row) row;
 	struct u64map row_at;
@@ -45,6 +48,10 @@ struct critical_work {
 	size_t n_exits_of;
 };
 
+struct pass;
+/* Of the samples, in a walk; then the pieces. */
+void critical_marks_begin(struct critical_work *k, struct pass *pass);
+void critical_marks_free(struct critical_work *k);
 int critical_pieces(struct critical_work *k, struct err *err) MUST_USE;
 /* Returns the piece of a thread that has (from, until] around the time. */
 size_t piece_at(const struct critical_work *k, uint32_t thread, uint64_t time);

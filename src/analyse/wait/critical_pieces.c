@@ -37,6 +37,7 @@ struct marking {
 	struct critical_work *k;
 	struct wait_frames frames;
 	struct tids tids;
+	bool *only; /* the event */
 	VEC(struct keyed) v;
 };
 
@@ -58,26 +59,36 @@ static int on_piece_sample(void *ctx, const struct pass_sample *s, struct err *e
 	return 0;
 }
 
-static int walk_piece_samples(struct marking *m, struct err *err)
+void critical_marks_begin(struct critical_work *k, struct pass *pass)
 {
-	static const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE,
-					       .sample = on_piece_sample };
-	const struct critical_work *k = m->k;
-	struct pass_opts po = { .threads = 1 };
-	struct pass *p = NULL;
+	struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE | PASS_ALL | PASS_ORDER,
+				  .sample = on_piece_sample };
+	struct marking *m = k->marking = xcalloc(1, sizeof(*m));
 	size_t n;
-	bool *only;
-	int ret = -1;
 
+	m->k = k;
+	tids_make(&m->tids, k->w);
+	if (k->opts.event == SIZE_MAX)
+		return;
 	(void)pd_events(k->rec, &n);
-	only = xcalloc(n + 1, sizeof(*only));
-	only[k->opts->event] = true;
-	po.events = only;
-	if (!pass_new(&p, k->rec, k->sp, NULL, &po, err))
-		ret = pass_each(p, &v, m, err);
-	pass_free(p);
-	free(only);
-	return ret;
+	v.events = m->only = xcalloc(n + 1, sizeof(*m->only));
+	m->only[k->opts.event] = true;
+	pass_add(pass, &v, m);
+}
+
+void critical_marks_free(struct critical_work *k)
+{
+	struct marking *m = k->marking;
+
+	if (!m)
+		return;
+	vec_free(&m->frames.place);
+	frames_free(&m->frames);
+	tids_free(&m->tids);
+	vec_free(&m->v);
+	free(m->only);
+	free(m);
+	k->marking = NULL;
 }
 
 /* By thread, in the order of time; with rows for functions. */
@@ -115,17 +126,12 @@ out:
 
 static int make_marks(struct critical_work *k, struct err *err)
 {
-	struct marking m = { .k = k };
 	int ret = 0;
 
 	k->first_mark = xcalloc(k->w->n_threads + 1, sizeof(*k->first_mark));
-	tids_make(&m.tids, k->w);
-	if (k->opts->event != SIZE_MAX)
-		ret = walk_piece_samples(&m, err) || keep_marks(&m, err) ? -1 : 0;
-	vec_free(&m.frames.place);
-	frames_free(&m.frames);
-	tids_free(&m.tids);
-	vec_free(&m.v);
+	if (k->opts.event != SIZE_MAX)
+		ret = keep_marks(k->marking, err);
+	critical_marks_free(k);
 	return ret;
 }
 

@@ -504,7 +504,7 @@ static void fill_gains(struct replay *r)
 
 	c->base = base.v[0];
 	most = most ? most : 1;
-	most = most < r->k->opts->replayed ? most : r->k->opts->replayed;
+	most = most < r->k->opts.replayed ? most : r->k->opts.replayed;
 	for (uint32_t i = 0; i < c->n_rows; i++) {
 		struct critical_row *row = &c->row[i];
 

@@ -29,11 +29,12 @@ struct seen { /* of a CPU: values of the last sample */
 	uint64_t began; /* when its counter was switched on; 0: not in the first sample */
 };
 
-struct work {
+struct halt_work {
 	const struct pd *rec;
 	const struct wait *w;
 	const struct parallel *p;
-	const struct halted_opts *opts;
+	struct halted_opts opts;
+	bool *only; /* `event` */
 	struct halted *out;
 	const struct pd_event *ev; /* NULL: none */
 	size_t event;
@@ -51,12 +52,12 @@ struct work {
 
 /* ---- intervals ------------------------------------------------------------------------------- */
 
-static uint64_t halt_length_of(const struct work *k)
+static uint64_t halt_length_of(const struct halt_work *k)
 {
 	return k->w->until - k->w->from;
 }
 
-static void add_halt_part(const struct work *k, struct bin *b, uint64_t part, uint64_t whole,
+static void add_halt_part(const struct halt_work *k, struct bin *b, uint64_t part, uint64_t whole,
 			  struct bin x)
 {
 	double most = k->rate * (double)part, least;
@@ -74,8 +75,8 @@ static void add_halt_part(const struct work *k, struct bin *b, uint64_t part, ui
 }
 
 /* From `from` to `until` a CPU ran for x: adds its part between two times. */
-static void add_halt_to(const struct work *k, struct bin *b, uint64_t a, uint64_t z, uint64_t from,
-			uint64_t until, struct bin x)
+static void add_halt_to(const struct halt_work *k, struct bin *b, uint64_t a, uint64_t z,
+			uint64_t from, uint64_t until, struct bin x)
 {
 	const uint64_t left = from > a ? from : a, right = until < z ? until : z;
 
@@ -85,7 +86,7 @@ static void add_halt_to(const struct work *k, struct bin *b, uint64_t a, uint64_
 		add_halt_part(k, b, 0, 0, x);
 }
 
-static void add_to_bins(const struct work *k, struct bin *bins, uint64_t from, uint64_t until,
+static void add_to_bins(const struct halt_work *k, struct bin *bins, uint64_t from, uint64_t until,
 			struct bin x)
 {
 	size_t i;
@@ -134,11 +135,11 @@ static bool of_cpus(const struct pd *rec)
 }
 
 /* NULL: it does. */
-static const char *unfit(const struct work *k, const struct pd_event *e, size_t hardware)
+static const char *unfit(const struct halt_work *k, const struct pd_event *e, size_t hardware)
 {
 	if (!of_cpus(k->rec))
 		return "ref-cycles were recorded without the switches of whole CPUs (-a --wait)";
-	if (!(k->opts->tsc_hz > 0))
+	if (!(k->opts.tsc_hz > 0))
 		return "the recording does not have the rate of the time-stamp counter";
 	if (e->attr.exclude_user || e->attr.exclude_kernel || e->attr.exclude_idle)
 		return "ref-cycles were not counted in user space, kernel and idle task alike";
@@ -149,7 +150,7 @@ static const char *unfit(const struct work *k, const struct pd_event *e, size_t 
 	return NULL;
 }
 
-static void choose_clock(struct work *k)
+static void choose_clock(struct halt_work *k)
 {
 	size_t n, hardware = 0;
 	const struct pd_event *e = pd_events(k->rec, &n);
@@ -170,7 +171,7 @@ static void choose_clock(struct work *k)
 	k->out->uncounted = k->ev ? NULL : why;
 }
 
-static int put_mark(struct work *k, uint32_t cpu, struct mark x, struct err *err)
+static int put_mark(struct halt_work *k, uint32_t cpu, struct mark x, struct err *err)
 {
 	const struct keyed at = { x.time, (uint32_t)k->mark.n, cpu };
 
@@ -197,7 +198,7 @@ static bool read_of(const struct pd_sample *x, uint64_t *value)
 
 /* Switches are recorded before counters are switched on, while the recorder lists processes, and
  * until after they are switched off. */
-static void note_began(struct work *k, const struct pass_sample *s, const struct pd_sample *x)
+static void note_began(struct halt_work *k, const struct pass_sample *s, const struct pd_sample *x)
 {
 	const double ran = (double)x->period / k->rate;
 	const uint64_t on = s->time - (ran < (double)s->time ? (uint64_t)ran : s->time);
@@ -212,7 +213,7 @@ static void note_began(struct work *k, const struct pass_sample *s, const struct
 
 static int on_halt_sample(void *ctx, const struct pass_sample *s, struct err *err)
 {
-	struct work *k = ctx;
+	struct halt_work *k = ctx;
 	struct mark m = { .time = s->time, .sample = true };
 	struct seen now;
 	struct pd_sample x;
@@ -241,7 +242,7 @@ static int on_halt_sample(void *ctx, const struct pass_sample *s, struct err *er
 	return put_mark(k, s->cpu, m, err);
 }
 
-static bool of_event(const struct work *k, uint64_t id)
+static bool of_event(const struct halt_work *k, uint64_t id)
 {
 	for (size_t i = 0; i < k->ev->n_ids; i++)
 		if (k->ev->ids[i] == id)
@@ -251,7 +252,7 @@ static bool of_event(const struct work *k, uint64_t id)
 
 static int on_halt_other(void *ctx, unsigned worker, const struct pd_record *r, struct err *err)
 {
-	struct work *k = ctx;
+	struct halt_work *k = ctx;
 	struct pd_sample_id id;
 
 	(void)worker;
@@ -268,25 +269,17 @@ static int on_halt_other(void *ctx, unsigned worker, const struct pd_record *r, 
 	return put_mark(k, id.cpu, (struct mark){ .time = id.time, .blind = INFINITY }, err);
 }
 
-static int scan_counts(struct work *k, struct err *err)
+static void add_halt_visit(struct halt_work *k, struct pass *pass)
 {
-	static const struct pass_visitor v = { .sample = on_halt_sample, .other = on_halt_other };
-	struct pass_opts po = { .threads = 1 };
-	struct pass *p;
-	bool *only;
+	struct pass_visitor v = { .wants = PASS_ALL | PASS_ORDER,
+				  .sample = on_halt_sample,
+				  .other = on_halt_other };
 	size_t n;
-	int ret;
 
 	(void)pd_events(k->rec, &n);
-	only = xcalloc(n + 1, sizeof(*only));
-	only[k->event] = true;
-	po.events = only;
-	ret = pass_new(&p, k->rec, NULL, NULL, &po, err);
-	if (!ret)
-		ret = pass_each(p, &v, k, err);
-	pass_free(p);
-	free(only);
-	return ret;
+	v.events = k->only = xcalloc(n + 1, sizeof(*k->only));
+	k->only[k->event] = true;
+	pass_add(pass, &v, k);
 }
 
 struct gap { /* of a CPU, since its last sample */
@@ -294,7 +287,7 @@ struct gap { /* of a CPU, since its last sample */
 	double blind, longest; /* longest: the greatest count so far */
 };
 
-static void end_gap(const struct work *k, struct gap *g, uint32_t cpu, const struct mark *m)
+static void end_gap(const struct halt_work *k, struct gap *g, uint32_t cpu, const struct mark *m)
 {
 	double all = m->time > g->from ? k->rate * (double)(m->time - g->from) : 0;
 	double blind = k->lost ? INFINITY : g->blind + m->blind;
@@ -308,7 +301,7 @@ static void end_gap(const struct work *k, struct gap *g, uint32_t cpu, const str
 }
 
 /* Returns the time from which a CPU is counted. Its state before is not known. */
-static uint64_t begin_at(const struct work *k, uint32_t cpu, uint64_t first)
+static uint64_t begin_at(const struct halt_work *k, uint32_t cpu, uint64_t first)
 {
 	const uint64_t on = k->seen[cpu].began ? k->seen[cpu].began : k->began;
 
@@ -320,7 +313,7 @@ static uint64_t begin_at(const struct work *k, uint32_t cpu, uint64_t first)
 }
 
 /* Counts after the last sample did not reach a period; then the counter stopped. */
-static void end_count(const struct work *k, const struct gap *g, uint32_t cpu, uint64_t last)
+static void end_count(const struct halt_work *k, const struct gap *g, uint32_t cpu, uint64_t last)
 {
 	const bool any = k->lost || k->w->cut || g->blind > 0;
 	const uint64_t off = k->ended < last ? k->ended : last;
@@ -335,7 +328,7 @@ static void end_count(const struct work *k, const struct gap *g, uint32_t cpu, u
 			    (struct bin){ 0, k->rate * (double)(last - end) });
 }
 
-static void count_halted(struct work *k)
+static void count_halted(struct halt_work *k)
 {
 	struct gap *gap = xcalloc(k->p->n_cpus + 1, sizeof(*gap));
 	struct keyed *scratch = xmalloc((k->at.n + 1) * sizeof(*scratch));
@@ -364,7 +357,7 @@ static void count_halted(struct work *k)
 
 /* ---- switches -------------------------------------------------------------------------------- */
 
-static void time_cpus(const struct work *k, struct bin *hidden)
+static void time_cpus(const struct halt_work *k, struct bin *hidden)
 {
 	for (size_t i = 0; i < k->w->n_spans; i++) {
 		const struct wait_span *s = &k->w->span[i];
@@ -398,7 +391,7 @@ static struct estimate halt_share_of(const struct bin *b, uint64_t ns, double ra
 	return (struct estimate){ 1 - v, (most - least) / 2 + v * error, NULL };
 }
 
-static struct halted_span halt_span_of(const struct work *k, uint32_t cpu, size_t i)
+static struct halted_span halt_span_of(const struct halt_work *k, uint32_t cpu, size_t i)
 {
 	const struct bin *b = k->bin + cpu * BINS + i;
 	const bool counted = k->counted[cpu], all = i == HALTED_INTERVALS;
@@ -411,12 +404,12 @@ static struct halted_span halt_span_of(const struct work *k, uint32_t cpu, size_
 		return s;
 	}
 	s.by = counted ? HALTED_COUNTER : HALTED_SWITCHES;
-	s.share = halt_share_of(b, s.until - s.from, counted ? k->opts->tsc_hz / 1e9 : 1,
-				counted ? k->opts->tsc_error : 0);
+	s.share = halt_share_of(b, s.until - s.from, counted ? k->opts.tsc_hz / 1e9 : 1,
+				counted ? k->opts.tsc_error : 0);
 	return s;
 }
 
-static void put_halt_rows(struct work *k)
+static void put_halt_rows(struct halt_work *k)
 {
 	struct halted *h = k->out;
 
@@ -436,11 +429,18 @@ static void put_halt_rows(struct work *k)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static int build_halted(struct work *k, struct err *err)
+void halted_begin(struct halted **out, struct pass *pass, const struct pd *rec,
+		  const struct wait *w, const struct parallel *p, const struct halted_opts *opts)
 {
-	struct bin hidden[BINS] = { { 0, 0 } };
-	const size_t n = k->p->n_cpus;
+	const size_t n = p->n_cpus;
+	struct halt_work *k = xcalloc(1, sizeof(*k));
 
+	k->rec = rec;
+	k->w = w;
+	k->p = p;
+	k->opts = *opts;
+	*out = k->out = xcalloc(1, sizeof(*k->out));
+	k->out->work = k;
 	k->out->n_cpus = n;
 	k->out->cpu = xcalloc(n + 1, sizeof(*k->out->cpu));
 	k->out->span = xcalloc(n * HALTED_INTERVALS + 1, sizeof(*k->out->span));
@@ -448,46 +448,45 @@ static int build_halted(struct work *k, struct err *err)
 	k->seen = xcalloc(n + 1, sizeof(*k->seen));
 	k->counted = xcalloc(n + 1, sizeof(*k->counted));
 	for (size_t i = 0; i < BINS; i++)
-		k->edge[i] = k->w->from + halt_length_of(k) / HALTED_INTERVALS * i +
+		k->edge[i] = w->from + halt_length_of(k) / HALTED_INTERVALS * i +
 			     halt_length_of(k) % HALTED_INTERVALS * i / HALTED_INTERVALS;
 	choose_clock(k);
-	k->rate = k->opts->tsc_hz / 1e9;
-	if (k->ev) {
-		if (scan_counts(k, err))
-			return -1;
+	k->rate = opts->tsc_hz / 1e9;
+	if (k->ev)
+		add_halt_visit(k, pass);
+}
+
+static void drop_halt_work(struct halt_work *k)
+{
+	k->out->work = NULL;
+	free(k->bin);
+	free(k->seen);
+	free(k->counted);
+	free(k->only);
+	vec_free(&k->mark);
+	vec_free(&k->at);
+	free(k);
+}
+
+void halted_end(struct halted *h)
+{
+	struct halt_work *k = h->work;
+	struct bin hidden[BINS] = { { 0, 0 } };
+
+	if (k->ev)
 		count_halted(k);
-	}
 	k->rate = 1;
 	time_cpus(k, hidden);
 	put_halt_rows(k);
-	return 0;
-}
-
-int halted_build(struct halted **out, const struct pd *rec, const struct wait *w,
-		 const struct parallel *p, const struct halted_opts *opts, struct err *err)
-{
-	struct work k = { .rec = rec, .w = w, .p = p, .opts = opts };
-	int ret;
-
-	*out = NULL;
-	k.out = xcalloc(1, sizeof(*k.out));
-	ret = build_halted(&k, err);
-	free(k.bin);
-	free(k.seen);
-	free(k.counted);
-	vec_free(&k.mark);
-	vec_free(&k.at);
-	if (ret)
-		halted_free(k.out);
-	else
-		*out = k.out;
-	return ret;
+	drop_halt_work(k);
 }
 
 void halted_free(struct halted *h)
 {
 	if (!h)
 		return;
+	if (h->work)
+		drop_halt_work(h->work);
 	free(h->cpu);
 	free(h->span);
 	free(h);

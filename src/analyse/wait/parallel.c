@@ -23,7 +23,8 @@ struct counting {
 	const struct pd *rec;
 	const struct spaces *sp;
 	const struct wait *w;
-	const struct parallel_opts *opts;
+	size_t event;
+	bool *only; /* the same */
 	struct parallel *out;
 	VEC(struct step) step;
 	struct wait_frames frames;
@@ -317,27 +318,17 @@ static int on_parallel_sample(void *ctx, const struct pass_sample *s, struct err
 	return 0;
 }
 
-static int count_parallel_samples(struct counting *c, struct err *err)
+static void add_parallel_visit(struct counting *c, struct pass *pass)
 {
-	static const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE,
-					       .sample = on_parallel_sample };
-	struct pass_opts po = { .threads = 1 };
-	struct pass *p;
+	struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE | PASS_ORDER,
+				  .sample = on_parallel_sample };
 	size_t n;
-	bool *only;
-	int ret;
 
 	(void)pd_events(c->rec, &n);
-	only = xcalloc(n + 1, sizeof(*only));
-	if (c->opts->event < n)
-		only[c->opts->event] = true;
-	po.events = only;
-	ret = pass_new(&p, c->rec, c->sp, &c->opts->select, &po, err);
-	free(only);
-	if (!ret)
-		ret = pass_each(p, &v, c, err);
-	pass_free(p);
-	return ret;
+	v.events = c->only = xcalloc(n + 1, sizeof(*c->only));
+	if (c->event < n)
+		c->only[c->event] = true;
+	pass_add(pass, &v, c);
 }
 
 static void add_share(struct parallel_share *to, const struct parallel_share *x)
@@ -410,35 +401,49 @@ static bool has_whole_cpus(const struct pd *rec, const struct wait *w)
 	return true;
 }
 
-int parallel_build(struct parallel **out, const struct pd *rec, const struct spaces *spaces,
-		   const struct wait *w, const struct parallel_opts *opts, struct err *err)
+int parallel_begin(struct parallel **out, struct pass *pass, const struct pd *rec,
+		   const struct spaces *spaces, const struct wait *w, size_t event, struct err *err)
 {
-	struct counting c = { .rec = rec, .sp = spaces, .w = w, .opts = opts };
-	int ret;
+	struct counting *c = xcalloc(1, sizeof(*c));
 
-	*out = NULL;
-	c.out = xcalloc(1, sizeof(*c.out));
-	c.out->whole = has_whole_cpus(rec, w);
-	ret = make_cpus(&c, err) ? -1 : 0;
-	if (!ret)
-		walk_time(&c);
-	if (!ret) {
-		count_moves(&c);
-		sum_nodes(&c);
-		ret = opts->event != SIZE_MAX && (count_parallel_samples(&c, err) ||
-						  parallel_sum_functions(&c, err))
-			      ? -1
-			      : 0;
+	c->rec = rec;
+	c->sp = spaces;
+	c->w = w;
+	c->event = event;
+	*out = c->out = xcalloc(1, sizeof(*c->out));
+	c->out->work = c;
+	c->out->whole = has_whole_cpus(rec, w);
+	if (make_cpus(c, err)) {
+		parallel_free(c->out);
+		*out = NULL;
+		return -1;
 	}
-	if (!c.out->place)
-		vec_free(&c.frames.place);
-	frames_free(&c.frames);
-	vec_free(&c.step);
-	vec_free(&c.at);
-	if (ret)
-		parallel_free(c.out);
-	else
-		*out = c.out;
+	walk_time(c);
+	count_moves(c);
+	sum_nodes(c);
+	if (event != SIZE_MAX)
+		add_parallel_visit(c, pass);
+	return 0;
+}
+
+static void drop_counting(struct counting *c)
+{
+	if (!c->out->place)
+		vec_free(&c->frames.place);
+	frames_free(&c->frames);
+	vec_free(&c->step);
+	vec_free(&c->at);
+	free(c->only);
+	c->out->work = NULL;
+	free(c);
+}
+
+int parallel_end(struct parallel *p, struct err *err)
+{
+	struct counting *c = p->work;
+	int ret = c->event != SIZE_MAX && parallel_sum_functions(c, err) ? -1 : 0;
+
+	drop_counting(c);
 	return ret;
 }
 
@@ -446,6 +451,8 @@ void parallel_free(struct parallel *p)
 {
 	if (!p)
 		return;
+	if (p->work)
+		drop_counting(p->work);
 	free(p->level);
 	free(p->cpu);
 	free(p->node);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/again.h"
+#include "analyse/pass.h"
 #include "analyse/wait/wait_int.h"
 #include "base/xalloc.h"
 
@@ -52,32 +53,67 @@ static void keep_results(struct wait_work *k)
 	free(k->slice_of);
 	free(k->reason);
 	free(k->interrupt);
+	wait_scan_free(k);
+	w->work = NULL;
+	free(k);
+}
+
+int wait_begin(struct wait **out, struct pass *pass, const struct pd *rec,
+	       const struct spaces *spaces, const struct wait_opts *opts, struct err *err)
+{
+	struct wait_work *k;
+
+	*out = NULL;
+	if (check_recording(rec, err))
+		return -1;
+	k = xcalloc(1, sizeof(*k));
+	k->rec = rec;
+	k->sp = spaces;
+	k->opts = *opts;
+	*out = k->out = xcalloc(1, sizeof(*k->out));
+	k->out->work = k;
+	k->out->cut = is_cut(rec);
+	wait_scan_begin(k, pass);
+	return 0;
+}
+
+int wait_end(struct wait *w, struct err *err)
+{
+	struct wait_work *k = w->work;
+	int ret;
+
+	if (!k)
+		return 0;
+	wait_scan_end(k);
+	ret = wait_track(k, err) || wait_donate(k, err) || wait_name(k, err) ? -1 : 0;
+	if (!ret)
+		wait_sum(k);
+	if (!ret)
+		wait_bars(k);
+	keep_results(k);
+	return ret;
 }
 
 int wait_build(struct wait **out, const struct pd *rec, const struct spaces *spaces,
 	       const struct wait_opts *opts, struct err *err)
 {
-	struct wait_work k = { .rec = rec, .sp = spaces, .opts = opts };
+	const struct pass_opts po = { .progress = opts->progress,
+				      .progress_ctx = opts->progress_ctx };
+	struct pass *pass = NULL;
 	int ret;
 
 	*out = NULL;
-	if (check_recording(rec, err))
+	if (pass_new(&pass, rec, spaces, NULL, &po, err))
 		return -1;
-	k.out = xcalloc(1, sizeof(*k.out));
-	k.out->cut = is_cut(rec);
-	ret = wait_scan(&k, err) || wait_track(&k, err) || wait_donate(&k, err) ||
-			      wait_name(&k, err)
+	ret = wait_begin(out, pass, rec, spaces, opts, err) || pass_run(pass, err) ||
+			      wait_end(*out, err)
 		      ? -1
 		      : 0;
-	if (!ret)
-		wait_sum(&k);
-	if (!ret)
-		wait_bars(&k);
-	keep_results(&k);
-	if (ret)
-		wait_free(k.out);
-	else
-		*out = k.out;
+	pass_free(pass);
+	if (ret) {
+		wait_free(*out);
+		*out = NULL;
+	}
 	return ret;
 }
 
@@ -101,6 +137,8 @@ void wait_free(struct wait *w)
 {
 	if (!w)
 		return;
+	if (w->work)
+		keep_results(w->work);
 	free(w->thread);
 	free(w->span);
 	free(w->place);

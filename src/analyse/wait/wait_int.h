@@ -105,10 +105,14 @@ struct donor_slice {
 	double time, woken; /* of those that got a chain, and of the wake-ups behind; ns */
 };
 
+struct pass;
+struct wait_scan;
+
 struct wait_work {
+	struct wait_scan *scan; /* until the walk is over */
 	const struct pd *rec;
 	const struct spaces *sp;
-	const struct wait_opts *opts;
+	struct wait_opts opts;
 	struct wait *out;
 	VEC(struct fact) fact;
 	VEC(struct lost_window) lost; /* sorted, apart from each other */
@@ -130,7 +134,9 @@ struct wait_work {
 	bool thinned; /* chains of some switches were recorded, at least at times */
 };
 
-int wait_scan(struct wait_work *k, struct err *err) MUST_USE;
+void wait_scan_begin(struct wait_work *k, struct pass *pass);
+void wait_scan_end(struct wait_work *k);
+void wait_scan_free(struct wait_work *k);
 int wait_track(struct wait_work *k, struct err *err) MUST_USE;
 /* Needs the spans of wait_track: their chains and reasons are not named yet. */
 int wait_donate(struct wait_work *k, struct err *err) MUST_USE;

@@ -34,7 +34,7 @@ enum event_kind {
 	EVENT_RUNTIME
 };
 
-struct scan {
+struct wait_scan {
 	struct wait_work *k;
 	uint8_t *kind;	    /* by event */
 	uint64_t paused;    /* since then switches are not recorded; 0: they are */
@@ -85,13 +85,13 @@ bool wait_able(const struct pd *rec)
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void put_fact(struct scan *c, const struct fact *f)
+static void put_fact(struct wait_scan *c, const struct fact *f)
 {
 	vec_xpush(&c->k->fact, *f);
 }
 
 /* A thread's own record: it is one of those that are recorded. */
-static void own_thread(struct scan *c, const struct fact *f)
+static void own_thread(struct wait_scan *c, const struct fact *f)
 {
 	bool fresh;
 	uint64_t *first = u64map_xat(&c->k->own, f->tid, &fresh);
@@ -105,7 +105,7 @@ static void own_thread(struct scan *c, const struct fact *f)
 	put_fact(c, f);
 }
 
-static void pass_time(struct scan *c, uint64_t time)
+static void pass_time(struct wait_scan *c, uint64_t time)
 {
 	struct wait *w = c->k->out;
 
@@ -116,7 +116,7 @@ static void pass_time(struct scan *c, uint64_t time)
 }
 
 /* Remembers when its ring had this record; returns when it had the one before. */
-static uint64_t ring_time(struct scan *c, uint32_t cpu, uint64_t time)
+static uint64_t ring_time(struct wait_scan *c, uint32_t cpu, uint64_t time)
 {
 	size_t at = cpu == UINT32_MAX || cpu > 1u << 20 ? 0 : (size_t)cpu + 1;
 	uint64_t before;
@@ -129,17 +129,17 @@ static uint64_t ring_time(struct scan *c, uint32_t cpu, uint64_t time)
 }
 
 /* A tracepoint's fields stay in the byte order of the machine that wrote them. */
-static uint32_t raw32(const struct scan *c, const uint8_t *p)
+static uint32_t raw32(const struct wait_scan *c, const uint8_t *p)
 {
 	return pd_info(c->k->rec)->foreign_order ? __builtin_bswap32(ld32(p)) : ld32(p);
 }
 
-static uint64_t raw64(const struct scan *c, const uint8_t *p)
+static uint64_t raw64(const struct wait_scan *c, const uint8_t *p)
 {
 	return pd_info(c->k->rec)->foreign_order ? __builtin_bswap64(ld64(p)) : ld64(p);
 }
 
-static void take_switch(struct scan *c, const struct pass_sample *s, struct fact *f)
+static void take_switch(struct wait_scan *c, const struct pass_sample *s, struct fact *f)
 {
 	struct pd_sample x;
 	struct fact next = { .time = f->time, .cpu = f->cpu, .kind = FACT_TRACE_IN };
@@ -161,7 +161,7 @@ static void take_switch(struct scan *c, const struct pass_sample *s, struct fact
 		put_fact(c, &next);
 }
 
-static void take_wake(struct scan *c, const struct pass_sample *s, struct fact *f)
+static void take_wake(struct wait_scan *c, const struct pass_sample *s, struct fact *f)
 {
 	struct pd_sample x;
 
@@ -178,7 +178,7 @@ static void take_wake(struct scan *c, const struct pass_sample *s, struct fact *
 }
 
 /* The kernel brought the thread's runtime up to date, which it does at ticks and at switches. */
-static void take_runtime(struct scan *c, const struct pass_sample *s, struct fact *f)
+static void take_runtime(struct wait_scan *c, const struct pass_sample *s, struct fact *f)
 {
 	struct pd_sample x;
 	size_t at = 0;
@@ -200,9 +200,9 @@ static void take_runtime(struct scan *c, const struct pass_sample *s, struct fac
 }
 
 /* Only if cgroups are asked for. */
-static void note_cgroup(struct scan *c, const struct pass_sample *s)
+static void note_cgroup(struct wait_scan *c, const struct pass_sample *s)
 {
-	uint64_t id = c->k->opts->select.n_cgroups ? pd_sample_cgroup(s->ev, s->r) : 0, *at;
+	uint64_t id = c->k->opts.select.n_cgroups ? pd_sample_cgroup(s->ev, s->r) : 0, *at;
 
 	if (!id)
 		return;
@@ -212,7 +212,7 @@ static void note_cgroup(struct scan *c, const struct pass_sample *s)
 
 static int on_fact_sample(void *ctx, const struct pass_sample *s, struct err *err)
 {
-	struct scan *c = ctx;
+	struct wait_scan *c = ctx;
 	uint32_t tid = task_tid(s->task);
 	struct fact f = { .time = s->time, .tid = tid, .pid = task_pid(s->task), .cpu = s->cpu };
 	struct fact seen = f;
@@ -258,7 +258,7 @@ static int on_fact_sample(void *ctx, const struct pass_sample *s, struct err *er
 	return 0;
 }
 
-static void on_lost(struct scan *c, uint64_t before, uint64_t time)
+static void on_lost(struct wait_scan *c, uint64_t before, uint64_t time)
 {
 	const struct lost_window x = { before, time };
 
@@ -267,7 +267,7 @@ static void on_lost(struct scan *c, uint64_t before, uint64_t time)
 }
 
 /* `run` recorded no switches for a while, as there were too many. */
-static void on_pause(struct scan *c, const struct pd_record *r, uint64_t time)
+static void on_pause(struct wait_scan *c, const struct pd_record *r, uint64_t time)
 {
 	size_t n;
 	const struct pd_event *ev = pd_events(c->k->rec, &n);
@@ -295,7 +295,7 @@ static bool gives_to_idle(const struct pd_record *r)
 
 static int on_fact_other(void *ctx, unsigned worker, const struct pd_record *r, struct err *err)
 {
-	struct scan *c = ctx;
+	struct wait_scan *c = ctx;
 	struct pd_sample_id id;
 	struct pd_task task;
 	struct fact f;
@@ -376,40 +376,48 @@ static void join_windows(struct wait_work *k)
 	k->out->lost_windows = n;
 }
 
-int wait_scan(struct wait_work *k, struct err *err)
+void wait_scan_begin(struct wait_work *k, struct pass *pass)
 {
-	static const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE,
+	static const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE | PASS_ALL |
+							PASS_ORDER,
 					       .sample = on_fact_sample,
 					       .other = on_fact_other };
-	const struct pass_opts po = { .threads = 1,
-				      .progress = k->opts->progress,
-				      .progress_ctx = k->opts->progress_ctx };
 	bool has_waking = fact_has_event(k->rec, "sched:sched_waking");
-	struct scan c = { .k = k };
-	struct pass *p = NULL;
+	struct wait_scan *c = xcalloc(1, sizeof(*c));
 	size_t n;
 	const struct pd_event *ev = pd_events(k->rec, &n);
-	int ret = -1;
 
+	k->scan = c;
+	c->k = k;
 	k->out->from = k->first_sample = UINT64_MAX;
-	c.kind = xcalloc(n + 1, sizeof(*c.kind));
+	c->kind = xcalloc(n + 1, sizeof(*c->kind));
 	for (size_t i = 0; i < n; i++) {
-		c.kind[i] = (uint8_t)fact_kind_of(&ev[i], has_waking);
-		k->out->has_wakings |= c.kind[i] == EVENT_WAKE;
-		k->thinned |= (c.kind[i] == EVENT_SOME || c.kind[i] == EVENT_RARE) && ev[i].samples;
+		c->kind[i] = (uint8_t)fact_kind_of(&ev[i], has_waking);
+		k->out->has_wakings |= c->kind[i] == EVENT_WAKE;
+		k->thinned |=
+			(c->kind[i] == EVENT_SOME || c->kind[i] == EVENT_RARE) && ev[i].samples;
 	}
-	if (pass_new(&p, k->rec, k->sp, NULL, &po, err) || pass_each(p, &v, &c, err))
-		goto out;
-	if (c.paused && k->out->until > c.paused)
-		on_lost(&c, c.paused, k->out->until);
+	pass_add(pass, &v, c);
+}
+
+void wait_scan_end(struct wait_work *k)
+{
+	struct wait_scan *c = k->scan;
+
+	if (c->paused && k->out->until > c->paused)
+		on_lost(c, c->paused, k->out->until);
 	join_windows(k);
 	/* tracepoints may begin later than the records of forks; switch records do not */
 	if (!k->has_switch_records && k->first_sample != UINT64_MAX)
 		k->out->from = k->begins = k->first_sample;
-	ret = 0;
-out:
-	pass_free(p);
-	free(c.kind);
-	vec_free(&c.last);
-	return ret;
+}
+
+void wait_scan_free(struct wait_work *k)
+{
+	if (!k->scan)
+		return;
+	free(k->scan->kind);
+	vec_free(&k->scan->last);
+	free(k->scan);
+	k->scan = NULL;
 }

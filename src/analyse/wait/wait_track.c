@@ -600,7 +600,7 @@ static uint64_t known_until(const struct tracking *t, const struct track *r, uin
 
 static bool in_cgroup(const struct wait_work *k, uint32_t tid)
 {
-	const struct selection *sel = &k->opts->select;
+	const struct selection *sel = &k->opts.select;
 	const uint64_t *id = u64map_find(&k->cgroup, tid);
 	char buf[CGROUP_TEXT];
 	const char *path = pass_cgroup_text(k->sp, id ? *id : 0, buf);
@@ -614,7 +614,7 @@ static bool in_cgroup(const struct wait_work *k, uint32_t tid)
 /* Names, selection, and the part of each life that is looked at. */
 static void finish_threads(struct wait_work *k)
 {
-	const struct selection *sel = &k->opts->select;
+	const struct selection *sel = &k->opts.select;
 	const struct wait *w = k->out;
 
 	vec_each (&k->thread, struct wait_thread *, x) {
@@ -639,7 +639,7 @@ static void finish_threads(struct wait_work *k)
 int wait_track(struct wait_work *k, struct err *err)
 {
 	struct tracking t = { .k = k, .err = err };
-	const struct selection *sel = &k->opts->select;
+	const struct selection *sel = &k->opts.select;
 	const uint64_t from = k->out->from, until = k->out->until;
 	int ret = -1;
 

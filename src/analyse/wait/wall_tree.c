@@ -26,7 +26,8 @@ struct planting {
 	const struct pd *rec;
 	const struct spaces *sp;
 	const struct wait *w;
-	const struct wall_tree_opts *opts;
+	struct wall_tree_opts opts;
+	bool *only;		   /* opts.event */
 	struct wait_chains chains; /* of the samples */
 	struct tids tids;
 	VEC(struct thread_samples) part;
@@ -64,7 +65,7 @@ static int wall_chain_of(struct planting *p, const struct pass_sample *s, uint32
 
 static uint32_t wall_bin_of(const struct planting *p, uint64_t time)
 {
-	return p->opts->width ? (uint32_t)((time - p->w->from) / p->opts->width) : 0;
+	return p->opts.width ? (uint32_t)((time - p->w->from) / p->opts.width) : 0;
 }
 
 static struct thread_samples *wall_part_of(struct planting *p, uint32_t thread, uint32_t chain,
@@ -106,27 +107,16 @@ static int on_wall_sample(void *ctx, const struct pass_sample *s, struct err *er
 	return 0;
 }
 
-static int walk_wall_samples(struct planting *p, struct err *err)
+static void add_wall_visit(struct planting *p, struct pass *pass)
 {
-	static const struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE,
-					       .sample = on_wall_sample };
-	struct pass_opts po = { .threads = 1 };
-	struct pass *pass = NULL;
+	struct pass_visitor v = { .wants = PASS_THREAD | PASS_PLACE | PASS_ALL | PASS_ORDER,
+				  .sample = on_wall_sample };
 	size_t n;
-	bool *only;
-	int ret = -1;
 
-	if (p->opts->event == SIZE_MAX)
-		return 0;
 	(void)pd_events(p->rec, &n);
-	only = xcalloc(n + 1, sizeof(*only));
-	only[p->opts->event] = true;
-	po.events = only;
-	if (!pass_new(&pass, p->rec, p->sp, NULL, &po, err))
-		ret = pass_each(pass, &v, p, err);
-	pass_free(pass);
-	free(only);
-	return ret;
+	v.events = p->only = xcalloc(n + 1, sizeof(*p->only));
+	p->only[p->opts.event] = true;
+	pass_add(pass, &v, p);
 }
 
 /* ---- the tree -------------------------------------------------------------------------------- */
@@ -204,7 +194,7 @@ static void put_wall_cell(struct planting *p, uint32_t node, uint32_t thread, ui
 /* Each bin has its part. */
 static void put_wall_span(struct planting *p, uint32_t node, const struct wait_span *s)
 {
-	const uint64_t width = p->opts->width;
+	const uint64_t width = p->opts.width;
 
 	if (!width)
 		return;
@@ -262,7 +252,7 @@ static int plant_on(struct planting *p, struct err *err)
 		ran *= (double)x->n / (double)p->samples[x->thread];
 		if (at == UINT32_MAX)
 			return err_nomem(err);
-		if (p->opts->width)
+		if (p->opts.width)
 			put_wall_cell(p, at, x->thread, x->bin, x->n, ran);
 		p->self.v[at].on += ran;
 	}
@@ -383,42 +373,54 @@ out:
 	return ret;
 }
 
-static int plant(struct planting *p, struct err *err)
+void wall_tree_begin(struct wall_tree **out, struct pass *pass, const struct pd *rec,
+		     const struct spaces *spaces, const struct wait *w,
+		     const struct wall_tree_opts *opts)
 {
-	p->samples = xcalloc(p->w->n_threads + 1, sizeof(*p->samples));
-	tids_make(&p->tids, p->w);
-	if (walk_wall_samples(p, err) || plant_on(p, err))
-		return -1;
-	return plant_off(p) || put_nodes(p) ? err_nomem(err) : 0;
+	struct planting *p = xcalloc(1, sizeof(*p));
+
+	p->rec = rec;
+	p->sp = spaces;
+	p->w = w;
+	p->opts = *opts;
+	p->comm = (struct strtab)STRTAB_INIT;
+	*out = p->out = xcalloc(1, sizeof(*p->out));
+	p->out->work = p;
+	p->samples = xcalloc(w->n_threads + 1, sizeof(*p->samples));
+	tids_make(&p->tids, w);
+	if (opts->event != SIZE_MAX)
+		add_wall_visit(p, pass);
 }
 
-int wall_tree_build(struct wall_tree **out, const struct pd *rec, const struct spaces *spaces,
-		    const struct wait *w, const struct wall_tree_opts *opts, struct err *err)
+static void drop_planting(struct planting *p)
 {
-	struct planting p = { .rec = rec, .sp = spaces, .w = w, .opts = opts, .comm = STRTAB_INIT };
-	int ret;
+	p->out->work = NULL;
+	p->out->cell = p->cell.v;
+	p->out->n_cells = p->cell.n;
+	vec_free(&p->chains.frames.place);
+	chains_free(&p->chains);
+	tids_free(&p->tids);
+	vec_free(&p->part);
+	itab_free(&p->part_at);
+	free(p->samples);
+	strtab_free(&p->comm);
+	vec_free(&p->name);
+	vec_free(&p->place);
+	itab_free(&p->place_at);
+	chain_free(&p->tree);
+	vec_free(&p->self);
+	free(p->only);
+	free(p);
+}
 
-	*out = NULL;
-	p.out = xcalloc(1, sizeof(*p.out));
-	ret = plant(&p, err);
-	p.out->cell = p.cell.v;
-	p.out->n_cells = p.cell.n;
-	vec_free(&p.chains.frames.place);
-	chains_free(&p.chains);
-	tids_free(&p.tids);
-	vec_free(&p.part);
-	itab_free(&p.part_at);
-	free(p.samples);
-	strtab_free(&p.comm);
-	vec_free(&p.name);
-	vec_free(&p.place);
-	itab_free(&p.place_at);
-	chain_free(&p.tree);
-	vec_free(&p.self);
-	if (ret)
-		wall_tree_free(p.out);
-	else
-		*out = p.out;
+int wall_tree_end(struct wall_tree *t, struct err *err)
+{
+	struct planting *p = t->work;
+	int ret = plant_on(p, err);
+
+	if (!ret && (plant_off(p) || put_nodes(p)))
+		ret = err_nomem(err);
+	drop_planting(p);
 	return ret;
 }
 
@@ -426,6 +428,8 @@ void wall_tree_free(struct wall_tree *t)
 {
 	if (!t)
 		return;
+	if (t->work)
+		drop_planting(t->work);
 	free(t->node);
 	free(t->cell);
 	free(t);

@@ -44,7 +44,6 @@ struct writing {
 	struct results *all;
 	const struct cube *cube;
 	struct document cube_document;
-	struct wall_cube *wall;
 	struct document wall_document;
 	const char *event; /* the cube's; function pages are of it */
 	struct html_page_part part[N_VIEWS];
@@ -115,16 +114,15 @@ static int get_cube(struct writing *w, struct err *err)
 	return 0;
 }
 
-static int get_wall(struct writing *w, struct err *err)
+static void get_wall(struct writing *w)
 {
-	if (wall_cube_open(&w->wall, w->cli, results_recording(w->all), results_bases(w->all), err))
-		return -1;
-	if (!w->wall)
-		return 0;
+	const struct wall_cube *wall = results_bases(w->all)->wall;
+
+	if (!wall)
+		return;
 	document_open(&w->wall_document, &wall_cube_document, NULL);
-	cube_put(&w->wall_document, wall_cube_of(w->wall), wall_cube_event(w->wall), "ns");
+	cube_put(&w->wall_document, wall_cube_of(wall), wall_cube_event(wall), "ns");
 	w->page.wall = &w->wall_document;
-	return 0;
 }
 
 /* ---- functions with pages of their own ------------------------------------------------------- */
@@ -287,8 +285,10 @@ static int write_page(struct writing *w, const char *file)
 
 static int gather_page(struct writing *w, const char *input, struct err *err)
 {
-	if (results_open(&w->all, w->cli, input, err) || get_cube(w, err) || get_wall(w, err) ||
-	    get_views(w, err) || get_functions(w, err))
+	if (results_open(&w->all, w->cli, input, err) || get_cube(w, err))
+		return -1;
+	get_wall(w);
+	if (get_views(w, err) || get_functions(w, err))
 		return -1;
 	w->page.files = &page_files;
 	w->page.title = title_of(w, input);
@@ -313,7 +313,6 @@ int report_html(struct cli *cli, const char *input, const char *file)
 	document_close(&w.cube_document);
 	vec_free(&w.function);
 	document_close(&w.wall_document);
-	wall_cube_close(w.wall);
 	results_close(w.all);
 	return code;
 }

@@ -26,10 +26,18 @@ const struct result_kind result_kinds[RESULT_COUNT] = {
 };
 
 result_walk *const result_walks[RESULT_COUNT] = {
-	[RESULT_CALLEES] = report_walk,	     [RESULT_CALLERS] = report_walk,
-	[RESULT_ACCOUNT] = account_walk,     [RESULT_PROCESSES] = account_walk,
-	[RESULT_MODULES] = account_walk,     [RESULT_MEM] = mem_walk,
-	[RESULT_REGISTERS] = registers_walk, [RESULT_SHARING] = sharing_walk,
+	[RESULT_CALLEES] = report_walk,
+	[RESULT_CALLERS] = report_walk,
+	[RESULT_ACCOUNT] = account_walk,
+	[RESULT_PROCESSES] = account_walk,
+	[RESULT_MODULES] = account_walk,
+	[RESULT_MEM] = mem_walk,
+	[RESULT_REGISTERS] = registers_walk,
+	[RESULT_SHARING] = sharing_walk,
+	[RESULT_WAIT] = wait_walk,
+	[RESULT_WALL] = wall_walk,
+	[RESULT_CONCURRENCY] = concurrency_walk,
+	[RESULT_CRITICAL] = critical_walk,
 };
 
 void result_free(struct result *x)

@@ -39,6 +39,7 @@ struct result_bases {
 	size_t memory_event;
 	struct profile_reads *reads;
 	struct cube *cube;
+	struct wall_cube *wall; /* for the page; NULL: none */
 	struct mux *mux;
 	struct flow_opts flow_opts;
 	bool walked; /* the first walk is over */
@@ -96,7 +97,8 @@ extern result_walk *const result_walks[RESULT_COUNT];
 #include "cli/recordings/results.def"
 #undef RESULT
 
-result_walk report_walk, account_walk, registers_walk, mem_walk, sharing_walk;
+result_walk report_walk, account_walk, registers_walk, mem_walk, sharing_walk, wait_walk, wall_walk,
+	concurrency_walk, critical_walk;
 
 /* A pass over the samples that the options select, of all events. */
 int result_pass(struct pass **out, struct cli *cli, const struct recording *r,
@@ -126,6 +128,8 @@ int result_profile_begin(const struct result_ask *ask, struct pass *pass,
 			 const struct profile_opts *po, struct err *err) MUST_USE;
 /* The selected samples of each event, as profile_samples() counts them; false: no profile has. */
 bool result_sums(struct tally *of, const struct result_bases *b);
+int result_wait_begin(const struct result_ask *ask, struct result_shared *own, struct pass *pass,
+		      struct err *err) MUST_USE;
 int result_wait(const struct wait **out, const struct result_ask *ask, struct result_shared *own,
 		struct err *err) MUST_USE;
 

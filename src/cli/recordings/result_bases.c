@@ -7,12 +7,14 @@
 #include "analyse/wait.h"
 #include "base/xalloc.h"
 #include "cli/recordings/result.h"
+#include "cli/recordings/waiting.h"
 #include "report/column.h"
 
 #define ACCOUNT_EVENTS 4 /* with fewer there is no account */
 
 void result_bases_free(struct result_bases *b)
 {
+	wall_cube_close(b->wall);
 	result_shared_free(&b->memory);
 	result_shared_free(&b->flow);
 	result_shared_free(&b->wait);
@@ -279,23 +281,48 @@ static void end_wait(void *own)
 	wait_free(own);
 }
 
+static int begin_wait(struct wait **out, const struct result_ask *ask, struct pass *pass,
+		      struct err *err)
+{
+	struct profile_opts po = { 0 };
+	struct wait_opts wo;
+
+	if (recording_select(ask->r, ask->cli, &po, err))
+		return -1;
+	wo = (struct wait_opts){ po.select, po.progress, po.progress_ctx };
+	return pass ? wait_begin(out, pass, ask->r->rec, ask->r->spaces, &wo, err)
+		    : wait_build(out, ask->r->rec, ask->r->spaces, &wo, err);
+}
+
+int result_wait_begin(const struct result_ask *ask, struct result_shared *own, struct pass *pass,
+		      struct err *err)
+{
+	struct result_shared *s = ask->bases ? &ask->bases->wait : own;
+	struct wait *w;
+
+	if (s->own)
+		return 0;
+	if (begin_wait(&w, ask, pass, err))
+		return -1;
+	*s = (struct result_shared){ .own = w, .end = end_wait };
+	return 0;
+}
+
 int result_wait(const struct wait **out, const struct result_ask *ask, struct result_shared *own,
 		struct err *err)
 {
 	struct result_shared *s = ask->bases ? &ask->bases->wait : own;
-	struct profile_opts po = { 0 };
-	struct wait_opts wo;
-	struct wait *w = NULL;
+	struct wait *w = s->own;
 
-	*out = s->own;
-	if (*out)
-		return 0;
-	if (recording_select(ask->r, ask->cli, &po, err))
+	*out = NULL;
+	if (!w) {
+		if (begin_wait(&w, ask, NULL, err))
+			return -1;
+		*s = (struct result_shared){ .own = w, .end = end_wait };
+	} else if (wait_end(w, err)) {
+		result_shared_free(s);
 		return -1;
-	wo = (struct wait_opts){ po.select, po.progress, po.progress_ctx };
-	if (wait_build(&w, ask->r->rec, ask->r->spaces, &wo, err))
-		return -1;
-	*s = (struct result_shared){ .own = w, .end = end_wait };
+	}
 	*out = w;
 	return 0;
 }

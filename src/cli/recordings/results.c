@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/recordings/results.h"
 
+#include "cli/recordings/waiting.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,6 +218,25 @@ static int walk_results(struct results *all, size_t from, struct pass *pass, uns
 	return ret;
 }
 
+/* The cube of wall time. Without one the page says why it has no waits. */
+static void walk_wall(struct results *all, struct pass *pass, unsigned turn)
+{
+	const struct result_ask ask = { .cli = all->cli, .r = &all->r, .bases = &all->bases };
+	struct wall_cube **wall = &all->bases.wall;
+	struct err why = ERR_INIT;
+	int ret = 0;
+
+	if (turn == 0 || (turn == 1 && *wall))
+		ret = wall_cube_walk(wall, &ask, pass, turn, &why);
+	else if (*wall)
+		ret = wall_cube_end(*wall, &all->r, &why);
+	if (!ret)
+		return;
+	err_clear(&why);
+	wall_cube_close(*wall);
+	*wall = NULL;
+}
+
 /* One that is not made yet: as if it was the only one. */
 static void walk_alone(struct made *m, struct results *all)
 {
@@ -249,9 +270,15 @@ int results_walk(struct results *all, size_t cube_event, size_t chains, struct e
 			(void)err_nomem(err);
 			goto out;
 		}
+	walk_wall(all, pass, 0);
 	ret = walk_results(all, from, pass, 0, err);
 	all->no_trees = all->bases.cube && all->bases.cube->n_chains > chains;
-	ret = ret || walk_results(all, from, pass, 1, err) ? -1 : 0;
+	if (ret)
+		goto out;
+	walk_wall(all, pass, 1);
+	ret = walk_results(all, from, pass, 1, err);
+	if (!ret)
+		walk_wall(all, pass, 2);
 out:
 	pass_free(pass);
 	return ret;

@@ -40,18 +40,26 @@ static int check_waits(const struct cli *cli, struct err *err)
 	return 0;
 }
 
+int wait_walk(struct result *out, const struct result_ask *ask, struct pass *pass, unsigned turn,
+	      struct err *err)
+{
+	struct waiting *c = out->own;
+
+	if (turn)
+		return result_wait(&c->w, ask, &c->own_wait, err);
+	out->own = c = xcalloc(1, sizeof(*c));
+	out->end = free_waits;
+	return check_waits(ask->cli, err) || result_wait_begin(ask, &c->own_wait, pass, err) ? -1
+											     : 0;
+}
+
 int wait_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
-	struct waiting *c = xcalloc(1, sizeof(*c));
+	struct waiting *c = out->own;
 
-	out->own = c;
-	out->end = free_waits;
-	if (check_waits(ask->cli, err))
-		return -1;
+	(void)err;
 	c->v.images = ask->r->images;
 	c->v.limit = (size_t)ask->cli->opt.limit;
-	if (result_wait(&c->w, ask, &c->own_wait, err))
-		return -1;
 	wait_view_order(&c->v, c->w);
 	recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL);
 	document_open(&out->d, &wait_document, &c->v);
@@ -67,6 +75,7 @@ struct running {
 	struct parallel *p;
 	struct wall_tree *tree;
 	struct halted *halted;
+	size_t event;
 	struct parallel_view v;
 };
 
@@ -91,27 +100,17 @@ static bool is_sampler(const struct pd_event *e)
 }
 
 /* Threads of the selection alone, of all of the recorded ones. */
-static int make_wall_rows(struct running *c, const struct result_ask *ask, size_t event,
-			  struct err *err)
+static bool wants_wall_rows(const struct result_ask *ask)
 {
-	const struct wall_tree_opts to = { .event = event };
 	const char *format = ask->show->format->name;
 
-	if (!ask->cli->opt.call_graph && strcmp(format, "folded") && strcmp(format, "svg"))
-		return 0;
-	if (ask->cli->opt.cpu)
-		return err_set(err, ERR_USAGE,
-			       "stacks of --wall are of whole threads: not with --cpu");
-	if (wall_tree_build(&c->tree, ask->r->rec, ask->r->spaces, c->w, &to, err))
-		return -1;
-	c->v.tree = c->tree;
-	return 0;
+	return ask->cli->opt.call_graph || !strcmp(format, "folded") || !strcmp(format, "svg");
 }
 
 /* The frequency in a CPU's name has two digits behind the point. */
 #define NAME_ERROR 5e6
 
-static int make_halted(struct running *c, const struct result_ask *ask, struct err *err)
+static void begin_halted(struct running *c, const struct result_ask *ask, struct pass *pass)
 {
 	struct halted_opts ho = { .tsc_hz = pd_tsc_hz(ask->r->rec) };
 
@@ -119,9 +118,51 @@ static int make_halted(struct running *c, const struct result_ask *ask, struct e
 		ho.tsc_hz = tsc_hz_of_name(pd_info(ask->r->rec)->cpu_desc);
 		ho.tsc_error = NAME_ERROR / ho.tsc_hz;
 	}
-	if (halted_build(&c->halted, ask->r->rec, c->w, c->p, &ho, err))
+	halted_begin(&c->halted, pass, ask->r->rec, c->w, c->p, &ho);
+}
+
+static int choose_running(struct running *c, const struct result_ask *ask, struct err *err)
+{
+	const char *wanted = ask->cli->opt.event.n ? ask->cli->opt.event.v[0] : NULL;
+	size_t n;
+
+	c->event = recording_event(ask->r, wanted, is_sampler);
+	if (wanted && c->event == SIZE_MAX)
+		return err_set(err, ERR_NOT_FOUND, "no event '%.100s' with samples of time",
+			       wanted);
+	c->v.images = ask->r->images;
+	c->v.limit = (size_t)ask->cli->opt.limit;
+	c->v.event = c->event == SIZE_MAX ? NULL : pd_events(ask->r->rec, &n)[c->event].name;
+	return 0;
+}
+
+/* After the waits, samples are read along them. */
+static int walk_running(struct result *out, const struct result_ask *ask, struct pass *pass,
+			unsigned turn, bool halted, struct err *err)
+{
+	struct running *c = out->own;
+	struct wall_tree_opts to = { .width = 0 };
+
+	if (!turn) {
+		out->own = c = xcalloc(1, sizeof(*c));
+		out->end = end_running;
+		return choose_running(c, ask, err) ||
+				       result_wait_begin(ask, &c->own_wait, pass, err)
+			       ? -1
+			       : 0;
+	}
+	if (result_wait(&c->w, ask, &c->own_wait, err))
 		return -1;
-	c->v.halted = c->halted;
+	if (wants_wall_rows(ask) && ask->cli->opt.cpu)
+		return err_set(err, ERR_USAGE,
+			       "stacks of --wall are of whole threads: not with --cpu");
+	if (parallel_begin(&c->p, pass, ask->r->rec, ask->r->spaces, c->w, c->event, err))
+		return -1;
+	if (halted)
+		begin_halted(c, ask, pass);
+	to.event = c->event;
+	if (wants_wall_rows(ask))
+		wall_tree_begin(&c->tree, pass, ask->r->rec, ask->r->spaces, c->w, &to);
 	return 0;
 }
 
@@ -130,32 +171,18 @@ static int make_running(struct result *out, const struct result_ask *ask,
 			void (*put)(struct document *d, const struct parallel_view *v),
 			struct err *err)
 {
-	const char *wanted = ask->cli->opt.event.n ? ask->cli->opt.event.v[0] : NULL;
-	struct running *c = xcalloc(1, sizeof(*c));
-	struct profile_opts po = { 0 };
-	struct parallel_opts lo;
-	size_t n;
+	struct running *c = out->own;
 
-	out->own = c;
-	out->end = end_running;
-	if (recording_select(ask->r, ask->cli, &po, err))
+	if (parallel_end(c->p, err))
 		return -1;
-	lo = (struct parallel_opts){ recording_event(ask->r, wanted, is_sampler), po.select };
-	if (wanted && lo.event == SIZE_MAX)
-		return err_set(err, ERR_NOT_FOUND, "no event '%.100s' with samples of time",
-			       wanted);
-	c->v.images = ask->r->images;
-	c->v.limit = (size_t)ask->cli->opt.limit;
-	c->v.event = lo.event == SIZE_MAX ? NULL : pd_events(ask->r->rec, &n)[lo.event].name;
-	if (result_wait(&c->w, ask, &c->own_wait, err) ||
-	    parallel_build(&c->p, ask->r->rec, ask->r->spaces, c->w, &lo, err))
+	if (c->halted)
+		halted_end(c->halted);
+	if (c->tree && wall_tree_end(c->tree, err))
 		return -1;
 	c->v.w = c->w;
 	c->v.p = c->p;
-	if (form == &concurrency_document && make_halted(c, ask, err))
-		return -1;
-	if (make_wall_rows(c, ask, lo.event, err))
-		return -1;
+	c->v.halted = c->halted;
+	c->v.tree = c->tree;
 	parallel_view_order(&c->v);
 	recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL);
 	document_open(&out->d, form, &c->v);
@@ -163,9 +190,21 @@ static int make_running(struct result *out, const struct result_ask *ask,
 	return 0;
 }
 
+int wall_walk(struct result *out, const struct result_ask *ask, struct pass *pass, unsigned turn,
+	      struct err *err)
+{
+	return walk_running(out, ask, pass, turn, false, err);
+}
+
 int wall_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
 	return make_running(out, ask, &wall_document, wall_put, err);
+}
+
+int concurrency_walk(struct result *out, const struct result_ask *ask, struct pass *pass,
+		     unsigned turn, struct err *err)
+{
+	return walk_running(out, ask, pass, turn, true, err);
 }
 
 int concurrency_make(struct result *out, const struct result_ask *ask, struct err *err)
@@ -176,51 +215,43 @@ int concurrency_make(struct result *out, const struct result_ask *ask, struct er
 /* ---- for the page ---------------------------------------------------------------------------- */
 
 struct wall_cube {
-	struct result_shared own_wait;
 	const struct wait *w;
 	struct wall_tree *tree;
 	struct cube *cube;
 	const char *event;
 };
 
-static int make_cube(struct wall_cube *c, struct cli *cli, const struct recording *r,
-		     struct result_bases *bases, struct err *err)
+int wall_cube_walk(struct wall_cube **out, const struct result_ask *ask, struct pass *pass,
+		   unsigned turn, struct err *err)
 {
-	const struct result_ask ask = { .cli = cli, .r = r, .bases = bases };
-	const char *wanted = cli->opt.event.n ? cli->opt.event.v[0] : NULL;
+	const struct recording *r = ask->r;
+	const char *wanted = ask->cli->opt.event.n ? ask->cli->opt.event.v[0] : NULL;
 	struct wall_tree_opts to = { .event = recording_event(r, wanted, is_sampler) };
+	struct wall_cube *c = *out;
 	size_t n;
 
+	if (!turn) {
+		if (ask->cli->opt.cpu || !wait_able(r->rec) ||
+		    result_wait_begin(ask, NULL, pass, err))
+			return -1;
+		*out = xcalloc(1, sizeof(**out));
+		return 0;
+	}
 	if (to.event == SIZE_MAX) /* the page is of another one */
 		to.event = recording_event(r, NULL, is_sampler);
 	c->event = to.event == SIZE_MAX ? NULL : pd_events(r->rec, &n)[to.event].name;
-	if (result_wait(&c->w, &ask, &c->own_wait, err))
+	if (result_wait(&c->w, ask, NULL, err))
 		return -1;
 	to.width = cube_wall_width(c->w);
-	if (wall_tree_build(&c->tree, r->rec, r->spaces, c->w, &to, err))
-		return -1;
-	return cube_of_wall(&c->cube, c->tree, c->w, r->images, err);
+	wall_tree_begin(&c->tree, pass, r->rec, r->spaces, c->w, &to);
+	return 0;
 }
 
-int wall_cube_open(struct wall_cube **out, struct cli *cli, const struct recording *r,
-		   struct result_bases *bases, struct err *err)
+int wall_cube_end(struct wall_cube *c, const struct recording *r, struct err *err)
 {
-	struct wall_cube *c;
-	struct err why = ERR_INIT;
-
-	*out = NULL;
-	if (cli->opt.cpu || !wait_able(r->rec))
-		return 0;
-	c = xcalloc(1, sizeof(*c));
-	if (!make_cube(c, cli, r, bases, &why)) {
-		*out = c;
-		return 0;
-	}
-	wall_cube_close(c);
-	if (why.code != ERR_NOMEM) /* the page shows the reason */
-		return 0;
-	*err = why;
-	return -1;
+	return wall_tree_end(c->tree, err) || cube_of_wall(&c->cube, c->tree, c->w, r->images, err)
+		       ? -1
+		       : 0;
 }
 
 const struct cube *wall_cube_of(const struct wall_cube *c)
@@ -239,7 +270,6 @@ void wall_cube_close(struct wall_cube *c)
 		return;
 	cube_free(c->cube);
 	wall_tree_free(c->tree);
-	result_shared_free(&c->own_wait);
 	free(c);
 }
 
@@ -263,29 +293,40 @@ static void free_critical_path(void *own)
 	free(c);
 }
 
-int critical_make(struct result *out, const struct result_ask *ask, struct err *err)
+int critical_walk(struct result *out, const struct result_ask *ask, struct pass *pass,
+		  unsigned turn, struct err *err)
 {
 	const struct options *o = &ask->cli->opt;
 	const char *wanted = o->event.n ? o->event.v[0] : NULL;
-	struct path *c = calloc(1, sizeof(*c));
-	struct critical_opts co = { .replayed = o->limit ? (size_t)o->limit : REPLAYED };
+	struct critical_opts co = { .event = recording_event(ask->r, wanted, is_sampler),
+				    .replayed = o->limit ? (size_t)o->limit : REPLAYED };
+	struct path *c = out->own;
 	size_t n;
 
-	if (!c)
-		return err_nomem(err);
-	out->own = c;
+	if (turn)
+		return result_wait(&c->w, ask, &c->own_wait, err) ||
+				       critical_begin(&c->c, pass, ask->r->rec, ask->r->spaces,
+						      c->w, &co, err)
+			       ? -1
+			       : 0;
+	out->own = c = xcalloc(1, sizeof(*c));
 	out->end = free_critical_path;
 	if (o->cpu)
 		return err_set(err, ERR_USAGE, "--critical is of whole threads: not with --cpu");
-	co.event = recording_event(ask->r, wanted, is_sampler);
 	if (wanted && co.event == SIZE_MAX)
 		return err_set(err, ERR_NOT_FOUND, "no event '%.100s' with samples of time",
 			       wanted);
 	c->v = (struct critical_view){ .images = ask->r->images, .limit = (size_t)o->limit };
 	if (co.event != SIZE_MAX)
 		c->v.event = pd_events(ask->r->rec, &n)[co.event].name;
-	if (result_wait(&c->w, ask, &c->own_wait, err) ||
-	    critical_build(&c->c, ask->r->rec, ask->r->spaces, c->w, &co, err))
+	return result_wait_begin(ask, &c->own_wait, pass, err);
+}
+
+int critical_make(struct result *out, const struct result_ask *ask, struct err *err)
+{
+	struct path *c = out->own;
+
+	if (critical_end(c->c, err))
 		return -1;
 	recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL);
 	c->v.w = c->w;

@@ -2,7 +2,8 @@
 /*
  * waiting - the time of all threads, on the CPU and off it, for the page of a recording.
  *
- *	wall_cube_open(&c, cli, r, bases, &err)	*c is NULL if the recording has no switches
+ *	wall_cube_walk(&c, &ask, pass, turn, &err)	as a result_walk
+ *	wall_cube_end(c, r, &err)			after the second walk
  *	wall_cube_of(c)
  *	wall_cube_close(c)			while the recording is still open
  */
@@ -14,8 +15,10 @@
 struct cube;
 struct wall_cube;
 
-int wall_cube_open(struct wall_cube **out, struct cli *cli, const struct recording *r,
-		   struct result_bases *bases, struct err *err) MUST_USE;
+/* Fails if the recording has no switches: then there is none. */
+int wall_cube_walk(struct wall_cube **out, const struct result_ask *ask, struct pass *pass,
+		   unsigned turn, struct err *err) MUST_USE;
+int wall_cube_end(struct wall_cube *c, const struct recording *r, struct err *err) MUST_USE;
 const struct cube *wall_cube_of(const struct wall_cube *c);
 const char *wall_cube_event(const struct wall_cube *c); /* whose samples; NULL: none */
 void wall_cube_close(struct wall_cube *c);		/* NULL is fine */

@@ -349,7 +349,7 @@ const struct document_form concurrency_document = {
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static void parallel_begin(struct document *d, const struct parallel_view *v)
+static void open_parallel_document(struct document *d, const struct parallel_view *v)
 {
 	const struct table head = { .form = &head_form, .ctx = v, .array = v->p, .n = 1 };
 	char a[NUM_MAX];
@@ -411,7 +411,7 @@ void wall_put(struct document *d, const struct parallel_view *v)
 {
 	const struct table t = functions_of(v, &wall_form);
 
-	parallel_begin(d, v);
+	open_parallel_document(d, v);
 	document_table(d, &t);
 	if (v->tree) {
 		const struct table shown = wall_shown_table(v), tree = wall_tree_table(v);
@@ -464,7 +464,7 @@ void concurrency_put(struct document *d, const struct parallel_view *v)
 				      .stride = sizeof(*v->halted->span),
 				      .n = v->halted->n_spans };
 
-	parallel_begin(d, v);
+	open_parallel_document(d, v);
 	document_table(d, &levels);
 	document_table(d, &cpus);
 	document_table(d, &nodes);

@@ -234,6 +234,23 @@ static void threads_when_wanted(void **state)
 	done(&v);
 }
 
+/* One worker of several walks, and the visitor has what the selection leaves out, too. */
+static void all_and_in_order(void **state)
+{
+	const struct selection sel = { .comm = "make", .time_from = 500 };
+	struct visits v = { .fail = false };
+	struct err err = ERR_INIT;
+	struct pass_seen sum;
+
+	(void)state;
+	assert_int_equal(run(&v, &sel, WORKERS, PASS_ALL | PASS_ORDER, &sum, &err), 0);
+	for (size_t i = 0; i < N_SAMPLES; i++)
+		assert_true(v.seen[i] == 1 && v.selected[i]);
+	assert_true(sum.left_out > 0);
+	assert_int_equal(v.worker[0].chunks, N_CHUNKS);
+	done(&v);
+}
+
 static void an_error_ends_it(void **state)
 {
 	struct visits v = { .fail = true };
@@ -252,6 +269,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_once_and_as_selected),
 		cmocka_unit_test(threads_when_wanted),
+		cmocka_unit_test(all_and_in_order),
 		cmocka_unit_test(an_error_ends_it),
 	};
 
