@@ -58,50 +58,100 @@ size_t table_rows(const struct table *t)
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-static uint64_t integer_at(const void *at, size_t size)
-{
-	uint8_t n8;
-	uint16_t n16;
-	uint32_t n32;
-	uint64_t n64;
-
-	switch (size) {
-	case 1:
-		memcpy(&n8, at, 1);
-		return n8;
-	case 2:
-		memcpy(&n16, at, 2);
-		return n16;
-	case 4:
-		memcpy(&n32, at, 4);
-		return n32;
-	default:
-		assert(size == 8);
-		memcpy(&n64, at, 8);
-		return n64;
-	}
-}
-
 static bool is_estimate(enum table_kind kind)
 {
 	return kind == T_AMOUNT || kind == T_REAL || kind == T_SHARE || kind == T_SECONDS;
 }
 
-static void read_field(struct table_cell *x, const struct table_field *f, const void *row)
+/* An integer of a field; false: it is none. */
+static bool read_integer(int64_t *out, enum table_type type, const void *at)
 {
-	const void *at = (const char *)row + f->at;
+	uint16_t n16;
+	uint32_t n32;
 
-	if (x->kind == T_TEXT) {
-		assert(f->size == sizeof(x->text));
+	switch (type) {
+	case F_U8:
+		*out = *(const uint8_t *)at;
+		return true;
+	case F_U16:
+		memcpy(&n16, at, sizeof(n16));
+		*out = n16;
+		return true;
+	case F_U32:
+	case F_I32:
+		memcpy(&n32, at, sizeof(n32));
+		*out = type == F_U32 ? (int64_t)n32 : (int32_t)n32;
+		return true;
+	case F_U64:
+	case F_I64:
+		memcpy(out, at, sizeof(*out));
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_max(enum table_type type, int64_t n)
+{
+	return n == -1 || (type == F_U8 && n == UINT8_MAX) || (type == F_U16 && n == UINT16_MAX) ||
+	       (type == F_U32 && n == UINT32_MAX);
+}
+
+static const char *name_number(const struct table_column *c, uint64_t n)
+{
+	if (c->name_of)
+		return c->name_of((unsigned)n);
+	return n < c->names.n ? *(const char *const *)(const void *)((const char *)c->names.v +
+								     n * c->names.stride)
+			      : NULL;
+}
+
+static void read_field(struct table_cell *x, const struct table *t, const struct table_column *c,
+		       const void *row)
+{
+	const struct table_field *f = &c->field;
+	const char *at = f->of_ctx ? t->ctx : row;
+	int64_t n;
+
+	for (unsigned i = 0; i < f->n_via && at; i++)
+		memcpy(&at, at + f->via[i], sizeof(at));
+	if (!at) {
+		x->none = true;
+		return;
+	}
+	at += f->at;
+	if (read_integer(&n, f->type, at)) {
+		x->none = (c->flags & C_MAX_IS_NONE && is_max(f->type, n)) ||
+			  (c->flags & C_0_IS_NONE && !n);
+		if (x->kind == T_TEXT)
+			x->text = x->none ? NULL : name_number(c, (uint64_t)n);
+		else if (!is_estimate(x->kind))
+			x->n = (uint64_t)n, x->i = n;
+		else
+			x->e.v = (f->type == F_U64 ? (double)(uint64_t)n : (double)n) /
+				 (x->kind == T_SECONDS ? 1e9 : 1);
+		return;
+	}
+	switch (f->type) {
+	case F_DOUBLE:
+		memcpy(&x->e.v, at, sizeof(x->e.v));
+		break;
+	case F_PAIR:
+		memcpy(&x->e.v, at, sizeof(x->e.v));
+		memcpy(&x->e.half, at - f->at + f->more, sizeof(x->e.half));
+		break;
+	case F_ESTIMATE:
+		memcpy(&x->e, at, sizeof(x->e));
+		break;
+	case F_CHARS:
+		x->text = at;
+		break;
+	case F_LIST:
+		memcpy(&x->list, at, sizeof(x->list));
+		memcpy(&x->n_list, at - f->at + f->more, sizeof(x->n_list));
+		break;
+	default:
 		memcpy(&x->text, at, sizeof(x->text));
-	} else if (is_estimate(x->kind)) {
-		assert(f->size == sizeof(double) || f->size == sizeof(x->e));
-		memcpy(&x->e, at, f->size);
-	} else if (x->kind == T_SIGNED) {
-		assert(f->size == 4 || f->size == 8);
-		x->i = f->size == 4 ? (int32_t)integer_at(at, 4) : (int64_t)integer_at(at, 8);
-	} else {
-		x->n = integer_at(at, f->size);
 	}
 }
 
@@ -110,10 +160,14 @@ void table_cell(struct table_cell *out, const struct table *t, const struct tabl
 {
 	buf_reset(scratch);
 	*out = (struct table_cell){ .kind = c->kind, .e = ESTIMATE_NONE(NULL), .scratch = scratch };
-	if (c->field.size)
-		read_field(out, &c->field, r->p);
+	if (c->field.type)
+		read_field(out, t, c, r->p);
 	if (c->get)
 		c->get(t, c, r, out);
+	if (c->flags & C_0_IS_NONE)
+		out->none |= out->kind == T_TEXT     ? out->text && !*out->text
+			     : out->kind == T_SIGNED ? !out->i
+						     : !is_estimate(out->kind) && !out->n;
 	if (out->kind == T_TEXT && !out->text)
 		out->none = true;
 	if (is_estimate(out->kind) && !isfinite(out->e.v))
@@ -340,6 +394,29 @@ static bool is_sql_name(const char *s)
 	       !(*s >= '0' && *s <= '9');
 }
 
+/* The column's kind takes values of the field's type. */
+static bool field_fits(const struct table_column *c)
+{
+	bool integer = c->field.type >= F_U8 && c->field.type <= F_I64;
+
+	switch (c->field.type) {
+	case F_NONE:
+		return c->get;
+	case F_TEXT:
+	case F_CHARS:
+		return c->kind == T_TEXT;
+	case F_LIST:
+		return c->kind == T_LIST;
+	case F_DOUBLE:
+	case F_ESTIMATE:
+	case F_PAIR:
+		return is_estimate(c->kind);
+	default:
+		return integer && c->kind != T_LIST &&
+		       (c->kind != T_TEXT || c->names.v || c->name_of);
+	}
+}
+
 /* Names of columns that come from data (a model's nodes) are not checked. */
 void table_check(const struct table *t)
 {
@@ -348,7 +425,7 @@ void table_check(const struct table *t)
 
 	assert(is_sql_name(t->form->name));
 	for (size_t i = 0; i < n; i++) {
-		assert(c[i].key && c[i].head && (c[i].field.size || c[i].get));
+		assert(c[i].key && c[i].head && field_fits(&c[i]));
 		assert(t->column || is_sql_name(c[i].key));
 		assert(!(c[i].flags & C_DATA && c[i].flags & C_PEOPLE));
 		for (size_t k = 0; k < i; k++)
@@ -358,4 +435,5 @@ void table_check(const struct table *t)
 	assert(!(t->form->flags & TABLE_ONE) || table_rows(t) == 1);
 	(void)c;
 	(void)is_sql_name;
+	(void)field_fits;
 }

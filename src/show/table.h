@@ -57,7 +57,9 @@ enum {
 	C_GROUP = 512,	 /* for people: a line above each run of rows that have the same text */
 	C_TOTAL = 8192,	 /* only grows while it is watched: a counter of OpenMetrics */
 	C_RATE = 16384,	 /* a C_TOTAL column by time: OpenMetrics leaves it out */
-	C_DROP = 4096,	 /* on a narrow terminal left out, the last one first */
+	C_0_IS_NONE = 32768,   /* 0, or an empty text, is no value */
+	C_MAX_IS_NONE = 65536, /* all bits set is no value: CODE_NONE, IMAGE_NONE, MODEL_NONE */
+	C_DROP = 4096,	       /* on a narrow terminal left out, the last one first */
 };
 
 struct table_cell {
@@ -99,6 +101,31 @@ struct table_row {
 typedef void table_get(const struct table *t, const struct table_column *c,
 		       const struct table_row *r, struct table_cell *out);
 
+/*
+ * Where a value lies: get() is needed only for what is computed. From the row or the table's ctx,
+ * `n_via` pointers are followed; behind one that is NULL there is no value.
+ */
+struct table_field {
+	enum table_type {
+		F_NONE,
+		F_U8,
+		F_U16,
+		F_U32,
+		F_U64,
+		F_I32,
+		F_I64,
+		F_DOUBLE,
+		F_TEXT,
+		F_CHARS, /* an array of char */
+		F_ESTIMATE,
+		F_LIST, /* texts; `more`: how many, a size_t */
+		F_PAIR, /* a double and, at `more`, its error */
+	} type;
+	bool of_ctx;
+	uint8_t n_via;
+	uint16_t via[2], at, more;
+};
+
 struct table_column {
 	const char *key;  /* for programs */
 	const char *head; /* for people; lines end in \n */
@@ -107,24 +134,65 @@ struct table_column {
 	const char *unit;  /* "cycles", "Hz"; NULL: a plain number, or another column has it */
 	const char *means; /* a line */
 	unsigned least;	   /* width for people: the same in all intervals, whose figures differ */
-	struct table_field {
-		size_t at, size; /* in a row: size 0: get() makes the value */
-	} field;
-	table_get *get;
-	size_t which;	  /* get()'s own */
+	struct table_field field; /* .type 0: get() makes the value */
+	/* T_TEXT: what the field's number is called; NULL and beyond the array: no value. */
+	struct table_names {
+		const char *const *v;
+		uint16_t n, stride;
+	} names;
+	const char *(*name_of)(unsigned number); /* the same; number: an enum */
+	table_get *get;				 /* after the field was read */
+	size_t which;				 /* get()'s own */
 	size_t nth;	  /* of several columns that are alike: of which thing */
 	const char *over; /* people see it above neighbours that have the same: that thing's name */
 	const char
 		*from; /* the field of the recording that it is read from; NULL: it is computed */
 };
-/* A member of a row: an integer, a double, a struct estimate or a text; others do not compile. */
 /* clang-format off */
-#define TABLE_FIELD(type, member) \
-	.field = { offsetof(type, member), \
-		   sizeof(((type *)0)->member) * \
-		   _Generic(((type *)0)->member, bool: 1, uint8_t: 1, uint16_t: 1, uint32_t: 1, \
-			    uint64_t: 1, int32_t: 1, int64_t: 1, double: 1, char *: 1, \
-			    const char *: 1, struct estimate: 1) }
+/*
+ * A column's field, by type: integers (in T_SECONDS: ns), double, struct estimate, char *, char[];
+ * others do not compile, and table_check() refuses those that the column's kind does not take.
+ *
+ *	TABLE_FIELD(struct row, cycles)		row->cycles; also a member's member: n.cycles
+ *	TABLE_FIELD(struct row, symbol, name)	row->symbol->name
+ *	TABLE_FIELD(struct row, f, symbol, name)	row->f->symbol->name
+ *	TABLE_CTX(struct view, ...)		the same, from the table's ctx
+ *	TABLE_ROW(type)				the row itself is the value
+ *	TABLE_LIST(struct row, names, n)	of T_LIST
+ *	TABLE_PAIR(struct row, v, half)		a value and its error
+ */
+#define TABLE_FIELD(type, ...) .field = { FIELD_(type, __VA_ARGS__) }
+#define TABLE_CTX(type, ...) .field = { FIELD_(type, __VA_ARGS__), .of_ctx = true }
+#define TABLE_ROW(t_) .field = { .type = FIELD_TYPE_(*(t_ *)0) }
+#define TABLE_LIST(t_, v_, n_) \
+	.field = { .type = _Generic(((t_ *)0)->v_, char **: F_LIST, const char **: F_LIST, \
+				    const char *const *: F_LIST), \
+		   .at = offsetof(t_, v_), \
+		   .more = offsetof(t_, n_) + 0 * _Generic(((t_ *)0)->n_, size_t: 1) }
+#define TABLE_PAIR(t_, v_, half_) \
+	.field = { .type = _Generic(((t_ *)0)->v_, double: F_PAIR), .at = offsetof(t_, v_), \
+		   .more = offsetof(t_, half_) + 0 * _Generic(((t_ *)0)->half_, double: 1) }
+#define TABLE_NAMES(a) .names = { &(a)[0], sizeof(a) / sizeof(*(a)), sizeof(*(a)) }
+#define TABLE_NAMES_OF(a, member) \
+	.names = { &(a)[0].member, sizeof(a) / sizeof(*(a)), sizeof(*(a)) }
+#define FIELD_(type, ...) \
+	FIELD_PICK_(__VA_ARGS__, FIELD_3_, FIELD_2_, FIELD_1_, )(type, __VA_ARGS__)
+#define FIELD_PICK_(a, b, c, name, ...) name
+#define FIELD_1_(t_, m_) .type = FIELD_TYPE_(((t_ *)0)->m_), .at = offsetof(t_, m_)
+#define FIELD_2_(t_, a_, m_) \
+	.type = FIELD_TYPE_(((t_ *)0)->a_->m_), .n_via = 1, .via = { offsetof(t_, a_) }, \
+	.at = offsetof(__typeof__(*((t_ *)0)->a_), m_)
+#define FIELD_3_(t_, a_, b_, m_) \
+	.type = FIELD_TYPE_(((t_ *)0)->a_->b_->m_), .n_via = 2, \
+	.via = { offsetof(t_, a_), offsetof(__typeof__(*((t_ *)0)->a_), b_) }, \
+	.at = offsetof(__typeof__(*((t_ *)0)->a_->b_), m_)
+#define FIELD_TYPE_(x) \
+	_Generic((x), bool: F_U8, uint8_t: F_U8, uint16_t: F_U16, uint32_t: F_U32, \
+		 uint64_t: F_U64, int32_t: F_I32, int64_t: F_I64, double: F_DOUBLE, \
+		 char *: FIELD_TEXT_(x), const char *: FIELD_TEXT_(x), struct estimate: F_ESTIMATE)
+#define FIELD_TEXT_(x) \
+	_Generic(&(x), char **: F_TEXT, const char **: F_TEXT, const char *const *: F_TEXT, \
+		 char *const *: F_TEXT, default: F_CHARS)
 /* A column: key, head, kind, flags, means, then its other fields (TABLE_FIELD, .get, .unit). */
 #define COLUMN(key_, head_, kind_, flags_, means_, ...) \
 	{ .key = key_, .head = head_, .kind = kind_, .flags = flags_, .means = means_, __VA_ARGS__ }
@@ -135,6 +203,15 @@ struct table_column {
 			 const struct table_row *r MAYBE_, struct table_cell *out)
 #define TABLE_CELL(name, ...) \
 	TABLE_GET(name) { __VA_ARGS__; }
+/* A get() that other get()s call has a short name for the row, or for the table's ctx. */
+#define TABLE_ROW_AS(name, type) \
+	static const type *name(const struct table_row *r) { return r->p; }
+#define TABLE_CTX_AS(name, type) \
+	static const type *name(const struct table *t) { return t->ctx; }
+/* Rows of an array: form, ctx (NULL: none), array, n; then members of struct table (.people = 9). */
+#define TABLE_OF(form_, ctx_, rows_, ...) \
+	((struct table){ .form = &(form_), .ctx = (ctx_), .array = (rows_), \
+			 .stride = sizeof(*(rows_)), .n = __VA_ARGS__ })
 #define TABLE_COLUMNS(a) .column = (a), .n_columns = sizeof(a) / sizeof(*(a))
 /* clang-format on */
 

@@ -138,7 +138,7 @@ static void add_saved_table(struct saved *s, const struct table_form *f, const r
 	for (size_t i = 0; i < f->n_columns; i++) {
 		c[i] = f->column[i];
 		c[i].get = get_json_value;
-		c[i].field = (struct table_field){ 0, 0 };
+		c[i].field = (struct table_field){ 0 };
 	}
 	vec_xpush(&s->d.table, t);
 }

@@ -499,6 +499,72 @@ static void narrow(void **state)
 	buf_free(&b);
 }
 
+/* Fields of a row, behind its pointers and of the ctx; what each of them shows. */
+static void fields(void **state)
+{
+	enum state { STATE_OFF, STATE_ON, STATE_LOST };
+	struct part {
+		const char *name;
+		char note[4];
+		int32_t change;
+	};
+	struct item {
+		struct part *part;
+		const char *const *words;
+		size_t n_words;
+		enum state state;
+		uint32_t line, number;
+		uint64_t ns;
+		double v, half;
+	};
+	struct view {
+		const struct item *first;
+	};
+	static const char *const state_names[] = { "off", "on" };
+	static const char *const words[] = { "a", "b" };
+	static struct part part = { "p", "no", -3 };
+	static const struct item items[] = {
+		{ &part, words, 2, STATE_ON, 7, 8, 1500000000, 2, 0.5 },
+		{ NULL, NULL, 0, STATE_LOST, 0, UINT32_MAX, 0, 4, 0 },
+	};
+#define OF(...) TABLE_FIELD(struct item, __VA_ARGS__)
+	static const struct table_column columns[] = {
+		COLUMN("name", "", T_TEXT, 0, "", OF(part, name)),
+		COLUMN("note", "", T_TEXT, 0, "", OF(part, note)),
+		COLUMN("change", "", T_SIGNED, 0, "", OF(part, change)),
+		COLUMN("state", "", T_TEXT, 0, "", OF(state), TABLE_NAMES(state_names)),
+		COLUMN("line", "", T_ID, C_0_IS_NONE, "", OF(line)),
+		COLUMN("number", "", T_ID, C_MAX_IS_NONE, "", OF(number)),
+		COLUMN("seconds", "", T_SECONDS, 0, "", OF(ns)),
+		COLUMN("value", "", T_REAL, C_ERROR, "", TABLE_PAIR(struct item, v, half)),
+		COLUMN("words", "", T_LIST, 0, "", TABLE_LIST(struct item, words, n_words)),
+		COLUMN("first", "", T_TEXT, 0, "", TABLE_CTX(struct view, first, part, name)),
+	};
+#undef OF
+	static const struct table_form items_form = { "items", NULL, TABLE_MAIN,
+						      TABLE_COLUMNS(columns) };
+	static const struct table_form *const one[] = { &items_form };
+	static const struct document_form of = { "example", 1, one, 1, NULL, 0 };
+	const struct view view = { items };
+	const struct table t = TABLE_OF(items_form, &view, items, 2);
+	struct show s = { .separator = ',' };
+	struct err err = ERR_INIT;
+	struct buf b = BUF_INIT;
+	struct document d;
+
+	(void)state;
+	assert_int_equal(show_choose(&s, &of, "csv", NULL, &err), 0);
+	document_open(&d, &of, NULL);
+	document_table(&d, &t);
+	assert_int_equal(document_write(&b, &d, &s, &err), 0);
+	document_close(&d);
+	assert_string_equal(b.s, "name,note,change,state,line,number,seconds,value,value_error,"
+				 "words,first\n"
+				 "p,no,-3,on,7,8,1.5,2,0.5,a; b,p\n"
+				 ",,,,,,0,4,0,,p\n");
+	buf_free(&b);
+}
+
 static void refusals(void **state)
 {
 	struct show s = { 0 };
@@ -527,6 +593,7 @@ int main(void)
 		cmocka_unit_test(html),	  cmocka_unit_test(term),
 		cmocka_unit_test(narrow), cmocka_unit_test(refusals),
 		cmocka_unit_test(pieces), cmocka_unit_test(errors),
+		cmocka_unit_test(fields),
 	};
 
 	return cmocka_run_group_tests_name("show/formats", tests, NULL, NULL);
