@@ -172,7 +172,7 @@ enum validate_cause {
 	VALIDATE_CAUSES
 #undef C
 };
-extern const char *const validate_cause_key[];
+extern const char *const validate_cause_key[CAUSE_SMT + 1];
 
 struct validate_cell {
 	size_t event;

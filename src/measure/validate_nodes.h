@@ -49,6 +49,6 @@ int validate_kernel_at(const struct kernel **k, enum calibrate_at *at, const cha
 		       struct err *err) MUST_USE;
 int validate_spin(const struct kernel *k, enum calibrate_at at, const struct calibrate_sizes *sizes,
 		  double seconds, struct err *err) MUST_USE;
-extern const char *const validate_at_key[]; /* "L1", ... "" for AT_ANY */
+extern const char *const validate_at_key[AT_WALKS + 1]; /* "L1", ... "" for AT_ANY */
 
 #endif

@@ -12,22 +12,11 @@
 
 static const char *const units[] = { "cycles", "ns", "GB/s" };
 
-static const struct calibrate_report *report_of(const struct table *t)
-{
-	return t->ctx;
-}
+TABLE_CTX_AS(report_of, struct calibrate_report)
 
 /* ---- the machine ----------------------------------------------------------------------------- */
 
 /* clang-format off */
-TABLE_CELL(cpu, out->n = report_of(t)->c->cpu)
-TABLE_CELL(cpu_desc, out->text = report_of(t)->cpu_desc)
-TABLE_CELL(hypervisor, out->text = report_of(t)->hypervisor)
-TABLE_CELL(model, out->text = report_of(t)->model)
-TABLE_CELL(repeats, out->n = report_of(t)->c->repeats)
-TABLE_CELL(stopped, out->n = report_of(t)->c->stopped)
-TABLE_CELL(no_transfers, out->text = report_of(t)->c->no_pairs)
-TABLE_CELL(no_nodes, out->text = report_of(t)->c->no_places)
 /* clang-format on */
 
 TABLE_GET(stolen)
@@ -44,20 +33,21 @@ TABLE_GET(ghz)
 	cell_estimate(out, (struct estimate){ e.v / 1e9, e.half / 1e9, e.why });
 }
 
+#define CTX(...) TABLE_CTX(struct calibrate_report, __VA_ARGS__)
 static const struct table_column machine_columns[] = {
-	COLUMN("cpu", "CPU", T_ID, 0, "that the kernels ran on", .get = cpu),
-	COLUMN("cpu_desc", "CPU", T_TEXT, 0, "what the CPU is called", .get = cpu_desc),
-	COLUMN("hypervisor", "hypervisor", T_TEXT, 0, "of a virtual machine", .get = hypervisor),
-	COLUMN("model", "model", T_TEXT, 0, "whose penalties stand beside", .get = model),
+	COLUMN("cpu", "CPU", T_ID, 0, "that the kernels ran on", CTX(c, cpu)),
+	COLUMN("cpu_desc", "CPU", T_TEXT, 0, "what the CPU is called", CTX(cpu_desc)),
+	COLUMN("hypervisor", "hypervisor", T_TEXT, 0, "of a virtual machine", CTX(hypervisor)),
+	COLUMN("model", "model", T_TEXT, 0, "whose penalties stand beside", CTX(model)),
 	COLUMN("ghz", "clock", T_REAL, C_ERROR | C_WHY, "cycles by a chain of additions",
 	       .get = ghz, .unit = "GHz"),
 	COLUMN("stolen", "stolen", T_SHARE, C_WHY, "of the time, by the hypervisor", .get = stolen),
-	COLUMN("repeats", "repeats", T_COUNT, 0, "that count", .get = repeats),
-	COLUMN("stopped", "stopped", T_FLAG, 0, "before all was measured", .get = stopped),
+	COLUMN("repeats", "repeats", T_COUNT, 0, "that count", CTX(c, repeats)),
+	COLUMN("stopped", "stopped", T_FLAG, 0, "before all was measured", CTX(c, stopped)),
 	COLUMN("no_transfers", "no transfers", T_TEXT, 0, "why lines of other CPUs have no figure",
-	       .get = no_transfers),
+	       CTX(c, no_pairs)),
 	COLUMN("no_nodes", "no nodes", T_TEXT, 0, "why memory of NUMA nodes has no figure",
-	       .get = no_nodes),
+	       CTX(c, no_places)),
 };
 static const struct table_form machine_form = { "machine", NULL,
 						TABLE_ONE | TABLE_HEAD | TABLE_DATA,
@@ -65,10 +55,7 @@ static const struct table_form machine_form = { "machine", NULL,
 
 /* ---- costs ----------------------------------------------------------------------------------- */
 
-static const struct calibrated *row_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(row_of, struct calibrated)
 
 TABLE_GET(how)
 {
@@ -84,28 +71,20 @@ TABLE_GET(how)
 	out->text = buf_str(out->scratch);
 }
 
-TABLE_GET(cost)
-{
-	cell_estimate(out, row_of(r)->e);
-	out->says = row_of(r)->doubt ? "?" : NULL;
-}
+TABLE_CELL(cost, cell_estimate(out, row_of(r)->e); out->says = row_of(r)->doubt ? "?" : NULL)
 
 /* clang-format off */
-TABLE_CELL(key, out->text = row_of(r)->m->key)
-TABLE_CELL(means, out->text = row_of(r)->m->means)
-TABLE_CELL(unit, out->text = units[row_of(r)->m->unit])
-TABLE_CELL(bytes, out->n = row_of(r)->bytes; out->none = !out->n)
-#define OF(member) TABLE_FIELD(struct calibrated, member)
+#define OF(...) TABLE_FIELD(struct calibrated, __VA_ARGS__)
 /* clang-format on */
 static const struct table_column cost_columns[] = {
-	COLUMN("measure", "measure", T_TEXT, C_KEY, "its name", .get = key),
+	COLUMN("measure", "measure", T_TEXT, C_KEY, "its name", OF(m, key)),
 	COLUMN("value", "cost", T_REAL, C_ERROR | C_WHY, "what one costs, or bytes a second",
 	       .get = cost),
-	COLUMN("unit", "unit", T_TEXT, 0, "of the value", .get = unit),
-	COLUMN("text", "of what", T_TEXT, C_FLEX | C_CUT, "what was measured", .get = means),
+	COLUMN("unit", "unit", T_TEXT, 0, "of the value", OF(m, unit), TABLE_NAMES(units)),
+	COLUMN("text", "of what", T_TEXT, C_FLEX | C_CUT, "what was measured", OF(m, means)),
 	COLUMN("how", "kernel", T_TEXT, C_DROP, "kernels (list kernels)", .get = how),
-	COLUMN("bytes", "bytes", T_BYTES, C_DATA, "of memory or code; none: the kernel's own",
-	       .get = bytes),
+	COLUMN("bytes", "bytes", T_BYTES, C_DATA | C_0_IS_NONE,
+	       "of memory or code; none: the kernel's own", OF(bytes)),
 	COLUMN("huge_pages", "huge pages", T_FLAG, C_DATA, "all memory was in huge pages",
 	       OF(huge)),
 	COLUMN("repeats", "repeats", T_COUNT, C_DATA, "that count", OF(repeats)),
@@ -183,10 +162,7 @@ static const struct table_form places_form = { "nodes", "memory of NUMA nodes", 
 
 /* ---- penalties ------------------------------------------------------------------------------- */
 
-static const struct calibrate_penalty *penalty_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(penalty_of, struct calibrate_penalty)
 
 TABLE_GET(models)
 {

@@ -8,28 +8,18 @@
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static const struct count_head *head_of(const struct table_row *r)
-{
-	return r->p;
-}
-
-TABLE_GET(command)
-{
-	out->list = head_of(r)->command;
-	out->n_list = head_of(r)->n_command;
-}
+TABLE_ROW_AS(head_of, struct count_head)
 
 TABLE_CELL(target, out->text = head_of(r)->n_command ? NULL : head_of(r)->target)
 TABLE_CELL(tool_status, out->i = 0)
 TABLE_CELL(status, out->none = out->i < 0)
 TABLE_CELL(signal_, out->none = !out->i)
 TABLE_CELL(tasks, out->none = !out->n)
-TABLE_CELL(seconds,
-	   out->e = (struct estimate){ head_of(r)->seconds, head_of(r)->seconds_error, NULL })
 
 #define OF(member) TABLE_FIELD(struct count_head, member)
 static const struct table_column head_columns[] = {
-	COLUMN("command", "command", T_LIST, 0, "the program that was counted", .get = command),
+	COLUMN("command", "command", T_LIST, 0, "the program that was counted",
+	       TABLE_LIST(struct count_head, command, n_command)),
 	COLUMN("target", "target", T_TEXT, 0, "what was counted, where no program was started",
 	       .get = target),
 	COLUMN("tool_status", "status", T_SIGNED, 0, "0: counting succeeded", .get = tool_status),
@@ -46,7 +36,8 @@ static const struct table_column head_columns[] = {
 	COLUMN("runs", "runs", T_COUNT, 0, "of which figures are the means (-r)", OF(runs)),
 	COLUMN("tasks", "tasks", T_COUNT, 0, "threads and processes of the program", OF(tasks),
 	       .get = tasks),
-	COLUMN("seconds", "seconds", T_SECONDS, C_ERROR, "that were counted", .get = seconds),
+	COLUMN("seconds", "seconds", T_SECONDS, C_ERROR, "that were counted",
+	       TABLE_PAIR(struct count_head, seconds, seconds_error)),
 	COLUMN("user_seconds", "user", T_SECONDS, 0, "CPU time in user space", OF(user_s)),
 	COLUMN("system_seconds", "system", T_SECONDS, 0, "CPU time in the kernel", OF(sys_s)),
 };
@@ -177,9 +168,7 @@ void count_head_put(struct document *d, const struct count_head *h)
 
 void count_repeats_put(struct document *d, const struct count_head *h)
 {
-	struct table t = {
-		.form = &count_runs_form, .array = h->run, .stride = sizeof(*h->run), .n = h->n_run
-	};
+	struct table t = TABLE_OF(count_runs_form, NULL, h->run, h->n_run);
 
 	document_table(d, &t);
 	t = (struct table){ .form = h->nodes ? &count_nodes_form : &count_events_form,

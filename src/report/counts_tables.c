@@ -10,10 +10,7 @@
 #include "base/num.h"
 #include "report/counts.h"
 
-static const struct counts_row *counts_table_row(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(counts_table_row, struct counts_row)
 
 static double count_time_of(const struct table *t)
 {
@@ -22,11 +19,7 @@ static double count_time_of(const struct table *t)
 
 /* ---- for people ------------------------------------------------------------------------------ */
 
-TABLE_GET(shown_time)
-{
-	cell_printf(out, "%.3f", count_time_of(t));
-	out->kind = T_TEXT;
-}
+TABLE_CELL(shown_time, cell_printf(out, "%.3f", count_time_of(t)); out->kind = T_TEXT)
 
 /* 1,204.31 ms, cut off behind the last digit */
 static void put_ms(struct table_cell *out, double ns)
@@ -210,12 +203,8 @@ static struct count_losses losses(const struct counts *c)
 /* Both tables of figures. */
 static void put_printed(struct document *d, const struct counts *c)
 {
-	struct table t = { .form = &counts_printed_form,
-			   .ctx = c,
-			   .array = c->printed,
-			   .stride = sizeof(*c->printed),
-			   .n = c->n_printed,
-			   .hidden = isnan(c->head.time) ? TIMES : 0 };
+	struct table t = TABLE_OF(counts_printed_form, c, c->printed, c->n_printed,
+				  .hidden = isnan(c->head.time) ? TIMES : 0);
 
 	if (!c->n_printed)
 		return;
@@ -237,13 +226,8 @@ bool counts_beside_shown(const struct counts *c, bool events)
 
 void counts_beside_put(struct document *d, const struct counts *c)
 {
-	const struct table t = { .form = &counts_beside_form,
-				 .ctx = c,
-				 .array = c->row,
-				 .stride = sizeof(*c->row),
-				 .n = c->n,
-				 .aside = true,
-				 .hidden = isnan(c->head.time) ? TIMES : 0 };
+	const struct table t = TABLE_OF(counts_beside_form, c, c->row, c->n, .aside = true,
+					.hidden = isnan(c->head.time) ? TIMES : 0);
 
 	if (c->n)
 		document_table(d, &t);
@@ -252,12 +236,8 @@ void counts_beside_put(struct document *d, const struct counts *c)
 
 void counts_put(struct document *d, struct counts *c)
 {
-	const struct table t = { .form = &counts_form,
-				 .ctx = c,
-				 .array = c->row,
-				 .stride = sizeof(*c->row),
-				 .n = c->n,
-				 .hidden = isnan(c->head.time) ? TIMES : 0 };
+	const struct table t =
+		TABLE_OF(counts_form, c, c->row, c->n, .hidden = isnan(c->head.time) ? TIMES : 0);
 
 	c->head.lost = losses(c);
 	count_head_put(d, &c->head);

@@ -28,14 +28,7 @@ static const char no_features[] =
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static const struct info_view *view_of(const struct table *t)
-{
-	return t->ctx;
-}
-
-TABLE_CELL(file, out->text = view_of(t)->file)
-TABLE_CELL(form, out->text = form_names[((const struct pd_info *)r->p)->form])
-TABLE_CELL(selected, out->n = view_of(t)->selects)
+TABLE_CTX_AS(view_of, struct info_view)
 
 /* The time of the first or the last sample: c->which. */
 TABLE_GET(sample_time)
@@ -47,10 +40,11 @@ TABLE_GET(sample_time)
 }
 
 #define OF(member) TABLE_FIELD(struct pd_info, member)
+#define CTX(...)   TABLE_CTX(struct info_view, __VA_ARGS__)
 static const struct table_column head_columns[] = {
-	COLUMN("file", "file", T_TEXT, 0, "as it was named", .get = file),
+	COLUMN("file", "file", T_TEXT, 0, "as it was named", CTX(file)),
 	COLUMN("form", "form", T_TEXT, 0, "file, pipe, directory, version 1 or simpleperf",
-	       .get = form),
+	       OF(form), TABLE_NAMES(form_names)),
 	COLUMN("bytes", "bytes", T_BYTES, 0, "of the file", OF(file_size)),
 	COLUMN("bytes_unpacked", "unpacked", T_BYTES, 0, "of its compressed records, unpacked",
 	       OF(inflated_size)),
@@ -62,7 +56,7 @@ static const struct table_column head_columns[] = {
 	COLUMN("recorder", "recorder", T_TEXT, 0, "version of the program that recorded",
 	       OF(version)),
 	COLUMN("selected", "selected", T_FLAG, 0, "events' samples are those that options select",
-	       .get = selected),
+	       CTX(selects)),
 	{ "first_ns", "first", T_COUNT, 0, "ns", "time of the first sample", .get = sample_time },
 	{ "last_ns", "last", T_COUNT, 0, "ns", "time of the last sample", .get = sample_time,
 	  .which = 1 },
@@ -89,11 +83,10 @@ static const struct table_column machine_columns[] = {
 static const struct table_form machine_form = { "machine", NULL, TABLE_ONE | TABLE_DATA,
 						TABLE_COLUMNS(machine_columns) };
 
-TABLE_CELL(hybrid_pmu, out->text = *(const char *const *)r->p)
 TABLE_CELL(hybrid_cpus, out->text = view_of(t)->source.info->hybrid_cpus[r->i])
 
 static const struct table_column hybrid_columns[] = {
-	COLUMN("pmu", "pmu", T_TEXT, C_KEY, "of a kind of core", .get = hybrid_pmu),
+	COLUMN("pmu", "pmu", T_TEXT, C_KEY, "of a kind of core", TABLE_ROW(const char *)),
 	COLUMN("cpus", "cpus", T_TEXT, 0, "of that kind", .get = hybrid_cpus),
 };
 static const struct table_form hybrid_form = { "hybrid", NULL, TABLE_DATA,
@@ -111,12 +104,12 @@ static bool cap_next(const struct table *t, struct table_row *r)
 	return false;
 }
 
-TABLE_CELL(cap_pmu, out->text = ((const struct pd_pmu_caps *)r->p)->pmu)
 TABLE_CELL(cap_name, out->text = ((const struct pd_pmu_caps *)r->p)->name[r->at[1]])
 TABLE_CELL(cap_value, out->text = ((const struct pd_pmu_caps *)r->p)->value[r->at[1]])
 
 static const struct table_column cap_columns[] = {
-	COLUMN("pmu", "pmu", T_TEXT, C_KEY, "of the recorded machine", .get = cap_pmu),
+	COLUMN("pmu", "pmu", T_TEXT, C_KEY, "of the recorded machine",
+	       TABLE_FIELD(struct pd_pmu_caps, pmu)),
 	COLUMN("name", "capability", T_TEXT, C_KEY, "in the kernel's words", .get = cap_name),
 	COLUMN("value", "value", T_TEXT, C_FLEX, "of the capability", .get = cap_value),
 };
@@ -258,22 +251,17 @@ struct left_out {
 	size_t n_parts;
 };
 
-static const struct left_out *left_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(left_of, struct left_out)
 
 TABLE_CELL(left_samples, out->none = !left_of(r)->l->keep; out->n = left_of(r)->l->samples)
-TABLE_CELL(left_bytes, out->n = left_of(r)->l->bytes)
-TABLE_CELL(left_parts, out->list = left_of(r)->part; out->n_list = left_of(r)->n_parts)
 
 static const struct table_column left_out_columns[] = {
 	COLUMN("samples", "samples", T_COUNT, 0, "for which --keep did not hold; null: no --keep",
 	       .get = left_samples),
 	COLUMN("fields", "parts", T_LIST, 0, "parts of samples that --fields left out",
-	       .get = left_parts),
+	       TABLE_LIST(struct left_out, part, n_parts)),
 	COLUMN("bytes", "bytes", T_BYTES, 0, "of such parts, recorded because --keep read them",
-	       .get = left_bytes),
+	       TABLE_FIELD(struct left_out, l, bytes)),
 };
 static const struct table_form left_out_form = { "left_out", NULL, TABLE_DATA,
 						 TABLE_COLUMNS(left_out_columns) };

@@ -52,15 +52,14 @@ TABLE_GET(counts)
 }
 
 #define OF(member) TABLE_FIELD(struct kernel, member)
-TABLE_CELL(units, out->n = ((const struct kernel *)r->p)->usual.units; out->none = !out->n)
 static const struct table_column kernel_columns[] = {
 	COLUMN("kernel", "kernel", T_TEXT, C_KEY, "its name", OF(name)),
 	COLUMN("text", "what it provokes", T_TEXT, C_FLEX | C_CUT, "what it provokes", OF(means)),
 	COLUMN("counts", "an iteration counts", T_TEXT, C_PEOPLE | C_FLEX | C_CUT | C_DROP,
 	       "all that is not zero", .get = counts),
 	COLUMN("unit", "unit", T_TEXT, C_DATA, "what more counts depend on: line, level", OF(unit)),
-	COLUMN("units", "units", T_COUNT, C_DATA, "how many of it, if not asked for otherwise",
-	       .get = units),
+	COLUMN("units", "units", T_COUNT, C_DATA | C_0_IS_NONE,
+	       "how many of it, if not asked for otherwise", OF(usual.units)),
 };
 #undef OF
 static const struct table_form kernels_form = { "kernels",	     NULL,
@@ -80,14 +79,13 @@ static bool next_count(const struct table *t, struct table_row *r)
 #define UNSURE	     "pages come again within a turn: no exact count"
 #define EXACTLY(n)   ((struct estimate){ (n), 0, (n) >= 0 ? NULL : UNSURE })
 /* clang-format off */
-TABLE_CELL(count_kernel, out->text = KERNEL_OF(r)->name)
 TABLE_CELL(count_quantity, out->text = kernel_quantity_key[r->at[1] - 1])
 TABLE_CELL(count_text, out->text = kernel_quantity_text[r->at[1] - 1])
 TABLE_CELL(count_each, cell_estimate(out, EXACTLY(KERNEL_OF(r)->each[r->at[1] - 1])))
 TABLE_CELL(count_unit, cell_estimate(out, EXACTLY(KERNEL_OF(r)->per_unit[r->at[1] - 1])))
 /* clang-format on */
 static const struct table_column count_columns[] = {
-	COLUMN("kernel", "kernel", T_TEXT, C_KEY, "its name", .get = count_kernel),
+	COLUMN("kernel", "kernel", T_TEXT, C_KEY, "its name", TABLE_FIELD(struct kernel, name)),
 	COLUMN("quantity", "quantity", T_TEXT, C_KEY, "what is counted", .get = count_quantity),
 	COLUMN("iteration", "iteration", T_REAL, C_WHY,
 	       "exact count of an iteration; 0 is exact, too", .get = count_each),
@@ -103,11 +101,10 @@ const struct document_form kernels_document = { "kernels", 1, forms, 2, NULL, 0 
 size_t kernels_put(struct document *d, const char *pattern)
 {
 	const struct table rows = { .form = &kernels_form, .ctx = pattern };
-	const struct table counts = { .form = &counts_form, .ctx = pattern };
 	size_t n = table_rows(&rows);
 
 	document_title(d, INK_BOLD, "kernels (%zu)", n);
 	document_table(d, &rows);
-	document_table(d, &counts);
+	document_table(d, &(struct table){ .form = &counts_form, .ctx = pattern });
 	return n;
 }

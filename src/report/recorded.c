@@ -55,8 +55,6 @@ TABLE_GET(loss)
 	out->none = l->untold && !out->n;
 }
 
-TABLE_CELL(ended, out->text = pd_end_name(((const struct pd_losses *)r->p)->end))
-
 /* clang-format off */
 #define LOSS(member, head, flags, means) \
 	{ #member, head, T_COUNT, flags, NULL, means, .get = loss, \
@@ -77,7 +75,7 @@ static const struct table_column losses[] = {
 	{ "ended", "ended", T_TEXT, 0, NULL,
 	  "how it ended: finished, stopped, disk full, killed, at work, unfinished, cut short, not "
 	  "told",
-	  .get = ended },
+	  TABLE_FIELD(struct pd_losses, end), .name_of = pd_end_name },
 	{ "ended_how", "how it ended", T_TEXT, 0, NULL, "the same in words",
 	  TABLE_FIELD(struct pd_losses, ended) },
 };

@@ -9,21 +9,14 @@
 
 /* ---- skid ------------------------------------------------------------------------------------ */
 
-static const struct validate_skid *skid_of(const struct table_row *r)
-{
-	return r->p;
-}
-
 /* clang-format off */
-TABLE_CELL(skid_event, out->text = skid_of(r)->event->name)
-TABLE_CELL(skid_level, out->n = skid_of(r)->precise)
-#define OF(member) TABLE_FIELD(struct validate_skid, member)
+#define OF(...) TABLE_FIELD(struct validate_skid, __VA_ARGS__)
 /* clang-format on */
 static const struct table_column skid_columns[] = {
 	COLUMN("event", "event", T_TEXT, C_KEY | C_FLEX, "of loads, sampled in the kernel skid",
-	       .get = skid_event),
+	       OF(event, name)),
 	COLUMN("precise", "precise", T_ID, C_KEY, "precise_ip that was asked for: 0 to 3",
-	       .get = skid_level),
+	       OF(precise)),
 	COLUMN("samples", "samples", T_COUNT, C_DROP, "that came", OF(samples)),
 	COLUMN("at", "at it", T_SHARE, C_ERROR | C_WHY, "of samples: at the load itself", OF(at)),
 	COLUMN("next", "behind it", T_SHARE, C_ERROR | C_WHY, "of samples: at the next instruction",
@@ -47,10 +40,7 @@ const struct table_form validate_skid_form = { "skid", "where samples of loads s
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-static const struct validate_address *address_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(address_of, struct validate_address)
 
 static void put_off(struct buf *b, const struct validate_address *x)
 {
@@ -95,17 +85,15 @@ TABLE_GET(address_text)
 }
 
 /* clang-format off */
-TABLE_CELL(address_event, out->text = address_of(r)->event->name)
-TABLE_CELL(address_level, out->n = address_of(r)->precise)
 TABLE_CELL(address_verdict, out->text = validate_address_key[address_of(r)->verdict];
 	   out->dim = address_of(r)->verdict == ADDRESS_UNTESTED)
-#define OF(member) TABLE_FIELD(struct validate_address, member)
+#define OF(...) TABLE_FIELD(struct validate_address, __VA_ARGS__)
 /* clang-format on */
 static const struct table_column address_columns[] = {
 	COLUMN("event", "event", T_TEXT, C_KEY | C_FLEX, "of loads, sampled in the kernel address",
-	       .get = address_event),
+	       OF(event, name)),
 	COLUMN("precise", "precise", T_ID, C_DROP,
-	       "precise_ip: the highest that the kernel takes for it", .get = address_level),
+	       "precise_ip: the highest that the kernel takes for it", OF(precise)),
 	COLUMN("verdict", "verdict", T_TEXT, 0,
 	       "right, registers behind, registers later, not at the load, no address, wrong "
 	       "address, "

@@ -9,41 +9,30 @@
 
 #include "base/num.h"
 
-static const struct validate_report *report_of(const struct table *t)
-{
-	return t->ctx;
-}
+TABLE_CTX_AS(report_of, struct validate_report)
 
 /* ---- the machine ----------------------------------------------------------------------------- */
 
 /* clang-format off */
-TABLE_CELL(cpu, out->n = report_of(t)->cpu)
-TABLE_CELL(cpu_desc, out->text = report_of(t)->cpu_desc)
-TABLE_CELL(hypervisor, out->text = report_of(t)->hypervisor)
-TABLE_CELL(model, out->text = report_of(t)->model)
 TABLE_CELL(pmu, out->n = !report_of(t)->no_pmu)
-TABLE_CELL(pmu_why, out->text = report_of(t)->no_pmu)
-TABLE_CELL(sibling_why, out->text = report_of(t)->v->no_sibling)
-TABLE_CELL(emulated, out->n = report_of(t)->v->emulated)
-TABLE_CELL(groups, out->n = report_of(t)->v->groups)
-TABLE_CELL(stopped, out->n = report_of(t)->v->stopped)
 /* clang-format on */
 
+#define CTX(...) TABLE_CTX(struct validate_report, __VA_ARGS__)
 static const struct table_column machine_columns[] = {
-	COLUMN("cpu", "CPU", T_ID, 0, "that the kernels ran on", .get = cpu),
-	COLUMN("cpu_desc", "CPU", T_TEXT, 0, "what the CPU is called", .get = cpu_desc),
-	COLUMN("hypervisor", "hypervisor", T_TEXT, 0, "of a virtual machine", .get = hypervisor),
-	COLUMN("model", "model", T_TEXT, 0, "whose events are tested", .get = model),
+	COLUMN("cpu", "CPU", T_ID, 0, "that the kernels ran on", CTX(cpu)),
+	COLUMN("cpu_desc", "CPU", T_TEXT, 0, "what the CPU is called", CTX(cpu_desc)),
+	COLUMN("hypervisor", "hypervisor", T_TEXT, 0, "of a virtual machine", CTX(hypervisor)),
+	COLUMN("model", "model", T_TEXT, 0, "whose events are tested", CTX(model)),
 	COLUMN("pmu", "PMU", T_FLAG, 0, "the CPU's counters can be used", .get = pmu),
-	COLUMN("no_pmu", "no PMU", T_TEXT, 0, "why not", .get = pmu_why),
+	COLUMN("no_pmu", "no PMU", T_TEXT, 0, "why not", CTX(no_pmu)),
 	COLUMN("no_busy_core", "no busy core", T_TEXT, 0,
 	       "why no event was tested while the core's other thread was busy",
-	       .get = sibling_why),
+	       CTX(v, no_sibling)),
 	COLUMN("emulated", "emulated", T_FLAG, 0, "time follows instructions: no pipeline",
-	       .get = emulated),
+	       CTX(v, emulated)),
 	COLUMN("groups", "groups", T_COUNT, 0, "of events that counted together, over all kernels",
-	       .get = groups),
-	COLUMN("stopped", "stopped", T_FLAG, 0, "before all was tested", .get = stopped),
+	       CTX(v, groups)),
+	COLUMN("stopped", "stopped", T_FLAG, 0, "before all was tested", CTX(v, stopped)),
 };
 static const struct table_form machine_form = { "machine", NULL,
 						TABLE_ONE | TABLE_HEAD | TABLE_DATA,
@@ -104,10 +93,7 @@ void validate_put_text(struct buf *b, const struct validated *v)
 			   v->not_beside);
 }
 
-static const struct validated *row_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(row_of, struct validated)
 
 /* r->at: rank, row */
 static bool next_event(const struct table *t, struct table_row *r)
@@ -136,11 +122,7 @@ TABLE_GET(counts)
 	out->text = buf_str(out->scratch);
 }
 
-TABLE_GET(says)
-{
-	validate_put_text(out->scratch, row_of(r));
-	out->text = buf_str(out->scratch);
-}
+TABLE_CELL(says, validate_put_text(out->scratch, row_of(r)); out->text = buf_str(out->scratch))
 
 TABLE_GET(verdict)
 {
@@ -151,11 +133,8 @@ TABLE_GET(verdict)
 }
 
 /* clang-format off */
-TABLE_CELL(event, out->text = row_of(r)->event->name)
-TABLE_CELL(used, out->n = row_of(r)->event->used)
 #define EXACTLY(v, why) ((struct estimate){ (v), 0, (why) })
-TABLE_CELL(cause, out->text = row_of(r)->cause ? validate_cause_key[row_of(r)->cause] : NULL)
-#define OF(member) TABLE_FIELD(struct validated, member)
+#define OF(...) TABLE_FIELD(struct validated, __VA_ARGS__)
 /* clang-format on */
 
 /* Returns why an event has no such figure. */
@@ -197,7 +176,7 @@ TABLE_GET(weight)
 }
 
 static const struct table_column event_columns[] = {
-	COLUMN("event", "event", T_TEXT, C_KEY | C_FLEX, "its name", .get = event),
+	COLUMN("event", "event", T_TEXT, C_KEY | C_FLEX, "its name", OF(event, name)),
 	COLUMN("prefetchers", "prefetchers", T_TEXT, C_KEY | C_SPARSE,
 	       "on, off: of the hardware, if --prefetchers asked for it", OF(prefetchers)),
 	COLUMN("verdict", "verdict", T_TEXT, 0,
@@ -207,13 +186,14 @@ static const struct table_column event_columns[] = {
 	COLUMN("limit", "would see", T_SHARE, C_SPARSE | C_WHY,
 	       "the smallest relative error that would have been found", .get = limit),
 	COLUMN("tree", "in the tree", T_FLAG, C_DROP, "a node of the model's tree rests on it",
-	       .get = used),
+	       OF(event, used)),
 	COLUMN("text", "in words", T_TEXT, C_FLEX | C_CUT, "what explains it, or why not tested",
 	       .get = says),
 	COLUMN("counts", "counts", T_TEXT, C_DATA, "what it should count (list kernels)",
 	       .get = counts),
-	COLUMN("cause", "cause", T_TEXT, C_DATA,
-	       "factor, quantity, speculation, unit, whole core, busy core", .get = cause),
+	COLUMN("cause", "cause", T_TEXT, C_DATA | C_0_IS_NONE,
+	       "factor, quantity, speculation, unit, whole core, busy core", OF(cause),
+	       TABLE_NAMES(validate_cause_key)),
 	COLUMN("with", "with", T_TEXT, C_DATA, "the quantity that explains it", OF(with)),
 	COLUMN("weight", "weight", T_REAL, C_DATA | C_WHY,
 	       "the factor, or how many of the quantity", .get = weight),
@@ -227,41 +207,33 @@ static const struct table_form events_form = { "events",	   NULL,
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-static const struct validate_cell *cell_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(cell_of, struct validate_cell)
 
 /* clang-format off */
 TABLE_CELL(cell_event, out->text = report_of(t)->v->row[cell_of(r)->event].event->name)
-TABLE_CELL(cell_kernel, out->text = cell_of(r)->kernel->name)
-TABLE_CELL(cell_at, out->text = cell_of(r)->at ? validate_at_key[cell_of(r)->at] : NULL)
 TABLE_CELL(cell_node, out->n = cell_of(r)->on_node - 1; out->none = !cell_of(r)->on_node)
 TABLE_CELL(cell_other, out->n = cell_of(r)->other - 1; out->none = !cell_of(r)->other)
-TABLE_CELL(cell_pair, out->text = cell_of(r)->pair ? validate_pair_key[cell_of(r)->pair] : NULL)
-TABLE_CELL(cell_busy, out->text = cell_of(r)->busy ? cell_of(r)->busy->name : NULL)
 #define UNKNOWN(r) (isnan(cell_of(r)->expected) ? "no exact count is known" : NULL)
 #define HAS_BOUNDS(r) (UNKNOWN(r) || cell_of(r)->expected > 0)
 TABLE_CELL(expected, cell_estimate(out, EXACTLY(cell_of(r)->expected, UNKNOWN(r))))
 TABLE_CELL(least, if (HAS_BOUNDS(r)) cell_estimate(out, EXACTLY(cell_of(r)->least, NULL)))
 TABLE_CELL(most, if (HAS_BOUNDS(r) && isfinite(cell_of(r)->most))
 			 cell_estimate(out, EXACTLY(cell_of(r)->most, NULL)))
-#define OF(member) TABLE_FIELD(struct validate_cell, member)
+#define OF(...) TABLE_FIELD(struct validate_cell, __VA_ARGS__)
 /* clang-format on */
 static const struct table_column cell_columns[] = {
 	COLUMN("event", "event", T_TEXT, C_KEY, "its name", .get = cell_event),
-	COLUMN("kernel", "kernel", T_TEXT, C_KEY, "that ran (list kernels)", .get = cell_kernel),
-	COLUMN("where", "where", T_TEXT, C_KEY, "its memory or code: L1, L2, L3, memory",
-	       .get = cell_at),
+	COLUMN("kernel", "kernel", T_TEXT, C_KEY, "that ran (list kernels)", OF(kernel, name)),
+	COLUMN("where", "where", T_TEXT, C_KEY | C_0_IS_NONE,
+	       "its memory or code: L1, L2, L3, memory", OF(at), TABLE_NAMES(validate_at_key)),
 	COLUMN("memory_node", "memory of", T_ID, C_KEY | C_SPARSE,
 	       "NUMA node that its memory is bound to", .get = cell_node),
 	COLUMN("other_cpu", "other CPU", T_ID, C_KEY | C_SPARSE, "that had the lines before",
 	       .get = cell_other),
-	COLUMN("other_is", "other is", T_TEXT, C_SPARSE,
-	       "same core, same L3 cache, another L3 cache of the socket, another socket",
-	       .get = cell_pair),
-	COLUMN("busy", "busy", T_TEXT, C_KEY, "kernel on the core's other thread",
-	       .get = cell_busy),
+	COLUMN("other_is", "other is", T_TEXT, C_SPARSE | C_0_IS_NONE,
+	       "same core, same L3 cache, another L3 cache of the socket, another socket", OF(pair),
+	       TABLE_NAMES(validate_pair_key)),
+	COLUMN("busy", "busy", T_TEXT, C_KEY, "kernel on the core's other thread", OF(busy, name)),
 	COLUMN("prefetchers", "prefetchers", T_TEXT, C_KEY | C_SPARSE, "as in events",
 	       OF(prefetchers)),
 	COLUMN("expected", "expected", T_REAL, C_WHY, "for an iteration, the empty one subtracted",
@@ -278,10 +250,7 @@ static const struct table_form cells_form = { "cells", NULL, TABLE_DATA,
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static const struct validate_node *node_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(node_of, struct validate_node)
 
 TABLE_GET(node_verdict)
 {
@@ -424,40 +393,20 @@ static void put_facts(struct document *d, const struct validate_report *r)
 void validate_put(struct document *d, const struct validate_report *r)
 {
 	const struct validate *v = r->v;
-	const struct table machine = { .form = &machine_form, .ctx = r, .array = r, .n = 1 };
 	const struct table losses = { .form = &losses_form, .array = v, .n = 1 };
 	struct table events = { .form = &events_form, .ctx = r };
-	const struct table cells = { .form = &cells_form,
-				     .ctx = r,
-				     .array = v->cell,
-				     .stride = sizeof(*v->cell),
-				     .n = v->n_cells };
 
-	const struct table nodes = { .form = &nodes_form,
-				     .ctx = r,
-				     .array = r->node,
-				     .stride = sizeof(*r->node),
-				     .n = r->n_nodes };
-
-	const struct table skid = { .form = &validate_skid_form,
-				    .ctx = r,
-				    .array = r->skid,
-				    .stride = sizeof(*r->skid),
-				    .n = r->n_skid };
-	const struct table addresses = { .form = &validate_address_form,
-					 .ctx = r,
-					 .array = r->address,
-					 .stride = sizeof(*r->address),
-					 .n = r->n_addresses };
+	const struct table addresses =
+		TABLE_OF(validate_address_form, r, r->address, r->n_addresses);
 
 	document_title(d, INK_BOLD, "CPU %u%s%s%s%s", r->cpu, r->cpu_desc ? ", " : "",
 		       r->cpu_desc ? r->cpu_desc : "", r->hypervisor ? ", " : "",
 		       r->hypervisor ? r->hypervisor : "");
-	document_table(d, &machine);
+	document_table(d, &(struct table){ .form = &machine_form, .ctx = r, .array = r, .n = 1 });
 	document_table(d, &events);
-	document_table(d, &cells);
-	document_table(d, &nodes);
-	document_table(d, &skid);
+	document_table(d, &TABLE_OF(cells_form, r, v->cell, v->n_cells));
+	document_table(d, &TABLE_OF(nodes_form, r, r->node, r->n_nodes));
+	document_table(d, &TABLE_OF(validate_skid_form, r, r->skid, r->n_skid));
 	document_table(d, &addresses);
 	document_table(d, &losses);
 	put_facts(d, r);

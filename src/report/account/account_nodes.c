@@ -115,20 +115,9 @@ TABLE_GET(account_node_path)
 	out->text = buf_str(out->scratch);
 }
 
-TABLE_GET(account_node_part)
-{
-	static const char *const texts[] = { "cycles", "halted", "stalled", "unstalled", "info" };
-
-	out->text = texts[((const struct account_node *)r->p)->part];
-}
-
-TABLE_GET(cover_account_node)
-{
-	static const char *const texts[] = { "full", "profile", "partial", "none" };
-
-	out->text = texts[((const struct account_node *)r->p)->cover];
-}
-
+static const char *const account_part_texts[] = { "cycles", "halted", "stalled", "unstalled",
+						  "info" };
+static const char *const account_cover_texts[] = { "full", "profile", "partial", "none" };
 TABLE_GET(account_node_unit)
 {
 	const struct account_node *n = r->p;
@@ -188,6 +177,7 @@ TABLE_GET(account_node_share)
 
 #define OF(member)   TABLE_FIELD(struct account_node, member)
 #define LINK(member) .get = node_link, .which = offsetof(struct account_node, member)
+#define OF_NODE(...) TABLE_FIELD(struct account_node, __VA_ARGS__)
 static const struct table_column node_columns[] = {
 	PMU,
 	COLUMN("node", "node", T_TEXT, C_KEY, "its name", OF(name)),
@@ -196,10 +186,10 @@ static const struct table_column node_columns[] = {
 	COLUMN("parent", "parent", T_TEXT, 0, "the node above", LINK(parent)),
 	COLUMN("depth", "depth", T_ID, 0, "nodes above it", OF(depth)),
 	COLUMN("part", "part", T_TEXT, 0, "cycles, halted, stalled, unstalled or info",
-	       .get = account_node_part),
+	       OF_NODE(part), TABLE_NAMES(account_part_texts)),
 	COLUMN("cover", "cover", T_TEXT, 0,
-	       "full; profile: poor by line; partial: partly or roughly; none",
-	       .get = cover_account_node),
+	       "full; profile: poor by line; partial: partly or roughly; none", OF_NODE(cover),
+	       TABLE_NAMES(account_cover_texts)),
 	COLUMN("unit", "unit", T_TEXT, 0, "of the value", .get = account_node_unit),
 	COLUMN("adds", "adds", T_FLAG, 0, "a part of its parent's sum", OF(adds)),
 	COLUMN("whole", "whole", T_FLAG, 0, "of the recording only, not of a row", OF(whole)),

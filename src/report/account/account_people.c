@@ -184,10 +184,7 @@ TABLE_GET(face_where)
 }
 
 /* If rows are not nested, the last key, the most specific one, is the first. */
-TABLE_GET(other_key)
-{
-	account_key(face_view_of(t), r->p, c->which, out);
-}
+TABLE_CELL(other_key, account_key(face_view_of(t), r->p, c->which, out))
 
 /* The parts of a name, one a line, the last ones together if there are more. Nesting is shown by
  * dots before the first. */
@@ -258,13 +255,8 @@ static void put_face_rows(struct document *d, struct account_view *const *of)
 	size_t n = v->n_columns < NODES_MAX ? v->n_columns : NODES_MAX;
 	size_t n_keys = profile_options(v->source.profile)->n_keys;
 	struct table_column *c = arena_xalloc(&d->a, (1 + n + 3 + n_keys) * sizeof(*c));
-	struct table t = { .form = &account_branches_form,
-			   .ctx = of,
-			   .array = v->row,
-			   .stride = sizeof(*v->row),
-			   .n = v->n_rows,
-			   .column = c,
-			   .title = face_title_of(d, v, units[v->opts.unit]) };
+	struct table t = TABLE_OF(account_branches_form, of, v->row, v->n_rows, .column = c,
+				  .title = face_title_of(d, v, units[v->opts.unit]));
 
 	c[t.n_columns++] = cycles_column[0];
 	for (size_t i = 0; i < n; i++) {

@@ -80,14 +80,6 @@ struct table_column account_key_column(const struct account_view *v, size_t key,
 
 TABLE_CELL(account_cell_key, account_key(result_view_of(t, r), r->p, c->which, out))
 
-TABLE_GET(account_cell_folded)
-{
-	const struct account_row *row = r->p;
-
-	out->n = row->folded;
-	out->none = !row->folded;
-}
-
 TABLE_GET(account_cell_amount)
 {
 	const struct account_result *x = t->ctx;
@@ -129,8 +121,8 @@ TABLE_GET(account_cell_neighbours)
 
 #define ROW(member) TABLE_FIELD(struct account_row, member)
 static const struct table_column fold_columns[] = {
-	COLUMN("folded", "rows", T_COUNT, 0, "rows that this one sums; null: it is a row itself",
-	       .get = account_cell_folded),
+	COLUMN("folded", "rows", T_COUNT, C_0_IS_NONE,
+	       "rows that this one sums; null: it is a row itself", ROW(folded)),
 	COLUMN("left_out", "left out", T_FLAG, 0, "by --focus or --hide", ROW(left_out)),
 };
 #undef ROW

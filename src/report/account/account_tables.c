@@ -172,21 +172,16 @@ void account_put(struct document *d, struct account_view *const *v, size_t n)
 {
 	const struct account_source *s = &v[0]->source;
 	struct account_result *x = make_account_head_result(d, v, n);
-	const struct table head = { .form = &head_form, .ctx = x, .array = x, .n = 1 };
 	const struct table accounts = { .form = &account_accounts_form, .ctx = x };
 	const struct table nodes = { .form = &account_nodes_form, .ctx = x };
-	const struct table events = { .form = &events_form,
-				      .ctx = x,
-				      .array = v[0]->whole,
-				      .stride = sizeof(*v[0]->whole),
-				      .n = v[0]->n_events,
-				      .data_only = !v[0]->opts.all };
+	const struct table events =
+		TABLE_OF(events_form, x, v[0]->whole, v[0]->n_events, .data_only = !v[0]->opts.all);
 	const struct table missing = { .form = &missing_form, .ctx = x };
 
 	d->failed |= !x;
 	if (!x)
 		return;
-	document_table(d, &head);
+	document_table(d, &(struct table){ .form = &head_form, .ctx = x, .array = x, .n = 1 });
 	recorded_head(d, s->view);
 	for (size_t i = 0; i < n; i++)
 		account_put_people(d, &v[i]);

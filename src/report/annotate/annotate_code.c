@@ -62,7 +62,6 @@ TABLE_GET(instruction)
 	out->says = is_insn(t, r) ? NULL : "(at no instruction of the code that is here)";
 }
 
-TABLE_CELL(insn_length, out->n = annotated_insn_of(r)->in.len, out->none = !out->n)
 TABLE_CELL(insn_target, out->n = annotated_insn_of(r)->in.target,
 	   out->none = !annotated_insn_of(r)->in.has_target)
 
@@ -77,7 +76,6 @@ TABLE_GET(annotate_code_flow)
 
 TABLE_CELL(annotate_code_place,
 	   annotate_put_place(out, annotated_of(t), &annotated_insn_of(r)->line))
-TABLE_CELL(annotate_code_line, out->n = annotated_insn_of(r)->line.line, out->none = !out->n)
 
 TABLE_GET(inlined)
 {
@@ -117,8 +115,6 @@ static void put_runs_of_block(struct ran x, struct table_cell *out)
 		put_insn_runs(x, out);
 }
 
-TABLE_CELL(annotate_code_block, out->n = annotated_insn_of(r)->block,
-	   out->none = out->n == CODE_NONE)
 TABLE_CELL(annotate_code_runs, put_insn_runs(insn_ran_of(t, r), out))
 TABLE_CELL(runs_of_block, put_runs_of_block(insn_ran_of(t, r), out))
 
@@ -205,7 +201,7 @@ static const struct table_column ran_columns[] = {
 	       .get = runs_of_block),
 	COLUMN("mispredicted_share", "mispred", T_SHARE, C_PEOPLE | C_SPARSE, "of taken branches",
 	       .get = insn_mispredicted_share),
-	COLUMN("block", "block", T_ID, C_DATA, "its basic block", .get = annotate_code_block),
+	COLUMN("block", "block", T_ID, C_DATA | C_MAX_IS_NONE, "its basic block", OF(block)),
 	COLUMN("runs", "runs", T_AMOUNT, C_DATA | C_ERROR | C_WHY, "how often the block ran",
 	       .get = annotate_code_runs),
 	COLUMN("mispredicted", "mispredicted", T_COUNT, C_DATA, "taken branches, as seen in stacks",
@@ -218,11 +214,11 @@ static const struct table_column last_columns[] = {
 	COLUMN("place", "line", T_TEXT, C_PEOPLE | C_SPARSE | C_FLEX | C_KEEP_END, "of the source",
 	       .get = annotate_code_place),
 	COLUMN("file", "file", T_TEXT, C_DATA, "of its source", OF(line.file)),
-	COLUMN("line", "line", T_ID, C_DATA, "in the file", .get = annotate_code_line),
+	COLUMN("line", "line", T_ID, C_DATA | C_0_IS_NONE, "in the file", OF(line.line)),
 	COLUMN("inlined", "inlined", T_TEXT, C_DATA, "functions whose code it is, innermost first",
 	       .get = inlined),
 	INSTRUCTION,
-	COLUMN("length", "length", T_BYTES, C_DATA, "of its code", .get = insn_length),
+	COLUMN("length", "length", T_BYTES, C_DATA | C_0_IS_NONE, "of its code", OF(in.len)),
 	COLUMN("flow", "flow", T_TEXT, C_DATA, "jump, branch (conditional), call, return, other",
 	       .get = annotate_code_flow),
 	COLUMN("target", "target", T_ADDRESS, C_DATA, "of a jump or call", .get = insn_target),

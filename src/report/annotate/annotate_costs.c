@@ -22,11 +22,7 @@ static const struct account_cell *costs(const struct table *t, const struct tabl
 	return annotate_account_of(annotated_of(t), i, i + 1);
 }
 
-TABLE_GET(insn_cost)
-{
-	if (is_insn(t, r))
-		out->e.v = costs(t, r)[c->which].v;
-}
+TABLE_CELL(insn_cost, if (is_insn(t, r)) out->e.v = costs(t, r)[c->which].v)
 
 /* In per cent of the function's cycles, with marks. */
 TABLE_GET(cost_share)
@@ -93,11 +89,9 @@ TABLE_CELL(cost_value, put_cost(out, &costs(t, r)[r->at[1]]))
 TABLE_CELL(cost_samples, out->n = costs(t, r)[r->at[1]].samples)
 TABLE_CELL(cost_significant, out->n = costs(t, r)[r->at[1]].significant)
 
-TABLE_CELL(insn_cost_address, out->n = annotated_insn_of(r)->in.vaddr)
-
 static const struct table_column cost_columns[] = {
 	COLUMN("address", "address", T_ADDRESS, C_KEY, "of an instruction",
-	       .get = insn_cost_address),
+	       TABLE_FIELD(struct annotate_insn, in.vaddr)),
 	COLUMN("node", "node", T_TEXT, C_KEY, "of the account's tree", .get = cost_node),
 	COLUMN("value", "value", T_AMOUNT, C_ERROR | C_WHY, "of the instruction",
 	       .get = cost_value),
@@ -149,13 +143,7 @@ void annotate_cost_shares(struct document *d, struct annotate_columns *to,
 
 void annotate_put_account(struct document *d, const struct annotate_view *v)
 {
-	const struct table account = { .form = &annotate_account_form,
-				       .ctx = v,
-				       .array = v->a->account->all,
-				       .stride = sizeof(*v->a->account->all),
-				       .n = v->a->account->bound->acc->n };
-	const struct table costs_of = { .form = &annotate_costs_form, .ctx = v };
-
-	document_table(d, &account);
-	document_table(d, &costs_of);
+	document_table(d, &TABLE_OF(annotate_account_form, v, v->a->account->all,
+				    v->a->account->bound->acc->n));
+	document_table(d, &(struct table){ .form = &annotate_costs_form, .ctx = v });
 }

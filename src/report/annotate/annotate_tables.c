@@ -17,14 +17,10 @@ enum { HOTTEST = 5 };
 
 /* ---- source lines ---------------------------------------------------------------------------- */
 
-static const struct annotate_line *annotated_line_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(annotated_line_of, struct annotate_line)
 
 TABLE_CELL(line_share, out->e.v = annotate_share(annotated_of(t), &annotated_line_of(r)->t))
 TABLE_CELL(line_place, annotate_put_place(out, annotated_of(t), &annotated_line_of(r)->line))
-TABLE_CELL(line_number, out->n = annotated_line_of(r)->line.line, out->none = !out->n)
 TABLE_CELL(annotated_source,
 	   out->text = annotate_source(annotated_of(t), annotated_line_of(r)->line.file,
 				       annotated_line_of(r)->line.line))
@@ -50,7 +46,7 @@ static const struct table_column line_columns[] = {
 	COLUMN("period", "period", T_COUNT, C_DATA, "the sum of their periods", OF(t.period)),
 	COLUMN("place", "line", T_TEXT, C_PEOPLE | C_FLEX | C_KEEP_END, "", .get = line_place),
 	COLUMN("file", "file", T_TEXT, C_KEY | C_DATA, "with its directory", OF(line.file)),
-	COLUMN("line", "line", T_ID, C_KEY | C_DATA, "in the file", .get = line_number),
+	COLUMN("line", "line", T_ID, C_KEY | C_DATA | C_0_IS_NONE, "in the file", OF(line.line)),
 	COLUMN("source", "source", T_TEXT, C_DATA, "its text", .get = annotated_source),
 	COLUMN("source_text", "source", T_TEXT, C_PEOPLE | C_SPARSE | C_FLEX | C_CUT, "",
 	       .get = source_text),
@@ -93,8 +89,6 @@ static const struct block_edge *annotated_edge_of(const struct annotate *a,
 		       : NULL;
 }
 
-TABLE_CELL(annotated_address, out->n = annotated_insn_of(r)->in.vaddr)
-TABLE_CELL(annotated_target, out->n = annotated_insn_of(r)->in.target)
 TABLE_CELL(annotated_flow,
 	   out->text = annotated_insn_of(r)->in.flow == INSN_COND ? "branch" : "jump")
 
@@ -116,10 +110,11 @@ TABLE_GET(edge_predicted)
 			       out);
 }
 
+#define OF_INSN(...) TABLE_FIELD(struct annotate_insn, __VA_ARGS__)
 static const struct table_column edge_columns[] = {
-	COLUMN("address", "address", T_ADDRESS, C_KEY, "of the jump", .get = annotated_address),
+	COLUMN("address", "address", T_ADDRESS, C_KEY, "of the jump", OF_INSN(in.vaddr)),
 	COLUMN("target", "target", T_ADDRESS, C_KEY, "an instruction of the function",
-	       .get = annotated_target),
+	       OF_INSN(in.target)),
 	COLUMN("flow", "flow", T_TEXT, 0, "jump, or branch: conditional", .get = annotated_flow),
 	COLUMN("runs", "runs", T_AMOUNT, C_ERROR | C_WHY, "how often it was taken",
 	       .get = edge_runs),
@@ -159,8 +154,7 @@ TABLE_CELL(inline_file, out->text = inline_of(t, r)->at.file)
 TABLE_CELL(inline_line, out->n = inline_of(t, r)->at.line, out->none = !out->n)
 
 static const struct table_column inline_columns[] = {
-	COLUMN("address", "address", T_ADDRESS, C_KEY, "of an instruction",
-	       .get = annotated_address),
+	COLUMN("address", "address", T_ADDRESS, C_KEY, "of an instruction", OF_INSN(in.vaddr)),
 	COLUMN("level", "level", T_ID, C_KEY, "1: innermost", .get = annotated_level),
 	COLUMN("function", "function", T_TEXT, 0, "whose code it is", .get = inline_name),
 	COLUMN("file", "file", T_TEXT, 0, "of the call", .get = inline_file),
@@ -172,14 +166,13 @@ static const struct table_form inlined_form = { "inlined", NULL, TABLE_DATA,
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
-TABLE_CELL(annotated_size, out->n = annotated_of(t)->len, out->none = !out->n)
-
 #define OF(member) TABLE_FIELD(struct annotate, member)
 static const struct table_column head_columns[] = {
 	COLUMN("function", "function", T_TEXT, 0, "its name", OF(target.name)),
 	COLUMN("dso", "of", T_TEXT, 0, "its file", OF(target.dso)),
 	COLUMN("address", "address", T_ADDRESS, 0, "in the file", OF(vaddr)),
-	COLUMN("size", "size", T_BYTES, 0, "of its code", .get = annotated_size),
+	COLUMN("size", "size", T_BYTES, C_0_IS_NONE, "of its code",
+	       TABLE_CTX(struct annotate_view, a, len)),
 	COLUMN("event", "event", T_TEXT, 0, "that was sampled", OF(event)),
 	COLUMN("samples", "samples", T_COUNT, 0, "in the function", OF(target.total.samples)),
 	COLUMN("period", "period", T_COUNT, 0, "the sum of their periods", OF(target.total.period)),
@@ -286,12 +279,8 @@ static void add_hottest(struct document *d, const struct annotate_view *v)
 {
 	struct annotate *a = v->a;
 	bool lines = a->has_lines && !a->opts.no_source;
-	struct table t = { .form = &lines_form,
-			   .ctx = v,
-			   .array = a->line.v,
-			   .stride = sizeof(*a->line.v),
-			   .n = a->has_lines ? a->line.n : 0,
-			   .people = HOTTEST };
+	struct table t =
+		TABLE_OF(lines_form, v, a->line.v, a->has_lines ? a->line.n : 0, .people = HOTTEST);
 	struct table hottest = { .form = &annotate_hottest_form, .ctx = v, .people = HOTTEST };
 	size_t sampled = 0;
 
@@ -316,12 +305,11 @@ static void add_hottest(struct document *d, const struct annotate_view *v)
 
 void annotate_put(struct document *d, const struct annotate_view *v)
 {
-	const struct table head = { .form = &head_form, .ctx = v, .array = v->a, .n = 1 };
 	const struct table inlined = { .form = &inlined_form, .ctx = v };
 	const struct table edges = { .form = &edges_form, .ctx = v };
 	const struct table ran = { .form = &ran_form, .ctx = v, .array = v->a->blocks, .n = 1 };
 
-	document_table(d, &head);
+	document_table(d, &(struct table){ .form = &head_form, .ctx = v, .array = v->a, .n = 1 });
 	recorded_head(d, &v->source);
 	add_annotated_titles(d, v->a);
 	add_hottest(d, v);

@@ -17,15 +17,8 @@ static const char *const verdict_names[] = {
 	[COMPARE_MORE] = "more",
 };
 
-static const struct compare_report *report_of(const struct table *t)
-{
-	return t->ctx;
-}
-
-static const struct compare_metric *metric_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_CTX_AS(report_of, struct compare_report)
+TABLE_ROW_AS(metric_of, struct compare_metric)
 
 static bool is_time(const struct compare_metric *m)
 {
@@ -94,15 +87,9 @@ TABLE_GET(command)
 
 TABLE_CELL(verdict, out->text = verdict_names[lead_of(report_of(t)->c)->effect.verdict])
 TABLE_CELL(verdict_of, out->text = lead_of(report_of(t)->c)->name)
-TABLE_CELL(interrupted, out->n = report_of(t)->c->interrupted)
-TABLE_CELL(pairs, out->n = report_of(t)->c->pairs)
-TABLE_CELL(n_series, out->n = report_of(t)->c->n_series)
-TABLE_CELL(warmup, out->n = report_of(t)->warmup)
-TABLE_CELL(seed, out->n = report_of(t)->c->seed)
-TABLE_CELL(setting, out->text = report_of(t)->found->setting)
-TABLE_CELL(changed, out->text = report_of(t)->found->changed)
 TABLE_CELL(tool_status, out->n = 0)
 
+#define CTX(...) TABLE_CTX(struct compare_report, __VA_ARGS__)
 static const struct table_column summary_columns[] = {
 	COLUMN("base", "base", T_LIST, 0, "the first program", .get = command, .which = 0),
 	COLUMN("new", "new", T_LIST, 0, "the second program", .get = command, .which = 1),
@@ -111,17 +98,18 @@ static const struct table_column summary_columns[] = {
 	COLUMN("verdict_of", "figure", T_TEXT, 0, "the best-supported one of time, user, cycles",
 	       .get = verdict_of),
 	COLUMN("interrupted", "interrupted", T_FLAG, 0, "only complete pairs before it are here",
-	       .get = interrupted),
-	COLUMN("pairs", "pairs", T_COUNT, 0, "runs of each program in a series (-r)", .get = pairs),
+	       CTX(c, interrupted)),
+	COLUMN("pairs", "pairs", T_COUNT, 0, "runs of each program in a series (-r)",
+	       CTX(c, pairs)),
 	COLUMN("series", "series", T_COUNT, 0, "2: the first found a hint of a change",
-	       .get = n_series),
+	       CTX(c, n_series)),
 	COLUMN("warmup", "warmup", T_COUNT, 0, "runs of each program before, not measured",
-	       .get = warmup),
-	COLUMN("seed", "seed", T_ID, 0, "of the order of the runs (--seed)", .get = seed),
+	       CTX(warmup)),
+	COLUMN("seed", "seed", T_ID, 0, "of the order of the runs (--seed)", CTX(c, seed)),
 	COLUMN("setting", "setting", T_TEXT, 0, "of the machine: CPU, kernel, governor",
-	       .get = setting),
+	       CTX(found, setting)),
 	COLUMN("changed", "changed", T_TEXT, 0, "how the setting changed meanwhile (--anyway)",
-	       .get = changed),
+	       CTX(found, changed)),
 	COLUMN("tool_status", "status", T_COUNT, 0, "0: measuring succeeded", .get = tool_status),
 };
 static const struct table_form summary_form = { "summary", NULL,
@@ -216,7 +204,6 @@ TABLE_GET(change)
 		out->e.why = "an interval takes 6 pairs";
 }
 
-TABLE_CELL(effect_verdict, out->text = verdict_names[metric_of(r)->effect.verdict])
 TABLE_CELL(series_change, out->e.v = metric_of(r)->effect.series[c->which])
 TABLE_CELL(wanted, out->none = !out->n)
 
@@ -244,7 +231,7 @@ static const struct table_column effect_columns[] = {
 	       OF(effect.high)),
 	COLUMN("verdict", "verdict", T_TEXT, C_DATA,
 	       "more, less, noise, not confirmed, doubtful, too few pairs or unknown",
-	       .get = effect_verdict),
+	       OF(effect.verdict), TABLE_NAMES(verdict_names)),
 	COLUMN("chance", "chance", T_REAL, C_DATA,
 	       "of such a difference of all pairs without a change, not corrected",
 	       OF(effect.chance)),
@@ -287,31 +274,26 @@ static const struct table_form limits_form = { "limits", NULL, TABLE_DATA,
 
 /* ---- runs and their figures ------------------------------------------------------------------ */
 
-static const struct compare_one *one_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(one_of, struct compare_one)
 
 TABLE_CELL(run_number, out->n = r->i + 1)
 TABLE_CELL(run_series, out->n = one_of(r)->series + 1u)
 TABLE_CELL(run_pair, out->n = one_of(r)->pair + 1u)
-TABLE_CELL(run_side, out->text = side_names[one_of(r)->side])
 TABLE_CELL(run_time, out->e.v = one_of(r)->value[c->which])
-TABLE_CELL(run_status, out->i = one_of(r)->status)
 
+#define OF_ONE(...) TABLE_FIELD(struct compare_one, __VA_ARGS__)
 static const struct table_column run_columns[] = {
 	COLUMN("run", "run", T_ID, C_KEY, "in the order in which they ran", .get = run_number),
 	COLUMN("series", "series", T_ID, 0, "1 or 2", .get = run_series),
 	COLUMN("pair", "pair", T_ID, 0, "of the series", .get = run_pair),
-	COLUMN("side", "side", T_TEXT, 0, "base or new", .get = run_side),
+	COLUMN("side", "side", T_TEXT, 0, "base or new", OF_ONE(side), TABLE_NAMES(side_names)),
 	COLUMN("seconds", "time", T_SECONDS, 0, "wall time", .get = run_time,
 	       .which = COMPARE_TIME),
 	COLUMN("user_seconds", "user", T_SECONDS, 0, "CPU time in user space", .get = run_time,
 	       .which = COMPARE_USER),
 	COLUMN("system_seconds", "system", T_SECONDS, 0, "CPU time in the kernel", .get = run_time,
 	       .which = COMPARE_SYSTEM),
-	COLUMN("workload_status", "exit", T_SIGNED, 0, "exit code of the program",
-	       .get = run_status),
+	COLUMN("workload_status", "exit", T_SIGNED, 0, "exit code of the program", OF_ONE(status)),
 };
 static const struct table_form runs_form = { "runs", NULL, TABLE_DATA, TABLE_COLUMNS(run_columns),
 					     .rest = "run" };
@@ -350,15 +332,11 @@ static const struct table_form repeats_form = { "repeats",   NULL,
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
-TABLE_CELL(n_runs, out->n = report_of(t)->c->run.n)
-TABLE_CELL(n_failed, out->n = report_of(t)->c->failed)
-TABLE_CELL(n_not_counted, out->n = report_of(t)->not_counted)
-
 static const struct table_column losses_columns[] = {
-	COLUMN("runs", "runs", T_COUNT, 0, "that were measured", .get = n_runs),
-	COLUMN("failed", "failed", T_COUNT, C_LOSS, "runs did not end with 0", .get = n_failed),
+	COLUMN("runs", "runs", T_COUNT, 0, "that were measured", CTX(c, run.n)),
+	COLUMN("failed", "failed", T_COUNT, C_LOSS, "runs did not end with 0", CTX(c, failed)),
 	COLUMN("not_counted", "not counted", T_COUNT, 0, "figures that no run has",
-	       .get = n_not_counted),
+	       CTX(not_counted)),
 };
 static const struct table_form losses_form = { "losses", NULL, TABLE_ONE | TABLE_DATA,
 					       TABLE_COLUMNS(losses_columns) };
@@ -527,23 +505,11 @@ void compare_put(struct document *d, struct compare_report *r)
 	document_head(d, "base", "%s", put_command(&d->a, &r->command[0]));
 	document_head(d, "new", "%s", put_command(&d->a, &r->command[1]));
 	document_table(d, &t);
-	t = (struct table){ .form = &effects_form,
-			    .ctx = r,
-			    .array = c->metric,
-			    .stride = sizeof(*c->metric),
-			    .n = c->n_metrics };
+	t = TABLE_OF(effects_form, r, c->metric, c->n_metrics);
 	document_table(d, &t);
-	t = (struct table){ .form = &limits_form,
-			    .ctx = r,
-			    .array = r->limit,
-			    .stride = sizeof(*r->limit),
-			    .n = r->n_limits };
+	t = TABLE_OF(limits_form, r, r->limit, r->n_limits);
 	document_table(d, &t);
-	t = (struct table){ .form = &runs_form,
-			    .ctx = r,
-			    .array = c->run.v,
-			    .stride = sizeof(*c->run.v),
-			    .n = c->run.n };
+	t = TABLE_OF(runs_form, r, c->run.v, c->run.n);
 	document_table(d, &t);
 	t = (struct table){ .form = &repeats_form, .ctx = r };
 	document_table(d, &t);

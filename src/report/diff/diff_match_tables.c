@@ -38,12 +38,7 @@ static struct diff_match *match_of(const struct table_row *r)
 	return *(struct diff_match *const *)r->p;
 }
 
-TABLE_GET(match_side)
-{
-	const struct diff *x = t->ctx;
-
-	out->text = x->side[match_of(r)->side].name;
-}
+TABLE_CELL(match_side, const struct diff *x = t->ctx; out->text = x->side[match_of(r)->side].name)
 
 TABLE_GET(match_names)
 {

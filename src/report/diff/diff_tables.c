@@ -19,20 +19,10 @@ enum {
 
 static const char *const verdicts[] = { "noise", "moved", "new", "gone", "not comparable", "same" };
 
-static const struct diff_item *diff_item_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(diff_item_of, struct diff_item)
 
-TABLE_GET(side)
-{
-	const struct diff *x = t->ctx;
-
-	out->text = x->side[diff_item_of(r)->side].name;
-}
-
+TABLE_CELL(side, const struct diff *x = t->ctx; out->text = x->side[diff_item_of(r)->side].name)
 TABLE_CELL(change_diff, cell_estimate(out, diff_item_of(r)->change); out->sign = true)
-TABLE_CELL(diff_verdict_cell, out->text = verdicts[diff_item_of(r)->verdict])
 
 TABLE_GET(diff_samples_cell)
 {
@@ -84,7 +74,7 @@ TABLE_GET(function_shown)
 	COLUMN("change", "change", T_SHARE, C_ERROR | C_WHY, "difference, as a part of base", \
 	       .get = change_diff), \
 	COLUMN("verdict", "", T_TEXT, 0, "noise, moved, new, gone, same, not comparable", \
-	       .get = diff_verdict_cell), \
+	       TABLE_FIELD(struct diff_item, verdict), TABLE_NAMES(verdicts)), \
 	COLUMN("why", "why", T_TEXT, C_SPARSE | C_FLEX | C_CUT, \
 	       "it is not comparable, or bar and verdict differ", \
 	       DIFF_OF(why)), \
@@ -484,32 +474,14 @@ static size_t matches_for_people(const struct diff *x)
 
 void diff_put(struct document *d, const struct diff *x)
 {
-	const struct table head = { .form = &head_form, .array = x, .n = 1 };
-	const struct table sides = {
-		.form = &sides_form, .array = x->sum, .stride = sizeof(*x->sum), .n = x->n_sides
-	};
-	const struct table families = { .form = &families_form,
-					.array = x->family,
-					.stride = sizeof(*x->family),
-					.n = DIFF_FAMILIES };
-	const struct table limits = { .form = &limits_form,
-				      .array = x->limit.v,
-				      .stride = sizeof(*x->limit.v),
-				      .n = x->limit.n };
+	const struct table limits = TABLE_OF(limits_form, NULL, x->limit.v, x->limit.n);
 	const struct table losses = { .form = &recorded_losses_form, .array = &x->losses, .n = 1 };
-
-	const struct table matches = { .form = &diff_matches_form,
-				       .ctx = x,
-				       .array = x->match.v,
-				       .stride = sizeof(*x->match.v),
-				       .n = x->match.n,
-				       .people = matches_for_people(x) };
 
 	if (x->n_sides == 2)
 		put_diff_verdict(d, x);
-	document_table(d, &head);
-	document_table(d, &sides);
-	document_table(d, &families);
+	document_table(d, &(struct table){ .form = &head_form, .array = x, .n = 1 });
+	document_table(d, &TABLE_OF(sides_form, NULL, x->sum, x->n_sides));
+	document_table(d, &TABLE_OF(families_form, NULL, x->family, DIFF_FAMILIES));
 	put_diff_heads(d, x);
 	for (int k = 0; k < DIFF_TABLES; k++) {
 		const struct table t = { .form = &table_forms[k],
@@ -522,7 +494,8 @@ void diff_put(struct document *d, const struct diff *x)
 
 		document_table(d, &t);
 	}
-	document_table(d, &matches);
+	document_table(d, &TABLE_OF(diff_matches_form, x, x->match.v, x->match.n,
+				    .people = matches_for_people(x)));
 	document_table(d, &limits);
 	put_moved_node(d, x);
 	put_moved(d, x);

@@ -179,11 +179,7 @@ static size_t sum_rows_for_people(const diff_items *rows)
 void sum_put(struct document *d, const struct sum *s, size_t limit)
 {
 	const struct diff *x = &s->x;
-	const struct table losses = { .form = &recorded_losses_form, .array = &x->losses, .n = 1 };
-	const struct table recordings = { .form = &recordings_form,
-					  .array = x->sum,
-					  .stride = sizeof(*x->sum),
-					  .n = x->side->n };
+	const struct table recordings = TABLE_OF(recordings_form, NULL, x->sum, x->side->n);
 
 	document_table(d, &recordings);
 	document_head(d, "sum", "%zu recording%s  %s", x->side->n, x->side->n == 1 ? "" : "s",
@@ -202,7 +198,8 @@ void sum_put(struct document *d, const struct sum *s, size_t limit)
 	}
 	for (size_t i = 0; i < x->note.n; i++)
 		document_note(d, x->note.v[i]);
-	document_table(d, &losses);
+	document_table(
+		d, &(struct table){ .form = &recorded_losses_form, .array = &x->losses, .n = 1 });
 }
 
 /* An event that some recordings lack counts there as nothing: the reader has to know. */

@@ -18,7 +18,6 @@ TABLE_CELL(blocks_event, out->text = flow_sums(blocks_view_of(t)->b->flow)->even
 TABLE_CELL(scale,
 	   out->e.v = blocks_view_of(t)->b->scale * flow_sums(blocks_view_of(t)->b->flow)->scale)
 TABLE_CELL(all_insns, cell_flow(out, blocks_view_of(t)->b->insns))
-TABLE_CELL(all_leans, out->n = blocks_view_of(t)->b->insns.leans)
 
 TABLE_GET(blocks_filter)
 {
@@ -43,7 +42,8 @@ static const struct table_column head_columns[] = {
 	COLUMN("scale", "scale", T_REAL, 0, "what weights were multiplied by", .get = scale),
 	COLUMN("insns", "instructions", T_AMOUNT, C_ERROR | C_WHY, "retired, by runs of blocks",
 	       .get = all_insns),
-	COLUMN("leans", "~", T_FLAG, 0, "errors lack what no stack shows", .get = all_leans),
+	COLUMN("leans", "~", T_FLAG, 0, "errors lack what no stack shows",
+	       TABLE_CTX(struct blocks_view, b, insns.leans)),
 	COLUMN("used", "used", T_COUNT, 0, "intervals between two branches that are used",
 	       OF(used)),
 	COLUMN("system", "to system calls", T_COUNT, 0, "of these those that end at a system call",
@@ -291,10 +291,10 @@ static void add_blocks_tables(struct document *d, const struct blocks_view *v, b
 void blocks_put_head(struct document *d, const struct blocks_view *v)
 {
 	const struct flow_sums *s = flow_sums(v->b->flow);
-	const struct table t = { .form = &blocks_summary_form, .ctx = v, .array = v->b, .n = 1 };
 	char a[NUM_MAX];
 
-	document_table(d, &t);
+	document_table(d, &(struct table){
+				  .form = &blocks_summary_form, .ctx = v, .array = v->b, .n = 1 });
 	recorded_head(d, &v->source);
 	document_title(d, INK_PLAIN, "%s branch stacks of %s, up to %u entries",
 		       num_exact(a, s->stacks), s->event ? s->event : "several events", s->depth);

@@ -8,10 +8,7 @@
 #include "base/fs.h"
 #include "report/flow/blocks_int.h"
 
-static const struct blocks_listing *block_listing_list_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(block_listing_list_of, struct blocks_listing)
 
 /* NULL in lines that are no block's. */
 static const struct block *block_listing_listed(const struct table_row *r, struct table_cell *out)

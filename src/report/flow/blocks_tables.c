@@ -86,10 +86,7 @@ TABLE_GET(block_flow)
 
 /* ---- functions: rows of blocks.f ------------------------------------------------------------- */
 
-static const struct block_function *function_at(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(function_at, struct block_function)
 
 static double block_share_of(const struct blocks_view *v, double insns)
 {
@@ -97,7 +94,6 @@ static double block_share_of(const struct blocks_view *v, double insns)
 }
 
 TABLE_CELL(function_share, out->e.v = block_share_of(blocks_view_of(t), function_at(r)->insns.v))
-TABLE_CELL(function_name, out->text = function_at(r)->symbol->name)
 TABLE_CELL(function_dso, out->text = blocks_dso(blocks_view_of(t), function_at(r)))
 TABLE_CELL(function_address, out->n = blocks_vaddr(blocks_view_of(t), function_at(r)->image,
 						   function_at(r)->symbol->start))
@@ -133,7 +129,7 @@ TABLE_GET(function_blocks)
 	     "leave a function where its code does not fall through")
 /* clang-format on */
 
-#define OF(member) TABLE_FIELD(struct block_function, member)
+#define OF(...) TABLE_FIELD(struct block_function, __VA_ARGS__)
 static const struct table_column function_columns[] = {
 	COLUMN("share", "share", T_SHARE, C_HEAT, "of all instructions", .get = function_share),
 	COLUMN("insns", "instructions", T_AMOUNT, C_ERROR | C_WHY, "retired in it",
@@ -152,7 +148,7 @@ static const struct table_column function_columns[] = {
 	COLUMN("address", "address", T_ADDRESS, C_DATA | C_KEY, "of its start, in the file",
 	       .get = function_address),
 	COLUMN("size", "size", T_BYTES, C_DATA, "of its code", .get = function_size),
-	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name", .get = function_name),
+	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name", OF(symbol, name)),
 	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = function_dso),
 };
 #undef OF
@@ -218,10 +214,7 @@ const struct table_form blocks_blocks_form = {
 
 /* ---- edges: rows of view.edge ---------------------------------------------------------------- */
 
-static const struct block_edge *block_edge_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(block_edge_of, struct block_edge)
 
 /* Returns the function at its other end, if that is outside. */
 static const struct symbol *other_of(const struct table *t, const struct table_row *r,

@@ -403,8 +403,6 @@ static bool block_time_is_counted(const struct table *t, struct table_cell *out)
 
 TABLE_CELL(counted_weight, if (block_time_is_counted(t, out)) block_time_weight(t, c, r, out))
 TABLE_CELL(counted_seen, if (block_time_is_counted(t, out)) seen(t, c, r, out))
-
-TABLE_CELL(block_time_timed, out->n = block_time_span_of(r)->timed; out->none = !out->n)
 TABLE_CELL(block_time_cycles,
 	   if (block_time_span_of(r)->timed) out->e.v = (double)block_time_span_of(r)->cycles /
 							(double)block_time_span_of(r)->timed)
@@ -465,8 +463,8 @@ static const struct table_column interval_columns[] = {
 	COLUMN("share", "share", T_SHARE, C_DATA | C_ERROR | C_WHY, "of the runs of all intervals",
 	       .get = block_time_weight),
 	COLUMN("hits", "seen", T_COUNT, C_DATA, "as seen in stacks", .get = seen),
-	COLUMN("timed", "times", T_COUNT, C_SPARSE, "times that were measured",
-	       .get = block_time_timed),
+	COLUMN("timed", "times", T_COUNT, C_SPARSE | C_0_IS_NONE, "times that were measured",
+	       TABLE_FIELD(struct blocks_interval, span, timed)),
 	COLUMN("cycles", "cycles", T_REAL, C_SPARSE, "of one run, in the mean",
 	       .get = block_time_cycles),
 	BLOCKS_SHAPE,
@@ -490,13 +488,9 @@ const struct table_form blocks_intervals_form = { "intervals",
 
 void blocks_put_intervals(struct document *d, const struct blocks_view *v)
 {
-	const struct table t = { .form = &blocks_intervals_form,
-				 .ctx = v,
-				 .array = v->interval.v,
-				 .stride = sizeof(*v->interval.v),
-				 .n = v->interval.n,
-				 .people = v->opts.limit ? v->opts.limit : INTERVALS,
-				 .data_only = v->b->used && !v->timed };
+	const struct table t = TABLE_OF(blocks_intervals_form, v, v->interval.v, v->interval.n,
+					.people = v->opts.limit ? v->opts.limit : INTERVALS,
+					.data_only = v->b->used && !v->timed);
 
 	document_table(d, &t);
 }

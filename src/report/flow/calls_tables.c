@@ -21,10 +21,7 @@ enum {
 
 #define SMALL 0.0005 /* a share that people are not shown unless asked for */
 
-static const struct calls_view *call_view_of(const struct table *t)
-{
-	return t->ctx;
-}
+TABLE_CTX_AS(call_view_of, struct calls_view)
 
 /* If the event does not count the recorded branches, amounts mean nothing. */
 static void put_flow(const struct calls_view *v, struct flow_value x, struct table_cell *out)
@@ -84,9 +81,6 @@ TABLE_GET(tailed_text)
 	out->kind = T_TEXT;
 }
 
-TABLE_CELL(call_leans, out->n = ((const struct call_function *)r->p)->called.leans)
-TABLE_CELL(call_why, out->text = ((const struct call_function *)r->p)->called.why)
-
 static void put_address(const struct table *t, uint32_t function, struct table_cell *out)
 {
 	out->none = !calls_vaddr(call_view_of(t), function, &out->n);
@@ -105,21 +99,12 @@ static void put_call_dso(const struct table *t, uint32_t function, struct table_
 }
 
 TABLE_CELL(call_address, put_address(t, call_number_of(t, r), out))
+TABLE_CELL(name_call, put_call_name(t, call_number_of(t, r), out); out->says = "[no symbol]")
+TABLE_CELL(call_dso, put_call_dso(t, call_number_of(t, r), out); out->says = "[in no mapping]")
 
-TABLE_GET(name_call)
-{
-	put_call_name(t, call_number_of(t, r), out);
-	out->says = "[no symbol]";
-}
-
-TABLE_GET(call_dso)
-{
-	put_call_dso(t, call_number_of(t, r), out);
-	out->says = "[in no mapping]";
-}
-
-#define OF(member)   TABLE_FIELD(struct call_function, member)
-#define FLOW(member) .get = call_flow, .which = offsetof(struct call_function, member)
+#define OF(member)	 TABLE_FIELD(struct call_function, member)
+#define FLOW(member)	 .get = call_flow, .which = offsetof(struct call_function, member)
+#define OF_FUNCTION(...) TABLE_FIELD(struct call_function, __VA_ARGS__)
 static const struct table_column function_columns[] = {
 	COLUMN("share", "share", T_SHARE, C_HEAT, "of all calls", .get = called_share),
 	COLUMN("error", "+-", T_TEXT, C_PEOPLE | C_SPARSE, "", .get = called_error),
@@ -131,8 +116,9 @@ static const struct table_column function_columns[] = {
 	       FLOW(recursive)),
 	COLUMN("calls", "calls", T_AMOUNT, C_ERROR | C_DATA, "how often it called others",
 	       FLOW(calls)),
-	COLUMN("leans", "~", T_FLAG, C_DATA, "errors lack what no stack shows", .get = call_leans),
-	COLUMN("why", "why", T_TEXT, C_DATA, "why there are no errors", .get = call_why),
+	COLUMN("leans", "~", T_FLAG, C_DATA, "errors lack what no stack shows",
+	       OF_FUNCTION(called.leans)),
+	COLUMN("why", "why", T_TEXT, C_DATA, "why there are no errors", OF_FUNCTION(called.why)),
 	COLUMN("callers", "callers", T_COUNT, 0, "functions that call it", OF(n_callers)),
 	COLUMN("callees", "callees", T_COUNT, C_DATA, "functions that it calls", OF(n_callees)),
 	COLUMN("address", "address", T_ADDRESS, C_DATA | C_KEY, "of its start, in the file",
@@ -148,10 +134,7 @@ static const struct table_form functions_form = { "functions", NULL, 0,
 
 /* ---- edges: at[0] counts in view.order, by_callee or edge ------------------------------------ */
 
-static const struct call_edge *call_edge_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(call_edge_of, struct call_edge)
 
 static bool call_wanted(const struct calls_view *v, const struct call_edge *e)
 {
@@ -202,8 +185,6 @@ TABLE_GET(call_part)
 
 TABLE_CELL(edge_error, put_error(call_view_of(t), call_edge_of(r)->runs, out))
 TABLE_CELL(edge_calls, put_flow(call_view_of(t), call_edge_of(r)->runs, out))
-TABLE_CELL(edge_leans, out->n = call_edge_of(r)->runs.leans)
-TABLE_CELL(edge_why, out->text = call_edge_of(r)->runs.why)
 TABLE_CELL(call_mispredicted_share, out->e.v = calls_mispredicted(&call_edge_of(r)->tally))
 TABLE_CELL(call_how, out->text = calls_how(call_view_of(t), call_edge_of(r)))
 
@@ -216,12 +197,7 @@ static uint32_t call_end_of(const struct table_column *c, const struct table_row
 
 TABLE_CELL(end_address, put_address(t, call_end_of(c, r), out))
 TABLE_CELL(end_name, put_call_name(t, call_end_of(c, r), out))
-
-TABLE_GET(end_dso)
-{
-	put_call_dso(t, call_end_of(c, r), out);
-	out->says = "[in no mapping]";
-}
+TABLE_CELL(end_dso, put_call_dso(t, call_end_of(c, r), out); out->says = "[in no mapping]")
 
 /* With the file if there is no name. */
 TABLE_GET(end_label)
@@ -245,9 +221,8 @@ TABLE_GET(end_label)
 static const struct table_column edge_columns[] = {
 	COLUMN("share", "share", T_SHARE, C_HEAT, "of all calls", .get = edge_share),
 	EDGE_FIGURES,
-	COLUMN("leans", "~", T_FLAG, C_DATA, "the error lacks what no stack shows",
-	       .get = edge_leans),
-	COLUMN("why", "why", T_TEXT, C_DATA, "why there is no error", .get = edge_why),
+	COLUMN("leans", "~", T_FLAG, C_DATA, "the error lacks what no stack shows", OF(runs.leans)),
+	COLUMN("why", "why", T_TEXT, C_DATA, "why there is no error", OF(runs.why)),
 	COLUMN("hits", "hits", T_COUNT, C_DATA, "as seen in stacks", OF(hits)),
 	COLUMN("tail", "tail", T_FLAG, C_DATA, "jumps to its start", OF(tail)),
 	COLUMN("plt", "plt", T_FLAG, C_DATA, "by way of a PLT", OF(plt)),
@@ -301,7 +276,6 @@ static const struct table_form callees_form = {
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
-TABLE_CELL(call_event, out->text = call_view_of(t)->sums->event)
 TABLE_CELL(calls_by_cell, out->text = calls_by(r->p))
 TABLE_CELL(all_calls, put_flow(call_view_of(t), ((const struct calls *)r->p)->runs, out))
 
@@ -314,7 +288,7 @@ TABLE_GET(chosen)
 #define OF(member) TABLE_FIELD(struct calls, member)
 static const struct table_column head_columns[] = {
 	COLUMN("event", "event", T_TEXT, 0, "whose samples have the stacks; null: several",
-	       .get = call_event),
+	       TABLE_CTX(struct calls_view, sums, event)),
 	COLUMN("by", "by", T_TEXT, 0, "calls, or returns: what tells of calls",
 	       .get = calls_by_cell),
 	COLUMN("scaled", "scaled", T_FLAG, 0, "the event counts the recorded branches", OF(scaled)),
@@ -487,12 +461,8 @@ static size_t functions_enough(const struct calls_view *v)
 
 static void add_call_tables(struct document *d, const struct calls_view *v)
 {
-	struct table functions = { .form = &functions_form,
-				   .ctx = v,
-				   .array = v->c->f,
-				   .stride = sizeof(*v->c->f),
-				   .n = v->c->n,
-				   .people = functions_enough(v) };
+	struct table functions =
+		TABLE_OF(functions_form, v, v->c->f, v->c->n, .people = functions_enough(v));
 	struct table edges = { .form = &edges_form, .ctx = v, .people = v->limit };
 	struct table callers = { .form = &callers_form,
 				 .ctx = v,
@@ -513,10 +483,9 @@ static void add_call_tables(struct document *d, const struct calls_view *v)
 
 void calls_put(struct document *d, const struct calls_view *v)
 {
-	const struct table head = { .form = &head_form, .ctx = v, .array = v->c, .n = 1 };
 	const struct table lost = { .form = &lost_form, .array = v->c, .n = 1 };
 
-	document_table(d, &head);
+	document_table(d, &(struct table){ .form = &head_form, .ctx = v, .array = v->c, .n = 1 });
 	recorded_head(d, &v->source);
 	add_call_titles(d, v);
 	if (v->function != CALLS_ALL) {

@@ -15,20 +15,9 @@
 
 enum { LOOPS = 10, CHAINS = 5 }; /* shown to people without --limit */
 
-static const struct chains_view *chains_of(const struct table *t)
-{
-	return t->ctx;
-}
-
-static const struct chain_loop *loop_at(const struct table_row *r)
-{
-	return r->p;
-}
-
-static const struct chains_row *bound_row_at(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_CTX_AS(chains_of, struct chains_view)
+TABLE_ROW_AS(loop_at, struct chain_loop)
+TABLE_ROW_AS(bound_row_at, struct chains_row)
 
 /* Returns the loop of a row of any table: rows of `chains` are the loops themselves. */
 static const struct chain_loop *loop_in(const struct table *t, const struct table_row *r)
@@ -168,13 +157,7 @@ TABLE_GET(loop_share)
 
 TABLE_CELL(bound_row_loop_runs, cell_flow(out, head_block(r)->runs))
 TABLE_CELL(loop_cycles, cell_flow(out, loop_at(r)->cycles); out->says = "?")
-TABLE_CELL(loop_verdict, out->text = chain_verdict_name(loop_at(r)->verdict))
-TABLE_CELL(loop_why, out->text = loop_at(r)->why)
-TABLE_CELL(loop_trimmed, out->n = loop_at(r)->trimmed)
-TABLE_CELL(loop_iterations, out->n = loop_at(r)->iterations)
-TABLE_CELL(loop_left_out, out->n = loop_at(r)->left_out)
 TABLE_CELL(loop_address, out->n = loop_at(r)->f->code->vaddr + bound_row_head_of(loop_at(r)))
-TABLE_CELL(loop_paths, out->n = loop_at(r)->n_paths)
 
 TABLE_GET(loop_place)
 {
@@ -186,42 +169,37 @@ TABLE_GET(loop_place)
 		cell_printf(out, "%s:%u", path_base(at.file), at.line);
 }
 
+#define OF_LOOP(...) TABLE_FIELD(struct chain_loop, __VA_ARGS__)
 static const struct table_column loop_columns[] = {
 	COLUMN("share", "share", T_SHARE, C_HEAT, "of all instructions, in its blocks",
 	       .get = loop_share),
 	COLUMN("verdict", "verdict", T_TEXT, 0,
-	       "serial, ports, issue, several of these, other, unknown", .get = loop_verdict),
+	       "serial, ports, issue, several of these, other, unknown", OF_LOOP(verdict),
+	       .name_of = chain_verdict_name),
 	COLUMN("cycles", "cycles", T_REAL, C_ERROR | C_WHY, "of an iteration, as timed",
 	       .get = loop_cycles),
 	BOUNDS,
 	COLUMN("trimmed", "trimmed", T_FLAG, C_DATA,
 	       "cycles are without the slowest 5 %, which have a quarter of all or more",
-	       .get = loop_trimmed),
+	       OF_LOOP(trimmed)),
 	COLUMN("runs", "runs", T_AMOUNT, C_DATA | C_ERROR | C_WHY, "of its head",
 	       .get = bound_row_loop_runs),
 	COLUMN("iterations", "iterations", T_COUNT, C_DATA, "that stacks show whole",
-	       .get = loop_iterations),
+	       OF_LOOP(iterations)),
 	COLUMN("left_out", "left out", T_COUNT, C_DATA, "of these, by rare or long paths",
-	       .get = loop_left_out),
-	COLUMN("n_paths", "paths", T_COUNT, 0, "ways through it", .get = loop_paths),
+	       OF_LOOP(left_out)),
+	COLUMN("n_paths", "paths", T_COUNT, 0, "ways through it", OF_LOOP(n_paths)),
 	LOOP,
 	COLUMN("address", "address", T_ADDRESS, C_DATA, "of its head, in the file",
 	       .get = loop_address),
 	COLUMN("name", "loop at", T_TEXT, C_PEOPLE | C_FLEX, "", .get = loop_name),
 	COLUMN("place", "line", T_TEXT, C_PEOPLE | C_FLEX | C_SPARSE, "", .get = loop_place),
-	COLUMN("why", "why", T_TEXT, C_DATA, "why there is no verdict", .get = loop_why),
+	COLUMN("why", "why", T_TEXT, C_DATA, "why there is no verdict", OF_LOOP(why)),
 };
 static const struct table_form loop_form = { "bounds", "what bounds innermost loops", TABLE_MAIN,
 					     TABLE_COLUMNS(loop_columns), .rest = "loop" };
 
 /* ---- paths ----------------------------------------------------------------------------------- */
-
-TABLE_CELL(path_number, out->n = bound_row_at(r)->path)
-TABLE_CELL(path_share, out->e.v = bound_row_at(r)->p->share)
-TABLE_CELL(path_seen, out->n = bound_row_at(r)->p->path->seen)
-TABLE_CELL(path_cycles, out->e.v = bound_row_at(r)->p->cycles)
-TABLE_CELL(path_insns, out->n = bound_row_at(r)->p->n)
-TABLE_CELL(path_unknown, out->text = bound_row_at(r)->p->unknown)
 
 TABLE_GET(path_blocks)
 {
@@ -234,22 +212,23 @@ TABLE_GET(path_blocks)
 	out->text = buf_str(out->scratch);
 }
 
-#define PATH COLUMN("path", "path", T_ID, C_KEY, "the one seen most is 0", .get = path_number)
+#define OF_ROW(...) TABLE_FIELD(struct chains_row, __VA_ARGS__)
+#define PATH	    COLUMN("path", "path", T_ID, C_KEY, "the one seen most is 0", OF_ROW(path))
 
 static const struct table_column path_columns[] = {
-	COLUMN("share", "share", T_SHARE, C_HEAT, "of the loop's iterations", .get = path_share),
-	COLUMN("seen", "seen", T_COUNT, C_DATA, "so often", .get = path_seen),
+	COLUMN("share", "share", T_SHARE, C_HEAT, "of the loop's iterations", OF_ROW(p, share)),
+	COLUMN("seen", "seen", T_COUNT, C_DATA, "so often", OF_ROW(p, path, seen)),
 	COLUMN("cycles", "cycles", T_REAL, C_SPARSE,
-	       "of an iteration, where branches to the head were timed", .get = path_cycles),
+	       "of an iteration, where branches to the head were timed", OF_ROW(p, cycles)),
 	BOUNDS,
-	COLUMN("insns", "insns", T_COUNT, 0, "instructions", .get = path_insns),
+	COLUMN("insns", "insns", T_COUNT, 0, "instructions", OF_ROW(p, n)),
 	LOOP,
 	PATH,
 	COLUMN("name", "loop at", T_TEXT, C_PEOPLE | C_FLEX, "", .get = loop_name),
 	COLUMN("blocks", "blocks", T_TEXT, C_FLEX | C_CUT, "in the order in which they run",
 	       .get = path_blocks),
 	COLUMN("unknown", "unknown", T_TEXT, C_SPARSE, "operation whose latency is not known",
-	       .get = path_unknown),
+	       OF_ROW(p, unknown)),
 };
 static const struct table_form path_form = { "paths", NULL, TABLE_DATA, TABLE_COLUMNS(path_columns),
 					     .rest = "path" };
@@ -260,23 +239,11 @@ static const struct table_form ways_form = { "ways", "ways through loops that ha
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-TABLE_CELL(insn_address, out->n = bound_row_at(r)->i->vaddr)
-TABLE_CELL(insn_text, out->text = bound_row_at(r)->i->text)
-TABLE_CELL(insn_op, out->text = insn_op_name(bound_row_at(r)->i->op))
-TABLE_CELL(insn_block, out->n = bound_row_at(r)->i->block)
-TABLE_CELL(insn_step, out->n = bound_row_at(r)->i->step; out->none = !out->n)
 TABLE_CELL(insn_cycles, if (bound_row_at(r)->i->step) out->e.v = bound_row_at(r)->i->cycles)
 TABLE_CELL(insn_via,
 	   if (bound_row_at(r)->i->step) out->text = chain_via_name(bound_row_at(r)->i->via))
-TABLE_CELL(insn_low, out->e.v = bound_row_at(r)->i->latency.low)
-TABLE_CELL(insn_high, out->e.v = bound_row_at(r)->i->latency.high)
 TABLE_CELL(insn_latency, put_bound_row_range(out, &bound_row_at(r)->i->latency))
-TABLE_CELL(insn_measured, out->n = bound_row_at(r)->i->measured)
-TABLE_CELL(insn_ports, out->text = *bound_row_at(r)->i->ports ? bound_row_at(r)->i->ports : NULL)
-TABLE_CELL(insn_fused, out->n = bound_row_at(r)->i->fused)
 TABLE_CELL(insn_mark, out->text = bound_row_at(r)->i->step ? "*" : NULL; out->says = "")
-TABLE_CELL(insn_file, out->text = bound_row_at(r)->i->file)
-TABLE_CELL(bound_row_insn_line, out->n = bound_row_at(r)->i->line; out->none = !out->n)
 TABLE_CELL(insn_number, out->n = (uint64_t)(bound_row_at(r)->i - bound_row_at(r)->p->insn))
 
 TABLE_GET(insn_place)
@@ -312,31 +279,32 @@ TABLE_GET(insn_group)
 	       .get = insn_via)
 #define CODE_TEXT \
 	COLUMN("instruction", "instruction", T_TEXT, C_FLEX | C_CUT, "as disassembled", \
-	       .get = insn_text)
+	       OF_ROW(i, text))
 /* clang-format on */
 static const struct table_column code_columns[] = {
 	LOOP,
 	PATH,
 	COLUMN("number", "number", T_ID, C_KEY, "in the order in which they run",
 	       .get = insn_number),
-	COLUMN("address", "address", T_ADDRESS, 0, "in the file", .get = insn_address),
-	COLUMN("block", "block", T_ID, 0, "number of its block", .get = insn_block),
+	COLUMN("address", "address", T_ADDRESS, 0, "in the file", OF_ROW(i, vaddr)),
+	COLUMN("block", "block", T_ID, 0, "number of its block", OF_ROW(i, block)),
 	CODE_TEXT,
-	COLUMN("operation", "operation", T_TEXT, 0, "what costs alike", .get = insn_op),
+	COLUMN("operation", "operation", T_TEXT, 0, "what costs alike", OF_ROW(i, op),
+	       .name_of = insn_op_name),
 	COLUMN("latency", "latency", T_REAL, 0, "of the operation, without its load; at least",
-	       .get = insn_low, .unit = "cycles"),
-	COLUMN("latency_high", "latency", T_REAL, 0, "at most; none: not known", .get = insn_high,
-	       .unit = "cycles"),
+	       OF_ROW(i, latency.low), .unit = "cycles"),
+	COLUMN("latency_high", "latency", T_REAL, 0, "at most; none: not known",
+	       OF_ROW(i, latency.high), .unit = "cycles"),
 	COLUMN("measured", "measured", T_FLAG, 0, "the latency was measured on this machine",
-	       .get = insn_measured),
-	COLUMN("ports", "ports", T_TEXT, 0, "uops and the ports that they may go to",
-	       .get = insn_ports),
-	COLUMN("fused", "fused", T_FLAG, 0, "one with the branch behind it", .get = insn_fused),
-	COLUMN("step", "step", T_ID, 0, "when it comes in the chain, from 1; none: not on it",
-	       .get = insn_step),
+	       OF_ROW(i, measured)),
+	COLUMN("ports", "ports", T_TEXT, C_0_IS_NONE, "uops and the ports that they may go to",
+	       OF_ROW(i, ports)),
+	COLUMN("fused", "fused", T_FLAG, 0, "one with the branch behind it", OF_ROW(i, fused)),
+	COLUMN("step", "step", T_ID, C_0_IS_NONE,
+	       "when it comes in the chain, from 1; none: not on it", OF_ROW(i, step)),
 	CODE_STEPS,
-	COLUMN("file", "file", T_TEXT, 0, "of its source", .get = insn_file),
-	COLUMN("line", "line", T_ID, 0, "of its source", .get = bound_row_insn_line),
+	COLUMN("file", "file", T_TEXT, 0, "of its source", OF_ROW(i, file)),
+	COLUMN("line", "line", T_ID, C_0_IS_NONE, "of its source", OF_ROW(i, line)),
 };
 static const struct table_form code_form = { "code", NULL, TABLE_DATA, TABLE_COLUMNS(code_columns),
 					     .rest = "instruction" };
@@ -346,8 +314,8 @@ static const struct table_column shown_columns[] = {
 	COLUMN("mark", "", T_TEXT, 0, "", .get = insn_mark),
 	CODE_STEPS,
 	COLUMN("latency", "latency", T_TEXT, 0, "", .get = insn_latency),
-	COLUMN("ports", "ports", T_TEXT, C_DROP, "", .get = insn_ports),
-	COLUMN("address", "address", T_ADDRESS, 0, "", .get = insn_address),
+	COLUMN("ports", "ports", T_TEXT, C_DROP | C_0_IS_NONE, "", OF_ROW(i, ports)),
+	COLUMN("address", "address", T_ADDRESS, 0, "", OF_ROW(i, vaddr)),
 	CODE_TEXT,
 	COLUMN("place", "line", T_TEXT, C_FLEX | C_SPARSE, "", .get = insn_place),
 };
@@ -373,16 +341,12 @@ static const struct table_form port_form = { "ports", "ports", TABLE_DATA,
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-TABLE_CELL(core_model, out->text = chains_of(t)->c->core ? chains_of(t)->c->core->id : NULL)
-TABLE_CELL(core_from, out->text = chains_of(t)->c->core ? chains_of(t)->c->core->from : NULL)
-TABLE_CELL(core_width, if (chains_of(t)->c->core) out->n = chains_of(t)->c->core->width;
-	   out->none = !out->n)
-
+#define CTX(...) TABLE_CTX(struct chains_view, __VA_ARGS__)
 static const struct table_column core_columns[] = {
 	COLUMN("model", "model", T_TEXT, 0, "whose latencies and ports these are",
-	       .get = core_model),
-	COLUMN("from", "from", T_TEXT, 0, "where they come from", .get = core_from),
-	COLUMN("width", "width", T_COUNT, 0, "slots a cycle", .get = core_width),
+	       CTX(c, core, id)),
+	COLUMN("from", "from", T_TEXT, 0, "where they come from", CTX(c, core, from)),
+	COLUMN("width", "width", T_COUNT, C_0_IS_NONE, "slots a cycle", CTX(c, core, width)),
 	COLUMN("penalties", "penalties", T_TEXT, 0,
 	       "latencies of this machine, in place of the model's: of which file",
 	       TABLE_FIELD(struct chains_view, penalties)),

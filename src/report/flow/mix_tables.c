@@ -11,10 +11,7 @@
 
 enum { ROWS = 10, WORDS = 20 }; /* shown to people without --limit */
 
-static const struct mix_view *mix_of(const struct table *t)
-{
-	return t->ctx;
-}
+TABLE_CTX_AS(mix_of, struct mix_view)
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
@@ -46,10 +43,7 @@ TABLE_GET(sum_share)
 
 /* ---- by class -------------------------------------------------------------------------------- */
 
-static const struct mix_class *mix_class_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(mix_class_of, struct mix_class)
 
 /* The share of a class that reads, or writes: c->which. */
 TABLE_GET(class_accesses)
@@ -57,24 +51,22 @@ TABLE_GET(class_accesses)
 	out->e.v = mix_runs(mix_sum_of(c, r)) / mix_runs(&mix_class_of(r)->all);
 }
 
-TABLE_CELL(class_name, out->text = insn_class_name(mix_class_of(r)->class))
-TABLE_CELL(class_means, out->text = insn_class_means(mix_class_of(r)->class))
-TABLE_CELL(class_width, out->n = mix_class_of(r)->width; out->none = !out->n)
-
 #define READS                                                                                \
 	COLUMN("reads", "read", T_SHARE, 0, "of its executions that read memory",            \
 	       .get = class_accesses, .which = offsetof(struct mix_class, reads)),           \
 		COLUMN("writes", "write", T_SHARE, 0, "of its executions that write memory", \
 		       .get = class_accesses, .which = offsetof(struct mix_class, writes))
 
+#define OF_CLASS(...) TABLE_FIELD(struct mix_class, __VA_ARGS__)
 static const struct table_column class_columns[] = {
 	SHARE(struct mix_class, all),
 	RUNS(struct mix_class, all),
-	COLUMN("class", "class", T_TEXT, C_KEY, "what instructions do", .get = class_name),
+	COLUMN("class", "class", T_TEXT, C_KEY, "what instructions do", OF_CLASS(class),
+	       .name_of = insn_class_name),
 	READS,
 	INSNS(struct mix_class, all),
-	COLUMN("means", "meaning", T_TEXT, C_PEOPLE | C_FLEX | C_CUT | C_DROP, "",
-	       .get = class_means),
+	COLUMN("means", "meaning", T_TEXT, C_PEOPLE | C_FLEX | C_CUT | C_DROP, "", OF_CLASS(class),
+	       .name_of = insn_class_means),
 };
 static const struct table_form class_form = { "mix", "instructions by class", 0,
 					      TABLE_COLUMNS(class_columns), .rest = "class" };
@@ -82,9 +74,10 @@ static const struct table_form class_form = { "mix", "instructions by class", 0,
 static const struct table_column width_columns[] = {
 	SHARE(struct mix_class, all),
 	RUNS(struct mix_class, all),
-	COLUMN("class", "class", T_TEXT, C_KEY, "what instructions do", .get = class_name),
-	COLUMN("width", "bits", T_ID, C_KEY, "that they work on; none: jumps and their kin",
-	       .get = class_width, .unit = "bits"),
+	COLUMN("class", "class", T_TEXT, C_KEY, "what instructions do", OF_CLASS(class),
+	       .name_of = insn_class_name),
+	COLUMN("width", "bits", T_ID, C_KEY | C_0_IS_NONE,
+	       "that they work on; none: jumps and their kin", OF_CLASS(width), .unit = "bits"),
 	READS,
 	INSNS(struct mix_class, all),
 };
@@ -93,14 +86,13 @@ static const struct table_form width_form = { "widths", "by class and width", 0,
 
 /* ---- by mnemonic ----------------------------------------------------------------------------- */
 
-TABLE_CELL(word_class, out->text = insn_class_name(((const struct mix_word *)r->p)->class))
-
 static const struct table_column word_columns[] = {
 	SHARE(struct mix_word, all),
 	RUNS(struct mix_word, all),
 	COLUMN("mnemonic", "mnemonic", T_TEXT, C_KEY, "with its prefix",
 	       TABLE_FIELD(struct mix_word, mnemonic)),
-	COLUMN("class", "class", T_TEXT, C_KEY, "what it does", .get = word_class),
+	COLUMN("class", "class", T_TEXT, C_KEY, "what it does", TABLE_FIELD(struct mix_word, class),
+	       .name_of = insn_class_name),
 	INSNS(struct mix_word, all),
 };
 static const struct table_form word_form = { "mnemonics", "by mnemonic", 0,
@@ -109,27 +101,16 @@ static const struct table_form word_form = { "mnemonics", "by mnemonic", 0,
 /* ---- places with most executions
  * ------------------------------------------------------------------------- */
 
-TABLE_GET(held_unit)
-{
-	static const char *const names[] = {
-		[MIX_FUNCTIONS] = "functions", [MIX_BLOCKS] = "blocks",
-		[MIX_LINES] = "source lines",  [MIX_CACHE_LINES] = "cache lines of 64 bytes",
-		[MIX_PAGES] = "pages of 4 kB",
-	};
-
-	out->text = names[((const struct mix_held *)r->p)->unit];
-}
-
-TABLE_GET(held_n)
-{
-	const struct mix_held *h = r->p;
-
-	out->n = h->held[c->which];
-	out->none = !h->n;
-}
+static const char *const held_unit_names[] = {
+	[MIX_FUNCTIONS] = "functions", [MIX_BLOCKS] = "blocks",
+	[MIX_LINES] = "source lines",  [MIX_CACHE_LINES] = "cache lines of 64 bytes",
+	[MIX_PAGES] = "pages of 4 kB",
+};
+TABLE_CELL(held_n, const struct mix_held *h = r->p; out->n = h->held[c->which]; out->none = !h->n)
 
 static const struct table_column held_columns[] = {
-	COLUMN("unit", "", T_TEXT, C_KEY, "what is counted", .get = held_unit),
+	COLUMN("unit", "", T_TEXT, C_KEY, "what is counted", TABLE_FIELD(struct mix_held, unit),
+	       TABLE_NAMES(held_unit_names)),
 	COLUMN("ran", "ran", T_COUNT, 0, "of these, as stacks show",
 	       TABLE_FIELD(struct mix_held, n)),
 	COLUMN("p50", "50 %", T_COUNT, 0, "so many hold half of all executions", .get = held_n,
@@ -147,10 +128,7 @@ static const struct table_form held_form = { "held", "how few hold most of all e
 
 /* ---- lines and pages ------------------------------------------------------------------------- */
 
-static const struct mix_place *mix_place_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(mix_place_of, struct mix_place)
 
 TABLE_CELL(mix_place_dso, out->text = image_name(mix_of(t)->v->images, mix_place_of(r)->image))
 TABLE_CELL(place_name,
@@ -190,10 +168,7 @@ static const struct table_form page_form = { "pages", "pages of code, 4 kB", 0,
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static const struct mix_insn *mix_insn_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(mix_insn_of, struct mix_insn)
 
 static const struct block *mix_ran(const struct table_row *r)
 {
@@ -203,44 +178,34 @@ static const struct block *mix_ran(const struct table_row *r)
 TABLE_CELL(insn_share, cell_flow(out, flow_ratio(mix_ran(r)->group, mix_of(t)->m->all.group)))
 TABLE_CELL(insn_runs, cell_flow(out, mix_ran(r)->runs))
 TABLE_CELL(insn_leans, out->n = mix_ran(r)->runs.leans)
-TABLE_CELL(insn_function, out->text = mix_insn_of(r)->f->symbol->name)
 TABLE_CELL(insn_dso, out->text = blocks_dso(mix_of(t)->v, mix_insn_of(r)->f))
 TABLE_CELL(insn_class, out->text = insn_class_name((enum insn_class)mix_insn_of(r)->class))
-TABLE_CELL(insn_width, out->n = mix_insn_of(r)->width; out->none = !out->n)
-TABLE_CELL(insn_access, out->n = mix_insn_of(r)->access; out->none = !out->n)
-TABLE_CELL(mix_insn_line, out->n = mix_insn_of(r)->line; out->none = !out->n)
 
-TABLE_GET(insn_memory)
-{
-	static const char *const words[] = { [INSN_READS] = "read",
-					     [INSN_WRITES] = "write",
-					     [INSN_READS | INSN_WRITES] = "read and write" };
-
-	out->text = words[mix_insn_of(r)->memory];
-}
-
-#define OF(member) TABLE_FIELD(struct mix_insn, member)
+static const char *const insn_memory_words[] = { [INSN_READS] = "read",
+						 [INSN_WRITES] = "write",
+						 [INSN_READS | INSN_WRITES] = "read and write" };
+#define OF(...) TABLE_FIELD(struct mix_insn, __VA_ARGS__)
 static const struct table_column insn_columns[] = {
 	COLUMN("share", "share", T_SHARE, C_ERROR | C_WHY, "of all instructions",
 	       .get = insn_share),
 	COLUMN("runs", "runs", T_AMOUNT, C_ERROR | C_WHY, "executions", .get = insn_runs),
 	COLUMN("leans", "~", T_FLAG, 0, "the error lacks what no stack shows", .get = insn_leans),
 	COLUMN("dso", "of", T_TEXT, C_KEY, "file of its code", .get = insn_dso),
-	COLUMN("function", "function", T_TEXT, C_KEY, "that has it", .get = insn_function),
+	COLUMN("function", "function", T_TEXT, C_KEY, "that has it", OF(f, symbol, name)),
 	COLUMN("address", "address", T_ADDRESS, C_KEY, "in the file", OF(vaddr)),
 	COLUMN("block", "block", T_ID, 0, "number of its block in the function", OF(block)),
 	COLUMN("instruction", "instruction", T_TEXT, 0, "as disassembled", OF(text)),
 	COLUMN("mnemonic", "mnemonic", T_TEXT, 0, "with its prefix", OF(mnemonic)),
 	COLUMN("class", "class", T_TEXT, 0, "what it does", .get = insn_class),
-	COLUMN("width", "bits", T_ID, 0, "that it works on; none: jumps and their kin",
-	       .get = insn_width, .unit = "bits"),
+	COLUMN("width", "bits", T_ID, C_0_IS_NONE, "that it works on; none: jumps and their kin",
+	       OF(width), .unit = "bits"),
 	COLUMN("memory", "memory", T_TEXT, 0, "read, write, read and write; none: no access",
-	       .get = insn_memory),
-	COLUMN("access", "bytes", T_BYTES, 0, "of memory; none: no access, or not fixed",
-	       .get = insn_access),
+	       OF(memory), TABLE_NAMES(insn_memory_words)),
+	COLUMN("access", "bytes", T_BYTES, C_0_IS_NONE, "of memory; none: no access, or not fixed",
+	       OF(access)),
 	COLUMN("operand", "operand", T_TEXT, 0, "in memory; none: it names none", OF(operand)),
 	COLUMN("file", "file", T_TEXT, 0, "of its source", OF(file)),
-	COLUMN("line", "line", T_ID, 0, "of its source", .get = mix_insn_line),
+	COLUMN("line", "line", T_ID, C_0_IS_NONE, "of its source", OF(line)),
 };
 #undef OF
 static const struct table_form insn_form = { "instructions", NULL, TABLE_MAIN | TABLE_DATA,

@@ -231,40 +231,26 @@ static const struct table_form registers_form = { "registers", NULL, TABLE_MAIN,
 TABLE_CELL(register_value, put_register_raw(out, register_cell_of(t, r)->guess,
 					    ((const struct registers_value *)r->p)->v))
 
-TABLE_GET(register_share)
-{
-	const struct registers_value *v = r->p;
-
-	out->e = (struct estimate){ v->share, v->half, NULL };
-}
-
 static const struct table_column value_columns[] = {
 	PLACE(C_KEY),
 	COLUMN("register", "register", T_TEXT, C_KEY, "its name", .get = name_register),
 	COLUMN("value", "value", T_SIGNED, C_KEY, "as the guess reads it", .get = register_value),
 	COLUMN("count", "count", T_COUNT, 0, "samples that have it",
 	       TABLE_FIELD(struct registers_value, n)),
-	COLUMN("share", "share", T_SHARE, C_ERROR, "of the samples", .get = register_share),
+	COLUMN("share", "share", T_SHARE, C_ERROR, "of the samples",
+	       TABLE_PAIR(struct registers_value, share, half)),
 };
 static const struct table_form values_form = { "values", NULL, TABLE_DATA,
 					       TABLE_COLUMNS(value_columns), .next = value_next };
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
-TABLE_CELL(register_event, out->text = ((const struct registers_view *)t->ctx)->event->name)
-
-TABLE_GET(with_registers)
-{
-	const struct registers *k = r->p;
-
-	out->n = k->samples - k->without;
-}
-
-TABLE_CELL(not_shown, out->n = ((const struct registers_view *)t->ctx)->more)
+TABLE_CELL(with_registers, const struct registers *k = r->p; out->n = k->samples - k->without)
 
 #define OF(member) TABLE_FIELD(struct registers, member)
+#define CTX(...)   TABLE_CTX(struct registers_view, __VA_ARGS__)
 static const struct table_column head_columns[] = {
-	COLUMN("event", "event", T_TEXT, 0, "that was sampled", .get = register_event),
+	COLUMN("event", "event", T_TEXT, 0, "that was sampled", CTX(event, name)),
 	COLUMN("every", "every", T_FLAG, 0, "all occurrences were recorded, not a part", OF(every)),
 	COLUMN("samples", "samples", T_COUNT, 0, "of the event", OF(samples)),
 	COLUMN("samples_with_registers", "with", T_COUNT, 0, "samples that have registers",
@@ -274,7 +260,7 @@ static const struct table_column head_columns[] = {
 	COLUMN("samples_at_entry", "at entry", T_COUNT, 0,
 	       "samples with registers, at a function's first instruction", OF(at_entry)),
 	COLUMN("entries_not_shown", "not shown", T_COUNT, 0, "functions left out by --limit",
-	       .get = not_shown),
+	       CTX(more)),
 };
 #undef OF
 static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
@@ -347,16 +333,14 @@ static void add_register_facts(struct document *d, const struct registers_view *
 
 void registers_put(struct document *d, const struct registers_view *v)
 {
-	const struct table head = { .form = &head_form, .ctx = v, .array = v->r, .n = 1 };
 	const struct table places = { .form = &places_form, .ctx = v };
 	const struct table registers = { .form = &registers_form, .ctx = v };
-	const struct table values = { .form = &values_form, .ctx = v };
 
-	document_table(d, &head);
+	document_table(d, &(struct table){ .form = &head_form, .ctx = v, .array = v->r, .n = 1 });
 	recorded_head(d, &v->source);
 	document_table(d, &places);
 	document_table(d, &registers);
-	document_table(d, &values);
+	document_table(d, &(struct table){ .form = &values_form, .ctx = v });
 	add_register_facts(d, v);
 	recorded_tail(d, &v->source);
 }

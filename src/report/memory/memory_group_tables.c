@@ -6,15 +6,8 @@
 #include "analyse/error_bar.h"
 #include "report/memory/memory_int.h"
 
-static const struct memory_view *group_view_of(const struct table *t)
-{
-	return t->ctx;
-}
-
-static const struct memory_group *memory_group_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_CTX_AS(group_view_of, struct memory_view)
+TABLE_ROW_AS(memory_group_of, struct memory_group)
 
 static const struct memory_spread *group_spread_of(const struct table *t, const struct table_row *r)
 {
@@ -241,11 +234,7 @@ TABLE_CELL(group_address, memory_cell_address(t, memory_group_of(r), out))
 #define LINE(flags_)                                                                             \
 	COLUMN("file", "file", T_TEXT, flags_ | C_FLEX | C_KEEP_END, "of the source", OF(file)), \
 		COLUMN("line", "line", T_ID, flags_, "in it", .get = group_line)
-TABLE_GET(group_line)
-{
-	out->n = memory_group_of(r)->line;
-	out->none = !memory_group_of(r)->file;
-}
+TABLE_CELL(group_line, out->n = memory_group_of(r)->line; out->none = !memory_group_of(r)->file)
 
 static const struct table_column line_columns[] = {
 	SAMPLES,
@@ -277,11 +266,7 @@ TABLE_GET(group_comm)
 	cell_printf(out, "%s", memory_comm(group_view_of(t)->spaces, memory_group_of(r), text));
 }
 
-TABLE_GET(group_cpu)
-{
-	out->n = memory_group_of(r)->key[0];
-	out->none = out->n == UINT32_MAX;
-}
+TABLE_CELL(group_cpu, out->n = memory_group_of(r)->key[0]; out->none = out->n == UINT32_MAX)
 
 static const struct table_column thread_columns[] = {
 	SAMPLES,

@@ -9,28 +9,15 @@
 
 #define BAR 24 /* characters of a histogram's longest bar */
 
-static const struct memory_view *latency_view_of(const struct table *t)
-{
-	return t->ctx;
-}
-
-static const struct memory_spread *row_spread(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_CTX_AS(latency_view_of, struct memory_view)
+TABLE_ROW_AS(row_spread, struct memory_spread)
 
 static const struct memory_group *spreads_group(const struct table *t, const struct table_row *r)
 {
 	return &latency_view_of(t)->m->group[row_spread(r)->group];
 }
 
-TABLE_GET(of_spread)
-{
-	memory_cell_figure(latency_view_of(t)->m, r->p, c->which, out);
-}
-
-TABLE_CELL(memory_latency, out->text = memop_latency_key(row_spread(r)->latency))
-TABLE_CELL(latency_means, out->text = memop_latency_means(row_spread(r)->latency))
+TABLE_CELL(of_spread, memory_cell_figure(latency_view_of(t)->m, r->p, c->which, out))
 TABLE_CELL(spread_kind, {
 	char text[MEMOP_TEXT];
 	struct memop op;
@@ -43,11 +30,15 @@ TABLE_CELL(spread_function, memory_cell_function(spreads_group(t, r), out))
 TABLE_CELL(spread_dso, memory_cell_dso(t, spreads_group(t, r), out))
 TABLE_CELL(spread_address, memory_cell_address(t, spreads_group(t, r), out))
 
-#define LATENCY COLUMN("latency", "latency", T_TEXT, C_KEY, "which", .get = memory_latency)
+#define OF_SPREAD(...) TABLE_FIELD(struct memory_spread, __VA_ARGS__)
+#define LATENCY                                                                  \
+	COLUMN("latency", "latency", T_TEXT, C_KEY, "which", OF_SPREAD(latency), \
+	       .name_of = memop_latency_key)
 static const struct table_column latency_columns[] = {
 	LATENCY,
 	MEMORY_SPREAD(of_spread),
-	COLUMN("means", "", T_TEXT, C_FLEX | C_CUT, "what it is", .get = latency_means),
+	COLUMN("means", "", T_TEXT, C_FLEX | C_CUT, "what it is", OF_SPREAD(latency),
+	       .name_of = memop_latency_means),
 };
 static const struct table_column source_latency_columns[] = {
 	COLUMN("kind", "kind", T_TEXT, C_KEY, "load, store, ...", .get = spread_kind),
@@ -134,7 +125,8 @@ TABLE_CELL(latency_heading,
 	       .get = bin_share)
 /* clang-format on */
 static const struct table_column histogram_columns[] = {
-	COLUMN("latency", "latency", T_TEXT, C_KEY | C_DATA, "which", .get = memory_latency),
+	COLUMN("latency", "latency", T_TEXT, C_KEY | C_DATA, "which", OF_SPREAD(latency),
+	       .name_of = memop_latency_key),
 	COLUMN("heading", "", T_TEXT, C_PEOPLE | C_GROUP, "", .get = latency_heading),
 	BINS,
 	COLUMN("bar", "", T_TEXT, C_PEOPLE, "", .get = latency_bar, .least = BAR),
@@ -142,7 +134,8 @@ static const struct table_column histogram_columns[] = {
 static const struct table_column source_histogram_columns[] = {
 	COLUMN("kind", "kind", T_TEXT, C_KEY, "load, store, ...", .get = spread_kind),
 	COLUMN("source", "source", T_TEXT, C_KEY, "of the data", .get = spread_source),
-	COLUMN("latency", "latency", T_TEXT, C_KEY, "which", .get = memory_latency),
+	COLUMN("latency", "latency", T_TEXT, C_KEY, "which", OF_SPREAD(latency),
+	       .name_of = memop_latency_key),
 	BINS,
 };
 

@@ -7,14 +7,8 @@
 
 #define ROWS 5
 
-static const struct memory_layout *layout_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(layout_of, struct memory_layout)
 
-TABLE_CELL(layout_type, out->text = layout_of(r)->type->access.type)
-TABLE_CELL(layout_size, out->n = layout_of(r)->type->access.type_size)
-TABLE_CELL(layout_samples, out->n = layout_of(r)->type->samples)
 TABLE_CELL(layout_share,
 	   cell_estimate(out, memory_part(layout_of(r)->hot_samples, layout_of(r)->type->samples)))
 
@@ -38,12 +32,12 @@ TABLE_GET(ordered_fields)
 	out->text = buf_str(out->scratch);
 }
 
-#define OF(member) TABLE_FIELD(struct memory_layout, member)
+#define OF(...) TABLE_FIELD(struct memory_layout, __VA_ARGS__)
 static const struct table_column layout_columns[] = {
-	COLUMN("samples", "samples", T_COUNT, 0, "of the type", .get = layout_samples),
+	COLUMN("samples", "samples", T_COUNT, 0, "of the type", OF(type, samples)),
 	COLUMN("hot_share", "hot", T_SHARE, C_ERROR, "of these: to hot fields",
 	       .get = layout_share),
-	COLUMN("type_size", "bytes", T_BYTES, 0, "of the type", .get = layout_size),
+	COLUMN("type_size", "bytes", T_BYTES, 0, "of the type", OF(type, access.type_size)),
 	COLUMN("hot_bytes", "of hot", T_BYTES, 0, "of hot fields", OF(hot_bytes)),
 	COLUMN("lines", "lines", T_REAL, 0,
 	       "cache lines with hot fields by object, where objects lie one behind the other",
@@ -54,7 +48,7 @@ static const struct table_column layout_columns[] = {
 	       "the same, if the hot fields were the first ones of the structure", OF(lines_order)),
 	COLUMN("used", "used", T_SHARE, 0, "of the bytes of these lines: those of hot fields",
 	       OF(used)),
-	COLUMN("type", "type", T_TEXT, C_KEY | C_FLEX, "the structure", .get = layout_type),
+	COLUMN("type", "type", T_TEXT, C_KEY | C_FLEX, "the structure", OF(type, access.type)),
 	COLUMN("hot", "hot fields", T_TEXT, C_FLEX | C_CUT,
 	       "the fewest that have 95 % of its samples, most first", .get = hot_fields),
 	COLUMN("order", "order", T_TEXT, C_DATA, "the hot fields in an order without gaps",
@@ -68,12 +62,8 @@ const struct table_form memory_layouts_form = { "layouts", NULL, 0, TABLE_COLUMN
 void memory_put_layouts(struct document *d, const struct memory_view *v)
 {
 	const struct memory *m = v->m;
-	struct table t = { .form = &memory_layouts_form,
-			   .ctx = v,
-			   .array = m->layout,
-			   .stride = sizeof(*m->layout),
-			   .n = m->n_layouts,
-			   .data_only = true };
+	struct table t =
+		TABLE_OF(memory_layouts_form, v, m->layout, m->n_layouts, .data_only = true);
 
 	for (size_t i = 0; i < m->n_layouts; i++)
 		t.data_only &= m->layout[i].lines_split > 0.75 * m->layout[i].lines &&

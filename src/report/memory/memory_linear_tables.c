@@ -71,17 +71,13 @@ size_t memory_linear_bins(const struct memory_view *v, const struct memory_sprea
 
 /* ---- as tables ------------------------------------------------------------------------------- */
 
-static const struct memory_linear_bin *linear_bin_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(linear_bin_of, struct memory_linear_bin)
 
 static const struct memory_group *bin_group(const struct table *t, const struct table_row *r)
 {
 	return &((const struct memory_view *)t->ctx)->m->group[linear_bin_of(r)->s->group];
 }
 
-TABLE_CELL(linear_latency, out->text = memop_latency_key(linear_bin_of(r)->s->latency))
 TABLE_CELL(linear_share,
 	   cell_estimate(out, memory_part(linear_bin_of(r)->n, linear_bin_of(r)->s->n)))
 TABLE_CELL(linear_source, memory_cell_source(bin_group(t, r), out))
@@ -110,7 +106,7 @@ TABLE_GET(linear_bar)
 	cell_printf(out, "%s", hashes);
 }
 
-#define OF(member) TABLE_FIELD(struct memory_linear_bin, member)
+#define OF(...) TABLE_FIELD(struct memory_linear_bin, __VA_ARGS__)
 /* clang-format off */
 #define COLUMNS \
 	COLUMN("low", "cycles", T_COUNT, C_KEY, "the least of the bin", OF(low)), \
@@ -120,7 +116,8 @@ TABLE_GET(linear_bar)
 	       .get = linear_share)
 /* clang-format on */
 static const struct table_column columns[] = {
-	COLUMN("latency", "latency", T_TEXT, C_KEY | C_DATA, "which", .get = linear_latency),
+	COLUMN("latency", "latency", T_TEXT, C_KEY | C_DATA, "which", OF(s, latency),
+	       .name_of = memop_latency_key),
 	COLUMN("heading", "", T_TEXT, C_PEOPLE | C_GROUP, "", .get = linear_heading),
 	COLUMNS,
 	COLUMN("bar", "", T_TEXT, C_PEOPLE, "", .get = linear_bar, .least = BAR),
@@ -128,7 +125,8 @@ static const struct table_column columns[] = {
 static const struct table_column source_columns[] = {
 	COLUMN("kind", "kind", T_TEXT, C_KEY, "load, store, ...", .get = linear_kind),
 	COLUMN("source", "source", T_TEXT, C_KEY, "of the data", .get = linear_source),
-	COLUMN("latency", "latency", T_TEXT, C_KEY, "which", .get = linear_latency),
+	COLUMN("latency", "latency", T_TEXT, C_KEY, "which", OF(s, latency),
+	       .name_of = memop_latency_key),
 	COLUMNS,
 };
 #undef OF

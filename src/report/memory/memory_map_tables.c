@@ -10,10 +10,7 @@ enum {
 	REGIONS = 5, /* shown to people without --limit */
 };
 
-static const struct memory_view *map_view_of(const struct table *t)
-{
-	return t->ctx;
-}
+TABLE_CTX_AS(map_view_of, struct memory_view)
 
 static const struct memory_map *map_of(const struct table *t)
 {
@@ -22,10 +19,7 @@ static const struct memory_map *map_of(const struct table *t)
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-static const struct memory_region *map_region_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(map_region_of, struct memory_region)
 
 static const struct memory_object *map_object_of(const struct table *t,
 						 const struct memory_region *r)
@@ -40,12 +34,6 @@ TABLE_CELL(map_size, out->n = map_region_of(r)->end - map_region_of(r)->start)
 TABLE_CELL(map_kind, out->text = data_kind_name(map_object_of(t, map_region_of(r))->data.kind))
 TABLE_CELL(map_object, memory_cell_object(t, map_object_of(t, map_region_of(r)), out))
 
-TABLE_GET(map_pid)
-{
-	out->n = map_region_of(r)->pid;
-	out->none = !out->n;
-}
-
 #define OF(member) TABLE_FIELD(struct memory_region, member)
 static const struct table_column region_columns[] = {
 	COLUMN("region", "region", T_ID, C_KEY, "its number: most samples first",
@@ -57,7 +45,7 @@ static const struct table_column region_columns[] = {
 	COLUMN("pages", "pages", T_COUNT, C_DATA, "of 4 KB that have samples", OF(pages)),
 	COLUMN("address", "address", T_ADDRESS, 0, "of its first page", OF(start)),
 	COLUMN("size", "size", T_BYTES, 0, "up to the end of its last page", .get = map_size),
-	COLUMN("pid", "pid", T_ID, C_DATA, "process; null: the kernel", .get = map_pid),
+	COLUMN("pid", "pid", T_ID, C_DATA | C_0_IS_NONE, "process; null: the kernel", OF(pid)),
 	COLUMN("kind", "kind", T_TEXT, C_DROP, "of the object", .get = map_kind),
 	COLUMN("object", "object", T_TEXT, C_FLEX | C_CUT, "that has most of its samples",
 	       .get = map_object),
@@ -68,10 +56,7 @@ const struct table_form memory_regions_form = { "regions", "regions of addresses
 
 /* ---- by address, thread and time: at[0] a row, at[1] its column of time ---------------------- */
 
-static const struct memory_map_row *map_row_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(map_row_of, struct memory_map_row)
 
 static bool column_next(const struct table *t, struct table_row *r)
 {
@@ -170,20 +155,10 @@ void memory_put_map(struct document *d, const struct memory_view *v)
 {
 	const struct memory_map *m = &v->objects->map;
 	size_t shown = v->limit ? v->limit : REGIONS;
-	struct table regions = { .form = &memory_regions_form,
-				 .ctx = v,
-				 .array = m->region,
-				 .stride = sizeof(*m->region),
-				 .n = m->n,
-				 .people = shown,
-				 .data_only = !m->n };
-	struct table rows = { .form = &memory_map_form,
-			      .ctx = v,
-			      .array = m->row,
-			      .stride = sizeof(*m->row),
-			      .n = m->n_rows };
+	struct table rows = TABLE_OF(memory_map_form, v, m->row, m->n_rows);
 
-	document_table(d, &regions);
+	document_table(d, &TABLE_OF(memory_regions_form, v, m->region, m->n, .people = shown,
+				    .data_only = !m->n));
 	document_table(d, &rows);
 	if (!m->n)
 		return;

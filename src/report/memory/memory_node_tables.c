@@ -10,10 +10,7 @@ enum {
 	LEAST = 5, /* rows shown to people without --limit */
 };
 
-static const struct memory_view *numa_view_of(const struct table *t)
-{
-	return t->ctx;
-}
+TABLE_CTX_AS(numa_view_of, struct memory_view)
 
 static const struct memory_objects *numa_objects_of(const struct table *t)
 {
@@ -29,10 +26,7 @@ static void put_numa_node(int32_t node, const char *many, struct table_cell *out
 
 /* ---- the matrix ------------------------------------------------------------------------------ */
 
-static const struct memory_way *numa_way_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(numa_way_of, struct memory_way)
 
 TABLE_CELL(numa_cpu_node, put_numa_node(numa_way_of(r)->cpu, "", out))
 TABLE_CELL(numa_memory_node, put_numa_node(numa_way_of(r)->memory, "", out))
@@ -79,10 +73,7 @@ const struct table_form memory_object_ways_form = { "object_ways", NULL, TABLE_D
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-static const struct memory_object_nodes *nodes_row(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(nodes_row, struct memory_object_nodes)
 
 static const struct memory_object *its_object(const struct table *t, const struct table_row *r)
 {
@@ -90,11 +81,9 @@ static const struct memory_object *its_object(const struct table *t, const struc
 }
 
 TABLE_CELL(numa_remote, cell_estimate(out, memory_nodes_remote(nodes_row(r))))
-TABLE_CELL(numa_cost, cell_estimate(out, nodes_row(r)->cycles))
 TABLE_CELL(numa_users, put_numa_node(nodes_row(r)->users, "all", out))
 TABLE_CELL(home, put_numa_node(nodes_row(r)->home, "all", out))
 TABLE_CELL(numa_first, put_numa_node(nodes_row(r)->first, "", out))
-TABLE_CELL(numa_advice, out->text = memory_advice_word(nodes_row(r)->advice))
 TABLE_CELL(numa_object, memory_cell_object(t, its_object(t, r), out))
 TABLE_CELL(numa_kind, out->text = data_kind_name(its_object(t, r)->data.kind))
 
@@ -102,7 +91,7 @@ TABLE_CELL(numa_kind, out->text = data_kind_name(its_object(t, r)->data.kind))
 static const struct table_column object_columns[] = {
 	COLUMN("cycles_share", "of cycles", T_SHARE, C_ERROR | C_WHY | C_HEAT,
 	       "what remote memory took longer, of the cycles of all samples' latencies",
-	       .get = numa_cost),
+	       OF(cycles)),
 	COLUMN("remote_share", "remote", T_SHARE, C_ERROR | C_WHY,
 	       "of the samples whose data came from memory: from another node", .get = numa_remote),
 	COLUMN("reached", "samples", T_COUNT, 0, "whose data came from memory", OF(n.reached)),
@@ -117,7 +106,7 @@ static const struct table_column object_columns[] = {
 	COLUMN("apart", "apart", T_COUNT, C_DATA, "of these: sampled on CPUs of one node alone",
 	       OF(apart)),
 	COLUMN("advice", "advice", T_TEXT, C_SPARSE, "bind, first touch, replicate, interleave",
-	       .get = numa_advice),
+	       OF(advice), .name_of = memory_advice_word),
 	COLUMN("kind", "kind", T_TEXT, C_KEY | C_DROP, "of the object", .get = numa_kind),
 	COLUMN("object", "object", T_TEXT, C_KEY | C_FLEX | C_CUT, "as in the table of objects",
 	       .get = numa_object),
@@ -129,10 +118,7 @@ const struct table_form memory_object_nodes_form = { "object_nodes", "objects in
 
 /* ---- locked lines ---------------------------------------------------------------------------- */
 
-static const struct memory_locked_line *locked_row(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(locked_row, struct memory_locked_line)
 
 static const struct memory_object *locked_object(const struct table *t, const struct table_row *r)
 {

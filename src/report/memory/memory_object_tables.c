@@ -16,10 +16,7 @@ enum {
 
 #define SMALL 0.005 /* a share of the samples that people are not shown unless asked for */
 
-static const struct memory_view *object_view_of(const struct table *t)
-{
-	return t->ctx;
-}
+TABLE_CTX_AS(object_view_of, struct memory_view)
 
 static const struct memory_object *object_row_of(const struct table *t, const struct table_row *r)
 {
@@ -27,10 +24,7 @@ static const struct memory_object *object_row_of(const struct table *t, const st
 	return r->p;
 }
 
-static const struct memory_object_source *source_of_row(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(source_of_row, struct memory_object_source)
 
 /* ---- objects ------------------------------------------------------------------------------- */
 
@@ -53,9 +47,6 @@ TABLE_CELL(object_remote, cell_estimate(out, memory_object_remote(&object_row_of
 TABLE_CELL(missed, cell_estimate(out, memory_object_missed(&object_row_of(t, r)->n)))
 TABLE_CELL(object_mean, cell_estimate(out, memory_object_mean(&object_row_of(t, r)->n)))
 TABLE_CELL(name_object, memory_cell_object(t, object_row_of(t, r), out))
-TABLE_CELL(object_kind_cell, out->text = data_kind_name(object_row_of(t, r)->data.kind))
-TABLE_CELL(object_why, out->text = object_row_of(t, r)->why)
-
 TABLE_CELL(lines_used, cell_estimate(out, memory_lines_used(object_row_of(t, r))))
 TABLE_CELL(lines_seen, cell_estimate(out, memory_lines_seen(object_row_of(t, r))))
 
@@ -104,12 +95,6 @@ TABLE_GET(object_pid_cell)
 
 	out->n = o->pid;
 	out->none = o->why || o->data.kind == DATA_KERNEL;
-}
-
-TABLE_GET(object_tid)
-{
-	out->n = object_row_of(t, r)->data.tid;
-	out->none = !out->n;
 }
 
 /* Returns the frame of an allocation's site. */
@@ -185,16 +170,16 @@ static const struct table_column object_columns[] = {
 	       .get = line_size),
 	COLUMN("kind", "kind", T_TEXT, C_KEY,
 	       "variable, heap, stack, anonymous, file, shared memory, kernel, unknown",
-	       .get = object_kind_cell),
+	       OF(data.kind), .name_of = data_kind_name),
 	COLUMN("object", "object", T_TEXT, C_KEY | C_FLEX | C_CUT,
 	       "a variable, who allocated it, whose stack, a file", .get = name_object),
-	COLUMN("why", "why", T_TEXT, C_KEY | C_DATA, "why it is no object", .get = object_why),
+	COLUMN("why", "why", T_TEXT, C_KEY | C_DATA, "why it is no object", OF(why)),
 	COLUMN("function", "function", T_TEXT, C_DATA, "that allocated it", .get = object_function),
 	COLUMN("file", "file", T_TEXT, C_DATA, "of its source", .get = object_file),
 	COLUMN("line", "line", T_ID, C_DATA, "in it", .get = object_line),
 	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "the file of that code, or of the variable",
 	       .get = object_dso),
-	COLUMN("tid", "tid", T_ID, C_KEY | C_DATA, "whose stack", .get = object_tid),
+	COLUMN("tid", "tid", T_ID, C_KEY | C_DATA | C_0_IS_NONE, "whose stack", OF(data.tid)),
 	COLUMN("pid", "pid", T_ID, C_DATA, "process of the first sample; null: kernel",
 	       .get = object_pid_cell),
 	COLUMN("address", "address", T_ADDRESS, C_DATA, "where it begins; of a site the first one",
@@ -227,17 +212,8 @@ static void put_object_op(const struct table_row *r, size_t which, struct table_
 		out->text = memop_where_name(op.where);
 }
 
-TABLE_GET(op)
-{
-	put_object_op(r, c->which, out);
-}
-
-TABLE_GET(object_hit)
-{
-	out->n = source_of_row(r)->hit;
-	out->none = !source_of_row(r)->told;
-}
-
+TABLE_CELL(op, put_object_op(r, c->which, out))
+TABLE_CELL(object_hit, out->n = source_of_row(r)->hit; out->none = !source_of_row(r)->told)
 TABLE_CELL(owner_name, memory_cell_object(t, owner(t, r), out))
 TABLE_CELL(owner_kind, out->text = data_kind_name(owner(t, r)->data.kind))
 TABLE_CELL(owner_why, out->text = owner(t, r)->why)
@@ -263,10 +239,7 @@ const struct table_form memory_object_sources_form = { "object_sources", NULL, T
 
 /* ---- page walks -------------------------------------------------------------------------- */
 
-static const struct memory_object_pages *pages_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(pages_of, struct memory_object_pages)
 
 static const struct memory_object *walked(const struct table *t, const struct table_row *r)
 {
@@ -279,12 +252,6 @@ TABLE_CELL(walk_cycles,
 TABLE_CELL(walked_name, memory_cell_object(t, walked(t, r), out))
 TABLE_CELL(walked_kind, out->text = data_kind_name(walked(t, r)->data.kind))
 TABLE_CELL(walked_why, out->text = walked(t, r)->why)
-
-TABLE_GET(page)
-{
-	out->n = pages_of(r)->page;
-	out->none = !out->n;
-}
 
 TABLE_GET(object_advice)
 {
@@ -301,7 +268,8 @@ static const struct table_column pages_columns[] = {
 	       .get = walk_cycles),
 	COLUMN("walks", "walked", T_COUNT, 0, "samples", OF(walks)),
 	COLUMN("samples", "samples", T_COUNT, C_DROP, "in all", OF(samples)),
-	COLUMN("page_size", "page", T_BYTES, C_KEY | C_SPARSE, "null: not recorded", .get = page),
+	COLUMN("page_size", "page", T_BYTES, C_KEY | C_SPARSE | C_0_IS_NONE, "null: not recorded",
+	       OF(page)),
 	COLUMN("advice", "advice", T_TEXT, C_SPARSE,
 	       "huge pages: they would save up to the cycles of the walks", .get = object_advice),
 	COLUMN("kind", "kind", T_TEXT, C_KEY | C_DROP, "of the object", .get = walked_kind),
@@ -355,10 +323,7 @@ const struct table_form memory_allocations_form = { "allocations", NULL, TABLE_O
 
 /* ---- sites --------------------------------------------------------------------------------- */
 
-static const struct memory_site *object_site_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(object_site_of, struct memory_site)
 
 static const struct heap_frame *site_frame(const struct table_row *r)
 {
@@ -415,11 +380,7 @@ const struct table_form memory_sites_form = { "sites", "allocations", 0,
 static void put_walks(struct document *d, const struct memory_view *v)
 {
 	const struct memory_objects *o = v->objects;
-	struct table t = { .form = &memory_walks_form,
-			   .ctx = v,
-			   .array = o->pages,
-			   .stride = sizeof(*o->pages),
-			   .n = o->n_pages };
+	struct table t = TABLE_OF(memory_walks_form, v, o->pages, o->n_pages);
 
 	while (t.people < o->n_pages && o->pages[t.people].walks)
 		t.people++;
@@ -433,30 +394,18 @@ static void put_walks(struct document *d, const struct memory_view *v)
 static void put_sites(struct document *d, const struct memory_view *v)
 {
 	const struct memory_objects *o = v->objects;
-	struct table t = { .form = &memory_sites_form,
-			   .ctx = v,
-			   .array = o->site,
-			   .stride = sizeof(*o->site),
-			   .n = o->n_sites,
-			   .people = v->limit ? v->limit : ROWS,
-			   .data_only = v->m->samples };
 
-	document_table(d, &t);
+	document_table(d,
+		       &TABLE_OF(memory_sites_form, v, o->site, o->n_sites,
+				 .people = v->limit ? v->limit : ROWS, .data_only = v->m->samples));
 }
 
 void memory_put_objects(struct document *d, const struct memory_view *v)
 {
 	const struct memory_objects *o = v->objects;
-	struct table objects = { .form = &memory_objects_form,
-				 .ctx = v,
-				 .array = o->object,
-				 .stride = sizeof(*o->object),
-				 .n = o->n };
-	const struct table sources = { .form = &memory_object_sources_form,
-				       .ctx = v,
-				       .array = o->source,
-				       .stride = sizeof(*o->source),
-				       .n = o->n_sources };
+	struct table objects = TABLE_OF(memory_objects_form, v, o->object, o->n);
+	const struct table sources =
+		TABLE_OF(memory_object_sources_form, v, o->source, o->n_sources);
 	const struct table allocations = {
 		.form = &memory_allocations_form, .ctx = v, .array = o, .n = 1
 	};

@@ -4,10 +4,7 @@
  */
 #include "report/memory/memory_int.h"
 
-static const struct memory_computed *operand_row_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(operand_row_of, struct memory_computed)
 
 static uint64_t operand_all_of(const struct memory *m)
 {
@@ -21,7 +18,6 @@ static uint64_t operand_all_of(const struct memory *m)
 TABLE_CELL(operand_share,
 	   cell_estimate(out, memory_part(operand_row_of(r)->samples,
 					  operand_all_of(((const struct memory_view *)t->ctx)->m))))
-TABLE_CELL(operand_result, out->text = memory_operand_text(operand_row_of(r)->why))
 
 static const struct table_column columns[] = {
 	COLUMN("share", "share", T_SHARE, C_ERROR | C_HEAT, "of these samples",
@@ -29,7 +25,7 @@ static const struct table_column columns[] = {
 	COLUMN("samples", "samples", T_COUNT, 0, "each counts once",
 	       TABLE_FIELD(struct memory_computed, samples)),
 	COLUMN("result", "result", T_TEXT, C_KEY, "\"computed\", or why not",
-	       .get = operand_result),
+	       TABLE_FIELD(struct memory_computed, why), .name_of = memory_operand_text),
 };
 const struct table_form memory_computed_form = {
 	"computed_addresses", "samples without an address: computed from registers", 0,
@@ -38,12 +34,8 @@ const struct table_form memory_computed_form = {
 
 void memory_put_computed(struct document *d, const struct memory_view *v)
 {
-	const struct table t = { .form = &memory_computed_form,
-				 .ctx = v,
-				 .array = v->m->computed,
-				 .stride = sizeof(*v->m->computed),
-				 .n = v->m->n_computed,
-				 .data_only = !v->m->n_computed };
+	const struct table t = TABLE_OF(memory_computed_form, v, v->m->computed, v->m->n_computed,
+					.data_only = !v->m->n_computed);
 
 	document_table(d, &t);
 }

@@ -8,10 +8,7 @@
 
 enum { ROWS = 15 }; /* shown to people without --limit */
 
-static const struct memory_view *memory_place_view_of(const struct table *t)
-{
-	return t->ctx;
-}
+TABLE_CTX_AS(memory_place_view_of, struct memory_view)
 
 static const struct memory_objects *memory_place_objects_of(const struct table *t)
 {
@@ -20,10 +17,7 @@ static const struct memory_objects *memory_place_objects_of(const struct table *
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
-static const struct memory_placed *placed_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(placed_of, struct memory_placed)
 
 static const struct memory_object *memory_place_holder(const struct table *t,
 						       const struct table_row *r)
@@ -36,7 +30,6 @@ TABLE_CELL(memory_place_share,
 TABLE_CELL(memory_place_cycles_share,
 	   cell_estimate(out, memory_object_cycles(memory_place_objects_of(t), &placed_of(r)->n)))
 TABLE_CELL(memory_place_mean, cell_estimate(out, memory_object_mean(&placed_of(r)->n)))
-TABLE_CELL(memory_place_type, out->text = placed_of(r)->access.type)
 TABLE_CELL(memory_place_field,
 	   out->text = *placed_of(r)->access.field ? placed_of(r)->access.field : NULL;
 	   out->says = "")
@@ -55,7 +48,7 @@ static const struct table_column placed_columns[] = {
 	COLUMN("mean", "mean", T_REAL, C_ERROR | C_SPARSE | C_DROP, "latency", .unit = "cycles",
 	       .get = memory_place_mean),
 	COLUMN("type", "type", T_TEXT, C_KEY | C_FLEX, "of the object, or of its elements",
-	       .get = memory_place_type),
+	       OF(access.type)),
 	COLUMN("field", "field", T_TEXT, C_KEY | C_FLEX | C_KEEP_END,
 	       "of the type; null: the type has none", .get = memory_place_field),
 	COLUMN("offset", "at", T_COUNT, C_KEY, "bytes from the start of the type",
@@ -75,10 +68,7 @@ const struct table_form memory_fields_by_address_form = {
 
 /* ---- types of objects ------------------------------------------------------------------------ */
 
-static const struct memory_object_type *type_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(type_of, struct memory_object_type)
 
 static const struct memory_object *typed(const struct table *t, const struct table_row *r)
 {
@@ -92,12 +82,7 @@ TABLE_GET(object_type)
 		cell_none(out, memory_type_why_text(type_of(r)->why));
 }
 
-TABLE_GET(type_size)
-{
-	out->n = type_of(r)->type_size;
-	out->none = !type_of(r)->type;
-}
-
+TABLE_CELL(type_size, out->n = type_of(r)->type_size; out->none = !type_of(r)->type)
 TABLE_CELL(typed_name, memory_cell_object(t, typed(t, r), out))
 TABLE_CELL(typed_kind, out->text = data_kind_name(typed(t, r)->data.kind))
 
@@ -129,21 +114,11 @@ const struct table_form memory_object_types_form = { "object_types", NULL, TABLE
 void memory_put_places(struct document *d, const struct memory_view *v)
 {
 	const struct memory_objects *o = v->objects;
-	struct table t = { .form = &memory_fields_by_address_form,
-			   .ctx = v,
-			   .array = o->placed,
-			   .stride = sizeof(*o->placed),
-			   .n = o->n_placed,
-			   .people = v->limit ? v->limit : ROWS,
-			   .data_only = !o->n_placed };
-	const struct table types = { .form = &memory_object_types_form,
-				     .ctx = v,
-				     .array = o->type,
-				     .stride = sizeof(*o->type),
-				     .n = o->n_types };
 
-	document_table(d, &t);
-	document_table(d, &types);
+	document_table(d,
+		       &TABLE_OF(memory_fields_by_address_form, v, o->placed, o->n_placed,
+				 .people = v->limit ? v->limit : ROWS, .data_only = !o->n_placed));
+	document_table(d, &TABLE_OF(memory_object_types_form, v, o->type, o->n_types));
 }
 
 void memory_put_place_facts(struct document *d, const struct memory_view *v)

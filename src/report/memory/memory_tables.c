@@ -15,15 +15,13 @@ enum {
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
-TABLE_CELL(shown, out->text = memop_latency_key(((const struct memory_view *)t->ctx)->latency))
-
 #define OF(member) TABLE_FIELD(struct memory, member)
 static const struct table_column head_columns[] = {
 	COLUMN("samples", "samples", T_COUNT, 0, "of events that tell of memory", OF(samples)),
 	COLUMN("no_access", "no access", T_COUNT, 0,
 	       "IBS ops that access no memory, samples that tell of none", OF(no_access)),
 	COLUMN("latency", "latency", T_TEXT, 0, "that the tables by source and so on have",
-	       .get = shown),
+	       TABLE_CTX(struct memory_view, latency), .name_of = memop_latency_key),
 	COLUMN("without", "without", T_COUNT, C_LOSS,
 	       "samples without what should tell of memory, or damaged", OF(without)),
 };
@@ -107,10 +105,9 @@ static void add_groups(struct document *d, const struct memory_view *v,
 
 void memory_put(struct document *d, struct memory_view *v)
 {
-	const struct table head = { .form = &summary_form, .ctx = v, .array = v->m, .n = 1 };
-
 	v->latency = memory_shown_latency(v->m);
-	document_table(d, &head);
+	document_table(d,
+		       &(struct table){ .form = &summary_form, .ctx = v, .array = v->m, .n = 1 });
 	recorded_head(d, &v->source);
 	if (v->m->samples) {
 		const struct memory *m = v->m;

@@ -12,10 +12,7 @@
 #define LINES	20 /* for people */
 #define DETAILS 5  /* lines whose accesses people see */
 
-static const struct sharing_view *sharing_view_of(const struct table *t)
-{
-	return t->ctx;
-}
+TABLE_CTX_AS(sharing_view_of, struct sharing_view)
 
 /* A row of either table: at[0] is the line. */
 static const struct sharing_line *sharing_line_of(const struct table *t, const struct table_row *r)
@@ -176,7 +173,6 @@ TABLE_GET(main_text)
 TABLE_CELL(main_object, put_object(out, t, &main_of(t, r)->data); out->says = NULL)
 TABLE_CELL(main_kind, out->text = data_kind_name(main_of(t, r)->data.kind))
 TABLE_CELL(main_offset, put_offset(out, &main_of(t, r)->data, main_of(t, r)->address))
-
 TABLE_CELL(main_type, put_type(out, main_of(t, r)))
 TABLE_CELL(main_field, put_sharing_field(out, main_of(t, r)))
 
@@ -248,10 +244,7 @@ static const struct table_form lines_form = { "lines",		 NULL,
 
 /* ---- accesses -------------------------------------------------------------------------------- */
 
-static const struct sharing_access *access_at(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(access_at, struct sharing_access)
 
 /* "0x404040, false sharing: counters" */
 TABLE_GET(sharing_heading)
@@ -271,14 +264,11 @@ TABLE_GET(sharing_heading)
 }
 
 TABLE_CELL(sharing_object_cell, put_object(out, t, &access_at(r)->data); out->says = NULL)
-TABLE_CELL(object_kind, out->text = data_kind_name(access_at(r)->data.kind))
 TABLE_CELL(object_offset, put_offset(out, &access_at(r)->data, access_at(r)->address))
 TABLE_CELL(sharing_type, put_type(out, access_at(r)))
 TABLE_CELL(sharing_field, put_sharing_field(out, access_at(r)))
 TABLE_CELL(type_text, put_type_text(out, access_at(r)))
 TABLE_CELL(sharing_latency, put_mean(out, &access_at(r)->n))
-TABLE_CELL(sharing_function,
-	   out->text = access_at(r)->function ? access_at(r)->function->name : NULL)
 
 TABLE_GET(sharing_comm)
 {
@@ -286,12 +276,6 @@ TABLE_GET(sharing_comm)
 
 	if (id != STR_NONE)
 		out->text = spaces_strings(sharing_view_of(t)->spaces)->str[id];
-}
-
-TABLE_GET(sharing_width)
-{
-	out->n = access_at(r)->width;
-	out->none = !out->n;
 }
 
 TABLE_GET(sharing_dso)
@@ -311,12 +295,6 @@ TABLE_GET(sharing_address)
 		(void)image_to_vaddr(sharing_view_of(t)->images, a->image, a->code, &out->n);
 }
 
-TABLE_GET(sharing_number)
-{
-	out->n = access_at(r)->source_line;
-	out->none = !out->n;
-}
-
 /* "counters.c:12" */
 TABLE_GET(sharing_place)
 {
@@ -326,14 +304,14 @@ TABLE_GET(sharing_place)
 		cell_printf(out, "%s:%" PRIu32, path_base(a->file), a->source_line);
 }
 
-#define OF(member) TABLE_FIELD(struct sharing_access, member)
+#define OF(...) TABLE_FIELD(struct sharing_access, __VA_ARGS__)
 static const struct table_column access_columns[] = {
 	LINE(C_DATA),
 	COLUMN("line_text", "line", T_TEXT, C_PEOPLE | C_GROUP, "", .get = sharing_heading),
 	COLUMN("verdict", "verdict", T_TEXT, C_DATA, "the line's", .get = verdict_text),
 	COLUMN("offset", "byte", T_ID, C_KEY, "of the line", OF(offset)),
-	COLUMN("width", "width", T_BYTES, C_SPARSE, "of the access; null: not known",
-	       .get = sharing_width),
+	COLUMN("width", "width", T_BYTES, C_SPARSE | C_0_IS_NONE, "of the access; null: not known",
+	       OF(width)),
 	COLUMN("pid", "pid", T_ID, C_KEY | C_DATA, "process", OF(pid)),
 	COLUMN("tid", "tid", T_ID, C_KEY, "thread", OF(tid)),
 	COLUMN("comm", "thread", T_TEXT, C_DROP, "its name", .get = sharing_comm),
@@ -344,21 +322,20 @@ static const struct table_column access_columns[] = {
 	       .get = sharing_object_cell),
 	COLUMN("object_kind", "kind", T_TEXT, C_DATA,
 	       "variable, file, heap, stack, anonymous, shared memory, kernel, unknown",
-	       .get = object_kind),
+	       OF(data.kind), .name_of = data_kind_name),
 	COLUMN("object_offset", "offset in it", T_ID, C_DATA, "in bytes", .get = object_offset),
 	COLUMN("type_text", "type and field", T_TEXT, C_PEOPLE | C_SPARSE | C_FLEX, "",
 	       .get = type_text),
 	COLUMN("type", "type", T_TEXT, C_DATA | C_WHY, "of the variable, or of what code accesses",
 	       .get = sharing_type),
 	COLUMN("field", "field", T_TEXT, C_DATA, "null: the type has none", .get = sharing_field),
-	COLUMN("function", "function", T_TEXT, C_FLEX, "of the instruction",
-	       .get = sharing_function),
+	COLUMN("function", "function", T_TEXT, C_FLEX, "of the instruction", OF(function, name)),
 	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "its file", .get = sharing_dso),
 	COLUMN("address", "address", T_ADDRESS, C_KEY | C_DATA, "of the instruction",
 	       .get = sharing_address),
 	COLUMN("place", "source", T_TEXT, C_PEOPLE | C_SPARSE, "", .get = sharing_place),
 	COLUMN("file", "file", T_TEXT, C_DATA, "of the source line", OF(file)),
-	COLUMN("line", "line", T_ID, C_DATA, "source line", .get = sharing_number),
+	COLUMN("line", "line", T_ID, C_DATA | C_0_IS_NONE, "source line", OF(source_line)),
 };
 #undef OF
 static const struct table_form accesses_form = { "accesses",
@@ -370,20 +347,10 @@ static const struct table_form accesses_form = { "accesses",
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-static const struct sharing_object *sharing_object_at(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(sharing_object_at, struct sharing_object)
 
 TABLE_CELL(object_name, put_object(out, t, &sharing_object_at(r)->data))
-TABLE_CELL(object_kind_name, out->text = data_kind_name(sharing_object_at(r)->data.kind))
 TABLE_CELL(object_latency, put_mean(out, &sharing_object_at(r)->n))
-
-TABLE_GET(object_start)
-{
-	out->n = sharing_object_at(r)->data.start;
-	out->none = !out->n;
-}
 
 TABLE_GET(object_size)
 {
@@ -409,21 +376,19 @@ static const struct table_column object_columns[] = {
 	COLUMN("size", "size", T_BYTES, C_DROP, "of the variable or mapping", .get = object_size),
 	COLUMN("object_kind", "kind", T_TEXT, 0,
 	       "variable, file, heap, stack, anonymous, shared memory, kernel, unknown",
-	       .get = object_kind_name),
+	       OF(data.kind), .name_of = data_kind_name),
 	COLUMN("object", "object", T_TEXT, C_FLEX, "variable, who allocated it, or mapping",
 	       .get = object_name),
 	COLUMN("process", "pid", T_ID, C_KEY | C_DATA, "of the first access; null: kernel",
 	       .get = object_pid),
-	COLUMN("object_address", "at", T_ADDRESS, C_KEY | C_DATA, "its first byte; null: not known",
-	       .get = object_start),
+	COLUMN("object_address", "at", T_ADDRESS, C_KEY | C_DATA | C_0_IS_NONE,
+	       "its first byte; null: not known", OF(data.start)),
 };
 #undef OF
 static const struct table_form objects_form = { "objects", "what lies on these lines", 0,
 						TABLE_COLUMNS(object_columns), .rest = "object" };
 
 /* ---- the head -------------------------------------------------------------------------------- */
-
-TABLE_CELL(usual, cell_estimate(out, ((const struct sharing *)r->p)->usual))
 
 #define OF(member) TABLE_FIELD(struct sharing, member)
 static const struct table_column head_columns[] = {
@@ -435,7 +400,7 @@ static const struct table_column head_columns[] = {
 	COLUMN("samples_one_thread", "their samples", T_COUNT, 0, "accesses to these",
 	       OF(one_thread.samples)),
 	COLUMN("usual_latency", "usual latency", T_REAL, C_WHY,
-	       "median of the loads of lines that one thread used", .unit = "cycles", .get = usual),
+	       "median of the loads of lines that one thread used", .unit = "cycles", OF(usual)),
 	COLUMN("samples_other", "other", T_COUNT, 0, "samples that are no load or store",
 	       OF(other)),
 };
@@ -543,21 +508,13 @@ static size_t details(const struct sharing *s)
 
 void sharing_put(struct document *d, const struct sharing_view *v)
 {
-	const struct table head = { .form = &head_form, .ctx = v, .array = v->s, .n = 1 };
 	const struct table lines = { .form = &lines_form,
 				     .ctx = v,
 				     .people = v->limit ? v->limit : LINES };
 	const struct table accesses = { .form = &accesses_form, .ctx = v, .people = details(v->s) };
-	const struct table objects = { .form = &objects_form,
-				       .ctx = v,
-				       .array = v->s->object,
-				       .stride = sizeof(*v->s->object),
-				       .n = v->s->n_objects,
-				       .people = v->limit ? v->limit : LINES };
-	const struct table lost = { .form = &lost_form, .array = v->s, .n = 1 };
 	char a[NUM_MAX], b[NUM_MAX], c[NUM_MAX], e[NUM_MAX];
 
-	document_table(d, &head);
+	document_table(d, &(struct table){ .form = &head_form, .ctx = v, .array = v->s, .n = 1 });
 	recorded_head(d, &v->source);
 
 	document_title(d, INK_PLAIN, "%s accesses to %s cache lines of %u bytes; %s lines shared",
@@ -567,9 +524,10 @@ void sharing_put(struct document *d, const struct sharing_view *v)
 		       num_exact(b, v->s->all.stores),
 		       num_exact(e, v->s->all.hitm_local + v->s->all.hitm_remote));
 	document_table(d, &lines);
-	document_table(d, &objects);
+	document_table(d, &TABLE_OF(objects_form, v, v->s->object, v->s->n_objects,
+				    .people = v->limit ? v->limit : LINES));
 	document_table(d, &accesses);
-	document_table(d, &lost);
+	document_table(d, &(struct table){ .form = &lost_form, .array = v->s, .n = 1 });
 	add_sharing_facts(d, v->s);
 	recorded_tail(d, &v->source);
 	add_sharing_next(d, v);

@@ -5,19 +5,8 @@
  */
 #include "report/models/models_int.h"
 
-static const struct explained *explained_by(const struct table_row *r)
-{
-	return r->p;
-}
-
-TABLE_GET(explained_kind_cell)
-{
-	static const char *const words[] = { "node",  "metric", "account",
-					     "event", "group",	"monitor" };
-
-	out->text = words[explained_by(r)->kind];
-}
-
+static const char *const explained_kinds[] = { "node",	"metric", "account",
+					       "event", "group",  "monitor" };
 /* The names that stand at c->which. */
 TABLE_GET(explained_names)
 {
@@ -35,7 +24,7 @@ static const struct table_column name_columns[] = {
 	COLUMN("name", "name", T_TEXT, C_KEY, "as the model has it", OF(name)),
 	COLUMN("kind", "kind", T_TEXT, 0,
 	       "node, metric, account, event, group or monitor (a metric of it)",
-	       .get = explained_kind_cell),
+	       TABLE_FIELD(struct explained, kind), TABLE_NAMES(explained_kinds)),
 	COLUMN("says", "meaning", T_TEXT, C_FLEX | C_CUT | C_SPARSE, "what it means", OF(says)),
 	COLUMN("by_vendor", "by vendor", T_FLAG, C_DATA, "the meaning is in the vendor's words",
 	       OF(vendors)),
@@ -69,9 +58,6 @@ void explain_put(struct document *d, const struct explain *x)
 {
 	const struct model *m = x->m;
 	const struct table head = { .form = &model_head_form, .array = m, .n = 1 };
-	const struct table names = {
-		.form = &names_form, .array = x->name, .stride = sizeof(*x->name), .n = x->n
-	};
 	const struct table parts[] = {
 		{ .form = &model_nodes_form, .ctx = &x->part[LIST_NODES], .data_only = true },
 		{ .form = &model_metrics_form, .ctx = &x->part[LIST_METRICS], .data_only = true },
@@ -82,7 +68,7 @@ void explain_put(struct document *d, const struct explain *x)
 
 	document_title(d, INK_BOLD, "%s, %s%s%s", m->id, m->title, *m->tma ? ", TMA " : "", m->tma);
 	document_table(d, &head);
-	document_table(d, &names);
+	document_table(d, &TABLE_OF(names_form, NULL, x->name, x->n));
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		document_table(d, &parts[i]);
 	if (*m->caution)

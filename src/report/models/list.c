@@ -280,7 +280,6 @@ static void add_listed_model_next(struct document *d, const struct list *l)
 
 void list_put(struct document *d, const struct list *l)
 {
-	const struct table head = { .form = &model_head_form, .array = l->m, .n = 1 };
 	const struct table rows = { .form = kinds[l->kind].table[1], .ctx = l };
 	const struct table choice = { .form = &choice_form, .array = l, .n = 1 };
 	char count[NUM_MAX];
@@ -289,7 +288,8 @@ void list_put(struct document *d, const struct list *l)
 		document_title(d, INK_BOLD, "%s of %s: %s%s%s (%s)", kinds[l->kind].word, l->m->id,
 			       l->m->title, *l->m->tma ? ", TMA " : "", l->m->tma,
 			       num_exact(count, l->n));
-		document_table(d, &head);
+		document_table(d,
+			       &(struct table){ .form = &model_head_form, .array = l->m, .n = 1 });
 	}
 	if (l->kind == LIST_NAMES)
 		document_title(d, INK_BOLD, "events (%s)", num_exact(count, l->n));

@@ -8,10 +8,7 @@
 
 #include "report/models/models_int.h"
 
-static const struct list *list_model_tables(const struct table *t)
-{
-	return t->ctx;
-}
+TABLE_CTX_AS(list_model_tables, struct list)
 
 /* at[0] counts in list.index. */
 static bool model_next(const struct table *t, struct table_row *r)
@@ -52,10 +49,7 @@ TABLE_CELL(positive, out->none = out->kind == T_REAL ? !(out->e.v > 0) : !out->n
 
 /* ---- nodes of the tree, and metrics ---------------------------------------------------------- */
 
-static const struct model_metric *model_metric_cell(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(model_metric_cell, struct model_metric)
 
 TABLE_CELL(metric_name,
 	   out->indent = model_metric_cell(r)->level ? model_metric_cell(r)->level - 1 : 0)
@@ -113,14 +107,9 @@ const struct table_form model_metrics_form = { "metrics",	   NULL,
 
 /* ---- the cycle accounting -------------------------------------------------------------------- */
 
-static const struct account_node *model_node(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(model_node, struct account_node)
 
 TABLE_CELL(model_node_name, out->indent = model_node(r)->depth)
-TABLE_CELL(model_part, out->text = account_part_word(model_node(r)->part))
-TABLE_CELL(cover_model, out->text = account_cover_word(model_node(r)->cover))
 TABLE_CELL(node_unit, out->text = model_node(r)->cycles ? "cycles" : *out->text ? out->text : NULL)
 
 TABLE_GET(model_cost)
@@ -152,13 +141,15 @@ TABLE_CELL(node_code, out->text = model_event_of(t, r)->code)
 
 #define OF(member)    TABLE_FIELD(struct account_node, member)
 #define OTHER(member) .get = model_other, .which = offsetof(struct account_node, member)
+#define OF_NODE(...)  TABLE_FIELD(struct account_node, __VA_ARGS__)
 static const struct table_column account_columns[] = {
 	COLUMN("name", "name", T_TEXT, C_KEY, "of the node", OF(name), .get = model_node_name),
 	COLUMN("parent", "parent", T_TEXT, C_DATA, "the node above it", OTHER(parent)),
 	COLUMN("depth", "depth", T_COUNT, C_DATA, "below the whole, from 0", OF(depth)),
 	COLUMN("part", "part", T_TEXT, 0, "cycles, halted, stalled, unstalled, info (of no part)",
-	       .get = model_part),
-	COLUMN("cover", "cover", T_TEXT, 0, "how well this CPU measures it", .get = cover_model),
+	       OF_NODE(part), .name_of = account_part_word),
+	COLUMN("cover", "cover", T_TEXT, 0, "how well this CPU measures it", OF_NODE(cover),
+	       .name_of = account_cover_word),
 	COLUMN("cost", "made of", T_TEXT, C_PEOPLE | C_FLEX | C_CUT, "event, formula or sum",
 	       .get = model_cost),
 	COLUMN("event", "event", T_TEXT, C_DATA, "that is counted", .get = node_event),
@@ -189,20 +180,12 @@ const struct table_form model_account_form = { "account",	   NULL,
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static const struct model_event *model_event_cell(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(model_event_cell, struct model_event)
 
 TABLE_CELL(model_of_cell, out->text = list_model_tables(t)->need[r->at[0]].name)
 TABLE_CELL(by_latency, out->n = list_model_tables(t)->need[r->at[0]].latency)
 TABLE_CELL(model_used, out->n = model_index_of(t, r) < list_model_tables(t)->m->n_used)
-
-TABLE_GET(encoding)
-{
-	put_event_code(out->scratch, model_event_cell(r));
-	out->text = scratch(out);
-}
+TABLE_CELL(encoding, put_event_code(out->scratch, model_event_cell(r)); out->text = scratch(out))
 
 /* Counters, by the bits that stand at c->which. */
 TABLE_GET(spans)
@@ -215,11 +198,7 @@ TABLE_GET(spans)
 		cell_printf(out, "%s", counter_spans(bits, text));
 }
 
-TABLE_GET(flags)
-{
-	put_flags(out->scratch, model_event_cell(r)->flags);
-	out->text = scratch(out);
-}
+TABLE_CELL(flags, put_flags(out->scratch, model_event_cell(r)->flags); out->text = scratch(out))
 
 #define OF(member)    TABLE_FIELD(struct model_event, member)
 #define SPANS(member) .get = spans, .which = offsetof(struct model_event, member)
@@ -277,20 +256,12 @@ const struct table_form model_names_form = { "events",		 NULL,
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-TABLE_GET(model_members)
-{
-	const struct group_row *g = r->p;
-
-	out->list = g->member;
-	out->n_list = g->n;
-}
-
 #define OF(member) TABLE_FIELD(struct group_row, member)
 static const struct table_column group_columns[] = {
 	COLUMN("name", "name", T_TEXT, C_KEY, "as stat -M takes it", OF(name)),
 	COLUMN("count", "count", T_COUNT, 0, "members", OF(n)),
 	COLUMN("members", "members", T_LIST, C_FLEX | C_CUT, "metrics and nodes",
-	       .get = model_members),
+	       TABLE_LIST(struct group_row, member, n)),
 };
 #undef OF
 const struct table_form model_groups_form = { "groups",		  NULL,

@@ -95,10 +95,8 @@ void models_checked_put(struct document *d, const struct models_checked *c)
 
 /* ---- written --------------------------------------------------------------------------------- */
 
-TABLE_CELL(model_text_path, out->text = *(const char *const *)r->p)
-
 static const struct table_column file_columns[] = {
-	COLUMN("file", "file", T_TEXT, C_KEY, "that was written", .get = model_text_path),
+	COLUMN("file", "file", T_TEXT, C_KEY, "that was written", TABLE_ROW(const char *)),
 };
 static const struct table_form files_form = { "files", NULL, TABLE_MAIN | TABLE_DATA,
 					      TABLE_COLUMNS(file_columns), .rest = "file" };

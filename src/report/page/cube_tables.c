@@ -20,14 +20,13 @@ TABLE_CELL(thread_tid, ROW(stack_thread); out->i = or_none(o->tid))
 struct cube_of {
 	const char *event, *unit;
 };
-TABLE_CELL(head_event, out->text = ((const struct cube_of *)t->ctx)->event)
-TABLE_CELL(head_unit, out->text = ((const struct cube_of *)t->ctx)->unit)
 TABLE_CELL(cpu_number, const uint32_t *n = r->p; out->n = *n)
 
+#define CTX(...) TABLE_CTX(struct cube_of, __VA_ARGS__)
 static const struct table_column head_columns[] = {
-	COLUMN("event", "event", T_TEXT, C_KEY, "whose samples are counted", .get = head_event),
+	COLUMN("event", "event", T_TEXT, C_KEY, "whose samples are counted", CTX(event)),
 	COLUMN("unit", "unit", T_TEXT, 0, "of periods: cycles, ns, reference cycles or events",
-	       .get = head_unit),
+	       CTX(unit)),
 	COLUMN("from", "from", T_COUNT, 0, "where bin 0 begins", OF(cube, from), .unit = "ns"),
 	COLUMN("width", "width", T_COUNT, 0, "of a bin; 0: no times", OF(cube, width),
 	       .unit = "ns"),

@@ -13,10 +13,7 @@
 #include "report/tree_saved.h"
 #include "show/page.h"
 
-static const struct view *report_view_of(const struct table *t)
-{
-	return t->ctx;
-}
+TABLE_CTX_AS(report_view_of, struct view)
 
 /* ---- rows: at[0] counts tables of the view, at[1] their rows --------------------------------- */
 
@@ -91,15 +88,12 @@ TABLE_GET(report_title)
 	out->text = buf_str(out->scratch);
 }
 
-TABLE_CELL(report_folded, out->n = ((const struct view_row *)r->p)->folded; out->none = !out->n)
-TABLE_CELL(report_left_out, out->n = ((const struct view_row *)r->p)->left_out)
-
+#define OF_ROW(...) TABLE_FIELD(struct view_row, __VA_ARGS__)
 static const struct table_column more_columns[] = {
 	COLUMN("table", "", T_TEXT, C_PEOPLE | C_GROUP, "", .get = report_title),
-	COLUMN("folded", "folded", T_COUNT, C_DATA, "the row stands for so many",
-	       .get = report_folded),
-	COLUMN("left_out", "left out", T_FLAG, C_DATA, "by --focus or --hide",
-	       .get = report_left_out),
+	COLUMN("folded", "folded", T_COUNT, C_DATA | C_0_IS_NONE, "the row stands for so many",
+	       OF_ROW(folded)),
+	COLUMN("left_out", "left out", T_FLAG, C_DATA, "by --focus or --hide", OF_ROW(left_out)),
 };
 enum { TITLE, FOLDED, LEFT_OUT };
 
@@ -226,11 +220,7 @@ TABLE_CELL(report_event,
 	   out->text = report_view_of(t)->source.event[table_of(t, r)->event[r->at[1]]].name)
 TABLE_CELL(unlisted_samples, out->n = table_of(t, r)->unlisted[r->at[1]].samples)
 TABLE_CELL(unlisted_period, out->n = table_of(t, r)->unlisted[r->at[1]].period)
-
-TABLE_GET(trees)
-{
-	(void)facts_doubtful_trees(report_view_of(t), table_of(t, r), &out->n);
-}
+TABLE_CELL(trees, (void)facts_doubtful_trees(report_view_of(t), table_of(t, r), &out->n))
 
 TABLE_GET(doubtful)
 {
@@ -293,24 +283,16 @@ static uint64_t hidden_sums(const struct view *v)
 
 /* ---- the head, and the tree that `run` saved ------------------------------------------------- */
 
-TABLE_CELL(report_version, out->text = ((const struct view *)r->p)->source.version)
+static const char *const report_shapes[] = { "table", "functions", "callees", "callers" };
 
-TABLE_GET(report_shape)
-{
-	static const char *const shapes[] = { "table", "functions", "callees", "callers" };
-
-	out->text = shapes[((const struct view *)r->p)->opts.shape];
-}
-
-TABLE_CELL(tree_cpu, out->text = ((const struct tree_saved *)t->ctx)->cpu)
-TABLE_CELL(no_tree, out->text = ((const struct tree_saved *)t->ctx)->missing)
-
+#define CTX(...)     TABLE_CTX(struct tree_saved, __VA_ARGS__)
+#define OF_VIEW(...) TABLE_FIELD(struct view, __VA_ARGS__)
 static const struct table_column head_columns[] = {
-	COLUMN("version", "version", T_TEXT, 0, "of cyclade", .get = report_version),
+	COLUMN("version", "version", T_TEXT, 0, "of cyclade", OF_VIEW(source.version)),
 	COLUMN("shape", "shape", T_TEXT, 0, "table, functions, callees or callers",
-	       .get = report_shape),
-	COLUMN("tree_cpu", "cpu", T_TEXT, 0, "of the tree that run saved", .get = tree_cpu),
-	COLUMN("no_tree", "no tree", T_TEXT, 0, "why there is none", .get = no_tree),
+	       OF_VIEW(opts.shape), TABLE_NAMES(report_shapes)),
+	COLUMN("tree_cpu", "cpu", T_TEXT, 0, "of the tree that run saved", CTX(cpu)),
+	COLUMN("no_tree", "no tree", T_TEXT, 0, "why there is none", CTX(missing)),
 };
 static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
 					     TABLE_COLUMNS(head_columns) };
@@ -410,23 +392,17 @@ static void add_report_titles(struct document *d, const struct view *v)
 void rows_put(struct document *d, const struct view *v)
 {
 	const struct tree_saved *tree = read_tree(d, v);
-	const struct table head = { .form = &head_form, .ctx = tree, .array = v, .n = 1 };
 	const struct table saved = { .form = &tree_saved_form, .ctx = tree };
-	const struct table notes = { .form = &tree_saved_notes_form,
-				     .ctx = tree,
-				     .array = tree->note,
-				     .stride = sizeof(*tree->note),
-				     .n = tree->n_notes };
-	const struct table events = { .form = &events_form, .ctx = v, .hidden = hidden_sums(v) };
 
 	d->above = put_report_tree;
 	d->tight = true;
-	document_table(d, &head);
+	document_table(d, &(struct table){ .form = &head_form, .ctx = tree, .array = v, .n = 1 });
 	recorded_head(d, &v->source);
 	add_report_titles(d, v);
 	document_table(d, &saved);
-	document_table(d, &notes);
-	document_table(d, &events);
+	document_table(d, &TABLE_OF(tree_saved_notes_form, tree, tree->note, tree->n_notes));
+	document_table(d,
+		       &(struct table){ .form = &events_form, .ctx = v, .hidden = hidden_sums(v) });
 	add_report_rows(d, v);
 	add_report_facts(d, v);
 	recorded_tail(d, &v->source);

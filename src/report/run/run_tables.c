@@ -6,10 +6,7 @@
 #include "report/tree/tree_parts.h"
 #include "report/wait_view.h"
 
-static const struct run_report *run_report_of(const struct table *t)
-{
-	return t->ctx;
-}
+TABLE_CTX_AS(run_report_of, struct run_report)
 
 /* ---- the head, the recording, losses: of the report ------------------------------------------ */
 
@@ -72,7 +69,6 @@ static const struct tally *run_tally_of(const struct table_column *c, const stru
 
 TABLE_CELL(run_samples_of, out->n = run_tally_of(c, r)->samples)
 TABLE_CELL(run_period_of, out->n = run_tally_of(c, r)->period)
-TABLE_CELL(unreadable, out->n = run_sum_of(r)->bad)
 
 /* clang-format off */
 #define TALLY(key, member, what) \
@@ -89,7 +85,7 @@ static const struct table_column event_columns[] = {
 	TALLY("no_symbol_", no_symbol, "without a symbol"),
 	TALLY("no_name_", nameless, "in a file without a name"),
 	COLUMN("not_readable", "unreadable", T_COUNT, 0, "samples that could not be read",
-	       .get = unreadable),
+	       TABLE_FIELD(struct run_table, where.sum, bad)),
 };
 static const struct table_form events_form = { "events", NULL, TABLE_DATA,
 					       TABLE_COLUMNS(event_columns) };
@@ -108,10 +104,7 @@ static bool function_next(const struct table *t, struct table_row *r)
 	return false;
 }
 
-static const struct where_row *run_row_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(run_row_of, struct where_row)
 
 TABLE_GET(run_function)
 {
@@ -127,15 +120,13 @@ TABLE_GET(run_function)
 
 TABLE_CELL(run_event, out->text = run_report_of(t)->table[r->at[0]].event)
 TABLE_CELL(run_dso, out->text = run_row_of(r)->folded ? NULL : run_row_of(r)->dso)
-TABLE_CELL(run_share, cell_estimate(out, (struct estimate){ run_row_of(r)->share.share,
-							    run_row_of(r)->share.half, NULL }))
 TABLE_CELL(run_folded, out->none = !out->n)
 
 #define OF(member) TABLE_FIELD(struct where_row, member)
 static const struct table_column function_columns[] = {
 	COLUMN("event", "event", T_TEXT, C_KEY, "whose samples they are", .get = run_event),
 	COLUMN("share", "share", T_SHARE, C_HEAT | C_ERROR, "of the event's period",
-	       .get = run_share),
+	       TABLE_PAIR(struct where_row, share.share, share.half)),
 	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "null: several, folded",
 	       .get = run_function),
 	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = run_dso),

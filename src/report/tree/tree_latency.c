@@ -68,15 +68,9 @@ void tree_term_latencies(struct buf *b, const struct tree_report *r, const struc
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static const struct tree_latency *latency_row_at(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(latency_row_at, struct tree_latency)
 
-TABLE_CELL(mean, cell_estimate(out, (struct estimate){ latency_row_at(r)->mean,
-						       latency_row_at(r)->error, NULL }))
 TABLE_CELL(sampled, out->none = !latency_row_at(r)->samples)
-TABLE_CELL(source, out->text = sources[latency_row_at(r)->source])
 
 #define OF(member) TABLE_FIELD(struct tree_latency, member)
 static const struct table_column columns[] = {
@@ -86,12 +80,13 @@ static const struct table_column columns[] = {
 	COLUMN("samples", "samples", T_COUNT, 0, "of the latency", OF(samples)),
 	COLUMN("min", "min", T_COUNT, 0, "of the samples", OF(least), .get = sampled,
 	       .unit = "cycles"),
-	COLUMN("mean", "mean", T_REAL, C_ERROR, "of the samples", .get = mean, .unit = "cycles"),
+	COLUMN("mean", "mean", T_REAL, C_ERROR, "of the samples",
+	       TABLE_PAIR(struct tree_latency, mean, error), .unit = "cycles"),
 	COLUMN("max", "max", T_COUNT, 0, "of the samples", OF(most), .get = sampled,
 	       .unit = "cycles"),
 	COLUMN("used", "used", T_REAL, 0, "what formulas took", OF(used), .unit = "cycles"),
 	COLUMN("source", "from", T_TEXT, 0, "sampled, static (the model's table) or unknown",
-	       .get = source),
+	       OF(source), TABLE_NAMES(sources)),
 	COLUMN("why", "", T_TEXT, C_SPARSE, "why it was not sampled", OF(why)),
 };
 #undef OF

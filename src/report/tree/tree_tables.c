@@ -20,10 +20,7 @@ struct item { /* a node or a metric of a tree */
 	uint32_t metric;
 };
 
-static const struct tree_report *tree_report_of(const struct table *t)
-{
-	return t->ctx;
-}
+TABLE_CTX_AS(tree_report_of, struct tree_report)
 
 void tree_get_time(const struct table *t, const struct table_column *c, const struct table_row *r,
 		   struct table_cell *out)
@@ -71,23 +68,19 @@ TABLE_GET(rate_counted)
 	out->e.v = x ? x->counted : NAN;
 }
 
-TABLE_CELL(tree_where, out->text = source_of(r)->label)
-TABLE_CELL(model_id, out->text = tree_model_of(r)->id)
-TABLE_CELL(model_title, out->text = tree_model_of(r)->title)
-TABLE_CELL(model_source, out->text = tree_model_of(r)->from)
-TABLE_CELL(model_tma, out->text = *tree_model_of(r)->tma ? tree_model_of(r)->tma : NULL)
-TABLE_CELL(model_revision, out->n = tree_model_of(r)->revision)
-TABLE_CELL(slots, out->e.v = source_of(r)->whole)
-
 #define RATE(member) .which = offsetof(struct tree_rates, member)
+#define OF_VIEW(...) TABLE_FIELD(struct tree_view, __VA_ARGS__)
 static const struct table_column tree_columns[] = {
-	TREE_PLACE(.get = tree_where),
-	COLUMN("model", "model", T_TEXT, 0, "of the CPU", .get = model_id),
-	COLUMN("title", "title", T_TEXT, 0, "the CPU in words", .get = model_title),
-	COLUMN("source", "source", T_TEXT, 0, "where the model is from", .get = model_source),
-	COLUMN("tma", "TMA", T_TEXT, 0, "version of Intel's sheet", .get = model_tma),
-	COLUMN("revision", "revision", T_ID, 0, "of the model", .get = model_revision),
-	COLUMN("slots", "slots", T_AMOUNT, 0, "that level 1 divides", .get = slots),
+	TREE_PLACE(OF_VIEW(source.label)),
+	COLUMN("model", "model", T_TEXT, 0, "of the CPU", OF_VIEW(source.tree, model, id)),
+	COLUMN("title", "title", T_TEXT, 0, "the CPU in words", OF_VIEW(source.tree, model, title)),
+	COLUMN("source", "source", T_TEXT, 0, "where the model is from",
+	       OF_VIEW(source.tree, model, from)),
+	COLUMN("tma", "TMA", T_TEXT, C_0_IS_NONE, "version of Intel's sheet",
+	       OF_VIEW(source.tree, model, tma)),
+	COLUMN("revision", "revision", T_ID, 0, "of the model",
+	       OF_VIEW(source.tree, model, revision)),
+	COLUMN("slots", "slots", T_AMOUNT, 0, "that level 1 divides", OF_VIEW(source.whole)),
 	COLUMN("ipc", "IPC", T_REAL, C_ERROR | C_WHY, "instructions per cycle", .get = rate,
 	       RATE(ipc)),
 	COLUMN("ipc_counted", "counted", T_SHARE, 0, "share of the time that IPC is of",
@@ -103,10 +96,7 @@ const struct table_form tree_trees_form = { "trees", NULL, TABLE_DATA,
 
 /* ---- nodes and metrics ----------------------------------------------------------------------- */
 
-static const struct item *item_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(item_of, struct item)
 
 static bool has_table_value(const struct item *x)
 {
@@ -149,11 +139,7 @@ static const char *formula_of(const struct item *x)
 	return x->s->formula ? x->s->formula[x->metric] : NULL;
 }
 
-TABLE_GET(line)
-{
-	out->n = item_of(r)->m->line;
-	out->none = !formula_of(item_of(r));
-}
+TABLE_CELL(line, out->n = item_of(r)->m->line; out->none = !formula_of(item_of(r)))
 
 static void put_bounds(const struct item *x, bool high, struct table_cell *out)
 {
@@ -183,24 +169,17 @@ TABLE_GET(item_why)
 	out->text = out->scratch->len ? buf_str(out->scratch) : NULL;
 }
 
-TABLE_CELL(where, out->text = item_of(r)->s->label)
-TABLE_CELL(node, out->text = item_of(r)->m->path)
-TABLE_CELL(metric, out->text = item_of(r)->m->name)
-TABLE_CELL(level, out->n = item_of(r)->m->level)
 TABLE_CELL(domain, out->text = model_share_of(item_of(r)->m))
-TABLE_CELL(unit, out->text = *item_of(r)->m->unit ? item_of(r)->m->unit : NULL)
-TABLE_CELL(counted, out->e.v = item_of(r)->n->counted)
-TABLE_CELL(tie, out->n = item_of(r)->n->tie)
-TABLE_CELL(over, out->n = item_of(r)->n->over)
 TABLE_CELL(bottleneck, out->text = model_bottleneck_name(item_of(r)->m))
 TABLE_CELL(formula, out->text = formula_of(item_of(r)))
 TABLE_CELL(file, out->text = formula_of(item_of(r)) ? item_of(r)->m->file : NULL)
 
 /* clang-format off */
+#define OF_ITEM(...) TABLE_FIELD(struct item, __VA_ARGS__)
 #define MARKS(over_, path_) \
 	COLUMN("counted", "counted", T_SHARE, C_SPARSE, "share of the time that its events were", \
-	       .get = counted), \
-	COLUMN("over", "over", T_FLAG, C_DATA, over_, .get = over), \
+	       OF_ITEM(n, counted)), \
+	COLUMN("over", "over", T_FLAG, C_DATA, over_, OF_ITEM(n, over)), \
 	COLUMN("path", "<==", T_FLAG, C_SPARSE, path_, .get = path), \
 	COLUMN("formula", "formula", T_TEXT, C_DATA, "with its values (--why)", .get = formula), \
 	COLUMN("file", "file", T_TEXT, C_DATA, "of the model, that has the formula", .get = file), \
@@ -208,11 +187,11 @@ TABLE_CELL(file, out->text = formula_of(item_of(r)) ? item_of(r)->m->file : NULL
 /* clang-format on */
 enum { FORMULA_COLUMNS = 3 }; /* the last ones */
 static const struct table_column node_columns[] = {
-	TREE_PLACE(.get = where),
+	TREE_PLACE(OF_ITEM(s, label)),
 	COLUMN("node", "node", T_TEXT, C_KEY | C_FLEX | C_KEEP_END, "its path in the tree",
-	       .get = node),
+	       OF_ITEM(m, path)),
 	COLUMN("parent", "parent", T_TEXT, C_DATA, "the path of the node above", .get = parent),
-	COLUMN("level", "level", T_ID, 0, "1 divides the slots", .get = level),
+	COLUMN("level", "level", T_ID, 0, "1 divides the slots", OF_ITEM(m, level)),
 	COLUMN("value", "share", T_SHARE, C_HEAT | C_ERROR | C_WHY, "of its unit", .get = value),
 	COLUMN("unit", "of", T_TEXT, 0, "what it is a share of", .get = domain),
 	COLUMN("while_open", "open", T_SHARE, C_ERROR | C_SPARSE,
@@ -221,14 +200,15 @@ static const struct table_column node_columns[] = {
 	       "all that is known of it, if it was counted for too little of the run", .get = low),
 	COLUMN("high", "at most", T_SHARE, C_DATA, "the same", .get = high),
 	COLUMN("tie", "tie", T_FLAG, C_DATA,
-	       "the path ends before it: another node is as large, within the errors", .get = tie),
+	       "the path ends before it: another node is as large, within the errors",
+	       OF_ITEM(n, tie)),
 	MARKS("its threshold", "on the path to follow"),
 };
 static const struct table_column metric_columns[] = {
-	TREE_PLACE(.get = where),
-	COLUMN("metric", "metric", T_TEXT, C_KEY, "its name", .get = metric),
+	TREE_PLACE(OF_ITEM(s, label)),
+	COLUMN("metric", "metric", T_TEXT, C_KEY, "its name", OF_ITEM(m, name)),
 	COLUMN("value", "value", T_REAL, C_ERROR | C_WHY, "in its unit", .get = value),
-	COLUMN("unit", "unit", T_TEXT, 0, "of the value", .get = unit),
+	COLUMN("unit", "unit", T_TEXT, C_0_IS_NONE, "of the value", OF_ITEM(m, unit)),
 	COLUMN("why", "", T_TEXT, C_PEOPLE | C_SPARSE, "", .get = item_why),
 	COLUMN("bottleneck", "bottleneck", T_TEXT, C_DATA, "what it names as the cause of slots",
 	       .get = bottleneck),
@@ -265,7 +245,7 @@ TABLE_CELL(count, out->e.v = source_of(r)->count[r->at[1]])
 TABLE_CELL(share, out->e.v = source_of(r)->share ? source_of(r)->share[r->at[1]] : NAN)
 
 static const struct table_column count_columns[] = {
-	TREE_PLACE(.get = tree_where),
+	TREE_PLACE(OF_VIEW(source.label)),
 	COLUMN("event", "event", T_TEXT, C_KEY, "that formulas ask for", .get = event),
 	COLUMN("value", "value", T_AMOUNT, 0, "extrapolated to the whole time", .get = count),
 	COLUMN("counted", "counted", T_SHARE, 0, "share of the time that it counted", .get = share),
@@ -287,10 +267,7 @@ static bool next_shown_node(const struct table *t, struct table_row *r)
 	return false;
 }
 
-static const struct tree_view_row *shown_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(shown_of, struct tree_view_row)
 
 TABLE_GET(shown_why)
 {
@@ -301,12 +278,7 @@ TABLE_GET(shown_why)
 }
 
 TABLE_CELL(shown_where, out->text = view_at(t, r)->source.label)
-
-TABLE_GET(shown_name)
-{
-	out->text = shown_of(r)->name;
-	out->indent = shown_of(r)->depth;
-}
+TABLE_CELL(shown_name, out->text = shown_of(r)->name; out->indent = shown_of(r)->depth)
 
 /* A sum of small ones has no error. */
 TABLE_GET(shown_share)
@@ -445,10 +417,9 @@ void tree_put_tables(struct document *d, const struct tree_report *r, bool aside
 
 /* ---- the document of `stat` ------------------------------------------------------------------ */
 
-TABLE_CELL(cpu, out->text = ((const struct tree_report *)r->p)->cpu)
-
 static const struct table_column machine_columns[] = {
-	COLUMN("cpu", "cpu", T_TEXT, 0, "the CPU, its clock and its model", .get = cpu),
+	COLUMN("cpu", "cpu", T_TEXT, 0, "the CPU, its clock and its model",
+	       TABLE_FIELD(struct tree_report, cpu)),
 };
 static const struct table_form machine_form = { "machine", NULL,
 						TABLE_ONE | TABLE_HEAD | TABLE_DATA,
@@ -465,13 +436,11 @@ const struct document_form tree_document = { "tree", 2, forms, sizeof(forms) / s
 
 void tree_report_put(struct document *d, const struct tree_report *r)
 {
-	const struct table machine = { .form = &machine_form, .array = r, .n = 1 };
-
 	count_head_put(d, &r->head);
 	if (r->cpu && !r->head.end)
 		document_title(d, INK_DIM, "%s", r->cpu);
 	if (isnan(r->head.time) && !r->head.end)
-		document_table(d, &machine);
+		document_table(d, &(struct table){ .form = &machine_form, .array = r, .n = 1 });
 	if (r->head.end)
 		tree_put_latencies(d, r);
 	else

@@ -15,10 +15,7 @@
 #define STEPS 20   /* for people */
 #define SHORT 0.01 /* of the path: shorter steps are left to programs */
 
-static const struct critical_view *critical_view_of(const struct table *t)
-{
-	return t->ctx;
-}
+TABLE_CTX_AS(critical_view_of, struct critical_view)
 
 static double critical_seconds_of(uint64_t ns)
 {
@@ -61,13 +58,8 @@ static void put_critical_dso(const struct table *t, const struct wait_place *p,
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-static const struct critical_row *critical_row_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(critical_row_of, struct critical_row)
 
-TABLE_CELL(row_share, cell_estimate(out, critical_row_of(r)->share))
-TABLE_CELL(critical_row_reason, out->text = wait_reasons[critical_row_of(r)->reason].name)
 TABLE_CELL(critical_row_state,
 	   out->text = wait_state_name(wait_reasons[critical_row_of(r)->reason].state))
 TABLE_CELL(row_function, put_critical_function(&critical_row_of(r)->place, out))
@@ -91,7 +83,7 @@ TABLE_GET(row_gain)
 	COLUMN(key_, head_, T_SHARE, C_ERROR | C_WHY | C_SPARSE | flags_, means_, \
 	       .get = row_gain, .which = which_)
 static const struct table_column row_columns[] = {
-	COLUMN("share", "path", T_SHARE, C_ERROR | C_HEAT, "of the path", .get = row_share),
+	COLUMN("share", "path", T_SHARE, C_ERROR | C_HEAT, "of the path", OF(share)),
 	COLUMN("seconds", "time", T_SECONDS, C_DROP, "on the path",
 	       .get = critical_time_seconds, AT(time)),
 	GAIN("gain_tenth", "10 % less", C_DATA,
@@ -106,7 +98,7 @@ static const struct table_column row_columns[] = {
 	       .get = time_since, AT(last)),
 	COLUMN("samples", "samples", T_COUNT, C_DATA, "on the path", OF(samples)),
 	COLUMN("reason", "did", T_TEXT, C_KEY, "running, or what was waited for",
-	       .get = critical_row_reason),
+	       OF(reason), TABLE_NAMES_OF(wait_reasons, name)),
 	COLUMN("state", "state", T_TEXT, C_DATA, "running, runnable, blocked, unknown",
 	       .get = critical_row_state),
 	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "that ran, or waited",
@@ -155,10 +147,7 @@ static const struct table_form threads_form = { "threads", NULL, 0, TABLE_COLUMN
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static const struct critical_step *critical_step_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(critical_step_of, struct critical_step)
 
 static const struct critical_row *step_row(const struct table *t, const struct table_row *r)
 {
@@ -235,17 +224,15 @@ static const struct wait_thread *critical_end_of(const struct critical_view *v)
 	return &v->w->thread[v->c->end];
 }
 
-TABLE_CELL(critical_event, out->text = critical_view_of(t)->event)
 TABLE_CELL(critical_length, out->e.v = critical_seconds_of(critical_length_of(critical_view_of(t))))
 TABLE_CELL(end_comm, out->text = critical_end_of(critical_view_of(t))->comm)
 TABLE_CELL(end_pid, out->n = critical_end_of(critical_view_of(t))->pid)
 TABLE_CELL(end_tid, out->n = critical_end_of(critical_view_of(t))->tid)
 TABLE_CELL(replayed,
 	   out->e.v = critical_view_of(t)->c->base > 0 ? critical_view_of(t)->c->base / 1e9 : NAN)
-TABLE_CELL(wakings, out->n = critical_view_of(t)->w->has_wakings)
-TABLE_CELL(critical_contradicted, out->n = critical_view_of(t)->w->contradicted)
 #define OF(member) TABLE_FIELD(struct critical, member)
 #define AT(member) .get = critical_time_seconds, .which = offsetof(struct critical, member)
+#define CTX(...)   TABLE_CTX(struct critical_view, __VA_ARGS__)
 static const struct table_column head_columns[] = {
 	COLUMN("pid", "pid", T_ID, 0, "the process of the thread at whose end the path begins",
 	       .get = end_pid),
@@ -262,12 +249,11 @@ static const struct table_column head_columns[] = {
 	       "how long the recording takes in the replay that gains are computed by",
 	       .get = replayed),
 	COLUMN("cpus", "cpus", T_COUNT, 0, "that the replay has", OF(cpus)),
-	COLUMN("event", "event", T_TEXT, 0, "of the samples", .get = critical_event),
+	COLUMN("event", "event", T_TEXT, 0, "of the samples", CTX(event)),
 	COLUMN("samples", "samples", T_COUNT, 0, "on the path", OF(samples)),
-	COLUMN("wakings", "wakings", T_FLAG, 0, "who woke whom was recorded", .get = wakings),
+	COLUMN("wakings", "wakings", T_FLAG, 0, "who woke whom was recorded", CTX(w, has_wakings)),
 	COLUMN("contradicted", "contradicted", T_COUNT, C_LOSS,
-	       "times that two records of a thread contradict each other",
-	       .get = critical_contradicted),
+	       "times that two records of a thread contradict each other", CTX(w, contradicted)),
 };
 #undef AT
 #undef OF
@@ -312,30 +298,15 @@ static void add_critical_facts(struct document *d, const struct critical_view *v
 void critical_put(struct document *d, const struct critical_view *v)
 {
 	const struct critical *c = v->c;
-	const struct table head = { .form = &head_form, .ctx = v, .array = c, .n = 1 };
-	struct table rows = { .form = &rows_form,
-			      .ctx = v,
-			      .array = c->row,
-			      .stride = sizeof(*c->row),
-			      .n = c->n_rows,
-			      .people = v->limit };
-	const struct table threads = { .form = &threads_form,
-				       .ctx = v,
-				       .array = c->thread,
-				       .stride = sizeof(*c->thread),
-				       .n = c->n_threads,
-				       .people = v->limit ? v->limit : LEAST };
+	struct table rows = TABLE_OF(rows_form, v, c->row, c->n_rows, .people = v->limit);
+	const struct table threads = TABLE_OF(threads_form, v, c->thread, c->n_threads,
+					      .people = v->limit ? v->limit : LEAST);
 	const struct table shown = { .form = &long_steps_form, .ctx = v, .people = STEPS };
-	const struct table steps = { .form = &steps_form,
-				     .ctx = v,
-				     .array = c->step,
-				     .stride = sizeof(*c->step),
-				     .n = c->n_steps };
 	char a[NUM_MAX];
 
 	if (!v->limit)
 		rows.people = table_enough(&rows, 0, LEAST, ROWS, SMALL);
-	document_table(d, &head);
+	document_table(d, &(struct table){ .form = &head_form, .ctx = v, .array = c, .n = 1 });
 	recorded_head(d, &v->source);
 	document_title(d, INK_PLAIN,
 		       "the path to the end of %s (tid %u): %s, %.1f %% of it on a CPU",
@@ -345,7 +316,7 @@ void critical_put(struct document *d, const struct critical_view *v)
 	document_table(d, &rows);
 	document_table(d, &threads);
 	document_table(d, &shown);
-	document_table(d, &steps);
+	document_table(d, &TABLE_OF(steps_form, v, c->step, c->n_steps));
 	add_critical_facts(d, v);
 	recorded_tail(d, &v->source);
 }

@@ -16,10 +16,7 @@
 #define LEAST 10
 #define SMALL 0.005
 
-static const struct parallel_view *parallel_view_of(const struct table *t)
-{
-	return t->ctx;
-}
+TABLE_CTX_AS(parallel_view_of, struct parallel_view)
 
 static double parallel_seconds_of(uint64_t ns)
 {
@@ -38,10 +35,7 @@ static double parallel_part_of(const struct parallel_view *v, uint64_t ns)
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-static const struct parallel_function *parallel_function_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(parallel_function_of, struct parallel_function)
 
 static struct estimate parallel_share_of(const struct parallel_share *x,
 					 const struct parallel_share *all)
@@ -272,19 +266,15 @@ static const struct table_form cpus_form = { "cpus", NULL, 0, TABLE_COLUMNS(cpu_
 
 /* ---- halted ---------------------------------------------------------------------------------- */
 
-static const struct halted_span *parallel_span_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_ROW_AS(parallel_span_of, struct halted_span)
 
-TABLE_CELL(span_from, out->e.v = parallel_seconds_of(parallel_span_of(r)->from))
-TABLE_CELL(span_until, out->e.v = parallel_seconds_of(parallel_span_of(r)->until))
 TABLE_CELL(span_halted, put_halted(out, parallel_span_of(r)))
 TABLE_CELL(span_by, out->text = halted_by(parallel_span_of(r)))
+#define OF_SPAN(...) TABLE_FIELD(struct halted_span, __VA_ARGS__)
 static const struct table_column halted_columns[] = {
 	COLUMN("cpu", "cpu", T_ID, C_KEY, "its number", TABLE_FIELD(struct halted_span, cpu)),
-	COLUMN("from_seconds", "from", T_SECONDS, C_KEY, "since the beginning", .get = span_from),
-	COLUMN("until_seconds", "until", T_SECONDS, 0, "since the beginning", .get = span_until),
+	COLUMN("from_seconds", "from", T_SECONDS, C_KEY, "since the beginning", OF_SPAN(from)),
+	COLUMN("until_seconds", "until", T_SECONDS, 0, "since the beginning", OF_SPAN(until)),
 	COLUMN("halted_share", "halted", T_SHARE, C_ERROR | C_WHY | C_HEAT,
 	       "of this interval: the CPU's clock stood still, or at most so long",
 	       .get = span_halted),
@@ -308,14 +298,12 @@ static double mean_running(const struct parallel *p)
 	return all > 0 ? sum / all : NAN;
 }
 
-TABLE_CELL(parallel_event, out->text = parallel_view_of(t)->event)
 TABLE_CELL(parallel_length, out->e.v = parallel_seconds_of(parallel_length_of(parallel_view_of(t))))
 TABLE_CELL(parallel_mean, out->e.v = mean_running(r->p))
-TABLE_CELL(parallel_unknown, out->e.v = parallel_seconds_of(parallel_view_of(t)->p->unknown))
-TABLE_CELL(parallel_contradicted, out->n = parallel_view_of(t)->w->contradicted)
 #define OF(member) TABLE_FIELD(struct parallel, member)
+#define CTX(...)   TABLE_CTX(struct parallel_view, __VA_ARGS__)
 static const struct table_column head_columns[] = {
-	COLUMN("event", "event", T_TEXT, 0, "of the samples", .get = parallel_event),
+	COLUMN("event", "event", T_TEXT, 0, "of the samples", CTX(event)),
 	COLUMN("samples", "samples", T_COUNT, 0, "that functions are counted by", OF(all.samples)),
 	COLUMN("period", "period", T_COUNT, 0, "of these", OF(all.period)),
 	COLUMN("length_seconds", "length", T_SECONDS, 0, "of the recording",
@@ -323,11 +311,10 @@ static const struct table_column head_columns[] = {
 	COLUMN("mean_running", "running", T_REAL, 0, "threads at a time, in the mean",
 	       .get = parallel_mean),
 	COLUMN("unknown_seconds", "unknown", T_SECONDS, 0,
-	       "time in which it is not known whether some thread ran", .get = parallel_unknown),
+	       "time in which it is not known whether some thread ran", CTX(p, unknown)),
 	COLUMN("whole", "whole", T_FLAG, 0, "all that ran was recorded (-a)", OF(whole)),
 	COLUMN("contradicted", "contradicted", T_COUNT, C_LOSS,
-	       "times that two records of a thread contradict each other",
-	       .get = parallel_contradicted),
+	       "times that two records of a thread contradict each other", CTX(w, contradicted)),
 };
 #undef OF
 static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
@@ -351,10 +338,9 @@ const struct document_form concurrency_document = {
 
 static void open_parallel_document(struct document *d, const struct parallel_view *v)
 {
-	const struct table head = { .form = &head_form, .ctx = v, .array = v->p, .n = 1 };
 	char a[NUM_MAX];
 
-	document_table(d, &head);
+	document_table(d, &(struct table){ .form = &head_form, .ctx = v, .array = v->p, .n = 1 });
 	recorded_head(d, &v->source);
 	document_title(d, INK_PLAIN, "%.2f threads ran at a time, in the mean of %s",
 		       mean_running(v->p),
@@ -451,25 +437,14 @@ static void say_halted(struct document *d, const struct halted *h)
 void concurrency_put(struct document *d, const struct parallel_view *v)
 {
 	const struct table levels = { .form = &levels_form, .ctx = v };
-	const struct table cpus = { .form = &cpus_form, .ctx = v };
-	const struct table nodes = { .form = &nodes_form,
-				     .ctx = v,
-				     .array = v->p->node,
-				     .stride = sizeof(*v->p->node),
-				     .n = v->p->n_nodes };
 	const struct table alone = functions_of(v, &alone_form);
-	const struct table halted = { .form = &halted_form,
-				      .ctx = v,
-				      .array = v->halted->span,
-				      .stride = sizeof(*v->halted->span),
-				      .n = v->halted->n_spans };
 
 	open_parallel_document(d, v);
 	document_table(d, &levels);
-	document_table(d, &cpus);
-	document_table(d, &nodes);
+	document_table(d, &(struct table){ .form = &cpus_form, .ctx = v });
+	document_table(d, &TABLE_OF(nodes_form, v, v->p->node, v->p->n_nodes));
 	document_table(d, &alone);
-	document_table(d, &halted);
+	document_table(d, &TABLE_OF(halted_form, v, v->halted->span, v->halted->n_spans));
 	say_halted(d, v->halted);
 	parallel_finish(d, v);
 }

@@ -23,12 +23,12 @@ TABLE_CELL(head_length,
 	   out->e.v = wait_seconds_of(wait_view_of(t)->w->until - wait_view_of(t)->w->from))
 TABLE_CELL(head_state,
 	   out->e.v = wait_seconds_of(wait_all_time(wait_view_of(t), (enum wait_state)c->which)))
-TABLE_CELL(head_threads, out->n = wait_view_of(t)->n)
 
 #define OF(member) TABLE_FIELD(struct wait, member)
 static const struct table_column head_columns[] = {
 	COLUMN("length_seconds", "length", T_SECONDS, 0, "of the recording", .get = head_length),
-	COLUMN("thread_count", "threads", T_COUNT, 0, "that lived then", .get = head_threads),
+	COLUMN("thread_count", "threads", T_COUNT, 0, "that lived then",
+	       TABLE_CTX(struct wait_view, n)),
 	WAIT_STATES_OF(head_state),
 	COLUMN("chains", "chains", T_FLAG, 0, "call chains of switches were recorded",
 	       OF(has_stacks)),

@@ -31,15 +31,6 @@ TABLE_GET(thread_most)
 	out->text = most < WAIT_REASONS ? wait_reasons[most].name : NULL;
 }
 
-TABLE_GET(thread_looks)
-{
-	const struct wait_thread *x = r->p;
-
-	(void)t, (void)c;
-	out->none = !x->looks;
-	out->n = x->looks;
-}
-
 TABLE_GET(thread_why)
 {
 	const struct wait *w = wait_view_of(t)->w;
@@ -58,10 +49,10 @@ static const struct table_column thread_columns[] = {
 	       OF(preempted)),
 	COLUMN("moved", "moved", T_COUNT, C_DATA, "times that it came to another CPU", OF(moved)),
 	COLUMN("reason", "mostly", T_TEXT, 0, "what it waited for longest", .get = thread_most),
-	COLUMN("looks", "looks", T_COUNT, C_DATA,
+	COLUMN("looks", "looks", T_COUNT, C_DATA | C_0_IS_NONE,
 	       "how often it was seen waiting; reasons and their times are estimates from that. "
 	       "Null: they are not",
-	       .get = thread_looks),
+	       OF(looks)),
 	COLUMN("why", "why not", T_TEXT, C_DATA, "why that is not known", .get = thread_why),
 	COLUMN("pid", "pid", T_ID, C_KEY | C_DROP, "its process", OF(pid)),
 	COLUMN("tid", "tid", T_ID, C_KEY, "its number", OF(tid)),

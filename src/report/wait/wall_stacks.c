@@ -11,15 +11,8 @@
 #define LEAST 0.005 /* of all time: people are not shown less */
 #define ROWS  60
 
-static const struct parallel_view *wall_stack_view_of(const struct table *t)
-{
-	return t->ctx;
-}
-
-static const struct wall_node *wall_stack_node_of(const struct table_row *r)
-{
-	return r->p;
-}
+TABLE_CTX_AS(wall_stack_view_of, struct parallel_view)
+TABLE_ROW_AS(wall_stack_node_of, struct wall_node)
 
 static double wall_stack_all_of(const struct wall_tree *t)
 {
