@@ -208,7 +208,7 @@ struct table_column {
 	static const type *name(const struct table_row *r) { return r->p; }
 #define TABLE_CTX_AS(name, type) \
 	static const type *name(const struct table *t) { return t->ctx; }
-/* Rows of an array: form, ctx (NULL: none), array, n; then members of struct table (.people = 9). */
+/* Rows of an array: form, ctx (or NULL), array, n; then other members of struct table. */
 #define TABLE_OF(form_, ctx_, rows_, ...) \
 	((struct table){ .form = &(form_), .ctx = (ctx_), .array = (rows_), \
 			 .stride = sizeof(*(rows_)), .n = __VA_ARGS__ })
